@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#undef TRACE_SYSTEM
+#define TRACE_SYSTEM bolt
+
+#if !defined(_TRACE_BOLT_H) || defined(TRACE_HEADER_MULTI_READ)
+#define _TRACE_BOLT_H
+
+#include <linux/tracepoint.h>
+
+TRACE_DEFINE_ENUM(BOLT_PHASE_LOCK);
+TRACE_DEFINE_ENUM(BOLT_PHASE_PREPARE);
+TRACE_DEFINE_ENUM(BOLT_PHASE_HARDWARE);
+TRACE_DEFINE_ENUM(BOLT_PHASE_AP);
+TRACE_DEFINE_ENUM(BOLT_PHASE_STOP);
+TRACE_DEFINE_ENUM(BOLT_PHASE_DIE);
+TRACE_DEFINE_ENUM(BOLT_PHASE_DEAD);
+
+#define show_bolt_phase(phase)				\
+	__print_symbolic(phase,				\
+		{ BOLT_PHASE_LOCK,	"lock" },	\
+		{ BOLT_PHASE_PREPARE,	"prepare" },	\
+		{ BOLT_PHASE_HARDWARE,	"hardware" },	\
+		{ BOLT_PHASE_AP,	"ap" },		\
+		{ BOLT_PHASE_STOP,	"stop" },	\
+		{ BOLT_PHASE_DIE,	"die" },	\
+		{ BOLT_PHASE_DEAD,	"dead" })
+
+/* A phase of batch @batch ended on @cpu; it took @ns nanoseconds. */
+TRACE_EVENT(bolt_phase,
+	    TP_PROTO(u64 batch, unsigned int cpu, int phase, u64 ns),
+	    TP_ARGS(batch, cpu, phase, ns),
+	    TP_STRUCT__entry(__field(u64, batch)
+			     __field(unsigned int, cpu)
+			     __field(int, phase)
+			     __field(u64, ns)
+	    ),
+	    TP_fast_assign(__entry->batch = batch;
+			   __entry->cpu = cpu;
+			   __entry->phase = phase;
+			   __entry->ns = ns;
+	    ),
+	    TP_printk("batch=%llu cpu=%u phase=%s ns=%llu", __entry->batch,
+		      __entry->cpu, show_bolt_phase(__entry->phase),
+		      __entry->ns)
+);
+
+/* Batch @batch ended with @err; it took @ns nanoseconds. */
+TRACE_EVENT(bolt_batch,
+	    TP_PROTO(u64 batch, unsigned int cpu, bool online, int err, u64 ns),
+	    TP_ARGS(batch, cpu, online, err, ns),
+	    TP_STRUCT__entry(__field(u64, batch)
+			     __field(unsigned int, cpu)
+			     __field(bool, online)
+			     __field(int, err)
+			     __field(u64, ns)
+	    ),
+	    TP_fast_assign(__entry->batch = batch;
+			   __entry->cpu = cpu;
+			   __entry->online = online;
+			   __entry->err = err;
+			   __entry->ns = ns;
+	    ),
+	    TP_printk("batch=%llu cpu=%u %s err=%d ns=%llu", __entry->batch,
+		      __entry->cpu, __entry->online ? "online" : "offline",
+		      __entry->err, __entry->ns)
+);
+
+DECLARE_EVENT_CLASS(bolt_state,
+		    TP_PROTO(unsigned int cpu, int state),
+		    TP_ARGS(cpu, state),
+		    TP_STRUCT__entry(__field(unsigned int, cpu)
+				     __field(int, state)
+		    ),
+		    TP_fast_assign(__entry->cpu = cpu;
+				   __entry->state = state;
+		    ),
+		    TP_printk("cpu=%u state=%d", __entry->cpu, __entry->state)
+);
+
+/* The teardown of @state has been put off. */
+DEFINE_EVENT(bolt_state, bolt_park,
+	     TP_PROTO(unsigned int cpu, int state),
+	     TP_ARGS(cpu, state)
+);
+
+/* The CPU came back before that teardown ran: neither it nor the startup did. */
+DEFINE_EVENT(bolt_state, bolt_unpark,
+	     TP_PROTO(unsigned int cpu, int state),
+	     TP_ARGS(cpu, state)
+);
+
+/* The teardown that was put off has run. */
+DEFINE_EVENT(bolt_state, bolt_settle,
+	     TP_PROTO(unsigned int cpu, int state),
+	     TP_ARGS(cpu, state)
+);
+
+#endif /* _TRACE_BOLT_H */
+
+#include <trace/define_trace.h>

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The part of Bolt that needs the statics of kernel/cpu.c, at the end of which
+ * it is included. Nothing else touches them.
+ */
+#include "internal.h"
+
+/*
+ * With one writer always entered, readers of the hotplug lock pay a barrier
+ * and a request does not have to wait for a grace period.
+ */
+void bolt_glue_hold_readers_slow(bool hold)
+{
+	if (hold)
+		rcu_sync_enter(&cpu_hotplug_lock.rss);
+	else
+		rcu_sync_exit(&cpu_hotplug_lock.rss);
+}
+
+/*
+ * As cpu_down_maps_locked(), but the control task stays where it is unless
+ * that is the CPU that goes: it must not be there, and with hrtimers moved in
+ * the dying section, nothing else asks for a worker.
+ */
+int bolt_glue_down(unsigned int cpu)
+{
+	int err;
+
+	if (cpu_hotplug_offline_disabled)
+		return -EOPNOTSUPP;
+	if (cpu_hotplug_disabled)
+		return -EBUSY;
+	if (cpumask_any_and_but(cpu_online_mask,
+				housekeeping_cpumask(HK_TYPE_DOMAIN),
+				cpu) >= nr_cpu_ids)
+		return -EBUSY;
+
+	migrate_disable();
+	if (!bolt_fast() || smp_processor_id() == cpu) {
+		migrate_enable();
+		return cpu_down_maps_locked(cpu, CPUHP_OFFLINE);
+	}
+	err = _cpu_down(cpu, 0, CPUHP_OFFLINE);
+	migrate_enable();
+	return err;
+}
+
+int bolt_glue_up(unsigned int cpu)
+{
+	if (cpu_hotplug_disabled)
+		return -EBUSY;
+	if (!cpu_bootable(cpu))
+		return -EPERM;
+	return _cpu_up(cpu, 0, CPUHP_ONLINE);
+}
+
+/* Settles the highest pending state of @cpu. False: there was none. */
+bool bolt_glue_settle_next(unsigned int cpu)
+{
+	struct bolt_set *pending = &per_cpu_ptr(&bolt_cpus, cpu)->pending;
+	int state;
+
+	/* Parking needs the lock for writing: what is missed comes later. */
+	if (bolt_set_empty(pending))
+		return false;
+	cpus_read_lock();
+	mutex_lock(&cpuhp_state_mutex);
+	state = bolt_set_highest(pending);
+	if (state >= 0)
+		bolt_settle_state(cpu, state);
+	mutex_unlock(&cpuhp_state_mutex);
+	cpus_read_unlock();
+	return state >= 0;
+}
+
+/* Whether @state's startup has not run, as far as the state machine knows. */
+bool bolt_glue_below(unsigned int cpu, enum cpuhp_state state)
+{
+	return per_cpu_ptr(&cpuhp_state, cpu)->state < state;
+}
+
+/* A single state with both callbacks: what the intercept can stand for. */
+bool bolt_glue_can_elide(enum cpuhp_state state)
+{
+	struct cpuhp_step *step = cpuhp_get_step(state);
+
+	return !step->multi_instance && step->startup.single &&
+	       step->teardown.single;
+}
+
+void bolt_glue_teardown(unsigned int cpu, enum cpuhp_state state)
+{
+	int (*teardown)(unsigned int cpu);
+	int err;
+
+	teardown = cpuhp_get_step(state)->teardown.single;
+	err = teardown(cpu);
+	WARN_ONCE(err, "CPU %u: teardown of an elided state %d failed: %d\n",
+		  cpu, state, err);
+}

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * What the driver core adds to the uevents of a CPU is the same every time:
+ * MODALIAS with all features of the boot CPU, and the devicetree's names. It
+ * is also most of what an event costs, so it is kept from the first event on.
+ */
+#include <linux/cpu.h>
+#include <linux/device.h>
+#include <linux/kobject.h>
+#include <linux/rcupdate.h>
+#include <linux/slab.h>
+#include <linux/string.h>
+
+#include "internal.h"
+
+/**
+ * struct bolt_uevent - variables of a CPU device's events
+ * @driver:	what the device was bound to: DRIVER is one of them
+ * @rcu:	for readers that are still copying
+ * @nr:		number of variables
+ * @len:	bytes of @buf
+ * @at:		where in @buf each variable starts
+ * @buf:	the variables, each ends with a NUL
+ */
+struct bolt_uevent {
+	const struct device_driver *driver;
+	struct rcu_head rcu;
+	int nr;
+	int len;
+	u16 at[UEVENT_NUM_ENVP];
+	char buf[] __counted_by(len);
+};
+
+static DEFINE_PER_CPU(struct bolt_uevent __rcu *, bolt_uevents);
+
+static bool bolt_uevent_mine(const struct device *dev)
+{
+	return bolt_enabled() && dev->bus == &cpu_subsys &&
+	       dev->id < nr_cpu_ids;
+}
+
+/**
+ * bolt_uevent_replay - add what the driver core adds to a CPU's event
+ * @dev:	the device
+ * @env:	the event's environment
+ *
+ * Context: may sleep.
+ * Return: false if it is not a CPU, or not known yet: build it.
+ */
+bool bolt_uevent_replay(const struct device *dev, struct kobj_uevent_env *env)
+{
+	struct bolt_uevent *known;
+	bool done = false;
+	char *to;
+	int i;
+
+	if (!bolt_uevent_mine(dev))
+		return false;
+	rcu_read_lock();
+	known = rcu_dereference(per_cpu(bolt_uevents, dev->id));
+	if (known && known->driver == READ_ONCE(dev->driver) &&
+	    env->envp_idx + known->nr <= ARRAY_SIZE(env->envp) &&
+	    env->buflen + known->len <= sizeof(env->buf)) {
+		to = memcpy(env->buf + env->buflen, known->buf, known->len);
+		for (i = 0; i < known->nr; i++)
+			env->envp[env->envp_idx++] = to + known->at[i];
+		env->buflen += known->len;
+		done = true;
+	}
+	rcu_read_unlock();
+	return done;
+}
+
+/**
+ * bolt_uevent_record - keep what the driver core has added to a CPU's event
+ * @dev:	the device
+ * @env:	the event's environment
+ * @nr:		how many variables it held before
+ * @len:	how many bytes they took
+ *
+ * Without memory for it nothing is kept.
+ *
+ * Context: may sleep.
+ */
+void bolt_uevent_record(const struct device *dev,
+			const struct kobj_uevent_env *env, int nr, int len)
+{
+	struct bolt_uevent *known, *old;
+	int i;
+
+	if (!bolt_uevent_mine(dev))
+		return;
+	known = kmalloc(struct_size(known, buf, env->buflen - len), GFP_KERNEL);
+	if (!known)
+		return;
+	known->driver = READ_ONCE(dev->driver);
+	known->nr = env->envp_idx - nr;
+	known->len = env->buflen - len;
+	for (i = 0; i < known->nr; i++)
+		known->at[i] = env->envp[nr + i] - (env->buf + len);
+	memcpy(known->buf, env->buf + len, known->len);
+	old = unrcu_pointer(xchg(&per_cpu(bolt_uevents, dev->id),
+				 RCU_INITIALIZER(known)));
+	if (old)
+		kfree_rcu(old, rcu);
+}
