@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Raw material for the breakdown figures: requests under the function_graph
+ * tracer, the text of each to the trace port between two marker lines.
+ * usage: breakdown cpus=N n=N warmup=N gap_ms=N functions=A,B,...
+ */
+#define _GNU_SOURCE
+#include "guest.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define TRACING "/sys/kernel/tracing/"
+
+static const struct {
+	const char *file, *value;
+} settings[] = {
+	{ TRACING "tracing_on", "0" },
+	{ TRACING "trace_clock", "mono" },
+	{ TRACING "buffer_size_kb", "2048" },
+	{ TRACING "options/funcgraph-abstime", "1" },
+	{ TRACING "options/funcgraph-cpu", "1" },
+	{ TRACING "options/funcgraph-proc", "1" },
+	{ TRACING "options/funcgraph-irqs", "0" },
+	{ TRACING "options/funcgraph-tail", "1" },
+	{ TRACING "options/sleep-time", "1" },
+	{ TRACING "events/cpuhp/enable", "1" },
+};
+
+static void set(const char *path, const char *value)
+{
+	int err = write_text(path, value);
+
+	if (err)
+		die("%s: %s", path, strerror(-err));
+}
+
+/* Functions that this kernel does not have, or inlines, are left out. */
+static void choose(const char *list)
+{
+	static char names[8192];
+
+	snprintf(names, sizeof(names), "%s", list);
+	set(TRACING "set_ftrace_filter", " ");
+	for (char *name = strtok(names, ","); name; name = strtok(NULL, ","))
+		if (append_text(TRACING "set_ftrace_filter", name))
+			dprintf(FD_TRACE, "# not traceable: %s\n", name);
+}
+
+static void request(int cpu, bool online, bool keep)
+{
+	int64_t start, end;
+	int err;
+
+	set(TRACING "trace", " ");
+	set(TRACING "tracing_on", "1");
+	start = now_ns();
+	err = cpu_write(cpu, online);
+	end = now_ns();
+	set(TRACING "tracing_on", "0");
+	if (err)
+		die("CPU %d: %s", cpu, strerror(-err));
+	if (!keep)
+		return;
+	dprintf(FD_TRACE, "=== begin KIND=%s cpu=%d t0=%lld ===\n",
+		online ? "online" : "offline", cpu, (long long)start);
+	err = copy_to_fd(TRACING "trace", FD_TRACE);
+	if (err)
+		die("trace: %s", strerror(-err));
+	dprintf(FD_TRACE, "=== end t1=%lld ===\n", (long long)end);
+}
+
+int main(int argc, char **argv)
+{
+	int cpu = arg_long(argv, "cpus", 1);
+	int n = arg_long(argv, "n", 10), warmup = arg_long(argv, "warmup", 2);
+	long gap_ms = arg_long(argv, "gap_ms", 50);
+	const char *functions = arg_text(argv, "functions", NULL);
+
+	if (argc < 2 || !functions)
+		die("usage: breakdown functions=A,B,... [key=value...]");
+	pin_to(arg_long(argv, "control", 0));
+	for (size_t i = 0; i < ARRAY_SIZE(settings); i++)
+		set(settings[i].file, settings[i].value);
+	choose(functions);
+	set(TRACING "current_tracer", "function_graph");
+	for (int i = 0; i < warmup + n; i++) {
+		request(cpu, false, i >= warmup);
+		request(cpu, true, i >= warmup);
+		sleep_ms(gap_ms);
+	}
+	set(TRACING "current_tracer", "nop");
+	return 0;
+}

@@ -1,0 +1,282 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * PID 1 of a lab guest: mounts, opens the ports, runs the commands of /script
+ * in order, sends the kernel log and powers off.
+ */
+#define _GNU_SOURCE
+#include "guest.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/klog.h>
+#include <sys/mount.h>
+#include <sys/reboot.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define MAX_ARGS 64
+
+static const struct {
+	const char *type, *dir;
+	bool optional;
+} mounts[] = {
+	{ "proc", "/proc", false },
+	{ "sysfs", "/sys", false },
+	{ "devtmpfs", "/dev", false },
+	{ "tmpfs", "/tmp", true },
+	{ "debugfs", "/sys/kernel/debug", true },
+	{ "tracefs", "/sys/kernel/tracing", true },
+	{ "cgroup2", "/sys/fs/cgroup", true },
+};
+
+static void mount_all(void)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(mounts); i++) {
+		mkdir(mounts[i].dir, 0755);
+		if (mount(mounts[i].type, mounts[i].dir, mounts[i].type, 0, NULL) &&
+		    errno != EBUSY && !mounts[i].optional)
+			die("mount %s: %s", mounts[i].dir, strerror(errno));
+	}
+}
+
+/* The virtio-serial port of that name, as in /sys/class/virtio-ports. */
+static int open_port(const char *name)
+{
+	static const char ports[] = "/sys/class/virtio-ports";
+	char path[512], text[128];
+	struct dirent *entry;
+	DIR *dir = opendir(ports);
+	int fd = -1;
+
+	while (dir && (entry = readdir(dir))) {
+		snprintf(path, sizeof(path), "%s/%s/name", ports, entry->d_name);
+		if (read_text(path, text, sizeof(text)) < 0)
+			continue;
+		text[strcspn(text, "\n")] = '\0';
+		if (strcmp(text, name))
+			continue;
+		snprintf(path, sizeof(path), "/dev/%s", entry->d_name);
+		fd = open(path, O_RDWR);
+		break;
+	}
+	if (dir)
+		closedir(dir);
+	return fd;
+}
+
+static void place_port(const char *name, int fd)
+{
+	int port = open_port(name);
+
+	if (port < 0 || dup2(port, fd) < 0)
+		die("no port %s", name);
+	close(port);
+}
+
+/* Runs a program; its stdout becomes {"output": line} results if @capture. */
+static int run_program(char **args, bool capture)
+{
+	int pipefd[2], status;
+	pid_t pid;
+
+	if (capture && pipe2(pipefd, O_CLOEXEC))
+		return -errno;
+	pid = fork();
+	if (pid < 0)
+		return -errno;
+	if (!pid) {
+		if (capture)
+			dup2(pipefd[1], 1);
+		execv(args[0], args);
+		fprintf(stderr, "guest: %s: %s\n", args[0], strerror(errno));
+		_exit(127);
+	}
+	if (capture) {
+		static char line[8192], text[49152];
+		FILE *out = fdopen(pipefd[0], "r");
+
+		close(pipefd[1]);
+		while (out && fgets(line, sizeof(line), out)) {
+			line[strcspn(line, "\n")] = '\0';
+			json_text(text, sizeof(text), line);
+			emit("{\"output\":\"%s\"}", text);
+		}
+		if (out)
+			fclose(out);
+	}
+	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
+		;
+	if (WIFEXITED(status))
+		return WEXITSTATUS(status) ? -EPROTO : 0;
+	return -EINTR;
+}
+
+static int do_write(char **args)
+{
+	char text[4096] = "";
+
+	if (!args[1] || !args[2])
+		return -EINVAL;
+	for (int i = 2; args[i]; i++) {
+		if (strlen(text) + strlen(args[i]) + 2 > sizeof(text))
+			return -E2BIG;
+		if (i > 2)
+			strcat(text, " ");
+		strcat(text, args[i]);
+	}
+	return write_text(args[1], text);
+}
+
+static int do_measure(char **args)
+{
+	args[0] = "/bin/measure";
+	return run_program(args, false);
+}
+
+static int do_trace(char **args)
+{
+	args[0] = "/bin/breakdown";
+	return run_program(args, false);
+}
+
+static int do_run(char **args)
+{
+	if (!args[1])
+		return -EINVAL;
+	return run_program(args + 1, true);
+}
+
+/* Every KUnit suite's result, a line at a time. */
+static int do_kunit(char **args)
+{
+	static const char suites[] = "/sys/kernel/debug/kunit";
+	char path[512], line[2048], text[8192], name[512];
+	struct dirent *entry;
+	DIR *dir = opendir(suites);
+	int found = 0;
+
+	(void)args;
+	while (dir && (entry = readdir(dir))) {
+		FILE *results;
+
+		if (entry->d_name[0] == '.')
+			continue;
+		snprintf(path, sizeof(path), "%s/%s/results", suites, entry->d_name);
+		results = fopen(path, "r");
+		if (!results)
+			continue;
+		found++;
+		json_text(name, sizeof(name), entry->d_name);
+		while (fgets(line, sizeof(line), results)) {
+			line[strcspn(line, "\n")] = '\0';
+			json_text(text, sizeof(text), line);
+			emit("{\"kunit\":\"%s\",\"line\":\"%s\"}", name, text);
+		}
+		fclose(results);
+	}
+	if (dir)
+		closedir(dir);
+	return found ? 0 : -ENOENT;
+}
+
+static int do_shell(char **args)
+{
+	char *shell[] = { "/bin/busybox", "sh", "-l", NULL };
+
+	(void)args;
+	setenv("PATH", "/bin:/sbin:/usr/bin:/usr/sbin", 1);
+	setenv("HOME", "/", 1);
+	setenv("PS1", "bolt# ", 1);
+	return run_program(shell, false);
+}
+
+static const struct {
+	const char *name;
+	int (*run)(char **args);
+} commands[] = {
+	{ "write", do_write },
+	{ "measure", do_measure },
+	{ "trace", do_trace },
+	{ "run", do_run },
+	{ "kunit", do_kunit },
+	{ "shell", do_shell },
+};
+
+static int run_command(char *line)
+{
+	char *args[MAX_ARGS + 1];
+	int n = 0;
+
+	for (char *word = strtok(line, " \t"); word; word = strtok(NULL, " \t")) {
+		if (n == MAX_ARGS)
+			return -E2BIG;
+		args[n++] = word;
+	}
+	args[n] = NULL;
+	for (size_t i = 0; i < ARRAY_SIZE(commands); i++)
+		if (!strcmp(args[0], commands[i].name))
+			return commands[i].run(args);
+	return -ENOSYS;
+}
+
+static void run_script(void)
+{
+	static char line[8192], copy[8192], text[49152];
+	FILE *script = fopen("/script", "r");
+	int err = script ? 0 : -errno;
+
+	strcpy(copy, "/script");
+	while (!err && fgets(line, sizeof(line), script)) {
+		line[strcspn(line, "\n")] = '\0';
+		if (!line[strspn(line, " \t")] || line[0] == '#')
+			continue;
+		strcpy(copy, line);
+		err = run_command(line);
+	}
+	if (!err) {
+		emit("{\"end\":\"ok\"}");
+		return;
+	}
+	json_text(text, sizeof(text), copy);
+	emit("{\"end\":\"error\",\"command\":\"%s\",\"errno\":%d}", text, -err);
+}
+
+static void send_kernel_log(void)
+{
+	int port = open_port("bolt.dmesg");
+	int size = klogctl(10 /* SYSLOG_ACTION_SIZE_BUFFER */, NULL, 0);
+	char *log = size > 0 ? malloc(size) : NULL;
+	int n = log ? klogctl(3 /* SYSLOG_ACTION_READ_ALL */, log, size) : -1;
+
+	if (port < 0 || n < 0)
+		die("cannot send the kernel log");
+	for (int done = 0; done < n;) {
+		ssize_t part = write(port, log + done, n - done);
+
+		if (part < 0)
+			die("dmesg port: %s", strerror(errno));
+		done += part;
+	}
+	fsync(port);
+	close(port);
+}
+
+int main(void)
+{
+	mount_all();
+	for (int fd = 0; fd < 3; fd++)
+		if (dup2(open("/dev/console", O_RDWR), fd) < 0)
+			return 1;
+	place_port("bolt.results", FD_RESULTS);
+	place_port("bolt.trace", FD_TRACE);
+	run_script();
+	send_kernel_log();
+	sync();
+	reboot(RB_POWER_OFF);
+	return 1;
+}

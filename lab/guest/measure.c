@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Latency of CPU hotplug requests: CLOCK_MONOTONIC around the write, from a
+ * CPU that stays. usage: measure KIND cpus=LIST n=N warmup=N gap_ms=N
+ *
+ *	pairs	offline and online of each CPU of the list in turn
+ *	busy	the same with tasks, timers, files and pipes on the CPUs
+ *	settled	online after everything put off has been done
+ *	total	offline, settling (where the kernel has it) and online in one
+ *	moments	entry (write to CPU dead), exit (write to first task there)
+ */
+#define _GNU_SOURCE
+#include "measure.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#define SETTLE "/sys/devices/system/cpu/bolt/settle"
+#define MAX_SAMPLES 2000
+
+static int64_t down_ns[MAX_SAMPLES], up_ns[MAX_SAMPLES], total_ns[MAX_SAMPLES];
+
+static int64_t request(const struct measure *m, bool online)
+{
+	int64_t start = now_ns();
+
+	for (int i = 0; i < m->ncpus; i++) {
+		int cpu = m->cpus[online ? m->ncpus - 1 - i : i];
+		int err = cpu_write(cpu, online);
+
+		if (err)
+			die("CPU %d %s: %s", cpu, online ? "online" : "offline", strerror(-err));
+	}
+	return now_ns() - start;
+}
+
+/*
+ * Requests in step with the tick would all see the same phase of it. Both
+ * waits grow through whole ticks of 4 ms in 23 unequal steps: between pairs
+ * through four of them, inside a pair through one, which is too short for a
+ * grace period to end in it.
+ */
+static void wait_us(long us)
+{
+	struct timespec ts = { us / 1000000, us % 1000000 * 1000 };
+
+	while (nanosleep(&ts, &ts) && errno == EINTR)
+		;
+}
+
+void gap(const struct measure *m, int i)
+{
+	wait_us(m->gap_ms * 1000 + i * 7 % 23 * 695);
+}
+
+void turn(int i)
+{
+	wait_us(100 + i * 5 % 23 * 173);
+}
+
+/* Does what was put off. Native kernels put nothing off: no time. */
+static int64_t settle(void)
+{
+	int64_t start = now_ns();
+
+	if (access(SETTLE, F_OK))
+		return 0;
+	if (write_text(SETTLE, "all"))
+		die("settle: %s", strerror(errno));
+	return now_ns() - start;
+}
+
+static void report(const struct measure *m, const char *what, const int64_t *ns)
+{
+	char name[64];
+
+	snprintf(name, sizeof(name), "%s%s", what, m->suffix);
+	emit_samples(name, m->ncpus, ns + m->warmup, m->n);
+}
+
+static void pairs(const struct measure *m)
+{
+	for (int i = 0; i < m->warmup + m->n; i++) {
+		down_ns[i] = request(m, false);
+		turn(i);
+		up_ns[i] = request(m, true);
+		gap(m, i);
+	}
+	report(m, "offline", down_ns);
+	report(m, "online", up_ns);
+}
+
+static void busy(const struct measure *m)
+{
+	busy_start(m);
+	for (int i = 0; i < m->warmup + m->n; i++) {
+		busy_gather(m);
+		down_ns[i] = request(m, false);
+		turn(i);
+		up_ns[i] = request(m, true);
+	}
+	busy_stop();
+	report(m, "offline", down_ns);
+	report(m, "online", up_ns);
+}
+
+static void settled(const struct measure *m)
+{
+	for (int i = 0; i < m->warmup + m->n; i++) {
+		down_ns[i] = request(m, false);
+		total_ns[i] = down_ns[i] + settle();
+		turn(i);
+		up_ns[i] = request(m, true);
+		total_ns[i] += up_ns[i];
+		gap(m, i);
+	}
+}
+
+static void settled_case(const struct measure *m)
+{
+	settled(m);
+	report(m, "online", up_ns);
+}
+
+static void total_case(const struct measure *m)
+{
+	settled(m);
+	report(m, "total", total_ns);
+}
+
+static const struct {
+	const char *name, *one, *many;	/* the case's suffix for one CPU, for more */
+	void (*run)(const struct measure *m);
+} kinds[] = {
+	{ "pairs", "1", "_seq", pairs },
+	{ "busy", "1_busy", "_busy_seq", busy },
+	{ "settled", "1_settled", "_settled_seq", settled_case },
+	{ "total", "1", "_seq", total_case },
+	{ "moments", "1", "_seq", moments },
+};
+
+int main(int argc, char **argv)
+{
+	static struct measure m;
+
+	if (argc < 2)
+		die("usage: measure KIND [key=value...]");
+	m.ncpus = parse_cpus(arg_text(argv, "cpus", "1"), m.cpus, MAX_CPUS);
+	m.n = arg_long(argv, "n", 20);
+	m.warmup = arg_long(argv, "warmup", 2);
+	m.gap_ms = arg_long(argv, "gap_ms", 50);
+	if (m.n < 1 || m.warmup < 0 || m.n + m.warmup > MAX_SAMPLES || m.ncpus < 1)
+		die("n, warmup or cpus out of range");
+	pin_to(arg_long(argv, "control", 0));
+	for (size_t i = 0; i < ARRAY_SIZE(kinds); i++) {
+		if (strcmp(argv[1], kinds[i].name))
+			continue;
+		m.suffix = m.ncpus == 1 ? kinds[i].one : kinds[i].many;
+		kinds[i].run(&m);
+		return 0;
+	}
+	die("unknown kind %s", argv[1]);
+}

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* The measuring program's parts. Every kind reports samples of nanoseconds. */
+#ifndef BOLT_MEASURE_H
+#define BOLT_MEASURE_H
+
+#include "guest.h"
+
+struct measure {
+	int cpus[MAX_CPUS];	/* taken down in this order, brought up in reverse */
+	int ncpus;
+	int n, warmup;		/* pairs counted, pairs thrown away before them */
+	long gap_ms;		/* between two requests */
+	const char *suffix;	/* of the case's name: "1", "1_busy", "_seq" */
+};
+
+/* Waits between pair @i and the next, and between the halves of pair @i. */
+void gap(const struct measure *m, int i);
+void turn(int i);
+
+/* Load that lives on the CPUs of a measurement (busy.c). */
+void busy_start(const struct measure *m);
+void busy_gather(const struct measure *m);
+void busy_stop(void);
+
+/* Times seen through ftrace: "dead" and "first task" (moment.c). */
+void moments(const struct measure *m);
+
+#endif

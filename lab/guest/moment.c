@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Moments inside a request that user space cannot see, on any kernel:
+ *   entry: the control CPU has seen the AP dead. The first thing it does then
+ *          is tick_cleanup_dead_cpu(), which alone is traced.
+ *   exit:  the first task runs on the AP: the first sched_switch there, only
+ *          that CPU traced.
+ */
+#define _GNU_SOURCE
+#include "measure.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define TRACING "/sys/kernel/tracing/"
+#define MAX_MOMENTS 1000
+
+static void set(const char *file, const char *value)
+{
+	char path[256];
+
+	snprintf(path, sizeof(path), TRACING "%s", file);
+	if (write_text(path, value))
+		die("cannot set %s to %s", path, value);
+}
+
+/*
+ * Time of the first record of @event in the trace, in ns; the trace prints
+ * microseconds: "measure-70 [000] d....   12.345678: EVENT ...".
+ */
+static int64_t first_record(const char *event)
+{
+	static char trace[1 << 16];
+	char mark[64], *line, *save;
+
+	snprintf(mark, sizeof(mark), ": %s", event);
+	if (read_text(TRACING "trace", trace, sizeof(trace)) < 0)
+		die("cannot read the trace");
+	for (line = strtok_r(trace, "\n", &save); line; line = strtok_r(NULL, "\n", &save)) {
+		char *stamp = strstr(line, mark);
+		long long sec, usec;
+
+		if (line[0] == '#' || !stamp)
+			continue;
+		while (stamp > line && stamp[-1] != ' ')
+			stamp--;
+		if (sscanf(stamp, "%lld.%6lld", &sec, &usec) != 2)
+			die("no time in the trace: %s", line);
+		return (sec * 1000000 + usec) * 1000;
+	}
+	die("no %s in the trace", event);
+}
+
+/* One pair; the half that goes @online is traced, the other follows at once. */
+static int64_t one(int cpu, int i, bool online, const char *event)
+{
+	int64_t start, moment;
+
+	set("trace", " ");
+	if (online && cpu_write(cpu, false))
+		die("CPU %d: offline failed", cpu);
+	turn(i);
+	set("tracing_on", "1");
+	start = now_ns();
+	if (cpu_write(cpu, online))
+		die("CPU %d: request failed", cpu);
+	set("tracing_on", "0");
+	if (!online && cpu_write(cpu, true))
+		die("CPU %d: online failed", cpu);
+	moment = first_record(event) - start;
+	if (moment <= 0)
+		die("%s at %lld ns before the request", event, (long long)-moment);
+	return moment;
+}
+
+static void repeat(const struct measure *m, bool online, const char *event, const char *name)
+{
+	static int64_t ns[MAX_MOMENTS];
+
+	for (int i = 0; i < m->n + m->warmup; i++) {
+		ns[i] = one(m->cpus[0], i, online, event);
+		gap(m, i);
+	}
+	emit_samples(name, 1, ns + m->warmup, m->n);
+}
+
+void moments(const struct measure *m)
+{
+	char mask[64], all[1024];
+	int cpu = m->cpus[0];
+
+	if (m->ncpus != 1 || cpu >= 32 || m->n + m->warmup > MAX_MOMENTS)
+		die("moments wants one CPU below 32");
+	snprintf(mask, sizeof(mask), "%x", 1U << cpu);
+	if (read_text(TRACING "tracing_cpumask", all, sizeof(all)) < 0)
+		die("cannot read tracing_cpumask");
+	set("tracing_on", "0");
+	set("trace_clock", "mono");
+	set("set_ftrace_filter", "tick_cleanup_dead_cpu");
+	set("current_tracer", "function");
+	repeat(m, false, "tick_cleanup_dead_cpu", "entry1");
+	set("current_tracer", "nop");
+
+	set("tracing_cpumask", mask);
+	set("events/sched/sched_switch/enable", "1");
+	repeat(m, true, "sched_switch", "exit1");
+	set("events/sched/sched_switch/enable", "0");
+	set("tracing_cpumask", all);
+}
