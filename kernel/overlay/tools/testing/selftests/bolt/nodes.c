@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* A parked CPU's entries are as absent as those of one natively offline. */
+#include "bolt.h"
+#include "tree.h"
+#include "../kselftest_harness.h"
+
+/* Files that vanish with a CPU; not every machine has every one. */
+static const char * const files[] = {
+	CPU_DIR "cpu1/topology/core_id",
+	CPU_DIR "cpu1/cache/index0/level",
+	CPU_DIR "cpu1/regs/identification/midr_el1",
+	CPU_DIR "cpu1/cpu_capacity",
+	"/sys/devices/virtual/msr/msr1/dev",
+	"/sys/devices/virtual/cpuid/cpuid1/dev",
+	"/sys/devices/system/machinecheck/machinecheck1/check_interval",
+};
+
+FIXTURE(nodes) {
+	struct tree online, offline, again;
+};
+
+FIXTURE_SETUP(nodes)
+{
+	const char *why = cannot_run();
+
+	if (why)
+		SKIP(return, "%s", why);
+	ASSERT_EQ(0, start_over());
+}
+
+FIXTURE_TEARDOWN(nodes)
+{
+	tree_free(&self->online);
+	tree_free(&self->offline);
+	tree_free(&self->again);
+	if (!cannot_run())
+		EXPECT_EQ(0, start_over());
+}
+
+/* Names and contents, all of sysfs that knows of CPUs. */
+TEST_F(nodes, parked_looks_natively_offline)
+{
+	const char *line;
+
+	tree_of_cpus(&self->online, true);
+	ASSERT_EQ(0, set_online(VICTIM, false));
+	tree_of_cpus(&self->offline, true);
+	ASSERT_EQ(0, set_online(VICTIM, true));
+	/* What natively vanishes is seen to, or the comparison is worth nothing. */
+	ASSERT_LT(self->offline.n, self->online.n);
+
+	ASSERT_EQ(0, enable(true));
+	ASSERT_EQ(0, set_online(VICTIM, false));
+	ASSERT_TRUE(is(BOLT_DIR "parked", "1"));
+	tree_of_cpus(&self->again, true);
+	EXPECT_TRUE(is(BOLT_DIR "parked", "1"));
+	line = tree_differ(&self->offline, &self->again);
+	EXPECT_EQ(NULL, line)
+		TH_LOG("parked differs at %s", line ?: "");
+}
+
+TEST_F(nodes, returning_brings_everything_back)
+{
+	const char *line;
+
+	tree_of_cpus(&self->online, true);
+	ASSERT_EQ(0, enable(true));
+	for (int round = 0; round < 3; round++) {
+		ASSERT_EQ(0, set_online(VICTIM, false));
+		/* Parked; settled; parked and natively brought up. */
+		if (round == 1)
+			ASSERT_EQ(0, settle_all());
+		if (round == 2)
+			ASSERT_EQ(0, enable(false));
+		ASSERT_EQ(0, set_online(VICTIM, true));
+		tree_of_cpus(&self->again, true);
+		line = tree_differ(&self->online, &self->again);
+		EXPECT_EQ(NULL, line)
+			TH_LOG("round %d: differs at %s", round, line ?: "");
+		tree_free(&self->again);
+	}
+}
+
+TEST_F(nodes, open_files_answer_enodev)
+{
+	int fd[ARRAY_SIZE(files)];
+	char text[256];
+	int seen = 0;
+
+	ASSERT_EQ(0, enable(true));
+	for (size_t i = 0; i < ARRAY_SIZE(files); i++) {
+		fd[i] = open(files[i], O_RDONLY);
+		seen += fd[i] >= 0;
+	}
+	ASSERT_GT(seen, 1);
+	ASSERT_EQ(0, set_online(VICTIM, false));
+	for (size_t i = 0; i < ARRAY_SIZE(files); i++) {
+		if (fd[i] < 0)
+			continue;
+		EXPECT_EQ(-1, read(fd[i], text, sizeof(text)))
+			TH_LOG("%s", files[i]);
+		EXPECT_EQ(ENODEV, errno)
+			TH_LOG("%s", files[i]);
+		EXPECT_EQ(-1, open(files[i], O_RDONLY))
+			TH_LOG("%s", files[i]);
+		EXPECT_EQ(ENOENT, errno)
+			TH_LOG("%s", files[i]);
+		close(fd[i]);
+	}
+}
+
+/* From inside too: a directory that was entered before shows nothing. */
+TEST_F(nodes, from_inside_the_directory)
+{
+	int dir = open(CPU_DIR "cpu1/topology", O_RDONLY | O_DIRECTORY);
+
+	ASSERT_GE(dir, 0);
+	ASSERT_EQ(0, enable(true));
+	ASSERT_EQ(0, set_online(VICTIM, false));
+	EXPECT_EQ(-1, openat(dir, "core_id", O_RDONLY));
+	EXPECT_EQ(ENOENT, errno);
+	close(dir);
+}
+
+TEST_F(nodes, device_nodes_answer_enxio)
+{
+	static const char * const nodes[] = {
+		"/dev/cpu/1/msr", "/dev/cpu/1/cpuid",
+	};
+
+	if (access(nodes[0], F_OK) && access(nodes[1], F_OK))
+		SKIP(return, "no device nodes of CPUs here");
+	ASSERT_EQ(0, enable(true));
+	ASSERT_EQ(0, set_online(VICTIM, false));
+	for (size_t i = 0; i < ARRAY_SIZE(nodes); i++) {
+		EXPECT_EQ(-1, open(nodes[i], O_RDONLY));
+		EXPECT_EQ(ENXIO, errno)
+			TH_LOG("%s", nodes[i]);
+	}
+}
+
+TEST_HARNESS_MAIN

@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Listings of sysfs, to compare. */
+#ifndef SELFTESTS_BOLT_TREE_H
+#define SELFTESTS_BOLT_TREE_H
+
+#include <dirent.h>
+#include <sys/stat.h>
+
+#include "../kselftest.h"
+#include "bolt.h"
+
+#define TREE_MAX 20000
+
+struct tree {
+	char *lines[TREE_MAX];	/* "path" or "path=first bytes of the file" */
+	int n;
+};
+
+static inline void tree_free(struct tree *tree)
+{
+	while (tree->n)
+		free(tree->lines[--tree->n]);
+}
+
+/* Whose text changes by itself, or is Bolt's own. */
+static inline bool tree_skips(const char *path)
+{
+	static const char * const skipped[] = {
+		CPU_DIR "bolt", "/power/", "/trigger", "/hotplug/fail",
+		"/meminfo", "/vmstat", "/numastat",
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(skipped); i++)
+		if (strstr(path, skipped[i]))
+			return true;
+	return false;
+}
+
+static inline void tree_add(struct tree *tree, const char *path, bool text)
+{
+	char line[5120], value[256] = "";
+
+	if (tree->n == TREE_MAX)
+		abort();
+	if (text) {
+		int err = get(path, value, sizeof(value));
+
+		if (err)
+			snprintf(value, sizeof(value), "error %d", err);
+		snprintf(line, sizeof(line), "%s=%s", path, value);
+	} else {
+		snprintf(line, sizeof(line), "%s", path);
+	}
+	tree->lines[tree->n++] = strdup(line);
+}
+
+/* Everything below @path, links not followed. @text: with what files hold. */
+static inline void tree_walk(struct tree *tree, const char *path, bool text)
+{
+	struct dirent **names;
+	int n = scandir(path, &names, NULL, alphasort);
+
+	for (int i = 0; i < n; i++) {
+		char below[4096];
+		struct stat st;
+
+		snprintf(below, sizeof(below), "%s/%s", path, names[i]->d_name);
+		if (!strcmp(names[i]->d_name, ".") ||
+		    !strcmp(names[i]->d_name, "..") || tree_skips(below)) {
+			free(names[i]);
+			continue;
+		}
+		free(names[i]);
+		if (lstat(below, &st)) {
+			tree_add(tree, below, false);
+			continue;
+		}
+		tree_add(tree, below, text && S_ISREG(st.st_mode) &&
+			 (st.st_mode & 0400));
+		if (S_ISDIR(st.st_mode))
+			tree_walk(tree, below, text);
+	}
+	if (n >= 0)
+		free(names);
+}
+
+/* What can be told of CPUs: their directories and all that points at them. */
+static inline void tree_of_cpus(struct tree *tree, bool text)
+{
+	static const char * const roots[] = {
+		"/sys/devices/system/cpu", "/sys/devices/system/machinecheck",
+		"/sys/devices/virtual/msr", "/sys/devices/virtual/cpuid",
+		"/sys/class/msr", "/sys/class/cpuid", "/sys/dev/char",
+		"/sys/bus/cpu/devices", "/sys/bus/machinecheck/devices",
+		"/sys/devices/system/node",
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(roots); i++)
+		tree_walk(tree, roots[i], text);
+}
+
+/* The first line that only one of them has, or NULL if they are the same. */
+static inline const char *tree_differ(const struct tree *a, const struct tree *b)
+{
+	for (int i = 0; i < a->n || i < b->n; i++) {
+		if (i >= a->n)
+			return b->lines[i];
+		if (i >= b->n || strcmp(a->lines[i], b->lines[i]))
+			return a->lines[i];
+	}
+	return NULL;
+}
+
+#endif /* SELFTESTS_BOLT_TREE_H */
