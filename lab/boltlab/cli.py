@@ -1,0 +1,124 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""The command line's root: finds the subcommand's module and runs it."""
+
+import argparse
+import importlib
+import os
+import signal
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NoReturn, Protocol, cast
+
+from boltlab import arch, errors, paths
+from boltlab.errors import BoltError
+
+COMMANDS = ("demo", "test", "doctor", "kernel", "run", "bench", "report", "shell")
+
+
+class Command(Protocol):
+    """What a module ``cmd_<name>`` offers."""
+
+    NAME: str
+    HELP: str
+
+    def add_arguments(self, parser: argparse.ArgumentParser) -> None:
+        """Add the command's own arguments."""
+
+    def run(self, args: argparse.Namespace) -> int:
+        """Do the work; return the exit status or raise BoltError."""
+
+
+def load(name: str) -> Command:
+    """Import and return the module of the command ``name``, one of COMMANDS."""
+    return cast(Command, importlib.import_module(f"boltlab.cmd_{name}"))
+
+
+def add_arch(parser: argparse.ArgumentParser) -> None:
+    """Add ``--arch``; its value goes to arch.select()."""
+    parser.add_argument(
+        "--arch", choices=arch.CHOICES, help="architecture of the kernels (default: the host's)"
+    )
+
+
+def add_source(parser: argparse.ArgumentParser) -> None:
+    """Add ``--source``, a Path or None, for source.resolve()."""
+    parser.add_argument(
+        "--source",
+        type=Path,
+        metavar="DIR|TARBALL",
+        help="kernel source, any 6.12.y (default: Debian's linux-source-6.12)",
+    )
+
+
+def add_jobs(parser: argparse.ArgumentParser) -> None:
+    """Add ``--jobs``, an int: how many jobs make runs at once."""
+    parser.add_argument(
+        "--jobs", type=_positive, default=os.cpu_count() or 1, metavar="N", help="jobs of make"
+    )
+
+
+def help_text() -> str:
+    """Return the page that ``./bolt --help`` prints; the launcher prints the same file."""
+    lines = (paths.DATA / "help.txt").read_text(encoding="utf-8").splitlines()
+    return "\n".join(line for line in lines if not line.startswith("#")).strip() + "\n"
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command line ``argv`` (without the program's name); return the exit status."""
+    words = list(sys.argv[1:] if argv is None else argv)
+    if not words or words[0] in ("-h", "--help", "help"):
+        sys.stdout.write(help_text())
+        return 0 if words else errors.USAGE
+    if words[0] not in COMMANDS:
+        what = "option" if words[0].startswith("-") else "command"
+        _fail(f"unknown {what} '{words[0]}' (see ./bolt --help)")
+        return errors.USAGE
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, _ended)
+    try:
+        return _run(words[0], words[1:])
+    except BoltError as error:
+        _fail(str(error))
+        return error.code
+    except KeyboardInterrupt:
+        _fail("interrupted; the next call goes on from here")
+        return errors.INTERRUPTED
+    except BrokenPipeError:
+        # The reader of our output went away (head, less): not a failure worth a word.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return errors.FAILURE
+
+
+def _run(name: str, words: Sequence[str]) -> int:
+    command = load(name)
+    parser = _Parser(prog=f"bolt {name}", description=command.HELP, allow_abbrev=False)
+    command.add_arguments(parser)
+    return command.run(parser.parse_args(words))
+
+
+def _ended(number: int, _frame: object) -> NoReturn:
+    # An exception, so that children are ended and half-made things removed.
+    raise SystemExit(128 + number)
+
+
+class _Parser(argparse.ArgumentParser):
+    """Answers a usage error with one line instead of the whole usage."""
+
+    def error(self, message: str) -> NoReturn:
+        _fail(f"{message} (see ./{self.prog} --help)")
+        sys.exit(errors.USAGE)
+
+
+def _positive(text: str) -> int:
+    try:
+        value = int(text)
+    except ValueError:
+        value = 0
+    if value < 1:
+        raise argparse.ArgumentTypeError(f"'{text}' is not a number above 0")
+    return value
+
+
+def _fail(text: str) -> None:
+    sys.stderr.write(f"bolt: {text}\n")

@@ -1,0 +1,25 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""The one kind of error that users see, and the exit codes."""
+
+from pathlib import Path
+
+FAILURE = 1
+USAGE = 2
+UNAVAILABLE = 69  # EX_UNAVAILABLE: packages are missing and cannot be installed from here
+INTERRUPTED = 130
+
+
+class BoltError(Exception):
+    """A failure that one line explains.
+
+    ``message`` is that line, ``log`` a file with the details, ``code`` the exit status.
+    """
+
+    def __init__(self, message: str, log: Path | None = None, code: int = FAILURE) -> None:
+        super().__init__(message)
+        self.message = message
+        self.log = log
+        self.code = code
+
+    def __str__(self) -> str:
+        return f"{self.message} (log: {self.log})" if self.log else self.message

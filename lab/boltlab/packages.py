@@ -1,0 +1,153 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""What the lab needs from the system, and how it comes: through apt where we may."""
+
+import functools
+import os
+import platform
+import shutil
+import subprocess
+import tomllib
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from boltlab import paths, ui
+from boltlab.arch import ARCHES, Arch
+from boltlab.errors import UNAVAILABLE, BoltError
+
+# Fresh machines update themselves just when one wants to install.
+LOCK = ("-o", "DPkg::Lock::Timeout=300")
+# Debian keeps some tools (depmod) where users have no PATH to.
+SBIN = ("/usr/local/sbin", "/usr/sbin", "/sbin")
+
+
+@dataclass(frozen=True)
+class Need:
+    """One row of data/packages.toml: a Debian package and how to see that it is there."""
+
+    package: str
+    groups: tuple[str, ...] = ()
+    tool: str = ""
+    header: str = ""
+    compiler: str = "gcc"
+    file: str = ""
+    arch: str = ""
+    host: str = ""
+
+    @property
+    def what(self) -> str:
+        """Name of the thing itself, for systems that call the package otherwise."""
+        return self.tool or self.header or self.file
+
+    def applies(self, arches: Sequence[Arch], machine: str) -> bool:
+        """Tell whether kernels of ``arches`` need this on a host that is a ``machine``."""
+        if self.arch and self.arch not in (arch.name for arch in arches):
+            return False
+        return not (self.host == "other" and machine in ARCHES[self.arch].machines)
+
+    def present(self) -> bool:
+        """Tell whether it is there now."""
+        if self.tool:
+            return which(self.tool) is not None
+        if self.header:
+            return _compiles(self.compiler, self.header)
+        return Path(self.file).exists()
+
+
+def which(tool: str) -> str | None:
+    """Return the path of the program ``tool``, also from the directories of root, or None."""
+    search = os.environ.get("PATH", os.defpath).split(os.pathsep)
+    return shutil.which(tool, path=os.pathsep.join([*search, *SBIN]))
+
+
+@functools.cache
+def table() -> tuple[Need, ...]:
+    """Return the rows of data/packages.toml."""
+    with (paths.DATA / "packages.toml").open("rb") as file:
+        rows = tomllib.load(file)["need"]
+    return tuple(Need(**{**row, "groups": tuple(row["groups"])}) for row in rows)
+
+
+def missing(groups: Iterable[str], arches: Sequence[Arch] = ()) -> list[Need]:
+    """Return what the ``groups`` of work on kernels of ``arches`` need and the system lacks."""
+    wanted = set(groups)
+    unknown = wanted - {group for need in table() for group in need.groups}
+    if unknown:
+        raise ValueError(f"no such groups in packages.toml: {sorted(unknown)}")
+    machine = platform.machine()
+    return [
+        need
+        for need in table()
+        if wanted & set(need.groups) and need.applies(arches, machine) and not need.present()
+    ]
+
+
+def ensure(*groups: str, arches: Sequence[Arch] = ()) -> None:
+    """Install what ``groups`` need and the system lacks.
+
+    Raises BoltError with code 69 and one line of names when we may not install, and with the
+    log when apt fails.
+    """
+    lacking = missing(groups, arches)
+    if lacking:
+        install([need.package for need in lacking], [need.what for need in lacking])
+        still = [need.what for need in lacking if not need.present()]
+        if still:
+            raise BoltError(f"still missing after the installation: {' '.join(still)}")
+
+
+def can_install() -> bool:
+    """Tell whether install() may install: there is apt, and we are root or may become it."""
+    return shutil.which("apt-get") is not None and _privilege() is not None
+
+
+def install(names: Sequence[str], whats: Sequence[str] = ()) -> None:
+    """Install the Debian packages ``names``; ``whats`` names their contents for other systems.
+
+    Raises BoltError, code 69 when there is no apt or no right to use it.
+    """
+    names = list(dict.fromkeys(names))
+    if shutil.which("apt-get") is None:
+        raise BoltError(f"install these: {' '.join(whats or names)}", code=UNAVAILABLE)
+    prefix = _privilege()
+    if prefix is None:
+        raise BoltError(f"install these packages: {' '.join(names)}", code=UNAVAILABLE)
+    log = paths.new_log("apt")
+    command = [*prefix, "env", "DEBIAN_FRONTEND=noninteractive", "apt-get", "-y", "-q", *LOCK]
+    with ui.status(f"installing {' '.join(names)}"):
+        get = [*command, "install", "--no-install-recommends", "--", *names]
+        # Lists may be absent (fresh containers) or stale (404): then, and only then, update.
+        if not _logged(get, log):
+            _logged([*command, "update"], log)
+            if not _logged(get, log):
+                raise BoltError(f"apt could not install {' '.join(names)}", log)
+
+
+def _privilege() -> list[str] | None:
+    if os.geteuid() == 0:
+        return []
+    if shutil.which("sudo") is None:
+        return None
+    granted = subprocess.run(["sudo", "-n", "true"], capture_output=True, check=False)
+    return ["sudo", "-n"] if granted.returncode == 0 else None
+
+
+def _logged(command: Sequence[str], log: Path) -> bool:
+    with log.open("ab") as out:
+        done = subprocess.run(
+            command, stdin=subprocess.DEVNULL, stdout=out, stderr=subprocess.STDOUT, check=False
+        )
+    return done.returncode == 0
+
+
+def _compiles(compiler: str, header: str) -> bool:
+    path = which(compiler)
+    if path is None:
+        return False
+    done = subprocess.run(
+        [path, "-x", "c", "-fsyntax-only", "-"],
+        input=f"#include <{header}>\n".encode(),
+        capture_output=True,
+        check=False,
+    )
+    return done.returncode == 0

@@ -1,0 +1,51 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Where things are: the repository and the cache."""
+
+import os
+import shutil
+import time
+from pathlib import Path
+
+from boltlab.errors import BoltError
+
+REPO = Path(__file__).resolve().parents[2]
+KERNEL = REPO / "kernel"
+DATA = Path(__file__).resolve().parent / "data"
+
+
+def cache() -> Path:
+    """Return the cache's directory, ``$BOLT_CACHE`` or ``~/.cache/bolt``, and make it.
+
+    Raises BoltError when it cannot be made.
+    """
+    named = os.environ.get("BOLT_CACHE")
+    path = Path(named).absolute() if named else Path.home() / ".cache" / "bolt"
+    return _directory(path)
+
+
+def logs() -> Path:
+    """Return the directory of the logs, and make it."""
+    return _directory(cache() / "logs")
+
+
+def new_log(name: str) -> Path:
+    """Return a path for a new log called ``name``, with the local time in front."""
+    return logs() / f"{time.strftime('%Y%m%d-%H%M%S')}-{os.getpid()}-{name}.log"
+
+
+def require_space(where: Path, gigabytes: float, purpose: str) -> None:
+    """Raise BoltError unless the existing directory ``where`` has ``gigabytes`` (10^9) free."""
+    free = shutil.disk_usage(where).free / 1e9
+    if free < gigabytes:
+        raise BoltError(
+            f"{purpose} needs {gigabytes:.1f} GB in {where}, {free:.1f} GB are free "
+            "(BOLT_CACHE names another directory)"
+        )
+
+
+def _directory(path: Path) -> Path:
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise BoltError(f"cannot make the directory {path}: {error.strerror}") from error
+    return path

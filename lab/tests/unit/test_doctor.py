@@ -1,0 +1,137 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""The doctor: what blocks, what only costs, and a KVM that lies."""
+
+import argparse
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from boltlab import cmd_doctor, doctor, kvm, packages
+from boltlab.arch import ARCHES, Arch, host
+from boltlab.doctor import Finding, Level
+
+
+@pytest.mark.parametrize(
+    ("free", "kernels", "level"),
+    [
+        (20, False, Level.GOOD),
+        (8, False, Level.LACK),
+        (3, False, Level.BLOCK),
+        (3, True, Level.LACK),
+        (0.5, True, Level.BLOCK),
+    ],
+)
+def test_disk(free: float, kernels: bool, level: Level) -> None:
+    finding = doctor._disk(free, kernels)
+    assert finding.level is level
+    assert bool(finding.cost) == (level is not Level.GOOD)
+
+
+@pytest.mark.parametrize(
+    ("kilobytes", "level"),
+    [(16_000_000, Level.GOOD), (2_000_000, Level.LACK), (900_000, Level.BLOCK)],
+)
+def test_memory(kilobytes: int, level: Level) -> None:
+    assert doctor._memory(f"MemTotal:       {kilobytes} kB\nMemFree: 1 kB\n").level is level
+
+
+@pytest.mark.parametrize(
+    ("line", "level", "found"),
+    [
+        ("QEMU emulator version 10.0.2 (Debian 1:10.0.2+ds-2)", Level.GOOD, "10.0.2"),
+        ("QEMU emulator version 7.2.17 (Debian 1:7.2+dfsg-7)", Level.LACK, "7.2.17"),
+        ("", Level.LACK, "no qemu-system-aarch64"),
+    ],
+)
+def test_qemu(monkeypatch: pytest.MonkeyPatch, line: str, level: Level, found: str) -> None:
+    monkeypatch.setattr(doctor, "_first_line", lambda command: line)
+    finding = doctor._qemu(ARCHES["arm64"], ARCHES["x86_64"])
+    assert (finding.level, finding.found) == (level, found)
+
+
+def test_missing_tool_blocks_where_it_cannot_be_installed(monkeypatch: pytest.MonkeyPatch) -> None:
+    x86, arm = ARCHES["x86_64"], ARCHES["arm64"]
+    monkeypatch.setattr(packages, "can_install", lambda: False)
+    assert doctor._lack("", x86, x86) is Level.BLOCK
+    assert doctor._lack("", arm, x86) is Level.LACK
+    monkeypatch.setattr(packages, "can_install", lambda: True)
+    assert doctor._lack("", x86, x86) is Level.LACK
+    assert doctor._lack("12.2.0", x86, x86) is Level.GOOD
+
+
+def test_exit_status(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    findings = [Finding("disk", "1 GB", Level.LACK, "[much]"), Finding("cores", "2")]
+    monkeypatch.setattr(doctor, "examine", lambda: findings)
+    assert cmd_doctor.run(argparse.Namespace()) == 0
+    shown = capsys.readouterr().out
+    assert "[much]" in shown
+    assert "demo can run here" in shown
+    findings.append(Finding("memory", "none", Level.BLOCK))
+    assert cmd_doctor.run(argparse.Namespace()) == 1
+    assert capsys.readouterr().err == "bolt: demo cannot run here: memory\n"
+
+
+@pytest.mark.parametrize("each", ARCHES.values(), ids=lambda each: str(each.name))
+def test_tiny_guest_ends(each: Arch, tmp_path: Path) -> None:
+    """The program that proves KVM runs under emulation, too."""
+    if shutil.which(each.qemu) is None:
+        pytest.skip(f"needs {each.qemu}")
+    image = tmp_path / "tiny"
+    image.write_bytes(kvm.tiny_image(each))
+    arguments, status = kvm.tiny_arguments(each, image)
+    machine = ["-nodefaults", "-display", "none", "-accel", "tcg", *each.machine_args, "-m", "64"]
+    done = subprocess.run([each.qemu, *machine, *arguments], timeout=60, check=False)
+    assert done.returncode == status
+
+
+QEMU = """#!/bin/sh
+case "$*" in
+*-kernel*) {kernel} ;;
+*) {tiny} ;;
+esac
+"""
+
+
+def fake(folder: Path, monkeypatch: pytest.MonkeyPatch, kernel: str, tiny: str) -> None:
+    emulator = folder / host().qemu
+    emulator.write_text(QEMU.format(kernel=kernel, tiny=tiny))
+    emulator.chmod(0o755)
+    monkeypatch.setattr(packages, "which", lambda tool: str(folder / tool))
+    (folder / "kvm").touch()
+    monkeypatch.setattr(kvm, "NODE", folder / "kvm")
+    monkeypatch.setattr(kvm, "KERNEL_TIMEOUT", 0.5)
+
+
+@pytest.mark.parametrize(
+    ("kernel", "usable", "detail"),
+    [
+        ("echo '[ 1.0] VFS: Cannot open root device'", True, "booted a lab kernel"),
+        ("echo 'VFS: Cannot'; exec sleep 5", True, "booted a lab kernel"),
+        ("exec sleep 5", False, "a lab kernel hangs under KVM"),
+        ("echo 'warning: x' >&2; echo 'error: no MSR' >&2; exit 134", False, "error: no MSR"),
+        ("exit 0", False, "a lab kernel dies early"),
+    ],
+)
+def test_kvm_with_a_kernel(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kernel: str, usable: bool, detail: str
+) -> None:
+    fake(tmp_path, monkeypatch, kernel, "exit 33")
+    answer = kvm.probe(host(), tmp_path / "image")
+    assert (answer.usable, answer.detail.startswith(detail)) == (usable, True)
+
+
+def test_kvm_without_a_kernel(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    _, status = kvm.tiny_arguments(host(), tmp_path)
+    fake(tmp_path, monkeypatch, f"exit {status}", f"exit {status}")
+    assert kvm.probe(host()).usable
+    fake(tmp_path, monkeypatch, "exit 9", "exit 9")
+    assert not kvm.probe(host()).usable
+
+
+def test_no_kvm(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(kvm, "NODE", tmp_path / "absent")
+    assert kvm.probe(host()).detail.startswith("there is no")
+    other = next(each for each in ARCHES.values() if not each.is_host)
+    assert not kvm.probe(other).usable
