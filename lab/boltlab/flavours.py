@@ -1,0 +1,46 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Reads data/flavours.toml: the kinds of kernel the lab builds."""
+
+import functools
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from boltlab import paths
+from boltlab.arch import Arch
+from boltlab.errors import USAGE, BoltError
+
+
+@dataclass(frozen=True)
+class Flavour:
+    """One row of data/flavours.toml."""
+
+    name: str
+    patched: bool
+    config: tuple[str, ...]
+    based_on: str | None = None
+    same_config: bool = False
+    steps: Mapping[str, int] = field(default_factory=dict)
+
+    def fragment(self, arch: Arch) -> str:
+        """Return the configuration fragment of this flavour for ``arch``."""
+        common = arch.config_fragment.read_text(encoding="utf-8")
+        return common + "".join(f"{line}\n" for line in self.config)
+
+
+@functools.cache
+def table() -> Mapping[str, Flavour]:
+    """Return all flavours by name."""
+    with (paths.DATA / "flavours.toml").open("rb") as file:
+        rows = tomllib.load(file)
+    return {
+        name: Flavour(name=name, **{**row, "config": tuple(row["config"])})
+        for name, row in rows.items()
+    }
+
+
+def get(name: str) -> Flavour:
+    """Return the flavour ``name``; BoltError when there is none."""
+    if name not in table():
+        raise BoltError(f"unknown flavour '{name}' (one of {', '.join(table())})", code=USAGE)
+    return table()[name]

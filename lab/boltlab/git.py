@@ -1,0 +1,102 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Throw-away git repositories, independent of the user's configuration."""
+
+import os
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+
+from boltlab import packages
+from boltlab.errors import BoltError
+
+DATE = "2025-01-01T00:00:00+0000"  # of all commits, so that exports repeat
+NOBODY = ("Bolt", "bolt@example.org")
+CONFIG = {
+    "core.abbrev": "12",
+    "core.compression": "1",
+    "core.preloadIndex": "true",
+    "core.fsync": "none",
+    "gc.auto": "0",
+    "commit.gpgSign": "false",
+    "diff.renames": "false",
+    "diff.noprefix": "false",
+    "diff.mnemonicPrefix": "false",
+    "advice.updateSparsePath": "false",
+}
+# As in the kernel's own .gitattributes: it decides which function an @@ line names.
+ATTRIBUTES = "*.c diff=cpp\n*.h diff=cpp\n*.S diff=\n"
+
+
+@dataclass(frozen=True)
+class Git:
+    """One repository: its .git directory and its work tree."""
+
+    dir: Path
+    tree: Path
+
+    @staticmethod
+    def init(tree: Path, git_dir: Path | None = None) -> "Git":
+        """Make an empty repository for the existing directory ``tree``; BoltError on failure."""
+        packages.ensure("export")
+        git = Git(git_dir or tree / ".git", tree)
+        git.run("init", "-q")
+        (git.dir / "info").mkdir(exist_ok=True)
+        (git.dir / "info" / "attributes").write_text(ATTRIBUTES, encoding="utf-8")
+        return git
+
+    def run(self, *arguments: str, author: tuple[str, str] = NOBODY, stdin: str = "") -> str:
+        """Run git with ``arguments``; return its stdout or raise BoltError with its last words.
+
+        ``author`` is name and mail for commits.
+        """
+        settings = [word for item in CONFIG.items() for word in ("-c", "=".join(item))]
+        done = subprocess.run(
+            ["git", *settings, *arguments],
+            cwd=self.tree,
+            env=self._environment(author),
+            input=stdin.encode(),
+            capture_output=True,
+            check=False,
+        )
+        if done.returncode != 0:
+            words = done.stderr.decode(errors="replace").strip().splitlines() or ["no message"]
+            raise BoltError(f"git {arguments[0]} failed: {words[0]}")
+        # Surrogates keep bytes that are no UTF-8 as they are on the way back to a file.
+        return done.stdout.decode("utf-8", errors="surrogateescape")
+
+    def commit_all(
+        self, message: str, author: tuple[str, str] = NOBODY, *, allow_empty: bool = True
+    ) -> None:
+        """Commit everything in the work tree, ignored files included."""
+        self.run("add", "--all", "--force", ".")
+        empty = ["--allow-empty"] if allow_empty else []
+        self.run("commit", "-q", "--no-verify", *empty, "-F", "-", author=author, stdin=message)
+
+    def _environment(self, author: tuple[str, str]) -> dict[str, str]:
+        keep = {name: os.environ[name] for name in ("PATH", "TMPDIR") if name in os.environ}
+        name, mail = author
+        return keep | {
+            "LC_ALL": "C",
+            "HOME": str(self.tree),
+            "GIT_CONFIG_GLOBAL": os.devnull,
+            "GIT_CONFIG_NOSYSTEM": "1",
+            "GIT_DIR": str(self.dir),
+            "GIT_WORK_TREE": str(self.tree),
+            "GIT_AUTHOR_NAME": name,
+            "GIT_AUTHOR_EMAIL": mail,
+            "GIT_AUTHOR_DATE": DATE,
+            "GIT_COMMITTER_NAME": name,
+            "GIT_COMMITTER_EMAIL": mail,
+            "GIT_COMMITTER_DATE": DATE,
+        }
+
+
+def user() -> tuple[str, str]:
+    """Return name and mail that the user gave git, or a neutral pair."""
+    found = []
+    for key in ("user.name", "user.email"):
+        asked = subprocess.run(
+            ["git", "config", "--get", key], capture_output=True, text=True, check=False
+        )
+        found.append(asked.stdout.strip())
+    return (found[0], found[1]) if all(found) else NOBODY

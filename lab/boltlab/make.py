@@ -1,0 +1,115 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Runs the kernel's make: fixed environment, progress, log, one-line errors."""
+
+import os
+import re
+import signal
+import subprocess
+from collections.abc import Sequence
+from pathlib import Path
+
+from boltlab import ui
+from boltlab.arch import Arch
+from boltlab.errors import BoltError
+
+# Without these the same source would not give the same image.
+FIXED = {
+    "KBUILD_BUILD_TIMESTAMP": "Wed Jan  1 00:00:00 UTC 2025",
+    "KBUILD_BUILD_USER": "bolt",
+    "KBUILD_BUILD_HOST": "lab",
+    "KBUILD_BUILD_VERSION": "1",
+    "LOCALVERSION": "",  # set but empty: scripts/setlocalversion then adds no "+"
+    "LC_ALL": "C",
+}
+INHERITED = ("PATH", "HOME", "TMPDIR", "CCACHE_DIR")
+
+_STEP = re.compile(rb"^  [A-Z][A-Z0-9_]+( \[M\])? ")
+_ERROR = re.compile(r"(: (?:fatal )?error: |undefined reference|: multiple definition|\*\*\* )")
+
+
+def environment() -> dict[str, str]:
+    """Return the whole environment of make: nothing of the caller's changes the build."""
+    inherited = {name: os.environ[name] for name in INHERITED if name in os.environ}
+    return inherited | FIXED
+
+
+def make(
+    tree: Path,
+    arch: Arch,
+    targets: Sequence[str],
+    log: Path,
+    *,
+    title: str,
+    jobs: int = 1,
+    steps: int = 0,
+    variables: dict[str, str] | None = None,
+    lock_fd: int | None = None,
+) -> int:
+    """Make ``targets`` in the kernel tree ``tree``; append all output to ``log``.
+
+    ``steps`` is about how many lines it will print (0: show no progress), ``lock_fd`` a lock
+    that must outlive make. Returns the number of lines printed. Raises BoltError with the first
+    error of the output; on any other exception make is ended before it passes on.
+    """
+    command = ["make", f"-j{jobs}", f"ARCH={arch.kernel_arch}"]
+    command.append(f"CROSS_COMPILE={arch.cross_compile}")
+    command += [f"{name}={value}" for name, value in (variables or {}).items()]
+    with log.open("ab") as out:
+        begin = out.tell()
+        process = subprocess.Popen(
+            [*command, *targets],
+            cwd=tree,
+            env=environment(),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            process_group=0,
+            pass_fds=() if lock_fd is None else (lock_fd,),
+        )
+        try:
+            count = _follow(process, out.write, title, steps)
+        except BaseException:
+            _end(process)
+            raise
+    if process.returncode != 0:
+        raise BoltError(f"{title} failed: {_first_error(log, begin)}", log)
+    return count
+
+
+def _follow(process: subprocess.Popen[bytes], write: object, title: str, steps: int) -> int:
+    assert process.stdout and callable(write)
+    count = 0
+    if steps == 0:
+        for line in process.stdout:
+            write(line)
+        process.wait()
+        return 0
+    with ui.progress(title, steps) as task:
+        for line in process.stdout:
+            write(line)
+            if _STEP.match(line):
+                count += 1
+                task.advance()
+        process.wait()
+    return count
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    """End make and its children, and wait: whoever comes next finds the tree at rest."""
+    try:
+        os.killpg(process.pid, signal.SIGTERM)
+        process.wait(timeout=20)
+    except ProcessLookupError:
+        pass
+    except subprocess.TimeoutExpired:
+        os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
+
+
+def _first_error(log: Path, begin: int) -> str:
+    text = log.read_bytes()[begin:].decode(errors="replace")
+    for line in text.splitlines():
+        if _ERROR.search(line):
+            return line.strip()
+    last = text.strip().splitlines()
+    return last[-1] if last else "make said nothing"

@@ -1,0 +1,246 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Finds, fetches and unpacks kernel source. What carries no stamp is never used."""
+
+import hashlib
+import json
+import os
+import re
+import shutil
+import subprocess
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from boltlab import packages, paths, ui, versions
+from boltlab.errors import BoltError
+from boltlab.locks import lock
+from boltlab.versions import Version
+
+COMPLETE = ".bolt-complete"
+SPACE = 2.0  # GB that an unpacked tree takes
+CHUNK = 1 << 20
+DEBIAN_SOURCES = Path("/usr/src")
+DECOMPRESSORS = {
+    ".xz": "xz -T0",
+    ".gz": "gzip",
+    ".bz2": "bzip2",
+    ".zst": "zstd",
+    ".tar": None,
+}
+TARBALLS = ".tar, .tar.xz, .tar.gz, .tar.bz2, .tar.zst"
+
+_MAKEFILE = re.compile(r"^(VERSION|PATCHLEVEL|SUBLEVEL|EXTRAVERSION) *=[ \t]*(.*)$", re.M)
+
+
+@dataclass(frozen=True)
+class Source:
+    """Pristine kernel source in the cache; nobody writes there."""
+
+    path: Path
+    id: str  # release-hash, "6.12.117-1a2b3c4d"
+    release: str  # "6.12.117"
+    version: Version
+
+
+def resolve(where: Path | None = None) -> Source:
+    """Return the unpacked source of ``where``: a tarball, a tree, or None for Debian's package.
+
+    Installs the package and unpacks when needed. Raises BoltError when there is no such source,
+    it is no kernel of a series Bolt supports, or the disk is full.
+    """
+    found = _resolve(where)
+    tested = found.version.tested
+    if found.release not in tested:
+        ui.note(f"linux {found.release} is not among those tested ({', '.join(tested)})")
+    return found
+
+
+def _resolve(where: Path | None) -> Source:
+    if where is None:
+        return _tarball(debian_tarball(versions.default()))
+    where = where.absolute()
+    if where.is_dir():
+        return _directory(where)
+    if where.is_file():
+        return _tarball(where)
+    raise BoltError(f"no kernel source at {where}")
+
+
+def debian_tarball(version: Version) -> Path:
+    """Return the tarball of Debian's source package, installed if it is not there yet."""
+    tarball = DEBIAN_SOURCES / f"{version.package}.tar.xz"
+    if not tarball.is_file():
+        packages.install([version.package], [f"--source (a linux {version.series} tree)"])
+    if not tarball.is_file():
+        raise BoltError(f"the package {version.package} has no {tarball}")
+    return tarball
+
+
+def release_of(tree: Path) -> str:
+    """Return the release ("6.12.117") that ``tree``'s Makefile tells; BoltError if none."""
+    try:
+        head = (tree / "Makefile").read_text(encoding="utf-8")[:2000]
+    except OSError as error:
+        raise BoltError(f"{tree} is no kernel source: it has no Makefile") from error
+    found: dict[str, str] = dict(_MAKEFILE.findall(head))
+    if not found.get("VERSION") or not found.get("PATCHLEVEL") or not (tree / "Kconfig").exists():
+        raise BoltError(f"{tree} is no kernel source")
+    parts = [found["VERSION"], found["PATCHLEVEL"], found.get("SUBLEVEL", "")]
+    return ".".join(part for part in parts if part) + found.get("EXTRAVERSION", "")
+
+
+def _tarball(tarball: Path) -> Source:
+    compressor = _decompressor(tarball)
+    digest = _hash_file(tarball)[:8]
+    found = _complete(digest)
+    if found:
+        return found
+    with lock(_root() / digest):
+        return _complete(digest) or _unpack(tarball, compressor, digest)
+
+
+def _decompressor(tarball: Path) -> str | None:
+    if tarball.suffix not in DECOMPRESSORS or ".tar" not in tarball.suffixes:
+        raise BoltError(f"{tarball} is no tarball Bolt can unpack ({TARBALLS})")
+    return DECOMPRESSORS[tarball.suffix]
+
+
+def _unpack(tarball: Path, compressor: str | None, digest: str) -> Source:
+    packages.ensure("unpack")
+    half = _half(digest)
+    log = paths.new_log("unpack")
+    command = ["tar", "-x", "--strip-components=1", "--no-same-owner", "-C", str(half)]
+    if compressor:
+        command.append(f"--use-compress-program={compressor}")
+    title = f"unpack {tarball.name}"
+    with log.open("wb") as errors, ui.progress(title, tarball.stat().st_size) as task:
+        tar = subprocess.Popen([*command, "-f", "-"], stdin=subprocess.PIPE, stderr=errors)
+        assert tar.stdin
+        try:
+            with tar.stdin, tarball.open("rb") as file:
+                while chunk := file.read(CHUNK):
+                    tar.stdin.write(chunk)
+                    task.advance(len(chunk))
+        except BrokenPipeError:
+            pass  # tar gave up: its status and the log say why
+        finally:
+            status = tar.wait()
+    if status != 0:
+        shutil.rmtree(half)
+        raise BoltError(f"cannot unpack {tarball}", log)
+    log.unlink()
+    return _finish(half, digest)
+
+
+def _directory(tree: Path) -> Source:
+    release_of(tree)
+    files = _listing(tree)
+    digest = _hash_listing(tree, files)[:8]
+    found = _complete(f"dir-{digest}")
+    if found:
+        return found
+    with lock(_root() / f"dir-{digest}"):
+        return _complete(f"dir-{digest}") or _copy(tree, files, f"dir-{digest}")
+
+
+def _listing(tree: Path) -> list[str]:
+    """List the source files of ``tree``: what git tracks, or everything of a clean tree."""
+    if (tree / ".git").exists():
+        packages.ensure("export")
+        listed = subprocess.run(
+            ["git", "-C", str(tree), "ls-files", "-z"], capture_output=True, check=False
+        )
+        if listed.returncode != 0:
+            raise BoltError(f"git cannot list {tree}: {listed.stderr.decode().strip()}")
+        names = [os.fsdecode(name) for name in listed.stdout.split(b"\0") if name]
+        return sorted(name for name in names if os.path.lexists(tree / name))
+    if (tree / ".config").exists() or (tree / "include/config").exists():
+        raise BoltError(f"{tree} has been built in: run 'make mrproper' there first")
+    return sorted(_walk(tree))
+
+
+def _walk(tree: Path) -> Iterator[str]:
+    for folder, below, names in os.walk(tree):
+        links = [name for name in below if (Path(folder) / name).is_symlink()]
+        for name in names + links:
+            yield str((Path(folder) / name).relative_to(tree))
+
+
+def _copy(tree: Path, files: list[str], digest: str) -> Source:
+    half = _half(digest)
+    with ui.progress(f"copy {tree}", len(files)) as task:
+        for name in files:
+            target = half / name
+            target.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy2(tree / name, target, follow_symlinks=False)
+            task.advance()
+    return _finish(half, digest)
+
+
+def _half(digest: str) -> Path:
+    """Return an empty directory to fill; what an interrupted call left in it is removed."""
+    half = _root() / f"{digest}.half"
+    if half.exists():
+        with ui.status("removing a half unpacked source"):
+            shutil.rmtree(half)
+    paths.require_space(_root(), SPACE, "unpacking the kernel source")
+    half.mkdir()
+    return half
+
+
+def _finish(half: Path, digest: str) -> Source:
+    """Stamp the filled directory ``half`` and give it its name."""
+    try:
+        release = release_of(half)
+        version = versions.of_release(release)
+    except BoltError:
+        shutil.rmtree(half)
+        raise
+    target = _root() / f"{release}-{digest}"
+    if target.exists():
+        shutil.rmtree(target)  # without a stamp, or we would not be here
+    half.rename(target)
+    (target / COMPLETE).write_text(f"{release}\n", encoding="utf-8")
+    return Source(target, target.name, release, version)
+
+
+def _complete(digest: str) -> Source | None:
+    for stamp in _root().glob(f"*-{digest}/{COMPLETE}"):
+        release = stamp.read_text(encoding="utf-8").strip()
+        if stamp.parent.name == f"{release}-{digest}":
+            version = versions.of_release(release)
+            return Source(stamp.parent, stamp.parent.name, release, version)
+    return None
+
+
+def _hash_file(file: Path) -> str:
+    """Return the SHA-256 of ``file``, remembered by size and time: tarballs are large."""
+    state = file.stat()
+    key = f"{file}:{state.st_size}:{state.st_mtime_ns}"
+    memory = _root() / "hashes.json"
+    try:
+        known: dict[str, str] = json.loads(memory.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        known = {}
+    if key not in known:
+        with file.open("rb") as data:
+            known[key] = hashlib.file_digest(data, "sha256").hexdigest()
+        fresh = memory.with_suffix(f".{os.getpid()}")
+        fresh.write_text(json.dumps(known), encoding="utf-8")
+        fresh.rename(memory)
+    return known[key]
+
+
+def _hash_listing(tree: Path, files: list[str]) -> str:
+    """Hash names, sizes and times: reading 80,000 files at every call would take too long."""
+    digest = hashlib.sha256(str(tree).encode())
+    for name in files:
+        state = (tree / name).lstat()
+        digest.update(os.fsencode(f"{name}\0{state.st_size}\0{state.st_mtime_ns}\n"))
+    return digest.hexdigest()
+
+
+def _root() -> Path:
+    root = paths.cache() / "src"
+    root.mkdir(exist_ok=True)
+    return root

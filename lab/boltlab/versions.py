@@ -1,0 +1,59 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Reads kernel/versions.toml: the kernel series that Bolt has hooks for."""
+
+import tomllib
+from dataclasses import dataclass
+from pathlib import Path
+
+from boltlab import paths
+from boltlab.errors import BoltError
+
+
+@dataclass(frozen=True)
+class Version:
+    """One kernel series."""
+
+    series: str  # "6.12"
+    package: str  # Debian's source package
+    hooks: Path  # directory of the hook patches
+    tested: tuple[str, ...]  # releases, "6.12.117"
+    architectures: tuple[str, ...]
+
+
+def load(file: Path | None = None) -> list[Version]:
+    """Return the series of ``file`` (default kernel/versions.toml), the default one first.
+
+    Raises BoltError when the file is missing or malformed.
+    """
+    file = file or paths.KERNEL / "versions.toml"
+    try:
+        entries = tomllib.loads(file.read_text(encoding="utf-8"))["kernel"]
+        return [
+            Version(
+                series=series,
+                package=entry["package"],
+                hooks=file.parent / entry["hooks"],
+                tested=tuple(entry["tested"]),
+                architectures=tuple(entry["architectures"]),
+            )
+            for series, entry in entries.items()
+        ]
+    except (OSError, tomllib.TOMLDecodeError, KeyError, AttributeError) as error:
+        raise BoltError(f"cannot read {file}: {error!r}") from error
+
+
+def default() -> Version:
+    """Return the series used when no ``--source`` is given."""
+    return load()[0]
+
+
+def of_release(release: str) -> Version:
+    """Return the series of ``release`` ("6.12.117"); raise BoltError when there are no hooks."""
+    known = load()
+    for version in known:
+        if release == version.series or release.startswith(f"{version.series}."):
+            return version
+    raise BoltError(
+        f"linux {release} is not supported: Bolt has hooks for "
+        f"{', '.join(version.series for version in known)}"
+    )

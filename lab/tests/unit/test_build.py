@@ -1,0 +1,146 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Building: what is built again and what is not, on a tree whose make takes no time."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from boltlab import arch, build, config, packages, paths, tree
+from boltlab.errors import BoltError
+from boltlab.source import Source
+from tests.conftest import make_hook, write_tree
+
+HOST = arch.host()
+MAKEFILE = f"""
+VERSION = 6
+PATCHLEVEL = 12
+SUBLEVEL = 117
+
+allnoconfig:
+\t@grep -h ^CONFIG_ $(KCONFIG_ALLCONFIG) | grep -v '=n$$' | grep -v -x -f drop >.config
+\t@mkdir -p include/config && echo 6.12.117$(LOCALVERSION) >include/config/kernel.release
+
+{HOST.image_target}: {HOST.image_path}
+{HOST.image_path}: kernel/cpu.o
+\t@mkdir -p $(dir $@) && cat kernel/cpu.o .config >$@ && : >System.map
+%.o: %.c
+\t@echo "  CC      $@" && cp $< $@ && ! grep broken $<
+"""
+
+
+@pytest.fixture
+def source(
+    kernel_tree: Path,
+    bolt_kernel: Path,
+    make_source: Callable[[Path], Source],
+    monkeypatch: pytest.MonkeyPatch,
+) -> Source:
+    write_tree(kernel_tree, {"Makefile": MAKEFILE, "drop": "nothing\n"})
+    monkeypatch.setattr(paths, "KERNEL", bolt_kernel)
+    monkeypatch.setattr(packages, "ensure", lambda *groups, arches=(): None)
+    monkeypatch.setattr(tree, "SPACE", 0)
+    return make_source(kernel_tree)
+
+
+def hook(source: Source, new: str = "bolt();") -> None:
+    for path in source.version.hooks.glob("*.patch"):
+        path.unlink()
+    edits = {"kernel/cpu.c": ("\tb4();\n", f"\tb4();\n\t{new}\n")}
+    folder = source.version.hooks
+    make_hook(source.path, folder, f"000{len(new)}-call.patch", edits)
+
+
+def compiles() -> int:
+    """Count the files compiled so far, in all trees."""
+    logs = paths.logs().glob("*-build-*.log")
+    return sum(log.read_text().count("  CC ") for log in logs)
+
+
+def test_pristine(source: Source, cache: Path) -> None:
+    kernel = build.ensure_kernel(HOST, "pristine", source)
+    assert kernel.image == cache / "kernels" / f"{HOST.name}-pristine-{source.id}" / "image"
+    assert b"b4();" in kernel.image.read_bytes()
+    assert kernel.release == "6.12.117"
+    assert kernel.config_sha == config.sha(kernel.config.read_text())
+    assert kernel.system_map.is_file()
+    assert compiles() == 1
+    assert build.ensure_kernel(HOST, "pristine", source) == kernel
+    assert compiles() == 1
+    assert build.built() == [kernel]
+
+
+def test_bolt_starts_from_the_built_pristine_tree(source: Source) -> None:
+    hook(source)
+    bolt = build.ensure_kernel(HOST, "bolt", source)
+    assert b"\tbolt();" in bolt.image.read_bytes()
+    assert b"CONFIG_BOLT=y" in bolt.image.read_bytes()
+    assert compiles() == 2
+    pristine = build.ensure_kernel(HOST, "pristine", source)
+    assert b"bolt();" not in pristine.image.read_bytes()
+    assert pristine.config_sha == bolt.config_sha
+    assert compiles() == 2
+
+
+def test_changed_hook_builds_bolt_only(source: Source) -> None:
+    hook(source)
+    first = build.ensure_kernel(HOST, "bolt", source)
+    hook(source, "bolt(1);")
+    second = build.ensure_kernel(HOST, "bolt", source)
+    assert second.stamp != first.stamp
+    assert b"\tbolt(1);" in second.image.read_bytes()
+    assert compiles() == 3
+
+
+def test_failed_build_goes_on_from_there(source: Source) -> None:
+    hook(source)
+    good = build.ensure_kernel(HOST, "bolt", source)
+    hook(source, "broken();")
+    with pytest.raises(BoltError, match=f"building the {HOST.name} bolt kernel failed") as failure:
+        build.ensure_kernel(HOST, "bolt", source)
+    assert failure.value.log and failure.value.log.is_file()
+    hook(source)
+    assert build.ensure_kernel(HOST, "bolt", source).stamp == good.stamp
+
+
+def test_lost_tree_is_built_again_when_needed(source: Source) -> None:
+    pristine = build.ensure_kernel(HOST, "pristine", source)
+    pristine.tree.rename(pristine.tree.with_name("gone"))
+    assert build.ensure_kernel(HOST, "pristine", source) == pristine
+    assert compiles() == 1
+    hook(source)
+    build.ensure_kernel(HOST, "bolt", source)
+    assert compiles() == 3
+
+
+def test_configuration_that_did_not_take(source: Source) -> None:
+    (source.path / "drop").write_text("CONFIG_SMP=y\n")
+    with pytest.raises(BoltError, match="did not take the configuration CONFIG_SMP=y"):
+        build.ensure_kernel(HOST, "pristine", source)
+    assert build.built() == []
+
+
+def test_bolt_must_not_change_the_configuration(source: Source) -> None:
+    text = MAKEFILE.replace("grep -v -x -f drop >", "sed 's/_BOLT=y/&\\nCONFIG_NEW=y/' >")
+    (source.path / "Makefile").write_text(text)
+    with pytest.raises(BoltError, match="differs from pristine's: CONFIG_NEW"):
+        build.ensure_kernel(HOST, "bolt", source)
+
+
+def test_damaged_record_is_no_kernel(source: Source) -> None:
+    kernel = build.ensure_kernel(HOST, "pristine", source)
+    for text in ("", "{}", "[]", '{"arch": "x"}'):
+        (kernel.folder / "kernel.json").write_text(text)
+        assert build.load(kernel.folder) is None
+    assert build.ensure_kernel(HOST, "pristine", source) == kernel
+
+
+def test_other_architecture(source: Source) -> None:
+    source = Source(
+        source.path,
+        source.id,
+        source.release,
+        source.version.__class__(**{**source.version.__dict__, "architectures": ("riscv",)}),
+    )
+    with pytest.raises(BoltError, match=f"no {HOST.name} hooks"):
+        build.ensure_kernel(HOST, "pristine", source)

@@ -1,0 +1,32 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""kernel/versions.toml: the real one, and malformed ones."""
+
+from pathlib import Path
+
+import pytest
+
+from boltlab import arch, versions
+from boltlab.errors import BoltError
+
+
+def test_repository_table() -> None:
+    version = versions.default()
+    assert version.series == "6.12"
+    assert version.tested
+    assert set(version.architectures) <= set(arch.ARCHES)
+
+
+def test_of_release() -> None:
+    assert versions.of_release("6.12").series == "6.12"
+    assert versions.of_release("6.12.3-rt").series == "6.12"
+    for other in ("6.1", "6.120.1", "7.12.0"):
+        with pytest.raises(BoltError, match="not supported"):
+            versions.of_release(other)
+
+
+@pytest.mark.parametrize("text", ["", "[kernel", "kernel = 3", '[kernel."6.12"]\npackage = "x"'])
+def test_malformed(tmp_path: Path, text: str) -> None:
+    file = tmp_path / "versions.toml"
+    file.write_text(text)
+    with pytest.raises(BoltError, match="cannot read"):
+        versions.load(file)
