@@ -1,0 +1,53 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Runs the kernel's own scripts/checkpatch.pl over patches."""
+
+import re
+import subprocess
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from boltlab import packages
+from boltlab.errors import BoltError
+
+# FILE_PATH_CHANGES asks whoever adds a file to think of MAINTAINERS; it cannot be satisfied.
+IGNORED = ("FILE_PATH_CHANGES",)
+
+_FINDING = re.compile(r"^.*?:(?:\d+:)? (?:ERROR|WARNING|CHECK):.*$", re.M)
+
+
+@dataclass(frozen=True)
+class Finding:
+    """What checkpatch says of one patch."""
+
+    patch: str
+    lines: tuple[str, ...]
+
+
+def check(tree: Path, patches: Sequence[Path]) -> list[Finding]:
+    """Check ``patches`` with ``tree``'s checkpatch, --strict; return those with findings.
+
+    Raises BoltError when checkpatch itself cannot run.
+    """
+    packages.ensure("checkpatch")
+    found = [_one(tree, patch) for patch in patches]
+    return [finding for finding in found if finding.lines]
+
+
+def _one(tree: Path, patch: Path) -> Finding:
+    script = tree / "scripts" / "checkpatch.pl"
+    command = ["perl", str(script), "--strict", "--terse", "--show-types", "--no-summary"]
+    command += [f"--root={tree}", f"--ignore={','.join(IGNORED)}", "--color=never"]
+    done = subprocess.run(
+        [*command, str(patch)],
+        capture_output=True,
+        text=True,
+        errors="replace",
+        env={"PATH": "/usr/bin:/bin", "LC_ALL": "C.UTF-8", "HOME": str(tree)},
+        check=False,
+    )
+    lines = tuple(line.strip() for line in _FINDING.findall(done.stdout))
+    if not lines and (done.returncode != 0 or done.stderr):
+        words = (done.stderr or done.stdout).strip().splitlines() or ["it said nothing"]
+        raise BoltError(f"checkpatch failed on {patch.name}: {words[0]}")
+    return Finding(patch.name, lines)

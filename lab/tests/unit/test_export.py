@@ -1,0 +1,185 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""The exported series: nothing left out, applies with git am, says what differs."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from boltlab import checkpatch, export, paths
+from boltlab.errors import BoltError
+from boltlab.export import Commit
+from boltlab.source import Source
+from tests.conftest import make_hook, write_tree
+
+SERIES = """# SPDX-License-Identifier: GPL-2.0-only
+[[commit]]
+subject = "cpu/bolt: add the path"
+body = \"\"\"
+Dead code for now.
+\"\"\"
+overlay = ["kernel/bolt/*"]
+
+[[commit]]
+subject = "cpu: split in two"
+refactor = true
+hooks = ["0001-split.patch"]
+
+[[commit]]
+subject = "cpu: call the path"
+body = "And document it."
+overlay = ["Documentation/*"]
+hooks = ["0002-makefile.patch"]
+"""
+
+
+@pytest.fixture
+def source(
+    kernel_tree: Path,
+    bolt_kernel: Path,
+    make_source: Callable[[Path], Source],
+    monkeypatch: pytest.MonkeyPatch,
+) -> Source:
+    folder = bolt_kernel / "hooks/6.12"
+    files = {"kernel/bolt/batch.c": "x\n", "kernel/bolt/tests/a.c": "y\n", "Documentation/b": "z\n"}
+    write_tree(bolt_kernel / "overlay", files)
+    make_hook(kernel_tree, folder, "0001-split.patch", {"kernel/cpu.c": ("\tb4();\n", "\tb();\n")})
+    edits = {"kernel/Makefile": ("cpu.o\n", "cpu.o bolt/\n")}
+    make_hook(kernel_tree, folder, "0002-makefile.patch", edits)
+    (folder / "series.toml").write_text(SERIES)
+    monkeypatch.setattr(paths, "KERNEL", bolt_kernel)
+    return make_source(kernel_tree)
+
+
+def test_export_and_verify(source: Source, tmp_path: Path) -> None:
+    output = tmp_path / "series"
+    patches = export.export(source, output)
+    assert [path.name for path in patches] == [
+        "0001-cpu-bolt-add-the-path.patch",
+        "0002-cpu-split-in-two.patch",
+        "0003-cpu-call-the-path.patch",
+    ]
+    text = patches[0].read_text()
+    assert "Subject: [PATCH 1/3] cpu/bolt: add the path\n" in text
+    assert "Dead code for now.\n\nSigned-off-by: " in text
+    assert "b/kernel/bolt/tests/a.c" in text
+    export.verify(source, patches)
+    before = {path: path.read_bytes() for path in patches}
+    assert export.export(source, output) == patches
+    assert {path: path.read_bytes() for path in patches} == before, "exports do not repeat"
+
+
+def test_verify_notices_a_wrong_series(source: Source, tmp_path: Path) -> None:
+    patches = export.export(source, tmp_path / "series")
+    with pytest.raises(BoltError, match=r"does not give the kernel/Makefile"):
+        export.verify(source, patches[:2])
+    patches[1].write_text(patches[1].read_text().replace("-\tb4();", "-\tb5();"))
+    with pytest.raises(BoltError, match="git am failed"):
+        export.verify(source, patches)
+
+
+def test_verify_notices_a_file_too_many(source: Source, tmp_path: Path) -> None:
+    patches = export.export(source, tmp_path / "series")
+    patches[0].write_text(patches[0].read_text().replace("Documentation", "Docs"))
+    (paths.KERNEL / "overlay/kernel/bolt/tests/a.c").unlink()
+    with pytest.raises(BoltError, match=r"differ in kernel/bolt/tests/a\.c"):
+        export.verify(source, patches)
+
+
+def test_output_with_other_files(source: Source, tmp_path: Path) -> None:
+    output = write_tree(tmp_path / "series", {"thesis.txt": "precious"})
+    with pytest.raises(BoltError, match=r"thesis\.txt"):
+        export.export(source, output)
+    assert [path.name for path in output.iterdir()] == ["thesis.txt"]
+
+
+def test_failed_export_changes_nothing(source: Source, tmp_path: Path) -> None:
+    output = tmp_path / "series"
+    patches = export.export(source, output)
+    before = {path: path.read_bytes() for path in patches}
+    (source.path / "kernel/Makefile").write_text("other\n")
+    with pytest.raises(BoltError, match="does not apply"):
+        export.export(source, output)
+    assert {path: path.read_bytes() for path in output.iterdir()} == before
+
+
+def test_refactors(source: Source) -> None:
+    assert export.refactors(source.version.hooks) == {"0001-split.patch"}
+
+
+OVERLAY = ["kernel/bolt/a.c", "kernel/bolt/b.c"]
+PATCHES = ["0001-x.patch", "0002-y.patch"]
+
+
+def test_assign() -> None:
+    commits = [
+        Commit("one", overlay=("*/a.c", "*a*")),
+        Commit("two", "", ("*/b.c",), tuple(PATCHES)),
+    ]
+    assert export.assign(commits, OVERLAY, PATCHES) == [["kernel/bolt/a.c"], ["kernel/bolt/b.c"]]
+
+
+@pytest.mark.parametrize(
+    ("commits", "error"),
+    [
+        ([Commit("x", overlay=("*/a.c",), hooks=tuple(PATCHES))], r"b\.c is in no commit"),
+        ([Commit("x", overlay=("*",), hooks=("0001-x.patch",))], r"0002-y\.patch is in no commit"),
+        (
+            [Commit("x", overlay=("*",), hooks=tuple(PATCHES)), Commit("y", overlay=("*/a.c",))],
+            r"a\.c is in several commits",
+        ),
+        (
+            [
+                Commit("x", overlay=("*",), hooks=tuple(PATCHES)),
+                Commit("y", hooks=("0001-x.patch",)),
+            ],
+            r"0001-x\.patch is in several commits",
+        ),
+        ([Commit("x", overlay=("*", "tools/*"), hooks=tuple(PATCHES))], r"'tools/\*' matches no"),
+        (
+            [Commit("x", overlay=("*",), hooks=(*PATCHES, "0003-z.patch"))],
+            "there is no hook 0003-z",
+        ),
+        ([Commit("x", overlay=("*",), hooks=tuple(PATCHES[::-1]))], "not in their order"),
+        ([Commit("x", overlay=("*",), hooks=tuple(PATCHES)), Commit("y")], "'y' is empty"),
+    ],
+)
+def test_assign_refuses(commits: list[Commit], error: str) -> None:
+    with pytest.raises(BoltError, match=error):
+        export.assign(commits, OVERLAY, PATCHES)
+
+
+def test_malformed_series(tmp_path: Path) -> None:
+    with pytest.raises(BoltError, match="cannot read"):
+        export.load_series(tmp_path)
+    (tmp_path / "series.toml").write_text("[[commit]]\nbody = 'x'\n")
+    with pytest.raises(BoltError, match=r"cannot read .*subject"):
+        export.load_series(tmp_path)
+
+
+CHECKPATCH = """#!/usr/bin/perl
+# Stands in for the kernel's script: same output and status, no tree needed.
+my $patch = $ARGV[-1];
+open(my $f, "<", $patch) or die "cannot open $patch\\n";
+my $bad = 0;
+while (<$f>) {
+    next unless /^\\+.*[ ]$/ or /die/;
+    die "broken\\n" if /die/;
+    print "$patch:$.: ERROR:TRAILING_WHITESPACE: trailing whitespace\\n";
+    $bad = 1;
+}
+exit($bad);
+"""
+
+
+def test_checkpatch(tmp_path: Path) -> None:
+    write_tree(tmp_path, {"scripts/checkpatch.pl": CHECKPATCH})
+    texts = {"good.patch": "+int a;\n", "bad.patch": "+int a; \n", "worse.patch": "die\n"}
+    write_tree(tmp_path, texts)
+    good, bad, worse = (tmp_path / name for name in texts)
+    assert checkpatch.check(tmp_path, [good]) == []
+    (finding,) = checkpatch.check(tmp_path, [good, bad])
+    assert finding.patch == "bad.patch"
+    assert "TRAILING_WHITESPACE" in finding.lines[0]
+    with pytest.raises(BoltError, match=r"checkpatch failed on worse\.patch: broken"):
+        checkpatch.check(tmp_path, [worse])
