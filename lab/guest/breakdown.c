@@ -48,27 +48,48 @@ static void choose(const char *list)
 			dprintf(FD_TRACE, "# not traceable: %s\n", name);
 }
 
-static void request(int cpu, bool online, bool keep)
-{
+struct request {
 	int64_t start, end;
-	int err;
+};
 
-	set(TRACING "trace", " ");
-	set(TRACING "tracing_on", "1");
-	start = now_ns();
-	err = cpu_write(cpu, online);
-	end = now_ns();
-	set(TRACING "tracing_on", "0");
+static struct request request(int cpu, bool online)
+{
+	struct request r = { .start = now_ns() };
+	int err = cpu_write(cpu, online);
+
+	r.end = now_ns();
 	if (err)
 		die("CPU %d: %s", cpu, strerror(-err));
-	if (!keep)
-		return;
-	dprintf(FD_TRACE, "=== begin KIND=%s cpu=%d t0=%lld ===\n",
-		online ? "online" : "offline", cpu, (long long)start);
+	return r;
+}
+
+/* The buffer holds both requests of a pair; readers clip it to their times. */
+static void send(const char *kind, int cpu, const struct request *r)
+{
+	int err;
+
+	dprintf(FD_TRACE, "=== begin KIND=%s cpu=%d t0=%lld ===\n", kind, cpu,
+		(long long)r->start);
 	err = copy_to_fd(TRACING "trace", FD_TRACE);
 	if (err)
 		die("trace: %s", strerror(-err));
-	dprintf(FD_TRACE, "=== end t1=%lld ===\n", (long long)end);
+	dprintf(FD_TRACE, "=== end t1=%lld ===\n", (long long)r->end);
+}
+
+/* Reading the trace between the two would let a grace period pass unseen. */
+static void pair(int cpu, bool keep)
+{
+	struct request down, up;
+
+	set(TRACING "trace", " ");
+	set(TRACING "tracing_on", "1");
+	down = request(cpu, false);
+	up = request(cpu, true);
+	set(TRACING "tracing_on", "0");
+	if (!keep)
+		return;
+	send("offline", cpu, &down);
+	send("online", cpu, &up);
 }
 
 int main(int argc, char **argv)
@@ -86,9 +107,9 @@ int main(int argc, char **argv)
 	choose(functions);
 	set(TRACING "current_tracer", "function_graph");
 	for (int i = 0; i < warmup + n; i++) {
-		request(cpu, false, i >= warmup);
-		request(cpu, true, i >= warmup);
-		sleep_ms(gap_ms);
+		pair(cpu, i >= warmup);
+		/* Not in step with the tick of 4 ms. */
+		sleep_ms(gap_ms + i * 3 % 4);
 	}
 	set(TRACING "current_tracer", "nop");
 	return 0;

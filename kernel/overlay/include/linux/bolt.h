@@ -14,6 +14,7 @@
 #include <linux/types.h>
 
 struct device;
+struct device_driver;
 struct kernfs_node;
 struct kobj_uevent_env;
 
@@ -93,6 +94,7 @@ void bolt_settle_all(void);
 /* For drivers/base/core.c. */
 bool bolt_uevent_replay(const struct device *dev, struct kobj_uevent_env *env);
 void bolt_uevent_record(const struct device *dev,
+			const struct device_driver *driver,
 			const struct kobj_uevent_env *env, int nr, int len);
 
 /* In fs/kernfs/dir.c. */
@@ -129,6 +131,7 @@ static inline bool bolt_uevent_replay(const struct device *dev,
 }
 
 static inline void bolt_uevent_record(const struct device *dev,
+				      const struct device_driver *driver,
 				      const struct kobj_uevent_env *env,
 				      int nr, int len)
 {

@@ -165,6 +165,7 @@ bool bolt_intercept(unsigned int cpu, enum cpuhp_state state, bool bringup,
 		if (!bolt_set_has(&per_cpu_ptr(&bolt_cpus, cpu)->pending, state))
 			return false;
 		bolt_broken(cpu, state, "torn down twice");
+		*ret = 0;
 		return true;
 	}
 	*ret = bolt_park(cpu, state, elide);
@@ -190,6 +191,9 @@ static int bolt_request(unsigned int cpu, bool online)
 	cpu_maps_update_begin();
 	batch.id = ++bolt_batches;
 	batch.last = start;
+	/* Before anything is pending: the worker looks without a lock. */
+	if (!online)
+		WRITE_ONCE(per_cpu_ptr(&bolt_cpus, cpu)->parked_at, start);
 	if (bolt_on)
 		WRITE_ONCE(bolt_batch, &batch);
 	if (online)
@@ -200,7 +204,7 @@ static int bolt_request(unsigned int cpu, bool online)
 
 	bolt_check(cpu);
 	if (!bolt_set_empty(&per_cpu_ptr(&bolt_cpus, cpu)->pending))
-		bolt_settle_later(cpu);
+		bolt_settle_later();
 	cpu_maps_update_done();
 
 	trace_bolt_batch(batch.id, cpu, online, err,

@@ -18,14 +18,15 @@ void bolt_glue_hold_readers_slow(bool hold)
 }
 
 /*
- * As cpu_down_maps_locked(), but the control task stays where it is unless
- * that is the CPU that goes: it must not be there, and with hrtimers moved in
- * the dying section, nothing else asks for a worker.
+ * As cpu_down_maps_locked(), but without a worker unless the control task is
+ * on the CPU that goes. The worker was there for a control task throttled by
+ * a timer on that CPU; timers leave it in the dying section now. The task is
+ * not pinned: whoever moves it, holding the hotplug lock, would wait for it.
  */
 int bolt_glue_down(unsigned int cpu)
 {
-	int err;
-
+	if (!bolt_fast() || raw_smp_processor_id() == cpu)
+		return cpu_down_maps_locked(cpu, CPUHP_OFFLINE);
 	if (cpu_hotplug_offline_disabled)
 		return -EOPNOTSUPP;
 	if (cpu_hotplug_disabled)
@@ -34,15 +35,7 @@ int bolt_glue_down(unsigned int cpu)
 				housekeeping_cpumask(HK_TYPE_DOMAIN),
 				cpu) >= nr_cpu_ids)
 		return -EBUSY;
-
-	migrate_disable();
-	if (!bolt_fast() || smp_processor_id() == cpu) {
-		migrate_enable();
-		return cpu_down_maps_locked(cpu, CPUHP_OFFLINE);
-	}
-	err = _cpu_down(cpu, 0, CPUHP_OFFLINE);
-	migrate_enable();
-	return err;
+	return _cpu_down(cpu, 0, CPUHP_OFFLINE);
 }
 
 int bolt_glue_up(unsigned int cpu)
@@ -60,7 +53,7 @@ bool bolt_glue_settle_next(unsigned int cpu)
 	struct bolt_set *pending = &per_cpu_ptr(&bolt_cpus, cpu)->pending;
 	int state;
 
-	/* Parking needs the lock for writing: what is missed comes later. */
+	/* A state stays in the set until its teardown is over. */
 	if (bolt_set_empty(pending))
 		return false;
 	cpus_read_lock();

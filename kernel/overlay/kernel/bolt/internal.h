@@ -23,7 +23,7 @@ struct bolt_set {
  * struct bolt_cpu - what Bolt knows of a CPU
  * @pending:	states whose teardown was put off; changed with the hotplug
  *		lock held for writing, or for reading plus cpuhp_state_mutex
- * @parked_at:	when the CPU last went offline
+ * @parked_at:	when it was last asked to go offline
  */
 struct bolt_cpu {
 	struct bolt_set pending;
@@ -53,7 +53,7 @@ extern unsigned int bolt_settle_delay_ms;
 
 void bolt_parked_mask(struct cpumask *mask);
 void bolt_settle_mask(const struct cpumask *mask);
-void bolt_settle_later(unsigned int cpu);
+void bolt_settle_later(void);
 void bolt_settle_delay(unsigned int ms);
 bool bolt_settle_state(unsigned int cpu, enum cpuhp_state state);
 

@@ -70,9 +70,10 @@ bool bolt_settle_state(unsigned int cpu, enum cpuhp_state state)
 	struct bolt_set *pending = &per_cpu_ptr(&bolt_cpus, cpu)->pending;
 	const struct bolt_elide *elide = bolt_elided(state);
 
-	if (bolt_set_unpark(pending, state))
+	if (!bolt_set_has(pending, state))
 		return false;
 	if (!elide || !bolt_glue_below(cpu, state)) {
+		bolt_set_unpark(pending, state);
 		bolt_broken(cpu, state, "settled while up");
 		return false;
 	}
@@ -80,6 +81,8 @@ bool bolt_settle_state(unsigned int cpu, enum cpuhp_state state)
 		elide->settle(cpu);
 	else
 		bolt_glue_teardown(cpu, state);
+	/* Last: who finds the set empty relies on all of it being done. */
+	bolt_set_unpark(pending, state);
 	trace_bolt_settle(cpu, state);
 	return true;
 }
@@ -159,8 +162,8 @@ void bolt_parked_mask(struct cpumask *mask)
 
 static void bolt_settle_work(struct work_struct *work)
 {
-	s64 delay = READ_ONCE(bolt_settle_delay_ms), next = -1;
-	unsigned int cpu;
+	unsigned int delay = READ_ONCE(bolt_settle_delay_ms), cpu;
+	s64 next = -1;
 
 	for_each_possible_cpu(cpu) {
 		struct bolt_cpu *bc = per_cpu_ptr(&bolt_cpus, cpu);
@@ -176,24 +179,27 @@ static void bolt_settle_work(struct work_struct *work)
 		else if (next < 0 || left < next)
 			next = left;
 	}
-	if (next >= 0)
-		queue_delayed_work(system_unbound_wq, to_delayed_work(work),
-				   msecs_to_jiffies(next) + 1);
+	if (next < 0)
+		return;
+	/* A request may have queued us for later than the first that is due. */
+	mod_delayed_work(system_unbound_wq, to_delayed_work(work),
+			 msecs_to_jiffies(next) + 1);
+	/* That may have undone what bolt_settle_delay() asked for just now. */
+	if (READ_ONCE(bolt_settle_delay_ms) != delay)
+		mod_delayed_work(system_unbound_wq, to_delayed_work(work), 0);
 }
 
 static DECLARE_DELAYED_WORK(bolt_settler, bolt_settle_work);
 
 /**
  * bolt_settle_later - a CPU has been parked: settle it when the delay is over
- * @cpu:	the CPU
  *
  * The work runs on any CPU: it outlives the one that queues it.
  *
  * Context: any.
  */
-void bolt_settle_later(unsigned int cpu)
+void bolt_settle_later(void)
 {
-	WRITE_ONCE(per_cpu_ptr(&bolt_cpus, cpu)->parked_at, ktime_get());
 	queue_delayed_work(system_unbound_wq, &bolt_settler,
 			   msecs_to_jiffies(READ_ONCE(bolt_settle_delay_ms)));
 }

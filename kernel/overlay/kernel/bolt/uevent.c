@@ -71,29 +71,47 @@ bool bolt_uevent_replay(const struct device *dev, struct kobj_uevent_env *env)
 	return done;
 }
 
+/* Whether the event is one whose variables all found room. */
+static bool bolt_uevent_whole(int nr, int len)
+{
+	/* ACTION, DEVPATH and SUBSYSTEM, not what user space may have added. */
+	return nr <= 3 && len <= UEVENT_BUFFER_SIZE / 4;
+}
+
 /**
  * bolt_uevent_record - keep what the driver core has added to a CPU's event
  * @dev:	the device
+ * @driver:	its driver from before that
  * @env:	the event's environment
  * @nr:		how many variables it held before
  * @len:	how many bytes they took
  *
- * Without memory for it nothing is kept.
+ * Without memory for it nothing is kept, and nothing in place of what is kept
+ * for the same driver.
  *
  * Context: may sleep.
  */
 void bolt_uevent_record(const struct device *dev,
+			const struct device_driver *driver,
 			const struct kobj_uevent_env *env, int nr, int len)
 {
 	struct bolt_uevent *known, *old;
+	bool have;
 	int i;
 
-	if (!bolt_uevent_mine(dev))
+	if (!bolt_uevent_mine(dev) || !bolt_uevent_whole(nr, len) ||
+	    driver != READ_ONCE(dev->driver))
+		return;
+	rcu_read_lock();
+	old = rcu_dereference(per_cpu(bolt_uevents, dev->id));
+	have = old && old->driver == driver;
+	rcu_read_unlock();
+	if (have)
 		return;
 	known = kmalloc(struct_size(known, buf, env->buflen - len), GFP_KERNEL);
 	if (!known)
 		return;
-	known->driver = READ_ONCE(dev->driver);
+	known->driver = driver;
 	known->nr = env->envp_idx - nr;
 	known->len = env->buflen - len;
 	for (i = 0; i < known->nr; i++)
