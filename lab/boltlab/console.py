@@ -1,0 +1,82 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Finds the kernel's complaints (WARN, BUG, lockdep, stalls ...) in the text of a guest's log."""
+
+import functools
+import re
+import tomllib
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from boltlab import paths
+
+# Log level ("<4>"), time ("[    1.234567]") and printing context ("[   T12]") of a record.
+_PREFIX = re.compile(r"^(?:<\d+>)?(?:\[ *\d+\.\d+\](?:\[ *[TC]\d+\])? ?)?")
+
+# A complaint goes on for many lines, some of which would count on their own ("Oops", then
+# "Call Trace", then "Kernel panic"): those within so many lines belong to the first.
+_ONE_COMPLAINT = 120
+
+
+@dataclass(frozen=True)
+class Splat:
+    """One complaint: where it begins (line, from 1), its kind, and its first line."""
+
+    line: int
+    kind: str
+    text: str
+
+    def __str__(self) -> str:
+        return f"{self.kind} in line {self.line}: {self.text}"
+
+
+@dataclass(frozen=True)
+class _Rules:
+    harmless: re.Pattern[str]
+    splats: tuple[tuple[str, re.Pattern[str]], ...]
+
+    def kind(self, message: str) -> str | None:
+        for kind, pattern in self.splats:
+            if pattern.search(message):
+                return None if self.harmless.search(message) else kind
+        return None
+
+
+@functools.cache
+def _rules() -> _Rules:
+    table = tomllib.loads((paths.DATA / "splats.toml").read_text(encoding="utf-8"))
+    return _Rules(
+        _any_of(table["harmless"]),
+        tuple((row["kind"], _any_of(row["patterns"])) for row in table["splat"]),
+    )
+
+
+def _any_of(patterns: Iterable[str]) -> re.Pattern[str]:
+    return re.compile("|".join(f"(?:{pattern})" for pattern in patterns))
+
+
+def scan(lines: Iterable[str]) -> list[Splat]:
+    """Return the complaints in ``lines`` of a console or kernel log, in order."""
+    rules = _rules()
+    found: list[Splat] = []
+    for number, raw in enumerate(lines, start=1):
+        message = _PREFIX.sub("", raw.rstrip("\r\n"))
+        kind = rules.kind(message)
+        if kind is None:
+            continue
+        if found and number - found[-1].line < _ONE_COMPLAINT and _continues(kind):
+            continue
+        found.append(Splat(number, kind, message))
+    return found
+
+
+def scan_file(path: Path) -> list[Splat]:
+    """Return the complaints in the log ``path``; a file that is not there has none."""
+    if not path.exists():
+        return []
+    with path.open(encoding="utf-8", errors="replace") as file:
+        return scan(file)
+
+
+def _continues(kind: str) -> bool:
+    return kind in ("stack trace", "kernel panic", "Oops")

@@ -1,0 +1,131 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Makes the guest's initramfs: our static programs, then what one run adds (its script ...)."""
+
+import hashlib
+import stat
+import subprocess
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from boltlab import paths
+from boltlab.arch import Arch
+from boltlab.errors import BoltError
+from boltlab.locks import lock
+
+SOURCES = paths.REPO / "lab" / "guest"
+FLAGS = ("-static", "-O2", "-Wall", "-Wextra", "-Werror")
+
+# Program in the guest -> its sources. Headers count as sources of all of them.
+PROGRAMS: Mapping[str, tuple[str, ...]] = {
+    "init": ("init.c", "util.c"),
+    "bin/measure": ("measure.c", "moment.c", "busy.c", "util.c"),
+    "bin/breakdown": ("breakdown.c", "util.c"),
+}
+
+DIRECTORIES = ("bin", "dev", "proc", "sys", "tmp")
+
+
+@dataclass(frozen=True)
+class Node:
+    """One entry of a cpio archive: its mode with type bits, contents, and device numbers."""
+
+    mode: int
+    data: bytes = b""
+    device: tuple[int, int] = (0, 0)
+
+
+def directory() -> Node:
+    """Return a directory."""
+    return Node(stat.S_IFDIR | 0o755)
+
+
+def file(data: bytes, mode: int = 0o644) -> Node:
+    """Return a regular file."""
+    return Node(stat.S_IFREG | mode, data)
+
+
+def cpio(nodes: Mapping[str, Node]) -> bytes:
+    """Return a newc archive of ``nodes`` (path without leading slash -> node).
+
+    The kernel unpacks several of them set end to end. Equal nodes give equal bytes.
+    """
+    out = bytearray()
+    for number, (name, node) in enumerate([*nodes.items(), ("TRAILER!!!", Node(0))], start=1):
+        path = name.encode() + b"\0"
+        fields = (
+            number if node.mode else 0,
+            node.mode,
+            0,  # uid
+            0,  # gid
+            2 if stat.S_ISDIR(node.mode) else 1,
+            0,  # mtime
+            len(node.data),
+            0,  # device of the archive
+            0,
+            *node.device,
+            len(path),
+            0,  # checksum, unused
+        )
+        out += b"070701" + b"".join(b"%08x" % value for value in fields) + path
+        out += bytes(-len(out) % 4) + node.data
+        out += bytes(-len(out) % 4)
+    return bytes(out + bytes(-len(out) % 512))
+
+
+def base(arch: Arch, sources: Path = SOURCES) -> Path:
+    """Return the archive of our programs for ``arch``, compiled if anything changed.
+
+    Raises BoltError when a program does not compile.
+    """
+    folder = paths.cache() / "guest"
+    archive = folder / f"{arch.name}-{_fingerprint(arch, sources)}.cpio"
+    with lock(folder / arch.name):
+        if not archive.exists():
+            nodes = {name: directory() for name in DIRECTORIES}
+            nodes["dev/console"] = Node(stat.S_IFCHR | 0o600, device=(5, 1))
+            for program, names in PROGRAMS.items():
+                nodes[program] = file(_compile(arch, sources, names, folder), 0o755)
+            half = archive.with_suffix(".half")
+            half.write_bytes(cpio(nodes))
+            for stale in folder.glob(f"{arch.name}-*.cpio"):
+                stale.unlink()
+            half.rename(archive)
+    return archive
+
+
+def make(
+    arch: Arch, script: Iterable[str], to: Path, extra: Mapping[str, Node] | None = None
+) -> None:
+    """Write the initramfs of one run to ``to``: programs, ``script``, and ``extra`` nodes."""
+    text = "".join(f"{line}\n" for line in script)
+    nodes = {"script": file(text.encode()), **(extra or {})}
+    to.write_bytes(base(arch).read_bytes() + cpio(nodes))
+
+
+def _fingerprint(arch: Arch, sources: Path) -> str:
+    digest = hashlib.sha256(repr((FLAGS, PROGRAMS, DIRECTORIES)).encode())
+    digest.update(_run([arch.cc, "--version"]).stdout.encode())
+    for path in sorted(sources.glob("*.[ch]")):
+        digest.update(path.name.encode() + b"\0" + path.read_bytes())
+    return digest.hexdigest()[:16]
+
+
+def _compile(arch: Arch, sources: Path, names: Iterable[str], folder: Path) -> bytes:
+    program = folder / f"{arch.name}.program"
+    inputs = [str(sources / name) for name in names]
+    done = _run([arch.cc, *FLAGS, "-o", str(program), *inputs])
+    if done.returncode:
+        log = paths.new_log(f"guest-{arch.name}")
+        log.write_text(done.stderr, encoding="utf-8")
+        raise BoltError(f"the guest's programs do not compile for {arch.name}", log)
+    data = program.read_bytes()
+    program.unlink()
+    return data
+
+
+def _run(command: list[str]) -> subprocess.CompletedProcess[str]:
+    try:
+        return subprocess.run(command, capture_output=True, text=True, check=False)
+    except OSError as error:
+        raise BoltError(f"cannot run {command[0]}: {error.strerror}") from error

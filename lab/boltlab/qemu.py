@@ -1,0 +1,313 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Runs one guest in QEMU to its end and judges how it ended."""
+
+import asyncio
+import contextlib
+import functools
+import json
+import logging
+import os
+import shlex
+import shutil
+import socket
+import subprocess
+import time
+from collections.abc import AsyncIterator, Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from qemu.qmp import EventListener, QMPClient, QMPError
+
+from boltlab import console, guestimage, packages, paths
+from boltlab.arch import Arch
+from boltlab.errors import BoltError
+
+# Virtual time: one thread runs all CPUs in turn, one instruction takes 2^1 ns, idle time costs
+# no host time. Only with it are latencies repeatable.
+ACCELERATORS = {
+    "icount": ("-accel", "tcg,thread=single", "-icount", "shift=1,sleep=off"),
+    "mttcg": ("-accel", "tcg,thread=multi"),
+    "kvm": ("-accel", "kvm"),
+}
+PORTS = {
+    "bolt.results": "results.jsonl",
+    "bolt.dmesg": "dmesg.log",
+    "bolt.trace": "trace.txt",
+}
+PVPANIC = ("pvpanic", "pvpanic-pci")
+# Its complaints would stand beside our one line.
+logging.getLogger("qemu.qmp").addHandler(logging.NullHandler())
+
+KEEP_RUNS = 200
+START_TIMEOUT = 30  # seconds until QEMU answers
+POLL = 0.5  # seconds between two looks at a running guest
+
+
+@dataclass(frozen=True)
+class Guest:
+    """What to run: a kernel, the script it gets, and the machine. timeout is host seconds."""
+
+    arch: Arch
+    image: Path
+    script: tuple[str, ...]
+    append: str = ""
+    cpus: int = 4
+    memory: str = "1G"
+    accel: str = "icount"
+    timeout: float = 300
+
+
+@dataclass(frozen=True)
+class GuestResult:
+    """What a guest that ended well has left: its directory and the records of its results."""
+
+    folder: Path
+    records: list[dict[str, Any]]
+
+    @property
+    def trace(self) -> Path:
+        """Path of the raw trace, empty unless the script had one made."""
+        return self.folder / PORTS["bolt.trace"]
+
+    def samples(self) -> dict[str, list[int]]:
+        """Return the samples of every case, in ns."""
+        return {row["case"]: row["samples"] for row in self.records if "case" in row}
+
+
+def run(guest: Guest, name: str) -> GuestResult:
+    """Run ``guest`` to its end; see boot()."""
+    return asyncio.run(boot(guest, name))
+
+
+async def boot(guest: Guest, name: str, seen: Callable[[int], None] | None = None) -> GuestResult:
+    """Run ``guest`` to its end and return what it left in a new directory for ``name``.
+
+    ``seen`` is told now and then how many records there are. Raises BoltError with a log when
+    QEMU does not start, the guest panics, hangs or fails a command, or its kernel complains.
+    """
+    folder = new_run(name)
+    initrd = folder / "initrd.cpio"
+    guestimage.make(guest.arch, guest.script, initrd)
+    ours, theirs = socket.socketpair()
+    serial = ["-serial", f"file:{_escaped(folder / 'console.log')}"]
+    args = [*command(guest, initrd), *serial, *ports(folder)]
+    (folder / "command.txt").write_text(shlex.join(args) + "\n", encoding="utf-8")
+    control = ["-S", "-chardev", f"socket,id=qmp,fd={theirs.fileno()}"]
+    control += ["-mon", "chardev=qmp,mode=control"]
+    async with _process([*args, *control], folder, theirs) as process:
+        reason = await _watch(process, ours, guest, folder, seen)
+    return judge(folder, reason)
+
+
+def command(guest: Guest, initrd: Path) -> list[str]:
+    """Return the part of QEMU's command line that makes the machine and boots it."""
+    arch = guest.arch
+    if guest.accel not in ACCELERATORS:
+        raise BoltError(f"unknown accelerator '{guest.accel}' (one of {', '.join(ACCELERATORS)})")
+    machine = arch.kvm_machine_args if guest.accel == "kvm" else arch.machine_args
+    append = f"console={arch.console} loglevel=5 panic=-1 rdinit=/init {guest.append}".strip()
+    args = [binary(arch.qemu), "-nodefaults", "-no-user-config", "-display", "none", "-no-reboot"]
+    args += [*machine, *ACCELERATORS[guest.accel], "-m", guest.memory, "-smp", str(guest.cpus)]
+    args += ["-kernel", str(guest.image), "-initrd", str(initrd), "-append", append]
+    panic = next((device for device in PVPANIC if device in devices(arch.qemu)), None)
+    return [*args, "-device", panic] if panic else args
+
+
+def ports(folder: Path) -> list[str]:
+    """Return QEMU's arguments for the guest's ports: files in ``folder``."""
+    args = ["-device", "virtio-serial-pci"]
+    for number, (port, file) in enumerate(PORTS.items()):
+        args += ["-chardev", f"file,id=port{number},path={_escaped(folder / file)}"]
+        args += ["-device", f"virtserialport,chardev=port{number},name={port}"]
+    return args
+
+
+def binary(emulator: str) -> str:
+    """Return the path of ``emulator``; BoltError when there is none."""
+    path = packages.which(emulator)
+    if path is None:
+        raise BoltError(f"{emulator} is not installed")
+    return path
+
+
+@functools.cache
+def version(emulator: str) -> str:
+    """Return the version of ``emulator``, as "10.0.2"."""
+    words = _output([binary(emulator), "--version"]).split()
+    if "version" not in words:
+        raise BoltError(f"{emulator} does not tell its version")
+    return words[words.index("version") + 1]
+
+
+@functools.cache
+def devices(emulator: str) -> frozenset[str]:
+    """Return the names of the devices that ``emulator`` offers."""
+    text = _output([binary(emulator), "-machine", "none", "-device", "help"])
+    lines = [line for line in text.splitlines() if line.startswith('name "')]
+    return frozenset(line.split('"')[1] for line in lines)
+
+
+def new_run(name: str) -> Path:
+    """Make and return the directory of a new run called ``name``; the oldest ones go."""
+    root = paths.cache() / "runs"
+    root.mkdir(exist_ok=True)
+    stamp = time.strftime("%Y%m%d-%H%M%S")
+    for number in range(1000):
+        folder = root / (f"{stamp}-{name}-{number}" if number else f"{stamp}-{name}")
+        with contextlib.suppress(FileExistsError):
+            folder.mkdir()
+            _prune(root)
+            return folder
+    raise BoltError(f"cannot make a directory for the run in {root}")
+
+
+def judge(folder: Path, reason: str) -> GuestResult:
+    """Return what the run in ``folder`` left, given the ``reason`` of its end.
+
+    Raises BoltError unless the guest powered off by itself, its script ran to the end and
+    neither its console nor its kernel log holds a complaint.
+    """
+    log = folder / "console.log"
+    for path in (log, folder / PORTS["bolt.dmesg"]):
+        splats = console.scan_file(path)
+        if splats:
+            raise BoltError(f"the guest's kernel complained: {splats[0]}", path)
+    if reason != "guest-shutdown":
+        raise BoltError(f"the guest did not power off by itself ({reason})", log)
+    records = _records(folder / PORTS["bolt.results"])
+    end = records[-1] if records else {}
+    if end.get("end") == "error":
+        why = _last_words(log) or os.strerror(end["errno"])
+        raise BoltError(f"the guest failed at '{end['command']}': {why}", log)
+    if end.get("end") != "ok":
+        raise BoltError("the guest ended before its script did", log)
+    for row in records:
+        if "kunit" in row and row["line"].lstrip().startswith("not ok "):
+            raise BoltError(
+                f"KUnit {row['kunit']}: {row['line'].strip()}", folder / PORTS["bolt.results"]
+            )
+    return GuestResult(folder, records[:-1])
+
+
+def _escaped(path: Path) -> str:
+    """In QEMU's option lists a comma is written twice."""
+    return str(path).replace(",", ",,")
+
+
+@contextlib.asynccontextmanager
+async def _process(
+    args: list[str], folder: Path, qmp: socket.socket
+) -> AsyncIterator[asyncio.subprocess.Process]:
+    """Start QEMU, out of reach of the terminal's Ctrl-C; it never outlives the context."""
+    with (folder / "qemu.log").open("wb") as log, qmp:
+        process = await asyncio.create_subprocess_exec(
+            *args,
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=log,
+            pass_fds=(qmp.fileno(),),
+            start_new_session=True,
+        )
+    try:
+        yield process
+    finally:
+        if process.returncode is None:
+            process.kill()
+            await process.wait()
+
+
+async def _watch(
+    process: asyncio.subprocess.Process,
+    qmp: socket.socket,
+    guest: Guest,
+    folder: Path,
+    seen: Callable[[int], None] | None,
+) -> str:
+    """Let the guest run to its end and return the reason that QEMU gives for it."""
+    client = QMPClient("guest")
+    listener = EventListener(names=("SHUTDOWN", "GUEST_PANICKED", "WATCHDOG"))
+    client.register_listener(listener)
+    try:
+        async with asyncio.timeout(START_TIMEOUT):
+            await client.connect(qmp)
+            await client.execute("cont")
+    except (QMPError, OSError) as error:  # TimeoutError is an OSError
+        said = (folder / "qemu.log").read_text(encoding="utf-8", errors="replace").splitlines()
+        why = f": {said[-1]}" if said else ""
+        raise BoltError(f"{guest.arch.qemu} did not start{why}", folder / "qemu.log") from error
+    start = time.monotonic()
+    try:
+        while True:
+            with contextlib.suppress(asyncio.TimeoutError):
+                await asyncio.wait_for(process.wait(), POLL)
+                break
+            if seen:
+                seen(_lines(folder / PORTS["bolt.results"]))
+            if time.monotonic() - start > guest.timeout:
+                raise BoltError(
+                    f"the guest hung: no end after {guest.timeout:.0f} s", folder / "console.log"
+                )
+    finally:
+        with contextlib.suppress(QMPError, OSError, EOFError):
+            await client.disconnect()
+    return _reason(listener, process.returncode, folder)
+
+
+def _reason(listener: EventListener, status: int | None, folder: Path) -> str:
+    reason = ""
+    for event in listener.clear():
+        if event["event"] == "GUEST_PANICKED":
+            return "panic"
+        if event["event"] == "WATCHDOG":
+            return "watchdog"
+        if event["event"] == "SHUTDOWN":
+            reason = _shutdown_reason(event.get("data"))
+    if not reason:
+        raise BoltError(f"QEMU ended with status {status}", folder / "qemu.log")
+    return reason
+
+
+def _shutdown_reason(data: object) -> str:
+    return str(data.get("reason", "unknown")) if isinstance(data, dict) else "unknown"
+
+
+def _records(path: Path) -> list[dict[str, Any]]:
+    """Parse the lines of results; a line cut off or garbled ends them."""
+    records = []
+    with contextlib.suppress(OSError, ValueError):
+        for line in path.read_text(encoding="utf-8").splitlines():
+            records.append(json.loads(line))
+    return records
+
+
+def _lines(path: Path) -> int:
+    try:
+        return path.read_bytes().count(b"\n")
+    except OSError:
+        return 0
+
+
+def _last_words(log: Path) -> str:
+    """Return what the guest's programs said last on the console, or nothing."""
+    with contextlib.suppress(OSError):
+        lines = log.read_text(encoding="utf-8", errors="replace").splitlines()
+        said = [line for line in lines if line.startswith("guest: ")]
+        if said:
+            return said[-1].removeprefix("guest: ")
+    return ""
+
+
+def _output(args: list[str]) -> str:
+    done = subprocess.run(args, capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise BoltError(f"{Path(args[0]).name} does not run: {done.stderr.strip()}")
+    return done.stdout
+
+
+def _prune(root: Path) -> None:
+    """Remove the oldest runs; another call may be at it too."""
+    with contextlib.suppress(FileNotFoundError):
+        runs = sorted(root.iterdir(), key=lambda path: path.stat().st_mtime_ns)
+        for folder in runs[:-KEEP_RUNS]:
+            shutil.rmtree(folder, ignore_errors=True)

@@ -1,0 +1,113 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Scenarios: what one guest does, as data (lab/scenarios/*.toml)."""
+
+import tomllib
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any
+
+from boltlab import breakdown, paths
+from boltlab.arch import ARCHES, Arch
+from boltlab.errors import USAGE, BoltError
+from boltlab.qemu import ACCELERATORS, Guest
+
+FOLDER = paths.REPO / "lab" / "scenarios"
+
+
+@dataclass(frozen=True)
+class Scenario:
+    """One scenario.
+
+    ``commands`` are lines of the guest's script, run ``repeat`` times over; ``{functions}`` in
+    them stands for the functions of the breakdown. ``timeout`` is host seconds. ``kernel`` is a
+    flavour. ``append`` is added to the kernel's command line.
+    """
+
+    name: str
+    description: str
+    commands: tuple[str, ...]
+    kernel: str = "pristine"
+    append: str = ""
+    cpus: int = 4
+    memory: str = "1G"
+    accel: str = "icount"
+    timeout: int = 300
+    repeat: int = 1
+    arches: tuple[str, ...] = tuple(ARCHES)
+
+    @property
+    def script(self) -> tuple[str, ...]:
+        """Return the guest's script, a command a line."""
+        functions = ",".join(breakdown.functions())
+        lines = tuple(line.replace("{functions}", functions) for line in self.commands)
+        return lines * self.repeat
+
+    def guest(self, arch: Arch, image: Path, setting: str) -> Guest:
+        """Return the guest that runs this on the kernel ``image`` in a measuring ``setting``."""
+        return Guest(
+            arch=arch,
+            image=image,
+            script=self.script,
+            append=f"{arch.settings[setting]} {self.append}".strip(),
+            cpus=self.cpus,
+            memory=self.memory,
+            accel=self.accel,
+            timeout=self.timeout,
+        )
+
+
+# The types that a scenario file may use, by field; everything else is text.
+_LISTS = ("commands", "arches")
+_NUMBERS = ("cpus", "timeout", "repeat")
+
+
+def names() -> list[str]:
+    """Return the names of all scenarios."""
+    return sorted(path.stem for path in FOLDER.glob("*.toml"))
+
+
+def load(name: str) -> Scenario:
+    """Return the scenario called ``name``, or that of the file ``name`` if it ends in .toml.
+
+    Raises BoltError naming what is wrong.
+    """
+    path = Path(name) if name.endswith(".toml") else FOLDER / f"{name}.toml"
+    try:
+        table = tomllib.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError as error:
+        known = ", ".join(names())
+        raise BoltError(f"no scenario '{name}' (there are: {known})", code=USAGE) from error
+    except (OSError, ValueError) as error:
+        raise BoltError(f"cannot read the scenario {path}: {error}") from error
+    return parse(path.stem, table)
+
+
+def parse(name: str, table: dict[str, Any]) -> Scenario:
+    """Return the scenario in ``table``; raise BoltError naming the key that is wrong."""
+    known = {entry.name for entry in fields(Scenario)} - {"name"}
+    for key, value in table.items():
+        if key not in known:
+            raise BoltError(f"scenario {name}: unknown key '{key}'")
+        if not _fits(key, value):
+            raise BoltError(f"scenario {name}: '{key}' has a wrong value")
+    for key in ("description", "commands"):
+        if not table.get(key):
+            raise BoltError(f"scenario {name}: '{key}' is missing")
+    values: dict[str, Any] = {
+        key: tuple(value) if key in _LISTS else value for key, value in table.items()
+    }
+    scenario = Scenario(name=name, **values)
+    if scenario.accel not in ACCELERATORS:
+        raise BoltError(f"scenario {name}: unknown accelerator '{scenario.accel}'")
+    for arch in scenario.arches:
+        if arch not in ARCHES:
+            raise BoltError(f"scenario {name}: unknown architecture '{arch}'")
+    return scenario
+
+
+def _fits(key: str, value: object) -> bool:
+    if key in _LISTS:
+        return isinstance(value, list) and all(isinstance(item, str) for item in value)
+    if key in _NUMBERS:
+        return isinstance(value, int) and not isinstance(value, bool) and value > 0
+    return isinstance(value, str)

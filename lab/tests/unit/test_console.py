@@ -1,0 +1,78 @@
+# SPDX-License-Identifier: GPL-2.0-only
+from pathlib import Path
+
+import pytest
+
+from boltlab import console
+
+LOGS = Path(__file__).parents[1] / "data" / "console"
+
+# Recorded log -> the complaints in it: line, kind, and how its text begins.
+SPLATS = {
+    "warning-x86_64": [(4, "WARNING", "WARNING: CPU: 1 PID: 22 at kernel/sched/core.c")],
+    "null-pointer-x86_64": [(1, "BUG", "BUG: kernel NULL pointer dereference")],
+    "page-fault-x86_64": [(1, "BUG", "BUG: unable to handle page fault")],
+    "gp-fault-x86_64": [(1, "Oops", "Oops: general protection fault")],
+    "kernel-bug-x86_64": [(2, "BUG", "kernel BUG at kernel/cpu.c:1323!")],
+    "oops-arm64": [(2, "Oops", "Unable to handle kernel NULL pointer")],
+    "lockdep-circular-x86_64": [(3, "lockdep", "WARNING: possible circular locking")],
+    "lockdep-rcu-arm64": [(3, "lockdep", "WARNING: suspicious RCU usage")],
+    "rcu-stall-x86_64": [(1, "RCU stall", "rcu: INFO: rcu_preempt self-detected stall")],
+    "rcu-stall-expedited-arm64": [(1, "RCU stall", "rcu: INFO: rcu_preempt detected expedited")],
+    "rcu-stall-starved-x86_64": [(1, "RCU stall", "rcu: rcu_preempt kthread starved")],
+    "hung-task-x86_64": [(1, "hung task", "INFO: task measure:53 blocked")],
+    "soft-lockup-x86_64": [(1, "lockup", "watchdog: BUG: soft lockup - CPU#2")],
+    "workqueue-lockup-x86_64": [(1, "lockup", "BUG: workqueue lockup - pool")],
+    "kasan-arm64": [(2, "sanitizer", "BUG: KASAN: slab-use-after-free")],
+    "sleeping-x86_64": [(1, "BUG", "BUG: sleeping function called")],
+    "scheduling-while-atomic-arm64": [(1, "BUG", "BUG: scheduling while atomic")],
+    "allocation-failure-x86_64": [(1, "memory", "measure: page allocation failure")],
+    "panic-x86_64": [(7, "kernel panic", "Kernel panic - not syncing: sysrq")],
+    "panic-arm64": [(3, "kernel panic", "Kernel panic - not syncing: sysrq")],
+    "two-x86_64": [(2, "WARNING", "WARNING: CPU: 1"), (7, "BUG", "BUG: using smp_processor_id()")],
+}
+CLEAN = ("clean-x86_64", "clean-arm64", "harmless")
+
+
+def test_every_recorded_log_is_tested() -> None:
+    assert sorted(path.stem for path in LOGS.iterdir()) == sorted([*SPLATS, *CLEAN])
+
+
+@pytest.mark.parametrize("name", SPLATS)
+def test_finds_the_splat(name: str) -> None:
+    found = console.scan_file(LOGS / f"{name}.log")
+    assert [(splat.line, splat.kind) for splat in found] == [row[:2] for row in SPLATS[name]]
+    for splat, (_, _, text) in zip(found, SPLATS[name], strict=True):
+        assert splat.text.startswith(text)
+
+
+@pytest.mark.parametrize("name", CLEAN)
+def test_clean_logs_are_clean(name: str) -> None:
+    assert (LOGS / f"{name}.log").stat().st_size > 0
+    assert console.scan_file(LOGS / f"{name}.log") == []
+
+
+@pytest.mark.parametrize("name", SPLATS)
+def test_found_behind_any_prefix(name: str) -> None:
+    """The same record reads differently on the console, in dmesg, and with the caller's id."""
+    line, kind, _ = SPLATS[name][0]
+    raw = (LOGS / f"{name}.log").read_text(encoding="utf-8").splitlines()[line - 1]
+    message = raw[raw.index("]") + 1 :].removeprefix("[   T22]").lstrip()
+    for prefix in ("", "[  123.456789] ", "<4>[    0.000001] ", "[    1.000000][    C3] "):
+        found = console.scan([f"{prefix}{message}\r\n"])
+        assert [splat.kind for splat in found] == [kind], prefix
+
+
+def test_a_missing_file_has_none(tmp_path: Path) -> None:
+    assert console.scan_file(tmp_path / "none.log") == []
+
+
+def test_a_garbled_file_is_read(tmp_path: Path) -> None:
+    log = tmp_path / "console.log"
+    log.write_bytes(b"\xff\xfe\x1b[0m noise\n[    1.000000] BUG: unable to handle page fault\n")
+    assert [splat.line for splat in console.scan_file(log)] == [2]
+
+
+def test_a_complaint_long_after_counts_again() -> None:
+    lines = ["WARNING: CPU: 0 PID: 1 at a"] + ["x"] * 500 + ["Kernel panic - not syncing: b"]
+    assert [splat.kind for splat in console.scan(lines)] == ["WARNING", "kernel panic"]

@@ -1,0 +1,223 @@
+# SPDX-License-Identifier: GPL-2.0-only
+import asyncio
+import json
+import os
+import stat
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from boltlab import arch, guestimage, packages, paths, qemu
+from boltlab.errors import BoltError
+from boltlab.qemu import Guest
+
+X86 = arch.ARCHES["x86_64"]
+ARM = arch.ARCHES["arm64"]
+
+# Stands in for QEMU: speaks enough QMP on the descriptor it is given, then does what PLAY says.
+FAKE = """\
+#!{python}
+import json, os, socket, sys, time
+args = sys.argv[1:]
+if "--version" in args:
+    print("QEMU emulator version 10.0.2 (Debian)"); sys.exit(0)
+if "help" in args:
+    print('name "pvpanic-pci", bus PCI\\nname "virtserialport", bus virtio-serial-bus'); sys.exit(0)
+play = json.loads(os.environ["PLAY"])
+files = dict(arg.split("path=") for arg in args if arg.startswith("file,id="))
+serial = args[args.index("-serial") + 1].removeprefix("file:")
+names = [args[i + 1] for i, arg in enumerate(args) if arg == "-device" and "name=" in args[i + 1]]
+ports = {{n.split("name=")[1]: path for n, path in zip(names, files.values())}}
+open(serial, "w").write(play.get("console", ""))
+for name, text in play.get("ports", {{}}).items():
+    open(ports[name], "w").write(text)
+if "die" in play:
+    sys.stderr.write(play["die"]); sys.exit(1)
+fd = int(next(a for a in args if a.startswith("socket,id=qmp")).split("fd=")[1])
+link = socket.socket(fileno=fd)
+def send(what):
+    link.sendall(json.dumps(what).encode() + b"\\n")
+send({{"QMP": {{"version": {{"qemu": {{"major": 10, "minor": 0, "micro": 2}}, "package": ""}},
+     "capabilities": []}}}})
+for command in ("qmp_capabilities", "cont"):
+    request = json.loads(link.recv(4096))  # one message at a time, no newline after it
+    assert request["execute"] == command
+    send({{"return": {{}}, **({{"id": request["id"]}} if "id" in request else {{}})}})
+time.sleep(play.get("sleep", 0))
+for event in play.get("events", []):
+    send({{"timestamp": {{"seconds": 1, "microseconds": 0}}, **event}})
+time.sleep(0.05)
+"""
+OFF = {"event": "SHUTDOWN", "data": {"guest": True, "reason": "guest-shutdown"}}
+CASE = {"case": "offline1", "batch": 1, "samples": [1, 2]}
+
+
+def lines(*records: object) -> str:
+    return "".join(json.dumps(record) + "\n" for record in records)
+
+
+@pytest.fixture
+def fake(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    program = tmp_path / "fake-qemu"
+    program.write_text(FAKE.format(python=sys.executable), encoding="utf-8")
+    program.chmod(program.stat().st_mode | stat.S_IXUSR)
+    monkeypatch.setattr(packages, "which", lambda _: str(program))
+    monkeypatch.setattr(guestimage, "make", lambda *args: args[2].touch())
+    qemu.version.cache_clear()
+    qemu.devices.cache_clear()
+    yield program
+    qemu.version.cache_clear()
+    qemu.devices.cache_clear()
+
+
+def play(
+    monkeypatch: pytest.MonkeyPatch, what: dict[str, object], timeout: float = 20
+) -> qemu.GuestResult:
+    monkeypatch.setenv("PLAY", json.dumps(what))
+    return qemu.run(Guest(X86, Path("image"), ("kunit",), timeout=timeout), "test")
+
+
+def test_a_good_run(fake: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    ports = {"bolt.results": lines(CASE, {"end": "ok"}), "bolt.trace": "raw"}
+    what: dict[str, object] = {
+        "events": [OFF],
+        "ports": ports,
+        "console": "[    1.000000] all well\n",
+    }
+    done = play(monkeypatch, what)
+    assert done.records == [CASE]
+    assert done.samples() == {"offline1": [1, 2]}
+    assert done.trace.read_text(encoding="utf-8") == "raw"
+    assert done.folder.parent == paths.cache() / "runs"
+    command = (done.folder / "command.txt").read_text(encoding="utf-8")
+    assert "shift=1,sleep=off" in command
+    assert "-device pvpanic-pci" in command
+
+
+OK = {"bolt.results": lines({"end": "ok"})}
+
+
+@pytest.mark.parametrize(
+    ("what", "message", "log"),
+    [
+        ({"events": [OFF], "ports": OK, "console": "[ 1.000000] BUG: x"}, "BUG in line 1: BUG: x",
+         "console.log"),
+        ({"events": [OFF], "ports": {**OK, "bolt.dmesg": "<4>[    1.000000] WARNING: x"}},
+         "complained: WARNING in line 1", "dmesg.log"),
+        ({"events": [OFF]}, "ended before its script did", "console.log"),
+        ({"events": [OFF], "ports": {"bolt.results": lines(CASE) + '{"end": "o'}},
+         "ended before its script did", "console.log"),
+        ({"events": [OFF], "console": "guest: CPU 9: no such CPU\n", "ports": {"bolt.results":
+          lines({"end": "error", "command": "measure pairs", "errno": 71})}},
+         "failed at 'measure pairs': CPU 9: no such CPU", "console.log"),
+        ({"events": [OFF], "ports": {"bolt.results":
+          lines({"end": "error", "command": "write /x 1", "errno": 2})}},
+         "failed at 'write /x 1': No such file or directory", "console.log"),
+        ({"events": [{"event": "SHUTDOWN", "data": {"guest": True, "reason": "guest-reset"}}],
+          "ports": OK}, r"power off by itself \(guest-reset\)", "console.log"),
+        ({"events": [{"event": "GUEST_PANICKED", "data": {"action": "poweroff"}}, OFF],
+          "ports": OK}, r"power off by itself \(panic\)", "console.log"),
+        ({"events": [{"event": "WATCHDOG", "data": {"action": "reset"}}, OFF], "ports": OK},
+         r"\(watchdog\)", "console.log"),
+        ({"ports": OK}, "QEMU ended with status 0", "qemu.log"),
+        ({"die": "no such machine"}, "did not start: no such machine", "qemu.log"),
+        ({"events": [OFF], "ports": {"bolt.results": lines(
+          {"kunit": "bolt", "line": "    not ok 2 test_x"}, {"end": "ok"})}},
+         "KUnit bolt: not ok 2 test_x", "results.jsonl"),
+    ],
+)  # fmt: skip
+def test_a_bad_run(
+    fake: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    what: dict[str, object],
+    message: str,
+    log: str,
+) -> None:
+    with pytest.raises(BoltError, match=message) as caught:
+        play(monkeypatch, what)
+    assert caught.value.log is not None
+    assert caught.value.log.name == log
+    assert caught.value.log.exists()
+
+
+def test_a_guest_that_hangs_is_ended(fake: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    start = time.monotonic()
+    with pytest.raises(BoltError, match="hung: no end after 1 s"):
+        play(monkeypatch, {"sleep": 60}, timeout=1)
+    assert time.monotonic() - start < 20
+
+
+def test_an_interrupted_run_leaves_no_emulator(
+    fake: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("PLAY", json.dumps({"sleep": 60}))
+    pids: list[int] = []
+    start = asyncio.create_subprocess_exec
+
+    async def spy(*args: str, **kwargs: object) -> asyncio.subprocess.Process:
+        process = await start(*args, **kwargs)  # type: ignore[arg-type]
+        pids.append(process.pid)
+        return process
+
+    monkeypatch.setattr(asyncio, "create_subprocess_exec", spy)
+
+    async def cancelled() -> None:
+        task = asyncio.create_task(qemu.boot(Guest(X86, Path("image"), ()), "test"))
+        await asyncio.sleep(1)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+
+    asyncio.run(cancelled())
+    assert len(pids) == 1
+    with pytest.raises(ProcessLookupError):
+        os.kill(pids[0], 0)
+
+
+def test_records_are_counted_while_it_runs(fake: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    text = lines(CASE, CASE, {"end": "ok"})
+    what = {"events": [OFF], "ports": {"bolt.results": text}, "sleep": 1.5}
+    monkeypatch.setenv("PLAY", json.dumps(what))
+    seen: list[int] = []
+    asyncio.run(qemu.boot(Guest(X86, Path("image"), ()), "test", seen.append))
+    assert seen
+    assert seen[-1] == 3
+
+
+def test_command_lines(fake: Path) -> None:
+    initrd = Path("initrd")
+    x86 = qemu.command(Guest(X86, Path("image"), (), "cpu_init_udelay=0", cpus=8), initrd)
+    assert x86[x86.index("-append") + 1] == (
+        "console=ttyS0 loglevel=5 panic=-1 rdinit=/init cpu_init_udelay=0"
+    )
+    assert x86[x86.index("-smp") + 1] == "8"
+    assert x86[x86.index("-cpu") + 1] == "max"
+    arm = qemu.command(Guest(ARM, Path("image"), (), accel="mttcg"), initrd)
+    assert "console=ttyAMA0" in arm[arm.index("-append") + 1]
+    assert "-icount" not in arm
+    assert "tcg,thread=multi" in arm
+    kvm = qemu.command(Guest(X86, Path("image"), (), accel="kvm"), initrd)
+    assert kvm[kvm.index("-cpu") + 1] == "host"
+    with pytest.raises(BoltError, match="unknown accelerator 'warp'"):
+        qemu.command(Guest(X86, Path("image"), (), accel="warp"), initrd)
+
+
+def test_version_and_devices(fake: Path) -> None:
+    assert qemu.version("qemu-system-x86_64") == "10.0.2"
+    assert qemu.devices("qemu-system-x86_64") == {"pvpanic-pci", "virtserialport"}
+
+
+def test_no_emulator(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(packages, "which", lambda _: None)
+    with pytest.raises(BoltError, match="qemu-system-x86_64 is not installed"):
+        qemu.command(Guest(X86, Path("image"), ()), Path("initrd"))
+
+
+def test_run_directories_are_new_and_old_ones_go(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(qemu, "KEEP_RUNS", 3)
+    made = [qemu.new_run("same") for _ in range(5)]
+    assert made[-1].is_dir()
+    assert len(list((paths.cache() / "runs").iterdir())) == 3
