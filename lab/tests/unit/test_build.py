@@ -9,7 +9,7 @@ import pytest
 from boltlab import arch, build, config, packages, paths, tree
 from boltlab.errors import BoltError
 from boltlab.source import Source
-from tests.conftest import make_hook, write_tree
+from tests.unit.conftest import make_hook, write_tree
 
 HOST = arch.host()
 MAKEFILE = f"""

@@ -10,7 +10,7 @@ from boltlab import checkpatch, export, paths
 from boltlab.errors import BoltError
 from boltlab.export import Commit
 from boltlab.source import Source
-from tests.conftest import make_hook, write_tree
+from tests.unit.conftest import make_hook, write_tree
 
 SERIES = """# SPDX-License-Identifier: GPL-2.0-only
 [[commit]]

@@ -7,7 +7,7 @@ import pytest
 
 from boltlab import hooks, refresh
 from boltlab.errors import BoltError
-from tests.conftest import CPU_C, MESSAGE, make_hook, write_tree
+from tests.unit.conftest import CPU_C, MESSAGE, make_hook, write_tree
 
 
 @pytest.fixture

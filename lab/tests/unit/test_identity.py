@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from boltlab import arch, hooks, identity
-from tests.conftest import write_tree
+from tests.unit.conftest import write_tree
 
 C = """
 extern int check(int line, const char *text);

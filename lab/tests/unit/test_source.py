@@ -10,7 +10,7 @@ import pytest
 
 from boltlab import packages, source, versions
 from boltlab.errors import BoltError
-from tests.conftest import MAKEFILE, write_tree
+from tests.unit.conftest import MAKEFILE, write_tree
 
 
 def pack(tree: Path, tarball: Path, mode: str) -> Path:

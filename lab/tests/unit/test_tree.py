@@ -12,7 +12,7 @@ from boltlab import paths, tree
 from boltlab.errors import BoltError
 from boltlab.source import COMPLETE, Source
 from boltlab.tree import Content
-from tests.conftest import CPU_C, make_hook, write_tree
+from tests.unit.conftest import CPU_C, make_hook, write_tree
 
 OLD = 1_600_000_000
 

@@ -1,0 +1,285 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""``bolt bench``: pristine, pristine with rcu_expedited and Bolt, measured in one run."""
+
+import argparse
+import asyncio
+import dataclasses
+import functools
+import os
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from boltlab import (
+    arch,
+    breakdown,
+    build,
+    cli,
+    packages,
+    paths,
+    qemu,
+    reference,
+    report,
+    results,
+    source,
+    ui,
+)
+from boltlab.arch import Arch
+from boltlab.build import Kernel
+from boltlab.cmd_run import setting as pick_setting
+from boltlab.errors import USAGE, BoltError
+from boltlab.qemu import Guest, GuestResult
+from boltlab.results import Case, PhaseTime, Results
+
+NAME = "bench"
+HELP = "Measure three kernels in one run: pristine, pristine with rcu_expedited, Bolt."
+
+ALL_SETTINGS = "all"
+TIMEOUT = 900  # host seconds for one guest
+CPU_MEMORY = 16  # more CPUs than this want more memory than the default
+
+
+@dataclass(frozen=True)
+class Job:
+    """One guest of a bench: what it is for, and how many records it will give."""
+
+    variant: str
+    traced: bool
+    guest: Guest
+    records: int
+
+    @property
+    def name(self) -> str:
+        """Name of the run's directory."""
+        return f"{self.guest.arch.name}-{self.variant}{'-breakdown' if self.traced else ''}"
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What to measure: cases (None: all), variants, CPUs, accelerator, and the breakdown."""
+
+    cases: tuple[str, ...] | None = None
+    variants: tuple[str, ...] = tuple(results.variants())
+    cpus: int = 4
+    accel: str = "icount"
+    traced: bool = True
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the command's own arguments."""
+    cli.add_arch(parser)
+    parser.add_argument(
+        "--setting", metavar="NAME", help="legacy, nodelay or strict (x86, default), or all"
+    )
+    parser.add_argument("--cpus", type=int, default=4, metavar="N", help="CPUs of a guest (4)")
+    parser.add_argument("--cases", type=_names, metavar="A,B", help="only these cases")
+    parser.add_argument("--variants", type=_names, metavar="A,B", help="only these variants")
+    parser.add_argument("--no-breakdown", action="store_true", help="no traced runs")
+    parser.add_argument(
+        "--accel",
+        choices=("icount", "kvm"),
+        default="icount",
+        help="icount: virtual time, repeatable (default); kvm: real time, where it works",
+    )
+    parser.add_argument("--json", type=Path, metavar="FILE", help="also write the results there")
+    cli.add_source(parser)
+    cli.add_jobs(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Measure and print; BoltError when a guest fails or the baselines leave the reference."""
+    plan = Plan(
+        cases=args.cases,
+        variants=args.variants or tuple(results.variants()),
+        cpus=args.cpus,
+        accel=args.accel,
+        traced=not args.no_breakdown,
+    )
+    check(plan)
+    targets = [
+        (target, name) for target in arch.select(args.arch) for name in _settings(target, args)
+    ]
+    files = _files(args.json, targets)
+    for (target, name), file in zip(targets, files, strict=True):
+        measured = measure(target, name, plan, args.source, args.jobs)
+        report.show(measured)
+        if file:
+            results.save(measured, file)
+            ui.say(f"results: {file}")
+    return 0
+
+
+def check(plan: Plan) -> None:
+    """Raise BoltError when ``plan`` names what there is not."""
+    known = [case for row in _table()["measure"] for case in row["cases"]]
+    for what, names, among in (
+        ("case", plan.cases or (), known),
+        ("variant", plan.variants, list(results.variants())),
+    ):
+        for name in names:
+            if name not in among:
+                raise BoltError(f"no {what} '{name}' (there are: {', '.join(among)})", code=USAGE)
+    if plan.cpus < 2:
+        raise BoltError("a guest needs 2 CPUs at least: one stays", code=USAGE)
+
+
+def measure(
+    target: Arch, setting: str, plan: Plan, where: Path | None = None, jobs: int = 1
+) -> Results:
+    """Build what is needed, run the guests of ``plan`` and return what they measured.
+
+    Raises BoltError when a build or guest fails, or the baselines leave the reference.
+    """
+    packages.ensure("guest", "qemu", arches=[target])
+    tree = source.resolve(where)
+    flavours = dict.fromkeys(results.variants()[name]["kernel"] for name in plan.variants)
+    kernels = {name: build.ensure_kernel(target, name, tree, jobs) for name in flavours}
+    measured = collect(target, setting, plan, kernels)
+    note = reference.check(measured)
+    if note:
+        ui.note(note)
+        return dataclasses.replace(measured, note=note)
+    return measured
+
+
+def collect(target: Arch, setting: str, plan: Plan, kernels: Mapping[str, Kernel]) -> Results:
+    """Run the guests of ``plan`` on ``kernels`` (by flavour); return what they measured."""
+    work = jobs_of(target, setting, plan, kernels)
+    done = asyncio.run(_run_all(work, f"measuring {target.name}, {setting}"))
+    samples = {job.variant: ran.samples() for job, ran in done if not job.traced}
+    first = next(iter(kernels.values()))
+    return Results(
+        arch=target.name,
+        setting=setting,
+        accel=plan.accel,
+        qemu=qemu.version(target.qemu),
+        kernel=first.release,
+        config_sha=first.config_sha,
+        cpus=plan.cpus,
+        nodes=1,
+        cases=_cases(plan, done, samples),
+        breakdown={job.variant: _phases(ran) for job, ran in done if job.traced},
+    )
+
+
+def jobs_of(target: Arch, setting: str, plan: Plan, kernels: Mapping[str, Kernel]) -> list[Job]:
+    """Return the guests of ``plan``: for each variant one that measures, one that traces."""
+    table = _table()
+    rows = _rows(plan)
+    lines = [f"{row['command']} {table['common']}" for row in rows]
+    functions = ",".join(breakdown.functions())
+    trace = f"{table['breakdown']} {table['common']}".replace("{functions}", functions)
+    work = []
+    for name in plan.variants:
+        variant = results.variants()[name]
+        for traced, commands in ((False, lines), (True, [trace])):
+            if traced and not plan.traced:
+                continue
+            guest = Guest(
+                arch=target,
+                image=kernels[variant["kernel"]].image,
+                script=(*variant["commands"], *commands),
+                append=target.settings[setting],
+                cpus=plan.cpus,
+                memory="1G" if plan.cpus <= CPU_MEMORY else "4G",
+                accel=plan.accel,
+                timeout=TIMEOUT,
+            )
+            work.append(Job(name, traced, guest, 1 if traced else 2 * len(commands)))
+    return work
+
+
+async def _run_all(work: Sequence[Job], title: str) -> list[tuple[Job, GuestResult]]:
+    """Run the guests, as many at a time as there are cores: virtual time does not mind."""
+    slots = asyncio.Semaphore(max(1, os.cpu_count() or 1))
+    counts = {job.name: 0 for job in work}
+    with ui.progress(title, sum(job.records + 1 for job in work)) as task:
+
+        def seen(job: Job, records: int) -> None:
+            counts[job.name] = min(records, job.records)
+            task.update(sum(counts.values()))
+
+        async def one(job: Job) -> GuestResult:
+            async with slots:
+                ran = await qemu.boot(job.guest, job.name, functools.partial(seen, job))
+            seen(job, job.records)
+            return ran
+
+        try:
+            async with asyncio.TaskGroup() as group:
+                tasks = [group.create_task(one(job)) for job in work]
+        except ExceptionGroup as failed:  # the first failure has ended the others
+            raise failed.exceptions[0] from None
+    return [(job, task.result()) for job, task in zip(work, tasks, strict=True)]
+
+
+def _cases(
+    plan: Plan,
+    done: Sequence[tuple[Job, GuestResult]],
+    samples: Mapping[str, Mapping[str, Sequence[int]]],
+) -> list[Case]:
+    batches = {
+        row["case"]: row["batch"]
+        for job, ran in done
+        if not job.traced
+        for row in ran.records
+        if "case" in row
+    }
+    return [
+        Case(
+            case=name,
+            batch=batches[name],
+            variants={
+                variant: results.summarise(given[name]) for variant, given in samples.items()
+            },
+        )
+        for row in _rows(plan)
+        for name in row["cases"]
+        if not plan.cases or name in plan.cases
+    ]
+
+
+def _phases(ran: GuestResult) -> dict[str, list[PhaseTime]]:
+    with ran.trace.open(encoding="utf-8", errors="replace") as file:
+        return breakdown.summarise(file)
+
+
+def _rows(plan: Plan) -> list[dict[str, Any]]:
+    return [
+        row
+        for row in _table()["measure"]
+        if row.get("least_cpus", 2) <= plan.cpus
+        and (not plan.cases or set(row["cases"]) & set(plan.cases))
+    ]
+
+
+def _settings(target: Arch, args: argparse.Namespace) -> list[str]:
+    if args.setting == ALL_SETTINGS:
+        return list(target.settings)
+    # With --arch all a setting of one architecture must not hinder the other.
+    if args.arch == ALL_SETTINGS and args.setting not in target.settings:
+        return [target.default_setting]
+    return [pick_setting(target, args.setting)]
+
+
+def _files(json: Path | None, targets: Sequence[tuple[Arch, str]]) -> list[Path | None]:
+    if json is None:
+        return [None] * len(targets)
+    if not json.absolute().parent.is_dir():
+        raise BoltError(f"no directory {json.absolute().parent}")
+    if len(targets) == 1:
+        return [json]
+    return [
+        json.with_name(f"{json.stem}-{target.name}-{name}{json.suffix}") for target, name in targets
+    ]
+
+
+def _names(text: str) -> tuple[str, ...]:
+    return tuple(name for name in text.split(",") if name)
+
+
+@functools.cache
+def _table() -> dict[str, Any]:
+    return tomllib.loads((paths.DATA / "cases.toml").read_text(encoding="utf-8"))

@@ -1,0 +1,34 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""``bolt report``: tables, figures and an HTML page from measured results."""
+
+import argparse
+from pathlib import Path
+
+from boltlab import report, results, ui
+from boltlab.errors import BoltError
+
+NAME = "report"
+HELP = "Make tables, figures (SVG, PNG) and an HTML page of measured results."
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the command's own arguments."""
+    parser.add_argument(
+        "files", nargs="+", type=Path, metavar="FILE", help="result files of bench (--json)"
+    )
+    parser.add_argument(
+        "--output", type=Path, metavar="DIR", help="where to write (default: beside the first)"
+    )
+
+
+def run(args: argparse.Namespace) -> int:
+    """Print the tables and write figures and page; BoltError when a file is no result file."""
+    runs = [results.load(file) for file in args.files]
+    names = [(entry.arch, entry.setting) for entry in runs]
+    if len(set(names)) < len(names):
+        raise BoltError("two of the files are of the same architecture and setting")
+    for entry in runs:
+        report.show(entry)
+    page = report.write(runs, args.output or args.files[0].absolute().parent)
+    ui.say(f"report: {page}")
+    return 0

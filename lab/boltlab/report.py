@@ -1,0 +1,139 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Result files as tables on the terminal, as figures, and as one HTML page."""
+
+import functools
+import tomllib
+from collections.abc import Sequence
+from pathlib import Path
+
+from rich import box
+from rich.table import Table
+
+from boltlab import figures, html, paths, ui
+from boltlab.errors import BoltError
+from boltlab.results import Case, Results, Stats, variants
+
+# Ratios that stand beside every case: column title, and what Bolt is compared with.
+RATIOS = (("vs native", "native"), ("vs expedited", "expedited"))
+NONE = "-"
+
+
+@functools.cache
+def case_help() -> dict[str, str]:
+    """Return what each case measures, in words."""
+    table = tomllib.loads((paths.DATA / "cases.toml").read_text(encoding="utf-8"))
+    return dict(table["help"])
+
+
+def title(results: Results) -> str:
+    """Return the line that says where figures come from, for tables and pictures."""
+    return (
+        f"{results.arch}, {results.setting}, {results.cpus} CPUs, Linux {results.kernel}, "
+        f"QEMU {results.qemu}, {clock(results)}"
+    )
+
+
+def clock(results: Results) -> str:
+    """Return what kind of time the figures are in."""
+    return {
+        "icount": "QEMU virtual time (icount)",
+        "kvm": "KVM, real time",
+    }.get(results.accel, results.accel)
+
+
+def ratio(case: Case, baseline: str) -> float | None:
+    """Return how many times the median of ``baseline`` is that of Bolt, or None without both."""
+    ours, theirs = case.variants.get("bolt"), case.variants.get(baseline)
+    if ours is None or theirs is None or ours.median <= 0:
+        return None
+    return theirs.median / ours.median
+
+
+def rows(results: Results, *, ranges: bool) -> tuple[list[str], list[list[str]]]:
+    """Return header and cells of the table of ``results``: medians in ms, and ratios of them.
+
+    With ``ranges`` the least and the greatest stand beside each median.
+    """
+    shown = [name for name in variants() if any(name in case.variants for case in results.cases)]
+    header = ["case", "n", *(str(variants()[name]["short"]) for name in shown)]
+    header += [name for name, _ in RATIOS]
+    cells = []
+    for case in results.cases:
+        counts = sorted({stats.n for stats in case.variants.values()})
+        row = [case.case, "/".join(str(count) for count in counts)]
+        for name in shown:
+            stats = case.variants.get(name)
+            row.append(_cell(stats, ranges) if stats else NONE)
+        for _, baseline in RATIOS:
+            value = ratio(case, baseline)
+            row.append(f"{number(value)}x" if value else NONE)
+        cells.append(row)
+    return header, cells
+
+
+def _cell(stats: Stats, ranges: bool) -> str:
+    return f"{number(stats.median)} ({spread(stats)})" if ranges else number(stats.median)
+
+
+def number(value: float) -> str:
+    """Return ``value`` with three significant digits, never in powers of ten."""
+    digits = 3 if value < 1 else 2 if value < 10 else 1 if value < 1000 else 0
+    return f"{value:.{digits}f}"
+
+
+def spread(stats: Stats) -> str:
+    """Return the least and the greatest of ``stats``."""
+    return f"{number(stats.min)} to {number(stats.max)}"
+
+
+def show(results: Results) -> None:
+    """Print the table of ``results``."""
+    header, cells = rows(results, ranges=False)
+    ui.say(f"\n{title(results)}")
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    for position, name in enumerate(header):
+        table.add_column(name, justify="right" if position else "left", no_wrap=True)
+    for row in cells:
+        table.add_row(*row)
+    ui.console.print(table)
+    ui.say("medians in ms; vs: how many times the median of Bolt")
+    if results.note:
+        ui.say(f"note: {results.note}")
+
+
+def write(runs: Sequence[Results], output: Path) -> Path:
+    """Write the figures (SVG, PNG) and the page of ``runs`` to ``output``; return the page's path.
+
+    Raises BoltError when the directory or a file cannot be written.
+    """
+    try:
+        output.mkdir(parents=True, exist_ok=True)
+        pictures = [figures.draw(results, title(results)) for results in runs]
+        for results, drawn in zip(runs, pictures, strict=True):
+            for name, figure in drawn.items():
+                stem = f"{name}-{results.arch}-{results.setting}"
+                (output / f"{stem}.svg").write_text(figure.svg, encoding="utf-8")
+                (output / f"{stem}.png").write_bytes(figure.png)
+        page = output / "report.html"
+        page.write_text(_page(runs, pictures), encoding="utf-8")
+    except OSError as error:
+        raise BoltError(f"cannot write to {output}: {error.strerror}") from error
+    return page
+
+
+def _page(runs: Sequence[Results], pictures: Sequence[dict[str, figures.Figure]]) -> str:
+    sections = []
+    for results, drawn in zip(runs, pictures, strict=True):
+        header, cells = rows(results, ranges=True)
+        used = {case.case for case in results.cases}
+        sections.append(
+            html.Section(
+                title=title(results),
+                note=results.note,
+                header=header,
+                cells=cells,
+                legend=[(name, text) for name, text in case_help().items() if name in used],
+                pictures=[(figure.caption, figure.svg) for figure in drawn.values()],
+            )
+        )
+    return html.page("Bolt: CPU hotplug latency", sections)

@@ -1,0 +1,203 @@
+# SPDX-License-Identifier: GPL-2.0-only
+import dataclasses
+import re
+import xml.etree.ElementTree as ET
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+
+from boltlab import breakdown, cli, figures, html, report, results
+from boltlab.errors import BoltError
+from boltlab.results import Case, PhaseTime, Results, Stats
+
+SVG = "{http://www.w3.org/2000/svg}"
+
+
+def run(arch: str = "x86_64", setting: str = "strict", *, traced: bool = True) -> Results:
+    phases = {
+        direction: [PhaseTime(phase, 1_000_000) for phase in breakdown.order(direction)]
+        for direction in results.DIRECTIONS
+    }
+    variants = {
+        "native": Stats(100, 28.0, 32.0, 41.0, 41.5),
+        "expedited": Stats(40, 2.1, 2.2, 3.0, 3.0),
+        "bolt": Stats(40, 0.9, 1.0, 1.25, 1.25),
+    }
+    return Results(
+        arch=arch,
+        setting=setting,
+        accel="icount",
+        qemu="10.0.2",
+        kernel="6.12.117",
+        config_sha="0",
+        cpus=4,
+        nodes=1,
+        cases=[
+            Case("offline1", 1, variants),
+            Case("online1", 1, {"native": variants["native"]}),
+        ],
+        breakdown=dict.fromkeys(variants, phases) if traced else {},
+    )
+
+
+def test_title_names_everything_that_figures_depend_on() -> None:
+    assert report.title(run()) == (
+        "x86_64, strict, 4 CPUs, Linux 6.12.117, QEMU 10.0.2, QEMU virtual time (icount)"
+    )
+    assert "KVM, real time" in report.title(dataclasses.replace(run(), accel="kvm"))
+
+
+def test_rows_have_ratios_of_medians() -> None:
+    header, cells = report.rows(run(), ranges=False)
+    assert header == ["case", "n", "native", "expedited", "Bolt", "vs native", "vs expedited"]
+    assert cells == [
+        ["offline1", "40/100", "32.0", "2.20", "1.00", "32.0x", "2.20x"],
+        ["online1", "100", "32.0", "-", "-", "-", "-"],
+    ]
+    _, cells = report.rows(run(), ranges=True)
+    assert cells[0][4] == "1.00 (0.900 to 1.25)"
+
+
+def test_variants_that_were_not_measured_have_no_column() -> None:
+    measured = run()
+    only = dataclasses.replace(measured, cases=measured.cases[1:])
+    assert report.rows(only, ranges=False)[0][:3] == ["case", "n", "native"]
+    assert "Bolt" not in report.rows(only, ranges=False)[0]
+
+
+@pytest.mark.parametrize(
+    ("value", "text"), [(0.0491, "0.049"), (1.0, "1.00"), (31.72, "31.7"), (1234.5, "1234")]
+)
+def test_numbers(value: float, text: str) -> None:
+    assert report.number(value) == text
+
+
+def test_every_case_of_the_bench_is_explained() -> None:
+    from boltlab import cmd_bench
+
+    measured = {case for row in cmd_bench._table()["measure"] for case in row["cases"]}
+    assert measured == set(report.case_help())
+
+
+def test_table_on_the_terminal(capsys: pytest.CaptureFixture[str]) -> None:
+    report.show(dataclasses.replace(run(), note="look here"))
+    shown = capsys.readouterr().out
+    assert re.search(r"offline1 +40/100 +32.0 +2.20 +1.00 +32.0x +2.20x", shown)
+    assert "note: look here" in shown
+
+
+def texts(svg: str) -> str:
+    """The labels of a picture: matplotlib writes them as comments beside the glyphs."""
+    return " ".join(re.findall(r"<!-- (.*?) -->", svg))
+
+
+def test_pictures_are_labelled() -> None:
+    pictures = figures.draw(run(), report.title(run()))
+    assert set(pictures) == {"latency", "breakdown"}
+    for picture in pictures.values():
+        assert ET.fromstring(picture.svg).tag == f"{SVG}svg"
+        assert picture.png.startswith(b"\x89PNG")
+        assert "QEMU virtual time (icount)" in texts(picture.svg)
+        assert "Bolt" in texts(picture.svg)
+    assert "offline1" in texts(pictures["latency"].svg)
+    drawn = texts(pictures["breakdown"].svg)
+    for direction in results.DIRECTIONS:
+        for phase in breakdown.order(direction):
+            assert breakdown.label(direction, phase) in drawn
+
+
+def test_pictures_are_repeatable() -> None:
+    assert figures.draw(run(), "t")["latency"].svg == figures.draw(run(), "t")["latency"].svg
+
+
+def test_without_traces_there_is_no_breakdown() -> None:
+    assert set(figures.draw(run(traced=False), "t")) == {"latency"}
+
+
+def test_a_case_of_one_variant_can_be_drawn() -> None:
+    measured = run(traced=False)
+    only = dataclasses.replace(measured, cases=measured.cases[1:])
+    assert "online1" in texts(figures.draw(only, "t")["latency"].svg)
+
+
+class Page(HTMLParser):
+    """What a page refers to, and which ids it has."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.links: list[str] = []
+        self.ids: list[str] = []
+        self.tags: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append(tag)
+        for name, value in attrs:
+            if name in ("href", "src", "xlink:href") and value:
+                self.links.append(value)
+            if name == "id" and value:
+                self.ids.append(value)
+
+
+def test_page_of_two_architectures(tmp_path: Path) -> None:
+    page = report.write([run(), run("arm64", "default")], tmp_path / "out")
+    text = page.read_text(encoding="utf-8")
+    read = Page()
+    read.feed(text)
+    assert read.tags.count("svg") == 4
+    assert read.tags.count("table") == 2
+    # Self-contained: what it links to is in it.
+    assert all(link.startswith("#") for link in read.links)
+    assert {link[1:] for link in read.links} <= set(read.ids)
+    assert "<?xml" not in text
+    assert "1.00 (0.900 to 1.25)" in text
+    names = {path.name for path in page.parent.iterdir()}
+    assert names == {
+        "report.html",
+        *(
+            f"{kind}-{which}.{suffix}"
+            for kind in ("latency", "breakdown")
+            for which in ("x86_64-strict", "arm64-default")
+            for suffix in ("svg", "png")
+        ),
+    }
+
+
+def test_page_escapes_what_it_is_given() -> None:
+    section = html.Section("<b>", ["<i>"], [["<u>"]], note="<s>", legend=[("<p>", "<q>")])
+    text = html.page("<title>", [section])
+    for tag in ("<b>", "<i>", "<u>", "<s>", "<p>&", "<q>"):
+        assert tag not in text
+    assert "&lt;u&gt;" in text
+
+
+def test_report_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    files = []
+    for name, setting in (("x86_64", "strict"), ("arm64", "default")):
+        files.append(tmp_path / f"{name}.json")
+        results.save(run(name, setting), files[-1])
+    assert cli.main(["report", *map(str, files), "--output", str(tmp_path / "out")]) == 0
+    assert str(tmp_path / "out" / "report.html") in capsys.readouterr().out.replace("\n", "")
+
+    assert cli.main(["report", str(files[0]), str(files[0])]) == 1
+    assert "same architecture and setting" in capsys.readouterr().err
+
+
+def test_report_refuses_what_is_no_result_file(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    odd = tmp_path / "odd.json"
+    odd.write_text('{"schema": 3}', encoding="utf-8")
+    assert cli.main(["report", str(odd)]) == 1
+    error = capsys.readouterr().err
+    assert "odd.json" in error
+    assert "schema is 3" in error
+    assert error.count("\n") == 1
+    assert list(tmp_path.glob("*.svg")) == []
+
+
+def test_report_that_cannot_be_written(tmp_path: Path) -> None:
+    blocked = tmp_path / "file"
+    blocked.touch()
+    with pytest.raises(BoltError, match="cannot write to"):
+        report.write([run(traced=False)], blocked)
