@@ -14,6 +14,7 @@ from typing import Any
 
 from boltlab import (
     arch,
+    backports,
     breakdown,
     build,
     cli,
@@ -133,6 +134,7 @@ def measure(
     Raises BoltError when a build or guest fails, or the baselines leave the reference.
     """
     packages.ensure("guest", "qemu", arches=[target])
+    backports.offer([target])
     tree = source.resolve(where)
     flavours = dict.fromkeys(results.variants()[name]["kernel"] for name in plan.variants)
     kernels = {name: build.ensure_kernel(target, name, tree, jobs) for name in flavours}

@@ -48,7 +48,7 @@ def run(args: argparse.Namespace) -> int:
     where = source.resolve(args.source)
     for target in arches:
         kernel = build.ensure_kernel(target, wanted.kernel, where, args.jobs)
-        guest = wanted.guest(target, kernel.image, setting(target, args.setting))
+        guest = wanted.guest(target, kernel, setting(target, args.setting))
         with ui.status(f"{wanted.name} on {target.name}, {wanted.kernel} kernel"):
             done = qemu.run(guest, f"{target.name}-{wanted.name}")
         _show(wanted, target, done)

@@ -101,10 +101,11 @@ def can_install() -> bool:
     return shutil.which("apt-get") is not None and _privilege() is not None
 
 
-def install(names: Sequence[str], whats: Sequence[str] = ()) -> None:
+def install(names: Sequence[str], whats: Sequence[str] = (), suite: str = "") -> None:
     """Install the Debian packages ``names``; ``whats`` names their contents for other systems.
 
-    Raises BoltError, code 69 when there is no apt or no right to use it.
+    ``suite`` is the one they must come from; its lists are fetched first. Raises BoltError, code
+    69 when there is no apt or no right to use it.
     """
     names = list(dict.fromkeys(names))
     if shutil.which("apt-get") is None:
@@ -115,12 +116,19 @@ def install(names: Sequence[str], whats: Sequence[str] = ()) -> None:
     log = paths.new_log("apt")
     command = [*prefix, "env", "DEBIAN_FRONTEND=noninteractive", "apt-get", "-y", "-q", *LOCK]
     with ui.status(f"installing {' '.join(names)}"):
-        get = [*command, "install", "--no-install-recommends", "--", *names]
+        chosen = ["-t", suite] if suite else []
+        get = [*command, "install", "--no-install-recommends", *chosen, "--", *names]
         # Lists may be absent (fresh containers) or stale (404): then, and only then, update.
-        if not _logged(get, log):
+        if suite or not _logged(get, log):
             _logged([*command, "update"], log)
             if not _logged(get, log):
                 raise BoltError(f"apt could not install {' '.join(names)}", log)
+
+
+def as_root(command: Sequence[str], log: Path) -> bool:
+    """Run ``command`` as root, its output into ``log``; tell whether it succeeded."""
+    prefix = _privilege()
+    return prefix is not None and _logged([*prefix, *command], log)
 
 
 def _privilege() -> list[str] | None:

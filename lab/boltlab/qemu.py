@@ -12,8 +12,8 @@ import shutil
 import socket
 import subprocess
 import time
-from collections.abc import AsyncIterator, Callable
-from dataclasses import dataclass
+from collections.abc import AsyncIterator, Callable, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +22,7 @@ from qemu.qmp import EventListener, QMPClient, QMPError
 from boltlab import console, guestimage, packages, paths
 from boltlab.arch import Arch
 from boltlab.errors import BoltError
+from boltlab.guestimage import Node
 
 # Virtual time: one thread runs all CPUs in turn, one instruction takes 2^1 ns, idle time costs
 # no host time. Only with it are latencies repeatable.
@@ -46,7 +47,10 @@ POLL = 0.5  # seconds between two looks at a running guest
 
 @dataclass(frozen=True)
 class Guest:
-    """What to run: a kernel, the script it gets, and the machine. timeout is host seconds."""
+    """What to run: a kernel, the script it gets, and the machine. timeout is host seconds.
+
+    ``programs`` are added to the initramfs, by path without the leading slash.
+    """
 
     arch: Arch
     image: Path
@@ -56,6 +60,7 @@ class Guest:
     memory: str = "1G"
     accel: str = "icount"
     timeout: float = 300
+    programs: Mapping[str, Node] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -88,7 +93,7 @@ async def boot(guest: Guest, name: str, seen: Callable[[int], None] | None = Non
     """
     folder = new_run(name)
     initrd = folder / "initrd.cpio"
-    guestimage.make(guest.arch, guest.script, initrd)
+    guestimage.make(guest.arch, guest.script, initrd, guest.programs)
     ours, theirs = socket.socketpair()
     serial = ["-serial", f"file:{_escaped(folder / 'console.log')}"]
     args = [*command(guest, initrd), *serial, *ports(folder)]

@@ -6,8 +6,9 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
-from boltlab import breakdown, paths
+from boltlab import breakdown, paths, selftest
 from boltlab.arch import ARCHES, Arch
+from boltlab.build import Kernel
 from boltlab.errors import USAGE, BoltError
 from boltlab.qemu import ACCELERATORS, Guest
 
@@ -20,7 +21,8 @@ class Scenario:
 
     ``commands`` are lines of the guest's script, run ``repeat`` times over; ``{functions}`` in
     them stands for the functions of the breakdown. ``timeout`` is host seconds. ``kernel`` is a
-    flavour. ``append`` is added to the kernel's command line.
+    flavour. ``append`` is added to the kernel's command line. ``selftests`` are the kernel's own,
+    found in /bin of the guest.
     """
 
     name: str
@@ -34,6 +36,7 @@ class Scenario:
     timeout: int = 300
     repeat: int = 1
     arches: tuple[str, ...] = tuple(ARCHES)
+    selftests: tuple[str, ...] = ()
 
     @property
     def script(self) -> tuple[str, ...]:
@@ -42,22 +45,23 @@ class Scenario:
         lines = tuple(line.replace("{functions}", functions) for line in self.commands)
         return lines * self.repeat
 
-    def guest(self, arch: Arch, image: Path, setting: str) -> Guest:
-        """Return the guest that runs this on the kernel ``image`` in a measuring ``setting``."""
+    def guest(self, arch: Arch, kernel: Kernel, setting: str) -> Guest:
+        """Return the guest that runs this on ``kernel`` in a measuring ``setting``."""
         return Guest(
             arch=arch,
-            image=image,
+            image=kernel.image,
             script=self.script,
             append=f"{arch.settings[setting]} {self.append}".strip(),
             cpus=self.cpus,
             memory=self.memory,
             accel=self.accel,
             timeout=self.timeout,
+            programs=selftest.build(arch, kernel.tree, self.selftests) if self.selftests else {},
         )
 
 
 # The types that a scenario file may use, by field; everything else is text.
-_LISTS = ("commands", "arches")
+_LISTS = ("commands", "arches", "selftests")
 _NUMBERS = ("cpus", "timeout", "repeat")
 
 

@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from boltlab import arch, flavours, scenario
+from boltlab.build import Kernel
 from boltlab.errors import USAGE, BoltError
 
 GOOD: dict[str, Any] = {"description": "x", "commands": ["measure pairs cpus=1", "kunit"]}
@@ -26,7 +27,7 @@ def test_shipped_scenarios_load(name: str) -> None:
 
 
 def test_there_are_scenarios() -> None:
-    assert {"pair", "alternate", "kunit"} <= set(scenario.names())
+    assert {"pair", "churn", "kunit"} <= set(scenario.names())
 
 
 def test_defaults() -> None:
@@ -47,7 +48,9 @@ def test_functions_are_filled_in() -> None:
 
 def test_the_guest_gets_setting_and_arguments(tmp_path: Path) -> None:
     parsed = scenario.parse("a", {**GOOD, "append": "kunit.enable=1", "cpus": 2, "timeout": 7})
-    guest = parsed.guest(arch.ARCHES["x86_64"], tmp_path / "image", "nodelay")
+    kernel = Kernel("x86_64", "bolt", "6.12.1-0", "6.12.1", "c0ffee", "stamp", tmp_path)
+    guest = parsed.guest(arch.ARCHES["x86_64"], kernel, "nodelay")
+    assert (guest.image, guest.programs) == (kernel.image, {})
     assert guest.append == "cpu_init_udelay=0 kunit.enable=1"
     assert (guest.cpus, guest.timeout, guest.script) == (2, 7, parsed.script)
 

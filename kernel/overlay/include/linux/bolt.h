@@ -92,6 +92,7 @@ void bolt_settle_cpu(unsigned int cpu);
 void bolt_settle_all(void);
 
 /* For drivers/base/core.c. */
+const struct device_driver *bolt_uevent_driver(const struct device *dev);
 bool bolt_uevent_replay(const struct device *dev, struct kobj_uevent_env *env);
 void bolt_uevent_record(const struct device *dev,
 			const struct device_driver *driver,
@@ -123,6 +124,12 @@ static inline bool bolt_intercept(unsigned int cpu, enum cpuhp_state state,
 static inline void bolt_forget_state(enum cpuhp_state state) { }
 static inline void bolt_settle_cpu(unsigned int cpu) { }
 static inline void bolt_settle_all(void) { }
+
+static inline const struct device_driver *
+bolt_uevent_driver(const struct device *dev)
+{
+	return NULL;
+}
 
 static inline bool bolt_uevent_replay(const struct device *dev,
 				      struct kobj_uevent_env *env)

@@ -40,6 +40,18 @@ static bool bolt_uevent_mine(const struct device *dev)
 }
 
 /**
+ * bolt_uevent_driver - the driver that an event's variables will tell of
+ * @dev:	the device
+ *
+ * Context: any.
+ * Return: the driver, or NULL; it may be gone by the time of the event.
+ */
+const struct device_driver *bolt_uevent_driver(const struct device *dev)
+{
+	return READ_ONCE(dev->driver);
+}
+
+/**
  * bolt_uevent_replay - add what the driver core adds to a CPU's event
  * @dev:	the device
  * @env:	the event's environment
@@ -58,7 +70,7 @@ bool bolt_uevent_replay(const struct device *dev, struct kobj_uevent_env *env)
 		return false;
 	rcu_read_lock();
 	known = rcu_dereference(per_cpu(bolt_uevents, dev->id));
-	if (known && known->driver == READ_ONCE(dev->driver) &&
+	if (known && known->driver == bolt_uevent_driver(dev) &&
 	    env->envp_idx + known->nr <= ARRAY_SIZE(env->envp) &&
 	    env->buflen + known->len <= sizeof(env->buf)) {
 		to = memcpy(env->buf + env->buflen, known->buf, known->len);
@@ -100,7 +112,7 @@ void bolt_uevent_record(const struct device *dev,
 	int i;
 
 	if (!bolt_uevent_mine(dev) || !bolt_uevent_whole(nr, len) ||
-	    driver != READ_ONCE(dev->driver))
+	    driver != bolt_uevent_driver(dev))
 		return;
 	rcu_read_lock();
 	old = rcu_dereference(per_cpu(bolt_uevents, dev->id));

@@ -1,0 +1,50 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Options and fixtures of the tests that need a kernel source or a built kernel."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from boltlab import build, source
+from boltlab.arch import ARCHES
+from boltlab.build import Kernel
+from boltlab.source import Source
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--kernel-source", type=Path, help="kernel source, not Debian's")
+    parser.addoption("--jobs", type=int, default=1, help="jobs of make")
+    parser.addoption("--nightly", action="store_true", help="run the long form as well")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave out the long form unless asked for: a test that is skipped shows nothing."""
+    if config.getoption("--nightly"):
+        return
+    long = [item for item in items if item.get_closest_marker("nightly")]
+    if long:
+        config.hook.pytest_deselected(items=long)
+        items[:] = [item for item in items if item not in long]
+
+
+@pytest.fixture(scope="session")
+def kernel_source(request: pytest.FixtureRequest) -> Source:
+    """The kernel source under test."""
+    return source.resolve(request.config.getoption("--kernel-source"))
+
+
+@pytest.fixture(scope="session")
+def jobs(request: pytest.FixtureRequest) -> int:
+    """How many jobs make may run."""
+    return int(request.config.getoption("--jobs"))
+
+
+@pytest.fixture(scope="session")
+def kernel(kernel_source: Source, jobs: int) -> Callable[[str, str], Kernel]:
+    """Return a function of architecture and flavour that gives the built kernel."""
+
+    def get(arch: str, flavour: str) -> Kernel:
+        return build.ensure_kernel(ARCHES[arch], flavour, kernel_source, jobs)
+
+    return get

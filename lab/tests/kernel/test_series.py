@@ -1,0 +1,44 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""The kernel change as text: the exported series, and what it is without CONFIG_BOLT."""
+
+from pathlib import Path
+
+import pytest
+
+from boltlab import checkpatch, export, hooks, identity, refresh
+from boltlab.arch import ARCHES
+from boltlab.source import Source
+
+
+@pytest.fixture(scope="module")
+def patches(kernel_source: Source, tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
+    return export.export(kernel_source, tmp_path_factory.mktemp("export"))
+
+
+def test_checkpatch(kernel_source: Source, patches: list[Path]) -> None:
+    assert checkpatch.check(kernel_source.path, patches) == []
+
+
+def test_git_am(kernel_source: Source, patches: list[Path]) -> None:
+    """The series applies to the pristine source and gives what the lab builds."""
+    export.verify(kernel_source, patches)
+
+
+def test_hooks_sit_where_they_say(kernel_source: Source, tmp_path: Path) -> None:
+    """A refresh finds nothing to rewrite: no offset, no fuzz, each in its function."""
+    folder = kernel_source.version.hooks
+    copies = tmp_path / "hooks"
+    copies.mkdir()
+    for hook in hooks.load(folder):
+        (copies / hook.name).write_bytes(hook.path.read_bytes())
+    assert refresh.refresh(copies, kernel_source.path, kernel_source.release) == []
+
+
+@pytest.mark.parametrize("arch", ARCHES)
+def test_identical_without_bolt(kernel_source: Source, jobs: int, arch: str) -> None:
+    verdicts = identity.check(ARCHES[arch], kernel_source, jobs)
+    different = [verdict for verdict in verdicts if verdict.verdict == identity.DIFFERENT]
+    assert different == []
+    same = [verdict.file for verdict in verdicts if verdict.verdict == identity.SAME]
+    assert "kernel/cpu.c" in same
+    assert len(same) >= 8
