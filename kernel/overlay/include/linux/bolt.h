@@ -57,7 +57,7 @@ enum bolt_phase {
  * @device:	returns the device to hide, with a reference, or NULL if there
  *		is none; its links in class and bus are hidden with it, and the
  *		uevents of removal and addition are sent
- * @park:	what of the teardown cannot wait; may be NULL
+ * @park:	what of the teardown cannot wait; runs after hiding; may be NULL
  * @unpark:	undoes @park before the node or device is shown; fails as a
  *		startup may; may be NULL
  * @settle:	what of the teardown @park has left; NULL for all of it
@@ -78,6 +78,7 @@ struct bolt_elide {
 
 bool bolt_enabled(void);
 bool bolt_fast(void);
+bool bolt_ap_alive(void);
 void bolt_mark(enum bolt_phase phase);
 
 int bolt_elide_state(int state, const struct bolt_elide *elide);
@@ -105,6 +106,7 @@ void bolt_kernfs_show(struct kernfs_node *kn, bool show);
 
 static inline bool bolt_enabled(void) { return false; }
 static inline bool bolt_fast(void) { return false; }
+static inline bool bolt_ap_alive(void) { return false; }
 static inline void bolt_mark(enum bolt_phase phase) { }
 
 static inline int bolt_elide_state(int state, const struct bolt_elide *elide)

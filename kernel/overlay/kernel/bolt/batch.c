@@ -75,6 +75,21 @@ void bolt_mark(enum bolt_phase phase)
 	batch->last = now;
 }
 
+/**
+ * bolt_ap_alive - whether the CPU that is being brought up has shown up
+ *
+ * It is out of the state in which it takes a startup IPI then.
+ *
+ * Context: the control task, inside a hotplug operation.
+ * Return: true if so; false also outside of Bolt's requests.
+ */
+bool bolt_ap_alive(void)
+{
+	struct bolt_batch *batch = bolt_batch;
+
+	return batch && bolt_glue_alive(batch->cpu);
+}
+
 static void bolt_disable_work(struct work_struct *work)
 {
 	bolt_enable(false);
@@ -99,38 +114,27 @@ void bolt_broken(unsigned int cpu, enum cpuhp_state state, const char *what)
 	queue_work(system_unbound_wq, &bolt_disabler);
 }
 
-static int bolt_park(unsigned int cpu, enum cpuhp_state state,
-		     const struct bolt_elide *elide)
+static void bolt_park(unsigned int cpu, enum cpuhp_state state,
+		      const struct bolt_elide *elide)
 {
-	struct bolt_set *pending = &per_cpu_ptr(&bolt_cpus, cpu)->pending;
-
-	if (bolt_set_park(pending, state)) {
-		bolt_broken(cpu, state, "torn down twice");
-		return 0;
-	}
-	bolt_hide(cpu, elide);
 	if (elide->park)
 		elide->park(cpu);
+	bolt_set_park(&per_cpu_ptr(&bolt_cpus, cpu)->pending, state);
 	trace_bolt_park(cpu, state);
-	return 0;
 }
 
 static int bolt_unpark(unsigned int cpu, enum cpuhp_state state,
 		       const struct bolt_elide *elide)
 {
-	struct bolt_set *pending = &per_cpu_ptr(&bolt_cpus, cpu)->pending;
 	int err = elide->unpark ? elide->unpark(cpu) : 0;
 
-	bolt_set_unpark(pending, state);
+	bolt_set_unpark(&per_cpu_ptr(&bolt_cpus, cpu)->pending, state);
 	if (err) {
 		/* As a startup that fails: nothing of the state is left. */
-		if (elide->settle)
-			elide->settle(cpu);
-		else
-			bolt_glue_teardown(cpu, state);
+		bolt_tear_down(cpu, state, elide);
 		return err;
 	}
-	bolt_show(cpu, elide);
+	bolt_show(cpu, state);
 	trace_bolt_unpark(cpu, state);
 	return 0;
 }
@@ -143,7 +147,7 @@ static int bolt_unpark(unsigned int cpu, enum cpuhp_state state,
  * @ret:	where to put what the callback would have returned
  *
  * A startup is skipped exactly when its teardown is pending, whoever brings
- * the CPU up.
+ * the CPU up. Without memory to park a state, it is torn down natively.
  *
  * Context: where the callback would run, hotplug lock held for writing.
  * Return: true if the callback must not run.
@@ -152,23 +156,26 @@ bool bolt_intercept(unsigned int cpu, enum cpuhp_state state, bool bringup,
 		    int *ret)
 {
 	const struct bolt_elide *elide = bolt_elided(state);
+	bool pending;
 
 	if (!elide)
 		return false;
+	pending = bolt_set_has(&per_cpu_ptr(&bolt_cpus, cpu)->pending, state);
+	*ret = 0;
 	if (bringup) {
-		if (!bolt_set_has(&per_cpu_ptr(&bolt_cpus, cpu)->pending, state))
-			return false;
-		*ret = bolt_unpark(cpu, state, elide);
-		return true;
+		if (pending)
+			*ret = bolt_unpark(cpu, state, elide);
+		return pending;
 	}
-	if (!bolt_fast()) {
-		if (!bolt_set_has(&per_cpu_ptr(&bolt_cpus, cpu)->pending, state))
-			return false;
+	if (pending) {
 		bolt_broken(cpu, state, "torn down twice");
-		*ret = 0;
 		return true;
 	}
-	*ret = bolt_park(cpu, state, elide);
+	if (!bolt_fast() || bolt_hide(cpu, state, elide)) {
+		bolt_forget_entries(cpu, state);
+		return false;
+	}
+	bolt_park(cpu, state, elide);
 	return true;
 }
 

@@ -72,6 +72,17 @@ bool bolt_glue_below(unsigned int cpu, enum cpuhp_state state)
 	return per_cpu_ptr(&cpuhp_state, cpu)->state < state;
 }
 
+/* Whether @cpu has reached the kernel on its way up. */
+bool bolt_glue_alive(unsigned int cpu)
+{
+#ifdef CONFIG_HOTPLUG_CORE_SYNC
+	return atomic_read(per_cpu_ptr(&cpuhp_state.ap_sync_state, cpu)) ==
+	       SYNC_STATE_ALIVE;
+#else
+	return false;
+#endif
+}
+
 /* A single state with both callbacks: what the intercept can stand for. */
 bool bolt_glue_can_elide(enum cpuhp_state state)
 {

@@ -9,105 +9,181 @@
 #include <linux/device.h>
 #include <linux/kdev_t.h>
 #include <linux/kernfs.h>
+#include <linux/slab.h>
 #include <linux/sysfs.h>
+#include <linux/xarray.h>
 
 #include "internal.h"
 
 #define BOLT_PATH_MAX 128
 
-/* @path counts from the root of sysfs; nothing there is nothing to do. */
-static void bolt_show_path(const char *path, bool show)
-{
-	struct kernfs_node *root, *kn;
+/* A device's own directory, and its links in bus, class and dev/char. */
+#define BOLT_ENTRIES 4
 
-	root = kernfs_get_parent(kernel_kobj->sd);
-	kn = kernfs_walk_and_get(root, path);
-	kernfs_put(root);
-	if (!kn)
-		return;
-	bolt_kernfs_show(kn, show);
-	kernfs_put(kn);
+/**
+ * struct bolt_entries - the entries of a CPU's state, found once
+ * @dev:	the device they belong to, or NULL
+ * @nr:		how many there are
+ * @kn:		the entries
+ */
+struct bolt_entries {
+	struct device *dev;
+	int nr;
+	struct kernfs_node *kn[BOLT_ENTRIES];
+};
+
+/* By state and CPU; kept from the first park until the state is torn down. */
+static DEFINE_XARRAY(bolt_entries);
+
+static unsigned long bolt_entries_index(unsigned int cpu, enum cpuhp_state state)
+{
+	return (unsigned long)cpu * BOLT_NR_STATES + state;
 }
 
-/* The links to a device from outside its own directory. */
-static void bolt_show_links(struct device *dev, bool show)
+/* Takes over the reference to @kn; what is not there is passed over. */
+static void bolt_add_entry(struct bolt_entries *entries, struct kernfs_node *kn)
+{
+	if (kn)
+		entries->kn[entries->nr++] = kn;
+}
+
+/* @path counts from the root of sysfs. */
+static struct kernfs_node *bolt_find_path(const char *path)
+{
+	struct kernfs_node *root = kernfs_get_parent(kernel_kobj->sd);
+	struct kernfs_node *kn = kernfs_walk_and_get(root, path);
+
+	kernfs_put(root);
+	return kn;
+}
+
+/* A device, and the links to it from outside its own directory. */
+static void bolt_add_device(struct bolt_entries *entries, struct device *dev)
 {
 	char path[BOLT_PATH_MAX];
 
 	if (dev->bus) {
 		snprintf(path, sizeof(path), "bus/%s/devices/%s",
 			 dev->bus->name, dev_name(dev));
-		bolt_show_path(path, show);
+		bolt_add_entry(entries, bolt_find_path(path));
 	}
 	if (dev->class) {
 		snprintf(path, sizeof(path), "class/%s/%s", dev->class->name,
 			 dev_name(dev));
-		bolt_show_path(path, show);
+		bolt_add_entry(entries, bolt_find_path(path));
 	}
 	if (MAJOR(dev->devt)) {
 		snprintf(path, sizeof(path), "dev/char/%u:%u",
 			 MAJOR(dev->devt), MINOR(dev->devt));
-		bolt_show_path(path, show);
+		bolt_add_entry(entries, bolt_find_path(path));
 	}
+	kernfs_get(dev->kobj.sd);
+	bolt_add_entry(entries, dev->kobj.sd);
 }
 
-static void bolt_show_node(unsigned int cpu, const char *name, bool show)
+static struct bolt_entries *bolt_find_entries(unsigned int cpu,
+					      enum cpuhp_state state,
+					      const struct bolt_elide *elide)
 {
 	struct device *dev = get_cpu_device(cpu);
-	struct kernfs_node *kn;
+	struct bolt_entries *entries;
 
-	if (!dev)
-		return;
-	kn = kernfs_find_and_get(dev->kobj.sd, name);
-	if (!kn)
-		return;
-	bolt_kernfs_show(kn, show);
-	kernfs_put(kn);
+	entries = kzalloc(sizeof(*entries), GFP_KERNEL);
+	if (!entries)
+		return NULL;
+	if (elide->node && dev)
+		bolt_add_entry(entries,
+			       kernfs_find_and_get(dev->kobj.sd, elide->node));
+	entries->dev = elide->device ? elide->device(cpu) : NULL;
+	if (entries->dev)
+		bolt_add_device(entries, entries->dev);
+	return entries;
+}
+
+static void bolt_put_entries(struct bolt_entries *entries)
+{
+	while (entries->nr)
+		kernfs_put(entries->kn[--entries->nr]);
+	put_device(entries->dev);
+	kfree(entries);
 }
 
 /**
- * bolt_hide - hide what @elide names of a CPU
+ * bolt_hide - hide what user space sees of a CPU's state
  * @cpu:	the CPU
- * @elide:	the state's description
+ * @state:	the state
+ * @elide:	its description
  *
- * Context: may sleep: waits for readers of open files, as removal would.
+ * Context: hotplug lock held for writing; may sleep: waits for readers of open
+ * files, as removal would.
+ * Return: 0, or -ENOMEM and nothing is hidden.
  */
-void bolt_hide(unsigned int cpu, const struct bolt_elide *elide)
+int bolt_hide(unsigned int cpu, enum cpuhp_state state,
+	      const struct bolt_elide *elide)
 {
-	struct device *dev;
+	unsigned long index = bolt_entries_index(cpu, state);
+	struct bolt_entries *entries;
+	int i;
 
-	if (elide->node)
-		bolt_show_node(cpu, elide->node, false);
-	dev = elide->device ? elide->device(cpu) : NULL;
-	if (!dev)
-		return;
-	bolt_show_links(dev, false);
-	bolt_kernfs_show(dev->kobj.sd, false);
-	kobject_uevent(&dev->kobj, KOBJ_REMOVE);
-	/* Settling removes it for real: nobody must hear of that again. */
-	dev_set_uevent_suppress(dev, 1);
-	put_device(dev);
+	if (!elide->node && !elide->device)
+		return 0;
+	entries = xa_load(&bolt_entries, index);
+	if (!entries) {
+		entries = bolt_find_entries(cpu, state, elide);
+		if (!entries)
+			return -ENOMEM;
+		if (xa_is_err(xa_store(&bolt_entries, index, entries,
+				       GFP_KERNEL))) {
+			bolt_put_entries(entries);
+			return -ENOMEM;
+		}
+	}
+	for (i = 0; i < entries->nr; i++)
+		bolt_kernfs_show(entries->kn[i], false);
+	if (entries->dev) {
+		kobject_uevent(&entries->dev->kobj, KOBJ_REMOVE);
+		/* Settling removes it for real: who was told is not told again. */
+		dev_set_uevent_suppress(entries->dev, 1);
+	}
+	return 0;
 }
 
 /**
  * bolt_show - show again what bolt_hide() has hidden
  * @cpu:	the CPU
- * @elide:	the state's description
+ * @state:	the state
  *
- * Context: may sleep.
+ * Context: hotplug lock held for writing; may sleep.
  */
-void bolt_show(unsigned int cpu, const struct bolt_elide *elide)
+void bolt_show(unsigned int cpu, enum cpuhp_state state)
 {
-	struct device *dev;
+	struct bolt_entries *entries;
+	int i;
 
-	if (elide->node)
-		bolt_show_node(cpu, elide->node, true);
-	dev = elide->device ? elide->device(cpu) : NULL;
-	if (!dev)
+	entries = xa_load(&bolt_entries, bolt_entries_index(cpu, state));
+	if (!entries)
 		return;
-	bolt_kernfs_show(dev->kobj.sd, true);
-	bolt_show_links(dev, true);
-	dev_set_uevent_suppress(dev, 0);
-	kobject_uevent(&dev->kobj, KOBJ_ADD);
-	put_device(dev);
+	for (i = entries->nr; i--;)
+		bolt_kernfs_show(entries->kn[i], true);
+	if (entries->dev) {
+		dev_set_uevent_suppress(entries->dev, 0);
+		kobject_uevent(&entries->dev->kobj, KOBJ_ADD);
+	}
+}
+
+/**
+ * bolt_forget_entries - a CPU's state is torn down: let its entries go
+ * @cpu:	the CPU
+ * @state:	the state
+ *
+ * Context: hotplug lock held for writing, or for reading plus
+ * cpuhp_state_mutex. May sleep.
+ */
+void bolt_forget_entries(unsigned int cpu, enum cpuhp_state state)
+{
+	struct bolt_entries *entries;
+
+	entries = xa_erase(&bolt_entries, bolt_entries_index(cpu, state));
+	if (entries)
+		bolt_put_entries(entries);
 }

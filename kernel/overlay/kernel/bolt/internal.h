@@ -56,6 +56,8 @@ void bolt_settle_mask(const struct cpumask *mask);
 void bolt_settle_later(void);
 void bolt_settle_delay(unsigned int ms);
 bool bolt_settle_state(unsigned int cpu, enum cpuhp_state state);
+void bolt_tear_down(unsigned int cpu, enum cpuhp_state state,
+		    const struct bolt_elide *elide);
 
 /* policy.c */
 enum bolt_class bolt_class_fixed(enum cpuhp_state state, const char **reason);
@@ -63,8 +65,10 @@ const struct bolt_elide *bolt_elided(enum cpuhp_state state);
 void bolt_drop_elide(enum cpuhp_state state);
 
 /* hide.c */
-void bolt_hide(unsigned int cpu, const struct bolt_elide *elide);
-void bolt_show(unsigned int cpu, const struct bolt_elide *elide);
+int bolt_hide(unsigned int cpu, enum cpuhp_state state,
+	      const struct bolt_elide *elide);
+void bolt_show(unsigned int cpu, enum cpuhp_state state);
+void bolt_forget_entries(unsigned int cpu, enum cpuhp_state state);
 
 /* batch.c */
 int bolt_enable(bool on);
@@ -76,6 +80,7 @@ int bolt_glue_down(unsigned int cpu);
 int bolt_glue_up(unsigned int cpu);
 bool bolt_glue_settle_next(unsigned int cpu);
 bool bolt_glue_below(unsigned int cpu, enum cpuhp_state state);
+bool bolt_glue_alive(unsigned int cpu);
 bool bolt_glue_can_elide(enum cpuhp_state state);
 void bolt_glue_teardown(unsigned int cpu, enum cpuhp_state state);
 

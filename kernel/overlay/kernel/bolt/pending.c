@@ -58,6 +58,24 @@ int bolt_set_highest(const struct bolt_set *set)
 }
 
 /**
+ * bolt_tear_down - what parking has left of a teardown
+ * @cpu:	the CPU
+ * @state:	the state
+ * @elide:	its description
+ *
+ * Context: as bolt_settle_state(), or hotplug lock held for writing.
+ */
+void bolt_tear_down(unsigned int cpu, enum cpuhp_state state,
+		    const struct bolt_elide *elide)
+{
+	if (elide->settle)
+		elide->settle(cpu);
+	else
+		bolt_glue_teardown(cpu, state);
+	bolt_forget_entries(cpu, state);
+}
+
+/**
  * bolt_settle_state - run one pending teardown
  * @cpu:	a parked CPU
  * @state:	a state of its pending set
@@ -77,10 +95,7 @@ bool bolt_settle_state(unsigned int cpu, enum cpuhp_state state)
 		bolt_broken(cpu, state, "settled while up");
 		return false;
 	}
-	if (elide->settle)
-		elide->settle(cpu);
-	else
-		bolt_glue_teardown(cpu, state);
+	bolt_tear_down(cpu, state, elide);
 	/* Last: who finds the set empty relies on all of it being done. */
 	bolt_set_unpark(pending, state);
 	trace_bolt_settle(cpu, state);
@@ -101,8 +116,10 @@ void bolt_forget_state(enum cpuhp_state state)
 
 	if (!bolt_elided(state))
 		return;
-	for_each_possible_cpu(cpu)
+	for_each_possible_cpu(cpu) {
 		bolt_settle_state(cpu, state);
+		bolt_forget_entries(cpu, state);
+	}
 	bolt_drop_elide(state);
 }
 
