@@ -41,20 +41,23 @@ ALL_SETTINGS = "all"
 TIMEOUT = 900  # host seconds for one guest
 CPU_MEMORY = 16  # more CPUs than this want more memory than the default
 
+# The guests of a variant: one for the cases, one for those with bounded slices, one traced.
+MEASURED, BOUNDED, TRACED = "measured", "bounded", "breakdown"
+
 
 @dataclass(frozen=True)
 class Job:
     """One guest of a bench: what it is for, and how many records it will give."""
 
     variant: str
-    traced: bool
+    kind: str  # MEASURED, BOUNDED or TRACED
     guest: Guest
     records: int
 
     @property
     def name(self) -> str:
         """Name of the run's directory."""
-        return f"{self.guest.arch.name}-{self.variant}{'-breakdown' if self.traced else ''}"
+        return f"{self.guest.arch.name}-{self.variant}-{self.kind}"
 
 
 @dataclass(frozen=True)
@@ -150,7 +153,9 @@ def collect(target: Arch, setting: str, plan: Plan, kernels: Mapping[str, Kernel
     """Run the guests of ``plan`` on ``kernels`` (by flavour); return what they measured."""
     work = jobs_of(target, setting, plan, kernels)
     done = asyncio.run(_run_all(work, f"measuring {target.name}, {setting}"))
-    samples = {job.variant: ran.samples() for job, ran in done if not job.traced}
+    samples: dict[str, dict[str, list[int]]] = {name: {} for name in plan.variants}
+    for job, ran in done:
+        samples[job.variant].update(ran.samples())
     first = next(iter(kernels.values()))
     return Results(
         arch=target.name,
@@ -161,23 +166,30 @@ def collect(target: Arch, setting: str, plan: Plan, kernels: Mapping[str, Kernel
         config_sha=first.config_sha,
         cpus=plan.cpus,
         nodes=1,
-        cases=_cases(plan, done, samples),
-        breakdown={job.variant: _phases(ran) for job, ran in done if job.traced},
+        cases=_cases(target, plan, done, samples),
+        breakdown={job.variant: _phases(ran) for job, ran in done if job.kind == TRACED},
     )
 
 
 def jobs_of(target: Arch, setting: str, plan: Plan, kernels: Mapping[str, Kernel]) -> list[Job]:
-    """Return the guests of ``plan``: for each variant one that measures, one that traces."""
+    """Return the guests of ``plan``: for each variant one of each kind that has work."""
     table = _table()
-    rows = _rows(plan)
-    lines = [f"{row['command']} {table['common']}" for row in rows]
+    scripts = {
+        kind: [
+            f"{row['command']} {table['common']}"
+            for row in _rows(target, plan)
+            if row.get("bounded", False) == (kind == BOUNDED)
+        ]
+        for kind in (MEASURED, BOUNDED)
+    }
     functions = ",".join(breakdown.functions())
     trace = f"{table['breakdown']} {table['common']}".replace("{functions}", functions)
+    scripts[TRACED] = [trace] if plan.traced else []
     work = []
     for name in plan.variants:
         variant = results.variants()[name]
-        for traced, commands in ((False, lines), (True, [trace])):
-            if traced and not plan.traced:
+        for kind, commands in scripts.items():
+            if not commands:
                 continue
             guest = Guest(
                 arch=target,
@@ -188,8 +200,9 @@ def jobs_of(target: Arch, setting: str, plan: Plan, kernels: Mapping[str, Kernel
                 memory="1G" if plan.cpus <= CPU_MEMORY else "4G",
                 accel=plan.accel,
                 timeout=TIMEOUT,
+                bounded=kind == BOUNDED,
             )
-            work.append(Job(name, traced, guest, 1 if traced else 2 * len(commands)))
+            work.append(Job(name, kind, guest, 1 if kind == TRACED else 2 * len(commands)))
     return work
 
 
@@ -218,17 +231,12 @@ async def _run_all(work: Sequence[Job], title: str) -> list[tuple[Job, GuestResu
 
 
 def _cases(
+    target: Arch,
     plan: Plan,
     done: Sequence[tuple[Job, GuestResult]],
     samples: Mapping[str, Mapping[str, Sequence[int]]],
 ) -> list[Case]:
-    batches = {
-        row["case"]: row["batch"]
-        for job, ran in done
-        if not job.traced
-        for row in ran.records
-        if "case" in row
-    }
+    batches = {row["case"]: row["batch"] for _, ran in done for row in ran.records if "case" in row}
     return [
         Case(
             case=name,
@@ -237,7 +245,7 @@ def _cases(
                 variant: results.summarise(given[name]) for variant, given in samples.items()
             },
         )
-        for row in _rows(plan)
+        for row in _rows(target, plan)
         for name in row["cases"]
         if not plan.cases or name in plan.cases
     ]
@@ -248,11 +256,13 @@ def _phases(ran: GuestResult) -> dict[str, list[PhaseTime]]:
         return breakdown.summarise(file)
 
 
-def _rows(plan: Plan) -> list[dict[str, Any]]:
+def _rows(target: Arch, plan: Plan) -> list[dict[str, Any]]:
     return [
         row
         for row in _table()["measure"]
         if row.get("least_cpus", 2) <= plan.cpus
+        and target.name in row.get("arches", [target.name])
+        and (plan.accel == "icount" or not row.get("bounded", False))
         and (not plan.cases or set(row["cases"]) & set(plan.cases))
     ]
 

@@ -36,6 +36,12 @@ PORTS = {
     "bolt.dmesg": "dmesg.log",
     "bolt.trace": "trace.txt",
 }
+# A slice of virtual time lasts until the next timer of the emulator is due, and resetting a CPU
+# is charged all of it. A device that only has a timer, every 50 us, keeps slices short.
+BOUND = (
+    *("-netdev", "hubport,id=bound,hubid=0"),
+    *("-object", "filter-buffer,id=bounds,netdev=bound,interval=50"),
+)
 PVPANIC = ("pvpanic", "pvpanic-pci")
 # Its complaints would stand beside our one line.
 logging.getLogger("qemu.qmp").addHandler(logging.NullHandler())
@@ -49,7 +55,8 @@ POLL = 0.5  # seconds between two looks at a running guest
 class Guest:
     """What to run: a kernel, the script it gets, and the machine. timeout is host seconds.
 
-    ``programs`` are added to the initramfs, by path without the leading slash.
+    ``programs`` are added to the initramfs, by path without the leading slash. ``bounded``: no
+    CPU runs for more than a few microseconds of virtual time before the next gets its turn.
     """
 
     arch: Arch
@@ -57,9 +64,11 @@ class Guest:
     script: tuple[str, ...]
     append: str = ""
     cpus: int = 4
+    nodes: int = 1
     memory: str = "1G"
     accel: str = "icount"
     timeout: float = 300
+    bounded: bool = False
     programs: Mapping[str, Node] = field(default_factory=dict)
 
 
@@ -113,10 +122,33 @@ def command(guest: Guest, initrd: Path) -> list[str]:
     machine = arch.kvm_machine_args if guest.accel == "kvm" else arch.machine_args
     append = f"console={arch.console} loglevel=5 panic=-1 rdinit=/init {guest.append}".strip()
     args = [binary(arch.qemu), "-nodefaults", "-no-user-config", "-display", "none", "-no-reboot"]
-    args += [*machine, *ACCELERATORS[guest.accel], "-m", guest.memory, "-smp", str(guest.cpus)]
+    args += [*machine, *ACCELERATORS[guest.accel], "-m", guest.memory, "-smp", smp(guest)]
+    args += numa(guest)
+    args += BOUND if guest.bounded else ()
     args += ["-kernel", str(guest.image), "-initrd", str(initrd), "-append", append]
     panic = next((device for device in PVPANIC if device in devices(arch.qemu)), None)
     return [*args, "-device", panic] if panic else args
+
+
+def smp(guest: Guest) -> str:
+    """Return what -smp takes: a node is a socket, or cores would share caches across nodes."""
+    return str(guest.cpus) if guest.nodes == 1 else f"{guest.cpus},sockets={guest.nodes}"
+
+
+def numa(guest: Guest) -> list[str]:
+    """Return QEMU's arguments for the guest's nodes: equal shares of CPUs and memory."""
+    if guest.nodes == 1:
+        return []
+    if guest.cpus % guest.nodes or not guest.memory.endswith("G"):
+        raise BoltError(f"{guest.cpus} CPUs and {guest.memory} do not fill {guest.nodes} nodes")
+    share = int(guest.memory[:-1]) * 1024 // guest.nodes
+    each = guest.cpus // guest.nodes
+    args = []
+    for node in range(guest.nodes):
+        cpus = f"{node * each}-{node * each + each - 1}"
+        args += ["-object", f"memory-backend-ram,id=node{node},size={share}M"]
+        args += ["-numa", f"node,nodeid={node},cpus={cpus},memdev=node{node}"]
+    return args
 
 
 def ports(folder: Path) -> list[str]:

@@ -31,6 +31,7 @@ class Scenario:
     kernel: str = "pristine"
     append: str = ""
     cpus: int = 4
+    nodes: int = 1
     memory: str = "1G"
     accel: str = "icount"
     timeout: int = 300
@@ -53,6 +54,7 @@ class Scenario:
             script=self.script,
             append=f"{arch.settings[setting]} {self.append}".strip(),
             cpus=self.cpus,
+            nodes=self.nodes,
             memory=self.memory,
             accel=self.accel,
             timeout=self.timeout,
@@ -62,7 +64,7 @@ class Scenario:
 
 # The types that a scenario file may use, by field; everything else is text.
 _LISTS = ("commands", "arches", "selftests")
-_NUMBERS = ("cpus", "timeout", "repeat")
+_NUMBERS = ("cpus", "nodes", "timeout", "repeat")
 
 
 def names() -> list[str]:

@@ -4,6 +4,7 @@
  * CPU that stays. usage: measure KIND cpus=LIST n=N warmup=N gap_ms=N
  *
  *	pairs	offline and online of each CPU of the list in turn
+ *	bounded	the same, named for a guest whose emulator bounds its slices
  *	busy	the same with tasks, timers, files and pipes on the CPUs
  *	settled	online after everything put off has been done
  *	total	offline, settling (where the kernel has it) and online in one
@@ -136,6 +137,7 @@ static const struct {
 	void (*run)(const struct measure *m);
 } kinds[] = {
 	{ "pairs", "1", "_seq", pairs },
+	{ "bounded", "1_bounded", "_bounded_seq", pairs },
 	{ "busy", "1_busy", "_busy_seq", busy },
 	{ "settled", "1_settled", "_settled_seq", settled_case },
 	{ "total", "1", "_seq", total_case },

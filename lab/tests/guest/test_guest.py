@@ -74,6 +74,12 @@ def test_thousand_pairs(kernel: Kernels, arch: str) -> None:
     assert [each.groups() for each in found if each] == [("1", "0", "0")]
 
 
+def test_last_cpu_of_a_node(kernel: Kernels, arch: str) -> None:
+    found = [PLAN.match(line) for line in output(play(kernel, arch, "numa"))]
+    totals = [each.groups() for each in found if each]
+    assert [failed for _, failed, _ in totals] == ["0", "0"]
+
+
 def test_bolt_is_faster(kernel: Kernels, arch: str) -> None:
     """With a wide margin; what is claimed stands in the figures of ``bolt bench``."""
     native = play(kernel, arch, "pairs").samples()

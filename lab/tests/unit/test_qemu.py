@@ -201,6 +201,13 @@ def test_command_lines(fake: Path) -> None:
     assert "tcg,thread=multi" in arm
     kvm = qemu.command(Guest(X86, Path("image"), (), accel="kvm"), initrd)
     assert kvm[kvm.index("-cpu") + 1] == "host"
+    assert "-numa" not in x86
+    two = qemu.command(Guest(ARM, Path("image"), (), nodes=2), initrd)
+    assert two[two.index("-smp") + 1] == "4,sockets=2"
+    assert two[two.index("-numa") + 1] == "node,nodeid=0,cpus=0-1,memdev=node0"
+    assert "memory-backend-ram,id=node1,size=512M" in two
+    with pytest.raises(BoltError, match="4 CPUs and 1G do not fill 3 nodes"):
+        qemu.command(Guest(ARM, Path("image"), (), nodes=3), initrd)
     with pytest.raises(BoltError, match="unknown accelerator 'warp'"):
         qemu.command(Guest(X86, Path("image"), (), accel="warp"), initrd)
 
