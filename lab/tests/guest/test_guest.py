@@ -11,7 +11,7 @@ from statistics import median
 
 import pytest
 
-from boltlab import qemu, scenario
+from boltlab import breakdown, qemu, scenario
 from boltlab.arch import ARCHES
 from boltlab.build import Kernel
 from boltlab.qemu import GuestResult
@@ -72,6 +72,18 @@ def test_thousand_pairs(kernel: Kernels, arch: str) -> None:
     """Bolt and native in turns: no splat, no leak, every node back."""
     found = [PLAN.match(line) for line in output(play(kernel, arch, "churn"))]
     assert [each.groups() for each in found if each] == [("1", "0", "0")]
+
+
+@pytest.mark.parametrize("flavour", ["pristine", "bolt"])
+def test_breakdown(kernel: Kernels, arch: str, flavour: str) -> None:
+    """Both directions of both kernels fall into phases, the paper's among them."""
+    with play(kernel, arch, "breakdown", flavour).trace.open(encoding="utf-8") as file:
+        phases = breakdown.summarise(file)
+    assert set(phases) == {"offline", "online"}
+    off = {phase.phase: phase.median_ns for phase in phases["offline"]}
+    assert off["stop"] > 0 and off["rcu"] > 0
+    on = {phase.phase: phase.median_ns for phase in phases["online"]}
+    assert on["hardware"] > 0 and on["callbacks"] > 0
 
 
 def test_last_cpu_of_a_node(kernel: Kernels, arch: str) -> None:
