@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/klog.h>
 #include <sys/mount.h>
 #include <sys/reboot.h>
@@ -78,10 +79,43 @@ static void place_port(const char *name, int fd)
 	close(port);
 }
 
+/* A terminal of its own, or Ctrl-C would not reach what the shell starts. */
+static void take_terminal(void)
+{
+	char path[256] = "/dev/", *name = path + strlen(path);
+	ssize_t n = read_text("/sys/class/tty/console/active", name, sizeof(path) - 5);
+	int fd;
+
+	if (n <= 0)
+		return;
+	name[strcspn(name, " \n")] = '\0';
+	setsid();
+	fd = open(path, O_RDWR);
+	if (fd < 0)
+		return;
+	for (int to = 0; to < 3; to++)
+		dup2(fd, to);
+	close(fd);
+	ioctl(0, TIOCSCTTY, 0);
+}
+
+/* Waits for a child: 0, or why it did not end well. */
+static int wait_for(pid_t pid)
+{
+	int status;
+
+	while (waitpid(pid, &status, 0) < 0)
+		if (errno != EINTR)
+			return -errno;
+	if (!WIFEXITED(status))
+		return -EINTR;
+	return WEXITSTATUS(status) ? -EPROTO : 0;
+}
+
 /* Runs a program; its stdout becomes {"output": line} results if @capture. */
 static int run_program(char **args, bool capture)
 {
-	int pipefd[2], status;
+	int pipefd[2];
 	pid_t pid;
 
 	if (capture && pipe2(pipefd, O_CLOEXEC))
@@ -109,11 +143,7 @@ static int run_program(char **args, bool capture)
 		if (out)
 			fclose(out);
 	}
-	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
-		;
-	if (WIFEXITED(status))
-		return WEXITSTATUS(status) ? -EPROTO : 0;
-	return -EINTR;
+	return wait_for(pid);
 }
 
 static int do_write(char **args)
@@ -187,12 +217,19 @@ static int do_kunit(char **args)
 static int do_shell(char **args)
 {
 	char *shell[] = { "/bin/busybox", "sh", "-l", NULL };
+	pid_t pid;
 
 	(void)args;
 	setenv("PATH", "/bin:/sbin:/usr/bin:/usr/sbin", 1);
 	setenv("HOME", "/", 1);
 	setenv("PS1", "bolt# ", 1);
-	return run_program(shell, false);
+	pid = fork();
+	if (!pid) {
+		take_terminal();
+		execv(shell[0], shell);
+		_exit(127);
+	}
+	return pid < 0 ? -errno : wait_for(pid);
 }
 
 static const struct {

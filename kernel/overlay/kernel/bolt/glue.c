@@ -53,9 +53,7 @@ bool bolt_glue_settle_next(unsigned int cpu)
 	struct bolt_set *pending = &per_cpu_ptr(&bolt_cpus, cpu)->pending;
 	int state;
 
-	/* A state stays in the set until its teardown is over. */
-	if (bolt_set_empty(pending))
-		return false;
+	/* Locked even if there seems to be none: its teardown may be running. */
 	cpus_read_lock();
 	mutex_lock(&cpuhp_state_mutex);
 	state = bolt_set_highest(pending);

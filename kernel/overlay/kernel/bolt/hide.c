@@ -17,8 +17,8 @@
 
 #define BOLT_PATH_MAX 128
 
-/* A device's own directory, and its links in bus, class and dev/char. */
-#define BOLT_ENTRIES 4
+/* A node; a device's directory, and its links in bus, class and dev/char. */
+#define BOLT_ENTRIES 5
 
 /**
  * struct bolt_entries - the entries of a CPU's state, found once
@@ -163,12 +163,13 @@ void bolt_show(unsigned int cpu, enum cpuhp_state state)
 	entries = xa_load(&bolt_entries, bolt_entries_index(cpu, state));
 	if (!entries)
 		return;
+	/* While nobody can write to its uevent file: the flag is a bitfield. */
+	if (entries->dev)
+		dev_set_uevent_suppress(entries->dev, 0);
 	for (i = entries->nr; i--;)
 		bolt_kernfs_show(entries->kn[i], true);
-	if (entries->dev) {
-		dev_set_uevent_suppress(entries->dev, 0);
+	if (entries->dev)
 		kobject_uevent(&entries->dev->kobj, KOBJ_ADD);
-	}
 }
 
 /**

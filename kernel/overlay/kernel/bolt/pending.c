@@ -92,11 +92,11 @@ bool bolt_settle_state(unsigned int cpu, enum cpuhp_state state)
 		return false;
 	if (!elide || !bolt_glue_below(cpu, state)) {
 		bolt_set_unpark(pending, state);
+		bolt_show(cpu, state);
 		bolt_broken(cpu, state, "settled while up");
 		return false;
 	}
 	bolt_tear_down(cpu, state, elide);
-	/* Last: who finds the set empty relies on all of it being done. */
 	bolt_set_unpark(pending, state);
 	trace_bolt_settle(cpu, state);
 	return true;

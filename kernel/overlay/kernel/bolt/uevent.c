@@ -83,11 +83,15 @@ bool bolt_uevent_replay(const struct device *dev, struct kobj_uevent_env *env)
 	return done;
 }
 
-/* Whether the event is one whose variables all found room. */
-static bool bolt_uevent_whole(int nr, int len)
+/* Whether the event's variables all found room, and memory to be built in. */
+static bool bolt_uevent_whole(const struct kobj_uevent_env *env, int nr, int len)
 {
 	/* ACTION, DEVPATH and SUBSYSTEM, not what user space may have added. */
-	return nr <= 3 && len <= UEVENT_BUFFER_SIZE / 4;
+	if (nr > 3 || len > UEVENT_BUFFER_SIZE / 4 || env->envp_idx == nr)
+		return false;
+	/* The last to be added, and the one that goes missing silently. */
+	return !IS_ENABLED(CONFIG_GENERIC_CPU_AUTOPROBE) ||
+	       str_has_prefix(env->envp[env->envp_idx - 1], "MODALIAS=");
 }
 
 /**
@@ -111,7 +115,7 @@ void bolt_uevent_record(const struct device *dev,
 	bool have;
 	int i;
 
-	if (!bolt_uevent_mine(dev) || !bolt_uevent_whole(nr, len) ||
+	if (!bolt_uevent_mine(dev) || !bolt_uevent_whole(env, nr, len) ||
 	    driver != bolt_uevent_driver(dev))
 		return;
 	rcu_read_lock();
