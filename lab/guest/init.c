@@ -162,6 +162,24 @@ static int do_write(char **args)
 	return write_text(args[1], text);
 }
 
+/* A file must hold exactly this, its last newline aside. */
+static int do_expect(char **args)
+{
+	char text[4096];
+	ssize_t n;
+
+	if (!args[1] || !args[2])
+		return -EINVAL;
+	n = read_text(args[1], text, sizeof(text));
+	if (n < 0)
+		return n;
+	text[strcspn(text, "\n")] = '\0';
+	if (!strcmp(text, args[2]))
+		return 0;
+	fprintf(stderr, "guest: %s holds '%s'\n", args[1], text);
+	return -EPROTO;
+}
+
 static int do_measure(char **args)
 {
 	args[0] = "/bin/measure";
@@ -237,6 +255,7 @@ static const struct {
 	int (*run)(char **args);
 } commands[] = {
 	{ "write", do_write },
+	{ "expect", do_expect },
 	{ "measure", do_measure },
 	{ "trace", do_trace },
 	{ "run", do_run },

@@ -68,6 +68,11 @@ def test_selftest(kernel: Kernels, arch: str, selftest: str) -> None:
     assert passed >= 2
 
 
+@pytest.mark.parametrize("name", ["boot-on", "boot-off"])
+def test_command_line(kernel: Kernels, arch: str, name: str) -> None:
+    assert play(kernel, arch, name).records == [{"end": "ok"}]
+
+
 def test_thousand_pairs(kernel: Kernels, arch: str) -> None:
     """Bolt and native in turns: no splat, no leak, every node back."""
     found = [PLAN.match(line) for line in output(play(kernel, arch, "churn"))]
