@@ -104,28 +104,22 @@ void bolt_kernfs_show(struct kernfs_node *kn, bool show);
 
 #else /* !CONFIG_BOLT */
 
-static inline bool bolt_enabled(void) { return false; }
-static inline bool bolt_fast(void) { return false; }
-static inline bool bolt_ap_alive(void) { return false; }
-static inline void bolt_mark(enum bolt_phase phase) { }
+/* Macros: an inline function, though empty, can change what GCC makes of its caller. */
+#define bolt_enabled() false
+#define bolt_fast() false
+#define bolt_ap_alive() false
+#define bolt_mark(...) do { } while (0)
+#define bolt_cpu_down(...) (-EOPNOTSUPP)
+#define bolt_cpu_up(...) (-EOPNOTSUPP)
+#define bolt_intercept(...) false
+#define bolt_forget_state(...) do { } while (0)
+#define bolt_settle_cpu(...) do { } while (0)
+#define bolt_settle_all() do { } while (0)
 
 static inline int bolt_elide_state(int state, const struct bolt_elide *elide)
 {
 	return 0;
 }
-
-static inline int bolt_cpu_down(unsigned int cpu) { return -EOPNOTSUPP; }
-static inline int bolt_cpu_up(unsigned int cpu) { return -EOPNOTSUPP; }
-
-static inline bool bolt_intercept(unsigned int cpu, enum cpuhp_state state,
-				  bool bringup, int *ret)
-{
-	return false;
-}
-
-static inline void bolt_forget_state(enum cpuhp_state state) { }
-static inline void bolt_settle_cpu(unsigned int cpu) { }
-static inline void bolt_settle_all(void) { }
 
 static inline const struct device_driver *
 bolt_uevent_driver(const struct device *dev)
