@@ -32,8 +32,8 @@ def run(args: argparse.Namespace) -> int:
     arches = arch.select("all")
     rows = coverage.load()
     ui.say(
-        "kernels and tests for both architectures: about 25 minutes on 2 cores the first time, "
-        "then about 8"
+        "kernels and tests for both architectures: about 15 minutes on 2 cores the first time, "
+        "then about 4"
     )
     packages.ensure(
         *("build", "guest", "qemu", "export", "checkpatch", "test", "unpack", "patch"),

@@ -17,7 +17,7 @@ def test_shipped_scenarios_load(name: str) -> None:
     flavours.get(loaded.kernel)
     assert loaded.name == name
     assert loaded.description.endswith(".")
-    known = {"write", "measure", "trace", "run", "kunit", "shell"}
+    known = {"write", "expect", "measure", "trace", "run", "kunit", "shell"}
     for line in loaded.script:
         assert line.split()[0] in known
         # What init's buffers hold.
