@@ -64,7 +64,8 @@ enum bolt_phase {
  *
  * @park and @unpark run where teardown and startup of the state run, with the
  * hotplug lock held for writing. @settle runs in any task on any CPU, with the
- * lock held for reading, and the CPU is offline.
+ * lock held for reading, and the CPU is offline; after a failed @unpark it runs
+ * in its place.
  */
 struct bolt_elide {
 	const char *node;
