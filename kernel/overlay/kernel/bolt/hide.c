@@ -82,7 +82,6 @@ static void bolt_add_device(struct bolt_entries *entries, struct device *dev)
 }
 
 static struct bolt_entries *bolt_find_entries(unsigned int cpu,
-					      enum cpuhp_state state,
 					      const struct bolt_elide *elide)
 {
 	struct device *dev = get_cpu_device(cpu);
@@ -129,7 +128,7 @@ int bolt_hide(unsigned int cpu, enum cpuhp_state state,
 		return 0;
 	entries = xa_load(&bolt_entries, index);
 	if (!entries) {
-		entries = bolt_find_entries(cpu, state, elide);
+		entries = bolt_find_entries(cpu, elide);
 		if (!entries)
 			return -ENOMEM;
 		if (xa_is_err(xa_store(&bolt_entries, index, entries,

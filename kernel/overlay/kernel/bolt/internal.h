@@ -55,7 +55,7 @@ void bolt_parked_mask(struct cpumask *mask);
 void bolt_settle_mask(const struct cpumask *mask);
 void bolt_settle_later(void);
 void bolt_settle_delay(unsigned int ms);
-bool bolt_settle_state(unsigned int cpu, enum cpuhp_state state);
+void bolt_settle_state(unsigned int cpu, enum cpuhp_state state);
 void bolt_tear_down(unsigned int cpu, enum cpuhp_state state,
 		    const struct bolt_elide *elide);
 

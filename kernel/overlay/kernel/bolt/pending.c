@@ -77,29 +77,27 @@ void bolt_tear_down(unsigned int cpu, enum cpuhp_state state,
 
 /**
  * bolt_settle_state - run one pending teardown
- * @cpu:	a parked CPU
- * @state:	a state of its pending set
+ * @cpu:	the CPU
+ * @state:	the state; if it is not pending there is nothing to do
  *
  * Context: hotplug lock held for reading, and cpuhp_state_mutex. May sleep.
- * Return: false if @state was not pending, or @cpu is past it: a bug.
  */
-bool bolt_settle_state(unsigned int cpu, enum cpuhp_state state)
+void bolt_settle_state(unsigned int cpu, enum cpuhp_state state)
 {
 	struct bolt_set *pending = &per_cpu_ptr(&bolt_cpus, cpu)->pending;
 	const struct bolt_elide *elide = bolt_elided(state);
 
 	if (!bolt_set_has(pending, state))
-		return false;
+		return;
 	if (!elide || !bolt_glue_below(cpu, state)) {
 		bolt_set_unpark(pending, state);
 		bolt_show(cpu, state);
 		bolt_broken(cpu, state, "settled while up");
-		return false;
+		return;
 	}
 	bolt_tear_down(cpu, state, elide);
 	bolt_set_unpark(pending, state);
 	trace_bolt_settle(cpu, state);
-	return true;
 }
 
 /**
