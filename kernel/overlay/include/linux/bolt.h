@@ -9,24 +9,70 @@
 #ifndef _LINUX_BOLT_H
 #define _LINUX_BOLT_H
 
+#include <linux/cleanup.h>
 #include <linux/cpuhotplug.h>
+#include <linux/cpumask.h>
 #include <linux/errno.h>
+#include <linux/jump_label.h>
 #include <linux/types.h>
 
 struct device;
 struct device_driver;
 struct kernfs_node;
 struct kobj_uevent_env;
+struct sched_domain_attr;
+struct task_struct;
 
 /**
  * enum bolt_class - when the teardown of a hotplug state runs
  * @BOLT_CRITICAL: inside the request, as natively
- * @BOLT_ELIDE: not unless the CPU is settled: what it would free is kept,
- *	and hidden while the CPU is parked
+ * @BOLT_ASYNC: in a worker, right after the request, unless the CPU is back
+ * @BOLT_LAZY: in a worker, when the settle delay is over or memory is short.
+ *	What it would drain is kept for the return; whoever walks the online
+ *	CPUs to drain or to sum looks at the parked ones as well
+ * @BOLT_ELIDE: as @BOLT_LAZY, but what is kept is an object that nobody looks
+ *	for while the CPU is parked: memory, or what is hidden from user space
  */
 enum bolt_class {
 	BOLT_CRITICAL,
+	BOLT_ASYNC,
+	BOLT_LAZY,
 	BOLT_ELIDE,
+};
+
+/**
+ * enum bolt_unit - states that share an object are put off together
+ * @BOLT_ALONE: shares nothing
+ * @BOLT_UNIT_VMSTAT: the thresholds of the zones
+ * @BOLT_UNIT_VIRTIO_NET: the queues' CPUs
+ * @BOLT_UNIT_ACPI_PROCESSOR: throttling, idle states
+ * @BOLT_UNIT_PERF_X86: constraints and registers shared by threads
+ * @BOLT_UNIT_AMD_UNCORE: contexts shared by the CPUs of a package
+ * @BOLT_UNIT_MCE: the machine check banks
+ * @BOLT_UNIT_HPET: the CPU's HPET channel
+ * @BOLT_UNIT_SMPCFD: buffers for calls of other CPUs
+ * @BOLT_UNIT_HRTIMERS: the clock bases
+ * @BOLT_UNIT_TIMERS: the timer wheel
+ * @BOLT_UNIT_RCU: callback list and masks
+ * @BOLT_UNITS: how many there are
+ *
+ * If one of them is moved back to critical, all are. A state of a unit that has
+ * a startup only is skipped when the teardown of another one is pending.
+ */
+enum bolt_unit {
+	BOLT_ALONE,
+	BOLT_UNIT_VMSTAT,
+	BOLT_UNIT_VIRTIO_NET,
+	BOLT_UNIT_ACPI_PROCESSOR,
+	BOLT_UNIT_PERF_X86,
+	BOLT_UNIT_AMD_UNCORE,
+	BOLT_UNIT_MCE,
+	BOLT_UNIT_HPET,
+	BOLT_UNIT_SMPCFD,
+	BOLT_UNIT_HRTIMERS,
+	BOLT_UNIT_TIMERS,
+	BOLT_UNIT_RCU,
+	BOLT_UNITS
 };
 
 /**
@@ -52,46 +98,159 @@ enum bolt_phase {
 };
 
 /**
- * struct bolt_elide - how a state is parked in place of its teardown
+ * struct bolt_defer - how the teardown of a hotplug state is put off
+ * @class:	BOLT_ASYNC, BOLT_LAZY or BOLT_ELIDE; fixed states have theirs in
+ *		policy.c, and leave it out here
+ * @unit:	what it moves with; fixed states: as @class
+ * @concurrent:	whether its callbacks for several CPUs may run at once; fixed
+ *		states: as @class
+ * @reason:	why all that is right; fixed states: as @class
  * @node:	entry of the CPU device's directory to hide, or NULL
  * @device:	returns the device to hide, with a reference, or NULL if there
  *		is none; its links in class and bus are hidden with it, and the
  *		uevents of removal and addition are sent
+ * @keep:	whether the state may be parked this time: false, and it is torn
+ *		down natively; may be NULL
  * @park:	what of the teardown cannot wait; runs after hiding; may be NULL
  * @unpark:	undoes @park before the node or device is shown; fails as a
- *		startup may; may be NULL
- * @settle:	what of the teardown @park has left; NULL for all of it
+ *		startup may; may be NULL; NULL for a state without startup
+ * @settle:	what of the teardown @park has left; NULL for all of it, with
+ *		all instances if the state has some
  *
- * @park and @unpark run where teardown and startup of the state run, with the
- * hotplug lock held for writing. @settle runs in any task on any CPU, with the
- * lock held for reading, and the CPU is offline; after a failed @unpark it runs
- * in its place.
+ * @keep, @park and @unpark run where teardown and startup of the state run,
+ * with the hotplug lock held for writing. @settle runs in any task on any CPU,
+ * with the lock held for reading and the CPU offline. As a request waits for
+ * it, it may do a part only and return -EAGAIN: it is called again, unless the
+ * CPU has come back; otherwise it returns 0. After a failed @unpark it runs in
+ * its place.
  */
-struct bolt_elide {
+struct bolt_defer {
+	enum bolt_class class;
+	enum bolt_unit unit;
+	bool concurrent;
+	const char *reason;
 	const char *node;
 	struct device *(*device)(unsigned int cpu);
+	bool (*keep)(unsigned int cpu);
 	void (*park)(unsigned int cpu);
 	int (*unpark)(unsigned int cpu);
-	void (*settle)(unsigned int cpu);
+	int (*settle)(unsigned int cpu);
+};
+
+/**
+ * struct bolt_run - a callback that is running
+ * @state:	its state, or CPUHP_INVALID: not inside a request
+ * @start:	when it began, nanoseconds; 0 if nobody wants to know
+ */
+struct bolt_run {
+	enum cpuhp_state state;
+	u64 start;
 };
 
 #ifdef CONFIG_BOLT
+
+extern struct cpumask bolt_parked_mask;
+
+/**
+ * for_each_parked_cpu - walk the CPUs that may have something left from before
+ * @cpu:	unsigned int
+ *
+ * A CPU is in the mask from before the first of its teardowns is put off until
+ * the last has been settled, or until it is back in cpu_online_mask. Without
+ * the hotplug lock it may come and go: a CPU that is about to come is seen
+ * here or in cpu_online_mask, or in both.
+ */
+#define for_each_parked_cpu(cpu) for_each_cpu(cpu, &bolt_parked_mask)
+
+/**
+ * for_each_online_or_parked_cpu - walk the CPUs that may have per-CPU data
+ * @cpu:	unsigned int
+ *
+ * For whoever drains or sums up what a CPU keeps while it is parked, each CPU
+ * once. Without the hotplug lock a CPU that comes or goes may be missed, as
+ * it may be in for_each_online_cpu().
+ */
+#define for_each_online_or_parked_cpu(cpu) \
+	for_each_cpu_or(cpu, &bolt_parked_mask, cpu_online_mask)
 
 bool bolt_enabled(void);
 bool bolt_fast(void);
 bool bolt_ap_alive(void);
 void bolt_mark(enum bolt_phase phase);
 
-int bolt_elide_state(int state, const struct bolt_elide *elide);
+int bolt_defer_state(int state, const struct bolt_defer *defer);
 
 /* For kernel/cpu.c. */
 int bolt_cpu_down(unsigned int cpu);
 int bolt_cpu_up(unsigned int cpu);
 bool bolt_intercept(unsigned int cpu, enum cpuhp_state state, bool bringup,
 		    int *ret);
+void bolt_failed(unsigned int cpu, enum cpuhp_state state);
+void bolt_came_up(unsigned int cpu);
+void bolt_settle_everywhere(enum cpuhp_state state);
 void bolt_forget_state(enum cpuhp_state state);
+struct bolt_run bolt_run_begin(enum cpuhp_state state);
+void bolt_run_end(const struct bolt_run *run);
+
+DEFINE_CLASS(bolt_run, struct bolt_run, bolt_run_end(&_T),
+	     bolt_run_begin(state), enum cpuhp_state state)
+
+/* Counts and times a callback, from here to the end of the block. */
+#define bolt_account(state) CLASS(bolt_run, __bolt_run)(state)
 void bolt_settle_cpu(unsigned int cpu);
 void bolt_settle_all(void);
+
+void bolt_park_ap(struct task_struct *thread);
+void bolt_unpark_ap(struct task_struct *thread);
+
+/* In kernel/kthread.c and kernel/smpboot.c: parking in two halves. */
+bool kthread_parking(struct task_struct *k);
+void kthread_park_start(struct task_struct *k);
+void kthread_park_finish(struct task_struct *k);
+void smpboot_collect_threads(unsigned int cpu);
+
+/* For kernel/sched and kernel/cgroup. */
+DECLARE_STATIC_KEY_FALSE(bolt_domains_key);
+extern bool bolt_domains_stale;
+
+/**
+ * bolt_domains_pending - whether domains may have CPUs that have gone
+ *
+ * Context: any. An answer that is to last: hotplug lock held.
+ * Return: true if so; costs nothing while Bolt is disabled.
+ */
+static __always_inline bool bolt_domains_pending(void)
+{
+	return static_branch_unlikely(&bolt_domains_key) &&
+	       READ_ONCE(bolt_domains_stale);
+}
+
+/**
+ * bolt_cpu_left - whether a CPU has gone, though domains may still have it
+ * @cpu:	the CPU
+ *
+ * Context: as bolt_domains_pending().
+ * Return: true if so: it must not be chosen.
+ */
+static __always_inline bool bolt_cpu_left(unsigned int cpu)
+{
+	return bolt_domains_pending() && !cpu_active(cpu);
+}
+
+bool bolt_domains_wait(void);
+void bolt_domains_left(unsigned int cpu);
+void bolt_domains_back(unsigned int cpu);
+
+/* In kernel/cgroup/cpuset.c. */
+#ifdef CONFIG_CPUSETS
+void cpuset_flush_domains(void);
+#else
+static inline void cpuset_flush_domains(void) { }
+#endif
+
+/* In kernel/sched/topology.c. */
+bool sched_domains_keep(const struct cpumask *cpus,
+			struct sched_domain_attr *attr, bool may_shrink);
 
 /* For drivers/base/core.c. */
 const struct device_driver *bolt_uevent_driver(const struct device *dev);
@@ -106,6 +265,8 @@ void bolt_kernfs_show(struct kernfs_node *kn, bool show);
 #else /* !CONFIG_BOLT */
 
 /* Macros: an inline function, though empty, can change what GCC makes of its caller. */
+#define for_each_parked_cpu(cpu) for ((cpu) = 0; 0;)
+#define for_each_online_or_parked_cpu(cpu) for_each_online_cpu(cpu)
 #define bolt_enabled() false
 #define bolt_fast() false
 #define bolt_ap_alive() false
@@ -113,11 +274,23 @@ void bolt_kernfs_show(struct kernfs_node *kn, bool show);
 #define bolt_cpu_down(...) (-EOPNOTSUPP)
 #define bolt_cpu_up(...) (-EOPNOTSUPP)
 #define bolt_intercept(...) false
+#define bolt_failed(...) do { } while (0)
+#define bolt_came_up(...) do { } while (0)
+#define bolt_settle_everywhere(...) do { } while (0)
+#define bolt_account(...) do { } while (0)
 #define bolt_forget_state(...) do { } while (0)
+#define bolt_park_ap(thread) kthread_park(thread)
+#define bolt_unpark_ap(...) do { } while (0)
+#define smpboot_collect_threads(...) do { } while (0)
 #define bolt_settle_cpu(...) do { } while (0)
 #define bolt_settle_all() do { } while (0)
+#define bolt_domains_pending() false
+#define bolt_cpu_left(...) false
+#define bolt_domains_wait() false
+#define bolt_domains_left(...) do { } while (0)
+#define bolt_domains_back(...) do { } while (0)
 
-static inline int bolt_elide_state(int state, const struct bolt_elide *elide)
+static inline int bolt_defer_state(int state, const struct bolt_defer *defer)
 {
 	return 0;
 }

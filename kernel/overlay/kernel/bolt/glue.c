@@ -47,20 +47,33 @@ int bolt_glue_up(unsigned int cpu)
 	return _cpu_up(cpu, 0, CPUHP_ONLINE);
 }
 
-/* Settles the highest pending state of @cpu. False: there was none. */
-bool bolt_glue_settle_next(unsigned int cpu)
+/* What keeps states, instances and CPUs as they are. */
+void bolt_glue_lock_states(void)
 {
-	struct bolt_set *pending = &per_cpu_ptr(&bolt_cpus, cpu)->pending;
+	cpus_read_lock();
+	mutex_lock(&cpuhp_state_mutex);
+}
+
+void bolt_glue_unlock_states(void)
+{
+	mutex_unlock(&cpuhp_state_mutex);
+	cpus_read_unlock();
+}
+
+/*
+ * Settles the highest pending state of @cpu, or a part of it; with @async only
+ * one that does not wait for the delay. False: there was none.
+ */
+bool bolt_glue_settle_next(unsigned int cpu, bool async)
+{
 	int state;
 
 	/* Locked even if there seems to be none: its teardown may be running. */
-	cpus_read_lock();
-	mutex_lock(&cpuhp_state_mutex);
-	state = bolt_set_highest(pending);
+	bolt_glue_lock_states();
+	state = bolt_next_to_settle(cpu, async);
 	if (state >= 0)
 		bolt_settle_state(cpu, state);
-	mutex_unlock(&cpuhp_state_mutex);
-	cpus_read_unlock();
+	bolt_glue_unlock_states();
 	return state >= 0;
 }
 
@@ -81,22 +94,39 @@ bool bolt_glue_alive(unsigned int cpu)
 #endif
 }
 
-/* A single state with both callbacks: what the intercept can stand for. */
-bool bolt_glue_can_elide(enum cpuhp_state state)
+/* Whether @state has a startup, or a teardown. */
+bool bolt_glue_has(enum cpuhp_state state, bool startup)
 {
-	struct cpuhp_step *step = cpuhp_get_step(state);
+	return !cpuhp_step_empty(startup, cpuhp_get_step(state));
+}
 
-	return !step->multi_instance && step->startup.single &&
-	       step->teardown.single;
+const char *bolt_glue_name(enum cpuhp_state state)
+{
+	return cpuhp_get_step(state)->name;
+}
+
+/*
+ * What the intercept can stand for. A teardown without startup must be one of
+ * a dead CPU: nothing undoes it. A startup without teardown needs others.
+ */
+bool bolt_glue_can_defer(enum cpuhp_state state, enum bolt_unit unit)
+{
+	if (!bolt_glue_has(state, true))
+		return bolt_glue_has(state, false) && state < CPUHP_BRINGUP_CPU;
+	return bolt_glue_has(state, false) || unit != BOLT_ALONE;
 }
 
 void bolt_glue_teardown(unsigned int cpu, enum cpuhp_state state)
 {
-	int (*teardown)(unsigned int cpu);
-	int err;
+	struct cpuhp_step *step = cpuhp_get_step(state);
+	struct hlist_node *node;
+	int err = 0;
 
-	teardown = cpuhp_get_step(state)->teardown.single;
-	err = teardown(cpu);
-	WARN_ONCE(err, "CPU %u: teardown of an elided state %d failed: %d\n",
-		  cpu, state, err);
+	if (!step->multi_instance)
+		err = step->teardown.single(cpu);
+	else
+		hlist_for_each(node, &step->list)
+			err = step->teardown.multi(cpu, node) ?: err;
+	WARN_ONCE(err, "CPU %u: teardown of %s, put off, failed: %d\n", cpu,
+		  step->name, err);
 }

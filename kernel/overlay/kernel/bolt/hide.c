@@ -82,7 +82,7 @@ static void bolt_add_device(struct bolt_entries *entries, struct device *dev)
 }
 
 static struct bolt_entries *bolt_find_entries(unsigned int cpu,
-					      const struct bolt_elide *elide)
+					      const struct bolt_defer *defer)
 {
 	struct device *dev = get_cpu_device(cpu);
 	struct bolt_entries *entries;
@@ -90,10 +90,10 @@ static struct bolt_entries *bolt_find_entries(unsigned int cpu,
 	entries = kzalloc(sizeof(*entries), GFP_KERNEL);
 	if (!entries)
 		return NULL;
-	if (elide->node && dev)
+	if (defer->node && dev)
 		bolt_add_entry(entries,
-			       kernfs_find_and_get(dev->kobj.sd, elide->node));
-	entries->dev = elide->device ? elide->device(cpu) : NULL;
+			       kernfs_walk_and_get(dev->kobj.sd, defer->node));
+	entries->dev = defer->device ? defer->device(cpu) : NULL;
 	if (entries->dev)
 		bolt_add_device(entries, entries->dev);
 	return entries;
@@ -111,24 +111,24 @@ static void bolt_put_entries(struct bolt_entries *entries)
  * bolt_hide - hide what user space sees of a CPU's state
  * @cpu:	the CPU
  * @state:	the state
- * @elide:	its description
+ * @defer:	its description
  *
  * Context: hotplug lock held for writing; may sleep: waits for readers of open
  * files, as removal would.
  * Return: 0, or -ENOMEM and nothing is hidden.
  */
 int bolt_hide(unsigned int cpu, enum cpuhp_state state,
-	      const struct bolt_elide *elide)
+	      const struct bolt_defer *defer)
 {
 	unsigned long index = bolt_entries_index(cpu, state);
 	struct bolt_entries *entries;
 	int i;
 
-	if (!elide->node && !elide->device)
+	if (!defer->node && !defer->device)
 		return 0;
 	entries = xa_load(&bolt_entries, index);
 	if (!entries) {
-		entries = bolt_find_entries(cpu, elide);
+		entries = bolt_find_entries(cpu, defer);
 		if (!entries)
 			return -ENOMEM;
 		if (xa_is_err(xa_store(&bolt_entries, index, entries,

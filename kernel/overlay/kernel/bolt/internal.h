@@ -6,10 +6,14 @@
 #include <linux/bitmap.h>
 #include <linux/bolt.h>
 #include <linux/cpumask.h>
+#include <linux/jump_label.h>
 #include <linux/ktime.h>
 #include <linux/percpu.h>
 
 #define BOLT_NR_STATES (CPUHP_ONLINE + 1)
+
+/* No callback has this state: it stands for the rebuild of scheduler domains. */
+#define BOLT_DOMAINS CPUHP_ONLINE
 
 /**
  * struct bolt_set - a set of hotplug states
@@ -32,6 +36,50 @@ struct bolt_cpu {
 
 DECLARE_PER_CPU(struct bolt_cpu, bolt_cpus);
 
+/**
+ * struct bolt_row - classification of a hotplug state
+ * @class:	when its teardown runs
+ * @unit:	what it moves with
+ * @concurrent:	whether callbacks for several CPUs may run at once
+ * @reason:	why
+ */
+struct bolt_row {
+	enum bolt_class class;
+	enum bolt_unit unit;
+	bool concurrent;
+	const char *reason;
+};
+
+/**
+ * struct bolt_count - what has become of a state's callbacks
+ * @runs:	callbacks that ran inside requests
+ * @skips:	callbacks that did not: teardowns put off, startups skipped
+ * @settles:	teardowns that ran later
+ * @ns:		nanoseconds that settles took, and runs while they were timed
+ */
+struct bolt_count {
+	u64 runs;
+	u64 skips;
+	u64 settles;
+	u64 ns;
+};
+
+/* Indices of bolt_stats[]. */
+enum bolt_stat {
+	BOLT_STAT_OFFLINE,
+	BOLT_STAT_ONLINE,
+	BOLT_STAT_FAILED,
+	BOLT_STAT_CANCELLED,
+	BOLT_STAT_SETTLED,
+	BOLT_STAT_PRESSURE,
+	BOLT_STATS
+};
+
+DECLARE_STATIC_KEY_FALSE(bolt_timing);
+
+extern struct bolt_count bolt_counts[BOLT_NR_STATES];
+extern u64 bolt_stats[BOLT_STATS];
+
 /* pending.c: sets. */
 int bolt_set_park(struct bolt_set *set, enum cpuhp_state state);
 int bolt_set_unpark(struct bolt_set *set, enum cpuhp_state state);
@@ -48,40 +96,71 @@ static inline bool bolt_set_empty(const struct bolt_set *set)
 	return bitmap_empty(set->states, BOLT_NR_STATES);
 }
 
+static inline struct bolt_set *bolt_pending(unsigned int cpu)
+{
+	return &per_cpu_ptr(&bolt_cpus, cpu)->pending;
+}
+
 /* pending.c: parked CPUs. */
 extern unsigned int bolt_settle_delay_ms;
 
-void bolt_parked_mask(struct cpumask *mask);
 void bolt_settle_mask(const struct cpumask *mask);
-void bolt_settle_later(void);
+void bolt_settle_later(unsigned int cpu);
 void bolt_settle_delay(unsigned int ms);
-void bolt_settle_state(unsigned int cpu, enum cpuhp_state state);
-void bolt_tear_down(unsigned int cpu, enum cpuhp_state state,
-		    const struct bolt_elide *elide);
+void bolt_settle_pressure(void);
+int bolt_settle_state(unsigned int cpu, enum cpuhp_state state);
+int bolt_next_to_settle(unsigned int cpu, bool async);
+int bolt_tear_down(unsigned int cpu, enum cpuhp_state state,
+		   const struct bolt_defer *defer);
 
-/* policy.c */
-enum bolt_class bolt_class_fixed(enum cpuhp_state state, const char **reason);
-const struct bolt_elide *bolt_elided(enum cpuhp_state state);
-void bolt_drop_elide(enum cpuhp_state state);
+/* policy.c, defer.c */
+const struct bolt_row *bolt_row_fixed(enum cpuhp_state state);
+struct bolt_row bolt_row(enum cpuhp_state state);
+const struct bolt_defer *bolt_deferred(enum cpuhp_state state);
+bool bolt_unit_pending(unsigned int cpu, enum bolt_unit unit);
+void bolt_drop_defer(enum cpuhp_state state);
+void bolt_override(enum cpuhp_state state, bool critical);
+bool bolt_overridden(enum cpuhp_state state);
 
 /* hide.c */
 int bolt_hide(unsigned int cpu, enum cpuhp_state state,
-	      const struct bolt_elide *elide);
+	      const struct bolt_defer *defer);
 void bolt_show(unsigned int cpu, enum cpuhp_state state);
 void bolt_forget_entries(unsigned int cpu, enum cpuhp_state state);
+
+/* irq.c */
+void bolt_irq_enable(bool on);
+int bolt_irq_set_list(const struct cpumask *list);
+void bolt_irq_get_list(struct cpumask *list);
+bool bolt_irq_kept(unsigned int cpu);
+
+/* domains.c */
+extern const struct bolt_defer bolt_domains_defer;
+
+void bolt_domains_enable(bool on);
 
 /* batch.c */
 int bolt_enable(bool on);
 void bolt_broken(unsigned int cpu, enum cpuhp_state state, const char *what);
 
+/* error.c */
+#define BOLT_STATE_NAME 48
+
+void bolt_error_add(u64 batch, unsigned int cpu, const char *state, int err);
+int bolt_errors_emit(char *buf);
+
 /* glue.c, in kernel/cpu.c: all that needs its statics. */
 void bolt_glue_hold_readers_slow(bool hold);
 int bolt_glue_down(unsigned int cpu);
 int bolt_glue_up(unsigned int cpu);
-bool bolt_glue_settle_next(unsigned int cpu);
+bool bolt_glue_settle_next(unsigned int cpu, bool async);
 bool bolt_glue_below(unsigned int cpu, enum cpuhp_state state);
 bool bolt_glue_alive(unsigned int cpu);
-bool bolt_glue_can_elide(enum cpuhp_state state);
+bool bolt_glue_can_defer(enum cpuhp_state state, enum bolt_unit unit);
+bool bolt_glue_has(enum cpuhp_state state, bool startup);
+const char *bolt_glue_name(enum cpuhp_state state);
 void bolt_glue_teardown(unsigned int cpu, enum cpuhp_state state);
+void bolt_glue_lock_states(void);
+void bolt_glue_unlock_states(void);
 
 #endif /* _KERNEL_BOLT_INTERNAL_H */

@@ -1,105 +1,241 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Which hotplug states are put off.
- *
- * Fixed states have a row here; dynamic and modular ones say so where they
- * register. A state with neither is critical.
+ * Which of the fixed hotplug states are put off, and why not the others: one
+ * row each for all that x86_64 and arm64 can have. Dynamic states say so where
+ * they register. A state with neither is critical, and serial.
  */
-#include <linux/export.h>
 #include <linux/kernel.h>
 
 #include "internal.h"
 
-struct bolt_policy {
-	enum bolt_class class;
-	const char *reason;
-};
+/* Whether callbacks for several CPUs may run at once. */
+#define SERIAL false
+#define CONCURRENT true
 
-static const struct bolt_policy bolt_fixed[BOLT_NR_STATES] = {
+#define CRITICAL(why) { .class = BOLT_CRITICAL, .reason = why }
+
+static const struct bolt_row bolt_rows[BOLT_NR_STATES] = {
+	/* PREPARE and DEAD: on the control CPU. */
+	[CPUHP_CREATE_THREADS] =
+		CRITICAL("startup only: classes of threads may have come meanwhile"),
+	[CPUHP_PERF_PREPARE] = {
+		BOLT_ELIDE, BOLT_ALONE, SERIAL,
+		"does again what perf:online has done" },
+	[CPUHP_PERF_X86_PREPARE] = {
+		BOLT_CRITICAL, BOLT_UNIT_PERF_X86, SERIAL,
+		"starting would find its own shared_regs and free them" },
+	[CPUHP_PERF_X86_AMD_UNCORE_PREP] = {
+		BOLT_CRITICAL, BOLT_UNIT_AMD_UNCORE, SERIAL,
+		"the next start would leak the reference to the context" },
+	[CPUHP_X86_HPET_DEAD] = {
+		BOLT_CRITICAL, BOLT_UNIT_HPET, SERIAL,
+		"online takes a channel without looking for the old one" },
+	[CPUHP_X86_MCE_DEAD] = {
+		BOLT_ASYNC, BOLT_UNIT_MCE, SERIAL,
+		"calls all CPUs and waits; meanwhile shared banks report no corrected errors" },
+	[CPUHP_VIRT_NET_DEAD] = {
+		BOLT_LAZY, BOLT_UNIT_VIRTIO_NET, SERIAL,
+		"XPS and hints name the CPU a while longer; interrupts have moved" },
+	[CPUHP_SLUB_DEAD] = {
+		BOLT_LAZY, BOLT_ALONE, SERIAL,
+		"slabs are kept; shrink and destroy reach them" },
+	[CPUHP_DEBUG_OBJ_DEAD] = {
+		BOLT_ELIDE, BOLT_ALONE, SERIAL, "a pool of objects" },
+	[CPUHP_MM_WRITEBACK_DEAD] = {
+		BOLT_LAZY, BOLT_ALONE, SERIAL,
+		"the ratelimit counts a CPU too many; the startup sets it anew, always" },
+	[CPUHP_MM_VMSTAT_DEAD] = {
+		BOLT_LAZY, BOLT_UNIT_VMSTAT, SERIAL,
+		"thresholds count a CPU too many; native for the last of a node" },
+	[CPUHP_SOFTIRQ_DEAD] = CRITICAL("tasklets and works would not run"),
+	[CPUHP_NET_MVNETA_DEAD] =
+		CRITICAL("the port's interrupt would stay on the CPU"),
+	[CPUHP_ARM64_FPSIMD_DEAD] =
+		CRITICAL("a task would take reset registers for its own"),
+	[CPUHP_IRQ_POLL_DEAD] = CRITICAL("completions would not be polled"),
+	[CPUHP_BLOCK_SOFTIRQ_DEAD] = CRITICAL("requests would not complete"),
+	[CPUHP_BIO_DEAD] = {
+		BOLT_ELIDE, BOLT_ALONE, SERIAL,
+		"free bios; who frees the set walks the possible CPUs" },
+	[CPUHP_ACPI_CPUDRV_DEAD] = {
+		BOLT_CRITICAL, BOLT_UNIT_ACPI_PROCESSOR, SERIAL,
+		"a flag, so that nobody throttles the CPU" },
+	[CPUHP_BLK_MQ_DEAD] =
+		CRITICAL("requests in the CPU's queue would wait"),
+	[CPUHP_FS_BUFF_DEAD] =
+		CRITICAL("16 references at the most: putting it off would need readers in fs/buffer.c"),
+	[CPUHP_PRINTK_DEAD] = CRITICAL("nothing pending: a trylock"),
+	[CPUHP_MM_MEMCQ_DEAD] =
+		CRITICAL("two stocks; drain_all_stock() cannot keep the CPU from coming back meanwhile"),
+	[CPUHP_PERCPU_CNT_DEAD] = {
+		BOLT_LAZY, BOLT_ALONE, SERIAL,
+		"grows with the number of counters; sums look at parked CPUs; the batch is set at once" },
+	[CPUHP_RADIX_DEAD] = {
+		BOLT_ELIDE, BOLT_ALONE, SERIAL, "preloaded nodes" },
+	[CPUHP_PAGE_ALLOC] = {
+		BOLT_LAZY, BOLT_ALONE, SERIAL,
+		"page lists are kept, drains reach them; counters and folios are not" },
+	[CPUHP_NET_DEV_DEAD] =
+		CRITICAL("packets and NAPI instances would be lost"),
+	[CPUHP_PCI_XGENE_DEAD] = CRITICAL("message interrupts move"),
+	[CPUHP_IOMMU_IOVA_DEAD] = {
+		BOLT_LAZY, BOLT_ALONE, SERIAL,
+		"magazines are kept; the allocator's retry reaches them" },
+	[CPUHP_AP_DTPM_CPU_DEAD] = CRITICAL("a power budget"),
+	[CPUHP_RANDOM_PREPARE] =
+		CRITICAL("startup only: old batches must not be used"),
+	[CPUHP_WORKQUEUE_PREP] =
+		CRITICAL("startup only: pools without a worker"),
+	[CPUHP_HRTIMERS_PREPARE] = {
+		BOLT_CRITICAL, BOLT_UNIT_HRTIMERS, SERIAL,
+		"startup only: the clock bases start anew" },
+	[CPUHP_X2APIC_PREPARE] = {
+		BOLT_ELIDE, BOLT_ALONE, SERIAL,
+		"a mask, and a bit that senders and with the online mask" },
 	[CPUHP_SMPCFD_PREPARE] = {
-		BOLT_ELIDE,
-		"buffers that only the CPU itself sends from",
-	},
+		BOLT_ELIDE, BOLT_UNIT_SMPCFD, SERIAL,
+		"buffers that only the CPU itself sends from" },
+	[CPUHP_RELAY_PREPARE] =
+		CRITICAL("startup only: channels may have come meanwhile"),
+	[CPUHP_MD_RAID5_PREPARE] = {
+		BOLT_ELIDE, BOLT_ALONE, SERIAL,
+		"scratch buffers; a change of their size walks the present CPUs" },
+	[CPUHP_RCUTREE_PREP] = {
+		BOLT_CRITICAL, BOLT_UNIT_RCU, SERIAL,
+		"callback list, number of CPUs, tick dependency" },
+	[CPUHP_XEN_PREPARE] = CRITICAL("hypercalls"),
+	[CPUHP_XEN_EVTCHN_PREPARE] = CRITICAL("event channels"),
 	[CPUHP_TOPOLOGY_PREPARE] = {
-		BOLT_ELIDE,
-		"one sysfs group; its masks are computed when read",
-	},
+		BOLT_ELIDE, BOLT_ALONE, SERIAL,
+		"one sysfs group; its masks are computed when read" },
+	[CPUHP_TRACE_RB_PREPARE] =
+		CRITICAL("startup only: buffers may have come meanwhile"),
+	[CPUHP_MM_ZS_PREPARE] = {
+		BOLT_ELIDE, BOLT_ALONE, SERIAL, "one buffer" },
+	[CPUHP_MM_ZSWP_POOL_PREPARE] = {
+		BOLT_ELIDE, BOLT_ALONE, SERIAL,
+		"a transform and its buffers, only used on the CPU itself" },
+	[CPUHP_ZCOMP_PREPARE] = {
+		BOLT_ELIDE, BOLT_ALONE, SERIAL,
+		"a stream, only used on the CPU itself" },
+	[CPUHP_TIMERS_PREPARE] = {
+		BOLT_CRITICAL, BOLT_UNIT_TIMERS, SERIAL,
+		"timers of a dead CPU never fire" },
+	[CPUHP_TMIGR_PREPARE] = CRITICAL("startup only: connects the CPU once"),
+	[CPUHP_BP_KICK_AP] = CRITICAL("wakes the CPU"),
+	[CPUHP_BRINGUP_CPU] =
+		CRITICAL("waits for the CPU; drops its idle task's mm"),
+
+	/* STARTING and DYING: on the CPU, interrupts off, after a reset. */
+	[CPUHP_AP_CACHECTRL_STARTING] = CRITICAL("MTRR, PAT"),
+	[CPUHP_AP_SCHED_STARTING] = CRITICAL("load, tick, empty runqueue"),
+	[CPUHP_AP_RCUTREE_DYING] = CRITICAL("a tracepoint"),
+	[CPUHP_AP_CPU_PM_STARTING] = CRITICAL("references to power domains"),
+	[CPUHP_AP_IRQ_GIC_STARTING] = CRITICAL("interrupt controller"),
+	[CPUHP_AP_IRQ_HIP04_STARTING] = CRITICAL("interrupt controller"),
+	[CPUHP_AP_IRQ_APPLE_AIC_STARTING] = CRITICAL("interrupt controller"),
+	[CPUHP_AP_IRQ_ARMADA_XP_STARTING] = CRITICAL("interrupt controller"),
+	[CPUHP_AP_IRQ_BCM2836_STARTING] = CRITICAL("interrupt controller"),
+	[CPUHP_AP_PERF_X86_AMD_UNCORE_STARTING] = {
+		BOLT_CRITICAL, BOLT_UNIT_AMD_UNCORE, SERIAL, "finds its context" },
+	[CPUHP_AP_PERF_X86_STARTING] = {
+		BOLT_CRITICAL, BOLT_UNIT_PERF_X86, SERIAL,
+		"debug store, shared registers" },
+	[CPUHP_AP_PERF_X86_AMD_IBS_STARTING] = CRITICAL("local vector"),
+	[CPUHP_AP_ARM64_DEBUG_MONITORS_STARTING] = CRITICAL("debug registers"),
+	[CPUHP_AP_PERF_ARM_HW_BREAKPOINT_STARTING] =
+		CRITICAL("debug registers"),
+	[CPUHP_AP_PERF_ARM_ACPI_STARTING] = CRITICAL("finds its PMU"),
+	[CPUHP_AP_PERF_ARM_STARTING] = CRITICAL("counters, their interrupt"),
+	[CPUHP_AP_EXYNOS4_MCT_TIMER_STARTING] = CRITICAL("clock event device"),
+	[CPUHP_AP_ARM_ARCH_TIMER_STARTING] = CRITICAL("clock event device"),
+	[CPUHP_AP_ARM_ARCH_TIMER_EVTSTRM_STARTING] = CRITICAL("event stream"),
+	[CPUHP_AP_TEGRA_TIMER_STARTING] = CRITICAL("clock event device"),
+	[CPUHP_AP_HYPERV_TIMER_STARTING] = CRITICAL("clock event device"),
+	[CPUHP_AP_DUMMY_TIMER_STARTING] = CRITICAL("clock event device"),
+	[CPUHP_AP_ARM_XEN_STARTING] = CRITICAL("vcpu information"),
+	[CPUHP_AP_ARM_XEN_RUNSTATE_STARTING] = CRITICAL("vcpu information"),
+	[CPUHP_AP_ARM_CORESIGHT_STARTING] = CRITICAL("trace unit loses power"),
+	[CPUHP_AP_ARM_CORESIGHT_CTI_STARTING] =
+		CRITICAL("trace unit loses power"),
+	[CPUHP_AP_ARM64_ISNDEP_STARTING] = CRITICAL("system registers"),
+	[CPUHP_AP_SMPCFD_DYING] = {
+		BOLT_CRITICAL, BOLT_UNIT_SMPCFD, SERIAL,
+		"callers of queued functions would wait for ever" },
+	[CPUHP_AP_HRTIMERS_DYING] = {
+		BOLT_CRITICAL, BOLT_UNIT_HRTIMERS, SERIAL,
+		"timers of a dead CPU never fire" },
+	[CPUHP_AP_TICK_DYING] = CRITICAL("hands over timekeeping"),
+	[CPUHP_AP_X86_TBOOT_DYING] = CRITICAL("number of CPUs in tboot"),
+
+	/* ONLINE: on the CPU, in its hotplug thread. */
+	[CPUHP_TEARDOWN_CPU] = CRITICAL("takes the CPU down"),
+	[CPUHP_AP_HYPERV_ONLINE] = CRITICAL("pages known to the hypervisor"),
+	[CPUHP_AP_KVM_ONLINE] =
+		CRITICAL("in VMX operation INIT would not wake the CPU again"),
+	[CPUHP_AP_SCHED_WAIT_EMPTY] =
+		CRITICAL("no task may stay; collects the threads being parked"),
+	[CPUHP_AP_SMPBOOT_THREADS] =
+		CRITICAL("all are told to park, then sched:waitempty waits for all of them"),
+	[CPUHP_AP_IRQ_AFFINITY_ONLINE] =
+		CRITICAL("startup only: managed interrupts come back"),
+	[CPUHP_AP_BLK_MQ_ONLINE] =
+		CRITICAL("a veto; waits for requests of the last CPU of a queue"),
+	[CPUHP_AP_X86_INTEL_EPB_ONLINE] = {
+		BOLT_ELIDE, BOLT_ALONE, SERIAL,
+		"one sysfs group; the register is saved and restored by park and unpark" },
+	[CPUHP_AP_PERF_ONLINE] = CRITICAL("events of the CPU"),
+	[CPUHP_AP_PERF_X86_ONLINE] = {
+		BOLT_CRITICAL, BOLT_UNIT_PERF_X86, SERIAL,
+		"startup only: frees what starting found twice" },
+	[CPUHP_AP_PERF_X86_UNCORE_ONLINE] = CRITICAL("moves the reader"),
+	[CPUHP_AP_PERF_X86_AMD_UNCORE_ONLINE] = {
+		BOLT_CRITICAL, BOLT_UNIT_AMD_UNCORE, SERIAL, "moves the reader" },
+	[CPUHP_AP_PERF_X86_AMD_POWER_ONLINE] = CRITICAL("moves the reader"),
+	[CPUHP_AP_PERF_X86_RAPL_ONLINE] = CRITICAL("moves the reader"),
+	[CPUHP_AP_PERF_ARM_CCI_ONLINE] = CRITICAL("moves the reader"),
+	[CPUHP_AP_PERF_ARM_CCN_ONLINE] = CRITICAL("moves the reader"),
+	[CPUHP_AP_PERF_ARM_HISI_CPA_ONLINE] = CRITICAL("moves the reader"),
+	[CPUHP_AP_PERF_ARM_HISI_DDRC_ONLINE] = CRITICAL("moves the reader"),
+	[CPUHP_AP_PERF_ARM_HISI_HHA_ONLINE] = CRITICAL("moves the reader"),
+	[CPUHP_AP_PERF_ARM_HISI_L3_ONLINE] = CRITICAL("moves the reader"),
+	[CPUHP_AP_PERF_ARM_HISI_PA_ONLINE] = CRITICAL("moves the reader"),
+	[CPUHP_AP_PERF_ARM_HISI_SLLC_ONLINE] = CRITICAL("moves the reader"),
+	[CPUHP_AP_PERF_ARM_HISI_PCIE_PMU_ONLINE] = CRITICAL("moves the reader"),
+	[CPUHP_AP_PERF_ARM_HNS3_PMU_ONLINE] = CRITICAL("moves the reader"),
+	[CPUHP_AP_PERF_ARM_QCOM_L2_ONLINE] = CRITICAL("moves the reader"),
+	[CPUHP_AP_PERF_ARM_QCOM_L3_ONLINE] = CRITICAL("moves the reader"),
+	[CPUHP_AP_PERF_ARM_APM_XGENE_ONLINE] = CRITICAL("moves the reader"),
+	[CPUHP_AP_PERF_ARM_CAVIUM_TX2_UNCORE_ONLINE] =
+		CRITICAL("moves the reader"),
+	[CPUHP_AP_PERF_ARM_MARVELL_CN10K_DDR_ONLINE] =
+		CRITICAL("moves the reader"),
+	[CPUHP_AP_TMIGR_ONLINE] =
+		CRITICAL("its group would wait for a dead migrator"),
+	[CPUHP_AP_WATCHDOG_ONLINE] =
+		CRITICAL("its timer would run on another CPU"),
+	[CPUHP_AP_WORKQUEUE_ONLINE] = CRITICAL("unbinds the workers"),
+	[CPUHP_AP_RANDOM_ONLINE] = CRITICAL("startup only: a flag"),
+	[CPUHP_AP_RCUTREE_ONLINE] =
+		CRITICAL("affinity of RCU's threads, forced quiescent states"),
 	[CPUHP_AP_BASE_CACHEINFO_ONLINE] = {
-		BOLT_ELIDE,
-		"sysfs devices; the shared_cpu_map of siblings is kept right by park and unpark",
-	},
-};
-
-/* For states that hold memory only: nothing to hide, all for settle. */
-static const struct bolt_elide bolt_keep;
-
-/* Those that register nothing stand here; bolt_elide_state() adds the others. */
-static const struct bolt_elide *bolt_elides[BOLT_NR_STATES] = {
-	[CPUHP_SMPCFD_PREPARE] = &bolt_keep,
+		BOLT_ELIDE, BOLT_ALONE, SERIAL,
+		"sysfs devices; the shared_cpu_map of siblings is kept right by park and unpark" },
+	[CPUHP_AP_X86_HPET_ONLINE] = {
+		BOLT_CRITICAL, BOLT_UNIT_HPET, SERIAL,
+		"startup only: takes a channel" },
+	[CPUHP_AP_X86_KVM_CLK_ONLINE] = CRITICAL("frequency of the CPU"),
+	[CPUHP_AP_ACTIVE] =
+		CRITICAL("a veto; the grace period is expedited, the domains are rebuilt later"),
 };
 
 /**
- * bolt_class_fixed - class of a fixed hotplug state
+ * bolt_row_fixed - classification of a fixed hotplug state
  * @state:	the state
- * @reason:	where to put the reason, NULL if the state has no row
  *
- * Return: the class; BOLT_CRITICAL for a state without a row.
+ * Return: its row, or NULL: a dynamic state, or one of other architectures.
  */
-enum bolt_class bolt_class_fixed(enum cpuhp_state state, const char **reason)
+const struct bolt_row *bolt_row_fixed(enum cpuhp_state state)
 {
-	*reason = bolt_fixed[state].reason;
-	return bolt_fixed[state].class;
-}
-
-static bool bolt_dynamic(int state)
-{
-	return (state >= CPUHP_BP_PREPARE_DYN &&
-		state <= CPUHP_BP_PREPARE_DYN_END) ||
-	       (state >= CPUHP_AP_ONLINE_DYN &&
-		state <= CPUHP_AP_ONLINE_DYN_END);
-}
-
-/**
- * bolt_elide_state - let the teardown of a hotplug state be put off
- * @state:	the state as cpuhp_setup_state() knows it; for a dynamic one,
- *		what it has returned
- * @elide:	how it is parked; must live as long as the state
- *
- * Call it after the state has been set up. cpuhp_remove_state() forgets it,
- * and runs what is pending first.
- *
- * Context: any that may call cpuhp_setup_state().
- * Return: 0, or -EINVAL if @state is not one that can be elided: an error
- * number, a fixed state that policy.c says is critical, one with instances or
- * with one callback only.
- */
-int bolt_elide_state(int state, const struct bolt_elide *elide)
-{
-	const char *reason;
-
-	if (state <= CPUHP_OFFLINE || state >= CPUHP_ONLINE)
-		return -EINVAL;
-	if (!bolt_dynamic(state) &&
-	    bolt_class_fixed(state, &reason) != BOLT_ELIDE)
-		return -EINVAL;
-	if (!bolt_glue_can_elide(state))
-		return -EINVAL;
-	/* Pairs with bolt_elided(): a request may run on another CPU. */
-	smp_store_release(&bolt_elides[state], elide);
-	return 0;
-}
-EXPORT_SYMBOL_GPL(bolt_elide_state);
-
-/* How @state is parked, or NULL if it is critical. */
-const struct bolt_elide *bolt_elided(enum cpuhp_state state)
-{
-	/* Pairs with the stores: what it points to is complete. */
-	return smp_load_acquire(&bolt_elides[state]);
-}
-
-/* Forgets how @state is parked. */
-void bolt_drop_elide(enum cpuhp_state state)
-{
-	/* Pairs with bolt_elided(). */
-	smp_store_release(&bolt_elides[state], NULL);
+	return bolt_rows[state].reason ? &bolt_rows[state] : NULL;
 }

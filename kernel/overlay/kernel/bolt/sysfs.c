@@ -23,12 +23,16 @@ static ssize_t enabled_show(struct device *dev, struct device_attribute *attr,
 static ssize_t enabled_store(struct device *dev, struct device_attribute *attr,
 			     const char *buf, size_t count)
 {
-	bool on;
+	u8 on;
 	int err;
 
-	err = kstrtobool(buf, &on);
-	if (err)
-		return err;
+	/* kernfs has cut it. */
+	if (count >= PAGE_SIZE)
+		return -E2BIG;
+	/* Not kstrtobool(): it takes all that begins like a yes or a no. */
+	err = kstrtou8(buf, 10, &on);
+	if (err || on > 1)
+		return -EINVAL;
 	err = bolt_enable(on);
 	return err ?: count;
 }
@@ -37,22 +41,24 @@ static DEVICE_ATTR_ADMIN_RW(enabled);
 static ssize_t parked_show(struct device *dev, struct device_attribute *attr,
 			   char *buf)
 {
-	cpumask_var_t mask;
 	ssize_t len;
 
-	if (!zalloc_cpumask_var(&mask, GFP_KERNEL))
-		return -ENOMEM;
 	cpus_read_lock();
-	bolt_parked_mask(mask);
+	len = sysfs_emit(buf, "%*pbl\n", cpumask_pr_args(&bolt_parked_mask));
 	cpus_read_unlock();
-	len = sysfs_emit(buf, "%*pbl\n", cpumask_pr_args(mask));
-	free_cpumask_var(mask);
 	return len;
 }
 static DEVICE_ATTR_ADMIN_RO(parked);
 
-/* A cpulist of possible CPUs. */
-static int bolt_parse(const char *buf, size_t count, struct cpumask *mask)
+static ssize_t last_error_show(struct device *dev,
+			       struct device_attribute *attr, char *buf)
+{
+	return bolt_errors_emit(buf);
+}
+static DEVICE_ATTR_ADMIN_RO(last_error);
+
+/* A cpulist of possible CPUs, or of none. */
+static int bolt_parse_any(const char *buf, size_t count, struct cpumask *mask)
 {
 	int err;
 
@@ -63,9 +69,15 @@ static int bolt_parse(const char *buf, size_t count, struct cpumask *mask)
 	/* A list that goes beyond the mask is as impossible as the rest. */
 	if (err)
 		return err == -ERANGE || err == -EOVERFLOW ? -EINVAL : err;
-	if (cpumask_empty(mask) || !cpumask_subset(mask, cpu_possible_mask))
-		return -EINVAL;
-	return 0;
+	return cpumask_subset(mask, cpu_possible_mask) ? 0 : -EINVAL;
+}
+
+/* A cpulist of possible CPUs. */
+static int bolt_parse(const char *buf, size_t count, struct cpumask *mask)
+{
+	int err = bolt_parse_any(buf, count, mask);
+
+	return !err && cpumask_empty(mask) ? -EINVAL : err;
 }
 
 static ssize_t settle_store(struct device *dev, struct device_attribute *attr,
@@ -100,6 +112,8 @@ static ssize_t settle_delay_ms_store(struct device *dev,
 	unsigned int ms;
 	int err;
 
+	if (count >= PAGE_SIZE)
+		return -E2BIG;
 	err = kstrtouint(buf, 10, &ms);
 	if (err)
 		return err;
@@ -108,8 +122,40 @@ static ssize_t settle_delay_ms_store(struct device *dev,
 }
 static DEVICE_ATTR_ADMIN_RW(settle_delay_ms);
 
+static ssize_t irq_keep_show(struct device *dev, struct device_attribute *attr,
+			     char *buf)
+{
+	cpumask_var_t mask;
+	ssize_t len;
+
+	if (!zalloc_cpumask_var(&mask, GFP_KERNEL))
+		return -ENOMEM;
+	bolt_irq_get_list(mask);
+	len = sysfs_emit(buf, "%*pbl\n", cpumask_pr_args(mask));
+	free_cpumask_var(mask);
+	return len;
+}
+
+static ssize_t irq_keep_store(struct device *dev, struct device_attribute *attr,
+			      const char *buf, size_t count)
+{
+	cpumask_var_t mask;
+	int err;
+
+	if (!zalloc_cpumask_var(&mask, GFP_KERNEL))
+		return -ENOMEM;
+	err = bolt_parse_any(buf, count, mask);
+	if (!err)
+		err = bolt_irq_set_list(mask);
+	free_cpumask_var(mask);
+	return err ?: count;
+}
+static DEVICE_ATTR_ADMIN_RW(irq_keep);
+
 static struct attribute *bolt_attrs[] = {
 	&dev_attr_enabled.attr,
+	&dev_attr_last_error.attr,
+	&dev_attr_irq_keep.attr,
 	&dev_attr_parked.attr,
 	&dev_attr_settle.attr,
 	&dev_attr_settle_delay_ms.attr,

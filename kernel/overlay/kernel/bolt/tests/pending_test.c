@@ -71,46 +71,92 @@ static void set_settles_in_descending_order(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, bolt_set_empty(&set));
 }
 
-/* A row that is not critical says why. */
-static void policy_gives_reasons(struct kunit *test)
+static bool registered(int state)
 {
-	const char *reason;
+	return bolt_glue_has(state, true) || bolt_glue_has(state, false);
+}
+
+/* What this kernel has registered was looked at by somebody. */
+static void every_fixed_state_has_a_row(struct kunit *test)
+{
 	int state;
 
-	for (state = CPUHP_OFFLINE; state <= CPUHP_ONLINE; state++) {
-		if (bolt_class_fixed(state, &reason) == BOLT_CRITICAL)
+	for (state = CPUHP_OFFLINE + 1; state < CPUHP_ONLINE; state++) {
+		if (!registered(state) ||
+		    (state >= CPUHP_BP_PREPARE_DYN &&
+		     state <= CPUHP_BP_PREPARE_DYN_END) ||
+		    (state >= CPUHP_AP_ONLINE_DYN &&
+		     state <= CPUHP_AP_ONLINE_DYN_END))
 			continue;
-		KUNIT_EXPECT_NOT_NULL_MSG(test, reason, "state %d", state);
+		KUNIT_EXPECT_NOT_NULL_MSG(test, bolt_row_fixed(state),
+					  "state %d, %s", state,
+					  bolt_glue_name(state));
 	}
 }
 
-static void policy_default_is_critical(struct kunit *test)
+/* Between the states of a dead CPU and those of a live one there is a reset. */
+static void starting_is_critical(struct kunit *test)
 {
-	const char *reason;
+	int state;
 
-	KUNIT_EXPECT_EQ(test, bolt_class_fixed(CPUHP_AP_ACTIVE, &reason),
-			BOLT_CRITICAL);
-	KUNIT_EXPECT_EQ(test, bolt_class_fixed(CPUHP_AP_SMPCFD_DYING, &reason),
-			BOLT_CRITICAL);
-	KUNIT_EXPECT_NULL(test, bolt_elided(CPUHP_AP_ACTIVE));
+	for (state = CPUHP_BP_KICK_AP; state < CPUHP_AP_ONLINE; state++) {
+		KUNIT_EXPECT_EQ_MSG(test, bolt_row(state).class, BOLT_CRITICAL,
+				    "state %d", state);
+		KUNIT_EXPECT_NULL_MSG(test, bolt_deferred(state), "state %d",
+				      state);
+	}
 }
 
-static void elide_refuses_what_it_must(struct kunit *test)
+/* What is put off belongs to those who need one, and can be put off. */
+static void deferred_states_fit(struct kunit *test)
 {
-	static const struct bolt_elide elide;
+	int state;
+
+	for (state = CPUHP_OFFLINE + 1; state < CPUHP_ONLINE; state++) {
+		struct bolt_row row = bolt_row(state);
+
+		if (!registered(state) || !bolt_deferred(state))
+			continue;
+		KUNIT_EXPECT_NE_MSG(test, row.class, BOLT_CRITICAL,
+				    "state %d", state);
+		KUNIT_EXPECT_LT_MSG(test, row.unit, BOLT_UNITS, "state %d",
+				    state);
+		KUNIT_EXPECT_NOT_NULL_MSG(test, row.reason, "state %d", state);
+		KUNIT_EXPECT_TRUE_MSG(test,
+				      bolt_glue_can_defer(state, row.unit),
+				      "state %d", state);
+	}
+}
+
+static void defer_refuses_what_it_must(struct kunit *test)
+{
+	static const struct bolt_defer defer = {
+		.class = BOLT_ELIDE,
+		.reason = "test",
+	};
+	static const struct bolt_defer critical = { .reason = "test" };
+	static const struct bolt_defer unexplained = { .class = BOLT_ELIDE };
 
 	/* What cpuhp_setup_state() returns when it fails, and the ends. */
-	KUNIT_EXPECT_EQ(test, bolt_elide_state(-ENOSPC, &elide), -EINVAL);
-	KUNIT_EXPECT_EQ(test, bolt_elide_state(CPUHP_OFFLINE, &elide), -EINVAL);
-	KUNIT_EXPECT_EQ(test, bolt_elide_state(CPUHP_ONLINE, &elide), -EINVAL);
-	/* Fixed and critical. */
-	KUNIT_EXPECT_EQ(test, bolt_elide_state(CPUHP_AP_ACTIVE, &elide),
+	KUNIT_EXPECT_EQ(test, bolt_defer_state(-ENOSPC, &defer), -EINVAL);
+	KUNIT_EXPECT_EQ(test, bolt_defer_state(CPUHP_OFFLINE, &defer), -EINVAL);
+	KUNIT_EXPECT_EQ(test, bolt_defer_state(CPUHP_ONLINE, &defer), -EINVAL);
+	/* Fixed and critical; fixed and without a row. */
+	KUNIT_EXPECT_EQ(test, bolt_defer_state(CPUHP_AP_ACTIVE, &defer),
 			-EINVAL);
-	/* Dynamic, but nothing is registered there. */
-	KUNIT_EXPECT_EQ(test, bolt_elide_state(CPUHP_AP_ONLINE_DYN_END, &elide),
+	KUNIT_EXPECT_EQ(test,
+			bolt_defer_state(CPUHP_S390_PFAULT_DEAD, &defer),
 			-EINVAL);
-	KUNIT_EXPECT_NULL(test, bolt_elided(CPUHP_AP_ACTIVE));
-	KUNIT_EXPECT_NULL(test, bolt_elided(CPUHP_AP_ONLINE_DYN_END));
+	/* Dynamic, but nothing is registered there; not said what, or why. */
+	KUNIT_EXPECT_EQ(test, bolt_defer_state(CPUHP_AP_ONLINE_DYN_END, &defer),
+			-EINVAL);
+	KUNIT_EXPECT_EQ(test, bolt_defer_state(CPUHP_AP_ONLINE_DYN, &critical),
+			-EINVAL);
+	KUNIT_EXPECT_EQ(test,
+			bolt_defer_state(CPUHP_AP_ONLINE_DYN, &unexplained),
+			-EINVAL);
+	KUNIT_EXPECT_NULL(test, bolt_deferred(CPUHP_AP_ACTIVE));
+	KUNIT_EXPECT_NULL(test, bolt_deferred(CPUHP_AP_ONLINE_DYN_END));
 }
 
 static struct kunit_case bolt_pending_cases[] = {
@@ -119,9 +165,10 @@ static struct kunit_case bolt_pending_cases[] = {
 	KUNIT_CASE(set_refuses_unpark_of_others),
 	KUNIT_CASE(set_holds_every_state),
 	KUNIT_CASE(set_settles_in_descending_order),
-	KUNIT_CASE(policy_gives_reasons),
-	KUNIT_CASE(policy_default_is_critical),
-	KUNIT_CASE(elide_refuses_what_it_must),
+	KUNIT_CASE(every_fixed_state_has_a_row),
+	KUNIT_CASE(starting_is_critical),
+	KUNIT_CASE(deferred_states_fit),
+	KUNIT_CASE(defer_refuses_what_it_must),
 	{}
 };
 

@@ -3,11 +3,7 @@
  * KUnit: takes the highest CPU offline and back with a state of its own, and
  * counts what ran. Needs a second CPU that can go; is skipped without one.
  */
-#include <kunit/test.h>
-#include <linux/cpu.h>
-#include <linux/device.h>
-
-#include "../internal.h"
+#include "fixture.h"
 
 static struct {
 	int startup, teardown, park, unpark;
@@ -39,14 +35,15 @@ static int count_unpark(unsigned int cpu)
 	return cpu == victim ? ran.unpark_err : 0;
 }
 
-static const struct bolt_elide count_elide = {
+static const struct bolt_defer count_defer = {
+	.class = BOLT_ELIDE,
+	.reason = "counts",
 	.park = count_park,
 	.unpark = count_unpark,
 };
 
 struct request_test {
-	bool was_enabled;
-	unsigned int delay_ms;
+	struct bolt_fixture fixture;
 	int state;
 };
 
@@ -59,36 +56,25 @@ static void expect_ran(struct kunit *test, int startup, int teardown, int park,
 	KUNIT_EXPECT_EQ(test, ran.unpark, unpark);
 }
 
-static bool parked(unsigned int cpu)
-{
-	return !bolt_set_empty(&per_cpu_ptr(&bolt_cpus, cpu)->pending);
-}
-
 static int request_init(struct kunit *test)
 {
 	struct request_test *rt;
-	struct device *dev;
-
-	victim = cpumask_last(cpu_online_mask);
-	dev = get_cpu_device(victim);
-	if (num_online_cpus() < 2 || !dev || dev->offline_disabled)
-		kunit_skip(test, "no CPU that can go offline");
+	int err;
 
 	rt = kunit_kzalloc(test, sizeof(*rt), GFP_KERNEL);
 	if (!rt)
 		return -ENOMEM;
-	rt->was_enabled = bolt_enabled();
-	rt->delay_ms = bolt_settle_delay_ms;
-	/* Nothing settles but what the test settles. */
-	bolt_settle_delay(60 * MSEC_PER_SEC);
+	err = bolt_fixture_begin(test, &rt->fixture);
+	if (err)
+		return err;
+	test->priv = rt;
+	victim = rt->fixture.victim;
 	rt->state = cpuhp_setup_state(CPUHP_AP_ONLINE_DYN, "bolt/test:online",
 				      count_startup, count_teardown);
 	if (rt->state < 0)
 		return rt->state;
-	test->priv = rt;
 	memset(&ran, 0, sizeof(ran));
-	KUNIT_ASSERT_EQ(test, bolt_elide_state(rt->state, &count_elide), 0);
-	return bolt_enable(true);
+	return bolt_defer_state(rt->state, &count_defer);
 }
 
 static void request_exit(struct kunit *test)
@@ -100,8 +86,7 @@ static void request_exit(struct kunit *test)
 	add_cpu(victim);
 	if (rt->state > 0)
 		cpuhp_remove_state(rt->state);
-	bolt_enable(rt->was_enabled);
-	bolt_settle_delay(rt->delay_ms);
+	bolt_fixture_end(&rt->fixture);
 }
 
 /* A CPU that comes back has neither been torn down nor started up. */
@@ -109,11 +94,11 @@ static void returning_runs_neither(struct kunit *test)
 {
 	KUNIT_ASSERT_EQ(test, remove_cpu(victim), 0);
 	KUNIT_EXPECT_FALSE(test, cpu_online(victim));
-	KUNIT_EXPECT_TRUE(test, parked(victim));
+	KUNIT_EXPECT_TRUE(test, bolt_test_parked(victim));
 	expect_ran(test, 0, 0, 1, 0);
 
 	KUNIT_ASSERT_EQ(test, add_cpu(victim), 0);
-	KUNIT_EXPECT_FALSE(test, parked(victim));
+	KUNIT_EXPECT_FALSE(test, bolt_test_parked(victim));
 	expect_ran(test, 0, 0, 1, 1);
 }
 
@@ -122,7 +107,7 @@ static void settling_runs_both(struct kunit *test)
 {
 	KUNIT_ASSERT_EQ(test, remove_cpu(victim), 0);
 	bolt_settle_cpu(victim);
-	KUNIT_EXPECT_FALSE(test, parked(victim));
+	KUNIT_EXPECT_FALSE(test, bolt_test_parked(victim));
 	expect_ran(test, 0, 1, 1, 0);
 	bolt_settle_all();
 	expect_ran(test, 0, 1, 1, 0);
@@ -135,14 +120,14 @@ static void disabling_settles(struct kunit *test)
 {
 	KUNIT_ASSERT_EQ(test, remove_cpu(victim), 0);
 	KUNIT_ASSERT_EQ(test, bolt_enable(false), 0);
-	KUNIT_EXPECT_FALSE(test, parked(victim));
+	KUNIT_EXPECT_FALSE(test, bolt_test_parked(victim));
 	expect_ran(test, 0, 1, 1, 0);
 
 	KUNIT_ASSERT_EQ(test, add_cpu(victim), 0);
 	expect_ran(test, 1, 1, 1, 0);
 	/* Native from here: nothing is put off. */
 	KUNIT_ASSERT_EQ(test, remove_cpu(victim), 0);
-	KUNIT_EXPECT_FALSE(test, parked(victim));
+	KUNIT_EXPECT_FALSE(test, bolt_test_parked(victim));
 	expect_ran(test, 1, 2, 1, 0);
 }
 
@@ -150,13 +135,13 @@ static void disabling_settles(struct kunit *test)
 static void removing_a_state_settles_it(struct kunit *test)
 {
 	struct request_test *rt = test->priv;
-	struct bolt_set *pending = &per_cpu_ptr(&bolt_cpus, victim)->pending;
+	struct bolt_set *pending = bolt_pending(victim);
 
 	KUNIT_ASSERT_EQ(test, remove_cpu(victim), 0);
 	KUNIT_EXPECT_TRUE(test, bolt_set_has(pending, rt->state));
 	cpuhp_remove_state(rt->state);
 	KUNIT_EXPECT_FALSE(test, bolt_set_has(pending, rt->state));
-	KUNIT_EXPECT_NULL(test, bolt_elided(rt->state));
+	KUNIT_EXPECT_NULL(test, bolt_deferred(rt->state));
 	expect_ran(test, 0, 1, 1, 0);
 	rt->state = 0;
 }
@@ -165,7 +150,7 @@ static void removing_a_state_settles_it(struct kunit *test)
 static void failing_unpark_is_a_failing_startup(struct kunit *test)
 {
 	struct request_test *rt = test->priv;
-	struct bolt_set *pending = &per_cpu_ptr(&bolt_cpus, victim)->pending;
+	struct bolt_set *pending = bolt_pending(victim);
 
 	KUNIT_ASSERT_EQ(test, remove_cpu(victim), 0);
 	ran.unpark_err = -ENODEV;

@@ -31,6 +31,8 @@ TEST_F(abi, only_root)
 		mode_t mode;
 	} files[] = {
 		{ BOLT_DIR "enabled", 0600 },
+		{ BOLT_DIR "irq_keep", 0600 },
+		{ BOLT_DIR "last_error", 0400 },
 		{ BOLT_DIR "parked", 0400 },
 		{ BOLT_DIR "settle", 0200 },
 		{ BOLT_DIR "settle_delay_ms", 0600 },
@@ -55,6 +57,8 @@ TEST_F(abi, malformed_is_refused)
 		{ BOLT_DIR "enabled", "", 0 },	/* the write is not made */
 		{ BOLT_DIR "enabled", "\n", -EINVAL },
 		{ BOLT_DIR "enabled", "maybe", -EINVAL },
+		{ BOLT_DIR "enabled", "none", -EINVAL },
+		{ BOLT_DIR "enabled", "1-3", -EINVAL },
 		{ BOLT_DIR "settle", "\n", -EINVAL },
 		{ BOLT_DIR "settle", "every", -EINVAL },
 		{ BOLT_DIR "settle", "1-", -EINVAL },

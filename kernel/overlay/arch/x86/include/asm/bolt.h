@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Bolt on x86: TSC tests, waking a CPU. */
+#ifndef _ASM_X86_BOLT_H
+#define _ASM_X86_BOLT_H
+
+#ifdef CONFIG_BOLT
+
+void bolt_tsc_passed(unsigned int cpu);
+void bolt_tsc_forget(unsigned int cpu);
+void bolt_tsc_forget_all(void);
+bool bolt_tsc_retest(unsigned int cpu);
+void bolt_startup_delay(unsigned int usecs);
+
+#else /* !CONFIG_BOLT */
+
+#define bolt_tsc_passed(...) do { } while (0)
+#define bolt_tsc_forget(...) do { } while (0)
+#define bolt_tsc_forget_all() do { } while (0)
+#define bolt_tsc_retest(...) false
+#define bolt_startup_delay(usecs) udelay(usecs)
+
+#endif /* CONFIG_BOLT */
+#endif /* _ASM_X86_BOLT_H */

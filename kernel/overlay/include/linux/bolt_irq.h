@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * What interrupts have to do with Bolt. Apart from bolt.h, which would be too
+ * much for <linux/irq.h>. See Documentation/core-api/bolt.rst.
+ */
+#ifndef _LINUX_BOLT_IRQ_H
+#define _LINUX_BOLT_IRQ_H
+
+#include <linux/types.h>
+
+struct cpumask;
+struct irq_data;
+struct irq_desc;
+
+#ifdef CONFIG_BOLT
+
+/* Which interrupts may be on a CPU that goes. */
+void bolt_irq_target(struct irq_data *data, const struct cpumask *mask);
+void bolt_irq_mark(struct irq_desc *desc);
+void bolt_irq_pending(struct irq_desc *desc, const struct cpumask *mask);
+bool bolt_irqs_leave(void);
+bool bolt_irqs_next(unsigned int *irq);
+
+/* As for_each_active_irq(), after bolt_irqs_leave(), without the others. */
+#define bolt_for_each_irq(irq) for (; bolt_irqs_next(&(irq));)
+
+/* irq_keep. */
+bool bolt_irq_keep(struct irq_data *data, const struct cpumask *mask,
+		   struct cpumask *kept);
+int bolt_irq_set_by_user(unsigned int irq, const struct cpumask *mask);
+void bolt_irq_online(unsigned int cpu);
+
+#else /* !CONFIG_BOLT */
+
+#define bolt_irq_target(...) do { } while (0)
+#define bolt_irq_mark(...) do { } while (0)
+#define bolt_irq_pending(...) do { } while (0)
+#define bolt_irqs_leave() true
+#define bolt_for_each_irq(irq) for_each_active_irq(irq)
+#define bolt_irq_keep(...) false
+#define bolt_irq_set_by_user(irq, mask) irq_set_affinity(irq, mask)
+#define bolt_irq_online(...) do { } while (0)
+
+#endif /* CONFIG_BOLT */
+#endif /* _LINUX_BOLT_IRQ_H */

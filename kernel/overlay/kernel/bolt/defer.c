@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * How hotplug states are put off: what was registered for each of them, which
+ * move together, and which were moved back to critical.
+ */
+#include <linux/cpu.h>
+#include <linux/export.h>
+#include <linux/kernel.h>
+
+#include "internal.h"
+
+/* For states with nothing to hide and nothing to do at once: all is settle's. */
+static const struct bolt_defer bolt_keep;
+
+/* Fixed states that have nothing to register; bolt_defer_state() adds the others. */
+static const struct bolt_defer *bolt_defers[BOLT_NR_STATES] = {
+	[CPUHP_PERF_PREPARE]		= &bolt_keep,
+	[CPUHP_SLUB_DEAD]		= &bolt_keep,
+	[CPUHP_DEBUG_OBJ_DEAD]		= &bolt_keep,
+	[CPUHP_MM_WRITEBACK_DEAD]	= &bolt_keep,
+	[CPUHP_BIO_DEAD]		= &bolt_keep,
+	[CPUHP_RADIX_DEAD]		= &bolt_keep,
+	[CPUHP_IOMMU_IOVA_DEAD]		= &bolt_keep,
+	[CPUHP_X2APIC_PREPARE]		= &bolt_keep,
+	[CPUHP_SMPCFD_PREPARE]		= &bolt_keep,
+	[CPUHP_MD_RAID5_PREPARE]	= &bolt_keep,
+	[CPUHP_MM_ZS_PREPARE]		= &bolt_keep,
+	[CPUHP_MM_ZSWP_POOL_PREPARE]	= &bolt_keep,
+	[CPUHP_ZCOMP_PREPARE]		= &bolt_keep,
+	[BOLT_DOMAINS]			= &bolt_domains_defer,
+};
+
+/* Changed under the locks of bolt_glue_lock_states(). */
+static struct bolt_set bolt_overrides;
+
+static bool bolt_dynamic(int state)
+{
+	return (state >= CPUHP_BP_PREPARE_DYN &&
+		state <= CPUHP_BP_PREPARE_DYN_END) ||
+	       (state >= CPUHP_AP_ONLINE_DYN &&
+		state <= CPUHP_AP_ONLINE_DYN_END);
+}
+
+/**
+ * bolt_row - classification of any hotplug state
+ * @state:	the state
+ *
+ * For a dynamic one what it has registered. Does not tell whether it was moved
+ * back to critical: see bolt_overridden().
+ *
+ * Context: any; for a dynamic state cpuhp_state_mutex, so that it stays.
+ * Return: the row; critical and serial for a state that has none.
+ */
+struct bolt_row bolt_row(enum cpuhp_state state)
+{
+	static const struct bolt_row none = { .reason = "not reviewed" };
+	const struct bolt_row *fixed = bolt_row_fixed(state);
+	const struct bolt_defer *defer;
+
+	if (fixed)
+		return *fixed;
+	/* Pairs with bolt_defer_state(). */
+	defer = smp_load_acquire(&bolt_defers[state]);
+	if (!defer)
+		return none;
+	return (struct bolt_row){
+		.class = defer->class,
+		.unit = defer->unit,
+		.concurrent = defer->concurrent,
+		.reason = defer->reason,
+	};
+}
+
+/**
+ * bolt_defer_state - let the teardown of a hotplug state be put off
+ * @state:	the state as cpuhp_setup_state() knows it; for a dynamic one,
+ *		what it has returned
+ * @defer:	how; must live as long as the state
+ *
+ * Call it after the state has been set up. cpuhp_remove_state() forgets it,
+ * and runs what is pending first. So does adding or removing an instance of a
+ * state that has them, but then it is not forgotten.
+ *
+ * A state without startup can be put off if it is one of the DEAD states, a
+ * state without teardown if it belongs to a unit.
+ *
+ * Context: any that may call cpuhp_setup_state().
+ * Return: 0, or -EINVAL if @state is not one that can be put off: an error
+ * number, a fixed state that policy.c says is critical, a dynamic one of which
+ * @defer does not say why it is not, one with the wrong callbacks.
+ */
+int bolt_defer_state(int state, const struct bolt_defer *defer)
+{
+	const struct bolt_row *fixed;
+	enum bolt_unit unit;
+
+	if (state <= CPUHP_OFFLINE || state >= CPUHP_ONLINE)
+		return -EINVAL;
+	fixed = bolt_row_fixed(state);
+	if (fixed ? fixed->class == BOLT_CRITICAL :
+		    !bolt_dynamic(state) || defer->class == BOLT_CRITICAL ||
+			    !defer->reason)
+		return -EINVAL;
+	unit = fixed ? fixed->unit : defer->unit;
+	if (!bolt_glue_can_defer(state, unit))
+		return -EINVAL;
+	/* Pairs with bolt_deferred(): a request may run on another CPU. */
+	smp_store_release(&bolt_defers[state], defer);
+	return 0;
+}
+EXPORT_SYMBOL_GPL(bolt_defer_state);
+
+/* How @state is put off, or NULL if it is critical now. */
+const struct bolt_defer *bolt_deferred(enum cpuhp_state state)
+{
+	if (bolt_overridden(state))
+		return NULL;
+	/* Pairs with the stores: what it points to is complete. */
+	return smp_load_acquire(&bolt_defers[state]);
+}
+
+/* Forgets how @state is put off: it is being removed. */
+void bolt_drop_defer(enum cpuhp_state state)
+{
+	if (bolt_row_fixed(state) && bolt_defers[state] == &bolt_keep)
+		return;
+	/* Pairs with bolt_deferred(). */
+	smp_store_release(&bolt_defers[state], NULL);
+	if (bolt_dynamic(state))
+		clear_bit(state, bolt_overrides.states);
+}
+
+/**
+ * bolt_unit_pending - whether a teardown of a unit is pending
+ * @cpu:	the CPU
+ * @unit:	the unit
+ *
+ * Context: hotplug lock held for writing.
+ * Return: true if so.
+ */
+bool bolt_unit_pending(unsigned int cpu, enum bolt_unit unit)
+{
+	unsigned int state;
+
+	for_each_set_bit(state, bolt_pending(cpu)->states, BOLT_NR_STATES) {
+		if (bolt_row(state).unit == unit)
+			return true;
+	}
+	return false;
+}
+
+/* Whether @state was moved back to critical. */
+bool bolt_overridden(enum cpuhp_state state)
+{
+	return test_bit(state, bolt_overrides.states);
+}
+
+/**
+ * bolt_override - move a state back to critical, or to what its row says
+ * @state:	the state; all of its unit follow
+ * @critical:	which
+ *
+ * What is pending of it runs first.
+ *
+ * Context: may sleep; takes the hotplug lock.
+ */
+void bolt_override(enum cpuhp_state state, bool critical)
+{
+	enum bolt_unit unit;
+	unsigned int cpu, s;
+
+	bolt_glue_lock_states();
+	unit = bolt_row(state).unit;
+	for (s = 0; s < BOLT_NR_STATES; s++) {
+		if (s != state &&
+		    (unit == BOLT_ALONE || bolt_row(s).unit != unit))
+			continue;
+		for_each_possible_cpu(cpu) {
+			while (bolt_settle_state(cpu, s) == -EAGAIN)
+				;
+		}
+		assign_bit(s, bolt_overrides.states, critical);
+	}
+	bolt_glue_unlock_states();
+}

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Scheduler domains: the rebuild without the CPUs that have gone waits until
+ * they are settled, and is not needed if they return first. What is decided
+ * from cpusets is in kernel/cgroup/cpuset.c, from domains in
+ * kernel/sched/topology.c. It is pending as if it were the teardown of a state,
+ * the topmost: domains are the first thing that a CPU leaves.
+ */
+#include <linux/cpu.h>
+#include <linux/cpumask.h>
+#include <linux/jump_label.h>
+#include <trace/events/bolt.h>
+
+#include "internal.h"
+
+/* On while Bolt is enabled: flipping it takes longer than a request. */
+DEFINE_STATIC_KEY_FALSE(bolt_domains_key);
+
+/* Whether domains have CPUs that have gone; under sched_domains_mutex. */
+bool bolt_domains_stale __read_mostly;
+
+static int bolt_domains_settle(unsigned int cpu)
+{
+	/* For all CPUs that have gone: for the others nothing is left to do. */
+	cpuset_flush_domains();
+	return 0;
+}
+
+const struct bolt_defer bolt_domains_defer = {
+	.class = BOLT_LAZY,
+	.reason = "wake-ups and balancing pass over CPUs that are not active",
+	.settle = bolt_domains_settle,
+};
+
+/**
+ * bolt_domains_wait - whether a rebuild of domains may be put off
+ *
+ * Context: inside a hotplug operation.
+ * Return: true if so, as far as Bolt knows.
+ */
+bool bolt_domains_wait(void)
+{
+	return bolt_fast() && !bolt_overridden(CPUHP_AP_ACTIVE);
+}
+
+/**
+ * bolt_domains_enable - Bolt is switched on or off
+ * @on:		which
+ *
+ * Context: may sleep, takes the hotplug lock for reading. Before the first
+ * request when on, after the last CPU was settled when off.
+ */
+void bolt_domains_enable(bool on)
+{
+	if (on)
+		static_branch_enable(&bolt_domains_key);
+	else
+		static_branch_disable(&bolt_domains_key);
+}
+
+/**
+ * bolt_domains_left - a CPU has gone and the domains still have it
+ * @cpu:	the CPU
+ *
+ * Context: hotplug lock held for writing.
+ */
+void bolt_domains_left(unsigned int cpu)
+{
+	cpumask_set_cpu(cpu, &bolt_parked_mask);
+	bolt_set_park(bolt_pending(cpu), BOLT_DOMAINS);
+	trace_bolt_park(cpu, BOLT_DOMAINS);
+}
+
+/**
+ * bolt_domains_back - a CPU is active: domains have it, or are built with it
+ * @cpu:	the CPU
+ *
+ * Context: as bolt_domains_left().
+ */
+void bolt_domains_back(unsigned int cpu)
+{
+	if (!bolt_set_unpark(bolt_pending(cpu), BOLT_DOMAINS))
+		trace_bolt_unpark(cpu, BOLT_DOMAINS);
+}

@@ -1,0 +1,573 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Interrupts: which ones may be on a CPU, and where they are to be kept.
+ *
+ * A CPU that goes looks at every interrupt in the system for those that have
+ * to move, while all other CPUs wait. Here it has a list of those that may be
+ * there, and looks at no other. As long as Bolt is enabled:
+ *
+ *	An interrupt that has been started and could be moved is on the lists
+ *	of all CPUs in its effective affinity (or in its affinity, if the chip
+ *	does not tell the effective one).
+ *
+ * The lists start as "may be any". A list is emptied in one place only: when
+ * its CPU has looked at what is on it, in stop_machine() on its way down; what
+ * could not be moved is put back. An interrupt is put on a list wherever the
+ * masks are written or it is started: irq_data_update_effective_affinity() and
+ * irq_data_update_affinity() are what chips use, irq_do_set_affinity() is what
+ * sets the affinity. All that is done to an interrupt that has been started is
+ * done with its lock held, so with interrupts off, so not in the middle of a
+ * stop_machine(). An x86 vector that waits to be cleaned up has been the
+ * effective target since its CPU came online.
+ *
+ * An interrupt with a move pending is on the list of the only target as well:
+ * the move is called off when that goes. Of several, the last one may go
+ * unseen: a move to CPUs that are all offline comes to nothing when it is due.
+ *
+ * irq_keep is the list of the CPUs on which interrupts that can be moved live.
+ * What the chip is told is restricted; what was configured is not changed.
+ */
+#define pr_fmt(fmt) "bolt: " fmt
+
+#include <linux/bolt_irq.h>
+#include <linux/cpu.h>
+#include <linux/export.h>
+#include <linux/interrupt.h>
+#include <linux/irq.h>
+#include <linux/sched/isolation.h>
+#include <linux/string.h>
+#include <linux/workqueue.h>
+#include <linux/xarray.h>
+
+#include "../irq/internals.h"
+#include "internal.h"
+
+/* More than what a CPU has if interrupts are kept elsewhere. */
+#define BOLT_IRQS 30
+
+/**
+ * struct bolt_irqs - interrupts that may be on a CPU
+ * @lock:	protects the rest
+ * @all:	may be any
+ * @nr:		how many are on the list; of a CPU that goes, how many are left,
+ *		or if @all the number to go on with
+ * @irqs:	the list
+ */
+struct bolt_irqs {
+	raw_spinlock_t lock;
+	bool all;
+	unsigned int nr;
+	unsigned int irqs[BOLT_IRQS];
+};
+
+static DEFINE_PER_CPU(struct bolt_irqs, bolt_irqs) = {
+	.lock = __RAW_SPIN_LOCK_UNLOCKED(bolt_irqs.lock),
+};
+
+/* What a CPU that goes is looking at. */
+static DEFINE_PER_CPU(struct bolt_irqs, bolt_irqs_going);
+
+static bool bolt_irq_tracking;
+
+/* The list; and what applies now, or NULL. Written with cpu_add_remove_lock. */
+static struct cpumask bolt_irq_list;
+static struct cpumask *bolt_irq_applied;
+
+/* Where an interrupt was before it was moved to a kept CPU: a hint. */
+static DEFINE_XARRAY(bolt_irq_homes);
+
+static bool bolt_irq_listed(const struct bolt_irqs *list, unsigned int irq)
+{
+	unsigned int i;
+
+	for (i = 0; i < list->nr; i++) {
+		if (list->irqs[i] == irq)
+			return true;
+	}
+	return list->all;
+}
+
+static void bolt_irq_add(struct bolt_irqs *list, unsigned int irq)
+{
+	guard(raw_spinlock_irqsave)(&list->lock);
+	if (bolt_irq_listed(list, irq))
+		return;
+	if (list->nr < BOLT_IRQS)
+		list->irqs[list->nr++] = irq;
+	else
+		list->all = true;
+}
+
+/**
+ * bolt_irq_target - an interrupt may arrive on these CPUs from now on
+ * @data:	the interrupt
+ * @mask:	the CPUs
+ *
+ * Exported for irq_data_update_effective_affinity(), which any module may use.
+ *
+ * Context: any.
+ */
+void bolt_irq_target(struct irq_data *data, const struct cpumask *mask)
+{
+	unsigned int cpu;
+
+	if (!READ_ONCE(bolt_irq_tracking))
+		return;
+	for_each_cpu_and(cpu, mask, cpu_possible_mask)
+		bolt_irq_add(per_cpu_ptr(&bolt_irqs, cpu), data->irq);
+}
+EXPORT_SYMBOL(bolt_irq_target);
+
+static bool bolt_irq_has_setter(struct irq_data *data)
+{
+	struct irq_chip *chip = irq_data_get_irq_chip(data);
+
+	return chip && chip->irq_set_affinity;
+}
+
+/* Where @data may arrive, as irq_migrate_all_off_this_cpu() sees it. */
+static const struct cpumask *bolt_irq_where(struct irq_data *data)
+{
+	const struct cpumask *mask = irq_data_get_effective_affinity_mask(data);
+
+	return cpumask_empty(mask) ? irq_data_get_affinity_mask(data) : mask;
+}
+
+/* Whether the interrupt has to move when a CPU that it may arrive on goes. */
+static bool bolt_irq_moves(struct irq_data *data)
+{
+	return bolt_irq_has_setter(data) && !irqd_is_per_cpu(data) &&
+	       irqd_is_started(data);
+}
+
+/**
+ * bolt_irq_mark - the interrupt is where its masks say
+ * @desc:	the interrupt
+ *
+ * Context: lock of @desc held.
+ */
+void bolt_irq_mark(struct irq_desc *desc)
+{
+	struct irq_data *data = irq_desc_get_irq_data(desc);
+
+	if (!irq_move_pending(data))
+		desc->istate &= ~IRQS_BOLT_HOME;
+	if (READ_ONCE(bolt_irq_tracking) && bolt_irq_moves(data))
+		bolt_irq_target(data, bolt_irq_where(data));
+}
+
+/**
+ * bolt_irq_pending - an interrupt is going to move
+ * @desc:	the interrupt
+ * @mask:	where to
+ *
+ * Context: lock of @desc held.
+ */
+void bolt_irq_pending(struct irq_desc *desc, const struct cpumask *mask)
+{
+	unsigned int cpu = cpumask_first_and(mask, cpu_online_mask);
+
+	if (cpu < nr_cpu_ids &&
+	    cpumask_any_and_but(mask, cpu_online_mask, cpu) >= nr_cpu_ids)
+		bolt_irq_target(irq_desc_get_irq_data(desc), cpumask_of(cpu));
+}
+
+/* For kernels that check themselves: the promise at the top of the file. */
+static bool bolt_irqs_complete(const struct bolt_irqs *list)
+{
+	unsigned int irq, cpu = smp_processor_id();
+	struct irq_data *data;
+
+	for_each_active_irq(irq) {
+		data = irq_desc_get_irq_data(irq_to_desc(irq));
+		if (bolt_irq_moves(data) &&
+		    cpumask_test_cpu(cpu, bolt_irq_where(data)) &&
+		    !bolt_irq_listed(list, irq))
+			return false;
+	}
+	return true;
+}
+
+/**
+ * bolt_irqs_leave - interrupts are about to be moved off this CPU
+ *
+ * The caller goes on with bolt_irqs_next(), and calls bolt_irq_mark() for each
+ * interrupt.
+ *
+ * Context: the CPU that goes, in stop_machine().
+ * Return: false if there is none that could have to move.
+ */
+bool bolt_irqs_leave(void)
+{
+	struct bolt_irqs *list = this_cpu_ptr(&bolt_irqs);
+	struct bolt_irqs *going = this_cpu_ptr(&bolt_irqs_going);
+
+	/* Unlocked: all other CPUs wait, none of them with the lock. */
+	going->all = list->all || !bolt_fast();
+	going->nr = list->nr;
+	memcpy(going->irqs, list->irqs, sizeof(going->irqs));
+	list->all = false;
+	list->nr = 0;
+	if (IS_ENABLED(CONFIG_PROVE_LOCKING) && !bolt_irqs_complete(going)) {
+		WARN_ONCE(1, "CPU %u: there are more interrupts\n",
+			  smp_processor_id());
+		going->all = true;
+	}
+	/* It is the next one to look at then. */
+	if (going->all)
+		going->nr = 0;
+	return going->nr || going->all;
+}
+
+/**
+ * bolt_irqs_next - the next interrupt that could have to move off this CPU
+ * @irq:	where to put its number
+ *
+ * Context: after bolt_irqs_leave().
+ * Return: false if there is no more.
+ */
+bool bolt_irqs_next(unsigned int *irq)
+{
+	struct bolt_irqs *going = this_cpu_ptr(&bolt_irqs_going);
+
+	while (!going->all && going->nr) {
+		*irq = going->irqs[--going->nr];
+		/* It may have been freed since it was put there. */
+		if (irq_to_desc(*irq))
+			return true;
+	}
+	if (!going->all)
+		return false;
+	*irq = irq_get_next_irq(going->nr);
+	going->nr = *irq + 1;
+	return *irq < nr_irqs;
+}
+
+/* Whether user space may move it. */
+static bool bolt_irq_movable(struct irq_data *data)
+{
+	return bolt_irq_has_setter(data) && irqd_can_balance(data) &&
+	       !irqd_affinity_is_managed(data);
+}
+
+/* Who configures nothing but isolated CPUs wants it there. */
+static bool bolt_irq_isolated(const struct cpumask *mask)
+{
+	bool any = false;
+	unsigned int cpu;
+
+	for_each_cpu_and(cpu, mask, cpu_online_mask) {
+		if (!cpu_is_isolated(cpu))
+			return false;
+		any = true;
+	}
+	return any;
+}
+
+/* Where it was before irq_keep was set, if that is among @mask. */
+static bool bolt_irq_home(unsigned int irq, const struct cpumask *mask,
+			  struct cpumask *home)
+{
+	void *entry = xa_load(&bolt_irq_homes, irq);
+
+	if (!entry)
+		return false;
+	cpumask_and(home, cpumask_of(xa_to_value(entry)), mask);
+	return cpumask_intersects(home, cpu_online_mask);
+}
+
+/**
+ * bolt_irq_keep - restrict the CPUs for an interrupt to those of irq_keep
+ * @data:	the interrupt
+ * @mask:	what is configured, or about to be
+ * @kept:	where to put what the chip is to be told
+ *
+ * When irq_keep has been unset, to the CPU that the interrupt was on before.
+ *
+ * Context: lock of the interrupt held.
+ * Return: true if @kept has been filled in, false if irq_keep does not apply.
+ */
+bool bolt_irq_keep(struct irq_data *data, const struct cpumask *mask,
+		   struct cpumask *kept)
+{
+	struct irq_desc *desc = irq_data_to_desc(data);
+	const struct cpumask *list;
+
+	/* Pairs with bolt_irq_apply(). */
+	list = smp_load_acquire(&bolt_irq_applied);
+	if (!list && desc->istate & IRQS_BOLT_HOME)
+		return bolt_irq_home(data->irq, mask, kept);
+	if (!list || !bolt_irq_movable(data) ||
+	    desc->istate & IRQS_BOLT_USER || bolt_irq_isolated(mask))
+		return false;
+	cpumask_and(kept, list, mask);
+	if (!cpumask_intersects(kept, cpu_online_mask))
+		cpumask_copy(kept, list);
+	return cpumask_intersects(kept, cpu_online_mask);
+}
+
+/**
+ * bolt_irq_set_by_user - user space sets the affinity of an interrupt
+ * @irq:	the interrupt
+ * @mask:	the CPUs
+ *
+ * If irq_keep is set, it does not apply to this interrupt any more.
+ *
+ * Context: any.
+ * Return: as irq_set_affinity().
+ */
+int bolt_irq_set_by_user(unsigned int irq, const struct cpumask *mask)
+{
+	struct irq_desc *desc = irq_to_desc(irq);
+	unsigned int before;
+	int err;
+
+	if (!desc)
+		return -EINVAL;
+	guard(raw_spinlock_irqsave)(&desc->lock);
+	desc->istate &= ~IRQS_BOLT_HOME;
+	before = desc->istate & IRQS_BOLT_USER;
+	if (!cpumask_empty(&bolt_irq_list))
+		desc->istate |= IRQS_BOLT_USER;
+	err = irq_set_affinity_locked(irq_desc_get_irq_data(desc), mask, false);
+	if (err && !before)
+		desc->istate &= ~IRQS_BOLT_USER;
+	return err;
+}
+
+/* Has the chip move it now, or when it next arrives if that is the only way. */
+static void bolt_irq_move(struct irq_desc *desc, const struct cpumask *mask)
+{
+	struct irq_data *data = irq_desc_get_irq_data(desc);
+
+	if (irq_can_move_pcntxt(data) && !irq_move_pending(data) &&
+	    irq_do_set_affinity(data, mask, false) != -EBUSY)
+		return;
+	if (IS_ENABLED(CONFIG_GENERIC_PENDING_IRQ)) {
+		irqd_set_move_pending(data);
+		irq_copy_pending(desc, mask);
+	}
+}
+
+/* What is configured, which need not be where it is. */
+static const struct cpumask *bolt_irq_configured(struct irq_desc *desc)
+{
+	struct irq_data *data = irq_desc_get_irq_data(desc);
+
+	if (irq_move_pending(data))
+		return irq_desc_get_pending_mask(desc);
+	return irq_data_get_affinity_mask(data);
+}
+
+static bool bolt_irq_within(struct irq_data *data, const struct cpumask *mask)
+{
+	const struct cpumask *now = irq_data_get_effective_affinity_mask(data);
+
+	return !cpumask_empty(now) && cpumask_subset(now, mask);
+}
+
+/* Moves it to the kept CPUs. Returns the CPU it leaves, or -1. */
+static int bolt_irq_collect(struct irq_desc *desc)
+{
+	static struct cpumask kept;
+	struct irq_data *data = irq_desc_get_irq_data(desc);
+	const struct cpumask *now = irq_data_get_effective_affinity_mask(data);
+	const struct cpumask *mask = bolt_irq_configured(desc);
+	int from = cpumask_weight(now) == 1 ? (int)cpumask_first(now) : -1;
+
+	if (!bolt_irq_keep(data, mask, &kept) || bolt_irq_within(data, &kept))
+		return -1;
+	bolt_irq_move(desc, mask);
+	return from;
+}
+
+static void bolt_irq_release(struct irq_desc *desc)
+{
+	static struct cpumask home;
+	struct irq_data *data = irq_desc_get_irq_data(desc);
+	const struct cpumask *mask = bolt_irq_configured(desc);
+
+	/* As when all its CPUs had gone while it was there. */
+	if (!cpumask_intersects(mask, cpu_online_mask))
+		mask = cpu_online_mask;
+	if (bolt_irq_home(data->irq, mask, &home)) {
+		if (bolt_irq_within(data, &home))
+			return;
+		desc->istate |= IRQS_BOLT_HOME;
+	} else if (bolt_irq_within(data, mask)) {
+		return;
+	}
+	bolt_irq_move(desc, mask);
+}
+
+/* Returns the CPU that it leaves for a kept one, or -1. */
+static int bolt_irq_place(struct irq_desc *desc)
+{
+	struct irq_data *data = irq_desc_get_irq_data(desc);
+
+	if (!bolt_irq_movable(data) || !irqd_is_started(data) ||
+	    desc->istate & IRQS_BOLT_USER)
+		return -1;
+	if (bolt_irq_applied)
+		return bolt_irq_collect(desc);
+	bolt_irq_release(desc);
+	return -1;
+}
+
+/* Places all interrupts anew, as bolt_irq_applied says. */
+static void bolt_irq_place_all(void)
+{
+	struct irq_desc *desc;
+	unsigned int irq;
+	int from;
+
+	irq_lock_sparse();
+	for_each_active_irq(irq) {
+		desc = irq_to_desc(irq);
+		raw_spin_lock_irq(&desc->lock);
+		from = bolt_irq_place(desc);
+		raw_spin_unlock_irq(&desc->lock);
+		/* Not where an earlier list has put it. */
+		if (from >= 0 &&
+		    xa_insert(&bolt_irq_homes, irq, xa_mk_value(from),
+			      GFP_KERNEL) == -ENOMEM)
+			pr_warn_once("no memory to note where interrupts were\n");
+	}
+	irq_unlock_sparse();
+}
+
+/*
+ * Makes bolt_irq_list apply, or not. Whoever looks at what applied before has
+ * the lock of an interrupt, and all of them are taken here: after that nobody
+ * looks at it any more. It is one of two in turn.
+ */
+static void bolt_irq_apply(bool on)
+{
+	static struct cpumask lists[2];
+	struct cpumask *next = NULL;
+
+	if (!on && !bolt_irq_applied)
+		return;
+	if (on) {
+		if (!bolt_irq_applied)
+			xa_destroy(&bolt_irq_homes);
+		next = bolt_irq_applied == &lists[0] ? &lists[1] : &lists[0];
+		cpumask_copy(next, &bolt_irq_list);
+	}
+	/* Pairs with bolt_irq_keep(): filled in before it is seen. */
+	smp_store_release(&bolt_irq_applied, next);
+	bolt_irq_place_all();
+}
+
+static void bolt_irq_again(struct work_struct *work)
+{
+	cpu_maps_update_begin();
+	if (bolt_irq_applied)
+		bolt_irq_place_all();
+	cpu_maps_update_done();
+}
+
+static DECLARE_WORK(bolt_irq_work, bolt_irq_again);
+
+/**
+ * bolt_irq_online - a CPU is coming online
+ * @cpu:	the CPU
+ *
+ * If it is one of irq_keep, interrupts are moved there in a worker.
+ *
+ * Context: hotplug lock held.
+ */
+void bolt_irq_online(unsigned int cpu)
+{
+	if (bolt_irq_kept(cpu))
+		queue_work(system_unbound_wq, &bolt_irq_work);
+}
+
+/**
+ * bolt_irq_enable - Bolt is being switched on or off
+ * @on:		which
+ *
+ * The list is remembered while Bolt is off.
+ *
+ * Context: may sleep; cpu_add_remove_lock held.
+ */
+void bolt_irq_enable(bool on)
+{
+	unsigned int cpu;
+
+	WRITE_ONCE(bolt_irq_tracking, on);
+	/* What has not been marked so far is none the less there. */
+	smp_mb();
+	for_each_possible_cpu(cpu) {
+		struct bolt_irqs *list = per_cpu_ptr(&bolt_irqs, cpu);
+
+		guard(raw_spinlock_irqsave)(&list->lock);
+		list->all = true;
+	}
+	bolt_irq_apply(on && !cpumask_empty(&bolt_irq_list));
+}
+
+/* What the user has placed is not remembered for the next list. */
+static void bolt_irq_forget_users(void)
+{
+	struct irq_desc *desc;
+	unsigned int irq;
+
+	irq_lock_sparse();
+	for_each_active_irq(irq) {
+		desc = irq_to_desc(irq);
+		guard(raw_spinlock_irq)(&desc->lock);
+		desc->istate &= ~IRQS_BOLT_USER;
+	}
+	irq_unlock_sparse();
+}
+
+/**
+ * bolt_irq_set_list - set irq_keep
+ * @list:	the CPUs; empty: interrupts go back to where they are configured
+ *
+ * Context: may sleep.
+ * Return: 0, or -EINVAL if no CPU of @list is online.
+ */
+int bolt_irq_set_list(const struct cpumask *list)
+{
+	int err = 0;
+
+	cpu_maps_update_begin();
+	if (!cpumask_empty(list) && !cpumask_intersects(list, cpu_online_mask)) {
+		err = -EINVAL;
+		goto out;
+	}
+	cpumask_copy(&bolt_irq_list, list);
+	bolt_irq_apply(bolt_enabled() && !cpumask_empty(list));
+	if (cpumask_empty(list))
+		bolt_irq_forget_users();
+out:
+	cpu_maps_update_done();
+	return err;
+}
+
+/**
+ * bolt_irq_get_list - read irq_keep
+ * @list:	where to put it
+ *
+ * Context: may sleep.
+ */
+void bolt_irq_get_list(struct cpumask *list)
+{
+	cpu_maps_update_begin();
+	cpumask_copy(list, &bolt_irq_list);
+	cpu_maps_update_done();
+}
+
+/**
+ * bolt_irq_kept - whether interrupts are kept on a CPU
+ * @cpu:	the CPU
+ *
+ * Context: cpu_add_remove_lock held, by whoever this works for.
+ * Return: true if so: it must not go.
+ */
+bool bolt_irq_kept(unsigned int cpu)
+{
+	return bolt_irq_applied && cpumask_test_cpu(cpu, bolt_irq_applied);
+}

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* For tests that take a CPU offline and back: which, and how Bolt stood. */
+#ifndef _BOLT_TESTS_FIXTURE_H
+#define _BOLT_TESTS_FIXTURE_H
+
+#include <kunit/test.h>
+#include <linux/cpu.h>
+#include <linux/device.h>
+
+#include "../internal.h"
+
+/**
+ * struct bolt_fixture - what a test has to put back
+ * @victim:		the CPU it takes
+ * @was_enabled:	whether Bolt was enabled
+ * @delay_ms:		the settle delay
+ */
+struct bolt_fixture {
+	unsigned int victim;
+	bool was_enabled;
+	unsigned int delay_ms;
+};
+
+static inline bool bolt_test_parked(unsigned int cpu)
+{
+	return !bolt_set_empty(bolt_pending(cpu));
+}
+
+/* Skips the test without a CPU that can go; nothing settles by itself. */
+static inline int bolt_fixture_begin(struct kunit *test,
+				     struct bolt_fixture *f)
+{
+	struct device *dev;
+
+	f->victim = cpumask_last(cpu_online_mask);
+	dev = get_cpu_device(f->victim);
+	if (num_online_cpus() < 2 || !dev || dev->offline_disabled)
+		kunit_skip(test, "no CPU that can go offline");
+	f->was_enabled = bolt_enabled();
+	f->delay_ms = bolt_settle_delay_ms;
+	bolt_settle_delay(60 * MSEC_PER_SEC);
+	return bolt_enable(true);
+}
+
+static inline void bolt_fixture_end(struct bolt_fixture *f)
+{
+	add_cpu(f->victim);
+	bolt_enable(f->was_enabled);
+	bolt_settle_delay(f->delay_ms);
+}
+
+#endif /* _BOLT_TESTS_FIXTURE_H */

@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * KUnit: which TSC test a CPU gets that comes up (x86), and what the short one
+ * finds. Takes the highest CPU offline and back; is skipped without one, where
+ * the TSC has an MSR for its offset, and where it is not used.
+ */
+#include <kunit/test.h>
+#include <linux/cpu.h>
+#include <linux/cpufeature.h>
+#include <linux/device.h>
+#include <linux/topology.h>
+
+#include <asm/bolt.h>
+#include <asm/tsc.h>
+
+#include "../internal.h"
+#include "../tsc.h"
+
+struct tsc_test {
+	bool was_enabled;
+	int was_reliable;
+};
+
+static unsigned int victim;
+
+static int tsc_test_init(struct kunit *test)
+{
+	struct tsc_test *tt;
+	struct device *dev;
+
+	victim = cpumask_last(cpu_online_mask);
+	dev = get_cpu_device(victim);
+	if (num_online_cpus() < 2 || !dev || dev->offline_disabled)
+		kunit_skip(test, "no CPU that can go offline");
+	if (unsynchronized_tsc() || boot_cpu_has(X86_FEATURE_TSC_ADJUST))
+		kunit_skip(test, "no TSC that would be tested");
+	tt = kunit_kzalloc(test, sizeof(*tt), GFP_KERNEL);
+	if (!tt)
+		return -ENOMEM;
+	tt->was_enabled = bolt_enabled();
+	tt->was_reliable = tsc_clocksource_reliable;
+	test->priv = tt;
+	return bolt_enable(true);
+}
+
+static void tsc_test_exit(struct kunit *test)
+{
+	struct tsc_test *tt = test->priv;
+
+	if (!tt)
+		return;
+	bolt_tsc_plant = (struct bolt_tsc_plant){};
+	add_cpu(victim);
+	bolt_enable(tt->was_enabled);
+	tsc_clocksource_reliable = tt->was_reliable;
+}
+
+/* Takes the victim through a cycle and tells which tests it got on its way. */
+static void cycle(struct kunit *test, unsigned int full, unsigned int again,
+		  unsigned int failed)
+{
+	struct bolt_tsc *tsc = per_cpu_ptr(&bolt_tscs, victim), was = *tsc;
+
+	/* "tsc=reliable": nobody would be tested. */
+	tsc_clocksource_reliable = 0;
+	KUNIT_ASSERT_EQ(test, remove_cpu(victim), 0);
+	KUNIT_ASSERT_EQ(test, add_cpu(victim), 0);
+	KUNIT_EXPECT_EQ(test, tsc->full - was.full, full);
+	KUNIT_EXPECT_EQ(test, tsc->again - was.again, again);
+	KUNIT_EXPECT_EQ(test, tsc->failed - was.failed, failed);
+	/* Whatever the test was: the TSC is still good. */
+	KUNIT_EXPECT_FALSE(test, check_tsc_unstable());
+}
+
+/* Has the victim pass the long test. */
+static void pass(struct kunit *test)
+{
+	bolt_tsc_forget(victim);
+	cycle(test, 1, 0, 0);
+}
+
+/* At boot, all but the CPU they were tested against. */
+static void first_bringup_is_full(struct kunit *test)
+{
+	unsigned int cpu;
+
+	if (tsc_clocksource_reliable)
+		kunit_skip(test, "tsc=reliable: not tested at boot");
+	for_each_online_cpu(cpu) {
+		if (cpu)
+			KUNIT_EXPECT_GE(test,
+					per_cpu_ptr(&bolt_tscs, cpu)->full, 1u);
+	}
+}
+
+static void unknown_cpu_is_full(struct kunit *test)
+{
+	pass(test);
+}
+
+static void return_is_short(struct kunit *test)
+{
+	pass(test);
+	cycle(test, 0, 1, 0);
+	cycle(test, 0, 1, 0);
+}
+
+static void native_is_full(struct kunit *test)
+{
+	pass(test);
+	KUNIT_ASSERT_EQ(test, bolt_enable(false), 0);
+	cycle(test, 1, 0, 0);
+}
+
+/* Half a second, a millisecond, 10 us; ahead and behind. */
+static void offset_is_found(struct kunit *test)
+{
+	static const unsigned int us[] = { 500000, 1000, 10 };
+	int i;
+
+	pass(test);
+	for (i = 0; i < ARRAY_SIZE(us); i++) {
+		bolt_tsc_plant.offset = (s64)tsc_khz * us[i] / 1000;
+		cycle(test, 1, 0, 1);
+		bolt_tsc_plant.offset = -bolt_tsc_plant.offset;
+		cycle(test, 1, 0, 1);
+	}
+	bolt_tsc_plant.offset = 0;
+	cycle(test, 0, 1, 0);
+}
+
+static void too_few_handovers_are_no_test(struct kunit *test)
+{
+	pass(test);
+	bolt_tsc_plant.rush = true;
+	cycle(test, 1, 0, 1);
+	bolt_tsc_plant.rush = false;
+	cycle(test, 0, 1, 0);
+}
+
+static void resume_is_full(struct kunit *test)
+{
+	pass(test);
+	/* As restore_processor_state() calls it. */
+	preempt_disable();
+	tsc_verify_tsc_adjust(true);
+	preempt_enable();
+	cycle(test, 1, 0, 0);
+	cycle(test, 0, 1, 0);
+}
+
+static bool same_package(unsigned int cpu)
+{
+	return topology_physical_package_id(cpu) ==
+	       topology_physical_package_id(victim);
+}
+
+/* When all of its CPUs have been offline, none is trusted any more. */
+static void package_that_was_offline_is_full(struct kunit *test)
+{
+	unsigned int cpu, n = 0;
+	unsigned int *full;
+
+	if (same_package(cpumask_first(cpu_online_mask)))
+		kunit_skip(test, "one package");
+	full = kunit_kcalloc(test, nr_cpu_ids, sizeof(*full), GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, full);
+	tsc_clocksource_reliable = 0;
+	pass(test);
+	for_each_present_cpu(cpu) {
+		if (!same_package(cpu))
+			continue;
+		n++;
+		KUNIT_ASSERT_EQ(test, remove_cpu(cpu), 0);
+		full[cpu] = per_cpu_ptr(&bolt_tscs, cpu)->full;
+	}
+	KUNIT_EXPECT_GE(test, n, 2u);
+	for_each_present_cpu(cpu) {
+		if (!same_package(cpu))
+			continue;
+		KUNIT_ASSERT_EQ(test, add_cpu(cpu), 0);
+		KUNIT_EXPECT_EQ(test, per_cpu_ptr(&bolt_tscs, cpu)->full,
+				full[cpu] + 1);
+	}
+	cycle(test, 0, 1, 0);
+}
+
+static struct kunit_case bolt_tsc_cases[] = {
+	KUNIT_CASE(first_bringup_is_full),
+	KUNIT_CASE(unknown_cpu_is_full),
+	KUNIT_CASE(return_is_short),
+	KUNIT_CASE(native_is_full),
+	KUNIT_CASE(offset_is_found),
+	KUNIT_CASE(too_few_handovers_are_no_test),
+	KUNIT_CASE(resume_is_full),
+	KUNIT_CASE(package_that_was_offline_is_full),
+	{}
+};
+
+static struct kunit_suite bolt_tsc_suite = {
+	.name = "bolt_tsc",
+	.init = tsc_test_init,
+	.exit = tsc_test_exit,
+	.test_cases = bolt_tsc_cases,
+};
+
+kunit_test_suite(bolt_tsc_suite);

@@ -1,0 +1,260 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* debugfs/bolt and what it counts; last_error; memory pressure. */
+#include <sys/mount.h>
+
+#include "bolt.h"
+#include "../kselftest_harness.h"
+
+#define DEBUG_DIR "/sys/kernel/debug/bolt/"
+
+/* A line of DEBUG_DIR "states". */
+struct state {
+	int nr;
+	char class[16], concurrent[16], unit[24];
+	unsigned long long runs, skips, settles, ns;
+	char rest[256];
+};
+
+static bool parse(const char *line, struct state *state)
+{
+	return sscanf(line, "%d %15s %15s %23s %llu %llu %llu %llu %255[^\n]",
+		      &state->nr, state->class, state->concurrent, state->unit,
+		      &state->runs, &state->skips, &state->settles, &state->ns,
+		      state->rest) == 9;
+}
+
+/* The state of that name; false if there is none. */
+static bool find(const char *name, struct state *state)
+{
+	FILE *file = fopen(DEBUG_DIR "states", "r");
+	char line[512];
+	bool found = false;
+
+	if (!file)
+		return false;
+	while (!found && fgets(line, sizeof(line), file))
+		found = parse(line, state) &&
+			!strncmp(state->rest, name, strlen(name));
+	fclose(file);
+	return found;
+}
+
+/* A number from DEBUG_DIR "stats", or -1. */
+static long long stat_of(const char *name)
+{
+	FILE *file = fopen(DEBUG_DIR "stats", "r");
+	long long value = -1;
+	char line[128];
+	size_t len = strlen(name);
+
+	if (!file)
+		return -1;
+	while (fgets(line, sizeof(line), file)) {
+		if (!strncmp(line, name, len) && line[len] == ' ')
+			value = atoll(line + len);
+	}
+	fclose(file);
+	return value;
+}
+
+FIXTURE(states) {
+};
+
+FIXTURE_SETUP(states)
+{
+	const char *why = cannot_run();
+
+	if (why)
+		SKIP(return, "%s", why);
+	if (access(DEBUG_DIR, F_OK) &&
+	    mount("debugfs", "/sys/kernel/debug", "debugfs", 0, NULL))
+		SKIP(return, "no debugfs");
+	ASSERT_EQ(0, start_over());
+	ASSERT_EQ(0, enable(true));
+}
+
+FIXTURE_TEARDOWN(states)
+{
+	if (!cannot_run())
+		EXPECT_EQ(0, start_over());
+}
+
+/* All that is registered: a class that exists, a reason, no unknown line. */
+TEST_F(states, all_are_listed)
+{
+	static const char *const classes[] = {
+		"critical", "async", "lazy", "elide",
+	};
+	FILE *file = fopen(DEBUG_DIR "states", "r");
+	int last = 0, deferred = 0;
+	struct state state;
+	char line[512];
+
+	ASSERT_NE(NULL, file);
+	ASSERT_NE(NULL, fgets(line, sizeof(line), file));
+	EXPECT_EQ('#', line[0]);
+	while (fgets(line, sizeof(line), file)) {
+		size_t i;
+
+		ASSERT_TRUE(parse(line, &state)) TH_LOG("%s", line);
+		EXPECT_LT(last, state.nr);
+		last = state.nr;
+		for (i = 0; i < ARRAY_SIZE(classes); i++) {
+			if (!strcmp(state.class, classes[i]))
+				break;
+		}
+		EXPECT_NE(ARRAY_SIZE(classes), i) TH_LOG("%s", line);
+		deferred += i > 0;
+	}
+	fclose(file);
+	EXPECT_LT(3, deferred);
+}
+
+/* Runs, skips and settles of a state that is put off and of one that is not. */
+TEST_F(states, callbacks_are_counted)
+{
+	long long back = stat_of("came_back_parked");
+	struct state topology, active, now;
+
+	ASSERT_TRUE(find("base/topology:prepare", &topology));
+	ASSERT_TRUE(find("sched:active", &active));
+	ASSERT_EQ(0, set_online(VICTIM, false));
+	ASSERT_EQ(0, set_online(VICTIM, true));
+	ASSERT_TRUE(find("base/topology:prepare", &now));
+	EXPECT_EQ(topology.skips + 2, now.skips);
+	EXPECT_EQ(topology.runs, now.runs);
+	EXPECT_EQ(topology.settles, now.settles);
+	ASSERT_TRUE(find("sched:active", &now));
+	EXPECT_EQ(active.runs + 2, now.runs);
+	EXPECT_EQ(active.skips, now.skips);
+	EXPECT_EQ(back + 1, stat_of("came_back_parked"));
+
+	ASSERT_EQ(0, set_online(VICTIM, false));
+	ASSERT_EQ(0, settle_all());
+	ASSERT_EQ(0, set_online(VICTIM, true));
+	EXPECT_EQ(back + 1, stat_of("came_back_parked"));
+	ASSERT_TRUE(find("base/topology:prepare", &now));
+	EXPECT_EQ(topology.skips + 3, now.skips);
+	EXPECT_EQ(topology.settles + 1, now.settles);
+	EXPECT_EQ(topology.runs + 1, now.runs);
+}
+
+TEST_F(states, callbacks_are_timed_on_request)
+{
+	struct state before, after;
+
+	ASSERT_EQ(0, put(DEBUG_DIR "timing", "0"));
+	ASSERT_TRUE(find("sched:active", &before));
+	ASSERT_EQ(0, set_online(VICTIM, false));
+	ASSERT_TRUE(find("sched:active", &after));
+	EXPECT_EQ(before.ns, after.ns);
+	ASSERT_EQ(0, put(DEBUG_DIR "timing", "1"));
+	ASSERT_EQ(0, set_online(VICTIM, true));
+	ASSERT_EQ(0, put(DEBUG_DIR "timing", "0"));
+	ASSERT_TRUE(find("sched:active", &after));
+	EXPECT_LT(before.ns, after.ns);
+	EXPECT_EQ(-EINVAL, put(DEBUG_DIR "timing", "2"));
+}
+
+/* What was put off is settled; nothing is put off until it is taken back. */
+TEST_F(states, a_row_can_be_moved_back)
+{
+	struct state state, now;
+	char text[32];
+
+	ASSERT_TRUE(find("base/topology:prepare", &state));
+	EXPECT_STREQ("elide", state.class);
+	ASSERT_EQ(0, put(BOLT_DIR "settle_delay_ms", "60000"));
+	ASSERT_EQ(0, set_online(VICTIM, false));
+	snprintf(text, sizeof(text), "%d critical", state.nr);
+	ASSERT_EQ(0, put(DEBUG_DIR "states", text));
+	ASSERT_TRUE(find("base/topology:prepare", &now));
+	EXPECT_STREQ("critical!", now.class);
+	EXPECT_EQ(state.settles + 1, now.settles);
+
+	ASSERT_EQ(0, set_online(VICTIM, true));
+	EXPECT_EQ(0, access(CPU_DIR "cpu1/topology/core_id", F_OK));
+	ASSERT_EQ(0, set_online(VICTIM, false));
+	ASSERT_TRUE(find("base/topology:prepare", &now));
+	EXPECT_EQ(state.skips + 1, now.skips);
+	EXPECT_EQ(state.runs + 2, now.runs);
+
+	snprintf(text, sizeof(text), "%d default", state.nr);
+	ASSERT_EQ(0, put(DEBUG_DIR "states", text));
+	ASSERT_EQ(0, set_online(VICTIM, true));
+	ASSERT_EQ(0, set_online(VICTIM, false));
+	ASSERT_TRUE(find("base/topology:prepare", &now));
+	EXPECT_STREQ("elide", now.class);
+	EXPECT_EQ(state.skips + 2, now.skips);
+	ASSERT_EQ(0, set_online(VICTIM, true));
+}
+
+TEST_F(states, malformed_is_refused)
+{
+	static const char *const bad[] = {
+		"\n", "critical", "1", "0 critical", "99999 critical",
+		"-1 critical", "1 lazy", "1 critical now",
+		"1 critical                                   ",
+	};
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(bad); i++)
+		EXPECT_EQ(-EINVAL, put(DEBUG_DIR "states", bad[i]))
+			TH_LOG("'%s'", bad[i]);
+}
+
+/* Reclaim asks for it, and a worker does it. */
+TEST_F(states, memory_pressure_settles)
+{
+	long long before = stat_of("settled_for_memory");
+	int i;
+
+	ASSERT_LE(0, before);
+	ASSERT_EQ(0, put(BOLT_DIR "settle_delay_ms", "600000"));
+	ASSERT_EQ(0, set_online(VICTIM, false));
+	wait_ms(100);
+	ASSERT_TRUE(is(BOLT_DIR "parked", "1"));
+	ASSERT_EQ(0, put("/proc/sys/vm/drop_caches", "2"));
+	for (i = 0; i < 100 && !is(BOLT_DIR "parked", ""); i++)
+		wait_ms(20);
+	EXPECT_TRUE(is(BOLT_DIR "parked", ""));
+	EXPECT_LT(before, stat_of("settled_for_memory"));
+	ASSERT_EQ(0, set_online(VICTIM, true));
+}
+
+TEST_F(states, forced_grace_periods_are_said)
+{
+	char text[512];
+
+	ASSERT_EQ(0, get(DEBUG_DIR "stats", text, sizeof(text)));
+	EXPECT_NE(NULL, strstr(text, "grace_periods expedited"));
+	if (put("/sys/kernel/rcu_normal", "1"))
+		SKIP(return, "no rcu_normal");
+	EXPECT_EQ(0, get(DEBUG_DIR "stats", text, sizeof(text)));
+	EXPECT_EQ(0, put("/sys/kernel/rcu_normal", "0"));
+	EXPECT_NE(NULL, strstr(text, "grace_periods normal"));
+}
+
+/* One line for a request that failed, and the names of those who did. */
+TEST_F(states, last_error_names_what_failed)
+{
+	long long failed = stat_of("failed_requests");
+	char text[4096], wanted[128], *line;
+	int nr;
+
+	ASSERT_EQ(0, get(CPU_DIR "cpu1/hotplug/state", text, sizeof(text)));
+	nr = atoi(text) - 1;
+	snprintf(text, sizeof(text), "%d", nr);
+	if (put(CPU_DIR "cpu1/hotplug/fail", text) == -ENOENT)
+		SKIP(return, "no fault injection for hotplug states");
+	ASSERT_EQ(-EAGAIN, set_online(VICTIM, false));
+	ASSERT_EQ(0, get(BOLT_DIR "last_error", text, sizeof(text)));
+	line = strrchr(text, '\n');
+	line = line ? line + 1 : text;
+	snprintf(wanted, sizeof(wanted),
+		 " pid=%d cpu=1 state=sched:active errno=%d", getpid(), EAGAIN);
+	EXPECT_NE(NULL, strstr(line, wanted)) TH_LOG("%s", line);
+	EXPECT_EQ(failed + 1, stat_of("failed_requests"));
+}
+
+TEST_HARNESS_MAIN
