@@ -1,0 +1,806 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Cpusets, affinities and the choice of a CPU are what they are natively, at
+ * every return of a request, though the scheduler's domains are rebuilt later.
+ */
+#define _GNU_SOURCE
+#include <ctype.h>
+#include <dirent.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdint.h>
+#include <sys/mount.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+
+#include "bolt.h"
+#include "tree.h"
+#include "../kselftest_harness.h"
+
+#define V1 "/tmp/bolt-cpuset"
+#define V2 "/sys/fs/cgroup"
+#define STATS "/sys/kernel/debug/bolt/stats"
+#define MAX_CPUS 64
+
+/* With all of the CPUs, with some, and with the one that goes. */
+static const char * const groups[] = { "wide", "some", "only" };
+static const char * const cpus[] = { "0-3", "1-2", "1" };
+
+#define GROUPS ARRAY_SIZE(groups)
+
+/* Groups at @root with a sleeper each, and one that is in none of them. */
+struct world {
+	pid_t child[GROUPS + 1];
+	const char *root;
+};
+
+FIXTURE(domains) {
+	struct world world;
+};
+
+static void path_of(char *path, size_t size, const char *root, int group,
+		    const char *file)
+{
+	snprintf(path, size, "%s/bolt-%s/%s", root, groups[group], file);
+}
+
+static int put_in(const char *root, int group, const char *file,
+		  const char *text)
+{
+	char path[256];
+
+	path_of(path, sizeof(path), root, group, file);
+	return put(path, text);
+}
+
+/* A task that sleeps; on VICTIM only, or wherever it likes. */
+static pid_t sleeper(bool pinned)
+{
+	pid_t child = fork();
+	cpu_set_t set;
+
+	if (child)
+		return child;
+	CPU_ZERO(&set);
+	CPU_SET(VICTIM, &set);
+	if (pinned)
+		sched_setaffinity(0, sizeof(set), &set);
+	for (;;)
+		pause();
+}
+
+static void end(pid_t *child)
+{
+	if (*child > 0) {
+		kill(*child, SIGKILL);
+		waitpid(*child, NULL, 0);
+	}
+	*child = 0;
+}
+
+static void drop_groups(const char *root)
+{
+	char path[256];
+
+	for (int i = 0; root && i < (int)GROUPS; i++) {
+		path_of(path, sizeof(path), root, i, "");
+		rmdir(path);
+	}
+}
+
+FIXTURE_SETUP(domains)
+{
+	const char *why = cannot_run();
+
+	if (why)
+		SKIP(return, "%s", why);
+	if (access(CPU_DIR "cpu3/online", F_OK))
+		SKIP(return, "needs four CPUs");
+	mount("debugfs", "/sys/kernel/debug", "debugfs", 0, NULL);
+	ASSERT_EQ(0, start_over());
+	ASSERT_EQ(0, put(BOLT_DIR "settle_delay_ms", "60000"));
+	/* What only happens the first time does not count. */
+	ASSERT_EQ(0, set_online(VICTIM, false));
+	ASSERT_EQ(0, set_online(VICTIM, true));
+}
+
+FIXTURE_TEARDOWN(domains)
+{
+	if (cannot_run() || access(CPU_DIR "cpu3/online", F_OK))
+		return;
+	for (size_t i = 0; i < ARRAY_SIZE(self->world.child); i++)
+		end(&self->world.child[i]);
+	drop_groups(self->world.root);
+	if (self->world.root && !strcmp(self->world.root, V1))
+		umount(V1);
+	EXPECT_EQ(0, start_over());
+}
+
+/* Whether a rebuild is pending: 1 or 0, -1 if that cannot be known here. */
+static int put_off(void)
+{
+	char text[4096], *at;
+
+	if (get(STATS, text, sizeof(text)))
+		return -1;
+	at = strstr(text, "sched_domains ");
+	return at ? !strncmp(at, "sched_domains pending", 21) : -1;
+}
+
+/* Writes @what for the state sched:active into bolt/states. */
+static int put_active(const char *what)
+{
+	char line[512], word[64];
+	FILE *file = fopen(CPU_DIR "hotplug/states", "r");
+	int state = -1, n;
+
+	while (file && fgets(line, sizeof(line), file)) {
+		if (sscanf(line, "%d: %63s", &n, word) == 2 &&
+		    !strcmp(word, "sched:active"))
+			state = n;
+	}
+	if (file)
+		fclose(file);
+	snprintf(line, sizeof(line), "%d %s", state, what);
+	return put("/sys/kernel/debug/bolt/states", line);
+}
+
+/* Takes VICTIM offline under Bolt with a rebuild left to do; false: cannot. */
+static bool park(struct __test_metadata *_metadata)
+{
+	EXPECT_EQ(0, enable(true));
+	EXPECT_EQ(0, set_online(VICTIM, false));
+	return put_off() == 1;
+}
+
+/*
+ * The controller comes back when version 1 is unmounted and its groups, which
+ * outlive rmdir(), are no more.
+ */
+static int have_v2(void)
+{
+	int err = put(V2 "/cgroup.subtree_control", "+cpuset");
+
+	for (int i = 0; i < 50 && err; i++) {
+		if (!mount("none", V1, "cgroup", 0, "cpuset"))
+			umount(V1);
+		wait_ms(100);
+		err = put(V2 "/cgroup.subtree_control", "+cpuset");
+	}
+	return err;
+}
+
+/* Groups with a sleeper each, and a pinned one outside. Returns 0 or why not. */
+static const char *make_groups(struct __test_metadata *_metadata,
+			       struct world *world, const char *root)
+{
+	bool v1 = !strcmp(root, V1);
+	char path[256], pid[32];
+
+	if (v1) {
+		mkdir("/tmp", 0755);
+		mkdir(V1, 0755);
+		if (mount("none", V1, "cgroup", 0, "cpuset"))
+			return "no cpuset controller of version 1";
+	} else if (have_v2()) {
+		return "no cpuset controller of version 2";
+	}
+	world->root = root;
+	for (int i = 0; i < (int)GROUPS; i++) {
+		path_of(path, sizeof(path), root, i, "");
+		ASSERT_EQ(0, mkdir(path, 0755)) {
+			return "mkdir";
+		}
+	}
+	for (int i = 0; i < (int)GROUPS; i++) {
+		if (v1)
+			EXPECT_EQ(0, put_in(root, i, "cpuset.mems", "0"));
+		EXPECT_EQ(0, put_in(root, i, "cpuset.cpus", cpus[i]));
+		world->child[i] = sleeper(false);
+		snprintf(pid, sizeof(pid), "%d", world->child[i]);
+		EXPECT_EQ(0, put_in(root, i, "cgroup.procs", pid));
+	}
+	world->child[GROUPS] = sleeper(true);
+	wait_ms(20);
+	return NULL;
+}
+
+static void drop_all(struct world *world)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(world->child); i++)
+		end(&world->child[i]);
+	wait_ms(20);
+	drop_groups(world->root);
+	if (!strcmp(world->root, V1))
+		umount(V1);
+	else
+		put(V2 "/cgroup.subtree_control", "-cpuset");
+	world->root = NULL;
+}
+
+struct deadline_attr {
+	uint32_t size, policy;
+	uint64_t flags;
+	int32_t nice;
+	uint32_t priority;
+	uint64_t runtime, deadline, period;
+};
+
+static int set_deadline(pid_t pid, uint64_t runtime_us)
+{
+	struct deadline_attr attr = {
+		.size = sizeof(attr),
+		.policy = 6, /* SCHED_DEADLINE */
+		.runtime = runtime_us * 1000,
+		.deadline = 100000000,
+		.period = 100000000,
+	};
+
+	return syscall(SYS_sched_setattr, pid, &attr, 0) ? -errno : 0;
+}
+
+/*
+ * Whether the root domain of a group has no CPU that the group has not: a task
+ * may be a deadline task only then.
+ */
+static int probe(const char *root, int group)
+{
+	pid_t child = fork();
+	char pid[32];
+	int err;
+
+	/* It must have run in the group: until then it is where it was. */
+	while (!child)
+		wait_ms(1);
+	snprintf(pid, sizeof(pid), "%d", child);
+	err = put_in(root, group, "cgroup.procs", pid);
+	wait_ms(10);
+	if (!err)
+		err = set_deadline(child, 1000);
+	end(&child);
+	return err;
+}
+
+static void add_probe(struct tree *tree, const char *root, int group)
+{
+	char line[64];
+
+	snprintf(line, sizeof(line), "deadline task in %s: %d", groups[group],
+		 probe(root, group));
+	tree_add(tree, line, false);
+}
+
+static void add_affinity(struct tree *tree, const char *who, const char *pid)
+{
+	char path[64], text[4096], line[512], *list;
+
+	snprintf(path, sizeof(path), "/proc/%s/status", pid);
+	if (get(path, text, sizeof(text)))
+		return;
+	list = strstr(text, "Cpus_allowed_list:");
+	if (!list)
+		return;
+	snprintf(line, sizeof(line), "%s %.200s", who, list);
+	line[strcspn(line, "\n")] = '\0';
+	tree_add(tree, line, false);
+}
+
+/* All kernel threads but the workers of workqueues, which come and go. */
+static void add_kthreads(struct tree *tree)
+{
+	struct dirent **names;
+	int n = scandir("/proc", &names, NULL, alphasort);
+	char path[300], text[512], who[300];
+
+	for (int i = 0; i < n; i++) {
+		const char *pid = names[i]->d_name;
+
+		snprintf(path, sizeof(path), "/proc/%s/cmdline", pid);
+		if (isdigit(*pid) && !get(path, text, sizeof(text)) && !*text) {
+			snprintf(path, sizeof(path), "/proc/%s/comm", pid);
+			if (!get(path, text, sizeof(text)) &&
+			    strncmp(text, "kworker", 7)) {
+				snprintf(who, sizeof(who), "%s", text);
+				add_affinity(tree, who, pid);
+			}
+		}
+		free(names[i]);
+	}
+	if (n >= 0)
+		free(names);
+}
+
+/* What cpusets, tasks and kernel threads show. */
+static void observe(struct tree *tree, struct world *world)
+{
+	static const char * const files[] = {
+		"cpuset.cpus", "cpuset.cpus.effective", "cpuset.effective_cpus",
+		"cpuset.cpus.partition", "cpuset.cpus.exclusive.effective",
+	};
+	char path[256], who[32], pid[32];
+
+	for (size_t f = 0; f < ARRAY_SIZE(files); f++) {
+		snprintf(path, sizeof(path), "%s/%s", world->root, files[f]);
+		if (!access(path, R_OK))
+			tree_add(tree, path, true);
+		for (int i = 0; i < (int)GROUPS; i++) {
+			path_of(path, sizeof(path), world->root, i, files[f]);
+			if (!access(path, R_OK))
+				tree_add(tree, path, true);
+		}
+	}
+	for (size_t i = 0; i < ARRAY_SIZE(world->child); i++) {
+		snprintf(who, sizeof(who), "sleeper %zu", i);
+		snprintf(pid, sizeof(pid), "%d", world->child[i]);
+		add_affinity(tree, who, pid);
+	}
+	add_kthreads(tree);
+}
+
+struct seen {
+	struct tree down, up;
+};
+
+/* Empties of version 1 lose their tasks to a worker, natively too. */
+#define WORKERS_MS 100
+
+/* One CPU off and on, with what can be seen then. */
+static void cycle(struct __test_metadata *_metadata,
+		  struct world *world, const char *root,
+		  struct seen *seen, bool *could)
+{
+	const char *why = make_groups(_metadata, world, root);
+
+	*could = !why;
+	if (why)
+		return;
+	EXPECT_EQ(0, set_online(VICTIM, false));
+	wait_ms(WORKERS_MS);
+	observe(&seen->down, world);
+	EXPECT_EQ(0, set_online(VICTIM, true));
+	wait_ms(WORKERS_MS);
+	observe(&seen->up, world);
+	drop_all(world);
+}
+
+static void same(struct __test_metadata *_metadata, const struct tree *native,
+		 const struct tree *bolt)
+{
+	const char *differs = tree_differ(native, bolt);
+
+	EXPECT_EQ(NULL, differs)
+		TH_LOG("differs: %s", differs);
+	EXPECT_GT(native->n, 20);
+}
+
+static struct seen native, bolt;
+
+static void masks(struct __test_metadata *_metadata, struct world *world,
+		  const char *root)
+{
+	bool could;
+
+	cycle(_metadata, world, root, &native, &could);
+	if (!could)
+		SKIP(return, "no cpuset controller");
+	ASSERT_EQ(0, enable(true));
+	cycle(_metadata, world, root, &bolt, &could);
+	ASSERT_TRUE(could);
+	same(_metadata, &native.down, &bolt.down);
+	same(_metadata, &native.up, &bolt.up);
+	EXPECT_NE(NULL, tree_differ(&native.down, &native.up));
+}
+
+TEST_F_TIMEOUT(domains, masks_v2, 120)
+{
+	masks(_metadata, &self->world, V2);
+}
+
+TEST_F_TIMEOUT(domains, masks_v1, 120)
+{
+	masks(_metadata, &self->world, V1);
+}
+
+/* What a write does while VICTIM is offline, and when it comes back. */
+struct write {
+	int group;
+	const char *file, *text;
+};
+
+static void writes(struct __test_metadata *_metadata,
+		   struct world *world, const struct write *write,
+		   int n, struct seen *seen)
+{
+	bool on_bolt = seen == &bolt;
+	const char *why;
+
+	why = make_groups(_metadata, world, V2);
+	ASSERT_EQ(NULL, why);
+	EXPECT_EQ(0, set_online(VICTIM, false));
+	if (on_bolt)
+		EXPECT_NE(0, put_off());
+	for (int i = 0; i < n; i++)
+		EXPECT_EQ(0, put_in(V2, write[i].group, write[i].file,
+				    write[i].text));
+	if (on_bolt)
+		EXPECT_NE(1, put_off());
+	observe(&seen->down, world);
+	add_probe(&seen->down, V2, 1);
+	EXPECT_EQ(0, set_online(VICTIM, true));
+	if (on_bolt)
+		EXPECT_NE(1, put_off());
+	observe(&seen->up, world);
+	add_probe(&seen->up, V2, 1);
+	put_in(V2, 1, "cpuset.cpus.partition", "member");
+	drop_all(world);
+}
+
+/* @becomes: what "some" is then as a partition, or NULL. */
+static void same_writes(struct __test_metadata *_metadata,
+			struct world *world, const struct write *write,
+			int n, const char *becomes)
+{
+	char line[256];
+	bool found = !becomes;
+
+	if (have_v2())
+		SKIP(return, "no cpuset controller");
+	writes(_metadata, world, write, n, &native);
+	ASSERT_EQ(0, enable(true));
+	writes(_metadata, world, write, n, &bolt);
+	same(_metadata, &native.down, &bolt.down);
+	same(_metadata, &native.up, &bolt.up);
+	snprintf(line, sizeof(line), V2 "/bolt-%s/cpuset.cpus.partition=%s",
+		 groups[1], becomes ?: "");
+	for (int i = 0; i < bolt.down.n; i++)
+		found |= !strcmp(bolt.down.lines[i], line);
+	EXPECT_TRUE(found);
+}
+
+TEST_F_TIMEOUT(domains, write_cpus, 120)
+{
+	static const struct write write[] = { { 1, "cpuset.cpus", "2-3" } };
+
+	same_writes(_metadata, &self->world, write, ARRAY_SIZE(write), NULL);
+}
+
+TEST_F_TIMEOUT(domains, write_root, 120)
+{
+	static const struct write write[] = {
+		{ 0, "cpuset.cpus", "0" }, { 2, "cpuset.cpus", "0" },
+		{ 1, "cpuset.cpus.partition", "root" },
+	};
+
+	same_writes(_metadata, &self->world, write, ARRAY_SIZE(write), "root");
+}
+
+TEST_F_TIMEOUT(domains, write_isolated, 120)
+{
+	static const struct write write[] = {
+		{ 0, "cpuset.cpus", "0" }, { 2, "cpuset.cpus", "0" },
+		{ 1, "cpuset.cpus", "1,3" },
+		{ 1, "cpuset.cpus.partition", "isolated" },
+	};
+
+	same_writes(_metadata, &self->world, write, ARRAY_SIZE(write), "isolated");
+}
+
+/* With a partition domains are never put off. */
+TEST_F_TIMEOUT(domains, partition_is_sync, 120)
+{
+	char path[256];
+
+	if (make_groups(_metadata, &self->world, V2))
+		SKIP(return, "no cpuset controller");
+	EXPECT_EQ(0, put_in(V2, 0, "cpuset.cpus", "0"));
+	EXPECT_EQ(0, put_in(V2, 2, "cpuset.cpus", "0"));
+	EXPECT_EQ(0, put_in(V2, 1, "cpuset.cpus.partition", "root"));
+	path_of(path, sizeof(path), V2, 1, "cpuset.cpus.partition");
+	EXPECT_TRUE(is(path, "root"));
+	ASSERT_EQ(0, enable(true));
+	EXPECT_EQ(0, set_online(VICTIM, false));
+	EXPECT_NE(1, put_off());
+	EXPECT_TRUE(is(path, "root"));
+	EXPECT_EQ(0, probe(V2, 1));
+	EXPECT_EQ(0, set_online(VICTIM, true));
+	EXPECT_EQ(0, put_in(V2, 1, "cpuset.cpus.partition", "member"));
+}
+
+/* "STATE critical" for the state that domains belong to. */
+TEST_F_TIMEOUT(domains, critical_is_sync, 120)
+{
+	if (!park(_metadata))
+		SKIP(return, "domains are rebuilt at once here");
+	EXPECT_EQ(0, set_online(VICTIM, true));
+	EXPECT_EQ(0, put_active("critical"));
+	EXPECT_FALSE(park(_metadata));
+	EXPECT_EQ(0, set_online(VICTIM, true));
+	EXPECT_EQ(0, put_active("default"));
+	EXPECT_TRUE(park(_metadata));
+}
+
+/* A CPU whose bandwidth is reserved cannot go; what is free may. */
+static int full_offline(struct __test_metadata *_metadata)
+{
+	pid_t full[MAX_CPUS * 2];
+	int n = 0, err = 0, ret;
+
+	while (n < (int)ARRAY_SIZE(full) && !err) {
+		full[n] = sleeper(false);
+		err = set_deadline(full[n++], 45000);
+	}
+	EXPECT_EQ(-EBUSY, err);
+	EXPECT_GT(n, 2);
+	ret = set_online(VICTIM, false);
+	if (!ret)
+		set_online(VICTIM, true);
+	while (n--)
+		end(&full[n]);
+	return ret;
+}
+
+TEST_F_TIMEOUT(domains, deadline_vetoes, 120)
+{
+	EXPECT_EQ(-EBUSY, full_offline(_metadata));
+	ASSERT_EQ(0, enable(true));
+	EXPECT_EQ(-EBUSY, full_offline(_metadata));
+	EXPECT_NE(1, put_off());
+	EXPECT_EQ(0, set_online(VICTIM, false));
+}
+
+TEST_F_TIMEOUT(domains, deadline_is_sync, 120)
+{
+	ASSERT_EQ(0, enable(true));
+	self->world.child[0] = sleeper(false);
+	ASSERT_EQ(0, set_deadline(self->world.child[0], 1000));
+	EXPECT_EQ(0, set_online(VICTIM, false));
+	EXPECT_NE(1, put_off());
+	end(&self->world.child[0]);
+	EXPECT_EQ(0, set_online(VICTIM, true));
+	EXPECT_EQ(0, set_online(VICTIM, false));
+	EXPECT_NE(0, put_off());
+}
+
+/* A task that may run on all CPUs that are left may be a deadline task. */
+static int admit(struct __test_metadata *_metadata)
+{
+	pid_t child = sleeper(false);
+	cpu_set_t set;
+	int err;
+
+	EXPECT_EQ(0, sched_getaffinity(child, sizeof(set), &set));
+	EXPECT_EQ(0, set_online(VICTIM, false));
+	CPU_CLR(VICTIM, &set);
+	EXPECT_EQ(0, sched_setaffinity(child, sizeof(set), &set));
+	err = set_deadline(child, 1000);
+	end(&child);
+	EXPECT_EQ(0, set_online(VICTIM, true));
+	return err;
+}
+
+TEST_F_TIMEOUT(domains, deadline_admission, 120)
+{
+	EXPECT_EQ(0, admit(_metadata));
+	ASSERT_EQ(0, enable(true));
+	EXPECT_EQ(0, admit(_metadata));
+}
+
+#define WORKERS 6
+#define ROUNDS 40
+#define FORKS 50
+#define PLACINGS 5
+#define TRACING "/sys/kernel/tracing/"
+#define TASK "bolt-placed"
+
+/*
+ * How often a CPU was chosen, by event: before balancing moves the task. And
+ * how often what was chosen could not be taken: fallback is the first CPU.
+ */
+struct placed {
+	int woken[MAX_CPUS];
+	int forked[MAX_CPUS];
+	int fallback;
+};
+
+#define FALLBACK "select_fallback_rq"
+
+static bool trace(bool on)
+{
+	static const char * const events[] = { "sched_wakeup", "sched_wakeup_new" };
+	char path[128];
+
+	mount("tracefs", TRACING, "tracefs", 0, NULL);
+	for (size_t i = 0; i < ARRAY_SIZE(events); i++) {
+		snprintf(path, sizeof(path), TRACING "events/sched/%s/filter",
+			 events[i]);
+		if (put(path, on ? "comm == \"" TASK "\"" : "0"))
+			return false;
+		snprintf(path, sizeof(path), TRACING "events/sched/%s/enable",
+			 events[i]);
+		if (put(path, on ? "1" : "0"))
+			return false;
+	}
+	return !put(TRACING "set_ftrace_filter", FALLBACK) &&
+	       !put(TRACING "current_tracer", on ? "function" : "nop");
+}
+
+static int clear_trace(void)
+{
+	int fd = open(TRACING "trace", O_WRONLY | O_TRUNC | O_CLOEXEC);
+
+	return fd < 0 ? -errno : close(fd);
+}
+
+static void count_trace(struct placed *placed)
+{
+	FILE *file = fopen(TRACING "trace", "r");
+	char line[512], *cpu;
+
+	while (file && fgets(line, sizeof(line), file)) {
+		int *counts = strstr(line, "sched_wakeup_new:") ?
+			      placed->forked : placed->woken;
+
+		if (strstr(line, FALLBACK " <-"))
+			placed->fallback++;
+		cpu = strstr(line, "target_cpu=");
+		if (*line != '#' && cpu)
+			counts[atoi(cpu + 11) % MAX_CPUS]++;
+	}
+	if (file)
+		fclose(file);
+}
+
+static void spin_us(long us)
+{
+	struct timespec start, now;
+
+	clock_gettime(CLOCK_MONOTONIC, &start);
+	do {
+		clock_gettime(CLOCK_MONOTONIC, &now);
+	} while ((now.tv_sec - start.tv_sec) * 1000000 +
+		 (now.tv_nsec - start.tv_nsec) / 1000 < us);
+}
+
+/*
+ * More tasks than CPUs, which do not fill them: some find their last one busy
+ * when they wake up, and another one idle.
+ */
+static void worker(int nr)
+{
+	struct timespec pause = { 0, 1700000 + nr * 130000 };
+
+	for (int i = 0; i < ROUNDS; i++) {
+		nanosleep(&pause, NULL);
+		spin_us(1200);
+	}
+}
+
+/* Where tasks wake up, and start, while VICTIM is away. */
+static void place(struct __test_metadata *_metadata, struct placed *placed,
+		  bool on_bolt)
+{
+	pid_t children[WORKERS];
+	cpu_set_t all, one;
+	int go[2];
+	char c;
+
+	EXPECT_EQ(0, sched_getaffinity(0, sizeof(all), &all));
+	CPU_ZERO(&one);
+	CPU_SET(VICTIM, &one);
+	ASSERT_EQ(0, pipe(go));
+	for (int i = 0; i < WORKERS; i++) {
+		children[i] = fork();
+		if (children[i])
+			continue;
+		/* Asleep on the CPU that goes, all of them are woken at once. */
+		prctl(PR_SET_NAME, TASK);
+		sched_setaffinity(0, sizeof(one), &one);
+		close(go[1]);
+		if (read(go[0], &c, 1))
+			_exit(1);
+		spin_us(2000);
+		worker(i);
+		_exit(0);
+	}
+	wait_ms(20);
+	for (int i = 0; i < WORKERS; i++)
+		EXPECT_EQ(0, sched_setaffinity(children[i], sizeof(all), &all));
+	EXPECT_EQ(0, set_online(VICTIM, false));
+	if (on_bolt)
+		EXPECT_NE(0, put_off());
+	EXPECT_EQ(0, clear_trace());
+	prctl(PR_SET_NAME, TASK);
+	close(go[1]);
+	for (int i = 0; i < FORKS; i++) {
+		pid_t child = fork();
+
+		if (!child) {
+			spin_us(500);
+			_exit(0);
+		}
+		waitpid(child, NULL, 0);
+	}
+	for (int i = 0; i < WORKERS; i++)
+		waitpid(children[i], NULL, 0);
+	prctl(PR_SET_NAME, "domains");
+	close(go[0]);
+	count_trace(placed);
+	EXPECT_EQ(0, set_online(VICTIM, true));
+}
+
+/* The share of the CPU that got most, in percent. */
+static int most(const int *counts)
+{
+	int all = 0, max = 0;
+
+	for (int i = 0; i < MAX_CPUS; i++) {
+		all += counts[i];
+		if (counts[i] > max)
+			max = counts[i];
+	}
+	return all ? max * 100 / all : 100;
+}
+
+static void print_placed(const char *who, const struct placed *placed)
+{
+	const int *woken = placed->woken, *forked = placed->forked;
+
+	ksft_print_msg("%s: woken on %d %d %d %d, started on %d %d %d %d, not where wanted %d\n",
+		       who, woken[0], woken[1], woken[2], woken[3],
+		       forked[0], forked[1], forked[2], forked[3],
+		       placed->fallback);
+}
+
+TEST_F_TIMEOUT(domains, placement, 240)
+{
+	static struct placed native, bolt;
+
+	if (!trace(true))
+		SKIP(return, "no events of the scheduler, or no function tracer");
+	/* In turns: what one round does depends on where its tasks began. */
+	for (int i = 0; i < PLACINGS; i++) {
+		ASSERT_EQ(0, enable(false));
+		place(_metadata, &native, false);
+		print_placed("native", &native);
+		ASSERT_EQ(0, enable(true));
+		place(_metadata, &bolt, true);
+		print_placed("bolt", &bolt);
+	}
+	trace(false);
+	EXPECT_EQ(0, bolt.woken[VICTIM]);
+	EXPECT_EQ(0, bolt.forked[VICTIM]);
+	/* As even as natively, give or take what two native runs differ by. */
+	EXPECT_LE(most(bolt.woken), most(native.woken) + 8);
+	/* Natively once for each task whose CPU has gone. */
+	EXPECT_LE(bolt.fallback, native.fallback / 2);
+}
+
+/* Settled, disabled or returned: nothing is left to do. */
+TEST_F_TIMEOUT(domains, pending_ends, 120)
+{
+	char text[256];
+
+	if (!park(_metadata))
+		SKIP(return, "domains are rebuilt at once here");
+	EXPECT_EQ(0, get(BOLT_DIR "parked", text, sizeof(text)));
+	EXPECT_STREQ("1", text);
+	EXPECT_EQ(0, settle_all());
+	EXPECT_EQ(0, put_off());
+	EXPECT_EQ(0, set_online(VICTIM, true));
+	EXPECT_TRUE(park(_metadata));
+	EXPECT_EQ(0, set_online(VICTIM, true));
+	EXPECT_EQ(0, put_off());
+	EXPECT_TRUE(park(_metadata));
+	EXPECT_EQ(0, put(BOLT_DIR "settle_delay_ms", "10"));
+	wait_ms(500);
+	EXPECT_EQ(0, put_off());
+	EXPECT_EQ(0, set_online(VICTIM, true));
+	EXPECT_EQ(0, put(BOLT_DIR "settle_delay_ms", "60000"));
+	EXPECT_TRUE(park(_metadata));
+	EXPECT_EQ(0, enable(false));
+	EXPECT_EQ(0, put_off());
+}
+
+TEST_HARNESS_MAIN
