@@ -1,0 +1,259 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Disk and network work while CPUs come and go in random order: every request
+ * completes, and the data are right. BOLT_PARKS=N sets how many go. A request
+ * that is lost is waited for: the test hangs, and whoever runs it notices.
+ */
+#define _GNU_SOURCE
+#include <linux/aio_abi.h>
+#include <sys/syscall.h>
+
+#include "bolt.h"
+#include "wire.h"
+#include "../kselftest_harness.h"
+
+#define PARKS 200
+#define DISK "/dev/vda"
+#define CPUS 4			/* the first one stays */
+#define WORKERS 3
+#define DEPTH 8
+#define BLOCK 4096
+#define BLOCKS 512		/* each worker has that many of its own */
+
+struct worker {
+	pthread_t thread;
+	unsigned int number;
+	unsigned long done;	/* requests, or messages */
+	char why[128];		/* it has ended, or nothing */
+};
+
+static atomic_bool stop;
+
+static int fail(struct worker *worker, const char *what, long value)
+{
+	snprintf(worker->why, sizeof(worker->why), "worker %u: %s: %ld",
+		 worker->number, what, value);
+	return -1;
+}
+
+/* Onto one CPU, if it is there just now, or anywhere. */
+static void move_to(int cpu)
+{
+	cpu_set_t set;
+
+	CPU_ZERO(&set);
+	if (cpu >= 0)
+		CPU_SET(cpu, &set);
+	for (int i = 0; cpu < 0 && i < CPUS; i++)
+		CPU_SET(i, &set);
+	sched_setaffinity(0, sizeof(set), &set);
+}
+
+static void fill(unsigned char *data, unsigned int block, unsigned int turn)
+{
+	unsigned int *words = (unsigned int *)data;
+
+	for (size_t i = 0; i < BLOCK / sizeof(*words); i++)
+		words[i] = (block * 40503 + turn) * 2654435761u + i;
+}
+
+/* Submits DEPTH requests on a CPU that may go before they are complete. */
+static int transfer(struct worker *worker, int fd, aio_context_t aio,
+		    unsigned char *data, const unsigned int *blocks, int opcode)
+{
+	struct iocb requests[DEPTH] = {}, *list[DEPTH];
+	struct io_event events[DEPTH];
+	long n;
+
+	for (int i = 0; i < DEPTH; i++) {
+		requests[i].aio_lio_opcode = opcode;
+		requests[i].aio_fildes = fd;
+		requests[i].aio_buf = (unsigned long)(data + i * BLOCK);
+		requests[i].aio_nbytes = BLOCK;
+		requests[i].aio_offset = (long long)blocks[i] * BLOCK;
+		list[i] = &requests[i];
+	}
+	move_to(rand() % CPUS);
+	n = syscall(SYS_io_submit, aio, DEPTH, list);
+	if (n != DEPTH)
+		return fail(worker, "submitted", n < 0 ? -errno : n);
+	move_to(-1);
+	do {
+		n = syscall(SYS_io_getevents, aio, DEPTH, DEPTH, events, NULL);
+	} while (n < 0 && errno == EINTR);
+	if (n != DEPTH)
+		return fail(worker, "completed", n < 0 ? -errno : n);
+	for (int i = 0; i < DEPTH; i++) {
+		if (events[i].res != BLOCK)
+			return fail(worker, "a result", events[i].res);
+	}
+	worker->done += DEPTH;
+	return 0;
+}
+
+static void *disk_worker(void *argument)
+{
+	unsigned char *data, wanted[BLOCK];
+	struct worker *worker = argument;
+	unsigned int blocks[DEPTH], turn;
+	aio_context_t aio = 0;
+	int fd = open(DISK, O_RDWR | O_DIRECT | O_CLOEXEC);
+
+	if (fd < 0 || syscall(SYS_io_setup, DEPTH, &aio) ||
+	    posix_memalign((void **)&data, BLOCK, DEPTH * BLOCK)) {
+		fail(worker, "start", errno);
+		return NULL;
+	}
+	for (turn = 1; !stop; turn++) {
+		for (unsigned int i = 0; i < DEPTH; i++) {
+			/* DEPTH different ones. */
+			blocks[i] = worker->number * BLOCKS +
+				    rand() % (BLOCKS / DEPTH) * DEPTH + i;
+			fill(data + i * BLOCK, blocks[i], turn);
+		}
+		if (transfer(worker, fd, aio, data, blocks, IOCB_CMD_PWRITE))
+			break;
+		memset(data, 0, DEPTH * BLOCK);
+		if (transfer(worker, fd, aio, data, blocks, IOCB_CMD_PREAD))
+			break;
+		for (unsigned int i = 0; i < DEPTH; i++) {
+			fill(wanted, blocks[i], turn);
+			if (!memcmp(wanted, data + i * BLOCK, BLOCK))
+				continue;
+			fail(worker, "wrong data in block", blocks[i]);
+			goto out;
+		}
+	}
+out:
+	syscall(SYS_io_destroy, aio);
+	free(data);
+	close(fd);
+	return NULL;
+}
+
+static void *net_worker(void *argument)
+{
+	struct worker *worker = argument;
+	int fd = echo_open(), err;
+
+	if (fd < 0) {
+		fail(worker, "connect", fd);
+		return NULL;
+	}
+	while (!stop) {
+		move_to(rand() % CPUS);
+		err = echo(fd, rand(), 1 + rand() % 4096);
+		if (err) {
+			fail(worker, "echo", err);
+			break;
+		}
+		worker->done++;
+	}
+	close(fd);
+	return NULL;
+}
+
+FIXTURE(io) {
+	struct worker disk[WORKERS], net;
+	struct busy busy;
+	int parks;
+};
+
+FIXTURE_VARIANT(io) {
+	const char *keep;
+};
+
+FIXTURE_VARIANT_ADD(io, as_configured) {
+	.keep = "\n",
+};
+
+FIXTURE_VARIANT_ADD(io, kept_on_the_first_cpu) {
+	.keep = "0",
+};
+
+FIXTURE_SETUP(io)
+{
+	const char *why = cannot_run(), *text = getenv("BOLT_PARKS");
+
+	if (why)
+		SKIP(return, "%s", why);
+	if (access(CPU_DIR "cpu3/online", F_OK) || access(DISK, F_OK) ||
+	    access("/sys/class/net/" NIC, F_OK))
+		SKIP(return, "needs 4 CPUs, a disk and a network card");
+	self->parks = text ? atoi(text) : PARKS;
+	ASSERT_EQ(0, start_over());
+	ASSERT_EQ(0, enable(true));
+	/* Some return while parked, some after they have been settled. */
+	ASSERT_EQ(0, put(BOLT_DIR "settle_delay_ms", "20"));
+	ASSERT_EQ(0, put(BOLT_DIR "irq_keep", variant->keep));
+	ASSERT_EQ(0, nic_up());
+}
+
+FIXTURE_TEARDOWN(io)
+{
+	if (cannot_run())
+		return;
+	put(BOLT_DIR "irq_keep", "\n");
+	EXPECT_EQ(0, start_over());
+	for (int cpu = 1; cpu < CPUS; cpu++)
+		set_online(cpu, true);
+}
+
+TEST_F_TIMEOUT(io, completes, 36000)
+{
+	bool online[CPUS] = { true, true, true, true };
+	unsigned long requests = 0;
+	int parks = 0, cpu, err;
+
+	stop = false;
+	ASSERT_EQ(0, busy_start(&self->busy));
+	for (int i = 0; i < WORKERS; i++) {
+		self->disk[i].number = i;
+		pthread_create(&self->disk[i].thread, NULL, disk_worker,
+			       &self->disk[i]);
+	}
+	self->net.number = WORKERS;
+	pthread_create(&self->net.thread, NULL, net_worker, &self->net);
+
+	while (parks < self->parks) {
+		cpu = 1 + rand() % (CPUS - 1);
+		err = set_online(cpu, !online[cpu]);
+		ASSERT_EQ(0, err)
+			TH_LOG("CPU %d, park %d", cpu, parks);
+		parks += online[cpu];
+		online[cpu] = !online[cpu];
+		wait_ms(rand() % 4);
+		if (rand() % 16 == 0)
+			wait_ms(50);
+	}
+	for (cpu = 1; cpu < CPUS; cpu++)
+		EXPECT_EQ(0, set_online(cpu, true));
+	/* With all queues back, too. */
+	wait_ms(200);
+	stop = true;
+	for (int i = 0; i < WORKERS; i++) {
+		pthread_join(self->disk[i].thread, NULL);
+		EXPECT_STREQ("", self->disk[i].why);
+		requests += self->disk[i].done;
+	}
+	pthread_join(self->net.thread, NULL);
+	busy_stop(&self->busy);
+	EXPECT_STREQ("", self->net.why);
+	TH_LOG("%d parks, %lu requests, %lu messages", parks, requests,
+	       self->net.done);
+	EXPECT_LE(parks, requests);
+	EXPECT_LE(parks / 4, self->net.done);
+	/* All queues have had some. */
+	for (cpu = 0; cpu < CPUS; cpu++) {
+		unsigned long counts[MAX_CPUS];
+		char what[32];
+
+		snprintf(what, sizeof(what), "req.%d", cpu);
+		ASSERT_EQ(0, irq_counts(irq_of("/sys/block/vda/device", what),
+					counts));
+		EXPECT_LT(0, counts[cpu])
+			TH_LOG("queue %d", cpu);
+	}
+}
+
+TEST_HARNESS_MAIN

@@ -1,0 +1,311 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* irq_keep: which interrupts it moves where, and what it leaves alone. */
+#include "bolt.h"
+#include "wire.h"
+#include "../kselftest_harness.h"
+
+#define KEEP BOLT_DIR "irq_keep"
+/* Two more CPUs that come and go. */
+#define OTHER 2
+#define ISOLATED 3
+#define DRIVER "/sys/bus/virtio/drivers/virtio_net/"
+
+#define NIC_DEVICE "/sys/class/net/" NIC "/device"
+#define DISK_DEVICE "/sys/block/vda/device"
+
+FIXTURE(irqs) {
+	struct busy busy;
+	int echo;
+	int irq;		/* of the card's receiving queue */
+	char affinity[256];	/* its own */
+};
+
+static bool is_online(int cpu)
+{
+	char path[128];
+
+	snprintf(path, sizeof(path), CPU_DIR "cpu%d/online", cpu);
+	return is(path, "1");
+}
+
+FIXTURE_SETUP(irqs)
+{
+	const char *why = cannot_run();
+
+	self->echo = -1;
+	if (why)
+		SKIP(return, "%s", why);
+	if (!is_online(OTHER) || !is_online(ISOLATED))
+		SKIP(return, "needs 4 CPUs");
+	if (access(NIC_DEVICE, F_OK))
+		SKIP(return, "needs a network card of virtio");
+	ASSERT_EQ(0, start_over());
+	ASSERT_EQ(0, put(KEEP, "\n"));
+	ASSERT_EQ(0, enable(true));
+	ASSERT_EQ(0, busy_start(&self->busy));
+	ASSERT_EQ(0, nic_up());
+	self->echo = echo_open();
+	ASSERT_LE(0, self->echo);
+	self->irq = irq_of(NIC_DEVICE, "input.0");
+	ASSERT_LT(0, self->irq);
+	ASSERT_EQ(0, get(irq_file(self->irq, "smp_affinity_list"),
+			 self->affinity, sizeof(self->affinity)));
+}
+
+FIXTURE_TEARDOWN(irqs)
+{
+	if (self->echo < 0)
+		return;
+	close(self->echo);
+	busy_stop(&self->busy);
+	EXPECT_EQ(0, put(KEEP, "\n"));
+	EXPECT_EQ(0, start_over());
+	EXPECT_EQ(0, set_online(OTHER, true));
+	EXPECT_EQ(0, set_online(ISOLATED, true));
+	self->irq = irq_of(NIC_DEVICE, "input.0");
+	EXPECT_EQ(0, put(irq_file(self->irq, "smp_affinity_list"),
+			 self->affinity));
+}
+
+/*
+ * Some chips move an interrupt only when it arrives, and not twice at once. It
+ * is that of the card, or of the console if there is no connection.
+ */
+static bool arrives_on(int echo_fd, int irq, const char *cpus)
+{
+	for (int i = 0; i < 200; i++) {
+		if (i >= 5 && is(irq_file(irq, "effective_affinity_list"), cpus))
+			return true;
+		if (echo_fd < 0 ? write(2, ".", 1) != 1 : echo(echo_fd, i, 100))
+			return false;
+		wait_ms(1);
+	}
+	return false;
+}
+
+TEST_F_TIMEOUT(irqs, malformed_is_refused, 300)
+{
+	static const char *const bad[] = {
+		"x", "1-", "-1", "2-1", "1,,\xc3\xa9", "99999",
+		"0-99999999999999", "1 x",
+	};
+	size_t page = sysconf(_SC_PAGESIZE);
+	char *list = malloc(page + 2);
+
+	ASSERT_NE(NULL, list);
+	memset(list, ',', page + 2);
+	list[0] = '2';
+	ASSERT_EQ(0, put(KEEP, "1"));
+	for (size_t i = 0; i < ARRAY_SIZE(bad); i++) {
+		EXPECT_EQ(-EINVAL, put(KEEP, bad[i]))
+			TH_LOG("'%s'", bad[i]);
+	}
+	EXPECT_EQ(-E2BIG, put_bytes(KEEP, list, page));
+	EXPECT_EQ(-E2BIG, put_bytes(KEEP, list, page + 2));
+	free(list);
+	/* At least one of them must be online. */
+	ASSERT_EQ(0, set_online(OTHER, false));
+	EXPECT_EQ(-EINVAL, put(KEEP, "2"));
+	EXPECT_TRUE(is(KEEP, "1"));
+	EXPECT_TRUE(arrives_on(self->echo, self->irq, "1"));
+	EXPECT_EQ(0, put(KEEP, "1-2"));
+	EXPECT_TRUE(is(KEEP, "1-2"));
+	EXPECT_TRUE(arrives_on(self->echo, self->irq, "1"));
+}
+
+TEST_F_TIMEOUT(irqs, its_cpus_stay, 300)
+{
+	ASSERT_EQ(0, put(KEEP, "1"));
+	EXPECT_EQ(-EBUSY, set_online(VICTIM, false));
+	EXPECT_TRUE(is_online(VICTIM));
+	EXPECT_EQ(0, set_online(OTHER, false));
+	EXPECT_EQ(0, set_online(OTHER, true));
+	ASSERT_EQ(0, put(KEEP, "\n"));
+	EXPECT_TRUE(is(KEEP, ""));
+	EXPECT_EQ(0, set_online(VICTIM, false));
+}
+
+/* A file that was written, an interrupt that was not. */
+TEST_F_TIMEOUT(irqs, only_the_effective_affinity, 300)
+{
+	int output = irq_of(NIC_DEVICE, "output.0");
+	char configured[256], before[256];
+
+	ASSERT_LT(0, output);
+	ASSERT_EQ(0, put(irq_file(self->irq, "smp_affinity_list"), "2"));
+	EXPECT_TRUE(arrives_on(self->echo, self->irq, "2"));
+	ASSERT_EQ(0, get(irq_file(output, "smp_affinity_list"), configured,
+			 sizeof(configured)));
+	ASSERT_EQ(0, get(irq_file(output, "effective_affinity_list"), before,
+			 sizeof(before)));
+
+	/* What the transmitting queue is not on yet. */
+	ASSERT_EQ(0, put(KEEP, strcmp(before, "1") ? "1" : "0"));
+	EXPECT_TRUE(arrives_on(self->echo, self->irq,
+			       strcmp(before, "1") ? "1" : "0"));
+	EXPECT_TRUE(arrives_on(self->echo, output,
+			       strcmp(before, "1") ? "1" : "0"));
+	EXPECT_TRUE(is(irq_file(self->irq, "smp_affinity_list"), "2"));
+	EXPECT_TRUE(is(irq_file(output, "smp_affinity_list"), configured));
+
+	ASSERT_EQ(0, put(KEEP, "\n"));
+	EXPECT_TRUE(arrives_on(self->echo, self->irq, "2"));
+	EXPECT_TRUE(arrives_on(self->echo, output, before));
+	EXPECT_TRUE(is(irq_file(self->irq, "smp_affinity_list"), "2"));
+	EXPECT_TRUE(is(irq_file(output, "smp_affinity_list"), configured));
+}
+
+/* The driver of the card places its interrupts when a CPU comes or goes. */
+static int tty_irq(void)
+{
+	int irq = irq_named("ttyS0");
+
+	return irq < 0 ? irq_named("uart-pl011") : irq;
+}
+
+/*
+ * Natively the affinity is lost when its last CPU goes: not if the interrupt is
+ * on a kept one.
+ */
+TEST_F_TIMEOUT(irqs, what_is_configured_outlives_its_cpu, 300)
+{
+	int tty = tty_irq();
+
+	if (tty < 0)
+		SKIP(return, "needs a serial console");
+	ASSERT_EQ(0, put(irq_file(tty, "smp_affinity_list"), "2"));
+	EXPECT_TRUE(arrives_on(-1, tty, "2"));
+	ASSERT_EQ(0, put(KEEP, "1"));
+	EXPECT_TRUE(arrives_on(-1, tty, "1"));
+	ASSERT_EQ(0, set_online(OTHER, false));
+	EXPECT_TRUE(is(irq_file(tty, "smp_affinity_list"), "2"));
+	EXPECT_TRUE(arrives_on(-1, tty, "1"));
+	ASSERT_EQ(0, set_online(OTHER, true));
+	ASSERT_EQ(0, put(KEEP, "\n"));
+	EXPECT_TRUE(arrives_on(-1, tty, "2"));
+	EXPECT_TRUE(is(irq_file(tty, "smp_affinity_list"), "2"));
+	ASSERT_EQ(0, put(irq_file(tty, "smp_affinity_list"), "0-3"));
+}
+
+TEST_F_TIMEOUT(irqs, the_user_wins, 300)
+{
+	ASSERT_EQ(0, put(KEEP, "1"));
+	EXPECT_TRUE(arrives_on(self->echo, self->irq, "1"));
+	/* What is refused does not count. */
+	EXPECT_EQ(-EINVAL, put(irq_file(self->irq, "smp_affinity"), "0"));
+	EXPECT_TRUE(arrives_on(self->echo, self->irq, "1"));
+	ASSERT_EQ(0, put(irq_file(self->irq, "smp_affinity_list"), "2"));
+	EXPECT_TRUE(arrives_on(self->echo, self->irq, "2"));
+	/* Also over the next list, but not after none. */
+	ASSERT_EQ(0, put(KEEP, "0"));
+	EXPECT_TRUE(arrives_on(self->echo, self->irq, "2"));
+	ASSERT_EQ(0, put(KEEP, "\n"));
+	ASSERT_EQ(0, put(KEEP, "0"));
+	EXPECT_TRUE(arrives_on(self->echo, self->irq, "0"));
+	EXPECT_TRUE(is(irq_file(self->irq, "smp_affinity_list"), "2"));
+}
+
+TEST_F_TIMEOUT(irqs, off_and_on_again, 300)
+{
+	int tty = tty_irq();
+
+	if (tty < 0)
+		SKIP(return, "needs a serial console");
+	ASSERT_EQ(0, put(irq_file(tty, "smp_affinity_list"), "2"));
+	ASSERT_EQ(0, put(KEEP, "1"));
+	EXPECT_TRUE(arrives_on(-1, tty, "1"));
+	ASSERT_EQ(0, enable(false));
+	EXPECT_TRUE(is(KEEP, "1"));
+	EXPECT_TRUE(arrives_on(-1, tty, "2"));
+	/* Native: nothing is kept anywhere. */
+	EXPECT_EQ(0, set_online(VICTIM, false));
+	ASSERT_EQ(0, enable(true));
+	EXPECT_TRUE(arrives_on(-1, tty, "2"));
+	/* As soon as it is back. */
+	EXPECT_EQ(0, set_online(VICTIM, true));
+	EXPECT_TRUE(arrives_on(-1, tty, "1"));
+	EXPECT_EQ(-EBUSY, set_online(VICTIM, false));
+	ASSERT_EQ(0, put(KEEP, "\n"));
+	ASSERT_EQ(0, put(irq_file(tty, "smp_affinity_list"), "0-3"));
+}
+
+TEST_F_TIMEOUT(irqs, isolated_cpus_are_left_alone, 300)
+{
+	if (!is(CPU_DIR "isolated", "3"))
+		SKIP(return, "needs isolcpus=domain,3");
+	ASSERT_EQ(0, put(irq_file(self->irq, "smp_affinity_list"), "3"));
+	EXPECT_TRUE(arrives_on(self->echo, self->irq, "3"));
+	ASSERT_EQ(0, put(KEEP, "1"));
+	EXPECT_TRUE(arrives_on(self->echo, self->irq, "3"));
+}
+
+TEST_F_TIMEOUT(irqs, managed_ones_are_left_alone, 300)
+{
+	char what[32], cpu[32];
+
+	if (access(DISK_DEVICE, F_OK))
+		SKIP(return, "needs a disk of virtio");
+	ASSERT_EQ(0, put(KEEP, "1"));
+	for (int i = 0; i < 4; i++) {
+		int irq;
+
+		snprintf(what, sizeof(what), "req.%d", i);
+		snprintf(cpu, sizeof(cpu), "%d", i);
+		irq = irq_of(DISK_DEVICE, what);
+		ASSERT_LT(0, irq);
+		EXPECT_TRUE(is(irq_file(irq, "effective_affinity_list"), cpu));
+		EXPECT_TRUE(is(irq_file(irq, "smp_affinity_list"), cpu));
+	}
+	/* They are shut down when it goes, and started when it returns. */
+	ASSERT_EQ(0, set_online(OTHER, false));
+	ASSERT_EQ(0, set_online(OTHER, true));
+	EXPECT_TRUE(is(irq_file(irq_of(DISK_DEVICE, "req.2"),
+				"effective_affinity_list"), "2"));
+}
+
+TEST_F_TIMEOUT(irqs, new_ones_go_there, 300)
+{
+	char name[64];
+
+	snprintf(name, sizeof(name), "%s", virtio_name(NIC_DEVICE));
+	ASSERT_EQ(0, put(KEEP, "2"));
+	ASSERT_EQ(0, put(DRIVER "unbind", name));
+	ASSERT_EQ(0, put(DRIVER "bind", name));
+	ASSERT_EQ(0, nic_up());
+	close(self->echo);
+	self->echo = echo_open();
+	ASSERT_LE(0, self->echo);
+	self->irq = irq_of(NIC_DEVICE, "input.0");
+	ASSERT_LT(0, self->irq);
+	EXPECT_TRUE(arrives_on(self->echo, self->irq, "2"));
+	EXPECT_TRUE(arrives_on(self->echo, irq_of(NIC_DEVICE, "output.0"),
+			       "2"));
+}
+
+TEST_F_TIMEOUT(irqs, none_arrives_elsewhere, 300)
+{
+	unsigned long before[2][MAX_CPUS], after[2][MAX_CPUS];
+	int irqs[2] = { self->irq, irq_of(NIC_DEVICE, "output.0") };
+
+	ASSERT_EQ(0, put(KEEP, "1"));
+	for (int i = 0; i < 2; i++) {
+		EXPECT_TRUE(arrives_on(self->echo, irqs[i], "1"));
+		ASSERT_EQ(0, irq_counts(irqs[i], before[i]));
+	}
+	for (int i = 0; i < 40; i++) {
+		ASSERT_EQ(0, echo(self->echo, i, 1000));
+		ASSERT_EQ(0, set_online(i % 4 < 2 ? OTHER : ISOLATED, i % 2));
+	}
+	for (int i = 0; i < 2; i++) {
+		ASSERT_EQ(0, irq_counts(irqs[i], after[i]));
+		for (int cpu = 0; cpu < MAX_CPUS; cpu++) {
+			if (cpu == 1)
+				continue;
+			EXPECT_EQ(before[i][cpu], after[i][cpu])
+				TH_LOG("irq %d, CPU %d", irqs[i], cpu);
+		}
+	}
+	EXPECT_LE(before[0][1] + 20, after[0][1]);
+}
+
+TEST_HARNESS_MAIN

@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Interrupts by name, and what makes them arrive: a network card behind which
+ * 10.0.2.100, TCP port 7, sends back what it gets.
+ */
+#ifndef SELFTESTS_BOLT_WIRE_H
+#define SELFTESTS_BOLT_WIRE_H
+
+#include <arpa/inet.h>
+#include <libgen.h>
+#include <net/if.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdatomic.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+
+#include "bolt.h"
+
+#define NIC "eth0"
+#define MAX_CPUS 64
+
+/* The name that virtio gives the device of this class, as virtio3; or "". */
+static inline const char *virtio_name(const char *device)
+{
+	static char name[64];
+	char path[4096];
+	ssize_t n = readlink(device, path, sizeof(path) - 1);
+
+	path[n < 0 ? 0 : n] = '\0';
+	snprintf(name, sizeof(name), "%.63s", n < 0 ? "" : basename(path));
+	return name;
+}
+
+/* The interrupt of that name, or -1. */
+static inline int irq_named(const char *name)
+{
+	char line[4096], *last;
+	int irq = -1;
+	FILE *file = fopen("/proc/interrupts", "r");
+
+	while (file && fgets(line, sizeof(line), file)) {
+		line[strcspn(line, "\n")] = '\0';
+		last = strrchr(line, ' ');
+		if (last && !strcmp(last + 1, name))
+			irq = atoi(line);
+	}
+	if (file)
+		fclose(file);
+	return irq;
+}
+
+/* The interrupt of @device for @what, or -1. */
+static inline int irq_of(const char *device, const char *what)
+{
+	char name[128];
+
+	snprintf(name, sizeof(name), "%s-%s", virtio_name(device), what);
+	return irq_named(name);
+}
+
+/* How often @irq has arrived on each CPU, by its number. */
+static inline int irq_counts(int irq, unsigned long counts[MAX_CPUS])
+{
+	FILE *file = fopen("/proc/interrupts", "r");
+	int cpus[MAX_CPUS], nr = 0, found = -ENOENT;
+	char line[4096], *word;
+
+	memset(counts, 0, MAX_CPUS * sizeof(counts[0]));
+	if (!file)
+		return -errno;
+	if (fgets(line, sizeof(line), file))
+		for (word = strtok(line, "\n "); word && nr < MAX_CPUS;
+		     word = strtok(NULL, "\n "))
+			cpus[nr++] = atoi(word + strlen("CPU"));
+	while (found && fgets(line, sizeof(line), file)) {
+		word = strtok(line, " ");
+		if (!word || !strchr(word, ':') || atoi(word) != irq ||
+		    word[0] < '0' || word[0] > '9')
+			continue;
+		for (int i = 0; i < nr && (word = strtok(NULL, " ")); i++)
+			counts[cpus[i]] = strtoul(word, NULL, 10);
+		found = 0;
+	}
+	fclose(file);
+	return found;
+}
+
+static inline const char *irq_file(int irq, const char *file)
+{
+	static char path[128];
+
+	snprintf(path, sizeof(path), "/proc/irq/%d/%s", irq, file);
+	return path;
+}
+
+/*
+ * A guest's clock may jump when all its CPUs wait for the host, and timeouts
+ * with it. It does not while this runs.
+ */
+struct busy {
+	pthread_t thread;
+	atomic_bool stop;
+};
+
+static inline void *busy_loop(void *argument)
+{
+	struct busy *busy = argument;
+
+	while (!busy->stop)
+		sched_yield();
+	return NULL;
+}
+
+static inline int busy_start(struct busy *busy)
+{
+	busy->stop = false;
+	return pthread_create(&busy->thread, NULL, busy_loop, busy);
+}
+
+static inline void busy_stop(struct busy *busy)
+{
+	busy->stop = true;
+	pthread_join(busy->thread, NULL);
+}
+
+static inline int nic_up(void)
+{
+	struct sockaddr_in *address;
+	struct ifreq request = { .ifr_name = NIC };
+	int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0), err;
+
+	if (fd < 0)
+		return -errno;
+	address = (struct sockaddr_in *)&request.ifr_addr;
+	address->sin_family = AF_INET;
+	address->sin_addr.s_addr = inet_addr("10.0.2.15");
+	err = ioctl(fd, SIOCSIFADDR, &request);
+	address->sin_addr.s_addr = inet_addr("255.255.255.0");
+	err = err ?: ioctl(fd, SIOCSIFNETMASK, &request);
+	request.ifr_flags = IFF_UP | IFF_RUNNING;
+	err = err ?: ioctl(fd, SIOCSIFFLAGS, &request);
+	err = err ? -errno : 0;
+	close(fd);
+	return err;
+}
+
+static inline int echo_open(void)
+{
+	struct sockaddr_in to = {
+		.sin_family = AF_INET,
+		.sin_port = htons(7),
+		.sin_addr.s_addr = inet_addr("10.0.2.100"),
+	};
+	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+	if (fd < 0 || connect(fd, (struct sockaddr *)&to, sizeof(to)))
+		return -errno;
+	return fd;
+}
+
+/* Sends @len bytes made from @seed and gets them back. */
+static inline int echo(int fd, unsigned int seed, size_t len)
+{
+	unsigned char out[4096], in[4096];
+	size_t got = 0;
+	ssize_t n;
+
+	if (len > sizeof(out))
+		return -EINVAL;
+	for (size_t i = 0; i < len; i++)
+		out[i] = (seed + i) * 2654435761u >> 24;
+	for (size_t sent = 0; sent < len; sent += n) {
+		n = send(fd, out + sent, len - sent, MSG_NOSIGNAL);
+		if (n < 0)
+			return -errno;
+	}
+	for (; got < len; got += n) {
+		n = recv(fd, in + got, len - got, 0);
+		if (n <= 0)
+			return n ? -errno : -EPIPE;
+	}
+	return memcmp(in, out, len) ? -EBADMSG : 0;
+}
+
+#endif /* SELFTESTS_BOLT_WIRE_H */
