@@ -27,7 +27,7 @@ static inline bool tree_skips(const char *path)
 {
 	static const char * const skipped[] = {
 		CPU_DIR "bolt", "/power/", "/trigger", "/hotplug/fail",
-		"/meminfo", "/vmstat", "/numastat",
+		"/meminfo", "/vmstat", "/numastat", "/cpuidle/state",
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(skipped); i++)

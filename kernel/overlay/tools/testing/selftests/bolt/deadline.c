@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * SCHED_DEADLINE: a CPU whose bandwidth is promised does not go, and what has
+ * been promised is counted as natively, whatever comes and goes.
+ */
+#define _GNU_SOURCE
+#include "cpus.h"
+#include "tasks.h"
+#include "../kselftest_harness.h"
+
+#define PERIOD_NS 100000000ULL
+#define TASKS_MAX 64
+#define PATIENCE_MS 5000
+
+/* As the kernel has it; some C libraries have it too, others do not. */
+struct dl_attr {
+	__u32 size, policy;
+	__u64 flags;
+	__s32 nice;
+	__u32 priority;
+	__u64 runtime, deadline, period;
+};
+
+/* @percent: of one CPU. */
+static int deadline(pid_t pid, int percent)
+{
+	struct dl_attr attr = {
+		.size = sizeof(attr), .policy = 6 /* SCHED_DEADLINE */,
+		.runtime = PERIOD_NS / 100 * percent,
+		.deadline = PERIOD_NS, .period = PERIOD_NS,
+	};
+
+	return syscall(SYS_sched_setattr, pid, &attr, 0) ? -errno : 0;
+}
+
+static void nap(struct slot *slot)
+{
+	for (;;) {
+		slot_beat(slot);
+		wait_ms(2);
+	}
+}
+
+/* What a test has at hand. */
+struct crew {
+	struct slot *slots;
+	struct task tasks[TASKS_MAX];
+	int n;
+};
+
+FIXTURE(deadline) {
+	struct crew crew;
+};
+
+FIXTURE_SETUP(deadline)
+{
+	const char *why = cannot_run();
+
+	if (why)
+		SKIP(return, "%s", why);
+	ASSERT_EQ(0, start_over_all());
+	ASSERT_EQ(0, put(BOLT_DIR "settle_delay_ms", "4000000000"));
+	self->crew.slots = slots_map(TASKS_MAX);
+	ASSERT_NE(NULL, self->crew.slots);
+}
+
+static void kill_all(struct crew *crew)
+{
+	while (crew->n)
+		task_kill(&crew->tasks[--crew->n]);
+	/* A deadline task's share is given back when its zero-lag time is over. */
+	wait_ms(300);
+}
+
+FIXTURE_TEARDOWN(deadline)
+{
+	if (cannot_run())
+		return;
+	kill_all(&self->crew);
+	EXPECT_EQ(0, start_over_all());
+}
+
+static int start(struct crew *crew, int percent)
+{
+	int err;
+
+	if (crew->n == TASKS_MAX)
+		abort();
+	memset(&crew->slots[crew->n], 0, sizeof(crew->slots[0]));
+	if (task_start(&crew->tasks[crew->n], &crew->slots[crew->n], nap) < 0)
+		return -errno;
+	err = deadline(crew->tasks[crew->n].pid, percent);
+	if (err)
+		task_kill(&crew->tasks[crew->n]);
+	else
+		crew->n++;
+	return err;
+}
+
+/* How many tasks of 10 per cent there is room for. */
+static int room(struct crew *crew)
+{
+	int n;
+
+	while (!start(crew, 10))
+		;
+	n = crew->n;
+	kill_all(crew);
+	return n;
+}
+
+/* One offline request with @n tasks of @percent each, and back. */
+static int request(struct crew *crew, int n, int percent, bool *live)
+{
+	int err = 0;
+
+	while (crew->n < n && !err)
+		err = start(crew, percent);
+	if (err)
+		return err;
+	err = set_online(VICTIM, false);
+	for (int i = 0; i < crew->n; i++)
+		*live &= task_lives(&crew->tasks[i], 2, PATIENCE_MS);
+	if (!err)
+		err = set_online(VICTIM, true);
+	kill_all(crew);
+	return err;
+}
+
+TEST_F_TIMEOUT(deadline, promised_bandwidth_is_a_veto, 600)
+{
+	int cpus[CPUS_MAX], nr = sysconf(_SC_NPROCESSORS_ONLN), native, bolt;
+	int movable = cpus_movable(cpus);
+
+	ASSERT_GT(movable, 0);
+	ASSERT_GT(nr, 1);
+	for (int n = 1; n <= nr; n++) {
+		bool live = true;
+
+		ASSERT_EQ(0, enable(false));
+		native = request(&self->crew, n, 80, &live);
+		ASSERT_TRUE(live);
+		ASSERT_EQ(0, enable(true));
+		bolt = request(&self->crew, n, 80, &live);
+		EXPECT_EQ(native, bolt)
+			TH_LOG("%d tasks", n);
+		EXPECT_TRUE(live);
+		EXPECT_TRUE(is(BOLT_DIR "parked", ""));
+	}
+	/* All but one CPU's worth fits, as much as there are CPUs does not. */
+	EXPECT_EQ(-EBUSY, native);
+}
+
+/* What there is room for, at every point of a cycle. */
+TEST_F_TIMEOUT(deadline, bandwidth_is_counted_as_natively, 600)
+{
+	int native[3];
+
+	native[0] = room(&self->crew);
+	ASSERT_GT(native[0], 0);
+	ASSERT_EQ(0, set_online(VICTIM, false));
+	native[1] = room(&self->crew);
+	ASSERT_EQ(0, set_online(VICTIM, true));
+	native[2] = room(&self->crew);
+	ASSERT_LT(native[1], native[0]);
+	ASSERT_EQ(0, enable(true));
+	for (int round = 0; round < 3; round++) {
+		EXPECT_EQ(native[2], room(&self->crew));
+		ASSERT_EQ(0, set_online(VICTIM, false));
+		EXPECT_EQ(native[1], room(&self->crew))
+			TH_LOG("round %d", round);
+		if (round == 1) {
+			ASSERT_EQ(0, settle_all());
+			EXPECT_EQ(native[1], room(&self->crew));
+		}
+		ASSERT_EQ(0, set_online(VICTIM, true));
+	}
+	EXPECT_EQ(native[2], room(&self->crew));
+}
+
+/* With promises standing, after many cycles. */
+TEST_F_TIMEOUT(deadline, promises_outlive_cycles, 600)
+{
+	int native;
+
+	ASSERT_EQ(0, start(&self->crew, 50));
+	for (int i = 0; i < 3; i++) {
+		ASSERT_EQ(0, set_online(VICTIM, false));
+		ASSERT_EQ(0, set_online(VICTIM, true));
+	}
+	native = room(&self->crew);
+	ASSERT_EQ(0, start(&self->crew, 50));
+	ASSERT_EQ(0, enable(true));
+	for (int i = 0; i < 3; i++) {
+		ASSERT_EQ(0, set_online(VICTIM, false));
+		ASSERT_EQ(0, set_online(VICTIM, true));
+	}
+	EXPECT_TRUE(task_lives(&self->crew.tasks[0], 2, PATIENCE_MS));
+	EXPECT_EQ(native, room(&self->crew));
+}
+
+TEST_HARNESS_MAIN

@@ -1,0 +1,463 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Tasks leave a CPU that goes, and may come back to it, by the native rules:
+ * whatever their policy, pinned or not, running or asleep.
+ */
+#define _GNU_SOURCE
+#include <dirent.h>
+#include <sys/stat.h>
+
+#include "tasks.h"
+#include "../kselftest_harness.h"
+
+#define ROUNDS 6
+#define TASKS_MAX 64
+#define TEXT_MAX 512
+#define GROUP "/sys/fs/cgroup/migration"
+/* Who has not come round by then never will. */
+#define PATIENCE_MS 5000
+
+static int rounds(void)
+{
+	const char *text = getenv("BOLT_ROUNDS");
+
+	return text ? atoi(text) : ROUNDS;
+}
+
+static void spin(struct slot *slot)
+{
+	for (;;)
+		slot_beat(slot);
+}
+
+static void nap(struct slot *slot)
+{
+	for (;;) {
+		struct timespec ts = { 0, 1500000 };
+
+		slot_beat(slot);
+		for (int i = 0; i < 20000; i++)
+			__asm__ __volatile__("" : : : "memory");
+		clock_nanosleep(CLOCK_MONOTONIC, 0, &ts, NULL);
+	}
+}
+
+static void yielder(struct slot *slot)
+{
+	for (;;) {
+		slot_beat(slot);
+		sched_yield();
+	}
+}
+
+/* New tasks, all the time. */
+static void breed(struct slot *slot)
+{
+	for (;;) {
+		pid_t pid = fork();
+
+		if (!pid) {
+			slot_beat(slot);
+			_exit(0);
+		}
+		waitpid(pid, NULL, 0);
+	}
+}
+
+/* Sleeps until it is told. */
+static int told[2];
+
+static void listen_up(struct slot *slot)
+{
+	char c;
+
+	slot_beat(slot);
+	while (read(told[0], &c, 1) == 1)
+		slot_beat(slot);
+}
+
+struct kind {
+	const char *name;
+	void (*run)(struct slot *slot);
+	int policy, prio;
+};
+
+static const struct kind kinds[] = {
+	{ "spin", spin, SCHED_OTHER, 0 },
+	{ "nap", nap, SCHED_OTHER, 0 },
+	{ "yield", yielder, SCHED_OTHER, 0 },
+	{ "breed", breed, SCHED_OTHER, 0 },
+	{ "batch", spin, SCHED_BATCH, 0 },
+	{ "idle", nap, SCHED_IDLE, 0 },
+	{ "fifo", nap, SCHED_FIFO, 10 },
+	{ "rr", nap, SCHED_RR, 10 },
+};
+
+static int task_policy(const struct task *task, int policy, int prio)
+{
+	struct sched_param param = { .sched_priority = prio };
+
+	return sched_setscheduler(task->pid, policy, &param) ? -errno : 0;
+}
+
+/* What a test has at hand. */
+struct crew {
+	struct slot *slots;
+	struct task tasks[TASKS_MAX];
+	int n;
+};
+
+FIXTURE(migration) {
+	struct crew crew;
+};
+
+FIXTURE_SETUP(migration)
+{
+	const char *why = cannot_run();
+
+	if (why)
+		SKIP(return, "%s", why);
+	if (access(CPU_DIR "cpu2/online", F_OK))
+		SKIP(return, "needs three CPUs");
+	ASSERT_EQ(0, start_over());
+	ASSERT_EQ(0, put(BOLT_DIR "settle_delay_ms", "4000000000"));
+	ASSERT_EQ(0, pipe(told));
+	self->crew.slots = slots_map(TASKS_MAX);
+	ASSERT_NE(NULL, self->crew.slots);
+}
+
+static void kill_all(struct crew *crew)
+{
+	while (crew->n)
+		task_kill(&crew->tasks[--crew->n]);
+}
+
+FIXTURE_TEARDOWN(migration)
+{
+	if (cannot_run())
+		return;
+	kill_all(&self->crew);
+	rmdir(GROUP);
+	EXPECT_EQ(0, start_over());
+}
+
+static struct task *start(struct crew *crew, const struct kind *kind)
+{
+	struct task *task = &crew->tasks[crew->n];
+
+	if (crew->n == TASKS_MAX)
+		abort();
+	memset(&crew->slots[crew->n], 0, sizeof(crew->slots[0]));
+	if (task_start(task, &crew->slots[crew->n], kind->run) < 0)
+		return NULL;
+	crew->n++;
+	if (kind->policy != SCHED_OTHER &&
+	    task_policy(task, kind->policy, kind->prio))
+		return NULL;
+	return task;
+}
+
+/* How many tasks wait for their turn on @cpu: they would wait for ever. */
+static int waiting_on(int cpu)
+{
+	DIR *dir = opendir("/proc");
+	struct dirent *entry;
+	int n = 0;
+
+	while (dir && (entry = readdir(dir))) {
+		char state;
+		int where;
+
+		if (entry->d_name[0] < '0' || entry->d_name[0] > '9')
+			continue;
+		/* What is moved while it is looked at is looked at again. */
+		for (int i = 0; i < 3; i++) {
+			if (task_where(atoi(entry->d_name), &state, &where) ||
+			    state != 'R' || where != cpu)
+				break;
+			if (i == 2)
+				n++;
+			wait_ms(2);
+		}
+	}
+	if (dir)
+		closedir(dir);
+	return n;
+}
+
+TEST_F_TIMEOUT(migration, nobody_stays, 600)
+{
+	unsigned long there[TASKS_MAX];
+	bool came_back = false;
+
+	for (size_t i = 0; i < ARRAY_SIZE(kinds); i++)
+		ASSERT_NE(NULL, start(&self->crew, &kinds[i]));
+	ASSERT_EQ(0, enable(true));
+	for (int round = 0; round < rounds(); round++) {
+		/* Half of the time they are there because they must be. */
+		for (int i = 0; i < self->crew.n && round % 2; i++)
+			ASSERT_EQ(0, pin(self->crew.tasks[i].pid, VICTIM));
+		wait_ms(10);
+		ASSERT_EQ(0, set_online(VICTIM, false));
+		for (int i = 0; i < self->crew.n; i++) {
+			/* One round may have begun on the CPU before it went. */
+			EXPECT_TRUE(task_lives(&self->crew.tasks[i], 2, PATIENCE_MS))
+				TH_LOG("round %d: %s", round, kinds[i].name);
+			there[i] = self->crew.slots[i].there;
+		}
+		EXPECT_EQ(0, waiting_on(VICTIM));
+		EXPECT_EQ(-EINVAL, pin(0, VICTIM));
+		for (int i = 0; i < self->crew.n; i++) {
+			EXPECT_EQ(there[i], self->crew.slots[i].there)
+				TH_LOG("round %d: %s", round, kinds[i].name);
+		}
+		if (round % 3 == 2)
+			ASSERT_EQ(0, settle_all());
+		ASSERT_EQ(0, set_online(VICTIM, true));
+		/* Online means that tasks can run there, at once. */
+		for (int i = 0; i < self->crew.n; i++) {
+			ASSERT_EQ(0, pin(self->crew.tasks[i].pid, VICTIM));
+			EXPECT_TRUE(task_lives(&self->crew.tasks[i], 2, PATIENCE_MS))
+				TH_LOG("round %d: %s", round, kinds[i].name);
+			came_back |= there[i] < self->crew.slots[i].there;
+			ASSERT_EQ(0, unpin(self->crew.tasks[i].pid));
+		}
+	}
+	EXPECT_TRUE(came_back);
+}
+
+/* Where a task may run, and whether it is on the CPU in question. */
+static void note(char *text, const struct task *task, const char *when)
+{
+	char allowed[TEXT_MAX / 4] = "?", seen[64] = "";
+	size_t used = strlen(text);
+	cpu_set_t set;
+
+	task_status(task->pid, "Cpus_allowed_list", allowed, sizeof(allowed));
+	CPU_ZERO(&set);
+	sched_getaffinity(task->pid, sizeof(set), &set);
+	for (int cpu = 0; cpu < 32; cpu++)
+		strcat(seen, CPU_ISSET(cpu, &set) ? "1" : "0");
+	snprintf(text + used, TEXT_MAX - used, "%s: %s/%s ", when, allowed, seen);
+}
+
+/*
+ * Always running, or asleep all the time: which rule applies to a task that
+ * wakes up in the middle of a request is a matter of moments, natively too.
+ */
+struct pinned {
+	const char *name;
+	struct kind kind;
+	int cpus[3];		/* ends with -1 */
+	bool group;		/* in a cpuset of these CPUs */
+};
+
+static const struct pinned pinneds[] = {
+	{ "running", { "spin", spin }, { VICTIM, -1 } },
+	{ "asleep", { "listen", listen_up }, { VICTIM, -1 } },
+	{ "asleep, fifo", { "listen", listen_up, SCHED_FIFO, 10 }, { VICTIM, -1 } },
+	{ "running, batch", { "spin", spin, SCHED_BATCH }, { VICTIM, -1 } },
+	{ "running, to two", { "spin", spin }, { VICTIM, 2, -1 } },
+	{ "asleep, to two", { "listen", listen_up }, { VICTIM, 2, -1 } },
+	{ "running, cpuset", { "spin", spin }, { VICTIM, -1 }, true },
+	{ "asleep, cpuset", { "listen", listen_up }, { VICTIM, -1 }, true },
+	{ "running, larger cpuset", { "spin", spin }, { VICTIM, 2, -1 }, true },
+	{ "asleep, larger cpuset", { "listen", listen_up }, { VICTIM, 2, -1 }, true },
+};
+
+/* Wakes a task that is asleep, or just looks at one that runs: whether it lives. */
+static bool rouse(const struct task *task, bool asleep)
+{
+	unsigned long end = slot_beats(task->slot) + 1;
+
+	if (!asleep)
+		return task_lives(task, 2, PATIENCE_MS);
+	if (write(told[1], "", 1) != 1)
+		return false;
+	for (int ms = 0; slot_beats(task->slot) < end; ms++) {
+		if (ms == PATIENCE_MS)
+			return false;
+		wait_ms(1);
+	}
+	return true;
+}
+
+/* What becomes of the affinity of a pinned task; false if it dies of it. */
+static bool broken_affinity(struct crew *crew,
+			    const struct pinned *how, char *text)
+{
+	struct task *task = start(crew, &how->kind);
+	bool asleep = how->kind.run == listen_up, lives = true;
+	char pid[16], list[16] = "";
+	cpu_set_t set;
+
+	if (!task)
+		return false;
+	while (!slot_beats(task->slot))
+		wait_ms(1);
+	CPU_ZERO(&set);
+	for (int i = 0; how->cpus[i] >= 0; i++) {
+		CPU_SET(how->cpus[i], &set);
+		sprintf(list + strlen(list), "%s%d", i ? "," : "", how->cpus[i]);
+	}
+	text[0] = '\0';
+	if (how->group) {
+		snprintf(pid, sizeof(pid), "%d", task->pid);
+		if (put(GROUP "/cpuset.cpus", list) ||
+		    put(GROUP "/cgroup.procs", pid))
+			return false;
+		CPU_CLR(2, &set);
+	}
+	if (sched_setaffinity(task->pid, sizeof(set), &set))
+		return false;
+	lives &= rouse(task, asleep);
+	note(text, task, "before");
+	if (set_online(VICTIM, false))
+		return false;
+	note(text, task, "offline");
+	lives &= rouse(task, asleep);
+	note(text, task, "woken");
+	if (set_online(VICTIM, true))
+		return false;
+	note(text, task, "online");
+	lives &= rouse(task, asleep);
+	note(text, task, "after");
+	unpin(task->pid);
+	note(text, task, "unpinned");
+	kill_all(crew);
+	return lives;
+}
+
+TEST_F_TIMEOUT(migration, pinned_tasks_are_let_go_as_natively, 600)
+{
+	char native[TEXT_MAX], bolt[TEXT_MAX];
+	bool broken = false;
+
+	if (put("/sys/fs/cgroup/cgroup.subtree_control", "+cpuset"))
+		SKIP(return, "no cpuset controller at /sys/fs/cgroup");
+	ASSERT_EQ(0, mkdir(GROUP, 0755));
+	for (size_t i = 0; i < ARRAY_SIZE(pinneds); i++) {
+		const struct pinned *how = &pinneds[i];
+
+		ASSERT_EQ(0, enable(false));
+		ASSERT_TRUE(broken_affinity(&self->crew, how, native))
+			TH_LOG("%s", how->name);
+		ASSERT_EQ(0, enable(true));
+		EXPECT_TRUE(broken_affinity(&self->crew, how, bolt))
+			TH_LOG("%s", how->name);
+		EXPECT_STREQ(native, bolt)
+			TH_LOG("%s", how->name);
+		broken |= !strstr(native, "woken: 1/");
+	}
+	/* Or the comparison has shown nothing. */
+	EXPECT_TRUE(broken);
+}
+
+/* Kernel threads of CPUs, by name, and where they may run. */
+static void kthreads(char *text, size_t size)
+{
+	static const char * const names[] = {
+		"cpuhp/", "migration/", "ksoftirqd/", "rcuc/", "idle_inject/",
+		"rcu_", "kswapd", "kcompactd", "khugepaged", "watchdog",
+	};
+	DIR *dir = opendir("/proc");
+	struct dirent *entry;
+	size_t used = 0;
+
+	text[0] = '\0';
+	while (dir && (entry = readdir(dir))) {
+		char name[64], allowed[64];
+		pid_t pid = atoi(entry->d_name);
+
+		if (pid <= 0 || task_status(pid, "Name", name, sizeof(name)) ||
+		    task_status(pid, "Cpus_allowed_list", allowed, sizeof(allowed)))
+			continue;
+		for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+			if (strncmp(name, names[i], strlen(names[i])))
+				continue;
+			used += snprintf(text + used, size - used, "%s=%s ",
+					 name, allowed);
+			if (used >= size)
+				abort();
+		}
+	}
+	if (dir)
+		closedir(dir);
+}
+
+TEST_F(migration, kernel_threads)
+{
+	char native[3][4096], bolt[4096];
+
+	kthreads(native[0], sizeof(native[0]));
+	ASSERT_NE(NULL, strstr(native[0], "ksoftirqd/1=1 "));
+	ASSERT_EQ(0, set_online(VICTIM, false));
+	kthreads(native[1], sizeof(native[1]));
+	ASSERT_EQ(0, set_online(VICTIM, true));
+	kthreads(native[2], sizeof(native[2]));
+	ASSERT_EQ(0, enable(true));
+	for (int round = 0; round < 3; round++) {
+		ASSERT_EQ(0, set_online(VICTIM, false));
+		kthreads(bolt, sizeof(bolt));
+		EXPECT_STREQ(native[1], bolt);
+		if (round == 1) {
+			ASSERT_EQ(0, settle_all());
+			kthreads(bolt, sizeof(bolt));
+			EXPECT_STREQ(native[1], bolt);
+		}
+		ASSERT_EQ(0, set_online(VICTIM, true));
+		kthreads(bolt, sizeof(bolt));
+		EXPECT_STREQ(native[2], bolt);
+	}
+}
+
+/* Queued signals that a pinned task gets while its CPU comes and goes. */
+#define SIGNALS 400
+
+static void count_signals(struct slot *slot)
+{
+	sigset_t set;
+	siginfo_t info;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGRTMIN);
+	sigprocmask(SIG_BLOCK, &set, NULL);
+	slot_beat(slot);
+	while (sigwaitinfo(&set, &info) == SIGRTMIN) {
+		/* In order, none twice. */
+		if (info.si_value.sival_int != slot->value)
+			slot->value = -1;
+		if (slot->value >= 0)
+			slot->value++;
+		slot_beat(slot);
+	}
+}
+
+TEST_F_TIMEOUT(migration, signals_arrive, 600)
+{
+	static const struct kind kind = { "signals", count_signals };
+	struct task *task = start(&self->crew, &kind);
+
+	ASSERT_NE(NULL, task);
+	ASSERT_TRUE(task_lives(task, 0, PATIENCE_MS));
+	while (!slot_beats(task->slot))
+		wait_ms(1);
+	ASSERT_EQ(0, enable(true));
+	for (int i = 0; i < SIGNALS; i++) {
+		union sigval value = { .sival_int = i };
+
+		while (sigqueue(task->pid, SIGRTMIN, value) && errno == EAGAIN)
+			wait_ms(1);
+		if (i % 40 == 10)
+			ASSERT_EQ(0, pin(task->pid, VICTIM));
+		if (i % 40 == 20)
+			ASSERT_EQ(0, set_online(VICTIM, false));
+		if (i % 40 == 30)
+			ASSERT_EQ(0, set_online(VICTIM, true));
+	}
+	for (int i = 0; i < PATIENCE_MS && task->slot->value != SIGNALS; i++)
+		wait_ms(1);
+	EXPECT_EQ(SIGNALS, task->slot->value);
+}
+
+TEST_HARNESS_MAIN

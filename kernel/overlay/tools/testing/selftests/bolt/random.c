@@ -1,0 +1,286 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Requests in random order: any CPU, several down at a time, native and Bolt
+ * mixed, with pauses around the settle delay. BOLT_PAIRS=N sets how many pairs,
+ * BOLT_SEED=N repeats a run; the seed is printed.
+ */
+#define _GNU_SOURCE
+#include <sched.h>
+
+#include "bolt.h"
+#include "tree.h"
+#include "../kselftest_harness.h"
+
+#define PAIRS 100
+#define MAX_CPUS 64
+
+/* What the kernel should say, and what it has said so far. */
+struct world {
+	unsigned long long seed;
+	int cpus[MAX_CPUS], n;		/* that can go offline */
+	bool online[MAX_CPUS];
+	int up;				/* all CPUs online, others included */
+	bool enabled;
+	int delay_ms;
+	int pairs, most_down, switched, settled;
+	unsigned long long events;	/* page faults since boot */
+};
+
+static unsigned int draw(struct world *w, unsigned int below)
+{
+	/* xorshift64*: any seed but 0. */
+	w->seed ^= w->seed >> 12;
+	w->seed ^= w->seed << 25;
+	w->seed ^= w->seed >> 27;
+	return (w->seed * 0x2545f4914f6cdd1dULL >> 33) % below;
+}
+
+static void find_cpus(struct world *w)
+{
+	char path[128];
+
+	w->up = sysconf(_SC_NPROCESSORS_ONLN);
+	for (int cpu = 0; cpu < MAX_CPUS; cpu++) {
+		snprintf(path, sizeof(path), CPU_DIR "cpu%d/online", cpu);
+		if (access(path, F_OK))
+			continue;
+		w->cpus[w->n] = cpu;
+		w->online[w->n++] = true;
+	}
+}
+
+/* The CPUs of a list such as "0,2-3". */
+static unsigned long long mask_of(const char *path)
+{
+	char text[256], *at = text;
+	unsigned long long mask = 0;
+
+	if (get(path, text, sizeof(text)))
+		return ~0ULL;
+	while (*at) {
+		long first = strtol(at, &at, 10), last = first;
+
+		if (*at == '-')
+			last = strtol(at + 1, &at, 10);
+		for (; first <= last && first < MAX_CPUS; first++)
+			mask |= 1ULL << first;
+		if (*at == ',')
+			at++;
+		else if (*at)
+			return ~0ULL;
+	}
+	return mask;
+}
+
+/* Page faults of all CPUs: offline ones have had theirs too. */
+static unsigned long long faults(void)
+{
+	unsigned long long value = 0;
+	char line[256];
+	FILE *file = fopen("/proc/vmstat", "r");
+
+	while (file && fgets(line, sizeof(line), file))
+		if (sscanf(line, "pgfault %llu", &value) == 1)
+			break;
+	if (file)
+		fclose(file);
+	return value;
+}
+
+/* NULL, or which of the rules that always hold does not. */
+static const char *broken_rule(struct world *w)
+{
+	unsigned long long offline = 0, online = mask_of(CPU_DIR "online");
+	unsigned long long parked = mask_of(BOLT_DIR "parked");
+	unsigned long long events = faults();
+
+	for (int i = 0; i < w->n; i++) {
+		if (!w->online[i])
+			offline |= 1ULL << w->cpus[i];
+		if (!(online >> w->cpus[i] & 1) == w->online[i])
+			return "cpu/online";
+	}
+	if (parked & ~offline)
+		return "a CPU is parked that is not offline";
+	if (parked && !w->enabled)
+		return "a CPU is parked while Bolt is disabled";
+	if (events < w->events)
+		return "the sum of page faults goes backwards";
+	w->events = events;
+	return NULL;
+}
+
+/* A CPU that is back runs tasks. */
+static int visit(int cpu)
+{
+	cpu_set_t all, one;
+	int err = 0;
+
+	if (sched_getaffinity(0, sizeof(all), &all))
+		return -errno;
+	CPU_ZERO(&one);
+	CPU_SET(cpu, &one);
+	if (sched_setaffinity(0, sizeof(one), &one))
+		return -errno;
+	if (sched_getcpu() != cpu)
+		err = -EXDEV;
+	for (int i = 0; i < MAX_CPUS; i++)
+		CPU_SET(i, &all);
+	if (sched_setaffinity(0, sizeof(all), &all))
+		return -errno;
+	return err;
+}
+
+static int request(struct world *w)
+{
+	int i = draw(w, w->n), err;
+
+	if (w->online[i] && w->up == 1)
+		return 0;
+	err = set_online(w->cpus[i], !w->online[i]);
+	if (err)
+		return err;
+	w->online[i] = !w->online[i];
+	w->up += w->online[i] ? 1 : -1;
+	if (!w->online[i]) {
+		int down = 0;
+
+		for (int j = 0; j < w->n; j++)
+			down += !w->online[j];
+		if (down > w->most_down)
+			w->most_down = down;
+		return 0;
+	}
+	w->pairs++;
+	return draw(w, 4) ? 0 : visit(w->cpus[i]);
+}
+
+/* Shorter and longer than the delay, and just about as long. */
+static int nap(struct world *w)
+{
+	switch (draw(w, 3)) {
+	case 0:
+		wait_ms(draw(w, w->delay_ms + 1));
+		break;
+	case 1:
+		wait_ms(w->delay_ms + draw(w, 5));
+		break;
+	default:
+		wait_ms(draw(w, 2 * w->delay_ms + 10));
+	}
+	return 0;
+}
+
+static int new_delay(struct world *w)
+{
+	static const int delays[] = { 0, 1, 10, 50, 200 };
+	char text[16];
+
+	w->delay_ms = delays[draw(w, ARRAY_SIZE(delays))];
+	snprintf(text, sizeof(text), "%d", w->delay_ms);
+	return put(BOLT_DIR "settle_delay_ms", text);
+}
+
+static int other_mode(struct world *w)
+{
+	w->enabled = !w->enabled;
+	w->switched++;
+	return enable(w->enabled);
+}
+
+static int settle(struct world *w)
+{
+	char text[16];
+
+	w->settled++;
+	if (draw(w, 2))
+		return settle_all();
+	snprintf(text, sizeof(text), "%d", w->cpus[draw(w, w->n)]);
+	return put(BOLT_DIR "settle", text);
+}
+
+static const struct {
+	const char *name;
+	int weight;
+	int (*run)(struct world *w);
+} actions[] = {
+	{ "request", 70, request },
+	{ "nap", 16, nap },
+	{ "settle_delay_ms", 4, new_delay },
+	{ "enabled", 5, other_mode },
+	{ "settle", 5, settle },
+};
+
+static int act(struct world *w)
+{
+	int at = draw(w, 100), which = 0;
+
+	while (at >= actions[which].weight)
+		at -= actions[which++].weight;
+	return which;
+}
+
+FIXTURE(random) {
+	struct tree before, after;
+	struct world w;
+};
+
+FIXTURE_SETUP(random)
+{
+	const char *why = cannot_run();
+
+	if (why)
+		SKIP(return, "%s", why);
+	ASSERT_EQ(0, start_over());
+}
+
+FIXTURE_TEARDOWN(random)
+{
+	tree_free(&self->before);
+	tree_free(&self->after);
+	if (cannot_run())
+		return;
+	for (int i = 0; i < self->w.n; i++)
+		set_online(self->w.cpus[i], true);
+	EXPECT_EQ(0, start_over());
+}
+
+TEST_F_TIMEOUT(random, pairs, 3600)
+{
+	const char *text = getenv("BOLT_PAIRS"), *seed = getenv("BOLT_SEED");
+	int pairs = text ? atoi(text) : PAIRS;
+	struct world *w = &self->w;
+	struct timespec now;
+	const char *line;
+
+	ASSERT_GT(pairs, 0);
+	clock_gettime(CLOCK_REALTIME, &now);
+	w->seed = seed ? strtoull(seed, NULL, 0) : now.tv_sec * 1000000007ULL + now.tv_nsec;
+	w->seed = w->seed ?: 1;
+	printf("# BOLT_SEED=%llu\n", w->seed);
+	fflush(stdout);
+	find_cpus(w);
+	tree_of_cpus(&self->before, true);
+	w->delay_ms = 1000;
+	for (int step = 0; w->pairs < pairs; step++) {
+		int which = act(w), err = actions[which].run(w);
+		const char *rule = err ? NULL : broken_rule(w);
+
+		ASSERT_EQ(0, err)
+			TH_LOG("step %d, %s: %s", step, actions[which].name, strerror(-err));
+		ASSERT_EQ(NULL, rule)
+			TH_LOG("step %d, %s: %s", step, actions[which].name, rule);
+	}
+	TH_LOG("%d pairs, %d CPUs down at most, enabled switched %d times, settled %d times",
+	       w->pairs, w->most_down, w->switched, w->settled);
+	for (int i = 0; i < w->n; i++)
+		ASSERT_EQ(0, set_online(w->cpus[i], true));
+	ASSERT_EQ(0, enable(false));
+	EXPECT_TRUE(is(BOLT_DIR "parked", ""));
+	tree_of_cpus(&self->after, true);
+	line = tree_differ(&self->before, &self->after);
+	EXPECT_EQ(NULL, line)
+		TH_LOG("sysfs differs at %s", line ?: "");
+}
+
+TEST_HARNESS_MAIN

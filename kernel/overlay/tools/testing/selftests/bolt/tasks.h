@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Children that run where and how they are told, and show that they do. */
+#ifndef SELFTESTS_BOLT_TASKS_H
+#define SELFTESTS_BOLT_TASKS_H
+
+#include <sched.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+
+#include "bolt.h"
+
+/* What a child shows of itself. */
+struct slot {
+	unsigned long beats;	/* how often it has been round */
+	unsigned long there;	/* how often it found itself on VICTIM */
+	long value;		/* what the test makes of it */
+};
+
+struct task {
+	pid_t pid;
+	struct slot *slot;
+};
+
+static inline struct slot *slots_map(int n)
+{
+	void *map = mmap(NULL, n * sizeof(struct slot), PROT_READ | PROT_WRITE,
+			 MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+
+	return map == MAP_FAILED ? NULL : map;
+}
+
+static inline unsigned long slot_beats(const struct slot *slot)
+{
+	return __atomic_load_n(&slot->beats, __ATOMIC_SEQ_CST);
+}
+
+static inline void slot_beat(struct slot *slot)
+{
+	unsigned int cpu = -1;
+
+	syscall(SYS_getcpu, &cpu, NULL, NULL);
+	if (cpu == VICTIM)
+		__atomic_add_fetch(&slot->there, 1, __ATOMIC_SEQ_CST);
+	__atomic_add_fetch(&slot->beats, 1, __ATOMIC_SEQ_CST);
+}
+
+static inline int pin(pid_t pid, int cpu)
+{
+	cpu_set_t set;
+
+	CPU_ZERO(&set);
+	CPU_SET(cpu, &set);
+	return sched_setaffinity(pid, sizeof(set), &set) ? -errno : 0;
+}
+
+/* All CPUs there could be. */
+static inline int unpin(pid_t pid)
+{
+	cpu_set_t set;
+
+	memset(&set, 0xff, sizeof(set));
+	return sched_setaffinity(pid, sizeof(set), &set) ? -errno : 0;
+}
+
+/* Starts a child that runs @run, and dies with its parent. */
+static inline pid_t task_start(struct task *task, struct slot *slot,
+			       void (*run)(struct slot *slot))
+{
+	task->slot = slot;
+	task->pid = fork();
+	if (!task->pid) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		run(slot);
+		_exit(0);
+	}
+	return task->pid;
+}
+
+static inline void task_kill(struct task *task)
+{
+	if (task->pid > 0) {
+		kill(task->pid, SIGKILL);
+		waitpid(task->pid, NULL, 0);
+	}
+	task->pid = 0;
+}
+
+/* Waits until the child has been round @n times more: false if it does not. */
+static inline bool task_lives(const struct task *task, unsigned long n, long ms)
+{
+	unsigned long end = slot_beats(task->slot) + n;
+
+	for (; slot_beats(task->slot) < end; ms--) {
+		if (ms <= 0)
+			return false;
+		wait_ms(1);
+	}
+	return true;
+}
+
+/* The value of a line of /proc/PID/status. */
+static inline int task_status(pid_t pid, const char *key, char *text, size_t size)
+{
+	char path[64], all[4096], *line, *end;
+	int err;
+
+	snprintf(path, sizeof(path), "/proc/%d/status", pid);
+	err = get(path, all, sizeof(all));
+	if (err)
+		return err;
+	line = strstr(all, key);
+	if (!line)
+		return -ENOENT;
+	line += strlen(key);
+	line += strspn(line, ":\t ");
+	end = strchr(line, '\n');
+	if (end)
+		*end = '\0';
+	snprintf(text, size, "%s", line);
+	return 0;
+}
+
+/* The state letter of a task, and the CPU it last ran on. */
+static inline int task_where(pid_t pid, char *state, int *cpu)
+{
+	char path[64], text[1024], *at;
+	int err, field = 3;
+
+	snprintf(path, sizeof(path), "/proc/%d/stat", pid);
+	err = get(path, text, sizeof(text));
+	if (err)
+		return err;
+	/* The name may hold anything, ')' too. */
+	at = strrchr(text, ')');
+	if (!at)
+		return -EINVAL;
+	*state = at[2];
+	for (at += 2; field < 39; field++) {
+		at = strchr(at, ' ');
+		if (!at)
+			return -EINVAL;
+		at++;
+	}
+	*cpu = atoi(at);
+	return 0;
+}
+
+#endif /* SELFTESTS_BOLT_TASKS_H */

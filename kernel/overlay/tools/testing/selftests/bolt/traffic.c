@@ -1,0 +1,581 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * What is on its way through a CPU that goes arrives: packets, completions,
+ * work items, RCU callbacks. Every kind counts what it has sent, checks what
+ * it gets, and must go on all the time.
+ */
+#define _GNU_SOURCE
+#include <arpa/inet.h>
+#include <linux/aio_abi.h>
+#include <linux/io_uring.h>
+#include <linux/membarrier.h>
+#include <net/if.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <poll.h>
+#include <sys/eventfd.h>
+#include <sys/ioctl.h>
+#include <sys/mount.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+
+#include "cpus.h"
+#include "tasks.h"
+#include "../kselftest_harness.h"
+
+#define ROUNDS 4
+#define PATIENCE_MS 10000
+#define MESSAGE 512
+#define WINDOW 32
+#define GROUP "/sys/fs/cgroup/traffic"
+#define RPS "/sys/class/net/lo/queues/rx-0/rps_cpus"
+
+/* What a child says before it ends: the line that found something wrong. */
+#define WRONG(slot) do { (slot)->value = __LINE__; _exit(1); } while (0)
+
+static int rounds(void)
+{
+	const char *text = getenv("BOLT_ROUNDS");
+
+	return text ? atoi(text) : ROUNDS;
+}
+
+/* Messages have a number, and text that follows from it. */
+static void fill(unsigned char *text, unsigned int nr)
+{
+	memcpy(text, &nr, sizeof(nr));
+	for (size_t i = sizeof(nr); i < MESSAGE; i++)
+		text[i] = nr * 31 + i;
+}
+
+static bool right(const unsigned char *text, unsigned int nr)
+{
+	unsigned char wanted[MESSAGE];
+
+	fill(wanted, nr);
+	return !memcmp(text, wanted, MESSAGE);
+}
+
+static bool read_all(int fd, void *to, size_t len)
+{
+	for (ssize_t n; len; len -= n, to += n) {
+		n = read(fd, to, len);
+		if (n <= 0)
+			return false;
+	}
+	return true;
+}
+
+static bool write_all(int fd, const void *from, size_t len)
+{
+	for (ssize_t n; len; len -= n, from += n) {
+		n = write(fd, from, len);
+		if (n <= 0)
+			return false;
+	}
+	return true;
+}
+
+/* A child sends back what it gets; here up to WINDOW messages are under way. */
+static void echo(struct slot *slot, int ours, int theirs)
+{
+	unsigned char text[MESSAGE];
+	struct timeval tv = { .tv_sec = PATIENCE_MS / 1000 };
+
+	if (!fork()) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		while (read_all(theirs, text, MESSAGE) &&
+		       write_all(theirs, text, MESSAGE))
+			;
+		_exit(0);
+	}
+	setsockopt(ours, SOL_SOCKET, SO_RCVTIMEO, &tv, sizeof(tv));
+	for (unsigned int sent = 0, got = 0;; got++) {
+		for (; sent < got + WINDOW; sent++) {
+			fill(text, sent);
+			if (!write_all(ours, text, MESSAGE))
+				WRONG(slot);
+		}
+		if (!read_all(ours, text, MESSAGE) || !right(text, got))
+			WRONG(slot);
+		slot_beat(slot);
+	}
+}
+
+static void loopback(struct sockaddr_in *addr)
+{
+	memset(addr, 0, sizeof(*addr));
+	addr->sin_family = AF_INET;
+	addr->sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+}
+
+static void udp(struct slot *slot)
+{
+	struct sockaddr_in addr[2];
+	int fd[2], size = 1 << 20;
+
+	for (int i = 0; i < 2; i++) {
+		socklen_t len = sizeof(addr[i]);
+
+		fd[i] = socket(AF_INET, SOCK_DGRAM, 0);
+		loopback(&addr[i]);
+		/* Room for all that can be under way: none may be dropped. */
+		if (setsockopt(fd[i], SOL_SOCKET, SO_RCVBUFFORCE, &size,
+			       sizeof(size)) ||
+		    bind(fd[i], (struct sockaddr *)&addr[i], len) ||
+		    getsockname(fd[i], (struct sockaddr *)&addr[i], &len))
+			WRONG(slot);
+	}
+	for (int i = 0; i < 2; i++)
+		if (connect(fd[i], (struct sockaddr *)&addr[!i], sizeof(addr[0])))
+			WRONG(slot);
+	echo(slot, fd[0], fd[1]);
+}
+
+static void tcp(struct slot *slot)
+{
+	int listener = socket(AF_INET, SOCK_STREAM, 0), fd[2], one = 1;
+	struct sockaddr_in addr;
+	socklen_t len = sizeof(addr);
+
+	loopback(&addr);
+	fd[0] = socket(AF_INET, SOCK_STREAM, 0);
+	if (bind(listener, (struct sockaddr *)&addr, len) ||
+	    listen(listener, 1) ||
+	    getsockname(listener, (struct sockaddr *)&addr, &len) ||
+	    connect(fd[0], (struct sockaddr *)&addr, len))
+		WRONG(slot);
+	fd[1] = accept(listener, NULL, NULL);
+	for (int i = 0; i < 2; i++)
+		setsockopt(fd[i], IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one));
+	echo(slot, fd[0], fd[1]);
+}
+
+static void unix_stream(struct slot *slot)
+{
+	int fd[2];
+
+	if (socketpair(AF_UNIX, SOCK_STREAM, 0, fd))
+		WRONG(slot);
+	echo(slot, fd[0], fd[1]);
+}
+
+/* Flip buffers are flushed by a work item. */
+static void pty(struct slot *slot)
+{
+	int fd[2], zero = 0;
+	unsigned char c;
+
+	fd[0] = open("/dev/ptmx", O_RDWR | O_NOCTTY);
+	if (fd[0] < 0 || ioctl(fd[0], TIOCSPTLCK, &zero))
+		WRONG(slot);
+	fd[1] = ioctl(fd[0], TIOCGPTPEER, O_RDWR | O_NOCTTY);
+	if (fd[1] < 0)
+		WRONG(slot);
+	for (c = 'a';; c = c == 'z' ? 'a' : c + 1) {
+		/* A line: the other side is in canonical mode, and echoes. */
+		unsigned char line[2] = { c, '\n' }, back[3];
+
+		if (!write_all(fd[0], line, 2) || !read_all(fd[1], back, 2) ||
+		    back[0] != c || !read_all(fd[0], back, 3) || back[0] != c)
+			WRONG(slot);
+		slot_beat(slot);
+	}
+}
+
+static void event(struct slot *slot)
+{
+	int fd = eventfd(0, EFD_SEMAPHORE), done = eventfd(0, EFD_SEMAPHORE);
+	unsigned long long n = 1;
+
+	if (!fork()) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		while (read_all(fd, &n, sizeof(n)) &&
+		       write_all(done, &n, sizeof(n)))
+			;
+		_exit(0);
+	}
+	for (;;) {
+		if (!write_all(fd, &n, sizeof(n)) ||
+		    !read_all(done, &n, sizeof(n)) || n != 1)
+			WRONG(slot);
+		slot_beat(slot);
+	}
+}
+
+static int aio_file(struct slot *slot)
+{
+	unsigned char text[MESSAGE];
+	int fd = open("/tmp", O_RDWR | O_TMPFILE, 0600);
+
+	for (unsigned int i = 0; i < WINDOW; i++) {
+		fill(text, i);
+		if (!write_all(fd, text, MESSAGE))
+			WRONG(slot);
+	}
+	return fd;
+}
+
+/* Polls of an eventfd that is written to later: completed from its wake-up. */
+static void aio(struct slot *slot)
+{
+	int events = eventfd(0, EFD_SEMAPHORE), fd = aio_file(slot);
+	unsigned char text[MESSAGE];
+	aio_context_t ctx = 0;
+
+	if (syscall(SYS_io_setup, WINDOW, &ctx))
+		WRONG(slot);
+	for (unsigned int i = 0;; i = (i + 1) % WINDOW) {
+		struct iocb cbs[2] = {
+			{ .aio_data = 1, .aio_lio_opcode = IOCB_CMD_POLL,
+			  .aio_fildes = events, .aio_buf = POLLIN },
+			{ .aio_data = 2, .aio_lio_opcode = IOCB_CMD_PREAD,
+			  .aio_fildes = fd, .aio_buf = (unsigned long)text,
+			  .aio_nbytes = MESSAGE, .aio_offset = i * MESSAGE },
+		};
+		struct iocb *list[2] = { &cbs[0], &cbs[1] };
+		unsigned long long n = 1;
+		struct io_event done[2];
+		int seen = 0;
+
+		if (syscall(SYS_io_submit, ctx, 2, list) != 2 ||
+		    !write_all(events, &n, sizeof(n)) ||
+		    syscall(SYS_io_getevents, ctx, 2, 2, done, NULL) != 2)
+			WRONG(slot);
+		for (int k = 0; k < 2; k++)
+			seen += done[k].data;
+		if (seen != 3 || !right(text, i) ||
+		    !read_all(events, &n, sizeof(n)))
+			WRONG(slot);
+		slot_beat(slot);
+	}
+}
+
+struct ring {
+	int fd;
+	unsigned int *sq_tail, *sq_mask, *sq_array, *cq_head, *cq_tail, *cq_mask;
+	struct io_uring_sqe *sqes;
+	struct io_uring_cqe *cqes;
+};
+
+static bool ring_open(struct ring *ring, unsigned int entries)
+{
+	struct io_uring_params p = {};
+	size_t size;
+	void *map;
+
+	ring->fd = syscall(SYS_io_uring_setup, entries, &p);
+	if (ring->fd < 0 || !(p.features & IORING_FEAT_SINGLE_MMAP))
+		return false;
+	size = p.cq_off.cqes + p.cq_entries * sizeof(struct io_uring_cqe);
+	if (size < p.sq_off.array + p.sq_entries * sizeof(int))
+		size = p.sq_off.array + p.sq_entries * sizeof(int);
+	map = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, ring->fd,
+		   IORING_OFF_SQ_RING);
+	ring->sqes = mmap(NULL, p.sq_entries * sizeof(*ring->sqes),
+			  PROT_READ | PROT_WRITE, MAP_SHARED, ring->fd,
+			  IORING_OFF_SQES);
+	if (map == MAP_FAILED || ring->sqes == MAP_FAILED)
+		return false;
+	ring->sq_tail = map + p.sq_off.tail;
+	ring->sq_mask = map + p.sq_off.ring_mask;
+	ring->sq_array = map + p.sq_off.array;
+	ring->cq_head = map + p.cq_off.head;
+	ring->cq_tail = map + p.cq_off.tail;
+	ring->cq_mask = map + p.cq_off.ring_mask;
+	ring->cqes = map + p.cq_off.cqes;
+	return true;
+}
+
+static struct io_uring_sqe *ring_next(struct ring *ring, int op, int data)
+{
+	unsigned int tail = *ring->sq_tail, at = tail & *ring->sq_mask;
+	struct io_uring_sqe *sqe = &ring->sqes[at];
+
+	memset(sqe, 0, sizeof(*sqe));
+	sqe->opcode = op;
+	sqe->user_data = data;
+	sqe->fd = -1;
+	ring->sq_array[at] = at;
+	__atomic_store_n(ring->sq_tail, tail + 1, __ATOMIC_RELEASE);
+	return sqe;
+}
+
+/* A timeout, a read by a worker, and one that completes at once. */
+static void uring(struct slot *slot)
+{
+	struct __kernel_timespec ts = { .tv_nsec = 500000 };
+	int fd = aio_file(slot);
+	unsigned char text[MESSAGE];
+	struct ring ring;
+
+	if (!ring_open(&ring, 8))
+		WRONG(slot);
+	for (unsigned int i = 0;; i = (i + 1) % WINDOW) {
+		struct io_uring_sqe *sqe;
+		int seen = 0;
+
+		sqe = ring_next(&ring, IORING_OP_TIMEOUT, 1);
+		sqe->addr = (unsigned long)&ts;
+		sqe->len = 1;
+		/* Until the time is over, however many others complete. */
+		sqe->off = 0;
+		sqe = ring_next(&ring, IORING_OP_READ, 2);
+		sqe->flags = IOSQE_ASYNC;
+		sqe->fd = fd;
+		sqe->addr = (unsigned long)text;
+		sqe->len = MESSAGE;
+		sqe->off = i * MESSAGE;
+		ring_next(&ring, IORING_OP_NOP, 4);
+		if (syscall(SYS_io_uring_enter, ring.fd, 3, 3,
+			    IORING_ENTER_GETEVENTS, NULL, 0) != 3)
+			WRONG(slot);
+		for (int k = 0; k < 3; k++) {
+			unsigned int head = *ring.cq_head;
+
+			if (head == __atomic_load_n(ring.cq_tail, __ATOMIC_ACQUIRE))
+				WRONG(slot);
+			seen += ring.cqes[head & *ring.cq_mask].user_data;
+			__atomic_store_n(ring.cq_head, head + 1, __ATOMIC_RELEASE);
+		}
+		if (seen != 7 || !right(text, i))
+			WRONG(slot);
+		slot_beat(slot);
+	}
+}
+
+/* Waits for callbacks of all CPUs. */
+static void barriers(struct slot *slot)
+{
+	for (;;) {
+		if (syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL, 0, 0))
+			WRONG(slot);
+		slot_beat(slot);
+	}
+}
+
+/* A work item on every online CPU, waited for. */
+static void work_items(struct slot *slot)
+{
+	for (;;) {
+		if (put("/proc/sys/vm/stat_refresh", "1"))
+			WRONG(slot);
+		slot_beat(slot);
+	}
+}
+
+/* Cgroups, tasks and files go through RCU and workqueues to their end. */
+static void cgroups(struct slot *slot)
+{
+	char path[64];
+
+	for (unsigned int i = 0;; i++) {
+		snprintf(path, sizeof(path), GROUP "/%u", i % 64);
+		if (mkdir(path, 0755) || rmdir(path))
+			WRONG(slot);
+		for (int k = 0; k < 16; k++)
+			close(open("/proc/self/stat", O_RDONLY));
+		if (!fork())
+			_exit(0);
+		wait(NULL);
+		slot_beat(slot);
+	}
+}
+
+/* What the guest's disk holds does not change. */
+static void disk(struct slot *slot)
+{
+	int fd = open("/dev/vda", O_RDONLY | O_DIRECT);
+	void *first = NULL, *again = NULL;
+
+	if (posix_memalign(&first, 4096, 4096) ||
+	    posix_memalign(&again, 4096, 4096) ||
+	    pread(fd, first, 4096, 0) != 4096)
+		WRONG(slot);
+	for (;;) {
+		if (pread(fd, again, 4096, 0) != 4096 ||
+		    memcmp(first, again, 4096))
+			WRONG(slot);
+		slot_beat(slot);
+	}
+}
+
+struct kind {
+	const char *name;
+	void (*run)(struct slot *slot);
+	const char *needs;
+	bool rps;		/* all packets by way of VICTIM */
+};
+
+static const struct kind packets[] = {
+	{ "UDP", udp },
+	{ "UDP, steered", udp, RPS, true },
+	{ "TCP", tcp },
+	{ "TCP, steered", tcp, RPS, true },
+	{ "unix stream", unix_stream },
+};
+
+static const struct kind completions[] = {
+	{ "pty", pty, "/dev/pts/ptmx" },
+	{ "eventfd", event },
+	{ "aio", aio },
+	{ "io_uring", uring },
+	{ "membarrier", barriers },
+	{ "work items", work_items, "/proc/sys/vm/stat_refresh" },
+	{ "cgroups", cgroups, GROUP },
+	{ "disk", disk, "/dev/vda" },
+};
+
+/* What a test has at hand. */
+struct crew {
+	struct slot *slot;
+	struct task task;
+};
+
+FIXTURE(traffic) {
+	struct crew crew;
+};
+
+static bool lo_up(void)
+{
+	struct ifreq ifr = { .ifr_name = "lo" };
+	int fd = socket(AF_INET, SOCK_DGRAM, 0);
+	bool up = !ioctl(fd, SIOCGIFFLAGS, &ifr);
+
+	ifr.ifr_flags |= IFF_UP;
+	up = up && !ioctl(fd, SIOCSIFFLAGS, &ifr);
+	close(fd);
+	return up;
+}
+
+FIXTURE_SETUP(traffic)
+{
+	const char *why = cannot_run();
+
+	if (why)
+		SKIP(return, "%s", why);
+	ASSERT_EQ(0, start_over());
+	ASSERT_EQ(0, put(BOLT_DIR "settle_delay_ms", "4000000000"));
+	ASSERT_TRUE(lo_up());
+	mkdir(GROUP, 0755);
+	mkdir("/dev/pts", 0755);
+	if (access("/dev/pts/ptmx", F_OK))
+		mount("devpts", "/dev/pts", "devpts", 0, NULL);
+	self->crew.slot = slots_map(1);
+	ASSERT_NE(NULL, self->crew.slot);
+}
+
+FIXTURE_TEARDOWN(traffic)
+{
+	if (cannot_run())
+		return;
+	task_kill(&self->crew.task);
+	put(RPS, "0");
+	rmdir(GROUP);
+	EXPECT_EQ(0, start_over());
+}
+
+/* The third column of /proc/net/softnet_stat, that of dropped packets. */
+static long dropped(void)
+{
+	FILE *file = fopen("/proc/net/softnet_stat", "r");
+	unsigned int all, drops;
+	char line[512];
+	long sum = 0;
+
+	while (file && fgets(line, sizeof(line), file))
+		if (sscanf(line, "%x %x", &all, &drops) == 2)
+			sum += drops;
+	if (file)
+		fclose(file);
+	return sum;
+}
+
+/* Cgroups that were removed but are still held by something. */
+static int dying(void)
+{
+	char text[512], *at;
+
+	if (get(GROUP "/cgroup.stat", text, sizeof(text)))
+		return -1;
+	at = strstr(text, "nr_dying_descendants ");
+	return at ? atoi(at + strlen("nr_dying_descendants ")) : -1;
+}
+
+static bool goes_on(struct crew *crew)
+{
+	return task_lives(&crew->task, 3, PATIENCE_MS) && !crew->slot->value;
+}
+
+static void run(struct __test_metadata *_metadata, struct crew *crew,
+		const struct kind *kind)
+{
+	char mask[32];
+
+	snprintf(mask, sizeof(mask), "%x", 1 << VICTIM);
+	if (kind->rps)
+		ASSERT_EQ(0, put(RPS, mask));
+	memset(crew->slot, 0, sizeof(*crew->slot));
+	/* Its children are where it is. */
+	ASSERT_EQ(0, pin(0, VICTIM));
+	ASSERT_GT(task_start(&crew->task, crew->slot, kind->run), 0);
+	ASSERT_EQ(0, unpin(0));
+	for (int round = 0; round < rounds(); round++) {
+		ASSERT_TRUE(goes_on(crew))
+			TH_LOG("%s: wrong at line %ld", kind->name, crew->slot->value);
+		ASSERT_EQ(0, set_online(VICTIM, false));
+		ASSERT_TRUE(goes_on(crew))
+			TH_LOG("%s: wrong at line %ld", kind->name, crew->slot->value);
+		if (round % 2)
+			ASSERT_EQ(0, settle_all());
+		ASSERT_EQ(0, set_online(VICTIM, true));
+		ASSERT_EQ(0, pin(crew->task.pid, VICTIM));
+	}
+	ASSERT_TRUE(goes_on(crew))
+		TH_LOG("%s: wrong at line %ld", kind->name, crew->slot->value);
+	/* Their end, too: with what they leave on a CPU that is away. */
+	ASSERT_EQ(0, set_online(VICTIM, false));
+	task_kill(&crew->task);
+	for (int ms = 0; dying() > 0 && ms < PATIENCE_MS; ms++)
+		wait_ms(1);
+	EXPECT_LE(dying(), 0);
+	ASSERT_EQ(0, set_online(VICTIM, true));
+	if (kind->rps)
+		ASSERT_EQ(0, put(RPS, "0"));
+}
+
+static int run_all(struct __test_metadata *_metadata,
+		   struct crew *crew, const struct kind *kinds,
+		   size_t n)
+{
+	int ran = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		if (kinds[i].needs && access(kinds[i].needs, F_OK)) {
+			TH_LOG("%s: there is no %s", kinds[i].name,
+			       kinds[i].needs);
+			continue;
+		}
+		run(_metadata, crew, &kinds[i]);
+		ran++;
+	}
+	return ran;
+}
+
+TEST_F_TIMEOUT(traffic, packets_arrive, 1200)
+{
+	long before = dropped();
+
+	ASSERT_EQ(0, enable(true));
+	EXPECT_GE(run_all(_metadata, &self->crew, packets, ARRAY_SIZE(packets)), 3);
+	EXPECT_EQ(before, dropped());
+}
+
+TEST_F_TIMEOUT(traffic, work_is_done, 1200)
+{
+	ASSERT_EQ(0, enable(true));
+	EXPECT_GE(run_all(_metadata, &self->crew, completions,
+			  ARRAY_SIZE(completions)), 6);
+}
+
+TEST_HARNESS_MAIN
