@@ -21,7 +21,7 @@ class Arch:
     image_target: str  # make target of the kernel image
     image_path: str  # where that target leaves the image, in the tree
     qemu: str  # system emulator
-    machine_args: tuple[str, ...]  # of the emulator, for emulation (TCG)
+    machine_args: tuple[str, ...]  # of the emulator, for emulation (TCG); ends with the CPU
     kvm_machine_args: tuple[str, ...]
     console: str  # the serial console's tty
     settings: Mapping[str, str]  # name of the measuring setting -> kernel arguments

@@ -18,6 +18,7 @@ from boltlab import (
     breakdown,
     build,
     cli,
+    modules,
     packages,
     paths,
     qemu,
@@ -41,8 +42,7 @@ ALL_SETTINGS = "all"
 TIMEOUT = 900  # host seconds for one guest
 CPU_MEMORY = 16  # more CPUs than this want more memory than the default
 
-# The guests of a variant: one for the cases, one for those with bounded slices, one traced.
-MEASURED, BOUNDED, TRACED = "measured", "bounded", "breakdown"
+MEASURED, TRACED = "measured", "breakdown"  # guests that have no line of their own to say so
 
 
 @dataclass(frozen=True)
@@ -50,25 +50,30 @@ class Job:
     """One guest of a bench: what it is for, and how many records it will give."""
 
     variant: str
-    kind: str  # MEASURED, BOUNDED or TRACED
+    kind: str  # of guest, as in cases.toml
     guest: Guest
     records: int
+    boot: int = 1
 
     @property
     def name(self) -> str:
         """Name of the run's directory."""
-        return f"{self.guest.arch.name}-{self.variant}-{self.kind}"
+        return f"{self.guest.arch.name}-{self.variant}-{self.kind}-{self.boot}"
 
 
 @dataclass(frozen=True)
 class Plan:
-    """What to measure: cases (None: all), variants, CPUs, accelerator, and the breakdown."""
+    """What to measure: cases (None: all), variants, CPUs, accelerator, and the breakdown.
+
+    ``extra``: with the guests that are not in a demo.
+    """
 
     cases: tuple[str, ...] | None = None
     variants: tuple[str, ...] = tuple(results.variants())
     cpus: int = 4
     accel: str = "icount"
     traced: bool = True
+    extra: bool = True
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -117,16 +122,20 @@ def run(args: argparse.Namespace) -> int:
 
 def check(plan: Plan) -> None:
     """Raise BoltError when ``plan`` names what there is not."""
-    known = [case for row in _table()["measure"] for case in row["cases"]]
-    for what, names, among in (
-        ("case", plan.cases or (), known),
+    for what, wanted, among in (
+        ("case", plan.cases or (), names()),
         ("variant", plan.variants, list(results.variants())),
     ):
-        for name in names:
+        for name in wanted:
             if name not in among:
                 raise BoltError(f"no {what} '{name}' (there are: {', '.join(among)})", code=USAGE)
     if plan.cpus < 2:
         raise BoltError("a guest needs 2 CPUs at least: one stays", code=USAGE)
+
+
+def names() -> list[str]:
+    """Return the names of all cases."""
+    return [case for row in _table()["measure"] for case in row["cases"]]
 
 
 def measure(
@@ -153,9 +162,6 @@ def collect(target: Arch, setting: str, plan: Plan, kernels: Mapping[str, Kernel
     """Run the guests of ``plan`` on ``kernels`` (by flavour); return what they measured."""
     work = jobs_of(target, setting, plan, kernels)
     done = asyncio.run(_run_all(work, f"measuring {target.name}, {setting}"))
-    samples: dict[str, dict[str, list[int]]] = {name: {} for name in plan.variants}
-    for job, ran in done:
-        samples[job.variant].update(ran.samples())
     first = next(iter(kernels.values()))
     return Results(
         arch=target.name,
@@ -166,44 +172,55 @@ def collect(target: Arch, setting: str, plan: Plan, kernels: Mapping[str, Kernel
         config_sha=first.config_sha,
         cpus=plan.cpus,
         nodes=1,
-        cases=_cases(target, plan, done, samples),
+        cases=_cases(target, plan, done),
         breakdown={job.variant: _phases(ran) for job, ran in done if job.kind == TRACED},
     )
 
 
 def jobs_of(target: Arch, setting: str, plan: Plan, kernels: Mapping[str, Kernel]) -> list[Job]:
-    """Return the guests of ``plan``: for each variant one of each kind that has work."""
+    """Return the guests of ``plan``: for each variant those of each kind that have work."""
+    return [
+        job
+        for name in plan.variants
+        for kind in _table()["guest"]
+        for job in _jobs(target, setting, plan, kernels, name, kind)
+    ]
+
+
+def _jobs(
+    target: Arch, setting: str, plan: Plan, kernels: Mapping[str, Kernel], name: str, kind: str
+) -> list[Job]:
+    variant, row = results.variants()[name], _table()["guest"][kind]
+    commands = _commands(target, plan, kind)
+    if not commands or name in row.get("without", []) or kind not in variant.get("only", [kind]):
+        return []
+    kernel = kernels[variant["kernel"]]
+    guest = Guest(
+        arch=target,
+        image=kernel.image,
+        script=(*variant["commands"], *row.get("commands", []), *commands),
+        append=f"{target.settings[setting]} {row.get('append', '')}".strip(),
+        cpus=plan.cpus,
+        memory="1G" if plan.cpus <= CPU_MEMORY else "4G",
+        accel=plan.accel,
+        timeout=TIMEOUT,
+        bounded=row.get("bounded", False),
+        programs=modules.nodes(kernel, row.get("modules", [])),
+    )
+    records = sum(len(entry["cases"]) for entry in _rows(target, plan) if _guest(entry) == kind)
+    return [Job(name, kind, guest, records or 1, boot + 1) for boot in range(row.get("boots", 1))]
+
+
+def _commands(target: Arch, plan: Plan, kind: str) -> list[str]:
+    """Return the commands that guests of ``kind`` have to run, none if there is no work."""
     table = _table()
-    scripts = {
-        kind: [
-            f"{row['command']} {table['common']}"
-            for row in _rows(target, plan)
-            if row.get("bounded", False) == (kind == BOUNDED)
-        ]
-        for kind in (MEASURED, BOUNDED)
-    }
-    functions = ",".join(breakdown.functions())
-    trace = f"{table['breakdown']} {table['common']}".replace("{functions}", functions)
-    scripts[TRACED] = [trace] if plan.traced else []
-    work = []
-    for name in plan.variants:
-        variant = results.variants()[name]
-        for kind, commands in scripts.items():
-            if not commands:
-                continue
-            guest = Guest(
-                arch=target,
-                image=kernels[variant["kernel"]].image,
-                script=(*variant["commands"], *commands),
-                append=target.settings[setting],
-                cpus=plan.cpus,
-                memory="1G" if plan.cpus <= CPU_MEMORY else "4G",
-                accel=plan.accel,
-                timeout=TIMEOUT,
-                bounded=kind == BOUNDED,
-            )
-            work.append(Job(name, kind, guest, 1 if kind == TRACED else 2 * len(commands)))
-    return work
+    if "trace" in table["guest"][kind]:
+        functions = ",".join(breakdown.functions())
+        line = f"{table['guest'][kind]['trace']} {table['common']}"
+        return [line.replace("{functions}", functions)] if plan.traced else []
+    return [
+        f"{row['command']} {table['common']}" for row in _rows(target, plan) if _guest(row) == kind
+    ]
 
 
 async def _run_all(work: Sequence[Job], title: str) -> list[tuple[Job, GuestResult]]:
@@ -230,24 +247,30 @@ async def _run_all(work: Sequence[Job], title: str) -> list[tuple[Job, GuestResu
     return [(job, task.result()) for job, task in zip(work, tasks, strict=True)]
 
 
-def _cases(
-    target: Arch,
-    plan: Plan,
-    done: Sequence[tuple[Job, GuestResult]],
-    samples: Mapping[str, Mapping[str, Sequence[int]]],
-) -> list[Case]:
-    batches = {row["case"]: row["batch"] for _, ran in done for row in ran.records if "case" in row}
+def _cases(target: Arch, plan: Plan, done: Sequence[tuple[Job, GuestResult]]) -> list[Case]:
+    rows = [row for _, ran in done for row in ran.records if "case" in row]
+    batches = {row["case"]: row["batch"] for row in rows}
+    given: dict[str, dict[str, list[list[int]]]] = {}  # case -> variant -> samples of each boot
+    for job, ran in done:
+        for case, samples in ran.samples().items():
+            given.setdefault(case, {}).setdefault(job.variant, []).append(samples)
     return [
         Case(
             case=name,
             batch=batches[name],
             variants={
-                variant: results.summarise(given[name]) for variant, given in samples.items()
+                variant: results.summarise([sample for boot in boots for sample in boot])
+                for variant, boots in given[name].items()
+            },
+            boots={
+                variant: [results.summarise(boot).median for boot in boots]
+                for variant, boots in given[name].items()
+                if len(boots) > 1
             },
         )
         for row in _rows(target, plan)
         for name in row["cases"]
-        if not plan.cases or name in plan.cases
+        if name in given and (not plan.cases or name in plan.cases)
     ]
 
 
@@ -262,9 +285,14 @@ def _rows(target: Arch, plan: Plan) -> list[dict[str, Any]]:
         for row in _table()["measure"]
         if row.get("least_cpus", 2) <= plan.cpus
         and target.name in row.get("arches", [target.name])
-        and (plan.accel == "icount" or not row.get("bounded", False))
+        and (plan.accel == "icount" or not _table()["guest"][_guest(row)].get("bounded", False))
+        and (plan.extra or not _table()["guest"][_guest(row)].get("extra", False))
         and (not plan.cases or set(row["cases"]) & set(plan.cases))
     ]
+
+
+def _guest(row: Mapping[str, Any]) -> str:
+    return str(row.get("guest", MEASURED))
 
 
 def _settings(target: Arch, args: argparse.Namespace) -> list[str]:

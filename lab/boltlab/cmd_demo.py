@@ -44,7 +44,9 @@ def run(args: argparse.Namespace) -> int:
     runs = []
     for target in targets:
         setting = target.default_setting
-        measured = cmd_bench.measure(target, setting, cmd_bench.Plan(), args.source, args.jobs)
+        measured = cmd_bench.measure(
+            target, setting, cmd_bench.Plan(extra=False), args.source, args.jobs
+        )
         results.save(measured, args.output / f"results-{target.name}-{setting}.json")
         runs.append(measured)
     for measured in runs:

@@ -26,6 +26,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--setting", metavar="NAME", help="measuring setting (x86: strict, ...)")
     parser.add_argument("--accel", choices=tuple(qemu.ACCELERATORS), help="how QEMU runs it")
     parser.add_argument("--cpus", type=int, metavar="N", help="CPUs of the guest")
+    parser.add_argument("--threads", type=int, metavar="N", help="threads of each of its cores")
+    parser.add_argument("--append", metavar="TEXT", help="more for the kernel's command line")
     cli.add_source(parser)
     cli.add_jobs(parser)
 
@@ -37,7 +39,9 @@ def run(args: argparse.Namespace) -> int:
             ui.say(f"{name:12} {scenario.load(name).description}")
         return 0
     wanted = scenario.load(args.scenario)
-    changes = {key: getattr(args, key) for key in ("kernel", "accel", "cpus")}
+    changes = {key: getattr(args, key) for key in ("kernel", "accel", "cpus", "threads")}
+    if args.append:
+        changes["append"] = f"{wanted.append} {args.append}".strip()
     wanted = dataclasses.replace(wanted, **{key: new for key, new in changes.items() if new})
     arches = arch.select(args.arch)
     for target in arches:

@@ -15,6 +15,7 @@ HELP = "Build kernels for both architectures and run all tests (--nightly: the l
 LAB = paths.REPO / "lab"
 TESTS = LAB / "tests"
 FLAVOURS = ("pristine", "bolt")
+NIGHTLY = ("debug", "kasan")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -41,7 +42,7 @@ def run(args: argparse.Namespace) -> int:
     )
     where = source.resolve(args.source)
     for target in arches:
-        for flavour in FLAVOURS:
+        for flavour in (*FLAVOURS, *(NIGHTLY if args.nightly else ())):
             build.ensure_kernel(target, flavour, where, args.jobs)
     return _pytest(args, where.path if args.source else None, rows)
 

@@ -25,7 +25,9 @@ class Figure:
 
 def draw(results: Results, title: str) -> dict[str, Figure]:
     """Return the pictures of ``results`` by name; ``title`` says where the figures come from."""
-    pictures = {"latency": _figure(_latency(results, title), _LATENCY_CAPTION, title)}
+    pictures = {}
+    if results.latencies:
+        pictures["latency"] = _figure(_latency(results, title), _LATENCY_CAPTION, title)
     if results.breakdown:
         pictures["breakdown"] = _figure(_breakdown(results, title), _BREAKDOWN_CAPTION, title)
     return pictures
@@ -40,15 +42,17 @@ _BREAKDOWN_CAPTION = (
 
 
 def _latency(results: Results, title: str) -> Canvas:
-    shown = [name for name in variants() if any(name in case.variants for case in results.cases)]
-    height = 0.9 + len(results.cases) * (0.2 + 0.2 * len(shown))
+    shown = [
+        name for name in variants() if any(name in case.variants for case in results.latencies)
+    ]
+    height = 0.9 + len(results.latencies) * (0.2 + 0.2 * len(shown))
     canvas = Canvas(figsize=(WIDTH, height), layout="constrained")
     axes = canvas.subplots()
     step = 0.8 / len(shown)
     for rank, name in enumerate(shown):
         points = [
             (place + rank * step, case.variants[name])
-            for place, case in enumerate(results.cases)
+            for place, case in enumerate(results.latencies)
             if name in case.variants
         ]
         medians = [stats.median for _, stats in points]
@@ -79,8 +83,8 @@ def _latency(results: Results, title: str) -> Canvas:
     axes.xaxis.set_major_formatter("{x:g}")
     axes.set_xlabel("ms (logarithmic)")
     axes.set_yticks(
-        [place + step * (len(shown) - 1) / 2 for place in range(len(results.cases))],
-        [case.case for case in results.cases],
+        [place + step * (len(shown) - 1) / 2 for place in range(len(results.latencies))],
+        [case.case for case in results.latencies],
     )
     axes.margins(x=0.12)
     _finish(axes, title)

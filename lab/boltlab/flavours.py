@@ -10,6 +10,8 @@ from boltlab import paths
 from boltlab.arch import Arch
 from boltlab.errors import USAGE, BoltError
 
+CONFIGS = paths.DATA / "config"
+
 
 @dataclass(frozen=True)
 class Flavour:
@@ -20,12 +22,21 @@ class Flavour:
     config: tuple[str, ...]
     based_on: str | None = None
     same_config: bool = False
+    adds: tuple[str, ...] = ()
     steps: Mapping[str, int] = field(default_factory=dict)
 
     def fragment(self, arch: Arch) -> str:
         """Return the configuration fragment of this flavour for ``arch``."""
-        common = arch.config_fragment.read_text(encoding="utf-8")
-        return common + "".join(f"{line}\n" for line in self.config)
+        files = [arch.config_fragment]
+        for name in self.adds:
+            files.append(CONFIGS / f"{name}.config")
+            special = CONFIGS / f"{name}-{arch.name}.config"
+            files += [special] if special.exists() else []
+        parts = [path.read_text(encoding="utf-8") for path in files]
+        return "".join(parts) + "".join(f"{line}\n" for line in self.config)
+
+
+_LISTS = ("config", "adds")
 
 
 @functools.cache
@@ -34,7 +45,7 @@ def table() -> Mapping[str, Flavour]:
     with (paths.DATA / "flavours.toml").open("rb") as file:
         rows = tomllib.load(file)
     return {
-        name: Flavour(name=name, **{**row, "config": tuple(row["config"])})
+        name: Flavour(name=name, **{**row, **{key: tuple(row.get(key, ())) for key in _LISTS}})
         for name, row in rows.items()
     }
 

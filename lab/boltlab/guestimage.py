@@ -18,12 +18,22 @@ FLAGS = ("-static", "-O2", "-Wall", "-Wextra", "-Werror")
 
 # Program in the guest -> its sources. Headers count as sources of all of them.
 PROGRAMS: Mapping[str, tuple[str, ...]] = {
-    "init": ("init.c", "util.c"),
-    "bin/measure": ("measure.c", "moment.c", "busy.c", "util.c"),
+    "init": ("init.c", "power.c", "util.c"),
+    "bin/measure": ("measure.c", "moment.c", "busy.c", "ballast.c", "util.c"),
     "bin/breakdown": ("breakdown.c", "util.c"),
+    "bin/micro": ("micro.c", "util.c"),
+    "bin/load": (
+        "load.c",
+        "load_cpu.c",
+        "load_time.c",
+        "load_disk.c",
+        "load_net.c",
+        "load_group.c",
+        "util.c",
+    ),
 }
 
-DIRECTORIES = ("bin", "dev", "proc", "sys", "tmp")
+DIRECTORIES = ("bin", "dev", "lib", "proc", "sys", "tmp")
 
 
 @dataclass(frozen=True)
@@ -97,10 +107,24 @@ def base(arch: Arch, sources: Path = SOURCES) -> Path:
 def make(
     arch: Arch, script: Iterable[str], to: Path, extra: Mapping[str, Node] | None = None
 ) -> None:
-    """Write the initramfs of one run to ``to``: programs, ``script``, and ``extra`` nodes."""
+    """Write the initramfs of one run to ``to``; see data()."""
+    to.write_bytes(data(arch, script, extra))
+
+
+def data(arch: Arch, script: Iterable[str], extra: Mapping[str, Node] | None = None) -> bytes:
+    """Return the initramfs of one run: programs, ``script``, and ``extra`` nodes."""
     text = "".join(f"{line}\n" for line in script)
     nodes = {"script": file(text.encode()), **(extra or {})}
-    to.write_bytes(base(arch).read_bytes() + cpio(nodes))
+    return base(arch).read_bytes() + cpio(nodes)
+
+
+def second(arch: Arch, image: Path, script: Iterable[str]) -> dict[str, Node]:
+    """Return what the guest's kexec command wants: a kernel, and an initramfs with ``script``."""
+    return {
+        "kexec": directory(),
+        "kexec/image": file(image.read_bytes()),
+        "kexec/initrd": file(data(arch, script)),
+    }
 
 
 def _fingerprint(arch: Arch, sources: Path) -> str:

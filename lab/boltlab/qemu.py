@@ -42,6 +42,9 @@ BOUND = (
     *("-netdev", "hubport,id=bound,hubid=0"),
     *("-object", "filter-buffer,id=bounds,netdev=bound,interval=50"),
 )
+DISK = 512 << 20  # bytes of a scratch disk; they are sparse
+# All that a guest can reach by its network cards: what it sends there comes back.
+ECHO = "restrict=on,guestfwd=tcp:10.0.2.100:7-cmd:cat"
 PVPANIC = ("pvpanic", "pvpanic-pci")
 # Its complaints would stand beside our one line.
 logging.getLogger("qemu.qmp").addHandler(logging.NullHandler())
@@ -55,8 +58,11 @@ POLL = 0.5  # seconds between two looks at a running guest
 class Guest:
     """What to run: a kernel, the script it gets, and the machine. timeout is host seconds.
 
-    ``programs`` are added to the initramfs, by path without the leading slash. ``bounded``: no
-    CPU runs for more than a few microseconds of virtual time before the next gets its turn.
+    ``threads``: hardware threads of a core. ``disks``: scratch disks of DISK bytes, with a queue
+    for each CPU, the first ``ext4`` of them with a file system. ``nics``: network cards, all
+    on networks of their own. ``programs`` are added to the initramfs, by path without the leading
+    slash. ``bounded``: no CPU runs for more than a few microseconds of virtual time before the
+    next gets its turn. ``features`` are added to the CPU's model.
     """
 
     arch: Arch
@@ -65,10 +71,15 @@ class Guest:
     append: str = ""
     cpus: int = 4
     nodes: int = 1
+    threads: int = 1
     memory: str = "1G"
+    disks: int = 0
+    ext4: int = 0
+    nics: int = 0
     accel: str = "icount"
     timeout: float = 300
     bounded: bool = False
+    features: str = ""
     programs: Mapping[str, Node] = field(default_factory=dict)
 
 
@@ -105,12 +116,16 @@ async def boot(guest: Guest, name: str, seen: Callable[[int], None] | None = Non
     guestimage.make(guest.arch, guest.script, initrd, guest.programs)
     ours, theirs = socket.socketpair()
     serial = ["-serial", f"file:{_escaped(folder / 'console.log')}"]
-    args = [*command(guest, initrd), *serial, *ports(folder)]
+    args = [*command(guest, initrd), *serial, *ports(folder), *disks(guest, folder), *nics(guest)]
     (folder / "command.txt").write_text(shlex.join(args) + "\n", encoding="utf-8")
     control = ["-S", "-chardev", f"socket,id=qmp,fd={theirs.fileno()}"]
     control += ["-mon", "chardev=qmp,mode=control"]
-    async with _process([*args, *control], folder, theirs) as process:
-        reason = await _watch(process, ours, guest, folder, seen)
+    try:
+        async with _process([*args, *control], folder, theirs) as process:
+            reason = await _watch(process, ours, guest, folder, seen)
+    finally:
+        for scratch in folder.glob("*.img"):
+            scratch.unlink()
     return judge(folder, reason)
 
 
@@ -122,6 +137,8 @@ def command(guest: Guest, initrd: Path) -> list[str]:
     machine = arch.kvm_machine_args if guest.accel == "kvm" else arch.machine_args
     append = f"console={arch.console} loglevel=5 panic=-1 rdinit=/init {guest.append}".strip()
     args = [binary(arch.qemu), "-nodefaults", "-no-user-config", "-display", "none", "-no-reboot"]
+    if guest.features:
+        machine = (*machine[:-1], f"{machine[-1]},{guest.features}")
     args += [*machine, *ACCELERATORS[guest.accel], "-m", guest.memory, "-smp", smp(guest)]
     args += numa(guest)
     args += BOUND if guest.bounded else ()
@@ -132,7 +149,12 @@ def command(guest: Guest, initrd: Path) -> list[str]:
 
 def smp(guest: Guest) -> str:
     """Return what -smp takes: a node is a socket, or cores would share caches across nodes."""
-    return str(guest.cpus) if guest.nodes == 1 else f"{guest.cpus},sockets={guest.nodes}"
+    if guest.threads == 1:
+        return str(guest.cpus) if guest.nodes == 1 else f"{guest.cpus},sockets={guest.nodes}"
+    cores, rest = divmod(guest.cpus, guest.nodes * guest.threads)
+    if rest:
+        raise BoltError(f"{guest.cpus} CPUs are no cores of {guest.threads} threads")
+    return f"{guest.cpus},sockets={guest.nodes},cores={cores},threads={guest.threads}"
 
 
 def numa(guest: Guest) -> list[str]:
@@ -160,8 +182,35 @@ def ports(folder: Path) -> list[str]:
     return args
 
 
+def disks(guest: Guest, folder: Path) -> list[str]:
+    """Make the guest's disks, empty, in ``folder`` and return QEMU's arguments for them."""
+    args = []
+    for number in range(guest.disks):
+        path = folder / f"disk{number}.img"
+        with path.open("wb") as file:
+            file.truncate(DISK)
+        if number < guest.ext4:
+            _output([binary("mkfs.ext4"), "-q", "-F", str(path)])
+        drive = f"if=none,id=disk{number},format=raw,cache=none,file={_escaped(path)}"
+        device = f"virtio-blk-pci,drive=disk{number},num-queues={guest.cpus}"
+        args += ["-drive", drive, "-device", device]
+    return args
+
+
+def nics(guest: Guest) -> list[str]:
+    """Return QEMU's arguments for the guest's network cards.
+
+    They offer several queues, but a network in user mode has one: that is all they get.
+    """
+    args = []
+    for number in range(guest.nics):
+        device = f"virtio-net-pci,netdev=net{number},mq=on,romfile="
+        args += ["-netdev", f"user,id=net{number},{ECHO}", "-device", device]
+    return args
+
+
 def binary(emulator: str) -> str:
-    """Return the path of ``emulator``; BoltError when there is none."""
+    """Return the path of the program ``emulator``; BoltError when there is none."""
     path = packages.which(emulator)
     if path is None:
         raise BoltError(f"{emulator} is not installed")

@@ -25,6 +25,13 @@ def case_help() -> dict[str, str]:
     return dict(table["help"])
 
 
+@functools.cache
+def growth() -> dict[str, str]:
+    """Return which cases are compared with which, in the same variant."""
+    table = tomllib.loads((paths.DATA / "cases.toml").read_text(encoding="utf-8"))
+    return dict(table["growth"])
+
+
 def title(results: Results) -> str:
     """Return the line that says where figures come from, for tables and pictures."""
     return (
@@ -54,11 +61,11 @@ def rows(results: Results, *, ranges: bool) -> tuple[list[str], list[list[str]]]
 
     With ``ranges`` the least and the greatest stand beside each median.
     """
-    shown = [name for name in variants() if any(name in case.variants for case in results.cases)]
+    shown = _shown(results.latencies)
     header = ["case", "n", *(str(variants()[name]["short"]) for name in shown)]
     header += [name for name, _ in RATIOS]
     cells = []
-    for case in results.cases:
+    for case in results.latencies:
         counts = sorted({stats.n for stats in case.variants.values()})
         row = [case.case, "/".join(str(count) for count in counts)]
         for name in shown:
@@ -68,7 +75,53 @@ def rows(results: Results, *, ranges: bool) -> tuple[list[str], list[list[str]]]
             value = ratio(case, baseline)
             row.append(f"{number(value)}x" if value else NONE)
         cells.append(row)
+        if base := results.find(growth().get(case.case, "")):
+            cells.append(_growth(case, base, shown))
     return header, cells
+
+
+def _growth(case: Case, base: Case, shown: Sequence[str]) -> list[str]:
+    """Return the row that says how much more ``case`` takes than ``base``."""
+    row = [f"  over {base.case}", NONE]
+    for name in shown:
+        more, less = case.variants.get(name), base.variants.get(name)
+        if more is None or less is None:
+            row.append(NONE)
+            continue
+        gap = more.median - less.median
+        row.append(f"{'-' if gap < 0 else '+'}{number(abs(gap))}")
+    return row + [NONE] * len(RATIOS)
+
+
+def overheads(results: Results) -> tuple[list[str], list[list[str]]]:
+    """Return header and cells of the table of what is not a request, in per cent of native.
+
+    Beside each median stands how far apart the medians of its boots are.
+    """
+    shown = _shown(results.overheads)
+    header = ["case", "n"]
+    for name in shown:
+        header += [str(variants()[name]["short"]), "boots"]
+    cells = []
+    for case in results.overheads:
+        native = case.variants.get("native")
+        row = [case.case, "/".join(sorted({str(stats.n) for stats in case.variants.values()}))]
+        for name in shown:
+            stats, boots = case.variants.get(name), case.boots.get(name)
+            if stats is None or not boots:
+                row += [NONE, NONE]
+                continue
+            if name == "native" or native is None:
+                row.append(f"{number(stats.median)} ms")
+            else:
+                row.append(f"{(stats.median / native.median - 1) * 100:+.2f}%")
+            row.append(f"{(max(boots) - min(boots)) / stats.median * 100:.2f}%")
+        cells.append(row)
+    return header, cells
+
+
+def _shown(cases: Sequence[Case]) -> list[str]:
+    return [name for name in variants() if any(name in case.variants for case in cases)]
 
 
 def _cell(stats: Stats, ranges: bool) -> str:
@@ -88,17 +141,24 @@ def spread(stats: Stats) -> str:
 
 def show(results: Results) -> None:
     """Print the table of ``results``."""
-    header, cells = rows(results, ranges=False)
     ui.say(f"\n{title(results)}")
+    if results.latencies:
+        _print(*rows(results, ranges=False))
+        ui.say("medians in ms; over: the growth; vs: how many times the median of Bolt")
+    if results.overheads:
+        _print(*overheads(results))
+        ui.say("without requests: medians against native; boots: how far apart their medians are")
+    if results.note:
+        ui.say(f"note: {results.note}")
+
+
+def _print(header: Sequence[str], cells: Sequence[Sequence[str]]) -> None:
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     for position, name in enumerate(header):
         table.add_column(name, justify="right" if position else "left", no_wrap=True)
     for row in cells:
         table.add_row(*row)
     ui.console.print(table)
-    ui.say("medians in ms; vs: how many times the median of Bolt")
-    if results.note:
-        ui.say(f"note: {results.note}")
 
 
 def write(runs: Sequence[Results], output: Path) -> Path:
@@ -124,16 +184,29 @@ def write(runs: Sequence[Results], output: Path) -> Path:
 def _page(runs: Sequence[Results], pictures: Sequence[dict[str, figures.Figure]]) -> str:
     sections = []
     for results, drawn in zip(runs, pictures, strict=True):
-        header, cells = rows(results, ranges=True)
-        used = {case.case for case in results.cases}
-        sections.append(
-            html.Section(
-                title=title(results),
-                note=results.note,
-                header=header,
-                cells=cells,
-                legend=[(name, text) for name, text in case_help().items() if name in used],
-                pictures=[(figure.caption, figure.svg) for figure in drawn.values()],
-            )
-        )
+        if results.latencies:
+            header, cells = rows(results, ranges=True)
+            shown = [(figure.caption, figure.svg) for figure in drawn.values()]
+            sections.append(_section(results, results.latencies, header, cells, shown))
+        if results.overheads:
+            header, cells = overheads(results)
+            sections.append(_section(results, results.overheads, header, cells, []))
     return html.page("Bolt: CPU hotplug latency", sections)
+
+
+def _section(
+    results: Results,
+    cases: Sequence[Case],
+    header: list[str],
+    cells: list[list[str]],
+    pictures: list[tuple[str, str]],
+) -> html.Section:
+    used = {case.case for case in cases}
+    return html.Section(
+        title=title(results),
+        note=results.note,
+        header=header,
+        cells=cells,
+        legend=[(name, text) for name, text in case_help().items() if name in used],
+        pictures=pictures,
+    )

@@ -32,11 +32,15 @@ class Stats:
 
 @dataclass(frozen=True)
 class Case:
-    """One case: its name, how many CPUs a request had, and the statistics of each variant."""
+    """One case: its name, how many CPUs a request had, and the statistics of each variant.
+
+    ``boots`` has the median of each boot, in ms, of variants that were booted more than once.
+    """
 
     case: str
     batch: int
     variants: dict[str, Stats]
+    boots: dict[str, list[float]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -66,6 +70,16 @@ class Results:
     cases: list[Case]
     breakdown: dict[str, dict[str, list[PhaseTime]]] = field(default_factory=dict)
     note: str = ""
+
+    @property
+    def latencies(self) -> list[Case]:
+        """The cases that time requests."""
+        return [case for case in self.cases if not case.boots]
+
+    @property
+    def overheads(self) -> list[Case]:
+        """The cases that time everything else, booted several times for it."""
+        return [case for case in self.cases if case.boots]
 
     def find(self, case: str) -> Case | None:
         """Return the case of that name, or None when it was not measured."""
@@ -100,8 +114,8 @@ def to_json(results: Results) -> dict[str, Any]:
     """Return ``results`` as the JSON object of schema 1."""
     document: dict[str, Any] = {"schema": SCHEMA, **asdict(results)}
     for case in document["cases"]:
-        variants = case.pop("variants")
-        case.update(unit=UNIT, variants=variants)
+        parts = {name: case.pop(name) for name in ("variants", "boots")}
+        case.update(unit=UNIT, **{name: part for name, part in parts.items() if part})
     for optional in ("breakdown", "note"):
         if not document[optional]:
             del document[optional]
@@ -173,7 +187,16 @@ def _case(reader: "_Reader") -> Case:
         case=reader.text("case"),
         batch=reader.integer("batch", least=1),
         variants={name: _stats(found.reader(name)) for name in found},
+        boots=_boots(reader),
     )
+
+
+def _boots(reader: "_Reader") -> dict[str, list[float]]:
+    if not reader.has("boots"):
+        return {}
+    found = reader.reader("boots")
+    found.only(variants(), "variant")
+    return {name: found.numbers(name) for name in found}
 
 
 def _stats(reader: "_Reader") -> Stats:
@@ -243,6 +266,13 @@ class _Reader:
         ):
             raise BoltError(f"{self.where}.{key} is not a number")
         return float(value)
+
+    def numbers(self, key: str) -> list[float]:
+        value = self._get(key)
+        if not isinstance(value, list) or not value:
+            raise BoltError(f"{self.where}.{key} is not a list of numbers")
+        items = _Reader({str(i): item for i, item in enumerate(value)}, f"{self.where}.{key}")
+        return [items.number(name) for name in items]
 
     def integer(self, key: str, least: int | None = None) -> int:
         value = self._get(key)

@@ -6,7 +6,7 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
-from boltlab import breakdown, paths, selftest
+from boltlab import breakdown, guestimage, modules, paths, selftest
 from boltlab.arch import ARCHES, Arch
 from boltlab.build import Kernel
 from boltlab.errors import USAGE, BoltError
@@ -20,9 +20,13 @@ class Scenario:
     """One scenario.
 
     ``commands`` are lines of the guest's script, run ``repeat`` times over; ``{functions}`` in
-    them stands for the functions of the breakdown. ``timeout`` is host seconds. ``kernel`` is a
-    flavour. ``append`` is added to the kernel's command line. ``selftests`` are the kernel's own,
-    found in /bin of the guest.
+    them stands for the functions of the breakdown. ``kexec`` is the script of the kernel that the
+    command kexec starts. ``timeout`` is host seconds. ``kernel`` is a flavour. ``threads`` are
+    those of a core. ``disks`` and ``nics`` are how many the guest has, ``ext4`` how many of the
+    disks have a file system. ``append`` is added to the kernel's command line. ``selftests`` are
+    the kernel's own, found in /bin of the guest; ``modules`` are the lab's. ``setting`` is the
+    measuring setting to run in, for scenarios that need one; ``features`` are those the CPU has
+    beside its model's, in QEMU's words.
     """
 
     name: str
@@ -32,12 +36,20 @@ class Scenario:
     append: str = ""
     cpus: int = 4
     nodes: int = 1
+    threads: int = 1
     memory: str = "1G"
+    disks: int = 0
+    ext4: int = 0
+    nics: int = 0
     accel: str = "icount"
     timeout: int = 300
     repeat: int = 1
     arches: tuple[str, ...] = tuple(ARCHES)
     selftests: tuple[str, ...] = ()
+    modules: tuple[str, ...] = ()
+    kexec: tuple[str, ...] = ()
+    setting: str = ""
+    features: str = ""
 
     @property
     def script(self) -> tuple[str, ...]:
@@ -48,23 +60,33 @@ class Scenario:
 
     def guest(self, arch: Arch, kernel: Kernel, setting: str) -> Guest:
         """Return the guest that runs this on ``kernel`` in a measuring ``setting``."""
+        programs = modules.nodes(kernel, self.modules)
+        if self.selftests:
+            programs |= selftest.build(arch, kernel.tree, self.selftests)
+        if self.kexec:
+            programs |= guestimage.second(arch, kernel.image, self.kexec)
         return Guest(
             arch=arch,
             image=kernel.image,
             script=self.script,
-            append=f"{arch.settings[setting]} {self.append}".strip(),
+            append=f"{arch.settings[self.setting or setting]} {self.append}".strip(),
             cpus=self.cpus,
             nodes=self.nodes,
+            threads=self.threads,
             memory=self.memory,
+            disks=self.disks,
+            ext4=self.ext4,
+            nics=self.nics,
             accel=self.accel,
+            features=self.features,
             timeout=self.timeout,
-            programs=selftest.build(arch, kernel.tree, self.selftests) if self.selftests else {},
+            programs=programs,
         )
 
 
 # The types that a scenario file may use, by field; everything else is text.
-_LISTS = ("commands", "arches", "selftests")
-_NUMBERS = ("cpus", "nodes", "timeout", "repeat")
+_LISTS = ("commands", "arches", "selftests", "modules", "kexec")
+_NUMBERS = ("cpus", "nodes", "threads", "disks", "ext4", "nics", "timeout", "repeat")
 
 
 def names() -> list[str]:
@@ -108,6 +130,8 @@ def parse(name: str, table: dict[str, Any]) -> Scenario:
     for arch in scenario.arches:
         if arch not in ARCHES:
             raise BoltError(f"scenario {name}: unknown architecture '{arch}'")
+        if scenario.setting and scenario.setting not in ARCHES[arch].settings:
+            raise BoltError(f"scenario {name}: {arch} has no setting '{scenario.setting}'")
     return scenario
 
 

@@ -5,6 +5,7 @@
  */
 #define _GNU_SOURCE
 #include "guest.h"
+#include "power.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -17,6 +18,7 @@
 #include <sys/mount.h>
 #include <sys/reboot.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -146,35 +148,81 @@ static int run_program(char **args, bool capture)
 	return wait_for(pid);
 }
 
-static int do_write(char **args)
+/* The words of @args with a space between two. */
+static int join(char **args, char *text, size_t size)
 {
-	char text[4096] = "";
-
-	if (!args[1] || !args[2])
-		return -EINVAL;
-	for (int i = 2; args[i]; i++) {
-		if (strlen(text) + strlen(args[i]) + 2 > sizeof(text))
+	text[0] = '\0';
+	for (int i = 0; args[i]; i++) {
+		if (strlen(text) + strlen(args[i]) + 2 > size)
 			return -E2BIG;
-		if (i > 2)
+		if (i)
 			strcat(text, " ");
 		strcat(text, args[i]);
 	}
-	return write_text(args[1], text);
+	return 0;
 }
 
-/* A file must hold exactly this, its last newline aside. */
-static int do_expect(char **args)
+static int do_write(char **args)
 {
 	char text[4096];
-	ssize_t n;
 
 	if (!args[1] || !args[2])
 		return -EINVAL;
+	return join(args + 2, text, sizeof(text)) ?: write_text(args[1], text);
+}
+
+/* A module of the lab's, with parameters. */
+static int do_load(char **args)
+{
+	char path[256], text[4096];
+	int fd, err;
+
+	if (!args[1])
+		return -EINVAL;
+	err = join(args + 2, text, sizeof(text));
+	if (err)
+		return err;
+	snprintf(path, sizeof(path), "/lib/%s.ko", args[1]);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	if (syscall(SYS_finit_module, fd, text, 0))
+		err = -errno;
+	close(fd);
+	return err;
+}
+
+/* refuse ERRNO FILE WORDS...: the write must fail, with this. */
+static int do_refuse(char **args)
+{
+	char text[4096];
+	int err;
+
+	if (!args[1] || !args[2] || !args[3])
+		return -EINVAL;
+	err = join(args + 3, text, sizeof(text)) ?: write_text(args[2], text);
+	if (err == -atoi(args[1]))
+		return 0;
+	fprintf(stderr, "guest: '%s' to %s: %s\n", text, args[2], strerror(-err));
+	return -EPROTO;
+}
+
+/* A file must hold exactly these words, or nothing, its last newline aside. */
+static int do_expect(char **args)
+{
+	char text[4096], wanted[4096];
+	ssize_t n;
+
+	if (!args[1])
+		return -EINVAL;
+	n = join(args + 2, wanted, sizeof(wanted));
+	if (n)
+		return n;
 	n = read_text(args[1], text, sizeof(text));
 	if (n < 0)
 		return n;
 	text[strcspn(text, "\n")] = '\0';
-	if (!strcmp(text, args[2]))
+	if (!strcmp(text, wanted))
 		return 0;
 	fprintf(stderr, "guest: %s holds '%s'\n", args[1], text);
 	return -EPROTO;
@@ -183,6 +231,12 @@ static int do_expect(char **args)
 static int do_measure(char **args)
 {
 	args[0] = "/bin/measure";
+	return run_program(args, false);
+}
+
+static int do_micro(char **args)
+{
+	args[0] = "/bin/micro";
 	return run_program(args, false);
 }
 
@@ -232,6 +286,36 @@ static int do_kunit(char **args)
 	return found ? 0 : -ENOENT;
 }
 
+/*
+ * Memory that nothing points to any more, where the kernel can tell. An object
+ * is suspected in a second scan at the earliest, and 5 seconds old.
+ */
+static int do_kmemleak(char **args)
+{
+	static const char file[] = "/sys/kernel/debug/kmemleak";
+	static char text[49152], line[1 << 17];
+	ssize_t n;
+
+	(void)args;
+	if (access(file, F_OK))
+		return -ENODEV;
+	for (int i = 0; i < 3; i++) {
+		int err = write_text(file, "scan");
+
+		if (err)
+			return err;
+		sleep_ms(6000);
+	}
+	n = read_text(file, text, sizeof(text));
+	if (n <= 0)
+		return n;
+	json_text(line, sizeof(line) / 4, text);
+	emit("{\"output\":\"%s\"}", line);
+	text[strcspn(text, "\n")] = '\0';
+	fprintf(stderr, "guest: kmemleak: %s\n", text);
+	return -EPROTO;
+}
+
 static int do_shell(char **args)
 {
 	char *shell[] = { "/bin/busybox", "sh", "-l", NULL };
@@ -256,10 +340,16 @@ static const struct {
 } commands[] = {
 	{ "write", do_write },
 	{ "expect", do_expect },
+	{ "refuse", do_refuse },
+	{ "load", do_load },
 	{ "measure", do_measure },
+	{ "micro", do_micro },
 	{ "trace", do_trace },
 	{ "run", do_run },
 	{ "kunit", do_kunit },
+	{ "kmemleak", do_kmemleak },
+	{ "swapon", do_swapon },
+	{ "kexec", do_kexec },
 	{ "shell", do_shell },
 };
 

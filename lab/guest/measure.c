@@ -5,6 +5,7 @@
  *
  *	pairs	offline and online of each CPU of the list in turn
  *	bounded	the same, named for a guest whose emulator bounds its slices
+ *	ballast	the same with the module's counters and caches charged before each
  *	busy	the same with tasks, timers, files and pipes on the CPUs
  *	settled	online after everything put off has been done
  *	total	offline, settling (where the kernel has it) and online in one
@@ -108,6 +109,23 @@ static void busy(const struct measure *m)
 	report(m, "online", up_ns);
 }
 
+static void ballast(const struct measure *m)
+{
+	for (int i = 0; i < m->warmup + m->n; i++) {
+		ballast_charge(m);
+		down_ns[i] = request(m, false);
+		if (i % 8 == 0)
+			ballast_check();
+		turn(i);
+		up_ns[i] = request(m, true);
+		if (i % 8 == 4)
+			ballast_check();
+		gap(m, i);
+	}
+	report(m, "offline", down_ns);
+	report(m, "online", up_ns);
+}
+
 static void settled(const struct measure *m)
 {
 	for (int i = 0; i < m->warmup + m->n; i++) {
@@ -138,6 +156,7 @@ static const struct {
 } kinds[] = {
 	{ "pairs", "1", "_seq", pairs },
 	{ "bounded", "1_bounded", "_bounded_seq", pairs },
+	{ "ballast", "1_ballast", "_ballast_seq", ballast },
 	{ "busy", "1_busy", "_busy_seq", busy },
 	{ "settled", "1_settled", "_settled_seq", settled_case },
 	{ "total", "1", "_seq", total_case },

@@ -22,6 +22,10 @@ void busy_start(const struct measure *m);
 void busy_gather(const struct measure *m);
 void busy_stop(void);
 
+/* The lab's module: what it holds is right, and the CPUs have a share in it (ballast.c). */
+void ballast_charge(const struct measure *m);
+void ballast_check(void);
+
 /* Times seen through ftrace: "dead" and "first task" (moment.c). */
 void moments(const struct measure *m);
 

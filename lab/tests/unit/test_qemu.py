@@ -202,14 +202,62 @@ def test_command_lines(fake: Path) -> None:
     kvm = qemu.command(Guest(X86, Path("image"), (), accel="kvm"), initrd)
     assert kvm[kvm.index("-cpu") + 1] == "host"
     assert "-numa" not in x86
+    intel = qemu.command(Guest(X86, Path("image"), (), features="vendor=GenuineIntel"), initrd)
+    assert intel[intel.index("-cpu") + 1] == "max,vendor=GenuineIntel"
     two = qemu.command(Guest(ARM, Path("image"), (), nodes=2), initrd)
     assert two[two.index("-smp") + 1] == "4,sockets=2"
     assert two[two.index("-numa") + 1] == "node,nodeid=0,cpus=0-1,memdev=node0"
     assert "memory-backend-ram,id=node1,size=512M" in two
+    smt = qemu.command(Guest(X86, Path("image"), (), threads=2), initrd)
+    assert smt[smt.index("-smp") + 1] == "4,sockets=1,cores=2,threads=2"
+    assert qemu.smp(Guest(X86, Path("image"), (), nodes=2, threads=2)) == (
+        "4,sockets=2,cores=1,threads=2"
+    )
+    with pytest.raises(BoltError, match="4 CPUs are no cores of 3 threads"):
+        qemu.command(Guest(X86, Path("image"), (), threads=3), initrd)
     with pytest.raises(BoltError, match="4 CPUs and 1G do not fill 3 nodes"):
         qemu.command(Guest(ARM, Path("image"), (), nodes=3), initrd)
     with pytest.raises(BoltError, match="unknown accelerator 'warp'"):
         qemu.command(Guest(X86, Path("image"), (), accel="warp"), initrd)
+
+
+def test_disks(tmp_path: Path) -> None:
+    assert qemu.disks(Guest(X86, Path("image"), ()), tmp_path) == []
+    folder = tmp_path / "a,b"
+    folder.mkdir()
+    args = qemu.disks(Guest(X86, Path("image"), (), cpus=3, disks=2), folder)
+    devices = [
+        value for name, value in zip(args[::2], args[1::2], strict=True) if name == "-device"
+    ]
+    assert devices == [f"virtio-blk-pci,drive=disk{n},num-queues=3" for n in (0, 1)]
+    drives = [value for name, value in zip(args[::2], args[1::2], strict=True) if name == "-drive"]
+    assert all("format=raw" in drive and "a,,b/disk" in drive for drive in drives)
+    assert [path.stat().st_size for path in folder.glob("disk*.img")] == [qemu.DISK] * 2
+
+
+def test_disks_with_a_file_system(tmp_path: Path) -> None:
+    packages.ensure("guest", arches=[X86])
+    qemu.disks(Guest(X86, Path("image"), (), disks=2, ext4=1), tmp_path)
+    magic = [path.read_bytes()[0x438:0x43A] for path in sorted(tmp_path.glob("disk*.img"))]
+    assert magic == [b"\x53\xef", b"\0\0"]
+    assert {path.stat().st_size for path in tmp_path.glob("disk*.img")} == {qemu.DISK}
+
+
+def test_disks_do_not_outlive_the_run(fake: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PLAY", json.dumps({"events": [OFF], "ports": OK}))
+    done = qemu.run(Guest(X86, Path("image"), ("kunit",), disks=1), "test")
+    assert "disk0.img" in (done.folder / "command.txt").read_text(encoding="utf-8")
+    assert not list(done.folder.glob("*.img"))
+
+
+def test_nics() -> None:
+    assert qemu.nics(Guest(X86, Path("image"), ())) == []
+    args = qemu.nics(Guest(X86, Path("image"), (), nics=2))
+    for number in (0, 1):
+        netdev = args[args.index("-netdev", 4 * number) + 1]
+        assert netdev.startswith(f"user,id=net{number},restrict=on,")
+        device = args[args.index("-device", 4 * number) + 1]
+        assert device.startswith(f"virtio-net-pci,netdev=net{number},mq=on")
 
 
 def test_version_and_devices(fake: Path) -> None:

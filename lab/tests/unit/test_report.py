@@ -59,6 +59,45 @@ def test_rows_have_ratios_of_medians() -> None:
     assert cells[0][4] == "1.00 (0.900 to 1.25)"
 
 
+def test_growth_has_a_row_of_its_own() -> None:
+    measured = run()
+    bigger = {"native": Stats(1, 36.5, 36.5, 36.5, 36.5), "bolt": Stats(1, 0.9, 0.9, 0.9, 0.9)}
+    cases = [*measured.cases, Case("offline1_ballast", 1, bigger)]
+    _, cells = report.rows(dataclasses.replace(measured, cases=cases), ranges=False)
+    assert cells[2][0] == "offline1_ballast"
+    assert cells[3] == ["  over offline1", "-", "+4.50", "-", "-0.100", "-", "-"]
+
+
+def overhead() -> Case:
+    return Case(
+        "micro_fork",
+        1,
+        {
+            "native": Stats(30, 9.0, 10.0, 11.0, 11.0),
+            "off": Stats(30, 9.0, 10.1, 11.0, 11.0),
+            "bolt": Stats(30, 9.0, 9.95, 11.0, 11.0),
+        },
+        {"native": [10.0, 10.02], "off": [10.1, 10.1], "bolt": [9.9, 9.95, 10.0]},
+    )
+
+
+def test_overheads_are_in_per_cent_of_native(capsys: pytest.CaptureFixture[str]) -> None:
+    measured = dataclasses.replace(run(), cases=[*run().cases, overhead()])
+    header, cells = report.overheads(measured)
+    assert header == ["case", "n", "native", "boots", "enabled=0", "boots", "Bolt", "boots"]
+    assert cells == [["micro_fork", "30", "10.0 ms", "0.20%", "+1.00%", "0.00%", "-0.50%", "1.01%"]]
+    assert "micro_fork" not in [row[0] for row in report.rows(measured, ranges=False)[1]]
+    report.show(measured)
+    assert re.search(r"micro_fork .*\+1.00% .*-0.50%", capsys.readouterr().out)
+
+
+def test_overheads_alone_have_a_table_and_no_picture(tmp_path: Path) -> None:
+    only = dataclasses.replace(run(traced=False), cases=[overhead()])
+    page = report.write([only], tmp_path)
+    assert "-0.50%" in page.read_text(encoding="utf-8")
+    assert [path.name for path in tmp_path.iterdir()] == ["report.html"]
+
+
 def test_variants_that_were_not_measured_have_no_column() -> None:
     measured = run()
     only = dataclasses.replace(measured, cases=measured.cases[1:])

@@ -29,7 +29,13 @@ def example() -> Results:
                     "native": Stats(100, 28.0, 32.2, 40.5, 41.0),
                     "bolt": Stats(20, 0.9, 1.0, 1.1, 1.1),
                 },
-            )
+            ),
+            Case(
+                case="micro_fork",
+                batch=1,
+                variants={"native": Stats(2, 10.0, 10.5, 11.0, 11.0)},
+                boots={"native": [10.0, 11.0]},
+            ),
         ],
         breakdown={"native": {"offline": [PhaseTime("rcu", 29_500_000)]}},
         note="a remark",
@@ -62,6 +68,11 @@ def test_optional_parts_may_be_missing() -> None:
     assert read.breakdown == {}
     assert read.note == ""
     assert results.to_json(read) == document
+
+
+def test_latencies_and_overheads() -> None:
+    assert [case.case for case in example().latencies] == ["offline1"]
+    assert [case.case for case in example().overheads] == ["micro_fork"]
 
 
 def test_statistics() -> None:
@@ -99,6 +110,10 @@ def put(document: dict[str, Any], path: str, value: object) -> None:
         ("cases", [7], r"results.cases\[0\] is not an object"),
         ("cases.0.case", None, r"results.cases\[0\].case is missing"),
         ("cases.0.unit", "ns", r"results.cases\[0\].unit must be 'ms'"),
+        ("cases.1.boots", [], r"cases\[1\].boots is not an object"),
+        ("cases.1.boots.fast", [1], r"boots has an unknown variant 'fast'"),
+        ("cases.1.boots.native", [], "boots.native is not a list of numbers"),
+        ("cases.1.boots.native", ["1"], "boots.native.0 is not a number"),
         ("cases.0.variants", {}, r"results.cases\[0\].variants is empty"),
         ("cases.0.variants.fast", {}, r"variants has an unknown variant 'fast'"),
         ("cases.0.variants.bolt.p99", None, r"cases\[0\].variants.bolt.p99 is missing"),

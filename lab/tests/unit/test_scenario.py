@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-only
+import re
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from boltlab import arch, flavours, scenario
+from boltlab import arch, flavours, guestimage, modules, scenario
 from boltlab.build import Kernel
 from boltlab.errors import USAGE, BoltError
 
@@ -17,8 +18,9 @@ def test_shipped_scenarios_load(name: str) -> None:
     flavours.get(loaded.kernel)
     assert loaded.name == name
     assert loaded.description.endswith(".")
-    known = {"write", "expect", "measure", "trace", "run", "kunit", "shell"}
-    for line in loaded.script:
+    source = (guestimage.SOURCES / "init.c").read_text(encoding="utf-8")
+    known = set(re.findall(r'^\t\{ "(\w+)", do_', source, re.M))
+    for line in (*loaded.script, *loaded.kexec):
         assert line.split()[0] in known
         # What init's buffers hold.
         assert len(line) < 8000
@@ -47,12 +49,36 @@ def test_functions_are_filled_in() -> None:
 
 
 def test_the_guest_gets_setting_and_arguments(tmp_path: Path) -> None:
-    parsed = scenario.parse("a", {**GOOD, "append": "kunit.enable=1", "cpus": 2, "timeout": 7})
+    table = {**GOOD, "append": "kunit.enable=1", "cpus": 2, "timeout": 7, "disks": 3, "nics": 1}
+    parsed = scenario.parse("a", table)
     kernel = Kernel("x86_64", "bolt", "6.12.1-0", "6.12.1", "c0ffee", "stamp", tmp_path)
     guest = parsed.guest(arch.ARCHES["x86_64"], kernel, "nodelay")
     assert (guest.image, guest.programs) == (kernel.image, {})
     assert guest.append == "cpu_init_udelay=0 kunit.enable=1"
     assert (guest.cpus, guest.timeout, guest.script) == (2, 7, parsed.script)
+    assert (guest.disks, guest.nics) == (3, 1)
+    assert (guest.threads, guest.ext4) == (1, 0)
+    own = {**GOOD, "arches": ["x86_64"], "setting": "legacy", "features": "-hypervisor"}
+    guest = scenario.parse("a", own).guest(arch.ARCHES["x86_64"], kernel, "nodelay")
+    assert (guest.append, guest.features) == ("cpu_init_udelay=10000", "-hypervisor")
+    assert (guest.threads, guest.ext4) == (1, 0)
+
+
+def test_the_guest_gets_modules_and_a_second_kernel(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "image").write_bytes(b"kernel")
+    built = tmp_path / "built.ko"
+    built.write_bytes(b"module")
+    monkeypatch.setattr(modules, "build", lambda kernel, name: built)
+    monkeypatch.setattr(guestimage, "data", lambda arch, script: " / ".join(script).encode() + b".")
+    kernel = Kernel("x86_64", "bolt", "6.12.1-0", "6.12.1", "c0ffee", "stamp", tmp_path)
+    table = {**GOOD, "modules": ["ballast"], "kexec": ["kunit", "kmemleak"], "threads": 2}
+    guest = scenario.parse("a", table).guest(arch.ARCHES["x86_64"], kernel, "strict")
+    assert guest.threads == 2
+    assert guest.programs["lib/ballast.ko"].data == b"module"
+    assert guest.programs["kexec/image"].data == b"kernel"
+    assert guest.programs["kexec/initrd"].data == b"kunit / kmemleak."
 
 
 @pytest.mark.parametrize(
@@ -66,10 +92,17 @@ def test_the_guest_gets_setting_and_arguments(tmp_path: Path) -> None:
         ({"commands": [1]}, "'commands' has a wrong value"),
         ({"cpus": "4"}, "'cpus' has a wrong value"),
         ({"cpus": 0}, "'cpus' has a wrong value"),
+        ({"disks": "1"}, "'disks' has a wrong value"),
+        ({"threads": 0}, "'threads' has a wrong value"),
+        ({"ext4": "1"}, "'ext4' has a wrong value"),
+        ({"modules": "ballast"}, "'modules' has a wrong value"),
+        ({"kexec": [1]}, "'kexec' has a wrong value"),
+        ({"nics": -1}, "'nics' has a wrong value"),
         ({"timeout": True}, "'timeout' has a wrong value"),
         ({"kernel": 6}, "'kernel' has a wrong value"),
         ({"accel": "warp"}, "unknown accelerator 'warp'"),
         ({"arches": ["vax"]}, "unknown architecture 'vax'"),
+        ({"setting": "nodelay"}, "arm64 has no setting 'nodelay'"),
     ],
 )
 def test_wrong_scenarios_are_refused(change: dict[str, Any], message: str) -> None:

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* What measure does with the module in ballast/: see there. */
+#define _GNU_SOURCE
+#include "measure.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define PARAMETERS "/sys/module/ballast/parameters/"
+
+/* Every CPU of the measurement has a share of every counter and cache. */
+void ballast_charge(const struct measure *m)
+{
+	for (int i = 0; i < m->ncpus; i++) {
+		char cpu[16];
+		int err;
+
+		snprintf(cpu, sizeof(cpu), "%d", m->cpus[i]);
+		err = write_text(PARAMETERS "charge", cpu);
+		if (err)
+			die("charge CPU %s: %s", cpu, strerror(-err));
+	}
+}
+
+/* Every counter holds what was added, wherever the CPUs are. */
+void ballast_check(void)
+{
+	char text[32];
+
+	if (read_text(PARAMETERS "wrong", text, sizeof(text)) < 0)
+		die("cannot read the counters");
+	if (atol(text))
+		die("%ld counters are wrong", atol(text));
+}

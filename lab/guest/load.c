@@ -1,0 +1,268 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Random requests while the guest works: tasks of all scheduling classes,
+ * timers, files, disks, network, perf events, control groups, processes. At the
+ * end every worker must have come forward, and have found all it did right.
+ * usage: load bolt=0|1 pause_ms=N settle_ms=N; BOLT_REQUESTS and BOLT_SEED are
+ * taken from the environment, that is from the kernel's command line.
+ */
+#define _GNU_SOURCE
+#include "load.h"
+
+#include <errno.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define BOLT "/sys/devices/system/cpu/bolt/"
+#define PATIENCE_MS 60000	/* for one step of a worker; in virtual time, or real */
+
+static const struct worker *const kinds[] = {
+	cpu_workers, time_workers, disk_workers, net_workers, group_workers,
+};
+
+static struct entry *ledger;
+static int workers;
+struct entry *me;
+int load_cpus;
+
+static uint64_t state;
+
+unsigned int draw(unsigned int below)
+{
+	state ^= state >> 12;
+	state ^= state << 25;
+	state ^= state >> 27;
+	return (state * 0x2545f4914f6cdd1dULL >> 33) % below;
+}
+
+void fill(void *data, size_t size, uint64_t seed)
+{
+	uint64_t *word = data;
+
+	for (size_t i = 0; i < size / sizeof(*word); i++)
+		word[i] = (seed + i) * 0x9e3779b97f4a7c15ULL;
+}
+
+bool filled(const void *data, size_t size, uint64_t seed)
+{
+	const uint64_t *word = data;
+
+	for (size_t i = 0; i < size / sizeof(*word); i++)
+		if (word[i] != (seed + i) * 0x9e3779b97f4a7c15ULL)
+			return false;
+	return true;
+}
+
+void wrong(const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(me->wrong, sizeof(me->wrong), fmt, ap);
+	va_end(ap);
+	_exit(1);
+}
+
+/* Whoever is left would keep our output open, and init waiting for its end. */
+static pid_t fork_mortal(void)
+{
+	pid_t parent = getpid(), pid = fork();
+
+	if (!pid) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		if (getppid() != parent)
+			_exit(1);
+	}
+	return pid;
+}
+
+pid_t child(void)
+{
+	pid_t pid = fork_mortal();
+
+	if (pid < 0)
+		wrong("fork: %s", strerror(errno));
+	return pid;
+}
+
+static void start(const struct worker *kind, int which)
+{
+	struct entry *entry = &ledger[workers];
+	pid_t pid;
+
+	if (workers == MAX_WORKERS)
+		die("too many workers");
+	snprintf(entry->name, sizeof(entry->name), "%s.%d", kind->name, which);
+	pid = fork_mortal();
+	if (pid < 0)
+		die("fork: %s", strerror(errno));
+	if (!pid) {
+		me = entry;
+		state ^= (workers + 1) * 0x9e3779b97f4a7c15ULL;
+		kind->run(which);
+		_exit(0);
+	}
+	entry->pid = pid;
+	workers++;
+}
+
+static void start_all(void)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(kinds); i++) {
+		for (const struct worker *kind = kinds[i]; kind->name; kind++) {
+			if (kind->ready && !kind->ready()) {
+				printf("%s: not in this guest\n", kind->name);
+				continue;
+			}
+			for (int which = 0; which < kind->copies; which++)
+				start(kind, which);
+		}
+	}
+}
+
+/* All of them: one that is stuck must not hide what others say. */
+static void fail(const char *fmt, ...)
+{
+	char text[256];
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	for (int i = 0; i < workers; i++)
+		if (ledger[i].wrong[0])
+			fprintf(stderr, "%s: %s\n", ledger[i].name, ledger[i].wrong);
+	die("%s", text);
+}
+
+static void look_at(struct entry *entry)
+{
+	int status;
+
+	if (waitpid(entry->pid, &status, WNOHANG))
+		fail("%s ended: %s", entry->name, entry->wrong[0] ? entry->wrong : "no reason");
+}
+
+/* Every worker gets round once more. */
+static void all_come_forward(void)
+{
+	int64_t end = now_ns() + PATIENCE_MS * 1000000LL;
+	unsigned long before[MAX_WORKERS];
+
+	for (int i = 0; i < workers; i++)
+		before[i] = __atomic_load_n(&ledger[i].done, __ATOMIC_RELAXED);
+	for (int i = 0; i < workers; i++) {
+		while (__atomic_load_n(&ledger[i].done, __ATOMIC_RELAXED) == before[i]) {
+			look_at(&ledger[i]);
+			if (now_ns() > end)
+				fail("%s is stuck after %lu rounds", ledger[i].name, before[i]);
+			sleep_ms(10);
+		}
+	}
+}
+
+static void all_end(void)
+{
+	int64_t end = now_ns() + PATIENCE_MS * 1000000LL;
+
+	for (int i = 0; i < workers; i++)
+		__atomic_store_n(&ledger[i].stop, true, __ATOMIC_RELAXED);
+	for (int i = 0; i < workers; i++) {
+		int status;
+		pid_t pid;
+
+		while (!(pid = waitpid(ledger[i].pid, &status, WNOHANG))) {
+			if (now_ns() > end)
+				fail("%s does not end", ledger[i].name);
+			sleep_ms(10);
+		}
+		if (pid < 0 || !WIFEXITED(status) || WEXITSTATUS(status))
+			fail("%s ended with %d: %s", ledger[i].name, status, ledger[i].wrong);
+	}
+}
+
+static void put(const char *file, const char *text)
+{
+	int err = write_text(file, text);
+
+	if (err)
+		fail("%s: %s", file, strerror(-err));
+}
+
+/* As often as asked for, a CPU that is drawn changes sides. CPU 0 stays. */
+static int requests(long n, bool bolt, long pause_ms)
+{
+	bool online[MAX_CPUS];
+	int most_down = 0, down = 0;
+
+	memset(online, true, sizeof(online));
+	for (long i = 0; i < n; i++) {
+		int cpu = 1 + draw(load_cpus - 1);
+		int err = cpu_write(cpu, !online[cpu]);
+
+		if (err)
+			fail("request %ld, CPU %d %s: %s", i, cpu,
+			     online[cpu] ? "offline" : "online", strerror(-err));
+		online[cpu] = !online[cpu];
+		down += online[cpu] ? -1 : 1;
+		if (down > most_down)
+			most_down = down;
+		for (int j = 0; j < workers; j++)
+			look_at(&ledger[j]);
+		sleep_ms(draw(pause_ms + 1));
+		if (bolt && i % 16 == 15)
+			put(BOLT "settle", "all");
+		if (i % 32 == 31)
+			all_come_forward();
+	}
+	for (int cpu = 1; cpu < load_cpus; cpu++)
+		if (!online[cpu] && cpu_write(cpu, true))
+			fail("CPU %d does not come back", cpu);
+	return most_down;
+}
+
+int main(int argc, char **argv)
+{
+	const char *requested = getenv("BOLT_REQUESTS"), *seed = getenv("BOLT_SEED");
+	long n = requested ? atol(requested) : 200;
+	bool bolt = arg_long(argv, "bolt", 0);
+	int most_down;
+
+	if (argc > 1 && !strcmp(argv[1], "nothing"))
+		return 0;	/* what a worker executes */
+	if (n < 1)
+		die("BOLT_REQUESTS=%s", requested);
+	state = (seed ? strtoull(seed, NULL, 0) : (uint64_t)now_ns()) ?: 1;
+	printf("BOLT_SEED=%llu\n", (unsigned long long)state);
+	load_cpus = sysconf(_SC_NPROCESSORS_ONLN);
+	if (load_cpus < 2)
+		die("one CPU only");
+	ledger = mmap(NULL, MAX_WORKERS * sizeof(*ledger), PROT_READ | PROT_WRITE,
+		      MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	if (ledger == MAP_FAILED)
+		die("mmap: %s", strerror(errno));
+	if (bolt) {
+		put(BOLT "settle_delay_ms", arg_text(argv, "settle_ms", "100"));
+		put(BOLT "enabled", "1");
+	}
+	fflush(stdout);
+	start_all();
+	all_come_forward();
+	most_down = requests(n, bolt, arg_long(argv, "pause_ms", 20));
+	all_come_forward();
+	all_end();
+	if (bolt)
+		put(BOLT "enabled", "0");
+	printf("%ld requests, %d CPUs down at most, %d workers:\n", n, most_down, workers);
+	for (int i = 0; i < workers; i++)
+		printf("%-16s %lu\n", ledger[i].name, ledger[i].done);
+	return 0;
+}

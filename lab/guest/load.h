@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Load beside requests, and a ledger of it: each worker is a process that
+ * counts what it has done, checks it, and says what is wrong.
+ */
+#ifndef BOLT_LOAD_H
+#define BOLT_LOAD_H
+
+#include "guest.h"
+
+#define MAX_WORKERS 64
+
+/* One worker's page of the ledger, shared between it and the main process. */
+struct entry {
+	char name[24];
+	pid_t pid;
+	unsigned long done;	/* how often it has been round */
+	bool stop;		/* set by the main process: come to an end */
+	char wrong[200];	/* empty, or the worker's complaint */
+};
+
+/*
+ * A kind of worker. @run goes round until stopping() and returns; @copies are
+ * started, each told which it is. @ready may say that there is nothing to work
+ * with in this guest.
+ */
+struct worker {
+	const char *name;
+	int copies;
+	void (*run)(int which);
+	bool (*ready)(void);
+};
+
+/* Terminated by an entry without name. */
+extern const struct worker cpu_workers[], time_workers[], disk_workers[], net_workers[],
+	group_workers[];
+
+extern struct entry *me;
+extern int load_cpus;	/* all CPUs of the guest */
+
+static inline bool stopping(void)
+{
+	return __atomic_load_n(&me->stop, __ATOMIC_RELAXED);
+}
+
+static inline void once_round(void)
+{
+	__atomic_add_fetch(&me->done, 1, __ATOMIC_RELAXED);
+}
+
+/* Ends the worker with a complaint. */
+void wrong(const char *fmt, ...) __attribute__((format(printf, 1, 2), noreturn));
+unsigned int draw(unsigned int below);
+
+/* fork() of a child that does not outlive its parent; no return in case of an error. */
+pid_t child(void);
+
+/* Bytes that only @seed explains, and whether they are still those. */
+void fill(void *data, size_t size, uint64_t seed);
+bool filled(const void *data, size_t size, uint64_t seed);
+
+#endif

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Control groups (version 2) that come and go with a task in them: cpu, cpuset, memory, pids. */
+#define _GNU_SOURCE
+#include "load.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define ROOT "/sys/fs/cgroup/"
+
+static void set(const char *group, const char *file, const char *value)
+{
+	char path[128];
+	int err;
+
+	snprintf(path, sizeof(path), "%s/%s", group, file);
+	err = write_text(path, value);
+	if (err)
+		wrong("%s: %s", path, strerror(-err));
+}
+
+/* Up to two CPUs, some perhaps offline: the group then has its parent's. */
+static void set_cpus(const char *group)
+{
+	char list[32];
+
+	snprintf(list, sizeof(list), "%u,%u", draw(load_cpus), draw(load_cpus));
+	set(group, "cpuset.cpus", list);
+}
+
+static pid_t inhabitant(void)
+{
+	pid_t pid = child();
+
+	while (!pid) {
+		static volatile unsigned long sum;
+
+		for (int i = 0; i < 2000; i++)
+			sum += i;
+		sleep_ms(1);
+	}
+	return pid;
+}
+
+static void leave(const char *group, pid_t pid)
+{
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+	/* Its last task may still be on its way out. */
+	for (int i = 0; rmdir(group); i++) {
+		if (errno != EBUSY || i == 1000)
+			wrong("rmdir %s: %s", group, strerror(errno));
+		sleep_ms(1);
+	}
+}
+
+static void groups(int which)
+{
+	char group[64], text[16];
+
+	snprintf(group, sizeof(group), ROOT "load.%d", which);
+	while (!stopping()) {
+		pid_t pid;
+
+		if (mkdir(group, 0755))
+			wrong("mkdir %s: %s", group, strerror(errno));
+		set(group, "cpu.max", "20000 100000");
+		set(group, "memory.max", "16777216");
+		set(group, "pids.max", "4");
+		set_cpus(group);
+		pid = inhabitant();
+		snprintf(text, sizeof(text), "%d", pid);
+		set(group, "cgroup.procs", text);
+		sleep_ms(1 + draw(10));
+		set_cpus(group);
+		sleep_ms(draw(10));
+		leave(group, pid);
+		once_round();
+	}
+}
+
+static bool has_groups(void)
+{
+	return !write_text(ROOT "cgroup.subtree_control", "+cpu +cpuset +memory +pids");
+}
+
+const struct worker group_workers[] = {
+	{ "cgroup", 2, groups, has_groups },
+	{ NULL, 0, NULL, NULL },
+};

@@ -1,0 +1,113 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Random requests, load beside them, and those that need CPUs natively offline.
+
+A guest fails by itself when one of its workers does, or when its kernel prints a splat. The long
+form has kernels that check themselves.
+"""
+
+import pytest
+
+from boltlab import cmd_bench
+from boltlab.arch import ARCHES
+from boltlab.cmd_bench import Plan
+from tests.guest.test_guest import PLAN, Kernels, output, play
+
+pytestmark = [pytest.mark.guest, pytest.mark.parametrize("arch", ARCHES)]
+
+# They take their time: KASAN and lockdep make a guest up to ten times slower.
+LONG = 4 * 3600
+SUSPICIOUS = ["debug", "kasan"]
+
+
+def passed(lines: list[str]) -> bool:
+    found = [PLAN.match(line) for line in lines]
+    return [each.groups() for each in found if each] == [("1", "0", "0")]
+
+
+def leaks(flavour: str) -> tuple[str, ...]:
+    """Return the command that looks for leaks, where the kernel can."""
+    return ("kmemleak",) if flavour == "debug" else ()
+
+
+def test_random_pairs(kernel: Kernels, arch: str) -> None:
+    said = output(play(kernel, arch, "random", append="BOLT_PAIRS=200"))
+    assert passed(said)
+    assert any(line.startswith("# BOLT_SEED=") for line in said)
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("flavour", SUSPICIOUS)
+def test_thousand_random_pairs(kernel: Kernels, arch: str, flavour: str) -> None:
+    commands = ("run /bin/random", *leaks(flavour))
+    assert passed(output(play(kernel, arch, "random", flavour, timeout=LONG, commands=commands)))
+
+
+@pytest.mark.parametrize(("accel", "requests"), [("icount", 200), ("mttcg", 100)])
+def test_loaded_guest(kernel: Kernels, arch: str, accel: str, requests: int) -> None:
+    changes = {"accel": accel, "append": f"BOLT_REQUESTS={requests}"}
+    said = output(play(kernel, arch, "loaded", **changes))
+    assert any(line.startswith(f"{requests} requests, ") for line in said)
+    # All of them found what they work with.
+    assert not any("not in this guest" in line for line in said)
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("name", ["loaded", "loaded-native"])
+@pytest.mark.parametrize("accel", ["icount", "mttcg"])
+def test_loaded_guest_for_long(kernel: Kernels, arch: str, name: str, accel: str) -> None:
+    assert output(play(kernel, arch, name, accel=accel))
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("flavour", SUSPICIOUS)
+def test_loaded_guest_that_checks_itself(kernel: Kernels, arch: str, flavour: str) -> None:
+    commands = ("run /bin/load bolt=1", *leaks(flavour))
+    assert output(play(kernel, arch, "loaded", flavour, timeout=LONG, commands=commands))
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("flavour", SUSPICIOUS)
+def test_selftests_on_kernels_that_check_themselves(
+    kernel: Kernels, arch: str, flavour: str
+) -> None:
+    said = output(play(kernel, arch, "selftests", flavour, timeout=LONG))
+    found = [PLAN.match(line) for line in said]
+    assert [each[2] for each in found if each] == ["0"] * len([each for each in found if each])
+
+
+def test_counters_and_caches(kernel: Kernels, arch: str) -> None:
+    samples = play(kernel, arch, "ballast").samples()
+    assert set(samples) == {"offline_ballast_seq", "online_ballast_seq"}
+
+
+def test_threads_of_a_core(kernel: Kernels, arch: str) -> None:
+    """SMT control is for x86; arm64 has a guest with threads all the same."""
+    name = "smt" if arch == "x86_64" else "pair"
+    assert set(play(kernel, arch, name, "bolt", threads=2).samples()) == {
+        "offline_seq",
+        "online_seq",
+    }
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("name", ["suspend", "hibernate", "kexec"])
+def test_who_needs_native_offline(kernel: Kernels, arch: str, name: str) -> None:
+    """Their last command is a pair of every CPU: after resuming, or in the second kernel."""
+    if arch == "arm64" and name == "suspend":
+        name = "hibernate"  # the machine has no deep suspend; hibernation takes the same way
+    assert "online_seq" in play(kernel, arch, name, timeout=LONG).samples()
+
+
+@pytest.mark.nightly
+def test_no_cost_without_requests(kernel: Kernels, arch: str) -> None:
+    """Enabled or not, context switches, tasks and page faults take what they took, to 1 %."""
+    target = ARCHES[arch]
+    cases = tuple(name for name in cmd_bench.names() if name.startswith("micro_"))
+    kernels = {flavour: kernel(arch, flavour) for flavour in ("pristine", "bolt")}
+    plan = Plan(cases=cases, traced=False)
+    measured = cmd_bench.collect(target, target.default_setting, plan, kernels)
+    assert len(measured.overheads) == len(cases)
+    for case in measured.overheads:
+        native = case.variants["native"].median
+        for name in ("off", "bolt"):
+            assert case.variants[name].median < native * 1.01, f"{case.case}, {name}"

@@ -1,0 +1,81 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""What a bench runs, and what it makes of what its guests say."""
+
+from pathlib import Path
+
+import pytest
+
+from boltlab import arch, cmd_bench, modules, results
+from boltlab.build import Kernel
+from boltlab.cmd_bench import Job, Plan
+from boltlab.qemu import GuestResult
+
+X86 = arch.ARCHES["x86_64"]
+KERNELS = {
+    name: Kernel("x86_64", name, "6.12.1-0", "6.12.1", "c0ffee", "stamp", Path(name))
+    for name in ("pristine", "bolt")
+}
+
+
+@pytest.fixture(autouse=True)
+def no_modules(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(modules, "nodes", lambda kernel, wanted: dict.fromkeys(wanted))
+
+
+def plan(plan: Plan) -> dict[str, Job]:
+    return {job.name: job for job in cmd_bench.jobs_of(X86, "strict", plan, KERNELS)}
+
+
+def test_guests_of_a_whole_bench() -> None:
+    jobs = plan(Plan())
+    names = {
+        f"x86_64-{variant}-{kind}-1"
+        for variant in ("native", "expedited", "bolt")
+        for kind in ("measured", "bounded", "ballast", "breakdown")
+    }
+    names |= {f"x86_64-{v}-micro-{boot}" for v in ("native", "off", "bolt") for boot in (1, 2, 3)}
+    assert set(jobs) == names
+    ballast = jobs["x86_64-bolt-ballast-1"]
+    assert ballast.guest.script[0].endswith("/bolt/enabled 1")
+    assert ballast.guest.script[1] == "load ballast counters=100000 caches=500"
+    assert ballast.guest.script[2].startswith("measure ballast cpus=1 ")
+    assert list(ballast.guest.programs) == ["ballast"]
+    assert ballast.records == 2
+    micro = jobs["x86_64-off-micro-2"]
+    assert micro.guest.image == KERNELS["bolt"].image
+    assert [line.split()[0] for line in micro.guest.script] == ["micro"]
+    assert micro.guest.append == "cpu_init_udelay=0 tsc=reliable norandmaps"
+    assert micro.records == 8
+    assert jobs["x86_64-native-bounded-1"].guest.bounded
+    assert not jobs["x86_64-native-measured-1"].guest.bounded
+    assert "{functions}" not in jobs["x86_64-native-breakdown-1"].guest.script[-1]
+
+
+def test_a_demo_has_no_extras() -> None:
+    kinds = {job.kind for job in plan(Plan(extra=False)).values()}
+    assert kinds == {"measured", "bounded", "breakdown"}
+
+
+def test_some_cases_of_some_variants() -> None:
+    jobs = plan(Plan(cases=("micro_fork",), variants=("native", "bolt"), traced=False))
+    assert {job.variant for job in jobs.values()} == {"native", "bolt"}
+    assert {job.kind for job in jobs.values()} == {"micro"}
+
+
+def test_samples_of_all_boots_are_one_case(tmp_path: Path) -> None:
+    jobs = plan(Plan(cases=("micro_fork",), variants=("native",), traced=False)).values()
+    done = []
+    for number, job in enumerate(jobs, start=1):
+        row = {"case": "micro_fork", "batch": 1, "samples": [number * 1_000_000] * 2}
+        done.append((job, GuestResult(tmp_path, [row])))
+    (case,) = cmd_bench._cases(X86, Plan(cases=("micro_fork",)), done)
+    assert case.variants == {"native": results.Stats(6, 1.0, 2.0, 3.0, 3.0)}
+    assert case.boots == {"native": [1.0, 2.0, 3.0]}
+
+
+def test_one_boot_has_no_scatter(tmp_path: Path) -> None:
+    (job,) = plan(Plan(cases=("offline1",), variants=("bolt",), traced=False)).values()
+    row = {"case": "offline1", "batch": 1, "samples": [5_000_000]}
+    done = [(job, GuestResult(tmp_path, [row]))]
+    (case,) = cmd_bench._cases(X86, Plan(cases=("offline1",)), done)
+    assert (case.case, case.boots) == ("offline1", {})

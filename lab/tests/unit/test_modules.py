@@ -1,0 +1,73 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""The lab's modules, built in a tree whose make takes no time."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from boltlab import arch, modules
+from boltlab.build import Kernel
+from boltlab.errors import BoltError
+from tests.unit.conftest import write_tree
+
+HOST = arch.host()
+MAKEFILE = """
+modules_prepare:
+\t@echo prepared >>prepared
+modules:
+\t@cat $(M)/ballast.c $(KBUILD_EXTRA_SYMBOLS) >$(M)/ballast.ko && ! grep broken $(M)/ballast.c
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    path = tmp_path / "guest"
+    write_tree(path, {"ballast/Kbuild": "obj-m := ballast.o", "ballast/ballast.c": "module\n"})
+    monkeypatch.setattr(modules, "FOLDER", path)
+    return path
+
+
+@pytest.fixture
+def kernel(cache: Path) -> Kernel:
+    kernel = Kernel(HOST.name, "bolt", "6.12.1-0", "6.12.1", "c0ffee", "stamp", cache)
+    write_tree(kernel.tree, {"Makefile": MAKEFILE, "vmlinux.symvers": "symbols\n"})
+    return kernel
+
+
+def prepared(kernel: Kernel) -> int:
+    return len((kernel.tree / "prepared").read_text().splitlines())
+
+
+def test_there_are_modules() -> None:
+    assert "ballast" in modules.names()
+
+
+def test_built_once_and_again_on_change(folder: Path, kernel: Kernel) -> None:
+    first = modules.build(kernel, "ballast")
+    assert first.read_text() == "module\nsymbols\n"
+    assert modules.build(kernel, "ballast") == first
+    assert prepared(kernel) == 1
+    (folder / "ballast" / "ballast.c").write_text("other\n")
+    assert modules.build(kernel, "ballast").read_text() == "other\nsymbols\n"
+    assert prepared(kernel) == 2
+    modules.build(replace(kernel, stamp="new"), "ballast")
+    assert prepared(kernel) == 3
+    # What is stale goes, and nothing half made stays.
+    assert len(list(first.parent.glob("*"))) == 1
+
+
+def test_nodes_of_an_initramfs(folder: Path, kernel: Kernel) -> None:
+    assert modules.nodes(kernel, []) == {}
+    nodes = modules.nodes(kernel, ["ballast"])
+    assert nodes["lib/ballast.ko"].data == b"module\nsymbols\n"
+
+
+def test_errors(folder: Path, kernel: Kernel) -> None:
+    with pytest.raises(BoltError, match=r"no module 'none' \(there are: ballast\)"):
+        modules.build(kernel, "none")
+    (folder / "ballast" / "ballast.c").write_text("broken\n")
+    with pytest.raises(BoltError, match="building the module ballast"):
+        modules.build(kernel, "ballast")
+    with pytest.raises(BoltError, match="the tree of the debug kernel is gone"):
+        modules.build(replace(kernel, flavour="debug"), "ballast")
