@@ -63,13 +63,13 @@ static const struct bolt_row bolt_rows[BOLT_NR_STATES] = {
 	[CPUHP_BLK_MQ_DEAD] =
 		CRITICAL("requests in the CPU's queue would wait"),
 	[CPUHP_FS_BUFF_DEAD] =
-		CRITICAL("16 references at the most: putting it off would need readers in fs/buffer.c"),
+		CRITICAL("at most 16 references, less than readers would cost"),
 	[CPUHP_PRINTK_DEAD] = CRITICAL("nothing pending: a trylock"),
 	[CPUHP_MM_MEMCQ_DEAD] =
-		CRITICAL("two stocks; drain_all_stock() cannot keep the CPU from coming back meanwhile"),
+		CRITICAL("two stocks; who drains cannot keep the CPU away"),
 	[CPUHP_PERCPU_CNT_DEAD] = {
 		BOLT_LAZY, BOLT_ALONE, SERIAL,
-		"grows with the number of counters; sums look at parked CPUs; the batch is set at once" },
+		"grows with the counters; sums look at parked CPUs; the batch is set at once" },
 	[CPUHP_RADIX_DEAD] = {
 		BOLT_ELIDE, BOLT_ALONE, SERIAL, "preloaded nodes" },
 	[CPUHP_PAGE_ALLOC] = {
