@@ -8,30 +8,8 @@
 #include "tasks.h"
 #include "../kselftest_harness.h"
 
-#define PERIOD_NS 100000000ULL
 #define TASKS_MAX 64
 #define PATIENCE_MS 5000
-
-/* As the kernel has it; some C libraries have it too, others do not. */
-struct dl_attr {
-	__u32 size, policy;
-	__u64 flags;
-	__s32 nice;
-	__u32 priority;
-	__u64 runtime, deadline, period;
-};
-
-/* @percent: of one CPU. */
-static int deadline(pid_t pid, int percent)
-{
-	struct dl_attr attr = {
-		.size = sizeof(attr), .policy = 6 /* SCHED_DEADLINE */,
-		.runtime = PERIOD_NS / 100 * percent,
-		.deadline = PERIOD_NS, .period = PERIOD_NS,
-	};
-
-	return syscall(SYS_sched_setattr, pid, &attr, 0) ? -errno : 0;
-}
 
 static void nap(struct slot *slot)
 {
@@ -89,7 +67,8 @@ static int start(struct crew *crew, int percent)
 	memset(&crew->slots[crew->n], 0, sizeof(crew->slots[0]));
 	if (task_start(&crew->tasks[crew->n], &crew->slots[crew->n], nap) < 0)
 		return -errno;
-	err = deadline(crew->tasks[crew->n].pid, percent);
+	err = set_deadline(crew->tasks[crew->n].pid,
+			   DEADLINE_NS / 100 * percent);
 	if (err)
 		task_kill(&crew->tasks[crew->n]);
 	else

@@ -16,6 +16,7 @@
 #include <sys/wait.h>
 
 #include "bolt.h"
+#include "place.h"
 #include "tree.h"
 #include "../kselftest_harness.h"
 
@@ -59,14 +60,11 @@ static int put_in(const char *root, int group, const char *file,
 static pid_t sleeper(bool pinned)
 {
 	pid_t child = fork();
-	cpu_set_t set;
 
 	if (child)
 		return child;
-	CPU_ZERO(&set);
-	CPU_SET(VICTIM, &set);
 	if (pinned)
-		sched_setaffinity(0, sizeof(set), &set);
+		pin(0, VICTIM);
 	for (;;)
 		pause();
 }
@@ -220,27 +218,6 @@ static void drop_all(struct world *world)
 	world->root = NULL;
 }
 
-struct deadline_attr {
-	uint32_t size, policy;
-	uint64_t flags;
-	int32_t nice;
-	uint32_t priority;
-	uint64_t runtime, deadline, period;
-};
-
-static int set_deadline(pid_t pid, uint64_t runtime_us)
-{
-	struct deadline_attr attr = {
-		.size = sizeof(attr),
-		.policy = 6, /* SCHED_DEADLINE */
-		.runtime = runtime_us * 1000,
-		.deadline = 100000000,
-		.period = 100000000,
-	};
-
-	return syscall(SYS_sched_setattr, pid, &attr, 0) ? -errno : 0;
-}
-
 /*
  * Whether the root domain of a group has no CPU that the group has not: a task
  * may be a deadline task only then.
@@ -258,7 +235,7 @@ static int probe(const char *root, int group)
 	err = put_in(root, group, "cgroup.procs", pid);
 	wait_ms(10);
 	if (!err)
-		err = set_deadline(child, 1000);
+		err = set_deadline(child, 1000000);
 	end(&child);
 	return err;
 }
@@ -529,7 +506,7 @@ static int full_offline(struct __test_metadata *_metadata)
 
 	while (n < (int)ARRAY_SIZE(full) && !err) {
 		full[n] = sleeper(false);
-		err = set_deadline(full[n++], 45000);
+		err = set_deadline(full[n++], 45000000);
 	}
 	EXPECT_EQ(-EBUSY, err);
 	EXPECT_GT(n, 2);
@@ -554,7 +531,7 @@ TEST_F_TIMEOUT(domains, deadline_is_sync, 120)
 {
 	ASSERT_EQ(0, enable(true));
 	self->world.child[0] = sleeper(false);
-	ASSERT_EQ(0, set_deadline(self->world.child[0], 1000));
+	ASSERT_EQ(0, set_deadline(self->world.child[0], 1000000));
 	EXPECT_EQ(0, set_online(VICTIM, false));
 	EXPECT_NE(1, put_off());
 	end(&self->world.child[0]);
@@ -574,7 +551,7 @@ static int admit(struct __test_metadata *_metadata)
 	EXPECT_EQ(0, set_online(VICTIM, false));
 	CPU_CLR(VICTIM, &set);
 	EXPECT_EQ(0, sched_setaffinity(child, sizeof(set), &set));
-	err = set_deadline(child, 1000);
+	err = set_deadline(child, 1000000);
 	end(&child);
 	EXPECT_EQ(0, set_online(VICTIM, true));
 	return err;
@@ -682,13 +659,11 @@ static void place(struct __test_metadata *_metadata, struct placed *placed,
 		  bool on_bolt)
 {
 	pid_t children[WORKERS];
-	cpu_set_t all, one;
+	cpu_set_t all;
 	int go[2];
 	char c;
 
 	EXPECT_EQ(0, sched_getaffinity(0, sizeof(all), &all));
-	CPU_ZERO(&one);
-	CPU_SET(VICTIM, &one);
 	ASSERT_EQ(0, pipe(go));
 	for (int i = 0; i < WORKERS; i++) {
 		children[i] = fork();
@@ -696,7 +671,7 @@ static void place(struct __test_metadata *_metadata, struct placed *placed,
 			continue;
 		/* Asleep on the CPU that goes, all of them are woken at once. */
 		prctl(PR_SET_NAME, TASK);
-		sched_setaffinity(0, sizeof(one), &one);
+		pin(0, VICTIM);
 		close(go[1]);
 		if (read(go[0], &c, 1))
 			_exit(1);

@@ -11,6 +11,7 @@
 #include <sys/syscall.h>
 
 #include "bolt.h"
+#include "place.h"
 #include "tree.h"
 #include "../kselftest_harness.h"
 
@@ -135,23 +136,6 @@ static int come_back(void)
 	return set_online(VICTIM, true);
 }
 
-static int run_there(void)
-{
-	cpu_set_t set;
-
-	CPU_ZERO(&set);
-	CPU_SET(VICTIM, &set);
-	return sched_setaffinity(0, sizeof(set), &set);
-}
-
-static int run_anywhere(void)
-{
-	cpu_set_t set;
-
-	memset(&set, 0xff, sizeof(set));
-	return sched_setaffinity(0, sizeof(set), &set);
-}
-
 static void burn_ms(long ms)
 {
 	struct timespec from, now;
@@ -182,7 +166,7 @@ FIXTURE_TEARDOWN(hardware)
 		tree_free(&self->way[way]);
 	if (cannot_run())
 		return;
-	run_anywhere();
+	unpin(0);
 	EXPECT_EQ(0, start_over());
 }
 
@@ -290,9 +274,9 @@ static void follow_event(struct tree *tree, enum way way, uint32_t type,
 	add_event(tree, "online", "open", fd < 0 ? -1 : 0);
 	if (fd < 0)
 		return;
-	run_there();
+	pin(0, VICTIM);
 	burn_ms(10);
-	run_anywhere();
+	unpin(0);
 	add_count(tree, "online", fd, &count);
 	*err |= leave(way);
 	add_count(tree, "leaving", fd, &count);
@@ -304,9 +288,9 @@ static void follow_event(struct tree *tree, enum way way, uint32_t type,
 	*err |= come_back();
 	other = event_open(type, config);
 	add_event(tree, "back", "open", other < 0 ? -1 : 0);
-	run_there();
+	pin(0, VICTIM);
 	burn_ms(10);
-	run_anywhere();
+	unpin(0);
 	add_count(tree, "back, old", fd, &count);
 	if (other >= 0) {
 		add_count(tree, "back, new", other, &fresh);
@@ -375,14 +359,14 @@ TEST_F(hardware, timers_tick)
 		ASSERT_EQ(0, leave(way));
 		EXPECT_EQ(-1, ticks());
 		ASSERT_EQ(0, come_back());
-		ASSERT_EQ(0, run_there());
+		ASSERT_EQ(0, pin(0, VICTIM));
 		before = ticks();
 		burn_ms(100);
 		EXPECT_GE(ticks(), before + 5)
 			TH_LOG("way %d", way);
 		wait_ms(10);
 		EXPECT_EQ(VICTIM, sched_getcpu());
-		ASSERT_EQ(0, run_anywhere());
+		ASSERT_EQ(0, unpin(0));
 	}
 }
 

@@ -16,6 +16,7 @@
 #include <sys/wait.h>
 
 #include "bolt.h"
+#include "place.h"
 #include "../kselftest_harness.h"
 
 #define ROUNDS 20
@@ -27,23 +28,6 @@
 
 /* The guest's disk, if it has one: contents are lost. */
 #define DISK "/dev/vda"
-
-static int run_on(int cpu)
-{
-	cpu_set_t set;
-
-	CPU_ZERO(&set);
-	CPU_SET(cpu, &set);
-	return sched_setaffinity(0, sizeof(set), &set);
-}
-
-static int run_anywhere(void)
-{
-	cpu_set_t set;
-
-	memset(&set, 0xff, sizeof(set));
-	return sched_setaffinity(0, sizeof(set), &set);
-}
 
 FIXTURE(memory) {
 	long page;
@@ -66,7 +50,7 @@ FIXTURE_TEARDOWN(memory)
 {
 	if (cannot_run())
 		return;
-	EXPECT_EQ(0, run_anywhere());
+	EXPECT_EQ(0, unpin(0));
 	EXPECT_EQ(0, start_over());
 }
 
@@ -106,7 +90,7 @@ static int touch(int cpu, long page)
 	if (!pid) {
 		char *area;
 
-		if (run_on(cpu))
+		if (pin(0, cpu))
 			_exit(1);
 		area = mmap(NULL, 64 * page, PROT_READ | PROT_WRITE,
 			    MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
@@ -177,11 +161,11 @@ TEST_F(memory, sums_stay_exact)
 	ASSERT_NE(NULL, page);
 	fd = open(TMPFS "/file", O_CREAT | O_WRONLY | O_CLOEXEC, 0600);
 	ASSERT_GE(fd, 0);
-	ASSERT_EQ(0, run_on(VICTIM));
+	ASSERT_EQ(0, pin(0, VICTIM));
 	for (int i = 0; i < FEW; i++)
 		ASSERT_EQ(self->page, write(fd, page, self->page));
 	close(fd);
-	ASSERT_EQ(0, run_anywhere());
+	ASSERT_EQ(0, unpin(0));
 
 	watch.wanted = blocks_used();
 	EXPECT_EQ(FEW, watch.wanted);
@@ -240,7 +224,7 @@ static int swap_out_on(int cpu, long page)
 		size_t len = 250 * page;
 		char *area;
 
-		if (run_on(cpu))
+		if (pin(0, cpu))
 			_exit(1);
 		area = mmap(NULL, len, PROT_READ | PROT_WRITE,
 			    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);

@@ -8,6 +8,7 @@
 #include <sched.h>
 
 #include "bolt.h"
+#include "place.h"
 #include "tree.h"
 #include "../kselftest_harness.h"
 
@@ -113,22 +114,13 @@ static const char *broken_rule(struct world *w)
 /* A CPU that is back runs tasks. */
 static int visit(int cpu)
 {
-	cpu_set_t all, one;
-	int err = 0;
+	int err = pin(0, cpu);
 
-	if (sched_getaffinity(0, sizeof(all), &all))
-		return -errno;
-	CPU_ZERO(&one);
-	CPU_SET(cpu, &one);
-	if (sched_setaffinity(0, sizeof(one), &one))
-		return -errno;
+	if (err)
+		return err;
 	if (sched_getcpu() != cpu)
 		err = -EXDEV;
-	for (int i = 0; i < MAX_CPUS; i++)
-		CPU_SET(i, &all);
-	if (sched_setaffinity(0, sizeof(all), &all))
-		return -errno;
-	return err;
+	return unpin(0) ?: err;
 }
 
 static int request(struct world *w)

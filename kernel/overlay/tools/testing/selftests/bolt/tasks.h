@@ -11,6 +11,7 @@
 #include <sys/wait.h>
 
 #include "bolt.h"
+#include "place.h"
 
 /* What a child shows of itself. */
 struct slot {
@@ -45,24 +46,6 @@ static inline void slot_beat(struct slot *slot)
 	if (cpu == VICTIM)
 		__atomic_add_fetch(&slot->there, 1, __ATOMIC_SEQ_CST);
 	__atomic_add_fetch(&slot->beats, 1, __ATOMIC_SEQ_CST);
-}
-
-static inline int pin(pid_t pid, int cpu)
-{
-	cpu_set_t set;
-
-	CPU_ZERO(&set);
-	CPU_SET(cpu, &set);
-	return sched_setaffinity(pid, sizeof(set), &set) ? -errno : 0;
-}
-
-/* All CPUs there could be. */
-static inline int unpin(pid_t pid)
-{
-	cpu_set_t set;
-
-	memset(&set, 0xff, sizeof(set));
-	return sched_setaffinity(pid, sizeof(set), &set) ? -errno : 0;
 }
 
 /* Starts a child that runs @run, and dies with its parent. */
