@@ -167,7 +167,7 @@ bool bolt_overridden(enum cpuhp_state state)
 void bolt_override(enum cpuhp_state state, bool critical)
 {
 	enum bolt_unit unit;
-	unsigned int cpu, s;
+	unsigned int s;
 
 	bolt_glue_lock_states();
 	unit = bolt_row(state).unit;
@@ -175,10 +175,7 @@ void bolt_override(enum cpuhp_state state, bool critical)
 		if (s != state &&
 		    (unit == BOLT_ALONE || bolt_row(s).unit != unit))
 			continue;
-		for_each_possible_cpu(cpu) {
-			while (bolt_settle_state(cpu, s) == -EAGAIN)
-				;
-		}
+		bolt_settle_everywhere(s);
 		assign_bit(s, bolt_overrides.states, critical);
 	}
 	bolt_glue_unlock_states();

@@ -80,16 +80,16 @@ int bolt_set_highest(const struct bolt_set *set)
 int bolt_next_to_settle(unsigned int cpu, bool async)
 {
 	const struct bolt_set *pending = bolt_pending(cpu);
-	int state;
+	int highest = -ENOENT;
+	unsigned int state;
 
 	if (!async)
 		return bolt_set_highest(pending);
-	for (state = BOLT_NR_STATES - 1; state >= 0; state--) {
-		if (bolt_set_has(pending, state) &&
-		    bolt_row(state).class == BOLT_ASYNC)
-			return state;
+	for_each_set_bit(state, pending->states, BOLT_NR_STATES) {
+		if (bolt_row(state).class == BOLT_ASYNC)
+			highest = state;
 	}
-	return -ENOENT;
+	return highest;
 }
 
 /**
