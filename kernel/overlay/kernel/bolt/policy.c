@@ -34,8 +34,8 @@ static const struct bolt_row bolt_rows[BOLT_NR_STATES] = {
 		BOLT_ASYNC, BOLT_UNIT_MCE, SERIAL,
 		"calls all CPUs and waits; meanwhile shared banks report no corrected errors" },
 	[CPUHP_VIRT_NET_DEAD] = {
-		BOLT_LAZY, BOLT_UNIT_VIRTIO_NET, SERIAL,
-		"XPS and hints name the CPU a while longer; interrupts have moved" },
+		BOLT_CRITICAL, BOLT_UNIT_VIRTIO_NET, SERIAL,
+		"XPS and affinity of all queues; the driver has not been taught to wait" },
 	[CPUHP_SLUB_DEAD] = {
 		BOLT_LAZY, BOLT_ALONE, SERIAL,
 		"slabs are kept; shrink and destroy reach them" },
