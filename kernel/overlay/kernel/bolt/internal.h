@@ -140,8 +140,17 @@ extern const struct bolt_defer bolt_domains_defer;
 void bolt_domains_enable(bool on);
 
 /* batch.c */
+int bolt_cpus_down(const struct cpumask *mask);
+int bolt_cpus_up(const struct cpumask *mask);
+int bolt_cpus_set(const struct cpumask *mask);
 int bolt_enable(bool on);
 void bolt_broken(unsigned int cpu, enum cpuhp_state state, const char *what);
+
+/* parse.c */
+int bolt_parse_list(const char *buf, size_t count, unsigned long *bits,
+		    unsigned int nbits);
+int bolt_parse_mask(const void *buf, size_t count, unsigned long *bits,
+		    unsigned int nbits);
 
 /* error.c */
 #define BOLT_STATE_NAME 48

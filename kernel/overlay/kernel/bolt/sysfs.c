@@ -58,27 +58,109 @@ static ssize_t last_error_show(struct device *dev,
 static DEVICE_ATTR_ADMIN_RO(last_error);
 
 /* A cpulist of possible CPUs, or of none. */
-static int bolt_parse_any(const char *buf, size_t count, struct cpumask *mask)
+static int bolt_list_any(const char *buf, size_t count, struct cpumask *mask)
 {
-	int err;
+	int err = bolt_parse_list(buf, count, cpumask_bits(mask), nr_cpu_ids);
 
-	/* kernfs has cut it: what it says is not what was meant. */
-	if (count >= PAGE_SIZE)
-		return -E2BIG;
-	err = cpulist_parse(buf, mask);
-	/* A list that goes beyond the mask is as impossible as the rest. */
 	if (err)
-		return err == -ERANGE || err == -EOVERFLOW ? -EINVAL : err;
+		return err;
 	return cpumask_subset(mask, cpu_possible_mask) ? 0 : -EINVAL;
 }
 
 /* A cpulist of possible CPUs. */
-static int bolt_parse(const char *buf, size_t count, struct cpumask *mask)
+static int bolt_list(const char *buf, size_t count, struct cpumask *mask)
 {
-	int err = bolt_parse_any(buf, count, mask);
+	int err = bolt_list_any(buf, count, mask);
 
 	return !err && cpumask_empty(mask) ? -EINVAL : err;
 }
+
+/* A mask of possible CPUs. */
+static int bolt_mask(const char *buf, size_t count, struct cpumask *mask)
+{
+	int err = bolt_parse_mask(buf, count, cpumask_bits(mask), nr_cpu_ids);
+
+	if (err)
+		return err;
+	return cpumask_empty(mask) ||
+	       !cpumask_subset(mask, cpu_possible_mask) ? -EINVAL : 0;
+}
+
+/* One batch of what was written, or nothing. */
+static ssize_t bolt_ask(const char *buf, size_t count,
+			int (*parse)(const char *buf, size_t count,
+				     struct cpumask *mask),
+			int (*request)(const struct cpumask *mask))
+{
+	cpumask_var_t mask;
+	int err;
+
+	if (!bolt_enabled())
+		return -EOPNOTSUPP;
+	if (!zalloc_cpumask_var(&mask, GFP_KERNEL))
+		return -ENOMEM;
+	err = parse(buf, count, mask);
+	if (!err)
+		err = lock_device_hotplug_sysfs();
+	if (!err) {
+		err = request(mask);
+		unlock_device_hotplug();
+	}
+	free_cpumask_var(mask);
+	return err ?: count;
+}
+
+static ssize_t online_store(struct device *dev, struct device_attribute *attr,
+			    const char *buf, size_t count)
+{
+	return bolt_ask(buf, count, bolt_list, bolt_cpus_up);
+}
+static DEVICE_ATTR_WO(online);
+
+static ssize_t offline_store(struct device *dev, struct device_attribute *attr,
+			     const char *buf, size_t count)
+{
+	return bolt_ask(buf, count, bolt_list, bolt_cpus_down);
+}
+static DEVICE_ATTR_WO(offline);
+
+static ssize_t set_store(struct device *dev, struct device_attribute *attr,
+			 const char *buf, size_t count)
+{
+	return bolt_ask(buf, count, bolt_list, bolt_cpus_set);
+}
+static DEVICE_ATTR_WO(set);
+
+/* What comes at another offset is a piece of something. */
+static ssize_t bolt_ask_mask(const char *buf, loff_t pos, size_t count,
+			     int (*request)(const struct cpumask *mask))
+{
+	return pos ? -EINVAL : bolt_ask(buf, count, bolt_mask, request);
+}
+
+static ssize_t online_mask_write(struct file *file, struct kobject *kobj,
+				 struct bin_attribute *attr, char *buf,
+				 loff_t pos, size_t count)
+{
+	return bolt_ask_mask(buf, pos, count, bolt_cpus_up);
+}
+static BIN_ATTR_WO(online_mask, 0);
+
+static ssize_t offline_mask_write(struct file *file, struct kobject *kobj,
+				  struct bin_attribute *attr, char *buf,
+				  loff_t pos, size_t count)
+{
+	return bolt_ask_mask(buf, pos, count, bolt_cpus_down);
+}
+static BIN_ATTR_WO(offline_mask, 0);
+
+static ssize_t set_mask_write(struct file *file, struct kobject *kobj,
+			      struct bin_attribute *attr, char *buf,
+			      loff_t pos, size_t count)
+{
+	return bolt_ask_mask(buf, pos, count, bolt_cpus_set);
+}
+static BIN_ATTR_WO(set_mask, 0);
 
 static ssize_t settle_store(struct device *dev, struct device_attribute *attr,
 			    const char *buf, size_t count)
@@ -91,7 +173,7 @@ static ssize_t settle_store(struct device *dev, struct device_attribute *attr,
 	if (count < PAGE_SIZE && sysfs_streq(buf, "all"))
 		cpumask_copy(mask, cpu_possible_mask);
 	else
-		err = bolt_parse(buf, count, mask);
+		err = bolt_list(buf, count, mask);
 	if (!err)
 		bolt_settle_mask(mask);
 	free_cpumask_var(mask);
@@ -144,7 +226,7 @@ static ssize_t irq_keep_store(struct device *dev, struct device_attribute *attr,
 
 	if (!zalloc_cpumask_var(&mask, GFP_KERNEL))
 		return -ENOMEM;
-	err = bolt_parse_any(buf, count, mask);
+	err = bolt_list_any(buf, count, mask);
 	if (!err)
 		err = bolt_irq_set_list(mask);
 	free_cpumask_var(mask);
@@ -156,15 +238,27 @@ static struct attribute *bolt_attrs[] = {
 	&dev_attr_enabled.attr,
 	&dev_attr_last_error.attr,
 	&dev_attr_irq_keep.attr,
+	&dev_attr_offline.attr,
+	&dev_attr_online.attr,
 	&dev_attr_parked.attr,
+	&dev_attr_set.attr,
 	&dev_attr_settle.attr,
 	&dev_attr_settle_delay_ms.attr,
+	NULL
+};
+
+/* Without a size: sysfs would cut what is longer. */
+static struct bin_attribute *bolt_bin_attrs[] = {
+	&bin_attr_offline_mask,
+	&bin_attr_online_mask,
+	&bin_attr_set_mask,
 	NULL
 };
 
 static const struct attribute_group bolt_group = {
 	.name = "bolt",
 	.attrs = bolt_attrs,
+	.bin_attrs = bolt_bin_attrs,
 };
 
 static bool bolt_at_boot __initdata = IS_ENABLED(CONFIG_BOLT_DEFAULT_ENABLED);
