@@ -22,6 +22,21 @@ static size_t bolt_text_end(const char *buf, size_t count)
 	return count;
 }
 
+/* Printable, and no number with which bitmap_parselist() would go round. */
+static bool bolt_text_fits(const char *buf, size_t len)
+{
+	u64 number = 0;
+
+	for (; len; buf++, len--) {
+		if (!isascii(*buf) || (*buf != '\t' && iscntrl(*buf)))
+			return false;
+		number = isdigit(*buf) ? 10 * number + *buf - '0' : 0;
+		if (number > INT_MAX)
+			return false;
+	}
+	return true;
+}
+
 /**
  * bolt_parse_list - read a list of CPUs
  * @buf:	what was written, with a NUL after it
@@ -29,8 +44,8 @@ static size_t bolt_text_end(const char *buf, size_t count)
  * @bits:	where to put it: @nbits
  * @nbits:	how many CPUs there may be
  *
- * bitmap_parselist() stops at a newline and takes 0xa0 for a space: that is
- * refused here. A list may be empty.
+ * bitmap_parselist() stops at a newline, takes 0xa0 for a space, and adds up
+ * group sizes beyond 32 bits: all that is refused here. A list may be empty.
  *
  * Context: any.
  * Return: 0; -E2BIG: kernfs has cut it; -EINVAL: malformed, or a CPU beyond
@@ -39,14 +54,12 @@ static size_t bolt_text_end(const char *buf, size_t count)
 int bolt_parse_list(const char *buf, size_t count, unsigned long *bits,
 		    unsigned int nbits)
 {
-	size_t len = bolt_text_end(buf, count), i;
 	int err;
 
 	if (count >= PAGE_SIZE)
 		return -E2BIG;
-	for (i = 0; i < len; i++)
-		if (!isascii(buf[i]) || (buf[i] != '\t' && iscntrl(buf[i])))
-			return -EINVAL;
+	if (!bolt_text_fits(buf, bolt_text_end(buf, count)))
+		return -EINVAL;
 	err = bitmap_parselist(buf, bits, nbits);
 	/* A list that goes beyond the mask is as impossible as the rest. */
 	return err == -ERANGE || err == -EOVERFLOW ? -EINVAL : err;

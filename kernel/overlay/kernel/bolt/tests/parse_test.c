@@ -32,6 +32,7 @@ static void lists(struct kunit *test)
 		{ "", 0, 0, 0, SMALL, SMALL },
 		{ "\n", 0, 0, 0, SMALL, SMALL },
 		{ ", ,", 0, 0, 0, SMALL, SMALL },
+		{ "2-3:1/2147483647", 0, 0, 1, 2, 2 },
 		{ "3-1", 0, -EINVAL },
 		{ "-1", 0, -EINVAL },
 		{ "1-", 0, -EINVAL },
@@ -44,6 +45,8 @@ static void lists(struct kunit *test)
 		{ "0-31:3/2", 0, -EINVAL },
 		{ "0-31:0/0", 0, -EINVAL },
 		{ "0-31:1", 0, -EINVAL },
+		/* bitmap_parselist() would go round to 1 and 0. */
+		{ "2-3:1/4294967295", 0, -EINVAL },
 		{ "100", 0, -EINVAL },
 		{ "1,2,99-100", 0, -EINVAL },
 		{ "4294967295", 0, -EINVAL },
