@@ -138,6 +138,18 @@ struct bolt_defer {
 };
 
 /**
+ * enum bolt_turn - what keeps callbacks of several CPUs apart
+ * @BOLT_TURN_NONE: nothing: one CPU, or a state that is concurrent
+ * @BOLT_TURN_SLEEP: a semaphore, for callbacks on hotplug threads
+ * @BOLT_TURN_SPIN: a lock, for callbacks with interrupts off
+ */
+enum bolt_turn {
+	BOLT_TURN_NONE,
+	BOLT_TURN_SLEEP,
+	BOLT_TURN_SPIN,
+};
+
+/**
  * struct bolt_run - a callback that is running
  * @state:	its state, or CPUHP_INVALID: not inside a request
  * @start:	when it began, nanoseconds; 0 if nobody wants to know
@@ -175,14 +187,24 @@ extern struct cpumask bolt_parked_mask;
 
 bool bolt_enabled(void);
 bool bolt_fast(void);
+bool bolt_batching(void);
 bool bolt_ap_alive(void);
-void bolt_mark(enum bolt_phase phase);
+bool bolt_more_to_come(unsigned int cpu);
+bool bolt_more_to_come_in(unsigned int cpu, const struct cpumask *mask);
+void bolt_ap_lock(void);
+void bolt_ap_unlock(void);
 
 int bolt_defer_state(int state, const struct bolt_defer *defer);
+
+int bolt_cpus_down(const struct cpumask *mask);
+int bolt_cpus_up(const struct cpumask *mask);
+int bolt_cpus_set(const struct cpumask *mask);
 
 /* For kernel/cpu.c. */
 int bolt_cpu_down(unsigned int cpu);
 int bolt_cpu_up(unsigned int cpu);
+int bolt_arch_may_go(const struct cpumask *cpus);
+void bolt_mark(enum bolt_phase phase);
 bool bolt_intercept(unsigned int cpu, enum cpuhp_state state, bool bringup,
 		    int *ret);
 void bolt_failed(unsigned int cpu, enum cpuhp_state state);
@@ -197,11 +219,24 @@ DEFINE_CLASS(bolt_run, struct bolt_run, bolt_run_end(&_T),
 
 /* Counts and times a callback, from here to the end of the block. */
 #define bolt_account(state) CLASS(bolt_run, __bolt_run)(state)
+
+enum bolt_turn bolt_turn_begin(enum cpuhp_state state);
+void bolt_turn_end(enum bolt_turn turn);
+
+DEFINE_CLASS(bolt_turn, enum bolt_turn, bolt_turn_end(_T),
+	     bolt_turn_begin(state), enum cpuhp_state state)
+
+/* Waits for other CPUs of the batch, to the end of the block. */
+#define bolt_serialize(state) CLASS(bolt_turn, __bolt_turn)(state)
 void bolt_settle_cpu(unsigned int cpu);
 void bolt_settle_all(void);
 
-void bolt_park_ap(struct task_struct *thread);
-void bolt_unpark_ap(struct task_struct *thread);
+/* Those who would take CPUs one by one; cpu_add_remove_lock held. */
+int bolt_smt_disable(int ctrlval);
+int bolt_smt_enable(void);
+int bolt_freeze(unsigned int primary, struct cpumask *frozen);
+void bolt_thaw(const struct cpumask *frozen);
+void bolt_shutdown(unsigned int primary);
 
 /* In kernel/kthread.c and kernel/smpboot.c: parking in two halves. */
 bool kthread_parking(struct task_struct *k);
@@ -238,8 +273,22 @@ static __always_inline bool bolt_cpu_left(unsigned int cpu)
 }
 
 bool bolt_domains_wait(void);
-void bolt_domains_left(unsigned int cpu);
-void bolt_domains_back(unsigned int cpu);
+
+/**
+ * bolt_left_in_batch - whether sched_cpu_leave() has been called for a CPU
+ * @cpu:	the CPU, whose teardown of CPUHP_AP_ACTIVE runs
+ *
+ * Context: that callback.
+ * Return: true if so.
+ */
+static __always_inline bool bolt_left_in_batch(unsigned int cpu)
+{
+	return bolt_batching() && !cpu_active(cpu);
+}
+
+/* In kernel/sched/core.c. */
+void sched_cpu_leave(unsigned int cpu);
+void sched_cpu_stay(unsigned int cpu);
 
 /* In kernel/cgroup/cpuset.c. */
 #ifdef CONFIG_CPUSETS
@@ -269,8 +318,12 @@ void bolt_kernfs_show(struct kernfs_node *kn, bool show);
 #define for_each_online_or_parked_cpu(cpu) for_each_online_cpu(cpu)
 #define bolt_enabled() false
 #define bolt_fast() false
+#define bolt_batching() false
 #define bolt_ap_alive() false
-#define bolt_mark(...) do { } while (0)
+#define bolt_more_to_come(...) false
+#define bolt_more_to_come_in(...) false
+#define bolt_ap_lock() do { } while (0)
+#define bolt_ap_unlock() do { } while (0)
 #define bolt_cpu_down(...) (-EOPNOTSUPP)
 #define bolt_cpu_up(...) (-EOPNOTSUPP)
 #define bolt_intercept(...) false
@@ -278,17 +331,20 @@ void bolt_kernfs_show(struct kernfs_node *kn, bool show);
 #define bolt_came_up(...) do { } while (0)
 #define bolt_settle_everywhere(...) do { } while (0)
 #define bolt_account(...) do { } while (0)
+#define bolt_serialize(...) do { } while (0)
 #define bolt_forget_state(...) do { } while (0)
-#define bolt_park_ap(thread) kthread_park(thread)
-#define bolt_unpark_ap(...) do { } while (0)
+#define bolt_smt_disable(...) 0
+#define bolt_smt_enable() 0
+#define bolt_freeze(...) 0
+#define bolt_thaw(...) do { } while (0)
+#define bolt_shutdown(...) do { } while (0)
 #define smpboot_collect_threads(...) do { } while (0)
 #define bolt_settle_cpu(...) do { } while (0)
 #define bolt_settle_all() do { } while (0)
 #define bolt_domains_pending() false
 #define bolt_cpu_left(...) false
 #define bolt_domains_wait() false
-#define bolt_domains_left(...) do { } while (0)
-#define bolt_domains_back(...) do { } while (0)
+#define bolt_left_in_batch(...) false
 
 static inline int bolt_defer_state(int state, const struct bolt_defer *defer)
 {

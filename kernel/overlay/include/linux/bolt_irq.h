@@ -12,7 +12,14 @@ struct cpumask;
 struct irq_data;
 struct irq_desc;
 
+struct irq_matrix;
+
 #ifdef CONFIG_BOLT
+
+/* In kernel/irq/matrix.c. */
+unsigned int irq_matrix_available_without(struct irq_matrix *m,
+					  const struct cpumask *cpus,
+					  unsigned int *allocated);
 
 /* Which interrupts may be on a CPU that goes. */
 void bolt_irq_target(struct irq_data *data, const struct cpumask *mask);

@@ -1,16 +1,22 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Requests: what takes a CPU down or up under Bolt.
+ * Requests: what takes CPUs down or up under Bolt, any number of them, all or
+ * none. How is in phases.c.
  */
 #define pr_fmt(fmt) "bolt: " fmt
 
 #include <linux/cpu.h>
+#include <linux/device.h>
 #include <linux/jump_label.h>
 #include <linux/kernel.h>
 #include <linux/kthread.h>
 #include <linux/memory_hotplug.h>
 #include <linux/reboot.h>
 #include <linux/sched/clock.h>
+#include <linux/sched/isolation.h>
+#include <linux/sched/smt.h>
+#include <linux/semaphore.h>
+#include <linux/spinlock.h>
 #include <linux/string.h>
 #include <linux/workqueue.h>
 
@@ -23,30 +29,54 @@
 /**
  * struct bolt_batch - a request on its way
  * @id:		number of the request
- * @cpu:	the CPU
+ * @up:		CPUs that come
+ * @down:	CPUs that go, after the others have come
+ * @flags:	BOLT_WHOLE, BOLT_FROZEN
+ * @first:	one of the CPUs, for traces
+ * @alone:	whether there is only one
+ * @waking:	the CPU that is being woken
+ * @round:	the CPUs whose callbacks the control task runs, or NULL
  * @last:	when the last phase ended
- * @failed:	name of the first state whose callback failed, or empty; a copy,
- *		as its module may go
+ * @lock:	for what follows
+ * @culprit:	the CPU whose callback was the first to fail
+ * @failed:	the name of its state, or empty; a copy, as its module may go
  */
 struct bolt_batch {
 	u64 id;
-	unsigned int cpu;
+	const struct cpumask *up;
+	const struct cpumask *down;
+	unsigned int flags;
+	unsigned int first;
+	bool alone;
+	unsigned int waking;
+	const struct cpumask *round;
 	ktime_t last;
+	raw_spinlock_t lock;
+	unsigned int culprit;
 	char failed[BOLT_STATE_NAME];
 };
 
-/* All three are written with cpu_add_remove_lock held. */
+/* Both are written with cpu_add_remove_lock held. */
 static bool bolt_on;
-static struct bolt_batch *bolt_batch;
 static u64 bolt_batches;
+
+/* Set while the hotplug lock is held for writing, and only then. */
+static struct bolt_batch *bolt_batch;
 
 /* Law 2 was broken: not to be enabled again. */
 static bool bolt_is_broken;
 
+/* Another kernel will find the CPUs: nothing is put off any more. */
+static bool bolt_going_down;
+
+/* What bolt_turn_begin() takes; the lock for bolt_ap_lock() as well. */
+static DEFINE_SEMAPHORE(bolt_turn_sem, 1);
+static DEFINE_RAW_SPINLOCK(bolt_turn_lock);
+
 /* Whether callbacks are timed: two readings of the clock each. */
 DEFINE_STATIC_KEY_FALSE(bolt_timing);
 
-/* Written by one callback at a time. */
+/* Written by callbacks of several CPUs, perhaps at once. */
 struct bolt_count bolt_counts[BOLT_NR_STATES];
 u64 bolt_stats[BOLT_STATS];
 
@@ -62,14 +92,140 @@ bool bolt_enabled(void)
 }
 
 /**
- * bolt_fast - whether the hotplug operation under way is a request of Bolt's
+ * bolt_batching - whether the hotplug operation under way is a request of Bolt's
  *
  * Context: code that runs inside a hotplug operation, on any CPU.
  * Return: true if so.
  */
-bool bolt_fast(void)
+bool bolt_batching(void)
 {
 	return READ_ONCE(bolt_batch);
+}
+
+/**
+ * bolt_fast - whether it may also put work off and take shortcuts
+ *
+ * Context: as bolt_batching().
+ * Return: true if so; not for suspend or before another kernel.
+ */
+bool bolt_fast(void)
+{
+	struct bolt_batch *batch = READ_ONCE(bolt_batch);
+
+	return batch && !(batch->flags & BOLT_WHOLE);
+}
+
+/**
+ * bolt_set_round - which CPUs the control task runs callbacks for, in order
+ * @round:	the CPUs, or NULL when it is over
+ *
+ * Context: the control task, inside a request.
+ */
+void bolt_set_round(const struct cpumask *round)
+{
+	bolt_batch->round = round;
+}
+
+/**
+ * bolt_more_to_come - whether other CPUs of the batch are still to be where
+ * this one is
+ * @cpu:	the CPU whose callback of CPUHP_AP_ACTIVE runs
+ *
+ * What is done for all CPUs at once is done for the last.
+ *
+ * Context: that callback, run by the control task.
+ * Return: true if so.
+ */
+bool bolt_more_to_come(unsigned int cpu)
+{
+	return bolt_more_to_come_in(cpu, cpu_possible_mask);
+}
+
+/**
+ * bolt_more_to_come_in - as bolt_more_to_come(), of some CPUs
+ * @cpu:	the CPU
+ * @mask:	which others count
+ *
+ * Context: as bolt_more_to_come().
+ * Return: true if there are such.
+ */
+bool bolt_more_to_come_in(unsigned int cpu, const struct cpumask *mask)
+{
+	struct bolt_batch *batch = bolt_batch;
+
+	return batch && batch->round &&
+	       cpumask_next_and(cpu, batch->round, mask) < nr_cpu_ids;
+}
+
+/* Whether callbacks of several CPUs may meet. */
+static bool bolt_crowded(void)
+{
+	struct bolt_batch *batch = READ_ONCE(bolt_batch);
+
+	return batch && !batch->alone;
+}
+
+/**
+ * bolt_ap_lock - what follows is for one CPU of a batch at a time
+ *
+ * For what CPUs do on their way up outside of callbacks.
+ *
+ * Context: a CPU that comes, interrupts off; bolt_ap_unlock() ends it.
+ */
+void bolt_ap_lock(void)
+{
+	if (bolt_crowded())
+		raw_spin_lock(&bolt_turn_lock);
+}
+
+/**
+ * bolt_ap_unlock - end of what bolt_ap_lock() has begun
+ *
+ * Context: as bolt_ap_lock().
+ */
+void bolt_ap_unlock(void)
+{
+	if (bolt_crowded())
+		raw_spin_unlock(&bolt_turn_lock);
+}
+
+/**
+ * bolt_turn_begin - a callback is due: wait for those of other CPUs
+ * @state:	its state
+ *
+ * A state that is not concurrent has its callbacks run one after the other, as
+ * natively, and not together with others of the kind.
+ *
+ * Context: where the callback runs; sleeps if that may.
+ * Return: what bolt_turn_end() needs.
+ */
+enum bolt_turn bolt_turn_begin(enum cpuhp_state state)
+{
+	/* Until a CPU is woken, and after its death, the control task works alone. */
+	if (!bolt_crowded() || state < CPUHP_AP_IDLE_DEAD ||
+	    state >= CPUHP_AP_ACTIVE || state == CPUHP_TEARDOWN_CPU ||
+	    (bolt_row(state).concurrent && !bolt_overridden(state)))
+		return BOLT_TURN_NONE;
+	if (state < CPUHP_AP_ONLINE) {
+		raw_spin_lock(&bolt_turn_lock);
+		return BOLT_TURN_SPIN;
+	}
+	down(&bolt_turn_sem);
+	return BOLT_TURN_SLEEP;
+}
+
+/**
+ * bolt_turn_end - a callback is over
+ * @turn:	what bolt_turn_begin() has returned
+ *
+ * Context: as bolt_turn_begin().
+ */
+void bolt_turn_end(enum bolt_turn turn)
+{
+	if (turn == BOLT_TURN_SPIN)
+		raw_spin_unlock(&bolt_turn_lock);
+	else if (turn == BOLT_TURN_SLEEP)
+		up(&bolt_turn_sem);
 }
 
 /**
@@ -86,7 +242,7 @@ void bolt_mark(enum bolt_phase phase)
 	if (!batch || !trace_bolt_phase_enabled())
 		return;
 	now = ktime_get();
-	trace_bolt_phase(batch->id, batch->cpu, phase,
+	trace_bolt_phase(batch->id, batch->first, phase,
 			 ktime_to_ns(ktime_sub(now, batch->last)));
 	batch->last = now;
 }
@@ -103,38 +259,20 @@ bool bolt_ap_alive(void)
 {
 	struct bolt_batch *batch = bolt_batch;
 
-	return batch && bolt_glue_alive(batch->cpu);
+	return batch && bolt_glue_alive(batch->waking);
 }
 
 /**
- * bolt_park_ap - park the hotplug thread of a CPU that goes down
- * @thread:	the thread
+ * bolt_start - wake a CPU
+ * @cpu:	the CPU, which is prepared
  *
- * Inside a request it has told itself to park when it had nothing left to do,
- * and does not have to be woken for it.
- *
- * Context: the control task; may sleep.
+ * Context: the control task, inside a request.
+ * Return: 0 or a negative error number.
  */
-void bolt_park_ap(struct task_struct *thread)
+int bolt_start(unsigned int cpu)
 {
-	if (kthread_parking(thread))
-		kthread_park_finish(thread);
-	else
-		kthread_park(thread);
-}
-
-/**
- * bolt_unpark_ap - the hotplug thread is needed again to undo
- * @thread:	the thread; if it was not told to park there is nothing to do
- *
- * Context: the control task; may sleep.
- */
-void bolt_unpark_ap(struct task_struct *thread)
-{
-	if (!kthread_parking(thread))
-		return;
-	kthread_park_finish(thread);
-	kthread_unpark(thread);
+	bolt_batch->waking = cpu;
+	return bolt_glue_start(cpu);
 }
 
 static void bolt_disable_work(struct work_struct *work)
@@ -172,7 +310,7 @@ struct bolt_run bolt_run_begin(enum cpuhp_state state)
 {
 	struct bolt_run run = { .state = CPUHP_INVALID };
 
-	if (bolt_fast()) {
+	if (bolt_batching()) {
 		run.state = state;
 		if (static_branch_unlikely(&bolt_timing))
 			run.start = local_clock();
@@ -190,9 +328,10 @@ void bolt_run_end(const struct bolt_run *run)
 {
 	if (run->state == CPUHP_INVALID)
 		return;
-	bolt_counts[run->state].runs++;
+	atomic64_inc(&bolt_counts[run->state].runs);
 	if (run->start)
-		bolt_counts[run->state].ns += local_clock() - run->start;
+		atomic64_add(local_clock() - run->start,
+			     &bolt_counts[run->state].ns);
 }
 
 /**
@@ -208,9 +347,14 @@ void bolt_failed(unsigned int cpu, enum cpuhp_state state)
 {
 	struct bolt_batch *batch = bolt_batch;
 
-	if (batch && batch->cpu == cpu && !batch->failed[0])
-		strscpy(batch->failed, bolt_glue_name(state) ?: "unnamed",
-			sizeof(batch->failed));
+	if (!batch)
+		return;
+	guard(raw_spinlock_irqsave)(&batch->lock);
+	if (batch->failed[0])
+		return;
+	batch->culprit = cpu;
+	strscpy(batch->failed, bolt_glue_name(state) ?: "unnamed",
+		sizeof(batch->failed));
 }
 
 static void bolt_park(unsigned int cpu, enum cpuhp_state state,
@@ -220,7 +364,7 @@ static void bolt_park(unsigned int cpu, enum cpuhp_state state,
 	if (defer->park)
 		defer->park(cpu);
 	bolt_set_park(bolt_pending(cpu), state);
-	bolt_counts[state].skips++;
+	atomic64_inc(&bolt_counts[state].skips);
 	trace_bolt_park(cpu, state);
 }
 
@@ -238,7 +382,7 @@ static int bolt_unpark(unsigned int cpu, enum cpuhp_state state,
 	}
 	bolt_set_unpark(bolt_pending(cpu), state);
 	bolt_show(cpu, state);
-	bolt_counts[state].skips++;
+	atomic64_inc(&bolt_counts[state].skips);
 	trace_bolt_unpark(cpu, state);
 	return 0;
 }
@@ -258,7 +402,7 @@ static bool bolt_skip_startup(unsigned int cpu, enum cpuhp_state state,
 	unit = bolt_row(state).unit;
 	if (unit == BOLT_ALONE || !bolt_unit_pending(cpu, unit))
 		return false;
-	bolt_counts[state].skips++;
+	atomic64_inc(&bolt_counts[state].skips);
 	return true;
 }
 
@@ -322,48 +466,217 @@ static void bolt_check(unsigned int cpu)
 		bolt_settle_later(cpu);
 }
 
-static int bolt_request(unsigned int cpu, bool online)
+/* Whether the CPUs may be asked to come and go at all. */
+static int bolt_admit(struct bolt_batch *batch)
 {
-	struct bolt_batch batch = { .cpu = cpu };
-	ktime_t start = ktime_get();
-	bool parked;
+	unsigned int cpu, survivor;
+	int err = 0;
+
+	/* Suspend has forbidden others to change anything. */
+	if (!(batch->flags & BOLT_FROZEN)) {
+		if (!cpumask_empty(batch->up))
+			err = bolt_glue_forbidden(true);
+		if (!err && !cpumask_empty(batch->down))
+			err = bolt_glue_forbidden(false);
+	}
+	if (err)
+		return err;
+	for_each_cpu(cpu, batch->up) {
+		batch->culprit = cpu;
+		if (!cpu_present(cpu))
+			return -EINVAL;
+		if (!bolt_glue_bootable(cpu))
+			return -EPERM;
+	}
+	for_each_cpu(cpu, batch->down) {
+		batch->culprit = cpu;
+		if (!cpu_present(cpu))
+			return -EINVAL;
+		if (!(batch->flags & BOLT_WHOLE) && bolt_irq_kept(cpu))
+			return -EBUSY;
+	}
+	/* Suspend knows what it does, the others would empty the domains. */
+	if (batch->flags & BOLT_FROZEN)
+		return 0;
+	for_each_cpu_and(survivor, cpu_online_mask,
+			 housekeeping_cpumask(HK_TYPE_DOMAIN)) {
+		if (!cpumask_test_cpu(survivor, batch->down))
+			return 0;
+	}
+	for_each_cpu_and(survivor, batch->up,
+			 housekeeping_cpumask(HK_TYPE_DOMAIN))
+		return 0;
+	return -EBUSY;
+}
+
+static void bolt_set_goals(const struct cpumask *mask, enum cpuhp_state goal)
+{
+	unsigned int cpu;
+
+	for_each_cpu(cpu, mask) {
+		struct bolt_cpu *bc = per_cpu_ptr(&bolt_cpus, cpu);
+
+		bc->start = bolt_glue_state(cpu);
+		bc->goal = goal;
+	}
+}
+
+/* Where they were is where they are to go. */
+static void bolt_turn_back(const struct cpumask *mask)
+{
+	unsigned int cpu;
+
+	for_each_cpu(cpu, mask) {
+		struct bolt_cpu *bc = per_cpu_ptr(&bolt_cpus, cpu);
+
+		bc->goal = bc->start;
+	}
+}
+
+static void bolt_undo(struct bolt_batch *batch)
+{
 	int err;
 
-	cpu_maps_update_begin();
-	parked = cpumask_test_cpu(cpu, &bolt_parked_mask);
-	batch.id = ++bolt_batches;
-	batch.last = start;
-	/* Before anything is pending: the worker looks without a lock. */
-	if (!online)
+	bolt_turn_back(batch->down);
+	bolt_turn_back(batch->up);
+	err = bolt_go_up(batch->down);
+	err = bolt_go_down(batch->up, false) ?: err;
+	if (err)
+		pr_err("batch %llu: CPUs could not be put back: %d\n",
+		       batch->id, err);
+}
+
+/* What the control task does, on a CPU that stays. */
+static long bolt_run(void *arg)
+{
+	struct bolt_batch *batch = arg;
+	unsigned int cpu;
+	int err;
+
+	cpus_write_lock();
+	/* Not before: readers of the lock run callbacks too. */
+	WRITE_ONCE(bolt_batch, batch);
+	cpuhp_tasks_frozen = batch->flags & BOLT_FROZEN;
+	bolt_set_goals(batch->up, CPUHP_ONLINE);
+	bolt_set_goals(batch->down, CPUHP_OFFLINE);
+	bolt_mark(BOLT_PHASE_LOCK);
+
+	err = cpumask_empty(batch->up) ? 0 : bolt_go_up(batch->up);
+	if (!err && !cpumask_empty(batch->down))
+		err = bolt_go_down(batch->down, batch->flags & BOLT_FROZEN);
+	if (err)
+		bolt_undo(batch);
+	for_each_cpu_or(cpu, batch->up, batch->down)
+		bolt_came_up(cpu);
+	WRITE_ONCE(bolt_batch, NULL);
+	cpus_write_unlock();
+	arch_smt_update();
+	return err;
+}
+
+/* Not on a CPU that goes: timers there may be what it waits for. */
+static int bolt_run_elsewhere(struct bolt_batch *batch)
+{
+	unsigned int cpu;
+
+	if (!cpumask_test_cpu(raw_smp_processor_id(), batch->down))
+		return bolt_run(batch);
+	for_each_cpu_andnot(cpu, cpu_online_mask, batch->down) {
+		if (housekeeping_test_cpu(cpu, HK_TYPE_DOMAIN))
+			return work_on_cpu(cpu, bolt_run, batch);
+	}
+	return bolt_run(batch);
+}
+
+/**
+ * bolt_request - one batch
+ * @up:		CPUs that are to come; those that are online are passed over
+ * @down:	CPUs that are to go, after the others have come; those that are
+ *		offline are passed over
+ * @flags:	BOLT_WHOLE: nothing is put off; BOLT_FROZEN: tasks are frozen
+ *
+ * All of it is done, or nothing.
+ *
+ * Context: may sleep; cpu_add_remove_lock held. Bolt is enabled.
+ * Return: 0 or a negative error number, with the reason in bolt/last_error.
+ */
+int bolt_request(const struct cpumask *up, const struct cpumask *down,
+		 unsigned int flags)
+{
+	static struct cpumask coming, going;
+	struct bolt_batch batch = {
+		.id = ++bolt_batches,
+		.up = &coming,
+		.down = &going,
+		.flags = flags | (bolt_going_down ? BOLT_WHOLE : 0),
+		.last = ktime_get(),
+	};
+	unsigned int cpu, returning = 0, nr_up, nr_down;
+	ktime_t start = batch.last;
+	int err;
+
+	raw_spin_lock_init(&batch.lock);
+	cpumask_clear(&coming);
+	cpumask_clear(&going);
+	for_each_cpu(cpu, up) {
+		if (bolt_glue_state(cpu) < CPUHP_ONLINE)
+			__cpumask_set_cpu(cpu, &coming);
+	}
+	for_each_cpu(cpu, down) {
+		if (bolt_glue_state(cpu) <= CPUHP_OFFLINE)
+			continue;
+		__cpumask_set_cpu(cpu, &going);
+		/* Before anything is pending: the worker looks without a lock. */
 		WRITE_ONCE(per_cpu_ptr(&bolt_cpus, cpu)->parked_at, start);
-	if (bolt_on) {
+	}
+	nr_up = cpumask_weight(&coming);
+	nr_down = cpumask_weight(&going);
+	if (!nr_up && !nr_down)
+		return 0;
+	batch.first = min(cpumask_first(&coming), cpumask_first(&going));
+	batch.culprit = batch.first;
+	batch.alone = nr_up + nr_down == 1;
+	for_each_cpu_and(cpu, &coming, &bolt_parked_mask)
+		returning++;
+
+	err = bolt_admit(&batch);
+	if (!err) {
 		/* For all that wait in callbacks, too. */
 		rcu_expedite_gp();
-		WRITE_ONCE(bolt_batch, &batch);
-	}
-	if (online)
-		err = bolt_glue_up(cpu);
-	else if (bolt_irq_kept(cpu))
-		err = -EBUSY;
-	else
-		err = bolt_glue_down(cpu);
-	if (bolt_batch) {
-		WRITE_ONCE(bolt_batch, NULL);
+		err = bolt_run_elsewhere(&batch);
 		rcu_unexpedite_gp();
 	}
 
-	bolt_stats[online ? BOLT_STAT_ONLINE : BOLT_STAT_OFFLINE]++;
+	bolt_stats[BOLT_STAT_BATCHES]++;
+	bolt_stats[BOLT_STAT_ONLINE] += nr_up;
+	bolt_stats[BOLT_STAT_OFFLINE] += nr_down;
 	if (err) {
 		bolt_stats[BOLT_STAT_FAILED]++;
-		bolt_error_add(batch.id, cpu, batch.failed, err);
-	} else if (online && parked) {
-		bolt_stats[BOLT_STAT_CANCELLED]++;
+		bolt_error_add(batch.id, batch.culprit, batch.failed, err);
+	} else {
+		bolt_stats[BOLT_STAT_CANCELLED] += returning;
 	}
-	bolt_check(cpu);
-	cpu_maps_update_done();
+	for_each_cpu_or(cpu, &coming, &going)
+		bolt_check(cpu);
 
-	trace_bolt_batch(batch.id, cpu, online, err,
+	trace_bolt_batch(batch.id, batch.first, nr_up, nr_down, err,
 			 ktime_to_ns(ktime_sub(ktime_get(), start)));
+	return err;
+}
+
+static int bolt_one(unsigned int cpu, bool online)
+{
+	const struct cpumask *mask = cpumask_of(cpu);
+	int err;
+
+	cpu_maps_update_begin();
+	if (!bolt_on)
+		err = bolt_glue_native(cpu, online);
+	else if (online)
+		err = bolt_request(mask, cpu_none_mask, 0);
+	else
+		err = bolt_request(cpu_none_mask, mask, 0);
+	cpu_maps_update_done();
 	return err;
 }
 
@@ -377,7 +690,7 @@ static int bolt_request(unsigned int cpu, bool online)
  */
 int bolt_cpu_down(unsigned int cpu)
 {
-	return bolt_request(cpu, false);
+	return bolt_one(cpu, false);
 }
 
 /**
@@ -396,8 +709,129 @@ int bolt_cpu_up(unsigned int cpu)
 	err = try_online_node(cpu_to_node(cpu));
 	if (err)
 		return err;
-	return bolt_request(cpu, true);
+	return bolt_one(cpu, true);
 }
+
+/**
+ * bolt_notify - tell the driver core and user space what has become of CPUs
+ * @mask:	the CPUs; those of which it knows are passed over
+ * @online:	what
+ *
+ * Context: may sleep; device hotplug lock held.
+ */
+void bolt_notify(const struct cpumask *mask, bool online)
+{
+	unsigned int cpu;
+
+	for_each_cpu(cpu, mask) {
+		struct device *dev = get_cpu_device(cpu);
+
+		if (!dev || dev->offline == !online)
+			continue;
+		dev->offline = !online;
+		kobject_uevent(&dev->kobj, online ? KOBJ_ONLINE : KOBJ_OFFLINE);
+	}
+}
+
+/* Whether there are such CPUs, and whether they may change. */
+static int bolt_check_devices(const struct cpumask *mask, bool online)
+{
+	unsigned int cpu;
+
+	if (!cpumask_subset(mask, cpu_possible_mask))
+		return -EINVAL;
+	for_each_cpu(cpu, mask) {
+		struct device *dev = get_cpu_device(cpu);
+
+		if (!cpu_present(cpu) || !dev)
+			return -ENODEV;
+		if (cpu_online(cpu) != online && dev->offline_disabled)
+			return -EPERM;
+	}
+	return 0;
+}
+
+static int bolt_online_nodes(const struct cpumask *mask)
+{
+	unsigned int cpu;
+	int err;
+
+	for_each_cpu_andnot(cpu, mask, cpu_online_mask) {
+		err = try_online_node(cpu_to_node(cpu));
+		if (err)
+			return err;
+	}
+	return 0;
+}
+
+static int bolt_change(const struct cpumask *up, const struct cpumask *down)
+{
+	int err = bolt_check_devices(up, true) ?:
+		  bolt_check_devices(down, false) ?: bolt_online_nodes(up);
+
+	if (err)
+		return err;
+	cpu_maps_update_begin();
+	err = bolt_on ? bolt_request(up, down, 0) : -EOPNOTSUPP;
+	cpu_maps_update_done();
+	if (err)
+		return err;
+	bolt_notify(up, true);
+	bolt_notify(down, false);
+	return 0;
+}
+
+/**
+ * bolt_cpus_down - take CPUs offline, all or none
+ * @mask:	the CPUs; those that are offline are no error
+ *
+ * Context: may sleep; device hotplug lock held.
+ * Return: 0; -EINVAL: there can be no such CPU; -ENODEV: there is none; -EPERM:
+ * one cannot go; -EBUSY: none would be left for the others' work, interrupts
+ * are kept on one, or hotplug is disabled; -EOPNOTSUPP: Bolt is; or what the
+ * callback that failed returned.
+ */
+int bolt_cpus_down(const struct cpumask *mask)
+{
+	return bolt_change(cpu_none_mask, mask);
+}
+EXPORT_SYMBOL_GPL(bolt_cpus_down);
+
+/**
+ * bolt_cpus_up - bring CPUs online, all or none
+ * @mask:	the CPUs; those that are online are no error
+ *
+ * Context: as bolt_cpus_down().
+ * Return: as bolt_cpus_down(); -EPERM: SMT control forbids one.
+ */
+int bolt_cpus_up(const struct cpumask *mask)
+{
+	return bolt_change(mask, cpu_none_mask);
+}
+EXPORT_SYMBOL_GPL(bolt_cpus_up);
+
+/**
+ * bolt_cpus_set - have just these CPUs online, or change nothing
+ * @mask:	the CPUs
+ *
+ * Those that come do so before the others go.
+ *
+ * Context: as bolt_cpus_down().
+ * Return: as bolt_cpus_down() and bolt_cpus_up().
+ */
+int bolt_cpus_set(const struct cpumask *mask)
+{
+	cpumask_var_t others;
+	int err;
+
+	if (!alloc_cpumask_var(&others, GFP_KERNEL))
+		return -ENOMEM;
+	cpumask_andnot(others, cpu_present_mask, mask);
+	err = bolt_change(mask, others);
+	free_cpumask_var(others);
+	return err;
+}
+EXPORT_SYMBOL_GPL(bolt_cpus_set);
 
 /**
  * bolt_enable - switch Bolt on or off
@@ -441,7 +875,10 @@ out:
 static int bolt_reboot(struct notifier_block *nb, unsigned long action,
 		       void *data)
 {
-	bolt_enable(false);
+	cpu_maps_update_begin();
+	bolt_going_down = true;
+	bolt_settle_all();
+	cpu_maps_update_done();
 	return NOTIFY_DONE;
 }
 

@@ -33,6 +33,7 @@ static const char *const bolt_unit_names[BOLT_UNITS] = {
 };
 
 static const char *const bolt_stat_names[BOLT_STATS] = {
+	[BOLT_STAT_BATCHES]	= "batches",
 	[BOLT_STAT_OFFLINE]	= "offline_requests",
 	[BOLT_STAT_ONLINE]	= "online_requests",
 	[BOLT_STAT_FAILED]	= "failed_requests",
@@ -43,19 +44,20 @@ static const char *const bolt_stat_names[BOLT_STATS] = {
 
 static void bolt_show_state(struct seq_file *m, int state)
 {
-	const struct bolt_count *count = &bolt_counts[state];
+	struct bolt_count *count = &bolt_counts[state];
 	enum bolt_class class = BOLT_CRITICAL;
 	struct bolt_row row = bolt_row(state);
 
 	/* A row says what may be; without callbacks for it, it is not. */
 	if (bolt_deferred(state))
 		class = row.class;
-	seq_printf(m, "%d %s%s %s %s %llu %llu %llu %llu %s (%s)\n", state,
+	seq_printf(m, "%d %s%s %s %s %lld %lld %lld %lld %s (%s)\n", state,
 		   bolt_class_names[class], bolt_overridden(state) ? "!" : "",
 		   row.concurrent ? "concurrent" : "serial",
-		   bolt_unit_names[row.unit], count->runs, count->skips,
-		   count->settles, count->ns, bolt_glue_name(state),
-		   row.reason);
+		   bolt_unit_names[row.unit],
+		   atomic64_read(&count->runs), atomic64_read(&count->skips),
+		   atomic64_read(&count->settles), atomic64_read(&count->ns),
+		   bolt_glue_name(state), row.reason);
 }
 
 static int bolt_states_show(struct seq_file *m, void *unused)

@@ -59,26 +59,16 @@ void bolt_domains_enable(bool on)
 }
 
 /**
- * bolt_domains_left - a CPU has gone and the domains still have it
+ * bolt_domains_left - a CPU is not active: note whether the domains have it
  * @cpu:	the CPU
  *
  * Context: hotplug lock held for writing.
  */
 void bolt_domains_left(unsigned int cpu)
 {
+	if (!bolt_cpu_left(cpu))
+		return;
 	cpumask_set_cpu(cpu, &bolt_parked_mask);
 	bolt_set_park(bolt_pending(cpu), BOLT_DOMAINS);
 	trace_bolt_park(cpu, BOLT_DOMAINS);
-}
-
-/**
- * bolt_domains_back - a CPU is active: domains have it, or are built with it
- * @cpu:	the CPU
- *
- * Context: as bolt_domains_left().
- */
-void bolt_domains_back(unsigned int cpu)
-{
-	if (!bolt_set_unpark(bolt_pending(cpu), BOLT_DOMAINS))
-		trace_bolt_unpark(cpu, BOLT_DOMAINS);
 }

@@ -17,35 +17,309 @@ void bolt_glue_hold_readers_slow(bool hold)
 		rcu_sync_exit(&cpu_hotplug_lock.rss);
 }
 
-/*
- * As cpu_down_maps_locked(), but without a worker unless the control task is
- * on the CPU that goes. The worker was there for a control task throttled by
- * a timer on that CPU; timers leave it in the dying section now. The task is
- * not pinned: whoever moves it, holding the hotplug lock, would wait for it.
- */
-int bolt_glue_down(unsigned int cpu)
+/* The native way, for whoever comes while Bolt is being disabled. */
+int bolt_glue_native(unsigned int cpu, bool online)
 {
-	if (!bolt_fast() || raw_smp_processor_id() == cpu)
+	if (!online)
 		return cpu_down_maps_locked(cpu, CPUHP_OFFLINE);
-	if (cpu_hotplug_offline_disabled)
-		return -EOPNOTSUPP;
-	if (cpu_hotplug_disabled)
-		return -EBUSY;
-	if (cpumask_any_and_but(cpu_online_mask,
-				housekeeping_cpumask(HK_TYPE_DOMAIN),
-				cpu) >= nr_cpu_ids)
-		return -EBUSY;
-	return _cpu_down(cpu, 0, CPUHP_OFFLINE);
-}
-
-int bolt_glue_up(unsigned int cpu)
-{
 	if (cpu_hotplug_disabled)
 		return -EBUSY;
 	if (!cpu_bootable(cpu))
 		return -EPERM;
 	return _cpu_up(cpu, 0, CPUHP_ONLINE);
 }
+
+/* What forbids all of hotplug, or of going offline. */
+int bolt_glue_forbidden(bool online)
+{
+	if (!online && cpu_hotplug_offline_disabled)
+		return -EOPNOTSUPP;
+	return cpu_hotplug_disabled ? -EBUSY : 0;
+}
+
+bool bolt_glue_bootable(unsigned int cpu)
+{
+	return cpu_bootable(cpu);
+}
+
+enum cpuhp_state bolt_glue_state(unsigned int cpu)
+{
+	return per_cpu_ptr(&cpuhp_state, cpu)->state;
+}
+
+/* Whether somebody wants @state to fail, through cpuN/hotplug/fail. */
+static int bolt_inject(unsigned int cpu, enum cpuhp_state state)
+{
+	struct cpuhp_cpu_state *st = per_cpu_ptr(&cpuhp_state, cpu);
+
+	if (st->fail != state)
+		return 0;
+	st->fail = CPUHP_INVALID;
+	bolt_failed(cpu, state);
+	return -EAGAIN;
+}
+
+/*
+ * Callbacks of the control task, to where @target has been reached; back to
+ * where the CPU was if one fails.
+ */
+int bolt_glue_run(unsigned int cpu, enum cpuhp_state target)
+{
+	struct cpuhp_cpu_state *st = per_cpu_ptr(&cpuhp_state, cpu);
+
+	if (st->state == target)
+		return 0;
+	cpuhp_set_state(cpu, st, target);
+	if (st->bringup)
+		return cpuhp_up_callbacks(cpu, st, target);
+	return cpuhp_down_callbacks(cpu, st, target);
+}
+
+/*
+ * Callbacks on the CPU's hotplug thread: sets it going. False: it is there
+ * already. A CPU that has just come, or is not to go after all, has it parked.
+ */
+bool bolt_glue_kick(unsigned int cpu, enum cpuhp_state target)
+{
+	struct cpuhp_cpu_state *st = per_cpu_ptr(&cpuhp_state, cpu);
+
+	if (st->state == target)
+		return false;
+	cpuhp_lock_acquire(false);
+	cpuhp_lock_release(false);
+	cpuhp_lock_acquire(true);
+	cpuhp_lock_release(true);
+
+	cpuhp_set_state(cpu, st, target);
+	cpuhp_start_ap(st);
+	kthread_unpark(st->thread);
+	return true;
+}
+
+/* Waits for the thread, which goes back to @from if a callback fails. */
+int bolt_glue_wait(unsigned int cpu, enum cpuhp_state from)
+{
+	struct cpuhp_cpu_state *st = per_cpu_ptr(&cpuhp_state, cpu);
+	int err;
+
+	wait_for_ap_thread(st, st->bringup);
+	err = st->result;
+	if (err) {
+		cpuhp_reset_state(cpu, st, from);
+		__cpuhp_kick_ap(st);
+	}
+	if (kthread_parking(st->thread))
+		kthread_park_finish(st->thread);
+	return err;
+}
+
+/* A CPU that is offline gets a stack for its return. */
+int bolt_glue_idle(unsigned int cpu)
+{
+	struct task_struct *idle;
+
+	if (bolt_glue_state(cpu) != CPUHP_OFFLINE)
+		return 0;
+	idle = idle_thread_get(cpu);
+	if (IS_ERR(idle))
+		return PTR_ERR(idle);
+	scs_task_reset(idle);
+	kasan_unpoison_task_stack(idle);
+	return 0;
+}
+
+/*
+ * Wakes a CPU, which goes all the way to its idle loop without waiting for
+ * anybody: what it finds of its state must be right by now.
+ */
+int bolt_glue_start(unsigned int cpu)
+{
+	struct cpuhp_cpu_state *st = per_cpu_ptr(&cpuhp_state, cpu);
+	int err = bolt_inject(cpu, CPUHP_BRINGUP_CPU);
+
+	if (err)
+		return err;
+	cpuhp_set_state(cpu, st, CPUHP_ONLINE);
+	st->state = CPUHP_BRINGUP_CPU;
+	err = cpuhp_invoke_callback(cpu, CPUHP_BP_KICK_AP, true, NULL, NULL);
+	if (err) {
+		bolt_failed(cpu, CPUHP_BP_KICK_AP);
+		st->state = CPUHP_BP_KICK_AP - 1;
+	}
+	return err;
+}
+
+/* Waits until a CPU has arrived, or has not until @deadline, in jiffies. */
+int bolt_glue_arrive(unsigned int cpu, unsigned long deadline)
+{
+	struct cpuhp_cpu_state *st = per_cpu_ptr(&cpuhp_state, cpu);
+	long left = max(1L, (long)(deadline - jiffies));
+	int err = 0;
+
+	if (!wait_for_completion_timeout(&st->done_up, left)) {
+		/* Too late for it now, unless it is on its way. */
+		if (atomic_cmpxchg(&st->ap_sync_state, SYNC_STATE_RELEASED,
+				   SYNC_STATE_KICKED) == SYNC_STATE_RELEASED)
+			err = -EIO;
+		else
+			wait_for_ap_thread(st, true);
+	}
+	arch_cpuhp_cleanup_kick_cpu(cpu);
+	if (err) {
+		pr_err("CPU%u failed to report alive state\n", cpu);
+		st->state = CPUHP_BP_KICK_AP - 1;
+	} else if (WARN_ON_ONCE(!cpu_online(cpu)) || !cpu_bootable(cpu)) {
+		err = -ECANCELED;
+	}
+	if (err)
+		bolt_failed(cpu, CPUHP_BRINGUP_CPU);
+	return err;
+}
+
+/**
+ * struct bolt_stop - a stop of the machine in which CPUs go
+ * @cpus:	the CPUs
+ * @nr:		how many
+ * @err:	why none of them goes
+ * @turn:	whose turn it is to give up its interrupts
+ * @met:	how many have arrived where they wait for each other, in all
+ */
+struct bolt_stop {
+	const struct cpumask *cpus;
+	unsigned int nr;
+	int err;
+	unsigned int turn;
+	atomic_t met;
+};
+
+static void bolt_stop_meet(struct bolt_stop *stop, unsigned int time)
+{
+	atomic_inc(&stop->met);
+	/* Pairs with itself: what was done before is seen by all after it. */
+	while (atomic_read_acquire(&stop->met) < time * stop->nr)
+		cpu_relax();
+}
+
+/*
+ * In phases, for whoever chooses another CPU must not choose one that goes as
+ * well: all leave the mask, then they give up their interrupts, one after the
+ * other, as masks of siblings are changed, then the dying callbacks run.
+ */
+static int bolt_take_down(void *data)
+{
+	struct cpuhp_cpu_state *st = this_cpu_ptr(&cpuhp_state);
+	unsigned int this_cpu = smp_processor_id(), cpu;
+	struct bolt_stop *stop = data;
+	int err;
+
+	if (this_cpu == cpumask_first(stop->cpus)) {
+		stop->err = bolt_arch_may_go(stop->cpus);
+		if (!stop->err) {
+			for_each_cpu(cpu, stop->cpus)
+				set_cpu_online(cpu, false);
+		}
+	}
+	bolt_stop_meet(stop, 1);
+	if (stop->err)
+		return stop->err;
+
+	/* Pairs with the release below, by the CPU before this one. */
+	while (smp_load_acquire(&stop->turn) != this_cpu)
+		cpu_relax();
+	err = __cpu_disable();
+	if (err)
+		set_cpu_online(this_cpu, true);
+	smp_store_release(&stop->turn, cpumask_next(this_cpu, stop->cpus));
+	bolt_stop_meet(stop, 2);
+	if (err)
+		return err;
+
+	cpuhp_invoke_callback_range_nofail(false, this_cpu, st, CPUHP_AP_OFFLINE);
+	stop_machine_park(this_cpu);
+	return 0;
+}
+
+/* Has CPUs that have got to CPUHP_TEARDOWN_CPU die. */
+int bolt_glue_take_down(const struct cpumask *cpus)
+{
+	struct bolt_stop stop = {
+		.cpus = cpus,
+		.nr = cpumask_weight(cpus),
+		.turn = cpumask_first(cpus),
+	};
+	unsigned int cpu;
+	int err;
+
+	for_each_cpu(cpu, cpus) {
+		err = bolt_inject(cpu, CPUHP_TEARDOWN_CPU);
+		if (err)
+			return err;
+	}
+	for_each_cpu(cpu, cpus) {
+		struct cpuhp_cpu_state *st = per_cpu_ptr(&cpuhp_state, cpu);
+
+		/* A CPU that got here by a write to its target has it running. */
+		if (!kthread_parking(st->thread))
+			kthread_park(st->thread);
+		cpuhp_set_state(cpu, st, CPUHP_OFFLINE);
+		st->state = CPUHP_TEARDOWN_CPU - 1;
+	}
+
+	/* Interrupts are not to come or go while they are moved. */
+	irq_lock_sparse();
+	err = stop_machine_cpuslocked(bolt_take_down, &stop, cpus);
+	bolt_mark(BOLT_PHASE_STOP);
+	for_each_cpu(cpu, cpus) {
+		struct cpuhp_cpu_state *st = per_cpu_ptr(&cpuhp_state, cpu);
+
+		if (cpu_online(cpu)) {
+			st->state = CPUHP_TEARDOWN_CPU;
+			bolt_failed(cpu, CPUHP_TEARDOWN_CPU);
+			continue;
+		}
+		wait_for_ap_thread(st, false);
+		BUG_ON(st->state != CPUHP_AP_IDLE_DEAD);
+	}
+	irq_unlock_sparse();
+
+	for_each_cpu_andnot(cpu, cpus, cpu_online_mask) {
+		hotplug_cpu__broadcast_tick_pull(cpu);
+		__cpu_die(cpu);
+		cpuhp_bp_sync_dead(cpu);
+	}
+	bolt_mark(BOLT_PHASE_DIE);
+	for_each_cpu_andnot(cpu, cpus, cpu_online_mask) {
+		tick_cleanup_dead_cpu(cpu);
+		rcutree_migrate_callbacks(cpu);
+	}
+	return err;
+}
+
+#ifdef CONFIG_HOTPLUG_SMT
+/* What cpuhp_smt_disable() would take down. */
+void bolt_glue_smt_leave(struct cpumask *cpus, enum cpuhp_smt_control control)
+{
+	unsigned int cpu;
+
+	for_each_online_cpu(cpu) {
+		if (!topology_is_primary_thread(cpu) &&
+		    (control != CPU_SMT_ENABLED || !cpu_smt_thread_allowed(cpu)))
+			cpumask_set_cpu(cpu, cpus);
+	}
+}
+
+/* What cpuhp_smt_enable() would bring up. */
+void bolt_glue_smt_come(struct cpumask *cpus)
+{
+	unsigned int cpu;
+
+	for_each_present_cpu(cpu) {
+		if (!cpu_online(cpu) && node_online(cpu_to_node(cpu)) &&
+		    cpu_smt_thread_allowed(cpu) && topology_is_core_online(cpu))
+			cpumask_set_cpu(cpu, cpus);
+	}
+}
+#endif
 
 /* What keeps states, instances and CPUs as they are. */
 void bolt_glue_lock_states(void)
@@ -86,12 +360,13 @@ bool bolt_glue_below(unsigned int cpu, enum cpuhp_state state)
 /* Whether @cpu has reached the kernel on its way up. */
 bool bolt_glue_alive(unsigned int cpu)
 {
-#ifdef CONFIG_HOTPLUG_CORE_SYNC
-	return atomic_read(per_cpu_ptr(&cpuhp_state.ap_sync_state, cpu)) ==
-	       SYNC_STATE_ALIVE;
-#else
+	switch (atomic_read(per_cpu_ptr(&cpuhp_state.ap_sync_state, cpu))) {
+	case SYNC_STATE_ALIVE:
+	case SYNC_STATE_SHOULD_ONLINE:
+	case SYNC_STATE_ONLINE:
+		return true;
+	}
 	return false;
-#endif
 }
 
 /* Whether @state has a startup, or a teardown. */

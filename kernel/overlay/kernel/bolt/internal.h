@@ -3,8 +3,11 @@
 #ifndef _KERNEL_BOLT_INTERNAL_H
 #define _KERNEL_BOLT_INTERNAL_H
 
+#include <linux/atomic.h>
 #include <linux/bitmap.h>
+#include <linux/bits.h>
 #include <linux/bolt.h>
+#include <linux/cpu_smt.h>
 #include <linux/cpumask.h>
 #include <linux/jump_label.h>
 #include <linux/ktime.h>
@@ -28,10 +31,16 @@ struct bolt_set {
  * @pending:	states whose teardown was put off; changed with the hotplug
  *		lock held for writing, or for reading plus cpuhp_state_mutex
  * @parked_at:	when it was last asked to go offline
+ * @start:	where it was before the request that is under way
+ * @goal:	where it is to go
+ * @from:	where it was before the phase that is under way
  */
 struct bolt_cpu {
 	struct bolt_set pending;
 	ktime_t parked_at;
+	enum cpuhp_state start;
+	enum cpuhp_state goal;
+	enum cpuhp_state from;
 };
 
 DECLARE_PER_CPU(struct bolt_cpu, bolt_cpus);
@@ -58,14 +67,15 @@ struct bolt_row {
  * @ns:		nanoseconds that settles took, and runs while they were timed
  */
 struct bolt_count {
-	u64 runs;
-	u64 skips;
-	u64 settles;
-	u64 ns;
+	atomic64_t runs;
+	atomic64_t skips;
+	atomic64_t settles;
+	atomic64_t ns;
 };
 
 /* Indices of bolt_stats[]. */
 enum bolt_stat {
+	BOLT_STAT_BATCHES,
 	BOLT_STAT_OFFLINE,
 	BOLT_STAT_ONLINE,
 	BOLT_STAT_FAILED,
@@ -138,13 +148,29 @@ bool bolt_irq_kept(unsigned int cpu);
 extern const struct bolt_defer bolt_domains_defer;
 
 void bolt_domains_enable(bool on);
+void bolt_domains_left(unsigned int cpu);
 
 /* batch.c */
-int bolt_cpus_down(const struct cpumask *mask);
-int bolt_cpus_up(const struct cpumask *mask);
-int bolt_cpus_set(const struct cpumask *mask);
+#define BOLT_WHOLE	BIT(0)	/* nothing is put off, no shortcuts */
+#define BOLT_FROZEN	BIT(1)	/* tasks are frozen: suspend, hibernation */
+
+int bolt_request(const struct cpumask *up, const struct cpumask *down,
+		 unsigned int flags);
+void bolt_notify(const struct cpumask *mask, bool online);
+void bolt_set_round(const struct cpumask *round);
+int bolt_start(unsigned int cpu);
 int bolt_enable(bool on);
 void bolt_broken(unsigned int cpu, enum cpuhp_state state, const char *what);
+
+/* phases.c */
+int bolt_go_down(const struct cpumask *mask, bool poll);
+int bolt_go_up(const struct cpumask *mask);
+
+/* Of the architecture, in its own files; see phases.c. */
+unsigned int bolt_arch_wave(unsigned int cpu);
+bool bolt_arch_overlap(void);
+void bolt_arch_coming(unsigned int nr);
+void bolt_arch_arrived(const struct cpumask *cpus);
 
 /* parse.c */
 int bolt_parse_list(const char *buf, size_t count, unsigned long *bits,
@@ -160,8 +186,19 @@ int bolt_errors_emit(char *buf);
 
 /* glue.c, in kernel/cpu.c: all that needs its statics. */
 void bolt_glue_hold_readers_slow(bool hold);
-int bolt_glue_down(unsigned int cpu);
-int bolt_glue_up(unsigned int cpu);
+int bolt_glue_native(unsigned int cpu, bool online);
+int bolt_glue_forbidden(bool online);
+bool bolt_glue_bootable(unsigned int cpu);
+enum cpuhp_state bolt_glue_state(unsigned int cpu);
+int bolt_glue_run(unsigned int cpu, enum cpuhp_state target);
+bool bolt_glue_kick(unsigned int cpu, enum cpuhp_state target);
+int bolt_glue_wait(unsigned int cpu, enum cpuhp_state from);
+int bolt_glue_idle(unsigned int cpu);
+int bolt_glue_start(unsigned int cpu);
+int bolt_glue_arrive(unsigned int cpu, unsigned long deadline);
+int bolt_glue_take_down(const struct cpumask *cpus);
+void bolt_glue_smt_leave(struct cpumask *cpus, enum cpuhp_smt_control control);
+void bolt_glue_smt_come(struct cpumask *cpus);
 bool bolt_glue_settle_next(unsigned int cpu, bool async);
 bool bolt_glue_below(unsigned int cpu, enum cpuhp_state state);
 bool bolt_glue_alive(unsigned int cpu);

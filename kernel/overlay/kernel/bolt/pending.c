@@ -112,7 +112,7 @@ int bolt_tear_down(unsigned int cpu, enum cpuhp_state state,
 	else
 		bolt_glue_teardown(cpu, state);
 	/* Both clocks are of this CPU if the task was not moved: good enough. */
-	bolt_counts[state].ns += local_clock() - start;
+	atomic64_add(local_clock() - start, &bolt_counts[state].ns);
 	if (err == -EAGAIN)
 		return err;
 	WARN_ONCE(err, "CPU %u: settling state %d failed: %d\n", cpu, state,
@@ -146,7 +146,7 @@ int bolt_settle_state(unsigned int cpu, enum cpuhp_state state)
 	if (bolt_tear_down(cpu, state, defer) == -EAGAIN)
 		return -EAGAIN;
 	bolt_set_unpark(pending, state);
-	bolt_counts[state].settles++;
+	atomic64_inc(&bolt_counts[state].settles);
 	trace_bolt_settle(cpu, state);
 	if (bolt_set_empty(pending)) {
 		cpumask_clear_cpu(cpu, &bolt_parked_mask);

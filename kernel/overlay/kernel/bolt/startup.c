@@ -1,9 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Waking a CPU (x86). */
+/* Waking CPUs, and what all that come or go have to do together (x86). */
 #include <linux/bolt.h>
 #include <linux/delay.h>
+#include <linux/topology.h>
 
 #include <asm/bolt.h>
+#include <asm/cacheinfo.h>
+#include <asm/smp.h>
+
+#include "internal.h"
+
+/* Memory types are set up for all CPUs of the batch in one stop. */
+static bool bolt_caches_wait;
 
 /**
  * bolt_startup_delay - give a CPU time to accept a startup IPI
@@ -21,4 +29,71 @@ void bolt_startup_delay(unsigned int usecs)
 	}
 	for (; usecs && !bolt_ap_alive(); usecs--)
 		udelay(1);
+}
+
+/**
+ * bolt_arch_may_go - whether the vectors of CPUs find room on the others
+ * @cpus:	the CPUs
+ *
+ * Context: all CPUs stopped.
+ * Return: 0 or -ENOSPC.
+ */
+int bolt_arch_may_go(const struct cpumask *cpus)
+{
+	if (smp_ops.cpu_disable != native_cpu_disable)
+		return 0;
+	return lapic_can_unplug_cpus(cpus);
+}
+
+/**
+ * bolt_arch_wave - primary threads come before the others
+ * @cpu:	the CPU
+ *
+ * A core must not have another thread running when its microcode is loaded.
+ *
+ * Context: the control task.
+ * Return: 0 for primary threads, else 1.
+ */
+unsigned int bolt_arch_wave(unsigned int cpu)
+{
+	return !topology_is_primary_thread(cpu);
+}
+
+/**
+ * bolt_arch_overlap - whether each CPU finds out by itself which one it is
+ *
+ * Context: the control task.
+ * Return: true if so.
+ */
+bool bolt_arch_overlap(void)
+{
+	return smpboot_control & STARTUP_PARALLEL_MASK;
+}
+
+/**
+ * bolt_arch_coming - CPUs are about to be woken
+ * @nr:	how many
+ *
+ * Natively each stops the machine when it comes, to set up its memory types.
+ * Several do it together when all are there, as they do after suspend.
+ *
+ * Context: the control task, hotplug lock held for writing.
+ */
+void bolt_arch_coming(unsigned int nr)
+{
+	bolt_caches_wait = nr > 1 && !get_cache_aps_delayed_init();
+	if (bolt_caches_wait)
+		set_cache_aps_delayed_init(true);
+}
+
+/**
+ * bolt_arch_arrived - CPUs have come
+ * @cpus:	they
+ *
+ * Context: as bolt_arch_coming().
+ */
+void bolt_arch_arrived(const struct cpumask *cpus)
+{
+	if (bolt_caches_wait)
+		cache_aps_init_cpuslocked(cpus);
 }

@@ -25,7 +25,7 @@ TRACE_DEFINE_ENUM(BOLT_PHASE_DEAD);
 		{ BOLT_PHASE_DIE,	"die" },	\
 		{ BOLT_PHASE_DEAD,	"dead" })
 
-/* A phase of batch @batch ended on @cpu; it took @ns nanoseconds. */
+/* A phase of batch @batch, whose first CPU is @cpu, ended after @ns nanoseconds. */
 TRACE_EVENT(bolt_phase,
 	    TP_PROTO(u64 batch, unsigned int cpu, int phase, u64 ns),
 	    TP_ARGS(batch, cpu, phase, ns),
@@ -44,24 +44,30 @@ TRACE_EVENT(bolt_phase,
 		      __entry->ns)
 );
 
-/* Batch @batch ended with @err; it took @ns nanoseconds. */
+/*
+ * Batch @batch, whose first CPU is @cpu, brought @up CPUs up and took @down
+ * down, or ended with @err; it took @ns nanoseconds.
+ */
 TRACE_EVENT(bolt_batch,
-	    TP_PROTO(u64 batch, unsigned int cpu, bool online, int err, u64 ns),
-	    TP_ARGS(batch, cpu, online, err, ns),
+	    TP_PROTO(u64 batch, unsigned int cpu, unsigned int up,
+		     unsigned int down, int err, u64 ns),
+	    TP_ARGS(batch, cpu, up, down, err, ns),
 	    TP_STRUCT__entry(__field(u64, batch)
 			     __field(unsigned int, cpu)
-			     __field(bool, online)
+			     __field(unsigned int, up)
+			     __field(unsigned int, down)
 			     __field(int, err)
 			     __field(u64, ns)
 	    ),
 	    TP_fast_assign(__entry->batch = batch;
 			   __entry->cpu = cpu;
-			   __entry->online = online;
+			   __entry->up = up;
+			   __entry->down = down;
 			   __entry->err = err;
 			   __entry->ns = ns;
 	    ),
-	    TP_printk("batch=%llu cpu=%u %s err=%d ns=%llu", __entry->batch,
-		      __entry->cpu, __entry->online ? "online" : "offline",
+	    TP_printk("batch=%llu cpu=%u up=%u down=%u err=%d ns=%llu",
+		      __entry->batch, __entry->cpu, __entry->up, __entry->down,
 		      __entry->err, __entry->ns)
 );
 

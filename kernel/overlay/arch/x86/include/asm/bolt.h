@@ -1,9 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Bolt on x86: TSC tests, waking a CPU. */
+/* Bolt on x86: TSC tests, waking CPUs, vectors, caching. */
 #ifndef _ASM_X86_BOLT_H
 #define _ASM_X86_BOLT_H
 
+struct cpumask;
+
 #ifdef CONFIG_BOLT
+
+/* In arch/x86/kernel/apic/vector.c and arch/x86/kernel/cpu/cacheinfo.c. */
+int lapic_can_unplug_cpus(const struct cpumask *cpus);
+void cache_aps_init_cpuslocked(const struct cpumask *cpus);
 
 void bolt_tsc_passed(unsigned int cpu);
 void bolt_tsc_forget(unsigned int cpu);

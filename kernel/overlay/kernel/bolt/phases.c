@@ -1,0 +1,348 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The phases of a batch: what all of its CPUs do before any of them goes on.
+ * A phase takes CPUs that are where it begins and leaves them where it ends, or
+ * where they were if it fails; what brings a batch back where it came from is
+ * the same phases in the other direction.
+ */
+#include <linux/cpu.h>
+#include <linux/cpumask.h>
+#include <linux/irq.h>
+#include <linux/jiffies.h>
+#include <linux/rcupdate.h>
+#include <linux/suspend.h>
+
+#include "internal.h"
+
+/* As long as natively for one. */
+#define BOLT_ARRIVE_TIMEOUT (10 * HZ)
+
+/* The last state before a CPU is woken; after it, the CPU runs by itself. */
+#define BOLT_PREPARED (CPUHP_BP_KICK_AP - 1)
+
+/* One batch at a time, see bolt_request(). */
+static struct cpumask bolt_round;
+static struct cpumask bolt_wave;
+
+/**
+ * bolt_arch_may_go - whether the architecture lets CPUs go
+ * @cpus:	the CPUs, all of them
+ *
+ * Context: all CPUs stopped, interrupts off.
+ * Return: 0, or a negative error number.
+ */
+int __weak bolt_arch_may_go(const struct cpumask *cpus)
+{
+	return 0;
+}
+
+/**
+ * bolt_arch_wave - when a CPU may be woken
+ * @cpu:	the CPU
+ *
+ * Context: the control task.
+ * Return: 0, or 1 if CPUs with 0 must have arrived first.
+ */
+unsigned int __weak bolt_arch_wave(unsigned int cpu)
+{
+	return 0;
+}
+
+/**
+ * bolt_arch_overlap - whether several CPUs may be on their way at once
+ *
+ * Context: the control task.
+ * Return: true if so.
+ */
+bool __weak bolt_arch_overlap(void)
+{
+	return true;
+}
+
+/**
+ * bolt_arch_coming - CPUs are about to be woken
+ * @nr:	how many
+ *
+ * Context: the control task, hotplug lock held for writing.
+ */
+void __weak bolt_arch_coming(unsigned int nr)
+{
+}
+
+/**
+ * bolt_arch_arrived - those that could be woken have arrived
+ * @cpus:	they
+ *
+ * Context: as bolt_arch_coming().
+ */
+void __weak bolt_arch_arrived(const struct cpumask *cpus)
+{
+}
+
+static enum cpuhp_state bolt_goal(unsigned int cpu)
+{
+	return per_cpu_ptr(&bolt_cpus, cpu)->goal;
+}
+
+/*
+ * Collects into bolt_round the CPUs of @mask that are between @low and @high,
+ * both in, and are to go on.
+ */
+static bool bolt_find(const struct cpumask *mask, enum cpuhp_state low,
+		      enum cpuhp_state high, bool up)
+{
+	unsigned int cpu;
+
+	cpumask_clear(&bolt_round);
+	for_each_cpu(cpu, mask) {
+		enum cpuhp_state state = bolt_glue_state(cpu);
+
+		if (state >= low && state <= high &&
+		    (up ? bolt_goal(cpu) > state : bolt_goal(cpu) < state))
+			__cpumask_set_cpu(cpu, &bolt_round);
+	}
+	return !cpumask_empty(&bolt_round);
+}
+
+/*
+ * All hotplug threads of bolt_round at once. The last to be set going is waited
+ * for first: the others are likely to be done by then.
+ */
+static int bolt_run_threads(enum cpuhp_state target, bool up)
+{
+	unsigned int cpu, last = nr_cpu_ids;
+	int err = 0;
+
+	for_each_cpu(cpu, &bolt_round) {
+		struct bolt_cpu *bc = per_cpu_ptr(&bolt_cpus, cpu);
+		enum cpuhp_state goal = up ? min(target, bc->goal) :
+					     max(target, bc->goal);
+
+		bc->from = bolt_glue_state(cpu);
+		if (bolt_glue_kick(cpu, goal))
+			last = cpu;
+		else
+			__cpumask_clear_cpu(cpu, &bolt_round);
+	}
+	if (last >= nr_cpu_ids)
+		return 0;
+	err = bolt_glue_wait(last, per_cpu_ptr(&bolt_cpus, last)->from);
+	__cpumask_clear_cpu(last, &bolt_round);
+	for_each_cpu(cpu, &bolt_round) {
+		int ret = bolt_glue_wait(cpu, per_cpu_ptr(&bolt_cpus, cpu)->from);
+
+		err = err ?: ret;
+	}
+	return err;
+}
+
+/*
+ * All leave the scheduler, with one grace period for all of them. Only then
+ * the callback of CPUHP_AP_ACTIVE runs, which may still refuse.
+ */
+static int bolt_deactivate(void)
+{
+	unsigned int cpu;
+	int err = 0;
+
+	for_each_cpu(cpu, &bolt_round)
+		sched_cpu_leave(cpu);
+	synchronize_rcu();
+	bolt_set_round(&bolt_round);
+	for_each_cpu(cpu, &bolt_round) {
+		err = bolt_glue_run(cpu, CPUHP_AP_ACTIVE - 1);
+		if (err)
+			break;
+	}
+	bolt_set_round(NULL);
+	for_each_cpu(cpu, &bolt_round) {
+		if (bolt_glue_state(cpu) < CPUHP_AP_ACTIVE)
+			bolt_domains_left(cpu);
+		else if (!cpu_active(cpu))
+			sched_cpu_stay(cpu);
+	}
+	return err;
+}
+
+/**
+ * bolt_go_down - take CPUs down to where they are to go
+ * @mask:	the CPUs; those that are there already are passed over
+ * @poll:	whether a wake-up of the system stops it, between phases
+ *
+ * Context: the control task, hotplug lock held for writing.
+ * Return: 0, or the error of the first CPU that failed; the others are left
+ * somewhere on the way.
+ */
+int bolt_go_down(const struct cpumask *mask, bool poll)
+{
+	unsigned int cpu;
+	int err = 0;
+
+	if (bolt_find(mask, CPUHP_AP_ACTIVE, CPUHP_ONLINE, false))
+		err = bolt_deactivate();
+	if (!err && poll && pm_wakeup_pending())
+		err = -EBUSY;
+	if (err)
+		return err;
+
+	if (bolt_find(mask, CPUHP_TEARDOWN_CPU + 1, CPUHP_AP_ACTIVE - 1, false))
+		err = bolt_run_threads(CPUHP_TEARDOWN_CPU, false);
+	bolt_mark(BOLT_PHASE_AP);
+	if (!err && poll && pm_wakeup_pending())
+		err = -EBUSY;
+	if (err)
+		return err;
+
+	if (bolt_find(mask, CPUHP_TEARDOWN_CPU, CPUHP_TEARDOWN_CPU, false))
+		err = bolt_glue_take_down(&bolt_round);
+	if (err)
+		return err;
+
+	for_each_cpu(cpu, mask) {
+		int ret = bolt_glue_run(cpu, bolt_goal(cpu));
+
+		/* Natively, too, nothing brings a dead CPU back. */
+		WARN(ret, "DEAD callback error for CPU%d", cpu);
+		err = err ?: ret;
+	}
+	bolt_mark(BOLT_PHASE_DEAD);
+	return err;
+}
+
+/* Wakes the CPUs of bolt_wave, all of them before the first is waited for. */
+static int bolt_wake(void)
+{
+	unsigned long deadline;
+	unsigned int cpu, last = nr_cpu_ids;
+	int err = 0, ret;
+
+	for_each_cpu(cpu, &bolt_wave) {
+		err = bolt_start(cpu);
+		if (err)
+			break;
+		last = cpu;
+	}
+	if (last >= nr_cpu_ids)
+		return err;
+	deadline = jiffies + BOLT_ARRIVE_TIMEOUT;
+	ret = bolt_glue_arrive(last, deadline);
+	err = err ?: ret;
+	for_each_cpu(cpu, &bolt_wave) {
+		if (cpu == last)
+			break;
+		ret = bolt_glue_arrive(cpu, deadline);
+		err = err ?: ret;
+	}
+	return err;
+}
+
+static int bolt_wake_waves(void)
+{
+	unsigned int cpu, wave;
+	int err = 0;
+
+	for (wave = 0; wave < 2 && !err; wave++) {
+		cpumask_clear(&bolt_wave);
+		for_each_cpu(cpu, &bolt_round) {
+			if (bolt_arch_wave(cpu) == wave)
+				__cpumask_set_cpu(cpu, &bolt_wave);
+		}
+		err = bolt_wake();
+	}
+	return err;
+}
+
+static int bolt_wake_serially(void)
+{
+	unsigned int cpu;
+	int err = 0;
+
+	for_each_cpu(cpu, &bolt_round) {
+		cpumask_clear(&bolt_wave);
+		__cpumask_set_cpu(cpu, &bolt_wave);
+		err = bolt_wake();
+		if (err)
+			break;
+	}
+	return err;
+}
+
+/* From prepared to idle. */
+static int bolt_bring_in(void)
+{
+	int err;
+
+	bolt_arch_coming(cpumask_weight(&bolt_round));
+	/* Interrupts are not to come or go while a CPU's vectors are set up. */
+	irq_lock_sparse();
+	err = bolt_arch_overlap() ? bolt_wake_waves() : bolt_wake_serially();
+	irq_unlock_sparse();
+	cpumask_and(&bolt_round, &bolt_round, cpu_online_mask);
+	bolt_arch_arrived(&bolt_round);
+	return err;
+}
+
+static int bolt_prepare(const struct cpumask *mask)
+{
+	unsigned int cpu;
+	int err;
+
+	/* May fail: before anything else. */
+	for_each_cpu(cpu, mask) {
+		err = bolt_glue_idle(cpu);
+		if (err)
+			return err;
+	}
+	for_each_cpu(cpu, mask) {
+		if (bolt_glue_state(cpu) >= BOLT_PREPARED)
+			continue;
+		err = bolt_glue_run(cpu, min(bolt_goal(cpu), BOLT_PREPARED));
+		if (err)
+			return err;
+	}
+	return 0;
+}
+
+static int bolt_activate(void)
+{
+	unsigned int cpu;
+	int err = 0;
+
+	bolt_set_round(&bolt_round);
+	for_each_cpu(cpu, &bolt_round) {
+		err = bolt_glue_run(cpu, CPUHP_ONLINE);
+		if (err)
+			break;
+	}
+	bolt_set_round(NULL);
+	return err;
+}
+
+/**
+ * bolt_go_up - bring CPUs up to where they are to go
+ * @mask:	the CPUs; those that are there already are passed over
+ *
+ * Context: the control task, hotplug lock held for writing.
+ * Return: as bolt_go_down().
+ */
+int bolt_go_up(const struct cpumask *mask)
+{
+	int err = bolt_prepare(mask);
+
+	bolt_mark(BOLT_PHASE_PREPARE);
+	if (err)
+		return err;
+
+	if (bolt_find(mask, BOLT_PREPARED, BOLT_PREPARED, true))
+		err = bolt_bring_in();
+	bolt_mark(BOLT_PHASE_HARDWARE);
+	if (err)
+		return err;
+
+	if (bolt_find(mask, CPUHP_TEARDOWN_CPU, CPUHP_AP_ACTIVE - 2, true))
+		err = bolt_run_threads(CPUHP_AP_ACTIVE - 1, true);
+	if (!err && bolt_find(mask, CPUHP_AP_ACTIVE - 1, CPUHP_ONLINE - 1, true))
+		err = bolt_activate();
+	bolt_mark(BOLT_PHASE_AP);
+	return err;
+}
