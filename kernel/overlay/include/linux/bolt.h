@@ -100,7 +100,8 @@ enum bolt_phase {
 /**
  * struct bolt_defer - how the teardown of a hotplug state is put off
  * @class:	BOLT_ASYNC, BOLT_LAZY or BOLT_ELIDE; fixed states have theirs in
- *		policy.c, and leave it out here
+ *		policy.c, and leave it out here; BOLT_CRITICAL for a dynamic
+ *		state that is not put off, but is @concurrent
  * @unit:	what it moves with; fixed states: as @class
  * @concurrent:	whether its callbacks for several CPUs may run at once; fixed
  *		states: as @class
@@ -184,6 +185,20 @@ extern struct cpumask bolt_parked_mask;
  */
 #define for_each_online_or_parked_cpu(cpu) \
 	for_each_cpu_or(cpu, &bolt_parked_mask, cpu_online_mask)
+
+/**
+ * bolt_staying_mask - the CPUs that a teardown callback may choose from
+ *
+ * Between CPUHP_AP_ACTIVE and CPUHP_TEARDOWN_CPU the other CPUs of a request
+ * are still in cpu_online_mask, and in the masks of siblings, dies and nodes.
+ * None of them is active any more, though, and every CPU that stays is. If one
+ * CPU leaves alone it is the difference between the two masks.
+ */
+#define bolt_staying_mask cpu_active_mask
+
+/* A CPU of @mask that stays, other than @cpu; or nr_cpu_ids. */
+#define bolt_any_staying_but(mask, cpu) \
+	cpumask_any_and_but(mask, bolt_staying_mask, cpu)
 
 bool bolt_enabled(void);
 bool bolt_fast(void);
@@ -316,6 +331,8 @@ void bolt_kernfs_show(struct kernfs_node *kn, bool show);
 /* Macros: an inline function, though empty, can change what GCC makes of its caller. */
 #define for_each_parked_cpu(cpu) for ((cpu) = 0; 0;)
 #define for_each_online_or_parked_cpu(cpu) for_each_online_cpu(cpu)
+#define bolt_staying_mask cpu_online_mask
+#define bolt_any_staying_but(mask, cpu) cpumask_any_but(mask, cpu)
 #define bolt_enabled() false
 #define bolt_fast() false
 #define bolt_batching() false
