@@ -82,12 +82,14 @@ struct bolt_row bolt_row(enum cpuhp_state state)
  * state that has them, but then it is not forgotten.
  *
  * A state without startup can be put off if it is one of the DEAD states, a
- * state without teardown if it belongs to a unit.
+ * state without teardown if it belongs to a unit. A dynamic state that is not
+ * to be put off may say that it is concurrent.
  *
  * Context: any that may call cpuhp_setup_state().
  * Return: 0, or -EINVAL if @state is not one that can be put off: an error
  * number, a fixed state that policy.c says is critical, a dynamic one of which
- * @defer does not say why it is not, one with the wrong callbacks.
+ * @defer gives no reason or nothing but that it is critical, one with the
+ * wrong callbacks.
  */
 int bolt_defer_state(int state, const struct bolt_defer *defer)
 {
@@ -98,12 +100,15 @@ int bolt_defer_state(int state, const struct bolt_defer *defer)
 		return -EINVAL;
 	fixed = bolt_row_fixed(state);
 	if (fixed ? fixed->class == BOLT_CRITICAL :
-		    !bolt_dynamic(state) || defer->class == BOLT_CRITICAL ||
-			    !defer->reason)
+		    !bolt_dynamic(state) || !defer->reason)
 		return -EINVAL;
 	unit = fixed ? fixed->unit : defer->unit;
-	if (!bolt_glue_can_defer(state, unit))
+	if (!fixed && defer->class == BOLT_CRITICAL) {
+		if (!defer->concurrent)
+			return -EINVAL;
+	} else if (!bolt_glue_can_defer(state, unit)) {
 		return -EINVAL;
+	}
 	/* Pairs with bolt_deferred(): a request may run on another CPU. */
 	smp_store_release(&bolt_defers[state], defer);
 	return 0;
@@ -113,10 +118,16 @@ EXPORT_SYMBOL_GPL(bolt_defer_state);
 /* How @state is put off, or NULL if it is critical now. */
 const struct bolt_defer *bolt_deferred(enum cpuhp_state state)
 {
+	const struct bolt_defer *defer;
+
 	if (bolt_overridden(state))
 		return NULL;
 	/* Pairs with the stores: what it points to is complete. */
-	return smp_load_acquire(&bolt_defers[state]);
+	defer = smp_load_acquire(&bolt_defers[state]);
+	/* Says that it is concurrent, no more. */
+	if (defer && bolt_dynamic(state) && defer->class == BOLT_CRITICAL)
+		return NULL;
+	return defer;
 }
 
 /* Forgets how @state is put off: it is being removed. */
