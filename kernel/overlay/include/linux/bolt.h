@@ -139,18 +139,6 @@ struct bolt_defer {
 };
 
 /**
- * enum bolt_turn - what keeps callbacks of several CPUs apart
- * @BOLT_TURN_NONE: nothing: one CPU, or a state that is concurrent
- * @BOLT_TURN_SLEEP: a semaphore, for callbacks on hotplug threads
- * @BOLT_TURN_SPIN: a lock, for callbacks with interrupts off
- */
-enum bolt_turn {
-	BOLT_TURN_NONE,
-	BOLT_TURN_SLEEP,
-	BOLT_TURN_SPIN,
-};
-
-/**
  * struct bolt_run - a callback that is running
  * @state:	its state, or CPUHP_INVALID: not inside a request
  * @start:	when it began, nanoseconds; 0 if nobody wants to know
@@ -235,13 +223,14 @@ DEFINE_CLASS(bolt_run, struct bolt_run, bolt_run_end(&_T),
 /* Counts and times a callback, from here to the end of the block. */
 #define bolt_account(state) CLASS(bolt_run, __bolt_run)(state)
 
-enum bolt_turn bolt_turn_begin(enum cpuhp_state state);
-void bolt_turn_end(enum bolt_turn turn);
+bool bolt_turn_begin(enum cpuhp_state state);
+void bolt_turn_end(bool locked);
+void bolt_turn_over(void);
 
-DEFINE_CLASS(bolt_turn, enum bolt_turn, bolt_turn_end(_T),
-	     bolt_turn_begin(state), enum cpuhp_state state)
+DEFINE_CLASS(bolt_turn, bool, bolt_turn_end(_T), bolt_turn_begin(state),
+	     enum cpuhp_state state)
 
-/* Waits for other CPUs of the batch, to the end of the block. */
+/* Waits for other CPUs of the batch, to the end of the block at least. */
 #define bolt_serialize(state) CLASS(bolt_turn, __bolt_turn)(state)
 void bolt_settle_cpu(unsigned int cpu);
 void bolt_settle_all(void);
@@ -349,6 +338,7 @@ void bolt_kernfs_show(struct kernfs_node *kn, bool show);
 #define bolt_settle_everywhere(...) do { } while (0)
 #define bolt_account(...) do { } while (0)
 #define bolt_serialize(...) do { } while (0)
+#define bolt_turn_over() do { } while (0)
 #define bolt_forget_state(...) do { } while (0)
 #define bolt_smt_disable(...) 0
 #define bolt_smt_enable() 0

@@ -34,8 +34,10 @@
  * @flags:	BOLT_WHOLE, BOLT_FROZEN
  * @first:	one of the CPUs, for traces
  * @alone:	whether there is only one
+ * @serial_low:	the lowest serial state of hotplug threads
+ * @serial_high: the highest
  * @waking:	the CPU that is being woken
- * @round:	the CPUs whose callbacks the control task runs, or NULL
+ * @round:	the CPUs that do something one after the other, or NULL
  * @last:	when the last phase ended
  * @lock:	for what follows
  * @culprit:	the CPU whose callback was the first to fail
@@ -48,6 +50,8 @@ struct bolt_batch {
 	unsigned int flags;
 	unsigned int first;
 	bool alone;
+	unsigned int serial_low;
+	unsigned int serial_high;
 	unsigned int waking;
 	const struct cpumask *round;
 	ktime_t last;
@@ -69,7 +73,7 @@ static bool bolt_is_broken;
 /* Another kernel will find the CPUs: nothing is put off any more. */
 static bool bolt_going_down;
 
-/* What bolt_turn_begin() takes; the lock for bolt_ap_lock() as well. */
+/* What keeps serial callbacks apart; the lock for bolt_ap_lock() as well. */
 static DEFINE_SEMAPHORE(bolt_turn_sem, 1);
 static DEFINE_RAW_SPINLOCK(bolt_turn_lock);
 
@@ -116,7 +120,7 @@ bool bolt_fast(void)
 }
 
 /**
- * bolt_set_round - which CPUs the control task runs callbacks for, in order
+ * bolt_set_round - which CPUs do something one after the other, in order
  * @round:	the CPUs, or NULL when it is over
  *
  * Context: the control task, inside a request.
@@ -129,11 +133,12 @@ void bolt_set_round(const struct cpumask *round)
 /**
  * bolt_more_to_come - whether other CPUs of the batch are still to be where
  * this one is
- * @cpu:	the CPU whose callback of CPUHP_AP_ACTIVE runs
+ * @cpu:	the CPU
  *
  * What is done for all CPUs at once is done for the last.
  *
- * Context: that callback, run by the control task.
+ * Context: what CPUs do one after the other: the callback of CPUHP_AP_ACTIVE,
+ * run by the control task, and giving up interrupts.
  * Return: true if so.
  */
 bool bolt_more_to_come(unsigned int cpu)
@@ -189,43 +194,86 @@ void bolt_ap_unlock(void)
 		raw_spin_unlock(&bolt_turn_lock);
 }
 
+/* Between which states of hotplug threads there are some that are serial. */
+static void bolt_find_serial(struct bolt_batch *batch)
+{
+	unsigned int state;
+
+	batch->serial_low = CPUHP_ONLINE;
+	batch->serial_high = CPUHP_OFFLINE;
+	for (state = CPUHP_AP_ONLINE_IDLE; state < CPUHP_AP_ACTIVE; state++) {
+		if (!bolt_glue_has(state, true) && !bolt_glue_has(state, false))
+			continue;
+		if (bolt_row(state).concurrent && !bolt_overridden(state))
+			continue;
+		batch->serial_low = min(batch->serial_low, state);
+		batch->serial_high = state;
+	}
+}
+
+/**
+ * bolt_turn_over - this CPU lets others run their serial callbacks
+ *
+ * Context: a hotplug thread, inside a request or not.
+ */
+void bolt_turn_over(void)
+{
+	struct bolt_cpu *bc = this_cpu_ptr(&bolt_cpus);
+
+	if (!bc->has_turn)
+		return;
+	bc->has_turn = false;
+	up(&bolt_turn_sem);
+}
+
 /**
  * bolt_turn_begin - a callback is due: wait for those of other CPUs
  * @state:	its state
  *
- * A state that is not concurrent has its callbacks run one after the other, as
- * natively, and not together with others of the kind.
+ * Serial callbacks of several CPUs do not run at once. A hotplug thread has its
+ * turn from the first of them to the last, with all that lies in between: to
+ * hand it over takes longer than most callbacks.
  *
  * Context: where the callback runs; sleeps if that may.
  * Return: what bolt_turn_end() needs.
  */
-enum bolt_turn bolt_turn_begin(enum cpuhp_state state)
+bool bolt_turn_begin(enum cpuhp_state state)
 {
+	struct bolt_batch *batch = READ_ONCE(bolt_batch);
+	struct bolt_cpu *bc;
+
 	/* Until a CPU is woken, and after its death, the control task works alone. */
 	if (!bolt_crowded() || state < CPUHP_AP_IDLE_DEAD ||
-	    state >= CPUHP_AP_ACTIVE || state == CPUHP_TEARDOWN_CPU ||
-	    (bolt_row(state).concurrent && !bolt_overridden(state)))
-		return BOLT_TURN_NONE;
+	    state >= CPUHP_AP_ACTIVE || state == CPUHP_TEARDOWN_CPU)
+		return false;
 	if (state < CPUHP_AP_ONLINE) {
+		if (bolt_row(state).concurrent && !bolt_overridden(state))
+			return false;
 		raw_spin_lock(&bolt_turn_lock);
-		return BOLT_TURN_SPIN;
+		return true;
 	}
-	down(&bolt_turn_sem);
-	return BOLT_TURN_SLEEP;
+	if (state < batch->serial_low || state > batch->serial_high) {
+		bolt_turn_over();
+		return false;
+	}
+	bc = this_cpu_ptr(&bolt_cpus);
+	if (!bc->has_turn) {
+		down(&bolt_turn_sem);
+		bc->has_turn = true;
+	}
+	return false;
 }
 
 /**
  * bolt_turn_end - a callback is over
- * @turn:	what bolt_turn_begin() has returned
+ * @locked:	what bolt_turn_begin() has returned
  *
  * Context: as bolt_turn_begin().
  */
-void bolt_turn_end(enum bolt_turn turn)
+void bolt_turn_end(bool locked)
 {
-	if (turn == BOLT_TURN_SPIN)
+	if (locked)
 		raw_spin_unlock(&bolt_turn_lock);
-	else if (turn == BOLT_TURN_SLEEP)
-		up(&bolt_turn_sem);
 }
 
 /**
@@ -557,6 +605,8 @@ static long bolt_run(void *arg)
 	/* Not before: readers of the lock run callbacks too. */
 	WRITE_ONCE(bolt_batch, batch);
 	cpuhp_tasks_frozen = batch->flags & BOLT_FROZEN;
+	if (!batch->alone)
+		bolt_find_serial(batch);
 	bolt_set_goals(batch->up, CPUHP_ONLINE);
 	bolt_set_goals(batch->down, CPUHP_OFFLINE);
 	bolt_mark(BOLT_PHASE_LOCK);

@@ -23,7 +23,6 @@ static const struct bolt_defer *bolt_defers[BOLT_NR_STATES] = {
 	[CPUHP_IOMMU_IOVA_DEAD]		= &bolt_keep,
 	[CPUHP_X2APIC_PREPARE]		= &bolt_keep,
 	[CPUHP_SMPCFD_PREPARE]		= &bolt_keep,
-	[CPUHP_MD_RAID5_PREPARE]	= &bolt_keep,
 	[CPUHP_MM_ZS_PREPARE]		= &bolt_keep,
 	[CPUHP_MM_ZSWP_POOL_PREPARE]	= &bolt_keep,
 	[CPUHP_ZCOMP_PREPARE]		= &bolt_keep,
@@ -178,7 +177,7 @@ bool bolt_overridden(enum cpuhp_state state)
 void bolt_override(enum cpuhp_state state, bool critical)
 {
 	enum bolt_unit unit;
-	unsigned int s;
+	unsigned int s, cpu;
 
 	bolt_glue_lock_states();
 	unit = bolt_row(state).unit;
@@ -187,6 +186,9 @@ void bolt_override(enum cpuhp_state state, bool critical)
 		    (unit == BOLT_ALONE || bolt_row(s).unit != unit))
 			continue;
 		bolt_settle_everywhere(s);
+		/* What is torn down natively from now on is made anew. */
+		for_each_possible_cpu(cpu)
+			bolt_forget_entries(cpu, s);
 		assign_bit(s, bolt_overrides.states, critical);
 	}
 	bolt_glue_unlock_states();

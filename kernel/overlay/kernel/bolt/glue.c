@@ -267,7 +267,9 @@ int bolt_glue_take_down(const struct cpumask *cpus)
 
 	/* Interrupts are not to come or go while they are moved. */
 	irq_lock_sparse();
+	bolt_set_round(cpus);
 	err = stop_machine_cpuslocked(bolt_take_down, &stop, cpus);
+	bolt_set_round(NULL);
 	bolt_mark(BOLT_PHASE_STOP);
 	for_each_cpu(cpu, cpus) {
 		struct cpuhp_cpu_state *st = per_cpu_ptr(&cpuhp_state, cpu);

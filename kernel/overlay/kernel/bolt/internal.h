@@ -34,6 +34,7 @@ struct bolt_set {
  * @start:	where it was before the request that is under way
  * @goal:	where it is to go
  * @from:	where it was before the phase that is under way
+ * @has_turn:	whether its hotplug thread may run serial callbacks
  */
 struct bolt_cpu {
 	struct bolt_set pending;
@@ -41,6 +42,7 @@ struct bolt_cpu {
 	enum cpuhp_state start;
 	enum cpuhp_state goal;
 	enum cpuhp_state from;
+	bool has_turn;
 };
 
 DECLARE_PER_CPU(struct bolt_cpu, bolt_cpus);

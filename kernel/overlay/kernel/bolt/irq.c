@@ -69,6 +69,9 @@ static DEFINE_PER_CPU(struct bolt_irqs, bolt_irqs_going);
 
 static bool bolt_irq_tracking;
 
+/* Whether an interrupt may be on nothing but CPUs that have gone. */
+static bool bolt_irq_stuck;
+
 /* The list; and what applies now, or NULL. Written with cpu_add_remove_lock. */
 static struct cpumask bolt_irq_list;
 static struct cpumask *bolt_irq_applied;
@@ -152,8 +155,12 @@ void bolt_irq_mark(struct irq_desc *desc)
 
 	if (!irq_move_pending(data))
 		desc->istate &= ~IRQS_BOLT_HOME;
-	if (READ_ONCE(bolt_irq_tracking) && bolt_irq_moves(data))
-		bolt_irq_target(data, bolt_irq_where(data));
+	if (!READ_ONCE(bolt_irq_tracking) || !bolt_irq_moves(data))
+		return;
+	bolt_irq_target(data, bolt_irq_where(data));
+	/* It could not be moved off a CPU that goes: the next to go tries again. */
+	if (!cpumask_intersects(bolt_irq_where(data), cpu_online_mask))
+		WRITE_ONCE(bolt_irq_stuck, true);
 }
 
 /**
@@ -203,11 +210,12 @@ bool bolt_irqs_leave(void)
 	struct bolt_irqs *going = this_cpu_ptr(&bolt_irqs_going);
 
 	/* Unlocked: all other CPUs wait, none of them with the lock. */
-	going->all = list->all || !bolt_fast();
+	going->all = list->all || bolt_irq_stuck || !bolt_fast();
 	going->nr = list->nr;
 	memcpy(going->irqs, list->irqs, sizeof(going->irqs));
 	list->all = false;
 	list->nr = 0;
+	bolt_irq_stuck = false;
 	if (IS_ENABLED(CONFIG_PROVE_LOCKING) && !bolt_irqs_complete(going)) {
 		WARN_ONCE(1, "CPU %u: there are more interrupts\n",
 			  smp_processor_id());

@@ -74,7 +74,7 @@ int bolt_set_highest(const struct bolt_set *set)
  * @cpu:	the CPU
  * @async:	only states that do not wait for the delay
  *
- * Context: as bolt_settle_state().
+ * Context: as bolt_settle_state(), or, for a guess, RCU read lock held.
  * Return: the state, or -ENOENT if there is none.
  */
 int bolt_next_to_settle(unsigned int cpu, bool async)
@@ -260,6 +260,25 @@ void bolt_settle_all(void)
 	bolt_settle_mask(cpu_possible_mask);
 }
 
+/* Whether @cpu has something pending that does not wait for the delay. */
+static bool bolt_has_async(unsigned int cpu)
+{
+	/* A module that goes waits for us before what describes its state goes. */
+	guard(rcu)();
+	return bolt_next_to_settle(cpu, true) >= 0;
+}
+
+static bool bolt_any_async(void)
+{
+	unsigned int cpu;
+
+	for_each_parked_cpu(cpu) {
+		if (bolt_has_async(cpu))
+			return true;
+	}
+	return false;
+}
+
 static void bolt_settle_work(struct work_struct *work)
 {
 	unsigned int delay = READ_ONCE(bolt_settle_delay_ms), cpu;
@@ -286,7 +305,7 @@ static void bolt_settle_work(struct work_struct *work)
 			 msecs_to_jiffies(next) + 1);
 	/* That may have undone what somebody asked for just now. */
 	if (READ_ONCE(bolt_settle_delay_ms) != delay ||
-	    READ_ONCE(bolt_pressure))
+	    READ_ONCE(bolt_pressure) || bolt_any_async())
 		mod_delayed_work(system_unbound_wq, to_delayed_work(work), 0);
 }
 
@@ -304,7 +323,7 @@ void bolt_settle_later(unsigned int cpu)
 {
 	unsigned int delay = READ_ONCE(bolt_settle_delay_ms);
 
-	if (bolt_next_to_settle(cpu, true) >= 0)
+	if (bolt_has_async(cpu))
 		mod_delayed_work(system_unbound_wq, &bolt_settler, 0);
 	else
 		queue_delayed_work(system_unbound_wq, &bolt_settler,

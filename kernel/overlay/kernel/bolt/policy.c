@@ -109,9 +109,8 @@ static const struct bolt_row bolt_rows[BOLT_NR_STATES] = {
 		"buffers that only the CPU itself sends from" },
 	[CPUHP_RELAY_PREPARE] =
 		CRITICAL("startup only: channels may have come meanwhile"),
-	[CPUHP_MD_RAID5_PREPARE] = {
-		BOLT_ELIDE, BOLT_ALONE, SERIAL,
-		"scratch buffers; a change of their size walks the present CPUs" },
+	[CPUHP_MD_RAID5_PREPARE] =
+		CRITICAL("the hotplug lock, held for reading, keeps it off resize_chunks()"),
 	[CPUHP_RCUTREE_PREP] = {
 		BOLT_CRITICAL, BOLT_UNIT_RCU, SERIAL,
 		"callback list, number of CPUs, tick dependency" },
