@@ -192,6 +192,7 @@ bool bolt_enabled(void);
 bool bolt_fast(void);
 bool bolt_batching(void);
 bool bolt_ap_alive(void);
+void bolt_pass_turn(void);
 bool bolt_more_to_come(unsigned int cpu);
 bool bolt_more_to_come_in(unsigned int cpu, const struct cpumask *mask);
 void bolt_ap_lock(void);
@@ -294,6 +295,11 @@ static __always_inline bool bolt_left_in_batch(unsigned int cpu)
 void sched_cpu_leave(unsigned int cpu);
 void sched_cpu_stay(unsigned int cpu);
 
+/* In kernel/workqueue.c and kernel/irq/cpuhotplug.c: once for a batch. */
+void workqueue_cpus_leave(const struct cpumask *cpus);
+void workqueue_cpus_come(const struct cpumask *cpus);
+void irq_affinity_online_cpus(const struct cpumask *cpus);
+
 /* In kernel/cgroup/cpuset.c. */
 #ifdef CONFIG_CPUSETS
 void cpuset_flush_domains(void);
@@ -326,6 +332,7 @@ void bolt_kernfs_show(struct kernfs_node *kn, bool show);
 #define bolt_fast() false
 #define bolt_batching() false
 #define bolt_ap_alive() false
+#define bolt_pass_turn() do { } while (0)
 #define bolt_more_to_come(...) false
 #define bolt_more_to_come_in(...) false
 #define bolt_ap_lock() do { } while (0)

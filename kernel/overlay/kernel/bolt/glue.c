@@ -192,6 +192,26 @@ struct bolt_stop {
 	atomic_t met;
 };
 
+static struct bolt_stop *bolt_stopping;
+
+/**
+ * bolt_pass_turn - interrupts have been moved off this CPU: the next CPU may
+ *
+ * What is left to do for them may take a millisecond, and all may do it at once.
+ *
+ * Context: a CPU that goes, in stop_machine(); without effect the second time,
+ * and outside of requests.
+ */
+void bolt_pass_turn(void)
+{
+	struct bolt_stop *stop = bolt_stopping;
+	unsigned int cpu = smp_processor_id();
+
+	/* Pairs with the acquire in bolt_take_down(). */
+	if (stop && stop->turn == cpu)
+		smp_store_release(&stop->turn, cpumask_next(cpu, stop->cpus));
+}
+
 static void bolt_stop_meet(struct bolt_stop *stop, unsigned int time)
 {
 	atomic_inc(&stop->met);
@@ -223,13 +243,13 @@ static int bolt_take_down(void *data)
 	if (stop->err)
 		return stop->err;
 
-	/* Pairs with the release below, by the CPU before this one. */
+	/* Pairs with bolt_pass_turn(), by the CPU before this one. */
 	while (smp_load_acquire(&stop->turn) != this_cpu)
 		cpu_relax();
 	err = __cpu_disable();
 	if (err)
 		set_cpu_online(this_cpu, true);
-	smp_store_release(&stop->turn, cpumask_next(this_cpu, stop->cpus));
+	bolt_pass_turn();
 	bolt_stop_meet(stop, 2);
 	if (err)
 		return err;
@@ -268,7 +288,9 @@ int bolt_glue_take_down(const struct cpumask *cpus)
 	/* Interrupts are not to come or go while they are moved. */
 	irq_lock_sparse();
 	bolt_set_round(cpus);
+	bolt_stopping = &stop;
 	err = stop_machine_cpuslocked(bolt_take_down, &stop, cpus);
+	bolt_stopping = NULL;
 	bolt_set_round(NULL);
 	bolt_mark(BOLT_PHASE_STOP);
 	for_each_cpu(cpu, cpus) {

@@ -185,8 +185,10 @@ int bolt_go_down(const struct cpumask *mask, bool poll)
 	if (err)
 		return err;
 
-	if (bolt_find(mask, CPUHP_TEARDOWN_CPU + 1, CPUHP_AP_ACTIVE - 1, false))
+	if (bolt_find(mask, CPUHP_TEARDOWN_CPU + 1, CPUHP_AP_ACTIVE - 1, false)) {
+		workqueue_cpus_leave(&bolt_round);
 		err = bolt_run_threads(CPUHP_TEARDOWN_CPU, false);
+	}
 	bolt_mark(BOLT_PHASE_AP);
 	if (!err && poll && pm_wakeup_pending())
 		err = -EBUSY;
@@ -339,10 +341,14 @@ int bolt_go_up(const struct cpumask *mask)
 	if (err)
 		return err;
 
-	if (bolt_find(mask, CPUHP_TEARDOWN_CPU, CPUHP_AP_ACTIVE - 2, true))
+	if (bolt_find(mask, CPUHP_TEARDOWN_CPU, CPUHP_AP_ACTIVE - 2, true)) {
+		irq_affinity_online_cpus(&bolt_round);
 		err = bolt_run_threads(CPUHP_AP_ACTIVE - 1, true);
-	if (!err && bolt_find(mask, CPUHP_AP_ACTIVE - 1, CPUHP_ONLINE - 1, true))
+	}
+	if (!err && bolt_find(mask, CPUHP_AP_ACTIVE - 1, CPUHP_ONLINE - 1, true)) {
+		workqueue_cpus_come(&bolt_round);
 		err = bolt_activate();
+	}
 	bolt_mark(BOLT_PHASE_AP);
 	return err;
 }
