@@ -103,6 +103,7 @@ SELFTESTS = [
     "migration",
     "movers",
     "nodes",
+    "owners",
     "states",
     "timers",
     "traffic",

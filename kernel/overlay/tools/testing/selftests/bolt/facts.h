@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Sets of CPUs, and what the kernel has made of those that are online. */
+#ifndef SELFTESTS_BOLT_FACTS_H
+#define SELFTESTS_BOLT_FACTS_H
+
+#include <glob.h>
+#include <sched.h>
+#include <stdarg.h>
+
+#include "bolt.h"
+
+/* A list as the kernel writes it. */
+static inline void set_parse(const char *list, cpu_set_t *set)
+{
+	CPU_ZERO(set);
+	while (*list >= '0' && *list <= '9') {
+		char *end;
+		long first = strtol(list, &end, 10), last = first;
+
+		if (*end == '-')
+			last = strtol(end + 1, &end, 10);
+		for (; first <= last && first < CPU_SETSIZE; first++)
+			CPU_SET(first, set);
+		list = end + (*end == ',');
+	}
+}
+
+static inline bool set_within(const cpu_set_t *set, const cpu_set_t *of)
+{
+	cpu_set_t both;
+
+	CPU_AND(&both, set, of);
+	return CPU_EQUAL(&both, set);
+}
+
+/* Lines of text, to be compared one by one. */
+struct facts {
+	char text[16384];
+	size_t len;
+};
+
+__attribute__((format(printf, 2, 3)))
+static inline void facts_add(struct facts *facts, const char *format, ...)
+{
+	size_t room = sizeof(facts->text) - facts->len;
+	va_list args;
+	int n;
+
+	va_start(args, format);
+	n = vsnprintf(facts->text + facts->len, room, format, args);
+	va_end(args);
+	facts->len += n < 0 ? 0 : (size_t)n < room ? (size_t)n : room - 1;
+}
+
+/* Threads of the kernel's whose affinity follows the CPUs. */
+static inline bool thread_follows(const char *name)
+{
+	static const char *const names[] = {
+		"rcu_exp_par_gp", "rcub/", "kcompactd",
+	};
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		if (!strncmp(name, names[i], strlen(names[i])))
+			return true;
+	return false;
+}
+
+static inline void facts_add_threads(struct facts *facts)
+{
+	char text[4096], *name, *list;
+	glob_t found;
+
+	if (glob("/proc/[0-9]*/status", 0, NULL, &found))
+		return;
+	for (size_t i = 0; i < found.gl_pathc; i++) {
+		if (get(found.gl_pathv[i], text, sizeof(text)))
+			continue;
+		name = text + strlen("Name:\t");
+		list = strstr(text, "Cpus_allowed_list:");
+		if (!list || !thread_follows(name))
+			continue;
+		facts_add(facts, "%.*s: %.*s\n", (int)strcspn(name, "\n"), name,
+			  (int)strcspn(list, "\n"), list);
+	}
+	globfree(&found);
+}
+
+/* How far counters may be off, for each zone and CPU. */
+static inline void facts_add_thresholds(struct facts *facts)
+{
+	FILE *file = fopen("/proc/zoneinfo", "r");
+	char line[256];
+
+	while (file && fgets(line, sizeof(line), file)) {
+		if (strstr(line, "vm stats threshold") || strstr(line, "cpu:") ||
+		    strstr(line, "batch:"))
+			facts_add(facts, "zone:%s", line);
+	}
+	if (file)
+		fclose(file);
+}
+
+static inline void facts_add_files(struct facts *facts, const char *pattern)
+{
+	char text[1024];
+	glob_t found;
+
+	if (glob(pattern, 0, NULL, &found))
+		return;
+	for (size_t i = 0; i < found.gl_pathc; i++)
+		if (!get(found.gl_pathv[i], text, sizeof(text)))
+			facts_add(facts, "%s: %s\n", found.gl_pathv[i], text);
+	globfree(&found);
+}
+
+static inline void facts_gather(struct facts *facts)
+{
+	facts->len = 0;
+	facts->text[0] = '\0';
+	facts_add_threads(facts);
+	facts_add_thresholds(facts);
+	facts_add_files(facts, CPU_DIR "smt/active");
+	facts_add_files(facts, CPU_DIR "cpufreq/policy*/affected_cpus");
+	facts_add_files(facts, CPU_DIR "cpu*/cache/index*/shared_cpu_list");
+	facts_add_files(facts, CPU_DIR "cpu*/topology/core_cpus_list");
+	facts_add_files(facts, "/sys/devices/system/node/node*/cpulist");
+}
+
+/* The first line that is now another one, as "was, is"; or NULL. */
+static inline const char *facts_differ(const struct facts *before)
+{
+	static struct facts now;
+	static char both[1024];
+	const char *a = before->text, *b = now.text;
+
+	facts_gather(&now);
+	while (*a || *b) {
+		int m = strcspn(a, "\n"), n = strcspn(b, "\n");
+
+		if (m != n || strncmp(a, b, n)) {
+			snprintf(both, sizeof(both), "was '%.*s', is '%.*s'", m,
+				 a, n, b);
+			return both;
+		}
+		a += m + !!a[m];
+		b += n + !!b[n];
+	}
+	return NULL;
+}
+
+/* A PMU that is read on some CPUs only names them; all must be online. */
+static inline bool pmu_readers_are_online(void)
+{
+	char text[1024], online[1024];
+	cpu_set_t readers, set;
+	bool good = true;
+	glob_t found;
+
+	if (get(CPU_DIR "online", online, sizeof(online)))
+		return false;
+	set_parse(online, &set);
+	if (glob("/sys/bus/event_source/devices/*/cpumask", 0, NULL, &found))
+		return true;
+	for (size_t i = 0; i < found.gl_pathc; i++) {
+		if (get(found.gl_pathv[i], text, sizeof(text)))
+			continue;
+		set_parse(text, &readers);
+		if (!CPU_COUNT(&readers) || !set_within(&readers, &set)) {
+			fprintf(stderr, "%s: %s\n", found.gl_pathv[i], text);
+			good = false;
+		}
+	}
+	globfree(&found);
+	return good;
+}
+
+#endif /* SELFTESTS_BOLT_FACTS_H */
