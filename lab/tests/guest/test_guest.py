@@ -50,12 +50,14 @@ def test_boots_and_cycles_every_cpu(kernel: Kernels, arch: str, flavour: str) ->
 COMMON = {"bolt_defer", "bolt_domains", "bolt_memory", "bolt_parse", "bolt_pending", "bolt_request"}
 SUITES = {"x86_64": {"bolt_tsc"}, "arm64": set[str]()}
 
-# The tests that may be skipped. arm64 has no device nodes of CPUs and no machine check; SMT takes
-# a guest of its own; with tsc=reliable there is no TSC test at boot, and most guests have one
-# package: see test_kunit_tsc.
+# The tests that may be skipped. arm64 has no device nodes of CPUs and no machine check; SMT and
+# CPUs that are not there take a guest of their own; with tsc=reliable there is no TSC test at boot,
+# and most guests have one package: see test_kunit_tsc.
 SKIPPED = {
     ("arm64", "nodes"): 1,
     ("arm64", "hardware"): 1,
+    ("arm64", "bulk"): 2,
+    ("x86_64", "bulk"): 2,
     ("arm64", "veto"): 2,
     ("x86_64", "veto"): 2,
     ("x86_64", "kunit"): 2,
@@ -91,6 +93,7 @@ def test_kunit_tsc(kernel: Kernels, arch: str) -> None:
 
 SELFTESTS = [
     "abi",
+    "bulk",
     "counters",
     "deadline",
     "domains",
@@ -108,6 +111,7 @@ SELFTESTS = [
     "timers",
     "traffic",
     "uevents",
+    "undo",
     "veto",
 ]
 
@@ -137,6 +141,15 @@ def test_refusals_with_siblings(kernel: Kernels, arch: str) -> None:
         return
     found = [PLAN.match(line) for line in output(play(kernel, arch, name))]
     assert [each.groups()[1:] for each in found if each] == [("0", "1")]
+
+
+def test_bulk_with_siblings(kernel: Kernels, arch: str) -> None:
+    """Where SMT can be switched off, and where CPUs are possible but not there: x86."""
+    name = "selftest-bulk-smt"
+    if arch not in scenario.load(name).arches:
+        return
+    found = [PLAN.match(line) for line in output(play(kernel, arch, name))]
+    assert [each.groups()[1:] for each in found if each] == [("0", "0")]
 
 
 @pytest.mark.parametrize("name", ["boot-on", "boot-off"])

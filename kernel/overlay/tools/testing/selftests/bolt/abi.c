@@ -33,7 +33,13 @@ TEST_F(abi, only_root)
 		{ BOLT_DIR "enabled", 0600 },
 		{ BOLT_DIR "irq_keep", 0600 },
 		{ BOLT_DIR "last_error", 0400 },
+		{ BOLT_DIR "offline", 0200 },
+		{ BOLT_DIR "offline_mask", 0200 },
+		{ BOLT_DIR "online", 0200 },
+		{ BOLT_DIR "online_mask", 0200 },
 		{ BOLT_DIR "parked", 0400 },
+		{ BOLT_DIR "set", 0200 },
+		{ BOLT_DIR "set_mask", 0200 },
 		{ BOLT_DIR "settle", 0200 },
 		{ BOLT_DIR "settle_delay_ms", 0600 },
 	};

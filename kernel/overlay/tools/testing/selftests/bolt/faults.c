@@ -10,12 +10,12 @@
 #include <sys/wait.h>
 
 #include "cpus.h"
+#include "errors.h"
 #include "events.h"
 #include "tree.h"
 #include "../kselftest_harness.h"
 
 #define GROUP "/sys/fs/cgroup/faults"
-#define TEXT_MAX 256
 
 /* All that a request leaves behind. */
 struct outcome {
@@ -39,28 +39,6 @@ static void outcome_free(struct outcome *out)
 {
 	events_free(&out->events);
 	tree_free(&out->tree);
-}
-
-/* The last line without its batch's number, and how many lines there are. */
-static int last_error(char last[TEXT_MAX], unsigned long *batch)
-{
-	char text[4097], *line, *next;
-	int n = 0, used;
-
-	last[0] = '\0';
-	if (get(BOLT_DIR "last_error", text, sizeof(text)))
-		return -1;
-	for (line = text; *line; line = next) {
-		next = strchrnul(line, '\n');
-		if (*next)
-			*next++ = '\0';
-		/* A decimal number, and no other way to write it. */
-		if (sscanf(line, "batch=%lu %n", batch, &used) != 1)
-			return -1;
-		snprintf(last, TEXT_MAX, "%s", line + used);
-		n++;
-	}
-	return n;
 }
 
 static void look(struct outcome *out, int cpu, int fd)

@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 
 #include "cpus.h"
+#include "draw.h"
 #include "tasks.h"
 #include "tree.h"
 #include "../kselftest_harness.h"
@@ -174,37 +175,6 @@ TEST_F_TIMEOUT(veto, malformed_natively, 300)
 	}
 }
 
-/* A generator of its own: what failed once fails again. */
-static unsigned int draw(unsigned int *seed, unsigned int n)
-{
-	*seed = *seed * 1664525 + 1013904223;
-	return (*seed >> 8) % n;
-}
-
-static size_t write_nonsense(unsigned int *seed, char *text, size_t size)
-{
-	static const char * const parts[] = {
-		"0", "1", "2-3", "3-1", "-", ",", ":", "/", "N", "all", "none",
-		" ", "\t", "\n", "1-", "0-99", "4294967296", "99999999999999999999",
-		"-1", "0x1", "1:1/2", "1-3:0/0", "1-3:5/2", "\xff", "\x80", "%n",
-		"%s", "\x01", "1e3", "0b1", "+1", "~1", "a-f", "ALL", "1..3",
-	};
-	size_t len = 0, n = 1 + draw(seed, 6);
-
-	/* One in sixteen is about a page long. */
-	if (!draw(seed, 16))
-		n = size;
-	while (n-- && len + 32 < size) {
-		const char *part = parts[draw(seed, ARRAY_SIZE(parts))];
-
-		if (draw(seed, 8))
-			len += sprintf(text + len, "%s", part);
-		else
-			text[len++] = draw(seed, 256);
-	}
-	return len;
-}
-
 /*
  * Whatever is written to Bolt's files is taken or refused with one of the few
  * documented errors; refused, nothing has changed.
@@ -225,8 +195,8 @@ TEST_F_TIMEOUT(veto, nonsense, 900)
 	ASSERT_EQ(0, set_online(VICTIM, false));
 	for (int i = 0; i < n; i++) {
 		const char *file = files[draw(&seed, ARRAY_SIZE(files))];
-		size_t len = write_nonsense(&seed, value,
-					    page + draw(&seed, 2 * page));
+		size_t len = draw_nonsense(&seed, value,
+					   page + draw(&seed, 2 * page));
 		int err = put_bytes(file, value, len);
 		bool known = err == 0 || err == -EINVAL || err == -ERANGE ||
 			     err == -E2BIG;

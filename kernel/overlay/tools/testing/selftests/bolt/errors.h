@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* What bolt/last_error says. */
+#ifndef SELFTESTS_BOLT_ERRORS_H
+#define SELFTESTS_BOLT_ERRORS_H
+
+#include "bolt.h"
+
+#define TEXT_MAX 256
+
+/* The last line without its batch's number, and how many lines there are. */
+static inline int last_error(char last[TEXT_MAX], unsigned long *batch)
+{
+	char text[4097], *line, *next;
+	int n = 0, used;
+
+	last[0] = '\0';
+	if (get(BOLT_DIR "last_error", text, sizeof(text)))
+		return -1;
+	for (line = text; *line; line = next) {
+		next = strchrnul(line, '\n');
+		if (*next)
+			*next++ = '\0';
+		/* A decimal number, and no other way to write it. */
+		if (sscanf(line, "batch=%lu %n", batch, &used) != 1)
+			return -1;
+		snprintf(last, TEXT_MAX, "%s", line + used);
+		n++;
+	}
+	return n;
+}
+
+#endif /* SELFTESTS_BOLT_ERRORS_H */

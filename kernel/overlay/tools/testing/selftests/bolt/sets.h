@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Sets of CPUs below 64, requests for them, and what can be seen of all CPUs.
+ * The first word of a mask is the set itself on both little-endian machines
+ * that Bolt is for, and on 64-bit big-endian ones.
+ */
+#ifndef SELFTESTS_BOLT_SETS_H
+#define SELFTESTS_BOLT_SETS_H
+
+#include <ctype.h>
+#include <stdint.h>
+
+#include "bolt.h"
+
+#define SETS_MAX 64
+#define CPU(n) (1ULL << (n))
+
+typedef uint64_t cpus_t;
+
+/* What the kernel writes: "0-2,5". False: a CPU beyond what fits. */
+static inline bool cpus_read(const char *path, cpus_t *set)
+{
+	char text[4096], *at = text;
+
+	*set = 0;
+	if (get(path, text, sizeof(text)))
+		return false;
+	while (isdigit(*at)) {
+		unsigned long first = strtoul(at, &at, 10), last = first;
+
+		if (*at == '-')
+			last = strtoul(at + 1, &at, 10);
+		if (last >= SETS_MAX)
+			return false;
+		for (; first <= last; first++)
+			*set |= CPU(first);
+		at += *at == ',';
+	}
+	return !*at;
+}
+
+/* As a list, in an order and with overlaps that depend on @style. */
+static inline const char *cpus_text(cpus_t set, unsigned int style, char text[512])
+{
+	char *at = text;
+
+	*at = '\0';
+	for (int i = 0; i < SETS_MAX; i++) {
+		int cpu = style & 1 ? SETS_MAX - 1 - i : i;
+
+		if (!(set & CPU(cpu)))
+			continue;
+		at += sprintf(at, "%s%d", at == text ? "" : ",", cpu);
+		if (style & 2 && !(style & 1))
+			at += sprintf(at, "-%d", cpu);
+		if (style & 4 && cpu + 1 < SETS_MAX && set & CPU(cpu + 1))
+			at += sprintf(at, ",%d-%d", cpu, cpu + 1);
+	}
+	return text;
+}
+
+static inline int cpus_count(cpus_t set)
+{
+	return __builtin_popcountll(set);
+}
+
+static inline int cpus_first(cpus_t set)
+{
+	return set ? __builtin_ctzll(set) : -1;
+}
+
+enum ask { ONLINE_THEM, OFFLINE_THEM, SET_THEM, ASKS };
+
+static const char * const ask_list[ASKS] = {
+	BOLT_DIR "online", BOLT_DIR "offline", BOLT_DIR "set",
+};
+
+static const char * const ask_mask[ASKS] = {
+	BOLT_DIR "online_mask", BOLT_DIR "offline_mask", BOLT_DIR "set_mask",
+};
+
+static inline int ask_by_list(enum ask ask, cpus_t set)
+{
+	char text[512];
+
+	return put(ask_list[ask], cpus_text(set, 0, text));
+}
+
+static inline int ask_by_mask(enum ask ask, cpus_t set)
+{
+	return put_bytes(ask_mask[ask], (const char *)&set, sizeof(set));
+}
+
+/* What is online after a request that was taken. */
+static inline cpus_t ask_result(enum ask ask, cpus_t set, cpus_t online)
+{
+	switch (ask) {
+	case ONLINE_THEM:
+		return online | set;
+	case OFFLINE_THEM:
+		return online & ~set;
+	default:
+		return set;
+	}
+}
+
+/* What the machine has. */
+struct world {
+	cpus_t possible, present, movable;
+	int nr;			/* the last possible one, and one more */
+	size_t page;
+};
+
+/* False: more CPUs than fit. */
+static inline bool world_look(struct world *world)
+{
+	char path[128];
+
+	memset(world, 0, sizeof(*world));
+	if (!cpus_read(CPU_DIR "possible", &world->possible) ||
+	    !cpus_read(CPU_DIR "present", &world->present))
+		return false;
+	for (int cpu = 0; cpu < SETS_MAX; cpu++) {
+		if (world->possible & CPU(cpu))
+			world->nr = cpu + 1;
+		snprintf(path, sizeof(path), CPU_DIR "cpu%d/online", cpu);
+		if (!access(path, F_OK))
+			world->movable |= CPU(cpu);
+	}
+	world->page = sysconf(_SC_PAGESIZE);
+	return true;
+}
+
+/* What can be seen of all CPUs. */
+struct sight {
+	cpus_t online;		/* the mask */
+	cpus_t files;		/* what cpuN/online say */
+	cpus_t parked;
+};
+
+static inline bool sight_take(const struct world *world, struct sight *sight)
+{
+	char path[128];
+
+	memset(sight, 0, sizeof(*sight));
+	if (!cpus_read(CPU_DIR "online", &sight->online) ||
+	    !cpus_read(BOLT_DIR "parked", &sight->parked))
+		return false;
+	sight->files = sight->online & ~world->movable;
+	for (int cpu = 0; cpu < world->nr; cpu++) {
+		if (!(world->movable & CPU(cpu)))
+			continue;
+		snprintf(path, sizeof(path), CPU_DIR "cpu%d/online", cpu);
+		if (is(path, "1"))
+			sight->files |= CPU(cpu);
+		else if (!is(path, "0"))
+			return false;
+	}
+	return true;
+}
+
+static inline bool sight_same(const struct sight *a, const struct sight *b)
+{
+	return !memcmp(a, b, sizeof(*a));
+}
+
+/* Everything online, nothing parked, Bolt enabled, nothing settles by itself. */
+static inline int sets_start_over(const struct world *world)
+{
+	int err = put(BOLT_DIR "irq_keep", "\n");
+
+	for (int cpu = 0; cpu < world->nr && !err; cpu++)
+		if (world->movable & CPU(cpu))
+			err = set_online(cpu, true);
+	if (!err)
+		err = put(BOLT_DIR "settle_delay_ms", "4000000000");
+	if (!err)
+		err = enable(false);
+	return err ?: enable(true);
+}
+
+#endif /* SELFTESTS_BOLT_SETS_H */
