@@ -17,11 +17,11 @@
 #define CONCURRENT true
 
 #define CRITICAL(why) { .class = BOLT_CRITICAL, .reason = why }
-#define CRITICAL_CONCURRENT(why) \
+#define OVERLAPS(why) \
 	{ .class = BOLT_CRITICAL, .concurrent = CONCURRENT, .reason = why }
 
-/* Not if @option is set. */
-#define CONCURRENT_UNLESS(option) (!IS_ENABLED(option))
+/* Not if CONFIG_@option is set. */
+#define CONCURRENT_UNLESS(option) (!IS_ENABLED(CONFIG_##option))
 
 static const struct bolt_row bolt_rows[BOLT_NR_STATES] = {
 	/*
@@ -139,14 +139,14 @@ static const struct bolt_row bolt_rows[BOLT_NR_STATES] = {
 
 	/* STARTING and DYING: on the CPU, interrupts off, after a reset. */
 	[CPUHP_AP_CACHECTRL_STARTING] =
-		CRITICAL_CONCURRENT("MTRR, PAT: a rendezvous under stop_cpus_mutex"),
+		OVERLAPS("MTRR, PAT: a rendezvous under stop_cpus_mutex"),
 	[CPUHP_AP_SCHED_STARTING] = {
-		BOLT_CRITICAL, BOLT_ALONE, CONCURRENT_UNLESS(CONFIG_SCHED_CORE),
+		BOLT_CRITICAL, BOLT_ALONE, CONCURRENT_UNLESS(SCHED_CORE),
 		"load, tick, empty runqueue: its own; but siblings elect a leader of the core" },
-	[CPUHP_AP_RCUTREE_DYING] = CRITICAL_CONCURRENT("a tracepoint"),
+	[CPUHP_AP_RCUTREE_DYING] = OVERLAPS("a tracepoint"),
 	[CPUHP_AP_CPU_PM_STARTING] = CRITICAL("references to power domains, firmware"),
 	[CPUHP_AP_IRQ_GIC_STARTING] =
-		CRITICAL("interrupt controller; GICv2's map is changed for all CPUs, GICv4's tables are shared"),
+		CRITICAL("interrupt controller; GICv2's map of all CPUs, GICv4's tables"),
 	[CPUHP_AP_IRQ_HIP04_STARTING] = CRITICAL("interrupt controller"),
 	[CPUHP_AP_IRQ_APPLE_AIC_STARTING] = CRITICAL("interrupt controller"),
 	[CPUHP_AP_IRQ_ARMADA_XP_STARTING] = CRITICAL("interrupt controller"),
@@ -157,30 +157,30 @@ static const struct bolt_row bolt_rows[BOLT_NR_STATES] = {
 		BOLT_CRITICAL, BOLT_UNIT_PERF_X86, SERIAL,
 		"debug store; registers shared by threads, a count without a lock" },
 	[CPUHP_AP_PERF_X86_AMD_IBS_STARTING] =
-		CRITICAL_CONCURRENT("local vector"),
+		OVERLAPS("local vector"),
 	[CPUHP_AP_ARM64_DEBUG_MONITORS_STARTING] =
-		CRITICAL_CONCURRENT("debug registers"),
+		OVERLAPS("debug registers"),
 	[CPUHP_AP_PERF_ARM_HW_BREAKPOINT_STARTING] =
-		CRITICAL_CONCURRENT("debug registers"),
+		OVERLAPS("debug registers"),
 	[CPUHP_AP_PERF_ARM_ACPI_STARTING] = CRITICAL("finds its PMU"),
 	[CPUHP_AP_PERF_ARM_STARTING] =
-		CRITICAL_CONCURRENT("its own counters, their interrupt"),
+		OVERLAPS("its own counters, their interrupt"),
 	[CPUHP_AP_EXYNOS4_MCT_TIMER_STARTING] = CRITICAL("clock event device"),
 	[CPUHP_AP_ARM_ARCH_TIMER_STARTING] =
-		CRITICAL_CONCURRENT("clock event device: under clockevents_lock"),
+		OVERLAPS("clock event device: under clockevents_lock"),
 	[CPUHP_AP_ARM_ARCH_TIMER_EVTSTRM_STARTING] =
-		CRITICAL_CONCURRENT("event stream"),
+		OVERLAPS("event stream"),
 	[CPUHP_AP_TEGRA_TIMER_STARTING] = CRITICAL("clock event device"),
 	[CPUHP_AP_HYPERV_TIMER_STARTING] = CRITICAL("clock event device"),
 	[CPUHP_AP_DUMMY_TIMER_STARTING] =
-		CRITICAL_CONCURRENT("clock event device: under clockevents_lock"),
+		OVERLAPS("clock event device: under clockevents_lock"),
 	[CPUHP_AP_ARM_XEN_STARTING] = CRITICAL("vcpu information"),
 	[CPUHP_AP_ARM_XEN_RUNSTATE_STARTING] = CRITICAL("vcpu information"),
 	[CPUHP_AP_ARM_CORESIGHT_STARTING] = CRITICAL("trace unit loses power"),
 	[CPUHP_AP_ARM_CORESIGHT_CTI_STARTING] =
 		CRITICAL("trace unit loses power"),
 	[CPUHP_AP_ARM64_ISNDEP_STARTING] =
-		CRITICAL_CONCURRENT("system registers"),
+		OVERLAPS("system registers"),
 	[CPUHP_AP_SMPCFD_DYING] = {
 		BOLT_CRITICAL, BOLT_UNIT_SMPCFD, CONCURRENT,
 		"callers of queued functions would wait for ever; its own queue" },
@@ -188,7 +188,7 @@ static const struct bolt_row bolt_rows[BOLT_NR_STATES] = {
 		BOLT_CRITICAL, BOLT_UNIT_HRTIMERS, CONCURRENT,
 		"timers of a dead CPU never fire; it locks its own base, then that of a survivor" },
 	[CPUHP_AP_TICK_DYING] =
-		CRITICAL_CONCURRENT("hands over timekeeping, which only the timekeeper does"),
+		OVERLAPS("hands over timekeeping, which only the timekeeper does"),
 	[CPUHP_AP_X86_TBOOT_DYING] =
 		CRITICAL("the last CPU waits until the others are in tboot"),
 
@@ -197,20 +197,20 @@ static const struct bolt_row bolt_rows[BOLT_NR_STATES] = {
 	[CPUHP_AP_HYPERV_ONLINE] =
 		CRITICAL("pages known to the hypervisor; reenlightenment moves"),
 	[CPUHP_AP_KVM_ONLINE] =
-		CRITICAL("in VMX operation INIT would not wake the CPU again; adjusts all vCPUs' clocks"),
+		CRITICAL("in VMX operation INIT would not wake it again; sets all vCPUs' clocks"),
 	[CPUHP_AP_SCHED_WAIT_EMPTY] =
-		CRITICAL_CONCURRENT("no task may stay; collects the threads being parked; its own runqueue"),
+		OVERLAPS("its runqueue must be empty; collects the threads being parked"),
 	[CPUHP_AP_SMPBOOT_THREADS] =
-		CRITICAL_CONCURRENT("all are told to park, sched:waitempty waits; under smpboot_threads_lock"),
+		OVERLAPS("all are told to park, sched:waitempty waits for them; one lock"),
 	[CPUHP_AP_IRQ_AFFINITY_ONLINE] =
-		CRITICAL_CONCURRENT("startup only: managed interrupts come back; under their locks"),
+		OVERLAPS("startup only: managed interrupts come back; under their locks"),
 	[CPUHP_AP_BLK_MQ_ONLINE] =
-		CRITICAL_CONCURRENT("a veto; waits for requests of a queue without CPUs; sets a bit"),
+		OVERLAPS("a veto; waits for requests of a queue without CPUs; sets a bit"),
 	[CPUHP_AP_X86_INTEL_EPB_ONLINE] = {
 		BOLT_ELIDE, BOLT_ALONE, CONCURRENT,
 		"one sysfs group; the register is saved and restored by park and unpark" },
 	[CPUHP_AP_PERF_ONLINE] =
-		CRITICAL_CONCURRENT("events of the CPU; under pmus_lock"),
+		OVERLAPS("events of the CPU; under pmus_lock"),
 	[CPUHP_AP_PERF_X86_ONLINE] = {
 		BOLT_CRITICAL, BOLT_UNIT_PERF_X86, CONCURRENT,
 		"startup only: frees what starting found twice, on its own list" },
@@ -238,23 +238,23 @@ static const struct bolt_row bolt_rows[BOLT_NR_STATES] = {
 	[CPUHP_AP_PERF_ARM_MARVELL_CN10K_DDR_ONLINE] =
 		CRITICAL("moves the reader"),
 	[CPUHP_AP_TMIGR_ONLINE] =
-		CRITICAL_CONCURRENT("its group would wait for a dead migrator; made for CPUs that idle at once"),
+		OVERLAPS("its group would wait for a dead migrator; CPUs idle at once, too"),
 	[CPUHP_AP_WATCHDOG_ONLINE] = {
 		BOLT_CRITICAL, BOLT_ALONE,
-		CONCURRENT_UNLESS(CONFIG_HARDLOCKUP_DETECTOR_BUDDY),
+		CONCURRENT_UNLESS(HARDLOCKUP_DETECTOR_BUDDY),
 		"its timer would run on another CPU; but a buddy is told who is next" },
 	[CPUHP_AP_WORKQUEUE_ONLINE] =
-		CRITICAL_CONCURRENT("unbinds the workers; under wq_pool_mutex and wq_pool_attach_mutex"),
-	[CPUHP_AP_RANDOM_ONLINE] = CRITICAL_CONCURRENT("startup only: a flag"),
+		OVERLAPS("unbinds the workers; under wq_pool_mutex and wq_pool_attach_mutex"),
+	[CPUHP_AP_RANDOM_ONLINE] = OVERLAPS("startup only: a flag"),
 	[CPUHP_AP_RCUTREE_ONLINE] =
-		CRITICAL_CONCURRENT("affinity of RCU's threads, forced quiescent states; under the node's locks"),
+		OVERLAPS("affinity of RCU's threads; forced quiescent states; the node's locks"),
 	[CPUHP_AP_BASE_CACHEINFO_ONLINE] = {
 		BOLT_ELIDE, BOLT_ALONE, SERIAL,
-		"sysfs devices; the shared_cpu_map of siblings is kept right by park and unpark; no lock" },
+		"sysfs devices; park and unpark keep siblings' shared_cpu_map right, without a lock" },
 	[CPUHP_AP_X86_HPET_ONLINE] = {
 		BOLT_CRITICAL, BOLT_UNIT_HPET, SERIAL,
 		"startup only: takes a channel, without a lock" },
-	[CPUHP_AP_X86_KVM_CLK_ONLINE] = CRITICAL_CONCURRENT("frequency of the CPU"),
+	[CPUHP_AP_X86_KVM_CLK_ONLINE] = OVERLAPS("frequency of the CPU"),
 	[CPUHP_AP_ACTIVE] =
 		CRITICAL("a veto; the grace period is expedited, the domains are rebuilt later"),
 };

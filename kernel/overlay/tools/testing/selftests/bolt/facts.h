@@ -39,7 +39,6 @@ struct facts {
 	size_t len;
 };
 
-__attribute__((format(printf, 2, 3)))
 static inline void facts_add(struct facts *facts, const char *format, ...)
 {
 	size_t room = sizeof(facts->text) - facts->len;
@@ -56,10 +55,10 @@ static inline void facts_add(struct facts *facts, const char *format, ...)
 static inline bool thread_follows(const char *name)
 {
 	static const char *const names[] = {
-		"rcu_exp_par_gp", "rcub/", "kcompactd",
+		"rcu_exp_par_gp", "rcub/", "kcompactd", NULL
 	};
 
-	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+	for (int i = 0; names[i]; i++)
 		if (!strncmp(name, names[i], strlen(names[i])))
 			return true;
 	return false;

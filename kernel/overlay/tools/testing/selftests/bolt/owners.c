@@ -20,6 +20,7 @@
 
 #define ROUNDS 8
 #define DISK "/dev/vda"
+#define BLOCK 4096
 #define PATIENCE_MS 10000
 #define MSEC 1000000LL
 #define IRQS_MAX 256
@@ -106,14 +107,14 @@ static bool irq_is_within(const struct irq *irq, const cpu_set_t *cpus)
 /* Some chips move an interrupt only when it arrives: console, disk, network. */
 static int make_some_arrive(int echo_fd)
 {
-	static char block[4096] __attribute__((aligned(4096)));
+	void *block = aligned_alloc(BLOCK, BLOCK);
 	int fd = open(DISK, O_RDWR | O_DIRECT | O_CLOEXEC), err = 0;
 
 	for (int i = 0; i < 8 && !err; i++) {
 		if (write(2, ".", 1) != 1)
 			err = -errno;
-		if (fd >= 0 && (pwrite(fd, block, sizeof(block), 0) < 0 ||
-				fsync(fd)))
+		if (fd >= 0 && (pread(fd, block, BLOCK, 0) < 0 ||
+				pwrite(fd, block, BLOCK, 0) < 0 || fsync(fd)))
 			err = -errno;
 		if (echo_fd >= 0 && !err)
 			err = echo(echo_fd, i, 100);
@@ -121,6 +122,7 @@ static int make_some_arrive(int echo_fd)
 	}
 	if (fd >= 0)
 		close(fd);
+	free(block);
 	return err;
 }
 
