@@ -246,6 +246,12 @@ static int do_trace(char **args)
 	return run_program(args, false);
 }
 
+static int do_batches(char **args)
+{
+	args[0] = "/bin/batches";
+	return run_program(args, false);
+}
+
 static int do_run(char **args)
 {
 	if (!args[1])
@@ -345,6 +351,7 @@ static const struct {
 	{ "measure", do_measure },
 	{ "micro", do_micro },
 	{ "trace", do_trace },
+	{ "batches", do_batches },
 	{ "run", do_run },
 	{ "kunit", do_kunit },
 	{ "kmemleak", do_kmemleak },

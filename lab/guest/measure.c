@@ -7,6 +7,12 @@
  *	bounded	the same, named for a guest whose emulator bounds its slices
  *	ballast	the same with the module's counters and caches charged before each
  *	busy	the same with tasks, timers, files and pipes on the CPUs
+ *	curve	requests for the first CPUs of the list, as many as sizes= says: one
+ *		after the other, and, where the kernel has it, in one request
+ *	alternate online of all CPUs of the list in one request and one after the
+ *		other, in turn
+ *	smt	off and on, written to smt/control
+ *	freeze	suspend's freeze and thaw of all CPUs but the first, which cpus= lists
  *	settled	online after everything put off has been done
  *	total	offline, settling (where the kernel has it) and online in one
  *	moments	entry (write to CPU dead), exit (write to first task there)
@@ -20,7 +26,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#define SETTLE "/sys/devices/system/cpu/bolt/settle"
+#define BOLT "/sys/devices/system/cpu/bolt/"
+#define SETTLE BOLT "settle"
 #define MAX_SAMPLES 2000
 
 static int64_t down_ns[MAX_SAMPLES], up_ns[MAX_SAMPLES], total_ns[MAX_SAMPLES];
@@ -95,6 +102,102 @@ static void pairs(const struct measure *m)
 	report(m, "online", up_ns);
 }
 
+/* One request for all. */
+static int64_t request_bulk(const struct measure *m, bool online)
+{
+	static char list[8 * MAX_CPUS];
+	int64_t start;
+	int err, used = 0;
+
+	for (int i = 0; i < m->ncpus; i++)
+		used += snprintf(list + used, sizeof(list) - used, "%s%d", i ? "," : "",
+				 m->cpus[i]);
+	start = now_ns();
+	err = write_text(online ? BOLT "online" : BOLT "offline", list);
+	if (err)
+		die("CPUs %s %s: %s", list, online ? "online" : "offline", strerror(-err));
+	return now_ns() - start;
+}
+
+static void curve(const struct measure *m)
+{
+	struct measure some = *m;
+
+	for (int k = 0; k < m->nsizes; k++) {
+		some.ncpus = m->sizes[k];
+		if (some.ncpus < 1 || some.ncpus > m->ncpus)
+			die("%d CPUs are not among %d", some.ncpus, m->ncpus);
+		some.suffix = "_seq";
+		pairs(&some);
+		if (access(BOLT "offline", F_OK))
+			continue;
+		for (int i = 0; i < m->warmup + m->n; i++) {
+			down_ns[i] = request_bulk(&some, false);
+			turn(i);
+			up_ns[i] = request_bulk(&some, true);
+			gap(&some, i);
+		}
+		some.suffix = "_bulk";
+		report(&some, "offline", down_ns);
+		report(&some, "online", up_ns);
+	}
+}
+
+static void alternate(const struct measure *m)
+{
+	static int64_t seq_ns[MAX_SAMPLES];
+
+	for (int i = 0; i < m->warmup + m->n; i++) {
+		request_bulk(m, false);
+		up_ns[i] = request_bulk(m, true);
+		gap(m, i);
+		request_bulk(m, false);
+		seq_ns[i] = request(m, true);
+		gap(m, i);
+	}
+	emit_samples("online_bulk", m->ncpus, up_ns + m->warmup, m->n);
+	emit_samples("online_seq", m->ncpus, seq_ns + m->warmup, m->n);
+}
+
+static int online_cpus(void)
+{
+	static int cpus[MAX_CPUS];
+	char list[4096];
+
+	if (read_text("/sys/devices/system/cpu/online", list, sizeof(list)) < 0)
+		die("cannot tell which CPUs are online");
+	list[strcspn(list, "\n")] = '\0';
+	return parse_cpus(list, cpus, MAX_CPUS);
+}
+
+static int64_t smt_control(const char *value)
+{
+	int64_t start = now_ns();
+	int err = write_text("/sys/devices/system/cpu/smt/control", value);
+
+	if (err)
+		die("smt/control %s: %s", value, strerror(-err));
+	return now_ns() - start;
+}
+
+static void smt(const struct measure *m)
+{
+	int gone = online_cpus();
+
+	for (int i = 0; i < m->warmup + m->n; i++) {
+		down_ns[i] = smt_control("off");
+		if (!i)
+			gone -= online_cpus();
+		turn(i);
+		up_ns[i] = smt_control("on");
+		gap(m, i);
+	}
+	if (gone < 1)
+		die("no thread went");
+	emit_samples("smt_off", gone, down_ns + m->warmup, m->n);
+	emit_samples("smt_on", gone, up_ns + m->warmup, m->n);
+}
+
 static void busy(const struct measure *m)
 {
 	busy_start(m);
@@ -158,6 +261,10 @@ static const struct {
 	{ "bounded", "1_bounded", "_bounded_seq", pairs },
 	{ "ballast", "1_ballast", "_ballast_seq", ballast },
 	{ "busy", "1_busy", "_busy_seq", busy },
+	{ "curve", "", "", curve },
+	{ "alternate", "", "", alternate },
+	{ "smt", "", "", smt },
+	{ "freeze", "", "", freezes },
 	{ "settled", "1_settled", "_settled_seq", settled_case },
 	{ "total", "1", "_seq", total_case },
 	{ "moments", "1", "_seq", moments },
@@ -170,6 +277,7 @@ int main(int argc, char **argv)
 	if (argc < 2)
 		die("usage: measure KIND [key=value...]");
 	m.ncpus = parse_cpus(arg_text(argv, "cpus", "1"), m.cpus, MAX_CPUS);
+	m.nsizes = parse_cpus(arg_text(argv, "sizes", "1"), m.sizes, MAX_SIZES);
 	m.n = arg_long(argv, "n", 20);
 	m.warmup = arg_long(argv, "warmup", 2);
 	m.gap_ms = arg_long(argv, "gap_ms", 50);

@@ -5,9 +5,13 @@
 
 #include "guest.h"
 
+#define MAX_SIZES 16
+
 struct measure {
 	int cpus[MAX_CPUS];	/* taken down in this order, brought up in reverse */
 	int ncpus;
+	int sizes[MAX_SIZES];	/* how many of them a request has (curve) */
+	int nsizes;
 	int n, warmup;		/* pairs counted, pairs thrown away before them */
 	long gap_ms;		/* between two requests */
 	const char *suffix;	/* of the case's name: "1", "1_busy", "_seq" */
@@ -25,6 +29,9 @@ void busy_stop(void);
 /* The lab's module: what it holds is right, and the CPUs have a share in it (ballast.c). */
 void ballast_charge(const struct measure *m);
 void ballast_check(void);
+
+/* Suspend's share in taking CPUs down and up (freeze.c). */
+void freezes(const struct measure *m);
 
 /* Times seen through ftrace: "dead" and "first task" (moment.c). */
 void moments(const struct measure *m);

@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Raw material for what a request for several CPUs consists of: the text of
+ * the function_graph tracer and of the cpuhp events, to the trace port, each
+ * request between two marker lines. On a kernel that knows no such requests
+ * the CPUs are taken one after the other.
+ * usage: batches cpus=LIST sizes=LIST n=N warmup=N gap_ms=N functions=A,B,...
+ */
+#define _GNU_SOURCE
+#include "guest.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define TRACING "/sys/kernel/tracing/"
+#define BOLT "/sys/devices/system/cpu/bolt/"
+#define STATES "/sys/kernel/debug/bolt/states"
+#define MAX_SIZES 16
+
+static const struct {
+	const char *file, *value;
+} settings[] = {
+	{ TRACING "tracing_on", "0" },
+	{ TRACING "trace_clock", "mono" },
+	{ TRACING "buffer_size_kb", "1024" },
+	{ TRACING "options/funcgraph-abstime", "1" },
+	{ TRACING "options/funcgraph-cpu", "1" },
+	{ TRACING "options/funcgraph-proc", "1" },
+	{ TRACING "options/funcgraph-irqs", "0" },
+	{ TRACING "options/funcgraph-tail", "1" },
+	{ TRACING "options/sleep-time", "1" },
+	{ TRACING "events/cpuhp/enable", "1" },
+};
+
+static void set(const char *path, const char *value)
+{
+	int err = write_text(path, value);
+
+	if (err)
+		die("%s: %s", path, strerror(-err));
+}
+
+/* All of them must be there: a count of what is not traced would be zero. */
+static void choose(const char *list)
+{
+	static char names[8192];
+
+	snprintf(names, sizeof(names), "%s", list);
+	set(TRACING "set_ftrace_filter", " ");
+	for (char *name = strtok(names, ","); name; name = strtok(NULL, ","))
+		if (append_text(TRACING "set_ftrace_filter", name))
+			die("%s cannot be traced", name);
+}
+
+/* The number of the last state that no hotplug thread has a callback of. */
+static int teardown_state(void)
+{
+	char line[256];
+	FILE *file = fopen("/sys/devices/system/cpu/hotplug/states", "r");
+	int state = -1;
+
+	while (state < 0 && file && fgets(line, sizeof(line), file))
+		if (strstr(line, ": cpu:teardown"))
+			state = atoi(line);
+	if (file)
+		fclose(file);
+	return state;
+}
+
+/* What the kernel says of the states of hotplug threads, on a line. */
+static void tell(const char *what)
+{
+	char line[1024], word[32];
+	FILE *file = fopen(STATES, "r");
+	int state, above = teardown_state();
+
+	dprintf(FD_TRACE, "# %s:", what);
+	while (file && fgets(line, sizeof(line), file))
+		if (sscanf(line, "%d %*s %31s", &state, word) == 2 && state > above &&
+		    !strcmp(word, what))
+			dprintf(FD_TRACE, " %d", state);
+	dprintf(FD_TRACE, "\n");
+	if (file)
+		fclose(file);
+}
+
+static void request(const int *cpus, int n, bool online)
+{
+	static char list[8 * MAX_CPUS];
+	int used = 0, err = 0;
+
+	if (access(BOLT "offline", F_OK)) {
+		for (int i = 0; i < n && !err; i++)
+			err = cpu_write(cpus[online ? n - 1 - i : i], online);
+	} else {
+		for (int i = 0; i < n; i++)
+			used += snprintf(list + used, sizeof(list) - used, "%s%d",
+					 i ? "," : "", cpus[i]);
+		err = write_text(online ? BOLT "online" : BOLT "offline", list);
+	}
+	if (err)
+		die("%d CPUs %s: %s", n, online ? "online" : "offline", strerror(-err));
+}
+
+/* What was put off, a rebuild of domains among it. */
+static void settle(const int *cpus, int n, bool online)
+{
+	(void)cpus;
+	(void)n;
+	(void)online;
+	if (!access(BOLT "settle", F_OK))
+		set(BOLT "settle", "all");
+}
+
+static void traced(const char *kind, const int *cpus, int n, bool online,
+		   void (*run)(const int *cpus, int n, bool online), bool keep)
+{
+	int64_t start, end;
+	int err;
+
+	set(TRACING "trace", " ");
+	set(TRACING "tracing_on", "1");
+	start = now_ns();
+	run(cpus, n, online);
+	end = now_ns();
+	set(TRACING "tracing_on", "0");
+	if (!keep)
+		return;
+	dprintf(FD_TRACE, "=== begin KIND=%s batch=%d t0=%lld ===\n", kind, n,
+		(long long)start);
+	err = copy_to_fd(TRACING "trace", FD_TRACE);
+	if (err)
+		die("trace: %s", strerror(-err));
+	dprintf(FD_TRACE, "=== end t1=%lld ===\n", (long long)end);
+}
+
+/* There and back with everything put off kept, then with it done. */
+static void cycle(const int *cpus, int n, long gap_ms, bool keep)
+{
+	traced("offline", cpus, n, false, request, keep);
+	traced("online", cpus, n, true, request, keep);
+	sleep_ms(gap_ms);
+	request(cpus, n, false);
+	traced("settle", cpus, n, false, settle, keep);
+	traced("online_settled", cpus, n, true, request, keep);
+	sleep_ms(gap_ms);
+}
+
+int main(int argc, char **argv)
+{
+	int n = arg_long(argv, "n", 3), warmup = arg_long(argv, "warmup", 1);
+	const char *functions = arg_text(argv, "functions", NULL);
+	int cpus[MAX_CPUS], ncpus, sizes[MAX_SIZES], nsizes;
+	long gap_ms = arg_long(argv, "gap_ms", 50);
+
+	if (argc < 2 || !functions)
+		die("usage: batches functions=A,B,... [key=value...]");
+	ncpus = parse_cpus(arg_text(argv, "cpus", "1"), cpus, MAX_CPUS);
+	nsizes = parse_cpus(arg_text(argv, "sizes", "1"), sizes, MAX_SIZES);
+	pin_to(arg_long(argv, "control", 0));
+	for (size_t i = 0; i < ARRAY_SIZE(settings); i++)
+		set(settings[i].file, settings[i].value);
+	choose(functions);
+	tell("concurrent");
+	tell("serial");
+	set(TRACING "current_tracer", "function_graph");
+	for (int k = 0; k < nsizes; k++) {
+		if (sizes[k] < 1 || sizes[k] > ncpus)
+			die("%d CPUs are not among %d", sizes[k], ncpus);
+		for (int i = 0; i < warmup + n; i++)
+			cycle(cpus, sizes[k], gap_ms, i >= warmup);
+	}
+	set(TRACING "current_tracer", "nop");
+	return 0;
+}

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * What suspend takes to freeze all CPUs but the first, and to thaw them: the
+ * run times of these two functions, which alone are traced. Suspend goes on to
+ * that step and comes back; on a machine that cannot, hibernation does.
+ */
+#define _GNU_SOURCE
+#include "measure.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define TRACING "/sys/kernel/tracing/"
+#define POWER "/sys/power/"
+#define FREEZE "freeze_secondary_cpus"
+#define THAW "thaw_secondary_cpus"
+#define MAX_FREEZES 200
+
+static void set(const char *path, const char *value)
+{
+	int err = write_text(path, value);
+
+	if (err)
+		die("%s to %s: %s", value, path, strerror(-err));
+}
+
+/*
+ * The only run of @function in the trace: " 0) # 1234.567 us |  FUNCTION();",
+ * or after "}" where something was seen meanwhile.
+ */
+static int64_t run_time(const char *function)
+{
+	static char trace[1 << 16], copy[sizeof(trace)];
+	char *line, *save;
+
+	if (read_text(TRACING "trace", trace, sizeof(trace)) < 0)
+		die("cannot read the trace");
+	memcpy(copy, trace, sizeof(copy));
+	for (line = strtok_r(copy, "\n", &save); line; line = strtok_r(NULL, "\n", &save)) {
+		char *unit = strstr(line, " us ");
+
+		if (!unit || !strstr(line, function))
+			continue;
+		*unit = '\0';
+		return strtod(strrchr(line, ' '), NULL) * 1000;
+	}
+	die("no %s in the trace: %s", function, trace);
+}
+
+/* The state that goes so far here. */
+static const char *prepare(void)
+{
+	char states[256];
+
+	if (read_text(POWER "state", states, sizeof(states)) < 0)
+		die("no suspend");
+	set(POWER "pm_test", "processors");
+	set(TRACING "tracing_on", "0");
+	set(TRACING "options/funcgraph-tail", "1");
+	set(TRACING "set_ftrace_filter", FREEZE);
+	if (append_text(TRACING "set_ftrace_filter", THAW))
+		die("%s cannot be traced", THAW);
+	set(TRACING "current_tracer", "function_graph");
+	if (!strstr(states, "mem"))
+		return "disk";
+	set("/sys/module/suspend/parameters/pm_test_delay", "0");
+	set(POWER "mem_sleep", "deep");
+	return "mem";
+}
+
+void freezes(const struct measure *m)
+{
+	static int64_t freeze[MAX_FREEZES], thaw[MAX_FREEZES];
+	const char *state = prepare();
+
+	if (m->n + m->warmup > MAX_FREEZES)
+		die("at most %d", MAX_FREEZES);
+	for (int i = 0; i < m->n + m->warmup; i++) {
+		set(TRACING "trace", " ");
+		set(TRACING "tracing_on", "1");
+		set(POWER "state", state);
+		set(TRACING "tracing_on", "0");
+		freeze[i] = run_time(FREEZE);
+		thaw[i] = run_time(THAW);
+		gap(m, i);
+	}
+	set(TRACING "current_tracer", "nop");
+	emit_samples("freeze", m->ncpus, freeze + m->warmup, m->n);
+	emit_samples("thaw", m->ncpus, thaw + m->warmup, m->n);
+}
