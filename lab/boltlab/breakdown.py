@@ -20,23 +20,27 @@ OTHER = "other"
 _BEGIN = re.compile(r"^=== begin KIND=(\w+) cpu=(\d+) t0=(\d+) ===$")
 _END = re.compile(r"^=== end t1=(\d+) ===$")
 #     5.072697 |   0)   kworker-9    | + 18.602 us   |        kthread_park();
-_RECORD = re.compile(
+RECORD = re.compile(
     r"^ *(?P<sec>\d+)\.(?P<usec>\d{6}) \| +(?P<cpu>\d+)\) +(?P<task>.*-(?P<pid>\d+)) *"
     r"\|[^|\d]*(?:(?P<duration>[\d.]+) us)? *\| *(?P<body>.*)$"
 )
 _LEAF = re.compile(r"^([\w.]+)\(\);")
 _OPEN = re.compile(r"^([\w.]+)\(\) \{")
 _CLOSE = re.compile(r"^\} /\* ([\w.]+) \*/")
-_LOST = re.compile(r"LOST \d+ EVENTS")
+LOST = re.compile(r"LOST \d+ EVENTS")
 
 
 @dataclass(frozen=True)
 class Call:
-    """One run of a traced function: entry and exit in ns; exit is None when not seen."""
+    """One run of a traced function: entry and exit in ns; exit is None when not seen.
+
+    ``task`` tells tasks apart.
+    """
 
     function: str
     entry: int
     exit: int | None
+    task: str = ""
 
 
 @dataclass
@@ -103,14 +107,14 @@ def parse(trace: Iterable[str]) -> Iterator[Request]:
             records = []
         elif end and request is not None:
             request.end = int(end[1])
-            request.calls = _calls(records)
+            request.calls = calls_of(records)
             yield request
             request = None
         elif begin or end:
             raise BoltError(f"the guest's trace is damaged at '{line.strip()}'")
-        elif _LOST.search(line):
+        elif LOST.search(line):
             raise BoltError("the guest's trace has lost records: its buffer is too small")
-        elif record := _RECORD.match(line):
+        elif record := RECORD.match(line):
             records.append(record)
     if request is not None:
         raise BoltError("the guest's trace ends inside a request")
@@ -169,27 +173,32 @@ def _edges(row: Mapping[str, Any], calls: Mapping[str, Sequence[Call]]) -> Itera
                 yield edge
 
 
-def _calls(records: Iterable[re.Match[str]]) -> list[Call]:
-    """Match entries and exits; records have times in us, durations are in ns."""
+def time_of(record: re.Match[str]) -> int:
+    """Return the time of a ``record`` in ns; traces have microseconds."""
+    return (int(record["sec"]) * 1_000_000 + int(record["usec"])) * 1000
+
+
+def calls_of(records: Iterable[re.Match[str]]) -> list[Call]:
+    """Return the calls in ``records`` of the tracer, matching entries and exits."""
     open_calls: dict[str, list[tuple[str, int]]] = defaultdict(list)
     calls: list[Call] = []
     for record in records:
-        now = (int(record["sec"]) * 1_000_000 + int(record["usec"])) * 1000
+        now = time_of(record)
         duration = round(float(record["duration"] or 0) * 1000)
         # Every CPU has an idle task, and all have the same pid.
         task = record["pid"] if record["pid"] != "0" else f"idle on {record['cpu']}"
         if leaf := _LEAF.match(record["body"]):
-            calls.append(Call(leaf[1], now, now + duration))
+            calls.append(Call(leaf[1], now, now + duration, task))
         elif opened := _OPEN.match(record["body"]):
             open_calls[task].append((opened[1], now))
         elif closed := _CLOSE.match(record["body"]):
             stack = open_calls[task]
             if stack and stack[-1][0] == closed[1]:
-                calls.append(Call(closed[1], stack.pop()[1], now))
+                calls.append(Call(closed[1], stack.pop()[1], now, task))
             else:  # entered before the trace began
-                calls.append(Call(closed[1], now - duration, now))
-    for stack in open_calls.values():
-        calls += [Call(function, entry, None) for function, entry in stack]
+                calls.append(Call(closed[1], now - duration, now, task))
+    for task, stack in open_calls.items():
+        calls += [Call(function, entry, None, task) for function, entry in stack]
     return calls
 
 

@@ -7,7 +7,7 @@ import dataclasses
 import functools
 import os
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -15,9 +15,12 @@ from typing import Any
 from boltlab import (
     arch,
     backports,
+    batches,
     breakdown,
     build,
     cli,
+    console,
+    guestimage,
     modules,
     packages,
     paths,
@@ -33,7 +36,7 @@ from boltlab.build import Kernel
 from boltlab.cmd_run import setting as pick_setting
 from boltlab.errors import USAGE, BoltError
 from boltlab.qemu import Guest, GuestResult
-from boltlab.results import Case, PhaseTime, Results
+from boltlab.results import Batch, Case, PhaseTime, Results
 
 NAME = "bench"
 HELP = "Measure three kernels in one run: pristine, pristine with rcu_expedited, Bolt."
@@ -42,7 +45,8 @@ ALL_SETTINGS = "all"
 TIMEOUT = 900  # host seconds for one guest
 CPU_MEMORY = 16  # more CPUs than this want more memory than the default
 
-MEASURED, TRACED = "measured", "breakdown"  # guests that have no line of their own to say so
+MEASURED = "measured"  # the guest of rows that name none
+TRACED, COUNTED = "breakdown", "batches"  # guests whose results are traces
 
 
 @dataclass(frozen=True)
@@ -65,7 +69,8 @@ class Job:
 class Plan:
     """What to measure: cases (None: all), variants, CPUs, accelerator, and the breakdown.
 
-    ``extra``: with the guests that are not in a demo.
+    ``extra``: with the guests that are not in a demo. ``large``: only those that are larger, with
+    those that need a kernel of their own.
     """
 
     cases: tuple[str, ...] | None = None
@@ -74,6 +79,7 @@ class Plan:
     accel: str = "icount"
     traced: bool = True
     extra: bool = True
+    large: bool = False
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -85,6 +91,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--cpus", type=int, default=4, metavar="N", help="CPUs of a guest (4)")
     parser.add_argument("--cases", type=_names, metavar="A,B", help="only these cases")
     parser.add_argument("--variants", type=_names, metavar="A,B", help="only these variants")
+    parser.add_argument(
+        "--bulk", action="store_true", help="only requests for many CPUs; suspend, kexec"
+    )
     parser.add_argument("--no-breakdown", action="store_true", help="no traced runs")
     parser.add_argument(
         "--accel",
@@ -105,6 +114,7 @@ def run(args: argparse.Namespace) -> int:
         cpus=args.cpus,
         accel=args.accel,
         traced=not args.no_breakdown,
+        large=args.bulk,
     )
     check(plan)
     targets = [
@@ -135,7 +145,7 @@ def check(plan: Plan) -> None:
 
 def names() -> list[str]:
     """Return the names of all cases."""
-    return [case for row in _table()["measure"] for case in row["cases"]]
+    return list(dict.fromkeys(case for row in _table()["measure"] for case in row["cases"]))
 
 
 def measure(
@@ -148,8 +158,9 @@ def measure(
     packages.ensure("guest", "qemu", arches=[target])
     backports.offer([target])
     tree = source.resolve(where)
-    flavours = dict.fromkeys(results.variants()[name]["kernel"] for name in plan.variants)
-    kernels = {name: build.ensure_kernel(target, name, tree, jobs) for name in flavours}
+    kernels = {
+        name: build.ensure_kernel(target, name, tree, jobs) for name in flavours(target, plan)
+    }
     measured = collect(target, setting, plan, kernels)
     note = reference.check(measured)
     if note:
@@ -174,7 +185,29 @@ def collect(target: Arch, setting: str, plan: Plan, kernels: Mapping[str, Kernel
         nodes=1,
         cases=_cases(target, plan, done),
         breakdown={job.variant: _phases(ran) for job, ran in done if job.kind == TRACED},
+        batches={job.variant: _batches(ran) for job, ran in done if job.kind == COUNTED},
     )
+
+
+def flavours(target: Arch, plan: Plan) -> list[str]:
+    """Return the kernels that guests of ``plan`` run."""
+    found = [
+        _flavour(name, kind)
+        for name in plan.variants
+        for kind in _table()["guest"]
+        if _commands(target, plan, kind) and _takes(name, kind)
+    ]
+    return list(dict.fromkeys(found))
+
+
+def _takes(variant: str, kind: str) -> bool:
+    """Tell whether there are guests of ``kind`` for ``variant``."""
+    without = _table()["guest"][kind].get("without", [])
+    return variant not in without and kind in results.variants()[variant].get("only", [kind])
+
+
+def _flavour(variant: str, kind: str) -> str:
+    return str(_table()["guest"][kind].get("kernel", results.variants()[variant]["kernel"]))
 
 
 def jobs_of(target: Arch, setting: str, plan: Plan, kernels: Mapping[str, Kernel]) -> list[Job]:
@@ -192,32 +225,43 @@ def _jobs(
 ) -> list[Job]:
     variant, row = results.variants()[name], _table()["guest"][kind]
     commands = _commands(target, plan, kind)
-    if not commands or name in row.get("without", []) or kind not in variant.get("only", [kind]):
+    if not commands or not _takes(name, kind):
         return []
-    kernel = kernels[variant["kernel"]]
+    kernel = kernels[_flavour(name, kind)]
+    cpus = row.get("cpus", plan.cpus)
+    programs = modules.nodes(kernel, row.get("modules", []))
+    if "between" in row:
+        programs = {**programs, **guestimage.second(target, kernel.image, [])}
     guest = Guest(
         arch=target,
         image=kernel.image,
         script=(*variant["commands"], *row.get("commands", []), *commands),
         append=f"{target.settings[setting]} {row.get('append', '')}".strip(),
-        cpus=plan.cpus,
-        memory="1G" if plan.cpus <= CPU_MEMORY else "4G",
+        cpus=cpus,
+        threads=row.get("threads", 1),
+        memory="1G" if cpus <= CPU_MEMORY else "4G",
         accel=plan.accel,
         timeout=TIMEOUT,
         bounded=row.get("bounded", False),
-        programs=modules.nodes(kernel, row.get("modules", [])),
+        programs=programs,
     )
-    records = sum(len(entry["cases"]) for entry in _rows(target, plan) if _guest(entry) == kind)
+    records = sum(
+        len(entry["cases"]) * len(entry.get("batches", [1]))
+        for entry in _rows(target, plan)
+        if _guest(entry) == kind
+    )
     return [Job(name, kind, guest, records or 1, boot + 1) for boot in range(row.get("boots", 1))]
 
 
 def _commands(target: Arch, plan: Plan, kind: str) -> list[str]:
     """Return the commands that guests of ``kind`` have to run, none if there is no work."""
     table = _table()
-    if "trace" in table["guest"][kind]:
-        functions = ",".join(breakdown.functions())
-        line = f"{table['guest'][kind]['trace']} {table['common']}"
-        return [line.replace("{functions}", functions)] if plan.traced else []
+    guest = table["guest"][kind]
+    if "trace" in guest:
+        line = f"{guest['trace']} {table['common']}"
+        for name, wanted in (("functions", breakdown), ("batches", batches)):
+            line = line.replace(f"{{{name}}}", ",".join(wanted.functions()))
+        return [line] if plan.traced and _has(plan, kind) else []
     return [
         f"{row['command']} {table['common']}" for row in _rows(target, plan) if _guest(row) == kind
     ]
@@ -248,35 +292,76 @@ async def _run_all(work: Sequence[Job], title: str) -> list[tuple[Job, GuestResu
 
 
 def _cases(target: Arch, plan: Plan, done: Sequence[tuple[Job, GuestResult]]) -> list[Case]:
-    rows = [row for _, ran in done for row in ran.records if "case" in row]
-    batches = {row["case"]: row["batch"] for row in rows}
-    given: dict[str, dict[str, list[list[int]]]] = {}  # case -> variant -> samples of each boot
+    # (guest, case, CPUs of a request) -> variant -> samples of each boot
+    given: dict[tuple[str, str, int], dict[str, list[list[int]]]] = {}
     for job, ran in done:
-        for case, samples in ran.samples().items():
-            given.setdefault(case, {}).setdefault(job.variant, []).append(samples)
+        for row in (*ran.records, *_between(target, plan, job, ran)):
+            if "case" in row:
+                found = given.setdefault((job.kind, row["case"], row["batch"]), {})
+                found.setdefault(job.variant, []).append(row["samples"])
+    for (kind, name, batch), found in given.items():
+        instead = given.get((kind, _table()["instead"].get(name, ""), batch), {})
+        found |= {variant: boots for variant, boots in instead.items() if variant not in found}
     return [
         Case(
             case=name,
-            batch=batches[name],
+            batch=batch,
             variants={
                 variant: results.summarise([sample for boot in boots for sample in boot])
-                for variant, boots in given[name].items()
+                for variant, boots in _ordered(found)
             },
             boots={
                 variant: [results.summarise(boot).median for boot in boots]
-                for variant, boots in given[name].items()
+                for variant, boots in _ordered(found)
                 if len(boots) > 1
             },
+            cpus=_table()["guest"][kind].get("cpus", 0),
         )
         for row in _rows(target, plan)
-        for name in row["cases"]
-        if name in given and (not plan.cases or name in plan.cases)
+        for wanted in row["cases"]
+        if not plan.cases or wanted in plan.cases
+        for (kind, name, batch), found in given.items()
+        if (kind, name) == (_guest(row), wanted)
     ]
+
+
+def _between(target: Arch, plan: Plan, job: Job, ran: GuestResult) -> Iterator[dict[str, Any]]:
+    """Yield records for what the console of a guest says, if that is what it was for."""
+    messages = _table()["guest"][job.kind].get("between")
+    if not messages:
+        return
+    first, last = (console.time_of(ran.folder / "console.log", text) for text in messages)
+    for row in _rows(target, plan):
+        if _guest(row) == job.kind:
+            for case in row["cases"]:
+                cpus = job.guest.cpus - 1
+                yield {"case": case, "batch": cpus, "samples": [last - first]}
+
+
+def _ordered(found: Mapping[str, list[list[int]]]) -> list[tuple[str, list[list[int]]]]:
+    return [(variant, found[variant]) for variant in results.variants() if variant in found]
 
 
 def _phases(ran: GuestResult) -> dict[str, list[PhaseTime]]:
     with ran.trace.open(encoding="utf-8", errors="replace") as file:
         return breakdown.summarise(file)
+
+
+def _batches(ran: GuestResult) -> list[Batch]:
+    with ran.trace.open(encoding="utf-8", errors="replace") as file:
+        return batches.summarise(file)
+
+
+def _has(plan: Plan, kind: str) -> bool:
+    """Tell whether ``plan`` has guests of that ``kind``, if there is work for them."""
+    guest = _table()["guest"][kind]
+    if plan.accel != "icount" and guest.get("bounded", False):
+        return False
+    if plan.large:
+        return "cpus" in guest
+    if "kernel" in guest:
+        return False
+    return plan.extra or not guest.get("extra", False)
 
 
 def _rows(target: Arch, plan: Plan) -> list[dict[str, Any]]:
@@ -285,8 +370,7 @@ def _rows(target: Arch, plan: Plan) -> list[dict[str, Any]]:
         for row in _table()["measure"]
         if row.get("least_cpus", 2) <= plan.cpus
         and target.name in row.get("arches", [target.name])
-        and (plan.accel == "icount" or not _table()["guest"][_guest(row)].get("bounded", False))
-        and (plan.extra or not _table()["guest"][_guest(row)].get("extra", False))
+        and _has(plan, _guest(row))
         and (not plan.cases or set(row["cases"]) & set(plan.cases))
     ]
 

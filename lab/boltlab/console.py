@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Finds the kernel's complaints (WARN, BUG, lockdep, stalls ...) in the text of a guest's log."""
+"""Finds the kernel's complaints (WARN, BUG, lockdep, stalls ...), and times, in a guest's log."""
 
 import functools
 import re
@@ -9,8 +9,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from boltlab import paths
+from boltlab.errors import BoltError
 
 # Log level ("<4>"), time ("[    1.234567]") and printing context ("[   T12]") of a record.
+_TIME = re.compile(r"^(?:<\d+>)?\[ *(\d+)\.(\d{6})\]")
 _PREFIX = re.compile(r"^(?:<\d+>)?(?:\[ *\d+\.\d+\](?:\[ *[TC]\d+\])? ?)?")
 
 # A complaint goes on for many lines, some of which would count on their own ("Oops", then
@@ -76,6 +78,19 @@ def scan_file(path: Path) -> list[Splat]:
         return []
     with path.open(encoding="utf-8", errors="replace") as file:
         return scan(file)
+
+
+def time_of(path: Path, message: str) -> int:
+    """Return the ns at which the kernel whose log ``path`` is said ``message`` first.
+
+    Raises BoltError when it did not.
+    """
+    with path.open(encoding="utf-8", errors="replace") as file:
+        for line in file:
+            found = _TIME.match(line)
+            if found and message in line:
+                return (int(found[1]) * 1_000_000 + int(found[2])) * 1000
+    raise BoltError(f"the guest's kernel did not say '{message}'", path)
 
 
 def _continues(kind: str) -> bool:

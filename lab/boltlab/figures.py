@@ -8,7 +8,7 @@ import matplotlib as mpl
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure as Canvas
 
-from boltlab import breakdown
+from boltlab import breakdown, curve
 from boltlab.results import DIRECTIONS, PhaseTime, Results, variants
 
 WIDTH = 10.0  # inches
@@ -30,6 +30,8 @@ def draw(results: Results, title: str) -> dict[str, Figure]:
         pictures["latency"] = _figure(_latency(results, title), _LATENCY_CAPTION, title)
     if results.breakdown:
         pictures["breakdown"] = _figure(_breakdown(results, title), _BREAKDOWN_CAPTION, title)
+    if any(curve.cases(results, direction) for direction in DIRECTIONS):
+        pictures["curve"] = _figure(_curve(results, title), _CURVE_CAPTION, title)
     return pictures
 
 
@@ -38,6 +40,10 @@ _BREAKDOWN_CAPTION = (
     "Where the time of one request goes: medians of traced requests. Tracing costs time and moves "
     "grace periods by whole ticks, so the sums are not the measured latencies. *The wake-up of a "
     "CPU holds up to 0.8 ms that is one turn of the emulator's scheduler (x86)."
+)
+_CURVE_CAPTION = (
+    "Requests for more and more CPUs of one machine: medians, and straight lines through them. "
+    "Virtual time adds up what CPUs do at once."
 )
 
 
@@ -118,6 +124,33 @@ def _breakdown(results: Results, title: str) -> Canvas:
         shares.set_xlabel("%")
         shares.legend(loc="center left", bbox_to_anchor=(1, 0.5), frameon=False, fontsize=9)
         shares.invert_yaxis()  # shared with its neighbour, which is inverted already
+    return canvas
+
+
+def _curve(results: Results, title: str) -> Canvas:
+    """Draw both directions: a mark for each size, and the line through them, which says its own."""
+    canvas = Canvas(figsize=(WIDTH, 4.6), layout="constrained")
+    canvas.suptitle(title, fontsize=9, x=0.01, ha="left")
+    for axes, direction in zip(canvas.subplots(1, 2), DIRECTIONS, strict=True):
+        for name, points in curve.cases(results, direction).items():
+            text, colour = curve.SERIES[name][0], curve.colour(name)
+            sizes, medians = list(points), [stats.median for stats in points.values()]
+            fitted = curve.line(points)
+            if fitted:
+                text += f": {fitted.start * 1000:.0f} + N * {fitted.each * 1000:.0f} us"
+                along = range(min(sizes), max(sizes) + 1)
+                drawn = [(cpus, fitted.at(cpus)) for cpus in along if fitted.at(cpus) > 0]
+                axes.plot(*zip(*drawn, strict=True), color=colour, linewidth=1)
+            axes.plot(sizes, medians, "o", color=colour, markersize=5, label=text)
+        axes.set_yscale("log")
+        axes.set_xlabel("CPUs of a request (N)")
+        axes.set_ylabel("ms (logarithmic)")
+        axes.set_title(direction, fontsize=9, loc="left")
+        axes.grid(color="#dddddd", linewidth=0.6)
+        axes.set_axisbelow(True)
+        axes.spines[["top", "right"]].set_visible(False)
+        if axes.get_legend_handles_labels()[0]:
+            axes.legend(loc="upper center", bbox_to_anchor=(0.5, -0.16), frameon=False, fontsize=8)
     return canvas
 
 

@@ -3,19 +3,28 @@
 
 import functools
 import tomllib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from rich import box
 from rich.table import Table
 
-from boltlab import figures, html, paths, ui
+from boltlab import curve, figures, html, paths, ui
 from boltlab.errors import BoltError
-from boltlab.results import Case, Results, Stats, variants
+from boltlab.results import DIRECTIONS, Case, Results, Stats, variants
 
 # Ratios that stand beside every case: column title, and what Bolt is compared with.
 RATIOS = (("vs native", "native"), ("vs expedited", "expedited"))
 NONE = "-"
+
+CURVE_TEXT = (
+    "medians in ms in larger guests; fit: a straight line through the medians, in us; "
+    "virtual time adds up what CPUs do at once"
+)
+CONSISTS_TEXT = (
+    "traced requests, which take longer: at most so many; sum: ms of all CPUs together; "
+    "chain: at most so much is left if they work at once"
+)
 
 
 @functools.cache
@@ -61,13 +70,24 @@ def rows(results: Results, *, ranges: bool) -> tuple[list[str], list[list[str]]]
 
     With ``ranges`` the least and the greatest stand beside each median.
     """
-    shown = _shown(results.latencies)
+    return _table(results, results.latencies, ranges)
+
+
+def others(results: Results, *, ranges: bool) -> tuple[list[str], list[list[str]]]:
+    """Return the same of what else was measured in larger guests."""
+    return _table(results, curve.others(results), ranges)
+
+
+def _table(
+    results: Results, cases: Sequence[Case], ranges: bool
+) -> tuple[list[str], list[list[str]]]:
+    shown = _shown(cases)
     header = ["case", "n", *(str(variants()[name]["short"]) for name in shown)]
     header += [name for name, _ in RATIOS]
     cells = []
-    for case in results.latencies:
+    for case in cases:
         counts = sorted({stats.n for stats in case.variants.values()})
-        row = [case.case, "/".join(str(count) for count in counts)]
+        row = [label(case), "/".join(str(count) for count in counts)]
         for name in shown:
             stats = case.variants.get(name)
             row.append(_cell(stats, ranges) if stats else NONE)
@@ -77,6 +97,55 @@ def rows(results: Results, *, ranges: bool) -> tuple[list[str], list[list[str]]]
         cells.append(row)
         if base := results.find(growth().get(case.case, "")):
             cells.append(_growth(case, base, shown))
+    return header, cells
+
+
+def label(case: Case) -> str:
+    """Return what ``case`` is called in tables: with the number of CPUs where that says more."""
+    what = case.case if case.batch == 1 else f"{case.case} {case.batch}"
+    return f"{what} of {case.cpus}" if case.cpus else what
+
+
+def scaling(results: Results, direction: str) -> tuple[list[str], list[list[str]]]:
+    """Return header and cells of the table of requests for more and more CPUs, with the fit."""
+    series = curve.cases(results, direction)
+    header = [f"CPUs {direction}", *(curve.SERIES[name][0] for name in series)]
+    ratios = [name for name in series if name != curve.OURS and curve.OURS in series]
+    header += [f"vs {name}" for name in ratios]
+    cells = []
+    for batch in sorted({batch for points in series.values() for batch in points}):
+        medians = {name: points[batch].median for name, points in series.items() if batch in points}
+        row = [str(batch), *(number(medians[name]) if name in medians else NONE for name in series)]
+        for name in ratios:
+            both = name in medians and medians.get(curve.OURS)
+            row.append(f"{number(medians[name] / medians[curve.OURS])}x" if both else NONE)
+        cells.append(row)
+    fitted = [curve.line(points) for points in series.values()]
+    for what, texts in (
+        ("fit: first, us", [f"{line.start * 1000:.0f}" if line else NONE for line in fitted]),
+        ("fit: each, us", [f"{line.each * 1000:.1f}" if line else NONE for line in fitted]),
+        ("fit: R2", [f"{line.r2:.4f}" if line else NONE for line in fitted]),
+    ):
+        cells.append([what, *texts, *[NONE] * len(ratios)])
+    return header, cells
+
+
+def consists(results: Results) -> tuple[list[str], list[list[str]]]:
+    """Return header and cells of the table of what requests for several CPUs consist of."""
+    entries = [(name, entry) for name, found in results.batches.items() for entry in found]
+    what = list(dict.fromkeys(key for _, entry in entries for key in entry.counts))
+    header = ["", "request", "CPUs", *(key.replace("_", " ") for key in what), "sum", "chain"]
+    cells = [
+        [
+            str(variants()[name]["short"]),
+            entry.kind.replace("_", ", "),
+            str(entry.batch),
+            *(str(entry.counts.get(key, NONE)) for key in what),
+            number(entry.sum_ns / 1e6),
+            number(entry.chain_ns / 1e6),
+        ]
+        for name, entry in entries
+    ]
     return header, cells
 
 
@@ -145,6 +214,16 @@ def show(results: Results) -> None:
     if results.latencies:
         _print(*rows(results, ranges=False))
         ui.say("medians in ms; over: the growth; vs: how many times the median of Bolt")
+    for direction in DIRECTIONS:
+        if curve.cases(results, direction):
+            _print(*scaling(results, direction))
+    if results.large:
+        ui.say(CURVE_TEXT)
+    if curve.others(results):
+        _print(*others(results, ranges=False))
+    if results.batches:
+        _print(*consists(results))
+        ui.say(CONSISTS_TEXT)
     if results.overheads:
         _print(*overheads(results))
         ui.say("without requests: medians against native; boots: how far apart their medians are")
@@ -182,31 +261,42 @@ def write(runs: Sequence[Results], output: Path) -> Path:
 
 
 def _page(runs: Sequence[Results], pictures: Sequence[dict[str, figures.Figure]]) -> str:
-    sections = []
-    for results, drawn in zip(runs, pictures, strict=True):
-        if results.latencies:
-            header, cells = rows(results, ranges=True)
-            shown = [(figure.caption, figure.svg) for figure in drawn.values()]
-            sections.append(_section(results, results.latencies, header, cells, shown))
-        if results.overheads:
-            header, cells = overheads(results)
-            sections.append(_section(results, results.overheads, header, cells, []))
+    sections = [
+        section
+        for results, drawn in zip(runs, pictures, strict=True)
+        for section in _sections(results, drawn)
+    ]
     return html.page("Bolt: CPU hotplug latency", sections)
+
+
+def _sections(results: Results, drawn: dict[str, figures.Figure]) -> Iterator[html.Section]:
+    if results.latencies:
+        shown = [drawn[name] for name in drawn if name != "curve"]
+        yield _section(results, results.latencies, rows(results, ranges=True), shown)
+    for direction in DIRECTIONS:
+        if curve.cases(results, direction):
+            shown = [drawn["curve"]] if direction == DIRECTIONS[-1] else []
+            yield _section(results, [], scaling(results, direction), shown)
+    if curve.others(results):
+        yield _section(results, curve.others(results), others(results, ranges=True))
+    if results.batches:
+        yield _section(results, [], consists(results))
+    if results.overheads:
+        yield _section(results, results.overheads, overheads(results))
 
 
 def _section(
     results: Results,
     cases: Sequence[Case],
-    header: list[str],
-    cells: list[list[str]],
-    pictures: list[tuple[str, str]],
+    table: tuple[list[str], list[list[str]]],
+    pictures: Sequence[figures.Figure] = (),
 ) -> html.Section:
     used = {case.case for case in cases}
     return html.Section(
         title=title(results),
         note=results.note,
-        header=header,
-        cells=cells,
+        header=table[0],
+        cells=table[1],
         legend=[(name, text) for name, text in case_help().items() if name in used],
-        pictures=pictures,
+        pictures=[(figure.caption, figure.svg) for figure in pictures],
     )

@@ -35,12 +35,14 @@ class Case:
     """One case: its name, how many CPUs a request had, and the statistics of each variant.
 
     ``boots`` has the median of each boot, in ms, of variants that were booted more than once.
+    ``cpus`` is how many the guest had, 0 if it is what the whole run had.
     """
 
     case: str
     batch: int
     variants: dict[str, Stats]
     boots: dict[str, list[float]] = field(default_factory=dict)
+    cpus: int = 0
 
 
 @dataclass(frozen=True)
@@ -52,10 +54,23 @@ class PhaseTime:
 
 
 @dataclass(frozen=True)
+class Batch:
+    """What traced requests of one kind for ``batch`` CPUs consist of: see boltlab.batches."""
+
+    kind: str
+    batch: int
+    n: int
+    counts: dict[str, int]
+    sum_ns: int
+    chain_ns: int
+
+
+@dataclass(frozen=True)
 class Results:
     """One run of the bench on one architecture in one setting.
 
     ``breakdown`` maps variant -> direction -> phases, in the order in which they are drawn.
+    ``batches`` maps variant -> what its requests for several CPUs consist of.
     ``note`` is a remark that belongs beside every table made of the figures.
     """
 
@@ -69,21 +84,28 @@ class Results:
     nodes: int
     cases: list[Case]
     breakdown: dict[str, dict[str, list[PhaseTime]]] = field(default_factory=dict)
+    batches: dict[str, list[Batch]] = field(default_factory=dict)
     note: str = ""
 
     @property
     def latencies(self) -> list[Case]:
-        """The cases that time requests."""
-        return [case for case in self.cases if not case.boots]
+        """The cases that time requests, in guests as large as the run says."""
+        return [case for case in self.cases if not case.boots and not case.cpus]
+
+    @property
+    def large(self) -> list[Case]:
+        """The cases that time requests in larger guests."""
+        return [case for case in self.cases if case.cpus]
 
     @property
     def overheads(self) -> list[Case]:
         """The cases that time everything else, booted several times for it."""
-        return [case for case in self.cases if case.boots]
+        return [case for case in self.cases if case.boots and not case.cpus]
 
     def find(self, case: str) -> Case | None:
         """Return the case of that name, or None when it was not measured."""
-        return next((entry for entry in self.cases if entry.case == case), None)
+        found = (entry for entry in self.cases if entry.case == case and not entry.cpus)
+        return next(found, None)
 
 
 @functools.cache
@@ -116,7 +138,9 @@ def to_json(results: Results) -> dict[str, Any]:
     for case in document["cases"]:
         parts = {name: case.pop(name) for name in ("variants", "boots")}
         case.update(unit=UNIT, **{name: part for name, part in parts.items() if part})
-    for optional in ("breakdown", "note"):
+        if not case["cpus"]:
+            del case["cpus"]
+    for optional in ("breakdown", "batches", "note"):
         if not document[optional]:
             del document[optional]
     return document
@@ -142,6 +166,7 @@ def from_json(document: object) -> Results:
         nodes=top.integer("nodes", least=1),
         cases=cases,
         breakdown=_breakdown(top),
+        batches=_batches(top),
         note=top.text("note") if top.has("note") else "",
     )
 
@@ -188,6 +213,7 @@ def _case(reader: "_Reader") -> Case:
         batch=reader.integer("batch", least=1),
         variants={name: _stats(found.reader(name)) for name in found},
         boots=_boots(reader),
+        cpus=reader.integer("cpus", least=1) if reader.has("cpus") else 0,
     )
 
 
@@ -229,6 +255,26 @@ def _breakdown(top: "_Reader") -> dict[str, dict[str, list[PhaseTime]]]:
             for direction in directions
         }
     return parts
+
+
+def _batches(top: "_Reader") -> dict[str, list[Batch]]:
+    if not top.has("batches"):
+        return {}
+    found = top.reader("batches")
+    found.only(variants(), "variant")
+    return {variant: [_batch(entry) for entry in found.readers(variant)] for variant in found}
+
+
+def _batch(reader: "_Reader") -> Batch:
+    counts = reader.reader("counts")
+    return Batch(
+        kind=reader.text("kind"),
+        batch=reader.integer("batch", least=1),
+        n=reader.integer("n", least=1),
+        counts={what: counts.integer(what, least=0) for what in counts},
+        sum_ns=reader.integer("sum_ns", least=0),
+        chain_ns=reader.integer("chain_ns", least=0),
+    )
 
 
 class _Reader:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
-from boltlab import breakdown, guestimage, modules, paths, selftest
+from boltlab import batches, breakdown, guestimage, modules, paths, selftest
 from boltlab.arch import ARCHES, Arch
 from boltlab.build import Kernel
 from boltlab.errors import USAGE, BoltError
@@ -20,13 +20,13 @@ class Scenario:
     """One scenario.
 
     ``commands`` are lines of the guest's script, run ``repeat`` times over; ``{functions}`` in
-    them stands for the functions of the breakdown. ``kexec`` is the script of the kernel that the
-    command kexec starts. ``timeout`` is host seconds. ``kernel`` is a flavour. ``threads`` are
-    those of a core. ``disks`` and ``nics`` are how many the guest has, ``ext4`` how many of the
-    disks have a file system. ``append`` is added to the kernel's command line. ``selftests`` are
-    the kernel's own, found in /bin of the guest; ``modules`` are the lab's. ``setting`` is the
-    measuring setting to run in, for scenarios that need one; ``features`` are those the CPU has
-    beside its model's, in QEMU's words.
+    them stands for the functions of the breakdown, ``{batches}`` for those that are counted.
+    ``kexec`` is the script of the kernel that the command kexec starts. ``timeout`` is host
+    seconds. ``kernel`` is a flavour. ``threads`` are those of a core. ``disks`` and ``nics`` are
+    how many the guest has, ``ext4`` how many of the disks have a file system. ``append`` is added
+    to the kernel's command line. ``selftests`` are the kernel's own, found in /bin of the guest;
+    ``modules`` are the lab's. ``setting`` is the measuring setting to run in, for scenarios that
+    need one; ``features`` are those the CPU has beside its model's, in QEMU's words.
     """
 
     name: str
@@ -54,8 +54,10 @@ class Scenario:
     @property
     def script(self) -> tuple[str, ...]:
         """Return the guest's script, a command a line."""
-        functions = ",".join(breakdown.functions())
-        lines = tuple(line.replace("{functions}", functions) for line in self.commands)
+        lines = self.commands
+        for name, wanted in (("functions", breakdown), ("batches", batches)):
+            text = ",".join(wanted.functions())
+            lines = tuple(line.replace(f"{{{name}}}", text) for line in lines)
         return lines * self.repeat
 
     def guest(self, arch: Arch, kernel: Kernel, setting: str) -> Guest:

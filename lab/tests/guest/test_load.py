@@ -5,9 +5,11 @@ A guest fails by itself when one of its workers does, or when its kernel prints 
 form has kernels that check themselves.
 """
 
+from statistics import median
+
 import pytest
 
-from boltlab import cmd_bench
+from boltlab import batches, cmd_bench
 from boltlab.arch import ARCHES
 from boltlab.cmd_bench import Plan
 from tests.guest.test_guest import PLAN, Kernels, output, play
@@ -96,6 +98,31 @@ def test_who_needs_native_offline(kernel: Kernels, arch: str, name: str) -> None
     if arch == "arm64" and name == "suspend":
         name = "hibernate"  # the machine has no deep suspend; hibernation takes the same way
     assert "online_seq" in play(kernel, arch, name, timeout=LONG).samples()
+
+
+def test_one_of_each_for_any_number_of_cpus(kernel: Kernels, arch: str) -> None:
+    """Grace periods, stops, and rebuilds of domains: the request, and what it has put off."""
+    with play(kernel, arch, "batches").trace.open(encoding="utf-8") as file:
+        found = {(each.kind, each.batch): each for each in batches.summarise(file)}
+    assert {batch for _, batch in found} == {1, 3, 7, 15}
+    for (kind, batch), each in found.items():
+        counts = each.counts
+        if kind == "offline":
+            assert (counts["grace_periods"], counts["stops"]) == (1, 1), batch
+        if kind != "settle":
+            assert counts["grace_periods"] <= 1, (kind, batch)
+            assert counts["stops"] <= 1, (kind, batch)
+        assert counts["rebuilds"] <= 1, (kind, batch)
+        assert 0 < each.chain_ns <= each.sum_ns
+    for batch in (1, 3, 7, 15):
+        assert found["settle", batch].counts["rebuilds"] == 1
+
+
+@pytest.mark.nightly
+def test_starting_32_cpus_on_few(kernel: Kernels, arch: str) -> None:
+    """Stress, in the host's time: CPUs that wait must not keep the others from running."""
+    samples = play(kernel, arch, "start32").samples()
+    assert median(samples["online_bulk"]) <= 1.1 * median(samples["online_seq"])
 
 
 @pytest.mark.nightly

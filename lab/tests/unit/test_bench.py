@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from boltlab import arch, cmd_bench, modules, results
+from boltlab import arch, cmd_bench, guestimage, modules, results
 from boltlab.build import Kernel
 from boltlab.cmd_bench import Job, Plan
 from boltlab.qemu import GuestResult
@@ -13,7 +13,7 @@ from boltlab.qemu import GuestResult
 X86 = arch.ARCHES["x86_64"]
 KERNELS = {
     name: Kernel("x86_64", name, "6.12.1-0", "6.12.1", "c0ffee", "stamp", Path(name))
-    for name in ("pristine", "bolt")
+    for name in ("pristine", "bolt", "power")
 }
 
 
@@ -31,7 +31,7 @@ def test_guests_of_a_whole_bench() -> None:
     names = {
         f"x86_64-{variant}-{kind}-1"
         for variant in ("native", "expedited", "bolt")
-        for kind in ("measured", "bounded", "ballast", "breakdown")
+        for kind in ("measured", "bounded", "ballast", "curve", "smt", "batches", "breakdown")
     }
     names |= {f"x86_64-{v}-micro-{boot}" for v in ("native", "off", "bolt") for boot in (1, 2, 3)}
     assert set(jobs) == names
@@ -54,6 +54,62 @@ def test_guests_of_a_whole_bench() -> None:
 def test_a_demo_has_no_extras() -> None:
     kinds = {job.kind for job in plan(Plan(extra=False)).values()}
     assert kinds == {"measured", "bounded", "breakdown"}
+
+
+def test_bulk_is_large_guests_and_those_of_another_kernel() -> None:
+    jobs = plan(Plan(large=True))
+    kinds = {"curve": 32, "smt": 16, "suspend": 16, "batches": 32}
+    assert {job.kind: job.guest.cpus for job in jobs.values()} == kinds
+    assert jobs["x86_64-native-suspend-1"].guest.image == KERNELS["power"].image
+    assert jobs["x86_64-native-curve-1"].guest.image == KERNELS["pristine"].image
+    assert jobs["x86_64-bolt-smt-1"].guest.threads == 2
+    assert jobs["x86_64-bolt-curve-1"].records == 4 * 5
+    script = jobs["x86_64-bolt-batches-1"].guest.script
+    assert script[0].endswith("/bolt/enabled 1")
+    assert "synchronize_rcu," in script[1]
+    assert cmd_bench.flavours(X86, Plan(large=True)) == ["pristine", "power", "bolt"]
+    assert cmd_bench.flavours(X86, Plan()) == ["pristine", "bolt"]
+    assert cmd_bench.flavours(X86, Plan(cases=("freeze",), large=True, traced=False)) == ["power"]
+
+
+def test_kexec_is_timed_by_its_messages(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(guestimage, "second", lambda target, image, script: {})
+    arm = arch.ARCHES["arm64"]
+    wanted = Plan(cases=("kexec",), variants=("native",), traced=False, large=True)
+    jobs = cmd_bench.jobs_of(arm, "default", wanted, KERNELS)
+    assert [job.name for job in jobs] == [f"arm64-native-kexec-{boot}" for boot in (1, 2, 3)]
+    assert "kexec " in jobs[0].guest.script[-1]
+    (tmp_path / "console.log").write_text(
+        "[    2.000000] kexec_core: Starting new kernel\n[    2.300001] Bye!\n"
+    )
+    done = [(job, GuestResult(tmp_path, [])) for job in jobs]
+    (case,) = cmd_bench._cases(arm, wanted, done)
+    assert (case.case, case.batch, case.cpus) == ("kexec", 15, 16)
+    assert case.variants["native"].median == pytest.approx(300.001)
+
+
+def test_kernels_without_bulk_do_it_one_by_one(tmp_path: Path) -> None:
+    wanted = Plan(cases=("offline_seq", "offline_bulk"), traced=False)
+    done = []
+    for job in plan(wanted).values():
+        rows = [
+            {"case": f"offline_{how}", "batch": batch, "samples": [batch * 1_000_000 * factor]}
+            for batch in ((3,) if job.kind == "measured" else (1, 31))
+            for how, factor in (("seq", 7), ("bulk", 2))
+            if how == "seq" or job.variant == "bolt"
+        ]
+        done.append((job, GuestResult(tmp_path, rows)))
+    found = {
+        (case.case, case.batch, case.cpus): {name: s.median for name, s in case.variants.items()}
+        for case in cmd_bench._cases(X86, wanted, done)
+    }
+    assert list(found) == [
+        ("offline_seq", 3, 0), ("offline_bulk", 3, 0),
+        ("offline_seq", 1, 32), ("offline_seq", 31, 32),
+        ("offline_bulk", 1, 32), ("offline_bulk", 31, 32),
+    ]  # fmt: skip
+    assert found["offline_bulk", 3, 0] == {"native": 21.0, "expedited": 21.0, "bolt": 6.0}
+    assert found["offline_seq", 31, 32]["bolt"] == 217.0
 
 
 def test_some_cases_of_some_variants() -> None:

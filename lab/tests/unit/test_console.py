@@ -4,6 +4,7 @@ from pathlib import Path
 import pytest
 
 from boltlab import console
+from boltlab.errors import BoltError
 
 LOGS = Path(__file__).parents[1] / "data" / "console"
 
@@ -76,3 +77,12 @@ def test_a_garbled_file_is_read(tmp_path: Path) -> None:
 def test_a_complaint_long_after_counts_again() -> None:
     lines = ["WARNING: CPU: 0 PID: 1 at a"] + ["x"] * 500 + ["Kernel panic - not syncing: b"]
     assert [splat.kind for splat in console.scan(lines)] == ["WARNING", "kernel panic"]
+
+
+def test_time_of_a_message(tmp_path: Path) -> None:
+    log = tmp_path / "console.log"
+    log.write_text("early\n[    1.250001] first\n[   12.000002][    T1] first again\n")
+    assert console.time_of(log, "first") == 1_250_001_000
+    assert console.time_of(log, "again") == 12_000_002_000
+    with pytest.raises(BoltError, match="did not say 'early'"):
+        console.time_of(log, "early")

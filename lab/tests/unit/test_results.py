@@ -8,7 +8,7 @@ import pytest
 
 from boltlab import results
 from boltlab.errors import BoltError
-from boltlab.results import Case, PhaseTime, Results, Stats
+from boltlab.results import Batch, Case, PhaseTime, Results, Stats
 
 
 def example() -> Results:
@@ -36,8 +36,10 @@ def example() -> Results:
                 variants={"native": Stats(2, 10.0, 10.5, 11.0, 11.0)},
                 boots={"native": [10.0, 11.0]},
             ),
+            Case("offline_bulk", 31, {"bolt": Stats(20, 8.0, 8.5, 9.0, 9.0)}, cpus=32),
         ],
         breakdown={"native": {"offline": [PhaseTime("rcu", 29_500_000)]}},
+        batches={"bolt": [Batch("offline", 31, 3, {"stops": 1}, 11_000_000, 5_000_000)]},
         note="a remark",
     )
 
@@ -63,9 +65,9 @@ def test_json_is_schema_1() -> None:
 
 def test_optional_parts_may_be_missing() -> None:
     document = results.to_json(example())
-    del document["breakdown"], document["note"]
+    del document["breakdown"], document["batches"], document["note"]
     read = results.from_json(document)
-    assert read.breakdown == {}
+    assert (read.breakdown, read.batches) == ({}, {})
     assert read.note == ""
     assert results.to_json(read) == document
 
@@ -73,6 +75,8 @@ def test_optional_parts_may_be_missing() -> None:
 def test_latencies_and_overheads() -> None:
     assert [case.case for case in example().latencies] == ["offline1"]
     assert [case.case for case in example().overheads] == ["micro_fork"]
+    assert [case.case for case in example().large] == ["offline_bulk"]
+    assert example().find("offline_bulk") is None
 
 
 def test_statistics() -> None:
@@ -125,6 +129,12 @@ def put(document: dict[str, Any], path: str, value: object) -> None:
         ("breakdown.native.up", [], "unknown direction 'up'"),
         ("breakdown.other", {}, "unknown variant 'other'"),
         ("breakdown.native.offline", [{"phase": "rcu"}], r"offline\[0\].median_ns is missing"),
+        ("cases.2.cpus", 0, "cpus is below 1"),
+        ("batches", [], "results.batches is not an object"),
+        ("batches.other", [], "unknown variant 'other'"),
+        ("batches.bolt", [{"kind": "offline"}], r"bolt\[0\].counts is missing"),
+        ("batches.bolt.0.counts.stops", -1, r"counts.stops is below 0"),
+        ("batches.bolt.0.chain_ns", "1", "chain_ns is not a whole number"),
         ("note", 1, "results.note is not a text"),
     ],
 )
