@@ -293,6 +293,7 @@ static __always_inline bool bolt_left_in_batch(unsigned int cpu)
 
 /* In kernel/sched/core.c. */
 void sched_cpu_leave(unsigned int cpu);
+void sched_cpu_push_tasks(unsigned int cpu);
 void sched_cpu_stay(unsigned int cpu);
 
 /* In kernel/workqueue.c and kernel/irq/cpuhotplug.c: once for a batch. */

@@ -148,6 +148,8 @@ static int bolt_deactivate(void)
 	for_each_cpu(cpu, &bolt_round)
 		sched_cpu_leave(cpu);
 	synchronize_rcu();
+	for_each_cpu(cpu, &bolt_round)
+		sched_cpu_push_tasks(cpu);
 	bolt_set_round(&bolt_round);
 	for_each_cpu(cpu, &bolt_round) {
 		err = bolt_glue_run(cpu, CPUHP_AP_ACTIVE - 1);
