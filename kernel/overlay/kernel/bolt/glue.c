@@ -207,8 +207,8 @@ void bolt_pass_turn(void)
 	struct bolt_stop *stop = bolt_stopping;
 	unsigned int cpu = smp_processor_id();
 
-	/* Pairs with the acquire in bolt_take_down(). */
 	if (stop && stop->turn == cpu)
+		/* Pairs with the acquire in bolt_take_down(). */
 		smp_store_release(&stop->turn, cpumask_next(cpu, stop->cpus));
 }
 
@@ -302,7 +302,7 @@ int bolt_glue_take_down(const struct cpumask *cpus)
 			continue;
 		}
 		wait_for_ap_thread(st, false);
-		BUG_ON(st->state != CPUHP_AP_IDLE_DEAD);
+		WARN_ON_ONCE(st->state != CPUHP_AP_IDLE_DEAD);
 	}
 	irq_unlock_sparse();
 

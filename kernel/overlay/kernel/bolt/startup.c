@@ -2,11 +2,11 @@
 /* Waking CPUs, and what all that come or go have to do together (x86). */
 #include <linux/bolt.h>
 #include <linux/delay.h>
+#include <linux/smp.h>
 #include <linux/topology.h>
 
 #include <asm/bolt.h>
 #include <asm/cacheinfo.h>
-#include <asm/smp.h>
 
 #include "internal.h"
 
