@@ -82,6 +82,7 @@ int bolt_glue_run(unsigned int cpu, enum cpuhp_state target)
 bool bolt_glue_kick(unsigned int cpu, enum cpuhp_state target)
 {
 	struct cpuhp_cpu_state *st = per_cpu_ptr(&cpuhp_state, cpu);
+	bool parked = kthread_parking(st->thread);
 
 	if (st->state == target)
 		return false;
@@ -92,7 +93,9 @@ bool bolt_glue_kick(unsigned int cpu, enum cpuhp_state target)
 
 	cpuhp_set_state(cpu, st, target);
 	cpuhp_start_ap(st);
-	kthread_unpark(st->thread);
+	/* Otherwise it runs by now, and may have parked itself. */
+	if (parked)
+		kthread_unpark(st->thread);
 	return true;
 }
 
