@@ -15,7 +15,6 @@
 #include <linux/sched/clock.h>
 #include <linux/sched/isolation.h>
 #include <linux/sched/smt.h>
-#include <linux/semaphore.h>
 #include <linux/spinlock.h>
 #include <linux/string.h>
 #include <linux/workqueue.h>
@@ -26,56 +25,18 @@
 #define CREATE_TRACE_POINTS
 #include <trace/events/bolt.h>
 
-/**
- * struct bolt_batch - a request on its way
- * @id:		number of the request
- * @up:		CPUs that come
- * @down:	CPUs that go, after the others have come
- * @flags:	BOLT_WHOLE, BOLT_FROZEN
- * @first:	one of the CPUs, for traces
- * @alone:	whether there is only one
- * @serial_low:	the lowest serial state of hotplug threads
- * @serial_high: the highest
- * @waking:	the CPU that is being woken
- * @round:	the CPUs that do something one after the other, or NULL
- * @last:	when the last phase ended
- * @lock:	for what follows
- * @culprit:	the CPU whose callback was the first to fail
- * @failed:	the name of its state, or empty; a copy, as its module may go
- */
-struct bolt_batch {
-	u64 id;
-	const struct cpumask *up;
-	const struct cpumask *down;
-	unsigned int flags;
-	unsigned int first;
-	bool alone;
-	unsigned int serial_low;
-	unsigned int serial_high;
-	unsigned int waking;
-	const struct cpumask *round;
-	ktime_t last;
-	raw_spinlock_t lock;
-	unsigned int culprit;
-	char failed[BOLT_STATE_NAME];
-};
-
 /* Both are written with cpu_add_remove_lock held. */
 static bool bolt_on;
 static u64 bolt_batches;
 
 /* Set while the hotplug lock is held for writing, and only then. */
-static struct bolt_batch *bolt_batch;
+struct bolt_batch *bolt_batch;
 
 /* Law 2 was broken: not to be enabled again. */
 static bool bolt_is_broken;
 
 /* Another kernel will find the CPUs: nothing is put off any more. */
 static bool bolt_going_down;
-
-/* What keeps serial callbacks apart; the lock for bolt_ap_lock() as well. */
-static DEFINE_SEMAPHORE(bolt_turn_sem, 1);
-static DEFINE_RAW_SPINLOCK(bolt_turn_lock);
 
 /* Whether callbacks are timed: two readings of the clock each. */
 DEFINE_STATIC_KEY_FALSE(bolt_timing);
@@ -117,163 +78,6 @@ bool bolt_fast(void)
 	struct bolt_batch *batch = READ_ONCE(bolt_batch);
 
 	return batch && !(batch->flags & BOLT_WHOLE);
-}
-
-/**
- * bolt_set_round - which CPUs do something one after the other, in order
- * @round:	the CPUs, or NULL when it is over
- *
- * Context: the control task, inside a request.
- */
-void bolt_set_round(const struct cpumask *round)
-{
-	bolt_batch->round = round;
-}
-
-/**
- * bolt_more_to_come - whether other CPUs of the batch are still to be where
- * this one is
- * @cpu:	the CPU
- *
- * What is done for all CPUs at once is done for the last.
- *
- * Context: what CPUs do one after the other: the callback of CPUHP_AP_ACTIVE,
- * run by the control task, and giving up interrupts.
- * Return: true if so.
- */
-bool bolt_more_to_come(unsigned int cpu)
-{
-	return bolt_more_to_come_in(cpu, cpu_possible_mask);
-}
-
-/**
- * bolt_more_to_come_in - as bolt_more_to_come(), of some CPUs
- * @cpu:	the CPU
- * @mask:	which others count
- *
- * Context: as bolt_more_to_come().
- * Return: true if there are such.
- */
-bool bolt_more_to_come_in(unsigned int cpu, const struct cpumask *mask)
-{
-	struct bolt_batch *batch = bolt_batch;
-
-	return batch && batch->round &&
-	       cpumask_next_and(cpu, batch->round, mask) < nr_cpu_ids;
-}
-
-/* Whether callbacks of several CPUs may meet. */
-static bool bolt_crowded(void)
-{
-	struct bolt_batch *batch = READ_ONCE(bolt_batch);
-
-	return batch && !batch->alone;
-}
-
-/**
- * bolt_ap_lock - what follows is for one CPU of a batch at a time
- *
- * For what CPUs do on their way up outside of callbacks.
- *
- * Context: a CPU that comes, interrupts off; bolt_ap_unlock() ends it.
- */
-void bolt_ap_lock(void)
-{
-	if (bolt_crowded())
-		raw_spin_lock(&bolt_turn_lock);
-}
-
-/**
- * bolt_ap_unlock - end of what bolt_ap_lock() has begun
- *
- * Context: as bolt_ap_lock().
- */
-void bolt_ap_unlock(void)
-{
-	if (bolt_crowded())
-		raw_spin_unlock(&bolt_turn_lock);
-}
-
-/* Between which states of hotplug threads there are some that are serial. */
-static void bolt_find_serial(struct bolt_batch *batch)
-{
-	unsigned int state;
-
-	batch->serial_low = CPUHP_ONLINE;
-	batch->serial_high = CPUHP_OFFLINE;
-	for (state = CPUHP_AP_ONLINE_IDLE; state < CPUHP_AP_ACTIVE; state++) {
-		if (!bolt_glue_has(state, true) && !bolt_glue_has(state, false))
-			continue;
-		if (bolt_row(state).concurrent && !bolt_overridden(state))
-			continue;
-		batch->serial_low = min(batch->serial_low, state);
-		batch->serial_high = state;
-	}
-}
-
-/**
- * bolt_turn_over - this CPU lets others run their serial callbacks
- *
- * Context: a hotplug thread, inside a request or not.
- */
-void bolt_turn_over(void)
-{
-	struct bolt_cpu *bc = this_cpu_ptr(&bolt_cpus);
-
-	if (!bc->has_turn)
-		return;
-	bc->has_turn = false;
-	up(&bolt_turn_sem);
-}
-
-/**
- * bolt_turn_begin - a callback is due: wait for those of other CPUs
- * @state:	its state
- *
- * Serial callbacks of several CPUs do not run at once. A hotplug thread has its
- * turn from the first of them to the last, with all that lies in between: to
- * hand it over takes longer than most callbacks.
- *
- * Context: where the callback runs; sleeps if that may.
- * Return: what bolt_turn_end() needs.
- */
-bool bolt_turn_begin(enum cpuhp_state state)
-{
-	struct bolt_batch *batch = READ_ONCE(bolt_batch);
-	struct bolt_cpu *bc;
-
-	/* Until a CPU is woken, and after its death, the control task works alone. */
-	if (!bolt_crowded() || state < CPUHP_AP_IDLE_DEAD ||
-	    state >= CPUHP_AP_ACTIVE || state == CPUHP_TEARDOWN_CPU)
-		return false;
-	if (state < CPUHP_AP_ONLINE) {
-		if (bolt_row(state).concurrent && !bolt_overridden(state))
-			return false;
-		raw_spin_lock(&bolt_turn_lock);
-		return true;
-	}
-	if (state < batch->serial_low || state > batch->serial_high) {
-		bolt_turn_over();
-		return false;
-	}
-	bc = this_cpu_ptr(&bolt_cpus);
-	if (!bc->has_turn) {
-		down(&bolt_turn_sem);
-		bc->has_turn = true;
-	}
-	return false;
-}
-
-/**
- * bolt_turn_end - a callback is over
- * @locked:	what bolt_turn_begin() has returned
- *
- * Context: as bolt_turn_begin().
- */
-void bolt_turn_end(bool locked)
-{
-	if (locked)
-		raw_spin_unlock(&bolt_turn_lock);
 }
 
 /**

@@ -12,6 +12,7 @@
 #include <linux/jump_label.h>
 #include <linux/ktime.h>
 #include <linux/percpu.h>
+#include <linux/spinlock_types.h>
 
 #define BOLT_NR_STATES (CPUHP_ONLINE + 1)
 
@@ -152,6 +153,48 @@ extern const struct bolt_defer bolt_domains_defer;
 void bolt_domains_enable(bool on);
 void bolt_domains_left(unsigned int cpu);
 
+#define BOLT_STATE_NAME 48
+
+/**
+ * struct bolt_batch - a request on its way
+ * @id:		number of the request
+ * @up:		CPUs that come
+ * @down:	CPUs that go, after the others have come
+ * @flags:	BOLT_WHOLE, BOLT_FROZEN
+ * @first:	one of the CPUs, for traces
+ * @alone:	whether there is only one
+ * @serial_low:	the lowest serial state of hotplug threads
+ * @serial_high: the highest
+ * @waking:	the CPU that is being woken
+ * @round:	the CPUs that do something one after the other, or NULL
+ * @last:	when the last phase ended
+ * @lock:	for what follows
+ * @culprit:	the CPU whose callback was the first to fail
+ * @failed:	the name of its state, or empty; a copy, as its module may go
+ */
+struct bolt_batch {
+	u64 id;
+	const struct cpumask *up;
+	const struct cpumask *down;
+	unsigned int flags;
+	unsigned int first;
+	bool alone;
+	unsigned int serial_low;
+	unsigned int serial_high;
+	unsigned int waking;
+	const struct cpumask *round;
+	ktime_t last;
+	raw_spinlock_t lock;
+	unsigned int culprit;
+	char failed[BOLT_STATE_NAME];
+};
+
+extern struct bolt_batch *bolt_batch;
+
+/* turn.c */
+void bolt_set_round(const struct cpumask *round);
+void bolt_find_serial(struct bolt_batch *batch);
+
 /* batch.c */
 #define BOLT_WHOLE	BIT(0)	/* nothing is put off, no shortcuts */
 #define BOLT_FROZEN	BIT(1)	/* tasks are frozen: suspend, hibernation */
@@ -159,7 +202,6 @@ void bolt_domains_left(unsigned int cpu);
 int bolt_request(const struct cpumask *up, const struct cpumask *down,
 		 unsigned int flags);
 void bolt_notify(const struct cpumask *mask, bool online);
-void bolt_set_round(const struct cpumask *round);
 int bolt_start(unsigned int cpu);
 int bolt_enable(bool on);
 void bolt_broken(unsigned int cpu, enum cpuhp_state state, const char *what);
@@ -181,8 +223,6 @@ int bolt_parse_mask(const void *buf, size_t count, unsigned long *bits,
 		    unsigned int nbits);
 
 /* error.c */
-#define BOLT_STATE_NAME 48
-
 void bolt_error_add(u64 batch, unsigned int cpu, const char *state, int err);
 int bolt_errors_emit(char *buf);
 

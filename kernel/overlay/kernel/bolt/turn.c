@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Turns: what CPUs of a batch do one after the other, and in which order.
+ */
+#include <linux/cpumask.h>
+#include <linux/percpu.h>
+#include <linux/semaphore.h>
+#include <linux/spinlock.h>
+
+#include "internal.h"
+
+/* What keeps serial callbacks apart; the lock for bolt_ap_lock() as well. */
+static DEFINE_SEMAPHORE(bolt_turn_sem, 1);
+static DEFINE_RAW_SPINLOCK(bolt_turn_lock);
+
+/**
+ * bolt_set_round - which CPUs do something one after the other, in order
+ * @round:	the CPUs, or NULL when it is over
+ *
+ * Context: the control task, inside a request.
+ */
+void bolt_set_round(const struct cpumask *round)
+{
+	bolt_batch->round = round;
+}
+
+/**
+ * bolt_more_to_come - whether other CPUs of the batch are still to be where
+ * this one is
+ * @cpu:	the CPU
+ *
+ * What is done for all CPUs at once is done for the last.
+ *
+ * Context: what CPUs do one after the other: the callback of CPUHP_AP_ACTIVE,
+ * run by the control task, and giving up interrupts.
+ * Return: true if so.
+ */
+bool bolt_more_to_come(unsigned int cpu)
+{
+	return bolt_more_to_come_in(cpu, cpu_possible_mask);
+}
+
+/**
+ * bolt_more_to_come_in - as bolt_more_to_come(), of some CPUs
+ * @cpu:	the CPU
+ * @mask:	which others count
+ *
+ * Context: as bolt_more_to_come().
+ * Return: true if there are such.
+ */
+bool bolt_more_to_come_in(unsigned int cpu, const struct cpumask *mask)
+{
+	struct bolt_batch *batch = bolt_batch;
+
+	return batch && batch->round &&
+	       cpumask_next_and(cpu, batch->round, mask) < nr_cpu_ids;
+}
+
+/* Whether callbacks of several CPUs may meet. */
+static bool bolt_crowded(void)
+{
+	struct bolt_batch *batch = READ_ONCE(bolt_batch);
+
+	return batch && !batch->alone;
+}
+
+/**
+ * bolt_ap_lock - what follows is for one CPU of a batch at a time
+ *
+ * For what CPUs do on their way up outside of callbacks.
+ *
+ * Context: a CPU that comes, interrupts off; bolt_ap_unlock() ends it.
+ */
+void bolt_ap_lock(void)
+{
+	if (bolt_crowded())
+		raw_spin_lock(&bolt_turn_lock);
+}
+
+/**
+ * bolt_ap_unlock - end of what bolt_ap_lock() has begun
+ *
+ * Context: as bolt_ap_lock().
+ */
+void bolt_ap_unlock(void)
+{
+	if (bolt_crowded())
+		raw_spin_unlock(&bolt_turn_lock);
+}
+
+/**
+ * bolt_find_serial - note which states of a batch's hotplug threads are serial
+ * @batch:	the batch
+ *
+ * Context: hotplug lock held for writing.
+ */
+void bolt_find_serial(struct bolt_batch *batch)
+{
+	unsigned int state;
+
+	batch->serial_low = CPUHP_ONLINE;
+	batch->serial_high = CPUHP_OFFLINE;
+	for (state = CPUHP_AP_ONLINE_IDLE; state < CPUHP_AP_ACTIVE; state++) {
+		if (!bolt_glue_has(state, true) && !bolt_glue_has(state, false))
+			continue;
+		if (bolt_row(state).concurrent && !bolt_overridden(state))
+			continue;
+		batch->serial_low = min(batch->serial_low, state);
+		batch->serial_high = state;
+	}
+}
+
+/**
+ * bolt_turn_over - this CPU lets others run their serial callbacks
+ *
+ * Context: a hotplug thread, inside a request or not.
+ */
+void bolt_turn_over(void)
+{
+	struct bolt_cpu *bc = this_cpu_ptr(&bolt_cpus);
+
+	if (!bc->has_turn)
+		return;
+	bc->has_turn = false;
+	up(&bolt_turn_sem);
+}
+
+/**
+ * bolt_turn_begin - a callback is due: wait for those of other CPUs
+ * @state:	its state
+ *
+ * Serial callbacks of several CPUs do not run at once. A hotplug thread has its
+ * turn from the first of them to the last, with all that lies in between: to
+ * hand it over takes longer than most callbacks.
+ *
+ * Context: where the callback runs; sleeps if that may.
+ * Return: what bolt_turn_end() needs.
+ */
+bool bolt_turn_begin(enum cpuhp_state state)
+{
+	struct bolt_batch *batch = READ_ONCE(bolt_batch);
+	struct bolt_cpu *bc;
+
+	/* Until a CPU is woken, and after its death, the control task works alone. */
+	if (!bolt_crowded() || state < CPUHP_AP_IDLE_DEAD ||
+	    state >= CPUHP_AP_ACTIVE || state == CPUHP_TEARDOWN_CPU)
+		return false;
+	if (state < CPUHP_AP_ONLINE) {
+		if (bolt_row(state).concurrent && !bolt_overridden(state))
+			return false;
+		raw_spin_lock(&bolt_turn_lock);
+		return true;
+	}
+	if (state < batch->serial_low || state > batch->serial_high) {
+		bolt_turn_over();
+		return false;
+	}
+	bc = this_cpu_ptr(&bolt_cpus);
+	if (!bc->has_turn) {
+		down(&bolt_turn_sem);
+		bc->has_turn = true;
+	}
+	return false;
+}
+
+/**
+ * bolt_turn_end - a callback is over
+ * @locked:	what bolt_turn_begin() has returned
+ *
+ * Context: as bolt_turn_begin().
+ */
+void bolt_turn_end(bool locked)
+{
+	if (locked)
+		raw_spin_unlock(&bolt_turn_lock);
+}
