@@ -587,6 +587,15 @@ void bolt_notify(const struct cpumask *mask, bool online)
 	}
 }
 
+/* A request that has not even become one, because of @cpu. */
+static int bolt_refuse(unsigned int cpu, int err)
+{
+	cpu_maps_update_begin();
+	bolt_error_add(++bolt_batches, cpu, "", err);
+	cpu_maps_update_done();
+	return err;
+}
+
 /* Whether there are such CPUs, and whether they may change. */
 static int bolt_check_devices(const struct cpumask *mask, bool online)
 {
@@ -598,9 +607,9 @@ static int bolt_check_devices(const struct cpumask *mask, bool online)
 		struct device *dev = get_cpu_device(cpu);
 
 		if (!cpu_present(cpu) || !dev)
-			return -ENODEV;
+			return bolt_refuse(cpu, -ENODEV);
 		if (cpu_online(cpu) != online && dev->offline_disabled)
-			return -EPERM;
+			return bolt_refuse(cpu, -EPERM);
 	}
 	return 0;
 }
