@@ -6,15 +6,15 @@ from dataclasses import dataclass
 
 from boltlab.results import DIRECTIONS, Case, Results, Stats, variants
 
-# Series: name -> what it is called, the suffix of its cases, its variant.
+# Series, by what they are called in tables: in figures, the suffix of the cases, the variant.
 SERIES = {
     "native": ("native, one by one", "_seq", "native"),
     "expedited": ("expedited, one by one", "_seq", "expedited"),
-    "one by one": ("Bolt, one by one", "_seq", "bolt"),
-    "at once": ("Bolt, one request", "_bulk", "bolt"),
+    "Bolt seq": ("Bolt, one by one", "_seq", "bolt"),
+    "Bolt bulk": ("Bolt, one request", "_bulk", "bolt"),
 }
-OURS = "at once"
-COLOURS = {"one by one": "#0072B2"}  # those of the others are their variants'
+OURS = "Bolt bulk"
+COLOURS = {"Bolt seq": "#0072B2"}  # those of the others are their variants'
 
 
 @dataclass(frozen=True)
@@ -55,6 +55,12 @@ def cases(results: Results, direction: str) -> dict[str, dict[int, Stats]]:
         if points:
             found[name] = dict(sorted(points.items()))
     return found
+
+
+def machine(results: Results) -> int:
+    """Return how many CPUs the guests of the curve had, 0 if there was none."""
+    names = {direction + suffix for direction in DIRECTIONS for _, suffix, _ in SERIES.values()}
+    return next((case.cpus for case in results.large if case.case in names), 0)
 
 
 def line(points: dict[int, Stats]) -> Line | None:

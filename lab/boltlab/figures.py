@@ -145,7 +145,8 @@ def _curve(results: Results, title: str) -> Canvas:
         axes.set_yscale("log")
         axes.set_xlabel("CPUs of a request (N)")
         axes.set_ylabel("ms (logarithmic)")
-        axes.set_title(direction, fontsize=9, loc="left")
+        text = f"{direction}, guest of {curve.machine(results)} CPUs"
+        axes.set_title(text, fontsize=9, loc="left")
         axes.grid(color="#dddddd", linewidth=0.6)
         axes.set_axisbelow(True)
         axes.spines[["top", "right"]].set_visible(False)

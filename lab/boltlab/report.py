@@ -17,12 +17,15 @@ from boltlab.results import DIRECTIONS, Case, Results, Stats, variants
 RATIOS = (("vs native", "native"), ("vs expedited", "expedited"))
 NONE = "-"
 
+# Some names are too long for a column.
+SHORT = {"grace_periods": "GPs", "online_settled": "from settled"}
+
 CURVE_TEXT = (
-    "medians in ms in larger guests; fit: a straight line through the medians, in us; "
-    "virtual time adds up what CPUs do at once"
+    "medians in ms by the number of CPUs in a request, and the straight line through them: "
+    "start + N * each, in us; virtual time adds up what CPUs do at once"
 )
 CONSISTS_TEXT = (
-    "traced requests, which take longer: at most so many; sum: ms of all CPUs together; "
+    "traced requests, which take longer; GPs: grace periods; sum: ms of all CPUs together; "
     "chain: at most so much is left if they work at once"
 )
 
@@ -109,9 +112,12 @@ def label(case: Case) -> str:
 def scaling(results: Results, direction: str) -> tuple[list[str], list[list[str]]]:
     """Return header and cells of the table of requests for more and more CPUs, with the fit."""
     series = curve.cases(results, direction)
-    header = [f"CPUs {direction}", *(curve.SERIES[name][0] for name in series)]
     ratios = [name for name in series if name != curve.OURS and curve.OURS in series]
-    header += [f"vs {name}" for name in ratios]
+    header = [
+        f"{direction} of {curve.machine(results)}",
+        *series,
+        *(f"vs {name.removeprefix('Bolt ')}" for name in ratios),
+    ]
     cells = []
     for batch in sorted({batch for points in series.values() for batch in points}):
         medians = {name: points[batch].median for name, points in series.items() if batch in points}
@@ -122,9 +128,9 @@ def scaling(results: Results, direction: str) -> tuple[list[str], list[list[str]
         cells.append(row)
     fitted = [curve.line(points) for points in series.values()]
     for what, texts in (
-        ("fit: first, us", [f"{line.start * 1000:.0f}" if line else NONE for line in fitted]),
-        ("fit: each, us", [f"{line.each * 1000:.1f}" if line else NONE for line in fitted]),
-        ("fit: R2", [f"{line.r2:.4f}" if line else NONE for line in fitted]),
+        ("start, us", [f"{line.start * 1000:.0f}" if line else NONE for line in fitted]),
+        ("each, us", [f"{line.each * 1000:.1f}" if line else NONE for line in fitted]),
+        ("R2", [f"{line.r2:.4f}" if line else NONE for line in fitted]),
     ):
         cells.append([what, *texts, *[NONE] * len(ratios)])
     return header, cells
@@ -134,11 +140,11 @@ def consists(results: Results) -> tuple[list[str], list[list[str]]]:
     """Return header and cells of the table of what requests for several CPUs consist of."""
     entries = [(name, entry) for name, found in results.batches.items() for entry in found]
     what = list(dict.fromkeys(key for _, entry in entries for key in entry.counts))
-    header = ["", "request", "CPUs", *(key.replace("_", " ") for key in what), "sum", "chain"]
+    header = ["", "request", "CPUs", *(SHORT.get(key, key) for key in what), "sum", "chain"]
     cells = [
         [
             str(variants()[name]["short"]),
-            entry.kind.replace("_", ", "),
+            SHORT.get(entry.kind, entry.kind),
             str(entry.batch),
             *(str(entry.counts.get(key, NONE)) for key in what),
             number(entry.sum_ns / 1e6),

@@ -110,8 +110,7 @@ static void settle(const int *cpus, int n, bool online)
 	(void)cpus;
 	(void)n;
 	(void)online;
-	if (!access(BOLT "settle", F_OK))
-		set(BOLT "settle", "all");
+	set(BOLT "settle", "all");
 }
 
 static void traced(const char *kind, const int *cpus, int n, bool online,
@@ -142,6 +141,8 @@ static void cycle(const int *cpus, int n, long gap_ms, bool keep)
 	traced("offline", cpus, n, false, request, keep);
 	traced("online", cpus, n, true, request, keep);
 	sleep_ms(gap_ms);
+	if (access(BOLT "settle", F_OK))
+		return;
 	request(cpus, n, false);
 	traced("settle", cpus, n, false, settle, keep);
 	traced("online_settled", cpus, n, true, request, keep);

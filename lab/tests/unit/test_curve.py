@@ -65,7 +65,7 @@ def test_two_points_are_no_fit() -> None:
 
 def test_series_are_of_large_guests_only() -> None:
     series = curve.cases(run(), "offline")
-    assert list(series) == ["native", "one by one", "at once"]
+    assert list(series) == ["native", "Bolt seq", "Bolt bulk"]
     assert list(series["native"]) == [1, 3, 7, 15, 31]
     assert series["native"][3].median == 60.0
     assert curve.cases(run(), "online") == {}
@@ -74,14 +74,11 @@ def test_series_are_of_large_guests_only() -> None:
 
 def test_the_table_has_ratios_and_the_fit() -> None:
     header, cells = report.scaling(run(), "offline")
-    assert header == [
-        "CPUs offline", "native, one by one", "Bolt, one by one", "Bolt, one request",
-        "vs native", "vs one by one",
-    ]  # fmt: skip
+    assert header == ["offline of 32", "native", "Bolt seq", "Bolt bulk", "vs native", "vs seq"]
     assert cells[1] == ["3", "60.0", "0.900", "0.250", "240.0x", "3.60x"]
-    assert cells[-3] == ["fit: first, us", "0", "0", "100", "-", "-"]
-    assert cells[-2] == ["fit: each, us", "20000.0", "300.0", "50.0", "-", "-"]
-    assert cells[-1] == ["fit: R2", "1.0000", "1.0000", "1.0000", "-", "-"]
+    assert cells[-3] == ["start, us", "0", "0", "100", "-", "-"]
+    assert cells[-2] == ["each, us", "20000.0", "300.0", "50.0", "-", "-"]
+    assert cells[-1] == ["R2", "1.0000", "1.0000", "1.0000", "-", "-"]
 
 
 def test_the_table_of_other_cases_says_how_many_cpus() -> None:
@@ -96,5 +93,5 @@ def test_the_table_of_what_requests_consist_of() -> None:
     assert header == ["", "request", "CPUs", "stops", "sum", "chain"]
     assert cells == [
         ["Bolt", "offline", "3", "1", "0.400", "0.200"],
-        ["Bolt", "online, settled", "3", "0", "0.500", "0.500"],
+        ["Bolt", "from settled", "3", "0", "0.500", "0.500"],
     ]
