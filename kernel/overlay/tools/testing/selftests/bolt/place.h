@@ -30,6 +30,16 @@ static inline int unpin(pid_t pid)
 	return sched_setaffinity(pid, sizeof(set), &set) ? -errno : 0;
 }
 
+/* All CPUs but one. */
+static inline int pin_off(pid_t pid, int cpu)
+{
+	cpu_set_t set;
+
+	memset(&set, 0xff, sizeof(set));
+	CPU_CLR(cpu, &set);
+	return sched_setaffinity(pid, sizeof(set), &set) ? -errno : 0;
+}
+
 /* As the kernel has it; some C libraries have it too, others do not. */
 struct deadline_attr {
 	uint32_t size, policy;

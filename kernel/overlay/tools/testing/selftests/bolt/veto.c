@@ -51,16 +51,21 @@ static bool last_error_ends(const char *end)
 	return len >= strlen(end) && !strcmp(text + len - strlen(end), end);
 }
 
-/* One request after the other; what each has answered. */
+/*
+ * One request after the other; what each has answered. None is made on the CPU
+ * that goes, unless there is no other: a worker would make it, natively.
+ */
 static int down_all(const int *cpus, int n, int *errs)
 {
 	int refused = -1;
 
 	for (int i = 0; i < n; i++) {
+		pin_off(0, cpus[i]);
 		errs[i] = set_online(cpus[i], false);
 		if (errs[i] && refused < 0)
 			refused = cpus[i];
 	}
+	unpin(0);
 	return refused;
 }
 
