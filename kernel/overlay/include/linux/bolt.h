@@ -193,6 +193,7 @@ bool bolt_fast(void);
 bool bolt_batching(void);
 bool bolt_ap_alive(void);
 void bolt_pass_turn(void);
+bool bolt_more_to_activate(void);
 bool bolt_more_to_come(unsigned int cpu);
 bool bolt_more_to_come_in(unsigned int cpu, const struct cpumask *mask);
 void bolt_ap_lock(void);
@@ -334,6 +335,7 @@ void bolt_kernfs_show(struct kernfs_node *kn, bool show);
 #define bolt_batching() false
 #define bolt_ap_alive() false
 #define bolt_pass_turn() do { } while (0)
+#define bolt_more_to_activate() false
 #define bolt_more_to_come(...) false
 #define bolt_more_to_come_in(...) false
 #define bolt_ap_lock() do { } while (0)

@@ -167,6 +167,7 @@ void bolt_domains_left(unsigned int cpu);
  * @serial_high: the highest
  * @waking:	the CPU that is being woken
  * @round:	the CPUs that do something one after the other, or NULL
+ * @at:		the one of them whose turn it is, on the way up
  * @last:	when the last phase ended
  * @lock:	for what follows
  * @culprit:	the CPU whose callback was the first to fail
@@ -183,6 +184,7 @@ struct bolt_batch {
 	unsigned int serial_high;
 	unsigned int waking;
 	const struct cpumask *round;
+	unsigned int at;
 	ktime_t last;
 	raw_spinlock_t lock;
 	unsigned int culprit;

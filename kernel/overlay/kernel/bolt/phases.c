@@ -314,6 +314,7 @@ static int bolt_activate(void)
 
 	bolt_set_round(&bolt_round);
 	for_each_cpu(cpu, &bolt_round) {
+		bolt_batch->at = cpu;
 		err = bolt_glue_run(cpu, CPUHP_ONLINE);
 		if (err)
 			break;

@@ -41,6 +41,20 @@ bool bolt_more_to_come(unsigned int cpu)
 }
 
 /**
+ * bolt_more_to_activate - as bolt_more_to_come(), of the CPU whose startup
+ * callback the control task runs
+ *
+ * Context: that callback.
+ * Return: true if so.
+ */
+bool bolt_more_to_activate(void)
+{
+	struct bolt_batch *batch = bolt_batch;
+
+	return batch && bolt_more_to_come(batch->at);
+}
+
+/**
  * bolt_more_to_come_in - as bolt_more_to_come(), of some CPUs
  * @cpu:	the CPU
  * @mask:	which others count
