@@ -9,8 +9,7 @@ from boltlab.arch import Arch
 from boltlab.errors import BoltError
 from boltlab.make import make
 
-# The symbols that Bolt adds, and those that it selects on arm64.
-BOLT = re.compile(r"CONFIG_(BOLT(_\w+)?|HOTPLUG_(CORE_SYNC_FULL|SPLIT_STARTUP|PARALLEL))$")
+BOLT = re.compile(r"CONFIG_BOLT(_\w+)?$")  # the symbols that Bolt adds
 _SET = re.compile(r"^(CONFIG_\w+)=(.*)$")
 _UNSET = re.compile(r"^# (CONFIG_\w+) is not set$")
 

@@ -209,6 +209,8 @@ int bolt_cpus_set(const struct cpumask *mask);
 int bolt_cpu_down(unsigned int cpu);
 int bolt_cpu_up(unsigned int cpu);
 int bolt_arch_may_go(const struct cpumask *cpus);
+int bolt_arch_kick(unsigned int cpu, struct task_struct *idle);
+void bolt_arch_gave_up(unsigned int cpu);
 void bolt_mark(enum bolt_phase phase);
 bool bolt_intercept(unsigned int cpu, enum cpuhp_state state, bool bringup,
 		    int *ret);

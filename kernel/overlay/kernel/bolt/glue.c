@@ -132,6 +132,48 @@ int bolt_glue_idle(unsigned int cpu)
 }
 
 /*
+ * Where the startup is split in two, a CPU that is woken waits to be released,
+ * but not in a batch. Where it is not, it has nothing to wait for.
+ */
+#ifdef CONFIG_HOTPLUG_SPLIT_STARTUP
+#define BOLT_KICK_STATE CPUHP_BP_KICK_AP
+
+static int bolt_kick(unsigned int cpu)
+{
+	return cpuhp_invoke_callback(cpu, CPUHP_BP_KICK_AP, true, NULL, NULL);
+}
+
+/* Too late for @cpu now. False: it is on its way, and will arrive. */
+static bool bolt_give_up(unsigned int cpu)
+{
+	atomic_t *st = per_cpu_ptr(&cpuhp_state.ap_sync_state, cpu);
+
+	return atomic_cmpxchg(st, SYNC_STATE_RELEASED, SYNC_STATE_KICKED) ==
+	       SYNC_STATE_RELEASED;
+}
+
+#define bolt_kicked(cpu) arch_cpuhp_cleanup_kick_cpu(cpu)
+#else
+#define BOLT_KICK_STATE CPUHP_BRINGUP_CPU
+
+static int bolt_kick(unsigned int cpu)
+{
+	return bolt_arch_kick(cpu, idle_thread_get(cpu));
+}
+
+/* As natively: one that comes later finds no task. */
+static bool bolt_give_up(unsigned int cpu)
+{
+	if (cpu_online(cpu))
+		return false;
+	bolt_arch_gave_up(cpu);
+	return true;
+}
+
+#define bolt_kicked(cpu) do { } while (0)
+#endif
+
+/*
  * Wakes a CPU, which goes all the way to its idle loop without waiting for
  * anybody: what it finds of its state must be right by now.
  */
@@ -144,9 +186,9 @@ int bolt_glue_start(unsigned int cpu)
 		return err;
 	cpuhp_set_state(cpu, st, CPUHP_ONLINE);
 	st->state = CPUHP_BRINGUP_CPU;
-	err = cpuhp_invoke_callback(cpu, CPUHP_BP_KICK_AP, true, NULL, NULL);
+	err = bolt_kick(cpu);
 	if (err) {
-		bolt_failed(cpu, CPUHP_BP_KICK_AP);
+		bolt_failed(cpu, BOLT_KICK_STATE);
 		st->state = CPUHP_BP_KICK_AP - 1;
 	}
 	return err;
@@ -160,14 +202,12 @@ int bolt_glue_arrive(unsigned int cpu, unsigned long deadline)
 	int err = 0;
 
 	if (!wait_for_completion_timeout(&st->done_up, left)) {
-		/* Too late for it now, unless it is on its way. */
-		if (atomic_cmpxchg(&st->ap_sync_state, SYNC_STATE_RELEASED,
-				   SYNC_STATE_KICKED) == SYNC_STATE_RELEASED)
+		if (bolt_give_up(cpu))
 			err = -EIO;
 		else
 			wait_for_ap_thread(st, true);
 	}
-	arch_cpuhp_cleanup_kick_cpu(cpu);
+	bolt_kicked(cpu);
 	if (err) {
 		pr_err("CPU%u failed to report alive state\n", cpu);
 		st->state = CPUHP_BP_KICK_AP - 1;
