@@ -51,10 +51,10 @@ static int64_t run_time(const char *function)
 /* The state that goes so far here. */
 static const char *prepare(void)
 {
-	char states[256];
+	char states[256] = "";
 
-	if (read_text(POWER "state", states, sizeof(states)) < 0)
-		die("no suspend");
+	/* Without this there is no suspend, or only one that leaves CPUs online. */
+	read_text(POWER "mem_sleep", states, sizeof(states));
 	set(POWER "pm_test", "processors");
 	set(TRACING "tracing_on", "0");
 	set(TRACING "options/funcgraph-tail", "1");
@@ -62,7 +62,7 @@ static const char *prepare(void)
 	if (append_text(TRACING "set_ftrace_filter", THAW))
 		die("%s cannot be traced", THAW);
 	set(TRACING "current_tracer", "function_graph");
-	if (!strstr(states, "mem"))
+	if (!strstr(states, "deep"))
 		return "disk";
 	set("/sys/module/suspend/parameters/pm_test_delay", "0");
 	set(POWER "mem_sleep", "deep");
