@@ -325,7 +325,7 @@ static int bolt_admit(struct bolt_batch *batch)
 	int err = 0;
 
 	/* Suspend has forbidden others to change anything. */
-	if (!(batch->flags & BOLT_FROZEN)) {
+	if (!(batch->flags & (BOLT_FROZEN | BOLT_ANYWAY))) {
 		if (!cpumask_empty(batch->up))
 			err = bolt_glue_forbidden(true);
 		if (!err && !cpumask_empty(batch->down))
@@ -447,7 +447,8 @@ static int bolt_run_elsewhere(struct bolt_batch *batch)
  * @up:		CPUs that are to come; those that are online are passed over
  * @down:	CPUs that are to go, after the others have come; those that are
  *		offline are passed over
- * @flags:	BOLT_WHOLE: nothing is put off; BOLT_FROZEN: tasks are frozen
+ * @flags:	BOLT_WHOLE: nothing is put off; BOLT_FROZEN: tasks are frozen;
+ *		BOLT_ANYWAY: hotplug may be disabled
  *
  * All of it is done, or nothing.
  *

@@ -200,6 +200,7 @@ void bolt_find_serial(struct bolt_batch *batch);
 /* batch.c */
 #define BOLT_WHOLE	BIT(0)	/* nothing is put off, no shortcuts */
 #define BOLT_FROZEN	BIT(1)	/* tasks are frozen: suspend, hibernation */
+#define BOLT_ANYWAY	BIT(2)	/* though hotplug is disabled */
 
 int bolt_request(const struct cpumask *up, const struct cpumask *down,
 		 unsigned int flags);

@@ -102,6 +102,13 @@ void bolt_ap_unlock(void)
 		raw_spin_unlock(&bolt_turn_lock);
 }
 
+static bool bolt_serial(enum cpuhp_state state)
+{
+	if (!bolt_glue_has(state, true) && !bolt_glue_has(state, false))
+		return false;
+	return !bolt_row(state).concurrent || bolt_overridden(state);
+}
+
 /**
  * bolt_find_serial - note which states of a batch's hotplug threads are serial
  * @batch:	the batch
@@ -110,18 +117,14 @@ void bolt_ap_unlock(void)
  */
 void bolt_find_serial(struct bolt_batch *batch)
 {
-	unsigned int state;
+	unsigned int low = CPUHP_AP_ONLINE_IDLE, high = CPUHP_AP_ACTIVE - 1;
 
-	batch->serial_low = CPUHP_ONLINE;
-	batch->serial_high = CPUHP_OFFLINE;
-	for (state = CPUHP_AP_ONLINE_IDLE; state < CPUHP_AP_ACTIVE; state++) {
-		if (!bolt_glue_has(state, true) && !bolt_glue_has(state, false))
-			continue;
-		if (bolt_row(state).concurrent && !bolt_overridden(state))
-			continue;
-		batch->serial_low = min(batch->serial_low, state);
-		batch->serial_high = state;
-	}
+	while (low < high && !bolt_serial(low))
+		low++;
+	while (high > low && !bolt_serial(high))
+		high--;
+	batch->serial_low = low;
+	batch->serial_high = high;
 }
 
 /**

@@ -53,7 +53,8 @@ int bolt_smt_enable(void)
 		return 0;
 	cpumask_clear(&bolt_users_mask);
 	bolt_glue_smt_come(&bolt_users_mask);
-	err = bolt_request(&bolt_users_mask, cpu_none_mask, 0);
+	/* Resuming from hibernation has them all come first. */
+	err = bolt_request(&bolt_users_mask, cpu_none_mask, BOLT_ANYWAY);
 	if (!err)
 		bolt_notify(&bolt_users_mask, true);
 	return err;
