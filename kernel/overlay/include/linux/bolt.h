@@ -196,6 +196,7 @@ void bolt_pass_turn(void);
 bool bolt_more_to_activate(void);
 bool bolt_more_to_come(unsigned int cpu);
 bool bolt_more_to_come_in(unsigned int cpu, const struct cpumask *mask);
+bool bolt_crowded(void);
 void bolt_ap_lock(void);
 void bolt_ap_unlock(void);
 

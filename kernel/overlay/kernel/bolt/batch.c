@@ -350,7 +350,7 @@ static int bolt_admit(struct bolt_batch *batch)
 	/* Suspend knows what it does, the others would empty the domains. */
 	if (batch->flags & BOLT_FROZEN)
 		return 0;
-	for_each_cpu_and(survivor, cpu_online_mask,
+	for_each_cpu_and(survivor, cpu_active_mask,
 			 housekeeping_cpumask(HK_TYPE_DOMAIN)) {
 		if (!cpumask_test_cpu(survivor, batch->down))
 			return 0;
@@ -389,6 +389,7 @@ static void bolt_undo(struct bolt_batch *batch)
 {
 	int err;
 
+	batch->undo = true;
 	bolt_turn_back(batch->down);
 	bolt_turn_back(batch->up);
 	err = bolt_go_up(batch->down);
@@ -420,8 +421,10 @@ static long bolt_run(void *arg)
 		err = bolt_go_down(batch->down, batch->flags & BOLT_FROZEN);
 	if (err)
 		bolt_undo(batch);
-	for_each_cpu_or(cpu, batch->up, batch->down)
+	for_each_cpu_or(cpu, batch->up, batch->down) {
 		bolt_came_up(cpu);
+		bolt_glue_unpark(cpu);
+	}
 	WRITE_ONCE(bolt_batch, NULL);
 	cpus_write_unlock();
 	arch_smt_update();

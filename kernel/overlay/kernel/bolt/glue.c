@@ -76,6 +76,29 @@ int bolt_glue_run(unsigned int cpu, enum cpuhp_state target)
 }
 
 /*
+ * Teardowns of a CPU that is dead, or was never woken: nothing brings it back,
+ * so that those that fail are passed over.
+ */
+int bolt_glue_bury(unsigned int cpu, enum cpuhp_state target)
+{
+	struct cpuhp_cpu_state *st = per_cpu_ptr(&cpuhp_state, cpu);
+
+	if (st->state == target)
+		return 0;
+	cpuhp_set_state(cpu, st, target);
+	return __cpuhp_invoke_callback_range(false, cpu, st, target, true);
+}
+
+/* A CPU that stays online has its hotplug thread. */
+void bolt_glue_unpark(unsigned int cpu)
+{
+	struct task_struct *thread = per_cpu_ptr(&cpuhp_state, cpu)->thread;
+
+	if (cpu_online(cpu) && kthread_parking(thread))
+		kthread_unpark(thread);
+}
+
+/*
  * Callbacks on the CPU's hotplug thread: sets it going. False: it is there
  * already. A CPU that has just come, or is not to go after all, has it parked.
  */
@@ -184,6 +207,7 @@ int bolt_glue_start(unsigned int cpu)
 
 	if (err)
 		return err;
+	reinit_completion(&st->done_up);
 	cpuhp_set_state(cpu, st, CPUHP_ONLINE);
 	st->state = CPUHP_BRINGUP_CPU;
 	err = bolt_kick(cpu);
@@ -257,8 +281,8 @@ void bolt_pass_turn(void)
 
 static void bolt_stop_meet(struct bolt_stop *stop, unsigned int time)
 {
-	atomic_inc(&stop->met);
-	/* Pairs with itself: what was done before is seen by all after it. */
+	/* A release, and an acquire: what was done before is seen by all after it. */
+	atomic_inc_return_release(&stop->met);
 	while (atomic_read_acquire(&stop->met) < time * stop->nr)
 		cpu_relax();
 }

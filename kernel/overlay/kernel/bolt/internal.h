@@ -36,6 +36,7 @@ struct bolt_set {
  * @goal:	where it is to go
  * @from:	where it was before the phase that is under way
  * @has_turn:	whether its hotplug thread may run serial callbacks
+ * @has_lock:	whether it has what bolt_ap_lock() takes
  */
 struct bolt_cpu {
 	struct bolt_set pending;
@@ -44,6 +45,7 @@ struct bolt_cpu {
 	enum cpuhp_state goal;
 	enum cpuhp_state from;
 	bool has_turn;
+	bool has_lock;
 };
 
 DECLARE_PER_CPU(struct bolt_cpu, bolt_cpus);
@@ -163,6 +165,7 @@ void bolt_domains_left(unsigned int cpu);
  * @flags:	BOLT_WHOLE, BOLT_FROZEN
  * @first:	one of the CPUs, for traces
  * @alone:	whether there is only one
+ * @undo:	whether it has failed and goes back
  * @serial_low:	the lowest serial state of hotplug threads
  * @serial_high: the highest
  * @waking:	the CPU that is being woken
@@ -180,6 +183,7 @@ struct bolt_batch {
 	unsigned int flags;
 	unsigned int first;
 	bool alone;
+	bool undo;
 	unsigned int serial_low;
 	unsigned int serial_high;
 	unsigned int waking;
@@ -236,6 +240,8 @@ int bolt_glue_forbidden(bool online);
 bool bolt_glue_bootable(unsigned int cpu);
 enum cpuhp_state bolt_glue_state(unsigned int cpu);
 int bolt_glue_run(unsigned int cpu, enum cpuhp_state target);
+int bolt_glue_bury(unsigned int cpu, enum cpuhp_state target);
+void bolt_glue_unpark(unsigned int cpu);
 bool bolt_glue_kick(unsigned int cpu, enum cpuhp_state target);
 int bolt_glue_wait(unsigned int cpu, enum cpuhp_state from);
 int bolt_glue_idle(unsigned int cpu);

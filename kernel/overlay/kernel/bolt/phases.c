@@ -79,6 +79,12 @@ void __weak bolt_arch_arrived(const struct cpumask *cpus)
 {
 }
 
+/* An undo goes on with the CPUs that it can bring back. */
+static bool bolt_gives_up(int err)
+{
+	return err && !bolt_batch->undo;
+}
+
 static enum cpuhp_state bolt_goal(unsigned int cpu)
 {
 	return per_cpu_ptr(&bolt_cpus, cpu)->goal;
@@ -152,8 +158,8 @@ static int bolt_deactivate(void)
 		sched_cpu_push_tasks(cpu);
 	bolt_set_round(&bolt_round);
 	for_each_cpu(cpu, &bolt_round) {
-		err = bolt_glue_run(cpu, CPUHP_AP_ACTIVE - 1);
-		if (err)
+		err = bolt_glue_run(cpu, CPUHP_AP_ACTIVE - 1) ?: err;
+		if (bolt_gives_up(err))
 			break;
 	}
 	bolt_set_round(NULL);
@@ -184,30 +190,35 @@ int bolt_go_down(const struct cpumask *mask, bool poll)
 		err = bolt_deactivate();
 	if (!err && poll && pm_wakeup_pending())
 		err = -EBUSY;
-	if (err)
+	if (bolt_gives_up(err))
 		return err;
 
 	if (bolt_find(mask, CPUHP_TEARDOWN_CPU + 1, CPUHP_AP_ACTIVE - 1, false)) {
 		workqueue_cpus_leave(&bolt_round);
-		err = bolt_run_threads(CPUHP_TEARDOWN_CPU, false);
+		err = bolt_run_threads(CPUHP_TEARDOWN_CPU, false) ?: err;
 	}
 	bolt_mark(BOLT_PHASE_AP);
 	if (!err && poll && pm_wakeup_pending())
 		err = -EBUSY;
-	if (err)
+	if (bolt_gives_up(err))
 		return err;
 
 	if (bolt_find(mask, CPUHP_TEARDOWN_CPU, CPUHP_TEARDOWN_CPU, false))
-		err = bolt_glue_take_down(&bolt_round);
-	if (err)
-		return err;
+		err = bolt_glue_take_down(&bolt_round) ?: err;
 
 	for_each_cpu(cpu, mask) {
-		int ret = bolt_glue_run(cpu, bolt_goal(cpu));
+		enum cpuhp_state goal = bolt_goal(cpu);
 
-		/* Natively, too, nothing brings a dead CPU back. */
-		WARN(ret, "DEAD callback error for CPU%d", cpu);
-		err = err ?: ret;
+		/* One has refused: those that are dead must be so altogether. */
+		if (bolt_gives_up(err)) {
+			if (bolt_glue_state(cpu) != CPUHP_AP_IDLE_DEAD)
+				continue;
+			goal = CPUHP_OFFLINE;
+		}
+		if (goal >= CPUHP_TEARDOWN_CPU || cpu_online(cpu))
+			continue;
+		WARN(bolt_glue_bury(cpu, goal),
+		     "DEAD callback error for CPU%d", cpu);
 	}
 	bolt_mark(BOLT_PHASE_DEAD);
 	return err;
@@ -289,10 +300,17 @@ static int bolt_bring_in(void)
 static int bolt_prepare(const struct cpumask *mask)
 {
 	unsigned int cpu;
-	int err;
+	int err = 0;
 
 	/* May fail: before anything else. */
 	for_each_cpu(cpu, mask) {
+		enum cpuhp_state state = bolt_glue_state(cpu);
+
+		/* Woken but not there, or dead, by a write to its target. */
+		if (state > BOLT_PREPARED && state < CPUHP_TEARDOWN_CPU &&
+		    !cpu_online(cpu))
+			bolt_glue_bury(cpu, state == CPUHP_AP_IDLE_DEAD ?
+					    CPUHP_OFFLINE : BOLT_PREPARED);
 		err = bolt_glue_idle(cpu);
 		if (err)
 			return err;
@@ -300,11 +318,11 @@ static int bolt_prepare(const struct cpumask *mask)
 	for_each_cpu(cpu, mask) {
 		if (bolt_glue_state(cpu) >= BOLT_PREPARED)
 			continue;
-		err = bolt_glue_run(cpu, min(bolt_goal(cpu), BOLT_PREPARED));
-		if (err)
+		err = bolt_glue_run(cpu, min(bolt_goal(cpu), BOLT_PREPARED)) ?: err;
+		if (bolt_gives_up(err))
 			return err;
 	}
-	return 0;
+	return err;
 }
 
 static int bolt_activate(void)
@@ -315,8 +333,8 @@ static int bolt_activate(void)
 	bolt_set_round(&bolt_round);
 	for_each_cpu(cpu, &bolt_round) {
 		bolt_batch->at = cpu;
-		err = bolt_glue_run(cpu, CPUHP_ONLINE);
-		if (err)
+		err = bolt_glue_run(cpu, CPUHP_ONLINE) ?: err;
+		if (bolt_gives_up(err))
 			break;
 	}
 	bolt_set_round(NULL);
@@ -335,22 +353,23 @@ int bolt_go_up(const struct cpumask *mask)
 	int err = bolt_prepare(mask);
 
 	bolt_mark(BOLT_PHASE_PREPARE);
-	if (err)
+	if (bolt_gives_up(err))
 		return err;
 
 	if (bolt_find(mask, BOLT_PREPARED, BOLT_PREPARED, true))
-		err = bolt_bring_in();
+		err = bolt_bring_in() ?: err;
 	bolt_mark(BOLT_PHASE_HARDWARE);
-	if (err)
+	if (bolt_gives_up(err))
 		return err;
 
 	if (bolt_find(mask, CPUHP_TEARDOWN_CPU, CPUHP_AP_ACTIVE - 2, true)) {
 		irq_affinity_online_cpus(&bolt_round);
-		err = bolt_run_threads(CPUHP_AP_ACTIVE - 1, true);
+		err = bolt_run_threads(CPUHP_AP_ACTIVE - 1, true) ?: err;
 	}
-	if (!err && bolt_find(mask, CPUHP_AP_ACTIVE - 1, CPUHP_ONLINE - 1, true)) {
+	if (!bolt_gives_up(err) &&
+	    bolt_find(mask, CPUHP_AP_ACTIVE - 1, CPUHP_ONLINE - 1, true)) {
 		workqueue_cpus_come(&bolt_round);
-		err = bolt_activate();
+		err = bolt_activate() ?: err;
 	}
 	bolt_mark(BOLT_PHASE_AP);
 	return err;

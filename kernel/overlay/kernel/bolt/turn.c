@@ -70,8 +70,13 @@ bool bolt_more_to_come_in(unsigned int cpu, const struct cpumask *mask)
 	       cpumask_next_and(cpu, batch->round, mask) < nr_cpu_ids;
 }
 
-/* Whether callbacks of several CPUs may meet. */
-static bool bolt_crowded(void)
+/**
+ * bolt_crowded - whether several CPUs are on their way
+ *
+ * Context: inside a hotplug operation.
+ * Return: true if so.
+ */
+bool bolt_crowded(void)
 {
 	struct bolt_batch *batch = READ_ONCE(bolt_batch);
 
@@ -87,8 +92,10 @@ static bool bolt_crowded(void)
  */
 void bolt_ap_lock(void)
 {
-	if (bolt_crowded())
-		raw_spin_lock(&bolt_turn_lock);
+	if (!bolt_crowded())
+		return;
+	raw_spin_lock(&bolt_turn_lock);
+	__this_cpu_write(bolt_cpus.has_lock, true);
 }
 
 /**
@@ -98,8 +105,10 @@ void bolt_ap_lock(void)
  */
 void bolt_ap_unlock(void)
 {
-	if (bolt_crowded())
-		raw_spin_unlock(&bolt_turn_lock);
+	if (!__this_cpu_read(bolt_cpus.has_lock))
+		return;
+	__this_cpu_write(bolt_cpus.has_lock, false);
+	raw_spin_unlock(&bolt_turn_lock);
 }
 
 static bool bolt_serial(enum cpuhp_state state)
