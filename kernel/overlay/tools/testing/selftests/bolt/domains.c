@@ -161,7 +161,7 @@ static int have_v2(void)
 {
 	int err = put(V2 "/cgroup.subtree_control", "+cpuset");
 
-	for (int i = 0; i < 50 && err; i++) {
+	for (int i = 0; i < 600 && err; i++) {
 		if (!mount("none", V1, "cgroup", 0, "cpuset"))
 			umount(V1);
 		wait_ms(100);

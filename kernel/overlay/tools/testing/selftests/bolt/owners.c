@@ -296,7 +296,7 @@ static int go(const int *cpus, int nr, const char *list, bool batch, bool online
 	return put(online ? BOLT_DIR "online" : BOLT_DIR "offline", list);
 }
 
-TEST_F_TIMEOUT(owners, of_timers_tasks_and_the_clock, 600)
+TEST_F_TIMEOUT(owners, of_timers_tasks_and_the_clock, 7200)
 {
 	for (int i = 0; i < self->nr_leaving; i++) {
 		for (child_kind = 0; child_kind < KINDS; child_kind++) {
@@ -336,7 +336,7 @@ TEST_F_TIMEOUT(owners, of_timers_tasks_and_the_clock, 600)
 	}
 }
 
-TEST_F_TIMEOUT(owners, of_interrupts, 600)
+TEST_F_TIMEOUT(owners, of_interrupts, 7200)
 {
 	int moved = 0;
 
@@ -375,7 +375,7 @@ TEST_F_TIMEOUT(owners, of_interrupts, 600)
 	EXPECT_LT(0, moved);
 }
 
-TEST_F_TIMEOUT(owners, of_works_and_threads, 600)
+TEST_F_TIMEOUT(owners, of_works_and_threads, 7200)
 {
 	const char *wrong;
 
@@ -400,7 +400,7 @@ TEST_F_TIMEOUT(owners, of_works_and_threads, 600)
 	}
 }
 
-TEST_F_TIMEOUT(owners, of_performance_events, 600)
+TEST_F_TIMEOUT(owners, of_performance_events, 7200)
 {
 	int ours = clock_event(self->survivor), theirs[CPUS_MAX], again;
 
