@@ -2,7 +2,7 @@
 /*
  * What suspend takes to freeze all CPUs but the first, and to thaw them: the
  * run times of these two functions, which alone are traced. Suspend goes on to
- * that step and comes back; on a machine that cannot, hibernation does.
+ * that step and comes back. Hibernation would do as well, but pauses the tracer.
  */
 #define _GNU_SOURCE
 #include "measure.h"
@@ -48,13 +48,10 @@ static int64_t run_time(const char *function)
 	die("no %s in the trace: %s", function, trace);
 }
 
-/* The state that goes so far here. */
-static const char *prepare(void)
+static void prepare(void)
 {
-	char states[256] = "";
-
-	/* Without this there is no suspend, or only one that leaves CPUs online. */
-	read_text(POWER "mem_sleep", states, sizeof(states));
+	set("/sys/module/suspend/parameters/pm_test_delay", "0");
+	set(POWER "mem_sleep", "deep");
 	set(POWER "pm_test", "processors");
 	set(TRACING "tracing_on", "0");
 	set(TRACING "options/funcgraph-tail", "1");
@@ -62,24 +59,19 @@ static const char *prepare(void)
 	if (append_text(TRACING "set_ftrace_filter", THAW))
 		die("%s cannot be traced", THAW);
 	set(TRACING "current_tracer", "function_graph");
-	if (!strstr(states, "deep"))
-		return "disk";
-	set("/sys/module/suspend/parameters/pm_test_delay", "0");
-	set(POWER "mem_sleep", "deep");
-	return "mem";
 }
 
 void freezes(const struct measure *m)
 {
 	static int64_t freeze[MAX_FREEZES], thaw[MAX_FREEZES];
-	const char *state = prepare();
 
 	if (m->n + m->warmup > MAX_FREEZES)
 		die("at most %d", MAX_FREEZES);
+	prepare();
 	for (int i = 0; i < m->n + m->warmup; i++) {
 		set(TRACING "trace", " ");
 		set(TRACING "tracing_on", "1");
-		set(POWER "state", state);
+		set(POWER "state", "mem");
 		set(TRACING "tracing_on", "0");
 		freeze[i] = run_time(FREEZE);
 		thaw[i] = run_time(THAW);
