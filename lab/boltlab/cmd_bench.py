@@ -231,7 +231,7 @@ def _jobs(
     cpus = row.get("cpus", plan.cpus)
     programs = modules.nodes(kernel, row.get("modules", []))
     if "between" in row:
-        programs = {**programs, **guestimage.second(target, kernel.image, [])}
+        programs = {**programs, **guestimage.power_off()}
     guest = Guest(
         arch=target,
         image=kernel.image,

@@ -3,6 +3,7 @@
 
 import hashlib
 import stat
+import struct
 import subprocess
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -126,6 +127,16 @@ def second(arch: Arch, image: Path, script: Iterable[str]) -> dict[str, Node]:
         "kexec/image": file(image.read_bytes()),
         "kexec/initrd": file(data(arch, script)),
     }
+
+
+def power_off() -> dict[str, Node]:
+    """Return what the guest's command "kexec last" wants on arm64: an image that powers off.
+
+    It has the header of a kernel for any page size, and calls PSCI's SYSTEM_OFF.
+    """
+    header = struct.pack("<IIQQQ24x4sI", 0x14000010, 0xD503201F, 0, 0x1000, 0xA, b"ARMd", 0)
+    code = struct.pack("<4I", 0x52800100, 0x72B08000, 0xD4000002, 0x14000000)
+    return {"kexec": directory(), "kexec/image": file(header + code)}
 
 
 def _fingerprint(arch: Arch, sources: Path) -> str:

@@ -223,7 +223,7 @@ def show(results: Results) -> None:
     for direction in DIRECTIONS:
         if curve.cases(results, direction):
             _print(*scaling(results, direction))
-    if results.large:
+    if curve.machine(results):
         ui.say(CURVE_TEXT)
     if curve.others(results):
         _print(*others(results, ranges=False))

@@ -51,23 +51,29 @@ int do_swapon(char **args)
 	return err;
 }
 
-/* kexec: the kernel and the initramfs in /kexec take over. Returns on failure only. */
+/*
+ * kexec: the kernel and the initramfs in /kexec take over. Returns on failure only.
+ * kexec last: no initramfs, and what takes over will say nothing.
+ */
 int do_kexec(char **args)
 {
 	int kernel = open("/kexec/image", O_RDONLY | O_CLOEXEC);
-	int initrd = open("/kexec/initrd", O_RDONLY | O_CLOEXEC);
+	bool last = args[1] && !strcmp(args[1], "last");
+	int initrd = last ? -1 : open("/kexec/initrd", O_RDONLY | O_CLOEXEC);
 	char line[4096];
 	ssize_t n = read_text("/proc/cmdline", line, sizeof(line));
 
-	(void)args;
-	if (kernel < 0 || initrd < 0)
+	if (kernel < 0 || (initrd < 0 && !last))
 		return -ENOENT;
 	if (n <= 0)
 		return -EIO;
 	line[strcspn(line, "\n")] = '\0';
-	if (syscall(SYS_kexec_file_load, kernel, initrd, strlen(line) + 1, line, 0))
+	if (syscall(SYS_kexec_file_load, kernel, initrd, strlen(line) + 1, line,
+		    last ? KEXEC_FILE_NO_INITRAMFS : 0))
 		return -errno;
 	emit("{\"kexec\":\"loaded\"}");
+	if (last)
+		emit("{\"end\":\"ok\"}");
 	sync();
 	syscall(SYS_reboot, LINUX_REBOOT_MAGIC1, LINUX_REBOOT_MAGIC2,
 		LINUX_REBOOT_CMD_KEXEC, NULL);

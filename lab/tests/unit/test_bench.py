@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from boltlab import arch, cmd_bench, guestimage, modules, results
+from boltlab import arch, cmd_bench, modules, results
 from boltlab.build import Kernel
 from boltlab.cmd_bench import Job, Plan
 from boltlab.qemu import GuestResult
@@ -73,12 +73,12 @@ def test_bulk_is_large_guests_and_those_of_another_kernel() -> None:
 
 
 def test_kexec_is_timed_by_its_messages(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr(guestimage, "second", lambda target, image, script: {})
     arm = arch.ARCHES["arm64"]
     wanted = Plan(cases=("kexec",), variants=("native",), traced=False, large=True)
     jobs = cmd_bench.jobs_of(arm, "default", wanted, KERNELS)
     assert [job.name for job in jobs] == [f"arm64-native-kexec-{boot}" for boot in (1, 2, 3)]
-    assert "kexec " in jobs[0].guest.script[-1]
+    assert jobs[0].guest.script[-1].startswith("kexec last ")
+    assert len(jobs[0].guest.programs["kexec/image"].data) == 64 + 16
     (tmp_path / "console.log").write_text(
         "[    2.000000] kexec_core: Starting new kernel\n[    2.300001] Bye!\n"
     )
