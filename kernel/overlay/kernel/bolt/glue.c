@@ -193,7 +193,7 @@ static bool bolt_give_up(unsigned int cpu)
 	return true;
 }
 
-#define bolt_kicked(cpu) do { } while (0)
+#define bolt_kicked(...) do { } while (0)
 #endif
 
 /*

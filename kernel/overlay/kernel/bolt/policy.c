@@ -250,7 +250,7 @@ static const struct bolt_row bolt_rows[BOLT_NR_STATES] = {
 		OVERLAPS("affinity of RCU's threads; forced quiescent states; the node's locks"),
 	[CPUHP_AP_BASE_CACHEINFO_ONLINE] = {
 		BOLT_ELIDE, BOLT_ALONE, SERIAL,
-		"sysfs devices; park and unpark keep siblings' shared_cpu_map right, without a lock" },
+		"sysfs devices; siblings' shared_cpu_map is kept right, without a lock" },
 	[CPUHP_AP_X86_HPET_ONLINE] = {
 		BOLT_CRITICAL, BOLT_UNIT_HPET, SERIAL,
 		"startup only: takes a channel, without a lock" },
