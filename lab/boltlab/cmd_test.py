@@ -33,8 +33,8 @@ def run(args: argparse.Namespace) -> int:
     arches = arch.select("all")
     rows = coverage.load()
     ui.say(
-        "kernels and tests for both architectures: about 15 minutes on 2 cores the first time, "
-        "then about 4"
+        "kernels and tests for both architectures: about 40 minutes on 2 cores the first time, "
+        "then about 10"
     )
     packages.ensure(
         *("build", "guest", "qemu", "export", "checkpatch", "test", "unpack", "patch"),
