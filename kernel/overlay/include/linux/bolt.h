@@ -98,10 +98,45 @@ enum bolt_phase {
 };
 
 /**
+ * enum bolt_boot_switch - what is done otherwise than natively during boot
+ * @BOLT_BOOT_DEVICETREE: bolt.devicetree=: the nodes of CPUs, once found, are
+ *	kept until the machine has booted
+ * @BOLT_BOOT_PARALLEL: bolt.parallel=: states that are parallel start on all
+ *	CPUs at once when they are registered, while the machine boots or later
+ * @BOLT_BOOT_UEVENT: bolt.uevent=: uevents that nobody can hear yet are not
+ *	put together
+ * @BOLT_BOOT_VMSTAT: bolt.vmstat=: thresholds are set once, after all CPUs have
+ *	come
+ * @BOLT_BOOT_WORKQUEUE: bolt.workqueue=: unbound workqueues take notice of all
+ *	CPUs at once
+ * @BOLT_BOOT_SWITCHES: how many there are
+ */
+enum bolt_boot_switch {
+	BOLT_BOOT_DEVICETREE,
+	BOLT_BOOT_PARALLEL,
+	BOLT_BOOT_UEVENT,
+	BOLT_BOOT_VMSTAT,
+	BOLT_BOOT_WORKQUEUE,
+	BOLT_BOOT_SWITCHES
+};
+
+/**
+ * enum bolt_topology - how the levels of scheduler domains are checked
+ * @BOLT_TOPOLOGY_FULL: every CPU against every other, as natively
+ * @BOLT_TOPOLOGY_LINEAR: every CPU once, with the same result
+ * @BOLT_TOPOLOGY_SKIP: not at all
+ */
+enum bolt_topology {
+	BOLT_TOPOLOGY_FULL,
+	BOLT_TOPOLOGY_LINEAR,
+	BOLT_TOPOLOGY_SKIP,
+};
+
+/**
  * struct bolt_defer - how the teardown of a hotplug state is put off
  * @class:	BOLT_ASYNC, BOLT_LAZY or BOLT_ELIDE; fixed states have theirs in
  *		policy.c, and leave it out here; BOLT_CRITICAL for a dynamic
- *		state that is not put off, but is @concurrent
+ *		state that only says whether it is @concurrent
  * @unit:	what it moves with; fixed states: as @class
  * @concurrent:	whether its callbacks for several CPUs may run at once; fixed
  *		states: as @class
@@ -191,6 +226,7 @@ extern struct cpumask bolt_parked_mask;
 bool bolt_enabled(void);
 bool bolt_fast(void);
 bool bolt_batching(void);
+bool bolt_control(void);
 bool bolt_ap_alive(void);
 void bolt_pass_turn(void);
 bool bolt_more_to_activate(void);
@@ -199,6 +235,9 @@ bool bolt_more_to_come_in(unsigned int cpu, const struct cpumask *mask);
 bool bolt_crowded(void);
 void bolt_ap_lock(void);
 void bolt_ap_unlock(void);
+
+bool bolt_boot(enum bolt_boot_switch what);
+enum bolt_topology bolt_topology_check(void);
 
 int bolt_defer_state(int state, const struct bolt_defer *defer);
 
@@ -209,6 +248,7 @@ int bolt_cpus_set(const struct cpumask *mask);
 /* For kernel/cpu.c. */
 int bolt_cpu_down(unsigned int cpu);
 int bolt_cpu_up(unsigned int cpu);
+void bolt_boot_cpus(unsigned int max);
 int bolt_arch_may_go(const struct cpumask *cpus);
 int bolt_arch_kick(unsigned int cpu, struct task_struct *idle);
 void bolt_arch_gave_up(unsigned int cpu);
@@ -305,6 +345,9 @@ void workqueue_cpus_leave(const struct cpumask *cpus);
 void workqueue_cpus_come(const struct cpumask *cpus);
 void irq_affinity_online_cpus(const struct cpumask *cpus);
 
+/* In mm/vmstat.c. */
+void vmstat_cpus_come(void);
+
 /* In kernel/cgroup/cpuset.c. */
 #ifdef CONFIG_CPUSETS
 void cpuset_flush_domains(void);
@@ -333,11 +376,15 @@ void bolt_kernfs_show(struct kernfs_node *kn, bool show);
 #define for_each_online_or_parked_cpu(cpu) for_each_online_cpu(cpu)
 #define bolt_staying_mask cpu_online_mask
 #define bolt_any_staying_but(mask, cpu) cpumask_any_but(mask, cpu)
+#define bolt_boot(...) false
+#define bolt_boot_cpus(...) do { } while (0)
 #define bolt_enabled() false
 #define bolt_fast() false
 #define bolt_batching() false
+#define bolt_control() false
 #define bolt_ap_alive() false
 #define bolt_pass_turn() do { } while (0)
+#define bolt_crowded() false
 #define bolt_more_to_activate() false
 #define bolt_more_to_come(...) false
 #define bolt_more_to_come_in(...) false
@@ -365,6 +412,7 @@ void bolt_kernfs_show(struct kernfs_node *kn, bool show);
 #define bolt_cpu_left(...) false
 #define bolt_domains_wait() false
 #define bolt_left_in_batch(...) false
+#define workqueue_cpus_come(...) do { } while (0)
 
 static inline int bolt_defer_state(int state, const struct bolt_defer *defer)
 {

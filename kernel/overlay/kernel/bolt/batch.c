@@ -32,6 +32,9 @@ static u64 bolt_batches;
 /* Set while the hotplug lock is held for writing, and only then. */
 struct bolt_batch *bolt_batch;
 
+/* Who carries it out. */
+static struct task_struct *bolt_control_task;
+
 /* Law 2 was broken: not to be enabled again. */
 static bool bolt_is_broken;
 
@@ -65,6 +68,17 @@ bool bolt_enabled(void)
 bool bolt_batching(void)
 {
 	return READ_ONCE(bolt_batch);
+}
+
+/**
+ * bolt_control - whether the caller is the control task of a request
+ *
+ * Context: any task.
+ * Return: true if so.
+ */
+bool bolt_control(void)
+{
+	return READ_ONCE(bolt_control_task) == current;
 }
 
 /**
@@ -409,6 +423,7 @@ static long bolt_run(void *arg)
 	cpus_write_lock();
 	/* Not before: readers of the lock run callbacks too. */
 	WRITE_ONCE(bolt_batch, batch);
+	WRITE_ONCE(bolt_control_task, current);
 	cpuhp_tasks_frozen = batch->flags & BOLT_FROZEN;
 	if (!batch->alone)
 		bolt_find_serial(batch);
@@ -419,12 +434,13 @@ static long bolt_run(void *arg)
 	err = cpumask_empty(batch->up) ? 0 : bolt_go_up(batch->up);
 	if (!err && !cpumask_empty(batch->down))
 		err = bolt_go_down(batch->down, batch->flags & BOLT_FROZEN);
-	if (err)
+	if (err && !(batch->flags & BOLT_BOOT))
 		bolt_undo(batch);
 	for_each_cpu_or(cpu, batch->up, batch->down) {
 		bolt_came_up(cpu);
 		bolt_glue_unpark(cpu);
 	}
+	WRITE_ONCE(bolt_control_task, NULL);
 	WRITE_ONCE(bolt_batch, NULL);
 	cpus_write_unlock();
 	arch_smt_update();
@@ -451,9 +467,10 @@ static int bolt_run_elsewhere(struct bolt_batch *batch)
  * @down:	CPUs that are to go, after the others have come; those that are
  *		offline are passed over
  * @flags:	BOLT_WHOLE: nothing is put off; BOLT_FROZEN: tasks are frozen;
- *		BOLT_ANYWAY: hotplug may be disabled
+ *		BOLT_ANYWAY: hotplug may be disabled; BOLT_BOOT: the machine boots;
+ *		BOLT_TREE: CPUs that have come bring others up
  *
- * All of it is done, or nothing.
+ * All of it is done, or nothing; while the machine boots, what can be done.
  *
  * Context: may sleep; cpu_add_remove_lock held. Bolt is enabled.
  * Return: 0 or a negative error number, with the reason in bolt/last_error.
@@ -467,6 +484,8 @@ int bolt_request(const struct cpumask *up, const struct cpumask *down,
 		.up = &coming,
 		.down = &going,
 		.flags = flags | (bolt_going_down ? BOLT_WHOLE : 0),
+		/* What fails is left where it is, the others come. */
+		.undo = flags & BOLT_BOOT,
 		.last = ktime_get(),
 	};
 	unsigned int cpu, returning = 0, nr_up, nr_down;
@@ -528,9 +547,11 @@ static int bolt_one(unsigned int cpu, bool online)
 	int err;
 
 	cpu_maps_update_begin();
-	if (!bolt_on)
-		err = bolt_glue_native(cpu, online);
-	else if (online)
+	if (!bolt_on) {
+		cpu_maps_update_done();
+		return bolt_glue_native(cpu, online);
+	}
+	if (online)
 		err = bolt_request(mask, cpu_none_mask, 0);
 	else
 		err = bolt_request(cpu_none_mask, mask, 0);

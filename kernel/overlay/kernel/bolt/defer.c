@@ -70,6 +70,19 @@ struct bolt_row bolt_row(enum cpuhp_state state)
 	};
 }
 
+/* What the row of @state says of it; cheaper than all of the row. */
+bool bolt_concurrent(enum cpuhp_state state)
+{
+	const struct bolt_row *fixed = bolt_row_fixed(state);
+	const struct bolt_defer *defer;
+
+	if (fixed)
+		return fixed->concurrent;
+	/* Pairs with bolt_defer_state(). */
+	defer = smp_load_acquire(&bolt_defers[state]);
+	return defer && defer->concurrent;
+}
+
 /**
  * bolt_defer_state - let the teardown of a hotplug state be put off
  * @state:	the state as cpuhp_setup_state() knows it; for a dynamic one,
@@ -82,13 +95,12 @@ struct bolt_row bolt_row(enum cpuhp_state state)
  *
  * A state without startup can be put off if it is one of the DEAD states, a
  * state without teardown if it belongs to a unit. A dynamic state that is not
- * to be put off may say that it is concurrent.
+ * to be put off may say that it is concurrent, or why it is not.
  *
  * Context: any that may call cpuhp_setup_state().
  * Return: 0, or -EINVAL if @state is not one that can be put off: an error
  * number, a fixed state that policy.c says is critical, a dynamic one of which
- * @defer gives no reason or nothing but that it is critical, one with the
- * wrong callbacks.
+ * @defer gives no reason, one with the wrong callbacks.
  */
 int bolt_defer_state(int state, const struct bolt_defer *defer)
 {
@@ -102,12 +114,9 @@ int bolt_defer_state(int state, const struct bolt_defer *defer)
 		    !bolt_dynamic(state) || !defer->reason)
 		return -EINVAL;
 	unit = fixed ? fixed->unit : defer->unit;
-	if (!fixed && defer->class == BOLT_CRITICAL) {
-		if (!defer->concurrent)
-			return -EINVAL;
-	} else if (!bolt_glue_can_defer(state, unit)) {
+	if ((fixed || defer->class != BOLT_CRITICAL) &&
+	    !bolt_glue_can_defer(state, unit))
 		return -EINVAL;
-	}
 	/* Pairs with bolt_deferred(): a request may run on another CPU. */
 	smp_store_release(&bolt_defers[state], defer);
 	return 0;
@@ -117,14 +126,13 @@ EXPORT_SYMBOL_GPL(bolt_defer_state);
 /* How @state is put off, or NULL if it is critical now. */
 const struct bolt_defer *bolt_deferred(enum cpuhp_state state)
 {
-	const struct bolt_defer *defer;
-
-	if (bolt_overridden(state))
-		return NULL;
 	/* Pairs with the stores: what it points to is complete. */
-	defer = smp_load_acquire(&bolt_defers[state]);
-	/* Says that it is concurrent, no more. */
-	if (defer && bolt_dynamic(state) && defer->class == BOLT_CRITICAL)
+	const struct bolt_defer *defer = smp_load_acquire(&bolt_defers[state]);
+
+	if (!defer || bolt_overridden(state))
+		return NULL;
+	/* Says whether it is concurrent, no more. */
+	if (bolt_dynamic(state) && defer->class == BOLT_CRITICAL)
 		return NULL;
 	return defer;
 }

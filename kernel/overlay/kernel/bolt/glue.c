@@ -20,13 +20,8 @@ void bolt_glue_hold_readers_slow(bool hold)
 /* The native way, for whoever comes while Bolt is being disabled. */
 int bolt_glue_native(unsigned int cpu, bool online)
 {
-	if (!online)
-		return cpu_down_maps_locked(cpu, CPUHP_OFFLINE);
-	if (cpu_hotplug_disabled)
-		return -EBUSY;
-	if (!cpu_bootable(cpu))
-		return -EPERM;
-	return _cpu_up(cpu, 0, CPUHP_ONLINE);
+	return online ? cpu_up(cpu, CPUHP_ONLINE) :
+			cpu_down(cpu, CPUHP_OFFLINE);
 }
 
 /* What forbids all of hotplug, or of going offline. */
@@ -496,3 +491,94 @@ void bolt_glue_teardown(unsigned int cpu, enum cpuhp_state state)
 	WARN_ONCE(err, "CPU %u: teardown of %s, put off, failed: %d\n", cpu,
 		  step->name, err);
 }
+
+/*
+ * One callback on a CPU's hotplug thread, as when its state is registered:
+ * sets the thread going. False: the CPU is not online, or has no thread.
+ */
+bool bolt_glue_call(unsigned int cpu, enum cpuhp_state state, bool bringup,
+		    struct hlist_node *node)
+{
+	struct cpuhp_cpu_state *st = per_cpu_ptr(&cpuhp_state, cpu);
+	bool parked;
+
+	if (!cpu_online(cpu) || !st->thread)
+		return false;
+	cpuhp_lock_acquire(false);
+	cpuhp_lock_release(false);
+	cpuhp_lock_acquire(true);
+	cpuhp_lock_release(true);
+
+	parked = kthread_parking(st->thread);
+	st->rollback = false;
+	st->last = NULL;
+	st->node = node;
+	st->bringup = bringup;
+	st->cb_state = state;
+	st->single = true;
+	cpuhp_start_ap(st);
+	if (parked)
+		kthread_unpark(st->thread);
+	return true;
+}
+
+/* Waits for it; what it has returned. */
+int bolt_glue_called(unsigned int cpu)
+{
+	struct cpuhp_cpu_state *st = per_cpu_ptr(&cpuhp_state, cpu);
+
+	wait_for_ap_thread(st, st->bringup);
+	st->node = NULL;
+	st->last = NULL;
+	/* Not to be taken for a callback when the CPU goes on its way. */
+	st->single = false;
+	return st->result;
+}
+
+/* One callback, here: whoever waits for it holds the hotplug lock. */
+int bolt_glue_invoke(unsigned int cpu, enum cpuhp_state state, bool bringup,
+		     struct hlist_node *node)
+{
+	int err;
+
+	lockdep_acquire_cpus_lock();
+	err = cpuhp_invoke_callback(cpu, state, bringup, node, NULL);
+	lockdep_release_cpus_lock();
+	return err;
+}
+
+/* What keeps states and instances as they are; hotplug lock held. */
+void bolt_glue_lock_calls(void)
+{
+	mutex_lock(&cpuhp_state_mutex);
+}
+
+void bolt_glue_unlock_calls(void)
+{
+	mutex_unlock(&cpuhp_state_mutex);
+}
+
+bool bolt_glue_multi(enum cpuhp_state state)
+{
+	return cpuhp_get_step(state)->multi_instance;
+}
+
+void bolt_glue_add(enum cpuhp_state state, struct hlist_node *node)
+{
+	hlist_add_head(node, &cpuhp_get_step(state)->list);
+}
+
+#ifdef CONFIG_HOTPLUG_PARALLEL
+/* Whether CPUs can find out by themselves who they are, once the boot CPU says so. */
+bool __init bolt_glue_overlap(void)
+{
+	if (__cpuhp_parallel_bringup)
+		__cpuhp_parallel_bringup = arch_cpuhp_init_parallel_bringup();
+	return __cpuhp_parallel_bringup;
+}
+#else
+bool __init bolt_glue_overlap(void)
+{
+	return true;
+}
+#endif

@@ -23,11 +23,13 @@
 /**
  * struct bolt_entries - the entries of a CPU's state, found once
  * @dev:	the device they belong to, or NULL
+ * @uevent:	what its events hold
  * @nr:		how many there are
  * @kn:		the entries
  */
 struct bolt_entries {
 	struct device *dev;
+	struct bolt_uevent __rcu *uevent;
 	int nr;
 	struct kernfs_node *kn[BOLT_ENTRIES];
 };
@@ -103,6 +105,7 @@ static void bolt_put_entries(struct bolt_entries *entries)
 {
 	while (entries->nr)
 		kernfs_put(entries->kn[--entries->nr]);
+	bolt_uevent_forget(&entries->uevent);
 	put_device(entries->dev);
 	kfree(entries);
 }
@@ -140,7 +143,7 @@ int bolt_hide(unsigned int cpu, enum cpuhp_state state,
 	for (i = 0; i < entries->nr; i++)
 		bolt_kernfs_show(entries->kn[i], false);
 	if (entries->dev) {
-		kobject_uevent(&entries->dev->kobj, KOBJ_REMOVE);
+		bolt_uevent_tell(entries->dev, KOBJ_REMOVE, &entries->uevent);
 		/* Settling removes it for real: who was told is not told again. */
 		dev_set_uevent_suppress(entries->dev, 1);
 	}
@@ -168,7 +171,7 @@ void bolt_show(unsigned int cpu, enum cpuhp_state state)
 	for (i = entries->nr; i--;)
 		bolt_kernfs_show(entries->kn[i], true);
 	if (entries->dev)
-		kobject_uevent(&entries->dev->kobj, KOBJ_ADD);
+		bolt_uevent_tell(entries->dev, KOBJ_ADD, &entries->uevent);
 }
 
 /**

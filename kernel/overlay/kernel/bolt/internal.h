@@ -10,6 +10,7 @@
 #include <linux/cpu_smt.h>
 #include <linux/cpumask.h>
 #include <linux/jump_label.h>
+#include <linux/kobject.h>
 #include <linux/ktime.h>
 #include <linux/percpu.h>
 #include <linux/spinlock_types.h>
@@ -131,11 +132,19 @@ int bolt_tear_down(unsigned int cpu, enum cpuhp_state state,
 /* policy.c, defer.c */
 const struct bolt_row *bolt_row_fixed(enum cpuhp_state state);
 struct bolt_row bolt_row(enum cpuhp_state state);
+bool bolt_concurrent(enum cpuhp_state state);
 const struct bolt_defer *bolt_deferred(enum cpuhp_state state);
 bool bolt_unit_pending(unsigned int cpu, enum bolt_unit unit);
 void bolt_drop_defer(enum cpuhp_state state);
 void bolt_override(enum cpuhp_state state, bool critical);
 bool bolt_overridden(enum cpuhp_state state);
+
+/* uevent.c */
+struct bolt_uevent;
+
+void bolt_uevent_tell(struct device *dev, enum kobject_action action,
+		      struct bolt_uevent __rcu **slot);
+void bolt_uevent_forget(struct bolt_uevent __rcu **slot);
 
 /* hide.c */
 int bolt_hide(unsigned int cpu, enum cpuhp_state state,
@@ -162,10 +171,11 @@ void bolt_domains_left(unsigned int cpu);
  * @id:		number of the request
  * @up:		CPUs that come
  * @down:	CPUs that go, after the others have come
- * @flags:	BOLT_WHOLE, BOLT_FROZEN
+ * @flags:	BOLT_WHOLE, BOLT_FROZEN, ...
  * @first:	one of the CPUs, for traces
  * @alone:	whether there is only one
- * @undo:	whether it has failed and goes back
+ * @undo:	whether it goes on with the CPUs that it can: it has failed and
+ *		goes back, or the machine boots
  * @serial_low:	the lowest serial state of hotplug threads
  * @serial_high: the highest
  * @waking:	the CPU that is being woken
@@ -205,6 +215,8 @@ void bolt_find_serial(struct bolt_batch *batch);
 #define BOLT_WHOLE	BIT(0)	/* nothing is put off, no shortcuts */
 #define BOLT_FROZEN	BIT(1)	/* tasks are frozen: suspend, hibernation */
 #define BOLT_ANYWAY	BIT(2)	/* though hotplug is disabled */
+#define BOLT_BOOT	BIT(3)	/* all that can come do so */
+#define BOLT_TREE	BIT(4)	/* CPUs that have come bring others up */
 
 int bolt_request(const struct cpumask *up, const struct cpumask *down,
 		 unsigned int flags);
@@ -217,11 +229,20 @@ void bolt_broken(unsigned int cpu, enum cpuhp_state state, const char *what);
 int bolt_go_down(const struct cpumask *mask, bool poll);
 int bolt_go_up(const struct cpumask *mask);
 
+/* tree.c */
+int bolt_tree_begin(void);
+void bolt_tree_end(void);
+int bolt_tree_up(const struct cpumask *mask);
+
 /* Of the architecture, in its own files; see phases.c. */
 unsigned int bolt_arch_wave(unsigned int cpu);
-bool bolt_arch_overlap(void);
+unsigned int bolt_arch_slots(void);
 void bolt_arch_coming(unsigned int nr);
 void bolt_arch_arrived(const struct cpumask *cpus);
+
+/* boot.c */
+bool bolt_wanted(void);
+void bolt_boot_set(enum bolt_boot_switch what, int on);
 
 /* parse.c */
 int bolt_parse_list(const char *buf, size_t count, unsigned long *bits,
@@ -253,6 +274,16 @@ void bolt_glue_smt_come(struct cpumask *cpus);
 bool bolt_glue_settle_next(unsigned int cpu, bool async);
 bool bolt_glue_below(unsigned int cpu, enum cpuhp_state state);
 bool bolt_glue_alive(unsigned int cpu);
+bool bolt_glue_overlap(void);
+bool bolt_glue_call(unsigned int cpu, enum cpuhp_state state, bool bringup,
+		    struct hlist_node *node);
+int bolt_glue_called(unsigned int cpu);
+int bolt_glue_invoke(unsigned int cpu, enum cpuhp_state state, bool bringup,
+		     struct hlist_node *node);
+void bolt_glue_lock_calls(void);
+void bolt_glue_unlock_calls(void);
+bool bolt_glue_multi(enum cpuhp_state state);
+void bolt_glue_add(enum cpuhp_state state, struct hlist_node *node);
 bool bolt_glue_can_defer(enum cpuhp_state state, enum bolt_unit unit);
 bool bolt_glue_has(enum cpuhp_state state, bool startup);
 const char *bolt_glue_name(enum cpuhp_state state);

@@ -17,6 +17,9 @@
 /* As long as natively for one. */
 #define BOLT_ARRIVE_TIMEOUT (10 * HZ)
 
+/* How many CPUs are on their way at once, unless the architecture says so. */
+#define BOLT_SLOTS 4U
+
 /* The last state before a CPU is woken; after it, the CPU runs by itself. */
 #define BOLT_PREPARED (CPUHP_BP_KICK_AP - 1)
 
@@ -49,14 +52,17 @@ unsigned int __weak bolt_arch_wave(unsigned int cpu)
 }
 
 /**
- * bolt_arch_overlap - whether several CPUs may be on their way at once
+ * bolt_arch_slots - how many CPUs may be on their way at once
+ *
+ * Where these spin for each other's locks in a queue, and a hypervisor has
+ * fewer CPUs to run them on, more of them take longer.
  *
  * Context: the control task.
- * Return: true if so.
+ * Return: the number.
  */
-bool __weak bolt_arch_overlap(void)
+unsigned int __weak bolt_arch_slots(void)
 {
-	return true;
+	return BOLT_SLOTS;
 }
 
 /**
@@ -110,14 +116,21 @@ static bool bolt_find(const struct cpumask *mask, enum cpuhp_state low,
 	return !cpumask_empty(&bolt_round);
 }
 
+static int bolt_wait_thread(unsigned int cpu)
+{
+	return bolt_glue_wait(cpu, per_cpu_ptr(&bolt_cpus, cpu)->from);
+}
+
 /*
- * All hotplug threads of bolt_round at once. The last to be set going is waited
- * for first: the others are likely to be done by then.
+ * The hotplug threads of bolt_round; of CPUs that come, not more at once than
+ * may be on their way. The last to be set going is waited for first: the others
+ * are likely to be done by then.
  */
 static int bolt_run_threads(enum cpuhp_state target, bool up)
 {
-	unsigned int cpu, last = nr_cpu_ids;
-	int err = 0;
+	unsigned int slots = up ? max(bolt_arch_slots(), BOLT_SLOTS) : nr_cpu_ids;
+	unsigned int cpu, first, last = nr_cpu_ids;
+	int err = 0, ret;
 
 	for_each_cpu(cpu, &bolt_round) {
 		struct bolt_cpu *bc = per_cpu_ptr(&bolt_cpus, cpu);
@@ -125,18 +138,26 @@ static int bolt_run_threads(enum cpuhp_state target, bool up)
 					     max(target, bc->goal);
 
 		bc->from = bolt_glue_state(cpu);
-		if (bolt_glue_kick(cpu, goal))
-			last = cpu;
-		else
+		if (!bolt_glue_kick(cpu, goal)) {
 			__cpumask_clear_cpu(cpu, &bolt_round);
+			continue;
+		}
+		last = cpu;
+		if (--slots || !up)
+			continue;
+		first = cpumask_first(&bolt_round);
+		ret = bolt_wait_thread(first);
+		err = err ?: ret;
+		__cpumask_clear_cpu(first, &bolt_round);
+		slots++;
 	}
-	if (last >= nr_cpu_ids)
-		return 0;
-	err = bolt_glue_wait(last, per_cpu_ptr(&bolt_cpus, last)->from);
+	if (last >= nr_cpu_ids || !cpumask_test_cpu(last, &bolt_round))
+		return err;
+	ret = bolt_wait_thread(last);
+	err = err ?: ret;
 	__cpumask_clear_cpu(last, &bolt_round);
 	for_each_cpu(cpu, &bolt_round) {
-		int ret = bolt_glue_wait(cpu, per_cpu_ptr(&bolt_cpus, cpu)->from);
-
+		ret = bolt_wait_thread(cpu);
 		err = err ?: ret;
 	}
 	return err;
@@ -224,29 +245,49 @@ int bolt_go_down(const struct cpumask *mask, bool poll)
 	return err;
 }
 
-/* Wakes the CPUs of bolt_wave, all of them before the first is waited for. */
+/*
+ * Wakes the CPUs of bolt_wave, as many at a time as the architecture has on
+ * their way at once.
+ */
 static int bolt_wake(void)
 {
-	unsigned long deadline;
-	unsigned int cpu, last = nr_cpu_ids;
+	unsigned int cpu, last = nr_cpu_ids, slots = bolt_arch_slots();
+	unsigned int next = cpumask_first(&bolt_wave);
+	unsigned long deadline = jiffies;
 	int err = 0, ret;
 
 	for_each_cpu(cpu, &bolt_wave) {
-		err = bolt_start(cpu);
-		if (err)
-			break;
+		if (!slots) {
+			ret = bolt_glue_arrive(next, deadline);
+			err = err ?: ret;
+			next = cpumask_next(next, &bolt_wave);
+			slots++;
+			if (bolt_gives_up(err))
+				break;
+		}
+		ret = bolt_start(cpu);
+		if (ret) {
+			/* Is not waited for, in an undo that goes on. */
+			__cpumask_clear_cpu(cpu, &bolt_wave);
+			if (next == cpu)
+				next = cpumask_next(cpu, &bolt_wave);
+			err = err ?: ret;
+			if (bolt_gives_up(err))
+				break;
+			continue;
+		}
+		slots--;
+		deadline = jiffies + BOLT_ARRIVE_TIMEOUT;
 		last = cpu;
 	}
-	if (last >= nr_cpu_ids)
-		return err;
-	deadline = jiffies + BOLT_ARRIVE_TIMEOUT;
-	ret = bolt_glue_arrive(last, deadline);
-	err = err ?: ret;
-	for_each_cpu(cpu, &bolt_wave) {
-		if (cpu == last)
-			break;
-		ret = bolt_glue_arrive(cpu, deadline);
+	/* The last first: the others are likely to be there by then. */
+	if (last < nr_cpu_ids && next <= last) {
+		ret = bolt_glue_arrive(last, deadline);
 		err = err ?: ret;
+		for (; next < last; next = cpumask_next(next, &bolt_wave)) {
+			ret = bolt_glue_arrive(next, deadline);
+			err = err ?: ret;
+		}
 	}
 	return err;
 }
@@ -256,28 +297,13 @@ static int bolt_wake_waves(void)
 	unsigned int cpu, wave;
 	int err = 0;
 
-	for (wave = 0; wave < 2 && !err; wave++) {
+	for (wave = 0; wave < 2 && !bolt_gives_up(err); wave++) {
 		cpumask_clear(&bolt_wave);
 		for_each_cpu(cpu, &bolt_round) {
 			if (bolt_arch_wave(cpu) == wave)
 				__cpumask_set_cpu(cpu, &bolt_wave);
 		}
-		err = bolt_wake();
-	}
-	return err;
-}
-
-static int bolt_wake_serially(void)
-{
-	unsigned int cpu;
-	int err = 0;
-
-	for_each_cpu(cpu, &bolt_round) {
-		cpumask_clear(&bolt_wave);
-		__cpumask_set_cpu(cpu, &bolt_wave);
-		err = bolt_wake();
-		if (err)
-			break;
+		err = bolt_wake() ?: err;
 	}
 	return err;
 }
@@ -290,7 +316,7 @@ static int bolt_bring_in(void)
 	bolt_arch_coming(cpumask_weight(&bolt_round));
 	/* Interrupts are not to come or go while a CPU's vectors are set up. */
 	irq_lock_sparse();
-	err = bolt_arch_overlap() ? bolt_wake_waves() : bolt_wake_serially();
+	err = bolt_wake_waves();
 	irq_unlock_sparse();
 	cpumask_and(&bolt_round, &bolt_round, cpu_online_mask);
 	bolt_arch_arrived(&bolt_round);
@@ -350,13 +376,14 @@ static int bolt_activate(void)
  */
 int bolt_go_up(const struct cpumask *mask)
 {
-	int err = bolt_prepare(mask);
+	bool tree = bolt_batch->flags & BOLT_TREE;
+	int err = tree ? bolt_tree_up(mask) : bolt_prepare(mask);
 
 	bolt_mark(BOLT_PHASE_PREPARE);
 	if (bolt_gives_up(err))
 		return err;
 
-	if (bolt_find(mask, BOLT_PREPARED, BOLT_PREPARED, true))
+	if (!tree && bolt_find(mask, BOLT_PREPARED, BOLT_PREPARED, true))
 		err = bolt_bring_in() ?: err;
 	bolt_mark(BOLT_PHASE_HARDWARE);
 	if (bolt_gives_up(err))
@@ -365,6 +392,8 @@ int bolt_go_up(const struct cpumask *mask)
 	if (bolt_find(mask, CPUHP_TEARDOWN_CPU, CPUHP_AP_ACTIVE - 2, true)) {
 		irq_affinity_online_cpus(&bolt_round);
 		err = bolt_run_threads(CPUHP_AP_ACTIVE - 1, true) ?: err;
+		if (bolt_crowded())
+			vmstat_cpus_come();
 	}
 	if (!bolt_gives_up(err) &&
 	    bolt_find(mask, CPUHP_AP_ACTIVE - 1, CPUHP_ONLINE - 1, true)) {

@@ -26,13 +26,15 @@
 static const struct bolt_row bolt_rows[BOLT_NR_STATES] = {
 	/*
 	 * PREPARE and DEAD: on the control CPU, for one CPU after the other. No
-	 * CPU that comes is online yet, none that goes is any more.
+	 * CPU that comes is online yet, none that goes is any more. Those that
+	 * are concurrent may be run by several CPUs at once, each for another one,
+	 * when CPUs come.
 	 */
 	[CPUHP_CREATE_THREADS] =
-		CRITICAL("startup only: classes of threads may have come meanwhile"),
+		OVERLAPS("startup only: classes of threads may have come meanwhile; one lock"),
 	[CPUHP_PERF_PREPARE] = {
-		BOLT_ELIDE, BOLT_ALONE, SERIAL,
-		"does again what perf:online has done" },
+		BOLT_ELIDE, BOLT_ALONE, CONCURRENT,
+		"does again what perf:online has done; under pmus_lock" },
 	[CPUHP_PERF_X86_PREPARE] = {
 		BOLT_CRITICAL, BOLT_UNIT_PERF_X86, SERIAL,
 		"starting would find its own shared_regs and free them" },
@@ -95,20 +97,20 @@ static const struct bolt_row bolt_rows[BOLT_NR_STATES] = {
 		"magazines are kept; the allocator's retry reaches them" },
 	[CPUHP_AP_DTPM_CPU_DEAD] = CRITICAL("a power budget"),
 	[CPUHP_RANDOM_PREPARE] =
-		CRITICAL("startup only: old batches must not be used"),
+		OVERLAPS("startup only: old batches of the CPU must not be used"),
 	[CPUHP_WORKQUEUE_PREP] =
-		CRITICAL("startup only: pools without a worker"),
+		OVERLAPS("startup only: pools of the CPU without a worker"),
 	[CPUHP_HRTIMERS_PREPARE] = {
-		BOLT_CRITICAL, BOLT_UNIT_HRTIMERS, SERIAL,
-		"startup only: the clock bases start anew" },
+		BOLT_CRITICAL, BOLT_UNIT_HRTIMERS, CONCURRENT,
+		"startup only: the CPU's clock bases start anew" },
 	[CPUHP_X2APIC_PREPARE] = {
 		BOLT_ELIDE, BOLT_ALONE, SERIAL,
 		"a mask, and a bit that senders and with the online mask" },
 	[CPUHP_SMPCFD_PREPARE] = {
-		BOLT_ELIDE, BOLT_UNIT_SMPCFD, SERIAL,
+		BOLT_ELIDE, BOLT_UNIT_SMPCFD, CONCURRENT,
 		"buffers that only the CPU itself sends from" },
 	[CPUHP_RELAY_PREPARE] =
-		CRITICAL("startup only: channels may have come meanwhile"),
+		OVERLAPS("startup only: channels may have come meanwhile; one lock"),
 	[CPUHP_MD_RAID5_PREPARE] =
 		CRITICAL("the hotplug lock, held for reading, keeps it off resize_chunks()"),
 	[CPUHP_RCUTREE_PREP] = {
@@ -117,8 +119,8 @@ static const struct bolt_row bolt_rows[BOLT_NR_STATES] = {
 	[CPUHP_XEN_PREPARE] = CRITICAL("hypercalls"),
 	[CPUHP_XEN_EVTCHN_PREPARE] = CRITICAL("event channels"),
 	[CPUHP_TOPOLOGY_PREPARE] = {
-		BOLT_ELIDE, BOLT_ALONE, SERIAL,
-		"one sysfs group; its masks are computed when read" },
+		BOLT_ELIDE, BOLT_ALONE, CONCURRENT,
+		"one sysfs group of the CPU's; its masks are computed when read" },
 	[CPUHP_TRACE_RB_PREPARE] =
 		CRITICAL("startup only: buffers may have come meanwhile"),
 	[CPUHP_MM_ZS_PREPARE] = {
@@ -130,9 +132,10 @@ static const struct bolt_row bolt_rows[BOLT_NR_STATES] = {
 		BOLT_ELIDE, BOLT_ALONE, SERIAL,
 		"a stream, only used on the CPU itself" },
 	[CPUHP_TIMERS_PREPARE] = {
-		BOLT_CRITICAL, BOLT_UNIT_TIMERS, SERIAL,
-		"timers of a dead CPU never fire" },
-	[CPUHP_TMIGR_PREPARE] = CRITICAL("startup only: connects the CPU once"),
+		BOLT_CRITICAL, BOLT_UNIT_TIMERS, CONCURRENT,
+		"timers of a dead CPU never fire; its own bases" },
+	[CPUHP_TMIGR_PREPARE] =
+		OVERLAPS("startup only: connects the CPU once, under tmigr_mutex"),
 	[CPUHP_BP_KICK_AP] = CRITICAL("wakes the CPU"),
 	[CPUHP_BRINGUP_CPU] =
 		CRITICAL("waits for the CPU; drops its idle task's mm"),
@@ -146,7 +149,7 @@ static const struct bolt_row bolt_rows[BOLT_NR_STATES] = {
 	[CPUHP_AP_RCUTREE_DYING] = OVERLAPS("a tracepoint"),
 	[CPUHP_AP_CPU_PM_STARTING] = CRITICAL("references to power domains, firmware"),
 	[CPUHP_AP_IRQ_GIC_STARTING] =
-		CRITICAL("interrupt controller; GICv2's map of all CPUs, GICv4's tables"),
+		OVERLAPS("interrupt controller; GICv2's map, GICv4's tables by turns"),
 	[CPUHP_AP_IRQ_HIP04_STARTING] = CRITICAL("interrupt controller"),
 	[CPUHP_AP_IRQ_APPLE_AIC_STARTING] = CRITICAL("interrupt controller"),
 	[CPUHP_AP_IRQ_ARMADA_XP_STARTING] = CRITICAL("interrupt controller"),

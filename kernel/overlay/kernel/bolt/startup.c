@@ -60,14 +60,17 @@ unsigned int bolt_arch_wave(unsigned int cpu)
 }
 
 /**
- * bolt_arch_overlap - whether each CPU finds out by itself which one it is
+ * bolt_arch_slots - how many CPUs may be on their way at once
+ *
+ * All, if each finds out by itself which one it is: guests have spinlocks
+ * without a queue.
  *
  * Context: the control task.
- * Return: true if so.
+ * Return: the number.
  */
-bool bolt_arch_overlap(void)
+unsigned int bolt_arch_slots(void)
 {
-	return smpboot_control & STARTUP_PARALLEL_MASK;
+	return smpboot_control & STARTUP_PARALLEL_MASK ? nr_cpu_ids : 1;
 }
 
 /**

@@ -261,16 +261,6 @@ static const struct attribute_group bolt_group = {
 	.bin_attrs = bolt_bin_attrs,
 };
 
-static bool bolt_at_boot __initdata = IS_ENABLED(CONFIG_BOLT_DEFAULT_ENABLED);
-
-static int __init bolt_setup(char *str)
-{
-	if (kstrtobool(str, &bolt_at_boot))
-		pr_err("bolt= takes on or off, not '%s'\n", str);
-	return 1;
-}
-__setup("bolt=", bolt_setup);
-
 static int __init bolt_init(void)
 {
 	struct device *root = bus_get_dev_root(&cpu_subsys);
@@ -282,6 +272,6 @@ static int __init bolt_init(void)
 	put_device(root);
 	if (err)
 		return err;
-	return bolt_at_boot ? bolt_enable(true) : 0;
+	return bolt_wanted() ? bolt_enable(true) : 0;
 }
 late_initcall(bolt_init);

@@ -9,9 +9,12 @@
 
 #include "internal.h"
 
-/* What keeps serial callbacks apart; the lock for bolt_ap_lock() as well. */
+/* What keeps serial callbacks apart, where they may sleep and where not. */
 static DEFINE_SEMAPHORE(bolt_turn_sem, 1);
 static DEFINE_RAW_SPINLOCK(bolt_turn_lock);
+
+/* Inside of bolt_turn_lock. */
+static DEFINE_RAW_SPINLOCK(bolt_arrivals);
 
 /**
  * bolt_set_round - which CPUs do something one after the other, in order
@@ -86,7 +89,8 @@ bool bolt_crowded(void)
 /**
  * bolt_ap_lock - what follows is for one CPU of a batch at a time
  *
- * For what CPUs do on their way up outside of callbacks.
+ * For what CPUs do on their way up outside of callbacks, and for parts of those
+ * that overlap otherwise.
  *
  * Context: a CPU that comes, interrupts off; bolt_ap_unlock() ends it.
  */
@@ -94,7 +98,7 @@ void bolt_ap_lock(void)
 {
 	if (!bolt_crowded())
 		return;
-	raw_spin_lock(&bolt_turn_lock);
+	raw_spin_lock(&bolt_arrivals);
 	__this_cpu_write(bolt_cpus.has_lock, true);
 }
 
@@ -108,14 +112,19 @@ void bolt_ap_unlock(void)
 	if (!__this_cpu_read(bolt_cpus.has_lock))
 		return;
 	__this_cpu_write(bolt_cpus.has_lock, false);
-	raw_spin_unlock(&bolt_turn_lock);
+	raw_spin_unlock(&bolt_arrivals);
 }
 
+/* Whether callbacks of @state, if it has some, run for one CPU at a time. */
 static bool bolt_serial(enum cpuhp_state state)
 {
-	if (!bolt_glue_has(state, true) && !bolt_glue_has(state, false))
-		return false;
-	return !bolt_row(state).concurrent || bolt_overridden(state);
+	return !bolt_concurrent(state) || bolt_overridden(state);
+}
+
+static bool bolt_has_serial(enum cpuhp_state state)
+{
+	return (bolt_glue_has(state, true) || bolt_glue_has(state, false)) &&
+	       bolt_serial(state);
 }
 
 /**
@@ -128,9 +137,9 @@ void bolt_find_serial(struct bolt_batch *batch)
 {
 	unsigned int low = CPUHP_AP_ONLINE_IDLE, high = CPUHP_AP_ACTIVE - 1;
 
-	while (low < high && !bolt_serial(low))
+	while (low < high && !bolt_has_serial(low))
 		low++;
-	while (high > low && !bolt_serial(high))
+	while (high > low && !bolt_has_serial(high))
 		high--;
 	batch->serial_low = low;
 	batch->serial_high = high;
@@ -168,11 +177,11 @@ bool bolt_turn_begin(enum cpuhp_state state)
 	struct bolt_cpu *bc;
 
 	/* Until a CPU is woken, and after its death, the control task works alone. */
-	if (!bolt_crowded() || state < CPUHP_AP_IDLE_DEAD ||
-	    state >= CPUHP_AP_ACTIVE || state == CPUHP_TEARDOWN_CPU)
+	if (state < CPUHP_AP_IDLE_DEAD || state >= CPUHP_AP_ACTIVE ||
+	    state == CPUHP_TEARDOWN_CPU || !batch || batch->alone)
 		return false;
 	if (state < CPUHP_AP_ONLINE) {
-		if (bolt_row(state).concurrent && !bolt_overridden(state))
+		if (!bolt_serial(state))
 			return false;
 		raw_spin_lock(&bolt_turn_lock);
 		return true;

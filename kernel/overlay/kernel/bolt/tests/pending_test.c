@@ -134,7 +134,7 @@ static void defer_refuses_what_it_must(struct kunit *test)
 		.class = BOLT_ELIDE,
 		.reason = "test",
 	};
-	static const struct bolt_defer critical = { .reason = "test" };
+	static const struct bolt_defer no_reason = { .concurrent = true };
 	static const struct bolt_defer unexplained = { .class = BOLT_ELIDE };
 
 	/* What cpuhp_setup_state() returns when it fails, and the ends. */
@@ -150,7 +150,7 @@ static void defer_refuses_what_it_must(struct kunit *test)
 	/* Dynamic, but nothing is registered there; not said what, or why. */
 	KUNIT_EXPECT_EQ(test, bolt_defer_state(CPUHP_AP_ONLINE_DYN_END, &defer),
 			-EINVAL);
-	KUNIT_EXPECT_EQ(test, bolt_defer_state(CPUHP_AP_ONLINE_DYN, &critical),
+	KUNIT_EXPECT_EQ(test, bolt_defer_state(CPUHP_AP_ONLINE_DYN, &no_reason),
 			-EINVAL);
 	KUNIT_EXPECT_EQ(test,
 			bolt_defer_state(CPUHP_AP_ONLINE_DYN, &unexplained),

@@ -72,6 +72,26 @@ static void cycle(struct kunit *test, unsigned int full, unsigned int again,
 	KUNIT_EXPECT_FALSE(test, check_tsc_unstable());
 }
 
+/*
+ * The short test alone. On a kernel that is slow it may run out of time, and
+ * then the long one follows, as it should: but not always.
+ */
+static void cycle_short(struct kunit *test)
+{
+	struct bolt_tsc *tsc = per_cpu_ptr(&bolt_tscs, victim), was;
+	int tries = IS_ENABLED(CONFIG_KASAN) ? 10 : 1;
+
+	do {
+		was = *tsc;
+		tsc_clocksource_reliable = 0;
+		KUNIT_ASSERT_EQ(test, remove_cpu(victim), 0);
+		KUNIT_ASSERT_EQ(test, add_cpu(victim), 0);
+		KUNIT_EXPECT_EQ(test, tsc->full - was.full, tsc->failed - was.failed);
+	} while (tsc->failed != was.failed && --tries);
+	KUNIT_EXPECT_EQ(test, tsc->again - was.again, 1);
+	KUNIT_EXPECT_FALSE(test, check_tsc_unstable());
+}
+
 /* Has the victim pass the long test. */
 static void pass(struct kunit *test)
 {
@@ -101,8 +121,8 @@ static void unknown_cpu_is_full(struct kunit *test)
 static void return_is_short(struct kunit *test)
 {
 	pass(test);
-	cycle(test, 0, 1, 0);
-	cycle(test, 0, 1, 0);
+	cycle_short(test);
+	cycle_short(test);
 }
 
 static void native_is_full(struct kunit *test)
@@ -126,7 +146,7 @@ static void offset_is_found(struct kunit *test)
 		cycle(test, 1, 0, 1);
 	}
 	bolt_tsc_plant.offset = 0;
-	cycle(test, 0, 1, 0);
+	cycle_short(test);
 }
 
 static void too_few_handovers_are_no_test(struct kunit *test)
@@ -135,7 +155,7 @@ static void too_few_handovers_are_no_test(struct kunit *test)
 	bolt_tsc_plant.rush = true;
 	cycle(test, 1, 0, 1);
 	bolt_tsc_plant.rush = false;
-	cycle(test, 0, 1, 0);
+	cycle_short(test);
 }
 
 static void resume_is_full(struct kunit *test)
@@ -146,7 +166,7 @@ static void resume_is_full(struct kunit *test)
 	tsc_verify_tsc_adjust(true);
 	preempt_enable();
 	cycle(test, 1, 0, 0);
-	cycle(test, 0, 1, 0);
+	cycle_short(test);
 }
 
 static bool same_package(unsigned int cpu)
@@ -182,7 +202,7 @@ static void package_that_was_offline_is_full(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, per_cpu_ptr(&bolt_tscs, cpu)->full,
 				full[cpu] + 1);
 	}
-	cycle(test, 0, 1, 0);
+	cycle_short(test);
 }
 
 static struct kunit_case bolt_tsc_cases[] = {

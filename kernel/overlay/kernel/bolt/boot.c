@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Boot of large machines: switches for what is done otherwise than natively
+ * while the machine comes up, and all other CPUs as one request.
+ */
+#define pr_fmt(fmt) "bolt: " fmt
+
+#include <linux/cpu.h>
+#include <linux/cpumask.h>
+#include <linux/init.h>
+#include <linux/kstrtox.h>
+#include <linux/memory_hotplug.h>
+#include <linux/printk.h>
+#include <linux/string.h>
+
+#include "internal.h"
+
+/* bolt=, of which all switches are a part unless they are set themselves. */
+static bool bolt_at_boot __ro_after_init =
+	IS_ENABLED(CONFIG_BOLT_DEFAULT_ENABLED);
+
+/* Less than 0: as bolt=. */
+static s8 bolt_switches[BOLT_BOOT_SWITCHES] = {
+	[0 ... BOLT_BOOT_SWITCHES - 1] = -1,
+};
+
+/**
+ * bolt_boot - whether something is done otherwise than natively during boot
+ * @what:	what
+ *
+ * Context: any, once the command line has been parsed for the first time.
+ * Return: true if so.
+ */
+bool bolt_boot(enum bolt_boot_switch what)
+{
+	return bolt_switches[what] < 0 ? bolt_at_boot : bolt_switches[what];
+}
+
+/* For tests: on, off, or less than 0: as at boot without a switch. */
+void bolt_boot_set(enum bolt_boot_switch what, int on)
+{
+	bolt_switches[what] = on;
+}
+
+/**
+ * bolt_wanted - whether Bolt is to be enabled when the system has booted
+ *
+ * Context: as bolt_boot().
+ * Return: true if so.
+ */
+bool bolt_wanted(void)
+{
+	return bolt_at_boot;
+}
+
+static int __init bolt_parse(char *str)
+{
+	if (!str || kstrtobool(str, &bolt_at_boot))
+		pr_err("bolt= takes on or off, not '%s'\n", str ?: "");
+	return 0;
+}
+early_param("bolt", bolt_parse);
+
+static int __init bolt_parse_switch(enum bolt_boot_switch what,
+				    const char *name, const char *str)
+{
+	bool on;
+
+	if (!str || kstrtobool(str, &on))
+		pr_err("bolt.%s= takes on or off, not '%s'\n", name, str ?: "");
+	else
+		bolt_switches[what] = on;
+	return 0;
+}
+
+#define BOLT_SWITCH(name, what)						\
+static int __init bolt_parse_##name(char *str)				\
+{									\
+	return bolt_parse_switch(what, #name, str);			\
+}									\
+early_param("bolt." #name, bolt_parse_##name)
+
+BOLT_SWITCH(devicetree, BOLT_BOOT_DEVICETREE);
+BOLT_SWITCH(parallel, BOLT_BOOT_PARALLEL);
+BOLT_SWITCH(uevent, BOLT_BOOT_UEVENT);
+BOLT_SWITCH(vmstat, BOLT_BOOT_VMSTAT);
+BOLT_SWITCH(workqueue, BOLT_BOOT_WORKQUEUE);
+
+/* Full: each CPU with each; linear: each once; skip: not at all. */
+static const char * const bolt_topologies[] __initconst = {
+	[BOLT_TOPOLOGY_FULL] = "full",
+	[BOLT_TOPOLOGY_LINEAR] = "linear",
+	[BOLT_TOPOLOGY_SKIP] = "skip",
+};
+
+static int bolt_topology __ro_after_init = -1;
+
+static int __init bolt_parse_topology(char *str)
+{
+	int which = match_string(bolt_topologies, ARRAY_SIZE(bolt_topologies),
+				 str ?: "");
+
+	if (which < 0)
+		pr_err("bolt.topology= takes full, linear or skip\n");
+	else
+		bolt_topology = which;
+	return 0;
+}
+early_param("bolt.topology", bolt_parse_topology);
+
+/**
+ * bolt_topology_check - how the levels of scheduler domains are checked
+ *
+ * Context: as bolt_boot().
+ * Return: how.
+ */
+enum bolt_topology bolt_topology_check(void)
+{
+	if (bolt_topology >= 0)
+		return bolt_topology;
+	return bolt_at_boot ? BOLT_TOPOLOGY_LINEAR : BOLT_TOPOLOGY_FULL;
+}
+
+/* How CPUs come: one by one, all at once, or some bring up others. */
+enum bolt_order { BOLT_SERIAL, BOLT_PARALLEL, BOLT_IN_TREE };
+
+static const char * const bolt_orders[] __initconst = {
+	[BOLT_SERIAL] = "serial",
+	[BOLT_PARALLEL] = "parallel",
+	[BOLT_IN_TREE] = "tree",
+};
+
+static int bolt_order __initdata = -1;
+
+static int __init bolt_parse_order(char *str)
+{
+	int which = match_string(bolt_orders, ARRAY_SIZE(bolt_orders), str ?: "");
+
+	if (which < 0)
+		pr_err("bolt.boot= takes serial, parallel or tree\n");
+	else
+		bolt_order = which;
+	return 0;
+}
+early_param("bolt.boot", bolt_parse_order);
+
+/* What the native way does otherwise than a request would. */
+static bool __init bolt_in_doubt(void)
+{
+	return (cpu_smt_control != CPU_SMT_ENABLED &&
+		cpu_smt_control != CPU_SMT_NOT_SUPPORTED &&
+		cpu_smt_control != CPU_SMT_NOT_IMPLEMENTED) ||
+	       !bolt_glue_overlap();
+}
+
+/**
+ * bolt_boot_cpus - bring up the other CPUs as one request
+ * @max:	how many CPUs there are to be at most, with the boot CPU
+ *
+ * Those that do not come are left to the native way, which begins where they
+ * are.
+ *
+ * Context: the boot CPU, before any other is there.
+ */
+void __init bolt_boot_cpus(unsigned int max)
+{
+	enum bolt_order order = bolt_order >= 0 ? bolt_order : BOLT_SERIAL;
+	static struct cpumask coming __initdata;
+	unsigned int flags = BOLT_WHOLE | BOLT_BOOT;
+	unsigned int cpu;
+
+	if (order == BOLT_SERIAL || bolt_in_doubt())
+		return;
+	for_each_present_cpu(cpu) {
+		if (cpu_online(cpu) || !try_online_node(cpu_to_node(cpu)))
+			cpumask_set_cpu(cpu, &coming);
+		if (!--max)
+			break;
+	}
+	if (order == BOLT_IN_TREE && !bolt_tree_begin())
+		flags |= BOLT_TREE;
+	cpu_maps_update_begin();
+	bolt_request(&coming, cpu_none_mask, flags);
+	cpu_maps_update_done();
+	if (flags & BOLT_TREE)
+		bolt_tree_end();
+}
