@@ -14,6 +14,15 @@ static inline unsigned int draw(unsigned int *seed, unsigned int n)
 	return (*seed >> 8) % n;
 }
 
+/* The same with a longer period: xorshift64*, from any seed but 0. */
+static inline unsigned int draw64(unsigned long long *seed, unsigned int n)
+{
+	*seed ^= *seed >> 12;
+	*seed ^= *seed << 25;
+	*seed ^= *seed >> 27;
+	return (*seed * 0x2545f4914f6cdd1dULL >> 33) % n;
+}
+
 /* Something like a list of CPUs, or not; at most @size bytes, not terminated. */
 static inline size_t draw_nonsense(unsigned int *seed, char *text, size_t size)
 {

@@ -8,7 +8,8 @@
 #include <sched.h>
 
 #include "bolt.h"
-#include "place.h"
+#include "draw.h"
+#include "rules.h"
 #include "tree.h"
 #include "../kselftest_harness.h"
 
@@ -27,13 +28,9 @@ struct world {
 	unsigned long long events;	/* page faults since boot */
 };
 
-static unsigned int draw(struct world *w, unsigned int below)
+static unsigned int roll(struct world *w, unsigned int below)
 {
-	/* xorshift64*: any seed but 0. */
-	w->seed ^= w->seed >> 12;
-	w->seed ^= w->seed << 25;
-	w->seed ^= w->seed >> 27;
-	return (w->seed * 0x2545f4914f6cdd1dULL >> 33) % below;
+	return draw64(&w->seed, below);
 }
 
 static void find_cpus(struct world *w)
@@ -73,27 +70,12 @@ static unsigned long long mask_of(const char *path)
 	return mask;
 }
 
-/* Page faults of all CPUs: offline ones have had theirs too. */
-static unsigned long long faults(void)
-{
-	unsigned long long value = 0;
-	char line[256];
-	FILE *file = fopen("/proc/vmstat", "r");
-
-	while (file && fgets(line, sizeof(line), file))
-		if (sscanf(line, "pgfault %llu", &value) == 1)
-			break;
-	if (file)
-		fclose(file);
-	return value;
-}
-
 /* NULL, or which of the rules that always hold does not. */
 static const char *broken_rule(struct world *w)
 {
 	unsigned long long offline = 0, online = mask_of(CPU_DIR "online");
 	unsigned long long parked = mask_of(BOLT_DIR "parked");
-	unsigned long long events = faults();
+	unsigned long long events = rules_faults();
 
 	for (int i = 0; i < w->n; i++) {
 		if (!w->online[i])
@@ -111,21 +93,9 @@ static const char *broken_rule(struct world *w)
 	return NULL;
 }
 
-/* A CPU that is back runs tasks. */
-static int visit(int cpu)
-{
-	int err = pin(0, cpu);
-
-	if (err)
-		return err;
-	if (sched_getcpu() != cpu)
-		err = -EXDEV;
-	return unpin(0) ?: err;
-}
-
 static int request(struct world *w)
 {
-	int i = draw(w, w->n), err;
+	int i = roll(w, w->n), err;
 
 	if (w->online[i] && w->up == 1)
 		return 0;
@@ -144,21 +114,21 @@ static int request(struct world *w)
 		return 0;
 	}
 	w->pairs++;
-	return draw(w, 4) ? 0 : visit(w->cpus[i]);
+	return roll(w, 4) ? 0 : rules_visit(w->cpus[i]);
 }
 
 /* Shorter and longer than the delay, and just about as long. */
 static int nap(struct world *w)
 {
-	switch (draw(w, 3)) {
+	switch (roll(w, 3)) {
 	case 0:
-		wait_ms(draw(w, w->delay_ms + 1));
+		wait_ms(roll(w, w->delay_ms + 1));
 		break;
 	case 1:
-		wait_ms(w->delay_ms + draw(w, 5));
+		wait_ms(w->delay_ms + roll(w, 5));
 		break;
 	default:
-		wait_ms(draw(w, 2 * w->delay_ms + 10));
+		wait_ms(roll(w, 2 * w->delay_ms + 10));
 	}
 	return 0;
 }
@@ -168,7 +138,7 @@ static int new_delay(struct world *w)
 	static const int delays[] = { 0, 1, 10, 50, 200 };
 	char text[16];
 
-	w->delay_ms = delays[draw(w, ARRAY_SIZE(delays))];
+	w->delay_ms = delays[roll(w, ARRAY_SIZE(delays))];
 	snprintf(text, sizeof(text), "%d", w->delay_ms);
 	return put(BOLT_DIR "settle_delay_ms", text);
 }
@@ -185,9 +155,9 @@ static int settle(struct world *w)
 	char text[16];
 
 	w->settled++;
-	if (draw(w, 2))
+	if (roll(w, 2))
 		return settle_all();
-	snprintf(text, sizeof(text), "%d", w->cpus[draw(w, w->n)]);
+	snprintf(text, sizeof(text), "%d", w->cpus[roll(w, w->n)]);
 	return put(BOLT_DIR "settle", text);
 }
 
@@ -205,7 +175,7 @@ static const struct {
 
 static int act(struct world *w)
 {
-	int at = draw(w, 100), which = 0;
+	int at = roll(w, 100), which = 0;
 
 	while (at >= actions[which].weight)
 		at -= actions[which++].weight;

@@ -91,6 +91,20 @@ static inline int ask_by_mask(enum ask ask, cpus_t set)
 	return put_bytes(ask_mask[ask], (const char *)&set, sizeof(set));
 }
 
+enum from { ONLINE, PARKED, SETTLED };
+
+/* Brings @set to where a test is to find it. */
+static inline int ask_to_be(cpus_t set, enum from from)
+{
+	int err = ask_by_list(ONLINE_THEM, set);
+
+	if (!err && from != ONLINE)
+		err = ask_by_list(OFFLINE_THEM, set);
+	if (!err && from == SETTLED)
+		err = settle_all();
+	return err;
+}
+
 /* What is online after a request that was taken. */
 static inline cpus_t ask_result(enum ask ask, cpus_t set, cpus_t online)
 {

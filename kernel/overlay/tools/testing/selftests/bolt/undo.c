@@ -14,8 +14,6 @@
 #define BATCH 4
 
 /* How the CPUs are when the request is made. */
-enum from { ONLINE, PARKED, SETTLED };
-
 FIXTURE(undo) {
 	struct hp_state states[STATES_MAX];
 	int nr_states;
@@ -78,17 +76,6 @@ static void stand(const int cpus[BATCH], int states[BATCH])
 	}
 }
 
-static int prepare(cpus_t set, enum from from)
-{
-	int err = ask_by_list(ONLINE_THEM, set);
-
-	if (!err && from != ONLINE)
-		err = ask_by_list(OFFLINE_THEM, set);
-	if (!err && from == SETTLED)
-		err = settle_all();
-	return err;
-}
-
 static void every_state(struct __test_metadata *_metadata,
 			const struct hp_state *states, int nr_states,
 			const struct world *world, const int cpus[BATCH],
@@ -104,7 +91,7 @@ static void every_state(struct __test_metadata *_metadata,
 		unsigned long batch;
 		int err;
 
-		ASSERT_EQ(0, prepare(set, from))
+		ASSERT_EQ(0, ask_to_be(set, from))
 			TH_LOG("before %s", states[i].name);
 		if (hp_fail(cpu, states[i].nr))
 			continue;

@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * A request in which the nth allocation of memory fails, for every n there is:
+ * it is done all the same, or nothing has changed, and the next one works. The
+ * allocations are those of the task that asks, or of a hotplug thread.
+ */
+#define _GNU_SOURCE
+#include "cpus.h"
+#include "errors.h"
+#include "place.h"
+#include "sets.h"
+#include "../kselftest_harness.h"
+
+#define BATCH 3
+#define MOST 2000		/* allocations of a request: fewer */
+#define DEBUG "/sys/kernel/debug/"
+
+/* How the CPUs are when the request is made. */
+static const struct {
+	const char *file, *value;
+} settings[] = {
+	{ DEBUG "failslab/ignore-gfp-wait", "N" },
+	{ DEBUG "failslab/verbose", "0" },
+	{ DEBUG "fail_page_alloc/ignore-gfp-wait", "N" },
+	{ DEBUG "fail_page_alloc/ignore-gfp-highmem", "N" },
+	{ DEBUG "fail_page_alloc/min-order", "0" },
+	{ DEBUG "fail_page_alloc/verbose", "0" },
+};
+
+FIXTURE(nomem) {
+	struct world world;
+	cpus_t set;
+	int cpu;		/* the second of them */
+	int tried, failed;
+};
+
+FIXTURE_VARIANT(nomem) {
+	enum ask ask;
+	enum from from;
+	bool thread;		/* allocations of a CPU's hotplug thread */
+};
+
+FIXTURE_VARIANT_ADD(nomem, down) { OFFLINE_THEM, ONLINE, false };
+FIXTURE_VARIANT_ADD(nomem, down_thread) { OFFLINE_THEM, ONLINE, true };
+FIXTURE_VARIANT_ADD(nomem, up) { ONLINE_THEM, PARKED, false };
+FIXTURE_VARIANT_ADD(nomem, up_thread) { ONLINE_THEM, PARKED, true };
+FIXTURE_VARIANT_ADD(nomem, up_settled) { ONLINE_THEM, SETTLED, false };
+FIXTURE_VARIANT_ADD(nomem, up_settled_thread) { ONLINE_THEM, SETTLED, true };
+
+FIXTURE_SETUP(nomem)
+{
+	const char *why = cannot_run();
+	int n = 0;
+
+	if (why)
+		SKIP(return, "%s", why);
+	if (access("/proc/self/fail-nth", F_OK))
+		SKIP(return, "no allocation can be made to fail");
+	for (size_t i = 0; i < ARRAY_SIZE(settings); i++) {
+		ASSERT_EQ(0, put(settings[i].file, settings[i].value))
+			TH_LOG("%s", settings[i].file);
+	}
+	ASSERT_TRUE(world_look(&self->world));
+	for (int cpu = 1; cpu < SETS_MAX && n < BATCH; cpu++) {
+		if (!(self->world.movable & CPU(cpu)))
+			continue;
+		self->set |= CPU(cpu);
+		if (++n == 2)
+			self->cpu = cpu;
+	}
+	if (n < BATCH)
+		SKIP(return, "needs %d CPUs", BATCH + 1);
+	ASSERT_EQ(0, start_over_all());
+	ASSERT_EQ(0, sets_start_over(&self->world));
+	/* On a CPU that stays, or others would allocate for us. */
+	ASSERT_EQ(0, pin(0, 0));
+}
+
+FIXTURE_TEARDOWN(nomem)
+{
+	unpin(0);
+	if (!cannot_run())
+		EXPECT_EQ(0, start_over_all());
+}
+
+/* The task called "cpuhp/N", or -1. */
+static int hotplug_thread(int cpu)
+{
+	char path[64], name[64], wanted[32];
+
+	snprintf(wanted, sizeof(wanted), "cpuhp/%d", cpu);
+	for (int pid = 2; pid < 4096; pid++) {
+		snprintf(path, sizeof(path), "/proc/%d/comm", pid);
+		if (!get(path, name, sizeof(name)) && !strcmp(name, wanted))
+			return pid;
+	}
+	return -1;
+}
+
+/*
+ * A request in which the nth allocation fails. Between saying so and asking
+ * there is nothing but a write. @left: what is left of n.
+ */
+static int ask_nth(int fail, int file, cpus_t set, int nth, int *left)
+{
+	char text[512], number[16];
+	int len = snprintf(number, sizeof(number), "%d", nth);
+	ssize_t n;
+	int err;
+
+	cpus_text(set, 0, text);
+	if (pwrite(fail, number, len, 0) != len)
+		return -EIO;
+	n = pwrite(file, text, strlen(text), 0);
+	err = n < 0 ? -errno : 0;
+	n = pread(fail, number, sizeof(number) - 1, 0);
+	number[n < 0 ? 0 : n] = '\0';
+	*left = atoi(number);
+	if (pwrite(fail, "0", 1, 0) != 1)
+		return -EIO;
+	return err;
+}
+
+TEST_F_TIMEOUT(nomem, every_allocation, 7200)
+{
+	int pid = variant->thread ? hotplug_thread(self->cpu) : getpid();
+	struct sight before, after;
+	int nth, left, fail, file;
+	char path[64];
+
+	ASSERT_GT(pid, 0);
+	snprintf(path, sizeof(path), "/proc/%d/fail-nth", pid);
+	fail = open(path, O_RDWR | O_CLOEXEC);
+	ASSERT_GE(fail, 0);
+	file = open(ask_list[variant->ask], O_WRONLY | O_CLOEXEC);
+	ASSERT_GE(file, 0);
+	for (nth = 1; nth < MOST; nth++) {
+		cpus_t wanted;
+		int err;
+
+		ASSERT_EQ(0, ask_to_be(self->set, variant->from))
+			TH_LOG("before allocation %d", nth);
+		ASSERT_TRUE(sight_take(&self->world, &before));
+		err = ask_nth(fail, file, self->set, nth, &left);
+		ASSERT_TRUE(sight_take(&self->world, &after));
+		wanted = ask_result(variant->ask, self->set, before.online);
+		EXPECT_TRUE(!err || err == -ENOMEM)
+			TH_LOG("allocation %d: %s", nth, strerror(-err));
+		EXPECT_EQ(err ? before.online : wanted, after.online)
+			TH_LOG("allocation %d", nth);
+		EXPECT_EQ(after.online, after.files)
+			TH_LOG("allocation %d", nth);
+		EXPECT_EQ(0, after.parked & after.online);
+		EXPECT_TRUE(is(BOLT_DIR "enabled", "1"));
+		self->failed += !!err;
+		/* The same again works. */
+		EXPECT_EQ(0, ask_by_list(variant->ask, self->set))
+			TH_LOG("after allocation %d", nth);
+		ASSERT_TRUE(sight_take(&self->world, &after));
+		EXPECT_EQ(wanted, after.online);
+		if (left)
+			break;
+	}
+	close(fail);
+	close(file);
+	TH_LOG("%d allocations, %d made the request fail", nth - 1, self->failed);
+	EXPECT_LT(nth, MOST);
+	/* There is some: the request itself. A hotplug thread may need none. */
+	EXPECT_TRUE(variant->thread || nth > 1);
+}
+
+TEST_HARNESS_MAIN

@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* How many objects each slab cache holds, to the object. */
+#ifndef SELFTESTS_BOLT_SLABS_H
+#define SELFTESTS_BOLT_SLABS_H
+
+#include <dirent.h>
+#include <limits.h>
+
+#include "bolt.h"
+
+#define SLAB_DIR "/sys/kernel/slab/"
+#define MAX_SLABS 512
+#define SLAB_READINGS 5
+
+/* What a write of a character to a file of sysfs takes an object from. */
+#define SLAB_OF_WRITES "kmalloc-8"
+
+struct slabs {
+	int nr;
+	struct {
+		char name[64];
+		long objects;
+	} caches[MAX_SLABS];
+};
+
+/* Every cache's file "shrink", opened; those that are merged are one directory. */
+static inline int slabs_open(int fds[MAX_SLABS])
+{
+	DIR *dir = opendir(SLAB_DIR);
+	struct dirent *entry;
+	char path[512];
+	int nr = 0;
+
+	while (dir && (entry = readdir(dir)) && nr < MAX_SLABS - 1) {
+		if (entry->d_type != DT_DIR || entry->d_name[0] == '.')
+			continue;
+		snprintf(path, sizeof(path), SLAB_DIR "%s/shrink", entry->d_name);
+		fds[nr++] = open(path, O_WRONLY | O_CLOEXEC);
+	}
+	if (dir)
+		closedir(dir);
+	fds[nr++] = open(SLAB_DIR SLAB_OF_WRITES "/shrink", O_WRONLY | O_CLOEXEC);
+	return nr;
+}
+
+static inline void slabs_note(struct slabs *slabs, const char *name, long objects)
+{
+	int i = 0;
+
+	while (i < slabs->nr && strcmp(slabs->caches[i].name, name))
+		i++;
+	if (i == MAX_SLABS)
+		return;
+	if (i == slabs->nr)
+		snprintf(slabs->caches[slabs->nr++].name,
+			 sizeof(slabs->caches[0].name), "%s", name);
+	else if (objects >= slabs->caches[i].objects)
+		return;
+	slabs->caches[i].objects = objects;
+}
+
+/*
+ * Free objects in the slab of a CPU count as used. Shrinking flushes it, but the
+ * CPU may have taken another one before the counts are read: so all files are
+ * opened first, and the least of several readings is right. Returns how many
+ * caches there are.
+ */
+static inline int slabs_count(struct slabs *slabs)
+{
+	FILE *file = fopen("/proc/slabinfo", "r");
+	char line[512], name[64];
+	int fds[MAX_SLABS], nr;
+	long objects;
+
+	slabs->nr = 0;
+	nr = slabs_open(fds);
+	for (int i = 0; file && i < SLAB_READINGS; i++) {
+		for (int k = 0; k < nr; k++)
+			if (write(fds[k], "1", 1) != 1)
+				goto out;
+		rewind(file);
+		while (fgets(line, sizeof(line), file))
+			if (sscanf(line, "%63s %ld", name, &objects) == 2)
+				slabs_note(slabs, name, objects);
+	}
+out:
+	for (int k = 0; k < nr; k++)
+		close(fds[k]);
+	if (file)
+		fclose(file);
+	return slabs->nr;
+}
+
+static inline long slab_objects(const struct slabs *slabs, const char *name)
+{
+	for (int i = 0; i < slabs->nr; i++)
+		if (!strcmp(slabs->caches[i].name, name))
+			return slabs->caches[i].objects;
+	return 0;
+}
+
+#endif /* SELFTESTS_BOLT_SLABS_H */

@@ -1,0 +1,332 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Requests of all kinds from several writers at once, native ones among them,
+ * while Bolt is switched on and off, settled, suspended ... Each attempt is
+ * counted: done, refused as it may be, or wrong. Now and then all writers wait,
+ * and what must hold is looked at.
+ *
+ * usage: storm [KEY=VALUE]...
+ *	actors=NAME[*N],...	who takes part, N of each; names are in storm.h
+ *	requests=N seconds=N	the end, whichever comes first
+ *	seed=N			the same numbers again; the default is the time's
+ *	bolt=0|1		whether Bolt is enabled at first; 1
+ *	module=FILE		for the actor "module"
+ *
+ * Each actor's counts stand in a line "# actor NAME attempted=N ...".
+ */
+#define _GNU_SOURCE
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+
+#include "errors.h"
+#include "storm.h"
+#include "tree.h"
+#include "../kselftest.h"
+
+#define CAST 32			/* actors at most */
+#define ROUND_MS 500		/* from one look at everything to the next */
+#define PATIENCE_MS 300000	/* for what an actor is in the middle of */
+#define DEFAULT_ACTORS "batch*3,malformed,all,single,target,switch,settle,keep,read,smt"
+
+static struct storm *storm;
+static struct tally *tallies;
+static const struct kind *cast[CAST];
+static int players;		/* how many actors there are */
+
+static const char *option(char **args, const char *key, const char *fallback)
+{
+	size_t len = strlen(key);
+
+	for (; *args; args++)
+		if (!strncmp(*args, key, len) && (*args)[len] == '=')
+			return *args + len + 1;
+	return fallback;
+}
+
+static long long now_ms(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return now.tv_sec * 1000LL + now.tv_nsec / 1000000;
+}
+
+/* Adds the actors of "NAME*N": false if there is no such kind, or no room. */
+static bool hire(char *text)
+{
+	char *times = strchr(text, '*');
+	int n = times ? atoi(times + 1) : 1;
+
+	if (times)
+		*times = '\0';
+	for (size_t i = 0; i < ARRAY_SIZE(kinds); i++) {
+		const struct kind *kind = &kinds[i];
+
+		if (strcmp(text, kind->name))
+			continue;
+		if (kind->ready && !kind->ready(storm)) {
+			ksft_print_msg("%s: not on this machine\n", kind->name);
+			return true;
+		}
+		if (players + n > CAST)
+			return false;
+		storm->may |= kind->permits;
+		storm->native_targets |= !strcmp(kind->name, "target");
+		while (n-- > 0)
+			cast[players++] = kind;
+		return true;
+	}
+	return false;
+}
+
+static void hire_all(const char *names)
+{
+	char *copy = strdup(names), *name, *at = copy;
+
+	while ((name = strsep(&at, ",")))
+		if (*name && !hire(name))
+			ksft_exit_fail_msg("no actor '%s', or too many\n", name);
+	free(copy);
+}
+
+/* Comes back when nobody is told to wait. */
+static void pass_gate(struct tally *tally)
+{
+	for (;;) {
+		while (__atomic_load_n(&storm->closed, __ATOMIC_SEQ_CST))
+			wait_ms(1);
+		__atomic_store_n(&tally->outside, false, __ATOMIC_SEQ_CST);
+		if (!__atomic_load_n(&storm->closed, __ATOMIC_SEQ_CST))
+			return;
+		__atomic_store_n(&tally->outside, true, __ATOMIC_SEQ_CST);
+	}
+}
+
+static void act(int which, unsigned long long seed)
+{
+	const struct kind *kind = cast[which];
+	struct actor actor = { .storm = storm, .tally = &tallies[which] };
+
+	actor.seed = (seed ^ (which + 1) * 0x9e3779b97f4a7c15ULL) ?: 1;
+	for (;;) {
+		wait_ms(roll(&actor, kind->pause_ms + 1));
+		pass_gate(actor.tally);
+		kind->run(&actor);
+		__atomic_store_n(&actor.tally->outside, true, __ATOMIC_SEQ_CST);
+	}
+}
+
+static void start(int which, unsigned long long seed)
+{
+	pid_t pid;
+
+	tallies[which].outside = true;
+	fflush(stdout);
+	pid = fork();
+	if (pid < 0)
+		ksft_exit_fail_perror("fork");
+	if (!pid) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		act(which, seed);
+	}
+	tallies[which].pid = pid;
+}
+
+static void stop_all(void)
+{
+	for (int i = 0; i < players; i++)
+		kill(tallies[i].pid, SIGKILL);
+	for (int i = 0; i < players; i++)
+		waitpid(tallies[i].pid, NULL, 0);
+}
+
+/* Nobody is in the middle of anything any more; false: somebody is stuck. */
+static bool close_gate(void)
+{
+	long long end = now_ms() + PATIENCE_MS;
+
+	__atomic_store_n(&storm->closed, true, __ATOMIC_SEQ_CST);
+	for (int i = 0; i < players; i++) {
+		while (!__atomic_load_n(&tallies[i].outside, __ATOMIC_SEQ_CST)) {
+			if (waitpid(tallies[i].pid, NULL, WNOHANG)) {
+				ksft_print_msg("%s has died\n", cast[i]->name);
+				return false;
+			}
+			if (now_ms() > end) {
+				ksft_print_msg("%s is stuck\n", cast[i]->name);
+				return false;
+			}
+			wait_ms(1);
+		}
+	}
+	return true;
+}
+
+static unsigned long requests(void)
+{
+	unsigned long sum = 0;
+
+	for (int i = 0; i < players; i++)
+		if (cast[i]->asks)
+			sum += __atomic_load_n(&tallies[i].attempted, __ATOMIC_RELAXED);
+	return sum;
+}
+
+static bool any_wrong(void)
+{
+	for (int i = 0; i < players; i++)
+		if (__atomic_load_n(&tallies[i].wrong, __ATOMIC_RELAXED))
+			return true;
+	return false;
+}
+
+/* With all writers waiting: NULL, or which rule does not hold. */
+static const char *broken_rule(void)
+{
+	static unsigned long long faults;
+	unsigned long long before = faults;
+	struct sight sight;
+
+	if (!sight_take(&storm->world, &sight))
+		return "cpuN/online, cpu/online or bolt/parked cannot be read";
+	/* A CPU that went by way of its target still says that it is online. */
+	if (!storm->native_targets && sight.files != sight.online)
+		return "cpuN/online and cpu/online differ";
+	if (sight.parked & sight.online)
+		return "a CPU is parked and online";
+	if (sight.parked & ~storm->players)
+		return "a CPU is parked that nobody has asked to go";
+	if (sight.parked && is(BOLT_DIR "enabled", "0"))
+		return "a CPU is parked while Bolt is disabled";
+	faults = rules_faults();
+	if (faults < before)
+		return "the sum of page faults goes backwards";
+	for (int cpu = 0; cpu < SETS_MAX; cpu++)
+		if (sight.online & CPU(cpu) && rules_visit(cpu))
+			return "a CPU that is online runs no task";
+	return NULL;
+}
+
+/* All CPUs online, natively. */
+static int all_back(void)
+{
+	char path[128], top[16];
+	int err = 0;
+
+	put(BOLT_DIR "irq_keep", "\n");
+	if (has_smt(storm) || is(SMT_DIR "control", "off"))
+		put(SMT_DIR "control", "on");
+	snprintf(top, sizeof(top), "%d", storm->top);
+	for (int cpu = 0; cpu < SETS_MAX && !err; cpu++) {
+		if (!(storm->players & CPU(cpu)))
+			continue;
+		snprintf(path, sizeof(path), CPU_DIR "cpu%d/hotplug/target", cpu);
+		err = set_online(cpu, true);
+		if (!err && !is(path, top))
+			err = put(path, top);
+	}
+	return err;
+}
+
+static bool set_up(char **args)
+{
+	struct hp_state states[STATES_MAX];
+
+	storm = mmap(NULL, sizeof(*storm) + CAST * sizeof(*tallies), PROT_READ | PROT_WRITE,
+		     MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	if (storm == MAP_FAILED)
+		return false;
+	tallies = (struct tally *)(storm + 1);
+	if (!world_look(&storm->world))
+		return false;
+	storm->players = storm->world.movable & ~CPU(0);
+	storm->top = states[hp_states(states) - 1].nr;
+	storm->module = option(args, "module", NULL);
+	return true;
+}
+
+static const char *weather(long long end, unsigned long wanted)
+{
+	while (now_ms() < end && requests() < wanted && !any_wrong()) {
+		const char *rule;
+
+		wait_ms(ROUND_MS);
+		if (!close_gate())
+			return "an actor does not come forward";
+		rule = broken_rule();
+		if (rule)
+			return rule;
+		__atomic_store_n(&storm->closed, false, __ATOMIC_SEQ_CST);
+	}
+	return close_gate() ? NULL : "an actor does not come forward";
+}
+
+static void report(long long ms)
+{
+	for (int i = 0; i < players; i++) {
+		struct tally *tally = &tallies[i];
+
+		ksft_print_msg("actor %s asks=%d attempted=%lu done=%lu refused=%lu wrong=%lu\n",
+			       cast[i]->name, cast[i]->asks, tally->attempted, tally->done,
+			       tally->refused, tally->wrong);
+		if (tally->wrong)
+			ksft_print_msg("%s: %s\n", cast[i]->name, tally->complaint);
+	}
+	ksft_print_msg("storm requests=%lu ms=%lld\n", requests(), ms);
+}
+
+static struct tree before, after;
+
+int main(int argc, char **args)
+{
+	const char *seed_text = option(args, "seed", NULL), *rule, *line;
+	unsigned long long seed = strtoull(seed_text ?: "0", NULL, 0);
+	long long begin, seconds = atoll(option(args, "seconds", "20"));
+	unsigned long wanted = strtoul(option(args, "requests", "1000"), NULL, 0);
+	bool bolt = atoi(option(args, "bolt", "1"));
+	char last[TEXT_MAX];
+	unsigned long batch;
+
+	ksft_print_header();
+	if (geteuid())
+		ksft_exit_skip("needs root\n");
+	if (access(BOLT_DIR "enabled", F_OK))
+		ksft_exit_skip("the kernel has no Bolt\n");
+	if (!set_up(args))
+		ksft_exit_skip("more than 64 CPUs\n");
+	ksft_set_plan(3);
+	seed = seed ?: now_ms();
+	ksft_print_msg("seed=%llu\n", seed);
+	hire_all(option(args, "actors", DEFAULT_ACTORS));
+	if (enable(false) || all_back())
+		ksft_exit_fail_msg("CPUs do not come online before anything has begun\n");
+	tree_of_cpus(&before, true);
+	put(BOLT_DIR "settle_delay_ms", "100");
+	enable(bolt);
+	begin = now_ms();
+	for (int i = 0; i < players; i++)
+		start(i, seed);
+	rule = weather(begin + 1000 * seconds, wanted);
+	stop_all();
+	report(now_ms() - begin);
+	if (rule)
+		ksft_print_msg("%s\n", rule);
+	ksft_test_result(!rule, "what must hold at any time\n");
+	ksft_test_result(!any_wrong(), "requests end as they may\n");
+	if (last_error(last, &batch) > 0)
+		ksft_print_msg("last_error: batch %lu %s\n", batch, last);
+	if (rule || any_wrong())
+		ksft_exit_fail();
+	put(PM_DIR "pm_test", "none");
+	line = enable(false) || all_back() ? "a CPU that does not come back" : NULL;
+	if (!line && !is(BOLT_DIR "parked", ""))
+		line = BOLT_DIR "parked";
+	tree_of_cpus(&after, true);
+	line = line ?: tree_differ(&before, &after);
+	if (line)
+		ksft_print_msg("after all: %s\n", line);
+	ksft_test_result(!line, "everything is as before\n");
+	put(BOLT_DIR "settle_delay_ms", "1000");
+	ksft_finished();
+}

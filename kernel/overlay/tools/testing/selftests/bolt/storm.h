@@ -1,0 +1,427 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* The actors of a storm: who asks for what, and what each may be refused with. */
+#ifndef SELFTESTS_BOLT_STORM_H
+#define SELFTESTS_BOLT_STORM_H
+
+#include <sys/syscall.h>
+#include <sys/wait.h>
+
+#include "cpus.h"
+#include "draw.h"
+#include "model.h"
+#include "rules.h"
+#include "sets.h"
+
+#define SMT_DIR CPU_DIR "smt/"
+#define PM_DIR "/sys/power/"
+
+/* Errors that a request may be refused with, as a set. */
+enum {
+	MAY_BUSY = 1 << 0,
+	MAY_PERM = 1 << 1,
+	MAY_OFF = 1 << 2,
+	MAY_NOMEM = 1 << 3,
+	MAY_INVAL = 1 << 4,
+	MAY_NODEV = 1 << 5,
+	MAY_2BIG = 1 << 6,
+	MAY_AGAIN = 1 << 7,
+	MAY_NOENT = 1 << 8,
+};
+
+static inline unsigned int may_of(int err)
+{
+	static const struct {
+		int err;
+		unsigned int may;
+	} known[] = {
+		{ EBUSY, MAY_BUSY }, { EPERM, MAY_PERM }, { EOPNOTSUPP, MAY_OFF },
+		{ ENOMEM, MAY_NOMEM }, { EINVAL, MAY_INVAL }, { ENODEV, MAY_NODEV },
+		{ E2BIG, MAY_2BIG }, { EAGAIN, MAY_AGAIN }, { ENOENT, MAY_NOENT },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(known); i++)
+		if (known[i].err == -err)
+			return known[i].may;
+	return 0;
+}
+
+/* What an actor has done; in memory that all share. */
+struct tally {
+	pid_t pid;
+	bool outside;		/* not in the middle of anything */
+	unsigned long attempted, done, refused, wrong;
+	char complaint[160];	/* the first thing that was wrong */
+};
+
+/* What all of them know. */
+struct storm {
+	struct world world;
+	cpus_t players;		/* the CPUs that come and go: not the first */
+	int top;		/* the last hotplug state */
+	unsigned int may;		/* errors that any request may be refused with */
+	bool native_targets;	/* some CPUs go by way of hotplug/target */
+	const char *module;
+	bool closed;		/* nobody is to begin anything */
+};
+
+/* One actor at work. */
+struct actor {
+	const struct storm *storm;
+	struct tally *tally;
+	unsigned long long seed;
+};
+
+/*
+ * A kind of actor. @run does one thing; @permits are errors that others have to
+ * expect because of it; @ready tells whether this kernel and machine have what
+ * it takes. Between two things it waits for up to @pause_ms. @asks: what it
+ * does are requests for CPUs, and count as such.
+ */
+struct kind {
+	const char *name;
+	void (*run)(struct actor *actor);
+	bool (*ready)(const struct storm *storm);
+	unsigned int permits;
+	int pause_ms;
+	bool asks;
+};
+
+static inline unsigned int roll(struct actor *actor, unsigned int n)
+{
+	return draw64(&actor->seed, n);
+}
+
+static inline void complain(struct actor *actor, const char *what, int err)
+{
+	struct tally *tally = actor->tally;
+
+	if (!tally->wrong++)
+		snprintf(tally->complaint, sizeof(tally->complaint), "%.100s: %s", what,
+			 strerror(err < 0 ? -err : err));
+}
+
+/* Books the outcome of a request that may be refused with @may. */
+static inline void book(struct actor *actor, const char *what, int err, unsigned int may)
+{
+	actor->tally->attempted++;
+	if (!err)
+		actor->tally->done++;
+	else if (may & may_of(err))
+		actor->tally->refused++;
+	else
+		complain(actor, what, err);
+}
+
+/* Some of the CPUs that come and go: any number of them, at least one. */
+static inline cpus_t some_players(struct actor *actor)
+{
+	cpus_t players = actor->storm->players, set = 0;
+	unsigned int share = 1 + roll(actor, 8);
+
+	for (int cpu = 0; cpu < SETS_MAX; cpu++)
+		if (players & CPU(cpu) && roll(actor, 8) < share)
+			set |= CPU(cpu);
+	return set ?: players & -players;
+}
+
+static inline int one_player(struct actor *actor)
+{
+	cpus_t players = actor->storm->players;
+
+	for (int n = roll(actor, cpus_count(players)); n; n--)
+		players &= players - 1;
+	return cpus_first(players);
+}
+
+static inline bool has_players(const struct storm *storm)
+{
+	return storm->players;
+}
+
+static inline void batch(struct actor *actor)
+{
+	enum ask ask = roll(actor, ASKS);
+	cpus_t set = some_players(actor);
+	char text[512], what[600];
+	int err;
+
+	if (ask == SET_THEM)
+		set |= actor->storm->world.present & ~actor->storm->players;
+	cpus_text(set, roll(actor, 8), text);
+	snprintf(what, sizeof(what), "%s to %s", text, ask_list[ask]);
+	err = roll(actor, 2) ? put(ask_list[ask], text) : ask_by_mask(ask, set);
+	book(actor, what, err, actor->storm->may);
+}
+
+/* Nonsense, or what looks like a request. */
+static inline void malformed(struct actor *actor)
+{
+	const struct world *world = &actor->storm->world;
+	enum ask ask = roll(actor, ASKS);
+	unsigned int seed = roll(actor, 1U << 31);
+	char text[256], what[128];
+	struct verdict verdict;
+	int wanted, err;
+	cpus_t set;
+	size_t len = draw_nonsense(&seed, text, sizeof(text) - 1);
+
+	if (!len)
+		return;
+	wanted = model_list(world, text, len, &set);
+	/* What it would come to: others want the CPUs, too. */
+	if (!wanted && ask != ONLINE_THEM)
+		return;
+	snprintf(what, sizeof(what), "'%.*s' to %s", len < 40 ? (int)len : 40, text,
+		 ask_list[ask]);
+	err = put_bytes(ask_list[ask], text, len);
+	if (wanted) {
+		book(actor, what, err, may_of(wanted) | (actor->storm->may & MAY_OFF));
+		if (!err)
+			complain(actor, what, 0);
+		return;
+	}
+	verdict = judge(world, ask, set, world->present);
+	book(actor, what, err, actor->storm->may | (verdict.inval ? MAY_INVAL : 0) |
+	     (verdict.nodev ? MAY_NODEV : 0));
+}
+
+/* No CPU would be left: never done, whoever else asks. */
+static inline void everything(struct actor *actor)
+{
+	static const char what[] = "all CPUs to bolt/offline";
+	int err = ask_by_list(OFFLINE_THEM, actor->storm->world.present);
+
+	book(actor, what, err, MAY_BUSY | MAY_PERM | (actor->storm->may & MAY_OFF));
+	if (!err)
+		complain(actor, what, 0);
+}
+
+/* As everybody does it. */
+static inline void single(struct actor *actor)
+{
+	int cpu = one_player(actor);
+	bool online = roll(actor, 2);
+	char what[64];
+
+	snprintf(what, sizeof(what), "cpu%d/online %d", cpu, online);
+	book(actor, what, set_online(cpu, online), actor->storm->may);
+}
+
+static inline void native_target(struct actor *actor)
+{
+	int cpu = one_player(actor);
+	char path[128], text[16];
+
+	snprintf(path, sizeof(path), CPU_DIR "cpu%d/hotplug/target", cpu);
+	snprintf(text, sizeof(text), "%d", roll(actor, 2) ? actor->storm->top : 0);
+	book(actor, path, put(path, text), actor->storm->may);
+}
+
+static inline void switcher(struct actor *actor)
+{
+	bool stay = !roll(actor, 4);
+
+	book(actor, "enabled", enable(false), 0);
+	if (stay)
+		wait_ms(roll(actor, 50));
+	book(actor, "enabled", enable(true), 0);
+}
+
+static inline void settler(struct actor *actor)
+{
+	static const char * const delays[] = { "0", "1", "10", "100", "1000" };
+	char text[512];
+
+	switch (roll(actor, 3)) {
+	case 0:
+		book(actor, "settle", settle_all(), 0);
+		break;
+	case 1:
+		cpus_text(some_players(actor), 0, text);
+		book(actor, "settle", put(BOLT_DIR "settle", text), 0);
+		break;
+	default:
+		book(actor, "settle_delay_ms", put(BOLT_DIR "settle_delay_ms",
+						   delays[roll(actor, 5)]), 0);
+	}
+}
+
+static inline void keeper(struct actor *actor)
+{
+	char text[512];
+
+	/* None of them may be online. */
+	cpus_text(some_players(actor), 0, text);
+	book(actor, "irq_keep", put(BOLT_DIR "irq_keep", text), MAY_INVAL);
+	wait_ms(roll(actor, 20));
+	book(actor, "irq_keep", put(BOLT_DIR "irq_keep", "\n"), 0);
+}
+
+static inline void reader(struct actor *actor)
+{
+	static const char * const files[] = {
+		BOLT_DIR "parked", BOLT_DIR "last_error", BOLT_DIR "enabled",
+		BOLT_DIR "irq_keep", CPU_DIR "online", CPU_DIR "offline",
+		"/proc/interrupts", "/proc/stat", "/proc/cpuinfo", "/proc/vmstat",
+		"/sys/kernel/debug/bolt/states", "/sys/kernel/debug/bolt/stats",
+	};
+	static char text[1 << 16];
+	const char *path = files[roll(actor, ARRAY_SIZE(files))];
+	int err = get(path, text, sizeof(text));
+
+	book(actor, path, err, MAY_NOENT);
+}
+
+static inline bool has_smt(const struct storm *storm)
+{
+	return storm->players && (is(SMT_DIR "control", "on"));
+}
+
+static inline void threads(struct actor *actor)
+{
+	const char *to = roll(actor, 3) ? "on" : "off";
+
+	book(actor, "smt/control", put(SMT_DIR "control", to), actor->storm->may);
+}
+
+/* Where there is no deep suspend hibernation takes the same way. */
+static inline int suspend_to(const char *level)
+{
+	bool deep = !put(PM_DIR "mem_sleep", "deep");
+
+	return put(PM_DIR "pm_test", level) ?: put(PM_DIR "state", deep ? "mem" : "disk");
+}
+
+/* The first one may leave devices that were not there: terminals. */
+static inline bool has_suspend(const struct storm *storm)
+{
+	return storm->players && !put("/sys/module/suspend/parameters/pm_test_delay", "0") &&
+	       !suspend_to("freezer");
+}
+
+/* Up to the step at which CPUs have been taken down and come again. */
+static inline void suspend(struct actor *actor)
+{
+	book(actor, "suspend", suspend_to(roll(actor, 2) ? "core" : "processors"),
+	     MAY_BUSY | MAY_NOMEM | MAY_AGAIN);
+}
+
+static inline bool has_module(const struct storm *storm)
+{
+	return storm->module && !access(storm->module, R_OK);
+}
+
+/* Slabs, counters and whatever else the module has: made and destroyed. */
+static inline void come_and_go(struct actor *actor)
+{
+	const char *name = strrchr(actor->storm->module, '/');
+	int fd = open(actor->storm->module, O_RDONLY | O_CLOEXEC), err = 0;
+	char text[64];
+
+	if (syscall(SYS_finit_module, fd, "counters=300 caches=10", 0))
+		err = -errno;
+	close(fd);
+	book(actor, "insert the module", err, 0);
+	if (err)
+		return;
+	wait_ms(roll(actor, 20));
+	snprintf(text, sizeof(text), "%s", name ? name + 1 : actor->storm->module);
+	text[strcspn(text, ".")] = '\0';
+	if (syscall(SYS_delete_module, text, O_NONBLOCK))
+		err = -errno;
+	book(actor, "remove the module", err, 0);
+}
+
+/* What the machine has free, touched, now and then more than that. */
+static inline void hog(struct actor *actor)
+{
+	unsigned long kb = 0;
+	char line[256];
+	FILE *file = fopen("/proc/meminfo", "r");
+	pid_t pid;
+
+	while (file && fgets(line, sizeof(line), file))
+		if (sscanf(line, "MemAvailable: %lu kB", &kb) == 1)
+			break;
+	if (file)
+		fclose(file);
+	kb = kb / 8 * (5 + roll(actor, 5));
+	pid = fork();
+	if (!pid) {
+		char *map;
+
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		put("/proc/self/oom_score_adj", "1000");
+		map = mmap(NULL, kb << 10, PROT_READ | PROT_WRITE,
+			   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+		for (size_t i = 0; map != MAP_FAILED && i < kb << 10; i += 4096)
+			map[i] = 1;
+		_exit(0);
+	}
+	book(actor, "fork", pid < 0 ? -errno : 0, MAY_NOMEM);
+	if (pid > 0)
+		waitpid(pid, NULL, 0);
+}
+
+/*
+ * Nothing else runs on a CPU for a while: kernel threads and workers, those
+ * that settle among them, are late.
+ */
+static inline void starve(struct actor *actor)
+{
+	struct sched_param param = { .sched_priority = 50 };
+	long ms = 1 + roll(actor, 40);
+	cpus_t online;
+	int n = 0;
+
+	if (!cpus_read(CPU_DIR "online", &online))
+		return;
+	for (int cpu = 0; cpu < SETS_MAX; cpu++) {
+		struct timespec now, end;
+		pid_t pid;
+
+		if (!(online & CPU(cpu)))
+			continue;
+		pid = fork();
+		n += pid > 0;
+		if (pid)
+			continue;
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		/* It may have gone. */
+		if (pin(0, cpu) || sched_setscheduler(0, SCHED_FIFO, &param))
+			_exit(0);
+		clock_gettime(CLOCK_MONOTONIC, &end);
+		end.tv_nsec += ms * 1000000;
+		end.tv_sec += end.tv_nsec / 1000000000;
+		end.tv_nsec %= 1000000000;
+		do {
+			clock_gettime(CLOCK_MONOTONIC, &now);
+		} while (now.tv_sec < end.tv_sec ||
+			 (now.tv_sec == end.tv_sec && now.tv_nsec < end.tv_nsec));
+		_exit(0);
+	}
+	while (n--)
+		wait(NULL);
+	book(actor, "starve", 0, 0);
+}
+
+static const struct kind kinds[] = {
+	{ "batch", batch, has_players, 0, 4, true },
+	{ "malformed", malformed, NULL, 0, 8, false },
+	{ "all", everything, NULL, 0, 20, true },
+	{ "single", single, has_players, 0, 8, true },
+	/* The CPU may be the last one by then, as far as cpuN/online knows. */
+	{ "target", native_target, has_players, MAY_BUSY, 30, true },
+	{ "switch", switcher, NULL, MAY_OFF, 60, false },
+	{ "settle", settler, NULL, 0, 20, false },
+	{ "keep", keeper, NULL, MAY_BUSY, 60, false },
+	{ "read", reader, NULL, 0, 10, false },
+	{ "smt", threads, has_smt, MAY_PERM, 100, true },
+	/* Everybody else is frozen, but may have been about to ask. */
+	{ "suspend", suspend, has_suspend, MAY_BUSY, 300, true },
+	{ "module", come_and_go, has_module, 0, 50, false },
+	{ "hog", hog, NULL, MAY_NOMEM, 200, false },
+	{ "starve", starve, NULL, 0, 40, false },
+};
+
+#endif /* SELFTESTS_BOLT_STORM_H */
