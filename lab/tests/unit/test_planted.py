@@ -1,0 +1,96 @@
+# SPDX-License-Identifier: GPL-2.0-only
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from boltlab import paths, planted, qemu
+from boltlab.build import Kernel
+from boltlab.errors import BoltError
+from boltlab.qemu import Guest, GuestResult
+
+BUGS = planted.bugs()
+GOOD: dict[str, Any] = {"what": "x", "scenario": "quiet", "says": "storm"}
+
+
+def test_there_are_at_least_twelve() -> None:
+    assert len(BUGS) >= 12
+    assert any("arm64" in bug.arches for bug in BUGS.values())
+
+
+@pytest.mark.parametrize("name", BUGS)
+def test_every_bug_is_a_small_patch(name: str) -> None:
+    bug = BUGS[name]
+    text = bug.patch.read_text(encoding="utf-8")
+    assert "\n--- a/" in text
+    assert re.compile(bug.says)
+    assert bug.check.kernel == planted.FLAVOUR
+    changed = [line for line in text.splitlines() if re.match(r"[+-](?![+-]{2})", line)]
+    assert 0 < len(changed) <= 12
+
+
+def test_every_patch_is_in_the_table_and_the_docs() -> None:
+    assert {path.stem for path in planted.FOLDER.glob("*.patch")} == set(BUGS)
+    page = (paths.REPO / "docs" / "planted.md").read_text(encoding="utf-8")
+    assert [name for name in BUGS if f"`{name}`" not in page] == []
+
+
+def test_keys_of_the_scenario_change_the_check() -> None:
+    bug = planted.parse("a", {**GOOD, "commands": ["kunit"], "timeout": 5})
+    assert (bug.check.commands, bug.check.timeout) == (("kunit",), 5)
+    for row, text in (
+        ({**GOOD, "whatever": 1}, "unknown key 'whatever'"),
+        ({**GOOD, "says": ""}, "'says' is missing"),
+    ):
+        with pytest.raises(BoltError, match=text):
+            planted.parse("a", row)
+
+
+def test_a_patch_is_applied_though_lines_have_moved(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(planted, "FOLDER", tmp_path)
+    (tmp_path / "a.patch").write_text("--- a/f.c\n+++ b/f.c\n@@ -1,3 +1,3 @@\n a\n-b\n+x\n c\n")
+    tree = tmp_path / "tree"
+    tree.mkdir()
+    (tree / "f.c").write_text("0\n0\na\nb\nc\n")
+    bug = planted.parse("a", GOOD)
+    assert planted.plant(bug, tree) == "a"
+    assert (tree / "f.c").read_text() == "0\n0\na\nx\nc\n"
+    with pytest.raises(BoltError, match="the planted bug a does not apply"):
+        planted.plant(bug, tree)
+
+
+def test_a_failure_of_another_kind_does_not_count() -> None:
+    bug = planted.parse("a", {**GOOD, "says": "storm"})
+    assert planted.judge(bug, "x86_64", "the guest failed at 'run /bin/storm'", "d").caught
+    assert not planted.judge(bug, "x86_64", "QEMU ended with status 1", "d").caught
+    assert not planted.judge(bug, "x86_64", "", "d").caught
+
+
+def test_what_the_console_is_to_show(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    said = "nothing"
+
+    def run_in(guest: Guest, folder: Path) -> GuestResult:
+        (folder / "console.log").write_text(said, encoding="utf-8")
+        return GuestResult(folder, [])
+
+    monkeypatch.setattr(qemu, "run_in", run_in)
+    monkeypatch.setattr("boltlab.selftest.build", lambda arch, tree, names: {})
+    built = Kernel("x86_64", "planted", "6.12.1-0", "6.12.1", "c0ffee", "stamp", tmp_path)
+    bug = planted.parse("a", {**GOOD, "expects": "settle: cpu=3"})
+    assert planted.check(bug, "x86_64", built) == "the console does not show 'settle: cpu=3'"
+    said = "[1] settle: cpu=3"
+    assert planted.check(bug, "x86_64", built) == ""
+
+
+def test_verdicts_replace_older_ones(tmp_path: Path) -> None:
+    path = tmp_path / "planted.json"
+    bug = BUGS["wrong-order"]
+    planted.save(path, [planted.judge(bug, "x86_64", "", "2026-01-01")])
+    planted.save(path, [planted.judge(bug, "arm64", "", "2026-01-02")])
+    planted.save(path, [planted.judge(bug, "x86_64", bug.says, "2026-01-03")])
+    rows = json.loads(path.read_text(encoding="utf-8"))["bugs"]
+    assert [(row["arch"], row["caught"]) for row in rows] == [("arm64", False), ("x86_64", True)]
