@@ -1,0 +1,283 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""``bolt boot-bench``: boots of larger and larger machines, natively and with each fix."""
+
+import argparse
+import asyncio
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+from rich import box
+from rich.table import Table
+
+from boltlab import (
+    arch,
+    backports,
+    bootfile,
+    bootmodel,
+    boots,
+    build,
+    cli,
+    guests,
+    packages,
+    qemu,
+    source,
+    ui,
+)
+from boltlab.arch import Arch
+from boltlab.bootfile import BootResults
+from boltlab.boots import Boot, Callback
+from boltlab.build import Kernel
+from boltlab.cmd_run import setting as pick_setting
+from boltlab.errors import USAGE, BoltError
+from boltlab.qemu import Guest, GuestResult
+
+NAME = "boot-bench"
+HELP = "Boot larger and larger machines, natively and with each fix, and compare."
+TIMEOUT = 3600  # host seconds for one boot
+SPLITS = ("native", "all")  # variants whose callbacks are traced
+BASES = 3  # boots on one CPU, of which all others' times are taken off: they differ by 2 %
+
+
+@dataclass(frozen=True)
+class Job:
+    """One boot: variant, machine, and whether it is traced."""
+
+    variant: str
+    cpus: int
+    nodes: int
+    traced: bool
+    guest: Guest
+    again: int = 0
+
+    @property
+    def name(self) -> str:
+        """Name of the run's directory."""
+        kind = "-traced" if self.traced else f"-{self.again}" if self.again else ""
+        return f"boot-{self.guest.arch.name}-{self.variant}-{self.cpus}-{self.nodes}{kind}"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the command's own arguments."""
+    cli.add_arch(parser)
+    parser.add_argument("--setting", metavar="NAME", help="measuring setting (x86: strict, ...)")
+    parser.add_argument("--cpus", type=_numbers, metavar="N,N", help="CPUs of the machines")
+    parser.add_argument("--nodes", type=_numbers, metavar="M,M", help="nodes, of each size or one")
+    parser.add_argument("--variants", metavar="A,B", help="only these (native, talk, all, ...)")
+    parser.add_argument(
+        "--no-trace", action="store_true", help="no traced boots: phases only, in half the time"
+    )
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write the results there")
+    parser.add_argument("--figure", type=Path, metavar="FILE", help="draw the largest machine")
+    cli.add_source(parser)
+    cli.add_jobs(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Boot, print the tables and write what is asked for; BoltError when a boot fails."""
+    for target in arch.select(args.arch):
+        name = pick_setting(target, args.setting)
+        wanted = _variants(target, args.variants)
+        machines = sizes(target, args.cpus, args.nodes)
+        packages.ensure("guest", "qemu", arches=[target])
+        backports.offer([target])
+        tree = source.resolve(args.source)
+        kernels = {
+            flavour: build.ensure_kernel(target, flavour, tree, args.jobs)
+            for flavour in dict.fromkeys(row["kernel"] for row in wanted.values())
+        }
+        work = jobs(target, name, wanted, machines, kernels, trace=not args.no_trace)
+        done = asyncio.run(_run_all(work, f"booting {target.name}, {name}"))
+        first = next(iter(kernels.values()))
+        results = BootResults(
+            arch=target.name,
+            setting=name,
+            accel="icount",
+            qemu=qemu.version(target.qemu),
+            kernel=first.release,
+            config_sha=first.config_sha,
+            boots=collect(done),
+        )
+        show(results)
+        file = _file(args.json, target, args.arch)
+        if file:
+            bootfile.save(results, file)
+            ui.say(f"results: {file}")
+        figure = _file(args.figure, target, args.arch)
+        if figure:
+            bootfile.draw(results, title(results)).savefig(figure)
+            ui.say(f"figure: {figure}")
+    return 0
+
+
+def sizes(
+    target: Arch, cpus: Sequence[int] | None, nodes: Sequence[int] | None
+) -> list[tuple[int, int]]:
+    """Return the machines to boot, (CPUs, nodes), without the one CPU that all are compared with.
+
+    Raises BoltError when CPUs do not fill the nodes.
+    """
+    if cpus is None:
+        found = [(int(n), int(m)) for n, m in boots.table()["sizes"][target.name]]
+        return [(n, m) for n, m in found if nodes is None or m in nodes]
+    many = list(nodes or [1])
+    many = many * len(cpus) if len(many) == 1 else many
+    if len(many) != len(cpus):
+        raise BoltError("--nodes takes one number, or as many as --cpus", code=USAGE)
+    for n, m in zip(cpus, many, strict=True):
+        if n < 2 or n % m:
+            raise BoltError(f"{n} CPUs do not fill {m} nodes, or are no more than one", code=USAGE)
+    return list(zip(cpus, many, strict=True))
+
+
+def jobs(
+    target: Arch,
+    setting: str,
+    wanted: Mapping[str, Mapping[str, Any]],
+    machines: Sequence[tuple[int, int]],
+    kernels: Mapping[str, Kernel],
+    *,
+    trace: bool,
+) -> list[Job]:
+    """Return the boots, large machines first: each variant on each machine and on one CPU."""
+    table = boots.table()
+    work = []
+    for cpus, nodes in sorted({*machines, (1, 1)}, reverse=True):
+        for variant, row in wanted.items():
+            for traced in (False, True):
+                if traced and not (trace and cpus > 1 and variant in SPLITS):
+                    continue
+                more = table["trace"]["append"] if traced else ""
+                words = (target.settings[setting], table["append"][target.name], row["append"])
+                guest = Guest(
+                    arch=target,
+                    image=kernels[row["kernel"]].image,
+                    script=tuple(table["trace"]["commands"]) if traced else (),
+                    append=" ".join(word for word in (*words, more) if word),
+                    cpus=cpus,
+                    nodes=nodes,
+                    memory=table["memory"],
+                    timeout=TIMEOUT,
+                )
+                work += [
+                    Job(variant, cpus, nodes, traced, guest, again)
+                    for again in range(BASES if cpus == 1 else 1)
+                ]
+    return work
+
+
+def collect(done: Sequence[tuple[Job, GuestResult]]) -> list[Boot]:
+    """Return the boots, each with what its traced twin has found, if it had one."""
+    traces = {}
+    for job, ran in done:
+        if job.traced:
+            with ran.trace.open(encoding="utf-8", errors="replace") as file:
+                traces[job.variant, job.cpus, job.nodes] = boots.traced(file)
+    found: dict[tuple[str, int, int], list[tuple[int, dict[str, int]]]] = defaultdict(list)
+    for job, ran in done:
+        if not job.traced:
+            booted = next(int(row["booted"]) for row in ran.records if "booted" in row)
+            phases = boots.phases(ran.folder / qemu.PORTS["bolt.dmesg"])
+            found[job.variant, job.cpus, job.nodes].append((booted, phases))
+    return sorted(
+        (_boot(key, runs, *traces.get(key, ([], []))) for key, runs in found.items()),
+        key=lambda boot: (boot.cpus, boot.nodes),
+    )
+
+
+def _boot(
+    key: tuple[str, int, int],
+    runs: Sequence[tuple[int, dict[str, int]]],
+    callbacks: list[Callback],
+    initcalls: list[Callback],
+) -> Boot:
+    """Return the medians of several boots of the same kernel on the same machine."""
+    return Boot(
+        *key,
+        booted=round(median(booted for booted, _ in runs)),
+        phases={name: round(median(phases[name] for _, phases in runs)) for name in runs[0][1]},
+        callbacks=callbacks,
+        initcalls=initcalls,
+    )
+
+
+async def _run_all(work: Sequence[Job], title: str) -> list[tuple[Job, GuestResult]]:
+    with ui.progress(title, sum(job.cpus for job in work)) as task:
+
+        async def one(job: Job) -> GuestResult:
+            ran = await qemu.boot(job.guest, job.name)
+            task.advance(job.cpus)
+            return ran
+
+        return await guests.run_all(work, one)
+
+
+def title(results: BootResults) -> str:
+    """Return the line that says where figures come from."""
+    return (
+        f"boot of {results.arch}, {results.setting}, Linux {results.kernel}, "
+        f"QEMU {results.qemu}, virtual time"
+    )
+
+
+def show(results: BootResults) -> None:
+    """Print the tables of ``results``, and what the model says."""
+    ui.say(f"\n{title(results)}")
+    _print(*bootfile.dependents(results))
+    ui.say("ms more than on one CPU, and how many times less than natively; CPUs take turns")
+    if bootfile.sizes(results):
+        _print(*bootfile.phases(results, bootfile.sizes(results)[-1]))
+    for variant in SPLITS:
+        if boots.growth(results.boots, variant):
+            _print(*bootfile.callbacks(results, variant))
+    said = bootmodel.check(results.boots)
+    for variant, errors in said["errors"].items():
+        text = ", ".join(f"{size} {error:+.0%}" for size, error in errors.items())
+        ui.say(f"model, {variant}: error at {text}")
+    for point in said.get("talk", {}).get("points", []):
+        ui.say(
+            f"model, talk: {point['cpus']}/{point['nodes']} {point['model_s']:.1f} s, "
+            f"talk {point['talk_s']} s ({point['error']:+.0%})"
+        )
+    for variant, large in said["large"].items():
+        text = ", ".join(f"{name.removesuffix('_ms')} {ms:.0f}" for name, ms in large.items())
+        ui.say(
+            f"model, {variant}, {bootmodel.LARGE[0]} CPUs, {bootmodel.LARGE[1]} nodes, ms: {text}"
+        )
+    for line in bootfile.headline(results):
+        ui.say(line)
+
+
+def _print(header: Sequence[str], cells: Sequence[Sequence[str]]) -> None:
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    for position, name in enumerate(header):
+        table.add_column(name, justify="right" if position else "left")
+    for row in cells:
+        table.add_row(*row)
+    ui.console.print(table)
+
+
+def _variants(target: Arch, text: str | None) -> dict[str, dict[str, Any]]:
+    known = boots.variants(target.name)
+    if text is None:
+        return known
+    for name in text.split(","):
+        if name not in known:
+            raise BoltError(f"no variant '{name}' (there are: {', '.join(known)})", code=USAGE)
+    return {name: known[name] for name in known if name in text.split(",")}
+
+
+def _file(path: Path | None, target: Arch, wanted: str | None) -> Path | None:
+    if path is None or wanted != "all":
+        return path
+    return path.with_name(f"{path.stem}-{target.name}{path.suffix}")
+
+
+def _numbers(text: str) -> tuple[int, ...]:
+    try:
+        return tuple(int(word) for word in text.split(","))
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(f"'{text}' is no list of numbers") from error

@@ -1,0 +1,47 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Boots: all CPUs as one request, and a slice of boot-bench."""
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import pytest
+
+from boltlab import boots, cmd_boot_bench, qemu, scenario
+from boltlab.arch import ARCHES
+from boltlab.build import Kernel
+
+Kernels = Callable[[str, str], Kernel]
+
+pytestmark = pytest.mark.guest
+
+
+@pytest.mark.parametrize("arch", ARCHES)
+@pytest.mark.parametrize("order", ["parallel", "tree"])
+def test_all_cpus_come_in_one_request(kernel: Kernels, arch: str, order: str) -> None:
+    """In the log their messages come together, not each with all that follows."""
+    wanted = scenario.load(f"boot-{order}")
+    if arch == "x86_64":  # half the CPUs take half the time
+        commands = tuple(line.replace("-7", "-3").replace("=7", "=3") for line in wanted.commands)
+        wanted = replace(wanted, cpus=4, commands=commands)
+    target = ARCHES[arch]
+    guest = wanted.guest(target, kernel(arch, wanted.kernel), target.default_setting)
+    done = qemu.run(guest, f"test-{arch}-boot-{order}")
+    assert all(value > 0 for value in done.samples()["offline1"])
+
+
+def test_boot_bench(kernel: Kernels) -> None:
+    """The switches make 16 CPUs on two nodes boot faster, and one CPU not slower."""
+    target = ARCHES["arm64"]
+    wanted = {name: boots.variants("arm64")[name] for name in ("native", "all")}
+    kernels = {row["kernel"]: kernel("arm64", row["kernel"]) for row in wanted.values()}
+    work = cmd_boot_bench.jobs(target, "default", wanted, [(16, 2)], kernels, trace=True)
+    found = cmd_boot_bench.collect([(job, qemu.run(job.guest, f"test-{job.name}")) for job in work])
+    times = {(boot.variant, boot.cpus): boot for boot in found}
+    native, bolt = times["native", 16], times["all", 16]
+    assert (boots.dependent(found, bolt) or 0) < (boots.dependent(found, native) or 0)
+    assert bolt.phases["SMP init"] < native.phases["SMP init"]
+    assert times["all", 1].booted < 1.1 * times["native", 1].booted
+    names = {entry.name for entry in native.callbacks}
+    assert {"smpboot_create_threads", "workqueue_online_cpu", "vmstat_cpu_online"} <= names
+    runs = {entry.runs for entry in native.callbacks if entry.name == "workqueue_online_cpu"}
+    assert runs == {15}
