@@ -1,0 +1,184 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""What a request takes from tasks on CPUs that neither ask for it nor come or go.
+
+Counted by a plugin of the emulator: lab/plugin/bystanders.c says how.
+"""
+
+import hashlib
+import json
+import subprocess
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from boltlab import paths, qemu
+from boltlab.arch import Arch
+from boltlab.build import Kernel
+from boltlab.errors import BoltError
+from boltlab.locks import lock
+from boltlab.qemu import Guest
+
+SOURCE = paths.REPO / "lab" / "plugin" / "bystanders.c"
+KIND = "bystanders"
+US = 0.002  # microseconds that an instruction takes in virtual time
+SIZES = (4, 16, 32)
+ROUNDS = 10
+PHASES = {1: "offline", 2: "online", 3: "idle"}
+# Variant -> the kernel it is measured on, and what the guest does first.
+VARIANTS: Mapping[str, tuple[str, tuple[str, ...]]] = {
+    "native": ("pristine", ()),
+    "expedited": ("pristine", ("write /sys/kernel/rcu_expedited 1",)),
+    "bolt": ("bolt", ("write /sys/devices/system/cpu/bolt/enabled 1",)),
+}
+# A CPU without a tick: the last one of four, on a kernel that can do that.
+TICKLESS = "torture"
+
+
+@dataclass(frozen=True)
+class Row:
+    """What one direction of requests for ``batch`` CPUs of ``cpus`` cost each bystander.
+
+    Microseconds of virtual time: ``longest`` is the longest that a task could not run, ``off`` the
+    longest with interrupts off (None: not known), ``stolen`` what the kernel took of a request's
+    time, ``times`` how often it came in for it; the last two are means of all bystanders and
+    requests. Direction "idle" is as long with no request. ``tickless``: of a nohz_full CPU.
+    """
+
+    variant: str
+    direction: str
+    cpus: int
+    batch: int
+    tickless: bool
+    longest: float
+    off: float | None
+    stolen: float
+    times: float
+
+
+def api(version: str) -> int:
+    """Return the number of the plugin interface to use with QEMU ``version``."""
+    return 2 if int(version.partition(".")[0]) >= 9 else 1
+
+
+def build(arch: Arch) -> Path:
+    """Return the plugin for the emulator of ``arch``, compiled if anything changed."""
+    number = api(qemu.version(arch.qemu))
+    words = ["gcc", "-shared", "-fPIC", "-O2", "-Wall", "-Wextra", "-Werror", f"-DAPI={number}"]
+    words += ["-DARM64"] if arch.name == "arm64" else []
+    digest = hashlib.sha256(SOURCE.read_bytes() + repr(words).encode()).hexdigest()[:16]
+    folder = paths.cache() / "plugins"
+    found = folder / f"bystanders-{arch.name}-{digest}.so"
+    with lock(folder):
+        folder.mkdir(exist_ok=True)
+        if found.exists():
+            return found
+        half = found.with_suffix(".half")
+        done = subprocess.run(
+            [*words, "-o", str(half), str(SOURCE)], capture_output=True, text=True, check=False
+        )
+        if done.returncode:
+            log = paths.new_log("plugin")
+            log.write_text(done.stderr, encoding="utf-8")
+            raise BoltError("the emulator's plugin does not compile", log)
+        half.rename(found)
+    return found
+
+
+def guest(
+    arch: Arch,
+    kernel: Kernel,
+    plugin: Path,
+    variant: str,
+    place: tuple[int, int, bool],
+    rounds: int = ROUNDS,
+) -> Guest:
+    """Return the guest that measures one row of each direction.
+
+    ``place`` is how many CPUs there are, how many of them come and go, and whether the last one is
+    to have no tick.
+    """
+    cpus, batch, tickless = place
+    going = f"1-{batch}" if batch > 1 else "1"
+    bolt = int(variant == "bolt")
+    words = f"run /bin/bystand cpus={going} n={rounds} bolt={bolt}"
+    append = arch.settings[arch.default_setting]
+    append += f" nohz_full={cpus - 1}" if tickless else ""
+    return Guest(
+        arch=arch,
+        image=kernel.image,
+        script=(*VARIANTS[variant][1], words),
+        append=append.strip(),
+        cpus=cpus,
+        memory="2G" if cpus > 16 else "1G",
+        timeout=7200,
+        plugin=plugin,
+    )
+
+
+def read(lines: Iterable[str], variant: str, cpus: int, batch: int, tickless: bool) -> list[Row]:
+    """Return the rows in what the plugin has written, CPUs by number."""
+    found: dict[int, list[dict[str, Any]]] = {}
+    for line in lines:
+        row = json.loads(line)
+        if row["cpu"] >= cpus:
+            raise BoltError(f"the plugin saw CPU {row['cpu']} of {cpus}")
+        # CPU 0 asks, and the first others come and go.
+        if row["cpu"] > batch and (not tickless or row["cpu"] == cpus - 1):
+            found.setdefault(row["phase"], []).append(row)
+    rows = []
+    for phase, seen in sorted(found.items()):
+        share = seen[0]["rounds"] * len(seen)
+        off = max(row["longest_off"] for row in seen) * US
+        rows.append(
+            Row(
+                variant,
+                PHASES[phase],
+                cpus,
+                batch,
+                tickless,
+                longest=round(max(row["longest"] for row in seen) * US, 2),
+                off=round(off, 2) if off else None,
+                stolen=round(sum(row["kernel"] for row in seen) * US / share, 2),
+                times=round(sum(row["stretches"] for row in seen) / share, 2),
+            )
+        )
+    return rows
+
+
+def dumps(arch: Arch, rows: Sequence[Row]) -> str:
+    """Return the JSON text of what was measured."""
+    lines = ",\n".join(json.dumps(asdict(row)) for row in rows)
+    head = json.dumps(
+        {"schema": 1, "kind": KIND, "arch": arch.name, "qemu": qemu.version(arch.qemu)}
+    )
+    return f'{head[:-1]}, "rows": [\n{lines}\n]}}\n'
+
+
+def load(path: Path) -> tuple[str, list[Row]]:
+    """Return the architecture and rows of the file ``path``; or BoltError."""
+    try:
+        document = json.loads(path.read_text(encoding="utf-8"))
+        if (document["schema"], document["kind"]) != (1, KIND):
+            raise ValueError("another schema")
+        return document["arch"], [Row(**row) for row in document["rows"]]
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise BoltError(f"{path} holds no figures of bystanders: {error}") from error
+
+
+def table(rows: Sequence[Row]) -> list[str]:
+    """Return lines for people."""
+    lines = [
+        f"{'CPUs':>4} {'of':>3} {'direction':9} {'variant':10} {'longest us':>11} "
+        f"{'irqs off us':>11} {'stolen us':>10} {'times':>6}"
+    ]
+    for row in rows:
+        of = f"{row.cpus}{'*' if row.tickless else ''}"
+        lines.append(
+            f"{row.batch:>4} {of:>3} {row.direction:9} {row.variant:10} {row.longest:>11.1f} "
+            f"{'-' if row.off is None else format(row.off, '.1f'):>11} {row.stolen:>10.1f} "
+            f"{row.times:>6.1f}"
+        )
+    if any(row.tickless for row in rows):
+        lines.append("* of a CPU without a tick (nohz_full)")
+    return lines

@@ -1,0 +1,66 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""``bolt bystanders``: what CPUs that have nothing to do with a request feel of it."""
+
+import argparse
+from pathlib import Path
+
+from boltlab import arch, build, bystanders, cli, figures, packages, qemu, source, ui
+from boltlab.bystanders import Row
+
+NAME = "bystanders"
+HELP = "Measure what requests take from tasks on other CPUs: native, expedited, Bolt."
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the command's own arguments."""
+    cli.add_arch(parser)
+    parser.add_argument(
+        "--cpus",
+        type=lambda text: tuple(int(word) for word in text.split(",") if word),
+        default=bystanders.SIZES,
+        metavar="N,...",
+        help="sizes of the machine (4,16,32; empty: none)",
+    )
+    parser.add_argument(
+        "--rounds",
+        type=int,
+        default=bystanders.ROUNDS,
+        metavar="N",
+        help="requests of each direction (%(default)s)",
+    )
+    parser.add_argument("--tickless", action="store_true", help="also of a nohz_full CPU of four")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write the figures there")
+    parser.add_argument("--figure", type=Path, metavar="FILE", help="draw them there (.svg, .png)")
+    cli.add_source(parser)
+    cli.add_jobs(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Measure, print the table, and write what was asked for."""
+    target = arch.select(args.arch)[0]
+    packages.ensure("build", "guest", "qemu", arches=[target])
+    where = source.resolve(args.source)
+    plugin = bystanders.build(target)
+    plan = [(cpus, batch, False) for cpus in args.cpus for batch in (1, cpus // 2)]
+    plan += [(4, 1, True), (4, 2, True)] if args.tickless else []
+    rows: list[Row] = []
+    for cpus, batch, tickless in plan:
+        for variant, (flavour, _) in bystanders.VARIANTS.items():
+            flavour = bystanders.TICKLESS if tickless else flavour
+            kernel = build.ensure_kernel(target, flavour, where, args.jobs)
+            place = (cpus, batch, tickless)
+            guest = bystanders.guest(target, kernel, plugin, variant, place, args.rounds)
+            with ui.status(f"{batch} of {cpus} CPUs, {variant}, {target.name}"):
+                done = qemu.run(guest, f"{target.name}-bystanders")
+            lines = (done.folder / qemu.PLUGIN).read_text(encoding="utf-8").splitlines()
+            rows += bystanders.read(lines, variant, cpus, batch, tickless)
+            if args.json:
+                args.json.write_text(bystanders.dumps(target, rows), encoding="utf-8")
+    for line in bystanders.table(rows):
+        ui.say(line)
+    if args.figure:
+        title = f"{target.name}, QEMU {qemu.version(target.qemu)}, virtual time"
+        picture = figures.bystanders(rows, title)
+        args.figure.with_suffix(".svg").write_text(picture.svg, encoding="utf-8")
+        args.figure.with_suffix(".png").write_bytes(picture.png)
+    return 0

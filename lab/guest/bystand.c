@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Tasks that never ask the kernel for anything, one on each CPU that stays, and
+ * requests meanwhile: for the emulator's plugin (lab/plugin/bystanders.c), which
+ * is told what goes on.
+ * usage: bystand cpus=LIST n=N warmup=N bolt=0|1 gap_ms=N
+ * One after the other natively, at once with Bolt; CPU 0 asks.
+ */
+#define _GNU_SOURCE
+#include "guest.h"
+
+#include <errno.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define MARK ((char *)0x133700000000)
+#define BOLT "/sys/devices/system/cpu/bolt/"
+
+enum phase { NONE, OFFLINE, ONLINE, IDLE };
+
+/* What the plugin looks for is that these addresses are executed. */
+static void make_marks(void)
+{
+#ifdef __aarch64__
+	static const unsigned int nothing = 0xd65f03c0; /* ret */
+#else
+	static const unsigned char nothing = 0xc3;	/* ret */
+#endif
+	char *map = mmap(MARK, 4096, PROT_READ | PROT_WRITE,
+			 MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+
+	if (map != MARK)
+		die("mmap: %s", strerror(errno));
+	for (int i = 0; i < 8; i++)
+		memcpy(map + 64 * i, &nothing, sizeof(nothing));
+	if (mprotect(map, 4096, PROT_READ | PROT_EXEC))
+		die("mprotect: %s", strerror(errno));
+	__builtin___clear_cache(map, map + 4096);
+}
+
+/* Not counted: the first requests find nothing prepared. */
+static bool warm;
+
+static void mark(enum phase phase)
+{
+	if (!warm)
+		return;
+	((void (*)(void))(MARK + 64 * phase))();
+}
+
+static pid_t spin(int cpu)
+{
+	pid_t pid = fork();
+
+	if (pid)
+		return pid;
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	pin_to(cpu);
+	for (;;)
+		__asm__ volatile("" ::: "memory");
+}
+
+static void change(const char *list, const int *cpus, int n, bool bolt, bool online)
+{
+	int err = 0;
+
+	mark(online ? ONLINE : OFFLINE);
+	if (bolt)
+		err = write_text(online ? BOLT "online" : BOLT "offline", list);
+	else
+		for (int i = 0; i < n && !err; i++)
+			err = cpu_write(cpus[i], online);
+	mark(NONE);
+	if (err)
+		die("%s %s: %s", list, online ? "online" : "offline", strerror(-err));
+}
+
+int main(int argc, char **argv)
+{
+	static int cpus[MAX_CPUS];
+	static bool goes[MAX_CPUS];
+	const char *list = arg_text(argv, "cpus", "1");
+	int n = parse_cpus(list, cpus, MAX_CPUS), all = sysconf(_SC_NPROCESSORS_ONLN);
+	long rounds = arg_long(argv, "n", 10), gap_ms = arg_long(argv, "gap_ms", 50);
+	bool bolt = arg_long(argv, "bolt", 0);
+	pid_t pids[MAX_CPUS] = {};
+
+	(void)argc;
+	make_marks();
+	for (int i = 0; i < n; i++)
+		goes[cpus[i]] = true;
+	if (bolt && write_text(BOLT "enabled", "1"))
+		die("no Bolt");
+	pin_to(0);
+	for (int cpu = 1; cpu < all; cpu++)
+		if (!goes[cpu])
+			pids[cpu] = spin(cpu);
+	for (int i = -arg_long(argv, "warmup", 2); i < rounds; i++) {
+		int64_t begin = now_ns(), took;
+
+		warm = i >= 0;
+		change(list, cpus, n, bolt, false);
+		took = now_ns() - begin;
+		sleep_ms(gap_ms);
+		change(list, cpus, n, bolt, true);
+		sleep_ms(gap_ms);
+		/* As long as a request, with none. */
+		mark(IDLE);
+		sleep_ms(took / 1000000 + 1);
+		mark(NONE);
+	}
+	for (int cpu = 1; cpu < all; cpu++)
+		if (pids[cpu])
+			kill(pids[cpu], SIGKILL);
+	emit("{\"bystanders\":%d,\"rounds\":%ld}", all - n - 1, rounds);
+	return 0;
+}

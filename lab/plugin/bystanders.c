@@ -1,0 +1,297 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * A plugin of QEMU's emulator: what the kernel takes from tasks of each CPU
+ * while a guest is in a phase, which it tells by calling an address that only
+ * it uses (MARK + 64 * phase; phase 0 is none).
+ *
+ * A stretch is what a CPU runs in the kernel between two instructions of user
+ * space. With tasks that never ask for anything on every CPU, it is how long
+ * they could not run, in instructions. CPUs take turns of equal length, so
+ * that what one of them spends waiting is about what the others work meanwhile.
+ *
+ * Running CPUs in turn, QEMU 8 and later give the number of the CPU that
+ * translated a block, not of the one that executes it. So CPUs are told by
+ * where the kernel has their per-CPU data, in a register; they are numbered in
+ * that order. QEMU 7.2 gives the right number and no registers.
+ *
+ * The header is not packaged: what is used of it is declared here. Built with
+ * -DAPI=N for the interface of the QEMU at hand, -DARM64 for guests of that.
+ */
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MARK 0x133700000000ULL
+#define PHASES 8
+#define CPUS 64
+
+typedef uint64_t plugin_id;
+struct tb;
+struct handle;
+
+struct bytes {			/* GByteArray */
+	uint8_t *data;
+	unsigned int len;
+};
+
+struct descriptor {		/* qemu_plugin_reg_descriptor */
+	struct handle *handle;
+	const char *name, *feature;
+};
+
+struct descriptors {		/* GArray of them */
+	struct descriptor *data;
+	unsigned int len;
+};
+
+size_t qemu_plugin_tb_n_insns(const struct tb *tb);
+uint64_t qemu_plugin_tb_vaddr(const struct tb *tb);
+void qemu_plugin_register_vcpu_init_cb(plugin_id id, void (*cb)(plugin_id, unsigned int));
+void qemu_plugin_register_vcpu_tb_trans_cb(plugin_id id, void (*cb)(plugin_id, struct tb *));
+void qemu_plugin_register_vcpu_tb_exec_cb(struct tb *tb, void (*cb)(unsigned int, void *),
+					  int flags, void *data);
+void qemu_plugin_register_atexit_cb(plugin_id id, void (*cb)(plugin_id, void *), void *data);
+
+#if API >= 2
+#define READS_REGISTERS 1	/* QEMU_PLUGIN_CB_R_REGS */
+struct descriptors *qemu_plugin_get_registers(void);
+int qemu_plugin_read_register(struct handle *handle, struct bytes *buf);
+struct bytes *g_byte_array_new(void);
+struct bytes *g_byte_array_set_size(struct bytes *array, unsigned int length);
+#else
+#define READS_REGISTERS 0
+#endif
+
+#ifdef ARM64
+#define BASE_NAMES { "TPIDR_EL1", NULL }
+#define FLAGS_NAME "cpsr"
+#define INTERRUPTS_OFF(flags) ((flags) & 0x80)
+#else
+/* In the kernel, and while it is on its way in or out. */
+#define BASE_NAMES { "gs_base", "k_gs_base" }
+#define FLAGS_NAME "eflags"
+#define INTERRUPTS_OFF(flags) (!((flags) & 0x200))
+#endif
+
+/* What a CPU has done in a phase. */
+struct sum {
+	uint64_t user, kernel, stretches, longest, longest_off;
+};
+
+struct cpu {
+	uint64_t base;		/* of its per-CPU data, or its number */
+	uint64_t stretch, off;	/* so far */
+	struct sum sums[PHASES];
+};
+
+int qemu_plugin_version = API;
+
+static struct cpu cpus[CPUS];
+static int nr_cpus, phase;
+static uint64_t rounds[PHASES];
+static const char *out = "bystanders.json";
+
+#if API >= 2
+static struct handle *bases[2], *flags;
+static struct bytes *scratch;
+
+static uint64_t read_register(struct handle *handle)
+{
+	uint64_t value = 0;
+
+	g_byte_array_set_size(scratch, 0);
+	if (handle && qemu_plugin_read_register(handle, scratch) > 0)
+		memcpy(&value, scratch->data, scratch->len < 8 ? scratch->len : 8);
+	return value;
+}
+
+static void learn_registers(plugin_id id, unsigned int cpu)
+{
+	static const char *const names[2] = BASE_NAMES;
+	struct descriptors *known;
+
+	(void)id;
+	if (cpu || scratch)
+		return;
+	scratch = g_byte_array_new();
+	known = qemu_plugin_get_registers();
+	for (unsigned int i = 0; i < known->len; i++) {
+		const char *name = known->data[i].name;
+
+		for (int k = 0; k < 2; k++)
+			if (names[k] && !strcmp(name, names[k]))
+				bases[k] = known->data[i].handle;
+		if (!strcmp(name, FLAGS_NAME))
+			flags = known->data[i].handle;
+	}
+	if (!bases[0] || !flags) {
+		fprintf(stderr, "bystanders: this emulator does not show %s\n",
+			bases[0] ? FLAGS_NAME : names[0]);
+		exit(1);
+	}
+}
+
+static bool interrupts_off(void)
+{
+	return INTERRUPTS_OFF(read_register(flags));
+}
+
+/* User space has its own value in one of the two, below all of the kernel's. */
+static uint64_t whose(unsigned int index)
+{
+	uint64_t one = read_register(bases[0]), other = read_register(bases[1]);
+
+	(void)index;
+	return one > other ? one : other;
+}
+#else
+static bool interrupts_off(void)
+{
+	return false;
+}
+
+static uint64_t whose(unsigned int index)
+{
+	return index;
+}
+#endif
+
+static struct cpu *find(unsigned int index)
+{
+	uint64_t base = whose(index);
+
+	/* On its way up it has none yet. */
+	if (READS_REGISTERS && !base)
+		return NULL;
+	for (int i = 0; i < nr_cpus; i++)
+		if (cpus[i].base == base)
+			return &cpus[i];
+	if (nr_cpus == CPUS)
+		return NULL;
+	cpus[nr_cpus].base = base;
+	return &cpus[nr_cpus++];
+}
+
+static void end_stretch(struct cpu *cpu)
+{
+	struct sum *sum = &cpu->sums[phase];
+
+	if (cpu->stretch) {
+		sum->stretches++;
+		if (cpu->stretch > sum->longest)
+			sum->longest = cpu->stretch;
+	}
+	cpu->stretch = 0;
+}
+
+static void end_off(struct cpu *cpu)
+{
+	struct sum *sum = &cpu->sums[phase];
+
+	if (cpu->off > sum->longest_off)
+		sum->longest_off = cpu->off;
+	cpu->off = 0;
+}
+
+static void user(unsigned int index, void *n)
+{
+	struct cpu *cpu = phase ? find(index) : NULL;
+
+	if (!cpu)
+		return;
+	cpu->sums[phase].user += (uintptr_t)n;
+	end_stretch(cpu);
+	end_off(cpu);
+}
+
+static void kernel(unsigned int index, void *n)
+{
+	struct cpu *cpu = phase ? find(index) : NULL;
+
+	if (!cpu)
+		return;
+	cpu->sums[phase].kernel += (uintptr_t)n;
+	cpu->stretch += (uintptr_t)n;
+	if (interrupts_off())
+		cpu->off += (uintptr_t)n;
+	else
+		end_off(cpu);
+}
+
+static void mark(unsigned int index, void *which)
+{
+	(void)index;
+	for (int i = 0; i < nr_cpus; i++) {
+		end_stretch(&cpus[i]);
+		end_off(&cpus[i]);
+	}
+	phase = (uintptr_t)which;
+	rounds[phase]++;
+}
+
+static void translate(plugin_id id, struct tb *tb)
+{
+	uint64_t at = qemu_plugin_tb_vaddr(tb);
+	uintptr_t n = qemu_plugin_tb_n_insns(tb);
+
+	(void)id;
+	if (at >= MARK && at < MARK + 64 * PHASES && !(at % 64))
+		qemu_plugin_register_vcpu_tb_exec_cb(tb, mark, 0,
+						     (void *)(uintptr_t)((at - MARK) / 64));
+	else
+		qemu_plugin_register_vcpu_tb_exec_cb(tb, at >> 63 ? kernel : user, READS_REGISTERS,
+						     (void *)n);
+}
+
+static int by_base(const void *a, const void *b)
+{
+	const struct cpu *one = a, *other = b;
+
+	return one->base < other->base ? -1 : one->base > other->base;
+}
+
+static void finish(plugin_id id, void *unused)
+{
+	FILE *file = fopen(out, "w");
+
+	(void)id;
+	(void)unused;
+	if (!file)
+		return;
+	qsort(cpus, nr_cpus, sizeof(cpus[0]), by_base);
+	for (int which = 1; which < PHASES; which++) {
+		for (int i = 0; i < nr_cpus; i++) {
+			const struct sum *sum = &cpus[i].sums[which];
+
+			if (!sum->user && !sum->kernel)
+				continue;
+			fprintf(file, "{\"phase\":%d,\"rounds\":%llu,\"cpu\":%d,\"base\":\"%llx\","
+				"\"user\":%llu,\"kernel\":%llu,\"stretches\":%llu,"
+				"\"longest\":%llu,\"longest_off\":%llu}\n", which,
+				(unsigned long long)rounds[which], i,
+				(unsigned long long)cpus[i].base, (unsigned long long)sum->user,
+				(unsigned long long)sum->kernel,
+				(unsigned long long)sum->stretches,
+				(unsigned long long)sum->longest,
+				(unsigned long long)sum->longest_off);
+		}
+	}
+	fclose(file);
+}
+
+__attribute__((visibility("default")))
+int qemu_plugin_install(plugin_id id, const void *info, int argc, char **argv)
+{
+	(void)info;
+	for (int i = 0; i < argc; i++)
+		if (!strncmp(argv[i], "out=", 4))
+			out = strdup(argv[i] + 4);
+#if API >= 2
+	qemu_plugin_register_vcpu_init_cb(id, learn_registers);
+#endif
+	qemu_plugin_register_vcpu_tb_trans_cb(id, translate);
+	qemu_plugin_register_atexit_cb(id, finish, NULL);
+	return 0;
+}

@@ -1,0 +1,100 @@
+# SPDX-License-Identifier: GPL-2.0-only
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from boltlab import arch, bystanders, figures, packages, qemu
+from boltlab.build import Kernel
+from boltlab.bystanders import Row
+from boltlab.errors import BoltError
+
+X86, ARM = arch.ARCHES["x86_64"], arch.ARCHES["arm64"]
+
+
+def line(phase: int, cpu: int, **changes: int) -> str:
+    row: dict[str, Any] = {
+        "phase": phase,
+        "rounds": 10,
+        "cpu": cpu,
+        "base": "ff",
+        "user": 1,
+        "kernel": 5000,
+        "stretches": 20,
+        "longest": 1000,
+        "longest_off": 500,
+    }
+    return json.dumps(row | changes)
+
+
+def test_only_bystanders_count() -> None:
+    lines = [line(1, 0, longest=9**9), line(1, 1, longest=9**9), line(1, 2), line(1, 3)]
+    assert bystanders.read(lines, "bolt", 4, 1, False) == [
+        Row("bolt", "offline", 4, 1, False, longest=2.0, off=1.0, stolen=1.0, times=2.0)
+    ]
+    lines = [line(2, 2, longest=9**9), line(2, 3, longest_off=0)]
+    (row,) = bystanders.read(lines, "bolt", 4, 1, True)
+    assert (row.direction, row.longest, row.off) == ("online", 2.0, None)
+    with pytest.raises(BoltError, match="saw CPU 4 of 4"):
+        bystanders.read([line(1, 4)], "bolt", 4, 1, False)
+
+
+@pytest.mark.parametrize(("version", "number"), [("7.2.11", 1), ("9.0.0", 2), ("10.0.2", 2)])
+def test_the_interface_of_the_emulator(version: str, number: int) -> None:
+    assert bystanders.api(version) == number
+
+
+@pytest.mark.parametrize("target", [X86, ARM])
+@pytest.mark.parametrize("version", ["7.2.0", "10.0.2"])
+def test_the_plugin_compiles_once(
+    target: arch.Arch, version: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if packages.which("gcc") is None:
+        pytest.skip("no compiler")
+    monkeypatch.setattr(qemu, "version", lambda emulator: version)
+    found = bystanders.build(target)
+    assert found.read_bytes()[:4] == b"\x7fELF"
+    before = found.stat().st_mtime_ns
+    assert bystanders.build(target) == found
+    assert found.stat().st_mtime_ns == before
+
+
+def test_guests_of_the_variants(tmp_path: Path) -> None:
+    kernel = Kernel("x86_64", "bolt", "6.12.1-0", "6.12.1", "c0ffee", "stamp", tmp_path)
+    guest = bystanders.guest(X86, kernel, tmp_path / "p.so", "expedited", (16, 8, False))
+    assert guest.script == (
+        "write /sys/kernel/rcu_expedited 1",
+        "run /bin/bystand cpus=1-8 n=10 bolt=0",
+    )
+    guest = bystanders.guest(X86, kernel, tmp_path / "p.so", "bolt", (4, 1, True))
+    assert guest.append.endswith("nohz_full=3")
+    assert guest.script[-1] == "run /bin/bystand cpus=1 n=10 bolt=1"
+
+
+ROWS = [
+    Row(variant, direction, cpus, batch, False, 3.0, None if variant == "bolt" else 2.0, 1.0, 4.0)
+    for variant in bystanders.VARIANTS
+    for direction in bystanders.PHASES.values()
+    for cpus, batch in ((4, 1), (4, 2), (16, 8))
+]
+
+
+def test_figures_are_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(qemu, "version", lambda emulator: "10.0.2")
+    path = tmp_path / "b.json"
+    path.write_text(bystanders.dumps(X86, ROWS), encoding="utf-8")
+    assert bystanders.load(path) == ("x86_64", ROWS)
+    path.write_text("{}", encoding="utf-8")
+    with pytest.raises(BoltError, match="no figures of bystanders"):
+        bystanders.load(path)
+
+
+def test_the_table_and_the_picture_have_all_variants() -> None:
+    lines = bystanders.table(ROWS)
+    assert len(lines) == 1 + len(ROWS)
+    assert lines[1].split() == ["1", "4", "offline", "native", "3.0", "2.0", "1.0", "4.0"]
+    assert any(" - " in text for text in lines)
+    picture = figures.bystanders(ROWS, "x")
+    assert picture.png.startswith(b"\x89PNG")
+    assert picture.svg.count("<svg") == 1
