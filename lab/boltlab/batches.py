@@ -23,7 +23,7 @@ from statistics import median
 from typing import Any
 
 from boltlab import paths
-from boltlab.breakdown import LOST, RECORD, Call, calls_of, time_of
+from boltlab.breakdown import Call, blocks, calls_of, time_of
 from boltlab.errors import BoltError
 from boltlab.results import Batch
 
@@ -31,7 +31,6 @@ KINDS = ("offline", "online", "settle", "online_settled")
 
 _TOLD = re.compile(r"^# (concurrent|serial):((?: \d+)*)$")
 _BEGIN = re.compile(r"^=== begin KIND=(\w+) batch=(\d+) t0=(\d+) ===$")
-_END = re.compile(r"^=== end t1=(\d+) ===$")
 _ENTER = re.compile(r"^/\* cpuhp_(?:multi_)?enter: cpu: \d+ target: +\d+ step: +(\d+) ")
 _EXIT = re.compile(r"^/\* cpuhp_exit: ")
 
@@ -140,30 +139,26 @@ def _edges(request: Request) -> Iterator[tuple[int, int, int]]:
 
 def parse(trace: Iterable[str]) -> Iterator[Request]:
     """Yield the requests of a guest's ``trace``; raise BoltError on a damaged one."""
-    request: Request | None = None
     told: dict[str, list[int]] = {}
-    records: list[re.Match[str]] = []
+    for begin, end, records in blocks(_heard(trace, told), _BEGIN, KINDS):
+        yield Request(
+            kind=begin[1],
+            batch=int(begin[2]),
+            start=int(begin[3]),
+            end=end,
+            calls=calls_of(records),
+            callbacks=_callbacks(records),
+            free=_free(told),
+        )
+
+
+def _heard(trace: Iterable[str], told: dict[str, list[int]]) -> Iterator[str]:
+    """Yield the lines of ``trace``; what it says of states goes into ``told``."""
     for line in trace:
-        begin, end = _BEGIN.match(line), _END.match(line)
         if said := _TOLD.match(line):
             told[said[1]] = [int(state) for state in said[2].split()]
-        elif begin and request is None and begin[1] in KINDS:
-            request = Request(begin[1], int(begin[2]), int(begin[3]), free=_free(told))
-            records = []
-        elif end and request is not None:
-            request.end = int(end[1])
-            request.calls = calls_of(records)
-            request.callbacks = _callbacks(records)
-            yield request
-            request = None
-        elif begin or end:
-            raise BoltError(f"the guest's trace is damaged at '{line.strip()}'")
-        elif LOST.search(line):
-            raise BoltError("the guest's trace has lost records: its buffer is too small")
-        elif record := RECORD.match(line):
-            records.append(record)
-    if request is not None:
-        raise BoltError("the guest's trace ends inside a request")
+        else:
+            yield line
 
 
 def _free(told: Mapping[str, Sequence[int]]) -> frozenset[int]:

@@ -7,7 +7,7 @@ import re
 import statistics
 import tomllib
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -20,14 +20,14 @@ OTHER = "other"
 _BEGIN = re.compile(r"^=== begin KIND=(\w+) cpu=(\d+) t0=(\d+) ===$")
 _END = re.compile(r"^=== end t1=(\d+) ===$")
 #     5.072697 |   0)   kworker-9    | + 18.602 us   |        kthread_park();
-RECORD = re.compile(
+_RECORD = re.compile(
     r"^ *(?P<sec>\d+)\.(?P<usec>\d{6}) \| +(?P<cpu>\d+)\) +(?P<task>.*-(?P<pid>\d+)) *"
     r"\|[^|\d]*(?:(?P<duration>[\d.]+) us)? *\| *(?P<body>.*)$"
 )
 _LEAF = re.compile(r"^([\w.]+)\(\);")
 _OPEN = re.compile(r"^([\w.]+)\(\) \{")
 _CLOSE = re.compile(r"^\} /\* ([\w.]+) \*/")
-LOST = re.compile(r"LOST \d+ EVENTS")
+_LOST = re.compile(r"LOST \d+ EVENTS")
 
 
 @dataclass(frozen=True)
@@ -95,29 +95,36 @@ def summarise(trace: Iterable[str]) -> dict[str, list[PhaseTime]]:
     }
 
 
-def parse(trace: Iterable[str]) -> Iterator[Request]:
-    """Yield the requests of a guest's ``trace``; raise BoltError on a damaged one."""
-    request: Request | None = None
+def blocks(
+    trace: Iterable[str], first: re.Pattern[str], kinds: Collection[str]
+) -> Iterator[tuple[re.Match[str], int, list[re.Match[str]]]]:
+    """Yield each traced request: the match of its ``first`` line, its end in ns, its records.
+
+    The first group of ``first`` is the kind. Raises BoltError on a damaged ``trace``.
+    """
+    begun: re.Match[str] | None = None
     records: list[re.Match[str]] = []
     for line in trace:
-        begin = _BEGIN.match(line)
-        end = _END.match(line)
-        if begin and request is None and begin[1] in DIRECTIONS:
-            request = Request(begin[1], start=int(begin[3]))
-            records = []
-        elif end and request is not None:
-            request.end = int(end[1])
-            request.calls = calls_of(records)
-            yield request
-            request = None
+        begin, end = first.match(line), _END.match(line)
+        if begin and begun is None and begin[1] in kinds:
+            begun, records = begin, []
+        elif end and begun is not None:
+            yield begun, int(end[1]), records
+            begun = None
         elif begin or end:
             raise BoltError(f"the guest's trace is damaged at '{line.strip()}'")
-        elif LOST.search(line):
+        elif _LOST.search(line):
             raise BoltError("the guest's trace has lost records: its buffer is too small")
-        elif record := RECORD.match(line):
+        elif record := _RECORD.match(line):
             records.append(record)
-    if request is not None:
+    if begun is not None:
         raise BoltError("the guest's trace ends inside a request")
+
+
+def parse(trace: Iterable[str]) -> Iterator[Request]:
+    """Yield the requests of a guest's ``trace``; raise BoltError on a damaged one."""
+    for begin, end, records in blocks(trace, _BEGIN, DIRECTIONS):
+        yield Request(begin[1], int(begin[3]), end, calls_of(records))
 
 
 def paint(request: Request) -> dict[str, int]:

@@ -6,7 +6,7 @@ import json
 import shutil
 import subprocess
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -87,6 +87,23 @@ def ensure_kernel(arch: Arch, flavour: str, source: Source, jobs: int = 1) -> Ke
         with prepared(arch, flavour, source, jobs) as ready:
             _compile(arch, kind, ready, stamp, jobs)
             return _collect(arch, kind, source, ready, stamp, folder)
+
+
+def changed_kernel(
+    arch: Arch, flavour: str, source: Source, jobs: int, change: Callable[[Path], str]
+) -> Kernel:
+    """Return the kernel of ``flavour`` with its tree changed by ``change``, which names it.
+
+    The next kernel of the flavour that is built has nothing of that. Raises BoltError as
+    ensure_kernel() does.
+    """
+    kind = flavours.get(flavour)
+    packages.ensure("build", arches=[arch])
+    folder = paths.cache() / "kernels" / f"{arch.name}-{flavour}-{source.id}"
+    with lock(folder), prepared(arch, flavour, source, jobs) as ready:
+        stamp = f"{_stamp(arch, kind, source)} {change(ready.path)}"
+        _compile(arch, kind, ready, stamp, jobs)
+        return _collect(arch, kind, source, ready, stamp, folder)
 
 
 def load(folder: Path) -> Kernel | None:

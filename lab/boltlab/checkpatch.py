@@ -39,11 +39,12 @@ def _one(tree: Path, patch: Path) -> Finding:
     command = ["perl", str(script), "--strict", "--terse", "--show-types", "--no-summary"]
     command += [f"--root={tree}", f"--ignore={','.join(IGNORED)}", "--color=never"]
     done = subprocess.run(
-        [*command, str(patch)],
+        [*command, str(patch.absolute())],
         capture_output=True,
         text=True,
         errors="replace",
         env={"PATH": "/usr/bin:/bin", "LC_ALL": "C.UTF-8", "HOME": str(tree)},
+        cwd=tree,  # in a repository it would look for the kernel's licences there
         check=False,
     )
     lines = tuple(line.strip() for line in _FINDING.findall(done.stdout))

@@ -13,7 +13,19 @@ from typing import NoReturn, Protocol, cast
 from boltlab import arch, errors, paths
 from boltlab.errors import BoltError
 
-COMMANDS = ("demo", "test", "doctor", "kernel", "run", "bench", "report", "shell")
+COMMANDS = (
+    "demo",
+    "test",
+    "doctor",
+    "kernel",
+    "run",
+    "bench",
+    "boot-bench",
+    "bystanders",
+    "torture",
+    "report",
+    "shell",
+)
 
 
 class Command(Protocol):
@@ -31,7 +43,7 @@ class Command(Protocol):
 
 def load(name: str) -> Command:
     """Import and return the module of the command ``name``, one of COMMANDS."""
-    return cast(Command, importlib.import_module(f"boltlab.cmd_{name}"))
+    return cast(Command, importlib.import_module(f"boltlab.cmd_{name.replace('-', '_')}"))
 
 
 def add_arch(parser: argparse.ArgumentParser) -> None:

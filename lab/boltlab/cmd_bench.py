@@ -5,7 +5,6 @@ import argparse
 import asyncio
 import dataclasses
 import functools
-import os
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -21,6 +20,7 @@ from boltlab import (
     cli,
     console,
     guestimage,
+    guests,
     modules,
     packages,
     paths,
@@ -269,7 +269,6 @@ def _commands(target: Arch, plan: Plan, kind: str) -> list[str]:
 
 async def _run_all(work: Sequence[Job], title: str) -> list[tuple[Job, GuestResult]]:
     """Run the guests, as many at a time as there are cores: virtual time does not mind."""
-    slots = asyncio.Semaphore(max(1, os.cpu_count() or 1))
     counts = {job.name: 0 for job in work}
     with ui.progress(title, sum(job.records + 1 for job in work)) as task:
 
@@ -278,17 +277,11 @@ async def _run_all(work: Sequence[Job], title: str) -> list[tuple[Job, GuestResu
             task.update(sum(counts.values()))
 
         async def one(job: Job) -> GuestResult:
-            async with slots:
-                ran = await qemu.boot(job.guest, job.name, functools.partial(seen, job))
+            ran = await qemu.boot(job.guest, job.name, functools.partial(seen, job))
             seen(job, job.records)
             return ran
 
-        try:
-            async with asyncio.TaskGroup() as group:
-                tasks = [group.create_task(one(job)) for job in work]
-        except ExceptionGroup as failed:  # the first failure has ended the others
-            raise failed.exceptions[0] from None
-    return [(job, task.result()) for job, task in zip(work, tasks, strict=True)]
+        return await guests.run_all(work, one)
 
 
 def _cases(target: Arch, plan: Plan, done: Sequence[tuple[Job, GuestResult]]) -> list[Case]:

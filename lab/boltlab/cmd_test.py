@@ -15,7 +15,7 @@ HELP = "Build kernels for both architectures and run all tests (--nightly: the l
 LAB = paths.REPO / "lab"
 TESTS = LAB / "tests"
 FLAVOURS = ("pristine", "bolt")
-NIGHTLY = ("debug", "kasan")
+NIGHTLY = ("debug", "kasan", "kcsan", "rt", "torture")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -4,7 +4,7 @@
 import functools
 import re
 import tomllib
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -57,14 +57,21 @@ def _any_of(patterns: Iterable[str]) -> re.Pattern[str]:
     return re.compile("|".join(f"(?:{pattern})" for pattern in patterns))
 
 
-def scan(lines: Iterable[str]) -> list[Splat]:
-    """Return the complaints in ``lines`` of a console or kernel log, in order."""
+def scan(lines: Iterable[str], ignored: Sequence[re.Pattern[str]] = ()) -> list[Splat]:
+    """Return the complaints in ``lines`` of a console or kernel log, in order.
+
+    Lines with one of the patterns ``ignored`` are none, nor are traces that belong to them.
+    """
     rules = _rules()
     found: list[Splat] = []
+    passed_over = -_ONE_COMPLAINT
     for number, raw in enumerate(lines, start=1):
         message = _PREFIX.sub("", raw.rstrip("\r\n"))
+        if any(pattern.search(message) for pattern in ignored):
+            passed_over = number
+            continue
         kind = rules.kind(message)
-        if kind is None:
+        if kind is None or (kind == "stack trace" and number - passed_over < _ONE_COMPLAINT):
             continue
         if found and number - found[-1].line < _ONE_COMPLAINT and _continues(kind):
             continue
@@ -72,12 +79,18 @@ def scan(lines: Iterable[str]) -> list[Splat]:
     return found
 
 
-def scan_file(path: Path) -> list[Splat]:
-    """Return the complaints in the log ``path``; a file that is not there has none."""
+def scan_file(path: Path, ignored: Sequence[re.Pattern[str]] = ()) -> list[Splat]:
+    """Return the complaints in the log ``path``, as scan(); a file that is not there has none."""
     if not path.exists():
         return []
     with path.open(encoding="utf-8", errors="replace") as file:
-        return scan(file)
+        return scan(file, ignored)
+
+
+def moment(line: str) -> float:
+    """Return the time, in seconds, at which the kernel wrote ``line``; 0 if it does not tell."""
+    found = _TIME.match(line)
+    return int(found[1]) + int(found[2]) / 1e6 if found else 0.0
 
 
 def time_of(path: Path, message: str) -> int:

@@ -2,6 +2,7 @@
 """Draws results: stacked bars of where the time went, and the latencies of all cases."""
 
 import io
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import matplotlib as mpl
@@ -9,6 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure as Canvas
 
 from boltlab import breakdown, curve
+from boltlab.bystanders import Row
 from boltlab.results import DIRECTIONS, PhaseTime, Results, variants
 
 WIDTH = 10.0  # inches
@@ -45,6 +47,44 @@ _CURVE_CAPTION = (
     "Requests for more and more CPUs of one machine: medians, and straight lines through them. "
     "Virtual time adds up what CPUs do at once."
 )
+
+
+_BYSTANDERS_CAPTION = (
+    "The longest that a task on a CPU that neither asks nor comes nor goes could not run because "
+    "of a request, and as long without one."
+)
+
+
+def bystanders(rows: Sequence[Row], title: str) -> Figure:
+    """Return the picture of what requests take from other CPUs."""
+    canvas = Canvas(figsize=(WIDTH, 4.6), layout="constrained")
+    canvas.suptitle(title, fontsize=9, x=0.01, ha="left")
+    for axes, direction in zip(canvas.subplots(1, 2, sharey=True), DIRECTIONS, strict=True):
+        shown = [row for row in rows if row.direction == direction and not row.tickless]
+        places = sorted({(row.cpus, row.batch) for row in shown})
+        names = [name for name in variants() if any(row.variant == name for row in shown)]
+        for rank, name in enumerate(names):
+            bars = {(row.cpus, row.batch): row.longest for row in shown if row.variant == name}
+            axes.bar(
+                [place + rank * 0.25 for place, key in enumerate(places) if key in bars],
+                [bars[key] for key in places if key in bars],
+                0.23,
+                label=variants()[name]["label"],
+                color=variants()[name]["colour"],
+            )
+        axes.set_xticks(
+            [place + 0.25 for place in range(len(places))],
+            [f"{batch} of {cpus}" for cpus, batch in places],
+        )
+        axes.set_xlabel("CPUs of a request, of the guest")
+        axes.set_ylabel("longest time without the CPU, us")
+        axes.set_title(direction, fontsize=9, loc="left")
+        axes.grid(axis="y", color="#dddddd", linewidth=0.6)
+        axes.set_axisbelow(True)
+        axes.spines[["top", "right"]].set_visible(False)
+        if names:
+            axes.legend(loc="upper right", frameon=False, fontsize=8)
+    return _figure(canvas, _BYSTANDERS_CAPTION, title)
 
 
 def _latency(results: Results, title: str) -> Canvas:

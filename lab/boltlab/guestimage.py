@@ -21,9 +21,10 @@ FLAGS = ("-static", "-O2", "-Wall", "-Wextra", "-Werror")
 PROGRAMS: Mapping[str, tuple[str, ...]] = {
     "init": ("init.c", "power.c", "util.c"),
     "bin/measure": ("measure.c", "moment.c", "freeze.c", "busy.c", "ballast.c", "util.c"),
-    "bin/breakdown": ("breakdown.c", "util.c"),
-    "bin/batches": ("batches.c", "util.c"),
+    "bin/breakdown": ("breakdown.c", "tracing.c", "util.c"),
+    "bin/batches": ("batches.c", "tracing.c", "util.c"),
     "bin/micro": ("micro.c", "util.c"),
+    "bin/bystand": ("bystand.c", "util.c"),
     "bin/load": (
         "load.c",
         "load_cpu.c",

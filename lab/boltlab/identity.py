@@ -35,6 +35,7 @@ SAME, DIFFERENT, REFACTORED, NOT_BUILT, HEADER = (
     "header",
 )
 
+_UNIQUE = re.compile(r"(__UNIQUE_ID_\w+?)\d+(?=[.+>])")
 _LOCAL = re.compile(r"(?<=[A-Za-z_])\.\d+\b")
 _IMMEDIATE = re.compile(r"[$#](0x[0-9a-f]+|\d+)\b")
 _COMMENT = re.compile(r"\s+(//|;) .*$")  # arm64: objdump repeats immediates in other bases
@@ -134,7 +135,8 @@ def normalise(text: str) -> Iterator[str]:
     """Yield the lines of objdump's output that are code, with GCC's counters cut off."""
     for line in text.splitlines():
         if line.strip() and "file format" not in line:
-            yield _LOCAL.sub(".N", _COMMENT.sub("", line.rstrip()))
+            line = _UNIQUE.sub(r"\1N", _COMMENT.sub("", line.rstrip()))
+            yield _LOCAL.sub(".N", line)
 
 
 def difference(pristine: list[str], off: list[str], lines: Mapping[int, int]) -> str:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Builds the lab's kernel modules, out of tree, for any kernel in the cache."""
+"""Builds kernel modules for any kernel in the cache: the lab's, out of tree, and the kernel's."""
 
 import hashlib
 import shutil
@@ -16,23 +16,53 @@ from boltlab.locks import lock
 from boltlab.make import make
 
 FOLDER = guestimage.SOURCES
+BUILT = ".bolt-modules"  # in a tree: the stamp of the kernel for which its modules were built
 
 
 def names() -> list[str]:
-    """Return the names of all modules."""
+    """Return the names of the lab's modules."""
     return sorted(path.parent.name for path in FOLDER.glob("*/Kbuild"))
 
 
 def nodes(kernel: Kernel, wanted: Sequence[str]) -> dict[str, Node]:
     """Return ``wanted`` modules for ``kernel`` as nodes of an initramfs, ``lib/NAME.ko``.
 
-    Raises BoltError when there is no such module or it does not build.
+    The lab's, or those that the kernel's configuration makes modules. Raises BoltError when there
+    is no such module or it does not build.
     """
-    return {f"lib/{name}.ko": guestimage.file(build(kernel, name).read_bytes()) for name in wanted}
+    found = {}
+    for name in wanted:
+        path = build(kernel, name) if name in names() else built_in_tree(kernel, name)
+        found[f"lib/{name}.ko"] = guestimage.file(path.read_bytes())
+    return found
+
+
+def built_in_tree(kernel: Kernel, name: str) -> Path:
+    """Return the kernel's own module ``name``, built with all others of its configuration.
+
+    Raises BoltError when there is no such module or they do not build.
+    """
+    if not kernel.tree.is_dir():
+        raise BoltError(f"the tree of the {kernel.flavour} kernel is gone: {kernel.tree}")
+    mark = kernel.tree / BUILT
+    order = kernel.tree / "modules.order"
+    with lock(kernel.tree) as fd:
+        if not mark.is_file() or mark.read_text(encoding="utf-8") != kernel.stamp:
+            log = paths.new_log(f"modules-{kernel.arch}-{kernel.flavour}")
+            title = f"building the modules of the {kernel.arch} {kernel.flavour} kernel"
+            make(kernel.tree, ARCHES[kernel.arch], ["modules"], log, title=title, lock_fd=fd)
+            mark.write_text(kernel.stamp, encoding="utf-8")
+        lines = order.read_text(encoding="utf-8").split() if order.is_file() else []
+    for line in lines:
+        path = kernel.tree / Path(line).with_suffix(".ko")
+        if path.stem == name:
+            return path
+    known = ", ".join([*names(), *(Path(line).stem for line in lines)])
+    raise BoltError(f"no module '{name}' (there are: {known})")
 
 
 def build(kernel: Kernel, name: str) -> Path:
-    """Return the module ``name`` for ``kernel``, built if it or the kernel changed.
+    """Return the lab's module ``name`` for ``kernel``, built if it or the kernel changed.
 
     Raises BoltError when there is no such module or it does not build.
     """

@@ -7,19 +7,20 @@ import functools
 import json
 import logging
 import os
+import re
 import shlex
 import shutil
 import socket
 import subprocess
 import time
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from qemu.qmp import EventListener, QMPClient, QMPError
 
-from boltlab import console, guestimage, packages, paths
+from boltlab import console, guestimage, packages, paths, pause
 from boltlab.arch import Arch
 from boltlab.errors import BoltError
 from boltlab.guestimage import Node
@@ -36,6 +37,9 @@ PORTS = {
     "bolt.dmesg": "dmesg.log",
     "bolt.trace": "trace.txt",
 }
+PLUGIN = "plugin.jsonl"
+# With a seed, one instruction takes 1, 2 or 4 ns.
+SHIFTS = 3
 # A slice of virtual time lasts until the next timer of the emulator is due, and resetting a CPU
 # is charged all of it. A device that only has a timer, every 50 us, keeps slices short.
 BOUND = (
@@ -48,6 +52,9 @@ ECHO = "restrict=on,guestfwd=tcp:10.0.2.100:7-cmd:cat"
 PVPANIC = ("pvpanic", "pvpanic-pci")
 # Its complaints would stand beside our one line.
 logging.getLogger("qemu.qmp").addHandler(logging.NullHandler())
+
+# Runs beside a guest, with its control connection and its directory; it may raise BoltError.
+Watcher = Callable[[QMPClient, Path], Coroutine[Any, Any, None]]
 
 KEEP_RUNS = 200
 START_TIMEOUT = 30  # seconds until QEMU answers
@@ -62,7 +69,9 @@ class Guest:
     for each CPU, the first ``ext4`` of them with a file system. ``nics``: network cards, all
     on networks of their own. ``programs`` are added to the initramfs, by path without the leading
     slash. ``bounded``: no CPU runs for more than a few microseconds of virtual time before the
-    next gets its turn. ``features`` are added to the CPU's model.
+    next gets its turn. ``features`` are added to the CPU's model. ``seed`` makes a run that can be
+    repeated: in virtual time what is random comes from it, and how long an instruction takes.
+    ``plugin`` is one of the emulator's, which writes to PLUGIN in the run's directory.
     """
 
     arch: Arch
@@ -80,6 +89,8 @@ class Guest:
     timeout: float = 300
     bounded: bool = False
     features: str = ""
+    seed: int | None = None
+    plugin: Path | None = None
     programs: Mapping[str, Node] = field(default_factory=dict)
 
 
@@ -105,28 +116,53 @@ def run(guest: Guest, name: str) -> GuestResult:
     return asyncio.run(boot(guest, name))
 
 
-async def boot(guest: Guest, name: str, seen: Callable[[int], None] | None = None) -> GuestResult:
+def run_in(
+    guest: Guest,
+    folder: Path,
+    ignored: Sequence[re.Pattern[str]] = (),
+    watcher: Watcher | None = None,
+) -> GuestResult:
+    """Run ``guest`` to its end in ``folder``, which new_run() has made; see boot()."""
+    return asyncio.run(boot(guest, folder.name, folder=folder, ignored=ignored, watcher=watcher))
+
+
+async def boot(
+    guest: Guest,
+    name: str,
+    seen: Callable[[int], None] | None = None,
+    *,
+    folder: Path | None = None,
+    ignored: Sequence[re.Pattern[str]] = (),
+    watcher: Watcher | None = None,
+) -> GuestResult:
     """Run ``guest`` to its end and return what it left in a new directory for ``name``.
 
-    ``seen`` is told now and then how many records there are. Raises BoltError with a log when
-    QEMU does not start, the guest panics, hangs or fails a command, or its kernel complains.
+    ``folder`` is used in place of a new one. ``seen`` is told now and then how many records there
+    are; ``watcher`` is run beside the guest. Raises BoltError with a log when QEMU does not start,
+    the guest panics, hangs or fails a command, or its kernel complains, unless that is one of the
+    complaints ``ignored``.
     """
-    folder = new_run(name)
+    folder = folder or new_run(name)
+    if watcher is None and any(line.startswith("host ") for line in guest.script):
+        watcher = pause.obey
     initrd = folder / "initrd.cpio"
     guestimage.make(guest.arch, guest.script, initrd, guest.programs)
     ours, theirs = socket.socketpair()
     serial = ["-serial", f"file:{_escaped(folder / 'console.log')}"]
     args = [*command(guest, initrd), *serial, *ports(folder), *disks(guest, folder), *nics(guest)]
+    if guest.plugin:
+        out = _escaped(folder / PLUGIN)
+        args += ["-plugin", f"file={_escaped(guest.plugin)},out={out}"]
     (folder / "command.txt").write_text(shlex.join(args) + "\n", encoding="utf-8")
     control = ["-S", "-chardev", f"socket,id=qmp,fd={theirs.fileno()}"]
     control += ["-mon", "chardev=qmp,mode=control"]
     try:
         async with _process([*args, *control], folder, theirs) as process:
-            reason = await _watch(process, ours, guest, folder, seen)
+            reason = await _watch(process, ours, guest, folder, seen, watcher)
     finally:
         for scratch in folder.glob("*.img"):
             scratch.unlink()
-    return judge(folder, reason)
+    return judge(folder, reason, ignored)
 
 
 def command(guest: Guest, initrd: Path) -> list[str]:
@@ -139,12 +175,23 @@ def command(guest: Guest, initrd: Path) -> list[str]:
     args = [binary(arch.qemu), "-nodefaults", "-no-user-config", "-display", "none", "-no-reboot"]
     if guest.features:
         machine = (*machine[:-1], f"{machine[-1]},{guest.features}")
-    args += [*machine, *ACCELERATORS[guest.accel], "-m", guest.memory, "-smp", smp(guest)]
+    args += [*machine, *accelerator(guest), "-m", guest.memory, "-smp", smp(guest)]
     args += numa(guest)
     args += BOUND if guest.bounded else ()
     args += ["-kernel", str(guest.image), "-initrd", str(initrd), "-append", append]
     panic = next((device for device in PVPANIC if device in devices(arch.qemu)), None)
     return [*args, "-device", panic] if panic else args
+
+
+def accelerator(guest: Guest) -> list[str]:
+    """Return QEMU's arguments for how it runs the guest, and for what is random in it."""
+    words = list(ACCELERATORS[guest.accel])
+    if guest.seed is None:
+        return words
+    if guest.accel == "icount":
+        shift = guest.seed % SHIFTS
+        words = [word.replace("shift=1", f"shift={shift}") for word in words]
+    return [*words, "-seed", str(guest.seed % 2**31), "-rtc", "base=2026-01-01T00:00:00,clock=vm"]
 
 
 def smp(guest: Guest) -> str:
@@ -249,20 +296,20 @@ def new_run(name: str) -> Path:
     raise BoltError(f"cannot make a directory for the run in {root}")
 
 
-def judge(folder: Path, reason: str) -> GuestResult:
+def judge(folder: Path, reason: str, ignored: Sequence[re.Pattern[str]] = ()) -> GuestResult:
     """Return what the run in ``folder`` left, given the ``reason`` of its end.
 
     Raises BoltError unless the guest powered off by itself, its script ran to the end and
-    neither its console nor its kernel log holds a complaint.
+    neither its console nor its kernel log holds a complaint, those ``ignored`` aside.
     """
     log = folder / "console.log"
     for path in (log, folder / PORTS["bolt.dmesg"]):
-        splats = console.scan_file(path)
+        splats = console.scan_file(path, ignored)
         if splats:
             raise BoltError(f"the guest's kernel complained: {splats[0]}", path)
     if reason != "guest-shutdown":
         raise BoltError(f"the guest did not power off by itself ({reason})", log)
-    records = _records(folder / PORTS["bolt.results"])
+    records = records_of(folder / PORTS["bolt.results"])
     end = records[-1] if records else {}
     if end.get("end") == "error":
         why = _last_words(log) or os.strerror(end["errno"])
@@ -310,6 +357,7 @@ async def _watch(
     guest: Guest,
     folder: Path,
     seen: Callable[[int], None] | None,
+    watcher: Watcher | None,
 ) -> str:
     """Let the guest run to its end and return the reason that QEMU gives for it."""
     client = QMPClient("guest")
@@ -324,6 +372,7 @@ async def _watch(
         why = f": {said[-1]}" if said else ""
         raise BoltError(f"{guest.arch.qemu} did not start{why}", folder / "qemu.log") from error
     start = time.monotonic()
+    beside = asyncio.create_task(watcher(client, folder)) if watcher else None
     try:
         while True:
             with contextlib.suppress(asyncio.TimeoutError):
@@ -335,7 +384,11 @@ async def _watch(
                 raise BoltError(
                     f"the guest hung: no end after {guest.timeout:.0f} s", folder / "console.log"
                 )
+            if beside and beside.done():
+                beside.result()
     finally:
+        if beside:
+            beside.cancel()
         with contextlib.suppress(QMPError, OSError, EOFError):
             await client.disconnect()
     return _reason(listener, process.returncode, folder)
@@ -359,7 +412,7 @@ def _shutdown_reason(data: object) -> str:
     return str(data.get("reason", "unknown")) if isinstance(data, dict) else "unknown"
 
 
-def _records(path: Path) -> list[dict[str, Any]]:
+def records_of(path: Path) -> list[dict[str, Any]]:
     """Parse the lines of results; a line cut off or garbled ends them."""
     records = []
     with contextlib.suppress(OSError, ValueError):

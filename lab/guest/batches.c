@@ -8,50 +8,21 @@
  */
 #define _GNU_SOURCE
 #include "guest.h"
+#include "tracing.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#define TRACING "/sys/kernel/tracing/"
 #define BOLT "/sys/devices/system/cpu/bolt/"
 #define STATES "/sys/kernel/debug/bolt/states"
 #define MAX_SIZES 16
 
-static const struct {
-	const char *file, *value;
-} settings[] = {
-	{ TRACING "tracing_on", "0" },
-	{ TRACING "trace_clock", "mono" },
-	{ TRACING "buffer_size_kb", "1024" },
-	{ TRACING "options/funcgraph-abstime", "1" },
-	{ TRACING "options/funcgraph-cpu", "1" },
-	{ TRACING "options/funcgraph-proc", "1" },
-	{ TRACING "options/funcgraph-irqs", "0" },
-	{ TRACING "options/funcgraph-tail", "1" },
-	{ TRACING "options/sleep-time", "1" },
-	{ TRACING "events/cpuhp/enable", "1" },
-};
-
-static void set(const char *path, const char *value)
-{
-	int err = write_text(path, value);
-
-	if (err)
-		die("%s: %s", path, strerror(-err));
-}
-
 /* All of them must be there: a count of what is not traced would be zero. */
-static void choose(const char *list)
+static void missing(const char *name)
 {
-	static char names[8192];
-
-	snprintf(names, sizeof(names), "%s", list);
-	set(TRACING "set_ftrace_filter", " ");
-	for (char *name = strtok(names, ","); name; name = strtok(NULL, ","))
-		if (append_text(TRACING "set_ftrace_filter", name))
-			die("%s cannot be traced", name);
+	die("%s cannot be traced", name);
 }
 
 /* The number of the last state that no hotplug thread has a callback of. */
@@ -110,29 +81,21 @@ static void settle(const int *cpus, int n, bool online)
 	(void)cpus;
 	(void)n;
 	(void)online;
-	set(BOLT "settle", "all");
+	must_write(BOLT "settle", "all");
 }
 
 static void traced(const char *kind, const int *cpus, int n, bool online,
 		   void (*run)(const int *cpus, int n, bool online), bool keep)
 {
 	int64_t start, end;
-	int err;
 
-	set(TRACING "trace", " ");
-	set(TRACING "tracing_on", "1");
+	tracing_on();
 	start = now_ns();
 	run(cpus, n, online);
 	end = now_ns();
-	set(TRACING "tracing_on", "0");
-	if (!keep)
-		return;
-	dprintf(FD_TRACE, "=== begin KIND=%s batch=%d t0=%lld ===\n", kind, n,
-		(long long)start);
-	err = copy_to_fd(TRACING "trace", FD_TRACE);
-	if (err)
-		die("trace: %s", strerror(-err));
-	dprintf(FD_TRACE, "=== end t1=%lld ===\n", (long long)end);
+	tracing_off();
+	if (keep)
+		tracing_send(kind, "batch", n, start, end);
 }
 
 /* There and back with everything put off kept, then with it done. */
@@ -161,18 +124,15 @@ int main(int argc, char **argv)
 	ncpus = parse_cpus(arg_text(argv, "cpus", "1"), cpus, MAX_CPUS);
 	nsizes = parse_cpus(arg_text(argv, "sizes", "1"), sizes, MAX_SIZES);
 	pin_to(arg_long(argv, "control", 0));
-	for (size_t i = 0; i < ARRAY_SIZE(settings); i++)
-		set(settings[i].file, settings[i].value);
-	choose(functions);
 	tell("concurrent");
 	tell("serial");
-	set(TRACING "current_tracer", "function_graph");
+	tracing_start("1024", functions, missing);
 	for (int k = 0; k < nsizes; k++) {
 		if (sizes[k] < 1 || sizes[k] > ncpus)
 			die("%d CPUs are not among %d", sizes[k], ncpus);
 		for (int i = 0; i < warmup + n; i++)
 			cycle(cpus, sizes[k], gap_ms, i >= warmup);
 	}
-	set(TRACING "current_tracer", "nop");
+	tracing_stop();
 	return 0;
 }

@@ -192,6 +192,39 @@ static int do_load(char **args)
 	return err;
 }
 
+/* The last user may be just about to leave it. */
+static int do_unload(char **args)
+{
+	if (!args[1])
+		return -EINVAL;
+	for (int i = 0; syscall(SYS_delete_module, args[1], O_NONBLOCK); i++) {
+		if (errno != EAGAIN || i == 100)
+			return -errno;
+		sleep_ms(10);
+	}
+	return 0;
+}
+
+/* wait SECONDS */
+static int do_wait(char **args)
+{
+	if (!args[1])
+		return -EINVAL;
+	sleep_ms(1000 * atol(args[1]));
+	return 0;
+}
+
+/* host stop|go CPU: the lab stops that CPU, as a busy host would, or lets it go on. */
+static int do_host(char **args)
+{
+	if (!args[1] || !args[2])
+		return -EINVAL;
+	emit("{\"host\":\"%s %d\"}", args[1], atoi(args[2]));
+	/* Nobody tells us when it has. */
+	sleep_ms(3000);
+	return 0;
+}
+
 /* refuse ERRNO FILE WORDS...: the write must fail, with this. */
 static int do_refuse(char **args)
 {
@@ -228,6 +261,23 @@ static int do_expect(char **args)
 	return -EPROTO;
 }
 
+/* What a file holds, among the results. */
+static int do_show(char **args)
+{
+	char value[4096], text[16384];
+	ssize_t n;
+
+	if (!args[1])
+		return -EINVAL;
+	n = read_text(args[1], value, sizeof(value));
+	if (n < 0)
+		return n;
+	value[strcspn(value, "\n")] = '\0';
+	json_text(text, sizeof(text), value);
+	emit("{\"output\":\"%s: %s\"}", strrchr(args[1], '/') + 1, text);
+	return 0;
+}
+
 static int do_measure(char **args)
 {
 	args[0] = "/bin/measure";
@@ -250,6 +300,12 @@ static int do_batches(char **args)
 {
 	args[0] = "/bin/batches";
 	return run_program(args, false);
+}
+
+/* A file, to the trace port. */
+static int do_send(char **args)
+{
+	return args[1] ? copy_to_fd(args[1], FD_TRACE) : -EINVAL;
 }
 
 static int do_run(char **args)
@@ -347,11 +403,16 @@ static const struct {
 	{ "write", do_write },
 	{ "expect", do_expect },
 	{ "refuse", do_refuse },
+	{ "show", do_show },
 	{ "load", do_load },
+	{ "unload", do_unload },
+	{ "wait", do_wait },
+	{ "host", do_host },
 	{ "measure", do_measure },
 	{ "micro", do_micro },
 	{ "trace", do_trace },
 	{ "batches", do_batches },
+	{ "send", do_send },
 	{ "run", do_run },
 	{ "kunit", do_kunit },
 	{ "kmemleak", do_kmemleak },
@@ -421,12 +482,15 @@ static void send_kernel_log(void)
 
 int main(void)
 {
+	long long booted = now_ns();
+
 	mount_all();
 	for (int fd = 0; fd < 3; fd++)
 		if (dup2(open("/dev/console", O_RDWR), fd) < 0)
 			return 1;
 	place_port("bolt.results", FD_RESULTS);
 	place_port("bolt.trace", FD_TRACE);
+	emit("{\"booted\":%lld}", booted);
 	run_script();
 	send_kernel_log();
 	sync();

@@ -5,6 +5,7 @@
  * end every worker must have come forward, and have found all it did right.
  * usage: load bolt=0|1 pause_ms=N settle_ms=N; BOLT_REQUESTS and BOLT_SEED are
  * taken from the environment, that is from the kernel's command line.
+ * Or: load beside=PROGRAM ARGUMENTS..., which then makes the requests.
  */
 #define _GNU_SOURCE
 #include "load.h"
@@ -229,9 +230,38 @@ static int requests(long n, bool bolt, long pause_ms)
 	return most_down;
 }
 
+/* Another program makes the requests: looks at the workers as long as it runs. */
+static void beside(const char *program, char **args)
+{
+	pid_t pid = fork_mortal();
+	int status;
+
+	if (pid < 0)
+		die("fork: %s", strerror(errno));
+	if (!pid) {
+		args[0] = (char *)program;
+		execv(program, args);
+		_exit(127);
+	}
+	while (!waitpid(pid, &status, WNOHANG)) {
+		for (int i = 0; i < workers; i++)
+			look_at(&ledger[i]);
+		sleep_ms(100);
+	}
+	if (!WIFEXITED(status) || WEXITSTATUS(status))
+		fail("%s ended with %d", program, status);
+}
+
+static void show_ledger(void)
+{
+	for (int i = 0; i < workers; i++)
+		printf("%-16s %lu\n", ledger[i].name, ledger[i].done);
+}
+
 int main(int argc, char **argv)
 {
 	const char *requested = getenv("BOLT_REQUESTS"), *seed = getenv("BOLT_SEED");
+	const char *program = arg_text(argv, "beside", NULL);
 	long n = requested ? atol(requested) : 200;
 	bool bolt = arg_long(argv, "bolt", 0);
 	int most_down;
@@ -256,13 +286,19 @@ int main(int argc, char **argv)
 	fflush(stdout);
 	start_all();
 	all_come_forward();
+	if (program) {
+		beside(program, argv + 1);
+		all_come_forward();
+		all_end();
+		show_ledger();
+		return 0;
+	}
 	most_down = requests(n, bolt, arg_long(argv, "pause_ms", 20));
 	all_come_forward();
 	all_end();
 	if (bolt)
 		put(BOLT "enabled", "0");
 	printf("%ld requests, %d CPUs down at most, %d workers:\n", n, most_down, workers);
-	for (int i = 0; i < workers; i++)
-		printf("%-16s %lu\n", ledger[i].name, ledger[i].done);
+	show_ledger();
 	return 0;
 }

@@ -9,6 +9,7 @@
  *	busy	the same with tasks, timers, files and pipes on the CPUs
  *	curve	requests for the first CPUs of the list, as many as sizes= says: one
  *		after the other, and, where the kernel has it, in one request
+ *	curve_bounded the same, named as bounded
  *	alternate online of all CPUs of the list in one request and one after the
  *		other, in turn
  *	smt	off and on, written to smt/control
@@ -121,13 +122,16 @@ static int64_t request_bulk(const struct measure *m, bool online)
 
 static void curve(const struct measure *m)
 {
+	char seq[32], bulk[32];
 	struct measure some = *m;
 
+	snprintf(seq, sizeof(seq), "%s_seq", m->suffix);
+	snprintf(bulk, sizeof(bulk), "%s_bulk", m->suffix);
 	for (int k = 0; k < m->nsizes; k++) {
 		some.ncpus = m->sizes[k];
 		if (some.ncpus < 1 || some.ncpus > m->ncpus)
 			die("%d CPUs are not among %d", some.ncpus, m->ncpus);
-		some.suffix = "_seq";
+		some.suffix = seq;
 		pairs(&some);
 		if (access(BOLT "offline", F_OK))
 			continue;
@@ -137,7 +141,7 @@ static void curve(const struct measure *m)
 			up_ns[i] = request_bulk(&some, true);
 			gap(&some, i);
 		}
-		some.suffix = "_bulk";
+		some.suffix = bulk;
 		report(&some, "offline", down_ns);
 		report(&some, "online", up_ns);
 	}
@@ -262,6 +266,7 @@ static const struct {
 	{ "ballast", "1_ballast", "_ballast_seq", ballast },
 	{ "busy", "1_busy", "_busy_seq", busy },
 	{ "curve", "", "", curve },
+	{ "curve_bounded", "_bounded", "_bounded", curve },
 	{ "alternate", "", "", alternate },
 	{ "smt", "", "", smt },
 	{ "freeze", "", "", freezes },

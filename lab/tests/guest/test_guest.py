@@ -47,7 +47,18 @@ def test_boots_and_cycles_every_cpu(kernel: Kernels, arch: str, flavour: str) ->
 
 
 # The suites of every architecture, and those of one.
-COMMON = {"bolt_defer", "bolt_domains", "bolt_memory", "bolt_parse", "bolt_pending", "bolt_request"}
+COMMON = {
+    "bolt_defer",
+    "bolt_domains",
+    "bolt_handover",
+    "bolt_handover_block",
+    "bolt_handover_net",
+    "bolt_memory",
+    "bolt_parallel",
+    "bolt_parse",
+    "bolt_pending",
+    "bolt_request",
+}
 SUITES = {"x86_64": {"bolt_tsc"}, "arm64": set[str]()}
 
 # The tests that may be skipped. arm64 has no device nodes of CPUs and no machine check; SMT and

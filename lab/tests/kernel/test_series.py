@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """The kernel change as text: the exported series, and what it is without CONFIG_BOLT."""
 
+import re
 from pathlib import Path
 
 import pytest
 
-from boltlab import checkpatch, export, hooks, identity, refresh
+from boltlab import checkpatch, export, hooks, identity, planted, refresh, tree
 from boltlab.arch import ARCHES
 from boltlab.source import Source
 
@@ -32,6 +33,19 @@ def test_hooks_sit_where_they_say(kernel_source: Source, tmp_path: Path) -> None
     for hook in hooks.load(folder):
         (copies / hook.name).write_bytes(hook.path.read_bytes())
     assert refresh.refresh(copies, kernel_source.path, kernel_source.release) == []
+
+
+def test_planted_bugs_apply(kernel_source: Source, tmp_path: Path) -> None:
+    """Each to the tree as it is now."""
+    files = tree.bolt_files(kernel_source)
+    for name, bug in planted.bugs().items():
+        changed = re.findall(r"^--- a/(\S+)", bug.patch.read_text(encoding="utf-8"), re.M)
+        scratch = tmp_path / name
+        for file in changed:
+            (scratch / file).parent.mkdir(parents=True, exist_ok=True)
+            (scratch / file).write_bytes(files[file].data)
+        planted.plant(bug, scratch)
+        assert all((scratch / file).read_bytes() != files[file].data for file in changed)
 
 
 @pytest.mark.parametrize("arch", ARCHES)

@@ -92,6 +92,23 @@ def test_changed_hook_builds_bolt_only(source: Source) -> None:
     assert compiles() == 3
 
 
+def test_a_changed_tree_is_built_and_then_as_before(source: Source) -> None:
+    hook(source)
+    good = build.ensure_kernel(HOST, "bolt", source)
+
+    def change(tree: Path) -> str:
+        file = tree / "kernel" / "cpu.c"
+        file.write_text(file.read_text().replace("bolt();", "fault();"))
+        return "fault"
+
+    changed = build.changed_kernel(HOST, "bolt", source, 1, change)
+    assert changed.stamp == f"{good.stamp} fault"
+    assert b"\tfault();" in changed.image.read_bytes()
+    again = build.ensure_kernel(HOST, "bolt", source)
+    assert again.stamp == good.stamp
+    assert b"fault" not in again.image.read_bytes()
+
+
 def test_failed_build_goes_on_from_there(source: Source) -> None:
     hook(source)
     good = build.ensure_kernel(HOST, "bolt", source)

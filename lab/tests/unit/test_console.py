@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
+import re
 from pathlib import Path
 
 import pytest
@@ -86,3 +87,23 @@ def test_time_of_a_message(tmp_path: Path) -> None:
     assert console.time_of(log, "again") == 12_000_002_000
     with pytest.raises(BoltError, match="did not say 'early'"):
         console.time_of(log, "early")
+
+
+def test_what_is_ignored_takes_its_trace_along() -> None:
+    ignored = [re.compile(" invoked oom-killer: ")]
+    lines = [
+        "[    1.000000] hog invoked oom-killer: order=0",
+        "CPU: 1",
+        "Call Trace:",
+        " a+0x1/0x2",
+    ]
+    assert [splat.kind for splat in console.scan(lines)] == ["stack trace"]
+    assert console.scan(lines, ignored) == []
+    assert [splat.kind for splat in console.scan([*lines, "WARNING: x"], ignored)] == ["WARNING"]
+    later = [*lines, *["x"] * 200, "Call Trace:"]
+    assert [splat.line for splat in console.scan(later, ignored)] == [205]
+
+
+def test_the_moment_of_a_line() -> None:
+    assert console.moment("<6>[   12.345678] x") == 12.345678
+    assert console.moment("x") == 0

@@ -92,6 +92,7 @@ Disassembly of section .text:
    0:\tmov\tx1, #0x28                  \t// #40
 \t\t\tR_AARCH64_ADR_PREL_PG_HI21\t__already_done.12
    4:\tldr\tx0, [x1, #0.5]
+  20:\tjmp 25 <__UNIQUE_ID___addressable___SCK__might_resched37.12+0x5>
 """
     assert list(identity.normalise(text)) == [
         "Disassembly of section .text:",
@@ -99,6 +100,7 @@ Disassembly of section .text:
         "   0:\tmov\tx1, #0x28",
         "\t\t\tR_AARCH64_ADR_PREL_PG_HI21\t__already_done.N",
         "   4:\tldr\tx0, [x1, #0.5]",
+        "  20:\tjmp 25 <__UNIQUE_ID___addressable___SCK__might_reschedN.N+0x5>",
     ]
 
 

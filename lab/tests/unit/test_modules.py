@@ -71,3 +71,18 @@ def test_errors(folder: Path, kernel: Kernel) -> None:
         modules.build(kernel, "ballast")
     with pytest.raises(BoltError, match="the tree of the debug kernel is gone"):
         modules.build(replace(kernel, flavour="debug"), "ballast")
+
+
+def test_the_kernels_own_modules(folder: Path, kernel: Kernel) -> None:
+    made = "modules:\n\t@echo made >>made && mkdir -p a && echo code >a/b.ko\n"
+    made += "\t@echo a/b.o >modules.order\n"
+    write_tree(kernel.tree, {"Makefile": made})
+    assert modules.nodes(kernel, ["b"])["lib/b.ko"].data == b"code\n"
+    modules.built_in_tree(kernel, "b")
+    modules.built_in_tree(replace(kernel, stamp="new"), "b")
+    assert (kernel.tree / "made").read_text().split() == ["made", "made"]
+    with pytest.raises(BoltError, match=r"no module 'c' \(there are: ballast, b\)"):
+        modules.nodes(kernel, ["c"])
+    gone = replace(kernel, flavour="gone")
+    with pytest.raises(BoltError, match="the tree of the gone kernel is gone"):
+        modules.built_in_tree(gone, "b")

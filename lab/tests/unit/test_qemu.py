@@ -221,6 +221,40 @@ def test_command_lines(fake: Path) -> None:
         qemu.command(Guest(X86, Path("image"), (), accel="warp"), initrd)
 
 
+def test_a_seed_makes_a_run_that_can_be_repeated() -> None:
+    plain = qemu.accelerator(Guest(X86, Path("image"), ()))
+    assert plain == list(qemu.ACCELERATORS["icount"])
+    words = [qemu.accelerator(Guest(X86, Path("image"), (), seed=seed)) for seed in (3, 4, 5)]
+    shifts = [each[each.index("-icount") + 1] for each in words]
+    assert shifts == [f"shift={shift},sleep=off" for shift in (0, 1, 2)]
+    assert [each[each.index("-seed") + 1] for each in words] == ["3", "4", "5"]
+    assert all(each[each.index("-rtc") + 1].endswith("clock=vm") for each in words)
+    several = qemu.accelerator(Guest(X86, Path("image"), (), accel="mttcg", seed=4))
+    assert several[-4:-2] == ["-seed", "4"]
+
+
+def test_plugin_and_watcher(fake: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    what = {"events": [OFF], "ports": {"bolt.results": lines({"end": "ok"})}, "sleep": 1.5}
+    monkeypatch.setenv("PLAY", json.dumps(what))
+    watched: list[Path] = []
+
+    async def watcher(client: object, folder: Path) -> None:
+        watched.append(folder)
+
+    folder = qemu.new_run("test")
+    guest = Guest(X86, Path("image"), (), plugin=tmp_path / "p,1.so")
+    assert qemu.run_in(guest, folder, watcher=watcher).folder == folder
+    assert watched == [folder]
+    words = (folder / "command.txt").read_text()
+    assert f"file={tmp_path}/p,,1.so,out={folder}/plugin.jsonl" in words
+
+    async def fail(client: object, folder: Path) -> None:
+        raise BoltError("it cannot be watched")
+
+    with pytest.raises(BoltError, match="it cannot be watched"):
+        qemu.run_in(guest, qemu.new_run("test"), watcher=fail)
+
+
 def test_disks(tmp_path: Path) -> None:
     assert qemu.disks(Guest(X86, Path("image"), ()), tmp_path) == []
     folder = tmp_path / "a,b"

@@ -1,0 +1,121 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Stops single virtual CPUs of a running guest, as a busy host would, only for longer.
+
+QEMU's own ``stop`` stops all of them, and a stop signal its whole process. A tracer stops a thread.
+"""
+
+import asyncio
+import contextlib
+import ctypes
+import json
+import os
+import random
+from collections.abc import Mapping
+from pathlib import Path
+
+from qemu.qmp import QMPClient
+
+from boltlab.errors import BoltError
+
+_SEIZE, _INTERRUPT, _DETACH = 0x4206, 0x4207, 17
+_WALL = 0x40000000
+POLL = 0.05  # seconds between two looks for what the guest wants
+LONGEST = 1.5  # seconds that a CPU stops at random; natively an AP is waited for for 10
+
+
+def _ptrace(request: int, thread: int) -> None:
+    libc = ctypes.CDLL(None, use_errno=True)
+    libc.ptrace.restype = ctypes.c_long
+    libc.ptrace.argtypes = [ctypes.c_long, ctypes.c_long, ctypes.c_void_p, ctypes.c_void_p]
+    if libc.ptrace(request, thread, None, None) < 0:
+        error = ctypes.get_errno()
+        raise BoltError(f"cannot stop a thread of the emulator: {os.strerror(error)}")
+
+
+class Stopped:
+    """Threads that are stopped. All calls must come from one thread of ours."""
+
+    def __init__(self) -> None:
+        self.threads: set[int] = set()
+
+    def stop(self, thread: int) -> None:
+        """Stop ``thread``; BoltError when this machine does not let us."""
+        if thread in self.threads:
+            return
+        _ptrace(_SEIZE, thread)
+        _ptrace(_INTERRUPT, thread)
+        os.waitpid(thread, _WALL)
+        self.threads.add(thread)
+
+    def go(self, thread: int) -> None:
+        """Let ``thread`` go on."""
+        if thread in self.threads:
+            self.threads.discard(thread)
+            # It may have ended with its process.
+            with contextlib.suppress(BoltError):
+                _ptrace(_DETACH, thread)
+
+    def all_go(self) -> None:
+        """Let all of them go on."""
+        for thread in list(self.threads):
+            self.go(thread)
+
+
+async def threads(client: QMPClient) -> Mapping[int, int]:
+    """Return the emulator's thread of each of the guest's CPUs."""
+    answer = await client.execute("query-cpus-fast")
+    assert isinstance(answer, list)
+    return {row["cpu-index"]: row["thread-id"] for row in answer}
+
+
+def wishes(text: str) -> list[tuple[str, int]]:
+    """Return what the results ``text`` of a guest ask of the host: ("stop" or "go", CPU)."""
+    found = []
+    for line in text.splitlines():
+        with contextlib.suppress(ValueError):
+            row = json.loads(line)
+            if isinstance(row, dict) and "host" in row:
+                what, cpu = str(row["host"]).split()
+                found.append((what, int(cpu)))
+    return found
+
+
+async def obey(client: QMPClient, folder: Path) -> None:
+    """Stop CPUs and let them go on as the guest's command ``host`` says."""
+    known = await threads(client)
+    if len(set(known.values())) < len(known):
+        raise BoltError("a CPU can only be stopped where each has a thread of its own (mttcg)")
+    stopped, done = Stopped(), 0
+    try:
+        while True:
+            await asyncio.sleep(POLL)
+            with contextlib.suppress(OSError):
+                asked = wishes((folder / "results.jsonl").read_text(encoding="utf-8"))
+                for what, cpu in asked[done:]:
+                    (stopped.stop if what == "stop" else stopped.go)(known[cpu])
+                done = len(asked)
+    finally:
+        stopped.all_go()
+
+
+class AtRandom:
+    """Stops one CPU after the other, for as long as the numbers from ``seed`` say."""
+
+    def __init__(self, seed: int) -> None:
+        self.rng = random.Random(seed)
+        self.times = 0
+
+    async def __call__(self, client: QMPClient, folder: Path) -> None:
+        """Go on until cancelled."""
+        known = await threads(client)
+        stopped = Stopped()
+        try:
+            while True:
+                await asyncio.sleep(self.rng.uniform(0, 1))
+                thread = known[self.rng.choice(sorted(known))]
+                stopped.stop(thread)
+                self.times += 1
+                await asyncio.sleep(self.rng.uniform(0.001, LONGEST) ** 2 / LONGEST)
+                stopped.go(thread)
+        finally:
+            stopped.all_go()

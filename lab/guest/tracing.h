@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Requests under the function_graph tracer, their text to the trace port. */
+#ifndef BOLT_TRACING_H
+#define BOLT_TRACING_H
+
+#include <stdint.h>
+
+/*
+ * @functions: names with commas between; @missing is called for those that this
+ * kernel does not have, or inlines. @buffer_kb is for each CPU.
+ */
+void tracing_start(const char *buffer_kb, const char *functions,
+		   void (*missing)(const char *name));
+void tracing_stop(void);
+
+/* Around what is to be traced; the first of them empties the buffer. */
+void tracing_on(void);
+void tracing_off(void);
+
+/* The buffer between two marker lines, with @what=@n; readers clip it to the times. */
+void tracing_send(const char *kind, const char *what, int n, int64_t start, int64_t end);
+
+/* write_text(), which must work. */
+void must_write(const char *path, const char *value);
+
+#endif

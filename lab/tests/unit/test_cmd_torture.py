@@ -1,0 +1,128 @@
+# SPDX-License-Identifier: GPL-2.0-only
+import itertools
+from argparse import Namespace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from boltlab import build, cli, cmd_torture, packages, qemu, source, tally, torture, tree
+from boltlab.build import Kernel
+from boltlab.cmd_torture import Field
+from boltlab.errors import BoltError
+from boltlab.qemu import GuestResult
+from boltlab.torture import Case, Counts, Outcome
+
+KERNEL = Kernel("x86_64", "bolt", "6.12.1-0", "6.12.1", "c0ffee", "stamp", Path("kernel"))
+LINE = '{"output":"# actor batch asks=1 attempted=9 done=9 refused=0 wrong=0"}\n{"end":"ok"}\n'
+
+
+@pytest.fixture
+def guests(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[qemu.Guest]:
+    """Kernels that are there, and guests that only leave what a good run leaves."""
+    run: list[qemu.Guest] = []
+    (tmp_path / "config").write_text("", encoding="utf-8")
+    built = Kernel("x86_64", "bolt", "6.12.1-0", "6.12.1", "c0ffee", "stamp", tmp_path)
+
+    async def boot(guest: qemu.Guest, name: str, **more: Any) -> GuestResult:
+        run.append(guest)
+        (more["folder"] / "results.jsonl").write_text(LINE, encoding="utf-8")
+        return GuestResult(more["folder"], [])
+
+    monkeypatch.setattr(packages, "ensure", lambda *args, **kwargs: None)
+    monkeypatch.setattr(source, "resolve", lambda path: Namespace(id="x"))
+    monkeypatch.setattr(tree, "fingerprint", lambda where: "c0ffee00")
+    monkeypatch.setattr(build, "ensure_kernel", lambda *args: built)
+    monkeypatch.setattr("boltlab.selftest.build", lambda arch, tree, names: {})
+    monkeypatch.setattr(qemu, "boot", boot)
+    return run
+
+
+def call(tmp_path: Path, *words: str) -> int:
+    return cli.main(["torture", "--arch", "x86_64", "--results", str(tmp_path / "t.json"), *words])
+
+
+def test_a_run_is_counted(guests: list[qemu.Guest], tmp_path: Path) -> None:
+    words = ("--config", "production", "--scenario", "quiet", "--accel", "icount", "--seed", "5")
+    assert call(tmp_path, *words) == 0
+    assert call(tmp_path, *words) == 0
+    assert [guest.seed for guest in guests] == [5, 5]
+    book = tally.load(tmp_path / "t.json")
+    cell = book.cells["production", "x86_64", "quiet"]
+    assert (cell.runs, cell.attempted, cell.accels) == (2, 18, {"icount": 2})
+
+
+def test_a_failure_is_counted_and_said(
+    guests: list[qemu.Guest],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    async def boot(guest: qemu.Guest, name: str, **more: Any) -> GuestResult:
+        raise BoltError("the guest's kernel complained: BUG")
+
+    monkeypatch.setattr(qemu, "boot", boot)
+    words = ("--config", "production", "--scenario", "quiet", "--accel", "icount", "--seed", "5")
+    assert call(tmp_path, *words) == 1
+    cell = tally.load(tmp_path / "t.json").cells["production", "x86_64", "quiet"]
+    assert [failure.why for failure in cell.failures] == ["the guest's kernel complained: BUG"]
+    said = capsys.readouterr().out.replace("\n", " ")
+    assert f"repeat: {cell.failures[0].repeat}" in said
+
+
+def test_it_goes_on_until_the_time_is_over(
+    guests: list[qemu.Guest], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clock = itertools.count(step=15)
+    monkeypatch.setattr("time.monotonic", lambda: next(clock))
+    assert (
+        call(tmp_path, "--config", "production", "--scenario", "quiet,storm", "--minutes", "9") == 0
+    )
+    cells = tally.load(tmp_path / "t.json").cells
+    assert {cell.scenario for cell in cells.values()} == {"quiet", "storm"}
+    assert all(set(cell.accels) == {"mttcg", "icount"} for cell in cells.values())
+
+
+def test_kernels_that_are_not_built_are_passed_over(
+    guests: list[qemu.Guest], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert call(tmp_path, "--config", "rt", "--built") == 2
+    assert "its kernel, rt, is not built" in capsys.readouterr().out
+    # Nor does a kernel do that is not what it says.
+    assert call(tmp_path, "--config", "rt") == 1
+
+
+def test_list_runs_nothing(
+    guests: list[qemu.Guest], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert call(tmp_path, "--list") == 0
+    said = capsys.readouterr().out
+    assert all(name in said for name in (*torture.configs(), *torture.stories()))
+    assert guests == []
+
+
+def test_what_lacks_most_comes_first() -> None:
+    configs, stories = torture.configs(), torture.stories()
+    fields = [
+        Field("x86_64", configs[config], stories[story], KERNEL)
+        for config in ("production", "rt")
+        for story in ("storm", "native")
+    ]
+    book = tally.Book()
+
+    def survive(field: Field, requests: int) -> None:
+        run = Case(field.arch, field.config, field.story, "icount", 1, requests)
+        book.add(run, Outcome(Counts(requests, requests), 1, 1), "2026-01-01", "c0ffee")
+
+    survive(fields[0], 20000)
+    assert min(fields, key=lambda each: cmd_torture.lack(each, book)).config.name == "rt"
+    survive(fields[2], 500)
+    assert min(fields, key=lambda each: cmd_torture.lack(each, book)) == fields[3]
+    survive(fields[2], 4500)
+    survive(fields[3], 500)
+    assert min(fields, key=lambda each: cmd_torture.lack(each, book)) == fields[1]
+
+
+def test_unknown_names_are_usage_errors(tmp_path: Path) -> None:
+    assert call(tmp_path, "--config", "nonsense") == 2
+    assert call(tmp_path, "--scenario", "nonsense") == 2

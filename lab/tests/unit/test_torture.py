@@ -1,0 +1,222 @@
+# SPDX-License-Identifier: GPL-2.0-only
+import random
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from boltlab import busybox, flavours, guestimage, tally, torture
+from boltlab.build import Kernel
+from boltlab.errors import USAGE, BoltError
+from boltlab.torture import Case, Counts, Outcome
+
+CONFIGS = torture.configs()
+STORIES = torture.stories()
+
+
+def case(config: str = "production", story: str = "storm", **changes: Any) -> Case:
+    values: dict[str, Any] = {"accel": "icount", "seed": 7, "requests": 100} | changes
+    return Case("x86_64", CONFIGS[config], STORIES[story], **values)
+
+
+def kernel(tmp_path: Path, text: str = "CONFIG_A=y\n") -> Kernel:
+    (tmp_path / "config").write_text(text, encoding="utf-8")
+    return Kernel("x86_64", "bolt", "6.12.1-0", "6.12.1", "c0ffee", "stamp", tmp_path)
+
+
+@pytest.mark.parametrize("name", CONFIGS)
+def test_configurations_are_of_flavours_there_are(name: str) -> None:
+    config = CONFIGS[name]
+    flavour = flavours.get(config.kernel)
+    assert flavour.patched
+    assert config.description.endswith(".")
+    assert config.goal >= 1000
+    assert config.cpus % (config.nodes * config.threads) == 0
+
+
+def test_every_configuration_of_the_requirement_is_there() -> None:
+    kernels = {config.kernel for config in CONFIGS.values()}
+    assert {"bolt", "debug", "kasan", "kcsan", "rt", "torture"} <= kernels
+    assert {1, 4, 16, 64} <= {config.cpus for config in CONFIGS.values()}
+    assert {1, 2, 4} <= {config.nodes for config in CONFIGS.values()}
+    for mode in ("none", "voluntary", "full"):
+        assert CONFIGS[f"preempt-{mode}"].append == f"preempt={mode}"
+        run = case(f"preempt-{mode}")
+        assert torture.complaint(run, Counts(), [f"[ 0.1] Dynamic Preempt: {mode}"]) == ""
+        assert "does not say" in torture.complaint(run, Counts(), ["Dynamic Preempt: lazy"])
+
+
+@pytest.mark.parametrize("name", STORIES)
+def test_shipped_scenarios_make_scripts(name: str) -> None:
+    story = STORIES[name]
+    assert story.scenario.description.endswith(".")
+    assert any(story.fits(config) for config in CONFIGS.values())
+    source = (guestimage.SOURCES / "init.c").read_text(encoding="utf-8")
+    known = set(re.findall(r'^\t\{ "(\w+)", do_', source, re.M))
+    for line in case(story=name).script():
+        assert line.split()[0] in known
+        assert "{" not in line
+    for other in (*story.on, *story.not_on):
+        assert other in CONFIGS
+
+
+def test_a_run_is_repeated_by_one_line() -> None:
+    assert case().line() == (
+        "./bolt torture --arch x86_64 --config production --scenario storm "
+        "--accel icount --seed 7 --requests 100"
+    )
+    assert "run /bin/storm seed=7 requests=100 seconds=60" in case().script()
+
+
+def test_variants_are_scenarios_of_their_own() -> None:
+    on = case(story="rcutorture-bolt-expedited").script()
+    assert on[:2] == (
+        "write /sys/devices/system/cpu/bolt/enabled 1",
+        "write /sys/kernel/rcu_expedited 1",
+    )
+    assert not any("rcu_expedited" in line for line in case(story="rcutorture-native").script())
+
+
+def test_what_shows_the_configuration_comes_first() -> None:
+    assert case("rt").script()[0] == "expect /sys/kernel/realtime 1"
+
+
+def test_the_guest_has_the_machine_of_the_configuration(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "busybox").write_bytes(b"box")
+    monkeypatch.setattr(busybox, "ensure", lambda arch: tmp_path / "busybox")
+    monkeypatch.setattr("boltlab.selftest.build", lambda arch, tree, names: {})
+    guest = case("nodes-4", "storm").guest(kernel(tmp_path))
+    assert (guest.cpus, guest.nodes, guest.seed) == (8, 4, 7)
+    guest = case("cpus-64", "storm").guest(kernel(tmp_path))
+    assert (guest.cpus, guest.memory) == (64, "4G")
+    assert guest.timeout > case().guest(kernel(tmp_path)).timeout
+    monkeypatch.setattr(Kernel, "tree", property(lambda self: tmp_path))
+    script = STORIES["cpu-on-off-bolt"].scripts[0]
+    (tmp_path / script).parent.mkdir(parents=True)
+    (tmp_path / script).write_bytes(b"#!/bin/bash")
+    programs = case(story="cpu-on-off-bolt").guest(kernel(tmp_path)).programs
+    assert programs["bin/cpu-on-off-test.sh"].data == b"#!/bin/bash"
+    assert programs["bin/busybox"].data == b"box"
+
+
+def test_requests_are_counted_and_bystanders_are_not() -> None:
+    rows = [
+        {"output": "# actor batch asks=1 attempted=10 done=7 refused=2 wrong=1"},
+        {"output": "# actor settle asks=0 attempted=5 done=5 refused=0 wrong=0"},
+        {"output": "# actor single asks=1 attempted=3 done=3 refused=0 wrong=0"},
+        {"end": "ok"},
+    ]
+    assert torture.count(rows, []) == Counts(13, 10, 2, 1)
+
+
+ONOFF = [
+    "[   10.0] rcu-torture: rtc: 0 ver: 3 onoff: 4/4:5/5 1,2:3,4 5:6 (HZ=250) barrier: 0/0:0",
+    "[   20.0] rcu-torture: rtc: 0 ver: 3 onoff: 9/9:10/11 1,2:3,4 5:6 (HZ=250) barrier: 0/0:0",
+    "[   20.1] rcu-torture:--- End of test: RCU_HOTPLUG: nreaders=3",
+]
+
+
+def test_the_kernels_own_torture_is_counted_by_its_last_word() -> None:
+    counts = torture.count([], ONOFF)
+    assert counts == Counts(20, 19, 0, 1)
+    run = case("modules", "rcutorture-bolt")
+    assert torture.complaint(run, counts, ONOFF) == "the kernel's torture ended with RCU_HOTPLUG"
+    good = [line.replace("RCU_HOTPLUG", "SUCCESS") for line in ONOFF]
+    assert "1 of 20" in torture.complaint(run, counts, good)
+    assert torture.complaint(run, Counts(20, 20), good) == ""
+    assert torture.complaint(run, Counts(), []) == "the kernel's torture ended with nothing"
+
+
+def test_a_refusal_is_wrong_where_there_is_no_reason_for_one() -> None:
+    counts = Counts(10, 9, 1)
+    assert torture.complaint(case(story="storm"), counts, []) == ""
+    assert "refused" in torture.complaint(case(story="quiet"), counts, [])
+    assert torture.complaint(case("cpus-1", "quiet"), counts, []) == ""
+
+
+def test_ignored_complaints_are_those_without_bolt() -> None:
+    patterns = torture.ignored(case("kcsan"))
+    text = "BUG: KCSAN: data-race in {} / {}"
+    assert any(each.search(text.format("tick_sched_do_timer", "x")) for each in patterns)
+    for pair in (("bolt_park", "x"), ("x", "bolt_park")):
+        assert not any(each.search(text.format(*pair)) for each in patterns)
+
+
+def test_what_a_kernel_has(tmp_path: Path) -> None:
+    built = kernel(tmp_path, "CONFIG_A=y\n# CONFIG_B is not set\n")
+    assert torture.meets(built, ("CONFIG_A=y", "CONFIG_B=n", "CONFIG_C=n"))
+    assert not torture.meets(built, ("CONFIG_A=y", "CONFIG_B=y"))
+
+
+def test_the_guests_time_is_that_of_its_last_line(tmp_path: Path) -> None:
+    assert torture.last_moment(tmp_path) == 0
+    (tmp_path / "console.log").write_text("[    1.500000] a\nb\n", encoding="utf-8")
+    (tmp_path / "dmesg.log").write_text("<6>[    0.500000] a\n", encoding="utf-8")
+    assert torture.last_moment(tmp_path) == 1.5
+
+
+GOOD: dict[str, Any] = {"description": "x", "commands": ["kunit"]}
+
+
+def test_wrong_tables_are_refused() -> None:
+    with pytest.raises(BoltError, match="unknown key 'shares'"):
+        torture.parse("a", {**GOOD, "torture": {"shares": 1}})
+    with pytest.raises(BoltError, match="unknown key 'commando'"):
+        torture.parse("a", {**GOOD, "commando": []})
+    with pytest.raises(BoltError, match="no scenario 'x' \\(there are: ") as caught:
+        torture.select(STORIES, "storm,x", "scenario")
+    assert caught.value.code == USAGE
+    assert torture.select(STORIES, "quiet,storm", "scenario") == [
+        STORIES["quiet"],
+        STORIES["storm"],
+    ]
+
+
+def book(seed: int) -> tally.Book:
+    rng = random.Random(seed)
+    made = tally.Book()
+    for _ in range(5):
+        run = case(rng.choice(["production", "rt"]), accel=rng.choice(["icount", "mttcg"]))
+        n = rng.randrange(100)
+        why = "it broke" if rng.random() < 0.3 else ""
+        made.add(run, Outcome(Counts(n, n), 1.0, 2.0, why), f"2026-01-0{seed}", "c0ffee")
+    return made
+
+
+def test_counts_add_up_in_any_order(tmp_path: Path) -> None:
+    one, two = book(1), book(2)
+    one.merge(book(2))
+    two.merge(book(1))
+    assert one.dumps() == two.dumps()
+    path = tmp_path / "torture.json"
+    one.save(path)
+    assert tally.load(path).dumps() == one.dumps()
+    assert sum(cell.runs for cell in one.cells.values()) == 10
+
+
+def test_a_failed_run_counts_as_none_survived_and_says_how_to_repeat_it() -> None:
+    made = tally.Book()
+    made.add(case(), Outcome(Counts(50, 50), 1.0, 2.0), "2026-01-01", "c0ffee")
+    made.add(case(), Outcome(Counts(70, 60, 0, 10), 1.0, 2.0, "x" * 999), "2026-01-02", "c0ffee")
+    cell = made.cells[case().cell]
+    assert (cell.runs, cell.attempted, cell.wrong) == (2, 50, 0)
+    assert made.survived("production", "x86_64") == 50
+    assert made.survived("production", "arm64") == 0
+    assert [failure.repeat for failure in cell.failures] == [case().line()]
+    assert len(cell.failures[0].why) == 300
+    assert (cell.first, cell.last) == ("2026-01-01", "2026-01-02")
+    lines = tally.table(made, [CONFIGS["production"], CONFIGS["rt"]], ["x86_64"])
+    assert len(lines) == 2
+    assert lines[1].split()[:6] == ["production", "x86_64", "50", "20000", "2", "1"]
+
+
+def test_a_file_that_is_no_book_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "x.json"
+    assert tally.load(path).cells == {}
+    for text in ("", "{}", '{"schema": 2, "kind": "torture", "cells": []}'):
+        path.write_text(text, encoding="utf-8")
+        with pytest.raises(BoltError, match="no torture results"):
+            tally.load(path)
