@@ -173,11 +173,16 @@ def _cases(args: argparse.Namespace, fields: Sequence[Field]) -> Iterator[tuple[
 
 
 def lack(field: Field, book: Book) -> tuple[float, int]:
-    """Return how much of its goal ``field`` has reached; the least comes first."""
+    """Return how much of its goal ``field`` has reached; the least comes first.
+
+    A run counts as a short one at least: what counts no requests would come first for ever.
+    """
     reached = book.survived(field.config.name, field.arch, field.story.name)
     cell = book.cells.get((field.config.name, field.arch, field.story.name))
+    runs = cell.runs if cell else 0
+    reached = max(reached, round(runs * REQUESTS["mttcg"] / field.config.slow))
     total = book.survived(field.config.name, field.arch) / field.config.goal
-    return (total + reached / field.goal, cell.runs if cell else 0)
+    return (total + reached / field.goal, runs)
 
 
 def play(case: Case, kernel: Kernel) -> Outcome:

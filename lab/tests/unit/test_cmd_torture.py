@@ -123,6 +123,20 @@ def test_what_lacks_most_comes_first() -> None:
     assert min(fields, key=lambda each: cmd_torture.lack(each, book)) == fields[1]
 
 
+def test_what_counts_no_requests_is_not_first_for_ever() -> None:
+    config, stories = torture.configs()["production"], torture.stories()
+    book = tally.Book()
+    fields = [
+        Field("x86_64", config, stories[name], KERNEL) for name in ("cpu-on-off-bolt", "late")
+    ]
+    for _ in range(3):
+        run = Case("x86_64", config, fields[0].story, "icount", 1, 300)
+        book.add(run, Outcome(Counts(), 1, 1), "2026-01-01", "c0ffee")
+    late = Case("x86_64", config, fields[1].story, "icount", 1, 300)
+    book.add(late, Outcome(Counts(700, 700), 1, 1), "2026-01-01", "c0ffee")
+    assert min(fields, key=lambda each: cmd_torture.lack(each, book)) == fields[1]
+
+
 def test_unknown_names_are_usage_errors(tmp_path: Path) -> None:
     assert call(tmp_path, "--config", "nonsense") == 2
     assert call(tmp_path, "--scenario", "nonsense") == 2
