@@ -149,7 +149,7 @@ def prepared(arch: Arch, flavour: str, source: Source, jobs: int = 1) -> Iterato
         (path / BUILT).unlink(missing_ok=True)
         tree.sync(path, source.path, files)
         text = config.configure(path, arch, kind.fragment(arch), log, fd)
-        if kind.same_config and (odd := config.differences(base, text, config.BOLT)):
+        if kind.same_config and (odd := config.differences(base, text, config.ASIDE)):
             raise BoltError(
                 f"the {flavour} configuration differs from {kind.based_on}'s: {' '.join(odd)}"
             )

@@ -10,6 +10,9 @@ from boltlab.errors import BoltError
 from boltlab.make import make
 
 BOLT = re.compile(r"CONFIG_BOLT(_\w+)?$")  # the symbols that Bolt adds
+# What may differ between kernels that are compared: also whether a C library was there when they were
+# configured, which only samples ask for.
+ASIDE = re.compile(rf"{BOLT.pattern}|CONFIG_CC_CAN_LINK(_\w+)?$")
 _SET = re.compile(r"^(CONFIG_\w+)=(.*)$")
 _UNSET = re.compile(r"^# (CONFIG_\w+) is not set$")
 
@@ -51,7 +54,7 @@ def differences(one: str, other: str, ignore: re.Pattern[str]) -> list[str]:
 
 
 def sha(config: str) -> str:
-    """Return the SHA-256 (hex) of a configuration's settings, those of Bolt left out.
+    """Return the SHA-256 (hex) of a configuration's settings, those of ASIDE left out.
 
     Thus the pristine and the Bolt kernel of one configuration have the same.
     """
@@ -59,7 +62,7 @@ def sha(config: str) -> str:
     lines = [
         f"{symbol}={value}\n"
         for symbol, value in sorted(settings.items())
-        if value != "n" and not BOLT.match(symbol)
+        if value != "n" and not ASIDE.match(symbol)
     ]
     return hashlib.sha256("".join(lines).encode()).hexdigest()
 

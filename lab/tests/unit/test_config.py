@@ -56,8 +56,15 @@ def test_sha_is_of_the_settings_but_bolts() -> None:
 
 def test_differences() -> None:
     other = CONFIG.replace("CONFIG_BOLT=y", "CONFIG_BOLT_X=y").replace("=64", "=65")
-    assert config.differences(CONFIG, other, config.BOLT) == ["CONFIG_NR_CPUS"]
-    assert config.differences(CONFIG, CONFIG, config.BOLT) == []
+    assert config.differences(CONFIG, other, config.ASIDE) == ["CONFIG_NR_CPUS"]
+    assert config.differences(CONFIG, CONFIG, config.ASIDE) == []
+
+
+def test_a_c_library_installed_in_between_is_no_difference() -> None:
+    other = CONFIG + "CONFIG_CC_CAN_LINK=y\nCONFIG_CC_CAN_LINK_STATIC=y\n"
+    assert config.differences(CONFIG, other, config.ASIDE) == []
+    assert config.sha(CONFIG) == config.sha(other)
+    assert config.differences(CONFIG, CONFIG + "CONFIG_CC_CAN=y\n", config.ASIDE) != []
 
 
 @pytest.mark.parametrize("each", arch.ARCHES.values(), ids=str)
