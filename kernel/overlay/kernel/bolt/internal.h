@@ -275,6 +275,8 @@ bool bolt_glue_settle_next(unsigned int cpu, bool async);
 bool bolt_glue_below(unsigned int cpu, enum cpuhp_state state);
 bool bolt_glue_alive(unsigned int cpu);
 bool bolt_glue_overlap(void);
+void bolt_glue_send(unsigned int cpu, enum cpuhp_state state, bool bringup,
+		    struct hlist_node *node);
 bool bolt_glue_call(unsigned int cpu, enum cpuhp_state state, bool bringup,
 		    struct hlist_node *node);
 int bolt_glue_called(unsigned int cpu);

@@ -10,6 +10,7 @@
 #include <linux/jiffies.h>
 #include <linux/mutex.h>
 #include <linux/percpu.h>
+#include <linux/semaphore.h>
 
 #include "internal.h"
 
@@ -18,15 +19,22 @@
 
 /**
  * struct bolt_job - what a CPU does for another one
+ * @place:	of the CPU in bolt_helpers
  * @cpu:	the other one
  * @work:	what, or NULL
+ * @worker:	who is at it
  */
 struct bolt_job {
+	unsigned int place;
 	unsigned int cpu;
 	int (*work)(unsigned int cpu);
+	struct task_struct *worker;
 };
 
 static DEFINE_PER_CPU(struct bolt_job, bolt_job);
+
+/* Who has a job in this round; each sets two others going first. */
+static unsigned int bolt_helpers[NR_CPUS], bolt_nr_helpers;
 
 /* A state whose callback is the job; for whoever has none, it is nothing. */
 static int bolt_tree_state;
@@ -34,11 +42,40 @@ static int bolt_tree_state;
 /* Prepare callbacks that are not concurrent, and waking where that is not. */
 static DEFINE_MUTEX(bolt_tree_lock);
 
+/* As many CPUs may be on their way at once as the architecture says. */
+static struct semaphore bolt_tree_slots;
+
 static int bolt_tree_run(unsigned int cpu)
 {
 	struct bolt_job *job = per_cpu_ptr(&bolt_job, cpu);
+	unsigned int next;
+	int err;
 
-	return job->work ? job->work(job->cpu) : 0;
+	if (!job->work)
+		return 0;
+	for (next = 2 * job->place + 1; next <= 2 * job->place + 2; next++) {
+		if (next < bolt_nr_helpers)
+			bolt_glue_send(bolt_helpers[next], bolt_tree_state, true,
+				       NULL);
+	}
+	job->worker = current;
+	err = job->work(job->cpu);
+	job->worker = NULL;
+	return err;
+}
+
+/**
+ * bolt_makes_kthreads - whether the current task makes kernel threads itself
+ *
+ * All others have them made by kthreadd, one after the other. A hotplug thread
+ * that brings up a CPU is kthreadd's child, as they will be.
+ *
+ * Context: any.
+ * Return: true if so.
+ */
+bool bolt_makes_kthreads(void)
+{
+	return raw_cpu_read(bolt_job.worker) == current;
 }
 
 /**
@@ -72,12 +109,17 @@ void bolt_tree_end(void)
 	cpuhp_remove_state_nocalls(bolt_tree_state);
 }
 
-/* One callback after the other; those that are not concurrent under a lock. */
-static int bolt_tree_prepare(unsigned int cpu)
+/*
+ * An idle task, and one callback after the other; those that are not concurrent
+ * under a lock. Only while the machine boots.
+ */
+static int __ref bolt_tree_prepare(unsigned int cpu)
 {
 	enum cpuhp_state state;
-	int err = 0;
+	int err;
 
+	idle_thread_init(cpu);
+	err = bolt_glue_idle(cpu);
 	for (state = bolt_glue_state(cpu) + 1; state <= BOLT_PREPARED && !err;
 	     state++) {
 		if (state < BOLT_PREPARED && !bolt_glue_has(state, true))
@@ -99,28 +141,25 @@ static int bolt_tree_wake(unsigned int cpu)
 	/* What has failed is known already. */
 	if (bolt_glue_state(cpu) != BOLT_PREPARED)
 		return 0;
+	down(&bolt_tree_slots);
 	scoped_guard(mutex, &bolt_tree_lock)
 		err = bolt_start(cpu);
-	return err ?: bolt_glue_arrive(cpu, jiffies + BOLT_ARRIVE_TIMEOUT);
+	err = err ?: bolt_glue_arrive(cpu, jiffies + BOLT_ARRIVE_TIMEOUT);
+	up(&bolt_tree_slots);
+	return err;
 }
 
-/* Each of @helpers does its job; the control task waits for the first last. */
-static int bolt_tree_all(const struct cpumask *helpers,
-			 int (*work)(unsigned int cpu))
+/* Each helper does its job; the control task waits for the last one first. */
+static int bolt_tree_all(int (*work)(unsigned int cpu))
 {
-	unsigned int cpu;
+	unsigned int i;
 	int err = 0;
 
-	for_each_cpu(cpu, helpers) {
-		per_cpu_ptr(&bolt_job, cpu)->work = work;
-		if (!bolt_glue_call(cpu, bolt_tree_state, true, NULL))
-			per_cpu_ptr(&bolt_job, cpu)->work = NULL;
-	}
-	for_each_cpu(cpu, helpers) {
-		if (per_cpu_ptr(&bolt_job, cpu)->work)
-			err = bolt_glue_called(cpu) ?: err;
-		per_cpu_ptr(&bolt_job, cpu)->work = NULL;
-	}
+	for (i = 0; i < bolt_nr_helpers; i++)
+		per_cpu_ptr(&bolt_job, bolt_helpers[i])->work = work;
+	bolt_glue_call(bolt_helpers[0], bolt_tree_state, true, NULL);
+	while (i--)
+		err = bolt_glue_called(bolt_helpers[i]) ?: err;
 	return err;
 }
 
@@ -133,44 +172,41 @@ static int bolt_tree_all(const struct cpumask *helpers,
  */
 int bolt_tree_up(const struct cpumask *mask)
 {
-	static struct cpumask left, helpers;
+	static struct cpumask left;
 	unsigned int cpu, helper;
 	int err = 0;
 
 	cpumask_andnot(&left, mask, cpu_online_mask);
-	for_each_cpu(cpu, &left) {
-		err = bolt_glue_idle(cpu);
-		if (err)
-			return err;
-	}
 	bolt_arch_coming(cpumask_weight(&left));
+	sema_init(&bolt_tree_slots, bolt_arch_slots());
 	while (!cpumask_empty(&left)) {
 		unsigned int wave = bolt_arch_wave(cpumask_first(&left));
-		unsigned int slots = bolt_arch_slots();
 
 		for_each_cpu(cpu, &left)
 			wave = min(wave, bolt_arch_wave(cpu));
-		cpumask_clear(&helpers);
+		bolt_nr_helpers = 0;
 		cpu = -1;
 		for_each_online_cpu(helper) {
+			/* Whoever waits for all others has enough to do. */
+			if (helper == smp_processor_id() && num_online_cpus() > 1)
+				continue;
 			do {
 				cpu = cpumask_next(cpu, &left);
 			} while (cpu < nr_cpu_ids && bolt_arch_wave(cpu) != wave);
-			if (cpu >= nr_cpu_ids || !slots--)
+			if (cpu >= nr_cpu_ids)
 				break;
 			per_cpu_ptr(&bolt_job, helper)->cpu = cpu;
-			__cpumask_set_cpu(helper, &helpers);
+			per_cpu_ptr(&bolt_job, helper)->place = bolt_nr_helpers;
+			bolt_helpers[bolt_nr_helpers++] = helper;
+			__cpumask_clear_cpu(cpu, &left);
 		}
-		for_each_cpu(helper, &helpers)
-			__cpumask_clear_cpu(per_cpu_ptr(&bolt_job, helper)->cpu,
-					    &left);
-		err = bolt_tree_all(&helpers, bolt_tree_prepare) ?: err;
+		err = bolt_tree_all(bolt_tree_prepare) ?: err;
 		/* As in bolt_bring_in(). */
 		irq_lock_sparse();
-		err = bolt_tree_all(&helpers, bolt_tree_wake) ?: err;
+		err = bolt_tree_all(bolt_tree_wake) ?: err;
 		irq_unlock_sparse();
 	}
-	cpumask_and(&helpers, mask, cpu_online_mask);
-	bolt_arch_arrived(&helpers);
+	cpumask_and(&left, mask, cpu_online_mask);
+	bolt_arch_arrived(&left);
 	return err;
 }
