@@ -58,6 +58,7 @@ COMMON = {
     "bolt_parse",
     "bolt_pending",
     "bolt_request",
+    "bolt_topology",
 }
 SUITES = {"x86_64": {"bolt_tsc"}, "arm64": set[str]()}
 
