@@ -20,6 +20,7 @@ struct device;
 struct device_driver;
 struct kernfs_node;
 struct kobj_uevent_env;
+struct percpu_rw_semaphore;
 struct sched_domain_attr;
 struct task_struct;
 
@@ -103,6 +104,7 @@ enum bolt_phase {
  *	kept until the machine has booted
  * @BOLT_BOOT_PARALLEL: bolt.parallel=: states that are parallel start on all
  *	CPUs at once when they are registered, while the machine boots or later
+ * @BOLT_BOOT_RESCHED: bolt.resched=: long works of the boot give way to others
  * @BOLT_BOOT_UEVENT: bolt.uevent=: uevents that nobody can hear yet are not
  *	put together
  * @BOLT_BOOT_VMSTAT: bolt.vmstat=: thresholds are set once, after all CPUs have
@@ -114,6 +116,7 @@ enum bolt_phase {
 enum bolt_boot_switch {
 	BOLT_BOOT_DEVICETREE,
 	BOLT_BOOT_PARALLEL,
+	BOLT_BOOT_RESCHED,
 	BOLT_BOOT_UEVENT,
 	BOLT_BOOT_VMSTAT,
 	BOLT_BOOT_WORKQUEUE,
@@ -238,6 +241,9 @@ void bolt_ap_unlock(void);
 
 bool bolt_boot(enum bolt_boot_switch what);
 enum bolt_topology bolt_topology_check(void);
+bool bolt_level_sane(const struct cpumask *(*mask)(int cpu),
+		     const struct cpumask *map, struct cpumask *seen,
+		     struct cpumask *first);
 
 int bolt_defer_state(int state, const struct bolt_defer *defer);
 
@@ -248,7 +254,9 @@ int bolt_cpus_set(const struct cpumask *mask);
 /* For kernel/cpu.c. */
 int bolt_cpu_down(unsigned int cpu);
 int bolt_cpu_up(unsigned int cpu);
-void bolt_boot_cpus(unsigned int max);
+bool bolt_boot_idle(unsigned int max);
+bool bolt_boot_cpus(unsigned int max);
+bool bolt_makes_kthreads(void);
 int bolt_arch_may_go(const struct cpumask *cpus);
 int bolt_arch_kick(unsigned int cpu, struct task_struct *idle);
 void bolt_arch_gave_up(unsigned int cpu);
@@ -292,6 +300,9 @@ bool kthread_parking(struct task_struct *k);
 void kthread_park_start(struct task_struct *k);
 void kthread_park_finish(struct task_struct *k);
 void smpboot_collect_threads(unsigned int cpu);
+
+/* In kernel/smpboot.c: the idle task of one CPU, while the machine boots. */
+void idle_thread_init(unsigned int cpu);
 
 /* For kernel/sched and kernel/cgroup. */
 DECLARE_STATIC_KEY_FALSE(bolt_domains_key);
@@ -348,6 +359,19 @@ void irq_affinity_online_cpus(const struct cpumask *cpus);
 /* In mm/vmstat.c. */
 void vmstat_cpus_come(void);
 
+/*
+ * For percpu_down_write(): a reader of the hotplug lock wakes its writer, but may
+ * miss one that has just begun to wait. See kernel/bolt/readers.h.
+ */
+extern struct percpu_rw_semaphore *bolt_patient_sem;
+#define bolt_await_reader(sem)						\
+do {									\
+	if (READ_ONCE(bolt_patient_sem) == (sem))			\
+		schedule_timeout(1);					\
+	else								\
+		schedule();						\
+} while (0)
+
 /* In kernel/cgroup/cpuset.c. */
 #ifdef CONFIG_CPUSETS
 void cpuset_flush_domains(void);
@@ -377,7 +401,10 @@ void bolt_kernfs_show(struct kernfs_node *kn, bool show);
 #define bolt_staying_mask cpu_online_mask
 #define bolt_any_staying_but(mask, cpu) cpumask_any_but(mask, cpu)
 #define bolt_boot(...) false
-#define bolt_boot_cpus(...) do { } while (0)
+#define bolt_boot_idle(...) false
+#define bolt_boot_cpus(...) false
+#define bolt_makes_kthreads(...) false
+#define bolt_await_reader(sem) schedule()
 #define bolt_enabled() false
 #define bolt_fast() false
 #define bolt_batching() false

@@ -13,6 +13,7 @@
 #include <linux/printk.h>
 #include <linux/string.h>
 
+#include "../smpboot.h"
 #include "internal.h"
 
 /* bolt=, of which all switches are a part unless they are set themselves. */
@@ -82,6 +83,7 @@ early_param("bolt." #name, bolt_parse_##name)
 
 BOLT_SWITCH(devicetree, BOLT_BOOT_DEVICETREE);
 BOLT_SWITCH(parallel, BOLT_BOOT_PARALLEL);
+BOLT_SWITCH(resched, BOLT_BOOT_RESCHED);
 BOLT_SWITCH(uevent, BOLT_BOOT_UEVENT);
 BOLT_SWITCH(vmstat, BOLT_BOOT_VMSTAT);
 BOLT_SWITCH(workqueue, BOLT_BOOT_WORKQUEUE);
@@ -121,6 +123,44 @@ enum bolt_topology bolt_topology_check(void)
 	return bolt_at_boot ? BOLT_TOPOLOGY_LINEAR : BOLT_TOPOLOGY_FULL;
 }
 
+/**
+ * bolt_level_sane - whether the masks of a level of domains do not overlap
+ * @mask:	the mask of a CPU, which is in it
+ * @map:	the CPUs that are to be looked at
+ * @seen:	scratch
+ * @first:	scratch
+ *
+ * Any two must be the same or have nothing in common. The first CPU of a mask
+ * stands for all that have it: the others must have the same one, and what two
+ * masks have in common is in the union of those seen before.
+ *
+ * Context: any in which @mask may be called.
+ * Return: true if so.
+ */
+bool bolt_level_sane(const struct cpumask *(*mask)(int cpu),
+		     const struct cpumask *map, struct cpumask *seen,
+		     struct cpumask *first)
+{
+	unsigned int cpu, id;
+
+	cpumask_clear(seen);
+	cpumask_clear(first);
+	for_each_cpu(cpu, map) {
+		id = cpumask_first_and(mask(cpu), map);
+		if (id >= nr_cpu_ids)
+			continue;
+		if (!cpumask_test_cpu(id, first)) {
+			if (cpumask_intersects(mask(cpu), seen))
+				return false;
+			cpumask_or(seen, seen, mask(cpu));
+			cpumask_set_cpu(id, first);
+		} else if (!cpumask_equal(mask(cpu), mask(id))) {
+			return false;
+		}
+	}
+	return true;
+}
+
 /* How CPUs come: one by one, all at once, or some bring up others. */
 enum bolt_order { BOLT_SERIAL, BOLT_PARALLEL, BOLT_IN_TREE };
 
@@ -154,6 +194,19 @@ static bool __init bolt_in_doubt(void)
 }
 
 /**
+ * bolt_boot_idle - whether idle tasks are made by those who bring up CPUs
+ *
+ * @max:	as for bolt_boot_cpus(), which makes those that are missing then
+ *
+ * Context: the boot CPU, before any other is there.
+ * Return: true if so.
+ */
+bool __init bolt_boot_idle(unsigned int max)
+{
+	return max && bolt_order == BOLT_IN_TREE;
+}
+
+/**
  * bolt_boot_cpus - bring up the other CPUs as one request
  * @max:	how many CPUs there are to be at most, with the boot CPU
  *
@@ -161,27 +214,40 @@ static bool __init bolt_in_doubt(void)
  * are.
  *
  * Context: the boot CPU, before any other is there.
+ * Return: true if all are there that are to come.
  */
-void __init bolt_boot_cpus(unsigned int max)
+bool __init bolt_boot_cpus(unsigned int max)
 {
 	enum bolt_order order = bolt_order >= 0 ? bolt_order : BOLT_SERIAL;
 	static struct cpumask coming __initdata;
 	unsigned int flags = BOLT_WHOLE | BOLT_BOOT;
+	bool tree = order == BOLT_IN_TREE, doubt, all = true;
 	unsigned int cpu;
 
-	if (order == BOLT_SERIAL || bolt_in_doubt())
-		return;
+	if (order == BOLT_SERIAL)
+		return false;
+	doubt = bolt_in_doubt();
+	if (tree && !doubt && !bolt_tree_begin())
+		flags |= BOLT_TREE;
+	else if (tree)
+		idle_threads_init();
+	if (doubt)
+		return false;
 	for_each_present_cpu(cpu) {
 		if (cpu_online(cpu) || !try_online_node(cpu_to_node(cpu)))
 			cpumask_set_cpu(cpu, &coming);
+		else
+			all = false;
 		if (!--max)
 			break;
 	}
-	if (order == BOLT_IN_TREE && !bolt_tree_begin())
-		flags |= BOLT_TREE;
 	cpu_maps_update_begin();
 	bolt_request(&coming, cpu_none_mask, flags);
 	cpu_maps_update_done();
-	if (flags & BOLT_TREE)
+	if (flags & BOLT_TREE) {
 		bolt_tree_end();
+		/* Of CPUs that are not there, or have not come. */
+		idle_threads_init();
+	}
+	return all && cpumask_subset(&coming, cpu_online_mask);
 }

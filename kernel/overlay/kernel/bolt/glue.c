@@ -5,16 +5,26 @@
  */
 #include "internal.h"
 
+/* The hotplug lock, once readers may miss that they have to wake a writer. */
+struct percpu_rw_semaphore *bolt_patient_sem __read_mostly;
+
 /*
  * With one writer always entered, readers of the hotplug lock pay a barrier
  * and a request does not have to wait for a grace period.
  */
 void bolt_glue_hold_readers_slow(bool hold)
 {
-	if (hold)
-		rcu_sync_enter(&cpu_hotplug_lock.rss);
-	else
+	if (!hold) {
 		rcu_sync_exit(&cpu_hotplug_lock.rss);
+		return;
+	}
+	rcu_sync_enter(&cpu_hotplug_lock.rss);
+	if (bolt_patient_sem)
+		return;
+	/* No other writer is waiting for readers now, and all that will are patient. */
+	cpus_write_lock();
+	WRITE_ONCE(bolt_patient_sem, &cpu_hotplug_lock);
+	cpus_write_unlock();
 }
 
 /* The native way, for whoever comes while Bolt is being disabled. */
@@ -493,23 +503,15 @@ void bolt_glue_teardown(unsigned int cpu, enum cpuhp_state state)
 }
 
 /*
- * One callback on a CPU's hotplug thread, as when its state is registered:
- * sets the thread going. False: the CPU is not online, or has no thread.
+ * One callback on the hotplug thread of a CPU that is online, as when its state
+ * is registered: sets the thread going.
  */
-bool bolt_glue_call(unsigned int cpu, enum cpuhp_state state, bool bringup,
+void bolt_glue_send(unsigned int cpu, enum cpuhp_state state, bool bringup,
 		    struct hlist_node *node)
 {
 	struct cpuhp_cpu_state *st = per_cpu_ptr(&cpuhp_state, cpu);
-	bool parked;
+	bool parked = kthread_parking(st->thread);
 
-	if (!cpu_online(cpu) || !st->thread)
-		return false;
-	cpuhp_lock_acquire(false);
-	cpuhp_lock_release(false);
-	cpuhp_lock_acquire(true);
-	cpuhp_lock_release(true);
-
-	parked = kthread_parking(st->thread);
 	st->rollback = false;
 	st->last = NULL;
 	st->node = node;
@@ -519,6 +521,20 @@ bool bolt_glue_call(unsigned int cpu, enum cpuhp_state state, bool bringup,
 	cpuhp_start_ap(st);
 	if (parked)
 		kthread_unpark(st->thread);
+}
+
+/* The same by the control task. False: the CPU is not online, or has no thread. */
+bool bolt_glue_call(unsigned int cpu, enum cpuhp_state state, bool bringup,
+		    struct hlist_node *node)
+{
+	if (!cpu_online(cpu) || !per_cpu_ptr(&cpuhp_state, cpu)->thread)
+		return false;
+	cpuhp_lock_acquire(false);
+	cpuhp_lock_release(false);
+	cpuhp_lock_acquire(true);
+	cpuhp_lock_release(true);
+
+	bolt_glue_send(cpu, state, bringup, node);
 	return true;
 }
 
