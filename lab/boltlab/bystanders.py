@@ -4,22 +4,18 @@
 Counted by a plugin of the emulator: lab/plugin/bystanders.c says how.
 """
 
-import hashlib
 import json
-import subprocess
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from boltlab import paths, qemu
+from boltlab import qemu
 from boltlab.arch import Arch
 from boltlab.build import Kernel
 from boltlab.errors import BoltError
-from boltlab.locks import lock
 from boltlab.qemu import Guest
 
-SOURCE = paths.REPO / "lab" / "plugin" / "bystanders.c"
 KIND = "bystanders"
 US = 0.002  # microseconds that an instruction takes in virtual time
 SIZES = (4, 16, 32)
@@ -54,35 +50,6 @@ class Row:
     off: float | None
     stolen: float
     times: float
-
-
-def api(version: str) -> int:
-    """Return the number of the plugin interface to use with QEMU ``version``."""
-    return 2 if int(version.partition(".")[0]) >= 9 else 1
-
-
-def build(arch: Arch) -> Path:
-    """Return the plugin for the emulator of ``arch``, compiled if anything changed."""
-    number = api(qemu.version(arch.qemu))
-    words = ["gcc", "-shared", "-fPIC", "-O2", "-Wall", "-Wextra", "-Werror", f"-DAPI={number}"]
-    words += ["-DARM64"] if arch.name == "arm64" else []
-    digest = hashlib.sha256(SOURCE.read_bytes() + repr(words).encode()).hexdigest()[:16]
-    folder = paths.cache() / "plugins"
-    found = folder / f"bystanders-{arch.name}-{digest}.so"
-    with lock(folder):
-        folder.mkdir(exist_ok=True)
-        if found.exists():
-            return found
-        half = found.with_suffix(".half")
-        done = subprocess.run(
-            [*words, "-o", str(half), str(SOURCE)], capture_output=True, text=True, check=False
-        )
-        if done.returncode:
-            log = paths.new_log("plugin")
-            log.write_text(done.stderr, encoding="utf-8")
-            raise BoltError("the emulator's plugin does not compile", log)
-        half.rename(found)
-    return found
 
 
 def guest(

@@ -3,9 +3,9 @@
 
 import argparse
 import asyncio
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -19,10 +19,13 @@ from boltlab import (
     bootfile,
     bootmodel,
     boots,
+    bootsoak,
+    bootwork,
     build,
     cli,
     guests,
     packages,
+    plugins,
     qemu,
     source,
     ui,
@@ -30,6 +33,8 @@ from boltlab import (
 from boltlab.arch import Arch
 from boltlab.bootfile import BootResults
 from boltlab.boots import Boot, Callback
+from boltlab.bootsoak import Soak
+from boltlab.bootwork import Work
 from boltlab.build import Kernel
 from boltlab.cmd_run import setting as pick_setting
 from boltlab.errors import USAGE, BoltError
@@ -70,6 +75,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--no-trace", action="store_true", help="no traced boots: phases only, in half the time"
     )
+    parser.add_argument(
+        "--work",
+        action="store_true",
+        help="count the boot CPU's instructions while it brings up others, and nothing else",
+    )
+    parser.add_argument(
+        "--soak",
+        type=int,
+        metavar="N",
+        help="boot N machines of all sizes in all of Bolt's ways: do all CPUs come?",
+    )
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the results there")
     parser.add_argument("--figure", type=Path, metavar="FILE", help="draw the largest machine")
     cli.add_source(parser)
@@ -89,6 +105,12 @@ def run(args: argparse.Namespace) -> int:
             flavour: build.ensure_kernel(target, flavour, tree, args.jobs)
             for flavour in dict.fromkeys(row["kernel"] for row in wanted.values())
         }
+        if args.soak:
+            soak(bootsoak.draw(target, name, kernels, args.soak), f"booting {target.name}, {name}")
+            continue
+        if args.work:
+            count(target, name, wanted, machines, kernels)
+            continue
         work = jobs(target, name, wanted, machines, kernels, trace=not args.no_trace)
         done = asyncio.run(_run_all(work, f"booting {target.name}, {name}"))
         first = next(iter(kernels.values()))
@@ -167,6 +189,57 @@ def jobs(
                     for again in range(BASES if cpus == 1 else 1)
                 ]
     return work
+
+
+def count(
+    target: Arch,
+    setting: str,
+    wanted: Mapping[str, Mapping[str, Any]],
+    machines: Sequence[tuple[int, int]],
+    kernels: Mapping[str, Kernel],
+) -> None:
+    """Print the instructions of the boot CPU for each further one; BoltError as run()."""
+    rows = boots.table()["work"]
+    plugin = plugins.build("bootwork", target)
+    chosen = {name: wanted[name] for name in rows["variants"] if name in wanted}
+    work = []
+    for job in jobs(target, setting, chosen, machines, kernels, trace=False):
+        if job.again:
+            continue
+        guest = replace(
+            job.guest,
+            append=f"{job.guest.append} {rows['append']}",
+            plugin=plugin,
+            plugin_args=bootwork.edges(kernels[chosen[job.variant]["kernel"]].system_map),
+        )
+        work.append(replace(job, guest=guest))
+    found = []
+    for job, ran in asyncio.run(_run_all(work, f"booting {target.name}, {setting}")):
+        lines = (ran.folder / qemu.PLUGIN).read_text(encoding="utf-8").splitlines()
+        names = bootwork.symbols(kernels[chosen[job.variant]["kernel"]].system_map)
+        found.append(Work(job.variant, job.cpus, bootwork.read(lines, names)))
+    for line in bootwork.table(found):
+        ui.say(line)
+
+
+def soak(work: Sequence[Soak], title: str) -> None:
+    """Boot all of ``work``, and say how many of each variant; BoltError at the first complaint."""
+
+    async def run_all() -> None:
+        with ui.progress(title, sum(job.cpus for job in work)) as task:
+
+            async def one(job: Soak) -> GuestResult:
+                ran = await qemu.boot(job.guest, job.name)
+                task.advance(job.cpus)
+                return ran
+
+            await guests.run_all(work, one)
+
+    asyncio.run(run_all())
+    ways = Counter((job.variant, job.guest.accel) for job in work)
+    for (variant, accel), number in sorted(ways.items()):
+        ui.say(f"{variant}, {accel}: {number} boots")
+    ui.say(f"{len(work)} boots, all CPUs came, no complaint")
 
 
 def collect(done: Sequence[tuple[Job, GuestResult]]) -> list[Boot]:

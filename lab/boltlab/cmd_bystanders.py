@@ -4,7 +4,7 @@
 import argparse
 from pathlib import Path
 
-from boltlab import arch, build, bystanders, cli, figures, packages, qemu, source, ui
+from boltlab import arch, build, bystanders, cli, figures, packages, plugins, qemu, source, ui
 from boltlab.bystanders import Row
 
 NAME = "bystanders"
@@ -40,7 +40,7 @@ def run(args: argparse.Namespace) -> int:
     target = arch.select(args.arch)[0]
     packages.ensure("build", "guest", "qemu", arches=[target])
     where = source.resolve(args.source)
-    plugin = bystanders.build(target)
+    plugin = plugins.build(bystanders.KIND, target)
     plan = [(cpus, batch, False) for cpus in args.cpus for batch in (1, cpus // 2)]
     plan += [(4, 1, True), (4, 2, True)] if args.tickless else []
     rows: list[Row] = []

@@ -10,8 +10,8 @@ from boltlab.errors import BoltError
 from boltlab.make import make
 
 BOLT = re.compile(r"CONFIG_BOLT(_\w+)?$")  # the symbols that Bolt adds
-# What may differ between kernels that are compared: also whether a C library was there when they were
-# configured, which only samples ask for.
+# What may differ between kernels that are compared: also whether a C library was there when they
+# were configured, which only samples ask for.
 ASIDE = re.compile(rf"{BOLT.pattern}|CONFIG_CC_CAN_LINK(_\w+)?$")
 _SET = re.compile(r"^(CONFIG_\w+)=(.*)$")
 _UNSET = re.compile(r"^# (CONFIG_\w+) is not set$")

@@ -71,7 +71,8 @@ class Guest:
     slash. ``bounded``: no CPU runs for more than a few microseconds of virtual time before the
     next gets its turn. ``features`` are added to the CPU's model. ``seed`` makes a run that can be
     repeated: in virtual time what is random comes from it, and how long an instruction takes.
-    ``plugin`` is one of the emulator's, which writes to PLUGIN in the run's directory.
+    ``plugin`` is one of the emulator's, which writes to PLUGIN in the run's directory;
+    ``plugin_args`` are NAME=VALUE,... for it.
     """
 
     arch: Arch
@@ -91,6 +92,7 @@ class Guest:
     features: str = ""
     seed: int | None = None
     plugin: Path | None = None
+    plugin_args: str = ""
     programs: Mapping[str, Node] = field(default_factory=dict)
 
 
@@ -152,7 +154,8 @@ async def boot(
     args = [*command(guest, initrd), *serial, *ports(folder), *disks(guest, folder), *nics(guest)]
     if guest.plugin:
         out = _escaped(folder / PLUGIN)
-        args += ["-plugin", f"file={_escaped(guest.plugin)},out={out}"]
+        words = [f"file={_escaped(guest.plugin)}", f"out={out}", guest.plugin_args]
+        args += ["-plugin", ",".join(filter(None, words))]
     (folder / "command.txt").write_text(shlex.join(args) + "\n", encoding="utf-8")
     control = ["-S", "-chardev", f"socket,id=qmp,fd={theirs.fileno()}"]
     control += ["-mon", "chardev=qmp,mode=control"]

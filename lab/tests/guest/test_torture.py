@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import pytest
 
-from boltlab import bystanders, cmd_torture, planted, qemu, torture
+from boltlab import bystanders, cmd_torture, planted, plugins, qemu, torture
 from boltlab.arch import ARCHES
 from boltlab.bystanders import Row
 from boltlab.planted import Bug
@@ -64,7 +64,7 @@ def test_the_kernels_own_selftest(kernel: Kernels, arch: str) -> None:
 
 def test_bystanders_are_told_apart(kernel: Kernels, arch: str, kernel_source: Source) -> None:
     target = ARCHES[arch]
-    plugin = bystanders.build(target)
+    plugin = plugins.build(bystanders.KIND, target)
     rows: dict[str, list[Row]] = {}
     for variant, (flavour, _) in bystanders.VARIANTS.items():
         guest = bystanders.guest(target, kernel(arch, flavour), plugin, variant, (4, 1, False))

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from boltlab import arch, bystanders, figures, packages, qemu
+from boltlab import arch, bystanders, figures, qemu
 from boltlab.build import Kernel
 from boltlab.bystanders import Row
 from boltlab.errors import BoltError
@@ -38,26 +38,6 @@ def test_only_bystanders_count() -> None:
     assert (row.direction, row.longest, row.off) == ("online", 2.0, None)
     with pytest.raises(BoltError, match="saw CPU 4 of 4"):
         bystanders.read([line(1, 4)], "bolt", 4, 1, False)
-
-
-@pytest.mark.parametrize(("version", "number"), [("7.2.11", 1), ("9.0.0", 2), ("10.0.2", 2)])
-def test_the_interface_of_the_emulator(version: str, number: int) -> None:
-    assert bystanders.api(version) == number
-
-
-@pytest.mark.parametrize("target", [X86, ARM])
-@pytest.mark.parametrize("version", ["7.2.0", "10.0.2"])
-def test_the_plugin_compiles_once(
-    target: arch.Arch, version: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    if packages.which("gcc") is None:
-        pytest.skip("no compiler")
-    monkeypatch.setattr(qemu, "version", lambda emulator: version)
-    found = bystanders.build(target)
-    assert found.read_bytes()[:4] == b"\x7fELF"
-    before = found.stat().st_mtime_ns
-    assert bystanders.build(target) == found
-    assert found.stat().st_mtime_ns == before
 
 
 def test_guests_of_the_variants(tmp_path: Path) -> None:

@@ -1,0 +1,81 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Many boots of machines of all sizes, in all ways: whether all CPUs come, without a complaint."""
+
+import random
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from boltlab import boots, torture
+from boltlab.arch import Arch
+from boltlab.build import Kernel
+from boltlab.qemu import Guest
+
+
+@dataclass(frozen=True)
+class Soak:
+    """One boot of many: which, in what way, and the guest."""
+
+    number: int
+    variant: str
+    guest: Guest
+
+    @property
+    def cpus(self) -> int:
+        """CPUs of the machine."""
+        return self.guest.cpus
+
+    @property
+    def name(self) -> str:
+        """Name of the run's directory."""
+        guest = self.guest
+        return (
+            f"soak-{guest.arch.name}-{self.number}-{self.variant}"
+            f"-{guest.cpus}-{guest.nodes}-{guest.accel}"
+        )
+
+
+def draw(
+    target: Arch, setting: str, kernels: Mapping[str, Kernel], count: int, seed: int = 1
+) -> list[Soak]:
+    """Return ``count`` boots, drawn from the table's sizes and the variants of Bolt's kernel."""
+    table = boots.table()
+    rows = table["soak"]
+    ways = {
+        name: row for name, row in boots.variants(target.name).items() if row["kernel"] == "bolt"
+    }
+    rng = random.Random(seed)
+    found = []
+    for number in range(count):
+        cpus = rng.choice(rows["cpus"][target.name])
+        nodes = rng.choice([n for n in rows["nodes"] if cpus % n == 0])
+        # In turn, so that none is left out.
+        variant = list(ways)[number % len(ways)]
+        found.append(
+            Soak(
+                number,
+                variant,
+                Guest(
+                    arch=target,
+                    image=kernels["bolt"].image,
+                    script=tuple(_script(rows, cpus)),
+                    append=_append(table, target, setting, ways[variant]),
+                    cpus=cpus,
+                    nodes=nodes,
+                    memory=rows["memory"],
+                    accel=rng.choice(torture.ACCELERATORS),
+                    timeout=rows["timeout"],
+                ),
+            )
+        )
+    return found
+
+
+def _append(table: Mapping[str, Any], target: Arch, setting: str, way: Mapping[str, Any]) -> str:
+    words = (target.settings[setting], table["append"][target.name], way["append"])
+    return " ".join(word for word in words if word)
+
+
+def _script(rows: Mapping[str, Any], cpus: int) -> list[str]:
+    last = str(cpus - 1)
+    return [line.replace("LAST", last) for line in rows["commands"]]

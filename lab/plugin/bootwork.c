@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * A plugin of QEMU's emulator: how many instructions the CPU that comes to
+ * the address FROM runs until it comes to the address TO, block by block. What
+ * other CPUs run meanwhile does not count.
+ *
+ * CPUs run in turn, so they are told by the register that holds the base of
+ * their per-CPU data, see bystanders.c; with QEMU 7.2 by their number. The
+ * header is not packaged: what is used of it is declared here.
+ */
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define BUCKETS (1 << 18)
+
+typedef uint64_t plugin_id;
+struct tb;
+struct handle;
+
+struct bytes {			/* GByteArray */
+	uint8_t *data;
+	unsigned int len;
+};
+
+struct descriptor {		/* qemu_plugin_reg_descriptor */
+	struct handle *handle;
+	const char *name, *feature;
+};
+
+struct descriptors {		/* GArray of them */
+	struct descriptor *data;
+	unsigned int len;
+};
+
+size_t qemu_plugin_tb_n_insns(const struct tb *tb);
+uint64_t qemu_plugin_tb_vaddr(const struct tb *tb);
+void qemu_plugin_register_vcpu_init_cb(plugin_id id, void (*cb)(plugin_id, unsigned int));
+void qemu_plugin_register_vcpu_tb_trans_cb(plugin_id id, void (*cb)(plugin_id, struct tb *));
+void qemu_plugin_register_vcpu_tb_exec_cb(struct tb *tb, void (*cb)(unsigned int, void *),
+					  int flags, void *data);
+void qemu_plugin_register_atexit_cb(plugin_id id, void (*cb)(plugin_id, void *), void *data);
+
+#ifdef ARM64
+#define BASE_NAME "TPIDR_EL1"
+#else
+#define BASE_NAME "gs_base"
+#endif
+
+/* A block of code, however often it is translated anew. */
+struct block {
+	struct block *next;
+	uint64_t at;
+	uint32_t length;
+	uint64_t instructions;
+};
+
+int qemu_plugin_version = API;
+
+static struct block *blocks[BUCKETS];
+static uint64_t from, to, base;
+static bool counting;
+static const char *out = "bootwork.jsonl";
+
+#if API >= 2
+#define FLAGS 1			/* QEMU_PLUGIN_CB_R_REGS */
+struct descriptors *qemu_plugin_get_registers(void);
+int qemu_plugin_read_register(struct handle *handle, struct bytes *buf);
+struct bytes *g_byte_array_new(void);
+struct bytes *g_byte_array_set_size(struct bytes *array, unsigned int length);
+
+static struct handle *base_register;
+static struct bytes *scratch;
+
+static uint64_t whose(unsigned int index)
+{
+	uint64_t value = 0;
+
+	(void)index;
+	g_byte_array_set_size(scratch, 0);
+	if (qemu_plugin_read_register(base_register, scratch) > 0)
+		memcpy(&value, scratch->data, scratch->len < 8 ? scratch->len : 8);
+	return value;
+}
+
+static void learn_registers(plugin_id id, unsigned int cpu)
+{
+	struct descriptors *known;
+
+	(void)id;
+	if (cpu || scratch)
+		return;
+	scratch = g_byte_array_new();
+	known = qemu_plugin_get_registers();
+	for (unsigned int i = 0; i < known->len; i++)
+		if (!strcmp(known->data[i].name, BASE_NAME))
+			base_register = known->data[i].handle;
+	if (!base_register) {
+		fprintf(stderr, "bootwork: this emulator does not show " BASE_NAME "\n");
+		exit(1);
+	}
+}
+#else
+#define FLAGS 0
+static uint64_t whose(unsigned int index)
+{
+	return index;
+}
+#endif
+
+static void run(unsigned int index, void *data)
+{
+	struct block *block = data;
+
+	if (counting && whose(index) == base)
+		block->instructions += block->length;
+}
+
+static void edge(unsigned int index, void *data)
+{
+	struct block *block = data;
+
+	if (block->at == from && !counting) {
+		base = whose(index);
+		counting = true;
+	} else if (block->at == to && counting && whose(index) == base) {
+		counting = false;
+		from = 0;
+	}
+	run(index, data);
+}
+
+static struct block *find(uint64_t at, uint32_t length)
+{
+	struct block **head = &blocks[(at >> 2) % BUCKETS], *block;
+
+	for (block = *head; block; block = block->next)
+		if (block->at == at && block->length == length)
+			return block;
+	block = calloc(1, sizeof(*block));
+	if (!block)
+		exit(1);
+	block->at = at;
+	block->length = length;
+	block->next = *head;
+	return *head = block;
+}
+
+static void translate(plugin_id id, struct tb *tb)
+{
+	struct block *block = find(qemu_plugin_tb_vaddr(tb), qemu_plugin_tb_n_insns(tb));
+	bool ends = block->at == from || block->at == to;
+
+	(void)id;
+	qemu_plugin_register_vcpu_tb_exec_cb(tb, ends ? edge : run, FLAGS, block);
+}
+
+static void finish(plugin_id id, void *unused)
+{
+	FILE *file = fopen(out, "w");
+
+	(void)id;
+	(void)unused;
+	if (!file)
+		return;
+	for (int i = 0; i < BUCKETS; i++)
+		for (struct block *block = blocks[i]; block; block = block->next)
+			if (block->instructions)
+				fprintf(file, "{\"at\":\"%llx\",\"instructions\":%llu}\n",
+					(unsigned long long)block->at,
+					(unsigned long long)block->instructions);
+	fclose(file);
+}
+
+__attribute__((visibility("default")))
+int qemu_plugin_install(plugin_id id, const void *info, int argc, char **argv)
+{
+	(void)info;
+	for (int i = 0; i < argc; i++) {
+		if (!strncmp(argv[i], "out=", 4))
+			out = strdup(argv[i] + 4);
+		else if (!strncmp(argv[i], "from=", 5))
+			from = strtoull(argv[i] + 5, NULL, 16);
+		else if (!strncmp(argv[i], "to=", 3))
+			to = strtoull(argv[i] + 3, NULL, 16);
+	}
+#if API >= 2
+	qemu_plugin_register_vcpu_init_cb(id, learn_registers);
+#endif
+	qemu_plugin_register_vcpu_tb_trans_cb(id, translate);
+	qemu_plugin_register_atexit_cb(id, finish, NULL);
+	return 0;
+}

@@ -1,0 +1,81 @@
+# SPDX-License-Identifier: GPL-2.0-only
+from pathlib import Path
+
+import pytest
+
+from boltlab import arch, boots, bootsoak, bootwork
+from boltlab.bootwork import Work
+from boltlab.build import Kernel
+from boltlab.errors import BoltError
+
+MAP = """\
+ffff800080000000 T _text
+ffff800080001000 t osq_lock
+ffff800080002000 T smp_init
+ffff800080003000 D data
+ffff800080004000 T sched_init_smp
+ffff800080005000 t $x
+"""
+
+
+@pytest.fixture
+def system_map(tmp_path: Path) -> Path:
+    path = tmp_path / "System.map"
+    path.write_text(MAP)
+    return path
+
+
+def test_functions_in_order(system_map: Path) -> None:
+    names = [name for _, name in bootwork.symbols(system_map)]
+    assert names == ["_text", "osq_lock", "smp_init", "sched_init_smp"]
+    assert bootwork.edges(system_map) == "from=ffff800080002000,to=ffff800080004000"
+
+
+def test_a_kernel_without_the_functions(tmp_path: Path) -> None:
+    path = tmp_path / "System.map"
+    path.write_text(MAP.replace("smp_init", "smp"))
+    with pytest.raises(BoltError, match="no smp_init"):
+        bootwork.edges(path)
+
+
+def test_blocks_belong_to_functions(system_map: Path) -> None:
+    lines = [
+        '{"at":"ffff800080001010","instructions":5}',
+        '{"at":"ffff800080001000","instructions":2}',
+        '{"at":"ffff800080002ffc","instructions":7}',
+        '{"at":"40001000","instructions":3}',
+    ]
+    found = bootwork.read(lines, bootwork.symbols(system_map))
+    assert found == {"osq_lock": 7, "smp_init": 7, "?": 3}
+    with pytest.raises(BoltError, match="saw nothing"):
+        bootwork.read([], bootwork.symbols(system_map))
+
+
+def test_waiting_is_no_work() -> None:
+    runs = [
+        Work("native", 1, {"smp_init": 100, "osq_lock": 1000}),
+        Work("native", 5, {"smp_init": 500, "osq_lock": 9}),
+        Work("tree", 1, {"smp_init": 100}),
+        Work("tree", 5, {"smp_init": 140, "osq_lock": 70000}),
+        Work("all", 5, {"smp_init": 140}),
+    ]
+    assert bootwork.each(runs) == {("native", 5): 100.0, ("tree", 5): 10.0}
+    lines = bootwork.table(runs)
+    assert "tree, 5 CPUs: 10 instructions for each, 10.0 times less than natively" in lines
+    assert "osq_lock (waits) 70,000" in lines[-1]
+
+
+@pytest.mark.parametrize("name", sorted(arch.ARCHES))
+def test_a_soak_leaves_nothing_out(name: str, tmp_path: Path) -> None:
+    target = arch.ARCHES[name]
+    kernel = Kernel(name, "bolt", "6.12.1-0", "6.12.1", "c0ffee", "stamp", tmp_path)
+    work = bootsoak.draw(target, target.default_setting, {"bolt": kernel}, 200)
+    assert len({job.name for job in work}) == len(work) == 200
+    known = {way for way, row in boots.variants(name).items() if row["kernel"] == "bolt"}
+    assert {job.variant for job in work} == known
+    assert {job.guest.accel for job in work} == {"icount", "mttcg"}
+    assert {job.cpus for job in work} == set(boots.table()["soak"]["cpus"][name])
+    assert all(job.cpus % job.guest.nodes == 0 for job in work)
+    assert work == bootsoak.draw(target, target.default_setting, {"bolt": kernel}, 200)
+    script = next(job for job in work if job.cpus == 3).guest.script
+    assert script[0] == "expect /sys/devices/system/cpu/online 0-2"

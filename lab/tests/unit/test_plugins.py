@@ -1,0 +1,26 @@
+# SPDX-License-Identifier: GPL-2.0-only
+import pytest
+
+from boltlab import arch, packages, plugins, qemu
+from boltlab.arch import Arch
+
+
+@pytest.mark.parametrize(("version", "number"), [("7.2.11", 1), ("9.0.0", 2), ("10.0.2", 2)])
+def test_the_interface_of_the_emulator(version: str, number: int) -> None:
+    assert plugins.api(version) == number
+
+
+@pytest.mark.parametrize("name", ["bystanders", "bootwork"])
+@pytest.mark.parametrize("target", [arch.ARCHES[name] for name in ("x86_64", "arm64")])
+@pytest.mark.parametrize("version", ["7.2.0", "10.0.2"])
+def test_the_plugin_compiles_once(
+    name: str, target: Arch, version: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if packages.which("gcc") is None:
+        pytest.skip("no compiler")
+    monkeypatch.setattr(qemu, "version", lambda emulator: version)
+    found = plugins.build(name, target)
+    assert found.read_bytes()[:4] == b"\x7fELF"
+    before = found.stat().st_mtime_ns
+    assert plugins.build(name, target) == found
+    assert found.stat().st_mtime_ns == before
