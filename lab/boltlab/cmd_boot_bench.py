@@ -109,7 +109,10 @@ def run(args: argparse.Namespace) -> int:
             soak(bootsoak.draw(target, name, kernels, args.soak), f"booting {target.name}, {name}")
             continue
         if args.work:
-            count(target, name, wanted, machines, kernels)
+            work = counting(target, name, wanted, machines, kernels)
+            done = asyncio.run(_run_all(work, f"booting {target.name}, {name}"))
+            for line in bootwork.table(counted(*each, wanted, kernels) for each in done):
+                ui.say(line)
             continue
         work = jobs(target, name, wanted, machines, kernels, trace=not args.no_trace)
         done = asyncio.run(_run_all(work, f"booting {target.name}, {name}"))
@@ -191,35 +194,42 @@ def jobs(
     return work
 
 
-def count(
+def counting(
     target: Arch,
     setting: str,
     wanted: Mapping[str, Mapping[str, Any]],
     machines: Sequence[tuple[int, int]],
     kernels: Mapping[str, Kernel],
-) -> None:
-    """Print the instructions of the boot CPU for each further one; BoltError as run()."""
+) -> list[Job]:
+    """Return the boots whose boot CPU's instructions are counted, as jobs() does."""
     rows = boots.table()["work"]
     plugin = plugins.build("bootwork", target)
     chosen = {name: wanted[name] for name in rows["variants"] if name in wanted}
-    work = []
-    for job in jobs(target, setting, chosen, machines, kernels, trace=False):
-        if job.again:
-            continue
-        guest = replace(
-            job.guest,
-            append=f"{job.guest.append} {rows['append']}",
-            plugin=plugin,
-            plugin_args=bootwork.edges(kernels[chosen[job.variant]["kernel"]].system_map),
+    return [
+        replace(
+            job,
+            guest=replace(
+                job.guest,
+                append=f"{job.guest.append} {rows['append']}",
+                plugin=plugin,
+                plugin_args=bootwork.edges(kernels[chosen[job.variant]["kernel"]].system_map),
+            ),
         )
-        work.append(replace(job, guest=guest))
-    found = []
-    for job, ran in asyncio.run(_run_all(work, f"booting {target.name}, {setting}")):
-        lines = (ran.folder / qemu.PLUGIN).read_text(encoding="utf-8").splitlines()
-        names = bootwork.symbols(kernels[chosen[job.variant]["kernel"]].system_map)
-        found.append(Work(job.variant, job.cpus, bootwork.read(lines, names)))
-    for line in bootwork.table(found):
-        ui.say(line)
+        for job in jobs(target, setting, chosen, machines, kernels, trace=False)
+        if not job.again
+    ]
+
+
+def counted(
+    job: Job,
+    ran: GuestResult,
+    wanted: Mapping[str, Mapping[str, Any]],
+    kernels: Mapping[str, Kernel],
+) -> Work:
+    """Return what the boot CPU ran in one of counting()'s boots."""
+    lines = (ran.folder / qemu.PLUGIN).read_text(encoding="utf-8").splitlines()
+    names = bootwork.symbols(kernels[wanted[job.variant]["kernel"]].system_map)
+    return Work(job.variant, job.cpus, bootwork.read(lines, names))
 
 
 def soak(work: Sequence[Soak], title: str) -> None:

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from boltlab import boots, cmd_boot_bench, qemu, scenario
+from boltlab import boots, bootsoak, bootwork, cmd_boot_bench, qemu, scenario
 from boltlab.arch import ARCHES
 from boltlab.build import Kernel
 
@@ -45,3 +45,29 @@ def test_boot_bench(kernel: Kernels) -> None:
     assert {"smpboot_create_threads", "workqueue_online_cpu", "vmstat_cpu_online"} <= names
     runs = {entry.runs for entry in native.callbacks if entry.name == "workqueue_online_cpu"}
     assert runs == {15}
+
+
+@pytest.mark.parametrize("arch", ARCHES)
+def test_the_boot_cpu_has_less_to_do_in_a_tree(kernel: Kernels, arch: str) -> None:
+    """Its instructions for each of 16 CPUs; more than three times less have been measured."""
+    target = ARCHES[arch]
+    wanted = {name: boots.variants(arch)[name] for name in ("native", "tree")}
+    kernels = {row["kernel"]: kernel(arch, row["kernel"]) for row in wanted.values()}
+    setting = target.default_setting
+    work = cmd_boot_bench.counting(target, setting, wanted, [(16, 2)], kernels)
+    found = bootwork.each(
+        cmd_boot_bench.counted(job, qemu.run(job.guest, f"test-{job.name}"), wanted, kernels)
+        for job in work
+    )
+    assert found["tree", 16] < found["native", 16] / 2
+
+
+@pytest.mark.parametrize("arch", ARCHES)
+def test_a_few_of_many_boots(kernel: Kernels, arch: str) -> None:
+    """A slice of boot-bench --soak: one in each accelerator at least."""
+    target = ARCHES[arch]
+    drawn = bootsoak.draw(target, target.default_setting, {"bolt": kernel(arch, "bolt")}, 40)
+    small = [job for job in drawn if job.cpus <= 5][:6]
+    assert {job.guest.accel for job in small} == {"icount", "mttcg"}
+    for job in small:
+        qemu.run(job.guest, f"test-{job.name}")

@@ -258,6 +258,9 @@ bool bolt_boot_idle(unsigned int max);
 bool bolt_boot_cpus(unsigned int max);
 bool bolt_makes_kthreads(void);
 int bolt_arch_may_go(const struct cpumask *cpus);
+/* How many CPUs are on their way at once, unless the architecture says so. */
+#define BOLT_SLOTS 4U
+unsigned int bolt_arch_slots(void);
 int bolt_arch_kick(unsigned int cpu, struct task_struct *idle);
 void bolt_arch_gave_up(unsigned int cpu);
 void bolt_mark(enum bolt_phase phase);
@@ -361,15 +364,19 @@ void vmstat_cpus_come(void);
 
 /*
  * For percpu_down_write(): a reader of the hotplug lock wakes its writer, but may
- * miss one that has just begun to wait. See kernel/bolt/readers.h.
+ * miss one that has just begun to wait; see kernel/bolt/readers.h. The writer
+ * looks again, soon at first: after a while whoever looks for hung tasks is to
+ * see that it hangs.
  */
 extern struct percpu_rw_semaphore *bolt_patient_sem;
-#define bolt_await_reader(sem)						\
+#define bolt_await_reader(sem, ticks)					\
 do {									\
-	if (READ_ONCE(bolt_patient_sem) == (sem))			\
-		schedule_timeout(1);					\
-	else								\
+	if (READ_ONCE(bolt_patient_sem) == (sem)) {			\
+		schedule_timeout(ticks);				\
+		ticks = min(2 * (ticks), MAX_SCHEDULE_TIMEOUT / 2);	\
+	} else {							\
 		schedule();						\
+	}								\
 } while (0)
 
 /* In kernel/cgroup/cpuset.c. */
@@ -404,7 +411,7 @@ void bolt_kernfs_show(struct kernfs_node *kn, bool show);
 #define bolt_boot_idle(...) false
 #define bolt_boot_cpus(...) false
 #define bolt_makes_kthreads(...) false
-#define bolt_await_reader(sem) schedule()
+#define bolt_await_reader(sem, ticks) do { (void)(ticks); schedule(); } while (0)
 #define bolt_enabled() false
 #define bolt_fast() false
 #define bolt_batching() false

@@ -8,6 +8,7 @@
 #include <linux/cpu.h>
 #include <linux/cpumask.h>
 #include <linux/init.h>
+#include <linux/interrupt.h>
 #include <linux/kstrtox.h>
 #include <linux/memory_hotplug.h>
 #include <linux/printk.h>
@@ -184,9 +185,15 @@ static int __init bolt_parse_order(char *str)
 }
 early_param("bolt.boot", bolt_parse_order);
 
-/* What the native way does otherwise than a request would. */
-static bool __init bolt_in_doubt(void)
+/*
+ * What the native way does otherwise than a request would. A CPU that brings up
+ * another one waits for it with a timer, and has no ksoftirqd yet.
+ */
+static bool __init bolt_in_doubt(enum bolt_order order)
 {
+	if (order == BOLT_IN_TREE &&
+	    (IS_ENABLED(CONFIG_PREEMPT_RT) || force_irqthreads()))
+		return true;
 	return (cpu_smt_control != CPU_SMT_ENABLED &&
 		cpu_smt_control != CPU_SMT_NOT_SUPPORTED &&
 		cpu_smt_control != CPU_SMT_NOT_IMPLEMENTED) ||
@@ -226,7 +233,7 @@ bool __init bolt_boot_cpus(unsigned int max)
 
 	if (order == BOLT_SERIAL)
 		return false;
-	doubt = bolt_in_doubt();
+	doubt = bolt_in_doubt(order);
 	if (tree && !doubt && !bolt_tree_begin())
 		flags |= BOLT_TREE;
 	else if (tree)
@@ -249,5 +256,7 @@ bool __init bolt_boot_cpus(unsigned int max)
 		/* Of CPUs that are not there, or have not come. */
 		idle_threads_init();
 	}
-	return all && cpumask_subset(&coming, cpu_online_mask);
+	for_each_cpu(cpu, &coming)
+		all &= bolt_glue_state(cpu) == CPUHP_ONLINE;
+	return all;
 }

@@ -551,14 +551,21 @@ int bolt_glue_called(unsigned int cpu)
 	return st->result;
 }
 
-/* One callback, here: whoever waits for it holds the hotplug lock. */
+/* One callback, here, under the hotplug lock. */
 int bolt_glue_invoke(unsigned int cpu, enum cpuhp_state state, bool bringup,
 		     struct hlist_node *node)
+{
+	return cpuhp_invoke_callback(cpu, state, bringup, node, NULL);
+}
+
+/* The same for whoever waits for it, and holds the lock. */
+int bolt_glue_invoke_for(unsigned int cpu, enum cpuhp_state state, bool bringup,
+			 struct hlist_node *node)
 {
 	int err;
 
 	lockdep_acquire_cpus_lock();
-	err = cpuhp_invoke_callback(cpu, state, bringup, node, NULL);
+	err = bolt_glue_invoke(cpu, state, bringup, node);
 	lockdep_release_cpus_lock();
 	return err;
 }

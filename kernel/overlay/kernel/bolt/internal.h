@@ -236,7 +236,6 @@ int bolt_tree_up(const struct cpumask *mask);
 
 /* Of the architecture, in its own files; see phases.c. */
 unsigned int bolt_arch_wave(unsigned int cpu);
-unsigned int bolt_arch_slots(void);
 void bolt_arch_coming(unsigned int nr);
 void bolt_arch_arrived(const struct cpumask *cpus);
 
@@ -282,6 +281,8 @@ bool bolt_glue_call(unsigned int cpu, enum cpuhp_state state, bool bringup,
 int bolt_glue_called(unsigned int cpu);
 int bolt_glue_invoke(unsigned int cpu, enum cpuhp_state state, bool bringup,
 		     struct hlist_node *node);
+int bolt_glue_invoke_for(unsigned int cpu, enum cpuhp_state state, bool bringup,
+			 struct hlist_node *node);
 void bolt_glue_lock_calls(void);
 void bolt_glue_unlock_calls(void);
 bool bolt_glue_multi(enum cpuhp_state state);

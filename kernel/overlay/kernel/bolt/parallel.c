@@ -48,12 +48,19 @@ static DECLARE_COMPLETION(bolt_calls_done);
 
 static struct workqueue_struct *bolt_call_queue;
 
+static void bolt_call_here(struct bolt_call *call)
+{
+	call->err = bolt_glue_invoke(call->cpu, call->state, call->bringup,
+				     call->node);
+	atomic_dec(&bolt_calls_left);
+}
+
 static void bolt_call_work(struct work_struct *work)
 {
 	struct bolt_call *call = container_of(work, struct bolt_call, work);
 
-	call->err = bolt_glue_invoke(call->cpu, call->state, call->bringup,
-				     call->node);
+	call->err = bolt_glue_invoke_for(call->cpu, call->state, call->bringup,
+					 call->node);
 	if (atomic_dec_and_test(&bolt_calls_left))
 		complete(&bolt_calls_done);
 }
@@ -83,7 +90,7 @@ static int bolt_call_ahead(struct cpumask *cpus, enum cpuhp_state state,
 			queue_work_on(cpu_online(cpu) ? cpu : helper,
 				      bolt_call_queue, &call->work);
 		else
-			bolt_call_work(&call->work);
+			bolt_call_here(call);
 	}
 	/* Not flush_work(): it says that works do not take the lock we hold. */
 	if (!atomic_dec_and_test(&bolt_calls_left))
@@ -165,8 +172,11 @@ static bool bolt_may_be_parallel(enum cpuhp_state state)
 	if (state <= CPUHP_OFFLINE || state >= CPUHP_AP_ACTIVE ||
 	    (state >= CPUHP_BP_KICK_AP && state <= CPUHP_TEARDOWN_CPU))
 		return false;
+	if ((state >= CPUHP_BP_PREPARE_DYN && state <= CPUHP_BP_PREPARE_DYN_END) ||
+	    (state >= CPUHP_AP_ONLINE_DYN && state <= CPUHP_AP_ONLINE_DYN_END))
+		return true;
 	fixed = bolt_row_fixed(state);
-	return !fixed || fixed->concurrent;
+	return fixed && fixed->concurrent;
 }
 
 /**

@@ -17,9 +17,6 @@
 /* As long as natively for one. */
 #define BOLT_ARRIVE_TIMEOUT (10 * HZ)
 
-/* How many CPUs are on their way at once, unless the architecture says so. */
-#define BOLT_SLOTS 4U
-
 /* The last state before a CPU is woken; after it, the CPU runs by itself. */
 #define BOLT_PREPARED (CPUHP_BP_KICK_AP - 1)
 

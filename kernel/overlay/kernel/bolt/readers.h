@@ -14,39 +14,48 @@
 #include <linux/bolt.h>
 #include <linux/percpu-rwsem.h>
 
-/* Who sees the count below must see all of the section that ends. */
+/* Who sees the lower count must see all of the section that has ended. */
+static inline void bolt_count_down(struct percpu_rw_semaphore *sem)
+{
 #ifdef CONFIG_X86
-#define bolt_release() barrier()
+	/* Stores are not seen earlier than what was before them. */
+	barrier();
+	this_cpu_dec(*sem->read_count);
 #else
-#define bolt_release() smp_mb()
+	/* this_cpu_dec() with a release: elsewhere it is atomic in the same way. */
+	atomic_fetch_dec_release((atomic_t *)this_cpu_ptr(sem->read_count));
 #endif
+}
+
+/* The end of a section of a reader that is not on its fast path. */
+static void bolt_read_unlock_slow(struct percpu_rw_semaphore *sem)
+{
+	bool patient = READ_ONCE(bolt_patient_sem) == sem;
+
+	bolt_count_down(sem);
+	/* The other one has a barrier. */
+	if (!patient || rcuwait_active(&sem->writer))
+		rcuwait_wake_up(&sem->writer);
+}
 
 /**
- * bolt_read_unlock - leave a read section of the hotplug lock
+ * bolt_read_unlock - percpu_up_read() for the hotplug lock
  * @sem:	the hotplug lock
  *
- * Context: any in which the lock may be held for reading.
- * Return: true if it has been left; otherwise percpu_up_read() is to do it.
+ * Context: as there.
  */
-static inline bool bolt_read_unlock(struct percpu_rw_semaphore *sem)
+static inline void bolt_read_unlock(struct percpu_rw_semaphore *sem)
 {
-	if (READ_ONCE(bolt_patient_sem) != sem)
-		return false;
-	preempt_disable();
-	if (rcu_sync_is_idle(&sem->rss)) {
-		preempt_enable();
-		return false;
-	}
 	rwsem_release(&sem->dep_map, _RET_IP_);
-	bolt_release();
-	this_cpu_dec(*sem->read_count);
-	if (rcuwait_active(&sem->writer))
-		rcuwait_wake_up(&sem->writer);
+	preempt_disable();
+	if (likely(rcu_sync_is_idle(&sem->rss)))
+		this_cpu_dec(*sem->read_count);
+	else
+		bolt_read_unlock_slow(sem);
 	preempt_enable();
-	return true;
 }
 #else
-#define bolt_read_unlock(...) false
+#define bolt_read_unlock(sem) percpu_up_read(sem)
 #endif
 
 #endif

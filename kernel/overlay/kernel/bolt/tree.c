@@ -48,18 +48,21 @@ static struct semaphore bolt_tree_slots;
 static int bolt_tree_run(unsigned int cpu)
 {
 	struct bolt_job *job = per_cpu_ptr(&bolt_job, cpu);
+	int (*work)(unsigned int cpu) = job->work;
 	unsigned int next;
 	int err;
 
-	if (!job->work)
+	/* Once: the CPU comes by here again on its way up. */
+	if (!work)
 		return 0;
+	job->work = NULL;
 	for (next = 2 * job->place + 1; next <= 2 * job->place + 2; next++) {
 		if (next < bolt_nr_helpers)
 			bolt_glue_send(bolt_helpers[next], bolt_tree_state, true,
 				       NULL);
 	}
 	job->worker = current;
-	err = job->work(job->cpu);
+	err = work(job->cpu);
 	job->worker = NULL;
 	return err;
 }
@@ -120,6 +123,8 @@ static int __ref bolt_tree_prepare(unsigned int cpu)
 
 	idle_thread_init(cpu);
 	err = bolt_glue_idle(cpu);
+	if (err)
+		bolt_failed(cpu, CPUHP_BRINGUP_CPU);
 	for (state = bolt_glue_state(cpu) + 1; state <= BOLT_PREPARED && !err;
 	     state++) {
 		if (state < BOLT_PREPARED && !bolt_glue_has(state, true))
@@ -157,7 +162,8 @@ static int bolt_tree_all(int (*work)(unsigned int cpu))
 
 	for (i = 0; i < bolt_nr_helpers; i++)
 		per_cpu_ptr(&bolt_job, bolt_helpers[i])->work = work;
-	bolt_glue_call(bolt_helpers[0], bolt_tree_state, true, NULL);
+	/* Without lockdep's notes: no job takes what the control task holds. */
+	bolt_glue_send(bolt_helpers[0], bolt_tree_state, true, NULL);
 	while (i--)
 		err = bolt_glue_called(bolt_helpers[i]) ?: err;
 	return err;
