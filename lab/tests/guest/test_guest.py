@@ -195,6 +195,11 @@ def test_last_cpu_of_a_node(kernel: Kernels, arch: str) -> None:
     assert [failed for _, failed, _ in totals] == ["0", "0"]
 
 
+def test_nodes_come_and_go_in_a_batch(kernel: Kernels, arch: str) -> None:
+    """Some altogether, others in part: a node that has come may not have its masks yet."""
+    play(kernel, arch, "numa-batch")
+
+
 def test_bolt_is_faster(kernel: Kernels, arch: str) -> None:
     """With a wide margin; what is claimed stands in the figures of ``bolt bench``."""
     native = play(kernel, arch, "pairs").samples()
