@@ -362,22 +362,9 @@ void irq_affinity_online_cpus(const struct cpumask *cpus);
 /* In mm/vmstat.c. */
 void vmstat_cpus_come(void);
 
-/*
- * For percpu_down_write(): a reader of the hotplug lock wakes its writer, but may
- * miss one that has just begun to wait; see kernel/bolt/readers.h. The writer
- * looks again, soon at first: after a while whoever looks for hung tasks is to
- * see that it hangs.
- */
+/* For kernel/locking/percpu-rwsem.c. */
 extern struct percpu_rw_semaphore *bolt_patient_sem;
-#define bolt_await_reader(sem, ticks)					\
-do {									\
-	if (READ_ONCE(bolt_patient_sem) == (sem)) {			\
-		schedule_timeout(ticks);				\
-		ticks = min(2 * (ticks), MAX_SCHEDULE_TIMEOUT / 2);	\
-	} else {							\
-		schedule();						\
-	}								\
-} while (0)
+void bolt_await_reader(struct percpu_rw_semaphore *sem, long *ticks);
 
 /* In kernel/cgroup/cpuset.c. */
 #ifdef CONFIG_CPUSETS
@@ -411,7 +398,7 @@ void bolt_kernfs_show(struct kernfs_node *kn, bool show);
 #define bolt_boot_idle(...) false
 #define bolt_boot_cpus(...) false
 #define bolt_makes_kthreads(...) false
-#define bolt_await_reader(sem, ticks) do { (void)(ticks); schedule(); } while (0)
+#define bolt_await_reader(...) schedule()
 #define bolt_enabled() false
 #define bolt_fast() false
 #define bolt_batching() false

@@ -8,6 +8,27 @@
 /* The hotplug lock, once readers may miss that they have to wake a writer. */
 struct percpu_rw_semaphore *bolt_patient_sem __read_mostly;
 
+/**
+ * bolt_await_reader - wait for readers in percpu_down_write()
+ * @sem:	the lock
+ * @ticks:	for how long at most, in jiffies; longer the next time
+ *
+ * A reader of the hotplug lock wakes its writer, but may miss one that has just
+ * begun to wait, see readers.h: it looks again, soon at first. After a while
+ * whoever looks for hung tasks is to see that it hangs.
+ *
+ * Context: may sleep; the task's state is set.
+ */
+void bolt_await_reader(struct percpu_rw_semaphore *sem, long *ticks)
+{
+	if (READ_ONCE(bolt_patient_sem) != sem) {
+		schedule();
+		return;
+	}
+	schedule_timeout(*ticks);
+	*ticks = min(2 * *ticks, MAX_SCHEDULE_TIMEOUT / 2);
+}
+
 /*
  * With one writer always entered, readers of the hotplug lock pay a barrier
  * and a request does not have to wait for a grace period.

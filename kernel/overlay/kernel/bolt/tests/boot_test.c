@@ -70,4 +70,5 @@ static struct kunit_suite bolt_boot_suite = {
 	.name = "bolt_boot",
 	.test_cases = bolt_boot_cases,
 };
+
 kunit_test_suite(bolt_boot_suite);

@@ -145,4 +145,5 @@ static struct kunit_suite bolt_topology_suite = {
 	.init = topology_init,
 	.test_cases = bolt_topology_cases,
 };
+
 kunit_test_suite(bolt_topology_suite);
