@@ -15,7 +15,7 @@ static void nap(struct slot *slot)
 {
 	for (;;) {
 		slot_beat(slot);
-		wait_ms(2);
+		wait_ms(10);
 	}
 }
 
