@@ -24,7 +24,8 @@ def build(name: str, arch: Arch) -> Path:
     number = api(qemu.version(arch.qemu))
     words = ["gcc", "-shared", "-fPIC", "-O2", "-Wall", "-Wextra", "-Werror", f"-DAPI={number}"]
     words += ["-DARM64"] if arch.name == "arm64" else []
-    digest = hashlib.sha256(code.read_bytes() + repr(words).encode()).hexdigest()[:16]
+    text = code.read_bytes() + (SOURCES / "plugin.h").read_bytes() + repr(words).encode()
+    digest = hashlib.sha256(text).hexdigest()[:16]
     folder = paths.cache() / "plugins"
     found = folder / f"{name}-{arch.name}-{digest}.so"
     with lock(folder):

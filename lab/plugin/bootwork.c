@@ -5,43 +5,11 @@
  * other CPUs run meanwhile does not count.
  *
  * CPUs run in turn, so they are told by the register that holds the base of
- * their per-CPU data, see bystanders.c; with QEMU 7.2 by their number. The
- * header is not packaged: what is used of it is declared here.
+ * their per-CPU data, see bystanders.c; with QEMU 7.2 by their number.
  */
-#include <stdbool.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
+#include "plugin.h"
 
 #define BUCKETS (1 << 18)
-
-typedef uint64_t plugin_id;
-struct tb;
-struct handle;
-
-struct bytes {			/* GByteArray */
-	uint8_t *data;
-	unsigned int len;
-};
-
-struct descriptor {		/* qemu_plugin_reg_descriptor */
-	struct handle *handle;
-	const char *name, *feature;
-};
-
-struct descriptors {		/* GArray of them */
-	struct descriptor *data;
-	unsigned int len;
-};
-
-size_t qemu_plugin_tb_n_insns(const struct tb *tb);
-uint64_t qemu_plugin_tb_vaddr(const struct tb *tb);
-void qemu_plugin_register_vcpu_init_cb(plugin_id id, void (*cb)(plugin_id, unsigned int));
-void qemu_plugin_register_vcpu_tb_trans_cb(plugin_id id, void (*cb)(plugin_id, struct tb *));
-void qemu_plugin_register_vcpu_tb_exec_cb(struct tb *tb, void (*cb)(unsigned int, void *),
-					  int flags, void *data);
-void qemu_plugin_register_atexit_cb(plugin_id id, void (*cb)(plugin_id, void *), void *data);
 
 #ifdef ARM64
 #define BASE_NAME "TPIDR_EL1"
@@ -57,53 +25,27 @@ struct block {
 	uint64_t instructions;
 };
 
-int qemu_plugin_version = API;
-
 static struct block *blocks[BUCKETS];
 static uint64_t from, to, base;
 static bool counting;
 static const char *out = "bootwork.jsonl";
 
 #if API >= 2
-#define FLAGS 1			/* QEMU_PLUGIN_CB_R_REGS */
-struct descriptors *qemu_plugin_get_registers(void);
-int qemu_plugin_read_register(struct handle *handle, struct bytes *buf);
-struct bytes *g_byte_array_new(void);
-struct bytes *g_byte_array_set_size(struct bytes *array, unsigned int length);
-
 static struct handle *base_register;
-static struct bytes *scratch;
 
 static uint64_t whose(unsigned int index)
 {
-	uint64_t value = 0;
-
 	(void)index;
-	g_byte_array_set_size(scratch, 0);
-	if (qemu_plugin_read_register(base_register, scratch) > 0)
-		memcpy(&value, scratch->data, scratch->len < 8 ? scratch->len : 8);
-	return value;
+	return read_register(base_register);
 }
 
 static void learn_registers(plugin_id id, unsigned int cpu)
 {
-	struct descriptors *known;
-
 	(void)id;
-	if (cpu || scratch)
-		return;
-	scratch = g_byte_array_new();
-	known = qemu_plugin_get_registers();
-	for (unsigned int i = 0; i < known->len; i++)
-		if (!strcmp(known->data[i].name, BASE_NAME))
-			base_register = known->data[i].handle;
-	if (!base_register) {
-		fprintf(stderr, "bootwork: this emulator does not show " BASE_NAME "\n");
-		exit(1);
-	}
+	if (!cpu && !base_register)
+		base_register = find_register(BASE_NAME, false);
 }
 #else
-#define FLAGS 0
 static uint64_t whose(unsigned int index)
 {
 	return index;
@@ -154,7 +96,8 @@ static void translate(plugin_id id, struct tb *tb)
 	bool ends = block->at == from || block->at == to;
 
 	(void)id;
-	qemu_plugin_register_vcpu_tb_exec_cb(tb, ends ? edge : run, FLAGS, block);
+	qemu_plugin_register_vcpu_tb_exec_cb(tb, ends ? edge : run, READS_REGISTERS,
+					     block);
 }
 
 static void finish(plugin_id id, void *unused)

@@ -14,55 +14,13 @@
  * where the kernel has their per-CPU data, in a register; they are numbered in
  * that order. QEMU 7.2 gives the right number and no registers.
  *
- * The header is not packaged: what is used of it is declared here. Built with
- * -DAPI=N for the interface of the QEMU at hand, -DARM64 for guests of that.
+ * Built with -DARM64 for guests of that.
  */
-#include <stdbool.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
+#include "plugin.h"
 
 #define MARK 0x133700000000ULL
 #define PHASES 8
 #define CPUS 64
-
-typedef uint64_t plugin_id;
-struct tb;
-struct handle;
-
-struct bytes {			/* GByteArray */
-	uint8_t *data;
-	unsigned int len;
-};
-
-struct descriptor {		/* qemu_plugin_reg_descriptor */
-	struct handle *handle;
-	const char *name, *feature;
-};
-
-struct descriptors {		/* GArray of them */
-	struct descriptor *data;
-	unsigned int len;
-};
-
-size_t qemu_plugin_tb_n_insns(const struct tb *tb);
-uint64_t qemu_plugin_tb_vaddr(const struct tb *tb);
-void qemu_plugin_register_vcpu_init_cb(plugin_id id, void (*cb)(plugin_id, unsigned int));
-void qemu_plugin_register_vcpu_tb_trans_cb(plugin_id id, void (*cb)(plugin_id, struct tb *));
-void qemu_plugin_register_vcpu_tb_exec_cb(struct tb *tb, void (*cb)(unsigned int, void *),
-					  int flags, void *data);
-void qemu_plugin_register_atexit_cb(plugin_id id, void (*cb)(plugin_id, void *), void *data);
-
-#if API >= 2
-#define READS_REGISTERS 1	/* QEMU_PLUGIN_CB_R_REGS */
-struct descriptors *qemu_plugin_get_registers(void);
-int qemu_plugin_read_register(struct handle *handle, struct bytes *buf);
-struct bytes *g_byte_array_new(void);
-struct bytes *g_byte_array_set_size(struct bytes *array, unsigned int length);
-#else
-#define READS_REGISTERS 0
-#endif
 
 #ifdef ARM64
 #define BASE_NAMES { "TPIDR_EL1", NULL }
@@ -86,8 +44,6 @@ struct cpu {
 	struct sum sums[PHASES];
 };
 
-int qemu_plugin_version = API;
-
 static struct cpu cpus[CPUS];
 static int nr_cpus, phase;
 static uint64_t rounds[PHASES];
@@ -95,42 +51,17 @@ static const char *out = "bystanders.json";
 
 #if API >= 2
 static struct handle *bases[2], *flags;
-static struct bytes *scratch;
-
-static uint64_t read_register(struct handle *handle)
-{
-	uint64_t value = 0;
-
-	g_byte_array_set_size(scratch, 0);
-	if (handle && qemu_plugin_read_register(handle, scratch) > 0)
-		memcpy(&value, scratch->data, scratch->len < 8 ? scratch->len : 8);
-	return value;
-}
 
 static void learn_registers(plugin_id id, unsigned int cpu)
 {
 	static const char *const names[2] = BASE_NAMES;
-	struct descriptors *known;
 
 	(void)id;
-	if (cpu || scratch)
+	if (cpu || flags)
 		return;
-	scratch = g_byte_array_new();
-	known = qemu_plugin_get_registers();
-	for (unsigned int i = 0; i < known->len; i++) {
-		const char *name = known->data[i].name;
-
-		for (int k = 0; k < 2; k++)
-			if (names[k] && !strcmp(name, names[k]))
-				bases[k] = known->data[i].handle;
-		if (!strcmp(name, FLAGS_NAME))
-			flags = known->data[i].handle;
-	}
-	if (!bases[0] || !flags) {
-		fprintf(stderr, "bystanders: this emulator does not show %s\n",
-			bases[0] ? FLAGS_NAME : names[0]);
-		exit(1);
-	}
+	bases[0] = find_register(names[0], false);
+	bases[1] = names[1] ? find_register(names[1], true) : NULL;
+	flags = find_register(FLAGS_NAME, false);
 }
 
 static bool interrupts_off(void)
