@@ -34,7 +34,7 @@ static const struct bolt_row bolt_rows[BOLT_NR_STATES] = {
 		OVERLAPS("startup only: classes of threads may have come meanwhile; one lock"),
 	[CPUHP_PERF_PREPARE] = {
 		BOLT_ELIDE, BOLT_ALONE, CONCURRENT,
-		"does again what perf:online has done; under pmus_lock" },
+		"does what perf:online does, which looks twice for events; under pmus_lock" },
 	[CPUHP_PERF_X86_PREPARE] = {
 		BOLT_CRITICAL, BOLT_UNIT_PERF_X86, SERIAL,
 		"starting would find its own shared_regs and free them" },
