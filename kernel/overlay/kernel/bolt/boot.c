@@ -171,7 +171,7 @@ static const char * const bolt_orders[] __initconst = {
 	[BOLT_IN_TREE] = "tree",
 };
 
-static int bolt_order __initdata = -1;
+static int bolt_order __initdata = BOLT_SERIAL;
 
 static int __init bolt_parse_order(char *str)
 {
@@ -189,9 +189,9 @@ early_param("bolt.boot", bolt_parse_order);
  * What the native way does otherwise than a request would. A CPU that brings up
  * another one waits for it with a timer, and has no ksoftirqd yet.
  */
-static bool __init bolt_in_doubt(enum bolt_order order)
+static bool __init bolt_in_doubt(void)
 {
-	if (order == BOLT_IN_TREE &&
+	if (bolt_order == BOLT_IN_TREE &&
 	    (IS_ENABLED(CONFIG_PREEMPT_RT) || force_irqthreads()))
 		return true;
 	return (cpu_smt_control != CPU_SMT_ENABLED &&
@@ -225,15 +225,14 @@ bool __init bolt_boot_idle(unsigned int max)
  */
 bool __init bolt_boot_cpus(unsigned int max)
 {
-	enum bolt_order order = bolt_order >= 0 ? bolt_order : BOLT_SERIAL;
 	static struct cpumask coming __initdata;
 	unsigned int flags = BOLT_WHOLE | BOLT_BOOT;
-	bool tree = order == BOLT_IN_TREE, doubt, all = true;
+	bool tree = bolt_order == BOLT_IN_TREE, doubt, all = true;
 	unsigned int cpu;
 
-	if (order == BOLT_SERIAL)
+	if (bolt_order == BOLT_SERIAL)
 		return false;
-	doubt = bolt_in_doubt(order);
+	doubt = bolt_in_doubt();
 	if (tree && !doubt && !bolt_tree_begin())
 		flags |= BOLT_TREE;
 	else if (tree)

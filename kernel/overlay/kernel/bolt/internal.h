@@ -229,6 +229,14 @@ void bolt_broken(unsigned int cpu, enum cpuhp_state state, const char *what);
 int bolt_go_down(const struct cpumask *mask, bool poll);
 int bolt_go_up(const struct cpumask *mask);
 
+/* phases.c, tree.c */
+
+/* How long a CPU that is woken is waited for: as natively. */
+#define BOLT_ARRIVE_TIMEOUT (10 * HZ)
+
+/* The last state before a CPU is woken; after it, the CPU runs by itself. */
+#define BOLT_PREPARED (CPUHP_BP_KICK_AP - 1)
+
 /* tree.c */
 int bolt_tree_begin(void);
 void bolt_tree_end(void);

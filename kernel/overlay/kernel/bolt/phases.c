@@ -14,12 +14,6 @@
 
 #include "internal.h"
 
-/* As long as natively for one. */
-#define BOLT_ARRIVE_TIMEOUT (10 * HZ)
-
-/* The last state before a CPU is woken; after it, the CPU runs by itself. */
-#define BOLT_PREPARED (CPUHP_BP_KICK_AP - 1)
-
 /* One batch at a time, see bolt_request(). */
 static struct cpumask bolt_round;
 static struct cpumask bolt_wave;

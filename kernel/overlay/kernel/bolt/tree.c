@@ -14,9 +14,6 @@
 
 #include "internal.h"
 
-#define BOLT_PREPARED (CPUHP_BP_KICK_AP - 1)
-#define BOLT_ARRIVE_TIMEOUT (10 * HZ)
-
 /**
  * struct bolt_job - what a CPU does for another one
  * @place:	of the CPU in bolt_helpers
