@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from boltlab import console, paths
+from boltlab.arch import Arch
 from boltlab.errors import BoltError
 
 _EVENT = re.compile(
@@ -95,6 +96,12 @@ def variants(arch: str) -> dict[str, dict[str, Any]]:
     """Return what is compared on ``arch``, by name."""
     rows = table()["variant"]
     return {row["name"]: row for row in rows if arch in row.get("arches", [arch])}
+
+
+def append(target: Arch, setting: str, *more: str) -> str:
+    """Return the command line of a boot on ``target``: its setting's, the table's, and ``more``."""
+    words = (target.settings[setting], table()["append"][target.name], *more)
+    return " ".join(word for word in words if word)
 
 
 def phases(log: Path) -> dict[str, int]:

@@ -39,8 +39,7 @@ def draw(
     target: Arch, setting: str, kernels: Mapping[str, Kernel], count: int, seed: int = 1
 ) -> list[Soak]:
     """Return ``count`` boots, drawn from the table's sizes and the variants of Bolt's kernel."""
-    table = boots.table()
-    rows = table["soak"]
+    rows = boots.table()["soak"]
     ways = {
         name: row for name, row in boots.variants(target.name).items() if row["kernel"] == "bolt"
     }
@@ -60,7 +59,7 @@ def draw(
                     arch=target,
                     image=kernels["bolt"].image,
                     script=tuple(_script(rows, cpus)),
-                    append=_append(table, target, setting, ways[variant]),
+                    append=boots.append(target, setting, ways[variant]["append"]),
                     cpus=cpus,
                     nodes=nodes,
                     memory=rows["memory"],
@@ -71,11 +70,6 @@ def draw(
             )
         )
     return found
-
-
-def _append(table: Mapping[str, Any], target: Arch, setting: str, way: Mapping[str, Any]) -> str:
-    words = (target.settings[setting], table["append"][target.name], way["append"])
-    return " ".join(word for word in words if word)
 
 
 def _script(rows: Mapping[str, Any], cpus: int) -> list[str]:

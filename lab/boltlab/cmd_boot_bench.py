@@ -94,6 +94,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Boot, print the tables and write what is asked for; BoltError when a boot fails."""
+    if args.soak is not None and args.soak < 1:
+        raise BoltError("--soak takes a number of boots", code=USAGE)
     for target in arch.select(args.arch):
         name = pick_setting(target, args.setting)
         wanted = _variants(target, args.variants)
@@ -101,13 +103,14 @@ def run(args: argparse.Namespace) -> int:
         packages.ensure("guest", "qemu", arches=[target])
         backports.offer([target])
         tree = source.resolve(args.source)
+        if args.soak is not None:
+            kernels = {"bolt": build.ensure_kernel(target, "bolt", tree, args.jobs)}
+            soak(bootsoak.draw(target, name, kernels, args.soak), f"booting {target.name}, {name}")
+            continue
         kernels = {
             flavour: build.ensure_kernel(target, flavour, tree, args.jobs)
             for flavour in dict.fromkeys(row["kernel"] for row in wanted.values())
         }
-        if args.soak:
-            soak(bootsoak.draw(target, name, kernels, args.soak), f"booting {target.name}, {name}")
-            continue
         if args.work:
             work = counting(target, name, wanted, machines, kernels)
             done = asyncio.run(_run_all(work, f"booting {target.name}, {name}"))
@@ -176,12 +179,11 @@ def jobs(
                 if traced and not (trace and cpus > 1 and variant in SPLITS):
                     continue
                 more = table["trace"]["append"] if traced else ""
-                words = (target.settings[setting], table["append"][target.name], row["append"])
                 guest = Guest(
                     arch=target,
                     image=kernels[row["kernel"]].image,
                     script=tuple(table["trace"]["commands"]) if traced else (),
-                    append=" ".join(word for word in (*words, more) if word),
+                    append=boots.append(target, setting, row["append"], more),
                     cpus=cpus,
                     nodes=nodes,
                     memory=table["memory"],
