@@ -178,4 +178,52 @@ TEST_F_TIMEOUT(deadline, promises_outlive_cycles, 600)
 	EXPECT_EQ(native, room(&self->crew));
 }
 
+/* Which CPUs the domains of each CPU have, if the kernel says so. */
+static void spans(char *text, size_t size)
+{
+	FILE *file = fopen("/proc/schedstat", "r");
+	char line[4096];
+	size_t at = 0;
+
+	*text = '\0';
+	while (file && fgets(line, sizeof(line), file)) {
+		char name[32], mask[1024];
+
+		if (sscanf(line, "%31s %1023s", name, mask) != 2)
+			continue;
+		if (!strncmp(name, "domain", 6) && at < size)
+			at += snprintf(text + at, size - at, "%s %s\n", name, mask);
+	}
+	if (file)
+		fclose(file);
+}
+
+/* All of a node are to go, the first may not: the others have left for nothing. */
+TEST_F_TIMEOUT(deadline, refused_node_keeps_its_place, 600)
+{
+	static char before[16384], after[16384];
+	char node[256];
+
+	if (get("/sys/devices/system/node/node1/cpulist", node, sizeof(node)))
+		SKIP(return, "needs two nodes");
+	ASSERT_EQ(0, enable(true));
+	spans(before, sizeof(before));
+	for (int n = 0; n < 3; n++)
+		ASSERT_EQ(0, start(&self->crew, 80));
+	EXPECT_EQ(-EBUSY, put(BOLT_DIR "offline", node));
+	kill_all(&self->crew);
+	/* Domains are built anew, natively and then in a batch. */
+	ASSERT_EQ(0, enable(false));
+	ASSERT_EQ(0, set_online(VICTIM, false));
+	ASSERT_EQ(0, set_online(VICTIM, true));
+	spans(after, sizeof(after));
+	EXPECT_STREQ(before, after);
+	ASSERT_EQ(0, enable(true));
+	ASSERT_EQ(0, put(BOLT_DIR "offline", node));
+	ASSERT_EQ(0, put(BOLT_DIR "online", node));
+	ASSERT_EQ(0, settle_all());
+	spans(after, sizeof(after));
+	EXPECT_STREQ(before, after);
+}
+
 TEST_HARNESS_MAIN
