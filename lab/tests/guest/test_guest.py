@@ -121,6 +121,7 @@ SELFTESTS = [
     "nodes",
     "owners",
     "states",
+    "swevents",
     "timers",
     "traffic",
     "uevents",

@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * A task's software event counts on a CPU that came while it was opened as the
+ * first one of all: the CPU and whoever opens it each leave it to the other to
+ * make the CPU's list if neither looks again. With events open already, or
+ * opened when the request is over, nothing of that is tried.
+ */
+#define _GNU_SOURCE
+#include <linux/perf_event.h>
+
+#include "draw.h"
+#include "tasks.h"
+#include "../kselftest_harness.h"
+
+#define ROUNDS 150
+#define PATIENCE_MS 10000
+
+/* Between the test and the task that opens events. */
+struct stage {
+	unsigned long go;	/* requests that have begun */
+	unsigned long done;	/* events opened, tried everywhere and closed */
+	unsigned long lost;	/* CPUs on which one did not count */
+	unsigned long within;	/* events opened before the request was over */
+	unsigned long over;	/* requests that are over */
+	long span_ns;		/* how long the last one took */
+};
+
+static unsigned long peek(const unsigned long *value)
+{
+	return __atomic_load_n(value, __ATOMIC_SEQ_CST);
+}
+
+static void bump(unsigned long *value)
+{
+	__atomic_add_fetch(value, 1, __ATOMIC_SEQ_CST);
+}
+
+static int last_cpu(void)
+{
+	return sysconf(_SC_NPROCESSORS_CONF) - 1;
+}
+
+static long now_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return now.tv_sec * 1000000000L + now.tv_nsec;
+}
+
+/* Whether switches of tasks are counted on @cpu; a sleep may be over before it has begun. */
+static bool counts(int fd, int cpu)
+{
+	struct timespec moment = { .tv_nsec = 100000 };
+	unsigned long long before, after = 0;
+
+	if (pin(0, cpu) || read(fd, &before, sizeof(before)) != sizeof(before))
+		return false;
+	for (int i = 0; i < 5 && after <= before; i++) {
+		nanosleep(&moment, NULL);
+		if (read(fd, &after, sizeof(after)) != sizeof(after))
+			return false;
+	}
+	return after > before;
+}
+
+/* One event a request, at some moment of it. */
+static void opener(struct stage *stage)
+{
+	struct perf_event_attr attr = {
+		.type = PERF_TYPE_SOFTWARE, .size = sizeof(attr),
+		.config = PERF_COUNT_SW_CONTEXT_SWITCHES,
+	};
+	unsigned long long seed = 1;
+
+	for (unsigned long round = 1; ; round++) {
+		long start;
+		int fd;
+
+		while (peek(&stage->go) < round)
+			sched_yield();
+		start = now_ns() + draw64(&seed, stage->span_ns);
+		while (now_ns() < start)
+			;
+		stage->within += peek(&stage->over) < round;
+		fd = syscall(SYS_perf_event_open, &attr, 0, -1, -1, 0);
+		while (peek(&stage->over) < round)
+			sched_yield();
+		for (int cpu = 0; cpu <= last_cpu(); cpu++)
+			stage->lost += !counts(fd, cpu);
+		unpin(0);
+		close(fd);
+		bump(&stage->done);
+	}
+}
+
+FIXTURE(swevents) {
+	struct stage *stage;
+	pid_t pid;
+};
+
+FIXTURE_SETUP(swevents)
+{
+	const char *why = cannot_run();
+
+	if (why)
+		SKIP(return, "%s", why);
+	ASSERT_EQ(0, start_over());
+	ASSERT_EQ(0, enable(true));
+	self->stage = mmap(NULL, sizeof(*self->stage), PROT_READ | PROT_WRITE,
+			   MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	ASSERT_NE(MAP_FAILED, self->stage);
+	self->stage->span_ns = 1000000;
+	self->pid = fork();
+	ASSERT_GE(self->pid, 0);
+	if (!self->pid) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		opener(self->stage);
+	}
+}
+
+FIXTURE_TEARDOWN(swevents)
+{
+	if (cannot_run())
+		return;
+	kill(self->pid, SIGKILL);
+	waitpid(self->pid, NULL, 0);
+	EXPECT_EQ(0, start_over());
+}
+
+static void rounds(struct __test_metadata *_metadata, struct stage *stage,
+		   int (*set)(bool online))
+{
+	for (unsigned long round = 1; round <= ROUNDS; round++) {
+		int patience = PATIENCE_MS;
+		long start;
+
+		ASSERT_EQ(0, set(false));
+		start = now_ns();
+		bump(&stage->go);
+		ASSERT_EQ(0, set(true));
+		stage->span_ns = now_ns() - start;
+		bump(&stage->over);
+		while (peek(&stage->done) < round && patience--)
+			wait_ms(1);
+		ASSERT_EQ(round, peek(&stage->done));
+	}
+	/* Or nothing was tried. */
+	EXPECT_GT(stage->within, ROUNDS / 2);
+	EXPECT_EQ(0, stage->lost);
+}
+
+static int set_one(bool online)
+{
+	return set_online(last_cpu(), online);
+}
+
+static int set_others(bool online)
+{
+	char others[32];
+
+	snprintf(others, sizeof(others), "1-%d", last_cpu());
+	return put(online ? BOLT_DIR "online" : BOLT_DIR "offline", others);
+}
+
+TEST_F_TIMEOUT(swevents, opened_while_a_cpu_comes, 600)
+{
+	rounds(_metadata, self->stage, set_one);
+}
+
+TEST_F_TIMEOUT(swevents, opened_while_a_batch_comes, 600)
+{
+	rounds(_metadata, self->stage, set_others);
+}
+
+TEST_HARNESS_MAIN
