@@ -90,13 +90,17 @@ int bolt_tree_begin(void)
 		.concurrent = true,
 		.reason = "only while the machine boots: brings up another CPU",
 	};
+	int err;
 
 	bolt_tree_state = cpuhp_setup_state_nocalls(CPUHP_AP_ONLINE_DYN,
 						    "bolt:tree", bolt_tree_run,
 						    NULL);
 	if (bolt_tree_state < 0)
 		return bolt_tree_state;
-	return bolt_defer_state(bolt_tree_state, &concurrent);
+	err = bolt_defer_state(bolt_tree_state, &concurrent);
+	if (err)
+		bolt_tree_end();
+	return err;
 }
 
 /**
