@@ -100,6 +100,8 @@ enum bolt_phase {
 
 /**
  * enum bolt_boot_switch - what is done otherwise than natively during boot
+ * @BOLT_BOOT_BALANCE: bolt.balance=: until init runs, CPUs look for work, and
+ *	for CPUs to give it to, within their node only
  * @BOLT_BOOT_DEVICETREE: bolt.devicetree=: the nodes of CPUs, once found, are
  *	kept until the machine has booted
  * @BOLT_BOOT_PARALLEL: bolt.parallel=: states that are parallel start on all
@@ -114,6 +116,7 @@ enum bolt_phase {
  * @BOLT_BOOT_SWITCHES: how many there are
  */
 enum bolt_boot_switch {
+	BOLT_BOOT_BALANCE,
 	BOLT_BOOT_DEVICETREE,
 	BOLT_BOOT_PARALLEL,
 	BOLT_BOOT_RESCHED,

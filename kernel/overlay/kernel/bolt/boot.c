@@ -82,6 +82,7 @@ static int __init bolt_parse_##name(char *str)				\
 }									\
 early_param("bolt." #name, bolt_parse_##name)
 
+BOLT_SWITCH(balance, BOLT_BOOT_BALANCE);
 BOLT_SWITCH(devicetree, BOLT_BOOT_DEVICETREE);
 BOLT_SWITCH(parallel, BOLT_BOOT_PARALLEL);
 BOLT_SWITCH(resched, BOLT_BOOT_RESCHED);
