@@ -208,17 +208,18 @@ def smp(guest: Guest) -> str:
 
 
 def numa(guest: Guest) -> list[str]:
-    """Return QEMU's arguments for the guest's nodes: equal shares of CPUs and memory."""
+    """Return QEMU's arguments for the guest's nodes: equal shares of CPUs and memory, in MiB."""
     if guest.nodes == 1:
         return []
     if guest.cpus % guest.nodes or not guest.memory.endswith("G"):
         raise BoltError(f"{guest.cpus} CPUs and {guest.memory} do not fill {guest.nodes} nodes")
-    share = int(guest.memory[:-1]) * 1024 // guest.nodes
+    share, rest = divmod(int(guest.memory[:-1]) * 1024, guest.nodes)
     each = guest.cpus // guest.nodes
     args = []
     for node in range(guest.nodes):
         cpus = f"{node * each}-{node * each + each - 1}"
-        args += ["-object", f"memory-backend-ram,id=node{node},size={share}M"]
+        size = share + (rest if node == 0 else 0)
+        args += ["-object", f"memory-backend-ram,id=node{node},size={size}M"]
         args += ["-numa", f"node,nodeid={node},cpus={cpus},memdev=node{node}"]
     return args
 

@@ -208,6 +208,9 @@ def test_command_lines(fake: Path) -> None:
     assert two[two.index("-smp") + 1] == "4,sockets=2"
     assert two[two.index("-numa") + 1] == "node,nodeid=0,cpus=0-1,memdev=node0"
     assert "memory-backend-ram,id=node1,size=512M" in two
+    three = qemu.command(Guest(ARM, Path("image"), (), cpus=6, nodes=3), initrd)
+    assert "memory-backend-ram,id=node0,size=342M" in three
+    assert "memory-backend-ram,id=node2,size=341M" in three
     smt = qemu.command(Guest(X86, Path("image"), (), threads=2), initrd)
     assert smt[smt.index("-smp") + 1] == "4,sockets=1,cores=2,threads=2"
     assert qemu.smp(Guest(X86, Path("image"), (), nodes=2, threads=2)) == (
