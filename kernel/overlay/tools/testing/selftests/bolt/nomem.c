@@ -103,7 +103,7 @@ static int hotplug_thread(int cpu)
  */
 static int ask_nth(int fail, int file, cpus_t set, int nth, int *left)
 {
-	char text[512], number[16];
+	char text[SETS_TEXT], number[16];
 	int len = snprintf(number, sizeof(number), "%d", nth);
 	ssize_t n;
 	int err;

@@ -14,6 +14,8 @@
 
 #define SETS_MAX 64
 #define CPU(n) (1ULL << (n))
+/* All of them as "63-63,63-64,". */
+#define SETS_TEXT (SETS_MAX * 12)
 
 typedef uint64_t cpus_t;
 
@@ -40,7 +42,7 @@ static inline bool cpus_read(const char *path, cpus_t *set)
 }
 
 /* As a list, in an order and with overlaps that depend on @style. */
-static inline const char *cpus_text(cpus_t set, unsigned int style, char text[512])
+static inline const char *cpus_text(cpus_t set, unsigned int style, char text[SETS_TEXT])
 {
 	char *at = text;
 
@@ -81,7 +83,7 @@ static const char * const ask_mask[ASKS] = {
 
 static inline int ask_by_list(enum ask ask, cpus_t set)
 {
-	char text[512];
+	char text[SETS_TEXT];
 
 	return put(ask_list[ask], cpus_text(set, 0, text));
 }

@@ -142,7 +142,7 @@ static inline void batch(struct actor *actor)
 {
 	enum ask ask = roll(actor, ASKS);
 	cpus_t set = some_players(actor);
-	char text[512], what[600];
+	char text[SETS_TEXT], what[SETS_TEXT + 64];
 	int err;
 
 	if (ask == SET_THEM)
@@ -230,7 +230,7 @@ static inline void switcher(struct actor *actor)
 static inline void settler(struct actor *actor)
 {
 	static const char * const delays[] = { "0", "1", "10", "100", "1000" };
-	char text[512];
+	char text[SETS_TEXT];
 
 	switch (roll(actor, 3)) {
 	case 0:
@@ -248,7 +248,7 @@ static inline void settler(struct actor *actor)
 
 static inline void keeper(struct actor *actor)
 {
-	char text[512];
+	char text[SETS_TEXT];
 
 	/* None of them may be online. */
 	cpus_text(some_players(actor), 0, text);
