@@ -421,6 +421,8 @@ static long bolt_run(void *arg)
 	int err;
 
 	cpus_write_lock();
+	/* For all that wait in callbacks, too. Who cares has the lock for reading. */
+	rcu_expedite_gp();
 	/* Not before: readers of the lock run callbacks too. */
 	WRITE_ONCE(bolt_batch, batch);
 	WRITE_ONCE(bolt_control_task, current);
@@ -442,6 +444,7 @@ static long bolt_run(void *arg)
 	}
 	WRITE_ONCE(bolt_control_task, NULL);
 	WRITE_ONCE(bolt_batch, NULL);
+	rcu_unexpedite_gp();
 	cpus_write_unlock();
 	arch_smt_update();
 	return err;
@@ -517,12 +520,8 @@ int bolt_request(const struct cpumask *up, const struct cpumask *down,
 		returning++;
 
 	err = bolt_admit(&batch);
-	if (!err) {
-		/* For all that wait in callbacks, too. */
-		rcu_expedite_gp();
+	if (!err)
 		err = bolt_run_elsewhere(&batch);
-		rcu_unexpedite_gp();
-	}
 
 	bolt_stats[BOLT_STAT_BATCHES]++;
 	bolt_stats[BOLT_STAT_ONLINE] += nr_up;
