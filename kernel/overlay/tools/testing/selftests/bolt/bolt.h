@@ -90,6 +90,15 @@ static inline void wait_ms(long ms)
 		;
 }
 
+/* What the clock says, in ns. */
+static inline long long clock_ns(clockid_t clock)
+{
+	struct timespec ts;
+
+	clock_gettime(clock, &ts);
+	return ts.tv_sec * 1000000000LL + ts.tv_nsec;
+}
+
 /* Why these tests cannot run here, or NULL. */
 static inline const char *cannot_run(void)
 {

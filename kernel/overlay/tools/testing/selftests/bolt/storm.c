@@ -46,10 +46,7 @@ static const char *option(char **args, const char *key, const char *fallback)
 
 static long long now_ms(void)
 {
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return now.tv_sec * 1000LL + now.tv_nsec / 1000000;
+	return clock_ns(CLOCK_MONOTONIC) / 1000000;
 }
 
 /* Adds the actors of "NAME*N": false if there is no such kind, or no room. */

@@ -40,14 +40,6 @@ static int last_cpu(void)
 	return sysconf(_SC_NPROCESSORS_CONF) - 1;
 }
 
-static long now_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return now.tv_sec * 1000000000L + now.tv_nsec;
-}
-
 /* Whether switches of tasks are counted on @cpu; a sleep may be over before it has begun. */
 static bool counts(int fd, int cpu)
 {
@@ -79,8 +71,8 @@ static void opener(struct stage *stage)
 
 		while (peek(&stage->go) < round)
 			sched_yield();
-		start = now_ns() + draw64(&seed, stage->span_ns);
-		while (now_ns() < start)
+		start = clock_ns(CLOCK_MONOTONIC) + draw64(&seed, stage->span_ns);
+		while (clock_ns(CLOCK_MONOTONIC) < start)
 			;
 		stage->within += peek(&stage->over) < round;
 		fd = syscall(SYS_perf_event_open, &attr, 0, -1, -1, 0);
@@ -136,10 +128,10 @@ static void rounds(struct __test_metadata *_metadata, struct stage *stage,
 		long start;
 
 		ASSERT_EQ(0, set(false));
-		start = now_ns();
+		start = clock_ns(CLOCK_MONOTONIC);
 		bump(&stage->go);
 		ASSERT_EQ(0, set(true));
-		stage->span_ns = now_ns() - start;
+		stage->span_ns = clock_ns(CLOCK_MONOTONIC) - start;
 		bump(&stage->over);
 		while (peek(&stage->done) < round && patience--)
 			wait_ms(1);

@@ -27,14 +27,6 @@ struct shots {
 
 static struct shots *shots;
 
-static long long now(clockid_t clock)
-{
-	struct timespec ts;
-
-	clock_gettime(clock, &ts);
-	return ts.tv_sec * NSEC + ts.tv_nsec;
-}
-
 static struct timespec spec(long long ns)
 {
 	struct timespec ts = { ns / NSEC, ns % NSEC };
@@ -50,13 +42,13 @@ static long long delay(int i)
 
 static void fired(int i, clockid_t clock)
 {
-	shots->late[i] = now(clock) - shots->due[i];
+	shots->late[i] = clock_ns(clock) - shots->due[i];
 	__atomic_add_fetch(&shots->fired, 1, __ATOMIC_SEQ_CST);
 }
 
 static void armed(int i, clockid_t clock)
 {
-	shots->due[i] = now(clock) + delay(i);
+	shots->due[i] = clock_ns(clock) + delay(i);
 	__atomic_add_fetch(&shots->armed, 1, __ATOMIC_SEQ_CST);
 }
 
@@ -145,7 +137,7 @@ static void nanosleeps(clockid_t clock)
 
 static void sleep_poll(clockid_t clock, int i)
 {
-	struct timespec ts = spec(shots->due[i] - now(clock));
+	struct timespec ts = spec(shots->due[i] - clock_ns(clock));
 
 	ppoll(NULL, 0, &ts, NULL);
 }
@@ -159,7 +151,7 @@ static void polls(clockid_t clock)
 static long long overdue(long long when)
 {
 	struct timespec tick;
-	long long late = when - now(CLOCK_MONOTONIC_COARSE);
+	long long late = when - clock_ns(CLOCK_MONOTONIC_COARSE);
 
 	clock_getres(CLOCK_MONOTONIC_COARSE, &tick);
 	late -= tick.tv_nsec;
@@ -182,7 +174,7 @@ static void sleep_receive(clockid_t clock, int i)
 	    setsockopt(fds[0], SOL_SOCKET, SO_RCVTIMEO, &tv, sizeof(tv)))
 		_exit(1);
 	/* Ticks are counted from here. */
-	shots->due[i] = now(clock);
+	shots->due[i] = clock_ns(clock);
 	shots->due[i] += delay(i) - overdue(shots->due[i]);
 	if (recv(fds[0], &c, 1, 0) != -1)
 		_exit(1);
@@ -383,14 +375,14 @@ static void count_periods(struct slot *slot)
 	long long start;
 
 	pin(0, VICTIM);
-	start = now(CLOCK_MONOTONIC);
+	start = clock_ns(CLOCK_MONOTONIC);
 	when.it_value = spec(start + PERIOD_NS);
 	when.it_interval = spec(PERIOD_NS);
 	timerfd_settime(fd, TFD_TIMER_ABSTIME, &when, NULL);
 	while (read(fd, &n, sizeof(n)) == sizeof(n)) {
 		total += n;
 		/* Before the reading: one more may be due by now, never less. */
-		slot->value = (now(CLOCK_MONOTONIC) - start) / PERIOD_NS - total;
+		slot->value = (clock_ns(CLOCK_MONOTONIC) - start) / PERIOD_NS - total;
 		slot_beat(slot);
 	}
 }
