@@ -220,7 +220,7 @@ static void some_states_are_refused(struct kunit *test)
 {
 	static const enum cpuhp_state wrong[] = {
 		CPUHP_OFFLINE, CPUHP_BRINGUP_CPU, CPUHP_AP_SCHED_STARTING,
-		CPUHP_TEARDOWN_CPU, CPUHP_AP_BASE_CACHEINFO_ONLINE,
+		CPUHP_TEARDOWN_CPU, CPUHP_AP_X86_HPET_ONLINE,
 		CPUHP_AP_ACTIVE, CPUHP_ONLINE,
 	};
 	int i;
