@@ -14,7 +14,6 @@ static const struct bolt_defer bolt_keep;
 
 /* Fixed states that have nothing to register; bolt_defer_state() adds the others. */
 static const struct bolt_defer *bolt_defers[BOLT_NR_STATES] = {
-	[CPUHP_PERF_PREPARE]		= &bolt_keep,
 	[CPUHP_SLUB_DEAD]		= &bolt_keep,
 	[CPUHP_DEBUG_OBJ_DEAD]		= &bolt_keep,
 	[CPUHP_MM_WRITEBACK_DEAD]	= &bolt_keep,

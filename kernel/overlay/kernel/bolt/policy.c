@@ -32,9 +32,8 @@ static const struct bolt_row bolt_rows[BOLT_NR_STATES] = {
 	 */
 	[CPUHP_CREATE_THREADS] =
 		OVERLAPS("startup only: classes of threads may have come meanwhile; one lock"),
-	[CPUHP_PERF_PREPARE] = {
-		BOLT_ELIDE, BOLT_ALONE, CONCURRENT,
-		"does what perf:online does, which looks twice for events; under pmus_lock" },
+	[CPUHP_PERF_PREPARE] =
+		OVERLAPS("events of threads that run before perf:online; locks of its own"),
 	[CPUHP_PERF_X86_PREPARE] = {
 		BOLT_CRITICAL, BOLT_UNIT_PERF_X86, SERIAL,
 		"starting would find its own shared_regs and free them" },
@@ -252,8 +251,8 @@ static const struct bolt_row bolt_rows[BOLT_NR_STATES] = {
 	[CPUHP_AP_RCUTREE_ONLINE] =
 		OVERLAPS("affinity of RCU's threads; forced quiescent states; the node's locks"),
 	[CPUHP_AP_BASE_CACHEINFO_ONLINE] = {
-		BOLT_ELIDE, BOLT_ALONE, SERIAL,
-		"sysfs devices; siblings' shared_cpu_map is kept right, without a lock" },
+		BOLT_ELIDE, BOLT_ALONE, CONCURRENT,
+		"sysfs devices; siblings' shared_cpu_map is kept right, under a mutex" },
 	[CPUHP_AP_X86_HPET_ONLINE] = {
 		BOLT_CRITICAL, BOLT_UNIT_HPET, SERIAL,
 		"startup only: takes a channel, without a lock" },

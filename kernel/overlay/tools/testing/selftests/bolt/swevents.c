@@ -3,9 +3,11 @@
  * A task's software event counts on a CPU that came while it was opened as the
  * first one of all: the CPU and whoever opens it each leave it to the other to
  * make the CPU's list if neither looks again. With events open already, or
- * opened when the request is over, nothing of that is tried.
+ * opened when the request is over, nothing of that is tried. And it counts for
+ * a thread that runs on the CPU before that is there for events.
  */
 #define _GNU_SOURCE
+#include <dirent.h>
 #include <linux/perf_event.h>
 
 #include "draw.h"
@@ -56,13 +58,20 @@ static bool counts(int fd, int cpu)
 	return after > before;
 }
 
-/* One event a request, at some moment of it. */
-static void opener(struct stage *stage)
+static int open_switches(pid_t pid, unsigned long long format)
 {
 	struct perf_event_attr attr = {
 		.type = PERF_TYPE_SOFTWARE, .size = sizeof(attr),
 		.config = PERF_COUNT_SW_CONTEXT_SWITCHES,
+		.read_format = format,
 	};
+
+	return syscall(SYS_perf_event_open, &attr, pid, -1, -1, 0);
+}
+
+/* One event a request, at some moment of it. */
+static void opener(struct stage *stage)
+{
 	unsigned long long seed = 1;
 
 	for (unsigned long round = 1; ; round++) {
@@ -75,7 +84,7 @@ static void opener(struct stage *stage)
 		while (clock_ns(CLOCK_MONOTONIC) < start)
 			;
 		stage->within += peek(&stage->over) < round;
-		fd = syscall(SYS_perf_event_open, &attr, 0, -1, -1, 0);
+		fd = open_switches(0, 0);
 		while (peek(&stage->over) < round)
 			sched_yield();
 		for (int cpu = 0; cpu <= last_cpu(); cpu++)
@@ -163,6 +172,50 @@ TEST_F_TIMEOUT(swevents, opened_while_a_cpu_comes, 600)
 TEST_F_TIMEOUT(swevents, opened_while_a_batch_comes, 600)
 {
 	rounds(_metadata, self->stage, set_others);
+}
+
+/* The thread that brings up @cpu, or -1. */
+static pid_t hotplug_thread(int cpu)
+{
+	DIR *dir = opendir("/proc");
+	struct dirent *entry;
+	char name[32];
+	pid_t pid = -1;
+
+	snprintf(name, sizeof(name), "cpuhp/%d", cpu);
+	while (dir && pid < 0 && (entry = readdir(dir))) {
+		char path[300];
+
+		snprintf(path, sizeof(path), "/proc/%s/comm", entry->d_name);
+		if (is(path, name))
+			pid = atoi(entry->d_name);
+	}
+	if (dir)
+		closedir(dir);
+	return pid;
+}
+
+TEST_F(swevents, of_the_thread_that_brings_up_a_cpu)
+{
+	struct { unsigned long long value, enabled, running; } seen;
+	int fd, cpu = last_cpu();
+
+	ASSERT_EQ(0, set_online(cpu, false));
+	fd = open_switches(hotplug_thread(cpu),
+			   PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING);
+	ASSERT_GE(fd, 0);
+	ASSERT_EQ(0, set_online(cpu, true));
+	/* It may not have gone back to sleep yet. */
+	for (int i = 0; i < PATIENCE_MS; i++) {
+		ASSERT_EQ(sizeof(seen), read(fd, &seen, sizeof(seen)));
+		if (seen.value)
+			break;
+		wait_ms(1);
+	}
+	close(fd);
+	EXPECT_GT(seen.value, 0);
+	/* From the first time it ran. */
+	EXPECT_EQ(seen.enabled, seen.running);
 }
 
 TEST_HARNESS_MAIN
