@@ -160,6 +160,7 @@ static int bolt_run_threads(enum cpuhp_state target, bool up)
  */
 static int bolt_deactivate(void)
 {
+	bool left = false;
 	unsigned int cpu;
 	int err = 0;
 
@@ -177,9 +178,19 @@ static int bolt_deactivate(void)
 	bolt_set_round(NULL);
 	for_each_cpu(cpu, &bolt_round) {
 		if (bolt_glue_state(cpu) < CPUHP_AP_ACTIVE)
-			bolt_domains_left(cpu);
+			left = true;
 		else if (!cpu_active(cpu))
 			sched_cpu_stay(cpu);
+	}
+	/*
+	 * Being undone, the last one may have stayed: the others have left this
+	 * to it. Only then it is known whether domains have them.
+	 */
+	if (left && err && !bolt_gives_up(err))
+		sched_cpus_have_left();
+	for_each_cpu(cpu, &bolt_round) {
+		if (bolt_glue_state(cpu) < CPUHP_AP_ACTIVE)
+			bolt_domains_left(cpu);
 	}
 	return err;
 }

@@ -198,20 +198,27 @@ static void spans(char *text, size_t size)
 		fclose(file);
 }
 
-/* All of a node are to go, the first may not: the others have left for nothing. */
-TEST_F_TIMEOUT(deadline, refused_node_keeps_its_place, 600)
+/* All of @list are to go, the first may not: the others have left for nothing. */
+static void refused(struct __test_metadata *_metadata, struct crew *crew, const char *list)
 {
 	static char before[16384], after[16384];
-	char node[256];
+	int stay, tasks, nr = sysconf(_SC_NPROCESSORS_ONLN);
 
-	if (get("/sys/devices/system/node/node1/cpulist", node, sizeof(node)))
-		SKIP(return, "needs two nodes");
 	ASSERT_EQ(0, enable(true));
 	spans(before, sizeof(before));
-	for (int n = 0; n < 3; n++)
-		ASSERT_EQ(0, start(&self->crew, 80));
-	EXPECT_EQ(-EBUSY, put(BOLT_DIR "offline", node));
-	kill_all(&self->crew);
+	ASSERT_EQ(0, put(BOLT_DIR "offline", list));
+	stay = sysconf(_SC_NPROCESSORS_ONLN);
+	ASSERT_EQ(0, put(BOLT_DIR "online", list));
+	/* More than those that would stay can promise, 95 per cent each. */
+	tasks = 95 * stay / 80 + 1;
+	/* And all of them can, who promise 5 per cent to fair tasks as well. */
+	if (tasks > TASKS_MAX || 80 * tasks > 90 * nr)
+		SKIP(return, "needs another machine");
+	while (crew->n < tasks)
+		ASSERT_EQ(0, start(crew, 80));
+	EXPECT_EQ(-EBUSY, put(BOLT_DIR "offline", list))
+		TH_LOG("%s", list);
+	kill_all(crew);
 	/* Domains are built anew, natively and then in a batch. */
 	ASSERT_EQ(0, enable(false));
 	ASSERT_EQ(0, set_online(VICTIM, false));
@@ -219,11 +226,42 @@ TEST_F_TIMEOUT(deadline, refused_node_keeps_its_place, 600)
 	spans(after, sizeof(after));
 	EXPECT_STREQ(before, after);
 	ASSERT_EQ(0, enable(true));
-	ASSERT_EQ(0, put(BOLT_DIR "offline", node));
-	ASSERT_EQ(0, put(BOLT_DIR "online", node));
+	ASSERT_EQ(0, put(BOLT_DIR "offline", list));
+	ASSERT_EQ(0, put(BOLT_DIR "online", list));
 	ASSERT_EQ(0, settle_all());
 	spans(after, sizeof(after));
 	EXPECT_STREQ(before, after);
+}
+
+TEST_F_TIMEOUT(deadline, refused_node_keeps_its_place, 600)
+{
+	char node[256];
+
+	if (get("/sys/devices/system/node/node1/cpulist", node, sizeof(node)))
+		SKIP(return, "needs two nodes");
+	refused(_metadata, &self->crew, node);
+}
+
+/* Who has failed makes the masks when no other node has anybody left. */
+TEST_F_TIMEOUT(deadline, refused_nodes_keep_their_places, 600)
+{
+	char list[1024] = "", path[64], node[256];
+	size_t at = 0;
+	int nodes = 0;
+
+	for (int n = 1; ; n++) {
+		snprintf(path, sizeof(path), "/sys/devices/system/node/node%d/cpulist", n);
+		if (get(path, node, sizeof(node)))
+			break;
+		if (!*node)
+			continue;
+		at += snprintf(list + at, sizeof(list) - at, "%s%s", at ? "," : "", node);
+		ASSERT_LT(at, sizeof(list));
+		nodes++;
+	}
+	if (nodes < 2)
+		SKIP(return, "needs three nodes");
+	refused(_metadata, &self->crew, list);
 }
 
 TEST_HARNESS_MAIN
