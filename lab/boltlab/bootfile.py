@@ -15,6 +15,7 @@ from boltlab.errors import BoltError
 from boltlab.results import SCHEMA, UNIT
 
 CASE = "boot_cpu_dependent"
+VIRTUAL = "icount"  # the accelerator whose time is the machine's own
 NONE = "-"
 
 
@@ -73,7 +74,8 @@ def to_json(results: BootResults) -> dict[str, Any]:
         for variant in names(results)
         if boots.growth(results.boots, variant)
     }
-    document["model"] = bootmodel.check(results.boots)
+    if results.accel == VIRTUAL:
+        document["model"] = bootmodel.check(results.boots)
     return document
 
 

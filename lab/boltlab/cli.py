@@ -66,8 +66,27 @@ def add_source(parser: argparse.ArgumentParser) -> None:
 def add_jobs(parser: argparse.ArgumentParser) -> None:
     """Add ``--jobs``, an int: how many jobs make runs at once."""
     parser.add_argument(
-        "--jobs", type=_positive, default=os.cpu_count() or 1, metavar="N", help="jobs of make"
+        "--jobs", type=positive, default=os.cpu_count() or 1, metavar="N", help="jobs of make"
     )
+
+
+def positive(text: str) -> int:
+    """Return the number above 0 that an option was given, or make argparse refuse it."""
+    try:
+        value = int(text)
+    except ValueError:
+        value = 0
+    if value < 1:
+        raise argparse.ArgumentTypeError(f"'{text}' is not a number above 0")
+    return value
+
+
+def numbers(text: str) -> tuple[int, ...]:
+    """Return the numbers between commas that an option was given, or make argparse refuse it."""
+    try:
+        return tuple(int(word) for word in text.split(","))
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(f"'{text}' is no list of numbers") from error
 
 
 def help_text() -> str:
@@ -120,16 +139,6 @@ class _Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         _fail(f"{message} (see ./{self.prog} --help)")
         sys.exit(errors.USAGE)
-
-
-def _positive(text: str) -> int:
-    try:
-        value = int(text)
-    except ValueError:
-        value = 0
-    if value < 1:
-        raise argparse.ArgumentTypeError(f"'{text}' is not a number above 0")
-    return value
 
 
 def _fail(text: str) -> None:

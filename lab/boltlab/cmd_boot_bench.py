@@ -27,11 +27,12 @@ from boltlab import (
     packages,
     plugins,
     qemu,
+    report,
     source,
     ui,
 )
 from boltlab.arch import Arch
-from boltlab.bootfile import BootResults
+from boltlab.bootfile import VIRTUAL, BootResults
 from boltlab.boots import Boot, Callback
 from boltlab.bootsoak import Soak
 from boltlab.bootwork import Work
@@ -69,8 +70,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the command's own arguments."""
     cli.add_arch(parser)
     parser.add_argument("--setting", metavar="NAME", help="measuring setting (x86: strict, ...)")
-    parser.add_argument("--cpus", type=_numbers, metavar="N,N", help="CPUs of the machines")
-    parser.add_argument("--nodes", type=_numbers, metavar="M,M", help="nodes, of each size or one")
+    parser.add_argument("--cpus", type=cli.numbers, metavar="N,N", help="CPUs of the machines")
+    parser.add_argument(
+        "--nodes", type=cli.numbers, metavar="M,M", help="nodes, of each size or one"
+    )
     parser.add_argument("--variants", metavar="A,B", help="only these (native, talk, all, ...)")
     parser.add_argument(
         "--no-trace", action="store_true", help="no traced boots: phases only, in half the time"
@@ -82,9 +85,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--soak",
-        type=int,
+        type=cli.positive,
         metavar="N",
         help="boot N machines of all sizes in all of Bolt's ways: do all CPUs come?",
+    )
+    parser.add_argument(
+        "--stress",
+        type=cli.positive,
+        metavar="N",
+        help="boot each machine N times in the host's own time, with its CPUs really at once",
     )
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the results there")
     parser.add_argument("--figure", type=Path, metavar="FILE", help="draw the largest machine")
@@ -94,8 +103,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Boot, print the tables and write what is asked for; BoltError when a boot fails."""
-    if args.soak is not None and args.soak < 1:
-        raise BoltError("--soak takes a number of boots", code=USAGE)
     for target in arch.select(args.arch):
         name = pick_setting(target, args.setting)
         wanted = _variants(target, args.variants)
@@ -118,12 +125,16 @@ def run(args: argparse.Namespace) -> int:
                 ui.say(line)
             continue
         work = jobs(target, name, wanted, machines, kernels, trace=not args.no_trace)
-        done = asyncio.run(_run_all(work, f"booting {target.name}, {name}"))
+        if args.stress:
+            work = stressed(work, args.stress)
+        # On the host's time guests would take it from each other.
+        at_once = 1 if args.stress else None
+        done = asyncio.run(_run_all(work, f"booting {target.name}, {name}", at_once))
         first = next(iter(kernels.values()))
         results = BootResults(
             arch=target.name,
             setting=name,
-            accel="icount",
+            accel="mttcg" if args.stress else VIRTUAL,
             qemu=qemu.version(target.qemu),
             kernel=first.release,
             config_sha=first.config_sha,
@@ -194,6 +205,16 @@ def jobs(
                     for again in range(BASES if cpus == 1 else 1)
                 ]
     return work
+
+
+def stressed(work: Sequence[Job], times: int) -> list[Job]:
+    """Return jobs()' boots on the host's time, each ``times`` times: in turns, as hosts change."""
+    return [
+        replace(job, again=again, guest=replace(job.guest, accel="mttcg"))
+        for again in range(times)
+        for job in work
+        if not job.traced and not job.again
+    ]
 
 
 def counting(
@@ -289,7 +310,9 @@ def _boot(
     )
 
 
-async def _run_all(work: Sequence[Job], title: str) -> list[tuple[Job, GuestResult]]:
+async def _run_all(
+    work: Sequence[Job], title: str, at_once: int | None = None
+) -> list[tuple[Job, GuestResult]]:
     with ui.progress(title, sum(job.cpus for job in work)) as task:
 
         async def one(job: Job) -> GuestResult:
@@ -297,14 +320,14 @@ async def _run_all(work: Sequence[Job], title: str) -> list[tuple[Job, GuestResu
             task.advance(job.cpus)
             return ran
 
-        return await guests.run_all(work, one)
+        return await guests.run_all(work, one, at_once)
 
 
 def title(results: BootResults) -> str:
     """Return the line that says where figures come from."""
     return (
         f"boot of {results.arch}, {results.setting}, Linux {results.kernel}, "
-        f"QEMU {results.qemu}, virtual time"
+        f"QEMU {results.qemu}, {report.clock(results.accel)}"
     )
 
 
@@ -312,12 +335,20 @@ def show(results: BootResults) -> None:
     """Print the tables of ``results``, and what the model says."""
     ui.say(f"\n{title(results)}")
     _print(*bootfile.dependents(results))
-    ui.say("ms more than on one CPU, and how many times less than natively; CPUs take turns")
+    turns = "take turns" if results.accel == VIRTUAL else "run at once, on the host's cores"
+    ui.say(f"ms more than on one CPU, and how many times less than natively; CPUs {turns}")
     if bootfile.sizes(results):
         _print(*bootfile.phases(results, bootfile.sizes(results)[-1]))
     for variant in SPLITS:
         if boots.growth(results.boots, variant):
             _print(*bootfile.callbacks(results, variant))
+    if results.accel == VIRTUAL:
+        _show_model(results)
+    for line in bootfile.headline(results):
+        ui.say(line)
+
+
+def _show_model(results: BootResults) -> None:
     said = bootmodel.check(results.boots)
     for variant, errors in said["errors"].items():
         text = ", ".join(f"{size} {error:+.0%}" for size, error in errors.items())
@@ -332,8 +363,6 @@ def show(results: BootResults) -> None:
         ui.say(
             f"model, {variant}, {bootmodel.LARGE[0]} CPUs, {bootmodel.LARGE[1]} nodes, ms: {text}"
         )
-    for line in bootfile.headline(results):
-        ui.say(line)
 
 
 def _print(header: Sequence[str], cells: Sequence[Sequence[str]]) -> None:
@@ -359,10 +388,3 @@ def _file(path: Path | None, target: Arch, wanted: str | None) -> Path | None:
     if path is None or wanted != "all":
         return path
     return path.with_name(f"{path.stem}-{target.name}{path.suffix}")
-
-
-def _numbers(text: str) -> tuple[int, ...]:
-    try:
-        return tuple(int(word) for word in text.split(","))
-    except ValueError as error:
-        raise argparse.ArgumentTypeError(f"'{text}' is no list of numbers") from error

@@ -12,10 +12,13 @@ Job = TypeVar("Job")
 
 
 async def run_all(
-    work: Sequence[Job], boot: Callable[[Job], Awaitable[GuestResult]]
+    work: Sequence[Job], boot: Callable[[Job], Awaitable[GuestResult]], at_once: int | None = None
 ) -> list[tuple[Job, GuestResult]]:
-    """Return each of ``work`` with what ``boot`` made of it; the first failure ends the others."""
-    slots = asyncio.Semaphore(max(1, os.cpu_count() or 1))
+    """Return each of ``work`` with what ``boot`` made of it; the first failure ends the others.
+
+    ``at_once`` guests run at a time: by default one for each of the host's cores.
+    """
+    slots = asyncio.Semaphore(at_once or os.cpu_count() or 1)
 
     async def one(job: Job) -> GuestResult:
         async with slots:

@@ -48,16 +48,17 @@ def title(results: Results) -> str:
     """Return the line that says where figures come from, for tables and pictures."""
     return (
         f"{results.arch}, {results.setting}, {results.cpus} CPUs, Linux {results.kernel}, "
-        f"QEMU {results.qemu}, {clock(results)}"
+        f"QEMU {results.qemu}, {clock(results.accel)}"
     )
 
 
-def clock(results: Results) -> str:
-    """Return what kind of time the figures are in."""
+def clock(accel: str) -> str:
+    """Return what kind of time figures are in."""
     return {
         "icount": "QEMU virtual time (icount)",
+        "mttcg": "host time, multi-threaded TCG: stress",
         "kvm": "KVM, real time",
-    }.get(results.accel, results.accel)
+    }.get(accel, accel)
 
 
 def ratio(case: Case, baseline: str) -> float | None:

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Boots: what is read from logs and traces, how things grow, the model, the result file."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -208,6 +209,32 @@ def test_every_variant_boots_on_one_cpu_too() -> None:
     assert {job.variant for job in work if job.cpus == 1} == set(wanted)
     assert {job.variant for job in work if job.traced} == {"native", "all"}
     assert all("lpj=" in job.guest.append for job in work)
+
+
+def test_stress_boots_each_machine_several_times_in_turns() -> None:
+    target = arch.ARCHES["arm64"]
+    wanted = {name: boots.variants("arm64")[name] for name in ("native", "all")}
+    kernel = Kernel("arm64", "bolt", "6.12.1-0", "6.12.1", "c0ffee", "stamp", Path("bolt"))
+    kernels = {"pristine": kernel, "bolt": kernel}
+    work = cmd_boot_bench.jobs(target, "default", wanted, [(8, 2)], kernels, trace=True)
+    stressed = cmd_boot_bench.stressed(work, 2)
+    assert {job.guest.accel for job in stressed} == {"mttcg"}
+    assert not any(job.traced for job in stressed)
+    assert len({job.name for job in stressed}) == len(stressed) == 8
+    first = stressed[: len(stressed) // 2]
+    assert {(job.variant, job.cpus) for job in first} == {
+        (variant, cpus) for variant in wanted for cpus in (1, 8)
+    }
+
+
+def test_stress_is_not_called_virtual_time(tmp_path: Path) -> None:
+    stress = replace(results(), accel="mttcg")
+    assert "stress" in cmd_boot_bench.title(stress)
+    assert "virtual" not in cmd_boot_bench.title(stress)
+    assert "model" not in bootfile.to_json(stress)
+    assert "virtual time" in cmd_boot_bench.title(results())
+    bootfile.save(stress, tmp_path / "boot.json")
+    assert bootfile.load(tmp_path / "boot.json").accel == "mttcg"
 
 
 def test_traced_boots_add_callbacks(tmp_path: Path) -> None:

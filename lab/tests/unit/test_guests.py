@@ -11,7 +11,10 @@ from boltlab.errors import BoltError
 from boltlab.qemu import GuestResult
 
 
-def test_no_more_than_cores_and_in_order(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(("at_once", "expected"), [(None, 2), (1, 1), (3, 3)])
+def test_no_more_than_cores_and_in_order(
+    at_once: int | None, expected: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("os.cpu_count", lambda: 2)
     running = most = 0
 
@@ -23,9 +26,9 @@ def test_no_more_than_cores_and_in_order(monkeypatch: pytest.MonkeyPatch) -> Non
         running -= 1
         return cast(GuestResult, -job)
 
-    done: list[Any] = asyncio.run(guests.run_all([1, 2, 3, 4], boot))
+    done: list[Any] = asyncio.run(guests.run_all([1, 2, 3, 4], boot, at_once))
     assert done == [(1, -1), (2, -2), (3, -3), (4, -4)]
-    assert most == 2
+    assert most == expected
 
 
 def test_the_first_failure_ends_the_others(monkeypatch: pytest.MonkeyPatch) -> None:
