@@ -6,6 +6,7 @@ from pathlib import Path
 
 from boltlab import arch, build, bystanders, cli, figures, packages, plugins, qemu, source, ui
 from boltlab.bystanders import Row
+from boltlab.errors import USAGE, BoltError
 
 NAME = "bystanders"
 HELP = "Measure what requests take from tasks on other CPUs: native, expedited, Bolt."
@@ -20,6 +21,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default=bystanders.SIZES,
         metavar="N,...",
         help="sizes of the machine (4,16,32; empty: none)",
+    )
+    parser.add_argument(
+        "--batch",
+        type=cli.numbers,
+        metavar="N,...",
+        help="how many of them come and go at once (1 and half of them)",
     )
     parser.add_argument(
         "--rounds",
@@ -37,12 +44,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Measure, print the table, and write what was asked for."""
+    plan = [(cpus, batch, False) for cpus in args.cpus for batch in args.batch or (1, cpus // 2)]
+    for cpus, batch, _ in plan:
+        if not 0 < batch < cpus - 1:
+            raise BoltError(f"{batch} of {cpus} CPUs leave no bystander", code=USAGE)
+    plan += [(4, 1, True), (4, 2, True)] if args.tickless else []
     target = arch.select(args.arch)[0]
     packages.ensure("build", "guest", "qemu", arches=[target])
     where = source.resolve(args.source)
     plugin = plugins.build(bystanders.KIND, target)
-    plan = [(cpus, batch, False) for cpus in args.cpus for batch in (1, cpus // 2)]
-    plan += [(4, 1, True), (4, 2, True)] if args.tickless else []
     rows: list[Row] = []
     for cpus, batch, tickless in plan:
         for variant, (flavour, _) in bystanders.VARIANTS.items():

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from boltlab import arch, bystanders, figures, qemu
+from boltlab import arch, bystanders, cli, figures, qemu
 from boltlab.build import Kernel
 from boltlab.bystanders import Row
 from boltlab.errors import BoltError
@@ -78,3 +78,9 @@ def test_the_table_and_the_picture_have_all_variants() -> None:
     picture = figures.bystanders(ROWS, "x")
     assert picture.png.startswith(b"\x89PNG")
     assert picture.svg.count("<svg") == 1
+
+
+@pytest.mark.parametrize(("cpus", "batch"), [("4", "3"), ("4,16", "0,1"), ("2", "1")])
+def test_somebody_must_be_left(cpus: str, batch: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["bystanders", "--cpus", cpus, "--batch", batch]) == 2
+    assert "leave no bystander" in capsys.readouterr().err
