@@ -174,7 +174,9 @@ def command(guest: Guest, initrd: Path) -> list[str]:
     if guest.accel not in ACCELERATORS:
         raise BoltError(f"unknown accelerator '{guest.accel}' (one of {', '.join(ACCELERATORS)})")
     machine = arch.kvm_machine_args if guest.accel == "kvm" else arch.machine_args
-    append = f"console={arch.console} loglevel=5 panic=-1 rdinit=/init {guest.append}".strip()
+    # A guest with an oops may go on, waiting for what has died, until its time is over.
+    fixed = f"console={arch.console} loglevel=5 panic=-1 oops=panic rdinit=/init"
+    append = f"{fixed} {guest.append}".strip()
     args = [binary(arch.qemu), "-nodefaults", "-no-user-config", "-display", "none", "-no-reboot"]
     if guest.features:
         machine = (*machine[:-1], f"{machine[-1]},{guest.features}")

@@ -191,7 +191,7 @@ def test_command_lines(fake: Path) -> None:
     initrd = Path("initrd")
     x86 = qemu.command(Guest(X86, Path("image"), (), "cpu_init_udelay=0", cpus=8), initrd)
     assert x86[x86.index("-append") + 1] == (
-        "console=ttyS0 loglevel=5 panic=-1 rdinit=/init cpu_init_udelay=0"
+        "console=ttyS0 loglevel=5 panic=-1 oops=panic rdinit=/init cpu_init_udelay=0"
     )
     assert x86[x86.index("-smp") + 1] == "8"
     assert x86[x86.index("-cpu") + 1] == "max"
