@@ -66,16 +66,16 @@ def scan(lines: Iterable[str], ignored: Sequence[re.Pattern[str]] = ()) -> list[
     found: list[Splat] = []
     passed_over = -_ONE_COMPLAINT
     for number, raw in enumerate(lines, start=1):
-        message = _PREFIX.sub("", raw.rstrip("\r\n"))
-        if any(pattern.search(message) for pattern in ignored):
+        text = message(raw)
+        if any(pattern.search(text) for pattern in ignored):
             passed_over = number
             continue
-        kind = rules.kind(message)
+        kind = rules.kind(text)
         if kind is None or (kind == "stack trace" and number - passed_over < _ONE_COMPLAINT):
             continue
         if found and number - found[-1].line < _ONE_COMPLAINT and _continues(kind):
             continue
-        found.append(Splat(number, kind, message))
+        found.append(Splat(number, kind, text))
     return found
 
 
@@ -85,6 +85,11 @@ def scan_file(path: Path, ignored: Sequence[re.Pattern[str]] = ()) -> list[Splat
         return []
     with path.open(encoding="utf-8", errors="replace") as file:
         return scan(file, ignored)
+
+
+def message(line: str) -> str:
+    """Return what the kernel said in ``line`` of a log, without level, time and context."""
+    return _PREFIX.sub("", line.rstrip("\r\n"))
 
 
 def moment(line: str) -> float:

@@ -52,6 +52,27 @@ def test_a_run_is_counted(guests: list[qemu.Guest], tmp_path: Path) -> None:
     assert (cell.runs, cell.attempted, cell.accels) == (2, 18, {"icount": 2})
 
 
+def test_what_is_passed_over_is_counted(
+    guests: list[qemu.Guest], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    log = (
+        "[    0.065202] kcsan: selftest: 3/3 tests passed",
+        "[    0.607846] BUG: KCSAN: data-race in virtqueue_get_buf_ctx+0x214/0x4e8",
+    )
+
+    async def boot(guest: qemu.Guest, name: str, **more: Any) -> GuestResult:
+        (more["folder"] / "results.jsonl").write_text(LINE, encoding="utf-8")
+        (more["folder"] / "console.log").write_text("\n".join(log), encoding="utf-8")
+        return GuestResult(more["folder"], [])
+
+    monkeypatch.setattr(qemu, "boot", boot)
+    needs = torture.configs()["kcsan"].needs
+    (tmp_path / "config").write_text("\n".join(needs), encoding="utf-8")
+    words = ("--config", "kcsan", "--scenario", "quiet", "--accel", "icount", "--seed", "5")
+    assert call(tmp_path, *words) == 0
+    assert tally.load(tmp_path / "t.json").cells["kcsan", "x86_64", "quiet"].ignored == 1
+
+
 def test_a_failure_is_counted_and_said(
     guests: list[qemu.Guest],
     tmp_path: Path,

@@ -79,7 +79,10 @@ def test_variants_are_scenarios_of_their_own() -> None:
 
 
 def test_what_shows_the_configuration_comes_first() -> None:
-    assert case("rt").script()[0] == "expect /sys/kernel/realtime 1"
+    assert case("nohz-full").script()[0] == "expect /sys/devices/system/cpu/nohz_full 2-3"
+    version = "Linux version 6.12.117 (bolt@lab) (gcc) #1 SMP PREEMPT_RT Wed Jan  1 00:00:00 UTC"
+    assert re.search(torture.configs()["rt"].shows, version)
+    assert not re.search(torture.configs()["rt"].shows, version.replace("_RT", "_DYNAMIC"))
 
 
 def test_the_guest_has_the_machine_of_the_configuration(
