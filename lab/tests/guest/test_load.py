@@ -101,7 +101,7 @@ def test_who_needs_native_offline(kernel: Kernels, arch: str, name: str) -> None
 
 
 def test_one_of_each_for_any_number_of_cpus(kernel: Kernels, arch: str) -> None:
-    """Grace periods, stops, and rebuilds of domains: the request, and what it has put off."""
+    """Grace periods, stops, domains and thresholds: the request, and what it has put off."""
     with play(kernel, arch, "batches").trace.open(encoding="utf-8") as file:
         found = {(each.kind, each.batch): each for each in batches.summarise(file)}
     assert {batch for _, batch in found} == {1, 3, 7, 15}
@@ -116,6 +116,8 @@ def test_one_of_each_for_any_number_of_cpus(kernel: Kernels, arch: str) -> None:
         assert 0 < each.chain_ns <= each.sum_ns
     for batch in (1, 3, 7, 15):
         assert found["settle", batch].counts["rebuilds"] == 1
+        # Of vmstat, for all who have been away for long.
+        assert found["online_settled", batch].counts["thresholds"] == 1
 
 
 @pytest.mark.nightly

@@ -73,7 +73,7 @@ def test_serial_states_and_those_between_them_are_not_free() -> None:
 def test_the_summary_has_the_greatest_counts() -> None:
     (found,) = batches.summarise(TRACE.splitlines())
     assert (found.kind, found.batch, found.n) == ("offline", 2, 2)
-    assert found.counts == {"grace_periods": 2, "stops": 2, "rebuilds": 1}
+    assert found.counts == {"grace_periods": 2, "stops": 2, "rebuilds": 1, "thresholds": 0}
     assert (found.sum_ns, found.chain_ns) == (400_000, 387_500)
 
 
