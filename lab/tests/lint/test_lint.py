@@ -71,14 +71,14 @@ def test_nothing_of_one_machine() -> None:
     """No directory around the repository and no address of a package registry."""
     around = f"{paths.REPO.parent}/"
     address = re.compile(
-        r"index-url|GOPROXY=http|registry=http|^deb +(\[[^]]*\] +)?http|URIs: *http", re.M
+        r"inde[x]-url|GOPROX[Y]=http|registr[y]=http|^de[b] +(\[[^]]*\] +)?http|URI[s]: *http", re.M
     )
     found = []
     for path in tracked():
         text = path.read_text(encoding="utf-8", errors="replace")
         if (len(around) > 2 and around in text) or address.search(text):
             found.append(path.relative_to(paths.REPO).as_posix())
-    assert [name for name in found if name != "lab/tests/lint/test_lint.py"] == []
+    assert found == []
 
 
 def test_files_are_small() -> None:
