@@ -20,7 +20,7 @@ from typing import Any
 
 from qemu.qmp import EventListener, QMPClient, QMPError
 
-from boltlab import console, guestimage, packages, paths, pause
+from boltlab import console, guestimage, hang, packages, paths, pause
 from boltlab.arch import Arch
 from boltlab.errors import BoltError
 from boltlab.guestimage import Node
@@ -374,8 +374,7 @@ async def _watch(
             await client.connect(qmp)
             await client.execute("cont")
     except (QMPError, OSError) as error:  # TimeoutError is an OSError
-        said = (folder / "qemu.log").read_text(encoding="utf-8", errors="replace").splitlines()
-        why = f": {said[-1]}" if said else ""
+        why = _complaint(folder / "qemu.log")
         raise BoltError(f"{guest.arch.qemu} did not start{why}", folder / "qemu.log") from error
     start = time.monotonic()
     beside = asyncio.create_task(watcher(client, folder)) if watcher else None
@@ -387,8 +386,10 @@ async def _watch(
             if seen:
                 seen(_lines(folder / PORTS["bolt.results"]))
             if time.monotonic() - start > guest.timeout:
+                what = await hang.describe(client, guest.image, folder)
                 raise BoltError(
-                    f"the guest hung: no end after {guest.timeout:.0f} s", folder / "console.log"
+                    f"the guest hung: no end after {guest.timeout:.0f} s{what}",
+                    folder / "console.log",
                 )
             if beside and beside.done():
                 beside.result()
@@ -398,6 +399,12 @@ async def _watch(
         with contextlib.suppress(QMPError, OSError, EOFError):
             await client.disconnect()
     return _reason(listener, process.returncode, folder)
+
+
+def _complaint(log: Path) -> str:
+    """Return QEMU's last words in its ``log``, after a colon, or nothing."""
+    said = hang.last_line(log)
+    return f": {said}" if said else ""
 
 
 def _reason(listener: EventListener, status: int | None, folder: Path) -> str:
@@ -410,7 +417,8 @@ def _reason(listener: EventListener, status: int | None, folder: Path) -> str:
         if event["event"] == "SHUTDOWN":
             reason = _shutdown_reason(event.get("data"))
     if not reason:
-        raise BoltError(f"QEMU ended with status {status}", folder / "qemu.log")
+        log = folder / "qemu.log"
+        raise BoltError(f"QEMU ended with status {status}{_complaint(log)}", log)
     return reason
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from boltlab import arch, guestimage, packages, paths, qemu
+from boltlab import arch, guestimage, hang, packages, paths, qemu
 from boltlab.errors import BoltError
 from boltlab.qemu import Guest
 
@@ -46,9 +46,15 @@ for command in ("qmp_capabilities", "cont"):
     request = json.loads(link.recv(4096))  # one message at a time, no newline after it
     assert request["execute"] == command
     send({{"return": {{}}, **({{"id": request["id"]}} if "id" in request else {{}})}})
+if "registers" in play:
+    request = json.loads(link.recv(4096))
+    assert request["execute"] == "human-monitor-command"
+    send({{"return": play["registers"], "id": request["id"]}})
 time.sleep(play.get("sleep", 0))
 for event in play.get("events", []):
     send({{"timestamp": {{"seconds": 1, "microseconds": 0}}, **event}})
+if "abort" in play:
+    sys.stderr.write(play["abort"] + "\\n"); sys.stderr.flush(); os.abort()
 time.sleep(0.05)
 """
 OFF = {"event": "SHUTDOWN", "data": {"guest": True, "reason": "guest-shutdown"}}
@@ -124,6 +130,8 @@ OK = {"bolt.results": lines({"end": "ok"})}
          r"\(watchdog\)", "console.log"),
         ({"ports": OK}, "QEMU ended with status 0", "qemu.log"),
         ({"die": "no such machine"}, "did not start: no such machine", "qemu.log"),
+        ({"ports": OK, "abort": "no more threads"}, "ended with status -6: no more threads",
+         "qemu.log"),
         ({"events": [OFF], "ports": {"bolt.results": lines(
           {"kunit": "bolt", "line": "    not ok 2 test_x"}, {"end": "ok"})}},
          "KUnit bolt: not ok 2 test_x", "results.jsonl"),
@@ -143,11 +151,36 @@ def test_a_bad_run(
     assert caught.value.log.exists()
 
 
-def test_a_guest_that_hangs_is_ended(fake: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+REGISTERS = """\
+CPU#0
+RAX=0000000000000000 RIP=ffffffff81000123 RFL=00000246
+CPU#1
+RIP=00007f0000000000 RFL=00000246
+"""
+
+
+def test_a_guest_that_hangs_is_ended(
+    fake: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    (tmp_path / "System.map").write_text(
+        "ffffffff81000100 T cpu_idle\nffffffff81000200 t next\nffffffff81000300 D data\n"
+    )
+    what = {"sleep": 60, "registers": REGISTERS, "console": "[    1.000000] last words\n\n"}
+    monkeypatch.setenv("PLAY", json.dumps(what))
     start = time.monotonic()
-    with pytest.raises(BoltError, match="hung: no end after 1 s"):
-        play(monkeypatch, {"sleep": 60}, timeout=1)
+    guest = Guest(X86, tmp_path / "image", (), timeout=1)
+    with pytest.raises(BoltError, match=r"hung: no end after 1 s; .*: last words; ") as caught:
+        qemu.run(guest, "test")
     assert time.monotonic() - start < 20
+    assert caught.value.message.endswith("; CPU 0 in cpu_idle; CPU 1 in 0x7f0000000000")
+    assert caught.value.log is not None
+    assert (caught.value.log.parent / hang.REGISTERS).read_text() == REGISTERS
+
+
+def test_an_emulator_that_hangs_is_ended(fake: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(hang, "ANSWER", 0.5)
+    with pytest.raises(BoltError, match="the console is empty; the emulator does not answer"):
+        play(monkeypatch, {"sleep": 60}, timeout=1)
 
 
 def test_an_interrupted_run_leaves_no_emulator(
