@@ -356,7 +356,7 @@ static __always_inline bool bolt_left_in_batch(unsigned int cpu)
 void sched_cpu_leave(unsigned int cpu);
 void sched_cpu_push_tasks(unsigned int cpu);
 void sched_cpu_stay(unsigned int cpu);
-void sched_cpus_have_left(void);
+void sched_cpus_have_changed(void);
 
 /* In kernel/workqueue.c and kernel/irq/cpuhotplug.c: once for a batch. */
 void workqueue_cpus_leave(const struct cpumask *cpus);

@@ -187,7 +187,7 @@ static int bolt_deactivate(void)
 	 * to it. Only then it is known whether domains have them.
 	 */
 	if (left && err && !bolt_gives_up(err))
-		sched_cpus_have_left();
+		sched_cpus_have_changed();
 	for_each_cpu(cpu, &bolt_round) {
 		if (bolt_glue_state(cpu) < CPUHP_AP_ACTIVE)
 			bolt_domains_left(cpu);
@@ -209,6 +209,12 @@ int bolt_go_down(const struct cpumask *mask, bool poll)
 	unsigned int cpu;
 	int err = 0;
 
+	/* Nothing is done between the two, but who stays active must not leave. */
+	for_each_cpu(cpu, mask) {
+		if (bolt_goal(cpu) == CPUHP_AP_ACTIVE &&
+		    bolt_glue_state(cpu) == CPUHP_ONLINE)
+			bolt_glue_run(cpu, CPUHP_AP_ACTIVE);
+	}
 	if (bolt_find(mask, CPUHP_AP_ACTIVE, CPUHP_ONLINE, false))
 		err = bolt_deactivate();
 	if (!err && poll && pm_wakeup_pending())
@@ -366,6 +372,9 @@ static int bolt_activate(void)
 			break;
 	}
 	bolt_set_round(NULL);
+	/* As in bolt_deactivate(): it may have been the last one that failed. */
+	if (err && !bolt_gives_up(err))
+		sched_cpus_have_changed();
 	return err;
 }
 
