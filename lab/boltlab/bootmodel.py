@@ -22,6 +22,8 @@ SMP = "SMP init"
 # What the talk shows: CPUs, nodes, seconds. Only their proportions are compared.
 TALK = ((32, 1, 0.5), (960, 15, 11.0), (1024, 16, 15.0), (1780, 16, 45.0))
 LARGE = (1780, 16)
+# On trial so many CPUs come with each request, then all others, as in kernel/bolt/boot.c.
+GROUPS = (1, 1, 2, 4, 8)
 
 # Terms that a phase may have, by its name: of the CPUs that come (n) and the nodes (m).
 _TERMS: Mapping[str, Callable[[int, int], float]] = {
@@ -143,9 +145,15 @@ def play(cost: Bringup, comers: int, order: str) -> float:
     """Return the ns until ``comers`` CPUs are up: serial, parallel or tree."""
     if order == "serial":
         return comers * (cost.ahead + cost.wake + cost.own + cost.after + cost.active)
-    arrivals = _at_once(cost, comers) if order == "parallel" else _tree(cost, comers)
-    # Callbacks begin when all are there, and run on all at once.
-    return max(arrivals) + cost.after + comers * cost.active
+    now, come = 0.0, 0
+    for size in (*GROUPS, comers):
+        n = min(size, comers - come)
+        if n:
+            arrivals = _at_once(cost, n) if order == "parallel" else _tree(cost, n, come)
+            # Callbacks begin when all of a group are there, and run on all at once.
+            now += max(arrivals) + cost.after + n * cost.active
+            come += n
+    return now
 
 
 def _at_once(cost: Bringup, comers: int) -> list[float]:
@@ -160,19 +168,22 @@ def _at_once(cost: Bringup, comers: int) -> list[float]:
     return arrivals
 
 
-def _tree(cost: Bringup, comers: int) -> list[float]:
-    """Return when each arrives if in every round every CPU that is there brings up another."""
-    now, there = 0.0, 1
+def _tree(cost: Bringup, comers: int, come: int) -> list[float]:
+    """Return when each arrives if in every round every CPU brings up another.
+
+    ``come`` are there before; the boot CPU has another one do it as soon as there is one.
+    """
+    now = 0.0
     arrivals: list[float] = []
     while len(arrivals) < comers:
-        jobs = min(there, comers - len(arrivals))
+        jobs = min(max(1, come + len(arrivals)), comers - len(arrivals))
         now += cost.ahead * (1 - cost.turns) + jobs * cost.ahead * cost.turns
         turn = now
         for _ in range(jobs):
             ready = now + cost.wake + cost.own * (1 - cost.turns)
             turn = max(turn, ready) + cost.own * cost.turns
             arrivals.append(turn)
-        now, there = turn, there + jobs
+        now = turn
     return arrivals
 
 

@@ -51,6 +51,8 @@ def draw(
         nodes = rng.choice([n for n in rows["nodes"] if cpus % n == 0])
         # In turn, so that none is left out.
         variant = list(ways)[number % len(ways)]
+        # Where CPUs really run at once, a trial would have most of them come one by one.
+        trial = "bolt.trial=" + rng.choice(("on", "off"))
         found.append(
             Soak(
                 number,
@@ -59,7 +61,7 @@ def draw(
                     arch=target,
                     image=kernels["bolt"].image,
                     script=tuple(_script(rows, cpus)),
-                    append=boots.append(target, setting, ways[variant]["append"]),
+                    append=boots.append(target, setting, f"{ways[variant]['append']} {trial}"),
                     cpus=cpus,
                     nodes=nodes,
                     memory=rows["memory"],

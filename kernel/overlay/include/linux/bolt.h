@@ -107,6 +107,8 @@ enum bolt_phase {
  * @BOLT_BOOT_PARALLEL: bolt.parallel=: states that are parallel start on all
  *	CPUs at once when they are registered, while the machine boots or later
  * @BOLT_BOOT_RESCHED: bolt.resched=: long works of the boot give way to others
+ * @BOLT_BOOT_TRIAL: bolt.trial=: CPUs come together only if they do not come
+ *	slower than alone
  * @BOLT_BOOT_UEVENT: bolt.uevent=: uevents that nobody can hear yet are not
  *	put together
  * @BOLT_BOOT_VMSTAT: bolt.vmstat=: thresholds are set once, after all CPUs have
@@ -120,6 +122,7 @@ enum bolt_boot_switch {
 	BOLT_BOOT_DEVICETREE,
 	BOLT_BOOT_PARALLEL,
 	BOLT_BOOT_RESCHED,
+	BOLT_BOOT_TRIAL,
 	BOLT_BOOT_UEVENT,
 	BOLT_BOOT_VMSTAT,
 	BOLT_BOOT_WORKQUEUE,

@@ -12,6 +12,7 @@
 #include <linux/kstrtox.h>
 #include <linux/memory_hotplug.h>
 #include <linux/printk.h>
+#include <linux/sched/clock.h>
 #include <linux/string.h>
 
 #include "../smpboot.h"
@@ -86,6 +87,7 @@ BOLT_SWITCH(balance, BOLT_BOOT_BALANCE);
 BOLT_SWITCH(devicetree, BOLT_BOOT_DEVICETREE);
 BOLT_SWITCH(parallel, BOLT_BOOT_PARALLEL);
 BOLT_SWITCH(resched, BOLT_BOOT_RESCHED);
+BOLT_SWITCH(trial, BOLT_BOOT_TRIAL);
 BOLT_SWITCH(uevent, BOLT_BOOT_UEVENT);
 BOLT_SWITCH(vmstat, BOLT_BOOT_VMSTAT);
 BOLT_SWITCH(workqueue, BOLT_BOOT_WORKQUEUE);
@@ -214,6 +216,58 @@ bool __init bolt_boot_idle(unsigned int max)
 	return max && bolt_order == BOLT_IN_TREE;
 }
 
+/* On trial so many CPUs come with each request, then all others. */
+static const unsigned int bolt_groups[] __initconst = { 1, 1, 2, 4, 8 };
+
+/* How long a group may take, in per cent of what its CPUs would alone. */
+#define BOLT_GROUP_LIMIT 150
+
+/* The next of @coming; how many there were. */
+static unsigned int __init bolt_next_group(const struct cpumask *coming,
+					   struct cpumask *group, unsigned int max)
+{
+	unsigned int cpu, n = 0;
+
+	cpumask_clear(group);
+	for_each_cpu_andnot(cpu, coming, cpu_online_mask) {
+		if (n == max)
+			break;
+		__cpumask_set_cpu(cpu, group);
+		n++;
+	}
+	return n;
+}
+
+/*
+ * Where a hypervisor has fewer CPUs than there are here, they come slower
+ * together than alone: who has a lock does not run while others spin for it, or
+ * wait to be woken. Groups grow as long as that is not so.
+ */
+static void __init bolt_come(const struct cpumask *coming, unsigned int flags)
+{
+	static struct cpumask group __initdata;
+	u64 start, took, alone = 0;
+	unsigned int i, n;
+
+	for (i = 0; i < ARRAY_SIZE(bolt_groups) && bolt_boot(BOLT_BOOT_TRIAL); i++) {
+		n = bolt_next_group(coming, &group, bolt_groups[i]);
+		if (!n)
+			break;
+		start = local_clock();
+		bolt_request(&group, cpu_none_mask, flags);
+		took = local_clock() - start;
+		if (n == 1) {
+			alone = took;
+		} else if (100 * took > BOLT_GROUP_LIMIT * alone * n) {
+			pr_info("%u CPUs took %llu us together, one %llu us alone: the others come one by one\n",
+				n, took / NSEC_PER_USEC, alone / NSEC_PER_USEC);
+			return;
+		}
+	}
+	bolt_request(coming, cpu_none_mask, flags);
+	pr_info("CPUs came %s\n", flags & BOLT_TREE ? "in a tree" : "at once");
+}
+
 /**
  * bolt_boot_cpus - bring up the other CPUs as one request
  * @max:	how many CPUs there are to be at most, with the boot CPU
@@ -249,7 +303,7 @@ bool __init bolt_boot_cpus(unsigned int max)
 			break;
 	}
 	cpu_maps_update_begin();
-	bolt_request(&coming, cpu_none_mask, flags);
+	bolt_come(&coming, flags);
 	cpu_maps_update_done();
 	if (flags & BOLT_TREE) {
 		bolt_tree_end();

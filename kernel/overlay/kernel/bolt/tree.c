@@ -8,7 +8,6 @@
 #include <linux/cpumask.h>
 #include <linux/irq.h>
 #include <linux/jiffies.h>
-#include <linux/mutex.h>
 #include <linux/percpu.h>
 #include <linux/semaphore.h>
 
@@ -36,8 +35,12 @@ static unsigned int bolt_helpers[NR_CPUS], bolt_nr_helpers;
 /* A state whose callback is the job; for whoever has none, it is nothing. */
 static int bolt_tree_state;
 
-/* Prepare callbacks that are not concurrent, and waking where that is not. */
-static DEFINE_MUTEX(bolt_tree_lock);
+/*
+ * Prepare callbacks that are not concurrent, and waking where that is not. No
+ * mutex: helpers would spin for it, and a hypervisor with fewer CPUs than they
+ * are would let them, while who has it does not run.
+ */
+static DEFINE_SEMAPHORE(bolt_tree_lock, 1);
 
 /* As many CPUs may be on their way at once as the architecture says. */
 static struct semaphore bolt_tree_slots;
@@ -133,8 +136,9 @@ static int __ref bolt_tree_prepare(unsigned int cpu)
 		if (bolt_row(state).concurrent) {
 			err = bolt_glue_run(cpu, state);
 		} else {
-			guard(mutex)(&bolt_tree_lock);
+			down(&bolt_tree_lock);
 			err = bolt_glue_run(cpu, state);
+			up(&bolt_tree_lock);
 		}
 	}
 	return err;
@@ -148,8 +152,9 @@ static int bolt_tree_wake(unsigned int cpu)
 	if (bolt_glue_state(cpu) != BOLT_PREPARED)
 		return 0;
 	down(&bolt_tree_slots);
-	scoped_guard(mutex, &bolt_tree_lock)
-		err = bolt_start(cpu);
+	down(&bolt_tree_lock);
+	err = bolt_start(cpu);
+	up(&bolt_tree_lock);
 	err = err ?: bolt_glue_arrive(cpu, jiffies + BOLT_ARRIVE_TIMEOUT);
 	up(&bolt_tree_slots);
 	return err;
