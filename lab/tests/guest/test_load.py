@@ -46,7 +46,8 @@ def test_thousand_random_pairs(kernel: Kernels, arch: str, flavour: str) -> None
 
 @pytest.mark.parametrize(("accel", "requests"), [("icount", 200), ("mttcg", 100)])
 def test_loaded_guest(kernel: Kernels, arch: str, accel: str, requests: int) -> None:
-    changes = {"accel": accel, "append": f"BOLT_REQUESTS={requests}"}
+    # It takes a minute; one that hangs must not use up the time of all.
+    changes = {"accel": accel, "append": f"BOLT_REQUESTS={requests}", "timeout": 900}
     said = output(play(kernel, arch, "loaded", **changes))
     assert any(line.startswith(f"{requests} requests, ") for line in said)
     # All of them found what they work with.

@@ -176,12 +176,12 @@ def test_the_model_needs_three_machines() -> None:
 def test_the_tree_takes_rounds() -> None:
     cost = bootmodel.Bringup(ahead=100, wake=10, own=50, after=30, active=0, turns=0)
     assert bootmodel.play(cost, 7, "serial") == 7 * 190
-    # Four groups: those of each are prepared by one task, then woken by it.
-    assert bootmodel.play(cost, 7, "parallel") == 7 * 110 + 4 * (50 + 30)
-    # 1, 1, 2 and 3 at once.
-    assert bootmodel.play(cost, 7, "tree") == 4 * (160 + 30)
-    # After the groups, rounds of 16, 32 and 16.
-    assert bootmodel.play(cost, 16 + 64, "tree") == 5 * (160 + 30) + 3 * 160 + 30
+    # Five groups: those of each are prepared by one task, then woken by it.
+    assert bootmodel.play(cost, 7, "parallel") == 7 * 110 + 5 * (50 + 30)
+    # 1, 1, 1, 2 and 2 at once.
+    assert bootmodel.play(cost, 7, "tree") == 5 * (160 + 30)
+    # After the groups, rounds of 17, 34 and 13.
+    assert bootmodel.play(cost, 17 + 64, "tree") == 6 * (160 + 30) + 3 * 160 + 30
 
 
 def test_turns_are_taken_one_by_one() -> None:

@@ -361,8 +361,8 @@ static int bolt_admit(struct bolt_batch *batch)
 		if (!(batch->flags & BOLT_WHOLE) && bolt_irq_kept(cpu))
 			return -EBUSY;
 	}
-	/* Suspend knows what it does, the others would empty the domains. */
-	if (batch->flags & BOLT_FROZEN)
+	/* Suspend knows what it does, others that go would empty the domains. */
+	if ((batch->flags & BOLT_FROZEN) || cpumask_empty(batch->down))
 		return 0;
 	for_each_cpu_and(survivor, cpu_active_mask,
 			 housekeeping_cpumask(HK_TYPE_DOMAIN)) {

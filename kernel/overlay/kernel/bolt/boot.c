@@ -217,72 +217,101 @@ bool __init bolt_boot_idle(unsigned int max)
 }
 
 /* On trial so many CPUs come with each request, then all others. */
-static const unsigned int bolt_groups[] __initconst = { 1, 1, 2, 4, 8 };
+static const unsigned int bolt_groups[] __initconst = { 1, 1, 1, 2, 4, 8 };
 
 /* How long a group may take, in per cent of what its CPUs would alone. */
 #define BOLT_GROUP_LIMIT 150
 
-/* The next of @coming; how many there were. */
-static unsigned int __init bolt_next_group(const struct cpumask *coming,
+/* Takes the first @max of @left, or all if 0, into @group; how many there were. */
+static unsigned int __init bolt_next_group(struct cpumask *left,
 					   struct cpumask *group, unsigned int max)
 {
 	unsigned int cpu, n = 0;
 
 	cpumask_clear(group);
-	for_each_cpu_andnot(cpu, coming, cpu_online_mask) {
-		if (n == max)
+	for_each_cpu(cpu, left) {
+		if (n == max && max)
 			break;
+		__cpumask_clear_cpu(cpu, left);
+		/* One may have found on its way that it does not fit in. */
+		if (!cpu_present(cpu))
+			continue;
 		__cpumask_set_cpu(cpu, group);
 		n++;
 	}
 	return n;
 }
 
+static int __init bolt_come_alone(unsigned int cpu, unsigned int flags)
+{
+	idle_thread_init(cpu);
+	return bolt_request(cpumask_of(cpu), cpu_none_mask, flags & ~BOLT_TREE);
+}
+
 /*
  * Where a hypervisor has fewer CPUs than there are here, they come slower
  * together than alone: who has a lock does not run while others spin for it, or
- * wait to be woken. Groups grow as long as that is not so.
+ * wait to be woken. Groups grow as long as that is not so. Takes each CPU out
+ * of @left before it is to come.
  */
-static void __init bolt_come(const struct cpumask *coming, unsigned int flags)
+static void __init bolt_come(struct cpumask *left, unsigned int flags)
 {
 	static struct cpumask group __initdata;
-	u64 start, took, alone = 0;
-	unsigned int i, n;
+	u64 start, took, alone = U64_MAX;
+	unsigned int cpu, i, n, most = 0;
+	int err;
 
 	for (i = 0; i < ARRAY_SIZE(bolt_groups) && bolt_boot(BOLT_BOOT_TRIAL); i++) {
-		n = bolt_next_group(coming, &group, bolt_groups[i]);
+		n = bolt_next_group(left, &group, bolt_groups[i]);
+		most = max(most, n);
 		if (!n)
 			break;
-		start = local_clock();
-		bolt_request(&group, cpu_none_mask, flags);
-		took = local_clock() - start;
+		start = sched_clock();
+		if (n == 1)
+			err = bolt_come_alone(cpumask_first(&group), flags);
+		else
+			err = bolt_request(&group, cpu_none_mask, flags);
+		took = sched_clock() - start;
+		/* What has failed says nothing about the others. */
+		if (err)
+			continue;
 		if (n == 1) {
-			alone = took;
-		} else if (100 * took > BOLT_GROUP_LIMIT * alone * n) {
+			alone = min(alone, took);
+		} else if (alone < U64_MAX && !cpumask_empty(left) &&
+			   100 * took > BOLT_GROUP_LIMIT * alone * n) {
 			pr_info("%u CPUs took %llu us together, one %llu us alone: the others come one by one\n",
 				n, took / NSEC_PER_USEC, alone / NSEC_PER_USEC);
+			for_each_cpu(cpu, left) {
+				if (cpu_present(cpu))
+					bolt_come_alone(cpu, flags);
+			}
 			return;
 		}
 	}
-	bolt_request(coming, cpu_none_mask, flags);
-	pr_info("CPUs came %s\n", flags & BOLT_TREE ? "in a tree" : "at once");
+	n = bolt_next_group(left, &group, 0);
+	if (n)
+		bolt_request(&group, cpu_none_mask, flags);
+	most = max(most, n);
+	if (most > 1)
+		pr_info("up to %u CPUs came %s\n", most,
+			flags & BOLT_TREE ? "in a tree" : "at once");
 }
 
 /**
- * bolt_boot_cpus - bring up the other CPUs as one request
+ * bolt_boot_cpus - bring up the other CPUs as requests
  * @max:	how many CPUs there are to be at most, with the boot CPU
  *
- * Those that do not come are left to the native way, which begins where they
- * are.
+ * Those that do not come are tried once more in the native way, which begins
+ * where they are.
  *
  * Context: the boot CPU, before any other is there.
- * Return: true if all are there that are to come.
+ * Return: true if nothing is left to do.
  */
 bool __init bolt_boot_cpus(unsigned int max)
 {
-	static struct cpumask coming __initdata;
+	static struct cpumask wanted __initdata, left __initdata;
 	unsigned int flags = BOLT_WHOLE | BOLT_BOOT;
-	bool tree = bolt_order == BOLT_IN_TREE, doubt, all = true;
+	bool tree = bolt_order == BOLT_IN_TREE, doubt;
 	unsigned int cpu;
 
 	if (bolt_order == BOLT_SERIAL)
@@ -295,22 +324,21 @@ bool __init bolt_boot_cpus(unsigned int max)
 	if (doubt)
 		return false;
 	for_each_present_cpu(cpu) {
-		if (cpu_online(cpu) || !try_online_node(cpu_to_node(cpu)))
-			cpumask_set_cpu(cpu, &coming);
-		else
-			all = false;
+		cpumask_set_cpu(cpu, &wanted);
+		if (!cpu_online(cpu) && !try_online_node(cpu_to_node(cpu)))
+			cpumask_set_cpu(cpu, &left);
 		if (!--max)
 			break;
 	}
 	cpu_maps_update_begin();
-	bolt_come(&coming, flags);
+	bolt_come(&left, flags);
 	cpu_maps_update_done();
 	if (flags & BOLT_TREE) {
 		bolt_tree_end();
 		/* Of CPUs that are not there, or have not come. */
 		idle_threads_init();
 	}
-	for_each_cpu(cpu, &coming)
-		all &= bolt_glue_state(cpu) == CPUHP_ONLINE;
-	return all;
+	cpumask_andnot(&wanted, &wanted, cpu_online_mask);
+	bolt_glue_retry(&wanted);
+	return true;
 }

@@ -55,6 +55,13 @@ int bolt_glue_native(unsigned int cpu, bool online)
 			cpu_down(cpu, CPUHP_OFFLINE);
 }
 
+/* The native way, for those that have not come while the machine boots. */
+void __init bolt_glue_retry(const struct cpumask *mask)
+{
+	if (!cpumask_empty(mask))
+		cpuhp_bringup_mask(mask, nr_cpu_ids, CPUHP_ONLINE);
+}
+
 /* What forbids all of hotplug, or of going offline. */
 int bolt_glue_forbidden(bool online)
 {

@@ -264,6 +264,7 @@ int bolt_errors_emit(char *buf);
 /* glue.c, in kernel/cpu.c: all that needs its statics. */
 void bolt_glue_hold_readers_slow(bool hold);
 int bolt_glue_native(unsigned int cpu, bool online);
+void bolt_glue_retry(const struct cpumask *mask);
 int bolt_glue_forbidden(bool online);
 bool bolt_glue_bootable(unsigned int cpu);
 enum cpuhp_state bolt_glue_state(unsigned int cpu);

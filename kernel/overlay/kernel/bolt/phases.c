@@ -160,7 +160,6 @@ static int bolt_run_threads(enum cpuhp_state target, bool up)
  */
 static int bolt_deactivate(void)
 {
-	bool left = false;
 	unsigned int cpu;
 	int err = 0;
 
@@ -177,16 +176,15 @@ static int bolt_deactivate(void)
 	}
 	bolt_set_round(NULL);
 	for_each_cpu(cpu, &bolt_round) {
-		if (bolt_glue_state(cpu) < CPUHP_AP_ACTIVE)
-			left = true;
-		else if (!cpu_active(cpu))
+		if (bolt_glue_state(cpu) >= CPUHP_AP_ACTIVE && !cpu_active(cpu))
 			sched_cpu_stay(cpu);
 	}
 	/*
-	 * Being undone, the last one may have stayed: the others have left this
-	 * to it. Only then it is known whether domains have them.
+	 * Being undone, the last one may have stayed: those that have left, or
+	 * had come before, have left this to it. Only then it is known whether
+	 * domains have them.
 	 */
-	if (left && err && !bolt_gives_up(err))
+	if (err && !bolt_gives_up(err))
 		sched_cpus_have_changed();
 	for_each_cpu(cpu, &bolt_round) {
 		if (bolt_glue_state(cpu) < CPUHP_AP_ACTIVE)
@@ -367,7 +365,7 @@ static int bolt_activate(void)
 	bolt_set_round(&bolt_round);
 	for_each_cpu(cpu, &bolt_round) {
 		bolt_batch->at = cpu;
-		err = bolt_glue_run(cpu, CPUHP_ONLINE) ?: err;
+		err = bolt_glue_run(cpu, bolt_goal(cpu)) ?: err;
 		if (bolt_gives_up(err))
 			break;
 	}
