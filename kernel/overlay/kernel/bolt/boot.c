@@ -242,10 +242,17 @@ static unsigned int __init bolt_next_group(struct cpumask *left,
 	return n;
 }
 
-static int __init bolt_come_alone(unsigned int cpu, unsigned int flags)
+static void __init bolt_come_one_by_one(const struct cpumask *left,
+					unsigned int flags)
 {
-	idle_thread_init(cpu);
-	return bolt_request(cpumask_of(cpu), cpu_none_mask, flags & ~BOLT_TREE);
+	unsigned int cpu;
+
+	for_each_cpu(cpu, left) {
+		if (!cpu_present(cpu))
+			continue;
+		idle_thread_init(cpu);
+		bolt_request(cpumask_of(cpu), cpu_none_mask, flags & ~BOLT_TREE);
+	}
 }
 
 /*
@@ -258,7 +265,7 @@ static void __init bolt_come(struct cpumask *left, unsigned int flags)
 {
 	static struct cpumask group __initdata;
 	u64 start, took, alone = U64_MAX;
-	unsigned int cpu, i, n, most = 0;
+	unsigned int i, n, most = 0;
 	int err;
 
 	for (i = 0; i < ARRAY_SIZE(bolt_groups) && bolt_boot(BOLT_BOOT_TRIAL); i++) {
@@ -267,10 +274,7 @@ static void __init bolt_come(struct cpumask *left, unsigned int flags)
 		if (!n)
 			break;
 		start = sched_clock();
-		if (n == 1)
-			err = bolt_come_alone(cpumask_first(&group), flags);
-		else
-			err = bolt_request(&group, cpu_none_mask, flags);
+		err = bolt_request(&group, cpu_none_mask, flags);
 		took = sched_clock() - start;
 		/* What has failed says nothing about the others. */
 		if (err)
@@ -281,10 +285,7 @@ static void __init bolt_come(struct cpumask *left, unsigned int flags)
 			   100 * took > BOLT_GROUP_LIMIT * alone * n) {
 			pr_info("%u CPUs took %llu us together, one %llu us alone: the others come one by one\n",
 				n, took / NSEC_PER_USEC, alone / NSEC_PER_USEC);
-			for_each_cpu(cpu, left) {
-				if (cpu_present(cpu))
-					bolt_come_alone(cpu, flags);
-			}
+			bolt_come_one_by_one(left, flags);
 			return;
 		}
 	}
