@@ -47,8 +47,8 @@ def test_thousand_random_pairs(kernel: Kernels, arch: str, flavour: str) -> None
 @pytest.mark.parametrize(("accel", "requests"), [("icount", 200), ("mttcg", 100)])
 def test_loaded_guest(kernel: Kernels, arch: str, accel: str, requests: int) -> None:
     # It takes a minute; one that hangs must not use up the time of all.
-    changes = {"accel": accel, "append": f"BOLT_REQUESTS={requests}", "timeout": 900}
-    said = output(play(kernel, arch, "loaded", **changes))
+    append = f"BOLT_REQUESTS={requests}"
+    said = output(play(kernel, arch, "loaded", accel=accel, append=append, timeout=900))
     assert any(line.startswith(f"{requests} requests, ") for line in said)
     # All of them found what they work with.
     assert not any("not in this guest" in line for line in said)
