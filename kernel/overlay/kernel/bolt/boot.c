@@ -222,7 +222,7 @@ static const unsigned int bolt_groups[] __initconst = { 1, 1, 1, 2, 4, 8 };
 /* How long a group may take, in per cent of what its CPUs would alone. */
 #define BOLT_GROUP_LIMIT 150
 
-/* Takes the first @max of @left, or all if 0, into @group; how many there were. */
+/* Takes the first @max of @left into @group; how many there were. */
 static unsigned int __init bolt_next_group(struct cpumask *left,
 					   struct cpumask *group, unsigned int max)
 {
@@ -230,7 +230,7 @@ static unsigned int __init bolt_next_group(struct cpumask *left,
 
 	cpumask_clear(group);
 	for_each_cpu(cpu, left) {
-		if (n == max && max)
+		if (n == max)
 			break;
 		__cpumask_clear_cpu(cpu, left);
 		/* One may have found on its way that it does not fit in. */
@@ -289,7 +289,7 @@ static void __init bolt_come(struct cpumask *left, unsigned int flags)
 			return;
 		}
 	}
-	n = bolt_next_group(left, &group, 0);
+	n = bolt_next_group(left, &group, nr_cpu_ids);
 	if (n)
 		bolt_request(&group, cpu_none_mask, flags);
 	most = max(most, n);
