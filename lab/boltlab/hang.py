@@ -59,6 +59,6 @@ def last_line(log: Path) -> str:
     with contextlib.suppress(OSError):
         lines = log.read_text(encoding="utf-8", errors="replace").splitlines()
         for line in reversed(lines):
-            if console.message(line).strip():
-                return console.message(line).strip()
+            if said := console.message(line).strip():
+                return said
     return ""
