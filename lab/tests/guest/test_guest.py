@@ -51,6 +51,7 @@ COMMON = {
     "bolt_boot",
     "bolt_defer",
     "bolt_domains",
+    "bolt_fit",
     "bolt_handover",
     "bolt_handover_block",
     "bolt_handover_net",

@@ -147,8 +147,9 @@ enum bolt_topology {
  *		policy.c, and leave it out here; BOLT_CRITICAL for a dynamic
  *		state that only says whether it is @concurrent
  * @unit:	what it moves with; fixed states: as @class
- * @concurrent:	whether its callbacks for several CPUs may run at once; fixed
- *		states: as @class
+ * @concurrent:	whether its callbacks for several CPUs may run at once; if not,
+ *		they run for one CPU of a request at a time; fixed states: as
+ *		@class
  * @reason:	why all that is right; fixed states: as @class
  * @node:	entry of the CPU device's directory to hide, or NULL
  * @device:	returns the device to hide, with a reference, or NULL if there
@@ -274,6 +275,7 @@ bool bolt_intercept(unsigned int cpu, enum cpuhp_state state, bool bringup,
 		    int *ret);
 void bolt_failed(unsigned int cpu, enum cpuhp_state state);
 void bolt_came_up(unsigned int cpu);
+void bolt_registered(enum cpuhp_state state);
 void bolt_settle_everywhere(enum cpuhp_state state);
 void bolt_forget_state(enum cpuhp_state state);
 struct bolt_run bolt_run_begin(enum cpuhp_state state);
@@ -423,6 +425,7 @@ void bolt_kernfs_show(struct kernfs_node *kn, bool show);
 #define bolt_intercept(...) false
 #define bolt_failed(...) do { } while (0)
 #define bolt_came_up(...) do { } while (0)
+#define bolt_registered(...) do { } while (0)
 #define bolt_settle_everywhere(...) do { } while (0)
 #define bolt_account(...) do { } while (0)
 #define bolt_serialize(...) do { } while (0)

@@ -427,8 +427,10 @@ static long bolt_run(void *arg)
 	WRITE_ONCE(bolt_batch, batch);
 	WRITE_ONCE(bolt_control_task, current);
 	cpuhp_tasks_frozen = batch->flags & BOLT_FROZEN;
-	if (!batch->alone)
+	if (!batch->alone) {
+		batch->by_cpu = bolt_goes_by_cpu();
 		bolt_find_serial(batch);
+	}
 	bolt_set_goals(batch->up, CPUHP_ONLINE);
 	bolt_set_goals(batch->down, CPUHP_OFFLINE);
 	bolt_mark(BOLT_PHASE_LOCK);

@@ -166,15 +166,15 @@ bool bolt_level_sane(const struct cpumask *(*mask)(int cpu),
 }
 
 /* How CPUs come: one by one, all at once, or some bring up others. */
-enum bolt_order { BOLT_SERIAL, BOLT_PARALLEL, BOLT_IN_TREE };
+enum bolt_order { BOLT_ONE_BY_ONE, BOLT_AT_ONCE, BOLT_IN_TREE };
 
 static const char * const bolt_orders[] __initconst = {
-	[BOLT_SERIAL] = "serial",
-	[BOLT_PARALLEL] = "parallel",
+	[BOLT_ONE_BY_ONE] = "serial",
+	[BOLT_AT_ONCE] = "parallel",
 	[BOLT_IN_TREE] = "tree",
 };
 
-static int bolt_order __initdata = BOLT_SERIAL;
+static int bolt_order __initdata = BOLT_ONE_BY_ONE;
 
 static int __init bolt_parse_order(char *str)
 {
@@ -196,6 +196,9 @@ static bool __init bolt_in_doubt(void)
 {
 	if (bolt_order == BOLT_IN_TREE &&
 	    (IS_ENABLED(CONFIG_PREEMPT_RT) || force_irqthreads()))
+		return true;
+	/* A request would go CPU by CPU, too, but not in the native way. */
+	if (bolt_find_unfit() != CPUHP_INVALID)
 		return true;
 	return (cpu_smt_control != CPU_SMT_ENABLED &&
 		cpu_smt_control != CPU_SMT_NOT_SUPPORTED &&
@@ -315,7 +318,7 @@ bool __init bolt_boot_cpus(unsigned int max)
 	bool tree = bolt_order == BOLT_IN_TREE, doubt;
 	unsigned int cpu;
 
-	if (bolt_order == BOLT_SERIAL)
+	if (bolt_order == BOLT_ONE_BY_ONE)
 		return false;
 	doubt = bolt_in_doubt();
 	if (tree && !doubt && !bolt_tree_begin())

@@ -17,6 +17,12 @@ static const char *const bolt_class_names[] = {
 	[BOLT_ELIDE]	= "elide",
 };
 
+static const char *const bolt_fit_names[] = {
+	[BOLT_UNFIT]		= "unfit",
+	[BOLT_SERIAL]		= "serial",
+	[BOLT_CONCURRENT]	= "concurrent",
+};
+
 static const char *const bolt_unit_names[BOLT_UNITS] = {
 	[BOLT_ALONE]			= "-",
 	[BOLT_UNIT_VMSTAT]		= "vmstat",
@@ -37,6 +43,7 @@ static const char *const bolt_stat_names[BOLT_STATS] = {
 	[BOLT_STAT_OFFLINE]	= "offline_requests",
 	[BOLT_STAT_ONLINE]	= "online_requests",
 	[BOLT_STAT_FAILED]	= "failed_requests",
+	[BOLT_STAT_BY_CPU]	= "cpu_by_cpu_requests",
 	[BOLT_STAT_CANCELLED]	= "came_back_parked",
 	[BOLT_STAT_SETTLED]	= "cpus_settled",
 	[BOLT_STAT_PRESSURE]	= "settled_for_memory",
@@ -51,20 +58,20 @@ static void bolt_show_state(struct seq_file *m, int state)
 	/* A row says what may be; without callbacks for it, it is not. */
 	if (bolt_deferred(state))
 		class = row.class;
-	seq_printf(m, "%d %s%s %s %s %lld %lld %lld %lld %s (%s)\n", state,
+	seq_printf(m, "%d %s%s %s%s %s %lld %lld %lld %lld %lld %s (%s)\n", state,
 		   bolt_class_names[class], bolt_overridden(state) ? "!" : "",
-		   row.concurrent ? "concurrent" : "serial",
-		   bolt_unit_names[row.unit],
+		   bolt_fit_names[bolt_fit(state)],
+		   bolt_fit_told(state) ? "!" : "", bolt_unit_names[row.unit],
 		   atomic64_read(&count->runs), atomic64_read(&count->skips),
-		   atomic64_read(&count->settles), atomic64_read(&count->ns),
-		   bolt_glue_name(state), row.reason);
+		   atomic64_read(&count->settles), atomic64_read(&count->slowed),
+		   atomic64_read(&count->ns), bolt_glue_name(state), row.reason);
 }
 
 static int bolt_states_show(struct seq_file *m, void *unused)
 {
 	int state;
 
-	seq_puts(m, "# state class concurrent unit runs skips settles ns name (reason)\n");
+	seq_puts(m, "# state class fit unit runs skips settles slowed ns name (reason)\n");
 	bolt_glue_lock_states();
 	for (state = CPUHP_OFFLINE + 1; state < CPUHP_ONLINE; state++) {
 		if (bolt_glue_has(state, true) || bolt_glue_has(state, false))
@@ -79,7 +86,27 @@ static int bolt_states_open(struct inode *inode, struct file *file)
 	return single_open(file, bolt_states_show, inode->i_private);
 }
 
-/* "STATE critical": not put off from now on; "STATE default": as its row says. */
+/* What the administrator says of @state, in one word. */
+static int bolt_states_tell(enum cpuhp_state state, const char *word)
+{
+	if (!strcmp(word, "critical"))
+		bolt_override(state, true);
+	else if (!strcmp(word, "default"))
+		bolt_override(state, false);
+	else if (!strcmp(word, "serial"))
+		return bolt_tell_fit(state, BOLT_SERIAL);
+	else if (!strcmp(word, "unfit"))
+		return bolt_tell_fit(state, BOLT_UNFIT);
+	else
+		return -EINVAL;
+	return 0;
+}
+
+/*
+ * "STATE critical": its teardown is not deferred from now on; "STATE serial": it
+ * is fit for requests for several CPUs; "STATE unfit": it is not; "STATE default":
+ * all as its row says.
+ */
 static ssize_t bolt_states_write(struct file *file, const char __user *ubuf,
 				 size_t count, loff_t *ppos)
 {
@@ -87,6 +114,7 @@ static ssize_t bolt_states_write(struct file *file, const char __user *ubuf,
 	unsigned int state;
 	ssize_t len;
 	char end;
+	int err;
 
 	len = simple_write_to_buffer(buf, sizeof(buf) - 1, ppos, ubuf, count);
 	if (len < 0)
@@ -97,13 +125,8 @@ static ssize_t bolt_states_write(struct file *file, const char __user *ubuf,
 	if (sscanf(buf, "%u %15s %c", &state, word, &end) != 2 ||
 	    state <= CPUHP_OFFLINE || state >= CPUHP_ONLINE)
 		return -EINVAL;
-	if (!strcmp(word, "critical"))
-		bolt_override(state, true);
-	else if (!strcmp(word, "default"))
-		bolt_override(state, false);
-	else
-		return -EINVAL;
-	return count;
+	err = bolt_states_tell(state, word);
+	return err ?: count;
 }
 
 static const struct file_operations bolt_states_fops = {
@@ -115,12 +138,27 @@ static const struct file_operations bolt_states_fops = {
 	.release	= single_release,
 };
 
+/* What makes requests for several CPUs go CPU by CPU now, if anything does. */
+static void bolt_show_slow_state(struct seq_file *m)
+{
+	enum cpuhp_state state;
+
+	bolt_glue_lock_states();
+	state = bolt_find_unfit();
+	if (state == CPUHP_INVALID)
+		seq_puts(m, "slow_state -\n");
+	else
+		seq_printf(m, "slow_state %s\n", bolt_glue_name(state));
+	bolt_glue_unlock_states();
+}
+
 static int bolt_stats_show(struct seq_file *m, void *unused)
 {
 	int i;
 
 	for (i = 0; i < BOLT_STATS; i++)
 		seq_printf(m, "%s %llu\n", bolt_stat_names[i], bolt_stats[i]);
+	bolt_show_slow_state(m);
 	seq_printf(m, "parked %u\n", cpumask_weight(&bolt_parked_mask));
 	seq_printf(m, "sched_domains %s\n",
 		   bolt_domains_pending() ? "pending" : "current");

@@ -31,7 +31,13 @@ static const struct bolt_defer *bolt_defers[BOLT_NR_STATES] = {
 /* Changed under the locks of bolt_glue_lock_states(). */
 static struct bolt_set bolt_overrides;
 
-static bool bolt_dynamic(int state)
+/**
+ * bolt_dynamic - whether a state is one of those that are handed out
+ * @state:	the state
+ *
+ * Return: true if so; false for what is no state at all.
+ */
+bool bolt_dynamic(int state)
 {
 	return (state >= CPUHP_BP_PREPARE_DYN &&
 		state <= CPUHP_BP_PREPARE_DYN_END) ||
@@ -43,43 +49,52 @@ static bool bolt_dynamic(int state)
  * bolt_row - classification of any hotplug state
  * @state:	the state
  *
- * For a dynamic one what it has registered. Does not tell whether it was moved
- * back to critical: see bolt_overridden().
+ * For a dynamic one what the code that registers it has declared. Does not tell
+ * what the administrator has changed: see bolt_overridden() and bolt_fit().
  *
  * Context: any; for a dynamic state cpuhp_state_mutex, so that it stays.
- * Return: the row; critical and serial for a state that has none.
+ * Return: the row; critical and unfit for a state that has none.
  */
 struct bolt_row bolt_row(enum cpuhp_state state)
 {
 	static const struct bolt_row none = { .reason = "not reviewed" };
-	const struct bolt_row *fixed = bolt_row_fixed(state);
+	static const struct bolt_row foreign = {
+		.reason = "of a module that was not built with this kernel",
+	};
+	const struct bolt_row *row = bolt_row_fixed(state);
 	const struct bolt_defer *defer;
 
-	if (fixed)
-		return *fixed;
+	if (row)
+		return bolt_is_foreign(state) ? foreign : *row;
 	/* Pairs with bolt_defer_state(). */
 	defer = smp_load_acquire(&bolt_defers[state]);
-	if (!defer)
-		return none;
-	return (struct bolt_row){
-		.class = defer->class,
-		.unit = defer->unit,
-		.concurrent = defer->concurrent,
-		.reason = defer->reason,
-	};
+	if (defer)
+		return (struct bolt_row){
+			.class = defer->class,
+			.unit = defer->unit,
+			.fit = defer->concurrent ? BOLT_CONCURRENT : BOLT_SERIAL,
+			.reason = defer->reason,
+		};
+	row = bolt_row_named(state);
+	if (row)
+		return *row;
+	return bolt_is_foreign(state) ? foreign : none;
 }
 
-/* What the row of @state says of it; cheaper than all of the row. */
+/* Whether the row of @state says that it is concurrent; cheaper than the row. */
 bool bolt_concurrent(enum cpuhp_state state)
 {
-	const struct bolt_row *fixed = bolt_row_fixed(state);
+	const struct bolt_row *row = bolt_row_fixed(state);
 	const struct bolt_defer *defer;
 
-	if (fixed)
-		return fixed->concurrent;
+	if (row)
+		return row->fit == BOLT_CONCURRENT && !bolt_is_foreign(state);
 	/* Pairs with bolt_defer_state(). */
 	defer = smp_load_acquire(&bolt_defers[state]);
-	return defer && defer->concurrent;
+	if (defer)
+		return defer->concurrent;
+	row = bolt_row_named(state);
+	return row && row->fit == BOLT_CONCURRENT;
 }
 
 /**
@@ -88,7 +103,8 @@ bool bolt_concurrent(enum cpuhp_state state)
  *		what it has returned
  * @defer:	how; must live as long as the state
  *
- * Call it after the state has been set up. cpuhp_remove_state() forgets it,
+ * Call it after the state has been set up: until then, requests for several CPUs
+ * take these one after the other. cpuhp_remove_state() forgets it,
  * and runs what is pending first. So does adding or removing an instance of a
  * state that has them, but then it is not forgotten.
  *
@@ -118,6 +134,7 @@ int bolt_defer_state(int state, const struct bolt_defer *defer)
 		return -EINVAL;
 	/* Pairs with bolt_deferred(): a request may run on another CPU. */
 	smp_store_release(&bolt_defers[state], defer);
+	bolt_review(state);
 	return 0;
 }
 EXPORT_SYMBOL_GPL(bolt_defer_state);
@@ -132,6 +149,9 @@ const struct bolt_defer *bolt_deferred(enum cpuhp_state state)
 		return NULL;
 	/* Says whether it is concurrent, no more. */
 	if (bolt_dynamic(state) && defer->class == BOLT_CRITICAL)
+		return NULL;
+	/* The row was not written for these callbacks. */
+	if (defer == &bolt_keep && bolt_is_foreign(state))
 		return NULL;
 	return defer;
 }
@@ -175,7 +195,7 @@ bool bolt_overridden(enum cpuhp_state state)
 /**
  * bolt_override - move a state back to critical, or to what its row says
  * @state:	the state; all of its unit follow
- * @critical:	which
+ * @critical:	which; if false, also whether it is fit is as its row says
  *
  * What is pending of it runs first.
  *
@@ -198,5 +218,7 @@ void bolt_override(enum cpuhp_state state, bool critical)
 			bolt_forget_entries(cpu, s);
 		assign_bit(s, bolt_overrides.states, critical);
 	}
+	if (!critical)
+		bolt_untell_fit(state);
 	bolt_glue_unlock_states();
 }

@@ -499,6 +499,24 @@ bool bolt_glue_has(enum cpuhp_state state, bool startup)
 	return !cpuhp_step_empty(startup, cpuhp_get_step(state));
 }
 
+/* Whether @state has callbacks but no instance to call them for. */
+bool bolt_glue_idle_state(enum cpuhp_state state)
+{
+	struct cpuhp_step *step = cpuhp_get_step(state);
+
+	return step->multi_instance && hlist_empty(&step->list);
+}
+
+/* The address of @state's startup or teardown; 0 if there is none. */
+unsigned long bolt_glue_callback(enum cpuhp_state state, bool startup)
+{
+	struct cpuhp_step *step = cpuhp_get_step(state);
+
+	/* With instances it is another function, in the same place. */
+	return (unsigned long)(startup ? step->startup.single :
+					 step->teardown.single);
+}
+
 const char *bolt_glue_name(enum cpuhp_state state)
 {
 	return cpuhp_get_step(state)->name;

@@ -52,17 +52,42 @@ struct bolt_cpu {
 DECLARE_PER_CPU(struct bolt_cpu, bolt_cpus);
 
 /**
+ * enum bolt_fit - what a hotplug state allows in a request for several CPUs
+ * @BOLT_UNFIT: the request takes its CPUs through all states one after the
+ *	other; so for every state of which nothing is known
+ * @BOLT_SERIAL: callbacks of the state run for one CPU at a time
+ * @BOLT_CONCURRENT: callbacks of the state may run for several CPUs at once
+ */
+enum bolt_fit {
+	BOLT_UNFIT,
+	BOLT_SERIAL,
+	BOLT_CONCURRENT,
+};
+
+/**
  * struct bolt_row - classification of a hotplug state
  * @class:	when its teardown runs
  * @unit:	what it moves with
- * @concurrent:	whether callbacks for several CPUs may run at once
+ * @fit:	what it allows in a request for several CPUs
  * @reason:	why
  */
 struct bolt_row {
 	enum bolt_class class;
 	enum bolt_unit unit;
-	bool concurrent;
+	enum bolt_fit fit;
 	const char *reason;
+};
+
+/**
+ * struct bolt_named - classification of a dynamic state by its name
+ * @name:	what it is registered as
+ * @module:	the module whose callbacks are meant, if they are not built in
+ * @row:	what is said of it
+ */
+struct bolt_named {
+	const char *name;
+	const char *module;
+	struct bolt_row row;
 };
 
 /**
@@ -70,12 +95,14 @@ struct bolt_row {
  * @runs:	callbacks that ran inside requests
  * @skips:	callbacks that did not: teardowns put off, startups skipped
  * @settles:	teardowns that ran later
+ * @slowed:	requests that went CPU by CPU because of it
  * @ns:		nanoseconds that settles took, and runs while they were timed
  */
 struct bolt_count {
 	atomic64_t runs;
 	atomic64_t skips;
 	atomic64_t settles;
+	atomic64_t slowed;
 	atomic64_t ns;
 };
 
@@ -85,6 +112,7 @@ enum bolt_stat {
 	BOLT_STAT_OFFLINE,
 	BOLT_STAT_ONLINE,
 	BOLT_STAT_FAILED,
+	BOLT_STAT_BY_CPU,
 	BOLT_STAT_CANCELLED,
 	BOLT_STAT_SETTLED,
 	BOLT_STAT_PRESSURE,
@@ -129,8 +157,25 @@ int bolt_next_to_settle(unsigned int cpu, bool async);
 int bolt_tear_down(unsigned int cpu, enum cpuhp_state state,
 		   const struct bolt_defer *defer);
 
-/* policy.c, defer.c */
+/* policy.c */
+extern const struct bolt_named bolt_names[];
+extern const unsigned int bolt_nr_names;
+
 const struct bolt_row *bolt_row_fixed(enum cpuhp_state state);
+
+/* fit.c */
+const struct bolt_row *bolt_row_named(enum cpuhp_state state);
+bool bolt_is_foreign(enum cpuhp_state state);
+enum bolt_fit bolt_fit(enum cpuhp_state state);
+bool bolt_fit_told(enum cpuhp_state state);
+void bolt_review(enum cpuhp_state state);
+int bolt_tell_fit(enum cpuhp_state state, enum bolt_fit fit);
+void bolt_untell_fit(enum cpuhp_state state);
+enum cpuhp_state bolt_find_unfit(void);
+bool bolt_goes_by_cpu(void);
+
+/* defer.c */
+bool bolt_dynamic(int state);
 struct bolt_row bolt_row(enum cpuhp_state state);
 bool bolt_concurrent(enum cpuhp_state state);
 const struct bolt_defer *bolt_deferred(enum cpuhp_state state);
@@ -174,6 +219,7 @@ void bolt_domains_left(unsigned int cpu);
  * @flags:	BOLT_WHOLE, BOLT_FROZEN, ...
  * @first:	one of the CPUs, for traces
  * @alone:	whether there is only one
+ * @by_cpu:	whether its CPUs go one after the other, each through all states
  * @undo:	whether it goes on with the CPUs that it can: it has failed and
  *		goes back, or the machine boots
  * @serial_low:	the lowest serial state of hotplug threads
@@ -193,6 +239,7 @@ struct bolt_batch {
 	unsigned int flags;
 	unsigned int first;
 	bool alone;
+	bool by_cpu;
 	bool undo;
 	unsigned int serial_low;
 	unsigned int serial_high;
@@ -298,6 +345,8 @@ bool bolt_glue_multi(enum cpuhp_state state);
 void bolt_glue_add(enum cpuhp_state state, struct hlist_node *node);
 bool bolt_glue_can_defer(enum cpuhp_state state, enum bolt_unit unit);
 bool bolt_glue_has(enum cpuhp_state state, bool startup);
+bool bolt_glue_idle_state(enum cpuhp_state state);
+unsigned long bolt_glue_callback(enum cpuhp_state state, bool startup);
 const char *bolt_glue_name(enum cpuhp_state state);
 void bolt_glue_teardown(unsigned int cpu, enum cpuhp_state state);
 void bolt_glue_lock_states(void);

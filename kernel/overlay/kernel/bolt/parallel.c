@@ -176,7 +176,7 @@ static bool bolt_may_be_parallel(enum cpuhp_state state)
 	    (state >= CPUHP_AP_ONLINE_DYN && state <= CPUHP_AP_ONLINE_DYN_END))
 		return true;
 	fixed = bolt_row_fixed(state);
-	return fixed && fixed->concurrent;
+	return fixed && fixed->fit == BOLT_CONCURRENT;
 }
 
 /**
@@ -287,7 +287,7 @@ int cpuhp_state_add_instance_parallel_cpuslocked(enum cpuhp_state state,
 
 	lockdep_assert_cpus_held();
 	if (!bolt_may_be_parallel(state) || !bolt_glue_multi(state) ||
-	    !bolt_row(state).concurrent)
+	    !bolt_concurrent(state))
 		return -EINVAL;
 	if (!bolt_boot(BOLT_BOOT_PARALLEL))
 		return __cpuhp_state_add_instance_cpuslocked(state, node, true);

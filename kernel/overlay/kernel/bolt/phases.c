@@ -17,6 +17,7 @@
 /* One batch at a time, see bolt_request(). */
 static struct cpumask bolt_round;
 static struct cpumask bolt_wave;
+static struct cpumask bolt_due;
 
 /**
  * bolt_arch_may_go - whether the architecture lets CPUs go
@@ -193,36 +194,24 @@ static int bolt_deactivate(void)
 	return err;
 }
 
-/**
- * bolt_go_down - take CPUs down to where they are to go
- * @mask:	the CPUs; those that are there already are passed over
- * @poll:	whether a wake-up of the system stops it, between phases
- *
- * Context: the control task, hotplug lock held for writing.
- * Return: 0, or the error of the first CPU that failed; the others are left
- * somewhere on the way.
+/*
+ * Natively suspend takes CPUs from the highest to the lowest, everybody else
+ * from the lowest to the highest: the CPU in place @i.
  */
-int bolt_go_down(const struct cpumask *mask, bool poll)
+static unsigned int bolt_native_order(unsigned int i)
+{
+	return bolt_batch->flags & BOLT_FROZEN ? nr_cpu_ids - 1 - i : i;
+}
+
+/* From inactive to dead. */
+static int bolt_take_off(const struct cpumask *mask, bool poll)
 {
 	unsigned int cpu;
 	int err = 0;
 
-	/* Nothing is done between the two, but who stays active must not leave. */
-	for_each_cpu(cpu, mask) {
-		if (bolt_goal(cpu) == CPUHP_AP_ACTIVE &&
-		    bolt_glue_state(cpu) == CPUHP_ONLINE)
-			bolt_glue_run(cpu, CPUHP_AP_ACTIVE);
-	}
-	if (bolt_find(mask, CPUHP_AP_ACTIVE, CPUHP_ONLINE, false))
-		err = bolt_deactivate();
-	if (!err && poll && pm_wakeup_pending())
-		err = -EBUSY;
-	if (bolt_gives_up(err))
-		return err;
-
 	if (bolt_find(mask, CPUHP_TEARDOWN_CPU + 1, CPUHP_AP_ACTIVE - 1, false)) {
 		workqueue_cpus_leave(&bolt_round);
-		err = bolt_run_threads(CPUHP_TEARDOWN_CPU, false) ?: err;
+		err = bolt_run_threads(CPUHP_TEARDOWN_CPU, false);
 	}
 	bolt_mark(BOLT_PHASE_AP);
 	if (!err && poll && pm_wakeup_pending())
@@ -248,6 +237,49 @@ int bolt_go_down(const struct cpumask *mask, bool poll)
 		     "DEAD callback error for CPU%d", cpu);
 	}
 	bolt_mark(BOLT_PHASE_DEAD);
+	return err;
+}
+
+/**
+ * bolt_go_down - take CPUs down to where they are to go
+ * @mask:	the CPUs; those that are there already are passed over
+ * @poll:	whether a wake-up of the system stops it, between phases
+ *
+ * All leave the scheduler with one grace period, also if what comes then is
+ * done for one CPU after the other.
+ *
+ * Context: the control task, hotplug lock held for writing.
+ * Return: 0, or the error of the first CPU that failed; the others are left
+ * somewhere on the way.
+ */
+int bolt_go_down(const struct cpumask *mask, bool poll)
+{
+	unsigned int cpu, i;
+	int err = 0;
+
+	/* Nothing is done between the two, but who stays active must not leave. */
+	for_each_cpu(cpu, mask) {
+		if (bolt_goal(cpu) == CPUHP_AP_ACTIVE &&
+		    bolt_glue_state(cpu) == CPUHP_ONLINE)
+			bolt_glue_run(cpu, CPUHP_AP_ACTIVE);
+	}
+	if (bolt_find(mask, CPUHP_AP_ACTIVE, CPUHP_ONLINE, false))
+		err = bolt_deactivate();
+	if (!err && poll && pm_wakeup_pending())
+		err = -EBUSY;
+	if (bolt_gives_up(err))
+		return err;
+	if (!bolt_batch->by_cpu)
+		return bolt_take_off(mask, poll) ?: err;
+
+	for (i = 0; i < nr_cpu_ids; i++) {
+		cpu = bolt_native_order(i);
+		if (!cpumask_test_cpu(cpu, mask))
+			continue;
+		err = bolt_take_off(cpumask_of(cpu), poll) ?: err;
+		if (bolt_gives_up(err))
+			break;
+	}
 	return err;
 }
 
@@ -357,12 +389,13 @@ static int bolt_prepare(const struct cpumask *mask)
 	return err;
 }
 
-static int bolt_activate(void)
+/* Those of bolt_round; @due as for bolt_bring_up(). */
+static int bolt_activate(const struct cpumask *due)
 {
 	unsigned int cpu;
 	int err = 0;
 
-	bolt_set_round(&bolt_round);
+	bolt_set_round(due);
 	for_each_cpu(cpu, &bolt_round) {
 		bolt_batch->at = cpu;
 		err = bolt_glue_run(cpu, bolt_goal(cpu)) ?: err;
@@ -376,14 +409,11 @@ static int bolt_activate(void)
 	return err;
 }
 
-/**
- * bolt_go_up - bring CPUs up to where they are to go
- * @mask:	the CPUs; those that are there already are passed over
- *
- * Context: the control task, hotplug lock held for writing.
- * Return: as bolt_go_down().
+/*
+ * From offline to active. @due: the CPUs that become active one after the other,
+ * here or in other calls; the last of them does what is done once for all.
  */
-int bolt_go_up(const struct cpumask *mask)
+static int bolt_bring_up(const struct cpumask *mask, const struct cpumask *due)
 {
 	bool tree = bolt_batch->flags & BOLT_TREE;
 	int err = tree ? bolt_tree_up(mask) : bolt_prepare(mask);
@@ -407,8 +437,41 @@ int bolt_go_up(const struct cpumask *mask)
 	if (!bolt_gives_up(err) &&
 	    bolt_find(mask, CPUHP_AP_ACTIVE - 1, CPUHP_ONLINE - 1, true)) {
 		workqueue_cpus_come(&bolt_round);
-		err = bolt_activate() ?: err;
+		err = bolt_activate(due) ?: err;
 	}
 	bolt_mark(BOLT_PHASE_AP);
+	return err;
+}
+
+/**
+ * bolt_go_up - bring CPUs up to where they are to go
+ * @mask:	the CPUs; those that are there already are passed over
+ *
+ * Context: the control task, hotplug lock held for writing.
+ * Return: as bolt_go_down().
+ */
+int bolt_go_up(const struct cpumask *mask)
+{
+	unsigned int cpu;
+	int err = 0, ret;
+
+	if (!bolt_batch->by_cpu)
+		return bolt_bring_up(mask, &bolt_round);
+
+	cpumask_clear(&bolt_due);
+	for_each_cpu(cpu, mask) {
+		if (bolt_goal(cpu) > CPUHP_AP_ACTIVE - 1 &&
+		    bolt_goal(cpu) > bolt_glue_state(cpu))
+			__cpumask_set_cpu(cpu, &bolt_due);
+	}
+	for_each_cpu(cpu, mask) {
+		ret = bolt_bring_up(cpumask_of(cpu), &bolt_due);
+		err = err ?: ret;
+		if (bolt_gives_up(err))
+			return err;
+	}
+	/* In an undo, the CPU to which all have left that may not have come. */
+	if (err)
+		sched_cpus_have_changed();
 	return err;
 }

@@ -2,26 +2,33 @@
 /*
  * Which of the fixed hotplug states are put off, and why not the others: one
  * row each for all that x86_64 and arm64 can have. Dynamic states say so where
- * they register. A state with neither is critical, and serial.
+ * they register, or have a row by their registered name, which tells whether
+ * they are fit for requests for several CPUs and no more. A state with neither
+ * is critical, and makes such requests go CPU by CPU.
  */
 #include <linux/kernel.h>
 
 #include "internal.h"
 
 /*
- * Whether callbacks for several CPUs may run at once. Concurrent ones touch
- * nothing but their own CPU, or take locks that make it right. In a request
- * that is not all: see bolt_staying_mask.
+ * Callbacks of a serial state run for one CPU of a request at a time. Concurrent
+ * ones touch nothing but their own CPU, or take locks that make it right. In a
+ * request for several CPUs that is not all: see bolt_staying_mask. A state whose
+ * callbacks give another answer there than natively is unfit.
  */
-#define SERIAL false
-#define CONCURRENT true
+#define SERIAL BOLT_SERIAL
+#define CONCURRENT BOLT_CONCURRENT
 
-#define CRITICAL(why) { .class = BOLT_CRITICAL, .reason = why }
+#define CRITICAL(why) \
+	{ .class = BOLT_CRITICAL, .fit = SERIAL, .reason = why }
 #define OVERLAPS(why) \
-	{ .class = BOLT_CRITICAL, .concurrent = CONCURRENT, .reason = why }
+	{ .class = BOLT_CRITICAL, .fit = CONCURRENT, .reason = why }
+#define UNFIT(why) \
+	{ .class = BOLT_CRITICAL, .fit = BOLT_UNFIT, .reason = why }
 
-/* Not if CONFIG_@option is set. */
-#define CONCURRENT_UNLESS(option) (!IS_ENABLED(CONFIG_##option))
+/* Serial if CONFIG_@option is set. */
+#define CONCURRENT_UNLESS(option) \
+	(IS_ENABLED(CONFIG_##option) ? SERIAL : CONCURRENT)
 
 static const struct bolt_row bolt_rows[BOLT_NR_STATES] = {
 	/*
@@ -192,7 +199,7 @@ static const struct bolt_row bolt_rows[BOLT_NR_STATES] = {
 	[CPUHP_AP_TICK_DYING] =
 		OVERLAPS("hands over timekeeping, which only the timekeeper does"),
 	[CPUHP_AP_X86_TBOOT_DYING] =
-		CRITICAL("the last CPU waits until the others are in tboot"),
+		UNFIT("the last online CPU waits until all others are in tboot"),
 
 	/* ONLINE: on the CPU, in its hotplug thread. */
 	[CPUHP_TEARDOWN_CPU] = CRITICAL("takes the CPU down"),
@@ -271,3 +278,16 @@ const struct bolt_row *bolt_row_fixed(enum cpuhp_state state)
 {
 	return bolt_rows[state].reason ? &bolt_rows[state] : NULL;
 }
+
+#define NAMED(_name, _module, _fit, why)				\
+	{ .name = _name, .module = _module,				\
+	  .row = { .class = BOLT_CRITICAL, .fit = _fit, .reason = why } }
+#define NAMED_SERIAL(name, module, why) NAMED(name, module, SERIAL, why)
+#define NAMED_CONCURRENT(name, module, why) NAMED(name, module, CONCURRENT, why)
+#define NAMED_UNFIT(name, module, why) NAMED(name, module, BOLT_UNFIT, why)
+
+/* Dynamic states of the tree, by the name and the module that register them. */
+const struct bolt_named bolt_names[] = {
+};
+
+const unsigned int bolt_nr_names = ARRAY_SIZE(bolt_names);

@@ -133,7 +133,7 @@ static int __ref bolt_tree_prepare(unsigned int cpu)
 	     state++) {
 		if (state < BOLT_PREPARED && !bolt_glue_has(state, true))
 			continue;
-		if (bolt_row(state).concurrent) {
+		if (bolt_concurrent(state)) {
 			err = bolt_glue_run(cpu, state);
 		} else {
 			down(&bolt_tree_lock);

@@ -93,10 +93,10 @@ static void all_at_once(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, ran(startups), n);
 	KUNIT_EXPECT_EQ(test, ran(together), n);
 	KUNIT_EXPECT_EQ(test, ran(elsewhere), 0);
-	KUNIT_EXPECT_TRUE(test, bolt_row(state).concurrent);
+	KUNIT_EXPECT_TRUE(test, bolt_concurrent(state));
 	cpuhp_remove_state(state);
 	KUNIT_EXPECT_EQ(test, ran(teardowns), n);
-	KUNIT_EXPECT_FALSE(test, bolt_row(state).concurrent);
+	KUNIT_EXPECT_FALSE(test, bolt_concurrent(state));
 }
 
 /* With the switch off one CPU follows the other, with the same result. */
@@ -147,7 +147,7 @@ static void nocalls_calls_none(struct kunit *test)
 						   parallel_teardown);
 	KUNIT_ASSERT_GT(test, state, 0);
 	KUNIT_EXPECT_EQ(test, ran(startups), 0);
-	KUNIT_EXPECT_TRUE(test, bolt_row(state).concurrent);
+	KUNIT_EXPECT_TRUE(test, bolt_concurrent(state));
 	cpuhp_remove_state_nocalls(state);
 	KUNIT_EXPECT_EQ(test, ran(teardowns), 0);
 }

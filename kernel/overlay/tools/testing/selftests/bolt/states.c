@@ -10,17 +10,17 @@
 /* A line of DEBUG_DIR "states". */
 struct state {
 	int nr;
-	char class[16], concurrent[16], unit[24];
-	unsigned long long runs, skips, settles, ns;
+	char class[16], fit[16], unit[24];
+	unsigned long long runs, skips, settles, slowed, ns;
 	char rest[256];
 };
 
 static bool parse(const char *line, struct state *state)
 {
-	return sscanf(line, "%d %15s %15s %23s %llu %llu %llu %llu %255[^\n]",
-		      &state->nr, state->class, state->concurrent, state->unit,
-		      &state->runs, &state->skips, &state->settles, &state->ns,
-		      state->rest) == 9;
+	return sscanf(line, "%d %15s %15s %23s %llu %llu %llu %llu %llu %255[^\n]",
+		      &state->nr, state->class, state->fit, state->unit,
+		      &state->runs, &state->skips, &state->settles,
+		      &state->slowed, &state->ns, state->rest) == 10;
 }
 
 /* The state of that name; false if there is none. */

@@ -1,0 +1,369 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * KUnit: states that are fit for requests for several CPUs, and states that are
+ * not. Takes all CPUs but the first offline and back, together and one after the
+ * other; is skipped with fewer than three CPUs.
+ */
+#include <linux/delay.h>
+#include <linux/nmi.h>
+
+#include "fixture.h"
+
+#define MAX_CALLS 64
+
+/* How long a callback waits inside the stop, at most. */
+#define DYING_WAIT_MS 20
+
+/* One callback, as it saw the machine. */
+struct call {
+	unsigned int cpu;
+	unsigned int online;
+	bool startup;
+};
+
+static struct {
+	struct call calls[MAX_CALLS];
+	atomic_t nr;
+	atomic_t inside;
+	atomic_t met;
+	unsigned int refuses;
+	bool refuses_startup;
+} seen;
+
+struct fit_test {
+	struct bolt_fixture fixture;
+	struct cpumask cpus;
+	int state;
+};
+
+static int note(unsigned int cpu, bool startup)
+{
+	unsigned int i = atomic_inc_return(&seen.nr) - 1;
+	int err = 0;
+
+	if (atomic_inc_return(&seen.inside) > 1)
+		atomic_inc(&seen.met);
+	if (i < MAX_CALLS)
+		seen.calls[i] = (struct call){
+			.cpu = cpu,
+			.online = num_online_cpus(),
+			.startup = startup,
+		};
+	if (cpu == seen.refuses && startup == seen.refuses_startup) {
+		seen.refuses = nr_cpu_ids;
+		err = -ENXIO;
+	}
+	atomic_dec(&seen.inside);
+	return err;
+}
+
+static int note_startup(unsigned int cpu)
+{
+	return note(cpu, true);
+}
+
+static int note_teardown(unsigned int cpu)
+{
+	return note(cpu, false);
+}
+
+static void forget_calls(void)
+{
+	memset(&seen, 0, sizeof(seen));
+	seen.refuses = nr_cpu_ids;
+}
+
+static int add_state(struct kunit *test, const char *name)
+{
+	struct fit_test *ft = test->priv;
+
+	ft->state = cpuhp_setup_state_nocalls(CPUHP_AP_ONLINE_DYN, name,
+					      note_startup, note_teardown);
+	KUNIT_ASSERT_GT(test, ft->state, 0);
+	return ft->state;
+}
+
+static int go(const struct cpumask *cpus, bool online)
+{
+	int err;
+
+	lock_device_hotplug();
+	err = online ? bolt_cpus_up(cpus) : bolt_cpus_down(cpus);
+	unlock_device_hotplug();
+	return err;
+}
+
+/* The same CPUs by requests for one CPU each. */
+static void go_one_by_one(struct kunit *test, const struct cpumask *cpus)
+{
+	unsigned int cpu;
+
+	for_each_cpu(cpu, cpus)
+		KUNIT_ASSERT_EQ(test, remove_cpu(cpu), 0);
+	for_each_cpu(cpu, cpus)
+		KUNIT_ASSERT_EQ(test, add_cpu(cpu), 0);
+}
+
+static void go_together(struct kunit *test, const struct cpumask *cpus)
+{
+	KUNIT_ASSERT_EQ(test, go(cpus, false), 0);
+	KUNIT_ASSERT_EQ(test, go(cpus, true), 0);
+}
+
+static s64 slowed(int state)
+{
+	return atomic64_read(&bolt_counts[state].slowed);
+}
+
+/* Callbacks that nobody knows are called as natively, and see what they see natively. */
+static void unknown_states_see_what_they_see_natively(struct kunit *test)
+{
+	struct fit_test *ft = test->priv;
+	int state = add_state(test, "bolt/test:unknown"), i, nr;
+	struct call *native;
+
+	KUNIT_EXPECT_EQ(test, bolt_fit(state), BOLT_UNFIT);
+	KUNIT_ASSERT_EQ(test, bolt_enable(false), 0);
+	forget_calls();
+	go_one_by_one(test, &ft->cpus);
+	nr = atomic_read(&seen.nr);
+	KUNIT_ASSERT_EQ(test, nr, 2 * cpumask_weight(&ft->cpus));
+	native = kunit_kzalloc(test, sizeof(seen.calls), GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, native);
+	memcpy(native, seen.calls, sizeof(seen.calls));
+
+	KUNIT_ASSERT_EQ(test, bolt_enable(true), 0);
+	forget_calls();
+	go_together(test, &ft->cpus);
+	KUNIT_EXPECT_EQ(test, slowed(state), 2);
+	KUNIT_EXPECT_EQ(test, atomic_read(&seen.met), 0);
+	KUNIT_ASSERT_EQ(test, atomic_read(&seen.nr), nr);
+	for (i = 0; i < nr; i++) {
+		KUNIT_EXPECT_EQ(test, seen.calls[i].cpu, native[i].cpu);
+		KUNIT_EXPECT_EQ(test, seen.calls[i].online, native[i].online);
+		KUNIT_EXPECT_EQ(test, seen.calls[i].startup, native[i].startup);
+	}
+}
+
+/* Callbacks that were declared fit see that other CPUs are on their way. */
+static void declared_states_see_the_others(struct kunit *test)
+{
+	static const struct bolt_defer defer = { .reason = "test" };
+	struct fit_test *ft = test->priv;
+	int state = add_state(test, "bolt/test:declared"), i;
+
+	KUNIT_ASSERT_EQ(test, bolt_defer_state(state, &defer), 0);
+	KUNIT_EXPECT_EQ(test, bolt_fit(state), BOLT_SERIAL);
+	if (bolt_find_unfit() != CPUHP_INVALID)
+		kunit_skip(test, "another state is unfit");
+	forget_calls();
+	go_together(test, &ft->cpus);
+	KUNIT_EXPECT_EQ(test, slowed(state), 0);
+	KUNIT_EXPECT_EQ(test, atomic_read(&seen.met), 0);
+	KUNIT_ASSERT_EQ(test, atomic_read(&seen.nr),
+			2 * cpumask_weight(&ft->cpus));
+	for (i = 0; i < atomic_read(&seen.nr); i++)
+		KUNIT_EXPECT_EQ(test, seen.calls[i].online, num_online_cpus());
+}
+
+/* A request that goes CPU by CPU is undone as any other, from wherever it fails. */
+static void a_failure_is_undone(struct kunit *test)
+{
+	struct fit_test *ft = test->priv;
+	int state = add_state(test, "bolt/test:unknown");
+	unsigned int cpu;
+
+	for_each_cpu(cpu, &ft->cpus) {
+		forget_calls();
+		seen.refuses = cpu;
+		KUNIT_EXPECT_EQ(test, go(&ft->cpus, false), -ENXIO);
+		KUNIT_EXPECT_TRUE(test, cpumask_subset(&ft->cpus,
+						       cpu_active_mask));
+		KUNIT_EXPECT_EQ(test, bolt_glue_state(cpu), CPUHP_ONLINE);
+	}
+	KUNIT_ASSERT_EQ(test, go(&ft->cpus, false), 0);
+	for_each_cpu(cpu, &ft->cpus) {
+		forget_calls();
+		seen.refuses = cpu;
+		seen.refuses_startup = true;
+		KUNIT_EXPECT_EQ(test, go(&ft->cpus, true), -ENXIO);
+		KUNIT_EXPECT_FALSE(test, cpumask_intersects(&ft->cpus,
+							    cpu_online_mask));
+		KUNIT_EXPECT_EQ(test, bolt_glue_state(cpu), CPUHP_OFFLINE);
+	}
+	forget_calls();
+	KUNIT_ASSERT_EQ(test, go(&ft->cpus, true), 0);
+	KUNIT_EXPECT_EQ(test, slowed(state),
+			2 * cpumask_weight(&ft->cpus) + 2);
+}
+
+/* What the administrator says counts until the state goes. */
+static void the_administrator_decides(struct kunit *test)
+{
+	static const struct bolt_defer concurrent = {
+		.reason = "test",
+		.concurrent = true,
+	};
+	int state = add_state(test, "bolt/test:unknown");
+
+	KUNIT_EXPECT_EQ(test, bolt_tell_fit(state, BOLT_SERIAL), 0);
+	KUNIT_EXPECT_EQ(test, bolt_fit(state), BOLT_SERIAL);
+	KUNIT_EXPECT_TRUE(test, bolt_fit_told(state));
+	bolt_override(state, false);
+	KUNIT_EXPECT_EQ(test, bolt_fit(state), BOLT_UNFIT);
+	KUNIT_EXPECT_FALSE(test, bolt_fit_told(state));
+
+	KUNIT_ASSERT_EQ(test, bolt_defer_state(state, &concurrent), 0);
+	KUNIT_EXPECT_EQ(test, bolt_tell_fit(state, BOLT_SERIAL), 0);
+	KUNIT_EXPECT_EQ(test, bolt_fit(state), BOLT_CONCURRENT);
+	KUNIT_EXPECT_EQ(test, bolt_tell_fit(state, BOLT_UNFIT), 0);
+	KUNIT_EXPECT_EQ(test, bolt_fit(state), BOLT_UNFIT);
+	KUNIT_EXPECT_NE(test, bolt_find_unfit(), CPUHP_INVALID);
+	cpuhp_remove_state_nocalls(state);
+	KUNIT_EXPECT_FALSE(test, bolt_fit_told(state));
+	KUNIT_EXPECT_EQ(test, bolt_tell_fit(state, BOLT_SERIAL), -ENOENT);
+
+	/* Whatever gets the number next is another state. */
+	KUNIT_EXPECT_EQ(test, add_state(test, "bolt/test:unknown"), state);
+	KUNIT_EXPECT_EQ(test, bolt_fit(state), BOLT_UNFIT);
+	KUNIT_EXPECT_FALSE(test, bolt_fit_told(state));
+}
+
+/* A state with instances does not count while it has none. */
+static void without_instances_nothing_is_slow(struct kunit *test)
+{
+	enum cpuhp_state before = bolt_find_unfit();
+	int state;
+
+	state = cpuhp_setup_state_multi(CPUHP_AP_ONLINE_DYN,
+					"bolt/test:instances", NULL, NULL);
+	KUNIT_ASSERT_GT(test, state, 0);
+	KUNIT_EXPECT_EQ(test, bolt_find_unfit(), before);
+	cpuhp_remove_multi_state(state);
+}
+
+/* A dynamic state of this kernel's own has the row of its name. */
+static void names_have_rows(struct kunit *test)
+{
+	struct fit_test *ft = test->priv;
+	unsigned int i;
+
+	for (i = 0; i < bolt_nr_names; i++) {
+		const struct bolt_named *named = &bolt_names[i];
+		int state = add_state(test, named->name);
+
+		/* Several modules may call a state the same: then all rows agree. */
+		KUNIT_EXPECT_EQ_MSG(test, bolt_fit(state), named->row.fit, "%s",
+				    named->name);
+		KUNIT_EXPECT_NOT_NULL_MSG(test, named->row.reason, "%s",
+					  named->name);
+		cpuhp_remove_state_nocalls(state);
+		ft->state = 0;
+	}
+}
+
+static atomic_t dying_late;
+static struct cpumask dying_seen;
+
+/*
+ * Of the kind of tboot_dying_cpu(): the last CPU that goes waits until those
+ * that went before it are dead.
+ */
+static int dying_waits(unsigned int cpu)
+{
+	unsigned int other, left = DYING_WAIT_MS;
+
+	if (num_online_cpus() > 1)
+		goto out;
+	for_each_cpu(other, &dying_seen) {
+		while (bolt_glue_state(other) > CPUHP_AP_IDLE_DEAD && left--) {
+			mdelay(1);
+			touch_nmi_watchdog();
+		}
+		if (bolt_glue_state(other) > CPUHP_AP_IDLE_DEAD)
+			atomic_inc(&dying_late);
+	}
+out:
+	cpumask_set_cpu(cpu, &dying_seen);
+	return 0;
+}
+
+static void the_last_to_die_finds_the_others_dead(struct kunit *test)
+{
+	struct fit_test *ft = test->priv;
+	int err;
+
+	/* The constant of TXT's callback, which a guest does not have. */
+	err = cpuhp_setup_state_nocalls(CPUHP_AP_X86_TBOOT_DYING,
+					"bolt/test:dying", NULL, dying_waits);
+	if (err == -EBUSY)
+		kunit_skip(test, "this machine has TXT");
+	KUNIT_ASSERT_EQ(test, err, 0);
+	atomic_set(&dying_late, 0);
+	cpumask_clear(&dying_seen);
+	KUNIT_EXPECT_EQ(test, go(&ft->cpus, false), 0);
+	KUNIT_EXPECT_EQ(test, go(&ft->cpus, true), 0);
+	cpuhp_remove_state_nocalls(CPUHP_AP_X86_TBOOT_DYING);
+	KUNIT_EXPECT_TRUE(test, cpumask_equal(&dying_seen, &ft->cpus));
+	KUNIT_EXPECT_EQ(test, atomic_read(&dying_late), 0);
+}
+
+static int fit_init(struct kunit *test)
+{
+	struct fit_test *ft;
+	unsigned int cpu;
+	int err;
+
+	ft = kunit_kzalloc(test, sizeof(*ft), GFP_KERNEL);
+	if (!ft)
+		return -ENOMEM;
+	err = bolt_fixture_begin(test, &ft->fixture);
+	if (err)
+		return err;
+	test->priv = ft;
+	for_each_online_cpu(cpu) {
+		struct device *dev = get_cpu_device(cpu);
+
+		if (cpu && dev && !dev->offline_disabled)
+			__cpumask_set_cpu(cpu, &ft->cpus);
+	}
+	forget_calls();
+	if (cpumask_weight(&ft->cpus) < 2)
+		kunit_skip(test, "fewer than three CPUs");
+	return 0;
+}
+
+static void fit_exit(struct kunit *test)
+{
+	struct fit_test *ft = test->priv;
+	unsigned int cpu;
+
+	if (!ft)
+		return;
+	forget_calls();
+	for_each_cpu(cpu, &ft->cpus)
+		add_cpu(cpu);
+	if (ft->state > 0)
+		cpuhp_remove_state_nocalls(ft->state);
+	bolt_fixture_end(&ft->fixture);
+}
+
+static struct kunit_case bolt_fit_cases[] = {
+	KUNIT_CASE(unknown_states_see_what_they_see_natively),
+	KUNIT_CASE(declared_states_see_the_others),
+	KUNIT_CASE(a_failure_is_undone),
+	KUNIT_CASE(the_administrator_decides),
+	KUNIT_CASE(without_instances_nothing_is_slow),
+	KUNIT_CASE(names_have_rows),
+	KUNIT_CASE(the_last_to_die_finds_the_others_dead),
+	{}
+};
+
+static struct kunit_suite bolt_fit_suite = {
+	.name = "bolt_fit",
+	.init = fit_init,
+	.exit = fit_exit,
+	.test_cases = bolt_fit_cases,
+};
+
+kunit_test_suite(bolt_fit_suite);
