@@ -236,6 +236,7 @@ extern struct cpumask bolt_parked_mask;
 bool bolt_enabled(void);
 bool bolt_fast(void);
 bool bolt_batching(void);
+bool bolt_in_batch(void);
 bool bolt_control(void);
 bool bolt_ap_alive(void);
 void bolt_pass_turn(void);
@@ -411,6 +412,7 @@ void bolt_kernfs_show(struct kernfs_node *kn, bool show);
 #define bolt_enabled() false
 #define bolt_fast() false
 #define bolt_batching() false
+#define bolt_in_batch() false
 #define bolt_control() false
 #define bolt_ap_alive() false
 #define bolt_pass_turn() do { } while (0)

@@ -12,6 +12,7 @@
 #include <linux/kthread.h>
 #include <linux/memory_hotplug.h>
 #include <linux/reboot.h>
+#include <linux/sched.h>
 #include <linux/sched/clock.h>
 #include <linux/sched/isolation.h>
 #include <linux/sched/smt.h>
@@ -59,6 +60,42 @@ bool bolt_enabled(void)
 	return READ_ONCE(bolt_on);
 }
 
+/*
+ * The request of which the caller is a part: the control task, a hotplug thread,
+ * or a CPU that goes or comes and runs nothing else. Another task may run at the
+ * same time, on any CPU, and must not take the request for its own.
+ */
+static struct bolt_batch *bolt_my_batch(void)
+{
+	struct bolt_batch *batch = READ_ONCE(bolt_batch);
+
+	if (!batch || READ_ONCE(bolt_control_task) == current)
+		return batch;
+	if (raw_cpu_read(bolt_cpus.transit) &&
+	    (irqs_disabled() || is_idle_task(current)))
+		return batch;
+	return bolt_glue_in_thread() ? batch : NULL;
+}
+
+/**
+ * bolt_this_batch - the request of which the caller is a part
+ *
+ * While there is a request there is no other hotplug operation: kernels that
+ * check their locks warn of a caller outside of it.
+ *
+ * Context: code that runs inside a hotplug operation, on any CPU.
+ * Return: the request, or NULL if the operation is none of Bolt's.
+ */
+struct bolt_batch *bolt_this_batch(void)
+{
+	struct bolt_batch *batch = bolt_my_batch();
+
+	if (IS_ENABLED(CONFIG_PROVE_LOCKING))
+		WARN_ONCE(!batch && READ_ONCE(bolt_batch),
+			  "asked outside of the request\n");
+	return batch;
+}
+
 /**
  * bolt_batching - whether the hotplug operation under way is a request of Bolt's
  *
@@ -67,7 +104,18 @@ bool bolt_enabled(void)
  */
 bool bolt_batching(void)
 {
-	return READ_ONCE(bolt_batch);
+	return bolt_this_batch();
+}
+
+/**
+ * bolt_in_batch - whether the caller is a part of a request of Bolt's
+ *
+ * Context: any.
+ * Return: true if so; false for other tasks while there is a request.
+ */
+bool bolt_in_batch(void)
+{
+	return bolt_my_batch();
 }
 
 /**
@@ -89,9 +137,22 @@ bool bolt_control(void)
  */
 bool bolt_fast(void)
 {
-	struct bolt_batch *batch = READ_ONCE(bolt_batch);
+	struct bolt_batch *batch = bolt_this_batch();
 
 	return batch && !(batch->flags & BOLT_WHOLE);
+}
+
+/**
+ * bolt_crowded - whether several CPUs are on their way
+ *
+ * Context: as bolt_batching().
+ * Return: true if so.
+ */
+bool bolt_crowded(void)
+{
+	struct bolt_batch *batch = bolt_this_batch();
+
+	return batch && !batch->alone;
 }
 
 /**
@@ -123,7 +184,7 @@ void bolt_mark(enum bolt_phase phase)
  */
 bool bolt_ap_alive(void)
 {
-	struct bolt_batch *batch = bolt_batch;
+	struct bolt_batch *batch = bolt_this_batch();
 
 	return batch && bolt_glue_alive(batch->waking);
 }
@@ -137,8 +198,14 @@ bool bolt_ap_alive(void)
  */
 int bolt_start(unsigned int cpu)
 {
+	int err;
+
 	bolt_batch->waking = cpu;
-	return bolt_glue_start(cpu);
+	bolt_set_transit(cpu, true);
+	err = bolt_glue_start(cpu);
+	if (err)
+		bolt_set_transit(cpu, false);
+	return err;
 }
 
 static void bolt_disable_work(struct work_struct *work)

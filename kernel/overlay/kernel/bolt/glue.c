@@ -122,6 +122,13 @@ int bolt_glue_bury(unsigned int cpu, enum cpuhp_state target)
 	return __cpuhp_invoke_callback_range(false, cpu, st, target, true);
 }
 
+/* Whether the caller is the hotplug thread of its CPU. */
+bool bolt_glue_in_thread(void)
+{
+	/* Of another CPU if the caller can be moved; that thread cannot. */
+	return raw_cpu_read(cpuhp_state.thread) == current;
+}
+
 /* A CPU that stays online has its hotplug thread. */
 void bolt_glue_unpark(unsigned int cpu)
 {
@@ -265,6 +272,7 @@ int bolt_glue_arrive(unsigned int cpu, unsigned long deadline)
 			wait_for_ap_thread(st, true);
 	}
 	bolt_kicked(cpu);
+	bolt_set_transit(cpu, false);
 	if (err) {
 		pr_err("CPU%u failed to report alive state\n", cpu);
 		st->state = CPUHP_BP_KICK_AP - 1;
@@ -312,12 +320,23 @@ void bolt_pass_turn(void)
 		smp_store_release(&stop->turn, cpumask_next(cpu, stop->cpus));
 }
 
+/*
+ * The CPU that others wait for may take its time, in a callback of somebody's:
+ * what watches for CPUs that hang is to look at that one.
+ */
+static void bolt_stop_wait(void)
+{
+	cpu_relax();
+	touch_nmi_watchdog();
+	rcu_momentary_eqs();
+}
+
 static void bolt_stop_meet(struct bolt_stop *stop, unsigned int time)
 {
 	/* A release, and an acquire: what was done before is seen by all after it. */
 	atomic_inc_return_release(&stop->met);
 	while (atomic_read_acquire(&stop->met) < time * stop->nr)
-		cpu_relax();
+		bolt_stop_wait();
 }
 
 /*
@@ -332,6 +351,7 @@ static int bolt_take_down(void *data)
 	struct bolt_stop *stop = data;
 	int err;
 
+	bolt_set_transit(this_cpu, true);
 	if (this_cpu == cpumask_first(stop->cpus)) {
 		stop->err = bolt_arch_may_go(stop->cpus);
 		if (!stop->err) {
@@ -345,7 +365,7 @@ static int bolt_take_down(void *data)
 
 	/* Pairs with bolt_pass_turn(), by the CPU before this one. */
 	while (smp_load_acquire(&stop->turn) != this_cpu)
-		cpu_relax();
+		bolt_stop_wait();
 	err = __cpu_disable();
 	if (err)
 		set_cpu_online(this_cpu, true);
@@ -405,11 +425,14 @@ int bolt_glue_take_down(const struct cpumask *cpus)
 		WARN_ON_ONCE(st->state != CPUHP_AP_IDLE_DEAD);
 	}
 	irq_unlock_sparse();
+	for_each_cpu_and(cpu, cpus, cpu_online_mask)
+		bolt_set_transit(cpu, false);
 
 	for_each_cpu_andnot(cpu, cpus, cpu_online_mask) {
 		hotplug_cpu__broadcast_tick_pull(cpu);
 		__cpu_die(cpu);
 		cpuhp_bp_sync_dead(cpu);
+		bolt_set_transit(cpu, false);
 	}
 	bolt_mark(BOLT_PHASE_DIE);
 	for_each_cpu_andnot(cpu, cpus, cpu_online_mask) {

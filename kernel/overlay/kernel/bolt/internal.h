@@ -38,6 +38,8 @@ struct bolt_set {
  * @from:	where it was before the phase that is under way
  * @has_turn:	whether its hotplug thread may run serial callbacks
  * @has_lock:	whether it has what bolt_ap_lock() takes
+ * @transit:	whether it goes or comes, and runs nothing but that with interrupts
+ *		off or in its idle task
  */
 struct bolt_cpu {
 	struct bolt_set pending;
@@ -47,6 +49,7 @@ struct bolt_cpu {
 	enum cpuhp_state from;
 	bool has_turn;
 	bool has_lock;
+	bool transit;
 };
 
 DECLARE_PER_CPU(struct bolt_cpu, bolt_cpus);
@@ -138,6 +141,11 @@ static inline bool bolt_set_has(const struct bolt_set *set,
 static inline bool bolt_set_empty(const struct bolt_set *set)
 {
 	return bitmap_empty(set->states, BOLT_NR_STATES);
+}
+
+static inline void bolt_set_transit(unsigned int cpu, bool transit)
+{
+	WRITE_ONCE(per_cpu_ptr(&bolt_cpus, cpu)->transit, transit);
 }
 
 static inline struct bolt_set *bolt_pending(unsigned int cpu)
@@ -265,6 +273,7 @@ void bolt_find_serial(struct bolt_batch *batch);
 #define BOLT_BOOT	BIT(3)	/* all that can come do so */
 #define BOLT_TREE	BIT(4)	/* CPUs that have come bring others up */
 
+struct bolt_batch *bolt_this_batch(void);
 int bolt_request(const struct cpumask *up, const struct cpumask *down,
 		 unsigned int flags);
 void bolt_notify(const struct cpumask *mask, bool online);
@@ -317,6 +326,7 @@ bool bolt_glue_bootable(unsigned int cpu);
 enum cpuhp_state bolt_glue_state(unsigned int cpu);
 int bolt_glue_run(unsigned int cpu, enum cpuhp_state target);
 int bolt_glue_bury(unsigned int cpu, enum cpuhp_state target);
+bool bolt_glue_in_thread(void);
 void bolt_glue_unpark(unsigned int cpu);
 bool bolt_glue_kick(unsigned int cpu, enum cpuhp_state target);
 int bolt_glue_wait(unsigned int cpu, enum cpuhp_state from);

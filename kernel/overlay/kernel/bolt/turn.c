@@ -52,7 +52,7 @@ bool bolt_more_to_come(unsigned int cpu)
  */
 bool bolt_more_to_activate(void)
 {
-	struct bolt_batch *batch = bolt_batch;
+	struct bolt_batch *batch = bolt_this_batch();
 
 	return batch && bolt_more_to_come(batch->at);
 }
@@ -67,23 +67,10 @@ bool bolt_more_to_activate(void)
  */
 bool bolt_more_to_come_in(unsigned int cpu, const struct cpumask *mask)
 {
-	struct bolt_batch *batch = bolt_batch;
+	struct bolt_batch *batch = bolt_this_batch();
 
 	return batch && batch->round &&
 	       cpumask_next_and(cpu, batch->round, mask) < nr_cpu_ids;
-}
-
-/**
- * bolt_crowded - whether several CPUs are on their way
- *
- * Context: inside a hotplug operation.
- * Return: true if so.
- */
-bool bolt_crowded(void)
-{
-	struct bolt_batch *batch = READ_ONCE(bolt_batch);
-
-	return batch && !batch->alone;
 }
 
 /**
@@ -173,7 +160,7 @@ void bolt_turn_over(void)
  */
 bool bolt_turn_begin(enum cpuhp_state state)
 {
-	struct bolt_batch *batch = READ_ONCE(bolt_batch);
+	struct bolt_batch *batch = bolt_this_batch();
 	struct bolt_cpu *bc;
 
 	/* Until a CPU is woken, and after its death, the control task works alone. */

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * A driver that nobody has looked at: a module built elsewhere that registers a
+ * hotplug state and asks in its callbacks how many CPUs are online. What it has
+ * found is in /sys/module/stranger/parameters/seen: for each callback "+CPU:N" or
+ * "-CPU:N", and "!" where one callback began before another one had ended.
+ * Writing a CPU to refuse makes the next teardown for that CPU fail.
+ */
+#include <linux/atomic.h>
+#include <linux/cpu.h>
+#include <linux/cpuhotplug.h>
+#include <linux/cpumask.h>
+#include <linux/delay.h>
+#include <linux/minmax.h>
+#include <linux/module.h>
+#include <linux/mutex.h>
+
+#define SEEN 512
+
+/* May be the name of a state that a driver of the kernel has, ... */
+static char *name = "stranger:online";
+module_param(name, charp, 0400);
+/* ... or its number: that of the RAID5 driver, which has none here. */
+static bool fixed;
+module_param(fixed, bool, 0400);
+
+static int refuse = -1;
+module_param(refuse, int, 0600);
+
+static char seen[SEEN];
+static int length;
+static DEFINE_MUTEX(seen_lock);
+static atomic_t inside;
+static int registered;
+
+static int note(unsigned int cpu, char what)
+{
+	int err = 0;
+
+	mutex_lock(&seen_lock);
+	if (atomic_inc_return(&inside) > 1)
+		length += scnprintf(seen + length, SEEN - length, "! ");
+	length += scnprintf(seen + length, SEEN - length, "%c%u:%u ", what, cpu,
+			    num_online_cpus());
+	if (what == '-' && refuse == (int)cpu) {
+		refuse = -1;
+		err = -EBUSY;
+	}
+	mutex_unlock(&seen_lock);
+	/* Long enough for another callback to begin, if it may. */
+	msleep(2);
+	atomic_dec(&inside);
+	return err;
+}
+
+static int come(unsigned int cpu)
+{
+	return note(cpu, '+');
+}
+
+static int leave(unsigned int cpu)
+{
+	return note(cpu, '-');
+}
+
+static int seen_get(char *buffer, const struct kernel_param *param)
+{
+	int len;
+
+	mutex_lock(&seen_lock);
+	/* Without the last space. */
+	len = sysfs_emit(buffer, "%.*s\n", max(length - 1, 0), seen);
+	mutex_unlock(&seen_lock);
+	return len;
+}
+
+/* Any write begins anew. */
+static int seen_set(const char *text, const struct kernel_param *param)
+{
+	mutex_lock(&seen_lock);
+	length = 0;
+	seen[0] = '\0';
+	mutex_unlock(&seen_lock);
+	return 0;
+}
+
+static const struct kernel_param_ops seen_ops = {
+	.get = seen_get,
+	.set = seen_set,
+};
+module_param_cb(seen, &seen_ops, NULL, 0600);
+
+static int __init stranger_init(void)
+{
+	enum cpuhp_state state = fixed ? CPUHP_MD_RAID5_PREPARE :
+					 CPUHP_AP_ONLINE_DYN;
+	int err = cpuhp_setup_state_nocalls(state, name, come, leave);
+
+	registered = fixed ? state : err;
+	return min(err, 0);
+}
+module_init(stranger_init);
+
+static void __exit stranger_exit(void)
+{
+	cpuhp_remove_state_nocalls(registered);
+}
+module_exit(stranger_exit);
+
+MODULE_DESCRIPTION("A hotplug state that nobody has declared fit for anything");
+MODULE_LICENSE("GPL");
