@@ -1,0 +1,180 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Hotplug states that the kernel's source registers, and what Bolt says of them by name."""
+
+import re
+import subprocess
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+from boltlab.errors import BoltError
+
+DYNAMIC = ("CPUHP_AP_ONLINE_DYN", "CPUHP_BP_PREPARE_DYN")
+
+# Files whose state neither x86_64 nor arm64 can have, and what they are for.
+ELSEWHERE = {
+    "drivers/bus/mips_cdmm.c": "MIPS",
+    "drivers/clocksource/arc_timer.c": "ARC",
+    "drivers/clocksource/arm_global_timer.c": "32-bit Arm",
+    "drivers/clocksource/ingenic-timer.c": "MIPS",
+    "drivers/clocksource/jcore-pit.c": "SuperH",
+    "drivers/clocksource/mips-gic-timer.c": "MIPS",
+    "drivers/clocksource/timer-armada-370-xp.c": "32-bit Arm",
+    "drivers/clocksource/timer-clint.c": "RISC-V",
+    "drivers/clocksource/timer-mp-csky.c": "C-SKY",
+    "drivers/clocksource/timer-qcom.c": "32-bit Arm",
+    "drivers/clocksource/timer-riscv.c": "RISC-V",
+    "drivers/clocksource/timer-rtl-otto.c": "MIPS",
+    "drivers/clocksource/timer-ti-dm-systimer.c": "32-bit Arm",
+    "drivers/cpuidle/coupled.c": "32-bit Arm, MIPS",
+    "drivers/cpuidle/cpuidle-powernv.c": "PowerPC",
+    "drivers/cpuidle/cpuidle-pseries.c": "PowerPC",
+    "drivers/cpuidle/cpuidle-riscv-sbi.c": "RISC-V",
+    "drivers/hwtracing/coresight/coresight-etm3x-core.c": "32-bit Arm",
+    "drivers/irqchip/irq-loongarch-avec.c": "LoongArch",
+    "drivers/irqchip/irq-loongson-eiointc.c": "LoongArch",
+    "drivers/irqchip/irq-mips-gic.c": "MIPS",
+    "drivers/irqchip/irq-riscv-aplic-direct.c": "RISC-V",
+    "drivers/irqchip/irq-riscv-imsic-early.c": "RISC-V",
+    "drivers/irqchip/irq-sifive-plic.c": "RISC-V",
+    "drivers/net/ethernet/ibm/ibmvnic.c": "PowerPC",
+    "drivers/perf/riscv_pmu_sbi.c": "RISC-V",
+    "drivers/perf/starfive_starlink_pmu.c": "RISC-V",
+    "drivers/watchdog/octeon-wdt-main.c": "MIPS",
+    "net/iucv/iucv.c": "s390",
+}
+# Of arch, x86, arm64, and what arm64 builds of arm.
+_ARCH = re.compile(r"arch/(?!x86/|arm64/|arm/xen/)")
+
+# What is part of another module than the file that registers the state.
+CALLBACKS = {"perf/hisi/uc:online": "drivers/perf/hisilicon/hisi_uncore_pmu.c"}
+
+_CALL = re.compile(
+    r"\bcpuhp_setup_state(?!_multi_)\w*\s*\(\s*(CPUHP_\w+)\s*,\s*((?:\"[^\"]*\"\s*)+|\w+)"
+)
+_NAMED = re.compile(r'NAMED_(SERIAL|CONCURRENT|UNFIT)\("([^"]*)", "([^"]*)",\s*"([^"]*)"\)')
+
+
+@dataclass(frozen=True)
+class Registration:
+    """One call that registers a state."""
+
+    file: str
+    state: str  # CPUHP_…
+    name: str
+
+
+@dataclass(frozen=True)
+class Named:
+    """What Bolt says of a dynamic state."""
+
+    name: str
+    module: str  # "" if it cannot be one
+    fit: str  # SERIAL, CONCURRENT, UNFIT
+    reason: str
+
+
+def named(table: Path) -> list[Named]:
+    """Return the entries of the file ``table``, in its order."""
+    return [
+        Named(name, module, fit, reason)
+        for fit, name, module, reason in _NAMED.findall(table.read_text(encoding="utf-8"))
+    ]
+
+
+def registered(source: Path) -> list[Registration]:
+    """Return the states that code for x86_64 or arm64 in the tree ``source`` registers.
+
+    Raises BoltError for a call whose name cannot be read off its file.
+    """
+    found = []
+    for path in _files(source):
+        file = path.relative_to(source).as_posix()
+        if file in ELSEWHERE or _ARCH.match(file):
+            continue
+        text = path.read_text(encoding="utf-8", errors="replace")
+        for state, name in _CALL.findall(text):
+            found.append(Registration(file, state, _string(source, path, text, name)))
+    return found
+
+
+def _files(source: Path) -> list[Path]:
+    run = subprocess.run(
+        ["grep", "-rlE", "--include=*.c", "cpuhp_setup_state", "."],
+        cwd=source,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    return sorted(source / line for line in run.stdout.splitlines())
+
+
+def _string(source: Path, path: Path, text: str, name: str) -> str:
+    """Return what ``name`` stands for in ``text``: strings, macros, or a variable made of one."""
+    if name.startswith('"'):
+        return "".join(re.findall(r'"([^"]*)"', name))
+    headers = re.findall(r'^#include "([^"]+)"', text, re.M)
+    texts = [text]
+    for header in headers:
+        near = path.parent / header
+        if near.is_file():
+            texts.append(near.read_text(encoding="utf-8", errors="replace"))
+    variable = re.search(rf"\b{name} = devm_kasprintf\([^,]*, GFP_KERNEL, (\w+)\)", text)
+    if variable:
+        return _string(source, path, text, variable[1])
+    for one in texts:
+        macro = re.search(rf"^#define\s+{name}\s+(.+)$", one, re.M)
+        if macro:
+            parts = re.findall(r'"[^"]*"|\w+', macro[1])
+            return "".join(_string(source, path, text, part) for part in parts)
+    raise BoltError(f"{path}: no string called {name}")
+
+
+def module_of(source: Path, file: str) -> str:
+    """Return the module that the tree ``source`` can make of ``file``, or "" if it cannot.
+
+    Raises BoltError when no Makefile has it.
+    """
+    path = source / file
+    makefile = path.parent / "Makefile"
+    rules = re.findall(
+        r"^[ \t]*([\w$()-]+?)[ \t]*[:+]?=(.*)$",
+        makefile.read_text(encoding="utf-8").replace("\\\n", " "),
+        re.M,
+    )
+    wanted = f"{path.stem}.o"
+    while True:
+        target = next((to for to, of in rules if wanted in re.split(r"[\s()$]+", of)), None)
+        if target is None:
+            raise BoltError(f"{makefile}: nothing makes {wanted}")
+        if target.startswith("obj-"):
+            option = re.fullmatch(r"obj-\$\(CONFIG_(\w+)\)", target)
+            if option and option[1] in _tristates(source):
+                return wanted.removesuffix(".o").replace("-", "_")
+            return ""
+        # Either a list that is part of another one, or the parts of an object.
+        if any(f"$({target})" in of for _, of in rules):
+            wanted = target
+        else:
+            wanted = re.sub(r"-(y|objs|\$\(CONFIG_\w+\))$", ".o", target)
+
+
+@cache
+def _tristates(source: Path) -> frozenset[str]:
+    """Return the options of the tree ``source`` that may be a module."""
+    run = subprocess.run(
+        ["grep", "-rhE", "--include=Kconfig*", r"^\s*(menu)?config [A-Z]|^\s+tristate\b", "."],
+        cwd=source,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    names: set[str] = set()
+    option = ""
+    for line in run.stdout.splitlines():
+        words = line.split()
+        if words[0] == "tristate":
+            names.add(option)
+        else:
+            option = words[1]
+    return frozenset(names)

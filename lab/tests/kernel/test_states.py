@@ -1,0 +1,98 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Every hotplug state that x86_64 and arm64 can have is declared fit for batches, or is not."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from boltlab import hooks, states
+from boltlab.errors import BoltError
+from boltlab.paths import KERNEL
+from boltlab.source import Source
+
+NAMES = KERNEL / "overlay/kernel/bolt/names.h"
+POLICY = KERNEL / "overlay/kernel/bolt/policy.c"
+DOCUMENT = KERNEL / "overlay/Documentation/core-api/bolt.rst"
+
+
+@pytest.fixture(scope="module")
+def registered(kernel_source: Source) -> list[states.Registration]:
+    return states.registered(kernel_source.path)
+
+
+def declares(folder: Path) -> set[str]:
+    """Files whose hook calls bolt_defer_state()."""
+    found = set()
+    for hook in hooks.load(folder):
+        file = ""
+        for line in hook.path.read_text(encoding="utf-8").splitlines():
+            if line.startswith("+++ b/"):
+                file = line.removeprefix("+++ b/")
+            elif line.startswith("+") and "bolt_defer_state(" in line:
+                found.add(file)
+    return found
+
+
+def test_dynamic_states_are_declared(
+    kernel_source: Source, registered: list[states.Registration]
+) -> None:
+    """By name, or by the code that registers them: none is missing, none is there for nothing."""
+    done = declares(kernel_source.version.hooks)
+    dynamic = [one for one in registered if one.state in states.DYNAMIC]
+    wanted = {one.name for one in dynamic if one.file not in done}
+    assert {one.name for one in states.named(NAMES)} == wanted
+    assert len(dynamic) >= 80
+
+
+def test_fixed_states_have_rows(registered: list[states.Registration]) -> None:
+    rows = set(re.findall(r"\[(CPUHP_\w+)\]", POLICY.read_text(encoding="utf-8")))
+    fixed = {one.state for one in registered} - set(states.DYNAMIC)
+    assert fixed - rows == set()
+    assert len(fixed) >= 80
+
+
+def test_modules_are_those_of_the_callbacks(
+    kernel_source: Source, registered: list[states.Registration]
+) -> None:
+    files = {one.name: one.file for one in registered} | states.CALLBACKS
+    modules = {
+        one.name: states.module_of(kernel_source.path, files[one.name])
+        for one in states.named(NAMES)
+        if one.name in files
+    }
+    assert {one.name: one.module for one in states.named(NAMES)} == modules
+
+
+def test_names_are_sorted_and_have_reasons() -> None:
+    table = states.named(NAMES)
+    names = [one.name for one in table]
+    assert names == sorted(set(names))
+    assert len(table) == NAMES.read_text(encoding="utf-8").count("NAMED_")
+    assert all(one.reason for one in table)
+
+
+def test_unfit_states_are_documented() -> None:
+    text = DOCUMENT.read_text(encoding="utf-8")
+    unfit = [one.name for one in states.named(NAMES) if one.fit == "UNFIT"]
+    assert [name for name in unfit if name not in text] == []
+
+
+def test_a_new_state_is_found(tmp_path: Path) -> None:
+    """Whatever way its name is written; one that cannot be read is an error."""
+    folder = tmp_path / "drivers"
+    folder.mkdir()
+    file = folder / "new.c"
+    file.write_text(
+        '#define NAME "new" ":online"\n'
+        "int init(void)\n{\n"
+        "\tcpuhp_setup_state(CPUHP_AP_ONLINE_DYN,\n\t\t\t  NAME, up, down);\n"
+        '\treturn cpuhp_setup_state_multi(CPUHP_BIO_DEAD, "two", up, NULL);\n}\n'
+    )
+    assert states.registered(tmp_path) == [
+        states.Registration("drivers/new.c", "CPUHP_AP_ONLINE_DYN", "new:online"),
+        states.Registration("drivers/new.c", "CPUHP_BIO_DEAD", "two"),
+    ]
+    file.write_text("cpuhp_setup_state(CPUHP_AP_ONLINE_DYN, whatever, up, down);\n")
+    with pytest.raises(BoltError, match="no string called whatever"):
+        states.registered(tmp_path)
