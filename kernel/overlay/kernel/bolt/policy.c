@@ -223,7 +223,8 @@ static const struct bolt_row bolt_rows[BOLT_NR_STATES] = {
 	[CPUHP_AP_PERF_X86_ONLINE] = {
 		BOLT_CRITICAL, BOLT_UNIT_PERF_X86, CONCURRENT,
 		"startup only: frees what starting found twice, on its own list" },
-	[CPUHP_AP_PERF_X86_UNCORE_ONLINE] = CRITICAL("moves the reader"),
+	[CPUHP_AP_PERF_X86_UNCORE_ONLINE] =
+		UNFIT("counts the CPUs of a die while it has a reader"),
 	[CPUHP_AP_PERF_X86_AMD_UNCORE_ONLINE] = {
 		BOLT_CRITICAL, BOLT_UNIT_AMD_UNCORE, SERIAL,
 		"moves the reader" },
@@ -286,8 +287,9 @@ const struct bolt_row *bolt_row_fixed(enum cpuhp_state state)
 #define NAMED_CONCURRENT(name, module, why) NAMED(name, module, CONCURRENT, why)
 #define NAMED_UNFIT(name, module, why) NAMED(name, module, BOLT_UNFIT, why)
 
-/* Dynamic states of the tree, by the name and the module that register them. */
+/* Dynamic states of the kernel's own code, by their name and module. */
 const struct bolt_named bolt_names[] = {
+#include "names.h"
 };
 
 const unsigned int bolt_nr_names = ARRAY_SIZE(bolt_names);
