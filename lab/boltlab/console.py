@@ -20,13 +20,23 @@ _PREFIX = re.compile(r"^(?:<\d+>)?(?:\[ *\d+\.\d+\](?:\[ *[TC]\d+\])? ?)?")
 _ONE_COMPLAINT = 120
 
 
+# What comes before a warning that has a message of its own, with that message between the two.
+_CUT = "------------[ cut here ]------------"
+_LONGEST_MESSAGE = 8  # lines
+
+
 @dataclass(frozen=True)
 class Splat:
-    """One complaint: where it begins (line, from 1), its kind, and its first line."""
+    """One complaint: where it begins (line, from 1), its kind, its first line, and its message."""
 
     line: int
     kind: str
     text: str
+    about: tuple[str, ...] = ()
+
+    def fits(self, pattern: re.Pattern[str]) -> bool:
+        """Return whether ``pattern`` is in the first line, or in one of the message."""
+        return any(pattern.search(text) for text in (self.text, *self.about))
 
     def __str__(self) -> str:
         return f"{self.kind} in line {self.line}: {self.text}"
@@ -65,17 +75,24 @@ def scan(lines: Iterable[str], ignored: Sequence[re.Pattern[str]] = ()) -> list[
     rules = _rules()
     found: list[Splat] = []
     passed_over = -_ONE_COMPLAINT
+    about: list[str] | None = None
     for number, raw in enumerate(lines, start=1):
         text = message(raw)
+        if text == _CUT:
+            about = []
+            continue
         if any(pattern.search(text) for pattern in ignored):
             passed_over = number
             continue
         kind = rules.kind(text)
         if kind is None or (kind == "stack trace" and number - passed_over < _ONE_COMPLAINT):
+            if about is not None and len(about) < _LONGEST_MESSAGE:
+                about.append(text)
             continue
         if found and number - found[-1].line < _ONE_COMPLAINT and _continues(kind):
             continue
-        found.append(Splat(number, kind, text))
+        found.append(Splat(number, kind, text, tuple(about or ())))
+        about = None
     return found
 
 
@@ -85,6 +102,19 @@ def scan_file(path: Path, ignored: Sequence[re.Pattern[str]] = ()) -> list[Splat
         return []
     with path.open(encoding="utf-8", errors="replace") as file:
         return scan(file, ignored)
+
+
+def unexpected(splats: Sequence[Splat], expected: Sequence[re.Pattern[str]]) -> list[Splat]:
+    """Return the complaints that fit none of ``expected``; each of these stands for one only."""
+    left = list(expected)
+    found = []
+    for splat in splats:
+        pattern = next((pattern for pattern in left if splat.fits(pattern)), None)
+        if pattern is None:
+            found.append(splat)
+        else:
+            left.remove(pattern)
+    return found
 
 
 def message(line: str) -> str:

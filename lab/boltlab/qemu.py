@@ -72,7 +72,8 @@ class Guest:
     next gets its turn. ``features`` are added to the CPU's model. ``seed`` makes a run that can be
     repeated: in virtual time what is random comes from it, and how long an instruction takes.
     ``plugin`` is one of the emulator's, which writes to PLUGIN in the run's directory;
-    ``plugin_args`` are NAME=VALUE,... for it.
+    ``plugin_args`` are NAME=VALUE,... for it. ``warns`` are patterns of what the kernel must
+    complain about, each just once.
     """
 
     arch: Arch
@@ -93,6 +94,7 @@ class Guest:
     seed: int | None = None
     plugin: Path | None = None
     plugin_args: str = ""
+    warns: tuple[str, ...] = ()
     programs: Mapping[str, Node] = field(default_factory=dict)
 
 
@@ -142,7 +144,7 @@ async def boot(
     ``folder`` is used in place of a new one. ``seen`` is told now and then how many records there
     are; ``watcher`` is run beside the guest. Raises BoltError with a log when QEMU does not start,
     the guest panics, hangs or fails a command, or its kernel complains, unless that is one of the
-    complaints ``ignored``.
+    complaints ``ignored`` or one that ``guest`` is to have.
     """
     folder = folder or new_run(name)
     if watcher is None and any(line.startswith("host ") for line in guest.script):
@@ -165,7 +167,7 @@ async def boot(
     finally:
         for scratch in folder.glob("*.img"):
             scratch.unlink()
-    return judge(folder, reason, ignored)
+    return judge(folder, reason, ignored, guest.warns)
 
 
 def command(guest: Guest, initrd: Path) -> list[str]:
@@ -302,17 +304,26 @@ def new_run(name: str) -> Path:
     raise BoltError(f"cannot make a directory for the run in {root}")
 
 
-def judge(folder: Path, reason: str, ignored: Sequence[re.Pattern[str]] = ()) -> GuestResult:
+def judge(
+    folder: Path,
+    reason: str,
+    ignored: Sequence[re.Pattern[str]] = (),
+    warns: Sequence[str] = (),
+) -> GuestResult:
     """Return what the run in ``folder`` left, given the ``reason`` of its end.
 
     Raises BoltError unless the guest powered off by itself, its script ran to the end and
-    neither its console nor its kernel log holds a complaint, those ``ignored`` aside.
+    neither its console nor its kernel log holds a complaint, those ``ignored`` aside, and those
+    that fit ``warns``: each of these patterns must be found, and no log has it twice.
     """
     log = folder / "console.log"
+    expected = [re.compile(text) for text in warns]
+    missing = set(expected)
     for path in (log, folder / PORTS["bolt.dmesg"]):
         splats = console.scan_file(path, ignored)
-        if splats:
-            raise BoltError(f"the guest's kernel complained: {splats[0]}", path)
+        missing -= {one for one in expected for splat in splats if splat.fits(one)}
+        if wrong := console.unexpected(splats, expected):
+            raise BoltError(f"the guest's kernel complained: {wrong[0]}", path)
     if reason != "guest-shutdown":
         raise BoltError(f"the guest did not power off by itself ({reason})", log)
     records = records_of(folder / PORTS["bolt.results"])
@@ -327,6 +338,9 @@ def judge(folder: Path, reason: str, ignored: Sequence[re.Pattern[str]] = ()) ->
             raise BoltError(
                 f"KUnit {row['kunit']}: {row['line'].strip()}", folder / PORTS["bolt.results"]
             )
+    if missing:
+        texts = ", ".join(sorted(one.pattern for one in missing))
+        raise BoltError(f"the guest's kernel did not complain as it should: {texts}", log)
     return GuestResult(folder, records[:-1])
 
 

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Scenarios: what one guest does, as data (lab/scenarios/*.toml)."""
 
+import re
 import tomllib
 from dataclasses import dataclass, fields
 from pathlib import Path
@@ -26,7 +27,9 @@ class Scenario:
     how many the guest has, ``ext4`` how many of the disks have a file system. ``append`` is added
     to the kernel's command line. ``selftests`` are the kernel's own, found in /bin of the guest;
     ``modules`` are the lab's. ``setting`` is the measuring setting to run in, for scenarios that
-    need one; ``features`` are those the CPU has beside its model's, in QEMU's words.
+    need one; ``features`` are those the CPU has beside its model's, in QEMU's words. ``warns`` are
+    patterns, each of which the kernel must complain about once: in the first line of a complaint,
+    or in the message that the kernel prints above it. Any other complaint fails the run.
     """
 
     name: str
@@ -50,6 +53,7 @@ class Scenario:
     kexec: tuple[str, ...] = ()
     setting: str = ""
     features: str = ""
+    warns: tuple[str, ...] = ()
 
     @property
     def script(self) -> tuple[str, ...]:
@@ -81,13 +85,14 @@ class Scenario:
             nics=self.nics,
             accel=self.accel,
             features=self.features,
+            warns=self.warns,
             timeout=self.timeout,
             programs=programs,
         )
 
 
 # The types that a scenario file may use, by field; everything else is text.
-_LISTS = ("commands", "arches", "selftests", "modules", "kexec")
+_LISTS = ("commands", "arches", "selftests", "modules", "kexec", "warns")
 _NUMBERS = ("cpus", "nodes", "threads", "disks", "ext4", "nics", "timeout", "repeat")
 
 
@@ -129,6 +134,11 @@ def parse(name: str, table: dict[str, Any]) -> Scenario:
     scenario = Scenario(name=name, **values)
     if scenario.accel not in ACCELERATORS:
         raise BoltError(f"scenario {name}: unknown accelerator '{scenario.accel}'")
+    for text in scenario.warns:
+        try:
+            re.compile(text)
+        except re.error as error:
+            raise BoltError(f"scenario {name}: '{text}' is no pattern: {error}") from error
     for arch in scenario.arches:
         if arch not in ARCHES:
             raise BoltError(f"scenario {name}: unknown architecture '{arch}'")

@@ -107,3 +107,36 @@ def test_what_is_ignored_takes_its_trace_along() -> None:
 def test_the_moment_of_a_line() -> None:
     assert console.moment("<6>[   12.345678] x") == 12.345678
     assert console.moment("x") == 0
+
+
+CUT = "[    1.000000] ------------[ cut here ]------------"
+WARNED = (
+    CUT,
+    "[    1.000001] bolt: first",
+    "[    1.000002] WARNING: CPU: 3 PID: 54 at kernel/bolt/batch.c:470 bolt_request+0x6bc/0x7e0",
+    "[    1.000003] Call Trace:",
+)
+
+
+def test_a_complaint_has_the_message_above_it() -> None:
+    found = console.scan(WARNED)
+    assert [splat.about for splat in found] == [("bolt: first",)]
+    # What comes long before the cut, or after it without one, is no message.
+    assert [splat.about for splat in console.scan([*WARNED[1:]])] == [()]
+    assert [splat.about for splat in console.scan(["x", *WARNED])] == [("bolt: first",)]
+
+
+def test_expected_is_one_complaint_and_no_other() -> None:
+    first, place = re.compile("^bolt: first$"), re.compile("at kernel/bolt/batch.c")
+    other = ["WARNING: CPU: 1 at x"]
+    apart = ["x"] * 200
+    once = console.scan(WARNED)
+    twice = console.scan([*WARNED, *apart, *WARNED])
+    assert console.unexpected(once, [first]) == []
+    assert console.unexpected(once, [place]) == []
+    assert console.unexpected(once, [re.compile("second")]) == once
+    assert console.unexpected(once, []) == once
+    assert console.unexpected(twice, [first]) == twice[1:]
+    assert console.unexpected(twice, [first, place]) == []
+    mixed = console.scan([*WARNED, *apart, *other])
+    assert [splat.text for splat in console.unexpected(mixed, [first])] == other

@@ -346,3 +346,24 @@ def test_run_directories_are_new_and_old_ones_go(monkeypatch: pytest.MonkeyPatch
     made = [qemu.new_run("same") for _ in range(5)]
     assert made[-1].is_dir()
     assert len(list((paths.cache() / "runs").iterdir())) == 3
+
+
+def test_what_the_kernel_must_complain_about(tmp_path: Path) -> None:
+    warned = "------------[ cut here ]------------\nlost\nWARNING: CPU: 1 PID: 1 at x\n"
+    (tmp_path / "results.jsonl").write_text('{"end":"ok"}\n', encoding="utf-8")
+    log = tmp_path / "console.log"
+    for text, warns, error in (
+        ("", (), ""),
+        (warned, ("^lost$",), ""),
+        (warned, (), "complained: WARNING"),
+        (warned + "x\n" * 200 + warned, ("^lost$",), "complained: WARNING"),
+        (warned, ("^found$",), "complained: WARNING"),
+        ("lost\n", ("^lost$",), "did not complain as it should: \\^lost"),
+        (warned, ("^lost$", "^found$"), "did not complain as it should: \\^found"),
+    ):
+        log.write_text(text, encoding="utf-8")
+        if not error:
+            assert qemu.judge(tmp_path, "guest-shutdown", warns=warns).records == []
+            continue
+        with pytest.raises(BoltError, match=error):
+            qemu.judge(tmp_path, "guest-shutdown", warns=warns)

@@ -58,6 +58,10 @@ def test_the_guest_gets_setting_and_arguments(tmp_path: Path) -> None:
     assert (guest.cpus, guest.timeout, guest.script) == (2, 7, parsed.script)
     assert (guest.disks, guest.nics) == (3, 1)
     assert (guest.threads, guest.ext4) == (1, 0)
+    assert guest.warns == ()
+    assert scenario.parse("a", {**GOOD, "warns": ["^a$"]}).guest(
+        arch.ARCHES["x86_64"], kernel, "nodelay"
+    ).warns == ("^a$",)
     own = {**GOOD, "arches": ["x86_64"], "setting": "legacy", "features": "-hypervisor"}
     guest = scenario.parse("a", own).guest(arch.ARCHES["x86_64"], kernel, "nodelay")
     assert (guest.append, guest.features) == ("cpu_init_udelay=10000", "-hypervisor")
@@ -97,6 +101,8 @@ def test_the_guest_gets_modules_and_a_second_kernel(
         ({"ext4": "1"}, "'ext4' has a wrong value"),
         ({"modules": "ballast"}, "'modules' has a wrong value"),
         ({"kexec": [1]}, "'kexec' has a wrong value"),
+        ({"warns": "x"}, "'warns' has a wrong value"),
+        ({"warns": ["("]}, "'\\(' is no pattern"),
         ({"nics": -1}, "'nics' has a wrong value"),
         ({"timeout": True}, "'timeout' has a wrong value"),
         ({"kernel": 6}, "'kernel' has a wrong value"),
