@@ -33,6 +33,9 @@ static u64 bolt_batches;
 /* Set while the hotplug lock is held for writing, and only then. */
 struct bolt_batch *bolt_batch;
 
+/* CPUs that the last request has not put back; cpu_add_remove_lock held. */
+struct cpumask bolt_lost;
+
 /* Who carries it out. */
 static struct task_struct *bolt_control_task;
 
@@ -272,7 +275,8 @@ void bolt_run_end(const struct bolt_run *run)
  * @cpu:	the CPU
  * @state:	its state
  *
- * Only the first one of a request is remembered: what comes after it is undo.
+ * The first one of a request is the reason why the request is undone; then the
+ * first one of each CPU, why that CPU may not be put back.
  *
  * Context: where the callback ran, hotplug lock held for writing.
  */
@@ -283,6 +287,13 @@ void bolt_failed(unsigned int cpu, enum cpuhp_state state)
 	if (!batch)
 		return;
 	guard(raw_spinlock_irqsave)(&batch->lock);
+	if (batch->undo && !(batch->flags & BOLT_BOOT)) {
+		struct bolt_cpu *bc = per_cpu_ptr(&bolt_cpus, cpu);
+
+		if (bc->failed == CPUHP_INVALID)
+			bc->failed = state;
+		return;
+	}
 	if (batch->failed[0])
 		return;
 	batch->culprit = cpu;
@@ -463,21 +474,67 @@ static void bolt_turn_back(const struct cpumask *mask)
 		struct bolt_cpu *bc = per_cpu_ptr(&bolt_cpus, cpu);
 
 		bc->goal = bc->start;
+		bc->failed = CPUHP_INVALID;
+	}
+}
+
+/*
+ * Notes the CPUs that are on the wrong side of where the request found them: on
+ * the way of the request, not put back. One that was to come back and is not
+ * even online becomes offline altogether, as natively when a CPU does not come.
+ * The names are copied while the states' modules cannot go.
+ */
+static void bolt_find_lost(struct bolt_batch *batch)
+{
+	unsigned int cpu;
+
+	for_each_cpu_or(cpu, batch->up, batch->down) {
+		struct bolt_cpu *bc = per_cpu_ptr(&bolt_cpus, cpu);
+		enum cpuhp_state state = bolt_glue_state(cpu);
+		bool gone = cpumask_test_cpu(cpu, batch->down);
+
+		if (gone ? state >= bc->start : state <= bc->start)
+			continue;
+		cpumask_set_cpu(cpu, &bolt_lost);
+		if (bc->failed == CPUHP_INVALID)
+			bc->failed = state;
+		bolt_error_lost(batch->lost, cpu,
+				bolt_glue_name(bc->failed) ?: "unnamed");
+		if (gone && !cpu_online(cpu))
+			bolt_glue_bury(cpu, CPUHP_OFFLINE);
 	}
 }
 
 static void bolt_undo(struct bolt_batch *batch)
 {
-	int err;
-
 	batch->undo = true;
 	bolt_turn_back(batch->down);
 	bolt_turn_back(batch->up);
-	err = bolt_go_up(batch->down);
-	err = bolt_go_down(batch->up, false) ?: err;
-	if (err)
-		pr_err("batch %llu: CPUs could not be put back: %d\n",
-		       batch->id, err);
+	bolt_go_up(batch->down);
+	bolt_go_down(batch->up, false);
+	bolt_find_lost(batch);
+}
+
+/*
+ * An undo has failed: what was put off for the CPUs that stay half-way is torn
+ * down now, and dev->offline says which CPUs are online. Whoever asks for
+ * BOLT_WHOLE does that, or has no need to.
+ */
+static void bolt_tell_lost(const struct bolt_batch *batch, bool devices)
+{
+	unsigned int cpu;
+
+	if (cpumask_empty(&bolt_lost))
+		return;
+	for_each_cpu(cpu, &bolt_lost) {
+		if (cpu_online(cpu))
+			bolt_settle_cpu(cpu);
+		if (devices)
+			bolt_notify(cpumask_of(cpu),
+				    bolt_glue_state(cpu) == CPUHP_ONLINE);
+	}
+	pr_err("batch %llu: not put back: %s\n", batch->id, batch->lost);
+	WARN_ONCE(1, "bolt: CPUs could not be put back, see bolt/last_error\n");
 }
 
 /* What the control task does, on a CPU that stays. */
@@ -565,6 +622,7 @@ int bolt_request(const struct cpumask *up, const struct cpumask *down,
 	int err;
 
 	raw_spin_lock_init(&batch.lock);
+	cpumask_clear(&bolt_lost);
 	cpumask_clear(&coming);
 	cpumask_clear(&going);
 	for_each_cpu(cpu, up) {
@@ -597,7 +655,9 @@ int bolt_request(const struct cpumask *up, const struct cpumask *down,
 	bolt_stats[BOLT_STAT_OFFLINE] += nr_down;
 	if (err) {
 		bolt_stats[BOLT_STAT_FAILED]++;
-		bolt_error_add(batch.id, batch.culprit, batch.failed, err);
+		bolt_error_add(batch.id, batch.culprit, batch.failed, err,
+			       batch.lost);
+		bolt_tell_lost(&batch, !(flags & BOLT_WHOLE));
 	} else {
 		bolt_stats[BOLT_STAT_CANCELLED] += returning;
 	}
@@ -684,7 +744,7 @@ void bolt_notify(const struct cpumask *mask, bool online)
 static int bolt_refuse(unsigned int cpu, int err)
 {
 	cpu_maps_update_begin();
-	bolt_error_add(++bolt_batches, cpu, "", err);
+	bolt_error_add(++bolt_batches, cpu, "", err, "");
 	cpu_maps_update_done();
 	return err;
 }

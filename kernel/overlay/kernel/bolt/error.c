@@ -1,14 +1,21 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* What failed: the last requests that did, for bolt/last_error. */
+#include <linux/build_bug.h>
 #include <linux/cpu.h>
 #include <linux/pid.h>
 #include <linux/sched.h>
 #include <linux/spinlock.h>
+#include <linux/string.h>
 #include <linux/sysfs.h>
 
 #include "internal.h"
 
 #define BOLT_ERRORS 16
+
+/* The longest line: two numbers of 20 digits at most, and three of 11. */
+#define BOLT_ERROR_LINE							\
+	(strlen("batch= pid= cpu= state= errno= undo=\n") + 20 + 3 * 11 +	\
+	 BOLT_STATE_NAME - 1 + BOLT_LOST_TEXT - 1)
 
 /**
  * struct bolt_error - a request that failed
@@ -17,6 +24,7 @@
  * @cpu:	the CPU that failed
  * @err:	negative error number
  * @state:	name of the state
+ * @lost:	CPUs that could not be put back, from bolt_error_lost()
  */
 struct bolt_error {
 	u64 batch;
@@ -24,6 +32,7 @@ struct bolt_error {
 	unsigned int cpu;
 	int err;
 	char state[BOLT_STATE_NAME];
+	char lost[BOLT_LOST_TEXT];
 };
 
 static struct bolt_error bolt_errors[BOLT_ERRORS];
@@ -36,10 +45,12 @@ static DEFINE_SPINLOCK(bolt_errors_lock);
  * @cpu:	the CPU that failed
  * @state:	name of the state whose callback did; empty if none had run
  * @err:	negative error number
+ * @lost:	CPUs that could not be put back, from bolt_error_lost(), or empty
  *
  * Context: the task that asked; cpu_add_remove_lock held.
  */
-void bolt_error_add(u64 batch, unsigned int cpu, const char *state, int err)
+void bolt_error_add(u64 batch, unsigned int cpu, const char *state, int err,
+		    const char *lost)
 {
 	struct bolt_error *error;
 
@@ -51,7 +62,31 @@ void bolt_error_add(u64 batch, unsigned int cpu, const char *state, int err)
 	error->err = err;
 	strscpy(error->state, state[0] ? state : "admission",
 		sizeof(error->state));
+	strscpy(error->lost, lost, sizeof(error->lost));
 	spin_unlock(&bolt_errors_lock);
+}
+
+/**
+ * bolt_error_lost - add a CPU to the text about those that were not put back
+ * @text:	BOLT_LOST_TEXT bytes, empty before the first CPU
+ * @cpu:	the CPU
+ * @state:	name of the state whose callback failed when the request was undone
+ *
+ * An entry that does not fit whole, and all after it, become "...".
+ *
+ * Context: any.
+ */
+void bolt_error_lost(char *text, unsigned int cpu, const char *state)
+{
+	static const char more[] = ",...";
+	size_t len = strlen(text);
+	int room = BOLT_LOST_TEXT - len - strlen(more);
+
+	if (len >= strlen(more) && !strcmp(text + len - strlen(more), more))
+		return;
+	if (snprintf(text + len, room, "%s%u:%.*s", len ? "," : "", cpu,
+		     BOLT_STATE_NAME - 1, state) >= room)
+		strscpy(text + len, more, BOLT_LOST_TEXT - len);
 }
 
 /**
@@ -66,15 +101,17 @@ int bolt_errors_emit(char *buf)
 	unsigned int i;
 	int len = 0;
 
+	BUILD_BUG_ON(BOLT_ERRORS * BOLT_ERROR_LINE > PAGE_SIZE);
 	spin_lock(&bolt_errors_lock);
 	i = bolt_nr_errors > BOLT_ERRORS ? bolt_nr_errors - BOLT_ERRORS : 0;
 	for (; i < bolt_nr_errors; i++) {
 		const struct bolt_error *e = &bolt_errors[i % BOLT_ERRORS];
 
 		len += sysfs_emit_at(buf, len,
-				     "batch=%llu pid=%d cpu=%u state=%s errno=%d\n",
+				     "batch=%llu pid=%d cpu=%u state=%s errno=%d%s%s\n",
 				     e->batch, e->pid, e->cpu, e->state,
-				     -e->err);
+				     -e->err, e->lost[0] ? " undo=" : "",
+				     e->lost);
 	}
 	spin_unlock(&bolt_errors_lock);
 	return len;

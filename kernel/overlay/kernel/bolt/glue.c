@@ -162,6 +162,19 @@ bool bolt_glue_kick(unsigned int cpu, enum cpuhp_state target)
 	return true;
 }
 
+/*
+ * The way back has failed, too, at a state that counts as passed by then: it is
+ * not, and those of its instances that have passed it turn round once more.
+ */
+static void bolt_stay_before(struct cpuhp_cpu_state *st)
+{
+	st->bringup = !st->bringup;
+	st->target = st->state + (st->bringup ? 1 : -1);
+	if (st->last)
+		__cpuhp_kick_ap(st);
+	st->state = st->target;
+}
+
 /* Waits for the thread, which goes back to @from if a callback fails. */
 int bolt_glue_wait(unsigned int cpu, enum cpuhp_state from)
 {
@@ -172,7 +185,10 @@ int bolt_glue_wait(unsigned int cpu, enum cpuhp_state from)
 	err = st->result;
 	if (err) {
 		cpuhp_reset_state(cpu, st, from);
+		st->result = 0;
 		__cpuhp_kick_ap(st);
+		if (st->result)
+			bolt_stay_before(st);
 	}
 	if (kthread_parking(st->thread))
 		kthread_park_finish(st->thread);
@@ -461,7 +477,9 @@ void bolt_glue_smt_come(struct cpumask *cpus)
 	unsigned int cpu;
 
 	for_each_present_cpu(cpu) {
-		if (!cpu_online(cpu) && node_online(cpu_to_node(cpu)) &&
+		/* Or one that an undo has left half-way. */
+		if (bolt_glue_state(cpu) < CPUHP_ONLINE &&
+		    node_online(cpu_to_node(cpu)) &&
 		    cpu_smt_thread_allowed(cpu) && topology_is_core_online(cpu))
 			cpumask_set_cpu(cpu, cpus);
 	}

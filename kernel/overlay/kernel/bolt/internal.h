@@ -36,6 +36,8 @@ struct bolt_set {
  * @start:	where it was before the request that is under way
  * @goal:	where it is to go
  * @from:	where it was before the phase that is under way
+ * @failed:	the first state whose callback failed for it in an undo, or
+ *		CPUHP_INVALID
  * @has_turn:	whether its hotplug thread may run serial callbacks
  * @has_lock:	whether it has what bolt_ap_lock() takes
  * @transit:	whether it goes or comes, and runs nothing but that with interrupts
@@ -47,6 +49,7 @@ struct bolt_cpu {
 	enum cpuhp_state start;
 	enum cpuhp_state goal;
 	enum cpuhp_state from;
+	enum cpuhp_state failed;
 	bool has_turn;
 	bool has_lock;
 	bool transit;
@@ -219,6 +222,9 @@ void bolt_domains_left(unsigned int cpu);
 
 #define BOLT_STATE_NAME 48
 
+/* What bolt/last_error says of an undo that has failed: all lines fit in a page. */
+#define BOLT_LOST_TEXT 120
+
 /**
  * struct bolt_batch - a request on its way
  * @id:		number of the request
@@ -239,6 +245,7 @@ void bolt_domains_left(unsigned int cpu);
  * @lock:	for what follows
  * @culprit:	the CPU whose callback was the first to fail
  * @failed:	the name of its state, or empty; a copy, as its module may go
+ * @lost:	the CPUs of bolt_lost, for bolt/last_error
  */
 struct bolt_batch {
 	u64 id;
@@ -258,9 +265,11 @@ struct bolt_batch {
 	raw_spinlock_t lock;
 	unsigned int culprit;
 	char failed[BOLT_STATE_NAME];
+	char lost[BOLT_LOST_TEXT];
 };
 
 extern struct bolt_batch *bolt_batch;
+extern struct cpumask bolt_lost;
 
 /* turn.c */
 void bolt_set_round(const struct cpumask *round);
@@ -314,7 +323,9 @@ int bolt_parse_mask(const void *buf, size_t count, unsigned long *bits,
 		    unsigned int nbits);
 
 /* error.c */
-void bolt_error_add(u64 batch, unsigned int cpu, const char *state, int err);
+void bolt_error_add(u64 batch, unsigned int cpu, const char *state, int err,
+		    const char *lost);
+void bolt_error_lost(char *text, unsigned int cpu, const char *state);
 int bolt_errors_emit(char *buf);
 
 /* glue.c, in kernel/cpu.c: all that needs its statics. */

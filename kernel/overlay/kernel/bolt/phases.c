@@ -195,6 +195,22 @@ static int bolt_deactivate(void)
 }
 
 /*
+ * Has the CPUs of bolt_round die, all or none; in an undo those that do, one
+ * after the other.
+ */
+static int bolt_take_down_round(void)
+{
+	int err = bolt_glue_take_down(&bolt_round);
+	unsigned int cpu;
+
+	if (!err || bolt_gives_up(err))
+		return err;
+	for_each_cpu_and(cpu, &bolt_round, cpu_online_mask)
+		bolt_glue_take_down(cpumask_of(cpu));
+	return err;
+}
+
+/*
  * Natively suspend takes CPUs from the highest to the lowest, everybody else
  * from the lowest to the highest: the CPU in place @i.
  */
@@ -220,7 +236,7 @@ static int bolt_take_off(const struct cpumask *mask, bool poll)
 		return err;
 
 	if (bolt_find(mask, CPUHP_TEARDOWN_CPU, CPUHP_TEARDOWN_CPU, false))
-		err = bolt_glue_take_down(&bolt_round) ?: err;
+		err = bolt_take_down_round() ?: err;
 
 	for_each_cpu(cpu, mask) {
 		enum cpuhp_state goal = bolt_goal(cpu);

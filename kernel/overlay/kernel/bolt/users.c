@@ -8,7 +8,9 @@
 #include <linux/cpu.h>
 #include <linux/cpumask.h>
 #include <linux/cpu_smt.h>
+#include <linux/device.h>
 #include <linux/suspend.h>
+#include <linux/workqueue.h>
 #include <trace/events/power.h>
 
 #include "internal.h"
@@ -62,6 +64,43 @@ int bolt_smt_enable(void)
 #endif
 
 #ifdef CONFIG_PM_SLEEP_SMP
+/* CPUs of which the driver core thinks otherwise; cpu_add_remove_lock held. */
+static struct cpumask bolt_untold;
+
+static void bolt_tell_work(struct work_struct *work)
+{
+	unsigned int cpu;
+
+	lock_device_hotplug();
+	cpu_maps_update_begin();
+	for_each_cpu(cpu, &bolt_untold)
+		bolt_notify(cpumask_of(cpu),
+			    bolt_glue_state(cpu) == CPUHP_ONLINE);
+	cpumask_clear(&bolt_untold);
+	cpu_maps_update_done();
+	unlock_device_hotplug();
+}
+
+static DECLARE_WORK(bolt_teller, bolt_tell_work);
+
+/*
+ * Suspend does not hold the device hotplug lock, and the CPUs that have not come
+ * together may come alone: the driver core is told when it is over.
+ */
+static void bolt_tell_later(const struct cpumask *mask)
+{
+	unsigned int cpu;
+
+	for_each_cpu(cpu, mask) {
+		struct device *dev = get_cpu_device(cpu);
+
+		if (dev && dev->offline == (bolt_glue_state(cpu) == CPUHP_ONLINE))
+			cpumask_set_cpu(cpu, &bolt_untold);
+	}
+	if (!cpumask_empty(&bolt_untold))
+		queue_work(system_unbound_wq, &bolt_teller);
+}
+
 static void bolt_trace_suspend(const char *what, const struct cpumask *cpus,
 			       bool begin)
 {
@@ -74,12 +113,13 @@ static void bolt_trace_suspend(const char *what, const struct cpumask *cpus,
 /**
  * bolt_freeze - take all CPUs but one down for suspend
  * @primary:	the one
- * @frozen:	where to put the others
+ * @frozen:	where to put the others; after an error those that could not be
+ *		put back, for bolt_thaw(), which the caller calls then, too
  *
  * Nothing is put off. A pending wake-up ends it between two phases.
  *
  * Context: cpu_add_remove_lock held; may sleep.
- * Return: 0, or an error: all are up then.
+ * Return: 0, or an error: all are up then, but those.
  */
 int bolt_freeze(unsigned int primary, struct cpumask *frozen)
 {
@@ -93,8 +133,7 @@ int bolt_freeze(unsigned int primary, struct cpumask *frozen)
 	err = bolt_request(cpu_none_mask, &bolt_users_mask,
 			   BOLT_WHOLE | BOLT_FROZEN);
 	bolt_trace_suspend(TPS("CPU_OFF"), &bolt_users_mask, false);
-	if (!err)
-		cpumask_copy(frozen, &bolt_users_mask);
+	cpumask_copy(frozen, err ? &bolt_lost : &bolt_users_mask);
 	return err;
 }
 
@@ -103,6 +142,7 @@ int bolt_freeze(unsigned int primary, struct cpumask *frozen)
  * @frozen:	the CPUs
  *
  * If one of them does not come, none does: the caller tries each for itself.
+ * The driver core hears of those that do not come even then.
  *
  * Context: as bolt_freeze().
  */
@@ -113,6 +153,7 @@ void bolt_thaw(const struct cpumask *frozen)
 	bolt_trace_suspend(TPS("CPU_ON"), frozen, true);
 	bolt_request(frozen, cpu_none_mask, BOLT_WHOLE | BOLT_FROZEN);
 	bolt_trace_suspend(TPS("CPU_ON"), frozen, false);
+	bolt_tell_later(frozen);
 }
 #endif
 
