@@ -1,0 +1,568 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * A request that fails, and then its undo: CPUs that could not be put back say
+ * so, in cpuN/online, by uevents and in last_error, and writing 1 goes on from
+ * where a CPU is. The kernel warns once.
+ */
+#define _GNU_SOURCE
+#include <sched.h>
+
+#include "cpus.h"
+#include "errors.h"
+#include "events.h"
+#include "sets.h"
+#include "../kselftest_harness.h"
+
+/* Of the CPUs that can go: two that go together, and one that comes meanwhile. */
+enum { FIRST, SECOND, OTHER, USED };
+
+/* What can be seen of the CPUs that are used. */
+struct look {
+	int at[SETS_MAX];	/* cpuN/hotplug/state */
+	cpus_t files;		/* what cpuN/online say */
+};
+
+/* What a test has at hand. */
+struct bench {
+	struct hp_state states[STATES_MAX];
+	int nr_states, top;
+	struct world world;
+	int cpus[USED];
+	int fd;
+};
+
+static void bench_begin(struct __test_metadata *_metadata, struct bench *bench)
+{
+	const char *why = cannot_run();
+	int n = 0;
+
+	if (why)
+		SKIP(return, "%s", why);
+	if (!world_look(&bench->world))
+		SKIP(return, "more than 64 CPUs");
+	for (int cpu = 1; cpu < bench->world.nr && n < USED; cpu++)
+		if (bench->world.movable & CPU(cpu))
+			bench->cpus[n++] = cpu;
+	if (n < USED)
+		SKIP(return, "needs %d CPUs", USED + 1);
+	ASSERT_EQ(0, start_over_all());
+	ASSERT_EQ(0, sets_start_over(&bench->world));
+	bench->nr_states = hp_states(bench->states);
+	bench->top = bench->states[bench->nr_states - 1].nr;
+	if (hp_fail(bench->cpus[0], bench->states[bench->nr_states - 2].nr) == -ENOENT)
+		SKIP(return, "no fault injection for hotplug states");
+	hp_fail(bench->cpus[0], -1);
+	bench->fd = events_open();
+	ASSERT_GE(bench->fd, 0);
+}
+
+static void bench_end(struct __test_metadata *_metadata, struct bench *bench)
+{
+	if (cannot_run())
+		return;
+	close(bench->fd);
+	EXPECT_EQ(0, start_over_all());
+}
+
+FIXTURE(lost) {
+	struct bench bench;
+};
+
+FIXTURE_SETUP(lost)
+{
+	bench_begin(_metadata, &self->bench);
+}
+
+FIXTURE_TEARDOWN(lost)
+{
+	bench_end(_metadata, &self->bench);
+}
+
+static int state_of(int cpu)
+{
+	char path[128], text[32];
+
+	snprintf(path, sizeof(path), CPU_DIR "cpu%d/hotplug/state", cpu);
+	return get(path, text, sizeof(text)) ? -1 : atoi(text);
+}
+
+static void look_at(const struct world *world, struct look *look)
+{
+	look->files = 0;
+	for (int cpu = 0; cpu < world->nr; cpu++) {
+		look->at[cpu] = state_of(cpu);
+		if (!(world->movable & CPU(cpu)) || cpu_is_online(cpu))
+			look->files |= CPU(cpu);
+	}
+}
+
+/* What uevents have arrived say of the CPUs: for each, the number of both kinds. */
+static void cpu_events(int fd, int online[SETS_MAX], int offline[SETS_MAX])
+{
+	char text[8192];
+	ssize_t len;
+	int cpu;
+
+	memset(online, 0, SETS_MAX * sizeof(*online));
+	memset(offline, 0, SETS_MAX * sizeof(*offline));
+	while ((len = recv(fd, text, sizeof(text) - 1, MSG_DONTWAIT)) > 0) {
+		text[len] = '\0';
+		if (sscanf(text, "online@/devices/system/cpu/cpu%d", &cpu) == 1)
+			online[cpu]++;
+		if (sscanf(text, "offline@/devices/system/cpu/cpu%d", &cpu) == 1)
+			offline[cpu]++;
+	}
+}
+
+static int state_nr(const struct bench *bench, const char *name)
+{
+	for (int i = 0; i < bench->nr_states; i++)
+		if (!strcmp(bench->states[i].name, name))
+			return bench->states[i].nr;
+	return -1;
+}
+
+/* The CPUs in "undo=CPU:STATE,..." at the end of a line; the states have names. */
+static cpus_t undo_of(struct __test_metadata *_metadata, const char *line,
+		      const struct bench *bench)
+{
+	const char *at = strstr(line, " undo=");
+	char name[64], *list, *entry, *rest;
+	cpus_t set = 0;
+	int cpu, used;
+
+	if (!at)
+		return 0;
+	list = strdup(at + strlen(" undo="));
+	for (entry = strtok_r(list, ",", &rest); entry;
+	     entry = strtok_r(NULL, ",", &rest)) {
+		used = 0;
+		ASSERT_EQ(2, sscanf(entry, "%d:%63s%n", &cpu, name, &used))
+			TH_LOG("%s", line);
+		EXPECT_EQ('\0', entry[used]);
+		EXPECT_GE(state_nr(bench, name), 0)
+			TH_LOG("%s", line);
+		EXPECT_GT(CPU(cpu), set)
+			TH_LOG("not in order, or twice: %s", line);
+		set |= CPU(cpu);
+	}
+	free(list);
+	return set;
+}
+
+/*
+ * After a request: files say who is online, each that has changed had one event,
+ * last_error has the CPUs that are elsewhere. Returns them.
+ */
+static cpus_t check(struct __test_metadata *_metadata,
+		    const struct bench *bench, const struct look *before,
+		    int err)
+{
+	int online[SETS_MAX], offline[SETS_MAX];
+	unsigned long batch;
+	char last[TEXT_MAX];
+	struct look after;
+	cpus_t lost = 0;
+
+	look_at(&bench->world, &after);
+	cpu_events(bench->fd, online, offline);
+	last_error(last, &batch);
+	for (int cpu = 0; cpu < bench->world.nr; cpu++) {
+		bool was = before->files & CPU(cpu), is = after.files & CPU(cpu);
+
+		EXPECT_EQ(after.at[cpu] == bench->top, is)
+			TH_LOG("cpu %d is at %d, and cpu%d/online says %d", cpu,
+			       after.at[cpu], cpu, is);
+		EXPECT_EQ(!was && is, online[cpu])
+			TH_LOG("cpu %d", cpu);
+		EXPECT_EQ(was && !is, offline[cpu])
+			TH_LOG("cpu %d", cpu);
+		if (err && after.at[cpu] != before->at[cpu])
+			lost |= CPU(cpu);
+	}
+	if (err) {
+		EXPECT_EQ(lost, undo_of(_metadata, last, bench))
+			TH_LOG("lost %llx: %s", (long long)lost, last);
+	}
+	EXPECT_TRUE(is(BOLT_DIR "enabled", "1"));
+	return lost;
+}
+
+#define check_it(err) check(_metadata, &self->bench, &before, err)
+
+#define begin() do {							\
+	look_at(&self->bench.world, &before);				\
+	events_drop(self->bench.fd);					\
+} while (0)
+
+#define nr_of(name) state_nr(&self->bench, name)
+
+static int run_on(int cpu)
+{
+	cpu_set_t set;
+
+	CPU_ZERO(&set);
+	CPU_SET(cpu, &set);
+	if (sched_setaffinity(0, sizeof(set), &set))
+		return -errno;
+	return sched_getcpu() == cpu ? 0 : -ESRCH;
+}
+
+/* Loses FIRST: it comes back as far as random:online. */
+#define lose_first() do {						\
+	int a = self->bench.cpus[FIRST], b = self->bench.cpus[SECOND];		\
+	ASSERT_EQ(0, hp_fail(a, nr_of("random:online")));		\
+	ASSERT_EQ(0, hp_fail(b, nr_of("smpboot/threads:online")));	\
+	begin();							\
+	ASSERT_EQ(-EAGAIN, ask_by_list(OFFLINE_THEM, CPU(a) | CPU(b)));	\
+	ASSERT_EQ(CPU(a), check_it(-EAGAIN));				\
+} while (0)
+
+TEST_F_TIMEOUT(lost, and_found, 300)
+{
+	int a = self->bench.cpus[FIRST], b = self->bench.cpus[SECOND];
+	char last[TEXT_MAX], wanted[TEXT_MAX];
+	struct look before;
+	unsigned long batch;
+
+	lose_first();
+	snprintf(wanted, sizeof(wanted),
+		 "pid=%d cpu=%d state=smpboot/threads:online errno=%d undo=%d:random:online",
+		 getpid(), b, EAGAIN, a);
+	last_error(last, &batch);
+	EXPECT_STREQ(wanted, last);
+	EXPECT_FALSE(cpu_is_online(a));
+	EXPECT_TRUE(is(BOLT_DIR "parked", ""));
+	EXPECT_EQ(-EINVAL, run_on(a));
+
+	/* Once more, in vain: that says why. */
+	begin();
+	ASSERT_EQ(0, hp_fail(a, nr_of("random:online")));
+	EXPECT_EQ(-EAGAIN, set_online(a, true));
+	EXPECT_EQ(0, check_it(-EAGAIN));
+	snprintf(wanted, sizeof(wanted), "pid=%d cpu=%d state=random:online errno=%d",
+		 getpid(), a, EAGAIN);
+	last_error(last, &batch);
+	EXPECT_STREQ(wanted, last);
+
+	begin();
+	EXPECT_EQ(0, set_online(a, true));
+	EXPECT_EQ(0, check_it(0));
+	EXPECT_TRUE(cpu_is_online(a));
+	EXPECT_EQ(0, run_on(a));
+}
+
+TEST_F_TIMEOUT(lost, and_found_natively, 300)
+{
+	int a = self->bench.cpus[FIRST];
+	struct look before;
+
+	lose_first();
+	ASSERT_EQ(0, enable(false));
+	EXPECT_EQ(0, set_online(a, true));
+	EXPECT_EQ(self->bench.top, state_of(a));
+	EXPECT_TRUE(cpu_is_online(a));
+	EXPECT_EQ(0, run_on(a));
+}
+
+/* What was asked for first, after all. */
+TEST_F_TIMEOUT(lost, and_gone, 300)
+{
+	cpus_t both = CPU(self->bench.cpus[FIRST]) | CPU(self->bench.cpus[SECOND]);
+	struct look before;
+
+	lose_first();
+	begin();
+	EXPECT_EQ(0, ask_by_list(OFFLINE_THEM, both));
+	EXPECT_EQ(0, check_it(0));
+	EXPECT_EQ(0, state_of(self->bench.cpus[FIRST]));
+	begin();
+	EXPECT_EQ(0, ask_by_list(ONLINE_THEM, both));
+	EXPECT_EQ(0, check_it(0));
+	EXPECT_EQ(self->bench.top, state_of(self->bench.cpus[FIRST]));
+}
+
+/* In other requests: of itself it is not touched, and "set" finds it. */
+TEST_F_TIMEOUT(lost, beside_others, 300)
+{
+	int a = self->bench.cpus[FIRST], b = self->bench.cpus[SECOND];
+	struct look before;
+
+	lose_first();
+	begin();
+	EXPECT_EQ(0, ask_by_list(OFFLINE_THEM, CPU(b)));
+	EXPECT_EQ(0, ask_by_list(ONLINE_THEM, CPU(b)));
+	EXPECT_EQ(before.at[a], state_of(a));
+	EXPECT_FALSE(cpu_is_online(a));
+	events_drop(self->bench.fd);
+	EXPECT_EQ(0, ask_by_list(SET_THEM, self->bench.world.present));
+	EXPECT_EQ(0, check_it(0));
+	EXPECT_EQ(self->bench.top, state_of(a));
+}
+
+/* Both of "set": one does not come back, one does not go again. */
+TEST_F_TIMEOUT(lost, in_both_directions, 300)
+{
+	int a = self->bench.cpus[FIRST], b = self->bench.cpus[SECOND], c = self->bench.cpus[OTHER];
+	char last[TEXT_MAX], wanted[TEXT_MAX];
+	struct look before;
+	unsigned long batch;
+
+	ASSERT_EQ(0, ask_by_list(OFFLINE_THEM, CPU(c)));
+	ASSERT_EQ(0, hp_fail(a, nr_of("random:online")));
+	ASSERT_EQ(0, hp_fail(b, nr_of("smpboot/threads:online")));
+	/* It has no startup: it fails on the way back. */
+	ASSERT_EQ(0, hp_fail(c, nr_of("sched:waitempty")));
+	begin();
+	EXPECT_EQ(-EAGAIN, ask_by_list(SET_THEM, self->bench.world.present &
+				       ~(CPU(a) | CPU(b))));
+	EXPECT_EQ(CPU(a) | CPU(c), check_it(-EAGAIN));
+	snprintf(wanted, sizeof(wanted),
+		 "pid=%d cpu=%d state=smpboot/threads:online errno=%d undo=%d:random:online,%d:sched:waitempty",
+		 getpid(), b, EAGAIN, a, c);
+	last_error(last, &batch);
+	EXPECT_STREQ(wanted, last);
+	EXPECT_FALSE(cpu_is_online(a));
+	EXPECT_FALSE(cpu_is_online(c));
+	begin();
+	EXPECT_EQ(0, set_online(a, true));
+	EXPECT_EQ(0, set_online(c, true));
+	EXPECT_EQ(0, check_it(0));
+	EXPECT_EQ(0, run_on(a));
+	EXPECT_EQ(0, run_on(c));
+}
+
+#define STUBBORN "/sys/module/stubborn/parameters/"
+
+static int stubborn(const char *what, cpus_t cpus)
+{
+	char path[128], text[32];
+
+	snprintf(path, sizeof(path), STUBBORN "%s", what);
+	snprintf(text, sizeof(text), "0x%llx", (long long)cpus);
+	return put(path, text);
+}
+
+/* With the lab's module, whose callbacks fail more often than hotplug/fail can. */
+FIXTURE(stubborn) {
+	struct bench bench;
+};
+
+FIXTURE_SETUP(stubborn)
+{
+	if (access(STUBBORN, F_OK))
+		SKIP(return, "needs a module that only the lab has");
+	bench_begin(_metadata, &self->bench);
+}
+
+FIXTURE_TEARDOWN(stubborn)
+{
+	if (access(STUBBORN, F_OK))
+		return;
+	for (int i = 0; i < 6; i++) {
+		static const char * const all[] = {
+			"high_up", "high_down", "low_up", "low_down", "refuses",
+			"deaf",
+		};
+		stubborn(all[i], 0);
+	}
+	bench_end(_metadata, &self->bench);
+	EXPECT_TRUE(is(STUBBORN "wrong", "0"));
+}
+
+/* A callback fails, and one on the way back: what failed is not passed over. */
+TEST_F_TIMEOUT(stubborn, twice_on_one_cpu, 300)
+{
+	int a = self->bench.cpus[FIRST], b = self->bench.cpus[SECOND];
+	struct look before;
+
+	for (int n = 0; n < 2; n++) {
+		/* Alone, and in a batch. */
+		cpus_t all = CPU(a) | (n ? CPU(b) : 0);
+
+		for (int from = ONLINE; from <= SETTLED; from++) {
+			ASSERT_EQ(0, ask_to_be(all, from));
+			ASSERT_EQ(0, stubborn("low_down", CPU(a)));
+			ASSERT_EQ(0, stubborn("high_up", CPU(a)));
+			begin();
+			EXPECT_EQ(-EIO, ask_by_list(from == ONLINE ? OFFLINE_THEM :
+						    ONLINE_THEM, all));
+			EXPECT_EQ(0, check_it(-EIO));
+			EXPECT_TRUE(is(STUBBORN "low_down", "0"));
+			EXPECT_TRUE(is(STUBBORN "high_up", "0"));
+			EXPECT_TRUE(is(STUBBORN "wrong", "0"));
+		}
+	}
+}
+
+/* One CPU has gone already when another one refuses, and then is not heard of. */
+TEST_F_TIMEOUT(stubborn, no_answer_on_the_way_back, 300)
+{
+	int a = self->bench.cpus[FIRST], b = self->bench.cpus[SECOND];
+	int c = self->bench.cpus[OTHER];
+	char last[TEXT_MAX], wanted[TEXT_MAX];
+	struct look before;
+	unsigned long batch;
+
+	if (stubborn("deaf", 0))
+		SKIP(return, "only on x86");
+	ASSERT_EQ(0, ask_by_list(OFFLINE_THEM, CPU(c)));
+	ASSERT_EQ(0, stubborn("refuses", CPU(b)));
+	ASSERT_EQ(0, stubborn("deaf", CPU(a)));
+	begin();
+	EXPECT_EQ(-EBUSY, ask_by_list(SET_THEM, self->bench.world.present &
+				      ~(CPU(a) | CPU(b))));
+	EXPECT_EQ(CPU(a), check_it(-EBUSY));
+	EXPECT_EQ(0, state_of(a));
+	snprintf(wanted, sizeof(wanted),
+		 "pid=%d cpu=%d state=cpu:teardown errno=%d undo=%d:cpu:bringup",
+		 getpid(), b, EBUSY, a);
+	last_error(last, &batch);
+	EXPECT_STREQ(wanted, last);
+	begin();
+	EXPECT_EQ(-EIO, set_online(a, true));
+	EXPECT_EQ(0, check_it(-EIO));
+	EXPECT_EQ(0, stubborn("deaf", 0));
+	begin();
+	EXPECT_EQ(0, set_online(a, true));
+	EXPECT_EQ(0, check_it(0));
+	EXPECT_EQ(0, run_on(a));
+}
+
+/* One CPU does not come, and another one that has come refuses to go again. */
+TEST_F_TIMEOUT(stubborn, no_answer_and_no_way_back, 300)
+{
+	int a = self->bench.cpus[FIRST], b = self->bench.cpus[SECOND];
+	int c = self->bench.cpus[OTHER];
+	char last[TEXT_MAX], wanted[TEXT_MAX];
+	struct look before;
+	unsigned long batch;
+
+	if (stubborn("deaf", 0))
+		SKIP(return, "only on x86");
+	ASSERT_EQ(0, ask_by_list(OFFLINE_THEM, CPU(b) | CPU(c)));
+	ASSERT_EQ(0, stubborn("refuses", CPU(c)));
+	ASSERT_EQ(0, stubborn("deaf", CPU(b)));
+	begin();
+	EXPECT_EQ(-EIO, ask_by_list(SET_THEM, self->bench.world.present & ~CPU(a)));
+	EXPECT_EQ(CPU(c), check_it(-EIO));
+	snprintf(wanted, sizeof(wanted),
+		 "pid=%d cpu=%d state=cpu:bringup errno=%d undo=%d:cpu:teardown",
+		 getpid(), b, EIO, c);
+	last_error(last, &batch);
+	EXPECT_STREQ(wanted, last);
+	EXPECT_FALSE(cpu_is_online(c));
+	EXPECT_EQ(-EINVAL, run_on(c));
+	begin();
+	EXPECT_EQ(0, set_online(c, true));
+	EXPECT_EQ(0, check_it(0));
+	EXPECT_EQ(0, run_on(c));
+	EXPECT_EQ(0, stubborn("deaf", 0));
+	EXPECT_EQ(0, set_online(b, true));
+	EXPECT_EQ(0, run_on(b));
+}
+
+/* Whether the kernel would call it an error of the callback's, natively too. */
+static bool is_dead(const struct hp_state *state)
+{
+	size_t len = strlen(state->name);
+
+	return len > 5 && !strcmp(state->name + len - 5, ":dead");
+}
+
+/*
+ * Two failures, in every order: each state for the CPU that is to be lost, some
+ * for the one that fails first; which of both has the higher number; and both
+ * directions.
+ */
+FIXTURE(pairs) {
+	struct bench bench;
+};
+
+FIXTURE_VARIANT(pairs) {
+	enum ask ask;
+	enum from from;
+};
+
+FIXTURE_VARIANT_ADD(pairs, going) { .ask = OFFLINE_THEM, .from = ONLINE };
+FIXTURE_VARIANT_ADD(pairs, coming) { .ask = ONLINE_THEM, .from = PARKED };
+FIXTURE_VARIANT_ADD(pairs, coming_settled) { .ask = ONLINE_THEM, .from = SETTLED };
+FIXTURE_VARIANT_ADD(pairs, setting) { .ask = SET_THEM, .from = PARKED };
+
+FIXTURE_SETUP(pairs)
+{
+	bench_begin(_metadata, &self->bench);
+}
+
+FIXTURE_TEARDOWN(pairs)
+{
+	bench_end(_metadata, &self->bench);
+}
+
+TEST_F_TIMEOUT(pairs, in_every_order, 3600)
+{
+	static const char * const others[] = {
+		"sched:active", "random:online", "smpboot/threads:online",
+		"sched:waitempty", "cpu:teardown", "cpu:bringup",
+	};
+	int tried = 0, failed = 0, times = 0;
+	struct look before;
+
+	for (int i = 0; i < 4 * self->bench.nr_states * (int)ARRAY_SIZE(others); i++) {
+		const struct hp_state *state = &self->bench.states[i / 4 / ARRAY_SIZE(others)];
+		const char *name = others[i / 4 % ARRAY_SIZE(others)];
+		int b = self->bench.cpus[i % 2 ? FIRST : SECOND];
+		int a = self->bench.cpus[i % 2 ? SECOND : FIRST];
+		cpus_t lost, all = CPU(a) | CPU(b);
+		int other = nr_of(name), err;
+
+		ASSERT_GT(other, 0);
+		if (i & 2 && variant->ask != SET_THEM)
+			continue;
+		if (variant->ask == SET_THEM) {
+			/* The one that comes is to be lost, or another that goes. */
+			a = i & 2 ? self->bench.cpus[OTHER] : a;
+			ASSERT_EQ(0, ask_by_list(SET_THEM, self->bench.world.present &
+						 ~CPU(self->bench.cpus[OTHER])));
+		} else {
+			ASSERT_EQ(0, ask_to_be(all, variant->from));
+		}
+		if (state->nr == other || (state_of(a) != self->bench.top && is_dead(state)) ||
+		    hp_fail(a, state->nr) || hp_fail(b, other)) {
+			hp_fail(a, -1);
+			events_drop(self->bench.fd);
+			continue;
+		}
+		tried++;
+		begin();
+		err = variant->ask == SET_THEM ?
+			ask_by_list(SET_THEM, self->bench.world.present & ~all) :
+			ask_by_list(variant->ask, all);
+		EXPECT_TRUE(!err || err == -EAGAIN)
+			TH_LOG("%s: %d", state->name, err);
+		hp_fail(a, -1);
+		hp_fail(b, -1);
+		lost = check_it(err);
+		failed += !!err;
+		times += !!lost;
+		/* They go on from where they are. */
+		for (int k = 0; k < USED; k++) {
+			int cpu = self->bench.cpus[k];
+
+			if (!(lost & CPU(cpu)))
+				continue;
+			EXPECT_EQ(0, set_online(cpu, true))
+				TH_LOG("%s", state->name);
+			EXPECT_EQ(self->bench.top, state_of(cpu));
+			EXPECT_TRUE(cpu_is_online(cpu));
+		}
+		if (_metadata->exit_code)
+			TH_LOG("%s for cpu %d, %s for cpu %d", state->name, a,
+			       name, b);
+		ASSERT_EQ(0, _metadata->exit_code);
+	}
+	TH_LOG("%d pairs, %d failed, %d with CPUs lost", tried, failed, times);
+	ASSERT_GT(times, 3);
+}
+
+TEST_HARNESS_MAIN
