@@ -51,6 +51,7 @@ COMMON = {
     "bolt_boot",
     "bolt_defer",
     "bolt_domains",
+    "bolt_error",
     "bolt_fit",
     "bolt_handover",
     "bolt_handover_block",
@@ -64,9 +65,10 @@ COMMON = {
 }
 SUITES = {"x86_64": {"bolt_tsc"}, "arm64": set[str]()}
 
-# The tests that may be skipped. arm64 has no device nodes of CPUs and no machine check; SMT and
-# CPUs that are not there take a guest of their own; with tsc=reliable there is no TSC test at boot,
-# and most guests have one package: see test_kunit_tsc.
+# The tests that may be skipped. arm64 has no device nodes of CPUs, no machine check and no SMT
+# control, and its CPUs cannot be kept from hearing that they are woken; SMT, suspend and CPUs that
+# are not there take a guest of their own; with tsc=reliable there is no TSC test at boot, and most
+# guests have one package: see test_kunit_tsc.
 SKIPPED = {
     ("arm64", "nodes"): 1,
     ("arm64", "hardware"): 1,
@@ -74,6 +76,8 @@ SKIPPED = {
     ("x86_64", "bulk"): 2,
     ("arm64", "veto"): 2,
     ("x86_64", "veto"): 2,
+    ("arm64", "lost"): 5,
+    ("x86_64", "lost"): 2,
     ("x86_64", "kunit"): 2,
 }
 
@@ -116,6 +120,7 @@ SELFTESTS = [
     "invisible",
     "io",
     "irqs",
+    "lost",
     "memory",
     "migration",
     "movers",

@@ -9,7 +9,7 @@ from statistics import median
 
 import pytest
 
-from boltlab import batches, cmd_bench
+from boltlab import batches, cmd_bench, scenario
 from boltlab.arch import ARCHES
 from boltlab.cmd_bench import Plan
 from tests.guest.test_guest import PLAN, Kernels, output, play
@@ -99,6 +99,16 @@ def test_who_needs_native_offline(kernel: Kernels, arch: str, name: str) -> None
     if arch == "arm64" and name == "suspend":
         name = "hibernate"  # the machine has no deep suspend; hibernation takes the same way
     assert "online_seq" in play(kernel, arch, name, timeout=LONG).samples()
+
+
+@pytest.mark.nightly
+def test_an_undo_that_fails_in_suspend(kernel: Kernels, arch: str) -> None:
+    """The tests of selftest-lost that it skips are not skipped where there is suspend."""
+    if arch not in scenario.load("lost-suspend").arches:
+        pytest.skip("the machine has no deep suspend")
+    lines = output(play(kernel, arch, "lost-suspend", timeout=LONG))
+    assert not [line for line in lines if line.startswith("not ok ") or "# SKIP" in line]
+    assert [line for line in lines if line.startswith("ok ") and "by_suspend" in line]
 
 
 def test_one_of_each_for_any_number_of_cpus(kernel: Kernels, arch: str) -> None:

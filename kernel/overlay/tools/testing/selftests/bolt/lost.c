@@ -18,8 +18,8 @@ enum { FIRST, SECOND, OTHER, USED };
 
 /* What can be seen of the CPUs that are used. */
 struct look {
-	int at[SETS_MAX];	/* cpuN/hotplug/state */
 	cpus_t files;		/* what cpuN/online say */
+	int at[SETS_MAX];	/* cpuN/hotplug/state */
 };
 
 /* What a test has at hand. */
@@ -88,7 +88,7 @@ static int state_of(int cpu)
 
 static void look_at(const struct world *world, struct look *look)
 {
-	look->files = 0;
+	memset(look, 0, sizeof(*look));
 	for (int cpu = 0; cpu < world->nr; cpu++) {
 		look->at[cpu] = state_of(cpu);
 		if (!(world->movable & CPU(cpu)) || cpu_is_online(cpu))
@@ -332,6 +332,81 @@ TEST_F_TIMEOUT(lost, in_both_directions, 300)
 	EXPECT_EQ(0, run_on(c));
 }
 
+#define SMT CPU_DIR "smt/control"
+
+TEST_F_TIMEOUT(lost, by_smt_control, 300)
+{
+	struct look before;
+	struct sight sight;
+	cpus_t threads;
+	int a, b;
+
+	if (!is(SMT, "on"))
+		SKIP(return, "no SMT");
+	ASSERT_EQ(0, put(SMT, "off"));
+	ASSERT_TRUE(sight_take(&self->bench.world, &sight));
+	threads = self->bench.world.present & ~sight.online;
+	ASSERT_EQ(0, put(SMT, "on"));
+	a = cpus_first(threads);
+	b = cpus_first(threads & ~CPU(a));
+	if (b < 0)
+		SKIP(return, "needs two cores with two threads");
+
+	ASSERT_EQ(0, hp_fail(a, nr_of("random:online")));
+	ASSERT_EQ(0, hp_fail(b, nr_of("smpboot/threads:online")));
+	begin();
+	EXPECT_EQ(-EAGAIN, put(SMT, "off"));
+	EXPECT_EQ(CPU(a), check_it(-EAGAIN));
+	begin();
+	EXPECT_EQ(0, put(SMT, "on"));
+	EXPECT_EQ(0, check_it(0));
+	EXPECT_EQ(0, run_on(a));
+
+	ASSERT_EQ(0, put(SMT, "off"));
+	ASSERT_EQ(0, hp_fail(a, nr_of("sched:waitempty")));
+	ASSERT_EQ(0, hp_fail(b, nr_of("random:online")));
+	begin();
+	EXPECT_EQ(-EAGAIN, put(SMT, "on"));
+	EXPECT_EQ(CPU(a), check_it(-EAGAIN));
+	begin();
+	EXPECT_EQ(0, set_online(a, true));
+	EXPECT_EQ(0, set_online(b, true));
+	EXPECT_EQ(0, check_it(0));
+	EXPECT_EQ(0, run_on(a));
+}
+
+#define POWER "/sys/power/"
+
+/* Up to where all CPUs but one have gone, and back. */
+static int suspend(void)
+{
+	return put("/sys/module/suspend/parameters/pm_test_delay", "0") ?:
+	       put(POWER "pm_test", "processors") ?: put(POWER "state", "mem");
+}
+
+/* What has not been put back is brought up with the others. */
+TEST_F_TIMEOUT(lost, by_suspend, 300)
+{
+	int a = self->bench.cpus[FIRST], b = self->bench.cpus[SECOND];
+	char last[TEXT_MAX], wanted[32];
+	struct look before, after;
+	unsigned long batch;
+
+	if (access(POWER "pm_test", W_OK))
+		SKIP(return, "no suspend");
+	ASSERT_EQ(0, hp_fail(a, nr_of("random:online")));
+	ASSERT_EQ(0, hp_fail(b, nr_of("smpboot/threads:online")));
+	begin();
+	EXPECT_EQ(-EAGAIN, suspend());
+	last_error(last, &batch);
+	snprintf(wanted, sizeof(wanted), " undo=%d:random:online", a);
+	EXPECT_NE(NULL, strstr(last, wanted))
+		TH_LOG("%s", last);
+	look_at(&self->bench.world, &after);
+	EXPECT_EQ(0, memcmp(&before, &after, sizeof(after)));
+	EXPECT_EQ(0, run_on(a));
+}
+
 #define STUBBORN "/sys/module/stubborn/parameters/"
 
 static int stubborn(const char *what, cpus_t cpus)
@@ -432,8 +507,9 @@ TEST_F_TIMEOUT(stubborn, no_answer_on_the_way_back, 300)
 /* One CPU does not come, and another one that has come refuses to go again. */
 TEST_F_TIMEOUT(stubborn, no_answer_and_no_way_back, 300)
 {
-	int a = self->bench.cpus[FIRST], b = self->bench.cpus[SECOND];
-	int c = self->bench.cpus[OTHER];
+	int a = self->bench.cpus[FIRST], b = self->bench.cpus[OTHER];
+	/* Of two threads of a core the first is woken before. */
+	int c = self->bench.cpus[SECOND];
 	char last[TEXT_MAX], wanted[TEXT_MAX];
 	struct look before;
 	unsigned long batch;
@@ -460,6 +536,30 @@ TEST_F_TIMEOUT(stubborn, no_answer_and_no_way_back, 300)
 	EXPECT_EQ(0, stubborn("deaf", 0));
 	EXPECT_EQ(0, set_online(b, true));
 	EXPECT_EQ(0, run_on(b));
+}
+
+/* Neither with the others nor alone: the driver core is told all the same. */
+TEST_F_TIMEOUT(stubborn, not_back_after_suspend, 300)
+{
+	int a = self->bench.cpus[FIRST];
+	struct look before;
+
+	if (access(POWER "pm_test", W_OK))
+		SKIP(return, "no suspend");
+	ASSERT_EQ(0, hp_fail(a, nr_of("random:online")));
+	ASSERT_EQ(0, stubborn("high_up", CPU(a)));
+	begin();
+	EXPECT_EQ(0, suspend());
+	EXPECT_TRUE(is(STUBBORN "high_up", "0"));
+	/* A worker tells it, after the tasks have been thawed. */
+	for (int i = 0; i < 100 && cpu_is_online(a); i++)
+		wait_ms(20);
+	EXPECT_EQ(0, check_it(0));
+	EXPECT_FALSE(cpu_is_online(a));
+	begin();
+	EXPECT_EQ(0, set_online(a, true));
+	EXPECT_EQ(0, check_it(0));
+	EXPECT_EQ(0, run_on(a));
 }
 
 /* Whether the kernel would call it an error of the callback's, natively too. */
