@@ -107,8 +107,18 @@ def test_an_undo_that_fails_in_suspend(kernel: Kernels, arch: str) -> None:
     if arch not in scenario.load("lost-suspend").arches:
         pytest.skip("the machine has no deep suspend")
     lines = output(play(kernel, arch, "lost-suspend", timeout=LONG))
-    assert not [line for line in lines if line.startswith("not ok ") or "# SKIP" in line]
-    assert [line for line in lines if line.startswith("ok ") and "by_suspend" in line]
+    done = [line for line in lines if line.startswith("ok ") and "SKIP" not in line]
+    assert not [line for line in lines if line.startswith("not ok ")]
+    assert {"lost.by_suspend", "stubborn.not_back_after_suspend"} <= {
+        line.split()[2] for line in done
+    }
+
+
+def test_a_cpu_left_half_way_is_ejected(kernel: Kernels, arch: str) -> None:
+    """It is taken offline first, and the others go on; x86 only."""
+    if arch not in scenario.load("lost-eject").arches:
+        return
+    assert set(play(kernel, arch, "lost-eject").samples()) == {"offline_seq", "online_seq"}
 
 
 def test_one_of_each_for_any_number_of_cpus(kernel: Kernels, arch: str) -> None:

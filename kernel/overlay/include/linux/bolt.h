@@ -262,6 +262,7 @@ int bolt_cpus_set(const struct cpumask *mask);
 /* For kernel/cpu.c. */
 int bolt_cpu_down(unsigned int cpu);
 int bolt_cpu_up(unsigned int cpu);
+int bolt_finish_offline(struct device *dev);
 bool bolt_boot_idle(unsigned int max);
 bool bolt_boot_cpus(unsigned int max);
 bool bolt_makes_kthreads(void);
@@ -424,6 +425,7 @@ void bolt_kernfs_show(struct kernfs_node *kn, bool show);
 #define bolt_ap_unlock() do { } while (0)
 #define bolt_cpu_down(...) (-EOPNOTSUPP)
 #define bolt_cpu_up(...) (-EOPNOTSUPP)
+#define bolt_finish_offline(...) 1
 #define bolt_intercept(...) false
 #define bolt_failed(...) do { } while (0)
 #define bolt_came_up(...) do { } while (0)

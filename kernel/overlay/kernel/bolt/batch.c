@@ -530,8 +530,7 @@ static void bolt_tell_lost(const struct bolt_batch *batch, bool devices)
 		if (cpu_online(cpu))
 			bolt_settle_cpu(cpu);
 		if (devices)
-			bolt_notify(cpumask_of(cpu),
-				    bolt_glue_state(cpu) == CPUHP_ONLINE);
+			bolt_notify_lost(cpu);
 	}
 	pr_err("batch %llu: not put back: %s\n", batch->id, batch->lost);
 	WARN_ONCE(1, "bolt: CPUs could not be put back, see bolt/last_error\n");
@@ -738,6 +737,45 @@ void bolt_notify(const struct cpumask *mask, bool online)
 		dev->offline = !online;
 		kobject_uevent(&dev->kobj, online ? KOBJ_ONLINE : KOBJ_OFFLINE);
 	}
+}
+
+/**
+ * bolt_notify_lost - tell the driver core where a CPU has been left
+ * @cpu:	the CPU
+ *
+ * Context: as bolt_notify(); cpu_add_remove_lock held.
+ */
+void bolt_notify_lost(unsigned int cpu)
+{
+	bool online = bolt_glue_state(cpu) == CPUHP_ONLINE;
+
+	per_cpu_ptr(&bolt_cpus, cpu)->half_way = !online && cpu_online(cpu);
+	bolt_notify(cpumask_of(cpu), online);
+}
+
+/**
+ * bolt_finish_offline - take down a CPU whose device is offline
+ * @dev:	a device that is offline
+ *
+ * Whoever takes a device offline, perhaps to remove the CPU, must not find one
+ * that an undo has left half-way: it still runs.
+ *
+ * Context: device_offline().
+ * Return: 1: there is nothing to do any more; or a negative error number.
+ */
+int bolt_finish_offline(struct device *dev)
+{
+	struct bolt_cpu *bc;
+	int err;
+
+	if (dev->bus != &cpu_subsys)
+		return 1;
+	bc = per_cpu_ptr(&bolt_cpus, dev->id);
+	if (!bc->half_way || !cpu_online(dev->id) ||
+	    bolt_glue_state(dev->id) == CPUHP_ONLINE)
+		return 1;
+	err = cpu_device_down(dev);
+	return err ?: 1;
 }
 
 /* A request that has not even become one, because of @cpu. */

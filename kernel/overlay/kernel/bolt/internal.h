@@ -38,6 +38,8 @@ struct bolt_set {
  * @from:	where it was before the phase that is under way
  * @failed:	the first state whose callback failed for it in an undo, or
  *		CPUHP_INVALID
+ * @half_way:	whether an undo has left it online, but not active, with its
+ *		device offline; no longer if it is neither
  * @has_turn:	whether its hotplug thread may run serial callbacks
  * @has_lock:	whether it has what bolt_ap_lock() takes
  * @transit:	whether it goes or comes, and runs nothing but that with interrupts
@@ -50,6 +52,7 @@ struct bolt_cpu {
 	enum cpuhp_state goal;
 	enum cpuhp_state from;
 	enum cpuhp_state failed;
+	bool half_way;
 	bool has_turn;
 	bool has_lock;
 	bool transit;
@@ -286,6 +289,7 @@ struct bolt_batch *bolt_this_batch(void);
 int bolt_request(const struct cpumask *up, const struct cpumask *down,
 		 unsigned int flags);
 void bolt_notify(const struct cpumask *mask, bool online);
+void bolt_notify_lost(unsigned int cpu);
 int bolt_start(unsigned int cpu);
 int bolt_enable(bool on);
 void bolt_broken(unsigned int cpu, enum cpuhp_state state, const char *what);

@@ -25,7 +25,7 @@ static struct cpumask bolt_users_mask;
  *
  * Context: cpu_add_remove_lock and device hotplug lock held; may sleep.
  * Return: 0, also while Bolt is disabled; otherwise an error, and all threads
- * are up.
+ * are up, but those that could not be put back.
  */
 int bolt_smt_disable(int ctrlval)
 {
@@ -45,7 +45,8 @@ int bolt_smt_disable(int ctrlval)
  * bolt_smt_enable - bring threads up for SMT control
  *
  * Context: as bolt_smt_disable().
- * Return: as bolt_smt_disable(); after an error no thread has come up.
+ * Return: as bolt_smt_disable(); after an error no thread has come up, but those
+ * that could not be put back.
  */
 int bolt_smt_enable(void)
 {
@@ -74,8 +75,7 @@ static void bolt_tell_work(struct work_struct *work)
 	lock_device_hotplug();
 	cpu_maps_update_begin();
 	for_each_cpu(cpu, &bolt_untold)
-		bolt_notify(cpumask_of(cpu),
-			    bolt_glue_state(cpu) == CPUHP_ONLINE);
+		bolt_notify_lost(cpu);
 	cpumask_clear(&bolt_untold);
 	cpu_maps_update_done();
 	unlock_device_hotplug();

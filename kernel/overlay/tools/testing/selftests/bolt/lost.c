@@ -282,6 +282,53 @@ TEST_F_TIMEOUT(lost, and_gone, 300)
 	EXPECT_EQ(self->bench.top, state_of(self->bench.cpus[FIRST]));
 }
 
+/* By its own file, which says that it is offline already: no second event. */
+TEST_F_TIMEOUT(lost, and_gone_alone, 300)
+{
+	int a = self->bench.cpus[FIRST];
+	struct look before;
+
+	for (int on = 1; on >= 0; on--) {
+		lose_first();
+		ASSERT_EQ(0, enable(on));
+		begin();
+		EXPECT_EQ(0, set_online(a, false));
+		EXPECT_EQ(0, state_of(a));
+		ASSERT_EQ(0, enable(true));
+		EXPECT_EQ(0, check_it(0));
+		begin();
+		EXPECT_EQ(0, set_online(a, true));
+		EXPECT_EQ(0, check_it(0));
+		EXPECT_EQ(0, run_on(a));
+	}
+}
+
+/* The machine's own way, where a CPU that is ejected is not missed. */
+TEST_F_TIMEOUT(lost, and_ejected, 300)
+{
+	const char *eject = getenv("BOLT_EJECT");
+	int a = self->bench.cpus[FIRST];
+	struct look before;
+	char path[128];
+
+	if (!eject)
+		SKIP(return, "takes a CPU for good");
+	lose_first();
+	snprintf(path, sizeof(path), "/sys/bus/acpi/devices/LNXCPU:%02x/eject", a);
+	ASSERT_EQ(0, put(path, "1"));
+	/* Ejecting goes on after the write. */
+	for (int i = 0; i < 500; i++) {
+		cpus_t present;
+
+		ASSERT_TRUE(cpus_read(CPU_DIR "present", &present));
+		if (!(present & CPU(a)))
+			return;
+		wait_ms(20);
+	}
+	EXPECT_TRUE(false)
+		TH_LOG("cpu %d is still there", a);
+}
+
 /* In other requests: of itself it is not touched, and "set" finds it. */
 TEST_F_TIMEOUT(lost, beside_others, 300)
 {
