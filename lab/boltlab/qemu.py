@@ -69,8 +69,8 @@ class Guest:
     for each CPU, the first ``ext4`` of them with a file system. ``nics``: network cards, all
     on networks of their own. ``programs`` are added to the initramfs, by path without the leading
     slash. ``bounded``: no CPU runs for more than a few microseconds of virtual time before the
-    next gets its turn. ``features`` are added to the CPU's model. ``seed`` makes a run that can be
-    repeated: in virtual time what is random comes from it, and how long an instruction takes.
+    next gets its turn. ``features`` are added to the CPU's model; CPU n + 1 does not have the n-th
+    feature of ``lacks``. ``seed`` makes a run that can be repeated: in virtual time what is random comes from it, and how long an instruction takes.
     ``plugin`` is one of the emulator's, which writes to PLUGIN in the run's directory;
     ``plugin_args`` are NAME=VALUE,... for it. ``warns`` are patterns of what the kernel must
     complain about, each just once.
@@ -91,6 +91,7 @@ class Guest:
     timeout: float = 300
     bounded: bool = False
     features: str = ""
+    lacks: tuple[str, ...] = ()
     seed: int | None = None
     plugin: Path | None = None
     plugin_args: str = ""
@@ -183,7 +184,7 @@ def command(guest: Guest, initrd: Path) -> list[str]:
     if guest.features:
         machine = (*machine[:-1], f"{machine[-1]},{guest.features}")
     args += [*machine, *accelerator(guest), "-m", guest.memory, "-smp", smp(guest)]
-    args += numa(guest)
+    args += [*numa(guest), *unequal(guest)]
     args += BOUND if guest.bounded else ()
     args += ["-kernel", str(guest.image), "-initrd", str(initrd), "-append", append]
     panic = next((device for device in PVPANIC if device in devices(arch.qemu)), None)
@@ -201,8 +202,25 @@ def accelerator(guest: Guest) -> list[str]:
     return [*words, "-seed", str(guest.seed % 2**31), "-rtc", "base=2026-01-01T00:00:00,clock=vm"]
 
 
+def unequal(guest: Guest) -> list[str]:
+    """Return QEMU's arguments for CPUs that lack a feature: all but the first, a core each."""
+    model = guest.arch.machine_args[-1]
+    cpu = f"{model}-{guest.arch.name}-cpu,socket-id=0,thread-id=0"
+    args = []
+    for number, feature in enumerate(guest.lacks, 1):
+        args += ["-device", f"{cpu},core-id={number},{feature}=off"]
+    return args
+
+
 def smp(guest: Guest) -> str:
-    """Return what -smp takes: a node is a socket, or cores would share caches across nodes."""
+    """Return what -smp takes: a node is a socket, or cores would share caches across nodes.
+
+    CPUs that lack something are devices of their own, so that the machine starts with one CPU.
+    """
+    if guest.lacks:
+        if guest.cpus != len(guest.lacks) + 1 or guest.nodes > 1 or guest.threads > 1:
+            raise BoltError(f"{guest.cpus} CPUs cannot lack {len(guest.lacks)} features")
+        return f"1,maxcpus={guest.cpus},sockets=1,cores={guest.cpus},threads=1"
     if guest.threads == 1:
         return str(guest.cpus) if guest.nodes == 1 else f"{guest.cpus},sockets={guest.nodes}"
     cores, rest = divmod(guest.cpus, guest.nodes * guest.threads)

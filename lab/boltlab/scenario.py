@@ -30,6 +30,7 @@ class Scenario:
     need one; ``features`` are those the CPU has beside its model's, in QEMU's words. ``warns`` are
     patterns, each of which the kernel must complain about once: in the first line of a complaint,
     or in the message that the kernel prints above it. Any other complaint fails the run.
+    ``lacks`` are features that CPUs do not have, one for each but the first CPU.
     """
 
     name: str
@@ -54,6 +55,7 @@ class Scenario:
     setting: str = ""
     features: str = ""
     warns: tuple[str, ...] = ()
+    lacks: tuple[str, ...] = ()
 
     @property
     def script(self) -> tuple[str, ...]:
@@ -86,13 +88,14 @@ class Scenario:
             accel=self.accel,
             features=self.features,
             warns=self.warns,
+            lacks=self.lacks,
             timeout=self.timeout,
             programs=programs,
         )
 
 
 # The types that a scenario file may use, by field; everything else is text.
-_LISTS = ("commands", "arches", "selftests", "modules", "kexec", "warns")
+_LISTS = ("commands", "arches", "selftests", "modules", "kexec", "warns", "lacks")
 _NUMBERS = ("cpus", "nodes", "threads", "disks", "ext4", "nics", "timeout", "repeat")
 
 

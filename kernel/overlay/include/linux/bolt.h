@@ -246,6 +246,11 @@ bool bolt_more_to_come_in(unsigned int cpu, const struct cpumask *mask);
 bool bolt_crowded(void);
 void bolt_ap_lock(void);
 void bolt_ap_unlock(void);
+#if defined(CONFIG_LOCKDEP) || defined(CONFIG_BOLT_KUNIT_TEST)
+void bolt_assert_ap_lock(void);
+#else
+#define bolt_assert_ap_lock() do { } while (0)
+#endif
 
 bool bolt_boot(enum bolt_boot_switch what);
 enum bolt_topology bolt_topology_check(void);
@@ -423,6 +428,7 @@ void bolt_kernfs_show(struct kernfs_node *kn, bool show);
 #define bolt_more_to_come_in(...) false
 #define bolt_ap_lock() do { } while (0)
 #define bolt_ap_unlock() do { } while (0)
+#define bolt_assert_ap_lock() do { } while (0)
 #define bolt_cpu_down(...) (-EOPNOTSUPP)
 #define bolt_cpu_up(...) (-EOPNOTSUPP)
 #define bolt_finish_offline(...) 1

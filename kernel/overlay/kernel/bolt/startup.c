@@ -7,6 +7,7 @@
 
 #include <asm/bolt.h>
 #include <asm/cacheinfo.h>
+#include <asm/cpufeature.h>
 
 #include "internal.h"
 
@@ -63,13 +64,16 @@ unsigned int bolt_arch_wave(unsigned int cpu)
  * bolt_arch_slots - how many CPUs may be on their way at once
  *
  * All, if each finds out by itself which one it is: guests have spinlocks
- * without a queue.
+ * without a queue. The CPUs of a Xen PV guest come by cpu_bringup(), which does
+ * not call bolt_ap_lock(): the next CPU is woken when the last one is online.
  *
  * Context: the control task.
  * Return: the number.
  */
 unsigned int bolt_arch_slots(void)
 {
+	if (cpu_feature_enabled(X86_FEATURE_XENPV))
+		return 1;
 	return smpboot_control & STARTUP_PARALLEL_MASK ? nr_cpu_ids : 1;
 }
 

@@ -224,7 +224,7 @@ bool bolt_tsc_retest(unsigned int cpu)
 {
 	struct bolt_tsc *tsc = this_cpu_ptr(&bolt_tscs);
 
-	if (cpumask_weight(topology_core_cpumask(cpu)) == 1)
+	if (!bolt_has_sibling(topology_core_cpumask(cpu), cpu))
 		bolt_tsc_forget_package(cpu);
 	/* Woken by other means than INIT: who knows what has happened to it. */
 	if (!tsc->passed || !bolt_fast() || cpuhp_tasks_frozen ||

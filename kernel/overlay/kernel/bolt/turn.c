@@ -102,6 +102,22 @@ void bolt_ap_unlock(void)
 	raw_spin_unlock(&bolt_arrivals);
 }
 
+#if defined(CONFIG_LOCKDEP) || defined(CONFIG_BOLT_KUNIT_TEST)
+/**
+ * bolt_assert_ap_lock - what follows must not run on two CPUs of a batch at once
+ *
+ * Kernels for developers warn if the CPU has not called bolt_ap_lock() although
+ * another CPU of the batch may be here as well.
+ *
+ * Context: a CPU that comes, interrupts off; or any CPU outside of requests.
+ */
+void bolt_assert_ap_lock(void)
+{
+	WARN_ON_ONCE(bolt_crowded() && bolt_arch_slots() > 1 &&
+		     !__this_cpu_read(bolt_cpus.has_lock));
+}
+#endif
+
 /* Whether callbacks of @state, if it has some, run for one CPU at a time. */
 static bool bolt_serial(enum cpuhp_state state)
 {

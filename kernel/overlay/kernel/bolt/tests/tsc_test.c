@@ -205,6 +205,36 @@ static void package_that_was_offline_is_full(struct kunit *test)
 	cycle_short(test);
 }
 
+/* As above, and they come back in one request: none was online before another. */
+static void package_that_returns_at_once_is_full(struct kunit *test)
+{
+	struct cpumask *package;
+	unsigned int *full, cpu;
+
+	if (same_package(cpumask_first(cpu_online_mask)))
+		kunit_skip(test, "one package");
+	full = kunit_kcalloc(test, nr_cpu_ids, sizeof(*full), GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, full);
+	package = kunit_kzalloc(test, cpumask_size(), GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, package);
+	pass(test);
+	for_each_online_cpu(cpu) {
+		if (!same_package(cpu))
+			continue;
+		cpumask_set_cpu(cpu, package);
+		full[cpu] = per_cpu_ptr(&bolt_tscs, cpu)->full;
+	}
+	KUNIT_EXPECT_GE(test, cpumask_weight(package), 2u);
+	tsc_clocksource_reliable = 0;
+	KUNIT_ASSERT_EQ(test, bolt_cpus_down(package), 0);
+	KUNIT_ASSERT_EQ(test, bolt_cpus_up(package), 0);
+	for_each_cpu(cpu, package) {
+		KUNIT_EXPECT_EQ(test, per_cpu_ptr(&bolt_tscs, cpu)->full,
+				full[cpu] + 1);
+	}
+	cycle_short(test);
+}
+
 static struct kunit_case bolt_tsc_cases[] = {
 	KUNIT_CASE(first_bringup_is_full),
 	KUNIT_CASE(unknown_cpu_is_full),
@@ -214,6 +244,7 @@ static struct kunit_case bolt_tsc_cases[] = {
 	KUNIT_CASE(too_few_handovers_are_no_test),
 	KUNIT_CASE(resume_is_full),
 	KUNIT_CASE(package_that_was_offline_is_full),
+	KUNIT_CASE(package_that_returns_at_once_is_full),
 	{}
 };
 

@@ -17,6 +17,17 @@ void bolt_tsc_forget_all(void);
 bool bolt_tsc_retest(unsigned int cpu);
 void bolt_startup_delay(unsigned int usecs);
 
+/*
+ * A CPU of a batch is in the masks of its siblings before the TSC test and the
+ * calibration of its delay loop, and in cpu_online_mask after both. Natively it
+ * is the only one in between: whoever looks for a sibling to take over from
+ * leaves out those that are not online.
+ */
+#define bolt_any_sibling_but(mask, cpu) \
+	cpumask_any_and_but(mask, cpu_online_mask, cpu)
+#define bolt_has_sibling(mask, cpu) \
+	(bolt_any_sibling_but(mask, cpu) < nr_cpu_ids)
+
 #else /* !CONFIG_BOLT */
 
 #define bolt_tsc_passed(...) do { } while (0)
@@ -24,6 +35,8 @@ void bolt_startup_delay(unsigned int usecs);
 #define bolt_tsc_forget_all() do { } while (0)
 #define bolt_tsc_retest(...) false
 #define bolt_startup_delay(usecs) udelay(usecs)
+#define bolt_any_sibling_but(mask, cpu) cpumask_any_but(mask, cpu)
+#define bolt_has_sibling(mask, cpu) ((void)(cpu), cpumask_weight(mask) > 1)
 
 #endif /* CONFIG_BOLT */
 #endif /* _ASM_X86_BOLT_H */

@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Features of the machine are those that all CPUs have. A CPU that comes for
+ * the first time takes away what it lacks, and the CPUs of a request come
+ * together: none of them may undo what another one does. Needs CPUs that differ
+ * and have not been online since the machine booted (maxcpus=1).
+ */
+#define _GNU_SOURCE
+#include <elf.h>
+#include <sched.h>
+#include <sys/wait.h>
+
+#include "cpus.h"
+#include "../kselftest_harness.h"
+
+#define TELL "BOLT_TELL_FEATURES"
+
+/*
+ * A program is told of the machine's features when it starts: this one is
+ * started once more for that, and goes no further. Not by getauxval(), whose
+ * answer the C library has changed.
+ */
+static void __attribute__((constructor)) features_tell(void)
+{
+	Elf64_auxv_t aux = { 0 };
+	int fd;
+
+	if (!getenv(TELL))
+		return;
+	fd = open("/proc/self/auxv", O_RDONLY);
+	while (read(fd, &aux, sizeof(aux)) == sizeof(aux) && aux.a_type != AT_HWCAP)
+		;
+	_exit(aux.a_type != AT_HWCAP ||
+	      write(STDOUT_FILENO, &aux.a_un.a_val, sizeof(aux.a_un.a_val)) !=
+	      sizeof(aux.a_un.a_val));
+}
+
+/* The word of CPUID that says most about old features, as the kernel has it. */
+static bool features_of_machine(uint64_t *features)
+{
+	int ends[2], status;
+	bool good;
+	pid_t pid;
+
+	if (pipe(ends))
+		return false;
+	pid = fork();
+	if (!pid) {
+		setenv(TELL, "1", 1);
+		dup2(ends[1], STDOUT_FILENO);
+		execl("/proc/self/exe", "features", NULL);
+		_exit(1);
+	}
+	close(ends[1]);
+	good = pid > 0 &&
+	       read(ends[0], features, sizeof(*features)) == sizeof(*features);
+	close(ends[0]);
+	return pid > 0 && waitpid(pid, &status, 0) == pid && !status && good;
+}
+
+/* The same word, as the CPU has it. */
+static bool features_of_cpu(int cpu, uint64_t *features)
+{
+#ifdef __x86_64__
+	unsigned int eax = 1, ebx, ecx = 0, edx;
+	cpu_set_t set;
+
+	CPU_ZERO(&set);
+	CPU_SET(cpu, &set);
+	if (sched_setaffinity(0, sizeof(set), &set))
+		return false;
+	asm volatile("cpuid" : "+a"(eax), "=b"(ebx), "+c"(ecx), "=d"(edx));
+	*features = edx;
+	return true;
+#else
+	return false;
+#endif
+}
+
+FIXTURE(features) {
+	int cpus[CPUS_MAX];
+	int nr;
+};
+
+FIXTURE_SETUP(features)
+{
+	const char *why = cannot_run();
+
+	if (why)
+		SKIP(return, "%s", why);
+#ifndef __x86_64__
+	SKIP(return, "only x86 keeps them like this");
+#endif
+	self->nr = cpus_movable(self->cpus);
+	ASSERT_EQ(0, enable(true));
+}
+
+FIXTURE_TEARDOWN(features)
+{
+	if (!cannot_run())
+		EXPECT_EQ(0, start_over());
+}
+
+TEST_F(features, those_of_all_cpus_remain)
+{
+	uint64_t before, after, first, all, one;
+	char list[4096];
+
+	if (!is(CPU_DIR "online", "0"))
+		SKIP(return, "needs CPUs that have never been online: maxcpus=1");
+	ASSERT_EQ(0, get(CPU_DIR "present", list, sizeof(list)));
+	ASSERT_TRUE(features_of_machine(&before));
+	ASSERT_EQ(0, put(BOLT_DIR "online", list));
+	ASSERT_TRUE(is(CPU_DIR "online", list));
+	ASSERT_TRUE(features_of_machine(&after));
+
+	ASSERT_TRUE(features_of_cpu(0, &first));
+	all = first;
+	for (int i = 0; i < self->nr; i++) {
+		ASSERT_TRUE(features_of_cpu(self->cpus[i], &one));
+		EXPECT_EQ(0, after & ~one)
+			TH_LOG("the machine has %#llx, which CPU %d lacks",
+			       (unsigned long long)(after & ~one), self->cpus[i]);
+		all &= one;
+	}
+	if (all == first)
+		SKIP(return, "needs CPUs that differ");
+	/* None has taken away more than it lacks. */
+	EXPECT_EQ(before & all, after);
+}
+
+TEST_HARNESS_MAIN
