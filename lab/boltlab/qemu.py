@@ -70,7 +70,8 @@ class Guest:
     on networks of their own. ``programs`` are added to the initramfs, by path without the leading
     slash. ``bounded``: no CPU runs for more than a few microseconds of virtual time before the
     next gets its turn. ``features`` are added to the CPU's model; CPU n + 1 does not have the n-th
-    feature of ``lacks``. ``seed`` makes a run that can be repeated: in virtual time what is random comes from it, and how long an instruction takes.
+    feature of ``lacks``. ``seed`` makes a run that can be repeated: in virtual time what is random
+    comes from it, and how long an instruction takes.
     ``plugin`` is one of the emulator's, which writes to PLUGIN in the run's directory;
     ``plugin_args`` are NAME=VALUE,... for it. ``warns`` are patterns of what the kernel must
     complain about, each just once.

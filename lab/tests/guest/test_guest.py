@@ -154,6 +154,15 @@ def test_hardware_of_intel(kernel: Kernels, arch: str) -> None:
     assert [each.groups()[1:] for each in found if each] == [("0", "0"), ("0", "0")]
 
 
+def test_features_of_cpus_that_differ(kernel: Kernels, arch: str) -> None:
+    """They come in one request: the machine keeps none that a CPU lacks, and loses no other."""
+    name = "selftest-features"
+    if arch not in scenario.load(name).arches:
+        return
+    found = [PLAN.match(line) for line in output(play(kernel, arch, name))]
+    assert [each.groups() for each in found if each] == [("1", "0", "0")]
+
+
 def test_refusals_with_siblings(kernel: Kernels, arch: str) -> None:
     """Where SMT can be switched off: x86. There, CPU 0 is left to run on, and never refused."""
     name = "selftest-veto-smt"

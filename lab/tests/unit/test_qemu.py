@@ -257,6 +257,20 @@ def test_command_lines(fake: Path) -> None:
         qemu.command(Guest(X86, Path("image"), (), accel="warp"), initrd)
 
 
+def test_cpus_that_lack_a_feature(fake: Path) -> None:
+    guest = Guest(X86, Path("image"), (), cpus=3, lacks=("ss", "acpi"))
+    args = qemu.command(guest, Path("initrd"))
+    assert args[args.index("-smp") + 1] == "1,maxcpus=3,sockets=1,cores=3,threads=1"
+    assert [arg for arg in args if "core-id" in arg] == [
+        "max-x86_64-cpu,socket-id=0,thread-id=0,core-id=1,ss=off",
+        "max-x86_64-cpu,socket-id=0,thread-id=0,core-id=2,acpi=off",
+    ]
+    with pytest.raises(BoltError, match="4 CPUs cannot lack 1 features"):
+        qemu.smp(Guest(X86, Path("image"), (), lacks=("ss",)))
+    with pytest.raises(BoltError, match="cannot lack"):
+        qemu.smp(Guest(X86, Path("image"), (), cpus=2, nodes=2, lacks=("ss",)))
+
+
 def test_a_seed_makes_a_run_that_can_be_repeated() -> None:
     plain = qemu.accelerator(Guest(X86, Path("image"), ()))
     assert plain == list(qemu.ACCELERATORS["icount"])

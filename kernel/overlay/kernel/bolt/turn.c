@@ -77,7 +77,8 @@ bool bolt_more_to_come_in(unsigned int cpu, const struct cpumask *mask)
  * bolt_ap_lock - what follows is for one CPU of a batch at a time
  *
  * For what CPUs do on their way up outside of callbacks, and for parts of those
- * that overlap otherwise.
+ * that overlap otherwise. A CPU that holds it must not wait for another CPU of
+ * the batch. What it is for: Documentation/core-api/bolt.rst has a table.
  *
  * Context: a CPU that comes, interrupts off; bolt_ap_unlock() ends it.
  */
