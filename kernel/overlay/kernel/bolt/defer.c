@@ -207,6 +207,9 @@ void bolt_override(enum cpuhp_state state, bool critical)
 	unsigned int s, cpu;
 
 	bolt_glue_lock_states();
+	/* What is put off of CPUHP_AP_ACTIVE has a state of its own. */
+	if (state == CPUHP_AP_ACTIVE)
+		bolt_settle_everywhere(BOLT_DOMAINS);
 	unit = bolt_row(state).unit;
 	for (s = 0; s < BOLT_NR_STATES; s++) {
 		if (s != state &&

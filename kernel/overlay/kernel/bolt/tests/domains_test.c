@@ -3,8 +3,10 @@
  * KUnit: the scheduler's domains while a CPU is parked, which user space cannot
  * see without CONFIG_SCHEDSTATS. Skipped where they are rebuilt at once.
  */
+#include <linux/iopoll.h>
 #include <linux/mmu_context.h>
 #include <linux/sched/isolation.h>
+#include <linux/stop_machine.h>
 
 #include "fixture.h"
 
@@ -133,12 +135,197 @@ static void two_may_have_gone(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, add_cpu(other), 0);
 }
 
+struct busy_count {
+	unsigned int caches;
+	int wrong;
+};
+
+/*
+ * All CPUs are stopped here: none of them becomes idle or busy meanwhile. Adds
+ * up by how much nr_busy_cpus of each CPU's cache differs from the active CPUs
+ * that are not marked as idle.
+ */
+static int count_busy_cpus(void *arg)
+{
+	struct busy_count *count = arg;
+	unsigned int cpu, other;
+
+	guard(rcu)();
+	for_each_cpu(cpu, cpu_active_mask) {
+		struct sched_domain *sd = rcu_dereference(per_cpu(sd_llc, cpu));
+		int busy = 0;
+
+		if (!sd)
+			continue;
+		for_each_cpu_and(other, sched_domain_span(sd), cpu_active_mask)
+			busy += !rcu_dereference(per_cpu(sd_llc, other))->nohz_idle;
+		count->caches++;
+		count->wrong += abs(atomic_read(&sd->shared->nr_busy_cpus) -
+				    busy);
+	}
+	return 0;
+}
+
+static void expect_right_count(struct kunit *test, const char *when)
+{
+	struct busy_count count = {};
+
+	KUNIT_ASSERT_EQ(test, stop_machine(count_busy_cpus, &count, NULL), 0);
+	KUNIT_EXPECT_GT_MSG(test, count.caches, 0, "%s", when);
+	KUNIT_EXPECT_EQ_MSG(test, count.wrong, 0, "%s", when);
+}
+
+static void busy_cpus_are_counted(struct kunit *test)
+{
+	struct bolt_fixture *f = test->priv;
+	int i;
+
+	expect_right_count(test, "parked");
+	for (i = 0; i < 100; i++) {
+		KUNIT_ASSERT_EQ(test, add_cpu(f->victim), 0);
+		KUNIT_ASSERT_EQ(test, remove_cpu(f->victim), 0);
+	}
+	expect_right_count(test, "parked a hundred times");
+	KUNIT_ASSERT_EQ(test, add_cpu(f->victim), 0);
+	expect_right_count(test, "back");
+}
+
+static void forbid_by_override(bool on)
+{
+	bolt_override(CPUHP_AP_ACTIVE, on);
+}
+
+/* As if CPUs differed in capacity. */
+static void forbid_by_capacity(bool on)
+{
+	if (on)
+		static_branch_inc(&sched_asym_cpucapacity);
+	else
+		static_branch_dec(&sched_asym_cpucapacity);
+}
+
+#ifdef CONFIG_SCHED_CORE
+/* As the first task of user space that asks for it. */
+static void forbid_by_core_scheduling(bool on)
+{
+	bool off;
+
+	if (on)
+		sched_core_get();
+	else
+		sched_core_put();
+	/* Off is what a work makes it. */
+	read_poll_timeout(sched_core_disabled, off, off == !on, 100,
+			  10 * USEC_PER_SEC, false);
+}
+#endif
+
+#ifdef CONFIG_ENERGY_MODEL
+/* As if the CPUs had an energy model; every rebuild finds that there is none. */
+static void forbid_by_energy_model(bool on)
+{
+	if (on)
+		static_branch_enable(&sched_energy_present);
+	else
+		static_branch_disable(&sched_energy_present);
+}
+#endif
+
+static const struct {
+	const char *name;
+	void (*set)(bool on);
+} forbids[] = {
+	{ "override", forbid_by_override },
+	{ "capacity", forbid_by_capacity },
+#ifdef CONFIG_SCHED_CORE
+	{ "core scheduling", forbid_by_core_scheduling },
+#endif
+#ifdef CONFIG_ENERGY_MODEL
+	{ "energy model", forbid_by_energy_model },
+#endif
+};
+
+/*
+ * Domains must be rebuilt at once when a CPU returns, though nothing forbade to
+ * put it off when it left: no busy CPU is lost from the count.
+ */
+static void forbidden_while_parked(struct kunit *test)
+{
+	struct bolt_fixture *f = test->priv;
+	int i, round;
+
+	for (i = 0; i < ARRAY_SIZE(forbids); i++) {
+		for (round = 0; round < 100; round++) {
+			forbids[i].set(true);
+			KUNIT_ASSERT_EQ(test, add_cpu(f->victim), 0);
+			KUNIT_EXPECT_FALSE(test, bolt_domains_pending());
+			KUNIT_EXPECT_TRUE(test, domains_have(f, f->victim));
+			forbids[i].set(false);
+			KUNIT_ASSERT_EQ(test, remove_cpu(f->victim), 0);
+			KUNIT_ASSERT_TRUE(test, bolt_domains_pending());
+		}
+		expect_right_count(test, forbids[i].name);
+	}
+	KUNIT_ASSERT_EQ(test, add_cpu(f->victim), 0);
+	expect_right_count(test, "back");
+}
+
+/* The other way round: put off when a CPU returns, but not when it left. */
+static void forbidden_before(struct kunit *test)
+{
+	struct bolt_fixture *f = test->priv;
+	int i, round;
+
+	for (i = 0; i < ARRAY_SIZE(forbids); i++) {
+		for (round = 0; round < 20; round++) {
+			KUNIT_ASSERT_EQ(test, add_cpu(f->victim), 0);
+			forbids[i].set(true);
+			KUNIT_ASSERT_EQ(test, remove_cpu(f->victim), 0);
+			KUNIT_EXPECT_FALSE(test, bolt_domains_pending());
+			KUNIT_EXPECT_FALSE(test, domains_have(f, f->victim));
+			forbids[i].set(false);
+		}
+		KUNIT_ASSERT_EQ(test, add_cpu(f->victim), 0);
+		expect_right_count(test, forbids[i].name);
+		KUNIT_ASSERT_EQ(test, remove_cpu(f->victim), 0);
+	}
+}
+
+/* What was put off of a row runs before the row is moved back to critical. */
+static void override_rebuilds(struct kunit *test)
+{
+	struct bolt_fixture *f = test->priv;
+
+	bolt_override(CPUHP_AP_ACTIVE, true);
+	KUNIT_EXPECT_FALSE(test, bolt_domains_pending());
+	KUNIT_EXPECT_FALSE(test, domains_have(f, f->victim));
+	bolt_override(CPUHP_AP_ACTIVE, false);
+}
+
+/* Those that leave are still among their neighbours when domains are rebuilt. */
+static void native_counts_are_right(struct kunit *test)
+{
+	struct bolt_fixture *f = test->priv;
+
+	KUNIT_ASSERT_EQ(test, bolt_enable(false), 0);
+	expect_right_count(test, "settled");
+	KUNIT_ASSERT_EQ(test, add_cpu(f->victim), 0);
+	expect_right_count(test, "on");
+	KUNIT_ASSERT_EQ(test, remove_cpu(f->victim), 0);
+	expect_right_count(test, "off");
+}
+
 static struct kunit_case bolt_domains_cases[] = {
 	KUNIT_CASE(parked_cpu_is_not_chosen),
 	KUNIT_CASE(returning_builds_nothing),
 	KUNIT_CASE(settling_rebuilds),
 	KUNIT_CASE(any_rebuild_is_enough),
 	KUNIT_CASE(two_may_have_gone),
+	KUNIT_CASE(busy_cpus_are_counted),
+	KUNIT_CASE(forbidden_while_parked),
+	KUNIT_CASE(forbidden_before),
+	KUNIT_CASE(override_rebuilds),
+	KUNIT_CASE(native_counts_are_right),
 	{}
 };
 
