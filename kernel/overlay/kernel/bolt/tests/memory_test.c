@@ -398,6 +398,115 @@ static void thresholds_follow_changes(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, *first, before);
 }
 
+/* What a setter of thresholds does in the middle of its work, with @zone next. */
+static void (*in_between)(struct kunit *test, struct zone *zone);
+static struct kunit *in_between_test;
+
+static int new_threshold(struct zone *zone)
+{
+	in_between(in_between_test, zone);
+	return 7;
+}
+
+/* Sets thresholds as kswapd does, which no lock keeps from requests. */
+static void set_thresholds(struct kunit *test,
+			   void (*func)(struct kunit *test, struct zone *zone))
+{
+	pg_data_t *pgdat = page_pgdat(virt_to_page(test));
+	unsigned long marks[MAX_NR_ZONES];
+	int i;
+
+	in_between = func;
+	in_between_test = test;
+	/* Zones that cannot drift far enough are left alone. */
+	for (i = 0; i < pgdat->nr_zones; i++) {
+		marks[i] = pgdat->node_zones[i].percpu_drift_mark;
+		if (populated_zone(&pgdat->node_zones[i]))
+			pgdat->node_zones[i].percpu_drift_mark = 1;
+	}
+	set_pgdat_percpu_threshold(pgdat, new_threshold);
+	for (i = 0; i < pgdat->nr_zones; i++)
+		pgdat->node_zones[i].percpu_drift_mark = marks[i];
+}
+
+/* The CPUs that are online have one threshold, the same, in every zone. */
+static void expect_equal_thresholds(struct kunit *test)
+{
+	struct zone *zone;
+	unsigned int cpu;
+
+	for_each_populated_zone(zone) {
+		s8 first = per_cpu_ptr(zone->per_cpu_zonestats,
+				       0)->stat_threshold;
+
+		for_each_online_cpu(cpu)
+			KUNIT_EXPECT_EQ_MSG(test, per_cpu_ptr(zone->per_cpu_zonestats,
+							      cpu)->stat_threshold,
+					    first, "zone %s, CPU %u", zone->name, cpu);
+	}
+}
+
+static void leave(struct kunit *test, struct zone *zone)
+{
+	if (cpu_online(victim))
+		KUNIT_EXPECT_EQ(test, remove_cpu(victim), 0);
+}
+
+/* A CPU leaves while somebody sets thresholds, and is not given its own. */
+static void thresholds_are_set_while_leaving(struct kunit *test)
+{
+	set_thresholds(test, leave);
+	KUNIT_EXPECT_FALSE(test, cpu_online(victim));
+	KUNIT_ASSERT_EQ(test, add_cpu(victim), 0);
+	expect_equal_thresholds(test);
+	refresh_zone_stat_thresholds();
+}
+
+/* In the last zone: those before have been set without the CPU. */
+static void come(struct kunit *test, struct zone *zone)
+{
+	struct zone *last = NULL, *z;
+
+	for_each_populated_zone(z) {
+		if (z->zone_pgdat == zone->zone_pgdat)
+			last = z;
+	}
+	if (zone == last)
+		KUNIT_EXPECT_EQ(test, add_cpu(victim), 0);
+}
+
+/* A CPU returns while somebody sets thresholds, and has missed some. */
+static void thresholds_are_set_while_coming(struct kunit *test)
+{
+	struct zone *first = page_zone(virt_to_page(test)), *zone;
+	int zones = 0;
+
+	for_each_populated_zone(zone)
+		zones += zone->zone_pgdat == first->zone_pgdat;
+	if (zones < 2)
+		kunit_skip(test, "one zone: there is no middle");
+	KUNIT_ASSERT_EQ(test, remove_cpu(victim), 0);
+	set_thresholds(test, come);
+	KUNIT_EXPECT_TRUE(test, cpu_online(victim));
+	expect_equal_thresholds(test);
+	refresh_zone_stat_thresholds();
+}
+
+static void leave_and_come(struct kunit *test, struct zone *zone)
+{
+	leave(test, zone);
+	come(test, zone);
+}
+
+/* Both: a whole absence is over before the setter is. */
+static void thresholds_are_set_meanwhile(struct kunit *test)
+{
+	set_thresholds(test, leave_and_come);
+	KUNIT_EXPECT_TRUE(test, cpu_online(victim));
+	expect_equal_thresholds(test);
+	refresh_zone_stat_thresholds();
+}
+
 #if IS_BUILTIN(CONFIG_IOMMU_IOVA)
 #define LIMIT_PFN 8
 
@@ -449,6 +558,9 @@ static struct kunit_case bolt_memory_cases[] = {
 	KUNIT_CASE(counters_are_folded_at_once),
 	KUNIT_CASE(folios_are_not_pinned),
 	KUNIT_CASE(thresholds_follow_changes),
+	KUNIT_CASE(thresholds_are_set_while_leaving),
+	KUNIT_CASE(thresholds_are_set_while_coming),
+	KUNIT_CASE(thresholds_are_set_meanwhile),
 #if IS_BUILTIN(CONFIG_IOMMU_IOVA)
 	KUNIT_CASE(addresses_are_found),
 #endif
