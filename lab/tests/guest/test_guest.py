@@ -109,6 +109,25 @@ def test_kunit_tsc(kernel: Kernels, arch: str) -> None:
     assert all((failed, skipped) == (0, 0) for _, failed, skipped in counted)
 
 
+def domains_are_right(done: GuestResult) -> bool:
+    """Tell whether the suite of the scheduler's domains passed, all of it."""
+    ours, counted = kunit(done)
+    return ours == {"bolt_domains"} and all(
+        passed > 0 and (failed, skipped) == (0, 0) for passed, failed, skipped in counted
+    )
+
+
+def test_kunit_domains(kernel: Kernels, arch: str) -> None:
+    """Cores with two threads: there are more levels than in test_kunit."""
+    assert domains_are_right(play(kernel, arch, "kunit-domains"))
+
+
+@pytest.mark.nightly
+def test_kunit_domains_with_core_scheduling(kernel: Kernels, arch: str) -> None:
+    """The kernel with KASAN has core scheduling and energy models."""
+    assert domains_are_right(play(kernel, arch, "kunit-domains", "kasan", timeout=3600))
+
+
 SELFTESTS = [
     "abi",
     "bulk",

@@ -220,7 +220,9 @@ static void forbid_by_core_scheduling(bool on)
 }
 #endif
 
-#ifdef CONFIG_ENERGY_MODEL
+#if defined(CONFIG_ENERGY_MODEL) && defined(CONFIG_CPU_FREQ_GOV_SCHEDUTIL)
+#define HAS_ENERGY_MODEL
+
 /* As if the CPUs had an energy model; every rebuild finds that there is none. */
 static void forbid_by_energy_model(bool on)
 {
@@ -240,7 +242,7 @@ static const struct {
 #ifdef CONFIG_SCHED_CORE
 	{ "core scheduling", forbid_by_core_scheduling },
 #endif
-#ifdef CONFIG_ENERGY_MODEL
+#ifdef HAS_ENERGY_MODEL
 	{ "energy model", forbid_by_energy_model },
 #endif
 };
