@@ -2,10 +2,12 @@
 /* /sys/kernel/debug/bolt: what is put off, and what has become of it. */
 #include <linux/cpu.h>
 #include <linux/debugfs.h>
+#include <linux/err.h>
 #include <linux/init.h>
+#include <linux/mm.h>
 #include <linux/seq_file.h>
+#include <linux/slab.h>
 #include <linux/string.h>
-#include <linux/uaccess.h>
 
 #include "../rcu/rcu.h"
 #include "internal.h"
@@ -81,25 +83,29 @@ static int bolt_states_show(struct seq_file *m, void *unused)
 	return 0;
 }
 
-static int bolt_states_open(struct inode *inode, struct file *file)
+/*
+ * All that one write() has brought, with a NUL after it: to be freed. Its offset
+ * means nothing, as in the text files of sysfs: a program may keep the file open
+ * and write order after order.
+ */
+static char *bolt_take_text(const char __user *ubuf, size_t count)
 {
-	return single_open(file, bolt_states_show, inode->i_private);
+	return count < PAGE_SIZE ? memdup_user_nul(ubuf, count) : ERR_PTR(-E2BIG);
 }
 
-/* What the administrator says of @state, in one word. */
-static int bolt_states_tell(enum cpuhp_state state, const char *word)
+static int bolt_states_tell(enum cpuhp_state state, enum bolt_say say)
 {
-	if (!strcmp(word, "critical"))
-		bolt_override(state, true);
-	else if (!strcmp(word, "default"))
-		bolt_override(state, false);
-	else if (!strcmp(word, "serial"))
+	switch (say) {
+	case BOLT_SAY_DEFAULT:
+	case BOLT_SAY_CRITICAL:
+		bolt_override(state, say == BOLT_SAY_CRITICAL);
+		return 0;
+	case BOLT_SAY_SERIAL:
 		return bolt_tell_fit(state, BOLT_SERIAL);
-	else if (!strcmp(word, "unfit"))
+	case BOLT_SAY_UNFIT:
 		return bolt_tell_fit(state, BOLT_UNFIT);
-	else
-		return -EINVAL;
-	return 0;
+	}
+	return -EINVAL;
 }
 
 /*
@@ -110,33 +116,20 @@ static int bolt_states_tell(enum cpuhp_state state, const char *word)
 static ssize_t bolt_states_write(struct file *file, const char __user *ubuf,
 				 size_t count, loff_t *ppos)
 {
-	char buf[32], word[16];
+	char *text = bolt_take_text(ubuf, count);
 	unsigned int state;
-	ssize_t len;
-	char end;
+	enum bolt_say say;
 	int err;
 
-	len = simple_write_to_buffer(buf, sizeof(buf) - 1, ppos, ubuf, count);
-	if (len < 0)
-		return len;
-	if (len != count)
-		return -EINVAL;
-	buf[len] = '\0';
-	if (sscanf(buf, "%u %15s %c", &state, word, &end) != 2 ||
-	    state <= CPUHP_OFFLINE || state >= CPUHP_ONLINE)
-		return -EINVAL;
-	err = bolt_states_tell(state, word);
+	if (IS_ERR(text))
+		return PTR_ERR(text);
+	err = bolt_parse_override(text, count, &state, &say);
+	kfree(text);
+	if (!err)
+		err = bolt_states_tell(state, say);
 	return err ?: count;
 }
-
-static const struct file_operations bolt_states_fops = {
-	.owner		= THIS_MODULE,
-	.open		= bolt_states_open,
-	.read		= seq_read,
-	.write		= bolt_states_write,
-	.llseek		= seq_lseek,
-	.release	= single_release,
-};
+DEFINE_SHOW_STORE_ATTRIBUTE(bolt_states);
 
 /* What makes requests for several CPUs go CPU by CPU now, if anything does. */
 static void bolt_show_slow_state(struct seq_file *m)
@@ -169,32 +162,40 @@ static int bolt_stats_show(struct seq_file *m, void *unused)
 }
 DEFINE_SHOW_ATTRIBUTE(bolt_stats);
 
-static int bolt_timing_get(void *data, u64 *val)
+static int bolt_timing_show(struct seq_file *m, void *unused)
 {
-	*val = static_key_enabled(&bolt_timing);
+	seq_printf(m, "%d\n", static_key_enabled(&bolt_timing));
 	return 0;
 }
 
-static int bolt_timing_set(void *data, u64 val)
+/* Not a simple attribute: that cuts what is longer than its buffer. */
+static ssize_t bolt_timing_write(struct file *file, const char __user *ubuf,
+				 size_t count, loff_t *ppos)
 {
-	if (val > 1)
+	char *text = bolt_take_text(ubuf, count);
+	unsigned int on;
+	int err;
+
+	if (IS_ERR(text))
+		return PTR_ERR(text);
+	err = bolt_parse_number(text, count, &on);
+	kfree(text);
+	if (err || on > 1)
 		return -EINVAL;
-	if (val)
+	if (on)
 		static_branch_enable(&bolt_timing);
 	else
 		static_branch_disable(&bolt_timing);
-	return 0;
+	return count;
 }
-DEFINE_DEBUGFS_ATTRIBUTE(bolt_timing_fops, bolt_timing_get, bolt_timing_set,
-			 "%llu\n");
+DEFINE_SHOW_STORE_ATTRIBUTE(bolt_timing);
 
 static int __init bolt_debugfs_init(void)
 {
 	struct dentry *dir = debugfs_create_dir("bolt", NULL);
 
 	debugfs_create_file("states", 0600, dir, NULL, &bolt_states_fops);
-	debugfs_create_file_unsafe("timing", 0600, dir, NULL,
-				   &bolt_timing_fops);
+	debugfs_create_file("timing", 0600, dir, NULL, &bolt_timing_fops);
 	debugfs_create_file("stats", 0400, dir, NULL, &bolt_stats_fops);
 	return 0;
 }

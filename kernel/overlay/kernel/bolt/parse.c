@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * CPUs as user space names them: lists and masks. What is not clearly meant is
- * refused, so that no half of it is done.
+ * What user space writes: lists and masks of CPUs, numbers, words. What is not
+ * clearly meant is refused, so that no half of it is done.
  */
+#include <linux/array_size.h>
 #include <linux/bitmap.h>
 #include <linux/ctype.h>
 #include <linux/errno.h>
+#include <linux/kstrtox.h>
 #include <linux/minmax.h>
 #include <linux/mm.h>
 #include <linux/string.h>
@@ -94,4 +96,90 @@ int bolt_parse_mask(const void *buf, size_t count, unsigned long *bits,
 	memcpy(bits, buf, min(count, size));
 	return find_next_bit(bits, size * BITS_PER_BYTE, nbits) <
 	       size * BITS_PER_BYTE ? -EINVAL : 0;
+}
+
+/**
+ * bolt_parse_word - whether a text is one certain word
+ * @buf:	what was written
+ * @count:	how many bytes
+ * @word:	the word
+ *
+ * sysfs_streq() does not see what follows a NUL.
+ *
+ * Context: any.
+ * Return: true if so.
+ */
+bool bolt_parse_word(const char *buf, size_t count, const char *word)
+{
+	size_t len = bolt_text_end(buf, count);
+
+	return len == strlen(word) && !memcmp(buf, word, len);
+}
+
+/**
+ * bolt_parse_number - read a decimal number
+ * @buf:	what was written, with a NUL after it
+ * @count:	how many bytes
+ * @number:	where to put it
+ *
+ * kstrtouint() does not see what follows a NUL: that is refused here.
+ *
+ * Context: any.
+ * Return: 0; -E2BIG: a page or more, which kernfs has cut; -ERANGE: more than
+ * an unsigned int holds; -EINVAL: anything else than one number.
+ */
+int bolt_parse_number(const char *buf, size_t count, unsigned int *number)
+{
+	if (count >= PAGE_SIZE)
+		return -E2BIG;
+	if (memchr(buf, '\0', bolt_text_end(buf, count)))
+		return -EINVAL;
+	return kstrtouint(buf, 10, number);
+}
+
+/**
+ * bolt_parse_override - read what the administrator says of a state: "STATE WORD"
+ * @buf:	what was written, with a NUL after it; it is changed
+ * @count:	how many bytes
+ * @state:	where to put the number of the hotplug state
+ * @say:	where to put which word it was
+ *
+ * Blanks may surround the number and the word.
+ *
+ * Context: any.
+ * Return: 0; -E2BIG: a page or more; -EINVAL: malformed, or no hotplug state
+ * between CPUHP_OFFLINE and CPUHP_ONLINE.
+ */
+int bolt_parse_override(char *buf, size_t count, unsigned int *state,
+			enum bolt_say *say)
+{
+	static const char *const words[] = {
+		[BOLT_SAY_DEFAULT] = "default",
+		[BOLT_SAY_CRITICAL] = "critical",
+		[BOLT_SAY_SERIAL] = "serial",
+		[BOLT_SAY_UNFIT] = "unfit",
+	};
+	size_t len = bolt_text_end(buf, count);
+	char *text, *word;
+	int which;
+
+	if (count >= PAGE_SIZE)
+		return -E2BIG;
+	if (!bolt_text_fits(buf, len))
+		return -EINVAL;
+	buf[len] = '\0';
+	text = strim(buf);
+	word = strpbrk(text, " \t");
+	if (!word)
+		return -EINVAL;
+	*word = '\0';
+	word = skip_spaces(word + 1);
+	if (kstrtouint(text, 10, state) || *state <= CPUHP_OFFLINE ||
+	    *state >= CPUHP_ONLINE)
+		return -EINVAL;
+	which = match_string(words, ARRAY_SIZE(words), word);
+	if (which < 0)
+		return -EINVAL;
+	*say = which;
+	return 0;
 }

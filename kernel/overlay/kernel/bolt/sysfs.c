@@ -23,14 +23,13 @@ static ssize_t enabled_show(struct device *dev, struct device_attribute *attr,
 static ssize_t enabled_store(struct device *dev, struct device_attribute *attr,
 			     const char *buf, size_t count)
 {
-	u8 on;
+	unsigned int on;
 	int err;
 
-	/* kernfs has cut it. */
-	if (count >= PAGE_SIZE)
-		return -E2BIG;
 	/* Not kstrtobool(): it takes all that begins like a yes or a no. */
-	err = kstrtou8(buf, 10, &on);
+	err = bolt_parse_number(buf, count, &on);
+	if (err == -E2BIG)
+		return err;
 	if (err || on > 1)
 		return -EINVAL;
 	err = bolt_enable(on);
@@ -170,7 +169,7 @@ static ssize_t settle_store(struct device *dev, struct device_attribute *attr,
 
 	if (!zalloc_cpumask_var(&mask, GFP_KERNEL))
 		return -ENOMEM;
-	if (count < PAGE_SIZE && sysfs_streq(buf, "all"))
+	if (bolt_parse_word(buf, count, "all"))
 		cpumask_copy(mask, cpu_possible_mask);
 	else
 		err = bolt_list(buf, count, mask);
@@ -194,9 +193,7 @@ static ssize_t settle_delay_ms_store(struct device *dev,
 	unsigned int ms;
 	int err;
 
-	if (count >= PAGE_SIZE)
-		return -E2BIG;
-	err = kstrtouint(buf, 10, &ms);
+	err = bolt_parse_number(buf, count, &ms);
 	if (err)
 		return err;
 	bolt_settle_delay(ms);

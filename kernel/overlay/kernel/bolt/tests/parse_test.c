@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* KUnit: lists and masks, for machines larger than those the tests run on. */
+/*
+ * KUnit: lists and masks, for machines larger than those the tests run on; numbers
+ * and words.
+ */
 #include <kunit/test.h>
 #include <linux/mm.h>
 #include <linux/slab.h>
@@ -151,6 +154,118 @@ static void masks(struct kunit *test)
 			-EINVAL);
 }
 
+static void numbers(struct kunit *test)
+{
+	static const struct {
+		const char *text;
+		size_t len;	/* or 0: all of it */
+		int err;
+		unsigned int number;
+	} rows[] = {
+		{ "0", 0, 0, 0 },
+		{ "1\n", 0, 0, 1 },
+		{ "1", 2, 0, 1 },
+		{ "1\n", 3, 0, 1 },
+		{ "+7", 0, 0, 7 },
+		{ "4294967295", 0, 0, UINT_MAX },
+		{ "4294967296", 0, -ERANGE },
+		{ "", 0, -EINVAL },
+		{ "\n", 0, -EINVAL },
+		{ "-1", 0, -EINVAL },
+		{ "1 ", 0, -EINVAL },
+		{ " 1", 0, -EINVAL },
+		{ "0x1", 0, -EINVAL },
+		{ "1\n\n", 0, -EINVAL },
+		{ "1\0002", 3, -EINVAL },
+		{ "1\0\0", 3, -EINVAL },
+		{ "1\0\n", 3, -EINVAL },
+	};
+	unsigned int number;
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(rows); i++) {
+		size_t len = rows[i].len ?: strlen(rows[i].text);
+		int err = bolt_parse_number(rows[i].text, len, &number);
+
+		KUNIT_EXPECT_EQ_MSG(test, err, rows[i].err, "row %zu: '%s'", i,
+				    rows[i].text);
+		if (!err)
+			KUNIT_EXPECT_EQ_MSG(test, number, rows[i].number,
+					    "row %zu", i);
+	}
+}
+
+static void words(struct kunit *test)
+{
+	KUNIT_EXPECT_TRUE(test, bolt_parse_word("all", 3, "all"));
+	KUNIT_EXPECT_TRUE(test, bolt_parse_word("all\n", 4, "all"));
+	KUNIT_EXPECT_TRUE(test, bolt_parse_word("all\n", 5, "all"));
+	KUNIT_EXPECT_FALSE(test, bolt_parse_word("all", 2, "all"));
+	KUNIT_EXPECT_FALSE(test, bolt_parse_word("", 0, "all"));
+	KUNIT_EXPECT_FALSE(test, bolt_parse_word("all,1", 5, "all"));
+	KUNIT_EXPECT_FALSE(test, bolt_parse_word("all\0001", 5, "all"));
+	KUNIT_EXPECT_FALSE(test, bolt_parse_word("all\n\n", 5, "all"));
+}
+
+static void overrides(struct kunit *test)
+{
+	static const struct {
+		const char *text;
+		size_t len;	/* or 0: all of it */
+		int err;
+		unsigned int state;
+		enum bolt_say say;
+	} rows[] = {
+		{ "5 critical", 0, 0, 5, BOLT_SAY_CRITICAL },
+		{ "5 serial", 0, 0, 5, BOLT_SAY_SERIAL },
+		{ "5 unfit\n", 0, 0, 5, BOLT_SAY_UNFIT },
+		{ "5 default\n", 0, 0, 5, false },
+		{ "5 default\n", 11, 0, 5, false },
+		{ "\t5 \tdefault ", 0, 0, 5, false },
+		{ "5critical", 0, -EINVAL },
+		{ "5", 0, -EINVAL },
+		{ "critical", 0, -EINVAL },
+		{ "", 0, -EINVAL },
+		{ "5 critical default", 0, -EINVAL },
+		{ "5 criticaly", 0, -EINVAL },
+		{ "5 critica", 0, -EINVAL },
+		{ "5\ncritical", 0, -EINVAL },
+		{ "5\n critical", 0, -EINVAL },
+		{ "5 critical\0x", 12, -EINVAL },
+		{ "-5 critical", 0, -EINVAL },
+		{ "0 critical", 0, -EINVAL },
+		{ "0x5 critical", 0, -EINVAL },
+		{ "4294967301 critical", 0, -EINVAL },
+		{ "5 critical\xa0", 0, -EINVAL },
+	};
+	char buf[32];
+	unsigned int state;
+	enum bolt_say say;
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(rows); i++) {
+		size_t len = rows[i].len ?: strlen(rows[i].text);
+		int err;
+
+		memcpy(buf, rows[i].text, len);
+		buf[len] = '\0';
+		err = bolt_parse_override(buf, len, &state, &say);
+		KUNIT_EXPECT_EQ_MSG(test, err, rows[i].err, "row %zu: '%s'", i,
+				    rows[i].text);
+		if (err)
+			continue;
+		KUNIT_EXPECT_EQ_MSG(test, state, rows[i].state, "row %zu", i);
+		KUNIT_EXPECT_EQ_MSG(test, say, rows[i].say,
+				    "row %zu", i);
+	}
+	snprintf(buf, sizeof(buf), "%d critical", CPUHP_ONLINE - 1);
+	KUNIT_EXPECT_EQ(test, bolt_parse_override(buf, strlen(buf), &state,
+						  &say), 0);
+	snprintf(buf, sizeof(buf), "%d critical", CPUHP_ONLINE);
+	KUNIT_EXPECT_EQ(test, bolt_parse_override(buf, strlen(buf), &state,
+						  &say), -EINVAL);
+}
+
 /* A list with ranges may be short, one without is too long; a mask never is. */
 static void odd_cpus_of_a_large_machine(struct kunit *test)
 {
@@ -186,6 +301,9 @@ static struct kunit_case bolt_parse_cases[] = {
 	KUNIT_CASE(lists),
 	KUNIT_CASE(a_page_is_too_long),
 	KUNIT_CASE(masks),
+	KUNIT_CASE(numbers),
+	KUNIT_CASE(words),
+	KUNIT_CASE(overrides),
 	KUNIT_CASE(odd_cpus_of_a_large_machine),
 	{}
 };
