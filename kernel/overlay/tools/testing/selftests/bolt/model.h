@@ -56,9 +56,9 @@ static inline const char *model_region(const char *at, int nr, cpus_t *set)
 	return at;
 }
 
-/* Of a list: 0, or the error it is refused with. */
-static inline int model_list(const struct world *world, const char *text,
-			     size_t len, cpus_t *set)
+/* Of a list that may be empty: 0, or the error it is refused with. */
+static inline int model_list_any(const struct world *world, const char *text,
+				 size_t len, cpus_t *set)
 {
 	char *copy, *at;
 
@@ -80,7 +80,16 @@ static inline int model_list(const struct world *world, const char *text,
 			at = (char *)model_region(at, world->nr, set);
 	}
 	free(copy);
-	return at && *set ? 0 : -EINVAL;
+	return at ? 0 : -EINVAL;
+}
+
+/* Of one that must not be. */
+static inline int model_list(const struct world *world, const char *text,
+			     size_t len, cpus_t *set)
+{
+	int err = model_list_any(world, text, len, set);
+
+	return !err && !*set ? -EINVAL : err;
 }
 
 /* Of a mask. */

@@ -1,0 +1,894 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Every file of ours, at every offset and length: whole texts, almost right ones,
+ * cut ones, nonsense. What the documented grammars refuse is refused with the
+ * errno that is documented, and changes nothing; what they allow does what it says;
+ * reads return the piece that was asked for. BOLT_FUZZ=N sets how many texts are
+ * made up, BOLT_SECONDS=N how long instead, BOLT_SEED=N repeats a run; the seed is
+ * printed.
+ */
+#define _GNU_SOURCE
+#include <dirent.h>
+#include <stdarg.h>
+
+#include "draw.h"
+#include "grammar.h"
+#include "tasks.h"
+#include "../kselftest_harness.h"
+
+#define MADE_UP 400
+#define WRITERS 4
+#define STATES_MAX 512
+/* All files at once: most of it is debugfs's list of states. */
+#define TEXTS (256 * 1024)
+
+#define DEBUG_DIR "/sys/kernel/debug/bolt/"
+#define HOTPLUG_DIR CPU_DIR "cpu1/hotplug/"
+
+/* What a file takes. */
+enum kind {
+	LIST, MASK, SETTLE, KEEP, ENABLED, DELAY, OVERRIDE, TIMING,
+	TARGET, FAIL,	/* the kernel's own, of VICTIM */
+	NOTHING,
+};
+
+static const struct file {
+	const char *path;
+	enum kind kind;
+	enum ask ask;
+	bool is_read;
+	bool counts;	/* what happens: not part of what must not change */
+} files[] = {
+	{ BOLT_DIR "online", LIST, ONLINE_THEM },
+	{ BOLT_DIR "offline", LIST, OFFLINE_THEM },
+	{ BOLT_DIR "set", LIST, SET_THEM },
+	{ BOLT_DIR "online_mask", MASK, ONLINE_THEM },
+	{ BOLT_DIR "offline_mask", MASK, OFFLINE_THEM },
+	{ BOLT_DIR "set_mask", MASK, SET_THEM },
+	{ BOLT_DIR "settle", SETTLE },
+	{ BOLT_DIR "irq_keep", KEEP, 0, true },
+	{ BOLT_DIR "enabled", ENABLED, 0, true },
+	{ BOLT_DIR "settle_delay_ms", DELAY, 0, true },
+	{ BOLT_DIR "parked", NOTHING, 0, true },
+	{ BOLT_DIR "last_error", NOTHING, 0, true, true },
+	{ DEBUG_DIR "states", OVERRIDE, 0, true },
+	{ DEBUG_DIR "timing", TIMING, 0, true },
+	{ DEBUG_DIR "stats", NOTHING, 0, true, true },
+	{ HOTPLUG_DIR "target", TARGET, 0, true },
+	{ HOTPLUG_DIR "fail", FAIL, 0, true },
+	{ HOTPLUG_DIR "state", NOTHING, 0, true },
+};
+
+#define FILES ((int)ARRAY_SIZE(files))
+
+/* What the kernel should say, and what it has said so far. */
+struct fuzz {
+	struct world world;
+	unsigned long long seed;
+	unsigned long long top;		/* the number of CPUHP_ONLINE */
+	int states[STATES_MAX], nr_states;	/* that are registered */
+	bool enabled;
+	cpus_t keep;
+	struct sight sight;
+	char *texts[3];			/* before, after, whatever */
+	size_t quiet[3];		/* how much of it does not count anything */
+	char *buf;			/* what is written */
+	int taken, refused;
+	char why[512];			/* what is wrong, or empty */
+};
+
+/* What a text means, beyond its errors. */
+struct meaning {
+	cpus_t set;
+	unsigned long long number;
+	long long value;
+	bool critical;
+	bool skip;			/* not to be written at all */
+};
+
+static unsigned int roll(struct fuzz *f, unsigned int below)
+{
+	return draw64(&f->seed, below);
+}
+
+/* False, with the reason in @f. */
+static bool __attribute__((format(printf, 2, 3)))
+wrong(struct fuzz *f, const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(f->why, sizeof(f->why), format, args);
+	va_end(args);
+	return false;
+}
+
+/* Files that are made line by line refuse pwrite(), but have a position. */
+static ssize_t write_at(const char *path, const char *text, size_t len, off_t at)
+{
+	int fd = open(path, O_WRONLY | O_CLOEXEC);
+	ssize_t n;
+
+	if (fd < 0)
+		return -errno;
+	n = pwrite(fd, text, len, at);
+	if (n < 0 && errno == ESPIPE)
+		n = lseek(fd, at, SEEK_SET) == at ? write(fd, text, len) : -1;
+	if (n < 0)
+		n = -errno;
+	close(fd);
+	return n;
+}
+
+static ssize_t read_at(const char *path, char *text, size_t len, off_t at)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	ssize_t n;
+
+	if (fd < 0)
+		return -errno;
+	n = pread(fd, text, len, at);
+	if (n < 0)
+		n = -errno;
+	close(fd);
+	return n;
+}
+
+/* All of a file, in as many reads as it takes. */
+static ssize_t read_all(const char *path, char *text, size_t size)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	size_t len = 0;
+	ssize_t n = 0;
+
+	if (fd < 0)
+		return -errno;
+	while (len < size && (n = read(fd, text + len, size - len)) > 0)
+		len += n;
+	if (n < 0)
+		n = -errno;
+	close(fd);
+	return n < 0 ? n : (ssize_t)len;
+}
+
+/* What all files say that can be read; those that count what happens come last. */
+static bool look(struct fuzz *f, int which)
+{
+	char *text = f->texts[which];
+	size_t used = 0;
+
+	for (int i = 0; i < 2 * FILES; i++) {
+		const struct file *file = &files[i % FILES];
+		ssize_t n;
+
+		if (i == FILES)
+			f->quiet[which] = used;
+		if (!file->is_read || file->counts != (i >= FILES))
+			continue;
+		used += sprintf(text + used, "\n== %s\n", file->path);
+		n = read_all(file->path, text + used, TEXTS - used - 256);
+		if (n < 0 || used + n + 256 >= TEXTS)
+			return wrong(f, "reading %s: %zd", file->path, n);
+		used += n;
+	}
+	text[used] = '\0';
+	return true;
+}
+
+/* Where two texts begin to differ: from the start of the line. */
+static const char *difference(const char *a, const char *b)
+{
+	const char *line = b;
+
+	for (; *a && *a == *b; a++, b++)
+		if (*b == '\n')
+			line = b + 1;
+	return line;
+}
+
+/* 0, or the error that @text is refused with whatever the CPUs are doing. */
+static int refusal(struct fuzz *f, const struct file *file, const char *text,
+		   size_t len, off_t at, struct meaning *m)
+{
+	size_t page = f->world.page, kept = len < page ? len : page;
+	int err = 0;
+
+	memset(m, 0, sizeof(*m));
+	/* sysfs refuses to open it; debugfs does not, to root. */
+	if (file->kind == NOTHING && strncmp(file->path, DEBUG_DIR, strlen(DEBUG_DIR)))
+		return -EACCES;
+	if (at < 0 || at > LLONG_MAX - (long long)len)
+		return -EINVAL;
+	/* sysfs does not hand on a write of nothing. */
+	if (!len && file->kind != OVERRIDE && file->kind != TIMING &&
+	    file->kind != NOTHING) {
+		m->skip = true;
+		return 0;
+	}
+	switch (file->kind) {
+	case LIST:
+		return model_list(&f->world, text, len, &m->set);
+	case MASK:
+		return at ? -EINVAL : model_mask(&f->world, text, len, &m->set);
+	case SETTLE:
+		if ((len == 3 || (len == 4 && (!text[3] || text[3] == '\n')) ||
+		     (len == 5 && text[3] == '\n' && !text[4])) &&
+		    !memcmp(text, "all", 3))
+			m->set = ~0ULL;
+		else
+			err = model_list(&f->world, text, len, &m->set);
+		if (!err && m->set != ~0ULL && m->set & ~f->world.possible)
+			err = -EINVAL;
+		return err;
+	case KEEP:
+		err = model_list_any(&f->world, text, len, &m->set);
+		return !err && m->set & ~f->world.possible ? -EINVAL : err;
+	case ENABLED:
+	case TIMING:
+		return grammar_switch(&f->world, text, len, &m->number);
+	case DELAY:
+		return grammar_number(&f->world, text, len, &m->number);
+	case OVERRIDE:
+		return grammar_override(&f->world, text, len, f->top, &m->number,
+					&m->critical);
+	case TARGET:
+		err = grammar_int(text, kept, &m->value);
+		if (!err && (m->value < 0 || m->value > (long long)f->top))
+			err = -EINVAL;
+		/* Left half way, a CPU is no test of ours. */
+		m->skip = !err && m->value && m->value != (long long)f->top;
+		return err;
+	case FAIL:
+		err = grammar_int(text, kept, &m->value);
+		return !err && (m->value < -1 || m->value > (long long)f->top) ?
+		       -EINVAL : err;
+	default:
+		return -EINVAL;
+	}
+}
+
+/* Whether a request may end with @err. */
+static bool may_end(struct fuzz *f, enum ask ask, cpus_t set, int err)
+{
+	struct verdict verdict;
+	cpus_t down;
+
+	if (!f->enabled)
+		return err == -EOPNOTSUPP;
+	verdict = judge(&f->world, ask, set, f->sight.online);
+	down = f->sight.online & ~ask_result(ask, set, f->sight.online);
+	verdict.busy |= !!(down & f->keep);
+	return admits(verdict, err);
+}
+
+static bool is_overridden(const char *texts, unsigned long long state)
+{
+	char begins[32];
+	const char *line;
+
+	snprintf(begins, sizeof(begins), "\n%llu ", state);
+	line = strstr(strstr(texts, DEBUG_DIR "states"), begins);
+	return line && line[1 + strcspn(line + 1, "!\n")] == '!';
+}
+
+static bool is_listed(const struct fuzz *f, unsigned long long state)
+{
+	for (int i = 0; i < f->nr_states; i++)
+		if (f->states[i] == (int)state)
+			return true;
+	return false;
+}
+
+static bool check_sight(struct fuzz *f, const struct sight *now, cpus_t online)
+{
+	if (now->online != online || now->files != online)
+		return wrong(f, "online %llx, files %llx, wanted %llx",
+			     (long long)now->online, (long long)now->files,
+			     (long long)online);
+	if (now->parked & now->online)
+		return wrong(f, "parked %llx, online %llx", (long long)now->parked,
+			     (long long)now->online);
+	return true;
+}
+
+/* What was taken did what it says; what would disturb later texts is taken back. */
+static bool check_taken(struct fuzz *f, const struct file *file,
+			const struct meaning *m)
+{
+	cpus_t wanted = f->sight.online, keep;
+	struct sight now;
+	char text[64];
+
+	if (!sight_take(&f->world, &now) || !look(f, 1))
+		return false;
+	switch (file->kind) {
+	case LIST:
+	case MASK:
+		wanted = ask_result(file->ask, m->set, wanted);
+		if ((f->sight.online & ~wanted) & ~now.parked)
+			return wrong(f, "not parked: %llx", (long long)now.parked);
+		break;
+	case SETTLE:
+		if (now.parked != (f->sight.parked & ~m->set))
+			return wrong(f, "parked %llx, was %llx", (long long)now.parked,
+				     (long long)f->sight.parked);
+		break;
+	case KEEP:
+		f->keep = m->set;
+		if (!cpus_read(file->path, &keep) || keep != m->set)
+			return wrong(f, "keeps %llx", (long long)keep);
+		break;
+	case ENABLED:
+		f->enabled = m->number;
+		if (!is(file->path, f->enabled ? "1" : "0") ||
+		    (!f->enabled && now.parked))
+			return wrong(f, "parked %llx", (long long)now.parked);
+		break;
+	case DELAY:
+		snprintf(text, sizeof(text), "%llu", m->number);
+		if (!is(file->path, text) || put(file->path, "4000000000"))
+			return wrong(f, "the delay is not %s", text);
+		/* What it has begun is over. */
+		if (m->number < 3900000000 && settle_all())
+			return wrong(f, "cannot settle");
+		break;
+	case TIMING:
+		if (!is(file->path, m->number ? "1" : "0"))
+			return wrong(f, "timing is not %llu", m->number);
+		break;
+	case OVERRIDE:
+		if (is_listed(f, m->number) &&
+		    is_overridden(f->texts[1], m->number) != m->critical)
+			return wrong(f, "state %llu is not as written", m->number);
+		snprintf(text, sizeof(text), "%llu default", m->number);
+		if (put(file->path, text))
+			return wrong(f, "cannot take back %llu", m->number);
+		break;
+	case TARGET:
+		snprintf(text, sizeof(text), "%llu",
+			 f->sight.online & CPU(VICTIM) ? f->top : 0);
+		if (now.parked & CPU(VICTIM))
+			return wrong(f, "parked by a write to its target");
+		if (put(file->path, text))
+			return wrong(f, "cannot take back the target");
+		break;
+	case FAIL:
+		if (put(file->path, "-1"))
+			return wrong(f, "cannot take back the failure");
+		break;
+	default:
+		return wrong(f, "nothing can be written there");
+	}
+	if (!sight_take(&f->world, &now) || !look(f, 0))
+		return false;
+	f->sight = now;
+	return check_sight(f, &now, wanted);
+}
+
+/* Writes a text, and compares what comes of it with what is documented. */
+static bool try(struct fuzz *f, const struct file *file, const char *text,
+		size_t len, off_t at)
+{
+	struct meaning m;
+	int wanted = refusal(f, file, text, len, at, &m);
+	const char *line;
+	struct sight now;
+	ssize_t n;
+
+	if (m.skip && len)
+		return true;
+	if (wanted != -EINVAL && (file->kind == LIST || file->kind == MASK) &&
+	    !f->enabled && len)
+		wanted = -EOPNOTSUPP;
+	/* A mask at an offset is refused before all else, a list is not. */
+	if (wanted == -EINVAL && !f->enabled && at >= 0 &&
+	    at <= LLONG_MAX - (long long)len &&
+	    (file->kind == LIST || (file->kind == MASK && !at)))
+		wanted = -EOPNOTSUPP;
+	n = write_at(file->path, text, len, at);
+	if (wanted ? n != wanted : m.skip && n)
+		return wrong(f, "%zd, not %d", n, wanted);
+	if (!wanted && n < 0) {
+		bool known = false;
+
+		if (file->kind == LIST || file->kind == MASK)
+			known = may_end(f, file->ask, m.set, n);
+		else if (file->kind == KEEP)
+			known = n == -EINVAL && m.set && !(m.set & f->sight.online);
+		else if (file->kind == FAIL)
+			known = n == -EINVAL;
+		else if (file->kind == TARGET)
+			known = n == -EBUSY;
+		if (!known)
+			return wrong(f, "%zd is not documented", n);
+	}
+	if (!wanted && n > 0) {
+		/* The kernel's own files leave what is beyond a page. */
+		if ((size_t)n != len &&
+		    !((file->kind == TARGET || file->kind == FAIL) &&
+		      (size_t)n == f->world.page))
+			return wrong(f, "%zd bytes of it taken", n);
+		if (file->kind == LIST || file->kind == MASK) {
+			if (!may_end(f, file->ask, m.set, 0))
+				return wrong(f, "taken");
+		}
+		f->taken++;
+		return check_taken(f, file, &m);
+	}
+	f->refused++;
+	if (!sight_take(&f->world, &now) || !look(f, 1))
+		return false;
+	if (!sight_same(&now, &f->sight))
+		return wrong(f, "refused with %zd, but CPUs have changed", n);
+	line = difference(f->texts[0], f->texts[1]);
+	/* What has been a request is counted. */
+	if (wanted || !n ? !!strcmp(f->texts[0], f->texts[1]) :
+	    line < f->texts[1] + f->quiet[1])
+		return wrong(f, "refused with %zd, but: %.100s", n, line);
+	return wanted || !n || look(f, 0);
+}
+
+/* What goes wrong is said with the text, as one can write it again. */
+static void say(struct __test_metadata *_metadata, const struct fuzz *f,
+		const struct file *file, const char *text, size_t len, off_t at)
+{
+	char shown[4 * 64 + 1], *to = shown;
+
+	for (size_t i = 0; i < len && i < 64; i++)
+		to += sprintf(to, text[i] > ' ' && text[i] <= '~' && text[i] != '\\' ?
+			      "%c" : "\\x%02x", (unsigned char)text[i]);
+	*to = '\0';
+	TH_LOG("%zu bytes at %lld of %s: '%s': %s", len, (long long)at, file->path,
+	       shown, f->why);
+}
+
+FIXTURE(fuzz) {
+	struct fuzz f;
+	struct sight before;
+};
+
+FIXTURE_SETUP(fuzz)
+{
+	const char *why = cannot_run(), *seed = getenv("BOLT_SEED"), *at;
+	struct fuzz *f = &self->f;
+	char text[32];
+
+	if (why)
+		SKIP(return, "%s", why);
+	if (!world_look(&f->world) || cpus_count(f->world.movable) < 3)
+		SKIP(return, "needs 3 CPUs that can go offline, and 64 at most");
+	if (access(DEBUG_DIR "states", F_OK))
+		SKIP(return, "needs debugfs");
+	ASSERT_EQ(0, sets_start_over(&f->world));
+	ASSERT_EQ(0, put(DEBUG_DIR "timing", "0"));
+	ASSERT_EQ(0, get(HOTPLUG_DIR "target", text, sizeof(text)));
+	f->top = strtoull(text, NULL, 10);
+	f->enabled = true;
+	f->seed = seed ? strtoull(seed, NULL, 0) : (unsigned long long)clock_ns(CLOCK_REALTIME);
+	f->seed = f->seed ?: 1;
+	printf("# BOLT_SEED=%llu\n", f->seed);
+	fflush(stdout);
+	f->buf = calloc(4, f->world.page);
+	ASSERT_NE(NULL, f->buf);
+	for (int i = 0; i < 3; i++) {
+		f->texts[i] = malloc(TEXTS);
+		ASSERT_NE(NULL, f->texts[i]);
+	}
+	ASSERT_TRUE(look(f, 0));
+	ASSERT_TRUE(sight_take(&f->world, &f->sight));
+	self->before = f->sight;
+	at = strstr(f->texts[0], DEBUG_DIR "states");
+	for (at = strchr(at, '#'); (at = strchr(at, '\n')) && isdigit(at[1]); at++)
+		if (f->nr_states < STATES_MAX)
+			f->states[f->nr_states++] = atoi(at + 1);
+	ASSERT_GT(f->nr_states, 10);
+}
+
+FIXTURE_TEARDOWN(fuzz)
+{
+	struct sight after;
+
+	free(self->f.buf);
+	for (int i = 0; i < 3; i++)
+		free(self->f.texts[i]);
+	if (cannot_run() || !self->f.top)
+		return;
+	put(HOTPLUG_DIR "fail", "-1");
+	for (int i = 0; i < self->f.nr_states; i++) {
+		char text[32];
+
+		snprintf(text, sizeof(text), "%d default", self->f.states[i]);
+		put(DEBUG_DIR "states", text);
+	}
+	put(DEBUG_DIR "timing", "0");
+	EXPECT_EQ(0, sets_start_over(&self->f.world));
+	EXPECT_TRUE(sight_take(&self->f.world, &after));
+	EXPECT_TRUE(sight_same(&self->before, &after));
+	EXPECT_EQ(0, start_over());
+}
+
+/* Or there is one that nobody has tried. */
+TEST_F(fuzz, every_file_is_known)
+{
+	static const char * const dirs[] = { BOLT_DIR, DEBUG_DIR };
+
+	for (size_t i = 0; i < ARRAY_SIZE(dirs); i++) {
+		DIR *dir = opendir(dirs[i]);
+		struct dirent *entry;
+		char path[512];
+
+		ASSERT_NE(NULL, dir);
+		while ((entry = readdir(dir))) {
+			bool known = entry->d_name[0] == '.';
+
+			snprintf(path, sizeof(path), "%s%s", dirs[i], entry->d_name);
+			for (int k = 0; k < FILES; k++)
+				known |= !strcmp(files[k].path, path);
+			EXPECT_TRUE(known)
+				TH_LOG("nothing is tried on %s", path);
+		}
+		closedir(dir);
+	}
+}
+
+/* sysfs refuses at open, not debugfs, to root. */
+TEST_F(fuzz, one_way_files)
+{
+	struct fuzz *f = &self->f;
+
+	for (int i = 0; i < FILES; i++) {
+		bool ours = !strncmp(files[i].path, BOLT_DIR, strlen(BOLT_DIR));
+
+		if (!files[i].is_read)
+			EXPECT_EQ(-EACCES, read_at(files[i].path, f->buf, 1, 0))
+				TH_LOG("%s", files[i].path);
+		if (files[i].kind == NOTHING && ours)
+			EXPECT_EQ(-EACCES, write_at(files[i].path, "1", 1, 0))
+				TH_LOG("%s", files[i].path);
+	}
+}
+
+/* A file that is kept open takes order after order, each by itself. */
+TEST_F(fuzz, kept_open)
+{
+	int fd = open(DEBUG_DIR "states", O_WRONLY | O_CLOEXEC);
+	struct fuzz *f = &self->f;
+	char text[32], other[32];
+
+	ASSERT_GE(fd, 0);
+	for (int i = 0; i < f->nr_states; i++) {
+		int len = sprintf(text, "%d critical", f->states[i]);
+
+		/* As long as the first, so that nothing is left of it to be read. */
+		sprintf(other, "%-*d default ", len - 9, f->states[i]);
+		ASSERT_EQ(len, write(fd, text, len));
+		ASSERT_EQ(len, write(fd, other, len));
+		ASSERT_TRUE(look(f, 1));
+		EXPECT_FALSE(is_overridden(f->texts[1], f->states[i]))
+			TH_LOG("'%s' and then '%s'", text, other);
+	}
+	close(fd);
+}
+
+/* A text that is right. */
+static size_t draw_right(struct fuzz *f, const struct file *file, char *text)
+{
+	cpus_t set = f->world.movable & ~CPU(0) & (roll(f, 1 << 16) | roll(f, 4) << 1);
+
+	if (file->ask == SET_THEM)
+		set |= CPU(0);
+	switch (file->kind) {
+	case LIST:
+	case SETTLE:
+	case KEEP:
+		if (file->kind == KEEP && roll(f, 2))
+			set = 0;
+		if (file->kind == SETTLE && !roll(f, 3))
+			return sprintf(text, "all");
+		cpus_text(set, roll(f, 8), text);
+		return strlen(text);
+	case MASK:
+		memset(text, 0, 32 * sizeof(long));
+		memcpy(text, &set, sizeof(set));
+		return sizeof(long) * (1 + roll(f, 20));
+	case ENABLED:
+	case TIMING:
+		return sprintf(text, "%d", roll(f, 6) > 0);
+	case DELAY:
+		return sprintf(text, "%u", roll(f, 3) ? 3900000000U + roll(f, 1000) :
+						   roll(f, 100));
+	case OVERRIDE:
+		return sprintf(text, "%d %s", roll(f, 4) ?
+			       f->states[roll(f, f->nr_states)] : (int)roll(f, f->top + 2),
+			       roll(f, 2) ? "critical" : "default");
+	case TARGET:
+		return sprintf(text, "%llu", roll(f, 2) ? f->top : 0);
+	case FAIL:
+		return sprintf(text, "%d", (int)roll(f, f->top + 3) - 1);
+	default:
+		return sprintf(text, "1");
+	}
+}
+
+/* Lengths that matter are those around a page. */
+static size_t draw_length(struct fuzz *f)
+{
+	size_t page = f->world.page;
+	size_t lengths[] = { page - 1, page, page + 1, 2 * page - 1, 2 * page + 8 };
+
+	return roll(f, 2) ? roll(f, 40) : lengths[roll(f, ARRAY_SIZE(lengths))];
+}
+
+static size_t draw_text(struct fuzz *f, const struct file *file, char *text)
+{
+	size_t len = draw_right(f, file, text), more, at;
+	unsigned int seed;
+
+	switch (roll(f, 12)) {
+	case 0:		/* cut */
+		return len ? roll(f, len) : 0;
+	case 1:		/* one byte is another */
+		if (len)
+			text[roll(f, len)] = roll(f, 256);
+		return len;
+	case 2:		/* one is missing */
+		if (!len)
+			return 0;
+		at = roll(f, len);
+		memmove(text + at, text + at + 1, len - at - 1);
+		return len - 1;
+	case 3:		/* one too many */
+		at = roll(f, len + 1);
+		memmove(text + at + 1, text + at, len - at);
+		text[at] = "\n\t ,-:/\\0+"[roll(f, 10)];
+		return len + 1;
+	case 4:
+		return len + sprintf(text + len, "\n");
+	case 5:		/* something behind a NUL */
+		text[len++] = '\0';
+		return len + (roll(f, 2) ? draw_right(f, file, text + len) : 0);
+	case 6:		/* twice */
+		if (roll(f, 2))
+			text[len++] = "\n ,;"[roll(f, 4)];
+		return len + draw_right(f, file, text + len);
+	case 7:		/* as long as it may be, or longer */
+		more = draw_length(f);
+		if (more > len)
+			memset(text + len, roll(f, 2) ? ' ' : file->kind == MASK ? 0 :
+			       ", \n0"[roll(f, 4)], more - len);
+		return more > len ? more : len;
+	case 8:
+		seed = roll(f, 1 << 30);
+		return draw_nonsense(&seed, text, draw_length(f) + 32);
+	case 9:
+		len = draw_length(f);
+		for (size_t i = 0; i < len; i++)
+			text[i] = roll(f, 256);
+		return len;
+	default:
+		return len;
+	}
+}
+
+static off_t draw_offset(struct fuzz *f)
+{
+	off_t page = f->world.page;
+	off_t offsets[] = {
+		1, 2, 7, 8, 31, page - 1, page, page + 1, 1LL << 31, 1LL << 32,
+		LLONG_MAX, LLONG_MAX - 8, LLONG_MAX - page, -1, -page, LLONG_MIN,
+	};
+
+	return roll(f, 3) ? 0 : roll(f, 4) ? offsets[roll(f, ARRAY_SIZE(offsets))] :
+			    roll(f, 3 * page);
+}
+
+/* Right texts, cut at every place, at offsets. */
+TEST_F_TIMEOUT(fuzz, cut_at_every_place, 7200)
+{
+	off_t page = self->f.world.page;
+	off_t offsets[] = { 0, 1, page - 1, page, 1LL << 32, -1 };
+	struct fuzz *f = &self->f;
+
+	for (int i = 0; i < FILES; i++) {
+		char text[1024];
+		size_t len = draw_right(f, &files[i], text);
+
+		if (len > 24)
+			len = 24;
+		for (size_t cut = 0; cut <= len; cut++) {
+			for (size_t k = 0; k < ARRAY_SIZE(offsets); k++) {
+				bool fine = try(f, &files[i], text, cut, offsets[k]);
+
+				ASSERT_TRUE(fine)
+					say(_metadata, f, &files[i], text, cut, offsets[k]);
+			}
+		}
+	}
+	TH_LOG("%d taken, %d refused", f->taken, f->refused);
+	EXPECT_GT(f->taken, 5);
+	EXPECT_GT(f->refused, 100);
+}
+
+/* A read returns the piece of the text that it asks for. */
+static bool try_read(struct fuzz *f, const struct file *file, size_t len, off_t at)
+{
+	char *whole = f->texts[1], *piece = f->texts[2];
+	ssize_t all = read_all(file->path, whole, TEXTS), wanted, n;
+
+	wanted = at < 0 || at > LLONG_MAX - (long long)len ? -EINVAL :
+		 at >= all ? 0 : (size_t)(all - at) < len ? all - at : (ssize_t)len;
+	memset(piece, 0x5a, len + 1);
+	n = read_at(file->path, piece, len, at);
+	if (all < 0 || n != wanted)
+		return wrong(f, "read %zd of %zd, not %zd", n, all, wanted);
+	if (n > 0 && memcmp(whole + at, piece, n))
+		return wrong(f, "read something else");
+	if (piece[n < 0 ? 0 : n] != 0x5a)
+		return wrong(f, "read more than it says");
+	return true;
+}
+
+TEST_F_TIMEOUT(fuzz, pieces, 7200)
+{
+	off_t page = self->f.world.page;
+	off_t offsets[] = {
+		0, 1, 2, 30, page - 1, page, page + 1, 2 * page, 1LL << 31,
+		LLONG_MAX - 1, LLONG_MAX, -1, LLONG_MIN,
+	};
+	size_t lengths[] = { 0, 1, 2, page - 1, page, page + 1, 5 * page };
+	struct fuzz *f = &self->f;
+
+	ASSERT_EQ(0, ask_by_list(OFFLINE_THEM, CPU(1) | CPU(2)));
+	for (int i = 0; i < FILES; i++) {
+		if (!files[i].is_read)
+			continue;
+		for (size_t k = 0; k < ARRAY_SIZE(offsets); k++) {
+			for (size_t l = 0; l < ARRAY_SIZE(lengths); l++) {
+				bool fine = try_read(f, &files[i], lengths[l], offsets[k]);
+
+				ASSERT_TRUE(fine)
+					say(_metadata, f, &files[i], "", lengths[l], offsets[k]);
+			}
+		}
+		for (int k = 0; k < 20; k++) {
+			size_t len = 1 + roll(f, 3 * page);
+			off_t at = roll(f, 3 * page);
+
+			ASSERT_TRUE(try_read(f, &files[i], len, at))
+				say(_metadata, f, &files[i], "", len, at);
+		}
+	}
+}
+
+/* Whether there is time for one more, after @done of them. */
+static bool goes_on(int done, long long start)
+{
+	const char *seconds = getenv("BOLT_SECONDS"), *text = getenv("BOLT_FUZZ");
+
+	if (seconds)
+		return clock_ns(CLOCK_MONOTONIC) - start <
+		       strtoll(seconds, NULL, 10) * 1000000000;
+	return done < (text ? atoi(text) : MADE_UP);
+}
+
+TEST_F_TIMEOUT(fuzz, made_up, 7200)
+{
+	long long start = clock_ns(CLOCK_MONOTONIC);
+	struct fuzz *f = &self->f;
+	int done = 0;
+
+	for (; goes_on(done, start); done++) {
+		const struct file *file = &files[roll(f, FILES)];
+		size_t len;
+		off_t at;
+
+		if (file->is_read && !roll(f, 4)) {
+			len = draw_length(f);
+			at = draw_offset(f);
+			ASSERT_TRUE(try_read(f, file, len, at))
+				say(_metadata, f, file, "", len, at);
+			continue;
+		}
+		len = draw_text(f, file, f->buf);
+		at = draw_offset(f);
+		ASSERT_TRUE(try(f, file, f->buf, len, at))
+			say(_metadata, f, file, f->buf, len, at);
+		/* Or nothing happens for long. */
+		if (!f->enabled && !roll(f, 8)) {
+			ASSERT_EQ(0, enable(true));
+			f->enabled = true;
+			ASSERT_TRUE(sight_take(&f->world, &f->sight));
+			ASSERT_TRUE(look(f, 0));
+		}
+	}
+	TH_LOG("%d made up: %d taken, %d refused", done, f->taken, f->refused);
+	EXPECT_GT(f->taken, done / 20);
+	EXPECT_GT(f->refused, done / 20);
+}
+
+static struct fuzz *shared;
+
+/*
+ * What is malformed is refused as ever; what is not may find CPUs anywhere. The
+ * kernel's own files get nothing that is right: what others ask for would fail.
+ */
+static bool try_among_others(struct fuzz *f, const struct file *file,
+			     const char *text, size_t len, off_t at)
+{
+	struct meaning m;
+	int wanted = refusal(f, file, text, len, at, &m);
+	bool batch = file->kind == LIST || file->kind == MASK;
+	ssize_t n;
+
+	if (m.skip || (!wanted && (file->kind == TARGET || file->kind == FAIL)))
+		return true;
+	n = write_at(file->path, text, len, at);
+	if (batch && n == -EOPNOTSUPP)
+		return true;
+	if (wanted)
+		return n == wanted || wrong(f, "%zd, not %d", n, wanted);
+	if (n == (ssize_t)len || (batch && (n == -EBUSY || n == -EPERM ||
+					    n == -ENODEV || n == -EINVAL)) ||
+	    (file->kind == KEEP && n == -EINVAL))
+		return true;
+	return wrong(f, "%zd is not documented", n);
+}
+
+static void write_among_others(struct slot *slot)
+{
+	struct fuzz f = *shared;
+
+	f.seed ^= (unsigned long long)getpid() << 32;
+	f.texts[1] = malloc(TEXTS);
+	f.texts[2] = malloc(TEXTS);
+	f.buf = calloc(4, f.world.page);
+	while (f.texts[1] && f.texts[2] && f.buf) {
+		const struct file *file = &files[roll(&f, FILES)];
+		size_t len = draw_text(&f, file, f.buf);
+		off_t at = draw_offset(&f);
+
+		if (file->is_read && !roll(&f, 3))
+			read_at(file->path, f.texts[1], draw_length(&f), at);
+		else if (!try_among_others(&f, file, f.buf, len, at)) {
+			slot->value = 1 + (file - files);
+			fprintf(stderr, "# %zu bytes at %lld of %s: '%.*s': %s\n", len,
+				(long long)at, file->path, (int)(len < 64 ? len : 64),
+				f.buf, f.why);
+			return;
+		}
+		slot_beat(slot);
+	}
+}
+
+TEST_F_TIMEOUT(fuzz, writers_at_once, 7200)
+{
+	long long start = clock_ns(CLOCK_MONOTONIC);
+	struct slot *slots = slots_map(WRITERS);
+	struct task tasks[WRITERS];
+	unsigned long done = 0;
+
+	ASSERT_NE(NULL, slots);
+	shared = &self->f;
+	for (int i = 0; i < WRITERS; i++)
+		ASSERT_GT(task_start(&tasks[i], &slots[i], write_among_others), 0);
+	while (goes_on(done, start)) {
+		for (int i = 0; i < WRITERS; i++) {
+			bool lives = task_lives(&tasks[i], 1, 300000);
+
+			EXPECT_EQ(0, slots[i].value)
+				TH_LOG("writer %d: %s", i, files[slots[i].value - 1].path);
+			ASSERT_TRUE(lives)
+				TH_LOG("writer %d is stuck", i);
+		}
+		done = 0;
+		for (int i = 0; i < WRITERS; i++)
+			done += slot_beats(&slots[i]);
+	}
+	for (int i = 0; i < WRITERS; i++) {
+		task_kill(&tasks[i]);
+		EXPECT_EQ(0, slots[i].value);
+	}
+	TH_LOG("%lu texts by %d writers", done, WRITERS);
+}
+
+TEST_HARNESS_MAIN
