@@ -82,13 +82,21 @@ struct meaning {
 	cpus_t set;
 	unsigned long long number;
 	long long value;
-	bool critical;
+	int word;			/* of override_words */
 	bool skip;			/* not to be written at all */
 };
 
 static unsigned int roll(struct fuzz *f, unsigned int below)
 {
 	return draw64(&f->seed, below);
+}
+
+static bool is_listed(const struct fuzz *f, unsigned long long state)
+{
+	for (int i = 0; i < f->nr_states; i++)
+		if (f->states[i] == (int)state)
+			return true;
+	return false;
 }
 
 /* False, with the reason in @f. */
@@ -229,8 +237,11 @@ static int refusal(struct fuzz *f, const struct file *file, const char *text,
 	case DELAY:
 		return grammar_number(&f->world, text, len, &m->number);
 	case OVERRIDE:
-		return grammar_override(&f->world, text, len, f->top, &m->number,
-					&m->critical);
+		err = grammar_override(&f->world, text, len, f->top, &m->number,
+				       &m->word);
+		if (!err && m->word >= SERIAL && !is_listed(f, m->number))
+			err = -ENOENT;
+		return err;
 	case TARGET:
 		err = grammar_int(text, kept, &m->value);
 		if (!err && (m->value < 0 || m->value > (long long)f->top))
@@ -269,14 +280,6 @@ static bool is_overridden(const char *texts, unsigned long long state)
 	snprintf(begins, sizeof(begins), "\n%llu ", state);
 	line = strstr(strstr(texts, DEBUG_DIR "states"), begins);
 	return line && line[1 + strcspn(line + 1, "!\n")] == '!';
-}
-
-static bool is_listed(const struct fuzz *f, unsigned long long state)
-{
-	for (int i = 0; i < f->nr_states; i++)
-		if (f->states[i] == (int)state)
-			return true;
-	return false;
 }
 
 static bool check_sight(struct fuzz *f, const struct sight *now, cpus_t online)
@@ -338,7 +341,7 @@ static bool check_taken(struct fuzz *f, const struct file *file,
 		break;
 	case OVERRIDE:
 		if (is_listed(f, m->number) &&
-		    is_overridden(f->texts[1], m->number) != m->critical)
+		    is_overridden(f->texts[1], m->number) != (m->word != DEFAULT))
 			return wrong(f, "state %llu is not as written", m->number);
 		snprintf(text, sizeof(text), "%llu default", m->number);
 		if (put(file->path, text))
@@ -600,7 +603,7 @@ static size_t draw_right(struct fuzz *f, const struct file *file, char *text)
 	case OVERRIDE:
 		return sprintf(text, "%d %s", roll(f, 4) ?
 			       f->states[roll(f, f->nr_states)] : (int)roll(f, f->top + 2),
-			       roll(f, 2) ? "critical" : "default");
+			       override_words[roll(f, WORDS)]);
 	case TARGET:
 		return sprintf(text, "%llu", roll(f, 2) ? f->top : 0);
 	case FAIL:

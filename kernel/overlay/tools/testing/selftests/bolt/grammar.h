@@ -60,10 +60,17 @@ static inline int grammar_switch(const struct world *world, const char *text,
 	return err == -E2BIG ? err : err || *on > 1 ? -EINVAL : 0;
 }
 
+/* What may be said of a hotplug state; the first takes all others back. */
+enum { DEFAULT, CRITICAL, SERIAL, UNFIT, WORDS };
+
+static const char *const override_words[WORDS] = {
+	"default", "critical", "serial", "unfit",
+};
+
 /* Of a line for debugfs's states: a hotplug state below @online, and a word. */
 static inline int grammar_override(const struct world *world, const char *text,
 				   size_t len, unsigned long long online,
-				   unsigned long long *state, bool *critical)
+				   unsigned long long *state, int *which)
 {
 	char *copy, *at, *word, *end;
 	int err = -EINVAL;
@@ -86,10 +93,12 @@ static inline int grammar_override(const struct world *world, const char *text,
 	if (end[strspn(end, " \t")])
 		goto out;
 	*end = '\0';
-	*critical = !strcmp(word, "critical");
+	for (*which = 0; *which < WORDS; ++*which)
+		if (!strcmp(word, override_words[*which]))
+			break;
 	if (grammar_digits(at + (*at == '+'), online - 1, state) || !*state)
 		goto out;
-	err = *critical || !strcmp(word, "default") ? 0 : -EINVAL;
+	err = *which < WORDS ? 0 : -EINVAL;
 out:
 	free(copy);
 	return err;
