@@ -132,6 +132,7 @@ SELFTESTS = [
     "abi",
     "bulk",
     "counters",
+    "cpusets",
     "deadline",
     "domains",
     "faults",

@@ -1,0 +1,418 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * What a request does to the tasks of a cpuset: affinities follow the CPUs, and
+ * memory policies, which need the mmap lock of each task, are left alone. The
+ * effective masks of cpusets with no CPUs or nodes of their own are those of
+ * their parent at any time.
+ */
+#define _GNU_SOURCE
+#include <sys/mount.h>
+#include <sys/stat.h>
+
+#include "tasks.h"
+#include "../kselftest_harness.h"
+
+#define V1 "/tmp/bolt-cpusets"
+#define V2 "/sys/fs/cgroup"
+#define ROUNDS 5
+#define TASKS_MAX 40
+#define AREA (512UL << 20)
+#define MANY 2000
+#define PATIENCE_MS 10000
+
+#ifndef MADV_POPULATE_READ
+#define MADV_POPULATE_READ 22
+#endif
+
+/* Reads zeros of a large area all the time, under its mmap lock. */
+static void hold(struct slot *slot)
+{
+	char *area = mmap(NULL, AREA, PROT_READ,
+			  MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+	if (area == MAP_FAILED || pin(0, 2 + slot->value % 2))
+		_exit(1);
+	/* Page by page, where the kernel has huge ones. */
+	madvise(area, AREA, MADV_NOHUGEPAGE);
+	for (;;) {
+		if (madvise(area, AREA, MADV_POPULATE_READ) ||
+		    madvise(area, AREA, MADV_DONTNEED))
+			_exit(1);
+		slot_beat(slot);
+	}
+}
+
+/* Sleeps, with @slot->value mappings. */
+static void keep(struct slot *slot)
+{
+	long page = sysconf(_SC_PAGESIZE);
+
+	/* Neighbours that differ are not merged. */
+	for (long i = 0; i < slot->value; i++)
+		if (mmap(NULL, page, i % 2 ? PROT_READ : PROT_NONE,
+			 MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) == MAP_FAILED)
+			_exit(1);
+	slot_beat(slot);
+	for (;;)
+		pause();
+}
+
+struct crew {
+	struct slot *slots;
+	struct task tasks[TASKS_MAX];
+	int n;
+	const char *root;
+};
+
+/* With a task in each that has no group below it; a parent comes first. */
+struct group {
+	const char *name;
+	const char *cpus;	/* NULL: left empty */
+	const char *offline;	/* its effective CPUs while VICTIM is away */
+	const char *online;	/* and when it is there */
+	int pinned;		/* the CPU its task has asked for, -1: none */
+	const char *allowed;	/* what is left of that while VICTIM is away */
+};
+
+static const struct group groups[] = {
+	{ "plain", NULL, "0,2-3", "0-3", -1 },
+	{ "pinned", NULL, "0,2-3", "0-3", VICTIM, "0,2-3" },
+	{ "without", "0,2-3", "0,2-3", "0,2-3", -1 },
+	{ "without/below", NULL, "0,2-3", "0,2-3", 2, "2" },
+	{ "some", "1-2", "2", "1-2", -1 },
+	{ "some/below", NULL, "2", "1-2", VICTIM, "2" },
+	{ "only", "1", "0,2-3", "1", -1 },
+	{ "only/below", NULL, "0,2-3", "1", -1 },
+	{ "only/below/again", "1,3", "3", "1", -1 },
+	{ "other", "3", "3", "3", -1 },
+	{ "other/below", "1", "3", "3", -1 },
+	{ "other/below/again", NULL, "3", "3", 3, "3" },
+};
+
+static int group_put(const char *root, const char *group, const char *file,
+		     const char *text)
+{
+	char path[256];
+
+	snprintf(path, sizeof(path), "%s/bolt-%s/%s", root, group, file);
+	return put(path, text);
+}
+
+static void group_get(const char *root, const char *group, const char *file,
+		      char *text, size_t size)
+{
+	char path[256];
+
+	snprintf(path, sizeof(path), "%s/bolt-%s/%s", root, group, file);
+	if (get(path, text, size))
+		snprintf(text, size, "no %s", file);
+}
+
+static int group_make(const char *root, const char *group)
+{
+	char path[256];
+
+	snprintf(path, sizeof(path), "%s/bolt-%s", root, group);
+	return mkdir(path, 0755) ? -errno : 0;
+}
+
+static bool is_parent(size_t i)
+{
+	size_t len = strlen(groups[i].name);
+
+	return i + 1 < ARRAY_SIZE(groups) &&
+	       !strncmp(groups[i].name, groups[i + 1].name, len) &&
+	       groups[i + 1].name[len] == '/';
+}
+
+FIXTURE(cpusets) {
+	struct crew crew;
+};
+
+FIXTURE_VARIANT(cpusets) {
+	bool bolt;
+};
+
+FIXTURE_VARIANT_ADD(cpusets, native) { .bolt = false };
+FIXTURE_VARIANT_ADD(cpusets, bolt) { .bolt = true };
+
+FIXTURE_SETUP(cpusets)
+{
+	const char *why = cannot_run();
+
+	if (why)
+		SKIP(return, "%s", why);
+	if (access(CPU_DIR "cpu3/online", F_OK))
+		SKIP(return, "needs four CPUs");
+	ASSERT_EQ(0, start_over());
+	ASSERT_EQ(0, put(BOLT_DIR "settle_delay_ms", "60000"));
+	self->crew.slots = slots_map(TASKS_MAX);
+	ASSERT_NE(NULL, self->crew.slots);
+	ASSERT_EQ(0, enable(variant->bolt));
+	/* What only happens the first time does not count. */
+	ASSERT_EQ(0, set_online(VICTIM, false));
+	ASSERT_EQ(0, set_online(VICTIM, true));
+}
+
+static void drop(struct crew *crew)
+{
+	char path[256];
+
+	while (crew->n)
+		task_kill(&crew->tasks[--crew->n]);
+	wait_ms(20);
+	for (size_t i = ARRAY_SIZE(groups); crew->root && i--;) {
+		snprintf(path, sizeof(path), "%s/bolt-%s", crew->root,
+			 groups[i].name);
+		rmdir(path);
+	}
+	if (crew->root && !strcmp(crew->root, V1))
+		umount(V1);
+	crew->root = NULL;
+}
+
+FIXTURE_TEARDOWN(cpusets)
+{
+	if (cannot_run() || access(CPU_DIR "cpu3/online", F_OK))
+		return;
+	drop(&self->crew);
+	EXPECT_EQ(0, start_over());
+}
+
+/*
+ * The controller is moved between the versions when the one that has it has
+ * no groups left, which outlive rmdir() a little.
+ */
+static bool have(struct crew *crew, const char *root)
+{
+	mkdir("/tmp", 0755);
+	mkdir(V1, 0755);
+	for (int i = 0; i < 100; i++) {
+		if (!strcmp(root, V2)) {
+			if (!put(V2 "/cgroup.subtree_control", "+cpuset"))
+				break;
+			if (!mount("none", V1, "cgroup", 0, "cpuset"))
+				umount(V1);
+		} else {
+			put(V2 "/cgroup.subtree_control", "-cpuset");
+			if (!mount("none", V1, "cgroup", 0,
+				   "cpuset,cpuset_v2_mode"))
+				break;
+		}
+		wait_ms(100);
+		if (i == 99)
+			return false;
+	}
+	crew->root = root;
+	return true;
+}
+
+/* Starts a task in @group, or in none; NULL if that does not work. */
+static struct task *start(struct crew *crew, const char *group,
+			  void (*run)(struct slot *slot), long value)
+{
+	struct task *task = &crew->tasks[crew->n];
+	struct slot *slot = &crew->slots[crew->n];
+	char pid[16];
+
+	if (crew->n == TASKS_MAX)
+		abort();
+	memset(slot, 0, sizeof(*slot));
+	slot->value = value;
+	if (task_start(task, slot, run) < 0)
+		return NULL;
+	crew->n++;
+	for (int ms = 0; !slot_beats(slot); ms++) {
+		if (ms == PATIENCE_MS)
+			return NULL;
+		wait_ms(1);
+	}
+	snprintf(pid, sizeof(pid), "%d", task->pid);
+	if (group && group_put(V2, group, "cgroup.procs", pid))
+		return NULL;
+	return task;
+}
+
+static int compare(const void *a, const void *b)
+{
+	long long x = *(const long long *)a, y = *(const long long *)b;
+
+	return x < y ? -1 : x > y;
+}
+
+/* How long VICTIM takes to go and to come, in ns: the median; -1: it did not. */
+static long long cycle_ns(void)
+{
+	long long took[ROUNDS];
+
+	if (pin(0, 0))
+		return -1;
+	for (int i = 0; i < ROUNDS; i++) {
+		long long start = clock_ns(CLOCK_MONOTONIC);
+
+		if (set_online(VICTIM, false) || set_online(VICTIM, true))
+			return -1;
+		took[i] = clock_ns(CLOCK_MONOTONIC) - start;
+		wait_ms(30);
+	}
+	if (unpin(0))
+		return -1;
+	qsort(took, ROUNDS, sizeof(took[0]), compare);
+	return took[ROUNDS / 2];
+}
+
+/* The same with @n tasks that do @run, in a group that has nothing of its own. */
+static long long crew_ns(struct crew *crew, const char *group, int n,
+			 void (*run)(struct slot *slot), long value)
+{
+	long long ns;
+
+	for (int i = 0; i < n; i++)
+		if (!start(crew, group, run, value + i % 2))
+			return -1;
+	ns = cycle_ns();
+	while (crew->n)
+		task_kill(&crew->tasks[--crew->n]);
+	return ns;
+}
+
+/* Made as services are: "plain" for one, "without/below" in one that is confined. */
+static bool make_groups(struct crew *crew)
+{
+	if (!have(crew, V2))
+		return false;
+	return !group_make(V2, "plain") && !group_make(V2, "without") &&
+	       !group_put(V2, "without", "cpuset.cpus", "0,2-3") &&
+	       !group_put(V2, "without", "cgroup.subtree_control", "+cpuset") &&
+	       !group_make(V2, "without/below");
+}
+
+static const char * const plain[] = { "plain", "without/below" };
+
+/* A task that is busy with its memory does not hold up a request. */
+TEST_F_TIMEOUT(cpusets, mmap_locks, 300)
+{
+	long long alone;
+
+	if (!make_groups(&self->crew))
+		SKIP(return, "no cpuset controller of version 2");
+	alone = crew_ns(&self->crew, NULL, 2, hold, 0);
+	ASSERT_GT(alone, 0);
+	for (size_t i = 0; i < ARRAY_SIZE(plain); i++) {
+		long long ns = crew_ns(&self->crew, plain[i], 2, hold, 0);
+
+		ksft_print_msg("%s: %lld us, in no cpuset %lld us\n", plain[i],
+			       ns / 1000, alone / 1000);
+		ASSERT_GT(ns, 0);
+		EXPECT_LE(ns, alone + alone / 2 + 10000000);
+	}
+}
+
+/* Nor do mappings, however many there are. */
+TEST_F_TIMEOUT(cpusets, mappings, 300)
+{
+	if (!make_groups(&self->crew))
+		SKIP(return, "no cpuset controller of version 2");
+	for (size_t i = 0; i < ARRAY_SIZE(plain); i++) {
+		long long few, many;
+
+		few = crew_ns(&self->crew, plain[i], TASKS_MAX, keep, 0);
+		many = crew_ns(&self->crew, plain[i], TASKS_MAX, keep, MANY);
+		ksft_print_msg("%s: %lld us, with %d mappings a task %lld us\n",
+			       plain[i], few / 1000, MANY, many / 1000);
+		ASSERT_GT(few, 0);
+		ASSERT_GT(many, 0);
+		/* Natively it waits for ticks. */
+		EXPECT_LE(many, few + few / 2 +
+			  (variant->bolt ? 2000000 : 8000000));
+	}
+}
+
+/* What a group has and what its task may use, with VICTIM @online or not. */
+static void check(struct __test_metadata *_metadata, struct crew *crew,
+		  bool online)
+{
+	const char *file = !strcmp(crew->root, V1) ? "cpuset.effective_cpus" :
+						     "cpuset.cpus.effective";
+	const char *mems = !strcmp(crew->root, V1) ? "cpuset.effective_mems" :
+						     "cpuset.mems.effective";
+
+	for (size_t i = 0, n = 0; i < ARRAY_SIZE(groups); i++) {
+		const struct group *group = &groups[i];
+		char cpus[64], nodes[64], all[64], allowed[64], own[16];
+		const char *wanted = online ? group->online : group->offline;
+
+		group_get(crew->root, group->name, file, cpus, sizeof(cpus));
+		EXPECT_STREQ(wanted, cpus)
+			TH_LOG("%s, online %d", group->name, online);
+		group_get(crew->root, group->name, mems, nodes, sizeof(nodes));
+		get("/sys/devices/system/node/has_memory", all, sizeof(all));
+		EXPECT_STREQ(all, nodes)
+			TH_LOG("%s, online %d", group->name, online);
+		if (is_parent(i))
+			continue;
+		if (group->pinned >= 0) {
+			snprintf(own, sizeof(own), "%d", group->pinned);
+			wanted = online ? own : group->allowed;
+		}
+		ASSERT_EQ(0, task_status(crew->tasks[n].pid, "Cpus_allowed_list",
+					 allowed, sizeof(allowed)));
+		EXPECT_STREQ(wanted, allowed)
+			TH_LOG("%s, online %d", group->name, online);
+		ASSERT_EQ(0, task_status(crew->tasks[n].pid, "Mems_allowed_list",
+					 allowed, sizeof(allowed)));
+		EXPECT_STREQ(all, allowed)
+			TH_LOG("%s, online %d", group->name, online);
+		n++;
+	}
+}
+
+static void masks(struct __test_metadata *_metadata, struct crew *crew,
+		  const char *root)
+{
+	if (!have(crew, root))
+		SKIP(return, "no cpuset controller");
+	for (size_t i = 0; i < ARRAY_SIZE(groups); i++) {
+		const struct group *group = &groups[i];
+		struct task *task;
+		char pid[16];
+
+		ASSERT_EQ(0, group_make(root, group->name));
+		if (group->cpus)
+			ASSERT_EQ(0, group_put(root, group->name, "cpuset.cpus",
+					       group->cpus));
+		if (is_parent(i)) {
+			if (!strcmp(root, V2))
+				ASSERT_EQ(0, group_put(root, group->name,
+						       "cgroup.subtree_control",
+						       "+cpuset"));
+			continue;
+		}
+		task = start(crew, NULL, keep, 0);
+		ASSERT_NE(NULL, task);
+		snprintf(pid, sizeof(pid), "%d", task->pid);
+		ASSERT_EQ(0, group_put(root, group->name, "cgroup.procs", pid));
+		if (group->pinned >= 0)
+			ASSERT_EQ(0, pin(task->pid, group->pinned));
+	}
+	check(_metadata, crew, true);
+	for (int round = 0; round < 2; round++) {
+		ASSERT_EQ(0, set_online(VICTIM, false));
+		check(_metadata, crew, false);
+		ASSERT_EQ(0, set_online(VICTIM, true));
+		check(_metadata, crew, true);
+	}
+}
+
+TEST_F_TIMEOUT(cpusets, masks, 120)
+{
+	masks(_metadata, &self->crew, V2);
+}
+
+/* The rules of version 2 for a hierarchy of version 1. */
+TEST_F_TIMEOUT(cpusets, masks_v2_mode, 120)
+{
+	masks(_metadata, &self->crew, V1);
+}
+
+TEST_HARNESS_MAIN
