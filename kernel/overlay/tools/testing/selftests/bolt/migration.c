@@ -353,6 +353,103 @@ TEST_F_TIMEOUT(migration, pinned_tasks_are_let_go_as_natively, 600)
 	EXPECT_TRUE(broken);
 }
 
+/* Pinned to two CPUs that are away at the same time. */
+struct pair {
+	const char *name;
+	struct kind kind;
+	bool wakes;		/* while they are away */
+	bool group;		/* in a cpuset that follows its parent */
+	bool keeps;		/* what it has asked for, when they are back */
+};
+
+static const struct pair pairs[] = {
+	{ "running", { "spin", spin }, true },
+	{ "woken", { "listen", listen_up }, true },
+	{ "asleep", { "listen", listen_up }, .keeps = true },
+	{ "running, cpuset", { "spin", spin }, true, true },
+	{ "woken, cpuset", { "listen", listen_up }, true, true, true },
+	{ "asleep, cpuset", { "listen", listen_up }, false, true, true },
+};
+
+static int put_pair(bool online, bool batch)
+{
+	int err;
+
+	if (batch)
+		return put(online ? BOLT_DIR "online" : BOLT_DIR "offline", "1-2");
+	err = set_online(VICTIM, online);
+	return err ?: set_online(2, online);
+}
+
+/* What becomes of its affinity, and whether it is kept; false if it dies of it. */
+static bool away_together(struct crew *crew, const struct pair *how, bool batch,
+			  char *text, bool *kept)
+{
+	struct task *task = start(crew, &how->kind);
+	bool asleep = how->kind.run == listen_up, lives = true;
+	char pid[16], list[16];
+	cpu_set_t set;
+
+	if (!task)
+		return false;
+	while (!slot_beats(task->slot))
+		wait_ms(1);
+	text[0] = '\0';
+	snprintf(pid, sizeof(pid), "%d", task->pid);
+	CPU_ZERO(&set);
+	CPU_SET(VICTIM, &set);
+	CPU_SET(2, &set);
+	if ((how->group && put(GROUP "/cgroup.procs", pid)) ||
+	    sched_setaffinity(task->pid, sizeof(set), &set))
+		return false;
+	lives &= rouse(task, asleep);
+	/* Asleep for good by then. */
+	wait_ms(20);
+	note(text, task, "before");
+	if (put_pair(false, batch))
+		return false;
+	note(text, task, "offline");
+	if (how->wakes)
+		lives &= rouse(task, asleep);
+	note(text, task, "woken");
+	if (put_pair(true, batch))
+		return false;
+	note(text, task, "online");
+	lives &= rouse(task, asleep);
+	note(text, task, "after");
+	*kept = !task_status(task->pid, "Cpus_allowed_list", list, sizeof(list)) &&
+		!strcmp(list, "1-2");
+	kill_all(crew);
+	return lives;
+}
+
+TEST_F_TIMEOUT(migration, both_cpus_go, 600)
+{
+	char native[TEXT_MAX], bolt[TEXT_MAX];
+	bool kept;
+
+	if (put("/sys/fs/cgroup/cgroup.subtree_control", "+cpuset"))
+		SKIP(return, "no cpuset controller at /sys/fs/cgroup");
+	ASSERT_EQ(0, mkdir(GROUP, 0755));
+	for (size_t i = 0; i < ARRAY_SIZE(pairs); i++) {
+		const struct pair *how = &pairs[i];
+
+		ASSERT_EQ(0, enable(false));
+		ASSERT_TRUE(away_together(&self->crew, how, false, native, &kept))
+			TH_LOG("%s", how->name);
+		EXPECT_EQ(how->keeps, kept)
+			TH_LOG("%s", how->name);
+		ASSERT_EQ(0, enable(true));
+		for (int batch = 0; batch < 2; batch++) {
+			EXPECT_TRUE(away_together(&self->crew, how, batch, bolt,
+						  &kept))
+				TH_LOG("%s", how->name);
+			EXPECT_STREQ(native, bolt)
+				TH_LOG("%s, batch %d", how->name, batch);
+		}
+	}
+}
+
 /* Kernel threads of CPUs, by name, and where they may run. */
 static void kthreads(char *text, size_t size)
 {
