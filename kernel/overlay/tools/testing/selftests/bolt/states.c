@@ -39,6 +39,27 @@ static bool find(const char *name, struct state *state)
 	return found;
 }
 
+/* The lowest number of a state that is not registered. */
+static int unregistered(void)
+{
+	FILE *file = fopen(DEBUG_DIR "states", "r");
+	struct state state;
+	char line[512];
+	int nr = 1;
+
+	if (!file)
+		return nr;
+	while (fgets(line, sizeof(line), file)) {
+		if (!parse(line, &state))
+			continue;
+		if (state.nr > nr)
+			break;
+		nr = state.nr + 1;
+	}
+	fclose(file);
+	return nr;
+}
+
 /* A number from DEBUG_DIR "stats", or -1. */
 static long long stat_of(const char *name)
 {
@@ -189,12 +210,66 @@ TEST_F(states, a_row_can_be_moved_back)
 	ASSERT_EQ(0, set_online(VICTIM, true));
 }
 
+/* Whether bolt/stats says that @name makes requests go CPU by CPU. */
+static bool is_slow(const char *name)
+{
+	FILE *file = fopen(DEBUG_DIR "stats", "r");
+	char line[128], wanted[128];
+	bool found = false;
+
+	snprintf(wanted, sizeof(wanted), "slow_state %s\n", name);
+	if (!file)
+		return false;
+	while (fgets(line, sizeof(line), file))
+		found |= !strcmp(line, wanted);
+	fclose(file);
+	return found;
+}
+
+/* A state that is declared unfit makes requests for several CPUs slow, no others. */
+TEST_F(states, the_administrator_declares)
+{
+	long long before = stat_of("cpu_by_cpu_requests");
+	struct state state, now;
+	char text[32];
+
+	ASSERT_LE(0, before);
+	ASSERT_TRUE(find("base/topology:prepare", &state));
+	EXPECT_STREQ("concurrent", state.fit);
+	snprintf(text, sizeof(text), "%d unfit", state.nr);
+	ASSERT_EQ(0, put(DEBUG_DIR "states", text));
+	EXPECT_TRUE(is_slow("base/topology:prepare"));
+	ASSERT_EQ(0, set_online(VICTIM, false));
+	ASSERT_EQ(0, set_online(VICTIM, true));
+	EXPECT_EQ(before, stat_of("cpu_by_cpu_requests"));
+	ASSERT_EQ(0, put(BOLT_DIR "offline", "1-2"));
+	ASSERT_EQ(0, put(BOLT_DIR "online", "1-2"));
+	EXPECT_EQ(before + 2, stat_of("cpu_by_cpu_requests"));
+	ASSERT_TRUE(find("base/topology:prepare", &now));
+	EXPECT_STREQ("unfit!", now.fit);
+	EXPECT_EQ(state.slowed + 2, now.slowed);
+
+	snprintf(text, sizeof(text), "%d default", state.nr);
+	ASSERT_EQ(0, put(DEBUG_DIR "states", text));
+	ASSERT_TRUE(find("base/topology:prepare", &now));
+	EXPECT_STREQ("concurrent", now.fit);
+	EXPECT_TRUE(is_slow("-"));
+	ASSERT_EQ(0, put(BOLT_DIR "offline", "1-2"));
+	ASSERT_EQ(0, put(BOLT_DIR "online", "1-2"));
+	EXPECT_EQ(before + 2, stat_of("cpu_by_cpu_requests"));
+
+	snprintf(text, sizeof(text), "%d serial", unregistered());
+	EXPECT_EQ(-ENOENT, put(DEBUG_DIR "states", text));
+	snprintf(text, sizeof(text), "%d unfit", unregistered());
+	EXPECT_EQ(-ENOENT, put(DEBUG_DIR "states", text));
+}
+
 TEST_F(states, malformed_is_refused)
 {
 	static const char *const bad[] = {
 		"\n", "critical", "1", "0 critical", "99999 critical",
-		"-1 critical", "1 lazy", "1 critical now",
-		"1 critical                                   ",
+		"-1 critical", "1 lazy", "1 critical now", "1 concurrent",
+		"1 criticalcriticalcriticalcriticalcritical",
 	};
 	size_t i;
 
