@@ -129,7 +129,7 @@ static cpus_t undo_of(struct __test_metadata *_metadata, const char *line,
 	const char *at = strstr(line, " undo=");
 	char name[64], *list, *entry, *rest;
 	cpus_t set = 0;
-	int cpu, used;
+	int cpu, used, found;
 
 	if (!at)
 		return 0;
@@ -137,7 +137,8 @@ static cpus_t undo_of(struct __test_metadata *_metadata, const char *line,
 	for (entry = strtok_r(list, ",", &rest); entry;
 	     entry = strtok_r(NULL, ",", &rest)) {
 		used = 0;
-		ASSERT_EQ(2, sscanf(entry, "%d:%63s%n", &cpu, name, &used))
+		found = sscanf(entry, "%d:%63s%n", &cpu, name, &used);
+		ASSERT_EQ(2, found)
 			TH_LOG("%s", line);
 		EXPECT_EQ('\0', entry[used]);
 		EXPECT_GE(state_nr(bench, name), 0)
@@ -425,7 +426,7 @@ TEST_F_TIMEOUT(lost, by_smt_control, 300)
 #define POWER "/sys/power/"
 
 /* Up to where all CPUs but one have gone, and back. */
-static int suspend(void)
+static int sleep_and_wake(void)
 {
 	return put("/sys/module/suspend/parameters/pm_test_delay", "0") ?:
 	       put(POWER "pm_test", "processors") ?: put(POWER "state", "mem");
@@ -444,7 +445,7 @@ TEST_F_TIMEOUT(lost, by_suspend, 300)
 	ASSERT_EQ(0, hp_fail(a, nr_of("random:online")));
 	ASSERT_EQ(0, hp_fail(b, nr_of("smpboot/threads:online")));
 	begin();
-	EXPECT_EQ(-EAGAIN, suspend());
+	EXPECT_EQ(-EAGAIN, sleep_and_wake());
 	last_error(last, &batch);
 	snprintf(wanted, sizeof(wanted), " undo=%d:random:online", a);
 	EXPECT_NE(NULL, strstr(last, wanted))
@@ -596,7 +597,7 @@ TEST_F_TIMEOUT(stubborn, not_back_after_suspend, 300)
 	ASSERT_EQ(0, hp_fail(a, nr_of("random:online")));
 	ASSERT_EQ(0, stubborn("high_up", CPU(a)));
 	begin();
-	EXPECT_EQ(0, suspend());
+	EXPECT_EQ(0, sleep_and_wake());
 	EXPECT_TRUE(is(STUBBORN "high_up", "0"));
 	/* A worker tells it, after the tasks have been thawed. */
 	for (int i = 0; i < 100 && cpu_is_online(a); i++)
