@@ -6,8 +6,9 @@
  * and have not been online since the machine booted (maxcpus=1).
  */
 #define _GNU_SOURCE
-#include <elf.h>
 #include <sched.h>
+#include <stdint.h>
+#include <sys/auxv.h>
 #include <sys/wait.h>
 
 #include "cpus.h"
@@ -22,17 +23,18 @@
  */
 static void __attribute__((constructor)) features_tell(void)
 {
-	Elf64_auxv_t aux = { 0 };
+	uint64_t entry[2] = { 0 };	/* what it is, and its value */
 	int fd;
 
 	if (!getenv(TELL))
 		return;
 	fd = open("/proc/self/auxv", O_RDONLY);
-	while (read(fd, &aux, sizeof(aux)) == sizeof(aux) && aux.a_type != AT_HWCAP)
+	while (read(fd, entry, sizeof(entry)) == sizeof(entry) &&
+	       entry[0] != AT_HWCAP)
 		;
-	_exit(aux.a_type != AT_HWCAP ||
-	      write(STDOUT_FILENO, &aux.a_un.a_val, sizeof(aux.a_un.a_val)) !=
-	      sizeof(aux.a_un.a_val));
+	_exit(entry[0] != AT_HWCAP ||
+	      write(STDOUT_FILENO, &entry[1], sizeof(entry[1])) !=
+	      sizeof(entry[1]));
 }
 
 /* The word of CPUID that says most about old features, as the kernel has it. */
