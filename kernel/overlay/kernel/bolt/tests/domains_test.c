@@ -254,43 +254,46 @@ static const struct {
 static void forbidden_while_parked(struct kunit *test)
 {
 	struct bolt_fixture *f = test->priv;
-	int i, round;
+	int round;
 
-	for (i = 0; i < ARRAY_SIZE(forbids); i++) {
-		for (round = 0; round < 100; round++) {
-			forbids[i].set(true);
-			KUNIT_ASSERT_EQ(test, add_cpu(f->victim), 0);
-			KUNIT_EXPECT_FALSE(test, bolt_domains_pending());
-			KUNIT_EXPECT_TRUE(test, domains_have(f, f->victim));
-			forbids[i].set(false);
-			KUNIT_ASSERT_EQ(test, remove_cpu(f->victim), 0);
-			KUNIT_ASSERT_TRUE(test, bolt_domains_pending());
-		}
-		expect_right_count(test, forbids[i].name);
+	for (round = 0; round < 100; round++) {
+		typeof(forbids[0]) *forbid = &forbids[round % ARRAY_SIZE(forbids)];
+
+		forbid->set(true);
+		KUNIT_ASSERT_EQ(test, add_cpu(f->victim), 0);
+		KUNIT_EXPECT_FALSE(test, bolt_domains_pending());
+		KUNIT_EXPECT_TRUE(test, domains_have(f, f->victim));
+		forbid->set(false);
+		if (round < ARRAY_SIZE(forbids))
+			expect_right_count(test, forbid->name);
+		KUNIT_ASSERT_EQ(test, remove_cpu(f->victim), 0);
+		KUNIT_ASSERT_TRUE(test, bolt_domains_pending());
 	}
+	expect_right_count(test, "parked after 100 rounds");
 	KUNIT_ASSERT_EQ(test, add_cpu(f->victim), 0);
-	expect_right_count(test, "back");
+	expect_right_count(test, "back after 100 rounds");
 }
 
 /* The other way round: put off when a CPU returns, but not when it left. */
 static void forbidden_before(struct kunit *test)
 {
 	struct bolt_fixture *f = test->priv;
-	int i, round;
+	int round;
 
-	for (i = 0; i < ARRAY_SIZE(forbids); i++) {
-		for (round = 0; round < 20; round++) {
-			KUNIT_ASSERT_EQ(test, add_cpu(f->victim), 0);
-			forbids[i].set(true);
-			KUNIT_ASSERT_EQ(test, remove_cpu(f->victim), 0);
-			KUNIT_EXPECT_FALSE(test, bolt_domains_pending());
-			KUNIT_EXPECT_FALSE(test, domains_have(f, f->victim));
-			forbids[i].set(false);
-		}
+	for (round = 0; round < 20; round++) {
+		typeof(forbids[0]) *forbid = &forbids[round % ARRAY_SIZE(forbids)];
+
 		KUNIT_ASSERT_EQ(test, add_cpu(f->victim), 0);
-		expect_right_count(test, forbids[i].name);
+		forbid->set(true);
 		KUNIT_ASSERT_EQ(test, remove_cpu(f->victim), 0);
+		KUNIT_EXPECT_FALSE(test, bolt_domains_pending());
+		KUNIT_EXPECT_FALSE(test, domains_have(f, f->victim));
+		forbid->set(false);
+		if (round < ARRAY_SIZE(forbids))
+			expect_right_count(test, forbid->name);
 	}
+	KUNIT_ASSERT_EQ(test, add_cpu(f->victim), 0);
+	expect_right_count(test, "back after 20 rounds");
 }
 
 /* What was put off of a row runs before the row is moved back to critical. */

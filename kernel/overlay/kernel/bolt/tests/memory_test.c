@@ -408,11 +408,33 @@ static int new_threshold(struct zone *zone)
 	return 7;
 }
 
+static int zones_of(pg_data_t *pgdat)
+{
+	struct zone *zone;
+	int zones = 0;
+
+	for_each_populated_zone(zone)
+		zones += zone->zone_pgdat == pgdat;
+	return zones;
+}
+
+/* The node with the most zones. */
+static pg_data_t *zoned_node(void)
+{
+	pg_data_t *pgdat, *most = NULL;
+
+	for_each_online_pgdat(pgdat) {
+		if (!most || zones_of(pgdat) > zones_of(most))
+			most = pgdat;
+	}
+	return most;
+}
+
 /* Sets thresholds as kswapd does, which no lock keeps from requests. */
 static void set_thresholds(struct kunit *test,
 			   void (*func)(struct kunit *test, struct zone *zone))
 {
-	pg_data_t *pgdat = page_pgdat(virt_to_page(test));
+	pg_data_t *pgdat = zoned_node();
 	unsigned long marks[MAX_NR_ZONES];
 	int i;
 
@@ -478,12 +500,7 @@ static void come(struct kunit *test, struct zone *zone)
 /* A CPU returns while somebody sets thresholds, and has missed some. */
 static void thresholds_are_set_while_coming(struct kunit *test)
 {
-	struct zone *first = page_zone(virt_to_page(test)), *zone;
-	int zones = 0;
-
-	for_each_populated_zone(zone)
-		zones += zone->zone_pgdat == first->zone_pgdat;
-	if (zones < 2)
+	if (zones_of(zoned_node()) < 2)
 		kunit_skip(test, "one zone: there is no middle");
 	KUNIT_ASSERT_EQ(test, remove_cpu(victim), 0);
 	set_thresholds(test, come);
