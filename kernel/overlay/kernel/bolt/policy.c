@@ -224,7 +224,7 @@ static const struct bolt_row bolt_rows[BOLT_NR_STATES] = {
 		BOLT_CRITICAL, BOLT_UNIT_PERF_X86, CONCURRENT,
 		"startup only: frees what starting found twice, on its own list" },
 	[CPUHP_AP_PERF_X86_UNCORE_ONLINE] =
-		UNFIT("counts the CPUs of a die while it has a reader"),
+		CRITICAL("moves the reader, until the last CPU of a die has gone"),
 	[CPUHP_AP_PERF_X86_AMD_UNCORE_ONLINE] = {
 		BOLT_CRITICAL, BOLT_UNIT_AMD_UNCORE, SERIAL,
 		"moves the reader" },
