@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * KUnit: packets that have come to the highest CPU, or were sent by it, and cards
- * that it was to poll, when it dies. No steering of packets is needed for this.
+ * that it was to poll, when it dies. No steering of packets is needed for this,
+ * except for what it has steered to a CPU that dies with it.
  */
 #include <linux/bottom_half.h>
 #include <linux/netdevice.h>
 #include <linux/rtnetlink.h>
 #include <linux/skbuff.h>
+#include <linux/smp.h>
 #include <net/net_namespace.h>
 
 #include "handover.h"
@@ -44,24 +46,34 @@ static struct packet_type local = {
 	.func = receive,
 };
 
-static void leave_packet(void)
+static struct sk_buff *make_packet(void)
 {
 	struct sk_buff *skb = alloc_skb(64, GFP_ATOMIC);
 
 	if (!skb)
-		return;
+		return NULL;
 	skb_put_zero(skb, 64);
 	skb_reset_mac_header(skb);
 	skb_reset_network_header(skb);
 	skb->dev = init_net.loopback_dev;
 	skb->protocol = local.type;
+	return skb;
+}
+
+static void leave_packet(void)
+{
+	struct sk_buff *skb = make_packet();
+
+	if (!skb)
+		return;
 	local_bh_disable();
 	__netif_rx(skb);
 	/* Interrupts are off: softirqs do not run here, as they would not then. */
 	_local_bh_enable();
 }
 
-static void a_packet_that_has_come(struct kunit *test)
+/* Whether the loopback device was up before. */
+static bool begin_to_receive(struct kunit *test)
 {
 	struct net_device *lo = init_net.loopback_dev;
 	bool was_up;
@@ -71,13 +83,107 @@ static void a_packet_that_has_come(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, dev_open(lo, NULL), 0);
 	rtnl_unlock();
 	dev_add_pack(&local);
-	handed_over(test, NULL, leave_packet);
+	return was_up;
+}
+
+static void end_receiving(bool was_up)
+{
 	dev_remove_pack(&local);
 	rtnl_lock();
 	if (!was_up)
-		dev_close(lo);
+		dev_close(init_net.loopback_dev);
 	rtnl_unlock();
 }
+
+static void a_packet_that_has_come(struct kunit *test)
+{
+	bool was_up = begin_to_receive(test);
+
+	handed_over(test, NULL, leave_packet);
+	end_receiving(was_up);
+}
+
+#ifdef CONFIG_RPS
+static struct cpumask both;
+static unsigned int mate;
+
+/* The victim has steered a packet to @mate, and has not sent the IPI for it. */
+static void leave_ipi(void)
+{
+	struct softnet_data *sd = this_cpu_ptr(&softnet_data);
+	struct softnet_data *other = per_cpu_ptr(&softnet_data, mate);
+
+	if (__test_and_set_bit(NAPI_STATE_SCHED, &other->backlog.state))
+		return;
+	other->rps_ipi_next = sd->rps_ipi_list;
+	sd->rps_ipi_list = other;
+	complete(&arrived);
+}
+
+static void receive_here(void *unused)
+{
+	struct sk_buff *skb = make_packet();
+
+	if (skb)
+		netif_rx(skb);
+}
+
+static int change_both(bool online)
+{
+	int err;
+
+	lock_device_hotplug();
+	err = online ? bolt_cpus_up(&both) : bolt_cpus_down(&both);
+	unlock_device_hotplug();
+	return err;
+}
+
+/* The next CPU below the victim that can go, or 0. */
+static unsigned int find_mate(void)
+{
+	unsigned int cpu;
+
+	for (cpu = victim - 1; cpu; cpu--) {
+		struct device *dev = get_cpu_device(cpu);
+
+		if (cpu_online(cpu) && dev && !dev->offline_disabled)
+			break;
+	}
+	return cpu;
+}
+
+static void an_ipi_to_a_cpu_that_dies_too(struct kunit *test)
+{
+	static const struct bolt_defer fit = {
+		.class = BOLT_CRITICAL,
+		.reason = "asks which CPU it is",
+	};
+	struct bolt_handover *h = test->priv;
+	bool was_up;
+
+	mate = find_mate();
+	if (!mate)
+		kunit_skip(test, "no second CPU that can go offline");
+	cpumask_clear(&both);
+	cpumask_set_cpu(victim, &both);
+	cpumask_set_cpu(mate, &both);
+	/* Otherwise the state makes the two CPUs go one after the other. */
+	KUNIT_ASSERT_EQ(test, bolt_defer_state(h->state, &fit), 0);
+
+	reinit_completion(&arrived);
+	leave = leave_ipi;
+	KUNIT_ASSERT_EQ(test, change_both(false), 0);
+	leave = NULL;
+	KUNIT_EXPECT_TRUE(test, try_wait_for_completion(&arrived));
+	KUNIT_ASSERT_EQ(test, change_both(true), 0);
+
+	was_up = begin_to_receive(test);
+	smp_call_function_single(mate, receive_here, NULL, true);
+	KUNIT_EXPECT_NE(test, 0,
+			wait_for_completion_timeout(&arrived, HANDOVER_PATIENCE));
+	end_receiving(was_up);
+}
+#endif
 
 static struct napi_struct napi;
 
@@ -109,6 +215,9 @@ static void a_card_to_be_polled(struct kunit *test)
 static struct kunit_case bolt_handover_net_cases[] = {
 	KUNIT_CASE(a_packet_that_was_sent),
 	KUNIT_CASE(a_packet_that_has_come),
+#ifdef CONFIG_RPS
+	KUNIT_CASE(an_ipi_to_a_cpu_that_dies_too),
+#endif
 	KUNIT_CASE(a_card_to_be_polled),
 	{}
 };
