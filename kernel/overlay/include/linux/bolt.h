@@ -236,13 +236,13 @@ extern struct cpumask bolt_parked_mask;
 bool bolt_enabled(void);
 bool bolt_fast(void);
 bool bolt_batching(void);
-bool bolt_in_batch(void);
 bool bolt_control(void);
 bool bolt_ap_alive(void);
 void bolt_pass_turn(void);
 bool bolt_more_to_activate(void);
 bool bolt_more_to_come(unsigned int cpu);
 bool bolt_more_to_come_in(unsigned int cpu, const struct cpumask *mask);
+bool bolt_first_in(unsigned int cpu, const struct cpumask *mask);
 bool bolt_crowded(void);
 void bolt_ap_lock(void);
 void bolt_ap_unlock(void);
@@ -385,8 +385,12 @@ void bolt_await_reader(struct percpu_rw_semaphore *sem, long *ticks);
 /* In kernel/cgroup/cpuset.c. */
 #ifdef CONFIG_CPUSETS
 void cpuset_flush_domains(void);
+bool cpuset_deadline_tasks(void);
+const struct cpumask *cpuset_effective_cpus(struct task_struct *p);
 #else
 static inline void cpuset_flush_domains(void) { }
+#define cpuset_deadline_tasks() true
+#define cpuset_effective_cpus(p) ((p)->cpus_ptr)
 #endif
 
 /* In kernel/sched/topology.c. */
@@ -418,7 +422,6 @@ void bolt_kernfs_show(struct kernfs_node *kn, bool show);
 #define bolt_enabled() false
 #define bolt_fast() false
 #define bolt_batching() false
-#define bolt_in_batch() false
 #define bolt_control() false
 #define bolt_ap_alive() false
 #define bolt_pass_turn() do { } while (0)

@@ -63,40 +63,37 @@ bool bolt_enabled(void)
 	return READ_ONCE(bolt_on);
 }
 
-/*
- * The request of which the caller is a part: the control task, a hotplug thread,
- * or a CPU that goes or comes and runs nothing else. Another task may run at the
- * same time, on any CPU, and must not take the request for its own.
- */
-static struct bolt_batch *bolt_my_batch(void)
+/* Whether the caller is the control task, a hotplug thread, or on its way. */
+static bool bolt_takes_part(void)
 {
-	struct bolt_batch *batch = READ_ONCE(bolt_batch);
-
-	if (!batch || READ_ONCE(bolt_control_task) == current)
-		return batch;
+	if (READ_ONCE(bolt_control_task) == current)
+		return true;
 	if (raw_cpu_read(bolt_cpus.transit) &&
 	    (irqs_disabled() || is_idle_task(current)))
-		return batch;
-	return bolt_glue_in_thread() ? batch : NULL;
+		return true;
+	return bolt_glue_in_thread();
 }
 
 /**
  * bolt_this_batch - the request of which the caller is a part
  *
- * While there is a request there is no other hotplug operation: kernels that
- * check their locks warn of a caller outside of it.
+ * These are a part of it: the control task, hotplug threads, and CPUs that go or
+ * come and run nothing else. Another task may run at the same time, on any CPU,
+ * and must not take the request for its own. Kernels that check their locks warn
+ * of such a caller: while there is a request there is no other hotplug operation.
  *
  * Context: code that runs inside a hotplug operation, on any CPU.
  * Return: the request, or NULL if the operation is none of Bolt's.
  */
 struct bolt_batch *bolt_this_batch(void)
 {
-	struct bolt_batch *batch = bolt_my_batch();
+	struct bolt_batch *batch = READ_ONCE(bolt_batch);
 
-	if (IS_ENABLED(CONFIG_PROVE_LOCKING))
-		WARN_ONCE(!batch && READ_ONCE(bolt_batch),
-			  "asked outside of the request\n");
-	return batch;
+	if (!batch || bolt_takes_part())
+		return batch;
+	WARN_ONCE(IS_ENABLED(CONFIG_PROVE_LOCKING),
+		  "asked outside of the request\n");
+	return NULL;
 }
 
 /**
@@ -108,17 +105,6 @@ struct bolt_batch *bolt_this_batch(void)
 bool bolt_batching(void)
 {
 	return bolt_this_batch();
-}
-
-/**
- * bolt_in_batch - whether the caller is a part of a request of Bolt's
- *
- * Context: any.
- * Return: true if so; false for other tasks while there is a request.
- */
-bool bolt_in_batch(void)
-{
-	return bolt_my_batch();
 }
 
 /**

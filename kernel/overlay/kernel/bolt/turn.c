@@ -74,6 +74,25 @@ bool bolt_more_to_come_in(unsigned int cpu, const struct cpumask *mask)
 }
 
 /**
+ * bolt_first_in - whether a CPU is the one that a question is asked for
+ * @cpu:	the CPU
+ * @mask:	the CPUs that the question is about
+ *
+ * What is asked once for all CPUs of a request is asked for the first of them.
+ * An undo is not asked: the CPUs go back to where they were.
+ *
+ * Context: as bolt_more_to_come().
+ * Return: true if no CPU of @mask is before it, and the request is not undone.
+ */
+bool bolt_first_in(unsigned int cpu, const struct cpumask *mask)
+{
+	struct bolt_batch *batch = bolt_this_batch();
+
+	return batch && batch->round && !batch->undo &&
+	       cpumask_first_and(batch->round, mask) == cpu;
+}
+
+/**
  * bolt_ap_lock - what follows is for one CPU of a batch at a time
  *
  * For what CPUs do on their way up outside of callbacks, and for parts of those
