@@ -134,6 +134,7 @@ SELFTESTS = [
     "counters",
     "cpusets",
     "deadline",
+    "deadline-model",
     "domains",
     "faults",
     "hardware",
@@ -164,6 +165,14 @@ def test_selftest(kernel: Kernels, arch: str, selftest: str) -> None:
     passed, failed, skipped = totals[0]
     assert (failed, skipped) == (0, SKIPPED.get((arch, selftest), 0))
     assert passed >= 2
+
+
+@pytest.mark.nightly
+def test_thousand_verdicts_of_deadline(kernel: Kernels, arch: str) -> None:
+    """Each answer is that of the model, whatever has been read, written and undone before."""
+    done = play(kernel, arch, "selftest-deadline-model", append="BOLT_CASES=1000", timeout=7200)
+    found = [PLAN.match(line) for line in output(done)]
+    assert [each.groups() for each in found if each] == [("3", "0", "0")]
 
 
 def test_hardware_of_intel(kernel: Kernels, arch: str) -> None:
