@@ -9,7 +9,6 @@
 #include <linux/device.h>
 #include <linux/jump_label.h>
 #include <linux/kernel.h>
-#include <linux/kthread.h>
 #include <linux/memory_hotplug.h>
 #include <linux/reboot.h>
 #include <linux/sched.h>
@@ -36,7 +35,7 @@ struct bolt_batch *bolt_batch;
 /* CPUs that the last request has not put back; cpu_add_remove_lock held. */
 struct cpumask bolt_lost;
 
-/* Who carries it out. */
+/* The task that carries it out: the control thread, but not during boot. */
 static struct task_struct *bolt_control_task;
 
 /* Law 2 was broken: not to be enabled again. */
@@ -523,7 +522,7 @@ static void bolt_tell_lost(const struct bolt_batch *batch, bool devices)
 }
 
 /* What the control task does, on a CPU that stays. */
-static long bolt_run(void *arg)
+static int bolt_run(void *arg)
 {
 	struct bolt_batch *batch = arg;
 	unsigned int cpu;
@@ -559,20 +558,6 @@ static long bolt_run(void *arg)
 	cpus_write_unlock();
 	arch_smt_update();
 	return err;
-}
-
-/* Not on a CPU that goes: timers there may be what it waits for. */
-static int bolt_run_elsewhere(struct bolt_batch *batch)
-{
-	unsigned int cpu;
-
-	if (!cpumask_test_cpu(raw_smp_processor_id(), batch->down))
-		return bolt_run(batch);
-	for_each_cpu_andnot(cpu, cpu_online_mask, batch->down) {
-		if (housekeeping_test_cpu(cpu, HK_TYPE_DOMAIN))
-			return work_on_cpu(cpu, bolt_run, batch);
-	}
-	return bolt_run(batch);
 }
 
 /**
@@ -633,7 +618,7 @@ int bolt_request(const struct cpumask *up, const struct cpumask *down,
 
 	err = bolt_admit(&batch);
 	if (!err)
-		err = bolt_run_elsewhere(&batch);
+		err = bolt_control_do(bolt_run, &batch, &going);
 
 	bolt_stats[BOLT_STAT_BATCHES]++;
 	bolt_stats[BOLT_STAT_ONLINE] += nr_up;
@@ -873,6 +858,13 @@ int bolt_cpus_set(const struct cpumask *mask)
 }
 EXPORT_SYMBOL_GPL(bolt_cpus_set);
 
+/* The control thread does it: the first time the hotplug lock is written. */
+static int bolt_slow_readers(void *unused)
+{
+	bolt_glue_hold_readers_slow(true);
+	return 0;
+}
+
 /**
  * bolt_enable - switch Bolt on or off
  * @on:		which
@@ -881,7 +873,8 @@ EXPORT_SYMBOL_GPL(bolt_cpus_set);
  * hotplug lock are back on their fast path as soon as a grace period is over.
  *
  * Context: may sleep, for a grace period or for all that is to be settled.
- * Return: 0, or -EIO if Bolt has found itself broken.
+ * Return: 0; -EIO if Bolt has found itself broken; -ENOMEM or -EINTR if there
+ * is no control thread for lack of memory, or as the caller was killed.
  */
 int bolt_enable(bool on)
 {
@@ -891,10 +884,10 @@ int bolt_enable(bool on)
 	if (on == bolt_on)
 		goto out;
 	if (on) {
-		err = bolt_is_broken ? -EIO : 0;
+		err = bolt_is_broken ? -EIO : bolt_control_start();
 		if (err)
 			goto out;
-		bolt_glue_hold_readers_slow(true);
+		bolt_control_do(bolt_slow_readers, NULL, cpu_none_mask);
 		bolt_domains_enable(true);
 		WRITE_ONCE(bolt_on, true);
 		bolt_irq_enable(true);
@@ -904,6 +897,7 @@ int bolt_enable(bool on)
 		bolt_settle_all();
 		bolt_domains_enable(false);
 		bolt_glue_hold_readers_slow(false);
+		bolt_control_stop();
 	}
 	pr_info("%s\n", on ? "enabled" : "disabled");
 out:

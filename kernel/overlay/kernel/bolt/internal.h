@@ -294,6 +294,12 @@ int bolt_start(unsigned int cpu);
 int bolt_enable(bool on);
 void bolt_broken(unsigned int cpu, enum cpuhp_state state, const char *what);
 
+/* control.c */
+int bolt_control_start(void);
+void bolt_control_stop(void);
+int bolt_control_do(int (*run)(void *arg), void *arg,
+		    const struct cpumask *leaving);
+
 /* phases.c */
 int bolt_go_down(const struct cpumask *mask, bool poll);
 int bolt_go_up(const struct cpumask *mask);

@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The control thread. A request holds the hotplug lock for writing, and every
+ * reader of that lock waits until the control task lets it go. The task that
+ * asks may be one that is hardly run: of idle priority beside busy CPUs, in a
+ * control group whose quota of CPU time is used up, or ready on a CPU that a
+ * real-time task has for itself. If it carried the request out, the machine
+ * would wait for it. So a kernel thread of normal scheduling policy and highest
+ * priority carries requests out, and the task that asks sleeps meanwhile.
+ *
+ * The thread exists while Bolt is enabled, so that no request needs memory to
+ * hand itself over. It is not frozen when the system is suspended.
+ */
+#include <linux/cpumask.h>
+#include <linux/err.h>
+#include <linux/kthread.h>
+#include <linux/lockdep.h>
+#include <linux/sched.h>
+#include <linux/sched/isolation.h>
+#include <linux/sched/prio.h>
+#include <linux/sched/stat.h>
+#include <linux/wait.h>
+
+#include "internal.h"
+
+/**
+ * struct bolt_order - what the control thread is to do
+ * @run:	the function
+ * @arg:	its argument
+ * @ret:	what it has returned
+ */
+struct bolt_order {
+	int (*run)(void *arg);
+	void *arg;
+	int ret;
+};
+
+/* Written with cpu_add_remove_lock held. */
+static struct task_struct *bolt_thread;
+
+/* Not NULL from when a task asks until the thread has done what it asks for. */
+static struct bolt_order *bolt_order;
+
+/* Where the thread sleeps, and the task that asks. */
+static DECLARE_WAIT_QUEUE_HEAD(bolt_orders);
+static DECLARE_WAIT_QUEUE_HEAD(bolt_answers);
+
+/* What the thread takes, lockdep is told, is taken below what the asker holds. */
+static struct lockdep_map bolt_order_map;
+
+/*
+ * The task woken goes on here, which is the quickest, as the one that wakes it
+ * is about to sleep; with other tasks here, the scheduler knows better.
+ */
+static void bolt_pass_to(struct wait_queue_head *sleeper)
+{
+	if (single_task_running())
+		__wake_up_on_current_cpu(sleeper, TASK_NORMAL, NULL);
+	else
+		wake_up(sleeper);
+}
+
+static int bolt_take_orders(void *unused)
+{
+	while (!kthread_should_stop()) {
+		struct bolt_order *order;
+
+		wait_event_idle(bolt_orders,
+				smp_load_acquire(&bolt_order) ||
+				kthread_should_stop());
+		order = bolt_order;
+		if (!order)
+			continue;
+
+		lock_map_acquire(&bolt_order_map);
+		order->ret = order->run(order->arg);
+		lock_map_release(&bolt_order_map);
+
+		/* Pairs with the acquire in bolt_control_do(). */
+		smp_store_release(&bolt_order, NULL);
+		bolt_pass_to(&bolt_answers);
+	}
+	return 0;
+}
+
+/**
+ * bolt_control_start - make the control thread
+ *
+ * Context: may sleep; cpu_add_remove_lock held. No thread is there.
+ * Return: 0 or a negative error number.
+ */
+int bolt_control_start(void)
+{
+	static struct lock_class_key key;
+	struct task_struct *thread;
+
+	lockdep_init_map(&bolt_order_map, "bolt_order", &key, 0);
+	thread = kthread_create(bolt_take_orders, NULL, "bolt");
+	if (IS_ERR(thread))
+		return PTR_ERR(thread);
+	set_user_nice(thread, MIN_NICE);
+	/* User space must not choose its CPUs, nor its control group. */
+	kthread_bind_mask(thread, housekeeping_cpumask(HK_TYPE_KTHREAD));
+	wake_up_process(thread);
+	bolt_thread = thread;
+	return 0;
+}
+
+/**
+ * bolt_control_stop - end the control thread
+ *
+ * Context: may sleep; cpu_add_remove_lock held.
+ */
+void bolt_control_stop(void)
+{
+	kthread_stop(bolt_thread);
+	bolt_thread = NULL;
+}
+
+/*
+ * On CPUs that stay, where neither timers nor the thread itself have to move.
+ * If only isolated CPUs stay, on those; if none does, on those that come.
+ */
+static void bolt_choose_cpus(const struct cpumask *leaving)
+{
+	static struct cpumask cpus;
+	unsigned int cpu;
+
+	cpumask_clear(&cpus);
+	for_each_cpu_andnot(cpu, cpu_online_mask, leaving) {
+		if (!cpu_is_isolated(cpu))
+			__cpumask_set_cpu(cpu, &cpus);
+	}
+	if (cpumask_empty(&cpus) &&
+	    !cpumask_andnot(&cpus, cpu_online_mask, leaving))
+		cpumask_copy(&cpus, cpu_possible_mask);
+	set_cpus_allowed_ptr(bolt_thread, &cpus);
+}
+
+/**
+ * bolt_control_do - have a function run by the control thread
+ * @run:	the function
+ * @arg:	its argument
+ * @leaving:	CPUs that it takes offline
+ *
+ * While the machine boots there is no thread: the caller runs @run itself.
+ *
+ * Context: may sleep, and cannot be interrupted; cpu_add_remove_lock held.
+ * Return: what @run returns.
+ */
+int bolt_control_do(int (*run)(void *arg), void *arg,
+		    const struct cpumask *leaving)
+{
+	struct bolt_order order = { .run = run, .arg = arg };
+	DEFINE_WAIT(wait);
+
+	if (!bolt_thread)
+		return run(arg);
+	might_sleep();
+	bolt_choose_cpus(leaving);
+	lock_map_acquire(&bolt_order_map);
+	lock_map_release(&bolt_order_map);
+
+	/* Asleep, as it were, before the thread is woken: it need not wait to run. */
+	prepare_to_wait(&bolt_answers, &wait, TASK_UNINTERRUPTIBLE);
+	/* Pairs with the acquire in bolt_take_orders(). */
+	smp_store_release(&bolt_order, &order);
+	bolt_pass_to(&bolt_orders);
+	/* Pairs with the release there. */
+	while (smp_load_acquire(&bolt_order)) {
+		schedule();
+		prepare_to_wait(&bolt_answers, &wait, TASK_UNINTERRUPTIBLE);
+	}
+	finish_wait(&bolt_answers, &wait);
+	return order.ret;
+}
