@@ -2,7 +2,8 @@
 /*
  * A request in which the nth allocation of memory fails, for every n there is:
  * it is done all the same, or nothing has changed, and the next one works. The
- * allocations are those of the task that asks, or of a hotplug thread.
+ * allocations are those of the task that asks, of the control thread, which
+ * carries the request out, or of a hotplug thread.
  */
 #define _GNU_SOURCE
 #include "cpus.h"
@@ -34,18 +35,24 @@ FIXTURE(nomem) {
 	int tried, failed;
 };
 
+/* The task whose allocations fail. */
+enum whose { ASKER, CONTROL, HOTPLUG };
+
 FIXTURE_VARIANT(nomem) {
 	enum ask ask;
 	enum from from;
-	bool thread;		/* allocations of a CPU's hotplug thread */
+	enum whose whose;
 };
 
-FIXTURE_VARIANT_ADD(nomem, down) { OFFLINE_THEM, ONLINE, false };
-FIXTURE_VARIANT_ADD(nomem, down_thread) { OFFLINE_THEM, ONLINE, true };
-FIXTURE_VARIANT_ADD(nomem, up) { ONLINE_THEM, PARKED, false };
-FIXTURE_VARIANT_ADD(nomem, up_thread) { ONLINE_THEM, PARKED, true };
-FIXTURE_VARIANT_ADD(nomem, up_settled) { ONLINE_THEM, SETTLED, false };
-FIXTURE_VARIANT_ADD(nomem, up_settled_thread) { ONLINE_THEM, SETTLED, true };
+FIXTURE_VARIANT_ADD(nomem, down) { OFFLINE_THEM, ONLINE, ASKER };
+FIXTURE_VARIANT_ADD(nomem, down_control) { OFFLINE_THEM, ONLINE, CONTROL };
+FIXTURE_VARIANT_ADD(nomem, down_thread) { OFFLINE_THEM, ONLINE, HOTPLUG };
+FIXTURE_VARIANT_ADD(nomem, up) { ONLINE_THEM, PARKED, ASKER };
+FIXTURE_VARIANT_ADD(nomem, up_control) { ONLINE_THEM, PARKED, CONTROL };
+FIXTURE_VARIANT_ADD(nomem, up_thread) { ONLINE_THEM, PARKED, HOTPLUG };
+FIXTURE_VARIANT_ADD(nomem, up_settled) { ONLINE_THEM, SETTLED, ASKER };
+FIXTURE_VARIANT_ADD(nomem, up_settled_control) { ONLINE_THEM, SETTLED, CONTROL };
+FIXTURE_VARIANT_ADD(nomem, up_settled_thread) { ONLINE_THEM, SETTLED, HOTPLUG };
 
 FIXTURE_SETUP(nomem)
 {
@@ -83,12 +90,11 @@ FIXTURE_TEARDOWN(nomem)
 		EXPECT_EQ(0, start_over_all());
 }
 
-/* The task called "cpuhp/N", or -1. */
-static int hotplug_thread(int cpu)
+/* The kernel thread of that name, or -1. */
+static int thread_called(const char *wanted)
 {
-	char path[64], name[64], wanted[32];
+	char path[64], name[64];
 
-	snprintf(wanted, sizeof(wanted), "cpuhp/%d", cpu);
 	for (int pid = 2; pid < 4096; pid++) {
 		snprintf(path, sizeof(path), "/proc/%d/comm", pid);
 		if (!get(path, name, sizeof(name)) && !strcmp(name, wanted))
@@ -123,11 +129,16 @@ static int ask_nth(int fail, int file, cpus_t set, int nth, int *left)
 
 TEST_F_TIMEOUT(nomem, every_allocation, 7200)
 {
-	int pid = variant->thread ? hotplug_thread(self->cpu) : getpid();
+	int pid = getpid();
 	struct sight before, after;
 	int nth, left, fail, file;
-	char path[64];
+	char path[64], name[32];
 
+	if (variant->whose == CONTROL)
+		pid = thread_called("bolt");
+	snprintf(name, sizeof(name), "cpuhp/%d", self->cpu);
+	if (variant->whose == HOTPLUG)
+		pid = thread_called(name);
 	ASSERT_GT(pid, 0);
 	snprintf(path, sizeof(path), "/proc/%d/fail-nth", pid);
 	fail = open(path, O_RDWR | O_CLOEXEC);
@@ -165,8 +176,8 @@ TEST_F_TIMEOUT(nomem, every_allocation, 7200)
 	close(file);
 	TH_LOG("%d allocations, %d made the request fail", nth - 1, self->failed);
 	EXPECT_LT(nth, MOST);
-	/* There is some: the request itself. A hotplug thread may need none. */
-	EXPECT_TRUE(variant->thread || nth > 1);
+	/* There is some: the request itself. The threads may need none. */
+	EXPECT_TRUE(variant->whose != ASKER || nth > 1);
 }
 
 TEST_HARNESS_MAIN
