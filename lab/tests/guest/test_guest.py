@@ -131,6 +131,7 @@ def test_kunit_domains_with_core_scheduling(kernel: Kernels, arch: str) -> None:
 SELFTESTS = [
     "abi",
     "bulk",
+    "callers",
     "counters",
     "cpusets",
     "deadline",

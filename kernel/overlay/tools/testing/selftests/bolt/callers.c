@@ -1,0 +1,301 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * A task that asks for CPUs to come or go, and then is hardly run, is stopped or
+ * is killed. Its request takes no more than twice as long as natively, and no
+ * reader of the hotplug lock waits longer for it.
+ */
+#define _GNU_SOURCE
+#include <sys/stat.h>
+
+#include "sets.h"
+#include "tasks.h"
+#include "../kselftest_harness.h"
+
+#define GROUP "/sys/fs/cgroup/callers"
+#define BATCH 3
+#define ROUNDS 5
+/* A hundredth of the CPU time there is, in us. */
+#define QUOTA 1000
+#define PERIOD 100000
+/* How much longer than natively a request may take. */
+#define TIMES 2
+
+/* What is the matter with the task that asks. */
+enum ail { NOTHING, IDLE_POLICY, THROTTLED, STOPPED, KILLED };
+
+/* What a request is for: one CPU, or BATCH of them. */
+static const struct want {
+	const char *name;
+	bool online, batch;
+} wants[] = {
+	{ "offline1", false, false },
+	{ "online1", true, false },
+	{ "offline batch", false, true },
+	{ "online batch", true, true },
+};
+
+#define WANTS ARRAY_SIZE(wants)
+
+/* What tasks tell each other. */
+struct shared {
+	long long begin, end;	/* of a request, ns */
+	int err;
+	long long longest;	/* that a reader had to wait, ns */
+};
+
+FIXTURE(callers) {
+	struct shared *shared;
+	struct slot *slots;
+	struct task busy[CPU_SETSIZE], reader;
+	int nr_busy;
+	cpus_t cpus;		/* that come and go */
+	long long usual[2][WANTS]; /* of a caller with nothing the matter */
+};
+
+FIXTURE_VARIANT(callers) {
+	enum ail ail;
+	bool busy;
+};
+
+FIXTURE_VARIANT_ADD(callers, idle_policy) { IDLE_POLICY, true };
+FIXTURE_VARIANT_ADD(callers, quota) { THROTTLED, false };
+FIXTURE_VARIANT_ADD(callers, stopped) { STOPPED, false };
+FIXTURE_VARIANT_ADD(callers, killed) { KILLED, false };
+
+static struct shared *shared;
+
+static void spin(struct slot *slot)
+{
+	for (;;)
+		slot_beat(slot);
+}
+
+/* Reads under the hotplug lock, again and again, before every other task. */
+static void read_on(struct slot *slot)
+{
+	char text[4096];
+
+	for (;;) {
+		struct timespec pause = { 0, 500000 };
+		long long start = clock_ns(CLOCK_MONOTONIC), took;
+
+		if (get(BOLT_DIR "parked", text, sizeof(text)))
+			abort();
+		took = clock_ns(CLOCK_MONOTONIC) - start;
+		if (took > __atomic_load_n(&shared->longest, __ATOMIC_SEQ_CST))
+			__atomic_store_n(&shared->longest, took, __ATOMIC_SEQ_CST);
+		slot_beat(slot);
+		nanosleep(&pause, NULL);
+	}
+}
+
+static int set_fifo(pid_t pid, int priority)
+{
+	struct sched_param param = { .sched_priority = priority };
+
+	return sched_setscheduler(pid, SCHED_FIFO | SCHED_RESET_ON_FORK, &param) ? -errno : 0;
+}
+
+FIXTURE_SETUP(callers)
+{
+	const char *why = cannot_run();
+	struct world world;
+	int nr = sysconf(_SC_NPROCESSORS_ONLN);
+
+	if (why)
+		SKIP(return, "%s", why);
+	ASSERT_TRUE(world_look(&world));
+	for (int cpu = 1, n = 0; cpu < SETS_MAX && n < BATCH; cpu++) {
+		if (!(world.movable & CPU(cpu)))
+			continue;
+		self->cpus |= CPU(cpu);
+		n++;
+	}
+	if (cpus_count(self->cpus) < BATCH)
+		SKIP(return, "needs %d CPUs that can go offline", BATCH);
+	ASSERT_EQ(0, sets_start_over(&world));
+	if (put("/sys/fs/cgroup/cgroup.subtree_control", "+cpu"))
+		SKIP(return, "no cpu controller at /sys/fs/cgroup");
+	mkdir(GROUP, 0755);
+	if (access(GROUP "/cpu.max", F_OK))
+		SKIP(return, "no quotas of CPU time");
+	self->shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE,
+			    MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	ASSERT_NE(MAP_FAILED, self->shared);
+	shared = self->shared;
+	self->slots = slots_map(CPU_SETSIZE + 1);
+	ASSERT_NE(NULL, self->slots);
+	/* This task sees at once when a caller is done, or has been stopped. */
+	ASSERT_EQ(0, pin(0, 0));
+	ASSERT_EQ(0, set_fifo(0, 1));
+	ASSERT_GT(task_start(&self->reader, &self->slots[CPU_SETSIZE], read_on), 0);
+	ASSERT_EQ(0, set_fifo(self->reader.pid, 2));
+	for (int i = 0; i < nr && variant->busy; i++) {
+		ASSERT_GT(task_start(&self->busy[i], &self->slots[i], spin), 0);
+		ASSERT_EQ(0, unpin(self->busy[i].pid));
+		self->nr_busy++;
+	}
+}
+
+FIXTURE_TEARDOWN(callers)
+{
+	if (cannot_run() || !self->slots)
+		return;
+	while (self->nr_busy)
+		task_kill(&self->busy[--self->nr_busy]);
+	task_kill(&self->reader);
+	EXPECT_EQ(0, rmdir(GROUP));
+	EXPECT_EQ(0, put("/sys/fs/cgroup/cgroup.subtree_control", "-cpu"));
+	EXPECT_EQ(0, enable(true));
+	EXPECT_EQ(0, ask_by_list(ONLINE_THEM, self->cpus));
+	EXPECT_EQ(0, start_over());
+	unpin(0);
+}
+
+/* Natively one CPU follows the other, a request each. */
+static int ask_for(const struct want *want, cpus_t cpus, bool bolt)
+{
+	int err = 0;
+
+	if (!want->batch)
+		return set_online(cpus_first(cpus), want->online);
+	if (bolt)
+		return ask_by_list(want->online ? ONLINE_THEM : OFFLINE_THEM, cpus);
+	for (int cpu = 0; cpu < SETS_MAX && !err; cpu++) {
+		if (cpus & CPU(cpu))
+			err = set_online(cpu, want->online);
+	}
+	return err;
+}
+
+/* Has the caller itself struck by @signal when @ns are over. */
+static int strike(int signal, long long ns)
+{
+	struct sigevent event = { .sigev_notify = SIGEV_SIGNAL, .sigev_signo = signal };
+	struct itimerspec when = { .it_value = { ns / 1000000000, ns % 1000000000 } };
+	timer_t timer;
+
+	if (timer_create(CLOCK_MONOTONIC, &event, &timer) ||
+	    timer_settime(timer, 0, &when, NULL))
+		return -errno;
+	return 0;
+}
+
+/* The task that asks; @round of ROUNDS says how far it gets undisturbed. */
+static void ask(enum ail ail, const struct want *want, cpus_t cpus, bool bolt,
+		long long usual, int round)
+{
+	struct sched_param none = { 0 };
+	long long until;
+	int err = unpin(0);
+
+	switch (ail) {
+	case NOTHING:
+		break;
+	case IDLE_POLICY:
+		err = err ?: sched_setscheduler(0, SCHED_IDLE, &none) ? -errno : 0;
+		break;
+	case THROTTLED:
+		err = err ?: put(GROUP "/cgroup.procs", "0");
+		/* What is left of the quota ends in the middle of the request. */
+		until = clock_ns(CLOCK_THREAD_CPUTIME_ID) +
+			QUOTA * 10LL * (90 + 2 * round);
+		while (clock_ns(CLOCK_THREAD_CPUTIME_ID) < until)
+			;
+		break;
+	case STOPPED:
+	case KILLED:
+		err = err ?: strike(ail == STOPPED ? SIGSTOP : SIGKILL,
+				    usual * (round + 1) / (ROUNDS + 1));
+		break;
+	}
+	shared->begin = clock_ns(CLOCK_MONOTONIC);
+	shared->err = err ?: ask_for(want, cpus, bolt);
+	shared->end = clock_ns(CLOCK_MONOTONIC);
+	_exit(0);
+}
+
+/* Of ROUNDS requests: how long all of them took; the longest wait of a reader. */
+struct times {
+	long long took, held;
+};
+
+/* ROUNDS requests of tasks that @ail, natively or with Bolt. */
+static void measure(struct __test_metadata *_metadata, FIXTURE_DATA(callers) *self,
+		    enum ail ail, const struct want *want, bool bolt,
+		    struct times *times)
+{
+	char quota[32];
+	cpus_t cpus = want->batch ? self->cpus : CPU(cpus_first(self->cpus));
+
+	snprintf(quota, sizeof(quota), "%d %d", QUOTA, PERIOD);
+	for (int round = 0; round < ROUNDS; round++) {
+		cpus_t online;
+		long long end;
+		int status;
+		pid_t pid;
+
+		ASSERT_EQ(0, enable(true));
+		ASSERT_EQ(0, ask_by_list(want->online ? OFFLINE_THEM : ONLINE_THEM, cpus));
+		ASSERT_EQ(0, settle_all());
+		ASSERT_EQ(0, enable(bolt));
+		if (ail == THROTTLED)
+			ASSERT_EQ(0, put(GROUP "/cpu.max", quota));
+		/* A whole quota is there again, and Bolt's switch is done with. */
+		wait_ms(ail == THROTTLED ? 2 * PERIOD / 1000 : 50);
+		shared->begin = 0;
+		shared->end = 0;
+		shared->err = 0;
+		shared->longest = 0;
+		pid = fork();
+		ASSERT_GE(pid, 0);
+		if (!pid)
+			ask(ail, want, cpus, bolt, self->usual[bolt][want - wants], round);
+		ASSERT_EQ(pid, waitpid(pid, &status, WUNTRACED));
+		end = shared->end ?: clock_ns(CLOCK_MONOTONIC);
+		/* A reader that has waited for the lock has it by now. */
+		wait_ms(2);
+		times->took += end - shared->begin;
+		if (shared->longest > times->held)
+			times->held = shared->longest;
+		if (ail == STOPPED) {
+			EXPECT_TRUE(WIFSTOPPED(status));
+			kill(pid, SIGCONT);
+			ASSERT_EQ(pid, waitpid(pid, &status, 0));
+		}
+		ASSERT_GT(shared->begin, 0);
+		EXPECT_EQ(0, shared->err);
+		ASSERT_TRUE(cpus_read(CPU_DIR "online", &online));
+		if (bolt)
+			EXPECT_TRUE((online & cpus) == 0 || (online & cpus) == cpus);
+		if (ail != KILLED)
+			EXPECT_EQ(want->online ? cpus : 0, online & cpus);
+	}
+}
+
+TEST_F_TIMEOUT(callers, request_is_not_held, 3600)
+{
+	bool strikes = variant->ail == STOPPED || variant->ail == KILLED;
+
+	for (size_t i = 0; i < WANTS; i++) {
+		struct times times[2] = { 0 };
+
+		for (int bolt = 0; bolt < 2 && strikes; bolt++) {
+			struct times usual = { 0 };
+
+			measure(_metadata, self, NOTHING, &wants[i], bolt, &usual);
+			self->usual[bolt][i] = usual.took / ROUNDS;
+		}
+		for (int bolt = 0; bolt < 2; bolt++)
+			measure(_metadata, self, variant->ail, &wants[i], bolt, &times[bolt]);
+		TH_LOG("%s: natively %lld us, a reader waits up to %lld; Bolt %lld, %lld",
+		       wants[i].name, times[0].took / ROUNDS / 1000, times[0].held / 1000,
+		       times[1].took / ROUNDS / 1000, times[1].held / 1000);
+		EXPECT_LE(times[1].took, TIMES * times[0].took);
+		/* Bolt has the lock for all of a batch, natively it is let go in between. */
+		EXPECT_LE(times[1].held,
+			  wants[i].batch ? times[0].took / ROUNDS : TIMES * times[0].held);
+	}
+}
+
+TEST_HARNESS_MAIN
