@@ -15,9 +15,9 @@
 #define V1 "/tmp/bolt-cpusets"
 #define V2 "/sys/fs/cgroup"
 #define ROUNDS 5
-#define TASKS_MAX 40
+#define TASKS_MAX 200
 #define AREA (512UL << 20)
-#define MANY 2000
+#define MANY 500
 #define PATIENCE_MS 10000
 
 #ifndef MADV_POPULATE_READ
