@@ -276,7 +276,8 @@ static int dying_waits(unsigned int cpu)
 	if (num_online_cpus() > 1)
 		goto out;
 	for_each_cpu(other, &dying_seen) {
-		while (bolt_glue_state(other) > CPUHP_AP_IDLE_DEAD && left--) {
+		for (; left && bolt_glue_state(other) > CPUHP_AP_IDLE_DEAD;
+		     left--) {
 			mdelay(1);
 			touch_nmi_watchdog();
 		}
