@@ -139,6 +139,7 @@ SELFTESTS = [
     "deadline-model",
     "domains",
     "faults",
+    "fuzz",
     "hardware",
     "invisible",
     "io",
@@ -253,3 +254,8 @@ def test_bolt_is_faster(kernel: Kernels, arch: str) -> None:
     bolt = play(kernel, arch, "pairs-bolt").samples()
     assert median(bolt["offline1"]) * 10 < median(native["offline1"])
     assert median(bolt["online1"]) < median(native["online1"])
+
+
+def test_a_driver_from_elsewhere_sees_what_it_sees_natively(kernel: Kernels, arch: str) -> None:
+    """Nobody has declared it fit for requests for several CPUs, whatever it calls itself."""
+    play(kernel, arch, "stranger")

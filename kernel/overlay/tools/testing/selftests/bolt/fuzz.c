@@ -100,8 +100,7 @@ static bool is_listed(const struct fuzz *f, unsigned long long state)
 }
 
 /* False, with the reason in @f. */
-static bool __attribute__((format(printf, 2, 3)))
-wrong(struct fuzz *f, const char *format, ...)
+static __printf(2, 3) bool wrong(struct fuzz *f, const char *format, ...)
 {
 	va_list args;
 
@@ -167,11 +166,12 @@ static bool look(struct fuzz *f, int which)
 
 	for (int i = 0; i < 2 * FILES; i++) {
 		const struct file *file = &files[i % FILES];
+		bool second = i >= FILES;
 		ssize_t n;
 
 		if (i == FILES)
 			f->quiet[which] = used;
-		if (!file->is_read || file->counts != (i >= FILES))
+		if (!file->is_read || file->counts != second)
 			continue;
 		used += sprintf(text + used, "\n== %s\n", file->path);
 		n = read_all(file->path, text + used, TEXTS - used - 256);
@@ -259,15 +259,15 @@ static int refusal(struct fuzz *f, const struct file *file, const char *text,
 }
 
 /* Whether a request may end with @err. */
-static bool may_end(struct fuzz *f, enum ask ask, cpus_t set, int err)
+static bool may_end(struct fuzz *f, const struct file *file, cpus_t set, int err)
 {
 	struct verdict verdict;
 	cpus_t down;
 
 	if (!f->enabled)
 		return err == -EOPNOTSUPP;
-	verdict = judge(&f->world, ask, set, f->sight.online);
-	down = f->sight.online & ~ask_result(ask, set, f->sight.online);
+	verdict = judge(&f->world, file->ask, set, f->sight.online);
+	down = f->sight.online & ~ask_result(file->ask, set, f->sight.online);
 	verdict.busy |= !!(down & f->keep);
 	return admits(verdict, err);
 }
@@ -395,7 +395,7 @@ static bool try(struct fuzz *f, const struct file *file, const char *text,
 		bool known = false;
 
 		if (file->kind == LIST || file->kind == MASK)
-			known = may_end(f, file->ask, m.set, n);
+			known = may_end(f, file, m.set, n);
 		else if (file->kind == KEEP)
 			known = n == -EINVAL && m.set && !(m.set & f->sight.online);
 		else if (file->kind == FAIL)
@@ -412,7 +412,7 @@ static bool try(struct fuzz *f, const struct file *file, const char *text,
 		      (size_t)n == f->world.page))
 			return wrong(f, "%zd bytes of it taken", n);
 		if (file->kind == LIST || file->kind == MASK) {
-			if (!may_end(f, file->ask, m.set, 0))
+			if (!may_end(f, file, m.set, 0))
 				return wrong(f, "taken");
 		}
 		f->taken++;
@@ -624,6 +624,8 @@ static size_t draw_length(struct fuzz *f)
 
 static size_t draw_text(struct fuzz *f, const struct file *file, char *text)
 {
+	static const char odd[] = "\n\t ,-:/\\0+", joins[] = { '\n', ' ', ',', ';' };
+	static const char fills[] = { ',', ' ', '\n', '0' };
 	size_t len = draw_right(f, file, text), more, at;
 	unsigned int seed;
 
@@ -643,7 +645,7 @@ static size_t draw_text(struct fuzz *f, const struct file *file, char *text)
 	case 3:		/* one too many */
 		at = roll(f, len + 1);
 		memmove(text + at + 1, text + at, len - at);
-		text[at] = "\n\t ,-:/\\0+"[roll(f, 10)];
+		text[at] = odd[roll(f, sizeof(odd))];
 		return len + 1;
 	case 4:
 		return len + sprintf(text + len, "\n");
@@ -652,13 +654,13 @@ static size_t draw_text(struct fuzz *f, const struct file *file, char *text)
 		return len + (roll(f, 2) ? draw_right(f, file, text + len) : 0);
 	case 6:		/* twice */
 		if (roll(f, 2))
-			text[len++] = "\n ,;"[roll(f, 4)];
+			text[len++] = joins[roll(f, sizeof(joins))];
 		return len + draw_right(f, file, text + len);
 	case 7:		/* as long as it may be, or longer */
 		more = draw_length(f);
 		if (more > len)
 			memset(text + len, roll(f, 2) ? ' ' : file->kind == MASK ? 0 :
-			       ", \n0"[roll(f, 4)], more - len);
+			       fills[roll(f, sizeof(fills))], more - len);
 		return more > len ? more : len;
 	case 8:
 		seed = roll(f, 1 << 30);
@@ -850,9 +852,9 @@ static void write_among_others(struct slot *slot)
 		size_t len = draw_text(&f, file, f.buf);
 		off_t at = draw_offset(&f);
 
-		if (file->is_read && !roll(&f, 3))
+		if (file->is_read && !roll(&f, 3)) {
 			read_at(file->path, f.texts[1], draw_length(&f), at);
-		else if (!try_among_others(&f, file, f.buf, len, at)) {
+		} else if (!try_among_others(&f, file, f.buf, len, at)) {
 			slot->value = 1 + (file - files);
 			fprintf(stderr, "# %zu bytes at %lld of %s: '%.*s': %s\n", len,
 				(long long)at, file->path, (int)(len < 64 ? len : 64),
