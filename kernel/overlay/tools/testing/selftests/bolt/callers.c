@@ -282,6 +282,10 @@ static void measure(struct __test_metadata *_metadata, FIXTURE_DATA(callers) *se
 			times->held = shared->longest;
 		if (ail == STOPPED) {
 			EXPECT_TRUE(WIFSTOPPED(status));
+			kill(pid, SIGCONT);
+			/* It may have been stopped before it asked. */
+			while (!__atomic_load_n(&shared->end, __ATOMIC_SEQ_CST))
+				wait_ms(1);
 			kill(pid, SIGKILL);
 			ASSERT_EQ(pid, waitpid(pid, &status, 0));
 		}
