@@ -51,7 +51,6 @@ FIXTURE(callers) {
 	struct task busy[CPU_SETSIZE], reader;
 	int nr_busy;
 	cpus_t cpus;		/* that come and go */
-	long long usual[2][WANTS]; /* of a caller with nothing the matter */
 };
 
 FIXTURE_VARIANT(callers) {
@@ -237,12 +236,11 @@ struct times {
 };
 
 /* ROUNDS requests of tasks that @ail, natively or with Bolt. */
-static void measure(struct __test_metadata *_metadata, FIXTURE_DATA(callers) *self,
-		    enum ail ail, const struct want *want, bool bolt,
-		    struct times *times)
+static void measure(struct __test_metadata *_metadata, enum ail ail,
+		    const struct want *want, cpus_t cpus, bool bolt,
+		    long long usual, struct times *times)
 {
 	char quota[32];
-	cpus_t cpus = want->batch ? self->cpus : CPU(cpus_first(self->cpus));
 
 	snprintf(quota, sizeof(quota), "%d %d", QUOTA, PERIOD);
 	for (int round = 0; round < ROUNDS; round++) {
@@ -269,7 +267,7 @@ static void measure(struct __test_metadata *_metadata, FIXTURE_DATA(callers) *se
 		pid = fork();
 		ASSERT_GE(pid, 0);
 		if (!pid)
-			ask(ail, want, cpus, bolt, self->usual[bolt][want - wants], round);
+			ask(ail, want, cpus, bolt, usual, round);
 		ASSERT_EQ(pid, waitpid(pid, &status, WUNTRACED));
 		end = shared->end ?: clock_ns(CLOCK_MONOTONIC);
 		/* A reader that has waited for the lock has it by now. */
@@ -304,16 +302,18 @@ TEST_F_TIMEOUT(callers, request_is_not_held, 3600)
 	bool strikes = variant->ail == STOPPED || variant->ail == KILLED;
 
 	for (size_t i = 0; i < WANTS; i++) {
+		cpus_t cpus = wants[i].batch ? self->cpus : CPU(cpus_first(self->cpus));
 		struct times times[2] = { 0 };
 
-		for (int bolt = 0; bolt < 2 && strikes; bolt++) {
+		for (int bolt = 0; bolt < 2; bolt++) {
 			struct times usual = { 0 };
 
-			measure(_metadata, self, NOTHING, &wants[i], bolt, &usual);
-			self->usual[bolt][i] = usual.took / ROUNDS;
+			/* So that the signal comes in the middle. */
+			if (strikes)
+				measure(_metadata, NOTHING, &wants[i], cpus, bolt, 0, &usual);
+			measure(_metadata, variant->ail, &wants[i], cpus, bolt,
+				usual.took / ROUNDS, &times[bolt]);
 		}
-		for (int bolt = 0; bolt < 2; bolt++)
-			measure(_metadata, self, variant->ail, &wants[i], bolt, &times[bolt]);
 		TH_LOG("%s: natively %lld us, a reader waits up to %lld; Bolt %lld, %lld",
 		       wants[i].name, times[0].took / ROUNDS / 1000, times[0].held / 1000,
 		       times[1].took / ROUNDS / 1000, times[1].held / 1000);
