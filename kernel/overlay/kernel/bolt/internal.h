@@ -272,6 +272,7 @@ struct bolt_batch {
 };
 
 extern struct bolt_batch *bolt_batch;
+extern u64 bolt_batches;
 extern struct cpumask bolt_lost;
 
 /* turn.c */
@@ -288,11 +289,13 @@ void bolt_find_serial(struct bolt_batch *batch);
 struct bolt_batch *bolt_this_batch(void);
 int bolt_request(const struct cpumask *up, const struct cpumask *down,
 		 unsigned int flags);
-void bolt_notify(const struct cpumask *mask, bool online);
-void bolt_notify_lost(unsigned int cpu);
 int bolt_start(unsigned int cpu);
 int bolt_enable(bool on);
 void bolt_broken(unsigned int cpu, enum cpuhp_state state, const char *what);
+
+/* devices.c */
+void bolt_notify(const struct cpumask *mask, bool online);
+void bolt_notify_lost(unsigned int cpu);
 
 /* control.c */
 int bolt_control_start(void);
