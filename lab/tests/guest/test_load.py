@@ -121,6 +121,25 @@ def test_a_cpu_left_half_way_is_ejected(kernel: Kernels, arch: str) -> None:
     assert set(play(kernel, arch, "lost-eject").samples()) == {"offline_seq", "online_seq"}
 
 
+@pytest.mark.nightly
+def test_settled_before_kexec_locks(kernel: Kernels, arch: str) -> None:
+    """A CPU that is settled later cannot be taken out of the headers of a crash kernel."""
+    if arch not in scenario.load("kexec-crash").arches:
+        pytest.skip("its headers name all possible CPUs")
+    done = play(kernel, arch, "kexec-crash")
+    said = (done.folder / "console.log").read_text(encoding="utf-8", errors="replace")
+    # Messages as unimportant as the other one are in it.
+    assert "Freeing unused kernel image" in said
+    assert "Starting new kernel" in said
+    assert "kexec_trylock() failed" not in said
+
+
+@pytest.mark.nightly
+def test_every_file_for_20_minutes(kernel: Kernels, arch: str) -> None:
+    found = [PLAN.match(line) for line in output(play(kernel, arch, "fuzz"))]
+    assert [each.groups()[1:] for each in found if each] == [("0", "0")]
+
+
 def test_one_of_each_for_any_number_of_cpus(kernel: Kernels, arch: str) -> None:
     """Grace periods, stops, domains and thresholds: the request, and what it has put off."""
     with play(kernel, arch, "batches").trace.open(encoding="utf-8") as file:
