@@ -127,7 +127,7 @@ static void bolt_choose_cpus(const struct cpumask *leaving)
 	unsigned int cpu;
 
 	cpumask_clear(&cpus);
-	for_each_cpu_andnot(cpu, cpu_online_mask, leaving) {
+	for_each_cpu_andnot(cpu, cpu_active_mask, leaving) {
 		if (!cpu_is_isolated(cpu))
 			__cpumask_set_cpu(cpu, &cpus);
 	}
