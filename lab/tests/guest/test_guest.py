@@ -171,9 +171,20 @@ def test_selftest(kernel: Kernels, arch: str, selftest: str) -> None:
 
 
 @pytest.mark.nightly
+def test_callers_in_all_rounds(kernel: Kernels, arch: str) -> None:
+    found = [PLAN.match(line) for line in output(play(kernel, arch, "callers"))]
+    assert [each.groups() for each in found if each] == [("4", "0", "0")]
+
+
+@pytest.mark.nightly
 def test_thousand_verdicts_of_deadline(kernel: Kernels, arch: str) -> None:
-    """Each answer is that of the model, whatever has been read, written and undone before."""
-    done = play(kernel, arch, "selftest-deadline-model", append="BOLT_CASES=1000", timeout=7200)
+    """Each answer is that of the model, whatever has been read, written and undone before.
+
+    The parameters of servers can be changed where there is CONFIG_SCHED_DEBUG.
+    """
+    done = play(
+        kernel, arch, "selftest-deadline-model", "torture", append="BOLT_CASES=1000", timeout=7200
+    )
     found = [PLAN.match(line) for line in output(done)]
     assert [each.groups() for each in found if each] == [("3", "0", "0")]
 

@@ -231,7 +231,8 @@ struct bolt_run bolt_run_begin(enum cpuhp_state state)
 {
 	struct bolt_run run = { .state = CPUHP_INVALID };
 
-	if (bolt_batching()) {
+	/* As in bolt_turn_begin(). */
+	if (READ_ONCE(bolt_batch)) {
 		run.state = state;
 		if (static_branch_unlikely(&bolt_timing))
 			run.start = local_clock();

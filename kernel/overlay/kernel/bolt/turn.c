@@ -196,7 +196,8 @@ void bolt_turn_over(void)
  */
 bool bolt_turn_begin(enum cpuhp_state state)
 {
-	struct bolt_batch *batch = bolt_this_batch();
+	/* Callbacks run inside hotplug operations only: no need to ask whose it is. */
+	struct bolt_batch *batch = READ_ONCE(bolt_batch);
 	struct bolt_cpu *bc;
 
 	/* Until a CPU is woken, and after its death, the control task works alone. */

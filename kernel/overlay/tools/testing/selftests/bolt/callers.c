@@ -13,6 +13,7 @@
 
 #define GROUP "/sys/fs/cgroup/callers"
 #define BATCH 3
+/* Unless BOLT_ROUNDS says otherwise. */
 #define ROUNDS 5
 /* A hundredth of the CPU time there is, in us. */
 #define QUOTA 1000
@@ -64,6 +65,15 @@ FIXTURE_VARIANT_ADD(callers, stopped) { STOPPED, false };
 FIXTURE_VARIANT_ADD(callers, killed) { KILLED, false };
 
 static struct shared *shared;
+
+/* How many requests of a kind are made. */
+static int rounds(void)
+{
+	const char *text = getenv("BOLT_ROUNDS");
+	int n = text ? atoi(text) : 0;
+
+	return n > 0 ? n : ROUNDS;
+}
 
 static void spin(struct slot *slot)
 {
@@ -189,7 +199,7 @@ static int strike(int signal, long long ns)
 	return 0;
 }
 
-/* The task that asks; @round of ROUNDS says how far it gets undisturbed. */
+/* The task that asks; @round of rounds() says how far it gets undisturbed. */
 static void ask(enum ail ail, const struct want *want, cpus_t cpus, bool bolt,
 		long long usual, int round)
 {
@@ -214,7 +224,7 @@ static void ask(enum ail ail, const struct want *want, cpus_t cpus, bool bolt,
 	case STOPPED:
 	case KILLED:
 		err = err ?: strike(ail == STOPPED ? SIGSTOP : SIGKILL,
-				    usual * (round + 1) / (ROUNDS + 1));
+				    usual * (round + 1) / (rounds() + 1));
 		break;
 	}
 	shared->begin = clock_ns(CLOCK_MONOTONIC);
@@ -227,7 +237,7 @@ static void ask(enum ail ail, const struct want *want, cpus_t cpus, bool bolt,
 }
 
 /*
- * Of ROUNDS requests: how long all of them took, until a reader saw what they
+ * Of rounds() requests: how long all of them took, until a reader saw what they
  * did, as the caller itself may have to wait for its next quota; the longest wait
  * of a reader.
  */
@@ -235,7 +245,7 @@ struct times {
 	long long took, held;
 };
 
-/* ROUNDS requests of tasks that @ail, natively or with Bolt. */
+/* rounds() requests of tasks that @ail, natively or with Bolt. */
 static void measure(struct __test_metadata *_metadata, enum ail ail,
 		    const struct want *want, cpus_t cpus, bool bolt,
 		    long long usual, struct times *times)
@@ -243,7 +253,7 @@ static void measure(struct __test_metadata *_metadata, enum ail ail,
 	char quota[32];
 
 	snprintf(quota, sizeof(quota), "%d %d", QUOTA, PERIOD);
-	for (int round = 0; round < ROUNDS; round++) {
+	for (int round = 0; round < rounds(); round++) {
 		cpus_t online;
 		long long end;
 		int status;
@@ -312,15 +322,15 @@ TEST_F_TIMEOUT(callers, request_is_not_held, 3600)
 			if (strikes)
 				measure(_metadata, NOTHING, &wants[i], cpus, bolt, 0, &usual);
 			measure(_metadata, variant->ail, &wants[i], cpus, bolt,
-				usual.took / ROUNDS, &times[bolt]);
+				usual.took / rounds(), &times[bolt]);
 		}
 		TH_LOG("%s: natively %lld us, a reader waits up to %lld; Bolt %lld, %lld",
-		       wants[i].name, times[0].took / ROUNDS / 1000, times[0].held / 1000,
-		       times[1].took / ROUNDS / 1000, times[1].held / 1000);
+		       wants[i].name, times[0].took / rounds() / 1000, times[0].held / 1000,
+		       times[1].took / rounds() / 1000, times[1].held / 1000);
 		EXPECT_LE(times[1].took, TIMES * times[0].took);
 		/* Bolt has the lock for all of a batch, natively it is let go in between. */
 		EXPECT_LE(times[1].held,
-			  wants[i].batch ? times[0].took / ROUNDS : TIMES * times[0].held);
+			  wants[i].batch ? times[0].took / rounds() : TIMES * times[0].held);
 	}
 }
 
