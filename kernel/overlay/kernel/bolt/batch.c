@@ -522,12 +522,28 @@ static void bolt_tell_lost(const struct bolt_batch *batch, bool devices)
 	WARN_ONCE(1, "bolt: CPUs could not be put back, see bolt/last_error\n");
 }
 
+/* Whether CPUs that may not go have become so when the others came. */
+static int bolt_look_again(struct bolt_batch *batch)
+{
+	unsigned int cpu;
+
+	for_each_cpu(cpu, batch->down) {
+		struct device *dev = get_cpu_device(cpu);
+
+		if (dev && dev->offline_disabled) {
+			batch->culprit = cpu;
+			return -EPERM;
+		}
+	}
+	return 0;
+}
+
 /* What the control task does, on a CPU that stays. */
 static int bolt_run(void *arg)
 {
 	struct bolt_batch *batch = arg;
 	unsigned int cpu;
-	int err;
+	int err = 0;
 
 	cpus_write_lock();
 	/* For all that wait in callbacks, too. Who cares has the lock for reading. */
@@ -544,7 +560,8 @@ static int bolt_run(void *arg)
 	bolt_set_goals(batch->down, CPUHP_OFFLINE);
 	bolt_mark(BOLT_PHASE_LOCK);
 
-	err = cpumask_empty(batch->up) ? 0 : bolt_go_up(batch->up);
+	if (!cpumask_empty(batch->up))
+		err = bolt_go_up(batch->up) ?: bolt_look_again(batch);
 	if (!err && !cpumask_empty(batch->down))
 		err = bolt_go_down(batch->down, batch->flags & BOLT_FROZEN);
 	if (err && !(batch->flags & BOLT_BOOT))

@@ -66,7 +66,8 @@ static void bolt_show_state(struct seq_file *m, int state)
 		   bolt_fit_told(state) ? "!" : "", bolt_unit_names[row.unit],
 		   atomic64_read(&count->runs), atomic64_read(&count->skips),
 		   atomic64_read(&count->settles), atomic64_read(&count->slowed),
-		   atomic64_read(&count->ns), bolt_glue_name(state), row.reason);
+		   atomic64_read(&count->ns), bolt_glue_name(state) ?: "unnamed",
+		   row.reason);
 }
 
 static int bolt_states_show(struct seq_file *m, void *unused)
@@ -141,7 +142,8 @@ static void bolt_show_slow_state(struct seq_file *m)
 	if (state == CPUHP_INVALID)
 		seq_puts(m, "slow_state -\n");
 	else
-		seq_printf(m, "slow_state %s\n", bolt_glue_name(state));
+		seq_printf(m, "slow_state %s\n",
+			   bolt_glue_name(state) ?: "unnamed");
 	bolt_glue_unlock_states();
 }
 

@@ -151,7 +151,7 @@ const struct bolt_defer *bolt_deferred(enum cpuhp_state state)
 	if (bolt_dynamic(state) && defer->class == BOLT_CRITICAL)
 		return NULL;
 	/* The row was not written for these callbacks. */
-	if (defer == &bolt_keep && bolt_is_foreign(state))
+	if (bolt_row_fixed(state) && bolt_is_foreign(state))
 		return NULL;
 	return defer;
 }

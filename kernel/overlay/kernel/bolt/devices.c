@@ -71,7 +71,10 @@ int bolt_finish_offline(struct device *dev)
 	    bolt_glue_state(dev->id) == CPUHP_ONLINE)
 		return 1;
 	err = cpu_device_down(dev);
-	return err ?: 1;
+	if (err)
+		return err;
+	bc->half_way = false;
+	return 1;
 }
 
 /* A request that has not even become one, because of @cpu. */

@@ -337,14 +337,15 @@ void bolt_pass_turn(void)
 }
 
 /*
- * The CPU that others wait for may take its time, in a callback of somebody's:
- * what watches for CPUs that hang is to look at that one.
+ * A CPU waits for another one with interrupts off. That one may take its time, in
+ * a callback of somebody's: what watches for CPUs that hang is to look at it.
  */
-static void bolt_stop_wait(void)
+void bolt_glue_relax(void)
 {
 	cpu_relax();
 	touch_nmi_watchdog();
-	rcu_momentary_eqs();
+	if (bolt_stopping)
+		rcu_momentary_eqs();
 }
 
 static void bolt_stop_meet(struct bolt_stop *stop, unsigned int time)
@@ -352,7 +353,7 @@ static void bolt_stop_meet(struct bolt_stop *stop, unsigned int time)
 	/* A release, and an acquire: what was done before is seen by all after it. */
 	atomic_inc_return_release(&stop->met);
 	while (atomic_read_acquire(&stop->met) < time * stop->nr)
-		bolt_stop_wait();
+		bolt_glue_relax();
 }
 
 /*
@@ -381,7 +382,7 @@ static int bolt_take_down(void *data)
 
 	/* Pairs with bolt_pass_turn(), by the CPU before this one. */
 	while (smp_load_acquire(&stop->turn) != this_cpu)
-		bolt_stop_wait();
+		bolt_glue_relax();
 	err = __cpu_disable();
 	if (err)
 		set_cpu_online(this_cpu, true);

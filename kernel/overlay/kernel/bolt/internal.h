@@ -371,6 +371,7 @@ int bolt_glue_idle(unsigned int cpu);
 int bolt_glue_start(unsigned int cpu);
 int bolt_glue_arrive(unsigned int cpu, unsigned long deadline);
 int bolt_glue_take_down(const struct cpumask *cpus);
+void bolt_glue_relax(void);
 void bolt_glue_smt_leave(struct cpumask *cpus, enum cpuhp_smt_control control);
 void bolt_glue_smt_come(struct cpumask *cpus);
 bool bolt_glue_settle_next(unsigned int cpu, bool async);

@@ -82,13 +82,18 @@ unsigned int bolt_arch_slots(void)
  * @nr:	how many
  *
  * Natively each stops the machine when it comes, to set up its memory types.
- * Several do it together when all are there, as they do after suspend.
+ * Several do it together when all are there, as they do after suspend. So does a
+ * single CPU that an undo brings back while others are inactive: the native stop
+ * would leave these running.
  *
  * Context: the control task, hotplug lock held for writing.
  */
 void bolt_arch_coming(unsigned int nr)
 {
-	bolt_caches_wait = nr > 1 && !get_cache_aps_delayed_init();
+	bool all_active = cpumask_equal(cpu_online_mask, cpu_active_mask);
+
+	bolt_caches_wait = (nr > 1 || !all_active) &&
+			   !get_cache_aps_delayed_init();
 	if (bolt_caches_wait)
 		set_cache_aps_delayed_init(true);
 }

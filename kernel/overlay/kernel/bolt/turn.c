@@ -207,7 +207,8 @@ bool bolt_turn_begin(enum cpuhp_state state)
 	if (state < CPUHP_AP_ONLINE) {
 		if (!bolt_serial(state))
 			return false;
-		raw_spin_lock(&bolt_turn_lock);
+		while (!raw_spin_trylock(&bolt_turn_lock))
+			bolt_glue_relax();
 		return true;
 	}
 	if (state < batch->serial_low || state > batch->serial_high) {
