@@ -270,7 +270,10 @@ static void add_affinity(struct tree *tree, const char *who, const char *pid)
 	tree_add(tree, line, false);
 }
 
-/* All kernel threads but the workers of workqueues, which come and go. */
+/*
+ * All kernel threads but the workers of workqueues, which come and go, and the
+ * control thread, which is not there natively.
+ */
 static void add_kthreads(struct tree *tree)
 {
 	struct dirent **names;
@@ -284,7 +287,7 @@ static void add_kthreads(struct tree *tree)
 		if (isdigit(*pid) && !get(path, text, sizeof(text)) && !*text) {
 			snprintf(path, sizeof(path), "/proc/%s/comm", pid);
 			if (!get(path, text, sizeof(text)) &&
-			    strncmp(text, "kworker", 7)) {
+			    strncmp(text, "kworker", 7) && strcmp(text, "bolt")) {
 				snprintf(who, sizeof(who), "%s", text);
 				add_affinity(tree, who, pid);
 			}
