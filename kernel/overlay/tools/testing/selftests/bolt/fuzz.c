@@ -341,7 +341,7 @@ static bool check_taken(struct fuzz *f, const struct file *file,
 		break;
 	case OVERRIDE:
 		if (is_listed(f, m->number) &&
-		    is_overridden(f->texts[1], m->number) != (m->word != DEFAULT))
+		    !is_overridden(f->texts[1], m->number) != !m->word)
 			return wrong(f, "state %llu is not as written", m->number);
 		snprintf(text, sizeof(text), "%llu default", m->number);
 		if (put(file->path, text))
