@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Waking CPUs, and what all that come or go have to do together (x86). */
 #include <linux/bolt.h>
+#include <linux/cpufeature.h>
 #include <linux/delay.h>
 #include <linux/smp.h>
 #include <linux/topology.h>
 
 #include <asm/bolt.h>
 #include <asm/cacheinfo.h>
-#include <asm/cpufeature.h>
 
 #include "internal.h"
 
