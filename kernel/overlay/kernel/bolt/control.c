@@ -65,6 +65,7 @@ static int bolt_take_orders(void *unused)
 	while (!kthread_should_stop()) {
 		struct bolt_order *order;
 
+		/* The acquire pairs with the release in bolt_control_do(). */
 		wait_event_idle(bolt_orders,
 				smp_load_acquire(&bolt_order) ||
 				kthread_should_stop());
