@@ -60,15 +60,19 @@ static void bolt_pass_to(struct wait_queue_head *sleeper)
 		wake_up(sleeper);
 }
 
+static bool bolt_has_order(void)
+{
+	/* Pairs with the release in bolt_control_do(). */
+	return smp_load_acquire(&bolt_order);
+}
+
 static int bolt_take_orders(void *unused)
 {
 	while (!kthread_should_stop()) {
 		struct bolt_order *order;
 
-		/* The acquire pairs with the release in bolt_control_do(). */
 		wait_event_idle(bolt_orders,
-				smp_load_acquire(&bolt_order) ||
-				kthread_should_stop());
+				bolt_has_order() || kthread_should_stop());
 		order = bolt_order;
 		if (!order)
 			continue;
