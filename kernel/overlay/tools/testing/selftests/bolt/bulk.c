@@ -8,6 +8,7 @@
 #include <sys/wait.h>
 
 #include "draw.h"
+#include "env.h"
 #include "errors.h"
 #include "events.h"
 #include "model.h"
@@ -445,8 +446,7 @@ static size_t draw_mask(unsigned int *seed, const struct world *world, char *dat
 
 TEST_F_TIMEOUT(bulk, made_up, 3600)
 {
-	const char *text = getenv("BOLT_FUZZ");
-	int n = text ? atoi(text) : FUZZ, taken = 0, refused = 0;
+	int n = env_number("BOLT_FUZZ", FUZZ), taken = 0, refused = 0;
 	unsigned int seed = 4;
 	char *data = self->page;
 

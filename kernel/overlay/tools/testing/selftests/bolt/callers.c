@@ -7,6 +7,7 @@
 #define _GNU_SOURCE
 #include <sys/stat.h>
 
+#include "env.h"
 #include "sets.h"
 #include "tasks.h"
 #include "../kselftest_harness.h"
@@ -70,10 +71,7 @@ static struct shared *shared;
 /* How many requests of a kind are made. */
 static int rounds(void)
 {
-	const char *text = getenv("BOLT_ROUNDS");
-	int n = text ? atoi(text) : 0;
-
-	return n > 0 ? n : ROUNDS;
+	return env_number("BOLT_ROUNDS", ROUNDS);
 }
 
 static void spin(struct slot *slot)

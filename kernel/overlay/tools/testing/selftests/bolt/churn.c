@@ -4,6 +4,7 @@
  * nothing may leak and everything must come back. BOLT_PAIRS=N sets how many.
  */
 #include "bolt.h"
+#include "env.h"
 #include "slabs.h"
 #include "tree.h"
 #include "../kselftest_harness.h"
@@ -121,8 +122,8 @@ FIXTURE_TEARDOWN(churn)
 
 TEST_F_TIMEOUT(churn, nothing_leaks, 3600)
 {
-	const char *text = getenv("BOLT_PAIRS"), *line;
-	int pairs = text ? atoi(text) : PAIRS, i = 0;
+	int pairs = env_number("BOLT_PAIRS", PAIRS), i = 0;
+	const char *line;
 	static struct memory after[PARTS + 1];
 	const struct memory *last = &after[PARTS];
 

@@ -9,6 +9,7 @@
 #include <sys/ioctl.h>
 #include <sys/vfs.h>
 
+#include "env.h"
 #include "tasks.h"
 #include "tree.h"
 #include "../kselftest_harness.h"
@@ -249,8 +250,7 @@ static int cycle(struct __test_metadata *_metadata, struct crew *crew,
 
 TEST_F_TIMEOUT(counters, never_go_backwards, 600)
 {
-	const char *text = getenv("BOLT_ROUNDS");
-	int rounds = text ? atoi(text) : ROUNDS;
+	int rounds = env_number("BOLT_ROUNDS", ROUNDS);
 
 	before = calloc(1, sizeof(*before));
 	after = calloc(1, sizeof(*after));

@@ -12,6 +12,7 @@
 #include <stdarg.h>
 
 #include "draw.h"
+#include "env.h"
 #include "grammar.h"
 #include "tasks.h"
 #include "../kselftest_harness.h"
@@ -301,6 +302,7 @@ static bool check_taken(struct fuzz *f, const struct file *file,
 	cpus_t wanted = f->sight.online, keep;
 	struct sight now;
 	char text[64];
+	bool told;
 
 	if (!sight_take(&f->world, &now) || !look(f, 1))
 		return false;
@@ -340,8 +342,9 @@ static bool check_taken(struct fuzz *f, const struct file *file,
 			return wrong(f, "timing is not %llu", m->number);
 		break;
 	case OVERRIDE:
-		if (is_listed(f, m->number) &&
-		    !is_overridden(f->texts[1], m->number) != !m->word)
+		/* bolt/states marks a state for every word but the first, "default". */
+		told = m->word;
+		if (is_listed(f, m->number) && is_overridden(f->texts[1], m->number) != told)
 			return wrong(f, "state %llu is not as written", m->number);
 		snprintf(text, sizeof(text), "%llu default", m->number);
 		if (put(file->path, text))
@@ -452,7 +455,7 @@ FIXTURE(fuzz) {
 
 FIXTURE_SETUP(fuzz)
 {
-	const char *why = cannot_run(), *seed = getenv("BOLT_SEED"), *at;
+	const char *why = cannot_run(), *at;
 	struct fuzz *f = &self->f;
 	char text[32];
 
@@ -467,10 +470,7 @@ FIXTURE_SETUP(fuzz)
 	ASSERT_EQ(0, get(HOTPLUG_DIR "target", text, sizeof(text)));
 	f->top = strtoull(text, NULL, 10);
 	f->enabled = true;
-	f->seed = seed ? strtoull(seed, NULL, 0) : (unsigned long long)clock_ns(CLOCK_REALTIME);
-	f->seed = f->seed ?: 1;
-	printf("# BOLT_SEED=%llu\n", f->seed);
-	fflush(stdout);
+	f->seed = env_seed();
 	f->buf = calloc(4, f->world.page);
 	ASSERT_NE(NULL, f->buf);
 	for (int i = 0; i < 3; i++) {
@@ -768,12 +768,11 @@ TEST_F_TIMEOUT(fuzz, pieces, 7200)
 /* Whether there is time for one more, after @done of them. */
 static bool goes_on(int done, long long start)
 {
-	const char *seconds = getenv("BOLT_SECONDS"), *text = getenv("BOLT_FUZZ");
+	long long seconds = env_number("BOLT_SECONDS", 0);
 
 	if (seconds)
-		return clock_ns(CLOCK_MONOTONIC) - start <
-		       strtoll(seconds, NULL, 10) * 1000000000;
-	return done < (text ? atoi(text) : MADE_UP);
+		return clock_ns(CLOCK_MONOTONIC) - start < seconds * 1000000000;
+	return done < (int)env_number("BOLT_FUZZ", MADE_UP);
 }
 
 TEST_F_TIMEOUT(fuzz, made_up, 7200)

@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <sys/sysinfo.h>
 
+#include "env.h"
 #include "tasks.h"
 #include "tree.h"
 #include "../kselftest_harness.h"
@@ -482,8 +483,8 @@ static void race(struct slot *slot)
 
 TEST_F_TIMEOUT(invisible, races_with_opens, 600)
 {
-	const char *text = getenv("BOLT_ROUNDS"), *line;
-	int rounds = text ? atoi(text) : ROUNDS, n = 0;
+	int rounds = env_number("BOLT_ROUNDS", ROUNDS), n = 0;
+	const char *line;
 	struct slot *slots = slots_map(2);
 	static struct tree files;
 	struct task tasks[2];

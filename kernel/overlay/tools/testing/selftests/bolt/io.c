@@ -9,6 +9,7 @@
 #include <sys/syscall.h>
 
 #include "bolt.h"
+#include "env.h"
 #include "wire.h"
 #include "../kselftest_harness.h"
 
@@ -173,14 +174,14 @@ FIXTURE_VARIANT_ADD(io, kept_on_the_first_cpu) {
 
 FIXTURE_SETUP(io)
 {
-	const char *why = cannot_run(), *text = getenv("BOLT_PARKS");
+	const char *why = cannot_run();
 
 	if (why)
 		SKIP(return, "%s", why);
 	if (access(CPU_DIR "cpu3/online", F_OK) || access(DISK, F_OK) ||
 	    access("/sys/class/net/" NIC, F_OK))
 		SKIP(return, "needs 4 CPUs, a disk and a network card");
-	self->parks = text ? atoi(text) : PARKS;
+	self->parks = env_number("BOLT_PARKS", PARKS);
 	ASSERT_EQ(0, start_over());
 	ASSERT_EQ(0, enable(true));
 	/* Some return while parked, some after they have been settled. */

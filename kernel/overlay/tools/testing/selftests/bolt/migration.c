@@ -7,6 +7,7 @@
 #include <dirent.h>
 #include <sys/stat.h>
 
+#include "env.h"
 #include "tasks.h"
 #include "../kselftest_harness.h"
 
@@ -19,9 +20,7 @@
 
 static int rounds(void)
 {
-	const char *text = getenv("BOLT_ROUNDS");
-
-	return text ? atoi(text) : ROUNDS;
+	return env_number("BOLT_ROUNDS", ROUNDS);
 }
 
 static void spin(struct slot *slot)

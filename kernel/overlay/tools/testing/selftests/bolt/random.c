@@ -9,6 +9,7 @@
 
 #include "bolt.h"
 #include "draw.h"
+#include "env.h"
 #include "rules.h"
 #include "tree.h"
 #include "../kselftest_harness.h"
@@ -209,18 +210,12 @@ FIXTURE_TEARDOWN(random)
 
 TEST_F_TIMEOUT(random, pairs, 3600)
 {
-	const char *text = getenv("BOLT_PAIRS"), *seed = getenv("BOLT_SEED");
-	int pairs = text ? atoi(text) : PAIRS;
+	int pairs = env_number("BOLT_PAIRS", PAIRS);
 	struct world *w = &self->w;
-	struct timespec now;
 	const char *line;
 
 	ASSERT_GT(pairs, 0);
-	clock_gettime(CLOCK_REALTIME, &now);
-	w->seed = seed ? strtoull(seed, NULL, 0) : now.tv_sec * 1000000007ULL + now.tv_nsec;
-	w->seed = w->seed ?: 1;
-	printf("# BOLT_SEED=%llu\n", w->seed);
-	fflush(stdout);
+	w->seed = env_seed();
 	find_cpus(w);
 	tree_of_cpus(&self->before, true);
 	w->delay_ms = 1000;

@@ -10,6 +10,7 @@
 #include <sys/time.h>
 #include <sys/timerfd.h>
 
+#include "env.h"
 #include "tasks.h"
 #include "../kselftest_harness.h"
 
@@ -245,13 +246,13 @@ FIXTURE_VARIANT_ADD(timers, settles) { .then = SETTLES };
 
 FIXTURE_SETUP(timers)
 {
-	const char *why = cannot_run(), *text = getenv("BOLT_SLACK_MS");
+	const char *why = cannot_run();
 
 	if (why)
 		SKIP(return, "%s", why);
 	ASSERT_EQ(0, start_over());
 	ASSERT_EQ(0, put(BOLT_DIR "settle_delay_ms", "4000000000"));
-	self->range.slack = (text ? atoi(text) : SLACK_MS) * NSEC / 1000;
+	self->range.slack = env_number("BOLT_SLACK_MS", SLACK_MS) * NSEC / 1000;
 	shots = mmap(NULL, sizeof(*shots), PROT_READ | PROT_WRITE,
 		     MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	ASSERT_NE(MAP_FAILED, shots);

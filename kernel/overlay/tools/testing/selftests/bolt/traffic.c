@@ -20,6 +20,7 @@
 #include <sys/stat.h>
 
 #include "cpus.h"
+#include "env.h"
 #include "tasks.h"
 #include "../kselftest_harness.h"
 
@@ -35,9 +36,7 @@
 
 static int rounds(void)
 {
-	const char *text = getenv("BOLT_ROUNDS");
-
-	return text ? atoi(text) : ROUNDS;
+	return env_number("BOLT_ROUNDS", ROUNDS);
 }
 
 /* Messages have a number, and text that follows from it. */

@@ -8,6 +8,7 @@
 
 #include "cpus.h"
 #include "draw.h"
+#include "env.h"
 #include "tasks.h"
 #include "tree.h"
 #include "../kselftest_harness.h"
@@ -189,8 +190,7 @@ TEST_F_TIMEOUT(veto, nonsense, 900)
 	static const char * const files[] = {
 		BOLT_DIR "settle", BOLT_DIR "settle_delay_ms", BOLT_DIR "enabled",
 	};
-	const char *text = getenv("BOLT_FUZZ");
-	int n = text ? atoi(text) : FUZZ, taken = 0, refused = 0;
+	int n = env_number("BOLT_FUZZ", FUZZ), taken = 0, refused = 0;
 	size_t page = sysconf(_SC_PAGESIZE);
 	char *value = malloc(3 * page);
 	unsigned int seed = 1;
