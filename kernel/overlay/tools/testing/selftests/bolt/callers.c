@@ -23,7 +23,10 @@
 #define TIMES 2
 
 /* What is the matter with the task that asks. */
-enum ail { NOTHING, IDLE_POLICY, TURNED_IDLE, THROTTLED, STOPPED, KILLED };
+enum ail { NOTHING, IDLE_POLICY, TURNED_IDLE, BUSY_FIFO, THROTTLED, STOPPED, KILLED };
+
+/* Real-time priorities: of tasks that are busy, of a caller, of this task, of a reader. */
+enum { BUSY_PRIORITY = 1, CALLER_PRIORITY, TEST_PRIORITY, READER_PRIORITY };
 
 /* What a request is for: one CPU, or BATCH of them. */
 static const struct want {
@@ -62,6 +65,7 @@ FIXTURE_VARIANT(callers) {
 
 FIXTURE_VARIANT_ADD(callers, idle_policy) { IDLE_POLICY, true };
 FIXTURE_VARIANT_ADD(callers, turned_idle) { TURNED_IDLE, true };
+FIXTURE_VARIANT_ADD(callers, busy_fifo) { BUSY_FIFO, true };
 FIXTURE_VARIANT_ADD(callers, quota) { THROTTLED, false };
 FIXTURE_VARIANT_ADD(callers, stopped) { STOPPED, false };
 FIXTURE_VARIANT_ADD(callers, killed) { KILLED, false };
@@ -144,12 +148,14 @@ FIXTURE_SETUP(callers)
 	ASSERT_NE(NULL, self->slots);
 	/* This task sees at once when a caller is done, or has been stopped. */
 	ASSERT_EQ(0, pin(0, 0));
-	ASSERT_EQ(0, set_fifo(0, 1));
+	ASSERT_EQ(0, set_fifo(0, TEST_PRIORITY));
 	ASSERT_GT(task_start(&self->reader, &self->slots[CPU_SETSIZE], read_on), 0);
-	ASSERT_EQ(0, set_fifo(self->reader.pid, 2));
+	ASSERT_EQ(0, set_fifo(self->reader.pid, READER_PRIORITY));
 	for (int i = 0; i < nr && variant->busy; i++) {
 		ASSERT_GT(task_start(&self->busy[i], &self->slots[i], spin), 0);
 		ASSERT_EQ(0, unpin(self->busy[i].pid));
+		if (variant->ail == BUSY_FIFO)
+			ASSERT_EQ(0, set_fifo(self->busy[i].pid, BUSY_PRIORITY));
 		self->nr_busy++;
 	}
 }
@@ -234,8 +240,9 @@ static void ask(enum ail ail, const struct want *want, cpus_t cpus, bool bolt,
 	switch (ail) {
 	case NOTHING:
 	case TURNED_IDLE:
+	case BUSY_FIFO:
 		/* Before the busy tasks, if there are any. */
-		err = err ?: set_fifo(0, 1);
+		err = err ?: set_fifo(0, CALLER_PRIORITY);
 		break;
 	case IDLE_POLICY:
 		err = err ?: sched_setscheduler(0, SCHED_IDLE, &none) ? -errno : 0;
@@ -338,7 +345,8 @@ static void measure(struct __test_metadata *_metadata, enum ail ail,
 
 TEST_F_TIMEOUT(callers, request_is_not_held, 3600)
 {
-	bool in_the_middle = variant->ail != IDLE_POLICY && variant->ail != THROTTLED;
+	bool in_the_middle = variant->ail == TURNED_IDLE || variant->ail == STOPPED ||
+			     variant->ail == KILLED;
 
 	for (size_t i = 0; i < WANTS; i++) {
 		cpus_t cpus = wants[i].batch ? self->cpus : CPU(cpus_first(self->cpus));
