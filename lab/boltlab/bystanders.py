@@ -15,6 +15,7 @@ from boltlab.arch import Arch
 from boltlab.build import Kernel
 from boltlab.errors import BoltError
 from boltlab.qemu import Guest
+from boltlab.tables import Column
 
 KIND = "bystanders"
 US = 0.002  # microseconds that an instruction takes in virtual time
@@ -133,19 +134,32 @@ def load(path: Path) -> tuple[str, list[Row]]:
         raise BoltError(f"{path} holds no figures of bystanders: {error}") from error
 
 
-def table(rows: Sequence[Row]) -> list[str]:
-    """Return lines for people."""
-    lines = [
-        f"{'CPUs':>4} {'of':>3} {'direction':9} {'variant':10} {'longest us':>11} "
-        f"{'irqs off us':>11} {'stolen us':>10} {'times':>6}"
+# Columns of table(): those with the highest rank leave a narrow terminal first.
+COLUMNS = (
+    Column("CPUs"),
+    Column("of"),
+    Column("direction"),
+    Column("variant"),
+    Column("longest us"),
+    Column("irqs off us", 2),
+    Column("stolen us", 1),
+    Column("times", 3),
+)
+TICKLESS_TEXT = "* of a CPU without a tick (nohz_full)"
+
+
+def table(rows: Sequence[Row]) -> list[list[str]]:
+    """Return the cells of COLUMNS; a star at the size of a machine is explained by a text."""
+    return [
+        [
+            str(row.batch),
+            f"{row.cpus}{'*' if row.tickless else ''}",
+            row.direction,
+            row.variant,
+            f"{row.longest:.1f}",
+            "-" if row.off is None else f"{row.off:.1f}",
+            f"{row.stolen:.1f}",
+            f"{row.times:.1f}",
+        ]
+        for row in rows
     ]
-    for row in rows:
-        of = f"{row.cpus}{'*' if row.tickless else ''}"
-        lines.append(
-            f"{row.batch:>4} {of:>3} {row.direction:9} {row.variant:10} {row.longest:>11.1f} "
-            f"{'-' if row.off is None else format(row.off, '.1f'):>11} {row.stolen:>10.1f} "
-            f"{row.times:>6.1f}"
-        )
-    if any(row.tickless for row in rows):
-        lines.append("* of a CPU without a tick (nohz_full)")
-    return lines

@@ -10,9 +10,6 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from rich import box
-from rich.table import Table
-
 from boltlab import (
     arch,
     backports,
@@ -29,6 +26,7 @@ from boltlab import (
     qemu,
     report,
     source,
+    tables,
     ui,
 )
 from boltlab.arch import Arch
@@ -40,11 +38,15 @@ from boltlab.build import Kernel
 from boltlab.cmd_run import setting as pick_setting
 from boltlab.errors import USAGE, BoltError
 from boltlab.qemu import Guest, GuestResult
+from boltlab.tables import Column
 
 NAME = "boot-bench"
 HELP = "Boot larger and larger machines, natively and with each fix, and compare."
 TIMEOUT = 3600  # host seconds for one boot
 SPLITS = ("native", "all")  # variants whose callbacks are traced
+# Which variants stay for longest in a narrow terminal; single fixes leave before all of these.
+IMPORTANT = ("native", "all", "talk", "tree", "parallel")
+FIT = {"R2": 1, "error": 2}  # how good a fit is leaves a narrow terminal before the fit
 BASES = 3  # boots on one CPU, of which all others' times are taken off: they differ by 2 %
 
 
@@ -333,15 +335,18 @@ def title(results: BootResults) -> str:
 
 def show(results: BootResults) -> None:
     """Print the tables of ``results``, and what the model says."""
-    ui.say(f"\n{title(results)}")
-    _print(*bootfile.dependents(results))
+    ui.prose(f"\n{title(results)}")
+    header, cells = bootfile.dependents(results)
+    tables.show(_by_importance(header), cells)
     turns = "take turns" if results.accel == VIRTUAL else "run at once, on the host's cores"
-    ui.say(f"ms more than on one CPU, and how many times less than natively; CPUs {turns}")
+    ui.prose(f"ms more than on one CPU, and how many times less than natively; CPUs {turns}")
     if bootfile.sizes(results):
-        _print(*bootfile.phases(results, bootfile.sizes(results)[-1]))
+        header, cells = bootfile.phases(results, bootfile.sizes(results)[-1])
+        tables.show(_by_size(header, cells), cells)
     for variant in SPLITS:
         if boots.growth(results.boots, variant):
-            _print(*bootfile.callbacks(results, variant))
+            header, cells = bootfile.callbacks(results, variant)
+            tables.show([Column(name, FIT.get(name, 0)) for name in header], cells)
     if results.accel == VIRTUAL:
         _show_model(results)
     for line in bootfile.headline(results):
@@ -365,13 +370,21 @@ def _show_model(results: BootResults) -> None:
         )
 
 
-def _print(header: Sequence[str], cells: Sequence[Sequence[str]]) -> None:
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    for position, name in enumerate(header):
-        table.add_column(name, justify="right" if position else "left")
-    for row in cells:
-        table.add_row(*row)
-    ui.console.print(table)
+def _by_importance(header: Sequence[str]) -> list[Column]:
+    """Return columns for variants: a single fix leaves a narrow terminal before all together."""
+    rank = {name: place for place, name in enumerate(IMPORTANT)}
+    later = len(IMPORTANT)
+    return [
+        Column(name, rank.get(name, later + place) if place else 0)
+        for place, name in enumerate(header)
+    ]
+
+
+def _by_size(header: Sequence[str], cells: Sequence[Sequence[str]]) -> list[Column]:
+    """Return columns for phases: the phase with the least in it leaves first."""
+    size = {name: max(abs(float(row[at])) for row in cells) for at, name in enumerate(header) if at}
+    order = sorted(size, key=size.__getitem__, reverse=True)
+    return [Column(name, order.index(name) if at else 0) for at, name in enumerate(header)]
 
 
 def _variants(target: Arch, text: str | None) -> dict[str, dict[str, Any]]:

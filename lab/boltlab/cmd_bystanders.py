@@ -2,9 +2,22 @@
 """``bolt bystanders``: what CPUs that have nothing to do with a request feel of it."""
 
 import argparse
+from collections.abc import Sequence
 from pathlib import Path
 
-from boltlab import arch, build, bystanders, cli, figures, packages, plugins, qemu, source, ui
+from boltlab import (
+    arch,
+    build,
+    bystanders,
+    cli,
+    figures,
+    packages,
+    plugins,
+    qemu,
+    source,
+    tables,
+    ui,
+)
 from boltlab.bystanders import Row
 from boltlab.errors import USAGE, BoltError
 
@@ -66,11 +79,17 @@ def run(args: argparse.Namespace) -> int:
             rows += bystanders.read(lines, variant, cpus, batch, tickless)
             if args.json:
                 args.json.write_text(bystanders.dumps(target, rows), encoding="utf-8")
-    for line in bystanders.table(rows):
-        ui.say(line)
+    show(rows)
     if args.figure:
         title = f"{target.name}, QEMU {qemu.version(target.qemu)}, virtual time"
         picture = figures.bystanders(rows, title)
         args.figure.with_suffix(".svg").write_text(picture.svg, encoding="utf-8")
         args.figure.with_suffix(".png").write_bytes(picture.png)
     return 0
+
+
+def show(rows: Sequence[Row]) -> None:
+    """Print the table of ``rows``."""
+    tables.show(bystanders.COLUMNS, bystanders.table(rows), left=4)
+    if any(row.tickless for row in rows):
+        ui.say(bystanders.TICKLESS_TEXT)

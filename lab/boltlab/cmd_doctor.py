@@ -3,16 +3,20 @@
 
 import argparse
 
-from rich.table import Table
-from rich.text import Text
-
-from boltlab import doctor, packages, ui
+from boltlab import doctor, packages, tables, ui
 from boltlab.doctor import Level
+from boltlab.tables import Column
 
 NAME = "doctor"
 HELP = "Say what this machine has for the lab, and what each lack costs. Changes nothing."
 
-STYLES = {Level.GOOD: "green", Level.LACK: "yellow", Level.BLOCK: "red"}
+STYLES = {Level.GOOD.value: "green", Level.LACK.value: "yellow", Level.BLOCK.value: "red"}
+COLUMNS = (
+    Column(""),
+    Column("what", prose=True),
+    Column("found", prose=True),
+    Column("what the lack costs", prose=True),
+)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -23,13 +27,8 @@ def run(args: argparse.Namespace) -> int:
     """Print the table; return 0 when demo can run here, 1 otherwise."""
     with ui.status("looking at this machine"):
         findings = doctor.examine()
-    table = Table(box=None, pad_edge=False)
-    for heading in ("", "what", "found", "what the lack costs"):
-        table.add_column(heading, overflow="fold")
-    for finding in findings:
-        level = Text(finding.level.value, STYLES[finding.level])
-        table.add_row(level, finding.what, Text(finding.found), Text(finding.cost))
-    ui.console.print(table)
+    cells = [[each.level.value, each.what, each.found, each.cost] for each in findings]
+    tables.show(COLUMNS, cells, styles=STYLES)
     blocked = [finding.what for finding in findings if finding.level is Level.BLOCK]
     if blocked:
         ui.error(f"demo cannot run here: {', '.join(blocked)}")

@@ -22,6 +22,7 @@ from boltlab import (
     planted,
     qemu,
     source,
+    tables,
     tally,
     torture,
     tree,
@@ -119,8 +120,7 @@ def run(args: argparse.Namespace) -> int:
         failed += bool(outcome.why)
         if args.seed is not None or time.monotonic() > deadline:
             break
-    for line in tally.table(book, configs, [each.name for each in arches]):
-        ui.say(line)
+    show(book, configs, [each.name for each in arches])
     return errors.FAILURE if failed else 0
 
 
@@ -208,6 +208,11 @@ def play(case: Case, kernel: Kernel) -> Outcome:
     return Outcome(counts, torture.last_moment(folder), host_s, why, passed_over, folder)
 
 
+def show(book: Book, configs: Sequence[Config], arches: Sequence[str]) -> None:
+    """Print what ``book`` has of ``configs`` on ``arches``."""
+    tables.show(tally.COLUMNS, tally.table(book, configs, arches), left=2)
+
+
 def _say(case: Case, outcome: Outcome) -> None:
     counts: Counts = outcome.counts
     ui.say(
@@ -253,8 +258,7 @@ def _list(book: Book, configs: Sequence[Config], stories: Sequence[Story]) -> No
     for story in stories:
         ui.say(f"{story.name:26} {story.scenario.description}")
     ui.say("")
-    for line in tally.table(book, configs, list(arch.ARCHES)):
-        ui.say(line)
+    show(book, configs, list(arch.ARCHES))
 
 
 def _lines(path: Path) -> list[str]:

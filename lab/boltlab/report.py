@@ -6,19 +6,33 @@ import tomllib
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from rich import box
-from rich.table import Table
-
-from boltlab import curve, figures, html, paths, ui
+from boltlab import curve, figures, html, paths, tables, ui
 from boltlab.errors import BoltError
 from boltlab.results import DIRECTIONS, Case, Results, Stats, variants
+from boltlab.tables import Column
 
 # Ratios that stand beside every case: column title, and what Bolt is compared with.
 RATIOS = (("vs native", "native"), ("vs expedited", "expedited"))
 NONE = "-"
 
+BOOTS = "boots"  # how far apart the boots' medians are, of the column before
+
 # Some names are too long for a column.
 SHORT = {"grace_periods": "GPs", "online_settled": "from settled"}
+
+# Which columns of a table leave a narrow terminal, the highest rank first. What can be worked out
+# from the columns that stay leaves early; Bolt's figures and what is native in them stay.
+RANKS = {
+    "n": 9,
+    "vs expedited": 8,
+    "vs seq": 7,
+    "enabled=0": 6,
+    "expedited": 5,
+    "Bolt seq": 4,
+    "chain": 3,
+    "native": 1,
+}
+COUNTED = 10  # the first of the counts in the table of what requests consist of
 
 CURVE_TEXT = (
     "medians in ms by the number of CPUs in a request, and the straight line through them: "
@@ -177,7 +191,7 @@ def overheads(results: Results) -> tuple[list[str], list[list[str]]]:
     shown = _shown(results.overheads)
     header = ["case", "n"]
     for name in shown:
-        header += [str(variants()[name]["short"]), "boots"]
+        header += [str(variants()[name]["short"]), BOOTS]
     cells = []
     for case in results.overheads:
         native = case.variants.get("native")
@@ -217,34 +231,46 @@ def spread(stats: Stats) -> str:
 
 def show(results: Results) -> None:
     """Print the table of ``results``."""
-    ui.say(f"\n{title(results)}")
+    ui.prose(f"\n{title(results)}")
     if results.latencies:
         _print(*rows(results, ranges=False))
-        ui.say("medians in ms; over: the growth; vs: how many times the median of Bolt")
+        ui.prose("medians in ms; over: the growth; vs: how many times the median of Bolt")
     for direction in DIRECTIONS:
         if curve.cases(results, direction):
             _print(*scaling(results, direction))
     if curve.machine(results):
-        ui.say(CURVE_TEXT)
+        ui.prose(CURVE_TEXT)
     if curve.others(results):
         _print(*others(results, ranges=False))
     if results.batches:
-        _print(*consists(results))
-        ui.say(CONSISTS_TEXT)
+        _print(*consists(results), left=2)
+        ui.prose(CONSISTS_TEXT)
     if results.overheads:
         _print(*overheads(results))
-        ui.say("without requests: medians against native; boots: how far apart their medians are")
+        ui.prose("without requests: medians against native; boots: how far apart their medians are")
     if results.note:
-        ui.say(f"note: {results.note}")
+        ui.prose(f"note: {results.note}")
 
 
-def _print(header: Sequence[str], cells: Sequence[Sequence[str]]) -> None:
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    for position, name in enumerate(header):
-        table.add_column(name, justify="right" if position else "left", no_wrap=True)
-    for row in cells:
-        table.add_row(*row)
-    ui.console.print(table)
+def _print(header: Sequence[str], cells: Sequence[Sequence[str]], left: int = 1) -> None:
+    tables.show(columns(header), cells, left=left)
+
+
+def columns(header: Sequence[str]) -> list[Column]:
+    """Return the columns called ``header`` of one of the tables here, with their ranks."""
+    # Between whom a request is for and how long it takes stands what was counted in it.
+    counted = list(header[3:-2]) if header[-1] == "chain" else []
+    found: list[Column] = []
+    for place, name in enumerate(header):
+        if name == BOOTS:
+            # The medians first: those of Bolt keep their spread for longest.
+            of = found[-1]
+            found.append(Column(name, 2 if of.rank == 0 else of.rank + 1, f"{name} of {of.title}"))
+        elif name in counted:
+            found.append(Column(name, COUNTED + counted.index(name)))
+        else:
+            found.append(Column(name, RANKS.get(name, 0) if place else 0))
+    return found
 
 
 def write(runs: Sequence[Results], output: Path) -> Path:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from boltlab.errors import BoltError
+from boltlab.tables import Column
 from boltlab.torture import Case, Config, Outcome
 
 SCHEMA = 1
@@ -138,12 +139,22 @@ def load(path: Path) -> Book:
     return Book(cells)
 
 
-def table(book: Book, configs: Sequence[Config], arches: Sequence[str]) -> list[str]:
-    """Return lines for people: a row for each configuration and architecture that has runs."""
-    lines = [
-        f"{'config':18} {'arch':7} {'survived':>9} {'goal':>6} {'runs':>5} {'failed':>6} "
-        f"{'virtual':>8} {'host':>8}"
-    ]
+# Columns of table(): those with the highest rank leave a narrow terminal first.
+COLUMNS = (
+    Column("config"),
+    Column("arch"),
+    Column("survived"),
+    Column("goal", 1),
+    Column("runs", 2),
+    Column("failed"),
+    Column("virtual", 3),
+    Column("host", 4),
+)
+
+
+def table(book: Book, configs: Sequence[Config], arches: Sequence[str]) -> list[list[str]]:
+    """Return the cells of COLUMNS for each configuration and architecture that has runs."""
+    rows = []
     for config in configs:
         for arch in arches:
             cells = [
@@ -153,11 +164,16 @@ def table(book: Book, configs: Sequence[Config], arches: Sequence[str]) -> list[
             ]
             if not cells:
                 continue
-            lines.append(
-                f"{config.name:18} {arch:7} {book.survived(config.name, arch):>9} "
-                f"{config.goal:>6} {sum(cell.runs for cell in cells):>5} "
-                f"{sum(len(cell.failures) for cell in cells):>6} "
-                f"{sum(cell.virtual_s for cell in cells) / 60:>6.1f} m "
-                f"{sum(cell.host_s for cell in cells) / 60:>6.1f} m"
+            numbers = (
+                book.survived(config.name, arch),
+                config.goal,
+                sum(cell.runs for cell in cells),
+                sum(len(cell.failures) for cell in cells),
             )
-    return lines
+            minutes = (
+                sum(cell.virtual_s for cell in cells) / 60,
+                sum(cell.host_s for cell in cells) / 60,
+            )
+            texts = [*map(str, numbers), *(f"{each:.1f} m" for each in minutes)]
+            rows.append([config.name, arch, *texts])
+    return rows

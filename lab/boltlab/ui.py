@@ -104,6 +104,11 @@ def say(text: str) -> None:
     console.print(text, markup=False, soft_wrap=True)
 
 
+def prose(text: str) -> None:
+    """Print a sentence on stdout, broken between words where the terminal ends."""
+    console.print(text, markup=False, soft_wrap=not console.is_terminal)
+
+
 def note(text: str) -> None:
     """Print a remark on stderr that is no error."""
     stderr.print(f"bolt: note: {text}", markup=False, soft_wrap=True)

@@ -211,9 +211,8 @@ def test_a_failed_run_counts_as_none_survived_and_says_how_to_repeat_it() -> Non
     assert [failure.repeat for failure in cell.failures] == [case().line()]
     assert len(cell.failures[0].why) == 300
     assert (cell.first, cell.last) == ("2026-01-01", "2026-01-02")
-    lines = tally.table(made, [CONFIGS["production"], CONFIGS["rt"]], ["x86_64"])
-    assert len(lines) == 2
-    assert lines[1].split()[:6] == ["production", "x86_64", "50", "20000", "2", "1"]
+    (row,) = tally.table(made, [CONFIGS["production"], CONFIGS["rt"]], ["x86_64"])
+    assert row[:6] == ["production", "x86_64", "50", "20000", "2", "1"]
 
 
 def test_a_file_that_is_no_book_is_refused(tmp_path: Path) -> None:

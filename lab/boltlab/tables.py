@@ -1,0 +1,135 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Tables on the terminal. A figure is never cut: a terminal that is narrow gets fewer columns."""
+
+import itertools
+import sys
+import textwrap
+from collections.abc import Container, Mapping, Sequence
+from dataclasses import dataclass
+
+from rich.cells import cell_len
+from rich.text import Text
+
+from boltlab import ui
+
+GAP = 2  # blanks between two columns
+PROSE = 14  # columns that prose gets at least; a long word may be broken there, a figure never
+REMEDY = "all: a wider terminal, or | less -S"
+
+
+@dataclass(frozen=True)
+class Column:
+    """One column.
+
+    A column with rank 0 is always shown. Of the others those of the highest rank leave first, all
+    of the same rank at once. ``name`` stands for a title that does not say enough where the
+    column's absence is told. ``prose`` may take several lines; other columns are figures or names.
+    """
+
+    title: str
+    rank: int = 0
+    name: str = ""
+    prose: bool = False
+
+
+def show(
+    columns: Sequence[Column],
+    cells: Sequence[Sequence[str]],
+    *,
+    styles: Mapping[str, str] | None = None,
+    left: int = 1,
+) -> None:
+    """Print a table of ``cells``, and under it which columns did not fit.
+
+    Only a terminal has a width: files and pipes get all columns. ``styles`` are the styles of cells
+    with these texts. The first ``left`` columns and prose are flush left, the others flush right.
+    """
+    width = ui.console.width if ui.console.is_terminal else None
+    shown = fit(columns, cells, width)
+    room = _room(columns, cells, shown, width)
+    flush = {place for place in shown if columns[place].prose or place < left}
+    rule = "\u2500" if ui.console.encoding.startswith("utf") else "-"
+    ui.say("")
+    for line in _lines([column.title for column in columns], room, flush):
+        _print(line, ["bold"] * len(shown))
+    ui.say(rule * (sum(room.values()) + GAP * (len(shown) - 1)))
+    for row in cells:
+        for line in _lines(row, room, flush):
+            _print(line, [(styles or {}).get(row[place], "") for place in shown])
+    if absent := [column for place, column in enumerate(columns) if place not in shown]:
+        names = ", ".join(column.name or column.title for column in absent)
+        ui.prose(f"no room for: {names} ({REMEDY})")
+
+
+def _lines(row: Sequence[str], room: Mapping[int, int], flush: Container[int]) -> list[list[str]]:
+    """Return the lines that ``row`` takes, each as its columns' texts, padded to their room."""
+    # Only prose can be longer than its room; an empty cell takes a line too.
+    folded = [
+        [row[place]] if cell_len(row[place]) <= width else textwrap.wrap(row[place], width)
+        for place, width in room.items()
+    ]
+    return [
+        [
+            text + " " * (width - cell_len(text))
+            if place in flush
+            else " " * (width - cell_len(text)) + text
+            for (place, width), text in zip(room.items(), texts, strict=True)
+        ]
+        for texts in itertools.zip_longest(*folded, fillvalue="")
+    ]
+
+
+def _print(texts: Sequence[str], styles: Sequence[str]) -> None:
+    line = Text()
+    for place, (text, style) in enumerate(zip(texts, styles, strict=True)):
+        line.append(" " * GAP if place else "")
+        line.append(text, style)
+    line.rstrip()
+    # What is wider than the terminal goes on in the terminal's next line, and is not cropped.
+    ui.console.print(line, soft_wrap=True)
+
+
+def fit(
+    columns: Sequence[Column], cells: Sequence[Sequence[str]], width: int | None
+) -> tuple[int, ...]:
+    """Return the places of the columns that fit into ``width`` (None: no limit)."""
+    shown = tuple(range(len(columns)))
+    while width is not None and _least(columns, cells, shown) > width:
+        last = max(columns[place].rank for place in shown)
+        if last == 0:
+            break
+        shown = tuple(place for place in shown if columns[place].rank != last)
+    return shown
+
+
+def _natural(columns: Sequence[Column], cells: Sequence[Sequence[str]], place: int) -> int:
+    return max(cell_len(columns[place].title), *(cell_len(row[place]) for row in cells), 0)
+
+
+def _least(columns: Sequence[Column], cells: Sequence[Sequence[str]], shown: Sequence[int]) -> int:
+    """Return the width that the columns ``shown`` need."""
+    needs = [
+        min(_natural(columns, cells, place), PROSE if columns[place].prose else sys.maxsize)
+        for place in shown
+    ]
+    return sum(needs) + GAP * (len(shown) - 1)
+
+
+def _room(
+    columns: Sequence[Column],
+    cells: Sequence[Sequence[str]],
+    shown: Sequence[int],
+    width: int | None,
+) -> dict[int, int]:
+    """Return the width of each column ``shown``: prose shares what figures and names leave."""
+    room = {place: _natural(columns, cells, place) for place in shown}
+    prose = sorted((place for place in shown if columns[place].prose), key=room.__getitem__)
+    if width is None or not prose:
+        return room
+    rest = width - GAP * (len(shown) - 1)
+    rest -= sum(room[place] for place in shown if place not in prose)
+    # The narrowest first: what it does not need is for the others.
+    for done, place in enumerate(prose):
+        room[place] = min(room[place], max(PROSE, rest // (len(prose) - done)))
+        rest -= room[place]
+    return room
