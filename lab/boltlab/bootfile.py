@@ -30,6 +30,7 @@ class BootResults:
     kernel: str
     config_sha: str
     boots: list[Boot] = field(default_factory=list)
+    commit: str = ""
 
 
 def sizes(results: BootResults) -> list[tuple[int, int]]:
@@ -108,6 +109,7 @@ def load(path: Path) -> BootResults:
         return BootResults(
             **{name: str(document[name]) for name in texts},
             boots=[_boot(entry) for entry in document["boots"]],
+            commit=str(document.get("commit", "")),
         )
     except OSError as error:
         raise BoltError(f"cannot read {path}: {error.strerror}") from error

@@ -19,7 +19,7 @@ from boltlab.boots import Boot
 
 SMP = "SMP init"
 
-# What the talk shows: CPUs, nodes, seconds. Only their proportions are compared.
+# What the talk (docs/boot.md names it) shows: CPUs, nodes, seconds. Proportions are compared.
 TALK = ((32, 1, 0.5), (960, 15, 11.0), (1024, 16, 15.0), (1780, 16, 45.0))
 LARGE = (1780, 16)
 # On trial so many CPUs come with each request, then all others, as in kernel/bolt/boot.c.

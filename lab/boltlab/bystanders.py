@@ -10,7 +10,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from boltlab import qemu
+from boltlab import git, qemu
 from boltlab.arch import Arch
 from boltlab.build import Kernel
 from boltlab.errors import BoltError
@@ -118,7 +118,13 @@ def dumps(arch: Arch, rows: Sequence[Row]) -> str:
     """Return the JSON text of what was measured."""
     lines = ",\n".join(json.dumps(asdict(row)) for row in rows)
     head = json.dumps(
-        {"schema": 1, "kind": KIND, "arch": arch.name, "qemu": qemu.version(arch.qemu)}
+        {
+            "schema": 1,
+            "kind": KIND,
+            "arch": arch.name,
+            "qemu": qemu.version(arch.qemu),
+            "commit": git.measured(),
+        }
     )
     return f'{head[:-1]}, "rows": [\n{lines}\n]}}\n'
 

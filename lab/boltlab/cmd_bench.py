@@ -19,6 +19,7 @@ from boltlab import (
     build,
     cli,
     console,
+    git,
     guestimage,
     guests,
     modules,
@@ -186,6 +187,7 @@ def collect(target: Arch, setting: str, plan: Plan, kernels: Mapping[str, Kernel
         cases=_cases(target, plan, done),
         breakdown={job.variant: _phases(ran) for job, ran in done if job.kind == TRACED},
         batches={job.variant: _batches(ran) for job, ran in done if job.kind == COUNTED},
+        commit=git.measured(),
     )
 
 

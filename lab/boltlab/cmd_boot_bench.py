@@ -20,6 +20,7 @@ from boltlab import (
     bootwork,
     build,
     cli,
+    git,
     guests,
     packages,
     plugins,
@@ -141,6 +142,7 @@ def run(args: argparse.Namespace) -> int:
             kernel=first.release,
             config_sha=first.config_sha,
             boots=collect(done),
+            commit=git.measured(),
         )
         show(results)
         file = _file(args.json, target, args.arch)

@@ -16,7 +16,7 @@ from boltlab import paths
 from boltlab.errors import BoltError
 
 FILE = paths.REPO / "docs" / "coverage.md"
-COLUMNS = ("issue", "requirement", "shown by", "last run", "figure")
+COLUMNS = ("step", "requirement", "shown by", "last run", "figure")
 
 _QUOTED = re.compile(r"`([^`]+)`")
 
@@ -25,7 +25,7 @@ _QUOTED = re.compile(r"`([^`]+)`")
 class Row:
     """One requirement and what shows it: tests (ids below lab/tests) and commands."""
 
-    issue: str
+    step: str
     requirement: str
     tests: tuple[str, ...]
     commands: tuple[str, ...]

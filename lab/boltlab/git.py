@@ -6,7 +6,7 @@ import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
-from boltlab import packages
+from boltlab import packages, paths
 from boltlab.errors import BoltError
 
 DATE = "2025-01-01T00:00:00+0000"  # of all commits, so that exports repeat
@@ -100,3 +100,20 @@ def user() -> tuple[str, str]:
         )
         found.append(asked.stdout.strip())
     return (found[0], found[1]) if all(found) else NOBODY
+
+
+def measured() -> str:
+    """Return the commit that this repository is at, for result files; "" outside of git.
+
+    It ends with ``+`` when the kernel's or the lab's files are not those of the commit.
+    """
+    head, changed = (
+        subprocess.run(
+            ["git", *words], cwd=paths.REPO, capture_output=True, text=True, check=False
+        ).stdout.strip()
+        for words in (
+            ("rev-parse", "--short=7", "HEAD"),
+            ("status", "--porcelain", "--", "kernel", "lab"),
+        )
+    )
+    return f"{head}+" if head and changed else head

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Result files, schema 1 (DESIGN.md, section 6): build, check, load, save, and the statistics."""
+"""Result files, schema 1 (docs/measuring.md): build, check, load, save, and the statistics."""
 
 import functools
 import json
@@ -72,6 +72,7 @@ class Results:
     ``breakdown`` maps variant -> direction -> phases, in the order in which they are drawn.
     ``batches`` maps variant -> what its requests for several CPUs consist of.
     ``note`` is a remark that belongs beside every table made of the figures.
+    ``commit`` is the commit of this repository that was measured, "" if it is not known.
     """
 
     arch: str
@@ -86,6 +87,7 @@ class Results:
     breakdown: dict[str, dict[str, list[PhaseTime]]] = field(default_factory=dict)
     batches: dict[str, list[Batch]] = field(default_factory=dict)
     note: str = ""
+    commit: str = ""
 
     @property
     def latencies(self) -> list[Case]:
@@ -140,7 +142,7 @@ def to_json(results: Results) -> dict[str, Any]:
         case.update(unit=UNIT, **{name: part for name, part in parts.items() if part})
         if not case["cpus"]:
             del case["cpus"]
-    for optional in ("breakdown", "batches", "note"):
+    for optional in ("breakdown", "batches", "note", "commit"):
         if not document[optional]:
             del document[optional]
     return document
@@ -168,6 +170,7 @@ def from_json(document: object) -> Results:
         breakdown=_breakdown(top),
         batches=_batches(top),
         note=top.text("note") if top.has("note") else "",
+        commit=top.text("commit") if top.has("commit") else "",
     )
 
 

@@ -238,7 +238,7 @@ def test_thousand_pairs(kernel: Kernels, arch: str) -> None:
 
 @pytest.mark.parametrize("flavour", ["pristine", "bolt"])
 def test_breakdown(kernel: Kernels, arch: str, flavour: str) -> None:
-    """Both directions of both kernels fall into phases, the paper's among them."""
+    """Both directions of both kernels fall into phases, the Bolt paper's among them."""
     with play(kernel, arch, "breakdown", flavour).trace.open(encoding="utf-8") as file:
         phases = breakdown.summarise(file)
     assert set(phases) == {"offline", "online"}
