@@ -1,18 +1,40 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""``bolt kernel``: fetch, build, refresh, export."""
+"""``bolt kernel``: fetch, build, refresh, check-hooks, export."""
 
 import argparse
+import json
+from collections.abc import Iterator
 from pathlib import Path
 
-from boltlab import arch, build, checkpatch, cli, export, flavours, refresh, source, ui
-from boltlab.errors import FAILURE
+from boltlab import (
+    arch,
+    build,
+    checkpatch,
+    cli,
+    export,
+    flavours,
+    hookcheck,
+    hooks,
+    paths,
+    refresh,
+    source,
+    tables,
+    ui,
+    versions,
+)
+from boltlab.callees import Change
+from boltlab.errors import FAILURE, USAGE, BoltError
+from boltlab.hookcheck import Report, State
+from boltlab.tables import Column
 
 NAME = "kernel"
-HELP = "Fetch the kernel source, build kernels, refresh the hooks, export the series."
+HELP = "Fetch the kernel source, build kernels, refresh, check or export the hooks."
+
+STYLES = {State.FAILS.value: "red", State.LOOK.value: "yellow", State.APPLIES.value: "green"}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the four subcommands."""
+    """Add the five subcommands."""
     sub = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
 
     fetch = sub.add_parser("fetch", help="get the source and unpack it")
@@ -32,6 +54,37 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     fresh = sub.add_parser("refresh", help="rewrite the hooks for this source")
     cli.add_source(fresh)
 
+    check = sub.add_parser(
+        "check-hooks",
+        help="try the hooks on any kernel, without building it",
+        description="Say which hooks apply to a kernel, which need a look, and which fail. A hook "
+        f"needs a look if the {hookcheck.NEAR} lines before or after one of its hunks changed, if "
+        "a hunk lands in another function, or if a function that a hunk calls is gone or defined "
+        "otherwise. Exit status: 0 all apply or need a look, 1 a hook fails, 2 no kernel source.",
+    )
+    check.add_argument(
+        "--source",
+        type=Path,
+        required=True,
+        metavar="DIR|TARBALL",
+        help="any kernel, of any series",
+    )
+    check.add_argument(
+        "--hooks",
+        choices=[version.series for version in versions.load()],
+        metavar="SERIES",
+        help="whose hooks (default: the kernel's series, or the newest that there are hooks for)",
+    )
+    check.add_argument(
+        "--against",
+        type=Path,
+        metavar="DIR|TARBALL",
+        help="what the hooks were made for (default: Debian's source of their series)",
+    )
+    check.add_argument(
+        "--json", type=Path, metavar="FILE", help="write all that was found there (-: print it)"
+    )
+
     series = sub.add_parser("export", help="write patches for git am")
     cli.add_source(series)
     series.add_argument(
@@ -46,6 +99,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Run the chosen subcommand; BoltError as its functions raise it."""
+    if args.action == "check-hooks":
+        return _check(args)
     found = source.resolve(args.source)
     actions = {"fetch": _fetch, "build": _build, "refresh": _refresh, "export": _export}
     return actions[args.action](args, found)
@@ -83,3 +138,112 @@ def _export(args: argparse.Namespace, found: source.Source) -> int:
             ui.error(line)
     ui.say(f"checkpatch: {len(findings)} patches with findings")
     return FAILURE if findings else 0
+
+
+def _check(args: argparse.Namespace) -> int:
+    where = args.source.absolute()
+    known = versions.load()
+    # Whichever series they are of, hooks touch the same parts of a kernel.
+    series = {version.series: hooks.load(version.hooks) for version in known}
+    every = [hook for each in series.values() for hook in each]
+    files = {name for hook in every for name in hook.files}
+    with source.opened(where, hookcheck.folders(every), files) as tree:
+        try:
+            release = source.release_of(tree)
+        except BoltError as error:
+            raise BoltError(f"{where} is no kernel source", code=USAGE) from error
+        version = versions.for_hooks(release, args.hooks)
+        made = source.resolve(args.against) if args.against else source.of_series(version)
+        with ui.status(f"trying the hooks for linux {made.release} on linux {release}"):
+            found = hookcheck.check(
+                series[version.series],
+                paths.KERNEL / "overlay",
+                (made.path, made.release),
+                (tree, release),
+            )
+    document = json.dumps(hookcheck.to_json(found), indent=1)
+    if args.json and str(args.json) == "-":
+        ui.say(document)
+        return FAILURE if found.failed else 0
+    if args.json:
+        try:
+            args.json.write_text(f"{document}\n", encoding="utf-8")
+        except OSError as error:
+            raise BoltError(f"cannot write {args.json}: {error.strerror}") from error
+    show_check(found)
+    return FAILURE if found.failed else 0
+
+
+def show_check(found: Report) -> None:
+    """Print the tables of ``found``: hooks, what is to be seen to where, and functions."""
+    hunks = [place for verdict in found.verdicts for place in verdict.places]
+    ui.prose(f"\nhooks for linux {found.reference} on linux {found.release}")
+    tables.show(
+        [Column("hook"), Column("state"), Column("hunks", 1), Column("look"), Column("fail")],
+        [
+            [
+                verdict.hook.removesuffix(".patch"),
+                verdict.state.value,
+                str(len(verdict.places)),
+                *(str(verdict.count(state) or "-") for state in (State.LOOK, State.FAILS)),
+            ]
+            for verdict in found.verdicts
+        ],
+        styles=STYLES,
+        left=2,
+    )
+    if todo := list(_todo(found)):
+        tables.show(
+            [
+                Column("hook", 1, prose=True),
+                Column("state"),
+                Column("file", prose=True),
+                Column("line"),
+                Column("what to see to", prose=True),
+            ],
+            todo,
+            styles=STYLES,
+            left=2,
+        )
+    if functions := list(_functions(found)):
+        ui.prose("\nfunctions that hooks call, and functions that Bolt's own files call")
+        tables.show(
+            [Column("function", prose=True), Column("change"), Column("called by", prose=True)],
+            functions,
+            left=3,
+        )
+    for name in found.taken:
+        ui.prose(f"fails: the kernel has {name} already, and so has kernel/overlay")
+    for what, verdicts in (("hooks", found.verdicts), ("hunks", hunks)):
+        counts = {state: sum(each.state is state for each in verdicts) for state in State}
+        ui.prose(
+            f"{len(verdicts)} {what}: {counts[State.APPLIES]} apply, {counts[State.LOOK]} need a "
+            f"look, {counts[State.FAILS]} fail"
+        )
+
+
+def _todo(found: Report) -> Iterator[list[str]]:
+    """Yield a row for each hunk that fails or that has changed lines around it."""
+    for verdict in found.verdicts:
+        for place in verdict.places:
+            if place.failed or place.looks:
+                yield [
+                    verdict.hook.removesuffix(".patch"),
+                    place.state.value,
+                    place.hunk.file,
+                    str(place.line),
+                    place.failed or "; ".join(place.looks),
+                ]
+
+
+def _functions(found: Report) -> Iterator[list[str]]:
+    """Yield a row for each function that is not what it was where the hooks were made."""
+    callers: dict[tuple[str, Change], list[str]] = {}
+    for key, named in found.functions().items():
+        callers[key] = [name.removesuffix(".patch") for name in named]
+    for file, called in found.overlay.items():
+        for name, change in called.items():
+            callers.setdefault((name, change), []).append(file)
+    order = list(Change)
+    for name, change in sorted(callers, key=lambda each: (order.index(each[1]), each[0])):
+        yield [name, change.value, ", ".join(callers[name, change])]

@@ -37,6 +37,7 @@ class Hook:
     path: Path
     message: str  # everything before the first diff
     hunks: tuple[Hunk, ...]
+    text: str = ""  # all of it
 
     @property
     def name(self) -> str:
@@ -80,7 +81,7 @@ def parse_text(path: Path, text: str) -> Hook:
             hunks.append(_hunk(path, file, match, lines))
     if not hunks:
         raise BoltError(f"hook {path.name} has no hunk")
-    return Hook(path, message, tuple(hunks))
+    return Hook(path, message, tuple(hunks), text)
 
 
 def _hunk(path: Path, file: str, match: re.Match[str], lines: Iterator[str]) -> Hunk:

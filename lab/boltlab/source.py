@@ -7,17 +7,20 @@ import os
 import re
 import shutil
 import subprocess
-from collections.abc import Iterator
+import tempfile
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 from boltlab import packages, paths, ui, versions
-from boltlab.errors import BoltError
+from boltlab.errors import USAGE, BoltError
 from boltlab.locks import lock
 from boltlab.versions import Version
 
 COMPLETE = ".bolt-complete"
 SPACE = 2.0  # GB that an unpacked tree takes
+PART_SPACE = 0.5  # GB that the part of one takes that hooks have to do with
 CHUNK = 1 << 20
 DEBIAN_SOURCES = Path("/usr/src")
 DECOMPRESSORS = {
@@ -64,6 +67,40 @@ def _resolve(where: Path | None) -> Source:
     if where.is_file():
         return _tarball(where)
     raise BoltError(f"no kernel source at {where}")
+
+
+def of_series(version: Version) -> Source:
+    """Return Debian's source of the series ``version``; BoltError as for resolve()."""
+    return _tarball(debian_tarball(version))
+
+
+@contextmanager
+def opened(where: Path, folders: Iterable[str], files: Iterable[str]) -> Iterator[Path]:
+    """Give a tree to read: the directory ``where``, or a part of the tarball ``where``.
+
+    The part is ``folders`` with what is below them, ``files``, and what names a release. Unlike
+    resolve() this takes any kernel and leaves nothing in the cache. Raises BoltError, code USAGE,
+    when ``where`` holds no kernel source.
+    """
+    if where.is_dir():
+        yield where
+        return
+    if not where.is_file():
+        raise BoltError(f"no kernel source at {where}", code=USAGE)
+    packages.ensure("unpack")
+    compressor = _decompressor(where)
+    paths.require_space(paths.cache(), PART_SPACE, "unpacking a part of the kernel source")
+    with tempfile.TemporaryDirectory(prefix="part-", dir=paths.cache()) as scratch:
+        log = paths.new_log("unpack")
+        command = ["tar", "-x", "--strip-components=1", "--no-same-owner", "-C", scratch]
+        command += [f"--use-compress-program={compressor}"] if compressor else []
+        command += ["-f", str(where), "--wildcards", "--anchored", "--no-wildcards-match-slash"]
+        names = (*folders, *files, "Makefile", "Kconfig")
+        with log.open("wb") as errors, ui.status(f"unpack a part of {where.name}"):
+            # tar's status says only that some name is not in the tarball: the caller will see.
+            subprocess.run([*command, *(f"*/{name}" for name in names)], stderr=errors, check=False)
+        log.unlink()
+        yield Path(scratch)
 
 
 def debian_tarball(version: Version) -> Path:

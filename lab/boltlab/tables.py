@@ -14,6 +14,7 @@ from boltlab import ui
 
 GAP = 2  # blanks between two columns
 PROSE = 14  # columns that prose gets at least; a long word may be broken there, a figure never
+LONGEST = 120  # characters of the rule under the titles, however long prose is
 REMEDY = "all: a wider terminal, or | less -S"
 
 
@@ -52,7 +53,7 @@ def show(
     ui.say("")
     for line in _lines([column.title for column in columns], room, flush):
         _print(line, ["bold"] * len(shown))
-    ui.say(rule * (sum(room.values()) + GAP * (len(shown) - 1)))
+    ui.say(rule * min(LONGEST, sum(room.values()) + GAP * (len(shown) - 1)))
     for row in cells:
         for line in _lines(row, room, flush):
             _print(line, [(styles or {}).get(row[place], "") for place in shown])

@@ -57,3 +57,13 @@ def of_release(release: str) -> Version:
         f"linux {release} is not supported: Bolt has hooks for "
         f"{', '.join(version.series for version in known)}"
     )
+
+
+def for_hooks(release: str, series: str | None = None) -> Version:
+    """Return the series whose hooks to try on ``release``: ``series``, its own, or the newest."""
+    known = load()
+    if series:
+        return next(version for version in known if version.series == series)
+    own = [version for version in known if f"{release}.".startswith(f"{version.series}.")]
+    newest = max(known, key=lambda version: [int(part) for part in version.series.split(".")])
+    return own[0] if own else newest

@@ -2,12 +2,14 @@
 """The kernel change as text: the exported series, and what it is without CONFIG_BOLT."""
 
 import re
+import time
 from pathlib import Path
 
 import pytest
 
-from boltlab import checkpatch, export, hooks, identity, planted, refresh, tree
+from boltlab import checkpatch, export, hookcheck, hooks, identity, paths, planted, refresh, tree
 from boltlab.arch import ARCHES
+from boltlab.hookcheck import State
 from boltlab.source import Source
 
 
@@ -33,6 +35,22 @@ def test_hooks_sit_where_they_say(kernel_source: Source, tmp_path: Path) -> None
     for hook in hooks.load(folder):
         (copies / hook.name).write_bytes(hook.path.read_bytes())
     assert refresh.refresh(copies, kernel_source.path, kernel_source.release) == []
+
+
+def test_hooks_are_checked_in_a_minute(kernel_source: Source) -> None:
+    """On the kernel they were made for all apply, and nothing needs a look."""
+    where = (kernel_source.path, kernel_source.release)
+    series = hooks.load(kernel_source.version.hooks)
+    start = time.monotonic()
+    report = hookcheck.check(series, paths.KERNEL / "overlay", where, where)
+    assert time.monotonic() - start < 60
+    assert {verdict.hook: verdict.state for verdict in report.verdicts} == {
+        hook.name: State.APPLIES for hook in series
+    }
+    assert sum(len(verdict.places) for verdict in report.verdicts) == sum(
+        len(hook.hunks) for hook in series
+    )
+    assert (report.taken, report.overlay) == ((), {})
 
 
 def test_planted_bugs_apply(kernel_source: Source, tmp_path: Path) -> None:

@@ -1,0 +1,235 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Which functions a piece of C calls, and how their definitions differ between two kernels.
+
+Read as text, without a compiler: what macros paste together is not found, and what is not found in
+the kernel that the hooks were made for is not judged.
+"""
+
+import os
+import re
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Iterator
+from dataclasses import dataclass
+from enum import Enum
+from pathlib import Path
+
+# Where functions live that the whole kernel calls.
+CORE = ("arch/arm64", "arch/x86", "block", "include", "init", "kernel", "lib", "mm")
+SKIPPED = {"boot", "dt-bindings", "dts", "selftests", "tests"}
+
+_STORAGE = r"static|extern|inline|noinline|asmlinkage|__\w+|notrace|noinstr"
+_START = re.compile(
+    r"^(?:#[ \t]*define[ \t]+(?P<macro>\w+)\("
+    r"|(?P<type>[A-Za-z_][\w \t*]*?[ \t*])??(?P<name>\w+)[ \t]*\()",
+    re.M,
+)
+_TYPE_LINE = re.compile(r"^[A-Za-z_][\w \t*]*$")
+_TAIL = re.compile(r"[^;{}#=]{0,200}?([;{])")
+_COMMENT = re.compile(r"/\*.*?(?:\*/|\Z)|//[^\n]*", re.S)
+_STRING = re.compile(r'"(?:\\.|[^"\\\n])*"')
+_CALL = re.compile(r"(?<![\w.>])([A-Za-z_]\w*)[ \t]*\(")
+_KEYWORDS = "if while for switch return sizeof typeof defined"
+_TYPES = "void bool char short int long unsigned"  # of pointers to functions
+_WORDS = frozenset(f"{_KEYWORDS} {_TYPES}".split())
+
+
+class Change(Enum):
+    """What became of a function; the worst first."""
+
+    GONE = "gone"
+    PROTOTYPE = "prototype changed"
+    BODY = "definition changed"
+
+
+@dataclass(frozen=True)
+class Definition:
+    """One definition or declaration of a function or of a macro with arguments."""
+
+    file: str
+    static: bool
+    prototype: bool  # a declaration only
+    signature: str  # without comments, and with no more white space than C needs
+    body: str
+
+    @property
+    def header(self) -> bool:
+        """Tell whether other files may include it."""
+        return self.file.endswith(".h")
+
+
+Index = dict[str, list[Definition]]
+
+
+def calls(text: str) -> set[str]:
+    """Return the names in front of parentheses in the C code ``text``; may be a part of a file."""
+    bare = _STRING.sub('""', _COMMENT.sub(" ", text))
+    # A hunk may begin inside a comment: its lines have a star each.
+    bare = re.sub(r"^[ \t]*\*(?:[ \t/].*)?$", "", bare, flags=re.M)
+    return set(_CALL.findall(bare)) - _WORDS
+
+
+def index(tree: Path, names: Collection[str], folders: Iterable[str]) -> Index:
+    """Return the definitions of ``names`` in C files below CORE and directly in ``folders``."""
+    found: Index = defaultdict(list)
+    for path in _files(tree, folders):
+        text = path.read_text(encoding="utf-8", errors="replace")
+        file = path.relative_to(tree).as_posix()
+        for name, definition in _definitions(text, file, names):
+            found[name].append(definition)
+    return found
+
+
+def _files(tree: Path, folders: Iterable[str]) -> Iterator[Path]:
+    seen = set()
+    for core in CORE:
+        for place, below, names in os.walk(tree / core):
+            folder = Path(place)
+            below[:] = [name for name in below if name not in SKIPPED]
+            seen.add(folder)
+            yield from (folder / name for name in names if name.endswith((".c", ".h")))
+    for other in sorted({tree / folder for folder in folders} - seen):
+        yield from sorted(path for path in other.glob("*.[ch]"))
+
+
+def _definitions(text: str, file: str, names: Collection[str]) -> Iterator[tuple[str, Definition]]:
+    for match in _START.finditer(text):
+        name = match["macro"] or match["name"]
+        if name not in names:
+            continue
+        if match["macro"]:
+            yield name, _macro(text, file, match)
+        elif definition := _function(text, file, match):
+            yield name, definition
+
+
+def _macro(text: str, file: str, match: re.Match[str]) -> Definition:
+    end = match.end()
+    while (stop := text.find("\n", end)) >= 0 and text[stop - 1] == "\\":
+        end = stop + 1
+    whole = text[match.start() : stop if stop >= 0 else len(text)].replace("\\\n", " ")
+    head, _, body = whole.partition(")")
+    # Only a header's macros are for other files.
+    return Definition(file, True, False, _squeeze(f"{head})"), _squeeze(body))
+
+
+def _function(text: str, file: str, match: re.Match[str]) -> Definition | None:
+    start, kind = match.start(), match["type"] or ""
+    if text[max(0, start - 2) : start].endswith("\\\n"):
+        return None  # a line of a macro that makes functions
+    if not kind:
+        # The type may stand on the line before.
+        before = text[text.rfind("\n", 0, max(0, start - 1)) + 1 : max(0, start - 1)]
+        if not _TYPE_LINE.match(before):
+            return None
+        start, kind = start - 1 - len(before), before
+    if not re.sub(rf"\b(?:{_STORAGE})\b", "", kind).strip() or kind.split()[0] in (
+        "return",
+        "else",
+    ):
+        return None
+    closed = _close(text, match.end())
+    tail = _TAIL.match(text, closed) if closed else None
+    if not tail:
+        return None
+    signature = _squeeze(text[start:closed]).removeprefix("extern ")
+    static = bool(re.match(r"static\b", signature))
+    if tail[1] == ";":
+        return Definition(file, static, True, signature, "")
+    line = text.find("\n", tail.end())
+    same = text[tail.end() : line if line >= 0 else len(text)]
+    if same.rstrip().endswith("}"):
+        body = same
+    else:
+        stop = text.find("\n}", tail.end())
+        body = text[tail.end() : stop if stop >= 0 else len(text)]
+    return Definition(file, static, False, signature, _squeeze(body))
+
+
+def _close(text: str, start: int) -> int:
+    """Return where the parenthesis that was opened before ``start`` is closed, 0 if it is not."""
+    depth = 1
+    for match in re.compile(r"[()]").finditer(text, start, start + 2000):
+        depth += 1 if match[0] == "(" else -1
+        if depth == 0:
+            return match.end()
+    return 0
+
+
+def _squeeze(text: str) -> str:
+    bare = re.sub(r"\s+", " ", _COMMENT.sub(" ", text)).strip()
+    return re.sub(r" ?([^\w\s\"']) ?", r"\1", bare)
+
+
+def change(name: str, caller: str, was: Index, now: Index) -> Change | None:
+    """Return what became of the function ``name`` that ``caller`` calls, None if it is as it was.
+
+    None, too, if it was not found in the first place.
+    """
+    before, after = (_visible(name, caller, each) for each in (was, now))
+    if not before:
+        return None
+    if not after:
+        return Change.GONE
+    pairs = [
+        (
+            [each for each in before if each.file == file],
+            [each for each in after if each.file == file],
+        )
+        for file in {each.file for each in before} & {each.file for each in after}
+    ]
+    both = {each.file for each in before} & {each.file for each in after}
+    pairs = [
+        (
+            [each for each in before if each.file == file],
+            [each for each in after if each.file == file],
+        )
+        for file in both
+    ]
+    # What moved to another file is compared as well. A variant that only came, or only went, is one
+    # of another configuration: it leaves the callers as they are.
+    left = [each for each in before if each.file not in both]
+    came = [each for each in after if each.file not in both]
+    pairs += [(left, came)] if left and came else []
+    for change, key in (
+        (Change.PROTOTYPE, lambda each: each.signature),
+        (Change.BODY, lambda each: (each.signature, each.body)),
+    ):
+        if any(set(map(key, was_here)) - set(map(key, is_here)) for was_here, is_here in pairs):
+            return change
+    return None
+
+
+def _visible(name: str, caller: str, found: Index) -> list[Definition]:
+    """Return what ``name`` can mean in the file ``caller``: its own, or all that it can see."""
+    known = found.get(name, [])
+    own = [each for each in known if each.file == caller and not each.prototype]
+    if own:
+        return own
+    seen = [each for each in known if _reaches(each, caller)]
+    return [each for each in seen if not each.prototype] or seen
+
+
+def _reaches(definition: Definition, caller: str) -> bool:
+    file = definition.file
+    ours, theirs = _arch(caller), _arch(file)
+    if theirs and ours and ours != theirs:
+        return False
+    if not definition.header:
+        return not definition.static and not definition.prototype
+    if re.match(r"(?:arch/\w+/)?include/", file):
+        return True
+    # A header beside its users.
+    return caller.startswith(file[: file.rfind("/") + 1])
+
+
+def _arch(file: str) -> str:
+    return file.split("/")[1] if file.startswith("arch/") else ""
+
+
+def enclosing(lines: list[str], line: int) -> str:
+    """Return the name of the function, or what else begins there, that ``line`` is in."""
+    for text in reversed(lines[:line]):
+        if re.match(r"[A-Za-z_$]", text) and not re.match(r"\w+:\s*(?:/\*.*)?$", text):
+            match = re.search(r"(\w+)\s*\(", text)
+            return match[1] if match else text.strip()
+    return ""
