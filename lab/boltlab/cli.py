@@ -16,6 +16,7 @@ from boltlab.errors import BoltError
 COMMANDS = (
     "demo",
     "test",
+    "lint",
     "doctor",
     "kernel",
     "run",

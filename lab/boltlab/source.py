@@ -74,6 +74,15 @@ def of_series(version: Version) -> Source:
     return _tarball(debian_tarball(version))
 
 
+def cached() -> Source | None:
+    """Return a source of the default series that is unpacked already, or None."""
+    series = versions.default().series
+    for stamp in sorted(_root().glob(f"{series}.*/{COMPLETE}"), reverse=True):
+        if found := _complete(stamp.parent.name.partition("-")[2]):
+            return found
+    return None
+
+
 @contextmanager
 def opened(where: Path, folders: Iterable[str], files: Iterable[str]) -> Iterator[Path]:
     """Give a tree to read: the directory ``where``, or a part of the tarball ``where``.

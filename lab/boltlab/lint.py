@@ -1,0 +1,271 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""What the repository's own files, and its new commits, must be like.
+
+``./bolt lint`` and the tests below lab/tests/lint run the same checks. Each returns its complaints,
+a line each.
+"""
+
+import fnmatch
+import re
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+
+from boltlab import checkpatch, packages
+from boltlab.errors import USAGE, BoltError
+
+LARGEST = 900  # lines of a source file with one purpose
+RULES = ".pre-commit-config.yaml"  # since this file is there, commits are signed off
+OVERLAY = "kernel/overlay"
+HOOKS = "kernel/hooks"
+
+_LICENCE = re.compile(r"SPDX-License-Identifier: GPL-2\.0(-only)?\b")
+# Formats without comments, and what git and the licence themselves need.
+_DATA = {".log", ".txt", ".json", ".svg", ".png", ".html"}
+_BARE = {"COPYING", "README.md", "config", "settings", "sysfs-devices-system-cpu-bolt"}
+# The address of a package registry; the brackets keep this line from being one.
+_ADDRESS = re.compile(
+    r"inde[x]-url|GOPROX[Y]=http|registr[y]=http|^de[b] +(\[[^]]*\] +)?http|URI[s]: *http", re.M
+)
+_SIGNED = re.compile(r"^Signed-off-by: .*<([^<>\s]+)>$", re.M)
+
+
+def _git(root: Path, *words: str) -> str:
+    packages.ensure("export")
+    done = subprocess.run(["git", *words], cwd=root, capture_output=True, check=False)
+    if done.returncode != 0:
+        said = done.stderr.decode(errors="replace").strip().splitlines() or ["no message"]
+        raise BoltError(f"git {words[0]} failed: {said[0]}")
+    return done.stdout.decode("utf-8", errors="replace")
+
+
+def tracked(root: Path) -> list[Path]:
+    """Return all files of the repository that git tracks, or would if they were added."""
+    listing = _git(root, "ls-files", "-z", "--cached", "--others", "--exclude-standard")
+    files = [root / name for name in listing.split("\0") if name]
+    return [path for path in files if path.is_file()]
+
+
+def _name(path: Path, root: Path) -> str:
+    return path.relative_to(root).as_posix()
+
+
+def _tool(root: Path, *words: str) -> list[str]:
+    """Return what a linter says that runs in lab/, nothing if it is content."""
+    done = subprocess.run(words, cwd=root / "lab", capture_output=True, text=True, check=False)
+    if done.returncode == 0:
+        return []
+    lines = (done.stdout + done.stderr).strip().splitlines()
+    return lines or [f"{words[0]} ended with status {done.returncode}"]
+
+
+def ruff_check(root: Path) -> list[str]:
+    """Look for mistakes in Python."""
+    return _tool(root, sys.executable, "-m", "ruff", "check", "--output-format=concise", ".")
+
+
+def ruff_format(root: Path) -> list[str]:
+    """Look for Python that is laid out otherwise than ruff does."""
+    return _tool(root, sys.executable, "-m", "ruff", "format", "--check", ".")
+
+
+def mypy(root: Path) -> list[str]:
+    """Check Python's types."""
+    return _tool(root, sys.executable, "-m", "mypy", "boltlab", "tests")
+
+
+def shellcheck(root: Path) -> list[str]:
+    """Look for mistakes in the shell scripts, which a first line of theirs tells."""
+    packages.ensure("test")
+    scripts = []
+    for path in tracked(root):
+        with path.open("rb") as file:
+            if re.match(rb"#!\s*/bin/(ba|da)?sh\b", file.readline()):
+                scripts.append(str(path))
+    return _tool(root, "shellcheck", *scripts) if scripts else []
+
+
+def licences(root: Path) -> list[str]:
+    """Look for files without an SPDX line."""
+    return [
+        f"{_name(path, root)}: no SPDX line with GPL-2.0 among the first three"
+        for path in tracked(root)
+        if path.suffix not in _DATA
+        and path.name not in _BARE
+        and not _LICENCE.search("\n".join(_text(path).splitlines()[:3]))
+    ]
+
+
+def one_machine(root: Path) -> list[str]:
+    """Look for directories around the repository and for addresses of package registries."""
+    around = f"{root.parent}/"
+    found = []
+    for path in tracked(root):
+        text = _text(path)
+        if len(around) > 2 and around in text:
+            found.append(f"{_name(path, root)}: names {around}")
+        if match := _ADDRESS.search(text):
+            found.append(f"{_name(path, root)}: names a package registry: {match[0]}")
+    return found
+
+
+def sizes(root: Path) -> list[str]:
+    """Look for source files that have grown too large."""
+    return [
+        f"{_name(path, root)}: more than {LARGEST} lines"
+        for path in tracked(root)
+        if path.suffix in {".c", ".h", ".py"} and len(_text(path).splitlines()) > LARGEST
+    ]
+
+
+def whitespace(root: Path) -> list[str]:
+    """Hold every file to .editorconfig: blanks at ends of lines, the last line, indentation."""
+    sections = list(_sections(_text(root / ".editorconfig")))
+    found = []
+    for path in tracked(root):
+        rules: dict[str, str] = {}
+        for glob, settings in sections:
+            if any(fnmatch.fnmatchcase(path.name, each) for each in _braces(glob)):
+                rules |= settings
+        text = _text(path)
+        trim, style = rules.get("trim_trailing_whitespace"), rules.get("indent_style")
+        wrong = {
+            "a blank at the end of the line": r"[ \t]+$" if trim == "true" else "",
+            "a tab, not blanks": r"^\t" if style == "space" else "",
+            "blanks, not a tab": r"^ {8}" if style == "tab" else "",
+        }
+        for what, pattern in wrong.items():
+            if pattern and (match := re.search(pattern, text, re.M)):
+                line = text.count("\n", 0, match.start()) + 1
+                found.append(f"{_name(path, root)}:{line}: {what}")
+        ended = path.suffix == ".png" or not text or text.endswith("\n")
+        if rules.get("insert_final_newline") == "true" and not ended:
+            found.append(f"{_name(path, root)}: the last line has no end")
+    return found
+
+
+def _sections(text: str) -> Iterator[tuple[str, dict[str, str]]]:
+    """Yield the globs of an .editorconfig and what is set for them, in order."""
+    for part in re.split(r"^\[", text, flags=re.M)[1:]:
+        glob, _, body = part.partition("]\n")
+        yield glob, dict(re.findall(r"^(\w+) *= *(\S+)$", body, re.M))
+
+
+def _braces(glob: str) -> list[str]:
+    match = re.search(r"\{([^{}]*)\}", glob)
+    if not match:
+        return [glob]
+    return [glob.replace(match[0], word, 1) for word in match[1].split(",")]
+
+
+def _text(path: Path) -> str:
+    return path.read_text(encoding="utf-8", errors="replace")
+
+
+CHECKS: Mapping[str, Callable[[Path], list[str]]] = {
+    "ruff check": ruff_check,
+    "ruff format": ruff_format,
+    "mypy": mypy,
+    "shellcheck": shellcheck,
+    "licences": licences,
+    "one machine": one_machine,
+    "sizes": sizes,
+    "whitespace": whitespace,
+}
+
+
+def base(root: Path, given: str | None = None) -> str | None:
+    """Return the commit after which commits are new: ``given``, or where upstream's branch ends.
+
+    None where neither is known, as in a clone without a past. Raises BoltError, code USAGE, if
+    there is no commit ``given``.
+    """
+    if given:
+        try:
+            return _git(root, "rev-parse", "--verify", "--quiet", f"{given}^{{commit}}").strip()
+        except BoltError as error:
+            raise BoltError(f"there is no commit '{given}'", code=USAGE) from error
+    for name in ("@{upstream}", "origin/HEAD", "origin/main"):
+        try:
+            return _git(root, "merge-base", "HEAD", name).strip()
+        except BoltError:
+            continue
+    return None
+
+
+def sign_off(root: Path, since: str | None) -> list[str]:
+    """Look for commits after ``since`` that their authors have not signed off.
+
+    Without ``since`` from the commit on that brought RULES; what a shallow clone does not have is
+    not looked at, and neither are merges, which CI may make.
+    """
+    try:
+        _git(root, "rev-parse", "--verify", "HEAD")
+    except BoltError:
+        return []  # no commit yet
+    start = since or _git(root, "log", "--diff-filter=A", "--format=%H", "--", RULES).strip()
+    if not start:
+        return []
+    span = f"{start.splitlines()[-1]}..HEAD"
+    listing = _git(root, "log", "--no-merges", "-z", "--format=%h%n%ae%n%s%n%B", span)
+    found = []
+    for entry in listing.split("\0"):
+        if entry:
+            commit, mail, subject, message = entry.split("\n", 3)
+            if mail not in _SIGNED.findall(message):
+                found.append(f"{commit} ({subject}) is not signed off by its author, {mail}")
+    return found
+
+
+def message(root: Path, file: Path) -> list[str]:
+    """Look whether the commit message in ``file`` is signed off by who makes the commit."""
+    author = _git(root, "var", "GIT_AUTHOR_IDENT")
+    mail = author[author.index("<") + 1 : author.index(">")]
+    try:
+        lines = file.read_text(encoding="utf-8", errors="replace").splitlines()
+    except OSError as error:
+        raise BoltError(f"cannot read {file}: {error.strerror}", code=USAGE) from error
+    text = "\n".join(line.rstrip() for line in lines if not line.startswith("#"))
+    return [] if mail in _SIGNED.findall(text) else [f"no Signed-off-by of {mail}: git commit -s"]
+
+
+def kernel_style(root: Path, since: str | None, pristine: Path) -> list[str]:
+    """Run checkpatch over what changed of the kernel's files after ``since``, or after HEAD.
+
+    ``pristine`` is a kernel source. A hook that changed is checked as a whole, but for its message.
+    """
+    start = since or "HEAD"
+    with tempfile.TemporaryDirectory(prefix="bolt-lint-") as scratch:
+        patches = []
+        changed = _git(root, "diff", "--name-only", "-z", "--diff-filter=d", start, "--", HOOKS)
+        others = ("ls-files", "-z", "--others", "--exclude-standard")
+        new = _git(root, *others, "--", HOOKS, OVERLAY)
+        for name in {*changed.split("\0"), *new.split("\0")} - {""}:
+            if name.endswith(".patch"):
+                text = _text(root / name)
+                patch = Path(scratch) / Path(name).name
+                patch.write_text(text[text.index("diff --git ") :], encoding="utf-8")
+                patches.append(patch)
+        # Paths as in a kernel: checkpatch has rules for some of them.
+        overlay = _git(root, "diff", f"--relative={OVERLAY}", start, "--", OVERLAY)
+        for name in sorted(each for each in new.split("\0") if each.startswith(f"{OVERLAY}/")):
+            overlay += _addition(root / name, name.removeprefix(f"{OVERLAY}/"))
+        if overlay:
+            patches.append(Path(scratch) / "overlay.patch")
+            patches[-1].write_text(overlay, encoding="utf-8")
+        return [
+            line.replace(f"{scratch}/", "")
+            for finding in checkpatch.check(pristine, patches)
+            for line in finding.lines
+        ]
+
+
+def _addition(path: Path, name: str) -> str:
+    """Return a diff that adds the file ``path`` as ``name``."""
+    lines = _text(path).splitlines()
+    return (
+        f"diff --git a/{name} b/{name}\nnew file mode 100644\n--- /dev/null\n+++ b/{name}\n"
+        f"@@ -0,0 +1,{len(lines)} @@\n" + "".join(f"+{line}\n" for line in lines)
+    )
