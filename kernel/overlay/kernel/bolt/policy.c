@@ -5,6 +5,11 @@
  * they register, or have a row by their registered name, which tells whether
  * they are fit for requests for several CPUs and no more. A state with neither
  * is critical, and makes such requests go CPU by CPU.
+ *
+ * A reason says what would go wrong if the teardown were deferred, or what the
+ * callbacks do, with the lock that lets several CPUs run these at once. It is
+ * shown in bolt/states behind the name of the state, which is the subject of a
+ * reason that has none of its own: "random:online (sets a flag of the CPU)".
  */
 #include <linux/kernel.h>
 
@@ -38,235 +43,277 @@ static const struct bolt_row bolt_rows[BOLT_NR_STATES] = {
 	 * when CPUs come.
 	 */
 	[CPUHP_CREATE_THREADS] =
-		OVERLAPS("startup only: classes of threads may have come meanwhile; one lock"),
+		OVERLAPS("startup only: makes threads registered since; smpboot_threads_lock"),
 	[CPUHP_PERF_PREPARE] =
-		OVERLAPS("events of threads that run before perf:online; locks of its own"),
+		OVERLAPS("perf locks the lists; a thread may have events before perf:online"),
 	[CPUHP_PERF_X86_PREPARE] = {
 		BOLT_CRITICAL, BOLT_UNIT_PERF_X86, SERIAL,
-		"starting would find its own shared_regs and free them" },
+		"the next startup would free the CPU's shared_regs while perf still uses them" },
 	[CPUHP_PERF_X86_AMD_UNCORE_PREP] = {
 		BOLT_CRITICAL, BOLT_UNIT_AMD_UNCORE, SERIAL,
-		"the next start would leak the reference to the context" },
+		"the next startup would leak the CPU's reference to its uncore context" },
 	[CPUHP_X86_HPET_DEAD] = {
 		BOLT_CRITICAL, BOLT_UNIT_HPET, SERIAL,
-		"online takes a channel without looking for the old one" },
+		"the next startup would take a second HPET channel and lose the first" },
 	[CPUHP_X86_MCE_DEAD] = {
 		BOLT_ASYNC, BOLT_UNIT_MCE, SERIAL,
-		"calls all CPUs and waits; meanwhile shared banks report no corrected errors" },
+		"calls all CPUs and waits; until then no CPU polls the banks that the CPU owned" },
 	[CPUHP_VIRT_NET_DEAD] = {
 		BOLT_CRITICAL, BOLT_UNIT_VIRTIO_NET, SERIAL,
-		"XPS and affinity of all queues; the driver has not been taught to wait" },
+		"sets XPS and affinity of all queues; virtio_net has no code to do that later" },
 	[CPUHP_SLUB_DEAD] = {
 		BOLT_LAZY, BOLT_ALONE, SERIAL,
-		"slabs are kept; shrink and destroy reach them" },
+		"the CPU keeps its slabs; shrinking or destroying a cache flushes parked CPUs" },
 	[CPUHP_DEBUG_OBJ_DEAD] = {
-		BOLT_ELIDE, BOLT_ALONE, SERIAL, "a pool of objects" },
+		BOLT_ELIDE, BOLT_ALONE, SERIAL,
+		"keeps a pool of free objects that only the CPU itself uses" },
 	[CPUHP_MM_WRITEBACK_DEAD] = {
 		BOLT_LAZY, BOLT_ALONE, SERIAL,
-		"the ratelimit counts a CPU too many; the startup sets it anew, always" },
+		"ratelimit_pages counts one CPU too many; every startup computes it anew" },
 	[CPUHP_MM_VMSTAT_DEAD] = {
 		BOLT_LAZY, BOLT_UNIT_VMSTAT, SERIAL,
-		"thresholds count a CPU too many; native for the last of a node" },
-	[CPUHP_SOFTIRQ_DEAD] = CRITICAL("tasklets and works would not run"),
+		"zone thresholds count one CPU too many; the last CPU of a node does not wait" },
+	[CPUHP_SOFTIRQ_DEAD] =
+		CRITICAL("tasklets and BH works queued on the dead CPU would never run"),
 	[CPUHP_NET_MVNETA_DEAD] =
-		CRITICAL("the port's interrupt would stay on the CPU"),
+		CRITICAL("the port's interrupts would stay masked on the CPUs that stay"),
 	[CPUHP_ARM64_FPSIMD_DEAD] =
-		CRITICAL("a task would take reset registers for its own"),
-	[CPUHP_IRQ_POLL_DEAD] = CRITICAL("completions would not be polled"),
-	[CPUHP_BLOCK_SOFTIRQ_DEAD] = CRITICAL("requests would not complete"),
+		CRITICAL("a task would take reset FP registers of the CPU for its own state"),
+	[CPUHP_IRQ_POLL_DEAD] =
+		CRITICAL("completions queued on the dead CPU would never be polled"),
+	[CPUHP_BLOCK_SOFTIRQ_DEAD] =
+		CRITICAL("requests on the dead CPU's list would never complete"),
 	[CPUHP_BIO_DEAD] = {
 		BOLT_ELIDE, BOLT_ALONE, SERIAL,
-		"free bios; who frees the set walks the possible CPUs" },
+		"keeps a cache of free bios; bioset_exit() visits all possible CPUs" },
 	[CPUHP_ACPI_CPUDRV_DEAD] = {
 		BOLT_CRITICAL, BOLT_UNIT_ACPI_PROCESSOR, SERIAL,
-		"a flag, so that nobody throttles the CPU" },
+		"clears a flag, so that ACPI does not try to throttle a dead CPU" },
 	[CPUHP_BLK_MQ_DEAD] =
-		CRITICAL("requests in the CPU's queue would wait"),
+		CRITICAL("requests in the dead CPU's software queue would wait for ever"),
 	[CPUHP_FS_BUFF_DEAD] =
-		CRITICAL("at most 16 references, less than readers would cost"),
-	[CPUHP_PRINTK_DEAD] = CRITICAL("nothing pending: a trylock"),
+		CRITICAL("drops 16 buffers at most: cheaper than making readers visit the CPU"),
+	[CPUHP_PRINTK_DEAD] =
+		CRITICAL("one trylock of the console, which is cheaper than deferring it"),
 	[CPUHP_MM_MEMCQ_DEAD] =
-		CRITICAL("two stocks; who drains cannot keep the CPU away"),
+		CRITICAL("drains two stocks; drain_all_stock() could not keep the CPU offline"),
 	[CPUHP_PERCPU_CNT_DEAD] = {
 		BOLT_LAZY, BOLT_ALONE, SERIAL,
-		"grows with the counters; sums look at parked CPUs; the batch is set at once" },
+		"folding many counters takes long; until then sums include parked CPUs" },
 	[CPUHP_RADIX_DEAD] = {
-		BOLT_ELIDE, BOLT_ALONE, SERIAL, "preloaded nodes" },
+		BOLT_ELIDE, BOLT_ALONE, SERIAL,
+		"keeps preloaded tree nodes that only the CPU itself takes" },
 	[CPUHP_PAGE_ALLOC] = {
 		BOLT_LAZY, BOLT_ALONE, SERIAL,
-		"page lists are kept, drains reach them; counters and folios are not" },
+		"the CPU keeps its page lists, which drains visit; counters are folded at once" },
 	[CPUHP_NET_DEV_DEAD] =
-		CRITICAL("packets and NAPI instances would be lost"),
-	[CPUHP_PCI_XGENE_DEAD] = CRITICAL("message interrupts move"),
+		CRITICAL("packets and NAPI instances queued on the dead CPU would be lost"),
+	[CPUHP_PCI_XGENE_DEAD] =
+		CRITICAL("message interrupts that the dead CPU handled would be lost"),
 	[CPUHP_IOMMU_IOVA_DEAD] = {
 		BOLT_LAZY, BOLT_ALONE, SERIAL,
-		"magazines are kept; the allocator's retry reaches them" },
-	[CPUHP_AP_DTPM_CPU_DEAD] = CRITICAL("a power budget"),
+		"the CPU keeps its magazines; an allocation that fails empties them and retries" },
+	[CPUHP_AP_DTPM_CPU_DEAD] =
+		CRITICAL("the power budget of the CPU's domain would count a dead CPU"),
 	[CPUHP_RANDOM_PREPARE] =
-		OVERLAPS("startup only: old batches of the CPU must not be used"),
+		OVERLAPS("startup only: random bytes of the CPU from before must not be used"),
 	[CPUHP_WORKQUEUE_PREP] =
-		OVERLAPS("startup only: pools of the CPU without a worker"),
+		OVERLAPS("startup only: makes a worker for each pool of the CPU that has none"),
 	[CPUHP_HRTIMERS_PREPARE] = {
 		BOLT_CRITICAL, BOLT_UNIT_HRTIMERS, CONCURRENT,
-		"startup only: the CPU's clock bases start anew" },
+		"startup only: resets the clock bases of the CPU that comes" },
 	[CPUHP_X2APIC_PREPARE] = {
 		BOLT_ELIDE, BOLT_ALONE, SERIAL,
-		"a mask, and a bit that senders and with the online mask" },
+		"keeps the CPU in its cluster's mask; senders of IPIs pick online CPUs only" },
 	[CPUHP_SMPCFD_PREPARE] = {
 		BOLT_ELIDE, BOLT_UNIT_SMPCFD, CONCURRENT,
-		"buffers that only the CPU itself sends from" },
+		"keeps buffers that only the CPU itself uses when it calls other CPUs" },
 	[CPUHP_RELAY_PREPARE] =
-		OVERLAPS("startup only: channels may have come meanwhile; one lock"),
+		OVERLAPS("startup only: makes buffers for channels opened since, under a mutex"),
 	[CPUHP_MD_RAID5_PREPARE] =
-		CRITICAL("the hotplug lock, held for reading, keeps it off resize_chunks()"),
+		CRITICAL("resize_chunks() relies on the hotplug lock to keep this teardown off"),
 	[CPUHP_RCUTREE_PREP] = {
 		BOLT_CRITICAL, BOLT_UNIT_RCU, SERIAL,
-		"callback list, number of CPUs, tick dependency" },
-	[CPUHP_XEN_PREPARE] = CRITICAL("hypercalls"),
-	[CPUHP_XEN_EVTCHN_PREPARE] = CRITICAL("event channels"),
+		"RCU counts the online CPUs here and readies the CPU's callback list" },
+	[CPUHP_XEN_PREPARE] =
+		CRITICAL("Xen sets up and frees the CPU's timer and IPIs in hypercalls"),
+	[CPUHP_XEN_EVTCHN_PREPARE] =
+		CRITICAL("events in the dead CPU's queue would be lost"),
 	[CPUHP_TOPOLOGY_PREPARE] = {
 		BOLT_ELIDE, BOLT_ALONE, CONCURRENT,
-		"one sysfs group of the CPU's; its masks are computed when read" },
+		"keeps one sysfs group of the CPU, whose files compute their masks when read" },
 	[CPUHP_TRACE_RB_PREPARE] =
-		CRITICAL("startup only: buffers may have come meanwhile"),
+		CRITICAL("startup only: adds the CPU to ring buffers made since"),
 	[CPUHP_MM_ZS_PREPARE] = {
-		BOLT_ELIDE, BOLT_ALONE, SERIAL, "one buffer" },
+		BOLT_ELIDE, BOLT_ALONE, SERIAL, "keeps one buffer that only tasks on the CPU use" },
 	[CPUHP_MM_ZSWP_POOL_PREPARE] = {
 		BOLT_ELIDE, BOLT_ALONE, SERIAL,
-		"a transform and its buffers, only used on the CPU itself" },
+		"keeps a compressor and its buffers, which only tasks on the CPU use" },
 	[CPUHP_ZCOMP_PREPARE] = {
 		BOLT_ELIDE, BOLT_ALONE, SERIAL,
-		"a stream, only used on the CPU itself" },
+		"keeps a compression stream that only tasks on the CPU use" },
 	[CPUHP_TIMERS_PREPARE] = {
 		BOLT_CRITICAL, BOLT_UNIT_TIMERS, CONCURRENT,
-		"timers of a dead CPU never fire; its own bases" },
+		"timers of a dead CPU would never fire; each CPU has its own timer bases" },
 	[CPUHP_TMIGR_PREPARE] =
-		OVERLAPS("startup only: connects the CPU once, under tmigr_mutex"),
-	[CPUHP_BP_KICK_AP] = CRITICAL("wakes the CPU"),
+		OVERLAPS("startup only: adds the CPU to its timer group, under tmigr_mutex"),
+	[CPUHP_BP_KICK_AP] = CRITICAL("wakes the CPU that comes"),
 	[CPUHP_BRINGUP_CPU] =
-		CRITICAL("waits for the CPU; drops its idle task's mm"),
+		CRITICAL("waits for the CPU that comes; drops the mm of a dead CPU's idle task"),
 
 	/* STARTING and DYING: on the CPU, interrupts off, after a reset. */
 	[CPUHP_AP_CACHECTRL_STARTING] =
-		OVERLAPS("MTRR, PAT: a rendezvous under stop_cpus_mutex"),
+		OVERLAPS("sets MTRR and PAT in a rendezvous of CPUs, under stop_cpus_mutex"),
 	[CPUHP_AP_SCHED_STARTING] = {
 		BOLT_CRITICAL, BOLT_ALONE, CONCURRENT_UNLESS(SCHED_CORE),
-		"load, tick, empty runqueue: its own; but siblings elect a leader of the core" },
-	[CPUHP_AP_RCUTREE_DYING] = OVERLAPS("a tracepoint"),
-	[CPUHP_AP_CPU_PM_STARTING] = CRITICAL("references to power domains, firmware"),
+		"sets up the CPU's own runqueue; with SCHED_CORE siblings elect a core leader" },
+	[CPUHP_AP_RCUTREE_DYING] =
+		OVERLAPS("records a tracepoint, nothing else"),
+	[CPUHP_AP_CPU_PM_STARTING] =
+		CRITICAL("takes and drops the CPU's reference to its power domain"),
 	[CPUHP_AP_IRQ_GIC_STARTING] =
-		OVERLAPS("interrupt controller; GICv2's map, GICv4's tables by turns"),
-	[CPUHP_AP_IRQ_HIP04_STARTING] = CRITICAL("interrupt controller"),
-	[CPUHP_AP_IRQ_APPLE_AIC_STARTING] = CRITICAL("interrupt controller"),
-	[CPUHP_AP_IRQ_ARMADA_XP_STARTING] = CRITICAL("interrupt controller"),
-	[CPUHP_AP_IRQ_BCM2836_STARTING] = CRITICAL("interrupt controller"),
+		OVERLAPS("sets up the CPU's GIC interface; bolt_ap_lock() covers shared tables"),
+	[CPUHP_AP_IRQ_HIP04_STARTING] =
+		CRITICAL("sets up the CPU's interface of the interrupt controller"),
+	[CPUHP_AP_IRQ_APPLE_AIC_STARTING] =
+		CRITICAL("sets up the CPU's interface of the interrupt controller"),
+	[CPUHP_AP_IRQ_ARMADA_XP_STARTING] =
+		CRITICAL("sets up the CPU's interface of the interrupt controller"),
+	[CPUHP_AP_IRQ_BCM2836_STARTING] =
+		CRITICAL("sets up the CPU's interface of the interrupt controller"),
 	[CPUHP_AP_PERF_X86_AMD_UNCORE_STARTING] = {
-		BOLT_CRITICAL, BOLT_UNIT_AMD_UNCORE, SERIAL, "finds its context" },
+		BOLT_CRITICAL, BOLT_UNIT_AMD_UNCORE, SERIAL,
+		"lets the CPU join the uncore context of its package" },
 	[CPUHP_AP_PERF_X86_STARTING] = {
 		BOLT_CRITICAL, BOLT_UNIT_PERF_X86, SERIAL,
-		"debug store; registers shared by threads, a count without a lock" },
+		"threads of a core share registers, with a reference count without a lock" },
 	[CPUHP_AP_PERF_X86_AMD_IBS_STARTING] =
-		OVERLAPS("local vector"),
+		OVERLAPS("sets the CPU's own local vector for IBS"),
 	[CPUHP_AP_ARM64_DEBUG_MONITORS_STARTING] =
-		OVERLAPS("debug registers"),
+		OVERLAPS("clears the CPU's own debug registers"),
 	[CPUHP_AP_PERF_ARM_HW_BREAKPOINT_STARTING] =
-		OVERLAPS("debug registers"),
-	[CPUHP_AP_PERF_ARM_ACPI_STARTING] = CRITICAL("finds its PMU"),
+		OVERLAPS("resets the CPU's own breakpoint registers"),
+	[CPUHP_AP_PERF_ARM_ACPI_STARTING] =
+		CRITICAL("finds the PMU that CPUs of the same type share"),
 	[CPUHP_AP_PERF_ARM_STARTING] =
-		OVERLAPS("its own counters, their interrupt"),
-	[CPUHP_AP_EXYNOS4_MCT_TIMER_STARTING] = CRITICAL("clock event device"),
+		OVERLAPS("resets the CPU's own counters and enables their per-CPU interrupt"),
+	[CPUHP_AP_EXYNOS4_MCT_TIMER_STARTING] =
+		CRITICAL("starts and stops the CPU's clock event device"),
 	[CPUHP_AP_ARM_ARCH_TIMER_STARTING] =
-		OVERLAPS("clock event device: under clockevents_lock"),
+		OVERLAPS("starts and stops the CPU's clock event device; clockevents_lock"),
 	[CPUHP_AP_ARM_ARCH_TIMER_EVTSTRM_STARTING] =
-		OVERLAPS("event stream"),
-	[CPUHP_AP_TEGRA_TIMER_STARTING] = CRITICAL("clock event device"),
-	[CPUHP_AP_HYPERV_TIMER_STARTING] = CRITICAL("clock event device"),
+		OVERLAPS("sets the timer's event stream in a register of the CPU"),
+	[CPUHP_AP_TEGRA_TIMER_STARTING] =
+		CRITICAL("starts and stops the CPU's clock event device"),
+	[CPUHP_AP_HYPERV_TIMER_STARTING] =
+		CRITICAL("starts and stops the CPU's clock event device"),
 	[CPUHP_AP_DUMMY_TIMER_STARTING] =
-		OVERLAPS("clock event device: under clockevents_lock"),
-	[CPUHP_AP_ARM_XEN_STARTING] = CRITICAL("vcpu information"),
-	[CPUHP_AP_ARM_XEN_RUNSTATE_STARTING] = CRITICAL("vcpu information"),
-	[CPUHP_AP_ARM_CORESIGHT_STARTING] = CRITICAL("trace unit loses power"),
+		OVERLAPS("registers the CPU's clock event device; clockevents_lock"),
+	[CPUHP_AP_ARM_XEN_STARTING] =
+		CRITICAL("tells Xen where the CPU's vcpu_info is"),
+	[CPUHP_AP_ARM_XEN_RUNSTATE_STARTING] =
+		CRITICAL("tells Xen where the CPU's runstate area is"),
+	[CPUHP_AP_ARM_CORESIGHT_STARTING] =
+		CRITICAL("stops the trace unit, which loses its power with the CPU"),
 	[CPUHP_AP_ARM_CORESIGHT_CTI_STARTING] =
-		CRITICAL("trace unit loses power"),
+		CRITICAL("stops the trigger unit, which loses its power with the CPU"),
 	[CPUHP_AP_ARM64_ISNDEP_STARTING] =
-		OVERLAPS("system registers"),
+		OVERLAPS("sets instruction emulation in the CPU's own system registers"),
 	[CPUHP_AP_SMPCFD_DYING] = {
 		BOLT_CRITICAL, BOLT_UNIT_SMPCFD, CONCURRENT,
-		"callers of queued functions would wait for ever; its own queue" },
+		"callers of functions still queued for the CPU would wait for ever" },
 	[CPUHP_AP_HRTIMERS_DYING] = {
 		BOLT_CRITICAL, BOLT_UNIT_HRTIMERS, CONCURRENT,
-		"timers of a dead CPU never fire; it locks its own base, then that of a survivor" },
+		"hrtimers left on a dead CPU would never fire; a CPU that stays takes these over" },
 	[CPUHP_AP_TICK_DYING] =
-		OVERLAPS("hands over timekeeping, which only the timekeeper does"),
+		OVERLAPS("hands over timekeeping; one CPU at most, the timekeeper, has it"),
 	[CPUHP_AP_X86_TBOOT_DYING] =
-		UNFIT("the last online CPU waits until all others are in tboot"),
+		UNFIT("the last CPU online waits for the others to enter tboot"),
 
 	/* ONLINE: on the CPU, in its hotplug thread. */
-	[CPUHP_TEARDOWN_CPU] = CRITICAL("takes the CPU down"),
+	[CPUHP_TEARDOWN_CPU] =
+		CRITICAL("stops the machine and takes the CPU down"),
 	[CPUHP_AP_HYPERV_ONLINE] =
-		CRITICAL("pages known to the hypervisor; reenlightenment moves"),
+		CRITICAL("the hypervisor writes to pages of the CPU and sends it interrupts"),
 	[CPUHP_AP_KVM_ONLINE] =
-		CRITICAL("in VMX operation INIT would not wake it again; sets all vCPUs' clocks"),
+		CRITICAL("a CPU that stays in VMX operation ignores INIT and could not be woken"),
 	[CPUHP_AP_SCHED_WAIT_EMPTY] =
-		OVERLAPS("its runqueue must be empty; collects the threads being parked"),
+		OVERLAPS("waits until the CPU's threads are parked and its runqueue is empty"),
 	[CPUHP_AP_SMPBOOT_THREADS] =
-		OVERLAPS("all are told to park, sched:waitempty waits for them; one lock"),
+		OVERLAPS("tells the CPU's threads to park; sched:waitempty waits for the threads"),
 	[CPUHP_AP_IRQ_AFFINITY_ONLINE] =
-		OVERLAPS("startup only: managed interrupts come back; under their locks"),
+		OVERLAPS("startup only: managed interrupts return, under their locks"),
 	[CPUHP_AP_BLK_MQ_ONLINE] =
-		OVERLAPS("a veto; waits for requests of a queue without CPUs; sets a bit"),
+		OVERLAPS("waits for requests of a queue that loses its last CPU; may refuse"),
 	[CPUHP_AP_X86_INTEL_EPB_ONLINE] = {
 		BOLT_ELIDE, BOLT_ALONE, CONCURRENT,
-		"one sysfs group; the register is saved and restored by park and unpark" },
+		"keeps one sysfs group; park saves the register, unpark restores it" },
 	[CPUHP_AP_PERF_ONLINE] =
-		OVERLAPS("events of the CPU; under pmus_lock"),
+		OVERLAPS("takes perf events off the CPU, under pmus_lock"),
 	[CPUHP_AP_PERF_X86_ONLINE] = {
 		BOLT_CRITICAL, BOLT_UNIT_PERF_X86, CONCURRENT,
-		"startup only: frees what starting found twice, on its own list" },
+		"startup only: frees, from the CPU's own list, what its start has replaced" },
 	[CPUHP_AP_PERF_X86_UNCORE_ONLINE] =
-		CRITICAL("moves the reader, until the last CPU of a die has gone"),
+		CRITICAL("a CPU of the die that stays must take over reading its counters"),
 	[CPUHP_AP_PERF_X86_AMD_UNCORE_ONLINE] = {
 		BOLT_CRITICAL, BOLT_UNIT_AMD_UNCORE, SERIAL,
-		"moves the reader" },
-	[CPUHP_AP_PERF_X86_AMD_POWER_ONLINE] = CRITICAL("moves the reader"),
-	[CPUHP_AP_PERF_X86_RAPL_ONLINE] = CRITICAL("moves the reader"),
-	[CPUHP_AP_PERF_ARM_CCI_ONLINE] = CRITICAL("moves the reader"),
-	[CPUHP_AP_PERF_ARM_CCN_ONLINE] = CRITICAL("moves the reader"),
-	[CPUHP_AP_PERF_ARM_HISI_CPA_ONLINE] = CRITICAL("moves the reader"),
-	[CPUHP_AP_PERF_ARM_HISI_DDRC_ONLINE] = CRITICAL("moves the reader"),
-	[CPUHP_AP_PERF_ARM_HISI_HHA_ONLINE] = CRITICAL("moves the reader"),
-	[CPUHP_AP_PERF_ARM_HISI_L3_ONLINE] = CRITICAL("moves the reader"),
-	[CPUHP_AP_PERF_ARM_HISI_PA_ONLINE] = CRITICAL("moves the reader"),
-	[CPUHP_AP_PERF_ARM_HISI_SLLC_ONLINE] = CRITICAL("moves the reader"),
-	[CPUHP_AP_PERF_ARM_HISI_PCIE_PMU_ONLINE] = CRITICAL("moves the reader"),
-	[CPUHP_AP_PERF_ARM_HNS3_PMU_ONLINE] = CRITICAL("moves the reader"),
-	[CPUHP_AP_PERF_ARM_QCOM_L2_ONLINE] = CRITICAL("moves the reader"),
-	[CPUHP_AP_PERF_ARM_QCOM_L3_ONLINE] = CRITICAL("moves the reader"),
-	[CPUHP_AP_PERF_ARM_APM_XGENE_ONLINE] = CRITICAL("moves the reader"),
+		"a CPU that stays must take over reading the uncore counters" },
+	[CPUHP_AP_PERF_X86_AMD_POWER_ONLINE] =
+		CRITICAL("a CPU that stays must take over reading the PMU"),
+	[CPUHP_AP_PERF_X86_RAPL_ONLINE] =
+		CRITICAL("a CPU that stays must take over reading the PMU"),
+	[CPUHP_AP_PERF_ARM_CCI_ONLINE] =
+		CRITICAL("a CPU that stays must take over reading the PMU"),
+	[CPUHP_AP_PERF_ARM_CCN_ONLINE] =
+		CRITICAL("a CPU that stays must take over reading the PMU"),
+	[CPUHP_AP_PERF_ARM_HISI_CPA_ONLINE] =
+		CRITICAL("a CPU that stays must take over reading the PMU"),
+	[CPUHP_AP_PERF_ARM_HISI_DDRC_ONLINE] =
+		CRITICAL("a CPU that stays must take over reading the PMU"),
+	[CPUHP_AP_PERF_ARM_HISI_HHA_ONLINE] =
+		CRITICAL("a CPU that stays must take over reading the PMU"),
+	[CPUHP_AP_PERF_ARM_HISI_L3_ONLINE] =
+		CRITICAL("a CPU that stays must take over reading the PMU"),
+	[CPUHP_AP_PERF_ARM_HISI_PA_ONLINE] =
+		CRITICAL("a CPU that stays must take over reading the PMU"),
+	[CPUHP_AP_PERF_ARM_HISI_SLLC_ONLINE] =
+		CRITICAL("a CPU that stays must take over reading the PMU"),
+	[CPUHP_AP_PERF_ARM_HISI_PCIE_PMU_ONLINE] =
+		CRITICAL("a CPU that stays must take over reading the PMU"),
+	[CPUHP_AP_PERF_ARM_HNS3_PMU_ONLINE] =
+		CRITICAL("a CPU that stays must take over reading the PMU"),
+	[CPUHP_AP_PERF_ARM_QCOM_L2_ONLINE] =
+		CRITICAL("a CPU that stays must take over reading the PMU"),
+	[CPUHP_AP_PERF_ARM_QCOM_L3_ONLINE] =
+		CRITICAL("a CPU that stays must take over reading the PMU"),
+	[CPUHP_AP_PERF_ARM_APM_XGENE_ONLINE] =
+		CRITICAL("a CPU that stays must take over reading the PMU"),
 	[CPUHP_AP_PERF_ARM_CAVIUM_TX2_UNCORE_ONLINE] =
-		CRITICAL("moves the reader"),
+		CRITICAL("a CPU that stays must take over reading the PMU"),
 	[CPUHP_AP_PERF_ARM_MARVELL_CN10K_DDR_ONLINE] =
-		CRITICAL("moves the reader"),
+		CRITICAL("a CPU that stays must take over reading the PMU"),
 	[CPUHP_AP_TMIGR_ONLINE] =
-		OVERLAPS("its group would wait for a dead migrator; CPUs idle at once, too"),
+		OVERLAPS("timers of the CPU's group would wait for a dead CPU to expire them"),
 	[CPUHP_AP_WATCHDOG_ONLINE] = {
 		BOLT_CRITICAL, BOLT_ALONE,
 		CONCURRENT_UNLESS(HARDLOCKUP_DETECTOR_BUDDY),
-		"its timer would run on another CPU; but a buddy is told who is next" },
+		"the watchdog timer would move to another CPU; a buddy is told its next CPU" },
 	[CPUHP_AP_WORKQUEUE_ONLINE] =
-		OVERLAPS("unbinds the workers; under wq_pool_mutex and wq_pool_attach_mutex"),
-	[CPUHP_AP_RANDOM_ONLINE] = OVERLAPS("startup only: a flag"),
+		OVERLAPS("unbinds the CPU's workers, under wq_pool_mutex"),
+	[CPUHP_AP_RANDOM_ONLINE] =
+		OVERLAPS("startup only: sets a flag of the CPU"),
 	[CPUHP_AP_RCUTREE_ONLINE] =
-		OVERLAPS("affinity of RCU's threads; forced quiescent states; the node's locks"),
+		OVERLAPS("moves RCU's threads off the CPU, under the locks of RCU's nodes"),
 	[CPUHP_AP_BASE_CACHEINFO_ONLINE] = {
 		BOLT_ELIDE, BOLT_ALONE, CONCURRENT,
-		"sysfs devices; siblings' shared_cpu_map is kept right, under a mutex" },
+		"keeps the CPU's cache devices; a mutex guards the siblings' shared_cpu_map" },
 	[CPUHP_AP_X86_HPET_ONLINE] = {
 		BOLT_CRITICAL, BOLT_UNIT_HPET, SERIAL,
-		"startup only: takes a channel, without a lock" },
-	[CPUHP_AP_X86_KVM_CLK_ONLINE] = OVERLAPS("frequency of the CPU"),
+		"startup only: takes an HPET channel, without a lock" },
+	[CPUHP_AP_X86_KVM_CLK_ONLINE] =
+		OVERLAPS("notes, and forgets, the TSC frequency of the CPU"),
 	[CPUHP_AP_ACTIVE] =
-		CRITICAL("a veto; the grace period is expedited, the domains are rebuilt later"),
+		CRITICAL("may refuse; no task may come to the CPU; domains are rebuilt later"),
 };
 
 /**
