@@ -2,9 +2,10 @@
 /*
  * Bolt: fast CPU hotplug.
  *
- * A CPU that goes offline under Bolt is parked: offline for everybody, but
- * the teardown of some hotplug states has been put off. They are its pending
- * set. To settle a CPU is to run them. See Documentation/core-api/bolt.rst.
+ * A CPU that goes offline under Bolt is parked: offline for every task, but the
+ * teardown of some hotplug states has been deferred. These states are the
+ * pending set of the CPU. To settle the CPU is to run their teardowns. The words
+ * and the laws are in Documentation/core-api/bolt.rst.
  */
 #ifndef _LINUX_BOLT_H
 #define _LINUX_BOLT_H
@@ -29,9 +30,9 @@ struct task_struct;
  * @BOLT_CRITICAL: inside the request, as natively
  * @BOLT_ASYNC: in a worker, right after the request, unless the CPU is back
  * @BOLT_LAZY: in a worker, when the settle delay is over or memory is short.
- *	What it would drain is kept for the return; whoever walks the online
- *	CPUs to drain or to sum looks at the parked ones as well
- * @BOLT_ELIDE: as @BOLT_LAZY, but what is kept is an object that nobody looks
+ *	The CPU keeps what the teardown would drain; code that walks the online
+ *	CPUs to drain or to add up such data walks the parked CPUs as well
+ * @BOLT_ELIDE: as @BOLT_LAZY, but the CPU keeps an object that no task looks
  *	for while the CPU is parked: memory, or what is hidden from user space
  */
 enum bolt_class {
@@ -42,23 +43,24 @@ enum bolt_class {
 };
 
 /**
- * enum bolt_unit - states that share an object are put off together
- * @BOLT_ALONE: shares nothing
- * @BOLT_UNIT_VMSTAT: the thresholds of the zones
- * @BOLT_UNIT_VIRTIO_NET: the queues' CPUs
- * @BOLT_UNIT_ACPI_PROCESSOR: throttling, idle states
- * @BOLT_UNIT_PERF_X86: constraints and registers shared by threads
- * @BOLT_UNIT_AMD_UNCORE: contexts shared by the CPUs of a package
+ * enum bolt_unit - states that share an object, and are deferred together
+ * @BOLT_ALONE: no unit: the state shares nothing
+ * @BOLT_UNIT_VMSTAT: the thresholds of memory zones
+ * @BOLT_UNIT_VIRTIO_NET: CPUs that serve the queues of virtio_net
+ * @BOLT_UNIT_ACPI_PROCESSOR: throttling and idle states of ACPI processors
+ * @BOLT_UNIT_PERF_X86: constraints and registers that threads of a core share
+ * @BOLT_UNIT_AMD_UNCORE: uncore contexts that CPUs of a package share
  * @BOLT_UNIT_MCE: the machine check banks
  * @BOLT_UNIT_HPET: the CPU's HPET channel
- * @BOLT_UNIT_SMPCFD: buffers for calls of other CPUs
- * @BOLT_UNIT_HRTIMERS: the clock bases
+ * @BOLT_UNIT_SMPCFD: buffers with which a CPU calls functions on other CPUs
+ * @BOLT_UNIT_HRTIMERS: the clock bases of hrtimers
  * @BOLT_UNIT_TIMERS: the timer wheel
- * @BOLT_UNIT_RCU: callback list and masks
- * @BOLT_UNITS: how many there are
+ * @BOLT_UNIT_RCU: RCU's callback list of the CPU, and masks of CPUs
+ * @BOLT_UNITS: number of units
  *
- * If one of them is moved back to critical, all are. A state of a unit that has
- * a startup only is skipped when the teardown of another one is pending.
+ * If one state of a unit is moved back to critical, all states of the unit are.
+ * A state of a unit that has no teardown is skipped at startup while the
+ * teardown of another state of the unit is pending.
  */
 enum bolt_unit {
 	BOLT_ALONE,
@@ -77,15 +79,15 @@ enum bolt_unit {
 };
 
 /**
- * enum bolt_phase - parts of a request, in the order they end in
+ * enum bolt_phase - parts of a request, in the order in which they end
  * @BOLT_PHASE_LOCK: from the request to the hotplug write lock
  * @BOLT_PHASE_PREPARE: startup callbacks on the control CPU
  * @BOLT_PHASE_HARDWARE: from waking the AP to its idle loop
  * @BOLT_PHASE_AP: callbacks on the AP
  * @BOLT_PHASE_STOP: stop_machine() with everything in it
- * @BOLT_PHASE_DIE: from there to the AP's death
+ * @BOLT_PHASE_DIE: from the end of the stop to the AP's death
  * @BOLT_PHASE_DEAD: teardown callbacks on the control CPU
- * @BOLT_PHASES: how many there are
+ * @BOLT_PHASES: number of phases
  */
 enum bolt_phase {
 	BOLT_PHASE_LOCK,
@@ -100,22 +102,23 @@ enum bolt_phase {
 
 /**
  * enum bolt_boot_switch - what is done otherwise than natively during boot
- * @BOLT_BOOT_BALANCE: bolt.balance=: until init runs, CPUs look for work, and
- *	for CPUs to give it to, within their node only
- * @BOLT_BOOT_DEVICETREE: bolt.devicetree=: the nodes of CPUs, once found, are
- *	kept until the machine has booted
- * @BOLT_BOOT_PARALLEL: bolt.parallel=: states that are parallel start on all
- *	CPUs at once when they are registered, while the machine boots or later
- * @BOLT_BOOT_RESCHED: bolt.resched=: long works of the boot give way to others
- * @BOLT_BOOT_TRIAL: bolt.trial=: CPUs come together only if they do not come
- *	slower than alone
- * @BOLT_BOOT_UEVENT: bolt.uevent=: uevents that nobody can hear yet are not
- *	put together
- * @BOLT_BOOT_VMSTAT: bolt.vmstat=: thresholds are set once, after all CPUs have
- *	come
- * @BOLT_BOOT_WORKQUEUE: bolt.workqueue=: unbound workqueues take notice of all
+ * @BOLT_BOOT_BALANCE: bolt.balance=: until init runs, the scheduler moves tasks
+ *	between CPUs of one node only
+ * @BOLT_BOOT_DEVICETREE: bolt.devicetree=: the devicetree nodes of CPUs are
+ *	looked for once, and kept until the machine has booted
+ * @BOLT_BOOT_PARALLEL: bolt.parallel=: the startup of a parallel state runs on
+ *	all CPUs at once when the state is registered, during boot and later
+ * @BOLT_BOOT_RESCHED: bolt.resched=: long work items of the boot let other
+ *	tasks run in between
+ * @BOLT_BOOT_TRIAL: bolt.trial=: CPUs come together only if that is not slower
+ *	than one by one
+ * @BOLT_BOOT_UEVENT: bolt.uevent=: uevents are not put together while there is
+ *	no user space to receive them
+ * @BOLT_BOOT_VMSTAT: bolt.vmstat=: thresholds of memory zones are set once,
+ *	when all CPUs have come
+ * @BOLT_BOOT_WORKQUEUE: bolt.workqueue=: unbound workqueues are set up for all
  *	CPUs at once
- * @BOLT_BOOT_SWITCHES: how many there are
+ * @BOLT_BOOT_SWITCHES: number of switches
  */
 enum bolt_boot_switch {
 	BOLT_BOOT_BALANCE,
@@ -142,33 +145,37 @@ enum bolt_topology {
 };
 
 /**
- * struct bolt_defer - how the teardown of a hotplug state is put off
- * @class:	BOLT_ASYNC, BOLT_LAZY or BOLT_ELIDE; fixed states have theirs in
- *		policy.c, and leave it out here; BOLT_CRITICAL for a dynamic
- *		state that only says whether it is @concurrent
- * @unit:	what it moves with; fixed states: as @class
- * @concurrent:	whether its callbacks for several CPUs may run at once; if not,
- *		they run for one CPU of a request at a time; fixed states: as
- *		@class
- * @reason:	why all that is right; fixed states: as @class
- * @node:	entry of the CPU device's directory to hide, or NULL
- * @device:	returns the device to hide, with a reference, or NULL if there
- *		is none; its links in class and bus are hidden with it, and the
- *		uevents of removal and addition are sent
- * @keep:	whether the state may be parked this time: false, and it is torn
- *		down natively; may be NULL
- * @park:	what of the teardown cannot wait; runs after hiding; may be NULL
- * @unpark:	undoes @park before the node or device is shown; fails as a
- *		startup may; may be NULL; NULL for a state without startup
- * @settle:	what of the teardown @park has left; NULL for all of it, with
- *		all instances if the state has some
+ * struct bolt_defer - how the teardown of a hotplug state is deferred
+ * @class:	BOLT_ASYNC, BOLT_LAZY or BOLT_ELIDE; or BOLT_CRITICAL, for a
+ *		dynamic state that is not deferred but fit for batches. A fixed
+ *		state leaves this and the next three members out: its row in
+ *		policy.c has them
+ * @unit:	states that this state is deferred with
+ * @concurrent:	true if callbacks of the state may run for several CPUs at once;
+ *		false if one CPU of a batch has to wait for another
+ * @reason:	why class, unit and concurrent are right, shown in bolt/states
+ * @node:	entry to hide in the directory of the CPU's device, or NULL
+ * @device:	function that returns the device to hide, with a reference, or
+ *		NULL if there is none. Links to the device in its class and on
+ *		its bus are hidden, too, and uevents say that the device goes
+ *		and comes
+ * @keep:	function that returns false to have the teardown run inside the
+ *		request this time; or NULL
+ * @park:	the part of the teardown that cannot wait, run when node and
+ *		device have been hidden; or NULL
+ * @unpark:	function that undoes @park, run before node and device are
+ *		shown; may fail where the startup may; or NULL; always NULL if
+ *		the state has no startup
+ * @settle:	the part of the teardown that @park has left; NULL for the whole
+ *		teardown, of all instances if the state has instances
  *
  * @keep, @park and @unpark run where teardown and startup of the state run,
  * with the hotplug lock held for writing. @settle runs in any task on any CPU,
- * with the lock held for reading and the CPU offline. As a request waits for
- * it, it may do a part only and return -EAGAIN: it is called again, unless the
- * CPU has come back; otherwise it returns 0. After a failed @unpark it runs in
- * its place.
+ * with the hotplug lock held for reading, while the CPU is offline. A request
+ * that wants the lock waits for @settle, so @settle may do a part of the work
+ * and return -EAGAIN: Bolt calls the function again, unless the CPU has come
+ * back. When all is done @settle returns 0. If @unpark fails, Bolt calls @settle
+ * until all is done, and the state counts as one whose startup has failed.
  */
 struct bolt_defer {
 	enum bolt_class class;
@@ -185,8 +192,8 @@ struct bolt_defer {
 
 /**
  * struct bolt_run - a callback that is running
- * @state:	its state, or CPUHP_INVALID: not inside a request
- * @start:	when it began, nanoseconds; 0 if nobody wants to know
+ * @state:	the callback's state, or CPUHP_INVALID outside of a request
+ * @start:	nanoseconds at which the callback began; 0 if it is not timed
  */
 struct bolt_run {
 	enum cpuhp_state state;
@@ -198,23 +205,27 @@ struct bolt_run {
 extern struct cpumask bolt_parked_mask;
 
 /**
- * for_each_parked_cpu - walk the CPUs that may have something left from before
- * @cpu:	unsigned int
+ * for_each_parked_cpu - walk the CPUs that may keep per-CPU data while offline
+ * @cpu:	loop variable, an unsigned int
  *
- * A CPU is in the mask from before the first of its teardowns is put off until
- * the last has been settled, or until it is back in cpu_online_mask. Without
- * the hotplug lock it may come and go: a CPU that is about to come is seen
- * here or in cpu_online_mask, or in both.
+ * A CPU is walked from before the first of its teardowns is deferred until the
+ * last has been settled, or until the CPU is back in cpu_online_mask. Without
+ * the hotplug lock CPUs may come and go during the walk: a CPU that comes back
+ * is always found here, in cpu_online_mask, or in both.
+ *
+ * Context: any.
  */
 #define for_each_parked_cpu(cpu) for_each_cpu(cpu, &bolt_parked_mask)
 
 /**
  * for_each_online_or_parked_cpu - walk the CPUs that may have per-CPU data
- * @cpu:	unsigned int
+ * @cpu:	loop variable, an unsigned int
  *
- * For whoever drains or sums up what a CPU keeps while it is parked, each CPU
- * once. Without the hotplug lock a CPU that comes or goes may be missed, as
- * it may be in for_each_online_cpu().
+ * For code that drains or adds up what a CPU keeps while the CPU is parked.
+ * Each CPU is walked once. Without the hotplug lock a CPU that comes or goes may
+ * be missed, as for_each_online_cpu() may miss such a CPU.
+ *
+ * Context: any.
  */
 #define for_each_online_or_parked_cpu(cpu) \
 	for_each_cpu_or(cpu, &bolt_parked_mask, cpu_online_mask)
@@ -222,14 +233,14 @@ extern struct cpumask bolt_parked_mask;
 /**
  * bolt_staying_mask - the CPUs that a teardown callback may choose from
  *
- * Between CPUHP_AP_ACTIVE and CPUHP_TEARDOWN_CPU the other CPUs of a request
- * are still in cpu_online_mask, and in the masks of siblings, dies and nodes.
- * None of them is active any more, though, and every CPU that stays is. If one
- * CPU leaves alone it is the difference between the two masks.
+ * While teardowns between CPUHP_AP_ACTIVE and CPUHP_TEARDOWN_CPU run, all CPUs
+ * of the batch are still in cpu_online_mask, and in the masks of siblings, dies
+ * and nodes. No CPU of the batch is active any more, and every CPU that stays
+ * is. If one CPU leaves alone, that CPU is the difference between the two masks.
  */
 #define bolt_staying_mask cpu_active_mask
 
-/* A CPU of @mask that stays, other than @cpu; or nr_cpu_ids. */
+/* Some CPU of @mask that stays, other than @cpu; nr_cpu_ids if there is none. */
 #define bolt_any_staying_but(mask, cpu) \
 	cpumask_any_and_but(mask, bolt_staying_mask, cpu)
 
@@ -327,10 +338,13 @@ DECLARE_STATIC_KEY_FALSE(bolt_domains_key);
 extern bool bolt_domains_stale;
 
 /**
- * bolt_domains_pending - whether domains may have CPUs that have gone
+ * bolt_domains_pending - whether a rebuild of scheduler domains is pending
  *
- * Context: any. An answer that is to last: hotplug lock held.
- * Return: true if so; costs nothing while Bolt is disabled.
+ * Until the rebuild, domains may contain CPUs that have gone offline. The test
+ * costs nothing while Bolt is disabled.
+ *
+ * Context: any. Without the hotplug lock the answer may be outdated at once.
+ * Return: true if a rebuild is pending.
  */
 static __always_inline bool bolt_domains_pending(void)
 {
@@ -339,11 +353,11 @@ static __always_inline bool bolt_domains_pending(void)
 }
 
 /**
- * bolt_cpu_left - whether a CPU has gone, though domains may still have it
- * @cpu:	the CPU
+ * bolt_cpu_left - whether a CPU that domains may contain has gone offline
+ * @cpu:	a CPU of a scheduler domain
  *
  * Context: as bolt_domains_pending().
- * Return: true if so: it must not be chosen.
+ * Return: true if the scheduler must not choose @cpu.
  */
 static __always_inline bool bolt_cpu_left(unsigned int cpu)
 {
@@ -354,10 +368,11 @@ bool bolt_domains_wait(void);
 
 /**
  * bolt_left_in_batch - whether sched_cpu_leave() has been called for a CPU
- * @cpu:	the CPU, whose teardown of CPUHP_AP_ACTIVE runs
+ * @cpu:	the CPU for which the teardown of CPUHP_AP_ACTIVE runs
  *
- * Context: that callback.
- * Return: true if so.
+ * Context: the teardown of CPUHP_AP_ACTIVE.
+ * Return: true if @cpu has left the scheduler together with the other CPUs of
+ * its batch.
  */
 static __always_inline bool bolt_left_in_batch(unsigned int cpu)
 {
