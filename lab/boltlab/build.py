@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from boltlab import config, flavours, packages, paths, tree
+from boltlab import config, export, flavours, packages, paths, tree
 from boltlab.arch import Arch
 from boltlab.errors import BoltError
 from boltlab.flavours import Flavour
@@ -134,7 +134,7 @@ def prepared(arch: Arch, flavour: str, source: Source, jobs: int = 1) -> Iterato
     """
     kind = flavours.get(flavour)
     path = tree_path(arch.name, flavour, source.id)
-    files = tree.bolt_files(source) if kind.patched else {}
+    files = _files(kind, source)
     if source.version.architectures and arch.name not in source.version.architectures:
         raise BoltError(f"Bolt has no {arch.name} hooks for linux {source.release}")
     log = paths.new_log(f"build-{arch.name}-{flavour}")
@@ -154,6 +154,12 @@ def prepared(arch: Arch, flavour: str, source: Source, jobs: int = 1) -> Iterato
                 f"the {flavour} configuration differs from {kind.based_on}'s: {' '.join(odd)}"
             )
         yield Prepared(path, text, log, fd)
+
+
+def _files(kind: Flavour, source: Source) -> dict[str, tree.Content]:
+    if kind.refactors_only:
+        return tree.hooked_files(source, export.refactors(source.version.hooks))
+    return tree.bolt_files(source) if kind.patched else {}
 
 
 @contextmanager

@@ -46,7 +46,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     cli.add_jobs(make)
     make.add_argument(
         "--flavour",
-        choices=[name for name in flavours.table() if name != "off"],
+        choices=[name for name in flavours.table() if name not in ("off", "refactored")],
         action="append",
         help="kind of kernel, may be repeated (default: pristine and bolt)",
     )

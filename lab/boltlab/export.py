@@ -29,7 +29,7 @@ class Commit:
     body: str = ""
     overlay: tuple[str, ...] = ()  # globs of kernel paths
     hooks: tuple[str, ...] = ()  # names of patch files
-    refactor: bool = False  # changes code without CONFIG_BOLT too, proved by tests
+    refactor: bool = False  # prepares for Bolt without naming it: proved by tests and its own merit
 
 
 def load_series(folder: Path) -> list[Commit]:

@@ -22,6 +22,7 @@ class Flavour:
     config: tuple[str, ...]
     based_on: str | None = None
     same_config: bool = False
+    refactors_only: bool = False
     adds: tuple[str, ...] = ()
     steps: Mapping[str, int] = field(default_factory=dict)
 

@@ -1,23 +1,26 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Law 1: without CONFIG_BOLT the hooked files compile to the code of the pristine kernel.
+"""Law 1: without CONFIG_BOLT the hooked files compile to the code of the kernel without Bolt.
+
+That is the pristine kernel with the hooks that prepare for Bolt, those that series.toml lists
+with ``refactor = true``: they do not name Bolt, and tests and their own merit prove them.
 
 All executable sections are disassembled with their relocations and must be the same line by
 line, addresses included. Two differences are allowed, both artefacts of moved source lines:
 
 - numbers that GCC appends to local symbols (``__already_done.12``);
-- an immediate that is a source line number in the pristine file and, in the other object, the
+- an immediate that is a source line number in the prepared file and, in the other object, the
   number which exactly that line has in the hooked file (``__LINE__`` passed to a function).
 
 Line tables of WARN and BUG are in data sections (__bug_table), which are not code. Nothing else
-may differ: sizes, order, registers, string offsets, symbols. Files of hooks that series.toml
-lists with ``refactor = true`` are exempt; tests prove those. A header has no object: it is
-covered by the hooked files that include it.
+may differ: sizes, order, registers, string offsets, symbols. A file that no other hook touches
+is the same text in both. A header has no object: it is covered by the hooked files that include it.
 """
 
 import itertools
 import re
 import subprocess
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -56,31 +59,42 @@ def check(arch: Arch, source: Source, jobs: int = 1) -> list[Verdict]:
     Raises BoltError when something does not build, not when files differ.
     """
     series = hooks.load(source.version.hooks)
-    exempt = export.refactors(source.version.hooks)
-    files: dict[str, bool] = {}
+    refactors = export.refactors(source.version.hooks)
+    files: dict[str, bool] = {}  # whether nothing but refactors touches it
     for hook in series:
         for name in hook.files:
-            files[name] = files.get(name, False) or hook.name in exempt
+            files[name] = files.get(name, True) and hook.name in refactors
     with build.built_tree(arch, "pristine", source, jobs) as pristine:
         objects = {name: objects_of(name, pristine) for name in files}
     wanted = sorted({path for name in files if not files[name] for path in objects[name]})
-    with build.prepared(arch, "off", source, jobs) as off:
+    with (
+        _objects(arch, "refactored", source, wanted, jobs) as base,
+        _objects(arch, "off", source, wanted, jobs) as off,
+    ):
+        return [
+            _verdict(arch, name, objects[name], refactor, base, off)
+            for name, refactor in files.items()
+        ]
+
+
+@contextmanager
+def _objects(
+    arch: Arch, flavour: str, source: Source, wanted: list[str], jobs: int
+) -> Iterator[Path]:
+    """Yield the tree of ``flavour``, locked, with the objects ``wanted`` up to date."""
+    with build.prepared(arch, flavour, source, jobs) as ready:
         if wanted:
             make(
-                off.path,
+                ready.path,
                 arch,
                 wanted,
-                off.log,
-                title=f"building {len(wanted)} {arch.name} objects without CONFIG_BOLT",
+                ready.log,
+                title=f"building {len(wanted)} {arch.name} objects of the {flavour} kernel",
                 jobs=jobs,
                 steps=len(wanted) + 20,
-                lock_fd=off.lock_fd,
+                lock_fd=ready.lock_fd,
             )
-        with build.built_tree(arch, "pristine", source, jobs) as pristine:
-            return [
-                _verdict(arch, name, objects[name], refactor, pristine, off.path)
-                for name, refactor in files.items()
-            ]
+        yield ready.path
 
 
 def objects_of(name: str, pristine: Path) -> list[str]:
@@ -101,17 +115,17 @@ def objects_of(name: str, pristine: Path) -> list[str]:
 
 
 def _verdict(
-    arch: Arch, name: str, objects: list[str], refactor: bool, pristine: Path, off: Path
+    arch: Arch, name: str, objects: list[str], refactor: bool, base: Path, off: Path
 ) -> Verdict:
     if refactor:
         return Verdict(name, REFACTORED)
     if not objects:
         # Kconfig and Makefile hooks have no code of their own either.
         return Verdict(name, HEADER if name.endswith(".h") else NOT_BUILT)
-    lines = hooks.line_map((pristine / name).read_bytes(), (off / name).read_bytes())
+    lines = hooks.line_map((base / name).read_bytes(), (off / name).read_bytes())
     for path in objects:
         ours = disassemble(arch, off / path)
-        if found := difference(disassemble(arch, pristine / path), ours, lines):
+        if found := difference(disassemble(arch, base / path), ours, lines):
             return Verdict(name, DIFFERENT, f"{path}: {found}")
     return Verdict(name, SAME)
 
@@ -139,13 +153,13 @@ def normalise(text: str) -> Iterator[str]:
             yield _LOCAL.sub(".N", line)
 
 
-def difference(pristine: list[str], off: list[str], lines: Mapping[int, int]) -> str:
+def difference(base: list[str], off: list[str], lines: Mapping[int, int]) -> str:
     """Return the first difference of two disassemblies as text, empty if there is none.
 
-    ``lines`` maps line numbers of the pristine file to those of the hooked one.
+    ``lines`` maps line numbers of the prepared file to those of the hooked one.
     """
     section = "no section"
-    for one, other in itertools.zip_longest(pristine, off, fillvalue="(nothing)"):
+    for one, other in itertools.zip_longest(base, off, fillvalue="(nothing)"):
         if one.startswith("Disassembly of section"):
             section = one.removeprefix("Disassembly of section").strip(" :")
         if one != other and not _moved_lines(one, other, lines):

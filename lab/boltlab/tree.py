@@ -6,7 +6,7 @@ import json
 import os
 import shutil
 import subprocess
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -40,14 +40,24 @@ def bolt_files(source: Source, kernel: Path | None = None) -> dict[str, Content]
     apply, or when an overlay file is in the source already.
     """
     overlay = (kernel or paths.KERNEL) / "overlay"
-    series = hooks.load(source.version.hooks)
-    hooked = hooks.apply(series, source.path, source.release)
-    files = {name: Content(data, _executable(source.path / name)) for name, data in hooked.items()}
+    files = hooked_files(source)
     for name in overlay_files(overlay):
         if (source.path / name).exists():
             raise BoltError(f"overlay/{name} is in linux {source.release} already: use a hook")
         files[name] = Content((overlay / name).read_bytes(), _executable(overlay / name))
     return files
+
+
+def hooked_files(source: Source, only: Collection[str] | None = None) -> dict[str, Content]:
+    """Return the files that the hooks for ``source`` change, or ``only`` those of these names.
+
+    Raises BoltError when a hook does not apply.
+    """
+    series = [
+        hook for hook in hooks.load(source.version.hooks) if only is None or hook.name in only
+    ]
+    hooked = hooks.apply(series, source.path, source.release)
+    return {name: Content(data, _executable(source.path / name)) for name, data in hooked.items()}
 
 
 def fingerprint(source: Source, kernel: Path | None = None) -> str:

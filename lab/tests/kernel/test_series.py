@@ -12,6 +12,8 @@ from boltlab.arch import ARCHES
 from boltlab.hookcheck import State
 from boltlab.source import Source
 
+MOST_FILES = 82  # hooked files that name Bolt
+
 
 @pytest.fixture(scope="module")
 def patches(kernel_source: Source, tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
@@ -73,4 +75,37 @@ def test_identical_without_bolt(kernel_source: Source, jobs: int, arch: str) -> 
     assert different == []
     same = [verdict.file for verdict in verdicts if verdict.verdict == identity.SAME]
     assert "kernel/cpu.c" in same
-    assert len(same) >= 8
+    # A file that a refactor touches as well is no exception.
+    assert "kernel/cgroup/cpuset.c" in same
+    assert arch != "arm64" or "arch/arm64/kernel/smp.c" in same
+    assert len(same) >= 40
+
+
+def test_refactors_do_without_bolt(kernel_source: Source) -> None:
+    """What prepares for Bolt has its own merit: no word of Bolt, and it applies without."""
+    folder = kernel_source.version.hooks
+    commits = export.load_series(folder)
+    first = [commit.refactor for commit in commits]
+    assert first == sorted(first, reverse=True), "a refactor comes after a hook of Bolt's"
+    for commit in commits:
+        if commit.refactor:
+            texts = [(folder / name).read_text(encoding="utf-8") for name in commit.hooks]
+            assert not commit.overlay
+            assert not [
+                text for text in (commit.subject, commit.body, *texts) if "bolt" in text.lower()
+            ]
+    files = tree.hooked_files(kernel_source, export.refactors(folder))
+    assert "kernel/cgroup/cpuset.c" in files
+
+
+def test_hooked_files_that_name_bolt(kernel_source: Source) -> None:
+    """They are what a new kernel costs to carry: no more of them than there are now."""
+    naming = set()
+    for hook in hooks.load(kernel_source.version.hooks):
+        file = ""
+        for line in hook.path.read_text(encoding="utf-8").splitlines():
+            if line.startswith("+++ b/"):
+                file = line.removeprefix("+++ b/")
+            elif line.startswith("+") and "bolt" in line.lower():
+                naming.add(file)
+    assert len(naming) <= MOST_FILES, sorted(naming)

@@ -104,16 +104,10 @@ enum bolt_phase {
  * enum bolt_boot_switch - what is done otherwise than natively during boot
  * @BOLT_BOOT_BALANCE: bolt.balance=: until init runs, the scheduler moves tasks
  *	between CPUs of one node only
- * @BOLT_BOOT_DEVICETREE: bolt.devicetree=: the devicetree nodes of CPUs are
- *	looked for once, and kept until the machine has booted
  * @BOLT_BOOT_PARALLEL: bolt.parallel=: the startup of a parallel state runs on
  *	all CPUs at once when the state is registered, during boot and later
- * @BOLT_BOOT_RESCHED: bolt.resched=: long work items of the boot let other
- *	tasks run in between
  * @BOLT_BOOT_TRIAL: bolt.trial=: CPUs come together only if that is not slower
  *	than one by one
- * @BOLT_BOOT_UEVENT: bolt.uevent=: uevents are not put together while there is
- *	no user space to receive them
  * @BOLT_BOOT_VMSTAT: bolt.vmstat=: thresholds of memory zones are set once,
  *	when all CPUs have come
  * @BOLT_BOOT_WORKQUEUE: bolt.workqueue=: unbound workqueues are set up for all
@@ -122,26 +116,11 @@ enum bolt_phase {
  */
 enum bolt_boot_switch {
 	BOLT_BOOT_BALANCE,
-	BOLT_BOOT_DEVICETREE,
 	BOLT_BOOT_PARALLEL,
-	BOLT_BOOT_RESCHED,
 	BOLT_BOOT_TRIAL,
-	BOLT_BOOT_UEVENT,
 	BOLT_BOOT_VMSTAT,
 	BOLT_BOOT_WORKQUEUE,
 	BOLT_BOOT_SWITCHES
-};
-
-/**
- * enum bolt_topology - how the levels of scheduler domains are checked
- * @BOLT_TOPOLOGY_FULL: every CPU against every other, as natively
- * @BOLT_TOPOLOGY_LINEAR: every CPU once, with the same result
- * @BOLT_TOPOLOGY_SKIP: not at all
- */
-enum bolt_topology {
-	BOLT_TOPOLOGY_FULL,
-	BOLT_TOPOLOGY_LINEAR,
-	BOLT_TOPOLOGY_SKIP,
 };
 
 /**
@@ -230,20 +209,6 @@ extern struct cpumask bolt_parked_mask;
 #define for_each_online_or_parked_cpu(cpu) \
 	for_each_cpu_or(cpu, &bolt_parked_mask, cpu_online_mask)
 
-/**
- * bolt_staying_mask - the CPUs that a teardown callback may choose from
- *
- * While teardowns between CPUHP_AP_ACTIVE and CPUHP_TEARDOWN_CPU run, all CPUs
- * of the batch are still in cpu_online_mask, and in the masks of siblings, dies
- * and nodes. No CPU of the batch is active any more, and every CPU that stays
- * is. If one CPU leaves alone, that CPU is the difference between the two masks.
- */
-#define bolt_staying_mask cpu_active_mask
-
-/* Some CPU of @mask that stays, other than @cpu; nr_cpu_ids if there is none. */
-#define bolt_any_staying_but(mask, cpu) \
-	cpumask_any_and_but(mask, bolt_staying_mask, cpu)
-
 bool bolt_enabled(void);
 bool bolt_fast(void);
 bool bolt_batching(void);
@@ -264,10 +229,7 @@ void bolt_assert_ap_lock(void);
 #endif
 
 bool bolt_boot(enum bolt_boot_switch what);
-enum bolt_topology bolt_topology_check(void);
-bool bolt_level_sane(const struct cpumask *(*mask)(int cpu),
-		     const struct cpumask *map, struct cpumask *seen,
-		     struct cpumask *first);
+bool bolt_topology_unchecked(void);
 
 int bolt_defer_state(int state, const struct bolt_defer *defer);
 
@@ -427,9 +389,8 @@ void bolt_kernfs_show(struct kernfs_node *kn, bool show);
 /* Macros: an inline function, though empty, can change what GCC makes of its caller. */
 #define for_each_parked_cpu(cpu) for ((cpu) = 0; 0;)
 #define for_each_online_or_parked_cpu(cpu) for_each_online_cpu(cpu)
-#define bolt_staying_mask cpu_online_mask
-#define bolt_any_staying_but(mask, cpu) cpumask_any_but(mask, cpu)
 #define bolt_boot(...) false
+#define bolt_topology_unchecked() false
 #define bolt_boot_idle(...) false
 #define bolt_boot_cpus(...) false
 #define bolt_makes_kthreads(...) false

@@ -84,85 +84,35 @@ static int __init bolt_parse_##name(char *str)				\
 early_param("bolt." #name, bolt_parse_##name)
 
 BOLT_SWITCH(balance, BOLT_BOOT_BALANCE);
-BOLT_SWITCH(devicetree, BOLT_BOOT_DEVICETREE);
 BOLT_SWITCH(parallel, BOLT_BOOT_PARALLEL);
-BOLT_SWITCH(resched, BOLT_BOOT_RESCHED);
 BOLT_SWITCH(trial, BOLT_BOOT_TRIAL);
-BOLT_SWITCH(uevent, BOLT_BOOT_UEVENT);
 BOLT_SWITCH(vmstat, BOLT_BOOT_VMSTAT);
 BOLT_SWITCH(workqueue, BOLT_BOOT_WORKQUEUE);
 
-/* Full: each CPU with each; linear: each once; skip: not at all. */
-static const char * const bolt_topologies[] __initconst = {
-	[BOLT_TOPOLOGY_FULL] = "full",
-	[BOLT_TOPOLOGY_LINEAR] = "linear",
-	[BOLT_TOPOLOGY_SKIP] = "skip",
-};
-
-static int bolt_topology __ro_after_init = -1;
+static bool bolt_topology_skip __ro_after_init;
 
 static int __init bolt_parse_topology(char *str)
 {
-	int which = match_string(bolt_topologies, ARRAY_SIZE(bolt_topologies),
-				 str ?: "");
+	static const char * const words[] = { "check", "skip" };
+	int which = match_string(words, ARRAY_SIZE(words), str ?: "");
 
 	if (which < 0)
-		pr_err("bolt.topology= takes full, linear or skip\n");
+		pr_err("bolt.topology= takes check or skip\n");
 	else
-		bolt_topology = which;
+		bolt_topology_skip = which;
 	return 0;
 }
 early_param("bolt.topology", bolt_parse_topology);
 
 /**
- * bolt_topology_check - how the levels of scheduler domains are checked
+ * bolt_topology_unchecked - whether levels of scheduler domains are not checked
  *
  * Context: as bolt_boot().
- * Return: how.
+ * Return: true if bolt.topology=skip says so.
  */
-enum bolt_topology bolt_topology_check(void)
+bool bolt_topology_unchecked(void)
 {
-	if (bolt_topology >= 0)
-		return bolt_topology;
-	return bolt_at_boot ? BOLT_TOPOLOGY_LINEAR : BOLT_TOPOLOGY_FULL;
-}
-
-/**
- * bolt_level_sane - whether the masks of a level of domains do not overlap
- * @mask:	the mask of a CPU, which is in it
- * @map:	the CPUs that are to be looked at
- * @seen:	scratch
- * @first:	scratch
- *
- * Any two must be the same or have nothing in common. The first CPU of a mask
- * stands for all that have it: the others must have the same one, and what two
- * masks have in common is in the union of those seen before.
- *
- * Context: any in which @mask may be called.
- * Return: true if so.
- */
-bool bolt_level_sane(const struct cpumask *(*mask)(int cpu),
-		     const struct cpumask *map, struct cpumask *seen,
-		     struct cpumask *first)
-{
-	unsigned int cpu, id;
-
-	cpumask_clear(seen);
-	cpumask_clear(first);
-	for_each_cpu(cpu, map) {
-		id = cpumask_first_and(mask(cpu), map);
-		if (id >= nr_cpu_ids)
-			continue;
-		if (!cpumask_test_cpu(id, first)) {
-			if (cpumask_intersects(mask(cpu), seen))
-				return false;
-			cpumask_or(seen, seen, mask(cpu));
-			cpumask_set_cpu(id, first);
-		} else if (!cpumask_equal(mask(cpu), mask(id))) {
-			return false;
-		}
-	}
-	return true;
+	return bolt_topology_skip;
 }
 
 /* How CPUs come: one by one, all at once, or some bring up others. */

@@ -2,9 +2,10 @@
 /* KUnit: the linear check of a level of domains says what that of all pairs says. */
 #include <kunit/test.h>
 #include <linux/cpumask.h>
+#include <linux/mmu_context.h>
 #include <linux/prandom.h>
 
-#include "../internal.h"
+#include "../../sched/sched.h"
 
 #define CPUS 4U	/* as many as the smallest machine that tests run on */
 #define ROUNDS 20000
@@ -33,7 +34,7 @@ static bool pairs_are_sane(void)
 
 static bool level_is_sane(void)
 {
-	return bolt_level_sane(level_mask, &map, &seen, &first);
+	return topology_masks_sane(level_mask, &map, &seen, &first);
 }
 
 static void set_masks(const unsigned long *bits)
