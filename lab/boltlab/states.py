@@ -52,7 +52,12 @@ CALLBACKS = {"perf/hisi/uc:online": "drivers/perf/hisilicon/hisi_uncore_pmu.c"}
 _CALL = re.compile(
     r"\bcpuhp_setup_state(?!_multi_)\w*\s*\(\s*(CPUHP_\w+)\s*,\s*((?:\"[^\"]*\"\s*)+|\w+)"
 )
-_NAMED = re.compile(r'NAMED_(SERIAL|CONCURRENT|UNFIT)\("([^"]*)", "([^"]*)",\s*"([^"]*)"\)')
+# NAMED_SERIAL(name, module, reason) and its like; NAMED_LAZY and NAMED_ELIDED have a further
+# argument, SERIAL or CONCURRENT, before the reason, and members of struct bolt_defer after it.
+_NAMED = re.compile(
+    r'NAMED_(?:(SERIAL|CONCURRENT|UNFIT)|(LAZY|ELIDED))\("([^"]*)", "([^"]*)",'
+    r'(?(2)\s*(SERIAL|CONCURRENT),)\s*"([^"]*)"(?(2)(?:,\s*\.[^,]*)*)\)'
+)
 
 
 @dataclass(frozen=True)
@@ -72,13 +77,16 @@ class Named:
     module: str  # "" if it cannot be one
     fit: str  # SERIAL, CONCURRENT, UNFIT
     reason: str
+    deferred: bool = False
 
 
 def named(table: Path) -> list[Named]:
     """Return the entries of the file ``table``, in its order."""
     return [
-        Named(name, module, fit, reason)
-        for fit, name, module, reason in _NAMED.findall(table.read_text(encoding="utf-8"))
+        Named(name, module, fit or deferred_fit, reason, bool(deferred))
+        for fit, deferred, name, module, deferred_fit, reason in _NAMED.findall(
+            table.read_text(encoding="utf-8")
+        )
     ]
 
 

@@ -22,14 +22,14 @@ def registered(kernel_source: Source) -> list[states.Registration]:
 
 
 def declares(folder: Path) -> set[str]:
-    """Files whose hook calls bolt_defer_state()."""
+    """Files whose hook calls bolt_defer_state() for a dynamic state."""
     found = set()
     for hook in hooks.load(folder):
         file = ""
         for line in hook.path.read_text(encoding="utf-8").splitlines():
             if line.startswith("+++ b/"):
                 file = line.removeprefix("+++ b/")
-            elif line.startswith("+") and "bolt_defer_state(" in line:
+            elif re.match(r"\+.*\bbolt_defer_state\((?!CPUHP_)", line):
                 found.add(file)
     return found
 

@@ -138,6 +138,10 @@ enum bolt_boot_switch {
  *		NULL if there is none. Links to the device in its class and on
  *		its bus are hidden, too, and uevents say that the device goes
  *		and comes
+ * @major:	in place of @device: major number of the character device whose
+ *		minor number is the CPU's, and which is hidden likewise
+ * @restart:	in place of @unpark: true if the startup runs when the CPU
+ *		returns, though no teardown has run
  * @keep:	function that returns false to have the teardown run inside the
  *		request this time; or NULL
  * @park:	the part of the teardown that cannot wait, run when node and
@@ -163,6 +167,8 @@ struct bolt_defer {
 	const char *reason;
 	const char *node;
 	struct device *(*device)(unsigned int cpu);
+	unsigned int major;
+	bool restart;
 	bool (*keep)(unsigned int cpu);
 	void (*park)(unsigned int cpu);
 	int (*unpark)(unsigned int cpu);

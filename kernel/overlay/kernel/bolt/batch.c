@@ -301,8 +301,12 @@ static void bolt_park(unsigned int cpu, enum cpuhp_state state,
 static int bolt_unpark(unsigned int cpu, enum cpuhp_state state,
 		       const struct bolt_defer *defer)
 {
-	int err = defer->unpark ? defer->unpark(cpu) : 0;
+	int err = 0;
 
+	if (defer->restart)
+		err = bolt_glue_startup(cpu, state);
+	else if (defer->unpark)
+		err = defer->unpark(cpu);
 	if (err) {
 		/* As a startup that fails: nothing of the state is left. */
 		while (bolt_tear_down(cpu, state, defer) == -EAGAIN)

@@ -12,7 +12,10 @@
 /* For states with nothing to hide and nothing to do at once: all is settle's. */
 static const struct bolt_defer bolt_keep;
 
-/* Fixed states that have nothing to register; bolt_defer_state() adds the others. */
+/* For states that have something to hide, and nothing to do at once. */
+static const struct bolt_defer bolt_keep_topology = { .node = "topology" };
+
+/* Fixed states that have no code for it; bolt_defer_state() adds the others. */
 static const struct bolt_defer *bolt_defers[BOLT_NR_STATES] = {
 	[CPUHP_SLUB_DEAD]		= &bolt_keep,
 	[CPUHP_DEBUG_OBJ_DEAD]		= &bolt_keep,
@@ -22,6 +25,7 @@ static const struct bolt_defer *bolt_defers[BOLT_NR_STATES] = {
 	[CPUHP_IOMMU_IOVA_DEAD]		= &bolt_keep,
 	[CPUHP_X2APIC_PREPARE]		= &bolt_keep,
 	[CPUHP_SMPCFD_PREPARE]		= &bolt_keep,
+	[CPUHP_TOPOLOGY_PREPARE]	= &bolt_keep_topology,
 	[CPUHP_MM_ZS_PREPARE]		= &bolt_keep,
 	[CPUHP_MM_ZSWP_POOL_PREPARE]	= &bolt_keep,
 	[CPUHP_ZCOMP_PREPARE]		= &bolt_keep,
@@ -49,8 +53,9 @@ bool bolt_dynamic(int state)
  * bolt_row - classification of any hotplug state
  * @state:	the state
  *
- * For a dynamic one what the code that registers it has declared. Does not tell
- * what the administrator has changed: see bolt_overridden() and bolt_fit().
+ * For a dynamic one what the code that registers it has declared, or what names.h
+ * says of its name. Does not tell what the administrator has changed: see
+ * bolt_overridden() and bolt_fit().
  *
  * Context: any; for a dynamic state cpuhp_state_mutex, so that it stays.
  * Return: the row; critical and unfit for a state that has none.
@@ -145,6 +150,8 @@ const struct bolt_defer *bolt_deferred(enum cpuhp_state state)
 	/* Pairs with the stores: what it points to is complete. */
 	const struct bolt_defer *defer = smp_load_acquire(&bolt_defers[state]);
 
+	if (!defer)
+		defer = bolt_defer_named(state);
 	if (!defer || bolt_overridden(state))
 		return NULL;
 	/* Says whether it is concurrent, no more. */
@@ -159,7 +166,8 @@ const struct bolt_defer *bolt_deferred(enum cpuhp_state state)
 /* Forgets how @state is put off: it is being removed. */
 void bolt_drop_defer(enum cpuhp_state state)
 {
-	if (bolt_row_fixed(state) && bolt_defers[state] == &bolt_keep)
+	if (bolt_defers[state] == &bolt_keep ||
+	    bolt_defers[state] == &bolt_keep_topology)
 		return;
 	/* Pairs with bolt_deferred(). */
 	smp_store_release(&bolt_defers[state], NULL);

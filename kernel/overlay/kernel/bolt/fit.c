@@ -42,8 +42,8 @@ static struct bolt_set bolt_foreign;
 /* What the administrator has declared, in bolt/states. */
 static struct bolt_set bolt_told_fit, bolt_told_unfit;
 
-/* The rows of dynamic states that have one by their name. */
-static const struct bolt_row *bolt_named_rows[BOLT_NR_STATES];
+/* What is said of the dynamic states that names.h knows by their name. */
+static const struct bolt_named *bolt_named_states[BOLT_NR_STATES];
 
 /* Whether @code is part of the kernel's image. */
 static bool bolt_built_in(unsigned long code)
@@ -86,7 +86,7 @@ static bool bolt_owned(enum cpuhp_state state, const char *name)
 	return true;
 }
 
-static const struct bolt_row *bolt_find_named(enum cpuhp_state state)
+static const struct bolt_named *bolt_find_named(enum cpuhp_state state)
 {
 	const char *name = bolt_glue_name(state);
 	unsigned int i;
@@ -96,7 +96,7 @@ static const struct bolt_row *bolt_find_named(enum cpuhp_state state)
 
 		if (!strcmp(named->name, name) &&
 		    bolt_owned(state, named->module))
-			return &named->row;
+			return named;
 	}
 	return NULL;
 }
@@ -110,7 +110,24 @@ static const struct bolt_row *bolt_find_named(enum cpuhp_state state)
  */
 const struct bolt_row *bolt_row_named(enum cpuhp_state state)
 {
-	return READ_ONCE(bolt_named_rows[state]);
+	const struct bolt_named *named = READ_ONCE(bolt_named_states[state]);
+
+	return named ? &named->row : NULL;
+}
+
+/**
+ * bolt_defer_named - how names.h says that the teardown of a state is put off
+ * @state:	the state
+ *
+ * Context: as bolt_row_named().
+ * Return: the description, or NULL: the state has no row by its name, or is
+ * critical there.
+ */
+const struct bolt_defer *bolt_defer_named(enum cpuhp_state state)
+{
+	const struct bolt_named *named = READ_ONCE(bolt_named_states[state]);
+
+	return named && named->row.class != BOLT_CRITICAL ? &named->defer : NULL;
 }
 
 /**
@@ -172,7 +189,7 @@ void bolt_review(enum cpuhp_state state)
 	assign_bit(state, bolt_foreign.states,
 		   there && !bolt_owned(state, NULL));
 	if (bolt_dynamic(state))
-		WRITE_ONCE(bolt_named_rows[state],
+		WRITE_ONCE(bolt_named_states[state],
 			   there ? bolt_find_named(state) : NULL);
 	assign_bit(state, bolt_unfit.states,
 		   there && bolt_fit(state) == BOLT_UNFIT);

@@ -575,6 +575,12 @@ bool bolt_glue_can_defer(enum cpuhp_state state, enum bolt_unit unit)
 	return bolt_glue_has(state, false) || unit != BOLT_ALONE;
 }
 
+/* The startup of a state without instances, of which no teardown has run. */
+int bolt_glue_startup(unsigned int cpu, enum cpuhp_state state)
+{
+	return cpuhp_get_step(state)->startup.single(cpu);
+}
+
 void bolt_glue_teardown(unsigned int cpu, enum cpuhp_state state)
 {
 	struct cpuhp_step *step = cpuhp_get_step(state);

@@ -59,6 +59,26 @@ static struct kernfs_node *bolt_find_path(const char *path)
 	return kn;
 }
 
+/*
+ * The character device that dev/char names by its numbers, with a reference. Only
+ * the teardown of the state removes it: it stays while that is kept off.
+ */
+static struct device *bolt_find_chrdev(unsigned int major, unsigned int minor)
+{
+	struct device *dev = NULL;
+	struct kernfs_node *link;
+	char path[BOLT_PATH_MAX];
+
+	snprintf(path, sizeof(path), "dev/char/%u:%u", major, minor);
+	link = bolt_find_path(path);
+	if (!link)
+		return NULL;
+	if (kernfs_type(link) == KERNFS_LINK)
+		dev = get_device(kobj_to_dev(link->symlink.target_kn->priv));
+	kernfs_put(link);
+	return dev;
+}
+
 /* A device, and the links to it from outside its own directory. */
 static void bolt_add_device(struct bolt_entries *entries, struct device *dev)
 {
@@ -95,7 +115,10 @@ static struct bolt_entries *bolt_find_entries(unsigned int cpu,
 	if (defer->node && dev)
 		bolt_add_entry(entries,
 			       kernfs_walk_and_get(dev->kobj.sd, defer->node));
-	entries->dev = defer->device ? defer->device(cpu) : NULL;
+	if (defer->device)
+		entries->dev = defer->device(cpu);
+	else if (defer->major)
+		entries->dev = bolt_find_chrdev(defer->major, cpu);
 	if (entries->dev)
 		bolt_add_device(entries, entries->dev);
 	return entries;
@@ -127,7 +150,7 @@ int bolt_hide(unsigned int cpu, enum cpuhp_state state,
 	struct bolt_entries *entries;
 	int i;
 
-	if (!defer->node && !defer->device)
+	if (!defer->node && !defer->device && !defer->major)
 		return 0;
 	entries = xa_load(&bolt_entries, index);
 	if (!entries) {

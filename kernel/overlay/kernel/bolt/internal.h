@@ -92,11 +92,13 @@ struct bolt_row {
  * @name:	what it is registered as
  * @module:	the module whose callbacks are meant, if they are not built in
  * @row:	what is said of it
+ * @defer:	how its teardown is put off, unless @row says that it is critical
  */
 struct bolt_named {
 	const char *name;
 	const char *module;
 	struct bolt_row row;
+	struct bolt_defer defer;
 };
 
 /**
@@ -179,6 +181,7 @@ const struct bolt_row *bolt_row_fixed(enum cpuhp_state state);
 
 /* fit.c */
 const struct bolt_row *bolt_row_named(enum cpuhp_state state);
+const struct bolt_defer *bolt_defer_named(enum cpuhp_state state);
 bool bolt_is_foreign(enum cpuhp_state state);
 enum bolt_fit bolt_fit(enum cpuhp_state state);
 bool bolt_fit_told(enum cpuhp_state state);
@@ -396,6 +399,7 @@ bool bolt_glue_has(enum cpuhp_state state, bool startup);
 bool bolt_glue_idle_state(enum cpuhp_state state);
 unsigned long bolt_glue_callback(enum cpuhp_state state, bool startup);
 const char *bolt_glue_name(enum cpuhp_state state);
+int bolt_glue_startup(unsigned int cpu, enum cpuhp_state state);
 void bolt_glue_teardown(unsigned int cpu, enum cpuhp_state state);
 void bolt_glue_lock_states(void);
 void bolt_glue_unlock_states(void);

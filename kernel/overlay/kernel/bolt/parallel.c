@@ -225,7 +225,7 @@ int __cpuhp_setup_state_parallel_cpuslocked(enum cpuhp_state state,
 		return ret;
 	if (ret)
 		state = ret;
-	if (!bolt_row_fixed(state))
+	if (!bolt_row_fixed(state) && !bolt_row_named(state))
 		bolt_defer_state(state, &parallel);
 	if (!now)
 		return ret;

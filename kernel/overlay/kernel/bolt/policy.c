@@ -2,9 +2,9 @@
 /*
  * Which of the fixed hotplug states are put off, and why not the others: one
  * row each for all that x86_64 and arm64 can have. Dynamic states say so where
- * they register, or have a row by their registered name, which tells whether
- * they are fit for requests for several CPUs and no more. A state with neither
- * is critical, and makes such requests go CPU by CPU.
+ * they register, if they have functions of their own that defer and cancel, or
+ * have a row by their registered name. A state with neither is critical, and
+ * makes requests for several CPUs go CPU by CPU.
  *
  * A reason says what would go wrong if the teardown were deferred, or what the
  * callbacks do, with the lock that lets several CPUs run these at once. It is
@@ -12,6 +12,7 @@
  * reason that has none of its own: "random:online (sets a flag of the CPU)".
  */
 #include <linux/kernel.h>
+#include <linux/major.h>
 
 #include "internal.h"
 
@@ -333,6 +334,16 @@ const struct bolt_row *bolt_row_fixed(enum cpuhp_state state)
 #define NAMED_SERIAL(name, module, why) NAMED(name, module, SERIAL, why)
 #define NAMED_CONCURRENT(name, module, why) NAMED(name, module, CONCURRENT, why)
 #define NAMED_UNFIT(name, module, why) NAMED(name, module, BOLT_UNFIT, why)
+
+/* Put off; what follows @why are members of struct bolt_defer. */
+#define NAMED_DEFERRED(_name, _module, _class, _fit, why, ...)		\
+	{ .name = _name, .module = _module,				\
+	  .row = { .class = _class, .fit = _fit, .reason = why },	\
+	  .defer = { .class = _class, ##__VA_ARGS__ } }
+#define NAMED_LAZY(name, module, fit, why, ...) \
+	NAMED_DEFERRED(name, module, BOLT_LAZY, fit, why, ##__VA_ARGS__)
+#define NAMED_ELIDED(name, module, fit, why, ...) \
+	NAMED_DEFERRED(name, module, BOLT_ELIDE, fit, why, ##__VA_ARGS__)
 
 /* Dynamic states of the kernel's own code, by their name and module. */
 const struct bolt_named bolt_names[] = {

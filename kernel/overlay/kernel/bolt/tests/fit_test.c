@@ -257,9 +257,85 @@ static void names_have_rows(struct kunit *test)
 				    named->name);
 		KUNIT_EXPECT_NOT_NULL_MSG(test, named->row.reason, "%s",
 					  named->name);
+		KUNIT_EXPECT_EQ_MSG(test, bolt_row(state).class,
+				    named->row.class, "%s", named->name);
+		KUNIT_EXPECT_EQ_MSG(test, !bolt_deferred(state),
+				    named->row.class == BOLT_CRITICAL, "%s",
+				    named->name);
 		cpuhp_remove_state_nocalls(state);
+		KUNIT_EXPECT_NULL_MSG(test, bolt_deferred(state), "%s",
+				      named->name);
 		ft->state = 0;
 	}
+}
+
+/* How often note() ran for startups, or for teardowns. */
+static int calls_of(bool startup)
+{
+	int i, n = 0;
+
+	for (i = 0; i < min(atomic_read(&seen.nr), MAX_CALLS); i++)
+		n += seen.calls[i].startup == startup;
+	return n;
+}
+
+/* A row may put a state off, without code where the state is registered. */
+static void names_are_put_off(struct kunit *test)
+{
+	struct fit_test *ft = test->priv;
+	int nr = cpumask_weight(&ft->cpus);
+	int state = add_state(test, "fork:vm_stack_cache");
+
+	if (bolt_find_unfit() != CPUHP_INVALID)
+		kunit_skip(test, "another state is unfit");
+	forget_calls();
+	go_together(test, &ft->cpus);
+	KUNIT_EXPECT_EQ(test, atomic_read(&seen.nr), 0);
+	/* Moved back to critical, it is torn down and started as natively. */
+	bolt_override(state, true);
+	KUNIT_EXPECT_NULL(test, bolt_deferred(state));
+	go_together(test, &ft->cpus);
+	KUNIT_EXPECT_EQ(test, calls_of(false), nr);
+	KUNIT_EXPECT_EQ(test, calls_of(true), nr);
+	bolt_override(state, false);
+	/* What is pending runs when the state goes. */
+	KUNIT_ASSERT_EQ(test, go(&ft->cpus, false), 0);
+	forget_calls();
+	cpuhp_remove_state_nocalls(state);
+	ft->state = 0;
+	KUNIT_EXPECT_EQ(test, calls_of(false), nr);
+	KUNIT_ASSERT_EQ(test, go(&ft->cpus, true), 0);
+}
+
+/* A row may say that the startup runs in any case when the CPU returns. */
+static void a_startup_may_run_without_a_teardown(struct kunit *test)
+{
+	struct fit_test *ft = test->priv;
+	int nr = cpumask_weight(&ft->cpus);
+	unsigned int cpu;
+
+	add_state(test, "crash/cpuhp");
+	if (bolt_find_unfit() != CPUHP_INVALID)
+		kunit_skip(test, "another state is unfit");
+	forget_calls();
+	KUNIT_ASSERT_EQ(test, go(&ft->cpus, false), 0);
+	KUNIT_EXPECT_EQ(test, atomic_read(&seen.nr), 0);
+	KUNIT_ASSERT_EQ(test, go(&ft->cpus, true), 0);
+	KUNIT_EXPECT_EQ(test, calls_of(true), nr);
+	KUNIT_EXPECT_EQ(test, calls_of(false), 0);
+
+	/* One that fails has its teardown run, and the CPU stays offline. */
+	KUNIT_ASSERT_EQ(test, go(&ft->cpus, false), 0);
+	cpu = cpumask_first(&ft->cpus);
+	forget_calls();
+	seen.refuses = cpu;
+	seen.refuses_startup = true;
+	KUNIT_EXPECT_EQ(test, go(cpumask_of(cpu), true), -ENXIO);
+	KUNIT_EXPECT_EQ(test, calls_of(false), 1);
+	KUNIT_EXPECT_FALSE(test, cpu_online(cpu));
+	forget_calls();
+	KUNIT_EXPECT_EQ(test, go(&ft->cpus, true), 0);
+	KUNIT_EXPECT_EQ(test, calls_of(true), nr);
 }
 
 static atomic_t dying_late;
@@ -356,6 +432,8 @@ static struct kunit_case bolt_fit_cases[] = {
 	KUNIT_CASE(the_administrator_decides),
 	KUNIT_CASE(without_instances_nothing_is_slow),
 	KUNIT_CASE(names_have_rows),
+	KUNIT_CASE(names_are_put_off),
+	KUNIT_CASE(a_startup_may_run_without_a_teardown),
 	KUNIT_CASE(the_last_to_die_finds_the_others_dead),
 	{}
 };
