@@ -23,6 +23,10 @@ _START = re.compile(
     r"|(?P<type>[A-Za-z_][\w \t*]*?[ \t*])??(?P<name>\w+)[ \t]*\()",
     re.M,
 )
+# Words that callers do not notice; __init, for one, they do.
+_INLINED = re.compile(
+    r"\b(?:extern|inline|__always_inline|__inline|noinline|notrace|noinstr|__cold|__maybe_unused)\b"
+)
 _TYPE_LINE = re.compile(r"^[A-Za-z_][\w \t*]*$")
 _TAIL = re.compile(r"[^;{}#=]{0,200}?([;{])")
 _COMMENT = re.compile(r"/\*.*?(?:\*/|\Z)|//[^\n]*", re.S)
@@ -131,7 +135,7 @@ def _function(text: str, file: str, match: re.Match[str]) -> Definition | None:
     tail = _TAIL.match(text, closed) if closed else None
     if not tail:
         return None
-    signature = _squeeze(text[start:closed]).removeprefix("extern ")
+    signature = _squeeze(_INLINED.sub("", text[start:closed]))
     static = bool(re.match(r"static\b", signature))
     if tail[1] == ";":
         return Definition(file, static, True, signature, "")

@@ -167,6 +167,8 @@ def test_hunks_are_judged_one_by_one(folder: Path, ours: Path, theirs: Path) -> 
         ("lib/help.c", "int cpu, void *data", "int cpu", {"help": Change.PROTOTYPE}),
         ("lib/help.c", "int help", "static int help", {"help": Change.BODY}),
         ("include/linux/help.h", "help_short(", "x(", {"help_short": Change.GONE}),
+        ("include/linux/help.h", "static inline", "static __always_inline", {}),
+        ("lib/help.c", "int help", "int __init help", {"help": Change.PROTOTYPE}),
         ("include/linux/help.h", "((x) +", "((x) -", {"twice": Change.BODY}),
         ("include/linux/help.h", "twice(x)", "twice(x, y)", {"twice": Change.PROTOTYPE}),
         ("kernel/cpu.c", "return 0;\n}\n\n", "return 0;\n}\n", {}),
@@ -245,7 +247,7 @@ def test_definitions_of_all_kinds(tmp_path: Path) -> None:
     assert {name: each[0].signature for name, each in found.items()} == {
         "split": "int split(int a,int b)",
         "make": "#define make(name)",
-        "one": "static inline int one(void)",
+        "one": "static int one(void)",
         "late": "int late(void)",
     }
     assert found["one"][0].body == "return 1;}"
