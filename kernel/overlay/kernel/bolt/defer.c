@@ -152,10 +152,9 @@ const struct bolt_defer *bolt_deferred(enum cpuhp_state state)
 
 	if (!defer)
 		defer = bolt_defer_named(state);
+	else if (bolt_dynamic(state) && defer->class == BOLT_CRITICAL)
+		return NULL;	/* Says whether it is concurrent, no more. */
 	if (!defer || bolt_overridden(state))
-		return NULL;
-	/* Says whether it is concurrent, no more. */
-	if (bolt_dynamic(state) && defer->class == BOLT_CRITICAL)
 		return NULL;
 	/* The row was not written for these callbacks. */
 	if (bolt_row_fixed(state) && bolt_is_foreign(state))

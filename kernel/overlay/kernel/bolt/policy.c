@@ -339,7 +339,7 @@ const struct bolt_row *bolt_row_fixed(enum cpuhp_state state)
 #define NAMED_DEFERRED(_name, _module, _class, _fit, why, ...)		\
 	{ .name = _name, .module = _module,				\
 	  .row = { .class = _class, .fit = _fit, .reason = why },	\
-	  .defer = { .class = _class, ##__VA_ARGS__ } }
+	  .defer = { __VA_ARGS__ } }
 #define NAMED_LAZY(name, module, fit, why, ...) \
 	NAMED_DEFERRED(name, module, BOLT_LAZY, fit, why, ##__VA_ARGS__)
 #define NAMED_ELIDED(name, module, fit, why, ...) \
