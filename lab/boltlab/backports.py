@@ -33,7 +33,7 @@ def offer(arches: Iterable[Arch], ask: Callable[[str], str] = input) -> None:
         f"QEMU {qemu.version(old[0])}: everything runs, with references of its own; "
         f"goals are judged on QEMU {WANTED}"
     )
-    uri = _mirror()
+    uri = mirror()
     if uri is None or not sys.stdin.isatty() or not packages.can_install():
         return
     if ask(f"{QUESTION} [y/N] ").strip().lower() not in ("y", "yes"):
@@ -48,8 +48,8 @@ def _major(emulator: str) -> int:
     return int(qemu.version(emulator).split(".")[0])
 
 
-def _mirror() -> str | None:
-    """Return the address of the mirror that Debian 12 itself comes from, or None elsewhere."""
+def mirror(release: str = RELEASE) -> str | None:
+    """Return the address of the mirror that Debian's ``release`` comes from, or None elsewhere."""
     if packages.which("apt-get") is None:
         return None
     listing = subprocess.run(
@@ -60,7 +60,7 @@ def _mirror() -> str | None:
     )
     for line in listing.stdout.splitlines():
         words = line.split()
-        if words[:2] == [RELEASE, "main"] and len(words) == 3:
+        if words[:2] == [release, "main"] and len(words) == 3:
             return words[2]
     return None
 

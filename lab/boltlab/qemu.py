@@ -46,6 +46,7 @@ BOUND = (
     *("-netdev", "hubport,id=bound,hubid=0"),
     *("-object", "filter-buffer,id=bounds,netdev=bound,interval=50"),
 )
+BLOCK = 512
 DISK = 512 << 20  # bytes of a scratch disk; they are sparse
 # All that a guest can reach by its network cards: what it sends there comes back.
 ECHO = "restrict=on,guestfwd=tcp:10.0.2.100:7-cmd:cat"
@@ -75,6 +76,9 @@ class Guest:
     ``plugin`` is one of the emulator's, which writes to PLUGIN in the run's directory;
     ``plugin_args`` are NAME=VALUE,... for it. ``warns`` are patterns of what the kernel must
     complain about, each just once.
+    ``root`` is the image of a disk with a system of its own, in place of the initramfs: what the
+    guest writes there is forgotten, and its second disk holds the script, which that system runs.
+    ``agent`` is the emulator's end of a connection to the guest agent of such a system.
     """
 
     arch: Arch
@@ -98,6 +102,8 @@ class Guest:
     plugin_args: str = ""
     warns: tuple[str, ...] = ()
     programs: Mapping[str, Node] = field(default_factory=dict)
+    root: Path | None = None
+    agent: socket.socket | None = None
 
 
 @dataclass(frozen=True)
@@ -152,10 +158,12 @@ async def boot(
     if watcher is None and any(line.startswith("host ") for line in guest.script):
         watcher = pause.obey
     initrd = folder / "initrd.cpio"
-    guestimage.make(guest.arch, guest.script, initrd, guest.programs)
+    if not guest.root:
+        guestimage.make(guest.arch, guest.script, initrd, guest.programs)
     ours, theirs = socket.socketpair()
     serial = ["-serial", f"file:{_escaped(folder / 'console.log')}"]
-    args = [*command(guest, initrd), *serial, *ports(folder), *disks(guest, folder), *nics(guest)]
+    args = [*command(guest, initrd), *serial, *ports(folder), *system(guest, folder)]
+    args += [*disks(guest, folder), *nics(guest)]
     if guest.plugin:
         out = _escaped(folder / PLUGIN)
         words = [f"file={_escaped(guest.plugin)}", f"out={out}", guest.plugin_args]
@@ -164,7 +172,7 @@ async def boot(
     control = ["-S", "-chardev", f"socket,id=qmp,fd={theirs.fileno()}"]
     control += ["-mon", "chardev=qmp,mode=control"]
     try:
-        async with _process([*args, *control], folder, theirs) as process:
+        async with _process([*args, *control], folder, theirs, guest.agent) as process:
             reason = await _watch(process, ours, guest, folder, seen, watcher)
     finally:
         for scratch in folder.glob("*.img"):
@@ -179,7 +187,8 @@ def command(guest: Guest, initrd: Path) -> list[str]:
         raise BoltError(f"unknown accelerator '{guest.accel}' (one of {', '.join(ACCELERATORS)})")
     machine = arch.kvm_machine_args if guest.accel == "kvm" else arch.machine_args
     # A guest with an oops may go on, waiting for what has died, until its time is over.
-    fixed = f"console={arch.console} loglevel=5 panic=-1 oops=panic rdinit=/init"
+    start = "root=/dev/vda rw" if guest.root else "rdinit=/init"
+    fixed = f"console={arch.console} loglevel=5 panic=-1 oops=panic {start}"
     append = f"{fixed} {guest.append}".strip()
     args = [binary(arch.qemu), "-nodefaults", "-no-user-config", "-display", "none", "-no-reboot"]
     if guest.features:
@@ -187,7 +196,8 @@ def command(guest: Guest, initrd: Path) -> list[str]:
     args += [*machine, *accelerator(guest), "-m", guest.memory, "-smp", smp(guest)]
     args += [*numa(guest), *unequal(guest)]
     args += BOUND if guest.bounded else ()
-    args += ["-kernel", str(guest.image), "-initrd", str(initrd), "-append", append]
+    args += ["-kernel", str(guest.image), "-append", append]
+    args += [] if guest.root else ["-initrd", str(initrd)]
     panic = next((device for device in PVPANIC if device in devices(arch.qemu)), None)
     return [*args, "-device", panic] if panic else args
 
@@ -253,6 +263,24 @@ def ports(folder: Path) -> list[str]:
     for number, (port, file) in enumerate(PORTS.items()):
         args += ["-chardev", f"file,id=port{number},path={_escaped(folder / file)}"]
         args += ["-device", f"virtserialport,chardev=port{number},name={port}"]
+    return args
+
+
+def system(guest: Guest, folder: Path) -> list[str]:
+    """Return QEMU's arguments for the disks of a guest with a system of its own; see Guest."""
+    if not guest.root:
+        return []
+    script = folder / "script"
+    text = "".join(f"{line}\n" for line in guest.script).encode()
+    # A shell reads it to its end, which is that of a block.
+    script.write_bytes(text + b"\n" * (-len(text) % BLOCK))
+    args = []
+    for number, (path, mode) in enumerate(((guest.root, "snapshot"), (script, "readonly"))):
+        drive = f"if=none,id=system{number},format=raw,{mode}=on,file={_escaped(path)}"
+        args += ["-drive", drive, "-device", f"virtio-blk-pci,drive=system{number}"]
+    if guest.agent:
+        args += ["-chardev", f"socket,id=agent,fd={guest.agent.fileno()}"]
+        args += ["-device", "virtserialport,chardev=agent,name=org.qemu.guest_agent.0"]
     return args
 
 
@@ -370,7 +398,7 @@ def _escaped(path: Path) -> str:
 
 @contextlib.asynccontextmanager
 async def _process(
-    args: list[str], folder: Path, qmp: socket.socket
+    args: list[str], folder: Path, qmp: socket.socket, agent: socket.socket | None
 ) -> AsyncIterator[asyncio.subprocess.Process]:
     """Start QEMU, out of reach of the terminal's Ctrl-C; it never outlives the context."""
     with (folder / "qemu.log").open("wb") as log, qmp:
@@ -379,7 +407,7 @@ async def _process(
             stdin=subprocess.DEVNULL,
             stdout=log,
             stderr=log,
-            pass_fds=(qmp.fileno(),),
+            pass_fds=[each.fileno() for each in (qmp, agent) if each],
             start_new_session=True,
         )
     try:

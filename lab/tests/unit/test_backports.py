@@ -29,7 +29,7 @@ def installed(monkeypatch: pytest.MonkeyPatch) -> list[tuple[list[str], str]]:
     monkeypatch.setattr(qemu, "version", version)
     monkeypatch.setattr(packages, "install", install)
     monkeypatch.setattr(packages, "can_install", lambda: True)
-    monkeypatch.setattr(backports, "_mirror", lambda: "mirror/")
+    monkeypatch.setattr(backports, "mirror", lambda: "mirror/")
     monkeypatch.setattr(backports, "_enable", lambda uri: calls.append(([uri], "enabled")))
     monkeypatch.setattr("sys.stdin", Terminal())
     return calls
@@ -61,7 +61,7 @@ def test_nobody_is_asked(
     elif why == "no root":
         monkeypatch.setattr(packages, "can_install", lambda: False)
     else:
-        monkeypatch.setattr(backports, "_mirror", lambda: None)
+        monkeypatch.setattr(backports, "mirror", lambda: None)
     backports.offer(X86, ask)
     assert installed == []
 

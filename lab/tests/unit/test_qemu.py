@@ -2,10 +2,12 @@
 import asyncio
 import json
 import os
+import socket
 import stat
 import sys
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -218,6 +220,25 @@ def test_records_are_counted_while_it_runs(fake: Path, monkeypatch: pytest.Monke
     asyncio.run(qemu.boot(Guest(X86, Path("image"), ()), "test", seen.append))
     assert seen
     assert seen[-1] == 3
+
+
+def test_a_system_of_its_own(tmp_path: Path) -> None:
+    guest = Guest(X86, Path("image"), ("true", "finish"), root=Path("debian.ext4"))
+    args = qemu.command(guest, Path("initrd"))
+    assert "-initrd" not in args
+    assert "root=/dev/vda rw" in args[args.index("-append") + 1]
+    text = " ".join(qemu.system(guest, tmp_path))
+    # The image is in the cache, for the next guest as well.
+    assert "snapshot=on,file=debian.ext4" in text
+    assert "guest_agent" not in text
+    script = (tmp_path / "script").read_bytes()
+    assert (script[:12], len(script)) == (b"true\nfinish\n", 512)
+    assert script[12:].strip() == b""
+    assert qemu.system(Guest(X86, Path("image"), ()), tmp_path) == []
+    ours, theirs = socket.socketpair()
+    with ours, theirs:
+        args = qemu.system(replace(guest, agent=theirs), tmp_path)
+        assert f"socket,id=agent,fd={theirs.fileno()}" in args
 
 
 def test_command_lines(fake: Path) -> None:

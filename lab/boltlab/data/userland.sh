@@ -1,0 +1,52 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# Begins the script that a userland guest runs: its functions. POSIX shell.
+set -u
+export cpu=/sys/devices/system/cpu mode
+exec 3>/dev/virtio-ports/bolt.results
+
+# Numbers of the CPUs in a cpulist.
+numbers() {
+	for range in $(echo "$1" | tr , ' '); do
+		seq "${range%-*}" "${range#*-}"
+	done
+}
+
+# Every CPU online, completely torn down before if it was parked.
+all_online() {
+	for file in $cpu/cpu[0-9]*/online; do
+		[ "$(cat "$file")" = 1 ] || echo 1 >"$file"
+	done
+}
+
+mode() {
+	mode=$1
+	all_online
+	if [ "$mode" = bolt ]; then
+		echo 1 >$cpu/bolt/enabled
+		# Parked for as long as a check may take.
+		echo 600000 >$cpu/bolt/settle_delay_ms
+	else
+		echo 0 >$cpu/bolt/enabled
+	fi
+}
+
+# NAME CPULIST SECONDS COMMAND
+check() {
+	all_online
+	for number in $(numbers "$2"); do
+		echo 0 >"$cpu/cpu$number/online"
+	done
+	udevadm settle
+	parked=$(cat $cpu/bolt/parked)
+	echo "checks: $mode: $1" >/dev/kmsg
+	timeout "$3" sh -c "$4" >/run/output 2>&1 </dev/null
+	printf '{"check":"%s","mode":"%s","status":%d,"parked":"%s","output":"%s"}\n' \
+		"$1" "$mode" $? "$parked" "$(base64 -w0 /run/output)" >&3
+}
+
+finish() {
+	all_online
+	dmesg -r >/dev/virtio-ports/bolt.dmesg
+	echo '{"end":"ok"}' >&3
+	systemctl --no-block poweroff
+}

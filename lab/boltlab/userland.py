@@ -1,0 +1,209 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Debian's user space in a guest: its image, and checks that compare native with Bolt."""
+
+import base64
+import hashlib
+import os
+import platform
+import re
+import shlex
+import shutil
+import subprocess
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from boltlab import backports, packages, paths, qemu, ui
+from boltlab.errors import UNAVAILABLE, BoltError
+from boltlab.locks import lock
+
+TABLE = paths.DATA / "userland.toml"
+PROLOGUE = paths.DATA / "userland.sh"
+MODES = ("native", "bolt")
+# Of the image: what is in it besides packages, and how it is made.
+VERSION = 1
+GIGABYTES = 4.0  # of the image and of what it is made from
+# The first disk is the root, the second the script of the run.
+SCRIPT = "/dev/vdb"
+UNIT = f"""\
+[Unit]
+Description=Checks of the lab
+After=multi-user.target
+
+[Service]
+ExecStart=/bin/sh {SCRIPT}
+StandardError=journal+console
+"""
+# File of the image -> its text; a link to a path if that begins with a slash.
+FILES = {
+    "etc/fstab": "",
+    "etc/hostname": "guest\n",
+    "etc/systemd/system/checks.service": UNIT,
+    "etc/systemd/system/default.target.wants/checks.service": "/etc/systemd/system/checks.service",
+    # Work of their own while something is compared.
+    "etc/systemd/system/timers.target": "/dev/null",
+    "etc/systemd/system/serial-getty@.service": "/dev/null",
+    "etc/systemd/system/irqbalance.service": "/dev/null",
+}
+
+
+@dataclass(frozen=True)
+class Check:
+    """One row of data/userland.toml: a command, and how its two runs are compared.
+
+    ``away`` are the CPUs that are offline, natively or parked, while the command runs. ``same``:
+    both runs print the same, once every pattern of ``vary`` has been replaced; else only the
+    status is compared. ``wants`` are patterns that each of them must print, whatever the other
+    does. ``timeout`` is in seconds of the guest.
+    """
+
+    name: str
+    command: str
+    away: str = ""
+    same: bool = True
+    vary: Mapping[str, str] | None = None
+    wants: tuple[str, ...] = ()
+    timeout: int = 120
+
+
+def release() -> str:
+    """Return the code name of the host's Debian release; BoltError, code 69, elsewhere."""
+    words = platform.freedesktop_os_release()
+    if words.get("ID") != "debian" or "VERSION_CODENAME" not in words:
+        raise BoltError("the userland tests need a Debian host", code=UNAVAILABLE)
+    return words["VERSION_CODENAME"]
+
+
+def _table() -> dict[str, Any]:
+    return tomllib.loads(TABLE.read_text(encoding="utf-8"))
+
+
+def included() -> tuple[str, ...]:
+    """Return the packages that the image has besides the essential ones."""
+    return tuple(_table()["packages"])
+
+
+def checks() -> list[Check]:
+    """Return the rows of the table, in order."""
+    rows = _table()["check"]
+    return [Check(**{**row, "wants": tuple(row.get("wants", ()))}) for row in rows]
+
+
+def requests() -> list[Mapping[str, Any]]:
+    """Return what the guest agent is asked, in order."""
+    return list(_table()["agent"]["requests"])
+
+
+def stamp(suite: str, names: Sequence[str]) -> str:
+    """Return what tells an image of Debian's ``suite`` with packages ``names`` from others."""
+    text = repr((VERSION, suite, sorted(names), sorted(FILES.items())))
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def image() -> Path:
+    """Return an ext4 image of the host's release with the table's packages, made if need be.
+
+    Raises BoltError when it cannot be made, code 69 where there is no Debian or no mmdebstrap.
+    """
+    suite = release()
+    packages.ensure("userland", "guest")
+    folder = paths.cache() / "userland"
+    found = folder / f"{suite}-{stamp(suite, included())}.ext4"
+    with lock(folder / "image"):
+        if not found.exists():
+            paths.require_space(folder, GIGABYTES, "Debian's user space")
+            half = found.with_suffix(".half")
+            _make(suite, half)
+            for stale in folder.glob("*.ext4"):
+                stale.unlink()
+            half.rename(found)
+    return found
+
+
+def _make(suite: str, to: Path) -> None:
+    """Make the image: packages into an archive, that into a directory, and that into ext4."""
+    if os.geteuid():
+        raise BoltError("Debian's user space is unpacked by root only", code=UNAVAILABLE)
+    mirror = backports.mirror(suite)
+    if mirror is None:
+        raise BoltError(f"apt has no mirror of Debian's {suite}", code=UNAVAILABLE)
+    log = paths.new_log("userland")
+    scratch = to.with_name("scratch")
+    shutil.rmtree(scratch, ignore_errors=True)
+    root = scratch / "root"
+    root.mkdir(parents=True)
+    archive = scratch / "root.tar"
+    words = ["mmdebstrap", "--variant=minbase", f"--include={','.join(included())}"]
+    words += [f"--dpkgopt=path-exclude=/usr/share/{name}/*" for name in ("doc", "man", "locale")]
+    with ui.status(f"installing Debian's {suite} into an image"), log.open("wb") as out:
+        for command in (
+            [*words, suite, str(archive), mirror],
+            # The kernel makes the nodes of devices.
+            ["tar", "-x", "-C", str(root), "--exclude=./dev/*", "-f", str(archive)],
+            ["truncate", "-s", "3G", str(to)],
+        ):
+            _run(command, out, log)
+        for name, text in FILES.items():
+            put(root / name, text)
+        _run([qemu.binary("mkfs.ext4"), "-q", "-F", "-d", str(root), str(to)], out, log)
+    shutil.rmtree(scratch)
+
+
+def put(path: Path, text: str) -> None:
+    """Make the file ``path`` with ``text``, or a link, in place of what is there."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.unlink(missing_ok=True)
+    if text.startswith("/"):
+        path.symlink_to(text)
+    else:
+        path.write_text(text, encoding="utf-8")
+
+
+def _run(command: list[str], out: Any, log: Path) -> None:
+    if subprocess.run(command, stdout=out, stderr=out, check=False).returncode:
+        raise BoltError(f"{Path(command[0]).name} could not make Debian's user space", log)
+
+
+def script(rows: Sequence[Check]) -> tuple[str, ...]:
+    """Return the shell script that runs ``rows`` in the guest, in every mode, as lines."""
+    lines = PROLOGUE.read_text(encoding="utf-8").splitlines()
+    for mode in MODES:
+        lines.append(f"mode {mode}")
+        for row in rows:
+            words = [row.name, row.away, str(row.timeout), row.command]
+            lines.append(f"check {shlex.join(words)}")
+    return (*lines, "finish")
+
+
+def differences(rows: Sequence[Check], records: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Return a line for everything in ``records`` that is not as ``rows`` want it."""
+    found = {(row["check"], row["mode"]): row for row in records if "check" in row}
+    wrong = []
+    for row in rows:
+        said = {}
+        for mode in MODES:
+            one = found.get((row.name, mode))
+            if one is None:
+                wrong.append(f"{row.name}: not run ({mode})")
+                continue
+            parked = row.away if mode == "bolt" else ""
+            if one["parked"] != parked:
+                wrong.append(f"{row.name}: parked are '{one['parked']}' ({mode})")
+            text = base64.b64decode(one["output"]).decode(errors="replace")
+            for pattern in row.wants:
+                if not re.search(pattern, text, re.M):
+                    wrong.append(f"{row.name}: no '{pattern}' ({mode}):\n{text}")
+            said[mode] = one["status"], plain(text, row.vary or {}) if row.same else ""
+        if len(set(said.values())) > 1:
+            texts = "\n".join(f"{mode}: status {each[0]}\n{each[1]}" for mode, each in said.items())
+            wrong.append(f"{row.name}: differs\n{texts}")
+    return wrong
+
+
+def plain(text: str, vary: Mapping[str, str]) -> str:
+    """Return ``text`` with all that fits the patterns of ``vary`` replaced."""
+    for pattern, instead in vary.items():
+        text = re.sub(pattern, instead, text, flags=re.M)
+    return text

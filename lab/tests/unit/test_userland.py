@@ -1,0 +1,154 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""The parts of the userland guest that need no guest."""
+
+import asyncio
+import base64
+import json
+import re
+import socket
+import subprocess
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+from qemu.qmp import QMPClient
+
+from boltlab import agent, userland
+from boltlab.userland import Check
+
+
+def record(mode: str, output: str, **changes: Any) -> Mapping[str, Any]:
+    parked = "2-3" if mode == "bolt" else ""
+    text = base64.b64encode(output.encode()).decode()
+    row = {"check": "one", "mode": mode, "status": 0, "parked": parked, "output": text}
+    return row | changes
+
+
+ONE = Check("one", "true", away="2-3", vary={r"\d+ ms": "N ms"}, wants=("^all",))
+
+
+def test_equal_but_for_what_may_vary() -> None:
+    records = [record("native", "all of 3 ms\n"), record("bolt", "all of 12 ms\n")]
+    assert userland.differences([ONE], records) == []
+
+
+@pytest.mark.parametrize(
+    ("output", "changes", "why"),
+    [
+        ("all of 3 ms", {"status": 1}, "differs"),
+        ("all of 3 ms", {"parked": ""}, "parked are ''"),
+        ("all of 3 ms", {"check": "two"}, "not run"),
+        ("all of 3 s", {}, "differs"),
+        ("some of 3 ms", {}, "no '\\^all'"),
+    ],
+)
+def test_what_is_wrong(output: str, changes: dict[str, Any], why: str) -> None:
+    records = [record("native", "all of 3 ms"), record("bolt", output, **changes)]
+    assert any(re.search(why, line) for line in userland.differences([ONE], records))
+
+
+def test_cpus_parked_in_the_native_run_are_no_native_run() -> None:
+    records = [record("native", "all", parked="2-3"), record("bolt", "all")]
+    assert userland.differences([ONE], records) == ["one: parked are '2-3' (native)"]
+
+
+def test_only_the_status_may_be_compared() -> None:
+    row = Check("one", "true", away="2-3", same=False)
+    records = [record("native", "this"), record("bolt", "that")]
+    assert userland.differences([row], records) == []
+    records[1] = record("bolt", "that", status=1)
+    assert len(userland.differences([row], records)) == 1
+
+
+def test_every_row_of_the_table() -> None:
+    rows = userland.checks()
+    names = [row.name for row in rows]
+    assert len(names) == len(set(names))
+    assert names[0] == "boot"
+    for row in rows:
+        assert all(re.compile(pattern) for pattern in (*row.wants, *(row.vary or {})))
+        # Without anything that must be there, both could fail alike.
+        assert row.wants, row.name
+
+
+def test_the_script_is_one_of_a_shell(tmp_path: Path) -> None:
+    path = tmp_path / "script"
+    path.write_text("\n".join(userland.script(userland.checks())) + "\n", encoding="utf-8")
+    assert subprocess.run(["sh", "-n", str(path)], check=False).returncode == 0
+    for row in userland.checks():
+        path.write_text(row.command, encoding="utf-8")
+        assert subprocess.run(["sh", "-n", str(path)], check=False).returncode == 0, row.name
+
+
+def test_the_script_has_every_check_in_every_mode() -> None:
+    lines = userland.script([Check("a", "echo 'it is'\ntrue"), Check("b", "true", away="1,3")])
+    text = "\n".join(lines)
+    assert text.index("\nmode native") < text.index("\nmode bolt") < text.rindex("\nfinish")
+    assert text.count("check a '' 120 ") == text.count("check b 1,3 120 true") == 2
+
+
+@pytest.mark.parametrize(
+    ("cpus", "numbers"), [("2-3", ["2", "3"]), ("1,3", ["1", "3"]), ("", []), ("2", ["2"])]
+)
+def test_numbers_in_the_guest(cpus: str, numbers: list[str]) -> None:
+    functions = userland.PROLOGUE.read_text(encoding="utf-8")
+    begin = functions.index("numbers() {")
+    text = functions[begin : functions.index("}\n", functions.index("done", begin)) + 2]
+    words = ["sh", "-c", f"{text}\nnumbers {cpus or repr('')}"]
+    done = subprocess.run(words, capture_output=True, text=True, check=True)
+    assert done.stdout.split() == numbers
+
+
+def test_an_image_for_each_release_and_choice_of_packages() -> None:
+    first = userland.stamp("bookworm", ("a", "b"))
+    assert first == userland.stamp("bookworm", ("b", "a"))
+    assert len({first, userland.stamp("trixie", ("a", "b")), userland.stamp("bookworm", "a")}) == 3
+
+
+def test_files_of_the_image(tmp_path: Path) -> None:
+    (tmp_path / "etc").mkdir()
+    (tmp_path / "etc" / "fstab").write_text("of Debian's", encoding="utf-8")
+    for name, text in userland.FILES.items():
+        userland.put(tmp_path / name, text)
+    assert (tmp_path / "etc/fstab").read_text(encoding="utf-8") == ""
+    wanted = tmp_path / "etc/systemd/system/default.target.wants/checks.service"
+    assert wanted.readlink() == Path("/etc/systemd/system/checks.service")
+    assert userland.SCRIPT in userland.UNIT
+
+
+def test_what_the_agent_is_sent() -> None:
+    assert agent.request({"execute": "guest-get-vcpus"}) == {"execute": "guest-get-vcpus"}
+    sent = agent.request({"execute": "guest-set-vcpus", "vcpus": [[1, False]]})
+    assert sent["arguments"] == {"vcpus": [{"logical-id": 1, "online": False}]}
+    assert all(agent.request(row) for row in userland.requests())
+
+
+def test_the_agent_is_asked_when_the_guest_wants_it(tmp_path: Path) -> None:
+    (tmp_path / "results.jsonl").write_text('{"agent":"native"}\n', encoding="utf-8")
+    got: list[dict[str, Any]] = []
+
+    async def answer(link: socket.socket) -> None:
+        reader, writer = await asyncio.open_unix_connection(sock=link)
+        while not got or got[-1]["execute"] != "guest-file-close":
+            got.append(json.loads(await reader.readline()))
+            writer.write(b'{"return": 7}\n')
+        writer.close()
+
+    async def play() -> None:
+        ours, theirs = socket.socketpair()
+        watcher = agent.Agent(ours, [{"execute": "guest-get-vcpus"}])
+        asked = asyncio.create_task(watcher(QMPClient("none"), tmp_path))
+        await answer(theirs)
+        asked.cancel()
+
+    asyncio.run(play())
+    assert [each["execute"] for each in got[:2]] == ["guest-get-vcpus", "guest-file-open"]
+    assert base64.b64decode(got[2]["arguments"]["buf-b64"]) == b'{"return": 7}\nend\n'
+
+
+def test_nothing_without_debian(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("platform.freedesktop_os_release", lambda: {"ID": "fedora"})
+    with pytest.raises(userland.BoltError, match="need a Debian host") as caught:
+        userland.image()
+    assert caught.value.code == userland.UNAVAILABLE
