@@ -30,22 +30,24 @@ SCRIPT = "/dev/vdb"
 UNIT = f"""\
 [Unit]
 Description=Checks of the lab
-After=multi-user.target
 
 [Service]
 ExecStart=/bin/sh {SCRIPT}
 StandardError=journal+console
 """
+UNITS = "etc/systemd/system"
 # File of the image -> its text; a link to a path if that begins with a slash.
 FILES = {
     "etc/fstab": "",
     "etc/hostname": "guest\n",
-    "etc/systemd/system/checks.service": UNIT,
-    "etc/systemd/system/default.target.wants/checks.service": "/etc/systemd/system/checks.service",
+    # Without it every boot would be the first, which enables whatever is installed.
+    "etc/machine-id": "b017" * 8 + "\n",
+    f"{UNITS}/checks.service": UNIT,
+    f"{UNITS}/multi-user.target.wants/checks.service": f"/{UNITS}/checks.service",
     # Work of their own while something is compared.
-    "etc/systemd/system/timers.target": "/dev/null",
-    "etc/systemd/system/serial-getty@.service": "/dev/null",
-    "etc/systemd/system/irqbalance.service": "/dev/null",
+    f"{UNITS}/timers.target": "/dev/null",
+    f"{UNITS}/serial-getty@.service": "/dev/null",
+    f"{UNITS}/irqbalance.service": "/dev/null",
 }
 
 

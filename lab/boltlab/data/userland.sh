@@ -2,6 +2,8 @@
 # Begins the script that a userland guest runs: its functions. POSIX shell.
 set -u
 export cpu=/sys/devices/system/cpu mode
+# Until then the ports have no names.
+udevadm settle
 exec 3>/dev/virtio-ports/bolt.results
 
 # Numbers of the CPUs in a cpulist.
@@ -11,7 +13,6 @@ numbers() {
 	done
 }
 
-# Every CPU online, completely torn down before if it was parked.
 all_online() {
 	for file in $cpu/cpu[0-9]*/online; do
 		[ "$(cat "$file")" = 1 ] || echo 1 >"$file"

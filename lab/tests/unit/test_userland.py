@@ -15,6 +15,7 @@ import pytest
 from qemu.qmp import QMPClient
 
 from boltlab import agent, userland
+from boltlab.errors import UNAVAILABLE, BoltError
 from boltlab.userland import Check
 
 
@@ -112,7 +113,7 @@ def test_files_of_the_image(tmp_path: Path) -> None:
     for name, text in userland.FILES.items():
         userland.put(tmp_path / name, text)
     assert (tmp_path / "etc/fstab").read_text(encoding="utf-8") == ""
-    wanted = tmp_path / "etc/systemd/system/default.target.wants/checks.service"
+    wanted = tmp_path / "etc/systemd/system/multi-user.target.wants/checks.service"
     assert wanted.readlink() == Path("/etc/systemd/system/checks.service")
     assert userland.SCRIPT in userland.UNIT
 
@@ -149,6 +150,6 @@ def test_the_agent_is_asked_when_the_guest_wants_it(tmp_path: Path) -> None:
 
 def test_nothing_without_debian(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("platform.freedesktop_os_release", lambda: {"ID": "fedora"})
-    with pytest.raises(userland.BoltError, match="need a Debian host") as caught:
+    with pytest.raises(BoltError, match="need a Debian host") as caught:
         userland.image()
-    assert caught.value.code == userland.UNAVAILABLE
+    assert caught.value.code == UNAVAILABLE
