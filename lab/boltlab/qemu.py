@@ -77,8 +77,10 @@ class Guest:
     ``plugin_args`` are NAME=VALUE,... for it. ``warns`` are patterns of what the kernel must
     complain about, each just once.
     ``root`` is the image of a disk with a system of its own, in place of the initramfs: what the
-    guest writes there is forgotten, and its second disk holds the script, which that system runs.
-    ``agent`` is the emulator's end of a connection to the guest agent of such a system.
+    guest writes there is forgotten. Its second disk holds the script, which that system runs, and
+    its third the kernel. ``agent`` is the emulator's end of a connection to the guest agent of
+    such a system. ``slots``: the machine has room for so many CPUs, each a socket; those beyond
+    ``cpus`` can be added while it runs. ``machine`` are arguments in place of the architecture's.
     """
 
     arch: Arch
@@ -104,6 +106,8 @@ class Guest:
     programs: Mapping[str, Node] = field(default_factory=dict)
     root: Path | None = None
     agent: socket.socket | None = None
+    slots: int = 0
+    machine: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -186,6 +190,7 @@ def command(guest: Guest, initrd: Path) -> list[str]:
     if guest.accel not in ACCELERATORS:
         raise BoltError(f"unknown accelerator '{guest.accel}' (one of {', '.join(ACCELERATORS)})")
     machine = arch.kvm_machine_args if guest.accel == "kvm" else arch.machine_args
+    machine = guest.machine or machine
     # A guest with an oops may go on, waiting for what has died, until its time is over.
     start = "root=/dev/vda rw" if guest.root else "rdinit=/init"
     fixed = f"console={arch.console} loglevel=5 panic=-1 oops=panic {start}"
@@ -232,6 +237,8 @@ def smp(guest: Guest) -> str:
         if guest.cpus != len(guest.lacks) + 1 or guest.nodes > 1 or guest.threads > 1:
             raise BoltError(f"{guest.cpus} CPUs cannot lack {len(guest.lacks)} features")
         return f"1,maxcpus={guest.cpus},sockets=1,cores={guest.cpus},threads=1"
+    if guest.slots:
+        return f"{guest.cpus},maxcpus={guest.slots},sockets={guest.slots}"
     if guest.threads == 1:
         return str(guest.cpus) if guest.nodes == 1 else f"{guest.cpus},sockets={guest.nodes}"
     cores, rest = divmod(guest.cpus, guest.nodes * guest.threads)
@@ -275,7 +282,8 @@ def system(guest: Guest, folder: Path) -> list[str]:
     # A shell reads it to its end, which is that of a block.
     script.write_bytes(text + b"\n" * (-len(text) % BLOCK))
     args = []
-    for number, (path, mode) in enumerate(((guest.root, "snapshot"), (script, "readonly"))):
+    disks = ((guest.root, "snapshot"), (script, "readonly"), (guest.image, "readonly"))
+    for number, (path, mode) in enumerate(disks):
         drive = f"if=none,id=system{number},format=raw,{mode}=on,file={_escaped(path)}"
         args += ["-drive", drive, "-device", f"virtio-blk-pci,drive=system{number}"]
     if guest.agent:

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Debian's user space in a guest: its image, and checks that compare native with Bolt."""
 
+import asyncio
 import base64
 import hashlib
 import os
@@ -8,6 +9,7 @@ import platform
 import re
 import shlex
 import shutil
+import socket
 import subprocess
 import tomllib
 from collections.abc import Mapping, Sequence
@@ -15,13 +17,21 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from boltlab import backports, packages, paths, qemu, ui
+from qemu.qmp import QMPClient
+
+from boltlab import arch, backports, packages, paths, qemu, slots, ui
+from boltlab.agent import Agent
+from boltlab.build import Kernel
 from boltlab.errors import UNAVAILABLE, BoltError
 from boltlab.locks import lock
+from boltlab.qemu import Guest, GuestResult
 
 TABLE = paths.DATA / "userland.toml"
 PROLOGUE = paths.DATA / "userland.sh"
-MODES = ("native", "bolt")
+# Mode -> what the kernel is told.
+APPEND = {"native": "bolt=off", "bolt": "bolt=on"}
+MODES = tuple(APPEND)
+LONGEST = 3600  # seconds of the host that a guest may take
 # Of the image: what is in it besides packages, and how it is made.
 VERSION = 1
 GIGABYTES = 4.0  # of the image and of what it is made from
@@ -58,11 +68,12 @@ class Check:
     ``away`` are the CPUs that are offline, natively or parked, while the command runs. ``same``:
     both runs print the same, once every pattern of ``vary`` has been replaced; else only the
     status is compared. ``wants`` are patterns that each of them must print, whatever the other
-    does. ``timeout`` is in seconds of the guest.
+    does. ``timeout`` is in seconds of the guest. ``guest`` is the name of one of the table's.
     """
 
     name: str
     command: str
+    guest: str = "plain"
     away: str = ""
     same: bool = True
     vary: Mapping[str, str] | None = None
@@ -91,6 +102,11 @@ def checks() -> list[Check]:
     """Return the rows of the table, in order."""
     rows = _table()["check"]
     return [Check(**{**row, "wants": tuple(row.get("wants", ()))}) for row in rows]
+
+
+def guests() -> dict[str, dict[str, Any]]:
+    """Return the guests of the table: name -> what it says of qemu.Guest."""
+    return dict(_table()["guest"])
 
 
 def requests() -> list[Mapping[str, Any]]:
@@ -168,15 +184,46 @@ def _run(command: list[str], out: Any, log: Path) -> None:
         raise BoltError(f"{Path(command[0]).name} could not make Debian's user space", log)
 
 
-def script(rows: Sequence[Check]) -> tuple[str, ...]:
-    """Return the shell script that runs ``rows`` in the guest, in every mode, as lines."""
+def script(rows: Sequence[Check], mode: str) -> tuple[str, ...]:
+    """Return the shell script that runs ``rows`` in a guest in ``mode``, as lines."""
     lines = PROLOGUE.read_text(encoding="utf-8").splitlines()
-    for mode in MODES:
-        lines.append(f"mode {mode}")
-        for row in rows:
-            words = [row.name, row.away, str(row.timeout), row.command]
-            lines.append(f"check {shlex.join(words)}")
+    lines.append(f"mode {mode}")
+    for row in rows:
+        words = [row.name, row.away, str(row.timeout), row.command]
+        lines.append(f"check {shlex.join(words)}")
     return (*lines, "finish")
+
+
+def run(kernel: Kernel, root: Path, name: str, rows: Sequence[Check], mode: str) -> GuestResult:
+    """Run ``rows`` in the table's guest ``name``, with ``kernel`` and the image ``root``.
+
+    What the host does meanwhile is up to the guest: see agent and slots.
+    """
+    target, machine = arch.ARCHES[kernel.arch], guests()[name]
+    ours, theirs = socket.socketpair()
+    with ours, theirs:
+        guest = Guest(
+            target,
+            kernel.image,
+            script(rows, mode),
+            append=f"{machine.pop('append', '')} {APPEND[mode]}".strip(),
+            accel="mttcg",
+            timeout=LONGEST,
+            root=root,
+            agent=theirs,
+            machine=tuple(machine.pop("machine", {}).get(target.name, ())),
+            warns=tuple(machine.pop("warns", ())),
+            **{"memory": "2G", **machine},
+        )
+        asked = Agent(ours, requests())
+
+        async def beside(client: QMPClient, folder: Path) -> None:
+            async with asyncio.TaskGroup() as group:
+                group.create_task(asked(client, folder))
+                group.create_task(slots.obey(client, folder))
+
+        folder = qemu.new_run(f"test-{target.name}-userland-{name}-{mode}")
+        return qemu.run_in(guest, folder, watcher=beside)
 
 
 def differences(rows: Sequence[Check], records: Sequence[Mapping[str, Any]]) -> list[str]:

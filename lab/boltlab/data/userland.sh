@@ -21,14 +21,8 @@ all_online() {
 
 mode() {
 	mode=$1
-	all_online
-	if [ "$mode" = bolt ]; then
-		echo 1 >$cpu/bolt/enabled
-		# Parked for as long as a check may take.
-		echo 600000 >$cpu/bolt/settle_delay_ms
-	else
-		echo 0 >$cpu/bolt/enabled
-	fi
+	# Parked for as long as a check may take.
+	[ "$mode" = native ] || echo 600000 >$cpu/bolt/settle_delay_ms
 }
 
 # NAME CPULIST SECONDS COMMAND

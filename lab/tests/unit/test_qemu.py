@@ -292,6 +292,14 @@ def test_cpus_that_lack_a_feature(fake: Path) -> None:
         qemu.smp(Guest(X86, Path("image"), (), cpus=2, nodes=2, lacks=("ss",)))
 
 
+def test_slots_for_cpus_and_a_machine_of_its_own(fake: Path) -> None:
+    guest = Guest(X86, Path("image"), (), cpus=2, slots=4, machine=("-machine", "pc", "-cpu", "x"))
+    args = qemu.command(guest, Path("initrd"))
+    assert args[args.index("-smp") + 1] == "2,maxcpus=4,sockets=4"
+    assert args[args.index("-machine") + 1] == "pc"
+    assert args[args.index("-cpu") + 1] == "x"
+
+
 def test_a_seed_makes_a_run_that_can_be_repeated() -> None:
     plain = qemu.accelerator(Guest(X86, Path("image"), ()))
     assert plain == list(qemu.ACCELERATORS["icount"])

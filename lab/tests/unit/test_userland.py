@@ -3,18 +3,19 @@
 
 import asyncio
 import base64
+import contextlib
 import json
 import re
 import socket
 import subprocess
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from qemu.qmp import QMPClient
 
-from boltlab import agent, userland
+from boltlab import agent, slots, userland
 from boltlab.errors import UNAVAILABLE, BoltError
 from boltlab.userland import Check
 
@@ -75,18 +76,18 @@ def test_every_row_of_the_table() -> None:
 
 def test_the_script_is_one_of_a_shell(tmp_path: Path) -> None:
     path = tmp_path / "script"
-    path.write_text("\n".join(userland.script(userland.checks())) + "\n", encoding="utf-8")
+    path.write_text("\n".join(userland.script(userland.checks(), "bolt")) + "\n", encoding="utf-8")
     assert subprocess.run(["sh", "-n", str(path)], check=False).returncode == 0
     for row in userland.checks():
         path.write_text(row.command, encoding="utf-8")
         assert subprocess.run(["sh", "-n", str(path)], check=False).returncode == 0, row.name
 
 
-def test_the_script_has_every_check_in_every_mode() -> None:
-    lines = userland.script([Check("a", "echo 'it is'\ntrue"), Check("b", "true", away="1,3")])
-    text = "\n".join(lines)
-    assert text.index("\nmode native") < text.index("\nmode bolt") < text.rindex("\nfinish")
-    assert text.count("check a '' 120 ") == text.count("check b 1,3 120 true") == 2
+def test_the_script_has_every_check() -> None:
+    rows = [Check("a", "echo 'it is'\ntrue"), Check("b", "true", away="1,3")]
+    text = "\n".join(userland.script(rows, "native"))
+    assert text.index("\nmode native") < text.index("\ncheck a") < text.rindex("\nfinish")
+    assert text.count("check a '' 120 ") == text.count("check b 1,3 120 true") == 1
 
 
 @pytest.mark.parametrize(
@@ -153,3 +154,37 @@ def test_nothing_without_debian(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(BoltError, match="need a Debian host") as caught:
         userland.image()
     assert caught.value.code == UNAVAILABLE
+
+
+class Emulator:
+    """Answers what slots.obey() executes, and keeps it."""
+
+    def __init__(self) -> None:
+        self.got: list[tuple[str, Any]] = []
+
+    async def execute(self, name: str, arguments: Any = None) -> Any:
+        self.got.append((name, arguments))
+        if name != "query-hotpluggable-cpus":
+            return {}
+        return [{"type": "cpu", "props": {"socket-id": number}} for number in (2, 0, 1)]
+
+
+def test_slots_are_filled_and_emptied_when_the_guest_wants_it(tmp_path: Path) -> None:
+    lines = ['{"slot":"add 2"}', '{"check":"one"}', '{"slot":"eject 2"}', ""]
+    (tmp_path / "results.jsonl").write_text("\n".join(lines), encoding="utf-8")
+    emulator = Emulator()
+
+    async def play() -> None:
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(2 * slots.POLL):
+                await slots.obey(cast(QMPClient, emulator), tmp_path)
+
+    asyncio.run(play())
+    assert emulator.got[1:] == [
+        ("device_add", {"driver": "cpu", "id": "slot2", "socket-id": 2}),
+        ("device_del", {"id": "slot2"}),
+    ]
+
+
+def test_every_guest_of_the_table_has_a_check() -> None:
+    assert {row.guest for row in userland.checks()} == set(userland.guests())

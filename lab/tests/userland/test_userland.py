@@ -4,17 +4,14 @@
 A guest whose kernel prints a splat fails by itself: see boltlab.console.
 """
 
-import socket
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from boltlab import arch, qemu, userland
-from boltlab.agent import Agent
+from boltlab import arch, userland
 from boltlab.build import Kernel
 from boltlab.errors import UNAVAILABLE, BoltError
-from boltlab.qemu import Guest
 
 pytestmark = [pytest.mark.guest, pytest.mark.nightly]
 
@@ -32,21 +29,11 @@ def image() -> Path:
         raise
 
 
-def test_debian(kernel: Callable[[str, str], Kernel], image: Path) -> None:
-    target, rows = arch.host(), userland.checks()
-    ours, theirs = socket.socketpair()
-    with ours, theirs:
-        guest = Guest(
-            target,
-            kernel(target.name, FLAVOUR).image,
-            userland.script(rows),
-            nodes=2,
-            memory="2G",
-            accel="mttcg",
-            timeout=3600,
-            root=image,
-            agent=theirs,
-        )
-        folder = qemu.new_run(f"test-{target.name}-userland")
-        done = qemu.run_in(guest, folder, watcher=Agent(ours, userland.requests()))
-    assert userland.differences(rows, done.records) == []
+@pytest.mark.parametrize("name", userland.guests())
+def test_debian(kernel: Callable[[str, str], Kernel], image: Path, name: str) -> None:
+    built = kernel(arch.host().name, FLAVOUR)
+    rows = [row for row in userland.checks() if row.guest == name]
+    records = []
+    for mode in userland.MODES:
+        records += userland.run(built, image, name, rows, mode).records
+    assert userland.differences(rows, records) == []
