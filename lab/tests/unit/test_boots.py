@@ -204,7 +204,6 @@ def test_machines_of_the_command_line() -> None:
 def test_every_variant_boots_on_one_cpu_too() -> None:
     target = arch.ARCHES["x86_64"]
     wanted = boots.variants("x86_64")
-    assert "devicetree" not in wanted
     kernel = Kernel("x86_64", "bolt", "6.12.1-0", "6.12.1", "c0ffee", "stamp", Path("bolt"))
     kernels = {"pristine": kernel, "bolt": kernel}
     work = cmd_boot_bench.jobs(target, "strict", wanted, [(8, 2)], kernels, trace=True)

@@ -19,7 +19,7 @@
 /*
  * Callbacks of a serial state run for one CPU of a request at a time. Concurrent
  * ones touch nothing but their own CPU, or take locks that make it right. In a
- * request for several CPUs that is not all: see bolt_staying_mask. A state whose
+ * request for several CPUs that is not all: see cpuhp_successor(). A state whose
  * callbacks give another answer there than natively is unfit.
  */
 #define SERIAL BOLT_SERIAL
