@@ -163,3 +163,18 @@ def test_fingerprint(
 
 def test_repository_overlay_is_where_the_lab_looks() -> None:
     assert (paths.KERNEL / "versions.toml").is_file()
+
+
+def test_files_of_some_hooks(
+    kernel_tree: Path, bolt_kernel: Path, make_source: Callable[[Path], Source]
+) -> None:
+    """What refactors alone make of the source: no overlay, and no file of another hook."""
+    folder = bolt_kernel / "hooks/6.12"
+    make_hook(kernel_tree, folder, "0001-split.patch", {"kernel/cpu.c": ("\tb4();\n", "\tb();\n")})
+    edits = {"kernel/Makefile": ("cpu.o\n", "cpu.o bolt/\n")}
+    make_hook(kernel_tree, folder, "0002-makefile.patch", edits)
+    source = make_source(kernel_tree)
+    assert tree.hooked_files(source, {"0001-split.patch"}) == {
+        "kernel/cpu.c": Content(CPU_C.replace("\tb4();\n", "\tb();\n").encode())
+    }
+    assert set(tree.hooked_files(source)) == {"kernel/cpu.c", "kernel/Makefile"}
