@@ -1,136 +1,170 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Exports overlay and hooks as a series of patches for ``git am``."""
+"""Exports overlay and hooks as postings: cover letters and patches for ``git am``."""
 
-import fnmatch
+import re
 import shutil
 import tempfile
-import tomllib
-from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 from boltlab import git as gits
-from boltlab import hooks, paths, tree, ui
+from boltlab import hooks, letters, paths, pieces, tree, ui
+from boltlab import series as order
 from boltlab.errors import BoltError
 from boltlab.git import Git
 from boltlab.locks import lock
+from boltlab.series import Commit, Series
 from boltlab.source import COMPLETE, Source
 
-SERIES = "series.toml"
 REPOSITORY_SPACE = 1.0  # GB that the pristine source takes as a git repository
+_LETTER = "0000-cover-letter.patch"
 
 
 @dataclass(frozen=True)
-class Commit:
-    """One commit of the exported series."""
+class Plan:
+    """What is to be exported: the series, the hooks by name, the overlay's files by commit."""
 
-    subject: str
-    body: str = ""
-    overlay: tuple[str, ...] = ()  # globs of kernel paths
-    hooks: tuple[str, ...] = ()  # names of patch files
-    refactor: bool = False  # prepares for Bolt without naming it: proved by tests and its own merit
-
-
-def load_series(folder: Path) -> list[Commit]:
-    """Return the commits of ``folder``/series.toml in order; BoltError when it is malformed."""
-    file = folder / SERIES
-    try:
-        rows = tomllib.loads(file.read_text(encoding="utf-8"))["commit"]
-        return [
-            Commit(
-                subject=row["subject"],
-                body=row.get("body", "").strip(),
-                overlay=tuple(row.get("overlay", ())),
-                hooks=tuple(row.get("hooks", ())),
-                refactor=row.get("refactor", False),
-            )
-            for row in rows
-        ]
-    except (OSError, tomllib.TOMLDecodeError, KeyError, TypeError, AttributeError) as error:
-        raise BoltError(f"cannot read {file}: {error!r}") from error
+    series: Series
+    hooks: dict[str, hooks.Hook]
+    files: list[list[str]]
+    overlay: Path
 
 
-def refactors(folder: Path) -> set[str]:
-    """Return the names of the hooks that are refactors."""
-    return {name for commit in load_series(folder) if commit.refactor for name in commit.hooks}
+def plan(source: Source, kernel: Path | None = None) -> Plan:
+    """Return what there is to export for ``source``.
 
-
-def assign(
-    commits: Sequence[Commit], overlay: Sequence[str], patches: Sequence[str]
-) -> list[list[str]]:
-    """Return the overlay files of each commit; every file and patch must be in exactly one.
-
-    Raises BoltError naming what is in none or several, a glob that matches nothing, or a patch
-    that does not exist or is out of order.
+    Raises BoltError when a file or hook is in no commit or in several.
     """
-    files = []
-    for commit in commits:
-        mine = []
-        for glob in commit.overlay:
-            matched = [name for name in overlay if fnmatch.fnmatchcase(name, glob)]
-            if not matched:
-                raise BoltError(f"{SERIES}: '{glob}' matches no overlay file")
-            mine += [name for name in matched if name not in mine]
-        if not mine and not commit.hooks:
-            raise BoltError(f"{SERIES}: the commit '{commit.subject}' is empty")
-        files.append(mine)
-    _once("overlay file", Counter(name for mine in files for name in mine), overlay)
-    order = [name for commit in commits for name in commit.hooks]
-    _once("hook", Counter(order), patches)
-    if order != sorted(order):
-        raise BoltError(f"{SERIES}: the hooks are not in their order")
-    return files
+    overlay = (kernel or paths.KERNEL) / "overlay"
+    found = {hook.name: hook for hook in hooks.load(source.version.hooks)}
+    series = order.load(source.version.hooks)
+    files = order.assign(series.commits, list(tree.overlay_files(overlay)), list(found))
+    return Plan(series, found, files, overlay)
 
 
-def _once(kind: str, counted: Counter[str], wanted: Sequence[str]) -> None:
-    for name in wanted:
-        if counted[name] != 1:
-            times = "several commits" if counted[name] else "no commit"
-            raise BoltError(f"{SERIES}: the {kind} {name} is in {times}")
-    unknown = sorted(set(counted) - set(wanted))
-    if unknown:
-        raise BoltError(f"{SERIES}: there is no {kind} {unknown[0]}")
+@contextmanager
+def scratch_tree(what: Plan, source: Source) -> Iterator[Path]:
+    """Yield a directory with the pristine files that the series touches, for lay()."""
+    with tempfile.TemporaryDirectory(prefix="bolt-export-") as scratch:
+        work = Path(scratch) / "tree"
+        work.mkdir()
+        # The touched files are enough: the diffs are those of the whole tree.
+        hooks.copy_files(list(what.hooks.values()), source.path, work, source.release)
+        yield work
+
+
+def lay(what: Plan, source: Source, work: Path) -> Iterator[Commit]:
+    """Yield each commit in order, ``work`` being the files as they are after it.
+
+    Raises BoltError when a hook does not apply, or a commit adds what is not there to be left out.
+    """
+    for number, commit in enumerate(what.series.commits):
+        there = [name for mine in what.files[: number + 1] for name in mine]
+        missing = _missing([name for mine in what.files[number + 1 :] for name in mine], there)
+        for name in there:
+            later = [
+                anchor
+                for other in what.series.commits[number + 1 :]
+                for anchor in other.adds.get(name, ())
+            ]
+            _put(what.overlay / name, work / name, name, later, missing)
+        for name in commit.hooks:
+            hooks.apply_one(what.hooks[name], work, source.release)
+        yield commit
+
+
+def _missing(files: Sequence[str], there: Sequence[str]) -> set[str]:
+    """Return ``files``, and the directories that only they are in, with a slash at the end."""
+    folders = {f"{folder}/" for name in files for folder in Path(name).parents}
+    return {*files, *folders} - {f"{folder}/" for name in there for folder in Path(name).parents}
+
+
+def _put(
+    origin: Path, target: Path, name: str, later: Sequence[str], missing: set[str]
+) -> None:
+    target.parent.mkdir(parents=True, exist_ok=True)
+    if target.name != "Makefile" and not later:
+        if not target.exists() or target.read_bytes() != origin.read_bytes():
+            shutil.copy(origin, target)
+        return
+    text = origin.read_text(encoding="utf-8")
+    if later:
+        text = pieces.without(name, text, later)
+    if target.name == "Makefile":
+        text = pieces.makefile(name, text, missing)
+    target.write_text(text, encoding="utf-8")
+    target.chmod(origin.stat().st_mode)
 
 
 def export(source: Source, output: Path, kernel: Path | None = None) -> list[Path]:
-    """Write the series for ``source`` to the directory ``output`` as numbered patches.
+    """Write the series for ``source`` below the directory ``output``, a directory a posting.
 
-    ``output`` is made, and must not hold anything but an earlier export. Returns the patches in
-    order. Raises BoltError when a file is in no commit or a hook does not apply; ``output`` is
-    then as it was.
+    ``output`` is made, and must not hold anything but an earlier export. Each posting has a
+    cover letter and numbered patches; the patches of all are returned, in order. Raises
+    BoltError when a file is in no commit, a hook does not apply, a commit is too large or a
+    figure is missing; ``output`` is then as it was.
     """
-    folder = source.version.hooks
-    overlay = (kernel or paths.KERNEL) / "overlay"
-    series = {hook.name: hook for hook in hooks.load(folder)}
-    commits = load_series(folder)
-    assigned = assign(commits, list(tree.overlay_files(overlay)), list(series))
+    what = plan(source, kernel)
+    texts = [letters.render(posting, source.version.hooks) for posting in what.series.postings]
     _check_output(output)
     author = gits.user()
-    with tempfile.TemporaryDirectory(prefix="bolt-export-") as scratch:
-        work, patches = Path(scratch) / "tree", Path(scratch) / "patches"
-        work.mkdir()
-        # The touched files are enough: the diffs are those of the whole tree.
-        hooks.copy_files(list(series.values()), source.path, work, source.release)
-        git = Git.init(work, Path(scratch) / "git")
+    with scratch_tree(what, source) as work:
+        git = Git.init(work, work.parent / "git")
         git.commit_all("pristine")
-        for commit, files in zip(commits, assigned, strict=True):
-            for name in files:
-                (work / name).parent.mkdir(parents=True, exist_ok=True)
-                shutil.copy(overlay / name, work / name)
-            for name in commit.hooks:
-                hooks.apply_one(series[name], work, source.release)
+        for commit in lay(what, source, work):
             git.commit_all(_message(commit, author), author, allow_empty=False)
-        git.run(
-            *("format-patch", "-q", "-o", str(patches), "--zero-commit", "--no-signature"),
-            *("--numbered", "--root", f"HEAD~{len(commits)}..HEAD"),
-        )
+        check_sizes(git, what.series)
+        patches = _format(git, what.series, texts, work.parent / "patches", author)
         output.mkdir(parents=True, exist_ok=True)
-        for old in output.glob("*.patch"):
-            old.unlink()
-        return [
-            Path(shutil.copy(patch, output / patch.name)) for patch in sorted(patches.iterdir())
-        ]
+        for old in output.iterdir():
+            shutil.rmtree(old)
+        shutil.copytree(work.parent / "patches", output, dirs_exist_ok=True)
+        return [output / path.relative_to(work.parent / "patches") for path in patches]
+
+
+def check_sizes(git: Git, series: Series) -> None:
+    """Raise BoltError naming the commits of ``series``, the last ones of ``git``, that are too
+    large.
+
+    Tests and documentation travel with what they are about and are not counted.
+    """
+    large = []
+    for number, commit in enumerate(reversed(series.commits)):
+        stat = git.run("show", "--numstat", "--format=", f"HEAD~{number}")
+        rows = [line.split("\t") for line in stat.splitlines() if line]
+        added = sum(int(row[0]) for row in rows if not order.is_aside(row[2]))
+        if added > order.LARGEST:
+            large.append(f"'{commit.subject}' {added}")
+    if large:
+        raise BoltError(
+            f"a commit may add {order.LARGEST} lines besides tests and documentation: "
+            f"{', '.join(reversed(large))}"
+        )
+
+
+def _format(
+    git: Git, series: Series, texts: Sequence[str], target: Path, author: tuple[str, str]
+) -> list[Path]:
+    """Write the postings below ``target``; return their patches, without the cover letters."""
+    patches: list[Path] = []
+    left = len(series.commits)
+    for number, (posting, text) in enumerate(zip(series.postings, texts, strict=True), 1):
+        folder = target / f"{number}-{posting.name}"
+        first, left = left, left - len(series.of(posting))
+        git.run(
+            *("format-patch", "-q", "-o", str(folder), "--zero-commit", "--no-signature"),
+            *("--numbered", "--cover-letter", f"HEAD~{first}..HEAD~{left}"),
+            author=author,
+        )
+        letter = folder / _LETTER
+        blank = letter.read_text(encoding="utf-8")
+        full = blank.replace("*** SUBJECT HERE ***", posting.title)
+        full = full.replace("*** BLURB HERE ***", text.strip())
+        letter.write_text(full, encoding="utf-8")
+        patches += [path for path in sorted(folder.iterdir()) if path.name != _LETTER]
+    return patches
 
 
 def _message(commit: Commit, author: tuple[str, str]) -> str:
@@ -143,7 +177,13 @@ def _message(commit: Commit, author: tuple[str, str]) -> str:
 def _check_output(output: Path) -> None:
     if output.exists() and not output.is_dir():
         raise BoltError(f"{output} is no directory")
-    others = [path.name for path in output.glob("*") if path.suffix != ".patch"]
+    others = [
+        path.name
+        for path in output.glob("*")
+        if not path.is_dir()
+        or not re.match(r"\d-", path.name)
+        or any(below.suffix != ".patch" for below in path.iterdir())
+    ]
     if others:
         raise BoltError(f"{output} holds other files ({others[0]}): name an empty directory")
 

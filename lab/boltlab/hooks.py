@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from boltlab import packages
+from boltlab import packages, series
 from boltlab.errors import BoltError
 
 _HUNK = re.compile(r"^@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@ ?(.*)$")
@@ -52,7 +52,7 @@ class Hook:
 
 def load(folder: Path) -> list[Hook]:
     """Return the hooks in ``folder`` in the order they apply; BoltError on a malformed one."""
-    return [parse(path) for path in sorted(folder.glob("*.patch"))]
+    return [parse(folder / name) for name in series.hook_order(folder)]
 
 
 def parse(path: Path) -> Hook:

@@ -24,7 +24,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from boltlab import build, export, hooks
+from boltlab import build, hooks, series
 from boltlab.arch import Arch
 from boltlab.errors import BoltError
 from boltlab.make import make
@@ -58,10 +58,10 @@ def check(arch: Arch, source: Source, jobs: int = 1) -> list[Verdict]:
 
     Raises BoltError when something does not build, not when files differ.
     """
-    series = hooks.load(source.version.hooks)
-    refactors = export.refactors(source.version.hooks)
+    patches = hooks.load(source.version.hooks)
+    refactors = series.refactors(source.version.hooks)
     files: dict[str, bool] = {}  # whether nothing but refactors touches it
-    for hook in series:
+    for hook in patches:
         for name in hook.files:
             files[name] = files.get(name, True) and hook.name in refactors
     with build.built_tree(arch, "pristine", source, jobs) as pristine:

@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from boltlab import hooks, paths, ui
+from boltlab import hooks, paths, series, ui
 from boltlab.errors import BoltError
 from boltlab.source import COMPLETE, Source
 
@@ -53,10 +53,10 @@ def hooked_files(source: Source, only: Collection[str] | None = None) -> dict[st
 
     Raises BoltError when a hook does not apply.
     """
-    series = [
+    wanted = [
         hook for hook in hooks.load(source.version.hooks) if only is None or hook.name in only
     ]
-    hooked = hooks.apply(series, source.path, source.release)
+    hooked = hooks.apply(wanted, source.path, source.release)
     return {name: Content(data, _executable(source.path / name)) for name, data in hooked.items()}
 
 
@@ -65,7 +65,8 @@ def fingerprint(source: Source, kernel: Path | None = None) -> str:
     digest = hashlib.sha256()
     overlay = (kernel or paths.KERNEL) / "overlay"
     inputs = [overlay / name for name in overlay_files(overlay)]
-    inputs += sorted(source.version.hooks.glob("*.patch"))
+    folder = source.version.hooks
+    inputs += [folder / name for name in series.hook_order(folder)]  # which counts, too
     for path in inputs:
         data = path.read_bytes()
         digest.update(f"{path.name}\0{_executable(path)}\0{len(data)}\0".encode())

@@ -7,7 +7,18 @@ from pathlib import Path
 
 import pytest
 
-from boltlab import checkpatch, export, hookcheck, hooks, identity, paths, planted, refresh, tree
+from boltlab import (
+    checkpatch,
+    export,
+    hookcheck,
+    hooks,
+    identity,
+    paths,
+    planted,
+    refresh,
+    series,
+    tree,
+)
 from boltlab.arch import ARCHES
 from boltlab.hookcheck import State
 from boltlab.source import Source
@@ -84,7 +95,7 @@ def test_identical_without_bolt(kernel_source: Source, jobs: int, arch: str) -> 
 def test_refactors_do_without_bolt(kernel_source: Source) -> None:
     """What prepares for Bolt has its own merit: no word of Bolt, and it applies without."""
     folder = kernel_source.version.hooks
-    commits = export.load_series(folder)
+    commits = series.load(folder).commits
     first = [commit.refactor for commit in commits]
     assert first == sorted(first, reverse=True), "a refactor comes after a hook of Bolt's"
     for commit in commits:
@@ -94,7 +105,7 @@ def test_refactors_do_without_bolt(kernel_source: Source) -> None:
             assert not [
                 text for text in (commit.subject, commit.body, *texts) if "bolt" in text.lower()
             ]
-    files = tree.hooked_files(kernel_source, export.refactors(folder))
+    files = tree.hooked_files(kernel_source, series.refactors(folder))
     assert "kernel/cgroup/cpuset.c" in files
 
 

@@ -1,24 +1,37 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """The exported series: nothing left out, applies with git am, says what differs."""
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from boltlab import checkpatch, export, paths
+from boltlab import checkpatch, export, paths, series
 from boltlab.errors import BoltError
-from boltlab.export import Commit
+from boltlab.series import Commit
 from boltlab.source import Source
 from tests.unit.conftest import make_hook, write_tree
 
 SERIES = """# SPDX-License-Identifier: GPL-2.0-only
+[[posting]]
+name = "preparation"
+title = "cpu: Before Bolt"
+cover = "cover/preparation.txt"
+
+[[posting]]
+name = "frame"
+title = "cpu/bolt: The frame"
+cover = "cover/frame.txt"
+figures = { off = "x.json cases[case=offline1].bolt" }
+
 [[commit]]
+posting = "frame"
 subject = "cpu/bolt: add the path"
 body = \"\"\"
 Dead code for now.
 \"\"\"
-overlay = ["kernel/bolt/*"]
+overlay = ["kernel/bolt/*", "kernel/bolt/tests/*"]
 
 [[commit]]
 subject = "cpu: split in two"
@@ -26,11 +39,31 @@ refactor = true
 hooks = ["0001-split.patch"]
 
 [[commit]]
+posting = "frame"
 subject = "cpu: call the path"
 body = "And document it."
 overlay = ["Documentation/*"]
 hooks = ["0002-makefile.patch"]
+adds = { "kernel/bolt/batch.c" = ["tables("] }
 """
+
+BATCH_C = """// SPDX-License-Identifier: GPL-2.0-only
+int batch(void)
+{
+\treturn 0;
+}
+
+/* Not before the end. */
+int tables(void)
+{
+\treturn 1;
+}
+"""
+MAKEFILE = "obj-y := batch.o\nobj-$(CONFIG_X) += tests/\n"
+COVER = {
+    "cover/preparation.txt": "SPDX-License-Identifier: GPL-2.0-only\n\nFirst things first.\n",
+    "cover/frame.txt": "It takes {off:.2f} ms.\n",
+}
 
 
 @pytest.fixture
@@ -41,8 +74,17 @@ def source(
     monkeypatch: pytest.MonkeyPatch,
 ) -> Source:
     folder = bolt_kernel / "hooks/6.12"
-    files = {"kernel/bolt/batch.c": "x\n", "kernel/bolt/tests/a.c": "y\n", "Documentation/b": "z\n"}
+    files = {
+        "kernel/bolt/batch.c": BATCH_C,
+        "kernel/bolt/Makefile": MAKEFILE,
+        "kernel/bolt/tests/a.c": "y\n",
+        "Documentation/b": "z\n",
+    }
     write_tree(bolt_kernel / "overlay", files)
+    write_tree(folder, COVER)
+    results = {"cases": [{"case": "online1", "bolt": 7}, {"case": "offline1", "bolt": 0.2024}]}
+    write_tree(bolt_kernel.parent, {"results/x.json": json.dumps(results)})
+    monkeypatch.setattr(paths, "REPO", bolt_kernel.parent)
     make_hook(kernel_tree, folder, "0001-split.patch", {"kernel/cpu.c": ("\tb4();\n", "\tb();\n")})
     edits = {"kernel/Makefile": ("cpu.o\n", "cpu.o bolt/\n")}
     make_hook(kernel_tree, folder, "0002-makefile.patch", edits)
@@ -54,15 +96,23 @@ def source(
 def test_export_and_verify(source: Source, tmp_path: Path) -> None:
     output = tmp_path / "series"
     patches = export.export(source, output)
-    assert [path.name for path in patches] == [
-        "0001-cpu-bolt-add-the-path.patch",
-        "0002-cpu-split-in-two.patch",
-        "0003-cpu-call-the-path.patch",
+    assert [path.relative_to(output).as_posix() for path in patches] == [
+        "1-preparation/0001-cpu-split-in-two.patch",
+        "2-frame/0001-cpu-bolt-add-the-path.patch",
+        "2-frame/0002-cpu-call-the-path.patch",
     ]
-    text = patches[0].read_text()
-    assert "Subject: [PATCH 1/3] cpu/bolt: add the path\n" in text
+    text = patches[1].read_text()
+    assert "Subject: [PATCH 1/2] cpu/bolt: add the path\n" in text
     assert "Dead code for now.\n\nSigned-off-by: " in text
     assert "b/kernel/bolt/tests/a.c" in text
+    assert "tables" not in text, "a piece came before its commit"
+    assert "+int tables(void)\n" in patches[2].read_text()
+    letter = (output / "2-frame/0000-cover-letter.patch").read_text()
+    assert "Subject: [PATCH 0/2] cpu/bolt: The frame\n" in letter
+    assert "It takes 0.20 ms.\n" in letter
+    assert " 3 files changed" in letter or " 5 files changed" in letter
+    first = (output / "1-preparation/0000-cover-letter.patch").read_text()
+    assert "SPDX" not in first
     export.verify(source, patches)
     before = {path: path.read_bytes() for path in patches}
     assert export.export(source, output) == patches
@@ -73,14 +123,13 @@ def test_verify_notices_a_wrong_series(source: Source, tmp_path: Path) -> None:
     patches = export.export(source, tmp_path / "series")
     with pytest.raises(BoltError, match=r"does not give the kernel/Makefile"):
         export.verify(source, patches[:2])
-    patches[1].write_text(patches[1].read_text().replace("-\tb4();", "-\tb5();"))
+    patches[0].write_text(patches[0].read_text().replace("-\tb4();", "-\tb5();"))
     with pytest.raises(BoltError, match="git am failed"):
         export.verify(source, patches)
 
 
 def test_verify_notices_a_file_too_many(source: Source, tmp_path: Path) -> None:
     patches = export.export(source, tmp_path / "series")
-    patches[0].write_text(patches[0].read_text().replace("Documentation", "Docs"))
     (paths.KERNEL / "overlay/kernel/bolt/tests/a.c").unlink()
     with pytest.raises(BoltError, match=r"differ in kernel/bolt/tests/a\.c"):
         export.verify(source, patches)
@@ -100,11 +149,11 @@ def test_failed_export_changes_nothing(source: Source, tmp_path: Path) -> None:
     (source.path / "kernel/Makefile").write_text("other\n")
     with pytest.raises(BoltError, match="does not apply"):
         export.export(source, output)
-    assert {path: path.read_bytes() for path in output.iterdir()} == before
+    assert {path: path.read_bytes() for path in before} == before
 
 
 def test_refactors(source: Source) -> None:
-    assert export.refactors(source.version.hooks) == {"0001-split.patch"}
+    assert series.refactors(source.version.hooks) == {"0001-split.patch"}
 
 
 OVERLAY = ["kernel/bolt/a.c", "kernel/bolt/b.c"]
@@ -116,7 +165,7 @@ def test_assign() -> None:
         Commit("one", overlay=("*/a.c", "*a*")),
         Commit("two", "", ("*/b.c",), tuple(PATCHES)),
     ]
-    assert export.assign(commits, OVERLAY, PATCHES) == [["kernel/bolt/a.c"], ["kernel/bolt/b.c"]]
+    assert series.assign(commits, OVERLAY, PATCHES) == [["kernel/bolt/a.c"], ["kernel/bolt/b.c"]]
 
 
 @pytest.mark.parametrize(
@@ -140,21 +189,20 @@ def test_assign() -> None:
             [Commit("x", overlay=("*",), hooks=(*PATCHES, "0003-z.patch"))],
             "there is no hook 0003-z",
         ),
-        ([Commit("x", overlay=("*",), hooks=tuple(PATCHES[::-1]))], "not in their order"),
         ([Commit("x", overlay=("*",), hooks=tuple(PATCHES)), Commit("y")], "'y' is empty"),
     ],
 )
 def test_assign_refuses(commits: list[Commit], error: str) -> None:
     with pytest.raises(BoltError, match=error):
-        export.assign(commits, OVERLAY, PATCHES)
+        series.assign(commits, OVERLAY, PATCHES)
 
 
 def test_malformed_series(tmp_path: Path) -> None:
     with pytest.raises(BoltError, match="cannot read"):
-        export.load_series(tmp_path)
+        series.load(tmp_path)
     (tmp_path / "series.toml").write_text("[[commit]]\nbody = 'x'\n")
     with pytest.raises(BoltError, match=r"cannot read .*subject"):
-        export.load_series(tmp_path)
+        series.load(tmp_path)
 
 
 CHECKPATCH = """#!/usr/bin/perl
