@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Runs the kernel's own scripts/checkpatch.pl over patches."""
 
+import os
 import re
 import subprocess
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -30,7 +32,8 @@ def check(tree: Path, patches: Sequence[Path]) -> list[Finding]:
     Raises BoltError when checkpatch itself cannot run.
     """
     packages.ensure("checkpatch")
-    found = [_one(tree, patch) for patch in patches]
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        found = list(pool.map(lambda patch: _one(tree, patch), patches))
     return [finding for finding in found if finding.lines]
 
 

@@ -11,6 +11,7 @@ from boltlab import (
     build,
     checkpatch,
     cli,
+    each,
     export,
     flavours,
     hookcheck,
@@ -46,7 +47,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     cli.add_jobs(make)
     make.add_argument(
         "--flavour",
-        choices=[name for name in flavours.table() if name not in ("off", "refactored")],
+        choices=[name for name in flavours.table() if name not in ("off", "refactored", "each")],
         action="append",
         help="kind of kernel, may be repeated (default: pristine and bolt)",
     )
@@ -85,8 +86,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--json", type=Path, metavar="FILE", help="write all that was found there (-: print it)"
     )
 
-    series = sub.add_parser("export", help="write patches for git am")
+    series = sub.add_parser("export", help="write five postings for git am")
     cli.add_source(series)
+    cli.add_arch(series)
+    cli.add_jobs(series)
     series.add_argument(
         "--output",
         type=Path,
@@ -95,6 +98,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="default: %(default)s",
     )
     series.add_argument("--check", action="store_true", help="checkpatch --strict and git am them")
+    series.add_argument(
+        "--build",
+        action="store_true",
+        help="build what each commit touches, with and without CONFIG_BOLT, for --arch: an hour",
+    )
 
 
 def run(args: argparse.Namespace) -> int:
@@ -112,10 +120,10 @@ def _fetch(args: argparse.Namespace, found: source.Source) -> int:
 
 
 def _build(args: argparse.Namespace, found: source.Source) -> int:
-    for each in arch.select(args.arch):
+    for target in arch.select(args.arch):
         for flavour in args.flavour or ("pristine", "bolt"):
-            kernel = build.ensure_kernel(each, flavour, found, args.jobs)
-            ui.say(f"{each.name} {flavour} linux {kernel.release}: {kernel.image}")
+            kernel = build.ensure_kernel(target, flavour, found, args.jobs)
+            ui.say(f"{target.name} {flavour} linux {kernel.release}: {kernel.image}")
     return 0
 
 
@@ -128,8 +136,18 @@ def _refresh(args: argparse.Namespace, found: source.Source) -> int:
 def _export(args: argparse.Namespace, found: source.Source) -> int:
     patches = export.export(found, args.output)
     ui.say(f"{len(patches)} patches for linux {found.release} are in {args.output}")
-    if not args.check:
-        return 0
+    status = _examine(found, patches) if args.check else 0
+    if args.build:
+        for target in arch.select(args.arch):
+            report = each.check(target, found, args.jobs)
+            ui.say(
+                f"{target.name}: {report.objects} objects and {report.links} kernels built; "
+                f"without an object in this configuration: {' '.join(report.unbuilt) or 'none'}"
+            )
+    return status
+
+
+def _examine(found: source.Source, patches: list[Path]) -> int:
     export.verify(found, patches)
     ui.say("git am applies them to the pristine source")
     findings = checkpatch.check(found.path, patches)

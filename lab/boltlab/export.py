@@ -40,6 +40,7 @@ def plan(source: Source, kernel: Path | None = None) -> Plan:
     overlay = (kernel or paths.KERNEL) / "overlay"
     found = {hook.name: hook for hook in hooks.load(source.version.hooks)}
     series = order.load(source.version.hooks)
+    order.check(series)
     files = order.assign(series.commits, list(tree.overlay_files(overlay)), list(found))
     return Plan(series, found, files, overlay)
 
@@ -81,9 +82,7 @@ def _missing(files: Sequence[str], there: Sequence[str]) -> set[str]:
     return {*files, *folders} - {f"{folder}/" for name in there for folder in Path(name).parents}
 
 
-def _put(
-    origin: Path, target: Path, name: str, later: Sequence[str], missing: set[str]
-) -> None:
+def _put(origin: Path, target: Path, name: str, later: Sequence[str], missing: set[str]) -> None:
     target.parent.mkdir(parents=True, exist_ok=True)
     if target.name != "Makefile" and not later:
         if not target.exists() or target.read_bytes() != origin.read_bytes():
@@ -125,8 +124,7 @@ def export(source: Source, output: Path, kernel: Path | None = None) -> list[Pat
 
 
 def check_sizes(git: Git, series: Series) -> None:
-    """Raise BoltError naming the commits of ``series``, the last ones of ``git``, that are too
-    large.
+    """Raise BoltError naming commits of ``series``, the last ones of ``git``, that are too large.
 
     Tests and documentation travel with what they are about and are not counted.
     """

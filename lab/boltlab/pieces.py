@@ -20,18 +20,21 @@ _WORD = re.compile(r"(?<![\w/.$({-])([\w-]+)(\.o|/)?(?=\s|$)")
 def without(name: str, text: str, anchors: Sequence[str]) -> str:
     """Return ``text`` of the file ``name`` without the pieces that contain one of ``anchors``.
 
-    Raises BoltError when an anchor is nowhere in the text.
+    An anchor that begins with ``^`` means the block that its piece stands in: a loop or an if
+    with its braces. Raises BoltError when an anchor is nowhere in the text.
     """
     lines = text.splitlines()
     code = _code(name, lines)
     gone: set[int] = set()
     for anchor in anchors:
-        found = [number for number, line in enumerate(code) if anchor in line]
+        wanted = anchor.lstrip("^")
+        found = [number for number, line in enumerate(code) if wanted in line]
         if not found:
-            raise BoltError(f"'{anchor}' is nowhere in {name}, to be added by a later commit")
+            raise BoltError(f"'{wanted}' is nowhere in {name}, to be added by a later commit")
         for number in found:
-            if number not in gone:
-                gone.update(range(*_piece(name, lines, code, number)))
+            if number in gone:
+                continue
+            gone.update(range(*_pieces(name, lines, code, number, len(anchor) - len(wanted))))
     return "".join(f"{line}\n" for line in _tidy(lines, gone))
 
 
@@ -62,7 +65,8 @@ def makefile(name: str, text: str, missing: Collection[str]) -> str:
         folded = [" ".join(line.rstrip("\\").split()) for line in rest.split("\n")]
         folded = [line for line in folded if line]
         if folded:
-            indent = "\t" * (len(head) // 8) + " " * (len(head) % 8 + len(sign) + 1)
+            column = len(head) + len(sign) + 1
+            indent = "\t" * (column // 8) + " " * (column % 8)
             kept.append(f"{head}{sign} " + f" \\\n{indent}".join(folded))
     return "\n".join(kept)
 
@@ -81,7 +85,8 @@ def _code(name: str, lines: Sequence[str]) -> list[str]:
         while (begin := _comment(text)) >= 0:
             end = text.find("*/", begin + 2)
             inside = end < 0
-            text = text[:begin] if inside else text[:begin] + " " * (end + 2 - begin) + text[end + 2 :]
+            rest = "" if inside else " " * (end + 2 - begin) + text[end + 2 :]
+            text = text[:begin] + rest
         out.append(text)
     return out
 
@@ -105,6 +110,31 @@ def _piece(name: str, lines: Sequence[str], code: Sequence[str], number: int) ->
         if end <= number:
             raise BoltError(f"{name}: cannot tell what '{lines[number].strip()}' is a part of")
     return _with_comment(lines, code, begin), end
+
+
+def _pieces(
+    name: str, lines: Sequence[str], code: Sequence[str], number: int, blocks: int
+) -> tuple[int, int]:
+    """Return begin and end of the piece with the line ``number``, or that many blocks around it."""
+    try:
+        begin, end = _piece(name, lines, code, number)
+    except BoltError:
+        if not blocks:
+            raise
+        begin, end = number, number + 1  # the last element of a row has no end of its own
+    for _ in range(blocks):
+        begin, end = _piece(name, lines, code, _opener(code, begin))
+    return begin, end
+
+
+def _opener(code: Sequence[str], number: int) -> int:
+    """Return the line that opens the block with the line ``number``."""
+    depth = len(code[number]) - len(code[number].lstrip())
+    while number and (
+        not code[number].strip() or len(code[number]) - len(code[number].lstrip()) >= depth
+    ):
+        number -= 1
+    return number
 
 
 def _section(lines: Sequence[str], number: int) -> tuple[int, int]:

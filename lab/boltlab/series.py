@@ -75,20 +75,25 @@ def load(folder: Path) -> Series:
         commits = [_commit(row, first) for row in document.get("commit", ())]
     except (OSError, tomllib.TOMLDecodeError, KeyError, TypeError, AttributeError) as error:
         raise BoltError(f"cannot read {file}: {error!r}") from error
-    names = [posting.name for posting in postings]
-    for commit in commits:
+    place = {posting.name: number for number, posting in enumerate(postings)}
+    return Series(
+        postings,
+        tuple(sorted(commits, key=lambda commit: place.get(commit.posting, len(postings)))),
+    )
+
+
+def check(series: Series) -> None:
+    """Raise BoltError unless every commit of ``series`` has its posting, and each posting one."""
+    names = [posting.name for posting in series.postings]
+    for commit in series.commits:
         if commit.posting not in names:
             raise BoltError(
                 f"{SERIES}: the commit '{commit.subject}' needs posting = "
                 f"{' or '.join(repr(name) for name in names)}"
             )
-    series = Series(
-        postings, tuple(sorted(commits, key=lambda commit: names.index(commit.posting)))
-    )
-    for posting in postings:
+    for posting in series.postings:
         if not series.of(posting):
             raise BoltError(f"{SERIES}: the posting '{posting.name}' has no commit")
-    return series
 
 
 def _commit(row: Mapping[str, Any], first: str) -> Commit:
@@ -167,5 +172,5 @@ def _once(kind: str, counted: Counter[str], wanted: Sequence[str]) -> None:
 
 
 def is_aside(name: str) -> bool:
-    """Tell whether the kernel file ``name`` is a test or documentation, which may be of any size."""
+    """Tell whether the size of the kernel file ``name`` is no matter: tests, documentation."""
     return name.startswith(ASIDE)

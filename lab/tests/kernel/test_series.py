@@ -9,6 +9,7 @@ import pytest
 
 from boltlab import (
     checkpatch,
+    each,
     export,
     hookcheck,
     hooks,
@@ -38,6 +39,15 @@ def test_checkpatch(kernel_source: Source, patches: list[Path]) -> None:
 def test_git_am(kernel_source: Source, patches: list[Path]) -> None:
     """The series applies to the pristine source and gives what the lab builds."""
     export.verify(kernel_source, patches)
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("arch", ARCHES)
+def test_each_commit_builds(kernel_source: Source, jobs: int, arch: str) -> None:
+    """With and without CONFIG_BOLT, no new warning with W=1; each posting makes a kernel."""
+    report = each.check(ARCHES[arch], kernel_source, jobs)
+    assert report.objects > 0
+    assert report.links > 0
 
 
 def test_hooks_sit_where_they_say(kernel_source: Source, tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from boltlab import checkpatch, export, paths, series
+from boltlab import checkpatch, export, paths, quotes, series
 from boltlab.errors import BoltError
 from boltlab.series import Commit
 from boltlab.source import Source
@@ -23,7 +23,7 @@ cover = "cover/preparation.txt"
 name = "frame"
 title = "cpu/bolt: The frame"
 cover = "cover/frame.txt"
-figures = { off = "x.json cases[case=offline1].bolt" }
+figures = { off = "x cases[case=offline1].bolt" }
 
 [[commit]]
 posting = "frame"
@@ -62,7 +62,7 @@ int tables(void)
 MAKEFILE = "obj-y := batch.o\nobj-$(CONFIG_X) += tests/\n"
 COVER = {
     "cover/preparation.txt": "SPDX-License-Identifier: GPL-2.0-only\n\nFirst things first.\n",
-    "cover/frame.txt": "It takes {off:.2f} ms.\n",
+    "cover/frame.txt": "It takes {off} ms.\n",
 }
 
 
@@ -84,7 +84,7 @@ def source(
     write_tree(folder, COVER)
     results = {"cases": [{"case": "online1", "bolt": 7}, {"case": "offline1", "bolt": 0.2024}]}
     write_tree(bolt_kernel.parent, {"results/x.json": json.dumps(results)})
-    monkeypatch.setattr(paths, "REPO", bolt_kernel.parent)
+    monkeypatch.setattr(quotes, "FOLDER", bolt_kernel.parent / "results")
     make_hook(kernel_tree, folder, "0001-split.patch", {"kernel/cpu.c": ("\tb4();\n", "\tb();\n")})
     edits = {"kernel/Makefile": ("cpu.o\n", "cpu.o bolt/\n")}
     make_hook(kernel_tree, folder, "0002-makefile.patch", edits)
@@ -109,7 +109,7 @@ def test_export_and_verify(source: Source, tmp_path: Path) -> None:
     assert "+int tables(void)\n" in patches[2].read_text()
     letter = (output / "2-frame/0000-cover-letter.patch").read_text()
     assert "Subject: [PATCH 0/2] cpu/bolt: The frame\n" in letter
-    assert "It takes 0.20 ms.\n" in letter
+    assert "It takes 0.202 ms.\n" in letter
     assert " 3 files changed" in letter or " 5 files changed" in letter
     first = (output / "1-preparation/0000-cover-letter.patch").read_text()
     assert "SPDX" not in first

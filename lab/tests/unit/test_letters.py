@@ -1,0 +1,79 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Cover letters: every figure is read from a file in results/, and none may be missing."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from boltlab import letters, quotes
+from boltlab.errors import BoltError
+from boltlab.series import Posting
+from tests.unit.conftest import write_tree
+
+RESULTS = {
+    "qemu": "10.0.2",
+    "cases": [
+        {"case": "offline1", "bolt": {"median": 0.2024}, "native": {"median": 32.2}},
+        {"case": "offline1", "cpus": 32, "bolt": {"median": 0.7}, "native": {"median": 33.8}},
+    ],
+    "cells": [{"arch": "x", "done": 3}, {"arch": "y", "done": 5}, {"arch": "x", "done": 4}],
+}
+MEDIAN = "a cases[case=offline1][cpus=].bolt.median"
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    old = json.dumps({"qemu": "7"})
+    files = {"2026-01-01-a.json": old, "2026-01-02-a.json": json.dumps(RESULTS)}
+    write_tree(tmp_path / "results", files)
+    monkeypatch.setattr(quotes, "FOLDER", tmp_path / "results")
+    return tmp_path
+
+
+def render(folder: Path, text: str, figures: dict[str, str]) -> str:
+    write_tree(folder, {"cover/x.txt": text})
+    posting = Posting("x", "title", "cover/x.txt", figures)
+    return letters.render(posting, folder)
+
+
+def test_render(folder: Path) -> None:
+    figures = {
+        "bolt": MEDIAN,
+        "native": "a cases[case=offline1][cpus=].native.median",
+        "large": "a cases[case=offline1][cpus=32].bolt.median",
+        "times": "native / bolt",
+        "seconds": "native / 1000",
+        "qemu": "a qemu",
+        "all": "sum(a cells[].done)",
+        "some": "sum(a cells[arch=x].done)",
+        "cells": "count(a cells[])",
+    }
+    text = "SPDX-License-Identifier: GPL-2.0-only\n\n{bolt:.2f} ms, {times}x, {large}, "
+    text += "{seconds:.3f}, {qemu}: {all:,} {some} {cells}\n"
+    assert render(folder, text, figures) == "0.20 ms, 159x, 0.700, 0.032, 10.0.2: 12 7 3\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "figures", "error"),
+    [
+        ("{off}", {}, "does not say where 'off' is"),
+        ("x", {"off": MEDIAN}, "does not use the figure 'off'"),
+        ("{off}", {"off": "b cases"}, "no results called 'b'"),
+        ("{off}", {"off": "a cases[case=none].bolt"}, "'off': results/a has no cases"),
+        ("{off}", {"off": "a cases[case=offline1].bolt.median"}, "is not one figure"),
+        ("{off}", {"off": "a cases[cpus=32].bolt"}, "is not one figure"),
+        ("{off}", {"off": "one / two"}, "are not two figures"),
+        ("{off:.2q}", {"off": MEDIAN}, "cover/x.txt"),
+    ],
+)
+def test_what_is_missing_is_told(
+    folder: Path, text: str, figures: dict[str, str], error: str
+) -> None:
+    with pytest.raises(BoltError, match=error):
+        render(folder, text, figures)
+
+
+def test_no_letter(folder: Path) -> None:
+    with pytest.raises(BoltError, match="'x' has no cover letter"):
+        letters.render(Posting("x", "title", "cover/none.txt"), folder)
