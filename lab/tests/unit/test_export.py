@@ -152,6 +152,17 @@ def test_failed_export_changes_nothing(source: Source, tmp_path: Path) -> None:
     assert {path: path.read_bytes() for path in before} == before
 
 
+def test_a_large_commit_is_refused(source: Source, tmp_path: Path) -> None:
+    """Named with its lines; tests and documentation are not counted."""
+    overlay = paths.KERNEL / "overlay"
+    long = "".join(f"int a{number};\n" for number in range(series.LARGEST))
+    write_tree(overlay, {"kernel/bolt/tests/a.c": long, "Documentation/b": long})
+    export.export(source, tmp_path / "series")
+    write_tree(overlay, {"kernel/bolt/batch.c": BATCH_C + long})
+    with pytest.raises(BoltError, match=r"800 lines .*: 'cpu/bolt: add the path' 80\d$"):
+        export.export(source, tmp_path / "series")
+
+
 def test_refactors(source: Source) -> None:
     assert series.refactors(source.version.hooks) == {"0001-split.patch"}
 
