@@ -13,7 +13,10 @@ from rich.text import Text
 from boltlab import ui
 
 GAP = 2  # blanks between two columns
-PROSE = 14  # columns that prose gets at least; a long word may be broken there, a figure never
+PROSE = 20  # columns that prose gets before another column leaves for it
+LEAST = (
+    8  # columns that prose gets in any case; a long word is broken, a figure of its own never is
+)
 LONGEST = 120  # characters of the rule under the titles, however long prose is
 REMEDY = "all: a wider terminal, or | less -S"
 
@@ -66,7 +69,9 @@ def _lines(row: Sequence[str], room: Mapping[int, int], flush: Container[int]) -
     """Return the lines that ``row`` takes, each as its columns' texts, padded to their room."""
     # Only prose can be longer than its room; an empty cell takes a line too.
     folded = [
-        [row[place]] if cell_len(row[place]) <= width else textwrap.wrap(row[place], width)
+        [row[place]]
+        if cell_len(row[place]) <= width
+        else textwrap.wrap(row[place], width, break_on_hyphens=False)
         for place, width in room.items()
     ]
     return [
@@ -84,7 +89,7 @@ def _print(texts: Sequence[str], styles: Sequence[str]) -> None:
     line = Text()
     for place, (text, style) in enumerate(zip(texts, styles, strict=True)):
         line.append(" " * GAP if place else "")
-        line.append(text, style)
+        line.append(text, style if text.strip() else "")
     line.rstrip()
     # What is wider than the terminal goes on in the terminal's next line, and is not cropped.
     ui.console.print(line, soft_wrap=True)
@@ -131,6 +136,6 @@ def _room(
     rest -= sum(room[place] for place in shown if place not in prose)
     # The narrowest first: what it does not need is for the others.
     for done, place in enumerate(prose):
-        room[place] = min(room[place], max(PROSE, rest // (len(prose) - done)))
+        room[place] = min(room[place], max(LEAST, rest // (len(prose) - done)))
         rest -= room[place]
     return room

@@ -55,7 +55,7 @@ def of_release(release: str) -> Version:
             return version
     raise BoltError(
         f"linux {release} is not supported: Bolt has hooks for "
-        f"{', '.join(version.series for version in known)}"
+        f"{', '.join(version.series for version in known)} (./bolt kernel check-hooks tries them)"
     )
 
 
