@@ -49,7 +49,7 @@ static const struct bolt_row bolt_rows[BOLT_NR_STATES] = {
 		OVERLAPS("perf locks the lists; a thread may have events before perf:online"),
 	[CPUHP_PERF_X86_PREPARE] = {
 		BOLT_CRITICAL, BOLT_UNIT_PERF_X86, SERIAL,
-		"the next startup would free the CPU's shared_regs while perf still uses them" },
+		"the next startup would free shared_regs of the CPU, which perf still uses" },
 	[CPUHP_PERF_X86_AMD_UNCORE_PREP] = {
 		BOLT_CRITICAL, BOLT_UNIT_AMD_UNCORE, SERIAL,
 		"the next startup would leak the CPU's reference to its uncore context" },
@@ -70,7 +70,7 @@ static const struct bolt_row bolt_rows[BOLT_NR_STATES] = {
 		"keeps a pool of free objects that only the CPU itself uses" },
 	[CPUHP_MM_WRITEBACK_DEAD] = {
 		BOLT_LAZY, BOLT_ALONE, SERIAL,
-		"ratelimit_pages counts one CPU too many; every startup computes it anew" },
+		"ratelimit_pages counts one CPU too many; every startup sets a new value" },
 	[CPUHP_MM_VMSTAT_DEAD] = {
 		BOLT_LAZY, BOLT_UNIT_VMSTAT, SERIAL,
 		"zone thresholds count one CPU too many; the last CPU of a node does not wait" },
@@ -95,7 +95,7 @@ static const struct bolt_row bolt_rows[BOLT_NR_STATES] = {
 	[CPUHP_FS_BUFF_DEAD] =
 		CRITICAL("drops 16 buffers at most: cheaper than making readers visit the CPU"),
 	[CPUHP_PRINTK_DEAD] =
-		CRITICAL("one trylock of the console, which is cheaper than deferring it"),
+		CRITICAL("tries once to take the console lock: deferring would cost more"),
 	[CPUHP_MM_MEMCQ_DEAD] =
 		CRITICAL("drains two stocks; drain_all_stock() could not keep the CPU offline"),
 	[CPUHP_PERCPU_CNT_DEAD] = {
@@ -113,7 +113,7 @@ static const struct bolt_row bolt_rows[BOLT_NR_STATES] = {
 		CRITICAL("message interrupts that the dead CPU handled would be lost"),
 	[CPUHP_IOMMU_IOVA_DEAD] = {
 		BOLT_LAZY, BOLT_ALONE, SERIAL,
-		"the CPU keeps its magazines; an allocation that fails empties them and retries" },
+		"the CPU keeps its magazines; a failing allocation empties those of parked CPUs" },
 	[CPUHP_AP_DTPM_CPU_DEAD] =
 		CRITICAL("the power budget of the CPU's domain would count a dead CPU"),
 	[CPUHP_RANDOM_PREPARE] =
@@ -128,7 +128,7 @@ static const struct bolt_row bolt_rows[BOLT_NR_STATES] = {
 		"keeps the CPU in its cluster's mask; senders of IPIs pick online CPUs only" },
 	[CPUHP_SMPCFD_PREPARE] = {
 		BOLT_ELIDE, BOLT_UNIT_SMPCFD, CONCURRENT,
-		"keeps buffers that only the CPU itself uses when it calls other CPUs" },
+		"keeps buffers that only calls from this CPU to other CPUs use" },
 	[CPUHP_RELAY_PREPARE] =
 		OVERLAPS("startup only: makes buffers for channels opened since, under a mutex"),
 	[CPUHP_MD_RAID5_PREPARE] =
@@ -227,15 +227,15 @@ static const struct bolt_row bolt_rows[BOLT_NR_STATES] = {
 		BOLT_CRITICAL, BOLT_UNIT_HRTIMERS, CONCURRENT,
 		"hrtimers left on a dead CPU would never fire; a CPU that stays takes these over" },
 	[CPUHP_AP_TICK_DYING] =
-		OVERLAPS("hands over timekeeping; one CPU at most, the timekeeper, has it"),
+		OVERLAPS("hands over timekeeping, which one CPU at most, the timekeeper, has to do"),
 	[CPUHP_AP_X86_TBOOT_DYING] =
-		UNFIT("the last CPU online waits for the others to enter tboot"),
+		UNFIT("the last CPU online waits for all other CPUs to enter tboot"),
 
 	/* ONLINE: on the CPU, in its hotplug thread. */
 	[CPUHP_TEARDOWN_CPU] =
 		CRITICAL("stops the machine and takes the CPU down"),
 	[CPUHP_AP_HYPERV_ONLINE] =
-		CRITICAL("the hypervisor writes to pages of the CPU and sends it interrupts"),
+		CRITICAL("the hypervisor writes to pages of the CPU and interrupts the CPU"),
 	[CPUHP_AP_KVM_ONLINE] =
 		CRITICAL("a CPU that stays in VMX operation ignores INIT and could not be woken"),
 	[CPUHP_AP_SCHED_WAIT_EMPTY] =
@@ -248,7 +248,7 @@ static const struct bolt_row bolt_rows[BOLT_NR_STATES] = {
 		OVERLAPS("waits for requests of a queue that loses its last CPU; may refuse"),
 	[CPUHP_AP_X86_INTEL_EPB_ONLINE] = {
 		BOLT_ELIDE, BOLT_ALONE, CONCURRENT,
-		"keeps one sysfs group; park saves the register, unpark restores it" },
+		"keeps one sysfs group; park saves the register, unpark restores the value" },
 	[CPUHP_AP_PERF_ONLINE] =
 		OVERLAPS("takes perf events off the CPU, under pmus_lock"),
 	[CPUHP_AP_PERF_X86_ONLINE] = {
@@ -294,7 +294,7 @@ static const struct bolt_row bolt_rows[BOLT_NR_STATES] = {
 	[CPUHP_AP_PERF_ARM_MARVELL_CN10K_DDR_ONLINE] =
 		CRITICAL("a CPU that stays must take over reading the PMU"),
 	[CPUHP_AP_TMIGR_ONLINE] =
-		OVERLAPS("timers of the CPU's group would wait for a dead CPU to expire them"),
+		OVERLAPS("timers of the CPU's timer group would wait for a dead CPU"),
 	[CPUHP_AP_WATCHDOG_ONLINE] = {
 		BOLT_CRITICAL, BOLT_ALONE,
 		CONCURRENT_UNLESS(HARDLOCKUP_DETECTOR_BUDDY),
