@@ -216,7 +216,7 @@ static DECLARE_WORK(bolt_disabler, bolt_disable_work);
 void bolt_broken(unsigned int cpu, enum cpuhp_state state, const char *what)
 {
 	WRITE_ONCE(bolt_is_broken, true);
-	WARN_ONCE(1, "CPU %u, state %d: %s\n", cpu, state, what);
+	WARN_ONCE(1, "bolt: CPU %u, hotplug state %d: %s\n", cpu, state, what);
 	queue_work(system_unbound_wq, &bolt_disabler);
 }
 
@@ -346,7 +346,7 @@ static bool bolt_skip_teardown(unsigned int cpu, enum cpuhp_state state,
 {
 	if (bolt_set_has(bolt_pending(cpu), state)) {
 		if (bolt_glue_has(state, true)) {
-			bolt_broken(cpu, state, "torn down twice");
+			bolt_broken(cpu, state, "the teardown would run twice");
 			return true;
 		}
 		/* It was owed until the CPU is back, and that has failed: anew. */
@@ -395,7 +395,7 @@ static void bolt_check(unsigned int cpu)
 	if (state == BOLT_NR_STATES)
 		cpumask_clear_cpu(cpu, &bolt_parked_mask);
 	else if (!bolt_glue_below(cpu, state))
-		bolt_broken(cpu, state, "pending, but the CPU is past it");
+		bolt_broken(cpu, state, "the teardown is pending, but the startup has run");
 	else
 		bolt_settle_later(cpu);
 }
@@ -522,7 +522,7 @@ static void bolt_tell_lost(const struct bolt_batch *batch, bool devices)
 		if (devices)
 			bolt_notify_lost(cpu);
 	}
-	pr_err("batch %llu: not put back: %s\n", batch->id, batch->lost);
+	pr_err("batch %llu: these CPUs could not be put back: %s\n", batch->id, batch->lost);
 	WARN_ONCE(1, "bolt: CPUs could not be put back, see bolt/last_error\n");
 }
 

@@ -236,7 +236,7 @@ static void __init bolt_come(struct cpumask *left, unsigned int flags)
 			alone = min(alone, took);
 		} else if (alone < U64_MAX && !cpumask_empty(left) &&
 			   100 * took > BOLT_GROUP_LIMIT * alone * n) {
-			pr_info("%u CPUs took %llu us together, one %llu us alone: the others come one by one\n",
+			pr_info("%u CPUs took %llu us together, one CPU %llu us alone: the others come one by one\n",
 				n, took / NSEC_PER_USEC, alone / NSEC_PER_USEC);
 			bolt_come_one_by_one(left, flags);
 			return;

@@ -62,9 +62,9 @@ bool bolt_dynamic(int state)
  */
 struct bolt_row bolt_row(enum cpuhp_state state)
 {
-	static const struct bolt_row none = { .reason = "not reviewed" };
+	static const struct bolt_row none = { .reason = "no row and no declaration" };
 	static const struct bolt_row foreign = {
-		.reason = "of a module that was not built with this kernel",
+		.reason = "the module was not built with this kernel",
 	};
 	const struct bolt_row *row = bolt_row_fixed(state);
 	const struct bolt_defer *defer;
@@ -103,24 +103,24 @@ bool bolt_concurrent(enum cpuhp_state state)
 }
 
 /**
- * bolt_defer_state - let the teardown of a hotplug state be put off
- * @state:	the state as cpuhp_setup_state() knows it; for a dynamic one,
- *		what it has returned
- * @defer:	how; must live as long as the state
+ * bolt_defer_state - let Bolt defer the teardown of a hotplug state
+ * @state:	the state that was passed to cpuhp_setup_state(); for a dynamic
+ *		state the number that cpuhp_setup_state() has returned
+ * @defer:	how the state is deferred; must live as long as the state
  *
- * Call it after the state has been set up: until then, requests for several CPUs
- * take these one after the other. cpuhp_remove_state() forgets it,
- * and runs what is pending first. So does adding or removing an instance of a
- * state that has them, but then it is not forgotten.
+ * Call this function after the state has been set up. Until then a request for
+ * several CPUs takes one CPU after the other. cpuhp_remove_state() settles the
+ * state on all CPUs first, and drops @defer. Adding or removing an instance of
+ * the state also settles the state first, and keeps @defer.
  *
- * A state without startup can be put off if it is one of the DEAD states, a
- * state without teardown if it belongs to a unit. A dynamic state that is not
- * to be put off may say that it is concurrent, or why it is not.
+ * A state without startup can be deferred if it is one of the DEAD states, a
+ * state without teardown if it belongs to a unit. For a dynamic state that is not
+ * to be deferred, @defer may say whether the state is concurrent, and why.
  *
- * Context: any that may call cpuhp_setup_state().
- * Return: 0, or -EINVAL if @state is not one that can be put off: an error
- * number, a fixed state that policy.c says is critical, a dynamic one of which
- * @defer gives no reason, one with the wrong callbacks.
+ * Context: as cpuhp_setup_state().
+ * Return: 0, or -EINVAL if @state cannot be deferred: @state is an error number,
+ * a fixed state that is critical in policy.c, a dynamic state for which @defer
+ * has no reason, or a state with other callbacks than these rules ask for.
  */
 int bolt_defer_state(int state, const struct bolt_defer *defer)
 {

@@ -136,13 +136,13 @@ static int bolt_change(const struct cpumask *up, const struct cpumask *down)
 
 /**
  * bolt_cpus_down - take CPUs offline, all or none
- * @mask:	the CPUs; those that are offline are no error
+ * @mask:	CPUs that are to be offline; a CPU that is offline is no error
  *
  * Context: may sleep; device hotplug lock held.
- * Return: 0; -EINVAL: there can be no such CPU; -ENODEV: there is none; -EPERM:
- * one cannot go; -EBUSY: none would be left for the others' work, interrupts
- * are kept on one, or hotplug is disabled; -EOPNOTSUPP: Bolt is; or what the
- * callback that failed returned.
+ * Return: 0; -EINVAL if a CPU of @mask is not possible; -ENODEV if a CPU is not
+ * present; -EPERM if a CPU cannot go offline; -EBUSY if no housekeeping CPU would
+ * stay, a CPU is in irq_keep, or CPU hotplug is disabled; -EOPNOTSUPP if Bolt is
+ * disabled; or the error of the callback that failed.
  */
 int bolt_cpus_down(const struct cpumask *mask)
 {
@@ -152,10 +152,10 @@ EXPORT_SYMBOL_GPL(bolt_cpus_down);
 
 /**
  * bolt_cpus_up - bring CPUs online, all or none
- * @mask:	the CPUs; those that are online are no error
+ * @mask:	CPUs that are to be online; a CPU that is online is no error
  *
  * Context: as bolt_cpus_down().
- * Return: as bolt_cpus_down(); -EPERM: SMT control forbids one.
+ * Return: as bolt_cpus_down(); -EPERM if SMT control forbids a CPU.
  */
 int bolt_cpus_up(const struct cpumask *mask)
 {
@@ -165,9 +165,9 @@ EXPORT_SYMBOL_GPL(bolt_cpus_up);
 
 /**
  * bolt_cpus_set - have just these CPUs online, or change nothing
- * @mask:	the CPUs
+ * @mask:	CPUs that are to be online; all other CPUs are to be offline
  *
- * Those that come do so before the others go.
+ * CPUs of @mask come before other CPUs go.
  *
  * Context: as bolt_cpus_down().
  * Return: as bolt_cpus_down() and bolt_cpus_up().

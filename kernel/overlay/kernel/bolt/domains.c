@@ -28,7 +28,7 @@ static int bolt_domains_settle(unsigned int cpu)
 
 const struct bolt_defer bolt_domains_defer = {
 	.class = BOLT_LAZY,
-	.reason = "wake-ups and balancing pass over CPUs that are not active",
+	.reason = "the scheduler passes over CPUs that are not active until domains are rebuilt",
 	.settle = bolt_domains_settle,
 };
 

@@ -284,7 +284,7 @@ bool bolt_goes_by_cpu(void)
 		return false;
 	bolt_stats[BOLT_STAT_BY_CPU]++;
 	if (atomic64_inc_return(&bolt_counts[state].slowed) == 1)
-		pr_info("hotplug state %s is not declared fit for requests for several CPUs: their CPUs go one after the other\n",
+		pr_info("hotplug state %s is not declared fit for requests for several CPUs: such requests take one CPU after the other\n",
 			bolt_glue_name(state) ?: "unnamed");
 	return true;
 }

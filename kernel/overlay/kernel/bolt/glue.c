@@ -592,7 +592,7 @@ void bolt_glue_teardown(unsigned int cpu, enum cpuhp_state state)
 	else
 		hlist_for_each(node, &step->list)
 			err = step->teardown.multi(cpu, node) ?: err;
-	WARN_ONCE(err, "CPU %u: teardown of %s, put off, failed: %d\n", cpu,
+	WARN_ONCE(err, "CPU %u: deferred teardown of %s failed: %d\n", cpu,
 		  step->name, err);
 }
 

@@ -217,7 +217,7 @@ bool bolt_irqs_leave(void)
 	list->nr = 0;
 	bolt_irq_stuck = false;
 	if (IS_ENABLED(CONFIG_PROVE_LOCKING) && !bolt_irqs_complete(going)) {
-		WARN_ONCE(1, "CPU %u: there are more interrupts\n",
+		WARN_ONCE(1, "CPU %u: an interrupt on this CPU is not in its list\n",
 			  smp_processor_id());
 		going->all = true;
 	}
@@ -439,7 +439,7 @@ static void bolt_irq_place_all(void)
 		if (from >= 0 &&
 		    xa_insert(&bolt_irq_homes, irq, xa_mk_value(from),
 			      GFP_KERNEL) == -ENOMEM)
-			pr_warn_once("no memory to note where interrupts were\n");
+			pr_warn_once("no memory to note on which CPU each interrupt was before irq_keep\n");
 	}
 	irq_unlock_sparse();
 }

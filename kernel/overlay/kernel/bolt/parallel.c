@@ -184,20 +184,21 @@ static bool bolt_may_be_parallel(enum cpuhp_state state)
  * @state:	as for __cpuhp_setup_state_cpuslocked(): CPUHP_AP_ONLINE_DYN,
  *		CPUHP_BP_PREPARE_DYN, or a fixed state whose row in policy.c says
  *		that it is concurrent
- * @name:	its name
+ * @name:	name of the state
  * @invoke:	whether to run @startup now, on all CPUs that are past @state
  * @startup:	startup callback, or NULL
  * @teardown:	teardown callback, or NULL
  * @multi_instance: whether the state has instances
  *
- * The startups of several CPUs run at once, now and when the CPUs come up in
- * one request, and so do the teardowns: callbacks touch nothing but their own
- * CPU, or take locks that make it right. They must not take the hotplug lock,
- * which whoever waits for them holds; lockdep says so. Those of the PREPARE
- * section run on any CPU, the others on the CPU itself, in its hotplug thread.
- * If one fails, @teardown runs for all that have not, and the state is gone.
+ * @startup runs for several CPUs at once, now and when CPUs come up in one
+ * request; so does @teardown. Both touch nothing but data of their own CPU, or
+ * take a lock for the rest. Neither may take the hotplug lock, which the task
+ * that waits for the callbacks holds; lockdep reports that. Callbacks of a state
+ * of the PREPARE section run on any CPU, all others on their own CPU, in its
+ * hotplug thread. If @startup fails for a CPU, @teardown runs for all CPUs for
+ * which @startup has succeeded, and the state is removed.
  *
- * Without bolt.parallel= one CPU follows the other.
+ * Without bolt.parallel= @startup runs for one CPU after the other now.
  *
  * Context: may sleep; hotplug lock held for reading.
  * Return: as __cpuhp_setup_state_cpuslocked(); -EINVAL also for a state that
@@ -211,7 +212,7 @@ int __cpuhp_setup_state_parallel_cpuslocked(enum cpuhp_state state,
 {
 	static const struct bolt_defer parallel = {
 		.concurrent = true,
-		.reason = "registered as parallel",
+		.reason = "registered with cpuhp_setup_state_parallel()",
 	};
 	bool now = invoke && startup && bolt_boot(BOLT_BOOT_PARALLEL);
 	int ret, err;
@@ -243,7 +244,7 @@ EXPORT_SYMBOL_GPL(__cpuhp_setup_state_parallel_cpuslocked);
 /**
  * __cpuhp_setup_state_parallel - set up a state on all CPUs at once
  * @state:	the state
- * @name:	its name
+ * @name:	name of the state
  * @invoke:	whether to run @startup now
  * @startup:	startup callback, or NULL
  * @teardown:	teardown callback, or NULL

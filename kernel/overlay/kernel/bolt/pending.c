@@ -140,7 +140,7 @@ int bolt_settle_state(unsigned int cpu, enum cpuhp_state state)
 	if (!defer || !bolt_glue_below(cpu, state)) {
 		bolt_set_unpark(pending, state);
 		bolt_show(cpu, state);
-		bolt_broken(cpu, state, "settled while up");
+		bolt_broken(cpu, state, "the teardown would run while the state is up");
 		return 0;
 	}
 	if (bolt_tear_down(cpu, state, defer) == -EAGAIN)

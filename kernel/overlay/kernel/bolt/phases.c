@@ -69,7 +69,7 @@ void __weak bolt_arch_coming(unsigned int nr)
 
 /**
  * bolt_arch_arrived - those that could be woken have arrived
- * @cpus:	they
+ * @cpus:	the CPUs
  *
  * Context: as bolt_arch_coming().
  */

@@ -227,7 +227,7 @@ static const struct bolt_row bolt_rows[BOLT_NR_STATES] = {
 		BOLT_CRITICAL, BOLT_UNIT_HRTIMERS, CONCURRENT,
 		"hrtimers left on a dead CPU would never fire; a CPU that stays takes these over" },
 	[CPUHP_AP_TICK_DYING] =
-		OVERLAPS("hands over timekeeping, which one CPU at most, the timekeeper, has to do"),
+		OVERLAPS("hands over timekeeping, which one CPU at most, the timekeeper, does"),
 	[CPUHP_AP_X86_TBOOT_DYING] =
 		UNFIT("the last CPU online waits for all other CPUs to enter tboot"),
 

@@ -100,7 +100,7 @@ void bolt_arch_coming(unsigned int nr)
 
 /**
  * bolt_arch_arrived - CPUs have come
- * @cpus:	they
+ * @cpus:	the CPUs
  *
  * Context: as bolt_arch_coming().
  */

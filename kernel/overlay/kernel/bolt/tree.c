@@ -91,7 +91,7 @@ int bolt_tree_begin(void)
 {
 	static const struct bolt_defer concurrent = {
 		.concurrent = true,
-		.reason = "only while the machine boots: brings up another CPU",
+		.reason = "used during boot only: brings up another CPU",
 	};
 	int err;
 
