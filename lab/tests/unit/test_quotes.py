@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from boltlab import cli, paths, quotes, results
+from boltlab import cli, paths, pictures, quotes, results
 from boltlab.errors import BoltError
 from boltlab.results import Case, Results, Stats
 
@@ -72,6 +72,12 @@ def test_every_table_of_results_names_commit_and_file() -> None:
         text = document.read_text(encoding="utf-8")
         for match in re.finditer(r"<!-- table: .*?<!-- end of table -->", text, re.DOTALL):
             assert re.search(r"Measured: `results/[^`]+` \(commit [0-9a-f]{7,}\+?\)", match[0])
+
+
+@pytest.mark.parametrize("picture", sorted(pictures.FOLDER.glob("*.svg")), ids=lambda at: at.stem)
+def test_pictures_are_of_the_newest_results(picture: Path) -> None:
+    """What differs is drawn by ``./bolt report --docs``."""
+    assert picture.read_text(encoding="utf-8") == pictures.draw(picture.stem)
 
 
 def test_a_figure_that_differs_is_found_and_mended(folder: Path) -> None:

@@ -83,7 +83,7 @@ DECLARE_EVENT_CLASS(bolt_state,
 		    TP_printk("cpu=%u state=%d", __entry->cpu, __entry->state)
 );
 
-/* The teardown of @state has been put off. */
+/* The teardown of @state has been deferred. */
 DEFINE_EVENT(bolt_state, bolt_park,
 	     TP_PROTO(unsigned int cpu, int state),
 	     TP_ARGS(cpu, state)
@@ -95,7 +95,7 @@ DEFINE_EVENT(bolt_state, bolt_unpark,
 	     TP_ARGS(cpu, state)
 );
 
-/* The teardown that was put off has run. */
+/* The deferred teardown of @state has run. */
 DEFINE_EVENT(bolt_state, bolt_settle,
 	     TP_PROTO(unsigned int cpu, int state),
 	     TP_ARGS(cpu, state)
