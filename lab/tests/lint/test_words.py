@@ -23,7 +23,7 @@ PRONOUN = re.compile(
 VAGUE = re.compile(r"(they|it|its|which|that|who|if so|as above|this|these|those)\b", re.IGNORECASE)
 REASON = re.compile(r'\.reason\s*=\s*"([^"]*)"')
 ROW = re.compile(r'(?:CRITICAL|OVERLAPS|UNFIT)\("([^"]*)"\)|"([^"\n]*)" \},')
-NAMED = re.compile(r'NAMED_\w+\("[^"]*", "[^"]*",\s*"([^"]*)"\)')
+NAMED = re.compile(r'NAMED_\w+\("[^"]*", "[^"]*",(?:\s*\w+,)?\s*"([^"]*)"')
 LONGEST = 100  # characters
 
 
