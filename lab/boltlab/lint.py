@@ -6,14 +6,18 @@ a line each.
 """
 
 import fnmatch
+import hashlib
+import os
 import re
 import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 
-from boltlab import checkpatch, packages
+from boltlab import checkpatch, packages, paths
 from boltlab.errors import USAGE, BoltError
 
 LARGEST = 900  # lines of a source file with one purpose
@@ -252,14 +256,28 @@ def kernel_style(root: Path, since: str | None, pristine: Path) -> list[str]:
         overlay = _git(root, "diff", f"--relative={OVERLAY}", start, "--", OVERLAY)
         for name in sorted(each for each in new.split("\0") if each.startswith(f"{OVERLAY}/")):
             overlay += _addition(root / name, name.removeprefix(f"{OVERLAY}/"))
-        if overlay:
-            patches.append(Path(scratch) / "overlay.patch")
-            patches[-1].write_text(overlay, encoding="utf-8")
-        return [
-            line.replace(f"{scratch}/", "")
-            for finding in checkpatch.check(pristine, patches)
-            for line in finding.lines
-        ]
+        # One for each file: what is clean is remembered.
+        for part in re.split(r"^(?=diff --git )", overlay, flags=re.M)[1:]:
+            name = part.splitlines()[0].rpartition(" b/")[2].replace("/", "-")
+            patches.append(Path(scratch) / f"{name}.patch")
+            patches[-1].write_text(part, encoding="utf-8")
+        with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
+            found = pool.map(partial(_checkpatch, pristine), sorted(patches))
+            return [line.replace(f"{scratch}/", "") for lines in found for line in lines]
+
+
+def _checkpatch(pristine: Path, patch: Path) -> tuple[str, ...]:
+    """Return what checkpatch says of ``patch``; a patch it was content with is not asked again."""
+    digest = hashlib.sha256((pristine / "scripts" / "checkpatch.pl").read_bytes())
+    digest.update(repr(checkpatch.IGNORED).encode() + patch.read_bytes())
+    clean = paths.cache() / "checkpatch" / digest.hexdigest()
+    if clean.exists():
+        return ()
+    lines = tuple(line for each in checkpatch.check(pristine, [patch]) for line in each.lines)
+    if not lines:
+        clean.parent.mkdir(exist_ok=True)
+        clean.touch()
+    return lines
 
 
 def _addition(path: Path, name: str) -> str:

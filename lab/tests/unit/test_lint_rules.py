@@ -162,6 +162,7 @@ def test_checkpatch_sees_what_changed(root: Path, monkeypatch: pytest.MonkeyPatc
     hook = "why it is\n\ndiff --git a/x b/x\n--- a/x\n+++ b/x\n@@ -1 +1 @@\n-a\n+b\n"
     overlay = f"{lint.OVERLAY}/kernel/bolt"
     write_tree(root, {"kernel/hooks/6.12/1.patch": hook, f"{overlay}/a.c": "int a;\n"})
+    write_tree(root, {"scripts/checkpatch.pl": SPDX})
     start = commit(root, SIGNED)
     given: dict[str, str] = {}
 
@@ -173,19 +174,44 @@ def test_checkpatch_sees_what_changed(root: Path, monkeypatch: pytest.MonkeyPatc
     assert lint.kernel_style(root, None, root) == []
     assert given == {}
     write_tree(root, {f"{overlay}/a.c": "int b;\n", f"{overlay}/new.c": "int c;\n"})
-    assert lint.kernel_style(root, None, root) == ["overlay.patch:1: WARNING: x"]
-    assert "+++ b/kernel/bolt/a.c" in given["overlay.patch"]
-    assert "+++ b/kernel/bolt/new.c\n@@ -0,0 +1,1 @@\n+int c;" in given["overlay.patch"]
+    changed = ["kernel-bolt-a.c.patch:1: WARNING: x", "kernel-bolt-new.c.patch:1: WARNING: x"]
+    assert lint.kernel_style(root, None, root) == changed
+    assert "+++ b/kernel/bolt/a.c" in given["kernel-bolt-a.c.patch"]
+    added = "+++ b/kernel/bolt/new.c\n@@ -0,0 +1,1 @@\n+int c;"
+    assert added in given["kernel-bolt-new.c.patch"]
     given.clear()
     commit(root, SIGNED)
     assert lint.kernel_style(root, None, root) == []
     write_tree(root, {"kernel/hooks/6.12/1.patch": hook.replace("+b", "+c")})
     commit(root, SIGNED)
-    assert set(lint.kernel_style(root, start, root)) == {
-        "1.patch:1: WARNING: x",
-        "overlay.patch:1: WARNING: x",
-    }
+    assert lint.kernel_style(root, start, root) == ["1.patch:1: WARNING: x", *changed]
     assert given["1.patch"].startswith("diff --git")
+
+
+def test_what_checkpatch_was_content_with_is_not_asked_again(
+    root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = f"{lint.OVERLAY}/kernel/bolt/a.c"
+    write_tree(root, {file: "int a;\n", "scripts/checkpatch.pl": SPDX})
+    commit(root, SIGNED)
+    asked: list[str] = []
+
+    def spy(pristine: Path, patches: list[Path]) -> list[Finding]:
+        asked.extend(path.name for path in patches)
+        bad = [path for path in patches if "bad" in path.read_text()]
+        return [Finding(path.name, ("WARNING: x",)) for path in bad]
+
+    monkeypatch.setattr(checkpatch, "check", spy)
+    for text, often, findings in (("good", 1, []), ("bad", 2, ["WARNING: x"])):
+        asked.clear()
+        write_tree(root, {file: f"int {text};\n"})
+        assert lint.kernel_style(root, None, root) == findings
+        assert lint.kernel_style(root, None, root) == findings
+        assert len(asked) == often
+    write_tree(root, {file: "int good;\n", "scripts/checkpatch.pl": f"{SPDX}# newer\n"})
+    asked.clear()
+    assert lint.kernel_style(root, None, root) == []
+    assert len(asked) == 1
 
 
 def test_the_command(
