@@ -22,7 +22,7 @@ SMP = "SMP init"
 # What the talk (docs/boot.md names it) shows: CPUs, nodes, seconds. Proportions are compared.
 TALK = ((32, 1, 0.5), (960, 15, 11.0), (1024, 16, 15.0), (1780, 16, 45.0))
 LARGE = (1780, 16)
-# On trial so many CPUs come with each request, then all others, as in kernel/bolt/boot.c.
+# On trial so many CPUs come with each request, then all others, as in kernel/bolt/boot/cpus.c.
 GROUPS = (1, 1, 1, 2, 4, 8)
 
 # Terms that a phase may have, by its name: of the CPUs that come (n) and the nodes (m).

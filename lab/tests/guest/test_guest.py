@@ -60,6 +60,7 @@ COMMON = {
     "bolt_parallel",
     "bolt_parse",
     "bolt_pending",
+    "bolt_policy",
     "bolt_request",
     "bolt_topology",
 }

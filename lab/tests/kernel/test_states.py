@@ -12,7 +12,7 @@ from boltlab.paths import KERNEL
 from boltlab.source import Source
 
 NAMES = KERNEL / "overlay/kernel/bolt/names.h"
-POLICY = KERNEL / "overlay/kernel/bolt/policy.c"
+ROWS = KERNEL / "overlay/kernel/bolt/rows.h"
 DOCUMENT = KERNEL / "overlay/Documentation/core-api/bolt.rst"
 
 
@@ -46,7 +46,7 @@ def test_dynamic_states_are_declared(
 
 
 def test_fixed_states_have_rows(registered: list[states.Registration]) -> None:
-    rows = set(re.findall(r"\[(CPUHP_\w+)\]", POLICY.read_text(encoding="utf-8")))
+    rows = set(re.findall(r"\[(CPUHP_\w+)\]", ROWS.read_text(encoding="utf-8")))
     fixed = {one.state for one in registered} - set(states.DYNAMIC)
     assert fixed - rows == set()
     assert len(fixed) >= 80

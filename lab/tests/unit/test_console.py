@@ -113,7 +113,7 @@ CUT = "[    1.000000] ------------[ cut here ]------------"
 WARNED = (
     CUT,
     "[    1.000001] bolt: first",
-    "[    1.000002] WARNING: CPU: 3 PID: 54 at kernel/bolt/batch.c:470 bolt_request+0x6bc/0x7e0",
+    "[    1.000002] WARNING: CPU: 3 PID: 54 at kernel/bolt/request.c:470 bolt_request+0x6bc/0x7e0",
     "[    1.000003] Call Trace:",
 )
 
@@ -127,7 +127,7 @@ def test_a_complaint_has_the_message_above_it() -> None:
 
 
 def test_expected_is_one_complaint_and_no_other() -> None:
-    first, place = re.compile("^bolt: first$"), re.compile("at kernel/bolt/batch.c")
+    first, place = re.compile("^bolt: first$"), re.compile("at kernel/bolt/request.c")
     other = ["WARNING: CPU: 1 at x"]
     apart = ["x"] * 200
     once = console.scan(WARNED)

@@ -73,26 +73,26 @@ def test_copy_needs_space(
 def test_sync_writes_only_what_differs(copied: Path, kernel_tree: Path) -> None:
     files = {
         "kernel/cpu.c": Content(b"changed\n"),
-        "kernel/bolt/batch.c": Content(b"new\n"),
+        "kernel/bolt/request.c": Content(b"new\n"),
         "kernel/Makefile": Content((kernel_tree / "kernel/Makefile").read_bytes()),
     }
-    assert tree.sync(copied, kernel_tree, files) == ["kernel/cpu.c", "kernel/bolt/batch.c"]
+    assert tree.sync(copied, kernel_tree, files) == ["kernel/cpu.c", "kernel/bolt/request.c"]
     assert mtime(copied / "kernel/Makefile") == OLD
     assert mtime(copied / "kernel/cpu.c") > OLD
-    age(copied / "kernel/cpu.c", copied / "kernel/bolt/batch.c")
+    age(copied / "kernel/cpu.c", copied / "kernel/bolt/request.c")
     assert tree.sync(copied, kernel_tree, files) == []
     assert mtime(copied / "kernel/cpu.c") == OLD
-    files["kernel/bolt/batch.c"] = Content(b"newer\n")
-    assert tree.sync(copied, kernel_tree, files) == ["kernel/bolt/batch.c"]
+    files["kernel/bolt/request.c"] = Content(b"newer\n")
+    assert tree.sync(copied, kernel_tree, files) == ["kernel/bolt/request.c"]
 
 
 def test_sync_takes_back(copied: Path, kernel_tree: Path) -> None:
-    files = {"kernel/cpu.c": Content(b"changed\n"), "kernel/bolt/batch.c": Content(b"new\n")}
+    files = {"kernel/cpu.c": Content(b"changed\n"), "kernel/bolt/request.c": Content(b"new\n")}
     tree.sync(copied, kernel_tree, files)
-    assert sorted(tree.sync(copied, kernel_tree, {})) == ["kernel/bolt/batch.c", "kernel/cpu.c"]
+    assert sorted(tree.sync(copied, kernel_tree, {})) == ["kernel/bolt/request.c", "kernel/cpu.c"]
     assert (copied / "kernel/cpu.c").read_text() == CPU_C
     assert mtime(copied / "kernel/cpu.c") > OLD, "make would keep the object of the changed file"
-    assert not (copied / "kernel/bolt/batch.c").exists()
+    assert not (copied / "kernel/bolt/request.c").exists()
     assert tree.sync(copied, kernel_tree, {}) == []
 
 
@@ -124,7 +124,7 @@ def test_sync_modes(copied: Path, kernel_tree: Path) -> None:
 def test_bolt_files(
     kernel_tree: Path, bolt_kernel: Path, make_source: Callable[[Path], Source]
 ) -> None:
-    overlay = {"kernel/bolt/batch.c": "x\n", "tools/t.sh": "#!/bin/sh\n"}
+    overlay = {"kernel/bolt/request.c": "x\n", "tools/t.sh": "#!/bin/sh\n"}
     write_tree(bolt_kernel / "overlay", overlay)
     (bolt_kernel / "overlay/tools/t.sh").chmod(0o755)
     edits = {"kernel/Makefile": ("cpu.o\n", "cpu.o bolt/\n")}
@@ -132,7 +132,7 @@ def test_bolt_files(
     source = make_source(kernel_tree)
     assert tree.bolt_files(source, bolt_kernel) == {
         "kernel/Makefile": Content(b"obj-y += cpu.o bolt/\n"),
-        "kernel/bolt/batch.c": Content(b"x\n"),
+        "kernel/bolt/request.c": Content(b"x\n"),
         "tools/t.sh": Content(b"#!/bin/sh\n", executable=True),
     }
     write_tree(bolt_kernel / "overlay", {"kernel/cpu.c": ""})

@@ -128,7 +128,7 @@ enum bolt_boot_switch {
  * @class:	BOLT_ASYNC, BOLT_LAZY or BOLT_ELIDE; or BOLT_CRITICAL, for a
  *		dynamic state that is not deferred but fit for batches. A fixed
  *		state leaves this and the next three members out: its row in
- *		policy.c has them
+ *		rows.h has them
  * @unit:	states that this state is deferred with
  * @concurrent:	true if callbacks of the state may run for several CPUs at once;
  *		false if one CPU of a batch has to wait for another
@@ -234,6 +234,22 @@ void bolt_assert_ap_lock(void);
 #define bolt_assert_ap_lock() do { } while (0)
 #endif
 
+/*
+ * Of the architecture, in arch/.../kernel/bolt*.c; kernel/bolt/arch.c has what
+ * serves for an architecture that has no function of its own.
+ */
+
+/* How many CPUs are on their way at once, unless the architecture says so. */
+#define BOLT_SLOTS 4U
+
+int bolt_arch_may_go(const struct cpumask *cpus);
+unsigned int bolt_arch_wave(unsigned int cpu);
+unsigned int bolt_arch_slots(void);
+void bolt_arch_coming(unsigned int nr);
+void bolt_arch_arrived(const struct cpumask *cpus);
+int bolt_arch_kick(unsigned int cpu, struct task_struct *idle);
+void bolt_arch_gave_up(unsigned int cpu);
+
 bool bolt_boot(enum bolt_boot_switch what);
 bool bolt_topology_unchecked(void);
 
@@ -250,12 +266,6 @@ int bolt_finish_offline(struct device *dev);
 bool bolt_boot_idle(unsigned int max);
 bool bolt_boot_cpus(unsigned int max);
 bool bolt_makes_kthreads(void);
-int bolt_arch_may_go(const struct cpumask *cpus);
-/* How many CPUs are on their way at once, unless the architecture says so. */
-#define BOLT_SLOTS 4U
-unsigned int bolt_arch_slots(void);
-int bolt_arch_kick(unsigned int cpu, struct task_struct *idle);
-void bolt_arch_gave_up(unsigned int cpu);
 void bolt_mark(enum bolt_phase phase);
 bool bolt_intercept(unsigned int cpu, enum cpuhp_state state, bool bringup,
 		    int *ret);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The control thread. A request holds the hotplug lock for writing, and every
+ * The control thread, in which request.c has bolt_run() run. A request holds the hotplug lock for writing, and every
  * reader of that lock waits until the control task lets it go. The task that
  * asks may be one that is hardly run: of idle priority beside busy CPUs, in a
  * control group whose quota of CPU time is used up, or ready on a CPU that a
@@ -21,7 +21,7 @@
 #include <linux/sched/stat.h>
 #include <linux/wait.h>
 
-#include "internal.h"
+#include "control.h"
 
 /**
  * struct bolt_order - what the control thread is to do
@@ -49,8 +49,8 @@ static DECLARE_WAIT_QUEUE_HEAD(bolt_answers);
 static struct lockdep_map bolt_order_map;
 
 /*
- * The task woken goes on here, which is the quickest, as the one that wakes it
- * is about to sleep; with other tasks here, the scheduler knows better.
+ * The task that is woken goes on on this CPU, which is the quickest, as the task that
+ * wakes it is about to sleep. With other tasks here, the scheduler knows better.
  */
 static void bolt_pass_to(struct wait_queue_head *sleeper)
 {
@@ -124,7 +124,7 @@ void bolt_control_stop(void)
 
 /*
  * On CPUs that stay, where neither timers nor the thread itself have to move.
- * If only isolated CPUs stay, on those; if none does, on those that come.
+ * If only isolated CPUs stay, on these; if no CPU does, on the CPUs that come.
  */
 static void bolt_choose_cpus(const struct cpumask *leaving)
 {

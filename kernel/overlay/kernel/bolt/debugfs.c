@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* /sys/kernel/debug/bolt: what is put off, and what has become of it. */
+/* /sys/kernel/debug/bolt: what is deferred, and what has become of it. */
 #include <linux/cpu.h>
 #include <linux/debugfs.h>
 #include <linux/err.h>
@@ -10,7 +10,10 @@
 #include <linux/string.h>
 
 #include "../rcu/rcu.h"
-#include "internal.h"
+#include "parse.h"
+#include "policy.h"
+#include "settle.h"
+#include "state.h"
 
 static const char *const bolt_class_names[] = {
 	[BOLT_CRITICAL]	= "critical",

@@ -1,177 +1,54 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * How hotplug states are put off: what was registered for each of them, which
- * move together, and which were moved back to critical.
+ * Deferring: what stands in for a callback of a hotplug state that may wait.
+ * cpuhp_invoke_callback() of kernel/cpu.c calls bolt_intercept() before every
+ * callback, on the way down of a CPU and on its way up, whoever asks for it: a
+ * teardown may be deferred, and the startup of a state whose teardown is pending
+ * is skipped, by which the teardown is cancelled. Which states may wait is in
+ * policy.c; what is done about a teardown that was not cancelled, in settle.c.
  */
+
 #include <linux/cpu.h>
-#include <linux/export.h>
-#include <linux/kernel.h>
+#include <linux/cpumask.h>
+#include <trace/events/bolt.h>
 
-#include "internal.h"
+#include "policy.h"
+#include "settle.h"
+#include "state.h"
+#include "visibility.h"
 
-/* For states with nothing to hide and nothing to do at once: all is settle's. */
-static const struct bolt_defer bolt_keep;
-
-/* For states that have something to hide, and nothing to do at once. */
-static const struct bolt_defer bolt_keep_topology = { .node = "topology" };
-
-/* Fixed states that have no code for it; bolt_defer_state() adds the others. */
-static const struct bolt_defer *bolt_defers[BOLT_NR_STATES] = {
-	[CPUHP_SLUB_DEAD]		= &bolt_keep,
-	[CPUHP_DEBUG_OBJ_DEAD]		= &bolt_keep,
-	[CPUHP_MM_WRITEBACK_DEAD]	= &bolt_keep,
-	[CPUHP_BIO_DEAD]		= &bolt_keep,
-	[CPUHP_RADIX_DEAD]		= &bolt_keep,
-	[CPUHP_IOMMU_IOVA_DEAD]		= &bolt_keep,
-	[CPUHP_X2APIC_PREPARE]		= &bolt_keep,
-	[CPUHP_SMPCFD_PREPARE]		= &bolt_keep,
-	[CPUHP_TOPOLOGY_PREPARE]	= &bolt_keep_topology,
-	[CPUHP_MM_ZS_PREPARE]		= &bolt_keep,
-	[CPUHP_MM_ZSWP_POOL_PREPARE]	= &bolt_keep,
-	[CPUHP_ZCOMP_PREPARE]		= &bolt_keep,
-	[BOLT_DOMAINS]			= &bolt_domains_defer,
-};
-
-/* Changed under the locks of bolt_glue_lock_states(). */
-static struct bolt_set bolt_overrides;
-
-/**
- * bolt_dynamic - whether a state is one of those that are handed out
- * @state:	the state
- *
- * Return: true if so; false for what is no state at all.
- */
-bool bolt_dynamic(int state)
+static void bolt_park(unsigned int cpu, enum cpuhp_state state,
+		      const struct bolt_defer *defer)
 {
-	return (state >= CPUHP_BP_PREPARE_DYN &&
-		state <= CPUHP_BP_PREPARE_DYN_END) ||
-	       (state >= CPUHP_AP_ONLINE_DYN &&
-		state <= CPUHP_AP_ONLINE_DYN_END);
+	cpumask_set_cpu(cpu, &bolt_parked_mask);
+	if (defer->park)
+		defer->park(cpu);
+	bolt_set_park(bolt_pending(cpu), state);
+	atomic64_inc(&bolt_counts[state].skips);
+	trace_bolt_park(cpu, state);
 }
 
-/**
- * bolt_row - classification of any hotplug state
- * @state:	the state
- *
- * For a dynamic one what the code that registers it has declared, or what names.h
- * says of its name. Does not tell what the administrator has changed: see
- * bolt_overridden() and bolt_fit().
- *
- * Context: any; for a dynamic state cpuhp_state_mutex, so that it stays.
- * Return: the row; critical and unfit for a state that has none.
- */
-struct bolt_row bolt_row(enum cpuhp_state state)
+static int bolt_unpark(unsigned int cpu, enum cpuhp_state state,
+		       const struct bolt_defer *defer)
 {
-	static const struct bolt_row none = { .reason = "no row and no declaration" };
-	static const struct bolt_row foreign = {
-		.reason = "the module was not built with this kernel",
-	};
-	const struct bolt_row *row = bolt_row_fixed(state);
-	const struct bolt_defer *defer;
+	int err = 0;
 
-	if (row)
-		return bolt_is_foreign(state) ? foreign : *row;
-	/* Pairs with bolt_defer_state(). */
-	defer = smp_load_acquire(&bolt_defers[state]);
-	if (defer)
-		return (struct bolt_row){
-			.class = defer->class,
-			.unit = defer->unit,
-			.fit = defer->concurrent ? BOLT_CONCURRENT : BOLT_SERIAL,
-			.reason = defer->reason,
-		};
-	row = bolt_row_named(state);
-	if (row)
-		return *row;
-	return bolt_is_foreign(state) ? foreign : none;
-}
-
-/* Whether the row of @state says that it is concurrent; cheaper than the row. */
-bool bolt_concurrent(enum cpuhp_state state)
-{
-	const struct bolt_row *row = bolt_row_fixed(state);
-	const struct bolt_defer *defer;
-
-	if (row)
-		return row->fit == BOLT_CONCURRENT && !bolt_is_foreign(state);
-	/* Pairs with bolt_defer_state(). */
-	defer = smp_load_acquire(&bolt_defers[state]);
-	if (defer)
-		return defer->concurrent;
-	row = bolt_row_named(state);
-	return row && row->fit == BOLT_CONCURRENT;
-}
-
-/**
- * bolt_defer_state - let Bolt defer the teardown of a hotplug state
- * @state:	the state that was passed to cpuhp_setup_state(); for a dynamic
- *		state the number that cpuhp_setup_state() has returned
- * @defer:	how the state is deferred; must live as long as the state
- *
- * Call this function after the state has been set up. Until then a request for
- * several CPUs takes one CPU after the other. cpuhp_remove_state() settles the
- * state on all CPUs first, and drops @defer. Adding or removing an instance of
- * the state also settles the state first, and keeps @defer.
- *
- * A state without startup can be deferred if it is one of the DEAD states, a
- * state without teardown if it belongs to a unit. For a dynamic state that is not
- * to be deferred, @defer may say whether the state is concurrent, and why.
- *
- * Context: as cpuhp_setup_state().
- * Return: 0, or -EINVAL if @state cannot be deferred: @state is an error number,
- * a fixed state that is critical in policy.c, a dynamic state for which @defer
- * has no reason, or a state with other callbacks than these rules ask for.
- */
-int bolt_defer_state(int state, const struct bolt_defer *defer)
-{
-	const struct bolt_row *fixed;
-	enum bolt_unit unit;
-
-	if (state <= CPUHP_OFFLINE || state >= CPUHP_ONLINE)
-		return -EINVAL;
-	fixed = bolt_row_fixed(state);
-	if (fixed ? fixed->class == BOLT_CRITICAL :
-		    !bolt_dynamic(state) || !defer->reason)
-		return -EINVAL;
-	unit = fixed ? fixed->unit : defer->unit;
-	if ((fixed || defer->class != BOLT_CRITICAL) &&
-	    !bolt_glue_can_defer(state, unit))
-		return -EINVAL;
-	/* Pairs with bolt_deferred(): a request may run on another CPU. */
-	smp_store_release(&bolt_defers[state], defer);
-	bolt_review(state);
+	if (defer->restart)
+		err = bolt_glue_step(state)->startup.single(cpu);
+	else if (defer->unpark)
+		err = defer->unpark(cpu);
+	if (err) {
+		/* As a startup that fails: nothing of the state is left. */
+		while (bolt_tear_down(cpu, state, defer) == -EAGAIN)
+			;
+		bolt_set_unpark(bolt_pending(cpu), state);
+		return err;
+	}
+	bolt_set_unpark(bolt_pending(cpu), state);
+	bolt_show(cpu, state);
+	atomic64_inc(&bolt_counts[state].skips);
+	trace_bolt_unpark(cpu, state);
 	return 0;
-}
-EXPORT_SYMBOL_GPL(bolt_defer_state);
-
-/* How @state is put off, or NULL if it is critical now. */
-const struct bolt_defer *bolt_deferred(enum cpuhp_state state)
-{
-	/* Pairs with the stores: what it points to is complete. */
-	const struct bolt_defer *defer = smp_load_acquire(&bolt_defers[state]);
-
-	if (!defer)
-		defer = bolt_defer_named(state);
-	else if (bolt_dynamic(state) && defer->class == BOLT_CRITICAL)
-		return NULL;	/* Says whether it is concurrent, no more. */
-	if (!defer || bolt_overridden(state))
-		return NULL;
-	/* The row was not written for these callbacks. */
-	if (bolt_row_fixed(state) && bolt_is_foreign(state))
-		return NULL;
-	return defer;
-}
-
-/* Forgets how @state is put off: it is being removed. */
-void bolt_drop_defer(enum cpuhp_state state)
-{
-	if (bolt_defers[state] == &bolt_keep ||
-	    bolt_defers[state] == &bolt_keep_topology)
-		return;
-	/* Pairs with bolt_deferred(). */
-	smp_store_release(&bolt_defers[state], NULL);
-	if (bolt_dynamic(state))
-		clear_bit(state, bolt_overrides.states);
 }
 
 /**
@@ -182,7 +59,7 @@ void bolt_drop_defer(enum cpuhp_state state)
  * Context: hotplug lock held for writing.
  * Return: true if so.
  */
-bool bolt_unit_pending(unsigned int cpu, enum bolt_unit unit)
+static bool bolt_unit_pending(unsigned int cpu, enum bolt_unit unit)
 {
 	unsigned int state;
 
@@ -193,42 +70,100 @@ bool bolt_unit_pending(unsigned int cpu, enum bolt_unit unit)
 	return false;
 }
 
-/* Whether @state was moved back to critical. */
-bool bolt_overridden(enum cpuhp_state state)
+/* Whether a startup is skipped; @ret is then what it would have returned. */
+static bool bolt_skip_startup(unsigned int cpu, enum cpuhp_state state,
+			      const struct bolt_defer *defer, int *ret)
 {
-	return test_bit(state, bolt_overrides.states);
+	enum bolt_unit unit;
+
+	if (bolt_set_has(bolt_pending(cpu), state)) {
+		*ret = bolt_unpark(cpu, state, defer);
+		return true;
+	}
+	if (bolt_glue_has(state, false))
+		return false;
+	unit = bolt_row(state).unit;
+	if (unit == BOLT_ALONE || !bolt_unit_pending(cpu, unit))
+		return false;
+	atomic64_inc(&bolt_counts[state].skips);
+	return true;
+}
+
+/* Whether a teardown is deferred. */
+static bool bolt_skip_teardown(unsigned int cpu, enum cpuhp_state state,
+			       const struct bolt_defer *defer)
+{
+	if (bolt_set_has(bolt_pending(cpu), state)) {
+		if (bolt_glue_has(state, true)) {
+			bolt_broken(cpu, state, "the teardown would run twice");
+			return true;
+		}
+		/* A teardown without startup was owed until the return, which has failed. */
+		bolt_set_unpark(bolt_pending(cpu), state);
+	}
+	if (!bolt_fast() || (defer->keep && !defer->keep(cpu)) ||
+	    bolt_hide(cpu, state, defer)) {
+		bolt_forget_entries(cpu, state);
+		return false;
+	}
+	bolt_park(cpu, state, defer);
+	return true;
 }
 
 /**
- * bolt_override - move a state back to critical, or to what its row says
- * @state:	the state; all of its unit follow
- * @critical:	which; if false, also whether it is fit is as its row says
+ * bolt_intercept - defer a teardown, or cancel one, in place of a callback
+ * @cpu:	the CPU
+ * @state:	the state whose callback is due
+ * @bringup:	startup, or teardown
+ * @ret:	where to put what the callback would have returned
  *
- * What is pending of it runs first.
+ * A startup is skipped exactly when its teardown is pending, in a request of
+ * Bolt and in any other bring-up. Without memory to defer a state's teardown,
+ * the teardown runs.
  *
- * Context: may sleep; takes the hotplug lock.
+ * Context: where the callback would run, hotplug lock held for writing.
+ * Return: true if the callback must not run.
  */
-void bolt_override(enum cpuhp_state state, bool critical)
+bool bolt_intercept(unsigned int cpu, enum cpuhp_state state, bool bringup,
+		    int *ret)
 {
-	enum bolt_unit unit;
-	unsigned int s, cpu;
+	const struct bolt_defer *defer = bolt_deferred(state);
 
-	bolt_glue_lock_states();
-	/* What is put off of CPUHP_AP_ACTIVE has a state of its own. */
-	if (state == CPUHP_AP_ACTIVE)
-		bolt_settle_everywhere(BOLT_DOMAINS);
-	unit = bolt_row(state).unit;
-	for (s = 0; s < BOLT_NR_STATES; s++) {
-		if (s != state &&
-		    (unit == BOLT_ALONE || bolt_row(s).unit != unit))
-			continue;
-		bolt_settle_everywhere(s);
-		/* What is torn down natively from now on is made anew. */
-		for_each_possible_cpu(cpu)
-			bolt_forget_entries(cpu, s);
-		assign_bit(s, bolt_overrides.states, critical);
-	}
-	if (!critical)
-		bolt_untell_fit(state);
-	bolt_glue_unlock_states();
+	if (!defer)
+		return false;
+	*ret = 0;
+	return bringup ? bolt_skip_startup(cpu, state, defer, ret) :
+			 bolt_skip_teardown(cpu, state, defer);
 }
+
+/**
+ * bolt_came_up - a bring-up is over
+ * @cpu:	the CPU
+ *
+ * A teardown without a startup is no longer owed when the CPU is back. After a
+ * bring-up that failed it still is.
+ *
+ * Context: hotplug lock held for writing.
+ */
+void bolt_came_up(unsigned int cpu)
+{
+	struct bolt_set *pending = bolt_pending(cpu);
+	unsigned int state;
+
+	if (!cpumask_test_cpu(cpu, &bolt_parked_mask))
+		return;
+	for_each_set_bit(state, pending->states, BOLT_NR_STATES) {
+		if (bolt_glue_below(cpu, state) ||
+		    bolt_glue_has(state, true))
+			continue;
+		bolt_set_unpark(pending, state);
+		trace_bolt_unpark(cpu, state);
+	}
+	if (!bolt_set_empty(pending))
+		return;
+	/* Readers look at this mask first: the CPU must be in cpu_online_mask by now. */
+	smp_mb__before_atomic();
+	cpumask_clear_cpu(cpu, &bolt_parked_mask);
+}
+
+#include "tests/defer-kunit.h"

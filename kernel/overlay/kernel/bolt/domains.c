@@ -1,17 +1,22 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Scheduler domains: the rebuild without the CPUs that have gone waits until
- * they are settled, and is not needed if they return first. What is decided
+ * Scheduler domains: the rebuild without the CPUs that have gone waits until these
+ * CPUs are settled, and is not needed if they return first. down.c calls
+ * bolt_domains_left() for each CPU that has left the scheduler. What is decided
  * from cpusets is in kernel/cgroup/cpuset.c, from domains in
- * kernel/sched/topology.c. It is pending as if it were the teardown of a state,
- * the topmost: domains are the first thing that a CPU leaves.
+ * kernel/sched/topology.c. The rebuild is pending as if it were the teardown of a
+ * state, the topmost: domains are the first thing that a CPU leaves.
  */
+
 #include <linux/cpu.h>
 #include <linux/cpumask.h>
+#include <linux/init.h>
 #include <linux/jump_label.h>
 #include <trace/events/bolt.h>
 
-#include "internal.h"
+#include "domains.h"
+#include "policy.h"
+#include "state.h"
 
 /* On while Bolt is enabled: flipping it takes longer than a request. */
 DEFINE_STATIC_KEY_FALSE(bolt_domains_key);
@@ -26,14 +31,14 @@ static int bolt_domains_settle(unsigned int cpu)
 	return 0;
 }
 
-const struct bolt_defer bolt_domains_defer = {
+static const struct bolt_defer bolt_domains_defer = {
 	.class = BOLT_LAZY,
 	.reason = "the scheduler passes over CPUs that are not active until domains are rebuilt",
 	.settle = bolt_domains_settle,
 };
 
 /**
- * bolt_domains_wait - whether a rebuild of domains may be put off
+ * bolt_domains_wait - whether a rebuild of domains may be deferred
  *
  * Context: inside a hotplug operation.
  * Return: true if so, as far as Bolt knows.
@@ -72,3 +77,12 @@ void bolt_domains_left(unsigned int cpu)
 	bolt_set_park(bolt_pending(cpu), BOLT_DOMAINS);
 	trace_bolt_park(cpu, BOLT_DOMAINS);
 }
+
+static int __init bolt_domains_init(void)
+{
+	bolt_set_defer(BOLT_DOMAINS, &bolt_domains_defer);
+	return 0;
+}
+early_initcall(bolt_domains_init);
+
+#include "tests/domains-kunit.h"

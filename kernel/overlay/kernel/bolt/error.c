@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What failed: the last requests that did, for bolt/last_error. */
+/*
+ * What failed: the last requests that did. request.c adds a request that has failed,
+ * or that was refused; sysfs.c prints all for bolt/last_error.
+ */
 #include <linux/build_bug.h>
 #include <linux/cpu.h>
 #include <linux/pid.h>
@@ -8,7 +11,8 @@
 #include <linux/string.h>
 #include <linux/sysfs.h>
 
-#include "internal.h"
+#include "error.h"
+#include "state.h"
 
 #define BOLT_ERRORS 16
 
@@ -20,7 +24,7 @@
 /**
  * struct bolt_error - a request that failed
  * @batch:	its number
- * @pid:	who asked
+ * @pid:	the process that asked
  * @cpu:	the CPU that failed
  * @err:	negative error number
  * @state:	name of the state
@@ -116,3 +120,5 @@ int bolt_errors_emit(char *buf)
 	spin_unlock(&bolt_errors_lock);
 	return len;
 }
+
+#include "tests/error-kunit.h"

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Interrupts: which ones may be on a CPU, and where they are to be kept.
+ * Interrupts: which of them may be on a CPU, and on which CPUs they are to be kept.
+ * The code of kernel/irq calls bolt_irq_target() and bolt_irq_mark() wherever it
+ * places an interrupt, and bolt_irqs_leave() for a CPU that goes, in the stop.
  *
  * A CPU that goes looks at every interrupt in the system for those that have
  * to move, while all other CPUs wait. Here it has a list of those that may be
@@ -40,7 +42,8 @@
 #include <linux/xarray.h>
 
 #include "../irq/internals.h"
-#include "internal.h"
+#include "irq.h"
+#include "state.h"
 
 /* More than what a CPU has if interrupts are kept elsewhere. */
 #define BOLT_IRQS 30
@@ -258,7 +261,7 @@ static bool bolt_irq_movable(struct irq_data *data)
 	       !irqd_affinity_is_managed(data);
 }
 
-/* Who configures nothing but isolated CPUs wants it there. */
+/* An interrupt that is configured for nothing but isolated CPUs is to be there. */
 static bool bolt_irq_isolated(const struct cpumask *mask)
 {
 	bool any = false;
@@ -572,7 +575,7 @@ void bolt_irq_get_list(struct cpumask *list)
  * bolt_irq_kept - whether interrupts are kept on a CPU
  * @cpu:	the CPU
  *
- * Context: cpu_add_remove_lock held, by whoever this works for.
+ * Context: cpu_add_remove_lock held, by the task or by one that waits for it.
  * Return: true if so: it must not go.
  */
 bool bolt_irq_kept(unsigned int cpu)

@@ -6,8 +6,8 @@
  * several CPUs. Sorted by name. The module is the one that the callbacks are
  * part of, which need not be the one that registers them; "" if the code cannot
  * be a module. A state whose code calls bolt_defer_state() is not here: that code
- * has functions that park and unpark the state. Of any other state the row says all
- * there is to say, also whether the teardown is put off and what is hidden then.
+ * has functions that defer and cancel. Of any other state the row says all there is
+ * to say, also whether the teardown is deferred and what is hidden then.
  *
  * The callbacks were read with these questions:
  *

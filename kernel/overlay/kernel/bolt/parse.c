@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What user space writes: lists and masks of CPUs, numbers, words. What is not
- * clearly meant is refused, so that no half of it is done.
+ * What user space writes, for sysfs.c and debugfs.c: lists and masks of CPUs,
+ * numbers, words. What is not clearly meant is refused, so that no half of it is
+ * done.
  */
 #include <linux/array_size.h>
 #include <linux/bitmap.h>
+#include <linux/cpuhotplug.h>
 #include <linux/ctype.h>
 #include <linux/errno.h>
 #include <linux/kstrtox.h>
@@ -12,7 +14,7 @@
 #include <linux/mm.h>
 #include <linux/string.h>
 
-#include "internal.h"
+#include "parse.h"
 
 /* Where the text ends: before one newline and one NUL, if they are its last. */
 static size_t bolt_text_end(const char *buf, size_t count)
@@ -183,3 +185,5 @@ int bolt_parse_override(char *buf, size_t count, unsigned int *state,
 	*say = which;
 	return 0;
 }
+
+#include "tests/parse-kunit.h"

@@ -1,20 +1,64 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Which of the fixed hotplug states are put off, and why not the others: one
- * row each for all that x86_64 and arm64 can have. Dynamic states say so where
- * they register, if they have functions of their own that defer and cancel, or
- * have a row by their registered name. A state with neither is critical, and
- * makes requests for several CPUs go CPU by CPU.
+ * What is known of each hotplug state: whether its teardown may wait, and whether
+ * its callbacks may run in a request for several CPUs. defer.c, settle.c and
+ * turn.c ask here on the way of a request.
+ *
+ * The rows are tables: rows.h has one, with its reason, for every fixed state that
+ * x86_64 and arm64 can have. A dynamic state has a row by its registered name, in names.h, or
+ * the code that registers the state calls bolt_defer_state(), if the state has
+ * functions of its own that defer and cancel. The administrator may change some of
+ * that in bolt/states. A state of which nothing is known is critical, and makes
+ * requests for several CPUs go CPU by CPU.
  *
  * A reason says what would go wrong if the teardown were deferred, or what the
  * callbacks do, with the lock that lets several CPUs run these at once. It is
  * shown in bolt/states behind the name of the state, which is the subject of a
  * reason that has none of its own: "random:online (sets a flag of the CPU)".
+ *
+ * What does "fit" mean? A callback may ask whether its CPU is the last one of a
+ * package, choose a successor for a duty of its CPU, or wait for what other CPUs
+ * do. In a request for several CPUs the answer is another one than natively,
+ * because CPUs that are about to go are still online, and CPUs that have come are
+ * not active. A state is therefore fit only if somebody has looked at its
+ * callbacks and said so. One registered state that is not fit makes every request
+ * for several CPUs take these CPUs one after the other through all states, in
+ * native order.
+ *
+ * A row describes code of this kernel's source. It does not count for callbacks of
+ * a module that was built elsewhere, whatever name or number that module has chosen
+ * for its state.
  */
+#define pr_fmt(fmt) "bolt: " fmt
+
+#include <linux/cleanup.h>
+#include <linux/cpu.h>
+#include <linux/export.h>
+#include <linux/init.h>
 #include <linux/kernel.h>
 #include <linux/major.h>
+#include <linux/module.h>
+#include <linux/preempt.h>
+#include <linux/printk.h>
+#include <linux/spinlock.h>
+#include <linux/string.h>
 
-#include "internal.h"
+#include "policy.h"
+#include "state.h"
+
+/**
+ * struct bolt_named - classification of a dynamic state by its name
+ * @name:	what the state is registered as
+ * @module:	the module whose callbacks are meant, if they are not built in
+ * @row:	the classification
+ * @defer:	how the teardown is deferred, unless @row says that the state is critical
+ */
+struct bolt_named {
+	const char *name;
+	const char *module;
+	struct bolt_row row;
+	struct bolt_defer defer;
+};
 
 /*
  * Callbacks of a serial state run for one CPU of a request at a time. Concurrent
@@ -36,285 +80,9 @@
 #define CONCURRENT_UNLESS(option) \
 	(IS_ENABLED(CONFIG_##option) ? SERIAL : CONCURRENT)
 
+/* Fixed states, by their number. */
 static const struct bolt_row bolt_rows[BOLT_NR_STATES] = {
-	/*
-	 * PREPARE and DEAD: on the control CPU, for one CPU after the other. No
-	 * CPU that comes is online yet, none that goes is any more. Those that
-	 * are concurrent may be run by several CPUs at once, each for another one,
-	 * when CPUs come.
-	 */
-	[CPUHP_CREATE_THREADS] =
-		OVERLAPS("startup only: makes threads registered since; smpboot_threads_lock"),
-	[CPUHP_PERF_PREPARE] =
-		OVERLAPS("perf locks the lists; a thread may have events before perf:online"),
-	[CPUHP_PERF_X86_PREPARE] = {
-		BOLT_CRITICAL, BOLT_UNIT_PERF_X86, SERIAL,
-		"the next startup would free shared_regs of the CPU, which perf still uses" },
-	[CPUHP_PERF_X86_AMD_UNCORE_PREP] = {
-		BOLT_CRITICAL, BOLT_UNIT_AMD_UNCORE, SERIAL,
-		"the next startup would leak the CPU's reference to its uncore context" },
-	[CPUHP_X86_HPET_DEAD] = {
-		BOLT_CRITICAL, BOLT_UNIT_HPET, SERIAL,
-		"the next startup would take a second HPET channel and lose the first" },
-	[CPUHP_X86_MCE_DEAD] = {
-		BOLT_ASYNC, BOLT_UNIT_MCE, SERIAL,
-		"calls all CPUs and waits; until then no CPU polls the banks that the CPU owned" },
-	[CPUHP_VIRT_NET_DEAD] = {
-		BOLT_CRITICAL, BOLT_UNIT_VIRTIO_NET, SERIAL,
-		"sets XPS and affinity of all queues; virtio_net has no code to do that later" },
-	[CPUHP_SLUB_DEAD] = {
-		BOLT_LAZY, BOLT_ALONE, SERIAL,
-		"the CPU keeps its slabs; shrinking or destroying a cache flushes parked CPUs" },
-	[CPUHP_DEBUG_OBJ_DEAD] = {
-		BOLT_ELIDE, BOLT_ALONE, SERIAL,
-		"keeps a pool of free objects that only the CPU itself uses" },
-	[CPUHP_MM_WRITEBACK_DEAD] = {
-		BOLT_LAZY, BOLT_ALONE, SERIAL,
-		"ratelimit_pages counts one CPU too many; every startup sets a new value" },
-	[CPUHP_MM_VMSTAT_DEAD] = {
-		BOLT_LAZY, BOLT_UNIT_VMSTAT, SERIAL,
-		"zone thresholds count one CPU too many; the last CPU of a node does not wait" },
-	[CPUHP_SOFTIRQ_DEAD] =
-		CRITICAL("tasklets and BH works queued on the dead CPU would never run"),
-	[CPUHP_NET_MVNETA_DEAD] =
-		CRITICAL("the port's interrupts would stay masked on the CPUs that stay"),
-	[CPUHP_ARM64_FPSIMD_DEAD] =
-		CRITICAL("a task would take reset FP registers of the CPU for its own state"),
-	[CPUHP_IRQ_POLL_DEAD] =
-		CRITICAL("completions queued on the dead CPU would never be polled"),
-	[CPUHP_BLOCK_SOFTIRQ_DEAD] =
-		CRITICAL("requests on the dead CPU's list would never complete"),
-	[CPUHP_BIO_DEAD] = {
-		BOLT_ELIDE, BOLT_ALONE, SERIAL,
-		"keeps a cache of free bios; bioset_exit() visits all possible CPUs" },
-	[CPUHP_ACPI_CPUDRV_DEAD] = {
-		BOLT_CRITICAL, BOLT_UNIT_ACPI_PROCESSOR, SERIAL,
-		"clears a flag, so that ACPI does not try to throttle a dead CPU" },
-	[CPUHP_BLK_MQ_DEAD] =
-		CRITICAL("requests in the dead CPU's software queue would wait for ever"),
-	[CPUHP_FS_BUFF_DEAD] =
-		CRITICAL("drops 16 buffers at most: cheaper than making readers visit the CPU"),
-	[CPUHP_PRINTK_DEAD] =
-		CRITICAL("tries once to take the console lock: deferring would cost more"),
-	[CPUHP_MM_MEMCQ_DEAD] =
-		CRITICAL("drains two stocks; drain_all_stock() could not keep the CPU offline"),
-	[CPUHP_PERCPU_CNT_DEAD] = {
-		BOLT_LAZY, BOLT_ALONE, SERIAL,
-		"folding many counters takes long; until then sums include parked CPUs" },
-	[CPUHP_RADIX_DEAD] = {
-		BOLT_ELIDE, BOLT_ALONE, SERIAL,
-		"keeps preloaded tree nodes that only the CPU itself takes" },
-	[CPUHP_PAGE_ALLOC] = {
-		BOLT_LAZY, BOLT_ALONE, SERIAL,
-		"the CPU keeps its page lists, which drains visit; counters are folded at once" },
-	[CPUHP_NET_DEV_DEAD] =
-		CRITICAL("packets and NAPI instances queued on the dead CPU would be lost"),
-	[CPUHP_PCI_XGENE_DEAD] =
-		CRITICAL("message interrupts that the dead CPU handled would be lost"),
-	[CPUHP_IOMMU_IOVA_DEAD] = {
-		BOLT_LAZY, BOLT_ALONE, SERIAL,
-		"the CPU keeps its magazines; a failing allocation empties those of parked CPUs" },
-	[CPUHP_AP_DTPM_CPU_DEAD] =
-		CRITICAL("the power budget of the CPU's domain would count a dead CPU"),
-	[CPUHP_RANDOM_PREPARE] =
-		OVERLAPS("startup only: random bytes of the CPU from before must not be used"),
-	[CPUHP_WORKQUEUE_PREP] =
-		OVERLAPS("startup only: makes a worker for each pool of the CPU that has none"),
-	[CPUHP_HRTIMERS_PREPARE] = {
-		BOLT_CRITICAL, BOLT_UNIT_HRTIMERS, CONCURRENT,
-		"startup only: resets the clock bases of the CPU that comes" },
-	[CPUHP_X2APIC_PREPARE] = {
-		BOLT_ELIDE, BOLT_ALONE, SERIAL,
-		"keeps the CPU in its cluster's mask; senders of IPIs pick online CPUs only" },
-	[CPUHP_SMPCFD_PREPARE] = {
-		BOLT_ELIDE, BOLT_UNIT_SMPCFD, CONCURRENT,
-		"keeps buffers that only calls from this CPU to other CPUs use" },
-	[CPUHP_RELAY_PREPARE] =
-		OVERLAPS("startup only: makes buffers for channels opened since, under a mutex"),
-	[CPUHP_MD_RAID5_PREPARE] =
-		CRITICAL("resize_chunks() relies on the hotplug lock to keep this teardown off"),
-	[CPUHP_RCUTREE_PREP] = {
-		BOLT_CRITICAL, BOLT_UNIT_RCU, SERIAL,
-		"RCU counts the online CPUs here and readies the CPU's callback list" },
-	[CPUHP_XEN_PREPARE] =
-		CRITICAL("Xen sets up and frees the CPU's timer and IPIs in hypercalls"),
-	[CPUHP_XEN_EVTCHN_PREPARE] =
-		CRITICAL("events in the dead CPU's queue would be lost"),
-	[CPUHP_TOPOLOGY_PREPARE] = {
-		BOLT_ELIDE, BOLT_ALONE, CONCURRENT,
-		"keeps one sysfs group of the CPU, whose files compute their masks when read" },
-	[CPUHP_TRACE_RB_PREPARE] =
-		CRITICAL("startup only: adds the CPU to ring buffers made since"),
-	[CPUHP_MM_ZS_PREPARE] = {
-		BOLT_ELIDE, BOLT_ALONE, SERIAL, "keeps one buffer that only tasks on the CPU use" },
-	[CPUHP_MM_ZSWP_POOL_PREPARE] = {
-		BOLT_ELIDE, BOLT_ALONE, SERIAL,
-		"keeps a compressor and its buffers, which only tasks on the CPU use" },
-	[CPUHP_ZCOMP_PREPARE] = {
-		BOLT_ELIDE, BOLT_ALONE, SERIAL,
-		"keeps a compression stream that only tasks on the CPU use" },
-	[CPUHP_TIMERS_PREPARE] = {
-		BOLT_CRITICAL, BOLT_UNIT_TIMERS, CONCURRENT,
-		"timers of a dead CPU would never fire; each CPU has its own timer bases" },
-	[CPUHP_TMIGR_PREPARE] =
-		OVERLAPS("startup only: adds the CPU to its timer group, under tmigr_mutex"),
-	[CPUHP_BP_KICK_AP] = CRITICAL("wakes the CPU that comes"),
-	[CPUHP_BRINGUP_CPU] =
-		CRITICAL("waits for the CPU that comes; drops the mm of a dead CPU's idle task"),
-
-	/* STARTING and DYING: on the CPU, interrupts off, after a reset. */
-	[CPUHP_AP_CACHECTRL_STARTING] =
-		OVERLAPS("sets MTRR and PAT in a rendezvous of CPUs, under stop_cpus_mutex"),
-	[CPUHP_AP_SCHED_STARTING] = {
-		BOLT_CRITICAL, BOLT_ALONE, CONCURRENT_UNLESS(SCHED_CORE),
-		"sets up the CPU's own runqueue; with SCHED_CORE siblings elect a core leader" },
-	[CPUHP_AP_RCUTREE_DYING] =
-		OVERLAPS("records a tracepoint, nothing else"),
-	[CPUHP_AP_CPU_PM_STARTING] =
-		CRITICAL("takes and drops the CPU's reference to its power domain"),
-	[CPUHP_AP_IRQ_GIC_STARTING] =
-		OVERLAPS("sets up the CPU's GIC interface; bolt_ap_lock() covers shared tables"),
-	[CPUHP_AP_IRQ_HIP04_STARTING] =
-		CRITICAL("sets up the CPU's interface of the interrupt controller"),
-	[CPUHP_AP_IRQ_APPLE_AIC_STARTING] =
-		CRITICAL("sets up the CPU's interface of the interrupt controller"),
-	[CPUHP_AP_IRQ_ARMADA_XP_STARTING] =
-		CRITICAL("sets up the CPU's interface of the interrupt controller"),
-	[CPUHP_AP_IRQ_BCM2836_STARTING] =
-		CRITICAL("sets up the CPU's interface of the interrupt controller"),
-	[CPUHP_AP_PERF_X86_AMD_UNCORE_STARTING] = {
-		BOLT_CRITICAL, BOLT_UNIT_AMD_UNCORE, SERIAL,
-		"lets the CPU join the uncore context of its package" },
-	[CPUHP_AP_PERF_X86_STARTING] = {
-		BOLT_CRITICAL, BOLT_UNIT_PERF_X86, SERIAL,
-		"threads of a core share registers, with a reference count without a lock" },
-	[CPUHP_AP_PERF_X86_AMD_IBS_STARTING] =
-		OVERLAPS("sets the CPU's own local vector for IBS"),
-	[CPUHP_AP_ARM64_DEBUG_MONITORS_STARTING] =
-		OVERLAPS("clears the CPU's own debug registers"),
-	[CPUHP_AP_PERF_ARM_HW_BREAKPOINT_STARTING] =
-		OVERLAPS("resets the CPU's own breakpoint registers"),
-	[CPUHP_AP_PERF_ARM_ACPI_STARTING] =
-		CRITICAL("finds the PMU that CPUs of the same type share"),
-	[CPUHP_AP_PERF_ARM_STARTING] =
-		OVERLAPS("resets the CPU's own counters and enables their per-CPU interrupt"),
-	[CPUHP_AP_EXYNOS4_MCT_TIMER_STARTING] =
-		CRITICAL("starts and stops the CPU's clock event device"),
-	[CPUHP_AP_ARM_ARCH_TIMER_STARTING] =
-		OVERLAPS("starts and stops the CPU's clock event device; clockevents_lock"),
-	[CPUHP_AP_ARM_ARCH_TIMER_EVTSTRM_STARTING] =
-		OVERLAPS("sets the timer's event stream in a register of the CPU"),
-	[CPUHP_AP_TEGRA_TIMER_STARTING] =
-		CRITICAL("starts and stops the CPU's clock event device"),
-	[CPUHP_AP_HYPERV_TIMER_STARTING] =
-		CRITICAL("starts and stops the CPU's clock event device"),
-	[CPUHP_AP_DUMMY_TIMER_STARTING] =
-		OVERLAPS("registers the CPU's clock event device; clockevents_lock"),
-	[CPUHP_AP_ARM_XEN_STARTING] =
-		CRITICAL("tells Xen where the CPU's vcpu_info is"),
-	[CPUHP_AP_ARM_XEN_RUNSTATE_STARTING] =
-		CRITICAL("tells Xen where the CPU's runstate area is"),
-	[CPUHP_AP_ARM_CORESIGHT_STARTING] =
-		CRITICAL("stops the trace unit, which loses its power with the CPU"),
-	[CPUHP_AP_ARM_CORESIGHT_CTI_STARTING] =
-		CRITICAL("stops the trigger unit, which loses its power with the CPU"),
-	[CPUHP_AP_ARM64_ISNDEP_STARTING] =
-		OVERLAPS("sets instruction emulation in the CPU's own system registers"),
-	[CPUHP_AP_SMPCFD_DYING] = {
-		BOLT_CRITICAL, BOLT_UNIT_SMPCFD, CONCURRENT,
-		"callers of functions still queued for the CPU would wait for ever" },
-	[CPUHP_AP_HRTIMERS_DYING] = {
-		BOLT_CRITICAL, BOLT_UNIT_HRTIMERS, CONCURRENT,
-		"hrtimers left on a dead CPU would never fire; a CPU that stays takes these over" },
-	[CPUHP_AP_TICK_DYING] =
-		OVERLAPS("hands over timekeeping, which one CPU at most, the timekeeper, does"),
-	[CPUHP_AP_X86_TBOOT_DYING] =
-		UNFIT("the last CPU online waits for all other CPUs to enter tboot"),
-
-	/* ONLINE: on the CPU, in its hotplug thread. */
-	[CPUHP_TEARDOWN_CPU] =
-		CRITICAL("stops the machine and takes the CPU down"),
-	[CPUHP_AP_HYPERV_ONLINE] =
-		CRITICAL("the hypervisor writes to pages of the CPU and interrupts the CPU"),
-	[CPUHP_AP_KVM_ONLINE] =
-		CRITICAL("a CPU that stays in VMX operation ignores INIT and could not be woken"),
-	[CPUHP_AP_SCHED_WAIT_EMPTY] =
-		OVERLAPS("waits until the CPU's threads are parked and its runqueue is empty"),
-	[CPUHP_AP_SMPBOOT_THREADS] =
-		OVERLAPS("tells the CPU's threads to park; sched:waitempty waits for the threads"),
-	[CPUHP_AP_IRQ_AFFINITY_ONLINE] =
-		OVERLAPS("startup only: managed interrupts return, under their locks"),
-	[CPUHP_AP_BLK_MQ_ONLINE] =
-		OVERLAPS("waits for requests of a queue that loses its last CPU; may refuse"),
-	[CPUHP_AP_X86_INTEL_EPB_ONLINE] = {
-		BOLT_ELIDE, BOLT_ALONE, CONCURRENT,
-		"keeps one sysfs group; park saves the register, unpark restores the value" },
-	[CPUHP_AP_PERF_ONLINE] =
-		OVERLAPS("takes perf events off the CPU, under pmus_lock"),
-	[CPUHP_AP_PERF_X86_ONLINE] = {
-		BOLT_CRITICAL, BOLT_UNIT_PERF_X86, CONCURRENT,
-		"startup only: frees, from the CPU's own list, what its start has replaced" },
-	[CPUHP_AP_PERF_X86_UNCORE_ONLINE] =
-		CRITICAL("a CPU of the die that stays must take over reading its counters"),
-	[CPUHP_AP_PERF_X86_AMD_UNCORE_ONLINE] = {
-		BOLT_CRITICAL, BOLT_UNIT_AMD_UNCORE, SERIAL,
-		"a CPU that stays must take over reading the uncore counters" },
-	[CPUHP_AP_PERF_X86_AMD_POWER_ONLINE] =
-		CRITICAL("a CPU that stays must take over reading the PMU"),
-	[CPUHP_AP_PERF_X86_RAPL_ONLINE] =
-		CRITICAL("a CPU that stays must take over reading the PMU"),
-	[CPUHP_AP_PERF_ARM_CCI_ONLINE] =
-		CRITICAL("a CPU that stays must take over reading the PMU"),
-	[CPUHP_AP_PERF_ARM_CCN_ONLINE] =
-		CRITICAL("a CPU that stays must take over reading the PMU"),
-	[CPUHP_AP_PERF_ARM_HISI_CPA_ONLINE] =
-		CRITICAL("a CPU that stays must take over reading the PMU"),
-	[CPUHP_AP_PERF_ARM_HISI_DDRC_ONLINE] =
-		CRITICAL("a CPU that stays must take over reading the PMU"),
-	[CPUHP_AP_PERF_ARM_HISI_HHA_ONLINE] =
-		CRITICAL("a CPU that stays must take over reading the PMU"),
-	[CPUHP_AP_PERF_ARM_HISI_L3_ONLINE] =
-		CRITICAL("a CPU that stays must take over reading the PMU"),
-	[CPUHP_AP_PERF_ARM_HISI_PA_ONLINE] =
-		CRITICAL("a CPU that stays must take over reading the PMU"),
-	[CPUHP_AP_PERF_ARM_HISI_SLLC_ONLINE] =
-		CRITICAL("a CPU that stays must take over reading the PMU"),
-	[CPUHP_AP_PERF_ARM_HISI_PCIE_PMU_ONLINE] =
-		CRITICAL("a CPU that stays must take over reading the PMU"),
-	[CPUHP_AP_PERF_ARM_HNS3_PMU_ONLINE] =
-		CRITICAL("a CPU that stays must take over reading the PMU"),
-	[CPUHP_AP_PERF_ARM_QCOM_L2_ONLINE] =
-		CRITICAL("a CPU that stays must take over reading the PMU"),
-	[CPUHP_AP_PERF_ARM_QCOM_L3_ONLINE] =
-		CRITICAL("a CPU that stays must take over reading the PMU"),
-	[CPUHP_AP_PERF_ARM_APM_XGENE_ONLINE] =
-		CRITICAL("a CPU that stays must take over reading the PMU"),
-	[CPUHP_AP_PERF_ARM_CAVIUM_TX2_UNCORE_ONLINE] =
-		CRITICAL("a CPU that stays must take over reading the PMU"),
-	[CPUHP_AP_PERF_ARM_MARVELL_CN10K_DDR_ONLINE] =
-		CRITICAL("a CPU that stays must take over reading the PMU"),
-	[CPUHP_AP_TMIGR_ONLINE] =
-		OVERLAPS("timers of the CPU's timer group would wait for a dead CPU"),
-	[CPUHP_AP_WATCHDOG_ONLINE] = {
-		BOLT_CRITICAL, BOLT_ALONE,
-		CONCURRENT_UNLESS(HARDLOCKUP_DETECTOR_BUDDY),
-		"the watchdog timer would move to another CPU; a buddy is told its next CPU" },
-	[CPUHP_AP_WORKQUEUE_ONLINE] =
-		OVERLAPS("unbinds the CPU's workers, under wq_pool_mutex"),
-	[CPUHP_AP_RANDOM_ONLINE] =
-		OVERLAPS("startup only: sets a flag of the CPU"),
-	[CPUHP_AP_RCUTREE_ONLINE] =
-		OVERLAPS("moves RCU's threads off the CPU, under the locks of RCU's nodes"),
-	[CPUHP_AP_BASE_CACHEINFO_ONLINE] = {
-		BOLT_ELIDE, BOLT_ALONE, CONCURRENT,
-		"keeps the CPU's cache devices; a mutex guards the siblings' shared_cpu_map" },
-	[CPUHP_AP_X86_HPET_ONLINE] = {
-		BOLT_CRITICAL, BOLT_UNIT_HPET, SERIAL,
-		"startup only: takes an HPET channel, without a lock" },
-	[CPUHP_AP_X86_KVM_CLK_ONLINE] =
-		OVERLAPS("notes, and forgets, the TSC frequency of the CPU"),
-	[CPUHP_AP_ACTIVE] =
-		CRITICAL("may refuse; no task may come to the CPU; domains are rebuilt later"),
+#include "rows.h"
 };
 
 /**
@@ -335,7 +103,7 @@ const struct bolt_row *bolt_row_fixed(enum cpuhp_state state)
 #define NAMED_CONCURRENT(name, module, why) NAMED(name, module, CONCURRENT, why)
 #define NAMED_UNFIT(name, module, why) NAMED(name, module, BOLT_UNFIT, why)
 
-/* Put off; what follows @why are members of struct bolt_defer. */
+/* Deferred; what follows @why are members of struct bolt_defer. */
 #define NAMED_DEFERRED(_name, _module, _class, _fit, why, ...)		\
 	{ .name = _name, .module = _module,				\
 	  .row = { .class = _class, .fit = _fit, .reason = why },	\
@@ -346,8 +114,506 @@ const struct bolt_row *bolt_row_fixed(enum cpuhp_state state)
 	NAMED_DEFERRED(name, module, BOLT_ELIDE, fit, why, ##__VA_ARGS__)
 
 /* Dynamic states of the kernel's own code, by their name and module. */
-const struct bolt_named bolt_names[] = {
+static const struct bolt_named bolt_names[] = {
 #include "names.h"
 };
 
-const unsigned int bolt_nr_names = ARRAY_SIZE(bolt_names);
+static const unsigned int bolt_nr_names = ARRAY_SIZE(bolt_names);
+
+/* For states with nothing to hide and nothing to do at once: settling does it all. */
+static const struct bolt_defer bolt_keep;
+
+/* For states that have something to hide, and nothing to do at once. */
+static const struct bolt_defer bolt_keep_topology = { .node = "topology" };
+
+/*
+ * The fixed states that may wait and have nothing to register; bolt_set_defer()
+ * adds the others.
+ */
+static const struct bolt_defer *bolt_defers[BOLT_NR_STATES] = {
+	[CPUHP_SLUB_DEAD]		= &bolt_keep,
+	[CPUHP_DEBUG_OBJ_DEAD]		= &bolt_keep,
+	[CPUHP_MM_WRITEBACK_DEAD]	= &bolt_keep,
+	[CPUHP_BIO_DEAD]		= &bolt_keep,
+	[CPUHP_RADIX_DEAD]		= &bolt_keep,
+	[CPUHP_IOMMU_IOVA_DEAD]		= &bolt_keep,
+	[CPUHP_X2APIC_PREPARE]		= &bolt_keep,
+	[CPUHP_SMPCFD_PREPARE]		= &bolt_keep,
+	[CPUHP_TOPOLOGY_PREPARE]	= &bolt_keep_topology,
+	[CPUHP_MM_ZS_PREPARE]		= &bolt_keep,
+	[CPUHP_MM_ZSWP_POOL_PREPARE]	= &bolt_keep,
+	[CPUHP_ZCOMP_PREPARE]		= &bolt_keep,
+};
+
+/* What the administrator moved back to critical; see bolt_override(). */
+static struct bolt_set bolt_overrides;
+
+/* Keeps what follows in step with what is registered and declared. */
+static DEFINE_SPINLOCK(bolt_fit_lock);
+
+/* Registered, and not fit. */
+static struct bolt_set bolt_unfit;
+
+/* Registered by a module that was not built with this kernel. */
+static struct bolt_set bolt_foreign;
+
+/* What the administrator has declared, in bolt/states. */
+static struct bolt_set bolt_told_fit, bolt_told_unfit;
+
+/* What is said of the dynamic states that names.h knows by their name. */
+static const struct bolt_named *bolt_named_states[BOLT_NR_STATES];
+
+/**
+ * bolt_dynamic - whether a state has a number that the kernel hands out
+ * @state:	the state
+ *
+ * Return: true if so; false for what is no state at all.
+ */
+static bool bolt_dynamic(int state)
+{
+	return (state >= CPUHP_BP_PREPARE_DYN &&
+		state <= CPUHP_BP_PREPARE_DYN_END) ||
+	       (state >= CPUHP_AP_ONLINE_DYN &&
+		state <= CPUHP_AP_ONLINE_DYN_END);
+}
+
+/* Whether @code is part of the kernel's image. */
+static bool bolt_built_in(unsigned long code)
+{
+	return !code || core_kernel_text(code);
+}
+
+#ifdef CONFIG_MODULES
+/*
+ * Whether @code is part of a module of this kernel's source, of the one called
+ * @name unless that is NULL.
+ */
+static bool bolt_in_module(unsigned long code, const char *name)
+{
+	struct module *mod;
+
+	guard(preempt)();
+	mod = __module_address(code);
+	return mod && !test_bit(TAINT_OOT_MODULE, &mod->taints) &&
+	       (!name || !strcmp(mod->name, name));
+}
+#else
+static bool bolt_in_module(unsigned long code, const char *name)
+{
+	return false;
+}
+#endif
+
+/* The address of @state's startup or teardown; 0 if there is none. */
+static unsigned long bolt_glue_callback(enum cpuhp_state state, bool startup)
+{
+	struct cpuhp_step *step = bolt_glue_step(state);
+
+	/* With instances it is another function, in the same place. */
+	return (unsigned long)(startup ? step->startup.single :
+					 step->teardown.single);
+}
+
+/* Whether both callbacks of @state belong to this kernel, or to its module @name. */
+static bool bolt_owned(enum cpuhp_state state, const char *name)
+{
+	unsigned int up;
+
+	for (up = 0; up < 2; up++) {
+		unsigned long code = bolt_glue_callback(state, up);
+
+		if (!bolt_built_in(code) && !bolt_in_module(code, name))
+			return false;
+	}
+	return true;
+}
+
+static const struct bolt_named *bolt_find_named(enum cpuhp_state state)
+{
+	const char *name = bolt_glue_name(state);
+	unsigned int i;
+
+	for (i = 0; name && i < bolt_nr_names; i++) {
+		const struct bolt_named *named = &bolt_names[i];
+
+		if (!strcmp(named->name, name) &&
+		    bolt_owned(state, named->module))
+			return named;
+	}
+	return NULL;
+}
+
+/**
+ * bolt_row_named - classification of a dynamic state by its registered name
+ * @state:	the state
+ *
+ * Context: any; cpuhp_state_mutex, so that the state stays.
+ * Return: the row, or NULL if there is none for that name and that code.
+ */
+const struct bolt_row *bolt_row_named(enum cpuhp_state state)
+{
+	const struct bolt_named *named = READ_ONCE(bolt_named_states[state]);
+
+	return named ? &named->row : NULL;
+}
+
+/**
+ * bolt_defer_named - how names.h says that the teardown of a state is deferred
+ * @state:	the state
+ *
+ * Context: as bolt_row_named().
+ * Return: the description, or NULL: the state has no row by its name, or is
+ * critical there.
+ */
+static const struct bolt_defer *bolt_defer_named(enum cpuhp_state state)
+{
+	const struct bolt_named *named = READ_ONCE(bolt_named_states[state]);
+
+	return named && named->row.class != BOLT_CRITICAL ? &named->defer : NULL;
+}
+
+/**
+ * bolt_is_foreign - whether a module built elsewhere has registered a state
+ * @state:	the state
+ *
+ * Context: as bolt_row_named().
+ * Return: true if so: rows do not describe its callbacks.
+ */
+static bool bolt_is_foreign(enum cpuhp_state state)
+{
+	return bolt_set_has(&bolt_foreign, state);
+}
+
+/**
+ * bolt_row - classification of any hotplug state
+ * @state:	the state
+ *
+ * For a dynamic state, what the code that registers the state has declared, or what
+ * names.h says of its name. The row does not tell what the administrator has changed:
+ * see bolt_overridden() and bolt_fit().
+ *
+ * Context: any; for a dynamic state cpuhp_state_mutex, so that it stays.
+ * Return: the row; critical and unfit for a state that has none.
+ */
+struct bolt_row bolt_row(enum cpuhp_state state)
+{
+	static const struct bolt_row none = { .reason = "no row and no declaration" };
+	static const struct bolt_row foreign = {
+		.reason = "the module was not built with this kernel",
+	};
+	const struct bolt_row *row = bolt_row_fixed(state);
+	const struct bolt_defer *defer;
+
+	if (row)
+		return bolt_is_foreign(state) ? foreign : *row;
+	/* Pairs with bolt_defer_state(). */
+	defer = smp_load_acquire(&bolt_defers[state]);
+	if (defer)
+		return (struct bolt_row){
+			.class = defer->class,
+			.unit = defer->unit,
+			.fit = defer->concurrent ? BOLT_CONCURRENT : BOLT_SERIAL,
+			.reason = defer->reason,
+		};
+	row = bolt_row_named(state);
+	if (row)
+		return *row;
+	return bolt_is_foreign(state) ? foreign : none;
+}
+
+/* Whether bolt_row() says that @state is concurrent; cheaper than that. */
+bool bolt_concurrent(enum cpuhp_state state)
+{
+	const struct bolt_row *row = bolt_row_fixed(state);
+	const struct bolt_defer *defer;
+
+	if (row)
+		return row->fit == BOLT_CONCURRENT && !bolt_is_foreign(state);
+	/* Pairs with bolt_defer_state(). */
+	defer = smp_load_acquire(&bolt_defers[state]);
+	if (defer)
+		return defer->concurrent;
+	row = bolt_row_named(state);
+	return row && row->fit == BOLT_CONCURRENT;
+}
+
+/* Whether @state was moved back to critical. */
+bool bolt_overridden(enum cpuhp_state state)
+{
+	return test_bit(state, bolt_overrides.states);
+}
+
+/**
+ * bolt_set_overridden - note that a state is critical by order, or no longer
+ * @state:	the state, of which nothing is pending
+ * @critical:	which
+ *
+ * Context: hotplug lock held for reading, and cpuhp_state_mutex.
+ */
+void bolt_set_overridden(enum cpuhp_state state, bool critical)
+{
+	assign_bit(state, bolt_overrides.states, critical);
+}
+
+/* How the teardown of @state is deferred, or NULL if @state is critical now. */
+const struct bolt_defer *bolt_deferred(enum cpuhp_state state)
+{
+	/* Pairs with the stores: what it points to is complete. */
+	const struct bolt_defer *defer = smp_load_acquire(&bolt_defers[state]);
+
+	if (!defer)
+		defer = bolt_defer_named(state);
+	else if (bolt_dynamic(state) && defer->class == BOLT_CRITICAL)
+		return NULL;	/* The declaration says only whether it is concurrent. */
+	if (!defer || bolt_overridden(state))
+		return NULL;
+	/* The row was not written for these callbacks. */
+	if (bolt_row_fixed(state) && bolt_is_foreign(state))
+		return NULL;
+	return defer;
+}
+
+/**
+ * bolt_set_defer - let the teardown of a state be deferred
+ * @state:	the state
+ * @defer:	how, see bolt_defer_state(), which checks what it is given
+ *
+ * Context: any.
+ */
+void bolt_set_defer(enum cpuhp_state state, const struct bolt_defer *defer)
+{
+	/* Pairs with bolt_deferred(): a request may run on another CPU. */
+	smp_store_release(&bolt_defers[state], defer);
+}
+
+/* Forgets how @state is deferred: it is being removed. */
+void bolt_drop_defer(enum cpuhp_state state)
+{
+	if (bolt_defers[state] == &bolt_keep ||
+	    bolt_defers[state] == &bolt_keep_topology)
+		return;
+	bolt_set_defer(state, NULL);
+	if (bolt_dynamic(state))
+		clear_bit(state, bolt_overrides.states);
+}
+
+/**
+ * bolt_fit - what a hotplug state allows in a request for several CPUs
+ * @state:	the state
+ *
+ * Context: as bolt_row_named().
+ * Return: what the administrator has declared, otherwise what the state's row
+ * says or the code that has registered the state.
+ */
+enum bolt_fit bolt_fit(enum cpuhp_state state)
+{
+	enum bolt_fit fit;
+
+	if (bolt_set_has(&bolt_told_unfit, state))
+		return BOLT_UNFIT;
+	fit = bolt_row(state).fit;
+	if (fit == BOLT_UNFIT && bolt_set_has(&bolt_told_fit, state))
+		return BOLT_SERIAL;
+	return fit;
+}
+
+/**
+ * bolt_fit_told - whether the administrator has declared a state fit or unfit
+ * @state:	the state
+ *
+ * Context: any.
+ * Return: true if so.
+ */
+bool bolt_fit_told(enum cpuhp_state state)
+{
+	return bolt_set_has(&bolt_told_fit, state) ||
+	       bolt_set_has(&bolt_told_unfit, state);
+}
+
+/**
+ * bolt_review - look again at a state: what is known of it has changed
+ * @state:	the state, which has been registered, removed or declared
+ *
+ * Context: cpuhp_state_mutex held, or the task that has registered @state.
+ */
+static void bolt_review(enum cpuhp_state state)
+{
+	bool there = bolt_glue_has(state, true) || bolt_glue_has(state, false);
+
+	guard(spinlock)(&bolt_fit_lock);
+	assign_bit(state, bolt_foreign.states,
+		   there && !bolt_owned(state, NULL));
+	if (bolt_dynamic(state))
+		WRITE_ONCE(bolt_named_states[state],
+			   there ? bolt_find_named(state) : NULL);
+	assign_bit(state, bolt_unfit.states,
+		   there && bolt_fit(state) == BOLT_UNFIT);
+}
+
+/*
+ * Whether bolt_intercept() can stand in for the callbacks of @state. A teardown
+ * without startup must be that of a dead CPU, as nothing undoes it. A startup
+ * without teardown is skipped when another state of its unit is pending.
+ */
+static bool bolt_glue_can_defer(enum cpuhp_state state, enum bolt_unit unit)
+{
+	if (!bolt_glue_has(state, true))
+		return bolt_glue_has(state, false) && state < CPUHP_BRINGUP_CPU;
+	return bolt_glue_has(state, false) || unit != BOLT_ALONE;
+}
+
+/**
+ * bolt_defer_state - let Bolt defer the teardown of a hotplug state
+ * @state:	the state that was passed to cpuhp_setup_state(); for a dynamic
+ *		state the number that cpuhp_setup_state() has returned
+ * @defer:	how the state is deferred; must live as long as the state
+ *
+ * Call this function after the state has been set up. Until then a request for
+ * several CPUs takes one CPU after the other. cpuhp_remove_state() settles the
+ * state on all CPUs first, and drops @defer. Adding or removing an instance of
+ * the state also settles the state first, and keeps @defer.
+ *
+ * A state without startup can be deferred if it is one of the DEAD states, a
+ * state without teardown if it belongs to a unit. For a dynamic state that is not
+ * to be deferred, @defer may say whether the state is concurrent, and why.
+ *
+ * Context: as cpuhp_setup_state().
+ * Return: 0, or -EINVAL if @state cannot be deferred: @state is an error number,
+ * a fixed state that is critical in rows.h, a dynamic state for which @defer
+ * has no reason, or a state with other callbacks than these rules ask for.
+ */
+int bolt_defer_state(int state, const struct bolt_defer *defer)
+{
+	const struct bolt_row *fixed;
+	enum bolt_unit unit;
+
+	if (state <= CPUHP_OFFLINE || state >= CPUHP_ONLINE)
+		return -EINVAL;
+	fixed = bolt_row_fixed(state);
+	if (fixed ? fixed->class == BOLT_CRITICAL :
+		    !bolt_dynamic(state) || !defer->reason)
+		return -EINVAL;
+	unit = fixed ? fixed->unit : defer->unit;
+	if ((fixed || defer->class != BOLT_CRITICAL) &&
+	    !bolt_glue_can_defer(state, unit))
+		return -EINVAL;
+	bolt_set_defer(state, defer);
+	bolt_review(state);
+	return 0;
+}
+EXPORT_SYMBOL_GPL(bolt_defer_state);
+
+/**
+ * bolt_registered - the callbacks of a hotplug state have changed
+ * @state:	the state: it has been registered, or removed
+ *
+ * What the administrator has declared was about the callbacks that were there.
+ *
+ * Context: cpuhp_state_mutex held.
+ */
+void bolt_registered(enum cpuhp_state state)
+{
+	clear_bit(state, bolt_told_fit.states);
+	clear_bit(state, bolt_told_unfit.states);
+	atomic64_set(&bolt_counts[state].slowed, 0);
+	bolt_review(state);
+}
+
+/**
+ * bolt_tell_fit - the administrator declares a state fit or unfit
+ * @state:	the state
+ * @fit:	BOLT_SERIAL; BOLT_UNFIT
+ *
+ * BOLT_SERIAL does not change a state that is concurrent.
+ *
+ * Context: may sleep; takes the hotplug lock.
+ * Return: 0, or -ENOENT if no such state is registered.
+ */
+int bolt_tell_fit(enum cpuhp_state state, enum bolt_fit fit)
+{
+	int err = -ENOENT;
+
+	bolt_glue_lock_states();
+	if (bolt_glue_has(state, true) || bolt_glue_has(state, false)) {
+		assign_bit(state, bolt_told_fit.states, fit != BOLT_UNFIT);
+		assign_bit(state, bolt_told_unfit.states, fit == BOLT_UNFIT);
+		bolt_review(state);
+		err = 0;
+	}
+	bolt_glue_unlock_states();
+	return err;
+}
+
+/**
+ * bolt_untell_fit - what the administrator has declared no longer counts
+ * @state:	the state
+ *
+ * Context: hotplug lock held for reading, and cpuhp_state_mutex.
+ */
+void bolt_untell_fit(enum cpuhp_state state)
+{
+	clear_bit(state, bolt_told_fit.states);
+	clear_bit(state, bolt_told_unfit.states);
+	bolt_review(state);
+}
+
+/* Whether @state has callbacks but no instance to call them for. */
+static bool bolt_glue_idle_state(enum cpuhp_state state)
+{
+	struct cpuhp_step *step = bolt_glue_step(state);
+
+	return step->multi_instance && hlist_empty(&step->list);
+}
+
+/**
+ * bolt_find_unfit - the state that makes requests go CPU by CPU
+ *
+ * A state with instances does not count while it has none: no callback runs.
+ *
+ * Context: hotplug lock held for writing, or early in the boot.
+ * Return: the lowest such state, or CPUHP_INVALID if there is none.
+ */
+enum cpuhp_state bolt_find_unfit(void)
+{
+	unsigned int state;
+
+	for_each_set_bit(state, bolt_unfit.states, BOLT_NR_STATES) {
+		if (!bolt_glue_idle_state(state))
+			return state;
+	}
+	return CPUHP_INVALID;
+}
+
+/**
+ * bolt_goes_by_cpu - whether the request that begins must go CPU by CPU
+ *
+ * Counts it for the state that is the reason, and says so the first time.
+ *
+ * Context: hotplug lock held for writing.
+ * Return: true if so.
+ */
+bool bolt_goes_by_cpu(void)
+{
+	enum cpuhp_state state = bolt_find_unfit();
+
+	if (state == CPUHP_INVALID)
+		return false;
+	bolt_stats[BOLT_STAT_BY_CPU]++;
+	if (atomic64_inc_return(&bolt_counts[state].slowed) == 1)
+		pr_info("hotplug state %s is not declared fit for requests for several CPUs: such requests take one CPU after the other\n",
+			bolt_glue_name(state) ?: "unnamed");
+	return true;
+}
+
+/* States that were there from the beginning. */
+static int __init bolt_fit_init(void)
+{
+	enum cpuhp_state state;
+
+	for (state = CPUHP_OFFLINE + 1; state < CPUHP_ONLINE; state++)
+		bolt_review(state);
+	return 0;
+}
+early_initcall(bolt_fit_init);
+
+#include "tests/policy-kunit.h"

@@ -14,7 +14,7 @@
 #include <linux/bolt.h>
 #include <linux/percpu-rwsem.h>
 
-/* Who sees the lower count must see all of the section that has ended. */
+/* A writer that sees the lower count must see all of the section that has ended. */
 static inline void bolt_count_down(struct percpu_rw_semaphore *sem)
 {
 #ifdef CONFIG_X86
@@ -33,7 +33,7 @@ static void bolt_read_unlock_slow(struct percpu_rw_semaphore *sem)
 	bool patient = READ_ONCE(bolt_patient_sem) == sem;
 
 	bolt_count_down(sem);
-	/* The other one has a barrier. */
+	/* rcuwait_wake_up() has a barrier, rcuwait_active() has none. */
 	if (!patient || rcuwait_active(&sem->writer))
 		rcuwait_wake_up(&sem->writer);
 }

@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * /sys/devices/system/cpu/bolt and bolt= on the command line. What the files
- * mean stands in Documentation/ABI/testing/sysfs-devices-system-cpu-bolt.
+ * /sys/devices/system/cpu/bolt: where a request of user space begins. A write to
+ * online, offline or set is parsed by bolt_ask(), which calls request.c with the
+ * device hotplug lock held. What the files mean stands in
+ * Documentation/ABI/testing/sysfs-devices-system-cpu-bolt.
  */
 #define pr_fmt(fmt) "bolt: " fmt
 
+#include <linux/bolt.h>
 #include <linux/cpu.h>
 #include <linux/cpumask.h>
 #include <linux/device.h>
@@ -12,7 +15,12 @@
 #include <linux/string.h>
 #include <linux/sysfs.h>
 
-#include "internal.h"
+#include "boot/boot.h"
+#include "error.h"
+#include "irq.h"
+#include "parse.h"
+#include "request.h"
+#include "settle.h"
 
 static ssize_t enabled_show(struct device *dev, struct device_attribute *attr,
 			    char *buf)

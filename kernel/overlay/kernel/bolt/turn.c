@@ -1,13 +1,21 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Turns: what CPUs of a batch do one after the other, and in which order.
+ * Turns: what CPUs of a request do one after the other. cpuhp_invoke_callback()
+ * calls bolt_turn_begin() before every callback, so that those of a serial state
+ * run for one CPU at a time; a CPU that comes takes bolt_ap_lock() for what it
+ * does outside of callbacks.
  */
+
 #include <linux/cpumask.h>
+#include <linux/nmi.h>
 #include <linux/percpu.h>
+#include <linux/rcupdate.h>
 #include <linux/semaphore.h>
 #include <linux/spinlock.h>
 
-#include "internal.h"
+#include "policy.h"
+#include "state.h"
+#include "turn.h"
 
 /* What keeps serial callbacks apart, where they may sleep and where not. */
 static DEFINE_SEMAPHORE(bolt_turn_sem, 1);
@@ -17,87 +25,12 @@ static DEFINE_RAW_SPINLOCK(bolt_turn_lock);
 static DEFINE_RAW_SPINLOCK(bolt_arrivals);
 
 /**
- * bolt_set_round - which CPUs do something one after the other, in order
- * @round:	the CPUs, or NULL when it is over
- *
- * Context: the control task, inside a request.
- */
-void bolt_set_round(const struct cpumask *round)
-{
-	bolt_batch->round = round;
-}
-
-/**
- * bolt_more_to_come - whether other CPUs of the batch are still to be where
- * this one is
- * @cpu:	the CPU
- *
- * What is done for all CPUs at once is done for the last.
- *
- * Context: what CPUs do one after the other: the callback of CPUHP_AP_ACTIVE,
- * run by the control task, and giving up interrupts.
- * Return: true if so.
- */
-bool bolt_more_to_come(unsigned int cpu)
-{
-	return bolt_more_to_come_in(cpu, cpu_possible_mask);
-}
-
-/**
- * bolt_more_to_activate - as bolt_more_to_come(), of the CPU whose startup
- * callback the control task runs
- *
- * Context: that callback.
- * Return: true if so.
- */
-bool bolt_more_to_activate(void)
-{
-	struct bolt_batch *batch = bolt_this_batch();
-
-	return batch && bolt_more_to_come(batch->at);
-}
-
-/**
- * bolt_more_to_come_in - as bolt_more_to_come(), of some CPUs
- * @cpu:	the CPU
- * @mask:	which others count
- *
- * Context: as bolt_more_to_come().
- * Return: true if there are such.
- */
-bool bolt_more_to_come_in(unsigned int cpu, const struct cpumask *mask)
-{
-	struct bolt_batch *batch = bolt_this_batch();
-
-	return batch && batch->round &&
-	       cpumask_next_and(cpu, batch->round, mask) < nr_cpu_ids;
-}
-
-/**
- * bolt_first_in - whether a CPU is the one that a question is asked for
- * @cpu:	the CPU
- * @mask:	the CPUs that the question is about
- *
- * What is asked once for all CPUs of a request is asked for the first of them.
- * An undo is not asked: the CPUs go back to where they were.
- *
- * Context: as bolt_more_to_come().
- * Return: true if no CPU of @mask is before it, and the request is not undone.
- */
-bool bolt_first_in(unsigned int cpu, const struct cpumask *mask)
-{
-	struct bolt_batch *batch = bolt_this_batch();
-
-	return batch && batch->round && !batch->undo &&
-	       cpumask_first_and(batch->round, mask) == cpu;
-}
-
-/**
  * bolt_ap_lock - what follows is for one CPU of a batch at a time
  *
- * For what CPUs do on their way up outside of callbacks, and for parts of those
- * that overlap otherwise. A CPU that holds it must not wait for another CPU of
- * the batch. What it is for: Documentation/core-api/bolt.rst has a table.
+ * For what CPUs do on their way up outside of callbacks, and for parts of
+ * callbacks that overlap otherwise. A CPU that has the lock must not wait for
+ * another CPU of the request. Documentation/core-api/bolt.rst has a table of what
+ * is done under the lock.
  *
  * Context: a CPU that comes, interrupts off; bolt_ap_unlock() ends it.
  */
@@ -181,6 +114,22 @@ void bolt_turn_over(void)
 		return;
 	bc->has_turn = false;
 	up(&bolt_turn_sem);
+}
+
+/**
+ * bolt_glue_relax - one step of a wait for another CPU, with interrupts off
+ *
+ * The other CPU may take its time, in a callback of any driver. What watches for
+ * CPUs that hang is to look at that CPU, not at this one.
+ *
+ * Context: interrupts off, inside a request.
+ */
+void bolt_glue_relax(void)
+{
+	cpu_relax();
+	touch_nmi_watchdog();
+	if (bolt_stopping)
+		rcu_momentary_eqs();
 }
 
 /**

@@ -7,7 +7,9 @@
 #include <linux/cpu.h>
 #include <linux/device.h>
 
-#include "../internal.h"
+#include "../request.h"
+#include "../settle.h"
+#include "../state.h"
 
 /**
  * struct bolt_fixture - what a test has to put back

@@ -1,0 +1,332 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * KUnit: which TSC test a CPU gets that comes up (x86), and what the short one
+ * finds. Takes the highest CPU offline and back; is skipped without one, where
+ * the TSC has an MSR for its offset, and where it is not used.
+ */
+#ifdef CONFIG_BOLT_KUNIT_TEST
+
+#ifndef _X86_TESTS_BOLT_TSC_KUNIT_H
+#define _X86_TESTS_BOLT_TSC_KUNIT_H
+
+#include <kunit/test.h>
+#include <linux/cpu.h>
+#include <linux/cpufeature.h>
+#include <linux/device.h>
+#include <linux/topology.h>
+
+#include <asm/bolt.h>
+#include <asm/tsc.h>
+
+#include "../../../../kernel/bolt/request.h"
+
+struct tsc_test {
+	bool was_enabled;
+	int was_reliable;
+};
+
+static unsigned int victim;
+
+static void nothing(void *unused)
+{
+}
+
+static int tsc_test_init(struct kunit *test)
+{
+	struct tsc_test *tt;
+	struct device *dev;
+
+	victim = cpumask_last(cpu_online_mask);
+	dev = get_cpu_device(victim);
+	if (num_online_cpus() < 2 || !dev || dev->offline_disabled)
+		kunit_skip(test, "no CPU that can go offline");
+	if (unsynchronized_tsc() || boot_cpu_has(X86_FEATURE_TSC_ADJUST))
+		kunit_skip(test, "no TSC that would be tested");
+	tt = kunit_kzalloc(test, sizeof(*tt), GFP_KERNEL);
+	if (!tt)
+		return -ENOMEM;
+	tt->was_enabled = bolt_enabled();
+	tt->was_reliable = tsc_clocksource_reliable;
+	test->priv = tt;
+	return bolt_enable(true);
+}
+
+static void tsc_test_exit(struct kunit *test)
+{
+	struct tsc_test *tt = test->priv;
+
+	if (!tt)
+		return;
+	add_cpu(victim);
+	bolt_enable(tt->was_enabled);
+	tsc_clocksource_reliable = tt->was_reliable;
+}
+
+/* Takes the victim through a cycle and tells which tests it got on its way. */
+static void cycle(struct kunit *test, unsigned int full, unsigned int again,
+		  unsigned int failed)
+{
+	struct bolt_tsc *tsc = per_cpu_ptr(&bolt_tscs, victim), was = *tsc;
+
+	/* "tsc=reliable": nobody would be tested. */
+	tsc_clocksource_reliable = 0;
+	KUNIT_ASSERT_EQ(test, remove_cpu(victim), 0);
+	KUNIT_ASSERT_EQ(test, add_cpu(victim), 0);
+	KUNIT_EXPECT_EQ(test, tsc->full - was.full, full);
+	KUNIT_EXPECT_EQ(test, tsc->again - was.again, again);
+	KUNIT_EXPECT_EQ(test, tsc->failed - was.failed, failed);
+	/* Whatever the test was: the TSC is still good. */
+	KUNIT_EXPECT_FALSE(test, check_tsc_unstable());
+}
+
+/*
+ * The short test alone. On a kernel that is slow it may run out of time, and
+ * then the long one follows, as it should: but not always.
+ */
+static void cycle_short(struct kunit *test)
+{
+	struct bolt_tsc *tsc = per_cpu_ptr(&bolt_tscs, victim), was;
+	int tries = IS_ENABLED(CONFIG_KASAN) ? 10 : 1;
+
+	do {
+		was = *tsc;
+		tsc_clocksource_reliable = 0;
+		KUNIT_ASSERT_EQ(test, remove_cpu(victim), 0);
+		KUNIT_ASSERT_EQ(test, add_cpu(victim), 0);
+		KUNIT_EXPECT_EQ(test, tsc->full - was.full, tsc->failed - was.failed);
+	} while (tsc->failed != was.failed && --tries);
+	KUNIT_EXPECT_EQ(test, tsc->again - was.again, 1);
+	KUNIT_EXPECT_FALSE(test, check_tsc_unstable());
+}
+
+/* Has the victim pass the long test. */
+static void pass(struct kunit *test)
+{
+	bolt_tsc_forget(victim);
+	cycle(test, 1, 0, 0);
+}
+
+/* At boot, all but the CPU they were tested against. */
+static void first_bringup_is_full(struct kunit *test)
+{
+	unsigned int cpu;
+
+	if (tsc_clocksource_reliable)
+		kunit_skip(test, "tsc=reliable: not tested at boot");
+	for_each_online_cpu(cpu) {
+		if (cpu)
+			KUNIT_EXPECT_GE(test,
+					per_cpu_ptr(&bolt_tscs, cpu)->full, 1u);
+	}
+}
+
+static void unknown_cpu_is_full(struct kunit *test)
+{
+	pass(test);
+}
+
+static void return_is_short(struct kunit *test)
+{
+	pass(test);
+	cycle_short(test);
+	cycle_short(test);
+}
+
+static void native_is_full(struct kunit *test)
+{
+	pass(test);
+	KUNIT_ASSERT_EQ(test, bolt_enable(false), 0);
+	cycle(test, 1, 0, 0);
+}
+
+/* A side of the short test whose TSC is ahead of the other side's. */
+struct ahead {
+	struct bolt_tsc_test *test;
+	enum bolt_tsc_side side;
+	s64 cycles;
+	bool stop;
+};
+
+/* Plays bolt_tsc_measure() for a CPU whose TSC is ahead; finds nothing itself. */
+static void measure_ahead(void *data)
+{
+	struct ahead *ahead = data;
+	struct bolt_tsc_test *test = ahead->test;
+	unsigned int n = 0;
+
+	while (!READ_ONCE(ahead->stop)) {
+		enum bolt_tsc_side reader;
+
+		arch_spin_lock(&test->lock);
+		test->last = rdtsc_ordered() + ahead->cycles;
+		reader = test->reader;
+		test->reader = ahead->side;
+		arch_spin_unlock(&test->lock);
+		if (reader == !ahead->side)
+			WRITE_ONCE(test->handovers[ahead->side], ++n);
+		cpu_relax();
+	}
+}
+
+/* Whether this CPU finds that another CPU, as @side, is so many @cycles ahead. */
+static bool finds(struct kunit *test, enum bolt_tsc_side side, s64 cycles)
+{
+	static struct bolt_tsc_test measured;
+	static struct ahead ahead;
+	unsigned int peer;
+
+	measured = (struct bolt_tsc_test) {
+		.lock = __ARCH_SPIN_LOCK_UNLOCKED,
+		.reader = NOBODY,
+	};
+	ahead = (struct ahead) {
+		.test = &measured,
+		.side = side,
+		.cycles = cycles,
+	};
+	preempt_disable();
+	peer = cpumask_any_but(cpu_online_mask, smp_processor_id());
+	KUNIT_EXPECT_EQ(test, 0, smp_call_function_single(peer, measure_ahead, &ahead, 0));
+	/* The other side is there. */
+	while (READ_ONCE(measured.reader) == NOBODY)
+		cpu_relax();
+	local_irq_disable();
+	bolt_tsc_measure(&measured, !side);
+	local_irq_enable();
+	WRITE_ONCE(ahead.stop, true);
+	preempt_enable();
+	/* Queued behind the other side: that is over when this is. */
+	smp_call_function_single(peer, nothing, NULL, 1);
+	return measured.warped[!side] && !bolt_tsc_good(&measured);
+}
+
+/* Half a second, a millisecond, 10 us; either side may be the one that is ahead. */
+static void offset_is_found(struct kunit *test)
+{
+	static const unsigned int us[] = { 500000, 1000, 10 };
+	int i;
+
+	for (i = 0; i < ARRAY_SIZE(us); i++) {
+		s64 cycles = (s64)tsc_khz * us[i] / 1000;
+
+		KUNIT_EXPECT_TRUE_MSG(test, finds(test, SOURCE, cycles), "source, %u us", us[i]);
+		KUNIT_EXPECT_TRUE_MSG(test, finds(test, TARGET, cycles), "target, %u us", us[i]);
+	}
+	pass(test);
+	cycle_short(test);
+}
+
+/* A TSC so slow that the short test is over before it has begun. */
+static void too_few_handovers_are_no_test(struct kunit *test)
+{
+	unsigned int khz = tsc_khz;
+
+	pass(test);
+	tsc_khz = 1;
+	cycle(test, 1, 0, 1);
+	tsc_khz = khz;
+	cycle_short(test);
+}
+
+static void resume_is_full(struct kunit *test)
+{
+	pass(test);
+	/* As restore_processor_state() calls it. */
+	preempt_disable();
+	tsc_verify_tsc_adjust(true);
+	preempt_enable();
+	cycle(test, 1, 0, 0);
+	cycle_short(test);
+}
+
+static bool same_package(unsigned int cpu)
+{
+	return topology_physical_package_id(cpu) ==
+	       topology_physical_package_id(victim);
+}
+
+/* When all of its CPUs have been offline, none is trusted any more. */
+static void package_that_was_offline_is_full(struct kunit *test)
+{
+	unsigned int cpu, n = 0;
+	unsigned int *full;
+
+	if (same_package(cpumask_first(cpu_online_mask)))
+		kunit_skip(test, "one package");
+	full = kunit_kcalloc(test, nr_cpu_ids, sizeof(*full), GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, full);
+	tsc_clocksource_reliable = 0;
+	pass(test);
+	for_each_present_cpu(cpu) {
+		if (!same_package(cpu))
+			continue;
+		n++;
+		KUNIT_ASSERT_EQ(test, remove_cpu(cpu), 0);
+		full[cpu] = per_cpu_ptr(&bolt_tscs, cpu)->full;
+	}
+	KUNIT_EXPECT_GE(test, n, 2u);
+	for_each_present_cpu(cpu) {
+		if (!same_package(cpu))
+			continue;
+		KUNIT_ASSERT_EQ(test, add_cpu(cpu), 0);
+		KUNIT_EXPECT_EQ(test, per_cpu_ptr(&bolt_tscs, cpu)->full,
+				full[cpu] + 1);
+	}
+	cycle_short(test);
+}
+
+/* As above, and they come back in one request: none was online before another. */
+static void package_that_returns_at_once_is_full(struct kunit *test)
+{
+	struct cpumask *package;
+	unsigned int *full, cpu;
+
+	if (same_package(cpumask_first(cpu_online_mask)))
+		kunit_skip(test, "one package");
+	full = kunit_kcalloc(test, nr_cpu_ids, sizeof(*full), GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, full);
+	package = kunit_kzalloc(test, cpumask_size(), GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, package);
+	pass(test);
+	for_each_online_cpu(cpu) {
+		if (!same_package(cpu))
+			continue;
+		cpumask_set_cpu(cpu, package);
+		full[cpu] = per_cpu_ptr(&bolt_tscs, cpu)->full;
+	}
+	KUNIT_EXPECT_GE(test, cpumask_weight(package), 2u);
+	tsc_clocksource_reliable = 0;
+	KUNIT_ASSERT_EQ(test, bolt_cpus_down(package), 0);
+	KUNIT_ASSERT_EQ(test, bolt_cpus_up(package), 0);
+	for_each_cpu(cpu, package) {
+		KUNIT_EXPECT_EQ(test, per_cpu_ptr(&bolt_tscs, cpu)->full,
+				full[cpu] + 1);
+	}
+	cycle_short(test);
+}
+
+static struct kunit_case bolt_tsc_cases[] = {
+	KUNIT_CASE(first_bringup_is_full),
+	KUNIT_CASE(unknown_cpu_is_full),
+	KUNIT_CASE(return_is_short),
+	KUNIT_CASE(native_is_full),
+	KUNIT_CASE(offset_is_found),
+	KUNIT_CASE(too_few_handovers_are_no_test),
+	KUNIT_CASE(resume_is_full),
+	KUNIT_CASE(package_that_was_offline_is_full),
+	KUNIT_CASE(package_that_returns_at_once_is_full),
+	{}
+};
+
+static struct kunit_suite bolt_tsc_suite = {
+	.name = "bolt_tsc",
+	.init = tsc_test_init,
+	.exit = tsc_test_exit,
+	.test_cases = bolt_tsc_cases,
+};
+
+kunit_test_suite(bolt_tsc_suite);
+
+#endif /* _X86_TESTS_BOLT_TSC_KUNIT_H */
+
+#endif /* CONFIG_BOLT_KUNIT_TEST */

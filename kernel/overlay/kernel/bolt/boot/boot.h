@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* What Bolt does while the machine boots. */
+#ifndef _KERNEL_BOLT_BOOT_BOOT_H
+#define _KERNEL_BOLT_BOOT_BOOT_H
+
+#include <linux/types.h>
+
+bool bolt_wanted(void);
+
+/* CPUs that have come bring up others. */
+int bolt_tree_begin(void);
+void bolt_tree_end(void);
+
+#endif /* _KERNEL_BOLT_BOOT_BOOT_H */

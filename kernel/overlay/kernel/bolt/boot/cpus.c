@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * All CPUs but the boot CPU as requests, if bolt.boot= asks for it.
+ * bringup_nonboot_cpus() calls bolt_boot_cpus(), at the end of this file, before it
+ * brings up in the native way the CPUs that are left.
+ */
+#define pr_fmt(fmt) "bolt: " fmt
+
+#include <linux/cpu.h>
+#include <linux/cpumask.h>
+#include <linux/init.h>
+#include <linux/interrupt.h>
+#include <linux/memory_hotplug.h>
+#include <linux/printk.h>
+#include <linux/sched/clock.h>
+#include <linux/string.h>
+
+#include "../../smpboot.h"
+#include "../policy.h"
+#include "../request.h"
+#include "../state.h"
+#include "boot.h"
+
+/* How CPUs come: one by one, all at once, or some bring up others. */
+enum bolt_order { BOLT_ONE_BY_ONE, BOLT_AT_ONCE, BOLT_IN_TREE };
+
+static const char * const bolt_orders[] __initconst = {
+	[BOLT_ONE_BY_ONE] = "serial",
+	[BOLT_AT_ONCE] = "parallel",
+	[BOLT_IN_TREE] = "tree",
+};
+
+static int bolt_order __initdata = BOLT_ONE_BY_ONE;
+
+static int __init bolt_parse_order(char *str)
+{
+	int which = match_string(bolt_orders, ARRAY_SIZE(bolt_orders), str ?: "");
+
+	if (which < 0)
+		pr_err("bolt.boot= takes serial, parallel or tree\n");
+	else
+		bolt_order = which;
+	return 0;
+}
+early_param("bolt.boot", bolt_parse_order);
+
+/*
+ * Whether the native way would do something else than a request. In a tree, a CPU
+ * that brings up another CPU waits for that with a timer, and has no ksoftirqd yet.
+ */
+static bool __init bolt_in_doubt(void)
+{
+	if (bolt_order == BOLT_IN_TREE &&
+	    (IS_ENABLED(CONFIG_PREEMPT_RT) || force_irqthreads()))
+		return true;
+	/* A request would go CPU by CPU, too, but not in the native way. */
+	if (bolt_find_unfit() != CPUHP_INVALID)
+		return true;
+	return (cpu_smt_control != CPU_SMT_ENABLED &&
+		cpu_smt_control != CPU_SMT_NOT_SUPPORTED &&
+		cpu_smt_control != CPU_SMT_NOT_IMPLEMENTED) ||
+	       !bolt_glue_overlap();
+}
+
+/**
+ * bolt_boot_idle - whether idle tasks are made by the CPUs that bring up others
+ * @max:	as for bolt_boot_cpus(), which makes those that are missing then
+ *
+ * Context: the boot CPU, before any other is there.
+ * Return: true if so.
+ */
+bool __init bolt_boot_idle(unsigned int max)
+{
+	return max && bolt_order == BOLT_IN_TREE;
+}
+
+/* On trial so many CPUs come with each request, then all others. */
+static const unsigned int bolt_groups[] __initconst = { 1, 1, 1, 2, 4, 8 };
+
+/* How long a group may take, in per cent of what its CPUs would alone. */
+#define BOLT_GROUP_LIMIT 150
+
+/* Takes the first @max of @left into @group; how many there were. */
+static unsigned int __init bolt_next_group(struct cpumask *left,
+					   struct cpumask *group, unsigned int max)
+{
+	unsigned int cpu, n = 0;
+
+	cpumask_clear(group);
+	for_each_cpu(cpu, left) {
+		if (n == max)
+			break;
+		__cpumask_clear_cpu(cpu, left);
+		/* A CPU may have found on its way that it does not fit in. */
+		if (!cpu_present(cpu))
+			continue;
+		__cpumask_set_cpu(cpu, group);
+		n++;
+	}
+	return n;
+}
+
+static void __init bolt_come_one_by_one(const struct cpumask *left,
+					unsigned int flags)
+{
+	unsigned int cpu;
+
+	for_each_cpu(cpu, left) {
+		if (!cpu_present(cpu))
+			continue;
+		idle_thread_init(cpu);
+		bolt_request(cpumask_of(cpu), cpu_none_mask, flags & ~BOLT_TREE);
+	}
+}
+
+/*
+ * Under a hypervisor with fewer CPUs, CPUs come slower together than alone: a CPU
+ * that has a lock does not run while other CPUs spin for the lock, or wait to be
+ * woken. Groups grow as long as that is not so. Each CPU is taken out of @left
+ * before it is to come.
+ */
+static void __init bolt_come(struct cpumask *left, unsigned int flags)
+{
+	static struct cpumask group __initdata;
+	u64 start, took, alone = U64_MAX;
+	unsigned int i, n, most = 0;
+	int err;
+
+	for (i = 0; i < ARRAY_SIZE(bolt_groups) && bolt_boot(BOLT_BOOT_TRIAL); i++) {
+		n = bolt_next_group(left, &group, bolt_groups[i]);
+		most = max(most, n);
+		if (!n)
+			break;
+		start = sched_clock();
+		err = bolt_request(&group, cpu_none_mask, flags);
+		took = sched_clock() - start;
+		/* What has failed says nothing about the others. */
+		if (err)
+			continue;
+		if (n == 1) {
+			alone = min(alone, took);
+		} else if (alone < U64_MAX && !cpumask_empty(left) &&
+			   100 * took > BOLT_GROUP_LIMIT * alone * n) {
+			pr_info("%u CPUs took %llu us together, one CPU %llu us alone: the others come one by one\n",
+				n, took / NSEC_PER_USEC, alone / NSEC_PER_USEC);
+			bolt_come_one_by_one(left, flags);
+			return;
+		}
+	}
+	n = bolt_next_group(left, &group, nr_cpu_ids);
+	if (n)
+		bolt_request(&group, cpu_none_mask, flags);
+	most = max(most, n);
+	if (most > 1)
+		pr_info("up to %u CPUs came %s\n", most,
+			flags & BOLT_TREE ? "in a tree" : "at once");
+}
+
+/**
+ * bolt_boot_cpus - bring up the other CPUs as requests
+ * @max:	how many CPUs there are to be at most, with the boot CPU
+ *
+ * CPUs that do not come are tried once more in the native way, which begins at the
+ * state that they have reached.
+ *
+ * Context: the boot CPU, before any other is there.
+ * Return: true if nothing is left to do.
+ */
+bool __init bolt_boot_cpus(unsigned int max)
+{
+	static struct cpumask wanted __initdata, left __initdata;
+	unsigned int flags = BOLT_WHOLE | BOLT_BOOT;
+	bool tree = bolt_order == BOLT_IN_TREE, doubt;
+	unsigned int cpu;
+
+	if (bolt_order == BOLT_ONE_BY_ONE)
+		return false;
+	doubt = bolt_in_doubt();
+	if (tree && !doubt && !bolt_tree_begin())
+		flags |= BOLT_TREE;
+	else if (tree)
+		idle_threads_init();
+	if (doubt)
+		return false;
+	for_each_present_cpu(cpu) {
+		cpumask_set_cpu(cpu, &wanted);
+		if (!cpu_online(cpu) && !try_online_node(cpu_to_node(cpu)))
+			cpumask_set_cpu(cpu, &left);
+		if (!--max)
+			break;
+	}
+	cpu_maps_update_begin();
+	bolt_come(&left, flags);
+	cpu_maps_update_done();
+	if (flags & BOLT_TREE) {
+		bolt_tree_end();
+		/* Of CPUs that are not there, or have not come. */
+		idle_threads_init();
+	}
+	cpumask_andnot(&wanted, &wanted, cpu_online_mask);
+	bolt_glue_retry(&wanted);
+	return true;
+}
+
+#include "../tests/boot-kunit.h"

@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* The rebuild of scheduler domains, as something that may wait. */
+#ifndef _KERNEL_BOLT_DOMAINS_H
+#define _KERNEL_BOLT_DOMAINS_H
+
+#include <linux/types.h>
+
+void bolt_domains_enable(bool on);
+void bolt_domains_left(unsigned int cpu);
+
+#endif /* _KERNEL_BOLT_DOMAINS_H */

@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* The way down of a request's CPUs. */
+#ifndef _KERNEL_BOLT_DOWN_H
+#define _KERNEL_BOLT_DOWN_H
+
+#include <linux/types.h>
+
+struct cpumask;
+
+int bolt_go_down(const struct cpumask *mask, bool poll);
+
+#endif /* _KERNEL_BOLT_DOWN_H */

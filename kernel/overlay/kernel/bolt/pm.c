@@ -1,0 +1,227 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * SMT control, suspend and hibernation, and the shutdown before another kernel.
+ * Natively their code in kernel/cpu.c takes CPUs one by one; it calls here, and
+ * each becomes one request of request.c. A reboot settles all CPUs.
+ */
+#define pr_fmt(fmt) "bolt: " fmt
+
+#include <linux/cpu.h>
+#include <linux/cpumask.h>
+#include <linux/cpu_smt.h>
+#include <linux/device.h>
+#include <linux/nodemask.h>
+#include <linux/reboot.h>
+#include <linux/suspend.h>
+#include <linux/topology.h>
+#include <linux/workqueue.h>
+#include <trace/events/power.h>
+
+#include "request.h"
+#include "state.h"
+
+/* cpu_add_remove_lock held. */
+static struct cpumask bolt_users_mask;
+
+#ifdef CONFIG_HOTPLUG_SMT
+/* What cpuhp_smt_disable() would take down. */
+static void bolt_glue_smt_leave(struct cpumask *cpus, enum cpuhp_smt_control control)
+{
+	unsigned int cpu;
+
+	for_each_online_cpu(cpu) {
+		if (!topology_is_primary_thread(cpu) &&
+		    (control != CPU_SMT_ENABLED || !bolt_glue_smt_allowed(cpu)))
+			cpumask_set_cpu(cpu, cpus);
+	}
+}
+
+/* What cpuhp_smt_enable() would bring up. */
+static void bolt_glue_smt_come(struct cpumask *cpus)
+{
+	unsigned int cpu;
+
+	for_each_present_cpu(cpu) {
+		/* Or one that an undo has left half-way. */
+		if (bolt_glue_state(cpu) < CPUHP_ONLINE &&
+		    node_online(cpu_to_node(cpu)) &&
+		    bolt_glue_smt_allowed(cpu) && bolt_glue_core_online(cpu))
+			cpumask_set_cpu(cpu, cpus);
+	}
+}
+
+/**
+ * bolt_smt_disable - take threads down for SMT control
+ * @ctrlval:	an enum cpuhp_smt_control
+ *
+ * Context: cpu_add_remove_lock and device hotplug lock held; may sleep.
+ * Return: 0, also while Bolt is disabled; otherwise an error, and all threads
+ * are up but the threads that could not be put back.
+ */
+int bolt_smt_disable(int ctrlval)
+{
+	int err;
+
+	if (!bolt_enabled())
+		return 0;
+	cpumask_clear(&bolt_users_mask);
+	bolt_glue_smt_leave(&bolt_users_mask, ctrlval);
+	err = bolt_request(cpu_none_mask, &bolt_users_mask, 0);
+	if (!err)
+		bolt_notify(&bolt_users_mask, false);
+	return err;
+}
+
+/**
+ * bolt_smt_enable - bring threads up for SMT control
+ *
+ * Context: as bolt_smt_disable().
+ * Return: as bolt_smt_disable(); after an error no thread has come up but the
+ * threads that could not be put back.
+ */
+int bolt_smt_enable(void)
+{
+	int err;
+
+	if (!bolt_enabled())
+		return 0;
+	cpumask_clear(&bolt_users_mask);
+	bolt_glue_smt_come(&bolt_users_mask);
+	/* Hotplug is disabled when a resume from hibernation brings up all threads. */
+	err = bolt_request(&bolt_users_mask, cpu_none_mask, BOLT_ANYWAY);
+	if (!err)
+		bolt_notify(&bolt_users_mask, true);
+	return err;
+}
+#endif
+
+#ifdef CONFIG_PM_SLEEP_SMP
+/* CPUs of which the driver core does not know where they are; cpu_add_remove_lock held. */
+static struct cpumask bolt_untold;
+
+static void bolt_tell_work(struct work_struct *work)
+{
+	unsigned int cpu;
+
+	lock_device_hotplug();
+	cpu_maps_update_begin();
+	for_each_cpu(cpu, &bolt_untold)
+		bolt_notify_lost(cpu);
+	cpumask_clear(&bolt_untold);
+	cpu_maps_update_done();
+	unlock_device_hotplug();
+}
+
+static DECLARE_WORK(bolt_teller, bolt_tell_work);
+
+/*
+ * Suspend does not hold the device hotplug lock, and a CPU that has not come with
+ * the others may come alone: the driver core is told when the resume is over.
+ */
+static void bolt_tell_later(const struct cpumask *mask)
+{
+	unsigned int cpu;
+
+	for_each_cpu(cpu, mask) {
+		struct device *dev = get_cpu_device(cpu);
+
+		if (dev && dev->offline == (bolt_glue_state(cpu) == CPUHP_ONLINE))
+			cpumask_set_cpu(cpu, &bolt_untold);
+	}
+	if (!cpumask_empty(&bolt_untold))
+		queue_work(system_unbound_wq, &bolt_teller);
+}
+
+static void bolt_trace_suspend(const char *what, const struct cpumask *cpus,
+			       bool begin)
+{
+	unsigned int cpu;
+
+	for_each_cpu(cpu, cpus)
+		trace_suspend_resume(what, cpu, begin);
+}
+
+/**
+ * bolt_freeze - take all CPUs but one down for suspend
+ * @primary:	the CPU that stays
+ * @frozen:	where to put the CPUs that go; after an error those that could not be
+ *		put back, for bolt_thaw(), which the caller calls then, too
+ *
+ * No teardown is deferred. A pending wake-up ends the request between two phases.
+ *
+ * Context: cpu_add_remove_lock held; may sleep.
+ * Return: 0, or an error: then all CPUs are up but those in @frozen.
+ */
+int bolt_freeze(unsigned int primary, struct cpumask *frozen)
+{
+	int err;
+
+	cpumask_copy(&bolt_users_mask, cpu_online_mask);
+	cpumask_clear_cpu(primary, &bolt_users_mask);
+	if (pm_wakeup_pending())
+		return -EBUSY;
+	bolt_trace_suspend(TPS("CPU_OFF"), &bolt_users_mask, true);
+	err = bolt_request(cpu_none_mask, &bolt_users_mask,
+			   BOLT_WHOLE | BOLT_FROZEN);
+	bolt_trace_suspend(TPS("CPU_OFF"), &bolt_users_mask, false);
+	cpumask_copy(frozen, err ? &bolt_lost : &bolt_users_mask);
+	return err;
+}
+
+/**
+ * bolt_thaw - bring CPUs up after suspend
+ * @frozen:	the CPUs
+ *
+ * If one CPU does not come, none does: the caller tries each CPU for itself. The
+ * driver core hears of CPUs that do not come even then.
+ *
+ * Context: as bolt_freeze().
+ */
+void bolt_thaw(const struct cpumask *frozen)
+{
+	if (!bolt_enabled())
+		return;
+	bolt_trace_suspend(TPS("CPU_ON"), frozen, true);
+	bolt_request(frozen, cpu_none_mask, BOLT_WHOLE | BOLT_FROZEN);
+	bolt_trace_suspend(TPS("CPU_ON"), frozen, false);
+	bolt_tell_later(frozen);
+}
+#endif
+
+/**
+ * bolt_shutdown - take all CPUs but one down for another kernel
+ * @primary:	the CPU that stays, if it is online; else the first that is
+ *
+ * No teardown is deferred. If the request fails, the caller tries each CPU for
+ * itself.
+ *
+ * Context: as bolt_freeze().
+ */
+void bolt_shutdown(unsigned int primary)
+{
+	if (!bolt_enabled())
+		return;
+	if (!cpu_online(primary))
+		primary = cpumask_first(cpu_online_mask);
+	cpumask_copy(&bolt_users_mask, cpu_online_mask);
+	cpumask_clear_cpu(primary, &bolt_users_mask);
+	bolt_request(cpu_none_mask, &bolt_users_mask, BOLT_WHOLE);
+}
+
+/* A reboot, which may be into another kernel, finds CPUs natively offline. */
+static int bolt_reboot(struct notifier_block *nb, unsigned long action,
+		       void *data)
+{
+	bolt_all_whole();
+	return NOTIFY_DONE;
+}
+
+static struct notifier_block bolt_reboot_nb = {
+	.notifier_call = bolt_reboot,
+};
+
+static int __init bolt_pm_init(void)
+{
+	return register_reboot_notifier(&bolt_reboot_nb);
+}
+core_initcall(bolt_pm_init);

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* What is known of each hotplug state: may it wait, and with which others. */
+#ifndef _KERNEL_BOLT_POLICY_H
+#define _KERNEL_BOLT_POLICY_H
+
+#include <linux/bolt.h>
+
+/**
+ * enum bolt_fit - what a hotplug state allows in a request for several CPUs
+ * @BOLT_UNFIT: the request takes its CPUs through all states one after the
+ *	other; so for every state of which nothing is known
+ * @BOLT_SERIAL: callbacks of the state run for one CPU at a time
+ * @BOLT_CONCURRENT: callbacks of the state may run for several CPUs at once
+ */
+enum bolt_fit {
+	BOLT_UNFIT,
+	BOLT_SERIAL,
+	BOLT_CONCURRENT,
+};
+
+/**
+ * struct bolt_row - classification of a hotplug state
+ * @class:	when its teardown runs
+ * @unit:	the states with which it is deferred, or not
+ * @fit:	what it allows in a request for several CPUs
+ * @reason:	why
+ */
+struct bolt_row {
+	enum bolt_class class;
+	enum bolt_unit unit;
+	enum bolt_fit fit;
+	const char *reason;
+};
+
+const struct bolt_row *bolt_row_fixed(enum cpuhp_state state);
+const struct bolt_row *bolt_row_named(enum cpuhp_state state);
+struct bolt_row bolt_row(enum cpuhp_state state);
+
+/* Whether a state may wait. */
+const struct bolt_defer *bolt_deferred(enum cpuhp_state state);
+void bolt_set_defer(enum cpuhp_state state, const struct bolt_defer *defer);
+void bolt_drop_defer(enum cpuhp_state state);
+bool bolt_overridden(enum cpuhp_state state);
+void bolt_set_overridden(enum cpuhp_state state, bool critical);
+
+/* Whether callbacks of several CPUs may meet, or may run in one request at all. */
+bool bolt_concurrent(enum cpuhp_state state);
+enum bolt_fit bolt_fit(enum cpuhp_state state);
+bool bolt_fit_told(enum cpuhp_state state);
+int bolt_tell_fit(enum cpuhp_state state, enum bolt_fit fit);
+void bolt_untell_fit(enum cpuhp_state state);
+enum cpuhp_state bolt_find_unfit(void);
+bool bolt_goes_by_cpu(void);
+
+#endif /* _KERNEL_BOLT_POLICY_H */

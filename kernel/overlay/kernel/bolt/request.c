@@ -1,0 +1,633 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Requests: any number of CPUs that are to come, and any number that are to go,
+ * all or none. A request runs through this file as follows.
+ *
+ *	bolt_change(), bolt_one()	of a write to bolt/offline and the like, or
+ *					of a caller of cpu_device_down(); pm.c and
+ *					boot/ come in at the next line
+ *	bolt_request()			which of the CPUs have to move
+ *	bolt_admit()			may they? Refused here, nothing has changed
+ *	bolt_run()			in the control thread, with the hotplug lock
+ *					held: up.c, then down.c, and back by
+ *					bolt_undo() if a callback has failed
+ *	bolt_check()			in the caller again: what was deferred is
+ *					settled later
+ *	bolt_notify()			what the driver core and user space are told
+ *
+ * Enabling and disabling Bolt is at the end.
+ */
+#define pr_fmt(fmt) "bolt: " fmt
+
+#include <linux/cpu.h>
+#include <linux/cpumask.h>
+#include <linux/device.h>
+#include <linux/export.h>
+#include <linux/gfp.h>
+#include <linux/kobject.h>
+#include <linux/kthread.h>
+#include <linux/memory_hotplug.h>
+#include <linux/sched/isolation.h>
+#include <linux/sched/smt.h>
+#include <linux/spinlock.h>
+#include <linux/topology.h>
+#include <linux/workqueue.h>
+#include <trace/events/bolt.h>
+
+#include "../rcu/rcu.h"
+#include "control.h"
+#include "domains.h"
+#include "down.h"
+#include "error.h"
+#include "irq.h"
+#include "policy.h"
+#include "request.h"
+#include "settle.h"
+#include "state.h"
+#include "turn.h"
+#include "up.h"
+
+/* Another kernel will find the CPUs: nothing is deferred any more. */
+static bool bolt_going_down;
+
+/* Whether the request may begin. */
+static int bolt_admit(struct bolt_batch *batch)
+{
+	unsigned int cpu, survivor;
+	int err = 0;
+
+	/* Suspend has disabled hotplug, for every request but its own. */
+	if (!(batch->flags & (BOLT_FROZEN | BOLT_ANYWAY))) {
+		if (!cpumask_empty(batch->up))
+			err = bolt_glue_forbidden(true);
+		if (!err && !cpumask_empty(batch->down))
+			err = bolt_glue_forbidden(false);
+	}
+	if (err)
+		return err;
+	for_each_cpu(cpu, batch->up) {
+		batch->culprit = cpu;
+		if (!cpu_present(cpu))
+			return -EINVAL;
+		if (!bolt_glue_bootable(cpu))
+			return -EPERM;
+	}
+	for_each_cpu(cpu, batch->down) {
+		batch->culprit = cpu;
+		if (!cpu_present(cpu))
+			return -EINVAL;
+		if (!(batch->flags & BOLT_WHOLE) && bolt_irq_kept(cpu))
+			return -EBUSY;
+	}
+	/* Suspend may leave any CPU; another request must leave a CPU to the domains. */
+	if ((batch->flags & BOLT_FROZEN) || cpumask_empty(batch->down))
+		return 0;
+	for_each_cpu_and(survivor, cpu_active_mask,
+			 housekeeping_cpumask(HK_TYPE_DOMAIN)) {
+		if (!cpumask_test_cpu(survivor, batch->down))
+			return 0;
+	}
+	for_each_cpu_and(survivor, batch->up,
+			 housekeeping_cpumask(HK_TYPE_DOMAIN))
+		return 0;
+	return -EBUSY;
+}
+
+static void bolt_set_goals(const struct cpumask *mask, enum cpuhp_state goal)
+{
+	unsigned int cpu;
+
+	for_each_cpu(cpu, mask) {
+		struct bolt_cpu *bc = per_cpu_ptr(&bolt_cpus, cpu);
+
+		bc->start = bolt_glue_state(cpu);
+		bc->goal = goal;
+	}
+}
+
+/* The CPUs of @mask are to go to where the request found them. */
+static void bolt_turn_back(const struct cpumask *mask)
+{
+	unsigned int cpu;
+
+	for_each_cpu(cpu, mask) {
+		struct bolt_cpu *bc = per_cpu_ptr(&bolt_cpus, cpu);
+
+		bc->goal = bc->start;
+		bc->failed = CPUHP_INVALID;
+	}
+}
+
+/*
+ * Notes the CPUs that the undo has not put back: they are further on the way of the
+ * request than where the request found them. A CPU that was to come back and is not
+ * even online becomes offline altogether, as natively when a CPU does not come. The
+ * names of states are copied here, where their modules cannot go.
+ */
+static void bolt_find_lost(struct bolt_batch *batch)
+{
+	unsigned int cpu;
+
+	for_each_cpu_or(cpu, batch->up, batch->down) {
+		struct bolt_cpu *bc = per_cpu_ptr(&bolt_cpus, cpu);
+		enum cpuhp_state state = bolt_glue_state(cpu);
+		bool gone = cpumask_test_cpu(cpu, batch->down);
+
+		if (gone ? state >= bc->start : state <= bc->start)
+			continue;
+		cpumask_set_cpu(cpu, &bolt_lost);
+		if (bc->failed == CPUHP_INVALID)
+			bc->failed = state;
+		bolt_error_lost(batch->lost, cpu,
+				bolt_glue_name(bc->failed) ?: "unnamed");
+		if (gone && !cpu_online(cpu))
+			bolt_glue_bury(cpu, CPUHP_OFFLINE);
+	}
+}
+
+static void bolt_undo(struct bolt_batch *batch)
+{
+	batch->undo = true;
+	bolt_turn_back(batch->down);
+	bolt_turn_back(batch->up);
+	bolt_go_up(batch->down);
+	bolt_go_down(batch->up, false);
+	bolt_find_lost(batch);
+}
+
+/* Whether a CPU that may go has become one that may not, when other CPUs came. */
+static int bolt_look_again(struct bolt_batch *batch)
+{
+	unsigned int cpu;
+
+	for_each_cpu(cpu, batch->down) {
+		struct device *dev = get_cpu_device(cpu);
+
+		if (dev && dev->offline_disabled) {
+			batch->culprit = cpu;
+			return -EPERM;
+		}
+	}
+	return 0;
+}
+
+/* A CPU that stays online has its hotplug thread. */
+static void bolt_glue_unpark(unsigned int cpu)
+{
+	struct task_struct *thread = bolt_glue_cpu(cpu)->thread;
+
+	if (cpu_online(cpu) && kthread_parking(thread))
+		kthread_unpark(thread);
+}
+
+/* What the control task does, on a CPU that stays: the request itself. */
+static int bolt_run(void *arg)
+{
+	struct bolt_batch *batch = arg;
+	unsigned int cpu;
+	int err = 0;
+
+	cpus_write_lock();
+	/* For grace periods inside callbacks, too. */
+	rcu_expedite_gp();
+	/* Not before: tasks with the lock for reading run callbacks, too. */
+	WRITE_ONCE(bolt_batch, batch);
+	WRITE_ONCE(bolt_control_task, current);
+	cpuhp_tasks_frozen = batch->flags & BOLT_FROZEN;
+	if (!batch->alone) {
+		batch->by_cpu = bolt_goes_by_cpu();
+		bolt_find_serial(batch);
+	}
+	bolt_set_goals(batch->up, CPUHP_ONLINE);
+	bolt_set_goals(batch->down, CPUHP_OFFLINE);
+	bolt_mark(BOLT_PHASE_LOCK);
+
+	if (!cpumask_empty(batch->up))
+		err = bolt_go_up(batch->up) ?: bolt_look_again(batch);
+	if (!err && !cpumask_empty(batch->down))
+		err = bolt_go_down(batch->down, batch->flags & BOLT_FROZEN);
+	if (err && !(batch->flags & BOLT_BOOT))
+		bolt_undo(batch);
+	for_each_cpu_or(cpu, batch->up, batch->down) {
+		bolt_came_up(cpu);
+		bolt_glue_unpark(cpu);
+	}
+	WRITE_ONCE(bolt_control_task, NULL);
+	WRITE_ONCE(bolt_batch, NULL);
+	rcu_unexpedite_gp();
+	cpus_write_unlock();
+	arch_smt_update();
+	return err;
+}
+
+/**
+ * bolt_notify - tell the driver core and user space what has become of CPUs
+ * @mask:	the CPUs; CPUs of which the driver core knows are passed over
+ * @online:	whether they are online now
+ *
+ * Context: may sleep; device hotplug lock held.
+ */
+void bolt_notify(const struct cpumask *mask, bool online)
+{
+	unsigned int cpu;
+
+	for_each_cpu(cpu, mask) {
+		struct device *dev = get_cpu_device(cpu);
+
+		if (!dev || dev->offline == !online)
+			continue;
+		dev->offline = !online;
+		kobject_uevent(&dev->kobj, online ? KOBJ_ONLINE : KOBJ_OFFLINE);
+	}
+}
+
+/**
+ * bolt_notify_lost - tell the driver core where a CPU has been left
+ * @cpu:	the CPU
+ *
+ * Context: as bolt_notify(); cpu_add_remove_lock held.
+ */
+void bolt_notify_lost(unsigned int cpu)
+{
+	bool online = bolt_glue_state(cpu) == CPUHP_ONLINE;
+
+	per_cpu_ptr(&bolt_cpus, cpu)->half_way = !online && cpu_online(cpu);
+	bolt_notify(cpumask_of(cpu), online);
+}
+
+/*
+ * An undo has failed. The CPUs that stay half-way are settled now, and
+ * dev->offline is made to say which CPUs are online. Callers that ask for
+ * BOLT_WHOLE do that themselves, or have no need to.
+ */
+static void bolt_tell_lost(const struct bolt_batch *batch, bool devices)
+{
+	unsigned int cpu;
+
+	if (cpumask_empty(&bolt_lost))
+		return;
+	for_each_cpu(cpu, &bolt_lost) {
+		if (cpu_online(cpu))
+			bolt_settle_cpu(cpu);
+		if (devices)
+			bolt_notify_lost(cpu);
+	}
+	pr_err("batch %llu: these CPUs could not be put back: %s\n", batch->id, batch->lost);
+	WARN_ONCE(1, "bolt: CPUs could not be put back, see bolt/last_error\n");
+}
+
+/* Law 2 at the end of a request: what is pending lies above where the CPU is. */
+static void bolt_check(unsigned int cpu)
+{
+	struct bolt_set *pending = bolt_pending(cpu);
+	int state = find_first_bit(pending->states, BOLT_NR_STATES);
+
+	if (state == BOLT_NR_STATES)
+		cpumask_clear_cpu(cpu, &bolt_parked_mask);
+	else if (!bolt_glue_below(cpu, state))
+		bolt_broken(cpu, state, "the teardown is pending, but the startup has run");
+	else
+		bolt_settle_later(cpu);
+}
+
+/**
+ * bolt_request - one batch
+ * @up:		CPUs that are to come; those that are online are passed over
+ * @down:	CPUs that are to go, after the others have come; those that are
+ *		offline are passed over
+ * @flags:	BOLT_WHOLE: no teardown is deferred; BOLT_FROZEN: tasks are frozen;
+ *		BOLT_ANYWAY: hotplug may be disabled; BOLT_BOOT: the machine boots;
+ *		BOLT_TREE: CPUs that have come bring others up
+ *
+ * Either all of it is done or nothing. While the machine boots, all CPUs come that
+ * can.
+ *
+ * Context: may sleep; cpu_add_remove_lock held. Bolt is enabled.
+ * Return: 0 or a negative error number, with the reason in bolt/last_error.
+ */
+int bolt_request(const struct cpumask *up, const struct cpumask *down,
+		 unsigned int flags)
+{
+	static struct cpumask coming, going;
+	struct bolt_batch batch = {
+		.id = ++bolt_batches,
+		.up = &coming,
+		.down = &going,
+		.flags = flags | (bolt_going_down ? BOLT_WHOLE : 0),
+		/* A CPU that fails is left where it is, the other CPUs come. */
+		.undo = flags & BOLT_BOOT,
+		.last = ktime_get(),
+	};
+	unsigned int cpu, returning = 0, nr_up, nr_down;
+	ktime_t start = batch.last;
+	int err;
+
+	raw_spin_lock_init(&batch.lock);
+	cpumask_clear(&bolt_lost);
+	cpumask_clear(&coming);
+	cpumask_clear(&going);
+	for_each_cpu(cpu, up) {
+		if (bolt_glue_state(cpu) < CPUHP_ONLINE)
+			__cpumask_set_cpu(cpu, &coming);
+	}
+	for_each_cpu(cpu, down) {
+		if (bolt_glue_state(cpu) <= CPUHP_OFFLINE)
+			continue;
+		__cpumask_set_cpu(cpu, &going);
+		/* Before anything is pending: the worker looks without a lock. */
+		WRITE_ONCE(per_cpu_ptr(&bolt_cpus, cpu)->parked_at, start);
+	}
+	nr_up = cpumask_weight(&coming);
+	nr_down = cpumask_weight(&going);
+	if (!nr_up && !nr_down)
+		return 0;
+	batch.first = min(cpumask_first(&coming), cpumask_first(&going));
+	batch.culprit = batch.first;
+	batch.alone = nr_up + nr_down == 1;
+	for_each_cpu_and(cpu, &coming, &bolt_parked_mask)
+		returning++;
+
+	err = bolt_admit(&batch);
+	if (!err)
+		err = bolt_control_do(bolt_run, &batch, &going);
+
+	bolt_stats[BOLT_STAT_BATCHES]++;
+	bolt_stats[BOLT_STAT_ONLINE] += nr_up;
+	bolt_stats[BOLT_STAT_OFFLINE] += nr_down;
+	if (err) {
+		bolt_stats[BOLT_STAT_FAILED]++;
+		bolt_error_add(batch.id, batch.culprit, batch.failed, err,
+			       batch.lost);
+		bolt_tell_lost(&batch, !(flags & BOLT_WHOLE));
+	} else {
+		bolt_stats[BOLT_STAT_CANCELLED] += returning;
+	}
+	for_each_cpu_or(cpu, &coming, &going)
+		bolt_check(cpu);
+
+	trace_bolt_batch(batch.id, batch.first, nr_up, nr_down, err,
+			 ktime_to_ns(ktime_sub(ktime_get(), start)));
+	return err;
+}
+
+static int bolt_one(unsigned int cpu, bool online)
+{
+	const struct cpumask *mask = cpumask_of(cpu);
+	int err;
+
+	cpu_maps_update_begin();
+	if (!bolt_on) {
+		cpu_maps_update_done();
+		return bolt_glue_native(cpu, online);
+	}
+	if (online)
+		err = bolt_request(mask, cpu_none_mask, 0);
+	else
+		err = bolt_request(cpu_none_mask, mask, 0);
+	cpu_maps_update_done();
+	return err;
+}
+
+/**
+ * bolt_cpu_down - take a CPU offline
+ * @cpu:	the CPU
+ *
+ * Context: may sleep; device hotplug lock held. If Bolt has been disabled in
+ * the meantime, the native way.
+ * Return: 0 or what cpu_down() would return.
+ */
+int bolt_cpu_down(unsigned int cpu)
+{
+	return bolt_one(cpu, false);
+}
+
+/**
+ * bolt_cpu_up - bring a CPU online
+ * @cpu:	the CPU
+ *
+ * Context: as bolt_cpu_down().
+ * Return: 0 or what cpu_up() would return.
+ */
+int bolt_cpu_up(unsigned int cpu)
+{
+	int err;
+
+	if (!cpu_possible(cpu))
+		return -EINVAL;
+	err = try_online_node(cpu_to_node(cpu));
+	if (err)
+		return err;
+	return bolt_one(cpu, true);
+}
+
+/* Notes in bolt/last_error that @cpu is the reason why there is no request. */
+static int bolt_refuse(unsigned int cpu, int err)
+{
+	cpu_maps_update_begin();
+	bolt_error_add(++bolt_batches, cpu, "", err, "");
+	cpu_maps_update_done();
+	return err;
+}
+
+/* Whether there are devices for all CPUs of @mask, and whether these may change. */
+static int bolt_check_devices(const struct cpumask *mask, bool online)
+{
+	unsigned int cpu;
+
+	if (!cpumask_subset(mask, cpu_possible_mask))
+		return -EINVAL;
+	for_each_cpu(cpu, mask) {
+		struct device *dev = get_cpu_device(cpu);
+
+		if (!cpu_present(cpu) || !dev)
+			return bolt_refuse(cpu, -ENODEV);
+		if (cpu_online(cpu) != online && dev->offline_disabled)
+			return bolt_refuse(cpu, -EPERM);
+	}
+	return 0;
+}
+
+static int bolt_online_nodes(const struct cpumask *mask)
+{
+	unsigned int cpu;
+	int err;
+
+	for_each_cpu_andnot(cpu, mask, cpu_online_mask) {
+		err = try_online_node(cpu_to_node(cpu));
+		if (err)
+			return err;
+	}
+	return 0;
+}
+
+static int bolt_change(const struct cpumask *up, const struct cpumask *down)
+{
+	int err = bolt_check_devices(up, true) ?:
+		  bolt_check_devices(down, false) ?: bolt_online_nodes(up);
+
+	if (err)
+		return err;
+	cpu_maps_update_begin();
+	err = bolt_enabled() ? bolt_request(up, down, 0) : -EOPNOTSUPP;
+	cpu_maps_update_done();
+	if (err)
+		return err;
+	bolt_notify(up, true);
+	bolt_notify(down, false);
+	return 0;
+}
+
+/**
+ * bolt_cpus_down - take CPUs offline, all or none
+ * @mask:	CPUs that are to be offline; a CPU that is offline is no error
+ *
+ * Context: may sleep; device hotplug lock held.
+ * Return: 0; -EINVAL if a CPU of @mask is not possible; -ENODEV if a CPU is not
+ * present; -EPERM if a CPU cannot go offline; -EBUSY if no housekeeping CPU would
+ * stay, a CPU is in irq_keep, or CPU hotplug is disabled; -EOPNOTSUPP if Bolt is
+ * disabled; or the error of the callback that failed.
+ */
+int bolt_cpus_down(const struct cpumask *mask)
+{
+	return bolt_change(cpu_none_mask, mask);
+}
+EXPORT_SYMBOL_GPL(bolt_cpus_down);
+
+/**
+ * bolt_cpus_up - bring CPUs online, all or none
+ * @mask:	CPUs that are to be online; a CPU that is online is no error
+ *
+ * Context: as bolt_cpus_down().
+ * Return: as bolt_cpus_down(); -EPERM if SMT control forbids a CPU.
+ */
+int bolt_cpus_up(const struct cpumask *mask)
+{
+	return bolt_change(mask, cpu_none_mask);
+}
+EXPORT_SYMBOL_GPL(bolt_cpus_up);
+
+/**
+ * bolt_cpus_set - have just these CPUs online, or change nothing
+ * @mask:	CPUs that are to be online; all other CPUs are to be offline
+ *
+ * CPUs of @mask come before other CPUs go.
+ *
+ * Context: as bolt_cpus_down().
+ * Return: as bolt_cpus_down() and bolt_cpus_up().
+ */
+int bolt_cpus_set(const struct cpumask *mask)
+{
+	cpumask_var_t others;
+	int err;
+
+	if (!alloc_cpumask_var(&others, GFP_KERNEL))
+		return -ENOMEM;
+	cpumask_andnot(others, cpu_present_mask, mask);
+	err = bolt_change(mask, others);
+	free_cpumask_var(others);
+	return err;
+}
+EXPORT_SYMBOL_GPL(bolt_cpus_set);
+
+/**
+ * bolt_finish_offline - take down a CPU whose device is offline
+ * @dev:	a device that is offline
+ *
+ * A caller that takes a device offline, perhaps to remove the CPU, must not find a
+ * CPU that an undo has left half-way, as that CPU still runs.
+ *
+ * Context: device_offline().
+ * Return: 1: there is nothing to do any more; or a negative error number.
+ */
+int bolt_finish_offline(struct device *dev)
+{
+	struct bolt_cpu *bc;
+	int err;
+
+	if (dev->bus != &cpu_subsys)
+		return 1;
+	bc = per_cpu_ptr(&bolt_cpus, dev->id);
+	if (!bc->half_way || !cpu_online(dev->id) ||
+	    bolt_glue_state(dev->id) == CPUHP_ONLINE)
+		return 1;
+	err = cpu_device_down(dev);
+	if (err)
+		return err;
+	bc->half_way = false;
+	return 1;
+}
+
+/* The control thread does it: the first time the hotplug lock is written. */
+static int bolt_slow_readers(void *unused)
+{
+	bolt_glue_hold_readers_slow(true);
+	return 0;
+}
+
+/**
+ * bolt_enable - switch Bolt on or off
+ * @on:		which
+ *
+ * When it returns from switching off, no CPU is parked and readers of the
+ * hotplug lock are back on their fast path as soon as a grace period is over.
+ *
+ * Context: may sleep, for a grace period or for all that is to be settled.
+ * Return: 0; -EIO if Bolt has found itself broken; -ENOMEM or -EINTR if there
+ * is no control thread for lack of memory, or as the caller was killed.
+ */
+int bolt_enable(bool on)
+{
+	int err = 0;
+
+	cpu_maps_update_begin();
+	if (on == bolt_on)
+		goto out;
+	if (on) {
+		err = bolt_is_broken ? -EIO : bolt_control_start();
+		if (err)
+			goto out;
+		bolt_control_do(bolt_slow_readers, NULL, cpu_none_mask);
+		bolt_domains_enable(true);
+		WRITE_ONCE(bolt_on, true);
+		bolt_irq_enable(true);
+	} else {
+		WRITE_ONCE(bolt_on, false);
+		bolt_irq_enable(false);
+		bolt_settle_all();
+		bolt_domains_enable(false);
+		bolt_glue_hold_readers_slow(false);
+		bolt_control_stop();
+	}
+	pr_info("%s\n", on ? "enabled" : "disabled");
+out:
+	cpu_maps_update_done();
+	return err;
+}
+
+/**
+ * bolt_all_whole - no request defers anything from now on
+ *
+ * Context: may sleep. Settles all CPUs.
+ */
+void bolt_all_whole(void)
+{
+	cpu_maps_update_begin();
+	bolt_going_down = true;
+	bolt_settle_all();
+	cpu_maps_update_done();
+}
+
+static void bolt_disable_work(struct work_struct *work)
+{
+	bolt_enable(false);
+}
+
+/* Before the first request, which may be one of the boot. */
+static int __init bolt_request_init(void)
+{
+	INIT_WORK(&bolt_disabler, bolt_disable_work);
+	return 0;
+}
+early_initcall(bolt_request_init);
+
+#include "tests/request-kunit.h"

@@ -1,0 +1,401 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The ground of kernel/bolt: which request is under way, whether the caller is a
+ * part of it, which of its CPUs a phase is about, what has failed, and how often
+ * what ran. Called from every file of Bolt, and from the hooks in the kernel that
+ * ask such a question; calls none of Bolt's other files.
+ */
+
+#include <linux/cpu.h>
+#include <linux/jump_label.h>
+#include <linux/kernel.h>
+#include <linux/sched.h>
+#include <linux/sched/clock.h>
+#include <linux/spinlock.h>
+#include <linux/string.h>
+#include <linux/workqueue.h>
+
+#include "state.h"
+
+#define CREATE_TRACE_POINTS
+#include <trace/events/bolt.h>
+
+DEFINE_PER_CPU(struct bolt_cpu, bolt_cpus);
+
+/*
+ * The parked CPUs, for readers that walk the online ones (law 3). A CPU is in
+ * this mask from before its first teardown is deferred.
+ */
+struct cpumask bolt_parked_mask;
+EXPORT_SYMBOL_GPL(bolt_parked_mask);
+
+/* Both are written with cpu_add_remove_lock held. */
+bool bolt_on;
+u64 bolt_batches;
+
+/* Set while the hotplug lock is held for writing, and only then. */
+struct bolt_batch *bolt_batch;
+
+/* The task that carries the request out: the control thread, but not during boot. */
+struct task_struct *bolt_control_task;
+
+/* CPUs that the last request has not put back; cpu_add_remove_lock held. */
+struct cpumask bolt_lost;
+
+/* There is one request at a time, so one round and one stop. */
+struct cpumask bolt_round;
+struct bolt_stop *bolt_stopping;
+
+/* Law 2 was broken: Bolt is not to be enabled again. */
+bool bolt_is_broken;
+struct work_struct bolt_disabler;
+
+/* Whether callbacks are timed: two readings of the clock each. */
+DEFINE_STATIC_KEY_FALSE(bolt_timing);
+
+/* Written by callbacks of several CPUs, perhaps at once. */
+struct bolt_count bolt_counts[BOLT_NR_STATES];
+u64 bolt_stats[BOLT_STATS];
+
+/**
+ * bolt_enabled - whether requests take the fast path
+ *
+ * Context: any. Without cpu_add_remove_lock the answer may be old.
+ * Return: true if so.
+ */
+bool bolt_enabled(void)
+{
+	return READ_ONCE(bolt_on);
+}
+
+/* Whether the caller is the hotplug thread of its CPU. */
+static bool bolt_glue_in_thread(void)
+{
+	/* Of another CPU if the caller can be moved; that thread cannot. */
+	return raw_cpu_ptr(bolt_cpuhp_states)->thread == current;
+}
+
+/* Whether the caller is the control task, a hotplug thread, or a CPU on its way. */
+static bool bolt_takes_part(void)
+{
+	if (READ_ONCE(bolt_control_task) == current)
+		return true;
+	if (raw_cpu_read(bolt_cpus.transit) &&
+	    (irqs_disabled() || is_idle_task(current)))
+		return true;
+	return bolt_glue_in_thread();
+}
+
+/**
+ * bolt_this_batch - the request of which the caller is a part
+ *
+ * These are a part of it: the control task, hotplug threads, and CPUs that go or
+ * come and run nothing else. Another task may run at the same time, on any CPU,
+ * and must not take the request for its own. Kernels that check their locks warn
+ * of such a caller: while there is a request there is no other hotplug operation.
+ *
+ * Context: code that runs inside a hotplug operation, on any CPU.
+ * Return: the request, or NULL if the operation is none of Bolt's.
+ */
+struct bolt_batch *bolt_this_batch(void)
+{
+	struct bolt_batch *batch = READ_ONCE(bolt_batch);
+
+	if (!batch || bolt_takes_part())
+		return batch;
+	WARN_ONCE(IS_ENABLED(CONFIG_PROVE_LOCKING),
+		  "asked outside of the request\n");
+	return NULL;
+}
+
+/**
+ * bolt_batching - whether the hotplug operation under way is a request of Bolt's
+ *
+ * Context: code that runs inside a hotplug operation, on any CPU.
+ * Return: true if so.
+ */
+bool bolt_batching(void)
+{
+	return bolt_this_batch();
+}
+
+/**
+ * bolt_control - whether the caller is the control task of a request
+ *
+ * Context: any task.
+ * Return: true if so.
+ */
+bool bolt_control(void)
+{
+	return READ_ONCE(bolt_control_task) == current;
+}
+
+/**
+ * bolt_fast - whether the request may defer teardowns and take shortcuts
+ *
+ * Context: as bolt_batching().
+ * Return: true if so; not for suspend or before another kernel.
+ */
+bool bolt_fast(void)
+{
+	struct bolt_batch *batch = bolt_this_batch();
+
+	return batch && !(batch->flags & BOLT_WHOLE);
+}
+
+/**
+ * bolt_crowded - whether several CPUs are on their way
+ *
+ * Context: as bolt_batching().
+ * Return: true if so.
+ */
+bool bolt_crowded(void)
+{
+	struct bolt_batch *batch = bolt_this_batch();
+
+	return batch && !batch->alone;
+}
+
+/**
+ * bolt_ap_alive - whether the CPU that is being brought up has shown up
+ *
+ * The CPU then no longer takes a startup IPI.
+ *
+ * Context: the control task, inside a hotplug operation.
+ * Return: true if so; false also outside of Bolt's requests.
+ */
+bool bolt_ap_alive(void)
+{
+	struct bolt_batch *batch = bolt_this_batch();
+
+	return batch && bolt_glue_alive(batch->waking);
+}
+
+/**
+ * bolt_set_round - which CPUs do something one after the other, in order
+ * @round:	the CPUs; NULL when they have
+ *
+ * Context: the control task, inside a request.
+ */
+void bolt_set_round(const struct cpumask *round)
+{
+	bolt_batch->round = round;
+}
+
+/**
+ * bolt_more_to_come - whether other CPUs of the round are still to do what this
+ * CPU does
+ * @cpu:	the CPU
+ *
+ * What is done for all CPUs at once is done for the last.
+ *
+ * Context: what CPUs do one after the other: the callback of CPUHP_AP_ACTIVE,
+ * run by the control task, and giving up interrupts.
+ * Return: true if so.
+ */
+bool bolt_more_to_come(unsigned int cpu)
+{
+	return bolt_more_to_come_in(cpu, cpu_possible_mask);
+}
+
+/**
+ * bolt_more_to_activate - as bolt_more_to_come(), of the CPU whose startup
+ * callback the control task runs
+ *
+ * Context: that callback.
+ * Return: true if so.
+ */
+bool bolt_more_to_activate(void)
+{
+	struct bolt_batch *batch = bolt_this_batch();
+
+	return batch && bolt_more_to_come(batch->at);
+}
+
+/**
+ * bolt_more_to_come_in - as bolt_more_to_come(), of some CPUs
+ * @cpu:	the CPU
+ * @mask:	which others count
+ *
+ * Context: as bolt_more_to_come().
+ * Return: true if there are such.
+ */
+bool bolt_more_to_come_in(unsigned int cpu, const struct cpumask *mask)
+{
+	struct bolt_batch *batch = bolt_this_batch();
+
+	return batch && batch->round &&
+	       cpumask_next_and(cpu, batch->round, mask) < nr_cpu_ids;
+}
+
+/**
+ * bolt_first_in - whether a CPU is the one that a question is asked for
+ * @cpu:	the CPU
+ * @mask:	the CPUs that the question is about
+ *
+ * A question that concerns all CPUs of a request is asked for the first of them.
+ * It is not asked in an undo, as the CPUs go back to where they were.
+ *
+ * Context: as bolt_more_to_come().
+ * Return: true if no CPU of @mask is before it, and the request is not undone.
+ */
+bool bolt_first_in(unsigned int cpu, const struct cpumask *mask)
+{
+	struct bolt_batch *batch = bolt_this_batch();
+
+	return batch && batch->round && !batch->undo &&
+	       cpumask_first_and(batch->round, mask) == cpu;
+}
+
+/**
+ * bolt_find - the CPUs of a request that a phase is about
+ * @mask:	CPUs of the request
+ * @low:	the lowest state at which the phase takes a CPU
+ * @high:	the highest
+ * @up:		whether the phase goes up
+ *
+ * Fills bolt_round with the CPUs of @mask that are between @low and @high, and
+ * have not reached their goal.
+ *
+ * Context: the control task, inside a request.
+ * Return: true if there are such CPUs.
+ */
+bool bolt_find(const struct cpumask *mask, enum cpuhp_state low,
+	       enum cpuhp_state high, bool up)
+{
+	unsigned int cpu;
+
+	cpumask_clear(&bolt_round);
+	for_each_cpu(cpu, mask) {
+		enum cpuhp_state state = bolt_glue_state(cpu);
+
+		if (state >= low && state <= high &&
+		    (up ? bolt_goal(cpu) > state : bolt_goal(cpu) < state))
+			__cpumask_set_cpu(cpu, &bolt_round);
+	}
+	return !cpumask_empty(&bolt_round);
+}
+
+/**
+ * bolt_mark - a phase of the request ends here
+ * @phase:	the phase
+ *
+ * Context: the control task, inside a hotplug operation.
+ */
+void bolt_mark(enum bolt_phase phase)
+{
+	struct bolt_batch *batch = bolt_batch;
+	ktime_t now;
+
+	if (!batch || !trace_bolt_phase_enabled())
+		return;
+	now = ktime_get();
+	trace_bolt_phase(batch->id, batch->first, phase,
+			 ktime_to_ns(ktime_sub(now, batch->last)));
+	batch->last = now;
+}
+
+/**
+ * bolt_run_begin - a callback is about to run
+ * @state:	its state
+ *
+ * Context: where the callback runs; interrupts may be off.
+ * Return: what bolt_run_end() needs.
+ */
+struct bolt_run bolt_run_begin(enum cpuhp_state state)
+{
+	struct bolt_run run = { .state = CPUHP_INVALID };
+
+	/* As in bolt_turn_begin(). */
+	if (READ_ONCE(bolt_batch)) {
+		run.state = state;
+		if (static_branch_unlikely(&bolt_timing))
+			run.start = local_clock();
+	}
+	return run;
+}
+
+/**
+ * bolt_run_end - a callback has run
+ * @run:	what bolt_run_begin() has returned
+ *
+ * Context: as bolt_run_begin().
+ */
+void bolt_run_end(const struct bolt_run *run)
+{
+	if (run->state == CPUHP_INVALID)
+		return;
+	atomic64_inc(&bolt_counts[run->state].runs);
+	if (run->start)
+		atomic64_add(local_clock() - run->start,
+			     &bolt_counts[run->state].ns);
+}
+
+/**
+ * bolt_failed - a callback has failed
+ * @cpu:	the CPU
+ * @state:	its state
+ *
+ * The first one of a request is the reason why the request is undone; then the
+ * first one of each CPU, why that CPU may not be put back.
+ *
+ * Context: where the callback ran, hotplug lock held for writing.
+ */
+void bolt_failed(unsigned int cpu, enum cpuhp_state state)
+{
+	struct bolt_batch *batch = bolt_batch;
+
+	if (!batch)
+		return;
+	guard(raw_spinlock_irqsave)(&batch->lock);
+	if (batch->undo && !(batch->flags & BOLT_BOOT)) {
+		struct bolt_cpu *bc = per_cpu_ptr(&bolt_cpus, cpu);
+
+		if (bc->failed == CPUHP_INVALID)
+			bc->failed = state;
+		return;
+	}
+	if (batch->failed[0])
+		return;
+	batch->culprit = cpu;
+	strscpy(batch->failed, bolt_glue_name(state) ?: "unnamed",
+		sizeof(batch->failed));
+}
+
+/**
+ * bolt_inject - whether a callback is to fail, through cpuN/hotplug/fail
+ * @cpu:	the CPU
+ * @state:	the callback's state
+ *
+ * Context: the control task, inside a request.
+ * Return: 0, or -EAGAIN if it is to fail.
+ */
+int bolt_inject(unsigned int cpu, enum cpuhp_state state)
+{
+	struct cpuhp_cpu_state *st = bolt_glue_cpu(cpu);
+
+	if (st->fail != state)
+		return 0;
+	st->fail = CPUHP_INVALID;
+	bolt_failed(cpu, state);
+	return -EAGAIN;
+}
+
+/**
+ * bolt_broken - law 2 does not hold: give up
+ * @cpu:	the CPU
+ * @state:	the state that has run, or would have run, twice
+ * @what:	what was found
+ *
+ * Warns once; a work of request.c settles all CPUs and disables Bolt for good.
+ *
+ * Context: any.
+ */
+void bolt_broken(unsigned int cpu, enum cpuhp_state state, const char *what)
+{
+	WRITE_ONCE(bolt_is_broken, true);
+	WARN_ONCE(1, "bolt: CPU %u, hotplug state %d: %s\n", cpu, state, what);
+	queue_work(system_unbound_wq, &bolt_disabler);
+}
+
+#include "tests/state-kunit.h"

@@ -1,0 +1,257 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The ground of kernel/bolt: the request that is under way, what Bolt knows of
+ * each CPU, and the counts. Every file here may ask; state.c asks none of them.
+ */
+#ifndef _KERNEL_BOLT_STATE_H
+#define _KERNEL_BOLT_STATE_H
+
+#include <linux/atomic.h>
+#include <linux/bitmap.h>
+#include <linux/bits.h>
+#include <linux/bolt.h>
+#include <linux/cpumask.h>
+#include <linux/jump_label.h>
+#include <linux/ktime.h>
+#include <linux/percpu.h>
+#include <linux/spinlock_types.h>
+
+#include "glue.h"
+
+struct bolt_stop;
+struct task_struct;
+struct work_struct;
+
+#define BOLT_NR_STATES (CPUHP_ONLINE + 1)
+
+/* No callback has this state: it stands for the rebuild of scheduler domains. */
+#define BOLT_DOMAINS CPUHP_ONLINE
+
+/* The last state before a CPU is woken; after it, the CPU runs by itself. */
+#define BOLT_PREPARED (CPUHP_BP_KICK_AP - 1)
+
+/**
+ * struct bolt_set - a set of hotplug states
+ * @states: a bit for each enum cpuhp_state
+ */
+struct bolt_set {
+	DECLARE_BITMAP(states, BOLT_NR_STATES);
+};
+
+/**
+ * struct bolt_cpu - what Bolt knows of a CPU
+ * @pending:	states whose teardown was deferred; changed with the hotplug
+ *		lock held for writing, or for reading plus cpuhp_state_mutex
+ * @parked_at:	when a request last asked the CPU to go offline
+ * @start:	the CPU's state before the request that is under way
+ * @goal:	the state to which that request takes the CPU
+ * @from:	the CPU's state before its hotplug thread was set going
+ * @failed:	the first state whose callback failed for the CPU in an undo, or
+ *		CPUHP_INVALID
+ * @half_way:	whether an undo has left the CPU online but not active, and its
+ *		device offline; ignored once the CPU is offline or all the way up
+ * @has_turn:	whether the CPU's hotplug thread may run serial callbacks
+ * @has_lock:	whether the CPU has the lock of bolt_ap_lock()
+ * @transit:	whether the CPU goes or comes, and runs nothing but that with
+ *		interrupts off or in its idle task
+ */
+struct bolt_cpu {
+	struct bolt_set pending;
+	ktime_t parked_at;
+	enum cpuhp_state start;
+	enum cpuhp_state goal;
+	enum cpuhp_state from;
+	enum cpuhp_state failed;
+	bool half_way;
+	bool has_turn;
+	bool has_lock;
+	bool transit;
+};
+
+DECLARE_PER_CPU(struct bolt_cpu, bolt_cpus);
+
+#define BOLT_WHOLE	BIT(0)	/* every teardown runs, no shortcuts */
+#define BOLT_FROZEN	BIT(1)	/* tasks are frozen: suspend, hibernation */
+#define BOLT_ANYWAY	BIT(2)	/* allowed while hotplug is disabled */
+#define BOLT_BOOT	BIT(3)	/* the machine boots: all CPUs come that can */
+#define BOLT_TREE	BIT(4)	/* CPUs that have come bring up other CPUs */
+
+#define BOLT_STATE_NAME 48
+
+/* What bolt/last_error says of an undo that has failed: all lines fit in a page. */
+#define BOLT_LOST_TEXT 120
+
+/**
+ * struct bolt_batch - the request that is under way
+ * @id:		number of the request
+ * @up:		CPUs that come
+ * @down:	CPUs that go, after those of @up have come
+ * @flags:	BOLT_WHOLE, BOLT_FROZEN, ...
+ * @first:	one of the CPUs, for traces
+ * @alone:	whether the request is for a single CPU
+ * @by_cpu:	whether each CPU goes through all states before the next CPU begins
+ * @undo:	whether a failing callback does not end the request: the request has
+ *		failed already and takes its CPUs back, or the machine boots
+ * @serial_low:	the lowest serial state of hotplug threads
+ * @serial_high: the highest serial state of hotplug threads
+ * @waking:	the CPU that is being woken
+ * @round:	the CPUs that do something one after the other, or NULL
+ * @at:		the CPU of @round whose turn it is, on the way up
+ * @last:	when the last phase ended
+ * @lock:	protects @culprit, @failed, and @failed of the CPUs
+ * @culprit:	the CPU whose callback was the first to fail
+ * @failed:	the name of its state, or empty; a copy, as the state's module may go
+ * @lost:	the CPUs of bolt_lost, as text for bolt/last_error
+ */
+struct bolt_batch {
+	u64 id;
+	const struct cpumask *up;
+	const struct cpumask *down;
+	unsigned int flags;
+	unsigned int first;
+	bool alone;
+	bool by_cpu;
+	bool undo;
+	unsigned int serial_low;
+	unsigned int serial_high;
+	unsigned int waking;
+	const struct cpumask *round;
+	unsigned int at;
+	ktime_t last;
+	raw_spinlock_t lock;
+	unsigned int culprit;
+	char failed[BOLT_STATE_NAME];
+	char lost[BOLT_LOST_TEXT];
+};
+
+/* Set by bolt_run(), with the hotplug lock held for writing; NULL otherwise. */
+extern struct bolt_batch *bolt_batch;
+extern struct task_struct *bolt_control_task;
+
+/* Written by request.c, with cpu_add_remove_lock held. */
+extern bool bolt_on;
+extern u64 bolt_batches;
+extern struct cpumask bolt_lost;
+
+/* What becomes of Bolt when law 2 does not hold; see bolt_broken(). */
+extern bool bolt_is_broken;
+extern struct work_struct bolt_disabler;
+
+/* The CPUs of a phase, see bolt_find(); and the stop in which CPUs go, of down.c. */
+extern struct cpumask bolt_round;
+extern struct bolt_stop *bolt_stopping;
+
+/**
+ * struct bolt_count - what has become of a state's callbacks
+ * @runs:	callbacks that ran inside requests
+ * @skips:	callbacks that did not: teardowns deferred, startups skipped
+ * @settles:	teardowns that ran later
+ * @slowed:	requests that went CPU by CPU because of the state
+ * @ns:		nanoseconds that settles took, and runs while they were timed
+ */
+struct bolt_count {
+	atomic64_t runs;
+	atomic64_t skips;
+	atomic64_t settles;
+	atomic64_t slowed;
+	atomic64_t ns;
+};
+
+/* Indices of bolt_stats[]. */
+enum bolt_stat {
+	BOLT_STAT_BATCHES,
+	BOLT_STAT_OFFLINE,
+	BOLT_STAT_ONLINE,
+	BOLT_STAT_FAILED,
+	BOLT_STAT_BY_CPU,
+	BOLT_STAT_CANCELLED,
+	BOLT_STAT_SETTLED,
+	BOLT_STAT_PRESSURE,
+	BOLT_STATS
+};
+
+DECLARE_STATIC_KEY_FALSE(bolt_timing);
+
+extern struct bolt_count bolt_counts[BOLT_NR_STATES];
+extern u64 bolt_stats[BOLT_STATS];
+
+struct bolt_batch *bolt_this_batch(void);
+void bolt_set_round(const struct cpumask *round);
+bool bolt_find(const struct cpumask *mask, enum cpuhp_state low,
+	       enum cpuhp_state high, bool up);
+int bolt_inject(unsigned int cpu, enum cpuhp_state state);
+void bolt_broken(unsigned int cpu, enum cpuhp_state state, const char *what);
+
+static inline struct bolt_set *bolt_pending(unsigned int cpu)
+{
+	return &per_cpu_ptr(&bolt_cpus, cpu)->pending;
+}
+
+static inline bool bolt_set_has(const struct bolt_set *set,
+				enum cpuhp_state state)
+{
+	return test_bit(state, set->states);
+}
+
+static inline bool bolt_set_empty(const struct bolt_set *set)
+{
+	return bitmap_empty(set->states, BOLT_NR_STATES);
+}
+
+/**
+ * bolt_set_park - note that a state's teardown was deferred
+ * @set:	the CPU's pending set
+ * @state:	the state
+ *
+ * Return: 0, or -EALREADY if the teardown was pending already.
+ */
+static inline int bolt_set_park(struct bolt_set *set, enum cpuhp_state state)
+{
+	return __test_and_set_bit(state, set->states) ? -EALREADY : 0;
+}
+
+/**
+ * bolt_set_unpark - note that a state's teardown is no longer owed
+ * @set:	the CPU's pending set
+ * @state:	the state
+ *
+ * Return: 0, or -ENOENT if the teardown was not pending.
+ */
+static inline int bolt_set_unpark(struct bolt_set *set, enum cpuhp_state state)
+{
+	return __test_and_clear_bit(state, set->states) ? 0 : -ENOENT;
+}
+
+/**
+ * bolt_set_highest - the state to settle next
+ * @set:	the CPU's pending set
+ *
+ * Teardowns run in descending order of states, as they would have natively.
+ *
+ * Return: the state, or -ENOENT if the set is empty.
+ */
+static inline int bolt_set_highest(const struct bolt_set *set)
+{
+	unsigned int state = find_last_bit(set->states, BOLT_NR_STATES);
+
+	return state < BOLT_NR_STATES ? state : -ENOENT;
+}
+
+static inline void bolt_set_transit(unsigned int cpu, bool transit)
+{
+	WRITE_ONCE(per_cpu_ptr(&bolt_cpus, cpu)->transit, transit);
+}
+
+/* The state to which the request takes @cpu. */
+static inline enum cpuhp_state bolt_goal(unsigned int cpu)
+{
+	return per_cpu_ptr(&bolt_cpus, cpu)->goal;
+}
+
+/* Whether @err ends the phase. An undo goes on with the CPUs that it can take back. */
+static inline bool bolt_gives_up(int err)
+{
+	return err && !bolt_batch->undo;
+}
+
+#endif /* _KERNEL_BOLT_STATE_H */

@@ -1,0 +1,309 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * KUnit: states that are put off in other ways than one with two callbacks:
+ * without startup, with instances, in parts, as units, moved back to critical.
+ */
+#ifdef CONFIG_BOLT_KUNIT_TEST
+
+#ifndef _BOLT_TESTS_DEFER_KUNIT_H
+#define _BOLT_TESTS_DEFER_KUNIT_H
+
+#include <linux/list.h>
+
+#include "fixture.h"
+
+#define SETTLE_PARTS 3
+#define INSTANCES 2
+
+static unsigned int victim;
+
+static struct {
+	int startup, teardown, settle;
+	int online[INSTANCES];
+	bool keep;
+} ran;
+
+struct instance {
+	struct hlist_node node;
+	int nr;
+	bool added;
+};
+
+static struct instance instances[INSTANCES];
+
+struct defer_test {
+	struct bolt_fixture fixture;
+	int dead;	/* teardown only */
+	int online;	/* startup only, of the same unit */
+	int multi;	/* with instances */
+	int parts;	/* settled in parts */
+};
+
+static int count_dead(unsigned int cpu)
+{
+	ran.teardown += cpu == victim;
+	return 0;
+}
+
+static int count_online(unsigned int cpu)
+{
+	ran.startup += cpu == victim;
+	return 0;
+}
+
+static int instance_up(unsigned int cpu, struct hlist_node *node)
+{
+	struct instance *in = hlist_entry(node, struct instance, node);
+
+	if (cpu == victim)
+		ran.online[in->nr]++;
+	return 0;
+}
+
+static int instance_down(unsigned int cpu, struct hlist_node *node)
+{
+	struct instance *in = hlist_entry(node, struct instance, node);
+
+	if (cpu == victim)
+		ran.online[in->nr]--;
+	return 0;
+}
+
+static int nothing(unsigned int cpu)
+{
+	return 0;
+}
+
+static int settle_in_parts(unsigned int cpu)
+{
+	return ++ran.settle < SETTLE_PARTS ? -EAGAIN : 0;
+}
+
+static bool keep_if_told(unsigned int cpu)
+{
+	return ran.keep;
+}
+
+/* A unit that nothing else in the kernel has here. */
+static const struct bolt_defer dead_defer = {
+	.class = BOLT_LAZY,
+	.unit = BOLT_UNIT_RCU,
+	.reason = "test",
+	.keep = keep_if_told,
+};
+
+static const struct bolt_defer online_defer = {
+	.class = BOLT_LAZY,
+	.unit = BOLT_UNIT_RCU,
+	.reason = "test",
+};
+
+static const struct bolt_defer multi_defer = {
+	.class = BOLT_ELIDE,
+	.reason = "test",
+};
+
+static const struct bolt_defer parts_defer = {
+	.class = BOLT_ASYNC,
+	.reason = "test",
+	.settle = settle_in_parts,
+};
+
+static void add_instance(struct kunit *test, int nr)
+{
+	struct defer_test *dt = test->priv;
+	int err;
+
+	instances[nr].nr = nr;
+	err = cpuhp_state_add_instance(dt->multi, &instances[nr].node);
+	KUNIT_ASSERT_EQ(test, err, 0);
+	instances[nr].added = true;
+}
+
+static void remove_instance(struct defer_test *dt, int nr)
+{
+	if (instances[nr].added)
+		cpuhp_state_remove_instance(dt->multi, &instances[nr].node);
+	instances[nr].added = false;
+}
+
+static int setup(struct kunit *test, struct defer_test *dt)
+{
+	dt->dead = cpuhp_setup_state_nocalls(CPUHP_BP_PREPARE_DYN,
+					     "bolt/test:dead", NULL,
+					     count_dead);
+	dt->online = cpuhp_setup_state_nocalls(CPUHP_AP_ONLINE_DYN,
+					       "bolt/test:up", count_online,
+					       NULL);
+	dt->multi = cpuhp_setup_state_multi(CPUHP_AP_ONLINE_DYN,
+					    "bolt/test:multi", instance_up,
+					    instance_down);
+	dt->parts = cpuhp_setup_state_nocalls(CPUHP_AP_ONLINE_DYN,
+					      "bolt/test:parts", nothing,
+					      nothing);
+	if (dt->dead < 0 || dt->online < 0 || dt->multi < 0 || dt->parts < 0)
+		return -ENOSPC;
+	memset(&ran, 0, sizeof(ran));
+	ran.keep = true;
+	return bolt_defer_state(dt->dead, &dead_defer) ?:
+	       bolt_defer_state(dt->online, &online_defer) ?:
+	       bolt_defer_state(dt->multi, &multi_defer) ?:
+	       bolt_defer_state(dt->parts, &parts_defer);
+}
+
+static int defer_init(struct kunit *test)
+{
+	struct defer_test *dt;
+	int err;
+
+	dt = kunit_kzalloc(test, sizeof(*dt), GFP_KERNEL);
+	if (!dt)
+		return -ENOMEM;
+	err = bolt_fixture_begin(test, &dt->fixture);
+	if (err)
+		return err;
+	test->priv = dt;
+	victim = dt->fixture.victim;
+	return setup(test, dt);
+}
+
+static void defer_exit(struct kunit *test)
+{
+	struct defer_test *dt = test->priv;
+	int nr;
+
+	if (!dt)
+		return;
+	add_cpu(victim);
+	for (nr = 0; nr < INSTANCES; nr++)
+		remove_instance(dt, nr);
+	if (dt->dead > 0)
+		cpuhp_remove_state_nocalls(dt->dead);
+	if (dt->online > 0)
+		cpuhp_remove_state_nocalls(dt->online);
+	if (dt->multi > 0)
+		cpuhp_remove_multi_state(dt->multi);
+	if (dt->parts > 0)
+		cpuhp_remove_state_nocalls(dt->parts);
+	bolt_fixture_end(&dt->fixture);
+}
+
+/* Owed while the CPU is away, and no longer when it is back. */
+static void without_startup_it_is_owed_until_the_return(struct kunit *test)
+{
+	struct defer_test *dt = test->priv;
+
+	KUNIT_ASSERT_EQ(test, remove_cpu(victim), 0);
+	KUNIT_EXPECT_TRUE(test, bolt_set_has(bolt_pending(victim), dt->dead));
+	KUNIT_EXPECT_EQ(test, ran.teardown, 0);
+	KUNIT_ASSERT_EQ(test, add_cpu(victim), 0);
+	KUNIT_EXPECT_FALSE(test, bolt_test_parked(victim));
+	KUNIT_EXPECT_FALSE(test, cpumask_test_cpu(victim, &bolt_parked_mask));
+	KUNIT_EXPECT_EQ(test, ran.teardown, 0);
+}
+
+/* The startup of a unit is skipped exactly when a teardown of it is pending. */
+static void a_unit_moves_together(struct kunit *test)
+{
+	KUNIT_ASSERT_EQ(test, remove_cpu(victim), 0);
+	KUNIT_ASSERT_EQ(test, add_cpu(victim), 0);
+	KUNIT_EXPECT_EQ(test, ran.startup, 0);
+
+	KUNIT_ASSERT_EQ(test, remove_cpu(victim), 0);
+	bolt_settle_cpu(victim);
+	KUNIT_EXPECT_EQ(test, ran.teardown, 1);
+	KUNIT_ASSERT_EQ(test, add_cpu(victim), 0);
+	KUNIT_EXPECT_EQ(test, ran.startup, 1);
+}
+
+static void not_this_time_is_native(struct kunit *test)
+{
+	struct defer_test *dt = test->priv;
+
+	ran.keep = false;
+	KUNIT_ASSERT_EQ(test, remove_cpu(victim), 0);
+	KUNIT_EXPECT_FALSE(test, bolt_set_has(bolt_pending(victim), dt->dead));
+	KUNIT_EXPECT_EQ(test, ran.teardown, 1);
+	KUNIT_ASSERT_EQ(test, add_cpu(victim), 0);
+	KUNIT_EXPECT_EQ(test, ran.startup, 1);
+}
+
+/* Moved back to critical: pending teardowns run, and none is put off after. */
+static void a_row_can_be_moved_back(struct kunit *test)
+{
+	struct defer_test *dt = test->priv;
+
+	KUNIT_ASSERT_EQ(test, remove_cpu(victim), 0);
+	bolt_override(dt->online, true);
+	KUNIT_EXPECT_EQ(test, ran.teardown, 1);
+	KUNIT_EXPECT_NULL(test, bolt_deferred(dt->dead));
+	KUNIT_ASSERT_EQ(test, add_cpu(victim), 0);
+	KUNIT_EXPECT_EQ(test, ran.startup, 1);
+	KUNIT_ASSERT_EQ(test, remove_cpu(victim), 0);
+	KUNIT_EXPECT_EQ(test, ran.teardown, 2);
+
+	bolt_override(dt->dead, false);
+	KUNIT_EXPECT_PTR_EQ(test, bolt_deferred(dt->dead), &dead_defer);
+	KUNIT_EXPECT_PTR_EQ(test, bolt_deferred(dt->online), &online_defer);
+}
+
+/* Whatever comes or goes while a CPU is parked is up when the CPU is. */
+static void instances_come_and_go(struct kunit *test)
+{
+	struct defer_test *dt = test->priv;
+
+	add_instance(test, 0);
+	KUNIT_EXPECT_EQ(test, ran.online[0], 1);
+	KUNIT_ASSERT_EQ(test, remove_cpu(victim), 0);
+	KUNIT_EXPECT_TRUE(test, bolt_set_has(bolt_pending(victim), dt->multi));
+	KUNIT_EXPECT_EQ(test, ran.online[0], 1);
+
+	add_instance(test, 1);
+	KUNIT_EXPECT_FALSE(test, bolt_set_has(bolt_pending(victim), dt->multi));
+	KUNIT_EXPECT_EQ(test, ran.online[0], 0);
+	KUNIT_EXPECT_EQ(test, ran.online[1], 0);
+	KUNIT_ASSERT_EQ(test, add_cpu(victim), 0);
+	KUNIT_EXPECT_EQ(test, ran.online[0], 1);
+	KUNIT_EXPECT_EQ(test, ran.online[1], 1);
+
+	KUNIT_ASSERT_EQ(test, remove_cpu(victim), 0);
+	remove_instance(dt, 0);
+	KUNIT_EXPECT_EQ(test, ran.online[0], 0);
+	KUNIT_ASSERT_EQ(test, add_cpu(victim), 0);
+	KUNIT_EXPECT_EQ(test, ran.online[0], 0);
+	KUNIT_EXPECT_EQ(test, ran.online[1], 1);
+}
+
+/* A long teardown gives way between its parts, and is not lost in between. */
+static void settling_in_parts(struct kunit *test)
+{
+	struct defer_test *dt = test->priv;
+
+	KUNIT_ASSERT_EQ(test, remove_cpu(victim), 0);
+	bolt_settle_cpu(victim);
+	KUNIT_EXPECT_EQ(test, ran.settle, SETTLE_PARTS);
+	KUNIT_EXPECT_FALSE(test, bolt_set_has(bolt_pending(victim), dt->parts));
+}
+
+static struct kunit_case bolt_defer_cases[] = {
+	KUNIT_CASE(without_startup_it_is_owed_until_the_return),
+	KUNIT_CASE(a_unit_moves_together),
+	KUNIT_CASE(not_this_time_is_native),
+	KUNIT_CASE(a_row_can_be_moved_back),
+	KUNIT_CASE(instances_come_and_go),
+	KUNIT_CASE(settling_in_parts),
+	{}
+};
+
+static struct kunit_suite bolt_defer_suite = {
+	.name = "bolt_defer",
+	.init = defer_init,
+	.exit = defer_exit,
+	.test_cases = bolt_defer_cases,
+};
+
+kunit_test_suite(bolt_defer_suite);
+
+#endif /* _BOLT_TESTS_DEFER_KUNIT_H */
+
+#endif /* CONFIG_BOLT_KUNIT_TEST */

@@ -1,0 +1,561 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * KUnit: the rows of states, without touching a CPU; and states that are fit for
+ * requests for several CPUs, and states that are not. The second suite takes all
+ * CPUs but the first offline and back, together and one after the other; it is
+ * skipped with fewer than three CPUs.
+ */
+#ifdef CONFIG_BOLT_KUNIT_TEST
+
+#ifndef _BOLT_TESTS_POLICY_KUNIT_H
+#define _BOLT_TESTS_POLICY_KUNIT_H
+
+#include <linux/delay.h>
+#include <linux/nmi.h>
+
+#include "fixture.h"
+
+static bool registered(int state)
+{
+	return bolt_glue_has(state, true) || bolt_glue_has(state, false);
+}
+
+/* What this kernel has registered was looked at by somebody. */
+static void every_fixed_state_has_a_row(struct kunit *test)
+{
+	int state;
+
+	for (state = CPUHP_OFFLINE + 1; state < CPUHP_ONLINE; state++) {
+		if (!registered(state) ||
+		    (state >= CPUHP_BP_PREPARE_DYN &&
+		     state <= CPUHP_BP_PREPARE_DYN_END) ||
+		    (state >= CPUHP_AP_ONLINE_DYN &&
+		     state <= CPUHP_AP_ONLINE_DYN_END))
+			continue;
+		KUNIT_EXPECT_NOT_NULL_MSG(test, bolt_row_fixed(state),
+					  "state %d, %s", state,
+					  bolt_glue_name(state));
+	}
+}
+
+/* Between the states of a dead CPU and those of a live one there is a reset. */
+static void starting_is_critical(struct kunit *test)
+{
+	int state;
+
+	for (state = CPUHP_BP_KICK_AP; state < CPUHP_AP_ONLINE; state++) {
+		KUNIT_EXPECT_EQ_MSG(test, bolt_row(state).class, BOLT_CRITICAL,
+				    "state %d", state);
+		KUNIT_EXPECT_NULL_MSG(test, bolt_deferred(state), "state %d",
+				      state);
+	}
+}
+
+/* What is put off belongs to those who need one, and can be put off. */
+static void deferred_states_fit(struct kunit *test)
+{
+	int state;
+
+	for (state = CPUHP_OFFLINE + 1; state < CPUHP_ONLINE; state++) {
+		struct bolt_row row = bolt_row(state);
+
+		if (!registered(state) || !bolt_deferred(state))
+			continue;
+		KUNIT_EXPECT_NE_MSG(test, row.class, BOLT_CRITICAL,
+				    "state %d", state);
+		KUNIT_EXPECT_LT_MSG(test, row.unit, BOLT_UNITS, "state %d",
+				    state);
+		KUNIT_EXPECT_NOT_NULL_MSG(test, row.reason, "state %d", state);
+		KUNIT_EXPECT_TRUE_MSG(test,
+				      bolt_glue_can_defer(state, row.unit),
+				      "state %d", state);
+	}
+}
+
+static void defer_refuses_what_it_must(struct kunit *test)
+{
+	static const struct bolt_defer defer = {
+		.class = BOLT_ELIDE,
+		.reason = "test",
+	};
+	static const struct bolt_defer no_reason = { .concurrent = true };
+	static const struct bolt_defer unexplained = { .class = BOLT_ELIDE };
+
+	/* What cpuhp_setup_state() returns when it fails, and the ends. */
+	KUNIT_EXPECT_EQ(test, bolt_defer_state(-ENOSPC, &defer), -EINVAL);
+	KUNIT_EXPECT_EQ(test, bolt_defer_state(CPUHP_OFFLINE, &defer), -EINVAL);
+	KUNIT_EXPECT_EQ(test, bolt_defer_state(CPUHP_ONLINE, &defer), -EINVAL);
+	/* Fixed and critical; fixed and without a row. */
+	KUNIT_EXPECT_EQ(test, bolt_defer_state(CPUHP_AP_ACTIVE, &defer),
+			-EINVAL);
+	KUNIT_EXPECT_EQ(test,
+			bolt_defer_state(CPUHP_S390_PFAULT_DEAD, &defer),
+			-EINVAL);
+	/* Dynamic, but nothing is registered there; not said what, or why. */
+	KUNIT_EXPECT_EQ(test, bolt_defer_state(CPUHP_AP_ONLINE_DYN_END, &defer),
+			-EINVAL);
+	KUNIT_EXPECT_EQ(test, bolt_defer_state(CPUHP_AP_ONLINE_DYN, &no_reason),
+			-EINVAL);
+	KUNIT_EXPECT_EQ(test,
+			bolt_defer_state(CPUHP_AP_ONLINE_DYN, &unexplained),
+			-EINVAL);
+	KUNIT_EXPECT_NULL(test, bolt_deferred(CPUHP_AP_ACTIVE));
+	KUNIT_EXPECT_NULL(test, bolt_deferred(CPUHP_AP_ONLINE_DYN_END));
+}
+
+static struct kunit_case bolt_policy_cases[] = {
+	KUNIT_CASE(every_fixed_state_has_a_row),
+	KUNIT_CASE(starting_is_critical),
+	KUNIT_CASE(deferred_states_fit),
+	KUNIT_CASE(defer_refuses_what_it_must),
+	{}
+};
+
+static struct kunit_suite bolt_policy_suite = {
+	.name = "bolt_policy",
+	.test_cases = bolt_policy_cases,
+};
+
+kunit_test_suite(bolt_policy_suite);
+
+#define MAX_CALLS 64
+
+/* How long a callback waits inside the stop, at most. */
+#define DYING_WAIT_MS 20
+
+/* One callback, as it saw the machine. */
+struct call {
+	unsigned int cpu;
+	unsigned int online;
+	bool startup;
+};
+
+static struct {
+	struct call calls[MAX_CALLS];
+	atomic_t nr;
+	atomic_t inside;
+	atomic_t met;
+	unsigned int refuses;
+	bool refuses_startup;
+} seen;
+
+struct fit_test {
+	struct bolt_fixture fixture;
+	struct cpumask cpus;
+	int state;
+};
+
+static int note(unsigned int cpu, bool startup)
+{
+	unsigned int i = atomic_inc_return(&seen.nr) - 1;
+	int err = 0;
+
+	if (atomic_inc_return(&seen.inside) > 1)
+		atomic_inc(&seen.met);
+	if (i < MAX_CALLS)
+		seen.calls[i] = (struct call){
+			.cpu = cpu,
+			.online = num_online_cpus(),
+			.startup = startup,
+		};
+	if (cpu == seen.refuses && startup == seen.refuses_startup) {
+		seen.refuses = nr_cpu_ids;
+		err = -ENXIO;
+	}
+	atomic_dec(&seen.inside);
+	return err;
+}
+
+static int note_startup(unsigned int cpu)
+{
+	return note(cpu, true);
+}
+
+static int note_teardown(unsigned int cpu)
+{
+	return note(cpu, false);
+}
+
+static void forget_calls(void)
+{
+	memset(&seen, 0, sizeof(seen));
+	seen.refuses = nr_cpu_ids;
+}
+
+static int add_state(struct kunit *test, const char *name)
+{
+	struct fit_test *ft = test->priv;
+
+	ft->state = cpuhp_setup_state_nocalls(CPUHP_AP_ONLINE_DYN, name,
+					      note_startup, note_teardown);
+	KUNIT_ASSERT_GT(test, ft->state, 0);
+	return ft->state;
+}
+
+static int go(const struct cpumask *cpus, bool online)
+{
+	int err;
+
+	lock_device_hotplug();
+	err = online ? bolt_cpus_up(cpus) : bolt_cpus_down(cpus);
+	unlock_device_hotplug();
+	return err;
+}
+
+/* The same CPUs by requests for one CPU each. */
+static void go_one_by_one(struct kunit *test, const struct cpumask *cpus)
+{
+	unsigned int cpu;
+
+	for_each_cpu(cpu, cpus)
+		KUNIT_ASSERT_EQ(test, remove_cpu(cpu), 0);
+	for_each_cpu(cpu, cpus)
+		KUNIT_ASSERT_EQ(test, add_cpu(cpu), 0);
+}
+
+static void go_together(struct kunit *test, const struct cpumask *cpus)
+{
+	KUNIT_ASSERT_EQ(test, go(cpus, false), 0);
+	KUNIT_ASSERT_EQ(test, go(cpus, true), 0);
+}
+
+static s64 slowed(int state)
+{
+	return atomic64_read(&bolt_counts[state].slowed);
+}
+
+/* Callbacks that nobody knows are called as natively, and see what they see natively. */
+static void unknown_states_see_what_they_see_natively(struct kunit *test)
+{
+	struct fit_test *ft = test->priv;
+	int state = add_state(test, "bolt/test:unknown"), i, nr;
+	struct call *native;
+
+	KUNIT_EXPECT_EQ(test, bolt_fit(state), BOLT_UNFIT);
+	KUNIT_ASSERT_EQ(test, bolt_enable(false), 0);
+	forget_calls();
+	go_one_by_one(test, &ft->cpus);
+	nr = atomic_read(&seen.nr);
+	KUNIT_ASSERT_EQ(test, nr, 2 * cpumask_weight(&ft->cpus));
+	native = kunit_kzalloc(test, sizeof(seen.calls), GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, native);
+	memcpy(native, seen.calls, sizeof(seen.calls));
+
+	KUNIT_ASSERT_EQ(test, bolt_enable(true), 0);
+	forget_calls();
+	go_together(test, &ft->cpus);
+	KUNIT_EXPECT_EQ(test, slowed(state), 2);
+	KUNIT_EXPECT_EQ(test, atomic_read(&seen.met), 0);
+	KUNIT_ASSERT_EQ(test, atomic_read(&seen.nr), nr);
+	for (i = 0; i < nr; i++) {
+		KUNIT_EXPECT_EQ(test, seen.calls[i].cpu, native[i].cpu);
+		KUNIT_EXPECT_EQ(test, seen.calls[i].online, native[i].online);
+		KUNIT_EXPECT_EQ(test, seen.calls[i].startup, native[i].startup);
+	}
+}
+
+/* Callbacks that were declared fit see that other CPUs are on their way. */
+static void declared_states_see_the_others(struct kunit *test)
+{
+	static const struct bolt_defer defer = { .reason = "test" };
+	struct fit_test *ft = test->priv;
+	int state = add_state(test, "bolt/test:declared"), i;
+
+	KUNIT_ASSERT_EQ(test, bolt_defer_state(state, &defer), 0);
+	KUNIT_EXPECT_EQ(test, bolt_fit(state), BOLT_SERIAL);
+	if (bolt_find_unfit() != CPUHP_INVALID)
+		kunit_skip(test, "another state is unfit");
+	forget_calls();
+	go_together(test, &ft->cpus);
+	KUNIT_EXPECT_EQ(test, slowed(state), 0);
+	KUNIT_EXPECT_EQ(test, atomic_read(&seen.met), 0);
+	KUNIT_ASSERT_EQ(test, atomic_read(&seen.nr),
+			2 * cpumask_weight(&ft->cpus));
+	for (i = 0; i < atomic_read(&seen.nr); i++)
+		KUNIT_EXPECT_EQ(test, seen.calls[i].online, num_online_cpus());
+}
+
+/* A request that goes CPU by CPU is undone as any other, from wherever it fails. */
+static void a_failure_is_undone(struct kunit *test)
+{
+	struct fit_test *ft = test->priv;
+	int state = add_state(test, "bolt/test:unknown");
+	unsigned int cpu;
+
+	for_each_cpu(cpu, &ft->cpus) {
+		forget_calls();
+		seen.refuses = cpu;
+		KUNIT_EXPECT_EQ(test, go(&ft->cpus, false), -ENXIO);
+		KUNIT_EXPECT_TRUE(test, cpumask_subset(&ft->cpus,
+						       cpu_active_mask));
+		KUNIT_EXPECT_EQ(test, bolt_glue_state(cpu), CPUHP_ONLINE);
+	}
+	KUNIT_ASSERT_EQ(test, go(&ft->cpus, false), 0);
+	for_each_cpu(cpu, &ft->cpus) {
+		forget_calls();
+		seen.refuses = cpu;
+		seen.refuses_startup = true;
+		KUNIT_EXPECT_EQ(test, go(&ft->cpus, true), -ENXIO);
+		KUNIT_EXPECT_FALSE(test, cpumask_intersects(&ft->cpus,
+							    cpu_online_mask));
+		KUNIT_EXPECT_EQ(test, bolt_glue_state(cpu), CPUHP_OFFLINE);
+	}
+	forget_calls();
+	KUNIT_ASSERT_EQ(test, go(&ft->cpus, true), 0);
+	KUNIT_EXPECT_EQ(test, slowed(state),
+			2 * cpumask_weight(&ft->cpus) + 2);
+}
+
+/* What the administrator says counts until the state goes. */
+static void the_administrator_decides(struct kunit *test)
+{
+	static const struct bolt_defer concurrent = {
+		.reason = "test",
+		.concurrent = true,
+	};
+	int state = add_state(test, "bolt/test:unknown");
+
+	KUNIT_EXPECT_EQ(test, bolt_tell_fit(state, BOLT_SERIAL), 0);
+	KUNIT_EXPECT_EQ(test, bolt_fit(state), BOLT_SERIAL);
+	KUNIT_EXPECT_TRUE(test, bolt_fit_told(state));
+	bolt_override(state, false);
+	KUNIT_EXPECT_EQ(test, bolt_fit(state), BOLT_UNFIT);
+	KUNIT_EXPECT_FALSE(test, bolt_fit_told(state));
+
+	KUNIT_ASSERT_EQ(test, bolt_defer_state(state, &concurrent), 0);
+	KUNIT_EXPECT_EQ(test, bolt_tell_fit(state, BOLT_SERIAL), 0);
+	KUNIT_EXPECT_EQ(test, bolt_fit(state), BOLT_CONCURRENT);
+	KUNIT_EXPECT_EQ(test, bolt_tell_fit(state, BOLT_UNFIT), 0);
+	KUNIT_EXPECT_EQ(test, bolt_fit(state), BOLT_UNFIT);
+	KUNIT_EXPECT_NE(test, bolt_find_unfit(), CPUHP_INVALID);
+	cpuhp_remove_state_nocalls(state);
+	KUNIT_EXPECT_FALSE(test, bolt_fit_told(state));
+	KUNIT_EXPECT_EQ(test, bolt_tell_fit(state, BOLT_SERIAL), -ENOENT);
+
+	/* Whatever gets the number next is another state. */
+	KUNIT_EXPECT_EQ(test, add_state(test, "bolt/test:unknown"), state);
+	KUNIT_EXPECT_EQ(test, bolt_fit(state), BOLT_UNFIT);
+	KUNIT_EXPECT_FALSE(test, bolt_fit_told(state));
+}
+
+/* A state with instances does not count while it has none. */
+static void without_instances_nothing_is_slow(struct kunit *test)
+{
+	enum cpuhp_state before = bolt_find_unfit();
+	int state;
+
+	state = cpuhp_setup_state_multi(CPUHP_AP_ONLINE_DYN,
+					"bolt/test:instances", NULL, NULL);
+	KUNIT_ASSERT_GT(test, state, 0);
+	KUNIT_EXPECT_EQ(test, bolt_find_unfit(), before);
+	cpuhp_remove_multi_state(state);
+}
+
+/* A dynamic state of this kernel's own has the row of its name. */
+static void names_have_rows(struct kunit *test)
+{
+	struct fit_test *ft = test->priv;
+	unsigned int i;
+
+	for (i = 0; i < bolt_nr_names; i++) {
+		const struct bolt_named *named = &bolt_names[i];
+		int state = add_state(test, named->name);
+
+		/* Several modules may call a state the same: then all rows agree. */
+		KUNIT_EXPECT_EQ_MSG(test, bolt_fit(state), named->row.fit, "%s",
+				    named->name);
+		KUNIT_EXPECT_NOT_NULL_MSG(test, named->row.reason, "%s",
+					  named->name);
+		KUNIT_EXPECT_EQ_MSG(test, bolt_row(state).class,
+				    named->row.class, "%s", named->name);
+		KUNIT_EXPECT_EQ_MSG(test, !bolt_deferred(state),
+				    named->row.class == BOLT_CRITICAL, "%s",
+				    named->name);
+		cpuhp_remove_state_nocalls(state);
+		KUNIT_EXPECT_NULL_MSG(test, bolt_deferred(state), "%s",
+				      named->name);
+		ft->state = 0;
+	}
+}
+
+/* How often note() ran for startups, or for teardowns. */
+static int calls_of(bool startup)
+{
+	int i, n = 0;
+
+	for (i = 0; i < min(atomic_read(&seen.nr), MAX_CALLS); i++)
+		n += seen.calls[i].startup == startup;
+	return n;
+}
+
+/* A row may put a state off, without code where the state is registered. */
+static void names_are_put_off(struct kunit *test)
+{
+	struct fit_test *ft = test->priv;
+	int nr = cpumask_weight(&ft->cpus);
+	int state = add_state(test, "fork:vm_stack_cache");
+
+	if (bolt_find_unfit() != CPUHP_INVALID)
+		kunit_skip(test, "another state is unfit");
+	forget_calls();
+	go_together(test, &ft->cpus);
+	KUNIT_EXPECT_EQ(test, atomic_read(&seen.nr), 0);
+	/* Moved back to critical, it is torn down and started as natively. */
+	bolt_override(state, true);
+	KUNIT_EXPECT_NULL(test, bolt_deferred(state));
+	go_together(test, &ft->cpus);
+	KUNIT_EXPECT_EQ(test, calls_of(false), nr);
+	KUNIT_EXPECT_EQ(test, calls_of(true), nr);
+	bolt_override(state, false);
+	/* What is pending runs when the state goes. */
+	KUNIT_ASSERT_EQ(test, go(&ft->cpus, false), 0);
+	forget_calls();
+	cpuhp_remove_state_nocalls(state);
+	ft->state = 0;
+	KUNIT_EXPECT_EQ(test, calls_of(false), nr);
+	KUNIT_ASSERT_EQ(test, go(&ft->cpus, true), 0);
+}
+
+/* A row may say that the startup runs in any case when the CPU returns. */
+static void a_startup_may_run_without_a_teardown(struct kunit *test)
+{
+	struct fit_test *ft = test->priv;
+	int nr = cpumask_weight(&ft->cpus);
+	unsigned int cpu;
+
+	add_state(test, "crash/cpuhp");
+	if (bolt_find_unfit() != CPUHP_INVALID)
+		kunit_skip(test, "another state is unfit");
+	forget_calls();
+	KUNIT_ASSERT_EQ(test, go(&ft->cpus, false), 0);
+	KUNIT_EXPECT_EQ(test, atomic_read(&seen.nr), 0);
+	KUNIT_ASSERT_EQ(test, go(&ft->cpus, true), 0);
+	KUNIT_EXPECT_EQ(test, calls_of(true), nr);
+	KUNIT_EXPECT_EQ(test, calls_of(false), 0);
+
+	/* One that fails has its teardown run, and the CPU stays offline. */
+	KUNIT_ASSERT_EQ(test, go(&ft->cpus, false), 0);
+	cpu = cpumask_first(&ft->cpus);
+	forget_calls();
+	seen.refuses = cpu;
+	seen.refuses_startup = true;
+	KUNIT_EXPECT_EQ(test, go(cpumask_of(cpu), true), -ENXIO);
+	KUNIT_EXPECT_EQ(test, calls_of(false), 1);
+	KUNIT_EXPECT_FALSE(test, cpu_online(cpu));
+	forget_calls();
+	KUNIT_EXPECT_EQ(test, go(&ft->cpus, true), 0);
+	KUNIT_EXPECT_EQ(test, calls_of(true), nr);
+}
+
+static atomic_t dying_late;
+static struct cpumask dying_seen;
+
+/*
+ * Of the kind of tboot_dying_cpu(): the last CPU that goes waits until those
+ * that went before it are dead.
+ */
+static int dying_waits(unsigned int cpu)
+{
+	unsigned int other, left = DYING_WAIT_MS;
+
+	if (num_online_cpus() > 1)
+		goto out;
+	for_each_cpu(other, &dying_seen) {
+		for (; left && bolt_glue_state(other) > CPUHP_AP_IDLE_DEAD;
+		     left--) {
+			mdelay(1);
+			touch_nmi_watchdog();
+		}
+		if (bolt_glue_state(other) > CPUHP_AP_IDLE_DEAD)
+			atomic_inc(&dying_late);
+	}
+out:
+	cpumask_set_cpu(cpu, &dying_seen);
+	return 0;
+}
+
+static void the_last_to_die_finds_the_others_dead(struct kunit *test)
+{
+	struct fit_test *ft = test->priv;
+	int err;
+
+	/* The constant of TXT's callback, which a guest does not have. */
+	err = cpuhp_setup_state_nocalls(CPUHP_AP_X86_TBOOT_DYING,
+					"bolt/test:dying", NULL, dying_waits);
+	if (err == -EBUSY)
+		kunit_skip(test, "this machine has TXT");
+	KUNIT_ASSERT_EQ(test, err, 0);
+	atomic_set(&dying_late, 0);
+	cpumask_clear(&dying_seen);
+	KUNIT_EXPECT_EQ(test, go(&ft->cpus, false), 0);
+	KUNIT_EXPECT_EQ(test, go(&ft->cpus, true), 0);
+	cpuhp_remove_state_nocalls(CPUHP_AP_X86_TBOOT_DYING);
+	KUNIT_EXPECT_TRUE(test, cpumask_equal(&dying_seen, &ft->cpus));
+	KUNIT_EXPECT_EQ(test, atomic_read(&dying_late), 0);
+}
+
+static int fit_init(struct kunit *test)
+{
+	struct fit_test *ft;
+	unsigned int cpu;
+	int err;
+
+	ft = kunit_kzalloc(test, sizeof(*ft), GFP_KERNEL);
+	if (!ft)
+		return -ENOMEM;
+	err = bolt_fixture_begin(test, &ft->fixture);
+	if (err)
+		return err;
+	test->priv = ft;
+	for_each_online_cpu(cpu) {
+		struct device *dev = get_cpu_device(cpu);
+
+		if (cpu && dev && !dev->offline_disabled)
+			__cpumask_set_cpu(cpu, &ft->cpus);
+	}
+	forget_calls();
+	if (cpumask_weight(&ft->cpus) < 2)
+		kunit_skip(test, "fewer than three CPUs");
+	return 0;
+}
+
+static void fit_exit(struct kunit *test)
+{
+	struct fit_test *ft = test->priv;
+	unsigned int cpu;
+
+	if (!ft)
+		return;
+	forget_calls();
+	for_each_cpu(cpu, &ft->cpus)
+		add_cpu(cpu);
+	if (ft->state > 0)
+		cpuhp_remove_state_nocalls(ft->state);
+	bolt_fixture_end(&ft->fixture);
+}
+
+static struct kunit_case bolt_fit_cases[] = {
+	KUNIT_CASE(unknown_states_see_what_they_see_natively),
+	KUNIT_CASE(declared_states_see_the_others),
+	KUNIT_CASE(a_failure_is_undone),
+	KUNIT_CASE(the_administrator_decides),
+	KUNIT_CASE(without_instances_nothing_is_slow),
+	KUNIT_CASE(names_have_rows),
+	KUNIT_CASE(names_are_put_off),
+	KUNIT_CASE(a_startup_may_run_without_a_teardown),
+	KUNIT_CASE(the_last_to_die_finds_the_others_dead),
+	{}
+};
+
+static struct kunit_suite bolt_fit_suite = {
+	.name = "bolt_fit",
+	.init = fit_init,
+	.exit = fit_exit,
+	.test_cases = bolt_fit_cases,
+};
+
+kunit_test_suite(bolt_fit_suite);
+
+#endif /* _BOLT_TESTS_POLICY_KUNIT_H */
+
+#endif /* CONFIG_BOLT_KUNIT_TEST */

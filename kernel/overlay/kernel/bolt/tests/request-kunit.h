@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * KUnit: takes the highest CPU offline and back with a state of its own, and
+ * counts what ran. Needs a second CPU that can go; is skipped without one.
+ */
+#ifdef CONFIG_BOLT_KUNIT_TEST
+
+#ifndef _BOLT_TESTS_REQUEST_KUNIT_H
+#define _BOLT_TESTS_REQUEST_KUNIT_H
+
+#include "fixture.h"
+
+static struct {
+	int startup, teardown, park, unpark;
+	int unpark_err;
+} ran;
+
+static unsigned int victim;
+
+static int count_startup(unsigned int cpu)
+{
+	ran.startup += cpu == victim;
+	return 0;
+}
+
+static int count_teardown(unsigned int cpu)
+{
+	ran.teardown += cpu == victim;
+	return 0;
+}
+
+static void count_park(unsigned int cpu)
+{
+	ran.park += cpu == victim;
+}
+
+static int count_unpark(unsigned int cpu)
+{
+	ran.unpark += cpu == victim;
+	return cpu == victim ? ran.unpark_err : 0;
+}
+
+static const struct bolt_defer count_defer = {
+	.class = BOLT_ELIDE,
+	.reason = "counts",
+	.park = count_park,
+	.unpark = count_unpark,
+};
+
+struct request_test {
+	struct bolt_fixture fixture;
+	int state;
+};
+
+static void expect_ran(struct kunit *test, int startup, int teardown, int park,
+		       int unpark)
+{
+	KUNIT_EXPECT_EQ(test, ran.startup, startup);
+	KUNIT_EXPECT_EQ(test, ran.teardown, teardown);
+	KUNIT_EXPECT_EQ(test, ran.park, park);
+	KUNIT_EXPECT_EQ(test, ran.unpark, unpark);
+}
+
+static int request_init(struct kunit *test)
+{
+	struct request_test *rt;
+	int err;
+
+	rt = kunit_kzalloc(test, sizeof(*rt), GFP_KERNEL);
+	if (!rt)
+		return -ENOMEM;
+	err = bolt_fixture_begin(test, &rt->fixture);
+	if (err)
+		return err;
+	test->priv = rt;
+	victim = rt->fixture.victim;
+	rt->state = cpuhp_setup_state(CPUHP_AP_ONLINE_DYN, "bolt/test:online",
+				      count_startup, count_teardown);
+	if (rt->state < 0)
+		return rt->state;
+	memset(&ran, 0, sizeof(ran));
+	return bolt_defer_state(rt->state, &count_defer);
+}
+
+static void request_exit(struct kunit *test)
+{
+	struct request_test *rt = test->priv;
+
+	if (!rt)
+		return;
+	add_cpu(victim);
+	if (rt->state > 0)
+		cpuhp_remove_state(rt->state);
+	bolt_fixture_end(&rt->fixture);
+}
+
+/* A CPU that comes back has neither been torn down nor started up. */
+static void returning_runs_neither(struct kunit *test)
+{
+	KUNIT_ASSERT_EQ(test, remove_cpu(victim), 0);
+	KUNIT_EXPECT_FALSE(test, cpu_online(victim));
+	KUNIT_EXPECT_TRUE(test, bolt_test_parked(victim));
+	expect_ran(test, 0, 0, 1, 0);
+
+	KUNIT_ASSERT_EQ(test, add_cpu(victim), 0);
+	KUNIT_EXPECT_FALSE(test, bolt_test_parked(victim));
+	expect_ran(test, 0, 0, 1, 1);
+}
+
+/* A settled CPU has been torn down once and starts up once. */
+static void settling_runs_both(struct kunit *test)
+{
+	KUNIT_ASSERT_EQ(test, remove_cpu(victim), 0);
+	bolt_settle_cpu(victim);
+	KUNIT_EXPECT_FALSE(test, bolt_test_parked(victim));
+	expect_ran(test, 0, 1, 1, 0);
+	bolt_settle_all();
+	expect_ran(test, 0, 1, 1, 0);
+
+	KUNIT_ASSERT_EQ(test, add_cpu(victim), 0);
+	expect_ran(test, 1, 1, 1, 0);
+}
+
+static void disabling_settles(struct kunit *test)
+{
+	KUNIT_ASSERT_EQ(test, remove_cpu(victim), 0);
+	KUNIT_ASSERT_EQ(test, bolt_enable(false), 0);
+	KUNIT_EXPECT_FALSE(test, bolt_test_parked(victim));
+	expect_ran(test, 0, 1, 1, 0);
+
+	KUNIT_ASSERT_EQ(test, add_cpu(victim), 0);
+	expect_ran(test, 1, 1, 1, 0);
+	/* Native from here: nothing is put off. */
+	KUNIT_ASSERT_EQ(test, remove_cpu(victim), 0);
+	KUNIT_EXPECT_FALSE(test, bolt_test_parked(victim));
+	expect_ran(test, 1, 2, 1, 0);
+}
+
+/* A state that goes away is torn down first, and its number is forgotten. */
+static void removing_a_state_settles_it(struct kunit *test)
+{
+	struct request_test *rt = test->priv;
+	struct bolt_set *pending = bolt_pending(victim);
+
+	KUNIT_ASSERT_EQ(test, remove_cpu(victim), 0);
+	KUNIT_EXPECT_TRUE(test, bolt_set_has(pending, rt->state));
+	cpuhp_remove_state(rt->state);
+	KUNIT_EXPECT_FALSE(test, bolt_set_has(pending, rt->state));
+	KUNIT_EXPECT_NULL(test, bolt_deferred(rt->state));
+	expect_ran(test, 0, 1, 1, 0);
+	rt->state = 0;
+}
+
+/* An unpark that fails undoes the bring-up and leaves nothing of the state. */
+static void failing_unpark_is_a_failing_startup(struct kunit *test)
+{
+	struct request_test *rt = test->priv;
+	struct bolt_set *pending = bolt_pending(victim);
+
+	KUNIT_ASSERT_EQ(test, remove_cpu(victim), 0);
+	ran.unpark_err = -ENODEV;
+	KUNIT_EXPECT_EQ(test, add_cpu(victim), -ENODEV);
+	KUNIT_EXPECT_FALSE(test, cpu_online(victim));
+	KUNIT_EXPECT_FALSE(test, bolt_set_has(pending, rt->state));
+	expect_ran(test, 0, 1, 1, 1);
+
+	ran.unpark_err = 0;
+	KUNIT_EXPECT_EQ(test, add_cpu(victim), 0);
+	expect_ran(test, 1, 1, 1, 1);
+}
+
+static struct kunit_case bolt_request_cases[] = {
+	KUNIT_CASE(returning_runs_neither),
+	KUNIT_CASE(settling_runs_both),
+	KUNIT_CASE(disabling_settles),
+	KUNIT_CASE(removing_a_state_settles_it),
+	KUNIT_CASE(failing_unpark_is_a_failing_startup),
+	{}
+};
+
+static struct kunit_suite bolt_request_suite = {
+	.name = "bolt_request",
+	.init = request_init,
+	.exit = request_exit,
+	.test_cases = bolt_request_cases,
+};
+
+kunit_test_suite(bolt_request_suite);
+
+#endif /* _BOLT_TESTS_REQUEST_KUNIT_H */
+
+#endif /* CONFIG_BOLT_KUNIT_TEST */

@@ -1,0 +1,603 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * KUnit: memory and sums while the highest CPU is parked, on its way back, and
+ * settled. What the CPU keeps is found by all that drain or sum (law 3).
+ */
+#ifdef CONFIG_BOLT_KUNIT_TEST
+
+#ifndef _BOLT_TESTS_SETTLE_KUNIT_H
+#define _BOLT_TESTS_SETTLE_KUNIT_H
+
+#include <linux/gfp.h>
+#include <linux/iova.h>
+#include <linux/memcontrol.h>
+#include <linux/mm.h>
+#include <linux/mmzone.h>
+#include <linux/percpu_counter.h>
+#include <linux/slab.h>
+#include <linux/smp.h>
+#include <linux/swap.h>
+#include <linux/vmstat.h>
+
+#include "fixture.h"
+
+/* More than any count here, so that a count stays on its CPU. */
+#define BATCH 1000
+
+/* More than are folded at once. */
+#define COUNTERS 3000
+
+static unsigned int victim;
+
+struct memory_test {
+	struct bolt_fixture fixture;
+	struct percpu_counter counter;
+};
+
+static int memory_init(struct kunit *test)
+{
+	struct memory_test *mt;
+	int err;
+
+	if (num_online_cpus() < 3)
+		kunit_skip(test, "some tests take two CPUs");
+	mt = kunit_kzalloc(test, sizeof(*mt), GFP_KERNEL);
+	if (!mt)
+		return -ENOMEM;
+	err = bolt_fixture_begin(test, &mt->fixture);
+	if (err)
+		return err;
+	victim = mt->fixture.victim;
+	test->priv = mt;
+	return percpu_counter_init(&mt->counter, 0, GFP_KERNEL);
+}
+
+static void memory_exit(struct kunit *test)
+{
+	struct memory_test *mt = test->priv;
+
+	if (!mt)
+		return;
+	bolt_fixture_end(&mt->fixture);
+	percpu_counter_destroy(&mt->counter);
+}
+
+static void on_cpu(struct kunit *test, unsigned int cpu, int (*func)(void *),
+		   void *arg)
+{
+	KUNIT_ASSERT_EQ(test, smp_call_on_cpu(cpu, func, arg, false), 0);
+}
+
+/* A callback on the control CPU, early in a bring-up of the victim. */
+static void (*on_return)(void *arg);
+static void *on_return_arg;
+
+static int returning(unsigned int cpu)
+{
+	if (cpu == victim && on_return)
+		on_return(on_return_arg);
+	return 0;
+}
+
+static int watch_returns(void (*func)(void *arg), void *arg)
+{
+	on_return = func;
+	on_return_arg = arg;
+	return cpuhp_setup_state_nocalls(CPUHP_BP_PREPARE_DYN,
+					 "bolt/test:returning", returning,
+					 NULL);
+}
+
+static void unwatch_returns(int state)
+{
+	cpuhp_remove_state_nocalls(state);
+	on_return = NULL;
+}
+
+struct counting {
+	struct percpu_counter *counter;
+	s64 sum;
+	bool added;
+};
+
+static int count_most_of_a_batch(void *arg)
+{
+	percpu_counter_add_batch(arg, BATCH - 1, BATCH);
+	return 0;
+}
+
+static void sum_up(void *arg)
+{
+	struct counting *c = arg;
+
+	c->sum = percpu_counter_sum(c->counter);
+	c->added = __percpu_counter_limited_add(c->counter, BATCH, 2, BATCH);
+}
+
+static void sums_are_exact(struct kunit *test)
+{
+	struct memory_test *mt = test->priv;
+	struct percpu_counter *counter = &mt->counter;
+	struct counting c = { .counter = counter };
+	int state;
+
+	state = watch_returns(sum_up, &c);
+	KUNIT_ASSERT_GE(test, state, 0);
+	on_cpu(test, victim, count_most_of_a_batch, counter);
+
+	KUNIT_ASSERT_EQ(test, remove_cpu(victim), 0);
+	KUNIT_EXPECT_EQ(test, *per_cpu_ptr(counter->counters, victim),
+			BATCH - 1);
+	KUNIT_EXPECT_EQ(test, percpu_counter_sum(counter), BATCH - 1);
+	KUNIT_EXPECT_FALSE(test, __percpu_counter_limited_add(counter, BATCH, 2,
+							      BATCH));
+
+	c.added = true;
+	KUNIT_ASSERT_EQ(test, add_cpu(victim), 0);
+	KUNIT_EXPECT_EQ(test, c.sum, BATCH - 1);
+	KUNIT_EXPECT_FALSE(test, c.added);
+	KUNIT_EXPECT_EQ(test, percpu_counter_sum(counter), BATCH - 1);
+
+	KUNIT_ASSERT_EQ(test, remove_cpu(victim), 0);
+	bolt_settle_cpu(victim);
+	KUNIT_EXPECT_EQ(test, *per_cpu_ptr(counter->counters, victim), 0);
+	KUNIT_EXPECT_EQ(test, percpu_counter_sum(counter), BATCH - 1);
+	c.sum = 0;
+	KUNIT_ASSERT_EQ(test, add_cpu(victim), 0);
+	KUNIT_EXPECT_EQ(test, c.sum, BATCH - 1);
+	unwatch_returns(state);
+}
+
+/* What all CPUs hold together lies between the bounds with and without one. */
+static void comparisons_count_parked_cpus(struct kunit *test)
+{
+	struct memory_test *mt = test->priv;
+	struct percpu_counter *counter = &mt->counter;
+	s64 others = (num_online_cpus() - 1) * BATCH;
+	unsigned int cpu;
+
+	for_each_online_cpu(cpu)
+		on_cpu(test, cpu, count_most_of_a_batch, counter);
+	KUNIT_ASSERT_EQ(test, remove_cpu(victim), 0);
+	KUNIT_EXPECT_EQ(test,
+			__percpu_counter_compare(counter, others + BATCH / 2,
+						 BATCH), 1);
+	KUNIT_EXPECT_FALSE(test,
+			   __percpu_counter_limited_add(counter,
+							others + BATCH / 2, 1,
+							BATCH));
+}
+
+static int count_in_all(void *arg)
+{
+	struct percpu_counter *counters = arg;
+	int i;
+
+	for (i = 0; i < COUNTERS; i++)
+		percpu_counter_add_batch(&counters[i], i, COUNTERS);
+	return 0;
+}
+
+/* Settling some counters at a time, the CPU being back meanwhile, loses none. */
+static void settling_in_parts_folds_all(struct kunit *test)
+{
+	struct percpu_counter *counters;
+	int i, left = 0;
+
+	counters = kunit_kzalloc(test, COUNTERS * sizeof(*counters),
+				 GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, counters);
+	for (i = 0; i < COUNTERS; i++)
+		KUNIT_ASSERT_EQ(test, percpu_counter_init(&counters[i], 0,
+							  GFP_KERNEL), 0);
+	on_cpu(test, victim, count_in_all, counters);
+
+	KUNIT_ASSERT_EQ(test, remove_cpu(victim), 0);
+	/* The last that was added is the first to be folded. */
+	while (*per_cpu_ptr(counters[COUNTERS - 1].counters, victim))
+		KUNIT_ASSERT_TRUE(test, bolt_glue_settle_next(victim, false));
+	for (i = 0; i < COUNTERS; i++)
+		left += *per_cpu_ptr(counters[i].counters, victim) != 0;
+	KUNIT_EXPECT_GT(test, left, COUNTERS / 2);
+
+	KUNIT_ASSERT_EQ(test, add_cpu(victim), 0);
+	on_cpu(test, victim, count_in_all, counters);
+	KUNIT_ASSERT_EQ(test, remove_cpu(victim), 0);
+	bolt_settle_cpu(victim);
+	for (i = 0; i < COUNTERS; i++) {
+		if (*per_cpu_ptr(counters[i].counters, victim) ||
+		    percpu_counter_read(&counters[i]) != 2 * i)
+			break;
+	}
+	KUNIT_EXPECT_EQ_MSG(test, i, COUNTERS, "not folded");
+	for (i = 0; i < COUNTERS; i++)
+		percpu_counter_destroy(&counters[i]);
+}
+
+/* The limit of a counter depends on how many CPUs are online, not parked. */
+static void batch_is_native(struct kunit *test)
+{
+	int batch = percpu_counter_batch;
+
+	KUNIT_ASSERT_EQ(test, remove_cpu(victim), 0);
+	percpu_counter_batch = 0;
+	KUNIT_ASSERT_EQ(test, add_cpu(victim), 0);
+	KUNIT_EXPECT_EQ(test, percpu_counter_batch, batch);
+	percpu_counter_batch = 0;
+	KUNIT_ASSERT_EQ(test, remove_cpu(victim), 0);
+	KUNIT_EXPECT_EQ(test, percpu_counter_batch,
+			max(32, 2 * (int)num_online_cpus()));
+}
+
+struct slab_user {
+	struct kmem_cache *cache;
+	void *object;
+};
+
+static int take_object(void *arg)
+{
+	struct slab_user *user = arg;
+
+	user->object = kmem_cache_alloc(user->cache, GFP_KERNEL);
+	return user->object ? 0 : -ENOMEM;
+}
+
+/* Destroying a cache does what shrinking it does, and warns if that fails. */
+static void slabs_are_flushed(struct kunit *test)
+{
+	struct slab_user user;
+
+	user.cache = kmem_cache_create("bolt_test", 64, 0, SLAB_NO_MERGE, NULL);
+	KUNIT_ASSERT_NOT_NULL(test, user.cache);
+	on_cpu(test, victim, take_object, &user);
+	KUNIT_ASSERT_EQ(test, remove_cpu(victim), 0);
+	kmem_cache_free(user.cache, user.object);
+	KUNIT_EXPECT_EQ(test, kmem_cache_shrink(user.cache), 0);
+	KUNIT_ASSERT_EQ(test, add_cpu(victim), 0);
+
+	on_cpu(test, victim, take_object, &user);
+	KUNIT_ASSERT_EQ(test, remove_cpu(victim), 0);
+	kmem_cache_free(user.cache, user.object);
+	kmem_cache_destroy(user.cache);
+}
+
+static int free_pages_here(void *unused)
+{
+	unsigned long pages[8];
+	int i;
+
+	for (i = 0; i < ARRAY_SIZE(pages); i++)
+		pages[i] = __get_free_page(GFP_KERNEL);
+	for (i = 0; i < ARRAY_SIZE(pages); i++)
+		free_page(pages[i]);
+	return 0;
+}
+
+static int pages_of(unsigned int cpu)
+{
+	struct zone *zone;
+	int pages = 0;
+
+	for_each_populated_zone(zone)
+		pages += per_cpu_ptr(zone->per_cpu_pageset, cpu)->count;
+	return pages;
+}
+
+static void pages_are_kept_and_drained(struct kunit *test)
+{
+	struct zone *zone;
+
+	on_cpu(test, victim, free_pages_here, NULL);
+	KUNIT_ASSERT_EQ(test, remove_cpu(victim), 0);
+	KUNIT_EXPECT_GT(test, pages_of(victim), 0);
+	for_each_populated_zone(zone)
+		drain_all_pages(zone);
+	KUNIT_EXPECT_EQ(test, pages_of(victim), 0);
+
+	KUNIT_ASSERT_EQ(test, add_cpu(victim), 0);
+	on_cpu(test, victim, free_pages_here, NULL);
+	KUNIT_ASSERT_EQ(test, remove_cpu(victim), 0);
+	KUNIT_EXPECT_GT(test, pages_of(victim), 0);
+	bolt_settle_cpu(victim);
+	KUNIT_EXPECT_EQ(test, pages_of(victim), 0);
+}
+
+/* Settling a CPU gives the others' lists more; one that returns takes it back. */
+static void page_lists_are_sized_as_natively(struct kunit *test)
+{
+	unsigned int second = cpumask_next(0, cpu_online_mask);
+	struct zone *zone = page_zone(virt_to_page(test));
+	int with_all = zone->pageset_high_min, native;
+
+	KUNIT_ASSERT_EQ(test, bolt_enable(false), 0);
+	KUNIT_ASSERT_EQ(test, remove_cpu(second), 0);
+	native = zone->pageset_high_min;
+	KUNIT_ASSERT_EQ(test, add_cpu(second), 0);
+	KUNIT_ASSERT_EQ(test, bolt_enable(true), 0);
+	KUNIT_EXPECT_NE(test, native, with_all);
+
+	KUNIT_ASSERT_EQ(test, remove_cpu(victim), 0);
+	KUNIT_EXPECT_EQ(test, zone->pageset_high_min, with_all);
+	KUNIT_ASSERT_EQ(test, remove_cpu(second), 0);
+	bolt_settle_cpu(second);
+	KUNIT_EXPECT_GT(test, zone->pageset_high_min, native);
+	KUNIT_ASSERT_EQ(test, add_cpu(victim), 0);
+	KUNIT_EXPECT_EQ(test, zone->pageset_high_min, native);
+	KUNIT_ASSERT_EQ(test, add_cpu(second), 0);
+	KUNIT_EXPECT_EQ(test, zone->pageset_high_min, with_all);
+}
+
+static int bounce_one(void *zone)
+{
+	mod_zone_page_state(zone, NR_BOUNCE, 1);
+	return 0;
+}
+
+static void counters_are_folded_at_once(struct kunit *test)
+{
+	static unsigned long before[NR_VM_EVENT_ITEMS];
+	static unsigned long after[NR_VM_EVENT_ITEMS];
+	struct zone *zone = page_zone(virt_to_page(test));
+	unsigned long bounced;
+	int i;
+
+	on_cpu(test, victim, bounce_one, zone);
+	bounced = zone_page_state_snapshot(zone, NR_BOUNCE);
+	all_vm_events(before);
+	KUNIT_ASSERT_EQ(test, remove_cpu(victim), 0);
+	all_vm_events(after);
+	KUNIT_EXPECT_EQ(test, zone_page_state_snapshot(zone, NR_BOUNCE),
+			bounced);
+	mod_zone_page_state(zone, NR_BOUNCE, -1);
+
+	for (i = 0; i < NR_VM_EVENT_ITEMS; i++) {
+		KUNIT_EXPECT_GE_MSG(test, after[i], before[i], "event %d", i);
+		KUNIT_EXPECT_EQ(test, per_cpu(vm_event_states, victim).event[i],
+				0);
+	}
+}
+
+static int add_to_lru(void *folio)
+{
+	folio_add_lru(folio);
+	return 0;
+}
+
+static void folios_are_not_pinned(struct kunit *test)
+{
+	struct folio *folio = folio_alloc(GFP_KERNEL, 0);
+
+	KUNIT_ASSERT_NOT_NULL(test, folio);
+	/* What is on a list belongs to a group. */
+	KUNIT_ASSERT_EQ(test, mem_cgroup_charge(folio, NULL, GFP_KERNEL), 0);
+	on_cpu(test, victim, add_to_lru, folio);
+	KUNIT_EXPECT_EQ(test, folio_ref_count(folio), 2);
+	KUNIT_ASSERT_EQ(test, remove_cpu(victim), 0);
+	KUNIT_EXPECT_EQ(test, folio_ref_count(folio), 1);
+	folio_put(folio);
+}
+
+static s8 *threshold_of(struct kunit *test, unsigned int cpu)
+{
+	struct zone *zone = page_zone(virt_to_page(test));
+
+	return &per_cpu_ptr(zone->per_cpu_zonestats, cpu)->stat_threshold;
+}
+
+/* A CPU that returns finds its threshold, or the one that was set meanwhile. */
+static void thresholds_follow_changes(struct kunit *test)
+{
+	s8 *own = threshold_of(test, victim), *first = threshold_of(test, 0);
+	s8 before = *first;
+
+	*own = 1;
+	KUNIT_ASSERT_EQ(test, remove_cpu(victim), 0);
+	KUNIT_EXPECT_EQ(test, *first, before);
+	KUNIT_ASSERT_EQ(test, add_cpu(victim), 0);
+	KUNIT_EXPECT_EQ(test, *own, 1);
+
+	KUNIT_ASSERT_EQ(test, remove_cpu(victim), 0);
+	refresh_zone_stat_thresholds();
+	KUNIT_ASSERT_EQ(test, add_cpu(victim), 0);
+	KUNIT_EXPECT_EQ(test, *own, before);
+	KUNIT_EXPECT_EQ(test, *first, before);
+}
+
+/* What a setter of thresholds does in the middle of its work, with @zone next. */
+static void (*in_between)(struct kunit *test, struct zone *zone);
+static struct kunit *in_between_test;
+
+static int new_threshold(struct zone *zone)
+{
+	in_between(in_between_test, zone);
+	return 7;
+}
+
+static int zones_of(pg_data_t *pgdat)
+{
+	struct zone *zone;
+	int zones = 0;
+
+	for_each_populated_zone(zone)
+		zones += zone->zone_pgdat == pgdat;
+	return zones;
+}
+
+/* The node with the most zones. */
+static pg_data_t *zoned_node(void)
+{
+	pg_data_t *pgdat, *most = NULL;
+
+	for_each_online_pgdat(pgdat) {
+		if (!most || zones_of(pgdat) > zones_of(most))
+			most = pgdat;
+	}
+	return most;
+}
+
+/* Sets thresholds as kswapd does, which no lock keeps from requests. */
+static void set_thresholds(struct kunit *test,
+			   void (*func)(struct kunit *test, struct zone *zone))
+{
+	pg_data_t *pgdat = zoned_node();
+	unsigned long marks[MAX_NR_ZONES];
+	int i;
+
+	in_between = func;
+	in_between_test = test;
+	/* Zones that cannot drift far enough are left alone. */
+	for (i = 0; i < pgdat->nr_zones; i++) {
+		marks[i] = pgdat->node_zones[i].percpu_drift_mark;
+		if (populated_zone(&pgdat->node_zones[i]))
+			pgdat->node_zones[i].percpu_drift_mark = 1;
+	}
+	set_pgdat_percpu_threshold(pgdat, new_threshold);
+	for (i = 0; i < pgdat->nr_zones; i++)
+		pgdat->node_zones[i].percpu_drift_mark = marks[i];
+}
+
+/* The CPUs that are online have one threshold, the same, in every zone. */
+static void expect_equal_thresholds(struct kunit *test)
+{
+	struct zone *zone;
+	unsigned int cpu;
+
+	for_each_populated_zone(zone) {
+		s8 first = per_cpu_ptr(zone->per_cpu_zonestats,
+				       0)->stat_threshold;
+
+		for_each_online_cpu(cpu)
+			KUNIT_EXPECT_EQ_MSG(test, per_cpu_ptr(zone->per_cpu_zonestats,
+							      cpu)->stat_threshold,
+					    first, "zone %s, CPU %u", zone->name, cpu);
+	}
+}
+
+static void leave(struct kunit *test, struct zone *zone)
+{
+	if (cpu_online(victim))
+		KUNIT_EXPECT_EQ(test, remove_cpu(victim), 0);
+}
+
+/* A CPU leaves while somebody sets thresholds, and is not given its own. */
+static void thresholds_are_set_while_leaving(struct kunit *test)
+{
+	set_thresholds(test, leave);
+	KUNIT_EXPECT_FALSE(test, cpu_online(victim));
+	KUNIT_ASSERT_EQ(test, add_cpu(victim), 0);
+	expect_equal_thresholds(test);
+	refresh_zone_stat_thresholds();
+}
+
+/* In the last zone: those before have been set without the CPU. */
+static void come(struct kunit *test, struct zone *zone)
+{
+	struct zone *last = NULL, *z;
+
+	for_each_populated_zone(z) {
+		if (z->zone_pgdat == zone->zone_pgdat)
+			last = z;
+	}
+	if (zone == last)
+		KUNIT_EXPECT_EQ(test, add_cpu(victim), 0);
+}
+
+/* A CPU returns while somebody sets thresholds, and has missed some. */
+static void thresholds_are_set_while_coming(struct kunit *test)
+{
+	if (zones_of(zoned_node()) < 2)
+		kunit_skip(test, "one zone: there is no middle");
+	KUNIT_ASSERT_EQ(test, remove_cpu(victim), 0);
+	set_thresholds(test, come);
+	KUNIT_EXPECT_TRUE(test, cpu_online(victim));
+	expect_equal_thresholds(test);
+	refresh_zone_stat_thresholds();
+}
+
+static void leave_and_come(struct kunit *test, struct zone *zone)
+{
+	leave(test, zone);
+	come(test, zone);
+}
+
+/* Both: a whole absence is over before the setter is. */
+static void thresholds_are_set_meanwhile(struct kunit *test)
+{
+	set_thresholds(test, leave_and_come);
+	KUNIT_EXPECT_TRUE(test, cpu_online(victim));
+	expect_equal_thresholds(test);
+	refresh_zone_stat_thresholds();
+}
+
+#if IS_BUILTIN(CONFIG_IOMMU_IOVA)
+#define LIMIT_PFN 8
+
+struct iova_user {
+	struct iova_domain domain;
+	unsigned long pfn;
+};
+
+static int free_iova_here(void *arg)
+{
+	struct iova_user *user = arg;
+
+	free_iova_fast(&user->domain, user->pfn, 1);
+	return 0;
+}
+
+/* The last address that is free lies in a magazine of the parked CPU. */
+static void addresses_are_found(struct kunit *test)
+{
+	struct iova_user *user;
+	unsigned long pfn;
+
+	user = kunit_kzalloc(test, sizeof(*user), GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, user);
+	KUNIT_ASSERT_EQ(test, iova_cache_get(), 0);
+	init_iova_domain(&user->domain, PAGE_SIZE, 1);
+	KUNIT_ASSERT_EQ(test, iova_domain_init_rcaches(&user->domain), 0);
+	while ((pfn = alloc_iova_fast(&user->domain, 1, LIMIT_PFN, true)))
+		user->pfn = pfn;
+	on_cpu(test, victim, free_iova_here, user);
+	KUNIT_ASSERT_EQ(test, remove_cpu(victim), 0);
+	KUNIT_EXPECT_EQ(test, alloc_iova_fast(&user->domain, 1, LIMIT_PFN, false),
+			0);
+	KUNIT_EXPECT_EQ(test, alloc_iova_fast(&user->domain, 1, LIMIT_PFN, true),
+			user->pfn);
+	put_iova_domain(&user->domain);
+	iova_cache_put();
+}
+#endif
+
+static struct kunit_case bolt_memory_cases[] = {
+	KUNIT_CASE(sums_are_exact),
+	KUNIT_CASE(comparisons_count_parked_cpus),
+	KUNIT_CASE(settling_in_parts_folds_all),
+	KUNIT_CASE(batch_is_native),
+	KUNIT_CASE(slabs_are_flushed),
+	KUNIT_CASE(pages_are_kept_and_drained),
+	KUNIT_CASE(page_lists_are_sized_as_natively),
+	KUNIT_CASE(counters_are_folded_at_once),
+	KUNIT_CASE(folios_are_not_pinned),
+	KUNIT_CASE(thresholds_follow_changes),
+	KUNIT_CASE(thresholds_are_set_while_leaving),
+	KUNIT_CASE(thresholds_are_set_while_coming),
+	KUNIT_CASE(thresholds_are_set_meanwhile),
+#if IS_BUILTIN(CONFIG_IOMMU_IOVA)
+	KUNIT_CASE(addresses_are_found),
+#endif
+	{}
+};
+
+static struct kunit_suite bolt_memory_suite = {
+	.name = "bolt_memory",
+	.init = memory_init,
+	.exit = memory_exit,
+	.test_cases = bolt_memory_cases,
+};
+
+kunit_test_suite(bolt_memory_suite);
+
+#endif /* _BOLT_TESTS_SETTLE_KUNIT_H */
+
+#endif /* CONFIG_BOLT_KUNIT_TEST */

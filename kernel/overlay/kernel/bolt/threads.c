@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The hotplug threads of CPUs. down.c and up.c have those of all CPUs of a phase
+ * run at once, between CPUHP_TEARDOWN_CPU and CPUHP_AP_ACTIVE; boot/tree.c and
+ * boot/parallel.c have them run a single callback each.
+ */
+
+#include <linux/cpu.h>
+#include <linux/cpumask.h>
+#include <linux/kthread.h>
+
+#include "state.h"
+#include "threads.h"
+
+/*
+ * Has the thread of @cpu run callbacks until @target. False: @cpu is at @target
+ * already. A CPU that has just come, or is not to go after all, has its thread
+ * parked.
+ */
+static bool bolt_glue_kick(unsigned int cpu, enum cpuhp_state target)
+{
+	struct cpuhp_cpu_state *st = bolt_glue_cpu(cpu);
+	bool parked = kthread_parking(st->thread);
+
+	if (st->state == target)
+		return false;
+	bolt_glue_await_threads();
+
+	cpuhp_set_state(cpu, st, target);
+	cpuhp_start_ap(st);
+	/* Otherwise it runs by now, and may have parked itself. */
+	if (parked)
+		kthread_unpark(st->thread);
+	return true;
+}
+
+/* Has the thread take its CPU back to where cpuhp_reset_state() has said. */
+static void bolt_glue_return(struct cpuhp_cpu_state *st)
+{
+	if (st->state == st->target)
+		return;
+	cpuhp_start_ap(st);
+	wait_for_ap_thread(st, st->bringup);
+}
+
+/*
+ * The way back has failed, too, at a state that counts as passed by then, although
+ * it is not. Those of its instances that have passed turn round once more.
+ */
+static void bolt_stay_before(struct cpuhp_cpu_state *st)
+{
+	st->bringup = !st->bringup;
+	st->target = st->state + (st->bringup ? 1 : -1);
+	if (st->last)
+		bolt_glue_return(st);
+	st->state = st->target;
+}
+
+/* Waits for the thread of @cpu, which goes back to @from if a callback fails. */
+static int bolt_glue_wait(unsigned int cpu, enum cpuhp_state from)
+{
+	struct cpuhp_cpu_state *st = bolt_glue_cpu(cpu);
+	int err;
+
+	wait_for_ap_thread(st, st->bringup);
+	err = st->result;
+	if (err) {
+		cpuhp_reset_state(cpu, st, from);
+		st->result = 0;
+		bolt_glue_return(st);
+		if (st->result)
+			bolt_stay_before(st);
+	}
+	if (kthread_parking(st->thread))
+		kthread_park_finish(st->thread);
+	return err;
+}
+
+static int bolt_wait_thread(unsigned int cpu)
+{
+	return bolt_glue_wait(cpu, per_cpu_ptr(&bolt_cpus, cpu)->from);
+}
+
+/**
+ * bolt_run_threads - run the hotplug threads of the CPUs in bolt_round
+ * @target:	the state at which each thread stops, if not at its CPU's goal
+ * @up:		whether the CPUs come
+ *
+ * Of CPUs that come, no more threads run at once than CPUs may be on their way.
+ * The thread that was set going last is waited for first: the others are likely
+ * to be done by then. bolt_round is used up.
+ *
+ * Context: the control task, inside a request.
+ * Return: 0, or the error of the first CPU that failed.
+ */
+int bolt_run_threads(enum cpuhp_state target, bool up)
+{
+	unsigned int slots = up ? max(bolt_arch_slots(), BOLT_SLOTS) : nr_cpu_ids;
+	unsigned int cpu, first, last = nr_cpu_ids;
+	int err = 0, ret;
+
+	for_each_cpu(cpu, &bolt_round) {
+		struct bolt_cpu *bc = per_cpu_ptr(&bolt_cpus, cpu);
+		enum cpuhp_state goal = up ? min(target, bc->goal) :
+					     max(target, bc->goal);
+
+		bc->from = bolt_glue_state(cpu);
+		if (!bolt_glue_kick(cpu, goal)) {
+			__cpumask_clear_cpu(cpu, &bolt_round);
+			continue;
+		}
+		last = cpu;
+		if (--slots || !up)
+			continue;
+		first = cpumask_first(&bolt_round);
+		ret = bolt_wait_thread(first);
+		err = err ?: ret;
+		__cpumask_clear_cpu(first, &bolt_round);
+		slots++;
+	}
+	if (last >= nr_cpu_ids || !cpumask_test_cpu(last, &bolt_round))
+		return err;
+	ret = bolt_wait_thread(last);
+	err = err ?: ret;
+	__cpumask_clear_cpu(last, &bolt_round);
+	for_each_cpu(cpu, &bolt_round) {
+		ret = bolt_wait_thread(cpu);
+		err = err ?: ret;
+	}
+	return err;
+}
+
+/**
+ * bolt_glue_send - set a hotplug thread going for one callback
+ * @cpu:	the thread's CPU, which is online
+ * @state:	the callback's state
+ * @bringup:	startup, or teardown
+ * @node:	the instance, or NULL
+ *
+ * As when the state is registered.
+ *
+ * Context: cpuhp_state_mutex held, or a request for a boot.
+ */
+void bolt_glue_send(unsigned int cpu, enum cpuhp_state state, bool bringup,
+		    struct hlist_node *node)
+{
+	struct cpuhp_cpu_state *st = bolt_glue_cpu(cpu);
+	bool parked = kthread_parking(st->thread);
+
+	st->rollback = false;
+	st->last = NULL;
+	st->node = node;
+	st->bringup = bringup;
+	st->cb_state = state;
+	st->single = true;
+	cpuhp_start_ap(st);
+	if (parked)
+		kthread_unpark(st->thread);
+}
+
+/**
+ * bolt_glue_call - bolt_glue_send(), if there is a thread to send it to
+ * @cpu:	the CPU
+ * @state:	the callback's state
+ * @bringup:	startup, or teardown
+ * @node:	the instance, or NULL
+ *
+ * Context: a task that waits for the callback; cpuhp_state_mutex held.
+ * Return: false if @cpu is not online, or has no thread.
+ */
+bool bolt_glue_call(unsigned int cpu, enum cpuhp_state state, bool bringup,
+		    struct hlist_node *node)
+{
+	if (!cpu_online(cpu) || !bolt_glue_cpu(cpu)->thread)
+		return false;
+	bolt_glue_await_threads();
+	bolt_glue_send(cpu, state, bringup, node);
+	return true;
+}
+
+/**
+ * bolt_glue_called - wait for the callback of bolt_glue_send()
+ * @cpu:	the CPU
+ *
+ * Context: may sleep.
+ * Return: what the callback has returned.
+ */
+int bolt_glue_called(unsigned int cpu)
+{
+	struct cpuhp_cpu_state *st = bolt_glue_cpu(cpu);
+
+	wait_for_ap_thread(st, st->bringup);
+	st->node = NULL;
+	st->last = NULL;
+	/* Not to be taken for a callback when the CPU goes on its way. */
+	st->single = false;
+	return st->result;
+}

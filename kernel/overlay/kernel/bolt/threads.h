@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* The hotplug threads of CPUs: setting them going, and waiting for them. */
+#ifndef _KERNEL_BOLT_THREADS_H
+#define _KERNEL_BOLT_THREADS_H
+
+#include <linux/cpuhotplug.h>
+
+struct hlist_node;
+
+int bolt_run_threads(enum cpuhp_state target, bool up);
+void bolt_glue_send(unsigned int cpu, enum cpuhp_state state, bool bringup,
+		    struct hlist_node *node);
+bool bolt_glue_call(unsigned int cpu, enum cpuhp_state state, bool bringup,
+		    struct hlist_node *node);
+int bolt_glue_called(unsigned int cpu);
+
+#endif /* _KERNEL_BOLT_THREADS_H */

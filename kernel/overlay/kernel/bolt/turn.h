@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* What CPUs of a request do one after the other. The hooks' part is in bolt.h. */
+#ifndef _KERNEL_BOLT_TURN_H
+#define _KERNEL_BOLT_TURN_H
+
+struct bolt_batch;
+
+void bolt_find_serial(struct bolt_batch *batch);
+void bolt_glue_relax(void);
+
+#endif /* _KERNEL_BOLT_TURN_H */

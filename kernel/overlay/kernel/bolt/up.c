@@ -1,0 +1,373 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The way up: all that happens to the CPUs of a request from offline to active,
+ * in order. request.c calls bolt_go_up(), at the end of this file, for the CPUs
+ * that come, and for those that have gone when it undoes a request. Each phase is
+ * what all CPUs do before any of them goes on:
+ *
+ *	bolt_prepare()		startups in the control task
+ *	bolt_bring_in()		CPUs are woken, and arrive in their idle loops
+ *	bolt_run_threads()	startups in the hotplug threads; see threads.c
+ *	bolt_activate()		CPUs join the scheduler, one after the other
+ *
+ * As in down.c, a phase takes the CPUs that are where it begins. Every callback
+ * passes defer.c, which skips a startup whose teardown is pending. While the
+ * machine boots, boot/tree.c may stand in for the first two phases.
+ */
+
+#include <linux/cpu.h>
+#include <linux/cpumask.h>
+#include <linux/irq.h>
+#include <linux/jiffies.h>
+#include <linux/kasan.h>
+#include <linux/printk.h>
+#include <linux/scs.h>
+#include <linux/smp.h>
+
+#include "../smpboot.h"
+#include "state.h"
+#include "threads.h"
+#include "up.h"
+
+/* One request at a time: the CPUs that are being woken, and see bolt_go_up(). */
+static struct cpumask bolt_wave;
+static struct cpumask bolt_due;
+
+/* What brings CPUs to their idle loops in place of this file, or NULL. */
+static int (*bolt_tree)(const struct cpumask *mask);
+
+/**
+ * bolt_up_by_tree - CPUs come in another way in requests with BOLT_TREE
+ * @tree:	brings CPUs to their idle loops, returns 0 or an error; or NULL
+ *
+ * Context: the machine boots, no request is under way.
+ */
+void bolt_up_by_tree(int (*tree)(const struct cpumask *mask))
+{
+	bolt_tree = tree;
+}
+
+/**
+ * bolt_glue_idle - give a CPU that is offline a stack for its return
+ * @cpu:	the CPU; one that is not offline keeps what it has
+ *
+ * Context: the control task, or a hotplug thread that works for it.
+ * Return: 0 or a negative error number.
+ */
+int bolt_glue_idle(unsigned int cpu)
+{
+	struct task_struct *idle;
+
+	if (bolt_glue_state(cpu) != CPUHP_OFFLINE)
+		return 0;
+	idle = idle_thread_get(cpu);
+	if (IS_ERR(idle))
+		return PTR_ERR(idle);
+	scs_task_reset(idle);
+	kasan_unpoison_task_stack(idle);
+	return 0;
+}
+
+static int bolt_prepare(const struct cpumask *mask)
+{
+	unsigned int cpu;
+	int err = 0;
+
+	/* Idle tasks may fail: before anything else. */
+	for_each_cpu(cpu, mask) {
+		enum cpuhp_state state = bolt_glue_state(cpu);
+
+		/* Woken but not there, or dead, by a write to its target. */
+		if (state > BOLT_PREPARED && state < CPUHP_TEARDOWN_CPU &&
+		    !cpu_online(cpu))
+			bolt_glue_bury(cpu, state == CPUHP_AP_IDLE_DEAD ?
+					    CPUHP_OFFLINE : BOLT_PREPARED);
+		err = bolt_glue_idle(cpu);
+		if (err)
+			return err;
+	}
+	for_each_cpu(cpu, mask) {
+		if (bolt_glue_state(cpu) >= BOLT_PREPARED)
+			continue;
+		err = bolt_glue_run(cpu, min(bolt_goal(cpu), BOLT_PREPARED)) ?: err;
+		if (bolt_gives_up(err))
+			return err;
+	}
+	return err;
+}
+
+/*
+ * Where the startup is split in two, a CPU that is woken waits to be released,
+ * but not in a request of Bolt. Where it is not, it has nothing to wait for.
+ */
+#ifdef CONFIG_HOTPLUG_SPLIT_STARTUP
+#define BOLT_KICK_STATE CPUHP_BP_KICK_AP
+
+static int bolt_kick(unsigned int cpu)
+{
+	return bolt_glue_invoke(cpu, CPUHP_BP_KICK_AP, true, NULL);
+}
+
+#define bolt_give_up(cpu) bolt_glue_give_up(cpu)
+#define bolt_kicked(cpu) arch_cpuhp_cleanup_kick_cpu(cpu)
+#else
+#define BOLT_KICK_STATE CPUHP_BRINGUP_CPU
+
+static int bolt_kick(unsigned int cpu)
+{
+	return bolt_arch_kick(cpu, idle_thread_get(cpu));
+}
+
+/* As natively: a CPU that comes later finds no task. False: it is there. */
+static bool bolt_give_up(unsigned int cpu)
+{
+	if (cpu_online(cpu))
+		return false;
+	bolt_arch_gave_up(cpu);
+	return true;
+}
+
+#define bolt_kicked(...) do { } while (0)
+#endif
+
+/*
+ * Wakes a CPU, which goes all the way to its idle loop without waiting for the
+ * control task. So the state that the CPU finds for itself is set before.
+ */
+static int bolt_glue_start(unsigned int cpu)
+{
+	struct cpuhp_cpu_state *st = bolt_glue_cpu(cpu);
+	int err = bolt_inject(cpu, CPUHP_BRINGUP_CPU);
+
+	if (err)
+		return err;
+	reinit_completion(&st->done_up);
+	cpuhp_set_state(cpu, st, CPUHP_ONLINE);
+	st->state = CPUHP_BRINGUP_CPU;
+	err = bolt_kick(cpu);
+	if (err) {
+		bolt_failed(cpu, BOLT_KICK_STATE);
+		st->state = CPUHP_BP_KICK_AP - 1;
+	}
+	return err;
+}
+
+/**
+ * bolt_start - wake a CPU
+ * @cpu:	the CPU, which is prepared
+ *
+ * Context: the control task, inside a request.
+ * Return: 0 or a negative error number.
+ */
+int bolt_start(unsigned int cpu)
+{
+	int err;
+
+	bolt_batch->waking = cpu;
+	bolt_set_transit(cpu, true);
+	err = bolt_glue_start(cpu);
+	if (err)
+		bolt_set_transit(cpu, false);
+	return err;
+}
+
+/**
+ * bolt_glue_arrive - wait for a CPU that was woken
+ * @cpu:	the CPU
+ * @deadline:	until when, in jiffies
+ *
+ * Context: the task that has woken the CPU.
+ * Return: 0, or a negative error number: the CPU is not in its idle loop.
+ */
+int bolt_glue_arrive(unsigned int cpu, unsigned long deadline)
+{
+	struct cpuhp_cpu_state *st = bolt_glue_cpu(cpu);
+	long left = max(1L, (long)(deadline - jiffies));
+	int err = 0;
+
+	if (!wait_for_completion_timeout(&st->done_up, left)) {
+		if (bolt_give_up(cpu))
+			err = -EIO;
+		else
+			wait_for_ap_thread(st, true);
+	}
+	bolt_kicked(cpu);
+	bolt_set_transit(cpu, false);
+	if (err) {
+		pr_err("CPU%u failed to report alive state\n", cpu);
+		st->state = CPUHP_BP_KICK_AP - 1;
+	} else if (WARN_ON_ONCE(!cpu_online(cpu)) || !bolt_glue_bootable(cpu)) {
+		err = -ECANCELED;
+	}
+	if (err)
+		bolt_failed(cpu, CPUHP_BRINGUP_CPU);
+	return err;
+}
+
+/*
+ * Wakes the CPUs of bolt_wave, no more at a time than the architecture has on
+ * their way at once.
+ */
+static int bolt_wake(void)
+{
+	unsigned int cpu, last = nr_cpu_ids, slots = bolt_arch_slots();
+	unsigned int next = cpumask_first(&bolt_wave);
+	unsigned long deadline = jiffies;
+	int err = 0, ret;
+
+	for_each_cpu(cpu, &bolt_wave) {
+		if (!slots) {
+			ret = bolt_glue_arrive(next, deadline);
+			err = err ?: ret;
+			next = cpumask_next(next, &bolt_wave);
+			slots++;
+			if (bolt_gives_up(err))
+				break;
+		}
+		ret = bolt_start(cpu);
+		if (ret) {
+			/* Is not waited for, in an undo that goes on. */
+			__cpumask_clear_cpu(cpu, &bolt_wave);
+			if (next == cpu)
+				next = cpumask_next(cpu, &bolt_wave);
+			err = err ?: ret;
+			if (bolt_gives_up(err))
+				break;
+			continue;
+		}
+		slots--;
+		deadline = jiffies + BOLT_ARRIVE_TIMEOUT;
+		last = cpu;
+	}
+	/* The last first: the others are likely to be there by then. */
+	if (last < nr_cpu_ids && next <= last) {
+		ret = bolt_glue_arrive(last, deadline);
+		err = err ?: ret;
+		for (; next < last; next = cpumask_next(next, &bolt_wave)) {
+			ret = bolt_glue_arrive(next, deadline);
+			err = err ?: ret;
+		}
+	}
+	return err;
+}
+
+static int bolt_wake_waves(void)
+{
+	unsigned int cpu, wave;
+	int err = 0;
+
+	for (wave = 0; wave < 2 && !bolt_gives_up(err); wave++) {
+		cpumask_clear(&bolt_wave);
+		for_each_cpu(cpu, &bolt_round) {
+			if (bolt_arch_wave(cpu) == wave)
+				__cpumask_set_cpu(cpu, &bolt_wave);
+		}
+		err = bolt_wake() ?: err;
+	}
+	return err;
+}
+
+/* From prepared to idle. */
+static int bolt_bring_in(void)
+{
+	int err;
+
+	bolt_arch_coming(cpumask_weight(&bolt_round));
+	/* Interrupts are not to come or go while a CPU's vectors are set up. */
+	irq_lock_sparse();
+	err = bolt_wake_waves();
+	irq_unlock_sparse();
+	cpumask_and(&bolt_round, &bolt_round, cpu_online_mask);
+	bolt_arch_arrived(&bolt_round);
+	return err;
+}
+
+/*
+ * Has the CPUs of bolt_round join the scheduler, one after the other. @due: as for
+ * bolt_bring_up().
+ */
+static int bolt_activate(const struct cpumask *due)
+{
+	unsigned int cpu;
+	int err = 0;
+
+	bolt_set_round(due);
+	for_each_cpu(cpu, &bolt_round) {
+		bolt_batch->at = cpu;
+		err = bolt_glue_run(cpu, bolt_goal(cpu)) ?: err;
+		if (bolt_gives_up(err))
+			break;
+	}
+	bolt_set_round(NULL);
+	/* As in bolt_deactivate(): it may have been the last one that failed. */
+	if (err && !bolt_gives_up(err))
+		sched_cpus_have_changed();
+	return err;
+}
+
+/*
+ * From offline to active. @due: the CPUs that become active one after the other,
+ * in this call or in others; the last of them does what is done once for all.
+ */
+static int bolt_bring_up(const struct cpumask *mask, const struct cpumask *due)
+{
+	bool tree = bolt_batch->flags & BOLT_TREE;
+	int err = tree ? bolt_tree(mask) : bolt_prepare(mask);
+
+	bolt_mark(BOLT_PHASE_PREPARE);
+	if (bolt_gives_up(err))
+		return err;
+
+	if (!tree && bolt_find(mask, BOLT_PREPARED, BOLT_PREPARED, true))
+		err = bolt_bring_in() ?: err;
+	bolt_mark(BOLT_PHASE_HARDWARE);
+	if (bolt_gives_up(err))
+		return err;
+
+	if (bolt_find(mask, CPUHP_TEARDOWN_CPU, CPUHP_AP_ACTIVE - 2, true)) {
+		irq_affinity_online_cpus(&bolt_round);
+		err = bolt_run_threads(CPUHP_AP_ACTIVE - 1, true) ?: err;
+		if (bolt_crowded())
+			vmstat_cpus_come();
+	}
+	if (!bolt_gives_up(err) &&
+	    bolt_find(mask, CPUHP_AP_ACTIVE - 1, CPUHP_ONLINE - 1, true)) {
+		workqueue_cpus_come(&bolt_round);
+		err = bolt_activate(due) ?: err;
+	}
+	bolt_mark(BOLT_PHASE_AP);
+	return err;
+}
+
+/**
+ * bolt_go_up - bring CPUs up to their goals
+ * @mask:	the CPUs; those that are at their goals already are passed over
+ *
+ * Context: the control task, hotplug lock held for writing.
+ * Return: as bolt_go_down().
+ */
+int bolt_go_up(const struct cpumask *mask)
+{
+	unsigned int cpu;
+	int err = 0, ret;
+
+	if (!bolt_batch->by_cpu)
+		return bolt_bring_up(mask, &bolt_round);
+
+	cpumask_clear(&bolt_due);
+	for_each_cpu(cpu, mask) {
+		if (bolt_goal(cpu) > CPUHP_AP_ACTIVE - 1 &&
+		    bolt_goal(cpu) > bolt_glue_state(cpu))
+			__cpumask_set_cpu(cpu, &bolt_due);
+	}
+	for_each_cpu(cpu, mask) {
+		ret = bolt_bring_up(cpumask_of(cpu), &bolt_due);
+		err = err ?: ret;
+		if (bolt_gives_up(err))
+			return err;
+	}
+	/* In an undo, the CPU to which all have left that may not have come. */
+	if (err)
+		sched_cpus_have_changed();
+	return err;
+}

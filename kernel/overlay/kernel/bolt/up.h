@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* The way up of a request's CPUs, and its parts for boot/tree.c. */
+#ifndef _KERNEL_BOLT_UP_H
+#define _KERNEL_BOLT_UP_H
+
+#include <linux/jiffies.h>
+
+struct cpumask;
+
+/* How long a CPU that is woken is waited for: as natively. */
+#define BOLT_ARRIVE_TIMEOUT (10 * HZ)
+
+int bolt_go_up(const struct cpumask *mask);
+
+void bolt_up_by_tree(int (*tree)(const struct cpumask *mask));
+int bolt_glue_idle(unsigned int cpu);
+int bolt_start(unsigned int cpu);
+int bolt_glue_arrive(unsigned int cpu, unsigned long deadline);
+
+#endif /* _KERNEL_BOLT_UP_H */
