@@ -46,7 +46,7 @@ static DECLARE_WAIT_QUEUE_HEAD(bolt_orders);
 static DECLARE_WAIT_QUEUE_HEAD(bolt_answers);
 
 /* What the thread takes, lockdep is told, is taken below what the asker holds. */
-static struct lockdep_map bolt_order_map;
+static struct lockdep_map __maybe_unused bolt_order_map;
 
 /*
  * The task that is woken goes on on this CPU, which is the quickest, as the task that
