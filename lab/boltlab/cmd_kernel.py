@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""``bolt kernel``: fetch, build, refresh, check-hooks, export."""
+"""``bolt kernel``: fetch, build, refresh, check-hooks, export, crossings."""
 
 import argparse
 import json
@@ -11,11 +11,13 @@ from boltlab import (
     build,
     checkpatch,
     cli,
+    crossings,
     each,
     export,
     flavours,
     hookcheck,
     hooks,
+    packages,
     paths,
     refresh,
     source,
@@ -29,13 +31,13 @@ from boltlab.hookcheck import Report, State
 from boltlab.tables import Column
 
 NAME = "kernel"
-HELP = "Fetch the kernel source, build kernels, refresh, check or export the hooks."
+HELP = "Fetch the kernel source, build kernels, refresh, check or export the hooks, count crossings."
 
 STYLES = {State.FAILS.value: "red", State.LOOK.value: "yellow", State.APPLIES.value: "green"}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the five subcommands."""
+    """Add the subcommands."""
     sub = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
 
     fetch = sub.add_parser("fetch", help="get the source and unpack it")
@@ -104,13 +106,25 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="build what each commit touches, with and without CONFIG_BOLT, for --arch: an hour",
     )
 
+    crossed = sub.add_parser("crossings", help="count how often a request goes from file to file")
+    cli.add_source(crossed)
+    cli.add_arch(crossed)
+    cli.add_jobs(crossed)
+    crossed.add_argument("--pairs", action="store_true", help="name the functions")
+
 
 def run(args: argparse.Namespace) -> int:
     """Run the chosen subcommand; BoltError as its functions raise it."""
     if args.action == "check-hooks":
         return _check(args)
     found = source.resolve(args.source)
-    actions = {"fetch": _fetch, "build": _build, "refresh": _refresh, "export": _export}
+    actions = {
+        "fetch": _fetch,
+        "build": _build,
+        "refresh": _refresh,
+        "export": _export,
+        "crossings": _crossings,
+    }
     return actions[args.action](args, found)
 
 
@@ -265,3 +279,19 @@ def _functions(found: Report) -> Iterator[list[str]]:
     order = list(Change)
     for name, change in sorted(callers, key=lambda each: (order.index(each[1]), each[0])):
         yield [name, change.value, ", ".join(callers[name, change])]
+
+
+def _crossings(args: argparse.Namespace, found: source.Source) -> int:
+    arches = arch.select(args.arch)
+    packages.ensure("guest", "qemu", arches=arches)
+    for target in arches:
+        for one in crossings.trace(target, found, args.jobs):
+            ui.say(
+                f"{target.name} {one.direction}: {one.total} crossings between "
+                f"{len(one.ours)} files of Bolt and {len(one.entered) - len(one.ours)} others"
+            )
+            for file, times in one.entered.items():
+                ui.say(f"{times:5} {file}")
+            for caller, callee in one.pairs if args.pairs else ():
+                ui.say(f"{caller} -> {callee}")
+    return 0

@@ -84,12 +84,14 @@ struct cpuhp_step {
 static inline void wait_for_ap_thread(struct cpuhp_cpu_state *st, bool bringup)
 {
 	struct completion *done = bringup ? &st->done_up : &st->done_down;
+
 	wait_for_completion(done);
 }
 
 static inline void complete_ap_thread(struct cpuhp_cpu_state *st, bool bringup)
 {
 	struct completion *done = bringup ? &st->done_up : &st->done_down;
+
 	complete(done);
 }
 

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The control thread, in which request.c has bolt_run() run. A request holds the hotplug lock for writing, and every
- * reader of that lock waits until the control task lets it go. The task that
- * asks may be one that is hardly run: of idle priority beside busy CPUs, in a
- * control group whose quota of CPU time is used up, or ready on a CPU that a
- * real-time task has for itself. If it carried the request out, the machine
- * would wait for it. So a kernel thread of normal scheduling policy and highest
- * priority carries requests out, and the task that asks sleeps meanwhile.
+ * The control thread, in which request.c has bolt_run() run. A request holds the
+ * hotplug lock for writing, and every reader of that lock waits until the control
+ * task lets it go. The task that asks may be one that is hardly run: of idle
+ * priority beside busy CPUs, in a control group whose quota of CPU time is used up,
+ * or ready on a CPU that a real-time task has for itself. If that task carried the
+ * request out, the machine would wait for it. So a kernel thread of normal
+ * scheduling policy and highest priority carries requests out, and the task that
+ * asks sleeps meanwhile.
  *
  * The thread exists while Bolt is enabled, so that no request needs memory to
  * hand itself over. It is not frozen when the system is suspended.
@@ -49,7 +50,7 @@ static DECLARE_WAIT_QUEUE_HEAD(bolt_answers);
 static struct lockdep_map __maybe_unused bolt_order_map;
 
 /*
- * The task that is woken goes on on this CPU, which is the quickest, as the task that
+ * The task that is woken runs on this CPU, which is the quickest, as the task that
  * wakes it is about to sleep. With other tasks here, the scheduler knows better.
  */
 static void bolt_pass_to(struct wait_queue_head *sleeper)

@@ -172,17 +172,6 @@ bool bolt_ap_alive(void)
 }
 
 /**
- * bolt_set_round - which CPUs do something one after the other, in order
- * @round:	the CPUs; NULL when they have
- *
- * Context: the control task, inside a request.
- */
-void bolt_set_round(const struct cpumask *round)
-{
-	bolt_batch->round = round;
-}
-
-/**
  * bolt_more_to_come - whether other CPUs of the round are still to do what this
  * CPU does
  * @cpu:	the CPU

@@ -176,7 +176,6 @@ extern struct bolt_count bolt_counts[BOLT_NR_STATES];
 extern u64 bolt_stats[BOLT_STATS];
 
 struct bolt_batch *bolt_this_batch(void);
-void bolt_set_round(const struct cpumask *round);
 bool bolt_find(const struct cpumask *mask, enum cpuhp_state low,
 	       enum cpuhp_state high, bool up);
 int bolt_inject(unsigned int cpu, enum cpuhp_state state);
@@ -246,6 +245,17 @@ static inline void bolt_set_transit(unsigned int cpu, bool transit)
 static inline enum cpuhp_state bolt_goal(unsigned int cpu)
 {
 	return per_cpu_ptr(&bolt_cpus, cpu)->goal;
+}
+
+/**
+ * bolt_set_round - which CPUs do something one after the other, in order
+ * @round:	the CPUs; NULL when they have
+ *
+ * Context: the control task, inside a request.
+ */
+static inline void bolt_set_round(const struct cpumask *round)
+{
+	bolt_batch->round = round;
 }
 
 /* Whether @err ends the phase. An undo goes on with the CPUs that it can take back. */

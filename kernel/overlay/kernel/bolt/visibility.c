@@ -88,7 +88,7 @@ static struct bolt_uevent __rcu **bolt_uevent_slot(const struct device *dev)
  * Context: may sleep; hotplug lock held for writing.
  */
 static void bolt_uevent_tell(struct device *dev, enum kobject_action action,
-		      struct bolt_uevent __rcu **slot)
+			     struct bolt_uevent __rcu **slot)
 {
 	migrate_disable();
 	this_cpu_write(bolt_telling.slot, slot);

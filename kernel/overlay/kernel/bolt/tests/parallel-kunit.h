@@ -111,8 +111,8 @@ static void all_at_once(struct kunit *test)
 {
 	int n = num_online_cpus(), state;
 
-	state = set_up(CPUHP_AP_ONLINE_DYN, "bolt/test:all",
-					   parallel_startup, parallel_teardown);
+	state = set_up(CPUHP_AP_ONLINE_DYN, "bolt/test:all", parallel_startup,
+		       parallel_teardown);
 	KUNIT_ASSERT_GT(test, state, 0);
 	KUNIT_EXPECT_EQ(test, ran(startups), n);
 	KUNIT_EXPECT_EQ(test, ran(together), n);
@@ -131,8 +131,8 @@ static void one_after_the_other(struct kunit *test)
 	if (num_online_cpus() < 2)
 		kunit_skip(test, "one CPU is always alone");
 	seen.at_once = false;
-	state = set_up(CPUHP_AP_ONLINE_DYN, "bolt/test:one",
-					   parallel_startup, parallel_teardown);
+	state = set_up(CPUHP_AP_ONLINE_DYN, "bolt/test:one", parallel_startup,
+		       parallel_teardown);
 	KUNIT_ASSERT_GT(test, state, 0);
 	KUNIT_EXPECT_EQ(test, ran(startups), num_online_cpus());
 	/* The last finds that all have been there. */
@@ -146,8 +146,8 @@ static void failure_undoes_all(struct kunit *test)
 
 	seen.fails = cpumask_last(cpu_online_mask);
 	seen.err = -ENXIO;
-	err = set_up(CPUHP_AP_ONLINE_DYN, "bolt/test:fail",
-					 parallel_startup, parallel_teardown);
+	err = set_up(CPUHP_AP_ONLINE_DYN, "bolt/test:fail", parallel_startup,
+		     parallel_teardown);
 	KUNIT_EXPECT_EQ(test, err, -ENXIO);
 	KUNIT_EXPECT_EQ(test, ran(startups), n - 1);
 	KUNIT_EXPECT_EQ(test, ran(teardowns), n - 1);
@@ -155,8 +155,8 @@ static void failure_undoes_all(struct kunit *test)
 	/* Nothing of it is left: the number is free again. */
 	seen.fails = nr_cpu_ids;
 	atomic_set(&seen.inside, 0);
-	err = set_up(CPUHP_AP_ONLINE_DYN, "bolt/test:fail",
-					 parallel_startup, parallel_teardown);
+	err = set_up(CPUHP_AP_ONLINE_DYN, "bolt/test:fail", parallel_startup,
+		     parallel_teardown);
 	KUNIT_ASSERT_GT(test, err, 0);
 	cpuhp_remove_state(err);
 }
@@ -181,10 +181,8 @@ static void cpuslocked_holds_the_lock(struct kunit *test)
 	int state;
 
 	cpus_read_lock();
-	state = set_up_locked(CPUHP_AP_ONLINE_DYN,
-						      "bolt/test:locked",
-						      parallel_startup,
-						      parallel_teardown);
+	state = set_up_locked(CPUHP_AP_ONLINE_DYN, "bolt/test:locked", parallel_startup,
+			      parallel_teardown);
 	cpus_read_unlock();
 	KUNIT_ASSERT_GT(test, state, 0);
 	KUNIT_EXPECT_EQ(test, ran(together), num_online_cpus());
@@ -223,9 +221,8 @@ static void ahead_runs_for_all(struct kunit *test)
 {
 	int n = num_online_cpus(), state;
 
-	state = set_up(CPUHP_BP_PREPARE_DYN,
-					   "bolt/test:ahead", ahead_startup,
-					   parallel_teardown);
+	state = set_up(CPUHP_BP_PREPARE_DYN, "bolt/test:ahead", ahead_startup,
+		       parallel_teardown);
 	KUNIT_ASSERT_GT(test, state, 0);
 	KUNIT_EXPECT_EQ(test, ran(startups), n);
 	cpuhp_remove_state(state);
@@ -233,9 +230,8 @@ static void ahead_runs_for_all(struct kunit *test)
 
 	seen.fails = cpumask_last(cpu_online_mask);
 	seen.err = -EIO;
-	state = set_up(CPUHP_BP_PREPARE_DYN,
-					   "bolt/test:ahead", ahead_startup,
-					   parallel_teardown);
+	state = set_up(CPUHP_BP_PREPARE_DYN, "bolt/test:ahead", ahead_startup,
+		       parallel_teardown);
 	KUNIT_EXPECT_EQ(test, state, -EIO);
 	KUNIT_EXPECT_EQ(test, ran(teardowns), 2 * n - 1);
 }
@@ -251,8 +247,7 @@ static void some_states_are_refused(struct kunit *test)
 
 	for (i = 0; i < ARRAY_SIZE(wrong); i++)
 		KUNIT_EXPECT_EQ(test,
-				set_up(wrong[i], "bolt/test:bad",
-							   parallel_startup, NULL),
+				set_up(wrong[i], "bolt/test:bad", parallel_startup, NULL),
 				-EINVAL);
 	KUNIT_EXPECT_EQ(test, ran(startups), 0);
 }
@@ -280,10 +275,8 @@ static void a_writer_waits(struct kunit *test)
 	task = kthread_run(write_thread, &done, "bolt_writer");
 	KUNIT_ASSERT_FALSE(test, IS_ERR(task));
 	cpus_read_lock();
-	state = set_up_locked(CPUHP_AP_ONLINE_DYN,
-						      "bolt/test:writer",
-						      parallel_startup,
-						      parallel_teardown);
+	state = set_up_locked(CPUHP_AP_ONLINE_DYN, "bolt/test:writer", parallel_startup,
+			      parallel_teardown);
 	/* It has asked for the lock in the meantime. */
 	KUNIT_EXPECT_FALSE(test, completion_done(&done));
 	cpus_read_unlock();
