@@ -31,7 +31,7 @@ from boltlab.hookcheck import Report, State
 from boltlab.tables import Column
 
 NAME = "kernel"
-HELP = "Fetch the kernel source, build kernels, refresh, check or export the hooks, count crossings."
+HELP = "Fetch the source, build kernels, refresh, check or export the hooks, count crossings."
 
 STYLES = {State.FAILS.value: "red", State.LOOK.value: "yellow", State.APPLIES.value: "green"}
 
