@@ -20,12 +20,12 @@ TRACE = """\
 === begin KIND=offline cpu=1 t0=1000000 ===
      0.001100 |   0)    init-1      |               |  store() {
      0.001110 |   0)    init-1      |               |    bolt_request() {
-     0.001120 |   0)    init-1      |   1.000 us    |      bolt_check();
+     0.001120 |   0)    init-1      |   1.000 us    |      bolt_check_pending();
      0.001130 |   0)    init-1      |               |      cpu_down() {
-     0.001131 |   1)    cpuhp-9     |   1.000 us    |  bolt_check();
+     0.001131 |   1)    cpuhp-9     |   1.000 us    |  bolt_check_pending();
      0.001140 |   0)    init-1      |   1.000 us    |        kick();
-     0.001150 |   0)    init-1      |   1.000 us    |        bolt_check();
-     0.001160 |   0)    init-1      |   1.000 us    |        bolt_check();
+     0.001150 |   0)    init-1      |   1.000 us    |        bolt_check_pending();
+     0.001160 |   0)    init-1      |   1.000 us    |        bolt_check_pending();
      0.001170 |   0)    init-1      | + 40.000 us   |      } /* cpu_down */
      0.001180 |   0)    init-1      | + 70.000 us   |    } /* bolt_request */
      0.001190 |   0)    init-1      | + 90.000 us   |  } /* store */

@@ -144,7 +144,7 @@ def test_ignored_complaints_are_those_without_bolt() -> None:
     patterns = torture.ignored(case("kcsan"))
     text = "BUG: KCSAN: data-race in {} / {}"
     assert any(each.search(text.format("tick_sched_do_timer", "x")) for each in patterns)
-    for pair in (("bolt_park", "x"), ("x", "bolt_park")):
+    for pair in (("bolt_defer", "x"), ("x", "bolt_defer")):
         assert not any(each.search(text.format(*pair)) for each in patterns)
 
 

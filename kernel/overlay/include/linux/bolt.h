@@ -44,7 +44,7 @@ enum bolt_class {
 
 /**
  * enum bolt_unit - states that share an object, and are deferred together
- * @BOLT_ALONE: no unit: the state shares nothing
+ * @BOLT_NO_UNIT: no unit: the state shares nothing
  * @BOLT_UNIT_VMSTAT: the thresholds of memory zones
  * @BOLT_UNIT_VIRTIO_NET: CPUs that serve the queues of virtio_net
  * @BOLT_UNIT_ACPI_PROCESSOR: throttling and idle states of ACPI processors
@@ -63,7 +63,7 @@ enum bolt_class {
  * teardown of another state of the unit is pending.
  */
 enum bolt_unit {
-	BOLT_ALONE,
+	BOLT_NO_UNIT,
 	BOLT_UNIT_VMSTAT,
 	BOLT_UNIT_VIRTIO_NET,
 	BOLT_UNIT_ACPI_PROCESSOR,
@@ -140,24 +140,24 @@ enum bolt_boot_switch {
  *		and comes
  * @major:	in place of @device: major number of the character device whose
  *		minor number is the CPU's, and which is hidden likewise
- * @restart:	in place of @unpark: true if the startup runs when the CPU
+ * @restart:	in place of @cancel: true if the startup runs when the CPU
  *		returns, though no teardown has run
- * @keep:	function that returns false to have the teardown run inside the
+ * @may_defer:	function that returns false to have the teardown run inside the
  *		request this time; or NULL
- * @park:	the part of the teardown that cannot wait, run when node and
+ * @at_once:	the part of the teardown that cannot wait, run when node and
  *		device have been hidden; or NULL
- * @unpark:	function that undoes @park, run before node and device are
+ * @cancel:	function that undoes @at_once, run before node and device are
  *		shown; may fail where the startup may; or NULL; always NULL if
  *		the state has no startup
- * @settle:	the part of the teardown that @park has left; NULL for the whole
+ * @settle:	the part of the teardown that @at_once has left; NULL for the whole
  *		teardown, of all instances if the state has instances
  *
- * @keep, @park and @unpark run where teardown and startup of the state run,
+ * @may_defer, @at_once and @cancel run where teardown and startup of the state run,
  * with the hotplug lock held for writing. @settle runs in any task on any CPU,
  * with the hotplug lock held for reading, while the CPU is offline. A request
  * that wants the lock waits for @settle, so @settle may do a part of the work
  * and return -EAGAIN: Bolt calls the function again, unless the CPU has come
- * back. When all is done @settle returns 0. If @unpark fails, Bolt calls @settle
+ * back. When all is done @settle returns 0. If @cancel fails, Bolt calls @settle
  * until all is done, and the state counts as one whose startup has failed.
  */
 struct bolt_defer {
@@ -169,9 +169,9 @@ struct bolt_defer {
 	struct device *(*device)(unsigned int cpu);
 	unsigned int major;
 	bool restart;
-	bool (*keep)(unsigned int cpu);
-	void (*park)(unsigned int cpu);
-	int (*unpark)(unsigned int cpu);
+	bool (*may_defer)(unsigned int cpu);
+	void (*at_once)(unsigned int cpu);
+	int (*cancel)(unsigned int cpu);
 	int (*settle)(unsigned int cpu);
 };
 
@@ -216,16 +216,16 @@ extern struct cpumask bolt_parked_mask;
 	for_each_cpu_or(cpu, &bolt_parked_mask, cpu_online_mask)
 
 bool bolt_enabled(void);
-bool bolt_fast(void);
-bool bolt_batching(void);
-bool bolt_control(void);
-bool bolt_ap_alive(void);
-void bolt_pass_turn(void);
-bool bolt_more_to_activate(void);
-bool bolt_more_to_come(unsigned int cpu);
-bool bolt_more_to_come_in(unsigned int cpu, const struct cpumask *mask);
-bool bolt_first_in(unsigned int cpu, const struct cpumask *mask);
-bool bolt_crowded(void);
+bool bolt_may_defer(void);
+bool bolt_in_request(void);
+bool bolt_is_control_task(void);
+bool bolt_woken_cpu_alive(void);
+void bolt_irqs_moved_off(void);
+bool bolt_is_last_to_activate(void);
+bool bolt_is_last(unsigned int cpu);
+bool bolt_is_last_in(unsigned int cpu, const struct cpumask *mask);
+bool bolt_is_first_in(unsigned int cpu, const struct cpumask *mask);
+bool bolt_several_cpus(void);
 void bolt_ap_lock(void);
 void bolt_ap_unlock(void);
 #if defined(CONFIG_LOCKDEP) || defined(CONFIG_BOLT_KUNIT_TEST)
@@ -250,7 +250,7 @@ void bolt_arch_arrived(const struct cpumask *cpus);
 int bolt_arch_kick(unsigned int cpu, struct task_struct *idle);
 void bolt_arch_gave_up(unsigned int cpu);
 
-bool bolt_boot(enum bolt_boot_switch what);
+bool bolt_boot_option(enum bolt_boot_switch what);
 bool bolt_topology_unchecked(void);
 
 int bolt_defer_state(int state, const struct bolt_defer *defer);
@@ -266,12 +266,12 @@ int bolt_finish_offline(struct device *dev);
 bool bolt_boot_idle(unsigned int max);
 bool bolt_boot_cpus(unsigned int max);
 bool bolt_makes_kthreads(void);
-void bolt_mark(enum bolt_phase phase);
+void bolt_phase_end(enum bolt_phase phase);
 bool bolt_intercept(unsigned int cpu, enum cpuhp_state state, bool bringup,
 		    int *ret);
-void bolt_failed(unsigned int cpu, enum cpuhp_state state);
-void bolt_came_up(unsigned int cpu);
-void bolt_registered(enum cpuhp_state state);
+void bolt_callback_failed(unsigned int cpu, enum cpuhp_state state);
+void bolt_bringup_done(unsigned int cpu);
+void bolt_callbacks_changed(enum cpuhp_state state);
 void bolt_settle_everywhere(enum cpuhp_state state);
 void bolt_forget_state(enum cpuhp_state state);
 struct bolt_run bolt_run_begin(enum cpuhp_state state);
@@ -283,15 +283,15 @@ DEFINE_CLASS(bolt_run, struct bolt_run, bolt_run_end(&_T),
 /* Counts and times a callback, from here to the end of the block. */
 #define bolt_account(state) CLASS(bolt_run, __bolt_run)(state)
 
-bool bolt_turn_begin(enum cpuhp_state state);
-void bolt_turn_end(bool locked);
-void bolt_turn_over(void);
+bool bolt_serial_begin(enum cpuhp_state state);
+void bolt_serial_end(bool locked);
+void bolt_serial_leave(void);
 
-DEFINE_CLASS(bolt_turn, bool, bolt_turn_end(_T), bolt_turn_begin(state),
+DEFINE_CLASS(bolt_serial_section, bool, bolt_serial_end(_T), bolt_serial_begin(state),
 	     enum cpuhp_state state)
 
 /* Waits for other CPUs of the batch, to the end of the block at least. */
-#define bolt_serialize(state) CLASS(bolt_turn, __bolt_turn)(state)
+#define bolt_serialize(state) CLASS(bolt_serial_section, __bolt_serial_section)(state)
 void bolt_settle_cpu(unsigned int cpu);
 void bolt_settle_all(void);
 
@@ -331,30 +331,30 @@ static __always_inline bool bolt_domains_pending(void)
 }
 
 /**
- * bolt_cpu_left - whether a CPU that domains may contain has gone offline
+ * bolt_stale_in_domains - whether a CPU that domains may contain has gone offline
  * @cpu:	a CPU of a scheduler domain
  *
  * Context: as bolt_domains_pending().
  * Return: true if the scheduler must not choose @cpu.
  */
-static __always_inline bool bolt_cpu_left(unsigned int cpu)
+static __always_inline bool bolt_stale_in_domains(unsigned int cpu)
 {
 	return bolt_domains_pending() && !cpu_active(cpu);
 }
 
-bool bolt_domains_wait(void);
+bool bolt_may_defer_domains(void);
 
 /**
- * bolt_left_in_batch - whether sched_cpu_leave() has been called for a CPU
+ * bolt_has_left_sched - whether sched_cpu_leave() has been called for a CPU
  * @cpu:	the CPU for which the teardown of CPUHP_AP_ACTIVE runs
  *
  * Context: the teardown of CPUHP_AP_ACTIVE.
  * Return: true if @cpu has left the scheduler together with the other CPUs of
  * its batch.
  */
-static __always_inline bool bolt_left_in_batch(unsigned int cpu)
+static __always_inline bool bolt_has_left_sched(unsigned int cpu)
 {
-	return bolt_batching() && !cpu_active(cpu);
+	return bolt_in_request() && !cpu_active(cpu);
 }
 
 /* In kernel/sched/core.c. */
@@ -405,22 +405,22 @@ void bolt_kernfs_show(struct kernfs_node *kn, bool show);
 /* Macros: an inline function, though empty, can change what GCC makes of its caller. */
 #define for_each_parked_cpu(cpu) for ((cpu) = 0; 0;)
 #define for_each_online_or_parked_cpu(cpu) for_each_online_cpu(cpu)
-#define bolt_boot(...) false
+#define bolt_boot_option(...) false
 #define bolt_topology_unchecked() false
 #define bolt_boot_idle(...) false
 #define bolt_boot_cpus(...) false
 #define bolt_makes_kthreads(...) false
 #define bolt_await_reader(...) schedule()
 #define bolt_enabled() false
-#define bolt_fast() false
-#define bolt_batching() false
-#define bolt_control() false
-#define bolt_ap_alive() false
-#define bolt_pass_turn() do { } while (0)
-#define bolt_crowded() false
-#define bolt_more_to_activate() false
-#define bolt_more_to_come(...) false
-#define bolt_more_to_come_in(...) false
+#define bolt_may_defer() false
+#define bolt_in_request() false
+#define bolt_is_control_task() false
+#define bolt_woken_cpu_alive() false
+#define bolt_irqs_moved_off() do { } while (0)
+#define bolt_several_cpus() false
+#define bolt_is_last_to_activate() true
+#define bolt_is_last(...) true
+#define bolt_is_last_in(...) true
 #define bolt_ap_lock() do { } while (0)
 #define bolt_ap_unlock() do { } while (0)
 #define bolt_assert_ap_lock() do { } while (0)
@@ -428,13 +428,13 @@ void bolt_kernfs_show(struct kernfs_node *kn, bool show);
 #define bolt_cpu_up(...) (-EOPNOTSUPP)
 #define bolt_finish_offline(...) 1
 #define bolt_intercept(...) false
-#define bolt_failed(...) do { } while (0)
-#define bolt_came_up(...) do { } while (0)
-#define bolt_registered(...) do { } while (0)
+#define bolt_callback_failed(...) do { } while (0)
+#define bolt_bringup_done(...) do { } while (0)
+#define bolt_callbacks_changed(...) do { } while (0)
 #define bolt_settle_everywhere(...) do { } while (0)
 #define bolt_account(...) do { } while (0)
 #define bolt_serialize(...) do { } while (0)
-#define bolt_turn_over() do { } while (0)
+#define bolt_serial_leave() do { } while (0)
 #define bolt_forget_state(...) do { } while (0)
 #define bolt_smt_disable(...) 0
 #define bolt_smt_enable() 0
@@ -445,9 +445,9 @@ void bolt_kernfs_show(struct kernfs_node *kn, bool show);
 #define bolt_settle_cpu(...) do { } while (0)
 #define bolt_settle_all() do { } while (0)
 #define bolt_domains_pending() false
-#define bolt_cpu_left(...) false
-#define bolt_domains_wait() false
-#define bolt_left_in_batch(...) false
+#define bolt_stale_in_domains(...) false
+#define bolt_may_defer_domains() false
+#define bolt_has_left_sched(...) false
 #define workqueue_cpus_come(...) do { } while (0)
 
 static inline int bolt_defer_state(int state, const struct bolt_defer *defer)

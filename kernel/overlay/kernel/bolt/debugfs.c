@@ -29,7 +29,7 @@ static const char *const bolt_fit_names[] = {
 };
 
 static const char *const bolt_unit_names[BOLT_UNITS] = {
-	[BOLT_ALONE]			= "-",
+	[BOLT_NO_UNIT]			= "-",
 	[BOLT_UNIT_VMSTAT]		= "vmstat",
 	[BOLT_UNIT_VIRTIO_NET]		= "virtio_net",
 	[BOLT_UNIT_ACPI_PROCESSOR]	= "acpi_processor",
@@ -66,10 +66,10 @@ static void bolt_show_state(struct seq_file *m, int state)
 	seq_printf(m, "%d %s%s %s%s %s %lld %lld %lld %lld %lld %s (%s)\n", state,
 		   bolt_class_names[class], bolt_overridden(state) ? "!" : "",
 		   bolt_fit_names[bolt_fit(state)],
-		   bolt_fit_told(state) ? "!" : "", bolt_unit_names[row.unit],
+		   bolt_fit_declared(state) ? "!" : "", bolt_unit_names[row.unit],
 		   atomic64_read(&count->runs), atomic64_read(&count->skips),
 		   atomic64_read(&count->settles), atomic64_read(&count->slowed),
-		   atomic64_read(&count->ns), bolt_glue_name(state) ?: "unnamed",
+		   atomic64_read(&count->ns), bolt_state_name(state) ?: "unnamed",
 		   row.reason);
 }
 
@@ -78,12 +78,12 @@ static int bolt_states_show(struct seq_file *m, void *unused)
 	int state;
 
 	seq_puts(m, "# state class fit unit runs skips settles slowed ns name (reason)\n");
-	bolt_glue_lock_states();
+	bolt_lock_states();
 	for (state = CPUHP_OFFLINE + 1; state < CPUHP_ONLINE; state++) {
-		if (bolt_glue_has(state, true) || bolt_glue_has(state, false))
+		if (bolt_state_has(state, true) || bolt_state_has(state, false))
 			bolt_show_state(m, state);
 	}
-	bolt_glue_unlock_states();
+	bolt_unlock_states();
 	return 0;
 }
 
@@ -105,9 +105,9 @@ static int bolt_states_tell(enum cpuhp_state state, enum bolt_say say)
 		bolt_override(state, say == BOLT_SAY_CRITICAL);
 		return 0;
 	case BOLT_SAY_SERIAL:
-		return bolt_tell_fit(state, BOLT_SERIAL);
+		return bolt_declare_fit(state, BOLT_SERIAL);
 	case BOLT_SAY_UNFIT:
-		return bolt_tell_fit(state, BOLT_UNFIT);
+		return bolt_declare_fit(state, BOLT_UNFIT);
 	}
 	return -EINVAL;
 }
@@ -140,14 +140,14 @@ static void bolt_show_slow_state(struct seq_file *m)
 {
 	enum cpuhp_state state;
 
-	bolt_glue_lock_states();
+	bolt_lock_states();
 	state = bolt_find_unfit();
 	if (state == CPUHP_INVALID)
 		seq_puts(m, "slow_state -\n");
 	else
 		seq_printf(m, "slow_state %s\n",
-			   bolt_glue_name(state) ?: "unnamed");
-	bolt_glue_unlock_states();
+			   bolt_state_name(state) ?: "unnamed");
+	bolt_unlock_states();
 }
 
 static int bolt_stats_show(struct seq_file *m, void *unused)

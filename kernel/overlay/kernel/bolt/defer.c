@@ -17,37 +17,37 @@
 #include "state.h"
 #include "visibility.h"
 
-static void bolt_park(unsigned int cpu, enum cpuhp_state state,
-		      const struct bolt_defer *defer)
+static void bolt_defer_teardown(unsigned int cpu, enum cpuhp_state state,
+				const struct bolt_defer *defer)
 {
 	cpumask_set_cpu(cpu, &bolt_parked_mask);
-	if (defer->park)
-		defer->park(cpu);
-	bolt_set_park(bolt_pending(cpu), state);
+	if (defer->at_once)
+		defer->at_once(cpu);
+	bolt_set_add(bolt_pending(cpu), state);
 	atomic64_inc(&bolt_counts[state].skips);
-	trace_bolt_park(cpu, state);
+	trace_bolt_defer(cpu, state);
 }
 
-static int bolt_unpark(unsigned int cpu, enum cpuhp_state state,
-		       const struct bolt_defer *defer)
+static int bolt_cancel_teardown(unsigned int cpu, enum cpuhp_state state,
+				const struct bolt_defer *defer)
 {
 	int err = 0;
 
 	if (defer->restart)
-		err = bolt_glue_step(state)->startup.single(cpu);
-	else if (defer->unpark)
-		err = defer->unpark(cpu);
+		err = bolt_cpuhp_step(state)->startup.single(cpu);
+	else if (defer->cancel)
+		err = defer->cancel(cpu);
 	if (err) {
 		/* As a startup that fails: nothing of the state is left. */
 		while (bolt_tear_down(cpu, state, defer) == -EAGAIN)
 			;
-		bolt_set_unpark(bolt_pending(cpu), state);
+		bolt_set_remove(bolt_pending(cpu), state);
 		return err;
 	}
-	bolt_set_unpark(bolt_pending(cpu), state);
+	bolt_set_remove(bolt_pending(cpu), state);
 	bolt_show(cpu, state);
 	atomic64_inc(&bolt_counts[state].skips);
-	trace_bolt_unpark(cpu, state);
+	trace_bolt_cancel(cpu, state);
 	return 0;
 }
 
@@ -77,13 +77,13 @@ static bool bolt_skip_startup(unsigned int cpu, enum cpuhp_state state,
 	enum bolt_unit unit;
 
 	if (bolt_set_has(bolt_pending(cpu), state)) {
-		*ret = bolt_unpark(cpu, state, defer);
+		*ret = bolt_cancel_teardown(cpu, state, defer);
 		return true;
 	}
-	if (bolt_glue_has(state, false))
+	if (bolt_state_has(state, false))
 		return false;
 	unit = bolt_row(state).unit;
-	if (unit == BOLT_ALONE || !bolt_unit_pending(cpu, unit))
+	if (unit == BOLT_NO_UNIT || !bolt_unit_pending(cpu, unit))
 		return false;
 	atomic64_inc(&bolt_counts[state].skips);
 	return true;
@@ -94,19 +94,19 @@ static bool bolt_skip_teardown(unsigned int cpu, enum cpuhp_state state,
 			       const struct bolt_defer *defer)
 {
 	if (bolt_set_has(bolt_pending(cpu), state)) {
-		if (bolt_glue_has(state, true)) {
+		if (bolt_state_has(state, true)) {
 			bolt_broken(cpu, state, "the teardown would run twice");
 			return true;
 		}
 		/* A teardown without startup was owed until the return, which has failed. */
-		bolt_set_unpark(bolt_pending(cpu), state);
+		bolt_set_remove(bolt_pending(cpu), state);
 	}
-	if (!bolt_fast() || (defer->keep && !defer->keep(cpu)) ||
+	if (!bolt_may_defer() || (defer->may_defer && !defer->may_defer(cpu)) ||
 	    bolt_hide(cpu, state, defer)) {
 		bolt_forget_entries(cpu, state);
 		return false;
 	}
-	bolt_park(cpu, state, defer);
+	bolt_defer_teardown(cpu, state, defer);
 	return true;
 }
 
@@ -137,7 +137,7 @@ bool bolt_intercept(unsigned int cpu, enum cpuhp_state state, bool bringup,
 }
 
 /**
- * bolt_came_up - a bring-up is over
+ * bolt_bringup_done - a bring-up is over
  * @cpu:	the CPU
  *
  * A teardown without a startup is no longer owed when the CPU is back. After a
@@ -145,7 +145,7 @@ bool bolt_intercept(unsigned int cpu, enum cpuhp_state state, bool bringup,
  *
  * Context: hotplug lock held for writing.
  */
-void bolt_came_up(unsigned int cpu)
+void bolt_bringup_done(unsigned int cpu)
 {
 	struct bolt_set *pending = bolt_pending(cpu);
 	unsigned int state;
@@ -153,11 +153,11 @@ void bolt_came_up(unsigned int cpu)
 	if (!cpumask_test_cpu(cpu, &bolt_parked_mask))
 		return;
 	for_each_set_bit(state, pending->states, BOLT_NR_STATES) {
-		if (bolt_glue_below(cpu, state) ||
-		    bolt_glue_has(state, true))
+		if (bolt_cpu_below(cpu, state) ||
+		    bolt_state_has(state, true))
 			continue;
-		bolt_set_unpark(pending, state);
-		trace_bolt_unpark(cpu, state);
+		bolt_set_remove(pending, state);
+		trace_bolt_cancel(cpu, state);
 	}
 	if (!bolt_set_empty(pending))
 		return;

@@ -2,7 +2,7 @@
 /*
  * Scheduler domains: the rebuild without the CPUs that have gone waits until these
  * CPUs are settled, and is not needed if they return first. down.c calls
- * bolt_domains_left() for each CPU that has left the scheduler. What is decided
+ * bolt_note_stale_in_domains() for each CPU that has left the scheduler. What is decided
  * from cpusets is in kernel/cgroup/cpuset.c, from domains in
  * kernel/sched/topology.c. The rebuild is pending as if it were the teardown of a
  * state, the topmost: domains are the first thing that a CPU leaves.
@@ -38,14 +38,14 @@ static const struct bolt_defer bolt_domains_defer = {
 };
 
 /**
- * bolt_domains_wait - whether a rebuild of domains may be deferred
+ * bolt_may_defer_domains - whether a rebuild of domains may be deferred
  *
  * Context: inside a hotplug operation.
  * Return: true if so, as far as Bolt knows.
  */
-bool bolt_domains_wait(void)
+bool bolt_may_defer_domains(void)
 {
-	return bolt_fast() && !bolt_overridden(CPUHP_AP_ACTIVE);
+	return bolt_may_defer() && !bolt_overridden(CPUHP_AP_ACTIVE);
 }
 
 /**
@@ -64,18 +64,18 @@ void bolt_domains_enable(bool on)
 }
 
 /**
- * bolt_domains_left - a CPU is not active: note whether the domains have it
+ * bolt_note_stale_in_domains - a CPU is not active: note whether the domains have it
  * @cpu:	the CPU
  *
  * Context: hotplug lock held for writing.
  */
-void bolt_domains_left(unsigned int cpu)
+void bolt_note_stale_in_domains(unsigned int cpu)
 {
-	if (!bolt_cpu_left(cpu))
+	if (!bolt_stale_in_domains(cpu))
 		return;
 	cpumask_set_cpu(cpu, &bolt_parked_mask);
-	bolt_set_park(bolt_pending(cpu), BOLT_DOMAINS);
-	trace_bolt_park(cpu, BOLT_DOMAINS);
+	bolt_set_add(bolt_pending(cpu), BOLT_DOMAINS);
+	trace_bolt_defer(cpu, BOLT_DOMAINS);
 }
 
 static int __init bolt_domains_init(void)

@@ -6,6 +6,6 @@
 #include <linux/types.h>
 
 void bolt_domains_enable(bool on);
-void bolt_domains_left(unsigned int cpu);
+void bolt_note_stale_in_domains(unsigned int cpu);
 
 #endif /* _KERNEL_BOLT_DOMAINS_H */

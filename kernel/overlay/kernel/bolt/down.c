@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * The way down: all that happens to the CPUs of a request from active to dead, in
- * order. request.c calls bolt_go_down(), at the end of this file, for the CPUs
+ * order. request.c calls bolt_offline_batch(), at the end of this file, for the CPUs
  * that go, and for those that have come when it undoes a request. Each phase is
  * what all CPUs do before any of them goes on:
  *
  *	bolt_deactivate()	CPUs leave the scheduler; one grace period
  *	bolt_run_threads()	teardowns in the hotplug threads; see threads.c
- *	bolt_glue_take_down()	one stop of the machine, in which the CPUs die
- *	bolt_glue_bury()	teardowns of dead CPUs, in the control task
+ *	bolt_stop_and_take_down()	one stop of the machine, in which the CPUs die
+ *	bolt_run_dead_callbacks()	teardowns of dead CPUs, in the control task
  *
  * A phase takes the CPUs that are where it begins and leaves them where it ends,
  * or where they were if it fails. Every callback passes defer.c, which may have
@@ -47,13 +47,13 @@ static int bolt_deactivate(void)
 		sched_cpu_push_tasks(cpu);
 	bolt_set_round(&bolt_round);
 	for_each_cpu(cpu, &bolt_round) {
-		err = bolt_glue_run(cpu, CPUHP_AP_ACTIVE - 1) ?: err;
+		err = bolt_run_callbacks(cpu, CPUHP_AP_ACTIVE - 1) ?: err;
 		if (bolt_gives_up(err))
 			break;
 	}
 	bolt_set_round(NULL);
 	for_each_cpu(cpu, &bolt_round) {
-		if (bolt_glue_state(cpu) >= CPUHP_AP_ACTIVE && !cpu_active(cpu))
+		if (bolt_cpu_state(cpu) >= CPUHP_AP_ACTIVE && !cpu_active(cpu))
 			sched_cpu_stay(cpu);
 	}
 	/*
@@ -64,8 +64,8 @@ static int bolt_deactivate(void)
 	if (err && !bolt_gives_up(err))
 		sched_cpus_have_changed();
 	for_each_cpu(cpu, &bolt_round) {
-		if (bolt_glue_state(cpu) < CPUHP_AP_ACTIVE)
-			bolt_domains_left(cpu);
+		if (bolt_cpu_state(cpu) < CPUHP_AP_ACTIVE)
+			bolt_note_stale_in_domains(cpu);
 	}
 	return err;
 }
@@ -87,7 +87,7 @@ struct bolt_stop {
 };
 
 /**
- * bolt_pass_turn - interrupts have been moved off this CPU: the next CPU may
+ * bolt_irqs_moved_off - interrupts have been moved off this CPU: the next CPU may
  *
  * What is left to do for these interrupts may take a millisecond, and all CPUs may
  * do it at once.
@@ -95,7 +95,7 @@ struct bolt_stop {
  * Context: a CPU that goes, in stop_machine(); without effect the second time,
  * and outside of requests.
  */
-void bolt_pass_turn(void)
+void bolt_irqs_moved_off(void)
 {
 	struct bolt_stop *stop = bolt_stopping;
 	unsigned int cpu = smp_processor_id();
@@ -110,7 +110,7 @@ static void bolt_stop_meet(struct bolt_stop *stop, unsigned int time)
 	/* A release and an acquire: what a CPU did before, all CPUs see after. */
 	atomic_inc_return_release(&stop->met);
 	while (atomic_read_acquire(&stop->met) < time * stop->nr)
-		bolt_glue_relax();
+		bolt_relax();
 }
 
 /*
@@ -137,24 +137,24 @@ static int bolt_take_down(void *data)
 	if (stop->err)
 		return stop->err;
 
-	/* Pairs with bolt_pass_turn(), by the CPU before this one. */
+	/* Pairs with bolt_irqs_moved_off(), by the CPU before this one. */
 	while (smp_load_acquire(&stop->turn) != this_cpu)
-		bolt_glue_relax();
+		bolt_relax();
 	err = __cpu_disable();
 	if (err)
 		set_cpu_online(this_cpu, true);
-	bolt_pass_turn();
+	bolt_irqs_moved_off();
 	bolt_stop_meet(stop, 2);
 	if (err)
 		return err;
 
-	bolt_glue_die(this_cpu, CPUHP_AP_OFFLINE);
+	bolt_run_dying_callbacks(this_cpu, CPUHP_AP_OFFLINE);
 	stop_machine_park(this_cpu);
 	return 0;
 }
 
 /* Has CPUs that have got to CPUHP_TEARDOWN_CPU die. */
-static int bolt_glue_take_down(const struct cpumask *cpus)
+static int bolt_stop_and_take_down(const struct cpumask *cpus)
 {
 	struct bolt_stop stop = {
 		.cpus = cpus,
@@ -170,7 +170,7 @@ static int bolt_glue_take_down(const struct cpumask *cpus)
 			return err;
 	}
 	for_each_cpu(cpu, cpus) {
-		struct cpuhp_cpu_state *st = bolt_glue_cpu(cpu);
+		struct cpuhp_cpu_state *st = bolt_cpuhp_cpu(cpu);
 
 		/* A CPU that got here by a write to its target has its thread running. */
 		if (!kthread_parking(st->thread))
@@ -186,13 +186,13 @@ static int bolt_glue_take_down(const struct cpumask *cpus)
 	err = stop_machine_cpuslocked(bolt_take_down, &stop, cpus);
 	bolt_stopping = NULL;
 	bolt_set_round(NULL);
-	bolt_mark(BOLT_PHASE_STOP);
+	bolt_phase_end(BOLT_PHASE_STOP);
 	for_each_cpu(cpu, cpus) {
-		struct cpuhp_cpu_state *st = bolt_glue_cpu(cpu);
+		struct cpuhp_cpu_state *st = bolt_cpuhp_cpu(cpu);
 
 		if (cpu_online(cpu)) {
 			st->state = CPUHP_TEARDOWN_CPU;
-			bolt_failed(cpu, CPUHP_TEARDOWN_CPU);
+			bolt_callback_failed(cpu, CPUHP_TEARDOWN_CPU);
 			continue;
 		}
 		wait_for_ap_thread(st, false);
@@ -205,10 +205,10 @@ static int bolt_glue_take_down(const struct cpumask *cpus)
 	for_each_cpu_andnot(cpu, cpus, cpu_online_mask) {
 		hotplug_cpu__broadcast_tick_pull(cpu);
 		__cpu_die(cpu);
-		bolt_glue_sync_dead(cpu);
+		bolt_wait_for_death(cpu);
 		bolt_set_transit(cpu, false);
 	}
-	bolt_mark(BOLT_PHASE_DIE);
+	bolt_phase_end(BOLT_PHASE_DIE);
 	for_each_cpu_andnot(cpu, cpus, cpu_online_mask) {
 		tick_cleanup_dead_cpu(cpu);
 		rcutree_migrate_callbacks(cpu);
@@ -222,13 +222,13 @@ static int bolt_glue_take_down(const struct cpumask *cpus)
  */
 static int bolt_take_down_round(void)
 {
-	int err = bolt_glue_take_down(&bolt_round);
+	int err = bolt_stop_and_take_down(&bolt_round);
 	unsigned int cpu;
 
 	if (!err || bolt_gives_up(err))
 		return err;
 	for_each_cpu_and(cpu, &bolt_round, cpu_online_mask)
-		bolt_glue_take_down(cpumask_of(cpu));
+		bolt_stop_and_take_down(cpumask_of(cpu));
 	return err;
 }
 
@@ -242,7 +242,7 @@ static int bolt_take_off(const struct cpumask *mask, bool poll)
 		workqueue_cpus_leave(&bolt_round);
 		err = bolt_run_threads(CPUHP_TEARDOWN_CPU, false);
 	}
-	bolt_mark(BOLT_PHASE_AP);
+	bolt_phase_end(BOLT_PHASE_AP);
 	if (!err && poll && pm_wakeup_pending())
 		err = -EBUSY;
 	if (bolt_gives_up(err))
@@ -256,16 +256,16 @@ static int bolt_take_off(const struct cpumask *mask, bool poll)
 
 		/* A CPU has refused: CPUs that are dead by now must be so altogether. */
 		if (bolt_gives_up(err)) {
-			if (bolt_glue_state(cpu) != CPUHP_AP_IDLE_DEAD)
+			if (bolt_cpu_state(cpu) != CPUHP_AP_IDLE_DEAD)
 				continue;
 			goal = CPUHP_OFFLINE;
 		}
 		if (goal >= CPUHP_TEARDOWN_CPU || cpu_online(cpu))
 			continue;
-		WARN(bolt_glue_bury(cpu, goal),
+		WARN(bolt_run_dead_callbacks(cpu, goal),
 		     "DEAD callback error for CPU%d", cpu);
 	}
-	bolt_mark(BOLT_PHASE_DEAD);
+	bolt_phase_end(BOLT_PHASE_DEAD);
 	return err;
 }
 
@@ -279,7 +279,7 @@ static unsigned int bolt_native_order(unsigned int i)
 }
 
 /**
- * bolt_go_down - take CPUs down to their goals
+ * bolt_offline_batch - take CPUs down to their goals
  * @mask:	the CPUs; those that are at their goals already are passed over
  * @poll:	whether a wake-up of the system stops it, between phases
  *
@@ -290,7 +290,7 @@ static unsigned int bolt_native_order(unsigned int i)
  * Return: 0, or the error of the first CPU that failed; the other CPUs are left
  * somewhere on the way.
  */
-int bolt_go_down(const struct cpumask *mask, bool poll)
+int bolt_offline_batch(const struct cpumask *mask, bool poll)
 {
 	unsigned int cpu, i;
 	int err = 0;
@@ -298,8 +298,8 @@ int bolt_go_down(const struct cpumask *mask, bool poll)
 	/* No callback lies between the two; a CPU that stays active must not leave. */
 	for_each_cpu(cpu, mask) {
 		if (bolt_goal(cpu) == CPUHP_AP_ACTIVE &&
-		    bolt_glue_state(cpu) == CPUHP_ONLINE)
-			bolt_glue_run(cpu, CPUHP_AP_ACTIVE);
+		    bolt_cpu_state(cpu) == CPUHP_ONLINE)
+			bolt_run_callbacks(cpu, CPUHP_AP_ACTIVE);
 	}
 	if (bolt_find(mask, CPUHP_AP_ACTIVE, CPUHP_ONLINE, false))
 		err = bolt_deactivate();

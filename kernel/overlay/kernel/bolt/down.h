@@ -7,6 +7,6 @@
 
 struct cpumask;
 
-int bolt_go_down(const struct cpumask *mask, bool poll);
+int bolt_offline_batch(const struct cpumask *mask, bool poll);
 
 #endif /* _KERNEL_BOLT_DOWN_H */

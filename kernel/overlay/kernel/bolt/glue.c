@@ -38,7 +38,7 @@ void bolt_await_reader(struct percpu_rw_semaphore *sem, long *ticks)
  * With one writer always entered, readers of the hotplug lock pay a barrier
  * and a request does not have to wait for a grace period.
  */
-void bolt_glue_hold_readers_slow(bool hold)
+void bolt_hold_readers_slow(bool hold)
 {
 	if (!hold) {
 		rcu_sync_exit(&cpu_hotplug_lock.rss);
@@ -54,14 +54,14 @@ void bolt_glue_hold_readers_slow(bool hold)
 }
 
 /* The native way, for a caller that comes while Bolt is being disabled. */
-int bolt_glue_native(unsigned int cpu, bool online)
+int bolt_request_natively(unsigned int cpu, bool online)
 {
 	return online ? cpu_up(cpu, CPUHP_ONLINE) :
 			cpu_down(cpu, CPUHP_OFFLINE);
 }
 
 /* The native way, for CPUs that have not come while the machine boots. */
-void __init bolt_glue_retry(const struct cpumask *mask)
+void __init bolt_retry_natively(const struct cpumask *mask)
 {
 	if (!cpumask_empty(mask))
 		cpuhp_bringup_mask(mask, nr_cpu_ids, CPUHP_ONLINE);
@@ -69,72 +69,72 @@ void __init bolt_glue_retry(const struct cpumask *mask)
 
 #ifdef CONFIG_HOTPLUG_PARALLEL
 /* Whether CPUs can find out their own numbers, so that several may be woken at once. */
-bool __init bolt_glue_overlap(void)
+bool __init bolt_parallel_bringup(void)
 {
 	if (__cpuhp_parallel_bringup)
 		__cpuhp_parallel_bringup = arch_cpuhp_init_parallel_bringup();
 	return __cpuhp_parallel_bringup;
 }
 #else
-bool __init bolt_glue_overlap(void)
+bool __init bolt_parallel_bringup(void)
 {
 	return true;
 }
 #endif
 
 /* Whether hotplug is forbidden altogether, or going offline is. */
-int bolt_glue_forbidden(bool online)
+int bolt_hotplug_forbidden(bool online)
 {
 	if (!online && cpu_hotplug_offline_disabled)
 		return -EOPNOTSUPP;
 	return cpu_hotplug_disabled ? -EBUSY : 0;
 }
 
-bool bolt_glue_bootable(unsigned int cpu)
+bool bolt_cpu_bootable(unsigned int cpu)
 {
 	return cpu_bootable(cpu);
 }
 
 #ifdef CONFIG_HOTPLUG_SMT
 /* Whether SMT control allows @cpu to be online. */
-bool bolt_glue_smt_allowed(unsigned int cpu)
+bool bolt_smt_allowed(unsigned int cpu)
 {
 	return cpu_smt_thread_allowed(cpu);
 }
 
 /* Whether SMT control would bring up a thread of @cpu's core. */
-bool bolt_glue_core_online(unsigned int cpu)
+bool bolt_core_online(unsigned int cpu)
 {
 	return topology_is_core_online(cpu);
 }
 #endif
 
 /* Keeps states, their instances, and CPUs as they are. */
-void bolt_glue_lock_states(void)
+void bolt_lock_states(void)
 {
 	cpus_read_lock();
 	mutex_lock(&cpuhp_state_mutex);
 }
 
-void bolt_glue_unlock_states(void)
+void bolt_unlock_states(void)
 {
 	mutex_unlock(&cpuhp_state_mutex);
 	cpus_read_unlock();
 }
 
 /* Keeps states and their instances as they are; the caller has the hotplug lock. */
-void bolt_glue_lock_calls(void)
+void bolt_lock_instances(void)
 {
 	mutex_lock(&cpuhp_state_mutex);
 }
 
-void bolt_glue_unlock_calls(void)
+void bolt_unlock_instances(void)
 {
 	mutex_unlock(&cpuhp_state_mutex);
 }
 
 /* Tells lockdep that the caller is going to wait for callbacks of hotplug threads. */
-void bolt_glue_await_threads(void)
+void bolt_note_wait_for_threads(void)
 {
 	cpuhp_lock_acquire(false);
 	cpuhp_lock_release(false);
@@ -146,7 +146,7 @@ void bolt_glue_await_threads(void)
  * Runs callbacks of @cpu in the control task until @cpu has reached @target. If one
  * fails, @cpu goes back to where it was.
  */
-int bolt_glue_run(unsigned int cpu, enum cpuhp_state target)
+int bolt_run_callbacks(unsigned int cpu, enum cpuhp_state target)
 {
 	struct cpuhp_cpu_state *st = per_cpu_ptr(&cpuhp_state, cpu);
 
@@ -162,7 +162,7 @@ int bolt_glue_run(unsigned int cpu, enum cpuhp_state target)
  * Runs teardowns of a CPU that is dead, or was never woken. Nothing brings that
  * CPU back, so a teardown that fails counts as done.
  */
-int bolt_glue_bury(unsigned int cpu, enum cpuhp_state target)
+int bolt_run_dead_callbacks(unsigned int cpu, enum cpuhp_state target)
 {
 	struct cpuhp_cpu_state *st = per_cpu_ptr(&cpuhp_state, cpu);
 
@@ -173,7 +173,7 @@ int bolt_glue_bury(unsigned int cpu, enum cpuhp_state target)
 }
 
 /* Runs the dying callbacks of @cpu, which is this CPU, with interrupts off. */
-void bolt_glue_die(unsigned int cpu, enum cpuhp_state target)
+void bolt_run_dying_callbacks(unsigned int cpu, enum cpuhp_state target)
 {
 	cpuhp_invoke_callback_range_nofail(false, cpu,
 					   per_cpu_ptr(&cpuhp_state, cpu),
@@ -181,26 +181,26 @@ void bolt_glue_die(unsigned int cpu, enum cpuhp_state target)
 }
 
 /* Runs one callback here; the caller has the hotplug lock. */
-int bolt_glue_invoke(unsigned int cpu, enum cpuhp_state state, bool bringup,
-		     struct hlist_node *node)
+int bolt_invoke_callback(unsigned int cpu, enum cpuhp_state state, bool bringup,
+			 struct hlist_node *node)
 {
 	return cpuhp_invoke_callback(cpu, state, bringup, node, NULL);
 }
 
 /* Runs one callback here; a task that waits for it has the hotplug lock. */
-int bolt_glue_invoke_for(unsigned int cpu, enum cpuhp_state state, bool bringup,
-			 struct hlist_node *node)
+int bolt_invoke_callback_for(unsigned int cpu, enum cpuhp_state state, bool bringup,
+			     struct hlist_node *node)
 {
 	int err;
 
 	lockdep_acquire_cpus_lock();
-	err = bolt_glue_invoke(cpu, state, bringup, node);
+	err = bolt_invoke_callback(cpu, state, bringup, node);
 	lockdep_release_cpus_lock();
 	return err;
 }
 
 /* Whether @cpu has reached the kernel on its way up. */
-bool bolt_glue_alive(unsigned int cpu)
+bool bolt_cpu_alive(unsigned int cpu)
 {
 	switch (atomic_read(per_cpu_ptr(&cpuhp_state.ap_sync_state, cpu))) {
 	case SYNC_STATE_ALIVE:
@@ -216,7 +216,7 @@ bool bolt_glue_alive(unsigned int cpu)
  * The control task has waited long enough for @cpu. False: @cpu has taken note of
  * its release, and will arrive.
  */
-bool bolt_glue_give_up(unsigned int cpu)
+bool bolt_arrival_given_up(unsigned int cpu)
 {
 	atomic_t *st = per_cpu_ptr(&cpuhp_state.ap_sync_state, cpu);
 
@@ -226,8 +226,7 @@ bool bolt_glue_give_up(unsigned int cpu)
 #endif
 
 /* Waits until @cpu says that it is dead, where the architecture has CPUs say so. */
-void bolt_glue_sync_dead(unsigned int cpu)
+void bolt_wait_for_death(unsigned int cpu)
 {
 	cpuhp_bp_sync_dead(cpu);
 }
-

@@ -18,68 +18,68 @@
 extern struct cpuhp_cpu_state __percpu *const bolt_cpuhp_states;
 extern struct cpuhp_step *const bolt_cpuhp_steps;
 
-static inline struct cpuhp_cpu_state *bolt_glue_cpu(unsigned int cpu)
+static inline struct cpuhp_cpu_state *bolt_cpuhp_cpu(unsigned int cpu)
 {
 	return per_cpu_ptr(bolt_cpuhp_states, cpu);
 }
 
-static inline struct cpuhp_step *bolt_glue_step(enum cpuhp_state state)
+static inline struct cpuhp_step *bolt_cpuhp_step(enum cpuhp_state state)
 {
 	return bolt_cpuhp_steps + state;
 }
 
 /* The state that @cpu has reached. */
-static inline enum cpuhp_state bolt_glue_state(unsigned int cpu)
+static inline enum cpuhp_state bolt_cpu_state(unsigned int cpu)
 {
-	return bolt_glue_cpu(cpu)->state;
+	return bolt_cpuhp_cpu(cpu)->state;
 }
 
 /* Whether @state's startup has not run for @cpu, as far as the state machine knows. */
-static inline bool bolt_glue_below(unsigned int cpu, enum cpuhp_state state)
+static inline bool bolt_cpu_below(unsigned int cpu, enum cpuhp_state state)
 {
-	return bolt_glue_state(cpu) < state;
+	return bolt_cpu_state(cpu) < state;
 }
 
 /* Whether @state has a startup, or a teardown. */
-static inline bool bolt_glue_has(enum cpuhp_state state, bool startup)
+static inline bool bolt_state_has(enum cpuhp_state state, bool startup)
 {
-	struct cpuhp_step *step = bolt_glue_step(state);
+	struct cpuhp_step *step = bolt_cpuhp_step(state);
 
 	return startup ? step->startup.single : step->teardown.single;
 }
 
-static inline const char *bolt_glue_name(enum cpuhp_state state)
+static inline const char *bolt_state_name(enum cpuhp_state state)
 {
-	return bolt_glue_step(state)->name;
+	return bolt_cpuhp_step(state)->name;
 }
 
 /* Requests that are none of Bolt's, and what forbids requests. */
-int bolt_glue_native(unsigned int cpu, bool online);
-void bolt_glue_retry(const struct cpumask *mask);
-bool bolt_glue_overlap(void);
-int bolt_glue_forbidden(bool online);
-bool bolt_glue_bootable(unsigned int cpu);
-bool bolt_glue_smt_allowed(unsigned int cpu);
-bool bolt_glue_core_online(unsigned int cpu);
+int bolt_request_natively(unsigned int cpu, bool online);
+void bolt_retry_natively(const struct cpumask *mask);
+bool bolt_parallel_bringup(void);
+int bolt_hotplug_forbidden(bool online);
+bool bolt_cpu_bootable(unsigned int cpu);
+bool bolt_smt_allowed(unsigned int cpu);
+bool bolt_core_online(unsigned int cpu);
 
 /* The hotplug lock, and the lock under which states are registered. */
-void bolt_glue_hold_readers_slow(bool hold);
-void bolt_glue_lock_states(void);
-void bolt_glue_unlock_states(void);
-void bolt_glue_lock_calls(void);
-void bolt_glue_unlock_calls(void);
-void bolt_glue_await_threads(void);
+void bolt_hold_readers_slow(bool hold);
+void bolt_lock_states(void);
+void bolt_unlock_states(void);
+void bolt_lock_instances(void);
+void bolt_unlock_instances(void);
+void bolt_note_wait_for_threads(void);
 
 /* Callbacks, and CPUs on the edge of their lives. */
-int bolt_glue_run(unsigned int cpu, enum cpuhp_state target);
-int bolt_glue_bury(unsigned int cpu, enum cpuhp_state target);
-void bolt_glue_die(unsigned int cpu, enum cpuhp_state target);
-int bolt_glue_invoke(unsigned int cpu, enum cpuhp_state state, bool bringup,
-		     struct hlist_node *node);
-int bolt_glue_invoke_for(unsigned int cpu, enum cpuhp_state state, bool bringup,
+int bolt_run_callbacks(unsigned int cpu, enum cpuhp_state target);
+int bolt_run_dead_callbacks(unsigned int cpu, enum cpuhp_state target);
+void bolt_run_dying_callbacks(unsigned int cpu, enum cpuhp_state target);
+int bolt_invoke_callback(unsigned int cpu, enum cpuhp_state state, bool bringup,
 			 struct hlist_node *node);
-bool bolt_glue_alive(unsigned int cpu);
-bool bolt_glue_give_up(unsigned int cpu);
-void bolt_glue_sync_dead(unsigned int cpu);
+int bolt_invoke_callback_for(unsigned int cpu, enum cpuhp_state state, bool bringup,
+			     struct hlist_node *node);
+bool bolt_cpu_alive(unsigned int cpu);
+bool bolt_arrival_given_up(unsigned int cpu);
+void bolt_wait_for_death(unsigned int cpu);
 
 #endif /* _KERNEL_BOLT_GLUE_H */

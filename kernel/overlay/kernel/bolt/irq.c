@@ -213,7 +213,7 @@ bool bolt_irqs_leave(void)
 	struct bolt_irqs *going = this_cpu_ptr(&bolt_irqs_going);
 
 	/* Unlocked: all other CPUs wait, none of them with the lock. */
-	going->all = list->all || bolt_irq_stuck || !bolt_fast();
+	going->all = list->all || bolt_irq_stuck || !bolt_may_defer();
 	going->nr = list->nr;
 	memcpy(going->irqs, list->irqs, sizeof(going->irqs));
 	list->all = false;

@@ -21,31 +21,31 @@
 #include "state.h"
 
 /* cpu_add_remove_lock held. */
-static struct cpumask bolt_users_mask;
+static struct cpumask bolt_pm_mask;
 
 #ifdef CONFIG_HOTPLUG_SMT
 /* What cpuhp_smt_disable() would take down. */
-static void bolt_glue_smt_leave(struct cpumask *cpus, enum cpuhp_smt_control control)
+static void bolt_smt_leaving(struct cpumask *cpus, enum cpuhp_smt_control control)
 {
 	unsigned int cpu;
 
 	for_each_online_cpu(cpu) {
 		if (!topology_is_primary_thread(cpu) &&
-		    (control != CPU_SMT_ENABLED || !bolt_glue_smt_allowed(cpu)))
+		    (control != CPU_SMT_ENABLED || !bolt_smt_allowed(cpu)))
 			cpumask_set_cpu(cpu, cpus);
 	}
 }
 
 /* What cpuhp_smt_enable() would bring up. */
-static void bolt_glue_smt_come(struct cpumask *cpus)
+static void bolt_smt_coming(struct cpumask *cpus)
 {
 	unsigned int cpu;
 
 	for_each_present_cpu(cpu) {
 		/* Or one that an undo has left half-way. */
-		if (bolt_glue_state(cpu) < CPUHP_ONLINE &&
+		if (bolt_cpu_state(cpu) < CPUHP_ONLINE &&
 		    node_online(cpu_to_node(cpu)) &&
-		    bolt_glue_smt_allowed(cpu) && bolt_glue_core_online(cpu))
+		    bolt_smt_allowed(cpu) && bolt_core_online(cpu))
 			cpumask_set_cpu(cpu, cpus);
 	}
 }
@@ -64,11 +64,11 @@ int bolt_smt_disable(int ctrlval)
 
 	if (!bolt_enabled())
 		return 0;
-	cpumask_clear(&bolt_users_mask);
-	bolt_glue_smt_leave(&bolt_users_mask, ctrlval);
-	err = bolt_request(cpu_none_mask, &bolt_users_mask, 0);
+	cpumask_clear(&bolt_pm_mask);
+	bolt_smt_leaving(&bolt_pm_mask, ctrlval);
+	err = bolt_request(cpu_none_mask, &bolt_pm_mask, 0);
 	if (!err)
-		bolt_notify(&bolt_users_mask, false);
+		bolt_notify(&bolt_pm_mask, false);
 	return err;
 }
 
@@ -85,51 +85,51 @@ int bolt_smt_enable(void)
 
 	if (!bolt_enabled())
 		return 0;
-	cpumask_clear(&bolt_users_mask);
-	bolt_glue_smt_come(&bolt_users_mask);
+	cpumask_clear(&bolt_pm_mask);
+	bolt_smt_coming(&bolt_pm_mask);
 	/* Hotplug is disabled when a resume from hibernation brings up all threads. */
-	err = bolt_request(&bolt_users_mask, cpu_none_mask, BOLT_ANYWAY);
+	err = bolt_request(&bolt_pm_mask, cpu_none_mask, BOLT_FORCED);
 	if (!err)
-		bolt_notify(&bolt_users_mask, true);
+		bolt_notify(&bolt_pm_mask, true);
 	return err;
 }
 #endif
 
 #ifdef CONFIG_PM_SLEEP_SMP
 /* CPUs of which the driver core does not know where they are; cpu_add_remove_lock held. */
-static struct cpumask bolt_untold;
+static struct cpumask bolt_unnotified;
 
-static void bolt_tell_work(struct work_struct *work)
+static void bolt_notify_work(struct work_struct *work)
 {
 	unsigned int cpu;
 
 	lock_device_hotplug();
 	cpu_maps_update_begin();
-	for_each_cpu(cpu, &bolt_untold)
+	for_each_cpu(cpu, &bolt_unnotified)
 		bolt_notify_lost(cpu);
-	cpumask_clear(&bolt_untold);
+	cpumask_clear(&bolt_unnotified);
 	cpu_maps_update_done();
 	unlock_device_hotplug();
 }
 
-static DECLARE_WORK(bolt_teller, bolt_tell_work);
+static DECLARE_WORK(bolt_notifier, bolt_notify_work);
 
 /*
  * Suspend does not hold the device hotplug lock, and a CPU that has not come with
  * the others may come alone: the driver core is told when the resume is over.
  */
-static void bolt_tell_later(const struct cpumask *mask)
+static void bolt_notify_later(const struct cpumask *mask)
 {
 	unsigned int cpu;
 
 	for_each_cpu(cpu, mask) {
 		struct device *dev = get_cpu_device(cpu);
 
-		if (dev && dev->offline == (bolt_glue_state(cpu) == CPUHP_ONLINE))
-			cpumask_set_cpu(cpu, &bolt_untold);
+		if (dev && dev->offline == (bolt_cpu_state(cpu) == CPUHP_ONLINE))
+			cpumask_set_cpu(cpu, &bolt_unnotified);
 	}
-	if (!cpumask_empty(&bolt_untold))
-		queue_work(system_unbound_wq, &bolt_teller);
+	if (!cpumask_empty(&bolt_unnotified))
+		queue_work(system_unbound_wq, &bolt_notifier);
 }
 
 static void bolt_trace_suspend(const char *what, const struct cpumask *cpus,
@@ -156,15 +156,15 @@ int bolt_freeze(unsigned int primary, struct cpumask *frozen)
 {
 	int err;
 
-	cpumask_copy(&bolt_users_mask, cpu_online_mask);
-	cpumask_clear_cpu(primary, &bolt_users_mask);
+	cpumask_copy(&bolt_pm_mask, cpu_online_mask);
+	cpumask_clear_cpu(primary, &bolt_pm_mask);
 	if (pm_wakeup_pending())
 		return -EBUSY;
-	bolt_trace_suspend(TPS("CPU_OFF"), &bolt_users_mask, true);
-	err = bolt_request(cpu_none_mask, &bolt_users_mask,
-			   BOLT_WHOLE | BOLT_FROZEN);
-	bolt_trace_suspend(TPS("CPU_OFF"), &bolt_users_mask, false);
-	cpumask_copy(frozen, err ? &bolt_lost : &bolt_users_mask);
+	bolt_trace_suspend(TPS("CPU_OFF"), &bolt_pm_mask, true);
+	err = bolt_request(cpu_none_mask, &bolt_pm_mask,
+			   BOLT_NO_DEFER | BOLT_FROZEN);
+	bolt_trace_suspend(TPS("CPU_OFF"), &bolt_pm_mask, false);
+	cpumask_copy(frozen, err ? &bolt_lost : &bolt_pm_mask);
 	return err;
 }
 
@@ -182,9 +182,9 @@ void bolt_thaw(const struct cpumask *frozen)
 	if (!bolt_enabled())
 		return;
 	bolt_trace_suspend(TPS("CPU_ON"), frozen, true);
-	bolt_request(frozen, cpu_none_mask, BOLT_WHOLE | BOLT_FROZEN);
+	bolt_request(frozen, cpu_none_mask, BOLT_NO_DEFER | BOLT_FROZEN);
 	bolt_trace_suspend(TPS("CPU_ON"), frozen, false);
-	bolt_tell_later(frozen);
+	bolt_notify_later(frozen);
 }
 #endif
 
@@ -203,9 +203,9 @@ void bolt_shutdown(unsigned int primary)
 		return;
 	if (!cpu_online(primary))
 		primary = cpumask_first(cpu_online_mask);
-	cpumask_copy(&bolt_users_mask, cpu_online_mask);
-	cpumask_clear_cpu(primary, &bolt_users_mask);
-	bolt_request(cpu_none_mask, &bolt_users_mask, BOLT_WHOLE);
+	cpumask_copy(&bolt_pm_mask, cpu_online_mask);
+	cpumask_clear_cpu(primary, &bolt_pm_mask);
+	bolt_request(cpu_none_mask, &bolt_pm_mask, BOLT_NO_DEFER);
 }
 
 /* A reboot, which may be into another kernel, finds CPUs natively offline. */

@@ -121,28 +121,28 @@ static const struct bolt_named bolt_names[] = {
 static const unsigned int bolt_nr_names = ARRAY_SIZE(bolt_names);
 
 /* For states with nothing to hide and nothing to do at once: settling does it all. */
-static const struct bolt_defer bolt_keep;
+static const struct bolt_defer bolt_defer_all;
 
 /* For states that have something to hide, and nothing to do at once. */
-static const struct bolt_defer bolt_keep_topology = { .node = "topology" };
+static const struct bolt_defer bolt_defer_topology = { .node = "topology" };
 
 /*
  * The fixed states that may wait and have nothing to register; bolt_set_defer()
  * adds the others.
  */
 static const struct bolt_defer *bolt_defers[BOLT_NR_STATES] = {
-	[CPUHP_SLUB_DEAD]		= &bolt_keep,
-	[CPUHP_DEBUG_OBJ_DEAD]		= &bolt_keep,
-	[CPUHP_MM_WRITEBACK_DEAD]	= &bolt_keep,
-	[CPUHP_BIO_DEAD]		= &bolt_keep,
-	[CPUHP_RADIX_DEAD]		= &bolt_keep,
-	[CPUHP_IOMMU_IOVA_DEAD]		= &bolt_keep,
-	[CPUHP_X2APIC_PREPARE]		= &bolt_keep,
-	[CPUHP_SMPCFD_PREPARE]		= &bolt_keep,
-	[CPUHP_TOPOLOGY_PREPARE]	= &bolt_keep_topology,
-	[CPUHP_MM_ZS_PREPARE]		= &bolt_keep,
-	[CPUHP_MM_ZSWP_POOL_PREPARE]	= &bolt_keep,
-	[CPUHP_ZCOMP_PREPARE]		= &bolt_keep,
+	[CPUHP_SLUB_DEAD]		= &bolt_defer_all,
+	[CPUHP_DEBUG_OBJ_DEAD]		= &bolt_defer_all,
+	[CPUHP_MM_WRITEBACK_DEAD]	= &bolt_defer_all,
+	[CPUHP_BIO_DEAD]		= &bolt_defer_all,
+	[CPUHP_RADIX_DEAD]		= &bolt_defer_all,
+	[CPUHP_IOMMU_IOVA_DEAD]		= &bolt_defer_all,
+	[CPUHP_X2APIC_PREPARE]		= &bolt_defer_all,
+	[CPUHP_SMPCFD_PREPARE]		= &bolt_defer_all,
+	[CPUHP_TOPOLOGY_PREPARE]	= &bolt_defer_topology,
+	[CPUHP_MM_ZS_PREPARE]		= &bolt_defer_all,
+	[CPUHP_MM_ZSWP_POOL_PREPARE]	= &bolt_defer_all,
+	[CPUHP_ZCOMP_PREPARE]		= &bolt_defer_all,
 };
 
 /* What the administrator moved back to critical; see bolt_override(). */
@@ -158,7 +158,7 @@ static struct bolt_set bolt_unfit;
 static struct bolt_set bolt_foreign;
 
 /* What the administrator has declared, in bolt/states. */
-static struct bolt_set bolt_told_fit, bolt_told_unfit;
+static struct bolt_set bolt_declared_fit, bolt_declared_unfit;
 
 /* What is said of the dynamic states that names.h knows by their name. */
 static const struct bolt_named *bolt_named_states[BOLT_NR_STATES];
@@ -205,9 +205,9 @@ static bool bolt_in_module(unsigned long code, const char *name)
 #endif
 
 /* The address of @state's startup or teardown; 0 if there is none. */
-static unsigned long bolt_glue_callback(enum cpuhp_state state, bool startup)
+static unsigned long bolt_state_callback(enum cpuhp_state state, bool startup)
 {
-	struct cpuhp_step *step = bolt_glue_step(state);
+	struct cpuhp_step *step = bolt_cpuhp_step(state);
 
 	/* With instances it is another function, in the same place. */
 	return (unsigned long)(startup ? step->startup.single :
@@ -220,7 +220,7 @@ static bool bolt_owned(enum cpuhp_state state, const char *name)
 	unsigned int up;
 
 	for (up = 0; up < 2; up++) {
-		unsigned long code = bolt_glue_callback(state, up);
+		unsigned long code = bolt_state_callback(state, up);
 
 		if (!bolt_built_in(code) && !bolt_in_module(code, name))
 			return false;
@@ -230,7 +230,7 @@ static bool bolt_owned(enum cpuhp_state state, const char *name)
 
 static const struct bolt_named *bolt_find_named(enum cpuhp_state state)
 {
-	const char *name = bolt_glue_name(state);
+	const char *name = bolt_state_name(state);
 	unsigned int i;
 
 	for (i = 0; name && i < bolt_nr_names; i++) {
@@ -389,8 +389,8 @@ void bolt_set_defer(enum cpuhp_state state, const struct bolt_defer *defer)
 /* Forgets how @state is deferred: it is being removed. */
 void bolt_drop_defer(enum cpuhp_state state)
 {
-	if (bolt_defers[state] == &bolt_keep ||
-	    bolt_defers[state] == &bolt_keep_topology)
+	if (bolt_defers[state] == &bolt_defer_all ||
+	    bolt_defers[state] == &bolt_defer_topology)
 		return;
 	bolt_set_defer(state, NULL);
 	if (bolt_dynamic(state))
@@ -409,25 +409,25 @@ enum bolt_fit bolt_fit(enum cpuhp_state state)
 {
 	enum bolt_fit fit;
 
-	if (bolt_set_has(&bolt_told_unfit, state))
+	if (bolt_set_has(&bolt_declared_unfit, state))
 		return BOLT_UNFIT;
 	fit = bolt_row(state).fit;
-	if (fit == BOLT_UNFIT && bolt_set_has(&bolt_told_fit, state))
+	if (fit == BOLT_UNFIT && bolt_set_has(&bolt_declared_fit, state))
 		return BOLT_SERIAL;
 	return fit;
 }
 
 /**
- * bolt_fit_told - whether the administrator has declared a state fit or unfit
+ * bolt_fit_declared - whether the administrator has declared a state fit or unfit
  * @state:	the state
  *
  * Context: any.
  * Return: true if so.
  */
-bool bolt_fit_told(enum cpuhp_state state)
+bool bolt_fit_declared(enum cpuhp_state state)
 {
-	return bolt_set_has(&bolt_told_fit, state) ||
-	       bolt_set_has(&bolt_told_unfit, state);
+	return bolt_set_has(&bolt_declared_fit, state) ||
+	       bolt_set_has(&bolt_declared_unfit, state);
 }
 
 /**
@@ -438,7 +438,7 @@ bool bolt_fit_told(enum cpuhp_state state)
  */
 static void bolt_review(enum cpuhp_state state)
 {
-	bool there = bolt_glue_has(state, true) || bolt_glue_has(state, false);
+	bool there = bolt_state_has(state, true) || bolt_state_has(state, false);
 
 	guard(spinlock)(&bolt_fit_lock);
 	assign_bit(state, bolt_foreign.states,
@@ -455,11 +455,11 @@ static void bolt_review(enum cpuhp_state state)
  * without startup must be that of a dead CPU, as nothing undoes it. A startup
  * without teardown is skipped when another state of its unit is pending.
  */
-static bool bolt_glue_can_defer(enum cpuhp_state state, enum bolt_unit unit)
+static bool bolt_state_deferrable(enum cpuhp_state state, enum bolt_unit unit)
 {
-	if (!bolt_glue_has(state, true))
-		return bolt_glue_has(state, false) && state < CPUHP_BRINGUP_CPU;
-	return bolt_glue_has(state, false) || unit != BOLT_ALONE;
+	if (!bolt_state_has(state, true))
+		return bolt_state_has(state, false) && state < CPUHP_BRINGUP_CPU;
+	return bolt_state_has(state, false) || unit != BOLT_NO_UNIT;
 }
 
 /**
@@ -495,7 +495,7 @@ int bolt_defer_state(int state, const struct bolt_defer *defer)
 		return -EINVAL;
 	unit = fixed ? fixed->unit : defer->unit;
 	if ((fixed || defer->class != BOLT_CRITICAL) &&
-	    !bolt_glue_can_defer(state, unit))
+	    !bolt_state_deferrable(state, unit))
 		return -EINVAL;
 	bolt_set_defer(state, defer);
 	bolt_review(state);
@@ -504,23 +504,23 @@ int bolt_defer_state(int state, const struct bolt_defer *defer)
 EXPORT_SYMBOL_GPL(bolt_defer_state);
 
 /**
- * bolt_registered - the callbacks of a hotplug state have changed
+ * bolt_callbacks_changed - the callbacks of a hotplug state have changed
  * @state:	the state: it has been registered, or removed
  *
  * What the administrator has declared was about the callbacks that were there.
  *
  * Context: cpuhp_state_mutex held.
  */
-void bolt_registered(enum cpuhp_state state)
+void bolt_callbacks_changed(enum cpuhp_state state)
 {
-	clear_bit(state, bolt_told_fit.states);
-	clear_bit(state, bolt_told_unfit.states);
+	clear_bit(state, bolt_declared_fit.states);
+	clear_bit(state, bolt_declared_unfit.states);
 	atomic64_set(&bolt_counts[state].slowed, 0);
 	bolt_review(state);
 }
 
 /**
- * bolt_tell_fit - the administrator declares a state fit or unfit
+ * bolt_declare_fit - the administrator declares a state fit or unfit
  * @state:	the state
  * @fit:	BOLT_SERIAL; BOLT_UNFIT
  *
@@ -529,38 +529,38 @@ void bolt_registered(enum cpuhp_state state)
  * Context: may sleep; takes the hotplug lock.
  * Return: 0, or -ENOENT if no such state is registered.
  */
-int bolt_tell_fit(enum cpuhp_state state, enum bolt_fit fit)
+int bolt_declare_fit(enum cpuhp_state state, enum bolt_fit fit)
 {
 	int err = -ENOENT;
 
-	bolt_glue_lock_states();
-	if (bolt_glue_has(state, true) || bolt_glue_has(state, false)) {
-		assign_bit(state, bolt_told_fit.states, fit != BOLT_UNFIT);
-		assign_bit(state, bolt_told_unfit.states, fit == BOLT_UNFIT);
+	bolt_lock_states();
+	if (bolt_state_has(state, true) || bolt_state_has(state, false)) {
+		assign_bit(state, bolt_declared_fit.states, fit != BOLT_UNFIT);
+		assign_bit(state, bolt_declared_unfit.states, fit == BOLT_UNFIT);
 		bolt_review(state);
 		err = 0;
 	}
-	bolt_glue_unlock_states();
+	bolt_unlock_states();
 	return err;
 }
 
 /**
- * bolt_untell_fit - what the administrator has declared no longer counts
+ * bolt_forget_declared - what the administrator has declared no longer counts
  * @state:	the state
  *
  * Context: hotplug lock held for reading, and cpuhp_state_mutex.
  */
-void bolt_untell_fit(enum cpuhp_state state)
+void bolt_forget_declared(enum cpuhp_state state)
 {
-	clear_bit(state, bolt_told_fit.states);
-	clear_bit(state, bolt_told_unfit.states);
+	clear_bit(state, bolt_declared_fit.states);
+	clear_bit(state, bolt_declared_unfit.states);
 	bolt_review(state);
 }
 
 /* Whether @state has callbacks but no instance to call them for. */
-static bool bolt_glue_idle_state(enum cpuhp_state state)
+static bool bolt_state_no_instance(enum cpuhp_state state)
 {
-	struct cpuhp_step *step = bolt_glue_step(state);
+	struct cpuhp_step *step = bolt_cpuhp_step(state);
 
 	return step->multi_instance && hlist_empty(&step->list);
 }
@@ -578,21 +578,21 @@ enum cpuhp_state bolt_find_unfit(void)
 	unsigned int state;
 
 	for_each_set_bit(state, bolt_unfit.states, BOLT_NR_STATES) {
-		if (!bolt_glue_idle_state(state))
+		if (!bolt_state_no_instance(state))
 			return state;
 	}
 	return CPUHP_INVALID;
 }
 
 /**
- * bolt_goes_by_cpu - whether the request that begins must go CPU by CPU
+ * bolt_must_go_by_cpu - whether the request that begins must go CPU by CPU
  *
  * Counts it for the state that is the reason, and says so the first time.
  *
  * Context: hotplug lock held for writing.
  * Return: true if so.
  */
-bool bolt_goes_by_cpu(void)
+bool bolt_must_go_by_cpu(void)
 {
 	enum cpuhp_state state = bolt_find_unfit();
 
@@ -601,7 +601,7 @@ bool bolt_goes_by_cpu(void)
 	bolt_stats[BOLT_STAT_BY_CPU]++;
 	if (atomic64_inc_return(&bolt_counts[state].slowed) == 1)
 		pr_info("hotplug state %s is not declared fit for requests for several CPUs: such requests take one CPU after the other\n",
-			bolt_glue_name(state) ?: "unnamed");
+			bolt_state_name(state) ?: "unnamed");
 	return true;
 }
 

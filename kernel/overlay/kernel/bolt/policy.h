@@ -46,10 +46,10 @@ void bolt_set_overridden(enum cpuhp_state state, bool critical);
 /* Whether callbacks of several CPUs may meet, or may run in one request at all. */
 bool bolt_concurrent(enum cpuhp_state state);
 enum bolt_fit bolt_fit(enum cpuhp_state state);
-bool bolt_fit_told(enum cpuhp_state state);
-int bolt_tell_fit(enum cpuhp_state state, enum bolt_fit fit);
-void bolt_untell_fit(enum cpuhp_state state);
+bool bolt_fit_declared(enum cpuhp_state state);
+int bolt_declare_fit(enum cpuhp_state state, enum bolt_fit fit);
+void bolt_forget_declared(enum cpuhp_state state);
 enum cpuhp_state bolt_find_unfit(void);
-bool bolt_goes_by_cpu(void);
+bool bolt_must_go_by_cpu(void);
 
 #endif /* _KERNEL_BOLT_POLICY_H */

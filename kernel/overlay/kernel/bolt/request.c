@@ -3,7 +3,7 @@
  * Requests: any number of CPUs that are to come, and any number that are to go,
  * all or none. A request runs through this file as follows.
  *
- *	bolt_change(), bolt_one()	of a write to bolt/offline and the like, or
+ *	bolt_change(), bolt_request_one()	of a write to bolt/offline and the like, or
  *					of a caller of cpu_device_down(); pm.c and
  *					boot/ come in at the next line
  *	bolt_request()			which of the CPUs have to move
@@ -11,7 +11,7 @@
  *	bolt_run()			in the control thread, with the hotplug lock
  *					held: up.c, then down.c, and back by
  *					bolt_undo() if a callback has failed
- *	bolt_check()			in the caller again: what was deferred is
+ *	bolt_check_pending()			in the caller again: what was deferred is
  *					settled later
  *	bolt_notify()			what the driver core and user space are told
  *
@@ -57,11 +57,11 @@ static int bolt_admit(struct bolt_batch *batch)
 	int err = 0;
 
 	/* Suspend has disabled hotplug, for every request but its own. */
-	if (!(batch->flags & (BOLT_FROZEN | BOLT_ANYWAY))) {
+	if (!(batch->flags & (BOLT_FROZEN | BOLT_FORCED))) {
 		if (!cpumask_empty(batch->up))
-			err = bolt_glue_forbidden(true);
+			err = bolt_hotplug_forbidden(true);
 		if (!err && !cpumask_empty(batch->down))
-			err = bolt_glue_forbidden(false);
+			err = bolt_hotplug_forbidden(false);
 	}
 	if (err)
 		return err;
@@ -69,14 +69,14 @@ static int bolt_admit(struct bolt_batch *batch)
 		batch->culprit = cpu;
 		if (!cpu_present(cpu))
 			return -EINVAL;
-		if (!bolt_glue_bootable(cpu))
+		if (!bolt_cpu_bootable(cpu))
 			return -EPERM;
 	}
 	for_each_cpu(cpu, batch->down) {
 		batch->culprit = cpu;
 		if (!cpu_present(cpu))
 			return -EINVAL;
-		if (!(batch->flags & BOLT_WHOLE) && bolt_irq_kept(cpu))
+		if (!(batch->flags & BOLT_NO_DEFER) && bolt_irq_kept(cpu))
 			return -EBUSY;
 	}
 	/* Suspend may leave any CPU; another request must leave a CPU to the domains. */
@@ -100,13 +100,13 @@ static void bolt_set_goals(const struct cpumask *mask, enum cpuhp_state goal)
 	for_each_cpu(cpu, mask) {
 		struct bolt_cpu *bc = per_cpu_ptr(&bolt_cpus, cpu);
 
-		bc->start = bolt_glue_state(cpu);
+		bc->start = bolt_cpu_state(cpu);
 		bc->goal = goal;
 	}
 }
 
 /* The CPUs of @mask are to go to where the request found them. */
-static void bolt_turn_back(const struct cpumask *mask)
+static void bolt_reverse_goals(const struct cpumask *mask)
 {
 	unsigned int cpu;
 
@@ -130,7 +130,7 @@ static void bolt_find_lost(struct bolt_batch *batch)
 
 	for_each_cpu_or(cpu, batch->up, batch->down) {
 		struct bolt_cpu *bc = per_cpu_ptr(&bolt_cpus, cpu);
-		enum cpuhp_state state = bolt_glue_state(cpu);
+		enum cpuhp_state state = bolt_cpu_state(cpu);
 		bool gone = cpumask_test_cpu(cpu, batch->down);
 
 		if (gone ? state >= bc->start : state <= bc->start)
@@ -139,24 +139,24 @@ static void bolt_find_lost(struct bolt_batch *batch)
 		if (bc->failed == CPUHP_INVALID)
 			bc->failed = state;
 		bolt_error_lost(batch->lost, cpu,
-				bolt_glue_name(bc->failed) ?: "unnamed");
+				bolt_state_name(bc->failed) ?: "unnamed");
 		if (gone && !cpu_online(cpu))
-			bolt_glue_bury(cpu, CPUHP_OFFLINE);
+			bolt_run_dead_callbacks(cpu, CPUHP_OFFLINE);
 	}
 }
 
 static void bolt_undo(struct bolt_batch *batch)
 {
 	batch->undo = true;
-	bolt_turn_back(batch->down);
-	bolt_turn_back(batch->up);
-	bolt_go_up(batch->down);
-	bolt_go_down(batch->up, false);
+	bolt_reverse_goals(batch->down);
+	bolt_reverse_goals(batch->up);
+	bolt_online_batch(batch->down);
+	bolt_offline_batch(batch->up, false);
 	bolt_find_lost(batch);
 }
 
 /* Whether a CPU that may go has become one that may not, when other CPUs came. */
-static int bolt_look_again(struct bolt_batch *batch)
+static int bolt_recheck_devices(struct bolt_batch *batch)
 {
 	unsigned int cpu;
 
@@ -172,9 +172,9 @@ static int bolt_look_again(struct bolt_batch *batch)
 }
 
 /* A CPU that stays online has its hotplug thread. */
-static void bolt_glue_unpark(unsigned int cpu)
+static void bolt_unpark_thread(unsigned int cpu)
 {
-	struct task_struct *thread = bolt_glue_cpu(cpu)->thread;
+	struct task_struct *thread = bolt_cpuhp_cpu(cpu)->thread;
 
 	if (cpu_online(cpu) && kthread_parking(thread))
 		kthread_unpark(thread);
@@ -195,22 +195,22 @@ static int bolt_run(void *arg)
 	WRITE_ONCE(bolt_control_task, current);
 	cpuhp_tasks_frozen = batch->flags & BOLT_FROZEN;
 	if (!batch->alone) {
-		batch->by_cpu = bolt_goes_by_cpu();
+		batch->by_cpu = bolt_must_go_by_cpu();
 		bolt_find_serial(batch);
 	}
 	bolt_set_goals(batch->up, CPUHP_ONLINE);
 	bolt_set_goals(batch->down, CPUHP_OFFLINE);
-	bolt_mark(BOLT_PHASE_LOCK);
+	bolt_phase_end(BOLT_PHASE_LOCK);
 
 	if (!cpumask_empty(batch->up))
-		err = bolt_go_up(batch->up) ?: bolt_look_again(batch);
+		err = bolt_online_batch(batch->up) ?: bolt_recheck_devices(batch);
 	if (!err && !cpumask_empty(batch->down))
-		err = bolt_go_down(batch->down, batch->flags & BOLT_FROZEN);
+		err = bolt_offline_batch(batch->down, batch->flags & BOLT_FROZEN);
 	if (err && !(batch->flags & BOLT_BOOT))
 		bolt_undo(batch);
 	for_each_cpu_or(cpu, batch->up, batch->down) {
-		bolt_came_up(cpu);
-		bolt_glue_unpark(cpu);
+		bolt_bringup_done(cpu);
+		bolt_unpark_thread(cpu);
 	}
 	WRITE_ONCE(bolt_control_task, NULL);
 	WRITE_ONCE(bolt_batch, NULL);
@@ -249,7 +249,7 @@ void bolt_notify(const struct cpumask *mask, bool online)
  */
 void bolt_notify_lost(unsigned int cpu)
 {
-	bool online = bolt_glue_state(cpu) == CPUHP_ONLINE;
+	bool online = bolt_cpu_state(cpu) == CPUHP_ONLINE;
 
 	per_cpu_ptr(&bolt_cpus, cpu)->half_way = !online && cpu_online(cpu);
 	bolt_notify(cpumask_of(cpu), online);
@@ -258,9 +258,9 @@ void bolt_notify_lost(unsigned int cpu)
 /*
  * An undo has failed. The CPUs that stay half-way are settled now, and
  * dev->offline is made to say which CPUs are online. Callers that ask for
- * BOLT_WHOLE do that themselves, or have no need to.
+ * BOLT_NO_DEFER do that themselves, or have no need to.
  */
-static void bolt_tell_lost(const struct bolt_batch *batch, bool devices)
+static void bolt_report_lost(const struct bolt_batch *batch, bool devices)
 {
 	unsigned int cpu;
 
@@ -277,14 +277,14 @@ static void bolt_tell_lost(const struct bolt_batch *batch, bool devices)
 }
 
 /* Law 2 at the end of a request: what is pending lies above where the CPU is. */
-static void bolt_check(unsigned int cpu)
+static void bolt_check_pending(unsigned int cpu)
 {
 	struct bolt_set *pending = bolt_pending(cpu);
 	int state = find_first_bit(pending->states, BOLT_NR_STATES);
 
 	if (state == BOLT_NR_STATES)
 		cpumask_clear_cpu(cpu, &bolt_parked_mask);
-	else if (!bolt_glue_below(cpu, state))
+	else if (!bolt_cpu_below(cpu, state))
 		bolt_broken(cpu, state, "the teardown is pending, but the startup has run");
 	else
 		bolt_settle_later(cpu);
@@ -295,8 +295,8 @@ static void bolt_check(unsigned int cpu)
  * @up:		CPUs that are to come; those that are online are passed over
  * @down:	CPUs that are to go, after the others have come; those that are
  *		offline are passed over
- * @flags:	BOLT_WHOLE: no teardown is deferred; BOLT_FROZEN: tasks are frozen;
- *		BOLT_ANYWAY: hotplug may be disabled; BOLT_BOOT: the machine boots;
+ * @flags:	BOLT_NO_DEFER: no teardown is deferred; BOLT_FROZEN: tasks are frozen;
+ *		BOLT_FORCED: hotplug may be disabled; BOLT_BOOT: the machine boots;
  *		BOLT_TREE: CPUs that have come bring others up
  *
  * Either all of it is done or nothing. While the machine boots, all CPUs come that
@@ -313,7 +313,7 @@ int bolt_request(const struct cpumask *up, const struct cpumask *down,
 		.id = ++bolt_batches,
 		.up = &coming,
 		.down = &going,
-		.flags = flags | (bolt_going_down ? BOLT_WHOLE : 0),
+		.flags = flags | (bolt_going_down ? BOLT_NO_DEFER : 0),
 		/* A CPU that fails is left where it is, the other CPUs come. */
 		.undo = flags & BOLT_BOOT,
 		.last = ktime_get(),
@@ -327,11 +327,11 @@ int bolt_request(const struct cpumask *up, const struct cpumask *down,
 	cpumask_clear(&coming);
 	cpumask_clear(&going);
 	for_each_cpu(cpu, up) {
-		if (bolt_glue_state(cpu) < CPUHP_ONLINE)
+		if (bolt_cpu_state(cpu) < CPUHP_ONLINE)
 			__cpumask_set_cpu(cpu, &coming);
 	}
 	for_each_cpu(cpu, down) {
-		if (bolt_glue_state(cpu) <= CPUHP_OFFLINE)
+		if (bolt_cpu_state(cpu) <= CPUHP_OFFLINE)
 			continue;
 		__cpumask_set_cpu(cpu, &going);
 		/* Before anything is pending: the worker looks without a lock. */
@@ -358,19 +358,19 @@ int bolt_request(const struct cpumask *up, const struct cpumask *down,
 		bolt_stats[BOLT_STAT_FAILED]++;
 		bolt_error_add(batch.id, batch.culprit, batch.failed, err,
 			       batch.lost);
-		bolt_tell_lost(&batch, !(flags & BOLT_WHOLE));
+		bolt_report_lost(&batch, !(flags & BOLT_NO_DEFER));
 	} else {
 		bolt_stats[BOLT_STAT_CANCELLED] += returning;
 	}
 	for_each_cpu_or(cpu, &coming, &going)
-		bolt_check(cpu);
+		bolt_check_pending(cpu);
 
 	trace_bolt_batch(batch.id, batch.first, nr_up, nr_down, err,
 			 ktime_to_ns(ktime_sub(ktime_get(), start)));
 	return err;
 }
 
-static int bolt_one(unsigned int cpu, bool online)
+static int bolt_request_one(unsigned int cpu, bool online)
 {
 	const struct cpumask *mask = cpumask_of(cpu);
 	int err;
@@ -378,7 +378,7 @@ static int bolt_one(unsigned int cpu, bool online)
 	cpu_maps_update_begin();
 	if (!bolt_on) {
 		cpu_maps_update_done();
-		return bolt_glue_native(cpu, online);
+		return bolt_request_natively(cpu, online);
 	}
 	if (online)
 		err = bolt_request(mask, cpu_none_mask, 0);
@@ -398,7 +398,7 @@ static int bolt_one(unsigned int cpu, bool online)
  */
 int bolt_cpu_down(unsigned int cpu)
 {
-	return bolt_one(cpu, false);
+	return bolt_request_one(cpu, false);
 }
 
 /**
@@ -417,7 +417,7 @@ int bolt_cpu_up(unsigned int cpu)
 	err = try_online_node(cpu_to_node(cpu));
 	if (err)
 		return err;
-	return bolt_one(cpu, true);
+	return bolt_request_one(cpu, true);
 }
 
 /* Notes in bolt/last_error that @cpu is the reason why there is no request. */
@@ -548,7 +548,7 @@ int bolt_finish_offline(struct device *dev)
 		return 1;
 	bc = per_cpu_ptr(&bolt_cpus, dev->id);
 	if (!bc->half_way || !cpu_online(dev->id) ||
-	    bolt_glue_state(dev->id) == CPUHP_ONLINE)
+	    bolt_cpu_state(dev->id) == CPUHP_ONLINE)
 		return 1;
 	err = cpu_device_down(dev);
 	if (err)
@@ -560,7 +560,7 @@ int bolt_finish_offline(struct device *dev)
 /* The control thread does it: the first time the hotplug lock is written. */
 static int bolt_slow_readers(void *unused)
 {
-	bolt_glue_hold_readers_slow(true);
+	bolt_hold_readers_slow(true);
 	return 0;
 }
 
@@ -595,7 +595,7 @@ int bolt_enable(bool on)
 		bolt_irq_enable(false);
 		bolt_settle_all();
 		bolt_domains_enable(false);
-		bolt_glue_hold_readers_slow(false);
+		bolt_hold_readers_slow(false);
 		bolt_control_stop();
 	}
 	pr_info("%s\n", on ? "enabled" : "disabled");

@@ -30,13 +30,13 @@
 	BOLT_CRITICAL, BOLT_UNIT_VIRTIO_NET, SERIAL,
 	"sets XPS and affinity of all queues; virtio_net has no code to do that later" },
 [CPUHP_SLUB_DEAD] = {
-	BOLT_LAZY, BOLT_ALONE, SERIAL,
+	BOLT_LAZY, BOLT_NO_UNIT, SERIAL,
 	"the CPU keeps its slabs; shrinking or destroying a cache flushes parked CPUs" },
 [CPUHP_DEBUG_OBJ_DEAD] = {
-	BOLT_ELIDE, BOLT_ALONE, SERIAL,
+	BOLT_ELIDE, BOLT_NO_UNIT, SERIAL,
 	"keeps a pool of free objects that only the CPU itself uses" },
 [CPUHP_MM_WRITEBACK_DEAD] = {
-	BOLT_LAZY, BOLT_ALONE, SERIAL,
+	BOLT_LAZY, BOLT_NO_UNIT, SERIAL,
 	"ratelimit_pages counts one CPU too many; every startup sets a new value" },
 [CPUHP_MM_VMSTAT_DEAD] = {
 	BOLT_LAZY, BOLT_UNIT_VMSTAT, SERIAL,
@@ -52,7 +52,7 @@
 [CPUHP_BLOCK_SOFTIRQ_DEAD] =
 	CRITICAL("requests on the dead CPU's list would never complete"),
 [CPUHP_BIO_DEAD] = {
-	BOLT_ELIDE, BOLT_ALONE, SERIAL,
+	BOLT_ELIDE, BOLT_NO_UNIT, SERIAL,
 	"keeps a cache of free bios; bioset_exit() visits all possible CPUs" },
 [CPUHP_ACPI_CPUDRV_DEAD] = {
 	BOLT_CRITICAL, BOLT_UNIT_ACPI_PROCESSOR, SERIAL,
@@ -66,20 +66,20 @@
 [CPUHP_MM_MEMCQ_DEAD] =
 	CRITICAL("drains two stocks; drain_all_stock() could not keep the CPU offline"),
 [CPUHP_PERCPU_CNT_DEAD] = {
-	BOLT_LAZY, BOLT_ALONE, SERIAL,
+	BOLT_LAZY, BOLT_NO_UNIT, SERIAL,
 	"folding many counters takes long; until then sums include parked CPUs" },
 [CPUHP_RADIX_DEAD] = {
-	BOLT_ELIDE, BOLT_ALONE, SERIAL,
+	BOLT_ELIDE, BOLT_NO_UNIT, SERIAL,
 	"keeps preloaded tree nodes that only the CPU itself takes" },
 [CPUHP_PAGE_ALLOC] = {
-	BOLT_LAZY, BOLT_ALONE, SERIAL,
+	BOLT_LAZY, BOLT_NO_UNIT, SERIAL,
 	"the CPU keeps its page lists, which drains visit; counters are folded at once" },
 [CPUHP_NET_DEV_DEAD] =
 	CRITICAL("packets and NAPI instances queued on the dead CPU would be lost"),
 [CPUHP_PCI_XGENE_DEAD] =
 	CRITICAL("message interrupts that the dead CPU handled would be lost"),
 [CPUHP_IOMMU_IOVA_DEAD] = {
-	BOLT_LAZY, BOLT_ALONE, SERIAL,
+	BOLT_LAZY, BOLT_NO_UNIT, SERIAL,
 	"the CPU keeps its magazines; a failing allocation empties those of parked CPUs" },
 [CPUHP_AP_DTPM_CPU_DEAD] =
 	CRITICAL("the power budget of the CPU's domain would count a dead CPU"),
@@ -91,7 +91,7 @@
 	BOLT_CRITICAL, BOLT_UNIT_HRTIMERS, CONCURRENT,
 	"startup only: resets the clock bases of the CPU that comes" },
 [CPUHP_X2APIC_PREPARE] = {
-	BOLT_ELIDE, BOLT_ALONE, SERIAL,
+	BOLT_ELIDE, BOLT_NO_UNIT, SERIAL,
 	"keeps the CPU in its cluster's mask; senders of IPIs pick online CPUs only" },
 [CPUHP_SMPCFD_PREPARE] = {
 	BOLT_ELIDE, BOLT_UNIT_SMPCFD, CONCURRENT,
@@ -108,17 +108,17 @@
 [CPUHP_XEN_EVTCHN_PREPARE] =
 	CRITICAL("events in the dead CPU's queue would be lost"),
 [CPUHP_TOPOLOGY_PREPARE] = {
-	BOLT_ELIDE, BOLT_ALONE, CONCURRENT,
+	BOLT_ELIDE, BOLT_NO_UNIT, CONCURRENT,
 	"keeps one sysfs group of the CPU, whose files compute their masks when read" },
 [CPUHP_TRACE_RB_PREPARE] =
 	CRITICAL("startup only: adds the CPU to ring buffers made since"),
 [CPUHP_MM_ZS_PREPARE] = {
-	BOLT_ELIDE, BOLT_ALONE, SERIAL, "keeps one buffer that only tasks on the CPU use" },
+	BOLT_ELIDE, BOLT_NO_UNIT, SERIAL, "keeps one buffer that only tasks on the CPU use" },
 [CPUHP_MM_ZSWP_POOL_PREPARE] = {
-	BOLT_ELIDE, BOLT_ALONE, SERIAL,
+	BOLT_ELIDE, BOLT_NO_UNIT, SERIAL,
 	"keeps a compressor and its buffers, which only tasks on the CPU use" },
 [CPUHP_ZCOMP_PREPARE] = {
-	BOLT_ELIDE, BOLT_ALONE, SERIAL,
+	BOLT_ELIDE, BOLT_NO_UNIT, SERIAL,
 	"keeps a compression stream that only tasks on the CPU use" },
 [CPUHP_TIMERS_PREPARE] = {
 	BOLT_CRITICAL, BOLT_UNIT_TIMERS, CONCURRENT,
@@ -133,7 +133,7 @@
 [CPUHP_AP_CACHECTRL_STARTING] =
 	OVERLAPS("sets MTRR and PAT in a rendezvous of CPUs, under stop_cpus_mutex"),
 [CPUHP_AP_SCHED_STARTING] = {
-	BOLT_CRITICAL, BOLT_ALONE, CONCURRENT_UNLESS(SCHED_CORE),
+	BOLT_CRITICAL, BOLT_NO_UNIT, CONCURRENT_UNLESS(SCHED_CORE),
 	"sets up the CPU's own runqueue; with SCHED_CORE siblings elect a core leader" },
 [CPUHP_AP_RCUTREE_DYING] =
 	OVERLAPS("records a tracepoint, nothing else"),
@@ -214,7 +214,7 @@
 [CPUHP_AP_BLK_MQ_ONLINE] =
 	OVERLAPS("waits for requests of a queue that loses its last CPU; may refuse"),
 [CPUHP_AP_X86_INTEL_EPB_ONLINE] = {
-	BOLT_ELIDE, BOLT_ALONE, CONCURRENT,
+	BOLT_ELIDE, BOLT_NO_UNIT, CONCURRENT,
 	"keeps one sysfs group; park saves the register, unpark restores the value" },
 [CPUHP_AP_PERF_ONLINE] =
 	OVERLAPS("takes perf events off the CPU, under pmus_lock"),
@@ -263,7 +263,7 @@
 [CPUHP_AP_TMIGR_ONLINE] =
 	OVERLAPS("timers of the CPU's timer group would wait for a dead CPU"),
 [CPUHP_AP_WATCHDOG_ONLINE] = {
-	BOLT_CRITICAL, BOLT_ALONE,
+	BOLT_CRITICAL, BOLT_NO_UNIT,
 	CONCURRENT_UNLESS(HARDLOCKUP_DETECTOR_BUDDY),
 	"the watchdog timer would move to another CPU; a buddy is told its next CPU" },
 [CPUHP_AP_WORKQUEUE_ONLINE] =
@@ -273,7 +273,7 @@
 [CPUHP_AP_RCUTREE_ONLINE] =
 	OVERLAPS("moves RCU's threads off the CPU, under the locks of RCU's nodes"),
 [CPUHP_AP_BASE_CACHEINFO_ONLINE] = {
-	BOLT_ELIDE, BOLT_ALONE, CONCURRENT,
+	BOLT_ELIDE, BOLT_NO_UNIT, CONCURRENT,
 	"keeps the CPU's cache devices; a mutex guards the siblings' shared_cpu_map" },
 [CPUHP_AP_X86_HPET_ONLINE] = {
 	BOLT_CRITICAL, BOLT_UNIT_HPET, SERIAL,

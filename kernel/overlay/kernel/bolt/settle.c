@@ -53,9 +53,9 @@ static int bolt_next_to_settle(unsigned int cpu, bool async)
 }
 
 /* Runs the teardown of @state for @cpu, with all instances if it has some. */
-static void bolt_glue_teardown(unsigned int cpu, enum cpuhp_state state)
+static void bolt_run_teardown(unsigned int cpu, enum cpuhp_state state)
 {
-	struct cpuhp_step *step = bolt_glue_step(state);
+	struct cpuhp_step *step = bolt_cpuhp_step(state);
 	struct hlist_node *node;
 	int err = 0;
 
@@ -86,7 +86,7 @@ int bolt_tear_down(unsigned int cpu, enum cpuhp_state state,
 	if (defer->settle)
 		err = defer->settle(cpu);
 	else
-		bolt_glue_teardown(cpu, state);
+		bolt_run_teardown(cpu, state);
 	/* Both clocks are of this CPU if the task was not moved: good enough. */
 	atomic64_add(local_clock() - start, &bolt_counts[state].ns);
 	if (err == -EAGAIN)
@@ -113,15 +113,15 @@ static int bolt_settle_state(unsigned int cpu, enum cpuhp_state state)
 
 	if (!bolt_set_has(pending, state))
 		return 0;
-	if (!defer || !bolt_glue_below(cpu, state)) {
-		bolt_set_unpark(pending, state);
+	if (!defer || !bolt_cpu_below(cpu, state)) {
+		bolt_set_remove(pending, state);
 		bolt_show(cpu, state);
 		bolt_broken(cpu, state, "the teardown would run while the state is up");
 		return 0;
 	}
 	if (bolt_tear_down(cpu, state, defer) == -EAGAIN)
 		return -EAGAIN;
-	bolt_set_unpark(pending, state);
+	bolt_set_remove(pending, state);
 	atomic64_inc(&bolt_counts[state].settles);
 	trace_bolt_settle(cpu, state);
 	if (bolt_set_empty(pending)) {
@@ -173,16 +173,16 @@ void bolt_forget_state(enum cpuhp_state state)
  * Settles the highest pending state of @cpu, or a part of it; with @async only
  * one that does not wait for the delay. False: there was none.
  */
-static bool bolt_glue_settle_next(unsigned int cpu, bool async)
+static bool bolt_settle_next(unsigned int cpu, bool async)
 {
 	int state;
 
 	/* Locked even if there seems to be none: its teardown may be running. */
-	bolt_glue_lock_states();
+	bolt_lock_states();
 	state = bolt_next_to_settle(cpu, async);
 	if (state >= 0)
 		bolt_settle_state(cpu, state);
-	bolt_glue_unlock_states();
+	bolt_unlock_states();
 	return state >= 0;
 }
 
@@ -195,7 +195,7 @@ static bool bolt_glue_settle_next(unsigned int cpu, bool async)
  */
 void bolt_settle_cpu(unsigned int cpu)
 {
-	while (bolt_glue_settle_next(cpu, false))
+	while (bolt_settle_next(cpu, false))
 		cond_resched();
 }
 
@@ -251,7 +251,7 @@ static void bolt_settle_work(struct work_struct *work)
 	for_each_parked_cpu(cpu) {
 		s64 left;
 
-		while (bolt_glue_settle_next(cpu, true))
+		while (bolt_settle_next(cpu, true))
 			cond_resched();
 		/* Unlocked: bolt_settle_cpu() looks again. */
 		left = delay - ktime_ms_delta(ktime_get(),
@@ -333,14 +333,14 @@ void bolt_override(enum cpuhp_state state, bool critical)
 	enum bolt_unit unit;
 	unsigned int s, cpu;
 
-	bolt_glue_lock_states();
+	bolt_lock_states();
 	/* What is deferred of CPUHP_AP_ACTIVE has a state of its own. */
 	if (state == CPUHP_AP_ACTIVE)
 		bolt_settle_everywhere(BOLT_DOMAINS);
 	unit = bolt_row(state).unit;
 	for (s = 0; s < BOLT_NR_STATES; s++) {
 		if (s != state &&
-		    (unit == BOLT_ALONE || bolt_row(s).unit != unit))
+		    (unit == BOLT_NO_UNIT || bolt_row(s).unit != unit))
 			continue;
 		bolt_settle_everywhere(s);
 		/* What is torn down natively from now on is made anew. */
@@ -349,8 +349,8 @@ void bolt_override(enum cpuhp_state state, bool critical)
 		bolt_set_overridden(s, critical);
 	}
 	if (!critical)
-		bolt_untell_fit(state);
-	bolt_glue_unlock_states();
+		bolt_forget_declared(state);
+	bolt_unlock_states();
 }
 
 /* Pages in the CPU's lists, and one for each state: it holds something else. */

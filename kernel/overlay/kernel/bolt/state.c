@@ -69,7 +69,7 @@ bool bolt_enabled(void)
 }
 
 /* Whether the caller is the hotplug thread of its CPU. */
-static bool bolt_glue_in_thread(void)
+static bool bolt_is_hotplug_thread(void)
 {
 	/* Of another CPU if the caller can be moved; that thread cannot. */
 	return raw_cpu_ptr(bolt_cpuhp_states)->thread == current;
@@ -83,11 +83,11 @@ static bool bolt_takes_part(void)
 	if (raw_cpu_read(bolt_cpus.transit) &&
 	    (irqs_disabled() || is_idle_task(current)))
 		return true;
-	return bolt_glue_in_thread();
+	return bolt_is_hotplug_thread();
 }
 
 /**
- * bolt_this_batch - the request of which the caller is a part
+ * bolt_current_batch - the request of which the caller is a part
  *
  * These are a part of it: the control task, hotplug threads, and CPUs that go or
  * come and run nothing else. Another task may run at the same time, on any CPU,
@@ -97,7 +97,7 @@ static bool bolt_takes_part(void)
  * Context: code that runs inside a hotplug operation, on any CPU.
  * Return: the request, or NULL if the operation is none of Bolt's.
  */
-struct bolt_batch *bolt_this_batch(void)
+struct bolt_batch *bolt_current_batch(void)
 {
 	struct bolt_batch *batch = READ_ONCE(bolt_batch);
 
@@ -109,14 +109,14 @@ struct bolt_batch *bolt_this_batch(void)
 }
 
 /**
- * bolt_batching - whether the hotplug operation under way is a request of Bolt's
+ * bolt_in_request - whether the hotplug operation under way is a request of Bolt's
  *
  * Context: code that runs inside a hotplug operation, on any CPU.
  * Return: true if so.
  */
-bool bolt_batching(void)
+bool bolt_in_request(void)
 {
-	return bolt_this_batch();
+	return bolt_current_batch();
 }
 
 /**
@@ -125,112 +125,111 @@ bool bolt_batching(void)
  * Context: any task.
  * Return: true if so.
  */
-bool bolt_control(void)
+bool bolt_is_control_task(void)
 {
 	return READ_ONCE(bolt_control_task) == current;
 }
 
 /**
- * bolt_fast - whether the request may defer teardowns and take shortcuts
+ * bolt_may_defer - whether the request may defer teardowns and take shortcuts
  *
- * Context: as bolt_batching().
+ * Context: as bolt_in_request().
  * Return: true if so; not for suspend or before another kernel.
  */
-bool bolt_fast(void)
+bool bolt_may_defer(void)
 {
-	struct bolt_batch *batch = bolt_this_batch();
+	struct bolt_batch *batch = bolt_current_batch();
 
-	return batch && !(batch->flags & BOLT_WHOLE);
+	return batch && !(batch->flags & BOLT_NO_DEFER);
 }
 
 /**
- * bolt_crowded - whether several CPUs are on their way
+ * bolt_several_cpus - whether several CPUs are on their way
  *
- * Context: as bolt_batching().
+ * Context: as bolt_in_request().
  * Return: true if so.
  */
-bool bolt_crowded(void)
+bool bolt_several_cpus(void)
 {
-	struct bolt_batch *batch = bolt_this_batch();
+	struct bolt_batch *batch = bolt_current_batch();
 
 	return batch && !batch->alone;
 }
 
 /**
- * bolt_ap_alive - whether the CPU that is being brought up has shown up
+ * bolt_woken_cpu_alive - whether the CPU that is being brought up has shown up
  *
  * The CPU then no longer takes a startup IPI.
  *
  * Context: the control task, inside a hotplug operation.
  * Return: true if so; false also outside of Bolt's requests.
  */
-bool bolt_ap_alive(void)
+bool bolt_woken_cpu_alive(void)
 {
-	struct bolt_batch *batch = bolt_this_batch();
+	struct bolt_batch *batch = bolt_current_batch();
 
-	return batch && bolt_glue_alive(batch->waking);
+	return batch && bolt_cpu_alive(batch->waking);
 }
 
 /**
- * bolt_more_to_come - whether other CPUs of the round are still to do what this
- * CPU does
+ * bolt_is_last - whether a CPU is the last of the request to do what it does now
  * @cpu:	the CPU
  *
- * What is done for all CPUs at once is done for the last.
+ * What is done once for all CPUs of a request is done for the last of them.
  *
  * Context: what CPUs do one after the other: the callback of CPUHP_AP_ACTIVE,
  * run by the control task, and giving up interrupts.
- * Return: true if so.
+ * Return: true if no CPU of the request follows; also outside of requests.
  */
-bool bolt_more_to_come(unsigned int cpu)
+bool bolt_is_last(unsigned int cpu)
 {
-	return bolt_more_to_come_in(cpu, cpu_possible_mask);
+	return bolt_is_last_in(cpu, cpu_possible_mask);
 }
 
 /**
- * bolt_more_to_activate - as bolt_more_to_come(), of the CPU whose startup
+ * bolt_is_last_to_activate - as bolt_is_last(), of the CPU whose startup
  * callback the control task runs
  *
  * Context: that callback.
- * Return: true if so.
+ * Return: as bolt_is_last().
  */
-bool bolt_more_to_activate(void)
+bool bolt_is_last_to_activate(void)
 {
-	struct bolt_batch *batch = bolt_this_batch();
+	struct bolt_batch *batch = bolt_current_batch();
 
-	return batch && bolt_more_to_come(batch->at);
+	return !batch || bolt_is_last(batch->at);
 }
 
 /**
- * bolt_more_to_come_in - as bolt_more_to_come(), of some CPUs
+ * bolt_is_last_in - as bolt_is_last(), among some CPUs
  * @cpu:	the CPU
- * @mask:	which others count
+ * @mask:	the CPUs
  *
- * Context: as bolt_more_to_come().
- * Return: true if there are such.
+ * Context: as bolt_is_last().
+ * Return: true if no CPU of the request that is in @mask follows.
  */
-bool bolt_more_to_come_in(unsigned int cpu, const struct cpumask *mask)
+bool bolt_is_last_in(unsigned int cpu, const struct cpumask *mask)
 {
-	struct bolt_batch *batch = bolt_this_batch();
+	struct bolt_batch *batch = bolt_current_batch();
 
-	return batch && batch->round &&
-	       cpumask_next_and(cpu, batch->round, mask) < nr_cpu_ids;
+	return !batch || !batch->round ||
+	       cpumask_next_and(cpu, batch->round, mask) >= nr_cpu_ids;
 }
 
 /**
- * bolt_first_in - whether a CPU is the one that a question is asked for
+ * bolt_is_first_in - whether a CPU is the one that a question is asked for
  * @cpu:	the CPU
  * @mask:	the CPUs that the question is about
  *
  * A question that concerns all CPUs of a request is asked for the first of them.
  * It is not asked in an undo, as the CPUs go back to where they were.
  *
- * Context: as bolt_more_to_come().
+ * Context: as bolt_is_last().
  * Return: true if no CPU of @mask is before it, and the request is not undone.
  */
-bool bolt_first_in(unsigned int cpu, const struct cpumask *mask)
+bool bolt_is_first_in(unsigned int cpu, const struct cpumask *mask)
 {
-	struct bolt_batch *batch = bolt_this_batch();
+	struct bolt_batch *batch = bolt_current_batch();
 
 	return batch && batch->round && !batch->undo &&
 	       cpumask_first_and(batch->round, mask) == cpu;
@@ -256,7 +255,7 @@ bool bolt_find(const struct cpumask *mask, enum cpuhp_state low,
 
 	cpumask_clear(&bolt_round);
 	for_each_cpu(cpu, mask) {
-		enum cpuhp_state state = bolt_glue_state(cpu);
+		enum cpuhp_state state = bolt_cpu_state(cpu);
 
 		if (state >= low && state <= high &&
 		    (up ? bolt_goal(cpu) > state : bolt_goal(cpu) < state))
@@ -266,12 +265,12 @@ bool bolt_find(const struct cpumask *mask, enum cpuhp_state low,
 }
 
 /**
- * bolt_mark - a phase of the request ends here
+ * bolt_phase_end - a phase of the request ends here
  * @phase:	the phase
  *
  * Context: the control task, inside a hotplug operation.
  */
-void bolt_mark(enum bolt_phase phase)
+void bolt_phase_end(enum bolt_phase phase)
 {
 	struct bolt_batch *batch = bolt_batch;
 	ktime_t now;
@@ -295,7 +294,7 @@ struct bolt_run bolt_run_begin(enum cpuhp_state state)
 {
 	struct bolt_run run = { .state = CPUHP_INVALID };
 
-	/* As in bolt_turn_begin(). */
+	/* As in bolt_serial_begin(). */
 	if (READ_ONCE(bolt_batch)) {
 		run.state = state;
 		if (static_branch_unlikely(&bolt_timing))
@@ -330,7 +329,7 @@ void bolt_run_end(const struct bolt_run *run)
  *
  * Context: where the callback ran, hotplug lock held for writing.
  */
-void bolt_failed(unsigned int cpu, enum cpuhp_state state)
+void bolt_callback_failed(unsigned int cpu, enum cpuhp_state state)
 {
 	struct bolt_batch *batch = bolt_batch;
 
@@ -347,7 +346,7 @@ void bolt_failed(unsigned int cpu, enum cpuhp_state state)
 	if (batch->failed[0])
 		return;
 	batch->culprit = cpu;
-	strscpy(batch->failed, bolt_glue_name(state) ?: "unnamed",
+	strscpy(batch->failed, bolt_state_name(state) ?: "unnamed",
 		sizeof(batch->failed));
 }
 
@@ -361,12 +360,12 @@ void bolt_failed(unsigned int cpu, enum cpuhp_state state)
  */
 int bolt_inject(unsigned int cpu, enum cpuhp_state state)
 {
-	struct cpuhp_cpu_state *st = bolt_glue_cpu(cpu);
+	struct cpuhp_cpu_state *st = bolt_cpuhp_cpu(cpu);
 
 	if (st->fail != state)
 		return 0;
 	st->fail = CPUHP_INVALID;
-	bolt_failed(cpu, state);
+	bolt_callback_failed(cpu, state);
 	return -EAGAIN;
 }
 

@@ -50,7 +50,7 @@ struct bolt_set {
  *		CPUHP_INVALID
  * @half_way:	whether an undo has left the CPU online but not active, and its
  *		device offline; ignored once the CPU is offline or all the way up
- * @has_turn:	whether the CPU's hotplug thread may run serial callbacks
+ * @may_run_serial:	whether the CPU's hotplug thread may run serial callbacks
  * @has_lock:	whether the CPU has the lock of bolt_ap_lock()
  * @transit:	whether the CPU goes or comes, and runs nothing but that with
  *		interrupts off or in its idle task
@@ -63,16 +63,16 @@ struct bolt_cpu {
 	enum cpuhp_state from;
 	enum cpuhp_state failed;
 	bool half_way;
-	bool has_turn;
+	bool may_run_serial;
 	bool has_lock;
 	bool transit;
 };
 
 DECLARE_PER_CPU(struct bolt_cpu, bolt_cpus);
 
-#define BOLT_WHOLE	BIT(0)	/* every teardown runs, no shortcuts */
+#define BOLT_NO_DEFER	BIT(0)	/* every teardown runs, no shortcuts */
 #define BOLT_FROZEN	BIT(1)	/* tasks are frozen: suspend, hibernation */
-#define BOLT_ANYWAY	BIT(2)	/* allowed while hotplug is disabled */
+#define BOLT_FORCED	BIT(2)	/* allowed while hotplug is disabled */
 #define BOLT_BOOT	BIT(3)	/* the machine boots: all CPUs come that can */
 #define BOLT_TREE	BIT(4)	/* CPUs that have come bring up other CPUs */
 
@@ -86,7 +86,7 @@ DECLARE_PER_CPU(struct bolt_cpu, bolt_cpus);
  * @id:		number of the request
  * @up:		CPUs that come
  * @down:	CPUs that go, after those of @up have come
- * @flags:	BOLT_WHOLE, BOLT_FROZEN, ...
+ * @flags:	BOLT_NO_DEFER, BOLT_FROZEN, ...
  * @first:	one of the CPUs, for traces
  * @alone:	whether the request is for a single CPU
  * @by_cpu:	whether each CPU goes through all states before the next CPU begins
@@ -175,7 +175,7 @@ DECLARE_STATIC_KEY_FALSE(bolt_timing);
 extern struct bolt_count bolt_counts[BOLT_NR_STATES];
 extern u64 bolt_stats[BOLT_STATS];
 
-struct bolt_batch *bolt_this_batch(void);
+struct bolt_batch *bolt_current_batch(void);
 bool bolt_find(const struct cpumask *mask, enum cpuhp_state low,
 	       enum cpuhp_state high, bool up);
 int bolt_inject(unsigned int cpu, enum cpuhp_state state);
@@ -198,25 +198,25 @@ static inline bool bolt_set_empty(const struct bolt_set *set)
 }
 
 /**
- * bolt_set_park - note that a state's teardown was deferred
+ * bolt_set_add - note that a state's teardown was deferred
  * @set:	the CPU's pending set
  * @state:	the state
  *
  * Return: 0, or -EALREADY if the teardown was pending already.
  */
-static inline int bolt_set_park(struct bolt_set *set, enum cpuhp_state state)
+static inline int bolt_set_add(struct bolt_set *set, enum cpuhp_state state)
 {
 	return __test_and_set_bit(state, set->states) ? -EALREADY : 0;
 }
 
 /**
- * bolt_set_unpark - note that a state's teardown is no longer owed
+ * bolt_set_remove - note that a state's teardown is no longer owed
  * @set:	the CPU's pending set
  * @state:	the state
  *
  * Return: 0, or -ENOENT if the teardown was not pending.
  */
-static inline int bolt_set_unpark(struct bolt_set *set, enum cpuhp_state state)
+static inline int bolt_set_remove(struct bolt_set *set, enum cpuhp_state state)
 {
 	return __test_and_clear_bit(state, set->states) ? 0 : -ENOENT;
 }

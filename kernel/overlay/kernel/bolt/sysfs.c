@@ -277,6 +277,6 @@ static int __init bolt_init(void)
 	put_device(root);
 	if (err)
 		return err;
-	return bolt_wanted() ? bolt_enable(true) : 0;
+	return bolt_enable_after_boot() ? bolt_enable(true) : 0;
 }
 late_initcall(bolt_init);

@@ -17,14 +17,14 @@
  * already. A CPU that has just come, or is not to go after all, has its thread
  * parked.
  */
-static bool bolt_glue_kick(unsigned int cpu, enum cpuhp_state target)
+static bool bolt_start_thread(unsigned int cpu, enum cpuhp_state target)
 {
-	struct cpuhp_cpu_state *st = bolt_glue_cpu(cpu);
+	struct cpuhp_cpu_state *st = bolt_cpuhp_cpu(cpu);
 	bool parked = kthread_parking(st->thread);
 
 	if (st->state == target)
 		return false;
-	bolt_glue_await_threads();
+	bolt_note_wait_for_threads();
 
 	cpuhp_set_state(cpu, st, target);
 	cpuhp_start_ap(st);
@@ -35,7 +35,7 @@ static bool bolt_glue_kick(unsigned int cpu, enum cpuhp_state target)
 }
 
 /* Has the thread take its CPU back to where cpuhp_reset_state() has said. */
-static void bolt_glue_return(struct cpuhp_cpu_state *st)
+static void bolt_thread_turn_round(struct cpuhp_cpu_state *st)
 {
 	if (st->state == st->target)
 		return;
@@ -52,14 +52,14 @@ static void bolt_stay_before(struct cpuhp_cpu_state *st)
 	st->bringup = !st->bringup;
 	st->target = st->state + (st->bringup ? 1 : -1);
 	if (st->last)
-		bolt_glue_return(st);
+		bolt_thread_turn_round(st);
 	st->state = st->target;
 }
 
 /* Waits for the thread of @cpu, which goes back to @from if a callback fails. */
-static int bolt_glue_wait(unsigned int cpu, enum cpuhp_state from)
+static int bolt_wait_for_thread(unsigned int cpu, enum cpuhp_state from)
 {
-	struct cpuhp_cpu_state *st = bolt_glue_cpu(cpu);
+	struct cpuhp_cpu_state *st = bolt_cpuhp_cpu(cpu);
 	int err;
 
 	wait_for_ap_thread(st, st->bringup);
@@ -67,7 +67,7 @@ static int bolt_glue_wait(unsigned int cpu, enum cpuhp_state from)
 	if (err) {
 		cpuhp_reset_state(cpu, st, from);
 		st->result = 0;
-		bolt_glue_return(st);
+		bolt_thread_turn_round(st);
 		if (st->result)
 			bolt_stay_before(st);
 	}
@@ -78,7 +78,7 @@ static int bolt_glue_wait(unsigned int cpu, enum cpuhp_state from)
 
 static int bolt_wait_thread(unsigned int cpu)
 {
-	return bolt_glue_wait(cpu, per_cpu_ptr(&bolt_cpus, cpu)->from);
+	return bolt_wait_for_thread(cpu, per_cpu_ptr(&bolt_cpus, cpu)->from);
 }
 
 /**
@@ -104,8 +104,8 @@ int bolt_run_threads(enum cpuhp_state target, bool up)
 		enum cpuhp_state goal = up ? min(target, bc->goal) :
 					     max(target, bc->goal);
 
-		bc->from = bolt_glue_state(cpu);
-		if (!bolt_glue_kick(cpu, goal)) {
+		bc->from = bolt_cpu_state(cpu);
+		if (!bolt_start_thread(cpu, goal)) {
 			__cpumask_clear_cpu(cpu, &bolt_round);
 			continue;
 		}
@@ -131,7 +131,7 @@ int bolt_run_threads(enum cpuhp_state target, bool up)
 }
 
 /**
- * bolt_glue_send - set a hotplug thread going for one callback
+ * __bolt_start_callback - set a hotplug thread going for one callback
  * @cpu:	the thread's CPU, which is online
  * @state:	the callback's state
  * @bringup:	startup, or teardown
@@ -141,10 +141,10 @@ int bolt_run_threads(enum cpuhp_state target, bool up)
  *
  * Context: cpuhp_state_mutex held, or a request for a boot.
  */
-void bolt_glue_send(unsigned int cpu, enum cpuhp_state state, bool bringup,
-		    struct hlist_node *node)
+void __bolt_start_callback(unsigned int cpu, enum cpuhp_state state, bool bringup,
+			   struct hlist_node *node)
 {
-	struct cpuhp_cpu_state *st = bolt_glue_cpu(cpu);
+	struct cpuhp_cpu_state *st = bolt_cpuhp_cpu(cpu);
 	bool parked = kthread_parking(st->thread);
 
 	st->rollback = false;
@@ -159,7 +159,7 @@ void bolt_glue_send(unsigned int cpu, enum cpuhp_state state, bool bringup,
 }
 
 /**
- * bolt_glue_call - bolt_glue_send(), if there is a thread to send it to
+ * bolt_start_callback - __bolt_start_callback(), if there is a thread to send it to
  * @cpu:	the CPU
  * @state:	the callback's state
  * @bringup:	startup, or teardown
@@ -168,26 +168,26 @@ void bolt_glue_send(unsigned int cpu, enum cpuhp_state state, bool bringup,
  * Context: a task that waits for the callback; cpuhp_state_mutex held.
  * Return: false if @cpu is not online, or has no thread.
  */
-bool bolt_glue_call(unsigned int cpu, enum cpuhp_state state, bool bringup,
-		    struct hlist_node *node)
+bool bolt_start_callback(unsigned int cpu, enum cpuhp_state state, bool bringup,
+			 struct hlist_node *node)
 {
-	if (!cpu_online(cpu) || !bolt_glue_cpu(cpu)->thread)
+	if (!cpu_online(cpu) || !bolt_cpuhp_cpu(cpu)->thread)
 		return false;
-	bolt_glue_await_threads();
-	bolt_glue_send(cpu, state, bringup, node);
+	bolt_note_wait_for_threads();
+	__bolt_start_callback(cpu, state, bringup, node);
 	return true;
 }
 
 /**
- * bolt_glue_called - wait for the callback of bolt_glue_send()
+ * bolt_wait_for_callback - wait for the callback of __bolt_start_callback()
  * @cpu:	the CPU
  *
  * Context: may sleep.
  * Return: what the callback has returned.
  */
-int bolt_glue_called(unsigned int cpu)
+int bolt_wait_for_callback(unsigned int cpu)
 {
-	struct cpuhp_cpu_state *st = bolt_glue_cpu(cpu);
+	struct cpuhp_cpu_state *st = bolt_cpuhp_cpu(cpu);
 
 	wait_for_ap_thread(st, st->bringup);
 	st->node = NULL;

@@ -8,10 +8,10 @@
 struct hlist_node;
 
 int bolt_run_threads(enum cpuhp_state target, bool up);
-void bolt_glue_send(unsigned int cpu, enum cpuhp_state state, bool bringup,
-		    struct hlist_node *node);
-bool bolt_glue_call(unsigned int cpu, enum cpuhp_state state, bool bringup,
-		    struct hlist_node *node);
-int bolt_glue_called(unsigned int cpu);
+void __bolt_start_callback(unsigned int cpu, enum cpuhp_state state, bool bringup,
+			   struct hlist_node *node);
+bool bolt_start_callback(unsigned int cpu, enum cpuhp_state state, bool bringup,
+			 struct hlist_node *node);
+int bolt_wait_for_callback(unsigned int cpu);
 
 #endif /* _KERNEL_BOLT_THREADS_H */

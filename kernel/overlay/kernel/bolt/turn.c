@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Turns: what CPUs of a request do one after the other. cpuhp_invoke_callback()
- * calls bolt_turn_begin() before every callback, so that those of a serial state
+ * calls bolt_serial_begin() before every callback, so that those of a serial state
  * run for one CPU at a time; a CPU that comes takes bolt_ap_lock() for what it
  * does outside of callbacks.
  */
@@ -18,10 +18,10 @@
 #include "turn.h"
 
 /* What keeps serial callbacks apart, where they may sleep and where not. */
-static DEFINE_SEMAPHORE(bolt_turn_sem, 1);
-static DEFINE_RAW_SPINLOCK(bolt_turn_lock);
+static DEFINE_SEMAPHORE(bolt_serial_sem, 1);
+static DEFINE_RAW_SPINLOCK(bolt_serial_lock);
 
-/* Inside of bolt_turn_lock. */
+/* Inside of bolt_serial_lock. */
 static DEFINE_RAW_SPINLOCK(bolt_arrivals);
 
 /**
@@ -36,7 +36,7 @@ static DEFINE_RAW_SPINLOCK(bolt_arrivals);
  */
 void bolt_ap_lock(void)
 {
-	if (!bolt_crowded())
+	if (!bolt_several_cpus())
 		return;
 	raw_spin_lock(&bolt_arrivals);
 	__this_cpu_write(bolt_cpus.has_lock, true);
@@ -66,21 +66,21 @@ void bolt_ap_unlock(void)
  */
 void bolt_assert_ap_lock(void)
 {
-	WARN_ON_ONCE(bolt_crowded() && bolt_arch_slots() > 1 &&
+	WARN_ON_ONCE(bolt_several_cpus() && bolt_arch_slots() > 1 &&
 		     !__this_cpu_read(bolt_cpus.has_lock));
 }
 #endif
 
 /* Whether callbacks of @state, if it has some, run for one CPU at a time. */
-static bool bolt_serial(enum cpuhp_state state)
+static bool bolt_is_serial(enum cpuhp_state state)
 {
 	return !bolt_concurrent(state) || bolt_overridden(state);
 }
 
 static bool bolt_has_serial(enum cpuhp_state state)
 {
-	return (bolt_glue_has(state, true) || bolt_glue_has(state, false)) &&
-	       bolt_serial(state);
+	return (bolt_state_has(state, true) || bolt_state_has(state, false)) &&
+	       bolt_is_serial(state);
 }
 
 /**
@@ -102,29 +102,29 @@ void bolt_find_serial(struct bolt_batch *batch)
 }
 
 /**
- * bolt_turn_over - this CPU lets others run their serial callbacks
+ * bolt_serial_leave - this CPU lets others run their serial callbacks
  *
  * Context: a hotplug thread, inside a request or not.
  */
-void bolt_turn_over(void)
+void bolt_serial_leave(void)
 {
 	struct bolt_cpu *bc = this_cpu_ptr(&bolt_cpus);
 
-	if (!bc->has_turn)
+	if (!bc->may_run_serial)
 		return;
-	bc->has_turn = false;
-	up(&bolt_turn_sem);
+	bc->may_run_serial = false;
+	up(&bolt_serial_sem);
 }
 
 /**
- * bolt_glue_relax - one step of a wait for another CPU, with interrupts off
+ * bolt_relax - one step of a wait for another CPU, with interrupts off
  *
  * The other CPU may take its time, in a callback of any driver. What watches for
  * CPUs that hang is to look at that CPU, not at this one.
  *
  * Context: interrupts off, inside a request.
  */
-void bolt_glue_relax(void)
+void bolt_relax(void)
 {
 	cpu_relax();
 	touch_nmi_watchdog();
@@ -133,7 +133,7 @@ void bolt_glue_relax(void)
 }
 
 /**
- * bolt_turn_begin - a callback is due: wait for those of other CPUs
+ * bolt_serial_begin - a callback is due: wait for those of other CPUs
  * @state:	its state
  *
  * Serial callbacks of several CPUs do not run at once. A hotplug thread has its
@@ -141,9 +141,9 @@ void bolt_glue_relax(void)
  * hand it over takes longer than most callbacks.
  *
  * Context: where the callback runs; sleeps if that may.
- * Return: what bolt_turn_end() needs.
+ * Return: what bolt_serial_end() needs.
  */
-bool bolt_turn_begin(enum cpuhp_state state)
+bool bolt_serial_begin(enum cpuhp_state state)
 {
 	/* Callbacks run inside hotplug operations only: no need to ask whose it is. */
 	struct bolt_batch *batch = READ_ONCE(bolt_batch);
@@ -154,32 +154,32 @@ bool bolt_turn_begin(enum cpuhp_state state)
 	    state == CPUHP_TEARDOWN_CPU || !batch || batch->alone)
 		return false;
 	if (state < CPUHP_AP_ONLINE) {
-		if (!bolt_serial(state))
+		if (!bolt_is_serial(state))
 			return false;
-		while (!raw_spin_trylock(&bolt_turn_lock))
-			bolt_glue_relax();
+		while (!raw_spin_trylock(&bolt_serial_lock))
+			bolt_relax();
 		return true;
 	}
 	if (state < batch->serial_low || state > batch->serial_high) {
-		bolt_turn_over();
+		bolt_serial_leave();
 		return false;
 	}
 	bc = this_cpu_ptr(&bolt_cpus);
-	if (!bc->has_turn) {
-		down(&bolt_turn_sem);
-		bc->has_turn = true;
+	if (!bc->may_run_serial) {
+		down(&bolt_serial_sem);
+		bc->may_run_serial = true;
 	}
 	return false;
 }
 
 /**
- * bolt_turn_end - a callback is over
- * @locked:	what bolt_turn_begin() has returned
+ * bolt_serial_end - a callback is over
+ * @locked:	what bolt_serial_begin() has returned
  *
- * Context: as bolt_turn_begin().
+ * Context: as bolt_serial_begin().
  */
-void bolt_turn_end(bool locked)
+void bolt_serial_end(bool locked)
 {
 	if (locked)
-		raw_spin_unlock(&bolt_turn_lock);
+		raw_spin_unlock(&bolt_serial_lock);
 }

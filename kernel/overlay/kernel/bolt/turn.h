@@ -6,6 +6,6 @@
 struct bolt_batch;
 
 void bolt_find_serial(struct bolt_batch *batch);
-void bolt_glue_relax(void);
+void bolt_relax(void);
 
 #endif /* _KERNEL_BOLT_TURN_H */

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * The way up: all that happens to the CPUs of a request from offline to active,
- * in order. request.c calls bolt_go_up(), at the end of this file, for the CPUs
+ * in order. request.c calls bolt_online_batch(), at the end of this file, for the CPUs
  * that come, and for those that have gone when it undoes a request. Each phase is
  * what all CPUs do before any of them goes on:
  *
@@ -29,7 +29,7 @@
 #include "threads.h"
 #include "up.h"
 
-/* One request at a time: the CPUs that are being woken, and see bolt_go_up(). */
+/* One request at a time: the CPUs that are being woken, and see bolt_online_batch(). */
 static struct cpumask bolt_wave;
 static struct cpumask bolt_due;
 
@@ -48,17 +48,17 @@ void bolt_up_by_tree(int (*tree)(const struct cpumask *mask))
 }
 
 /**
- * bolt_glue_idle - give a CPU that is offline a stack for its return
+ * bolt_prepare_idle - give a CPU that is offline a stack for its return
  * @cpu:	the CPU; one that is not offline keeps what it has
  *
  * Context: the control task, or a hotplug thread that works for it.
  * Return: 0 or a negative error number.
  */
-int bolt_glue_idle(unsigned int cpu)
+int bolt_prepare_idle(unsigned int cpu)
 {
 	struct task_struct *idle;
 
-	if (bolt_glue_state(cpu) != CPUHP_OFFLINE)
+	if (bolt_cpu_state(cpu) != CPUHP_OFFLINE)
 		return 0;
 	idle = idle_thread_get(cpu);
 	if (IS_ERR(idle))
@@ -75,21 +75,21 @@ static int bolt_prepare(const struct cpumask *mask)
 
 	/* Idle tasks may fail: before anything else. */
 	for_each_cpu(cpu, mask) {
-		enum cpuhp_state state = bolt_glue_state(cpu);
+		enum cpuhp_state state = bolt_cpu_state(cpu);
 
 		/* Woken but not there, or dead, by a write to its target. */
 		if (state > BOLT_PREPARED && state < CPUHP_TEARDOWN_CPU &&
 		    !cpu_online(cpu))
-			bolt_glue_bury(cpu, state == CPUHP_AP_IDLE_DEAD ?
+			bolt_run_dead_callbacks(cpu, state == CPUHP_AP_IDLE_DEAD ?
 					    CPUHP_OFFLINE : BOLT_PREPARED);
-		err = bolt_glue_idle(cpu);
+		err = bolt_prepare_idle(cpu);
 		if (err)
 			return err;
 	}
 	for_each_cpu(cpu, mask) {
-		if (bolt_glue_state(cpu) >= BOLT_PREPARED)
+		if (bolt_cpu_state(cpu) >= BOLT_PREPARED)
 			continue;
-		err = bolt_glue_run(cpu, min(bolt_goal(cpu), BOLT_PREPARED)) ?: err;
+		err = bolt_run_callbacks(cpu, min(bolt_goal(cpu), BOLT_PREPARED)) ?: err;
 		if (bolt_gives_up(err))
 			return err;
 	}
@@ -105,10 +105,10 @@ static int bolt_prepare(const struct cpumask *mask)
 
 static int bolt_kick(unsigned int cpu)
 {
-	return bolt_glue_invoke(cpu, CPUHP_BP_KICK_AP, true, NULL);
+	return bolt_invoke_callback(cpu, CPUHP_BP_KICK_AP, true, NULL);
 }
 
-#define bolt_give_up(cpu) bolt_glue_give_up(cpu)
+#define bolt_give_up(cpu) bolt_arrival_given_up(cpu)
 #define bolt_kicked(cpu) arch_cpuhp_cleanup_kick_cpu(cpu)
 #else
 #define BOLT_KICK_STATE CPUHP_BRINGUP_CPU
@@ -134,9 +134,9 @@ static bool bolt_give_up(unsigned int cpu)
  * Wakes a CPU, which goes all the way to its idle loop without waiting for the
  * control task. So the state that the CPU finds for itself is set before.
  */
-static int bolt_glue_start(unsigned int cpu)
+static int bolt_kick_cpu(unsigned int cpu)
 {
-	struct cpuhp_cpu_state *st = bolt_glue_cpu(cpu);
+	struct cpuhp_cpu_state *st = bolt_cpuhp_cpu(cpu);
 	int err = bolt_inject(cpu, CPUHP_BRINGUP_CPU);
 
 	if (err)
@@ -146,7 +146,7 @@ static int bolt_glue_start(unsigned int cpu)
 	st->state = CPUHP_BRINGUP_CPU;
 	err = bolt_kick(cpu);
 	if (err) {
-		bolt_failed(cpu, BOLT_KICK_STATE);
+		bolt_callback_failed(cpu, BOLT_KICK_STATE);
 		st->state = CPUHP_BP_KICK_AP - 1;
 	}
 	return err;
@@ -159,29 +159,29 @@ static int bolt_glue_start(unsigned int cpu)
  * Context: the control task, inside a request.
  * Return: 0 or a negative error number.
  */
-int bolt_start(unsigned int cpu)
+int bolt_wake_cpu(unsigned int cpu)
 {
 	int err;
 
 	bolt_batch->waking = cpu;
 	bolt_set_transit(cpu, true);
-	err = bolt_glue_start(cpu);
+	err = bolt_kick_cpu(cpu);
 	if (err)
 		bolt_set_transit(cpu, false);
 	return err;
 }
 
 /**
- * bolt_glue_arrive - wait for a CPU that was woken
+ * bolt_wait_for_arrival - wait for a CPU that was woken
  * @cpu:	the CPU
  * @deadline:	until when, in jiffies
  *
  * Context: the task that has woken the CPU.
  * Return: 0, or a negative error number: the CPU is not in its idle loop.
  */
-int bolt_glue_arrive(unsigned int cpu, unsigned long deadline)
+int bolt_wait_for_arrival(unsigned int cpu, unsigned long deadline)
 {
-	struct cpuhp_cpu_state *st = bolt_glue_cpu(cpu);
+	struct cpuhp_cpu_state *st = bolt_cpuhp_cpu(cpu);
 	long left = max(1L, (long)(deadline - jiffies));
 	int err = 0;
 
@@ -196,11 +196,11 @@ int bolt_glue_arrive(unsigned int cpu, unsigned long deadline)
 	if (err) {
 		pr_err("CPU%u failed to report alive state\n", cpu);
 		st->state = CPUHP_BP_KICK_AP - 1;
-	} else if (WARN_ON_ONCE(!cpu_online(cpu)) || !bolt_glue_bootable(cpu)) {
+	} else if (WARN_ON_ONCE(!cpu_online(cpu)) || !bolt_cpu_bootable(cpu)) {
 		err = -ECANCELED;
 	}
 	if (err)
-		bolt_failed(cpu, CPUHP_BRINGUP_CPU);
+		bolt_callback_failed(cpu, CPUHP_BRINGUP_CPU);
 	return err;
 }
 
@@ -217,14 +217,14 @@ static int bolt_wake(void)
 
 	for_each_cpu(cpu, &bolt_wave) {
 		if (!slots) {
-			ret = bolt_glue_arrive(next, deadline);
+			ret = bolt_wait_for_arrival(next, deadline);
 			err = err ?: ret;
 			next = cpumask_next(next, &bolt_wave);
 			slots++;
 			if (bolt_gives_up(err))
 				break;
 		}
-		ret = bolt_start(cpu);
+		ret = bolt_wake_cpu(cpu);
 		if (ret) {
 			/* Is not waited for, in an undo that goes on. */
 			__cpumask_clear_cpu(cpu, &bolt_wave);
@@ -241,10 +241,10 @@ static int bolt_wake(void)
 	}
 	/* The last first: the others are likely to be there by then. */
 	if (last < nr_cpu_ids && next <= last) {
-		ret = bolt_glue_arrive(last, deadline);
+		ret = bolt_wait_for_arrival(last, deadline);
 		err = err ?: ret;
 		for (; next < last; next = cpumask_next(next, &bolt_wave)) {
-			ret = bolt_glue_arrive(next, deadline);
+			ret = bolt_wait_for_arrival(next, deadline);
 			err = err ?: ret;
 		}
 	}
@@ -294,7 +294,7 @@ static int bolt_activate(const struct cpumask *due)
 	bolt_set_round(due);
 	for_each_cpu(cpu, &bolt_round) {
 		bolt_batch->at = cpu;
-		err = bolt_glue_run(cpu, bolt_goal(cpu)) ?: err;
+		err = bolt_run_callbacks(cpu, bolt_goal(cpu)) ?: err;
 		if (bolt_gives_up(err))
 			break;
 	}
@@ -314,20 +314,20 @@ static int bolt_bring_up(const struct cpumask *mask, const struct cpumask *due)
 	bool tree = bolt_batch->flags & BOLT_TREE;
 	int err = tree ? bolt_tree(mask) : bolt_prepare(mask);
 
-	bolt_mark(BOLT_PHASE_PREPARE);
+	bolt_phase_end(BOLT_PHASE_PREPARE);
 	if (bolt_gives_up(err))
 		return err;
 
 	if (!tree && bolt_find(mask, BOLT_PREPARED, BOLT_PREPARED, true))
 		err = bolt_bring_in() ?: err;
-	bolt_mark(BOLT_PHASE_HARDWARE);
+	bolt_phase_end(BOLT_PHASE_HARDWARE);
 	if (bolt_gives_up(err))
 		return err;
 
 	if (bolt_find(mask, CPUHP_TEARDOWN_CPU, CPUHP_AP_ACTIVE - 2, true)) {
 		irq_affinity_online_cpus(&bolt_round);
 		err = bolt_run_threads(CPUHP_AP_ACTIVE - 1, true) ?: err;
-		if (bolt_crowded())
+		if (bolt_several_cpus())
 			vmstat_cpus_come();
 	}
 	if (!bolt_gives_up(err) &&
@@ -335,18 +335,18 @@ static int bolt_bring_up(const struct cpumask *mask, const struct cpumask *due)
 		workqueue_cpus_come(&bolt_round);
 		err = bolt_activate(due) ?: err;
 	}
-	bolt_mark(BOLT_PHASE_AP);
+	bolt_phase_end(BOLT_PHASE_AP);
 	return err;
 }
 
 /**
- * bolt_go_up - bring CPUs up to their goals
+ * bolt_online_batch - bring CPUs up to their goals
  * @mask:	the CPUs; those that are at their goals already are passed over
  *
  * Context: the control task, hotplug lock held for writing.
- * Return: as bolt_go_down().
+ * Return: as bolt_offline_batch().
  */
-int bolt_go_up(const struct cpumask *mask)
+int bolt_online_batch(const struct cpumask *mask)
 {
 	unsigned int cpu;
 	int err = 0, ret;
@@ -357,7 +357,7 @@ int bolt_go_up(const struct cpumask *mask)
 	cpumask_clear(&bolt_due);
 	for_each_cpu(cpu, mask) {
 		if (bolt_goal(cpu) > CPUHP_AP_ACTIVE - 1 &&
-		    bolt_goal(cpu) > bolt_glue_state(cpu))
+		    bolt_goal(cpu) > bolt_cpu_state(cpu))
 			__cpumask_set_cpu(cpu, &bolt_due);
 	}
 	for_each_cpu(cpu, mask) {

@@ -10,11 +10,11 @@ struct cpumask;
 /* How long a CPU that is woken is waited for: as natively. */
 #define BOLT_ARRIVE_TIMEOUT (10 * HZ)
 
-int bolt_go_up(const struct cpumask *mask);
+int bolt_online_batch(const struct cpumask *mask);
 
 void bolt_up_by_tree(int (*tree)(const struct cpumask *mask));
-int bolt_glue_idle(unsigned int cpu);
-int bolt_start(unsigned int cpu);
-int bolt_glue_arrive(unsigned int cpu, unsigned long deadline);
+int bolt_prepare_idle(unsigned int cpu);
+int bolt_wake_cpu(unsigned int cpu);
+int bolt_wait_for_arrival(unsigned int cpu, unsigned long deadline);
 
 #endif /* _KERNEL_BOLT_UP_H */

@@ -52,18 +52,18 @@ struct bolt_uevent {
 static DEFINE_PER_CPU(struct bolt_uevent __rcu *, bolt_uevents);
 
 /**
- * struct bolt_telling - an event that is being sent
+ * struct bolt_uevent_sender - an event that is being sent
  * @task:	the task that sends it, and stays on this CPU meanwhile
  * @dev:	the hidden device that the event is about
  * @slot:	where the event's variables are kept
  */
-struct bolt_telling {
+struct bolt_uevent_sender {
 	struct task_struct *task;
 	const struct device *dev;
 	struct bolt_uevent __rcu **slot;
 };
 
-static DEFINE_PER_CPU(struct bolt_telling, bolt_telling);
+static DEFINE_PER_CPU(struct bolt_uevent_sender, bolt_uevent_sender);
 
 /* Where the variables of @dev are kept, or NULL. */
 static struct bolt_uevent __rcu **bolt_uevent_slot(const struct device *dev)
@@ -73,29 +73,29 @@ static struct bolt_uevent __rcu **bolt_uevent_slot(const struct device *dev)
 	if (dev->bus == &cpu_subsys && dev->id < nr_cpu_ids)
 		return per_cpu_ptr(&bolt_uevents, dev->id);
 	/* Others read the device's uevent file: only who sends it stays here. */
-	if (raw_cpu_read(bolt_telling.task) != current ||
-	    raw_cpu_read(bolt_telling.dev) != dev)
+	if (raw_cpu_read(bolt_uevent_sender.task) != current ||
+	    raw_cpu_read(bolt_uevent_sender.dev) != dev)
 		return NULL;
-	return raw_cpu_read(bolt_telling.slot);
+	return raw_cpu_read(bolt_uevent_sender.slot);
 }
 
 /**
- * bolt_uevent_tell - send an event of a device that is hidden or shown
+ * bolt_uevent_send - send an event of a device that is hidden or shown
  * @dev:	the device
  * @action:	what has become of it
  * @slot:	where its variables are kept; holds NULL before the first event
  *
  * Context: may sleep; hotplug lock held for writing.
  */
-static void bolt_uevent_tell(struct device *dev, enum kobject_action action,
+static void bolt_uevent_send(struct device *dev, enum kobject_action action,
 			     struct bolt_uevent __rcu **slot)
 {
 	migrate_disable();
-	this_cpu_write(bolt_telling.slot, slot);
-	this_cpu_write(bolt_telling.dev, dev);
-	this_cpu_write(bolt_telling.task, current);
+	this_cpu_write(bolt_uevent_sender.slot, slot);
+	this_cpu_write(bolt_uevent_sender.dev, dev);
+	this_cpu_write(bolt_uevent_sender.task, current);
 	kobject_uevent(&dev->kobj, action);
-	this_cpu_write(bolt_telling.task, NULL);
+	this_cpu_write(bolt_uevent_sender.task, NULL);
 	migrate_enable();
 }
 
@@ -368,7 +368,7 @@ int bolt_hide(unsigned int cpu, enum cpuhp_state state,
 	for (i = 0; i < entries->nr; i++)
 		bolt_kernfs_show(entries->kn[i], false);
 	if (entries->dev) {
-		bolt_uevent_tell(entries->dev, KOBJ_REMOVE, &entries->uevent);
+		bolt_uevent_send(entries->dev, KOBJ_REMOVE, &entries->uevent);
 		/* Settling removes it for real: who was told is not told again. */
 		dev_set_uevent_suppress(entries->dev, 1);
 	}
@@ -396,7 +396,7 @@ void bolt_show(unsigned int cpu, enum cpuhp_state state)
 	for (i = entries->nr; i--;)
 		bolt_kernfs_show(entries->kn[i], true);
 	if (entries->dev)
-		bolt_uevent_tell(entries->dev, KOBJ_ADD, &entries->uevent);
+		bolt_uevent_send(entries->dev, KOBJ_ADD, &entries->uevent);
 }
 
 /**

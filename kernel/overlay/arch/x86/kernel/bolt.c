@@ -26,11 +26,11 @@ static bool bolt_caches_wait;
  */
 void bolt_startup_delay(unsigned int usecs)
 {
-	if (!bolt_fast()) {
+	if (!bolt_may_defer()) {
 		udelay(usecs);
 		return;
 	}
-	for (; usecs && !bolt_ap_alive(); usecs--)
+	for (; usecs && !bolt_woken_cpu_alive(); usecs--)
 		udelay(1);
 }
 

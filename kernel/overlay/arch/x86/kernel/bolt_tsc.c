@@ -228,7 +228,7 @@ bool bolt_tsc_retest(unsigned int cpu)
 	if (!bolt_has_sibling(topology_core_cpumask(cpu), cpu))
 		bolt_tsc_forget_package(cpu);
 	/* Woken by other means than INIT: these may have changed the TSC. */
-	if (!tsc->passed || !bolt_fast() || cpuhp_tasks_frozen ||
+	if (!tsc->passed || !bolt_may_defer() || cpuhp_tasks_frozen ||
 	    boot_cpu_has(X86_FEATURE_TSC_ADJUST) ||
 	    apic->wakeup_secondary_cpu || apic->wakeup_secondary_cpu_64)
 		return false;

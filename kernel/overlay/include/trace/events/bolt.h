@@ -84,13 +84,13 @@ DECLARE_EVENT_CLASS(bolt_state,
 );
 
 /* The teardown of @state has been deferred. */
-DEFINE_EVENT(bolt_state, bolt_park,
+DEFINE_EVENT(bolt_state, bolt_defer,
 	     TP_PROTO(unsigned int cpu, int state),
 	     TP_ARGS(cpu, state)
 );
 
 /* The CPU came back before that teardown ran: neither it nor the startup did. */
-DEFINE_EVENT(bolt_state, bolt_unpark,
+DEFINE_EVENT(bolt_state, bolt_cancel,
 	     TP_PROTO(unsigned int cpu, int state),
 	     TP_ARGS(cpu, state)
 );

@@ -5,7 +5,7 @@
 
 #include <linux/types.h>
 
-bool bolt_wanted(void);
+bool bolt_enable_after_boot(void);
 
 /* CPUs that have come bring up others. */
 int bolt_tree_begin(void);

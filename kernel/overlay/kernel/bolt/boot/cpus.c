@@ -59,7 +59,7 @@ static bool __init bolt_in_doubt(void)
 	return (cpu_smt_control != CPU_SMT_ENABLED &&
 		cpu_smt_control != CPU_SMT_NOT_SUPPORTED &&
 		cpu_smt_control != CPU_SMT_NOT_IMPLEMENTED) ||
-	       !bolt_glue_overlap();
+	       !bolt_parallel_bringup();
 }
 
 /**
@@ -126,7 +126,7 @@ static void __init bolt_come(struct cpumask *left, unsigned int flags)
 	unsigned int i, n, most = 0;
 	int err;
 
-	for (i = 0; i < ARRAY_SIZE(bolt_groups) && bolt_boot(BOLT_BOOT_TRIAL); i++) {
+	for (i = 0; i < ARRAY_SIZE(bolt_groups) && bolt_boot_option(BOLT_BOOT_TRIAL); i++) {
 		n = bolt_next_group(left, &group, bolt_groups[i]);
 		most = max(most, n);
 		if (!n)
@@ -169,7 +169,7 @@ static void __init bolt_come(struct cpumask *left, unsigned int flags)
 bool __init bolt_boot_cpus(unsigned int max)
 {
 	static struct cpumask wanted __initdata, left __initdata;
-	unsigned int flags = BOLT_WHOLE | BOLT_BOOT;
+	unsigned int flags = BOLT_NO_DEFER | BOLT_BOOT;
 	bool tree = bolt_order == BOLT_IN_TREE, doubt;
 	unsigned int cpu;
 
@@ -198,7 +198,7 @@ bool __init bolt_boot_cpus(unsigned int max)
 		idle_threads_init();
 	}
 	cpumask_andnot(&wanted, &wanted, cpu_online_mask);
-	bolt_glue_retry(&wanted);
+	bolt_retry_natively(&wanted);
 	return true;
 }
 

@@ -55,8 +55,8 @@ static struct workqueue_struct *bolt_call_queue;
 
 static void bolt_call_here(struct bolt_call *call)
 {
-	call->err = bolt_glue_invoke(call->cpu, call->state, call->bringup,
-				     call->node);
+	call->err = bolt_invoke_callback(call->cpu, call->state, call->bringup,
+					 call->node);
 	atomic_dec(&bolt_calls_left);
 }
 
@@ -64,8 +64,8 @@ static void bolt_call_work(struct work_struct *work)
 {
 	struct bolt_call *call = container_of(work, struct bolt_call, work);
 
-	call->err = bolt_glue_invoke_for(call->cpu, call->state, call->bringup,
-					 call->node);
+	call->err = bolt_invoke_callback_for(call->cpu, call->state, call->bringup,
+					     call->node);
 	if (atomic_dec_and_test(&bolt_calls_left))
 		complete(&bolt_calls_done);
 }
@@ -122,13 +122,13 @@ static int bolt_call_there(struct cpumask *cpus, enum cpuhp_state state,
 		struct bolt_call *call = per_cpu_ptr(&bolt_calls, cpu);
 
 		/* Early, there is the boot CPU only, without a thread. */
-		call->there = bolt_glue_call(cpu, state, bringup, node);
+		call->there = bolt_start_callback(cpu, state, bringup, node);
 		if (!call->there)
-			call->err = bolt_glue_invoke(cpu, state, bringup, node);
+			call->err = bolt_invoke_callback(cpu, state, bringup, node);
 	}
 	for_each_cpu(cpu, cpus) {
 		struct bolt_call *call = per_cpu_ptr(&bolt_calls, cpu);
-		int ret = call->there ? bolt_glue_called(cpu) : call->err;
+		int ret = call->there ? bolt_wait_for_callback(cpu) : call->err;
 
 		if (ret)
 			__cpumask_clear_cpu(cpu, cpus);
@@ -140,7 +140,7 @@ static int bolt_call_there(struct cpumask *cpus, enum cpuhp_state state,
 static int bolt_call_all(struct cpumask *cpus, enum cpuhp_state state,
 			 bool bringup, struct hlist_node *node)
 {
-	if (!bolt_glue_has(state, bringup))
+	if (!bolt_state_has(state, bringup))
 		return 0;
 	return state > CPUHP_BRINGUP_CPU ?
 	       bolt_call_there(cpus, state, bringup, node) :
@@ -155,7 +155,7 @@ static int bolt_start_all(enum cpuhp_state state, struct hlist_node *node)
 
 	cpumask_clear(&bolt_done);
 	for_each_present_cpu(cpu) {
-		if (!bolt_glue_below(cpu, state))
+		if (!bolt_cpu_below(cpu, state))
 			__cpumask_set_cpu(cpu, &bolt_done);
 	}
 	err = bolt_call_all(&bolt_done, state, true, node);
@@ -214,9 +214,9 @@ static int bolt_setup_state(enum cpuhp_state state, const char *name, bool invok
 	if (!now)
 		return ret;
 
-	bolt_glue_lock_calls();
+	bolt_lock_instances();
 	err = bolt_start_all(state, NULL);
-	bolt_glue_unlock_calls();
+	bolt_unlock_instances();
 	if (!err)
 		return ret;
 	__cpuhp_remove_state_cpuslocked(state, false);
@@ -230,18 +230,18 @@ static int bolt_add_instance(enum cpuhp_state state, struct hlist_node *node,
 	int err;
 
 	lockdep_assert_cpus_held();
-	if (!bolt_may_be_parallel(state) || !bolt_glue_step(state)->multi_instance ||
+	if (!bolt_may_be_parallel(state) || !bolt_cpuhp_step(state)->multi_instance ||
 	    !bolt_concurrent(state))
 		return -EINVAL;
 	if (!at_once)
 		return __cpuhp_state_add_instance_cpuslocked(state, node, true);
 
-	bolt_glue_lock_calls();
+	bolt_lock_instances();
 	bolt_settle_everywhere(state);
 	err = bolt_start_all(state, node);
 	if (!err)
-		hlist_add_head(node, &bolt_glue_step(state)->list);
-	bolt_glue_unlock_calls();
+		hlist_add_head(node, &bolt_cpuhp_step(state)->list);
+	bolt_unlock_instances();
 	return err;
 }
 
@@ -277,7 +277,7 @@ int __cpuhp_setup_state_parallel_cpuslocked(enum cpuhp_state state,
 					    bool multi_instance)
 {
 	return bolt_setup_state(state, name, invoke, startup, teardown,
-				multi_instance, bolt_boot(BOLT_BOOT_PARALLEL));
+				multi_instance, bolt_boot_option(BOLT_BOOT_PARALLEL));
 }
 EXPORT_SYMBOL_GPL(__cpuhp_setup_state_parallel_cpuslocked);
 
@@ -324,7 +324,7 @@ EXPORT_SYMBOL_GPL(__cpuhp_setup_state_parallel);
 int cpuhp_state_add_instance_parallel_cpuslocked(enum cpuhp_state state,
 						 struct hlist_node *node)
 {
-	return bolt_add_instance(state, node, bolt_boot(BOLT_BOOT_PARALLEL));
+	return bolt_add_instance(state, node, bolt_boot_option(BOLT_BOOT_PARALLEL));
 }
 EXPORT_SYMBOL_GPL(cpuhp_state_add_instance_parallel_cpuslocked);
 

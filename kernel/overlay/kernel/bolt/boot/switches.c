@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * The command line: bolt=, and the switches bolt.WHAT= for what is done otherwise
- * than natively while the machine comes up. The hooks ask bolt_boot() and
- * bolt_topology_unchecked(); sysfs.c asks bolt_wanted().
+ * than natively while the machine comes up. The hooks ask bolt_boot_option() and
+ * bolt_topology_unchecked(); sysfs.c asks bolt_enable_after_boot().
  */
 #define pr_fmt(fmt) "bolt: " fmt
 
@@ -31,18 +31,18 @@ static s8 bolt_switches[BOLT_BOOT_SWITCHES] = {
  * Context: any, once the command line has been parsed for the first time.
  * Return: true if so.
  */
-bool bolt_boot(enum bolt_boot_switch what)
+bool bolt_boot_option(enum bolt_boot_switch what)
 {
 	return bolt_switches[what] < 0 ? bolt_at_boot : bolt_switches[what];
 }
 
 /**
- * bolt_wanted - whether Bolt is to be enabled when the system has booted
+ * bolt_enable_after_boot - whether Bolt is to be enabled when the system has booted
  *
- * Context: as bolt_boot().
+ * Context: as bolt_boot_option().
  * Return: true if so.
  */
-bool bolt_wanted(void)
+bool bolt_enable_after_boot(void)
 {
 	return bolt_at_boot;
 }
@@ -98,7 +98,7 @@ early_param("bolt.topology", bolt_parse_topology);
 /**
  * bolt_topology_unchecked - whether levels of scheduler domains are not checked
  *
- * Context: as bolt_boot().
+ * Context: as bolt_boot_option().
  * Return: true if bolt.topology=skip says so.
  */
 bool bolt_topology_unchecked(void)

@@ -66,8 +66,8 @@ static int bolt_tree_run(unsigned int cpu)
 	job->work = NULL;
 	for (next = 2 * job->place + 1; next <= 2 * job->place + 2; next++) {
 		if (next < bolt_nr_helpers)
-			bolt_glue_send(bolt_helpers[next], bolt_tree_state, true,
-				       NULL);
+			__bolt_start_callback(bolt_helpers[next], bolt_tree_state, true,
+					      NULL);
 	}
 	job->worker = current;
 	err = work(job->cpu);
@@ -99,18 +99,18 @@ static int __ref bolt_tree_prepare(unsigned int cpu)
 	int err;
 
 	idle_thread_init(cpu);
-	err = bolt_glue_idle(cpu);
+	err = bolt_prepare_idle(cpu);
 	if (err)
-		bolt_failed(cpu, CPUHP_BRINGUP_CPU);
-	for (state = bolt_glue_state(cpu) + 1; state <= BOLT_PREPARED && !err;
+		bolt_callback_failed(cpu, CPUHP_BRINGUP_CPU);
+	for (state = bolt_cpu_state(cpu) + 1; state <= BOLT_PREPARED && !err;
 	     state++) {
-		if (state < BOLT_PREPARED && !bolt_glue_has(state, true))
+		if (state < BOLT_PREPARED && !bolt_state_has(state, true))
 			continue;
 		if (bolt_concurrent(state)) {
-			err = bolt_glue_run(cpu, state);
+			err = bolt_run_callbacks(cpu, state);
 		} else {
 			down(&bolt_tree_lock);
-			err = bolt_glue_run(cpu, state);
+			err = bolt_run_callbacks(cpu, state);
 			up(&bolt_tree_lock);
 		}
 	}
@@ -122,13 +122,13 @@ static int bolt_tree_wake(unsigned int cpu)
 	int err;
 
 	/* What has failed is known already. */
-	if (bolt_glue_state(cpu) != BOLT_PREPARED)
+	if (bolt_cpu_state(cpu) != BOLT_PREPARED)
 		return 0;
 	down(&bolt_tree_slots);
 	down(&bolt_tree_lock);
-	err = bolt_start(cpu);
+	err = bolt_wake_cpu(cpu);
 	up(&bolt_tree_lock);
-	err = err ?: bolt_glue_arrive(cpu, jiffies + BOLT_ARRIVE_TIMEOUT);
+	err = err ?: bolt_wait_for_arrival(cpu, jiffies + BOLT_ARRIVE_TIMEOUT);
 	up(&bolt_tree_slots);
 	return err;
 }
@@ -142,9 +142,9 @@ static int bolt_tree_all(int (*work)(unsigned int cpu))
 	for (i = 0; i < bolt_nr_helpers; i++)
 		per_cpu_ptr(&bolt_job, bolt_helpers[i])->work = work;
 	/* Without lockdep's notes: no job takes what the control task holds. */
-	bolt_glue_send(bolt_helpers[0], bolt_tree_state, true, NULL);
+	__bolt_start_callback(bolt_helpers[0], bolt_tree_state, true, NULL);
 	while (i--)
-		err = bolt_glue_called(bolt_helpers[i]) ?: err;
+		err = bolt_wait_for_callback(bolt_helpers[i]) ?: err;
 	return err;
 }
 

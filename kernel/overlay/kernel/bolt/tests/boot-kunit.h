@@ -55,7 +55,7 @@ static void all_the_way(struct kunit *test)
 	unsigned int cpu;
 
 	for_each_online_cpu(cpu) {
-		KUNIT_EXPECT_EQ_MSG(test, bolt_glue_state(cpu), CPUHP_ONLINE, "CPU%u", cpu);
+		KUNIT_EXPECT_EQ_MSG(test, bolt_cpu_state(cpu), CPUHP_ONLINE, "CPU%u", cpu);
 		KUNIT_EXPECT_TRUE_MSG(test, cpu_active(cpu), "CPU%u", cpu);
 		KUNIT_EXPECT_FALSE_MSG(test, kthread_parking(per_cpu(ksoftirqd, cpu)), "CPU%u",
 				       cpu);

@@ -20,7 +20,7 @@ static unsigned int victim;
 static struct {
 	int startup, teardown, settle;
 	int online[INSTANCES];
-	bool keep;
+	bool may_defer;
 } ran;
 
 struct instance {
@@ -79,9 +79,9 @@ static int settle_in_parts(unsigned int cpu)
 	return ++ran.settle < SETTLE_PARTS ? -EAGAIN : 0;
 }
 
-static bool keep_if_told(unsigned int cpu)
+static bool defer_if_told(unsigned int cpu)
 {
-	return ran.keep;
+	return ran.may_defer;
 }
 
 /* A unit that nothing else in the kernel has here. */
@@ -89,7 +89,7 @@ static const struct bolt_defer dead_defer = {
 	.class = BOLT_LAZY,
 	.unit = BOLT_UNIT_RCU,
 	.reason = "test",
-	.keep = keep_if_told,
+	.may_defer = defer_if_told,
 };
 
 static const struct bolt_defer online_defer = {
@@ -144,7 +144,7 @@ static int setup(struct kunit *test, struct defer_test *dt)
 	if (dt->dead < 0 || dt->online < 0 || dt->multi < 0 || dt->parts < 0)
 		return -ENOSPC;
 	memset(&ran, 0, sizeof(ran));
-	ran.keep = true;
+	ran.may_defer = true;
 	return bolt_defer_state(dt->dead, &dead_defer) ?:
 	       bolt_defer_state(dt->online, &online_defer) ?:
 	       bolt_defer_state(dt->multi, &multi_defer) ?:
@@ -220,7 +220,7 @@ static void not_this_time_is_native(struct kunit *test)
 {
 	struct defer_test *dt = test->priv;
 
-	ran.keep = false;
+	ran.may_defer = false;
 	KUNIT_ASSERT_EQ(test, remove_cpu(victim), 0);
 	KUNIT_EXPECT_FALSE(test, bolt_set_has(bolt_pending(victim), dt->dead));
 	KUNIT_EXPECT_EQ(test, ran.teardown, 1);

@@ -66,7 +66,7 @@ static void parked_cpu_is_not_chosen(struct kunit *test)
 	struct bolt_fixture *f = test->priv;
 
 	KUNIT_EXPECT_TRUE(test, domains_have(f, f->victim));
-	KUNIT_EXPECT_TRUE(test, bolt_cpu_left(f->victim));
+	KUNIT_EXPECT_TRUE(test, bolt_stale_in_domains(f->victim));
 	KUNIT_EXPECT_FALSE(test, available_idle_cpu(f->victim));
 	/* Timers go to CPUs that are not idle. */
 	KUNIT_EXPECT_TRUE(test, idle_cpu(f->victim));
@@ -131,8 +131,8 @@ static void two_may_have_gone(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, add_cpu(f->victim), 0);
 	KUNIT_EXPECT_PTR_EQ(test, top_domain(f), before);
 	KUNIT_EXPECT_TRUE(test, bolt_domains_pending());
-	KUNIT_EXPECT_FALSE(test, bolt_cpu_left(f->victim));
-	KUNIT_EXPECT_TRUE(test, bolt_cpu_left(other));
+	KUNIT_EXPECT_FALSE(test, bolt_stale_in_domains(f->victim));
+	KUNIT_EXPECT_TRUE(test, bolt_stale_in_domains(other));
 	bolt_settle_all();
 	KUNIT_EXPECT_FALSE(test, bolt_domains_pending());
 	KUNIT_EXPECT_TRUE(test, domains_have(f, f->victim));

@@ -17,7 +17,7 @@
 
 static bool registered(int state)
 {
-	return bolt_glue_has(state, true) || bolt_glue_has(state, false);
+	return bolt_state_has(state, true) || bolt_state_has(state, false);
 }
 
 /* What this kernel has registered was looked at by somebody. */
@@ -34,7 +34,7 @@ static void every_fixed_state_has_a_row(struct kunit *test)
 			continue;
 		KUNIT_EXPECT_NOT_NULL_MSG(test, bolt_row_fixed(state),
 					  "state %d, %s", state,
-					  bolt_glue_name(state));
+					  bolt_state_name(state));
 	}
 }
 
@@ -67,7 +67,7 @@ static void deferred_states_fit(struct kunit *test)
 				    state);
 		KUNIT_EXPECT_NOT_NULL_MSG(test, row.reason, "state %d", state);
 		KUNIT_EXPECT_TRUE_MSG(test,
-				      bolt_glue_can_defer(state, row.unit),
+				      bolt_state_deferrable(state, row.unit),
 				      "state %d", state);
 	}
 }
@@ -288,7 +288,7 @@ static void a_failure_is_undone(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, go(&ft->cpus, false), -ENXIO);
 		KUNIT_EXPECT_TRUE(test, cpumask_subset(&ft->cpus,
 						       cpu_active_mask));
-		KUNIT_EXPECT_EQ(test, bolt_glue_state(cpu), CPUHP_ONLINE);
+		KUNIT_EXPECT_EQ(test, bolt_cpu_state(cpu), CPUHP_ONLINE);
 	}
 	KUNIT_ASSERT_EQ(test, go(&ft->cpus, false), 0);
 	for_each_cpu(cpu, &ft->cpus) {
@@ -298,7 +298,7 @@ static void a_failure_is_undone(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, go(&ft->cpus, true), -ENXIO);
 		KUNIT_EXPECT_FALSE(test, cpumask_intersects(&ft->cpus,
 							    cpu_online_mask));
-		KUNIT_EXPECT_EQ(test, bolt_glue_state(cpu), CPUHP_OFFLINE);
+		KUNIT_EXPECT_EQ(test, bolt_cpu_state(cpu), CPUHP_OFFLINE);
 	}
 	forget_calls();
 	KUNIT_ASSERT_EQ(test, go(&ft->cpus, true), 0);
@@ -315,27 +315,27 @@ static void the_administrator_decides(struct kunit *test)
 	};
 	int state = add_state(test, "bolt/test:unknown");
 
-	KUNIT_EXPECT_EQ(test, bolt_tell_fit(state, BOLT_SERIAL), 0);
+	KUNIT_EXPECT_EQ(test, bolt_declare_fit(state, BOLT_SERIAL), 0);
 	KUNIT_EXPECT_EQ(test, bolt_fit(state), BOLT_SERIAL);
-	KUNIT_EXPECT_TRUE(test, bolt_fit_told(state));
+	KUNIT_EXPECT_TRUE(test, bolt_fit_declared(state));
 	bolt_override(state, false);
 	KUNIT_EXPECT_EQ(test, bolt_fit(state), BOLT_UNFIT);
-	KUNIT_EXPECT_FALSE(test, bolt_fit_told(state));
+	KUNIT_EXPECT_FALSE(test, bolt_fit_declared(state));
 
 	KUNIT_ASSERT_EQ(test, bolt_defer_state(state, &concurrent), 0);
-	KUNIT_EXPECT_EQ(test, bolt_tell_fit(state, BOLT_SERIAL), 0);
+	KUNIT_EXPECT_EQ(test, bolt_declare_fit(state, BOLT_SERIAL), 0);
 	KUNIT_EXPECT_EQ(test, bolt_fit(state), BOLT_CONCURRENT);
-	KUNIT_EXPECT_EQ(test, bolt_tell_fit(state, BOLT_UNFIT), 0);
+	KUNIT_EXPECT_EQ(test, bolt_declare_fit(state, BOLT_UNFIT), 0);
 	KUNIT_EXPECT_EQ(test, bolt_fit(state), BOLT_UNFIT);
 	KUNIT_EXPECT_NE(test, bolt_find_unfit(), CPUHP_INVALID);
 	cpuhp_remove_state_nocalls(state);
-	KUNIT_EXPECT_FALSE(test, bolt_fit_told(state));
-	KUNIT_EXPECT_EQ(test, bolt_tell_fit(state, BOLT_SERIAL), -ENOENT);
+	KUNIT_EXPECT_FALSE(test, bolt_fit_declared(state));
+	KUNIT_EXPECT_EQ(test, bolt_declare_fit(state, BOLT_SERIAL), -ENOENT);
 
 	/* Whatever gets the number next is another state. */
 	KUNIT_EXPECT_EQ(test, add_state(test, "bolt/test:unknown"), state);
 	KUNIT_EXPECT_EQ(test, bolt_fit(state), BOLT_UNFIT);
-	KUNIT_EXPECT_FALSE(test, bolt_fit_told(state));
+	KUNIT_EXPECT_FALSE(test, bolt_fit_declared(state));
 }
 
 /* A state with instances does not count while it has none. */
@@ -461,12 +461,12 @@ static int dying_waits(unsigned int cpu)
 	if (num_online_cpus() > 1)
 		goto out;
 	for_each_cpu(other, &dying_seen) {
-		for (; left && bolt_glue_state(other) > CPUHP_AP_IDLE_DEAD;
+		for (; left && bolt_cpu_state(other) > CPUHP_AP_IDLE_DEAD;
 		     left--) {
 			mdelay(1);
 			touch_nmi_watchdog();
 		}
-		if (bolt_glue_state(other) > CPUHP_AP_IDLE_DEAD)
+		if (bolt_cpu_state(other) > CPUHP_AP_IDLE_DEAD)
 			atomic_inc(&dying_late);
 	}
 out:

@@ -11,8 +11,8 @@
 #include "fixture.h"
 
 static struct {
-	int startup, teardown, park, unpark;
-	int unpark_err;
+	int startup, teardown, defer, cancel;
+	int cancel_err;
 } ran;
 
 static unsigned int victim;
@@ -29,22 +29,22 @@ static int count_teardown(unsigned int cpu)
 	return 0;
 }
 
-static void count_park(unsigned int cpu)
+static void count_defer(unsigned int cpu)
 {
-	ran.park += cpu == victim;
+	ran.defer += cpu == victim;
 }
 
-static int count_unpark(unsigned int cpu)
+static int count_cancel(unsigned int cpu)
 {
-	ran.unpark += cpu == victim;
-	return cpu == victim ? ran.unpark_err : 0;
+	ran.cancel += cpu == victim;
+	return cpu == victim ? ran.cancel_err : 0;
 }
 
-static const struct bolt_defer count_defer = {
+static const struct bolt_defer counting = {
 	.class = BOLT_ELIDE,
 	.reason = "counts",
-	.park = count_park,
-	.unpark = count_unpark,
+	.at_once = count_defer,
+	.cancel = count_cancel,
 };
 
 struct request_test {
@@ -52,13 +52,13 @@ struct request_test {
 	int state;
 };
 
-static void expect_ran(struct kunit *test, int startup, int teardown, int park,
-		       int unpark)
+static void expect_ran(struct kunit *test, int startup, int teardown, int defer,
+		       int cancel)
 {
 	KUNIT_EXPECT_EQ(test, ran.startup, startup);
 	KUNIT_EXPECT_EQ(test, ran.teardown, teardown);
-	KUNIT_EXPECT_EQ(test, ran.park, park);
-	KUNIT_EXPECT_EQ(test, ran.unpark, unpark);
+	KUNIT_EXPECT_EQ(test, ran.defer, defer);
+	KUNIT_EXPECT_EQ(test, ran.cancel, cancel);
 }
 
 static int request_init(struct kunit *test)
@@ -79,7 +79,7 @@ static int request_init(struct kunit *test)
 	if (rt->state < 0)
 		return rt->state;
 	memset(&ran, 0, sizeof(ran));
-	return bolt_defer_state(rt->state, &count_defer);
+	return bolt_defer_state(rt->state, &counting);
 }
 
 static void request_exit(struct kunit *test)
@@ -151,20 +151,20 @@ static void removing_a_state_settles_it(struct kunit *test)
 	rt->state = 0;
 }
 
-/* An unpark that fails undoes the bring-up and leaves nothing of the state. */
-static void failing_unpark_is_a_failing_startup(struct kunit *test)
+/* An cancel that fails undoes the bring-up and leaves nothing of the state. */
+static void failing_cancel_is_a_failing_startup(struct kunit *test)
 {
 	struct request_test *rt = test->priv;
 	struct bolt_set *pending = bolt_pending(victim);
 
 	KUNIT_ASSERT_EQ(test, remove_cpu(victim), 0);
-	ran.unpark_err = -ENODEV;
+	ran.cancel_err = -ENODEV;
 	KUNIT_EXPECT_EQ(test, add_cpu(victim), -ENODEV);
 	KUNIT_EXPECT_FALSE(test, cpu_online(victim));
 	KUNIT_EXPECT_FALSE(test, bolt_set_has(pending, rt->state));
 	expect_ran(test, 0, 1, 1, 1);
 
-	ran.unpark_err = 0;
+	ran.cancel_err = 0;
 	KUNIT_EXPECT_EQ(test, add_cpu(victim), 0);
 	expect_ran(test, 1, 1, 1, 1);
 }
@@ -174,7 +174,7 @@ static struct kunit_case bolt_request_cases[] = {
 	KUNIT_CASE(settling_runs_both),
 	KUNIT_CASE(disabling_settles),
 	KUNIT_CASE(removing_a_state_settles_it),
-	KUNIT_CASE(failing_unpark_is_a_failing_startup),
+	KUNIT_CASE(failing_cancel_is_a_failing_startup),
 	{}
 };
 

@@ -20,10 +20,10 @@ static void set_refuses_second_park(struct kunit *test)
 {
 	struct bolt_set set = {};
 
-	KUNIT_EXPECT_EQ(test, bolt_set_park(&set, CPUHP_AP_ACTIVE), 0);
-	KUNIT_EXPECT_EQ(test, bolt_set_park(&set, CPUHP_AP_ACTIVE), -EALREADY);
+	KUNIT_EXPECT_EQ(test, bolt_set_add(&set, CPUHP_AP_ACTIVE), 0);
+	KUNIT_EXPECT_EQ(test, bolt_set_add(&set, CPUHP_AP_ACTIVE), -EALREADY);
 	KUNIT_EXPECT_TRUE(test, bolt_set_has(&set, CPUHP_AP_ACTIVE));
-	KUNIT_EXPECT_EQ(test, bolt_set_unpark(&set, CPUHP_AP_ACTIVE), 0);
+	KUNIT_EXPECT_EQ(test, bolt_set_remove(&set, CPUHP_AP_ACTIVE), 0);
 	KUNIT_EXPECT_TRUE(test, bolt_set_empty(&set));
 }
 
@@ -31,9 +31,9 @@ static void set_refuses_unpark_of_others(struct kunit *test)
 {
 	struct bolt_set set = {};
 
-	KUNIT_EXPECT_EQ(test, bolt_set_unpark(&set, CPUHP_AP_ACTIVE), -ENOENT);
-	bolt_set_park(&set, CPUHP_AP_ACTIVE);
-	KUNIT_EXPECT_EQ(test, bolt_set_unpark(&set, CPUHP_AP_ACTIVE - 1),
+	KUNIT_EXPECT_EQ(test, bolt_set_remove(&set, CPUHP_AP_ACTIVE), -ENOENT);
+	bolt_set_add(&set, CPUHP_AP_ACTIVE);
+	KUNIT_EXPECT_EQ(test, bolt_set_remove(&set, CPUHP_AP_ACTIVE - 1),
 			-ENOENT);
 	KUNIT_EXPECT_TRUE(test, bolt_set_has(&set, CPUHP_AP_ACTIVE));
 }
@@ -45,7 +45,7 @@ static void set_holds_every_state(struct kunit *test)
 	int state;
 
 	for (state = CPUHP_OFFLINE; state <= CPUHP_ONLINE; state++)
-		KUNIT_EXPECT_EQ(test, bolt_set_park(&set, state), 0);
+		KUNIT_EXPECT_EQ(test, bolt_set_add(&set, state), 0);
 	KUNIT_EXPECT_EQ(test, bitmap_weight(set.states, BOLT_NR_STATES),
 			(unsigned int)CPUHP_ONLINE + 1);
 }
@@ -66,10 +66,10 @@ static void set_settles_in_descending_order(struct kunit *test)
 	int i;
 
 	for (i = 0; i < ARRAY_SIZE(parked); i++)
-		bolt_set_park(&set, parked[i]);
+		bolt_set_add(&set, parked[i]);
 	for (i = 0; i < ARRAY_SIZE(settled); i++) {
 		KUNIT_EXPECT_EQ(test, bolt_set_highest(&set), (int)settled[i]);
-		bolt_set_unpark(&set, settled[i]);
+		bolt_set_remove(&set, settled[i]);
 	}
 	KUNIT_EXPECT_TRUE(test, bolt_set_empty(&set));
 }
