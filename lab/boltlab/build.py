@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from boltlab import config, flavours, packages, paths, series, tree
+from boltlab import config, flavours, packages, paths, tree
 from boltlab.arch import Arch
 from boltlab.errors import BoltError
 from boltlab.flavours import Flavour
@@ -158,7 +158,7 @@ def prepared(arch: Arch, flavour: str, source: Source, jobs: int = 1) -> Iterato
 
 def _files(kind: Flavour, source: Source) -> dict[str, tree.Content]:
     if kind.refactors_only:
-        return tree.hooked_files(source, series.refactors(source.version.hooks))
+        return tree.prepared_files(source)
     return tree.bolt_files(source) if kind.patched else {}
 
 

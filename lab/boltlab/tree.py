@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Build trees: copies of the source, or of a built tree, with overlay and hooks laid over."""
 
+import fnmatch
 import hashlib
 import json
 import os
@@ -58,6 +59,23 @@ def hooked_files(source: Source, only: Collection[str] | None = None) -> dict[st
     ]
     hooked = hooks.apply(wanted, source.path, source.release)
     return {name: Content(data, _executable(source.path / name)) for name, data in hooked.items()}
+
+
+def prepared_files(source: Source, kernel: Path | None = None) -> dict[str, Content]:
+    """Return the files that prepare for Bolt: changed by hooks, or new, of commits that do.
+
+    Raises BoltError as bolt_files() does.
+    """
+    folder = source.version.hooks
+    overlay = (kernel or paths.KERNEL) / "overlay"
+    files = hooked_files(source, series.refactors(folder))
+    globs = [
+        glob for commit in series.load(folder).commits if commit.refactor for glob in commit.overlay
+    ]
+    for name in overlay_files(overlay):
+        if any(fnmatch.fnmatchcase(name, glob) for glob in globs):
+            files[name] = Content((overlay / name).read_bytes(), _executable(overlay / name))
+    return files
 
 
 def fingerprint(source: Source, kernel: Path | None = None) -> str:

@@ -178,3 +178,30 @@ def test_files_of_some_hooks(
         "kernel/cpu.c": Content(CPU_C.replace("\tb4();\n", "\tb();\n").encode())
     }
     assert set(tree.hooked_files(source)) == {"kernel/cpu.c", "kernel/Makefile"}
+
+
+PREPARES = """
+[[posting]]
+name = "preparation"
+title = "t"
+cover = "c"
+
+[[commit]]
+subject = "cpu: split"
+refactor = true
+overlay = ["kernel/cpuhp.h"]
+hooks = ["0001-split.patch"]
+"""
+
+
+def test_files_that_prepare_for_bolt(
+    kernel_tree: Path, bolt_kernel: Path, make_source: Callable[[Path], Source]
+) -> None:
+    """New files of a commit that prepares are among them, those of other commits are not."""
+    folder = bolt_kernel / "hooks/6.12"
+    make_hook(kernel_tree, folder, "0001-split.patch", {"kernel/cpu.c": ("\tb4();\n", "\tb();\n")})
+    write_tree(bolt_kernel / "overlay", {"kernel/cpuhp.h": "x\n", "kernel/bolt/a.c": "y\n"})
+    write_tree(folder, {"series.toml": PREPARES})
+    files = tree.prepared_files(make_source(kernel_tree), bolt_kernel)
+    assert sorted(files) == ["kernel/cpu.c", "kernel/cpuhp.h"]
+    assert files["kernel/cpuhp.h"].data == b"x\n"
