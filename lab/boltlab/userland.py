@@ -80,7 +80,7 @@ class Check:
     same: bool = True
     vary: Mapping[str, str] | None = None
     wants: tuple[str, ...] = ()
-    timeout: int = 120
+    timeout: int = 300
 
 
 def release() -> str:

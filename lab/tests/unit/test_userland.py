@@ -87,7 +87,7 @@ def test_the_script_has_every_check() -> None:
     rows = [Check("a", "echo 'it is'\ntrue"), Check("b", "true", away="1,3")]
     text = "\n".join(userland.script(rows, "native"))
     assert text.index("\nmode native") < text.index("\ncheck a") < text.rindex("\nfinish")
-    assert text.count("check a '' 120 ") == text.count("check b 1,3 120 true") == 1
+    assert text.count("check a '' 300 ") == text.count("check b 1,3 300 true") == 1
 
 
 @pytest.mark.parametrize(
