@@ -97,7 +97,7 @@ static bool bolt_takes_part(void)
  * Context: code that runs inside a hotplug operation, on any CPU.
  * Return: the request, or NULL if the operation is none of Bolt's.
  */
-struct bolt_batch *bolt_current_batch(void)
+static struct bolt_batch *bolt_current_batch(void)
 {
 	struct bolt_batch *batch = READ_ONCE(bolt_batch);
 

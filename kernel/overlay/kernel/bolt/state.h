@@ -175,7 +175,6 @@ DECLARE_STATIC_KEY_FALSE(bolt_timing);
 extern struct bolt_count bolt_counts[BOLT_NR_STATES];
 extern u64 bolt_stats[BOLT_STATS];
 
-struct bolt_batch *bolt_current_batch(void);
 bool bolt_find(const struct cpumask *mask, enum cpuhp_state low,
 	       enum cpuhp_state high, bool up);
 int bolt_inject(unsigned int cpu, enum cpuhp_state state);

@@ -35,7 +35,7 @@ static void threads_of_cpus(struct kunit *test)
 
 static void idle_tasks(struct kunit *test)
 {
-	char name[TASK_COMM_LEN];
+	char name[2 * TASK_COMM_LEN];
 	unsigned int cpu;
 
 	for_each_online_cpu(cpu) {
