@@ -78,6 +78,12 @@ static int rounds(void)
 	return env_number("BOLT_ROUNDS", ROUNDS);
 }
 
+/* Natively a caller of idle policy may wait for seconds before it asks: fewer of these. */
+static int rounds_of(enum ail ail)
+{
+	return ail == IDLE_POLICY ? (rounds() + 1) / 2 : rounds();
+}
+
 static void spin(struct slot *slot)
 {
 	for (;;)
@@ -152,10 +158,19 @@ FIXTURE_SETUP(callers)
 	ASSERT_GT(task_start(&self->reader, &self->slots[CPU_SETSIZE], read_on), 0);
 	ASSERT_EQ(0, set_fifo(self->reader.pid, READER_PRIORITY));
 	for (int i = 0; i < nr && variant->busy; i++) {
-		ASSERT_GT(task_start(&self->busy[i], &self->slots[i], spin), 0);
-		ASSERT_EQ(0, unpin(self->busy[i].pid));
-		if (variant->ail == BUSY_FIFO)
-			ASSERT_EQ(0, set_fifo(self->busy[i].pid, BUSY_PRIORITY));
+		/*
+		 * Hotplug threads of CPUs that go or come have a fair policy, natively
+		 * too: only CPUs that stay have a real-time task.
+		 */
+		if (variant->ail == BUSY_FIFO && (self->cpus & CPU(i)))
+			continue;
+		ASSERT_GT(task_start(&self->busy[self->nr_busy], &self->slots[i], spin), 0);
+		if (variant->ail == BUSY_FIFO) {
+			ASSERT_EQ(0, pin(self->busy[self->nr_busy].pid, i));
+			ASSERT_EQ(0, set_fifo(self->busy[self->nr_busy].pid, BUSY_PRIORITY));
+		} else {
+			ASSERT_EQ(0, unpin(self->busy[self->nr_busy].pid));
+		}
 		self->nr_busy++;
 	}
 }
@@ -287,7 +302,7 @@ static void measure(struct __test_metadata *_metadata, enum ail ail,
 	char quota[32];
 
 	snprintf(quota, sizeof(quota), "%d %d", QUOTA, PERIOD);
-	for (int round = 0; round < rounds(); round++) {
+	for (int round = 0; round < rounds_of(ail); round++) {
 		cpus_t online;
 		long long end;
 		int status;
@@ -345,6 +360,7 @@ static void measure(struct __test_metadata *_metadata, enum ail ail,
 
 TEST_F_TIMEOUT(callers, request_is_not_held, 3600)
 {
+	int nr = rounds_of(variant->ail);
 	bool in_the_middle = variant->ail == TURNED_IDLE || variant->ail == STOPPED ||
 			     variant->ail == KILLED;
 
@@ -362,14 +378,18 @@ TEST_F_TIMEOUT(callers, request_is_not_held, 3600)
 				usual.took / rounds(), &times[bolt]);
 		}
 		TH_LOG("%s: natively %lld us, a reader waits up to %lld; Bolt %lld, %lld",
-		       wants[i].name, times[0].took / rounds() / 1000, times[0].held / 1000,
-		       times[1].took / rounds() / 1000, times[1].held / 1000);
+		       wants[i].name, times[0].took / nr / 1000, times[0].held / 1000,
+		       times[1].took / nr / 1000, times[1].held / 1000);
 		/* Most of what a caller of idle policy takes, it has not asked yet. */
 		if (variant->ail != IDLE_POLICY)
 			EXPECT_LE(times[1].took, TIMES * times[0].took);
-		/* Bolt has the lock for all of a batch, natively it is let go in between. */
+		/*
+		 * Bolt has the lock for all of a batch, natively it is let go in between.
+		 * A caller of idle policy may by chance get through natively.
+		 */
 		EXPECT_LE(times[1].held,
-			  wants[i].batch ? times[0].took / rounds() : TIMES * times[0].held);
+			  wants[i].batch || variant->ail == IDLE_POLICY ?
+			  times[0].took / nr : TIMES * times[0].held);
 	}
 }
 
