@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * What an architecture may do in its own way when CPUs of a request go or come.
- * These functions serve for an architecture that has none of its own in
- * arch/.../kernel/bolt*.c. Called by down.c, up.c, threads.c and boot/tree.c.
+ * These functions serve for an architecture that has none of its own: x86 has some in
+ * arch/x86/kernel/bolt.c, arm64 in arch/arm64/kernel/smp.c. An architecture without
+ * CONFIG_HOTPLUG_SPLIT_STARTUP, such as arm64, must also have bolt_arch_kick() and
+ * bolt_arch_gave_up(). Called by down.c, up.c, threads.c, turn.c and boot/tree.c.
  */
 #include <linux/bolt.h>
 #include <linux/cpumask.h>

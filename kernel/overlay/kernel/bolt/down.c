@@ -3,16 +3,18 @@
  * The way down: all that happens to the CPUs of a request from active to dead, in
  * order. request.c calls bolt_offline_batch(), at the end of this file, for the CPUs
  * that go, and for those that have come when it undoes a request. Each phase is
- * what all CPUs do before any of them goes on:
+ * what all CPUs do before any of them goes on; if a state is not fit for batches,
+ * only the first phase is, and each CPU goes through the others by itself:
  *
  *	bolt_deactivate()	CPUs leave the scheduler; one grace period
  *	bolt_run_threads()	teardowns in the hotplug threads; see threads.c
  *	bolt_stop_and_take_down()	one stop of the machine, in which the CPUs die
  *	bolt_run_dead_callbacks()	teardowns of dead CPUs, in the control task
  *
- * A phase takes the CPUs that are where it begins and leaves them where it ends,
- * or where they were if it fails. Every callback passes defer.c, which may have
- * its teardown wait.
+ * A phase takes the CPUs that are in its first state and leaves them in its last
+ * one or, if it fails, in the state in which they came. Every callback passes
+ * defer.c, which may have its teardown wait; the rebuild of scheduler domains, which
+ * is no callback, is deferred by domains.c.
  */
 
 #include <linux/cpu.h>

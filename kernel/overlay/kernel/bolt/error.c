@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What failed: the last requests that did. request.c adds a request that has failed,
+ * The last requests that failed. request.c adds a request that has failed,
  * or that was refused; sysfs.c prints all for bolt/last_error.
  */
 #include <linux/build_bug.h>
@@ -16,7 +16,7 @@
 
 #define BOLT_ERRORS 16
 
-/* The longest line: two numbers of 20 digits at most, and three of 11. */
+/* The longest line: one number of 20 digits at most, and three of 11. */
 #define BOLT_ERROR_LINE							\
 	(strlen("batch= pid= cpu= state= errno= undo=\n") + 20 + 3 * 11 +	\
 	 BOLT_STATE_NAME - 1 + BOLT_LOST_TEXT - 1)

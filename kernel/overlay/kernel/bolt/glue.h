@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * What Bolt needs of the hotplug state machine. The functions are in glue.c,
- * which kernel/cpu.c includes at its end; what the two pointers and the types of
- * kernel/cpuhp.h are enough for is here.
+ * which kernel/cpu.c includes at its end; what needs only the two pointers below and
+ * the types of kernel/cpuhp.h is here.
  */
 #ifndef _KERNEL_BOLT_GLUE_H
 #define _KERNEL_BOLT_GLUE_H

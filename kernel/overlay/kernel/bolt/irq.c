@@ -4,9 +4,9 @@
  * The code of kernel/irq calls bolt_irq_target() and bolt_irq_mark() wherever it
  * places an interrupt, and bolt_irqs_leave() for a CPU that goes, in the stop.
  *
- * A CPU that goes looks at every interrupt in the system for those that have
- * to move, while all other CPUs wait. Here it has a list of those that may be
- * there, and looks at no other. As long as Bolt is enabled:
+ * Natively a CPU that goes looks at every interrupt in the system for those that
+ * have to move, while all other CPUs wait. With Bolt each CPU has a list of the
+ * interrupts that may be on it, and looks at no others. As long as Bolt is enabled:
  *
  *	An interrupt that has been started and could be moved is on the lists
  *	of all CPUs in its effective affinity (or in its affinity, if the chip
@@ -19,12 +19,13 @@
  * irq_data_update_affinity() are what chips use, irq_do_set_affinity() is what
  * sets the affinity. All that is done to an interrupt that has been started is
  * done with its lock held, so with interrupts off, so not in the middle of a
- * stop_machine(). An x86 vector that waits to be cleaned up has been the
- * effective target since its CPU came online.
+ * stop_machine(). A CPU whose x86 vector waits to be cleaned up has been an
+ * effective target since the CPU came online, so the interrupt is on its list.
  *
- * An interrupt with a move pending is on the list of the only target as well:
- * the move is called off when that goes. Of several, the last one may go
- * unseen: a move to CPUs that are all offline comes to nothing when it is due.
+ * If a move that is pending has only one online target, the interrupt is on the
+ * list of that CPU too, and the move is called off when the CPU goes. If it has
+ * several, the last of these may go unnoticed: a move to CPUs that are all offline
+ * comes to nothing when it is due.
  *
  * irq_keep is the list of the CPUs on which interrupts that can be moved live.
  * What the chip is told is restricted; what was configured is not changed.

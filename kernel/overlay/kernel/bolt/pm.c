@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * SMT control, suspend and hibernation, and the shutdown before another kernel.
- * Natively their code in kernel/cpu.c takes CPUs one by one; it calls here, and
- * each becomes one request of request.c. A reboot settles all CPUs.
+ * Natively their code in kernel/cpu.c takes CPUs one by one. That code calls here,
+ * and each such operation becomes one request of request.c. A reboot settles all
+ * CPUs.
  */
 #define pr_fmt(fmt) "bolt: " fmt
 

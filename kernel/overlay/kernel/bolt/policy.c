@@ -4,17 +4,18 @@
  * its callbacks may run in a request for several CPUs. defer.c, settle.c and
  * turn.c ask here on the way of a request.
  *
- * The rows are tables: rows.h has one, with its reason, for every fixed state that
- * x86_64 and arm64 can have. A dynamic state has a row by its registered name, in names.h, or
- * the code that registers the state calls bolt_defer_state(), if the state has
+ * The rows are tables. rows.h has one, with its reason, for every fixed state that
+ * x86_64 and arm64 can have; a fixed state that may wait has an entry in bolt_defers[]
+ * as well, or its code calls bolt_defer_state(). A dynamic state has a row by its
+ * registered name, in names.h, or its code calls bolt_defer_state(), if the state has
  * functions of its own that defer and cancel. The administrator may change some of
  * that in bolt/states. A state of which nothing is known is critical, and makes
  * requests for several CPUs go CPU by CPU.
  *
  * A reason says what would go wrong if the teardown were deferred, or what the
- * callbacks do, with the lock that lets several CPUs run these at once. It is
- * shown in bolt/states behind the name of the state, which is the subject of a
- * reason that has none of its own: "random:online (sets a flag of the CPU)".
+ * callbacks do, with the lock that lets several CPUs run these at once. bolt/states
+ * shows the reason after the name of the state. Where the reason has no subject,
+ * that name is the subject: "random:online (sets a flag of the CPU)".
  *
  * What does "fit" mean? A callback may ask whether its CPU is the last one of a
  * package, choose a successor for a duty of its CPU, or wait for what other CPUs

@@ -3,9 +3,9 @@
  * While Bolt is enabled readers of the hotplug lock are on their slow path, where
  * each passes three full barriers. The first, between its count and its look
  * for a writer, is needed. The second, between the end of its section and its
- * count, need be no more than a release. The third, between that and its look for
- * a writer that sleeps, is there so that the writer is woken in any case; it is
- * not needed if writers also wake up by themselves, see bolt_await_reader().
+ * count, need be no more than a release. The third, between its count and its look
+ * for a sleeping writer, makes sure that the writer is woken; that barrier is not
+ * needed if writers also wake up by themselves, see bolt_await_reader().
  */
 #ifndef _KERNEL_BOLT_READERS_H
 #define _KERNEL_BOLT_READERS_H

@@ -3,15 +3,16 @@
  * Requests: any number of CPUs that are to come, and any number that are to go,
  * all or none. A request runs through this file as follows.
  *
- *	bolt_change(), bolt_request_one()	of a write to bolt/offline and the like, or
- *					of a caller of cpu_device_down(); pm.c and
- *					boot/ come in at the next line
+ *	bolt_change(), bolt_request_one()	bolt_change() is where a write to bolt/offline
+ *					and the like begins, bolt_request_one() a call
+ *					of cpu_device_down(); pm.c and boot/ begin at
+ *					the next line
  *	bolt_request()			which of the CPUs have to move
  *	bolt_admit()			may they? Refused here, nothing has changed
  *	bolt_run()			in the control thread, with the hotplug lock
  *					held: up.c, then down.c, and back by
  *					bolt_undo() if a callback has failed
- *	bolt_check_pending()			in the caller again: what was deferred is
+ *	bolt_check_pending()		in the caller again: what was deferred is
  *					settled later
  *	bolt_notify()			what the driver core and user space are told
  *

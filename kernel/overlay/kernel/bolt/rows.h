@@ -5,10 +5,10 @@
  */
 
 /*
- * PREPARE and DEAD: on the control CPU, for one CPU after the other. No
- * CPU that comes is online yet, none that goes is any more. Those that
- * are concurrent may be run by several CPUs at once, each for another one,
- * when CPUs come.
+ * PREPARE and DEAD: on the control CPU, for one CPU after the other. CPUs
+ * that come are not online yet, CPUs that go no longer are. Concurrent
+ * callbacks may be run by several CPUs at once, each for another CPU, when
+ * CPUs come.
  */
 [CPUHP_CREATE_THREADS] =
 	OVERLAPS("startup only: makes threads registered since; smpboot_threads_lock"),

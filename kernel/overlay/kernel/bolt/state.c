@@ -3,7 +3,7 @@
  * The ground of kernel/bolt: which request is under way, whether the caller is a
  * part of it, which of its CPUs a phase is about, what has failed, and how often
  * what ran. Called from every file of Bolt, and from the hooks in the kernel that
- * ask such a question; calls none of Bolt's other files.
+ * ask such a question; calls none of Bolt's other files but glue.c.
  */
 
 #include <linux/cpu.h>
@@ -23,8 +23,9 @@
 DEFINE_PER_CPU(struct bolt_cpu, bolt_cpus);
 
 /*
- * The parked CPUs, for readers that walk the online ones (law 3). A CPU is in
- * this mask from before its first teardown is deferred.
+ * The parked CPUs, for readers that walk the online ones: law 3 of
+ * Documentation/core-api/bolt.rst. A CPU is in this mask from before its first
+ * teardown is deferred.
  */
 struct cpumask bolt_parked_mask;
 EXPORT_SYMBOL_GPL(bolt_parked_mask);
@@ -120,7 +121,7 @@ bool bolt_in_request(void)
 }
 
 /**
- * bolt_control - whether the caller is the control task of a request
+ * bolt_is_control_task - whether the caller is the control task of a request
  *
  * Context: any task.
  * Return: true if so.
@@ -320,7 +321,7 @@ void bolt_run_end(const struct bolt_run *run)
 }
 
 /**
- * bolt_failed - a callback has failed
+ * bolt_callback_failed - a callback has failed
  * @cpu:	the CPU
  * @state:	its state
  *

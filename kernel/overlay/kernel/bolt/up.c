@@ -10,7 +10,7 @@
  *	bolt_run_threads()	startups in the hotplug threads; see threads.c
  *	bolt_activate()		CPUs join the scheduler, one after the other
  *
- * As in down.c, a phase takes the CPUs that are where it begins. Every callback
+ * As in down.c, a phase takes the CPUs that are in its first state. Every callback
  * passes defer.c, which skips a startup whose teardown is pending. While the
  * machine boots, boot/tree.c may stand in for the first two phases.
  */
@@ -153,7 +153,7 @@ static int bolt_kick_cpu(unsigned int cpu)
 }
 
 /**
- * bolt_start - wake a CPU
+ * bolt_wake_cpu - wake a CPU
  * @cpu:	the CPU, which is prepared
  *
  * Context: the control task, inside a request.

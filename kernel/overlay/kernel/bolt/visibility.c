@@ -11,9 +11,10 @@
  *
  * The uevents of removal and addition are sent as natively. What the driver core
  * adds to an event of a CPU is the same every time: MODALIAS with all features of
- * the boot CPU, and the devicetree's names. So are the numbers and names of devices
- * that are hidden with the CPU. They are most of what an event costs, so they are
- * kept from the first event on: dev_uevent() asks bolt_uevent_replay().
+ * the boot CPU, and the devicetree's names. The same holds for the numbers and names
+ * of devices that are hidden with the CPU. Building these variables is most of what
+ * an event costs, so they are kept from the first event on: dev_uevent() asks
+ * bolt_uevent_replay().
  */
 
 #include <linux/cpu.h>

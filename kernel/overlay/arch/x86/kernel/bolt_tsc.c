@@ -13,14 +13,13 @@
  *
  * The TSC is read on one CPU, then on the other, with nothing in between but
  * the hand-over of a lock. The second reading is smaller if the second CPU lags
- * by more than the hand-over took: in either direction the quickest hand-over
- * decides which offsets are found, and every one finds offsets that are larger
- * than it took itself. They all take about as long, one transfer of a cache
- * line. So the thousands that 2 ms have room for find no offset that a few do
- * not, but for the odd one that was held up by an SMI or by the host. Those do
- * not come in dozens: with BOLT_TSC_HANDOVERS in either direction, the
- * quickest is as quick as it gets. A drift, for which the time of the test
- * matters, would have shown in the long one.
+ * by more than the hand-over took. Each hand-over reveals offsets larger than its
+ * own duration, so the quickest one in each direction decides what is found. All
+ * take about as long, one transfer of a cache line. So thousands of hand-overs, for
+ * which 2 ms have room, find no more than a few do, unless an SMI or the host delays
+ * one. Delays do not come in dozens: with BOLT_TSC_HANDOVERS in either direction, the
+ * quickest hand-over is as quick as it gets. A drift, for which the time of the test
+ * matters, would have shown in the long test.
  *
  * Any doubt, and the long one runs.
  */

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * All CPUs but the boot CPU as requests, if bolt.boot= asks for it.
- * bringup_nonboot_cpus() calls bolt_boot_cpus(), at the end of this file, before it
- * brings up in the native way the CPUs that are left.
+ * bringup_nonboot_cpus() calls bolt_boot_cpus(), at the end of this file, and then
+ * brings up natively the CPUs that are left. bolt_come() decides which CPUs come in
+ * which request.
  */
 #define pr_fmt(fmt) "bolt: " fmt
 

@@ -5,8 +5,8 @@
  * cpuhp_setup_state_parallel(), see <linux/cpuhotplug_parallel.h>.
  *
  * Natively each CPU's hotplug thread is set going and waited for before the next.
- * Here all are set going first: they are the queue, of which every CPU has one, and
- * which nothing else uses. A callback finds what it finds when its CPU comes up.
+ * Here all threads are started first. Each thread serves as the queue of its CPU, and
+ * nothing else uses it. A callback runs in the same context as when its CPU comes up.
  *
  * Callbacks of the PREPARE section run for a CPU which need not be online: they are
  * handed to CPUs that are online, through a workqueue of their own.

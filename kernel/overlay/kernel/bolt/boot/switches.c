@@ -15,7 +15,7 @@
 
 #include "boot.h"
 
-/* bolt=, of which all switches are a part unless they are set themselves. */
+/* The value of bolt=, which is also that of every switch that is not set itself. */
 static bool bolt_at_boot __ro_after_init =
 	IS_ENABLED(CONFIG_BOLT_DEFAULT_ENABLED);
 
@@ -25,7 +25,7 @@ static s8 bolt_switches[BOLT_BOOT_SWITCHES] = {
 };
 
 /**
- * bolt_boot - whether something is done otherwise than natively during boot
+ * bolt_boot_option - whether something is done otherwise than natively during boot
  * @what:	what
  *
  * Context: any, once the command line has been parsed for the first time.

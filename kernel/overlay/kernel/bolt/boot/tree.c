@@ -3,8 +3,9 @@
  * CPUs that have come bring up other CPUs, with bolt.boot=tree: each does for one
  * CPU what the control task would do for all, so that the number of CPUs doubles
  * in every round. boot/cpus.c calls bolt_tree_begin() and bolt_tree_end() around its
- * requests; up.c calls bolt_tree_up() in place of its own first two phases, and the
- * helpers call up.c for the parts of these. Hotplug threads do the work: every CPU
+ * requests; up.c calls bolt_tree_up() in place of its first two phases, whose single
+ * steps the CPUs that help (helpers) call in up.c. bolt_arch_wave() says which CPUs
+ * come first. Hotplug threads do the work: every CPU
  * has one as soon as it is online.
  */
 
