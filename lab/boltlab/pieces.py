@@ -14,6 +14,8 @@ from pathlib import PurePosixPath
 from boltlab.errors import BoltError
 
 _STRING = re.compile(r'"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'')
+# A block of one statement, which is no branch of an if with other blocks.
+_BRACES = re.compile(r"^((?!\t*\}).*\)) \{(\n\t+[^\n{};]*;)\n\t+\}(?=\n)", re.MULTILINE)
 _WORD = re.compile(r"(?<![\w/.$({-])([\w-]+)(\.o|/)?(?=\s|$)")
 
 
@@ -35,7 +37,8 @@ def without(name: str, text: str, anchors: Sequence[str]) -> str:
             if number in gone:
                 continue
             gone.update(range(*_pieces(name, lines, code, number, len(anchor) - len(wanted))))
-    return "".join(f"{line}\n" for line in _tidy(lines, gone))
+    rest = "".join(f"{line}\n" for line in _tidy(lines, gone))
+    return _BRACES.sub(r"\1\2", rest) if gone and name.endswith(".c") else rest
 
 
 def makefile(name: str, text: str, missing: Collection[str]) -> str:

@@ -126,3 +126,14 @@ def test_makefile() -> None:
         "# a.o is made by hand.\nobj-y := a.o \\\n\t c.o\nTEST_GEN_PROGS := one\nCFLAGS_a.o = -O2\n"
     )
     assert pieces.makefile("k/Makefile", "obj-y := b.o\n", {"k/b.S"}) == ""
+
+
+def test_a_block_of_one_statement_has_no_braces() -> None:
+    text = (
+        "int f(void)\n{\n\tif (a &&\n\t    b) {\n\t\tgo();\n\t\tlater();\n\t}\n"
+        "\tif (c) {\n\t\tone();\n\t} else if (d) {\n\t\tlater();\n\t\ttwo();\n\t}\n}\n"
+    )
+    assert pieces.without("a.c", text, ["later("]) == (
+        "int f(void)\n{\n\tif (a &&\n\t    b)\n\t\tgo();\n"
+        "\tif (c) {\n\t\tone();\n\t} else if (d) {\n\t\ttwo();\n\t}\n}\n"
+    )

@@ -26,6 +26,7 @@
  * A mask of the driver's own, which each CPU enters and leaves by the callbacks
  * themselves, is right where callbacks run for one CPU at a time.
  */
+
 NAMED_SERIAL("AP_PERF_CXL_PMU_ONLINE", "cxl_pmu",
 	     "the CPU that reads the PMU hands over, with the interrupt, to one that stays"),
 NAMED_SERIAL("RCU_TORTURE", "rcutorture",
