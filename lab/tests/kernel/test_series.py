@@ -115,7 +115,8 @@ def test_identical_without_bolt(kernel_source: Source, jobs: int, arch: str) -> 
     # A file that a refactor touches as well is no exception.
     assert "kernel/cgroup/cpuset.c" in same
     assert arch != "arm64" or "arch/arm64/kernel/smp.c" in same
-    assert len(same) >= 40
+    # Fewer files are hooked since what several of them did is one helper or one row.
+    assert len(same) >= {"x86_64": 40, "arm64": 35}[arch]
 
 
 def test_refactors_do_without_bolt(kernel_source: Source) -> None:
