@@ -11,7 +11,7 @@ from boltlab.errors import BoltError
 WHERE = {
     "store": "kernel/bolt/sysfs.c",
     "bolt_request": "kernel/bolt/request.c",
-    "bolt_check": "kernel/bolt/request.c",
+    "bolt_check_pending": "kernel/bolt/request.c",
     "cpu_down": "kernel/cpu.c",
     "wake": "kernel/cpu.c",
     "kick": "kernel/kthread.c",
@@ -54,12 +54,12 @@ def test_no_request_is_an_error() -> None:
 def test_definitions() -> None:
     text = """\
 static int __init one(unsigned int cpu,
-		int (*call)(void))
+\t\tint (*call)(void))
 {
-	if (two(cpu)) {
-		return 1;
-	}
-	return call();
+\tif (two(cpu)) {
+\t\treturn 1;
+\t}
+\treturn call();
 }
 
 EXPORT_SYMBOL(one);
