@@ -9,6 +9,9 @@
  * scheduling policy and highest priority carries requests out, and the task that
  * asks sleeps meanwhile.
  *
+ * A real-time task that asks must not wait for tasks of lower priority: meanwhile
+ * the thread has the priority of that task.
+ *
  * The thread exists while Bolt is enabled, so that no request needs memory to
  * hand itself over. It is not frozen when the system is suspended.
  */
@@ -19,6 +22,7 @@
 #include <linux/sched.h>
 #include <linux/sched/isolation.h>
 #include <linux/sched/prio.h>
+#include <linux/sched/rt.h>
 #include <linux/sched/stat.h>
 #include <linux/wait.h>
 
@@ -143,6 +147,19 @@ static void bolt_choose_cpus(const struct cpumask *leaving)
 	set_cpus_allowed_ptr(bolt_thread, &cpus);
 }
 
+/* Returns whether the thread has another policy now. */
+static bool bolt_lend_priority(void)
+{
+	struct sched_param param = { .sched_priority = MAX_RT_PRIO - 1 };
+
+	if (!rt_or_dl_task(current))
+		return false;
+	if (rt_task(current))
+		param.sched_priority -= current->prio;
+	sched_setscheduler_nocheck(bolt_thread, SCHED_FIFO, &param);
+	return true;
+}
+
 /**
  * bolt_control_do - have a function run by the control thread
  * @run:	the function
@@ -159,11 +176,13 @@ int bolt_control_do(int (*run)(void *arg), void *arg,
 {
 	struct bolt_order order = { .run = run, .arg = arg };
 	DEFINE_WAIT(wait);
+	bool lent;
 
 	if (!bolt_thread)
 		return run(arg);
 	might_sleep();
 	bolt_choose_cpus(leaving);
+	lent = bolt_lend_priority();
 	lock_map_acquire(&bolt_order_map);
 	lock_map_release(&bolt_order_map);
 
@@ -178,5 +197,7 @@ int bolt_control_do(int (*run)(void *arg), void *arg,
 		prepare_to_wait(&bolt_answers, &wait, TASK_UNINTERRUPTIBLE);
 	}
 	finish_wait(&bolt_answers, &wait);
+	if (lent)
+		sched_set_normal(bolt_thread, MIN_NICE);
 	return order.ret;
 }
