@@ -75,7 +75,7 @@ static struct shared *shared;
 /* How many requests of a kind are made. */
 static int rounds(void)
 {
-	return env_number("BOLT_ROUNDS", ROUNDS);
+	return env_number("BOLT_ROUNDS", ROUNDS) ?: ROUNDS;
 }
 
 /* Natively a caller of idle policy may wait for seconds before it asks: fewer of these. */

@@ -302,7 +302,6 @@ static bool check_taken(struct fuzz *f, const struct file *file,
 	cpus_t wanted = f->sight.online, keep;
 	struct sight now;
 	char text[64];
-	bool told;
 
 	if (!sight_take(&f->world, &now) || !look(f, 1))
 		return false;
@@ -343,8 +342,7 @@ static bool check_taken(struct fuzz *f, const struct file *file,
 		break;
 	case OVERRIDE:
 		/* bolt/states marks a state for every word but the first, "default". */
-		told = m->word;
-		if (is_listed(f, m->number) && is_overridden(f->texts[1], m->number) != told)
+		if (is_listed(f, m->number) && is_overridden(f->texts[1], m->number) == !m->word)
 			return wrong(f, "state %llu is not as written", m->number);
 		snprintf(text, sizeof(text), "%llu default", m->number);
 		if (put(file->path, text))
