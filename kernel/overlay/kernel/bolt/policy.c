@@ -229,6 +229,32 @@ static bool bolt_owned(enum cpuhp_state state, const char *name)
 	return true;
 }
 
+/*
+ * Whether bolt_intercept() can stand in for the callbacks of @state. A teardown
+ * without startup must be that of a dead CPU, as nothing undoes it. A startup
+ * without teardown is skipped when another state of its unit is pending.
+ */
+static bool bolt_state_deferrable(enum cpuhp_state state, enum bolt_unit unit)
+{
+	if (!bolt_state_has(state, true))
+		return bolt_state_has(state, false) && state < CPUHP_BRINGUP_CPU;
+	return bolt_state_has(state, false) || unit != BOLT_NO_UNIT;
+}
+
+/*
+ * Whether the callbacks of @state are those that @named was written for, as far as
+ * can be told: a row that defers @state needs callbacks that can be deferred.
+ */
+static bool bolt_named_fits(const struct bolt_named *named, enum cpuhp_state state)
+{
+	if (named->row.class == BOLT_CRITICAL)
+		return true;
+	if (named->defer.restart && (!bolt_state_has(state, true) ||
+				     bolt_cpuhp_step(state)->multi_instance))
+		return false;
+	return bolt_state_deferrable(state, named->row.unit);
+}
+
 static const struct bolt_named *bolt_find_named(enum cpuhp_state state)
 {
 	const char *name = bolt_state_name(state);
@@ -238,7 +264,8 @@ static const struct bolt_named *bolt_find_named(enum cpuhp_state state)
 		const struct bolt_named *named = &bolt_names[i];
 
 		if (!strcmp(named->name, name) &&
-		    bolt_owned(state, named->module))
+		    bolt_owned(state, named->module) &&
+		    bolt_named_fits(named, state))
 			return named;
 	}
 	return NULL;
@@ -449,18 +476,6 @@ static void bolt_review(enum cpuhp_state state)
 			   there ? bolt_find_named(state) : NULL);
 	assign_bit(state, bolt_unfit.states,
 		   there && bolt_fit(state) == BOLT_UNFIT);
-}
-
-/*
- * Whether bolt_intercept() can stand in for the callbacks of @state. A teardown
- * without startup must be that of a dead CPU, as nothing undoes it. A startup
- * without teardown is skipped when another state of its unit is pending.
- */
-static bool bolt_state_deferrable(enum cpuhp_state state, enum bolt_unit unit)
-{
-	if (!bolt_state_has(state, true))
-		return bolt_state_has(state, false) && state < CPUHP_BRINGUP_CPU;
-	return bolt_state_has(state, false) || unit != BOLT_NO_UNIT;
 }
 
 /**

@@ -378,6 +378,37 @@ static void names_have_rows(struct kunit *test)
 	}
 }
 
+static int note_instance(unsigned int cpu, struct hlist_node *node)
+{
+	return 0;
+}
+
+/* A row that defers a state says nothing about other callbacks of that name. */
+static void names_need_their_callbacks(struct kunit *test)
+{
+	struct fit_test *ft = test->priv;
+	int state;
+
+	/* Nothing would undo the teardown of a CPU that is still alive. */
+	state = cpuhp_setup_state_nocalls(CPUHP_AP_ONLINE_DYN,
+					  "fork:vm_stack_cache", NULL,
+					  note_teardown);
+	KUNIT_ASSERT_GT(test, state, 0);
+	ft->state = state;
+	KUNIT_EXPECT_NULL(test, bolt_deferred(state));
+	KUNIT_EXPECT_EQ(test, bolt_fit(state), BOLT_UNFIT);
+	cpuhp_remove_state_nocalls(state);
+	ft->state = 0;
+
+	/* The startup to run in any case is not one of instances. */
+	state = cpuhp_setup_state_multi(CPUHP_AP_ONLINE_DYN, "crash/cpuhp",
+					note_instance, note_instance);
+	KUNIT_ASSERT_GT(test, state, 0);
+	KUNIT_EXPECT_NULL(test, bolt_deferred(state));
+	KUNIT_EXPECT_EQ(test, bolt_fit(state), BOLT_UNFIT);
+	cpuhp_remove_multi_state(state);
+}
+
 /* How often note() ran for startups, or for teardowns. */
 static int calls_of(bool startup)
 {
@@ -541,6 +572,7 @@ static struct kunit_case bolt_fit_cases[] = {
 	KUNIT_CASE(the_administrator_decides),
 	KUNIT_CASE(without_instances_nothing_is_slow),
 	KUNIT_CASE(names_have_rows),
+	KUNIT_CASE(names_need_their_callbacks),
 	KUNIT_CASE(names_are_put_off),
 	KUNIT_CASE(a_startup_may_run_without_a_teardown),
 	KUNIT_CASE(the_last_to_die_finds_the_others_dead),
