@@ -111,6 +111,14 @@ def test_kunit_tsc(kernel: Kernels, arch: str) -> None:
     assert all((failed, skipped) == (0, 0) for _, failed, skipped in counted)
 
 
+def test_kunit_parallel(kernel: Kernels, arch: str) -> None:
+    """With the switch off, which is the default, test_kunit runs the suite."""
+    ours, counted = kunit(play(kernel, arch, "kunit-parallel"))
+    assert ours == {"bolt_parallel"}
+    assert counted
+    assert all((failed, skipped) == (0, 0) for _, failed, skipped in counted)
+
+
 def domains_are_right(done: GuestResult) -> bool:
     """Tell whether the suite of the scheduler's domains passed, all of it."""
     ours, counted = kunit(done)

@@ -10,8 +10,10 @@
 #include <linux/cpu.h>
 #include <linux/cpuhotplug_parallel.h>
 #include <linux/delay.h>
+#include <linux/init.h>
 #include <linux/jiffies.h>
 #include <linux/kthread.h>
+#include <linux/string.h>
 
 static struct {
 	atomic_t startups, teardowns, inside, together, elsewhere, instances;
@@ -138,6 +140,34 @@ static void one_after_the_other(struct kunit *test)
 	/* The last finds that all have been there. */
 	KUNIT_EXPECT_EQ(test, ran(together), 1);
 	cpuhp_remove_state(state);
+}
+
+/* What drivers call asks for the switch of the boot, off or on: see kunit-parallel. */
+static void the_switch_decides(struct kunit *test)
+{
+	bool on = strstr(saved_command_line, "bolt.parallel=on");
+	int n = num_online_cpus(), together = on ? n : 1, state;
+
+	if (n < 2)
+		kunit_skip(test, "one CPU is always alone");
+	state = cpuhp_setup_state_parallel(CPUHP_AP_ONLINE_DYN, "bolt/test:api",
+					   parallel_startup, parallel_teardown);
+	KUNIT_ASSERT_GT(test, state, 0);
+	KUNIT_EXPECT_EQ(test, ran(startups), n);
+	KUNIT_EXPECT_EQ(test, ran(together), together);
+	cpuhp_remove_state(state);
+
+	atomic_set(&seen.inside, 0);
+	atomic_set(&seen.together, 0);
+	state = cpuhp_setup_state_parallel_multi(CPUHP_AP_ONLINE_DYN, "bolt/test:api",
+						 multi_startup, multi_teardown);
+	KUNIT_ASSERT_GT(test, state, 0);
+	seen.node = &one;
+	KUNIT_EXPECT_EQ(test, cpuhp_state_add_instance_parallel(state, &one), 0);
+	KUNIT_EXPECT_EQ(test, ran(instances), n);
+	KUNIT_EXPECT_EQ(test, ran(together), together);
+	KUNIT_EXPECT_EQ(test, cpuhp_state_remove_instance(state, &one), 0);
+	cpuhp_remove_multi_state(state);
 }
 
 static void failure_undoes_all(struct kunit *test)
@@ -290,6 +320,7 @@ static void a_writer_waits(struct kunit *test)
 static struct kunit_case bolt_parallel_cases[] = {
 	KUNIT_CASE(all_at_once),
 	KUNIT_CASE(one_after_the_other),
+	KUNIT_CASE(the_switch_decides),
 	KUNIT_CASE(failure_undoes_all),
 	KUNIT_CASE(nocalls_calls_none),
 	KUNIT_CASE(cpuslocked_holds_the_lock),
