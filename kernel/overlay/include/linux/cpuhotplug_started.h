@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * On which CPUs a hotplug state is up: its startup has completed, and its
+ * teardown has not begun.
+ *
+ * Natively a callback finds every other CPU that is online past its own state,
+ * and no other CPU between two states, so that cpu_online_mask answers the
+ * question. In a request for several CPUs a callback of one CPU also finds CPUs
+ * that are online and whose callback of the same state has not run yet, or has
+ * run already on the way down, and CPUs whose startup has completed before any
+ * of them is online. The state number of such a CPU does not answer it either:
+ * the number advances before the callback runs.
+ *
+ * Without CONFIG_BOLT there are no such requests, and each of these is what the
+ * callback asks natively.
+ */
+#ifndef _LINUX_CPUHOTPLUG_STARTED_H
+#define _LINUX_CPUHOTPLUG_STARTED_H
+
+#include <linux/cpuhotplug.h>
+#include <linux/cpumask.h>
+
+#ifdef CONFIG_BOLT
+
+/**
+ * struct cpuhp_started_walk - a walk of for_each_started_cpu()
+ * @cpu:	where it is
+ * @state:	the state
+ */
+struct cpuhp_started_walk {
+	int *cpu;
+	enum cpuhp_state state;
+};
+
+bool cpuhp_started(unsigned int cpu, enum cpuhp_state state);
+bool cpuhp_started_next(struct cpuhp_started_walk *walk);
+void cpumask_keep_started(struct cpumask *mask, unsigned int cpu,
+			  enum cpuhp_state state);
+
+static inline struct cpuhp_started_walk
+cpuhp_started_first(int *cpu, enum cpuhp_state state)
+{
+	*cpu = -1;
+	return (struct cpuhp_started_walk){ .cpu = cpu, .state = state };
+}
+
+/**
+ * for_each_started_cpu - walk the CPUs on which a hotplug state is up
+ * @cpu:	int
+ * @state:	the state
+ *
+ * Context: as cpuhp_started().
+ */
+#define for_each_started_cpu(cpu, state)			\
+	for (struct cpuhp_started_walk __walk =			\
+	     cpuhp_started_first(&(cpu), state);		\
+	     cpuhp_started_next(&__walk);)
+
+#else /* !CONFIG_BOLT */
+
+/* Macros: an inline function may change what GCC makes of its caller. */
+#define cpuhp_started(cpu, ...) cpu_online(cpu)
+#define for_each_started_cpu(cpu, ...) for_each_online_cpu(cpu)
+
+static __always_inline void cpumask_keep_started(struct cpumask *mask,
+						 unsigned int cpu,
+						 enum cpuhp_state state)
+{
+	cpumask_and(mask, mask, cpu_online_mask);
+}
+
+#endif /* CONFIG_BOLT */
+
+#endif /* _LINUX_CPUHOTPLUG_STARTED_H */

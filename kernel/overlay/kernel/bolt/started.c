@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * On which CPUs a hotplug state is up: its startup has completed, and its
+ * teardown has not begun.
+ *
+ * One number for each CPU tells that of all its states, because a CPU passes them
+ * in their order: how far it has come for certain. The state number of the CPU
+ * cannot be taken, as it advances before the callback runs. The callback of a
+ * state is written down like this, in cpuhp_invoke_callback(), while the CPU has
+ * the turn if the state is serial:
+ *
+ * - A teardown, before it runs: the CPU is below the state. So it is when the
+ *   teardown is deferred instead. When the teardown fails, the CPU, which is still
+ *   online, is at the state as before; on a dead CPU nothing undoes a teardown.
+ * - A startup, after it has run without error: the CPU is at the state. So it is
+ *   when the startup is skipped because its teardown was pending.
+ * - States without a callback in that direction are passed with the next one that
+ *   has one. A state without a teardown therefore counts until a teardown below
+ *   it begins: the question is not meant for these.
+ * - The callback of a state that is registered or removed while the CPU is
+ *   further up does not change how far the CPU has come. A state counts as up on
+ *   the CPUs past its number while it is registered, as cpu_online_mask has these
+ *   CPUs; no request runs meanwhile.
+ * - A state with instances is up when the startups of all of them have completed.
+ *   Instances that are added later are not looked at.
+ *
+ * A request that is undone takes the same way. The number is written by the task
+ * that runs the callbacks of the CPU, which is the control task or the hotplug
+ * thread of the CPU, or by the CPU itself where it starts or dies. One hands over
+ * to the next as for the state number.
+ */
+#include <linux/cpuhotplug_started.h>
+#include <linux/cpumask.h>
+#include <linux/export.h>
+
+#include "started.h"
+
+DEFINE_PER_CPU(enum cpuhp_state, bolt_reached);
+
+/**
+ * cpuhp_started - whether a hotplug state is up on a CPU
+ * @cpu:	the CPU
+ * @state:	the state, which has a startup and a teardown
+ *
+ * It is if the startup of @state has completed on @cpu and the teardown has not
+ * begun. In its own startup a CPU is therefore not started, nor in its own
+ * teardown. A state whose teardown was deferred is not up, and is again when it
+ * has been skipped on the return of the CPU.
+ *
+ * If the answer is yes, the caller sees all that the startup did. If the caller
+ * has seen something that the teardown did, and a read barrier follows, the
+ * answer is no. Two startups that run at once may both find that the other one
+ * has not completed: callbacks of a state that is concurrent need a lock to
+ * find each other.
+ *
+ * Context: any. An answer that is to last: hotplug lock held, and in a request
+ * that runs, a callback of @state if it is serial.
+ * Return: true if so.
+ */
+bool cpuhp_started(unsigned int cpu, enum cpuhp_state state)
+{
+	/* Pairs with bolt_step_end(). */
+	return smp_load_acquire(per_cpu_ptr(&bolt_reached, cpu)) >= state;
+}
+EXPORT_SYMBOL_GPL(cpuhp_started);
+
+/**
+ * cpuhp_started_next - the next CPU of for_each_started_cpu()
+ * @walk:	the walk
+ *
+ * Context: as cpuhp_started().
+ * Return: true if there is one.
+ */
+bool cpuhp_started_next(struct cpuhp_started_walk *walk)
+{
+	unsigned int cpu = cpumask_next(*walk->cpu, cpu_possible_mask);
+
+	while (cpu < nr_cpu_ids && !cpuhp_started(cpu, walk->state))
+		cpu = cpumask_next(cpu, cpu_possible_mask);
+	*walk->cpu = cpu;
+	return cpu < nr_cpu_ids;
+}
+EXPORT_SYMBOL_GPL(cpuhp_started_next);
+
+/**
+ * cpumask_keep_started - leave those CPUs in a mask on which a state is up
+ * @mask:	the mask
+ * @cpu:	a CPU that also stays in it: the one whose startup runs
+ * @state:	the state
+ *
+ * Context: as cpuhp_started().
+ */
+void cpumask_keep_started(struct cpumask *mask, unsigned int cpu,
+			  enum cpuhp_state state)
+{
+	unsigned int other;
+
+	for_each_cpu(other, mask) {
+		if (other != cpu && !cpuhp_started(other, state))
+			cpumask_clear_cpu(other, mask);
+	}
+}
+EXPORT_SYMBOL_GPL(cpumask_keep_started);
+
+#include "tests/started-kunit.h"

@@ -1,0 +1,322 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * KUnit: on which CPUs a hotplug state is up. Takes all CPUs but the first offline
+ * and back in one request; is skipped with fewer than three CPUs.
+ */
+#ifdef CONFIG_BOLT_KUNIT_TEST
+
+#ifndef _BOLT_TESTS_STARTED_KUNIT_H
+#define _BOLT_TESTS_STARTED_KUNIT_H
+
+#include <linux/cpuhotplug_started.h>
+
+#include "../policy.h"
+#include "../request.h"
+#include "fixture.h"
+
+/* What a callback of the test's state asks, and what the test knows. */
+static struct {
+	int state;
+	struct cpumask up;
+	struct cpumask asked;
+	atomic_t wrong;
+	unsigned int refuses;
+	bool refuses_startup;
+} seen;
+
+struct started_test {
+	struct bolt_fixture fixture;
+	struct cpumask cpus;
+	int above;
+};
+
+/*
+ * Compares the answers with what the callbacks themselves have noted, for all CPUs:
+ * the state is serial, so that nothing changes meanwhile.
+ */
+static void ask(unsigned int cpu)
+{
+	unsigned int other;
+
+	cpumask_set_cpu(cpu, &seen.asked);
+	for_each_possible_cpu(other) {
+		if (cpuhp_started(other, seen.state) !=
+		    cpumask_test_cpu(other, &seen.up))
+			atomic_inc(&seen.wrong);
+	}
+}
+
+static bool refuse(unsigned int cpu, bool startup)
+{
+	if (cpu != seen.refuses || startup != seen.refuses_startup)
+		return false;
+	seen.refuses = nr_cpu_ids;
+	return true;
+}
+
+static int startup(unsigned int cpu)
+{
+	/* Neither before the startup has done anything, nor before it has returned. */
+	ask(cpu);
+	if (refuse(cpu, true))
+		return -ENXIO;
+	cpumask_set_cpu(cpu, &seen.up);
+	if (cpuhp_started(cpu, seen.state))
+		atomic_inc(&seen.wrong);
+	return 0;
+}
+
+static int teardown(unsigned int cpu)
+{
+	cpumask_clear_cpu(cpu, &seen.up);
+	ask(cpu);
+	if (!refuse(cpu, false))
+		return 0;
+	cpumask_set_cpu(cpu, &seen.up);
+	return -ENXIO;
+}
+
+static const struct bolt_defer serial = { .reason = "test" };
+static const struct bolt_defer elided = {
+	.class = BOLT_ELIDE,
+	.reason = "test",
+};
+
+static void watch(struct kunit *test, const struct bolt_defer *defer)
+{
+	cpumask_copy(&seen.up, cpu_online_mask);
+	cpumask_clear(&seen.asked);
+	atomic_set(&seen.wrong, 0);
+	seen.refuses = nr_cpu_ids;
+	seen.state = cpuhp_setup_state_nocalls(CPUHP_AP_ONLINE_DYN,
+					       "bolt/test:started", startup,
+					       teardown);
+	KUNIT_ASSERT_GT(test, seen.state, 0);
+	KUNIT_ASSERT_EQ(test, bolt_defer_state(seen.state, defer), 0);
+	if (bolt_find_unfit() != CPUHP_INVALID)
+		kunit_skip(test, "another state is unfit");
+}
+
+static int go(const struct cpumask *cpus, bool online)
+{
+	int err;
+
+	lock_device_hotplug();
+	err = online ? bolt_cpus_up(cpus) : bolt_cpus_down(cpus);
+	unlock_device_hotplug();
+	return err;
+}
+
+/* How many of @cpus @state is up on. */
+static int count(const struct cpumask *cpus, enum cpuhp_state state)
+{
+	unsigned int cpu;
+	int n = 0;
+
+	for_each_cpu(cpu, cpus)
+		n += cpuhp_started(cpu, state);
+	return n;
+}
+
+/* A CPU that is online has all states, one that is offline has none. */
+static void online_and_offline(struct kunit *test)
+{
+	struct started_test *st = test->priv;
+	int nr = cpumask_weight(&st->cpus);
+
+	KUNIT_EXPECT_TRUE(test, cpuhp_started(0, CPUHP_AP_ACTIVE));
+	KUNIT_EXPECT_EQ(test, count(&st->cpus, CPUHP_AP_ACTIVE), nr);
+	KUNIT_EXPECT_EQ(test, count(&st->cpus, CPUHP_PAGE_ALLOC), nr);
+	KUNIT_ASSERT_EQ(test, go(&st->cpus, false), 0);
+	KUNIT_EXPECT_EQ(test, count(&st->cpus, CPUHP_PERF_PREPARE), 0);
+	KUNIT_EXPECT_EQ(test, count(&st->cpus, CPUHP_AP_SCHED_STARTING), 0);
+	KUNIT_EXPECT_EQ(test, count(&st->cpus, CPUHP_AP_ACTIVE), 0);
+	KUNIT_ASSERT_EQ(test, go(&st->cpus, true), 0);
+	KUNIT_EXPECT_EQ(test, count(&st->cpus, CPUHP_AP_ACTIVE), nr);
+
+	/* Natively as well. */
+	KUNIT_ASSERT_EQ(test, bolt_enable(false), 0);
+	KUNIT_ASSERT_EQ(test, remove_cpu(st->fixture.victim), 0);
+	KUNIT_EXPECT_FALSE(test, cpuhp_started(st->fixture.victim,
+					       CPUHP_AP_SCHED_STARTING));
+	KUNIT_ASSERT_EQ(test, add_cpu(st->fixture.victim), 0);
+	KUNIT_EXPECT_TRUE(test, cpuhp_started(st->fixture.victim,
+					      CPUHP_AP_ACTIVE));
+}
+
+/* In a request a callback finds which CPUs have been through it, and which not. */
+static void in_a_request(struct kunit *test)
+{
+	struct started_test *st = test->priv;
+
+	watch(test, &serial);
+	KUNIT_EXPECT_EQ(test, go(&st->cpus, false), 0);
+	KUNIT_EXPECT_TRUE(test, cpumask_equal(&seen.asked, &st->cpus));
+	cpumask_clear(&seen.asked);
+	KUNIT_EXPECT_EQ(test, go(&st->cpus, true), 0);
+	KUNIT_EXPECT_TRUE(test, cpumask_equal(&seen.asked, &st->cpus));
+	KUNIT_EXPECT_EQ(test, atomic_read(&seen.wrong), 0);
+	KUNIT_EXPECT_EQ(test, count(cpu_online_mask, seen.state),
+			(int)num_online_cpus());
+}
+
+/* A request that is undone leaves the answers as they were. */
+static void after_a_failure(struct kunit *test)
+{
+	struct started_test *st = test->priv;
+	int nr = cpumask_weight(&st->cpus);
+	unsigned int cpu;
+
+	watch(test, &serial);
+	for_each_cpu(cpu, &st->cpus) {
+		seen.refuses = cpu;
+		seen.refuses_startup = false;
+		KUNIT_EXPECT_EQ(test, go(&st->cpus, false), -ENXIO);
+		KUNIT_EXPECT_EQ(test, count(&st->cpus, seen.state), nr);
+		KUNIT_EXPECT_EQ(test, count(&st->cpus, CPUHP_AP_ACTIVE), nr);
+	}
+	KUNIT_ASSERT_EQ(test, go(&st->cpus, false), 0);
+	for_each_cpu(cpu, &st->cpus) {
+		seen.refuses = cpu;
+		seen.refuses_startup = true;
+		KUNIT_EXPECT_EQ(test, go(&st->cpus, true), -ENXIO);
+		KUNIT_EXPECT_EQ(test, count(&st->cpus, seen.state), 0);
+		KUNIT_EXPECT_EQ(test, count(&st->cpus, CPUHP_AP_SCHED_STARTING),
+				0);
+	}
+	KUNIT_ASSERT_EQ(test, go(&st->cpus, true), 0);
+	KUNIT_EXPECT_EQ(test, atomic_read(&seen.wrong), 0);
+}
+
+static int look_from_above(unsigned int cpu)
+{
+	if (!cpuhp_started(cpu, seen.state))
+		atomic_inc(&seen.wrong);
+	return 0;
+}
+
+/* A state that is put off is not up meanwhile; skipped, it is up again. */
+static void put_off(struct kunit *test)
+{
+	struct started_test *st = test->priv;
+	int nr = cpumask_weight(&st->cpus);
+
+	watch(test, &elided);
+	st->above = cpuhp_setup_state_nocalls(CPUHP_AP_ONLINE_DYN,
+					      "bolt/test:above",
+					      look_from_above, look_from_above);
+	KUNIT_ASSERT_GT(test, st->above, seen.state);
+	KUNIT_ASSERT_EQ(test, bolt_defer_state(st->above, &serial), 0);
+	KUNIT_ASSERT_EQ(test, go(&st->cpus, false), 0);
+	KUNIT_EXPECT_EQ(test, count(&st->cpus, seen.state), 0);
+	KUNIT_ASSERT_EQ(test, go(&st->cpus, true), 0);
+	KUNIT_EXPECT_EQ(test, count(&st->cpus, seen.state), nr);
+	KUNIT_EXPECT_TRUE(test, cpumask_empty(&seen.asked));
+	KUNIT_EXPECT_EQ(test, atomic_read(&seen.wrong), 0);
+}
+
+/* What is registered or removed far below does not move the CPUs. */
+static void registered_below(struct kunit *test)
+{
+	struct started_test *st = test->priv;
+	int nr = cpumask_weight(&st->cpus);
+	int state;
+
+	watch(test, &serial);
+	state = cpuhp_setup_state(CPUHP_BP_PREPARE_DYN, "bolt/test:below",
+				  look_from_above, look_from_above);
+	KUNIT_ASSERT_GT(test, state, 0);
+	KUNIT_EXPECT_EQ(test, count(&st->cpus, seen.state), nr);
+	cpuhp_remove_state(state);
+	KUNIT_EXPECT_EQ(test, count(&st->cpus, seen.state), nr);
+	KUNIT_EXPECT_EQ(test, count(&st->cpus, CPUHP_AP_ACTIVE), nr);
+}
+
+/* The helpers go by the same answer. */
+static void masks(struct kunit *test)
+{
+	struct started_test *st = test->priv;
+	unsigned int first = cpumask_first(&st->cpus);
+	struct cpumask *mask;
+	int cpu;
+
+	mask = kunit_kzalloc(test, sizeof(*mask), GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, mask);
+	for_each_started_cpu(cpu, CPUHP_AP_ACTIVE)
+		cpumask_set_cpu(cpu, mask);
+	KUNIT_EXPECT_TRUE(test, cpumask_equal(mask, cpu_online_mask));
+	KUNIT_ASSERT_EQ(test, remove_cpu(first), 0);
+	cpumask_copy(mask, &st->cpus);
+	cpumask_keep_started(mask, 0, CPUHP_AP_ACTIVE);
+	KUNIT_EXPECT_FALSE(test, cpumask_test_cpu(first, mask));
+	KUNIT_EXPECT_EQ(test, cpumask_weight(mask),
+			cpumask_weight(&st->cpus) - 1);
+	cpumask_copy(mask, &st->cpus);
+	cpumask_keep_started(mask, first, CPUHP_AP_ACTIVE);
+	KUNIT_EXPECT_TRUE(test, cpumask_equal(mask, &st->cpus));
+	KUNIT_ASSERT_EQ(test, add_cpu(first), 0);
+}
+
+static int started_init(struct kunit *test)
+{
+	struct started_test *st;
+	unsigned int cpu;
+	int err;
+
+	seen.state = 0;
+	st = kunit_kzalloc(test, sizeof(*st), GFP_KERNEL);
+	if (!st)
+		return -ENOMEM;
+	err = bolt_fixture_begin(test, &st->fixture);
+	if (err)
+		return err;
+	test->priv = st;
+	for_each_online_cpu(cpu) {
+		struct device *dev = get_cpu_device(cpu);
+
+		if (cpu && dev && !dev->offline_disabled)
+			__cpumask_set_cpu(cpu, &st->cpus);
+	}
+	if (cpumask_weight(&st->cpus) < 2)
+		kunit_skip(test, "fewer than three CPUs");
+	return 0;
+}
+
+static void started_exit(struct kunit *test)
+{
+	struct started_test *st = test->priv;
+	unsigned int cpu;
+
+	if (!st)
+		return;
+	seen.refuses = nr_cpu_ids;
+	for_each_cpu(cpu, &st->cpus)
+		add_cpu(cpu);
+	if (st->above > 0)
+		cpuhp_remove_state_nocalls(st->above);
+	if (seen.state > 0)
+		cpuhp_remove_state_nocalls(seen.state);
+	bolt_fixture_end(&st->fixture);
+}
+
+static struct kunit_case bolt_started_cases[] = {
+	KUNIT_CASE(online_and_offline),
+	KUNIT_CASE(in_a_request),
+	KUNIT_CASE(after_a_failure),
+	KUNIT_CASE(put_off),
+	KUNIT_CASE(registered_below),
+	KUNIT_CASE(masks),
+	{}
+};
+
+static struct kunit_suite bolt_started_suite = {
+	.name = "bolt_started",
+	.init = started_init,
+	.exit = started_exit,
+	.test_cases = bolt_started_cases,
+};
+
+kunit_test_suite(bolt_started_suite);
+
+#endif /* _BOLT_TESTS_STARTED_KUNIT_H */
+#endif /* CONFIG_BOLT_KUNIT_TEST */
