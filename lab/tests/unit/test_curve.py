@@ -4,13 +4,10 @@
 import pytest
 
 from boltlab import curve, report
-from boltlab.results import Batch, Case, Results, Stats
+from boltlab.results import Batch, Case, Results
+from tests.unit.sample import sample, stats
 
 SIZES = (1, 3, 7, 15, 31)
-
-
-def stats(median: float) -> Stats:
-    return Stats(20, median, median, median, median)
 
 
 def run() -> Results:
@@ -28,15 +25,7 @@ def run() -> Results:
             Batch("online_settled", 3, 2, {"stops": 0}, 500_000, 500_000),
         ]
     }
-    return Results(
-        arch="x86_64",
-        setting="strict",
-        accel="icount",
-        qemu="10.0.2",
-        kernel="6.12.117",
-        config_sha="0",
-        cpus=4,
-        nodes=1,
+    return sample(
         cases=cases,
         batches=batches,
     )

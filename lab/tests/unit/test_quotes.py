@@ -10,24 +10,13 @@ import pytest
 
 from boltlab import cli, paths, pictures, quotes, results
 from boltlab.errors import BoltError
-from boltlab.results import Case, Results, Stats
-
-
-def stats(median: float) -> Stats:
-    return Stats(20, median, median, median, median)
+from boltlab.results import Case, Results
+from tests.unit.sample import sample, stats
 
 
 def measured(native: float = 32.0) -> Results:
     one = {"native": stats(native), "expedited": stats(2.0), "bolt": stats(0.2024)}
-    return Results(
-        arch="x86_64",
-        setting="strict",
-        accel="icount",
-        qemu="10.0.2",
-        kernel="6.12.117",
-        config_sha="0",
-        cpus=4,
-        nodes=1,
+    return sample(
         cases=[Case("offline1", 1, one)]
         + [
             Case(f"{direction}_{way}", batch, one | {"bolt": stats(0.5 + batch * 0.1)}, cpus=32)

@@ -5,11 +5,8 @@ import pytest
 
 from boltlab import arch, reference
 from boltlab.errors import BoltError
-from boltlab.results import Case, Results, Stats
-
-
-def stats(median: float) -> Stats:
-    return Stats(100, median, median, median, median)
+from boltlab.results import Case, Results
+from tests.unit.sample import sample, stats
 
 
 def run(
@@ -23,7 +20,7 @@ def run(
         Case(case, 1, {"native": stats(native[i]), "expedited": stats(expedited[i])})
         for i, case in enumerate(("offline1", "online1"))
     ]
-    return Results(name, setting, "icount", qemu, "6.12.117", "0", 4, 1, cases)
+    return sample(cases, arch=name, setting=setting, qemu=qemu)
 
 
 def test_a_right_setup_passes() -> None:

@@ -10,6 +10,7 @@ import pytest
 from boltlab import breakdown, cli, figures, html, report, results
 from boltlab.errors import BoltError
 from boltlab.results import Case, PhaseTime, Results, Stats
+from tests.unit.sample import sample
 
 SVG = "{http://www.w3.org/2000/svg}"
 
@@ -24,20 +25,14 @@ def run(arch: str = "x86_64", setting: str = "strict", *, traced: bool = True) -
         "expedited": Stats(40, 2.1, 2.2, 3.0, 3.0),
         "bolt": Stats(40, 0.9, 1.0, 1.25, 1.25),
     }
-    return Results(
-        arch=arch,
-        setting=setting,
-        accel="icount",
-        qemu="10.0.2",
-        kernel="6.12.117",
-        config_sha="0",
-        cpus=4,
-        nodes=1,
+    return sample(
         cases=[
             Case("offline1", 1, variants),
             Case("online1", 1, {"native": variants["native"]}),
         ],
         breakdown=dict.fromkeys(variants, phases) if traced else {},
+        arch=arch,
+        setting=setting,
     )
 
 

@@ -9,18 +9,11 @@ import pytest
 from boltlab import results
 from boltlab.errors import BoltError
 from boltlab.results import Batch, Case, PhaseTime, Results, Stats
+from tests.unit.sample import sample
 
 
 def example() -> Results:
-    return Results(
-        arch="x86_64",
-        setting="strict",
-        accel="icount",
-        qemu="10.0.2",
-        kernel="6.12.117",
-        config_sha="0123abcd",
-        cpus=4,
-        nodes=1,
+    return sample(
         cases=[
             Case(
                 case="offline1",

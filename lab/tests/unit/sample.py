@@ -1,0 +1,28 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""A result to vary: what several tests of tables, quotes and reports begin with."""
+
+import dataclasses
+from typing import Any
+
+from boltlab.results import Case, Results, Stats
+
+
+def stats(median: float, n: int = 20) -> Stats:
+    """Return ``n`` measurements, all of them ``median``."""
+    return Stats(n, median, median, median, median)
+
+
+def sample(cases: list[Case], **others: Any) -> Results:
+    """Return a result of four CPUs, x86_64 ``strict`` unless ``others`` say otherwise."""
+    plain = Results(
+        arch="x86_64",
+        setting="strict",
+        accel="icount",
+        qemu="10.0.2",
+        kernel="6.12.117",
+        config_sha="0123abcd",
+        cpus=4,
+        nodes=1,
+        cases=cases,
+    )
+    return dataclasses.replace(plain, **others)
