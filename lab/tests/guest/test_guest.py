@@ -62,6 +62,7 @@ COMMON = {
     "bolt_pending",
     "bolt_policy",
     "bolt_request",
+    "bolt_started",
     "bolt_topology",
 }
 SUITES = {"x86_64": {"bolt_tsc"}, "arm64": set[str]()}
