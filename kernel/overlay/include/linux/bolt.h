@@ -4,7 +4,10 @@
  *
  * A CPU that goes offline under Bolt is parked: offline for every task, but the
  * teardown of some hotplug states has been deferred. These states are the
- * pending set of the CPU. To settle the CPU is to run their teardowns. The words
+ * pending set of the CPU. To settle the CPU is to run their teardowns.
+ *
+ * Here is what the hooks in the rest of the kernel call. kernel/bolt/state.c answers
+ * questions about the request that is under way. The words
  * and the laws are in Documentation/core-api/bolt.rst.
  */
 #ifndef _LINUX_BOLT_H

@@ -4,7 +4,10 @@
  * These functions serve for an architecture that has none of its own: x86 has some in
  * arch/x86/kernel/bolt.c, arm64 in arch/arm64/kernel/smp.c. An architecture without
  * CONFIG_HOTPLUG_SPLIT_STARTUP, such as arm64, must also have bolt_arch_kick() and
- * bolt_arch_gave_up(). Called by down.c, up.c, threads.c, turn.c and boot/tree.c.
+ * bolt_arch_gave_up(), which wake a CPU without waiting for it, and clean up after a
+ * CPU that has not arrived. A new architecture is added to Kconfig as well, and its
+ * hotplug states to rows.h and names.h. Called by down.c, up.c, threads.c, turn.c and
+ * boot/tree.c.
  */
 #include <linux/bolt.h>
 #include <linux/cpumask.h>

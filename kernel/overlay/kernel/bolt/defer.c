@@ -5,7 +5,9 @@
  * callback, on the way down of a CPU and on its way up, whoever asks for it: a
  * teardown may be deferred, and the startup of a state whose teardown is pending
  * is skipped, by which the teardown is cancelled. Which states may wait is in
- * policy.c; what is done about a teardown that was not cancelled, in settle.c.
+ * policy.c; whether a state may wait on this CPU now is decided here; what is done
+ * about a teardown that was not cancelled is in settle.c. The rebuild of scheduler
+ * domains is no callback and does not pass here: see domains.c.
  */
 
 #include <linux/cpu.h>

@@ -3,8 +3,9 @@
  * Scheduler domains: the rebuild without the CPUs that have gone waits until these
  * CPUs are settled, and is not needed if they return first. down.c calls
  * bolt_note_stale_in_domains() for each CPU that has left the scheduler. Decisions
- * that depend on cpusets are made in kernel/cgroup/cpuset.c, those that depend on
- * domains in kernel/sched/topology.c. The rebuild is pending as if it were the teardown of a
+ * that depend on cpusets, such as whether the rebuild may wait for a CPU of a partition,
+ * are made in kernel/cgroup/cpuset.c, those that depend on domains in
+ * kernel/sched/topology.c. The rebuild is pending as if it were the teardown of a
  * state, the topmost: domains are the first thing that a CPU leaves.
  */
 

@@ -8,7 +8,8 @@
  *
  *	bolt_deactivate()	CPUs leave the scheduler; one grace period
  *	bolt_run_threads()	teardowns in the hotplug threads; see threads.c
- *	bolt_stop_and_take_down()	one stop of the machine, in which the CPUs die
+ *	bolt_stop_and_take_down()	one stop of the machine, in which the CPUs die:
+ *				bolt_take_down() has the order of the stop
  *	bolt_run_dead_callbacks()	teardowns of dead CPUs, in the control task
  *
  * A phase takes the CPUs that are in its first state and leaves them in its last

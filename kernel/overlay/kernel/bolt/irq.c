@@ -2,7 +2,8 @@
 /*
  * Interrupts: which of them may be on a CPU, and on which CPUs they are to be kept.
  * The code of kernel/irq calls bolt_irq_target() and bolt_irq_mark() wherever it
- * places an interrupt, and bolt_irqs_leave() for a CPU that goes, in the stop.
+ * places an interrupt, and bolt_irqs_leave() for a CPU that goes, in the stop: down.c
+ * decides when.
  *
  * Natively a CPU that goes looks at every interrupt in the system for those that
  * have to move, while all other CPUs wait. With Bolt each CPU has a list of the

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * What is known of each hotplug state: whether its teardown may wait, and whether
- * its callbacks may run in a request for several CPUs. defer.c, settle.c and
- * turn.c ask here on the way of a request.
+ * its callbacks may run in a request for several CPUs. request.c, defer.c,
+ * settle.c and turn.c ask here on the way of a request.
  *
  * The rows are tables. rows.h has one, with its reason, for every fixed state that
- * x86_64 and arm64 can have; a fixed state that may wait has an entry in bolt_defers[]
- * as well, or its code calls bolt_defer_state(). A dynamic state has a row by its
+ * x86_64 or arm64 can have; a fixed state that may wait has an entry in bolt_defers[]
+ * below as well, or its code calls bolt_defer_state(). A dynamic state has a row by its
  * registered name, in names.h, or its code calls bolt_defer_state(), if the state has
  * functions of its own that defer and cancel. The administrator may change some of
  * that in bolt/states. A state of which nothing is known is critical, and makes

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
+ * For kernel/cpu.c, which has cpus_read_lock().
+ *
  * While Bolt is enabled readers of the hotplug lock are on their slow path, where
  * each passes three full barriers. The first, between its count and its look
  * for a writer, is needed. The second, between the end of its section and its

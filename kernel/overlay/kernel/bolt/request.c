@@ -14,7 +14,8 @@
  *					bolt_undo() if a callback has failed
  *	bolt_check_pending()		in the caller again: what was deferred is
  *					settled later
- *	bolt_notify()			what the driver core and user space are told
+ *	bolt_notify()			the state in the driver core, and one uevent for
+ *					each CPU, in the order of their numbers
  *
  * Enabling and disabling Bolt is at the end.
  */

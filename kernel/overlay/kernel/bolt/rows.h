@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Rows of the fixed hotplug states, in the order of their numbers: policy.c includes
- * them and says what they mean.
+ * A row for every fixed hotplug state that x86_64 or arm64 can have, in the order of
+ * their numbers. policy.c includes this file and says what the columns mean. A state
+ * that may wait also needs an entry in bolt_defers[] of policy.c, or code that calls
+ * bolt_defer_state().
  */
 
 /*

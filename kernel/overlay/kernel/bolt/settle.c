@@ -3,7 +3,8 @@
  * Settling: the teardowns that parked CPUs still owe, and running them, so that
  * the CPUs become natively offline. request.c has the worker queued when a request
  * is over; the worker settles a CPU when the delay is over, or sooner if the
- * shrinker says that memory is short. Disabling Bolt, suspend, a new kernel, a module
+ * shrinker, at the end of this file, says that memory is short. The worker looks at
+ * CPUs in the order of their numbers. Disabling Bolt, suspend, a new kernel, a module
  * that goes, and a write to bolt/settle need CPUs, or a state, to be as natively: they
  * settle and wait.
  */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * The ground of kernel/bolt: the request that is under way, what Bolt knows of
- * each CPU, and the counts. Every file here may ask; state.c asks none of them.
+ * each CPU, and the counts. Every file here may ask; state.c asks none but glue.c.
  */
 #ifndef _KERNEL_BOLT_STATE_H
 #define _KERNEL_BOLT_STATE_H

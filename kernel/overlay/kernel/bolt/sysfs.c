@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * /sys/devices/system/cpu/bolt: where a request of user space begins. A write to
- * online, offline or set is parsed by bolt_ask(), which calls request.c with the
+ * /sys/devices/system/cpu/bolt. When user space writes to online, offline or set,
+ * bolt_ask() has parse.c read the list and calls bolt_change() of request.c with the
  * device hotplug lock held. What the files mean stands in
  * Documentation/ABI/testing/sysfs-devices-system-cpu-bolt.
  */

@@ -11,7 +11,8 @@
  *	bolt_activate()		CPUs join the scheduler, one after the other
  *
  * As in down.c, a phase takes the CPUs that are in its first state. Every callback
- * passes defer.c, which skips a startup whose teardown is pending. While the
+ * passes defer.c, which skips a startup whose teardown is pending. If a state is not
+ * fit for batches, each CPU goes through all phases by itself. While the
  * machine boots, boot/tree.c may stand in for the first two phases.
  */
 

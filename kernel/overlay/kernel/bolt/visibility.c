@@ -9,7 +9,8 @@
  * open answer ENODEV. Device nodes in /dev stay: their drivers answer ENXIO for a
  * CPU that is offline.
  *
- * The uevents of removal and addition are sent as natively. What the driver core
+ * The uevents of CPUs are sent by bolt_notify() of request.c, those of the devices that
+ * are hidden with a CPU from here, as natively. What the driver core
  * adds to an event of a CPU is the same every time: MODALIAS with all features of
  * the boot CPU, and the devicetree's names. The same holds for the numbers and names
  * of devices that are hidden with the CPU. Building these variables is most of what

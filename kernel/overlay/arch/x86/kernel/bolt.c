@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * x86: what kernel/bolt leaves to the architecture. down.c asks bolt_arch_may_go() in
- * the stop; up.c asks the other functions when CPUs are woken. smpboot.c calls
+ * x86: those functions of kernel/bolt/arch.c that x86 has of its own. down.c asks
+ * bolt_arch_may_go() in the stop; the other functions are for CPUs that are woken. smpboot.c calls
  * bolt_startup_delay() between the IPIs that wake a CPU.
  */
 #include <linux/bolt.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
+/* Tracepoints of Bolt: phases of a request, and what becomes of a deferred teardown. */
 #undef TRACE_SYSTEM
 #define TRACE_SYSTEM bolt
 

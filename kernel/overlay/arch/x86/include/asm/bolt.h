@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Bolt on x86: TSC tests, waking CPUs, vectors, caching. */
+/*
+ * Bolt on x86: TSC tests (bolt_tsc.c), waking CPUs (bolt.c, smpboot.c), whether there
+ * are vectors for all that CPUs leave, and memory types of CPUs that come.
+ */
 #ifndef _ASM_X86_BOLT_H
 #define _ASM_X86_BOLT_H
 
