@@ -241,18 +241,24 @@ static bool bolt_state_deferrable(enum cpuhp_state state, enum bolt_unit unit)
 	return bolt_state_has(state, false) || unit != BOLT_NO_UNIT;
 }
 
+/* Whether @defer can be what stands in for the callbacks of @state. */
+static bool bolt_defer_fits(const struct bolt_defer *defer, enum cpuhp_state state,
+			    enum bolt_unit unit)
+{
+	if (defer->restart && (!bolt_state_has(state, true) ||
+			       bolt_cpuhp_step(state)->multi_instance))
+		return false;
+	return bolt_state_deferrable(state, unit);
+}
+
 /*
  * Whether the callbacks of @state are those that @named was written for, as far as
  * can be told: a row that defers @state needs callbacks that can be deferred.
  */
 static bool bolt_named_fits(const struct bolt_named *named, enum cpuhp_state state)
 {
-	if (named->row.class == BOLT_CRITICAL)
-		return true;
-	if (named->defer.restart && (!bolt_state_has(state, true) ||
-				     bolt_cpuhp_step(state)->multi_instance))
-		return false;
-	return bolt_state_deferrable(state, named->row.unit);
+	return named->row.class == BOLT_CRITICAL ||
+	       bolt_defer_fits(&named->defer, state, named->row.unit);
 }
 
 static const struct bolt_named *bolt_find_named(enum cpuhp_state state)
@@ -511,7 +517,7 @@ int bolt_defer_state(int state, const struct bolt_defer *defer)
 		return -EINVAL;
 	unit = fixed ? fixed->unit : defer->unit;
 	if ((fixed || defer->class != BOLT_CRITICAL) &&
-	    !bolt_state_deferrable(state, unit))
+	    !bolt_defer_fits(defer, state, unit))
 		return -EINVAL;
 	bolt_set_defer(state, defer);
 	bolt_review(state);

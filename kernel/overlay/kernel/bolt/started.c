@@ -10,8 +10,9 @@
  * the turn if the state is serial:
  *
  * - A teardown, before it runs: the CPU is below the state. So it is when the
- *   teardown is deferred instead. When the teardown fails, the CPU, which is still
- *   online, is at the state as before; on a dead CPU nothing undoes a teardown.
+ *   teardown is deferred instead. When the teardown of a CPU that is online fails,
+ *   the CPU is at the state as before. A dead CPU is below the state until the
+ *   startup has run again.
  * - A startup, after it has run without error: the CPU is at the state. So it is
  *   when the startup is skipped because its teardown was pending.
  * - States without a callback in that direction are passed with the next one that
@@ -20,7 +21,9 @@
  * - The callback of a state that is registered or removed while the CPU is
  *   further up does not change how far the CPU has come. A state counts as up on
  *   the CPUs past its number while it is registered, as cpu_online_mask has these
- *   CPUs; no request runs meanwhile.
+ *   CPUs; no request runs meanwhile. On a CPU that hotplug has left half-way, a
+ *   state that is registered afterwards counts as up only when a startup has run
+ *   since, of this state or of a higher one.
  * - A state with instances is up when the startups of all of them have completed.
  *   Instances that are added later are not looked at.
  *
@@ -33,6 +36,7 @@
 #include <linux/cpumask.h>
 #include <linux/export.h>
 
+#include "glue.h"
 #include "started.h"
 
 DEFINE_PER_CPU(enum cpuhp_state, bolt_reached);
@@ -42,10 +46,15 @@ DEFINE_PER_CPU(enum cpuhp_state, bolt_reached);
  * @cpu:	the CPU
  * @state:	the state, which has a startup and a teardown
  *
- * It is if the startup of @state has completed on @cpu and the teardown has not
- * begun. In its own startup a CPU is therefore not started, nor in its own
- * teardown. A state whose teardown was deferred is not up, and is again when it
- * has been skipped on the return of the CPU.
+ * The state is up if its startup has completed on @cpu and its teardown has not
+ * begun. In a request, the state is therefore up neither on the CPU whose startup
+ * or teardown of @state runs, nor where that teardown was deferred; it is up again
+ * when the startup has been skipped on the return of the CPU. While @state is
+ * registered or removed, it is up on all CPUs that are online.
+ *
+ * Ask about states from the STARTING section on: without CONFIG_BOLT the answer is
+ * cpu_online(), which is no answer for a CPU that is only prepared. A callback asks
+ * about other CPUs than its own.
  *
  * If the answer is yes, the caller sees all that the startup did. If the caller
  * has seen something that the teardown did, and a read barrier follows, the
@@ -60,7 +69,8 @@ DEFINE_PER_CPU(enum cpuhp_state, bolt_reached);
 bool cpuhp_started(unsigned int cpu, enum cpuhp_state state)
 {
 	/* Pairs with bolt_step_end(). */
-	return smp_load_acquire(per_cpu_ptr(&bolt_reached, cpu)) >= state;
+	return smp_load_acquire(per_cpu_ptr(&bolt_reached, cpu)) >= state &&
+	       bolt_cpu_state(cpu) >= state;
 }
 EXPORT_SYMBOL_GPL(cpuhp_started);
 

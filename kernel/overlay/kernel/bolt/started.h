@@ -39,13 +39,19 @@ struct bolt_step {
 
 static __always_inline struct bolt_step bolt_step_begin(struct bolt_step step)
 {
+	enum cpuhp_state *reached = per_cpu_ptr(&bolt_reached, step.cpu);
+
 	if (!step.bringup) {
-		WRITE_ONCE(per_cpu(bolt_reached, step.cpu), step.st->state);
+		/* For states below, as in bolt_step_end(). */
+		smp_store_release(reached, step.st->state);
 		/*
 		 * Before anything that the teardown does: pairs with the read
 		 * barrier of a caller of cpuhp_started().
 		 */
 		smp_wmb();
+	} else if (*reached >= step.st->state) {
+		/* On the way down, the CPU has passed states without a callback. */
+		smp_store_release(reached, step.st->state - 1);
 	}
 	return step;
 }
@@ -66,7 +72,7 @@ static __always_inline void bolt_step_end(const struct bolt_step *step)
 		   cpu_online(step->cpu) &&
 		   !(step->partial && *step->partial)) {
 		/* The teardown is refused: the state is up as before. */
-		WRITE_ONCE(per_cpu(bolt_reached, step->cpu), step->state);
+		smp_store_release(per_cpu_ptr(&bolt_reached, step->cpu), step->state);
 	}
 }
 

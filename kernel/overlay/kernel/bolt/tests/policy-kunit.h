@@ -386,6 +386,11 @@ static int note_instance(unsigned int cpu, struct hlist_node *node)
 /* A row that defers a state says nothing about other callbacks of that name. */
 static void names_need_their_callbacks(struct kunit *test)
 {
+	static const struct bolt_defer restart = {
+		.class = BOLT_ELIDE,
+		.reason = "test",
+		.restart = true,
+	};
 	struct fit_test *ft = test->priv;
 	int state;
 
@@ -406,6 +411,7 @@ static void names_need_their_callbacks(struct kunit *test)
 	KUNIT_ASSERT_GT(test, state, 0);
 	KUNIT_EXPECT_NULL(test, bolt_deferred(state));
 	KUNIT_EXPECT_EQ(test, bolt_fit(state), BOLT_UNFIT);
+	KUNIT_EXPECT_EQ(test, bolt_defer_state(state, &restart), -EINVAL);
 	cpuhp_remove_multi_state(state);
 }
 
