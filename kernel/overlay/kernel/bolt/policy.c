@@ -45,6 +45,7 @@
 #include <linux/string.h>
 
 #include "policy.h"
+#include "started.h"
 #include "state.h"
 
 /**
@@ -538,6 +539,7 @@ void bolt_callbacks_changed(enum cpuhp_state state)
 	clear_bit(state, bolt_declared_fit.states);
 	clear_bit(state, bolt_declared_unfit.states);
 	atomic64_set(&bolt_counts[state].slowed, 0);
+	bolt_steps_at_rest();
 	bolt_review(state);
 }
 

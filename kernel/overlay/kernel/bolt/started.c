@@ -69,10 +69,30 @@ DEFINE_PER_CPU(enum cpuhp_state, bolt_reached);
 bool cpuhp_started(unsigned int cpu, enum cpuhp_state state)
 {
 	/* Pairs with bolt_step_end(). */
-	return smp_load_acquire(per_cpu_ptr(&bolt_reached, cpu)) >= state &&
-	       bolt_cpu_state(cpu) >= state;
+	return smp_load_acquire(per_cpu_ptr(&bolt_reached, cpu)) >= state;
 }
 EXPORT_SYMBOL_GPL(cpuhp_started);
+
+/**
+ * bolt_steps_at_rest - no CPU has come further than its state number says
+ *
+ * A CPU that hotplug has left half-way on the way down has passed states without
+ * a callback, which are not written down. A state that is registered there must not
+ * count as up on that CPU.
+ *
+ * Context: cpuhp_state_mutex held, and the hotplug lock at least for reading.
+ */
+void bolt_steps_at_rest(void)
+{
+	unsigned int cpu;
+
+	for_each_possible_cpu(cpu) {
+		enum cpuhp_state *reached = per_cpu_ptr(&bolt_reached, cpu);
+
+		if (*reached > bolt_cpu_state(cpu))
+			smp_store_release(reached, bolt_cpu_state(cpu));
+	}
+}
 
 /**
  * cpuhp_started_next - the next CPU of for_each_started_cpu()

@@ -100,6 +100,8 @@ static __always_inline const int *bolt_step_ret(int *ret)
 
 /* The boot CPU was never brought up. */
 #define bolt_step_boot() this_cpu_write(bolt_reached, CPUHP_ONLINE)
+
+void bolt_steps_at_rest(void);
 #else
 #define bolt_step(...) do { } while (0)
 #define bolt_step_boot() do { } while (0)

@@ -299,12 +299,28 @@ static void started_exit(struct kunit *test)
 	bolt_fixture_end(&st->fixture);
 }
 
+/* On its way down a CPU passes states that have no callback without a note. */
+static void registered_where_a_cpu_is_half_way(struct kunit *test)
+{
+	struct started_test *st = test->priv;
+	unsigned int cpu = cpumask_first(&st->cpus);
+
+	KUNIT_ASSERT_EQ(test, go(&st->cpus, false), 0);
+	per_cpu(bolt_reached, cpu) = CPUHP_AP_ONLINE_DYN_END;
+	watch(test, &serial);
+	KUNIT_EXPECT_FALSE(test, cpuhp_started(cpu, seen.state));
+	KUNIT_ASSERT_EQ(test, go(&st->cpus, true), 0);
+	KUNIT_EXPECT_TRUE(test, cpuhp_started(cpu, seen.state));
+	KUNIT_EXPECT_EQ(test, atomic_read(&seen.wrong), 0);
+}
+
 static struct kunit_case bolt_started_cases[] = {
 	KUNIT_CASE(online_and_offline),
 	KUNIT_CASE(in_a_request),
 	KUNIT_CASE(after_a_failure),
 	KUNIT_CASE(put_off),
 	KUNIT_CASE(registered_below),
+	KUNIT_CASE(registered_where_a_cpu_is_half_way),
 	KUNIT_CASE(masks),
 	{}
 };
