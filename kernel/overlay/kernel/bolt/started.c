@@ -89,8 +89,10 @@ void bolt_steps_at_rest(void)
 	for_each_possible_cpu(cpu) {
 		enum cpuhp_state *reached = per_cpu_ptr(&bolt_reached, cpu);
 
-		if (*reached > bolt_cpu_state(cpu))
+		if (*reached > bolt_cpu_state(cpu)) {
+			/* Pairs with cpuhp_started(), for the states below. */
 			smp_store_release(reached, bolt_cpu_state(cpu));
+		}
 	}
 }
 
