@@ -38,6 +38,9 @@ struct subcommand {
 
 /* The order is that of "cpubolt --help". */
 #define SUBCOMMANDS(SUBCOMMAND)								\
+	SUBCOMMAND(online, "bring CPUs online")						\
+	SUBCOMMAND(offline, "take CPUs offline")					\
+	SUBCOMMAND(set, "say which CPUs are the only ones online")			\
 	SUBCOMMAND(settle, "tear down now what Bolt has deferred")
 
 #define DECLARE_SUBCOMMAND(NAME, SUMMARY) int run_##NAME(struct invocation *call);
@@ -71,7 +74,7 @@ void complain(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /** fail() - complain(), and return @code */
 int fail(enum exit_code code, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/** fail_usage() - say how to get help, after getopt_long() or complain(); return EXIT_USAGE */
+/** fail_usage() - say how to get help, after another message; return EXIT_USAGE */
 int fail_usage(const struct invocation *call);
 
 /**
