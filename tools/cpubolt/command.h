@@ -38,6 +38,7 @@ struct subcommand {
 
 /* The order is that of "cpubolt --help". */
 #define SUBCOMMANDS(SUBCOMMAND)								\
+	SUBCOMMAND(status, "show the CPUs, and what has become of each")		\
 	SUBCOMMAND(online, "bring CPUs online")						\
 	SUBCOMMAND(offline, "take CPUs offline")					\
 	SUBCOMMAND(set, "say which CPUs are the only ones online")			\
