@@ -130,21 +130,35 @@ static int read_options(struct change *change, const struct help *help, bool *do
 	return EXIT_DONE;
 }
 
+/* A CPU that has stopped half-way can go offline as well as come online. */
+static void add_halfway(struct change *change, cpu_set_t *cpus)
+{
+	cpu_set_t *present = set_new(change->machine, CPUBOLT_PRESENT);
+	unsigned int cpu;
+
+	for_each_cpu(change->machine, cpu, present)
+		if (cpubolt_state(change->machine, cpu) == CPUBOLT_STATE_HALFWAY)
+			CPU_SET_S(cpu, cpubolt_set_size(change->machine), cpus);
+	CPU_FREE(present);
+}
+
 /* Which CPUs change, and which are online afterwards. */
 static void plan(struct change *change)
 {
 	struct cpubolt *machine = change->machine;
+	size_t size = cpubolt_set_size(machine);
 
 	change->online = set_new(machine, CPUBOLT_ONLINE);
 	change->coming = set_copy(machine, change->cpus);
 	change->going = set_copy(machine, change->online);
+	add_halfway(change, change->going);
 	set_minus(machine, change->coming, change->online);
 	switch (change->op) {
 	case CPUBOLT_BRING_ONLINE:
-		set_minus(machine, change->going, change->online);
+		CPU_ZERO_S(size, change->going);
 		break;
 	case CPUBOLT_TAKE_OFFLINE:
-		set_minus(machine, change->coming, change->coming);
+		CPU_ZERO_S(size, change->coming);
 		set_and(machine, change->going, change->cpus);
 		break;
 	case CPUBOLT_SET_ONLINE:
@@ -234,6 +248,53 @@ static int check_tasks(struct change *change)
 	return found && !change->force ? EXIT_FAILED : EXIT_DONE;
 }
 
+/* CPUs of bolt/irq_keep stay online while Bolt is enabled; only root can read the list. */
+static bool check_irq_keep(struct change *change)
+{
+	cpu_set_t *kept = set_empty(change->machine);
+	char *list = NULL, *text;
+	bool refused = false;
+
+	if (cpubolt_features(change->machine) & CPUBOLT_ENABLED &&
+	    !cpubolt_get(change->machine, "irq_keep", &list) && *list)
+		cpubolt_parse_list(change->machine, list, kept, NULL);
+	set_and(change->machine, kept, change->going);
+	if (set_count(change->machine, kept)) {
+		text = name_cpus(change->machine, kept);
+		complain("%s cannot go offline while listed in irq_keep", text);
+		free(text);
+		refused = true;
+	}
+	free(list);
+	CPU_FREE(kept);
+	return refused;
+}
+
+/* While SMT is switched off, the kernel brings only the first CPU of a core online. */
+static bool check_smt(struct change *change)
+{
+	char *control = invocation_read(change->call, "/sys/devices/system/cpu/smt/control");
+	bool off = control && (!strncmp(control, "off", 3) || !strncmp(control, "forceoff", 8));
+	struct cpubolt_topology topology;
+	bool refused = false, unknown = false;
+	unsigned int cpu;
+
+	free(control);
+	if (!off)
+		return false;
+	for_each_cpu(change->machine, cpu, change->coming) {
+		if (cpubolt_topology(change->machine, cpu, &topology) || topology.thread < 0) {
+			unknown = true;
+		} else if (topology.thread) {
+			complain("CPU %u cannot come online while SMT is switched off", cpu);
+			refused = true;
+		}
+	}
+	if (unknown)
+		complain("SMT is switched off, so only the first CPU of a core may come online");
+	return refused;
+}
+
 static void print_plan(struct change *change)
 {
 	struct cpubolt *machine = change->machine;
@@ -263,11 +324,15 @@ static int dry_run(struct change *change)
 {
 	int code = check_cpus(change);
 
+	if (code == EXIT_DONE && (check_irq_keep(change) || check_smt(change)))
+		code = EXIT_FAILED;
 	if (code == EXIT_DONE)
 		code = check_tasks(change);
 	if (code != EXIT_DONE)
 		return fail(code, "the request would be refused");
 	print_plan(change);
+	if (geteuid() && !*change->call->root)
+		puts("Only root may make this request.");
 	return EXIT_DONE;
 }
 
@@ -302,19 +367,20 @@ static void report_done(struct change *change, const struct cpubolt_result *resu
 
 static int report_error(struct change *change, const struct cpubolt_result *result, int error)
 {
-	bool partial = result->changed || *result->undo;
-	char *sentence;
+	char *sentence = cpubolt_explain(change->op, result);
 
-	if (!partial && error == -EACCES)
-		return fail(EXIT_NOT_PERMITTED, "only root may change which CPUs are online");
-	if (!partial && error == -EROFS)
-		return fail(EXIT_FAILED, "sysfs is mounted read-only here, as in most containers");
-	sentence = cpubolt_explain(change->op, result);
 	complain("%s", sentence ?: strerror(-error));
 	free(sentence);
-	if (partial)
+	if (result->changed || *result->undo)
 		return EXIT_PARTIAL;
 	return exit_code_of(error);
+}
+
+static int report_nothing(struct change *change)
+{
+	if (!change->quiet)
+		puts("Nothing to do: the CPUs are as wanted");
+	return EXIT_DONE;
 }
 
 static int request(struct change *change)
@@ -325,13 +391,11 @@ static int request(struct change *change)
 	error = cpubolt_request(change->machine, change->op, change->cpus, 0, &result);
 	if (error)
 		return report_error(change, &result, error);
-	if (result.way == CPUBOLT_WAY_NONE) {
-		if (!change->quiet)
-			puts("Nothing to do: the CPUs are as wanted");
-		return EXIT_DONE;
-	}
+	if (result.way == CPUBOLT_WAY_NONE)
+		return report_nothing(change);
 	report_done(change, &result);
-	if (result.missing)
+	/* The files of a recorded tree do not follow a request. */
+	if (result.missing && !*change->call->root)
 		return fail(EXIT_PARTIAL, "another program has changed %u of these CPUs back",
 			    result.missing);
 	return EXIT_DONE;
@@ -346,6 +410,10 @@ static int carry_out(struct change *change)
 	code = check_cpus(change);
 	if (code != EXIT_DONE)
 		return code;
+	/* No CPU is as the options want it; a list without a CPU is an error. */
+	if (!set_count(change->machine, change->cpus) &&
+	    selection_needs_topology(&change->selection))
+		return report_nothing(change);
 	code = check_tasks(change);
 	if (code != EXIT_DONE)
 		return fail(code, "nothing has changed; --force does it all the same");

@@ -171,20 +171,24 @@ static void value_caches(struct facts *facts, const struct cell *cell, char *tex
 
 static void value_flags(struct facts *facts, const struct cell *cell, char *text, size_t size)
 {
-	bool fixed = set_has(facts->machine, cell->cpu, facts->fixed);
 	bool isolated = set_has(facts->machine, cell->cpu, facts->isolated);
 	bool nohz = set_has(facts->machine, cell->cpu, facts->nohz_full);
 
-	snprintf(text, size, "%s%s%s%s%s", fixed ? "fixed" : "", fixed && isolated ? ":" : "",
-		 isolated ? "isolated" : "", (fixed || isolated) && nohz ? ":" : "",
+	snprintf(text, size, "%s%s%s", isolated ? "isolated" : "", isolated && nohz ? ":" : "",
 		 nohz ? "nohz_full" : "");
+}
+
+static void value_fixed(struct facts *facts, const struct cell *cell, char *text, size_t size)
+{
+	if (set_has(facts->machine, cell->cpu, facts->fixed))
+		snprintf(text, size, "fixed");
 }
 
 static const struct column columns[] = {
 	{ "CPU", value_cpu, "number of the CPU", COLUMN_NUMBER },
 	{ "CPUS", value_cpus, "CPUs that are equal in the other columns", COLUMN_GROUP_LIST },
 	{ "COUNT", value_count, "how many CPUs the row is about", COLUMN_GROUP_NUMBER },
-	{ "STATE", value_state, "online, parked, offline, halfway or absent", COLUMN_TEXT },
+	{ "STATE", value_state, "online, parked, offline, half-way or absent", COLUMN_TEXT },
 	{ "PACKAGE", value_package, "number of the package", COLUMN_NUMBER },
 	{ "NODE", value_node, "number of the NUMA node", COLUMN_NUMBER },
 	{ "DIE", value_die, "number of the die in its package", COLUMN_NUMBER },
@@ -195,7 +199,8 @@ static const struct column columns[] = {
 	{ "CACHES", value_caches, "numbers of the caches, nearest first", COLUMN_TEXT },
 	{ "MAXMHZ", value_mhz, "highest frequency", COLUMN_NUMBER },
 	{ "CAPACITY", value_capacity, "computing power, at most 1024", COLUMN_NUMBER },
-	{ "FLAGS", value_flags, "fixed (cannot go offline), isolated, nohz_full", COLUMN_TEXT },
+	{ "FIXED", value_fixed, "\"fixed\" if the CPU cannot go offline", COLUMN_TEXT },
+	{ "FLAGS", value_flags, "isolated, nohz_full", COLUMN_TEXT },
 	{ "PENDING", value_pending, "what has still to be done for the CPU", COLUMN_TEXT },
 	{ "LAST", value_last, "milliseconds that the last request took", COLUMN_NUMBER },
 	{ "LASTOP", value_last_op, "the last request: online or offline", COLUMN_TEXT },

@@ -8,7 +8,10 @@ static const struct help help = {
 	.about = "Bring CPUs online, all of them or none.",
 	.options = HELP_SELECTORS
 		   "     --smt on             CPUs of cores that have a CPU online\n"
-		   HELP_KEEP HELP_DRY_RUN HELP_QUIET HELP_OPTION_HELP,
+		   HELP_KEEP HELP_DRY_RUN
+		   " -f, --force              accepted, without effect\n"
+		   "     --no-check           accepted, without effect\n"
+		   HELP_QUIET HELP_OPTION_HELP,
 	.examples = " cpubolt online 2-3                CPUs 2 and 3\n"
 		    " cpubolt online all                every CPU\n"
 		    " cpubolt online --node 1           CPUs of NUMA node 1\n"

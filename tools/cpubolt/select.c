@@ -289,8 +289,8 @@ static int apply_cores(struct work *work)
 	list_cores(work);
 	for (n = 0; n < work->selection->cores; n++)
 		if (!pick_core(work))
-			return fail(EXIT_FAILED, "%u cores are wanted, but only %u %s",
-				    work->selection->cores, n, can_do[work->op]);
+			return fail(EXIT_FAILED, "only %u of the %u wanted cores %s",
+				    n, work->selection->cores, can_do[work->op]);
 	for_each_cpu(work->machine, cpu, work->present) {
 		const struct core *core = find_core(work, work->core[cpu]);
 

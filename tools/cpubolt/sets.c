@@ -35,7 +35,7 @@ char *set_text(const struct cpubolt *machine, const cpu_set_t *set)
 	return need(cpubolt_format_list(machine, set));
 }
 
-unsigned int set_next(const struct cpubolt *machine, unsigned int cpu, const cpu_set_t *set)
+unsigned int next_cpu(const struct cpubolt *machine, unsigned int cpu, const cpu_set_t *set)
 {
 	size_t size = cpubolt_set_size(machine);
 

@@ -7,8 +7,8 @@
 
 /** for_each_cpu() - all members of @set in ascending order; @cpu is an unsigned int */
 #define for_each_cpu(machine, cpu, set)							\
-	for ((cpu) = set_next(machine, 0, set); (cpu) < set_limit(machine);		\
-	     (cpu) = set_next(machine, (cpu) + 1, set))
+	for ((cpu) = next_cpu(machine, 0, set); (cpu) < set_limit(machine);		\
+	     (cpu) = next_cpu(machine, (cpu) + 1, set))
 
 /** set_limit() - all CPU numbers of the machine are smaller */
 static inline unsigned int set_limit(const struct cpubolt *machine)
@@ -16,8 +16,8 @@ static inline unsigned int set_limit(const struct cpubolt *machine)
 	return cpubolt_set_size(machine) * 8;
 }
 
-/** set_next() - the first member of @set from @cpu on, or set_limit() */
-unsigned int set_next(const struct cpubolt *machine, unsigned int cpu, const cpu_set_t *set);
+/** next_cpu() - the first member of @set from @cpu on, or set_limit() */
+unsigned int next_cpu(const struct cpubolt *machine, unsigned int cpu, const cpu_set_t *set);
 
 static inline unsigned int set_count(const struct cpubolt *machine, const cpu_set_t *set)
 {

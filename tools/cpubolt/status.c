@@ -35,11 +35,11 @@ static const struct help help = {
 static const char grouped_columns[] =
 	"CPUS,COUNT,STATE,PACKAGE,NODE,CORES,MAXMHZ,CAPACITY,FLAGS,PENDING,LAST";
 static const char extended_columns[] =
-	"CPU,STATE,PACKAGE,NODE,DIE,CLUSTER,CORE,THREAD,MAXMHZ,CAPACITY,FLAGS,PENDING,LAST";
+	"CPU,STATE,PACKAGE,NODE,DIE,CLUSTER,CORE,THREAD,MAXMHZ,CAPACITY,FIXED,FLAGS,PENDING,LAST";
 static const char parsable_columns[] =
-	"CPU,STATE,PACKAGE,NODE,CORE,THREAD,FLAGS,PENDING,LAST,LASTOP";
+	"CPU,STATE,PACKAGE,NODE,CORE,THREAD,FIXED,FLAGS,PENDING,LAST,LASTOP";
 static const char json_columns[] =
-	"CPU,STATE,PACKAGE,NODE,DIE,CLUSTER,CORE,THREAD,MAXMHZ,CAPACITY,FLAGS,PENDING,LAST,"
+	"CPU,STATE,PACKAGE,NODE,DIE,CLUSTER,CORE,THREAD,MAXMHZ,CAPACITY,FIXED,FLAGS,PENDING,LAST,"
 	"LASTOP,LASTWAY";
 
 static const char *const default_columns[] = {
@@ -272,33 +272,60 @@ static cpu_set_t *cpus_in_state(struct status *status, enum cpubolt_state state)
 	return cpus;
 }
 
+/* " (6-7)", if the list is short enough for a summary */
+static void print_short_list(struct status *status, const cpu_set_t *cpus)
+{
+	char *list = set_text(status->machine, cpus);
+
+	if (*list && strlen(list) <= LONGEST_LIST)
+		printf(" (%s)", list);
+	free(list);
+}
+
 /* ", 2 parked (6-7)", or nothing */
-static void print_state(struct status *status, enum cpubolt_state state, bool always)
+static void print_state(struct status *status, enum cpubolt_state state)
 {
 	cpu_set_t *cpus = cpus_in_state(status, state);
 	unsigned int count = set_count(status->machine, cpus);
-	char *list = set_text(status->machine, cpus);
 
-	if (count || always)
-		printf("%s%u %s", always ? ": " : ", ", count, cpubolt_state_name(state));
-	if (count && strlen(list) <= LONGEST_LIST)
-		printf(" (%s)", list);
-	free(list);
+	if (count) {
+		printf(", %u %s", count, cpubolt_state_name(state));
+		print_short_list(status, cpus);
+	}
 	CPU_FREE(cpus);
+}
+
+static void print_fixed(struct status *status, const cpu_set_t *present)
+{
+	cpu_set_t *fixed = set_new(status->machine, CPUBOLT_FIXED);
+	unsigned int count = set_count(status->machine, fixed);
+	char *list = set_text(status->machine, fixed);
+
+	if (count && CPU_EQUAL_S(cpubolt_set_size(status->machine), fixed, present))
+		puts("      no CPU can go offline");
+	else if (count && strlen(list) <= LONGEST_LIST)
+		printf("      CPU%s %s cannot go offline\n", count == 1 ? "" : "s", list);
+	free(list);
+	CPU_FREE(fixed);
 }
 
 static void print_summary(struct status *status)
 {
 	cpu_set_t *present = set_new(status->machine, CPUBOLT_PRESENT);
+	cpu_set_t *online = cpus_in_state(status, CPUBOLT_STATE_ONLINE);
 
 	print_bolt(status);
-	printf("CPUs: %u", set_count(status->machine, present));
-	print_state(status, CPUBOLT_STATE_ONLINE, true);
-	print_state(status, CPUBOLT_STATE_PARKED, false);
-	print_state(status, CPUBOLT_STATE_OFFLINE, false);
-	print_state(status, CPUBOLT_STATE_HALFWAY, false);
-	puts("\n");
+	printf("CPUs: %u of %u online", set_count(status->machine, online),
+	       set_count(status->machine, present));
+	print_short_list(status, online);
+	print_state(status, CPUBOLT_STATE_PARKED);
+	print_state(status, CPUBOLT_STATE_OFFLINE);
+	print_state(status, CPUBOLT_STATE_HALFWAY);
+	putchar('\n');
+	print_fixed(status, present);
+	putchar('\n');
 	CPU_FREE(present);
+	CPU_FREE(online);
 }
 
 /* The summary as members of a JSON object; no value has a character to be escaped. */
@@ -356,7 +383,7 @@ static int print(struct status *status)
 	CPU_FREE(facts.fixed);
 	CPU_FREE(facts.isolated);
 	CPU_FREE(facts.nohz_full);
-	return error ? fail(EXIT_FAILED, "cannot print: %s", strerror(-error)) : EXIT_DONE;
+	return error ? fail(EXIT_FAILED, "no table: %s", strerror(-error)) : EXIT_DONE;
 }
 
 int run_status(struct invocation *call)

@@ -132,7 +132,7 @@ static const char *colour(const char *state)
 	static const struct {
 		const char *state, *colour;
 	} colours[] = {
-		{ "parked", "yellow" }, { "offline", "darkgray" }, { "halfway", "red" },
+		{ "parked", "yellow" }, { "offline", "darkgray" }, { "half-way", "red" },
 	};
 	unsigned int i;
 
