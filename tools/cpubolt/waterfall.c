@@ -450,6 +450,27 @@ static void print_group(const struct waterfall *waterfall, size_t group,
 	print_gaps(waterfall, &waterfall->rows[group], states, look, out);
 }
 
+/* What of the request is before the first group and after the last, if that is much. */
+static void print_rest(const struct waterfall *waterfall, const struct waterfall_look *look,
+		       bool before, FILE *out)
+{
+	struct span rest = { .start = 0, .end = waterfall->total };
+
+	for (size_t i = 0; i < waterfall->count; i++) {
+		const struct waterfall_row *row = &waterfall->rows[i];
+
+		if (!row->group || !row->count)
+			continue;
+		if (before && row->spans[0].start < rest.end)
+			rest.end = row->spans[0].start;
+		if (!before && row->spans[0].end > rest.start)
+			rest.start = row->spans[0].end;
+	}
+	if (rest.end - rest.start >= waterfall->total / GAP_PART)
+		print_line(look, waterfall->total, before ? "(before)" : "(after)", '.', &rest, 1,
+			   rest.end - rest.start, out);
+}
+
 static void print_title(const struct waterfall *waterfall, FILE *out)
 {
 	char time[32];
@@ -469,9 +490,11 @@ void waterfall_print(const struct waterfall *waterfall, const struct waterfall_l
 		     FILE *out)
 {
 	print_title(waterfall, out);
+	print_rest(waterfall, look, true, out);
 	for (size_t i = 0; i < waterfall->count; i++)
 		if (waterfall->rows[i].group)
 			print_group(waterfall, i, look, out);
+	print_rest(waterfall, look, false, out);
 	if (waterfall->batch)
 		fprintf(out, "\nteardowns: %u deferred, %u cancelled, %u settled\n",
 			waterfall->deferred, waterfall->cancelled, waterfall->settled);
