@@ -357,6 +357,14 @@ static size_t states_of(const struct waterfall *waterfall, size_t group)
 	return i - group - 1;
 }
 
+/* Append the spans of @row to @spans; a state that ends after the request may have none. */
+static size_t append_spans(struct span *spans, size_t length, const struct waterfall_row *row)
+{
+	if (row->count)
+		memcpy(spans + length, row->spans, row->count * sizeof(*spans));
+	return length + row->count;
+}
+
 /* One line for all states of a group that take too little to have one of their own. */
 static void print_short(const struct waterfall *waterfall, const struct waterfall_row *rows,
 			size_t count, const struct waterfall_look *look, FILE *out)
@@ -376,8 +384,7 @@ static void print_short(const struct waterfall *waterfall, const struct waterfal
 	for (size_t i = 0; i < count; i++) {
 		if (!is_short(waterfall, &rows[i]))
 			continue;
-		memcpy(spans + length, rows[i].spans, rows[i].count * sizeof(*spans));
-		length += rows[i].count;
+		length = append_spans(spans, length, &rows[i]);
 		busy += rows[i].busy;
 		states++;
 	}
@@ -412,10 +419,8 @@ static void print_gaps(const struct waterfall *waterfall, const struct waterfall
 	if (!spans)
 		return;
 	length = 0;
-	for (size_t i = 1; i <= count; i++) {
-		memcpy(spans + length, group[i].spans, group[i].count * sizeof(*spans));
-		length += group[i].count;
-	}
+	for (size_t i = 1; i <= count; i++)
+		length = append_spans(spans, length, &group[i]);
 	qsort(spans, length, sizeof(*spans), compare_spans);
 	spans[length].start = last;
 	spans[length].end = last;
