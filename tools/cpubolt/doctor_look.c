@@ -146,12 +146,12 @@ static void check_kernel(struct doctor *doctor)
 	char *release = read_line(doctor, "/proc/sys/kernel/osrelease"), *image;
 
 	if (doctor->features & CPUBOLT_HAS_BOLT) {
-		find(doctor, FINDING_OK, "kernel", "Linux %s has Bolt", release ?: "");
+		find(doctor, FINDING_OK, "kernel", "Linux %s has Bolt", release ?: "(unknown)");
 		free(release);
 		return;
 	}
 	find(doctor, FINDING_TODO, "kernel", "Linux %s has no Bolt: one CPU is changed after the "
-	     "other, natively", release ?: "");
+	     "other, natively", release ?: "(unknown)");
 	image = installed_kernel(doctor);
 	if (!image)
 		advise(doctor, "install a kernel with Bolt, and boot it");
