@@ -215,8 +215,8 @@ static void check_halfway(struct doctor *doctor)
 			CPU_SET_S(cpu, cpubolt_set_size(machine), halfway);
 	if (set_count(machine, halfway)) {
 		text = set_text(machine, halfway);
-		find(doctor, FINDING_TODO, "CPUs", "hotplug has stopped half-way: CPUs %s; "
-		     "no task can run there", text);
+		find(doctor, FINDING_TODO, "CPUs", "hotplug of CPU%s %s has stopped half-way: "
+		     "no task can run there", set_count(machine, halfway) == 1 ? "" : "s", text);
 		advise(doctor, "cpubolt online %s, or cpubolt offline %s", text, text);
 		free(text);
 	}
