@@ -13,7 +13,9 @@ from pathlib import Path
 
 import pytest
 
-from boltlab import paths, report, results, tools
+from boltlab import paths, qemu, report, results, scenario, tools
+from boltlab.arch import ARCHES
+from boltlab.build import Kernel
 
 SOURCES = paths.REPO / "tools"
 VIEWS = SOURCES / "tests/cmd-views"
@@ -568,3 +570,45 @@ def test_help_and_page_say_the_same(run: Callable[..., Done], name: str) -> None
     page = (SOURCES / f"man/cpubolt-{name}.1.scd").read_text(encoding="utf-8")
     assert {option for option in options if f"*{option}*" not in page} == set()
     assert "# EXIT STATUS" in page
+
+
+# -- In guests ------------------------------------------------------------------------------------
+
+
+def bench_result(lines: list[str]) -> results.Results:
+    """Return the result file that a guest has printed among its ``lines``."""
+    text = "\n".join(lines)
+    begin = text.index('{\n "schema"')
+    return results.from_json(json.loads(text[begin : text.index("\n}", begin) + 2]))
+
+
+@pytest.mark.guest
+@pytest.mark.parametrize("arch", ARCHES)
+def test_real_requests_in_a_guest(kernel: Callable[[str, str], Kernel], arch: str) -> None:
+    """The scenario itself fails when an exit status or a setting afterwards is not as wanted."""
+    target = ARCHES[arch]
+    wanted = scenario.load("cpubolt-views")
+    guest = wanted.guest(target, kernel(arch, "bolt"), target.default_setting)
+    done = qemu.run(guest, f"test-{arch}-cpubolt-views")
+    lines = [row["output"] for row in done.records if "output" in row]
+    text = "\n".join(lines)
+    titles = re.findall(r"^offline 2-3: [\d.]+ [mu]s, [\d.]+ [mu]s of it in Bolt's batch \d+$",
+                        text, re.M)  # fmt: skip
+    assert len(titles) == 3  # the request, its file of trace-cmd, its text
+    assert titles[0] == titles[1]
+    assert re.search(r"^online 2-3: .* in Bolt's batch", text, re.M)
+    assert "teardowns: 0 deferred, " in text
+    assert all(len(line) <= 80 for line in lines if line.count("|") == 2)
+    assert "nothing to trace: the CPUs are as wanted" in text
+    assert re.search(r"^slub:dead +critical! +serial +yes$", text, re.M)
+    assert re.search(r"^sched:active +critical +unfit! +yes$", text, re.M)
+    assert re.search(r"hotplug state sched:active makes requests", text)
+    assert "State sched:active made 2 requests go CPU by CPU, and no longer does." in text
+    assert "Movable interrupts are kept on CPU 1." in text
+    assert re.search(r"^CPU 3 +\|", text, re.M)  # without Bolt
+    found = bench_result(lines)
+    assert found.accel in ("tcg", "qemu")
+    assert found.machine is not None
+    for case in found.cases:
+        assert set(case.variants) == {"native", "expedited", "bolt"}
+        assert case.variants["bolt"].median < case.variants["native"].median
