@@ -153,7 +153,7 @@ static int64_t run(char **program, int wanted, int out)
 		die("end: %s", strerror(errno));
 	show(out);
 	if (!WIFEXITED(status) || WEXITSTATUS(status) != wanted)
-		die("%s %s ended with %x, not with status %d", program[0],
+		die("%s %s ended with %04x, not with status %d", program[0],
 		    program[1] ? program[1] : "", status, wanted);
 	return begin;
 }
