@@ -9,11 +9,12 @@ import re
 import subprocess
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from boltlab import paths, qemu, report, results, scenario, tools
+from boltlab import busybox, guestimage, paths, qemu, report, results, scenario, tools
 from boltlab.arch import ARCHES
 from boltlab.build import Kernel
 
@@ -606,9 +607,56 @@ def test_real_requests_in_a_guest(kernel: Callable[[str, str], Kernel], arch: st
     assert "State sched:active made 2 requests go CPU by CPU, and no longer does." in text
     assert "Movable interrupts are kept on CPU 1." in text
     assert re.search(r"^CPU 3 +\|", text, re.M)  # without Bolt
+    console = (done.folder / "console.log").read_text(encoding="utf-8", errors="replace")
+    assert re.search(r"\r\[=* *\] +\d+ %  bolt +\d CPU", console)
+    assert "%" not in text  # nor where stderr is no terminal
     found = bench_result(lines)
     assert found.accel in ("tcg", "qemu")
     assert found.machine is not None
     for case in found.cases:
         assert set(case.variants) == {"native", "expedited", "bolt"}
         assert case.variants["bolt"].median < case.variants["native"].median
+
+
+INTERRUPT = """\
+exec 2>&1
+bolt=/sys/devices/system/cpu/bolt/enabled
+echo {before} > $bolt
+for signal in INT TERM HUP; do
+    /bin/cpubolt bench --pairs 1000 --gap 1 --batch 3 --variants {variant} &
+    /bin/busybox sleep 0.5
+    kill -$signal $!
+    wait $!
+    echo "$signal: $?" $(/bin/busybox cat $bolt /sys/kernel/rcu_expedited \
+        /sys/devices/system/cpu/online)
+done
+"""
+
+
+@pytest.mark.guest
+@pytest.mark.parametrize(("before", "variant"), [(0, "bolt"), (1, "expedited")])
+@pytest.mark.parametrize("arch", ARCHES)
+def test_bench_puts_back_after_signals(
+    kernel: Callable[[str, str], Kernel], arch: str, before: int, variant: str
+) -> None:
+    target = ARCHES[arch]
+    wanted = replace(
+        scenario.load("cpubolt-views"), commands=("run /bin/busybox sh /interrupt",), timeout=600
+    )
+    guest = wanted.guest(target, kernel(arch, "bolt"), target.default_setting)
+    script = INTERRUPT.format(before=before, variant=variant)
+    programs = {
+        **guest.programs,
+        "bin/busybox": guestimage.file(busybox.ensure(target).read_bytes(), 0o755),
+        "interrupt": guestimage.file(script.encode()),
+    }
+    done = qemu.run(replace(guest, programs=programs), f"test-{arch}-bench-signals")
+    lines = [row["output"] for row in done.records if "output" in row]
+    assert [line for line in lines if ": " in line] == [
+        line
+        for signal in ("INT", "TERM", "HUP")
+        for line in (
+            "cpubolt: interrupted: all is as it was before",
+            f"{signal}: 1 {before} 0 0-3",
+        )
+    ]
