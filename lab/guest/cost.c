@@ -5,7 +5,8 @@
  * case=NAME    result: nanoseconds from the first instruction of the program, when the dynamic
  *		linker has done its work, to exit(2): what main() costs
  * n=COUNT      so many times
- * status=CODE  the program must end with that status (0)
+ * status=CODE  the program must end with that status (0); -1: with any
+ * race=CPU     meanwhile a task takes that CPU offline and online, again and again
  * back=LIST    after each run bring these CPUs online
  * away=LIST    before each run take these CPUs offline
  * tasks=COUNT  so many tasks sleep, those of the kernel included
@@ -152,7 +153,7 @@ static int64_t run(char **program, int wanted, int out)
 	if (ptrace(PTRACE_DETACH, pid, NULL, NULL) || waitpid(pid, &status, 0) != pid)
 		die("end: %s", strerror(errno));
 	show(out);
-	if (!WIFEXITED(status) || WEXITSTATUS(status) != wanted)
+	if (!WIFEXITED(status) || (wanted >= 0 && WEXITSTATUS(status) != wanted))
 		die("%s %s ended with %04x, not with status %d", program[0],
 		    program[1] ? program[1] : "", status, wanted);
 	return begin;
@@ -218,6 +219,28 @@ static void start_vcpu(int cpu)
 	sleep_ms(10);
 }
 
+static pid_t start_race(int cpu)
+{
+	pid_t pid = fork();
+
+	if (pid < 0)
+		die("fork: %s", strerror(errno));
+	for (bool online = false; !pid; online = !online) {
+		cpu_write(cpu, online);
+		sleep_ms(1);
+	}
+	return pid;
+}
+
+static void stop_race(pid_t pid, int cpu)
+{
+	kill(pid, SIGKILL);
+	if (waitpid(pid, NULL, 0) != pid)
+		die("wait: %s", strerror(errno));
+	if (cpu_write(cpu, true))
+		die("CPU %d does not come", cpu);
+}
+
 static void set_cpus(const char *list, bool online)
 {
 	int cpus[MAX_CPUS], n = parse_cpus(list, cpus, MAX_CPUS);
@@ -232,8 +255,9 @@ int main(int argc, char **argv)
 	static int64_t ns[MAX_RUNS];
 	const char *name, *back, *away;
 	char **program = argv + 1;
-	int n, status, fifo, vcpu, out = memfd_create("output", MFD_CLOEXEC);
+	int n, status, fifo, vcpu, race, out = memfd_create("output", MFD_CLOEXEC);
 	unsigned int wanted;
+	pid_t racer = -1;
 
 	while (*program && strcmp(*program, "--"))
 		program++;
@@ -247,6 +271,7 @@ int main(int argc, char **argv)
 	status = arg_long(argv + 1, "status", 0);
 	fifo = arg_long(argv + 1, "fifo", -1);
 	vcpu = arg_long(argv + 1, "vcpu", -1);
+	race = arg_long(argv + 1, "race", -1);
 	wanted = arg_long(argv + 1, "tasks", 0);
 	if (n < 1 || n > MAX_RUNS)
 		die("n=%d", n);
@@ -258,6 +283,8 @@ int main(int argc, char **argv)
 		start_vcpu(vcpu);
 	while (tasks() < wanted)
 		sleeper();
+	if (race >= 0)
+		racer = start_race(race);
 	for (int i = 0; i < n; i++) {
 		set_cpus(away, false);
 		if (i)
@@ -265,6 +292,8 @@ int main(int argc, char **argv)
 		ns[i] = run(program, status, out);
 		set_cpus(back, true);
 	}
+	if (racer >= 0)
+		stop_race(racer, race);
 	if (name)
 		emit_samples(name, 1, ns, n);
 	if (wanted)

@@ -378,6 +378,16 @@ static int report_error(struct change *change, const struct cpubolt_result *resu
 	return exit_code_of(error);
 }
 
+/* CPUs that another program has changed back have not been changed. */
+static void forget_unchanged(struct change *change)
+{
+	cpu_set_t *online = set_new(change->machine, CPUBOLT_ONLINE);
+
+	set_minus(change->machine, change->going, online);
+	set_and(change->machine, change->coming, online);
+	CPU_FREE(online);
+}
+
 static int report_nothing(struct change *change)
 {
 	if (!change->quiet)
@@ -395,9 +405,13 @@ static int request(struct change *change)
 		return report_error(change, &result, error);
 	if (result.way == CPUBOLT_WAY_NONE)
 		return report_nothing(change);
-	report_done(change, &result);
 	/* The files of a recorded tree do not follow a request. */
-	if (result.missing && !*change->call->root)
+	if (*change->call->root)
+		result.missing = 0;
+	if (result.missing)
+		forget_unchanged(change);
+	report_done(change, &result);
+	if (result.missing)
 		return fail(EXIT_PARTIAL, "another program has changed %u of these CPUs back",
 			    result.missing);
 	return EXIT_DONE;

@@ -166,7 +166,8 @@ static bool is_virtual_cpu(struct search *search, const struct task *task)
 		return true;
 	groups = read_task_file(search, task->pid, task->tid, "cgroup");
 	group = groups ? strstr(groups, "/vcpu") : NULL;
-	found = group && isdigit((unsigned char)group[strlen("/vcpu")]) && strstr(groups, "machine");
+	found = group && isdigit((unsigned char)group[strlen("/vcpu")]) &&
+		strstr(groups, "machine");
 	free(groups);
 	return found;
 }

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
-"""Runs cpubolt on recorded trees, and compares what it prints with files in expected/.
+r"""Runs cpubolt on recorded trees, and compares what it prints with files in expected/.
 
     cmd-expected.py BINARY FILE...            compare; exit status 1 and a diff if they differ
     cmd-expected.py --write BINARY FILE...    write what the commands print now
@@ -9,8 +9,9 @@ A file is called TREE--SUBCOMMAND.txt; TREE is a tree of trees.py, laid down ane
 Its lines:
 
     # text                       a remark
-    + file PATH TEXT             writes a file of the tree; \\n in TEXT ends a line
-    + task PID TID NAME K=V ...  a task: allowed=LIST policy=N priority=N flags=N state=S cgroup=PATH
+    + file PATH TEXT             writes a file of the tree; \n in TEXT ends a line
+    + task PID TID NAME K=V ...  a task: allowed=LIST policy=N priority=N flags=N state=S
+                                 cgroup=PATH
     $ cpubolt ARGUMENTS          is run with the tree as its root
     $ cat PATH                   prints a file of the tree
     [N]                          the exit status of the command, unless it is 0

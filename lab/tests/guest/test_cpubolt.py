@@ -36,8 +36,10 @@ def test_requests(kernel: Kernels, arch: str) -> None:
     """The scenario compares which CPUs are online after each command; here is what was said."""
     lines = output(play(kernel, arch, "cpubolt"))
     text = "\n".join(lines)
-    assert len(re.findall(r"^CPUs 2-3 are offline, \d+\.\d\d ms$", text, re.M)) == 2
-    assert lines.count(NATIVELY) == 3
+    assert len(re.findall(r"^CPUs 2-3 are offline, \d+\.\d\d ms$", text, re.M)) >= 2
+    # Further lines come from requests beside another program that changes a CPU.
+    assert lines.count(NATIVELY) >= 3
+    assert lines.index("Bolt: disabled") > lines.index(NATIVELY)
     assert "Bolt: enabled, settle delay 60000 ms" in lines
     assert "Bolt: disabled" in lines
     found = json.loads(text[text.index("{\n") : text.index("\n}\n") + 2])
