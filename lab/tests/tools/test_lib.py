@@ -39,12 +39,14 @@ def test_units(build: str) -> None:
     names = {test["name"] for test in tools.tests(folder)}
     assert {"lib-set", "lib-trees", "lib-request", "fuzz-list", "fuzz-tree"} <= names
     said = run("meson", "test", "-C", folder, "--no-rebuild", "--suite", "lib", "--print-errorlogs")
-    assert re.search(rf"^Ok: +{len(names)} *$", said, re.M), said
-    assert re.search(r"^Fail: +0 *$", said, re.M), said
+    count = {word: int(n) for word, n in re.findall(r"^([A-Z][\w ]*): +(\d+) *$", said, re.M)}
+    # Without namespaces the test of events cannot be alone.
+    assert count["Ok"] + count["Skipped"] == len(names), said
+    assert count["Skipped"] <= ("lib-monitor" in names), said
 
 
 def test_without_libsystemd() -> None:
-    """There is nobody to announce CPUs then; all else is the same code."""
+    """Events are the only part that needs it."""
     folder = tools.host("bare")
     run("meson", "test", "-C", folder, "--no-rebuild", "lib-error", "lib-files")
     assert "systemd" not in run("readelf", "-d", folder / "lib" / "libcpubolt.so.1")
