@@ -194,8 +194,8 @@ static void say_success(FILE *out, enum cpubolt_op op, const struct cpubolt_resu
 		result->way == CPUBOLT_WAY_BATCH ? "in one request" :
 						   "one CPU after the other, without Bolt");
 	if (result->missing)
-		fprintf(out, "; another program has changed %u CPU%s since", result->missing,
-			plural(result->missing));
+		fprintf(out, "; %u CPU%s not as wanted, changed back since or left half-way",
+			result->missing, result->missing == 1 ? " is" : "s are");
 }
 
 char *cpubolt_explain(enum cpubolt_op op, const struct cpubolt_result *result)

@@ -22,7 +22,7 @@ static const struct row rows[] = {
 	  "1 CPU came online in 30.000 ms, one CPU after the other, without Bolt" },
 	{ CPUBOLT_SET_ONLINE, { BATCH, 0, -1, "", "", 3, 1, 1000000 },
 	  "3 CPUs came online or went offline in 1.000 ms, in one request; "
-	  "another program has changed 1 CPU since" },
+	  "1 CPU is not as wanted, changed back since or left half-way" },
 	{ CPUBOLT_SET_ONLINE, { CPUBOLT_WAY_NONE, 0, -1, "", "", 0, 0, 0 },
 	  "every CPU was already as wanted" },
 	{ CPUBOLT_TAKE_OFFLINE, { BATCH, E2BIG, -1, "", "", 0, 1, 0 },
