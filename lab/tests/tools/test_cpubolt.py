@@ -70,6 +70,19 @@ def test_expected(binary: Path, file: Path) -> None:
     assert done.returncode == 0, done.stdout + done.stderr
 
 
+def test_expected_under_sanitizers() -> None:
+    """AddressSanitizer and UndefinedBehaviorSanitizer have nothing to say."""
+    binary = tools.host("sanitized") / "cpubolt/cpubolt"
+    files = [file for file in EXPECTED if not file.name.startswith("large")]
+    done = subprocess.run(
+        [sys.executable, TOOLS / "tests/cmd-expected.py", binary, *files],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
 def test_each_machine_and_subcommand_has_expected_output() -> None:
     """The machines that the issue names."""
     trees = {file.stem.partition("--")[0].partition("+")[0] for file in EXPECTED}
