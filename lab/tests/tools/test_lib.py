@@ -3,6 +3,7 @@
 
 import os
 import re
+import secrets
 import subprocess
 from pathlib import Path
 
@@ -13,6 +14,7 @@ from boltlab import paths, tools
 LIB = paths.REPO / "tools" / "lib"
 TREES = paths.REPO / "tools" / "tests" / "trees.py"
 MOST_FUNCTIONS = 25
+TEN_MINUTES = 600
 
 
 def run(*words: str | Path, **variables: str) -> str:
@@ -23,7 +25,7 @@ def run(*words: str | Path, **variables: str) -> str:
         env={**os.environ, "LC_ALL": "C", **variables},
         check=False,
     )
-    assert done.returncode == 0, f"{words[0]}: {done.stdout}{done.stderr}"
+    assert done.returncode == 0, f"{words}: {done.stdout}{done.stderr}"
     return done.stdout
 
 
@@ -43,6 +45,16 @@ def test_units(build: str) -> None:
     # Without namespaces the test of events cannot be alone.
     assert count["Ok"] + count["Skipped"] == len(names), said
     assert count["Skipped"] <= ("lib-monitor" in names), said
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("target", ["list", "mask", "error", "tree"])
+def test_fuzz_for_ten_minutes(target: str, tmp_path: Path) -> None:
+    """With a seed that is another one each time; the input that fails is left in fuzz-input."""
+    program = tools.host("sanitized") / "tests" / f"fuzz-{target}"
+    seed = secrets.randbits(32)
+    said = run("env", "-C", tmp_path, program, str(TEN_MINUTES), str(seed))
+    assert re.fullmatch(r"[1-9]\d* inputs\n", said), seed
 
 
 def test_without_libsystemd() -> None:
