@@ -12,6 +12,7 @@ import subprocess
 import sys
 import tempfile
 import threading
+import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
@@ -293,6 +294,41 @@ def test_natively_a_cpu_that_fails_puts_back_the_others(
     assert "CPU 3" in done.stderr
     for cpu in (1, 2):
         assert (third.parents[1] / f"cpu{cpu}/online").read_text().strip() == "1"
+
+
+def test_a_change_that_stays_partial(run: Run, tree: Callable[[str], Path]) -> None:
+    """CPU 3 fails, and CPU 1 cannot be put back: its file has become a directory meanwhile.
+
+    The file of CPU 2 is a pipe, which keeps cpubolt waiting until somebody reads.
+    """
+    root = tree("clusters")
+    files = {cpu: root / f"sys/devices/system/cpu/cpu{cpu}/online" for cpu in (1, 2, 3)}
+    files[3].unlink()
+    files[3].mkdir()
+    files[2].unlink()
+    os.mkfifo(files[2])
+    written = []
+
+    def change() -> None:
+        while files[1].read_text().strip() != "0":
+            time.sleep(0.001)
+        files[1].unlink()
+        files[1].mkdir()
+        with files[2].open("rb", buffering=0) as pipe:
+            for _ in range(5000):
+                written.append(pipe.read(1))
+                if b"1" in written:  # the way back of CPU 2
+                    break
+                time.sleep(0.001)
+
+    helper = threading.Thread(target=change, daemon=True)
+    helper.start()
+    done = run("--root", root, "offline", "--no-check", "1-3")
+    helper.join(10)
+    assert b"".join(written) == b"01"
+    assert done.returncode == 64
+    assert "CPU 3" in done.stderr
+    assert "1:" in done.stderr
 
 
 # -- The look, at real tasks ----------------------------------------------------------------------
