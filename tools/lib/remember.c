@@ -19,6 +19,8 @@
 #define FILE_NAME "topology"
 #define BOOT_FILE "proc/sys/kernel/random/boot_id"
 #define BOOT_SIZE 64
+#define LOCK_TRIES 5
+#define LOCK_WAIT_US 200
 
 static const struct {
 	const char *key;
@@ -167,7 +169,7 @@ static void mark_saved(struct cpubolt *handle)
 		handle->topology->places[cpu].saved |= handle->topology->places[cpu].known;
 }
 
-/* With the folder locked: another program may have added CPUs since the file was read. */
+/* Another program may have added CPUs since the file was read. */
 static int save_in(struct cpubolt *handle, int folder)
 {
 	char boot[BOOT_SIZE], *text;
@@ -191,7 +193,7 @@ static int save_in(struct cpubolt *handle, int folder)
 
 int remember_save(struct cpubolt *handle)
 {
-	int run = sysfs_open(handle->root, RUN_FOLDER), folder, err;
+	int run = sysfs_open(handle->root, RUN_FOLDER), folder, tries, err;
 
 	if (run < 0)
 		return run;
@@ -201,7 +203,12 @@ int remember_save(struct cpubolt *handle)
 	close(run);
 	if (err)
 		return err;
-	flock(folder, LOCK_EX);
+	/*
+	 * Of two programs that write at once, the later one would leave out the CPUs of the other. But
+	 * every user may lock the folder, and no user may hold up a request: the wait is short.
+	 */
+	for (tries = 0; flock(folder, LOCK_EX | LOCK_NB) && tries < LOCK_TRIES; tries++)
+		usleep(LOCK_WAIT_US);
 	err = save_in(handle, folder);
 	close(folder);
 	return err;

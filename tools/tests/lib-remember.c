@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* /run/cpubolt/topology: what is written, and what is believed. */
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "tree.h"
 
@@ -92,6 +95,29 @@ static void test_written_once(void **state)
 	tree_close(handle);
 }
 
+/* Every user may open and lock the folder. */
+static void test_a_lock_holds_up_no_request(void **state)
+{
+	struct cpubolt *handle = tree_open("smt+bolt");
+	char *path;
+	int folder;
+
+	make_run();
+	assert_true(asprintf(&path, "%s/run/cpubolt", tree_folder()) > 0);
+	assert_int_equal(mkdir(path, 0755), 0);
+	folder = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	assert_int_equal(flock(folder, LOCK_EX), 0);
+	alarm(30);
+	take_offline(handle, "9");
+	alarm(0);
+	close(folder);
+	free(path);
+	path = tree_text(tree_folder(), REMEMBERED);
+	assert_non_null(strstr(path, "\ncpu=9 "));
+	free(path);
+	tree_close(handle);
+}
+
 static void test_a_request_without_run(void **state)
 {
 	struct cpubolt *handle = tree_open("smt+bolt");
@@ -147,6 +173,7 @@ int main(void)
 		cmocka_unit_test(test_written_by_a_request),
 		cmocka_unit_test(test_a_later_program_knows),
 		cmocka_unit_test(test_written_once),
+		cmocka_unit_test(test_a_lock_holds_up_no_request),
 		cmocka_unit_test(test_a_request_without_run),
 		cmocka_unit_test(test_bad_files),
 	};
