@@ -63,7 +63,7 @@ def _build(folder: Path, options: Sequence[str], targets: Sequence[str] = ()) ->
 
 def host(name: str) -> Path:
     """Return the folder of the build ``name`` of BUILDS, tests included, brought up to date."""
-    packages.ensure("tools", "build")
+    packages.ensure("tools", "guest")
     folder = paths.cache() / "tools" / name
     with lock(folder):
         _build(folder, BUILDS[name])
