@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * cost [key=value ...] -- PROGRAM [ARGUMENT ...]: runs a program, and says what it cost.
+ * cost [key=value ...] -- PROGRAM [ARGUMENT ...]: runs a program, and says what that cost.
  *
  * case=NAME    result: nanoseconds from the first instruction of the program, when the dynamic
  *		linker has done its work, to exit(2): what main() costs
@@ -48,7 +48,7 @@
 #error "no breakpoint for this architecture"
 #endif
 
-/* The task is stopped at the breakpoint; x86 is one byte behind it. */
+/* The task has stopped at the breakpoint; on x86, one byte behind the breakpoint. */
 static void step_back(pid_t pid, unsigned long entry)
 {
 #if defined(__x86_64__)
@@ -112,7 +112,7 @@ static void go_to_entry(pid_t pid)
 	step_back(pid, entry);
 }
 
-/* Prints what the program has printed, and forgets it. */
+/* Passes on what the program has printed, and empties @out. */
 static void show(int out)
 {
 	char text[4096];

@@ -339,7 +339,7 @@ static int dry_run(struct change *change)
 static void print_changed(struct change *change, const cpu_set_t *cpus, const char *how,
 			  const struct cpubolt_result *result)
 {
-	/* In whole numbers: printf() takes 10 us for its first floating-point number. */
+	/* In whole numbers: printf() takes 10 us for the first floating-point number. */
 	unsigned long long us10 = (result->ns + 5000) / 10000;
 	char *text;
 

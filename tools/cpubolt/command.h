@@ -23,8 +23,8 @@ enum exit_code {
 /** One call of cpubolt */
 struct invocation {
 	const char *name;		/* of the subcommand */
-	const char *root;		/* directory that stands for "/"; "" is the running system */
-	struct cpubolt *machine;	/* NULL until invocation_open(); main() closes it */
+	const char *root;		/* stands for "/"; "" is the running system */
+	struct cpubolt *machine;	/* NULL until invocation_open(); closed by main() */
 	int argc;			/* arguments for getopt_long(): argv[0] is "cpubolt" */
 	char **argv;
 };
@@ -61,9 +61,9 @@ struct subcommand {
 SUBCOMMANDS(DECLARE_SUBCOMMAND)
 
 /**
- * invocation_open() - open the machine, unless it is open already
+ * invocation_open() - open the machine, unless the machine is open already
  *
- * Call it when the options are read, so that --help and wrong options are
+ * To be called when the options are read, so that --help and wrong options are
  * answered without looking at the machine.
  *
  * Return: EXIT_DONE, or another exit code after a message.

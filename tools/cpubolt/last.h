@@ -4,7 +4,7 @@
  *
  * /run/cpubolt/requests has a line for each request that changed CPUs:
  * "SECONDS online|offline batch|native NANOSECONDS CPULIST", the oldest first,
- * SECONDS being CLOCK_BOOTTIME. When the file is larger than 64 KiB it begins anew.
+ * SECONDS being CLOCK_BOOTTIME. A file of more than 64 KiB begins anew.
  */
 #ifndef LAST_H
 #define LAST_H
@@ -22,8 +22,8 @@ struct last {
  * last_record() - remember a request
  * @cpus: the CPUs that the request has changed
  *
- * Nothing is said about errors: the request has been done, whether or not there
- * is a record of it.
+ * Nothing is said about errors: the request has been done, with or without a
+ * record.
  */
 void last_record(const struct invocation *call, bool online, const cpu_set_t *cpus,
 		 const struct cpubolt_result *result);

@@ -24,7 +24,7 @@
 #define TASK_IS_KERNEL_THREAD	0x00200000
 /* Inode number of the first PID namespace, which the kernel never changes. */
 #define FIRST_PID_NAMESPACE	0xeffffffc
-/* nlink of a directory that has one directory in it */
+/* nlink of a directory with one directory inside */
 #define LINKS_OF_ONE		3
 
 struct task {
@@ -154,7 +154,7 @@ static bool read_task(struct search *search, struct task *task)
 	return done;
 }
 
-/* QEMU names its threads "CPU N/KVM", and libvirt puts these into cgroups vcpuN. */
+/* QEMU names such threads "CPU N/KVM", and libvirt puts such threads into cgroups vcpuN. */
 static bool is_virtual_cpu(struct search *search, const struct task *task)
 {
 	unsigned int number;

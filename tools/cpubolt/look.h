@@ -13,7 +13,7 @@
  *
  * Such a task is a real-time task, a virtual CPU, or any task on a CPU of
  * nohz_full=, if all CPUs that the task may run on are in @going. Kernel threads
- * are none: those that belong to a CPU leave with the CPU, others may move.
+ * are none: a kernel thread leaves with its CPU, or may move.
  *
  * Return: number of such tasks, or a negative errno if /proc cannot be read.
  */

@@ -90,7 +90,7 @@ int main(int argc, char **argv)
 	int option, code;
 
 	if (argc)
-		argv[0] = name;		/* getopt_long() begins its messages with it */
+		argv[0] = name;		/* messages of getopt_long() begin with the name */
 	while ((option = getopt_long(argc, argv, "+hV", options, NULL)) != -1) {
 		switch (option) {
 		case 'h':

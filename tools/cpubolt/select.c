@@ -105,7 +105,7 @@ static int filter(struct work *work, const char *text, bool node)
 	return code;
 }
 
-/* A candidate of which nothing is known cannot be chosen by where it is. */
+/* A candidate of which nothing is known cannot be chosen by its place. */
 static void read_cores(struct work *work)
 {
 	cpu_set_t *unknown = set_empty(work->machine);

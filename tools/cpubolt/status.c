@@ -373,7 +373,7 @@ static int print(struct status *status)
 	char *head = status->table.style == TABLE_JSON ? json_summary(status) : NULL;
 	int error = -ENOMEM;
 
-	/* Who asks for columns wants a table only. */
+	/* A user who asks for columns wants a table only. */
 	if (status->table.style == TABLE_GROUPED && !status->columns && !status->all_columns)
 		print_summary(status);
 	if (facts.last)

@@ -15,7 +15,7 @@
 /* On a terminal, lists of CPUs are broken into lines of about so many characters. */
 #define LIST_WIDTH	24
 
-/* A row: its CPUs, and what it has in each column, with '\n' between the columns */
+/* A row: its CPUs, and what these have in common, a line for each column */
 struct row {
 	struct row *next;
 	cpu_set_t *cpus;

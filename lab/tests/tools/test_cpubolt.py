@@ -299,7 +299,7 @@ def test_natively_a_cpu_that_fails_puts_back_the_others(
 def test_a_change_that_stays_partial(run: Run, tree: Callable[[str], Path]) -> None:
     """CPU 3 fails, and CPU 1 cannot be put back: its file has become a directory meanwhile.
 
-    The file of CPU 2 is a pipe, which keeps cpubolt waiting until somebody reads.
+    The file of CPU 2 is a pipe, which keeps cpubolt waiting until the test reads.
     """
     root = tree("clusters")
     files = {cpu: root / f"sys/devices/system/cpu/cpu{cpu}/online" for cpu in (1, 2, 3)}
@@ -369,6 +369,35 @@ def test_a_real_time_task_of_this_machine_is_found(run: Run, pinned: Callable[[i
     os.sched_setaffinity(pid, set(cpus))
     done = run("offline", "--dry-run", str(cpus[-1]))
     assert f"pid {pid}" not in done.stderr
+
+
+THREAD = """
+import os, sys, threading
+def pinned():
+    os.sched_setaffinity(0, {int(sys.argv[1])})
+    os.sched_setscheduler(0, os.SCHED_RR, os.sched_param(7))
+    print(threading.get_native_id(), flush=True)
+    threading.Event().wait()
+threading.Thread(target=pinned, daemon=True).start()
+sys.stdin.read()
+"""
+
+
+def test_a_thread_that_is_not_the_first_is_found(run: Run, pinned: Callable[[int], int]) -> None:
+    """The process as a whole may run anywhere, one of its threads may not."""
+    cpu = max(os.sched_getaffinity(0))
+    if not Path(f"/sys/devices/system/cpu/cpu{cpu}/online").exists():
+        pytest.skip("no CPU of this machine can go offline")
+    pinned(cpu)  # or skip, where that is not allowed
+    with subprocess.Popen(
+        [sys.executable, "-c", THREAD, str(cpu)], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    ) as process:
+        assert process.stdout and process.stdin
+        thread = int(process.stdout.readline())
+        done = run("offline", "--dry-run", str(cpu))
+        process.stdin.close()
+    assert thread != process.pid
+    assert f"(pid {process.pid}, thread {thread}, SCHED_RR 7)" in done.stderr
 
 
 # -- Races ----------------------------------------------------------------------------------------
