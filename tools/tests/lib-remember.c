@@ -78,9 +78,22 @@ static void test_a_later_program_knows(void **state)
 	tree_close(handle);
 }
 
+/* A file that is written anew is another file. */
+static ino_t number_of_file(void)
+{
+	struct stat status;
+	char *path;
+
+	assert_true(asprintf(&path, "%s/" REMEMBERED, tree_folder()) > 0);
+	assert_int_equal(stat(path, &status), 0);
+	free(path);
+	return status.st_ino;
+}
+
 static void test_written_once(void **state)
 {
 	struct cpubolt *handle = tree_open("smt+bolt"), *later;
+	ino_t before;
 
 	make_run();
 	take_offline(handle, "9");
@@ -88,7 +101,9 @@ static void test_written_once(void **state)
 	assert_int_equal(cpubolt_open(tree_folder(), &later), 0);
 	tree_write(tree_folder(), REMEMBERED, "boot_id=" BOOT "\n"
 		   "cpu=9 core_id=5 cluster=1 die=1 package=1 node=1 capacity=1 max_khz=1\n");
+	before = number_of_file();
 	take_offline(later, "9");
+	assert_int_equal(number_of_file(), before);
 	assert_text(tree_folder(), REMEMBERED, "boot_id=" BOOT "\n"
 		    "cpu=9 core_id=5 cluster=1 die=1 package=1 node=1 capacity=1 max_khz=1\n");
 	cpubolt_close(later);

@@ -265,6 +265,20 @@ static void test_native_undo(void **state)
 	tree_close(handle);
 }
 
+/* CPUs come before others go: if one does not come, none has gone. */
+static void test_native_order(void **state)
+{
+	struct cpubolt *handle = tree_open("smt+offline");
+	struct cpubolt_result result;
+
+	break_cpu(24);
+	assert_int_equal(ask(handle, CPUBOLT_SET_ONLINE, "0-21,24", CPUBOLT_KEEP_CHANGES, &result),
+			 -EISDIR);
+	assert_int_equal(result.cpu, 24);
+	assert_text(tree_folder(), CPUS "cpu22/online", "1\n");
+	tree_close(handle);
+}
+
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
@@ -279,6 +293,7 @@ int main(void)
 		cmocka_unit_test(test_ways),
 		cmocka_unit_test(test_native_refusals_come_first),
 		cmocka_unit_test(test_native_undo),
+		cmocka_unit_test(test_native_order),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

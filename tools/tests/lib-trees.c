@@ -134,6 +134,29 @@ static void test_changes_are_seen(void **state)
 	tree_close(handle);
 }
 
+static void plug(struct cpubolt *handle, const char *list)
+{
+	tree_write(tree_folder(), CPUS "present", list);
+	tree_write(tree_folder(), CPUS "online", list);
+	assert_int_equal(cpubolt_refresh(handle), 0);
+}
+
+/* A CPU that was unplugged and plugged in again may be another one. */
+static void test_a_cpu_is_replaced(void **state)
+{
+	struct cpubolt *handle = tree_open("small");
+
+	assert_cpus(handle, CPUBOLT_FIXED, "0");
+	plug(handle, "0-2\n");
+	plug(handle, "0-3\n");
+	assert_cpus(handle, CPUBOLT_FIXED, "0");
+	plug(handle, "0-2\n");
+	tree_delete(tree_folder(), CPUS "cpu3/online");
+	plug(handle, "0-3\n");
+	assert_cpus(handle, CPUBOLT_FIXED, "0,3");
+	tree_close(handle);
+}
+
 static void test_bad_trees(void **state)
 {
 	static const char *const bad[] = { "", "x\n", "0-\n", "0-99999999\n", "3-1\n", "-\n" };
@@ -305,6 +328,7 @@ int main(void)
 		cmocka_unit_test(test_states),
 		cmocka_unit_test(test_halfway_with_bolt),
 		cmocka_unit_test(test_changes_are_seen),
+		cmocka_unit_test(test_a_cpu_is_replaced),
 		cmocka_unit_test(test_bad_trees),
 		cmocka_unit_test(test_unreadable),
 		cmocka_unit_test(test_topology),
