@@ -215,7 +215,7 @@ static int read_input(const char *path, struct trace_events *events)
 	if (!text)
 		return -errno;
 	if (*text == 0x17)
-		error = trace_dat_read(path, events);
+		error = trace_dat_read_foreign(path, events);
 	else
 		error = trace_parse(text, events);
 	free(text);

@@ -7,6 +7,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <event-parse.h>
@@ -247,6 +249,18 @@ static int read_record(struct tracecmd_input *input, struct tep_record *record, 
 	return reading->error;
 }
 
+/*
+ * In place of tracecmd_open(): when the data of a CPU are cut off, that closes a
+ * handle which is not complete, and libtracecmd 3.1.6 crashes. Here such a handle
+ * stays open until the program ends.
+ */
+static struct tracecmd_input *open_input(const char *path)
+{
+	struct tracecmd_input *input = tracecmd_open_head(path, TRACECMD_FL_LOAD_NO_PLUGINS);
+
+	return input && !tracecmd_init_data(input) ? input : NULL;
+}
+
 int trace_dat_read(const char *path, struct trace_events *events)
 {
 	struct reading reading = { .events = events };
@@ -256,7 +270,7 @@ int trace_dat_read(const char *path, struct trace_events *events)
 	events->list = NULL;
 	events->count = 0;
 	tracecmd_set_loglevel(TEP_LOG_NONE);
-	input = tracecmd_open(path, TRACECMD_FL_LOAD_NO_PLUGINS);
+	input = open_input(path);
 	if (!input)
 		return -EINVAL;
 	error = tracecmd_iterate_events(input, NULL, 0, read_record, &reading);
@@ -266,5 +280,78 @@ int trace_dat_read(const char *path, struct trace_events *events)
 		trace_free(events);
 	else
 		trace_sort(events);
+	return error;
+}
+
+/* In the child: send all events, and end with an errno as status. */
+static void send_events(const char *path, int to)
+{
+	static const struct rlimit no_core;
+	struct trace_events events = { .list = NULL };
+	int error;
+	FILE *out = fdopen(to, "w");
+
+	setrlimit(RLIMIT_CORE, &no_core);
+	error = out ? trace_dat_read(path, &events) : -ENOMEM;
+	if (!error && events.count &&
+	    fwrite(events.list, sizeof(*events.list), events.count, out) < events.count)
+		error = -EIO;
+	if (out && fclose(out))
+		error = error ?: -EIO;
+	_exit(-error);
+}
+
+static int receive_events(int from, struct trace_events *events)
+{
+	struct trace_event event;
+	FILE *in = fdopen(from, "r");
+	int error = in ? 0 : -ENOMEM;
+
+	while (!error && fread(&event, sizeof(event), 1, in) == 1)
+		error = trace_add(events, &event);
+	if (in)
+		fclose(in);
+	else
+		close(from);
+	return error;
+}
+
+static int wait_for_child(pid_t pid)
+{
+	int status;
+
+	while (waitpid(pid, &status, 0) < 0)
+		if (errno != EINTR)
+			return -errno;
+	if (!WIFEXITED(status))
+		return -EINVAL;
+	return WEXITSTATUS(status) == ENOMEM ? -ENOMEM : WEXITSTATUS(status) ? -EINVAL : 0;
+}
+
+int trace_dat_read_foreign(const char *path, struct trace_events *events)
+{
+	int ends[2], error, ended;
+	pid_t pid;
+
+	events->list = NULL;
+	events->count = 0;
+	if (pipe2(ends, O_CLOEXEC))
+		return -errno;
+	fflush(NULL);
+	pid = fork();
+	if (pid < 0) {
+		error = -errno;
+		close(ends[0]);
+		close(ends[1]);
+		return error;
+	}
+	if (!pid)
+		send_events(path, ends[1]);
+	close(ends[1]);
+	error = receive_events(ends[0], events);
+	ended = wait_for_child(pid);
+	error = error ?: ended;
+	if (error)
+		trace_free(events);
 	return error;
 }

@@ -30,4 +30,11 @@ int trace_dat_write(int fd, struct tracefs_instance *instance, unsigned int cpus
  */
 int trace_dat_read(const char *path, struct trace_events *events);
 
+/**
+ * trace_dat_read_foreign() - as trace_dat_read(), for a file that may be damaged
+ *
+ * A child process reads the file, as libtracecmd may crash.
+ */
+int trace_dat_read_foreign(const char *path, struct trace_events *events);
+
 #endif /* TRACE_DAT_H */

@@ -5,6 +5,7 @@ import base64
 import gzip
 import json
 import os
+import random
 import re
 import subprocess
 import sys
@@ -419,7 +420,19 @@ def test_what_is_no_trace_is_refused(
 ) -> None:
     empty, cut, odd = (tmp_path / name for name in ("empty", "cut.dat", "odd.txt"))
     empty.write_text("")
-    cut.write_bytes(dat.read_bytes()[:600])
+    whole = dat.read_bytes()
+    for size in range(10, len(whole), 2500):
+        cut.write_bytes(whole[:size])
+        assert run("trace", "--input", cut).returncode == 1
+    # What libtracecmd makes of damaged files is one thing, what cpubolt says is another.
+    chance = random.Random(5)
+    for _ in range(60):
+        bad = bytearray(whole)
+        for _ in range(chance.randint(1, 6)):
+            bad[chance.randrange(len(bad))] = chance.randrange(256)
+        odd.write_bytes(bad)
+        assert run("trace", "--input", odd).returncode in (0, 1)
+    cut.write_bytes(whole[:600])
     odd.write_text(" a-1 [000] ..... 1.000001: bolt_phase: batch=x\n")
     for path, text in (
         (empty, "has no request"),
