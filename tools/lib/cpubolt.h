@@ -1,0 +1,294 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * libcpubolt: CPUs of a Linux machine, which of them are online, and requests
+ * that bring CPUs online or take CPUs offline.
+ *
+ * A request is one write to /sys/devices/system/cpu/bolt/ where the kernel has
+ * Bolt and Bolt is enabled. Elsewhere the library writes cpuN/online, one CPU
+ * after the other.
+ *
+ * Sets of CPUs are glibc's cpu_set_t of dynamic size, see CPU_ALLOC(3): a set
+ * made by cpubolt_set_new() holds every CPU number of the machine, is worked on
+ * with CPU_SET_S(), CPU_AND_S() and their like, with cpubolt_set_size() as the
+ * size, and is freed with CPU_FREE().
+ *
+ * Functions that can fail return 0 or a negative errno, unless said otherwise.
+ * A handle belongs to one thread at a time. Nothing is printed.
+ */
+#ifndef CPUBOLT_H
+#define CPUBOLT_H
+
+#ifndef _GNU_SOURCE
+#error "cpubolt.h needs _GNU_SOURCE, for cpu_set_t of dynamic size"
+#endif
+
+#include <sched.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct cpubolt;
+struct cpubolt_monitor;
+
+/* -- The machine ---------------------------------------------------------- */
+
+/**
+ * cpubolt_open() - read the CPUs of a machine
+ * @root: directory that stands for "/", where a recorded tree is read; NULL or
+ *	  "" is the running system
+ * @handle: where the handle is stored; free it with cpubolt_close()
+ *
+ * Errors: -ENOENT if @root has no sys/devices/system/cpu, -ENOMEM, -EINVAL if a
+ * file of sysfs there cannot be understood.
+ */
+int cpubolt_open(const char *root, struct cpubolt **handle);
+
+/** cpubolt_close() - free @handle; NULL is allowed */
+void cpubolt_close(struct cpubolt *handle);
+
+/**
+ * cpubolt_refresh() - read which CPUs are online, parked and so on anew
+ *
+ * cpubolt_open() does so itself. cpubolt_request() does so before it begins, unless the last time
+ * was some milliseconds ago only, and after what it has changed. Topology and caches of a CPU are
+ * read when first asked for, and remembered while that CPU is offline.
+ */
+int cpubolt_refresh(struct cpubolt *handle);
+
+/** What a kernel offers, for cpubolt_features() */
+#define CPUBOLT_HAS_HOTPLUG	(1 << 0) /* some CPU has a file cpuN/online */
+#define CPUBOLT_HAS_BOLT	(1 << 1) /* the directory bolt/ exists */
+#define CPUBOLT_ENABLED		(1 << 2) /* bolt/enabled is 1 */
+#define CPUBOLT_UNREADABLE	(1 << 3) /* bolt/ exists, but this user may not read its files */
+
+/** cpubolt_features() - what the kernel offers, as CPUBOLT_* bits */
+unsigned int cpubolt_features(struct cpubolt *handle);
+
+/* -- Sets of CPUs --------------------------------------------------------- */
+
+/** cpubolt_set_new() - an empty set for every CPU number of the machine, or NULL without memory */
+cpu_set_t *cpubolt_set_new(const struct cpubolt *handle);
+
+/** cpubolt_set_size() - size of the machine's sets in bytes, the first argument of CPU_*_S() */
+size_t cpubolt_set_size(const struct cpubolt *handle);
+
+/**
+ * cpubolt_parse_list() - read a cpulist
+ * @text: "0-3,8", "0-31:1/2", "all", "N" for the last CPU number: what the
+ *	  kernel's own files take
+ * @set: made by cpubolt_set_new(); is overwritten, and on errors is empty
+ * @error_at: offset in @text of what was not understood, may be NULL
+ *
+ * Errors: -EINVAL malformed, -ERANGE a CPU number that the machine cannot have.
+ */
+int cpubolt_parse_list(const struct cpubolt *handle, const char *text, cpu_set_t *set,
+		       size_t *error_at);
+
+/** cpubolt_parse_mask() - read a mask "ff,ffffffff" or "0xff"; else as cpubolt_parse_list() */
+int cpubolt_parse_mask(const struct cpubolt *handle, const char *text, cpu_set_t *set,
+		       size_t *error_at);
+
+/** cpubolt_format_list() - @set as a cpulist, to be freed with free(); NULL without memory */
+char *cpubolt_format_list(const struct cpubolt *handle, const cpu_set_t *set);
+
+/** cpubolt_format_mask() - @set as a mask in groups of 32 bits; else as cpubolt_format_list() */
+char *cpubolt_format_mask(const struct cpubolt *handle, const cpu_set_t *set);
+
+/** Sets of the machine, for cpubolt_cpus() */
+enum cpubolt_which {
+	CPUBOLT_POSSIBLE,	/* may ever be there */
+	CPUBOLT_PRESENT,	/* are plugged in */
+	CPUBOLT_ONLINE,		/* are completely online */
+	CPUBOLT_PARKED,		/* offline, with teardowns that Bolt has deferred */
+	CPUBOLT_OFFLINE,	/* present, not online; includes CPUs that are parked or half-way */
+	CPUBOLT_ISOLATED,	/* isolcpus= and isolated cpuset partitions */
+	CPUBOLT_NOHZ_FULL,	/* nohz_full= */
+	CPUBOLT_FIXED,		/* online without a file cpuN/online: cannot go offline */
+	CPUBOLT_WHICH_COUNT
+};
+
+/**
+ * cpubolt_cpus() - copy one of the machine's sets into @set
+ *
+ * Errors: -EINVAL if @which is none, or if the kernel's list cannot be understood.
+ */
+int cpubolt_cpus(const struct cpubolt *handle, enum cpubolt_which which, cpu_set_t *set);
+
+/** State of one CPU */
+enum cpubolt_state {
+	CPUBOLT_STATE_ABSENT,	/* possible, but not plugged in */
+	CPUBOLT_STATE_OFFLINE,
+	CPUBOLT_STATE_PARKED,
+	CPUBOLT_STATE_HALFWAY,	/* hotplug has stopped between offline and online */
+	CPUBOLT_STATE_ONLINE
+};
+
+/** cpubolt_state() - enum cpubolt_state of @cpu, or -ERANGE if the machine has no such number */
+int cpubolt_state(const struct cpubolt *handle, unsigned int cpu);
+
+/** cpubolt_state_name() - "online", "half-way", ...: a constant, "unknown" for other numbers */
+const char *cpubolt_state_name(enum cpubolt_state state);
+
+/* -- Topology and caches -------------------------------------------------- */
+
+/** Where a CPU is; -1 where the kernel does not say, as for a CPU that was never seen online */
+struct cpubolt_topology {
+	int core;		/* number of the core, unique in the machine */
+	int cluster;
+	int die;
+	int package;		/* physical_package_id */
+	int node;		/* NUMA node */
+	int thread;		/* 0 for the first thread of its core, 1 for the next, ... */
+	int capacity;		/* cpu_capacity, 1024 at most, or -1 */
+	int max_khz;		/* cpufreq's highest frequency */
+};
+
+/**
+ * cpubolt_topology() - where @cpu is
+ *
+ * A CPU that is offline has no topology in sysfs. The library answers with what
+ * it has seen of the CPU while that CPU was online: with this handle, or with
+ * what cpubolt_request() has written to /run/cpubolt/topology in this boot.
+ *
+ * Errors: -ERANGE no such CPU number, -ENODATA nothing is known of @cpu.
+ */
+int cpubolt_topology(struct cpubolt *handle, unsigned int cpu,
+		     struct cpubolt_topology *topology);
+
+/** One cache of a CPU */
+struct cpubolt_cache {
+	int level;
+	char type;		/* 'd' data, 'i' instructions, 'u' unified */
+	unsigned long long size; /* bytes, 0 if unknown */
+	int id;			/* unique among caches of this level and type */
+};
+
+/**
+ * cpubolt_cache() - the @index-th cache of @cpu, nearest first
+ *
+ * The caches of a CPU are remembered with this handle only.
+ *
+ * Errors: as cpubolt_topology(), -ENODATA also if the caches of a CPU that is offline were never
+ * asked for; -ENOENT if @cpu has not so many caches.
+ */
+int cpubolt_cache(struct cpubolt *handle, unsigned int cpu, unsigned int index,
+		  struct cpubolt_cache *cache);
+
+/* -- Requests ------------------------------------------------------------- */
+
+enum cpubolt_op {
+	CPUBOLT_BRING_ONLINE,
+	CPUBOLT_TAKE_OFFLINE,
+	CPUBOLT_SET_ONLINE	/* these CPUs are the only ones online afterwards */
+};
+
+/** Way in which a request was carried out */
+enum cpubolt_way {
+	CPUBOLT_WAY_NONE,	/* every CPU was already as wanted, or the request was malformed */
+	CPUBOLT_WAY_BATCH,	/* one write to bolt/ */
+	CPUBOLT_WAY_NATIVE	/* cpuN/online, one CPU after the other */
+};
+
+/** What became of a request */
+struct cpubolt_result {
+	enum cpubolt_way way;
+	int error;		/* 0, or the positive errno of the request */
+	int cpu;		/* CPU that failed, or -1 */
+	char state[64];		/* hotplug state that failed, "admission", or "" if not known */
+	char undo[128];		/* what could not be put back: "CPU:STATE,...", or "" */
+	unsigned int changed;	/* CPUs that are now as wanted and were not before */
+	unsigned int missing;	/* CPUs that are not as wanted now */
+	unsigned long long ns;	/* duration of the writes, CLOCK_MONOTONIC */
+};
+
+#define CPUBOLT_NATIVE		(1 << 0) /* write cpuN/online although Bolt is enabled */
+#define CPUBOLT_BATCH_ONLY	(1 << 1) /* -EOPNOTSUPP rather than cpuN/online */
+#define CPUBOLT_KEEP_CHANGES	(1 << 2) /* natively, an error does not undo what was changed */
+
+/**
+ * cpubolt_request() - bring CPUs online, or take CPUs offline
+ * @cpus: the CPUs, as wanted by @op
+ * @flags: CPUBOLT_NATIVE, CPUBOLT_BATCH_ONLY, CPUBOLT_KEEP_CHANGES, or 0
+ * @result: is overwritten; may be NULL
+ *
+ * With Bolt the kernel does all of the request or nothing. On the native way the
+ * library puts back what it has changed when a CPU fails, and says in
+ * @result->missing and @result->undo what it could not put back.
+ *
+ * Errors: as listed for the file "offline" in
+ * Documentation/ABI/testing/sysfs-devices-system-cpu-bolt, -EACCES without
+ * privilege.
+ */
+int cpubolt_request(struct cpubolt *handle, enum cpubolt_op op, const cpu_set_t *cpus,
+		    unsigned int flags, struct cpubolt_result *result);
+
+/**
+ * cpubolt_explain() - @result as one English sentence without a newline
+ *
+ * The sentence names the CPU and the state that failed, and what may be done.
+ * To be freed with free(); NULL without memory.
+ */
+char *cpubolt_explain(enum cpubolt_op op, const struct cpubolt_result *result);
+
+/**
+ * cpubolt_settle() - run the deferred teardowns of @cpus, of all CPUs if @cpus is NULL
+ *
+ * Returns when all have run. Errors: -EINVAL no CPU; as cpubolt_put(), -ENOENT without Bolt.
+ */
+int cpubolt_settle(struct cpubolt *handle, const cpu_set_t *cpus);
+
+/**
+ * cpubolt_get() - contents of a file of bolt/, as "settle_delay_ms", without the last newline
+ * @value: to be freed with free()
+ *
+ * Errors: -ENOENT no such file, -EACCES; -EINVAL if @name is not a plain file name.
+ */
+int cpubolt_get(struct cpubolt *handle, const char *name, char **value);
+
+/**
+ * cpubolt_put() - write @value to a file of bolt/ with one write()
+ *
+ * Errors: as cpubolt_get(), and what the kernel gives for the file.
+ */
+int cpubolt_put(struct cpubolt *handle, const char *name, const char *value);
+
+/* -- Events --------------------------------------------------------------- */
+
+/** A change of one CPU that udev or the kernel has announced */
+struct cpubolt_event {
+	unsigned int cpu;
+	bool online;		/* the CPU came online; otherwise it left or was unplugged */
+};
+
+/**
+ * cpubolt_monitor_open() - listen for CPUs that come and go
+ *
+ * Errors: those of sd_device_monitor_new(3); -EOPNOTSUPP with a recorded tree, where udev does not
+ * run, and if the library was built without libsystemd.
+ */
+int cpubolt_monitor_open(struct cpubolt *handle, struct cpubolt_monitor **monitor);
+
+/**
+ * cpubolt_monitor_next() - wait for the next event
+ * @timeout_us: microseconds at most, UINT64_MAX for ever, 0 not at all
+ *
+ * Return: 1 with an event, 0 after the time is up, or a negative errno; -ENOBUFS
+ * if events were lost, after which cpubolt_refresh() tells the state.
+ */
+int cpubolt_monitor_next(struct cpubolt_monitor *monitor, unsigned long long timeout_us,
+			 struct cpubolt_event *event);
+
+/** cpubolt_monitor_fd() - a descriptor for poll(2) */
+int cpubolt_monitor_fd(const struct cpubolt_monitor *monitor);
+
+/** cpubolt_monitor_close() - free @monitor; NULL is allowed */
+void cpubolt_monitor_close(struct cpubolt_monitor *monitor);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* CPUBOLT_H */
