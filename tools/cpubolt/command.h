@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * What the file of a subcommand gets from main.c, and what such a file may use.
+ *
+ * A subcommand NAME is a file NAME.c with a function run_NAME(), a line in
+ * SUBCOMMANDS below and a line in meson.build. run_NAME() reads its options with
+ * getopt_long(), then calls invocation_open(), and returns an exit code.
+ */
+#ifndef COMMAND_H
+#define COMMAND_H
+
+#include <cpubolt.h>
+
+/** Exit codes, as documented in cpubolt(1) */
+enum exit_code {
+	EXIT_DONE = 0,
+	EXIT_FAILED = 1,		/* and nothing has changed */
+	EXIT_USAGE = 2,
+	EXIT_PARTIAL = 64,		/* a change stayed partial */
+	EXIT_NOT_PERMITTED = 77,
+};
+
+/** One call of cpubolt */
+struct invocation {
+	const char *name;		/* of the subcommand */
+	const char *root;		/* directory that stands for "/"; "" is the running system */
+	struct cpubolt *machine;	/* NULL until invocation_open(); main() closes it */
+	int argc;			/* arguments for getopt_long(): argv[0] is "cpubolt" */
+	char **argv;
+};
+
+/** A row of the table of subcommands */
+struct subcommand {
+	const char *name;
+	int (*run)(struct invocation *call);
+	const char *summary;		/* what the subcommand does, in at most 55 columns */
+};
+
+/* The order is that of "cpubolt --help". */
+#define SUBCOMMANDS(SUBCOMMAND)								\
+	SUBCOMMAND(settle, "tear down now what Bolt has deferred")
+
+#define DECLARE_SUBCOMMAND(NAME, SUMMARY) int run_##NAME(struct invocation *call);
+SUBCOMMANDS(DECLARE_SUBCOMMAND)
+
+/**
+ * invocation_open() - open the machine, unless it is open already
+ *
+ * Call it when the options are read, so that --help and wrong options are
+ * answered without looking at the machine.
+ *
+ * Return: EXIT_DONE, or another exit code after a message.
+ */
+int invocation_open(struct invocation *call);
+
+/**
+ * invocation_read() - contents of a file below the root
+ * @path: begins with "/"
+ *
+ * Works for files of sysfs and procfs, of any length.
+ *
+ * Return: the text, to be freed with free(), or NULL with errno set.
+ */
+char *invocation_read(const struct invocation *call, const char *path);
+
+/* -- Messages ------------------------------------------------------------- */
+
+/** complain() - print "cpubolt: ", the message and a newline on stderr */
+void complain(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+/** fail() - complain(), and return @code */
+int fail(enum exit_code code, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/** fail_usage() - say how to get help, after getopt_long() or complain(); return EXIT_USAGE */
+int fail_usage(const struct invocation *call);
+
+/**
+ * fail_list() - say what is wrong with a cpulist that cpubolt_parse_list() does not take
+ * @text: the list
+ * @error: what cpubolt_parse_list() has returned
+ * @at: offset in @text of what was not understood
+ *
+ * Return: EXIT_USAGE.
+ */
+int fail_list(const struct invocation *call, const char *text, int error, size_t at);
+
+/** exit_code_of() - exit code for a negative errno: EXIT_NOT_PERMITTED for -EACCES */
+enum exit_code exit_code_of(int error);
+
+/** Text that "cpubolt NAME --help" prints */
+struct help {
+	const char *usage;	/* one line for each form, without "cpubolt NAME" */
+	const char *about;	/* one sentence or two */
+	const char *options;	/* lines; each begins with a blank */
+	const char *examples;	/* lines; each begins with a blank */
+};
+
+/** print_help() - print @help on stdout; return EXIT_DONE */
+int print_help(const struct invocation *call, const struct help *help);
+
+/** Lines for struct help.options */
+#define HELP_OPTION_HELP	" -h, --help               display this help\n"
+
+#endif /* COMMAND_H */

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* cpubolt: which CPUs are online, and requests that change that */
+#include <errno.h>
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "command.h"
+
+#define SUBCOMMAND_ROW(NAME, SUMMARY) { #NAME, run_##NAME, SUMMARY },
+
+static const struct subcommand subcommands[] = {
+	SUBCOMMANDS(SUBCOMMAND_ROW)
+	{ NULL, NULL, NULL }
+};
+
+static int print_main_help(void)
+{
+	const struct subcommand *row;
+
+	puts("Usage:\n"
+	     " cpubolt [--root DIR] SUBCOMMAND [options] ...\n"
+	     "\n"
+	     "Show the CPUs of this machine, bring CPUs online, take CPUs offline.\n"
+	     "\n"
+	     "Subcommands:");
+	for (row = subcommands; row->name; row++)
+		printf(" %-10s %s\n", row->name, row->summary);
+	puts("\n"
+	     "Options:\n"
+	     "     --root DIR   read the CPUs of the recorded tree DIR instead of this machine\n"
+	     " -h, --help       display this help\n"
+	     " -V, --version    display version\n"
+	     "\n"
+	     "Examples:\n"
+	     " cpubolt status              which CPUs are online, parked or offline\n"
+	     " cpubolt offline 2-3         take CPUs 2 and 3 offline\n"
+	     " cpubolt set 0-7             CPUs 0 to 7 only\n"
+	     " cpubolt offline --help      options and examples of one subcommand\n"
+	     "\n"
+	     "For more details see cpubolt(1).");
+	return EXIT_DONE;
+}
+
+static int print_version(void)
+{
+	puts("cpubolt " CPUBOLT_VERSION);
+	return EXIT_DONE;
+}
+
+static int run(struct invocation *call)
+{
+	const struct subcommand *row;
+
+	for (row = subcommands; row->name; row++) {
+		if (strcmp(row->name, call->name))
+			continue;
+		optind = 0;	/* glibc: begin anew, with the options of the subcommand */
+		return row->run(call);
+	}
+	complain("there is no subcommand \"%s\"", call->name);
+	fputs("Try 'cpubolt --help' for more information.\n", stderr);
+	return EXIT_USAGE;
+}
+
+/** close_stdout() - EXIT_FAILED if what was printed could not be written, otherwise @code */
+static int close_stdout(int code)
+{
+	bool failed = ferror(stdout);
+
+	if (fclose(stdout) && errno != EBADF)
+		failed = true;
+	if (!failed || code != EXIT_DONE)
+		return code;
+	return fail(EXIT_FAILED, "cannot write to the standard output");
+}
+
+int main(int argc, char **argv)
+{
+	static const struct option options[] = {
+		{ "help", no_argument, NULL, 'h' },
+		{ "root", required_argument, NULL, 'r' },
+		{ "version", no_argument, NULL, 'V' },
+		{ NULL, 0, NULL, 0 }
+	};
+	static char name[] = "cpubolt";
+	struct invocation call = { .root = "" };
+	int option, code;
+
+	if (argc)
+		argv[0] = name;		/* getopt_long() begins its messages with it */
+	while ((option = getopt_long(argc, argv, "+hV", options, NULL)) != -1) {
+		switch (option) {
+		case 'h':
+			return close_stdout(print_main_help());
+		case 'V':
+			return close_stdout(print_version());
+		case 'r':
+			call.root = optarg;
+			break;
+		default:
+			fputs("Try 'cpubolt --help' for more information.\n", stderr);
+			return EXIT_USAGE;
+		}
+	}
+	if (optind >= argc) {
+		complain("which subcommand?");
+		fputs("Try 'cpubolt --help' for more information.\n", stderr);
+		return EXIT_USAGE;
+	}
+	call.name = argv[optind];
+	argv[optind] = name;
+	call.argc = argc - optind;
+	call.argv = argv + optind;
+	/* call.name stays what the user wrote; argv[0] of the subcommand is "cpubolt". */
+	code = run(&call);
+	cpubolt_close(call.machine);
+	return close_stdout(code);
+}

@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Messages, help texts and files, for all subcommands */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "command.h"
+
+static void vcomplain(const char *format, va_list arguments)
+{
+	/* What is already printed comes first, where both streams go to one file. */
+	fflush(stdout);
+	fputs("cpubolt: ", stderr);
+	vfprintf(stderr, format, arguments);
+	fputc('\n', stderr);
+}
+
+void complain(const char *format, ...)
+{
+	va_list arguments;
+
+	va_start(arguments, format);
+	vcomplain(format, arguments);
+	va_end(arguments);
+}
+
+int fail(enum exit_code code, const char *format, ...)
+{
+	va_list arguments;
+
+	va_start(arguments, format);
+	vcomplain(format, arguments);
+	va_end(arguments);
+	return code;
+}
+
+int fail_usage(const struct invocation *call)
+{
+	fprintf(stderr, "Try 'cpubolt %s --help' for more information.\n", call->name);
+	return EXIT_USAGE;
+}
+
+int fail_list(const struct invocation *call, const char *text, int error, size_t at)
+{
+	if (!*text)
+		complain("the list of CPUs is empty");
+	else if (error == -ERANGE)
+		complain("\"%s\" names a CPU number that this machine cannot have: \"%s\"",
+			 text, text + at);
+	else if (error == -EINVAL)
+		complain("\"%s\" is no list of CPUs, because of \"%s\"", text, text + at);
+	else
+		return fail(EXIT_FAILED, "cannot read the list \"%s\": %s", text, strerror(-error));
+	return fail_usage(call);
+}
+
+enum exit_code exit_code_of(int error)
+{
+	return error == -EACCES ? EXIT_NOT_PERMITTED : EXIT_FAILED;
+}
+
+int invocation_open(struct invocation *call)
+{
+	int error;
+
+	if (call->machine)
+		return EXIT_DONE;
+	error = cpubolt_open(call->root, &call->machine);
+	if (!error)
+		return EXIT_DONE;
+	call->machine = NULL;
+	if (error == -ENOENT)
+		return fail(EXIT_FAILED, "there is no %s/sys/devices/system/cpu: is sysfs mounted?",
+			    call->root);
+	return fail(exit_code_of(error), "cannot read %s/sys/devices/system/cpu: %s", call->root,
+		    strerror(-error));
+}
+
+static char *read_descriptor(int fd)
+{
+	size_t size = 4096, length = 0;
+	char *text = NULL;
+
+	for (;;) {
+		char *longer = realloc(text, size);
+		ssize_t got;
+
+		if (!longer)
+			break;
+		text = longer;
+		got = read(fd, text + length, size - length - 1);
+		if (got < 0 && errno == EINTR)
+			continue;
+		if (got < 0)
+			break;
+		length += got;
+		text[length] = '\0';
+		if (!got)
+			return text;
+		if (length == size - 1)
+			size *= 2;
+	}
+	free(text);
+	return NULL;
+}
+
+char *invocation_read(const struct invocation *call, const char *path)
+{
+	char *full, *text;
+	int fd, error;
+
+	if (asprintf(&full, "%s%s", call->root, path) < 0)
+		return NULL;
+	fd = open(full, O_RDONLY | O_CLOEXEC);
+	free(full);
+	if (fd < 0)
+		return NULL;
+	text = read_descriptor(fd);
+	error = errno;
+	close(fd);
+	errno = error;
+	return text;
+}
+
+int print_help(const struct invocation *call, const struct help *help)
+{
+	const char *line = help->usage;
+
+	puts("Usage:");
+	while (*line) {
+		int length = strcspn(line, "\n");
+
+		printf(" cpubolt %s %.*s\n", call->name, length, line);
+		line += length + (line[length] == '\n');
+	}
+	printf("\n%s\n\nOptions:\n%s\nExamples:\n%s\n", help->about, help->options, help->examples);
+	printf("For more details see cpubolt-%s(1).\n", call->name);
+	return EXIT_DONE;
+}
