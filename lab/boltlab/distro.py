@@ -84,6 +84,6 @@ def pahole() -> bool:
 
 
 def debug_info(text: str) -> str:
-    """Return the fragment that takes debug information out of ``text``, or keeps it for BTF only."""
+    """Return the fragment that leaves no debug information in ``text``, or some for BTF only."""
     name = "btf" if has_btf(text) and pahole() else "no-btf"
     return (flavours.CONFIGS / f"{name}.config").read_text(encoding="utf-8")

@@ -28,7 +28,16 @@ HOOKS = "kernel/hooks"
 _LICENCE = re.compile(r"SPDX-License-Identifier: GPL-2\.0(-only)?\b")
 # Formats without comments, and what git and the licence themselves need.
 _DATA = {".log", ".txt", ".json", ".svg", ".png", ".html"}
-_BARE = {"COPYING", "README.md", "config", "settings", "sysfs-devices-system-cpu-bolt"}
+_BARE = {
+    "COPYING",
+    "changelog",
+    "copyright",
+    "format",
+    "README.md",
+    "config",
+    "settings",
+    "sysfs-devices-system-cpu-bolt",
+}
 # The address of a package registry; the brackets keep this line from being one.
 _ADDRESS = re.compile(
     r"inde[x]-url|GOPROX[Y]=http|registr[y]=http|^de[b] +(\[[^]]*\] +)?http|URI[s]: *http", re.M
