@@ -36,9 +36,24 @@ struct subcommand {
 	const char *summary;		/* what the subcommand does, in at most 55 columns */
 };
 
+/* cpubolt may be built without the libraries that trace needs. */
+#ifdef HAVE_TRACECMD
+#define SUBCOMMAND_TRACE(SUBCOMMAND)							\
+	SUBCOMMAND(trace, "show what runs when in one request")
+#else
+#define SUBCOMMAND_TRACE(SUBCOMMAND)
+#endif
+
 /* The order is that of "cpubolt --help". */
 #define SUBCOMMANDS(SUBCOMMAND)								\
-	SUBCOMMAND(settle, "tear down now what Bolt has deferred")
+	SUBCOMMAND(status, "show the CPUs, and what has become of each")		\
+	SUBCOMMAND(online, "bring CPUs online")						\
+	SUBCOMMAND(offline, "take CPUs offline")					\
+	SUBCOMMAND(set, "say which CPUs are the only ones online")			\
+	SUBCOMMAND(settle, "tear down now what Bolt has deferred")			\
+	SUBCOMMAND(states, "show what Bolt does with each hotplug state")		\
+	SUBCOMMAND(irq, "show interrupts, and keep these on some CPUs")			\
+	SUBCOMMAND_TRACE(SUBCOMMAND)
 
 #define DECLARE_SUBCOMMAND(NAME, SUMMARY) int run_##NAME(struct invocation *call);
 SUBCOMMANDS(DECLARE_SUBCOMMAND)
@@ -71,7 +86,7 @@ void complain(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /** fail() - complain(), and return @code */
 int fail(enum exit_code code, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/** fail_usage() - say how to get help, after getopt_long() or complain(); return EXIT_USAGE */
+/** fail_usage() - say how to get help, after another message; return EXIT_USAGE */
 int fail_usage(const struct invocation *call);
 
 /**

@@ -9,8 +9,8 @@
 
 static const struct help help = {
 	.usage = "[CPULIST|all]",
-	.about = "Run the teardowns that Bolt has deferred for parked CPUs, and wait for their end.\n"
-		 "Afterwards these CPUs are natively offline. Without a list: all parked CPUs.",
+	.about = "Run the teardowns that Bolt has deferred for parked CPUs, and wait until all\n"
+		 "have run. Then these CPUs are natively offline. Without a list: all CPUs.",
 	.options = HELP_OPTION_HELP,
 	.examples = " cpubolt settle           no CPU is parked afterwards\n"
 		    " cpubolt settle 2-3       CPUs 2 and 3 only\n",
@@ -63,7 +63,8 @@ int run_settle(struct invocation *call)
 		return print_help(call, &help);
 	}
 	if (call->argc > optind + 1) {
-		complain("one list of CPUs, please: \"%s\" is a second one", call->argv[optind + 1]);
+		complain("one list of CPUs, please: \"%s\" is a second one",
+			 call->argv[optind + 1]);
 		return fail_usage(call);
 	}
 	list = call->argc > optind ? call->argv[optind] : "all";

@@ -49,8 +49,9 @@ int fail_list(const struct invocation *call, const char *text, int error, size_t
 	if (!*text)
 		complain("the list of CPUs is empty");
 	else if (error == -ERANGE)
-		complain("\"%s\" names a CPU number that this machine cannot have: \"%s\"",
-			 text, text + at);
+		complain("\"%s\" names a CPU number that this machine cannot have", text);
+	else if (error == -EINVAL && !text[at])
+		complain("\"%s\" is no list of CPUs: the end is missing", text);
 	else if (error == -EINVAL)
 		complain("\"%s\" is no list of CPUs, because of \"%s\"", text, text + at);
 	else

@@ -9,33 +9,37 @@
 
 /* No machine has as many CPU numbers: what says otherwise is not sysfs. */
 #define CPU_NUMBERS_MAX (1U << 20)
-/* Most that one write() to a file of sysfs may have: the kernel takes one page, less one byte. */
+
+/* -- sysfs.c: files below a directory --------------------------------------- */
+
+/* The largest file that is read: a list of CPUs may be longer than a page. */
+#define SYSFS_READ_MAX (1U << 20)
+
+/** sysfs_write_max() - the longest text that a file of sysfs takes: the kernel refuses a page */
 size_t sysfs_write_max(void);
-
-/* -- sysfs.c: files below a directory -------------------------------------- */
-
-/* The largest file of sysfs that is read: lists of many CPUs may be longer than a page. */
-#define SYSFS_READ_MAX (1U << 18)
-
-/**
- * sysfs_read() - read the whole file @name below the directory @dir
- * @text: contents, with a NUL behind; to be freed with free()
- *
- * Return: the length, or a negative errno; -EFBIG if the file is longer than @max bytes.
- */
-ssize_t sysfs_read(int dir, const char *name, size_t max, char **text);
-
-/** sysfs_line() - read the first line of @name, without its end; -EMSGSIZE if longer than @size */
-int sysfs_line(int dir, const char *name, char *line, size_t size);
-
-/** sysfs_number() - read a decimal number, negative ones included; -EINVAL if it is none */
-int sysfs_number(int dir, const char *name, long long *number);
-
-/** sysfs_write() - write @size bytes to @name with one write(); -EIO if the kernel took fewer */
-int sysfs_write(int dir, const char *name, const void *data, size_t size);
 
 /** sysfs_open() - open the directory @name below @dir; a descriptor or a negative errno */
 int sysfs_open(int dir, const char *name);
+
+/**
+ * sysfs_read() - read all of the file @name below the directory @dir
+ * @text: contents, with a NUL behind; to be freed with free(), NULL after an error
+ *
+ * Return: 0 or a negative errno: -EFBIG beyond SYSFS_READ_MAX, -EINVAL with a NUL in the text.
+ */
+int sysfs_read(int dir, const char *name, char **text);
+
+/** sysfs_line() - read a file of one line into @line, without the newline; -EMSGSIZE if longer */
+int sysfs_line(int dir, const char *name, char *line, size_t size);
+
+/** sysfs_number() - read a decimal number; -EINVAL if the file has anything else */
+int sysfs_number(int dir, const char *name, int *number);
+
+/** sysfs_write() - one write() of @size bytes into the file @name; -EIO if not all were taken */
+int sysfs_write(int dir, const char *name, const void *data, size_t size);
+
+/** sysfs_parse_number() - the decimal number that @text is, from INT_MIN to INT_MAX */
+int sysfs_parse_number(const char *text, int *number);
 
 /* -- set.c: sets of CPUs, whatever the machine ------------------------------ */
 
@@ -56,7 +60,8 @@ int set_parse_list(const struct set *set, const cpu_set_t *possible, const char 
 		   size_t *error_at);
 
 /** set_parse_mask() - read a mask in hexadecimal digits; else as set_parse_list() */
-int set_parse_mask(const struct set *set, const char *text, size_t *error_at);
+int set_parse_mask(const struct set *set, const cpu_set_t *possible, const char *text,
+		   size_t *error_at);
 
 /** set_format_list() - a cpulist, to be freed with free(); NULL without memory */
 char *set_format_list(const struct set *set);
@@ -64,7 +69,136 @@ char *set_format_list(const struct set *set);
 /** set_format_mask() - a mask in groups of 32 bits; else as set_format_list() */
 char *set_format_mask(const struct set *set);
 
+/** set_subtract() - make @target what @from has and @without has not; these may be the same set */
+void set_subtract(size_t size, cpu_set_t *target, const cpu_set_t *from, const cpu_set_t *without);
+
 /** set_next() - the lowest CPU of @cpus from @cpu on, or @numbers if there is none */
 unsigned int set_next(const cpu_set_t *cpus, unsigned int numbers, unsigned int cpu);
+
+/* -- handle.c, cpus.c: which CPUs are online, parked and so on --------------- */
+
+/** What one look at the machine has found */
+struct view {
+	cpu_set_t *sets[CPUBOLT_WHICH_COUNT];
+	cpu_set_t *halfway;
+	bool isolated_known;	/* the sets of isolated CPUs are read when asked for */
+	unsigned int features;
+	unsigned long long last_batch; /* newest request in last_error */
+};
+
+struct cpubolt {
+	int root;
+	int cpus;		/* sys/devices/system/cpu */
+	bool recorded;		/* a tree, not the running system */
+	unsigned int numbers;	/* of CPUs: one more than the highest */
+	size_t size;		/* of a set, in bytes */
+	struct view *now;
+	struct view *next;	/* is filled by cpubolt_refresh(), and then becomes now */
+	cpu_set_t *looked;	/* CPUs that have been looked at for a file cpuN/online, ... */
+	cpu_set_t *movable;	/* ... and those of them that have one */
+	struct topology *topology;
+};
+
+/** set_of() - a set of the machine, for the functions of set.c */
+struct set set_of(const struct cpubolt *handle, const cpu_set_t *cpus);
+
+/** view_new() - an empty view, or NULL without memory */
+struct view *view_new(const struct cpubolt *handle);
+
+/** view_free() - free @view; NULL is allowed */
+void view_free(struct view *view);
+
+/** cpu_wanted() - tell whether @op with @cpus wants @cpu online: 1, offline: 0, or neither: -1 */
+int cpu_wanted(const struct cpubolt *handle, enum cpubolt_op op, const cpu_set_t *cpus,
+	       unsigned int cpu);
+
+/** cpu_missing() - count the CPUs that are not as @op wants, and add these to @missing */
+unsigned int cpu_missing(const struct cpubolt *handle, enum cpubolt_op op, const cpu_set_t *cpus,
+			 cpu_set_t *missing);
+
+/* -- halfway.c ----------------------------------------------------------------- */
+
+/** halfway_find() - fill in @view->halfway and @view->last_batch; the masks have been read */
+int halfway_find(struct cpubolt *handle, struct view *view);
+
+/** hotplug_state() - number of the hotplug state at which @cpu is, or -1 */
+int hotplug_state(const struct cpubolt *handle, unsigned int cpu);
+
+/* -- error.c: bolt/last_error ------------------------------------------------ */
+
+/** One line of last_error; the texts are cut if they do not fit */
+struct error_line {
+	unsigned long long batch;
+	int pid;
+	int cpu;
+	int err;
+	char state[64];
+	char undo[128];
+};
+
+/**
+ * error_next() - read the next line of last_error
+ * @text: where to read; is moved behind the line
+ *
+ * Return: 1, or 0 at the end. Lines that are not as documented are left out.
+ */
+int error_next(const char **text, struct error_line *line);
+
+/** error_undo_next() - the next CPU of an undo list; -1 at its end, -2 if the list was cut */
+int error_undo_next(const char **undo);
+
+/* -- topology.c, remember.c --------------------------------------------------- */
+
+/** What is known of one CPU */
+struct place {
+	bool known;		/* was seen online, now or by an earlier program */
+	bool saved;		/* is in /run */
+	int core_id;		/* as in sysfs, unlike the number in topology.core */
+	struct cpubolt_topology topology;
+	struct cpubolt_cache *caches;
+	int cache_count;	/* -1: not read */
+};
+
+struct topology {
+	struct place *places;	/* one for each CPU number */
+	bool loaded;		/* /run has been read */
+	bool fresh;		/* every CPU online is known, and cores have numbers */
+};
+
+/** topology_free() - free what was remembered */
+void topology_free(struct cpubolt *handle);
+
+/** topology_stale() - CPUs have come or gone */
+void topology_stale(struct cpubolt *handle);
+
+/** topology_save() - see to it that the places of @cpus, which go offline, can be found in /run */
+void topology_save(struct cpubolt *handle, const cpu_set_t *cpus);
+
+/** remember_load() - fill in the places that an earlier program has left in /run */
+void remember_load(struct cpubolt *handle);
+
+/** remember_parse() - the same from @text, if it was written in the boot @boot */
+int remember_parse(struct cpubolt *handle, const char *text, const char *boot);
+
+/** remember_save() - write all known places to /run; 0 or a negative errno */
+int remember_save(struct cpubolt *handle);
+
+/* -- request.c, native.c ---------------------------------------------------------- */
+
+/** request_find_error() - fill in what last_error has of a request that has failed with @err */
+void request_find_error(struct cpubolt *handle, int err, struct cpubolt_result *result);
+
+/**
+ * native_request() - write cpuN/online of each CPU in @missing
+ *
+ * Return: 0 or a negative errno; @result has the CPU, and what could not be put back.
+ */
+int native_request(struct cpubolt *handle, enum cpubolt_op op, const cpu_set_t *cpus,
+		   const cpu_set_t *missing, unsigned int flags, struct cpubolt_result *result);
+
+/* -- events.c ---------------------------------------------------------------------- */
+
+/** event_parse() - fill in @event for the device @name: 1, or 0 if that is no change of a CPU */
+int event_parse(const char *action, const char *name, struct cpubolt_event *event);
 
 #endif /* CPUBOLT_PRIVATE_H */

@@ -42,6 +42,14 @@ unsigned int set_next(const cpu_set_t *cpus, unsigned int numbers, unsigned int 
 	return numbers;
 }
 
+void set_subtract(size_t size, cpu_set_t *target, const cpu_set_t *from, const cpu_set_t *without)
+{
+	size_t i;
+
+	for (i = 0; i < size / sizeof(unsigned long); i++)
+		words(target)[i] = words(from)[i] & ~words(without)[i];
+}
+
 /* A blank or comma stands between regions; the text ends at a NUL, or at one newline before it. */
 static bool between_regions(char c)
 {
@@ -190,14 +198,15 @@ static int digit(char c)
 }
 
 /* Adds the four CPUs from @bit on that @value has. */
-static int add_digit(const struct set *set, size_t bit, int value)
+static int add_digit(const struct set *set, const cpu_set_t *possible, size_t bit, int value)
 {
 	unsigned int i;
 
 	for (i = 0; i < 4; i++) {
 		if (!(value & (1 << i)))
 			continue;
-		if (bit + i >= set->numbers)
+		if (bit + i >= set->numbers ||
+		    (possible && !CPU_ISSET_S(bit + i, set->size, possible)))
 			return -ERANGE;
 		CPU_SET_S(bit + i, set->size, set->cpus);
 	}
@@ -208,7 +217,8 @@ static int add_digit(const struct set *set, size_t bit, int value)
  * Reads one group of at most eight digits, of which the last one stands before @end, and moves
  * @end to the first one. After an error @end is behind the character that is wrong.
  */
-static int parse_group(const struct set *set, const char *begin, const char **end, size_t bit)
+static int parse_group(const struct set *set, const cpu_set_t *possible, const char *begin,
+		       const char **end, size_t bit)
 {
 	unsigned int i;
 	int value, err;
@@ -219,14 +229,15 @@ static int parse_group(const struct set *set, const char *begin, const char **en
 			break;
 		if (i == GROUP_BITS / 4)
 			return -EINVAL;
-		err = add_digit(set, bit + i * 4, value);
+		err = add_digit(set, possible, bit + i * 4, value);
 		if (err)
 			return err;
 	}
 	return i ? 0 : -EINVAL;
 }
 
-int set_parse_mask(const struct set *set, const char *text, size_t *error_at)
+int set_parse_mask(const struct set *set, const cpu_set_t *possible, const char *text,
+		   size_t *error_at)
 {
 	const char *begin = text, *end;
 	size_t bit = 0;
@@ -242,7 +253,7 @@ int set_parse_mask(const struct set *set, const char *text, size_t *error_at)
 		end--;
 	/* The last digit is for the lowest CPUs. */
 	for (;; bit += GROUP_BITS) {
-		err = parse_group(set, begin, &end, bit);
+		err = parse_group(set, possible, begin, &end, bit);
 		if (err)
 			break;
 		if (end == begin)

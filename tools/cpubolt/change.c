@@ -1,0 +1,447 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* What online, offline and set have in common */
+#include <ctype.h>
+#include <errno.h>
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "change.h"
+#include "last.h"
+#include "look.h"
+#include "select.h"
+#include "sets.h"
+
+/* Of tasks that lose their last CPU, so many are named. */
+#define MOST_SENTENCES	8
+
+struct change {
+	struct invocation *call;
+	struct cpubolt *machine;
+	enum cpubolt_op op;
+	struct selection selection;
+	bool dry_run, force, no_check, quiet;
+	cpu_set_t *cpus;		/* as the request names them */
+	cpu_set_t *online, *after;	/* online now, online afterwards */
+	cpu_set_t *coming, *going;	/* CPUs that change */
+};
+
+static int read_cores(const char *text, unsigned int *cores)
+{
+	unsigned long value;
+	char *end;
+
+	errno = 0;
+	value = strtoul(text, &end, 10);
+	if (!isdigit((unsigned char)*text) || *end || errno || !value || value > 1U << 20)
+		return fail(EXIT_USAGE, "\"%s\" is no number of cores", text);
+	*cores = value;
+	return EXIT_DONE;
+}
+
+static int read_smt(enum cpubolt_op op, const char *text, enum smt_choice *smt)
+{
+	if (!strcmp(text, "off") && op != CPUBOLT_BRING_ONLINE)
+		*smt = SMT_OFF;
+	else if (!strcmp(text, "on") && op != CPUBOLT_TAKE_OFFLINE)
+		*smt = SMT_ON;
+	else if (!strcmp(text, "on"))
+		return fail(EXIT_USAGE, "\"offline\" takes --smt off only");
+	else if (!strcmp(text, "off"))
+		return fail(EXIT_USAGE, "\"online\" takes --smt on only");
+	else
+		return fail(EXIT_USAGE, "--smt is \"on\" or \"off\", not \"%s\"", text);
+	return EXIT_DONE;
+}
+
+static int read_option(struct change *change, int option)
+{
+	struct selection *selection = &change->selection;
+
+	switch (option) {
+	case 'c':
+		return read_cores(optarg, &selection->cores);
+	case 'p':
+		selection->packages = optarg;
+		return EXIT_DONE;
+	case 'N':
+		selection->nodes = optarg;
+		return EXIT_DONE;
+	case 's':
+		return read_smt(change->op, optarg, &selection->smt);
+	case 'k':
+		selection->keep = optarg;
+		return EXIT_DONE;
+	case 'n':
+		change->dry_run = true;
+		return EXIT_DONE;
+	case 'f':
+		change->force = true;
+		return EXIT_DONE;
+	case 'C':
+		change->no_check = true;
+		return EXIT_DONE;
+	case 'q':
+		change->quiet = true;
+		return EXIT_DONE;
+	}
+	return EXIT_USAGE;
+}
+
+static int read_options(struct change *change, const struct help *help, bool *done)
+{
+	static const char letters[] = "c:fhk:nN:p:q";
+	static const struct option options[] = {
+		{ "cores", required_argument, NULL, 'c' },
+		{ "dry-run", no_argument, NULL, 'n' },
+		{ "force", no_argument, NULL, 'f' },
+		{ "help", no_argument, NULL, 'h' },
+		{ "keep", required_argument, NULL, 'k' },
+		{ "no-check", no_argument, NULL, 'C' },
+		{ "node", required_argument, NULL, 'N' },
+		{ "package", required_argument, NULL, 'p' },
+		{ "quiet", no_argument, NULL, 'q' },
+		{ "smt", required_argument, NULL, 's' },
+		{ NULL, 0, NULL, 0 }
+	};
+	struct invocation *call = change->call;
+	int option;
+
+	while ((option = getopt_long(call->argc, call->argv, letters, options, NULL)) != -1) {
+		if (option == 'h') {
+			*done = true;
+			return print_help(call, help);
+		}
+		if (read_option(change, option) != EXIT_DONE)
+			return fail_usage(call);
+	}
+	if (call->argc > optind + 1) {
+		complain("one list of CPUs, please: \"%s\" is a second one",
+			 call->argv[optind + 1]);
+		return fail_usage(call);
+	}
+	change->selection.list = call->argv[optind];
+	if (!change->selection.list && !selection_needs_topology(&change->selection)) {
+		complain("which CPUs? A list such as 2-3 is missing, or an option such as --node");
+		return fail_usage(call);
+	}
+	return EXIT_DONE;
+}
+
+/* A CPU that has stopped half-way can go offline as well as come online. */
+static void add_halfway(struct change *change, cpu_set_t *cpus)
+{
+	cpu_set_t *present = set_new(change->machine, CPUBOLT_PRESENT);
+	unsigned int cpu;
+
+	for_each_cpu(change->machine, cpu, present)
+		if (cpubolt_state(change->machine, cpu) == CPUBOLT_STATE_HALFWAY)
+			CPU_SET_S(cpu, cpubolt_set_size(change->machine), cpus);
+	CPU_FREE(present);
+}
+
+/* Which CPUs change, and which are online afterwards. */
+static void plan(struct change *change)
+{
+	struct cpubolt *machine = change->machine;
+	size_t size = cpubolt_set_size(machine);
+
+	change->online = set_new(machine, CPUBOLT_ONLINE);
+	change->coming = set_copy(machine, change->cpus);
+	change->going = set_copy(machine, change->online);
+	add_halfway(change, change->going);
+	set_minus(machine, change->coming, change->online);
+	switch (change->op) {
+	case CPUBOLT_BRING_ONLINE:
+		CPU_ZERO_S(size, change->going);
+		break;
+	case CPUBOLT_TAKE_OFFLINE:
+		CPU_ZERO_S(size, change->coming);
+		set_and(machine, change->going, change->cpus);
+		break;
+	case CPUBOLT_SET_ONLINE:
+		set_minus(machine, change->going, change->cpus);
+		break;
+	}
+	change->after = set_copy(machine, change->online);
+	set_minus(machine, change->after, change->going);
+	set_or(machine, change->after, change->coming);
+}
+
+/* "CPU 3" or "CPUs 2-3"; to be freed. */
+static char *name_cpus(struct cpubolt *machine, const cpu_set_t *cpus)
+{
+	char *list = set_text(machine, cpus), *text;
+
+	if (asprintf(&text, "CPU%s %s", set_count(machine, cpus) == 1 ? "" : "s", list) < 0)
+		exit(fail(EXIT_FAILED, "no memory"));
+	free(list);
+	return text;
+}
+
+/* Complain if some of @cpus are members of @which, or if some are not. */
+static bool refuse(struct change *change, const cpu_set_t *cpus, enum cpubolt_which which,
+		   bool members, const char *why)
+{
+	cpu_set_t *named = set_copy(change->machine, cpus);
+	cpu_set_t *other = set_new(change->machine, which);
+	char *text;
+
+	if (members)
+		set_and(change->machine, named, other);
+	else
+		set_minus(change->machine, named, other);
+	CPU_FREE(other);
+	if (!set_count(change->machine, named)) {
+		CPU_FREE(named);
+		return false;
+	}
+	text = name_cpus(change->machine, named);
+	complain("%s %s", text, why);
+	free(text);
+	CPU_FREE(named);
+	return true;
+}
+
+/* What is known to be refused, before anything is changed. */
+static int check_cpus(struct change *change)
+{
+	unsigned int features = cpubolt_features(change->machine);
+	bool refused = false;
+
+	if (!(features & (CPUBOLT_HAS_HOTPLUG | CPUBOLT_HAS_BOLT)))
+		return fail(EXIT_FAILED, "there is no CPU hotplug in this kernel or container");
+	refused |= refuse(change, change->cpus, CPUBOLT_PRESENT, false,
+			  "cannot come or go: not plugged in");
+	refused |= refuse(change, change->going, CPUBOLT_FIXED, true, "cannot go offline");
+	if (!set_count(change->machine, change->after)) {
+		complain("no CPU would be left online");
+		refused = true;
+	}
+	return refused ? EXIT_FAILED : EXIT_DONE;
+}
+
+static unsigned int sentences;
+
+static void say(const char *sentence)
+{
+	if (sentences++ < MOST_SENTENCES)
+		complain("%s", sentence);
+}
+
+static int check_tasks(struct change *change)
+{
+	int found;
+
+	if (change->no_check || !set_count(change->machine, change->going))
+		return EXIT_DONE;
+	found = look(change->call, change->going, change->after, say);
+	if (found < 0)
+		return fail(EXIT_FAILED, "cannot look at the tasks in %s/proc: %s (see --no-check)",
+			    change->call->root, strerror(-found));
+	if (found > MOST_SENTENCES)
+		complain("%d more tasks would lose their last CPU", found - MOST_SENTENCES);
+	if (look_is_partial(change->call))
+		complain("tasks outside of this container were not looked at");
+	return found && !change->force ? EXIT_FAILED : EXIT_DONE;
+}
+
+/* CPUs of bolt/irq_keep stay online while Bolt is enabled; only root can read the list. */
+static bool check_irq_keep(struct change *change)
+{
+	cpu_set_t *kept = set_empty(change->machine);
+	char *list = NULL, *text;
+	bool refused = false;
+
+	if (cpubolt_features(change->machine) & CPUBOLT_ENABLED &&
+	    !cpubolt_get(change->machine, "irq_keep", &list) && *list)
+		cpubolt_parse_list(change->machine, list, kept, NULL);
+	set_and(change->machine, kept, change->going);
+	if (set_count(change->machine, kept)) {
+		text = name_cpus(change->machine, kept);
+		complain("%s cannot go offline while listed in irq_keep", text);
+		free(text);
+		refused = true;
+	}
+	free(list);
+	CPU_FREE(kept);
+	return refused;
+}
+
+/* While SMT is switched off, the kernel brings only the first CPU of a core online. */
+static bool check_smt(struct change *change)
+{
+	char *control = invocation_read(change->call, "/sys/devices/system/cpu/smt/control");
+	bool off = control && (!strncmp(control, "off", 3) || !strncmp(control, "forceoff", 8));
+	struct cpubolt_topology topology;
+	bool refused = false, unknown = false;
+	unsigned int cpu;
+
+	free(control);
+	if (!off)
+		return false;
+	for_each_cpu(change->machine, cpu, change->coming) {
+		if (cpubolt_topology(change->machine, cpu, &topology) || topology.thread < 0) {
+			unknown = true;
+		} else if (topology.thread) {
+			complain("CPU %u cannot come online while SMT is switched off", cpu);
+			refused = true;
+		}
+	}
+	if (unknown)
+		complain("SMT is switched off, so only the first CPU of a core may come online");
+	return refused;
+}
+
+static void print_plan(struct change *change)
+{
+	struct cpubolt *machine = change->machine;
+	bool batch = cpubolt_features(machine) & CPUBOLT_ENABLED;
+	char *coming = name_cpus(machine, change->coming);
+	char *going = name_cpus(machine, change->going);
+	unsigned int come = set_count(machine, change->coming);
+	unsigned int go = set_count(machine, change->going);
+	char *after = set_text(machine, change->after);
+
+	if (come)
+		printf("%s would come online.\n", coming);
+	if (go)
+		printf("%s would go offline.\n", going);
+	if (!come && !go)
+		printf("Nothing would change.\n");
+	else
+		printf("%s\n", batch ? "Bolt would do so in one request." :
+		       "Bolt is not enabled: the kernel would change one CPU after the other.");
+	printf("Online afterwards: %s\n", after);
+	free(coming);
+	free(going);
+	free(after);
+}
+
+static int dry_run(struct change *change)
+{
+	int code = check_cpus(change);
+
+	if (code == EXIT_DONE && (check_irq_keep(change) || check_smt(change)))
+		code = EXIT_FAILED;
+	if (code == EXIT_DONE)
+		code = check_tasks(change);
+	if (code != EXIT_DONE)
+		return fail(code, "the request would be refused");
+	print_plan(change);
+	if (geteuid() && !*change->call->root)
+		puts("Only root may make this request.");
+	return EXIT_DONE;
+}
+
+static void print_changed(struct change *change, const cpu_set_t *cpus, const char *how,
+			  const struct cpubolt_result *result)
+{
+	char *text;
+
+	if (!set_count(change->machine, cpus))
+		return;
+	text = name_cpus(change->machine, cpus);
+	printf("%s %s %s, %.2f ms\n", text, set_count(change->machine, cpus) == 1 ? "is" : "are",
+	       how, result->ns / 1e6);
+	free(text);
+}
+
+static void report_done(struct change *change, const struct cpubolt_result *result)
+{
+	if (set_count(change->machine, change->coming))
+		last_record(change->call, true, change->coming, result);
+	if (set_count(change->machine, change->going))
+		last_record(change->call, false, change->going, result);
+	if (result->way == CPUBOLT_WAY_NATIVE)
+		complain(cpubolt_features(change->machine) & CPUBOLT_HAS_BOLT ?
+			 "Bolt is not enabled, so the kernel changed one CPU after the other" :
+			 "this kernel has no Bolt, so it changed one CPU after the other");
+	if (change->quiet)
+		return;
+	print_changed(change, change->coming, "online", result);
+	print_changed(change, change->going, "offline", result);
+}
+
+static int report_error(struct change *change, const struct cpubolt_result *result, int error)
+{
+	char *sentence = cpubolt_explain(change->op, result);
+
+	complain("%s", sentence ?: strerror(-error));
+	free(sentence);
+	if (result->changed || *result->undo)
+		return EXIT_PARTIAL;
+	return exit_code_of(error);
+}
+
+static int report_nothing(struct change *change)
+{
+	if (!change->quiet)
+		puts("Nothing to do: the CPUs are as wanted");
+	return EXIT_DONE;
+}
+
+static int request(struct change *change)
+{
+	struct cpubolt_result result;
+	int error;
+
+	error = cpubolt_request(change->machine, change->op, change->cpus, 0, &result);
+	if (error)
+		return report_error(change, &result, error);
+	if (result.way == CPUBOLT_WAY_NONE)
+		return report_nothing(change);
+	report_done(change, &result);
+	/* The files of a recorded tree do not follow a request. */
+	if (result.missing && !*change->call->root)
+		return fail(EXIT_PARTIAL, "another program has changed %u of these CPUs back",
+			    result.missing);
+	return EXIT_DONE;
+}
+
+static int carry_out(struct change *change)
+{
+	int code;
+
+	if (change->dry_run)
+		return dry_run(change);
+	code = check_cpus(change);
+	if (code != EXIT_DONE)
+		return code;
+	/* No CPU is as the options want it; a list without a CPU is an error. */
+	if (!set_count(change->machine, change->cpus) &&
+	    selection_needs_topology(&change->selection))
+		return report_nothing(change);
+	code = check_tasks(change);
+	if (code != EXIT_DONE)
+		return fail(code, "nothing has changed; --force does it all the same");
+	return request(change);
+}
+
+int run_change(struct invocation *call, enum cpubolt_op op, const struct help *help)
+{
+	struct change change = { .call = call, .op = op };
+	bool done = false;
+	int code = read_options(&change, help, &done);
+
+	if (done || code != EXIT_DONE)
+		return code;
+	code = invocation_open(call);
+	if (code != EXIT_DONE)
+		return code;
+	change.machine = call->machine;
+	change.cpus = set_empty(call->machine);
+	code = select_cpus(call, op, &change.selection, change.cpus);
+	if (code == EXIT_DONE) {
+		plan(&change);
+		code = carry_out(&change);
+	}
+	CPU_FREE(change.cpus);
+	CPU_FREE(change.online);
+	CPU_FREE(change.after);
+	CPU_FREE(change.coming);
+	CPU_FREE(change.going);
+	return code;
+}

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Which CPUs are to have the interrupts, so that all others can go offline quickly. */
+#ifndef IRQ_KEEP_H
+#define IRQ_KEEP_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* A CPU is given no more interrupts a second than this, as far as there are CPUs. */
+#define KEEP_RATE	20000
+/* Nor more interrupts than this: a CPU of x86 has about 200 vectors. */
+#define KEEP_COUNT	150
+/* The interrupts of a node's devices stay on the node if there are so many a second. */
+#define KEEP_NODE_RATE	1000
+
+/** A CPU that may have interrupts: online, and not isolated */
+struct keep_cpu {
+	unsigned int cpu;
+	int node;		/* -1 if it is not known */
+	int thread;		/* 0 for the first CPU of its core */
+	bool fixed;		/* cannot go offline anyhow */
+	bool chosen;		/* set by keep_propose() */
+	double rate;		/* interrupts a second that the proposal gives it, likewise */
+	double interrupts;	/* how many interrupts, likewise */
+};
+
+/** A movable interrupt */
+struct keep_irq {
+	int node;		/* of its device, -1 if it has none */
+	double rate;		/* a second */
+};
+
+/**
+ * keep_propose() - choose CPUs for the keep list
+ *
+ * CPUs that cannot go offline come first, then first CPUs of their cores, then
+ * lower numbers. A node whose devices have KEEP_NODE_RATE interrupts a second
+ * gets CPUs of its own; all other interrupts go to the node of the first choice.
+ *
+ * Return: number of CPUs chosen; 0 if there is no CPU.
+ */
+size_t keep_propose(struct keep_cpu *cpus, size_t cpu_count, const struct keep_irq *irqs,
+		    size_t irq_count);
+
+#endif /* IRQ_KEEP_H */

@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* /proc/interrupts: what it says, and rates between two readings. */
+#ifndef IRQ_PARSE_H
+#define IRQ_PARSE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/** One line of /proc/interrupts that has a count for each CPU */
+struct irq_row {
+	char *irq;		/* "25", or "LOC" for interrupts that belong to each CPU */
+	int number;		/* 25, or -1 without a number */
+	char *chip;		/* "IO-APIC"; "" without a number */
+	char *hwirq;		/* number or pin at the chip, as "27" or "3-edge"; "" without */
+	char *name;		/* what uses it: "virtio0-config", "Local timer interrupts" */
+	unsigned int *counts;	/* one for each of irq_table.cpus; 32 bits, as in the kernel */
+};
+
+/** One reading of /proc/interrupts */
+struct irq_table {
+	unsigned int *cpus;	/* numbers of the CPUs that have a column: those online */
+	size_t cpu_count;
+	struct irq_row *rows;
+	size_t count;
+};
+
+/** Kind of an interrupt: whether user space and irq_keep can move it */
+enum irq_kind {
+	IRQ_MOVABLE,
+	IRQ_MANAGED,		/* the kernel spreads the queues of a device over all CPUs */
+	IRQ_PER_CPU,		/* each CPU has its own, as timers and inter-processor interrupts */
+	IRQ_FIXED,		/* cannot be moved for another reason */
+	IRQ_KIND_COUNT
+};
+
+/**
+ * irq_parse() - read the text of /proc/interrupts
+ * @text: its contents
+ * @table: is overwritten; free it with irq_free()
+ *
+ * Lines with a count for the whole machine ("ERR", "MIS") are left out.
+ *
+ * Return: 0, -EINVAL if the text has no line of CPUs, or a line that is no
+ * interrupt, -ENOMEM. After an error @table is empty.
+ */
+int irq_parse(const char *text, struct irq_table *table);
+
+/** irq_free() - free what @table holds */
+void irq_free(struct irq_table *table);
+
+/**
+ * irq_rates() - interrupts per second
+ * @before: the first reading, or NULL: all counts were 0
+ * @after: the second reading
+ * @seconds: time between them, more than 0
+ *
+ * A count may wrap at 2^32. An interrupt that another device uses now, and a
+ * CPU that was not online at the first reading, count from 0.
+ *
+ * Return: an array [row of @after][CPU of @after], to be freed with free(), or
+ * NULL without memory.
+ */
+double *irq_rates(const struct irq_table *before, const struct irq_table *after, double seconds);
+
+/**
+ * irq_kind_of() - what kind of interrupt @row is
+ * @writable: whether /proc/irq/N/smp_affinity can be written by its owner
+ */
+enum irq_kind irq_kind_of(const struct irq_row *row, bool writable);
+
+/** irq_kind_name() - "movable", "managed", "per-CPU", "fixed": a constant string */
+const char *irq_kind_name(enum irq_kind kind);
+
+#endif /* IRQ_PARSE_H */

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* The interrupts of the machine: rates, and where each may go. */
+#ifndef IRQ_READ_H
+#define IRQ_READ_H
+
+#include "command.h"
+#include "irq_parse.h"
+
+/** What /proc/irq/N says beside the counts */
+struct irq_place {
+	enum irq_kind kind;
+	char *affinity;		/* cpulist that is configured, "" if there is none */
+	char *effective;	/* cpulist on which the interrupt is, "" likewise */
+	int node;		/* NUMA node of the device, -1 if it has none */
+};
+
+/** All interrupts, over some time */
+struct irq_report {
+	struct irq_table table;
+	double *rates;			/* a second: [row of table][CPU of table] */
+	struct irq_place *places;	/* one for each row of table */
+};
+
+/**
+ * irq_read() - read /proc/interrupts twice, and /proc/irq
+ * @seconds: time between; 0: the average since the machine was booted
+ * @report: is overwritten; free it with irq_report_free()
+ *
+ * Return: EXIT_DONE, or another exit code after a message.
+ */
+int irq_read(const struct invocation *call, double seconds, struct irq_report *report);
+
+/** irq_report_free() - free what @report holds */
+void irq_report_free(struct irq_report *report);
+
+/** irq_rate() - interrupts a second of row @row on all CPUs */
+double irq_rate(const struct irq_report *report, size_t row);
+
+/** irq_used() - whether row @row has had an interrupt in the time */
+bool irq_used(const struct irq_report *report, size_t row);
+
+#endif /* IRQ_READ_H */

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * How long the last request for each CPU took, as cpubolt itself has measured
+ *
+ * /run/cpubolt/requests has a line for each request that changed CPUs:
+ * "SECONDS online|offline batch|native NANOSECONDS CPULIST", the oldest first,
+ * SECONDS being CLOCK_BOOTTIME. When the file is larger than 64 KiB it begins anew.
+ */
+#ifndef LAST_H
+#define LAST_H
+
+#include "command.h"
+
+/** The last request that changed a CPU; ns is 0 if there is no record of one */
+struct last {
+	unsigned long long ns;
+	bool online;		/* the CPU came online; otherwise it went offline */
+	bool batch;		/* one write to bolt/, perhaps for several CPUs */
+};
+
+/**
+ * last_record() - remember a request
+ * @cpus: the CPUs that the request has changed
+ *
+ * Nothing is said about errors: the request has been done, whether or not there
+ * is a record of it.
+ */
+void last_record(const struct invocation *call, bool online, const cpu_set_t *cpus,
+		 const struct cpubolt_result *result);
+
+/** last_read() - the last request of each CPU number; to be freed, NULL without memory */
+struct last *last_read(const struct invocation *call);
+
+#endif /* LAST_H */

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* The look at tasks before CPUs go offline */
+#ifndef LOOK_H
+#define LOOK_H
+
+#include "command.h"
+
+/**
+ * look() - find tasks that must not lose their last CPU
+ * @going: the CPUs that are to go offline
+ * @after: the CPUs that are to be online afterwards
+ * @report: is called with a sentence for each such task
+ *
+ * Such a task is a real-time task, a virtual CPU, or any task on a CPU of
+ * nohz_full=, if all CPUs that the task may run on are in @going. Kernel threads
+ * are none: those that belong to a CPU leave with the CPU, others may move.
+ *
+ * Return: number of such tasks, or a negative errno if /proc cannot be read.
+ */
+int look(struct invocation *call, const cpu_set_t *going, const cpu_set_t *after,
+	 void (*report)(const char *sentence));
+
+/** look_is_partial() - true if the look does not see tasks outside of a container */
+bool look_is_partial(const struct invocation *call);
+
+#endif /* LOOK_H */

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Programs that run on the machine */
+#include <ctype.h>
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "programs.h"
+
+#define COMM_LENGTH	15	/* TASK_COMM_LEN - 1 */
+
+static bool has_name(const struct invocation *call, const char *pid, const char *name)
+{
+	char path[64], *text;
+	size_t length;
+	bool same;
+
+	snprintf(path, sizeof(path), "/proc/%.20s/comm", pid);
+	text = invocation_read(call, path);
+	if (!text)
+		return false;
+	length = strcspn(text, "\n");
+	same = length <= COMM_LENGTH && !strncmp(text, name, length) &&
+	       (length == COMM_LENGTH || !name[length]);
+	free(text);
+	return same;
+}
+
+int program_find(const struct invocation *call, const char *name)
+{
+	struct dirent *entry;
+	char *path;
+	int pid = 0;
+	DIR *dir;
+
+	if (asprintf(&path, "%s/proc", call->root) < 0)
+		return -ENOMEM;
+	dir = opendir(path);
+	free(path);
+	if (!dir)
+		return -errno;
+	while (!pid && (entry = readdir(dir)))
+		if (isdigit((unsigned char)*entry->d_name) && has_name(call, entry->d_name, name))
+			pid = atoi(entry->d_name);
+	closedir(dir);
+	return pid;
+}
+
+char *program_variable(const struct invocation *call, int pid, const char *name)
+{
+	char *path, *line = NULL, *value = NULL;
+	size_t room = 0, length = strlen(name);
+	FILE *in;
+
+	if (asprintf(&path, "%s/proc/%d/environ", call->root, pid) < 0)
+		return NULL;
+	in = fopen(path, "re");
+	free(path);
+	while (in && !value && getdelim(&line, &room, '\0', in) > 0)
+		if (!strncmp(line, name, length) && line[length] == '=')
+			value = strdup(line + length + 1);
+	free(line);
+	if (in)
+		fclose(in);
+	return value;
+}

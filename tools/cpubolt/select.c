@@ -1,0 +1,385 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Which CPUs a request is about: a cpulist, and options such as --node */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "select.h"
+#include "sets.h"
+
+/* One core, of which some CPU is a candidate */
+struct core {
+	int number;
+	bool online;		/* a CPU of the core is online */
+	bool fixed;		/* a CPU of the core cannot go offline */
+	bool whole;		/* all CPUs of the core that are online are candidates */
+	bool picked;
+};
+
+struct work {
+	struct invocation *call;
+	struct cpubolt *machine;
+	enum cpubolt_op op;
+	const struct selection *selection;
+	cpu_set_t *cpus;	/* the candidates; in the end the answer */
+	cpu_set_t *online, *present, *fixed, *keep;
+	int *core;		/* number of the core of each CPU, -1 if not known */
+	struct core *cores;
+	unsigned int core_count;
+};
+
+bool selection_needs_topology(const struct selection *selection)
+{
+	return selection->packages || selection->nodes || selection->cores ||
+	       selection->smt != SMT_ANY;
+}
+
+static int parse(struct work *work, const char *text, cpu_set_t *set)
+{
+	size_t at = 0;
+	int error = cpubolt_parse_list(work->machine, text, set, &at);
+
+	return error ? fail_list(work->call, text, error, at) : EXIT_DONE;
+}
+
+/* All CPUs that may be meant, where the user has not listed CPUs. */
+static void start_without_list(struct work *work)
+{
+	const struct selection *selection = work->selection;
+	bool smt_only = !selection->packages && !selection->nodes && !selection->cores;
+
+	CPU_OR_S(cpubolt_set_size(work->machine), work->cpus, work->present, work->present);
+	switch (work->op) {
+	case CPUBOLT_TAKE_OFFLINE:
+		set_and(work->machine, work->cpus, work->online);
+		break;
+	case CPUBOLT_BRING_ONLINE:
+		set_minus(work->machine, work->cpus, work->online);
+		break;
+	case CPUBOLT_SET_ONLINE:
+		if (smt_only)
+			set_and(work->machine, work->cpus, work->online);
+		break;
+	}
+}
+
+static int number_of(const struct cpubolt_topology *topology, bool node)
+{
+	return node ? topology->node : topology->package;
+}
+
+/* Candidates stay whose package or node is in the list @text. */
+static int filter(struct work *work, const char *text, bool node)
+{
+	const char *what = node ? "node" : "package";
+	cpu_set_t *numbers = set_empty(work->machine), *found = set_empty(work->machine);
+	size_t size = cpubolt_set_size(work->machine);
+	struct cpubolt_topology topology;
+	unsigned int cpu;
+	int code = EXIT_DONE, error = cpubolt_parse_list(work->machine, text, numbers, NULL);
+
+	if (error == -ERANGE)
+		code = fail(EXIT_FAILED, "no CPU is known to be in %s %s", what, text);
+	else if (error)
+		code = fail(EXIT_USAGE, "\"%s\" is no list of %ss", text, what);
+	for_each_cpu(work->machine, cpu, work->present) {
+		int number = -1;
+
+		if (!cpubolt_topology(work->machine, cpu, &topology))
+			number = number_of(&topology, node);
+		if (number >= 0 && CPU_ISSET_S(number, size, numbers))
+			CPU_SET_S(number, size, found);
+		else
+			CPU_CLR_S(cpu, size, work->cpus);
+	}
+	if (code == EXIT_DONE && !CPU_EQUAL_S(size, numbers, found)) {
+		char *missing;
+
+		set_minus(work->machine, numbers, found);
+		missing = set_text(work->machine, numbers);
+		code = fail(EXIT_FAILED, "no CPU is known to be in %s %s", what, missing);
+		free(missing);
+	}
+	CPU_FREE(numbers);
+	CPU_FREE(found);
+	return code;
+}
+
+/* A candidate of which nothing is known cannot be chosen by where it is. */
+static void read_cores(struct work *work)
+{
+	cpu_set_t *unknown = set_empty(work->machine);
+	size_t size = cpubolt_set_size(work->machine);
+	struct cpubolt_topology topology;
+	unsigned int cpu;
+
+	for_each_cpu(work->machine, cpu, work->present) {
+		work->core[cpu] = -1;
+		if (!cpubolt_topology(work->machine, cpu, &topology))
+			work->core[cpu] = topology.core;
+		if (work->core[cpu] < 0 && CPU_ISSET_S(cpu, size, work->cpus))
+			CPU_SET_S(cpu, size, unknown);
+	}
+	if (CPU_COUNT_S(size, unknown)) {
+		char *text = set_text(work->machine, unknown);
+
+		complain("CPUs left as they are, since their cores are not known: %s", text);
+		free(text);
+		set_minus(work->machine, work->cpus, unknown);
+	}
+	CPU_FREE(unknown);
+}
+
+static struct core *find_core(struct work *work, int number)
+{
+	unsigned int i;
+
+	/* CPUs of a core mostly have neighbouring numbers: the last core comes first. */
+	for (i = work->core_count; i-- > 0;)
+		if (work->cores[i].number == number)
+			return &work->cores[i];
+	return NULL;
+}
+
+static void list_cores(struct work *work)
+{
+	struct core *core;
+	unsigned int cpu;
+
+	work->core_count = 0;
+	for_each_cpu(work->machine, cpu, work->cpus) {
+		if (find_core(work, work->core[cpu]))
+			continue;
+		work->cores[work->core_count++] =
+			(struct core){ .number = work->core[cpu], .whole = true };
+	}
+	for_each_cpu(work->machine, cpu, work->online) {
+		core = find_core(work, work->core[cpu]);
+		if (!core)
+			continue;
+		core->online = true;
+		core->fixed |= set_has(work->machine, cpu, work->fixed);
+		core->whole &= set_has(work->machine, cpu, work->cpus);
+	}
+}
+
+/* The CPU that stays alone of its core: one that cannot go, one that is online, the first. */
+static int rank(struct work *work, unsigned int cpu)
+{
+	if (set_has(work->machine, cpu, work->fixed))
+		return 2;
+	return set_has(work->machine, cpu, work->online);
+}
+
+static bool has_better_sibling(struct work *work, unsigned int cpu, const cpu_set_t *among)
+{
+	unsigned int other;
+
+	for_each_cpu(work->machine, other, among) {
+		int more = rank(work, other) - rank(work, cpu);
+
+		if (other != cpu && work->core[other] == work->core[cpu] &&
+		    (more > 0 || (!more && other < cpu)))
+			return true;
+	}
+	return false;
+}
+
+static bool core_is_online(struct work *work, unsigned int cpu)
+{
+	unsigned int other;
+
+	for_each_cpu(work->machine, other, work->online)
+		if (work->core[other] == work->core[cpu])
+			return true;
+	return false;
+}
+
+static void add_siblings(struct work *work)
+{
+	size_t size = cpubolt_set_size(work->machine);
+	unsigned int cpu;
+
+	list_cores(work);
+	for_each_cpu(work->machine, cpu, work->present)
+		if (work->core[cpu] >= 0 && find_core(work, work->core[cpu]))
+			CPU_SET_S(cpu, size, work->cpus);
+}
+
+static int apply_smt(struct work *work)
+{
+	cpu_set_t *before = set_copy(work->machine, work->cpus);
+	size_t size = cpubolt_set_size(work->machine);
+	bool off = work->selection->smt == SMT_OFF;
+	const cpu_set_t *among = work->op == CPUBOLT_TAKE_OFFLINE ? work->online : before;
+	unsigned int cpu;
+
+	if (work->op == CPUBOLT_SET_ONLINE && !off)
+		add_siblings(work);
+	for_each_cpu(work->machine, cpu, before) {
+		bool stays = true;
+
+		if (work->op == CPUBOLT_TAKE_OFFLINE)
+			stays = has_better_sibling(work, cpu, among);
+		else if (work->op == CPUBOLT_BRING_ONLINE)
+			stays = core_is_online(work, cpu);
+		else if (off)
+			stays = !has_better_sibling(work, cpu, among);
+		if (!stays)
+			CPU_CLR_S(cpu, size, work->cpus);
+	}
+	CPU_FREE(before);
+	return EXIT_DONE;
+}
+
+static bool can_pick(const struct work *work, const struct core *core)
+{
+	switch (work->op) {
+	case CPUBOLT_TAKE_OFFLINE:
+		return core->online && core->whole && !core->fixed;
+	case CPUBOLT_BRING_ONLINE:
+		return !core->online;
+	case CPUBOLT_SET_ONLINE:
+		break;
+	}
+	return true;
+}
+
+/* True if @one is picked before @other. */
+static bool goes_first(const struct work *work, const struct core *one, const struct core *other)
+{
+	if (work->op == CPUBOLT_TAKE_OFFLINE)
+		return one->number > other->number;
+	if (one->fixed != other->fixed)
+		return one->fixed;
+	if (one->online != other->online)
+		return one->online;
+	return one->number < other->number;
+}
+
+static bool pick_core(struct work *work)
+{
+	struct core *best = NULL;
+	unsigned int i;
+
+	for (i = 0; i < work->core_count; i++) {
+		struct core *core = &work->cores[i];
+
+		if (core->picked || !can_pick(work, core))
+			continue;
+		if (!best || goes_first(work, core, best))
+			best = core;
+	}
+	if (best)
+		best->picked = true;
+	return best;
+}
+
+static const char *const can_do[] = {
+	[CPUBOLT_BRING_ONLINE]	= "can come online",
+	[CPUBOLT_TAKE_OFFLINE]	= "can go offline",
+	[CPUBOLT_SET_ONLINE]	= "are known",
+};
+
+static int apply_cores(struct work *work)
+{
+	size_t size = cpubolt_set_size(work->machine);
+	unsigned int cpu, n;
+
+	list_cores(work);
+	for (n = 0; n < work->selection->cores; n++)
+		if (!pick_core(work))
+			return fail(EXIT_FAILED, "only %u of the %u wanted cores %s",
+				    n, work->selection->cores, can_do[work->op]);
+	for_each_cpu(work->machine, cpu, work->present) {
+		const struct core *core = find_core(work, work->core[cpu]);
+
+		if (!core || !core->picked)
+			CPU_CLR_S(cpu, size, work->cpus);
+	}
+	return EXIT_DONE;
+}
+
+static int apply_topology(struct work *work)
+{
+	const struct selection *selection = work->selection;
+	int code = EXIT_DONE;
+
+	if (selection->packages)
+		code = filter(work, selection->packages, false);
+	if (code == EXIT_DONE && selection->nodes)
+		code = filter(work, selection->nodes, true);
+	if (code != EXIT_DONE || (!selection->cores && selection->smt == SMT_ANY))
+		return code;
+	read_cores(work);
+	if (selection->smt != SMT_ANY)
+		code = apply_smt(work);
+	if (code == EXIT_DONE && selection->cores)
+		code = apply_cores(work);
+	return code;
+}
+
+/* CPUs of --keep are neither brought online nor taken offline. */
+static void apply_keep(struct work *work, bool last)
+{
+	set_minus(work->machine, work->cpus, work->keep);
+	if (!last || work->op != CPUBOLT_SET_ONLINE)
+		return;
+	set_and(work->machine, work->keep, work->online);
+	set_or(work->machine, work->cpus, work->keep);
+}
+
+static int run(struct work *work)
+{
+	const struct selection *selection = work->selection;
+	int code = EXIT_DONE;
+
+	if (selection->keep)
+		code = parse(work, selection->keep, work->keep);
+	if (code == EXIT_DONE && selection->list)
+		code = parse(work, selection->list, work->cpus);
+	else if (code == EXIT_DONE)
+		start_without_list(work);
+	if (code != EXIT_DONE)
+		return code;
+	/* Cores are picked among those of which every CPU may go. */
+	if (work->op == CPUBOLT_TAKE_OFFLINE)
+		apply_keep(work, false);
+	if (selection_needs_topology(selection))
+		code = apply_topology(work);
+	if (code == EXIT_DONE)
+		apply_keep(work, true);
+	return code;
+}
+
+int select_cpus(struct invocation *call, enum cpubolt_op op, const struct selection *selection,
+		cpu_set_t *cpus)
+{
+	struct cpubolt *machine = call->machine;
+	struct work work = {
+		.call = call,
+		.machine = machine,
+		.op = op,
+		.selection = selection,
+		.cpus = cpus,
+		.online = set_new(machine, CPUBOLT_ONLINE),
+		.present = set_new(machine, CPUBOLT_PRESENT),
+		.fixed = set_new(machine, CPUBOLT_FIXED),
+		.keep = set_empty(machine),
+		.core = calloc(set_limit(machine), sizeof(*work.core)),
+		.cores = calloc(set_limit(machine), sizeof(*work.cores)),
+	};
+	int code;
+
+	if (work.core && work.cores)
+		code = run(&work);
+	else
+		code = fail(EXIT_FAILED, "no memory");
+	CPU_FREE(work.online);
+	CPU_FREE(work.present);
+	CPU_FREE(work.fixed);
+	CPU_FREE(work.keep);
+	free(work.core);
+	free(work.cores);
+	return code;
+}

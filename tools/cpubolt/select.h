@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Which CPUs a request is about: a cpulist, and options such as --node */
+#ifndef SELECT_H
+#define SELECT_H
+
+#include "command.h"
+
+enum smt_choice {
+	SMT_ANY,
+	SMT_OFF,		/* one CPU of each core */
+	SMT_ON,			/* all CPUs of each core */
+};
+
+/** What the user has said; NULL or 0 where the user has said nothing */
+struct selection {
+	const char *list;	/* cpulist */
+	const char *packages;	/* list of package numbers */
+	const char *nodes;	/* list of NUMA node numbers */
+	const char *keep;	/* cpulist of CPUs that are left as they are */
+	unsigned int cores;
+	enum smt_choice smt;
+};
+
+/** selection_needs_topology() - true if select_cpus() has to know where CPUs are */
+bool selection_needs_topology(const struct selection *selection);
+
+/**
+ * select_cpus() - find the CPUs that a request is about
+ * @op: the request; a selection means other CPUs when CPUs go than when CPUs come
+ * @cpus: made by cpubolt_set_new(); is overwritten
+ *
+ * Return: EXIT_DONE, or another exit code after a message.
+ */
+int select_cpus(struct invocation *call, enum cpubolt_op op, const struct selection *selection,
+		cpu_set_t *cpus);
+
+#endif /* SELECT_H */

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Tables of CPUs, printed by libsmartcols */
+#ifndef TABLE_H
+#define TABLE_H
+
+#include "columns.h"
+
+enum table_style {
+	TABLE_GROUPED,		/* one row for CPUs that are equal in all other columns */
+	TABLE_EXTENDED,		/* one row a CPU */
+	TABLE_PARSABLE,		/* one row a CPU, commas between columns */
+	TABLE_JSON,
+};
+
+/** A table: which columns of which CPUs, and how */
+struct table {
+	enum table_style style;
+	const struct column *columns[32];
+	unsigned int count;		/* of columns */
+	bool drop_empty;		/* leave out columns of which nothing is known */
+	const cpu_set_t *cpus;
+};
+
+/**
+ * table_print() - print @table on stdout
+ * @head: members of the JSON object before "cpus", each with a comma and newline; or NULL
+ *
+ * Return: 0, or a negative errno.
+ */
+int table_print(const struct table *table, struct facts *facts, const char *head);
+
+#endif /* TABLE_H */

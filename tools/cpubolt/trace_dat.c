@@ -1,0 +1,270 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Writes and reads files of trace-cmd. */
+#include <endian.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <event-parse.h>
+#include <trace-cmd.h>
+#include <trace-seq.h>
+
+#include "trace_dat.h"
+
+/* Where a page of a CPU's buffer begins in the file, and how long the pages are. */
+struct cpu_data {
+	uint64_t offset, size;
+	char *pages;
+};
+
+/* -- Writing -------------------------------------------------------------- */
+
+static void put(FILE *out, const void *data, size_t size)
+{
+	fwrite(data, 1, size, out);	/* errors are looked for at the end */
+}
+
+static void put_u32(FILE *out, uint32_t value)
+{
+	put(out, &value, sizeof(value));
+}
+
+static void put_u64(FILE *out, uint64_t value)
+{
+	put(out, &value, sizeof(value));
+}
+
+static void put_start(FILE *out)
+{
+	static const unsigned char magic[] = { 0x17, 0x08, 0x44 };
+	unsigned char order = BYTE_ORDER == BIG_ENDIAN, size = sizeof(long);
+
+	put(out, magic, sizeof(magic));
+	put(out, "tracing", 7);
+	put(out, "6", 2);
+	put(out, &order, 1);
+	put(out, &size, 1);
+	put_u32(out, sysconf(_SC_PAGESIZE));
+}
+
+/* A file of tracefs, after its length in 64 bits; an empty one if it cannot be read. */
+static void put_file(FILE *out, const char *path)
+{
+	int size = 0;
+	char *text = tracefs_instance_file_read(NULL, path, &size);
+
+	put_u64(out, text ? size : 0);
+	if (text)
+		put(out, text, size);
+	free(text);
+}
+
+static void put_format(FILE *out, const char *system, const char *event)
+{
+	char *path;
+
+	if (asprintf(&path, "events/%s/%s/format", system, event) < 0)
+		return;
+	put_file(out, path);
+	free(path);
+}
+
+/* Directories only: files such as "enable" are not among what tracefs_system_events() lists. */
+static void put_formats(FILE *out, const char *system)
+{
+	char **events = tracefs_system_events(NULL, system);
+	uint32_t count = 0;
+
+	while (events && events[count])
+		count++;
+	put_u32(out, count);
+	for (uint32_t i = 0; i < count; i++)
+		put_format(out, system, events[i]);
+	tracefs_list_free(events);
+}
+
+static void put_systems(FILE *out, const char *const *systems)
+{
+	uint32_t count = 0;
+
+	while (systems[count])
+		count++;
+	put_u32(out, count);
+	for (uint32_t i = 0; i < count; i++) {
+		put(out, systems[i], strlen(systems[i]) + 1);
+		put_formats(out, systems[i]);
+	}
+}
+
+/* Functions of the kernel: what an event has is an address. Data is left out. */
+static void put_symbols(FILE *out)
+{
+	FILE *in = fopen("/proc/kallsyms", "re");
+	char *line = NULL, *text = NULL, type;
+	size_t room = 0, size = 0;
+	FILE *kept = open_memstream(&text, &size);
+
+	while (in && kept && getline(&line, &room, in) > 0)
+		if (sscanf(line, "%*x %c", &type) == 1 && strchr("tTwW", type))
+			fputs(line, kept);
+	if (kept)
+		fclose(kept);
+	if (in)
+		fclose(in);
+	put_u32(out, text ? size : 0);
+	put(out, text ?: "", text ? size : 0);
+	free(line);
+	free(text);
+}
+
+static void put_printk_formats(FILE *out)
+{
+	int size = 0;
+	char *text = tracefs_instance_file_read(NULL, "printk_formats", &size);
+
+	put_u32(out, text ? size : 0);
+	put(out, text ?: "", text ? size : 0);
+	free(text);
+}
+
+/* All pages of one CPU's buffer, which are then empty; the last one may be partly used. */
+static int take_pages(struct tracefs_instance *instance, unsigned int cpu, struct cpu_data *data)
+{
+	size_t page = sysconf(_SC_PAGESIZE), room = 0;
+	char path[64];
+	ssize_t got;
+	int fd;
+
+	snprintf(path, sizeof(path), "per_cpu/cpu%u/trace_pipe_raw", cpu);
+	fd = tracefs_instance_file_open(instance, path, O_RDONLY | O_NONBLOCK);
+	if (fd < 0)
+		return 0;		/* a CPU without a buffer */
+	do {
+		if (data->size + page > room) {
+			char *more = realloc(data->pages, room = 2 * room + 4 * page);
+
+			if (!more) {
+				close(fd);
+				return -ENOMEM;
+			}
+			data->pages = more;
+		}
+		memset(data->pages + data->size, 0, page);
+		got = read(fd, data->pages + data->size, page);
+		if (got > 0)
+			data->size += page;
+	} while (got > 0 || (got < 0 && errno == EINTR));
+	close(fd);
+	return 0;
+}
+
+static int put_data(FILE *out, struct tracefs_instance *instance, uint32_t cpus)
+{
+	struct cpu_data *data = calloc(cpus, sizeof(*data));
+	size_t page = sysconf(_SC_PAGESIZE);
+	uint64_t offset;
+	int error = data ? 0 : -ENOMEM;
+
+	for (uint32_t i = 0; i < cpus && !error; i++)
+		error = take_pages(instance, i, &data[i]);
+	put_u32(out, cpus);
+	put(out, "flyrecord", 10);
+	offset = ftello(out) + 16ull * cpus;
+	for (uint32_t i = 0; i < cpus && !error; i++) {
+		offset = (offset + page - 1) / page * page;
+		data[i].offset = offset;
+		offset += data[i].size;
+		put_u64(out, data[i].offset);
+		put_u64(out, data[i].size);
+	}
+	for (uint32_t i = 0; i < cpus && !error; i++) {
+		while ((uint64_t)ftello(out) < data[i].offset && !ferror(out))
+			fputc(0, out);
+		put(out, data[i].pages ?: "", data[i].pages ? data[i].size : 0);
+	}
+	for (uint32_t i = 0; data && i < cpus; i++)
+		free(data[i].pages);
+	free(data);
+	return error;
+}
+
+int trace_dat_write(int fd, struct tracefs_instance *instance, unsigned int cpus,
+		    const char *const *systems)
+{
+	int copy = fcntl(fd, F_DUPFD_CLOEXEC, 0), error;
+	FILE *out = copy < 0 ? NULL : fdopen(copy, "w");
+
+	if (!out) {
+		error = -errno;
+		if (copy >= 0)
+			close(copy);
+		return error;
+	}
+	put_start(out);
+	put(out, "header_page", 12);
+	put_file(out, "events/header_page");
+	put(out, "header_event", 13);
+	put_file(out, "events/header_event");
+	put_formats(out, "ftrace");
+	put_systems(out, systems);
+	put_symbols(out);
+	put_printk_formats(out);
+	put_file(out, "saved_cmdlines");
+	error = put_data(out, instance, cpus);
+	errno = 0;
+	if (ferror(out) || fflush(out))
+		error = error ?: -(errno ?: EIO);
+	if (fclose(out))
+		error = error ?: -errno;
+	return error;
+}
+
+/* -- Reading -------------------------------------------------------------- */
+
+struct reading {
+	struct trace_events *events;
+	int error;
+};
+
+static int read_record(struct tracecmd_input *input, struct tep_record *record, int cpu, void *data)
+{
+	struct tep_handle *tep = tracecmd_get_tep(input);
+	struct tep_event *event = tep_find_event_by_record(tep, record);
+	struct reading *reading = data;
+	struct trace_seq text;
+
+	if (!event)
+		return 0;
+	trace_seq_init(&text);
+	tep_print_event(tep, &text, record, "%s", TEP_PRINT_INFO);
+	trace_seq_terminate(&text);
+	reading->error = trace_read(reading->events, record->ts, event->name, text.buffer);
+	trace_seq_destroy(&text);
+	return reading->error;
+}
+
+int trace_dat_read(const char *path, struct trace_events *events)
+{
+	struct reading reading = { .events = events };
+	struct tracecmd_input *input;
+	int error;
+
+	events->list = NULL;
+	events->count = 0;
+	tracecmd_set_loglevel(TEP_LOG_NONE);
+	input = tracecmd_open(path, TRACECMD_FL_LOAD_NO_PLUGINS);
+	if (!input)
+		return -EINVAL;
+	error = tracecmd_iterate_events(input, NULL, 0, read_record, &reading);
+	tracecmd_close(input);
+	error = reading.error ?: error ? -EINVAL : 0;
+	if (error)
+		trace_free(events);
+	else
+		trace_sort(events);
+	return error;
+}

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Files of trace-cmd, which KernelShark opens as well. */
+#ifndef TRACE_DAT_H
+#define TRACE_DAT_H
+
+#include <stddef.h>
+#include <tracefs.h>
+
+#include "trace_events.h"
+
+/**
+ * trace_dat_write() - write what @instance has recorded to the open file @fd
+ * @cpus: all CPU numbers of the machine are smaller
+ * @systems: names of the event systems whose formats are written, ended by NULL
+ *
+ * The file has version 6 of the format, see trace-cmd.dat.v6(5): what
+ * libtracecmd offers to programs reads such files, and does not write any.
+ * Reading the buffers empties these.
+ *
+ * Return: 0 or a negative errno.
+ */
+int trace_dat_write(int fd, struct tracefs_instance *instance, unsigned int cpus,
+		    const char *const *systems);
+
+/**
+ * trace_dat_read() - read the events of the file @path, by libtracecmd
+ * @events: is overwritten; free it with trace_free()
+ *
+ * Return: 0, -EINVAL if the file is none of trace-cmd or has a malformed event, -ENOMEM.
+ */
+int trace_dat_read(const char *path, struct trace_events *events);
+
+#endif /* TRACE_DAT_H */

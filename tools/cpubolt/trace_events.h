@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Events of a traced request: those of the kernel's systems bolt and cpuhp. */
+#ifndef TRACE_EVENTS_H
+#define TRACE_EVENTS_H
+
+#include <stddef.h>
+
+enum trace_kind {
+	TRACE_BEGIN,		/* cpubolt's own mark: the request begins */
+	TRACE_END,		/* cpubolt's own mark: the request has ended */
+	TRACE_ENTER,		/* a callback of a hotplug state begins */
+	TRACE_EXIT,		/* and has ended */
+	TRACE_PHASE,		/* a phase of a batch has ended, which took @duration */
+	TRACE_BATCH,		/* a batch has ended, which took @duration */
+	TRACE_DEFER,		/* a teardown has been deferred */
+	TRACE_CANCEL,		/* a deferred teardown has been cancelled */
+	TRACE_SETTLE,		/* a deferred teardown has run */
+};
+
+/** What cpubolt writes to trace_marker, before what the request is */
+#define TRACE_MARK_BEGIN	"cpubolt: begin "
+#define TRACE_MARK_END		"cpubolt: end "
+
+/** One event; what its kind does not have is 0 */
+struct trace_event {
+	enum trace_kind kind;
+	unsigned long long ns;		/* when, by the trace's clock */
+	unsigned long long duration;	/* ns */
+	unsigned long long batch;	/* number of the batch */
+	unsigned int cpu;		/* CPU that comes or goes; the first one of a batch */
+	int state;			/* number of the hotplug state */
+	int error;			/* of a callback, or of a batch */
+	unsigned int up, down;		/* CPUs of a batch */
+	char name[48];			/* of a callback, a phase, or what is requested */
+};
+
+/** Events in the order of their times */
+struct trace_events {
+	struct trace_event *list;
+	size_t count;
+};
+
+/**
+ * trace_parse() - read the text of a tracing instance's file trace
+ * @text: its contents: times in seconds with six digits
+ * @events: is overwritten; free it with trace_free(). Other events are left out.
+ *
+ * Return: 0, -EINVAL if one of the events above is malformed, -ENOMEM.
+ */
+int trace_parse(const char *text, struct trace_events *events);
+
+/**
+ * trace_read() - read one event as the kernel and libtraceevent print it
+ * @events: gets the event
+ * @ns: when it was, by the trace's clock
+ * @name: of the event, without its system
+ * @text: what is printed after "NAME: "
+ *
+ * Return: 0, also if the event is none of those above; -EINVAL if it is one of
+ * these and malformed; -ENOMEM.
+ */
+int trace_read(struct trace_events *events, unsigned long long ns, const char *name,
+	       const char *text);
+
+/** trace_add() - add a copy of @event to @events; -ENOMEM */
+int trace_add(struct trace_events *events, const struct trace_event *event);
+
+/** trace_sort() - put @events in the order of their times; equal times stay as they are */
+void trace_sort(struct trace_events *events);
+
+/** trace_free() - free what @events holds */
+void trace_free(struct trace_events *events);
+
+#endif /* TRACE_EVENTS_H */

@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Records one request, by libtracefs. */
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <tracefs.h>
+
+#include "trace_dat.h"
+#include "trace_events.h"
+#include "trace_session.h"
+
+/* A state of a CPU takes two events of some 40 bytes: this is room for thousands. */
+#define BUFFER_KB	512
+
+struct trace_session {
+	struct tracefs_instance *instance;
+	sigset_t old_signals;
+	bool bolt;
+};
+
+static const char *const systems_with_bolt[] = { "bolt", "cpuhp", NULL };
+static const char *const systems_without[] = { "cpuhp", NULL };
+
+static const char *const *systems_of(const struct trace_session *session)
+{
+	return session->bolt ? systems_with_bolt : systems_without;
+}
+
+/* An error of libtracefs, which does not always leave one in errno. */
+static int last_error(void)
+{
+	return -(errno ?: EIO);
+}
+
+static int set_up(struct trace_session *session)
+{
+	const char *const *systems = systems_of(session);
+
+	tracefs_trace_off(session->instance);
+	/* All CPUs of the waterfall share a clock; in nanoseconds. */
+	if (tracefs_instance_file_write(session->instance, "trace_clock", "mono") < 0)
+		return last_error();
+	if (tracefs_instance_set_buffer_size(session->instance, BUFFER_KB, -1) < 0)
+		return last_error();
+	for (size_t i = 0; systems[i]; i++)
+		if (tracefs_event_enable(session->instance, systems[i], NULL) < 0)
+			return last_error();
+	if (tracefs_print_init(session->instance) < 0)
+		return last_error();
+	return 0;
+}
+
+static void hold_signals(struct trace_session *session)
+{
+	sigset_t held;
+
+	sigemptyset(&held);
+	sigaddset(&held, SIGINT);
+	sigaddset(&held, SIGTERM);
+	sigaddset(&held, SIGHUP);
+	sigprocmask(SIG_BLOCK, &held, &session->old_signals);
+}
+
+int trace_session_open(struct trace_session **session, bool bolt)
+{
+	struct trace_session *made;
+	const char *dir;
+	char name[32];
+	int error;
+
+	*session = NULL;
+	tracefs_set_loglevel(TEP_LOG_NONE);
+	errno = 0;
+	dir = tracefs_tracing_dir();
+	if (!dir)
+		return errno == EACCES || errno == EPERM ? -EACCES : -ENOENT;
+	if (access(dir, R_OK | X_OK))
+		return -errno;
+	if (!tracefs_file_exists(NULL, "events/cpuhp"))
+		return -EOPNOTSUPP;
+	made = calloc(1, sizeof(*made));
+	if (!made)
+		return -ENOMEM;
+	made->bolt = bolt && tracefs_file_exists(NULL, "events/bolt");
+	snprintf(name, sizeof(name), "cpubolt-%d", getpid());
+	hold_signals(made);
+	errno = 0;
+	made->instance = tracefs_instance_create(name);
+	error = made->instance ? set_up(made) : last_error();
+	if (error) {
+		trace_session_close(made);
+		return error == -EPERM ? -EACCES : error;
+	}
+	*session = made;
+	return 0;
+}
+
+void trace_session_begin(struct trace_session *session, const char *what)
+{
+	tracefs_trace_on(session->instance);
+	tracefs_printf(session->instance, "%s%s", TRACE_MARK_BEGIN, what);
+}
+
+void trace_session_end(struct trace_session *session, const char *what)
+{
+	tracefs_printf(session->instance, "%s%s", TRACE_MARK_END, what);
+	tracefs_trace_off(session->instance);
+}
+
+char *trace_session_text(struct trace_session *session)
+{
+	return tracefs_instance_file_read(session->instance, "trace", NULL);
+}
+
+int trace_session_save(struct trace_session *session, int fd, unsigned int cpus)
+{
+	return trace_dat_write(fd, session->instance, cpus, systems_of(session));
+}
+
+int trace_session_close(struct trace_session *session)
+{
+	int error = 0;
+
+	if (!session)
+		return 0;
+	if (session->instance) {
+		tracefs_print_close(session->instance);
+		errno = 0;
+		if (tracefs_instance_destroy(session->instance) < 0)
+			error = last_error();
+		tracefs_instance_free(session->instance);
+	}
+	sigprocmask(SIG_SETMASK, &session->old_signals, NULL);
+	free(session);
+	return error;
+}

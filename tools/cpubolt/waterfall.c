@@ -1,0 +1,480 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Lays a traced request out as a waterfall, and prints it. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "waterfall.h"
+
+#define LEAST_WIDTH	60
+#define NAME_WIDTH	27
+#define TIME_WIDTH	9
+/* States and gaps that take less of the request than this are summed up, or left out. */
+#define SHORT_PART	100
+#define GAP_PART	20
+
+/** The bounds of the request, on the clock of the trace */
+struct bounds {
+	unsigned long long start, end;
+	const struct trace_event *batch;	/* NULL without Bolt */
+};
+
+/* -- Building ------------------------------------------------------------- */
+
+static unsigned long long start_of(const struct trace_event *event)
+{
+	return event->ns > event->duration ? event->ns - event->duration : 0;
+}
+
+static bool is_work(const struct trace_event *event)
+{
+	return event->kind != TRACE_BEGIN && event->kind != TRACE_END;
+}
+
+/* The last batch is the request's own: requests of other programs were before it. */
+static int find_bounds(const struct trace_events *events, struct bounds *bounds)
+{
+	const struct trace_event *begin = NULL, *end = NULL, *first = NULL, *last = NULL;
+
+	memset(bounds, 0, sizeof(*bounds));
+	for (size_t i = 0; i < events->count; i++) {
+		const struct trace_event *event = &events->list[i];
+
+		if (event->kind == TRACE_BEGIN && !begin)
+			begin = event;
+		if (event->kind == TRACE_END)
+			end = event;
+		if (event->kind == TRACE_BATCH)
+			bounds->batch = event;
+		if (is_work(event)) {
+			first = first ?: event;
+			last = event;
+		}
+	}
+	if (!first)
+		return -ENODATA;
+	bounds->start = begin ? begin->ns : bounds->batch ? start_of(bounds->batch) : first->ns;
+	bounds->end = end ? end->ns : bounds->batch ? bounds->batch->ns : last->ns;
+	return bounds->end > bounds->start ? 0 : -ENODATA;
+}
+
+static struct waterfall_row *add_row(struct waterfall *waterfall)
+{
+	struct waterfall_row *more = reallocarray(waterfall->rows, waterfall->count + 1,
+						  sizeof(*more));
+
+	if (!more)
+		return NULL;
+	waterfall->rows = more;
+	more += waterfall->count++;
+	memset(more, 0, sizeof(*more));
+	more->state = -1;
+	return more;
+}
+
+static int add_span(struct waterfall_row *row, const struct bounds *bounds,
+		    unsigned long long start, unsigned long long end)
+{
+	struct span *more;
+
+	if (start < bounds->start)
+		start = bounds->start;
+	if (end > bounds->end)
+		end = bounds->end;
+	if (end < start)
+		return 0;
+	more = reallocarray(row->spans, row->count + 1, sizeof(*more));
+	if (!more)
+		return -ENOMEM;
+	row->spans = more;
+	more[row->count].start = start - bounds->start;
+	more[row->count].end = end - bounds->start;
+	row->count++;
+	row->busy += end - start;
+	return 0;
+}
+
+/** A group while its states are looked for */
+struct group {
+	char name[48];
+	unsigned long long start, end;
+	bool any_cpu;		/* events of all CPUs belong to it */
+	unsigned int cpu;
+};
+
+/* The row of @state among those of the last group, which begin at @first. */
+static struct waterfall_row *state_row(struct waterfall *waterfall, size_t first,
+				       const struct trace_event *enter)
+{
+	struct waterfall_row *row;
+
+	for (size_t i = first; i < waterfall->count; i++)
+		if (waterfall->rows[i].state == enter->state)
+			return &waterfall->rows[i];
+	row = add_row(waterfall);
+	if (row) {
+		row->state = enter->state;
+		memcpy(row->name, enter->name, sizeof(row->name));
+	}
+	return row;
+}
+
+/* The event with which the callback that begins at @from ends, or NULL. */
+static const struct trace_event *exit_of(const struct trace_events *events, size_t from)
+{
+	const struct trace_event *enter = &events->list[from];
+
+	for (size_t i = from + 1; i < events->count; i++) {
+		const struct trace_event *event = &events->list[i];
+
+		if (event->cpu != enter->cpu || event->state != enter->state)
+			continue;
+		if (event->kind == TRACE_EXIT)
+			return event;
+		if (event->kind == TRACE_ENTER)
+			return NULL;
+	}
+	return NULL;
+}
+
+static int add_states(struct waterfall *waterfall, const struct trace_events *events,
+		      const struct bounds *bounds, const struct group *group)
+{
+	size_t first = waterfall->count;
+
+	for (size_t i = 0; i < events->count; i++) {
+		const struct trace_event *event = &events->list[i], *last;
+		struct waterfall_row *row;
+		int error;
+
+		if (event->kind != TRACE_ENTER || event->ns < group->start ||
+		    event->ns >= group->end || (!group->any_cpu && event->cpu != group->cpu))
+			continue;
+		last = exit_of(events, i);
+		row = state_row(waterfall, first, event);
+		if (!row)
+			return -ENOMEM;
+		error = add_span(row, bounds, event->ns, last ? last->ns : group->end);
+		if (error)
+			return error;
+		if (last && last->error)
+			row->error = last->error;
+	}
+	return 0;
+}
+
+static int add_group(struct waterfall *waterfall, const struct trace_events *events,
+		     const struct bounds *bounds, const struct group *group)
+{
+	struct waterfall_row *row = add_row(waterfall);
+	int error;
+
+	if (!row)
+		return -ENOMEM;
+	row->group = true;
+	memcpy(row->name, group->name, sizeof(row->name));
+	error = add_span(row, bounds, group->start, group->end);
+	return error ?: add_states(waterfall, events, bounds, group);
+}
+
+/* Phases follow each other: what is between the end of one and its successor is the latter's. */
+static int add_phases(struct waterfall *waterfall, const struct trace_events *events,
+		      const struct bounds *bounds)
+{
+	int error = 0;
+
+	for (size_t i = 0; i < events->count && !error; i++) {
+		const struct trace_event *event = &events->list[i];
+		struct group group = { .any_cpu = true };
+
+		if (event->kind != TRACE_PHASE || event->batch != bounds->batch->batch)
+			continue;
+		memcpy(group.name, event->name, sizeof(group.name));
+		group.start = start_of(event);
+		group.end = event->ns;
+		error = add_group(waterfall, events, bounds, &group);
+	}
+	return error;
+}
+
+/* Whether an event of the same CPU is before the @index-th one. */
+static bool seen_before(const struct trace_events *events, size_t index)
+{
+	for (size_t i = 0; i < index; i++)
+		if (is_work(&events->list[i]) && events->list[i].cpu == events->list[index].cpu)
+			return true;
+	return false;
+}
+
+static int add_cpus(struct waterfall *waterfall, const struct trace_events *events,
+		    const struct bounds *bounds)
+{
+	int error = 0;
+
+	for (size_t i = 0; i < events->count && !error; i++) {
+		const struct trace_event *event = &events->list[i];
+		struct group group = { .cpu = event->cpu, .start = event->ns };
+
+		if (!is_work(event) || seen_before(events, i))
+			continue;
+		snprintf(group.name, sizeof(group.name), "CPU %u", event->cpu);
+		for (size_t j = i; j < events->count; j++)
+			if (is_work(&events->list[j]) && events->list[j].cpu == event->cpu)
+				group.end = events->list[j].ns;
+		error = add_group(waterfall, events, bounds, &group);
+	}
+	return error;
+}
+
+static void count_teardowns(struct waterfall *waterfall, const struct trace_events *events,
+			    const struct bounds *bounds)
+{
+	for (size_t i = 0; i < events->count; i++) {
+		const struct trace_event *event = &events->list[i];
+
+		if (event->ns < bounds->start || event->ns > bounds->end)
+			continue;
+		waterfall->deferred += event->kind == TRACE_DEFER;
+		waterfall->cancelled += event->kind == TRACE_CANCEL;
+		waterfall->settled += event->kind == TRACE_SETTLE;
+	}
+}
+
+int waterfall_build(const struct trace_events *events, struct waterfall *waterfall)
+{
+	struct bounds bounds;
+	int error;
+
+	memset(waterfall, 0, sizeof(*waterfall));
+	error = find_bounds(events, &bounds);
+	if (error)
+		return error;
+	waterfall->total = bounds.end - bounds.start;
+	for (size_t i = 0; i < events->count; i++)
+		if (events->list[i].kind == TRACE_BEGIN)
+			snprintf(waterfall->title, sizeof(waterfall->title), "%s",
+				 events->list[i].name);
+	if (bounds.batch) {
+		waterfall->batch = bounds.batch->batch;
+		waterfall->in_batch = bounds.batch->duration;
+		waterfall->error = bounds.batch->error;
+		error = add_phases(waterfall, events, &bounds);
+	} else {
+		error = add_cpus(waterfall, events, &bounds);
+	}
+	if (error)
+		waterfall_free(waterfall);
+	else
+		count_teardowns(waterfall, events, &bounds);
+	return error;
+}
+
+void waterfall_free(struct waterfall *waterfall)
+{
+	for (size_t i = 0; i < waterfall->count; i++)
+		free(waterfall->rows[i].spans);
+	free(waterfall->rows);
+	memset(waterfall, 0, sizeof(*waterfall));
+}
+
+/* -- Printing ------------------------------------------------------------- */
+
+const char *waterfall_time(unsigned long long ns, char *text, size_t size)
+{
+	static const char *const units[] = { "us", "ms", "s" };
+	double value = ns / 1e3;
+	size_t unit = 0;
+
+	/* 999.95 would be printed as "1000.0". */
+	for (; value >= 999.95 && unit < 2; unit++)
+		value /= 1000;
+	snprintf(text, size, value < 99999.95 ? "%.1f %s" : "%.0f %s", value, units[unit]);
+	return text;
+}
+
+static void paint(char *bar, unsigned int width, char ink, const struct span *span,
+		  unsigned long long total)
+{
+	unsigned int from = (double)span->start / total * width;
+	unsigned int to = (double)span->end / total * width;
+
+	if (from >= width)
+		from = width - 1;
+	do
+		bar[from++] = ink;
+	while (from < to && from < width);
+}
+
+/* A line: a name, a bar of @spans, a time. */
+static void print_line(const struct waterfall_look *look, unsigned long long total,
+		       const char *name, char ink, const struct span *spans, size_t count,
+		       unsigned long long ns, FILE *out)
+{
+	unsigned int width = look->width > LEAST_WIDTH ? look->width : LEAST_WIDTH;
+	char bar[512], time[32];
+
+	width -= NAME_WIDTH + TIME_WIDTH + 3;
+	if (width >= sizeof(bar))
+		width = sizeof(bar) - 1;
+	memset(bar, ' ', width);
+	bar[width] = '\0';
+	for (size_t i = 0; i < count; i++)
+		paint(bar, width, ink, &spans[i], total);
+	fprintf(out, "%-*.*s|%s| %*s\n", NAME_WIDTH, NAME_WIDTH, name, bar, TIME_WIDTH,
+		waterfall_time(ns, time, sizeof(time)));
+}
+
+static void print_row(const struct waterfall *waterfall, const struct waterfall_row *row,
+		      const struct waterfall_look *look, FILE *out)
+{
+	const char *name = NULL;
+	char text[96], *end;
+
+	if (!row->group && look->state_name)
+		name = look->state_name(row->state, look->data);
+	end = text + snprintf(text, sizeof(text), "%s%s", row->group ? "" : "  ",
+			      name ?: row->name);
+	if (row->error)
+		snprintf(end, text + sizeof(text) - end, " (%d)", row->error);
+	else if (!row->group && row->count > 1)
+		snprintf(end, text + sizeof(text) - end, " x%zu", row->count);
+	print_line(look, waterfall->total, text, row->group ? '=' : '#', row->spans, row->count,
+		   row->busy, out);
+}
+
+static bool is_short(const struct waterfall *waterfall, const struct waterfall_row *row)
+{
+	return !row->error && row->busy < waterfall->total / SHORT_PART;
+}
+
+/* How many rows after @group are its states. */
+static size_t states_of(const struct waterfall *waterfall, size_t group)
+{
+	size_t i;
+
+	for (i = group + 1; i < waterfall->count && !waterfall->rows[i].group; i++)
+		;
+	return i - group - 1;
+}
+
+/* One line for all states of a group that take too little to have one of their own. */
+static void print_short(const struct waterfall *waterfall, const struct waterfall_row *rows,
+			size_t count, const struct waterfall_look *look, FILE *out)
+{
+	unsigned long long busy = 0;
+	struct span *spans = NULL;
+	size_t states = 0, length = 0;
+	char name[64];
+
+	for (size_t i = 0; i < count; i++)
+		length += rows[i].count;
+	if (length)
+		spans = calloc(length, sizeof(*spans));
+	if (!spans)
+		return;
+	length = 0;
+	for (size_t i = 0; i < count; i++) {
+		if (!is_short(waterfall, &rows[i]))
+			continue;
+		memcpy(spans + length, rows[i].spans, rows[i].count * sizeof(*spans));
+		length += rows[i].count;
+		busy += rows[i].busy;
+		states++;
+	}
+	snprintf(name, sizeof(name), "  %zu short one%s", states, states == 1 ? "" : "s");
+	if (states)
+		print_line(look, waterfall->total, name, '-', spans, length, busy, out);
+	free(spans);
+}
+
+static int compare_spans(const void *a, const void *b)
+{
+	const struct span *one = a, *other = b;
+
+	return (one->start > other->start) - (one->start < other->start);
+}
+
+/*
+ * The time of a group in which none of its callbacks runs, if that is much: with
+ * the kernel's own code, or waiting.
+ */
+static void print_gaps(const struct waterfall *waterfall, const struct waterfall_row *group,
+		       size_t count, const struct waterfall_look *look, FILE *out)
+{
+	unsigned long long reached = group->count ? group->spans[0].start : 0, idle = 0;
+	unsigned long long last = group->count ? group->spans[0].end : 0;
+	size_t length = 0, gaps = 0;
+	struct span *spans;
+
+	for (size_t i = 1; i <= count; i++)
+		length += group[i].count;
+	spans = calloc(2 * length + 2, sizeof(*spans));
+	if (!spans)
+		return;
+	length = 0;
+	for (size_t i = 1; i <= count; i++) {
+		memcpy(spans + length, group[i].spans, group[i].count * sizeof(*spans));
+		length += group[i].count;
+	}
+	qsort(spans, length, sizeof(*spans), compare_spans);
+	spans[length].start = last;
+	spans[length].end = last;
+	/* Each gap is stored where spans that have been read were. */
+	for (size_t i = 0; i <= length; i++) {
+		struct span span = spans[i];
+
+		if (span.start > reached) {
+			if (span.start - reached >= waterfall->total / SHORT_PART)
+				spans[gaps++] = (struct span){ reached, span.start };
+			idle += span.start - reached;
+		}
+		if (span.end > reached)
+			reached = span.end;
+	}
+	if (count && idle >= waterfall->total / GAP_PART)
+		print_line(look, waterfall->total, "  (no callback)", '.', spans, gaps, idle, out);
+	free(spans);
+}
+
+static void print_group(const struct waterfall *waterfall, size_t group,
+			const struct waterfall_look *look, FILE *out)
+{
+	size_t states = states_of(waterfall, group);
+
+	print_row(waterfall, &waterfall->rows[group], look, out);
+	for (size_t i = group + 1; i <= group + states; i++)
+		if (look->all || !is_short(waterfall, &waterfall->rows[i]))
+			print_row(waterfall, &waterfall->rows[i], look, out);
+	if (!look->all)
+		print_short(waterfall, &waterfall->rows[group + 1], states, look, out);
+	print_gaps(waterfall, &waterfall->rows[group], states, look, out);
+}
+
+static void print_title(const struct waterfall *waterfall, FILE *out)
+{
+	char time[32];
+
+	fprintf(out, "%s: %s", *waterfall->title ? waterfall->title : "request",
+		waterfall_time(waterfall->total, time, sizeof(time)));
+	if (waterfall->in_batch)
+		fprintf(out, ", %s of it in Bolt's batch %llu",
+			waterfall_time(waterfall->in_batch, time, sizeof(time)),
+			waterfall->batch);
+	if (waterfall->error)
+		fprintf(out, ", which failed: %s", strerror(-waterfall->error));
+	fputs("\n\n", out);
+}
+
+void waterfall_print(const struct waterfall *waterfall, const struct waterfall_look *look,
+		     FILE *out)
+{
+	print_title(waterfall, out);
+	for (size_t i = 0; i < waterfall->count; i++)
+		if (waterfall->rows[i].group)
+			print_group(waterfall, i, look, out);
+	if (waterfall->batch)
+		fprintf(out, "\nteardowns: %u deferred, %u cancelled, %u settled\n",
+			waterfall->deferred, waterfall->cancelled, waterfall->settled);
+	else
+		fputs("\nwithout Bolt: callbacks of hotplug states only\n", out);
+}

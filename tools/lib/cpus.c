@@ -1,0 +1,270 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/* In which state each CPU is. The masks of sysfs say that for all CPUs at once. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "private.h"
+
+/* -- Views ------------------------------------------------------------------ */
+
+void view_free(struct view *view)
+{
+	int which;
+
+	if (!view)
+		return;
+	for (which = 0; which < CPUBOLT_WHICH_COUNT; which++)
+		CPU_FREE(view->sets[which]);
+	CPU_FREE(view->halfway);
+	free(view);
+}
+
+struct view *view_new(const struct cpubolt *handle)
+{
+	struct view *view = calloc(1, sizeof(*view));
+	bool whole = view;
+	int which;
+
+	for (which = 0; whole && which < CPUBOLT_WHICH_COUNT; which++) {
+		view->sets[which] = cpubolt_set_new(handle);
+		whole = view->sets[which];
+	}
+	if (whole) {
+		view->halfway = cpubolt_set_new(handle);
+		whole = view->halfway;
+	}
+	if (whole)
+		return view;
+	view_free(view);
+	return NULL;
+}
+
+/* Reads a cpulist of the kernel's. A mask that the kernel has not allocated is "(null)". */
+static int read_list(const struct cpubolt *handle, const char *name, cpu_set_t *cpus)
+{
+	struct set target = set_of(handle, cpus);
+	char *text;
+	int err;
+
+	CPU_ZERO_S(handle->size, cpus);
+	err = sysfs_read(handle->cpus, name, &text);
+	if (err)
+		return err;
+	if (!strstr(text, "(null)") && set_parse_list(&target, NULL, text, NULL))
+		err = -EINVAL;
+	free(text);
+	return err;
+}
+
+/* The same of a file that other kernels do not have. */
+static int read_list_if_any(const struct cpubolt *handle, const char *name, cpu_set_t *cpus)
+{
+	int err = read_list(handle, name, cpus);
+
+	return err == -ENOENT || err == -EACCES ? 0 : err;
+}
+
+static int read_bolt(struct cpubolt *handle, struct view *view)
+{
+	int enabled, err;
+
+	if (faccessat(handle->cpus, "bolt", F_OK, 0)) {
+		CPU_ZERO_S(handle->size, view->sets[CPUBOLT_PARKED]);
+		return 0;
+	}
+	view->features |= CPUBOLT_HAS_BOLT;
+	err = sysfs_number(handle->cpus, "bolt/enabled", &enabled);
+	if (!err && enabled == 1)
+		view->features |= CPUBOLT_ENABLED;
+	if (!err)
+		err = read_list(handle, "bolt/parked", view->sets[CPUBOLT_PARKED]);
+	if (err != -EACCES && err != -EPERM)
+		return err;
+	view->features |= CPUBOLT_UNREADABLE;
+	return 0;
+}
+
+/* Finds the CPUs that have a file cpuN/online, which does not change while a CPU is present. */
+static void look_for_files(struct cpubolt *handle, const cpu_set_t *present)
+{
+	unsigned int cpu;
+	char name[32];
+
+	/* A CPU that was unplugged is looked at again when it returns. */
+	CPU_AND_S(handle->size, handle->looked, handle->looked, present);
+	CPU_AND_S(handle->size, handle->movable, handle->movable, present);
+	for (cpu = set_next(present, handle->numbers, 0); cpu < handle->numbers;
+	     cpu = set_next(present, handle->numbers, cpu + 1)) {
+		if (CPU_ISSET_S(cpu, handle->size, handle->looked))
+			continue;
+		CPU_SET_S(cpu, handle->size, handle->looked);
+		snprintf(name, sizeof(name), "cpu%u/online", cpu);
+		if (!faccessat(handle->cpus, name, F_OK, 0))
+			CPU_SET_S(cpu, handle->size, handle->movable);
+	}
+}
+
+/* -- Looking ---------------------------------------------------------------- */
+
+/* Makes the sets that follow from others. */
+static void complete(struct cpubolt *handle, struct view *view)
+{
+	cpu_set_t **sets = view->sets;
+
+	set_subtract(handle->size, sets[CPUBOLT_ONLINE], sets[CPUBOLT_ONLINE], view->halfway);
+	set_subtract(handle->size, sets[CPUBOLT_OFFLINE], sets[CPUBOLT_PRESENT],
+		     sets[CPUBOLT_ONLINE]);
+	/* A CPU may have come back between two reads. */
+	CPU_AND_S(handle->size, sets[CPUBOLT_PARKED], sets[CPUBOLT_PARKED], sets[CPUBOLT_OFFLINE]);
+	set_subtract(handle->size, sets[CPUBOLT_FIXED], sets[CPUBOLT_ONLINE], handle->movable);
+	if (CPU_COUNT_S(handle->size, handle->movable))
+		view->features |= CPUBOLT_HAS_HOTPLUG;
+}
+
+static int look(struct cpubolt *handle, struct view *view)
+{
+	int err;
+
+	view->features = 0;
+	view->last_batch = 0;
+	view->isolated_known = false;
+	CPU_ZERO_S(handle->size, view->halfway);
+	err = read_bolt(handle, view);
+	if (!err)
+		err = read_list(handle, "possible", view->sets[CPUBOLT_POSSIBLE]);
+	if (!err)
+		err = read_list(handle, "present", view->sets[CPUBOLT_PRESENT]);
+	if (!err)
+		err = read_list(handle, "online", view->sets[CPUBOLT_ONLINE]);
+	if (err)
+		return err;
+	look_for_files(handle, view->sets[CPUBOLT_PRESENT]);
+	err = halfway_find(handle, view);
+	if (!err)
+		complete(handle, view);
+	return err;
+}
+
+int cpubolt_refresh(struct cpubolt *handle)
+{
+	struct view *before = handle->now;
+	int err = look(handle, handle->next);
+
+	if (err)
+		return err;
+	handle->now = handle->next;
+	handle->next = before;
+	topology_stale(handle);
+	return 0;
+}
+
+unsigned int cpubolt_features(struct cpubolt *handle)
+{
+	return handle->now->features;
+}
+
+/* Few programs ask for these, and a request should not wait for the files. */
+static int read_isolated(const struct cpubolt *handle)
+{
+	struct view *view = handle->now;
+	int err;
+
+	if (view->isolated_known)
+		return 0;
+	err = read_list_if_any(handle, "isolated", view->sets[CPUBOLT_ISOLATED]);
+	if (!err)
+		err = read_list_if_any(handle, "nohz_full", view->sets[CPUBOLT_NOHZ_FULL]);
+	view->isolated_known = !err;
+	return err;
+}
+
+int cpubolt_cpus(const struct cpubolt *handle, enum cpubolt_which which, cpu_set_t *set)
+{
+	int err = 0;
+
+	CPU_ZERO_S(handle->size, set);
+	if ((unsigned int)which >= CPUBOLT_WHICH_COUNT)
+		return -EINVAL;
+	if (which == CPUBOLT_ISOLATED || which == CPUBOLT_NOHZ_FULL)
+		err = read_isolated(handle);
+	if (!err)
+		CPU_OR_S(handle->size, set, set, handle->now->sets[which]);
+	return err;
+}
+
+int cpubolt_state(const struct cpubolt *handle, unsigned int cpu)
+{
+	const struct view *view = handle->now;
+
+	if (cpu >= handle->numbers || !CPU_ISSET_S(cpu, handle->size, view->sets[CPUBOLT_POSSIBLE]))
+		return -ERANGE;
+	if (!CPU_ISSET_S(cpu, handle->size, view->sets[CPUBOLT_PRESENT]))
+		return CPUBOLT_STATE_ABSENT;
+	if (CPU_ISSET_S(cpu, handle->size, view->halfway))
+		return CPUBOLT_STATE_HALFWAY;
+	if (CPU_ISSET_S(cpu, handle->size, view->sets[CPUBOLT_PARKED]))
+		return CPUBOLT_STATE_PARKED;
+	return CPU_ISSET_S(cpu, handle->size, view->sets[CPUBOLT_ONLINE]) ? CPUBOLT_STATE_ONLINE :
+									   CPUBOLT_STATE_OFFLINE;
+}
+
+const char *cpubolt_state_name(enum cpubolt_state state)
+{
+	switch (state) {
+	case CPUBOLT_STATE_ABSENT:
+		return "absent";
+	case CPUBOLT_STATE_OFFLINE:
+		return "offline";
+	case CPUBOLT_STATE_PARKED:
+		return "parked";
+	case CPUBOLT_STATE_HALFWAY:
+		return "half-way";
+	case CPUBOLT_STATE_ONLINE:
+		return "online";
+	}
+	return "unknown";
+}
+
+/* -- What a request wants --------------------------------------------------- */
+
+int cpu_wanted(const struct cpubolt *handle, enum cpubolt_op op, const cpu_set_t *cpus,
+	       unsigned int cpu)
+{
+	bool named = CPU_ISSET_S(cpu, handle->size, cpus);
+
+	switch (op) {
+	case CPUBOLT_BRING_ONLINE:
+		return named ? 1 : -1;
+	case CPUBOLT_TAKE_OFFLINE:
+		return named ? 0 : -1;
+	default:
+		return named;
+	}
+}
+
+unsigned int cpu_missing(const struct cpubolt *handle, enum cpubolt_op op, const cpu_set_t *cpus,
+			 cpu_set_t *missing)
+{
+	unsigned int cpu, count = 0;
+	int state, wanted;
+
+	for (cpu = 0; cpu < handle->numbers; cpu++) {
+		wanted = cpu_wanted(handle, op, cpus, cpu);
+		state = cpubolt_state(handle, cpu);
+		if (wanted < 0 || state < 0)
+			continue;
+		if (wanted ? state == CPUBOLT_STATE_ONLINE :
+			     state == CPUBOLT_STATE_OFFLINE || state == CPUBOLT_STATE_PARKED)
+			continue;
+		/* "set" says nothing of CPUs that are not plugged in, unless it names them. */
+		if (!wanted && state == CPUBOLT_STATE_ABSENT && op == CPUBOLT_SET_ONLINE)
+			continue;
+		CPU_SET_S(cpu, handle->size, missing);
+		count++;
+	}
+	return count;
+}

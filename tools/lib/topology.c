@@ -1,0 +1,363 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/* Where CPUs are. Only CPUs that are online have that in sysfs, so what was seen is remembered. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "private.h"
+
+#define NODE_FOLDER "sys/devices/system/node"
+
+/* What all CPUs of a package, or of a die, have in common is read once. */
+struct level {
+	const char *list;	/* CPUs that have it in common */
+	const char *number;
+	size_t offset;		/* in struct place */
+};
+
+static const struct level levels[] = {
+	{ "package_cpus_list", "physical_package_id", offsetof(struct place, topology.package) },
+	{ "die_cpus_list", "die_id", offsetof(struct place, topology.die) },
+};
+
+/* What is read for each CPU. */
+static const struct {
+	const char *file;
+	size_t offset;
+} own[] = {
+	{ "topology/core_id", offsetof(struct place, core_id) },
+	{ "topology/cluster_id", offsetof(struct place, topology.cluster) },
+	{ "cpu_capacity", offsetof(struct place, topology.capacity) },
+	{ "cpufreq/cpuinfo_max_freq", offsetof(struct place, topology.max_khz) },
+};
+
+static int *at(struct place *place, size_t offset)
+{
+	return (int *)((char *)place + offset);
+}
+
+static void place_clear(struct place *place)
+{
+	free(place->caches);
+	*place = (struct place){
+		.core_id = -1,
+		.topology = { -1, -1, -1, -1, -1, -1, -1, -1 },
+		.cache_count = -1,
+	};
+}
+
+static int allocate(struct cpubolt *handle)
+{
+	unsigned int cpu;
+
+	if (handle->topology)
+		return 0;
+	handle->topology = calloc(1, sizeof(*handle->topology));
+	if (!handle->topology)
+		return -ENOMEM;
+	handle->topology->places = calloc(handle->numbers, sizeof(struct place));
+	if (!handle->topology->places) {
+		free(handle->topology);
+		handle->topology = NULL;
+		return -ENOMEM;
+	}
+	for (cpu = 0; cpu < handle->numbers; cpu++)
+		place_clear(&handle->topology->places[cpu]);
+	return 0;
+}
+
+void topology_free(struct cpubolt *handle)
+{
+	unsigned int cpu;
+
+	if (!handle->topology)
+		return;
+	for (cpu = 0; cpu < handle->numbers; cpu++)
+		free(handle->topology->places[cpu].caches);
+	free(handle->topology->places);
+	free(handle->topology);
+	handle->topology = NULL;
+}
+
+void topology_stale(struct cpubolt *handle)
+{
+	unsigned int cpu;
+
+	if (!handle->topology)
+		return;
+	handle->topology->fresh = false;
+	/* Another CPU may be plugged in where one has been unplugged. */
+	for (cpu = 0; cpu < handle->numbers; cpu++) {
+		if (cpubolt_state(handle, cpu) == CPUBOLT_STATE_ABSENT)
+			place_clear(&handle->topology->places[cpu]);
+	}
+}
+
+/* -- Reading ---------------------------------------------------------------- */
+
+static void read_own(struct cpubolt *handle, unsigned int cpu)
+{
+	struct place *place = &handle->topology->places[cpu];
+	char name[64];
+	int number, err;
+	size_t i;
+
+	for (i = 0; i < sizeof(own) / sizeof(own[0]); i++) {
+		snprintf(name, sizeof(name), "cpu%u/%s", cpu, own[i].file);
+		err = sysfs_number(handle->cpus, name, &number);
+		if (err && !i)
+			return;	/* the CPU has just gone */
+		if (!err && number >= 0)
+			*at(place, own[i].offset) = number;
+	}
+	place->known = true;
+}
+
+/* CPUs that have @level in common with @cpu, itself included. */
+static void read_group(struct cpubolt *handle, const struct level *level, unsigned int cpu,
+		       cpu_set_t *group)
+{
+	struct set target = set_of(handle, group);
+	char name[64], *text;
+
+	snprintf(name, sizeof(name), "cpu%u/topology/%s", cpu, level->list);
+	CPU_ZERO_S(handle->size, group);
+	if (!sysfs_read(handle->cpus, name, &text)) {
+		set_parse_list(&target, NULL, text, NULL);
+		free(text);
+	}
+	CPU_SET_S(cpu, handle->size, group);
+}
+
+static void read_level(struct cpubolt *handle, const struct level *level, const cpu_set_t *cpus,
+		       cpu_set_t *left, cpu_set_t *group)
+{
+	unsigned int cpu, member;
+	char name[64];
+	int number;
+
+	CPU_OR_S(handle->size, left, cpus, cpus);
+	for (cpu = set_next(left, handle->numbers, 0); cpu < handle->numbers;
+	     cpu = set_next(left, handle->numbers, cpu + 1)) {
+		read_group(handle, level, cpu, group);
+		CPU_AND_S(handle->size, group, group, left);
+		set_subtract(handle->size, left, left, group);
+		snprintf(name, sizeof(name), "cpu%u/topology/%s", cpu, level->number);
+		if (sysfs_number(handle->cpus, name, &number) || number < 0)
+			continue;
+		for (member = set_next(group, handle->numbers, 0); member < handle->numbers;
+		     member = set_next(group, handle->numbers, member + 1))
+			*at(&handle->topology->places[member], level->offset) = number;
+	}
+}
+
+static bool is_away(struct cpubolt *handle, unsigned int cpu)
+{
+	return cpubolt_state(handle, cpu) != CPUBOLT_STATE_ONLINE;
+}
+
+/* A CPU that was never online has a link to its node all the same. */
+static bool has_link(struct cpubolt *handle, unsigned int cpu, unsigned int node)
+{
+	char name[48];
+
+	snprintf(name, sizeof(name), "cpu%u/node%u", cpu, node);
+	return !faccessat(handle->cpus, name, F_OK, AT_SYMLINK_NOFOLLOW);
+}
+
+static void read_node(struct cpubolt *handle, int folder, unsigned int node, cpu_set_t *members)
+{
+	struct set target = set_of(handle, members);
+	struct place *place;
+	char name[48], *text;
+	unsigned int cpu;
+
+	snprintf(name, sizeof(name), "node%u/cpulist", node);
+	if (sysfs_read(folder, name, &text))
+		return;
+	set_parse_list(&target, NULL, text, NULL);
+	free(text);
+	for (cpu = set_next(handle->now->sets[CPUBOLT_PRESENT], handle->numbers, 0);
+	     cpu < handle->numbers;
+	     cpu = set_next(handle->now->sets[CPUBOLT_PRESENT], handle->numbers, cpu + 1)) {
+		place = &handle->topology->places[cpu];
+		if (CPU_ISSET_S(cpu, handle->size, members) ||
+		    (place->topology.node < 0 && is_away(handle, cpu) &&
+		     has_link(handle, cpu, node)))
+			place->topology.node = (int)node;
+	}
+}
+
+static void read_nodes(struct cpubolt *handle, cpu_set_t *scratch)
+{
+	int folder = sysfs_open(handle->root, NODE_FOLDER);
+	unsigned long first, last;
+	char *text, *here;
+
+	if (folder < 0)
+		return;
+	if (sysfs_read(folder, "online", &text)) {
+		close(folder);
+		return;
+	}
+	/* A list of nodes looks as one of CPUs does, but machines have fewer CPUs than nodes, too. */
+	for (here = text; *here >= '0' && *here <= '9'; here += *here == ',') {
+		first = strtoul(here, &here, 10);
+		last = *here == '-' ? strtoul(here + 1, &here, 10) : first;
+		for (; first <= last && first < CPU_NUMBERS_MAX; first++)
+			read_node(handle, folder, (unsigned int)first, scratch);
+	}
+	free(text);
+	close(folder);
+}
+
+/* Reads what is not known yet of the CPUs in @wanted that are online. */
+static int read_places(struct cpubolt *handle, const cpu_set_t *wanted)
+{
+	cpu_set_t *unknown = cpubolt_set_new(handle), *left = cpubolt_set_new(handle);
+	cpu_set_t *scratch = cpubolt_set_new(handle);
+	unsigned int cpu;
+	size_t i;
+
+	if (!unknown || !left || !scratch) {
+		CPU_FREE(unknown);
+		CPU_FREE(left);
+		CPU_FREE(scratch);
+		return -ENOMEM;
+	}
+	for (cpu = set_next(wanted, handle->numbers, 0); cpu < handle->numbers;
+	     cpu = set_next(wanted, handle->numbers, cpu + 1)) {
+		if (handle->topology->places[cpu].known ||
+		    is_away(handle, cpu))
+			continue;
+		read_own(handle, cpu);
+		CPU_SET_S(cpu, handle->size, unknown);
+	}
+	for (i = 0; i < sizeof(levels) / sizeof(levels[0]); i++)
+		read_level(handle, &levels[i], unknown, left, scratch);
+	if (!handle->topology->fresh)
+		read_nodes(handle, scratch);
+	CPU_FREE(unknown);
+	CPU_FREE(left);
+	CPU_FREE(scratch);
+	return 0;
+}
+
+/* -- Numbers of cores ------------------------------------------------------- */
+
+struct member {
+	const struct place *place;
+	unsigned int cpu;
+	unsigned int group;
+};
+
+/* The kernel counts cores within a package, within a die, or within a cluster. */
+static int compare_cores(const void *a, const void *b)
+{
+	const struct place *one = ((const struct member *)a)->place;
+	const struct place *other = ((const struct member *)b)->place;
+
+	if (one->topology.package != other->topology.package)
+		return one->topology.package < other->topology.package ? -1 : 1;
+	if (one->topology.die != other->topology.die)
+		return one->topology.die < other->topology.die ? -1 : 1;
+	if (one->topology.cluster != other->topology.cluster)
+		return one->topology.cluster < other->topology.cluster ? -1 : 1;
+	if (one->core_id != other->core_id)
+		return one->core_id < other->core_id ? -1 : 1;
+	return 0;
+}
+
+static int compare_cpus(const void *a, const void *b)
+{
+	const struct member *one = a, *other = b;
+
+	return one->cpu < other->cpu ? -1 : one->cpu > other->cpu;
+}
+
+/* Numbers cores in the order of their first CPUs. */
+static int number_cores(struct cpubolt *handle)
+{
+	struct place *places = handle->topology->places;
+	struct member *members = calloc(handle->numbers, sizeof(*members));
+	struct { int core, threads; } *groups = calloc(handle->numbers, sizeof(*groups));
+	unsigned int cpu, count = 0, i, group = 0;
+	int cores = 0;
+
+	if (!members || !groups) {
+		free(members);
+		free(groups);
+		return -ENOMEM;
+	}
+	for (cpu = 0; cpu < handle->numbers; cpu++) {
+		places[cpu].topology.core = -1;
+		places[cpu].topology.thread = -1;
+		if (places[cpu].known && places[cpu].core_id >= 0)
+			members[count++] = (struct member){ &places[cpu], cpu, 0 };
+	}
+	qsort(members, count, sizeof(*members), compare_cores);
+	for (i = 0; i < count; i++) {
+		group += i && compare_cores(&members[i - 1], &members[i]);
+		members[i].group = group;
+	}
+	qsort(members, count, sizeof(*members), compare_cpus);
+	for (i = 0; i < count; i++) {
+		cpu = members[i].cpu;
+		group = members[i].group;
+		if (!groups[group].threads)
+			groups[group].core = cores++;
+		places[cpu].topology.core = groups[group].core;
+		places[cpu].topology.thread = groups[group].threads++;
+	}
+	free(members);
+	free(groups);
+	return 0;
+}
+
+static int load(struct cpubolt *handle)
+{
+	int err = allocate(handle);
+
+	if (err || handle->topology->fresh)
+		return err;
+	err = read_places(handle, handle->now->sets[CPUBOLT_ONLINE]);
+	if (err)
+		return err;
+	remember_load(handle);
+	err = number_cores(handle);
+	handle->topology->fresh = !err;
+	return err;
+}
+
+int cpubolt_topology(struct cpubolt *handle, unsigned int cpu, struct cpubolt_topology *topology)
+{
+	int state = cpubolt_state(handle, cpu), err;
+
+	if (state < 0)
+		return state;
+	err = load(handle);
+	if (err)
+		return err;
+	*topology = handle->topology->places[cpu].topology;
+	if (handle->topology->places[cpu].known)
+		return 0;
+	return topology->node >= 0 ? 0 : -ENODATA;
+}
+
+void topology_save(struct cpubolt *handle, const cpu_set_t *cpus)
+{
+	bool unsaved = false;
+	unsigned int cpu;
+
+	if (allocate(handle))
+		return;
+	remember_load(handle);
+	for (cpu = set_next(cpus, handle->numbers, 0); cpu < handle->numbers;
+	     cpu = set_next(cpus, handle->numbers, cpu + 1))
+		unsaved |= !handle->topology->places[cpu].saved && !is_away(handle, cpu);
+	if (unsaved && !read_places(handle, cpus))
+		remember_save(handle);
+}
