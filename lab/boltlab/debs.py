@@ -160,7 +160,7 @@ def tools(stamp: Stamp, to: Path, jobs: int) -> None:
         version = stamp.version(tools_version(tree / "meson.build"))
         entry = stamp.changelog("cpubolt", version, "Built from a work tree.")
         changelog.write_text(entry + changelog.read_text(encoding="utf-8"), encoding="utf-8")
-        _pack(tree, to, {"DEB_BUILD_OPTIONS": f"parallel={jobs}"}, [])
+        _pack(tree, to, {"DEB_BUILD_OPTIONS": f"noautodbgsym parallel={jobs}"}, [])
 
 
 @contextmanager
