@@ -53,7 +53,9 @@ struct subcommand {
 	SUBCOMMAND(settle, "tear down now what Bolt has deferred")			\
 	SUBCOMMAND(states, "show what Bolt does with each hotplug state")		\
 	SUBCOMMAND(irq, "show interrupts, and keep these on some CPUs")			\
-	SUBCOMMAND_TRACE(SUBCOMMAND)
+	SUBCOMMAND(bench, "measure requests with and without Bolt on this machine")	\
+	SUBCOMMAND_TRACE(SUBCOMMAND)							\
+	SUBCOMMAND(doctor, "find what keeps requests slow, and what else changes CPUs")
 
 #define DECLARE_SUBCOMMAND(NAME, SUMMARY) int run_##NAME(struct invocation *call);
 SUBCOMMANDS(DECLARE_SUBCOMMAND)

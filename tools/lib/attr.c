@@ -41,7 +41,7 @@ int cpubolt_put(struct cpubolt *handle, const char *name, const char *value)
 
 	if (err)
 		return err;
-	/* A write of no bytes would not reach the kernel: an empty line is how a list is emptied. */
+	/* A write of no bytes would not reach the kernel: an empty line makes a list empty. */
 	if (!*value)
 		value = "\n";
 	return sysfs_write(handle->cpus, path, value, strlen(value));

@@ -109,7 +109,7 @@ int cpubolt_cache(struct cpubolt *handle, unsigned int cpu, unsigned int index,
 		return err;
 	place = &handle->topology->places[cpu];
 	if (place->cache_count < 0) {
-		if (cpubolt_state(handle, cpu) != CPUBOLT_STATE_ONLINE)
+		if (cpu_is_away(handle, cpu))
 			return -ENODATA;
 		err = read_caches(handle, cpu, place);
 		if (err)

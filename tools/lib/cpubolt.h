@@ -86,7 +86,7 @@ size_t cpubolt_set_size(const struct cpubolt *handle);
 int cpubolt_parse_list(const struct cpubolt *handle, const char *text, cpu_set_t *set,
 		       size_t *error_at);
 
-/** cpubolt_parse_mask() - read a mask "ff,ffffffff", with or without 0x; else as cpubolt_parse_list() */
+/** cpubolt_parse_mask() - read a mask "ff,ffffffff" or "0xff"; else as cpubolt_parse_list() */
 int cpubolt_parse_mask(const struct cpubolt *handle, const char *text, cpu_set_t *set,
 		       size_t *error_at);
 
@@ -100,16 +100,20 @@ char *cpubolt_format_mask(const struct cpubolt *handle, const cpu_set_t *set);
 enum cpubolt_which {
 	CPUBOLT_POSSIBLE,	/* may ever be there */
 	CPUBOLT_PRESENT,	/* are plugged in */
-	CPUBOLT_ONLINE,		/* cpuN/online says 1, or is missing for a CPU that is online */
+	CPUBOLT_ONLINE,		/* are completely online */
 	CPUBOLT_PARKED,		/* offline, with teardowns that Bolt has deferred */
-	CPUBOLT_OFFLINE,	/* present, not online; includes the parked CPUs */
+	CPUBOLT_OFFLINE,	/* present, not online; includes CPUs that are parked or half-way */
 	CPUBOLT_ISOLATED,	/* isolcpus= and isolated cpuset partitions */
 	CPUBOLT_NOHZ_FULL,	/* nohz_full= */
 	CPUBOLT_FIXED,		/* online without a file cpuN/online: cannot go offline */
 	CPUBOLT_WHICH_COUNT
 };
 
-/** cpubolt_cpus() - copy one of the machine's sets into @set; -EINVAL if @which is none */
+/**
+ * cpubolt_cpus() - copy one of the machine's sets into @set
+ *
+ * Errors: -EINVAL if @which is none, or if the kernel's list cannot be understood.
+ */
 int cpubolt_cpus(const struct cpubolt *handle, enum cpubolt_which which, cpu_set_t *set);
 
 /** State of one CPU */
@@ -124,7 +128,7 @@ enum cpubolt_state {
 /** cpubolt_state() - enum cpubolt_state of @cpu, or -ERANGE if the machine has no such number */
 int cpubolt_state(const struct cpubolt *handle, unsigned int cpu);
 
-/** cpubolt_state_name() - "online", "parked", ...: a constant string, "unknown" for other numbers */
+/** cpubolt_state_name() - "online", "half-way", ...: a constant, "unknown" for other numbers */
 const char *cpubolt_state_name(enum cpubolt_state state);
 
 /* -- Topology and caches -------------------------------------------------- */
@@ -164,7 +168,10 @@ struct cpubolt_cache {
 /**
  * cpubolt_cache() - the @index-th cache of @cpu, nearest first
  *
- * Errors: as cpubolt_topology(); -ENOENT if @cpu has no so many caches.
+ * The caches of a CPU are remembered with this handle only.
+ *
+ * Errors: as cpubolt_topology(), -ENODATA also if the caches of a CPU that is offline were never
+ * asked for; -ENOENT if @cpu has not so many caches.
  */
 int cpubolt_cache(struct cpubolt *handle, unsigned int cpu, unsigned int index,
 		  struct cpubolt_cache *cache);
@@ -192,13 +199,13 @@ struct cpubolt_result {
 	char state[64];		/* hotplug state that failed, "admission", or "" if not known */
 	char undo[128];		/* what could not be put back: "CPU:STATE,...", or "" */
 	unsigned int changed;	/* CPUs that are now as wanted and were not before */
-	unsigned int missing;	/* CPUs that are still not as wanted */
+	unsigned int missing;	/* CPUs that are not as wanted now */
 	unsigned long long ns;	/* duration of the writes, CLOCK_MONOTONIC */
 };
 
 #define CPUBOLT_NATIVE		(1 << 0) /* write cpuN/online although Bolt is enabled */
 #define CPUBOLT_BATCH_ONLY	(1 << 1) /* -EOPNOTSUPP rather than cpuN/online */
-#define CPUBOLT_KEEP_CHANGES	(1 << 2) /* natively, do not put back what was changed before an error */
+#define CPUBOLT_KEEP_CHANGES	(1 << 2) /* natively, an error does not undo what was changed */
 
 /**
  * cpubolt_request() - bring CPUs online, or take CPUs offline
@@ -225,7 +232,11 @@ int cpubolt_request(struct cpubolt *handle, enum cpubolt_op op, const cpu_set_t 
  */
 char *cpubolt_explain(enum cpubolt_op op, const struct cpubolt_result *result);
 
-/** cpubolt_settle() - run the deferred teardowns of @cpus, of all CPUs if @cpus is NULL */
+/**
+ * cpubolt_settle() - run the deferred teardowns of @cpus, of all CPUs if @cpus is NULL
+ *
+ * Returns when all have run. Errors: -EINVAL no CPU; as cpubolt_put(), -ENOENT without Bolt.
+ */
 int cpubolt_settle(struct cpubolt *handle, const cpu_set_t *cpus);
 
 /**
@@ -236,7 +247,11 @@ int cpubolt_settle(struct cpubolt *handle, const cpu_set_t *cpus);
  */
 int cpubolt_get(struct cpubolt *handle, const char *name, char **value);
 
-/** cpubolt_put() - write @value to a file of bolt/ with one write(); errors as the kernel gives */
+/**
+ * cpubolt_put() - write @value to a file of bolt/ with one write()
+ *
+ * Errors: as cpubolt_get(), and what the kernel gives for the file.
+ */
 int cpubolt_put(struct cpubolt *handle, const char *name, const char *value);
 
 /* -- Events --------------------------------------------------------------- */
@@ -244,13 +259,14 @@ int cpubolt_put(struct cpubolt *handle, const char *name, const char *value);
 /** A change of one CPU that udev or the kernel has announced */
 struct cpubolt_event {
 	unsigned int cpu;
-	bool online;		/* the CPU came online; otherwise it went offline or was unplugged */
+	bool online;		/* the CPU came online; otherwise it left or was unplugged */
 };
 
 /**
  * cpubolt_monitor_open() - listen for CPUs that come and go
  *
- * Errors: those of sd_device_monitor_new(3); -EOPNOTSUPP with a recorded tree.
+ * Errors: those of sd_device_monitor_new(3); -EOPNOTSUPP with a recorded tree, where udev does not
+ * run, and if the library was built without libsystemd.
  */
 int cpubolt_monitor_open(struct cpubolt *handle, struct cpubolt_monitor **monitor);
 

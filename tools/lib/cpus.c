@@ -229,6 +229,13 @@ const char *cpubolt_state_name(enum cpubolt_state state)
 	return "unknown";
 }
 
+bool cpu_is_away(const struct cpubolt *handle, unsigned int cpu)
+{
+	int state = cpubolt_state(handle, cpu);
+
+	return state != CPUBOLT_STATE_ONLINE && state != CPUBOLT_STATE_HALFWAY;
+}
+
 /* -- What a request wants --------------------------------------------------- */
 
 int cpu_wanted(const struct cpubolt *handle, enum cpubolt_op op, const cpu_set_t *cpus,

@@ -46,12 +46,12 @@ static void say_eperm(FILE *out, enum cpubolt_op op, const struct cpubolt_result
 	say_cpu(out, result);
 	if (op == CPUBOLT_TAKE_OFFLINE)
 		fputs(" cannot be taken offline", out);
-	else if (op == CPUBOLT_BRING_ONLINE)
-		fputs(" must not come online while SMT is switched off "
-		      "(see /sys/devices/system/cpu/smt/control)", out);
-	else
-		fputs(" cannot be taken offline, or must not come online while SMT is switched off",
-		      out);
+	else if (op == CPUBOLT_SET_ONLINE)
+		fputs(" cannot be taken offline, or", out);
+	if (op != CPUBOLT_TAKE_OFFLINE) {
+		fputs(" must not come online while SMT is switched off", out);
+		fputs(" (see /sys/devices/system/cpu/smt/control)", out);
+	}
 }
 
 static void say_ebusy(FILE *out, enum cpubolt_op op, const struct cpubolt_result *result)
@@ -61,10 +61,10 @@ static void say_ebusy(FILE *out, enum cpubolt_op op, const struct cpubolt_result
 		return;
 	}
 	say_cpu(out, result);
-	fputs(" has to stay: no CPU that tasks may run on would be left, "
-	      "CPU hotplug is disabled at the moment", out);
+	fputs(" has to stay: no CPU that tasks may run on would be left", out);
 	if (result->way != CPUBOLT_WAY_NATIVE)
-		fputs(", or irq_keep has the CPU", out);
+		fputs(", irq_keep has the CPU", out);
+	fputs(", or CPU hotplug is disabled at the moment", out);
 }
 
 static void say_eopnotsupp(FILE *out, enum cpubolt_op op, const struct cpubolt_result *result)
@@ -137,7 +137,7 @@ static void say_refused(FILE *out, enum cpubolt_op op, const struct cpubolt_resu
 {
 	size_t i;
 
-	for (i = 0; i < sizeof(reasons) / sizeof(reasons[0]); i++) {
+	for (i = 0; i < ARRAY_SIZE(reasons); i++) {
 		if (reasons[i].err == result->error) {
 			reasons[i].say(out, op, result);
 			return;
@@ -153,8 +153,8 @@ static void say_refused(FILE *out, enum cpubolt_op op, const struct cpubolt_resu
 static void say_failed(FILE *out, const struct cpubolt_result *result)
 {
 	if (result->error == EBUSY && !strcmp(result->state, "sched:active")) {
-		fputs("the CPUs that stay could not give SCHED_DEADLINE tasks what they have been "
-		      "promised, or tasks of a partition would have no CPU left", out);
+		fputs("the CPUs that stay could not give SCHED_DEADLINE tasks", out);
+		fputs(" what these have been promised", out);
 		return;
 	}
 	say_cpu(out, result);
@@ -165,8 +165,8 @@ static void say_failed(FILE *out, const struct cpubolt_result *result)
 static void say_rest(FILE *out, const struct cpubolt_result *result)
 {
 	if (result->undo[0])
-		fprintf(out, "; not put back, with the hotplug state that failed: %s "
-			"(write 1 or 0 to cpuN/online to go on from there)", result->undo);
+		fprintf(out, "; these CPUs stay where the hotplug state named failed: %s",
+			result->undo);
 	else if (result->changed)
 		fprintf(out, "; %u CPU%s changed, %u CPU%s did not", result->changed,
 			plural(result->changed), result->missing, plural(result->missing));

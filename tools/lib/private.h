@@ -7,6 +7,8 @@
 
 #include "cpubolt.h"
 
+#define ARRAY_SIZE(array) (sizeof(array) / sizeof((array)[0]))
+
 /* No machine has as many CPU numbers: what says otherwise is not sysfs. */
 #define CPU_NUMBERS_MAX (1U << 20)
 
@@ -108,6 +110,9 @@ struct view *view_new(const struct cpubolt *handle);
 /** view_free() - free @view; NULL is allowed */
 void view_free(struct view *view);
 
+/** cpu_is_away() - tell whether sysfs has no topology of @cpu; a CPU half-way may have one */
+bool cpu_is_away(const struct cpubolt *handle, unsigned int cpu);
+
 /** cpu_wanted() - tell whether @op with @cpus wants @cpu online: 1, offline: 0, or neither: -1 */
 int cpu_wanted(const struct cpubolt *handle, enum cpubolt_op op, const cpu_set_t *cpus,
 	       unsigned int cpu);
@@ -147,7 +152,7 @@ int error_next(const char **text, struct error_line *line);
 /** error_undo_next() - the next CPU of an undo list; -1 at its end, -2 if the list was cut */
 int error_undo_next(const char **undo);
 
-/* -- topology.c, remember.c --------------------------------------------------- */
+/* -- topology.c, cores.c, remember.c -------------------------------------------- */
 
 /** What is known of one CPU */
 struct place {
@@ -173,6 +178,9 @@ void topology_stale(struct cpubolt *handle);
 
 /** topology_save() - see to it that the places of @cpus, which go offline, can be found in /run */
 void topology_save(struct cpubolt *handle, const cpu_set_t *cpus);
+
+/** cores_number() - number cores in the order of their first CPUs, and the threads of each */
+int cores_number(struct cpubolt *handle);
 
 /** remember_load() - fill in the places that an earlier program has left in /run */
 void remember_load(struct cpubolt *handle);

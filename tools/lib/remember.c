@@ -33,7 +33,7 @@ static const struct {
 	{ "max_khz", offsetof(struct place, topology.max_khz) },
 };
 
-#define FIELDS (sizeof(fields) / sizeof(fields[0]))
+#define FIELDS (ARRAY_SIZE(fields))
 
 static int *at(struct place *place, size_t offset)
 {
@@ -62,7 +62,7 @@ static int parse_line(struct cpubolt *handle, char *line)
 
 	if (take(&line, "cpu", &cpu) || cpu < 0 || (unsigned int)cpu >= handle->numbers)
 		return -EINVAL;
-	for (i = 0; i < FIELDS; i++) {
+	for (i = 0; i < ARRAY_SIZE(fields); i++) {
 		if (take(&line, fields[i].key, at(&read, fields[i].offset)) ||
 		    *at(&read, fields[i].offset) < -1)
 			return -EINVAL;
@@ -73,7 +73,7 @@ static int parse_line(struct cpubolt *handle, char *line)
 	place->saved = true;
 	if (place->known || cpubolt_state(handle, (unsigned int)cpu) == CPUBOLT_STATE_ABSENT)
 		return 0;
-	for (i = 0; i < FIELDS; i++)
+	for (i = 0; i < ARRAY_SIZE(fields); i++)
 		*at(place, fields[i].offset) = *at(&read, fields[i].offset);
 	place->known = true;
 	return 0;
@@ -128,7 +128,7 @@ static char *format(struct cpubolt *handle, const char *boot)
 		if (!place->known)
 			continue;
 		fprintf(out, "cpu=%u", cpu);
-		for (i = 0; i < FIELDS; i++)
+		for (i = 0; i < ARRAY_SIZE(fields); i++)
 			fprintf(out, " %s=%d", fields[i].key, *at(place, fields[i].offset));
 		fputc('\n', out);
 	}

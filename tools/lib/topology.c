@@ -98,6 +98,22 @@ void topology_stale(struct cpubolt *handle)
 
 /* -- Reading ---------------------------------------------------------------- */
 
+/* CPUs that @list of @cpu names, itself included. */
+static void read_group(struct cpubolt *handle, const char *list, unsigned int cpu,
+		       cpu_set_t *group)
+{
+	struct set target = set_of(handle, group);
+	char name[64], *text;
+
+	snprintf(name, sizeof(name), "cpu%u/topology/%s", cpu, list);
+	CPU_ZERO_S(handle->size, group);
+	if (!sysfs_read(handle->cpus, name, &text)) {
+		set_parse_list(&target, NULL, text, NULL);
+		free(text);
+	}
+	CPU_SET_S(cpu, handle->size, group);
+}
+
 static void read_own(struct cpubolt *handle, unsigned int cpu)
 {
 	struct place *place = &handle->topology->places[cpu];
@@ -105,7 +121,7 @@ static void read_own(struct cpubolt *handle, unsigned int cpu)
 	int number, err;
 	size_t i;
 
-	for (i = 0; i < sizeof(own) / sizeof(own[0]); i++) {
+	for (i = 0; i < ARRAY_SIZE(own); i++) {
 		snprintf(name, sizeof(name), "cpu%u/%s", cpu, own[i].file);
 		err = sysfs_number(handle->cpus, name, &number);
 		if (err && !i)
@@ -116,20 +132,41 @@ static void read_own(struct cpubolt *handle, unsigned int cpu)
 	place->known = true;
 }
 
-/* CPUs that have @level in common with @cpu, itself included. */
-static void read_group(struct cpubolt *handle, const struct level *level, unsigned int cpu,
-		       cpu_set_t *group)
+/* Gives the threads of @cpu's core that are in @left what was read for @cpu. */
+static void copy_to_core(struct cpubolt *handle, unsigned int cpu, cpu_set_t *left,
+			 cpu_set_t *core)
 {
-	struct set target = set_of(handle, group);
-	char name[64], *text;
+	struct place *from = &handle->topology->places[cpu], *to;
+	unsigned int member;
+	size_t i;
 
-	snprintf(name, sizeof(name), "cpu%u/topology/%s", cpu, level->list);
-	CPU_ZERO_S(handle->size, group);
-	if (!sysfs_read(handle->cpus, name, &text)) {
-		set_parse_list(&target, NULL, text, NULL);
-		free(text);
+	read_group(handle, "core_cpus_list", cpu, core);
+	CPU_AND_S(handle->size, core, core, left);
+	set_subtract(handle->size, left, left, core);
+	for (member = set_next(core, handle->numbers, 0); member < handle->numbers;
+	     member = set_next(core, handle->numbers, member + 1)) {
+		to = &handle->topology->places[member];
+		for (i = 0; i < ARRAY_SIZE(own); i++)
+			*at(to, own[i].offset) = *at(from, own[i].offset);
+		to->known = from->known;
 	}
-	CPU_SET_S(cpu, handle->size, group);
+}
+
+/* Reads @left, and empties that set. */
+static void read_cores(struct cpubolt *handle, cpu_set_t *left, cpu_set_t *scratch)
+{
+	unsigned int cpu;
+	int smt = 0;
+
+	/* Without SMT there are no siblings whose files could be left out. */
+	sysfs_number(handle->cpus, "smt/active", &smt);
+	for (cpu = set_next(left, handle->numbers, 0); cpu < handle->numbers;
+	     cpu = set_next(left, handle->numbers, cpu + 1)) {
+		read_own(handle, cpu);
+		if (smt == 1)
+			copy_to_core(handle, cpu, left, scratch);
+	}
+	CPU_ZERO_S(handle->size, left);
 }
 
 static void read_level(struct cpubolt *handle, const struct level *level, const cpu_set_t *cpus,
@@ -142,7 +179,7 @@ static void read_level(struct cpubolt *handle, const struct level *level, const 
 	CPU_OR_S(handle->size, left, cpus, cpus);
 	for (cpu = set_next(left, handle->numbers, 0); cpu < handle->numbers;
 	     cpu = set_next(left, handle->numbers, cpu + 1)) {
-		read_group(handle, level, cpu, group);
+		read_group(handle, level->list, cpu, group);
 		CPU_AND_S(handle->size, group, group, left);
 		set_subtract(handle->size, left, left, group);
 		snprintf(name, sizeof(name), "cpu%u/topology/%s", cpu, level->number);
@@ -152,11 +189,6 @@ static void read_level(struct cpubolt *handle, const struct level *level, const 
 		     member = set_next(group, handle->numbers, member + 1))
 			*at(&handle->topology->places[member], level->offset) = number;
 	}
-}
-
-static bool is_away(struct cpubolt *handle, unsigned int cpu)
-{
-	return cpubolt_state(handle, cpu) != CPUBOLT_STATE_ONLINE;
 }
 
 /* A CPU that was never online has a link to its node all the same. */
@@ -185,7 +217,7 @@ static void read_node(struct cpubolt *handle, int folder, unsigned int node, cpu
 	     cpu = set_next(handle->now->sets[CPUBOLT_PRESENT], handle->numbers, cpu + 1)) {
 		place = &handle->topology->places[cpu];
 		if (CPU_ISSET_S(cpu, handle->size, members) ||
-		    (place->topology.node < 0 && is_away(handle, cpu) &&
+		    (place->topology.node < 0 && cpu_is_away(handle, cpu) &&
 		     has_link(handle, cpu, node)))
 			place->topology.node = (int)node;
 	}
@@ -203,7 +235,7 @@ static void read_nodes(struct cpubolt *handle, cpu_set_t *scratch)
 		close(folder);
 		return;
 	}
-	/* A list of nodes looks as one of CPUs does, but machines have fewer CPUs than nodes, too. */
+	/* Not set_parse_list(): a machine may have more nodes than CPUs. */
 	for (here = text; *here >= '0' && *here <= '9'; here += *here == ',') {
 		first = strtoul(here, &here, 10);
 		last = *here == '-' ? strtoul(here + 1, &here, 10) : first;
@@ -231,12 +263,13 @@ static int read_places(struct cpubolt *handle, const cpu_set_t *wanted)
 	for (cpu = set_next(wanted, handle->numbers, 0); cpu < handle->numbers;
 	     cpu = set_next(wanted, handle->numbers, cpu + 1)) {
 		if (handle->topology->places[cpu].known ||
-		    is_away(handle, cpu))
+		    cpu_is_away(handle, cpu))
 			continue;
-		read_own(handle, cpu);
 		CPU_SET_S(cpu, handle->size, unknown);
+		CPU_SET_S(cpu, handle->size, left);
 	}
-	for (i = 0; i < sizeof(levels) / sizeof(levels[0]); i++)
+	read_cores(handle, left, scratch);
+	for (i = 0; i < ARRAY_SIZE(levels); i++)
 		read_level(handle, &levels[i], unknown, left, scratch);
 	if (!handle->topology->fresh)
 		read_nodes(handle, scratch);
@@ -246,76 +279,7 @@ static int read_places(struct cpubolt *handle, const cpu_set_t *wanted)
 	return 0;
 }
 
-/* -- Numbers of cores ------------------------------------------------------- */
-
-struct member {
-	const struct place *place;
-	unsigned int cpu;
-	unsigned int group;
-};
-
-/* The kernel counts cores within a package, within a die, or within a cluster. */
-static int compare_cores(const void *a, const void *b)
-{
-	const struct place *one = ((const struct member *)a)->place;
-	const struct place *other = ((const struct member *)b)->place;
-
-	if (one->topology.package != other->topology.package)
-		return one->topology.package < other->topology.package ? -1 : 1;
-	if (one->topology.die != other->topology.die)
-		return one->topology.die < other->topology.die ? -1 : 1;
-	if (one->topology.cluster != other->topology.cluster)
-		return one->topology.cluster < other->topology.cluster ? -1 : 1;
-	if (one->core_id != other->core_id)
-		return one->core_id < other->core_id ? -1 : 1;
-	return 0;
-}
-
-static int compare_cpus(const void *a, const void *b)
-{
-	const struct member *one = a, *other = b;
-
-	return one->cpu < other->cpu ? -1 : one->cpu > other->cpu;
-}
-
-/* Numbers cores in the order of their first CPUs. */
-static int number_cores(struct cpubolt *handle)
-{
-	struct place *places = handle->topology->places;
-	struct member *members = calloc(handle->numbers, sizeof(*members));
-	struct { int core, threads; } *groups = calloc(handle->numbers, sizeof(*groups));
-	unsigned int cpu, count = 0, i, group = 0;
-	int cores = 0;
-
-	if (!members || !groups) {
-		free(members);
-		free(groups);
-		return -ENOMEM;
-	}
-	for (cpu = 0; cpu < handle->numbers; cpu++) {
-		places[cpu].topology.core = -1;
-		places[cpu].topology.thread = -1;
-		if (places[cpu].known && places[cpu].core_id >= 0)
-			members[count++] = (struct member){ &places[cpu], cpu, 0 };
-	}
-	qsort(members, count, sizeof(*members), compare_cores);
-	for (i = 0; i < count; i++) {
-		group += i && compare_cores(&members[i - 1], &members[i]);
-		members[i].group = group;
-	}
-	qsort(members, count, sizeof(*members), compare_cpus);
-	for (i = 0; i < count; i++) {
-		cpu = members[i].cpu;
-		group = members[i].group;
-		if (!groups[group].threads)
-			groups[group].core = cores++;
-		places[cpu].topology.core = groups[group].core;
-		places[cpu].topology.thread = groups[group].threads++;
-	}
-	free(members);
-	free(groups);
-	return 0;
-}
+/* -- Answers ---------------------------------------------------------------- */
 
 static int load(struct cpubolt *handle)
 {
@@ -323,11 +287,11 @@ static int load(struct cpubolt *handle)
 
 	if (err || handle->topology->fresh)
 		return err;
-	err = read_places(handle, handle->now->sets[CPUBOLT_ONLINE]);
+	err = read_places(handle, handle->now->sets[CPUBOLT_PRESENT]);
 	if (err)
 		return err;
 	remember_load(handle);
-	err = number_cores(handle);
+	err = cores_number(handle);
 	handle->topology->fresh = !err;
 	return err;
 }
@@ -357,7 +321,7 @@ void topology_save(struct cpubolt *handle, const cpu_set_t *cpus)
 	remember_load(handle);
 	for (cpu = set_next(cpus, handle->numbers, 0); cpu < handle->numbers;
 	     cpu = set_next(cpus, handle->numbers, cpu + 1))
-		unsaved |= !handle->topology->places[cpu].saved && !is_away(handle, cpu);
+		unsaved |= !handle->topology->places[cpu].saved && !cpu_is_away(handle, cpu);
 	if (unsaved && !read_places(handle, cpus))
 		remember_save(handle);
 }

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* What a reader of measured times has to know of the machine. */
+#ifndef BENCH_MACHINE_H
+#define BENCH_MACHINE_H
+
+#include "bench_data.h"
+#include "command.h"
+
+/**
+ * bench_machine_read() - fill @machine from sysfs and procfs below the root
+ *
+ * The machine has to be open. On the running system the CPU itself is asked for
+ * its hypervisor. What cannot be found out is "".
+ */
+void bench_machine_read(const struct invocation *call, struct bench_machine *machine);
+
+#endif /* BENCH_MACHINE_H */

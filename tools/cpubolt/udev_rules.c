@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Finds rules of udev that change which CPUs are online. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "udev_rules.h"
+
+/** KEY OPERATOR "VALUE" in a rule: pieces of its text */
+struct term {
+	const char *key, *operator, *value;
+	size_t key_length, operator_length, value_length;
+};
+
+/* The next term from *@text on; false at the end, or if the rest is malformed. */
+static bool next_term(const char **text, struct term *term)
+{
+	const char *place = *text + strspn(*text, " \t,");
+
+	term->key = place;
+	term->key_length = strcspn(place, " \t=!+-:");
+	/* The name of an attribute may have such characters: ATTR{[dmi/id]sys_vendor}. */
+	if (memchr(place, '{', term->key_length)) {
+		const char *close = strchr(place, '}');
+
+		if (!close)
+			return false;
+		term->key_length = close + 1 - place;
+	}
+	place += term->key_length;
+	place += strspn(place, " \t");
+	term->operator = place;
+	term->operator_length = strspn(place, "=!+-:");
+	place += term->operator_length;
+	place += strspn(place, " \t");
+	if (!term->key_length || !term->operator_length || *place != '"')
+		return false;
+	term->value = ++place;
+	term->value_length = strcspn(place, "\"");
+	if (!place[term->value_length])
+		return false;
+	*text = place + term->value_length + 1;
+	return true;
+}
+
+static bool is(const char *text, size_t length, const char *wanted)
+{
+	return strlen(wanted) == length && !strncmp(text, wanted, length);
+}
+
+/** What a rule says, as far as it matters here */
+struct sayings {
+	bool cpu, not_cpu, jumps, sets, online, add, other_action;
+};
+
+/* ACTION=="add|change" */
+static void read_action(const struct term *term, struct sayings *says)
+{
+	const char *value = term->value, *end = value + term->value_length;
+
+	while (value < end) {
+		size_t length = 0;
+
+		while (value + length < end && value[length] != '|')
+			length++;
+		if (is(value, length, "add"))
+			says->add = true;
+		else
+			says->other_action = true;
+		value += length + 1;
+	}
+}
+
+static void read_term(const struct term *term, struct sayings *says)
+{
+	bool equal = is(term->operator, term->operator_length, "==");
+
+	if (is(term->key, term->key_length, "SUBSYSTEM")) {
+		bool cpu = is(term->value, term->value_length, "cpu");
+
+		says->cpu |= cpu && equal;
+		says->not_cpu |= cpu && !equal;
+	} else if (is(term->key, term->key_length, "GOTO")) {
+		says->jumps = true;
+	} else if (is(term->key, term->key_length, "ACTION") && equal) {
+		read_action(term, says);
+	} else if (is(term->key, term->key_length, "ATTR{online}") &&
+		   (is(term->operator, term->operator_length, "=") ||
+		    is(term->operator, term->operator_length, ":="))) {
+		says->sets = true;
+		says->online = is(term->value, term->value_length, "1");
+	}
+}
+
+/* One rule: a line without a newline, and without those that a backslash hides. */
+static struct sayings read_rule(const char *text)
+{
+	struct sayings says = { .cpu = false };
+	struct term term;
+
+	while (next_term(&text, &term))
+		read_term(&term, &says);
+	return says;
+}
+
+/* A line and those that continue it, to be freed; *@lines: how many these are. */
+static char *next_line(const char **text, size_t *lines)
+{
+	size_t length = 0, size = strlen(*text);
+	char *line = malloc(size + 1);
+
+	*lines = 0;
+	while (line && **text) {
+		size_t part = strcspn(*text, "\n");
+		bool goes_on = part && (*text)[part - 1] == '\\';
+
+		memcpy(line + length, *text, part - goes_on);
+		length += part - goes_on;
+		*text += part + ((*text)[part] == '\n');
+		(*lines)++;
+		if (!goes_on)
+			break;
+	}
+	if (line)
+		line[length] = '\0';
+	return line;
+}
+
+void udev_parse(const char *text, void (*found)(const struct udev_rule *rule, void *data),
+		void *data)
+{
+	bool only_cpus = false;
+	size_t line = 1, lines;
+
+	while (*text) {
+		char *rule = next_line(&text, &lines);
+		struct sayings says;
+
+		if (!rule)
+			return;
+		says = read_rule(rule[strspn(rule, " \t")] == '#' ? "" : rule);
+		free(rule);
+		if (says.not_cpu && says.jumps)
+			only_cpus = true;
+		if (says.sets && (says.cpu || only_cpus)) {
+			struct udev_rule one = {
+				.line = line,
+				.online = says.online,
+				.add_only = says.add && !says.other_action,
+			};
+
+			found(&one, data);
+		}
+		line += lines;
+	}
+}

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Rules of udev that bring CPUs online or take CPUs offline. */
+#ifndef UDEV_RULES_H
+#define UDEV_RULES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/** A rule that writes cpuN/online */
+struct udev_rule {
+	size_t line;		/* where the rule begins, from 1 */
+	bool online;		/* it writes 1 */
+	bool add_only;		/* only when a CPU is plugged in; otherwise at other events, too */
+};
+
+/**
+ * udev_parse() - find the rules of one file
+ * @text: contents of a file *.rules, see udev(7)
+ * @found: is called for each rule that writes cpuN/online
+ *
+ * A rule is for CPUs if it says SUBSYSTEM=="cpu", or if an earlier line jumps
+ * over it for all other subsystems. Other jumps are not followed. Programs that
+ * a rule runs are not looked into.
+ */
+void udev_parse(const char *text, void (*found)(const struct udev_rule *rule, void *data),
+		void *data);
+
+#endif /* UDEV_RULES_H */

@@ -1,0 +1,303 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* What the library says of each recorded machine: states, topology, caches. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "tree.h"
+
+#define CPUS "sys/devices/system/cpu/"
+
+/* -- States ------------------------------------------------------------------- */
+
+struct machine {
+	const char *name;
+	unsigned int features;
+	const char *sets[CPUBOLT_WHICH_COUNT];
+};
+
+#define HOTPLUG CPUBOLT_HAS_HOTPLUG
+#define BOLT (CPUBOLT_HAS_HOTPLUG | CPUBOLT_HAS_BOLT | CPUBOLT_ENABLED)
+
+/* possible, present, online, parked, offline, isolated, nohz_full, fixed */
+static const struct machine machines[] = {
+	{ "small", HOTPLUG, { "0-3", "0-3", "0-3", "", "", "", "", "0" } },
+	{ "smt+bolt", BOLT, { "0-31", "0-31", "0-31", "", "", "", "", "0" } },
+	{ "smt+disabled", HOTPLUG | CPUBOLT_HAS_BOLT,
+	  { "0-31", "0-31", "0-31", "", "", "", "", "0" } },
+	{ "smt+bolt+parked", BOLT, { "0-31", "0-31", "0-28", "30-31", "29-31", "", "", "0" } },
+	{ "smt+smtoff", HOTPLUG, { "0-31", "0-31", "0-15", "", "16-31", "", "", "0" } },
+	{ "hybrid+isolated", HOTPLUG, { "0-19", "0-19", "0-19", "", "", "2-3", "2-3", "0" } },
+	{ "hybrid+smtoff", HOTPLUG,
+	  { "0-19", "0-19", "0,2,4,6,8,10,12-19", "", "1,3,5,7,9,11", "", "", "0" } },
+	{ "nodes+offline", HOTPLUG, { "0-63", "0-63", "0-47", "", "48-63", "", "", "0" } },
+	{ "clusters+slots", HOTPLUG, { "0-11", "0-7", "0-7", "", "", "", "", "" } },
+	{ "small+halfway", HOTPLUG, { "0-3", "0-3", "0,2-3", "", "1", "", "", "0" } },
+	{ "small+halfway+bolt", BOLT, { "0-3", "0-3", "0,2-3", "", "1", "", "", "0" } },
+	{ "large+bolt+parked", BOLT,
+	  { "0-1779", "0-1779", "0-1776", "1778-1779", "1777-1779", "", "", "0" } },
+};
+
+static void test_sets(void **state)
+{
+	struct cpubolt *handle;
+	size_t i;
+	int which;
+
+	for (i = 0; i < ARRAY_SIZE(machines); i++) {
+		handle = tree_open(machines[i].name);
+		print_message("# %s\n", machines[i].name);
+		assert_int_equal(cpubolt_features(handle), machines[i].features);
+		for (which = 0; which < CPUBOLT_WHICH_COUNT; which++)
+			assert_cpus(handle, which, machines[i].sets[which]);
+		tree_close(handle);
+	}
+}
+
+static void test_states(void **state)
+{
+	struct cpubolt *handle = tree_open("smt+bolt+parked+halfway+slots");
+
+	assert_int_equal(cpubolt_state(handle, 0), CPUBOLT_STATE_ONLINE);
+	assert_int_equal(cpubolt_state(handle, 1), CPUBOLT_STATE_HALFWAY);
+	assert_int_equal(cpubolt_state(handle, 29), CPUBOLT_STATE_OFFLINE);
+	assert_int_equal(cpubolt_state(handle, 30), CPUBOLT_STATE_PARKED);
+	assert_int_equal(cpubolt_state(handle, 32), CPUBOLT_STATE_ABSENT);
+	assert_int_equal(cpubolt_state(handle, 36), -ERANGE);
+	assert_int_equal(cpubolt_state(handle, 1U << 31), -ERANGE);
+	assert_string_equal(cpubolt_state_name(CPUBOLT_STATE_HALFWAY), "half-way");
+	assert_string_equal(cpubolt_state_name(99), "unknown");
+	tree_close(handle);
+}
+
+/* A CPU that no request could put back is found in last_error, unless it has moved since. */
+static void test_halfway_with_bolt(void **state)
+{
+	struct cpubolt *handle = tree_open("small+halfway+bolt");
+	const char *folder = tree_folder();
+
+	assert_int_equal(cpubolt_state(handle, 1), CPUBOLT_STATE_HALFWAY);
+	tree_write(folder, CPUS "cpu1/hotplug/state", "236\n");
+	assert_int_equal(cpubolt_refresh(handle), 0);
+	assert_int_equal(cpubolt_state(handle, 1), CPUBOLT_STATE_ONLINE);
+	/* A CPU that last_error does not name is not looked at, unless the list was cut. */
+	tree_write(folder, CPUS "cpu2/hotplug/state", "149\n");
+	assert_int_equal(cpubolt_refresh(handle), 0);
+	assert_int_equal(cpubolt_state(handle, 2), CPUBOLT_STATE_ONLINE);
+	tree_write(folder, CPUS "bolt/last_error",
+		   "batch=9 pid=1 cpu=1 state=a errno=5 undo=1:a,...\n");
+	assert_int_equal(cpubolt_refresh(handle), 0);
+	assert_int_equal(cpubolt_state(handle, 2), CPUBOLT_STATE_HALFWAY);
+	/* Nor is it in the list of CPUs online. */
+	tree_write(folder, CPUS "bolt/last_error", "");
+	tree_write(folder, CPUS "online", "0-1,3\n");
+	assert_int_equal(cpubolt_refresh(handle), 0);
+	assert_int_equal(cpubolt_state(handle, 2), CPUBOLT_STATE_HALFWAY);
+	tree_close(handle);
+}
+
+static void test_changes_are_seen(void **state)
+{
+	struct cpubolt *handle = tree_open("small+bolt");
+	const char *folder = tree_folder();
+
+	tree_write(folder, CPUS "online", "0-1\n");
+	tree_write(folder, CPUS "bolt/parked", "3\n");
+	tree_write(folder, CPUS "cpu2/hotplug/state", "0\n");
+	tree_write(folder, CPUS "cpu3/hotplug/state", "0\n");
+	assert_cpus(handle, CPUBOLT_ONLINE, "0-3");
+	assert_int_equal(cpubolt_refresh(handle), 0);
+	assert_cpus(handle, CPUBOLT_ONLINE, "0-1");
+	assert_cpus(handle, CPUBOLT_PARKED, "3");
+	assert_cpus(handle, CPUBOLT_OFFLINE, "2-3");
+	/* An error leaves everything as it was. */
+	tree_write(folder, CPUS "online", "0-99\n");
+	assert_int_equal(cpubolt_refresh(handle), -EINVAL);
+	assert_cpus(handle, CPUBOLT_ONLINE, "0-1");
+	tree_close(handle);
+}
+
+static void test_bad_trees(void **state)
+{
+	static const char *const bad[] = { "", "x\n", "0-\n", "0-99999999\n", "3-1\n", "-\n" };
+	struct cpubolt *handle = tree_open("small");
+	struct cpubolt *other;
+	size_t i;
+
+	assert_int_equal(cpubolt_open("/nonexistent", &other), -ENOENT);
+	assert_null(other);
+	assert_int_equal(cpubolt_open("/proc/self", &other), -ENOENT);
+	for (i = 0; i < ARRAY_SIZE(bad); i++) {
+		tree_write(tree_folder(), CPUS "possible", bad[i]);
+		assert_int_equal(cpubolt_open(tree_folder(), &other), -EINVAL);
+	}
+	tree_delete(tree_folder(), CPUS "possible");
+	assert_int_equal(cpubolt_open(tree_folder(), &other), -ENOENT);
+	tree_close(handle);
+	cpubolt_close(NULL);
+}
+
+/* Root may read everything, so a child becomes another user. */
+static void test_unreadable(void **state)
+{
+	struct cpubolt *handle = tree_open("small+unreadable+halfway");
+	struct cpubolt *other;
+	struct cpubolt_result result;
+	cpu_set_t *cpus;
+	char *value;
+	pid_t child = fork();
+	int status;
+
+	if (!child) {
+		if (!geteuid() && (chmod(tree_folder(), 0755) || setuid(65534)))
+			_exit(1);
+		if (cpubolt_open(tree_folder(), &other))
+			_exit(2);
+		if (cpubolt_features(other) !=
+		    (CPUBOLT_HAS_HOTPLUG | CPUBOLT_HAS_BOLT | CPUBOLT_UNREADABLE))
+			_exit(3);
+		if (cpubolt_get(other, "parked", &value) != -EACCES || value)
+			_exit(4);
+		/* Where last_error cannot be read, every CPU is looked at. */
+		if (cpubolt_state(other, 1) != CPUBOLT_STATE_HALFWAY)
+			_exit(5);
+		cpus = cpubolt_set_new(other);
+		CPU_SET_S(2, cpubolt_set_size(other), cpus);
+		if (cpubolt_request(other, CPUBOLT_TAKE_OFFLINE, cpus, 0, &result) != -EACCES)
+			_exit(6);
+		_exit(result.error == EACCES && !result.changed ? 0 : 7);
+	}
+	assert_int_equal(waitpid(child, &status, 0), child);
+	assert_int_equal(status, 0);
+	tree_close(handle);
+}
+
+/* -- Topology ----------------------------------------------------------------- */
+
+struct where {
+	const char *name;
+	unsigned int cpu;
+	struct cpubolt_topology topology;
+};
+
+/* core, cluster, die, package, node, thread, capacity, max_khz */
+static const struct where places[] = {
+	{ "hybrid", 3, { 1, 8, 0, 0, 0, 1, -1, 5000000 } },
+	{ "hybrid", 19, { 13, 56, 0, 0, 0, 0, -1, 3800000 } },
+	{ "smt", 9, { 9, 258, 0, 1, 1, 0, -1, 4000000 } },
+	{ "smt", 25, { 9, 258, 0, 1, 1, 1, -1, 4000000 } },
+	{ "nodes", 63, { 63, 207, 0, 3, 15, 0, -1, 3400000 } },
+	{ "clusters", 1, { 1, 0, -1, 0, 0, 0, 446, 1800000 } },
+	{ "clusters", 5, { 5, 1, -1, 0, 0, 0, 1024, 2400000 } },
+	{ "small", 2, { 2, 2, 0, 0, 0, 0, -1, -1 } },
+	{ "large", 1779, { 889, 2480, 0, 9, 9, 1, -1, 3500000 } },
+	/* Natively offline since before anything was remembered: only its node has a link. */
+	{ "smt+offline", 31, { -1, -1, -1, -1, 1, -1, -1, -1 } },
+	/* The siblings that are offline do not change the numbers of cores. */
+	{ "smt+smtoff", 9, { 9, 258, 0, 1, 1, 0, -1, 4000000 } },
+	{ "small+halfway", 1, { 1, 1, 0, 0, 0, 0, -1, -1 } },
+};
+
+static void test_topology(void **state)
+{
+	struct cpubolt_topology topology;
+	const struct where *where;
+	struct cpubolt *handle;
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(places); i++) {
+		where = &places[i];
+		print_message("# %s, CPU %u\n", where->name, where->cpu);
+		handle = tree_open(where->name);
+		assert_int_equal(cpubolt_topology(handle, where->cpu, &topology), 0);
+		assert_memory_equal(&topology, &where->topology, sizeof(topology));
+		tree_close(handle);
+	}
+}
+
+static void test_no_topology(void **state)
+{
+	struct cpubolt *handle = tree_open("small+slots+offline");
+	struct cpubolt_topology topology;
+
+	assert_int_equal(cpubolt_topology(handle, 4, &topology), -ENODATA);
+	assert_int_equal(cpubolt_topology(handle, 8, &topology), -ERANGE);
+	tree_close(handle);
+}
+
+/* What was seen is remembered while the CPU is offline, but not when another one is plugged in. */
+static void test_topology_is_remembered(void **state)
+{
+	struct cpubolt *handle = tree_open("smt+bolt+slots");
+	struct cpubolt_topology before, after;
+
+	assert_int_equal(cpubolt_topology(handle, 9, &before), 0);
+	tree_write(tree_folder(), CPUS "online", "0-8,10-31\n");
+	tree_write(tree_folder(), CPUS "cpu9/hotplug/state", "0\n");
+	tree_write(tree_folder(), CPUS "cpu9/topology/core_id", "77\n");
+	assert_int_equal(cpubolt_refresh(handle), 0);
+	assert_int_equal(cpubolt_topology(handle, 9, &after), 0);
+	assert_memory_equal(&before, &after, sizeof(after));
+	tree_write(tree_folder(), CPUS "present", "0-8,10-31\n");
+	assert_int_equal(cpubolt_refresh(handle), 0);
+	assert_int_equal(cpubolt_topology(handle, 9, &after), -ENODATA);
+	tree_write(tree_folder(), CPUS "present", "0-31\n");
+	tree_write(tree_folder(), CPUS "online", "0-31\n");
+	assert_int_equal(cpubolt_refresh(handle), 0);
+	assert_int_equal(cpubolt_topology(handle, 9, &after), 0);
+	/* CPU 9 and its former sibling are cores of their own now. */
+	assert_int_equal(after.thread, 0);
+	assert_int_equal(cpubolt_topology(handle, 25, &before), 0);
+	assert_int_not_equal(before.core, after.core);
+	tree_close(handle);
+}
+
+static void test_caches(void **state)
+{
+	static const struct cpubolt_cache expected[] = {
+		{ 1, 'd', 32 << 10, 6 }, { 1, 'i', 32 << 10, 6 },
+		{ 2, 'u', 2 << 20, 6 }, { 3, 'u', 24 << 20, 0 },
+	};
+	struct cpubolt *handle = tree_open("hybrid+offline");
+	struct cpubolt_cache cache;
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(expected); i++) {
+		assert_int_equal(cpubolt_cache(handle, 12, i, &cache), 0);
+		assert_int_equal(cache.level, expected[i].level);
+		assert_int_equal(cache.type, expected[i].type);
+		assert_int_equal(cache.size, expected[i].size);
+		assert_int_equal(cache.id, expected[i].id);
+	}
+	assert_int_equal(cpubolt_cache(handle, 12, 4, &cache), -ENOENT);
+	assert_int_equal(cpubolt_cache(handle, 19, 0, &cache), -ENODATA);
+	assert_int_equal(cpubolt_cache(handle, 99, 0, &cache), -ERANGE);
+	tree_close(handle);
+	/* Without numbers of caches the first CPU stands for each. */
+	handle = tree_open("clusters");
+	assert_int_equal(cpubolt_cache(handle, 6, 2, &cache), 0);
+	assert_int_equal(cache.id, 4);
+	tree_close(handle);
+}
+
+int main(void)
+{
+	static const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_sets),
+		cmocka_unit_test(test_states),
+		cmocka_unit_test(test_halfway_with_bolt),
+		cmocka_unit_test(test_changes_are_seen),
+		cmocka_unit_test(test_bad_trees),
+		cmocka_unit_test(test_unreadable),
+		cmocka_unit_test(test_topology),
+		cmocka_unit_test(test_no_topology),
+		cmocka_unit_test(test_topology_is_remembered),
+		cmocka_unit_test(test_caches),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

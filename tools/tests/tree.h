@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Recorded trees for the tests of the library, made by trees.py when a test needs one. */
+#ifndef TREE_H
+#define TREE_H
+
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "private.h"
+
+/** tree_open() - make the tree @name in a folder of its own, and open it */
+struct cpubolt *tree_open(const char *name);
+
+/** tree_make() - only make the tree; the folder's name, to be given to tree_remove() */
+char *tree_make(const char *name);
+
+/** tree_remove() - remove a folder and all in it, and free its name */
+void tree_remove(char *folder);
+
+/** tree_close() - close and remove what tree_open() has made */
+void tree_close(struct cpubolt *handle);
+
+/** tree_folder() - the folder of the tree that tree_open() has made last */
+const char *tree_folder(void);
+
+/** tree_text() - contents of @file below @folder, to be freed; NULL if there is none */
+char *tree_text(const char *folder, const char *file);
+
+/** tree_write() - make @file below @folder have @text */
+void tree_write(const char *folder, const char *file, const char *text);
+
+/** tree_delete() - remove @file below @folder */
+void tree_delete(const char *folder, const char *file);
+
+/** assert_text() - the file has this text */
+void assert_text(const char *folder, const char *file, const char *text);
+
+/** assert_cpus() - the set of the machine is this cpulist */
+void assert_cpus(struct cpubolt *handle, enum cpubolt_which which, const char *list);
+
+#endif /* TREE_H */
