@@ -12,6 +12,8 @@ from boltlab.errors import BoltError
 # How apt is told of the repository: copied to /etc/apt/sources.list.d.
 SOURCES = "bolt.sources"
 INDEXES = ("Packages", "Packages.gz", "Release")
+# What a user may have signed Release with; apt would hold a newer one to it.
+SIGNATURES = ("InRelease", "Release.gpg")
 ORIGIN = {"Origin": "Bolt", "Label": "Bolt", "Suite": "bolt", "Codename": "bolt"}
 
 
@@ -57,6 +59,8 @@ def index(folder: Path) -> None:
         (half / "Release").write_bytes(said)
         for name in INDEXES:
             shutil.copyfile(half / name, folder / f"{name}.half")
+        for name in SIGNATURES:
+            (folder / name).unlink(missing_ok=True)
         for name in INDEXES:
             (folder / f"{name}.half").rename(folder / name)
 

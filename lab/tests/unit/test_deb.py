@@ -231,6 +231,7 @@ def listing(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_publish_replaces_older_versions_of_the_same(tmp_path: Path, listing: None) -> None:
     made, out = tmp_path / "made", tmp_path / "out"
     put(out, "a_1_amd64.deb", "a_1_arm64.deb", "ab_1_amd64.deb", "a-b_1_amd64.deb", "notes.txt")
+    put(out, "InRelease", "Release.gpg")  # of an older Release
     put(made, "a_2_amd64.deb", "c_1_amd64.deb", "a_2_amd64.buildinfo")
     assert aptrepo.publish(made, out) == [out / "a_2_amd64.deb", out / "c_1_amd64.deb"]
     assert sorted(path.name for path in out.iterdir()) == [
