@@ -154,13 +154,17 @@ def meta(target: Arch, name: str, version: str, stamp: Stamp, to: Path) -> None:
 
 
 def tools(stamp: Stamp, to: Path, jobs: int) -> None:
-    """Put the packages of the tools, for this machine's architecture, into ``to``."""
+    """Put the packages of the tools, for this machine's architecture, into ``to``.
+
+    The tools' own tests are not run here, but by ``./bolt test``.
+    """
     with _copied(TOOLS, "", "cpubolt") as tree:
         changelog = tree / "debian" / "changelog"
         version = stamp.version(tools_version(tree / "meson.build"))
         entry = stamp.changelog("cpubolt", version, "Built from a work tree.")
         changelog.write_text(entry + changelog.read_text(encoding="utf-8"), encoding="utf-8")
-        _pack(tree, to, {"DEB_BUILD_OPTIONS": f"noautodbgsym parallel={jobs}"}, [])
+        options = f"nocheck noautodbgsym parallel={jobs}"
+        _pack(tree, to, {"DEB_BUILD_OPTIONS": options}, ["--build-profiles=nocheck"])
 
 
 @contextmanager
