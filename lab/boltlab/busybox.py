@@ -1,13 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Gets a static busybox for the guests' shell, without changing anything on this machine."""
 
-import os
 import shutil
 import struct
-import subprocess
 from pathlib import Path
 
-from boltlab import packages, paths, ui
+from boltlab import debs, packages, paths
 from boltlab.arch import Arch
 from boltlab.errors import BoltError
 from boltlab.locks import lock
@@ -15,8 +13,7 @@ from boltlab.locks import lock
 PACKAGE = "busybox-static"
 PLACES = ("bin/busybox", "usr/bin/busybox")  # in the package: Debian 12, Debian 13
 
-# Architecture -> Debian's name of it, and the machine number in its ELF files.
-DEBIAN = {"x86_64": ("amd64", 62), "arm64": ("arm64", 183)}
+MACHINES = {"x86_64": 62, "arm64": 183}  # in ELF files
 _PT_INTERP = 3
 
 
@@ -43,46 +40,17 @@ def is_static(program: bytes, arch: Arch) -> bool:
     (table,) = struct.unpack_from("<Q", program, 32)
     size, count = struct.unpack_from("<HH", program, 54)
     kinds = {struct.unpack_from("<I", program, table + i * size)[0] for i in range(count)}
-    return bool(machine == DEBIAN[arch.name][1] and _PT_INTERP not in kinds)
+    return bool(machine == MACHINES[arch.name] and _PT_INTERP not in kinds)
 
 
 def _fetch(arch: Arch, to: Path) -> None:
-    """Download Debian's package through apt, with lists and state of our own, and unpack it."""
-    for tool in ("apt-get", "dpkg-deb"):
-        if packages.which(tool) is None:
-            raise BoltError(f"no static busybox for {arch.name}: install one (there is no {tool})")
+    """Take it from Debian's package."""
     scratch = to.with_name(f"{to.name}.half")
-    shutil.rmtree(scratch, ignore_errors=True)
-    for folder in ("lists/partial", "cache/archives/partial", "root"):
-        (scratch / folder).mkdir(parents=True)
-    (scratch / "status").touch()
-    log = paths.new_log(f"busybox-{arch.name}")
-    apt = ["apt-get", "-q", *(f"-o{option}" for option in _options(arch, scratch))]
-    with ui.status(f"fetching {PACKAGE} for {arch.name}"), log.open("wb") as out:
-        for command in ([*apt, "update"], [*apt, "download", PACKAGE]):
-            if subprocess.run(command, stdout=out, stderr=out, cwd=scratch, check=False).returncode:
-                raise BoltError(f"apt cannot get {PACKAGE} for {arch.name}", log)
-        for package in scratch.glob("*.deb"):
-            unpack = ["dpkg-deb", "-x", str(package), str(scratch / "root")]
-            subprocess.run(unpack, stdout=out, stderr=out, check=False)
+    debs.unpack(arch, [PACKAGE], scratch)
     for place in PLACES:
-        program = scratch / "root" / place
+        program = scratch / place
         if program.is_file() and is_static(program.read_bytes(), arch):
             program.rename(to)
             shutil.rmtree(scratch)
             return
-    raise BoltError(f"apt's {PACKAGE} has no static busybox for {arch.name}", log)
-
-
-def _options(arch: Arch, scratch: Path) -> list[str]:
-    name = DEBIAN[arch.name][0]
-    options = [
-        f"APT::Architecture={name}",
-        f"APT::Architectures={name}",
-        f"Dir::State={scratch}",
-        f"Dir::State::lists={scratch}/lists",
-        f"Dir::State::status={scratch}/status",
-        f"Dir::Cache={scratch}/cache",
-    ]
-    # apt's own unprivileged user has no way into the cache of root.
-    return [*options, "APT::Sandbox::User=root"] if os.geteuid() == 0 else options
+    raise BoltError(f"apt's {PACKAGE} has no static busybox for {arch.name}")

@@ -6,10 +6,10 @@ import os
 import tempfile
 from pathlib import Path
 
-from boltlab import aptrepo, arch, cli, debs, distro, packages, paths, source, ui
+from boltlab import aptrepo, arch, cli, debs, packages, packing, paths, source, ui
 from boltlab.arch import Arch
-from boltlab.debs import Stamp
 from boltlab.errors import USAGE, BoltError
+from boltlab.packing import Stamp
 
 NAME = "deb"
 HELP = "Build Debian packages of a kernel with Bolt and of the tools, into an apt repository."
@@ -22,7 +22,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the command's own arguments."""
     parser.add_argument(
         "--config",
-        choices=debs.CONFIGS,
+        choices=packing.CONFIGS,
         default="debian",
         help="configuration of the kernel: Debian's of its default kernel (default) or of its "
         "kernel for clouds, that of the running kernel, or the lab's, a small one for virtual "
@@ -54,14 +54,14 @@ def run(args: argparse.Namespace) -> int:
     stamp = Stamp.now()
     if args.dry_run:
         return _plan(args, target, parts, stamp)
-    packages.ensure("deb", *(["deb-tools"] if "tools" in parts else []))
+    packages.ensure("deb", *(["tools"] if "tools" in parts else []))
     with tempfile.TemporaryDirectory(prefix="packages-", dir=paths.cache()) as scratch:
         made = Path(scratch)
         if "tools" in parts:
-            debs.tools(stamp, made, args.jobs)
+            packing.tools(stamp, made, args.jobs)
         if "kernel" in parts:
             where = source.resolve(args.source)
-            debs.kernel(target, args.config, where, stamp, made, args.jobs)
+            packing.kernel(target, args.config, where, stamp, made, args.jobs)
         new = aptrepo.publish(made, args.out)
     for path in new:
         ui.say(str(path))
@@ -87,10 +87,10 @@ def _refuse(args: argparse.Namespace, target: Arch, parts: tuple[str, ...]) -> N
 
 def _plan(args: argparse.Namespace, target: Arch, parts: tuple[str, ...], stamp: Stamp) -> int:
     """Say what would be built; fetches and installs nothing."""
-    debian = distro.DEBIAN_ARCH[target.name]
+    debian = debs.NAMES[target.name]
     if "tools" in parts:
-        version = stamp.version(debs.tools_version())
-        for name in debs.tools_names():
+        version = stamp.version(packing.tools_version())
+        for name in packing.tools_names():
             ui.say(f"{args.out}/{name}_{version}_{debian}.deb")
     if "kernel" in parts:
         found = source.cached() if args.source is None else source.resolve(args.source)
@@ -98,9 +98,9 @@ def _plan(args: argparse.Namespace, target: Arch, parts: tuple[str, ...], stamp:
             ui.say(f"{args.out}/linux-image-...-{args.config}-bolt: of Debian's kernel source")
         else:
             version = stamp.version(found.release)
-            for name in debs.kernel_names(found, args.config):
+            for name in packing.kernel_names(found, args.config):
                 ui.say(f"{args.out}/{name}_{version}_{debian}.deb")
-        space, minutes = debs.COSTS[args.config]
+        space, minutes = packing.COSTS[args.config]
         ui.say(f"the kernel takes about {minutes} minutes on two cores, and {space:.0f} GB")
     return 0
 

@@ -14,7 +14,11 @@ HELP = "Make tables, figures (SVG, PNG) and an HTML page of measured results."
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the command's own arguments."""
     parser.add_argument(
-        "files", nargs="*", type=Path, metavar="FILE", help="result files of bench (--json)"
+        "files",
+        nargs="*",
+        type=Path,
+        metavar="FILE",
+        help="result files of bench, or of cpubolt bench",
     )
     parser.add_argument(
         "--output", type=Path, metavar="DIR", help="where to write (default: beside the first)"
@@ -33,9 +37,9 @@ def run(args: argparse.Namespace) -> int:
     if not args.files:
         raise BoltError("name result files, or use --docs", code=USAGE)
     runs = [results.load(file) for file in args.files]
-    names = [(entry.arch, entry.setting) for entry in runs]
+    names = [report.stem(entry) for entry in runs]
     if len(set(names)) < len(names):
-        raise BoltError("two of the files are of the same architecture and setting")
+        raise BoltError("two of the files are of the same architecture and setting, or machine")
     for entry in runs:
         report.show(entry)
     page = report.write(runs, args.output or args.files[0].absolute().parent)

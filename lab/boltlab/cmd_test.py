@@ -37,7 +37,7 @@ def run(args: argparse.Namespace) -> int:
         "then about 10"
     )
     packages.ensure(
-        *("build", "guest", "qemu", "export", "checkpatch", "test", "unpack", "patch"),
+        *("build", "guest", "qemu", "export", "checkpatch", "test", "unpack", "patch", "tools"),
         arches=arches,
     )
     where = source.resolve(args.source)

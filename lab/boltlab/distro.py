@@ -8,7 +8,7 @@ import re
 import subprocess
 from pathlib import Path
 
-from boltlab import config, flavours, packages, versions
+from boltlab import config, debs, flavours, packages, paths, versions
 from boltlab.arch import Arch
 from boltlab.errors import BoltError
 
@@ -16,8 +16,6 @@ from boltlab.errors import BoltError
 DEBIAN = {"cloud": "cloud-{arch}", "debian": "{arch}"}
 RUNNING = "running"
 BASES = (*DEBIAN, RUNNING)
-# What Debian calls an architecture.
-DEBIAN_ARCH = {"x86_64": "amd64", "arm64": "arm64"}
 CONFIGS = Path("/usr/src")
 BOOT = Path("/boot")
 PROC = Path("/proc/config.gz")
@@ -29,27 +27,26 @@ BTF = "CONFIG_DEBUG_INFO_BTF"
 def base(name: str, arch: Arch) -> str:
     """Return the configuration ``name`` (one of BASES) for kernels of ``arch``.
 
-    Debian's come from a package, which is installed if need be. Raises BoltError when there is no
-    such configuration on this machine.
+    Debian's come from a package, which is fetched if it is not installed. Raises BoltError when
+    there is no such configuration.
     """
     return _running(arch) if name == RUNNING else _debian(name, arch)
 
 
 def _debian(name: str, arch: Arch) -> str:
     package = versions.default().package.replace("source", "config")
-    debian = DEBIAN_ARCH[arch.name]
-    flavour = DEBIAN[name].format(arch=debian)
-    path = CONFIGS / package / f"config.{debian}_none_{flavour}.xz"
-    if not path.is_file() and not arch.is_host:
-        raise BoltError(
-            f"Debian's {name} configuration for {debian} is not on this machine: {path}"
-        )
+    debian = debs.NAMES[arch.name]
+    file = f"{package}/config.{debian}_none_{DEBIAN[name].format(arch=debian)}.xz"
+    path = CONFIGS / file
     if not path.is_file():
-        packages.install([package], [f"Debian's {name} configuration, or say --config running"])
+        folder = paths.cache() / "configs" / f"{package}-{arch.name}"
+        path = folder / "usr" / "src" / file
+        if not path.is_file():
+            debs.unpack(arch, [package], folder)
     try:
         return lzma.decompress(path.read_bytes()).decode()
     except (OSError, lzma.LZMAError) as error:
-        raise BoltError(f"the package {package} has no {path}") from error
+        raise BoltError(f"the package {package} has no {path.name}") from error
 
 
 def _running(arch: Arch) -> str:

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from boltlab import arch, debs, distro, guestimage, paths, qemu, userland
+from boltlab import arch, debs, guestimage, packing, paths, qemu, userland
 from boltlab.aptrepo import SOURCES
 from boltlab.errors import BoltError
 from boltlab.qemu import Guest, GuestResult
@@ -66,7 +66,7 @@ def _table() -> dict[str, Any]:
 def included() -> list[str]:
     """Return the packages that the machine has before any of ours."""
     names = (str(name) for name in _table()["packages"])
-    return [name.format(debian=distro.DEBIAN_ARCH[arch.host().name]) for name in names]
+    return [name.format(debian=debs.NAMES[arch.host().name]) for name in names]
 
 
 def stages(version: str = "") -> list[Stage]:
@@ -108,7 +108,7 @@ def medium(repository: Path, to: Path) -> Path:
     (root / SOURCES).write_text(re.sub(r"^URIs: .*$", f"URIs: file:{PLACE}", text, flags=re.M))
     shutil.copytree(guestimage.SOURCES / MODULE, root / MODULE)
     (root / MODULE / "dkms.conf").write_text(DKMS, encoding="utf-8")
-    tests = debs.TOOLS / "debian" / "tests"
+    tests = packing.TOOLS / "debian" / "tests"
     shutil.copytree(tests, root / "tests", ignore=shutil.ignore_patterns("control"))
     size = sum(path.stat().st_size for path in root.rglob("*")) * 5 // 4 + (32 << 20)
     with to.open("wb") as file:
@@ -123,7 +123,7 @@ def kernel_of(image: Path, which: str, to: Path) -> tuple[Path, Path]:
 
     Raises BoltError when there is not just one.
     """
-    end = KERNELS[which].format(debian=distro.DEBIAN_ARCH[arch.host().name])
+    end = KERNELS[which].format(debian=debs.NAMES[arch.host().name])
     listing = _run(qemu.binary("debugfs"), "-R", "ls -p /boot", str(image))
     found = sorted(set(re.findall(rf"/vmlinuz-([^/]+{re.escape(end)})/", listing)))
     if len(found) != 1:

@@ -25,11 +25,14 @@ RULES = ".pre-commit-config.yaml"  # since this file is there, commits are signe
 OVERLAY = "kernel/overlay"
 HOOKS = "kernel/hooks"
 
-_LICENCE = re.compile(r"SPDX-License-Identifier: GPL-2\.0(-only)?\b")
+# Folder -> licence of its files, the innermost folder first: programs of any licence may link the
+# library.
+LICENCES = {"tools/lib/": "LGPL-2.1-or-later", "": "GPL-2.0"}
 # Formats without comments, and what git and the licence themselves need.
 _DATA = {".log", ".txt", ".json", ".svg", ".png", ".html"}
 _BARE = {
     "COPYING",
+    "COPYING.LGPL",
     "changelog",
     "copyright",
     "format",
@@ -74,19 +77,28 @@ def _tool(root: Path, *words: str) -> list[str]:
     return lines or [f"{words[0]} ended with status {done.returncode}"]
 
 
+def _beside(root: Path) -> list[str]:
+    """Return words for ruff: what it looks at besides lab/, by the rules of lab/."""
+    return ["--config=pyproject.toml", "../tools"] if (root / "tools").is_dir() else []
+
+
 def ruff_check(root: Path) -> list[str]:
     """Look for mistakes in Python."""
-    return _tool(root, sys.executable, "-m", "ruff", "check", "--output-format=concise", ".")
+    words = ["ruff", "check", "--output-format=concise", ".", *_beside(root)]
+    return _tool(root, sys.executable, "-m", *words)
 
 
 def ruff_format(root: Path) -> list[str]:
     """Look for Python that is laid out otherwise than ruff does."""
-    return _tool(root, sys.executable, "-m", "ruff", "format", "--check", ".")
+    words = ["ruff", "format", "--check", ".", *_beside(root)]
+    return _tool(root, sys.executable, "-m", *words)
 
 
 def mypy(root: Path) -> list[str]:
     """Check Python's types."""
-    return _tool(root, sys.executable, "-m", "mypy", "boltlab", "tests")
+    tools = root / "tools"
+    beside = [str(p) for p in tracked(root) if p.suffix == ".py" and tools in p.parents]
+    return _tool(root, sys.executable, "-m", "mypy", "boltlab", "tests", *beside)
 
 
 def shellcheck(root: Path) -> list[str]:
@@ -101,14 +113,16 @@ def shellcheck(root: Path) -> list[str]:
 
 
 def licences(root: Path) -> list[str]:
-    """Look for files without an SPDX line."""
-    return [
-        f"{_name(path, root)}: no SPDX line with GPL-2.0 among the first three"
-        for path in tracked(root)
-        if path.suffix not in _DATA
-        and path.name not in _BARE
-        and not _LICENCE.search("\n".join(_text(path).splitlines()[:3]))
-    ]
+    """Look for files without an SPDX line of their folder's licence."""
+    found = []
+    for path in tracked(root):
+        name = _name(path, root)
+        licence = next(words for folder, words in LICENCES.items() if name.startswith(folder))
+        line = re.compile(rf"SPDX-License-Identifier: {re.escape(licence)}(-only)?(?![\w.+-])")
+        bare = path.suffix in _DATA or path.name in _BARE
+        if not bare and not line.search("\n".join(_text(path).splitlines()[:3])):
+            found.append(f"{name}: no SPDX line with {licence} among the first three")
+    return found
 
 
 def one_machine(root: Path) -> list[str]:

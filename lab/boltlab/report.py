@@ -2,13 +2,14 @@
 """Result files as tables on the terminal, as figures, and as one HTML page."""
 
 import functools
+import re
 import tomllib
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from boltlab import curve, figures, html, paths, tables, ui
 from boltlab.errors import BoltError
-from boltlab.results import DIRECTIONS, Case, Results, Stats, variants
+from boltlab.results import DIRECTIONS, Case, Machine, Results, Stats, variants
 from boltlab.tables import Column
 
 # Ratios that stand beside every case: column title, and what Bolt is compared with.
@@ -60,10 +61,42 @@ def growth() -> dict[str, str]:
 
 def title(results: Results) -> str:
     """Return the line that says where figures come from, for tables and pictures."""
+    if results.machine:
+        return _machine_title(results, results.machine)
     return (
         f"{results.arch}, {results.setting}, {results.cpus} CPUs, Linux {results.kernel}, "
         f"QEMU {results.qemu}, {clock(results.accel)}"
     )
+
+
+def _machine_title(results: Results, machine: Machine) -> str:
+    under = "no hypervisor" if results.accel == "hardware" else f"hypervisor {results.accel}"
+    return (
+        f"{results.arch}, real time on {machine.model or 'an unknown CPU'}, {under}, "
+        f"{results.cpus} CPUs, Linux {results.kernel}"
+    )
+
+
+def remark(results: Results) -> str:
+    """Return what else a reader of the tables has to know, "" if there is nothing."""
+    machine = results.machine
+    parts = [results.note] if results.note else []
+    if machine:
+        parts.append(
+            f"microcode {machine.microcode or 'unknown'}, "
+            f"idle driver {machine.idle_driver or 'unknown'}, "
+            f"clock source {machine.clocksource or 'unknown'}"
+        )
+    return "; ".join(parts)
+
+
+def stem(results: Results) -> str:
+    """Return what the names of files made from ``results`` end with: each table has its own."""
+    machine = results.machine
+    parts = [results.arch, results.setting]
+    if machine:
+        parts += [results.accel, machine.model, results.kernel]
+    return "-".join(re.sub(r"[^A-Za-z0-9._]+", "_", part).strip("_") for part in parts)
 
 
 def clock(accel: str) -> str:
@@ -248,8 +281,8 @@ def show(results: Results) -> None:
     if results.overheads:
         _print(*overheads(results))
         ui.prose("without requests: medians against native; boots: how far apart their medians are")
-    if results.note:
-        ui.prose(f"note: {results.note}")
+    if remark(results):
+        ui.prose(f"note: {remark(results)}")
 
 
 def _print(header: Sequence[str], cells: Sequence[Sequence[str]], left: int = 1) -> None:
@@ -283,9 +316,9 @@ def write(runs: Sequence[Results], output: Path) -> Path:
         pictures = [figures.draw(results, title(results)) for results in runs]
         for results, drawn in zip(runs, pictures, strict=True):
             for name, figure in drawn.items():
-                stem = f"{name}-{results.arch}-{results.setting}"
-                (output / f"{stem}.svg").write_text(figure.svg, encoding="utf-8")
-                (output / f"{stem}.png").write_bytes(figure.png)
+                file = f"{name}-{stem(results)}"
+                (output / f"{file}.svg").write_text(figure.svg, encoding="utf-8")
+                (output / f"{file}.png").write_bytes(figure.png)
         page = output / "report.html"
         page.write_text(_page(runs, pictures), encoding="utf-8")
     except OSError as error:
@@ -327,7 +360,7 @@ def _section(
     used = {case.case for case in cases}
     return html.Section(
         title=title(results),
-        note=results.note,
+        note=remark(results),
         header=table[0],
         cells=table[1],
         legend=[(name, text) for name, text in case_help().items() if name in used],

@@ -7,7 +7,7 @@ import math
 import statistics
 import tomllib
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
@@ -66,6 +66,16 @@ class Batch:
 
 
 @dataclass(frozen=True)
+class Machine:
+    """A machine on which ``cpubolt bench`` has measured in real time; "" where nothing is known."""
+
+    model: str
+    microcode: str
+    idle_driver: str
+    clocksource: str
+
+
+@dataclass(frozen=True)
 class Results:
     """One run of the bench on one architecture in one setting.
 
@@ -73,6 +83,8 @@ class Results:
     ``batches`` maps variant -> what its requests for several CPUs consist of.
     ``note`` is a remark that belongs beside every table made of the figures.
     ``commit`` is the commit of this repository that was measured, "" if it is not known.
+    ``machine`` is there if the times are real ones of a machine, not those of a lab's guest: then
+    ``accel`` is its hypervisor, or "hardware", and there is no ``qemu``.
     """
 
     arch: str
@@ -88,6 +100,7 @@ class Results:
     batches: dict[str, list[Batch]] = field(default_factory=dict)
     note: str = ""
     commit: str = ""
+    machine: Machine | None = None
 
     @property
     def latencies(self) -> list[Case]:
@@ -142,7 +155,7 @@ def to_json(results: Results) -> dict[str, Any]:
         case.update(unit=UNIT, **{name: part for name, part in parts.items() if part})
         if not case["cpus"]:
             del case["cpus"]
-    for optional in ("breakdown", "batches", "note", "commit"):
+    for optional in ("breakdown", "batches", "note", "commit", "machine"):
         if not document[optional]:
             del document[optional]
     return document
@@ -171,6 +184,7 @@ def from_json(document: object) -> Results:
         batches=_batches(top),
         note=top.text("note") if top.has("note") else "",
         commit=top.text("commit") if top.has("commit") else "",
+        machine=_machine(top),
     )
 
 
@@ -258,6 +272,13 @@ def _breakdown(top: "_Reader") -> dict[str, dict[str, list[PhaseTime]]]:
             for direction in directions
         }
     return parts
+
+
+def _machine(top: "_Reader") -> Machine | None:
+    if not top.has("machine"):
+        return None
+    reader = top.reader("machine")
+    return Machine(**{entry.name: reader.text(entry.name) for entry in fields(Machine)})
 
 
 def _batches(top: "_Reader") -> dict[str, list[Batch]]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
-from boltlab import batches, breakdown, guestimage, modules, paths, selftest
+from boltlab import batches, breakdown, guestimage, modules, paths, selftest, tools
 from boltlab.arch import ARCHES, Arch
 from boltlab.build import Kernel
 from boltlab.errors import USAGE, BoltError
@@ -26,11 +26,12 @@ class Scenario:
     seconds. ``kernel`` is a flavour. ``threads`` are those of a core. ``disks`` and ``nics`` are
     how many the guest has, ``ext4`` how many of the disks have a file system. ``append`` is added
     to the kernel's command line. ``selftests`` are the kernel's own, found in /bin of the guest;
-    ``modules`` are the lab's. ``setting`` is the measuring setting to run in, for scenarios that
-    need one; ``features`` are those the CPU has beside its model's, in QEMU's words. ``warns`` are
-    patterns, each of which the kernel must complain about once: in the first line of a complaint,
-    or in the message that the kernel prints above it. Any other complaint fails the run.
-    ``lacks`` are features that CPUs do not have, one for each but the first CPU.
+    ``modules`` are the lab's. ``tools`` are programs of tools/. ``setting`` is the measuring
+    setting to run in, for scenarios that need one; ``features`` are those the CPU has beside its
+    model's, in QEMU's words. ``warns`` are patterns, each of which the kernel must complain about
+    once: in the first line of a complaint, or in the message that the kernel prints above it. Any
+    other complaint fails the run. ``lacks`` are features that CPUs do not have, one for each but
+    the first CPU.
     """
 
     name: str
@@ -51,6 +52,7 @@ class Scenario:
     arches: tuple[str, ...] = tuple(ARCHES)
     selftests: tuple[str, ...] = ()
     modules: tuple[str, ...] = ()
+    tools: tuple[str, ...] = ()
     kexec: tuple[str, ...] = ()
     setting: str = ""
     features: str = ""
@@ -68,7 +70,7 @@ class Scenario:
 
     def guest(self, arch: Arch, kernel: Kernel, setting: str) -> Guest:
         """Return the guest that runs this on ``kernel`` in a measuring ``setting``."""
-        programs = modules.nodes(kernel, self.modules)
+        programs = modules.nodes(kernel, self.modules) | tools.nodes(arch, self.tools)
         if self.selftests:
             programs |= selftest.build(arch, kernel.tree, self.selftests)
         if self.kexec:
@@ -95,7 +97,7 @@ class Scenario:
 
 
 # The types that a scenario file may use, by field; everything else is text.
-_LISTS = ("commands", "arches", "selftests", "modules", "kexec", "warns", "lacks")
+_LISTS = ("commands", "arches", "selftests", "modules", "tools", "kexec", "warns", "lacks")
 _NUMBERS = ("cpus", "nodes", "threads", "disks", "ext4", "nics", "timeout", "repeat")
 
 

@@ -357,8 +357,8 @@ static void report_done(struct change *change, const struct cpubolt_result *resu
 		last_record(change->call, false, change->going, result);
 	if (result->way == CPUBOLT_WAY_NATIVE)
 		complain(cpubolt_features(change->machine) & CPUBOLT_HAS_BOLT ?
-			 "Bolt is not enabled, so the kernel changed one CPU after the other" :
-			 "this kernel has no Bolt, so it changed one CPU after the other");
+			 "Bolt is not enabled: the CPUs changed one after the other" :
+			 "this kernel has no Bolt: the CPUs changed one after the other");
 	if (change->quiet)
 		return;
 	print_changed(change, change->coming, "online", result);
@@ -416,7 +416,7 @@ static int carry_out(struct change *change)
 		return report_nothing(change);
 	code = check_tasks(change);
 	if (code != EXIT_DONE)
-		return fail(code, "nothing has changed; --force does it all the same");
+		return fail(code, "nothing has changed; --force makes the request all the same");
 	return request(change);
 }
 

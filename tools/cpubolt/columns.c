@@ -199,7 +199,7 @@ static const struct column columns[] = {
 	{ "CACHES", value_caches, "numbers of the caches, nearest first", COLUMN_TEXT },
 	{ "MAXMHZ", value_mhz, "highest frequency", COLUMN_NUMBER },
 	{ "CAPACITY", value_capacity, "computing power, at most 1024", COLUMN_NUMBER },
-	{ "FIXED", value_fixed, "\"fixed\" if the CPU cannot go offline", COLUMN_TEXT },
+	{ "FIXED", value_fixed, "\"fixed\" if the CPU cannot go offline", COLUMN_BOOLEAN },
 	{ "FLAGS", value_flags, "isolated, nohz_full", COLUMN_TEXT },
 	{ "PENDING", value_pending, "what has still to be done for the CPU", COLUMN_TEXT },
 	{ "LAST", value_last, "milliseconds that the last request took", COLUMN_NUMBER },

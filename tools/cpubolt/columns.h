@@ -27,6 +27,7 @@ struct cell {
 enum column_kind {
 	COLUMN_TEXT,
 	COLUMN_NUMBER,
+	COLUMN_BOOLEAN,		/* a word if true, nothing if false */
 	COLUMN_GROUP_LIST,	/* speaks of all CPUs of the row */
 	COLUMN_GROUP_NUMBER,
 };

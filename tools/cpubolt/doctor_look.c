@@ -215,7 +215,7 @@ static void check_halfway(struct doctor *doctor)
 			CPU_SET_S(cpu, cpubolt_set_size(machine), halfway);
 	if (set_count(machine, halfway)) {
 		text = set_text(machine, halfway);
-		find(doctor, FINDING_TODO, "CPUs", "hotplug has stopped half-way for CPUs %s: "
+		find(doctor, FINDING_TODO, "CPUs", "hotplug has stopped half-way: CPUs %s; "
 		     "no task can run there", text);
 		advise(doctor, "cpubolt online %s, or cpubolt offline %s", text, text);
 		free(text);
@@ -364,7 +364,7 @@ static void check_interrupts(struct doctor *doctor)
 		     "any CPU, where these delay a request for that CPU", pid);
 		advise(doctor, "see \"cpubolt irq --propose\"");
 	} else if (kept) {
-		find(doctor, FINDING_OK, "interrupts", "movable ones are kept on CPUs %s", keep);
+		find(doctor, FINDING_OK, "interrupts", "the keep list of movable interrupts is %s", keep);
 	} else if (keep) {
 		find(doctor, FINDING_NOTE, "interrupts", "the keep list is empty: interrupts of a "
 		     "CPU that goes are moved in the request, which takes longer");

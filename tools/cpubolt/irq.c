@@ -423,7 +423,8 @@ static void print_keep(struct view *view)
 	else if (!kept)
 		puts("The keep list is empty: see \"cpubolt irq --propose\".");
 	else
-		printf("Movable interrupts are kept on CPUs %s%s.\n", text,
+		printf("Movable interrupts are kept on CPU%s %s%s.\n",
+		       set_count(view->machine, view->keep) == 1 ? "" : "s", text,
 		       features & CPUBOLT_ENABLED ? "" : ", once Bolt is enabled");
 	print_irqbalance(view, kept);
 	free(text);

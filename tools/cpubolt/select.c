@@ -123,7 +123,7 @@ static void read_cores(struct work *work)
 	if (CPU_COUNT_S(size, unknown)) {
 		char *text = set_text(work->machine, unknown);
 
-		complain("CPUs left as they are, since their cores are not known: %s", text);
+		complain("not touched, because the cores of these CPUs are not known: %s", text);
 		free(text);
 		set_minus(work->machine, work->cpus, unknown);
 	}
@@ -289,7 +289,7 @@ static int apply_cores(struct work *work)
 	list_cores(work);
 	for (n = 0; n < work->selection->cores; n++)
 		if (!pick_core(work))
-			return fail(EXIT_FAILED, "only %u of the %u wanted cores %s",
+			return fail(EXIT_FAILED, "only %u of %u wanted cores %s",
 				    n, work->selection->cores, can_do[work->op]);
 	for_each_cpu(work->machine, cpu, work->present) {
 		const struct core *core = find_core(work, work->core[cpu]);

@@ -374,7 +374,7 @@ static int print(struct status *status)
 	int error = -ENOMEM;
 
 	/* Who asks for columns wants a table only. */
-	if (status->table.style == TABLE_GROUPED && !status->columns)
+	if (status->table.style == TABLE_GROUPED && !status->columns && !status->all_columns)
 		print_summary(status);
 	if (facts.last)
 		error = table_print(&status->table, &facts, head);

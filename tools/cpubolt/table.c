@@ -195,6 +195,13 @@ static int fill(struct output *output, const struct row *row)
 	return 0;
 }
 
+static int json_type(const struct column *column)
+{
+	if (column->kind == COLUMN_BOOLEAN)
+		return SCOLS_JSON_BOOLEAN;
+	return column_is_number(column) ? SCOLS_JSON_NUMBER : SCOLS_JSON_STRING;
+}
+
 static int add_columns(struct output *output)
 {
 	const struct table *table = output->table;
@@ -213,8 +220,7 @@ static int add_columns(struct output *output)
 		if (flags & SCOLS_FL_WRAP)
 			scols_column_set_wrapfunc(scols, scols_wrapnl_chunksize,
 						  scols_wrapnl_nextchunk, NULL);
-		scols_column_set_json_type(scols, column_is_number(column) ? SCOLS_JSON_NUMBER :
-					   SCOLS_JSON_STRING);
+		scols_column_set_json_type(scols, json_type(column));
 	}
 	return 0;
 }

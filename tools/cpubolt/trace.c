@@ -162,13 +162,14 @@ static void read_state_names(struct tracing *tracing)
 	free(text);
 }
 
+/* The callback of the first and the last state is the kernel's own work for all between. */
 static const char *name_of(int state, void *data)
 {
 	const struct tracing *tracing = data;
 
 	for (size_t i = 0; i < tracing->state_count; i++)
 		if (tracing->states[i].number == state)
-			return tracing->states[i].name;
+			return i && i + 1 < tracing->state_count ? tracing->states[i].name : NULL;
 	return NULL;
 }
 
@@ -332,16 +333,18 @@ static int save(struct tracing *tracing, struct trace_session *session, const st
 
 static int report(const struct tracing *tracing, const struct cpubolt_result *result, int error)
 {
+	bool partial = result->changed || *result->undo;
 	char *sentence;
 
-	if (!error && !result->missing)
-		return EXIT_DONE;
-	if (error == -EACCES)
+	if (!error)
+		return result->missing ? fail(EXIT_PARTIAL, "another program has changed %u of "
+					      "these CPUs back", result->missing) : EXIT_DONE;
+	if (!partial && error == -EACCES)
 		return fail(EXIT_NOT_PERMITTED, "only root may change which CPUs are online");
 	sentence = cpubolt_explain(tracing->op, result);
 	complain("%s", sentence ?: strerror(-error));
 	free(sentence);
-	return result->changed || *result->undo || result->missing ? EXIT_PARTIAL : EXIT_FAILED;
+	return partial ? EXIT_PARTIAL : exit_code_of(error);
 }
 
 static int open_session(struct tracing *tracing, struct trace_session **session)
@@ -363,31 +366,52 @@ static int open_session(struct tracing *tracing, struct trace_session **session)
 	return fail(EXIT_FAILED, "cannot trace the kernel: %s", strerror(-error));
 }
 
-static int request(struct tracing *tracing, const cpu_set_t *cpus, const struct files *files)
+static int finish(struct tracing *tracing, const struct cpubolt_result *result, int error,
+		  const struct trace_events *events, int failed)
+{
+	int code = report(tracing, result, error);
+
+	if (!error && result->way == CPUBOLT_WAY_NONE)
+		return fail(EXIT_DONE, "nothing to trace: the CPUs are as wanted");
+	if (failed)
+		return fail(code ?: EXIT_FAILED, "the request is done, but its trace is lost: %s",
+			    strerror(-failed));
+	/* A request that was refused before anything ran has no events. */
+	if (error && !events->count)
+		return code;
+	return code ?: show(tracing, events);
+}
+
+static int record(struct tracing *tracing, struct trace_session *session, const cpu_set_t *cpus)
 {
 	struct trace_events events = { .list = NULL };
 	struct cpubolt_result result;
-	struct trace_session *session;
-	int code = open_session(tracing, &session), error, failed;
+	struct files files;
+	int code = open_files(tracing, &files), error, failed;
 
 	if (code != EXIT_DONE)
 		return code;
 	trace_session_begin(session, tracing->what);
 	error = cpubolt_request(tracing->call->machine, tracing->op, cpus, 0, &result);
 	trace_session_end(session, tracing->what);
-	failed = save(tracing, session, files, &events);
+	failed = save(tracing, session, &files, &events);
+	failed = close_files(&files) ?: failed;
+	code = finish(tracing, &result, error, &events, failed);
+	trace_free(&events);
+	return code;
+}
+
+static int request(struct tracing *tracing, const cpu_set_t *cpus)
+{
+	struct trace_session *session;
+	int code = open_session(tracing, &session);
+
+	if (code != EXIT_DONE)
+		return code;
+	code = record(tracing, session, cpus);
 	if (trace_session_close(session))
 		complain("cannot remove the tracing instance of this run, below "
 			 "/sys/kernel/tracing/instances");
-	code = report(tracing, &result, error);
-	if (!error && result.way == CPUBOLT_WAY_NONE)
-		code = fail(EXIT_DONE, "nothing to trace: the CPUs are as wanted");
-	else if (failed)
-		code = fail(code ?: EXIT_FAILED, "the request is done, but its trace is lost: %s",
-			    strerror(-failed));
-	else if (events.count)
-		code = show(tracing, &events) ?: code;
-	trace_free(&events);
 	return code;
 }
 
@@ -426,7 +450,6 @@ static int trace_request(struct tracing *tracing)
 {
 	struct invocation *call = tracing->call;
 	struct selection selection = { .list = tracing->list };
-	struct files files;
 	cpu_set_t *cpus;
 	int code;
 
@@ -440,12 +463,7 @@ static int trace_request(struct tracing *tracing)
 	if (code == EXIT_DONE)
 		code = check_tasks(tracing, cpus);
 	if (code == EXIT_DONE)
-		code = open_files(tracing, &files);
-	if (code == EXIT_DONE) {
-		code = request(tracing, cpus, &files);
-		if (close_files(&files) && code == EXIT_DONE)
-			code = fail(EXIT_FAILED, "the trace could not be written");
-	}
+		code = request(tracing, cpus);
 	CPU_FREE(cpus);
 	return code;
 }

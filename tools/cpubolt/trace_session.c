@@ -80,12 +80,12 @@ int trace_session_open(struct trace_session **session, bool bolt)
 		return errno == EACCES || errno == EPERM ? -EACCES : -ENOENT;
 	if (access(dir, R_OK | X_OK))
 		return -errno;
-	if (!tracefs_file_exists(NULL, "events/cpuhp"))
+	if (!tracefs_dir_exists(NULL, "events/cpuhp"))
 		return -EOPNOTSUPP;
 	made = calloc(1, sizeof(*made));
 	if (!made)
 		return -ENOMEM;
-	made->bolt = bolt && tracefs_file_exists(NULL, "events/bolt");
+	made->bolt = bolt && tracefs_dir_exists(NULL, "events/bolt");
 	snprintf(name, sizeof(name), "cpubolt-%d", getpid());
 	hold_signals(made);
 	errno = 0;

@@ -357,6 +357,14 @@ static size_t states_of(const struct waterfall *waterfall, size_t group)
 	return i - group - 1;
 }
 
+/* Append the spans of @row to @spans; a state that ends after the request may have none. */
+static size_t append_spans(struct span *spans, size_t length, const struct waterfall_row *row)
+{
+	if (row->count)
+		memcpy(spans + length, row->spans, row->count * sizeof(*spans));
+	return length + row->count;
+}
+
 /* One line for all states of a group that take too little to have one of their own. */
 static void print_short(const struct waterfall *waterfall, const struct waterfall_row *rows,
 			size_t count, const struct waterfall_look *look, FILE *out)
@@ -376,8 +384,7 @@ static void print_short(const struct waterfall *waterfall, const struct waterfal
 	for (size_t i = 0; i < count; i++) {
 		if (!is_short(waterfall, &rows[i]))
 			continue;
-		memcpy(spans + length, rows[i].spans, rows[i].count * sizeof(*spans));
-		length += rows[i].count;
+		length = append_spans(spans, length, &rows[i]);
 		busy += rows[i].busy;
 		states++;
 	}
@@ -412,10 +419,8 @@ static void print_gaps(const struct waterfall *waterfall, const struct waterfall
 	if (!spans)
 		return;
 	length = 0;
-	for (size_t i = 1; i <= count; i++) {
-		memcpy(spans + length, group[i].spans, group[i].count * sizeof(*spans));
-		length += group[i].count;
-	}
+	for (size_t i = 1; i <= count; i++)
+		length = append_spans(spans, length, &group[i]);
 	qsort(spans, length, sizeof(*spans), compare_spans);
 	spans[length].start = last;
 	spans[length].end = last;
@@ -450,6 +455,27 @@ static void print_group(const struct waterfall *waterfall, size_t group,
 	print_gaps(waterfall, &waterfall->rows[group], states, look, out);
 }
 
+/* What of the request is before the first group and after the last, if that is much. */
+static void print_rest(const struct waterfall *waterfall, const struct waterfall_look *look,
+		       bool before, FILE *out)
+{
+	struct span rest = { .start = 0, .end = waterfall->total };
+
+	for (size_t i = 0; i < waterfall->count; i++) {
+		const struct waterfall_row *row = &waterfall->rows[i];
+
+		if (!row->group || !row->count)
+			continue;
+		if (before && row->spans[0].start < rest.end)
+			rest.end = row->spans[0].start;
+		if (!before && row->spans[0].end > rest.start)
+			rest.start = row->spans[0].end;
+	}
+	if (rest.end - rest.start >= waterfall->total / GAP_PART)
+		print_line(look, waterfall->total, before ? "(before)" : "(after)", '.', &rest, 1,
+			   rest.end - rest.start, out);
+}
+
 static void print_title(const struct waterfall *waterfall, FILE *out)
 {
 	char time[32];
@@ -469,9 +495,11 @@ void waterfall_print(const struct waterfall *waterfall, const struct waterfall_l
 		     FILE *out)
 {
 	print_title(waterfall, out);
+	print_rest(waterfall, look, true, out);
 	for (size_t i = 0; i < waterfall->count; i++)
 		if (waterfall->rows[i].group)
 			print_group(waterfall, i, look, out);
+	print_rest(waterfall, look, false, out);
 	if (waterfall->batch)
 		fprintf(out, "\nteardowns: %u deferred, %u cancelled, %u settled\n",
 			waterfall->deferred, waterfall->cancelled, waterfall->settled);

@@ -12,11 +12,11 @@ from pathlib import Path
 
 import pytest
 
-from boltlab import aptrepo, arch, debs, distro, packages
-from boltlab.debs import Stamp
+from boltlab import aptrepo, arch, debs, packages, packing
+from boltlab.packing import Stamp
 
 HOST = arch.host()
-DEBIAN = distro.DEBIAN_ARCH[HOST.name]
+DEBIAN = debs.NAMES[HOST.name]
 NOON = Stamp(1795348800)
 LATER = Stamp(NOON.seconds + 1)
 KERNEL = "6.12.117-lab-bolt"
@@ -52,9 +52,9 @@ def empty_package(name: str, version: str, scratch: Path, to: Path) -> None:
 @pytest.fixture(scope="session")
 def tools(tmp_path_factory: pytest.TempPathFactory, jobs: int) -> Path:
     """The packages of the tools, in a directory."""
-    packages.ensure("deb", "deb-tools", "lintian")
+    packages.ensure("deb", "tools", "lintian")
     to = tmp_path_factory.mktemp("tools")
-    debs.tools(NOON, to, jobs)
+    packing.tools(NOON, to, jobs)
     return to
 
 
@@ -65,7 +65,7 @@ def publish(stamp: Stamp, tools: Path, tmp_path: Path) -> Path:
     version = stamp.version("6.12.117")
     for kind in ("image", "headers"):
         empty_package(f"linux-{kind}-{KERNEL}", version, tmp_path / "scratch", made)
-    debs.meta(HOST, KERNEL, version, stamp, made)
+    packing.meta(HOST, KERNEL, version, stamp, made)
     aptrepo.publish(made, tmp_path / "repository")
     shutil.rmtree(made)
     return tmp_path / "repository"
@@ -127,7 +127,7 @@ def test_apt_resolves(apt: Apt) -> None:
     version = re.escape(NOON.version("6.12.117"))
     for name in (f"linux-image-{KERNEL}", f"linux-headers-{KERNEL}", "linux-image-bolt"):
         assert re.search(rf"^Inst {name} \({version} Bolt:bolt ", done.stdout, re.M), name
-    own = re.escape(NOON.version(debs.tools_version()))
+    own = re.escape(NOON.version(packing.tools_version()))
     for name in ("cpubolt", "libcpubolt1"):
         assert re.search(rf"^Inst {name} \({own} Bolt:bolt ", done.stdout, re.M), name
 
@@ -153,7 +153,7 @@ def test_a_newer_kernel_comes_with_the_metapackage(apt: Apt, tmp_path: Path) -> 
     made.mkdir()
     version = LATER.version("6.12.118")
     empty_package("linux-image-6.12.118-lab-bolt", version, tmp_path / "scratch", made)
-    debs.meta(HOST, "6.12.118-lab-bolt", version, LATER, made)
+    packing.meta(HOST, "6.12.118-lab-bolt", version, LATER, made)
     for path in made.glob("linux-headers-bolt_*"):
         path.unlink()
     aptrepo.publish(made, repository)
@@ -190,7 +190,9 @@ def contents(tools: Path, name: str) -> list[str]:
 
 
 def test_what_is_in_the_packages(tools: Path) -> None:
-    assert sorted(path.name.split("_")[0] for path in tools.iterdir()) == sorted(debs.tools_names())
+    assert sorted(path.name.split("_")[0] for path in tools.iterdir()) == sorted(
+        packing.tools_names()
+    )
     command = contents(tools, "cpubolt")
     assert "usr/bin/cpubolt" in command
     assert "usr/share/man/man1/cpubolt.1.gz" in command
@@ -216,7 +218,7 @@ def test_lintian_has_nothing_to_say(tools: Path) -> None:
 
 def test_lintian_has_nothing_to_say_of_the_metapackages(tmp_path: Path) -> None:
     packages.ensure("deb", "lintian")
-    debs.meta(HOST, KERNEL, NOON.version("6.12.117"), NOON, tmp_path)
+    packing.meta(HOST, KERNEL, NOON.version("6.12.117"), NOON, tmp_path)
     made = [str(path) for path in tmp_path.glob("*.deb")]
     assert len(made) == 2
     command = ["lintian", "--fail-on=error,warning", *made]
@@ -230,5 +232,5 @@ def test_the_library_exports_what_its_symbols_file_lists(tools: Path, tmp_path: 
     library = next(tmp_path.rglob("libcpubolt.so.1.*"))
     listed = output("objdump", "-T", str(library)).splitlines()
     defined = {line.split()[-1] for line in listed if re.search(r"\bCPUBOLT_1\b", line)}
-    symbols = (debs.TOOLS / "debian" / "libcpubolt1.symbols").read_text(encoding="utf-8")
+    symbols = (packing.TOOLS / "debian" / "libcpubolt1.symbols").read_text(encoding="utf-8")
     assert {word.split("@")[0] for word in re.findall(r"^ (\S+)", symbols, re.M)} == defined

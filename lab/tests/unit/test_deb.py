@@ -9,15 +9,15 @@ from pathlib import Path
 
 import pytest
 
-from boltlab import aptrepo, arch, build, cli, debs, distro, flavours, packages, paths, source
-from boltlab.debs import Stamp
+from boltlab import aptrepo, arch, build, cli, debs, flavours, packages, packing, paths, source
 from boltlab.errors import BoltError
+from boltlab.packing import Stamp
 from boltlab.source import Source
 from boltlab.versions import default
 
 HOST = arch.host()
 OTHER = next(each for each in arch.ARCHES.values() if not each.is_host)
-DEBIAN = distro.DEBIAN_ARCH[HOST.name]
+DEBIAN = debs.NAMES[HOST.name]
 NOON = Stamp(1795348800)  # 2026-11-22 12:00:00 UTC
 POSTINST = paths.KERNEL / "debian" / "linux-image-bolt.postinst"
 EFI = "SecureBoot-8be4df61-93ca-11d2-aa0d-00e098032b8c"
@@ -60,7 +60,7 @@ def test_changelog_is_one_that_dpkg_reads(tmp_path: Path, monkeypatch: pytest.Mo
     monkeypatch.setenv("DEBFULLNAME", "A Builder")
     monkeypatch.setenv("DEBEMAIL", "builder@example.org")
     file = tmp_path / "changelog"
-    own = (debs.TOOLS / "debian" / "changelog").read_text(encoding="utf-8")
+    own = (packing.TOOLS / "debian" / "changelog").read_text(encoding="utf-8")
     file.write_text(NOON.changelog("cpubolt", NOON.version("1.0.0"), "Again.") + own)
     words = ["dpkg-parsechangelog", "-l", str(file), "-c", "2"]
     done = subprocess.run(words, capture_output=True, text=True, check=True)
@@ -83,7 +83,7 @@ def test_dry_run_names_all_packages(
     assert cli.main(["deb", "--dry-run", "--config", "cloud", "--out", str(out)]) == 0
     said = capsys.readouterr().out.splitlines()
     kernel = f"6.12.117+bolt20261122120000_{DEBIAN}.deb"
-    tools = f"{debs.tools_version()}+bolt20261122120000_{DEBIAN}.deb"
+    tools = f"{packing.tools_version()}+bolt20261122120000_{DEBIAN}.deb"
     assert said[:-1] == [
         *(f"{out}/{name}_{tools}" for name in ("cpubolt", "libcpubolt1", "libcpubolt-dev")),
         f"{out}/linux-image-6.12.117-cloud-bolt_{kernel}",
@@ -127,7 +127,7 @@ def test_what_is_refused(
 
 
 def test_the_configurations_are_flavours() -> None:
-    for name in debs.CONFIGS:
+    for name in packing.CONFIGS:
         text = flavours.get(name).fragment(HOST)
         assert f'CONFIG_LOCALVERSION="-{name}-bolt"' in text
         assert "CONFIG_BOLT_DEFAULT_ENABLED=y" in text
@@ -163,11 +163,11 @@ def test_the_kernel_packs_itself(
         return 0
 
     monkeypatch.setattr(build, "built_tree", Built)
-    monkeypatch.setattr(debs, "make", packs)
-    monkeypatch.setattr(debs, "meta", lambda *words: called.update(meta=words[:3]))
+    monkeypatch.setattr(packing, "make", packs)
+    monkeypatch.setattr(packing, "meta", lambda *words: called.update(meta=words[:3]))
     to = tmp_path / "to"
     to.mkdir()
-    debs.kernel(HOST, "lab", found, NOON, to, 3)
+    packing.kernel(HOST, "lab", found, NOON, to, 3)
     assert called["targets"] == ["bindeb-pkg"]
     assert called["jobs"] == 3
     variables = called["variables"]
@@ -183,9 +183,9 @@ def test_the_kernel_packs_itself(
 def test_a_full_disk(
     found: Source, cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setitem(debs.COSTS, "debian", (1e9, 1))
+    monkeypatch.setitem(packing.COSTS, "debian", (1e9, 1))
     with pytest.raises(BoltError, match=r"^the debian kernel needs 1000000000\.0 GB in "):
-        debs.kernel(HOST, "debian", found, NOON, tmp_path, 1)
+        packing.kernel(HOST, "debian", found, NOON, tmp_path, 1)
 
 
 @pytest.mark.parametrize(
@@ -206,7 +206,7 @@ def test_a_failed_build_says_why_in_one_line(
     tool.chmod(0o755)
     monkeypatch.setenv("PATH", f"{tool.parent}:/usr/bin:/bin")
     with pytest.raises(BoltError, match=f"^packing linux-bolt failed: .*{line}") as caught:
-        debs.meta(HOST, "6.12.117-lab-bolt", "1", NOON, tmp_path)
+        packing.meta(HOST, "6.12.117-lab-bolt", "1", NOON, tmp_path)
     assert "\n" not in caught.value.message
     assert caught.value.log and caught.value.log.is_file()
 
@@ -310,35 +310,35 @@ def test_the_explanation_is_for_an_installation_only(tmp_path: Path) -> None:
 
 
 def test_the_symbols_file_has_what_the_library_exports() -> None:
-    text = (debs.TOOLS / "lib" / "libcpubolt.sym").read_text(encoding="utf-8")
+    text = (packing.TOOLS / "lib" / "libcpubolt.sym").read_text(encoding="utf-8")
     node = re.search(r"^(\w+) \{", text, re.M)
     assert node
     exported = set(re.findall(r"^\t(cpubolt_\w+);$", text, re.M))
     assert exported
-    symbols = (debs.TOOLS / "debian" / "libcpubolt1.symbols").read_text(encoding="utf-8")
+    symbols = (packing.TOOLS / "debian" / "libcpubolt1.symbols").read_text(encoding="utf-8")
     listed = set(re.findall(rf"^ (cpubolt_\w+)@{node[1]} [0-9.]+$", symbols, re.M))
     assert listed == exported
 
 
 def test_the_librarys_package_is_named_after_its_soname() -> None:
-    text = (debs.TOOLS / "lib" / "meson.build").read_text(encoding="utf-8")
+    text = (packing.TOOLS / "lib" / "meson.build").read_text(encoding="utf-8")
     version = re.search(r"version : '(\d+)\.", text)
     assert version
-    assert f"libcpubolt{version[1]}" in debs.tools_names()
+    assert f"libcpubolt{version[1]}" in packing.tools_names()
 
 
 def test_the_changelog_has_the_version_of_the_tools() -> None:
-    changelog = (debs.TOOLS / "debian" / "changelog").read_text(encoding="utf-8")
-    assert changelog.startswith(f"cpubolt ({debs.tools_version()}) ")
+    changelog = (packing.TOOLS / "debian" / "changelog").read_text(encoding="utf-8")
+    assert changelog.startswith(f"cpubolt ({packing.tools_version()}) ")
 
 
 def test_scripts_of_packages_run() -> None:
-    folder = debs.TOOLS / "debian"
+    folder = packing.TOOLS / "debian"
     control = (folder / "tests" / "control").read_text(encoding="utf-8")
     named = re.findall(r"^Tests: (\S+)$", control, re.M)
     scripts = [folder / "tests" / name for name in named]
     assert scripts
-    for script in [*scripts, folder / "rules", debs.META / "rules"]:
+    for script in [*scripts, folder / "rules", packing.META / "rules"]:
         assert script.stat().st_mode & 0o111, script
     every = {path.name for path in (folder / "tests").iterdir()} - {"control"}
     assert every == set(named)

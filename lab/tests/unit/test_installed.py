@@ -9,13 +9,13 @@ from typing import Any
 
 import pytest
 
-from boltlab import arch, distro, installed, qemu
+from boltlab import arch, debs, installed, qemu
 from boltlab.arch import ARCHES
 from boltlab.errors import BoltError
 from boltlab.installed import Stage, Step
 from boltlab.qemu import Guest
 
-DEBIAN = distro.DEBIAN_ARCH[arch.host().name]
+DEBIAN = debs.NAMES[arch.host().name]
 
 
 def record(name: str, output: str, status: int = 0) -> dict[str, Any]:

@@ -46,6 +46,8 @@ def commit(root: Path, message: str, **files: str) -> str:
         ("ruff format", "lab/b.py", f"{SPDX}A = {{1:2}}\n", "b.py"),
         ("shellcheck", "tool", f"#!/bin/sh\n{SPDX}echo $1\n", "SC2086"),
         ("licences", "b.toml", "a = 1\n", "b.toml: no SPDX line"),
+        ("licences", "b.toml", SPDX.replace("GPL-2.0-only", "LGPL-2.1-or-later"), "with GPL-2.0"),
+        ("licences", "tools/lib/b.c", f"/* {SPDX.strip()} */\n", "with LGPL-2.1-or-later"),
         ("one machine", "b.toml", f"{SPDX}# {{around}}/x\n", "b.toml: names "),
         ("one machine", "b.toml", f"{SPDX}# inde" + "x-url = x\n", "a package registry"),
         ("sizes", "b.py", f"{SPDX}" + "A = 1\n" * lint.LARGEST, "more than 900 lines"),

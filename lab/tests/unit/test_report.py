@@ -9,7 +9,7 @@ import pytest
 
 from boltlab import breakdown, cli, figures, html, report, results
 from boltlab.errors import BoltError
-from boltlab.results import Case, PhaseTime, Results, Stats
+from boltlab.results import Case, Machine, PhaseTime, Results, Stats
 
 SVG = "{http://www.w3.org/2000/svg}"
 
@@ -240,3 +240,45 @@ def test_report_that_cannot_be_written(tmp_path: Path) -> None:
     blocked.touch()
     with pytest.raises(BoltError, match="cannot write to"):
         report.write([run(traced=False)], blocked)
+
+
+def machine(model: str = "AMD EPYC 7B13", accel: str = "hardware") -> Results:
+    return dataclasses.replace(
+        run(traced=False),
+        setting="machine",
+        accel=accel,
+        qemu="",
+        machine=Machine(model, "0xa0011d1", "acpi_idle", "tsc"),
+    )
+
+
+def test_a_machine_has_a_table_of_its_own_in_real_time(capsys: pytest.CaptureFixture[str]) -> None:
+    title = report.title(machine())
+    assert title == "x86_64, real time on AMD EPYC 7B13, no hypervisor, 4 CPUs, Linux 6.12.117"
+    assert "hypervisor kvm" in report.title(machine(accel="kvm"))
+    report.show(machine())
+    text = " ".join(capsys.readouterr().out.split())
+    assert "real time on AMD EPYC 7B13" in text
+    assert "note: microcode 0xa0011d1, idle driver acpi_idle, clock source tsc" in text
+    assert "offline1" in text
+    assert "icount" not in text
+
+
+def test_machines_do_not_get_into_each_others_way(tmp_path: Path) -> None:
+    files = []
+    guest = run(traced=False)
+    for number, entry in enumerate([guest, machine(), machine("ARM Neoverse/N1"), machine()]):
+        files.append(tmp_path / f"{number}.json")
+        results.save(entry, files[-1])
+        assert results.load(files[-1]) == entry
+    command = ["report", "--output", str(tmp_path / "out"), *map(str, files[:3])]
+    assert cli.main(command) == 0
+    assert len(list((tmp_path / "out").glob("*.svg"))) == 3 * len(figures.draw(guest, "title"))
+    assert cli.main([*command, str(files[3])]) == 1
+
+
+def test_a_machine_that_is_half_there_is_refused() -> None:
+    document = results.to_json(machine())
+    del document["machine"]["microcode"]
+    with pytest.raises(BoltError, match=r"machine\.microcode is missing"):
+        results.from_json(document)

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from boltlab import aptrepo, arch, debs, installed, packages
-from boltlab.debs import Stamp
+from boltlab import aptrepo, arch, installed, packages, packing
 from boltlab.errors import UNAVAILABLE, BoltError
+from boltlab.packing import Stamp
 from boltlab.source import Source
 
 pytestmark = [pytest.mark.guest, pytest.mark.nightly]
@@ -33,8 +33,8 @@ def repository(folder: Path, stamp: Stamp, kernel_source: Source, jobs: int) -> 
     """Build all packages at the moment ``stamp`` and return a file system with their repository."""
     made = folder / "made"
     made.mkdir(parents=True)
-    debs.tools(stamp, made, jobs)
-    debs.kernel(arch.host(), installed.CONFIG, kernel_source, stamp, made, jobs)
+    packing.tools(stamp, made, jobs)
+    packing.kernel(arch.host(), installed.CONFIG, kernel_source, stamp, made, jobs)
     aptrepo.publish(made, folder / "repository")
     return installed.medium(folder / "repository", folder / "medium.ext4")
 
@@ -42,7 +42,7 @@ def repository(folder: Path, stamp: Stamp, kernel_source: Source, jobs: int) -> 
 def test_install_use_upgrade_remove(
     disk: Path, kernel_source: Source, jobs: int, tmp_path: Path
 ) -> None:
-    packages.ensure("deb", "deb-tools")
+    packages.ensure("deb", "tools")
     first = Stamp.now()
     second = Stamp(first.seconds + 60)
     media = {
