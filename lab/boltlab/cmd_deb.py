@@ -109,6 +109,6 @@ def _next(out: Path, parts: tuple[str, ...]) -> str:
     names = {"kernel": "linux-image-bolt", "tools": "cpubolt"}
     wanted = " ".join(names[part] for part in parts)
     return (
-        f"to install: cp {out / aptrepo.SOURCES} /etc/apt/sources.list.d/ && apt update && "
-        f"apt install {wanted}"
+        f"to install: sudo cp {out / aptrepo.SOURCES} /etc/apt/sources.list.d/ && "
+        f"sudo apt update && sudo apt install {wanted}"
     )
