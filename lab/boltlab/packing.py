@@ -28,9 +28,9 @@ MAINTAINER = ("Bolt developers", "bolt@localhost.localdomain")
 # What bindeb-pkg makes beside the kernel's packages, and nobody is to get from us: programs are
 # compiled with Debian's own linux-libc-dev.
 UNWANTED = ("linux-libc-dev",)
-# Config -> GB that its tree takes, and minutes on two cores that do nothing else. Extrapolated: the
-# compiler takes a second of a core for an object, and the modules of Debian's default kernel are three
-# times as large as those of its kernel for clouds.
+# Config -> GB that its tree takes, and minutes on two cores that do nothing else. Extrapolated: an
+# object takes a second of a core, and the modules of Debian's default kernel are three times as
+# large as those of its kernel for clouds.
 COSTS: Mapping[str, tuple[float, int]] = {
     "lab": (3.0, 10),
     "cloud": (5.0, 55),
