@@ -30,6 +30,7 @@ LIBRARIES = (
 # Name of a build on this machine -> options of meson.
 BUILDS: Mapping[str, tuple[str, ...]] = {
     "plain": ("-Dwerror=true",),
+    "bare": ("-Dwerror=true", "-Dsystemd=disabled", "-Dtracecmd=disabled", "-Dman=disabled"),
     "sanitized": ("-Dwerror=true", "-Db_sanitize=address,undefined", "-Db_lundef=false"),
 }
 GUEST = ("-Dwerror=true", "-Dman=disabled", "-Dtests=disabled", "-Dcompletion=disabled")
@@ -66,11 +67,7 @@ def host(name: str) -> Path:
     folder = paths.cache() / "tools" / name
     with lock(folder):
         _build(folder, BUILDS[name])
-        targets = [
-            Path(path).relative_to(folder).as_posix()
-            for test in tests(folder)
-            for path in test["depends_on"]
-        ]
+        targets = [Path(test["cmd"][0]).relative_to(folder).as_posix() for test in tests(folder)]
         _build(folder, BUILDS[name], targets)
     return folder
 

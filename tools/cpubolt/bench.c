@@ -36,7 +36,8 @@ static const struct help help = {
 	.options = " -b, --batch LIST         CPUs in a request (default: 1 and all of --cpus)\n"
 		   " -c, --cpus CPULIST       use these CPUs (default: three that are not isolated)\n"
 		   " -f, --force              warn of tasks that lose their last CPU, and go on\n"
-		   " -g, --gap MS             wait between two requests (default: 50)\n"
+		   " -g, --gap MS             wait between two pairs (default: 50)\n"
+		   " -H, --hold MS            wait while the CPUs are offline (default: 0)\n"
 		   " -J, --json               print the result file, in place of the table\n"
 		   " -n, --pairs N            pairs of requests for each case (default: 20)\n"
 		   " -o, --output FILE        write a result file, for \"bolt report\"\n"
@@ -71,7 +72,7 @@ struct bench {
 	struct cpubolt *machine;
 	const char *list, *output;
 	bool json, force, no_check;
-	unsigned long pairs, gap_ms, warmup;
+	unsigned long pairs, gap_ms, hold_ms, warmup;
 	bool variants[BENCH_VARIANTS];
 	unsigned int batches[MOST_BATCHES];
 	size_t batch_count;
@@ -176,6 +177,8 @@ static int read_option(struct bench *bench, int option)
 		return EXIT_DONE;
 	case 'g':
 		return read_count(optarg, "milliseconds", 0, MOST_GAP_MS, &bench->gap_ms);
+	case 'H':
+		return read_count(optarg, "milliseconds", 0, MOST_GAP_MS, &bench->hold_ms);
 	case 'J':
 		bench->json = true;
 		return EXIT_DONE;
@@ -198,6 +201,7 @@ static int read_options(struct bench *bench, bool *done)
 		{ "force", no_argument, NULL, 'f' },
 		{ "gap", required_argument, NULL, 'g' },
 		{ "help", no_argument, NULL, 'h' },
+		{ "hold", required_argument, NULL, 'H' },
 		{ "json", no_argument, NULL, 'J' },
 		{ "no-check", no_argument, NULL, 'C' },
 		{ "output", required_argument, NULL, 'o' },
@@ -208,7 +212,7 @@ static int read_options(struct bench *bench, bool *done)
 	struct invocation *call = bench->call;
 	int option;
 
-	while ((option = getopt_long(call->argc, call->argv, "b:c:fg:hJn:o:v:", options,
+	while ((option = getopt_long(call->argc, call->argv, "b:c:fg:hH:Jn:o:v:", options,
 				     NULL)) != -1) {
 		if (option == 'h') {
 			*done = true;
@@ -464,10 +468,8 @@ static void hide_progress(void)
 		fprintf(stderr, "\r%*s\r", BAR_WIDTH + 40, "");
 }
 
-/* Not in step with the tick, which is 1 to 10 ms. */
-static void pause_between(struct bench *bench)
+static void wait_for(unsigned long ms)
 {
-	unsigned long ms = bench->gap_ms ? bench->gap_ms + bench->done * 3 % 4 : 0;
 	struct timespec left = { .tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000 };
 
 	while (!interrupted && nanosleep(&left, &left) && errno == EINTR)
@@ -507,10 +509,12 @@ static int measure_pair(struct bench *bench, enum bench_variant variant, const c
 
 	if (code != EXIT_DONE)
 		return code;
-	pause_between(bench);
+	wait_for(bench->hold_ms);
 	code = request(bench, variant, CPUBOLT_BRING_ONLINE, cpus,
 		       keep ? &cases[1].samples[variant] : NULL);
-	pause_between(bench);
+	/* Not in step with the tick, which is 1 to 10 ms. */
+	if (bench->gap_ms)
+		wait_for(bench->gap_ms + bench->done * 3 % 4);
 	return code;
 }
 

@@ -146,12 +146,12 @@ static void check_kernel(struct doctor *doctor)
 	char *release = read_line(doctor, "/proc/sys/kernel/osrelease"), *image;
 
 	if (doctor->features & CPUBOLT_HAS_BOLT) {
-		find(doctor, FINDING_OK, "kernel", "Linux %s has Bolt", release ?: "");
+		find(doctor, FINDING_OK, "kernel", "Linux %s has Bolt", release ?: "(unknown)");
 		free(release);
 		return;
 	}
 	find(doctor, FINDING_TODO, "kernel", "Linux %s has no Bolt: one CPU is changed after the "
-	     "other, natively", release ?: "");
+	     "other, natively", release ?: "(unknown)");
 	image = installed_kernel(doctor);
 	if (!image)
 		advise(doctor, "install a kernel with Bolt, and boot it");
@@ -215,8 +215,8 @@ static void check_halfway(struct doctor *doctor)
 			CPU_SET_S(cpu, cpubolt_set_size(machine), halfway);
 	if (set_count(machine, halfway)) {
 		text = set_text(machine, halfway);
-		find(doctor, FINDING_TODO, "CPUs", "hotplug has stopped half-way: CPUs %s; "
-		     "no task can run there", text);
+		find(doctor, FINDING_TODO, "CPUs", "hotplug of CPU%s %s has stopped half-way: "
+		     "no task can run there", set_count(machine, halfway) == 1 ? "" : "s", text);
 		advise(doctor, "cpubolt online %s, or cpubolt offline %s", text, text);
 		free(text);
 	}

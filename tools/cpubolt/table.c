@@ -132,7 +132,7 @@ static const char *colour(const char *state)
 	static const struct {
 		const char *state, *colour;
 	} colours[] = {
-		{ "parked", "yellow" }, { "offline", "darkgray" }, { "half-way", "red" },
+		{ "parked", "yellow" }, { "offline", "halfbright" }, { "half-way", "red" },
 	};
 	unsigned int i;
 
@@ -217,9 +217,11 @@ static int add_columns(struct output *output)
 		scols = scols_table_new_column(output->scols, column->name, 0, flags);
 		if (!scols)
 			return -ENOMEM;
-		if (flags & SCOLS_FL_WRAP)
+		if (flags & SCOLS_FL_WRAP) {
+			scols_column_set_safechars(scols, "\n");
 			scols_column_set_wrapfunc(scols, scols_wrapnl_chunksize,
 						  scols_wrapnl_nextchunk, NULL);
+		}
 		scols_column_set_json_type(scols, json_type(column));
 	}
 	return 0;

@@ -7,7 +7,7 @@
 #include "waterfall.h"
 
 #define LEAST_WIDTH	60
-#define NAME_WIDTH	27
+#define NAME_WIDTH	26
 #define TIME_WIDTH	9
 /* States and gaps that take less of the request than this are summed up, or left out. */
 #define SHORT_PART	100
@@ -313,31 +313,32 @@ static void print_line(const struct waterfall_look *look, unsigned long long tot
 	unsigned int width = look->width > LEAST_WIDTH ? look->width : LEAST_WIDTH;
 	char bar[512], time[32];
 
-	width -= NAME_WIDTH + TIME_WIDTH + 3;
+	width -= NAME_WIDTH + TIME_WIDTH + 4;
 	if (width >= sizeof(bar))
 		width = sizeof(bar) - 1;
 	memset(bar, ' ', width);
 	bar[width] = '\0';
 	for (size_t i = 0; i < count; i++)
 		paint(bar, width, ink, &spans[i], total);
-	fprintf(out, "%-*.*s|%s| %*s\n", NAME_WIDTH, NAME_WIDTH, name, bar, TIME_WIDTH,
+	fprintf(out, "%-*.*s |%s| %*s\n", NAME_WIDTH, NAME_WIDTH, name, bar, TIME_WIDTH,
 		waterfall_time(ns, time, sizeof(time)));
 }
 
 static void print_row(const struct waterfall *waterfall, const struct waterfall_row *row,
 		      const struct waterfall_look *look, FILE *out)
 {
-	const char *name = NULL;
-	char text[96], *end;
+	const char *name = NULL, *indent = row->group ? "" : "  ";
+	char text[96], end[32] = "";
 
 	if (!row->group && look->state_name)
 		name = look->state_name(row->state, look->data);
-	end = text + snprintf(text, sizeof(text), "%s%s", row->group ? "" : "  ",
-			      name ?: row->name);
 	if (row->error)
-		snprintf(end, text + sizeof(text) - end, " (%d)", row->error);
+		snprintf(end, sizeof(end), " (%d)", row->error);
 	else if (!row->group && row->count > 1)
-		snprintf(end, text + sizeof(text) - end, " x%zu", row->count);
+		snprintf(end, sizeof(end), " x%zu", row->count);
+	/* A long name is cut, what follows it is not. */
+	snprintf(text, sizeof(text), "%s%.*s%s", indent,
+		 (int)(NAME_WIDTH - strlen(indent) - strlen(end)), name ?: row->name, end);
 	print_line(look, waterfall->total, text, row->group ? '=' : '#', row->spans, row->count,
 		   row->busy, out);
 }

@@ -10,7 +10,7 @@
 #define ARRAY_SIZE(array) (sizeof(array) / sizeof((array)[0]))
 
 /* No machine has as many CPU numbers: what says otherwise is not sysfs. */
-#define CPU_NUMBERS_MAX (1U << 20)
+#define CPU_NUMBERS_MAX (1U << 16)
 
 /* -- sysfs.c: files below a directory --------------------------------------- */
 

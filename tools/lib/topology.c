@@ -10,6 +10,7 @@
 #include "private.h"
 
 #define NODE_FOLDER "sys/devices/system/node"
+#define NODES_MAX 1024	/* as the kernel has it */
 
 /* What all CPUs of a package, or of a die, have in common is read once. */
 struct level {
@@ -239,7 +240,7 @@ static void read_nodes(struct cpubolt *handle, cpu_set_t *scratch)
 	for (here = text; *here >= '0' && *here <= '9'; here += *here == ',') {
 		first = strtoul(here, &here, 10);
 		last = *here == '-' ? strtoul(here + 1, &here, 10) : first;
-		for (; first <= last && first < CPU_NUMBERS_MAX; first++)
+		for (; first <= last && first < NODES_MAX; first++)
 			read_node(handle, folder, (unsigned int)first, scratch);
 	}
 	free(text);

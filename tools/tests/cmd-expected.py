@@ -21,6 +21,7 @@ The directory of the tree is printed as ROOT, and the time of a request as "# ms
 
 import argparse
 import difflib
+import os
 import re
 import shlex
 import subprocess
@@ -74,7 +75,10 @@ def run(binary: Path, root: Path, line: str) -> list[str]:
         check=False,
         env={"LC_ALL": "C.UTF-8", "ASAN_OPTIONS": "detect_leaks=0"},
     )
-    lines = [f"err: {each}" for each in done.stderr.splitlines()] + done.stdout.splitlines()
+    errors = done.stderr.splitlines()
+    # The tasks that the look names come in the order of the directory, which procfs sorts.
+    errors.sort(key=lambda line: line if "(pid " in line else "~")
+    lines = [f"err: {each}" for each in errors] + done.stdout.splitlines()
     if done.returncode:
         lines.append(f"[{done.returncode}]")
     return [TIME.sub("line, # ms", each.replace(str(root), "ROOT")).rstrip() for each in lines]
@@ -83,7 +87,9 @@ def run(binary: Path, root: Path, line: str) -> list[str]:
 def play(binary: Path, file: Path) -> list[str]:
     """Return ``file`` with what its commands print now."""
     out: list[str] = []
-    with tempfile.TemporaryDirectory(prefix="cpubolt-tree-") as scratch:
+    # A tree of 1,780 CPUs is 98,000 files: in memory where that is possible.
+    folder = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
+    with tempfile.TemporaryDirectory(prefix="cpubolt-tree-", dir=folder) as scratch:
         root = Path(scratch) / "root"
         trees.make(file.name.partition("--")[0], root)
         (root / "run").mkdir()

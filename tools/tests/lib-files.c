@@ -47,7 +47,7 @@ static void test_put(void **state)
 
 static void test_settle(void **state)
 {
-	struct cpubolt *handle = tree_open("large+bolt+parked");
+	struct cpubolt *handle = tree_open_wide();
 	cpu_set_t *cpus = cpubolt_set_new(handle);
 	char *text;
 

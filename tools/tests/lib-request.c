@@ -78,7 +78,7 @@ static void test_halfway(void **state)
 /* A list of a page or more goes as a mask. */
 static void test_long_lists(void **state)
 {
-	struct cpubolt *handle = tree_open("large+bolt");
+	struct cpubolt *handle = tree_open_wide();
 	cpu_set_t *cpus = cpubolt_set_new(handle), *found = cpubolt_set_new(handle);
 	size_t size = cpubolt_set_size(handle);
 	struct cpubolt_result result;

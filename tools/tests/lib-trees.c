@@ -38,8 +38,6 @@ static const struct machine machines[] = {
 	{ "clusters+slots", HOTPLUG, { "0-11", "0-7", "0-7", "", "", "", "", "" } },
 	{ "small+halfway", HOTPLUG, { "0-3", "0-3", "0,2-3", "", "1", "", "", "0" } },
 	{ "small+halfway+bolt", BOLT, { "0-3", "0-3", "0,2-3", "", "1", "", "", "0" } },
-	{ "large+bolt+parked", BOLT,
-	  { "0-1779", "0-1779", "0-1776", "1778-1779", "1777-1779", "", "", "0" } },
 };
 
 static void test_sets(void **state)
@@ -56,6 +54,21 @@ static void test_sets(void **state)
 			assert_cpus(handle, which, machines[i].sets[which]);
 		tree_close(handle);
 	}
+}
+
+static void test_sets_of_1780_cpus(void **state)
+{
+	struct cpubolt *handle = tree_open_wide();
+
+	assert_cpus(handle, CPUBOLT_ONLINE, "0-1779");
+	tree_write(tree_folder(), CPUS "online", "0-1776\n");
+	tree_write(tree_folder(), CPUS "bolt/parked", "1778-1779\n");
+	assert_int_equal(cpubolt_refresh(handle), 0);
+	assert_cpus(handle, CPUBOLT_OFFLINE, "1777-1779");
+	assert_cpus(handle, CPUBOLT_PARKED, "1778-1779");
+	assert_int_equal(cpubolt_state(handle, 1777), CPUBOLT_STATE_OFFLINE);
+	assert_int_equal(cpubolt_state(handle, 1780), -ERANGE);
+	tree_close(handle);
 }
 
 static void test_states(void **state)
@@ -288,6 +301,7 @@ int main(void)
 {
 	static const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_sets),
+		cmocka_unit_test(test_sets_of_1780_cpus),
 		cmocka_unit_test(test_states),
 		cmocka_unit_test(test_halfway_with_bolt),
 		cmocka_unit_test(test_changes_are_seen),

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -26,12 +27,25 @@ static void run(const char *program, const char *name, const char *folder)
 	assert_int_equal(status, 0);
 }
 
+/* A tree may have tens of thousands of files, which memory is better for than a disk. */
+static const char *where(void)
+{
+	const char *given = getenv("TMPDIR"), *memory = "/dev/shm";
+	struct statvfs room;
+
+	if (given)
+		return given;
+	if (!access(memory, W_OK) && !statvfs(memory, &room) &&
+	    (uint64_t)room.f_bavail * room.f_frsize >= 1U << 30)
+		return memory;
+	return "/tmp";
+}
+
 char *tree_make(const char *name)
 {
-	const char *tmp = getenv("TMPDIR");
 	char *folder;
 
-	assert_true(asprintf(&folder, "%s/cpubolt-test-XXXXXX", tmp ? tmp : "/tmp") > 0);
+	assert_true(asprintf(&folder, "%s/cpubolt-test-XXXXXX", where()) > 0);
 	assert_non_null(mkdtemp(folder));
 	run(TREES, name, folder);
 	return folder;
@@ -43,6 +57,23 @@ struct cpubolt *tree_open(const char *name)
 
 	assert_null(last_folder);
 	last_folder = tree_make(name);
+	assert_int_equal(cpubolt_open(last_folder, &handle), 0);
+	return handle;
+}
+
+struct cpubolt *tree_open_wide(void)
+{
+	static const char *const masks[] = { "possible", "present", "online" };
+	struct cpubolt *handle;
+	char name[64];
+	size_t i;
+
+	assert_null(last_folder);
+	last_folder = tree_make("small+bolt");
+	for (i = 0; i < ARRAY_SIZE(masks); i++) {
+		snprintf(name, sizeof(name), "sys/devices/system/cpu/%s", masks[i]);
+		tree_write(last_folder, name, "0-1779\n");
+	}
 	assert_int_equal(cpubolt_open(last_folder, &handle), 0);
 	return handle;
 }

@@ -15,6 +15,13 @@
 /** tree_open() - make the tree @name in a folder of its own, and open it */
 struct cpubolt *tree_open(const char *name);
 
+/**
+ * tree_open_wide() - the tree "small+bolt" with masks that say that 1,780 CPUs are online
+ *
+ * Such a tree is made at once, as nothing else is there of most CPUs.
+ */
+struct cpubolt *tree_open_wide(void);
+
 /** tree_make() - only make the tree; the folder's name, to be given to tree_remove() */
 char *tree_make(const char *name);
 

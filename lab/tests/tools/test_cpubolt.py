@@ -1,0 +1,464 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""The command cpubolt on recorded trees: output, refusals, privilege, races, completion, pages."""
+
+import errno
+import json
+import os
+import re
+import resource
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+
+import pytest
+
+from boltlab import packages, paths, tools
+
+TOOLS = paths.REPO / "tools"
+EXPECTED = sorted((TOOLS / "tests/expected").glob("*.txt"))
+BOLT = "sys/devices/system/cpu/bolt"
+NOBODY = 65534
+Run = Callable[..., subprocess.CompletedProcess[str]]
+
+
+@pytest.fixture(scope="session")
+def binary() -> Path:
+    """The command, built by meson from the work tree."""
+    return tools.host("plain") / "cpubolt/cpubolt"
+
+
+@pytest.fixture
+def run(binary: Path) -> Run:
+    """Return a function that runs cpubolt with the words given."""
+
+    def call(*words: str | Path, **options: object) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(  # type: ignore[call-overload,no-any-return]
+            [binary, *words], **{"capture_output": True, "text": True, "timeout": 60, **options}
+        )
+
+    return call
+
+
+@pytest.fixture
+def tree() -> Iterator[Callable[[str], Path]]:
+    """Return a function that lays down a recorded tree, in memory where that is possible."""
+    folder = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
+    with tempfile.TemporaryDirectory(prefix="cpubolt-tree-", dir=folder) as scratch:
+
+        def make(name: str) -> Path:
+            root = Path(scratch) / "root"
+            subprocess.run([sys.executable, TOOLS / "tests/trees.py", name, root], check=True)
+            (root / "run").mkdir(exist_ok=True)
+            return root
+
+        yield make
+
+
+@pytest.mark.parametrize("file", EXPECTED, ids=lambda file: file.stem)
+def test_expected(binary: Path, file: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, TOOLS / "tests/cmd-expected.py", binary, file],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_each_machine_and_subcommand_has_expected_output() -> None:
+    """The machines that the issue names."""
+    trees = {file.stem.partition("--")[0].partition("+")[0] for file in EXPECTED}
+    assert trees >= {"hybrid", "smt", "nodes", "clusters", "large", "small"}
+    subcommands = {file.stem.partition("--")[2] for file in EXPECTED}
+    assert subcommands >= {"status", "online", "offline", "set", "settle"}
+
+
+def test_a_difference_is_found(binary: Path, tmp_path: Path) -> None:
+    file = tmp_path / "small--settle.txt"
+    file.write_text("$ cpubolt settle\nsettled\n")
+    done = subprocess.run(
+        [sys.executable, TOOLS / "tests/cmd-expected.py", binary, file],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 1
+    assert "-settled" in done.stdout
+
+
+# -- status ------------------------------------------------------------------------------------
+
+
+def cpu_seconds(words: list[str | Path]) -> float:
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    subprocess.run(words, check=True, stdout=subprocess.DEVNULL)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+
+
+def test_status_of_1780_cpus_takes_less_than_50_ms(
+    binary: Path, tree: Callable[[str], Path]
+) -> None:
+    """Time on a CPU, the best of five: other programs of the host do not count."""
+    words: list[str | Path] = [binary, "--root", tree("large+parked"), "status"]
+    assert min(cpu_seconds(words) for _ in range(5)) < 0.050
+
+
+@pytest.mark.parametrize("name", ["small+parked", "hybrid", "clusters+halfway+bolt"])
+def test_json_and_parsable_output_agree(run: Run, tree: Callable[[str], Path], name: str) -> None:
+    root = tree(name)
+    found = json.loads(run("--root", root, "status", "--json").stdout)
+    lines = run("--root", root, "status", "-p=CPU,STATE,CORE").stdout.splitlines()
+    rows = [line.split(",") for line in lines if not line.startswith("#")]
+    assert rows
+    assert rows == [
+        [str(cpu["cpu"]), cpu["state"], "" if cpu["core"] is None else str(cpu["core"])]
+        for cpu in found["cpus"]
+    ]
+    assert found["bolt"] == ("absent" if name == "hybrid" else "enabled")
+
+
+def test_columns_are_documented(run: Run) -> None:
+    listed = run("status", "--help").stdout.partition("Columns:\n")[2].split("\n")
+    names = {line.split()[0] for line in listed if line.strip()}
+    page = (TOOLS / "man/cpubolt-status.1.scd").read_text(encoding="utf-8")
+    assert {name for name in names if f"*{name}*" not in page} == set()
+    assert {"CPUS", "STATE", "PENDING", "LAST"} <= names
+
+
+def test_on_a_terminal_lists_are_broken_and_states_have_colours(
+    binary: Path, tree: Callable[[str], Path]
+) -> None:
+    root = tree("smt+parked")
+    odd = ",".join(str(cpu) for cpu in range(1, 28, 2))
+    (root / "sys/devices/system/cpu/online").write_text(f"0,{odd}\n")
+
+    def on_a_terminal(**more: str) -> str:
+        command = f"stty cols 80; {binary} --root {root} status -o CPUS,STATE"
+        done = subprocess.run(
+            ["script", "-qec", command, "/dev/null"],
+            env={"PATH": os.environ["PATH"], "TERM": "xterm-256color", **more},
+            capture_output=True,
+            text=True,
+            stdin=subprocess.DEVNULL,
+            check=True,
+        )
+        return done.stdout.replace("\r", "")
+
+    coloured = on_a_terminal()
+    assert "\033[" in coloured
+    plain = on_a_terminal(NO_COLOR="1")
+    assert "\033[" not in plain
+    assert all(len(line) <= 80 for line in plain.splitlines())
+    assert re.search(r"^0-1,3,5[\d,]*, +online\n[\d,]+", plain, re.M)
+
+
+def test_output_that_cannot_be_written_is_an_error(run: Run, tree: Callable[[str], Path]) -> None:
+    with Path("/dev/full").open("w") as full:
+        done = run(
+            "--root", tree("small"), "status", capture_output=False, stdout=full,
+            stderr=subprocess.PIPE,
+        )  # fmt: skip
+    assert done.returncode == 1
+    assert "standard output" in done.stderr
+
+
+# -- Privilege, containers, kernels without hotplug ----------------------------------------------
+
+
+def as_nobody(binary: Path, words: Sequence[str | Path]) -> subprocess.CompletedProcess[str]:
+    """Run cpubolt as a user who may read the tree and the command, but write nothing."""
+    if os.geteuid():
+        return subprocess.run([binary, *words], capture_output=True, text=True, check=False)
+    root = Path(words[1])
+    scratch = root.parent
+    for path in (scratch, *scratch.parents):
+        if not path.stat().st_mode & 0o001:
+            path.chmod(path.stat().st_mode | 0o111)
+    copy = scratch / "cpubolt"
+    shutil.copy(binary, copy)
+    shutil.copy(binary.parent.parent / "lib/libcpubolt.so.1", scratch)
+    return subprocess.run(
+        ["setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups", copy, *words],
+        env={"LD_LIBRARY_PATH": str(scratch)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+@pytest.mark.parametrize("name", ["small+bolt", "small", "small+unreadable"])
+@pytest.mark.parametrize("words", [("offline", "2"), ("set", "0-1")], ids=" ".join)
+def test_without_privilege(
+    binary: Path, tree: Callable[[str], Path], name: str, words: tuple[str, ...]
+) -> None:
+    root = tree(name)
+    before = {path: path.read_text() for path in root.rglob("*") if path.is_file()}
+    done = as_nobody(binary, ["--root", root, *words])
+    assert done.returncode == 77
+    assert done.stdout == ""
+    assert len(done.stderr.splitlines()) == 1
+    assert "only root" in done.stderr
+    assert {path: path.read_text() for path in before} == before
+
+
+def test_status_without_privilege(binary: Path, tree: Callable[[str], Path]) -> None:
+    done = as_nobody(binary, ["--root", tree("small+unreadable"), "status"])
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "only root can see whether Bolt is enabled" in done.stdout
+    assert "CPUs: 4 of 4 online" in done.stdout
+
+
+def test_settle_without_privilege(binary: Path, tree: Callable[[str], Path]) -> None:
+    done = as_nobody(binary, ["--root", tree("small+parked"), "settle"])
+    assert (done.returncode, done.stdout) == (77, "")
+    assert "only root" in done.stderr
+
+
+@pytest.mark.parametrize("words", [("offline", "2"), ("settle",)], ids=" ".join)
+def test_read_only_sysfs(binary: Path, tree: Callable[[str], Path], words: tuple[str, ...]) -> None:
+    root = tree("small+bolt")
+    script = 'mount --bind "$2" "$2" && mount -o remount,bind,ro "$2" && exec "$1" --root "$2" '
+    done = subprocess.run(
+        ["unshare", "--mount", "sh", "-c", script + " ".join(words), "sh", binary, root],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if "unshare" in done.stderr or "mount:" in done.stderr:
+        pytest.skip("this user may not mount")
+    assert done.returncode == 1
+    assert len(done.stderr.splitlines()) == 1
+    assert "read-only" in done.stderr
+
+
+def test_without_sysfs(run: Run, tmp_path: Path) -> None:
+    done = run("--root", tmp_path, "status")
+    assert done.returncode == 1
+    assert "is sysfs mounted?" in done.stderr
+
+
+def test_without_cpu_hotplug(run: Run, tree: Callable[[str], Path]) -> None:
+    root = tree("small")
+    for file in root.glob("sys/devices/system/cpu/cpu*/online"):
+        file.unlink()
+    done = run("--root", root, "offline", "2")
+    assert done.returncode == 1
+    assert "no CPU hotplug" in done.stderr
+    assert "no CPU can go offline" in run("--root", root, "status").stdout
+
+
+def test_without_procfs_the_look_is_refused(run: Run, tree: Callable[[str], Path]) -> None:
+    root = tree("small+bolt")
+    shutil.rmtree(root / "proc")
+    done = run("--root", root, "offline", "2")
+    assert done.returncode == 1
+    assert "--no-check" in done.stderr
+    assert (root / BOLT / "offline").read_text() == ""
+    assert run("--root", root, "offline", "--no-check", "2").returncode == 0
+    assert (root / BOLT / "offline").read_text() == "2"
+
+
+# -- A change that stays partial ----------------------------------------------------------------
+
+
+def test_natively_a_cpu_that_fails_puts_back_the_others(
+    run: Run, tree: Callable[[str], Path]
+) -> None:
+    """CPU 3's file is a directory: the write fails after CPUs 1 and 2 have gone."""
+    root = tree("clusters")
+    third = root / "sys/devices/system/cpu/cpu3/online"
+    third.unlink()
+    third.mkdir()
+    done = run("--root", root, "offline", "1-3")
+    assert done.returncode == 1
+    assert "CPU 3" in done.stderr
+    for cpu in (1, 2):
+        assert (third.parents[1] / f"cpu{cpu}/online").read_text().strip() == "1"
+
+
+# -- The look, at real tasks ----------------------------------------------------------------------
+
+
+@pytest.fixture
+def pinned() -> Iterator[Callable[[int], int]]:
+    """Return a function that starts a real-time task on one CPU and gives its pid."""
+    started: list[subprocess.Popen[bytes]] = []
+
+    def start(cpu: int) -> int:
+        child = subprocess.Popen(["sleep", "600"])
+        started.append(child)
+        try:
+            os.sched_setaffinity(child.pid, {cpu})
+            os.sched_setscheduler(child.pid, os.SCHED_RR, os.sched_param(7))
+        except OSError as error:
+            if error.errno in (errno.EPERM, errno.EINVAL):
+                pytest.skip("this user may not have real-time tasks")
+            raise
+        return child.pid
+
+    yield start
+    for child in started:
+        child.send_signal(signal.SIGKILL)
+        child.wait()
+
+
+def test_a_real_time_task_of_this_machine_is_found(run: Run, pinned: Callable[[int], int]) -> None:
+    """A dry run on the machine of the test: nothing goes offline."""
+    cpus = sorted(os.sched_getaffinity(0))
+    if len(cpus) < 2 or not Path(f"/sys/devices/system/cpu/cpu{cpus[-1]}/online").exists():
+        pytest.skip("no CPU of this machine can go offline")
+    pid = pinned(cpus[-1])
+    done = run("offline", "--dry-run", str(cpus[-1]))
+    assert done.returncode == 1
+    assert f'real-time task "sleep" (pid {pid}, SCHED_RR 7)' in done.stderr
+    os.sched_setaffinity(pid, set(cpus))
+    done = run("offline", "--dry-run", str(cpus[-1]))
+    assert f"pid {pid}" not in done.stderr
+
+
+# -- Races ----------------------------------------------------------------------------------------
+
+
+def test_another_writer_meanwhile(run: Run, tree: Callable[[str], Path]) -> None:
+    """While another program changes CPUs, cpubolt says what is so, and never ends in a signal."""
+    root = tree("smt")
+    file = root / "sys/devices/system/cpu/cpu9/online"
+    end = threading.Event()
+
+    def toggle() -> None:
+        value = 0
+        while not end.wait(0.0005):
+            file.write_text(f"{value}\n")
+            value = 1 - value
+
+    writer = threading.Thread(target=toggle)
+    writer.start()
+    try:
+        for _ in range(50):
+            for words in (("offline", "8-10"), ("online", "8-10"), ("status",)):
+                done = run("--root", root, *words)
+                assert done.returncode in (0, 1, 64), done.stderr
+                assert done.stdout or done.stderr
+    finally:
+        end.set()
+        writer.join()
+
+
+# -- Words: options, pages, completion ------------------------------------------------------------
+
+
+def subcommands(run: Run) -> list[str]:
+    text = run("--help").stdout.partition("Subcommands:\n")[2].partition("\n\n")[0]
+    return [line.split()[0] for line in text.splitlines()]
+
+
+def options(text: str) -> set[str]:
+    return set(re.findall(r"^ +(?:-\w, +)?(--[a-z][a-z-]*)", text, re.M))
+
+
+def test_each_subcommand_has_a_page_with_its_options(run: Run) -> None:
+    names = subcommands(run)
+    assert {"status", "online", "offline", "set", "settle"} <= set(names)
+    overview = (TOOLS / "man/cpubolt.1.scd").read_text(encoding="utf-8")
+    for name in names:
+        done = run(name, "--help")
+        assert done.returncode == 0
+        assert "\nExamples:\n cpubolt " in done.stdout
+        assert all(len(line) <= 90 for line in done.stdout.splitlines())
+        page = (TOOLS / f"man/cpubolt-{name}.1.scd").read_text(encoding="utf-8")
+        missing = {each for each in options(done.stdout) if not re.search(rf"\*{each}\b", page)}
+        assert missing == set(), name
+        assert f"*{name}*" in overview
+
+
+def test_pages_are_made_by_scdoc_without_warnings() -> None:
+    packages.ensure("tools")
+    for page in sorted((TOOLS / "man").glob("*.scd")):
+        done = subprocess.run(["scdoc"], input=page.read_bytes(), capture_output=True, check=False)
+        assert (done.returncode, done.stderr) == (0, b""), page.name
+        assert done.stdout.startswith(b'.\\" Generated by scdoc')
+
+
+def test_exit_codes_are_documented() -> None:
+    header = (TOOLS / "cpubolt/command.h").read_text(encoding="utf-8")
+    codes = re.findall(r"^\tEXIT_\w+ = (\d+),", header, re.M)
+    page = (TOOLS / "man/cpubolt.1.scd").read_text(encoding="utf-8")
+    assert codes == ["0", "1", "2", "64", "77"]
+    assert re.findall(r"^\*(\d+)\*$", page, re.M) == codes
+
+
+def complete(binary: Path, *words: str) -> list[str]:
+    """Return what bash offers for the last of ``words``."""
+    script = (
+        'source "$1"; shift; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); compopt() { :; }; '
+        '_cpubolt; printf "%s\\n" "${COMPREPLY[@]}"'
+    )
+    done = subprocess.run(
+        ["bash", "-c", script, "bash", TOOLS / "completion/cpubolt.bash", binary, *words],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stderr == ""
+    return done.stdout.split()
+
+
+def test_completion_in_bash(binary: Path, run: Run) -> None:
+    assert complete(binary, "") == subcommands(run)
+    assert complete(binary, "of") == ["offline"]
+    assert complete(binary, "--root", "/", "of") == ["offline"]
+    assert complete(binary, "--v") == ["--version"]
+    assert complete(binary, "offline", "--smt", "") == ["off"]
+    assert complete(binary, "set", "--smt", "") == ["off", "on"]
+    assert complete(binary, "status", "-o", "CPU,ST") == ["CPU,STATE"]
+    for name in subcommands(run):
+        assert set(complete(binary, name, "--")) == options(
+            run(name, "--help").stdout.partition("\nOptions:\n")[2].partition("\n\n")[0]
+        )
+
+
+@pytest.mark.skipif(shutil.which("zsh") is None, reason="no zsh here")
+def test_completion_in_zsh_reads_options(binary: Path, run: Run) -> None:
+    """The specifications that _arguments gets name every option."""
+    file = TOOLS / "completion/_cpubolt"
+    script = (
+        f"path=({binary.parent} $path); eval \"$(sed '$d' {file})\"; "
+        'for each in "$@"; do _cpubolt_specs $each; print -l -- $reply; print .; done'
+    )
+    names = subcommands(run)
+    done = subprocess.run(
+        ["zsh", "-fc", script, "zsh", *names], capture_output=True, text=True, check=True
+    )
+    assert done.stderr == ""
+    parts = done.stdout.split("\n.\n")
+    for name, part in zip(names, parts, strict=False):
+        found = set(re.findall(r"^(--[a-z-]+)[\[=]", part.replace("=-[", "=["), re.M))
+        assert found == options(
+            run(name, "--help").stdout.partition("\nOptions:\n")[2].partition("\n\n")[0]
+        )
+
+
+@pytest.mark.parametrize(
+    ("words", "text"),
+    [
+        ((), "which subcommand?"),
+        (("lock",), 'no subcommand "lock"'),
+        (("--verbose",), "unrecognized option '--verbose'"),
+        (("--root",), "requires an argument"),
+    ],
+)
+def test_wrong_usage(run: Run, words: tuple[str, ...], text: str) -> None:
+    done = run(*words)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith("cpubolt: ")
+    assert text in done.stderr
+
+
+def test_version(run: Run) -> None:
+    assert re.fullmatch(r"cpubolt \d+\.\d+\.\d+\n", run("--version").stdout)
