@@ -100,8 +100,8 @@ def _plan(args: argparse.Namespace, target: Arch, parts: tuple[str, ...], stamp:
             version = stamp.version(found.release)
             for name in packing.kernel_names(found, args.config):
                 ui.say(f"{args.out}/{name}_{version}_{debian}.deb")
-        space, minutes = packing.COSTS[args.config]
-        ui.say(f"the kernel takes about {minutes} minutes on two cores, and {space:.0f} GB")
+        cost = packing.COSTS[args.config]
+        ui.say(f"the kernel takes {cost.minutes} minutes on two cores, and {cost.space:.0f} GB")
     return 0
 
 
