@@ -25,6 +25,7 @@ PROGRAMS: Mapping[str, tuple[str, ...]] = {
     "bin/batches": ("batches.c", "tracing.c", "util.c"),
     "bin/micro": ("micro.c", "util.c"),
     "bin/bystand": ("bystand.c", "util.c"),
+    "bin/cost": ("cost.c", "util.c"),
     "bin/load": (
         "load.c",
         "load_cpu.c",
@@ -36,7 +37,7 @@ PROGRAMS: Mapping[str, tuple[str, ...]] = {
     ),
 }
 
-DIRECTORIES = ("bin", "dev", "lib", "proc", "sys", "tmp")
+DIRECTORIES = ("bin", "dev", "lib", "proc", "run", "sys", "tmp")
 
 
 @dataclass(frozen=True)

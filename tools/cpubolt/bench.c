@@ -505,13 +505,13 @@ static int measure_pair(struct bench *bench, enum bench_variant variant, const c
 			struct bench_case *cases, bool keep)
 {
 	int code = request(bench, variant, CPUBOLT_TAKE_OFFLINE, cpus,
-			   keep ? &cases[0].samples[variant] : NULL);
+			   keep ? &cases->samples[variant] : NULL);
 
 	if (code != EXIT_DONE)
 		return code;
 	wait_for(bench->hold_ms);
 	code = request(bench, variant, CPUBOLT_BRING_ONLINE, cpus,
-		       keep ? &cases[1].samples[variant] : NULL);
+		       keep ? &(cases + 1)->samples[variant] : NULL);
 	/* Not in step with the tick, which is 1 to 10 ms. */
 	if (bench->gap_ms)
 		wait_for(bench->gap_ms + bench->done * 3 % 4);

@@ -339,13 +339,15 @@ static int dry_run(struct change *change)
 static void print_changed(struct change *change, const cpu_set_t *cpus, const char *how,
 			  const struct cpubolt_result *result)
 {
+	/* In whole numbers: printf() takes 10 us for its first floating-point number. */
+	unsigned long long us10 = (result->ns + 5000) / 10000;
 	char *text;
 
 	if (!set_count(change->machine, cpus))
 		return;
 	text = name_cpus(change->machine, cpus);
-	printf("%s %s %s, %.2f ms\n", text, set_count(change->machine, cpus) == 1 ? "is" : "are",
-	       how, result->ns / 1e6);
+	printf("%s %s %s, %llu.%02llu ms\n", text,
+	       set_count(change->machine, cpus) == 1 ? "is" : "are", how, us10 / 100, us10 % 100);
 	free(text);
 }
 

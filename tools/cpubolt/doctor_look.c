@@ -364,7 +364,8 @@ static void check_interrupts(struct doctor *doctor)
 		     "any CPU, where these delay a request for that CPU", pid);
 		advise(doctor, "see \"cpubolt irq --propose\"");
 	} else if (kept) {
-		find(doctor, FINDING_OK, "interrupts", "the keep list of movable interrupts is %s", keep);
+		find(doctor, FINDING_OK, "interrupts", "the keep list of movable interrupts is %s",
+		     keep);
 	} else if (keep) {
 		find(doctor, FINDING_NOTE, "interrupts", "the keep list is empty: interrupts of a "
 		     "CPU that goes are moved in the request, which takes longer");

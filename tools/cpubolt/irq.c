@@ -201,42 +201,52 @@ static void put_rate(struct sheet *sheet, size_t column, double rate, bool json)
 		sheet_put(sheet, column, "%.2g", rate);
 }
 
-/* Place of the CPU with the most of row @row that is not @named yet; -1 without. */
-static long busiest_cpu(const struct irq_report *report, size_t row, const bool *named)
-{
-	size_t cpus = report->table.cpu_count;
-	const double *rates = report->rates + row * cpus;
-	long found = -1;
+/** What is sorted by rate, the highest first: rows of a report, or CPUs of a row */
+static const double *sorted_rates;
 
-	for (size_t i = 0; i < cpus; i++)
-		if (!named[i] && rates[i] > 0 && (found < 0 || rates[i] > rates[found]))
-			found = i;
-	return found;
+static int compare_rates(const void *a, const void *b)
+{
+	size_t one = *(const size_t *)a, other = *(const size_t *)b;
+
+	if (sorted_rates[one] != sorted_rates[other])
+		return sorted_rates[one] < sorted_rates[other] ? 1 : -1;
+	return (one > other) - (one < other);
+}
+
+/* The places of @rates in the order of these, to be freed; NULL without memory. */
+static size_t *sort_rates(const double *rates, size_t count)
+{
+	size_t *order = calloc(count + 1, sizeof(*order));
+
+	for (size_t i = 0; order && i < count; i++)
+		order[i] = i;
+	sorted_rates = rates;
+	if (order)
+		qsort(order, count, sizeof(*order), compare_rates);
+	return order;
 }
 
 static void put_cpus(struct sheet *sheet, const struct irq_report *report, size_t row, bool all)
 {
-	size_t cpus = report->table.cpu_count, size, count = 0;
-	bool *named = calloc(cpus, sizeof(*named));
+	size_t cpus = report->table.cpu_count, size;
+	const double *rates = report->rates + row * cpus;
+	size_t *order = sort_rates(rates, cpus);
 	char *text = NULL;
 	FILE *out = open_memstream(&text, &size);
-	long cpu;
 
-	while (out && named && (all || count < NAMED_CPUS) &&
-	       (cpu = busiest_cpu(report, row, named)) >= 0) {
-		double rate = report->rates[row * cpus + cpu];
-
-		named[cpu] = true;
-		fprintf(out, rate < 9.95 ? "%s%u:%.2g" : "%s%u:%.0f", count++ ? " " : "",
-			report->table.cpus[cpu], rate);
+	for (size_t i = 0; out && order && i < cpus && rates[order[i]] > 0; i++) {
+		if (!all && i == NAMED_CPUS) {
+			fputs(" ...", out);
+			break;
+		}
+		fprintf(out, rates[order[i]] < 9.95 ? "%s%u:%.2g" : "%s%u:%.0f", i ? " " : "",
+			report->table.cpus[order[i]], rates[order[i]]);
 	}
-	if (out && named && busiest_cpu(report, row, named) >= 0)
-		fputs(" ...", out);
 	if (out)
 		fclose(out);
 	sheet_put(sheet, IRQ_CPUS, "%s", text ?: "");
 	free(text);
-	free(named);
+	free(order);
 }
 
 static void put_irq(struct view *view, struct sheet *sheet, const struct irq_report *report,
@@ -247,7 +257,7 @@ static void put_irq(struct view *view, struct sheet *sheet, const struct irq_rep
 
 	sheet_line(sheet);
 	sheet_put(sheet, IRQ_IRQ, "%s", row->irq);
-	put_rate(sheet, IRQ_RATE, irq_rate(report, i), view->json);
+	put_rate(sheet, IRQ_RATE, report->sums[i], view->json);
 	sheet_put(sheet, IRQ_KIND, "%s", irq_kind_name(place->kind));
 	put_cpus(sheet, report, i, view->json);
 	sheet_put(sheet, IRQ_AFFINITY, "%s", place->affinity);
@@ -258,20 +268,9 @@ static void put_irq(struct view *view, struct sheet *sheet, const struct irq_rep
 	sheet_put(sheet, IRQ_DEVICE, "%s", row->name);
 }
 
-/** Row numbers of a report while they are sorted */
-static const struct irq_report *sorted_report;
-
-static int compare_rates(const void *a, const void *b)
-{
-	size_t one = *(const size_t *)a, other = *(const size_t *)b;
-	double more = irq_rate(sorted_report, other) - irq_rate(sorted_report, one);
-
-	return more > 0 ? 1 : more < 0 ? -1 : (one > other) - (one < other);
-}
-
 static int show_irqs(struct view *view, const struct irq_report *report)
 {
-	size_t count = report->table.count, *order = calloc(count + 1, sizeof(*order));
+	size_t count = report->table.count, *order = sort_rates(report->sums, count);
 	struct sheet sheet;
 	int code;
 
@@ -279,12 +278,8 @@ static int show_irqs(struct view *view, const struct irq_report *report)
 		return fail(EXIT_FAILED, "no memory");
 	code = sheet_open(&sheet, "interrupts", irq_columns, IRQ_COLUMN_COUNT, view->chosen,
 			  view->json);
-	for (size_t i = 0; i < count; i++)
-		order[i] = i;
-	sorted_report = report;
-	qsort(order, count, sizeof(*order), compare_rates);
 	for (size_t i = 0; i < count && code == EXIT_DONE; i++)
-		if (view->all || irq_used(report, order[i]))
+		if (view->all || report->sums[order[i]] > 0)
 			put_irq(view, &sheet, report, order[i]);
 	if (code == EXIT_DONE)
 		sheet_print(&sheet);
@@ -516,7 +511,7 @@ static struct keep_irq *movable_irqs(const struct irq_report *report, size_t *co
 		if (report->places[i].kind == IRQ_MOVABLE)
 			list[(*count)++] = (struct keep_irq){
 				.node = report->places[i].node,
-				.rate = irq_rate(report, i),
+				.rate = report->sums[i],
 			};
 	return list;
 }

@@ -146,8 +146,11 @@ static int read_places(const struct invocation *call, struct irq_report *report)
 	int error = 0;
 
 	report->places = calloc(count + 1, sizeof(*report->places));
-	if (!report->places || !report->rates)
+	report->sums = calloc(count + 1, sizeof(*report->sums));
+	if (!report->places || !report->rates || !report->sums)
 		return fail(EXIT_FAILED, "no memory");
+	for (size_t i = 0; i < count * report->table.cpu_count; i++)
+		report->sums[i / report->table.cpu_count] += report->rates[i];
 	for (size_t i = 0; i < count && !error; i++)
 		error = read_place(call, &report->table.rows[i], &report->places[i]);
 	return error ? fail(EXIT_FAILED, "no memory") : EXIT_DONE;
@@ -174,21 +177,7 @@ void irq_report_free(struct irq_report *report)
 	}
 	free(report->places);
 	free(report->rates);
+	free(report->sums);
 	irq_free(&report->table);
 	memset(report, 0, sizeof(*report));
-}
-
-double irq_rate(const struct irq_report *report, size_t row)
-{
-	size_t cpus = report->table.cpu_count;
-	double sum = 0;
-
-	for (size_t i = 0; i < cpus; i++)
-		sum += report->rates[row * cpus + i];
-	return sum;
-}
-
-bool irq_used(const struct irq_report *report, size_t row)
-{
-	return irq_rate(report, row) > 0;
 }

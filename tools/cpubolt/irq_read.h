@@ -18,6 +18,7 @@ struct irq_place {
 struct irq_report {
 	struct irq_table table;
 	double *rates;			/* a second: [row of table][CPU of table] */
+	double *sums;			/* a second on all CPUs: [row of table] */
 	struct irq_place *places;	/* one for each row of table */
 };
 
@@ -32,11 +33,5 @@ int irq_read(const struct invocation *call, double seconds, struct irq_report *r
 
 /** irq_report_free() - free what @report holds */
 void irq_report_free(struct irq_report *report);
-
-/** irq_rate() - interrupts a second of row @row on all CPUs */
-double irq_rate(const struct irq_report *report, size_t row);
-
-/** irq_used() - whether row @row has had an interrupt in the time */
-bool irq_used(const struct irq_report *report, size_t row);
 
 #endif /* IRQ_READ_H */

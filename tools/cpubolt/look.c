@@ -110,6 +110,11 @@ static bool parse_numbers(char *text, struct task *task)
 
 	while ((field = strsep(&text, " "))) {
 		switch (number++) {
+		case 3:
+			/* A zombie needs no CPU any more. */
+			if (*field == 'Z' || *field == 'X')
+				return false;
+			break;
 		case 9:
 			task->flags = strtoul(field, NULL, 10);
 			break;

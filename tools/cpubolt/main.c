@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "command.h"
 
@@ -116,5 +117,7 @@ int main(int argc, char **argv)
 	/* call.name stays what the user wrote; argv[0] of the subcommand is "cpubolt". */
 	code = run(&call);
 	cpubolt_close(call.machine);
-	return close_stdout(code);
+	code = close_stdout(code);
+	/* Nothing is left to write; destructors of libraries take longer than a request may. */
+	_exit(code);
 }

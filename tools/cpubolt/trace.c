@@ -34,10 +34,10 @@ static const struct help help = {
 		   " -w, --width N            use N columns\n"
 		   "     --no-check           do not look at tasks\n"
 		   HELP_OPTION_HELP,
-	.examples = " cpubolt trace offline 3                 take CPU 3 offline, show the waterfall\n"
-		    " cpubolt trace -o off.dat offline 2-3    ... and keep the trace\n"
-		    " cpubolt trace --all --input off.dat     look at it again\n"
-		    " cpubolt trace -t off.txt online 2-3     a file for https://ui.perfetto.dev\n",
+	.examples = " cpubolt trace offline 3               take CPU 3 offline, show what ran\n"
+		    " cpubolt trace -o off.dat offline 2-3  ... and keep the trace\n"
+		    " cpubolt trace --all --input off.dat   look at it again\n"
+		    " cpubolt trace -t off.txt online 2-3   a file for https://ui.perfetto.dev\n",
 };
 
 struct tracing {
@@ -101,7 +101,8 @@ static int read_arguments(struct tracing *tracing)
 		return fail(EXIT_USAGE, "--input shows a recorded trace, and records none");
 	}
 	if (left != 2)
-		return fail(EXIT_USAGE, "name one request and one list of CPUs, as in \"offline 3\"");
+		return fail(EXIT_USAGE,
+			    "name one request and one list of CPUs, as in \"offline 3\"");
 	return read_request(tracing, call->argv[optind], call->argv[optind + 1]);
 }
 
@@ -312,9 +313,12 @@ static unsigned int cpu_limit(const struct cpubolt *machine)
 static int save(struct tracing *tracing, struct trace_session *session, const struct files *files,
 		struct trace_events *events)
 {
+	unsigned long long lost = trace_session_lost(session);
 	char path[64], *text;
 	int error;
 
+	if (lost)
+		complain("%llu events did not fit into the buffers: the trace is incomplete", lost);
 	if (files->text >= 0) {
 		text = trace_session_text(session);
 		error = text ? write_text(files->text, text) : -EIO;
@@ -324,7 +328,7 @@ static int save(struct tracing *tracing, struct trace_session *session, const st
 	}
 	if (ftruncate(files->dat, 0))
 		return -errno;
-	error = trace_session_save(session, files->dat, cpu_limit(tracing->call->machine));
+	error = trace_session_save(session, files->dat);
 	if (error)
 		return error;
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", files->dat);
@@ -347,10 +351,12 @@ static int report(const struct tracing *tracing, const struct cpubolt_result *re
 	return partial ? EXIT_PARTIAL : exit_code_of(error);
 }
 
-static int open_session(struct tracing *tracing, struct trace_session **session)
+static int open_session(struct tracing *tracing, unsigned int changing,
+			struct trace_session **session)
 {
-	bool bolt = cpubolt_features(tracing->call->machine) & CPUBOLT_ENABLED;
-	int error = trace_session_open(session, bolt);
+	struct cpubolt *machine = tracing->call->machine;
+	bool bolt = cpubolt_features(machine) & CPUBOLT_ENABLED;
+	int error = trace_session_open(session, bolt, changing, cpu_limit(machine));
 
 	switch (error) {
 	case 0:
@@ -404,7 +410,7 @@ static int record(struct tracing *tracing, struct trace_session *session, const 
 static int request(struct tracing *tracing, const cpu_set_t *cpus)
 {
 	struct trace_session *session;
-	int code = open_session(tracing, &session);
+	int code = open_session(tracing, set_count(tracing->call->machine, cpus), &session);
 
 	if (code != EXIT_DONE)
 		return code;

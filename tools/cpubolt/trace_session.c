@@ -13,12 +13,18 @@
 #include "trace_events.h"
 #include "trace_session.h"
 
-/* A state of a CPU takes two events of some 40 bytes: this is room for thousands. */
-#define BUFFER_KB	512
+/*
+ * A CPU that comes or goes makes some 100 events of 40 bytes. The kernel records
+ * most of these on the CPU that carries the request out, which can be any.
+ */
+#define KB_FOR_A_CPU	8
+#define LEAST_KB	512
+#define MOST_KB		(1u << 20)	/* of all buffers */
 
 struct trace_session {
 	struct tracefs_instance *instance;
 	sigset_t old_signals;
+	unsigned int cpus;
 	bool bolt;
 };
 
@@ -36,15 +42,25 @@ static int last_error(void)
 	return -(errno ?: EIO);
 }
 
-static int set_up(struct trace_session *session)
+static unsigned int buffer_kb(unsigned int changing, unsigned int cpus)
+{
+	unsigned int kb = changing * KB_FOR_A_CPU;
+
+	if (kb > MOST_KB / cpus)
+		kb = MOST_KB / cpus;
+	return kb > LEAST_KB ? kb : LEAST_KB;
+}
+
+static int set_up(struct trace_session *session, unsigned int changing)
 {
 	const char *const *systems = systems_of(session);
+	unsigned int kb = buffer_kb(changing, session->cpus);
 
 	tracefs_trace_off(session->instance);
 	/* All CPUs of the waterfall share a clock; in nanoseconds. */
 	if (tracefs_instance_file_write(session->instance, "trace_clock", "mono") < 0)
 		return last_error();
-	if (tracefs_instance_set_buffer_size(session->instance, BUFFER_KB, -1) < 0)
+	if (tracefs_instance_set_buffer_size(session->instance, kb, -1) < 0)
 		return last_error();
 	for (size_t i = 0; systems[i]; i++)
 		if (tracefs_event_enable(session->instance, systems[i], NULL) < 0)
@@ -65,7 +81,8 @@ static void hold_signals(struct trace_session *session)
 	sigprocmask(SIG_BLOCK, &held, &session->old_signals);
 }
 
-int trace_session_open(struct trace_session **session, bool bolt)
+int trace_session_open(struct trace_session **session, bool bolt, unsigned int changing,
+		       unsigned int cpus)
 {
 	struct trace_session *made;
 	const char *dir;
@@ -85,12 +102,13 @@ int trace_session_open(struct trace_session **session, bool bolt)
 	made = calloc(1, sizeof(*made));
 	if (!made)
 		return -ENOMEM;
+	made->cpus = cpus;
 	made->bolt = bolt && tracefs_dir_exists(NULL, "events/bolt");
 	snprintf(name, sizeof(name), "cpubolt-%d", getpid());
 	hold_signals(made);
 	errno = 0;
 	made->instance = tracefs_instance_create(name);
-	error = made->instance ? set_up(made) : last_error();
+	error = made->instance ? set_up(made, changing) : last_error();
 	if (error) {
 		trace_session_close(made);
 		return error == -EPERM ? -EACCES : error;
@@ -111,14 +129,38 @@ void trace_session_end(struct trace_session *session, const char *what)
 	tracefs_trace_off(session->instance);
 }
 
+/* "overrun: 0" and "dropped events: 0" */
+static unsigned long long lost_in(const char *stats, const char *key)
+{
+	const char *place = strstr(stats, key);
+
+	return place ? strtoull(place + strlen(key), NULL, 10) : 0;
+}
+
+unsigned long long trace_session_lost(struct trace_session *session)
+{
+	unsigned long long lost = 0;
+	char path[64], *stats;
+
+	for (unsigned int cpu = 0; cpu < session->cpus; cpu++) {
+		snprintf(path, sizeof(path), "per_cpu/cpu%u/stats", cpu);
+		stats = tracefs_instance_file_read(session->instance, path, NULL);
+		if (stats)
+			lost += lost_in(stats, "\noverrun: ") +
+				lost_in(stats, "\ndropped events: ");
+		free(stats);
+	}
+	return lost;
+}
+
 char *trace_session_text(struct trace_session *session)
 {
 	return tracefs_instance_file_read(session->instance, "trace", NULL);
 }
 
-int trace_session_save(struct trace_session *session, int fd, unsigned int cpus)
+int trace_session_save(struct trace_session *session, int fd)
 {
-	return trace_dat_write(fd, session->instance, cpus, systems_of(session));
+	return trace_dat_write(fd, session->instance, session->cpus, systems_of(session));
 }
 
 int trace_session_close(struct trace_session *session)

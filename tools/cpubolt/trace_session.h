@@ -11,6 +11,8 @@ struct trace_session;
  * trace_session_open() - make the instance, and switch events on
  * @session: where the session is stored; close it with trace_session_close()
  * @bolt: whether the events of Bolt are recorded, beside those of cpuhp
+ * @changing: CPUs in the request, for the size of the buffers
+ * @cpus: all CPU numbers of the machine are smaller
  *
  * Until trace_session_close() SIGINT, SIGTERM and SIGHUP wait, so that the
  * instance is removed whatever happens.
@@ -18,7 +20,8 @@ struct trace_session;
  * Return: 0; -EACCES without privilege; -ENOENT without tracefs; -EOPNOTSUPP if
  * the kernel has no events cpuhp; other negative errno.
  */
-int trace_session_open(struct trace_session **session, bool bolt);
+int trace_session_open(struct trace_session **session, bool bolt, unsigned int changing,
+		       unsigned int cpus);
 
 /** trace_session_begin() - mark the beginning of the request @what */
 void trace_session_begin(struct trace_session *session, const char *what);
@@ -26,16 +29,18 @@ void trace_session_begin(struct trace_session *session, const char *what);
 /** trace_session_end() - mark the end of the request @what, and record nothing any more */
 void trace_session_end(struct trace_session *session, const char *what);
 
+/** trace_session_lost() - how many events did not fit into the buffers */
+unsigned long long trace_session_lost(struct trace_session *session);
+
 /** trace_session_text() - what was recorded as the kernel prints it; NULL, or to be freed */
 char *trace_session_text(struct trace_session *session);
 
 /**
  * trace_session_save() - write what was recorded to the open file @fd, for trace-cmd
- * @cpus: all CPU numbers of the machine are smaller
  *
  * Afterwards trace_session_text() has nothing. Return: 0 or a negative errno.
  */
-int trace_session_save(struct trace_session *session, int fd, unsigned int cpus);
+int trace_session_save(struct trace_session *session, int fd);
 
 /** trace_session_close() - remove the instance; NULL is allowed. Return: 0 or a negative errno */
 int trace_session_close(struct trace_session *session);

@@ -197,27 +197,31 @@ static int add_phases(struct waterfall *waterfall, const struct trace_events *ev
 	return error;
 }
 
-/* Whether an event of the same CPU is before the @index-th one. */
-static bool seen_before(const struct trace_events *events, size_t index)
+static bool has_group(const struct waterfall *waterfall, const char *name)
 {
-	for (size_t i = 0; i < index; i++)
-		if (is_work(&events->list[i]) && events->list[i].cpu == events->list[index].cpu)
+	for (size_t i = 0; i < waterfall->count; i++)
+		if (waterfall->rows[i].group && !strcmp(waterfall->rows[i].name, name))
 			return true;
 	return false;
 }
 
+/* CPUs go one after the other: the events of one follow each other, with few exceptions. */
 static int add_cpus(struct waterfall *waterfall, const struct trace_events *events,
 		    const struct bounds *bounds)
 {
+	const struct trace_event *last = NULL;
 	int error = 0;
 
 	for (size_t i = 0; i < events->count && !error; i++) {
 		const struct trace_event *event = &events->list[i];
 		struct group group = { .cpu = event->cpu, .start = event->ns };
 
-		if (!is_work(event) || seen_before(events, i))
+		if (!is_work(event) || (last && last->cpu == event->cpu))
 			continue;
+		last = event;
 		snprintf(group.name, sizeof(group.name), "CPU %u", event->cpu);
+		if (has_group(waterfall, group.name))
+			continue;
 		for (size_t j = i; j < events->count; j++)
 			if (is_work(&events->list[j]) && events->list[j].cpu == event->cpu)
 				group.end = events->list[j].ns;

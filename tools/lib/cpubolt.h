@@ -52,8 +52,9 @@ void cpubolt_close(struct cpubolt *handle);
 /**
  * cpubolt_refresh() - read which CPUs are online, parked and so on anew
  *
- * cpubolt_open() and cpubolt_request() do so themselves. Topology and caches of
- * a CPU are read when first asked for, and remembered while that CPU is offline.
+ * cpubolt_open() does so itself. cpubolt_request() does so before it begins, unless the last time was
+ * some milliseconds ago only, and after what it has changed. Topology and caches of a CPU are read
+ * when first asked for, and remembered while that CPU is offline.
  */
 int cpubolt_refresh(struct cpubolt *handle);
 

@@ -5,9 +5,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "private.h"
+
+#define YOUNG_NS 10000000ULL
 
 /* -- Views ------------------------------------------------------------------ */
 
@@ -43,6 +46,14 @@ struct view *view_new(const struct cpubolt *handle)
 	return NULL;
 }
 
+unsigned long long cpu_now_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (unsigned long long)now.tv_sec * 1000000000ULL + (unsigned long long)now.tv_nsec;
+}
+
 /* Reads a cpulist of the kernel's. A mask that the kernel has not allocated is "(null)". */
 static int read_list(const struct cpubolt *handle, const char *name, cpu_set_t *cpus)
 {
@@ -72,12 +83,11 @@ static int read_bolt(struct cpubolt *handle, struct view *view)
 {
 	int enabled, err;
 
-	if (faccessat(handle->cpus, "bolt", F_OK, 0)) {
-		CPU_ZERO_S(handle->size, view->sets[CPUBOLT_PARKED]);
-		return 0;
-	}
-	view->features |= CPUBOLT_HAS_BOLT;
+	CPU_ZERO_S(handle->size, view->sets[CPUBOLT_PARKED]);
 	err = sysfs_number(handle->cpus, "bolt/enabled", &enabled);
+	if (err == -ENOENT)
+		return 0;
+	view->features |= CPUBOLT_HAS_BOLT;
 	if (!err && enabled == 1)
 		view->features |= CPUBOLT_ENABLED;
 	if (!err)
@@ -133,9 +143,8 @@ static int look(struct cpubolt *handle, struct view *view)
 	view->last_batch = 0;
 	view->isolated_known = false;
 	CPU_ZERO_S(handle->size, view->halfway);
+	CPU_OR_S(handle->size, view->sets[CPUBOLT_POSSIBLE], handle->possible, handle->possible);
 	err = read_bolt(handle, view);
-	if (!err)
-		err = read_list(handle, "possible", view->sets[CPUBOLT_POSSIBLE]);
 	if (!err)
 		err = read_list(handle, "present", view->sets[CPUBOLT_PRESENT]);
 	if (!err)
@@ -158,8 +167,15 @@ int cpubolt_refresh(struct cpubolt *handle)
 		return err;
 	handle->now = handle->next;
 	handle->next = before;
+	handle->looked_ns = cpu_now_ns();
 	topology_stale(handle);
 	return 0;
+}
+
+/* A look so young is not worth another: the machine may as well change right after that one. */
+int cpu_refresh_if_old(struct cpubolt *handle)
+{
+	return cpu_now_ns() - handle->looked_ns < YOUNG_NS ? 0 : cpubolt_refresh(handle);
 }
 
 unsigned int cpubolt_features(struct cpubolt *handle)

@@ -59,27 +59,45 @@ char *cpubolt_format_mask(const struct cpubolt *handle, const cpu_set_t *set)
 	return set_format_mask(&source);
 }
 
-/* How many CPU numbers there are, from the list of possible CPUs. */
-static int count_numbers(struct cpubolt *handle)
+/* How many CPU numbers there are: one more than the highest of the list of possible CPUs. */
+static int count_numbers(struct cpubolt *handle, const char *text)
 {
 	unsigned long highest = 0, number;
-	char *text, *here, *end;
+	const char *here;
+	char *end;
+
+	for (here = text; *here && *here != '\n'; here = end) {
+		here += strspn(here, ",-");
+		errno = 0;
+		number = strtoul(here, &end, 10);
+		if (errno || end == here || number >= CPU_NUMBERS_MAX)
+			return -EINVAL;
+		highest = number > highest ? number : highest;
+	}
+	if (here == text)
+		return -EINVAL;
+	handle->numbers = (unsigned int)highest + 1;
+	handle->size = CPU_ALLOC_SIZE(handle->numbers);
+	return 0;
+}
+
+/* Which CPUs are possible never changes, so this is read once. */
+static int read_possible(struct cpubolt *handle)
+{
+	struct set target;
+	char *text;
 	int err = sysfs_read(handle->cpus, "possible", &text);
 
 	if (err)
 		return err;
-	errno = 0;
-	for (here = text; *here && *here != '\n' && !errno; here = end) {
-		here += strspn(here, ",-");
-		number = strtoul(here, &end, 10);
-		if (end == here || number >= CPU_NUMBERS_MAX)
-			errno = ERANGE;
-		highest = number > highest ? number : highest;
+	err = count_numbers(handle, text);
+	if (!err) {
+		handle->possible = cpubolt_set_new(handle);
+		target = set_of(handle, handle->possible);
+		err = !handle->possible ? -ENOMEM :
+		      set_parse_list(&target, NULL, text, NULL) ? -EINVAL : 0;
 	}
-	err = errno || here == text ? -EINVAL : 0;
 	free(text);
-	handle->numbers = (unsigned int)highest + 1;
-	handle->size = CPU_ALLOC_SIZE(handle->numbers);
 	return err;
 }
 
@@ -93,7 +111,7 @@ static int open_machine(struct cpubolt *handle, const char *root)
 	handle->cpus = sysfs_open(handle->root, CPU_FOLDER);
 	if (handle->cpus < 0)
 		return handle->cpus;
-	err = count_numbers(handle);
+	err = read_possible(handle);
 	if (err)
 		return err;
 	handle->now = view_new(handle);
@@ -132,6 +150,7 @@ void cpubolt_close(struct cpubolt *handle)
 	topology_free(handle);
 	view_free(handle->now);
 	view_free(handle->next);
+	CPU_FREE(handle->possible);
 	CPU_FREE(handle->looked);
 	CPU_FREE(handle->movable);
 	if (handle->cpus >= 0)

@@ -94,6 +94,8 @@ struct cpubolt {
 	bool recorded;		/* a tree, not the running system */
 	unsigned int numbers;	/* of CPUs: one more than the highest */
 	size_t size;		/* of a set, in bytes */
+	cpu_set_t *possible;
+	unsigned long long looked_ns; /* when now was made, CLOCK_MONOTONIC */
 	struct view *now;
 	struct view *next;	/* is filled by cpubolt_refresh(), and then becomes now */
 	cpu_set_t *looked;	/* CPUs that have been looked at for a file cpuN/online, ... */
@@ -109,6 +111,12 @@ struct view *view_new(const struct cpubolt *handle);
 
 /** view_free() - free @view; NULL is allowed */
 void view_free(struct view *view);
+
+/** cpu_now_ns() - the time of CLOCK_MONOTONIC */
+unsigned long long cpu_now_ns(void);
+
+/** cpu_refresh_if_old() - cpubolt_refresh(), unless that was some milliseconds ago only */
+int cpu_refresh_if_old(struct cpubolt *handle);
 
 /** cpu_is_away() - tell whether sysfs has no topology of @cpu; a CPU half-way may have one */
 bool cpu_is_away(const struct cpubolt *handle, unsigned int cpu);

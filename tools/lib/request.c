@@ -4,7 +4,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "private.h"
@@ -14,14 +13,6 @@ static const char *const files[] = {
 	[CPUBOLT_TAKE_OFFLINE] = "offline",
 	[CPUBOLT_SET_ONLINE] = "set",
 };
-
-static unsigned long long now_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (unsigned long long)now.tv_sec * 1000000000ULL + (unsigned long long)now.tv_nsec;
-}
 
 /* -- What can be refused before anything is written -------------------------- */
 
@@ -129,20 +120,20 @@ static bool may_batch(const struct cpubolt *handle, unsigned int flags)
 static int carry_out(struct cpubolt *handle, enum cpubolt_op op, const cpu_set_t *cpus,
 		     const cpu_set_t *missing, unsigned int flags, struct cpubolt_result *result)
 {
-	unsigned long long begin = now_ns();
+	unsigned long long begin = cpu_now_ns();
 	int err = -EOPNOTSUPP;
 
 	if (may_batch(handle, flags)) {
 		result->way = CPUBOLT_WAY_BATCH;
 		err = write_batch(handle, op, cpus);
-		result->ns = now_ns() - begin;
+		result->ns = cpu_now_ns() - begin;
 	}
 	/* Bolt may have been disabled since the machine was looked at. */
 	if (err == -EOPNOTSUPP && !(flags & CPUBOLT_BATCH_ONLY)) {
 		result->way = CPUBOLT_WAY_NATIVE;
-		begin = now_ns();
+		begin = cpu_now_ns();
 		err = native_request(handle, op, cpus, missing, flags, result);
-		result->ns = now_ns() - begin;
+		result->ns = cpu_now_ns() - begin;
 	}
 	if (err && result->cpu < 0)
 		request_find_error(handle, -err, result);
@@ -171,7 +162,7 @@ static int count_changes(struct cpubolt *handle, enum cpubolt_op op, const cpu_s
 static int request(struct cpubolt *handle, enum cpubolt_op op, const cpu_set_t *cpus,
 		   unsigned int flags, struct cpubolt_result *result, cpu_set_t *missing)
 {
-	int err = cpubolt_refresh(handle), lost;
+	int err = cpu_refresh_if_old(handle), lost;
 
 	if (!err)
 		err = check(handle, op, cpus, result);

@@ -44,7 +44,7 @@ static ssize_t read_some(int fd, char *buffer, size_t size)
 
 static int read_all(int fd, char **text)
 {
-	size_t room = FIRST_READ, length = 0;
+	size_t room = FIRST_READ, length = 0, asked;
 	char *buffer = NULL, *larger;
 	ssize_t got;
 
@@ -58,13 +58,15 @@ static int read_all(int fd, char **text)
 			}
 			buffer = larger;
 		}
-		got = read_some(fd, buffer + length, room - length);
+		asked = room - length;
+		got = read_some(fd, buffer + length, asked);
 		if (got < 0) {
 			free(buffer);
 			return (int)got;
 		}
 		length += (size_t)got;
-	} while (got > 0);
+		/* sysfs gives a page at least, unless the file ends there. */
+	} while ((size_t)got == asked || got >= FIRST_READ);
 	buffer[length] = '\0';
 	if (strlen(buffer) < length) {
 		free(buffer);

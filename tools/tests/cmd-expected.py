@@ -10,7 +10,7 @@ Its lines:
 
     # text                       a remark
     + file PATH TEXT             writes a file of the tree; \\n in TEXT ends a line
-    + task PID TID NAME K=V ...  a task: allowed=LIST policy=N priority=N flags=N cgroup=PATH
+    + task PID TID NAME K=V ...  a task: allowed=LIST policy=N priority=N flags=N state=S cgroup=PATH
     $ cpubolt ARGUMENTS          is run with the tree as its root
     $ cat PATH                   prints a file of the tree
     [N]                          the exit status of the command, unless it is 0
@@ -42,7 +42,7 @@ def task(root: Path, words: list[str]) -> None:
     folder = root / "proc" / pid / "task" / tid
     folder.mkdir(parents=True)
     fields = ["0"] * 50
-    fields[0] = "S"  # field 3 of proc_pid_stat(5)
+    fields[0] = keys.get("state", "S")  # field 3 of proc_pid_stat(5)
     fields[9 - 3] = keys.get("flags", "4194560")
     fields[40 - 3] = keys.get("priority", "0")
     fields[41 - 3] = keys.get("policy", "0")

@@ -62,6 +62,20 @@ static void test_nothing_to_do(void **state)
 	tree_close(handle);
 }
 
+/* What another program has changed meanwhile is seen. */
+static void test_an_old_look(void **state)
+{
+	struct cpubolt *handle = tree_open("small+bolt");
+	struct cpubolt_result result;
+
+	tree_write(tree_folder(), CPUS "online", "0-2\n");
+	tree_write(tree_folder(), CPUS "cpu3/hotplug/state", "0\n");
+	usleep(20000);
+	assert_int_equal(ask(handle, CPUBOLT_TAKE_OFFLINE, "3", 0, &result), 0);
+	assert_int_equal(result.way, CPUBOLT_WAY_NONE);
+	tree_close(handle);
+}
+
 /* A CPU half-way is neither as an online nor as an offline request wants it. */
 static void test_halfway(void **state)
 {
@@ -256,6 +270,7 @@ int main(void)
 	static const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_one_write),
 		cmocka_unit_test(test_nothing_to_do),
+		cmocka_unit_test(test_an_old_look),
 		cmocka_unit_test(test_halfway),
 		cmocka_unit_test(test_long_lists),
 		cmocka_unit_test(test_refused_by_the_library),

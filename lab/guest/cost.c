@@ -1,0 +1,273 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * cost [key=value ...] -- PROGRAM [ARGUMENT ...]: runs a program, and says what it cost.
+ *
+ * case=NAME    result: nanoseconds from the first instruction of the program, when the dynamic
+ *		linker has done its work, to exit(2): what main() costs
+ * n=COUNT      so many times
+ * status=CODE  the program must end with that status (0)
+ * back=LIST    after each run bring these CPUs online
+ * away=LIST    before each run take these CPUs offline
+ * tasks=COUNT  so many tasks sleep, those of the kernel included
+ * fifo=CPU     a real-time task may run on that CPU only
+ * vcpu=CPU     a thread with the name of a virtual CPU may run on that CPU only
+ *
+ * What the program prints, on both streams, goes to the standard output when the program has ended:
+ * the guest's CPUs share one clock, so whatever passes the output on would be counted, too.
+ */
+#define _GNU_SOURCE
+#include "guest.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/ptrace.h>
+#include <sys/sysinfo.h>
+#include <sys/user.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define MAX_RUNS 1000
+#define GAP_MS 50
+
+#if defined(__x86_64__)
+#define BREAKPOINT 0xccUL
+#define BREAKPOINT_MASK 0xffUL
+#elif defined(__aarch64__)
+#define BREAKPOINT 0xd4200000UL
+#define BREAKPOINT_MASK 0xffffffffUL
+#else
+#error "no breakpoint for this architecture"
+#endif
+
+/* The task is stopped at the breakpoint; x86 is one byte behind it. */
+static void step_back(pid_t pid, unsigned long entry)
+{
+#if defined(__x86_64__)
+	struct user_regs_struct regs;
+
+	if (ptrace(PTRACE_GETREGS, pid, NULL, &regs))
+		die("registers: %s", strerror(errno));
+	if (regs.rip != entry + 1)
+		die("stopped at %llx, not at %lx", regs.rip, entry);
+	regs.rip = entry;
+	if (ptrace(PTRACE_SETREGS, pid, NULL, &regs))
+		die("registers: %s", strerror(errno));
+#else
+	(void)pid;
+	(void)entry;
+#endif
+}
+
+static unsigned long entry_of(pid_t pid)
+{
+	char path[64];
+	Elf64_auxv_t pair;
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/%d/auxv", pid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	while (fd >= 0 && read(fd, &pair, sizeof(pair)) == sizeof(pair) && pair.a_type) {
+		if (pair.a_type != AT_ENTRY)
+			continue;
+		close(fd);
+		return pair.a_un.a_val;
+	}
+	die("%s has no entry", path);
+}
+
+static void wait_for_stop(pid_t pid)
+{
+	int status;
+
+	if (waitpid(pid, &status, 0) != pid || !WIFSTOPPED(status) || WSTOPSIG(status) != SIGTRAP)
+		die("the program did not stop: %x", status);
+}
+
+/* Lets the program run up to its first instruction. */
+static void go_to_entry(pid_t pid)
+{
+	unsigned long entry, word;
+
+	wait_for_stop(pid);
+	entry = entry_of(pid);
+	errno = 0;
+	word = ptrace(PTRACE_PEEKTEXT, pid, (void *)entry, NULL);
+	if (errno)
+		die("peek: %s", strerror(errno));
+	if (ptrace(PTRACE_POKETEXT, pid, (void *)entry, (word & ~BREAKPOINT_MASK) | BREAKPOINT) ||
+	    ptrace(PTRACE_CONT, pid, NULL, NULL))
+		die("breakpoint: %s", strerror(errno));
+	wait_for_stop(pid);
+	if (ptrace(PTRACE_POKETEXT, pid, (void *)entry, word))
+		die("poke: %s", strerror(errno));
+	step_back(pid, entry);
+}
+
+/* Prints what the program has printed, and forgets it. */
+static void show(int out)
+{
+	char text[4096];
+	ssize_t n;
+
+	lseek(out, 0, SEEK_SET);
+	while ((n = read(out, text, sizeof(text))) > 0)
+		if (write(1, text, n) != n)
+			die("output: %s", strerror(errno));
+	if (ftruncate(out, 0) || lseek(out, 0, SEEK_SET))
+		die("output: %s", strerror(errno));
+}
+
+/* Runs the program once, with its output into @out; returns its duration. */
+static int64_t run(char **program, int wanted, int out)
+{
+	int64_t begin;
+	int status;
+	pid_t pid = fork();
+
+	if (pid < 0)
+		die("fork: %s", strerror(errno));
+	if (!pid) {
+		dup2(out, 1);
+		dup2(out, 2);
+		ptrace(PTRACE_TRACEME, 0, NULL, NULL);
+		execv(program[0], program);
+		die("%s: %s", program[0], strerror(errno));
+	}
+	go_to_entry(pid);
+	if (ptrace(PTRACE_SETOPTIONS, pid, NULL, PTRACE_O_TRACEEXIT))
+		die("options: %s", strerror(errno));
+	begin = now_ns();
+	if (ptrace(PTRACE_CONT, pid, NULL, NULL))
+		die("continue: %s", strerror(errno));
+	wait_for_stop(pid);
+	begin = now_ns() - begin;
+	if (ptrace(PTRACE_DETACH, pid, NULL, NULL) || waitpid(pid, &status, 0) != pid)
+		die("end: %s", strerror(errno));
+	show(out);
+	if (!WIFEXITED(status) || WEXITSTATUS(status) != wanted)
+		die("%s %s ended with %04x, not with status %d", program[0],
+		    program[1] ? program[1] : "", status, wanted);
+	return begin;
+}
+
+/* A task that sleeps for ever, and dies with this one. */
+static pid_t sleeper(void)
+{
+	pid_t parent = getpid(), pid = fork();
+
+	if (pid < 0)
+		die("fork: %s", strerror(errno));
+	if (pid)
+		return pid;
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	while (getppid() == parent)
+		pause();
+	_exit(0);
+}
+
+static unsigned int tasks(void)
+{
+	struct sysinfo info;
+
+	if (sysinfo(&info))
+		die("sysinfo: %s", strerror(errno));
+	return info.procs;
+}
+
+static void pin_task(pid_t pid, int cpu)
+{
+	cpu_set_t set;
+
+	CPU_ZERO(&set);
+	CPU_SET(cpu, &set);
+	if (sched_setaffinity(pid, sizeof(set), &set))
+		die("cannot pin to CPU %d: %s", cpu, strerror(errno));
+}
+
+static void start_fifo(int cpu)
+{
+	struct sched_param param = { .sched_priority = 5 };
+	pid_t pid = sleeper();
+
+	pin_task(pid, cpu);
+	if (sched_setscheduler(pid, SCHED_FIFO, &param))
+		die("SCHED_FIFO: %s", strerror(errno));
+}
+
+static void start_vcpu(int cpu)
+{
+	pid_t pid = fork();
+
+	if (pid < 0)
+		die("fork: %s", strerror(errno));
+	if (!pid) {
+		prctl(PR_SET_NAME, "CPU 0/KVM");
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		for (;;)
+			pause();
+	}
+	pin_task(pid, cpu);
+	sleep_ms(10);
+}
+
+static void set_cpus(const char *list, bool online)
+{
+	int cpus[MAX_CPUS], n = parse_cpus(list, cpus, MAX_CPUS);
+
+	for (int i = 0; i < n; i++)
+		if (cpu_write(cpus[i], online))
+			die("CPU %d does not %s", cpus[i], online ? "come" : "go");
+}
+
+int main(int argc, char **argv)
+{
+	static int64_t ns[MAX_RUNS];
+	const char *name, *back, *away;
+	char **program = argv + 1;
+	int n, status, fifo, vcpu, out = memfd_create("output", MFD_CLOEXEC);
+	unsigned int wanted;
+
+	while (*program && strcmp(*program, "--"))
+		program++;
+	if (!*program || !program[1])
+		die("%s [key=value ...] -- PROGRAM", argc ? argv[0] : "cost");
+	*program++ = NULL;
+	name = arg_text(argv + 1, "case", NULL);
+	back = arg_text(argv + 1, "back", "");
+	away = arg_text(argv + 1, "away", "");
+	n = arg_long(argv + 1, "n", 1);
+	status = arg_long(argv + 1, "status", 0);
+	fifo = arg_long(argv + 1, "fifo", -1);
+	vcpu = arg_long(argv + 1, "vcpu", -1);
+	wanted = arg_long(argv + 1, "tasks", 0);
+	if (n < 1 || n > MAX_RUNS)
+		die("n=%d", n);
+	/* Where the CPU that goes is another one, and this task and the program take turns. */
+	pin_to(0);
+	if (fifo >= 0)
+		start_fifo(fifo);
+	if (vcpu >= 0)
+		start_vcpu(vcpu);
+	while (tasks() < wanted)
+		sleeper();
+	for (int i = 0; i < n; i++) {
+		set_cpus(away, false);
+		if (i)
+			sleep_ms(GAP_MS);
+		ns[i] = run(program, status, out);
+		set_cpus(back, true);
+	}
+	if (name)
+		emit_samples(name, 1, ns, n);
+	if (wanted)
+		emit("{\"tasks\":%u}", tasks());
+	return 0;
+}

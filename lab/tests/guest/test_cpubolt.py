@@ -1,0 +1,72 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""The command cpubolt in guests: requests that are carried out, and what one costs."""
+
+import json
+import re
+from collections.abc import Callable
+from statistics import median
+
+import pytest
+
+from boltlab import qemu, scenario
+from boltlab.arch import ARCHES
+from boltlab.build import Kernel
+from boltlab.qemu import GuestResult
+
+Kernels = Callable[[str, str], Kernel]
+
+pytestmark = [pytest.mark.guest, pytest.mark.parametrize("arch", ARCHES)]
+
+NATIVELY = "cpubolt: Bolt is not enabled: the CPUs changed one after the other"
+
+
+def play(kernel: Kernels, arch: str, name: str) -> GuestResult:
+    """Run the scenario ``name`` on ``arch``; a command of it that fails fails the run."""
+    wanted = scenario.load(name)
+    target = ARCHES[arch]
+    guest = wanted.guest(target, kernel(arch, wanted.kernel), target.default_setting)
+    return qemu.run(guest, f"test-{arch}-{name}")
+
+
+def output(done: GuestResult) -> list[str]:
+    return [row["output"] for row in done.records if "output" in row]
+
+
+def test_requests(kernel: Kernels, arch: str) -> None:
+    """The scenario compares which CPUs are online after each command; here is what was said."""
+    lines = output(play(kernel, arch, "cpubolt"))
+    text = "\n".join(lines)
+    assert len(re.findall(r"^CPUs 2-3 are offline, \d+\.\d\d ms$", text, re.M)) == 2
+    assert lines.count(NATIVELY) == 3
+    assert "Bolt: enabled, settle delay 60000 ms" in lines
+    assert "Bolt: disabled" in lines
+    found = json.loads(text[text.index("{\n") : text.index("\n}\n") + 2])
+    assert found["bolt"] == "enabled"
+    assert [cpu["state"] for cpu in found["cpus"]] == ["online", "online", "parked", "parked"]
+    assert {cpu["lastop"] for cpu in found["cpus"][2:]} == {"offline"}
+    # Where parked CPUs are is remembered.
+    assert [cpu["core"] for cpu in found["cpus"]] == [0, 1, 2, 3]
+    assert re.search(
+        r"^cpubolt: CPU 3 .* real-time task \"cost\" \(pid \d+, SCHED_FIFO 5", text, re.M
+    )
+    assert re.search(r"^cpubolt: CPU 2 .* virtual CPU \"CPU 0/KVM\" \(pid \d+\)", text, re.M)
+    assert "irq_keep" in text
+
+
+def test_a_kernel_without_bolt(kernel: Kernels, arch: str) -> None:
+    lines = output(play(kernel, arch, "cpubolt-native"))
+    said = "cpubolt: this kernel has no Bolt: the CPUs changed one after the other"
+    assert lines.count(said) == 3
+    assert "Bolt: this kernel has none" in lines
+    assert "cpubolt: this kernel has no Bolt, so no CPU is parked" in lines
+
+
+def test_what_a_request_costs(kernel: Kernels, arch: str) -> None:
+    """Virtual time from the program's first instruction to its end, with the request itself."""
+    done = play(kernel, arch, "cpubolt-cost")
+    samples = {name: median(ns) / 1e6 for name, ns in done.samples().items()}
+    assert [row["tasks"] for row in done.records if "tasks" in row] == [200]
+    assert 0 < samples["version"] < samples["offline_no_check"] < samples["offline_look"]
+    assert samples["offline_no_check"] < 1
+    assert samples["online"] < 1
+    assert samples["offline_look"] < 5
