@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from boltlab import config, flavours, packages, paths, tree
+from boltlab import config, distro, flavours, packages, paths, tree
 from boltlab.arch import Arch
 from boltlab.errors import BoltError
 from boltlab.flavours import Flavour
@@ -148,12 +148,21 @@ def prepared(arch: Arch, flavour: str, source: Source, jobs: int = 1) -> Iterato
             tree.copy(source.path, path, "copying the kernel source")
         (path / BUILT).unlink(missing_ok=True)
         tree.sync(path, source.path, files)
-        text = config.configure(path, arch, kind.fragment(arch), log, fd)
+        start, fragment = _settings(arch, kind)
+        text = config.configure(path, arch, fragment, log, fd, start)
         if kind.same_config and (odd := config.differences(base, text, config.ASIDE)):
             raise BoltError(
                 f"the {flavour} configuration differs from {kind.based_on}'s: {' '.join(odd)}"
             )
         yield Prepared(path, text, log, fd)
+
+
+def _settings(arch: Arch, kind: Flavour) -> tuple[str | None, str]:
+    """Return the configuration that ``kind`` starts from, if there is one, and its fragment."""
+    if not kind.base:
+        return None, kind.fragment(arch)
+    base = distro.base(kind.base, arch)
+    return base, kind.fragment(arch) + distro.debug_info(base)
 
 
 def _files(kind: Flavour, source: Source) -> dict[str, tree.Content]:
@@ -230,7 +239,9 @@ def _expected_steps(arch: Arch, kind: Flavour) -> int:
 
 
 def _stamp(arch: Arch, kind: Flavour, source: Source) -> str:
-    parts = [source.id, kind.fragment(arch), repr(sorted(FIXED.items())), toolchain(arch)]
+    base, fragment = _settings(arch, kind)
+    parts = [source.id, fragment, repr(sorted(FIXED.items())), toolchain(arch)]
+    parts += [base] if base else []
     if kind.patched:
         parts.append(tree.fingerprint(source))
     return hashlib.sha256("\0".join(parts).encode()).hexdigest()

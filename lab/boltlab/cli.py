@@ -26,6 +26,7 @@ COMMANDS = (
     "torture",
     "report",
     "shell",
+    "deb",
 )
 
 

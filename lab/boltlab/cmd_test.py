@@ -38,6 +38,7 @@ def run(args: argparse.Namespace) -> int:
     )
     packages.ensure(
         *("build", "guest", "qemu", "export", "checkpatch", "test", "unpack", "patch", "tools"),
+        *("deb", "lintian"),
         arches=arches,
     )
     where = source.resolve(args.source)

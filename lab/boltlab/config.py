@@ -13,6 +13,7 @@ BOLT = re.compile(r"CONFIG_BOLT(_\w+)?$")  # the symbols that Bolt adds
 # What may differ between kernels that are compared: also whether a C library was there when they
 # were configured, which only samples ask for.
 ASIDE = re.compile(rf"{BOLT.pattern}|CONFIG_CC_CAN_LINK(_\w+)?$")
+EMPTY = '""'
 _SET = re.compile(r"^(CONFIG_\w+)=(.*)$")
 _UNSET = re.compile(r"^# (CONFIG_\w+) is not set$")
 
@@ -34,13 +35,25 @@ def parse(text: str) -> dict[str, str]:
 
 
 def lost(fragment: str, config: str) -> list[str]:
-    """Return the settings of ``fragment`` that did not make it into ``config``, as ``A=y``."""
+    """Return the settings of ``fragment`` that did not make it into ``config``, as ``A=y``.
+
+    An empty text is there as well when the symbol is not.
+    """
     have = parse(config)
     return [
         f"{symbol}={value}"
         for symbol, value in parse(fragment).items()
-        if have.get(symbol, "n") != value
+        if have.get(symbol, EMPTY if value == EMPTY else "n") != value
     ]
+
+
+def merged(base: str, fragment: str) -> str:
+    """Return the configuration ``base`` with the settings of ``fragment`` in place of its own."""
+    settings = parse(base) | parse(fragment)
+    return "".join(
+        f"# {symbol} is not set\n" if value == "n" else f"{symbol}={value}\n"
+        for symbol, value in settings.items()
+    )
 
 
 def differences(one: str, other: str, ignore: re.Pattern[str]) -> list[str]:
@@ -67,20 +80,30 @@ def sha(config: str) -> str:
     return hashlib.sha256("".join(lines).encode()).hexdigest()
 
 
-def configure(tree: Path, arch: Arch, fragment: str, log: Path, lock_fd: int | None = None) -> str:
+def configure(
+    tree: Path,
+    arch: Arch,
+    fragment: str,
+    log: Path,
+    lock_fd: int | None = None,
+    base: str | None = None,
+) -> str:
     """Make ``tree``/.config: everything off but ``fragment`` and what it implies.
 
-    Returns its text. Raises BoltError when make fails or a line of the fragment did not take.
+    With ``base`` everything is as in that configuration, except for ``fragment``. Returns its text.
+    Raises BoltError when make fails or a line of the fragment did not take.
     """
     path = tree / ".bolt-fragment"
     path.write_text(fragment, encoding="utf-8")
+    if base is not None:
+        (tree / ".config").write_text(merged(base, fragment), encoding="utf-8")
     make(
         tree,
         arch,
-        ["allnoconfig"],
+        ["allnoconfig" if base is None else "olddefconfig"],
         log,
         title=f"configuring linux for {arch.name}",
-        variables={"KCONFIG_ALLCONFIG": path.name},
+        variables={"KCONFIG_ALLCONFIG": path.name} if base is None else None,
         lock_fd=lock_fd,
     )
     text = (tree / ".config").read_text(encoding="utf-8")

@@ -21,14 +21,15 @@ class Flavour:
     patched: bool
     config: tuple[str, ...]
     based_on: str | None = None
+    base: str = ""
     same_config: bool = False
     refactors_only: bool = False
     adds: tuple[str, ...] = ()
     steps: Mapping[str, int] = field(default_factory=dict)
 
     def fragment(self, arch: Arch) -> str:
-        """Return the configuration fragment of this flavour for ``arch``."""
-        files = [arch.config_fragment]
+        """Return the configuration fragment of this flavour for ``arch``, its base aside."""
+        files = [] if self.base else [arch.config_fragment]
         for name in self.adds:
             files.append(CONFIGS / f"{name}.config")
             special = CONFIGS / f"{name}-{arch.name}.config"

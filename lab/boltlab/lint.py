@@ -33,6 +33,9 @@ _DATA = {".log", ".txt", ".json", ".svg", ".png", ".html"}
 _BARE = {
     "COPYING",
     "COPYING.LGPL",
+    "changelog",
+    "copyright",
+    "format",
     "README.md",
     "config",
     "settings",

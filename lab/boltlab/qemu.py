@@ -77,9 +77,11 @@ class Guest:
     ``plugin_args`` are NAME=VALUE,... for it. ``warns`` are patterns of what the kernel must
     complain about, each just once.
     ``root`` is the image of a disk with a system of its own, in place of the initramfs: what the
-    guest writes there is forgotten. Its second disk holds the script, which that system runs, and
-    its third the kernel. ``agent`` is the emulator's end of a connection to the guest agent of
-    such a system. ``slots``: the machine has room for so many CPUs, each a socket; those beyond
+    guest writes there is forgotten, unless it is to ``keep`` that. Its second disk holds the
+    script, which that system runs, and its third the kernel; the images ``media`` are further
+    disks, which it can only read. ``initrd`` is an initramfs that such a system boots through.
+    ``agent`` is the emulator's end of a connection to the guest agent of such a system.
+    ``slots``: the machine has room for so many CPUs, each a socket; those beyond
     ``cpus`` can be added while it runs. ``machine`` are arguments in place of the architecture's.
     """
 
@@ -105,6 +107,9 @@ class Guest:
     warns: tuple[str, ...] = ()
     programs: Mapping[str, Node] = field(default_factory=dict)
     root: Path | None = None
+    keep: bool = False
+    media: tuple[Path, ...] = ()
+    initrd: Path | None = None
     agent: socket.socket | None = None
     slots: int = 0
     machine: tuple[str, ...] = ()
@@ -161,7 +166,7 @@ async def boot(
     folder = folder or new_run(name)
     if watcher is None and any(line.startswith("host ") for line in guest.script):
         watcher = pause.obey
-    initrd = folder / "initrd.cpio"
+    initrd = guest.initrd or folder / "initrd.cpio"
     if not guest.root:
         guestimage.make(guest.arch, guest.script, initrd, guest.programs)
     ours, theirs = socket.socketpair()
@@ -202,7 +207,7 @@ def command(guest: Guest, initrd: Path) -> list[str]:
     args += [*numa(guest), *unequal(guest)]
     args += BOUND if guest.bounded else ()
     args += ["-kernel", str(guest.image), "-append", append]
-    args += [] if guest.root else ["-initrd", str(initrd)]
+    args += [] if guest.root and not guest.initrd else ["-initrd", str(initrd)]
     panic = next((device for device in PVPANIC if device in devices(arch.qemu)), None)
     return [*args, "-device", panic] if panic else args
 
@@ -282,9 +287,11 @@ def system(guest: Guest, folder: Path) -> list[str]:
     # A shell reads it to its end, which is that of a block.
     script.write_bytes(text + b"\n" * (-len(text) % BLOCK))
     args = []
-    disks = ((guest.root, "snapshot"), (script, "readonly"), (guest.image, "readonly"))
+    mode = "cache=unsafe" if guest.keep else "snapshot=on"
+    disks = [(guest.root, mode)]
+    disks += [(path, "readonly=on") for path in (script, guest.image, *guest.media)]
     for number, (path, mode) in enumerate(disks):
-        drive = f"if=none,id=system{number},format=raw,{mode}=on,file={_escaped(path)}"
+        drive = f"if=none,id=system{number},format=raw,{mode},file={_escaped(path)}"
         args += ["-drive", drive, "-device", f"virtio-blk-pci,drive=system{number}"]
     if guest.agent:
         args += ["-chardev", f"socket,id=agent,fd={guest.agent.fileno()}"]

@@ -122,27 +122,29 @@ def stamp(suite: str, names: Sequence[str]) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
-def image() -> Path:
-    """Return an ext4 image of the host's release with the table's packages, made if need be.
+def image(kind: str = "", names: Sequence[str] | None = None) -> Path:
+    """Return an ext4 image of the host's release with packages ``names``, made if need be.
 
-    Raises BoltError when it cannot be made, code 69 where there is no Debian or no mmdebstrap.
+    By default these are the table's. There is one image of each ``kind``. Raises BoltError when it
+    cannot be made, code 69 where there is no Debian or no mmdebstrap.
     """
     suite = release()
+    names = included() if names is None else names
     packages.ensure("userland", "guest")
-    folder = paths.cache() / "userland"
-    found = folder / f"{suite}-{stamp(suite, included())}.ext4"
+    folder = paths.cache() / "userland" / kind
+    found = folder / f"{suite}-{stamp(suite, names)}.ext4"
     with lock(folder / "image"):
         if not found.exists():
             paths.require_space(folder, GIGABYTES, "Debian's user space")
             half = found.with_suffix(".half")
-            _make(suite, half)
+            _make(suite, names, half)
             for stale in folder.glob("*.ext4"):
                 stale.unlink()
             half.rename(found)
     return found
 
 
-def _make(suite: str, to: Path) -> None:
+def _make(suite: str, names: Sequence[str], to: Path) -> None:
     """Make the image: packages into an archive, that into a directory, and that into ext4."""
     if os.geteuid():
         raise BoltError("Debian's user space is unpacked by root only", code=UNAVAILABLE)
@@ -155,7 +157,7 @@ def _make(suite: str, to: Path) -> None:
     root = scratch / "root"
     root.mkdir(parents=True)
     archive = scratch / "root.tar"
-    words = ["mmdebstrap", "--variant=minbase", f"--include={','.join(included())}"]
+    words = ["mmdebstrap", "--variant=minbase", f"--include={','.join(names)}"]
     words += [f"--dpkgopt=path-exclude=/usr/share/{name}/*" for name in ("doc", "man", "locale")]
     with ui.status(f"installing Debian's {suite} into an image"), log.open("wb") as out:
         for command in (

@@ -37,7 +37,7 @@ def test_configurations_are_of_flavours_there_are(name: str) -> None:
 
 def test_every_configuration_of_the_requirement_is_there() -> None:
     kernels = {config.kernel for config in CONFIGS.values()}
-    assert {"bolt", "debug", "kasan", "kcsan", "rt", "torture"} <= kernels
+    assert {"bolt", "debug", "kasan", "kcsan", "rt", "torture", "cloud"} <= kernels
     assert {1, 4, 16, 64} <= {config.cpus for config in CONFIGS.values()}
     assert {1, 2, 4} <= {config.nodes for config in CONFIGS.values()}
     for mode in ("none", "voluntary", "full"):

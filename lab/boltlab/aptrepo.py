@@ -1,0 +1,85 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""A directory of Debian packages that apt takes as a repository."""
+
+import shutil
+import subprocess
+import tempfile
+from pathlib import Path
+
+from boltlab import paths
+from boltlab.errors import BoltError
+
+# How apt is told of the repository: copied to /etc/apt/sources.list.d.
+SOURCES = "bolt.sources"
+INDEXES = ("Packages", "Packages.gz", "Release")
+# What a user may have signed Release with; apt would hold a newer one to it.
+SIGNATURES = ("InRelease", "Release.gpg")
+ORIGIN = {"Origin": "Bolt", "Label": "Bolt", "Suite": "bolt", "Codename": "bolt"}
+
+
+def publish(made: Path, folder: Path) -> list[Path]:
+    """Move the packages in ``made`` into the repository ``folder``; return where they are now.
+
+    Older versions of the same packages go; apt never sees a half-written index. Raises BoltError
+    when ``folder`` cannot be written, or holds something that is no package.
+    """
+    new = []
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        for path in sorted(made.glob("*.deb")):
+            for old in folder.glob(f"{_key(path)[0]}_*_{_key(path)[1]}.deb"):
+                old.unlink()
+            new.append(Path(shutil.move(path, folder / path.name)))
+        index(folder)
+        (folder / SOURCES).write_text(sources(folder), encoding="utf-8")
+    except OSError as error:
+        raise BoltError(f"cannot write {folder}: {error.strerror}") from error
+    return new
+
+
+def _key(path: Path) -> tuple[str, str]:
+    """Return name and architecture of the package ``path``."""
+    words = path.stem.split("_")
+    if len(words) != 3:
+        raise BoltError(f"{path} is not named as a package is: NAME_VERSION_ARCH.deb")
+    return words[0], words[2]
+
+
+def index(folder: Path) -> None:
+    """Write the indexes of ``folder``: Packages, plain and packed, and Release with their sums."""
+    with tempfile.TemporaryDirectory(prefix="index-", dir=paths.cache()) as scratch:
+        half = Path(scratch)
+        listing = _run(["apt-ftparchive", "packages", "."], folder)
+        (half / "Packages").write_bytes(listing)
+        (half / "Packages.gz").write_bytes(_run(["gzip", "-9nc", "Packages"], half))
+        # Without the name of the file that it is written to: its own sum would be in it.
+        options = [f"APT::FTPArchive::Release::{key}={value}" for key, value in ORIGIN.items()]
+        words = [word for option in options for word in ("-o", option)]
+        said = _run(["apt-ftparchive", *words, "release", "."], half)
+        (half / "Release").write_bytes(said)
+        for name in INDEXES:
+            shutil.copyfile(half / name, folder / f"{name}.half")
+        for name in SIGNATURES:
+            (folder / name).unlink(missing_ok=True)
+        for name in INDEXES:
+            (folder / f"{name}.half").rename(folder / name)
+
+
+def sources(folder: Path) -> str:
+    """Return what tells apt of the repository ``folder``.
+
+    Its packages are not signed: whoever can write there can write what root installs.
+    """
+    place = str(folder.absolute()).replace("%", "%25").replace(" ", "%20")
+    return (
+        "# Packages of Bolt, built on this machine by ./bolt deb.\n"
+        f"Types: deb\nURIs: file:{place}\nSuites: ./\nTrusted: yes\n"
+    )
+
+
+def _run(command: list[str], folder: Path) -> bytes:
+    done = subprocess.run(command, cwd=folder, capture_output=True, check=False)
+    if done.returncode:
+        said = done.stderr.decode(errors="replace").strip().splitlines() or ["no message"]
+        raise BoltError(f"{command[0]} failed: {said[-1]}")
+    return done.stdout
