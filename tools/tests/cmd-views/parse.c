@@ -354,7 +354,7 @@ static void complain(const char *path, const char *before, int error)
 /* The value before the first change is what comes back, as the kernel would take it. */
 static void settings_come_back(void **state)
 {
-	char one[] = "/tmp/cpubolt-XXXXXX", other[] = "/tmp/cpubolt-XXXXXX";
+	char one[] = "setting-XXXXXX", other[] = "setting-XXXXXX";
 	struct settings settings = { .count = 0 };
 
 	close(mkstemp(one));
@@ -368,7 +368,7 @@ static void settings_come_back(void **state)
 	assert_int_equal(settings_change(&settings, one, "2"), 0);
 	assert_int_equal(settings_change(&settings, other, "5"), 0);
 	assert_int_equal(settings.count, 2);
-	assert_int_equal(settings_change(&settings, "/tmp/there/is/none", "1"), -ENOENT);
+	assert_int_equal(settings_change(&settings, "there/is/none", "1"), -ENOENT);
 	assert_int_equal(settings_put_back(&settings, complain), 0);
 	expect_file(one, "0\n");
 	expect_file(other, "\n");
