@@ -221,11 +221,7 @@ static int read_options(struct bench *bench, bool *done)
 		if (read_option(bench, option) != EXIT_DONE)
 			return fail_usage(call);
 	}
-	if (call->argc > optind) {
-		complain("\"%s\" is too much: bench takes options only", call->argv[optind]);
-		return fail_usage(call);
-	}
-	return EXIT_DONE;
+	return refuse_arguments(call);
 }
 
 /* -- CPUs ----------------------------------------------------------------- */

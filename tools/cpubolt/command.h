@@ -92,6 +92,13 @@ int fail(enum exit_code code, const char *format, ...) __attribute__((format(pri
 int fail_usage(const struct invocation *call);
 
 /**
+ * refuse_arguments() - complain if something follows the options, which getopt_long() has read
+ *
+ * Return: EXIT_DONE if nothing does, otherwise EXIT_USAGE.
+ */
+int refuse_arguments(const struct invocation *call);
+
+/**
  * fail_list() - say what is wrong with a cpulist that cpubolt_parse_list() does not take
  * @text: the list
  * @error: what cpubolt_parse_list() has returned

@@ -120,10 +120,8 @@ int run_doctor(struct invocation *call)
 			return fail_usage(call);
 		json = true;
 	}
-	if (call->argc > optind) {
-		complain("\"%s\" is too much: doctor takes options only", call->argv[optind]);
-		return fail_usage(call);
-	}
+	if (refuse_arguments(call) != EXIT_DONE)
+		return EXIT_USAGE;
 	code = invocation_open(call);
 	return code == EXIT_DONE ? examine(call, json) : code;
 }

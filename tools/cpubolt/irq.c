@@ -179,10 +179,8 @@ static int read_options(struct view *view, bool *done)
 		if (read_option(view, option) != EXIT_DONE)
 			return fail_usage(call);
 	}
-	if (call->argc > optind) {
-		complain("\"%s\" is too much: irq takes options only", call->argv[optind]);
-		return fail_usage(call);
-	}
+	if (refuse_arguments(call) != EXIT_DONE)
+		return EXIT_USAGE;
 	if (!!view->apply + view->clear + view->propose + view->by_cpu > 1) {
 		complain("--apply, --by-cpu, --clear and --propose exclude each other");
 		return fail_usage(call);

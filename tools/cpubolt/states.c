@@ -154,11 +154,7 @@ static int read_options(struct view *view, bool *done)
 			 option != 't' || read_timing(view, optarg))
 			return fail_usage(call);
 	}
-	if (call->argc > optind) {
-		complain("\"%s\" is too much: states takes options only", call->argv[optind]);
-		return fail_usage(call);
-	}
-	return EXIT_DONE;
+	return refuse_arguments(call);
 }
 
 /* -- Reading -------------------------------------------------------------- */

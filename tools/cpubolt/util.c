@@ -44,6 +44,14 @@ int fail_usage(const struct invocation *call)
 	return EXIT_USAGE;
 }
 
+int refuse_arguments(const struct invocation *call)
+{
+	if (call->argc <= optind)
+		return EXIT_DONE;
+	complain("\"%s\" is too much: %s takes options only", call->argv[optind], call->name);
+	return fail_usage(call);
+}
+
 int fail_list(const struct invocation *call, const char *text, int error, size_t at)
 {
 	if (!*text)
