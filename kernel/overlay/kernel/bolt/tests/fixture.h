@@ -28,6 +28,30 @@ static inline bool bolt_test_parked(unsigned int cpu)
 	return !bolt_set_empty(bolt_pending(cpu));
 }
 
+/* One request, as user space makes one. */
+static inline int bolt_test_go(const struct cpumask *cpus, bool online)
+{
+	int err;
+
+	lock_device_hotplug();
+	err = online ? bolt_cpus_up(cpus) : bolt_cpus_down(cpus);
+	unlock_device_hotplug();
+	return err;
+}
+
+/* Adds to @cpus all CPUs that are online and can go, but for the first. */
+static inline void bolt_test_choose(struct cpumask *cpus)
+{
+	unsigned int cpu;
+
+	for_each_online_cpu(cpu) {
+		struct device *dev = get_cpu_device(cpu);
+
+		if (cpu && dev && !dev->offline_disabled)
+			__cpumask_set_cpu(cpu, cpus);
+	}
+}
+
 /* Skips the test without a CPU that can go; nothing settles by itself. */
 static inline int bolt_fixture_begin(struct kunit *test,
 				     struct bolt_fixture *f)

@@ -192,16 +192,6 @@ static int add_state(struct kunit *test, const char *name)
 	return ft->state;
 }
 
-static int go(const struct cpumask *cpus, bool online)
-{
-	int err;
-
-	lock_device_hotplug();
-	err = online ? bolt_cpus_up(cpus) : bolt_cpus_down(cpus);
-	unlock_device_hotplug();
-	return err;
-}
-
 /* The same CPUs by requests for one CPU each. */
 static void go_one_by_one(struct kunit *test, const struct cpumask *cpus)
 {
@@ -215,8 +205,8 @@ static void go_one_by_one(struct kunit *test, const struct cpumask *cpus)
 
 static void go_together(struct kunit *test, const struct cpumask *cpus)
 {
-	KUNIT_ASSERT_EQ(test, go(cpus, false), 0);
-	KUNIT_ASSERT_EQ(test, go(cpus, true), 0);
+	KUNIT_ASSERT_EQ(test, bolt_test_go(cpus, false), 0);
+	KUNIT_ASSERT_EQ(test, bolt_test_go(cpus, true), 0);
 }
 
 static s64 slowed(int state)
@@ -285,23 +275,23 @@ static void a_failure_is_undone(struct kunit *test)
 	for_each_cpu(cpu, &ft->cpus) {
 		forget_calls();
 		seen.refuses = cpu;
-		KUNIT_EXPECT_EQ(test, go(&ft->cpus, false), -ENXIO);
+		KUNIT_EXPECT_EQ(test, bolt_test_go(&ft->cpus, false), -ENXIO);
 		KUNIT_EXPECT_TRUE(test, cpumask_subset(&ft->cpus,
 						       cpu_active_mask));
 		KUNIT_EXPECT_EQ(test, bolt_cpu_state(cpu), CPUHP_ONLINE);
 	}
-	KUNIT_ASSERT_EQ(test, go(&ft->cpus, false), 0);
+	KUNIT_ASSERT_EQ(test, bolt_test_go(&ft->cpus, false), 0);
 	for_each_cpu(cpu, &ft->cpus) {
 		forget_calls();
 		seen.refuses = cpu;
 		seen.refuses_startup = true;
-		KUNIT_EXPECT_EQ(test, go(&ft->cpus, true), -ENXIO);
+		KUNIT_EXPECT_EQ(test, bolt_test_go(&ft->cpus, true), -ENXIO);
 		KUNIT_EXPECT_FALSE(test, cpumask_intersects(&ft->cpus,
 							    cpu_online_mask));
 		KUNIT_EXPECT_EQ(test, bolt_cpu_state(cpu), CPUHP_OFFLINE);
 	}
 	forget_calls();
-	KUNIT_ASSERT_EQ(test, go(&ft->cpus, true), 0);
+	KUNIT_ASSERT_EQ(test, bolt_test_go(&ft->cpus, true), 0);
 	KUNIT_EXPECT_EQ(test, slowed(state),
 			2 * cpumask_weight(&ft->cpus) + 2);
 }
@@ -445,12 +435,12 @@ static void names_are_put_off(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, calls_of(true), nr);
 	bolt_override(state, false);
 	/* What is pending runs when the state goes. */
-	KUNIT_ASSERT_EQ(test, go(&ft->cpus, false), 0);
+	KUNIT_ASSERT_EQ(test, bolt_test_go(&ft->cpus, false), 0);
 	forget_calls();
 	cpuhp_remove_state_nocalls(state);
 	ft->state = 0;
 	KUNIT_EXPECT_EQ(test, calls_of(false), nr);
-	KUNIT_ASSERT_EQ(test, go(&ft->cpus, true), 0);
+	KUNIT_ASSERT_EQ(test, bolt_test_go(&ft->cpus, true), 0);
 }
 
 /* A row may say that the startup runs in any case when the CPU returns. */
@@ -464,23 +454,23 @@ static void a_startup_may_run_without_a_teardown(struct kunit *test)
 	if (bolt_find_unfit() != CPUHP_INVALID)
 		kunit_skip(test, "another state is unfit");
 	forget_calls();
-	KUNIT_ASSERT_EQ(test, go(&ft->cpus, false), 0);
+	KUNIT_ASSERT_EQ(test, bolt_test_go(&ft->cpus, false), 0);
 	KUNIT_EXPECT_EQ(test, atomic_read(&seen.nr), 0);
-	KUNIT_ASSERT_EQ(test, go(&ft->cpus, true), 0);
+	KUNIT_ASSERT_EQ(test, bolt_test_go(&ft->cpus, true), 0);
 	KUNIT_EXPECT_EQ(test, calls_of(true), nr);
 	KUNIT_EXPECT_EQ(test, calls_of(false), 0);
 
 	/* One that fails has its teardown run, and the CPU stays offline. */
-	KUNIT_ASSERT_EQ(test, go(&ft->cpus, false), 0);
+	KUNIT_ASSERT_EQ(test, bolt_test_go(&ft->cpus, false), 0);
 	cpu = cpumask_first(&ft->cpus);
 	forget_calls();
 	seen.refuses = cpu;
 	seen.refuses_startup = true;
-	KUNIT_EXPECT_EQ(test, go(cpumask_of(cpu), true), -ENXIO);
+	KUNIT_EXPECT_EQ(test, bolt_test_go(cpumask_of(cpu), true), -ENXIO);
 	KUNIT_EXPECT_EQ(test, calls_of(false), 1);
 	KUNIT_EXPECT_FALSE(test, cpu_online(cpu));
 	forget_calls();
-	KUNIT_EXPECT_EQ(test, go(&ft->cpus, true), 0);
+	KUNIT_EXPECT_EQ(test, bolt_test_go(&ft->cpus, true), 0);
 	KUNIT_EXPECT_EQ(test, calls_of(true), nr);
 }
 
@@ -524,8 +514,8 @@ static void the_last_to_die_finds_the_others_dead(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, err, 0);
 	atomic_set(&dying_late, 0);
 	cpumask_clear(&dying_seen);
-	KUNIT_EXPECT_EQ(test, go(&ft->cpus, false), 0);
-	KUNIT_EXPECT_EQ(test, go(&ft->cpus, true), 0);
+	KUNIT_EXPECT_EQ(test, bolt_test_go(&ft->cpus, false), 0);
+	KUNIT_EXPECT_EQ(test, bolt_test_go(&ft->cpus, true), 0);
 	cpuhp_remove_state_nocalls(CPUHP_AP_X86_TBOOT_DYING);
 	KUNIT_EXPECT_TRUE(test, cpumask_equal(&dying_seen, &ft->cpus));
 	KUNIT_EXPECT_EQ(test, atomic_read(&dying_late), 0);
@@ -534,7 +524,6 @@ static void the_last_to_die_finds_the_others_dead(struct kunit *test)
 static int fit_init(struct kunit *test)
 {
 	struct fit_test *ft;
-	unsigned int cpu;
 	int err;
 
 	ft = kunit_kzalloc(test, sizeof(*ft), GFP_KERNEL);
@@ -544,12 +533,7 @@ static int fit_init(struct kunit *test)
 	if (err)
 		return err;
 	test->priv = ft;
-	for_each_online_cpu(cpu) {
-		struct device *dev = get_cpu_device(cpu);
-
-		if (cpu && dev && !dev->offline_disabled)
-			__cpumask_set_cpu(cpu, &ft->cpus);
-	}
+	bolt_test_choose(&ft->cpus);
 	forget_calls();
 	if (cpumask_weight(&ft->cpus) < 2)
 		kunit_skip(test, "fewer than three CPUs");

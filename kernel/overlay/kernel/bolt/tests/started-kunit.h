@@ -97,16 +97,6 @@ static void watch(struct kunit *test, const struct bolt_defer *defer)
 		kunit_skip(test, "another state is unfit");
 }
 
-static int go(const struct cpumask *cpus, bool online)
-{
-	int err;
-
-	lock_device_hotplug();
-	err = online ? bolt_cpus_up(cpus) : bolt_cpus_down(cpus);
-	unlock_device_hotplug();
-	return err;
-}
-
 /* How many of @cpus @state is up on. */
 static int count(const struct cpumask *cpus, enum cpuhp_state state)
 {
@@ -127,11 +117,11 @@ static void online_and_offline(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, cpuhp_started(0, CPUHP_AP_ACTIVE));
 	KUNIT_EXPECT_EQ(test, count(&st->cpus, CPUHP_AP_ACTIVE), nr);
 	KUNIT_EXPECT_EQ(test, count(&st->cpus, CPUHP_PAGE_ALLOC), nr);
-	KUNIT_ASSERT_EQ(test, go(&st->cpus, false), 0);
+	KUNIT_ASSERT_EQ(test, bolt_test_go(&st->cpus, false), 0);
 	KUNIT_EXPECT_EQ(test, count(&st->cpus, CPUHP_PERF_PREPARE), 0);
 	KUNIT_EXPECT_EQ(test, count(&st->cpus, CPUHP_AP_SCHED_STARTING), 0);
 	KUNIT_EXPECT_EQ(test, count(&st->cpus, CPUHP_AP_ACTIVE), 0);
-	KUNIT_ASSERT_EQ(test, go(&st->cpus, true), 0);
+	KUNIT_ASSERT_EQ(test, bolt_test_go(&st->cpus, true), 0);
 	KUNIT_EXPECT_EQ(test, count(&st->cpus, CPUHP_AP_ACTIVE), nr);
 
 	/* Natively as well. */
@@ -150,10 +140,10 @@ static void in_a_request(struct kunit *test)
 	struct started_test *st = test->priv;
 
 	watch(test, &serial);
-	KUNIT_EXPECT_EQ(test, go(&st->cpus, false), 0);
+	KUNIT_EXPECT_EQ(test, bolt_test_go(&st->cpus, false), 0);
 	KUNIT_EXPECT_TRUE(test, cpumask_equal(&seen.asked, &st->cpus));
 	cpumask_clear(&seen.asked);
-	KUNIT_EXPECT_EQ(test, go(&st->cpus, true), 0);
+	KUNIT_EXPECT_EQ(test, bolt_test_go(&st->cpus, true), 0);
 	KUNIT_EXPECT_TRUE(test, cpumask_equal(&seen.asked, &st->cpus));
 	KUNIT_EXPECT_EQ(test, atomic_read(&seen.wrong), 0);
 	KUNIT_EXPECT_EQ(test, count(cpu_online_mask, seen.state),
@@ -171,20 +161,20 @@ static void after_a_failure(struct kunit *test)
 	for_each_cpu(cpu, &st->cpus) {
 		seen.refuses = cpu;
 		seen.refuses_startup = false;
-		KUNIT_EXPECT_EQ(test, go(&st->cpus, false), -ENXIO);
+		KUNIT_EXPECT_EQ(test, bolt_test_go(&st->cpus, false), -ENXIO);
 		KUNIT_EXPECT_EQ(test, count(&st->cpus, seen.state), nr);
 		KUNIT_EXPECT_EQ(test, count(&st->cpus, CPUHP_AP_ACTIVE), nr);
 	}
-	KUNIT_ASSERT_EQ(test, go(&st->cpus, false), 0);
+	KUNIT_ASSERT_EQ(test, bolt_test_go(&st->cpus, false), 0);
 	for_each_cpu(cpu, &st->cpus) {
 		seen.refuses = cpu;
 		seen.refuses_startup = true;
-		KUNIT_EXPECT_EQ(test, go(&st->cpus, true), -ENXIO);
+		KUNIT_EXPECT_EQ(test, bolt_test_go(&st->cpus, true), -ENXIO);
 		KUNIT_EXPECT_EQ(test, count(&st->cpus, seen.state), 0);
 		KUNIT_EXPECT_EQ(test, count(&st->cpus, CPUHP_AP_SCHED_STARTING),
 				0);
 	}
-	KUNIT_ASSERT_EQ(test, go(&st->cpus, true), 0);
+	KUNIT_ASSERT_EQ(test, bolt_test_go(&st->cpus, true), 0);
 	KUNIT_EXPECT_EQ(test, atomic_read(&seen.wrong), 0);
 }
 
@@ -207,9 +197,9 @@ static void put_off(struct kunit *test)
 					      look_from_above, look_from_above);
 	KUNIT_ASSERT_GT(test, st->above, seen.state);
 	KUNIT_ASSERT_EQ(test, bolt_defer_state(st->above, &serial), 0);
-	KUNIT_ASSERT_EQ(test, go(&st->cpus, false), 0);
+	KUNIT_ASSERT_EQ(test, bolt_test_go(&st->cpus, false), 0);
 	KUNIT_EXPECT_EQ(test, count(&st->cpus, seen.state), 0);
-	KUNIT_ASSERT_EQ(test, go(&st->cpus, true), 0);
+	KUNIT_ASSERT_EQ(test, bolt_test_go(&st->cpus, true), 0);
 	KUNIT_EXPECT_EQ(test, count(&st->cpus, seen.state), nr);
 	KUNIT_EXPECT_TRUE(test, cpumask_empty(&seen.asked));
 	KUNIT_EXPECT_EQ(test, atomic_read(&seen.wrong), 0);
@@ -260,7 +250,6 @@ static void masks(struct kunit *test)
 static int started_init(struct kunit *test)
 {
 	struct started_test *st;
-	unsigned int cpu;
 	int err;
 
 	seen.state = 0;
@@ -271,12 +260,7 @@ static int started_init(struct kunit *test)
 	if (err)
 		return err;
 	test->priv = st;
-	for_each_online_cpu(cpu) {
-		struct device *dev = get_cpu_device(cpu);
-
-		if (cpu && dev && !dev->offline_disabled)
-			__cpumask_set_cpu(cpu, &st->cpus);
-	}
+	bolt_test_choose(&st->cpus);
 	if (cpumask_weight(&st->cpus) < 2)
 		kunit_skip(test, "fewer than three CPUs");
 	return 0;
@@ -305,11 +289,11 @@ static void registered_where_a_cpu_is_half_way(struct kunit *test)
 	struct started_test *st = test->priv;
 	unsigned int cpu = cpumask_first(&st->cpus);
 
-	KUNIT_ASSERT_EQ(test, go(&st->cpus, false), 0);
+	KUNIT_ASSERT_EQ(test, bolt_test_go(&st->cpus, false), 0);
 	per_cpu(bolt_reached, cpu) = CPUHP_AP_ONLINE_DYN_END;
 	watch(test, &serial);
 	KUNIT_EXPECT_FALSE(test, cpuhp_started(cpu, seen.state));
-	KUNIT_ASSERT_EQ(test, go(&st->cpus, true), 0);
+	KUNIT_ASSERT_EQ(test, bolt_test_go(&st->cpus, true), 0);
 	KUNIT_EXPECT_TRUE(test, cpuhp_started(cpu, seen.state));
 	KUNIT_EXPECT_EQ(test, atomic_read(&seen.wrong), 0);
 }
