@@ -23,3 +23,7 @@ class BoltError(Exception):
 
     def __str__(self) -> str:
         return f"{self.message} (log: {self.log})" if self.log else self.message
+
+
+class EmulatorError(BoltError):
+    """A guest that was lost by a fault of QEMU which the lab knows: worth another try."""

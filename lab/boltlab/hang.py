@@ -1,21 +1,34 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What a guest that does not end was doing: its last words, and where its CPUs are."""
+"""What a guest that does not end was doing: its last words, and where its CPUs are.
+
+QEMU 10 can lose the end of an interrupt: a vCPU writes to its APIC while another one has just
+changed where the devices lie in memory, as Linux does for each PCI device at boot, and the write
+reaches another device. That vCPU takes no timer interrupt any more. See docs/measuring.md.
+"""
 
 import asyncio
 import bisect
 import contextlib
 import re
+from collections.abc import Sequence
 from pathlib import Path
 
 from qemu.qmp import QMPClient, QMPError
 
 from boltlab import bootwork, console
+from boltlab.errors import EmulatorError
 
 REGISTERS = "registers.txt"
+APICS = "apics.txt"
 ANSWER = 20  # seconds that the emulator has to tell registers
 # x86_64, arm64; a CPU's registers follow its number.
 _CPU = re.compile(r"^CPU#(\d+)", re.M)
 _PC = re.compile(r"\b(?:RIP|PC)=([0-9a-f]{16})")
+_HALTED = re.compile(r"\bRFL=([0-9a-f]{8}).*\bHLT=1")
+_IN_SERVICE = re.compile(r"^ISR\s+(\d+)", re.M)
+INTERRUPTS_ON = 0x200  # a bit of RFL
+STALL = "detected stalls on CPUs"
+LOOK = 5  # seconds between two looks at the console
 
 
 async def describe(client: QMPClient, image: Path, folder: Path) -> str:
@@ -26,13 +39,58 @@ async def describe(client: QMPClient, image: Path, folder: Path) -> str:
     said = last_line(folder / "console.log")
     words = f"; the console's last line: {said}" if said else "; the console is empty"
     try:
-        async with asyncio.timeout(ANSWER):
-            arguments = {"command-line": "info registers -a"}
-            text = str(await client.execute("human-monitor-command", arguments))
+        text = await _ask(client, "info registers -a")
     except (QMPError, OSError, EOFError):  # TimeoutError is an OSError
         return f"{words}; the emulator does not answer"
     (folder / REGISTERS).write_text(text, encoding="utf-8")
     return words + "".join(f"; CPU {cpu} in {name}" for cpu, name in places(text, image))
+
+
+async def _ask(client: QMPClient, command: str) -> str:
+    """Return what QEMU's monitor answers to ``command``."""
+    async with asyncio.timeout(ANSWER):
+        arguments = {"command-line": command}
+        return str(await client.execute("human-monitor-command", arguments))
+
+
+async def watch(client: QMPClient, folder: Path) -> None:
+    """Raise EmulatorError when the console in ``folder`` tells of a stall that QEMU has caused.
+
+    For guests of x86_64 whose vCPUs run at once. What QEMU says of the APICs is left in
+    ``folder``.
+    """
+    seen = ""
+    while STALL not in seen:
+        await asyncio.sleep(LOOK)
+        with contextlib.suppress(OSError):
+            seen = (folder / "console.log").read_text(encoding="utf-8", errors="replace")
+    registers = await _ask(client, "info registers -a")
+    count = len(_CPU.findall(registers))
+    apics = [await _ask(client, f"info lapic {cpu}") for cpu in range(count)]
+    (folder / APICS).write_text(registers + "".join(apics), encoding="utf-8")
+    if lost := deaf(registers, apics):
+        what = ", ".join(f"{vector} on CPU {cpu}" for cpu, vector in lost.items())
+        raise EmulatorError(f"QEMU has lost the end of interrupts: {what}", folder / "console.log")
+
+
+def deaf(registers: str, apics: Sequence[str]) -> dict[int, int]:
+    """Return the interrupt in service of each CPU that halts and waits for interrupts.
+
+    ``registers``: QEMU's "info registers -a"; ``apics``: its "info lapic" of each CPU. No kernel
+    of x86_64 halts inside of an interrupt that it has not ended.
+    """
+    halted = [bool(m and int(m[1], 16) & INTERRUPTS_ON) for m in _rows(registers)]
+    found = {}
+    for cpu, (idle, apic) in enumerate(zip(halted, apics, strict=False)):
+        served = _IN_SERVICE.search(apic)
+        if idle and served:
+            found[cpu] = int(served[1])
+    return found
+
+
+def _rows(registers: str) -> list[re.Match[str] | None]:
+    """Return for each CPU of ``registers`` its match of _HALTED, or None."""
+    return [_HALTED.search(part) for part in re.split(r"^CPU#\d+", registers, flags=re.M)[1:]]
 
 
 def places(registers: str, image: Path) -> list[tuple[int, str]]:

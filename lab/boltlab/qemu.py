@@ -22,7 +22,7 @@ from qemu.qmp import EventListener, QMPClient, QMPError
 
 from boltlab import console, guestimage, hang, packages, paths, pause
 from boltlab.arch import Arch
-from boltlab.errors import BoltError
+from boltlab.errors import BoltError, EmulatorError
 from boltlab.guestimage import Node
 
 # Virtual time: one thread runs all CPUs in turn, one instruction takes 2^1 ns, idle time costs
@@ -494,7 +494,9 @@ def _reason(listener: EventListener, status: int | None, folder: Path) -> str:
             reason = _shutdown_reason(event.get("data"))
     if not reason:
         log = folder / "qemu.log"
-        raise BoltError(f"QEMU ended with status {status}{_complaint(log)}", log)
+        said = _complaint(log)
+        kind = EmulatorError if "iotlb_to_section" in said else BoltError
+        raise kind(f"QEMU ended with status {status}{said}", log)
     return reason
 
 

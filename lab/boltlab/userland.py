@@ -19,10 +19,10 @@ from typing import Any
 
 from qemu.qmp import QMPClient
 
-from boltlab import arch, backports, packages, paths, qemu, slots, ui
+from boltlab import arch, backports, hang, packages, paths, qemu, slots, ui
 from boltlab.agent import Agent
 from boltlab.build import Kernel
-from boltlab.errors import UNAVAILABLE, BoltError
+from boltlab.errors import UNAVAILABLE, BoltError, EmulatorError
 from boltlab.locks import lock
 from boltlab.qemu import Guest, GuestResult
 
@@ -34,6 +34,7 @@ CLOCK = "no_timer_check clocksource=hpet tsc=unstable"
 APPEND = {"native": f"{CLOCK} bolt=off", "bolt": f"{CLOCK} bolt=on"}
 MODES = tuple(APPEND)
 LONGEST = 3600  # seconds of the host that a guest may take
+TRIES = 3  # guests of one run that QEMU may lose before that is an error
 # Of the image: what is in it besides packages, and how it is made.
 VERSION = 1
 GIGABYTES = 4.0  # of the image and of what it is made from
@@ -201,8 +202,20 @@ def script(rows: Sequence[Check], mode: str) -> tuple[str, ...]:
 def run(kernel: Kernel, root: Path, name: str, rows: Sequence[Check], mode: str) -> GuestResult:
     """Run ``rows`` in the table's guest ``name``, with ``kernel`` and the image ``root``.
 
-    What the host does meanwhile is up to the guest: see agent and slots.
+    What the host does meanwhile is up to the guest: see agent and slots. A guest that QEMU has
+    lost by a fault of its own is booted again, and that is said.
     """
+    for left in reversed(range(TRIES)):
+        why = ""
+        try:
+            return _boot(kernel, root, name, rows, mode)
+        except* EmulatorError as lost:
+            why = "; ".join(str(error) for error in lost.exceptions)
+        ui.say(f"{name}, {mode}: {why}; {left} more tries")
+    raise BoltError(f"{TRIES} guests were lost by QEMU; the last: {why}")
+
+
+def _boot(kernel: Kernel, root: Path, name: str, rows: Sequence[Check], mode: str) -> GuestResult:
     target, machine = arch.ARCHES[kernel.arch], guests()[name]
     ours, theirs = socket.socketpair()
     with ours, theirs:
@@ -225,6 +238,8 @@ def run(kernel: Kernel, root: Path, name: str, rows: Sequence[Check], mode: str)
             async with asyncio.TaskGroup() as group:
                 group.create_task(asked(client, folder))
                 group.create_task(slots.obey(client, folder))
+                if target.name == "x86_64":
+                    group.create_task(hang.watch(client, folder))
 
         folder = qemu.new_run(f"test-{target.name}-userland-{name}-{mode}")
         return qemu.run_in(guest, folder, watcher=beside)

@@ -1,0 +1,65 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""What QEMU says of a guest in which it has lost the end of an interrupt."""
+
+import asyncio
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from boltlab import hang
+from boltlab.errors import EmulatorError
+
+# Of a guest that hung in QEMU 10.0.2, without what does not matter.
+REGISTERS = """CPU#0
+RIP=ffffffff8167d703 RFL=00000246 [---Z-P-] CPL=0 II=0 A20=1 SMM=0 HLT=1
+CPU#1
+RIP=ffffffff8167d703 RFL=00000246 [---Z-P-] CPL=0 II=0 A20=1 SMM=0 HLT=1
+"""
+LOST = "LVTT\t 0x000200ec periodic Fixed  (vec 236)\nISR\t 236 \nIRR\t 32 37 236 \n"
+WELL = "LVTT\t 0x000000ec one-shot Fixed  (vec 236)\nISR\t (none)\nIRR\t (none)\n"
+STALL = "[   64.6] rcu: INFO: rcu_preempt detected stalls on CPUs/tasks:\n"
+
+
+class Monitor:
+    """A monitor that gives recorded answers."""
+
+    def __init__(self, apics: list[str]) -> None:
+        self.apics = apics
+
+    async def execute(self, command: str, arguments: dict[str, str]) -> str:
+        assert command == "human-monitor-command"
+        line = arguments["command-line"]
+        return REGISTERS if "registers" in line else self.apics[int(line.split()[-1])]
+
+
+def watch(monitor: Any, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(hang, "LOOK", 0)
+    asyncio.run(hang.watch(monitor, folder))
+
+
+def test_a_halted_cpu_inside_of_an_interrupt() -> None:
+    assert hang.deaf(REGISTERS, [WELL, LOST]) == {1: 236}
+    assert hang.deaf(REGISTERS, [WELL, WELL]) == {}
+
+
+@pytest.mark.parametrize("state", ["RFL=00000046", "HLT=0"])
+def test_a_cpu_that_runs_or_takes_no_interrupts_is_no_proof(state: str) -> None:
+    name = state.split("=")[0]
+    registers = "\n".join(
+        " ".join(state if word.startswith(f"{name}=") else word for word in line.split(" "))
+        for line in REGISTERS.splitlines()
+    )
+    assert hang.deaf(registers, [LOST, LOST]) == {}
+
+
+def test_a_stall_that_qemu_has_caused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "console.log").write_text(STALL)
+    with pytest.raises(EmulatorError, match="lost the end of interrupts: 236 on CPU 0"):
+        watch(Monitor([LOST, WELL]), tmp_path, monkeypatch)
+    assert "ISR\t 236" in (tmp_path / hang.APICS).read_text()
+
+
+def test_a_stall_that_qemu_has_not_caused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "console.log").write_text(STALL)
+    watch(Monitor([WELL, WELL]), tmp_path, monkeypatch)
