@@ -15,6 +15,7 @@
  *	smt	off and on, written to smt/control
  *	freeze	suspend's freeze and thaw of all CPUs but the first, which cpus= lists
  *	settled	online after everything put off has been done
+ *	away	online after away_ms
  *	total	offline, settling (where the kernel has it) and online in one
  *	moments	entry (write to CPU dead), exit (write to first task there)
  */
@@ -251,6 +252,18 @@ static void settled_case(const struct measure *m)
 	report(m, "online", up_ns);
 }
 
+static void away(const struct measure *m)
+{
+	for (int i = 0; i < m->warmup + m->n; i++) {
+		request(m, false);
+		wait_us(m->away_ms * 1000);
+		turn(i);
+		up_ns[i] = request(m, true);
+		gap(m, i);
+	}
+	report(m, "online", up_ns);
+}
+
 static void total_case(const struct measure *m)
 {
 	settled(m);
@@ -271,6 +284,7 @@ static const struct {
 	{ "smt", "", "", smt },
 	{ "freeze", "", "", freezes },
 	{ "settled", "1_settled", "_settled_seq", settled_case },
+	{ "away", "1_away", "_away_seq", away },
 	{ "total", "1", "_seq", total_case },
 	{ "moments", "1", "_seq", moments },
 };
@@ -286,6 +300,7 @@ int main(int argc, char **argv)
 	m.n = arg_long(argv, "n", 20);
 	m.warmup = arg_long(argv, "warmup", 2);
 	m.gap_ms = arg_long(argv, "gap_ms", 50);
+	m.away_ms = arg_long(argv, "away_ms", 60000);
 	if (m.n < 1 || m.warmup < 0 || m.n + m.warmup > MAX_SAMPLES || m.ncpus < 1)
 		die("n, warmup or cpus out of range");
 	pin_to(arg_long(argv, "control", 0));

@@ -14,6 +14,7 @@ struct measure {
 	int nsizes;
 	int n, warmup;		/* pairs counted, pairs thrown away before them */
 	long gap_ms;		/* between two requests */
+	long away_ms;		/* offline, in the kind "away" */
 	const char *suffix;	/* of the case's name: "1", "1_busy", "_seq" */
 };
 

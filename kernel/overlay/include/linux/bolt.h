@@ -35,8 +35,10 @@ struct task_struct;
  * @BOLT_LAZY: in a worker, when the settle delay is over or memory is short.
  *	The CPU keeps what the teardown would drain; code that walks the online
  *	CPUs to drain or to add up such data walks the parked CPUs as well
- * @BOLT_ELIDE: as @BOLT_LAZY, but the CPU keeps an object that no task looks
- *	for while the CPU is parked: memory, or what is hidden from user space
+ * @BOLT_ELIDE: in a worker, when memory is short; with bolt/keep set to "delay" as
+ *	@BOLT_LAZY. The CPU keeps an object that no task looks for while the CPU is
+ *	parked, and that the CPU needs when it returns: memory, or what is hidden
+ *	from user space
  */
 enum bolt_class {
 	BOLT_CRITICAL,
@@ -190,23 +192,23 @@ struct bolt_run {
 
 #ifdef CONFIG_BOLT
 
-extern struct cpumask bolt_parked_mask;
+extern struct cpumask bolt_undrained_mask;
 
 /**
- * for_each_parked_cpu - walk the CPUs that may keep per-CPU data while offline
+ * for_each_undrained_cpu - walk the CPUs that may keep per-CPU data while offline
  * @cpu:	loop variable, an unsigned int
  *
  * A CPU is walked from before the first of its teardowns is deferred until the
- * last has been settled, or until the CPU is back in cpu_online_mask. Without
- * the hotplug lock CPUs may come and go during the walk: a CPU that comes back
- * is always found here, in cpu_online_mask, or in both.
+ * last of class BOLT_ASYNC or BOLT_LAZY has been settled, or until the CPU is back
+ * in cpu_online_mask. Without the hotplug lock CPUs may come and go during the walk:
+ * a CPU that comes back is always found here, in cpu_online_mask, or in both.
  *
  * Context: any.
  */
-#define for_each_parked_cpu(cpu) for_each_cpu(cpu, &bolt_parked_mask)
+#define for_each_undrained_cpu(cpu) for_each_cpu(cpu, &bolt_undrained_mask)
 
 /**
- * for_each_online_or_parked_cpu - walk the CPUs that may have per-CPU data
+ * for_each_online_or_undrained_cpu - walk the CPUs that may have per-CPU data
  * @cpu:	loop variable, an unsigned int
  *
  * For code that drains or adds up what a CPU keeps while the CPU is parked.
@@ -215,8 +217,8 @@ extern struct cpumask bolt_parked_mask;
  *
  * Context: any.
  */
-#define for_each_online_or_parked_cpu(cpu) \
-	for_each_cpu_or(cpu, &bolt_parked_mask, cpu_online_mask)
+#define for_each_online_or_undrained_cpu(cpu) \
+	for_each_cpu_or(cpu, &bolt_undrained_mask, cpu_online_mask)
 
 bool bolt_enabled(void);
 bool bolt_may_defer(void);
@@ -406,8 +408,8 @@ void bolt_kernfs_show(struct kernfs_node *kn, bool show);
 #else /* !CONFIG_BOLT */
 
 /* Macros: an inline function, though empty, can change what GCC makes of its caller. */
-#define for_each_parked_cpu(cpu) for ((cpu) = 0; 0;)
-#define for_each_online_or_parked_cpu(cpu) for_each_online_cpu(cpu)
+#define for_each_undrained_cpu(cpu) for ((cpu) = 0; 0;)
+#define for_each_online_or_undrained_cpu(cpu) for_each_online_cpu(cpu)
 #define bolt_boot_option(...) false
 #define bolt_topology_unchecked() false
 #define bolt_boot_idle(...) false

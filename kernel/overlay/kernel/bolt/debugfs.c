@@ -158,6 +158,7 @@ static int bolt_stats_show(struct seq_file *m, void *unused)
 		seq_printf(m, "%s %llu\n", bolt_stat_names[i], bolt_stats[i]);
 	bolt_show_slow_state(m);
 	seq_printf(m, "parked %u\n", cpumask_weight(&bolt_parked_mask));
+	seq_printf(m, "undrained %u\n", cpumask_weight(&bolt_undrained_mask));
 	seq_printf(m, "sched_domains %s\n",
 		   bolt_domains_pending() ? "pending" : "current");
 	/* Whoever forces normal ones makes requests wait for them. */

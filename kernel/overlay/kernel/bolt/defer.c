@@ -22,7 +22,7 @@
 static void bolt_defer_teardown(unsigned int cpu, enum cpuhp_state state,
 				const struct bolt_defer *defer)
 {
-	cpumask_set_cpu(cpu, &bolt_parked_mask);
+	bolt_note_parked(cpu);
 	if (defer->at_once)
 		defer->at_once(cpu);
 	bolt_set_add(bolt_pending(cpu), state);
@@ -163,9 +163,12 @@ void bolt_bringup_done(unsigned int cpu)
 	}
 	if (!bolt_set_empty(pending))
 		return;
-	/* Readers look at this mask first: the CPU must be in cpu_online_mask by now. */
+	/*
+	 * Readers look at bolt_undrained_mask first: the CPU must be in cpu_online_mask
+	 * by now.
+	 */
 	smp_mb__before_atomic();
-	cpumask_clear_cpu(cpu, &bolt_parked_mask);
+	bolt_note_not_parked(cpu);
 }
 
 #include "tests/defer-kunit.h"

@@ -74,7 +74,7 @@ void bolt_note_stale_in_domains(unsigned int cpu)
 {
 	if (!bolt_stale_in_domains(cpu))
 		return;
-	cpumask_set_cpu(cpu, &bolt_parked_mask);
+	bolt_note_parked(cpu);
 	bolt_set_add(bolt_pending(cpu), BOLT_DOMAINS);
 	trace_bolt_defer(cpu, BOLT_DOMAINS);
 }

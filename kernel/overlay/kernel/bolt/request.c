@@ -285,7 +285,7 @@ static void bolt_check_pending(unsigned int cpu)
 	int state = find_first_bit(pending->states, BOLT_NR_STATES);
 
 	if (state == BOLT_NR_STATES)
-		cpumask_clear_cpu(cpu, &bolt_parked_mask);
+		bolt_note_not_parked(cpu);
 	else if (!bolt_cpu_below(cpu, state))
 		bolt_broken(cpu, state, "the teardown is pending, but the startup has run");
 	else

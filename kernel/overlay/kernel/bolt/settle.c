@@ -2,9 +2,11 @@
 /*
  * Settling: the teardowns that parked CPUs still owe, and running them, so that
  * the CPUs become natively offline. request.c has the worker queued when a request
- * is over; the worker settles a CPU when the delay is over, or sooner if the
- * shrinker, at the end of this file, says that memory is short. The worker looks at
- * CPUs in the order of their numbers. Disabling Bolt, suspend, a new kernel, a module
+ * is over. When the delay is over, the worker settles of a CPU what costs other CPUs
+ * something while the CPU is parked. What only the return of the CPU needs stays
+ * (bolt/keep) until the shrinker, at the end of this file, says that memory is
+ * short; then the worker settles all. The worker looks at CPUs in the order of their
+ * numbers. Disabling Bolt, suspend, a new kernel, a module
  * that goes, and a write to bolt/settle need CPUs, or a state, to be as natively: they
  * settle and wait.
  */
@@ -27,27 +29,30 @@
 /* How long CPUs stay parked before what costs other CPUs something is settled. */
 unsigned int bolt_settle_delay_ms = 1000;
 
+/* Whether what only the return of a CPU needs goes with the delay, too. */
+bool bolt_keep_for_delay;
+
 /* Memory is short: the worker does not wait for the delay. */
 static bool bolt_pressure;
 
 /**
  * bolt_next_to_settle - the state of a CPU to settle next
  * @cpu:	the CPU
- * @async:	only states that do not wait for the delay
+ * @last:	the last class that is due, in the order of enum bolt_class
  *
  * Context: as bolt_settle_state(), or, for a guess, RCU read lock held.
  * Return: the state, or -ENOENT if there is none.
  */
-static int bolt_next_to_settle(unsigned int cpu, bool async)
+static int bolt_next_to_settle(unsigned int cpu, enum bolt_class last)
 {
 	const struct bolt_set *pending = bolt_pending(cpu);
 	int highest = -ENOENT;
 	unsigned int state;
 
-	if (!async)
+	if (last == BOLT_ELIDE)
 		return bolt_set_highest(pending);
 	for_each_set_bit(state, pending->states, BOLT_NR_STATES) {
-		if (bolt_row(state).class == BOLT_ASYNC)
+		if (bolt_row(state).class <= last)
 			highest = state;
 	}
 	return highest;
@@ -126,8 +131,10 @@ static int bolt_settle_state(unsigned int cpu, enum cpuhp_state state)
 	atomic64_inc(&bolt_counts[state].settles);
 	trace_bolt_settle(cpu, state);
 	if (bolt_set_empty(pending)) {
-		cpumask_clear_cpu(cpu, &bolt_parked_mask);
+		bolt_note_not_parked(cpu);
 		bolt_stats[BOLT_STAT_SETTLED]++;
+	} else if (bolt_next_to_settle(cpu, BOLT_LAZY) < 0) {
+		cpumask_clear_cpu(cpu, &bolt_undrained_mask);
 	}
 	return 0;
 }
@@ -171,16 +178,16 @@ void bolt_forget_state(enum cpuhp_state state)
 }
 
 /*
- * Settles the highest pending state of @cpu, or a part of it; with @async only
- * one that does not wait for the delay. False: there was none.
+ * Settles the highest pending state of @cpu whose class is @last or before, or a part
+ * of it. False: there was none.
  */
-static bool bolt_settle_next(unsigned int cpu, bool async)
+static bool bolt_settle_next(unsigned int cpu, enum bolt_class last)
 {
 	int state;
 
 	/* Locked even if there seems to be none: its teardown may be running. */
 	bolt_lock_states();
-	state = bolt_next_to_settle(cpu, async);
+	state = bolt_next_to_settle(cpu, last);
 	if (state >= 0)
 		bolt_settle_state(cpu, state);
 	bolt_unlock_states();
@@ -196,7 +203,7 @@ static bool bolt_settle_next(unsigned int cpu, bool async)
  */
 void bolt_settle_cpu(unsigned int cpu)
 {
-	while (bolt_settle_next(cpu, false))
+	while (bolt_settle_next(cpu, BOLT_ELIDE))
 		cond_resched();
 }
 
@@ -224,41 +231,60 @@ void bolt_settle_all(void)
 	bolt_settle_mask(cpu_possible_mask);
 }
 
-/* Whether @cpu has something pending that does not wait for the delay. */
-static bool bolt_has_async(unsigned int cpu)
+/* Whether @cpu has something pending whose class is @last or before. */
+static bool bolt_owes(unsigned int cpu, enum bolt_class last)
 {
 	/* A module that goes waits for RCU readers before the description of its state goes. */
 	guard(rcu)();
-	return bolt_next_to_settle(cpu, true) >= 0;
+	return bolt_next_to_settle(cpu, last) >= 0;
 }
 
 static bool bolt_any_async(void)
 {
 	unsigned int cpu;
 
-	for_each_parked_cpu(cpu) {
-		if (bolt_has_async(cpu))
+	for_each_cpu(cpu, &bolt_parked_mask) {
+		if (bolt_owes(cpu, BOLT_ASYNC))
 			return true;
 	}
 	return false;
+}
+
+/* The last class that goes with the delay. */
+static enum bolt_class bolt_due_with_delay(void)
+{
+	return READ_ONCE(bolt_keep_for_delay) ? BOLT_ELIDE : BOLT_LAZY;
+}
+
+/* What is pending of @cpu and whose class is @last or before. */
+static void bolt_settle_due(unsigned int cpu, enum bolt_class last)
+{
+	while (bolt_owes(cpu, last) && bolt_settle_next(cpu, last))
+		cond_resched();
 }
 
 static void bolt_settle_work(struct work_struct *work)
 {
 	unsigned int delay = READ_ONCE(bolt_settle_delay_ms), cpu;
 	bool pressure = xchg(&bolt_pressure, false);
+	enum bolt_class last = bolt_due_with_delay();
 	s64 next = -1;
 
-	for_each_parked_cpu(cpu) {
+	for_each_cpu(cpu, &bolt_parked_mask) {
 		s64 left;
 
-		while (bolt_settle_next(cpu, true))
-			cond_resched();
-		/* Unlocked: bolt_settle_cpu() looks again. */
+		if (pressure) {
+			bolt_settle_cpu(cpu);
+			continue;
+		}
+		bolt_settle_due(cpu, BOLT_ASYNC);
+		/* All of this is unlocked: bolt_settle_next() looks again. */
+		if (!bolt_owes(cpu, last))
+			continue;
 		left = delay - ktime_ms_delta(ktime_get(),
 					      READ_ONCE(per_cpu_ptr(&bolt_cpus, cpu)->parked_at));
-		if (left <= 0 || pressure)
-			bolt_settle_cpu(cpu);
+		if (left <= 0)
+			bolt_settle_due(cpu, last);
 		else if (next < 0 || left < next)
 			next = left;
 	}
@@ -268,7 +294,7 @@ static void bolt_settle_work(struct work_struct *work)
 	mod_delayed_work(system_unbound_wq, to_delayed_work(work),
 			 msecs_to_jiffies(next) + 1);
 	/* That may have undone what another task has asked for just now. */
-	if (READ_ONCE(bolt_settle_delay_ms) != delay ||
+	if (READ_ONCE(bolt_settle_delay_ms) != delay || bolt_due_with_delay() != last ||
 	    READ_ONCE(bolt_pressure) || bolt_any_async())
 		mod_delayed_work(system_unbound_wq, to_delayed_work(work), 0);
 }
@@ -287,7 +313,7 @@ void bolt_settle_later(unsigned int cpu)
 {
 	unsigned int delay = READ_ONCE(bolt_settle_delay_ms);
 
-	if (bolt_has_async(cpu))
+	if (bolt_owes(cpu, BOLT_ASYNC))
 		mod_delayed_work(system_unbound_wq, &bolt_settler, 0);
 	else
 		queue_delayed_work(system_unbound_wq, &bolt_settler,
@@ -317,6 +343,18 @@ static void bolt_settle_pressure(void)
 void bolt_settle_delay(unsigned int ms)
 {
 	WRITE_ONCE(bolt_settle_delay_ms, ms);
+	mod_delayed_work(system_unbound_wq, &bolt_settler, 0);
+}
+
+/**
+ * bolt_set_keep - set how long parked CPUs keep what only their return needs
+ * @for_delay:	true: until the settle delay is over; false: until memory is short
+ *
+ * Context: may sleep. CPUs that are parked already are looked at again.
+ */
+void bolt_set_keep(bool for_delay)
+{
+	WRITE_ONCE(bolt_keep_for_delay, for_delay);
 	mod_delayed_work(system_unbound_wq, &bolt_settler, 0);
 }
 
@@ -372,7 +410,7 @@ static unsigned long bolt_shrink_count(struct shrinker *shrinker,
 	unsigned long held = 0;
 	unsigned int cpu;
 
-	for_each_parked_cpu(cpu)
+	for_each_cpu(cpu, &bolt_parked_mask)
 		held += bolt_held(cpu);
 	return held ?: SHRINK_EMPTY;
 }

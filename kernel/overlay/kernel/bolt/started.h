@@ -49,8 +49,12 @@ static __always_inline struct bolt_step bolt_step_begin(struct bolt_step step)
 		 * barrier of a caller of cpuhp_started().
 		 */
 		smp_wmb();
-	} else if (*reached >= step.st->state) {
-		/* On the way down, the CPU has passed states without a callback. */
+	} else if (*reached >= step.st->state &&
+		   (step.state == step.st->state || step.state == CPUHP_BP_KICK_AP)) {
+		/*
+		 * On the way down, the CPU has passed states without a callback. The
+		 * startup of a state that is registered now changes nothing.
+		 */
 		smp_store_release(reached, step.st->state - 1);
 	}
 	return step;

@@ -22,13 +22,16 @@
 
 DEFINE_PER_CPU(struct bolt_cpu, bolt_cpus);
 
-/*
- * The parked CPUs, for readers that walk the online ones: law 3 of
- * Documentation/core-api/bolt.rst. A CPU is in this mask from before its first
- * teardown is deferred.
- */
+/* CPUs that have a teardown pending. */
 struct cpumask bolt_parked_mask;
-EXPORT_SYMBOL_GPL(bolt_parked_mask);
+
+/*
+ * The parked CPUs that may have left something with them, for readers that walk the
+ * online ones: law 3 of Documentation/core-api/bolt.rst. A CPU is in this mask from
+ * before its first teardown is deferred.
+ */
+struct cpumask bolt_undrained_mask;
+EXPORT_SYMBOL_GPL(bolt_undrained_mask);
 
 /* Both are written with cpu_add_remove_lock held. */
 bool bolt_on;

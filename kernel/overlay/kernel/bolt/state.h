@@ -70,6 +70,8 @@ struct bolt_cpu {
 
 DECLARE_PER_CPU(struct bolt_cpu, bolt_cpus);
 
+extern struct cpumask bolt_parked_mask;
+
 #define BOLT_NO_DEFER	BIT(0)	/* every teardown runs, no shortcuts */
 #define BOLT_FROZEN	BIT(1)	/* tasks are frozen: suspend, hibernation */
 #define BOLT_FORCED	BIT(2)	/* allowed while hotplug is disabled */
@@ -233,6 +235,20 @@ static inline int bolt_set_highest(const struct bolt_set *set)
 	unsigned int state = find_last_bit(set->states, BOLT_NR_STATES);
 
 	return state < BOLT_NR_STATES ? state : -ENOENT;
+}
+
+/* A teardown of @cpu is about to be deferred. */
+static inline void bolt_note_parked(unsigned int cpu)
+{
+	cpumask_set_cpu(cpu, &bolt_parked_mask);
+	cpumask_set_cpu(cpu, &bolt_undrained_mask);
+}
+
+/* No teardown of @cpu is pending any more. */
+static inline void bolt_note_not_parked(unsigned int cpu)
+{
+	cpumask_clear_cpu(cpu, &bolt_undrained_mask);
+	cpumask_clear_cpu(cpu, &bolt_parked_mask);
 }
 
 static inline void bolt_set_transit(unsigned int cpu, bool transit)

@@ -21,6 +21,7 @@
 #include "parse.h"
 #include "request.h"
 #include "settle.h"
+#include "state.h"
 
 static ssize_t enabled_show(struct device *dev, struct device_attribute *attr,
 			    char *buf)
@@ -209,6 +210,28 @@ static ssize_t settle_delay_ms_store(struct device *dev,
 }
 static DEVICE_ATTR_ADMIN_RW(settle_delay_ms);
 
+static ssize_t keep_show(struct device *dev, struct device_attribute *attr,
+			 char *buf)
+{
+	return sysfs_emit(buf, "%s\n",
+			  READ_ONCE(bolt_keep_for_delay) ? "delay" : "pressure");
+}
+
+static ssize_t keep_store(struct device *dev, struct device_attribute *attr,
+			  const char *buf, size_t count)
+{
+	if (count >= PAGE_SIZE)
+		return -E2BIG;
+	if (bolt_parse_word(buf, count, "delay"))
+		bolt_set_keep(true);
+	else if (bolt_parse_word(buf, count, "pressure"))
+		bolt_set_keep(false);
+	else
+		return -EINVAL;
+	return count;
+}
+static DEVICE_ATTR_ADMIN_RW(keep);
+
 static ssize_t irq_keep_show(struct device *dev, struct device_attribute *attr,
 			     char *buf)
 {
@@ -243,6 +266,7 @@ static struct attribute *bolt_attrs[] = {
 	&dev_attr_enabled.attr,
 	&dev_attr_last_error.attr,
 	&dev_attr_irq_keep.attr,
+	&dev_attr_keep.attr,
 	&dev_attr_offline.attr,
 	&dev_attr_online.attr,
 	&dev_attr_parked.attr,

@@ -195,7 +195,7 @@ static void settling_in_parts_folds_all(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, remove_cpu(victim), 0);
 	/* The last that was added is the first to be folded. */
 	while (*per_cpu_ptr(counters[COUNTERS - 1].counters, victim))
-		KUNIT_ASSERT_TRUE(test, bolt_settle_next(victim, false));
+		KUNIT_ASSERT_TRUE(test, bolt_settle_next(victim, BOLT_ELIDE));
 	for (i = 0; i < COUNTERS; i++)
 		left += *per_cpu_ptr(counters[i].counters, victim) != 0;
 	KUNIT_EXPECT_GT(test, left, COUNTERS / 2);

@@ -32,6 +32,7 @@ TEST_F(abi, only_root)
 	} files[] = {
 		{ BOLT_DIR "enabled", 0600 },
 		{ BOLT_DIR "irq_keep", 0600 },
+		{ BOLT_DIR "keep", 0600 },
 		{ BOLT_DIR "last_error", 0400 },
 		{ BOLT_DIR "offline", 0200 },
 		{ BOLT_DIR "offline_mask", 0200 },
@@ -65,6 +66,10 @@ TEST_F(abi, malformed_is_refused)
 		{ BOLT_DIR "enabled", "maybe", -EINVAL },
 		{ BOLT_DIR "enabled", "none", -EINVAL },
 		{ BOLT_DIR "enabled", "1-3", -EINVAL },
+		{ BOLT_DIR "keep", "\n", -EINVAL },
+		{ BOLT_DIR "keep", "delays", -EINVAL },
+		{ BOLT_DIR "keep", "press", -EINVAL },
+		{ BOLT_DIR "keep", "delay pressure", -EINVAL },
 		{ BOLT_DIR "settle", "\n", -EINVAL },
 		{ BOLT_DIR "settle", "every", -EINVAL },
 		{ BOLT_DIR "settle", "1-", -EINVAL },
@@ -86,6 +91,7 @@ TEST_F(abi, malformed_is_refused)
 	EXPECT_TRUE(is(BOLT_DIR "enabled", "1"));
 	EXPECT_TRUE(is(BOLT_DIR "parked", "1"));
 	EXPECT_TRUE(is(BOLT_DIR "settle_delay_ms", "1000"));
+	EXPECT_TRUE(is(BOLT_DIR "keep", "pressure"));
 }
 
 /* kernfs hands on one page: what is longer is not what was meant. */
@@ -120,8 +126,22 @@ TEST_F(abi, parked_until_settled)
 	EXPECT_EQ(0, set_online(VICTIM, true));
 }
 
+/* A CPU that is parked already is looked at again. */
+TEST_F(abi, kept_no_longer_than_wanted)
+{
+	ASSERT_EQ(0, put(BOLT_DIR "settle_delay_ms", "50"));
+	ASSERT_EQ(0, set_online(VICTIM, false));
+	wait_ms(300);
+	EXPECT_TRUE(is(BOLT_DIR "parked", "1"));
+	ASSERT_EQ(0, put(BOLT_DIR "keep", "delay"));
+	wait_ms(100);
+	EXPECT_TRUE(is(BOLT_DIR "parked", ""));
+	ASSERT_EQ(0, set_online(VICTIM, true));
+}
+
 TEST_F(abi, settled_after_the_delay)
 {
+	ASSERT_EQ(0, put(BOLT_DIR "keep", "delay"));
 	ASSERT_EQ(0, put(BOLT_DIR "settle_delay_ms", "200"));
 	ASSERT_EQ(0, set_online(VICTIM, false));
 	wait_ms(50);
@@ -133,6 +153,7 @@ TEST_F(abi, settled_after_the_delay)
 /* The delay counts from the last offline request, not from the first. */
 TEST_F(abi, returning_starts_the_delay_again)
 {
+	ASSERT_EQ(0, put(BOLT_DIR "keep", "delay"));
 	ASSERT_EQ(0, put(BOLT_DIR "settle_delay_ms", "400"));
 	ASSERT_EQ(0, set_online(VICTIM, false));
 	wait_ms(300);
@@ -146,6 +167,7 @@ TEST_F(abi, returning_starts_the_delay_again)
 
 TEST_F(abi, a_shorter_delay_holds_for_parked_cpus)
 {
+	ASSERT_EQ(0, put(BOLT_DIR "keep", "delay"));
 	ASSERT_EQ(0, put(BOLT_DIR "settle_delay_ms", "4000000000"));
 	ASSERT_EQ(0, set_online(VICTIM, false));
 	wait_ms(100);

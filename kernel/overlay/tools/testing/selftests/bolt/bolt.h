@@ -120,6 +120,8 @@ static inline int start_over(void)
 		err = set_online(VICTIM, true);
 	if (!err)
 		err = put(BOLT_DIR "settle_delay_ms", "1000");
+	if (!err)
+		err = put(BOLT_DIR "keep", "pressure");
 	return err;
 }
 

@@ -28,7 +28,7 @@
 
 /* What a file takes. */
 enum kind {
-	LIST, MASK, SETTLE, KEEP, ENABLED, DELAY, OVERRIDE, TIMING,
+	LIST, MASK, SETTLE, KEEP, ENABLED, DELAY, CHOICE, OVERRIDE, TIMING,
 	TARGET, FAIL,	/* the kernel's own, of VICTIM */
 	NOTHING,
 };
@@ -39,6 +39,7 @@ static const struct file {
 	enum ask ask;
 	bool is_read;
 	bool counts;	/* what happens: not part of what must not change */
+	const char *choices[2];
 } files[] = {
 	{ BOLT_DIR "online", LIST, ONLINE_THEM },
 	{ BOLT_DIR "offline", LIST, OFFLINE_THEM },
@@ -48,6 +49,7 @@ static const struct file {
 	{ BOLT_DIR "set_mask", MASK, SET_THEM },
 	{ BOLT_DIR "settle", SETTLE },
 	{ BOLT_DIR "irq_keep", KEEP, 0, true },
+	{ BOLT_DIR "keep", CHOICE, 0, true, .choices = { "delay", "pressure" } },
 	{ BOLT_DIR "enabled", ENABLED, 0, true },
 	{ BOLT_DIR "settle_delay_ms", DELAY, 0, true },
 	{ BOLT_DIR "parked", NOTHING, 0, true },
@@ -184,17 +186,6 @@ static bool look(struct fuzz *f, int which)
 	return true;
 }
 
-/* Where two texts begin to differ: from the start of the line. */
-static const char *difference(const char *a, const char *b)
-{
-	const char *line = b;
-
-	for (; *a && *a == *b; a++, b++)
-		if (*b == '\n')
-			line = b + 1;
-	return line;
-}
-
 /* 0, or the error that @text is refused with whatever the CPUs are doing. */
 static int refusal(struct fuzz *f, const struct file *file, const char *text,
 		   size_t len, off_t at, struct meaning *m)
@@ -237,6 +228,8 @@ static int refusal(struct fuzz *f, const struct file *file, const char *text,
 		return grammar_switch(&f->world, text, len, &m->number);
 	case DELAY:
 		return grammar_number(&f->world, text, len, &m->number);
+	case CHOICE:
+		return grammar_choice(&f->world, text, len, file->choices, &m->word);
 	case OVERRIDE:
 		err = grammar_override(&f->world, text, len, f->top, &m->number,
 				       &m->word);
@@ -335,6 +328,10 @@ static bool check_taken(struct fuzz *f, const struct file *file,
 		/* What it has begun is over. */
 		if (m->number < 3900000000 && settle_all())
 			return wrong(f, "cannot settle");
+		break;
+	case CHOICE:
+		if (!is(file->path, file->choices[m->word]))
+			return wrong(f, "the word is not %s", file->choices[m->word]);
 		break;
 	case TIMING:
 		if (!is(file->path, m->number ? "1" : "0"))
@@ -598,6 +595,8 @@ static size_t draw_right(struct fuzz *f, const struct file *file, char *text)
 	case DELAY:
 		return sprintf(text, "%u", roll(f, 3) ? 3900000000U + roll(f, 1000) :
 						   roll(f, 100));
+	case CHOICE:
+		return sprintf(text, "%s", file->choices[roll(f, 2)]);
 	case OVERRIDE:
 		return sprintf(text, "%d %s", roll(f, 4) ?
 			       f->states[roll(f, f->nr_states)] : (int)roll(f, f->top + 2),

@@ -36,6 +36,27 @@ static inline int grammar_digits(const char *at, unsigned long long max,
 	return *number > max ? -ERANGE : 0;
 }
 
+/* Where two texts begin to differ: from the start of the line. */
+static inline const char *difference(const char *a, const char *b)
+{
+	const char *line = b;
+
+	for (; *a && *a == *b; a++, b++)
+		if (*b == '\n')
+			line = b + 1;
+	return line;
+}
+
+/* Whether @len bytes are what may follow a text: one newline, one NUL, both or none. */
+static inline bool grammar_ends(const char *text, size_t len)
+{
+	if (len && *text == '\n') {
+		text++;
+		len--;
+	}
+	return !len || (len == 1 && !*text);
+}
+
 /* Of an unsigned int, as settle_delay_ms: 0, or the error it is refused with. */
 static inline int grammar_number(const struct world *world, const char *text,
 				 size_t len, unsigned long long *number)
@@ -58,6 +79,22 @@ static inline int grammar_switch(const struct world *world, const char *text,
 	int err = grammar_number(world, text, len, on);
 
 	return err == -E2BIG ? err : err || *on > 1 ? -EINVAL : 0;
+}
+
+/* Of one of two words: which, or the error that the text is refused with. */
+static inline int grammar_choice(const struct world *world, const char *text, size_t len,
+				 const char *const choices[2], int *which)
+{
+	if (len >= world->page)
+		return -E2BIG;
+	for (*which = 0; *which < 2; ++*which) {
+		size_t word = strlen(choices[*which]);
+
+		if (len >= word && !memcmp(text, choices[*which], word) &&
+		    grammar_ends(text + word, len - word))
+			return 0;
+	}
+	return -EINVAL;
 }
 
 /* What may be said of a hotplug state; the first takes all others back. */

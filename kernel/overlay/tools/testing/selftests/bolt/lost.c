@@ -6,6 +6,7 @@
  */
 #define _GNU_SOURCE
 #include <sched.h>
+#include <sys/mount.h>
 
 #include "cpus.h"
 #include "errors.h"
@@ -456,6 +457,7 @@ TEST_F_TIMEOUT(lost, by_suspend, 300)
 }
 
 #define STUBBORN "/sys/module/stubborn/parameters/"
+#define STATES "/sys/kernel/debug/bolt/states"
 
 static int stubborn(const char *what, cpus_t cpus)
 {
@@ -583,6 +585,45 @@ TEST_F_TIMEOUT(stubborn, no_answer_and_no_way_back, 300)
 	EXPECT_EQ(0, run_on(c));
 	EXPECT_EQ(0, stubborn("deaf", 0));
 	EXPECT_EQ(0, set_online(b, true));
+	EXPECT_EQ(0, run_on(b));
+}
+
+/*
+ * Of two threads of a core the first dies, the second stays, and the first does not
+ * come back: with core scheduling the second must lead the core by then.
+ */
+TEST_F_TIMEOUT(stubborn, leader_of_a_core_does_not_answer, 300)
+{
+	int a = self->bench.cpus[SECOND], b = self->bench.cpus[OTHER];
+	cpus_t both = CPU(a) | CPU(b), core;
+	struct look before;
+	char path[128];
+
+	snprintf(path, sizeof(path), CPU_DIR "cpu%d/topology/core_cpus_list", a);
+	ASSERT_TRUE(cpus_read(path, &core));
+	if (core != both)
+		SKIP(return, "CPU %d and CPU %d are not the threads of a core", a, b);
+	if (stubborn("deaf", 0))
+		SKIP(return, "only on x86");
+	/* One CPU after the other: the first is dead before the second refuses. */
+	if (access(STATES, F_OK) &&
+	    mount("debugfs", "/sys/kernel/debug", "debugfs", 0, NULL))
+		SKIP(return, "no debugfs");
+	snprintf(path, sizeof(path), "%d unfit", nr_of("random:online"));
+	ASSERT_EQ(0, put(STATES, path));
+	ASSERT_EQ(0, stubborn("deaf", CPU(a)));
+	ASSERT_EQ(0, hp_fail(b, nr_of("smpboot/threads:online")));
+	begin();
+	EXPECT_EQ(-EAGAIN, ask_by_list(OFFLINE_THEM, both));
+	EXPECT_EQ(CPU(a), check_it(-EAGAIN));
+	snprintf(path, sizeof(path), "%d default", nr_of("random:online"));
+	EXPECT_EQ(0, put(STATES, path));
+	/* The scheduler warns here of a leader that is another CPU. */
+	EXPECT_EQ(0, set_online(b, false));
+	EXPECT_EQ(0, set_online(b, true));
+	EXPECT_EQ(0, stubborn("deaf", 0));
+	EXPECT_EQ(0, set_online(a, true));
+	EXPECT_EQ(0, run_on(a));
 	EXPECT_EQ(0, run_on(b));
 }
 

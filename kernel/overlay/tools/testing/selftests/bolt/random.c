@@ -144,6 +144,11 @@ static int new_delay(struct world *w)
 	return put(BOLT_DIR "settle_delay_ms", text);
 }
 
+static int other_keep(struct world *w)
+{
+	return put(BOLT_DIR "keep", roll(w, 2) ? "delay" : "pressure");
+}
+
 static int other_mode(struct world *w)
 {
 	w->enabled = !w->enabled;
@@ -169,7 +174,8 @@ static const struct {
 } actions[] = {
 	{ "request", 70, request },
 	{ "nap", 16, nap },
-	{ "settle_delay_ms", 4, new_delay },
+	{ "settle_delay_ms", 3, new_delay },
+	{ "keep", 1, other_keep },
 	{ "enabled", 5, other_mode },
 	{ "settle", 5, settle },
 };

@@ -332,4 +332,25 @@ TEST_F(states, last_error_names_what_failed)
 	EXPECT_EQ(failed + 1, stat_of("failed_requests"));
 }
 
+/* What costs other CPUs something goes with the delay, all else when memory is short. */
+TEST_F(states, kept_until_memory_is_short)
+{
+	ASSERT_EQ(0, put(BOLT_DIR "settle_delay_ms", "200"));
+	ASSERT_EQ(0, set_online(VICTIM, false));
+	wait_ms(50);
+	EXPECT_EQ(1, stat_of("undrained"));
+	wait_ms(500);
+	EXPECT_EQ(0, stat_of("undrained"));
+	EXPECT_TRUE(is(BOLT_DIR "parked", "1"));
+	ASSERT_EQ(0, set_online(VICTIM, true));
+	EXPECT_TRUE(is(BOLT_DIR "parked", ""));
+	ASSERT_EQ(0, set_online(VICTIM, false));
+	EXPECT_EQ(1, stat_of("undrained"));
+	/* Has all shrinkers called. */
+	ASSERT_EQ(0, put("/proc/sys/vm/drop_caches", "2"));
+	wait_ms(100);
+	EXPECT_TRUE(is(BOLT_DIR "parked", ""));
+	EXPECT_EQ(0, stat_of("undrained"));
+}
+
 TEST_HARNESS_MAIN

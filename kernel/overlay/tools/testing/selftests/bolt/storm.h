@@ -232,13 +232,17 @@ static inline void settler(struct actor *actor)
 	static const char * const delays[] = { "0", "1", "10", "100", "1000" };
 	char text[SETS_TEXT];
 
-	switch (roll(actor, 3)) {
+	switch (roll(actor, 4)) {
 	case 0:
 		book(actor, "settle", settle_all(), 0);
 		break;
 	case 1:
 		cpus_text(some_players(actor), 0, text);
 		book(actor, "settle", put(BOLT_DIR "settle", text), 0);
+		break;
+	case 2:
+		book(actor, "keep", put(BOLT_DIR "keep", roll(actor, 2) ? "delay" :
+					"pressure"), 0);
 		break;
 	default:
 		book(actor, "settle_delay_ms", put(BOLT_DIR "settle_delay_ms",
