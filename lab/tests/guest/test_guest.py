@@ -59,6 +59,7 @@ COMMON = {
     "bolt_memory",
     "bolt_parallel",
     "bolt_parse",
+    "bolt_warm",
     "bolt_pending",
     "bolt_policy",
     "bolt_request",

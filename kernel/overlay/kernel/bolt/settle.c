@@ -23,6 +23,7 @@
 #include "settle.h"
 #include "state.h"
 #include "visibility.h"
+#include "warm.h"
 
 /* How long CPUs stay parked before what costs other CPUs something is settled. */
 unsigned int bolt_settle_delay_ms = 1000;
@@ -187,17 +188,25 @@ static bool bolt_settle_next(unsigned int cpu, bool async)
 	return state >= 0;
 }
 
+/* Runs all that is pending of @cpu. */
+static void bolt_settle_states(unsigned int cpu)
+{
+	while (bolt_settle_next(cpu, false))
+		cond_resched();
+}
+
 /**
  * bolt_settle_cpu - make a CPU natively offline
  * @cpu:	the CPU; if it is not parked there is nothing to do
  *
  * Context: may sleep. Takes the hotplug lock for reading once for every state,
- * so that a request waits for one callback at the most.
+ * so that a request waits for one callback at the most, or for one CPU that stops
+ * to wait in the kernel.
  */
 void bolt_settle_cpu(unsigned int cpu)
 {
-	while (bolt_settle_next(cpu, false))
-		cond_resched();
+	bolt_settle_states(cpu);
+	bolt_warm_leave(cpumask_of(cpu));
 }
 
 /**
@@ -211,7 +220,8 @@ void bolt_settle_mask(const struct cpumask *mask)
 	unsigned int cpu;
 
 	for_each_cpu(cpu, mask)
-		bolt_settle_cpu(cpu);
+		bolt_settle_states(cpu);
+	bolt_warm_leave(mask);
 }
 
 /**
@@ -243,22 +253,38 @@ static bool bolt_any_async(void)
 	return false;
 }
 
+/* Whether @cpu has something pending, or waits in the kernel, until the delay is over. */
+static bool bolt_awaits_settling(unsigned int cpu)
+{
+	return cpumask_test_cpu(cpu, &bolt_parked_mask) || bolt_warm_must_end(cpu);
+}
+
+/* The delay of @cpu is over, or memory is short. */
+static void bolt_settle_due(unsigned int cpu)
+{
+	bolt_settle_states(cpu);
+	if (bolt_warm_must_end(cpu))
+		bolt_warm_leave(cpumask_of(cpu));
+}
+
 static void bolt_settle_work(struct work_struct *work)
 {
 	unsigned int delay = READ_ONCE(bolt_settle_delay_ms), cpu;
 	bool pressure = xchg(&bolt_pressure, false);
 	s64 next = -1;
 
-	for_each_parked_cpu(cpu) {
+	for_each_possible_cpu(cpu) {
 		s64 left;
 
+		if (!bolt_awaits_settling(cpu))
+			continue;
 		while (bolt_settle_next(cpu, true))
 			cond_resched();
 		/* Unlocked: bolt_settle_cpu() looks again. */
 		left = delay - ktime_ms_delta(ktime_get(),
 					      READ_ONCE(per_cpu_ptr(&bolt_cpus, cpu)->parked_at));
 		if (left <= 0 || pressure)
-			bolt_settle_cpu(cpu);
+			bolt_settle_due(cpu);
 		else if (next < 0 || left < next)
 			next = left;
 	}

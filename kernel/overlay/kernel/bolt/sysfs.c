@@ -21,6 +21,7 @@
 #include "parse.h"
 #include "request.h"
 #include "settle.h"
+#include "warm.h"
 
 static ssize_t enabled_show(struct device *dev, struct device_attribute *attr,
 			    char *buf)
@@ -209,6 +210,25 @@ static ssize_t settle_delay_ms_store(struct device *dev,
 }
 static DEVICE_ATTR_ADMIN_RW(settle_delay_ms);
 
+static ssize_t park_show(struct device *dev, struct device_attribute *attr,
+			 char *buf)
+{
+	return sysfs_emit(buf, "%s\n", bolt_warm_wanted() ? "warm" : "cold");
+}
+
+static ssize_t park_store(struct device *dev, struct device_attribute *attr,
+			  const char *buf, size_t count)
+{
+	int err = -EINVAL;
+
+	if (bolt_parse_word(buf, count, "warm"))
+		err = bolt_warm_want(true);
+	else if (bolt_parse_word(buf, count, "cold"))
+		err = bolt_warm_want(false);
+	return err ?: count;
+}
+static DEVICE_ATTR_ADMIN_RW(park);
+
 static ssize_t irq_keep_show(struct device *dev, struct device_attribute *attr,
 			     char *buf)
 {
@@ -245,6 +265,7 @@ static struct attribute *bolt_attrs[] = {
 	&dev_attr_irq_keep.attr,
 	&dev_attr_offline.attr,
 	&dev_attr_online.attr,
+	&dev_attr_park.attr,
 	&dev_attr_parked.attr,
 	&dev_attr_set.attr,
 	&dev_attr_settle.attr,
