@@ -443,6 +443,7 @@ static __always_inline enum bolt_warm bolt_warm_order(void)
 bool bolt_warm_park(void);
 bool bolt_warm_take(void);
 bool bolt_is_warm(unsigned int cpu);
+void bolt_warm_crash(void);
 
 /* Of the architecture; kernel/bolt/arch.c has what serves for one without warm CPUs. */
 bool bolt_arch_warm_possible(void);
@@ -450,6 +451,7 @@ bool bolt_arch_can_park_warm(unsigned int cpu);
 bool bolt_arch_warm_prepare(unsigned int cpu, struct task_struct *idle);
 void bolt_arch_warm_kick(unsigned int cpu);
 void bolt_arch_warm_gone(unsigned int cpu);
+void bolt_arch_warm_lost(unsigned int cpu);
 bool bolt_arch_warm_resets(void);
 bool bolt_arch_warm_stays(void);
 
@@ -504,6 +506,7 @@ bool bolt_arch_warm_stays(void);
 #define workqueue_cpus_come(...) do { } while (0)
 #define bolt_warm_park() false
 #define bolt_is_warm(...) false
+#define bolt_warm_crash() do { } while (0)
 
 static inline int bolt_defer_state(int state, const struct bolt_defer *defer)
 {

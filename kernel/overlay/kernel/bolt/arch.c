@@ -136,6 +136,19 @@ void __weak bolt_arch_warm_gone(unsigned int cpu)
 }
 
 /**
+ * bolt_arch_warm_lost - a CPU that waits in the kernel has not answered in time
+ * @cpu:	the CPU, which dies natively when it runs again
+ *
+ * In the native way the CPU would not have arrived either. Only called where
+ * bolt_arch_warm_resets() is false.
+ *
+ * Context: as bolt_arch_warm_kick().
+ */
+void __weak bolt_arch_warm_lost(unsigned int cpu)
+{
+}
+
+/**
  * bolt_arch_warm_resets - whether the native way wakes a CPU that does not answer
  *
  * Context: as bolt_arch_warm_kick().

@@ -123,8 +123,10 @@ static int bolt_kick(unsigned int cpu)
 /* As natively: a CPU that comes later finds no task. False: it is there. */
 static bool bolt_give_up(unsigned int cpu)
 {
-	if (bolt_warm_withdraw(cpu))
+	if (bolt_warm_withdraw(cpu)) {
+		bolt_arch_warm_lost(cpu);
 		return true;
+	}
 	if (cpu_online(cpu))
 		return false;
 	bolt_arch_gave_up(cpu);

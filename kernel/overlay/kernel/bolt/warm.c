@@ -209,17 +209,20 @@ bool bolt_warm_withdraw(unsigned int cpu)
 /* Also of CPUs with nothing pending; the caller has bolt_lock_states(). */
 static void bolt_warm_leave_locked(const struct cpumask *cpus)
 {
+	static struct cpumask told;
 	unsigned int cpu;
 
 	/* All are told before the first is waited for. */
+	cpumask_clear(&told);
 	for_each_cpu(cpu, cpus) {
-		if (bolt_word_leave(bolt_word(cpu)))
+		if (bolt_word_leave(bolt_word(cpu))) {
+			cpumask_set_cpu(cpu, &told);
 			bolt_arch_warm_kick(cpu);
+		}
 	}
-	for_each_cpu(cpu, cpus) {
-		if (bolt_is_warm(cpu))
-			bolt_warm_await_cold(cpu);
-	}
+	/* A CPU that has taken its order is not natively dead yet. */
+	for_each_cpu(cpu, &told)
+		bolt_warm_await_cold(cpu);
 }
 
 /**
@@ -236,6 +239,24 @@ void bolt_warm_leave(const struct cpumask *cpus)
 	bolt_lock_states();
 	bolt_warm_leave_locked(cpus);
 	bolt_unlock_states();
+}
+
+/**
+ * bolt_warm_crash - this kernel has crashed: CPUs that wait in it die natively
+ *
+ * A kernel that follows can only start CPUs that are dead. Nobody is left to wait
+ * for them, and no lock can be taken.
+ *
+ * Context: the CPU that has crashed.
+ */
+void bolt_warm_crash(void)
+{
+	unsigned int cpu;
+
+	for_each_possible_cpu(cpu) {
+		if (bolt_word_leave(bolt_word(cpu)))
+			bolt_arch_warm_kick(cpu);
+	}
 }
 
 /**
