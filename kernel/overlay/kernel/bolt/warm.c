@@ -30,6 +30,7 @@
 #include <linux/percpu.h>
 #include <linux/printk.h>
 #include <linux/processor.h>
+#include <linux/suspend.h>
 
 #include "state.h"
 #include "warm.h"
@@ -45,6 +46,9 @@ DEFINE_PER_CPU_ALIGNED(atomic_t, bolt_warm_words);
 
 /* bolt/park: whether CPUs that can are parked warm. */
 static bool bolt_park_warm = true;
+
+/* The system is suspended, or about to be. */
+static bool bolt_suspending;
 
 static atomic_t *bolt_word(unsigned int cpu)
 {
@@ -90,7 +94,8 @@ bool bolt_warm_park(void)
 	unsigned int cpu = smp_processor_id();
 
 	if (!bolt_may_defer() || (bolt_batch->flags & BOLT_PARK_COLD) ||
-	    !READ_ONCE(bolt_park_warm) || !bolt_arch_can_park_warm(cpu))
+	    !READ_ONCE(bolt_park_warm) || READ_ONCE(bolt_suspending) ||
+	    !bolt_arch_can_park_warm(cpu))
 		return false;
 	return bolt_word_park(bolt_word(cpu));
 }
@@ -287,5 +292,31 @@ int bolt_warm_want(bool warm)
 		bolt_warm_leave(cpu_possible_mask);
 	return 0;
 }
+
+/*
+ * Suspend to idle leaves CPUs where they are, for hours: a CPU that waits in the kernel
+ * may keep its package, or cluster, from the deepest states. As in bolt_warm_want(), a
+ * request that has not seen the flag is over before bolt_warm_leave() has the lock.
+ */
+static int bolt_warm_pm(struct notifier_block *nb, unsigned long action, void *unused)
+{
+	switch (action) {
+	case PM_SUSPEND_PREPARE:
+		WRITE_ONCE(bolt_suspending, true);
+		bolt_warm_leave(cpu_possible_mask);
+		break;
+	case PM_POST_SUSPEND:
+		WRITE_ONCE(bolt_suspending, false);
+		break;
+	}
+	return NOTIFY_DONE;
+}
+
+static int __init bolt_warm_init(void)
+{
+	pm_notifier(bolt_warm_pm, 0);
+	return 0;
+}
+late_initcall(bolt_warm_init);
 
 #include "tests/warm-kunit.h"
