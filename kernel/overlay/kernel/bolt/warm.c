@@ -209,17 +209,19 @@ bool bolt_warm_withdraw(unsigned int cpu)
 /* Also of CPUs with nothing pending; the caller has bolt_lock_states(). */
 static void bolt_warm_leave_locked(const struct cpumask *cpus)
 {
+	static struct cpumask told;
 	unsigned int cpu;
 
 	/* All are told before the first is waited for. */
+	cpumask_clear(&told);
 	for_each_cpu(cpu, cpus) {
-		if (bolt_word_leave(bolt_word(cpu)))
-			bolt_arch_warm_kick(cpu);
+		if (!bolt_word_leave(bolt_word(cpu)))
+			continue;
+		__cpumask_set_cpu(cpu, &told);
+		bolt_arch_warm_kick(cpu);
 	}
-	for_each_cpu(cpu, cpus) {
-		if (bolt_is_warm(cpu))
-			bolt_warm_await_cold(cpu);
-	}
+	for_each_cpu(cpu, &told)
+		bolt_warm_await_cold(cpu);
 }
 
 /**
