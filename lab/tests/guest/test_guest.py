@@ -59,12 +59,12 @@ COMMON = {
     "bolt_memory",
     "bolt_parallel",
     "bolt_parse",
-    "bolt_warm",
     "bolt_pending",
     "bolt_policy",
     "bolt_request",
     "bolt_started",
     "bolt_topology",
+    "bolt_warm",
 }
 SUITES = {"x86_64": {"bolt_tsc"}, "arm64": set[str]()}
 
@@ -168,6 +168,7 @@ SELFTESTS = [
     "uevents",
     "undo",
     "veto",
+    "warm",
 ]
 
 

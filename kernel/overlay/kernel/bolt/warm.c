@@ -220,10 +220,10 @@ static void bolt_warm_leave_locked(const struct cpumask *cpus)
 	/* All are told before the first is waited for. */
 	cpumask_clear(&told);
 	for_each_cpu(cpu, cpus) {
-		if (bolt_word_leave(bolt_word(cpu))) {
-			cpumask_set_cpu(cpu, &told);
-			bolt_arch_warm_kick(cpu);
-		}
+		if (!bolt_word_leave(bolt_word(cpu)))
+			continue;
+		__cpumask_set_cpu(cpu, &told);
+		bolt_arch_warm_kick(cpu);
 	}
 	/* A CPU that has taken its order is not natively dead yet. */
 	for_each_cpu(cpu, &told)

@@ -57,7 +57,6 @@
  * @microcode:	the revision of the boot CPU's microcode when this CPU was parked
  * @types:	bolt_warm_types then
  * @halts:	whether the CPU waits by HLT
- * @hint:	what it tells MWAIT
  * @kicks:	how many NMIs have been sent to it at most that it has not received
  */
 struct bolt_warm_cpu {
@@ -65,7 +64,6 @@ struct bolt_warm_cpu {
 	u32 microcode;
 	unsigned int types;
 	bool halts;
-	u32 hint;
 	atomic_t kicks;
 };
 
@@ -193,8 +191,6 @@ bool bolt_arch_can_park_warm(unsigned int cpu)
 	w->microcode = boot_cpu_data.microcode;
 	w->types = READ_ONCE(bolt_warm_types);
 	w->halts = bolt_warm_halts();
-	/* C1: a CPU that idles so keeps its TSC, or no CPU does. */
-	WRITE_ONCE(w->hint, 0);
 	atomic_set(&w->kicks, 0);
 	return true;
 }
@@ -242,10 +238,10 @@ bool bolt_arch_warm_resets(void)
 	return true;
 }
 
-/* A CPU saves as much as natively, where it waits in the same way. */
+/* By HLT a CPU saves as much as natively, by MWAIT natively more: as deep as it can. */
 bool bolt_arch_warm_stays(void)
 {
-	return true;
+	return bolt_warm_halts();
 }
 
 /*
@@ -284,7 +280,8 @@ static noinstr bool bolt_warm_ordered(void)
 		if (bolt_warm_order() != BOLT_WARM)
 			break;
 		x86_idle_clear_cpu_buffers();
-		__mwait(READ_ONCE(w->hint), 0);
+		/* C1: a CPU that idles so keeps its TSC, or no CPU does. */
+		__mwait(0, 0);
 	}
 	return bolt_warm_take();
 }
@@ -354,16 +351,17 @@ asmlinkage void __noreturn notrace bolt_warm_start(void)
 
 	rcutree_report_cpu_starting(cpu);
 	x86_cpuinit.early_percpu_clock_init();
-	x86_spec_ctrl_setup_ap();
 
 	bolt_apic_drain();
 	apic_ap_setup();
-	/* Vectors of the APIC that identify_cpu() sets up. */
+
+	/* As natively, one CPU at a time: see Documentation/core-api/bolt.rst. */
+	bolt_ap_lock();
+	x86_spec_ctrl_setup_ap();
+	/* Vectors of the APIC, which identify_cpu() sets up natively. */
 	mcheck_cpu_init(&cpu_data(cpu));
 	if (cpu_data(cpu).x86_vendor == X86_VENDOR_INTEL)
 		intel_init_thermal(&cpu_data(cpu));
-
-	bolt_ap_lock();
 	cpu_data(cpu).topo.core_id = w->core_id;
 	set_cpu_sibling_map(cpu);
 	bolt_ap_unlock();
@@ -376,12 +374,14 @@ asmlinkage void __noreturn notrace bolt_warm_start(void)
 	notify_cpu_starting(cpu);
 
 	/* The TSC has not stopped, nor is it another CPU's: no test, no calibration. */
+	bolt_ap_lock();
 	speculative_store_bypass_ht_init();
 
 	lock_vector_lock();
 	set_cpu_online(cpu, true);
 	lapic_online();
 	unlock_vector_lock();
+	bolt_ap_unlock();
 	x86_platform.nmi_init();
 
 	local_irq_enable();

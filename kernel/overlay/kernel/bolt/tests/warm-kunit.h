@@ -1,11 +1,22 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* KUnit: the word of a CPU that is parked warm; no CPU is touched. */
+/*
+ * KUnit: the word of a CPU that is parked warm; no CPU is touched. Then a CPU that
+ * returns.
+ */
 #ifdef CONFIG_BOLT_KUNIT_TEST
 
 #ifndef _BOLT_TESTS_WARM_KUNIT_H
 #define _BOLT_TESTS_WARM_KUNIT_H
 
 #include <kunit/test.h>
+#include <linux/mm.h>
+#include <linux/pgtable.h>
+#include <linux/smp.h>
+#include <linux/vmalloc.h>
+
+#include <asm/tlbflush.h>
+
+#include "fixture.h"
 
 /* Each transition, from each value: whether it says yes, and what the word is then. */
 static const struct warm_step {
@@ -119,10 +130,112 @@ static void warm_one_order_at_a_time(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, bolt_word_leave(&word));
 }
 
+#define OLD 0x01d01d01
+#define NEW 0x4e3e3e3e
+
+/* An address of the kernel, and the pages that it leads to, first one, then another. */
+struct mapping {
+	struct vm_struct *area;
+	struct page *pages[2];
+	unsigned int found;
+};
+
+static void read_mapping(void *arg)
+{
+	struct mapping *m = arg;
+
+	m->found = READ_ONCE(*(unsigned int *)m->area->addr);
+}
+
+static int set_mapping(pte_t *pte, unsigned long addr, void *arg)
+{
+	set_pte_at(&init_mm, addr, pte, mk_pte(arg, PAGE_KERNEL));
+	return 0;
+}
+
+/* For the CPUs that are online; a CPU that waits is not told. */
+static int map(struct mapping *m, unsigned int which)
+{
+	unsigned long addr = (unsigned long)m->area->addr;
+	int err = apply_to_page_range(&init_mm, addr, PAGE_SIZE, set_mapping,
+				      m->pages[which]);
+
+	flush_tlb_kernel_range(addr, addr + PAGE_SIZE);
+	return err;
+}
+
+static int unset_mapping(pte_t *pte, unsigned long addr, void *unused)
+{
+	pte_clear(&init_mm, addr, pte);
+	return 0;
+}
+
+static void mapping_free(struct mapping *m)
+{
+	unsigned long addr;
+	unsigned int i;
+
+	if (m->area) {
+		addr = (unsigned long)m->area->addr;
+		apply_to_existing_page_range(&init_mm, addr, PAGE_SIZE, unset_mapping, NULL);
+		flush_tlb_kernel_range(addr, addr + PAGE_SIZE);
+		free_vm_area(m->area);
+	}
+	for (i = 0; i < ARRAY_SIZE(m->pages); i++) {
+		if (m->pages[i])
+			__free_page(m->pages[i]);
+	}
+}
+
+static int mapping_make(struct mapping *m)
+{
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(m->pages); i++) {
+		m->pages[i] = alloc_page(GFP_KERNEL);
+		if (!m->pages[i])
+			return -ENOMEM;
+		*(unsigned int *)page_address(m->pages[i]) = i ? NEW : OLD;
+	}
+	m->area = get_vm_area(PAGE_SIZE, VM_IOREMAP);
+	return m->area ? map(m, 0) : -ENOMEM;
+}
+
+/* A CPU that returns knows nothing of mappings that have changed while it waited. */
+static void warm_return_sees_new_mappings(struct kunit *test)
+{
+	struct bolt_fixture f = {};
+	struct mapping m = {};
+	u64 returned;
+
+	KUNIT_ASSERT_EQ(test, bolt_fixture_begin(test, &f), 0);
+	if (bolt_warm_want(true)) {
+		bolt_fixture_end(&f);
+		kunit_skip(test, "no CPU can be parked warm");
+	}
+	KUNIT_EXPECT_EQ(test, mapping_make(&m), 0);
+	if (!m.area)
+		goto out;
+	smp_call_function_single(f.victim, read_mapping, &m, 1);
+	KUNIT_EXPECT_EQ(test, m.found, OLD);
+
+	returned = bolt_stats[BOLT_STAT_WARM];
+	KUNIT_EXPECT_EQ(test, remove_cpu(f.victim), 0);
+	KUNIT_EXPECT_EQ(test, map(&m, 1), 0);
+	KUNIT_EXPECT_EQ(test, add_cpu(f.victim), 0);
+	KUNIT_EXPECT_EQ(test, bolt_stats[BOLT_STAT_WARM], returned + 1);
+	smp_call_function_single(f.victim, read_mapping, &m, 1);
+	KUNIT_EXPECT_EQ(test, m.found, NEW);
+out:
+	mapping_free(&m);
+	bolt_fixture_end(&f);
+}
+
 static struct kunit_case warm_cases[] = {
 	KUNIT_CASE_PARAM(warm_step_from_each, warm_step_gen_params),
 	KUNIT_CASE(warm_order_is_obeyed_once),
 	KUNIT_CASE(warm_one_order_at_a_time),
+	KUNIT_CASE(warm_return_sees_new_mappings),
 	{}
 };
 

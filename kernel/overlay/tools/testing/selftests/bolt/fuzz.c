@@ -28,7 +28,7 @@
 
 /* What a file takes. */
 enum kind {
-	LIST, MASK, SETTLE, KEEP, ENABLED, DELAY, OVERRIDE, TIMING,
+	LIST, MASK, SETTLE, KEEP, ENABLED, DELAY, PARK, OVERRIDE, TIMING,
 	TARGET, FAIL,	/* the kernel's own, of VICTIM */
 	NOTHING,
 };
@@ -50,6 +50,7 @@ static const struct file {
 	{ BOLT_DIR "irq_keep", KEEP, 0, true },
 	{ BOLT_DIR "enabled", ENABLED, 0, true },
 	{ BOLT_DIR "settle_delay_ms", DELAY, 0, true },
+	{ BOLT_DIR "park", PARK, 0, true },
 	{ BOLT_DIR "parked", NOTHING, 0, true },
 	{ BOLT_DIR "last_error", NOTHING, 0, true, true },
 	{ DEBUG_DIR "states", OVERRIDE, 0, true },
@@ -69,6 +70,7 @@ struct fuzz {
 	unsigned long long top;		/* the number of CPUHP_ONLINE */
 	int states[STATES_MAX], nr_states;	/* that are registered */
 	bool enabled;
+	bool can_warm;			/* CPUs of this machine can wait in the kernel */
 	cpus_t keep;
 	struct sight sight;
 	char *texts[3];			/* before, after, whatever */
@@ -195,6 +197,16 @@ static const char *difference(const char *a, const char *b)
 	return line;
 }
 
+/* Whether @text is @word, with a newline, a NUL or both behind it, or neither. */
+static bool is_word(const char *text, size_t len, const char *word)
+{
+	if (len && !text[len - 1])
+		len--;
+	if (len && text[len - 1] == '\n')
+		len--;
+	return len == strlen(word) && !memcmp(text, word, len);
+}
+
 /* 0, or the error that @text is refused with whatever the CPUs are doing. */
 static int refusal(struct fuzz *f, const struct file *file, const char *text,
 		   size_t len, off_t at, struct meaning *m)
@@ -235,6 +247,11 @@ static int refusal(struct fuzz *f, const struct file *file, const char *text,
 	case ENABLED:
 	case TIMING:
 		return grammar_switch(&f->world, text, len, &m->number);
+	case PARK:
+		m->number = is_word(text, len, "warm");
+		if (m->number)
+			return f->can_warm ? 0 : -EOPNOTSUPP;
+		return is_word(text, len, "cold") ? 0 : -EINVAL;
 	case DELAY:
 		return grammar_number(&f->world, text, len, &m->number);
 	case OVERRIDE:
@@ -327,6 +344,10 @@ static bool check_taken(struct fuzz *f, const struct file *file,
 		if (!is(file->path, f->enabled ? "1" : "0") ||
 		    (!f->enabled && now.parked))
 			return wrong(f, "parked %llx", (long long)now.parked);
+		break;
+	case PARK:
+		if (!is(file->path, m->number ? "warm" : "cold"))
+			return wrong(f, "parks not as %llu", m->number);
 		break;
 	case DELAY:
 		snprintf(text, sizeof(text), "%llu", m->number);
@@ -468,6 +489,7 @@ FIXTURE_SETUP(fuzz)
 	ASSERT_EQ(0, get(HOTPLUG_DIR "target", text, sizeof(text)));
 	f->top = strtoull(text, NULL, 10);
 	f->enabled = true;
+	f->can_warm = !put(BOLT_DIR "park", "warm");
 	f->seed = env_seed();
 	f->buf = calloc(4, f->world.page);
 	ASSERT_NE(NULL, f->buf);
@@ -502,6 +524,7 @@ FIXTURE_TEARDOWN(fuzz)
 		put(DEBUG_DIR "states", text);
 	}
 	put(DEBUG_DIR "timing", "0");
+	put(BOLT_DIR "park", "warm");
 	EXPECT_EQ(0, sets_start_over(&self->f.world));
 	EXPECT_TRUE(sight_take(&self->f.world, &after));
 	EXPECT_TRUE(sight_same(&self->before, &after));
@@ -595,6 +618,8 @@ static size_t draw_right(struct fuzz *f, const struct file *file, char *text)
 	case ENABLED:
 	case TIMING:
 		return sprintf(text, "%d", roll(f, 6) > 0);
+	case PARK:
+		return sprintf(text, "%s", roll(f, 2) ? "warm" : "cold");
 	case DELAY:
 		return sprintf(text, "%u", roll(f, 3) ? 3900000000U + roll(f, 1000) :
 						   roll(f, 100));
