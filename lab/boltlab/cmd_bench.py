@@ -75,7 +75,7 @@ class Plan:
     """
 
     cases: tuple[str, ...] | None = None
-    variants: tuple[str, ...] = tuple(results.variants())
+    variants: tuple[str, ...] = results.usual_variants()
     cpus: int = 4
     accel: str = "icount"
     traced: bool = True
@@ -91,7 +91,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--cpus", type=int, default=4, metavar="N", help="CPUs of a guest (4)")
     parser.add_argument("--cases", type=_names, metavar="A,B", help="only these cases")
-    parser.add_argument("--variants", type=_names, metavar="A,B", help="only these variants")
+    parser.add_argument(
+        "--variants",
+        type=_names,
+        metavar="A,B",
+        help="only these variants; bolt_cold is measured only if it is named",
+    )
     parser.add_argument(
         "--bulk", action="store_true", help="only requests for many CPUs; suspend, kexec"
     )
@@ -111,7 +116,7 @@ def run(args: argparse.Namespace) -> int:
     """Measure and print; BoltError when a guest fails or the baselines leave the reference."""
     plan = Plan(
         cases=args.cases,
-        variants=args.variants or tuple(results.variants()),
+        variants=args.variants or results.usual_variants(),
         cpus=args.cpus,
         accel=args.accel,
         traced=not args.no_breakdown,

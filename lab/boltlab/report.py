@@ -31,6 +31,7 @@ RANKS = {
     "expedited": 5,
     "Bolt seq": 4,
     "chain": 3,
+    "Bolt cold": 2,
     "native": 1,
 }
 COUNTED = 10  # the first of the counts in the table of what requests consist of

@@ -129,6 +129,11 @@ def variants() -> dict[str, dict[str, Any]]:
     return tomllib.loads((paths.DATA / "variants.toml").read_text(encoding="utf-8"))
 
 
+def usual_variants() -> tuple[str, ...]:
+    """Return the variants that are measured unless others are asked for."""
+    return tuple(name for name, row in variants().items() if not row.get("asked"))
+
+
 def summarise(samples_ns: Sequence[float]) -> Stats:
     """Return the statistics, in ms, of ``samples_ns`` (latencies in ns, at least one).
 

@@ -64,6 +64,7 @@ COMMON = {
     "bolt_request",
     "bolt_started",
     "bolt_topology",
+    "bolt_warm",
 }
 SUITES = {"x86_64": {"bolt_tsc"}, "arm64": set[str]()}
 
@@ -167,6 +168,7 @@ SELFTESTS = [
     "uevents",
     "undo",
     "veto",
+    "warm",
 ]
 
 

@@ -51,6 +51,22 @@ def test_guests_of_a_whole_bench() -> None:
     assert "{functions}" not in jobs["x86_64-native-breakdown-1"].guest.script[-1]
 
 
+def test_cold_cpus_are_measured_if_that_is_asked_for() -> None:
+    assert not [job for job in plan(Plan()).values() if job.variant == "bolt_cold"]
+    jobs = plan(Plan(variants=("bolt", "bolt_cold")))
+    assert {job.kind for job in jobs.values() if job.variant == "bolt_cold"} == {
+        "measured",
+        "bounded",
+        "curve",
+        "smt",
+    }
+    script = jobs["x86_64-bolt_cold-measured-1"].guest.script
+    assert script[:2] == (
+        "write /sys/devices/system/cpu/bolt/enabled 1",
+        "write /sys/devices/system/cpu/bolt/park cold",
+    )
+
+
 def test_a_demo_has_no_extras() -> None:
     kinds = {job.kind for job in plan(Plan(extra=False)).values()}
     assert kinds == {"measured", "bounded", "breakdown"}

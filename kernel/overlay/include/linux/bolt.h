@@ -13,11 +13,13 @@
 #ifndef _LINUX_BOLT_H
 #define _LINUX_BOLT_H
 
+#include <linux/atomic.h>
 #include <linux/cleanup.h>
 #include <linux/cpuhotplug.h>
 #include <linux/cpumask.h>
 #include <linux/errno.h>
 #include <linux/jump_label.h>
+#include <linux/percpu.h>
 #include <linux/types.h>
 
 struct device;
@@ -405,6 +407,56 @@ void bolt_uevent_record(const struct device *dev,
 /* In fs/kernfs/dir.c. */
 void bolt_kernfs_show(struct kernfs_node *kn, bool show);
 
+/**
+ * enum bolt_warm - what a CPU that waits in the kernel is to do
+ * @BOLT_COLD: the CPU is online, or natively dead, or is to become so
+ * @BOLT_WARM: wait; the CPU was parked warm, and nothing of it was reset
+ * @BOLT_WAKE: return
+ * @BOLT_LEAVE: become natively dead
+ *
+ * There is a word for each CPU, see kernel/bolt/warm.c, which has the transitions.
+ */
+enum bolt_warm {
+	BOLT_COLD,
+	BOLT_WARM,
+	BOLT_WAKE,
+	BOLT_LEAVE,
+};
+
+DECLARE_PER_CPU_ALIGNED(atomic_t, bolt_warm_words);
+
+/**
+ * bolt_warm_order - what this CPU is to do, while it is parked warm
+ *
+ * What the control task has prepared for the return of the CPU is there to be read
+ * when this is BOLT_WAKE.
+ *
+ * Context: the CPU, offline, interrupts off; may be called where nothing can be
+ * instrumented.
+ * Return: the order.
+ */
+static __always_inline enum bolt_warm bolt_warm_order(void)
+{
+	/* Pairs with the cmpxchg of the control task. */
+	return raw_atomic_read_acquire(raw_cpu_ptr(&bolt_warm_words));
+}
+
+/* For the architecture, on the CPU that dies: kernel/bolt/warm.c. */
+bool bolt_warm_park(void);
+bool bolt_warm_take(void);
+bool bolt_is_warm(unsigned int cpu);
+void bolt_warm_crash(void);
+
+/* Of the architecture; kernel/bolt/arch.c has what serves for one without warm CPUs. */
+bool bolt_arch_warm_possible(void);
+bool bolt_arch_can_park_warm(unsigned int cpu);
+bool bolt_arch_warm_prepare(unsigned int cpu, struct task_struct *idle);
+void bolt_arch_warm_kick(unsigned int cpu);
+void bolt_arch_warm_gone(unsigned int cpu);
+void bolt_arch_warm_lost(unsigned int cpu);
+bool bolt_arch_warm_resets(void);
+bool bolt_arch_warm_stays(void);
+
 #else /* !CONFIG_BOLT */
 
 /* Macros: an inline function, though empty, can change what GCC makes of its caller. */
@@ -454,6 +506,9 @@ void bolt_kernfs_show(struct kernfs_node *kn, bool show);
 #define bolt_may_defer_domains() false
 #define bolt_has_left_sched(...) false
 #define workqueue_cpus_come(...) do { } while (0)
+#define bolt_warm_park() false
+#define bolt_is_warm(...) false
+#define bolt_warm_crash() do { } while (0)
 
 static inline int bolt_defer_state(int state, const struct bolt_defer *defer)
 {

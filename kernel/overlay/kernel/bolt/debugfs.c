@@ -52,6 +52,9 @@ static const char *const bolt_stat_names[BOLT_STATS] = {
 	[BOLT_STAT_CANCELLED]	= "came_back_parked",
 	[BOLT_STAT_SETTLED]	= "cpus_settled",
 	[BOLT_STAT_PRESSURE]	= "settled_for_memory",
+	[BOLT_STAT_WARM]	= "came_back_warm",
+	[BOLT_STAT_WITHDRAWN]	= "warm_unanswered",
+	[BOLT_STAT_WARM_COLD]	= "warm_made_cold",
 };
 
 static void bolt_show_state(struct seq_file *m, int state)

@@ -223,6 +223,15 @@ bool bolt_arrival_given_up(unsigned int cpu)
 	return atomic_cmpxchg(st, SYNC_STATE_RELEASED, SYNC_STATE_KICKED) ==
 	       SYNC_STATE_RELEASED;
 }
+
+/* @cpu waits in the kernel, and need not wait again on its way. False: it may not come. */
+bool bolt_release_warm(unsigned int cpu)
+{
+	if (!cpuhp_can_boot_ap(cpu))
+		return false;
+	bolt_release_ap(cpu);
+	return true;
+}
 #endif
 
 /* Waits until @cpu says that it is dead, where the architecture has CPUs say so. */

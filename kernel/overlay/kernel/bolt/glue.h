@@ -79,7 +79,13 @@ int bolt_invoke_callback(unsigned int cpu, enum cpuhp_state state, bool bringup,
 int bolt_invoke_callback_for(unsigned int cpu, enum cpuhp_state state, bool bringup,
 			     struct hlist_node *node);
 bool bolt_cpu_alive(unsigned int cpu);
+#ifdef CONFIG_HOTPLUG_SPLIT_STARTUP
 bool bolt_arrival_given_up(unsigned int cpu);
+bool bolt_release_warm(unsigned int cpu);
+#else
+#define bolt_arrival_given_up(...) do { } while (0)
+#define bolt_release_warm(...) true
+#endif
 void bolt_wait_for_death(unsigned int cpu);
 
 #endif /* _KERNEL_BOLT_GLUE_H */

@@ -20,6 +20,7 @@
 
 #include "request.h"
 #include "state.h"
+#include "warm.h"
 
 /* cpu_add_remove_lock held. */
 static struct cpumask bolt_pm_mask;
@@ -51,6 +52,19 @@ static void bolt_smt_coming(struct cpumask *cpus)
 	}
 }
 
+/* Threads that SMT control has switched off wait nowhere in the kernel. */
+static void bolt_smt_make_cold(void)
+{
+	unsigned int cpu;
+
+	cpumask_clear(&bolt_pm_mask);
+	for_each_present_cpu(cpu) {
+		if (!topology_is_primary_thread(cpu))
+			cpumask_set_cpu(cpu, &bolt_pm_mask);
+	}
+	bolt_warm_leave(&bolt_pm_mask);
+}
+
 /**
  * bolt_smt_disable - take threads down for SMT control
  * @ctrlval:	an enum cpuhp_smt_control
@@ -67,9 +81,11 @@ int bolt_smt_disable(int ctrlval)
 		return 0;
 	cpumask_clear(&bolt_pm_mask);
 	bolt_smt_leaving(&bolt_pm_mask, ctrlval);
-	err = bolt_request(cpu_none_mask, &bolt_pm_mask, 0);
-	if (!err)
+	err = bolt_request(cpu_none_mask, &bolt_pm_mask, BOLT_PARK_COLD);
+	if (!err) {
 		bolt_notify(&bolt_pm_mask, false);
+		bolt_smt_make_cold();
+	}
 	return err;
 }
 

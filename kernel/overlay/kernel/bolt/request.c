@@ -48,6 +48,7 @@
 #include "state.h"
 #include "turn.h"
 #include "up.h"
+#include "warm.h"
 
 /* Another kernel will find the CPUs: nothing is deferred any more. */
 static bool bolt_going_down;
@@ -290,6 +291,8 @@ static void bolt_check_pending(unsigned int cpu)
 		bolt_broken(cpu, state, "the teardown is pending, but the startup has run");
 	else
 		bolt_settle_later(cpu);
+	if (state == BOLT_NR_STATES && bolt_warm_must_end(cpu))
+		bolt_settle_later(cpu);
 }
 
 /**
@@ -299,7 +302,8 @@ static void bolt_check_pending(unsigned int cpu)
  *		offline are passed over
  * @flags:	BOLT_NO_DEFER: no teardown is deferred; BOLT_FROZEN: tasks are frozen;
  *		BOLT_FORCED: hotplug may be disabled; BOLT_BOOT: the machine boots;
- *		BOLT_TREE: CPUs that have come bring others up
+ *		BOLT_TREE: CPUs that have come bring others up; BOLT_PARK_COLD: no CPU
+ *		waits in the kernel while it is parked
  *
  * Either all of it is done or nothing. While the machine boots, all CPUs come that
  * can.

@@ -25,6 +25,7 @@
 #include "settle.h"
 #include "state.h"
 #include "visibility.h"
+#include "warm.h"
 
 /* How long CPUs stay parked before what costs other CPUs something is settled. */
 unsigned int bolt_settle_delay_ms = 1000;
@@ -194,17 +195,25 @@ static bool bolt_settle_next(unsigned int cpu, enum bolt_class last)
 	return state >= 0;
 }
 
+/* Runs all that is pending of @cpu. */
+static void bolt_settle_states(unsigned int cpu)
+{
+	while (bolt_settle_next(cpu, BOLT_ELIDE))
+		cond_resched();
+}
+
 /**
  * bolt_settle_cpu - make a CPU natively offline
  * @cpu:	the CPU; if it is not parked there is nothing to do
  *
  * Context: may sleep. Takes the hotplug lock for reading once for every state,
- * so that a request waits for one callback at the most.
+ * so that a request waits for one callback at the most, or for one CPU that stops
+ * to wait in the kernel.
  */
 void bolt_settle_cpu(unsigned int cpu)
 {
-	while (bolt_settle_next(cpu, BOLT_ELIDE))
-		cond_resched();
+	bolt_settle_states(cpu);
+	bolt_warm_leave(cpumask_of(cpu));
 }
 
 /**
@@ -218,7 +227,8 @@ void bolt_settle_mask(const struct cpumask *mask)
 	unsigned int cpu;
 
 	for_each_cpu(cpu, mask)
-		bolt_settle_cpu(cpu);
+		bolt_settle_states(cpu);
+	bolt_warm_leave(mask);
 }
 
 /**
@@ -270,23 +280,22 @@ static void bolt_settle_work(struct work_struct *work)
 	enum bolt_class last = bolt_due_with_delay();
 	s64 next = -1;
 
-	for_each_cpu(cpu, &bolt_parked_mask) {
+	for_each_possible_cpu(cpu) {
 		s64 left;
 
-		if (pressure) {
-			bolt_settle_cpu(cpu);
-			continue;
-		}
 		bolt_settle_due(cpu, BOLT_ASYNC);
-		/* All of this is unlocked: bolt_settle_next() looks again. */
-		if (!bolt_owes(cpu, last))
+		/* All of this is unlocked: what is called here looks again. */
+		if (!bolt_owes(cpu, pressure ? BOLT_ELIDE : last) && !bolt_warm_must_end(cpu))
 			continue;
 		left = delay - ktime_ms_delta(ktime_get(),
 					      READ_ONCE(per_cpu_ptr(&bolt_cpus, cpu)->parked_at));
-		if (left <= 0)
-			bolt_settle_due(cpu, last);
-		else if (next < 0 || left < next)
+		if (left <= 0 || pressure) {
+			bolt_settle_due(cpu, pressure ? BOLT_ELIDE : last);
+			if (bolt_warm_must_end(cpu))
+				bolt_warm_leave(cpumask_of(cpu));
+		} else if (next < 0 || left < next) {
 			next = left;
+		}
 	}
 	if (next < 0)
 		return;

@@ -52,6 +52,7 @@ struct bolt_set {
  *		device offline; ignored once the CPU is offline or all the way up
  * @may_run_serial:	whether the CPU's hotplug thread may run serial callbacks
  * @has_lock:	whether the CPU has the lock of bolt_ap_lock()
+ * @woken_warm:	whether the CPU waited in the kernel, and was woken there last
  * @transit:	whether the CPU goes or comes, and runs nothing but that with
  *		interrupts off or in its idle task
  */
@@ -65,6 +66,7 @@ struct bolt_cpu {
 	bool half_way;
 	bool may_run_serial;
 	bool has_lock;
+	bool woken_warm;
 	bool transit;
 };
 
@@ -77,6 +79,7 @@ extern struct cpumask bolt_parked_mask;
 #define BOLT_FORCED	BIT(2)	/* allowed while hotplug is disabled */
 #define BOLT_BOOT	BIT(3)	/* the machine boots: all CPUs come that can */
 #define BOLT_TREE	BIT(4)	/* CPUs that have come bring up other CPUs */
+#define BOLT_PARK_COLD	BIT(5)	/* no CPU waits in the kernel while it is parked */
 
 #define BOLT_STATE_NAME 48
 
@@ -169,6 +172,9 @@ enum bolt_stat {
 	BOLT_STAT_CANCELLED,
 	BOLT_STAT_SETTLED,
 	BOLT_STAT_PRESSURE,
+	BOLT_STAT_WARM,
+	BOLT_STAT_WITHDRAWN,
+	BOLT_STAT_WARM_COLD,
 	BOLT_STATS
 };
 

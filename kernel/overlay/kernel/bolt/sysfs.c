@@ -22,6 +22,7 @@
 #include "request.h"
 #include "settle.h"
 #include "state.h"
+#include "warm.h"
 
 static ssize_t enabled_show(struct device *dev, struct device_attribute *attr,
 			    char *buf)
@@ -210,6 +211,16 @@ static ssize_t settle_delay_ms_store(struct device *dev,
 }
 static DEVICE_ATTR_ADMIN_RW(settle_delay_ms);
 
+/* Which of two words was written: 0, 1, or a negative error number. */
+static int bolt_either(const char *buf, size_t count, const char *zero, const char *one)
+{
+	if (count >= PAGE_SIZE)
+		return -E2BIG;
+	if (bolt_parse_word(buf, count, one))
+		return 1;
+	return bolt_parse_word(buf, count, zero) ? 0 : -EINVAL;
+}
+
 static ssize_t keep_show(struct device *dev, struct device_attribute *attr,
 			 char *buf)
 {
@@ -220,17 +231,30 @@ static ssize_t keep_show(struct device *dev, struct device_attribute *attr,
 static ssize_t keep_store(struct device *dev, struct device_attribute *attr,
 			  const char *buf, size_t count)
 {
-	if (count >= PAGE_SIZE)
-		return -E2BIG;
-	if (bolt_parse_word(buf, count, "delay"))
-		bolt_set_keep(true);
-	else if (bolt_parse_word(buf, count, "pressure"))
-		bolt_set_keep(false);
-	else
-		return -EINVAL;
+	int which = bolt_either(buf, count, "pressure", "delay");
+
+	if (which < 0)
+		return which;
+	bolt_set_keep(which);
 	return count;
 }
 static DEVICE_ATTR_ADMIN_RW(keep);
+
+static ssize_t park_show(struct device *dev, struct device_attribute *attr,
+			 char *buf)
+{
+	return sysfs_emit(buf, "%s\n", bolt_warm_wanted() ? "warm" : "cold");
+}
+
+static ssize_t park_store(struct device *dev, struct device_attribute *attr,
+			  const char *buf, size_t count)
+{
+	int which = bolt_either(buf, count, "cold", "warm");
+	int err = which < 0 ? which : bolt_warm_want(which);
+
+	return err ?: count;
+}
+static DEVICE_ATTR_ADMIN_RW(park);
 
 static ssize_t irq_keep_show(struct device *dev, struct device_attribute *attr,
 			     char *buf)
@@ -269,6 +293,7 @@ static struct attribute *bolt_attrs[] = {
 	&dev_attr_keep.attr,
 	&dev_attr_offline.attr,
 	&dev_attr_online.attr,
+	&dev_attr_park.attr,
 	&dev_attr_parked.attr,
 	&dev_attr_set.attr,
 	&dev_attr_settle.attr,

@@ -29,6 +29,7 @@
 #include "state.h"
 #include "threads.h"
 #include "up.h"
+#include "warm.h"
 
 /* One request at a time: the CPUs that are being woken, and see bolt_online_batch(). */
 static struct cpumask bolt_wave;
@@ -122,6 +123,10 @@ static int bolt_kick(unsigned int cpu)
 /* As natively: a CPU that comes later finds no task. False: it is there. */
 static bool bolt_give_up(unsigned int cpu)
 {
+	if (bolt_warm_withdraw(cpu)) {
+		bolt_arch_warm_lost(cpu);
+		return true;
+	}
 	if (cpu_online(cpu))
 		return false;
 	bolt_arch_gave_up(cpu);
@@ -130,6 +135,20 @@ static bool bolt_give_up(unsigned int cpu)
 
 #define bolt_kicked(...) do { } while (0)
 #endif
+
+/* As bolt_kick(), for a CPU that waits in the kernel. False: the CPU does not. */
+static bool bolt_kick_warm(unsigned int cpu)
+{
+	struct bolt_cpu *bc = per_cpu_ptr(&bolt_cpus, cpu);
+
+	bc->woken_warm = false;
+	if (!bolt_is_warm(cpu) || !bolt_release_warm(cpu))
+		return false;
+	bc->woken_warm = bolt_warm_wake(cpu, idle_thread_get(cpu));
+	if (!bc->woken_warm)
+		bolt_arrival_given_up(cpu);
+	return bc->woken_warm;
+}
 
 /*
  * Wakes a CPU, which goes all the way to its idle loop without waiting for the
@@ -145,6 +164,8 @@ static int bolt_kick_cpu(unsigned int cpu)
 	reinit_completion(&st->done_up);
 	cpuhp_set_state(cpu, st, CPUHP_ONLINE);
 	st->state = CPUHP_BRINGUP_CPU;
+	if (bolt_kick_warm(cpu))
+		return 0;
 	err = bolt_kick(cpu);
 	if (err) {
 		bolt_callback_failed(cpu, BOLT_KICK_STATE);
@@ -172,6 +193,32 @@ int bolt_wake_cpu(unsigned int cpu)
 	return err;
 }
 
+/*
+ * Whether @cpu, which waited in the kernel, has not answered, and has been woken
+ * natively, or could not be.
+ */
+static bool bolt_woken_again(unsigned int cpu, int *err)
+{
+	struct bolt_cpu *bc = per_cpu_ptr(&bolt_cpus, cpu);
+
+	if (!bc->woken_warm || bolt_warm_taken(cpu))
+		return false;
+	bolt_batch->waking = cpu;
+	bolt_arrival_given_up(cpu);
+	*err = bolt_kick(cpu);
+	/* A wake-up that has failed has been cleaned up. */
+	bc->woken_warm = *err;
+	return true;
+}
+
+/* A CPU that was woken natively has arrived, or will not. */
+static void bolt_clean_up_kick(unsigned int cpu)
+{
+	if (per_cpu_ptr(&bolt_cpus, cpu)->woken_warm)
+		return;
+	bolt_kicked(cpu);
+}
+
 /**
  * bolt_wait_for_arrival - wait for a CPU that was woken
  * @cpu:	the CPU
@@ -183,16 +230,19 @@ int bolt_wake_cpu(unsigned int cpu)
 int bolt_wait_for_arrival(unsigned int cpu, unsigned long deadline)
 {
 	struct cpuhp_cpu_state *st = bolt_cpuhp_cpu(cpu);
-	long left = max(1L, (long)(deadline - jiffies));
 	int err = 0;
+	long left;
 
-	if (!wait_for_completion_timeout(&st->done_up, left)) {
+	if (bolt_woken_again(cpu, &err))
+		deadline = jiffies + BOLT_ARRIVE_TIMEOUT;
+	left = max(1L, (long)(deadline - jiffies));
+	if (!err && !wait_for_completion_timeout(&st->done_up, left)) {
 		if (bolt_give_up(cpu))
 			err = -EIO;
 		else
 			wait_for_ap_thread(st, true);
 	}
-	bolt_kicked(cpu);
+	bolt_clean_up_kick(cpu);
 	bolt_set_transit(cpu, false);
 	if (err) {
 		pr_err("CPU%u failed to report alive state\n", cpu);

@@ -43,6 +43,7 @@ void bolt_startup_delay(unsigned int usecs)
  */
 int bolt_arch_may_go(const struct cpumask *cpus)
 {
+	bolt_warm_note(cpus);
 	if (smp_ops.cpu_disable != native_cpu_disable)
 		return 0;
 	return lapic_can_unplug_cpus(cpus);
@@ -94,6 +95,7 @@ void bolt_arch_coming(unsigned int nr)
 {
 	bool all_active = cpumask_equal(cpu_online_mask, cpu_active_mask);
 
+	bolt_forget_kept_types();
 	bolt_caches_wait = (nr > 1 || !all_active) &&
 			   !get_cache_aps_delayed_init();
 	if (bolt_caches_wait)
@@ -108,6 +110,8 @@ void bolt_arch_coming(unsigned int nr)
  */
 void bolt_arch_arrived(const struct cpumask *cpus)
 {
+	cpus = bolt_outdated_types(cpus);
 	if (bolt_caches_wait)
 		cache_aps_init_cpuslocked(cpus);
+	bolt_forget_kept_types();
 }

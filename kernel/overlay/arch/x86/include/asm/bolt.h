@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Bolt on x86: TSC tests (bolt_tsc.c), waking CPUs (bolt.c, smpboot.c), whether there
- * are vectors for all that CPUs leave, and memory types of CPUs that come.
+ * Bolt on x86: TSC tests (bolt_tsc.c), waking CPUs (bolt.c, smpboot.c), CPUs that wait
+ * in the kernel (bolt_warm.c), whether there are vectors for all that CPUs leave, and
+ * memory types of CPUs that come.
  */
 #ifndef _ASM_X86_BOLT_H
 #define _ASM_X86_BOLT_H
@@ -19,6 +20,14 @@ void bolt_tsc_forget(unsigned int cpu);
 void bolt_tsc_forget_all(void);
 bool bolt_tsc_retest(unsigned int cpu);
 void bolt_startup_delay(unsigned int usecs);
+
+/* CPUs that are parked warm: bolt_warm.c. */
+void bolt_warm_wait(void);
+void bolt_warm_note(const struct cpumask *cpus);
+void bolt_types_changed(void);
+bool bolt_keeps_types(unsigned int cpu);
+const struct cpumask *bolt_outdated_types(const struct cpumask *cpus);
+void bolt_forget_kept_types(void);
 
 /*
  * A CPU of a batch is in the masks of its siblings before the TSC test and the
@@ -38,6 +47,9 @@ void bolt_startup_delay(unsigned int usecs);
 #define bolt_tsc_forget_all() do { } while (0)
 #define bolt_tsc_retest(...) false
 #define bolt_startup_delay(usecs) udelay(usecs)
+#define bolt_warm_wait() do { } while (0)
+#define bolt_types_changed() do { } while (0)
+#define bolt_keeps_types(...) false
 #define bolt_any_sibling_but(mask, cpu) cpumask_any_but(mask, cpu)
 #define bolt_has_sibling(mask, cpu) ((void)(cpu), cpumask_weight(mask) > 1)
 

@@ -2,7 +2,8 @@
 /*
  * KUnit: which TSC test a CPU gets that comes up (x86), and what the short one
  * finds. Takes the highest CPU offline and back; is skipped without one, where
- * the TSC has an MSR for its offset, and where it is not used.
+ * the TSC has an MSR for its offset, and where it is not used. A CPU that is parked
+ * warm gets no test.
  */
 #ifdef CONFIG_BOLT_KUNIT_TEST
 
@@ -19,9 +20,11 @@
 #include <asm/tsc.h>
 
 #include "../../../../kernel/bolt/request.h"
+#include "../../../../kernel/bolt/warm.h"
 
 struct tsc_test {
 	bool was_enabled;
+	bool was_warm;
 	int was_reliable;
 };
 
@@ -47,7 +50,9 @@ static int tsc_test_init(struct kunit *test)
 		return -ENOMEM;
 	tt->was_enabled = bolt_enabled();
 	tt->was_reliable = tsc_clocksource_reliable;
+	tt->was_warm = bolt_warm_wanted();
 	test->priv = tt;
+	bolt_warm_want(false);
 	return bolt_enable(true);
 }
 
@@ -59,6 +64,7 @@ static void tsc_test_exit(struct kunit *test)
 		return;
 	add_cpu(victim);
 	bolt_enable(tt->was_enabled);
+	bolt_warm_want(tt->was_warm);
 	tsc_clocksource_reliable = tt->was_reliable;
 	bolt_tsc_limit_us = BOLT_TSC_LIMIT_US;
 }
@@ -138,6 +144,15 @@ static void native_is_full(struct kunit *test)
 	pass(test);
 	KUNIT_ASSERT_EQ(test, bolt_enable(false), 0);
 	cycle(test, 1, 0, 0);
+}
+
+/* The TSC of a CPU that waits in the kernel has not stopped. */
+static void warm_return_is_not_tested(struct kunit *test)
+{
+	if (bolt_warm_want(true))
+		kunit_skip(test, "no CPU can be parked warm");
+	cycle(test, 0, 0, 0);
+	cycle(test, 0, 0, 0);
 }
 
 /* A side of the short test whose TSC is ahead of the other side's. */
@@ -315,6 +330,7 @@ static struct kunit_case bolt_tsc_cases[] = {
 	KUNIT_CASE(unknown_cpu_is_full),
 	KUNIT_CASE(return_is_short),
 	KUNIT_CASE(native_is_full),
+	KUNIT_CASE(warm_return_is_not_tested),
 	KUNIT_CASE(offset_is_found),
 	KUNIT_CASE(too_few_handovers_are_no_test),
 	KUNIT_CASE(resume_is_full),

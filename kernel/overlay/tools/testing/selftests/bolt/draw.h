@@ -48,4 +48,12 @@ static inline size_t draw_nonsense(unsigned int *seed, char *text, size_t size)
 	return len;
 }
 
+/* A length for a text: those that matter are around a page. */
+static inline size_t draw_length(unsigned long long *seed, size_t page)
+{
+	size_t lengths[] = { page - 1, page, page + 1, 2 * page - 1, 2 * page + 8 };
+
+	return draw64(seed, 2) ? draw64(seed, 40) : lengths[draw64(seed, 5)];
+}
+
 #endif /* SELFTESTS_BOLT_DRAW_H */

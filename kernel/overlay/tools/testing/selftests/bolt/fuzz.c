@@ -28,7 +28,7 @@
 
 /* What a file takes. */
 enum kind {
-	LIST, MASK, SETTLE, KEEP, ENABLED, DELAY, CHOICE, OVERRIDE, TIMING,
+	LIST, MASK, SETTLE, KEEP, ENABLED, DELAY, CHOICE, PARK, OVERRIDE, TIMING,
 	TARGET, FAIL,	/* the kernel's own, of VICTIM */
 	NOTHING,
 };
@@ -52,6 +52,7 @@ static const struct file {
 	{ BOLT_DIR "keep", CHOICE, 0, true, .choices = { "delay", "pressure" } },
 	{ BOLT_DIR "enabled", ENABLED, 0, true },
 	{ BOLT_DIR "settle_delay_ms", DELAY, 0, true },
+	{ BOLT_DIR "park", PARK, 0, true, .choices = { "cold", "warm" } },
 	{ BOLT_DIR "parked", NOTHING, 0, true },
 	{ BOLT_DIR "last_error", NOTHING, 0, true, true },
 	{ DEBUG_DIR "states", OVERRIDE, 0, true },
@@ -71,6 +72,7 @@ struct fuzz {
 	unsigned long long top;		/* the number of CPUHP_ONLINE */
 	int states[STATES_MAX], nr_states;	/* that are registered */
 	bool enabled;
+	bool can_warm;			/* CPUs of this machine can wait in the kernel */
 	cpus_t keep;
 	struct sight sight;
 	char *texts[3];			/* before, after, whatever */
@@ -229,7 +231,10 @@ static int refusal(struct fuzz *f, const struct file *file, const char *text,
 	case DELAY:
 		return grammar_number(&f->world, text, len, &m->number);
 	case CHOICE:
-		return grammar_choice(&f->world, text, len, file->choices, &m->word);
+	case PARK:
+		err = grammar_choice(&f->world, text, len, file->choices, &m->word);
+		return file->kind == PARK && !err && m->word && !f->can_warm ?
+		       -EOPNOTSUPP : err;
 	case OVERRIDE:
 		err = grammar_override(&f->world, text, len, f->top, &m->number,
 				       &m->word);
@@ -330,6 +335,7 @@ static bool check_taken(struct fuzz *f, const struct file *file,
 			return wrong(f, "cannot settle");
 		break;
 	case CHOICE:
+	case PARK:
 		if (!is(file->path, file->choices[m->word]))
 			return wrong(f, "the word is not %s", file->choices[m->word]);
 		break;
@@ -465,6 +471,7 @@ FIXTURE_SETUP(fuzz)
 	ASSERT_EQ(0, get(HOTPLUG_DIR "target", text, sizeof(text)));
 	f->top = strtoull(text, NULL, 10);
 	f->enabled = true;
+	f->can_warm = !put(BOLT_DIR "park", "warm");
 	f->seed = env_seed();
 	f->buf = calloc(4, f->world.page);
 	ASSERT_NE(NULL, f->buf);
@@ -499,6 +506,7 @@ FIXTURE_TEARDOWN(fuzz)
 		put(DEBUG_DIR "states", text);
 	}
 	put(DEBUG_DIR "timing", "0");
+	put(BOLT_DIR "park", "warm");
 	EXPECT_EQ(0, sets_start_over(&self->f.world));
 	EXPECT_TRUE(sight_take(&self->f.world, &after));
 	EXPECT_TRUE(sight_same(&self->before, &after));
@@ -596,6 +604,7 @@ static size_t draw_right(struct fuzz *f, const struct file *file, char *text)
 		return sprintf(text, "%u", roll(f, 3) ? 3900000000U + roll(f, 1000) :
 						   roll(f, 100));
 	case CHOICE:
+	case PARK:
 		return sprintf(text, "%s", file->choices[roll(f, 2)]);
 	case OVERRIDE:
 		return sprintf(text, "%d %s", roll(f, 4) ?
@@ -608,15 +617,6 @@ static size_t draw_right(struct fuzz *f, const struct file *file, char *text)
 	default:
 		return sprintf(text, "1");
 	}
-}
-
-/* Lengths that matter are those around a page. */
-static size_t draw_length(struct fuzz *f)
-{
-	size_t page = f->world.page;
-	size_t lengths[] = { page - 1, page, page + 1, 2 * page - 1, 2 * page + 8 };
-
-	return roll(f, 2) ? roll(f, 40) : lengths[roll(f, ARRAY_SIZE(lengths))];
 }
 
 static size_t draw_text(struct fuzz *f, const struct file *file, char *text)
@@ -654,16 +654,16 @@ static size_t draw_text(struct fuzz *f, const struct file *file, char *text)
 			text[len++] = joins[roll(f, sizeof(joins))];
 		return len + draw_right(f, file, text + len);
 	case 7:		/* as long as it may be, or longer */
-		more = draw_length(f);
+		more = draw_length(&f->seed, f->world.page);
 		if (more > len)
 			memset(text + len, roll(f, 2) ? ' ' : file->kind == MASK ? 0 :
 			       fills[roll(f, sizeof(fills))], more - len);
 		return more > len ? more : len;
 	case 8:
 		seed = roll(f, 1 << 30);
-		return draw_nonsense(&seed, text, draw_length(f) + 32);
+		return draw_nonsense(&seed, text, draw_length(&f->seed, f->world.page) + 32);
 	case 9:
-		len = draw_length(f);
+		len = draw_length(&f->seed, f->world.page);
 		for (size_t i = 0; i < len; i++)
 			text[i] = roll(f, 256);
 		return len;
@@ -784,7 +784,7 @@ TEST_F_TIMEOUT(fuzz, made_up, 7200)
 		off_t at;
 
 		if (file->is_read && !roll(f, 4)) {
-			len = draw_length(f);
+			len = draw_length(&f->seed, f->world.page);
 			at = draw_offset(f);
 			ASSERT_TRUE(try_read(f, file, len, at))
 				say(_metadata, f, file, "", len, at);

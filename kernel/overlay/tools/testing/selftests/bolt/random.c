@@ -167,13 +167,23 @@ static int settle(struct world *w)
 	return put(BOLT_DIR "settle", text);
 }
 
+/* Also while CPUs are parked: warm and cold CPUs return together. */
+static int park(struct world *w)
+{
+	int err = put(BOLT_DIR "park", roll(w, 3) ? "warm" : "cold");
+
+	/* Not every machine can. */
+	return err == -EOPNOTSUPP ? 0 : err;
+}
+
 static const struct {
 	const char *name;
 	int weight;
 	int (*run)(struct world *w);
 } actions[] = {
 	{ "request", 70, request },
-	{ "nap", 16, nap },
+	{ "nap", 13, nap },
+	{ "park", 3, park },
 	{ "settle_delay_ms", 3, new_delay },
 	{ "keep", 1, other_keep },
 	{ "enabled", 5, other_mode },

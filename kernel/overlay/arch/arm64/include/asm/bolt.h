@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * arm64: how a CPU goes on that has waited in the kernel while it was offline.
+ */
+#ifndef __ASM_BOLT_H
+#define __ASM_BOLT_H
+
+#include <linux/compiler.h>
+#include <linux/linkage.h>
+
+struct task_struct;
+
+/* In head.S, which calls the other one, in smp.c. */
+void __noreturn bolt_warm_restart(struct task_struct *idle);
+asmlinkage void bolt_warm_start_kernel(void);
+
+#endif /* __ASM_BOLT_H */

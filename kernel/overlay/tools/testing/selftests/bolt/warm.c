@@ -1,0 +1,269 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* bolt/park: CPUs that wait in the kernel while they are parked, and each way out. */
+#define _GNU_SOURCE
+#include <sched.h>
+#include <sys/mount.h>
+
+#include "sets.h"
+#include "../kselftest_harness.h"
+
+#define PARK BOLT_DIR "park"
+#define DEBUG_DIR "/sys/kernel/debug/bolt/"
+#define ROUNDS 50
+
+/* What has become of CPUs that waited, from DEBUG_DIR "stats". */
+struct ends {
+	long long returned;	/* came back warm */
+	long long unanswered;	/* were woken natively, as they did not answer */
+	long long cold;		/* became natively dead */
+};
+
+static bool look(struct ends *ends)
+{
+	FILE *file = fopen(DEBUG_DIR "stats", "r");
+	char name[64];
+	long long n;
+	int found = 0;
+
+	if (!file)
+		return false;
+	while (fscanf(file, "%63s %lld", name, &n) == 2) {
+		if (!strcmp(name, "came_back_warm") && ++found)
+			ends->returned = n;
+		if (!strcmp(name, "warm_unanswered") && ++found)
+			ends->unanswered = n;
+		if (!strcmp(name, "warm_made_cold") && ++found)
+			ends->cold = n;
+	}
+	fclose(file);
+	return found == 3;
+}
+
+FIXTURE(warm) {
+	struct world world;
+	struct ends before;
+	cpus_t cpus;
+};
+
+FIXTURE_SETUP(warm)
+{
+	const char *why = cannot_run();
+
+	if (why)
+		SKIP(return, "%s", why);
+	if (access(DEBUG_DIR, F_OK) &&
+	    mount("debugfs", "/sys/kernel/debug", "debugfs", 0, NULL))
+		SKIP(return, "no debugfs");
+	if (!world_look(&self->world))
+		SKIP(return, "more CPUs than this test knows");
+	self->cpus = self->world.movable & ~CPU(0);
+	if (cpus_count(self->cpus) < 2)
+		SKIP(return, "needs two CPUs that can go offline");
+	ASSERT_EQ(0, sets_start_over(&self->world));
+	if (put(PARK, "warm") == -EOPNOTSUPP)
+		SKIP(return, "no CPU can wait in the kernel");
+	ASSERT_TRUE(is(PARK, "warm"));
+	ASSERT_TRUE(look(&self->before));
+}
+
+FIXTURE_TEARDOWN(warm)
+{
+	if (cannot_run())
+		return;
+	put(PARK, "warm");
+	EXPECT_EQ(0, sets_start_over(&self->world));
+	EXPECT_EQ(0, start_over());
+}
+
+/* So many more than before. */
+#define EXPECT_ENDS(r, c)						\
+do {									\
+	struct ends now;						\
+									\
+	ASSERT_TRUE(look(&now));					\
+	EXPECT_EQ(self->before.returned + (r), now.returned);		\
+	EXPECT_EQ(self->before.cold + (c), now.cold);			\
+	EXPECT_EQ(self->before.unanswered, now.unanswered);		\
+} while (0)
+
+TEST_F(warm, words)
+{
+	static const char *const bad[] = {
+		"\n", "Warm", "warm ", " warm", "warmer", "war", "hot", "1", "0",
+		"warm,cold", "cold\nwarm",
+	};
+
+	for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++) {
+		EXPECT_EQ(-EINVAL, put(PARK, bad[i])) {
+			TH_LOG("'%s'", bad[i]);
+		}
+	}
+	EXPECT_TRUE(is(PARK, "warm"));
+	EXPECT_EQ(0, put(PARK, "cold\n"));
+	EXPECT_TRUE(is(PARK, "cold"));
+	EXPECT_EQ(0, put(PARK, "warm\n"));
+	EXPECT_TRUE(is(PARK, "warm"));
+}
+
+/* Files that say what a CPU is, and with which it shares what. */
+static const char *const files[] = {
+	"topology/core_id", "topology/core_cpus_list", "topology/die_cpus_list",
+	"topology/package_cpus_list", "topology/physical_package_id",
+	"topology/thread_siblings_list", "cache/index0/shared_cpu_list",
+	"cache/index3/shared_cpu_list",
+};
+
+#define FILES (sizeof(files) / sizeof(*files))
+#define NODES 8
+
+struct place {
+	char text[SETS_MAX][FILES][64];
+	char node[NODES][64];
+};
+
+static void look_around(const struct world *world, struct place *place)
+{
+	char path[160];
+
+	memset(place, 0, sizeof(*place));
+	for (int cpu = 0; cpu < world->nr; cpu++) {
+		for (size_t i = 0; i < FILES; i++) {
+			snprintf(path, sizeof(path), CPU_DIR "cpu%d/%s", cpu, files[i]);
+			get(path, place->text[cpu][i], sizeof(place->text[cpu][i]));
+		}
+	}
+	for (int node = 0; node < NODES; node++) {
+		snprintf(path, sizeof(path), "/sys/devices/system/node/node%d/cpulist", node);
+		get(path, place->node[node], sizeof(place->node[node]));
+	}
+}
+
+/* A CPU that returns is where it was, in the masks of all others as well. */
+TEST_F(warm, return_to_the_same_place)
+{
+	static struct place before, after;
+	int n = 0;
+
+	look_around(&self->world, &before);
+	for (int cpu = 0; cpu < self->world.nr; cpu++) {
+		if (!(self->cpus & CPU(cpu)))
+			continue;
+		n++;
+		ASSERT_EQ(0, ask_by_list(OFFLINE_THEM, CPU(cpu)));
+		ASSERT_EQ(0, ask_by_list(ONLINE_THEM, CPU(cpu)));
+		look_around(&self->world, &after);
+		EXPECT_EQ(0, memcmp(&before, &after, sizeof(before)));
+		for (int c = 0; c < self->world.nr; c++) {
+			for (size_t i = 0; i < FILES; i++)
+				EXPECT_STREQ(before.text[c][i], after.text[c][i]);
+		}
+		for (int node = 0; node < NODES; node++)
+			EXPECT_STREQ(before.node[node], after.node[node]);
+	}
+	EXPECT_ENDS(n, 0);
+	ASSERT_EQ(0, ask_by_list(OFFLINE_THEM, self->cpus));
+	ASSERT_EQ(0, ask_by_list(ONLINE_THEM, self->cpus));
+	look_around(&self->world, &after);
+	EXPECT_EQ(0, memcmp(&before, &after, sizeof(before)));
+	EXPECT_ENDS(n + cpus_count(self->cpus), 0);
+}
+
+/* The CPU runs tasks after each of many returns. */
+TEST_F(warm, returned_cpu_runs_tasks)
+{
+	cpu_set_t only;
+
+	CPU_ZERO(&only);
+	CPU_SET(VICTIM, &only);
+	for (int i = 0; i < ROUNDS; i++) {
+		ASSERT_EQ(0, set_online(VICTIM, false));
+		ASSERT_EQ(0, set_online(VICTIM, true));
+		ASSERT_EQ(0, sched_setaffinity(0, sizeof(only), &only));
+		/* Its tick and its timers. */
+		wait_ms(2);
+		EXPECT_EQ(VICTIM, sched_getcpu());
+	}
+	EXPECT_ENDS(ROUNDS, 0);
+}
+
+TEST_F(warm, settled_cpu_is_cold)
+{
+	ASSERT_EQ(0, set_online(VICTIM, false));
+	ASSERT_EQ(0, settle_all());
+	EXPECT_ENDS(0, 1);
+	ASSERT_EQ(0, settle_all());
+	EXPECT_ENDS(0, 1);
+	ASSERT_EQ(0, set_online(VICTIM, true));
+	EXPECT_ENDS(0, 1);
+	/* And the next time it is as if nothing had been. */
+	ASSERT_EQ(0, set_online(VICTIM, false));
+	ASSERT_EQ(0, set_online(VICTIM, true));
+	EXPECT_ENDS(1, 1);
+}
+
+TEST_F(warm, cold_makes_all_cold)
+{
+	int n = cpus_count(self->cpus);
+
+	ASSERT_EQ(0, ask_by_list(OFFLINE_THEM, self->cpus));
+	ASSERT_EQ(0, put(PARK, "cold"));
+	EXPECT_ENDS(0, n);
+	ASSERT_EQ(0, ask_by_list(ONLINE_THEM, self->cpus));
+	ASSERT_EQ(0, ask_by_list(OFFLINE_THEM, self->cpus));
+	ASSERT_EQ(0, put(PARK, "warm"));
+	ASSERT_EQ(0, ask_by_list(ONLINE_THEM, self->cpus));
+	EXPECT_ENDS(0, n);
+}
+
+TEST_F(warm, disabled_makes_all_cold)
+{
+	ASSERT_EQ(0, ask_by_list(OFFLINE_THEM, self->cpus));
+	ASSERT_EQ(0, enable(false));
+	EXPECT_ENDS(0, cpus_count(self->cpus));
+	for (int cpu = 0; cpu < self->world.nr; cpu++) {
+		if (self->cpus & CPU(cpu)) {
+			EXPECT_EQ(0, set_online(cpu, true));
+		}
+	}
+	EXPECT_ENDS(0, cpus_count(self->cpus));
+}
+
+/* CPUs that wait and CPUs that do not return in one request. */
+TEST_F(warm, mixed)
+{
+	int first = cpus_first(self->cpus), n = cpus_count(self->cpus);
+	char text[16];
+
+	snprintf(text, sizeof(text), "%d", first);
+	for (int i = 1; i <= ROUNDS; i++) {
+		ASSERT_EQ(0, ask_by_list(OFFLINE_THEM, self->cpus));
+		ASSERT_EQ(0, put(BOLT_DIR "settle", text));
+		ASSERT_EQ(0, ask_by_list(ONLINE_THEM, self->cpus));
+		EXPECT_ENDS(i * (n - 1), i);
+	}
+}
+
+/* Where a CPU saves as much while it waits it waits on, elsewhere it becomes cold. */
+TEST_F(warm, when_the_delay_is_over)
+{
+	struct ends ends;
+	bool stays;
+
+	ASSERT_EQ(0, set_online(VICTIM, false));
+	ASSERT_EQ(0, put(BOLT_DIR "settle_delay_ms", "1"));
+	for (int i = 0; i < 5000 && !is(BOLT_DIR "parked", ""); i++)
+		wait_ms(1);
+	ASSERT_TRUE(is(BOLT_DIR "parked", ""));
+	/* That is done after the last teardown. */
+	wait_ms(100);
+	ASSERT_TRUE(look(&ends));
+	stays = ends.cold == self->before.cold;
+	EXPECT_ENDS(0, !stays);
+	ASSERT_EQ(0, set_online(VICTIM, true));
+	EXPECT_ENDS(stays, !stays);
+#ifdef __aarch64__
+	EXPECT_FALSE(stays);
+#endif
+}
+
+TEST_HARNESS_MAIN
