@@ -52,7 +52,7 @@ def test_a_seed_makes_the_same_run(kernel: Kernels, arch: str) -> None:
 
 
 def test_a_cpu_that_does_not_answer(kernel: Kernels, arch: str) -> None:
-    """On arm64 it is lost, natively too: it finds no task when it comes, and is on for PSCI."""
+    """On arm64 one that was off is lost, natively too: it finds no task, and is on for PSCI."""
     name = "no-answer" if arch == "x86_64" else "no-answer-arm64"
     assert play(kernel, arch, name).samples()
 
