@@ -139,8 +139,8 @@ void bolt_warm_note(const struct cpumask *cpus)
 }
 
 /*
- * Whether a CPU waits by HLT: as natively on AMD, and where MWAIT is left to a
- * hypervisor, or may miss the store.
+ * Whether a CPU waits by HLT: on AMD, whose processors natively do not wait by MWAIT
+ * either, and where MWAIT is left to a hypervisor, or may miss the store.
  */
 static bool bolt_warm_halts(void)
 {
@@ -238,10 +238,13 @@ bool bolt_arch_warm_resets(void)
 	return true;
 }
 
-/* By HLT a CPU saves as much as natively, by MWAIT natively more: as deep as it can. */
+/*
+ * In a virtual machine a CPU waits by HLT natively as well. On others a CPU saves more
+ * natively, by the deepest MWAIT, or the state that cpuidle_play_dead() finds.
+ */
 bool bolt_arch_warm_stays(void)
 {
-	return bolt_warm_halts();
+	return boot_cpu_has(X86_FEATURE_HYPERVISOR);
 }
 
 /*
