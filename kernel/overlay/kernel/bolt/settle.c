@@ -22,6 +22,7 @@
 #include "policy.h"
 #include "settle.h"
 #include "state.h"
+#include "steps.h"
 #include "visibility.h"
 
 /* How long CPUs stay parked before what costs other CPUs something is settled. */
@@ -46,10 +47,8 @@ static int bolt_next_to_settle(unsigned int cpu, bool async)
 
 	if (!async)
 		return bolt_set_highest(pending);
-	for_each_set_bit(state, pending->states, BOLT_NR_STATES) {
-		if (bolt_row(state).class == BOLT_ASYNC)
-			highest = state;
-	}
+	for_each_and_bit(state, pending->states, bolt_async.states, BOLT_NR_STATES)
+		highest = state;
 	return highest;
 }
 
