@@ -182,16 +182,6 @@ struct bolt_defer {
 	int (*settle)(unsigned int cpu);
 };
 
-/**
- * struct bolt_run - a callback that is running
- * @state:	the callback's state, or CPUHP_INVALID outside of a request
- * @start:	nanoseconds at which the callback began; 0 if it is not timed
- */
-struct bolt_run {
-	enum cpuhp_state state;
-	u64 start;
-};
-
 #ifdef CONFIG_BOLT
 
 extern struct cpumask bolt_undrained_mask;
@@ -274,31 +264,13 @@ bool bolt_boot_idle(unsigned int max);
 bool bolt_boot_cpus(unsigned int max);
 bool bolt_makes_kthreads(void);
 void bolt_phase_end(enum bolt_phase phase);
-bool bolt_intercept(unsigned int cpu, enum cpuhp_state state, bool bringup,
-		    int *ret);
 void bolt_callback_failed(unsigned int cpu, enum cpuhp_state state);
 void bolt_bringup_done(unsigned int cpu);
 void bolt_callbacks_changed(enum cpuhp_state state);
+void bolt_instances_changed(enum cpuhp_state state);
 void bolt_settle_everywhere(enum cpuhp_state state);
 void bolt_forget_state(enum cpuhp_state state);
-struct bolt_run bolt_run_begin(enum cpuhp_state state);
-void bolt_run_end(const struct bolt_run *run);
-
-DEFINE_CLASS(bolt_run, struct bolt_run, bolt_run_end(&_T),
-	     bolt_run_begin(state), enum cpuhp_state state)
-
-/* Counts and times a callback, from here to the end of the block. */
-#define bolt_account(state) CLASS(bolt_run, __bolt_run)(state)
-
-bool bolt_serial_begin(enum cpuhp_state state);
-void bolt_serial_end(bool locked);
 void bolt_serial_leave(void);
-
-DEFINE_CLASS(bolt_serial_section, bool, bolt_serial_end(_T), bolt_serial_begin(state),
-	     enum cpuhp_state state)
-
-/* Waits for other CPUs of the batch, to the end of the block at least. */
-#define bolt_serialize(state) CLASS(bolt_serial_section, __bolt_serial_section)(state)
 void bolt_settle_cpu(unsigned int cpu);
 void bolt_settle_all(void);
 
@@ -484,13 +456,11 @@ bool bolt_arch_warm_stays(void);
 #define bolt_cpu_down(...) (-EOPNOTSUPP)
 #define bolt_cpu_up(...) (-EOPNOTSUPP)
 #define bolt_finish_offline(...) 1
-#define bolt_intercept(...) false
 #define bolt_callback_failed(...) do { } while (0)
 #define bolt_bringup_done(...) do { } while (0)
 #define bolt_callbacks_changed(...) do { } while (0)
+#define bolt_instances_changed(...) do { } while (0)
 #define bolt_settle_everywhere(...) do { } while (0)
-#define bolt_account(...) do { } while (0)
-#define bolt_serialize(...) do { } while (0)
 #define bolt_serial_leave() do { } while (0)
 #define bolt_forget_state(...) do { } while (0)
 #define bolt_smt_disable(...) 0

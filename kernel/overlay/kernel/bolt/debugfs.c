@@ -14,6 +14,7 @@
 #include "policy.h"
 #include "settle.h"
 #include "state.h"
+#include "steps.h"
 
 static const char *const bolt_class_names[] = {
 	[BOLT_CRITICAL]	= "critical",

@@ -4,7 +4,9 @@
  * cpuhp_invoke_callback() of kernel/cpu.c calls bolt_intercept() before every
  * callback, on the way down of a CPU and on its way up, whoever asks for it: a
  * teardown may be deferred, and the startup of a state whose teardown is pending
- * is skipped, by which the teardown is cancelled. Which states may wait is in
+ * is skipped, by which the teardown is cancelled. In a request, bolt_walk() goes from
+ * one state that has something to run to the next, and has bolt_pass() do the same at
+ * once for states that are only to be noted. Which states may wait is in
  * policy.c; whether a state may wait on this CPU now is decided here; what is done
  * about a teardown that was not cancelled is in settle.c. The rebuild of scheduler
  * domains is no callback and does not pass here: see domains.c.
@@ -16,9 +18,27 @@
 
 #include "policy.h"
 #include "settle.h"
+#include "started.h"
 #include "state.h"
+#include "steps.h"
 #include "visibility.h"
 #include "warm.h"
+
+/* The teardown of @state is pending from here on. */
+static void bolt_note_deferred(unsigned int cpu, enum cpuhp_state state)
+{
+	bolt_set_add(bolt_pending(cpu), state);
+	atomic64_inc(&bolt_counts[state].skips);
+	trace_bolt_defer(cpu, state);
+}
+
+/* The teardown of @state is no longer pending, as its startup is skipped. */
+static void bolt_note_cancelled(unsigned int cpu, enum cpuhp_state state)
+{
+	bolt_set_remove(bolt_pending(cpu), state);
+	atomic64_inc(&bolt_counts[state].skips);
+	trace_bolt_cancel(cpu, state);
+}
 
 static void bolt_defer_teardown(unsigned int cpu, enum cpuhp_state state,
 				const struct bolt_defer *defer)
@@ -26,9 +46,7 @@ static void bolt_defer_teardown(unsigned int cpu, enum cpuhp_state state,
 	bolt_note_parked(cpu);
 	if (defer->at_once)
 		defer->at_once(cpu);
-	bolt_set_add(bolt_pending(cpu), state);
-	atomic64_inc(&bolt_counts[state].skips);
-	trace_bolt_defer(cpu, state);
+	bolt_note_deferred(cpu, state);
 }
 
 static int bolt_cancel_teardown(unsigned int cpu, enum cpuhp_state state,
@@ -47,10 +65,8 @@ static int bolt_cancel_teardown(unsigned int cpu, enum cpuhp_state state,
 		bolt_set_remove(bolt_pending(cpu), state);
 		return err;
 	}
-	bolt_set_remove(bolt_pending(cpu), state);
 	bolt_show(cpu, state);
-	atomic64_inc(&bolt_counts[state].skips);
-	trace_bolt_cancel(cpu, state);
+	bolt_note_cancelled(cpu, state);
 	return 0;
 }
 
@@ -92,6 +108,14 @@ static bool bolt_skip_startup(unsigned int cpu, enum cpuhp_state state,
 	return true;
 }
 
+/* bolt_may_defer(), asked by what runs callbacks: no need to ask whose request it is. */
+static bool bolt_walk_may_defer(void)
+{
+	struct bolt_batch *batch = READ_ONCE(bolt_batch);
+
+	return batch && !(batch->flags & BOLT_NO_DEFER);
+}
+
 /* Whether a teardown is deferred. */
 static bool bolt_skip_teardown(unsigned int cpu, enum cpuhp_state state,
 			       const struct bolt_defer *defer)
@@ -104,7 +128,7 @@ static bool bolt_skip_teardown(unsigned int cpu, enum cpuhp_state state,
 		/* A teardown without startup was owed until the return, which has failed. */
 		bolt_set_remove(bolt_pending(cpu), state);
 	}
-	if (!bolt_may_defer() || (defer->may_defer && !defer->may_defer(cpu)) ||
+	if (!bolt_walk_may_defer() || (defer->may_defer && !defer->may_defer(cpu)) ||
 	    bolt_hide(cpu, state, defer)) {
 		bolt_forget_entries(cpu, state);
 		return false;
@@ -114,29 +138,49 @@ static bool bolt_skip_teardown(unsigned int cpu, enum cpuhp_state state,
 }
 
 /**
- * bolt_intercept - defer a teardown, or cancel one, in place of a callback
+ * bolt_stand_in - what bolt_intercept() does for a state that may wait
  * @cpu:	the CPU
  * @state:	the state whose callback is due
  * @bringup:	startup, or teardown
+ * @defer:	how the teardown is deferred
  * @ret:	where to put what the callback would have returned
  *
- * A startup is skipped exactly when its teardown is pending, in a request of
- * Bolt and in any other bring-up. Without memory to defer a state's teardown,
- * the teardown runs.
- *
- * Context: where the callback would run, hotplug lock held for writing.
+ * Context: as bolt_intercept().
  * Return: true if the callback must not run.
  */
-bool bolt_intercept(unsigned int cpu, enum cpuhp_state state, bool bringup,
-		    int *ret)
+bool bolt_stand_in(unsigned int cpu, enum cpuhp_state state, bool bringup,
+		   const struct bolt_defer *defer, int *ret)
 {
-	const struct bolt_defer *defer = bolt_deferred(state);
-
-	if (!defer)
-		return false;
 	*ret = 0;
 	return bringup ? bolt_skip_startup(cpu, state, defer, ret) :
 			 bolt_skip_teardown(cpu, state, defer);
+}
+
+/**
+ * bolt_pass - pass a state of which nothing changes but the bit in the pending set
+ * @cpu:	the CPU
+ * @state:	the state, which is plain, see struct bolt_known
+ * @bringup:	whether the CPU comes
+ *
+ * For cpuhp_started(), this counts as a callback.
+ *
+ * Context: as bolt_intercept(), inside a request.
+ * Return: false if the callback is due.
+ */
+bool bolt_pass(unsigned int cpu, enum cpuhp_state state, bool bringup)
+{
+	if (bolt_set_has(bolt_pending(cpu), state) != bringup)
+		return false;
+	if (bringup) {
+		bolt_note_cancelled(cpu, state);
+	} else {
+		if (!bolt_walk_may_defer())
+			return false;
+		bolt_note_parked(cpu);
+		bolt_note_deferred(cpu, state);
+	}
+	bolt_step_passed(cpu, bringup);
+	return true;
 }
 
 /**
@@ -157,8 +201,10 @@ void bolt_bringup_done(unsigned int cpu)
 	if (!cpumask_test_cpu(cpu, &bolt_parked_mask))
 		return;
 	for_each_set_bit(state, pending->states, BOLT_NR_STATES) {
-		if (bolt_cpu_below(cpu, state) ||
-		    bolt_state_has(state, true))
+		/* So it is for the states that follow. */
+		if (bolt_cpu_below(cpu, state))
+			break;
+		if (bolt_state_has(state, true))
 			continue;
 		bolt_set_remove(pending, state);
 		trace_bolt_cancel(cpu, state);

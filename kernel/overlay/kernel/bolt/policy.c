@@ -47,6 +47,7 @@
 #include "policy.h"
 #include "started.h"
 #include "state.h"
+#include "steps.h"
 
 /**
  * struct bolt_named - classification of a dynamic state by its name
@@ -378,22 +379,10 @@ bool bolt_overridden(enum cpuhp_state state)
 	return test_bit(state, bolt_overrides.states);
 }
 
-/**
- * bolt_set_overridden - note that a state is critical by order, or no longer
- * @state:	the state, of which nothing is pending
- * @critical:	which
- *
- * Context: hotplug lock held for reading, and cpuhp_state_mutex.
- */
-void bolt_set_overridden(enum cpuhp_state state, bool critical)
+/* What bolt_deferred() is to say of @state. */
+static const struct bolt_defer *bolt_find_defer(enum cpuhp_state state)
 {
-	assign_bit(state, bolt_overrides.states, critical);
-}
-
-/* How the teardown of @state is deferred, or NULL if @state is critical now. */
-const struct bolt_defer *bolt_deferred(enum cpuhp_state state)
-{
-	/* Pairs with the stores: what it points to is complete. */
+	/* Pairs with bolt_set_defer(): what it points to is complete. */
 	const struct bolt_defer *defer = smp_load_acquire(&bolt_defers[state]);
 
 	if (!defer)
@@ -408,6 +397,27 @@ const struct bolt_defer *bolt_deferred(enum cpuhp_state state)
 	return defer;
 }
 
+/* Something is known anew of @state; bolt_fit_lock held. */
+static void bolt_know(enum cpuhp_state state)
+{
+	bolt_steps_know(state, bolt_row(state).class, bolt_find_defer(state),
+			!bolt_concurrent(state) || bolt_overridden(state));
+}
+
+/**
+ * bolt_set_overridden - note that a state is critical by order, or no longer
+ * @state:	the state, of which nothing is pending
+ * @critical:	which
+ *
+ * Context: hotplug lock held for reading, and cpuhp_state_mutex.
+ */
+void bolt_set_overridden(enum cpuhp_state state, bool critical)
+{
+	guard(spinlock)(&bolt_fit_lock);
+	assign_bit(state, bolt_overrides.states, critical);
+	bolt_know(state);
+}
+
 /**
  * bolt_set_defer - let the teardown of a state be deferred
  * @state:	the state
@@ -417,8 +427,10 @@ const struct bolt_defer *bolt_deferred(enum cpuhp_state state)
  */
 void bolt_set_defer(enum cpuhp_state state, const struct bolt_defer *defer)
 {
-	/* Pairs with bolt_deferred(): a request may run on another CPU. */
+	guard(spinlock)(&bolt_fit_lock);
+	/* Pairs with bolt_row() and the like: a request may run on another CPU. */
 	smp_store_release(&bolt_defers[state], defer);
+	bolt_know(state);
 }
 
 /* Forgets how @state is deferred: it is being removed. */
@@ -427,9 +439,9 @@ void bolt_drop_defer(enum cpuhp_state state)
 	if (bolt_defers[state] == &bolt_defer_all ||
 	    bolt_defers[state] == &bolt_defer_topology)
 		return;
-	bolt_set_defer(state, NULL);
 	if (bolt_dynamic(state))
 		clear_bit(state, bolt_overrides.states);
+	bolt_set_defer(state, NULL);
 }
 
 /**
@@ -483,6 +495,7 @@ static void bolt_review(enum cpuhp_state state)
 			   there ? bolt_find_named(state) : NULL);
 	assign_bit(state, bolt_unfit.states,
 		   there && bolt_fit(state) == BOLT_UNFIT);
+	bolt_know(state);
 }
 
 /**
@@ -540,7 +553,19 @@ void bolt_callbacks_changed(enum cpuhp_state state)
 	clear_bit(state, bolt_declared_unfit.states);
 	atomic64_set(&bolt_counts[state].slowed, 0);
 	bolt_steps_at_rest();
+	bolt_steps_link(state);
 	bolt_review(state);
+}
+
+/**
+ * bolt_instances_changed - a hotplug state has got an instance, or lost one
+ * @state:	the state
+ *
+ * Context: cpuhp_state_mutex held.
+ */
+void bolt_instances_changed(enum cpuhp_state state)
+{
+	bolt_steps_link(state);
 }
 
 /**
@@ -634,8 +659,10 @@ static int __init bolt_fit_init(void)
 {
 	enum cpuhp_state state;
 
-	for (state = CPUHP_OFFLINE + 1; state < CPUHP_ONLINE; state++)
+	for (state = CPUHP_OFFLINE + 1; state < CPUHP_ONLINE; state++) {
+		bolt_steps_link(state);
 		bolt_review(state);
+	}
 	return 0;
 }
 early_initcall(bolt_fit_init);

@@ -37,7 +37,6 @@ const struct bolt_row *bolt_row_named(enum cpuhp_state state);
 struct bolt_row bolt_row(enum cpuhp_state state);
 
 /* Whether a state may wait. */
-const struct bolt_defer *bolt_deferred(enum cpuhp_state state);
 void bolt_set_defer(enum cpuhp_state state, const struct bolt_defer *defer);
 void bolt_drop_defer(enum cpuhp_state state);
 bool bolt_overridden(enum cpuhp_state state);

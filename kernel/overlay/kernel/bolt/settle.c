@@ -24,6 +24,7 @@
 #include "policy.h"
 #include "settle.h"
 #include "state.h"
+#include "steps.h"
 #include "visibility.h"
 #include "warm.h"
 
@@ -39,7 +40,7 @@ static bool bolt_pressure;
 /**
  * bolt_next_to_settle - the state of a CPU to settle next
  * @cpu:	the CPU
- * @last:	the last class that is due, in the order of enum bolt_class
+ * @last:	the last class that is due: BOLT_ASYNC, BOLT_LAZY or BOLT_ELIDE
  *
  * Context: as bolt_settle_state(), or, for a guess, RCU read lock held.
  * Return: the state, or -ENOENT if there is none.
@@ -52,10 +53,13 @@ static int bolt_next_to_settle(unsigned int cpu, enum bolt_class last)
 
 	if (last == BOLT_ELIDE)
 		return bolt_set_highest(pending);
-	for_each_set_bit(state, pending->states, BOLT_NR_STATES) {
-		if (bolt_row(state).class <= last)
+	if (last == BOLT_ASYNC) {
+		for_each_and_bit(state, pending->states, bolt_async.states, BOLT_NR_STATES)
 			highest = state;
+		return highest;
 	}
+	for_each_andnot_bit(state, pending->states, bolt_elided.states, BOLT_NR_STATES)
+		highest = state;
 	return highest;
 }
 

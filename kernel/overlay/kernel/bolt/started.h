@@ -14,7 +14,7 @@
 #include <linux/percpu.h>
 #include <asm/barrier.h>
 
-#include "../cpuhp.h"
+#include "glue.h"
 
 /* The last state that is up on the CPU for certain, while callbacks run. */
 DECLARE_PER_CPU(enum cpuhp_state, bolt_reached);
@@ -78,6 +78,18 @@ static __always_inline void bolt_step_end(const struct bolt_step *step)
 		/* The teardown is refused: the state is up as before. */
 		smp_store_release(per_cpu_ptr(&bolt_reached, step->cpu), step->state);
 	}
+}
+
+/*
+ * A state of @cpu has been passed without a callback: its teardown is deferred, or
+ * was pending, so that its startup is not due.
+ */
+static inline void bolt_step_passed(unsigned int cpu, bool bringup)
+{
+	/* As in bolt_step_begin() and bolt_step_end(). */
+	smp_store_release(per_cpu_ptr(&bolt_reached, cpu), bolt_cpu_state(cpu));
+	if (!bringup)
+		smp_wmb();
 }
 
 /* Without instances no callback sets it. */

@@ -288,39 +288,15 @@ void bolt_phase_end(enum bolt_phase phase)
 }
 
 /**
- * bolt_run_begin - a callback is about to run
+ * bolt_run_timed - a callback that was timed has run
  * @state:	its state
+ * @start:	nanoseconds at which it began
  *
- * Context: where the callback runs; interrupts may be off.
- * Return: what bolt_run_end() needs.
+ * Context: where the callback has run; interrupts may be off.
  */
-struct bolt_run bolt_run_begin(enum cpuhp_state state)
+void bolt_run_timed(enum cpuhp_state state, u64 start)
 {
-	struct bolt_run run = { .state = CPUHP_INVALID };
-
-	/* As in bolt_serial_begin(). */
-	if (READ_ONCE(bolt_batch)) {
-		run.state = state;
-		if (static_branch_unlikely(&bolt_timing))
-			run.start = local_clock();
-	}
-	return run;
-}
-
-/**
- * bolt_run_end - a callback has run
- * @run:	what bolt_run_begin() has returned
- *
- * Context: as bolt_run_begin().
- */
-void bolt_run_end(const struct bolt_run *run)
-{
-	if (run->state == CPUHP_INVALID)
-		return;
-	atomic64_inc(&bolt_counts[run->state].runs);
-	if (run->start)
-		atomic64_add(local_clock() - run->start,
-			     &bolt_counts[run->state].ns);
+	atomic64_add(local_clock() - start, &bolt_counts[state].ns);
 }
 
 /**

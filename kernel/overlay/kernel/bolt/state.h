@@ -246,6 +246,9 @@ static inline int bolt_set_highest(const struct bolt_set *set)
 /* A teardown of @cpu is about to be deferred. */
 static inline void bolt_note_parked(unsigned int cpu)
 {
+	/* In this order, and removed in the other one: the second mask has no other CPUs. */
+	if (cpumask_test_cpu(cpu, &bolt_undrained_mask))
+		return;
 	cpumask_set_cpu(cpu, &bolt_parked_mask);
 	cpumask_set_cpu(cpu, &bolt_undrained_mask);
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Turns: what CPUs of a request do one after the other. cpuhp_invoke_callback()
- * calls bolt_serial_begin() before every callback, so that those of a serial state
+ * calls bolt_serialize() before every callback, so that those of a serial state
  * run for one CPU at a time; a CPU that comes takes bolt_ap_lock() for what it
  * does outside of callbacks.
  */
@@ -15,6 +15,7 @@
 
 #include "policy.h"
 #include "state.h"
+#include "steps.h"
 #include "turn.h"
 
 /* What keeps serial callbacks apart, where they may sleep and where not. */
@@ -71,16 +72,10 @@ void bolt_assert_ap_lock(void)
 }
 #endif
 
-/* Whether callbacks of @state, if it has some, run for one CPU at a time. */
-static bool bolt_is_serial(enum cpuhp_state state)
-{
-	return !bolt_concurrent(state) || bolt_overridden(state);
-}
-
 static bool bolt_has_serial(enum cpuhp_state state)
 {
 	return (bolt_state_has(state, true) || bolt_state_has(state, false)) &&
-	       bolt_is_serial(state);
+	       READ_ONCE(bolt_known[state].serial);
 }
 
 /**
@@ -134,27 +129,22 @@ void bolt_relax(void)
 
 /**
  * bolt_serial_begin - a callback is due: wait for those of other CPUs
- * @state:	its state
+ * @state:	its state, see bolt_serial_enter()
  *
  * Serial callbacks of several CPUs do not run at once. A hotplug thread has its
  * turn from the first of them to the last, with all that lies in between: to
  * hand it over takes longer than most callbacks.
  *
  * Context: where the callback runs; sleeps if that may.
- * Return: what bolt_serial_end() needs.
+ * Return: true if bolt_serial_end() is to be called.
  */
 bool bolt_serial_begin(enum cpuhp_state state)
 {
-	/* Callbacks run inside hotplug operations only: no need to ask whose it is. */
-	struct bolt_batch *batch = READ_ONCE(bolt_batch);
+	struct bolt_batch *batch = bolt_batch;
 	struct bolt_cpu *bc;
 
-	/* Until a CPU is woken, and after its death, the control task works alone. */
-	if (state < CPUHP_AP_IDLE_DEAD || state >= CPUHP_AP_ACTIVE ||
-	    state == CPUHP_TEARDOWN_CPU || !batch || batch->alone)
-		return false;
 	if (state < CPUHP_AP_ONLINE) {
-		if (!bolt_is_serial(state))
+		if (!READ_ONCE(bolt_known[state].serial))
 			return false;
 		while (!raw_spin_trylock(&bolt_serial_lock))
 			bolt_relax();
@@ -174,12 +164,10 @@ bool bolt_serial_begin(enum cpuhp_state state)
 
 /**
  * bolt_serial_end - a callback is over
- * @locked:	what bolt_serial_begin() has returned
  *
- * Context: as bolt_serial_begin().
+ * Context: as bolt_serial_begin(), which has returned true.
  */
-void bolt_serial_end(bool locked)
+void bolt_serial_end(void)
 {
-	if (locked)
-		raw_spin_unlock(&bolt_serial_lock);
+	raw_spin_unlock(&bolt_serial_lock);
 }

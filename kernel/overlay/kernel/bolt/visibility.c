@@ -28,7 +28,6 @@
 #include <linux/slab.h>
 #include <linux/string.h>
 #include <linux/sysfs.h>
-#include <linux/xarray.h>
 
 #include "state.h"
 #include "visibility.h"
@@ -226,24 +225,37 @@ void bolt_uevent_record(const struct device *dev,
 
 /**
  * struct bolt_entries - the entries of a CPU's state, found once
+ * @next:	the entries of another state of the CPU
+ * @state:	the state
  * @dev:	the device they belong to, or NULL
  * @uevent:	what its events hold
  * @nr:		how many there are
  * @kn:		the entries
  */
 struct bolt_entries {
+	struct bolt_entries *next;
+	enum cpuhp_state state;
 	struct device *dev;
 	struct bolt_uevent __rcu *uevent;
 	int nr;
 	struct kernfs_node *kn[BOLT_ENTRIES];
 };
 
-/* By state and CPU; kept from the first park until the state is torn down. */
-static DEFINE_XARRAY(bolt_entries);
+/*
+ * Of each CPU, a list by state; kept from the first park until the state is torn
+ * down. Changed by what runs the CPU's callbacks, inside a request or not, and by
+ * what settles the CPU: never by two tasks at once.
+ */
+static DEFINE_PER_CPU(struct bolt_entries *, bolt_entries);
 
-static unsigned long bolt_entries_index(unsigned int cpu, enum cpuhp_state state)
+/* Where the entries of @state are, or are to be. */
+static struct bolt_entries **bolt_entries_slot(unsigned int cpu, enum cpuhp_state state)
 {
-	return (unsigned long)cpu * BOLT_NR_STATES + state;
+	struct bolt_entries **slot = per_cpu_ptr(&bolt_entries, cpu);
+
+	while (*slot && (*slot)->state != state)
+		slot = &(*slot)->next;
+	return slot;
 }
 
 /* Takes over the reference to @kn; what is not there is passed over. */
@@ -350,22 +362,19 @@ static void bolt_put_entries(struct bolt_entries *entries)
 int bolt_hide(unsigned int cpu, enum cpuhp_state state,
 	      const struct bolt_defer *defer)
 {
-	unsigned long index = bolt_entries_index(cpu, state);
-	struct bolt_entries *entries;
+	struct bolt_entries **slot, *entries;
 	int i;
 
 	if (!defer->node && !defer->device && !defer->major)
 		return 0;
-	entries = xa_load(&bolt_entries, index);
+	slot = bolt_entries_slot(cpu, state);
+	entries = *slot;
 	if (!entries) {
 		entries = bolt_find_entries(cpu, defer);
 		if (!entries)
 			return -ENOMEM;
-		if (xa_is_err(xa_store(&bolt_entries, index, entries,
-				       GFP_KERNEL))) {
-			bolt_put_entries(entries);
-			return -ENOMEM;
-		}
+		entries->state = state;
+		*slot = entries;
 	}
 	for (i = 0; i < entries->nr; i++)
 		bolt_kernfs_show(entries->kn[i], false);
@@ -386,10 +395,9 @@ int bolt_hide(unsigned int cpu, enum cpuhp_state state,
  */
 void bolt_show(unsigned int cpu, enum cpuhp_state state)
 {
-	struct bolt_entries *entries;
+	struct bolt_entries *entries = *bolt_entries_slot(cpu, state);
 	int i;
 
-	entries = xa_load(&bolt_entries, bolt_entries_index(cpu, state));
 	if (!entries)
 		return;
 	/* While nobody can write to its uevent file: the flag is a bitfield. */
@@ -411,9 +419,13 @@ void bolt_show(unsigned int cpu, enum cpuhp_state state)
  */
 void bolt_forget_entries(unsigned int cpu, enum cpuhp_state state)
 {
-	struct bolt_entries *entries;
+	struct bolt_entries **slot = bolt_entries_slot(cpu, state);
+	struct bolt_entries *entries = *slot;
 
-	entries = xa_erase(&bolt_entries, bolt_entries_index(cpu, state));
-	if (entries)
-		bolt_put_entries(entries);
+	if (!entries)
+		return;
+	*slot = entries->next;
+	bolt_put_entries(entries);
 }
+
+#include "tests/visibility-kunit.h"

@@ -10,6 +10,7 @@
 #include "../request.h"
 #include "../settle.h"
 #include "../state.h"
+#include "../steps.h"
 
 /**
  * struct bolt_fixture - what a test has to put back

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Which hotplug states have something to run, and what a request needs to know of
+ * each at every step of a CPU.
+ *
+ * There are more than 200 states, and a machine has callbacks for about 50. A CPU
+ * of a request goes from one of these to the next by two lists, of startups and of
+ * teardowns. A state with instances is in neither list while it has none.
+ *
+ * The lists change when a state is registered or removed, and when an instance
+ * comes or goes: with cpuhp_state_mutex held, and the hotplug lock at least for
+ * reading. A request reads them with the hotplug lock held for writing, so that they
+ * stay as they are from its beginning to its end. The one writer that may hold the
+ * hotplug lock for writing is a callback of the request that registers another state
+ * by a function for callers that have that lock. A CPU that goes its way meanwhile
+ * finds that state or not, as it natively would.
+ *
+ * What is known of a state changes as well when its code declares something, which
+ * no lock excludes: see bolt_set_defer().
+ */
+
+#include <linux/list.h>
+
+#include "state.h"
+#include "steps.h"
+
+struct bolt_known bolt_known[BOLT_NR_STATES];
+
+/* States whose teardown does not wait for the settle delay. */
+struct bolt_set bolt_async;
+
+/* States whose teardown waits until memory is short. */
+struct bolt_set bolt_elided;
+
+u16 bolt_startups[BOLT_NR_STATES + 1] = {
+	[0 ... BOLT_NR_STATES] = BOLT_NR_STATES,
+};
+u16 bolt_teardowns[BOLT_NR_STATES];
+
+static bool bolt_has_work(enum cpuhp_state state, bool startup)
+{
+	struct cpuhp_step *step = bolt_cpuhp_step(state);
+
+	return bolt_state_has(state, startup) &&
+	       !(step->multi_instance && hlist_empty(&step->list));
+}
+
+/**
+ * bolt_steps_link - the callbacks, or the instances, of a state have changed
+ * @state:	the state, neither CPUHP_OFFLINE nor CPUHP_ONLINE
+ *
+ * Context: cpuhp_state_mutex held, or early in the boot.
+ */
+void bolt_steps_link(enum cpuhp_state state)
+{
+	unsigned int s, old, new;
+
+	old = bolt_startups[state];
+	new = bolt_has_work(state, true) ? state : bolt_startups[state + 1];
+	for (s = state; old != new && s > CPUHP_OFFLINE && bolt_startups[s] == old; s--)
+		WRITE_ONCE(bolt_startups[s], new);
+
+	old = bolt_teardowns[state];
+	new = bolt_has_work(state, false) ? state : bolt_teardowns[state - 1];
+	for (s = state; old != new && s < BOLT_NR_STATES && bolt_teardowns[s] == old; s++)
+		WRITE_ONCE(bolt_teardowns[s], new);
+}
+
+/* Whether there is nothing to be done about @defer but to note the state. */
+static bool bolt_is_plain(enum cpuhp_state state, const struct bolt_defer *defer,
+			  bool serial)
+{
+	/* A serial callback has its turn, but where the control task works alone. */
+	if (!defer || (serial && state >= CPUHP_AP_IDLE_DEAD))
+		return false;
+	return !defer->node && !defer->device && !defer->major && !defer->restart &&
+	       !defer->may_defer && !defer->at_once && !defer->cancel;
+}
+
+/**
+ * bolt_steps_know - what is known of a state has changed
+ * @state:	the state
+ * @class:	when its teardown runs
+ * @defer:	how the teardown is deferred, or NULL if it is critical now
+ * @serial:	whether its callbacks run for one CPU at a time
+ *
+ * Context: bolt_fit_lock of policy.c held.
+ */
+void bolt_steps_know(enum cpuhp_state state, enum bolt_class class,
+		     const struct bolt_defer *defer, bool serial)
+{
+	struct bolt_known *known = &bolt_known[state];
+
+	assign_bit(state, bolt_async.states, defer && class == BOLT_ASYNC);
+	assign_bit(state, bolt_elided.states, defer && class == BOLT_ELIDE);
+	WRITE_ONCE(known->serial, serial);
+	/* Pairs with bolt_deferred(): a request may run on another CPU. */
+	smp_store_release(&known->defer, defer);
+	WRITE_ONCE(known->plain, bolt_is_plain(state, defer, serial));
+}
+
+#include "tests/steps-kunit.h"

@@ -1,0 +1,218 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * What a request needs to know of a hotplug state at every step of a CPU, in one
+ * place, and which states have something to run. Part of kernel/cpu.c as well.
+ */
+#ifndef _KERNEL_BOLT_STEPS_H
+#define _KERNEL_BOLT_STEPS_H
+
+#ifdef CONFIG_BOLT
+#include <linux/cleanup.h>
+#include <linux/sched/clock.h>
+
+#include "state.h"
+
+/**
+ * struct bolt_known - what policy.c says of a state, ready for use
+ * @defer:	how the teardown is deferred, or NULL if it is critical now
+ * @serial:	whether callbacks of the state run for one CPU at a time
+ * @plain:	whether to defer or to cancel the teardown is to note it, and no more
+ */
+struct bolt_known {
+	const struct bolt_defer *defer;
+	bool serial;
+	bool plain;
+};
+
+extern struct bolt_known bolt_known[BOLT_NR_STATES];
+extern struct bolt_set bolt_async, bolt_elided;
+
+/**
+ * bolt_deferred - how the teardown of a state is deferred
+ * @state:	the state
+ *
+ * Context: any.
+ * Return: the description, or NULL if the state is critical now.
+ */
+static inline const struct bolt_defer *bolt_deferred(enum cpuhp_state state)
+{
+	/* Pairs with bolt_steps_know(): what it points to is complete. */
+	return smp_load_acquire(&bolt_known[state].defer);
+}
+
+void bolt_steps_know(enum cpuhp_state state, enum bolt_class class,
+		     const struct bolt_defer *defer, bool serial);
+void bolt_steps_link(enum cpuhp_state state);
+
+/*
+ * For each state the lowest one from there up that has a startup, or
+ * BOLT_NR_STATES; and the highest one from there down that has a teardown, or
+ * CPUHP_OFFLINE.
+ */
+extern u16 bolt_startups[BOLT_NR_STATES + 1];
+extern u16 bolt_teardowns[BOLT_NR_STATES];
+
+/**
+ * bolt_step_from - the next state that has something to run
+ * @state:	the first one that may be it
+ * @bringup:	whether to look upwards for a startup, or downwards for a teardown
+ *
+ * Context: inside a request.
+ * Return: the state; BOLT_NR_STATES, or CPUHP_OFFLINE, if there is none.
+ */
+static __always_inline enum cpuhp_state bolt_step_from(enum cpuhp_state state,
+						       bool bringup)
+{
+	return bringup ? READ_ONCE(bolt_startups[state]) :
+			 READ_ONCE(bolt_teardowns[state]);
+}
+
+bool bolt_pass(unsigned int cpu, enum cpuhp_state state, bool bringup);
+
+/*
+ * Whether states are passed by bolt_walk(). If a callback is to fail through
+ * cpuN/hotplug/fail, that may be one of a state without instances, and the CPU
+ * passes its states natively.
+ */
+static __always_inline bool bolt_walks(const struct cpuhp_cpu_state *st)
+{
+	return READ_ONCE(bolt_batch) && st->fail == CPUHP_INVALID;
+}
+
+/**
+ * bolt_walk - what a CPU of a request does next
+ * @cpu:	the CPU
+ * @bringup:	whether the CPU comes
+ * @next:	where to put the state whose callback is to run
+ * @st:		where the CPU is; moved on as by cpuhp_next_state()
+ * @target:	where the CPU is to stop
+ *
+ * States without a callback are passed, those that have no instance, and those of
+ * which nothing but the bit in the pending set changes.
+ *
+ * Context: where callbacks of the CPU run, inside a request.
+ * Return: false if there is nothing left to run.
+ */
+static __always_inline bool bolt_walk(unsigned int cpu, bool bringup,
+				      enum cpuhp_state *next,
+				      struct cpuhp_cpu_state *st,
+				      enum cpuhp_state target)
+{
+	enum cpuhp_state state;
+
+	while (bringup ? st->state < target : st->state > target) {
+		state = bolt_step_from(st->state + bringup, bringup);
+		if (bringup ? state > target : state <= target) {
+			st->state = target;
+			break;
+		}
+		st->state = state - !bringup;
+		*next = state;
+		if (!READ_ONCE(bolt_known[state].plain) ||
+		    !bolt_pass(cpu, state, bringup))
+			return true;
+	}
+	return false;
+}
+
+/* Whether a hotplug thread runs its next callback without looking about first. */
+static __always_inline bool bolt_goes_on(const struct cpuhp_cpu_state *st)
+{
+	return st->should_run && READ_ONCE(bolt_batch);
+}
+
+bool bolt_serial_begin(enum cpuhp_state state);
+void bolt_serial_end(void);
+
+/* Whether bolt_serial_end() is to be called when the callback of @state is over. */
+static __always_inline bool bolt_serial_enter(enum cpuhp_state state)
+{
+	/* Callbacks run inside hotplug operations only: no need to ask whose it is. */
+	struct bolt_batch *batch = READ_ONCE(bolt_batch);
+
+	/* Until a CPU is woken, and after its death, the control task works alone. */
+	if (!batch || batch->alone || state < CPUHP_AP_IDLE_DEAD ||
+	    state >= CPUHP_AP_ACTIVE || state == CPUHP_TEARDOWN_CPU)
+		return false;
+	if (state >= CPUHP_AP_ONLINE && state <= batch->serial_high &&
+	    state >= batch->serial_low && __this_cpu_read(bolt_cpus.may_run_serial))
+		return false;
+	return bolt_serial_begin(state);
+}
+
+DEFINE_CLASS(bolt_serial_section, bool, if (_T) bolt_serial_end(),
+	     bolt_serial_enter(state), enum cpuhp_state state)
+
+/* Waits for other CPUs of the batch, to the end of the block at least. */
+#define bolt_serialize(state) CLASS(bolt_serial_section, __bolt_serial_section)(state)
+
+/**
+ * struct bolt_run - a callback that is running
+ * @state:	the callback's state, or CPUHP_INVALID outside of a request
+ * @start:	nanoseconds at which the callback began; 0 if it is not timed
+ */
+struct bolt_run {
+	enum cpuhp_state state;
+	u64 start;
+};
+
+void bolt_run_timed(enum cpuhp_state state, u64 start);
+
+static __always_inline struct bolt_run bolt_run_begin(enum cpuhp_state state)
+{
+	/* As in bolt_serial_enter(). */
+	if (!READ_ONCE(bolt_batch))
+		return (struct bolt_run){ .state = CPUHP_INVALID };
+	return (struct bolt_run){
+		.state = state,
+		.start = static_branch_unlikely(&bolt_timing) ? local_clock() : 0,
+	};
+}
+
+static __always_inline void bolt_run_end(struct bolt_run run)
+{
+	if (run.state == CPUHP_INVALID)
+		return;
+	atomic64_inc(&bolt_counts[run.state].runs);
+	if (run.start)
+		bolt_run_timed(run.state, run.start);
+}
+
+DEFINE_CLASS(bolt_run, struct bolt_run, bolt_run_end(_T), bolt_run_begin(state),
+	     enum cpuhp_state state)
+
+/* Counts and times a callback, from here to the end of the block. */
+#define bolt_account(state) CLASS(bolt_run, __bolt_run)(state)
+
+bool bolt_stand_in(unsigned int cpu, enum cpuhp_state state, bool bringup,
+		   const struct bolt_defer *defer, int *ret);
+
+/**
+ * bolt_intercept - defer a teardown, or cancel one, in place of a callback
+ * @cpu:	the CPU
+ * @state:	the state whose callback is due
+ * @bringup:	startup, or teardown
+ * @ret:	where to put what the callback would have returned
+ *
+ * A startup is skipped exactly when its teardown is pending, in a request of
+ * Bolt and in any other bring-up. Without memory to defer a state's teardown,
+ * the teardown runs.
+ *
+ * Context: where the callback would run, hotplug lock held for writing.
+ * Return: true if the callback must not run.
+ */
+static __always_inline bool bolt_intercept(unsigned int cpu, enum cpuhp_state state,
+					   bool bringup, int *ret)
+{
+	const struct bolt_defer *defer = bolt_deferred(state);
+
+	return defer && bolt_stand_in(cpu, state, bringup, defer, ret);
+}
+#else
+#define bolt_account(...) do { } while (0)
+#define bolt_goes_on(...) false
+#define bolt_intercept(...) false
+#define bolt_serialize(...) do { } while (0)
+#endif
+
+#endif /* _KERNEL_BOLT_STEPS_H */
