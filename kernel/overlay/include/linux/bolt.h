@@ -371,8 +371,9 @@ void workqueue_cpus_leave(const struct cpumask *cpus);
 void workqueue_cpus_come(const struct cpumask *cpus);
 void irq_affinity_online_cpus(const struct cpumask *cpus);
 
-/* In mm/vmstat.c. */
+/* In mm/vmstat.c, and drivers/base/cacheinfo.c. */
 void vmstat_cpus_come(void);
+void cacheinfo_cpus_changed(void);
 
 /* For kernel/locking/percpu-rwsem.c. */
 extern struct percpu_rw_semaphore *bolt_patient_sem;

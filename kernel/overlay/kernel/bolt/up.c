@@ -328,6 +328,7 @@ static int bolt_bring_up(const struct cpumask *mask, const struct cpumask *due)
 	if (bolt_find(mask, CPUHP_TEARDOWN_CPU, CPUHP_AP_ACTIVE - 2, true)) {
 		irq_affinity_online_cpus(&bolt_round);
 		err = bolt_run_threads(CPUHP_AP_ACTIVE - 1, true) ?: err;
+		cacheinfo_cpus_changed();
 		if (bolt_several_cpus())
 			vmstat_cpus_come();
 	}
