@@ -48,6 +48,7 @@ def test_boots_and_cycles_every_cpu(kernel: Kernels, arch: str, flavour: str) ->
 
 # The suites of every architecture, and those of one.
 COMMON = {
+    "bolt_asleep",
     "bolt_boot",
     "bolt_defer",
     "bolt_domains",

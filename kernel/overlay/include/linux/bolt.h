@@ -309,6 +309,8 @@ void bolt_shutdown(unsigned int primary);
 bool kthread_parking(struct task_struct *k);
 void kthread_park_start(struct task_struct *k);
 void kthread_park_finish(struct task_struct *k);
+bool kthread_park_asleep(struct task_struct *k, const bool *idle);
+bool kthread_unpark_asleep(struct task_struct *k);
 void smpboot_collect_threads(unsigned int cpu);
 
 /* In kernel/smpboot.c: the idle task of one CPU, while the machine boots. */
