@@ -198,6 +198,7 @@ static int bolt_stop_and_take_down(const struct cpumask *cpus)
 			bolt_callback_failed(cpu, CPUHP_TEARDOWN_CPU);
 			continue;
 		}
+		bolt_look_out(cpu, false);
 		wait_for_ap_thread(st, false);
 		WARN_ON_ONCE(st->state != CPUHP_AP_IDLE_DEAD);
 	}

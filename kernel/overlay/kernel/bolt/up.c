@@ -186,6 +186,7 @@ int bolt_wait_for_arrival(unsigned int cpu, unsigned long deadline)
 	long left = max(1L, (long)(deadline - jiffies));
 	int err = 0;
 
+	bolt_look_out(cpu, true);
 	if (!wait_for_completion_timeout(&st->done_up, left)) {
 		if (bolt_give_up(cpu))
 			err = -EIO;
