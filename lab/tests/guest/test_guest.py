@@ -48,6 +48,7 @@ def test_boots_and_cycles_every_cpu(kernel: Kernels, arch: str, flavour: str) ->
 
 # The suites of every architecture, and those of one.
 COMMON = {
+    "bolt_asleep",
     "bolt_boot",
     "bolt_defer",
     "bolt_domains",
@@ -143,6 +144,7 @@ def test_kunit_domains_with_core_scheduling(kernel: Kernels, arch: str) -> None:
 SELFTESTS = [
     "abi",
     "bulk",
+    "caches",
     "callers",
     "counters",
     "cpusets",
@@ -207,6 +209,14 @@ def test_hardware_of_intel(kernel: Kernels, arch: str) -> None:
         pytest.skip("not on arm64")
     found = [PLAN.match(line) for line in output(play(kernel, arch, "selftest-hardware-intel"))]
     assert [each.groups()[1:] for each in found if each] == [("0", "0"), ("0", "0")]
+
+
+def test_caches_of_intel(kernel: Kernels, arch: str) -> None:
+    """All CPUs share the last one there, and it has one number."""
+    if arch not in scenario.load("selftest-caches-intel").arches:
+        return
+    found = [PLAN.match(line) for line in output(play(kernel, arch, "selftest-caches-intel"))]
+    assert [each.groups() for each in found if each] == [("2", "0", "0")]
 
 
 def test_features_of_cpus_that_differ(kernel: Kernels, arch: str) -> None:

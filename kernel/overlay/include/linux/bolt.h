@@ -285,6 +285,8 @@ void bolt_shutdown(unsigned int primary);
 bool kthread_parking(struct task_struct *k);
 void kthread_park_start(struct task_struct *k);
 void kthread_park_finish(struct task_struct *k);
+bool kthread_park_asleep(struct task_struct *k, const bool *idle);
+bool kthread_unpark_asleep(struct task_struct *k);
 void smpboot_collect_threads(unsigned int cpu);
 
 /* In kernel/smpboot.c: the idle task of one CPU, while the machine boots. */
@@ -347,8 +349,9 @@ void workqueue_cpus_leave(const struct cpumask *cpus);
 void workqueue_cpus_come(const struct cpumask *cpus);
 void irq_affinity_online_cpus(const struct cpumask *cpus);
 
-/* In mm/vmstat.c. */
+/* In mm/vmstat.c, and drivers/base/cacheinfo.c. */
 void vmstat_cpus_come(void);
+void cacheinfo_cpus_changed(void);
 
 /* For kernel/locking/percpu-rwsem.c. */
 extern struct percpu_rw_semaphore *bolt_patient_sem;

@@ -31,6 +31,15 @@ bool bolt_irqs_next(unsigned int *irq);
 /* As for_each_active_irq(), after bolt_irqs_leave(), without the others. */
 #define bolt_for_each_irq(irq) for (; bolt_irqs_next(&(irq));)
 
+/* Those that start again when a CPU of theirs comes. */
+void bolt_irq_managed(unsigned int irq);
+unsigned int bolt_irq_next_managed(unsigned int irq);
+
+/* As for_each_active_irq(), with irq_lock_sparse(), for interrupts that may be managed. */
+#define bolt_for_each_managed_irq(irq)					\
+	for ((irq) = bolt_irq_next_managed(0); (irq) < nr_irqs;		\
+	     (irq) = bolt_irq_next_managed((irq) + 1))
+
 /* irq_keep. */
 bool bolt_irq_keep(struct irq_data *data, const struct cpumask *mask,
 		   struct cpumask *kept);
@@ -44,6 +53,7 @@ void bolt_irq_online(unsigned int cpu);
 #define bolt_irq_pending(...) do { } while (0)
 #define bolt_irqs_leave() true
 #define bolt_for_each_irq(irq) for_each_active_irq(irq)
+#define bolt_irq_managed(...) do { } while (0)
 #define bolt_irq_keep(...) false
 #define bolt_irq_set_by_user(irq, mask) irq_set_affinity(irq, mask)
 #define bolt_irq_online(...) do { } while (0)

@@ -198,6 +198,7 @@ static int bolt_stop_and_take_down(const struct cpumask *cpus)
 			bolt_callback_failed(cpu, CPUHP_TEARDOWN_CPU);
 			continue;
 		}
+		bolt_look_out(cpu, false);
 		wait_for_ap_thread(st, false);
 		WARN_ON_ONCE(st->state != CPUHP_AP_IDLE_DEAD);
 	}
@@ -244,6 +245,7 @@ static int bolt_take_off(const struct cpumask *mask, bool poll)
 	if (bolt_find(mask, CPUHP_TEARDOWN_CPU + 1, CPUHP_AP_ACTIVE - 1, false)) {
 		workqueue_cpus_leave(&bolt_round);
 		err = bolt_run_threads(CPUHP_TEARDOWN_CPU, false);
+		cacheinfo_cpus_changed();
 	}
 	bolt_phase_end(BOLT_PHASE_AP);
 	if (!err && poll && pm_wakeup_pending())

@@ -256,6 +256,44 @@ bool bolt_irqs_next(unsigned int *irq)
 	return *irq < nr_irqs;
 }
 
+/* Interrupts that are or were managed; without memory for that, all could be. */
+static DEFINE_XARRAY(bolt_irqs_managed);
+static bool bolt_irqs_unknown;
+
+/**
+ * bolt_irq_managed - an interrupt is going to be a managed one
+ * @irq:	the interrupt
+ *
+ * Context: may sleep; irq_lock_sparse(), or the interrupt stays.
+ */
+void bolt_irq_managed(unsigned int irq)
+{
+	if (xa_err(xa_store(&bolt_irqs_managed, irq, xa_mk_value(0), GFP_KERNEL)))
+		WRITE_ONCE(bolt_irqs_unknown, true);
+}
+
+/**
+ * bolt_irq_next_managed - the next interrupt that may be a managed one
+ * @irq:	the first number to look at
+ *
+ * Context: irq_lock_sparse().
+ * Return: its number, or nr_irqs or more if there is no other.
+ */
+unsigned int bolt_irq_next_managed(unsigned int irq)
+{
+	unsigned long index = irq;
+
+	if (READ_ONCE(bolt_irqs_unknown))
+		return irq_get_next_irq(irq);
+	while (xa_find(&bolt_irqs_managed, &index, UINT_MAX, XA_PRESENT)) {
+		if (irq_to_desc(index))
+			return index;
+		/* It was freed; whoever has that number next will say what it is. */
+		xa_erase(&bolt_irqs_managed, index);
+	}
+	return nr_irqs;
+}
+
 /* Whether user space may move it. */
 static bool bolt_irq_movable(struct irq_data *data)
 {

@@ -8,9 +8,45 @@
 #include <linux/cpu.h>
 #include <linux/cpumask.h>
 #include <linux/kthread.h>
+#include <linux/sched.h>
+#include <linux/sched/clock.h>
+#include <linux/sched/stat.h>
 
 #include "state.h"
 #include "threads.h"
+
+/*
+ * How long the control task looks out for a CPU before it sleeps, in ns: about what
+ * two switches of tasks and the wake-up of an idle CPU take where these are slow.
+ */
+#define BOLT_LOOKOUT (50 * NSEC_PER_USEC)
+
+/**
+ * bolt_look_out - look out for a CPU that was sent somewhere, before sleeping
+ * @cpu:	the CPU
+ * @bringup:	whether it comes
+ *
+ * To fall asleep and to be woken up takes longer than most of what the control task
+ * waits for. It does not look out if another task wants to run here: that task gets
+ * this CPU at once, whatever the priority is that the control task was lent. Nor if
+ * @cpu does not run meanwhile, because it is this one, or a virtual CPU that was
+ * preempted.
+ *
+ * Context: the task that has sent the CPU, which sleeps next; preemption and
+ * interrupts are on.
+ */
+void bolt_look_out(unsigned int cpu, bool bringup)
+{
+	struct cpuhp_cpu_state *st = bolt_cpuhp_cpu(cpu);
+	struct completion *done = bringup ? &st->done_up : &st->done_down;
+	u64 end = local_clock() + BOLT_LOOKOUT;
+
+	/* What @cpu has done is seen after the wait, which takes the lock of @done. */
+	while (!READ_ONCE(done->done) && cpu != raw_smp_processor_id() &&
+	       single_task_running() && !need_resched() && !vcpu_is_preempted(cpu) &&
+	       (s64)(end - local_clock()) > 0)
+		cpu_relax();
+}
 
 /*
  * Has the thread of @cpu run callbacks until @target. False: @cpu is at @target
@@ -62,6 +98,7 @@ static int bolt_wait_for_thread(unsigned int cpu, enum cpuhp_state from)
 	struct cpuhp_cpu_state *st = bolt_cpuhp_cpu(cpu);
 	int err;
 
+	bolt_look_out(cpu, st->bringup);
 	wait_for_ap_thread(st, st->bringup);
 	err = st->result;
 	if (err) {

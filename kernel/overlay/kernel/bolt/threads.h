@@ -7,6 +7,7 @@
 
 struct hlist_node;
 
+void bolt_look_out(unsigned int cpu, bool bringup);
 int bolt_run_threads(enum cpuhp_state target, bool up);
 void __bolt_start_callback(unsigned int cpu, enum cpuhp_state state, bool bringup,
 			   struct hlist_node *node);

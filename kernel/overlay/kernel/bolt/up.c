@@ -236,6 +236,8 @@ int bolt_wait_for_arrival(unsigned int cpu, unsigned long deadline)
 	if (bolt_woken_again(cpu, &err))
 		deadline = jiffies + BOLT_ARRIVE_TIMEOUT;
 	left = max(1L, (long)(deadline - jiffies));
+	if (!err)
+		bolt_look_out(cpu, true);
 	if (!err && !wait_for_completion_timeout(&st->done_up, left)) {
 		if (bolt_give_up(cpu))
 			err = -EIO;
@@ -378,6 +380,7 @@ static int bolt_bring_up(const struct cpumask *mask, const struct cpumask *due)
 	if (bolt_find(mask, CPUHP_TEARDOWN_CPU, CPUHP_AP_ACTIVE - 2, true)) {
 		irq_affinity_online_cpus(&bolt_round);
 		err = bolt_run_threads(CPUHP_AP_ACTIVE - 1, true) ?: err;
+		cacheinfo_cpus_changed();
 		if (bolt_several_cpus())
 			vmstat_cpus_come();
 	}
