@@ -249,6 +249,7 @@ TEST_F(warm, when_the_delay_is_over)
 	struct ends ends;
 	bool stays;
 
+	ASSERT_EQ(0, put(BOLT_DIR "keep", "delay"));
 	ASSERT_EQ(0, set_online(VICTIM, false));
 	ASSERT_EQ(0, put(BOLT_DIR "settle_delay_ms", "1"));
 	for (int i = 0; i < 5000 && !is(BOLT_DIR "parked", ""); i++)
