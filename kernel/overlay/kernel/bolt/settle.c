@@ -256,7 +256,9 @@ static bool bolt_any_async(void)
 /* Whether @cpu has something pending, or waits in the kernel, until the delay is over. */
 static bool bolt_awaits_settling(unsigned int cpu)
 {
-	return cpumask_test_cpu(cpu, &bolt_parked_mask) || bolt_warm_must_end(cpu);
+	if (bolt_warm_must_end(cpu))
+		return true;
+	return cpumask_test_cpu(cpu, &bolt_parked_mask);
 }
 
 /* The delay of @cpu is over, or memory is short. */
