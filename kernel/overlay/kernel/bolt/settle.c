@@ -277,6 +277,14 @@ static void bolt_settle_due(unsigned int cpu, enum bolt_class last)
 		cond_resched();
 }
 
+/* Whether something of @cpu goes with the delay: up to class @last, or its way to wait. */
+static bool bolt_awaits(unsigned int cpu, enum bolt_class last)
+{
+	if (bolt_warm_must_end(cpu))
+		return true;
+	return bolt_owes(cpu, last);
+}
+
 static void bolt_settle_work(struct work_struct *work)
 {
 	unsigned int delay = READ_ONCE(bolt_settle_delay_ms), cpu;
@@ -289,7 +297,7 @@ static void bolt_settle_work(struct work_struct *work)
 
 		bolt_settle_due(cpu, BOLT_ASYNC);
 		/* All of this is unlocked: what is called here looks again. */
-		if (!bolt_owes(cpu, pressure ? BOLT_ELIDE : last) && !bolt_warm_must_end(cpu))
+		if (!bolt_awaits(cpu, pressure ? BOLT_ELIDE : last))
 			continue;
 		left = delay - ktime_ms_delta(ktime_get(),
 					      READ_ONCE(per_cpu_ptr(&bolt_cpus, cpu)->parked_at));
