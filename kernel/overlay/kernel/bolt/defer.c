@@ -18,6 +18,7 @@
 #include "settle.h"
 #include "state.h"
 #include "visibility.h"
+#include "warm.h"
 
 static void bolt_defer_teardown(unsigned int cpu, enum cpuhp_state state,
 				const struct bolt_defer *defer)
@@ -152,6 +153,7 @@ void bolt_bringup_done(unsigned int cpu)
 	struct bolt_set *pending = bolt_pending(cpu);
 	unsigned int state;
 
+	bolt_warm_forget(cpu);
 	if (!cpumask_test_cpu(cpu, &bolt_parked_mask))
 		return;
 	for_each_set_bit(state, pending->states, BOLT_NR_STATES) {

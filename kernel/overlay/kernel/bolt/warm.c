@@ -211,7 +211,23 @@ bool bolt_warm_withdraw(unsigned int cpu)
 	return true;
 }
 
-/* Also of CPUs with nothing pending; the caller has bolt_lock_states(). */
+/**
+ * bolt_warm_forget - a CPU that is online waits for nothing
+ * @cpu:	the CPU
+ *
+ * A task that brings a CPU up natively has settled the CPU before, but not under the
+ * same lock: another request may have parked the CPU again, and the native way has
+ * reset it.
+ *
+ * Context: hotplug lock held for writing.
+ */
+void bolt_warm_forget(unsigned int cpu)
+{
+	if (cpu_online(cpu))
+		atomic_cmpxchg(bolt_word(cpu), BOLT_WARM, BOLT_COLD);
+}
+
+/* The caller has bolt_lock_states(). */
 static void bolt_warm_leave_locked(const struct cpumask *cpus)
 {
 	static struct cpumask told;

@@ -65,6 +65,7 @@ int bolt_warm_want(bool warm);
 bool bolt_warm_wake(unsigned int cpu, struct task_struct *idle);
 bool bolt_warm_taken(unsigned int cpu);
 bool bolt_warm_withdraw(unsigned int cpu);
+void bolt_warm_forget(unsigned int cpu);
 void bolt_warm_leave(const struct cpumask *cpus);
 
 #endif /* _KERNEL_BOLT_WARM_H */

@@ -75,8 +75,6 @@ static unsigned int bolt_warm_types;
 /* CPUs that come, and whose memory types are as they must be. */
 static struct cpumask bolt_types_kept;
 
-void bolt_warm_restart(unsigned long sp);
-
 /**
  * bolt_types_changed - memory types are set on all CPUs that are online
  *
@@ -139,8 +137,8 @@ void bolt_warm_note(const struct cpumask *cpus)
 }
 
 /*
- * Whether a CPU waits by HLT: as natively on AMD, and where MWAIT is left to a
- * hypervisor, or may miss the store.
+ * Whether a CPU waits by HLT: on AMD, whose processors natively do not wait by MWAIT
+ * either, and where MWAIT is left to a hypervisor, or may miss the store.
  */
 static bool bolt_warm_halts(void)
 {
@@ -238,10 +236,13 @@ bool bolt_arch_warm_resets(void)
 	return true;
 }
 
-/* By HLT a CPU saves as much as natively, by MWAIT natively more: as deep as it can. */
+/*
+ * In a virtual machine a CPU waits by HLT natively as well. On others a CPU saves more
+ * natively, by the deepest MWAIT, or the state that cpuidle_play_dead() finds.
+ */
 bool bolt_arch_warm_stays(void)
 {
-	return bolt_warm_halts();
+	return boot_cpu_has(X86_FEATURE_HYPERVISOR);
 }
 
 /*
@@ -272,9 +273,10 @@ static noinstr bool bolt_warm_ordered(void)
 			native_halt();
 			continue;
 		}
-		/* As mwait_play_dead(): an erratum wants the line flushed. */
+		/* As mwait_play_dead(): an erratum wants the line flushed, in order. */
 		mb();
 		clflush(word);
+		/* The line is flushed before it is monitored. */
 		mb();
 		__monitor(word, 0, 0);
 		if (bolt_warm_order() != BOLT_WARM)
@@ -332,8 +334,6 @@ static void bolt_apic_drain(void)
 }
 
 /* Where a CPU that was parked warm goes on, in place of start_secondary(). */
-asmlinkage void __noreturn notrace bolt_warm_start(void);
-
 asmlinkage void __noreturn notrace bolt_warm_start(void)
 {
 	unsigned int cpu = raw_smp_processor_id();
@@ -370,6 +370,7 @@ asmlinkage void __noreturn notrace bolt_warm_start(void)
 
 	if (w->types == READ_ONCE(bolt_warm_types))
 		cpumask_set_cpu(cpu, &bolt_types_kept);
+	/* As ap_starting(): all of this before the callbacks. */
 	wmb();
 	notify_cpu_starting(cpu);
 
@@ -386,6 +387,7 @@ asmlinkage void __noreturn notrace bolt_warm_start(void)
 
 	local_irq_enable();
 	x86_cpuinit.setup_percpu_clockev();
+	/* As start_secondary(). */
 	wmb();
 	cpu_startup_entry(CPUHP_AP_ONLINE_IDLE);
 }

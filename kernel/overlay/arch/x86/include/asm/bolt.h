@@ -7,6 +7,8 @@
 #ifndef _ASM_X86_BOLT_H
 #define _ASM_X86_BOLT_H
 
+#include <linux/linkage.h>
+
 struct cpumask;
 
 #ifdef CONFIG_BOLT
@@ -23,6 +25,8 @@ void bolt_startup_delay(unsigned int usecs);
 
 /* CPUs that are parked warm: bolt_warm.c. */
 void bolt_warm_wait(void);
+asmlinkage void bolt_warm_restart(unsigned long sp);
+asmlinkage void __noreturn bolt_warm_start(void);
 void bolt_warm_note(const struct cpumask *cpus);
 void bolt_types_changed(void);
 bool bolt_keeps_types(unsigned int cpu);
