@@ -88,8 +88,10 @@ static inline void bolt_step_passed(unsigned int cpu, bool bringup)
 {
 	/* As in bolt_step_begin() and bolt_step_end(). */
 	smp_store_release(per_cpu_ptr(&bolt_reached, cpu), bolt_cpu_state(cpu));
-	if (!bringup)
+	if (!bringup) {
+		/* Before anything that is done for states below. */
 		smp_wmb();
+	}
 }
 
 /* Without instances no callback sets it. */

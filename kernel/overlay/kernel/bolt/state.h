@@ -185,6 +185,7 @@ extern u64 bolt_stats[BOLT_STATS];
 
 bool bolt_find(const struct cpumask *mask, enum cpuhp_state low,
 	       enum cpuhp_state high, bool up);
+void bolt_run_timed(enum cpuhp_state state, u64 start);
 int bolt_inject(unsigned int cpu, enum cpuhp_state state);
 void bolt_broken(unsigned int cpu, enum cpuhp_state state, const char *what);
 

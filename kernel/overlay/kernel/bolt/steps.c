@@ -35,6 +35,7 @@ struct bolt_set bolt_elided;
 u16 bolt_startups[BOLT_NR_STATES + 1] = {
 	[0 ... BOLT_NR_STATES] = BOLT_NR_STATES,
 };
+
 u16 bolt_teardowns[BOLT_NR_STATES];
 
 static bool bolt_has_work(enum cpuhp_state state, bool startup)

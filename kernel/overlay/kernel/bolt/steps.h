@@ -156,8 +156,6 @@ struct bolt_run {
 	u64 start;
 };
 
-void bolt_run_timed(enum cpuhp_state state, u64 start);
-
 static __always_inline struct bolt_run bolt_run_begin(enum cpuhp_state state)
 {
 	/* As in bolt_serial_enter(). */

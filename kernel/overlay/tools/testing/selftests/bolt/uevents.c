@@ -89,4 +89,41 @@ TEST_F(uevents, settling_is_silent)
 		TH_LOG("%s", self->bolt.text[0]);
 }
 
+/* How many events the kernel has counted. */
+static long long counted(void)
+{
+	char text[32] = "";
+
+	get("/sys/kernel/uevent_seqnum", text, sizeof(text));
+	return atoll(text);
+}
+
+/* What nobody hears is counted as what somebody hears. */
+TEST_F(uevents, unheard_events_are_counted)
+{
+	long long heard[2], unheard[2], before;
+
+	ASSERT_EQ(0, enable(true));
+	for (int online = 0; online < 2; online++) {
+		before = counted();
+		ASSERT_EQ(0, take(self->fd, online, &self->bolt));
+		heard[online] = counted() - before;
+		EXPECT_EQ(self->bolt.n, heard[online]);
+		events_free(&self->bolt);
+	}
+	close(self->fd);
+	for (int online = 0; online < 2; online++) {
+		before = counted();
+		ASSERT_EQ(0, set_online(VICTIM, online));
+		unheard[online] = counted() - before;
+	}
+	/* Whoever listens again hears what comes then. */
+	self->fd = events_open();
+	ASSERT_GE(self->fd, 0);
+	for (int online = 0; online < 2; online++)
+		EXPECT_EQ(heard[online], unheard[online]);
+	ASSERT_EQ(0, take(self->fd, false, &self->bolt));
+	EXPECT_EQ(heard[0], self->bolt.n);
+}
+
 TEST_HARNESS_MAIN
