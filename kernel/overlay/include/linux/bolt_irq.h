@@ -33,12 +33,12 @@ bool bolt_irqs_next(unsigned int *irq);
 
 /* Those that start again when a CPU of theirs comes. */
 void bolt_irq_managed(unsigned int irq);
-unsigned int bolt_irq_next_managed(unsigned int irq);
+unsigned int *bolt_irq_managed_from(unsigned int *irq, unsigned int at);
 
 /* As for_each_active_irq(), with irq_lock_sparse(), for interrupts that may be managed. */
 #define bolt_for_each_managed_irq(irq)					\
-	for ((irq) = bolt_irq_next_managed(0); (irq) < nr_irqs;		\
-	     (irq) = bolt_irq_next_managed((irq) + 1))
+	for (unsigned int *__irq = bolt_irq_managed_from(&(irq), 0);	\
+	     __irq; __irq = bolt_irq_managed_from(__irq, *__irq + 1))
 
 /* irq_keep. */
 bool bolt_irq_keep(struct irq_data *data, const struct cpumask *mask,

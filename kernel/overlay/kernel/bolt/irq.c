@@ -273,25 +273,30 @@ void bolt_irq_managed(unsigned int irq)
 }
 
 /**
- * bolt_irq_next_managed - the next interrupt that may be a managed one
- * @irq:	the first number to look at
+ * bolt_irq_managed_from - the next interrupt that may be a managed one
+ * @irq:	where to put its number
+ * @at:		the first number to look at
  *
  * Context: irq_lock_sparse().
- * Return: its number, or nr_irqs or more if there is no other.
+ * Return: @irq, or NULL if there is no other.
  */
-unsigned int bolt_irq_next_managed(unsigned int irq)
+unsigned int *bolt_irq_managed_from(unsigned int *irq, unsigned int at)
 {
-	unsigned long index = irq;
+	unsigned long index = at;
 
-	if (READ_ONCE(bolt_irqs_unknown))
-		return irq_get_next_irq(irq);
+	if (READ_ONCE(bolt_irqs_unknown)) {
+		*irq = irq_get_next_irq(at);
+		return *irq < nr_irqs ? irq : NULL;
+	}
 	while (xa_find(&bolt_irqs_managed, &index, UINT_MAX, XA_PRESENT)) {
-		if (irq_to_desc(index))
-			return index;
-		/* It was freed; whoever has that number next will say what it is. */
+		if (irq_to_desc(index)) {
+			*irq = index;
+			return irq;
+		}
+		/* It was freed; the next interrupt of that number is noted anew. */
 		xa_erase(&bolt_irqs_managed, index);
 	}
-	return nr_irqs;
+	return NULL;
 }
 
 /* Whether user space may move it. */

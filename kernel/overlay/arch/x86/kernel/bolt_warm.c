@@ -24,10 +24,13 @@
 #include <linux/cpu.h>
 #include <linux/init.h>
 #include <linux/mm_types.h>
+#include <linux/mmu_context.h>
+#include <linux/nmi.h>
 #include <linux/rcupdate.h>
 #include <linux/sched/mm.h>
 #include <linux/sched/task_stack.h>
 #include <linux/smp.h>
+#include <linux/sync_core.h>
 #include <linux/tboot.h>
 #include <linux/topology.h>
 
@@ -38,13 +41,10 @@
 #include <asm/fpu/sched.h>
 #include <asm/hw_irq.h>
 #include <asm/mce.h>
-#include <asm/mmu_context.h>
 #include <asm/mwait.h>
-#include <asm/nmi.h>
 #include <asm/numa.h>
 #include <asm/spec-ctrl.h>
 #include <asm/special_insns.h>
-#include <asm/sync_core.h>
 #include <asm/thermal.h>
 #include <asm/tlbflush.h>
 #include <asm/x86_init.h>
