@@ -149,7 +149,9 @@ static void read_mapping(void *arg)
 
 static int set_mapping(pte_t *pte, unsigned long addr, void *arg)
 {
-	set_pte_at(&init_mm, addr, pte, mk_pte((struct page *)arg, PAGE_KERNEL));
+	struct page *page = arg;
+
+	set_pte_at(&init_mm, addr, pte, mk_pte(page, PAGE_KERNEL));
 	return 0;
 }
 
