@@ -25,6 +25,7 @@
 #include <linux/bolt.h>
 #include <linux/cpu.h>
 #include <linux/cpumask.h>
+#include <linux/delay.h>
 #include <linux/errno.h>
 #include <linux/ktime.h>
 #include <linux/percpu.h>
@@ -32,6 +33,7 @@
 #include <linux/processor.h>
 #include <linux/suspend.h>
 
+#include "../time/tick-sched.h"
 #include "state.h"
 #include "warm.h"
 
@@ -40,6 +42,9 @@
 
 /* After how long the CPU is kicked again: it may have missed the kick. */
 #define BOLT_WARM_KICK_US 50
+
+/* How often a CPU that is told to die is waited for, and slept between. */
+#define BOLT_WARM_LEAVE_TRIES 100
 
 /* In a cache line of its own: the CPU may have the line monitored. */
 DEFINE_PER_CPU_ALIGNED(atomic_t, bolt_warm_words);
@@ -79,6 +84,16 @@ bool bolt_warm_must_end(unsigned int cpu)
 	return bolt_is_warm(cpu) && !bolt_arch_warm_stays();
 }
 
+/*
+ * The idle loop has noted that this CPU is idle, before it saw that the CPU is offline.
+ * The first interrupt after the return would take the time between for idle time.
+ */
+static void bolt_forget_idle(unsigned int cpu)
+{
+	if (IS_ENABLED(CONFIG_TICK_ONESHOT))
+		tick_get_tick_sched(cpu)->flags &= ~(TS_FLAG_INIDLE | TS_FLAG_IDLE_ACTIVE);
+}
+
 /**
  * bolt_warm_park - this CPU dies: it waits in the kernel if it may
  *
@@ -97,6 +112,7 @@ bool bolt_warm_park(void)
 	    !READ_ONCE(bolt_park_warm) || READ_ONCE(bolt_suspending) ||
 	    !bolt_arch_can_park_warm(cpu))
 		return false;
+	bolt_forget_idle(cpu);
 	return bolt_word_park(bolt_word(cpu));
 }
 
@@ -135,11 +151,21 @@ static bool bolt_warm_answered(unsigned int cpu, enum bolt_warm order)
 	return true;
 }
 
-/* Waits until @cpu, which has been told to, has become natively dead. */
+/*
+ * Waits until @cpu, which has been told to, has become natively dead. A virtual CPU may
+ * not be run for some time, and must not wake in this kernel when another one, or an
+ * image, takes its place: the patience here is long.
+ */
 static void bolt_warm_await_cold(unsigned int cpu)
 {
-	if (!bolt_warm_answered(cpu, BOLT_LEAVE) &&
-	    bolt_word_give_up(bolt_word(cpu)))
+	bool answered = bolt_warm_answered(cpu, BOLT_LEAVE);
+	unsigned int i;
+
+	for (i = 0; !answered && i < BOLT_WARM_LEAVE_TRIES; i++) {
+		usleep_range(1000, 2000);
+		answered = bolt_warm_answered(cpu, BOLT_LEAVE);
+	}
+	if (!answered && bolt_word_give_up(bolt_word(cpu)))
 		pr_debug("CPU %u: no answer, natively dead when it runs\n", cpu);
 	bolt_arch_warm_gone(cpu);
 	bolt_stats[BOLT_STAT_WARM_COLD]++;

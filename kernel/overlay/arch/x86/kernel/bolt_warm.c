@@ -237,12 +237,16 @@ bool bolt_arch_warm_resets(void)
 }
 
 /*
- * In a virtual machine a CPU waits by HLT natively as well. On others a CPU saves more
+ * In a virtual machine without MWAIT a CPU waits by HLT natively as well, and on AMD with
+ * MWAIT, too. On others a CPU saves more
  * natively, by the deepest MWAIT, or the state that cpuidle_play_dead() finds.
  */
 bool bolt_arch_warm_stays(void)
 {
-	return boot_cpu_has(X86_FEATURE_HYPERVISOR);
+	return boot_cpu_has(X86_FEATURE_HYPERVISOR) &&
+	       (boot_cpu_data.x86_vendor == X86_VENDOR_AMD ||
+		boot_cpu_data.x86_vendor == X86_VENDOR_HYGON ||
+		!boot_cpu_has(X86_FEATURE_MWAIT));
 }
 
 /*
@@ -268,6 +272,8 @@ static noinstr bool bolt_warm_ordered(void)
 	struct bolt_warm_cpu *w = raw_cpu_ptr(&bolt_warm_cpus);
 	atomic_t *word = raw_cpu_ptr(&bolt_warm_words);
 
+	/* As every way to die: wbinvd_on_all_cpus() passes over CPUs that are offline. */
+	native_wbinvd();
 	while (bolt_warm_order() == BOLT_WARM) {
 		if (w->halts) {
 			native_halt();
