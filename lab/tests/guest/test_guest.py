@@ -64,7 +64,9 @@ COMMON = {
     "bolt_policy",
     "bolt_request",
     "bolt_started",
+    "bolt_steps",
     "bolt_topology",
+    "bolt_visibility",
     "bolt_warm",
 }
 SUITES = {"x86_64": {"bolt_tsc"}, "arm64": set[str]()}
