@@ -24,7 +24,9 @@ from boltlab.arch import ARCHES
 from boltlab.hookcheck import State
 from boltlab.source import Source
 
-MOST_FILES = 65  # hooked files that name Bolt
+# Hooked files that name Bolt: 65, and 5 for CPUs that wait in the kernel (head.S, mtrr.c), the gate of a
+# directory (kernfs), maps of caches once a batch and the list of managed interrupts.
+MOST_FILES = 70
 
 
 @pytest.fixture(scope="module")
