@@ -277,6 +277,14 @@ static void bolt_settle_due(unsigned int cpu, enum bolt_class last)
 		cond_resched();
 }
 
+/* The delay of @cpu is over, or memory is short. */
+static void bolt_settle_now(unsigned int cpu, enum bolt_class last)
+{
+	bolt_settle_due(cpu, last);
+	if (bolt_warm_must_end(cpu))
+		bolt_warm_leave(cpumask_of(cpu));
+}
+
 /* Whether something of @cpu goes with the delay: up to class @last, or its way to wait. */
 static bool bolt_awaits(unsigned int cpu, enum bolt_class last)
 {
@@ -301,13 +309,10 @@ static void bolt_settle_work(struct work_struct *work)
 			continue;
 		left = delay - ktime_ms_delta(ktime_get(),
 					      READ_ONCE(per_cpu_ptr(&bolt_cpus, cpu)->parked_at));
-		if (left <= 0 || pressure) {
-			bolt_settle_due(cpu, pressure ? BOLT_ELIDE : last);
-			if (bolt_warm_must_end(cpu))
-				bolt_warm_leave(cpumask_of(cpu));
-		} else if (next < 0 || left < next) {
+		if (left <= 0 || pressure)
+			bolt_settle_now(cpu, pressure ? BOLT_ELIDE : last);
+		else if (next < 0 || left < next)
 			next = left;
-		}
 	}
 	if (next < 0)
 		return;

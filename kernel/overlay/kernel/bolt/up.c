@@ -164,9 +164,11 @@ static int bolt_kick_cpu(unsigned int cpu)
 	reinit_completion(&st->done_up);
 	cpuhp_set_state(cpu, st, CPUHP_ONLINE);
 	st->state = CPUHP_BRINGUP_CPU;
-	if (bolt_kick_warm(cpu))
+	/* As a callback that is to fail through cpuN/hotplug/fail. */
+	err = bolt_is_warm(cpu) ? bolt_inject(cpu, BOLT_KICK_STATE) : 0;
+	if (!err && bolt_kick_warm(cpu))
 		return 0;
-	err = bolt_kick(cpu);
+	err = err ?: bolt_kick(cpu);
 	if (err) {
 		bolt_callback_failed(cpu, BOLT_KICK_STATE);
 		st->state = CPUHP_BP_KICK_AP - 1;

@@ -849,7 +849,8 @@ static void write_among_others(struct slot *slot)
 		off_t at = draw_offset(&f);
 
 		if (file->is_read && !roll(&f, 3)) {
-			read_at(file->path, f.texts[1], draw_length(&f), at);
+			read_at(file->path, f.texts[1],
+				draw_length(&f.seed, f.world.page), at);
 		} else if (!try_among_others(&f, file, f.buf, len, at)) {
 			slot->value = 1 + (file - files);
 			fprintf(stderr, "# %zu bytes at %lld of %s: '%.*s': %s\n", len,

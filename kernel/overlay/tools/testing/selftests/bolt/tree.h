@@ -99,6 +99,20 @@ static inline void tree_of_cpus(struct tree *tree, bool text)
 		tree_walk(tree, roots[i], text);
 }
 
+/* Leaves out the lines that have @what in them. */
+static inline void tree_drop(struct tree *tree, const char *what)
+{
+	int kept = 0;
+
+	for (int i = 0; i < tree->n; i++) {
+		if (strstr(tree->lines[i], what))
+			free(tree->lines[i]);
+		else
+			tree->lines[kept++] = tree->lines[i];
+	}
+	tree->n = kept;
+}
+
 /* The first line that only one of them has, or NULL if they are the same. */
 static inline const char *tree_differ(const struct tree *a, const struct tree *b)
 {
