@@ -79,18 +79,13 @@ def deaf(registers: str, apics: Sequence[str]) -> dict[int, int]:
     ``registers``: QEMU's "info registers -a"; ``apics``: its "info lapic" of each CPU. No kernel
     of x86_64 halts inside of an interrupt that it has not ended.
     """
-    halted = [bool(m and int(m[1], 16) & INTERRUPTS_ON) for m in _rows(registers)]
     found = {}
-    for cpu, (idle, apic) in enumerate(zip(halted, apics, strict=False)):
-        served = _IN_SERVICE.search(apic)
-        if idle and served:
+    # After what comes before the first CPU: number and registers of each.
+    for cpu, (state, apic) in enumerate(zip(_CPU.split(registers)[2::2], apics, strict=False)):
+        halted, served = _HALTED.search(state), _IN_SERVICE.search(apic)
+        if halted and int(halted[1], 16) & INTERRUPTS_ON and served:
             found[cpu] = int(served[1])
     return found
-
-
-def _rows(registers: str) -> list[re.Match[str] | None]:
-    """Return for each CPU of ``registers`` its match of _HALTED, or None."""
-    return [_HALTED.search(part) for part in re.split(r"^CPU#\d+", registers, flags=re.M)[1:]]
 
 
 def places(registers: str, image: Path) -> list[tuple[int, str]]:

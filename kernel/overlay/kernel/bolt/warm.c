@@ -158,14 +158,12 @@ static bool bolt_warm_answered(unsigned int cpu, enum bolt_warm order)
  */
 static void bolt_warm_await_cold(unsigned int cpu)
 {
-	bool answered = bolt_warm_answered(cpu, BOLT_LEAVE);
-	unsigned int i;
+	unsigned int tries = BOLT_WARM_LEAVE_TRIES;
 
-	for (i = 0; !answered && i < BOLT_WARM_LEAVE_TRIES; i++) {
+	while (!bolt_warm_answered(cpu, BOLT_LEAVE) && tries--)
 		usleep_range(1000, 2000);
-		answered = bolt_warm_answered(cpu, BOLT_LEAVE);
-	}
-	if (!answered && bolt_word_give_up(bolt_word(cpu)))
+	/* Does nothing if the CPU has answered. */
+	if (bolt_word_give_up(bolt_word(cpu)))
 		pr_debug("CPU %u: no answer, natively dead when it runs\n", cpu);
 	bolt_arch_warm_gone(cpu);
 	bolt_stats[BOLT_STAT_WARM_COLD]++;

@@ -136,17 +136,23 @@ void bolt_warm_note(const struct cpumask *cpus)
 		per_cpu_ptr(&bolt_warm_cpus, cpu)->core_id = cpu_data(cpu).topo.core_id;
 }
 
-/*
- * Whether a CPU waits by HLT: on AMD, whose processors natively do not wait by MWAIT
- * either, and where MWAIT is left to a hypervisor, or may miss the store.
- */
-static bool bolt_warm_halts(void)
+/* Whether a CPU dies natively by HLT unless cpuidle has something better. */
+static bool bolt_dies_by_hlt(void)
 {
 	return boot_cpu_data.x86_vendor == X86_VENDOR_AMD ||
 	       boot_cpu_data.x86_vendor == X86_VENDOR_HYGON ||
+	       !boot_cpu_has(X86_FEATURE_MWAIT);
+}
+
+/*
+ * Whether a CPU waits by HLT: where it does so natively, and where MWAIT is left to a
+ * hypervisor, or may miss the store.
+ */
+static bool bolt_warm_halts(void)
+{
+	return bolt_dies_by_hlt() ||
 	       boot_cpu_has(X86_FEATURE_HYPERVISOR) ||
 	       boot_cpu_has_bug(X86_BUG_MONITOR) ||
-	       !boot_cpu_has(X86_FEATURE_MWAIT) ||
 	       !boot_cpu_has(X86_FEATURE_CLFLUSH) ||
 	       boot_cpu_data.cpuid_level < CPUID_MWAIT_LEAF;
 }
@@ -237,16 +243,12 @@ bool bolt_arch_warm_resets(void)
 }
 
 /*
- * In a virtual machine without MWAIT a CPU waits by HLT natively as well, and on AMD with
- * MWAIT, too. On others a CPU saves more
- * natively, by the deepest MWAIT, or the state that cpuidle_play_dead() finds.
+ * A virtual machine has no idle states that save more than HLT. Elsewhere a CPU saves
+ * more natively, by the deepest MWAIT, or the state that cpuidle_play_dead() finds.
  */
 bool bolt_arch_warm_stays(void)
 {
-	return boot_cpu_has(X86_FEATURE_HYPERVISOR) &&
-	       (boot_cpu_data.x86_vendor == X86_VENDOR_AMD ||
-		boot_cpu_data.x86_vendor == X86_VENDOR_HYGON ||
-		!boot_cpu_has(X86_FEATURE_MWAIT));
+	return boot_cpu_has(X86_FEATURE_HYPERVISOR) && bolt_dies_by_hlt();
 }
 
 /*

@@ -9,11 +9,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mount.h>
 #include <time.h>
 #include <unistd.h>
 
 #define CPU_DIR "/sys/devices/system/cpu/"
 #define BOLT_DIR CPU_DIR "bolt/"
+#define DEBUG_DIR "/sys/kernel/debug/bolt/"
 
 /* The CPU that comes and goes: the second one, as good as any. */
 #define VICTIM 1
@@ -97,6 +99,31 @@ static inline long long clock_ns(clockid_t clock)
 
 	clock_gettime(clock, &ts);
 	return ts.tv_sec * 1000000000LL + ts.tv_nsec;
+}
+
+/* Whether there are Bolt's files in debugfs, which is mounted if need be. */
+static inline bool debug_files(void)
+{
+	return !access(DEBUG_DIR, F_OK) ||
+	       !mount("debugfs", "/sys/kernel/debug", "debugfs", 0, NULL);
+}
+
+/* A number from DEBUG_DIR "stats", or -1. */
+static inline long long stat_of(const char *name)
+{
+	FILE *file = fopen(DEBUG_DIR "stats", "r");
+	long long value = -1;
+	char line[128];
+	size_t len = strlen(name);
+
+	if (!file)
+		return -1;
+	while (fgets(line, sizeof(line), file)) {
+		if (!strncmp(line, name, len) && line[len] == ' ')
+			value = atoll(line + len);
+	}
+	fclose(file);
+	return value;
 }
 
 /* Why these tests cannot run here, or NULL. */

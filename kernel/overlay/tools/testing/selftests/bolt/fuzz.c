@@ -23,7 +23,6 @@
 /* All files at once: most of it is debugfs's list of states. */
 #define TEXTS (256 * 1024)
 
-#define DEBUG_DIR "/sys/kernel/debug/bolt/"
 #define HOTPLUG_DIR CPU_DIR "cpu1/hotplug/"
 
 /* What a file takes. */

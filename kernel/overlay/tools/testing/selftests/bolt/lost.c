@@ -6,7 +6,6 @@
  */
 #define _GNU_SOURCE
 #include <sched.h>
-#include <sys/mount.h>
 
 #include "cpus.h"
 #include "errors.h"
@@ -457,7 +456,7 @@ TEST_F_TIMEOUT(lost, by_suspend, 300)
 }
 
 #define STUBBORN "/sys/module/stubborn/parameters/"
-#define STATES "/sys/kernel/debug/bolt/states"
+#define STATES DEBUG_DIR "states"
 
 static int stubborn(const char *what, cpus_t cpus)
 {
@@ -606,8 +605,7 @@ TEST_F_TIMEOUT(stubborn, leader_of_a_core_does_not_answer, 300)
 	if (stubborn("deaf", 0))
 		SKIP(return, "only on x86");
 	/* One CPU after the other: the first is dead before the second refuses. */
-	if (access(STATES, F_OK) &&
-	    mount("debugfs", "/sys/kernel/debug", "debugfs", 0, NULL))
+	if (!debug_files())
 		SKIP(return, "no debugfs");
 	snprintf(path, sizeof(path), "%d unfit", nr_of("random:online"));
 	ASSERT_EQ(0, put(STATES, path));

@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* debugfs/bolt and what it counts; last_error; memory pressure. */
-#include <sys/mount.h>
 
 #include "bolt.h"
 #include "../kselftest_harness.h"
 
-#define DEBUG_DIR "/sys/kernel/debug/bolt/"
 
 /* A line of DEBUG_DIR "states". */
 struct state {
@@ -60,24 +58,6 @@ static int unregistered(void)
 	return nr;
 }
 
-/* A number from DEBUG_DIR "stats", or -1. */
-static long long stat_of(const char *name)
-{
-	FILE *file = fopen(DEBUG_DIR "stats", "r");
-	long long value = -1;
-	char line[128];
-	size_t len = strlen(name);
-
-	if (!file)
-		return -1;
-	while (fgets(line, sizeof(line), file)) {
-		if (!strncmp(line, name, len) && line[len] == ' ')
-			value = atoll(line + len);
-	}
-	fclose(file);
-	return value;
-}
-
 FIXTURE(states) {
 };
 
@@ -87,8 +67,7 @@ FIXTURE_SETUP(states)
 
 	if (why)
 		SKIP(return, "%s", why);
-	if (access(DEBUG_DIR, F_OK) &&
-	    mount("debugfs", "/sys/kernel/debug", "debugfs", 0, NULL))
+	if (!debug_files())
 		SKIP(return, "no debugfs");
 	ASSERT_EQ(0, start_over());
 	ASSERT_EQ(0, enable(true));

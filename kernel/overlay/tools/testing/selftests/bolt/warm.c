@@ -2,13 +2,11 @@
 /* bolt/park: CPUs that wait in the kernel while they are parked, and each way out. */
 #define _GNU_SOURCE
 #include <sched.h>
-#include <sys/mount.h>
 
 #include "sets.h"
 #include "../kselftest_harness.h"
 
 #define PARK BOLT_DIR "park"
-#define DEBUG_DIR "/sys/kernel/debug/bolt/"
 #define ROUNDS 50
 
 /* What has become of CPUs that waited, from DEBUG_DIR "stats". */
@@ -20,23 +18,10 @@ struct ends {
 
 static bool look(struct ends *ends)
 {
-	FILE *file = fopen(DEBUG_DIR "stats", "r");
-	char name[64];
-	long long n;
-	int found = 0;
-
-	if (!file)
-		return false;
-	while (fscanf(file, "%63s %lld", name, &n) == 2) {
-		if (!strcmp(name, "came_back_warm") && ++found)
-			ends->returned = n;
-		if (!strcmp(name, "warm_unanswered") && ++found)
-			ends->unanswered = n;
-		if (!strcmp(name, "warm_made_cold") && ++found)
-			ends->cold = n;
-	}
-	fclose(file);
-	return found == 3;
+	ends->returned = stat_of("came_back_warm");
+	ends->unanswered = stat_of("warm_unanswered");
+	ends->cold = stat_of("warm_made_cold");
+	return ends->returned >= 0 && ends->unanswered >= 0 && ends->cold >= 0;
 }
 
 FIXTURE(warm) {
@@ -51,8 +36,7 @@ FIXTURE_SETUP(warm)
 
 	if (why)
 		SKIP(return, "%s", why);
-	if (access(DEBUG_DIR, F_OK) &&
-	    mount("debugfs", "/sys/kernel/debug", "debugfs", 0, NULL))
+	if (!debug_files())
 		SKIP(return, "no debugfs");
 	if (!world_look(&self->world))
 		SKIP(return, "more CPUs than this test knows");
