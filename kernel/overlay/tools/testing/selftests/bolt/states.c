@@ -4,7 +4,6 @@
 #include "bolt.h"
 #include "../kselftest_harness.h"
 
-
 /* A line of DEBUG_DIR "states". */
 struct state {
 	int nr;
