@@ -24,9 +24,8 @@ from boltlab.arch import ARCHES
 from boltlab.hookcheck import State
 from boltlab.source import Source
 
-# Hooked files that name Bolt: 65, and 5 for CPUs that wait in the kernel (head.S, mtrr.c), the gate
-# of a directory (kernfs), maps of caches once a batch and the list of managed interrupts.
-MOST_FILES = 70
+# Hooked files that name Bolt.
+MOST_FILES = 65
 
 
 @pytest.fixture(scope="module")

@@ -15,6 +15,7 @@
 
 #include <linux/atomic.h>
 #include <linux/cleanup.h>
+#include <linux/cpu_undrained.h>
 #include <linux/cpuhotplug.h>
 #include <linux/cpumask.h>
 #include <linux/errno.h>
@@ -183,34 +184,6 @@ struct bolt_defer {
 };
 
 #ifdef CONFIG_BOLT
-
-extern struct cpumask bolt_undrained_mask;
-
-/**
- * for_each_undrained_cpu - walk the CPUs that may keep per-CPU data while offline
- * @cpu:	loop variable, an unsigned int
- *
- * A CPU is walked from before the first of its teardowns is deferred until the
- * last of class BOLT_ASYNC or BOLT_LAZY has been settled, or until the CPU is back
- * in cpu_online_mask. Without the hotplug lock CPUs may come and go during the walk:
- * a CPU that comes back is always found here, in cpu_online_mask, or in both.
- *
- * Context: any.
- */
-#define for_each_undrained_cpu(cpu) for_each_cpu(cpu, &bolt_undrained_mask)
-
-/**
- * for_each_online_or_undrained_cpu - walk the CPUs that may have per-CPU data
- * @cpu:	loop variable, an unsigned int
- *
- * For code that drains or adds up what a CPU keeps while the CPU is parked.
- * Each CPU is walked once. Without the hotplug lock a CPU that comes or goes may
- * be missed, as for_each_online_cpu() may miss such a CPU.
- *
- * Context: any.
- */
-#define for_each_online_or_undrained_cpu(cpu) \
-	for_each_cpu_or(cpu, &bolt_undrained_mask, cpu_online_mask)
 
 bool bolt_enabled(void);
 bool bolt_may_defer(void);
@@ -435,8 +408,6 @@ bool bolt_arch_warm_stays(void);
 #else /* !CONFIG_BOLT */
 
 /* Macros: an inline function, though empty, can change what GCC makes of its caller. */
-#define for_each_undrained_cpu(cpu) for ((cpu) = 0; 0;)
-#define for_each_online_or_undrained_cpu(cpu) for_each_online_cpu(cpu)
 #define bolt_boot_option(...) false
 #define bolt_topology_unchecked() false
 #define bolt_boot_idle(...) false
