@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* /sys/kernel/debug/bolt: what is deferred, and what has become of it. */
+#include <linux/cleanup.h>
 #include <linux/cpu.h>
 #include <linux/debugfs.h>
 #include <linux/err.h>
 #include <linux/init.h>
 #include <linux/mm.h>
+#include <linux/mutex.h>
 #include <linux/seq_file.h>
 #include <linux/slab.h>
 #include <linux/string.h>
@@ -178,6 +180,9 @@ static int bolt_timing_show(struct seq_file *m, void *unused)
 	return 0;
 }
 
+/* static_branch_enable() warns if another task is inside static_branch_disable(). */
+static DEFINE_MUTEX(bolt_timing_mutex);
+
 /* Not a simple attribute: that cuts what is longer than its buffer. */
 static ssize_t bolt_timing_write(struct file *file, const char __user *ubuf,
 				 size_t count, loff_t *ppos)
@@ -192,6 +197,7 @@ static ssize_t bolt_timing_write(struct file *file, const char __user *ubuf,
 	kfree(text);
 	if (err || on > 1)
 		return -EINVAL;
+	guard(mutex)(&bolt_timing_mutex);
 	if (on)
 		static_branch_enable(&bolt_timing);
 	else
