@@ -400,7 +400,7 @@ bool bolt_arch_warm_possible(void);
 bool bolt_arch_can_park_warm(unsigned int cpu);
 bool bolt_arch_warm_prepare(unsigned int cpu, struct task_struct *idle);
 void bolt_arch_warm_kick(unsigned int cpu);
-void bolt_arch_warm_gone(unsigned int cpu);
+void bolt_arch_warm_gone(unsigned int cpu, bool answered);
 void bolt_arch_warm_lost(unsigned int cpu);
 bool bolt_arch_warm_resets(void);
 bool bolt_arch_warm_stays(void);

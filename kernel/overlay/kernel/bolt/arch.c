@@ -126,12 +126,13 @@ void __weak bolt_arch_warm_kick(unsigned int cpu)
 /**
  * bolt_arch_warm_gone - a CPU that waited in the kernel dies natively
  * @cpu:	the CPU
+ * @answered:	whether the CPU has taken its order; if not, the CPU dies when it runs
  *
  * Waits until the CPU is as dead as natively, where the architecture can tell.
  *
  * Context: as bolt_arch_warm_kick().
  */
-void __weak bolt_arch_warm_gone(unsigned int cpu)
+void __weak bolt_arch_warm_gone(unsigned int cpu, bool answered)
 {
 }
 

@@ -58,6 +58,7 @@ static const char *const bolt_stat_names[BOLT_STATS] = {
 	[BOLT_STAT_WARM]	= "came_back_warm",
 	[BOLT_STAT_WITHDRAWN]	= "warm_unanswered",
 	[BOLT_STAT_WARM_COLD]	= "warm_made_cold",
+	[BOLT_STAT_WARM_SILENT]	= "warm_silent",
 };
 
 static void bolt_show_state(struct seq_file *m, int state)

@@ -159,13 +159,14 @@ static bool bolt_warm_answered(unsigned int cpu, enum bolt_warm order)
 static void bolt_warm_await_cold(unsigned int cpu)
 {
 	unsigned int tries = BOLT_WARM_LEAVE_TRIES;
+	bool silent;
 
 	while (!bolt_warm_answered(cpu, BOLT_LEAVE) && tries--)
 		usleep_range(1000, 2000);
 	/* Does nothing if the CPU has answered. */
-	if (bolt_word_give_up(bolt_word(cpu)))
-		pr_debug("CPU %u: no answer, natively dead when it runs\n", cpu);
-	bolt_arch_warm_gone(cpu);
+	silent = bolt_word_give_up(bolt_word(cpu));
+	bolt_arch_warm_gone(cpu, !silent);
+	bolt_stats[BOLT_STAT_WARM_SILENT] += silent;
 	bolt_stats[BOLT_STAT_WARM_COLD]++;
 }
 
@@ -251,39 +252,30 @@ void bolt_warm_forget(unsigned int cpu)
 		atomic_cmpxchg(bolt_word(cpu), BOLT_WARM, BOLT_COLD);
 }
 
-/* The caller has bolt_lock_states(). */
-static void bolt_warm_leave_locked(const struct cpumask *cpus)
-{
-	static struct cpumask told;
-	unsigned int cpu;
-
-	/* All are told before the first is waited for. */
-	cpumask_clear(&told);
-	for_each_cpu(cpu, cpus) {
-		if (!bolt_word_leave(bolt_word(cpu)))
-			continue;
-		__cpumask_set_cpu(cpu, &told);
-		bolt_arch_warm_kick(cpu);
-	}
-	/* A CPU that has taken its order is not natively dead yet. */
-	for_each_cpu(cpu, &told)
-		bolt_warm_await_cold(cpu);
-}
-
 /**
  * bolt_warm_leave - have CPUs that are parked warm become natively dead
  * @cpus:	the CPUs; those that do not wait in the kernel are passed over
  *
  * A CPU that does not answer in time becomes so when it runs: the hypervisor has not
- * run it, or it is stuck, in which case it would not answer natively either.
+ * run it, or it is stuck, in which case it would not answer natively either. A request
+ * waits for one such CPU at the most.
  *
- * Context: may sleep; takes the hotplug lock for reading: no CPU is on its way.
+ * Context: may sleep; takes the hotplug lock for reading, once for every CPU: no CPU is
+ * on its way.
  */
 void bolt_warm_leave(const struct cpumask *cpus)
 {
-	bolt_lock_states();
-	bolt_warm_leave_locked(cpus);
-	bolt_unlock_states();
+	unsigned int cpu;
+
+	for_each_cpu(cpu, cpus) {
+		bolt_lock_states();
+		/* A CPU that has taken its order is not natively dead yet. */
+		if (bolt_word_leave(bolt_word(cpu))) {
+			bolt_arch_warm_kick(cpu);
+			bolt_warm_await_cold(cpu);
+		}
+		bolt_unlock_states();
+	}
 }
 
 /**

@@ -23,6 +23,7 @@
 #include <linux/cc_platform.h>
 #include <linux/cpu.h>
 #include <linux/init.h>
+#include <linux/jiffies.h>
 #include <linux/mm_types.h>
 #include <linux/mmu_context.h>
 #include <linux/nmi.h>
@@ -58,6 +59,7 @@
  * @types:	bolt_warm_types then
  * @halts:	whether the CPU waits by HLT
  * @kicks:	how many NMIs have been sent to it at most that it has not received
+ * @kicked:	when the last was sent, in jiffies
  */
 struct bolt_warm_cpu {
 	u32 core_id;
@@ -65,6 +67,7 @@ struct bolt_warm_cpu {
 	unsigned int types;
 	bool halts;
 	atomic_t kicks;
+	unsigned long kicked;
 };
 
 static DEFINE_PER_CPU(struct bolt_warm_cpu, bolt_warm_cpus);
@@ -232,8 +235,16 @@ void bolt_arch_warm_kick(unsigned int cpu)
 
 	if (!w->halts)
 		return;
+	WRITE_ONCE(w->kicked, jiffies);
 	atomic_inc(&w->kicks);
 	apic_send_nmi_to_offline_cpu(cpu);
+}
+
+/* An NMI that this CPU has not taken must not find another kernel in memory. */
+void bolt_arch_warm_gone(unsigned int cpu, bool answered)
+{
+	if (!answered)
+		bolt_send_init(cpu);
 }
 
 /* INIT resets a CPU whatever the CPU does. */
@@ -254,12 +265,16 @@ bool bolt_arch_warm_stays(void)
 /*
  * An NMI may be late, if a hypervisor has kept the control task or the CPU from
  * running: the CPU has taken its order without the NMI, and is online. No more NMIs of
- * an unknown reason are taken for such than were sent.
+ * an unknown reason are taken for such than were sent, and none long after the last was
+ * sent: an NMI that the CPU receives while offline is not counted.
  */
 static int bolt_warm_nmi(unsigned int cmd, struct pt_regs *regs)
 {
-	return atomic_dec_if_positive(&this_cpu_ptr(&bolt_warm_cpus)->kicks) < 0 ?
-	       NMI_DONE : NMI_HANDLED;
+	struct bolt_warm_cpu *w = this_cpu_ptr(&bolt_warm_cpus);
+
+	if (time_after(jiffies, READ_ONCE(w->kicked) + HZ))
+		return NMI_DONE;
+	return atomic_dec_if_positive(&w->kicks) < 0 ? NMI_DONE : NMI_HANDLED;
 }
 
 static int __init bolt_warm_init(void)

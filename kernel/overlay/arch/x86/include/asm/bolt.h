@@ -23,7 +23,8 @@ void bolt_tsc_forget_all(void);
 bool bolt_tsc_retest(unsigned int cpu);
 void bolt_startup_delay(unsigned int usecs);
 
-/* CPUs that are parked warm: bolt_warm.c. */
+/* CPUs that are parked warm: bolt_warm.c, and in smpboot.c bolt_send_init(). */
+void bolt_send_init(unsigned int cpu);
 void bolt_warm_wait(void);
 asmlinkage void bolt_warm_restart(unsigned long sp);
 asmlinkage void __noreturn bolt_warm_start(void);
