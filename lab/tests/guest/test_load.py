@@ -121,6 +121,13 @@ def test_a_cpu_left_half_way_is_ejected(kernel: Kernels, arch: str) -> None:
     assert set(play(kernel, arch, "lost-eject").samples()) == {"offline_seq", "online_seq"}
 
 
+def test_a_cpu_that_waits_is_ejected(kernel: Kernels, arch: str) -> None:
+    """It is natively dead before it is taken away; x86 only."""
+    if arch not in scenario.load("warm-eject").arches:
+        return
+    assert set(play(kernel, arch, "warm-eject").samples()) == {"offline_seq", "online_seq"}
+
+
 @pytest.mark.nightly
 def test_settled_before_kexec_locks(kernel: Kernels, arch: str) -> None:
     """A CPU that is settled later cannot be taken out of the headers of a crash kernel."""

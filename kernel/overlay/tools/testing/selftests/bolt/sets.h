@@ -195,4 +195,23 @@ static inline int sets_start_over(const struct world *world)
 	return err ?: enable(true);
 }
 
+/* Has the firmware take a CPU away, which goes on after the write. False: the CPU stays. */
+static inline bool cpu_eject(int cpu)
+{
+	char path[128];
+	cpus_t present;
+
+	snprintf(path, sizeof(path), "/sys/bus/acpi/devices/LNXCPU:%02x/eject", cpu);
+	if (put(path, "1"))
+		return false;
+	for (int i = 0; i < 500; i++) {
+		if (!cpus_read(CPU_DIR "present", &present))
+			return false;
+		if (!(present & CPU(cpu)))
+			return true;
+		wait_ms(20);
+	}
+	return false;
+}
+
 #endif /* SELFTESTS_BOLT_SETS_H */

@@ -14,6 +14,7 @@ struct ends {
 	long long returned;	/* came back warm */
 	long long unanswered;	/* were woken natively, as they did not answer */
 	long long cold;		/* became natively dead */
+	long long silent;	/* did not answer when they were to become so */
 };
 
 static bool look(struct ends *ends)
@@ -21,7 +22,9 @@ static bool look(struct ends *ends)
 	ends->returned = stat_of("came_back_warm");
 	ends->unanswered = stat_of("warm_unanswered");
 	ends->cold = stat_of("warm_made_cold");
-	return ends->returned >= 0 && ends->unanswered >= 0 && ends->cold >= 0;
+	ends->silent = stat_of("warm_silent");
+	return ends->returned >= 0 && ends->unanswered >= 0 && ends->cold >= 0 &&
+	       ends->silent >= 0;
 }
 
 FIXTURE(warm) {
@@ -68,6 +71,7 @@ do {									\
 	EXPECT_EQ(self->before.returned + (r), now.returned);		\
 	EXPECT_EQ(self->before.cold + (c), now.cold);			\
 	EXPECT_EQ(self->before.unanswered, now.unanswered);		\
+	EXPECT_EQ(self->before.silent, now.silent);			\
 } while (0)
 
 TEST_F(warm, words)
@@ -249,6 +253,17 @@ TEST_F(warm, when_the_delay_is_over)
 #ifdef __aarch64__
 	EXPECT_FALSE(stays);
 #endif
+}
+
+/* Natively dead before the machine takes the CPU away, and not asked for an answer later. */
+TEST_F(warm, ejected_cpu_is_cold)
+{
+	if (!getenv("BOLT_EJECT"))
+		SKIP(return, "takes a CPU for good");
+	ASSERT_EQ(0, set_online(cpus_first(self->cpus), false));
+	EXPECT_TRUE(cpu_eject(cpus_first(self->cpus)));
+	ASSERT_TRUE(world_look(&self->world));
+	EXPECT_ENDS(0, 1);
 }
 
 TEST_HARNESS_MAIN
