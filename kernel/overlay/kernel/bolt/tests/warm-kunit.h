@@ -155,32 +155,35 @@ static int set_mapping(pte_t *pte, unsigned long addr, void *arg)
 	return 0;
 }
 
-/* For the CPUs that are online; a CPU that waits is not told. */
-static int map(struct mapping *m, unsigned int which)
-{
-	unsigned long addr = (unsigned long)m->area->addr;
-	int err = apply_to_page_range(&init_mm, addr, PAGE_SIZE, set_mapping,
-				      m->pages[which]);
-
-	flush_tlb_kernel_range(addr, addr + PAGE_SIZE);
-	return err;
-}
-
 static int unset_mapping(pte_t *pte, unsigned long addr, void *unused)
 {
 	pte_clear(&init_mm, addr, pte);
 	return 0;
 }
 
+/* For the CPUs that are online; a CPU that waits is not told. */
+static void unmap(struct mapping *m)
+{
+	unsigned long addr = (unsigned long)m->area->addr;
+
+	apply_to_existing_page_range(&init_mm, addr, PAGE_SIZE, unset_mapping, NULL);
+	flush_tlb_kernel_range(addr, addr + PAGE_SIZE);
+}
+
+/* An entry that is valid must not lead to another page at once: arm64 says so. */
+static int map(struct mapping *m, unsigned int which)
+{
+	unmap(m);
+	return apply_to_page_range(&init_mm, (unsigned long)m->area->addr, PAGE_SIZE,
+				   set_mapping, m->pages[which]);
+}
+
 static void mapping_free(struct mapping *m)
 {
-	unsigned long addr;
 	unsigned int i;
 
 	if (m->area) {
-		addr = (unsigned long)m->area->addr;
-		apply_to_existing_page_range(&init_mm, addr, PAGE_SIZE, unset_mapping, NULL);
-		flush_tlb_kernel_range(addr, addr + PAGE_SIZE);
+		unmap(m);
 		free_vm_area(m->area);
 	}
 	for (i = 0; i < ARRAY_SIZE(m->pages); i++) {
