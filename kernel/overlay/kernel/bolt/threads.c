@@ -8,10 +8,11 @@
 #include <linux/cpu.h>
 #include <linux/cpumask.h>
 #include <linux/kthread.h>
+#include <linux/mmu_context.h>
 #include <linux/sched.h>
 #include <linux/sched/clock.h>
-#include <linux/sched/stat.h>
 
+#include "../sched/sched.h"
 #include "state.h"
 #include "threads.h"
 
@@ -22,6 +23,18 @@
 #define BOLT_LOOKOUT (50 * NSEC_PER_USEC)
 
 /*
+ * Whether no other task wants this CPU. A task that sleeps, as the task that asks
+ * does, may be on the runqueue until its dequeue is no longer delayed.
+ */
+static bool bolt_runs_alone(void)
+{
+	struct rq *rq = raw_rq();
+	unsigned int delayed = rq->cfs.h_nr_queued - rq->cfs.h_nr_runnable;
+
+	return rq->nr_running - delayed == 1;
+}
+
+/*
  * Whether the control task goes on looking out for @cpu. Not if another task wants
  * to run here: that task gets this CPU at once, whatever the priority is that the
  * control task was lent. Nor if @cpu does not run meanwhile, because it is this one,
@@ -29,7 +42,7 @@
  */
 static bool bolt_looks_out(unsigned int cpu, u64 end)
 {
-	return cpu != raw_smp_processor_id() && single_task_running() &&
+	return cpu != raw_smp_processor_id() && bolt_runs_alone() &&
 	       !need_resched() && !vcpu_is_preempted(cpu) &&
 	       (s64)(end - local_clock()) > 0;
 }
