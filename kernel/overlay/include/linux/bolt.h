@@ -311,6 +311,9 @@ static __always_inline bool bolt_has_left_sched(unsigned int cpu)
 	return bolt_in_request() && !cpu_active(cpu);
 }
 
+bool bolt_asker_sleeps_on(unsigned int cpu);
+bool bolt_look_out_idle(unsigned int cpu);
+
 /* In kernel/sched/core.c. */
 void sched_cpu_leave(unsigned int cpu);
 void sched_cpu_push_tasks(unsigned int cpu);

@@ -18,6 +18,7 @@
 #include <linux/cpumask.h>
 #include <linux/err.h>
 #include <linux/kthread.h>
+#include <linux/limits.h>
 #include <linux/lockdep.h>
 #include <linux/sched.h>
 #include <linux/sched/isolation.h>
@@ -27,6 +28,7 @@
 #include <linux/wait.h>
 
 #include "control.h"
+#include "state.h"
 
 /**
  * struct bolt_order - what the control thread is to do
@@ -186,6 +188,7 @@ int bolt_control_do(int (*run)(void *arg), void *arg,
 	lock_map_acquire(&bolt_order_map);
 	lock_map_release(&bolt_order_map);
 
+	WRITE_ONCE(bolt_asker_cpu, raw_smp_processor_id());
 	/* Asleep, as it were, before the thread is woken: it need not wait to run. */
 	prepare_to_wait(&bolt_answers, &wait, TASK_UNINTERRUPTIBLE);
 	/* Pairs with the acquire in bolt_take_orders(). */
@@ -197,6 +200,7 @@ int bolt_control_do(int (*run)(void *arg), void *arg,
 		prepare_to_wait(&bolt_answers, &wait, TASK_UNINTERRUPTIBLE);
 	}
 	finish_wait(&bolt_answers, &wait);
+	WRITE_ONCE(bolt_asker_cpu, UINT_MAX);
 	if (lent)
 		sched_set_normal(bolt_thread, MIN_NICE);
 	return order.ret;

@@ -9,6 +9,7 @@
 #include <linux/cpu.h>
 #include <linux/jump_label.h>
 #include <linux/kernel.h>
+#include <linux/limits.h>
 #include <linux/sched.h>
 #include <linux/sched/clock.h>
 #include <linux/spinlock.h>
@@ -42,6 +43,9 @@ struct bolt_batch *bolt_batch;
 
 /* The task that carries the request out: the control thread, but not during boot. */
 struct task_struct *bolt_control_task;
+
+/* Where the task that asks sleeps until the control task is done, or no CPU. */
+unsigned int bolt_asker_cpu = UINT_MAX;
 
 /* CPUs that the last request has not put back; cpu_add_remove_lock held. */
 struct cpumask bolt_lost;
@@ -132,6 +136,18 @@ bool bolt_in_request(void)
 bool bolt_is_control_task(void)
 {
 	return READ_ONCE(bolt_control_task) == current;
+}
+
+/**
+ * bolt_asker_sleeps_on - whether the task that asks for a request sleeps on a CPU
+ * @cpu:	the CPU
+ *
+ * Context: any. That task may have been moved since, so that the answer is a hint.
+ * Return: true if so.
+ */
+bool bolt_asker_sleeps_on(unsigned int cpu)
+{
+	return READ_ONCE(bolt_asker_cpu) == cpu;
 }
 
 /**

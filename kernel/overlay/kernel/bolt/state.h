@@ -132,6 +132,7 @@ struct bolt_batch {
 /* Set by bolt_run(), with the hotplug lock held for writing; NULL otherwise. */
 extern struct bolt_batch *bolt_batch;
 extern struct task_struct *bolt_control_task;
+extern unsigned int bolt_asker_cpu;
 
 /* Written by request.c, with cpu_add_remove_lock held. */
 extern bool bolt_on;

@@ -8,10 +8,11 @@
 #include <linux/cpu.h>
 #include <linux/cpumask.h>
 #include <linux/kthread.h>
+#include <linux/mmu_context.h>
 #include <linux/sched.h>
 #include <linux/sched/clock.h>
-#include <linux/sched/stat.h>
 
+#include "../sched/sched.h"
 #include "state.h"
 #include "threads.h"
 
@@ -21,16 +22,38 @@
  */
 #define BOLT_LOOKOUT (50 * NSEC_PER_USEC)
 
+/*
+ * Whether no other task wants this CPU. A task that sleeps, as the task that asks
+ * does, may be on the runqueue until its dequeue is no longer delayed.
+ */
+static bool bolt_runs_alone(void)
+{
+	struct rq *rq = raw_rq();
+	unsigned int delayed = rq->cfs.h_nr_queued - rq->cfs.h_nr_runnable;
+
+	return rq->nr_running - delayed == 1;
+}
+
+/*
+ * Whether the control task goes on looking out for @cpu. Not if another task wants
+ * to run here: that task gets this CPU at once, whatever the priority is that the
+ * control task was lent. Nor if @cpu does not run meanwhile, because it is this one,
+ * or a virtual CPU that was preempted.
+ */
+static bool bolt_looks_out(unsigned int cpu, u64 end)
+{
+	return cpu != raw_smp_processor_id() && bolt_runs_alone() &&
+	       !need_resched() && !vcpu_is_preempted(cpu) &&
+	       (s64)(end - local_clock()) > 0;
+}
+
 /**
  * bolt_look_out - look out for a CPU that was sent somewhere, before sleeping
  * @cpu:	the CPU
  * @bringup:	whether it comes
  *
  * To fall asleep and to be woken up takes longer than most of what the control task
- * waits for. It does not look out if another task wants to run here: that task gets
- * this CPU at once, whatever the priority is that the control task was lent. Nor if
- * @cpu does not run meanwhile, because it is this one, or a virtual CPU that was
- * preempted.
+ * waits for.
  *
  * Context: the task that has sent the CPU, which sleeps next; preemption and
  * interrupts are on.
@@ -42,10 +65,26 @@ void bolt_look_out(unsigned int cpu, bool bringup)
 	u64 end = local_clock() + BOLT_LOOKOUT;
 
 	/* What @cpu has done is seen after the wait, which takes the lock of @done. */
-	while (!READ_ONCE(done->done) && cpu != raw_smp_processor_id() &&
-	       single_task_running() && !need_resched() && !vcpu_is_preempted(cpu) &&
-	       (s64)(end - local_clock()) > 0)
+	while (!READ_ONCE(done->done) && bolt_looks_out(cpu, end))
 		cpu_relax();
+}
+
+/**
+ * bolt_look_out_idle - look out for a CPU that pushes its tasks away
+ * @cpu:	the CPU
+ *
+ * Context: as bolt_look_out(). No task is woken on @cpu any more.
+ * Return: whether @cpu has nothing to run. The task that has pushed the others, which
+ * is of @cpu, sleeps then: where these run is settled.
+ */
+bool bolt_look_out_idle(unsigned int cpu)
+{
+	u64 end = local_clock() + BOLT_LOOKOUT;
+	bool idle;
+
+	while (!(idle = idle_cpu(cpu)) && bolt_looks_out(cpu, end))
+		cpu_relax();
+	return idle;
 }
 
 /*
