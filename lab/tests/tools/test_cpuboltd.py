@@ -214,6 +214,22 @@ def test_a_dry_run_changes_nothing(daemon: Path, tree: Tree) -> None:
     assert not (root / "run/cpubolt").exists()
 
 
+@pytest.mark.parametrize(
+    ("name", "lines", "asked"),
+    [
+        ("small+bolt", "", "1-3"),
+        ("small+bolt", "keep = 1\ndeny = 2\n", "3"),
+        ("small+bolt", "[limits]\nmin_cpus = 3\n", "3"),
+        ("small+bolt+isolated", "", "1"),
+    ],
+)
+def test_what_is_left_alone(daemon: Path, tree: Tree, name: str, lines: str, asked: str) -> None:
+    root = tree(name)
+    (root / "config").write_text(f"{CONFIG}[daemon]\n{lines}")
+    run(daemon, "--root", root, "--config", root / "config", "--samples", "8")
+    assert (root / BOLT / "offline").read_text() == asked
+
+
 def wait_for(path: Path) -> None:
     for _ in range(1000):
         if path.exists():
