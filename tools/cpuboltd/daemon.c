@@ -246,6 +246,10 @@ static int carry_out(struct daemon *daemon)
 		}
 	}
 	err = ask(daemon, CPUBOLT_BRING_ONLINE, daemon->coming);
+	/* CPUs that were to replace others have not come: then those stay. */
+	remove_from(daemon, daemon->coming, daemon->owner.online);
+	if (!is_empty(daemon, daemon->coming))
+		CPU_ZERO_S(daemon->machine->size, daemon->going);
 	if (!err)
 		err = ask(daemon, CPUBOLT_TAKE_OFFLINE, daemon->going);
 	if (!err) {
