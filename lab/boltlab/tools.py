@@ -21,6 +21,7 @@ SOURCES = paths.REPO / "tools"
 # What programs for a guest are compiled with and linked to.
 LIBRARIES = (
     "libc6-dev",
+    "libinih-dev",
     "libsmartcols-dev",
     "libsystemd-dev",
     "libtraceevent-dev",

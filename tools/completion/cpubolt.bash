@@ -33,6 +33,11 @@ _cpubolt_columns()
 	"$1" status --help 2>/dev/null | sed -n '/^Columns:/,/^$/s/^ \([A-Z]*\) .*/\1/p'
 }
 
+_cpubolt_policies()
+{
+	cpuboltd --help 2>/dev/null | sed -n '/^Policies:/,/^$/s/^ \([a-z]\{1,\}\) .*/\1/p'
+}
+
 # Complete the last item of a list with commas, from the words in $1.
 _cpubolt_list()
 {
@@ -97,6 +102,14 @@ _cpubolt()
 		_cpubolt_list "$(_cpubolt_numbers $cpus/present)" ;;
 	status:-o | status:--output)
 		_cpubolt_list "$(_cpubolt_columns "$command")" ;;
+	policy:policy)
+		mapfile -t COMPREPLY < <(compgen -W 'show explain switch lease release' -- "$cur") ;;
+	policy:switch)
+		mapfile -t COMPREPLY < <(compgen -W "$(_cpubolt_policies)" -- "$cur") ;;
+	policy:explain | policy:lease)
+		_cpubolt_list "$(_cpubolt_numbers $cpus/present)" ;;
+	policy:*)
+		;;
 	online:*)
 		_cpubolt_list "all $(_cpubolt_numbers $cpus/offline)" ;;
 	offline:* | settle:*)

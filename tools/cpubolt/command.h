@@ -55,6 +55,7 @@ struct subcommand {
 	SUBCOMMAND(irq, "show interrupts, and keep these on some CPUs")			\
 	SUBCOMMAND(bench, "measure requests with and without Bolt on this machine")	\
 	SUBCOMMAND_TRACE(SUBCOMMAND)							\
+	SUBCOMMAND(policy, "show and change what the daemon cpuboltd does")			\
 	SUBCOMMAND(doctor, "find what keeps requests slow, and what else changes CPUs")
 
 #define DECLARE_SUBCOMMAND(NAME, SUMMARY) int run_##NAME(struct invocation *call);

@@ -205,6 +205,12 @@ def test_what_is_in_the_packages(tools: Path) -> None:
     assert "usr/bin/cpubolt" in command
     assert "usr/share/man/man1/cpubolt.1.gz" in command
     assert "usr/share/bash-completion/completions/cpubolt" in command
+    daemon = contents(tools, "cpuboltd")
+    assert {"usr/sbin/cpuboltd", "etc/cpubolt/cpuboltd.conf"} < set(daemon)
+    assert any(name.endswith("lib/systemd/system/cpuboltd.service") for name in daemon)
+    assert {f"usr/share/man/man{n}" for n in (5, 8)} == {
+        name.rpartition("/")[0] for name in daemon if "/man/" in name
+    }
     library = contents(tools, "libcpubolt1")
     assert all("/libcpubolt.so.1" in name for name in library)
     assert len(library) == 2

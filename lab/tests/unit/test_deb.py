@@ -85,7 +85,7 @@ def test_dry_run_names_all_packages(
     kernel = f"6.12.117+bolt20261122120000_{DEBIAN}.deb"
     tools = f"{packing.tools_version()}+bolt20261122120000_{DEBIAN}.deb"
     assert said[:-1] == [
-        *(f"{out}/{name}_{tools}" for name in ("cpubolt", "libcpubolt1", "libcpubolt-dev")),
+        *(f"{out}/{name}_{tools}" for name in packing.tools_names()),
         f"{out}/linux-image-6.12.117-cloud-bolt_{kernel}",
         f"{out}/linux-headers-6.12.117-cloud-bolt_{kernel}",
         f"{out}/linux-image-bolt_{kernel}",

@@ -1,0 +1,319 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * What systemd is for cpuboltd: starts the daemon, stops or kills it, and then runs what the unit has
+ * as ExecStopPost=. Meanwhile as many tasks as the guest has CPUs work now and then.
+ *
+ * unit orderly		the daemon in order: few CPUs without load, all with load, a lease, another
+ *			program that brings a CPU back, stop
+ * unit kills rounds=N	N times: CPUs online as before, whatever the daemon was doing
+ */
+#define _GNU_SOURCE
+#include "guest.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define CONFIG "/tmp/cpuboltd.conf"
+#define LOG "/tmp/cpuboltd.log"
+#define ONLINE "/sys/devices/system/cpu/online"
+#define STATE "/run/cpubolt/cpuboltd"
+#define PATIENCE_MS 20000
+
+static int cpus[MAX_CPUS], count;
+static char found[256];			/* CPUs that are online without the daemon */
+static volatile int *level;		/* so many tasks work */
+static uint64_t state = 88172645463325252ULL;
+
+static unsigned int draw(unsigned int below)
+{
+	state ^= state << 13;
+	state ^= state >> 7;
+	state ^= state << 17;
+	return state % below;
+}
+
+static void read_line(const char *path, char *text, size_t size)
+{
+	if (read_text(path, text, size) < 0)
+		die("cannot read %s", path);
+	text[strcspn(text, "\n")] = '\0';
+}
+
+static int online_count(void)
+{
+	char text[256];
+	int list[MAX_CPUS];
+
+	read_line(ONLINE, text, sizeof(text));
+	return parse_cpus(text, list, MAX_CPUS);
+}
+
+/* The log of the daemon, when something is wrong. */
+static void give_up(const char *what)
+{
+	char text[256];
+
+	read_line(ONLINE, text, sizeof(text));
+	fprintf(stderr, "guest: %s; online: %s; the daemon said:\n", what, text);
+	copy_to_fd(LOG, 2);
+	die("%s", what);
+}
+
+/* -- Load ---------------------------------------------------------------------- */
+
+static void work(int number)
+{
+	volatile unsigned long sum = 0;
+
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	for (;;) {
+		if (number >= *level) {
+			usleep(5000);
+			continue;
+		}
+		for (int i = 0; i < 20000; i++)
+			sum += i;
+	}
+}
+
+static void start_load(void)
+{
+	level = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	if (level == MAP_FAILED)
+		die("memory");
+	for (int i = 0; i < count; i++) {
+		pid_t pid = fork();
+
+		if (pid < 0)
+			die("fork: %s", strerror(errno));
+		if (!pid)
+			work(i);
+	}
+}
+
+/* -- Programs ------------------------------------------------------------------- */
+
+static pid_t start(char **args)
+{
+	pid_t pid = fork();
+	int fd;
+
+	if (pid < 0)
+		die("fork: %s", strerror(errno));
+	if (pid)
+		return pid;
+	fd = open(LOG, O_WRONLY | O_CREAT | O_APPEND, 0644);
+	dup2(fd, 2);
+	execv(args[0], args);
+	_exit(127);
+}
+
+static int ended(pid_t pid)
+{
+	int status;
+
+	if (waitpid(pid, &status, 0) != pid)
+		die("wait: %s", strerror(errno));
+	return status;
+}
+
+static pid_t start_daemon(void)
+{
+	char *args[] = { "/bin/cpuboltd", "--config", CONFIG, NULL };
+
+	return start(args);
+}
+
+static void restore(void)
+{
+	char *args[] = { "/bin/cpuboltd", "--restore", NULL };
+
+	if (ended(start(args)))
+		give_up("--restore failed");
+}
+
+static void say(const char *word, const char *more, const char *most)
+{
+	char *args[] = { "/bin/cpubolt", "policy", (char *)word, (char *)more, (char *)most, NULL };
+
+	fflush(stdout);
+	if (ended(start(args)))
+		give_up("cpubolt policy failed");
+}
+
+static void check_restored(void)
+{
+	char text[256];
+
+	read_line(ONLINE, text, sizeof(text));
+	if (strcmp(text, found))
+		give_up("not all CPUs are back");
+	if (!access(STATE, F_OK))
+		give_up("the file of CPUs is still there");
+}
+
+/* -- In order -------------------------------------------------------------------- */
+
+static void wait_count(int least, int most, const char *what)
+{
+	for (int ms = 0; ms < PATIENCE_MS; ms += 10) {
+		int now = online_count();
+
+		if (now >= least && now <= most)
+			return;
+		sleep_ms(10);
+	}
+	give_up(what);
+}
+
+static void measure_daemon(pid_t pid, const char *what)
+{
+	char path[64], text[4096], *here;
+	unsigned long user, system;
+	long kb = 0;
+	int64_t begin;
+	unsigned long ticks[2];
+
+	snprintf(path, sizeof(path), "/proc/%d/stat", pid);
+	begin = now_ns();
+	for (int i = 0; i < 2; i++) {
+		if (i)
+			sleep_ms(60000);
+		if (read_text(path, text, sizeof(text)) < 0 || !(here = strrchr(text, ')')) ||
+		    sscanf(here, ") %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %lu %lu", &user,
+			   &system) != 2)
+			give_up("no time of the daemon");
+		ticks[i] = user + system;
+	}
+	snprintf(path, sizeof(path), "/proc/%d/status", pid);
+	if (read_text(path, text, sizeof(text)) > 0 && (here = strstr(text, "VmRSS:")))
+		kb = atol(here + 6);
+	printf("%s: %lu ticks in %lld ms, %ld kB\n", what, ticks[1] - ticks[0],
+	       (long long)(now_ns() - begin) / 1000000, kb);
+}
+
+static void orderly(void)
+{
+	pid_t daemon = start_daemon();
+	char text[256];
+
+	wait_count(1, 1, "CPUs stay online without load");
+	say("show", NULL, NULL);
+	say("explain", "3", NULL);
+	say("explain", "0", NULL);
+	*level = count;
+	wait_count(count, count, "CPUs do not come with load");
+	*level = 0;
+	wait_count(1, 1, "CPUs do not go after the load");
+	say("lease", "2-3", "2");
+	wait_count(3, 3, "CPUs do not come for a lease");
+	wait_count(1, 1, "CPUs do not go after the lease");
+	/* Another program brings a CPU back: it stays. */
+	if (write_text("/sys/devices/system/cpu/cpu2/online", "1"))
+		give_up("CPU 2 does not come");
+	sleep_ms(1000);
+	read_line("/sys/devices/system/cpu/cpu2/online", text, sizeof(text));
+	if (strcmp(text, "1"))
+		give_up("the daemon took a CPU that another program has brought back");
+	say("explain", "2", NULL);
+	/* ... and takes another one: the daemon leaves that, too. */
+	*level = count;
+	wait_count(count, count, "CPUs do not come with load");
+	if (write_text("/sys/devices/system/cpu/cpu3/online", "0"))
+		give_up("CPU 3 does not go");
+	sleep_ms(500);
+	if (online_count() != count - 1)
+		give_up("the daemon brought back a CPU that another program has taken");
+	say("explain", "3", NULL);
+	*level = 0;
+	/* Where CPU 0 may go as well, CPU 2 is enough. */
+	wait_count(1, 2, "CPUs do not go beside those of another program");
+	measure_daemon(daemon, "without load");
+	kill(daemon, SIGTERM);
+	if (ended(daemon))
+		give_up("the daemon did not end well");
+	if (online_count() != count - 1)
+		give_up("a CPU of another program was brought back");
+	if (write_text("/sys/devices/system/cpu/cpu3/online", "1"))
+		give_up("CPU 3 does not come");
+	check_restored();
+	puts("in order");
+}
+
+/* -- Killed ------------------------------------------------------------------------ */
+
+static void change_load(long ms, int *least)
+{
+	while (ms > 0) {
+		long step = 10 + draw(150);
+		int now;
+
+		/* Mostly little to do, or all CPUs would be online most of the time. */
+		*level = draw(3) ? draw(2) : draw(count + 1);
+		step = step < ms ? step : ms;
+		sleep_ms(step);
+		now = online_count();
+		*least = now < *least ? now : *least;
+		ms -= step;
+	}
+}
+
+static void kills(long rounds)
+{
+	int least = count, killed = 0, with_file = 0;
+
+	for (long i = 0; i < rounds; i++) {
+		pid_t daemon = start_daemon();
+		bool kindly = !draw(5);
+		int status;
+
+		change_load(draw(1000), &least);
+		kill(daemon, kindly ? SIGTERM : SIGKILL);
+		status = ended(daemon);
+		if (kindly ? status && WTERMSIG(status) != SIGTERM : !WIFSIGNALED(status))
+			give_up("the daemon ended in another way");
+		killed += !kindly;
+		with_file += !access(STATE, F_OK);
+		restore();
+		check_restored();
+		unlink(LOG);
+	}
+	*level = 0;
+	printf("%ld rounds, %d killed, %d of these with CPUs taken, %d online at least\n", rounds,
+	       killed, with_file, least);
+	if (least == count || !with_file)
+		give_up("the daemon has never taken a CPU");
+}
+
+int main(int argc, char **argv)
+{
+	static const char config[] = "[daemon]\ninterval_ms=50\nbackoff_s=3600\n"
+				     "[limits]\nhold_ms=100\ndwell_ms=100\nchanges_per_minute=600\n";
+	const char *word = argc > 1 ? argv[1] : "";
+
+	read_line(ONLINE, found, sizeof(found));
+	count = parse_cpus(found, cpus, MAX_CPUS);
+	state += arg_long(argv, "seed", 0);
+	close(open(CONFIG, O_WRONLY | O_CREAT, 0644));
+	if (write_text(CONFIG, config))
+		die("no %s", CONFIG);
+	start_load();
+	if (!strcmp(word, "orderly"))
+		orderly();
+	else if (!strcmp(word, "kills"))
+		kills(arg_long(argv, "rounds", 100));
+	else
+		die("unit orderly | kills [rounds=N] [seed=N]");
+	return 0;
+}

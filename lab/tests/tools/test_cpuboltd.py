@@ -1,0 +1,326 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""The daemon cpuboltd: its own tests, its options, and on recorded trees what it does and says."""
+
+import os
+import re
+import secrets
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from boltlab import paths, tools
+
+TOOLS = paths.REPO / "tools"
+TEN_MINUTES = 600
+BOLT = "sys/devices/system/cpu/bolt"
+CONFIG = """\
+[daemon]
+interval_ms = 100
+[limits]
+hold_ms = 200
+dwell_ms = 100
+"""
+
+
+def run(*words: str | Path, status: int = 0) -> str:
+    """Run a program, and return what it says on both streams."""
+    done = subprocess.run(
+        list(map(str, words)),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        timeout=1800,
+        check=False,
+        env={"LC_ALL": "C.UTF-8", "PATH": os.environ["PATH"]},
+    )
+    assert done.returncode == status, f"{words}: {done.stdout}"
+    return done.stdout
+
+
+@pytest.fixture(scope="session")
+def daemon() -> Path:
+    return tools.host("plain") / "cpuboltd/cpuboltd"
+
+
+@pytest.fixture(scope="session")
+def command() -> Path:
+    return tools.host("plain") / "cpubolt/cpubolt"
+
+
+Tree = Callable[[str], Path]
+
+
+@pytest.fixture
+def tree() -> Iterator[Tree]:
+    """Return a function that lays down a recorded tree of an idle machine."""
+    with tempfile.TemporaryDirectory(prefix="cpuboltd-") as scratch:
+
+        def make(name: str) -> Path:
+            root = Path(scratch) / "root"
+            subprocess.run([sys.executable, TOOLS / "tests/trees.py", name, root], check=True)
+            (root / "run").mkdir(exist_ok=True)
+            (root / "proc/1/task/1").mkdir(parents=True)
+            lines = [f"cpu{n} 0 0 0 0 0 0 0 0" for n in range(32)]
+            (root / "proc/stat").write_text("\n".join([*lines, "procs_running 1\n"]))
+            (root / "config").write_text(CONFIG)
+            return root
+
+        yield make
+
+
+# -- Its own tests --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("build", ["plain", "sanitized"])
+def test_units(build: str) -> None:
+    """10,000 made-up loads are among them, and the fuzz targets, for two seconds each."""
+    folder = tools.host(build)
+    names = {test["name"] for test in tools.tests(folder, "daemon")}
+    assert {"daemon-policies", "daemon-read", "daemon-keep", "fuzz-config", "fuzz-trace"} <= names
+    words = ("--no-rebuild", "--suite", "daemon", "--print-errorlogs")
+    said = run("meson", "test", "-C", folder, *words)
+    assert re.search(rf"^Ok: +{len(names)} *$", said, re.M), said
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("target", ["config", "trace", "control"])
+def test_fuzz_for_ten_minutes(target: str, tmp_path: Path) -> None:
+    """With a seed that is another one each time; the input that fails is left in fuzz-input."""
+    program = tools.host("sanitized") / "tests/daemon" / f"fuzz-{target}"
+    seed = secrets.randbits(32)
+    said = run("env", "-C", tmp_path, program, str(TEN_MINUTES), str(seed))
+    assert re.search(r"^[1-9]\d* inputs$", said, re.M), seed
+
+
+def test_the_command_is_built_without_the_daemon() -> None:
+    folder = tools.host("bare")
+    assert (folder / "cpubolt/cpubolt").is_file()
+    assert not (folder / "cpuboltd/cpuboltd").exists()
+
+
+# -- Options and files ----------------------------------------------------------------------------
+
+
+def test_each_option_and_key_is_in_the_manual(daemon: Path) -> None:
+    page = (TOOLS / "man/cpuboltd.8.scd").read_text(encoding="utf-8")
+    found = re.findall(r"^ +(?:-\w, +)?(--[a-z-]+)", run(daemon, "--help"), re.M)
+    assert len(found) >= 8
+    assert [each for each in found if f"*{each}*" not in page] == []
+    for name in re.findall(r"^ ([a-z]+) +\S", run(daemon, "--help").split("Policies:")[1], re.M):
+        assert f"*{name}*\n" in page
+    page = (TOOLS / "man/cpuboltd.conf.5.scd").read_text(encoding="utf-8")
+    table = (TOOLS / "cpuboltd/config.c").read_text(encoding="utf-8")
+    rows = re.findall(r'^\t\{ "(\w+)", "(\w+)", \w+, [^,]*, (\d+), (\d+), (\d+) \},$', table, re.M)
+    assert len(rows) >= 20
+    parts = dict(re.findall(r"^# \[(\w+)\]\n(.*?)(?=^# |\Z)", page, re.M | re.S))
+    for section, key, *_ in rows:
+        assert f"*{key}*" in parts[section], key
+    # Numbers of the manual are those of the code.
+    for section, key, least, most, usual in rows:
+        text = re.search(rf"^\*{key}\*\n(.*?)(?=^\*|\Z)", parts[section], re.M | re.S)
+        if text and int(most):
+            assert re.search(rf"\b{least} to\s+{most}\b", text[1]), (section, key)
+            assert f"Default: {usual}." in " ".join(text[1].split()), (section, key)
+
+
+def test_the_installed_configuration_is_the_default(daemon: Path, tree: Tree) -> None:
+    """Also with all of its remarks taken for values."""
+    root = tree("small+bolt")
+    text = (TOOLS / "cpuboltd/systemd/cpuboltd.conf").read_text(encoding="utf-8")
+    values = re.sub(r"^#(\w)", r"\1", text, flags=re.M)
+    assert "\nname = load\n" in values
+    (root / "config").write_text(values)
+    run(daemon, "--root", root, "--config", root / "config", "--dry-run", "--samples", "1")
+
+
+@pytest.mark.parametrize("mode", [(), ("--dry-run",), ("--replay", "/dev/null")])
+def test_a_wrong_configuration(daemon: Path, tree: Tree, mode: tuple[str, ...]) -> None:
+    root = tree("small+bolt")
+    file = root / "config"
+    for text, line, what in (
+        ("[polic]\n", 1, "there is no section [polic]"),
+        ("[policy]\n\nnam = load\n", 3, 'the section [policy] has no key "nam"'),
+        ("[policy]\nname = laod\n", 2, "name = laod: there is no such policy"),
+    ):
+        file.write_text(text)
+        said = run(daemon, "--root", root, "--config", file, *mode, status=2)
+        assert said == f"cpuboltd: {file}:{line}: {what}\n"
+    file.write_text(CONFIG)
+    folder = root / "config.d"
+    folder.mkdir()
+    (folder / "x.conf").write_text("[load]\nup = 1000\n")
+    said = run(daemon, "--root", root, "--config", file, *mode, status=2)
+    assert said.startswith(f"cpuboltd: {folder}/x.conf:2: up = 1000: ")
+    assert not (root / "run/cpubolt").exists()
+
+
+@pytest.mark.parametrize(
+    ("words", "text"),
+    [
+        (("--samples", "0"), "--samples 0: a number is wanted"),
+        (("--policy", "fast"), 'there is no policy "fast"'),
+        (("--faster",), "unrecognized option '--faster'"),
+        (("now",), '"now" is too much'),
+    ],
+)
+def test_wrong_usage(daemon: Path, tree: Tree, words: tuple[str, ...], text: str) -> None:
+    said = run(daemon, "--root", tree("small"), *words, status=2)
+    assert said.startswith("cpuboltd: ")
+    assert text in said
+
+
+def test_the_unit_is_one_for_systemd(daemon: Path, tmp_path: Path) -> None:
+    text = (daemon.parent / "cpuboltd.service").read_text(encoding="utf-8")
+    program = re.search(r"^ExecStart=(\S+)$", text, re.M)
+    assert program is not None
+    assert f"ExecStopPost={program[1]} --restore\n" in text
+    if shutil.which("systemd-analyze") is None:
+        pytest.skip("no systemd here")
+    unit = tmp_path / "cpuboltd.service"
+    unit.write_text(text.replace(program[1], str(daemon)).replace("man:", "file:/man-"))
+    assert run("systemd-analyze", "verify", "--man=no", unit) == ""
+
+
+# -- What it does ---------------------------------------------------------------------------------
+
+
+def test_replay(daemon: Path, tree: Tree) -> None:
+    root = tree("smt+bolt")
+    words = ("--root", root, "--replay", TOOLS / "tests/daemon/build.csv")
+    said = run(daemon, *words)
+    assert re.search(r"^policy load, \d+ s in steps of 1000 ms$", said, re.M)
+    assert re.search(r"^changes: \d+, [\d.]+ a minute, \d+ in a minute at most$", said, re.M)
+    assert "policy package," in run(daemon, *words, "--policy", "package")
+    assert not (root / BOLT / "offline").read_text()
+    assert not (root / "run/cpubolt").exists()
+    said = run(daemon, "--root", root, "--replay", root / "config", status=1)
+    what = 'line 1: there is neither a column "time" nor "interval"'
+    assert said == f"cpuboltd: {root}/config: {what}\n"
+
+
+def test_a_dry_run_changes_nothing(daemon: Path, tree: Tree) -> None:
+    root = tree("small+bolt")
+    words = ("--root", root, "--config", root / "config", "--dry-run", "--samples", "6")
+    said = run(daemon, *words)
+    assert "dry run: CPUs 0 would be online: " in said
+    assert not (root / BOLT / "offline").read_text()
+    assert not (root / "run/cpubolt").exists()
+
+
+@pytest.mark.parametrize(
+    ("name", "lines", "asked"),
+    [
+        ("small+bolt", "", "1-3"),
+        ("small+bolt", "keep = 1\ndeny = 2\n", "3"),
+        ("small+bolt", "[limits]\nmin_cpus = 3\n", "3"),
+        ("small+bolt+isolated", "", "1"),
+    ],
+)
+def test_what_is_left_alone(daemon: Path, tree: Tree, name: str, lines: str, asked: str) -> None:
+    root = tree(name)
+    (root / "config").write_text(f"{CONFIG}[daemon]\n{lines}")
+    run(daemon, "--root", root, "--config", root / "config", "--samples", "8")
+    assert (root / BOLT / "offline").read_text() == asked
+
+
+def wait_for(path: Path) -> None:
+    for _ in range(1000):
+        if path.exists():
+            return
+        time.sleep(0.01)
+    raise AssertionError(path)
+
+
+@contextmanager
+def running(words: Sequence[str | Path], root: Path) -> Iterator[subprocess.Popen[bytes]]:
+    """Run a daemon until the end of the block; it must end well when asked to."""
+    with subprocess.Popen(words, stderr=subprocess.DEVNULL) as process:
+        try:
+            wait_for(root / "run/cpubolt/cpuboltd.socket")
+            yield process
+            process.terminate()
+            assert process.wait(60) == 0
+        finally:
+            process.kill()
+
+
+def test_a_daemon(daemon: Path, command: Path, tree: Tree) -> None:
+    """The tree's CPUs do not go when asked to: to the daemon that is another program's work."""
+    root = tree("small+bolt")
+    words: list[str | Path] = [daemon, "--root", root, "--config", root / "config"]
+    (root / "config").write_text(f"{CONFIG}[daemon]\nmetrics=/metrics\n")
+    with running(words, root):
+        assert run(*words, status=1) == "cpuboltd: a cpuboltd runs already\n"
+        assert run(*words, "--restore", status=1) == "cpuboltd: a cpuboltd runs already\n"
+        ask = (command, "--root", root, "policy")
+        assert run(*ask).startswith("policy    load, as few CPUs online as the load needs\n")
+        assert run(*ask, "lease", "1-2", "60") == "lease 1: CPUs 1-2 for 60 s\n"
+        assert "lease     1: CPUs 1-2 for " in run(*ask, "show")
+        assert run(*ask, "explain", "1").startswith("CPU 1 is online: ")
+        assert run(*ask, "release", "1") == "lease 1 has ended\n"
+        assert run(*ask, "release", "1", status=1) == "cpubolt: there is no such lease\n"
+        assert run(*ask, "switch", "fixed") == 'the policy is now "fixed"\n'
+        assert run(*ask, "switch", "fast", status=1) == "cpubolt: there is no such policy\n"
+        assert run(*ask, "explain", status=2).startswith("cpubolt: explain: wants 1 more")
+        assert run(*ask, "explain", "99", status=1).startswith("cpubolt: this machine has no such")
+    assert "cpuboltd_request_seconds_bucket" in (root / "metrics").read_text()
+    left = {path.name for path in (root / "run/cpubolt").iterdir()}
+    assert left & {"cpuboltd", "cpuboltd.socket", "cpuboltd.lock"} == {"cpuboltd.lock"}
+    assert run(*ask, status=1) == "cpubolt: cpuboltd does not run\n"
+
+
+def test_only_root_may_change_something(daemon: Path, command: Path, tree: Tree) -> None:
+    if os.geteuid():
+        pytest.skip("not root")
+    root = tree("small+bolt")
+    root.parent.chmod(0o755)
+    words: list[str | Path] = [daemon, "--root", root, "--config", root / "config"]
+    # Where everybody may read: the library is found there by its name.
+    for file in (command, command.parent.parent / "lib/libcpubolt.so.1"):
+        shutil.copy(file, root)
+    with running(words, root):
+        for request, status in (
+            ("show", 0),
+            ("explain 1", 0),
+            ("switch steal", 77),
+            ("lease 1 5", 77),
+            ("release 1", 77),
+        ):
+            done = subprocess.run(
+                [root / "cpubolt", "--root", root, "policy", *request.split()],
+                user=65534,
+                group=65534,
+                capture_output=True,
+                text=True,
+                env={"LD_LIBRARY_PATH": os.fspath(root)},
+                check=False,
+            )
+            assert done.returncode == status, done.stderr
+            assert (done.stderr == "cpubolt: only root may do that\n") == (status == 77)
+
+
+def test_what_was_left_is_brought_back(daemon: Path, tree: Tree) -> None:
+    root = tree("small+bolt+offline")
+    boot = (root / "proc/sys/kernel/random/boot_id").read_text().strip()
+    state = root / "run/cpubolt/cpuboltd"
+    state.parent.mkdir()
+    words = (daemon, "--root", root, "--restore")
+    assert run(*words) == ""
+    # Of another boot: these CPUs are nobody's.
+    state.write_text("boot_id=x\ntaken=2-3\n")
+    assert run(*words) == ""
+    assert not (root / BOLT / "online").read_text()
+    state.write_text(f"boot_id={boot}\ntaken=0-3\n")
+    # In a recorded tree the CPU does not come, but the file must be gone.
+    assert "online again, as they were found" in run(*words)
+    assert (root / BOLT / "online").read_text() == "3"
+    assert not state.exists()
+    state.write_text("nonsense")
+    assert "cannot put back all CPUs" in run(*words, status=1)

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The configuration: /etc/cpubolt/cpuboltd.conf, then the files of the folder cpuboltd.conf.d beside it
+ * in the order of their names. A later value replaces an earlier one. Nothing unknown is passed over.
+ */
+#ifndef CONFIG_H
+#define CONFIG_H
+
+#include "machine.h"
+#include "restrain.h"
+
+#define CONFIG_FILE	"/etc/cpubolt/cpuboltd.conf"
+#define CONFIG_SUFFIX	".conf"
+
+struct config {
+	const struct policy *policy;
+	struct policy_settings settings;
+	struct restraint_rules rules;
+	unsigned int interval_ms;
+	unsigned int hold_ms, dwell_ms;
+	unsigned int min_cpus;
+	unsigned int backoff_s;
+	cpu_set_t *keep;	/* CPUs that always are online */
+	cpu_set_t *deny;	/* CPUs that never come online */
+	char *metrics;		/* file for Prometheus, or NULL */
+};
+
+/** config_init() - the defaults; 0 or -ENOMEM */
+int config_init(const struct machine *machine, struct config *config);
+
+/**
+ * config_read() - read a file and its drop-ins into @config
+ * @file: NULL is CONFIG_FILE, which need not exist; another one must
+ * @error: a message "FILE:LINE: ..." if -EINVAL is returned; to be freed
+ *
+ * Errors: -EINVAL with a message; -ENOMEM.
+ */
+int config_read(const struct machine *machine, const char *file, struct config *config,
+		char **error);
+
+/**
+ * config_parse() - read one text into @config
+ * @name: of the file, for messages
+ */
+int config_parse(const struct machine *machine, const char *name, const char *text, size_t length,
+		 struct config *config, char **error);
+
+/** config_check() - what single values cannot say: limits that contradict each other */
+int config_check(const struct machine *machine, const struct config *config, char **error);
+
+void config_free(struct config *config);
+
+#endif /* CONFIG_H */

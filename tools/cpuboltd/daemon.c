@@ -1,0 +1,611 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* The daemon: measures, decides, asks the kernel, and puts back what it has found */
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <systemd/sd-daemon.h>
+
+#include "daemon.h"
+#include "floor.h"
+#include "say.h"
+#include "state.h"
+
+#define RUN_FOLDER	"/run/cpubolt"
+#define LOCK_FILE	RUN_FOLDER "/cpuboltd.lock"
+#define NEEDS_US	10000000	/* tasks are looked at again after that */
+
+uint64_t daemon_now_us(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000000 + (uint64_t)now.tv_nsec / 1000;
+}
+
+static bool has(const struct daemon *daemon, const cpu_set_t *set, unsigned int cpu)
+{
+	return CPU_ISSET_S(cpu, daemon->machine->size, set);
+}
+
+static bool is_empty(const struct daemon *daemon, const cpu_set_t *set)
+{
+	return !CPU_COUNT_S(daemon->machine->size, set);
+}
+
+/* @set without what is in @other too. */
+static void remove_from(struct daemon *daemon, cpu_set_t *set, const cpu_set_t *other)
+{
+	unsigned int cpu;
+
+	for (cpu = 0; cpu < daemon->machine->count; cpu++)
+		if (has(daemon, other, cpu))
+			CPU_CLR_S(cpu, daemon->machine->size, set);
+}
+
+/* -- Which CPUs may be moved ---------------------------------------------------- */
+
+static void on_foreign(void *data, unsigned int cpu, bool online, bool taken)
+{
+	struct daemon *daemon = data;
+	char *fields[] = { field("CPUBOLT_CPU=%u", cpu), field("CPUBOLT_EVENT=foreign") };
+
+	daemon->tally.foreign++;
+	if (online)
+		restraint_came(daemon->restraint, cpu, daemon->now_us);
+	if (online && taken)
+		say_with(LOG_NOTICE, fields, 2,
+			 "another program has brought CPU %u online: it is left alone for %u s",
+			 cpu, owner_waits(&daemon->owner, cpu, daemon->now_us));
+	else if (online)
+		say_with(LOG_INFO, fields, 2, "CPU %u has come online", cpu);
+	else
+		say_with(LOG_NOTICE, fields, 2,
+			 "another program has taken CPU %u offline: it stays offline", cpu);
+	free(fields[0]);
+	free(fields[1]);
+}
+
+/* CPUs of others, those that failed lately, and those with a purpose of their own are left alone. */
+static int find_usable(struct daemon *daemon)
+{
+	static const enum cpubolt_which alone[] = { CPUBOLT_ISOLATED, CPUBOLT_NOHZ_FULL };
+	const struct owner *owner = &daemon->owner;
+	size_t size = daemon->machine->size, i;
+	unsigned int cpu;
+	int err = 0;
+
+	CPU_ZERO_S(size, daemon->more);
+	memcpy(daemon->usable, owner->present, size);
+	for (i = 0; !err && i < sizeof(alone) / sizeof(alone[0]); i++) {
+		err = cpubolt_cpus(daemon->machine->handle, alone[i], daemon->next);
+		remove_from(daemon, daemon->usable, daemon->next);
+	}
+	remove_from(daemon, daemon->usable, daemon->config->deny);
+	remove_from(daemon, daemon->usable, owner->foreign);
+	for (cpu = 0; cpu < daemon->machine->count; cpu++) {
+		if (!owner_waits(owner, cpu, daemon->now_us))
+			continue;
+		if (has(daemon, owner->online, cpu))
+			CPU_SET_S(cpu, size, daemon->more);
+		else
+			CPU_CLR_S(cpu, size, daemon->usable);
+	}
+	lease_expire(daemon, daemon->more);
+	if (daemon->now_us < daemon->needs_until_us)
+		CPU_OR_S(size, daemon->more, daemon->more, daemon->needs);
+	CPU_AND_S(size, daemon->online, owner->online, daemon->usable);
+	return err ?: floor_own(daemon->machine, daemon->config, &daemon->inputs, daemon->more,
+				daemon->floor);
+}
+
+/* -- Requests --------------------------------------------------------------------- */
+
+static void remember(struct daemon *daemon, const cpu_set_t *cpus)
+{
+	unsigned int cpu;
+
+	for (cpu = 0; cpu < daemon->machine->count; cpu++) {
+		if (!has(daemon, cpus, cpu))
+			continue;
+		free(daemon->memories[cpu].why);
+		daemon->memories[cpu].why = field("for the policy \"%s\": %s",
+						  daemon->config->policy->name,
+						  daemon->decision.why);
+		daemon->memories[cpu].at_us = daemon->now_us;
+	}
+}
+
+static void say_request(struct daemon *daemon, enum cpubolt_op op, const cpu_set_t *cpus,
+			const struct cpubolt_result *result)
+{
+	char *list = machine_list(daemon->machine, cpus);
+	char *what = result->error ? cpubolt_explain(op, result) : NULL;
+	char *fields[] = {
+		field("CPUBOLT_EVENT=request"),
+		field("CPUBOLT_OPERATION=%s", op == CPUBOLT_BRING_ONLINE ? "online" : "offline"),
+		field("CPUBOLT_CPUS=%s", list ?: ""),
+		field("CPUBOLT_POLICY=%s", daemon->config->policy->name),
+		field("CPUBOLT_WHY=%s", daemon->decision.why),
+		field("CPUBOLT_NS=%llu", result->ns),
+		field("CPUBOLT_ERRNO=%d", result->error),
+	};
+	size_t i, count = sizeof(fields) / sizeof(fields[0]);
+
+	if (result->error)
+		say_with(LOG_WARNING, fields, (unsigned int)count, "%s", what ?: "no memory");
+	else
+		say_with(LOG_INFO, fields, (unsigned int)count, "CPUs %s %s in %.3f ms: %s",
+			 list ?: "", op == CPUBOLT_BRING_ONLINE ? "came" : "went",
+			 (double)result->ns / 1e6, daemon->decision.why);
+	for (i = 0; i < count; i++)
+		free(fields[i]);
+	free(what);
+	free(list);
+}
+
+/* A CPU that fails is left alone for a while; if it is not known which one, all are. */
+static void yield_to_failure(struct daemon *daemon, const struct cpubolt_result *result)
+{
+	daemon->tally.errors++;
+	if (result->cpu >= 0 && (unsigned int)result->cpu < daemon->machine->count)
+		owner_yield(&daemon->owner, (unsigned int)result->cpu, true, daemon->now_us);
+	else
+		daemon->pause_until_us = daemon->now_us + daemon->config->backoff_s * 1000000ULL;
+}
+
+static int ask(struct daemon *daemon, enum cpubolt_op op, const cpu_set_t *cpus)
+{
+	bool online = op == CPUBOLT_BRING_ONLINE;
+	struct cpubolt_result result;
+	int err;
+
+	if (is_empty(daemon, cpus))
+		return 0;
+	err = cpubolt_request(daemon->machine->handle, op, cpus, 0, &result);
+	metrics_count(daemon, result.ns);
+	say_request(daemon, op, cpus, &result);
+	if (err)
+		yield_to_failure(daemon, &result);
+	else
+		remember(daemon, cpus);
+	if (!err)
+		*(online ? &daemon->tally.came : &daemon->tally.went) += result.changed;
+	err = owner_changed(&daemon->owner, cpus, online, !err, daemon->now_us);
+	if (err > 0)
+		say(LOG_NOTICE, "another program has changed %d of these CPUs meanwhile", err);
+	daemon->tally.foreign += err > 0 ? (unsigned int)err : 0;
+	if (online)
+		machine_places(daemon->machine);
+	return err < 0 ? err : 0;
+}
+
+static void find_difference(struct daemon *daemon)
+{
+	size_t size = daemon->machine->size;
+
+	memcpy(daemon->going, daemon->online, size);
+	remove_from(daemon, daemon->going, daemon->next);
+	memcpy(daemon->coming, daemon->next, size);
+	remove_from(daemon, daemon->coming, daemon->online);
+}
+
+/* CPUs that tasks and cpusets need stay: "needs" is among the floor from now on. */
+static int spare_the_needed(struct daemon *daemon)
+{
+	size_t size = daemon->machine->size;
+	cpu_set_t *found = daemon->coming;
+	int err;
+
+	/* The CPUs that stay are those that are left alone, too. */
+	CPU_OR_S(size, daemon->more, daemon->owner.online, daemon->next);
+	remove_from(daemon, daemon->more, daemon->going);
+	err = floor_others(daemon->machine, daemon->going, daemon->more, found);
+	if (err)
+		return err;
+	if (daemon->now_us >= daemon->needs_until_us) {
+		CPU_ZERO_S(size, daemon->needs);
+		daemon->needs_until_us = daemon->now_us + NEEDS_US;
+	}
+	CPU_OR_S(size, daemon->needs, daemon->needs, found);
+	CPU_OR_S(size, daemon->next, daemon->next, found);
+	find_difference(daemon);
+	return 0;
+}
+
+/* What a request that is cut off has taken is in the file. */
+static int save(struct daemon *daemon, const cpu_set_t *going)
+{
+	size_t size = daemon->machine->size;
+
+	CPU_OR_S(size, daemon->more, daemon->owner.taken, going);
+	if (is_empty(daemon, daemon->more))
+		return state_remove(daemon->machine);
+	return state_save(daemon->machine, daemon->more);
+}
+
+static int carry_out(struct daemon *daemon)
+{
+	int err;
+
+	if (!is_empty(daemon, daemon->going)) {
+		err = save(daemon, daemon->going);
+		if (err) {
+			/* Without the file no CPU may go: a crash would lose it. */
+			say(LOG_ERR, "cannot write " RUN_FOLDER "/cpuboltd: %s", strerror(-err));
+			daemon->pause_until_us = daemon->now_us +
+						 daemon->config->backoff_s * 1000000ULL;
+			CPU_ZERO_S(daemon->machine->size, daemon->going);
+		}
+	}
+	err = ask(daemon, CPUBOLT_BRING_ONLINE, daemon->coming);
+	/* CPUs that were to replace others have not come: then those stay. */
+	remove_from(daemon, daemon->coming, daemon->owner.online);
+	if (!is_empty(daemon, daemon->coming))
+		CPU_ZERO_S(daemon->machine->size, daemon->going);
+	if (!err)
+		err = ask(daemon, CPUBOLT_TAKE_OFFLINE, daemon->going);
+	if (!err) {
+		/* What has become of it. */
+		memcpy(daemon->next, daemon->owner.online, daemon->machine->size);
+		CPU_AND_S(daemon->machine->size, daemon->next, daemon->next, daemon->usable);
+		restraint_changed(daemon->restraint, &daemon->inputs, daemon->online, daemon->next,
+				  daemon->now_us);
+		CPU_ZERO_S(daemon->machine->size, daemon->going);
+		save(daemon, daemon->going);
+	}
+	return err;
+}
+
+/* A dry run says what it would do, when that changes. */
+static void say_plan(struct daemon *daemon)
+{
+	char *list;
+
+	if (CPU_EQUAL_S(daemon->machine->size, daemon->planned, daemon->next))
+		return;
+	memcpy(daemon->planned, daemon->next, daemon->machine->size);
+	list = machine_list(daemon->machine, daemon->next);
+	say(LOG_INFO, "dry run: CPUs %s would be online: %s", list ?: "", daemon->decision.why);
+	free(list);
+}
+
+/* -- One interval ------------------------------------------------------------------- */
+
+static int decide(struct daemon *daemon)
+{
+	const struct config *config = daemon->config;
+	int err = config->policy->decide(&config->settings, &daemon->inputs, &daemon->decision);
+
+	if (err)
+		return err;
+	restrain(daemon->restraint, &config->rules, config->policy, &daemon->inputs,
+		 daemon->wanted, daemon->now_us, daemon->next);
+	memcpy(daemon->before, daemon->wanted, daemon->machine->size);
+	find_difference(daemon);
+	if (!is_empty(daemon, daemon->going))
+		err = spare_the_needed(daemon);
+	return err;
+}
+
+static int look(struct daemon *daemon)
+{
+	int found;
+
+	daemon->now_us = daemon_now_us();
+	found = owner_look(&daemon->owner, daemon->now_us, on_foreign, daemon);
+	if (found > 0) {
+		machine_places(daemon->machine);
+		CPU_ZERO_S(daemon->machine->size, daemon->going);
+		if (!daemon->dry_run)
+			save(daemon, daemon->going);
+	}
+	return found < 0 ? found : find_usable(daemon);
+}
+
+static int round_of(struct daemon *daemon)
+{
+	bool first = !daemon->counters.at_us;
+	int err = look(daemon);
+
+	/* A lease brings the daemon here early: so short a time says nothing. */
+	if (!err && (first || daemon->now_us - daemon->counters.at_us >=
+				      daemon->config->interval_ms * 500ULL))
+		err = sample_take(daemon->machine, &daemon->counters, daemon->now_us,
+				  &daemon->inputs, daemon->loads);
+	if (err || first || daemon->now_us < daemon->pause_until_us)
+		return err;
+	err = decide(daemon);
+	if (err)
+		return err;
+	if (daemon->dry_run)
+		say_plan(daemon);
+	else if (!is_empty(daemon, daemon->going) || !is_empty(daemon, daemon->coming))
+		err = carry_out(daemon);
+	metrics_write(daemon, false);
+	return err;
+}
+
+static void notify(const struct daemon *daemon)
+{
+	char *list = machine_list(daemon->machine, daemon->owner.online);
+
+	sd_notifyf(0, "WATCHDOG=1\nSTATUS=policy %s, CPUs %s online",
+		   daemon->config->policy->name, list ?: "");
+	free(list);
+}
+
+static int on_time(sd_event_source *source, uint64_t due_us, void *data)
+{
+	struct daemon *daemon = data;
+	int err = round_of(daemon);
+
+	if (err) {
+		say(LOG_ERR, "cannot go on: %s", strerror(-err));
+		daemon->code = EXIT_FAILED;
+		return sd_event_exit(daemon->loop, 0);
+	}
+	notify(daemon);
+	if (daemon->samples && !--daemon->samples)
+		return sd_event_exit(daemon->loop, 0);
+	err = sd_event_source_set_time(source, daemon->now_us +
+					       daemon->config->interval_ms * 1000ULL);
+	return err < 0 ? err : sd_event_source_set_enabled(source, SD_EVENT_ONESHOT);
+}
+
+static int on_event(sd_event_source *source, int fd, uint32_t events, void *data)
+{
+	struct daemon *daemon = data;
+	struct cpubolt_event event;
+	int got;
+
+	do {
+		got = cpubolt_monitor_next(daemon->monitor, 0, &event);
+	} while (got > 0);
+	if (got < 0 && got != -ENOBUFS)
+		say(LOG_WARNING, "events of CPUs: %s", strerror(-got));
+	/* Errors come up again in the next interval. */
+	look(daemon);
+	return 0;
+}
+
+/* -- Begin and end -------------------------------------------------------------------- */
+
+static int make_sets(struct daemon *daemon)
+{
+	cpu_set_t **sets[] = { &daemon->usable, &daemon->online, &daemon->floor, &daemon->before,
+			       &daemon->wanted, &daemon->next, &daemon->more, &daemon->needs,
+			       &daemon->going, &daemon->coming, &daemon->planned };
+	const struct machine *machine = daemon->machine;
+	size_t i;
+
+	for (i = 0; i < sizeof(sets) / sizeof(sets[0]); i++) {
+		*sets[i] = machine_set(machine);
+		if (!*sets[i])
+			return -ENOMEM;
+	}
+	daemon->loads = calloc(machine->count + 1, sizeof(*daemon->loads));
+	daemon->memories = calloc(machine->count + 1, sizeof(*daemon->memories));
+	daemon->restraint = restraint_new(machine->count);
+	daemon->decision.wanted = daemon->wanted;
+	daemon->inputs = (struct inputs){
+		.count = machine->count,
+		.size = machine->size,
+		.places = machine->places,
+		.loads = daemon->loads,
+		.usable = daemon->usable,
+		.online = daemon->online,
+		.floor = daemon->floor,
+		.before = daemon->before,
+	};
+	return daemon->loads && daemon->memories && daemon->restraint ? 0 : -ENOMEM;
+}
+
+static int on_signal(sd_event_source *source, const struct signalfd_siginfo *about, void *data)
+{
+	struct daemon *daemon = data;
+
+	return sd_event_exit(daemon->loop, 0);
+}
+
+static int make_loop(struct daemon *daemon)
+{
+	static const int signals[] = { SIGTERM, SIGINT, SIGHUP };
+	sigset_t blocked;
+	size_t i;
+	int err;
+
+	sigemptyset(&blocked);
+	for (i = 0; i < sizeof(signals) / sizeof(signals[0]); i++)
+		sigaddset(&blocked, signals[i]);
+	if (sigprocmask(SIG_BLOCK, &blocked, NULL))
+		return -errno;
+	err = sd_event_new(&daemon->loop);
+	for (i = 0; err >= 0 && i < sizeof(signals) / sizeof(signals[0]); i++)
+		err = sd_event_add_signal(daemon->loop, NULL, signals[i], on_signal, daemon);
+	if (err >= 0)
+		err = sd_event_add_time(daemon->loop, &daemon->timer, CLOCK_MONOTONIC, 0,
+					daemon->config->interval_ms * 20ULL, on_time, daemon);
+	return err < 0 ? err : 0;
+}
+
+/* Without udev what others change is found in the next interval. */
+static void listen_to_events(struct daemon *daemon)
+{
+	int err = cpubolt_monitor_open(daemon->machine->handle, &daemon->monitor);
+
+	if (!err) {
+		err = sd_event_add_io(daemon->loop, NULL, cpubolt_monitor_fd(daemon->monitor),
+				      EPOLLIN, on_event, daemon);
+		err = err < 0 ? err : 0;
+	}
+	if (err && err != -EOPNOTSUPP)
+		say(LOG_WARNING, "cannot listen for CPUs that come and go: %s", strerror(-err));
+}
+
+static void end(struct daemon *daemon)
+{
+	unsigned int cpu;
+
+	control_close(daemon);
+	cpubolt_monitor_close(daemon->monitor);
+	sd_event_source_unref(daemon->timer);
+	sd_event_unref(daemon->loop);
+	lease_free(daemon);
+	owner_end(&daemon->owner);
+	restraint_free(daemon->restraint);
+	counters_free(&daemon->counters);
+	free(daemon->loads);
+	for (cpu = 0; daemon->memories && cpu < daemon->machine->count; cpu++)
+		free(daemon->memories[cpu].why);
+	free(daemon->memories);
+	CPU_FREE(daemon->usable);
+	CPU_FREE(daemon->online);
+	CPU_FREE(daemon->floor);
+	CPU_FREE(daemon->before);
+	CPU_FREE(daemon->wanted);
+	CPU_FREE(daemon->next);
+	CPU_FREE(daemon->more);
+	CPU_FREE(daemon->needs);
+	CPU_FREE(daemon->going);
+	CPU_FREE(daemon->coming);
+	CPU_FREE(daemon->planned);
+}
+
+static int begin(struct daemon *daemon)
+{
+	int err = make_sets(daemon);
+
+	if (!err)
+		err = counters_init(daemon->machine, &daemon->counters);
+	if (!err)
+		err = owner_begin(&daemon->owner, daemon->machine, daemon->config->backoff_s);
+	if (!err)
+		err = make_loop(daemon);
+	if (err)
+		return err;
+	memcpy(daemon->before, daemon->owner.online, daemon->machine->size);
+	listen_to_events(daemon);
+	if (!daemon->dry_run)
+		control_open(daemon);
+	return 0;
+}
+
+/* One daemon at a time, and none while CPUs are put back. The lock is held until the process ends. */
+static int lock_alone(const struct machine *machine)
+{
+	char *folder = field("%s" RUN_FOLDER, machine->root);
+	char *path = field("%s" LOCK_FILE, machine->root);
+	int fd = -ENOMEM;
+
+	if (folder && path) {
+		mkdir(folder, 0755);
+		fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+		if (fd < 0 || flock(fd, LOCK_EX | LOCK_NB)) {
+			int err = -errno;
+
+			if (fd >= 0)
+				close(fd);
+			fd = err;
+		}
+	}
+	free(folder);
+	free(path);
+	return fd;
+}
+
+static int refuse_lock(int err)
+{
+	if (err == -EWOULDBLOCK)
+		return fail(EXIT_FAILED, "a cpuboltd runs already");
+	return fail(err == -EACCES || err == -EROFS ? EXIT_NOT_PERMITTED : EXIT_FAILED,
+		    "cannot write " LOCK_FILE ": %s", strerror(-err));
+}
+
+static int restore(struct machine *machine)
+{
+	struct cpubolt_result result;
+	cpu_set_t *back = machine_set(machine);
+	int err = back ? state_restore(machine, back, &result) : -ENOMEM;
+	char *list, *what;
+
+	if (back && CPU_COUNT_S(machine->size, back)) {
+		list = machine_list(machine, back);
+		say(LOG_NOTICE, "CPUs %s are online again, as they were found", list ?: "");
+		free(list);
+	}
+	if (err) {
+		what = err != -ENOMEM && result.error ?
+		       cpubolt_explain(CPUBOLT_BRING_ONLINE, &result) : NULL;
+		say(LOG_ERR, "cannot put back all CPUs: %s", what ?: strerror(-err));
+		free(what);
+	}
+	CPU_FREE(back);
+	return err ? EXIT_FAILED : EXIT_DONE;
+}
+
+int run_restore(struct machine *machine)
+{
+	int lock = lock_alone(machine), code;
+
+	if (lock < 0)
+		return refuse_lock(lock);
+	code = restore(machine);
+	close(lock);
+	return code;
+}
+
+static int run(struct daemon *daemon)
+{
+	int err = begin(daemon);
+
+	if (err) {
+		end(daemon);
+		return fail(EXIT_FAILED, "cannot start: %s", strerror(-err));
+	}
+	if (!(cpubolt_features(daemon->machine->handle) & CPUBOLT_ENABLED))
+		say(LOG_NOTICE, "Bolt is not enabled: CPUs change one after the other, and slowly");
+	sd_notify(0, "READY=1");
+	err = sd_event_loop(daemon->loop);
+	if (err < 0)
+		daemon->code = fail(EXIT_FAILED, "the event loop: %s", strerror(-err));
+	sd_notify(0, "STOPPING=1");
+	metrics_write(daemon, true);
+	end(daemon);
+	return daemon->code;
+}
+
+int run_daemon(struct machine *machine, struct config *config, bool dry_run,
+	       unsigned long samples)
+{
+	struct daemon daemon = {
+		.machine = machine,
+		.config = config,
+		.dry_run = dry_run,
+		.samples = samples,
+		.control = -1,
+	};
+	int lock, code, restored;
+
+	if (dry_run)
+		return run(&daemon);
+	lock = lock_alone(machine);
+	if (lock < 0)
+		return refuse_lock(lock);
+	/* One that ended without a word may have left CPUs offline. */
+	code = restore(machine);
+	if (code == EXIT_DONE) {
+		code = run(&daemon);
+		restored = restore(machine);
+		code = code ?: restored;
+	}
+	close(lock);
+	return code;
+}

@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* The daemon: what its parts share */
+#ifndef DAEMON_H
+#define DAEMON_H
+
+#include <systemd/sd-event.h>
+
+#include "config.h"
+#include "owner.h"
+#include "restrain.h"
+#include "sample.h"
+
+#define MOST_LEASES	64
+#define LONGEST_LEASE_S	86400
+#define BUCKETS		10
+
+/** CPUs that somebody wants online for a while */
+struct lease {
+	unsigned int id;	/* 0: not in use */
+	uint64_t until_us;
+	cpu_set_t *cpus;
+};
+
+/** What has happened since the daemon has started */
+struct tally {
+	unsigned long long came, went;		/* CPUs */
+	unsigned long long requests, errors;
+	unsigned long long foreign;		/* changes of other writers */
+	unsigned long long buckets[BUCKETS];	/* requests that took up to metrics_bounds[] */
+	double seconds;				/* of all requests */
+};
+
+struct daemon {
+	struct machine *machine;
+	struct config *config;
+	bool dry_run;
+	unsigned long samples;		/* that are left, 0 for ever */
+	struct owner owner;
+	struct restraint *restraint;
+	struct counters counters;
+	struct inputs inputs;
+	struct load *loads;
+	cpu_set_t *usable, *online, *floor, *before, *wanted, *next, *more, *needs;
+	cpu_set_t *going, *coming;
+	cpu_set_t *planned;		/* of a dry run: what it has said last */
+	uint64_t needs_until_us;	/* for so long what was found in "needs" is taken for true */
+	uint64_t pause_until_us;	/* no request until then, after one that failed as a whole */
+	uint64_t metrics_at_us;
+	struct decision decision;
+	uint64_t now_us;
+	struct lease leases[MOST_LEASES];
+	unsigned int last_lease;
+	struct tally tally;
+	/* Why the daemon last changed each CPU, and when; to be freed. */
+	struct memory {
+		char *why;
+		uint64_t at_us;
+	} *memories;
+	sd_event *loop;
+	sd_event_source *timer;
+	struct cpubolt_monitor *monitor;
+	int control;			/* socket, or -1 */
+	int code;			/* with which the daemon ends */
+};
+
+/** run_daemon() - until a signal comes, or @samples are taken; an exit code */
+int run_daemon(struct machine *machine, struct config *config, bool dry_run,
+	       unsigned long samples);
+
+/** run_restore() - "--restore": bring back what a daemon that has ended left; an exit code */
+int run_restore(struct machine *machine);
+
+/** daemon_now_us() - CLOCK_MONOTONIC */
+uint64_t daemon_now_us(void);
+
+/* -- Leases: leases.c ------------------------------------------------------- */
+
+/** lease_add() - the lease's id, -ENOSPC or -ENOMEM */
+int lease_add(struct daemon *daemon, const cpu_set_t *cpus, unsigned int seconds);
+
+/** lease_end() - end a lease before its time; false if there is none with that id */
+bool lease_end(struct daemon *daemon, unsigned int id);
+
+/** lease_expire() - end those whose time has come, and add the CPUs of all others to @set */
+void lease_expire(struct daemon *daemon, cpu_set_t *set);
+
+/** lease_free() - end all */
+void lease_free(struct daemon *daemon);
+
+/* -- Figures: metrics.c ------------------------------------------------------- */
+
+/** metrics_count() - count one request that took so many nanoseconds */
+void metrics_count(struct daemon *daemon, unsigned long long ns);
+
+/** metrics_write() - write the file of the configuration, at most every ten seconds */
+void metrics_write(struct daemon *daemon, bool now);
+
+/** metrics_text() - what the file has; to be freed; NULL without memory */
+char *metrics_text(const struct daemon *daemon);
+
+/* -- "cpubolt policy": control.c, explain.c ------------------------------------- */
+
+/** control_open() - listen; a failure is said, and the daemon does without */
+void control_open(struct daemon *daemon);
+
+void control_close(struct daemon *daemon);
+
+/**
+ * control_answer() - what a request gets
+ * @privileged: the request may change something
+ *
+ * Return: "ok TEXT" or "error TEXT", to be freed; NULL without memory.
+ */
+char *control_answer(struct daemon *daemon, const char *request, bool privileged);
+
+/** explain_status() - all about the daemon, in lines; to be freed */
+char *explain_status(struct daemon *daemon);
+
+/** explain_cpu() - why @cpu is online or offline; to be freed */
+char *explain_cpu(struct daemon *daemon, unsigned int cpu);
+
+#endif /* DAEMON_H */

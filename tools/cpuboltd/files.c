@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Small files below the root */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "files.h"
+
+static char *read_all(int fd, size_t *got_length)
+{
+	size_t size = 4096, length = 0;
+	char *text = NULL;
+
+	for (;;) {
+		char *longer = realloc(text, size);
+		ssize_t got;
+
+		if (!longer)
+			break;
+		text = longer;
+		got = read(fd, text + length, size - length - 1);
+		if (got < 0 && errno == EINTR)
+			continue;
+		if (got < 0)
+			break;
+		length += (size_t)got;
+		text[length] = '\0';
+		if (!got) {
+			if (got_length)
+				*got_length = length;
+			return text;
+		}
+		if (length == size - 1)
+			size *= 2;
+	}
+	free(text);
+	return NULL;
+}
+
+char *file_read(const char *root, const char *path, size_t *length)
+{
+	char *full, *text;
+	int fd, error;
+
+	if (asprintf(&full, "%s%s", root, path) < 0)
+		return NULL;
+	fd = open(full, O_RDONLY | O_CLOEXEC);
+	free(full);
+	if (fd < 0)
+		return NULL;
+	text = read_all(fd, length);
+	error = errno;
+	close(fd);
+	errno = error;
+	return text;
+}
+
+static int write_all(int fd, const char *text)
+{
+	size_t left = strlen(text);
+
+	while (left) {
+		ssize_t done = write(fd, text, left);
+
+		if (done < 0 && errno == EINTR)
+			continue;
+		if (done < 0)
+			return -errno;
+		text += done;
+		left -= (size_t)done;
+	}
+	return 0;
+}
+
+int file_replace(const char *root, const char *path, const char *text)
+{
+	char *full, *other = NULL;
+	int fd, err;
+
+	if (asprintf(&full, "%s%s", root, path) < 0)
+		return -ENOMEM;
+	if (asprintf(&other, "%s.new", full) < 0) {
+		free(full);
+		return -ENOMEM;
+	}
+	unlink(other);
+	fd = open(other, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644);
+	err = fd < 0 ? -errno : write_all(fd, text);
+	if (fd >= 0 && close(fd) && !err)
+		err = -errno;
+	if (!err && rename(other, full))
+		err = -errno;
+	if (err && fd >= 0)
+		unlink(other);
+	free(other);
+	free(full);
+	return err;
+}
+
+int file_remove(const char *root, const char *path)
+{
+	char *full;
+	int err = 0;
+
+	if (asprintf(&full, "%s%s", root, path) < 0)
+		return -ENOMEM;
+	if (unlink(full) && errno != ENOENT)
+		err = -errno;
+	free(full);
+	return err;
+}

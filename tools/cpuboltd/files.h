@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Small files below the root */
+#ifndef FILES_H
+#define FILES_H
+
+#include <stddef.h>
+
+/**
+ * file_read() - contents of a file
+ * @root: "" is the running system
+ * @path: begins with "/", or @root is ""
+ * @length: of the text, which may contain NULs; may be NULL
+ *
+ * Return: the text, to be freed with free(), or NULL with errno set.
+ */
+char *file_read(const char *root, const char *path, size_t *length);
+
+/**
+ * file_replace() - make a file have @text, as a whole or not at all
+ *
+ * The text is written under another name in the same folder first. Return: 0, or a negative errno.
+ */
+int file_replace(const char *root, const char *path, const char *text);
+
+/** file_remove() - 0 also if there is no such file, or a negative errno */
+int file_remove(const char *root, const char *path);
+
+#endif /* FILES_H */

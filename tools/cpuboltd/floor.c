@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* The floor, from machine and configuration */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "floor.h"
+
+static int fill(const struct inputs *inputs, unsigned int least, cpu_set_t *floor)
+{
+	unsigned int length, i, *order = order_new(inputs, &length);
+
+	if (!order)
+		return -ENOMEM;
+	/* CPUs of the floor come first in the order. */
+	for (i = 0; i < length && i < least; i++)
+		CPU_SET_S(order[i], inputs->size, floor);
+	free(order);
+	return 0;
+}
+
+int floor_own(const struct machine *machine, const struct config *config,
+	      const struct inputs *inputs, const cpu_set_t *more, cpu_set_t *floor)
+{
+	int err = cpubolt_cpus(machine->handle, CPUBOLT_FIXED, floor);
+	struct inputs own = *inputs;
+
+	if (err)
+		return err;
+	CPU_OR_S(inputs->size, floor, floor, config->keep);
+	if (more)
+		CPU_OR_S(inputs->size, floor, floor, more);
+	CPU_AND_S(inputs->size, floor, floor, inputs->usable);
+	own.floor = floor;
+	return fill(&own, config->min_cpus, floor);
+}

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* The floor: CPUs that have to be online */
+#ifndef FLOOR_H
+#define FLOOR_H
+
+#include "config.h"
+
+/**
+ * floor_own() - what machine and configuration ask for
+ * @inputs: as for a policy; inputs->floor is the set that is overwritten
+ * @more: CPUs that also have to be online, as leases; may be NULL
+ *
+ * These are CPUs that cannot go offline, those of "keep" and of @more, and so many others that
+ * "min_cpus" is reached. Return: 0 or -ENOMEM.
+ */
+int floor_own(const struct machine *machine, const struct config *config,
+	      const struct inputs *inputs, const cpu_set_t *more, cpu_set_t *floor);
+
+/**
+ * floor_others() - what tasks and cpusets need of CPUs that are to go
+ * @going: CPUs that are to go offline
+ * @after: CPUs that stay or come
+ * @needed: overwritten with those of @going that have to stay
+ *
+ * - A task, and a cpuset, keeps one of its CPUs at least.
+ * - A real-time task and a virtual CPU that may run on some CPUs only keep all these.
+ * - A cpuset partition keeps all its CPUs; so does a cpuset of cgroup version 1, where the kernel
+ *   would not give back a CPU that was offline once.
+ */
+int floor_others(const struct machine *machine, const cpu_set_t *going, const cpu_set_t *after,
+		 cpu_set_t *needed);
+
+#endif /* FLOOR_H */

@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Whose CPUs these are, see owner.h */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "files.h"
+#include "owner.h"
+
+#define LONGEST_BACKOFF_S	3600
+#define MOST_DOUBLINGS		12
+
+static bool has(const struct owner *owner, const cpu_set_t *set, unsigned int cpu)
+{
+	return CPU_ISSET_S(cpu, owner->machine->size, set);
+}
+
+/* Two short files say in most intervals that there is nothing to look at. */
+static bool is_as_before(struct owner *owner)
+{
+	static const char *const paths[] = { "/sys/devices/system/cpu/online",
+					     "/sys/devices/system/cpu/present" };
+	bool same = true;
+	char *text;
+	int i;
+
+	for (i = 0; i < 2; i++) {
+		text = file_read(owner->machine->root, paths[i], NULL);
+		if (!text || !owner->texts[i] || strcmp(text, owner->texts[i]))
+			same = false;
+		free(owner->texts[i]);
+		owner->texts[i] = text;
+	}
+	return same;
+}
+
+static int look(struct owner *owner, cpu_set_t *online)
+{
+	int err = cpubolt_refresh(owner->machine->handle);
+
+	if (!err)
+		err = cpubolt_cpus(owner->machine->handle, CPUBOLT_PRESENT, owner->present);
+	return err ?: cpubolt_cpus(owner->machine->handle, CPUBOLT_ONLINE, online);
+}
+
+int owner_begin(struct owner *owner, struct machine *machine, unsigned int backoff_s)
+{
+	unsigned int cpu;
+	int err;
+
+	*owner = (struct owner){
+		.machine = machine,
+		.present = machine_set(machine),
+		.online = machine_set(machine),
+		.taken = machine_set(machine),
+		.foreign = machine_set(machine),
+		.scratch = machine_set(machine),
+		.backoffs = calloc(machine->count + 1, sizeof(*owner->backoffs)),
+		.backoff_s = backoff_s,
+	};
+	if (!owner->present || !owner->online || !owner->taken || !owner->foreign ||
+	    !owner->scratch || !owner->backoffs)
+		return -ENOMEM;
+	err = look(owner, owner->online);
+	for (cpu = 0; !err && cpu < machine->count; cpu++)
+		if (has(owner, owner->present, cpu) && !has(owner, owner->online, cpu))
+			CPU_SET_S(cpu, machine->size, owner->foreign);
+	return err;
+}
+
+void owner_end(struct owner *owner)
+{
+	CPU_FREE(owner->present);
+	CPU_FREE(owner->online);
+	CPU_FREE(owner->taken);
+	CPU_FREE(owner->foreign);
+	CPU_FREE(owner->scratch);
+	free(owner->backoffs);
+	free(owner->texts[0]);
+	free(owner->texts[1]);
+	*owner = (struct owner){ 0 };
+}
+
+/* -- Waiting -------------------------------------------------------------------- */
+
+void owner_yield(struct owner *owner, unsigned int cpu, bool failed, uint64_t now_us)
+{
+	struct backoff *backoff = &owner->backoffs[cpu];
+	uint64_t seconds = (uint64_t)owner->backoff_s << backoff->times;
+
+	if (seconds > LONGEST_BACKOFF_S)
+		seconds = LONGEST_BACKOFF_S;
+	/* Long after the last time it is the first one again. */
+	if (backoff->times && now_us - backoff->until_us > seconds * 1000000 &&
+	    now_us > backoff->until_us) {
+		backoff->times = 0;
+		seconds = owner->backoff_s;
+	}
+	backoff->failed = failed;
+	backoff->until_us = now_us + seconds * 1000000;
+	if (backoff->times < MOST_DOUBLINGS)
+		backoff->times++;
+}
+
+unsigned int owner_waits(const struct owner *owner, unsigned int cpu, uint64_t now_us)
+{
+	const struct backoff *backoff = &owner->backoffs[cpu];
+
+	if (!backoff->times || backoff->until_us <= now_us)
+		return 0;
+	return (unsigned int)((backoff->until_us - now_us + 999999) / 1000000);
+}
+
+/* -- Changes --------------------------------------------------------------------- */
+
+static bool came(struct owner *owner, unsigned int cpu, uint64_t now_us)
+{
+	size_t size = owner->machine->size;
+	bool taken = has(owner, owner->taken, cpu);
+
+	CPU_CLR_S(cpu, size, owner->taken);
+	CPU_CLR_S(cpu, size, owner->foreign);
+	CPU_SET_S(cpu, size, owner->online);
+	if (taken)
+		owner_yield(owner, cpu, false, now_us);
+	return taken;
+}
+
+static bool left(struct owner *owner, unsigned int cpu)
+{
+	size_t size = owner->machine->size;
+
+	CPU_CLR_S(cpu, size, owner->online);
+	CPU_CLR_S(cpu, size, owner->taken);
+	if (has(owner, owner->present, cpu))
+		CPU_SET_S(cpu, size, owner->foreign);
+	else
+		CPU_CLR_S(cpu, size, owner->foreign);
+	return false;
+}
+
+int owner_look(struct owner *owner, uint64_t now_us,
+	       void (*report)(void *data, unsigned int cpu, bool online, bool taken), void *data)
+{
+	unsigned int cpu;
+	int err, found = 0;
+
+	if (is_as_before(owner))
+		return 0;
+	err = look(owner, owner->scratch);
+	if (err)
+		return err;
+	for (cpu = 0; cpu < owner->machine->count; cpu++) {
+		bool online = has(owner, owner->scratch, cpu), taken;
+		bool known = has(owner, owner->foreign, cpu) || has(owner, owner->taken, cpu);
+
+		if (online != has(owner, owner->online, cpu)) {
+			taken = online ? came(owner, cpu, now_us) : left(owner, cpu);
+			if (report)
+				report(data, cpu, online, taken);
+			found++;
+		} else if (!online && known != has(owner, owner->present, cpu)) {
+			/* Plugged in and left offline, or unplugged while it was offline. */
+			left(owner, cpu);
+		}
+	}
+	return found;
+}
+
+/* The request was done, but @cpu is not as it was left: somebody else was there. */
+static void undone(struct owner *owner, unsigned int cpu, bool online, uint64_t now_us)
+{
+	if (online)
+		left(owner, cpu);
+	else
+		owner_yield(owner, cpu, false, now_us);
+}
+
+int owner_changed(struct owner *owner, const cpu_set_t *cpus, bool online, bool done,
+		  uint64_t now_us)
+{
+	size_t size = owner->machine->size;
+	int err = look(owner, owner->scratch), found = 0;
+	unsigned int cpu;
+
+	/* What the files said before the request says nothing after it. */
+	free(owner->texts[0]);
+	owner->texts[0] = NULL;
+	for (cpu = 0; !err && cpu < owner->machine->count; cpu++) {
+		if (!has(owner, cpus, cpu))
+			continue;
+		if (has(owner, owner->scratch, cpu) != online) {
+			found += done;
+			if (done)
+				undone(owner, cpu, online, now_us);
+		} else if (online) {
+			CPU_SET_S(cpu, size, owner->online);
+			CPU_CLR_S(cpu, size, owner->taken);
+		} else if (has(owner, owner->online, cpu)) {
+			CPU_CLR_S(cpu, size, owner->online);
+			CPU_SET_S(cpu, size, owner->taken);
+		}
+	}
+	return err ?: found;
+}

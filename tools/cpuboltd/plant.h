@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * A machine that is only computed: recorded work, and the CPUs that a policy leaves it
+ *
+ * Work that finds no CPU waits, and is done later. The scheduler is taken for an ideal one that keeps
+ * all CPUs busy alike. Work that waits for more than a minute of the whole machine is dropped: a
+ * recording cannot say what programs would have done then.
+ */
+#ifndef PLANT_H
+#define PLANT_H
+
+#include "policy.h"
+
+/** What was recorded of one interval */
+struct sample {
+	double demand;		/* full CPUs that the tasks would have kept busy */
+	double steal;		/* full CPUs that the host did not run, or 0 */
+	unsigned int runnable;	/* tasks that run or wait, or 0 if that was not recorded */
+	unsigned int pressure;	/* thousandths of the interval, or 0 if that was not recorded */
+};
+
+struct plant {
+	double backlog;		/* seconds of a full CPU */
+	double came;		/* all work that has come, in seconds of a full CPU */
+	double left;		/* all work that was done or dropped */
+};
+
+/**
+ * plant_step() - @sample for @seconds on the online CPUs of @inputs
+ * @loads: overwritten, as are inputs->runnable and inputs->pressure
+ */
+void plant_step(struct plant *plant, const struct sample *sample, double seconds,
+		struct inputs *inputs, struct load *loads);
+
+#endif /* PLANT_H */

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* The policy "load": as few CPUs online as the load needs */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "policy.h"
+
+/* The first CPUs of @order that suffice, all if none do; at least one, and the whole floor. */
+static unsigned int enough(const struct inputs *inputs, const unsigned int *order,
+			   unsigned int length, unsigned long wanted, unsigned int percent)
+{
+	unsigned long capacity = 0;
+	unsigned int i;
+
+	for (i = 0; i < length; i++) {
+		bool floor = CPU_ISSET_S(order[i], inputs->size, inputs->floor);
+
+		if (i && !floor && suffices(capacity, wanted, percent))
+			break;
+		capacity += (unsigned long)inputs->places[order[i]].capacity;
+	}
+	return i;
+}
+
+static void want_first(const struct inputs *inputs, const unsigned int *order, unsigned int count,
+		       cpu_set_t *wanted)
+{
+	unsigned int i;
+
+	CPU_ZERO_S(inputs->size, wanted);
+	for (i = 0; i < count; i++)
+		CPU_SET_S(order[i], inputs->size, wanted);
+}
+
+static int decide(const struct policy_settings *settings, const struct inputs *inputs,
+		  struct decision *decision)
+{
+	unsigned long wanted = demand(inputs, settings->load.pressure);
+	unsigned long now = capacity_of(inputs, inputs->before);
+	unsigned int length, more, fewer, *order = order_new(inputs, &length);
+
+	if (!order)
+		return -ENOMEM;
+	more = enough(inputs, order, length, wanted, settings->load.up);
+	fewer = enough(inputs, order, length, wanted, settings->load.down);
+	if (!now || !suffices(now, wanted, settings->load.up)) {
+		want_first(inputs, order, more, decision->wanted);
+		snprintf(decision->why, sizeof(decision->why),
+			 "the tasks would keep %.2f CPUs busy, for which %d of the CPUs are needed",
+			 (double)wanted / FULL_CAPACITY,
+			 CPU_COUNT_S(inputs->size, decision->wanted));
+	} else {
+		want_first(inputs, order, fewer, decision->wanted);
+		/* Between both limits all stays as it is. */
+		if (capacity_of(inputs, decision->wanted) >= now)
+			memcpy(decision->wanted, inputs->before, inputs->size);
+		snprintf(decision->why, sizeof(decision->why),
+			 "the tasks keep %.2f CPUs busy, for which %d of the CPUs will do",
+			 (double)wanted / FULL_CAPACITY,
+			 CPU_COUNT_S(inputs->size, decision->wanted));
+	}
+	free(order);
+	return 0;
+}
+
+const struct policy policy_load = {
+	.name = "load",
+	.summary = "as few CPUs online as the load needs",
+	.urgent = true,
+	.decide = decide,
+};

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The policy "steal": a guest gives back CPUs that its host does not run
+ *
+ * With more virtual CPUs than the host runs at once, the host stops some in the middle of a critical
+ * section while other CPUs of the guest wait for these. With as many as the host runs, each CPU runs.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "policy.h"
+
+/* The first @count CPUs of the order, and the floor, which stands at its begin. */
+static void want_first(const struct inputs *inputs, const unsigned int *order, unsigned int length,
+		       unsigned int count, cpu_set_t *wanted)
+{
+	unsigned int i;
+
+	CPU_ZERO_S(inputs->size, wanted);
+	for (i = 0; i < length; i++)
+		if (i < count || CPU_ISSET_S(order[i], inputs->size, inputs->floor))
+			CPU_SET_S(order[i], inputs->size, wanted);
+}
+
+static int decide(const struct policy_settings *settings, const struct inputs *inputs,
+		  struct decision *decision)
+{
+	unsigned int online = (unsigned int)CPU_COUNT_S(inputs->size, inputs->online);
+	unsigned int busy = 0, steal = 0, cpu, length, percent, *order;
+
+	for (cpu = 0; cpu < inputs->count; cpu++) {
+		if (!CPU_ISSET_S(cpu, inputs->size, inputs->online))
+			continue;
+		busy += inputs->loads[cpu].busy;
+		steal += inputs->loads[cpu].steal;
+	}
+	/* Of the time that the guest wanted to run, not of all time. */
+	percent = busy + steal ? steal * 100 / (busy + steal) : 0;
+	order = order_new(inputs, &length);
+	if (!order)
+		return -ENOMEM;
+	memcpy(decision->wanted, inputs->online, inputs->size);
+	if (!online) {
+		want_first(inputs, order, length, length, decision->wanted);
+		snprintf(decision->why, sizeof(decision->why), "no CPU is online");
+	} else if (percent >= settings->steal.give && steal >= 500) {
+		/* The host ran so many CPUs less than there are. */
+		unsigned int back = (steal + 500) / 1000;
+
+		want_first(inputs, order, length, back < online ? online - back : 1,
+			   decision->wanted);
+		snprintf(decision->why, sizeof(decision->why),
+			 "the host did not run %.2f CPUs, %u %% of the time that tasks had work",
+			 steal / 1000.0, percent);
+	} else if (percent <= settings->steal.take && busy >= online * settings->steal.up * 10 &&
+		   online < length) {
+		want_first(inputs, order, length, online + 1, decision->wanted);
+		snprintf(decision->why, sizeof(decision->why),
+			 "the CPUs are busy %u %% of the time, and the host took only %u %%",
+			 busy / 10 / online, percent);
+	} else {
+		snprintf(decision->why, sizeof(decision->why),
+			 "the host took %u %% of the time that tasks had work", percent);
+	}
+	free(order);
+	return 0;
+}
+
+const struct policy policy_steal = {
+	.name = "steal",
+	.summary = "a guest gives back CPUs that its host does not run",
+	.urgent = false,
+	.decide = decide,
+};

@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Floor, delay, dwell, and the limit of changes: see restrain.h */
+#include <stdlib.h>
+#include <string.h>
+
+#include "restrain.h"
+
+#define MINUTE_US	60000000ULL
+#define MOST_CHANGES	1024	/* that are remembered; the limit may not be higher */
+#define MOST_DOUBLINGS	6
+
+struct cpu {
+	bool wanted;		/* by the last decision */
+	bool decided;		/* there was a decision */
+	uint64_t since_us;	/* wanted, or not wanted, since then */
+	bool came;		/* at online_us; otherwise the CPU was always online */
+	uint64_t online_us;
+	unsigned int in_vain;	/* times that the CPU came and soon was not wanted any more */
+	enum reason reason;
+};
+
+struct restraint {
+	unsigned int count;
+	unsigned int next, changes;	/* in times[], a ring */
+	uint64_t times[MOST_CHANGES];
+	struct cpu cpus[];
+};
+
+struct restraint *restraint_new(unsigned int count)
+{
+	struct restraint *made = calloc(1, sizeof(*made) + count * sizeof(made->cpus[0]));
+
+	if (made)
+		made->count = count;
+	return made;
+}
+
+void restraint_free(struct restraint *restraint)
+{
+	free(restraint);
+}
+
+enum reason restraint_reason(const struct restraint *restraint, unsigned int cpu)
+{
+	return cpu < restraint->count ? restraint->cpus[cpu].reason : REASON_UNUSABLE;
+}
+
+unsigned int restraint_changes(const struct restraint *restraint, uint64_t now_us)
+{
+	unsigned int i, found = 0;
+
+	for (i = 1; i <= restraint->changes; i++) {
+		if (now_us - restraint->times[(restraint->next - i) % MOST_CHANGES] >= MINUTE_US)
+			break;
+		found++;
+	}
+	return found;
+}
+
+/* -- One CPU ---------------------------------------------------------------- */
+
+static void note_wish(struct cpu *cpu, bool wanted, uint64_t now_us)
+{
+	if (cpu->decided && cpu->wanted == wanted)
+		return;
+	/* Wanted for less than a minute after it came: next time it comes later. */
+	if (cpu->decided && !wanted && cpu->came) {
+		if (now_us - cpu->online_us >= MINUTE_US)
+			cpu->in_vain = 0;
+		else if (cpu->in_vain < MOST_DOUBLINGS)
+			cpu->in_vain++;
+	}
+	cpu->decided = true;
+	cpu->wanted = wanted;
+	cpu->since_us = now_us;
+}
+
+static bool may_come(const struct cpu *cpu, const struct restraint_rules *rules,
+		     const struct policy *policy, uint64_t now_us)
+{
+	return policy->urgent || now_us - cpu->since_us >= rules->hold_us << cpu->in_vain;
+}
+
+/* What is to become of a usable CPU, but for the limit of changes. */
+static bool judge(struct cpu *cpu, const struct restraint_rules *rules,
+		  const struct policy *policy, bool online, bool floor, uint64_t now_us)
+{
+	if (floor) {
+		cpu->reason = REASON_FLOOR;
+		return true;
+	}
+	if (cpu->wanted) {
+		cpu->reason = REASON_WANTED;
+		if (online || may_come(cpu, rules, policy, now_us))
+			return true;
+		cpu->reason = REASON_HOLD;
+		return false;
+	}
+	cpu->reason = REASON_UNWANTED;
+	if (!online)
+		return false;
+	if (now_us - cpu->since_us < rules->hold_us)
+		cpu->reason = REASON_HOLD;
+	else if (cpu->came && now_us - cpu->online_us < rules->dwell_us)
+		cpu->reason = REASON_DWELL;
+	return cpu->reason != REASON_UNWANTED;
+}
+
+/* -- The limit of changes --------------------------------------------------- */
+
+/* Puts @cpu back to where it is, for the limit. */
+static void keep(struct restraint *restraint, const struct inputs *inputs, unsigned int cpu,
+		 cpu_set_t *result)
+{
+	restraint->cpus[cpu].reason = REASON_LIMIT;
+	if (CPU_ISSET_S(cpu, inputs->size, inputs->online))
+		CPU_SET_S(cpu, inputs->size, result);
+	else
+		CPU_CLR_S(cpu, inputs->size, result);
+}
+
+/* With the last change that is left, all CPUs come. */
+static void bring_all(struct restraint *restraint, const struct inputs *inputs, cpu_set_t *result)
+{
+	unsigned int cpu;
+
+	for (cpu = 0; cpu < inputs->count; cpu++) {
+		if (!CPU_ISSET_S(cpu, inputs->size, inputs->usable) ||
+		    CPU_ISSET_S(cpu, inputs->size, result))
+			continue;
+		CPU_SET_S(cpu, inputs->size, result);
+		restraint->cpus[cpu].reason = REASON_LIMIT;
+	}
+}
+
+static void limit(struct restraint *restraint, const struct restraint_rules *rules,
+		  const struct inputs *inputs, uint64_t now_us, cpu_set_t *result)
+{
+	unsigned int changes = restraint_changes(restraint, now_us), cpu;
+	unsigned int left = changes < rules->per_minute ? rules->per_minute - changes : 0;
+	bool come = false;
+
+	if (left >= 2)
+		return;
+	for (cpu = 0; cpu < inputs->count; cpu++) {
+		bool online = CPU_ISSET_S(cpu, inputs->size, inputs->online);
+		bool then = CPU_ISSET_S(cpu, inputs->size, result);
+
+		/* What goes may have to come back: for that a change must be left. */
+		if (online && !then)
+			keep(restraint, inputs, cpu, result);
+		else if (!left && then && !online &&
+			 !CPU_ISSET_S(cpu, inputs->size, inputs->floor))
+			keep(restraint, inputs, cpu, result);
+		else if (then && !online)
+			come = true;
+	}
+	if (left && come)
+		bring_all(restraint, inputs, result);
+}
+
+/* --------------------------------------------------------------------------- */
+
+void restrain(struct restraint *restraint, const struct restraint_rules *rules,
+	      const struct policy *policy, const struct inputs *inputs, const cpu_set_t *wanted,
+	      uint64_t now_us, cpu_set_t *result)
+{
+	unsigned int cpu;
+
+	CPU_ZERO_S(inputs->size, result);
+	for (cpu = 0; cpu < inputs->count; cpu++) {
+		struct cpu *one = &restraint->cpus[cpu];
+
+		one->reason = REASON_UNUSABLE;
+		if (!CPU_ISSET_S(cpu, inputs->size, inputs->usable))
+			continue;
+		note_wish(one, CPU_ISSET_S(cpu, inputs->size, wanted), now_us);
+		if (judge(one, rules, policy, CPU_ISSET_S(cpu, inputs->size, inputs->online),
+			  CPU_ISSET_S(cpu, inputs->size, inputs->floor), now_us))
+			CPU_SET_S(cpu, inputs->size, result);
+	}
+	limit(restraint, rules, inputs, now_us, result);
+}
+
+void restraint_came(struct restraint *restraint, unsigned int cpu, uint64_t now_us)
+{
+	if (cpu >= restraint->count)
+		return;
+	restraint->cpus[cpu].came = true;
+	restraint->cpus[cpu].online_us = now_us;
+}
+
+void restraint_changed(struct restraint *restraint, const struct inputs *inputs,
+		       const cpu_set_t *before, const cpu_set_t *after, uint64_t now_us)
+{
+	unsigned int cpu;
+
+	if (CPU_EQUAL_S(inputs->size, before, after))
+		return;
+	for (cpu = 0; cpu < inputs->count; cpu++)
+		if (!CPU_ISSET_S(cpu, inputs->size, before) &&
+		    CPU_ISSET_S(cpu, inputs->size, after))
+			restraint_came(restraint, cpu, now_us);
+	restraint->times[restraint->next++ % MOST_CHANGES] = now_us;
+	if (restraint->changes < MOST_CHANGES)
+		restraint->changes++;
+}

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * What holds whatever a policy wants
+ *
+ * - The floor is online, and CPUs that may not be online do not come.
+ * - Delay: a CPU goes when no decision of "hold" has wanted the CPU.
+ * - Dwell: a CPU that came stays for "dwell" at least.
+ * - Limit: there are so many changes in a minute at most. The last one that is left brings all CPUs, so
+ *   that no load has to wait until the minute is over. Only the floor comes regardless.
+ *
+ * This layer is pure, too: the caller says what time it is.
+ */
+#ifndef RESTRAIN_H
+#define RESTRAIN_H
+
+#include <stdint.h>
+
+#include "policy.h"
+
+struct restraint_rules {
+	uint64_t hold_us;
+	uint64_t dwell_us;
+	unsigned int per_minute;	/* at least 2 */
+};
+
+/** Why a CPU is as it is, or not as the policy wants */
+enum reason {
+	REASON_WANTED,		/* the policy wants the CPU */
+	REASON_UNWANTED,	/* the policy does not want the CPU, which is or goes offline */
+	REASON_FLOOR,		/* the CPU has to be online */
+	REASON_HOLD,		/* not wanted, or wanted, but not for long enough */
+	REASON_DWELL,		/* not wanted, but online since a short time only */
+	REASON_LIMIT,		/* a change too much for this minute */
+	REASON_UNUSABLE,	/* the daemon leaves the CPU alone */
+};
+
+struct restraint;
+
+/** restraint_new() - for @count CPUs, all of which count as online for ever; NULL without memory */
+struct restraint *restraint_new(unsigned int count);
+
+void restraint_free(struct restraint *restraint);
+
+/**
+ * restrain() - what is to be done now
+ * @policy: whose decision this is
+ * @wanted: CPUs that the policy wants
+ * @now_us: time, of a clock that does not go back
+ * @result: overwritten with the usable CPUs that are to be online; may be inputs->online
+ */
+void restrain(struct restraint *restraint, const struct restraint_rules *rules,
+	      const struct policy *policy, const struct inputs *inputs, const cpu_set_t *wanted,
+	      uint64_t now_us, cpu_set_t *result);
+
+/** restraint_reason() - why the last call of restrain() has decided on @cpu as it has */
+enum reason restraint_reason(const struct restraint *restraint, unsigned int cpu);
+
+/** restraint_changed() - CPUs have come or gone, as restrain() has said: @before, and @after */
+void restraint_changed(struct restraint *restraint, const struct inputs *inputs,
+		       const cpu_set_t *before, const cpu_set_t *after, uint64_t now_us);
+
+/** restraint_came() - @cpu has come without a change of the daemon */
+void restraint_came(struct restraint *restraint, unsigned int cpu, uint64_t now_us);
+
+/** restraint_changes() - changes in the minute before @now_us */
+unsigned int restraint_changes(const struct restraint *restraint, uint64_t now_us);
+
+#endif /* RESTRAIN_H */

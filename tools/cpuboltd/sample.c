@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Measures what policies need, see sample.h */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "files.h"
+#include "sample.h"
+
+int counters_init(const struct machine *machine, struct counters *counters)
+{
+	*counters = (struct counters){
+		.busy = calloc(machine->count + 1, sizeof(*counters->busy)),
+		.steal = calloc(machine->count + 1, sizeof(*counters->steal)),
+		.ticks = (unsigned long)sysconf(_SC_CLK_TCK),
+	};
+	return counters->busy && counters->steal ? 0 : -ENOMEM;
+}
+
+void counters_free(struct counters *counters)
+{
+	free(counters->busy);
+	free(counters->steal);
+	*counters = (struct counters){ 0 };
+}
+
+int sample_parse_stat(const char *text, unsigned int count, unsigned long long *busy,
+		      unsigned long long *steal, unsigned int *runnable)
+{
+	unsigned long long user, nice, system, idle, iowait, irq, softirq, stolen;
+	const char *line, *next;
+	unsigned int cpu;
+	bool found = false;
+
+	*runnable = 0;
+	for (line = text; line && *line; line = next) {
+		next = strchr(line, '\n');
+		next = next ? next + 1 : NULL;
+		if (sscanf(line, "procs_running %u", runnable) == 1)
+			continue;
+		stolen = 0;
+		if (strncmp(line, "cpu", 3) ||
+		    sscanf(line, "cpu%u %llu %llu %llu %llu %llu %llu %llu %llu", &cpu, &user,
+			   &nice, &system, &idle, &iowait, &irq, &softirq, &stolen) < 8 ||
+		    cpu >= count)
+			continue;
+		busy[cpu] = user + nice + system + irq + softirq;
+		steal[cpu] = stolen;
+		found = true;
+	}
+	return found ? 0 : -EINVAL;
+}
+
+int sample_parse_pressure(const char *text, unsigned long long *stalled_us)
+{
+	const char *total = strncmp(text, "some ", 5) ? NULL : strstr(text, " total=");
+
+	return total && sscanf(total, " total=%llu", stalled_us) == 1 ? 0 : -EINVAL;
+}
+
+/* Thousandths of @whole; a counter that went back counts as still. */
+static unsigned int thousandths(unsigned long long now, unsigned long long before,
+				unsigned long long whole)
+{
+	unsigned long long part = now > before ? now - before : 0;
+
+	if (!whole)
+		return 0;
+	return part >= whole ? 1000 : (unsigned int)(part * 1000 / whole);
+}
+
+static void take_pressure(const struct machine *machine, struct counters *counters,
+			  unsigned long long elapsed_us, struct inputs *inputs)
+{
+	char *text = file_read(machine->root, "/proc/pressure/cpu", NULL);
+	unsigned long long now;
+
+	inputs->pressure = 0;
+	counters->has_pressure = text && !sample_parse_pressure(text, &now);
+	if (counters->has_pressure) {
+		inputs->pressure = thousandths(now, counters->stalled_us, elapsed_us);
+		counters->stalled_us = now;
+	}
+	free(text);
+}
+
+int sample_take(const struct machine *machine, struct counters *counters, uint64_t now_us,
+		struct inputs *inputs, struct load *loads)
+{
+	unsigned long long elapsed_us = counters->at_us ? now_us - counters->at_us : 0;
+	unsigned long long whole = elapsed_us * counters->ticks / 1000000;
+	unsigned long long *busy = calloc(2 * (size_t)machine->count + 1, sizeof(*busy));
+	unsigned long long *steal = busy ? busy + machine->count : NULL;
+	char *text = file_read(machine->root, "/proc/stat", NULL);
+	unsigned int cpu;
+	int err = text ? 0 : -errno;
+
+	if (!err && !busy)
+		err = -ENOMEM;
+	if (!err) {
+		/* CPUs that are offline have no line: they stay as they were. */
+		memcpy(busy, counters->busy, machine->count * sizeof(*busy));
+		memcpy(steal, counters->steal, machine->count * sizeof(*steal));
+		err = sample_parse_stat(text, machine->count, busy, steal, &inputs->runnable);
+	}
+	free(text);
+	if (err) {
+		free(busy);
+		return err;
+	}
+	/* The task that reads this runs as well. */
+	inputs->runnable -= inputs->runnable > 0;
+	for (cpu = 0; cpu < machine->count; cpu++) {
+		bool online = CPU_ISSET_S(cpu, machine->size, inputs->online);
+
+		loads[cpu].busy = online ? thousandths(busy[cpu], counters->busy[cpu], whole) : 0;
+		loads[cpu].steal = online ? thousandths(steal[cpu], counters->steal[cpu], whole) :
+					    0;
+	}
+	memcpy(counters->busy, busy, machine->count * sizeof(*busy));
+	memcpy(counters->steal, steal, machine->count * sizeof(*steal));
+	free(busy);
+	take_pressure(machine, counters, elapsed_us, inputs);
+	counters->at_us = now_us;
+	return 0;
+}

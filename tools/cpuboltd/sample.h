@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Measures what policies need: /proc/stat and /proc/pressure/cpu */
+#ifndef SAMPLE_H
+#define SAMPLE_H
+
+#include <stdint.h>
+
+#include "machine.h"
+
+/** What /proc has said last time; zero before the first one */
+struct counters {
+	uint64_t at_us;			/* CLOCK_MONOTONIC */
+	unsigned long long *busy;	/* ticks of each CPU */
+	unsigned long long *steal;
+	unsigned long long stalled_us;	/* "some" of PSI */
+	bool has_pressure;
+	unsigned long ticks;		/* a second has */
+};
+
+/** counters_init() - 0 or -ENOMEM */
+int counters_init(const struct machine *machine, struct counters *counters);
+
+void counters_free(struct counters *counters);
+
+/**
+ * sample_take() - what happened since the last call
+ * @inputs: runnable and pressure are overwritten, for inputs->online
+ * @loads: overwritten
+ *
+ * After the first call all is 0. Errors: -ENOENT and others of open(2) if /proc/stat cannot be read,
+ * -EINVAL if it cannot be understood.
+ */
+int sample_take(const struct machine *machine, struct counters *counters, uint64_t now_us,
+		struct inputs *inputs, struct load *loads);
+
+/** sample_parse_stat() - the counters of /proc/stat in @text; -EINVAL if there are none */
+int sample_parse_stat(const char *text, unsigned int count, unsigned long long *busy,
+		      unsigned long long *steal, unsigned int *runnable);
+
+/** sample_parse_pressure() - the total of the line "some", or -EINVAL */
+int sample_parse_pressure(const char *text, unsigned long long *stalled_us);
+
+#endif /* SAMPLE_H */

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * /run/cpubolt/cpuboltd: the CPUs that the daemon has taken, or is about to take, and the boot.
+ *
+ * The file is written before each request, so that whatever happens to the daemon, no CPU is
+ * forgotten: "cpuboltd --restore" brings these CPUs back.
+ */
+#ifndef STATE_H
+#define STATE_H
+
+#include "machine.h"
+
+/** state_save() - write that @taken are CPUs of the daemon's; 0 or a negative errno */
+int state_save(const struct machine *machine, const cpu_set_t *taken);
+
+/**
+ * state_load() - the CPUs that a daemon of this boot had taken
+ *
+ * Errors: -ENOENT there is no file, or it is of another boot; -EINVAL it cannot be understood.
+ */
+int state_load(const struct machine *machine, cpu_set_t *taken);
+
+/** state_parse() - as state_load(), of a text and for a boot */
+int state_parse(const struct machine *machine, const char *text, const char *boot,
+		cpu_set_t *taken);
+
+/** state_remove() - no CPU is taken any more */
+int state_remove(const struct machine *machine);
+
+/**
+ * state_restore() - bring back all CPUs in the file, and remove it
+ * @back: overwritten with CPUs that have come back
+ * @result: of the request that failed, or of the last one
+ *
+ * A CPU that does not come holds up no other one; the file then keeps it. Return: 0, also if there is
+ * nothing to do, or a negative errno.
+ */
+int state_restore(struct machine *machine, cpu_set_t *back, struct cpubolt_result *result);
+
+#endif /* STATE_H */

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Recorded load: a table in text, with a line of column names. Fields are separated by commas, or by
+ * semicolons as sadf(1) has it. cpuboltd(8) lists the columns.
+ */
+#ifndef TRACE_H
+#define TRACE_H
+
+#include <stddef.h>
+
+#include "plant.h"
+
+struct trace_row {
+	double begin, end;	/* seconds since the begin of the trace */
+	struct sample sample;
+};
+
+struct trace {
+	struct trace_row *rows;
+	unsigned int count;	/* at least 1 */
+};
+
+/**
+ * trace_parse() - read a trace
+ * @cpus: CPUs of the machine, for columns with percentages of all CPUs
+ * @error: a message that names the line, if -EINVAL is returned; to be freed
+ *
+ * Return: 0, -EINVAL or -ENOMEM. The trace is to be freed with trace_free().
+ */
+int trace_parse(const char *text, size_t length, unsigned int cpus, struct trace *trace,
+		char **error);
+
+void trace_free(struct trace *trace);
+
+#endif /* TRACE_H */

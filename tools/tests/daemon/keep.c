@@ -1,0 +1,430 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* What cpuboltd keeps of a machine: whose CPUs these are, what is needed, what has to be put back */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "daemon.h"
+#include "files.h"
+#include "floor.h"
+#include "owner.h"
+#include "state.h"
+#include "tree.h"
+
+#define CPUS		"/sys/devices/system/cpu/"
+#define SECOND_US	1000000ULL
+
+static char *folder;
+static struct machine machine;
+
+static void begin(const char *name)
+{
+	folder = tree_make(name);
+	assert_int_equal(machine_open(folder, &machine), 0);
+}
+
+static void end(void)
+{
+	machine_close(&machine);
+	tree_remove(folder);
+}
+
+static void put(const char *path, const char *text)
+{
+	char *full, *slash;
+
+	assert_true(asprintf(&full, "%s%s", folder, path) > 0);
+	for (slash = strchr(full + strlen(folder) + 1, '/'); slash;
+	     slash = strchr(slash + 1, '/')) {
+		*slash = '\0';
+		mkdir(full, 0755);
+		*slash = '/';
+	}
+	free(full);
+	assert_int_equal(file_replace(folder, path, text), 0);
+}
+
+/* CPUs come and go in the recorded tree, as if somebody had asked the kernel. */
+static void make_online(const char *list)
+{
+	cpu_set_t *online = machine_set(&machine);
+	char text[64], path[64];
+	unsigned int cpu;
+
+	assert_int_equal(cpubolt_parse_list(machine.handle, list, online, NULL), 0);
+	snprintf(text, sizeof(text), "%s\n", list);
+	put(CPUS "online", text);
+	for (cpu = 0; cpu < machine.count; cpu++) {
+		snprintf(path, sizeof(path), CPUS "cpu%u/hotplug/state", cpu);
+		put(path, CPU_ISSET_S(cpu, machine.size, online) ? "236\n" : "0\n");
+	}
+	CPU_FREE(online);
+}
+
+static cpu_set_t *cpus_of(const char *list)
+{
+	cpu_set_t *set = machine_set(&machine);
+
+	assert_int_equal(cpubolt_parse_list(machine.handle, list, set, NULL), 0);
+	return set;
+}
+
+static void assert_list(const cpu_set_t *set, const char *list)
+{
+	char *text = machine_list(&machine, set);
+
+	assert_string_equal(text, list);
+	free(text);
+}
+
+/* -- Whose CPUs these are ---------------------------------------------------------- */
+
+struct seen {
+	unsigned int count, cpu;
+	bool online, taken;
+};
+
+static void see(void *data, unsigned int cpu, bool online, bool taken)
+{
+	struct seen *seen = data;
+
+	*seen = (struct seen){ seen->count + 1, cpu, online, taken };
+}
+
+static void test_what_others_take_stays(void **state)
+{
+	struct seen seen = { 0 };
+	struct owner owner;
+
+	begin("small+bolt");
+	assert_int_equal(owner_begin(&owner, &machine, 60), 0);
+	make_online("0-2");
+	assert_int_equal(owner_look(&owner, SECOND_US, see, &seen), 1);
+	assert_int_equal(seen.cpu, 3);
+	assert_false(seen.online);
+	assert_list(owner.foreign, "3");
+	assert_list(owner.taken, "none");
+	/* Nothing new. */
+	assert_int_equal(owner_look(&owner, SECOND_US, see, &seen), 0);
+	make_online("0-3");
+	assert_int_equal(owner_look(&owner, SECOND_US, see, &seen), 1);
+	assert_true(seen.online);
+	assert_false(seen.taken);
+	assert_list(owner.foreign, "none");
+	assert_int_equal(owner_waits(&owner, 3, SECOND_US), 0);
+	owner_end(&owner);
+	end();
+}
+
+static void take_offline(struct owner *owner, const char *list, const char *left, uint64_t now)
+{
+	cpu_set_t *cpus = cpus_of(list);
+
+	make_online(left);
+	assert_int_equal(owner_changed(owner, cpus, false, true, now), 0);
+	CPU_FREE(cpus);
+}
+
+static void test_who_brings_a_cpu_back_is_yielded_to(void **state)
+{
+	uint64_t now = SECOND_US;
+	struct seen seen = { 0 };
+	struct owner owner;
+	unsigned int i;
+
+	begin("small+bolt");
+	assert_int_equal(owner_begin(&owner, &machine, 10), 0);
+	for (i = 0; i < 3; i++) {
+		take_offline(&owner, i ? "2" : "2-3", "0-1", now);
+		assert_list(owner.taken, "2-3");
+		assert_list(owner.foreign, "none");
+		make_online("0-2");
+		assert_int_equal(owner_look(&owner, now, see, &seen), 1);
+		assert_true(seen.online && seen.taken && seen.cpu == 2);
+		assert_list(owner.taken, "3");
+		/* Longer each time. */
+		assert_int_equal(owner_waits(&owner, 2, now), 10 << i);
+		assert_int_equal(owner_waits(&owner, 3, now), 0);
+		now += (10 << i) * SECOND_US;
+		assert_int_equal(owner_waits(&owner, 2, now), 0);
+	}
+	/* Long after the last time it is as at first. */
+	now += 3600 * SECOND_US;
+	take_offline(&owner, "2", "0-1", now);
+	make_online("0-2");
+	owner_look(&owner, now, see, &seen);
+	assert_int_equal(owner_waits(&owner, 2, now), 10);
+	owner_end(&owner);
+	end();
+}
+
+/* Another program is quicker than the look after the request. */
+static void test_a_request_that_others_undo(void **state)
+{
+	struct owner owner;
+	cpu_set_t *cpus;
+
+	begin("small+bolt");
+	assert_int_equal(owner_begin(&owner, &machine, 10), 0);
+	cpus = cpus_of("2-3");
+	make_online("0-2");
+	assert_int_equal(owner_changed(&owner, cpus, false, true, SECOND_US), 1);
+	assert_list(owner.taken, "3");
+	assert_int_equal(owner_waits(&owner, 2, SECOND_US), 10);
+	/* A request that failed says nothing of others. */
+	assert_int_equal(owner_changed(&owner, cpus, false, false, SECOND_US), 0);
+	CPU_FREE(cpus);
+	owner_end(&owner);
+	end();
+}
+
+static void test_a_cpu_that_is_plugged_in(void **state)
+{
+	struct owner owner;
+
+	begin("small+slots");
+	assert_int_equal(owner_begin(&owner, &machine, 10), 0);
+	assert_list(owner.foreign, "none");
+	put(CPUS "present", "0-4\n");
+	assert_int_equal(owner_look(&owner, SECOND_US, NULL, NULL), 0);
+	assert_list(owner.foreign, "4");
+	owner_end(&owner);
+	end();
+}
+
+/* -- What has to be put back --------------------------------------------------------- */
+
+static void test_the_file(void **state)
+{
+	cpu_set_t *cpus, *back;
+
+	begin("small+bolt");
+	cpus = cpus_of("2-3");
+	back = machine_set(&machine);
+	put("/run/x", "");
+	assert_int_equal(state_load(&machine, back), -ENOENT);
+	assert_int_equal(state_save(&machine, cpus), 0);
+	assert_int_equal(state_load(&machine, back), 0);
+	assert_list(back, "2-3");
+	/* Of another boot: these CPUs are nobody's. */
+	assert_int_equal(state_parse(&machine, "boot_id=x\ntaken=2-3\n", "y", back), -ENOENT);
+	assert_int_equal(state_parse(&machine, "boot_id=x\ntaken=\n", "x", back), 0);
+	assert_int_equal(state_parse(&machine, "boot_id=x\ntaken=2-3", "x", back), -EINVAL);
+	assert_int_equal(state_parse(&machine, "boot_id=x\ntaken=2-\n", "x", back), -EINVAL);
+	assert_int_equal(state_parse(&machine, "boot_id=x\n", "x", back), -EINVAL);
+	assert_int_equal(state_parse(&machine, "", "x", back), -EINVAL);
+	assert_int_equal(state_remove(&machine), 0);
+	assert_int_equal(state_remove(&machine), 0);
+	CPU_FREE(cpus);
+	CPU_FREE(back);
+	end();
+}
+
+static void test_restore(void **state)
+{
+	struct cpubolt_result result;
+	cpu_set_t *cpus, *back;
+
+	begin("small+bolt");
+	cpus = cpus_of("1-3");
+	back = machine_set(&machine);
+	put("/run/x", "");
+	/* Nothing was left. */
+	assert_int_equal(state_restore(&machine, back, &result), 0);
+	assert_text(folder, CPUS "bolt/online", "");
+	make_online("0-1");
+	assert_int_equal(state_save(&machine, cpus), 0);
+	assert_int_equal(state_restore(&machine, back, &result), 0);
+	/* CPU 1 is online already. */
+	assert_text(folder, CPUS "bolt/online", "2-3");
+	assert_list(back, "2-3");
+	assert_int_equal(state_load(&machine, back), -ENOENT);
+	CPU_FREE(cpus);
+	CPU_FREE(back);
+	end();
+}
+
+static void test_restore_that_fails(void **state)
+{
+	struct cpubolt_result result;
+	cpu_set_t *cpus, *back;
+
+	begin("small");
+	cpus = cpus_of("2-3");
+	back = machine_set(&machine);
+	put("/run/x", "");
+	make_online("0-1");
+	tree_delete(folder, CPUS "cpu2/online");
+	assert_int_equal(state_save(&machine, cpus), 0);
+	machine_close(&machine);
+	assert_int_equal(machine_open(folder, &machine), 0);
+	assert_true(state_restore(&machine, back, &result) < 0);
+	/* The other CPU is back, and this one is not forgotten. */
+	assert_text(folder, CPUS "cpu3/online", "1");
+	assert_list(back, "3");
+	assert_int_equal(state_load(&machine, back), 0);
+	assert_list(back, "2");
+	CPU_FREE(cpus);
+	CPU_FREE(back);
+	end();
+}
+
+/* -- What tasks and cpusets need ------------------------------------------------------- */
+
+static void put_task(int pid, const char *name, const char *allowed, unsigned int policy,
+		     unsigned long flags)
+{
+	char path[96], text[512];
+
+	snprintf(path, sizeof(path), "/proc/%d/task/%d/stat", pid, pid);
+	snprintf(text, sizeof(text), "%d (%s) S 0 0 0 0 0 %lu 0 0 0 0 0 0 0 0 20 0 1 0 0 0 0 0 0 0 "
+				     "0 0 0 0 0 0 0 0 0 0 0 0 0 %u 0 0\n",
+		 pid, name, flags, policy);
+	put(path, text);
+	snprintf(path, sizeof(path), "/proc/%d/task/%d/status", pid, pid);
+	snprintf(text, sizeof(text), "Name:\t%s\nCpus_allowed_list:\t%s\nend\n", name, allowed);
+	put(path, text);
+}
+
+static void assert_needed(const char *going, const char *after, const char *needed)
+{
+	cpu_set_t *goes = cpus_of(going), *stays = cpus_of(after), *found = machine_set(&machine);
+
+	assert_int_equal(floor_others(&machine, goes, stays, found), 0);
+	assert_list(found, needed);
+	CPU_FREE(goes);
+	CPU_FREE(stays);
+	CPU_FREE(found);
+}
+
+static void test_tasks_need_cpus(void **state)
+{
+	begin("small+bolt");
+	put_task(10, "anywhere", "0-3", 0, 0);
+	put_task(11, "rt) x", "0-3", 1, 0);
+	assert_needed("1-3", "0", "none");
+	/* Of an ordinary task's CPUs one stays. */
+	put_task(12, "pinned", "2-3", 0, 0);
+	assert_needed("1-3", "0", "2");
+	assert_needed("1-2", "0,3", "none");
+	/* Threads of the kernel go along. */
+	put_task(13, "kworker/1", "1", 0, 0x00200000);
+	assert_needed("1", "0,2-3", "none");
+	/* A real-time task keeps its own CPUs, and so does a virtual CPU. */
+	put_task(14, "audio", "1,3", 1, 0);
+	assert_needed("1-3", "0", "1,3");
+	assert_needed("1", "0,2-3", "1");
+	put_task(14, "audio", "0-3", 1, 0);
+	put_task(15, "CPU 0/KVM", "1-2", 0, 0);
+	assert_needed("1-3", "0", "1-2");
+	end();
+}
+
+static void test_cpusets_need_cpus(void **state)
+{
+	begin("small+bolt");
+	put_task(10, "anywhere", "0-3", 0, 0);
+	put("/sys/fs/cgroup/cpuset.cpus.effective", "0-3\n");
+	put("/sys/fs/cgroup/a/cpuset.cpus", "\n");
+	put("/sys/fs/cgroup/a/b/cpuset.cpus", "2-3\n");
+	put("/sys/fs/cgroup/a/b/cpuset.cpus.partition", "member\n");
+	assert_needed("1-3", "0", "2");
+	put("/sys/fs/cgroup/a/b/cpuset.cpus.partition", "root\n");
+	assert_needed("1-3", "0", "2-3");
+	assert_needed("1", "0,2-3", "none");
+	/* Version 1 would not give CPU 1 back. */
+	put("/sys/fs/cgroup/cpuset/c/cpuset.cpus", "0-1\n");
+	assert_needed("1", "0,2-3", "1");
+	end();
+}
+
+/* -- Requests of "cpubolt policy" -------------------------------------------------------- */
+
+static void assert_answer(struct daemon *daemon, const char *request, bool privileged,
+			  const char *begin)
+{
+	char *answer = control_answer(daemon, request, privileged);
+
+	assert_non_null(answer);
+	if (strncmp(answer, begin, strlen(begin)))
+		fail_msg("\"%s\": %s", request, answer);
+	free(answer);
+}
+
+static void test_requests(void **state)
+{
+	struct config config;
+	struct daemon daemon = { .machine = &machine, .config = &config, .control = -1 };
+	unsigned int i;
+
+	begin("small+bolt+offline");
+	assert_int_equal(config_init(&machine, &config), 0);
+	assert_int_equal(owner_begin(&daemon.owner, &machine, 60), 0);
+	daemon.restraint = restraint_new(machine.count);
+	daemon.memories = calloc(machine.count, sizeof(*daemon.memories));
+	daemon.usable = cpus_of("0-1");
+	daemon.online = cpus_of("0-1");
+	daemon.before = cpus_of("0-1");
+	daemon.floor = cpus_of("0");
+	daemon.wanted = cpus_of("0");
+	daemon.needs = cpus_of("3");
+	CPU_ZERO_S(machine.size, daemon.needs);
+	assert_answer(&daemon, "status", false, "ok policy    load, as few CPUs online");
+	assert_answer(&daemon, "explain 3", false,
+		      "ok CPU 3 is offline: another program has taken it");
+	assert_answer(&daemon, "explain 4", false, "error this machine has no such CPU");
+	assert_answer(&daemon, "explain -1", false, "error this machine has no such CPU");
+	assert_answer(&daemon, "explain", false, "error there is no such request");
+	assert_answer(&daemon, "switch steal", false, "error only root");
+	assert_answer(&daemon, "switch steal", true, "ok the policy is now \"steal\"");
+	assert_ptr_equal(config.policy, &policy_steal);
+	assert_answer(&daemon, "switch fast", true, "error there is no such policy");
+	assert_answer(&daemon, "lease 1 60", false, "error only root");
+	assert_answer(&daemon, "lease 1 60", true, "ok lease 1: CPUs 1 for 60 s");
+	assert_answer(&daemon, "explain 1", false, "ok CPU 1 is online: ");
+	assert_answer(&daemon, "lease 1- 60", true, "error that is no list");
+	assert_answer(&daemon, "lease 1 0", true, "error a lease is for 1 to 86400");
+	assert_answer(&daemon, "lease 1 86401", true, "error a lease is for 1 to 86400");
+	assert_answer(&daemon, "lease 1", true, "error the request has too few");
+	assert_answer(&daemon, "release 2", true, "error there is no such lease");
+	assert_answer(&daemon, "release 1", true, "ok lease 1 has ended");
+	assert_answer(&daemon, "release 1", true, "error there is no such lease");
+	assert_answer(&daemon, "", true, "error there is no such request");
+	assert_answer(&daemon, "lease 1 2 3 4 5", true, "error the request has too few");
+	for (i = 0; i < MOST_LEASES; i++)
+		assert_answer(&daemon, "lease 1 60", true, "ok lease ");
+	assert_answer(&daemon, "lease 1 60", true, "error there are too many leases");
+	lease_free(&daemon);
+	CPU_FREE(daemon.usable);
+	CPU_FREE(daemon.online);
+	CPU_FREE(daemon.before);
+	CPU_FREE(daemon.floor);
+	CPU_FREE(daemon.wanted);
+	CPU_FREE(daemon.needs);
+	free(daemon.memories);
+	restraint_free(daemon.restraint);
+	owner_end(&daemon.owner);
+	config_free(&config);
+	end();
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_what_others_take_stays),
+		cmocka_unit_test(test_who_brings_a_cpu_back_is_yielded_to),
+		cmocka_unit_test(test_a_request_that_others_undo),
+		cmocka_unit_test(test_a_cpu_that_is_plugged_in),
+		cmocka_unit_test(test_the_file),
+		cmocka_unit_test(test_restore),
+		cmocka_unit_test(test_restore_that_fails),
+		cmocka_unit_test(test_tasks_need_cpus),
+		cmocka_unit_test(test_cpusets_need_cpus),
+		cmocka_unit_test(test_requests),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

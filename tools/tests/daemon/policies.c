@@ -1,0 +1,575 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Policies of cpuboltd, and what holds whatever a policy wants: examples, and 10,000 made-up loads */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "plant.h"
+#include "restrain.h"
+
+#define MOST		64
+#define SECOND_US	1000000ULL
+#define SIZE		CPU_ALLOC_SIZE(MOST)
+
+/* A machine that is made up, and what a daemon would keep of it. */
+struct world {
+	struct inputs inputs;
+	struct position places[MOST];
+	struct load loads[MOST];
+	cpu_set_t usable, online, floor, before, wanted, result;
+	struct policy_settings settings;
+	cpu_set_t fixed;
+	struct restraint_rules rules;
+	struct restraint *restraint;
+	struct decision decision;
+	struct plant plant;
+	uint64_t now_us;
+};
+
+static uint64_t state = 88172645463325252ULL;
+
+static unsigned int chance(unsigned int below)
+{
+	state ^= state << 13;
+	state ^= state >> 7;
+	state ^= state << 17;
+	return (unsigned int)(state % below);
+}
+
+static void begin(struct world *world, unsigned int count, unsigned int threads,
+		  unsigned int cores, unsigned int clusters)
+{
+	unsigned int cpu;
+
+	memset(world, 0, sizeof(*world));
+	for (cpu = 0; cpu < count; cpu++) {
+		world->places[cpu] = (struct position){
+			.core = (int)(cpu / threads),
+			.cluster = (int)(cpu / threads / cores),
+			.package = (int)(cpu / threads / cores / clusters),
+			.capacity = FULL_CAPACITY,
+		};
+		CPU_SET(cpu, &world->usable);
+	}
+	world->online = world->usable;
+	CPU_SET(0, &world->floor);
+	world->inputs = (struct inputs){
+		.count = count,
+		.size = sizeof(cpu_set_t),
+		.places = world->places,
+		.loads = world->loads,
+		.usable = &world->usable,
+		.online = &world->online,
+		.floor = &world->floor,
+		.before = &world->before,
+	};
+	world->before = world->online;
+	world->settings.load.up = world->settings.package.up = 80;
+	world->settings.load.down = world->settings.package.down = 60;
+	world->settings.load.pressure = world->settings.package.pressure = 10;
+	world->settings.steal.give = 20;
+	world->settings.steal.take = 5;
+	world->settings.steal.up = 70;
+	world->settings.fixed = &world->fixed;
+	world->rules = (struct restraint_rules){ 3 * SECOND_US, 5 * SECOND_US, 20 };
+	world->decision.wanted = &world->wanted;
+	world->restraint = restraint_new(count);
+	assert_non_null(world->restraint);
+	world->now_us = 1000 * SECOND_US;
+}
+
+static void end(struct world *world)
+{
+	restraint_free(world->restraint);
+}
+
+static void set_online(struct world *world, unsigned int first, unsigned int last)
+{
+	CPU_ZERO(&world->online);
+	for (; first <= last; first++)
+		CPU_SET(first, &world->online);
+	world->before = world->online;
+}
+
+/* Each online CPU was busy for so many thousandths. */
+static void set_loads(struct world *world, unsigned int busy, unsigned int steal)
+{
+	unsigned int cpu;
+
+	for (cpu = 0; cpu < world->inputs.count; cpu++)
+		world->loads[cpu] = CPU_ISSET(cpu, &world->online) ?
+			(struct load){ busy, steal } : (struct load){ 0, 0 };
+}
+
+static unsigned int decide(struct world *world, const struct policy *policy)
+{
+	assert_int_equal(policy->decide(&world->settings, &world->inputs, &world->decision), 0);
+	assert_true(*world->decision.why);
+	return (unsigned int)CPU_COUNT(&world->wanted);
+}
+
+static void assert_wanted(const struct world *world, unsigned int first, unsigned int last)
+{
+	unsigned int cpu;
+
+	for (cpu = 0; cpu < world->inputs.count; cpu++)
+		assert_int_equal(!!CPU_ISSET(cpu, &world->wanted), cpu >= first && cpu <= last);
+}
+
+/* -- Policies --------------------------------------------------------------- */
+
+static void test_load_takes_what_is_needed(void **unused)
+{
+	struct world world;
+
+	begin(&world, 16, 2, 4, 1);
+	set_loads(&world, 0, 0);
+	assert_int_equal(decide(&world, &policy_load), 1);
+	/* 16 CPUs, a tenth each: 1.6 CPUs are busy, which is 60 % of 2.7. */
+	set_loads(&world, 100, 0);
+	assert_int_equal(decide(&world, &policy_load), 3);
+	assert_wanted(&world, 0, 2);
+	/* One CPU, and eight tasks: all at once. */
+	set_online(&world, 0, 0);
+	set_loads(&world, 1000, 0);
+	world.inputs.runnable = 8;
+	assert_int_equal(decide(&world, &policy_load), 10);
+	/* Half idle, but somebody waits for a fifth of the time. */
+	set_online(&world, 0, 1);
+	set_loads(&world, 600, 0);
+	world.inputs.runnable = 1;
+	assert_int_equal(decide(&world, &policy_load), 2);
+	world.inputs.pressure = 200;
+	assert_int_equal(decide(&world, &policy_load), 3);
+	/* Idle, and somebody waited: not for a CPU that is not there. */
+	set_loads(&world, 100, 0);
+	assert_int_equal(decide(&world, &policy_load), 1);
+	end(&world);
+}
+
+static void test_load_between_its_limits(void **unused)
+{
+	struct world world;
+	unsigned int online;
+
+	begin(&world, 16, 1, 16, 1);
+	for (online = 2; online <= 16; online++) {
+		set_online(&world, 0, online - 1);
+		set_loads(&world, 700, 0);
+		assert_int_equal(decide(&world, &policy_load), online);
+	}
+	end(&world);
+}
+
+/* CPUs with numbers as Linux gives these: second threads come behind all first threads. */
+static void test_siblings_and_packages_stay_together(void **unused)
+{
+	struct world world;
+	unsigned int cpu;
+
+	begin(&world, 16, 1, 4, 1);
+	for (cpu = 0; cpu < 16; cpu++) {
+		world.places[cpu].core = (int)(cpu % 8);
+		world.places[cpu].package = (int)(cpu % 8 / 4);
+		world.places[cpu].cluster = world.places[cpu].package;
+	}
+	CPU_ZERO(&world.floor);
+	CPU_SET(6, &world.floor);
+	set_loads(&world, 3 * 1000 * 60 / 100 / 16, 0);
+	assert_int_equal(decide(&world, &policy_load), 3);
+	/* CPU 6, its sibling, and a CPU of the same package. */
+	assert_true(CPU_ISSET(6, &world.wanted));
+	assert_true(CPU_ISSET(14, &world.wanted));
+	assert_true(CPU_ISSET(4, &world.wanted));
+	end(&world);
+}
+
+static void test_steal_gives_back_and_takes(void **unused)
+{
+	struct world world;
+
+	begin(&world, 8, 1, 8, 1);
+	/* The host runs half of each. */
+	set_loads(&world, 500, 500);
+	assert_int_equal(decide(&world, &policy_steal), 4);
+	set_loads(&world, 950, 50);
+	assert_int_equal(decide(&world, &policy_steal), 8);
+	set_online(&world, 0, 3);
+	set_loads(&world, 990, 10);
+	assert_int_equal(decide(&world, &policy_steal), 5);
+	/* Neither busy nor robbed. */
+	set_loads(&world, 300, 0);
+	assert_int_equal(decide(&world, &policy_steal), 4);
+	/* A share of next to nothing is no reason. */
+	set_loads(&world, 10, 30);
+	assert_int_equal(decide(&world, &policy_steal), 4);
+	end(&world);
+}
+
+static void test_package_empties_packages(void **unused)
+{
+	struct world world;
+
+	begin(&world, 16, 1, 4, 1);
+	world.settings.package_level = LEVEL_PACKAGE;
+	set_loads(&world, 0, 0);
+	assert_int_equal(decide(&world, &policy_package), 4);
+	assert_wanted(&world, 0, 3);
+	/* 5.6 CPUs: two packages of four have 70 %, where 60 would do to take one away. */
+	set_loads(&world, 350, 0);
+	assert_int_equal(decide(&world, &policy_package), 12);
+	set_online(&world, 0, 7);
+	set_loads(&world, 700, 0);
+	assert_int_equal(decide(&world, &policy_package), 8);
+	set_loads(&world, 1000, 0);
+	world.inputs.runnable = 16;
+	assert_int_equal(decide(&world, &policy_package), 16);
+	end(&world);
+}
+
+/* Four small CPUs and four big ones: one cluster at a time as long as that does. */
+static void test_package_switches_clusters(void **unused)
+{
+	struct world world;
+	unsigned int cpu;
+
+	begin(&world, 8, 1, 4, 2);
+	world.settings.package_level = LEVEL_CLUSTER;
+	for (cpu = 0; cpu < 4; cpu++)
+		world.places[cpu].capacity = 446;
+	CPU_ZERO(&world.floor);
+	set_loads(&world, 50, 0);
+	decide(&world, &policy_package);
+	assert_wanted(&world, 0, 3);
+	/* The small ones are full: 1.7 big CPUs of work are too much for these. */
+	set_online(&world, 0, 3);
+	set_loads(&world, 900, 0);
+	decide(&world, &policy_package);
+	assert_wanted(&world, 4, 7);
+	/* Full, and eight tasks: everything. */
+	set_online(&world, 4, 7);
+	set_loads(&world, 1000, 0);
+	world.inputs.runnable = 8;
+	decide(&world, &policy_package);
+	assert_wanted(&world, 0, 7);
+	/* A CPU of the floor holds its cluster. */
+	CPU_SET(1, &world.floor);
+	world.inputs.runnable = 0;
+	set_loads(&world, 400, 0);
+	decide(&world, &policy_package);
+	assert_wanted(&world, 0, 7);
+	end(&world);
+}
+
+static void test_fixed(void **unused)
+{
+	struct world world;
+
+	begin(&world, 8, 1, 8, 1);
+	CPU_SET(4, &world.fixed);
+	CPU_SET(20, &world.fixed);
+	assert_int_equal(decide(&world, &policy_fixed), 2);
+	assert_true(CPU_ISSET(0, &world.wanted));
+	assert_true(CPU_ISSET(4, &world.wanted));
+	end(&world);
+}
+
+/* -- Restraint, by example ---------------------------------------------------- */
+
+static void apply(struct world *world)
+{
+	restraint_changed(world->restraint, &world->inputs, &world->online, &world->result,
+			  world->now_us);
+	world->online = world->result;
+}
+
+static void step(struct world *world, const struct policy *policy)
+{
+	world->now_us += SECOND_US;
+	world->before = world->wanted;
+	if (!CPU_COUNT(&world->wanted))
+		world->before = world->online;
+	decide(world, policy);
+	restrain(world->restraint, &world->rules, policy, &world->inputs, &world->wanted,
+		 world->now_us, &world->result);
+}
+
+static void test_hold_and_dwell(void **unused)
+{
+	struct world world;
+	unsigned int i;
+
+	begin(&world, 4, 1, 4, 1);
+	set_loads(&world, 0, 0);
+	for (i = 0; i < 3; i++) {
+		step(&world, &policy_load);
+		assert_int_equal(CPU_COUNT(&world.result), 4);
+		assert_int_equal(restraint_reason(world.restraint, 3), REASON_HOLD);
+	}
+	step(&world, &policy_load);
+	assert_int_equal(CPU_COUNT(&world.result), 1);
+	assert_int_equal(restraint_reason(world.restraint, 3), REASON_UNWANTED);
+	apply(&world);
+	/* Demand comes: at once. */
+	set_loads(&world, 1000, 0);
+	world.inputs.runnable = 4;
+	step(&world, &policy_load);
+	assert_int_equal(CPU_COUNT(&world.result), 4);
+	apply(&world);
+	world.inputs.runnable = 0;
+	set_loads(&world, 0, 0);
+	for (i = 0; i < 4; i++) {
+		step(&world, &policy_load);
+		assert_int_equal(CPU_COUNT(&world.result), 4);
+	}
+	assert_int_equal(restraint_reason(world.restraint, 3), REASON_DWELL);
+	step(&world, &policy_load);
+	assert_int_equal(CPU_COUNT(&world.result), 1);
+	end(&world);
+}
+
+static void test_the_last_change_brings_all(void **unused)
+{
+	struct world world;
+	unsigned int i;
+
+	begin(&world, 8, 1, 8, 1);
+	world.rules = (struct restraint_rules){ SECOND_US, 0, 2 };
+	set_loads(&world, 0, 0);
+	for (i = 0; i < 2; i++)
+		step(&world, &policy_load);
+	assert_int_equal(CPU_COUNT(&world.result), 1);
+	apply(&world);
+	assert_int_equal(restraint_changes(world.restraint, world.now_us), 1);
+	/* One more CPU would do. */
+	set_loads(&world, 900, 0);
+	step(&world, &policy_load);
+	assert_int_equal(CPU_COUNT(&world.wanted), 2);
+	assert_int_equal(CPU_COUNT(&world.result), 8);
+	assert_int_equal(restraint_reason(world.restraint, 7), REASON_LIMIT);
+	apply(&world);
+	set_loads(&world, 0, 0);
+	for (i = 0; i < 58; i++) {
+		step(&world, &policy_load);
+		assert_int_equal(CPU_COUNT(&world.result), 8);
+	}
+	for (i = 0; i < 2; i++)
+		step(&world, &policy_load);
+	assert_int_equal(CPU_COUNT(&world.result), 1);
+	end(&world);
+}
+
+/* The host takes CPUs, and gives these back as soon as the guest has given them back: a trap. */
+static void test_steal_learns(void **unused)
+{
+	struct world world;
+	unsigned int i, changes[2] = { 0, 0 };
+
+	begin(&world, 4, 1, 4, 1);
+	world.rules.dwell_us = 0;
+	for (i = 0; i < 1200; i++) {
+		bool many = CPU_COUNT(&world.online) > 3;
+
+		set_loads(&world, many ? 700 : 1000, many ? 300 : 0);
+		step(&world, &policy_steal);
+		changes[i / 600] += !CPU_EQUAL(&world.online, &world.result);
+		apply(&world);
+	}
+	assert_in_range(changes[0], 4, 40);
+	assert_in_range(changes[1], 1, 8);
+	end(&world);
+}
+
+/* -- 10,000 made-up loads ----------------------------------------------------- */
+
+enum shape { STEADY, NOISY, SQUARE, SPIKES, WAVE, WALK, SHAPES };
+
+struct made_up {
+	enum shape shape;
+	double base, height, walk;
+	unsigned int period;
+};
+
+static double made_up_demand(struct made_up *load, unsigned int second, double most)
+{
+	switch (load->shape) {
+	case STEADY:
+		return load->base;
+	case NOISY:
+		return load->base * (0.95 + chance(1001) / 10000.0);
+	case SQUARE:
+		return second / load->period % 2 ? load->base : load->height;
+	case SPIKES:
+		return chance(load->period) ? load->base : load->height;
+	case WAVE:
+		return (load->base + load->height) / 2 +
+		       (load->height - load->base) / 2 * sin(second * 6.2832 / load->period);
+	default:
+		load->walk += (chance(2001) - 1000.0) / 1000 * most / 10;
+		load->walk = fmax(0, fmin(most, load->walk));
+		return load->walk;
+	}
+}
+
+/* What has to hold after each decision. */
+struct watch {
+	uint64_t came[MOST], times[600];
+	unsigned int changes;
+};
+
+static void watch_change(struct watch *watch, struct world *world, bool floor_moved, bool settled)
+{
+	unsigned int cpu, i, minute = 0;
+
+	for (cpu = 0; cpu < world->inputs.count; cpu++) {
+		bool before = CPU_ISSET(cpu, &world->online);
+		bool after = CPU_ISSET(cpu, &world->result);
+
+		if (before && !after && watch->came[cpu])
+			assert_true(world->now_us - watch->came[cpu] >= world->rules.dwell_us);
+		if (!before && after)
+			watch->came[cpu] = world->now_us;
+		/* A load that goes on as it was needs no CPU that it did not need before. */
+		assert_false(settled && !before && after);
+	}
+	if (floor_moved)
+		return;
+	watch->times[watch->changes++] = world->now_us;
+	for (i = watch->changes; i--;)
+		minute += world->now_us - watch->times[i] < 60 * SECOND_US;
+	assert_in_range(minute, 1, world->rules.per_minute);
+}
+
+static void made_up_world(struct world *world, struct made_up *load)
+{
+	static const unsigned int counts[] = { 1, 2, 4, 6, 8, 12, 16, 32, 64 };
+	unsigned int count = counts[chance(9)], cpu;
+	double most;
+
+	begin(world, count, 1 + chance(2), 1 + chance(8), 1 + chance(2));
+	if (!chance(4))
+		for (cpu = 0; cpu < count / 2; cpu++)
+			world->places[cpu].capacity = 300 + (int)chance(600);
+	for (cpu = 1; cpu < count; cpu++)
+		if (!chance(16))
+			CPU_CLR(cpu, &world->usable);
+	CPU_AND(&world->online, &world->online, &world->usable);
+	world->settings.package_level = chance(2) ? LEVEL_PACKAGE : LEVEL_CLUSTER;
+	world->rules.hold_us = (1 + chance(6)) * SECOND_US;
+	world->rules.dwell_us = chance(12) * SECOND_US;
+	world->rules.per_minute = 2 + chance(30);
+	CPU_SET(chance(count), &world->fixed);
+	most = (double)capacity_of(&world->inputs, &world->usable) / FULL_CAPACITY;
+	*load = (struct made_up){
+		.shape = chance(SHAPES),
+		.base = most * chance(1000) / 1000.0,
+		.height = most * chance(1300) / 1000.0,
+		.walk = most / 2,
+		.period = 2 + chance(60),
+	};
+}
+
+static void move_floor(struct world *world)
+{
+	unsigned int cpu = chance(world->inputs.count);
+
+	if (CPU_ISSET(cpu, &world->usable))
+		CPU_SET(cpu, &world->floor);
+}
+
+static void play(const struct policy *policy, unsigned int seconds)
+{
+	struct watch watch = { .changes = 0 };
+	struct made_up load;
+	struct world world;
+	unsigned int second, i;
+	bool steady, floor;
+	double most;
+
+	made_up_world(&world, &load);
+	most = (double)capacity_of(&world.inputs, &world.usable) / FULL_CAPACITY;
+	steady = load.shape == STEADY || load.shape == NOISY;
+	for (second = 0; second < seconds; second++) {
+		struct sample sample = { .demand = made_up_demand(&load, second, most) };
+
+		if (policy == &policy_steal)
+			sample.steal = load.height / 4;
+		plant_step(&world.plant, &sample, 1, &world.inputs, world.loads);
+		floor = !steady && !chance(100);
+		if (floor)
+			move_floor(&world);
+		step(&world, policy);
+		for (i = 0; i < world.inputs.count; i++) {
+			if (CPU_ISSET(i, &world.floor))
+				assert_true(CPU_ISSET(i, &world.result));
+			if (!CPU_ISSET(i, &world.usable))
+				assert_false(CPU_ISSET(i, &world.result));
+		}
+		assert_true(CPU_COUNT(&world.result) >= 1);
+		if (!CPU_EQUAL(&world.online, &world.result))
+			watch_change(&watch, &world, floor,
+				     steady && policy->urgent && second > 90);
+		apply(&world);
+	}
+	end(&world);
+}
+
+static void test_made_up_loads(void **unused)
+{
+	unsigned int i;
+
+	for (i = 0; i < 10000; i++)
+		play(policies[i % 4], 200);
+}
+
+/* A step from nothing to everything is answered in the interval after. */
+static void test_a_step_is_answered_at_once(void **unused)
+{
+	struct world world;
+	unsigned int second;
+
+	begin(&world, 32, 2, 8, 1);
+	for (second = 0; second < 120; second++) {
+		struct sample sample = { .demand = second < 60 ? 0.1 : 24, .runnable = 24 };
+
+		if (second < 60)
+			sample.runnable = 0;
+		plant_step(&world.plant, &sample, 1, &world.inputs, world.loads);
+		step(&world, &policy_load);
+		apply(&world);
+		if (second == 59)
+			assert_int_equal(CPU_COUNT(&world.online), 1);
+		if (second >= 60)
+			assert_true(CPU_COUNT(&world.online) >= 30);
+	}
+	/* And what had waited is done. */
+	assert_true(world.plant.backlog < 0.01);
+	end(&world);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_load_takes_what_is_needed),
+		cmocka_unit_test(test_load_between_its_limits),
+		cmocka_unit_test(test_siblings_and_packages_stay_together),
+		cmocka_unit_test(test_steal_gives_back_and_takes),
+		cmocka_unit_test(test_package_empties_packages),
+		cmocka_unit_test(test_package_switches_clusters),
+		cmocka_unit_test(test_fixed),
+		cmocka_unit_test(test_hold_and_dwell),
+		cmocka_unit_test(test_the_last_change_brings_all),
+		cmocka_unit_test(test_steal_learns),
+		cmocka_unit_test(test_a_step_is_answered_at_once),
+		cmocka_unit_test(test_made_up_loads),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
