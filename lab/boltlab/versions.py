@@ -1,12 +1,16 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Reads kernel/versions.toml: the kernel series that Bolt has hooks for."""
 
+import re
 import tomllib
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from boltlab import paths
 from boltlab.errors import BoltError
+
+_SYMBOL = re.compile(r"\bCONFIG_\w+")
 
 
 @dataclass(frozen=True)
@@ -18,6 +22,21 @@ class Version:
     hooks: Path  # directory of the hook patches
     tested: tuple[str, ...]  # releases, "6.12.117"
     architectures: tuple[str, ...]
+    suite: str = ""  # of Debian's, for who has not the package
+    # Symbols of configurations that the series calls otherwise, or, with an empty text, has not.
+    symbols: Mapping[str, str] = field(default_factory=dict)
+
+    def translated(self, fragment: str) -> str:
+        """Return ``fragment``, a configuration, with the names that its symbols have here."""
+        lines = []
+        for line in fragment.splitlines(keepends=True):
+            named = _SYMBOL.search(line)
+            name = self.symbols.get(named[0], named[0]) if named else ""
+            if named and name:
+                lines.append(line.replace(named[0], name))
+            elif not named:
+                lines.append(line)
+        return "".join(lines)
 
 
 def load(file: Path | None = None) -> list[Version]:
@@ -35,6 +54,11 @@ def load(file: Path | None = None) -> list[Version]:
                 hooks=file.parent / entry["hooks"],
                 tested=tuple(entry["tested"]),
                 architectures=tuple(entry["architectures"]),
+                suite=entry.get("suite", ""),
+                symbols={
+                    f"CONFIG_{name}": f"CONFIG_{new}" if new else ""
+                    for name, new in entry.get("symbols", {}).items()
+                },
             )
             for series, entry in entries.items()
         ]
@@ -45,6 +69,14 @@ def load(file: Path | None = None) -> list[Version]:
 def default() -> Version:
     """Return the series used when no ``--source`` is given."""
     return load()[0]
+
+
+def named(series: str) -> Version:
+    """Return the series called ``series``; ValueError, as argparse wants it, when there is none."""
+    for version in load():
+        if version.series == series:
+            return version
+    raise ValueError(series)
 
 
 def of_release(release: str) -> Version:

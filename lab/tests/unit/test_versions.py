@@ -24,6 +24,26 @@ def test_of_release() -> None:
             versions.of_release(other)
 
 
+def test_named() -> None:
+    assert [versions.named(each.series) for each in versions.load()] == versions.load()
+    with pytest.raises(ValueError, match=r"5\.4"):
+        versions.named("5.4")
+
+
+def test_configurations_are_translated(tmp_path: Path) -> None:
+    """What a series calls otherwise has its name; what the series has not is left out."""
+    file = tmp_path / "versions.toml"
+    file.write_text(
+        '[kernel."9.1"]\npackage = "x"\nhooks = "h"\ntested = []\narchitectures = []\n'
+        '[kernel."9.1".symbols]\nOLD = "NEW"\nGONE = ""\n'
+    )
+    (version,) = versions.load(file)
+    text = "# about OLD\nCONFIG_OLD=y\nCONFIG_OLDER=y\n# CONFIG_OLD is not set\nCONFIG_GONE=y\n"
+    assert version.translated(text) == (
+        "# about OLD\nCONFIG_NEW=y\nCONFIG_OLDER=y\n# CONFIG_NEW is not set\n"
+    )
+
+
 @pytest.mark.parametrize("text", ["", "[kernel", "kernel = 3", '[kernel."6.12"]\npackage = "x"'])
 def test_malformed(tmp_path: Path, text: str) -> None:
     file = tmp_path / "versions.toml"
