@@ -118,7 +118,7 @@ static void online_and_offline(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, count(&st->cpus, CPUHP_AP_ACTIVE), nr);
 	KUNIT_EXPECT_EQ(test, count(&st->cpus, CPUHP_PAGE_ALLOC), nr);
 	KUNIT_ASSERT_EQ(test, bolt_test_go(&st->cpus, false), 0);
-	KUNIT_EXPECT_EQ(test, count(&st->cpus, CPUHP_PERF_PREPARE), 0);
+	KUNIT_EXPECT_EQ(test, count(&st->cpus, CPUHP_WORKQUEUE_PREP), 0);
 	KUNIT_EXPECT_EQ(test, count(&st->cpus, CPUHP_AP_SCHED_STARTING), 0);
 	KUNIT_EXPECT_EQ(test, count(&st->cpus, CPUHP_AP_ACTIVE), 0);
 	KUNIT_ASSERT_EQ(test, bolt_test_go(&st->cpus, true), 0);
