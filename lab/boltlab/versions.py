@@ -3,6 +3,7 @@
 
 import re
 import tomllib
+from argparse import ArgumentTypeError
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -72,11 +73,11 @@ def default() -> Version:
 
 
 def named(series: str) -> Version:
-    """Return the series called ``series``; ValueError, as argparse wants it, when there is none."""
-    for version in load():
-        if version.series == series:
-            return version
-    raise ValueError(series)
+    """Return the series called ``series``; argparse's ArgumentTypeError when there is none."""
+    known = {version.series: version for version in load()}
+    if series not in known:
+        raise ArgumentTypeError(f"no hooks for '{series}' (one of {', '.join(known)})")
+    return known[series]
 
 
 def of_release(release: str) -> Version:

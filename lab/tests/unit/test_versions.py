@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """kernel/versions.toml: the real one, and malformed ones."""
 
+from argparse import ArgumentTypeError
 from pathlib import Path
 
 import pytest
 
-from boltlab import arch, versions
+from boltlab import arch, series, tree, versions
 from boltlab.errors import BoltError
 
 
@@ -26,8 +27,32 @@ def test_of_release() -> None:
 
 def test_named() -> None:
     assert [versions.named(each.series) for each in versions.load()] == versions.load()
-    with pytest.raises(ValueError, match=r"5\.4"):
+    with pytest.raises(ArgumentTypeError, match=r"no hooks for '5\.4'"):
         versions.named("5.4")
+
+
+def test_draft() -> None:
+    """What each series has for itself: the same files, hooks all in a commit, no version asked."""
+    own = {
+        version.series: sorted(
+            path.name
+            for path in (version.hooks / "overlay").rglob("*.h")
+            if path.name.startswith("compat")
+        )
+        for version in versions.load()
+    }
+    assert (
+        own["7.3"]
+        == own["6.12"]
+        == ["compat-defers.h", "compat-names.h", "compat-rows.h", "compat.h"]
+    )
+    for version in versions.load():
+        plan = series.load(version.hooks)
+        series.check(plan)
+        patches = sorted(path.name for path in version.hooks.glob("*.patch"))
+        series.assign(plan.commits, list(tree.overlaid(version)), patches)
+        for path in tree.overlaid(version).values():
+            assert b"LINUX_VERSION_CODE" not in path.read_bytes()
 
 
 def test_configurations_are_translated(tmp_path: Path) -> None:
