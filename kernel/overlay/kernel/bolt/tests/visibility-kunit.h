@@ -144,7 +144,8 @@ static void nodes_move_inside_a_gate_only(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, kernfs_rename(tt->file, tt->top, "file"), -ENOENT);
 	tree_show(tt, true);
 	KUNIT_EXPECT_EQ(test, kernfs_rename(tt->beside, tt->sub, "beside"), -EBUSY);
-	KUNIT_EXPECT_EQ(test, kernfs_rename(tt->file, compat_kernfs_parent(tt->beside), "file"), -EBUSY);
+	KUNIT_EXPECT_EQ(test, kernfs_rename(tt->file, compat_kernfs_parent(tt->beside), "file"),
+			-EBUSY);
 	KUNIT_EXPECT_EQ(test, kernfs_rename(tt->file, tt->top, "other"), 0);
 	tree_show(tt, false);
 	KUNIT_EXPECT_FALSE(test, usable(tt->file));
