@@ -54,7 +54,7 @@ static bool refuse(unsigned int cpu, bool startup)
 	return true;
 }
 
-static int startup(unsigned int cpu)
+static int noting_startup(unsigned int cpu)
 {
 	/* Neither before the startup has done anything, nor before it has returned. */
 	ask(cpu);
@@ -89,7 +89,7 @@ static void watch(struct kunit *test, const struct bolt_defer *defer)
 	atomic_set(&seen.wrong, 0);
 	seen.refuses = nr_cpu_ids;
 	seen.state = cpuhp_setup_state_nocalls(CPUHP_AP_ONLINE_DYN,
-					       "bolt/test:started", startup,
+					       "bolt/test:started", noting_startup,
 					       teardown);
 	KUNIT_ASSERT_GT(test, seen.state, 0);
 	KUNIT_ASSERT_EQ(test, bolt_defer_state(seen.state, defer), 0);
