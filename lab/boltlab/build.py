@@ -148,7 +148,7 @@ def prepared(arch: Arch, flavour: str, source: Source, jobs: int = 1) -> Iterato
             tree.copy(source.path, path, "copying the kernel source")
         (path / BUILT).unlink(missing_ok=True)
         tree.sync(path, source.path, files)
-        start, fragment = _settings(arch, kind)
+        start, fragment = _settings(arch, kind, source)
         text = config.configure(path, arch, fragment, log, fd, start)
         if kind.same_config and (odd := config.differences(base, text, config.ASIDE)):
             raise BoltError(
@@ -157,12 +157,13 @@ def prepared(arch: Arch, flavour: str, source: Source, jobs: int = 1) -> Iterato
         yield Prepared(path, text, log, fd)
 
 
-def _settings(arch: Arch, kind: Flavour) -> tuple[str | None, str]:
+def _settings(arch: Arch, kind: Flavour, source: Source) -> tuple[str | None, str]:
     """Return the configuration that ``kind`` starts from, if there is one, and its fragment."""
+    fragment = source.version.translated(kind.fragment(arch))
     if not kind.base:
-        return None, kind.fragment(arch)
+        return None, fragment
     base = distro.base(kind.base, arch)
-    return base, kind.fragment(arch) + distro.debug_info(base)
+    return base, fragment + distro.debug_info(base)
 
 
 def _files(kind: Flavour, source: Source) -> dict[str, tree.Content]:
@@ -239,7 +240,7 @@ def _expected_steps(arch: Arch, kind: Flavour) -> int:
 
 
 def _stamp(arch: Arch, kind: Flavour, source: Source) -> str:
-    base, fragment = _settings(arch, kind)
+    base, fragment = _settings(arch, kind, source)
     parts = [source.id, fragment, repr(sorted(FIXED.items())), toolchain(arch)]
     parts += [base] if base else []
     if kind.patched:

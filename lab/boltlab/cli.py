@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NoReturn, Protocol, cast
 
-from boltlab import arch, errors, paths
+from boltlab import arch, errors, paths, versions
 from boltlab.errors import BoltError
 
 COMMANDS = (
@@ -56,12 +56,21 @@ def add_arch(parser: argparse.ArgumentParser) -> None:
 
 
 def add_source(parser: argparse.ArgumentParser) -> None:
-    """Add ``--source``, a Path or None, for source.resolve()."""
-    parser.add_argument(
+    """Add ``--source`` and ``--version``: args.source is a source.Where, for source.resolve()."""
+    known = versions.load()
+    either = parser.add_mutually_exclusive_group()
+    either.add_argument(
         "--source",
         type=Path,
         metavar="DIR|TARBALL",
-        help="kernel source, any 6.12.y (default: Debian's linux-source-6.12)",
+        help=f"kernel source, any {' or '.join(f'{each.series}.y' for each in known)}",
+    )
+    either.add_argument(
+        "--version",
+        dest="source",
+        type=versions.named,
+        metavar="|".join(each.series for each in known),
+        help=f"Debian's source of that series (default: {known[0].package})",
     )
 
 

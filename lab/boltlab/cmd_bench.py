@@ -155,7 +155,7 @@ def names() -> list[str]:
 
 
 def measure(
-    target: Arch, setting: str, plan: Plan, where: Path | None = None, jobs: int = 1
+    target: Arch, setting: str, plan: Plan, where: source.Where = None, jobs: int = 1
 ) -> Results:
     """Build what is needed, run the guests of ``plan`` and return what they measured.
 

@@ -18,12 +18,14 @@ from boltlab import (
     hookcheck,
     hooks,
     packages,
-    paths,
     refresh,
     source,
     tables,
     ui,
     versions,
+)
+from boltlab import (
+    tree as trees,
 )
 from boltlab.callees import Change
 from boltlab.errors import FAILURE, USAGE, BoltError
@@ -189,7 +191,7 @@ def _check(args: argparse.Namespace) -> int:
         with ui.status(f"trying the hooks for linux {made.release} on linux {release}"):
             found = hookcheck.check(
                 series[version.series],
-                paths.KERNEL / "overlay",
+                trees.overlaid(version),
                 (made.path, made.release),
                 (tree, release),
             )

@@ -144,29 +144,11 @@ def _source() -> Finding:
     tarball = source.DEBIAN_SOURCES / f"{version.package}.tar.xz"
     if tarball.is_file():
         return Finding("kernel source", str(tarball))
-    candidate = _apt_candidate(version.package)
+    candidate = packages.candidate(version.package)
     if candidate and packages.can_install():
         return Finding("kernel source", f"{version.package} {candidate}, from apt when needed")
     cost = f"say --source with a linux {version.series} tree or tarball"
     return Finding("kernel source", f"no {version.package}", Level.BLOCK, cost)
-
-
-def _apt_candidate(package: str) -> str:
-    if shutil.which("apt-cache") is None:
-        return ""
-    done = subprocess.run(
-        ["apt-cache", "policy", package],
-        capture_output=True,
-        text=True,
-        env={**os.environ, "LC_ALL": "C"},
-        check=False,
-    )
-    found = re.search(r"Candidate: (\S+)", done.stdout)
-    if found and found[1] != "(none)":
-        return found[1]
-    # Fresh machines have no lists at all; with them the package appears.
-    lists = Path("/var/lib/apt/lists")
-    return "" if any(lists.glob("*_Packages*")) else "(apt-get update first)"
 
 
 def _lack(present: object, arch: Arch, host: Arch) -> Level:

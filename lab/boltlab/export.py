@@ -29,7 +29,7 @@ class Plan:
     series: Series
     hooks: dict[str, hooks.Hook]
     files: list[list[str]]
-    overlay: Path
+    overlay: dict[str, Path]
 
 
 def plan(source: Source, kernel: Path | None = None) -> Plan:
@@ -37,11 +37,11 @@ def plan(source: Source, kernel: Path | None = None) -> Plan:
 
     Raises BoltError when a file or hook is in no commit or in several.
     """
-    overlay = (kernel or paths.KERNEL) / "overlay"
+    overlay = tree.overlaid(source.version, kernel)
     found = {hook.name: hook for hook in hooks.load(source.version.hooks)}
     series = order.load(source.version.hooks)
     order.check(series)
-    files = order.assign(series.commits, list(tree.overlay_files(overlay)), list(found))
+    files = order.assign(series.commits, list(overlay), list(found))
     return Plan(series, found, files, overlay)
 
 
@@ -70,7 +70,7 @@ def lay(what: Plan, source: Source, work: Path) -> Iterator[Commit]:
                 for other in what.series.commits[number + 1 :]
                 for anchor in other.adds.get(name, ())
             ]
-            _put(what.overlay / name, work / name, name, later, missing)
+            _put(what.overlay[name], work / name, name, later, missing)
         for name in commit.hooks:
             hooks.apply_one(what.hooks[name], work, source.release)
         yield commit

@@ -12,7 +12,7 @@ from enum import Enum
 from pathlib import Path
 from typing import Any
 
-from boltlab import callees, packages, tree
+from boltlab import callees, packages
 from boltlab.callees import Change, Index
 from boltlab.errors import BoltError
 from boltlab.hooks import Hook, Hunk
@@ -102,17 +102,19 @@ def folders(series: Sequence[Hook]) -> list[str]:
 
 
 def check(
-    series: Sequence[Hook], overlay: Path, pristine: tuple[Path, str], other: tuple[Path, str]
+    series: Sequence[Hook],
+    overlay: Mapping[str, Path],
+    pristine: tuple[Path, str],
+    other: tuple[Path, str],
 ) -> Report:
-    """Try ``series`` and the files in ``overlay`` on the kernel ``other`` (tree and release).
+    """Try ``series`` and the files of ``overlay`` on the kernel ``other`` (tree and release).
 
     ``pristine`` is the kernel that the hooks were made for; nothing is written to either. Raises
     BoltError when a hook does not apply to ``pristine``.
     """
-    files = list(tree.overlay_files(overlay))
     sources = {
-        name: callees.calls((overlay / name).read_text(encoding="utf-8"))
-        for name in files
+        name: callees.calls(path.read_text(encoding="utf-8"))
+        for name, path in overlay.items()
         if name.endswith((".c", ".h")) and not name.startswith("tools/")
     }
     added = {hook.name: _added(hook) for hook in series}
@@ -135,7 +137,7 @@ def check(
         other[1],
         pristine[1],
         verdicts,
-        tuple(name for name in files if (other[0] / name).exists()),
+        tuple(name for name in overlay if (other[0] / name).exists()),
         {
             name: worse
             for name, found in changed.items()

@@ -4,6 +4,7 @@
 import functools
 import os
 import platform
+import re
 import shutil
 import subprocess
 import tomllib
@@ -123,6 +124,25 @@ def install(names: Sequence[str], whats: Sequence[str] = (), suite: str = "") ->
             _logged([*command, "update"], log)
             if not _logged(get, log):
                 raise BoltError(f"apt could not install {' '.join(names)}", log)
+
+
+def candidate(package: str) -> str:
+    """Return the version of ``package`` that apt would install, or nothing if there is none."""
+    if shutil.which("apt-cache") is None:
+        return ""
+    done = subprocess.run(
+        ["apt-cache", "policy", package],
+        capture_output=True,
+        text=True,
+        env={**os.environ, "LC_ALL": "C"},
+        check=False,
+    )
+    found = re.search(r"Candidate: (\S+)", done.stdout)
+    if found and found[1] != "(none)":
+        return found[1]
+    # Fresh machines have no lists at all; with them the package appears.
+    lists = Path("/var/lib/apt/lists")
+    return "" if any(lists.glob("*_Packages*")) else "(apt-get update first)"
 
 
 def as_root(command: Sequence[str], log: Path) -> bool:

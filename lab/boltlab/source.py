@@ -14,10 +14,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from boltlab import packages, paths, ui, versions
-from boltlab.errors import USAGE, BoltError
+from boltlab.errors import UNAVAILABLE, USAGE, BoltError
 from boltlab.locks import lock
 from boltlab.versions import Version
 
+# What a command is told: a tree or a tarball, a series, or nothing, which is the default series.
+Where = Path | Version | None
 COMPLETE = ".bolt-complete"
 SPACE = 2.0  # GB that an unpacked tree takes
 PART_SPACE = 0.5  # GB that the part of one takes that hooks have to do with
@@ -45,8 +47,8 @@ class Source:
     version: Version
 
 
-def resolve(where: Path | None = None) -> Source:
-    """Return the unpacked source of ``where``: a tarball, a tree, or None for Debian's package.
+def resolve(where: Where = None) -> Source:
+    """Return the unpacked source of ``where``; that of a series is Debian's package.
 
     Installs the package and unpacks when needed. Raises BoltError when there is no such source,
     it is no kernel of a series Bolt supports, or the disk is full.
@@ -58,9 +60,9 @@ def resolve(where: Path | None = None) -> Source:
     return found
 
 
-def _resolve(where: Path | None) -> Source:
-    if where is None:
-        return _tarball(debian_tarball(versions.default()))
+def _resolve(where: Where) -> Source:
+    if where is None or isinstance(where, Version):
+        return _tarball(debian_tarball(where or versions.default()))
     where = where.absolute()
     if where.is_dir():
         return _directory(where)
@@ -116,10 +118,21 @@ def debian_tarball(version: Version) -> Path:
     """Return the tarball of Debian's source package, installed if it is not there yet."""
     tarball = DEBIAN_SOURCES / f"{version.package}.tar.xz"
     if not tarball.is_file():
+        _want(version)
         packages.install([version.package], [f"--source (a linux {version.series} tree)"])
     if not tarball.is_file():
         raise BoltError(f"the package {version.package} has no {tarball}")
     return tarball
+
+
+def _want(version: Version) -> None:
+    """Raise BoltError if none of apt's suites has the source of ``version``: say how to get it."""
+    if packages.can_install() and not packages.candidate(version.package):
+        raise BoltError(
+            f"no {version.package} in apt's suites: add Debian's {version.suite} to them, or say "
+            f"--source with a linux {version.series} tree or tarball",
+            code=UNAVAILABLE,
+        )
 
 
 def release_of(tree: Path) -> str:

@@ -14,6 +14,7 @@ from pathlib import Path
 from boltlab import hooks, paths, series, ui
 from boltlab.errors import BoltError
 from boltlab.source import COMPLETE, Source
+from boltlab.versions import Version
 
 MANIFEST = ".bolt-files.json"
 SPACE = 2.5  # GB that one built tree takes
@@ -34,18 +35,32 @@ def overlay_files(overlay: Path) -> Iterator[str]:
             yield path.relative_to(overlay).as_posix()
 
 
+def overlaid(version: Version, kernel: Path | None = None) -> dict[str, Path]:
+    """Return where the files are that Bolt adds to kernels of ``version``, by kernel path.
+
+    Those of all versions are in the overlay; what a version has for itself is beside its hooks.
+    Raises BoltError when a file is in both.
+    """
+    found: dict[str, Path] = {}
+    for overlay in ((kernel or paths.KERNEL) / "overlay", version.hooks / "overlay"):
+        for name in overlay_files(overlay):
+            if name in found:
+                raise BoltError(f"{name} is in {overlay} and in {found[name]}")
+            found[name] = overlay / name
+    return dict(sorted(found.items()))
+
+
 def bolt_files(source: Source, kernel: Path | None = None) -> dict[str, Content]:
     """Return what Bolt adds to ``source`` or changes in it, by kernel path.
 
     ``kernel`` is the repository's kernel/ directory. Raises BoltError when a hook does not
     apply, or when an overlay file is in the source already.
     """
-    overlay = (kernel or paths.KERNEL) / "overlay"
     files = hooked_files(source)
-    for name in overlay_files(overlay):
+    for name, path in overlaid(source.version, kernel).items():
         if (source.path / name).exists():
             raise BoltError(f"overlay/{name} is in linux {source.release} already: use a hook")
-        files[name] = Content((overlay / name).read_bytes(), _executable(overlay / name))
+        files[name] = _read(path)
     return files
 
 
@@ -67,22 +82,20 @@ def prepared_files(source: Source, kernel: Path | None = None) -> dict[str, Cont
     Raises BoltError as bolt_files() does.
     """
     folder = source.version.hooks
-    overlay = (kernel or paths.KERNEL) / "overlay"
     files = hooked_files(source, series.refactors(folder))
     globs = [
         glob for commit in series.load(folder).commits if commit.refactor for glob in commit.overlay
     ]
-    for name in overlay_files(overlay):
+    for name, path in overlaid(source.version, kernel).items():
         if any(fnmatch.fnmatchcase(name, glob) for glob in globs):
-            files[name] = Content((overlay / name).read_bytes(), _executable(overlay / name))
+            files[name] = _read(path)
     return files
 
 
 def fingerprint(source: Source, kernel: Path | None = None) -> str:
     """Return a SHA-256 (hex) over the overlay and the hooks for ``source``."""
     digest = hashlib.sha256()
-    overlay = (kernel or paths.KERNEL) / "overlay"
-    inputs = [overlay / name for name in overlay_files(overlay)]
+    inputs = list(overlaid(source.version, kernel).values())
     folder = source.version.hooks
     inputs += [folder / name for name in series.hook_order(folder)]  # which counts, too
     for path in inputs:

@@ -1,12 +1,17 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Reads kernel/versions.toml: the kernel series that Bolt has hooks for."""
 
+import re
 import tomllib
-from dataclasses import dataclass
+from argparse import ArgumentTypeError
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from boltlab import paths
 from boltlab.errors import BoltError
+
+_SYMBOL = re.compile(r"\bCONFIG_\w+")
 
 
 @dataclass(frozen=True)
@@ -18,6 +23,21 @@ class Version:
     hooks: Path  # directory of the hook patches
     tested: tuple[str, ...]  # releases, "6.12.117"
     architectures: tuple[str, ...]
+    suite: str = ""  # of Debian's, for who has not the package
+    # Symbols of configurations that the series calls otherwise, or, with an empty text, has not.
+    symbols: Mapping[str, str] = field(default_factory=dict)
+
+    def translated(self, fragment: str) -> str:
+        """Return ``fragment``, a configuration, with the names that its symbols have here."""
+        lines = []
+        for line in fragment.splitlines(keepends=True):
+            named = _SYMBOL.search(line)
+            name = self.symbols.get(named[0], named[0]) if named else ""
+            if named and name:
+                lines.append(line.replace(named[0], name))
+            elif not named:
+                lines.append(line)
+        return "".join(lines)
 
 
 def load(file: Path | None = None) -> list[Version]:
@@ -35,6 +55,11 @@ def load(file: Path | None = None) -> list[Version]:
                 hooks=file.parent / entry["hooks"],
                 tested=tuple(entry["tested"]),
                 architectures=tuple(entry["architectures"]),
+                suite=entry.get("suite", ""),
+                symbols={
+                    f"CONFIG_{name}": f"CONFIG_{new}" if new else ""
+                    for name, new in entry.get("symbols", {}).items()
+                },
             )
             for series, entry in entries.items()
         ]
@@ -45,6 +70,14 @@ def load(file: Path | None = None) -> list[Version]:
 def default() -> Version:
     """Return the series used when no ``--source`` is given."""
     return load()[0]
+
+
+def named(series: str) -> Version:
+    """Return the series called ``series``; argparse's ArgumentTypeError when there is none."""
+    known = {version.series: version for version in load()}
+    if series not in known:
+        raise ArgumentTypeError(f"no hooks for '{series}' (one of {', '.join(known)})")
+    return known[series]
 
 
 def of_release(release: str) -> Version:

@@ -14,7 +14,6 @@ from boltlab import (
     hookcheck,
     hooks,
     identity,
-    paths,
     planted,
     refresh,
     series,
@@ -82,7 +81,7 @@ def test_hooks_are_checked_in_a_minute(kernel_source: Source) -> None:
     where = (kernel_source.path, kernel_source.release)
     series = hooks.load(kernel_source.version.hooks)
     start = time.monotonic()
-    report = hookcheck.check(series, paths.KERNEL / "overlay", where, where)
+    report = hookcheck.check(series, tree.overlaid(kernel_source.version), where, where)
     assert time.monotonic() - start < 60
     assert {verdict.hook: verdict.state for verdict in report.verdicts} == {
         hook.name: State.APPLIES for hook in series

@@ -21,6 +21,13 @@ def registered(kernel_source: Source) -> list[states.Registration]:
     return states.registered(kernel_source.path)
 
 
+@pytest.fixture(scope="module")
+def named(kernel_source: Source) -> list[states.Named]:
+    """What is said of states by their name: of those of all versions, and of the version's own."""
+    own = kernel_source.version.hooks / "overlay/kernel/bolt/compat-names.h"
+    return [*states.named(NAMES), *states.named(own)]
+
+
 def declares(folder: Path) -> set[str]:
     """Files whose hook calls bolt_defer_state() for a dynamic state."""
     found = set()
@@ -35,33 +42,38 @@ def declares(folder: Path) -> set[str]:
 
 
 def test_dynamic_states_are_declared(
-    kernel_source: Source, registered: list[states.Registration]
+    kernel_source: Source, registered: list[states.Registration], named: list[states.Named]
 ) -> None:
     """By name, or by the code that registers them: none is missing, none is there for nothing."""
     done = declares(kernel_source.version.hooks)
     dynamic = [one for one in registered if one.state in states.DYNAMIC]
     wanted = {one.name for one in dynamic if one.file not in done}
-    assert {one.name for one in states.named(NAMES)} == wanted
+    assert {one.name for one in named} == wanted
     assert len(dynamic) >= 80
 
 
-def test_fixed_states_have_rows(registered: list[states.Registration]) -> None:
-    rows = set(re.findall(r"\[(CPUHP_\w+)\]", ROWS.read_text(encoding="utf-8")))
+def test_fixed_states_have_rows(
+    kernel_source: Source, registered: list[states.Registration]
+) -> None:
+    """In the table of all versions, or in that of the version."""
+    own = kernel_source.version.hooks / "overlay/kernel/bolt/compat-rows.h"
+    texts = [path.read_text(encoding="utf-8") for path in (ROWS, own)]
+    rows = set(re.findall(r"\[(CPUHP_\w+)\]", "".join(texts)))
     fixed = {one.state for one in registered} - set(states.DYNAMIC)
     assert fixed - rows == set()
     assert len(fixed) >= 80
 
 
 def test_modules_are_those_of_the_callbacks(
-    kernel_source: Source, registered: list[states.Registration]
+    kernel_source: Source, registered: list[states.Registration], named: list[states.Named]
 ) -> None:
     files = {one.name: one.file for one in registered} | states.CALLBACKS
     modules = {
         one.name: states.module_of(kernel_source.path, files[one.name])
-        for one in states.named(NAMES)
+        for one in named
         if one.name in files
     }
-    assert {one.name: one.module for one in states.named(NAMES)} == modules
+    assert {one.name: one.module for one in named} == modules
 
 
 def test_names_are_sorted_and_have_reasons() -> None:
@@ -72,9 +84,9 @@ def test_names_are_sorted_and_have_reasons() -> None:
     assert all(one.reason for one in table)
 
 
-def test_unfit_states_are_documented() -> None:
+def test_unfit_states_are_documented(named: list[states.Named]) -> None:
     text = DOCUMENT.read_text(encoding="utf-8")
-    unfit = [one.name for one in states.named(NAMES) if one.fit == "UNFIT"]
+    unfit = [one.name for one in named if one.fit == "UNFIT"]
     assert [name for name in unfit if name not in text] == []
 
 

@@ -12,6 +12,7 @@ from boltlab import callees, cli, hookcheck, hooks, paths, tables
 from boltlab.callees import Change
 from boltlab.errors import BoltError
 from boltlab.hookcheck import Place, Report, State
+from boltlab.tree import overlay_files
 from tests.unit.conftest import CPU_C, MAKEFILE, make_hook, write_tree
 
 HELP_H = """/* SPDX-License-Identifier: GPL-2.0 */
@@ -61,8 +62,9 @@ def folder(bolt_kernel: Path, ours: Path) -> Path:
 
 def check(folder: Path, ours: Path, theirs: Path) -> Report:
     overlay = folder.parents[1] / "overlay"
+    files = {name: overlay / name for name in overlay_files(overlay)}
     series = hooks.load(folder)
-    return hookcheck.check(series, overlay, (ours, "6.12.117"), (theirs, "6.12.118"))
+    return hookcheck.check(series, files, (ours, "6.12.117"), (theirs, "6.12.118"))
 
 
 def only(report: Report) -> Place:
@@ -223,7 +225,7 @@ def test_the_overlay(folder: Path, ours: Path, theirs: Path) -> None:
 def test_hooks_must_apply_where_they_were_made(folder: Path, ours: Path, theirs: Path) -> None:
     with pytest.raises(BoltError, match=r"0001-call\.patch does not apply to linux 6\.12\.118"):
         edit(ours, "kernel/cpu.c", "\tb4();", "\tc4();")
-        hookcheck.check(hooks.load(folder), ours, (ours, "6.12.118"), (theirs, "6.12.117"))
+        hookcheck.check(hooks.load(folder), {}, (ours, "6.12.118"), (theirs, "6.12.117"))
 
 
 def test_calls_are_found_in_parts_of_files() -> None:

@@ -163,6 +163,22 @@ def test_no_package(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(source, "DEBIAN_SOURCES", tmp_path)
     asked: list[str] = []
     monkeypatch.setattr(packages, "install", lambda names, whats: asked.extend(names))
+    monkeypatch.setattr(packages, "candidate", lambda package: "1")
     with pytest.raises(BoltError, match="has no"):
         source.resolve()
     assert asked == [versions.default().package]
+
+
+def test_a_source_that_no_suite_has(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One line says which suite has it, and nothing is installed, nor any suite added."""
+    monkeypatch.setattr(source, "DEBIAN_SOURCES", tmp_path)
+    monkeypatch.setattr(packages, "can_install", lambda: True)
+    monkeypatch.setattr(packages, "candidate", lambda package: "")
+    monkeypatch.setattr(packages, "install", lambda *words: pytest.fail("apt was asked"))
+    for version in versions.load():
+        with pytest.raises(BoltError) as failed:
+            source.resolve(version)
+        assert f"{version.package} in apt's suites" in str(failed.value)
+        assert f"Debian's {version.suite} " in str(failed.value)
+        assert "--source" in str(failed.value)
+        assert "\n" not in str(failed.value)

@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """kernel/versions.toml: the real one, and malformed ones."""
 
+from argparse import ArgumentTypeError
 from pathlib import Path
 
 import pytest
 
-from boltlab import arch, versions
+from boltlab import arch, series, tree, versions
 from boltlab.errors import BoltError
 
 
@@ -22,6 +23,50 @@ def test_of_release() -> None:
     for other in ("6.1", "6.120.1", "7.12.0"):
         with pytest.raises(BoltError, match="not supported"):
             versions.of_release(other)
+
+
+def test_named() -> None:
+    assert [versions.named(each.series) for each in versions.load()] == versions.load()
+    with pytest.raises(ArgumentTypeError, match=r"no hooks for '5\.4'"):
+        versions.named("5.4")
+
+
+def test_draft() -> None:
+    """What each series has for itself: the same files, hooks all in a commit, no version asked."""
+    own = {
+        version.series: sorted(
+            path.name
+            for path in (version.hooks / "overlay").rglob("*.h")
+            if path.name.startswith("compat")
+        )
+        for version in versions.load()
+    }
+    assert (
+        own["7.3"]
+        == own["6.12"]
+        == ["compat-defers.h", "compat-names.h", "compat-rows.h", "compat.h"]
+    )
+    for version in versions.load():
+        plan = series.load(version.hooks)
+        series.check(plan)
+        patches = sorted(path.name for path in version.hooks.glob("*.patch"))
+        series.assign(plan.commits, list(tree.overlaid(version)), patches)
+        for path in tree.overlaid(version).values():
+            assert b"LINUX_VERSION_CODE" not in path.read_bytes()
+
+
+def test_configurations_are_translated(tmp_path: Path) -> None:
+    """What a series calls otherwise has its name; what the series has not is left out."""
+    file = tmp_path / "versions.toml"
+    file.write_text(
+        '[kernel."9.1"]\npackage = "x"\nhooks = "h"\ntested = []\narchitectures = []\n'
+        '[kernel."9.1".symbols]\nOLD = "NEW"\nGONE = ""\n'
+    )
+    (version,) = versions.load(file)
+    text = "# about OLD\nCONFIG_OLD=y\nCONFIG_OLDER=y\n# CONFIG_OLD is not set\nCONFIG_GONE=y\n"
+    assert version.translated(text) == (
+        "# about OLD\nCONFIG_NEW=y\nCONFIG_OLDER=y\n# CONFIG_NEW is not set\n"
+    )
 
 
 @pytest.mark.parametrize("text", ["", "[kernel", "kernel = 3", '[kernel."6.12"]\npackage = "x"'])

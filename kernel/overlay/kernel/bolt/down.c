@@ -28,6 +28,7 @@
 #include <linux/suspend.h>
 #include <linux/tick.h>
 
+#include "compat.h"
 #include "domains.h"
 #include "down.h"
 #include "state.h"
@@ -214,7 +215,7 @@ static int bolt_stop_and_take_down(const struct cpumask *cpus)
 	}
 	bolt_phase_end(BOLT_PHASE_DIE);
 	for_each_cpu_andnot(cpu, cpus, cpu_online_mask) {
-		tick_cleanup_dead_cpu(cpu);
+		compat_cleanup_dead_cpu(cpu);
 		rcutree_migrate_callbacks(cpu);
 	}
 	return err;

@@ -44,6 +44,7 @@
 #include <linux/xarray.h>
 
 #include "../irq/internals.h"
+#include "compat.h"
 #include "irq.h"
 #include "state.h"
 
@@ -253,7 +254,7 @@ bool bolt_irqs_next(unsigned int *irq)
 		return false;
 	*irq = irq_get_next_irq(going->nr);
 	going->nr = *irq + 1;
-	return *irq < nr_irqs;
+	return *irq < compat_nr_irqs();
 }
 
 /* Interrupts that are or were managed; without memory for that, all could be. */
@@ -286,7 +287,7 @@ unsigned int *bolt_irq_managed_from(unsigned int *irq, unsigned int at)
 
 	if (READ_ONCE(bolt_irqs_unknown)) {
 		*irq = irq_get_next_irq(at);
-		return *irq < nr_irqs ? irq : NULL;
+		return *irq < compat_nr_irqs() ? irq : NULL;
 	}
 	while (xa_find(&bolt_irqs_managed, &index, UINT_MAX, XA_PRESENT)) {
 		if (irq_to_desc(index)) {

@@ -18,6 +18,7 @@
 #include <linux/workqueue.h>
 #include <trace/events/power.h>
 
+#include "compat.h"
 #include "request.h"
 #include "state.h"
 #include "warm.h"
@@ -142,7 +143,7 @@ static void bolt_notify_later(const struct cpumask *mask)
 	for_each_cpu(cpu, mask) {
 		struct device *dev = get_cpu_device(cpu);
 
-		if (dev && dev->offline == (bolt_cpu_state(cpu) == CPUHP_ONLINE))
+		if (dev && dev_offline(dev) == (bolt_cpu_state(cpu) == CPUHP_ONLINE))
 			cpumask_set_cpu(cpu, &bolt_unnotified);
 	}
 	if (!cpumask_empty(&bolt_unnotified))

@@ -86,6 +86,7 @@ struct bolt_named {
 /* Fixed states, by their number. */
 static const struct bolt_row bolt_rows[BOLT_NR_STATES] = {
 #include "rows.h"
+#include "compat-rows.h"
 };
 
 /**
@@ -119,6 +120,7 @@ const struct bolt_row *bolt_row_fixed(enum cpuhp_state state)
 /* Dynamic states of the kernel's own code, by their name and module. */
 static const struct bolt_named bolt_names[] = {
 #include "names.h"
+#include "compat-names.h"
 };
 
 static const unsigned int bolt_nr_names = ARRAY_SIZE(bolt_names);
@@ -143,9 +145,9 @@ static const struct bolt_defer *bolt_defers[BOLT_NR_STATES] = {
 	[CPUHP_X2APIC_PREPARE]		= &bolt_defer_all,
 	[CPUHP_SMPCFD_PREPARE]		= &bolt_defer_all,
 	[CPUHP_TOPOLOGY_PREPARE]	= &bolt_defer_topology,
-	[CPUHP_MM_ZS_PREPARE]		= &bolt_defer_all,
 	[CPUHP_MM_ZSWP_POOL_PREPARE]	= &bolt_defer_all,
 	[CPUHP_ZCOMP_PREPARE]		= &bolt_defer_all,
+#include "compat-defers.h"
 };
 
 /* What the administrator moved back to critical; see bolt_override(). */

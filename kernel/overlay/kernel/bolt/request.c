@@ -37,6 +37,7 @@
 #include <trace/events/bolt.h>
 
 #include "../rcu/rcu.h"
+#include "compat.h"
 #include "control.h"
 #include "domains.h"
 #include "down.h"
@@ -166,7 +167,7 @@ static int bolt_recheck_devices(struct bolt_batch *batch)
 	for_each_cpu(cpu, batch->down) {
 		struct device *dev = get_cpu_device(cpu);
 
-		if (dev && dev->offline_disabled) {
+		if (dev && dev_offline_disabled(dev)) {
 			batch->culprit = cpu;
 			return -EPERM;
 		}
@@ -237,9 +238,9 @@ void bolt_notify(const struct cpumask *mask, bool online)
 	for_each_cpu(cpu, mask) {
 		struct device *dev = get_cpu_device(cpu);
 
-		if (!dev || dev->offline == !online)
+		if (!dev || dev_offline(dev) == !online)
 			continue;
-		dev->offline = !online;
+		dev_assign_offline(dev, !online);
 		kobject_uevent(&dev->kobj, online ? KOBJ_ONLINE : KOBJ_OFFLINE);
 	}
 }
@@ -447,7 +448,7 @@ static int bolt_check_devices(const struct cpumask *mask, bool online)
 
 		if (!cpu_present(cpu) || !dev)
 			return bolt_refuse(cpu, -ENODEV);
-		if (cpu_online(cpu) != online && dev->offline_disabled)
+		if (cpu_online(cpu) != online && dev_offline_disabled(dev))
 			return bolt_refuse(cpu, -EPERM);
 	}
 	return 0;

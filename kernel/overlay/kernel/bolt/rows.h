@@ -3,7 +3,7 @@
  * A row for every fixed hotplug state that x86_64 or arm64 can have, in the order of
  * their numbers. policy.c includes this file and says what the columns mean. A state
  * that may wait also needs an entry in bolt_defers[] of policy.c, or code that calls
- * bolt_defer_state().
+ * bolt_defer_state(). States that only some kernels have are in compat-rows.h.
  */
 
 /*
@@ -14,8 +14,6 @@
  */
 [CPUHP_CREATE_THREADS] =
 	OVERLAPS("startup only: makes threads registered since; smpboot_threads_lock"),
-[CPUHP_PERF_PREPARE] =
-	OVERLAPS("perf locks the lists; a thread may have events before perf:online"),
 [CPUHP_PERF_X86_PREPARE] = {
 	BOLT_CRITICAL, BOLT_UNIT_PERF_X86, SERIAL,
 	"the next startup would free shared_regs of the CPU, which perf still uses" },
@@ -78,8 +76,6 @@
 	"the CPU keeps its page lists, which drains visit; counters are folded at once" },
 [CPUHP_NET_DEV_DEAD] =
 	CRITICAL("packets and NAPI instances queued on the dead CPU would be lost"),
-[CPUHP_PCI_XGENE_DEAD] =
-	CRITICAL("message interrupts that the dead CPU handled would be lost"),
 [CPUHP_IOMMU_IOVA_DEAD] = {
 	BOLT_LAZY, BOLT_NO_UNIT, SERIAL,
 	"the CPU keeps its magazines; a failing allocation empties those of parked CPUs" },
@@ -114,8 +110,6 @@
 	"keeps one sysfs group of the CPU, whose files compute their masks when read" },
 [CPUHP_TRACE_RB_PREPARE] =
 	CRITICAL("startup only: adds the CPU to ring buffers made since"),
-[CPUHP_MM_ZS_PREPARE] = {
-	BOLT_ELIDE, BOLT_NO_UNIT, SERIAL, "keeps one buffer that only tasks on the CPU use" },
 [CPUHP_MM_ZSWP_POOL_PREPARE] = {
 	BOLT_ELIDE, BOLT_NO_UNIT, SERIAL,
 	"keeps a compressor and its buffers, which only tasks on the CPU use" },
@@ -183,10 +177,6 @@
 	CRITICAL("tells Xen where the CPU's vcpu_info is"),
 [CPUHP_AP_ARM_XEN_RUNSTATE_STARTING] =
 	CRITICAL("tells Xen where the CPU's runstate area is"),
-[CPUHP_AP_ARM_CORESIGHT_STARTING] =
-	CRITICAL("stops the trace unit, which loses its power with the CPU"),
-[CPUHP_AP_ARM_CORESIGHT_CTI_STARTING] =
-	CRITICAL("stops the trigger unit, which loses its power with the CPU"),
 [CPUHP_AP_ARM64_ISNDEP_STARTING] =
 	OVERLAPS("sets instruction emulation in the CPU's own system registers"),
 [CPUHP_AP_SMPCFD_DYING] = {
@@ -229,8 +219,6 @@
 	BOLT_CRITICAL, BOLT_UNIT_AMD_UNCORE, SERIAL,
 	"a CPU that stays must take over reading the uncore counters" },
 [CPUHP_AP_PERF_X86_AMD_POWER_ONLINE] =
-	CRITICAL("a CPU that stays must take over reading the PMU"),
-[CPUHP_AP_PERF_X86_RAPL_ONLINE] =
 	CRITICAL("a CPU that stays must take over reading the PMU"),
 [CPUHP_AP_PERF_ARM_CCI_ONLINE] =
 	CRITICAL("a CPU that stays must take over reading the PMU"),

@@ -16,6 +16,7 @@
 #include <linux/sysfs.h>
 
 #include "boot/boot.h"
+#include "compat.h"
 #include "error.h"
 #include "irq.h"
 #include "parse.h"
@@ -148,7 +149,7 @@ static ssize_t bolt_ask_mask(const char *buf, loff_t pos, size_t count,
 }
 
 static ssize_t online_mask_write(struct file *file, struct kobject *kobj,
-				 struct bin_attribute *attr, char *buf,
+				 compat_const struct bin_attribute *attr, char *buf,
 				 loff_t pos, size_t count)
 {
 	return bolt_ask_mask(buf, pos, count, bolt_cpus_up);
@@ -156,7 +157,7 @@ static ssize_t online_mask_write(struct file *file, struct kobject *kobj,
 static BIN_ATTR_WO(online_mask, 0);
 
 static ssize_t offline_mask_write(struct file *file, struct kobject *kobj,
-				  struct bin_attribute *attr, char *buf,
+				  compat_const struct bin_attribute *attr, char *buf,
 				  loff_t pos, size_t count)
 {
 	return bolt_ask_mask(buf, pos, count, bolt_cpus_down);
@@ -164,7 +165,7 @@ static ssize_t offline_mask_write(struct file *file, struct kobject *kobj,
 static BIN_ATTR_WO(offline_mask, 0);
 
 static ssize_t set_mask_write(struct file *file, struct kobject *kobj,
-			      struct bin_attribute *attr, char *buf,
+			      compat_const struct bin_attribute *attr, char *buf,
 			      loff_t pos, size_t count)
 {
 	return bolt_ask_mask(buf, pos, count, bolt_cpus_set);
@@ -302,7 +303,7 @@ static struct attribute *bolt_attrs[] = {
 };
 
 /* Without a size: sysfs would cut what is longer. */
-static struct bin_attribute *bolt_bin_attrs[] = {
+static compat_const struct bin_attribute *bolt_bin_attrs[] = {
 	&bin_attr_offline_mask,
 	&bin_attr_online_mask,
 	&bin_attr_set_mask,

@@ -32,6 +32,7 @@
 #include <linux/printk.h>
 #include <linux/processor.h>
 #include <linux/suspend.h>
+#include <linux/tick.h>
 
 #include "../time/tick-sched.h"
 #include "state.h"

@@ -50,6 +50,7 @@
 #include <asm/tlbflush.h>
 #include <asm/x86_init.h>
 
+#include "../../../kernel/bolt/compat.h"
 #include "cpu/cpu.h"
 
 /**
@@ -147,6 +148,9 @@ static bool bolt_dies_by_hlt(void)
 	       !boot_cpu_has(X86_FEATURE_MWAIT);
 }
 
+/* The leaf of CPUID that tells of MWAIT. */
+#define BOLT_CPUID_MWAIT 5
+
 /*
  * Whether a CPU waits by HLT: where it does so natively, and where MWAIT is left to a
  * hypervisor, or may miss the store.
@@ -157,7 +161,7 @@ static bool bolt_warm_halts(void)
 	       boot_cpu_has(X86_FEATURE_HYPERVISOR) ||
 	       boot_cpu_has_bug(X86_BUG_MONITOR) ||
 	       !boot_cpu_has(X86_FEATURE_CLFLUSH) ||
-	       boot_cpu_data.cpuid_level < CPUID_MWAIT_LEAF;
+	       boot_cpu_data.cpuid_level < BOLT_CPUID_MWAIT;
 }
 
 /**
@@ -290,7 +294,7 @@ static noinstr bool bolt_warm_ordered(void)
 	atomic_t *word = raw_cpu_ptr(&bolt_warm_words);
 
 	/* As every way to die: wbinvd_on_all_cpus() passes over CPUs that are offline. */
-	native_wbinvd();
+	compat_wbinvd();
 	while (bolt_warm_order() == BOLT_WARM) {
 		if (w->halts) {
 			native_halt();

@@ -351,7 +351,7 @@ EXPORT_SYMBOL_GPL(cpuhp_state_add_instance_parallel);
 static int __init bolt_call_init(void)
 {
 	/* Without it, callbacks ahead of CPUs run one after the other. */
-	bolt_call_queue = alloc_workqueue("cpuhp_parallel", WQ_HIGHPRI, 0);
+	bolt_call_queue = alloc_workqueue("cpuhp_parallel", WQ_HIGHPRI | WQ_PERCPU, 0);
 	return bolt_call_queue ? 0 : -ENOMEM;
 }
 core_initcall(bolt_call_init);

@@ -7,6 +7,7 @@
 #include <linux/cpu.h>
 #include <linux/device.h>
 
+#include "../compat.h"
 #include "../request.h"
 #include "../settle.h"
 #include "../state.h"
@@ -48,7 +49,7 @@ static inline void bolt_test_choose(struct cpumask *cpus)
 	for_each_online_cpu(cpu) {
 		struct device *dev = get_cpu_device(cpu);
 
-		if (cpu && dev && !dev->offline_disabled)
+		if (cpu && dev && !dev_offline_disabled(dev))
 			__cpumask_set_cpu(cpu, cpus);
 	}
 }
@@ -61,7 +62,7 @@ static inline int bolt_fixture_begin(struct kunit *test,
 
 	f->victim = cpumask_last(cpu_online_mask);
 	dev = get_cpu_device(f->victim);
-	if (num_online_cpus() < 2 || !dev || dev->offline_disabled)
+	if (num_online_cpus() < 2 || !dev || dev_offline_disabled(dev))
 		kunit_skip(test, "no CPU that can go offline");
 	f->was_enabled = bolt_enabled();
 	f->delay_ms = bolt_settle_delay_ms;

@@ -11,6 +11,7 @@
 #include <linux/smp.h>
 #include <net/net_namespace.h>
 
+#include "../compat.h"
 #include "handover.h"
 
 static void in_destructor(struct sk_buff *skb)
@@ -146,7 +147,7 @@ static unsigned int find_mate(void)
 	for (cpu = victim - 1; cpu; cpu--) {
 		struct device *dev = get_cpu_device(cpu);
 
-		if (cpu_online(cpu) && dev && !dev->offline_disabled)
+		if (cpu_online(cpu) && dev && !dev_offline_disabled(dev))
 			break;
 	}
 	return cpu;

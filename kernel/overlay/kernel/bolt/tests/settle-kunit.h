@@ -327,9 +327,9 @@ static void page_lists_are_sized_as_natively(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, zone->pageset_high_min, with_all);
 }
 
-static int bounce_one(void *zone)
+static int mlock_one(void *zone)
 {
-	mod_zone_page_state(zone, NR_BOUNCE, 1);
+	mod_zone_page_state(zone, NR_MLOCK, 1);
 	return 0;
 }
 
@@ -338,17 +338,17 @@ static void counters_are_folded_at_once(struct kunit *test)
 	static unsigned long before[NR_VM_EVENT_ITEMS];
 	static unsigned long after[NR_VM_EVENT_ITEMS];
 	struct zone *zone = page_zone(virt_to_page(test));
-	unsigned long bounced;
+	unsigned long mlocked;
 	int i;
 
-	on_cpu(test, victim, bounce_one, zone);
-	bounced = zone_page_state_snapshot(zone, NR_BOUNCE);
+	on_cpu(test, victim, mlock_one, zone);
+	mlocked = zone_page_state_snapshot(zone, NR_MLOCK);
 	all_vm_events(before);
 	KUNIT_ASSERT_EQ(test, remove_cpu(victim), 0);
 	all_vm_events(after);
-	KUNIT_EXPECT_EQ(test, zone_page_state_snapshot(zone, NR_BOUNCE),
-			bounced);
-	mod_zone_page_state(zone, NR_BOUNCE, -1);
+	KUNIT_EXPECT_EQ(test, zone_page_state_snapshot(zone, NR_MLOCK),
+			mlocked);
+	mod_zone_page_state(zone, NR_MLOCK, -1);
 
 	for (i = 0; i < NR_VM_EVENT_ITEMS; i++) {
 		KUNIT_EXPECT_GE_MSG(test, after[i], before[i], "event %d", i);

@@ -54,7 +54,7 @@ static bool refuse(unsigned int cpu, bool startup)
 	return true;
 }
 
-static int startup(unsigned int cpu)
+static int noting_startup(unsigned int cpu)
 {
 	/* Neither before the startup has done anything, nor before it has returned. */
 	ask(cpu);
@@ -89,7 +89,7 @@ static void watch(struct kunit *test, const struct bolt_defer *defer)
 	atomic_set(&seen.wrong, 0);
 	seen.refuses = nr_cpu_ids;
 	seen.state = cpuhp_setup_state_nocalls(CPUHP_AP_ONLINE_DYN,
-					       "bolt/test:started", startup,
+					       "bolt/test:started", noting_startup,
 					       teardown);
 	KUNIT_ASSERT_GT(test, seen.state, 0);
 	KUNIT_ASSERT_EQ(test, bolt_defer_state(seen.state, defer), 0);
@@ -118,7 +118,7 @@ static void online_and_offline(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, count(&st->cpus, CPUHP_AP_ACTIVE), nr);
 	KUNIT_EXPECT_EQ(test, count(&st->cpus, CPUHP_PAGE_ALLOC), nr);
 	KUNIT_ASSERT_EQ(test, bolt_test_go(&st->cpus, false), 0);
-	KUNIT_EXPECT_EQ(test, count(&st->cpus, CPUHP_PERF_PREPARE), 0);
+	KUNIT_EXPECT_EQ(test, count(&st->cpus, CPUHP_WORKQUEUE_PREP), 0);
 	KUNIT_EXPECT_EQ(test, count(&st->cpus, CPUHP_AP_SCHED_STARTING), 0);
 	KUNIT_EXPECT_EQ(test, count(&st->cpus, CPUHP_AP_ACTIVE), 0);
 	KUNIT_ASSERT_EQ(test, bolt_test_go(&st->cpus, true), 0);

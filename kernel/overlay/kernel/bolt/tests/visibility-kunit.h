@@ -10,6 +10,7 @@
 #include <linux/workqueue.h>
 
 #include "../../../fs/kernfs/kernfs-internal.h"
+#include "../compat.h"
 
 /* A file in a directory in the directory that is hidden, and one beside. */
 struct tree_test {
@@ -143,14 +144,15 @@ static void nodes_move_inside_a_gate_only(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, kernfs_rename(tt->file, tt->top, "file"), -ENOENT);
 	tree_show(tt, true);
 	KUNIT_EXPECT_EQ(test, kernfs_rename(tt->beside, tt->sub, "beside"), -EBUSY);
-	KUNIT_EXPECT_EQ(test, kernfs_rename(tt->file, tt->beside->parent, "file"), -EBUSY);
+	KUNIT_EXPECT_EQ(test, kernfs_rename(tt->file, compat_kernfs_parent(tt->beside), "file"),
+			-EBUSY);
 	KUNIT_EXPECT_EQ(test, kernfs_rename(tt->file, tt->top, "other"), 0);
 	tree_show(tt, false);
 	KUNIT_EXPECT_FALSE(test, usable(tt->file));
 	tree_show(tt, true);
 	KUNIT_EXPECT_TRUE(test, usable(tt->file));
 	/* The directory itself may, with all below it. */
-	KUNIT_EXPECT_EQ(test, kernfs_rename(tt->top, tt->top->parent, "new"), 0);
+	KUNIT_EXPECT_EQ(test, kernfs_rename(tt->top, compat_kernfs_parent(tt->top), "new"), 0);
 	tree_show(tt, false);
 	KUNIT_EXPECT_FALSE(test, usable(tt->file));
 	tree_show(tt, true);

@@ -19,6 +19,7 @@
 #include <asm/bolt.h>
 #include <asm/tsc.h>
 
+#include "../../../../kernel/bolt/compat.h"
 #include "../../../../kernel/bolt/request.h"
 #include "../../../../kernel/bolt/warm.h"
 
@@ -41,7 +42,7 @@ static int tsc_test_init(struct kunit *test)
 
 	victim = cpumask_last(cpu_online_mask);
 	dev = get_cpu_device(victim);
-	if (num_online_cpus() < 2 || !dev || dev->offline_disabled)
+	if (num_online_cpus() < 2 || !dev || dev_offline_disabled(dev))
 		kunit_skip(test, "no CPU that can go offline");
 	if (unsynchronized_tsc() || boot_cpu_has(X86_FEATURE_TSC_ADJUST))
 		kunit_skip(test, "no TSC that would be tested");

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* As rows.h: states that Linux 6.12 has and later kernels have not. */
+[CPUHP_PERF_PREPARE] =
+	OVERLAPS("perf locks the lists; a thread may have events before perf:online"),
+[CPUHP_PCI_XGENE_DEAD] =
+	CRITICAL("message interrupts that the dead CPU handled would be lost"),
+[CPUHP_MM_ZS_PREPARE] = {
+	BOLT_ELIDE, BOLT_NO_UNIT, SERIAL, "keeps one buffer that only tasks on the CPU use" },
+[CPUHP_AP_ARM_CORESIGHT_STARTING] =
+	CRITICAL("stops the trace unit, which loses its power with the CPU"),
+[CPUHP_AP_ARM_CORESIGHT_CTI_STARTING] =
+	CRITICAL("stops the trigger unit, which loses its power with the CPU"),
+[CPUHP_AP_PERF_X86_RAPL_ONLINE] =
+	CRITICAL("a CPU that stays must take over reading the PMU"),

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* What Linux 6.12 calls otherwise than later kernels. */
+#ifndef _KERNEL_BOLT_COMPAT_H
+#define _KERNEL_BOLT_COMPAT_H
+
+#include <linux/device.h>
+#include <linux/gfp.h>
+#include <linux/irqnr.h>
+#include <linux/kernfs.h>
+#include <linux/tick.h>
+
+static inline bool dev_offline(const struct device *dev)
+{
+	return dev->offline;
+}
+
+static inline void dev_assign_offline(struct device *dev, bool offline)
+{
+	dev->offline = offline;
+}
+
+static inline bool dev_offline_disabled(const struct device *dev)
+{
+	return dev->offline_disabled;
+}
+
+/* @cpu is dead: what takedown_cpu() does then. */
+static inline void compat_cleanup_dead_cpu(unsigned int cpu)
+{
+	tick_cleanup_dead_cpu(cpu);
+}
+
+/* What a binary attribute of sysfs is to its functions. */
+#define compat_const
+
+/* Without tracing or instrumentation, in any case. */
+#define compat_wbinvd() native_wbinvd()
+
+static inline struct kernfs_node *compat_kernfs_parent(const struct kernfs_node *kn)
+{
+	return kn->parent;
+}
+
+static inline unsigned int compat_nr_irqs(void)
+{
+	return nr_irqs;
+}
+
+#endif /* _KERNEL_BOLT_COMPAT_H */
