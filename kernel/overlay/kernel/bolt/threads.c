@@ -29,9 +29,11 @@
 static bool bolt_runs_alone(void)
 {
 	struct rq *rq = raw_rq();
-	unsigned int delayed = rq->cfs.h_nr_queued - rq->cfs.h_nr_runnable;
+	/* Without the lock: a count that changes meanwhile ends the look-out early or late. */
+	unsigned int queued = READ_ONCE(rq->cfs.h_nr_queued);
+	unsigned int delayed = queued - READ_ONCE(rq->cfs.h_nr_runnable);
 
-	return rq->nr_running - delayed == 1;
+	return READ_ONCE(rq->nr_running) - delayed == 1;
 }
 
 /*
