@@ -341,6 +341,86 @@ static void test_cpusets_need_cpus(void **state)
 	end();
 }
 
+/* With CPUs offline, a task's CPUs may be all that are left: they were chosen nevertheless. */
+static void test_tasks_need_cpus_when_few_are_left(void **state)
+{
+	begin("small+bolt");
+	put_task(10, "anywhere", "0-3", 1, 0);
+	put_task(11, "audio", "0-1", 1, 0);
+	make_online("0-1");
+	assert_int_equal(cpubolt_refresh(machine.handle), 0);
+	assert_needed("1", "0", "1");
+	/* An ordinary task has CPU 0. */
+	put_task(11, "audio", "0-1", 0, 0);
+	assert_needed("1", "0", "none");
+	/* CPUs that were taken before the task asked for them have to come. */
+	put_task(11, "audio", "0,3", 1, 0);
+	assert_needed("2-3", "0-1", "3");
+	/* Of the CPUs of an ordinary task better one that is online. */
+	put_task(12, "pinned", "1-2", 0, 0);
+	assert_needed("1-2", "0", "1");
+	end();
+}
+
+/* Real-time tasks may run on all CPUs but for the isolated one, as long as nobody asks otherwise. */
+static void test_tasks_beside_isolated_cpus(void **state)
+{
+	begin("small+bolt+isolated");
+	put_task(10, "audio", "0-1", 1, 0);
+	assert_needed("1", "0", "none");
+	put_task(10, "audio", "1", 1, 0);
+	assert_needed("1", "0", "1");
+	end();
+}
+
+static void test_cpusets_where_they_are_mounted(void **state)
+{
+	begin("small+bolt");
+	put_task(10, "anywhere", "0-3", 0, 0);
+	put("/proc/self/mountinfo",
+	    "25 1 0:22 / /proc rw - proc proc rw\n"
+	    "30 1 0:26 / /sys/fs/cgroup rw shared:9 - cgroup2 cgroup2 rw,nsdelegate\n"
+	    "31 1 0:27 / /dev/my\\040sets rw - cgroup none rw,cpuset,noprefix\n"
+	    "32 1 0:28 / /dev/memory rw - cgroup none rw,memory\n");
+	/* A folder of version 2 is not version 1 for its name. */
+	put("/sys/fs/cgroup/cpuset/a/cpuset.cpus", "0-3\n");
+	assert_needed("1-3", "0", "none");
+	put("/dev/memory/a/cpuset.cpus", "3\n");
+	assert_needed("1-3", "0", "none");
+	put("/dev/my sets/top-app/cpus", "1-2\n");
+	assert_needed("1-3", "0", "1-2");
+	put("/dev/my sets/top-app/cpus", "0-3\n");
+	assert_needed("1-3", "0", "1-3");
+	put("/proc/self/mountinfo",
+	    "31 1 0:27 / /dev/my\\040sets rw - cgroup none rw,cpuset,noprefix,cpuset_v2_mode\n");
+	assert_needed("1-3", "0", "none");
+	end();
+}
+
+/* Version 1 cuts the list of a cpuset for good, also where that lists all CPUs. */
+static void test_cpusets_of_version_1_with_all_cpus(void **state)
+{
+	begin("small+bolt");
+	put_task(10, "anywhere", "0-3", 0, 0);
+	put("/sys/fs/cgroup/cpuset/c/cpuset.cpus", "0-3\n");
+	assert_needed("2-3", "0-1", "2-3");
+	end();
+}
+
+static void test_partitions_with_exclusive_cpus(void **state)
+{
+	begin("small+bolt");
+	put_task(10, "anywhere", "0-3", 0, 0);
+	put("/sys/fs/cgroup/a/cpuset.cpus", "\n");
+	put("/sys/fs/cgroup/a/cpuset.cpus.exclusive", "2\n");
+	put("/sys/fs/cgroup/a/cpuset.cpus.effective", "2-3\n");
+	put("/sys/fs/cgroup/a/cpuset.cpus.partition", "member\n");
+	assert_needed("1-3", "0", "none");
+	put("/sys/fs/cgroup/a/cpuset.cpus.partition", "root\n");
+	assert_needed("1-3", "0", "2-3");
+	end();
+}
+
 /* -- Requests of "cpubolt policy" -------------------------------------------------------- */
 
 static void assert_answer(struct daemon *daemon, const char *request, bool privileged,
@@ -423,6 +503,11 @@ int main(void)
 		cmocka_unit_test(test_restore_that_fails),
 		cmocka_unit_test(test_tasks_need_cpus),
 		cmocka_unit_test(test_cpusets_need_cpus),
+		cmocka_unit_test(test_tasks_need_cpus_when_few_are_left),
+		cmocka_unit_test(test_tasks_beside_isolated_cpus),
+		cmocka_unit_test(test_cpusets_where_they_are_mounted),
+		cmocka_unit_test(test_cpusets_of_version_1_with_all_cpus),
+		cmocka_unit_test(test_partitions_with_exclusive_cpus),
 		cmocka_unit_test(test_requests),
 	};
 
