@@ -310,7 +310,7 @@ static int look(struct daemon *daemon)
 	return found < 0 ? found : find_usable(daemon);
 }
 
-static int round_of(struct daemon *daemon)
+int daemon_round(struct daemon *daemon)
 {
 	bool first = !daemon->counters.at_us;
 	int err = look(daemon);
@@ -345,7 +345,7 @@ static void notify(const struct daemon *daemon)
 static int on_time(sd_event_source *source, uint64_t due_us, void *data)
 {
 	struct daemon *daemon = data;
-	int err = round_of(daemon);
+	int err = daemon_round(daemon);
 
 	if (err) {
 		say(LOG_ERR, "cannot go on: %s", strerror(-err));
@@ -450,7 +450,7 @@ static void listen_to_events(struct daemon *daemon)
 		say(LOG_WARNING, "cannot listen for CPUs that come and go: %s", strerror(-err));
 }
 
-static void end(struct daemon *daemon)
+void daemon_end(struct daemon *daemon)
 {
 	unsigned int cpu;
 
@@ -479,7 +479,7 @@ static void end(struct daemon *daemon)
 	CPU_FREE(daemon->planned);
 }
 
-static int begin(struct daemon *daemon)
+int daemon_begin(struct daemon *daemon)
 {
 	int err = make_sets(daemon);
 
@@ -564,10 +564,10 @@ int run_restore(struct machine *machine)
 
 static int run(struct daemon *daemon)
 {
-	int err = begin(daemon);
+	int err = daemon_begin(daemon);
 
 	if (err) {
-		end(daemon);
+		daemon_end(daemon);
 		return fail(EXIT_FAILED, "cannot start: %s", strerror(-err));
 	}
 	if (!(cpubolt_features(daemon->machine->handle) & CPUBOLT_ENABLED))
@@ -578,7 +578,7 @@ static int run(struct daemon *daemon)
 		daemon->code = fail(EXIT_FAILED, "the event loop: %s", strerror(-err));
 	sd_notify(0, "STOPPING=1");
 	metrics_write(daemon, true);
-	end(daemon);
+	daemon_end(daemon);
 	return daemon->code;
 }
 

@@ -70,6 +70,18 @@ int run_daemon(struct machine *machine, struct config *config, bool dry_run,
 /** run_restore() - "--restore": bring back what a daemon that has ended left; an exit code */
 int run_restore(struct machine *machine);
 
+/**
+ * daemon_begin() - make all of @daemon that run_daemon() has not filled in
+ *
+ * Return: 0 or a negative errno; daemon_end() is to be called in either case.
+ */
+int daemon_begin(struct daemon *daemon);
+
+/** daemon_round() - one interval: measure, decide, ask the kernel; 0 or a negative errno */
+int daemon_round(struct daemon *daemon);
+
+void daemon_end(struct daemon *daemon);
+
 /** daemon_now_us() - CLOCK_MONOTONIC */
 uint64_t daemon_now_us(void);
 
