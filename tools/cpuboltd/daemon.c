@@ -20,7 +20,7 @@
 
 #define RUN_FOLDER	"/run/cpubolt"
 #define LOCK_FILE	RUN_FOLDER "/cpuboltd.lock"
-#define NEEDS_US	10000000	/* tasks are looked at again after that */
+#define NEEDS_US	10000000	/* tasks and cpusets are looked at so often */
 
 uint64_t daemon_now_us(void)
 {
@@ -99,9 +99,9 @@ static int find_usable(struct daemon *daemon)
 			CPU_CLR_S(cpu, size, daemon->usable);
 	}
 	lease_expire(daemon, daemon->more);
-	if (daemon->now_us < daemon->needs_until_us)
-		CPU_OR_S(size, daemon->more, daemon->more, daemon->needs);
+	CPU_OR_S(size, daemon->more, daemon->more, daemon->needs);
 	CPU_AND_S(size, daemon->online, owner->online, daemon->usable);
+	CPU_AND_S(size, daemon->before, daemon->before, daemon->usable);
 	return err ?: floor_own(daemon->machine, daemon->config, &daemon->inputs, daemon->more,
 				daemon->floor);
 }
@@ -161,65 +161,6 @@ static void yield_to_failure(struct daemon *daemon, const struct cpubolt_result 
 		daemon->pause_until_us = daemon->now_us + daemon->config->backoff_s * 1000000ULL;
 }
 
-static int ask(struct daemon *daemon, enum cpubolt_op op, const cpu_set_t *cpus)
-{
-	bool online = op == CPUBOLT_BRING_ONLINE;
-	struct cpubolt_result result;
-	int err;
-
-	if (is_empty(daemon, cpus))
-		return 0;
-	err = cpubolt_request(daemon->machine->handle, op, cpus, 0, &result);
-	metrics_count(daemon, result.ns);
-	say_request(daemon, op, cpus, &result);
-	if (err)
-		yield_to_failure(daemon, &result);
-	else
-		remember(daemon, cpus);
-	if (!err)
-		*(online ? &daemon->tally.came : &daemon->tally.went) += result.changed;
-	err = owner_changed(&daemon->owner, cpus, online, !err, daemon->now_us);
-	if (err > 0)
-		say(LOG_NOTICE, "another program has changed %d of these CPUs meanwhile", err);
-	daemon->tally.foreign += err > 0 ? (unsigned int)err : 0;
-	if (online)
-		machine_places(daemon->machine);
-	return err < 0 ? err : 0;
-}
-
-static void find_difference(struct daemon *daemon)
-{
-	size_t size = daemon->machine->size;
-
-	memcpy(daemon->going, daemon->online, size);
-	remove_from(daemon, daemon->going, daemon->next);
-	memcpy(daemon->coming, daemon->next, size);
-	remove_from(daemon, daemon->coming, daemon->online);
-}
-
-/* CPUs that tasks and cpusets need stay: "needs" is among the floor from now on. */
-static int spare_the_needed(struct daemon *daemon)
-{
-	size_t size = daemon->machine->size;
-	cpu_set_t *found = daemon->coming;
-	int err;
-
-	/* The CPUs that stay are those that are left alone, too. */
-	CPU_OR_S(size, daemon->more, daemon->owner.online, daemon->next);
-	remove_from(daemon, daemon->more, daemon->going);
-	err = floor_others(daemon->machine, daemon->going, daemon->more, found);
-	if (err)
-		return err;
-	if (daemon->now_us >= daemon->needs_until_us) {
-		CPU_ZERO_S(size, daemon->needs);
-		daemon->needs_until_us = daemon->now_us + NEEDS_US;
-	}
-	CPU_OR_S(size, daemon->needs, daemon->needs, found);
-	CPU_OR_S(size, daemon->next, daemon->next, found);
-	find_difference(daemon);
-	return 0;
-}
-
 /* What a request that is cut off has taken is in the file. */
 static int save(struct daemon *daemon, const cpu_set_t *going)
 {
@@ -229,6 +170,77 @@ static int save(struct daemon *daemon, const cpu_set_t *going)
 	if (is_empty(daemon, daemon->more))
 		return state_remove(daemon->machine);
 	return state_save(daemon->machine, daemon->more);
+}
+
+/* The daemon goes on without: at worst --restore brings CPUs back that are another program's. */
+static void save_taken(struct daemon *daemon)
+{
+	int err;
+
+	CPU_ZERO_S(daemon->machine->size, daemon->going);
+	err = save(daemon, daemon->going);
+	if (err)
+		say(LOG_ERR, "cannot write " RUN_FOLDER "/cpuboltd: %s", strerror(-err));
+}
+
+/*
+ * Another program may have changed CPUs since the daemon has looked. What such a CPU is to others was
+ * not considered, so CPUs go in the next interval at the earliest, and only the daemon's own come.
+ */
+static int look_again(struct daemon *daemon)
+{
+	size_t size = daemon->machine->size;
+	int found = owner_look(&daemon->owner, daemon->now_us, on_foreign, daemon);
+
+	if (found <= 0)
+		return found;
+	machine_places(daemon->machine);
+	CPU_AND_S(size, daemon->coming, daemon->coming, daemon->owner.taken);
+	save_taken(daemon);
+	return 0;
+}
+
+static int ask_once(struct daemon *daemon, enum cpubolt_op op, const cpu_set_t *cpus,
+		    struct cpubolt_result *result)
+{
+	bool online = op == CPUBOLT_BRING_ONLINE;
+	int err = cpubolt_request(daemon->machine->handle, op, cpus, 0, result);
+
+	metrics_count(daemon, result->ns);
+	say_request(daemon, op, cpus, result);
+	if (err)
+		yield_to_failure(daemon, result);
+	else
+		remember(daemon, cpus);
+	if (!err)
+		*(online ? &daemon->tally.came : &daemon->tally.went) += result->changed;
+	err = owner_changed(&daemon->owner, cpus, online, !err, daemon->now_us);
+	if (err > 0)
+		say(LOG_NOTICE, "another program has changed %d of these CPUs meanwhile", err);
+	daemon->tally.foreign += err > 0 ? (unsigned int)err : 0;
+	if (online)
+		machine_places(daemon->machine);
+	return err < 0 ? err : 0;
+}
+
+/* @cpus is "going" or "coming". A CPU that does not come is left out, and all others come. */
+static int ask(struct daemon *daemon, enum cpubolt_op op, cpu_set_t *cpus)
+{
+	struct cpubolt_result result = { .error = EAGAIN };
+	int err = 0;
+
+	while (!err && result.error && !is_empty(daemon, cpus)) {
+		err = look_again(daemon);
+		if (err || is_empty(daemon, cpus))
+			break;
+		err = ask_once(daemon, op, cpus, &result);
+		if (op != CPUBOLT_BRING_ONLINE || result.cpu < 0 ||
+		    (unsigned int)result.cpu >= daemon->machine->count ||
+		    !has(daemon, cpus, (unsigned int)result.cpu))
+			break;
+		CPU_CLR_S((unsigned int)result.cpu, daemon->machine->size, cpus);
+	}
+	return err;
 }
 
 static int carry_out(struct daemon *daemon)
@@ -247,6 +259,7 @@ static int carry_out(struct daemon *daemon)
 	}
 	err = ask(daemon, CPUBOLT_BRING_ONLINE, daemon->coming);
 	/* CPUs that were to replace others have not come: then those stay. */
+	memcpy(daemon->coming, daemon->next, daemon->machine->size);
 	remove_from(daemon, daemon->coming, daemon->owner.online);
 	if (!is_empty(daemon, daemon->coming))
 		CPU_ZERO_S(daemon->machine->size, daemon->going);
@@ -258,9 +271,62 @@ static int carry_out(struct daemon *daemon)
 		CPU_AND_S(daemon->machine->size, daemon->next, daemon->next, daemon->usable);
 		restraint_changed(daemon->restraint, &daemon->inputs, daemon->online, daemon->next,
 				  daemon->now_us);
-		CPU_ZERO_S(daemon->machine->size, daemon->going);
-		save(daemon, daemon->going);
+		save_taken(daemon);
 	}
+	return err;
+}
+
+static void find_difference(struct daemon *daemon)
+{
+	size_t size = daemon->machine->size;
+
+	memcpy(daemon->going, daemon->online, size);
+	remove_from(daemon, daemon->going, daemon->next);
+	memcpy(daemon->coming, daemon->next, size);
+	remove_from(daemon, daemon->coming, daemon->online);
+}
+
+/* CPUs that tasks and cpusets need stay: "needs" is among the floor from now on. 1 if there are any. */
+static int spare_the_needed(struct daemon *daemon)
+{
+	size_t size = daemon->machine->size;
+	cpu_set_t *found = daemon->coming;
+	bool any;
+	int err;
+
+	/* The CPUs that stay are those that are left alone, too. */
+	CPU_OR_S(size, daemon->more, daemon->owner.online, daemon->next);
+	remove_from(daemon, daemon->more, daemon->going);
+	err = floor_others(daemon->machine, daemon->going, daemon->more, found);
+	if (err)
+		return err;
+	any = !is_empty(daemon, found);
+	CPU_OR_S(size, daemon->needs, daemon->needs, found);
+	CPU_OR_S(size, daemon->next, daemon->next, found);
+	find_difference(daemon);
+	return any;
+}
+
+/*
+ * Every ten seconds: which CPUs are needed still, and does by now something need CPUs that are taken?
+ * What was needed is so until this says otherwise, or policies would go to and fro.
+ */
+static int renew_needs(struct daemon *daemon)
+{
+	size_t size = daemon->machine->size;
+	int err;
+
+	if (daemon->now_us < daemon->needs_until_us)
+		return 0;
+	daemon->needs_until_us = daemon->now_us + NEEDS_US;
+	CPU_OR_S(size, daemon->going, daemon->needs, daemon->owner.taken);
+	if (is_empty(daemon, daemon->going))
+		return 0;
+	memcpy(daemon->more, daemon->owner.online, size);
+	remove_from(daemon, daemon->more, daemon->going);
+	err = floor_others(daemon->machine, daemon->going, daemon->more, daemon->next);
+	if (!err)
+		memcpy(daemon->needs, daemon->next, size);
 	return err;
 }
 
@@ -282,17 +348,27 @@ static void say_plan(struct daemon *daemon)
 static int decide(struct daemon *daemon)
 {
 	const struct config *config = daemon->config;
-	int err = config->policy->decide(&config->settings, &daemon->inputs, &daemon->decision);
+	size_t size = daemon->machine->size;
+	unsigned int tries;
+	int err = 1;
 
-	if (err)
-		return err;
-	restrain(daemon->restraint, &config->rules, config->policy, &daemon->inputs,
-		 daemon->wanted, daemon->now_us, daemon->next);
-	memcpy(daemon->before, daemon->wanted, daemon->machine->size);
-	find_difference(daemon);
-	if (!is_empty(daemon, daemon->going))
+	/* With CPUs that turn out to be needed, the policy may want others. */
+	for (tries = 0; err > 0 && tries < 2; tries++) {
+		err = config->policy->decide(&config->settings, &daemon->inputs,
+					     &daemon->decision);
+		if (err)
+			return err;
+		restrain(daemon->restraint, &config->rules, config->policy, &daemon->inputs,
+			 daemon->wanted, daemon->now_us, daemon->next);
+		find_difference(daemon);
+		if (is_empty(daemon, daemon->going))
+			break;
 		err = spare_the_needed(daemon);
-	return err;
+		CPU_AND_S(size, daemon->more, daemon->needs, daemon->usable);
+		CPU_OR_S(size, daemon->floor, daemon->floor, daemon->more);
+	}
+	memcpy(daemon->before, daemon->wanted, size);
+	return err < 0 ? err : 0;
 }
 
 static int look(struct daemon *daemon)
@@ -303,10 +379,11 @@ static int look(struct daemon *daemon)
 	found = owner_look(&daemon->owner, daemon->now_us, on_foreign, daemon);
 	if (found > 0) {
 		machine_places(daemon->machine);
-		CPU_ZERO_S(daemon->machine->size, daemon->going);
 		if (!daemon->dry_run)
-			save(daemon, daemon->going);
+			save_taken(daemon);
 	}
+	if (found >= 0)
+		found = renew_needs(daemon);
 	return found < 0 ? found : find_usable(daemon);
 }
 
@@ -369,8 +446,10 @@ static int on_event(sd_event_source *source, int fd, uint32_t events, void *data
 	do {
 		got = cpubolt_monitor_next(daemon->monitor, 0, &event);
 	} while (got > 0);
-	if (got < 0 && got != -ENOBUFS)
-		say(LOG_WARNING, "events of CPUs: %s", strerror(-got));
+	if (got < 0 && got != -ENOBUFS) {
+		say(LOG_WARNING, "no more events of CPUs: %s", strerror(-got));
+		sd_event_source_set_enabled(source, SD_EVENT_OFF);
+	}
 	/* Errors come up again in the next interval. */
 	look(daemon);
 	return 0;

@@ -43,7 +43,7 @@ struct daemon {
 	cpu_set_t *usable, *online, *floor, *before, *wanted, *next, *more, *needs;
 	cpu_set_t *going, *coming;
 	cpu_set_t *planned;		/* of a dry run: what it has said last */
-	uint64_t needs_until_us;	/* for so long what was found in "needs" is taken for true */
+	uint64_t needs_until_us;	/* then it is looked at again what is needed */
 	uint64_t pause_until_us;	/* no request until then, after one that failed as a whole */
 	uint64_t metrics_at_us;
 	struct decision decision;

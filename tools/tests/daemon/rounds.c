@@ -124,12 +124,23 @@ ssize_t __wrap_write(int fd, const void *data, size_t size)
 
 /* -- The daemon ---------------------------------------------------------------------- */
 
-static void begin(const char *name, const char *policy)
+/* So many CPUs, from CPU 0 on, were busy for so many hundredths of seconds up to now. */
+static void put_busy(unsigned int cpus, unsigned long ticks)
 {
-	unsigned int cpu;
 	char text[4096];
 	size_t length;
+	unsigned int cpu;
 
+	length = (size_t)snprintf(text, sizeof(text), "cpu 0 0 0 0 0 0 0 0\n");
+	for (cpu = 0; cpu < machine.count; cpu++)
+		length += (size_t)snprintf(text + length, sizeof(text) - length,
+					   "cpu%u %lu 0 0 0 0 0 0 0\n", cpu, cpu < cpus ? ticks : 0);
+	snprintf(text + length, sizeof(text) - length, "procs_running 1\n");
+	put("/proc/stat", text);
+}
+
+static void begin(const char *name, const char *policy)
+{
 	place_begin(name);
 	clock_us = 1000 * SECOND_US;
 	broken = NO_CPU;
@@ -137,12 +148,7 @@ static void begin(const char *name, const char *policy)
 	race = NULL;
 	put("/run/x", "");
 	put("/proc/x", "");
-	length = (size_t)snprintf(text, sizeof(text), "cpu 0 0 0 0 0 0 0 0\n");
-	for (cpu = 0; cpu < machine.count; cpu++)
-		length += (size_t)snprintf(text + length, sizeof(text) - length,
-					   "cpu%u 0 0 0 0 0 0 0 0\n", cpu);
-	snprintf(text + length, sizeof(text) - length, "procs_running 1\n");
-	put("/proc/stat", text);
+	put_busy(0, 0);
 	assert_int_equal(config_init(&machine, &config), 0);
 	config.policy = policy_find(policy);
 	config.rules.hold_us = 3 * SECOND_US;
@@ -194,10 +200,117 @@ static void test_idle_cpus_go_and_are_put_back(void **state)
 	end();
 }
 
+/* A task outside of the group that suffices: its group stays, and nothing comes and goes for ever. */
+static void test_a_pinned_task_with_the_policy_package(void **state)
+{
+	unsigned int before;
+
+	begin("clusters+bolt", "package");
+	config.settings.package_level = LEVEL_CLUSTER;
+	put_task(10, "pinned", "5", 0, 0);
+	wait_for(30);
+	assert_true(CPU_ISSET_S(5, machine.size, one.owner.online));
+	before = requests;
+	wait_for(60);
+	assert_int_equal(requests, before);
+	end();
+}
+
+/* What is needed is looked at again, and so are CPUs that are taken. */
+static void test_needs_come_and_end(void **state)
+{
+	begin("small+bolt", "load");
+	put_task(10, "pinned", "2-3", 0, 0);
+	wait_for(10);
+	assert_online("0,2");
+	wait_for(60);
+	assert_online("0,2");
+	assert_int_equal(requests, 1);
+	/* Meanwhile one has become a real-time task, and there is a partition. */
+	put_task(10, "pinned", "2-3", 1, 0);
+	wait_for(11);
+	assert_online("0,2-3");
+	put("/sys/fs/cgroup/a/cpuset.cpus", "1\n");
+	put("/sys/fs/cgroup/a/cpuset.cpus.partition", "root\n");
+	wait_for(11);
+	assert_online("0-3");
+	put("/sys/fs/cgroup/a/cpuset.cpus.partition", "member\n");
+	put("/sys/fs/cgroup/a/cpuset.cpus", "\n");
+	put_task(10, "pinned", "0-3", 0, 0);
+	wait_for(20);
+	assert_online("0");
+	end();
+}
+
+/* Between the look and the request another program takes a CPU: that one is not the daemon's. */
+static void test_a_cpu_that_is_taken_meanwhile(void **state)
+{
+	struct cpubolt_result result;
+	cpu_set_t *back;
+
+	begin("small+bolt", "load");
+	race = "0-2";
+	wait_for(10);
+	assert_online("0");
+	assert_list(one.owner.taken, "1-2");
+	assert_list(one.owner.foreign, "3");
+	assert_file("1-2");
+	back = machine_set(&machine);
+	assert_int_equal(state_restore(&machine, back, &result), 0);
+	assert_online("0-2");
+	CPU_FREE(back);
+	end();
+}
+
+/* The policy wanted three CPUs, of which another program takes one: that is one too few. */
+static void test_a_wanted_cpu_that_is_taken(void **state)
+{
+	unsigned long ticks = 0;
+	unsigned int i;
+
+	begin("small+bolt", "load");
+	for (i = 0; i < 10; i++) {
+		put_busy(3, ticks += 50);
+		wait_for(1);
+	}
+	assert_online("0-2");
+	make_online("0-1");
+	put_busy(2, ticks += 93);
+	wait_for(1);
+	assert_list(one.owner.foreign, "2");
+	assert_online("0-1,3");
+	end();
+}
+
+/* One CPU that does not come holds up no other one. */
+static void test_a_cpu_that_does_not_come(void **state)
+{
+	cpu_set_t *all;
+
+	begin("small+bolt", "load");
+	wait_for(10);
+	assert_online("0");
+	broken = 2;
+	all = cpus_of("1-3");
+	assert_true(lease_add(&one, all, 60) > 0);
+	wait_for(1);
+	assert_online("0-1,3");
+	assert_list(one.owner.taken, "2");
+	assert_file("2");
+	assert_true(owner_waits(&one.owner, 2, clock_us));
+	CPU_FREE(all);
+	end();
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_idle_cpus_go_and_are_put_back),
+		cmocka_unit_test(test_a_pinned_task_with_the_policy_package),
+		cmocka_unit_test(test_needs_come_and_end),
+		cmocka_unit_test(test_a_cpu_that_is_taken_meanwhile),
+		cmocka_unit_test(test_a_wanted_cpu_that_is_taken),
+		cmocka_unit_test(test_a_cpu_that_does_not_come),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
