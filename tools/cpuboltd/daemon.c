@@ -166,7 +166,9 @@ static int save(struct daemon *daemon, const cpu_set_t *going)
 {
 	size_t size = daemon->machine->size;
 
+	remove_from(daemon, daemon->left, daemon->owner.online);
 	CPU_OR_S(size, daemon->more, daemon->owner.taken, going);
+	CPU_OR_S(size, daemon->more, daemon->more, daemon->left);
 	if (is_empty(daemon, daemon->more))
 		return state_remove(daemon->machine);
 	return state_save(daemon->machine, daemon->more);
@@ -461,7 +463,8 @@ static int make_sets(struct daemon *daemon)
 {
 	cpu_set_t **sets[] = { &daemon->usable, &daemon->online, &daemon->floor, &daemon->before,
 			       &daemon->wanted, &daemon->next, &daemon->more, &daemon->needs,
-			       &daemon->going, &daemon->coming, &daemon->planned };
+			       &daemon->going, &daemon->coming, &daemon->planned,
+			       &daemon->left };
 	const struct machine *machine = daemon->machine;
 	size_t i;
 
@@ -556,6 +559,7 @@ void daemon_end(struct daemon *daemon)
 	CPU_FREE(daemon->going);
 	CPU_FREE(daemon->coming);
 	CPU_FREE(daemon->planned);
+	CPU_FREE(daemon->left);
 }
 
 int daemon_begin(struct daemon *daemon)
@@ -571,6 +575,9 @@ int daemon_begin(struct daemon *daemon)
 	if (err)
 		return err;
 	memcpy(daemon->before, daemon->owner.online, daemon->machine->size);
+	/* What could not be put back at the start is tried again at the end. */
+	if (!daemon->dry_run)
+		state_load(daemon->machine, daemon->left);
 	listen_to_events(daemon);
 	if (!daemon->dry_run)
 		control_open(daemon);
@@ -608,19 +615,41 @@ static int refuse_lock(int err)
 		    "cannot write " LOCK_FILE ": %s", strerror(-err));
 }
 
-static int restore(struct machine *machine)
+/* CPUs that were taken before the configuration had them in "deny". */
+static void say_denied(const struct machine *machine, const cpu_set_t *deny, cpu_set_t *set)
+{
+	char *list;
+
+	if (state_load(machine, set))
+		return;
+	CPU_AND_S(machine->size, set, set, deny);
+	if (!CPU_COUNT_S(machine->size, set))
+		return;
+	list = machine_list(machine, set);
+	say(LOG_NOTICE, "CPUs %s are in \"deny\", and are left as they are", list ?: "");
+	free(list);
+}
+
+static int restore(struct machine *machine, const cpu_set_t *deny)
 {
 	struct cpubolt_result result;
 	cpu_set_t *back = machine_set(machine);
-	int err = back ? state_restore(machine, back, &result) : -ENOMEM;
 	char *list, *what;
+	int err;
+
+	if (back && deny)
+		say_denied(machine, deny, back);
+	err = back ? state_restore(machine, deny, back, &result) : -ENOMEM;
 
 	if (back && CPU_COUNT_S(machine->size, back)) {
 		list = machine_list(machine, back);
 		say(LOG_NOTICE, "CPUs %s are online again, as they were found", list ?: "");
 		free(list);
 	}
-	if (err) {
+	if (err == -EINVAL && !result.error) {
+		say(LOG_ERR, "cannot put back all CPUs: " RUN_FOLDER "/cpuboltd cannot be "
+			     "understood, and is now " STATE_BAD_FILE);
+	} else if (err) {
 		what = err != -ENOMEM && result.error ?
 		       cpubolt_explain(CPUBOLT_BRING_ONLINE, &result) : NULL;
 		say(LOG_ERR, "cannot put back all CPUs: %s", what ?: strerror(-err));
@@ -630,13 +659,19 @@ static int restore(struct machine *machine)
 	return err ? EXIT_FAILED : EXIT_DONE;
 }
 
-int run_restore(struct machine *machine)
+int run_restore(struct machine *machine, const cpu_set_t *deny)
 {
-	int lock = lock_alone(machine), code;
+	static const struct timespec pause = { .tv_nsec = 100000000 };
+	int lock = lock_alone(machine), code, tries;
 
+	/* A daemon that is about to end puts CPUs back itself. */
+	for (tries = 0; lock == -EWOULDBLOCK && tries < 30; tries++) {
+		nanosleep(&pause, NULL);
+		lock = lock_alone(machine);
+	}
 	if (lock < 0)
 		return refuse_lock(lock);
-	code = restore(machine);
+	code = restore(machine, deny);
 	close(lock);
 	return code;
 }
@@ -656,6 +691,9 @@ static int run(struct daemon *daemon)
 	if (err < 0)
 		daemon->code = fail(EXIT_FAILED, "the event loop: %s", strerror(-err));
 	sd_notify(0, "STOPPING=1");
+	/* What others have changed since the last interval is not put back. */
+	if (!daemon->dry_run && err >= 0)
+		look(daemon);
 	metrics_write(daemon, true);
 	daemon_end(daemon);
 	return daemon->code;
@@ -678,13 +716,14 @@ int run_daemon(struct machine *machine, struct config *config, bool dry_run,
 	lock = lock_alone(machine);
 	if (lock < 0)
 		return refuse_lock(lock);
-	/* One that ended without a word may have left CPUs offline. */
-	code = restore(machine);
-	if (code == EXIT_DONE) {
-		code = run(&daemon);
-		restored = restore(machine);
-		code = code ?: restored;
-	}
+	/*
+	 * One that ended without a word may have left CPUs offline. A CPU that does not come now is
+	 * another program's to this daemon, and is no reason not to start.
+	 */
+	restore(machine, config->deny);
+	code = run(&daemon);
+	restored = restore(machine, config->deny);
+	code = code ?: restored;
 	close(lock);
 	return code;
 }

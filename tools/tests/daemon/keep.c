@@ -167,16 +167,40 @@ static void test_restore(void **state)
 	back = machine_set(&machine);
 	put("/run/x", "");
 	/* Nothing was left. */
-	assert_int_equal(state_restore(&machine, back, &result), 0);
+	assert_int_equal(state_restore(&machine, NULL, back, &result), 0);
 	assert_text(folder, CPUS "bolt/online", "");
 	make_online("0-1");
 	assert_int_equal(state_save(&machine, cpus), 0);
-	assert_int_equal(state_restore(&machine, back, &result), 0);
+	assert_int_equal(state_restore(&machine, NULL, back, &result), 0);
 	/* CPU 1 is online already. */
 	assert_text(folder, CPUS "bolt/online", "2-3");
 	assert_list(back, "2-3");
 	assert_int_equal(state_load(&machine, back), -ENOENT);
 	CPU_FREE(cpus);
+	CPU_FREE(back);
+	place_end();
+}
+
+static void test_restore_but_for_denied_cpus(void **state)
+{
+	struct cpubolt_result result;
+	cpu_set_t *cpus, *deny, *back;
+
+	place_begin("small");
+	cpus = cpus_of("2-3");
+	deny = cpus_of("1,3");
+	back = machine_set(&machine);
+	put("/run/x", "");
+	make_online("0-1");
+	tree_write(folder, CPUS "cpu3/online", "0");
+	assert_int_equal(state_save(&machine, cpus), 0);
+	assert_int_equal(state_restore(&machine, deny, back, &result), 0);
+	assert_list(back, "2");
+	assert_text(folder, CPUS "cpu2/online", "1");
+	assert_text(folder, CPUS "cpu3/online", "0");
+	assert_int_equal(state_load(&machine, back), -ENOENT);
+	CPU_FREE(cpus);
+	CPU_FREE(deny);
 	CPU_FREE(back);
 	place_end();
 }
@@ -195,7 +219,7 @@ static void test_restore_that_fails(void **state)
 	assert_int_equal(state_save(&machine, cpus), 0);
 	machine_close(&machine);
 	assert_int_equal(machine_open(folder, &machine), 0);
-	assert_true(state_restore(&machine, back, &result) < 0);
+	assert_true(state_restore(&machine, NULL, back, &result) < 0);
 	/* The other CPU is back, and this one is not forgotten. */
 	assert_text(folder, CPUS "cpu3/online", "1");
 	assert_list(back, "3");
@@ -419,6 +443,7 @@ int main(void)
 		cmocka_unit_test(test_a_cpu_that_is_plugged_in),
 		cmocka_unit_test(test_the_file),
 		cmocka_unit_test(test_restore),
+		cmocka_unit_test(test_restore_but_for_denied_cpus),
 		cmocka_unit_test(test_restore_that_fails),
 		cmocka_unit_test(test_tasks_need_cpus),
 		cmocka_unit_test(test_cpusets_need_cpus),
