@@ -208,7 +208,9 @@ static int ask_once(struct daemon *daemon, enum cpubolt_op op, const cpu_set_t *
 	bool online = op == CPUBOLT_BRING_ONLINE;
 	int err = cpubolt_request(daemon->machine->handle, op, cpus, 0, result);
 
-	metrics_count(daemon, result->ns);
+	/* What was refused before it was asked for took no time. */
+	if (result->way != CPUBOLT_WAY_NONE)
+		metrics_count(daemon, result->ns);
 	say_request(daemon, op, cpus, result);
 	if (err)
 		yield_to_failure(daemon, result);

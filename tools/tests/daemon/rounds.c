@@ -304,6 +304,38 @@ static void test_a_cpu_that_does_not_come(void **state)
 	end();
 }
 
+/* An isolated partition is made while the daemon runs. */
+static void test_a_cpu_that_is_isolated_meanwhile(void **state)
+{
+	begin("small+bolt", "load");
+	wait_for(1);
+	put(CPUS "isolated", "3\n");
+	wait_for(10);
+	assert_online("0,3");
+	end();
+}
+
+/* The answer to "cpubolt policy lease" is true when it is given. */
+static void test_a_lease_is_answered_when_cpus_are_there(void **state)
+{
+	char *answer;
+
+	begin("small+bolt", "load");
+	wait_for(10);
+	assert_online("0");
+	answer = control_answer(&one, "lease 1 60", true);
+	assert_online("0-1");
+	assert_string_equal(answer, "ok lease 1: CPUs 1 for 60 s\n");
+	free(answer);
+	broken = 2;
+	answer = control_answer(&one, "lease 1-3 60", true);
+	assert_string_equal(answer, "ok lease 2: CPUs 1-3 for 60 s, of which CPUs 2 are still "
+				    "offline\n");
+	assert_online("0-1,3");
+	free(answer);
+	end();
+}
+
 /* What a daemon before has left wrong does not keep the next one from its work. */
 static void test_a_start_with_what_cannot_be_put_back(void **state)
 {
@@ -347,6 +379,8 @@ int main(void)
 		cmocka_unit_test(test_a_cpu_that_is_taken_meanwhile),
 		cmocka_unit_test(test_a_wanted_cpu_that_is_taken),
 		cmocka_unit_test(test_a_cpu_that_does_not_come),
+		cmocka_unit_test(test_a_cpu_that_is_isolated_meanwhile),
+		cmocka_unit_test(test_a_lease_is_answered_when_cpus_are_there),
 		cmocka_unit_test(test_a_start_with_what_cannot_be_put_back),
 	};
 
