@@ -253,7 +253,23 @@ static void orderly(void)
 
 /* -- Killed ------------------------------------------------------------------------ */
 
-static void change_load(long ms, int *least)
+#define DENIED	"/sys/devices/system/cpu/cpu1/online"	/* in "deny": never goes */
+#define TAKEN	"/sys/devices/system/cpu/cpu3/online"	/* another program's in each other round */
+
+/* These CPUs are as another program has left them, whatever the daemon is doing. */
+static void check_left_alone(bool taken)
+{
+	char text[16];
+
+	read_line(DENIED, text, sizeof(text));
+	if (strcmp(text, "1"))
+		give_up("a CPU of \"deny\" is offline");
+	read_line(TAKEN, text, sizeof(text));
+	if (taken && strcmp(text, "0"))
+		give_up("a CPU that another program has taken is online");
+}
+
+static void change_load(long ms, bool taken, int *least)
 {
 	while (ms > 0) {
 		long step = 10 + draw(150);
@@ -263,7 +279,8 @@ static void change_load(long ms, int *least)
 		*level = draw(3) ? draw(2) : draw(count + 1);
 		step = step < ms ? step : ms;
 		sleep_ms(step);
-		now = online_count();
+		check_left_alone(taken);
+		now = online_count() + taken;
 		*least = now < *least ? now : *least;
 		ms -= step;
 	}
@@ -274,11 +291,14 @@ static void kills(long rounds)
 	int least = count, killed = 0, with_file = 0;
 
 	for (long i = 0; i < rounds; i++) {
-		pid_t daemon = start_daemon();
-		bool kindly = !draw(5);
+		bool kindly = !draw(5), taken = i % 2;
+		pid_t daemon;
 		int status;
 
-		change_load(draw(1000), &least);
+		if (taken && write_text(TAKEN, "0"))
+			give_up("CPU 3 does not go");
+		daemon = start_daemon();
+		change_load(draw(1000), taken, &least);
 		kill(daemon, kindly ? SIGTERM : SIGKILL);
 		status = ended(daemon);
 		if (kindly ? status && WTERMSIG(status) != SIGTERM : !WIFSIGNALED(status))
@@ -286,6 +306,9 @@ static void kills(long rounds)
 		killed += !kindly;
 		with_file += !access(STATE, F_OK);
 		restore();
+		check_left_alone(taken);
+		if (taken && write_text(TAKEN, "1"))
+			give_up("CPU 3 does not come");
 		check_restored();
 		unlink(LOG);
 	}
@@ -296,22 +319,25 @@ static void kills(long rounds)
 		give_up("the daemon has never taken a CPU");
 }
 
+#define CONFIG_TEXT	"[daemon]\ninterval_ms=50\nbackoff_s=3600\n" \
+			"[limits]\nhold_ms=100\ndwell_ms=100\nchanges_per_minute=600\n"
+
 int main(int argc, char **argv)
 {
-	static const char config[] = "[daemon]\ninterval_ms=50\nbackoff_s=3600\n"
-				     "[limits]\nhold_ms=100\ndwell_ms=100\nchanges_per_minute=600\n";
+	static const char *const configs[] = { CONFIG_TEXT, CONFIG_TEXT "[daemon]\ndeny=1\n" };
 	const char *word = argc > 1 ? argv[1] : "";
+	bool killing = !strcmp(word, "kills");
 
 	read_line(ONLINE, found, sizeof(found));
 	count = parse_cpus(found, cpus, MAX_CPUS);
 	state += arg_long(argv, "seed", 0);
 	close(open(CONFIG, O_WRONLY | O_CREAT, 0644));
-	if (write_text(CONFIG, config))
+	if (write_text(CONFIG, configs[killing]))
 		die("no %s", CONFIG);
 	start_load();
 	if (!strcmp(word, "orderly"))
 		orderly();
-	else if (!strcmp(word, "kills"))
+	else if (killing)
 		kills(arg_long(argv, "rounds", 100));
 	else
 		die("unit orderly | kills [rounds=N] [seed=N]");

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/time.h>
 #include <sys/un.h>
 #include <unistd.h>
 
@@ -79,6 +80,8 @@ static int reach(const struct invocation *call)
 	struct sockaddr_un to = { .sun_family = AF_UNIX };
 	struct sockaddr_un own = { .sun_family = AF_UNIX };
 	int length = snprintf(to.sun_path, sizeof(to.sun_path), "%s" CONTROL_PATH, call->root);
+	/* A daemon that hangs fills its socket, and then send() would wait for ever. */
+	struct timeval most = { .tv_sec = WAIT_MS / 1000 };
 	int fd, err;
 
 	if (length < 0 || (size_t)length >= sizeof(to.sun_path))
@@ -86,7 +89,8 @@ static int reach(const struct invocation *call)
 	fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 	if (fd < 0)
 		return -errno;
-	if (!bind(fd, (struct sockaddr *)&own, sizeof(sa_family_t)) &&
+	if (!setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &most, sizeof(most)) &&
+	    !bind(fd, (struct sockaddr *)&own, sizeof(sa_family_t)) &&
 	    !connect(fd, (struct sockaddr *)&to, sizeof(to)))
 		return fd;
 	err = -errno;

@@ -81,6 +81,33 @@ static char *do_switch(struct daemon *daemon, const char *name)
 	return okay(field("the policy is now \"%s\"\n", policy->name));
 }
 
+/* The CPUs come at once, not after the interval, so that the answer can say which have come. */
+static char *carry_out_lease(struct daemon *daemon, int id, const cpu_set_t *cpus,
+			     const char *list, unsigned long seconds)
+{
+	cpu_set_t *offline = machine_set(daemon->machine);
+	char *missing, *answer = NULL;
+
+	if (!offline)
+		return NULL;
+	if (daemon->timer) {
+		/* An error comes up again in the interval, which begins now. */
+		daemon_round(daemon);
+		sd_event_source_set_time(daemon->timer, 0);
+	}
+	CPU_AND_S(daemon->machine->size, offline, cpus, daemon->owner.online);
+	CPU_XOR_S(daemon->machine->size, offline, offline, cpus);
+	missing = machine_list(daemon->machine, offline);
+	if (!CPU_COUNT_S(daemon->machine->size, offline))
+		answer = field("lease %d: CPUs %s for %lu s\n", id, list, seconds);
+	else if (missing)
+		answer = field("lease %d: CPUs %s for %lu s, of which CPUs %s are still offline\n",
+			       id, list, seconds, missing);
+	free(missing);
+	CPU_FREE(offline);
+	return okay(answer);
+}
+
 static char *do_lease(struct daemon *daemon, const char *list, const char *time)
 {
 	cpu_set_t *cpus = machine_set(daemon->machine);
@@ -102,9 +129,7 @@ static char *do_lease(struct daemon *daemon, const char *list, const char *time)
 							     "no memory");
 		} else {
 			say(LOG_INFO, "lease %d: CPUs %s for %lu s", id, list, seconds);
-			answer = okay(field("lease %d: CPUs %s for %lu s\n", id, list, seconds));
-			/* At once, not after the interval. */
-			sd_event_source_set_time(daemon->timer, 0);
+			answer = carry_out_lease(daemon, id, cpus, list, seconds);
 		}
 	}
 	CPU_FREE(cpus);
@@ -213,7 +238,7 @@ static int on_request(sd_event_source *source, int fd, uint32_t events, void *da
 static int listen_at(struct daemon *daemon, const char *path)
 {
 	struct sockaddr_un address = { .sun_family = AF_UNIX };
-	int on = 1, fd;
+	int on = 1, fd, err = 0;
 
 	if (strlen(path) >= sizeof(address.sun_path))
 		return -ENAMETOOLONG;
@@ -224,10 +249,11 @@ static int listen_at(struct daemon *daemon, const char *path)
 	unlink(path);
 	/* Any user may ask; what changes something is for root. */
 	if (bind(fd, (struct sockaddr *)&address, sizeof(address)) || chmod(path, 0666) ||
-	    setsockopt(fd, SOL_SOCKET, SO_PASSCRED, &on, sizeof(on)) ||
-	    sd_event_add_io(daemon->loop, NULL, fd, EPOLLIN, on_request, daemon) < 0) {
-		int err = -errno;
-
+	    setsockopt(fd, SOL_SOCKET, SO_PASSCRED, &on, sizeof(on)))
+		err = -errno;
+	if (!err)
+		err = sd_event_add_io(daemon->loop, NULL, fd, EPOLLIN, on_request, daemon);
+	if (err < 0) {
 		close(fd);
 		return err;
 	}

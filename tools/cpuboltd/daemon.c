@@ -20,7 +20,7 @@
 
 #define RUN_FOLDER	"/run/cpubolt"
 #define LOCK_FILE	RUN_FOLDER "/cpuboltd.lock"
-#define NEEDS_US	10000000	/* tasks are looked at again after that */
+#define NEEDS_US	10000000	/* tasks and cpusets are looked at so often */
 
 uint64_t daemon_now_us(void)
 {
@@ -99,9 +99,9 @@ static int find_usable(struct daemon *daemon)
 			CPU_CLR_S(cpu, size, daemon->usable);
 	}
 	lease_expire(daemon, daemon->more);
-	if (daemon->now_us < daemon->needs_until_us)
-		CPU_OR_S(size, daemon->more, daemon->more, daemon->needs);
+	CPU_OR_S(size, daemon->more, daemon->more, daemon->needs);
 	CPU_AND_S(size, daemon->online, owner->online, daemon->usable);
+	CPU_AND_S(size, daemon->before, daemon->before, daemon->usable);
 	return err ?: floor_own(daemon->machine, daemon->config, &daemon->inputs, daemon->more,
 				daemon->floor);
 }
@@ -161,23 +161,63 @@ static void yield_to_failure(struct daemon *daemon, const struct cpubolt_result 
 		daemon->pause_until_us = daemon->now_us + daemon->config->backoff_s * 1000000ULL;
 }
 
-static int ask(struct daemon *daemon, enum cpubolt_op op, const cpu_set_t *cpus)
+/* What a request that is cut off has taken is in the file. */
+static int save(struct daemon *daemon, const cpu_set_t *going)
 {
-	bool online = op == CPUBOLT_BRING_ONLINE;
-	struct cpubolt_result result;
+	size_t size = daemon->machine->size;
+
+	remove_from(daemon, daemon->left, daemon->owner.online);
+	CPU_OR_S(size, daemon->more, daemon->owner.taken, going);
+	CPU_OR_S(size, daemon->more, daemon->more, daemon->left);
+	if (is_empty(daemon, daemon->more))
+		return state_remove(daemon->machine);
+	return state_save(daemon->machine, daemon->more);
+}
+
+/* The daemon goes on without: at worst --restore brings CPUs back that are another program's. */
+static void save_taken(struct daemon *daemon)
+{
 	int err;
 
-	if (is_empty(daemon, cpus))
-		return 0;
-	err = cpubolt_request(daemon->machine->handle, op, cpus, 0, &result);
-	metrics_count(daemon, result.ns);
-	say_request(daemon, op, cpus, &result);
+	CPU_ZERO_S(daemon->machine->size, daemon->going);
+	err = save(daemon, daemon->going);
 	if (err)
-		yield_to_failure(daemon, &result);
+		say(LOG_ERR, "cannot write " RUN_FOLDER "/cpuboltd: %s", strerror(-err));
+}
+
+/*
+ * Another program may have changed CPUs since the daemon has looked. What such a CPU is to others was
+ * not considered, so CPUs go in the next interval at the earliest, and only the daemon's own come.
+ */
+static int look_again(struct daemon *daemon)
+{
+	size_t size = daemon->machine->size;
+	int found = owner_look(&daemon->owner, daemon->now_us, on_foreign, daemon);
+
+	if (found <= 0)
+		return found;
+	machine_places(daemon->machine);
+	CPU_AND_S(size, daemon->coming, daemon->coming, daemon->owner.taken);
+	save_taken(daemon);
+	return 0;
+}
+
+static int ask_once(struct daemon *daemon, enum cpubolt_op op, const cpu_set_t *cpus,
+		    struct cpubolt_result *result)
+{
+	bool online = op == CPUBOLT_BRING_ONLINE;
+	int err = cpubolt_request(daemon->machine->handle, op, cpus, 0, result);
+
+	/* What was refused before it was asked for took no time. */
+	if (result->way != CPUBOLT_WAY_NONE)
+		metrics_count(daemon, result->ns);
+	say_request(daemon, op, cpus, result);
+	if (err)
+		yield_to_failure(daemon, result);
 	else
 		remember(daemon, cpus);
 	if (!err)
-		*(online ? &daemon->tally.came : &daemon->tally.went) += result.changed;
+		*(online ? &daemon->tally.came : &daemon->tally.went) += result->changed;
 	err = owner_changed(&daemon->owner, cpus, online, !err, daemon->now_us);
 	if (err > 0)
 		say(LOG_NOTICE, "another program has changed %d of these CPUs meanwhile", err);
@@ -187,48 +227,24 @@ static int ask(struct daemon *daemon, enum cpubolt_op op, const cpu_set_t *cpus)
 	return err < 0 ? err : 0;
 }
 
-static void find_difference(struct daemon *daemon)
+/* @cpus is "going" or "coming". A CPU that does not come is left out, and all others come. */
+static int ask(struct daemon *daemon, enum cpubolt_op op, cpu_set_t *cpus)
 {
-	size_t size = daemon->machine->size;
+	struct cpubolt_result result = { .error = EAGAIN };
+	int err = 0;
 
-	memcpy(daemon->going, daemon->online, size);
-	remove_from(daemon, daemon->going, daemon->next);
-	memcpy(daemon->coming, daemon->next, size);
-	remove_from(daemon, daemon->coming, daemon->online);
-}
-
-/* CPUs that tasks and cpusets need stay: "needs" is among the floor from now on. */
-static int spare_the_needed(struct daemon *daemon)
-{
-	size_t size = daemon->machine->size;
-	cpu_set_t *found = daemon->coming;
-	int err;
-
-	/* The CPUs that stay are those that are left alone, too. */
-	CPU_OR_S(size, daemon->more, daemon->owner.online, daemon->next);
-	remove_from(daemon, daemon->more, daemon->going);
-	err = floor_others(daemon->machine, daemon->going, daemon->more, found);
-	if (err)
-		return err;
-	if (daemon->now_us >= daemon->needs_until_us) {
-		CPU_ZERO_S(size, daemon->needs);
-		daemon->needs_until_us = daemon->now_us + NEEDS_US;
+	while (!err && result.error && !is_empty(daemon, cpus)) {
+		err = look_again(daemon);
+		if (err || is_empty(daemon, cpus))
+			break;
+		err = ask_once(daemon, op, cpus, &result);
+		if (op != CPUBOLT_BRING_ONLINE || result.cpu < 0 ||
+		    (unsigned int)result.cpu >= daemon->machine->count ||
+		    !has(daemon, cpus, (unsigned int)result.cpu))
+			break;
+		CPU_CLR_S((unsigned int)result.cpu, daemon->machine->size, cpus);
 	}
-	CPU_OR_S(size, daemon->needs, daemon->needs, found);
-	CPU_OR_S(size, daemon->next, daemon->next, found);
-	find_difference(daemon);
-	return 0;
-}
-
-/* What a request that is cut off has taken is in the file. */
-static int save(struct daemon *daemon, const cpu_set_t *going)
-{
-	size_t size = daemon->machine->size;
-
-	CPU_OR_S(size, daemon->more, daemon->owner.taken, going);
-	if (is_empty(daemon, daemon->more))
-		return state_remove(daemon->machine);
-	return state_save(daemon->machine, daemon->more);
+	return err;
 }
 
 static int carry_out(struct daemon *daemon)
@@ -247,6 +263,7 @@ static int carry_out(struct daemon *daemon)
 	}
 	err = ask(daemon, CPUBOLT_BRING_ONLINE, daemon->coming);
 	/* CPUs that were to replace others have not come: then those stay. */
+	memcpy(daemon->coming, daemon->next, daemon->machine->size);
 	remove_from(daemon, daemon->coming, daemon->owner.online);
 	if (!is_empty(daemon, daemon->coming))
 		CPU_ZERO_S(daemon->machine->size, daemon->going);
@@ -258,9 +275,62 @@ static int carry_out(struct daemon *daemon)
 		CPU_AND_S(daemon->machine->size, daemon->next, daemon->next, daemon->usable);
 		restraint_changed(daemon->restraint, &daemon->inputs, daemon->online, daemon->next,
 				  daemon->now_us);
-		CPU_ZERO_S(daemon->machine->size, daemon->going);
-		save(daemon, daemon->going);
+		save_taken(daemon);
 	}
+	return err;
+}
+
+static void find_difference(struct daemon *daemon)
+{
+	size_t size = daemon->machine->size;
+
+	memcpy(daemon->going, daemon->online, size);
+	remove_from(daemon, daemon->going, daemon->next);
+	memcpy(daemon->coming, daemon->next, size);
+	remove_from(daemon, daemon->coming, daemon->online);
+}
+
+/* CPUs that tasks and cpusets need stay: "needs" is among the floor from now on. 1 if there are any. */
+static int spare_the_needed(struct daemon *daemon)
+{
+	size_t size = daemon->machine->size;
+	cpu_set_t *found = daemon->coming;
+	bool any;
+	int err;
+
+	/* The CPUs that stay are those that are left alone, too. */
+	CPU_OR_S(size, daemon->more, daemon->owner.online, daemon->next);
+	remove_from(daemon, daemon->more, daemon->going);
+	err = floor_others(daemon->machine, daemon->going, daemon->more, found);
+	if (err)
+		return err;
+	any = !is_empty(daemon, found);
+	CPU_OR_S(size, daemon->needs, daemon->needs, found);
+	CPU_OR_S(size, daemon->next, daemon->next, found);
+	find_difference(daemon);
+	return any;
+}
+
+/*
+ * Every ten seconds: which CPUs are needed still, and does by now something need CPUs that are taken?
+ * What was needed is so until this says otherwise, or policies would go to and fro.
+ */
+static int renew_needs(struct daemon *daemon)
+{
+	size_t size = daemon->machine->size;
+	int err;
+
+	if (daemon->now_us < daemon->needs_until_us)
+		return 0;
+	daemon->needs_until_us = daemon->now_us + NEEDS_US;
+	CPU_OR_S(size, daemon->going, daemon->needs, daemon->owner.taken);
+	if (is_empty(daemon, daemon->going))
+		return 0;
+	memcpy(daemon->more, daemon->owner.online, size);
+	remove_from(daemon, daemon->more, daemon->going);
+	err = floor_others(daemon->machine, daemon->going, daemon->more, daemon->next);
+	if (!err)
+		memcpy(daemon->needs, daemon->next, size);
 	return err;
 }
 
@@ -282,17 +352,27 @@ static void say_plan(struct daemon *daemon)
 static int decide(struct daemon *daemon)
 {
 	const struct config *config = daemon->config;
-	int err = config->policy->decide(&config->settings, &daemon->inputs, &daemon->decision);
+	size_t size = daemon->machine->size;
+	unsigned int tries;
+	int err = 1;
 
-	if (err)
-		return err;
-	restrain(daemon->restraint, &config->rules, config->policy, &daemon->inputs,
-		 daemon->wanted, daemon->now_us, daemon->next);
-	memcpy(daemon->before, daemon->wanted, daemon->machine->size);
-	find_difference(daemon);
-	if (!is_empty(daemon, daemon->going))
+	/* With CPUs that turn out to be needed, the policy may want others. */
+	for (tries = 0; err > 0 && tries < 2; tries++) {
+		err = config->policy->decide(&config->settings, &daemon->inputs,
+					     &daemon->decision);
+		if (err)
+			return err;
+		restrain(daemon->restraint, &config->rules, config->policy, &daemon->inputs,
+			 daemon->wanted, daemon->now_us, daemon->next);
+		find_difference(daemon);
+		if (is_empty(daemon, daemon->going))
+			break;
 		err = spare_the_needed(daemon);
-	return err;
+		CPU_AND_S(size, daemon->more, daemon->needs, daemon->usable);
+		CPU_OR_S(size, daemon->floor, daemon->floor, daemon->more);
+	}
+	memcpy(daemon->before, daemon->wanted, size);
+	return err < 0 ? err : 0;
 }
 
 static int look(struct daemon *daemon)
@@ -303,14 +383,15 @@ static int look(struct daemon *daemon)
 	found = owner_look(&daemon->owner, daemon->now_us, on_foreign, daemon);
 	if (found > 0) {
 		machine_places(daemon->machine);
-		CPU_ZERO_S(daemon->machine->size, daemon->going);
 		if (!daemon->dry_run)
-			save(daemon, daemon->going);
+			save_taken(daemon);
 	}
+	if (found >= 0)
+		found = renew_needs(daemon);
 	return found < 0 ? found : find_usable(daemon);
 }
 
-static int round_of(struct daemon *daemon)
+int daemon_round(struct daemon *daemon)
 {
 	bool first = !daemon->counters.at_us;
 	int err = look(daemon);
@@ -345,7 +426,7 @@ static void notify(const struct daemon *daemon)
 static int on_time(sd_event_source *source, uint64_t due_us, void *data)
 {
 	struct daemon *daemon = data;
-	int err = round_of(daemon);
+	int err = daemon_round(daemon);
 
 	if (err) {
 		say(LOG_ERR, "cannot go on: %s", strerror(-err));
@@ -369,8 +450,10 @@ static int on_event(sd_event_source *source, int fd, uint32_t events, void *data
 	do {
 		got = cpubolt_monitor_next(daemon->monitor, 0, &event);
 	} while (got > 0);
-	if (got < 0 && got != -ENOBUFS)
-		say(LOG_WARNING, "events of CPUs: %s", strerror(-got));
+	if (got < 0 && got != -ENOBUFS) {
+		say(LOG_WARNING, "no more events of CPUs: %s", strerror(-got));
+		sd_event_source_set_enabled(source, SD_EVENT_OFF);
+	}
 	/* Errors come up again in the next interval. */
 	look(daemon);
 	return 0;
@@ -382,7 +465,8 @@ static int make_sets(struct daemon *daemon)
 {
 	cpu_set_t **sets[] = { &daemon->usable, &daemon->online, &daemon->floor, &daemon->before,
 			       &daemon->wanted, &daemon->next, &daemon->more, &daemon->needs,
-			       &daemon->going, &daemon->coming, &daemon->planned };
+			       &daemon->going, &daemon->coming, &daemon->planned,
+			       &daemon->left };
 	const struct machine *machine = daemon->machine;
 	size_t i;
 
@@ -450,7 +534,7 @@ static void listen_to_events(struct daemon *daemon)
 		say(LOG_WARNING, "cannot listen for CPUs that come and go: %s", strerror(-err));
 }
 
-static void end(struct daemon *daemon)
+void daemon_end(struct daemon *daemon)
 {
 	unsigned int cpu;
 
@@ -477,9 +561,10 @@ static void end(struct daemon *daemon)
 	CPU_FREE(daemon->going);
 	CPU_FREE(daemon->coming);
 	CPU_FREE(daemon->planned);
+	CPU_FREE(daemon->left);
 }
 
-static int begin(struct daemon *daemon)
+int daemon_begin(struct daemon *daemon)
 {
 	int err = make_sets(daemon);
 
@@ -492,6 +577,9 @@ static int begin(struct daemon *daemon)
 	if (err)
 		return err;
 	memcpy(daemon->before, daemon->owner.online, daemon->machine->size);
+	/* What could not be put back at the start is tried again at the end. */
+	if (!daemon->dry_run)
+		state_load(daemon->machine, daemon->left);
 	listen_to_events(daemon);
 	if (!daemon->dry_run)
 		control_open(daemon);
@@ -529,19 +617,41 @@ static int refuse_lock(int err)
 		    "cannot write " LOCK_FILE ": %s", strerror(-err));
 }
 
-static int restore(struct machine *machine)
+/* CPUs that were taken before the configuration had them in "deny". */
+static void say_denied(const struct machine *machine, const cpu_set_t *deny, cpu_set_t *set)
+{
+	char *list;
+
+	if (state_load(machine, set))
+		return;
+	CPU_AND_S(machine->size, set, set, deny);
+	if (!CPU_COUNT_S(machine->size, set))
+		return;
+	list = machine_list(machine, set);
+	say(LOG_NOTICE, "CPUs %s are in \"deny\", and are left as they are", list ?: "");
+	free(list);
+}
+
+static int restore(struct machine *machine, const cpu_set_t *deny)
 {
 	struct cpubolt_result result;
 	cpu_set_t *back = machine_set(machine);
-	int err = back ? state_restore(machine, back, &result) : -ENOMEM;
 	char *list, *what;
+	int err;
+
+	if (back && deny)
+		say_denied(machine, deny, back);
+	err = back ? state_restore(machine, deny, back, &result) : -ENOMEM;
 
 	if (back && CPU_COUNT_S(machine->size, back)) {
 		list = machine_list(machine, back);
 		say(LOG_NOTICE, "CPUs %s are online again, as they were found", list ?: "");
 		free(list);
 	}
-	if (err) {
+	if (err == -EINVAL && !result.error) {
+		say(LOG_ERR, "cannot put back all CPUs: " RUN_FOLDER "/cpuboltd cannot be "
+			     "understood, and is now " STATE_BAD_FILE);
+	} else if (err) {
 		what = err != -ENOMEM && result.error ?
 		       cpubolt_explain(CPUBOLT_BRING_ONLINE, &result) : NULL;
 		say(LOG_ERR, "cannot put back all CPUs: %s", what ?: strerror(-err));
@@ -551,23 +661,29 @@ static int restore(struct machine *machine)
 	return err ? EXIT_FAILED : EXIT_DONE;
 }
 
-int run_restore(struct machine *machine)
+int run_restore(struct machine *machine, const cpu_set_t *deny)
 {
-	int lock = lock_alone(machine), code;
+	static const struct timespec pause = { .tv_nsec = 100000000 };
+	int lock = lock_alone(machine), code, tries;
 
+	/* A daemon that is about to end puts CPUs back itself. */
+	for (tries = 0; lock == -EWOULDBLOCK && tries < 30; tries++) {
+		nanosleep(&pause, NULL);
+		lock = lock_alone(machine);
+	}
 	if (lock < 0)
 		return refuse_lock(lock);
-	code = restore(machine);
+	code = restore(machine, deny);
 	close(lock);
 	return code;
 }
 
 static int run(struct daemon *daemon)
 {
-	int err = begin(daemon);
+	int err = daemon_begin(daemon);
 
 	if (err) {
-		end(daemon);
+		daemon_end(daemon);
 		return fail(EXIT_FAILED, "cannot start: %s", strerror(-err));
 	}
 	if (!(cpubolt_features(daemon->machine->handle) & CPUBOLT_ENABLED))
@@ -577,8 +693,11 @@ static int run(struct daemon *daemon)
 	if (err < 0)
 		daemon->code = fail(EXIT_FAILED, "the event loop: %s", strerror(-err));
 	sd_notify(0, "STOPPING=1");
+	/* What others have changed since the last interval is not put back. */
+	if (!daemon->dry_run && err >= 0)
+		look(daemon);
 	metrics_write(daemon, true);
-	end(daemon);
+	daemon_end(daemon);
 	return daemon->code;
 }
 
@@ -599,13 +718,14 @@ int run_daemon(struct machine *machine, struct config *config, bool dry_run,
 	lock = lock_alone(machine);
 	if (lock < 0)
 		return refuse_lock(lock);
-	/* One that ended without a word may have left CPUs offline. */
-	code = restore(machine);
-	if (code == EXIT_DONE) {
-		code = run(&daemon);
-		restored = restore(machine);
-		code = code ?: restored;
-	}
+	/*
+	 * One that ended without a word may have left CPUs offline. A CPU that does not come now is
+	 * another program's to this daemon, and is no reason not to start.
+	 */
+	restore(machine, config->deny);
+	code = run(&daemon);
+	restored = restore(machine, config->deny);
+	code = code ?: restored;
 	close(lock);
 	return code;
 }

@@ -42,8 +42,9 @@ struct daemon {
 	struct load *loads;
 	cpu_set_t *usable, *online, *floor, *before, *wanted, *next, *more, *needs;
 	cpu_set_t *going, *coming;
+	cpu_set_t *left;		/* taken by a daemon before, and still not back */
 	cpu_set_t *planned;		/* of a dry run: what it has said last */
-	uint64_t needs_until_us;	/* for so long what was found in "needs" is taken for true */
+	uint64_t needs_until_us;	/* then it is looked at again what is needed */
 	uint64_t pause_until_us;	/* no request until then, after one that failed as a whole */
 	uint64_t metrics_at_us;
 	struct decision decision;
@@ -67,8 +68,23 @@ struct daemon {
 int run_daemon(struct machine *machine, struct config *config, bool dry_run,
 	       unsigned long samples);
 
-/** run_restore() - "--restore": bring back what a daemon that has ended left; an exit code */
-int run_restore(struct machine *machine);
+/**
+ * run_restore() - "--restore": bring back what a daemon that has ended left; an exit code
+ * @deny: CPUs that are left as they are, or NULL
+ */
+int run_restore(struct machine *machine, const cpu_set_t *deny);
+
+/**
+ * daemon_begin() - make all of @daemon that run_daemon() has not filled in
+ *
+ * Return: 0 or a negative errno; daemon_end() is to be called in either case.
+ */
+int daemon_begin(struct daemon *daemon);
+
+/** daemon_round() - one interval: measure, decide, ask the kernel; 0 or a negative errno */
+int daemon_round(struct daemon *daemon);
+
+void daemon_end(struct daemon *daemon);
 
 /** daemon_now_us() - CLOCK_MONOTONIC */
 uint64_t daemon_now_us(void);

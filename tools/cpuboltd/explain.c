@@ -99,7 +99,7 @@ static void print_floor(FILE *out, const struct daemon *daemon, unsigned int cpu
 	else if (waits)
 		fprintf(out, "another program has brought it online, and it is left alone for %u s",
 			waits);
-	else if (now < daemon->needs_until_us && has(daemon, daemon->needs, cpu))
+	else if (has(daemon, daemon->needs, cpu))
 		fputs("a task or a cpuset needs it", out);
 	else
 		fputs("it cannot go offline, or is one of \"min_cpus\"", out);

@@ -18,14 +18,14 @@ int floor_own(const struct machine *machine, const struct config *config,
 
 /**
  * floor_others() - what tasks and cpusets need of CPUs that are to go
- * @going: CPUs that are to go offline
+ * @going: CPUs that are to go offline, or have gone
  * @after: CPUs that stay or come
  * @needed: overwritten with those of @going that have to stay
  *
  * - A task, and a cpuset, keeps one of its CPUs at least.
  * - A real-time task and a virtual CPU that may run on some CPUs only keep all these.
  * - A cpuset partition keeps all its CPUs; so does a cpuset of cgroup version 1, where the kernel
- *   would not give back a CPU that was offline once.
+ *   would not give back a CPU that was offline once. Only cpusets that are mounted here are seen.
  */
 int floor_others(const struct machine *machine, const cpu_set_t *going, const cpu_set_t *after,
 		 cpu_set_t *needed);

@@ -65,6 +65,18 @@ static bool take_count(const char *text, unsigned long *count)
 	return *text >= '0' && *text <= '9' && !*end && !errno && *count;
 }
 
+/* Options that would not be heeded are refused. Returns -1, or the exit code. */
+static int check_together(const struct options *options)
+{
+	if (options->restore && (options->dry_run || options->samples || options->replay))
+		fail(EXIT_USAGE, "--restore takes no --dry-run, --samples or --replay");
+	else if (options->replay && (options->dry_run || options->samples))
+		fail(EXIT_USAGE, "--replay takes no --dry-run or --samples");
+	else
+		return -1;
+	return usage();
+}
+
 /* Returns -1, or the exit code if there is nothing left to do. */
 static int parse_options(int argc, char **argv, struct options *options)
 {
@@ -122,7 +134,7 @@ static int parse_options(int argc, char **argv, struct options *options)
 		fail(EXIT_USAGE, "\"%s\" is too much: cpuboltd takes options only", argv[optind]);
 		return usage();
 	}
-	return -1;
+	return check_together(options);
 }
 
 static int read_config(const struct machine *machine, const struct options *options,
@@ -158,11 +170,11 @@ static int run(struct machine *machine, const struct options *options)
 	struct config config = { 0 };
 	int code;
 
-	/* What was left is put back whatever the configuration says meanwhile. */
-	if (options->restore)
-		return run_restore(machine);
 	code = read_config(machine, options, &config);
-	if (code == EXIT_DONE)
+	/* What was left is put back also if the configuration is wrong meanwhile. */
+	if (options->restore)
+		code = run_restore(machine, config.deny);
+	else if (code == EXIT_DONE)
 		code = options->replay ? run_replay(machine, &config, options->replay) :
 		       run_daemon(machine, &config, options->dry_run, options->samples);
 	config_free(&config);

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What tasks and cpusets need of CPUs that are to go
+ * What tasks and cpusets need of CPUs that are to go, or have gone
  *
- * This is looked for right before CPUs go, and not in each interval: one call of sched_getaffinity(2)
- * for each task answers nearly everything, and procfs is read for few tasks only.
+ * This is looked for right before CPUs go, and every ten seconds while CPUs are taken. With all CPUs
+ * online one call of sched_getaffinity(2) for each task answers nearly everything. Otherwise one file
+ * of each task says whether the task is a strict one, and a second file is read of strict ones only.
  */
 #include <ctype.h>
 #include <dirent.h>
@@ -24,6 +25,8 @@ struct search {
 	const struct machine *machine;
 	const cpu_set_t *going, *after;
 	cpu_set_t *online;
+	cpu_set_t *shared;	/* CPUs of tasks for which nobody has chosen CPUs: present, not isolated */
+	bool all_online;	/* of "shared" */
 	cpu_set_t *mask;	/* of the task or cpuset at hand */
 	cpu_set_t *common;
 	cpu_set_t *needed;
@@ -82,6 +85,13 @@ static void choose_one(struct search *search, const cpu_set_t *mask)
 	memcpy(search->mask, mask, search->machine->size);
 	if (meets(search, search->needed) || !meets(search, search->going))
 		return;
+	/* Better one that stays than one that has to come. */
+	if (meets(search, search->online))
+		memcpy(search->mask, search->common, search->machine->size);
+	if (!meets(search, search->going)) {
+		memcpy(search->mask, mask, search->machine->size);
+		meets(search, search->going);
+	}
 	for (cpu = 0; cpu < search->machine->count; cpu++) {
 		if (!CPU_ISSET_S(cpu, search->machine->size, search->common))
 			continue;
@@ -117,18 +127,22 @@ static bool read_allowed(struct search *search, int pid, int tid)
 	return !err;
 }
 
-static bool get_allowed(struct search *search, int pid, int tid)
+/* The online part of that mask. */
+static bool get_active(struct search *search, int pid, int tid)
 {
-	if (*search->machine->root)
-		return read_allowed(search, pid, tid);
-	return !sched_getaffinity(tid, search->machine->size, search->mask);
+	if (!*search->machine->root)
+		return !sched_getaffinity(tid, search->machine->size, search->mask);
+	if (!read_allowed(search, pid, tid))
+		return false;
+	CPU_AND_S(search->machine->size, search->mask, search->mask, search->online);
+	return true;
 }
 
-/* The task may run on every CPU that is online: nobody has chosen CPUs for it. */
-static bool is_free(struct search *search)
+/* The mask at hand has all of @cpus. */
+static bool has_all(struct search *search, const cpu_set_t *cpus)
 {
-	return meets(search, search->online) &&
-	       CPU_EQUAL_S(search->machine->size, search->common, search->online);
+	meets(search, cpus);
+	return CPU_EQUAL_S(search->machine->size, search->common, cpus);
 }
 
 /* "PID (NAME) STATE ...": NAME may contain anything, so the last bracket ends it. */
@@ -172,22 +186,29 @@ static bool is_strict(const struct task *task)
 	return sscanf(task->name, "CPU %u/KVM%n", &number, &length) == 1 && length;
 }
 
+/*
+ * Of a task on CPUs 0-1 the online part is all that is online while CPUs 2-7 are offline. So as soon as
+ * a CPU is offline, only the whole mask says whether CPUs were chosen for the task.
+ */
 static void consider_task(struct search *search, int pid, int tid)
 {
 	struct task task = { .flags = 0 };
 	bool lost;
 
-	if (!get_allowed(search, pid, tid) || !meets(search, search->going))
+	if (!get_active(search, pid, tid))
 		return;
 	lost = !meets(search, search->after);
-	if (!lost && is_free(search))
+	if (!lost && search->all_online &&
+	    (!meets(search, search->going) || has_all(search, search->shared)))
 		return;
 	if (!read_task(search, pid, tid, &task) || task.flags & TASK_IS_KERNEL_THREAD)
 		return;
-	/* A task with CPUs that are offline now may have others that are to come. */
-	if (lost && !read_allowed(search, pid, tid))
+	if (!lost && !is_strict(&task))
 		return;
-	if (is_strict(&task) && !is_free(search))
+	/* A task with CPUs that are offline now may have others that are to come. */
+	if (!read_allowed(search, pid, tid))
+		return;
+	if (is_strict(&task) && !has_all(search, search->shared))
 		need_all(search);
 	else
 		need_one(search);
@@ -263,22 +284,50 @@ static char *file_at(int folder, const char *name)
 	return text;
 }
 
-/* @strict: version 1, where a CPU that was offline once is lost. */
+/* Adds the list in a file to the mask at hand; false if there is no list. */
+static bool add_file(struct search *search, int folder, const char *name)
+{
+	char *list = file_at(folder, name);
+	bool found = list && *list &&
+		     !cpubolt_parse_list(search->machine->handle, list, search->common, NULL);
+
+	if (found)
+		CPU_OR_S(search->machine->size, search->mask, search->mask, search->common);
+	free(list);
+	return found;
+}
+
+/* A partition may have CPUs of its own that "cpuset.cpus" does not list. */
+static bool is_partition(struct search *search, int folder)
+{
+	char *partition = file_at(folder, "cpuset.cpus.partition");
+	bool found = partition && strcmp(partition, "member");
+
+	free(partition);
+	if (found) {
+		add_file(search, folder, "cpuset.cpus.exclusive");
+		add_file(search, folder, "cpuset.cpus.exclusive.effective");
+		add_file(search, folder, "cpuset.cpus.effective");
+	}
+	return found;
+}
+
+/* @strict: version 1, where a CPU that was offline once is lost, also if all CPUs are listed. */
 static void consider_cpuset(struct search *search, int folder, bool strict)
 {
-	char *list = file_at(folder, "cpuset.cpus"), *partition;
+	bool whole;
 
-	if (list && *list &&
-	    !cpubolt_parse_list(search->machine->handle, list, search->mask, NULL) &&
-	    meets(search, search->going)) {
-		partition = file_at(folder, "cpuset.cpus.partition");
-		if ((strict && !is_free(search)) || (partition && strcmp(partition, "member")))
-			need_all(search);
-		else
-			need_one(search);
-		free(partition);
-	}
-	free(list);
+	CPU_ZERO_S(search->machine->size, search->mask);
+	/* Android mounts version 1 with "noprefix". */
+	if (!add_file(search, folder, "cpuset.cpus") && strict)
+		add_file(search, folder, "cpus");
+	whole = is_partition(search, folder) || strict;
+	if (!meets(search, search->going))
+		return;
+	if (whole)
+		need_all(search);
+	else
+		need_one(search);
 }
 
 static void walk_cpusets(struct search *search, int folder, bool strict, unsigned int depth)
@@ -319,7 +368,105 @@ static void search_cpusets(struct search *search, const char *path, bool strict)
 		walk_cpusets(search, folder, strict, 0);
 }
 
+/* In mountinfo a space is "\040". */
+static void unescape(char *text)
+{
+	char *to = text;
+	unsigned int code;
+	int length;
+
+	while (*text) {
+		if (sscanf(text, "\\%3o%n", &code, &length) == 1 && length == 4) {
+			*to++ = (char)code;
+			text += length;
+		} else {
+			*to++ = *text++;
+		}
+	}
+	*to = '\0';
+}
+
+static bool has_option(char *options, const char *option)
+{
+	char *one;
+
+	while ((one = strsep(&options, ",")))
+		if (!strcmp(one, option))
+			return true;
+	return false;
+}
+
+/* "36 35 98:0 /root /point options fields - type source options", see proc_pid_mountinfo(5). */
+static bool search_mount(struct search *search, char *line)
+{
+	char *rest = strstr(line, " - "), *point = NULL, *type, *options, *copy;
+	bool found = false, strict;
+	int i;
+
+	if (!rest)
+		return false;
+	*rest = '\0';
+	rest += 3;
+	for (i = 0; i < 5; i++)
+		point = strsep(&line, " ");
+	type = strsep(&rest, " ");
+	strsep(&rest, " ");
+	options = rest;
+	if (!point || !options)
+		return false;
+	strict = strcmp(type, "cgroup2");
+	/* The type "cpuset" is an older name for version 1 with this controller alone. */
+	if (!strict || !strcmp(type, "cpuset")) {
+		found = true;
+	} else if (!strcmp(type, "cgroup")) {
+		copy = strdup(options);
+		found = copy && has_option(copy, "cpuset");
+		free(copy);
+	}
+	/* With that option version 1 gives CPUs back, as version 2 does. */
+	if (found && strict)
+		strict = !has_option(options, "cpuset_v2_mode");
+	unescape(point);
+	if (found)
+		search_cpusets(search, point, strict);
+	return found;
+}
+
+static void search_mounts(struct search *search)
+{
+	char *text = file_read(search->machine->root, "/proc/self/mountinfo", NULL);
+	char *here = text, *line;
+	bool found = false;
+
+	while (here && (line = strsep(&here, "\n")))
+		found |= search_mount(search, line);
+	free(text);
+	if (found)
+		return;
+	/* Where these are usually. */
+	search_cpusets(search, "/sys/fs/cgroup/cpuset", true);
+	search_cpusets(search, "/sys/fs/cgroup", false);
+}
+
 /* --------------------------------------------------------------------------------- */
+
+static int find_shared(struct search *search)
+{
+	const struct machine *machine = search->machine;
+	int err = cpubolt_cpus(machine->handle, CPUBOLT_ONLINE, search->online);
+
+	if (!err)
+		err = cpubolt_cpus(machine->handle, CPUBOLT_PRESENT, search->shared);
+	if (!err)
+		err = cpubolt_cpus(machine->handle, CPUBOLT_ISOLATED, search->mask);
+	if (err)
+		return err;
+	meets(search, search->shared);
+	CPU_XOR_S(machine->size, search->shared, search->shared, search->common);
+	memcpy(search->mask, search->online, machine->size);
+	search->all_online = has_all(search, search->shared);
+	return 0;
+}
 
 int floor_others(const struct machine *machine, const cpu_set_t *going, const cpu_set_t *after,
 		 cpu_set_t *needed)
@@ -329,6 +476,7 @@ int floor_others(const struct machine *machine, const cpu_set_t *going, const cp
 		.going = going,
 		.after = after,
 		.online = machine_set(machine),
+		.shared = machine_set(machine),
 		.mask = machine_set(machine),
 		.common = machine_set(machine),
 		.needed = needed,
@@ -336,12 +484,10 @@ int floor_others(const struct machine *machine, const cpu_set_t *going, const cp
 	int err = -ENOMEM;
 
 	CPU_ZERO_S(machine->size, needed);
-	if (search.online && search.mask && search.common)
-		err = cpubolt_cpus(machine->handle, CPUBOLT_ONLINE, search.online);
+	if (search.online && search.shared && search.mask && search.common)
+		err = find_shared(&search);
 	if (!err) {
-		/* Version 1 has a hierarchy of its own; below version 2 it is a folder without files. */
-		search_cpusets(&search, "/sys/fs/cgroup/cpuset", true);
-		search_cpusets(&search, "/sys/fs/cgroup", false);
+		search_mounts(&search);
 		err = search_tasks(&search) ?: search.err;
 	}
 	while (search.count) {
@@ -351,6 +497,7 @@ int floor_others(const struct machine *machine, const cpu_set_t *going, const cp
 	}
 	free(search.ones);
 	CPU_FREE(search.online);
+	CPU_FREE(search.shared);
 	CPU_FREE(search.mask);
 	CPU_FREE(search.common);
 	return err;

@@ -15,17 +15,21 @@ static bool has(const struct owner *owner, const cpu_set_t *set, unsigned int cp
 	return CPU_ISSET_S(cpu, owner->machine->size, set);
 }
 
-/* Two short files say in most intervals that there is nothing to look at. */
+/* Short files say in most intervals that there is nothing to look at. */
 static bool is_as_before(struct owner *owner)
 {
 	static const char *const paths[] = { "/sys/devices/system/cpu/online",
-					     "/sys/devices/system/cpu/present" };
+					     "/sys/devices/system/cpu/present",
+					     "/sys/devices/system/cpu/isolated" };
 	bool same = true;
 	char *text;
 	int i;
 
-	for (i = 0; i < 2; i++) {
+	for (i = 0; i < 3; i++) {
 		text = file_read(owner->machine->root, paths[i], NULL);
+		/* Older kernels do not say which CPUs are isolated. */
+		if (!text && i == 2)
+			text = strdup("");
 		if (!text || !owner->texts[i] || strcmp(text, owner->texts[i]))
 			same = false;
 		free(owner->texts[i]);
@@ -78,6 +82,7 @@ void owner_end(struct owner *owner)
 	free(owner->backoffs);
 	free(owner->texts[0]);
 	free(owner->texts[1]);
+	free(owner->texts[2]);
 	*owner = (struct owner){ 0 };
 }
 

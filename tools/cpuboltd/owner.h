@@ -19,7 +19,7 @@ struct owner {
 	cpu_set_t *taken;	/* offline, and the daemon's */
 	cpu_set_t *foreign;	/* offline, and not the daemon's */
 	cpu_set_t *scratch;
-	char *texts[2];		/* what sysfs said of online and present CPUs last */
+	char *texts[3];		/* what sysfs said of online, present and isolated CPUs last */
 	struct backoff {
 		uint64_t until_us;
 		unsigned int times;

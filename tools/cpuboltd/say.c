@@ -5,7 +5,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/uio.h>
+#include <unistd.h>
 
 #include <systemd/sd-journal.h>
 
@@ -13,10 +15,15 @@
 
 #define MOST_FIELDS	16
 
-/* systemd says so of a unit's stderr. */
+/* systemd names a unit's stderr there; programs that the unit starts may have another one. */
 static bool in_a_unit(void)
 {
-	return getenv("JOURNAL_STREAM");
+	const char *stream = getenv("JOURNAL_STREAM");
+	unsigned long long device, file;
+	struct stat about;
+
+	return stream && sscanf(stream, "%llu:%llu", &device, &file) == 2 &&
+	       !fstat(STDERR_FILENO, &about) && about.st_dev == device && about.st_ino == file;
 }
 
 static void to_journal(int level, char *const *fields, unsigned int count, const char *text)

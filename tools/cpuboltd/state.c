@@ -151,7 +151,32 @@ static int find_missing(struct machine *machine, cpu_set_t *cpus)
 	return err;
 }
 
-int state_restore(struct machine *machine, cpu_set_t *back, struct cpubolt_result *result)
+/* It says nothing, and would be in the way of the next one. */
+static void put_aside(const struct machine *machine)
+{
+	char *from, *to;
+
+	if (asprintf(&from, "%s" FILE_NAME, machine->root) < 0)
+		return;
+	if (asprintf(&to, "%s" STATE_BAD_FILE, machine->root) >= 0) {
+		rename(from, to);
+		free(to);
+	}
+	free(from);
+}
+
+/* @set without what is in @other too. */
+static void remove_from(const struct machine *machine, cpu_set_t *set, const cpu_set_t *other)
+{
+	unsigned int cpu;
+
+	for (cpu = 0; cpu < machine->count; cpu++)
+		if (CPU_ISSET_S(cpu, machine->size, other))
+			CPU_CLR_S(cpu, machine->size, set);
+}
+
+int state_restore(struct machine *machine, const cpu_set_t *deny, cpu_set_t *back,
+		  struct cpubolt_result *result)
 {
 	cpu_set_t *left = machine_set(machine);
 	int err = left ? state_load(machine, back) : -ENOMEM;
@@ -162,6 +187,10 @@ int state_restore(struct machine *machine, cpu_set_t *back, struct cpubolt_resul
 		CPU_FREE(left);
 		return 0;
 	}
+	if (err == -EINVAL)
+		put_aside(machine);
+	if (!err && deny)
+		remove_from(machine, back, deny);
 	if (!err)
 		err = find_missing(machine, back);
 	if (!err && CPU_COUNT_S(machine->size, back)) {

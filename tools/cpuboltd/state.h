@@ -10,6 +10,8 @@
 
 #include "machine.h"
 
+#define STATE_BAD_FILE	"/run/cpubolt/cpuboltd.bad"
+
 /** state_save() - write that @taken are CPUs of the daemon's; 0 or a negative errno */
 int state_save(const struct machine *machine, const cpu_set_t *taken);
 
@@ -29,12 +31,15 @@ int state_remove(const struct machine *machine);
 
 /**
  * state_restore() - bring back all CPUs in the file, and remove it
+ * @deny: CPUs that stay as they are, or NULL
  * @back: overwritten with CPUs that have come back
  * @result: of the request that failed, or of the last one
  *
- * A CPU that does not come holds up no other one; the file then keeps it. Return: 0, also if there is
- * nothing to do, or a negative errno.
+ * A CPU that does not come holds up no other one; the file then keeps it. A file that cannot be
+ * understood is renamed, to STATE_BAD_FILE. Return: 0, also if there is nothing to do, or a negative
+ * errno: -EINVAL for such a file.
  */
-int state_restore(struct machine *machine, cpu_set_t *back, struct cpubolt_result *result);
+int state_restore(struct machine *machine, const cpu_set_t *deny, cpu_set_t *back,
+		  struct cpubolt_result *result);
 
 #endif /* STATE_H */

@@ -168,6 +168,10 @@ def test_a_wrong_configuration(daemon: Path, tree: Tree, mode: tuple[str, ...]) 
         (("--policy", "fast"), 'there is no policy "fast"'),
         (("--faster",), "unrecognized option '--faster'"),
         (("now",), '"now" is too much'),
+        (("--restore", "--dry-run"), "--restore takes no --dry-run, --samples or --replay"),
+        (("--restore", "--samples", "1"), "--restore takes no --dry-run, --samples or --replay"),
+        (("--replay", "x", "--dry-run"), "--replay takes no --dry-run or --samples"),
+        (("--replay", "x", "--samples", "1"), "--replay takes no --dry-run or --samples"),
     ],
 )
 def test_wrong_usage(daemon: Path, tree: Tree, words: tuple[str, ...], text: str) -> None:
@@ -324,3 +328,26 @@ def test_what_was_left_is_brought_back(daemon: Path, tree: Tree) -> None:
     assert not state.exists()
     state.write_text("nonsense")
     assert "cannot put back all CPUs" in run(*words, status=1)
+    assert (state.parent / "cpuboltd.bad").read_text() == "nonsense"
+    assert run(*words) == ""
+
+
+def test_a_denied_cpu_is_not_brought_back(daemon: Path, tree: Tree) -> None:
+    """Whether or not the rest of the configuration is right."""
+    root = tree("small+bolt+offline")
+    boot = (root / "proc/sys/kernel/random/boot_id").read_text().strip()
+    state = root / "run/cpubolt/cpuboltd"
+    state.parent.mkdir()
+    for rest in ("", "[polic]\n"):
+        state.write_text(f"boot_id={boot}\ntaken=2-3\n")
+        (root / "config").write_text(f"[daemon]\ndeny = 3\n{rest}")
+        said = run(daemon, "--root", root, "--config", root / "config", "--restore")
+        assert 'CPUs 3 are in "deny", and are left as they are\n' in said
+        assert ("there is no section [polic]" in said) == bool(rest)
+        assert "3" not in (root / BOLT / "online").read_text()
+        assert not state.exists()
+
+
+def test_messages_go_to_stderr_unless_that_is_the_journal(daemon: Path, tree: Tree) -> None:
+    words = (daemon, "--root", tree("small"), "--policy", "fast")
+    assert 'no policy "fast"' in run("env", "JOURNAL_STREAM=1:2", *words, status=2)

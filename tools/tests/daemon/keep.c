@@ -1,84 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* What cpuboltd keeps of a machine: whose CPUs these are, what is needed, what has to be put back */
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "daemon.h"
 #include "files.h"
 #include "floor.h"
 #include "owner.h"
 #include "state.h"
-#include "tree.h"
+#include "place.h"
 
-#define CPUS		"/sys/devices/system/cpu/"
 #define SECOND_US	1000000ULL
-
-static char *folder;
-static struct machine machine;
-
-static void begin(const char *name)
-{
-	folder = tree_make(name);
-	assert_int_equal(machine_open(folder, &machine), 0);
-}
-
-static void end(void)
-{
-	machine_close(&machine);
-	tree_remove(folder);
-}
-
-static void put(const char *path, const char *text)
-{
-	char *full, *slash;
-
-	assert_true(asprintf(&full, "%s%s", folder, path) > 0);
-	for (slash = strchr(full + strlen(folder) + 1, '/'); slash;
-	     slash = strchr(slash + 1, '/')) {
-		*slash = '\0';
-		mkdir(full, 0755);
-		*slash = '/';
-	}
-	free(full);
-	assert_int_equal(file_replace(folder, path, text), 0);
-}
-
-/* CPUs come and go in the recorded tree, as if somebody had asked the kernel. */
-static void make_online(const char *list)
-{
-	cpu_set_t *online = machine_set(&machine);
-	char text[64], path[64];
-	unsigned int cpu;
-
-	assert_int_equal(cpubolt_parse_list(machine.handle, list, online, NULL), 0);
-	snprintf(text, sizeof(text), "%s\n", list);
-	put(CPUS "online", text);
-	for (cpu = 0; cpu < machine.count; cpu++) {
-		snprintf(path, sizeof(path), CPUS "cpu%u/hotplug/state", cpu);
-		put(path, CPU_ISSET_S(cpu, machine.size, online) ? "236\n" : "0\n");
-	}
-	CPU_FREE(online);
-}
-
-static cpu_set_t *cpus_of(const char *list)
-{
-	cpu_set_t *set = machine_set(&machine);
-
-	assert_int_equal(cpubolt_parse_list(machine.handle, list, set, NULL), 0);
-	return set;
-}
-
-static void assert_list(const cpu_set_t *set, const char *list)
-{
-	char *text = machine_list(&machine, set);
-
-	assert_string_equal(text, list);
-	free(text);
-}
 
 /* -- Whose CPUs these are ---------------------------------------------------------- */
 
@@ -99,7 +33,7 @@ static void test_what_others_take_stays(void **state)
 	struct seen seen = { 0 };
 	struct owner owner;
 
-	begin("small+bolt");
+	place_begin("small+bolt");
 	assert_int_equal(owner_begin(&owner, &machine, 60), 0);
 	make_online("0-2");
 	assert_int_equal(owner_look(&owner, SECOND_US, see, &seen), 1);
@@ -116,7 +50,7 @@ static void test_what_others_take_stays(void **state)
 	assert_list(owner.foreign, "none");
 	assert_int_equal(owner_waits(&owner, 3, SECOND_US), 0);
 	owner_end(&owner);
-	end();
+	place_end();
 }
 
 static void take_offline(struct owner *owner, const char *list, const char *left, uint64_t now)
@@ -135,7 +69,7 @@ static void test_who_brings_a_cpu_back_is_yielded_to(void **state)
 	struct owner owner;
 	unsigned int i;
 
-	begin("small+bolt");
+	place_begin("small+bolt");
 	assert_int_equal(owner_begin(&owner, &machine, 10), 0);
 	for (i = 0; i < 3; i++) {
 		take_offline(&owner, i ? "2" : "2-3", "0-1", now);
@@ -158,7 +92,7 @@ static void test_who_brings_a_cpu_back_is_yielded_to(void **state)
 	owner_look(&owner, now, see, &seen);
 	assert_int_equal(owner_waits(&owner, 2, now), 10);
 	owner_end(&owner);
-	end();
+	place_end();
 }
 
 /* Another program is quicker than the look after the request. */
@@ -167,7 +101,7 @@ static void test_a_request_that_others_undo(void **state)
 	struct owner owner;
 	cpu_set_t *cpus;
 
-	begin("small+bolt");
+	place_begin("small+bolt");
 	assert_int_equal(owner_begin(&owner, &machine, 10), 0);
 	cpus = cpus_of("2-3");
 	make_online("0-2");
@@ -178,21 +112,21 @@ static void test_a_request_that_others_undo(void **state)
 	assert_int_equal(owner_changed(&owner, cpus, false, false, SECOND_US), 0);
 	CPU_FREE(cpus);
 	owner_end(&owner);
-	end();
+	place_end();
 }
 
 static void test_a_cpu_that_is_plugged_in(void **state)
 {
 	struct owner owner;
 
-	begin("small+slots");
+	place_begin("small+slots");
 	assert_int_equal(owner_begin(&owner, &machine, 10), 0);
 	assert_list(owner.foreign, "none");
 	put(CPUS "present", "0-4\n");
 	assert_int_equal(owner_look(&owner, SECOND_US, NULL, NULL), 0);
 	assert_list(owner.foreign, "4");
 	owner_end(&owner);
-	end();
+	place_end();
 }
 
 /* -- What has to be put back --------------------------------------------------------- */
@@ -201,7 +135,7 @@ static void test_the_file(void **state)
 {
 	cpu_set_t *cpus, *back;
 
-	begin("small+bolt");
+	place_begin("small+bolt");
 	cpus = cpus_of("2-3");
 	back = machine_set(&machine);
 	put("/run/x", "");
@@ -220,7 +154,7 @@ static void test_the_file(void **state)
 	assert_int_equal(state_remove(&machine), 0);
 	CPU_FREE(cpus);
 	CPU_FREE(back);
-	end();
+	place_end();
 }
 
 static void test_restore(void **state)
@@ -228,23 +162,47 @@ static void test_restore(void **state)
 	struct cpubolt_result result;
 	cpu_set_t *cpus, *back;
 
-	begin("small+bolt");
+	place_begin("small+bolt");
 	cpus = cpus_of("1-3");
 	back = machine_set(&machine);
 	put("/run/x", "");
 	/* Nothing was left. */
-	assert_int_equal(state_restore(&machine, back, &result), 0);
+	assert_int_equal(state_restore(&machine, NULL, back, &result), 0);
 	assert_text(folder, CPUS "bolt/online", "");
 	make_online("0-1");
 	assert_int_equal(state_save(&machine, cpus), 0);
-	assert_int_equal(state_restore(&machine, back, &result), 0);
+	assert_int_equal(state_restore(&machine, NULL, back, &result), 0);
 	/* CPU 1 is online already. */
 	assert_text(folder, CPUS "bolt/online", "2-3");
 	assert_list(back, "2-3");
 	assert_int_equal(state_load(&machine, back), -ENOENT);
 	CPU_FREE(cpus);
 	CPU_FREE(back);
-	end();
+	place_end();
+}
+
+static void test_restore_but_for_denied_cpus(void **state)
+{
+	struct cpubolt_result result;
+	cpu_set_t *cpus, *deny, *back;
+
+	place_begin("small");
+	cpus = cpus_of("2-3");
+	deny = cpus_of("1,3");
+	back = machine_set(&machine);
+	put("/run/x", "");
+	make_online("0-1");
+	tree_write(folder, CPUS "cpu3/online", "0");
+	assert_int_equal(state_save(&machine, cpus), 0);
+	assert_int_equal(state_restore(&machine, deny, back, &result), 0);
+	assert_list(back, "2");
+	assert_text(folder, CPUS "cpu2/online", "1");
+	assert_text(folder, CPUS "cpu3/online", "0");
+	assert_int_equal(state_load(&machine, back), -ENOENT);
+	CPU_FREE(cpus);
+	CPU_FREE(deny);
+	CPU_FREE(back);
+	place_end();
 }
 
 static void test_restore_that_fails(void **state)
@@ -252,7 +210,7 @@ static void test_restore_that_fails(void **state)
 	struct cpubolt_result result;
 	cpu_set_t *cpus, *back;
 
-	begin("small");
+	place_begin("small");
 	cpus = cpus_of("2-3");
 	back = machine_set(&machine);
 	put("/run/x", "");
@@ -261,7 +219,7 @@ static void test_restore_that_fails(void **state)
 	assert_int_equal(state_save(&machine, cpus), 0);
 	machine_close(&machine);
 	assert_int_equal(machine_open(folder, &machine), 0);
-	assert_true(state_restore(&machine, back, &result) < 0);
+	assert_true(state_restore(&machine, NULL, back, &result) < 0);
 	/* The other CPU is back, and this one is not forgotten. */
 	assert_text(folder, CPUS "cpu3/online", "1");
 	assert_list(back, "3");
@@ -269,25 +227,10 @@ static void test_restore_that_fails(void **state)
 	assert_list(back, "2");
 	CPU_FREE(cpus);
 	CPU_FREE(back);
-	end();
+	place_end();
 }
 
 /* -- What tasks and cpusets need ------------------------------------------------------- */
-
-static void put_task(int pid, const char *name, const char *allowed, unsigned int policy,
-		     unsigned long flags)
-{
-	char path[96], text[512];
-
-	snprintf(path, sizeof(path), "/proc/%d/task/%d/stat", pid, pid);
-	snprintf(text, sizeof(text), "%d (%s) S 0 0 0 0 0 %lu 0 0 0 0 0 0 0 0 20 0 1 0 0 0 0 0 0 0 "
-				     "0 0 0 0 0 0 0 0 0 0 0 0 0 %u 0 0\n",
-		 pid, name, flags, policy);
-	put(path, text);
-	snprintf(path, sizeof(path), "/proc/%d/task/%d/status", pid, pid);
-	snprintf(text, sizeof(text), "Name:\t%s\nCpus_allowed_list:\t%s\nend\n", name, allowed);
-	put(path, text);
-}
 
 static void assert_needed(const char *going, const char *after, const char *needed)
 {
@@ -302,7 +245,7 @@ static void assert_needed(const char *going, const char *after, const char *need
 
 static void test_tasks_need_cpus(void **state)
 {
-	begin("small+bolt");
+	place_begin("small+bolt");
 	put_task(10, "anywhere", "0-3", 0, 0);
 	put_task(11, "rt) x", "0-3", 1, 0);
 	assert_needed("1-3", "0", "none");
@@ -320,12 +263,12 @@ static void test_tasks_need_cpus(void **state)
 	put_task(14, "audio", "0-3", 1, 0);
 	put_task(15, "CPU 0/KVM", "1-2", 0, 0);
 	assert_needed("1-3", "0", "1-2");
-	end();
+	place_end();
 }
 
 static void test_cpusets_need_cpus(void **state)
 {
-	begin("small+bolt");
+	place_begin("small+bolt");
 	put_task(10, "anywhere", "0-3", 0, 0);
 	put("/sys/fs/cgroup/cpuset.cpus.effective", "0-3\n");
 	put("/sys/fs/cgroup/a/cpuset.cpus", "\n");
@@ -338,7 +281,87 @@ static void test_cpusets_need_cpus(void **state)
 	/* Version 1 would not give CPU 1 back. */
 	put("/sys/fs/cgroup/cpuset/c/cpuset.cpus", "0-1\n");
 	assert_needed("1", "0,2-3", "1");
-	end();
+	place_end();
+}
+
+/* With CPUs offline, a task's CPUs may be all that are left: they were chosen nevertheless. */
+static void test_tasks_need_cpus_when_few_are_left(void **state)
+{
+	place_begin("small+bolt");
+	put_task(10, "anywhere", "0-3", 1, 0);
+	put_task(11, "audio", "0-1", 1, 0);
+	make_online("0-1");
+	assert_int_equal(cpubolt_refresh(machine.handle), 0);
+	assert_needed("1", "0", "1");
+	/* An ordinary task has CPU 0. */
+	put_task(11, "audio", "0-1", 0, 0);
+	assert_needed("1", "0", "none");
+	/* CPUs that were taken before the task asked for them have to come. */
+	put_task(11, "audio", "0,3", 1, 0);
+	assert_needed("2-3", "0-1", "3");
+	/* Of the CPUs of an ordinary task better one that is online. */
+	put_task(12, "pinned", "1-2", 0, 0);
+	assert_needed("1-2", "0", "1");
+	place_end();
+}
+
+/* Real-time tasks may run on all CPUs but for the isolated one, as long as nobody asks otherwise. */
+static void test_tasks_beside_isolated_cpus(void **state)
+{
+	place_begin("small+bolt+isolated");
+	put_task(10, "audio", "0-1", 1, 0);
+	assert_needed("1", "0", "none");
+	put_task(10, "audio", "1", 1, 0);
+	assert_needed("1", "0", "1");
+	place_end();
+}
+
+static void test_cpusets_where_they_are_mounted(void **state)
+{
+	place_begin("small+bolt");
+	put_task(10, "anywhere", "0-3", 0, 0);
+	put("/proc/self/mountinfo",
+	    "25 1 0:22 / /proc rw - proc proc rw\n"
+	    "30 1 0:26 / /sys/fs/cgroup rw shared:9 - cgroup2 cgroup2 rw,nsdelegate\n"
+	    "31 1 0:27 / /dev/my\\040sets rw - cgroup none rw,cpuset,noprefix\n"
+	    "32 1 0:28 / /dev/memory rw - cgroup none rw,memory\n");
+	/* A folder of version 2 is not version 1 for its name. */
+	put("/sys/fs/cgroup/cpuset/a/cpuset.cpus", "0-3\n");
+	assert_needed("1-3", "0", "none");
+	put("/dev/memory/a/cpuset.cpus", "3\n");
+	assert_needed("1-3", "0", "none");
+	put("/dev/my sets/top-app/cpus", "1-2\n");
+	assert_needed("1-3", "0", "1-2");
+	put("/dev/my sets/top-app/cpus", "0-3\n");
+	assert_needed("1-3", "0", "1-3");
+	put("/proc/self/mountinfo",
+	    "31 1 0:27 / /dev/my\\040sets rw - cgroup none rw,cpuset,noprefix,cpuset_v2_mode\n");
+	assert_needed("1-3", "0", "none");
+	place_end();
+}
+
+/* Version 1 cuts the list of a cpuset for good, also where that lists all CPUs. */
+static void test_cpusets_of_version_1_with_all_cpus(void **state)
+{
+	place_begin("small+bolt");
+	put_task(10, "anywhere", "0-3", 0, 0);
+	put("/sys/fs/cgroup/cpuset/c/cpuset.cpus", "0-3\n");
+	assert_needed("2-3", "0-1", "2-3");
+	place_end();
+}
+
+static void test_partitions_with_exclusive_cpus(void **state)
+{
+	place_begin("small+bolt");
+	put_task(10, "anywhere", "0-3", 0, 0);
+	put("/sys/fs/cgroup/a/cpuset.cpus", "\n");
+	put("/sys/fs/cgroup/a/cpuset.cpus.exclusive", "2\n");
+	put("/sys/fs/cgroup/a/cpuset.cpus.effective", "2-3\n");
+	put("/sys/fs/cgroup/a/cpuset.cpus.partition", "member\n");
+	assert_needed("1-3", "0", "none");
+	put("/sys/fs/cgroup/a/cpuset.cpus.partition", "root\n");
+	assert_needed("1-3", "0", "2-3");
+	place_end();
 }
 
 /* -- Requests of "cpubolt policy" -------------------------------------------------------- */
@@ -360,7 +383,7 @@ static void test_requests(void **state)
 	struct daemon daemon = { .machine = &machine, .config = &config, .control = -1 };
 	unsigned int i;
 
-	begin("small+bolt+offline");
+	place_begin("small+bolt+offline");
 	assert_int_equal(config_init(&machine, &config), 0);
 	assert_int_equal(owner_begin(&daemon.owner, &machine, 60), 0);
 	daemon.restraint = restraint_new(machine.count);
@@ -408,7 +431,7 @@ static void test_requests(void **state)
 	restraint_free(daemon.restraint);
 	owner_end(&daemon.owner);
 	config_free(&config);
-	end();
+	place_end();
 }
 
 int main(void)
@@ -420,9 +443,15 @@ int main(void)
 		cmocka_unit_test(test_a_cpu_that_is_plugged_in),
 		cmocka_unit_test(test_the_file),
 		cmocka_unit_test(test_restore),
+		cmocka_unit_test(test_restore_but_for_denied_cpus),
 		cmocka_unit_test(test_restore_that_fails),
 		cmocka_unit_test(test_tasks_need_cpus),
 		cmocka_unit_test(test_cpusets_need_cpus),
+		cmocka_unit_test(test_tasks_need_cpus_when_few_are_left),
+		cmocka_unit_test(test_tasks_beside_isolated_cpus),
+		cmocka_unit_test(test_cpusets_where_they_are_mounted),
+		cmocka_unit_test(test_cpusets_of_version_1_with_all_cpus),
+		cmocka_unit_test(test_partitions_with_exclusive_cpus),
 		cmocka_unit_test(test_requests),
 	};
 

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* A recorded tree as the machine of a test */
+#ifndef PLACE_H
+#define PLACE_H
+
+#include "machine.h"
+#include "tree.h"
+
+#define CPUS		"/sys/devices/system/cpu/"
+
+extern char *folder;
+extern struct machine machine;
+
+/** place_begin() - make the tree @name, and open it as "machine" */
+void place_begin(const char *name);
+
+void place_end(void);
+
+/** put() - write a file below the tree, and make its folders */
+void put(const char *path, const char *text);
+
+/** make_online() - these CPUs are the ones online, as if somebody had asked the kernel */
+void make_online(const char *list);
+
+cpu_set_t *cpus_of(const char *list);
+
+/** assert_list() - the set is this cpulist, or "none" */
+void assert_list(const cpu_set_t *set, const char *list);
+
+/** put_task() - a task with these CPUs, this scheduling policy and these flags */
+void put_task(int pid, const char *name, const char *allowed, unsigned int policy,
+	      unsigned long flags);
+
+#endif /* PLACE_H */
