@@ -21,6 +21,7 @@ ELSEWHERE = {
     "drivers/clocksource/mips-gic-timer.c": "MIPS",
     "drivers/clocksource/timer-armada-370-xp.c": "32-bit Arm",
     "drivers/clocksource/timer-clint.c": "RISC-V",
+    "drivers/clocksource/timer-econet-en751221.c": "MIPS",
     "drivers/clocksource/timer-mp-csky.c": "C-SKY",
     "drivers/clocksource/timer-qcom.c": "32-bit Arm",
     "drivers/clocksource/timer-riscv.c": "RISC-V",
@@ -30,13 +31,16 @@ ELSEWHERE = {
     "drivers/cpuidle/cpuidle-powernv.c": "PowerPC",
     "drivers/cpuidle/cpuidle-pseries.c": "PowerPC",
     "drivers/cpuidle/cpuidle-riscv-sbi.c": "RISC-V",
+    "drivers/cpuidle/cpuidle-s390.c": "s390",
     "drivers/hwtracing/coresight/coresight-etm3x-core.c": "32-bit Arm",
+    "drivers/irqchip/irq-aclint-sswi.c": "RISC-V",
     "drivers/irqchip/irq-loongarch-avec.c": "LoongArch",
     "drivers/irqchip/irq-loongson-eiointc.c": "LoongArch",
     "drivers/irqchip/irq-mips-gic.c": "MIPS",
     "drivers/irqchip/irq-riscv-aplic-direct.c": "RISC-V",
     "drivers/irqchip/irq-riscv-imsic-early.c": "RISC-V",
     "drivers/irqchip/irq-sifive-plic.c": "RISC-V",
+    "drivers/mailbox/riscv-sbi-mpxy-mbox.c": "RISC-V",
     "drivers/net/ethernet/ibm/ibmvnic.c": "PowerPC",
     "drivers/perf/riscv_pmu_sbi.c": "RISC-V",
     "drivers/perf/starfive_starlink_pmu.c": "RISC-V",
@@ -47,7 +51,10 @@ ELSEWHERE = {
 _ARCH = re.compile(r"arch/(?!x86/|arm64/|arm/xen/)")
 
 # What is part of another module than the file that registers the state.
-CALLBACKS = {"perf/hisi/uc:online": "drivers/perf/hisilicon/hisi_uncore_pmu.c"}
+CALLBACKS = {
+    f"perf/hisi/{one}:online": "drivers/perf/hisilicon/hisi_uncore_pmu.c"
+    for one in ("mn", "noc", "uc")
+}
 
 _CALL = re.compile(
     r"\bcpuhp_setup_state(?!_multi_)\w*\s*\(\s*(CPUHP_\w+)\s*,\s*((?:\"[^\"]*\"\s*)+|\w+)"
@@ -102,8 +109,17 @@ def registered(source: Path) -> list[Registration]:
             continue
         text = path.read_text(encoding="utf-8", errors="replace")
         for state, name in _CALL.findall(text):
-            found.append(Registration(file, state, _string(source, path, text, name)))
+            names = _handed(text, name) or [_string(source, path, text, name)]
+            found += [Registration(file, state, one) for one in names]
     return found
+
+
+def _handed(text: str, name: str) -> list[str]:
+    """Return the strings that a function of ``text`` is called with, if it has ``name`` of that."""
+    function = re.search(rf"^[a-z][^\n;]*?(\w+)\([^;{{]*?\bchar \*{name}\)\n\{{", text, re.M)
+    if not function:
+        return []
+    return re.findall(rf'\b{function[1]}\([^;]*?"([^"]*)"\);', text)
 
 
 def _files(source: Path) -> list[Path]:
@@ -160,6 +176,10 @@ def module_of(source: Path, file: str) -> str:
             if option and option[1] in _tristates(source):
                 return wanted.removesuffix(".o").replace("-", "_")
             return ""
+        prefixed = re.fullmatch(r"(\w+)-target-\$\(CONFIG_(\w+)\)", target)
+        if prefixed:
+            name = f"{prefixed[1]}_{wanted.removesuffix('.o').replace('-', '_')}"
+            return name if prefixed[2] in _tristates(source) else ""
         # Either a list that is part of another one, or the parts of an object.
         if any(f"$({target})" in of for _, of in rules):
             wanted = target

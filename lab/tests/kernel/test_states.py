@@ -14,6 +14,7 @@ from boltlab.source import Source
 NAMES = KERNEL / "overlay/kernel/bolt/names.h"
 ROWS = KERNEL / "overlay/kernel/bolt/rows.h"
 DOCUMENT = KERNEL / "overlay/Documentation/core-api/bolt.rst"
+VERSIONS = KERNEL / "README.md"
 
 
 @pytest.fixture(scope="module")
@@ -85,7 +86,8 @@ def test_names_are_sorted_and_have_reasons() -> None:
 
 
 def test_unfit_states_are_documented(named: list[states.Named]) -> None:
-    text = DOCUMENT.read_text(encoding="utf-8")
+    """In the document of all versions, or where the versions are compared."""
+    text = "".join(one.read_text(encoding="utf-8") for one in (DOCUMENT, VERSIONS))
     unfit = [one.name for one in named if one.fit == "UNFIT"]
     assert [name for name in unfit if name not in text] == []
 
@@ -105,6 +107,12 @@ def test_a_new_state_is_found(tmp_path: Path) -> None:
         states.Registration("drivers/new.c", "CPUHP_AP_ONLINE_DYN", "new:online"),
         states.Registration("drivers/new.c", "CPUHP_BIO_DEAD", "two"),
     ]
+    file.write_text(
+        "static void setup(int (*online)(unsigned int cpu),\n\t\t  char *name)\n{\n"
+        "\tcpuhp_setup_state(CPUHP_AP_ONLINE_DYN, name, online, NULL);\n}\n\n"
+        'int init(void)\n{\n\tsetup(first, "one");\n\tsetup(second,\n\t      "two");\n}\n'
+    )
+    assert [one.name for one in states.registered(tmp_path)] == ["one", "two"]
     file.write_text("cpuhp_setup_state(CPUHP_AP_ONLINE_DYN, whatever, up, down);\n")
     with pytest.raises(BoltError, match="no string called whatever"):
         states.registered(tmp_path)
