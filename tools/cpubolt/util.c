@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Messages, help texts and files, for all subcommands */
 #include <errno.h>
-#include <fcntl.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "../common/file_read.h"
 #include "command.h"
 
 static void vcomplain(const char *format, va_list arguments)
@@ -89,50 +89,9 @@ int invocation_open(struct invocation *call)
 		    strerror(-error));
 }
 
-static char *read_descriptor(int fd)
-{
-	size_t size = 4096, length = 0;
-	char *text = NULL;
-
-	for (;;) {
-		char *longer = realloc(text, size);
-		ssize_t got;
-
-		if (!longer)
-			break;
-		text = longer;
-		got = read(fd, text + length, size - length - 1);
-		if (got < 0 && errno == EINTR)
-			continue;
-		if (got < 0)
-			break;
-		length += got;
-		text[length] = '\0';
-		if (!got)
-			return text;
-		if (length == size - 1)
-			size *= 2;
-	}
-	free(text);
-	return NULL;
-}
-
 char *invocation_read(const struct invocation *call, const char *path)
 {
-	char *full, *text;
-	int fd, error;
-
-	if (asprintf(&full, "%s%s", call->root, path) < 0)
-		return NULL;
-	fd = open(full, O_RDONLY | O_CLOEXEC);
-	free(full);
-	if (fd < 0)
-		return NULL;
-	text = read_descriptor(fd);
-	error = errno;
-	close(fd);
-	errno = error;
-	return text;
+	return file_read(call->root, path, NULL);
 }
 
 int print_help(const struct invocation *call, const struct help *help)

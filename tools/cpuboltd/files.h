@@ -3,17 +3,7 @@
 #ifndef FILES_H
 #define FILES_H
 
-#include <stddef.h>
-
-/**
- * file_read() - contents of a file
- * @root: "" is the running system
- * @path: begins with "/", or @root is ""
- * @length: of the text, which may contain NULs; may be NULL
- *
- * Return: the text, to be freed with free(), or NULL with errno set.
- */
-char *file_read(const char *root, const char *path, size_t *length);
+#include "../common/file_read.h"
 
 /**
  * file_replace() - make a file have @text, as a whole or not at all
