@@ -270,6 +270,19 @@ def differences(rows: Sequence[Check], records: Sequence[Mapping[str, Any]]) -> 
     return wrong
 
 
+def times(records: Sequence[Mapping[str, Any]]) -> dict[str, dict[str, int]]:
+    """Return how long each check of ``records`` took in each mode, in ms of the guest's clock.
+
+    The guest runs in real time, with several threads of QEMU: the host's load is in it, and so is
+    what a check sleeps by itself.
+    """
+    found: dict[str, dict[str, int]] = {}
+    for row in records:
+        if "check" in row:
+            found.setdefault(row["check"], {})[row["mode"]] = row["ms"]
+    return found
+
+
 def plain(text: str, vary: Mapping[str, str]) -> str:
     """Return ``text`` with all that fits the patterns of ``vary`` replaced."""
     for pattern, instead in vary.items():

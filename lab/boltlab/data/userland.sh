@@ -34,9 +34,12 @@ check() {
 	udevadm settle
 	parked=$(cat $cpu/bolt/parked)
 	echo "checks: $mode: $1" >/dev/kmsg
+	begin=$(date +%s%3N)
 	timeout "$3" sh -c "$4" >/run/output 2>&1 </dev/null
-	printf '{"check":"%s","mode":"%s","status":%d,"parked":"%s","output":"%s"}\n' \
-		"$1" "$mode" $? "$parked" "$(base64 -w0 /run/output)" >&3
+	status=$?
+	took=$(($(date +%s%3N) - begin))
+	printf '{"check":"%s","mode":"%s","status":%d,"ms":%d,"parked":"%s","output":"%s"}\n' \
+		"$1" "$mode" $status $took "$parked" "$(base64 -w0 /run/output)" >&3
 }
 
 finish() {

@@ -63,6 +63,15 @@ def test_only_the_status_may_be_compared() -> None:
     assert len(userland.differences([row], records)) == 1
 
 
+def test_times_are_by_check_and_mode() -> None:
+    records = [
+        {"check": "one", "mode": "native", "ms": 30},
+        {"check": "one", "mode": "bolt", "ms": 20},
+        {"end": "ok"},
+    ]
+    assert userland.times(records) == {"one": {"native": 30, "bolt": 20}}
+
+
 def test_every_row_of_the_table() -> None:
     rows = userland.checks()
     names = [row.name for row in rows]

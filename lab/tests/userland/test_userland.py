@@ -4,6 +4,7 @@
 A guest whose kernel prints a splat fails by itself: see boltlab.console.
 """
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 
@@ -35,5 +36,8 @@ def test_debian(kernel: Callable[[str, str], Kernel], image: Path, name: str) ->
     rows = [row for row in userland.checks() if row.guest == name]
     records = []
     for mode in userland.MODES:
-        records += userland.run(built, image, name, rows, mode).records
+        done = userland.run(built, image, name, rows, mode)
+        records += done.records
+    text = json.dumps(userland.times(records), indent=1)
+    (done.folder / "times.json").write_text(text + "\n", encoding="utf-8")
     assert userland.differences(rows, records) == []
