@@ -11,18 +11,15 @@ CPUs are under way is shared out among them, as only one of them can be running.
 chain and sum are of the same requests.
 """
 
-import functools
 import itertools
 import re
-import tomllib
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from statistics import median
-from typing import Any
 
-from boltlab import paths
+from boltlab import traced
 from boltlab.breakdown import Call, blocks, calls_of, time_of
 from boltlab.errors import BoltError
 from boltlab.results import Batch
@@ -61,11 +58,6 @@ class Request:
     free: frozenset[int] = frozenset()
 
 
-def functions() -> list[str]:
-    """Return the names of the functions that the guest has to trace."""
-    return [name for names in _table()["count"].values() for name in names]
-
-
 def summarise(trace: Iterable[str]) -> list[Batch]:
     """Return what requests of each kind and size in the guest's ``trace`` consist of.
 
@@ -92,12 +84,12 @@ def summarise(trace: Iterable[str]) -> list[Batch]:
 
 def counted() -> list[str]:
     """Return what is counted."""
-    return list(_table()["count"])
+    return list(traced.batches()["count"])
 
 
 def count(request: Request, what: str) -> int:
     """Return how many times ``what`` happened in ``request``: runs that are not inside another."""
-    names = set(_table()["count"][what])
+    names = set(traced.batches()["count"][what])
     runs: dict[str, list[tuple[int, int]]] = defaultdict(list)
     for call in request.calls:
         until = request.end if call.exit is None else call.exit
@@ -182,8 +174,3 @@ def _callbacks(records: Sequence[re.Match[str]]) -> list[Callback]:
             state, entry = begun.pop(cpu)
             done.append(Callback(cpu, state, entry, now))
     return done
-
-
-@functools.cache
-def _table() -> dict[str, Any]:
-    return tomllib.loads((paths.DATA / "batches.toml").read_text(encoding="utf-8"))

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from boltlab import boots, torture
+from boltlab import boots, qemu
 from boltlab.arch import Arch
 from boltlab.build import Kernel
 from boltlab.qemu import Guest
@@ -47,7 +47,7 @@ def draw(
     found = []
     for number in range(count):
         cpus = rng.choice(rows["cpus"][target.name])
-        accel = rng.choice(torture.ACCELERATORS)
+        accel = rng.choice(qemu.EMULATED)
         nodes = rng.choice([n for n in rows["nodes"] if cpus % n == 0])
         # In turn, so that none is left out.
         variant = list(ways)[number % len(ways)]

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from boltlab import boots
+from boltlab import boots, symbols
 from boltlab.errors import BoltError
 
 FROM, TO = "smp_init", "sched_init_smp"
@@ -33,26 +33,16 @@ class Work:
         return sum(count for name, count in self.functions.items() if name not in spins)
 
 
-def symbols(path: Path) -> list[tuple[int, str]]:
-    """Return the addresses and names of the functions in the System.map ``path``, in order."""
-    found = []
-    for line in path.read_text(encoding="utf-8").splitlines():
-        at, kind, name = line.split()
-        if kind in "tTwW" and not name.startswith("$"):
-            found.append((int(at, 16), name))
-    return sorted(found)
-
-
 def edges(path: Path) -> str:
     """Return the plugin's arguments for the kernel with the System.map ``path``."""
-    known = {name: at for at, name in symbols(path)}
+    known = {name: at for at, name in symbols.read(path)}
     if FROM not in known or TO not in known:
         raise BoltError(f"{path} has no {FROM}() or no {TO}()")
     return f"from={known[FROM]:x},to={known[TO]:x}"
 
 
 def read(lines: Iterable[str], names: list[tuple[int, str]]) -> dict[str, int]:
-    """Return instructions by function, from the plugin's ``lines`` and symbols() ``names``."""
+    """Return instructions by function: the plugin's ``lines``, the ``names`` of symbols.read()."""
     starts = [at for at, _ in names]
     found: Counter[str] = Counter()
     for line in lines:

@@ -1,17 +1,15 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Turns function_graph traces of requests into the time spent in each phase."""
 
-import functools
 import itertools
 import re
 import statistics
-import tomllib
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from boltlab import paths
+from boltlab import traced
 from boltlab.errors import BoltError
 from boltlab.results import DIRECTIONS, PhaseTime
 
@@ -53,27 +51,19 @@ class Request:
     calls: list[Call] = field(default_factory=list)
 
 
-def functions() -> list[str]:
-    """Return the names of the functions that the guest has to trace."""
-    table = _table()
-    names = [row["function"] for row in (*table["span"], *table["mark"])]
-    names += [name for row in table["mark"] for name in row["until"]]
-    return list(dict.fromkeys(names))
-
-
 def order(direction: str) -> list[str]:
     """Return the phases of ``direction`` in the order in which they are drawn."""
-    return list(_table()[direction]["order"])
+    return list(traced.phases()[direction]["order"])
 
 
 def label(direction: str, phase: str) -> str:
     """Return what ``phase`` is called in figures."""
-    return str(_table()["label"][direction].get(phase, phase))
+    return str(traced.phases()["label"][direction].get(phase, phase))
 
 
 def colour(phase: str) -> str:
     """Return the colour of ``phase``, as ``#rrggbb``."""
-    return str(_table()["colour"].get(phase, "#000000"))
+    return str(traced.phases()["colour"].get(phase, "#000000"))
 
 
 def summarise(trace: Iterable[str]) -> dict[str, list[PhaseTime]]:
@@ -133,7 +123,7 @@ def paint(request: Request) -> dict[str, int]:
     Several functions of several phases may run at once: the phase of the highest priority
     gets the time.
     """
-    table = _table()[request.direction]
+    table = traced.phases()[request.direction]
     rank: dict[str, int] = {phase: i for i, phase in enumerate(table["priority"])}
     edges: list[tuple[int, int, str]] = []
     for phase, start, end in _intervals(request):
@@ -153,7 +143,7 @@ def paint(request: Request) -> dict[str, int]:
 
 def _intervals(request: Request) -> Iterator[tuple[str, int, int]]:
     """Yield (phase, start, end) in ns of everything in ``request`` that the table knows."""
-    table = _table()
+    table = traced.phases()
     calls: dict[str, list[Call]] = defaultdict(list)
     for call in request.calls:
         calls[call.function].append(call)
@@ -207,8 +197,3 @@ def calls_of(records: Iterable[re.Match[str]]) -> list[Call]:
     for task, stack in open_calls.items():
         calls += [Call(function, entry, None, task) for function, entry in stack]
     return calls
-
-
-@functools.cache
-def _table() -> dict[str, Any]:
-    return tomllib.loads((paths.DATA / "phases.toml").read_text(encoding="utf-8"))

@@ -30,11 +30,11 @@ from boltlab import (
     report,
     results,
     source,
+    traced,
     ui,
 )
 from boltlab.arch import Arch
 from boltlab.build import Kernel
-from boltlab.cmd_run import setting as pick_setting
 from boltlab.errors import USAGE, BoltError
 from boltlab.qemu import Guest, GuestResult
 from boltlab.results import Batch, Case, PhaseTime, Results
@@ -265,9 +265,7 @@ def _commands(target: Arch, plan: Plan, kind: str) -> list[str]:
     table = _table()
     guest = table["guest"][kind]
     if "trace" in guest:
-        line = f"{guest['trace']} {table['common']}"
-        for name, wanted in (("functions", breakdown), ("batches", batches)):
-            line = line.replace(f"{{{name}}}", ",".join(wanted.functions()))
+        line = traced.fill(f"{guest['trace']} {table['common']}")
         return [line] if plan.traced and _has(plan, kind) else []
     return [
         f"{row['command']} {table['common']}" for row in _rows(target, plan) if _guest(row) == kind
@@ -385,7 +383,7 @@ def _settings(target: Arch, args: argparse.Namespace) -> list[str]:
     # With --arch all a setting of one architecture must not hinder the other.
     if args.arch == ALL_SETTINGS and args.setting not in target.settings:
         return [target.default_setting]
-    return [pick_setting(target, args.setting)]
+    return [arch.setting(target, args.setting)]
 
 
 def _files(json: Path | None, targets: Sequence[tuple[Arch, str]]) -> list[Path | None]:

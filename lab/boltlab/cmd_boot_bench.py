@@ -27,6 +27,7 @@ from boltlab import (
     qemu,
     report,
     source,
+    symbols,
     tables,
     ui,
 )
@@ -36,7 +37,6 @@ from boltlab.boots import Boot, Callback
 from boltlab.bootsoak import Soak
 from boltlab.bootwork import Work
 from boltlab.build import Kernel
-from boltlab.cmd_run import setting as pick_setting
 from boltlab.errors import USAGE, BoltError
 from boltlab.qemu import Guest, GuestResult
 from boltlab.tables import Column
@@ -107,7 +107,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Boot, print the tables and write what is asked for; BoltError when a boot fails."""
     for target in arch.select(args.arch):
-        name = pick_setting(target, args.setting)
+        name = arch.setting(target, args.setting)
         wanted = _variants(target, args.variants)
         machines = sizes(target, args.cpus, args.nodes)
         packages.ensure("guest", "qemu", arches=[target])
@@ -151,7 +151,7 @@ def run(args: argparse.Namespace) -> int:
             ui.say(f"results: {file}")
         figure = _file(args.figure, target, args.arch)
         if figure:
-            bootfile.draw(results, title(results)).savefig(figure)
+            bootfile.draw(results, report.boot_title(results)).savefig(figure)
             ui.say(f"figure: {figure}")
     return 0
 
@@ -255,7 +255,7 @@ def counted(
 ) -> Work:
     """Return what the boot CPU ran in one of counting()'s boots."""
     lines = (ran.folder / qemu.PLUGIN).read_text(encoding="utf-8").splitlines()
-    names = bootwork.symbols(kernels[wanted[job.variant]["kernel"]].system_map)
+    names = symbols.read(kernels[wanted[job.variant]["kernel"]].system_map)
     return Work(job.variant, job.cpus, bootwork.read(lines, names))
 
 
@@ -327,17 +327,9 @@ async def _run_all(
         return await guests.run_all(work, one, at_once)
 
 
-def title(results: BootResults) -> str:
-    """Return the line that says where figures come from."""
-    return (
-        f"boot of {results.arch}, {results.setting}, Linux {results.kernel}, "
-        f"QEMU {results.qemu}, {report.clock(results.accel)}"
-    )
-
-
 def show(results: BootResults) -> None:
     """Print the tables of ``results``, and what the model says."""
-    ui.prose(f"\n{title(results)}")
+    ui.prose(f"\n{report.boot_title(results)}")
     header, cells = bootfile.dependents(results)
     tables.show(_by_importance(header), cells)
     turns = "take turns" if results.accel == VIRTUAL else "run at once, on the host's cores"

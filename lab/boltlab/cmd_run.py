@@ -47,26 +47,16 @@ def run(args: argparse.Namespace) -> int:
     for target in arches:
         if target.name not in wanted.arches:
             raise BoltError(f"scenario {wanted.name} is not for {target.name}", code=USAGE)
-        setting(target, args.setting)
+        arch.setting(target, args.setting)
     packages.ensure("guest", "qemu", arches=arches)
     where = source.resolve(args.source)
     for target in arches:
         kernel = build.ensure_kernel(target, wanted.kernel, where, args.jobs)
-        guest = wanted.guest(target, kernel, setting(target, args.setting))
+        guest = wanted.guest(target, kernel, arch.setting(target, args.setting))
         with ui.status(f"{wanted.name} on {target.name}, {wanted.kernel} kernel"):
             done = qemu.run(guest, f"{target.name}-{wanted.name}")
         _show(wanted, target, done)
     return 0
-
-
-def setting(target: Arch, name: str | None) -> str:
-    """Return the measuring setting ``name`` of ``target``, its default for None; or BoltError."""
-    if name is None:
-        return target.default_setting
-    if name not in target.settings:
-        known = ", ".join(target.settings)
-        raise BoltError(f"{target.name} has no setting '{name}' (it has: {known})", code=USAGE)
-    return name
 
 
 def _show(wanted: Scenario, target: Arch, done: qemu.GuestResult) -> None:

@@ -53,7 +53,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--config", metavar="NAME,...", help="on which configurations (all)")
     parser.add_argument("--scenario", metavar="NAME,...", help="what to run (all)")
     parser.add_argument(
-        "--accel", choices=torture.ACCELERATORS, help="how QEMU runs it (one after the other)"
+        "--accel", choices=qemu.EMULATED, help="how QEMU runs it (one after the other)"
     )
     parser.add_argument("--seed", type=int, metavar="N", help="one run, with these numbers")
     parser.add_argument("--requests", type=int, metavar="N", help="requests of a run")
@@ -167,7 +167,7 @@ def _cases(args: argparse.Namespace, fields: Sequence[Field]) -> Iterator[tuple[
         if args.resume or args.nightly:
             each = min(fields, key=lambda one: lack(one, book))
         cell = book.cells.get((each.config.name, each.arch, each.story.name))
-        accel = args.accel or torture.ACCELERATORS[cell.runs % 2 if cell else 0]
+        accel = args.accel or qemu.EMULATED[cell.runs % 2 if cell else 0]
         wanted = args.requests or max(20, round(REQUESTS[accel] / each.config.slow))
         seed = args.seed if args.seed is not None else random.randrange(1, 2**31)
         yield Case(each.arch, each.config, each.story, accel, seed, wanted), each.kernel

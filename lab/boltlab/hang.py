@@ -15,7 +15,7 @@ from pathlib import Path
 
 from qemu.qmp import QMPClient, QMPError
 
-from boltlab import bootwork, console
+from boltlab import console, symbols
 from boltlab.errors import EmulatorError
 
 REGISTERS = "registers.txt"
@@ -95,7 +95,7 @@ def places(registers: str, image: Path) -> list[tuple[int, str]]:
     """
     names: list[tuple[int, str]] = []
     with contextlib.suppress(OSError, ValueError):
-        names = bootwork.symbols(image.parent / "System.map")
+        names = symbols.read(image.parent / "System.map")
     starts = [at for at, _ in names]
     numbers = [int(found) for found in _CPU.findall(registers)]
     counters = [int(found, 16) for found in _PC.findall(registers)]

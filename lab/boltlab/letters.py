@@ -17,7 +17,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from boltlab import quotes
+from boltlab import kept
 from boltlab.errors import BoltError
 from boltlab.series import Posting
 
@@ -30,7 +30,7 @@ _CALL = re.compile(r"(sum|count)\((.*)\)$")
 class _Formatter(string.Formatter):
     def format_field(self, value: Any, format_spec: str) -> str:
         if isinstance(value, float) and not re.search(r"[,.]", format_spec):
-            value = quotes.number(value)
+            value = kept.number(value)
         return format(value, format_spec)
 
 
@@ -86,7 +86,7 @@ def _read(name: str, rule: str) -> Figure:
     call = _CALL.match(rule)
     file, _, path = (call[2] if call else rule).partition(" ")
     try:
-        document = json.loads(quotes.find(file).read_text(encoding="utf-8"))
+        document = json.loads(kept.find(file).read_text(encoding="utf-8"))
     except ValueError as error:
         raise BoltError(f"the figure '{name}': cannot read results/{file}") from error
     values = _walk(name, file, document, path.strip())

@@ -10,10 +10,9 @@ import matplotlib as mpl
 from boltlab import (
     bootfile,
     bystanders,
-    cmd_boot_bench,
     figures,
+    kept,
     paths,
-    quotes,
     report,
     results,
     sketch,
@@ -39,18 +38,18 @@ def draw(name: str) -> str:
         return sketch.svg()
     kind, arch, setting = name.split("-", 2)
     if kind == "bystanders":
-        source = quotes.find(f"{arch}-bystanders")
+        source = kept.find(f"{arch}-bystanders")
         qemu = json.loads(source.read_text(encoding="utf-8"))["qemu"]
         _, rows = bystanders.load(source)
         return figures.bystanders(rows, f"{arch}, QEMU {qemu}, virtual time").svg
     if kind == "boot":
-        boots = bootfile.load(quotes.find(f"{arch}-boot"))
+        boots = bootfile.load(kept.find(f"{arch}-boot"))
         svg = io.StringIO()
         with mpl.rc_context({"svg.hashsalt": name, "svg.fonttype": "path"}):
             metadata = {"Date": None, "Creator": None}
-            bootfile.draw(boots, cmd_boot_bench.title(boots)).savefig(
+            bootfile.draw(boots, report.boot_title(boots)).savefig(
                 svg, format="svg", metadata=metadata
             )
         return svg.getvalue()
-    measured = results.load(quotes.find(f"{arch}-{setting}"))
+    measured = results.load(kept.find(f"{arch}-{setting}"))
     return figures.draw(measured, report.title(measured))[kind].svg

@@ -32,6 +32,7 @@ ACCELERATORS = {
     "mttcg": ("-accel", "tcg,thread=multi"),
     "kvm": ("-accel", "kvm"),
 }
+EMULATED = ("mttcg", "icount")  # those that every host has
 PORTS = {
     "bolt.results": "results.jsonl",
     "bolt.dmesg": "dmesg.log",

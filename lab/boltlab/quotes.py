@@ -23,11 +23,10 @@ from dataclasses import dataclass
 from decimal import ROUND_HALF_UP, Decimal
 from pathlib import Path
 
-from boltlab import bootfile, breakdown, bystanders, curve, paths, results
+from boltlab import bootfile, breakdown, bystanders, curve, kept, paths, results
 from boltlab.errors import BoltError
 from boltlab.results import DIRECTIONS, Case, Results, variants
 
-FOLDER = paths.REPO / "results"
 END = "<!-- end of table -->"
 
 _TABLE = re.compile(
@@ -37,7 +36,6 @@ _FIGURE = re.compile(
     r"(?P<number>\d[\d,]*(?:\.\d+)?)(?P<unit>x?)<!-- figure: (?P<place>[^>]*?) -->"
 )
 _MARK = re.compile(r"<!-- (?:figure|table):|" + END)
-_DATED = re.compile(r"\d{4}-\d\d-\d\d-")
 COARSEST = 0.1  # how far a rounded figure may be from the result
 _OURS = "bolt"
 _NONE = "-"
@@ -81,28 +79,6 @@ def renew(document: Path) -> bool:
     return bool(stale)
 
 
-def find(name: str) -> Path:
-    """Return the result file called ``name``, the newest if it has no date; or BoltError."""
-    dated = _DATED.match(name)
-    wanted = name.removesuffix(".json")
-    found = sorted(
-        file
-        for file in FOLDER.glob("*.json")
-        if wanted == (file.stem if dated else _DATED.sub("", file.stem, count=1))
-    )
-    if not found:
-        raise BoltError(f"there are no results called '{name}' in {FOLDER.name}/")
-    return found[-1]
-
-
-def commit(file: Path) -> str:
-    """Return the commit that the results in ``file`` were measured on; BoltError without one."""
-    named = json.loads(file.read_text(encoding="utf-8")).get("commit")
-    if not isinstance(named, str) or not named:
-        raise BoltError(f"{file.name} does not say which commit was measured")
-    return named
-
-
 def table(words: str) -> str:
     """Return the table that ``words``, its kind and its files, asks for, as Markdown."""
     kind, *names = words.split()
@@ -110,7 +86,7 @@ def table(words: str) -> str:
         raise BoltError(f"no table '{words}' (there are: {', '.join(_KINDS)}, each of files)")
     header, rows = _KINDS[kind](names)
     lines = [_row(header), "|" + "---|" * len(header), *(_row(row) for row in rows)]
-    files = list(dict.fromkeys(find(name.partition("@")[0]) for name in names))
+    files = list(dict.fromkeys(kept.find(name.partition("@")[0]) for name in names))
     return "\n".join([*lines, "", _origin(files), ""])
 
 
@@ -120,7 +96,7 @@ def value(place: str) -> float:
     words = key.split()
     if len(words) < 2:
         raise BoltError(f"'{place}' is no FILE#CASE PART")
-    file = find(name)
+    file = kept.find(name)
     *case, part = words
     if part in ("each", "start"):
         return _slope(results.load(file), case[0], part)
@@ -130,15 +106,6 @@ def value(place: str) -> float:
         return found[over] / found[under] if under else found[over]
     except KeyError as error:
         raise BoltError(f"{file.name} has no {error.args[0]} of '{' '.join(case)}'") from error
-
-
-def number(figure: float) -> str:
-    """Return ``figure`` with three significant digits, never in powers of ten."""
-    if abs(figure) >= 1000:
-        return f"{figure:,.0f}"
-    if abs(figure) < 0.0005:
-        return "0"
-    return f"{figure:#.3g}".removesuffix(".")
 
 
 def _walk(document: Path) -> tuple[str, list[Stale]]:
@@ -182,7 +149,7 @@ def _rounded(figure: float, digits: int) -> str:
     """Return ``figure`` with ``digits`` decimals, or with more if these would be far from it."""
     exact = Decimal(repr(figure)).quantize(Decimal(1).scaleb(-digits), ROUND_HALF_UP)
     if abs(float(exact) - figure) > abs(figure) * COARSEST:
-        return number(figure)
+        return kept.number(figure)
     return f"{exact:,f}"
 
 
@@ -192,7 +159,7 @@ def _row(cells: Sequence[str]) -> str:
 
 def _origin(files: Sequence[Path]) -> str:
     """Return the line below a table: where its figures are from."""
-    parts = [f"`results/{file.name}` (commit {commit(file)})" for file in files]
+    parts = [f"`results/{file.name}` (commit {kept.commit(file)})" for file in files]
     return "Measured: " + ", ".join(parts) + "."
 
 
@@ -242,7 +209,7 @@ _HEADLINE = (
 def _headline(names: Sequence[str]) -> Table:
     header = ["ms", "machine", "native", "expedited", "Bolt", "native / Bolt", "expedited / Bolt"]
     rows = []
-    runs = [results.load(find(name)) for name in names]
+    runs = [results.load(kept.find(name)) for name in names]
     for case, batch, cpus, text in _HEADLINE:
         for measured in runs:
             entry = _case(measured, case, batch, cpus)
@@ -268,16 +235,16 @@ def _compared(case: Case) -> list[str]:
 
 
 def _cell(figure: float | None) -> str:
-    return _NONE if figure is None else number(figure)
+    return _NONE if figure is None else kept.number(figure)
 
 
 def _times(theirs: float | None, ours: float | None) -> str:
-    return f"{number(theirs / ours)}x" if theirs and ours else _NONE
+    return f"{kept.number(theirs / ours)}x" if theirs and ours else _NONE
 
 
 def _cases(names: Sequence[str]) -> Table:
     header = ["case", "native", "expedited", "Bolt", "native / Bolt", "expedited / Bolt"]
-    measured = results.load(find(names[0]))
+    measured = results.load(kept.find(names[0]))
     # Requests for several CPUs have a table of their own.
     shown = [case for case in measured.latencies if not case.case.endswith("_bulk")]
     return header, [[case.case, *_compared(case)] for case in shown]
@@ -288,7 +255,7 @@ def _bulk(names: Sequence[str]) -> Table:
     header += ["Bolt, at once", "native / at once"]
     rows = []
     for name in names:
-        measured = results.load(find(name))
+        measured = results.load(kept.find(name))
         for case in measured.cases:
             together = case.case.endswith("_bulk") or case.case.startswith("smt_")
             if not together or (case.cpus and case.batch < 7):
@@ -315,7 +282,7 @@ def _further(names: Sequence[str]) -> Table:
     header = ["", "start, us", "each further CPU, us", "native, each, us", "R2"]
     rows = []
     for name in names:
-        measured = results.load(find(name))
+        measured = results.load(kept.find(name))
         for direction in DIRECTIONS:
             series = curve.cases(measured, direction)
             fitted = curve.line(series.get(curve.OURS, {}))
@@ -331,7 +298,7 @@ def _breakdown(names: Sequence[str]) -> Table:
     """Make the table of one direction: FILE@DIRECTION."""
     files, _, direction = zip(*(name.partition("@") for name in names), strict=True)
     way = direction[0]
-    runs = [results.load(find(file)) for file in files]
+    runs = [results.load(kept.find(file)) for file in files]
     header = ["phase"]
     header += [f"{_title(run)}, {name}" for run in runs for name in ("native", "Bolt")]
     rows = []
@@ -347,7 +314,7 @@ def _breakdown(names: Sequence[str]) -> Table:
 
 
 def _micro(names: Sequence[str]) -> Table:
-    runs = [results.load(find(name)) for name in names]
+    runs = [results.load(kept.find(name)) for name in names]
     header = [
         "in per cent of native",
         *(f"{_title(run)}, {word}" for run in runs for word in _BOTH),
@@ -370,7 +337,7 @@ _BOTH = ("enabled=0", "enabled=1")
 
 def _bystanders(names: Sequence[str]) -> Table:
     shown = [name for name in variants() if name in bystanders.VARIANTS]
-    found = dict(bystanders.load(find(name)) for name in names)
+    found = dict(bystanders.load(kept.find(name)) for name in names)
     header = ["CPUs that go"]
     header += [f"{arch} {variants()[name]['short']}" for arch in found for name in shown]
     places = dict.fromkeys(
@@ -388,7 +355,7 @@ def _bystanders(names: Sequence[str]) -> Table:
                 line.append(
                     next(
                         (
-                            f"{number(row.longest)}, {number(row.stolen)}"
+                            f"{kept.number(row.longest)}, {kept.number(row.stolen)}"
                             for row in rows
                             if (row.variant, row.direction, row.cpus, row.batch, row.tickless)
                             == place
@@ -402,7 +369,7 @@ def _bystanders(names: Sequence[str]) -> Table:
 
 def _boot(names: Sequence[str]) -> Table:
     """Make the table of what further CPUs add to a boot, a row for each machine."""
-    measured = bootfile.load(find(names[0]))
+    measured = bootfile.load(kept.find(names[0]))
     header, rows = bootfile.dependents(measured)
     return [_boot_name(name) for name in header], rows
 
@@ -410,7 +377,7 @@ def _boot(names: Sequence[str]) -> Table:
 def _parts(names: Sequence[str]) -> Table:
     """Make the table of the parts of a boot: FILE@CPUS/NODES."""
     name, _, size = names[0].partition("@")
-    measured = bootfile.load(find(name))
+    measured = bootfile.load(kept.find(name))
     cpus, _, nodes = size.partition("/")
     header, rows = bootfile.phases(measured, (int(cpus), int(nodes)))
     return header, [[_boot_name(row[0]), *row[1:]] for row in rows]

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from boltlab import curve, figures, html, paths, tables, ui
+from boltlab.bootfile import BootResults
 from boltlab.errors import BoltError
 from boltlab.results import DIRECTIONS, Case, Machine, Results, Stats, variants
 from boltlab.tables import Column
@@ -75,6 +76,14 @@ def _machine_title(results: Results, machine: Machine) -> str:
     return (
         f"{results.arch}, real time on {machine.model or 'an unknown CPU'}, {under}, "
         f"{results.cpus} CPUs, Linux {results.kernel}"
+    )
+
+
+def boot_title(results: BootResults) -> str:
+    """Return the line that says where the figures of boot-bench come from."""
+    return (
+        f"boot of {results.arch}, {results.setting}, Linux {results.kernel}, "
+        f"QEMU {results.qemu}, {clock(results.accel)}"
     )
 
 

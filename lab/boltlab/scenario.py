@@ -7,7 +7,7 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
-from boltlab import batches, breakdown, guestimage, modules, paths, selftest, tools
+from boltlab import guestimage, modules, paths, selftest, tools, traced
 from boltlab.arch import ARCHES, Arch
 from boltlab.build import Kernel
 from boltlab.errors import USAGE, BoltError
@@ -62,11 +62,7 @@ class Scenario:
     @property
     def script(self) -> tuple[str, ...]:
         """Return the guest's script, a command a line."""
-        lines = self.commands
-        for name, wanted in (("functions", breakdown), ("batches", batches)):
-            text = ",".join(wanted.functions())
-            lines = tuple(line.replace(f"{{{name}}}", text) for line in lines)
-        return lines * self.repeat
+        return tuple(traced.fill(line) for line in self.commands) * self.repeat
 
     def guest(self, arch: Arch, kernel: Kernel, setting: str) -> Guest:
         """Return the guest that runs this on ``kernel`` in a measuring ``setting``."""

@@ -18,7 +18,6 @@ from boltlab.qemu import Guest
 from boltlab.scenario import Scenario
 
 FOLDER = paths.REPO / "lab" / "torture"
-ACCELERATORS = ("mttcg", "icount")
 SECONDS = 60  # of the guest's time that one run goes on at most, on the production kernel
 
 _ACTOR = re.compile(

@@ -3,7 +3,7 @@
 
 import pytest
 
-from boltlab import batches
+from boltlab import batches, traced
 from boltlab.errors import BoltError
 
 # CPUs 1 and 2 go. States 10 to 50 belong to hotplug threads: 20 and 30 are serial, and 25 between
@@ -79,7 +79,7 @@ def test_the_summary_has_the_greatest_counts() -> None:
 
 def test_functions_are_those_counted() -> None:
     assert {"synchronize_rcu", "stop_machine_cpuslocked", "build_sched_domains"} <= set(
-        batches.functions()
+        traced.counted()
     )
 
 

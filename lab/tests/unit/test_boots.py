@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from boltlab import arch, bootfile, bootmodel, boots, cmd_boot_bench
+from boltlab import arch, bootfile, bootmodel, boots, cmd_boot_bench, report
 from boltlab.bootfile import BootResults
 from boltlab.boots import Boot, Callback
 from boltlab.build import Kernel
@@ -230,10 +230,10 @@ def test_stress_boots_each_machine_several_times_in_turns() -> None:
 
 def test_stress_is_not_called_virtual_time(tmp_path: Path) -> None:
     stress = replace(results(), accel="mttcg")
-    assert "stress" in cmd_boot_bench.title(stress)
-    assert "virtual" not in cmd_boot_bench.title(stress)
+    assert "stress" in report.boot_title(stress)
+    assert "virtual" not in report.boot_title(stress)
     assert "model" not in bootfile.to_json(stress)
-    assert "virtual time" in cmd_boot_bench.title(results())
+    assert "virtual time" in report.boot_title(results())
     bootfile.save(stress, tmp_path / "boot.json")
     assert bootfile.load(tmp_path / "boot.json").accel == "mttcg"
 

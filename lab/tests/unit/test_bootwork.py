@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from boltlab import arch, boots, bootsoak, bootwork
+from boltlab import arch, boots, bootsoak, bootwork, symbols
 from boltlab.bootwork import Work
 from boltlab.build import Kernel
 from boltlab.errors import BoltError
@@ -26,7 +26,7 @@ def system_map(tmp_path: Path) -> Path:
 
 
 def test_functions_in_order(system_map: Path) -> None:
-    names = [name for _, name in bootwork.symbols(system_map)]
+    names = [name for _, name in symbols.read(system_map)]
     assert names == ["_text", "osq_lock", "smp_init", "sched_init_smp"]
     assert bootwork.edges(system_map) == "from=ffff800080002000,to=ffff800080004000"
 
@@ -45,10 +45,10 @@ def test_blocks_belong_to_functions(system_map: Path) -> None:
         '{"at":"ffff800080002ffc","instructions":7}',
         '{"at":"40001000","instructions":3}',
     ]
-    found = bootwork.read(lines, bootwork.symbols(system_map))
+    found = bootwork.read(lines, symbols.read(system_map))
     assert found == {"osq_lock": 7, "smp_init": 7, "?": 3}
     with pytest.raises(BoltError, match="saw nothing"):
-        bootwork.read([], bootwork.symbols(system_map))
+        bootwork.read([], symbols.read(system_map))
 
 
 def test_waiting_is_no_work() -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from boltlab import checkpatch, export, paths, quotes, series
+from boltlab import checkpatch, export, kept, paths, series
 from boltlab.errors import BoltError
 from boltlab.series import Commit
 from boltlab.source import Source
@@ -84,7 +84,7 @@ def source(
     write_tree(folder, COVER)
     results = {"cases": [{"case": "online1", "bolt": 7}, {"case": "offline1", "bolt": 0.2024}]}
     write_tree(bolt_kernel.parent, {"results/x.json": json.dumps(results)})
-    monkeypatch.setattr(quotes, "FOLDER", bolt_kernel.parent / "results")
+    monkeypatch.setattr(kept, "FOLDER", bolt_kernel.parent / "results")
     make_hook(kernel_tree, folder, "0001-split.patch", {"kernel/cpu.c": ("\tb4();\n", "\tb();\n")})
     edits = {"kernel/Makefile": ("cpu.o\n", "cpu.o bolt/\n")}
     make_hook(kernel_tree, folder, "0002-makefile.patch", edits)

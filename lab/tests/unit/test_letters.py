@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from boltlab import letters, quotes
+from boltlab import kept, letters
 from boltlab.errors import BoltError
 from boltlab.series import Posting
 from tests.unit.conftest import write_tree
@@ -27,7 +27,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     old = json.dumps({"qemu": "7"})
     files = {"2026-01-01-a.json": old, "2026-01-02-a.json": json.dumps(RESULTS)}
     write_tree(tmp_path / "results", files)
-    monkeypatch.setattr(quotes, "FOLDER", tmp_path / "results")
+    monkeypatch.setattr(kept, "FOLDER", tmp_path / "results")
     return tmp_path
 
 
