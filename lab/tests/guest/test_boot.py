@@ -6,9 +6,11 @@ from dataclasses import replace
 
 import pytest
 
-from boltlab import boots, bootsoak, bootwork, cmd_boot_bench, qemu, scenario
 from boltlab.arch import ARCHES
-from boltlab.build import Kernel
+from boltlab.boot import boots, bootsoak, bootwork
+from boltlab.commands import boot_bench as cmd_boot_bench
+from boltlab.guest import qemu, scenario
+from boltlab.kernel.build import Kernel
 
 Kernels = Callable[[str, str], Kernel]
 

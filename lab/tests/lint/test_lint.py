@@ -4,7 +4,7 @@
 import pytest
 
 from boltlab import lint, paths
-from boltlab.source import Source
+from boltlab.kernel.source import Source
 
 
 @pytest.mark.parametrize("name", lint.CHECKS)

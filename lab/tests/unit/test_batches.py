@@ -3,8 +3,9 @@
 
 import pytest
 
-from boltlab import batches, traced
+from boltlab.bench import batches
 from boltlab.errors import BoltError
+from boltlab.guest import traced
 
 # CPUs 1 and 2 go. States 10 to 50 belong to hotplug threads: 20 and 30 are serial, and 25 between
 # them is as good as serial. State 40 takes CPU 1 20 us and CPU 2 30 us, at the same time for 10 us

@@ -5,10 +5,13 @@ from pathlib import Path
 
 import pytest
 
-from boltlab import arch, cmd_bench, modules, results
-from boltlab.build import Kernel
-from boltlab.cmd_bench import Job, Plan
-from boltlab.qemu import GuestResult
+from boltlab import arch
+from boltlab.bench import results
+from boltlab.commands import bench as cmd_bench
+from boltlab.commands.bench import Job, Plan
+from boltlab.guest import modules
+from boltlab.guest.qemu import GuestResult
+from boltlab.kernel.build import Kernel
 
 X86 = arch.ARCHES["x86_64"]
 KERNELS = {

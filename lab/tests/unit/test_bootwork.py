@@ -3,10 +3,12 @@ from pathlib import Path
 
 import pytest
 
-from boltlab import arch, boots, bootsoak, bootwork, symbols
-from boltlab.bootwork import Work
-from boltlab.build import Kernel
+from boltlab import arch
+from boltlab.boot import boots, bootsoak, bootwork
+from boltlab.boot.bootwork import Work
 from boltlab.errors import BoltError
+from boltlab.kernel import symbols
+from boltlab.kernel.build import Kernel
 
 MAP = """\
 ffff800080000000 T _text

@@ -4,9 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from boltlab import breakdown, traced
-from boltlab.breakdown import Call, Request
+from boltlab.bench import breakdown
+from boltlab.bench.breakdown import Call, Request
 from boltlab.errors import BoltError
+from boltlab.guest import traced
 
 TRACES = Path(__file__).parents[1] / "data" / "trace"
 

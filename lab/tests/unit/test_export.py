@@ -7,10 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from boltlab import checkpatch, export, kept, paths, series
+from boltlab import checkpatch, kept, paths
 from boltlab.errors import BoltError
-from boltlab.series import Commit
-from boltlab.source import Source
+from boltlab.kernel import export, series
+from boltlab.kernel.series import Commit
+from boltlab.kernel.source import Source
 from tests.unit.conftest import make_hook, write_tree
 
 SERIES = """# SPDX-License-Identifier: GPL-2.0-only

@@ -6,9 +6,9 @@ from typing import Any, cast
 
 import pytest
 
-from boltlab import guests
 from boltlab.errors import BoltError
-from boltlab.qemu import GuestResult
+from boltlab.guest import guests
+from boltlab.guest.qemu import GuestResult
 
 
 @pytest.mark.parametrize(("at_once", "expected"), [(None, 2), (1, 1), (3, 3)])

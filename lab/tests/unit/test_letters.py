@@ -6,9 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from boltlab import kept, letters
+from boltlab import kept
 from boltlab.errors import BoltError
-from boltlab.series import Posting
+from boltlab.kernel import letters
+from boltlab.kernel.series import Posting
 from tests.unit.conftest import write_tree
 
 RESULTS = {

@@ -6,9 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from boltlab import checkpatch, cli, cmd_lint, lint, paths, source
+from boltlab import checkpatch, cli, lint, paths
 from boltlab.checkpatch import Finding
+from boltlab.commands import lint as cmd_lint
 from boltlab.errors import BoltError
+from boltlab.kernel import source
 from tests.unit.conftest import write_tree
 
 SPDX = "# SPDX-License-Identifier: GPL-2.0-only\n"

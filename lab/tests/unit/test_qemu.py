@@ -12,9 +12,10 @@ from pathlib import Path
 
 import pytest
 
-from boltlab import arch, guestimage, hang, packages, paths, qemu
+from boltlab import arch, packages, paths
 from boltlab.errors import BoltError
-from boltlab.qemu import Guest
+from boltlab.guest import guestimage, hang, qemu
+from boltlab.guest.qemu import Guest
 
 X86 = arch.ARCHES["x86_64"]
 ARM = arch.ARCHES["arm64"]

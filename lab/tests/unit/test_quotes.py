@@ -8,9 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from boltlab import cli, kept, paths, pictures, quotes, results
+from boltlab import cli, kept, paths
+from boltlab.bench import results
+from boltlab.bench.results import Case, Results
 from boltlab.errors import BoltError
-from boltlab.results import Case, Results
+from boltlab.report import pictures, quotes
 from tests.unit.sample import sample, stats
 
 

@@ -5,9 +5,11 @@ from typing import Any
 
 import pytest
 
-from boltlab import arch, flavours, guestimage, modules, scenario
-from boltlab.build import Kernel
+from boltlab import arch
 from boltlab.errors import USAGE, BoltError
+from boltlab.guest import guestimage, modules, scenario
+from boltlab.kernel import flavours
+from boltlab.kernel.build import Kernel
 
 GOOD: dict[str, Any] = {"description": "x", "commands": ["measure pairs cpus=1", "kunit"]}
 
