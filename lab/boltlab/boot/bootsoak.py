@@ -9,6 +9,7 @@ from typing import Any
 from boltlab.arch import Arch
 from boltlab.boot import boots
 from boltlab.guest import qemu
+from boltlab.guest.machine import Machine
 from boltlab.guest.qemu import Guest
 from boltlab.kernel.build import Kernel
 
@@ -24,15 +25,15 @@ class Soak:
     @property
     def cpus(self) -> int:
         """CPUs of the machine."""
-        return self.guest.cpus
+        return self.guest.machine.cpus
 
     @property
     def name(self) -> str:
         """Name of the run's directory."""
-        guest = self.guest
+        machine = self.guest.machine
         return (
-            f"soak-{guest.arch.name}-{self.number}-{self.variant}"
-            f"-{guest.cpus}-{guest.nodes}-{guest.accel}"
+            f"soak-{self.guest.arch.name}-{self.number}-{self.variant}"
+            f"-{machine.cpus}-{machine.nodes}-{machine.accel}"
         )
 
 
@@ -63,11 +64,13 @@ def draw(
                     image=kernels["bolt"].image,
                     script=tuple(_script(rows, cpus)),
                     append=boots.append(target, setting, f"{ways[variant]['append']} {trial}"),
-                    cpus=cpus,
-                    nodes=nodes,
-                    memory=rows["memory"],
-                    # Many CPUs at once on a host with few: late, and taken for a lockup.
-                    accel=accel if cpus <= rows["mttcg"] else "icount",
+                    machine=Machine(
+                        cpus=cpus,
+                        nodes=nodes,
+                        memory=rows["memory"],
+                        # Many CPUs at once on a host with few: late, and taken for a lockup.
+                        accel=accel if cpus <= rows["mttcg"] else "icount",
+                    ),
                     timeout=rows["timeout"],
                 ),
             )

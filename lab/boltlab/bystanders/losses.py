@@ -14,6 +14,7 @@ from boltlab import git
 from boltlab.arch import Arch
 from boltlab.errors import BoltError
 from boltlab.guest import qemu
+from boltlab.guest.machine import Machine
 from boltlab.guest.qemu import Guest
 from boltlab.kernel.build import Kernel
 from boltlab.tables import Column
@@ -78,8 +79,7 @@ def guest(
         image=kernel.image,
         script=(*VARIANTS[variant][1], words),
         append=append.strip(),
-        cpus=cpus,
-        memory="2G" if cpus > 16 else "1G",
+        machine=Machine(cpus=cpus, memory="2G" if cpus > 16 else "1G"),
         timeout=7200,
         plugin=plugin,
     )

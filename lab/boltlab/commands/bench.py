@@ -17,6 +17,7 @@ from boltlab.bench import batches, breakdown, reference, results
 from boltlab.bench.results import Batch, Case, PhaseTime, Results
 from boltlab.errors import USAGE, BoltError
 from boltlab.guest import backports, console, guestimage, guests, modules, qemu, traced
+from boltlab.guest.machine import Machine
 from boltlab.guest.qemu import Guest, GuestResult
 from boltlab.kernel import build, source
 from boltlab.kernel.build import Kernel
@@ -227,10 +228,12 @@ def _jobs(
         image=kernel.image,
         script=(*variant["commands"], *row.get("commands", []), *commands),
         append=f"{target.settings[setting]} {row.get('append', '')}".strip(),
-        cpus=cpus,
-        threads=row.get("threads", 1),
-        memory="1G" if cpus <= CPU_MEMORY else "4G",
-        accel=plan.accel,
+        machine=Machine(
+            cpus=cpus,
+            threads=row.get("threads", 1),
+            memory="1G" if cpus <= CPU_MEMORY else "4G",
+            accel=plan.accel,
+        ),
         timeout=TIMEOUT,
         bounded=row.get("bounded", False),
         programs=programs,
@@ -315,7 +318,7 @@ def _between(target: Arch, plan: Plan, job: Job, ran: GuestResult) -> Iterator[d
     for row in _rows(target, plan):
         if _guest(row) == job.kind:
             for case in row["cases"]:
-                cpus = job.guest.cpus - 1
+                cpus = job.guest.machine.cpus - 1
                 yield {"case": case, "batch": cpus, "samples": [last - first]}
 
 

@@ -19,6 +19,7 @@ from boltlab.boot.bootsoak import Soak
 from boltlab.boot.bootwork import Work
 from boltlab.errors import USAGE, BoltError
 from boltlab.guest import backports, guests, plugins, qemu
+from boltlab.guest.machine import Machine
 from boltlab.guest.qemu import Guest, GuestResult
 from boltlab.kernel import build, source, symbols
 from boltlab.kernel.build import Kernel
@@ -183,9 +184,7 @@ def jobs(
                     image=kernels[row["kernel"]].image,
                     script=tuple(table["trace"]["commands"]) if traced else (),
                     append=boots.append(target, setting, row["append"], more),
-                    cpus=cpus,
-                    nodes=nodes,
-                    memory=table["memory"],
+                    machine=Machine(cpus=cpus, nodes=nodes, memory=table["memory"]),
                     timeout=TIMEOUT,
                 )
                 work += [
@@ -195,10 +194,14 @@ def jobs(
     return work
 
 
+def _at_once(guest: Guest) -> Guest:
+    return replace(guest, machine=replace(guest.machine, accel="mttcg"))
+
+
 def stressed(work: Sequence[Job], times: int) -> list[Job]:
     """Return jobs()' boots on the host's time, each ``times`` times: in turns, as hosts change."""
     return [
-        replace(job, again=again, guest=replace(job.guest, accel="mttcg"))
+        replace(job, again=again, guest=_at_once(job.guest))
         for again in range(times)
         for job in work
         if not job.traced and not job.again
@@ -257,7 +260,7 @@ def soak(work: Sequence[Soak], title: str) -> None:
             await guests.run_all(work, one)
 
     asyncio.run(run_all())
-    ways = Counter((job.variant, job.guest.accel) for job in work)
+    ways = Counter((job.variant, job.guest.machine.accel) for job in work)
     for (variant, accel), number in sorted(ways.items()):
         ui.say(f"{variant}, {accel}: {number} boots")
     ui.say(f"{len(work)} boots, all CPUs came, no complaint")

@@ -2,7 +2,6 @@
 """``bolt run``: one scenario in one guest."""
 
 import argparse
-import dataclasses
 
 from boltlab import arch, cli, packages, ui
 from boltlab.arch import Arch
@@ -46,7 +45,7 @@ def run(args: argparse.Namespace) -> int:
     changes = {key: getattr(args, key) for key in ("kernel", "accel", "cpus", "threads")}
     if args.append:
         changes["append"] = f"{wanted.append} {args.append}".strip()
-    wanted = dataclasses.replace(wanted, **{key: new for key, new in changes.items() if new})
+    wanted = wanted.changed(**{key: new for key, new in changes.items() if new})
     arches = arch.select(args.arch)
     for target in arches:
         if target.name not in wanted.arches:

@@ -7,6 +7,7 @@ import subprocess
 from boltlab import arch, cli, packages, ui
 from boltlab.errors import USAGE, BoltError
 from boltlab.guest import busybox, guestimage, kvm, qemu
+from boltlab.guest.machine import Machine
 from boltlab.guest.qemu import Guest
 from boltlab.kernel import build, source
 
@@ -49,8 +50,10 @@ def run(args: argparse.Namespace) -> int:
         image=kernel.image,
         script=("shell",),
         append=target.settings[target.default_setting],
-        cpus=args.cpus,
-        accel="kvm" if kvm.probe(target, kernel.image).usable else "mttcg",
+        machine=Machine(
+            cpus=args.cpus,
+            accel="kvm" if kvm.probe(target, kernel.image).usable else "mttcg",
+        ),
     )
     folder = qemu.new_run(f"{target.name}-shell")
     initrd = folder / "initrd.cpio"
@@ -60,7 +63,7 @@ def run(args: argparse.Namespace) -> int:
         "etc/profile": guestimage.file(PROFILE.encode()),
     }
     guestimage.make(target, guest.script, initrd, extra)
-    ui.say(f"linux {kernel.release} ({args.kernel}), {target.name}, {guest.accel}")
+    ui.say(f"linux {kernel.release} ({args.kernel}), {target.name}, {guest.machine.accel}")
     ui.say(f"{HINTS[args.kernel]}; leave: exit; kill the guest: Ctrl-A X")
     command = [*qemu.command(guest, initrd), "-serial", "mon:stdio", *qemu.ports(folder)]
     status = subprocess.run(command, check=False).returncode

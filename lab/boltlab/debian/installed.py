@@ -21,6 +21,7 @@ from boltlab.debian import packing, userland
 from boltlab.debian.aptrepo import SOURCES
 from boltlab.errors import BoltError
 from boltlab.guest import guestimage, qemu
+from boltlab.guest.machine import Machine
 from boltlab.guest.qemu import Guest, GuestResult
 
 TABLE = paths.DATA / "installed.toml"
@@ -149,8 +150,7 @@ def run(stage: Stage, image: Path, media: Path, folder: Path) -> GuestResult:
         kernel,
         script(stage),
         append=userland.CLOCK if target.name == "x86_64" else "",
-        accel="mttcg",
-        memory="2G",
+        machine=Machine(accel="mttcg", memory="2G"),
         timeout=userland.LONGEST,
         root=image,
         keep=True,

@@ -23,6 +23,7 @@ from boltlab import arch, packages, paths, ui
 from boltlab.debian.agent import Agent
 from boltlab.errors import UNAVAILABLE, BoltError, EmulatorError
 from boltlab.guest import backports, hang, qemu, slots
+from boltlab.guest.machine import Machine, split
 from boltlab.guest.qemu import Guest, GuestResult
 from boltlab.kernel.build import Kernel
 from boltlab.locks import lock
@@ -217,21 +218,22 @@ def run(kernel: Kernel, root: Path, name: str, rows: Sequence[Check], mode: str)
 
 
 def _boot(kernel: Kernel, root: Path, name: str, rows: Sequence[Check], mode: str) -> GuestResult:
-    target, machine = arch.ARCHES[kernel.arch], guests()[name]
+    target = arch.ARCHES[kernel.arch]
+    machine, own = split(guests()[name])
     ours, theirs = socket.socketpair()
     with ours, theirs:
         guest = Guest(
             target,
             kernel.image,
             script(rows, mode),
-            append=f"{machine.pop('append', '')} {APPEND[mode]}".strip(),
-            accel="mttcg",
+            append=f"{own.pop('append', '')} {APPEND[mode]}".strip(),
+            machine=Machine(**{"accel": "mttcg", "memory": "2G", **machine}),
             timeout=LONGEST,
             root=root,
             agent=theirs,
-            machine=tuple(machine.pop("machine", {}).get(target.name, ())),
-            warns=tuple(machine.pop("warns", ())),
-            **{"memory": "2G", **machine},
+            board=tuple(own.pop("board", {}).get(target.name, ())),
+            warns=tuple(own.pop("warns", ())),
+            **own,
         )
         asked = Agent(ours, requests())
 

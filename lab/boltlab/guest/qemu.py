@@ -25,6 +25,7 @@ from boltlab.arch import Arch
 from boltlab.errors import BoltError, EmulatorError
 from boltlab.guest import console, guestimage, hang, pause
 from boltlab.guest.guestimage import Node
+from boltlab.guest.machine import Machine
 
 # Virtual time: one thread runs all CPUs in turn, one instruction takes 2^1 ns, idle time costs
 # no host time. Only with it are latencies repeatable.
@@ -68,13 +69,10 @@ POLL = 0.5  # seconds between two looks at a running guest
 class Guest:
     """What to run: a kernel, the script it gets, and the machine. timeout is host seconds.
 
-    ``threads``: hardware threads of a core. ``disks``: scratch disks of DISK bytes, with a queue
-    for each CPU, the first ``ext4`` of them with a file system. ``nics``: network cards, all
-    on networks of their own. ``programs`` are added to the initramfs, by path without the leading
-    slash. ``bounded``: no CPU runs for more than a few microseconds of virtual time before the
-    next gets its turn. ``features`` are added to the CPU's model; CPU n + 1 does not have the n-th
-    feature of ``lacks``. ``seed`` makes a run that can be repeated: in virtual time what is random
-    comes from it, and how long an instruction takes.
+    ``programs`` are added to the initramfs, by path without the leading slash. ``bounded``: no CPU
+    runs for more than a few microseconds of virtual time before the next gets its turn.
+    ``seed`` makes a run that can be repeated: in virtual time what is random comes from it, and
+    how long an instruction takes.
     ``plugin`` is one of the emulator's, which writes to PLUGIN in the run's directory;
     ``plugin_args`` are NAME=VALUE,... for it. ``warns`` are patterns of what the kernel must
     complain about, each just once.
@@ -83,26 +81,18 @@ class Guest:
     script, which that system runs, and its third the kernel; the images ``media`` are further
     disks, which it can only read. ``initrd`` is an initramfs that such a system boots through.
     ``agent`` is the emulator's end of a connection to the guest agent of such a system.
-    ``slots``: the machine has room for so many CPUs, each a socket; those beyond
-    ``cpus`` can be added while it runs. ``machine`` are arguments in place of the architecture's.
+    ``slots``: the machine has room for so many CPUs, each a socket; those beyond the machine's
+    ``cpus`` can be added while it runs. ``board`` are arguments of the emulator in place of the
+    architecture's.
     """
 
     arch: Arch
     image: Path
     script: tuple[str, ...]
     append: str = ""
-    cpus: int = 4
-    nodes: int = 1
-    threads: int = 1
-    memory: str = "1G"
-    disks: int = 0
-    ext4: int = 0
-    nics: int = 0
-    accel: str = "icount"
+    machine: Machine = field(default_factory=Machine)
     timeout: float = 300
     bounded: bool = False
-    features: str = ""
-    lacks: tuple[str, ...] = ()
     seed: int | None = None
     plugin: Path | None = None
     plugin_args: str = ""
@@ -114,7 +104,7 @@ class Guest:
     initrd: Path | None = None
     agent: socket.socket | None = None
     slots: int = 0
-    machine: tuple[str, ...] = ()
+    board: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -193,20 +183,21 @@ async def boot(
 
 def command(guest: Guest, initrd: Path) -> list[str]:
     """Return the part of QEMU's command line that makes the machine and boots it."""
-    arch = guest.arch
-    if guest.accel not in ACCELERATORS:
-        raise BoltError(f"unknown accelerator '{guest.accel}' (one of {', '.join(ACCELERATORS)})")
-    machine = arch.kvm_machine_args if guest.accel == "kvm" else arch.machine_args
-    machine = guest.machine or machine
+    arch, machine = guest.arch, guest.machine
+    if machine.accel not in ACCELERATORS:
+        known = ", ".join(ACCELERATORS)
+        raise BoltError(f"unknown accelerator '{machine.accel}' (one of {known})")
+    board = arch.kvm_machine_args if machine.accel == "kvm" else arch.machine_args
+    board = guest.board or board
     # A guest with an oops may go on, waiting for what has died, until its time is over.
     start = "root=/dev/vda rw" if guest.root else "rdinit=/init"
     fixed = f"console={arch.console} loglevel=5 panic=-1 oops=panic {start}"
     append = f"{fixed} {guest.append}".strip()
     args = [binary(arch.qemu), "-nodefaults", "-no-user-config", "-display", "none", "-no-reboot"]
-    if guest.features:
-        machine = (*machine[:-1], f"{machine[-1]},{guest.features}")
-    args += [*machine, *accelerator(guest), "-m", guest.memory, "-smp", smp(guest)]
-    args += [*numa(guest), *unequal(guest)]
+    if machine.features:
+        board = (*board[:-1], f"{board[-1]},{machine.features}")
+    args += [*board, *accelerator(guest), "-m", machine.memory, "-smp", smp(guest)]
+    args += [*numa(machine), *unequal(guest)]
     args += BOUND if guest.bounded else ()
     args += ["-kernel", str(guest.image), "-append", append]
     args += [] if guest.root and not guest.initrd else ["-initrd", str(initrd)]
@@ -216,10 +207,10 @@ def command(guest: Guest, initrd: Path) -> list[str]:
 
 def accelerator(guest: Guest) -> list[str]:
     """Return QEMU's arguments for how it runs the guest, and for what is random in it."""
-    words = list(ACCELERATORS[guest.accel])
+    words = list(ACCELERATORS[guest.machine.accel])
     if guest.seed is None:
         return words
-    if guest.accel == "icount":
+    if guest.machine.accel == "icount":
         shift = guest.seed % SHIFTS
         words = [word.replace("shift=1", f"shift={shift}") for word in words]
     return [*words, "-seed", str(guest.seed % 2**31), "-rtc", "base=2026-01-01T00:00:00,clock=vm"]
@@ -230,7 +221,7 @@ def unequal(guest: Guest) -> list[str]:
     model = guest.arch.machine_args[-1]
     cpu = f"{model}-{guest.arch.name}-cpu,socket-id=0,thread-id=0"
     args = []
-    for number, feature in enumerate(guest.lacks, 1):
+    for number, feature in enumerate(guest.machine.lacks, 1):
         args += ["-device", f"{cpu},core-id={number},{feature}=off"]
     return args
 
@@ -240,30 +231,35 @@ def smp(guest: Guest) -> str:
 
     CPUs that lack something are devices of their own, so that the machine starts with one CPU.
     """
-    if guest.lacks:
-        if guest.cpus != len(guest.lacks) + 1 or guest.nodes > 1 or guest.threads > 1:
-            raise BoltError(f"{guest.cpus} CPUs cannot lack {len(guest.lacks)} features")
-        return f"1,maxcpus={guest.cpus},sockets=1,cores={guest.cpus},threads=1"
+    machine = guest.machine
+    if machine.lacks:
+        if machine.cpus != len(machine.lacks) + 1 or machine.nodes > 1 or machine.threads > 1:
+            raise BoltError(f"{machine.cpus} CPUs cannot lack {len(machine.lacks)} features")
+        return f"1,maxcpus={machine.cpus},sockets=1,cores={machine.cpus},threads=1"
     if guest.slots:
-        return f"{guest.cpus},maxcpus={guest.slots},sockets={guest.slots}"
-    if guest.threads == 1:
-        return str(guest.cpus) if guest.nodes == 1 else f"{guest.cpus},sockets={guest.nodes}"
-    cores, rest = divmod(guest.cpus, guest.nodes * guest.threads)
+        return f"{machine.cpus},maxcpus={guest.slots},sockets={guest.slots}"
+    if machine.threads == 1:
+        return (
+            str(machine.cpus) if machine.nodes == 1 else f"{machine.cpus},sockets={machine.nodes}"
+        )
+    cores, rest = divmod(machine.cpus, machine.nodes * machine.threads)
     if rest:
-        raise BoltError(f"{guest.cpus} CPUs are no cores of {guest.threads} threads")
-    return f"{guest.cpus},sockets={guest.nodes},cores={cores},threads={guest.threads}"
+        raise BoltError(f"{machine.cpus} CPUs are no cores of {machine.threads} threads")
+    return f"{machine.cpus},sockets={machine.nodes},cores={cores},threads={machine.threads}"
 
 
-def numa(guest: Guest) -> list[str]:
-    """Return QEMU's arguments for the guest's nodes: equal shares of CPUs and memory, in MiB."""
-    if guest.nodes == 1:
+def numa(machine: Machine) -> list[str]:
+    """Return QEMU's arguments for the nodes: equal shares of CPUs and memory, in MiB."""
+    if machine.nodes == 1:
         return []
-    if guest.cpus % guest.nodes or not guest.memory.endswith("G"):
-        raise BoltError(f"{guest.cpus} CPUs and {guest.memory} do not fill {guest.nodes} nodes")
-    share, rest = divmod(int(guest.memory[:-1]) * 1024, guest.nodes)
-    each = guest.cpus // guest.nodes
+    if machine.cpus % machine.nodes or not machine.memory.endswith("G"):
+        raise BoltError(
+            f"{machine.cpus} CPUs and {machine.memory} do not fill {machine.nodes} nodes"
+        )
+    share, rest = divmod(int(machine.memory[:-1]) * 1024, machine.nodes)
+    each = machine.cpus // machine.nodes
     args = []
-    for node in range(guest.nodes):
+    for node in range(machine.nodes):
         cpus = f"{node * each}-{node * each + each - 1}"
         size = share + (rest if node == 0 else 0)
         args += ["-object", f"memory-backend-ram,id=node{node},size={size}M"]
@@ -304,15 +300,16 @@ def system(guest: Guest, folder: Path) -> list[str]:
 def disks(guest: Guest, folder: Path) -> list[str]:
     """Make the guest's disks, empty, in ``folder`` and return QEMU's arguments for them."""
     args = []
-    for number in range(guest.disks):
+    machine = guest.machine
+    for number in range(machine.disks):
         path = folder / f"disk{number}.img"
         with path.open("wb") as file:
             file.truncate(DISK)
-        if number < guest.ext4:
+        if number < machine.ext4:
             _output([binary("mkfs.ext4"), "-q", "-F", str(path)])
         # The host's disk must not be waited for: virtual time goes on meanwhile.
         drive = f"if=none,id=disk{number},format=raw,cache=unsafe,file={_escaped(path)}"
-        device = f"virtio-blk-pci,drive=disk{number},num-queues={guest.cpus}"
+        device = f"virtio-blk-pci,drive=disk{number},num-queues={machine.cpus}"
         args += ["-drive", drive, "-device", device]
     return args
 
@@ -323,7 +320,7 @@ def nics(guest: Guest) -> list[str]:
     They offer several queues, but a network in user mode has one: that is all they get.
     """
     args = []
-    for number in range(guest.nics):
+    for number in range(guest.machine.nics):
         device = f"virtio-net-pci,netdev=net{number},mq=on,romfile="
         args += ["-netdev", f"user,id=net{number},{ECHO}", "-device", device]
     return args

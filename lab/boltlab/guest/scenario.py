@@ -3,7 +3,7 @@
 
 import re
 import tomllib
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +11,7 @@ from boltlab import paths
 from boltlab.arch import ARCHES, Arch
 from boltlab.errors import USAGE, BoltError
 from boltlab.guest import guestimage, modules, selftest, tools, traced
+from boltlab.guest.machine import KEYS, Machine, split
 from boltlab.guest.qemu import ACCELERATORS, Guest
 from boltlab.kernel.build import Kernel
 
@@ -21,18 +22,16 @@ FOLDER = paths.REPO / "lab" / "scenarios"
 class Scenario:
     """One scenario.
 
-    ``commands`` are lines of the guest's script, run ``repeat`` times over; ``{functions}`` in
-    them stands for the functions of the breakdown, ``{batches}`` for those that are counted.
+    ``commands`` are lines of the guest's script, run ``repeat`` times over; ``{functions}`` in them
+    stands for the functions of the breakdown, ``{batches}`` for those that are counted.
     ``kexec`` is the script of the kernel that the command kexec starts. ``timeout`` is host
-    seconds. ``kernel`` is a flavour. ``threads`` are those of a core. ``disks`` and ``nics`` are
-    how many the guest has, ``ext4`` how many of the disks have a file system. ``append`` is added
-    to the kernel's command line. ``selftests`` are the kernel's own, found in /bin of the guest;
-    ``modules`` are the lab's. ``tools`` are programs of tools/. ``setting`` is the measuring
-    setting to run in, for scenarios that need one; ``features`` are those the CPU has beside its
-    model's, in QEMU's words. ``warns`` are patterns, each of which the kernel must complain about
-    once: in the first line of a complaint, or in the message that the kernel prints above it. Any
-    other complaint fails the run. ``lacks`` are features that CPUs do not have, one for each but
-    the first CPU.
+    seconds. ``kernel`` is a flavour. ``append`` is added to the kernel's command line.
+    ``selftests`` are the kernel's own, found in /bin of the guest; ``modules`` are the lab's.
+    ``tools`` are programs of tools/. ``setting`` is the measuring setting to run in, for
+    scenarios that need one. ``warns`` are patterns, each of which the kernel must complain
+    about once: in the first line of a complaint, or in the message that the kernel prints above
+    it. Any other complaint fails the run. A scenario's file has the fields of ``machine`` among
+    the others.
     """
 
     name: str
@@ -40,14 +39,7 @@ class Scenario:
     commands: tuple[str, ...]
     kernel: str = "pristine"
     append: str = ""
-    cpus: int = 4
-    nodes: int = 1
-    threads: int = 1
-    memory: str = "1G"
-    disks: int = 0
-    ext4: int = 0
-    nics: int = 0
-    accel: str = "icount"
+    machine: Machine = field(default_factory=Machine)
     timeout: int = 300
     repeat: int = 1
     arches: tuple[str, ...] = tuple(ARCHES)
@@ -56,14 +48,17 @@ class Scenario:
     tools: tuple[str, ...] = ()
     kexec: tuple[str, ...] = ()
     setting: str = ""
-    features: str = ""
     warns: tuple[str, ...] = ()
-    lacks: tuple[str, ...] = ()
 
     @property
     def script(self) -> tuple[str, ...]:
         """Return the guest's script, a command a line."""
         return tuple(traced.fill(line) for line in self.commands) * self.repeat
+
+    def changed(self, **changes: Any) -> "Scenario":
+        """Return the scenario with other fields, those of its machine among them."""
+        machine, own = split(changes)
+        return replace(self, machine=replace(self.machine, **machine), **own)
 
     def guest(self, arch: Arch, kernel: Kernel, setting: str) -> Guest:
         """Return the guest that runs this on ``kernel`` in a measuring ``setting``."""
@@ -77,17 +72,8 @@ class Scenario:
             image=kernel.image,
             script=self.script,
             append=f"{arch.settings[self.setting or setting]} {self.append}".strip(),
-            cpus=self.cpus,
-            nodes=self.nodes,
-            threads=self.threads,
-            memory=self.memory,
-            disks=self.disks,
-            ext4=self.ext4,
-            nics=self.nics,
-            accel=self.accel,
-            features=self.features,
+            machine=self.machine,
             warns=self.warns,
-            lacks=self.lacks,
             timeout=self.timeout,
             programs=programs,
         )
@@ -96,6 +82,11 @@ class Scenario:
 # The types that a scenario file may use, by field; everything else is text.
 _LISTS = ("commands", "arches", "selftests", "modules", "tools", "kexec", "warns", "lacks")
 _NUMBERS = ("cpus", "nodes", "threads", "disks", "ext4", "nics", "timeout", "repeat")
+
+
+def allowed() -> set[str]:
+    """Return what may be said of a scenario: its own fields, and those of its machine."""
+    return {entry.name for entry in fields(Scenario)} - {"machine"} | {*KEYS}
 
 
 def names() -> list[str]:
@@ -121,7 +112,7 @@ def load(name: str) -> Scenario:
 
 def parse(name: str, table: dict[str, Any]) -> Scenario:
     """Return the scenario in ``table``; raise BoltError naming the key that is wrong."""
-    known = {entry.name for entry in fields(Scenario)} - {"name"}
+    known = allowed() - {"name"}
     for key, value in table.items():
         if key not in known:
             raise BoltError(f"scenario {name}: unknown key '{key}'")
@@ -133,9 +124,10 @@ def parse(name: str, table: dict[str, Any]) -> Scenario:
     values: dict[str, Any] = {
         key: tuple(value) if key in _LISTS else value for key, value in table.items()
     }
-    scenario = Scenario(name=name, **values)
-    if scenario.accel not in ACCELERATORS:
-        raise BoltError(f"scenario {name}: unknown accelerator '{scenario.accel}'")
+    machine, own = split(values)
+    scenario = Scenario(name=name, machine=Machine(**machine), **own)
+    if scenario.machine.accel not in ACCELERATORS:
+        raise BoltError(f"scenario {name}: unknown accelerator '{scenario.machine.accel}'")
     for text in scenario.warns:
         try:
             re.compile(text)

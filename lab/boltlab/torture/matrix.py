@@ -13,12 +13,14 @@ from boltlab import paths
 from boltlab.arch import ARCHES, Arch
 from boltlab.errors import USAGE, BoltError
 from boltlab.guest import busybox, console, guestimage, scenario
+from boltlab.guest.machine import Machine, split
 from boltlab.guest.qemu import Guest
 from boltlab.guest.scenario import Scenario
 from boltlab.kernel.build import Kernel
 from boltlab.kernel.config import parse as parse_config
 
 FOLDER = paths.REPO / "lab" / "torture"
+SIZES = ("cpus", "nodes", "threads", "memory")  # fields of a machine that configurations set
 SECONDS = 60  # of the guest's time that one run goes on at most, on the production kernel
 
 _ACTOR = re.compile(
@@ -31,7 +33,11 @@ _END = re.compile(r"torture:.*End of test: (\w+)")
 
 @dataclass(frozen=True)
 class Config:
-    """What scenarios are run on: a row of configs.toml, which says what the fields are."""
+    """What scenarios are run on: a row of configs.toml, which says what the fields are.
+
+    A row sets the SIZES of ``machine``. Devices are the scenario's; the memory is, too, unless the
+    row sets it.
+    """
 
     name: str
     description: str
@@ -42,10 +48,7 @@ class Config:
     shows: str = ""
     append: str = ""
     arches: tuple[str, ...] = tuple(ARCHES)
-    cpus: int = 4
-    nodes: int = 1
-    threads: int = 1
-    memory: str = ""
+    machine: Machine = field(default_factory=functools.partial(Machine, memory=""))
     slow: float = 1
     ignored: tuple[str, ...] = ()
 
@@ -126,15 +129,12 @@ class Case:
     def guest(self, kernel: Kernel) -> Guest:
         """Return the guest that runs it on ``kernel``."""
         arch, config, story = ARCHES[self.arch], self.config, self.story
-        wanted = replace(
-            story.scenario,
+        sizes = {key: getattr(config.machine, key) for key in SIZES}
+        wanted = story.scenario.changed(
             commands=self.script(),
             kernel=config.kernel,
             accel=self.accel,
-            cpus=config.cpus,
-            nodes=config.nodes,
-            threads=config.threads,
-            memory=config.memory or story.scenario.memory,
+            **{key: size for key, size in sizes.items() if size},
             append=f"{story.scenario.append} {config.append}".strip(),
             timeout=round(self.timeout),
         )
@@ -200,7 +200,7 @@ def complaint(case: Case, counts: Counts, said: Sequence[str]) -> str:
         return f"the kernel's torture ended with {' '.join(ends) or 'nothing'}"
     if counts.wrong:
         return f"{counts.wrong} of {counts.attempted} requests failed"
-    if case.story.all_succeed and counts.refused and case.config.cpus > 1:
+    if case.story.all_succeed and counts.refused and case.config.machine.cpus > 1:
         return f"{counts.refused} of {counts.attempted} requests were refused"
     return ""
 
@@ -244,11 +244,14 @@ def _scripts(arch: Arch, kernel: Kernel, wanted: Sequence[str]) -> dict[str, gue
 def configs() -> Mapping[str, Config]:
     """Return all rows of configs.toml by name; BoltError naming what is wrong in one."""
     rows = tomllib.loads((FOLDER / "configs.toml").read_text(encoding="utf-8"))
-    known = {entry.name for entry in fields(Config)} - {"name"}
+    known = {entry.name for entry in fields(Config)} - {"name", "machine"} | {*SIZES}
+    found = {}
     for name, row in rows.items():
         for key in row.keys() - known:
             raise BoltError(f"torture configuration {name}: unknown key '{key}'")
-    return {name: Config(name=name, **_tuples(row)) for name, row in rows.items()}
+        sizes, own = split(_tuples(row))
+        found[name] = Config(name=name, machine=Machine(**{"memory": "", **sizes}), **own)
+    return found
 
 
 @functools.cache

@@ -10,7 +10,7 @@ import re
 import subprocess
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
@@ -66,7 +66,7 @@ def bugs() -> Mapping[str, Bug]:
 def parse(name: str, row: Mapping[str, Any]) -> Bug:
     """Return the bug in ``row``; the keys that are not the bug's own change its scenario."""
     own = {entry.name for entry in fields(Bug)} - {"name", "check"}
-    known = {entry.name for entry in fields(Scenario)} - {"name", "arches"}
+    known = scenario.allowed() - {"name", "arches"}
     for key in row.keys() - own - known - {"scenario"}:
         raise BoltError(f"planted bug {name}: unknown key '{key}'")
     for key in ("what", "scenario", "says"):
@@ -82,8 +82,8 @@ def parse(name: str, row: Mapping[str, Any]) -> Bug:
         for key, value in row.items()
         if key in own
     }
-    check = replace(scenario.load(row["scenario"]), **changes)
-    return Bug(name=name, check=replace(check, kernel=FLAVOUR), **values)
+    check = scenario.load(row["scenario"]).changed(**{**changes, "kernel": FLAVOUR})
+    return Bug(name=name, check=check, **values)
 
 
 def plant(bug: Bug, tree: Path) -> str:

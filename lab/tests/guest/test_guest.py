@@ -29,7 +29,7 @@ def play(
     kernel: Kernels, arch: str, name: str, flavour: str | None = None, **changes: Any
 ) -> GuestResult:
     """Run the scenario ``name`` on ``arch``, with ``changes`` of its keys."""
-    wanted = replace(scenario.load(name), **changes)
+    wanted = scenario.load(name).changed(**changes)
     if flavour:
         wanted = replace(wanted, kernel=flavour)
     target = ARCHES[arch]

@@ -71,7 +71,9 @@ def test_bystanders_are_told_apart(kernel: Kernels, arch: str, kernel_source: So
     rows: dict[str, list[Row]] = {}
     for variant, (flavour, _) in losses.VARIANTS.items():
         guest = losses.guest(target, kernel(arch, flavour), plugin, variant, (4, 1, False))
-        done = qemu.run(replace(guest, memory="1G"), f"test-{arch}-bystanders")
+        done = qemu.run(
+            replace(guest, machine=replace(guest.machine, memory="1G")), f"test-{arch}-bystanders"
+        )
         lines = (done.folder / qemu.PLUGIN).read_text(encoding="utf-8").splitlines()
         rows[variant] = losses.read(lines, variant, 4, 1, False)
         assert [row.direction for row in rows[variant]] == ["offline", "online", "idle"]

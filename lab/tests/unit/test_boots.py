@@ -222,7 +222,7 @@ def test_stress_boots_each_machine_several_times_in_turns() -> None:
     kernels = {"pristine": kernel, "bolt": kernel}
     work = cmd_boot_bench.jobs(target, "default", wanted, [(8, 2)], kernels, trace=True)
     stressed = cmd_boot_bench.stressed(work, 2)
-    assert {job.guest.accel for job in stressed} == {"mttcg"}
+    assert {job.guest.machine.accel for job in stressed} == {"mttcg"}
     assert not any(job.traced for job in stressed)
     assert len({job.name for job in stressed}) == len(stressed) == 8
     first = stressed[: len(stressed) // 2]

@@ -75,10 +75,10 @@ def test_a_soak_leaves_nothing_out(name: str, tmp_path: Path) -> None:
     assert len({job.name for job in work}) == len(work) == 200
     known = {way for way, row in boots.variants(name).items() if row["kernel"] == "bolt"}
     assert {job.variant for job in work} == known
-    assert {job.guest.accel for job in work} == {"icount", "mttcg"}
+    assert {job.guest.machine.accel for job in work} == {"icount", "mttcg"}
     assert {job.cpus for job in work} == set(boots.table()["soak"]["cpus"][name])
-    assert all(job.cpus % job.guest.nodes == 0 for job in work)
-    assert max(job.cpus for job in work if job.guest.accel == "mttcg") == 8
+    assert all(job.cpus % job.guest.machine.nodes == 0 for job in work)
+    assert max(job.cpus for job in work if job.guest.machine.accel == "mttcg") == 8
     assert work == bootsoak.draw(target, target.default_setting, {"bolt": kernel}, 200)
     script = next(job for job in work if job.cpus == 3).guest.script
     assert script[0] == "expect /sys/devices/system/cpu/online 0-2"

@@ -34,14 +34,14 @@ def test_configurations_are_of_flavours_there_are(name: str) -> None:
     assert flavour.patched
     assert config.description.endswith(".")
     assert config.goal >= 1000
-    assert config.cpus % (config.nodes * config.threads) == 0
+    assert config.machine.cpus % (config.machine.nodes * config.machine.threads) == 0
 
 
 def test_every_configuration_of_the_requirement_is_there() -> None:
     kernels = {config.kernel for config in CONFIGS.values()}
     assert {"bolt", "debug", "kasan", "kcsan", "rt", "torture", "cloud"} <= kernels
-    assert {1, 4, 16, 64} <= {config.cpus for config in CONFIGS.values()}
-    assert {1, 2, 4} <= {config.nodes for config in CONFIGS.values()}
+    assert {1, 4, 16, 64} <= {config.machine.cpus for config in CONFIGS.values()}
+    assert {1, 2, 4} <= {config.machine.nodes for config in CONFIGS.values()}
     for mode in ("none", "voluntary", "full"):
         assert CONFIGS[f"preempt-{mode}"].append == f"preempt={mode}"
         run = case(f"preempt-{mode}")
@@ -94,9 +94,9 @@ def test_the_guest_has_the_machine_of_the_configuration(
     monkeypatch.setattr(busybox, "ensure", lambda arch: tmp_path / "busybox")
     monkeypatch.setattr("boltlab.guest.selftest.build", lambda arch, tree, names: {})
     guest = case("nodes-4", "storm").guest(kernel(tmp_path))
-    assert (guest.cpus, guest.nodes, guest.seed) == (8, 4, 7)
+    assert (guest.machine.cpus, guest.machine.nodes, guest.seed) == (8, 4, 7)
     guest = case("cpus-64", "storm").guest(kernel(tmp_path))
-    assert (guest.cpus, guest.memory) == (64, "4G")
+    assert (guest.machine.cpus, guest.machine.memory) == (64, "4G")
     assert guest.timeout > case().guest(kernel(tmp_path)).timeout
     monkeypatch.setattr(Kernel, "tree", property(lambda self: tmp_path))
     script = STORIES["cpu-on-off-bolt"].scripts[0]
