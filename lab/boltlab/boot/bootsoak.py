@@ -36,6 +36,11 @@ class Soak:
             f"-{machine.cpus}-{machine.nodes}-{machine.accel}"
         )
 
+    @property
+    def units(self) -> int:
+        """Share of the progress."""
+        return self.cpus
+
 
 def draw(
     target: Arch, setting: str, kernels: Mapping[str, Kernel], count: int, seed: int = 1

@@ -2,7 +2,6 @@
 """``bolt bench``: pristine, pristine with rcu_expedited and Bolt, measured in one run."""
 
 import argparse
-import asyncio
 import dataclasses
 import functools
 import tomllib
@@ -48,6 +47,11 @@ class Job:
     def name(self) -> str:
         """Name of the run's directory."""
         return f"{self.guest.arch.name}-{self.variant}-{self.kind}-{self.boot}"
+
+    @property
+    def units(self) -> int:
+        """Share of the progress."""
+        return self.records + 1
 
 
 @dataclass(frozen=True)
@@ -162,7 +166,7 @@ def measure(
 def collect(target: Arch, setting: str, plan: Plan, kernels: Mapping[str, Kernel]) -> Results:
     """Run the guests of ``plan`` on ``kernels`` (by flavour); return what they measured."""
     work = jobs_of(target, setting, plan, kernels)
-    done = asyncio.run(_run_all(work, f"measuring {target.name}, {setting}"))
+    done = guests.run_all(work, f"measuring {target.name}, {setting}")
     first = next(iter(kernels.values()))
     return Results(
         arch=target.name,
@@ -256,23 +260,6 @@ def _commands(target: Arch, plan: Plan, kind: str) -> list[str]:
     return [
         f"{row['command']} {table['common']}" for row in _rows(target, plan) if _guest(row) == kind
     ]
-
-
-async def _run_all(work: Sequence[Job], title: str) -> list[tuple[Job, GuestResult]]:
-    """Run the guests, as many at a time as there are cores: virtual time does not mind."""
-    counts = {job.name: 0 for job in work}
-    with ui.progress(title, sum(job.records + 1 for job in work)) as task:
-
-        def seen(job: Job, records: int) -> None:
-            counts[job.name] = min(records, job.records)
-            task.update(sum(counts.values()))
-
-        async def one(job: Job) -> GuestResult:
-            ran = await qemu.boot(job.guest, job.name, functools.partial(seen, job))
-            seen(job, job.records)
-            return ran
-
-        return await guests.run_all(work, one)
 
 
 def _cases(target: Arch, plan: Plan, done: Sequence[tuple[Job, GuestResult]]) -> list[Case]:

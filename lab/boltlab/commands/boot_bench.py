@@ -2,7 +2,6 @@
 """``bolt boot-bench``: boots of larger and larger machines, natively and with each fix."""
 
 import argparse
-import asyncio
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -52,6 +51,11 @@ class Job:
         """Name of the run's directory."""
         kind = "-traced" if self.traced else f"-{self.again}" if self.again else ""
         return f"boot-{self.guest.arch.name}-{self.variant}-{self.cpus}-{self.nodes}{kind}"
+
+    @property
+    def units(self) -> int:
+        """Share of the progress."""
+        return self.cpus
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -108,7 +112,7 @@ def run(args: argparse.Namespace) -> int:
         }
         if args.work:
             work = counting(target, name, wanted, machines, kernels)
-            done = asyncio.run(_run_all(work, f"booting {target.name}, {name}"))
+            done = guests.run_all(work, f"booting {target.name}, {name}")
             for line in bootwork.table(counted(*each, wanted, kernels) for each in done):
                 ui.say(line)
             continue
@@ -117,7 +121,7 @@ def run(args: argparse.Namespace) -> int:
             work = stressed(work, args.stress)
         # On the host's time guests would take it from each other.
         at_once = 1 if args.stress else None
-        done = asyncio.run(_run_all(work, f"booting {target.name}, {name}", at_once))
+        done = guests.run_all(work, f"booting {target.name}, {name}", at_once)
         first = next(iter(kernels.values()))
         results = BootResults(
             arch=target.name,
@@ -248,18 +252,7 @@ def counted(
 
 def soak(work: Sequence[Soak], title: str) -> None:
     """Boot all of ``work``, and say how many of each variant; BoltError at the first complaint."""
-
-    async def run_all() -> None:
-        with ui.progress(title, sum(job.cpus for job in work)) as task:
-
-            async def one(job: Soak) -> GuestResult:
-                ran = await qemu.boot(job.guest, job.name)
-                task.advance(job.cpus)
-                return ran
-
-            await guests.run_all(work, one)
-
-    asyncio.run(run_all())
+    guests.run_all(work, title)
     ways = Counter((job.variant, job.guest.machine.accel) for job in work)
     for (variant, accel), number in sorted(ways.items()):
         ui.say(f"{variant}, {accel}: {number} boots")
@@ -299,19 +292,6 @@ def _boot(
         callbacks=callbacks,
         initcalls=initcalls,
     )
-
-
-async def _run_all(
-    work: Sequence[Job], title: str, at_once: int | None = None
-) -> list[tuple[Job, GuestResult]]:
-    with ui.progress(title, sum(job.cpus for job in work)) as task:
-
-        async def one(job: Job) -> GuestResult:
-            ran = await qemu.boot(job.guest, job.name)
-            task.advance(job.cpus)
-            return ran
-
-        return await guests.run_all(work, one, at_once)
 
 
 def show(results: BootResults) -> None:
