@@ -1,0 +1,200 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Result files, schema 1 (docs/measuring.md): build, check, load, save, and the statistics."""
+
+import functools
+import json
+import math
+import statistics
+import tomllib
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Annotated, Any
+
+from boltlab import codec, paths
+from boltlab.codec import Among, Filled, Least
+from boltlab.errors import BoltError
+
+DIRECTIONS = ("offline", "online")
+
+
+@functools.cache
+def variants() -> dict[str, dict[str, Any]]:
+    """Return data/variants.toml: what is compared, name -> label, kernel, commands, colour."""
+    return tomllib.loads((paths.DATA / "variants.toml").read_text(encoding="utf-8"))
+
+
+Count = Annotated[int, Least(1)]
+Amount = Annotated[int, Least(0)]
+Variant = Annotated[str, Among("variant", variants)]
+Direction = Annotated[str, Among("direction", lambda: DIRECTIONS)]
+
+
+@dataclass(frozen=True)
+class Stats:
+    """Statistics of the latencies of one case in one variant, in ms."""
+
+    n: Count
+    min: float
+    median: float
+    p99: float
+    max: float
+
+    def flaw(self) -> str:
+        """Return what is wrong with the fields together, or ""."""
+        ordered = 0 <= self.min <= self.median <= self.p99 <= self.max
+        return "" if ordered else "min, median, p99 and max are not in ascending order"
+
+
+@dataclass(frozen=True)
+class Case:
+    """One case: its name, how many CPUs a request had, and the statistics of each variant.
+
+    ``boots`` has the median of each boot, in ms, of variants that were booted more than once.
+    ``cpus`` is how many the guest had, 0 if it is what the whole run had.
+    """
+
+    case: str
+    batch: Count
+    variants: Annotated[dict[Variant, Stats], Filled()]
+    boots: dict[Variant, Annotated[list[float], Filled()]] = field(default_factory=dict)
+    cpus: Count = 0
+
+
+@dataclass(frozen=True)
+class PhaseTime:
+    """One phase of a breakdown: its name and its median time in ns."""
+
+    phase: str
+    median_ns: Amount
+
+
+@dataclass(frozen=True)
+class Batch:
+    """What traced requests of one kind for ``batch`` CPUs consist of: see boltlab.bench.batches."""
+
+    kind: str
+    batch: Count
+    n: Count
+    counts: dict[str, Amount]
+    sum_ns: Amount
+    chain_ns: Amount
+
+
+@dataclass(frozen=True)
+class Machine:
+    """A machine on which ``cpubolt bench`` has measured in real time; "" where nothing is known."""
+
+    model: str
+    microcode: str
+    idle_driver: str
+    clocksource: str
+
+
+@dataclass(frozen=True)
+class Results:
+    """One run of the bench on one architecture in one setting.
+
+    ``breakdown`` maps variant -> direction -> phases, in the order in which they are drawn.
+    ``batches`` maps variant -> what its requests for several CPUs consist of.
+    ``note`` is a remark that belongs beside every table made of the figures.
+    ``commit`` is the commit of this repository that was measured, "" if it is not known.
+    ``machine`` is there if the times are real ones of a machine, not those of a lab's guest: then
+    ``accel`` is its hypervisor, or "hardware", and there is no ``qemu``.
+    """
+
+    arch: str
+    setting: str
+    accel: str
+    qemu: str
+    kernel: str
+    config_sha: str
+    cpus: Count
+    nodes: Count
+    cases: Annotated[list[Case], Filled()]
+    breakdown: dict[Variant, dict[Direction, list[PhaseTime]]] = field(default_factory=dict)
+    batches: dict[Variant, list[Batch]] = field(default_factory=dict)
+    note: str = ""
+    commit: str = ""
+    machine: Machine | None = None
+
+    @property
+    def latencies(self) -> list[Case]:
+        """The cases that time requests, in guests as large as the run says."""
+        return [case for case in self.cases if not case.boots and not case.cpus]
+
+    @property
+    def large(self) -> list[Case]:
+        """The cases that time requests in larger guests."""
+        return [case for case in self.cases if case.cpus]
+
+    @property
+    def overheads(self) -> list[Case]:
+        """The cases that time everything else, booted several times for it."""
+        return [case for case in self.cases if case.boots and not case.cpus]
+
+    def find(self, case: str) -> Case | None:
+        """Return the case of that name, or None when it was not measured."""
+        found = (entry for entry in self.cases if entry.case == case and not entry.cpus)
+        return next(found, None)
+
+
+def usual_variants() -> tuple[str, ...]:
+    """Return the variants that are measured unless others are asked for."""
+    return tuple(name for name, row in variants().items() if not row.get("asked"))
+
+
+def summarise(samples_ns: Sequence[float]) -> Stats:
+    """Return the statistics, in ms, of ``samples_ns`` (latencies in ns, at least one).
+
+    p99 is the nearest rank: the smallest sample that 99 % of the samples do not exceed.
+    """
+    if not samples_ns:
+        raise ValueError("no samples")
+    ordered = sorted(samples_ns)
+    rank = math.ceil(0.99 * len(ordered))
+    return Stats(
+        n=len(ordered),
+        min=_ms(ordered[0]),
+        median=_ms(statistics.median(ordered)),
+        p99=_ms(ordered[rank - 1]),
+        max=_ms(ordered[-1]),
+    )
+
+
+def to_json(results: Results) -> dict[str, Any]:
+    """Return ``results`` as the JSON object of schema 1."""
+    document: dict[str, Any] = {"schema": codec.SCHEMA, **asdict(results)}
+    for case in document["cases"]:
+        parts = {name: case.pop(name) for name in ("variants", "boots")}
+        case.update(unit=codec.UNIT, **{name: part for name, part in parts.items() if part})
+        if not case["cpus"]:
+            del case["cpus"]
+    for optional in ("breakdown", "batches", "note", "commit", "machine"):
+        if not document[optional]:
+            del document[optional]
+    return document
+
+
+def from_json(document: object) -> Results:
+    """Return the results in ``document``; raise BoltError naming the first thing wrong in it."""
+    top = codec.head(document, "results")
+    found = codec.decode(Results, top, "results")
+    for number, case in enumerate(top["cases"]):
+        if case.get("unit") != codec.UNIT:
+            raise BoltError(f"results.cases[{number}].unit must be '{codec.UNIT}'")
+    return found
+
+
+def load(path: Path) -> Results:
+    """Return the results in the file ``path``; raise BoltError when it is no valid result file."""
+    return codec.load(path, "is no result file", from_json)
+
+
+def save(results: Results, path: Path) -> None:
+    """Write ``results`` to the file ``path``, whole or not at all."""
+    codec.save(json.dumps(to_json(results), indent=1) + "\n", path)
+
+
+def _ms(ns: float) -> float:
+    return round(ns / 1e6, 6)
