@@ -60,10 +60,7 @@ static int bolt_cancel_teardown(unsigned int cpu, enum cpuhp_state state,
 	else if (defer->cancel)
 		err = defer->cancel(cpu);
 	if (err) {
-		/*
-		 * The state counts as one whose startup has failed, so nothing that
-		 * the CPU has kept may be left.
-		 */
+		/* As after a startup that has failed, nothing of the state may be left. */
 		while (bolt_tear_down(cpu, state, defer) == -EAGAIN)
 			;
 		bolt_set_remove(bolt_pending(cpu), state);
@@ -212,10 +209,7 @@ void bolt_bringup_done(unsigned int cpu)
 	if (!cpumask_test_cpu(cpu, &bolt_parked_mask))
 		return;
 	for_each_set_bit(state, pending->states, BOLT_NR_STATES) {
-		/*
-		 * The states that follow are even higher, so the CPU is below these
-		 * as well.
-		 */
+		/* The CPU is below all states that follow, too. */
 		if (bolt_cpu_below(cpu, state))
 			break;
 		if (bolt_state_has(state, true))

@@ -31,10 +31,7 @@
 /* How long a parked CPU keeps what costs other CPUs something. */
 unsigned int bolt_settle_delay_ms = 1000;
 
-/*
- * Whether a CPU also gives up what only its own return needs when the settle delay
- * is over.
- */
+/* Whether the settle delay also ends what only the return of a CPU needs. */
 bool bolt_keep_for_delay;
 
 /* Set when memory is short: the worker then does not wait for the settle delay. */
@@ -103,10 +100,7 @@ int bolt_tear_down(unsigned int cpu, enum cpuhp_state state,
 		err = defer->settle(cpu);
 	else
 		bolt_run_teardown(cpu, state);
-	/*
-	 * If the task was moved meanwhile, these are clocks of two CPUs, which is
-	 * precise enough for a statistic.
-	 */
+	/* A task that was moved reads two clocks, which is good enough for a statistic. */
 	atomic64_add(local_clock() - start, &bolt_counts[state].ns);
 	if (err == -EAGAIN)
 		return err;
@@ -199,10 +193,7 @@ static bool bolt_settle_next(unsigned int cpu, enum bolt_class last)
 {
 	int state;
 
-	/*
-	 * The locks are taken even if nothing seems to be pending, to wait for a
-	 * teardown that another task is still running.
-	 */
+	/* Taken even if nothing seems pending: another task may be running its teardown. */
 	bolt_lock_states();
 	state = bolt_next_to_settle(cpu, last);
 	if (state >= 0)
@@ -260,10 +251,7 @@ void bolt_settle_all(void)
 /* Whether a teardown of @cpu is pending whose class is @last or before. */
 static bool bolt_owes(unsigned int cpu, enum bolt_class last)
 {
-	/*
-	 * The RCU read lock keeps the struct bolt_defer of a module that is being
-	 * unloaded.
-	 */
+	/* RCU keeps the struct bolt_defer of a module that is being unloaded. */
 	guard(rcu)();
 	return bolt_next_to_settle(cpu, last) >= 0;
 }
@@ -322,10 +310,7 @@ static void bolt_settle_work(struct work_struct *work)
 		s64 left;
 
 		bolt_settle_due(cpu, BOLT_ASYNC);
-		/*
-		 * No lock is held here. The functions that settle look at the
-		 * pending set again, with the locks.
-		 */
+		/* Not locked: the functions that settle look again, with the locks. */
 		if (!bolt_awaits(cpu, pressure ? BOLT_ELIDE : last))
 			continue;
 		left = delay - ktime_ms_delta(ktime_get(),
@@ -337,10 +322,7 @@ static void bolt_settle_work(struct work_struct *work)
 	}
 	if (next < 0)
 		return;
-	/*
-	 * A request may have queued this work for a time at which the next CPU is
-	 * overdue.
-	 */
+	/* A request may have queued this for after the next CPU is due. */
 	mod_delayed_work(system_unbound_wq, to_delayed_work(work),
 			 msecs_to_jiffies(next) + 1);
 	/*
@@ -428,10 +410,7 @@ void bolt_override(enum cpuhp_state state, bool critical)
 	unsigned int s, cpu;
 
 	bolt_lock_states();
-	/*
-	 * The deferred part of CPUHP_AP_ACTIVE, the rebuild of domains, is pending
-	 * as a state of its own.
-	 */
+	/* The rebuild of domains is deferred as a state of its own. */
 	if (state == CPUHP_AP_ACTIVE)
 		bolt_settle_everywhere(BOLT_DOMAINS);
 	unit = bolt_row(state).unit;
@@ -440,10 +419,7 @@ void bolt_override(enum cpuhp_state state, bool critical)
 		    (unit == BOLT_NO_UNIT || bolt_row(s).unit != unit))
 			continue;
 		bolt_settle_everywhere(s);
-		/*
-		 * From now on teardowns run natively and startups make the sysfs
-		 * entries anew, so the entries found before are of no use.
-		 */
+		/* When teardowns run natively, startups make the entries anew. */
 		for_each_possible_cpu(cpu)
 			bolt_forget_entries(cpu, s);
 		bolt_set_overridden(s, critical);
