@@ -2,13 +2,14 @@
 /*
  * Bolt: fast CPU hotplug.
  *
- * A CPU that goes offline under Bolt is parked: offline for every task, but the
- * teardown of some hotplug states has been deferred. These states are the
- * pending set of the CPU. To settle the CPU is to run their teardowns.
+ * A CPU that goes offline under Bolt is parked: no task can run on the CPU or see
+ * it online, but the teardowns of some hotplug states have been deferred. These
+ * states are the pending set of the CPU. To settle the CPU is to run their
+ * teardowns.
  *
- * Here is what the hooks in the rest of the kernel call. kernel/bolt/state.c answers
- * questions about the request that is under way. The words
- * and the laws are in Documentation/core-api/bolt.rst.
+ * This header has the functions that hooks in the rest of the kernel call.
+ * kernel/bolt/state.c answers questions about the request that is under way.
+ * Documentation/core-api/bolt.rst explains the words and the laws.
  */
 #ifndef _LINUX_BOLT_H
 #define _LINUX_BOLT_H
@@ -139,12 +140,12 @@ enum bolt_boot_switch {
  *		rows.h has them
  * @unit:	states that this state is deferred with
  * @concurrent:	true if callbacks of the state may run for several CPUs at once;
- *		false if one CPU of a batch has to wait for another
+ *		false if one CPU of a batch has to wait for the other
  * @reason:	why class, unit and concurrent are right, shown in bolt/states
  * @node:	entry to hide in the directory of the CPU's device, or NULL
- * @device:	function that returns the device to hide, with a reference, or
- *		NULL if there is none. Links to the device in its class and on
- *		its bus are hidden, too, and uevents say that the device goes
+ * @device:	function that returns the device to hide, with a reference, or NULL
+ *		if there is none. Links to the device in its class and on its bus
+ *		are hidden, too, and uevents tell user space that the device goes
  *		and comes
  * @major:	in place of @device: major number of the character device whose
  *		minor number is the CPU's, and which is hidden likewise
@@ -205,11 +206,14 @@ void bolt_assert_ap_lock(void);
 #endif
 
 /*
- * Of the architecture, in arch/.../kernel/bolt*.c; kernel/bolt/arch.c has what
- * serves for an architecture that has no function of its own.
+ * Of the architecture, in arch/.../kernel/bolt*.c; kernel/bolt/arch.c has a default
+ * for an architecture that has no function of its own.
  */
 
-/* How many CPUs are on their way at once, unless the architecture says so. */
+/*
+ * How many CPUs are on their way at once, unless the architecture has its own
+ * number.
+ */
 #define BOLT_SLOTS 4U
 
 int bolt_arch_may_go(const struct cpumask *cpus);
@@ -247,14 +251,17 @@ void bolt_serial_leave(void);
 void bolt_settle_cpu(unsigned int cpu);
 void bolt_settle_all(void);
 
-/* Those who would take CPUs one by one; cpu_add_remove_lock held. */
+/* For operations that natively take CPUs one by one; cpu_add_remove_lock held. */
 int bolt_smt_disable(int ctrlval);
 int bolt_smt_enable(void);
 int bolt_freeze(unsigned int primary, struct cpumask *frozen);
 void bolt_thaw(const struct cpumask *frozen);
 void bolt_shutdown(unsigned int primary);
 
-/* In kernel/kthread.c and kernel/smpboot.c: parking in two halves. */
+/*
+ * In kernel/kthread.c and kernel/smpboot.c: to tell threads to park, and to wait
+ * for them, in two steps.
+ */
 bool kthread_parking(struct task_struct *k);
 void kthread_park_start(struct task_struct *k);
 void kthread_park_finish(struct task_struct *k);
@@ -320,7 +327,10 @@ void sched_cpu_push_tasks(unsigned int cpu);
 void sched_cpu_stay(unsigned int cpu);
 void sched_cpus_have_changed(void);
 
-/* In kernel/workqueue.c and kernel/irq/cpuhotplug.c: once for a batch. */
+/*
+ * In kernel/workqueue.c and kernel/irq/cpuhotplug.c: called once for all CPUs of a
+ * batch.
+ */
 void workqueue_cpus_leave(const struct cpumask *cpus);
 void workqueue_cpus_come(const struct cpumask *cpus);
 void irq_affinity_online_cpus(const struct cpumask *cpus);
@@ -359,13 +369,14 @@ void bolt_uevent_record(const struct device *dev,
 void bolt_kernfs_show(struct kernfs_node *kn, bool show);
 
 /**
- * enum bolt_warm - what a CPU that waits in the kernel is to do
- * @BOLT_COLD: the CPU is online, or natively dead, or is to become so
- * @BOLT_WARM: wait; the CPU was parked warm, and nothing of it was reset
- * @BOLT_WAKE: return
- * @BOLT_LEAVE: become natively dead
+ * enum bolt_warm - whether a CPU waits in the kernel, and its order
+ * @BOLT_COLD: the CPU is online or natively dead, or is about to become natively
+ *		dead
+ * @BOLT_WARM: the CPU is parked warm, and waits; its hardware was not reset
+ * @BOLT_WAKE: the CPU waits, and has the order to return
+ * @BOLT_LEAVE: the CPU waits, and has the order to become natively dead
  *
- * There is a word for each CPU, see kernel/bolt/warm.c, which has the transitions.
+ * There is such a word for each CPU. kernel/bolt/warm.c describes the transitions.
  */
 enum bolt_warm {
 	BOLT_COLD,
@@ -377,12 +388,12 @@ enum bolt_warm {
 DECLARE_PER_CPU_ALIGNED(atomic_t, bolt_warm_words);
 
 /**
- * bolt_warm_order - what this CPU is to do, while it is parked warm
+ * bolt_warm_order - read the order of this CPU, which is parked warm
  *
- * What the control task has prepared for the return of the CPU is there to be read
- * when this is BOLT_WAKE.
+ * If the order is BOLT_WAKE, the CPU sees all that the control task has prepared
+ * for its return.
  *
- * Context: the CPU, offline, interrupts off; may be called where nothing can be
+ * Context: the CPU, offline, interrupts off; may be called where code must not be
  * instrumented.
  * Return: the order.
  */
@@ -392,13 +403,16 @@ static __always_inline enum bolt_warm bolt_warm_order(void)
 	return raw_atomic_read_acquire(raw_cpu_ptr(&bolt_warm_words));
 }
 
-/* For the architecture, on the CPU that dies: kernel/bolt/warm.c. */
+/* In kernel/bolt/warm.c, for the architecture. */
 bool bolt_warm_park(void);
 bool bolt_warm_take(void);
 bool bolt_is_warm(unsigned int cpu);
 void bolt_warm_crash(void);
 
-/* Of the architecture; kernel/bolt/arch.c has what serves for one without warm CPUs. */
+/*
+ * Of the architecture; kernel/bolt/arch.c has defaults for an architecture without
+ * warm CPUs.
+ */
 bool bolt_arch_warm_possible(void);
 bool bolt_arch_can_park_warm(unsigned int cpu);
 bool bolt_arch_warm_prepare(unsigned int cpu, struct task_struct *idle);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What interrupts have to do with Bolt. Apart from bolt.h, which would be too
- * much for <linux/irq.h>. See Documentation/core-api/bolt.rst.
+ * Functions of Bolt for interrupt code. A header of its own, because <linux/irq.h>
+ * must not pull in all that bolt.h includes. See Documentation/core-api/bolt.rst.
  */
 #ifndef _LINUX_BOLT_IRQ_H
 #define _LINUX_BOLT_IRQ_H
@@ -21,17 +21,20 @@ unsigned int irq_matrix_available_without(struct irq_matrix *m,
 					  const struct cpumask *cpus,
 					  unsigned int *allocated);
 
-/* Which interrupts may be on a CPU that goes. */
+/* Lists of the interrupts that may be on a CPU that goes. */
 void bolt_irq_target(struct irq_data *data, const struct cpumask *mask);
 void bolt_irq_mark(struct irq_desc *desc);
 void bolt_irq_pending(struct irq_desc *desc, const struct cpumask *mask);
 bool bolt_irqs_leave(void);
 bool bolt_irqs_next(unsigned int *irq);
 
-/* As for_each_active_irq(), after bolt_irqs_leave(), without the others. */
+/*
+ * As for_each_active_irq(), for only those interrupts that bolt_irqs_leave() has
+ * found.
+ */
 #define bolt_for_each_irq(irq) for (; bolt_irqs_next(&(irq));)
 
-/* Those that start again when a CPU of theirs comes. */
+/* Managed interrupts, which start again when a CPU of their mask comes. */
 void bolt_irq_managed(unsigned int irq);
 unsigned int *bolt_irq_managed_from(unsigned int *irq, unsigned int at);
 

@@ -13,7 +13,7 @@
 
 extern struct cpumask bolt_undrained_mask;
 
-/* Whether there can be such CPUs at all: a constant. */
+/* Whether CPUs can keep per-CPU data while they are offline: a constant. */
 #define cpus_may_be_undrained() true
 
 /**

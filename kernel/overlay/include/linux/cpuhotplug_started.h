@@ -3,16 +3,16 @@
  * On which CPUs a hotplug state is up: its startup has completed, and its
  * teardown has not begun.
  *
- * Natively a callback finds every other CPU that is online past its own state,
- * and no other CPU between two states, so that cpu_online_mask answers the
- * question. In a request for several CPUs a callback of one CPU also finds CPUs
- * that are online and whose callback of the same state has not run yet, or has
- * run already on the way down, and CPUs whose startup has completed before any
- * of them is online. The state number of such a CPU does not answer it either:
- * the number advances before the callback runs.
+ * Natively a callback finds every other CPU that is online past its own state, and
+ * no other CPU between two states, so that cpu_online_mask answers the question. In
+ * a request for several CPUs a callback of one CPU also finds CPUs that are online
+ * and whose callback of the same state has not run yet, or has run already on the
+ * way down, and CPUs whose startup has completed before any of them is online. The
+ * state number of such a CPU does not answer the question either, as it advances
+ * before the callback runs.
  *
- * Without CONFIG_BOLT there are no such requests, and each of these is what the
- * callback asks natively.
+ * Without CONFIG_BOLT there are no such requests, and each of these macros asks
+ * cpu_online_mask, as callbacks do natively.
  */
 #ifndef _LINUX_CPUHOTPLUG_STARTED_H
 #define _LINUX_CPUHOTPLUG_STARTED_H
@@ -24,7 +24,7 @@
 
 /**
  * struct cpuhp_started_walk - a walk of for_each_started_cpu()
- * @cpu:	where it is
+ * @cpu:	the CPU at which the walk is
  * @state:	the state
  */
 struct cpuhp_started_walk {

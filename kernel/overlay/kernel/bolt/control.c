@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The control thread, in which request.c has bolt_run() run. A request holds the
+ * The control thread, in which bolt_run() of request.c runs. A request holds the
  * hotplug lock for writing, and every reader of that lock waits until the control
- * task lets it go. The task that asks may be one that is hardly run: of idle
- * priority beside busy CPUs, in a control group whose quota of CPU time is used up,
- * or ready on a CPU that a real-time task has for itself. If that task carried the
- * request out, the machine would wait for it. So a kernel thread of normal
- * scheduling policy and highest priority carries requests out, and the task that
- * asks sleeps meanwhile.
+ * task releases the lock. The task that asks for the request may hardly get any CPU
+ * time: because it has idle priority and all CPUs are busy, because the quota of
+ * its control group is used up, or because a real-time task occupies its CPU. If
+ * that task carried the request out, the machine would wait for it. So a kernel
+ * thread of normal scheduling policy and highest priority carries requests out, and
+ * the task that asks sleeps meanwhile.
  *
  * A real-time task that asks must not wait for tasks of lower priority: meanwhile
  * the thread has the priority of that task.
  *
- * The thread exists while Bolt is enabled, so that no request needs memory to
- * hand itself over. It is not frozen when the system is suspended.
+ * The thread exists while Bolt is enabled, so that no request needs memory to be
+ * handed over to the thread. It is not frozen when the system is suspended.
  */
 #include <linux/cpumask.h>
 #include <linux/err.h>
@@ -31,10 +31,10 @@
 #include "state.h"
 
 /**
- * struct bolt_order - what the control thread is to do
+ * struct bolt_order - a function that the control thread is to run
  * @run:	the function
  * @arg:	its argument
- * @ret:	what it has returned
+ * @ret:	what the function has returned
  */
 struct bolt_order {
 	int (*run)(void *arg);
@@ -42,22 +42,26 @@ struct bolt_order {
 	int ret;
 };
 
-/* Written with cpu_add_remove_lock held. */
+/* The control thread, or NULL. Written with cpu_add_remove_lock held. */
 static struct task_struct *bolt_thread;
 
 /* Not NULL from when a task asks until the thread has done what it asks for. */
 static struct bolt_order *bolt_order;
 
-/* Where the thread sleeps, and the task that asks. */
+/* The control thread sleeps in the first queue, the task that asks in the second. */
 static DECLARE_WAIT_QUEUE_HEAD(bolt_orders);
 static DECLARE_WAIT_QUEUE_HEAD(bolt_answers);
 
-/* What the thread takes, lockdep is told, is taken below what the asker holds. */
+/*
+ * Tells lockdep that the locks which the thread takes are taken inside the locks
+ * which the task that asks holds.
+ */
 static struct lockdep_map __maybe_unused bolt_order_map;
 
 /*
- * The task that is woken runs on this CPU, which is the quickest, as the task that
- * wakes it is about to sleep. With other tasks here, the scheduler knows better.
+ * Wakes @sleeper. The task that is woken runs on this CPU, which is quickest,
+ * because the caller is about to sleep. If other tasks are ready to run here, the
+ * scheduler chooses the CPU.
  */
 static void bolt_pass_to(struct wait_queue_head *sleeper)
 {
@@ -111,7 +115,10 @@ int bolt_control_start(void)
 	if (IS_ERR(thread))
 		return PTR_ERR(thread);
 	set_user_nice(thread, MIN_NICE);
-	/* User space must not choose its CPUs, nor its control group. */
+	/*
+	 * User space must not choose the thread's CPUs, nor move the thread to
+	 * another control group.
+	 */
 	kthread_bind_mask(thread, housekeeping_cpumask(HK_TYPE_KTHREAD));
 	wake_up_process(thread);
 	bolt_thread = thread;
@@ -130,8 +137,9 @@ void bolt_control_stop(void)
 }
 
 /*
- * On CPUs that stay, where neither timers nor the thread itself have to move.
- * If only isolated CPUs stay, on these; if no CPU does, on the CPUs that come.
+ * Allows the control thread only CPUs that stay online, so that neither the thread
+ * nor its timers have to move. Isolated CPUs are allowed only if no other CPU
+ * stays. If no CPU stays at all, the thread may run on the CPUs that come.
  */
 static void bolt_choose_cpus(const struct cpumask *leaving)
 {
@@ -149,7 +157,10 @@ static void bolt_choose_cpus(const struct cpumask *leaving)
 	set_cpus_allowed_ptr(bolt_thread, &cpus);
 }
 
-/* Returns whether the thread has another policy now. */
+/*
+ * Gives the thread the priority of a real-time caller. True: the thread's policy
+ * was changed.
+ */
 static bool bolt_lend_priority(void)
 {
 	struct sched_param param = { .sched_priority = MAX_RT_PRIO - 1 };
@@ -166,7 +177,7 @@ static bool bolt_lend_priority(void)
  * bolt_control_do - have a function run by the control thread
  * @run:	the function
  * @arg:	its argument
- * @leaving:	CPUs that it takes offline
+ * @leaving:	CPUs that @run takes offline
  *
  * While the machine boots there is no thread: the caller runs @run itself.
  *
@@ -189,12 +200,15 @@ int bolt_control_do(int (*run)(void *arg), void *arg,
 	lock_map_release(&bolt_order_map);
 
 	WRITE_ONCE(bolt_asker_cpu, raw_smp_processor_id());
-	/* Asleep, as it were, before the thread is woken: it need not wait to run. */
+	/*
+	 * This task's state is set before the thread is woken, so that the thread
+	 * can wake this task again at any time.
+	 */
 	prepare_to_wait(&bolt_answers, &wait, TASK_UNINTERRUPTIBLE);
 	/* Pairs with the acquire in bolt_take_orders(). */
 	smp_store_release(&bolt_order, &order);
 	bolt_pass_to(&bolt_orders);
-	/* Pairs with the release there. */
+	/* Pairs with the release in bolt_take_orders(). */
 	while (smp_load_acquire(&bolt_order)) {
 		schedule();
 		prepare_to_wait(&bolt_answers, &wait, TASK_UNINTERRUPTIBLE);

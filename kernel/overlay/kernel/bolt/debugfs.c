@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* /sys/kernel/debug/bolt: what is deferred, and what has become of it. */
+/* /sys/kernel/debug/bolt: the hotplug states, what Bolt does with each, and counts. */
 #include <linux/cleanup.h>
 #include <linux/cpu.h>
 #include <linux/debugfs.h>
@@ -67,7 +67,10 @@ static void bolt_show_state(struct seq_file *m, int state)
 	enum bolt_class class = BOLT_CRITICAL;
 	struct bolt_row row = bolt_row(state);
 
-	/* A row says what may be; without callbacks for it, it is not. */
+	/*
+	 * A row may allow to defer a state whose callbacks do not; then the state
+	 * is critical.
+	 */
 	if (bolt_deferred(state))
 		class = row.class;
 	seq_printf(m, "%d %s%s %s%s %s %lld %lld %lld %lld %lld %s (%s)\n", state,
@@ -95,9 +98,9 @@ static int bolt_states_show(struct seq_file *m, void *unused)
 }
 
 /*
- * All that one write() has brought, with a NUL after it: to be freed. Its offset
- * means nothing, as in the text files of sysfs: a program may keep the file open
- * and write order after order.
+ * Returns a copy of all that one write() has brought, with a NUL after it, which
+ * the caller frees. The offset of the write is ignored, as in the text files of
+ * sysfs: a program may keep the file open and write one order after the other.
  */
 static char *bolt_take_text(const char __user *ubuf, size_t count)
 {
@@ -120,9 +123,9 @@ static int bolt_states_tell(enum cpuhp_state state, enum bolt_say say)
 }
 
 /*
- * "STATE critical": its teardown is not deferred from now on; "STATE serial": it
- * is fit for requests for several CPUs; "STATE unfit": it is not; "STATE default":
- * all as its row says.
+ * "STATE critical": the teardown is not deferred from now on. "STATE serial": the
+ * state is fit for requests for several CPUs. "STATE unfit": the state is not fit.
+ * "STATE default": the row of the state counts again.
  */
 static ssize_t bolt_states_write(struct file *file, const char __user *ubuf,
 				 size_t count, loff_t *ppos)
@@ -142,7 +145,7 @@ static ssize_t bolt_states_write(struct file *file, const char __user *ubuf,
 }
 DEFINE_SHOW_STORE_ATTRIBUTE(bolt_states);
 
-/* What makes requests for several CPUs go CPU by CPU now, if anything does. */
+/* Shows the state that makes requests for several CPUs go CPU by CPU now, or "-". */
 static void bolt_show_slow_state(struct seq_file *m)
 {
 	enum cpuhp_state state;
@@ -168,7 +171,10 @@ static int bolt_stats_show(struct seq_file *m, void *unused)
 	seq_printf(m, "undrained %u\n", cpumask_weight(&bolt_undrained_mask));
 	seq_printf(m, "sched_domains %s\n",
 		   bolt_domains_pending() ? "pending" : "current");
-	/* Whoever forces normal ones makes requests wait for them. */
+	/*
+	 * An administrator may force normal grace periods, for which requests then
+	 * wait long.
+	 */
 	seq_printf(m, "grace_periods %s\n",
 		   rcu_gp_is_normal() ? "normal" : "expedited");
 	return 0;
@@ -184,7 +190,7 @@ static int bolt_timing_show(struct seq_file *m, void *unused)
 /* static_branch_enable() warns if another task is inside static_branch_disable(). */
 static DEFINE_MUTEX(bolt_timing_mutex);
 
-/* Not a simple attribute: that cuts what is longer than its buffer. */
+/* Not a simple attribute, which would cut a text that is longer than its buffer. */
 static ssize_t bolt_timing_write(struct file *file, const char __user *ubuf,
 				 size_t count, loff_t *ppos)
 {

@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Deferring: what stands in for a callback of a hotplug state that may wait.
+ * Deferring: what is done in place of a callback whose hotplug state may wait.
  * cpuhp_invoke_callback() of kernel/cpu.c calls bolt_intercept() before every
- * callback, on the way down of a CPU and on its way up, whoever asks for it: a
- * teardown may be deferred, and the startup of a state whose teardown is pending
- * is skipped, by which the teardown is cancelled. In a request, bolt_walk() goes from
- * one state that has something to run to the next, and has bolt_pass() do the same at
- * once for states that are only to be noted. Which states may wait is in
- * policy.c; whether a state may wait on this CPU now is decided here; what is done
- * about a teardown that was not cancelled is in settle.c. The rebuild of scheduler
- * domains is no callback and does not pass here: see domains.c.
+ * callback, on the way down of a CPU and on its way up, in requests and in native
+ * operations. A teardown may be deferred there. The startup of a state whose
+ * teardown is pending is skipped, which cancels the teardown. In a request,
+ * bolt_walk() goes from one state that has something to run to the next, and
+ * bolt_pass() defers or cancels at once the teardowns for which a bit in the
+ * pending set is all that changes. policy.c says which states may wait; this file
+ * decides whether a state may wait on this CPU now; settle.c runs the teardowns
+ * that were not cancelled. The rebuild of scheduler domains is no callback and is
+ * deferred in domains.c.
  */
 
 #include <linux/cpu.h>
@@ -24,7 +25,7 @@
 #include "visibility.h"
 #include "warm.h"
 
-/* The teardown of @state is pending from here on. */
+/* Adds the teardown of @state to the pending set. */
 static void bolt_note_deferred(unsigned int cpu, enum cpuhp_state state)
 {
 	bolt_set_add(bolt_pending(cpu), state);
@@ -32,7 +33,7 @@ static void bolt_note_deferred(unsigned int cpu, enum cpuhp_state state)
 	trace_bolt_defer(cpu, state);
 }
 
-/* The teardown of @state is no longer pending, as its startup is skipped. */
+/* Removes the teardown of @state from the pending set, as the startup is skipped. */
 static void bolt_note_cancelled(unsigned int cpu, enum cpuhp_state state)
 {
 	bolt_set_remove(bolt_pending(cpu), state);
@@ -59,7 +60,7 @@ static int bolt_cancel_teardown(unsigned int cpu, enum cpuhp_state state,
 	else if (defer->cancel)
 		err = defer->cancel(cpu);
 	if (err) {
-		/* As a startup that fails: nothing of the state is left. */
+		/* As after a startup that has failed, nothing of the state may be left. */
 		while (bolt_tear_down(cpu, state, defer) == -EAGAIN)
 			;
 		bolt_set_remove(bolt_pending(cpu), state);
@@ -89,7 +90,7 @@ static bool bolt_unit_pending(unsigned int cpu, enum bolt_unit unit)
 	return false;
 }
 
-/* Whether a startup is skipped; @ret is then what it would have returned. */
+/* Whether a startup is skipped; @ret is then what the startup would have returned. */
 static bool bolt_skip_startup(unsigned int cpu, enum cpuhp_state state,
 			      const struct bolt_defer *defer, int *ret)
 {
@@ -108,7 +109,10 @@ static bool bolt_skip_startup(unsigned int cpu, enum cpuhp_state state,
 	return true;
 }
 
-/* bolt_may_defer(), asked by what runs callbacks: no need to ask whose request it is. */
+/*
+ * As bolt_may_defer(), for code that runs callbacks. That code is always part of
+ * the request that is under way, so this need not check.
+ */
 static bool bolt_walk_may_defer(void)
 {
 	struct bolt_batch *batch = READ_ONCE(bolt_batch);
@@ -116,7 +120,7 @@ static bool bolt_walk_may_defer(void)
 	return batch && !(batch->flags & BOLT_NO_DEFER);
 }
 
-/* Whether a teardown is deferred. */
+/* Defers a teardown if that is possible. False: the teardown must run. */
 static bool bolt_skip_teardown(unsigned int cpu, enum cpuhp_state state,
 			       const struct bolt_defer *defer)
 {
@@ -125,7 +129,11 @@ static bool bolt_skip_teardown(unsigned int cpu, enum cpuhp_state state,
 			bolt_broken(cpu, state, "the teardown would run twice");
 			return true;
 		}
-		/* A teardown without startup was owed until the return, which has failed. */
+		/*
+		 * No startup has cancelled this teardown, as its state has none,
+		 * and the CPU has not got back online. The teardown is deferred or
+		 * run anew.
+		 */
 		bolt_set_remove(bolt_pending(cpu), state);
 	}
 	if (!bolt_walk_may_defer() || (defer->may_defer && !defer->may_defer(cpu)) ||
@@ -157,12 +165,12 @@ bool bolt_stand_in(unsigned int cpu, enum cpuhp_state state, bool bringup,
 }
 
 /**
- * bolt_pass - pass a state of which nothing changes but the bit in the pending set
+ * bolt_pass - pass a state for which only its bit in the pending set changes
  * @cpu:	the CPU
- * @state:	the state, which is plain, see struct bolt_known
+ * @state:	the state, for which bolt_known[] says plain
  * @bringup:	whether the CPU comes
  *
- * For cpuhp_started(), this counts as a callback.
+ * cpuhp_started() then answers as if the callback had run.
  *
  * Context: as bolt_intercept(), inside a request.
  * Return: false if the callback is due.
@@ -184,11 +192,11 @@ bool bolt_pass(unsigned int cpu, enum cpuhp_state state, bool bringup)
 }
 
 /**
- * bolt_bringup_done - a bring-up is over
+ * bolt_bringup_done - drop what is no longer owed at the end of a bring-up
  * @cpu:	the CPU
  *
- * A teardown without a startup is no longer owed when the CPU is back. After a
- * bring-up that failed it still is.
+ * A pending teardown whose state has no startup is cancelled when the CPU is back.
+ * After a bring-up that has failed, it stays pending.
  *
  * Context: hotplug lock held for writing.
  */
@@ -201,7 +209,7 @@ void bolt_bringup_done(unsigned int cpu)
 	if (!cpumask_test_cpu(cpu, &bolt_parked_mask))
 		return;
 	for_each_set_bit(state, pending->states, BOLT_NR_STATES) {
-		/* So it is for the states that follow. */
+		/* The CPU is below all states that follow, too. */
 		if (bolt_cpu_below(cpu, state))
 			break;
 		if (bolt_state_has(state, true))
@@ -212,8 +220,8 @@ void bolt_bringup_done(unsigned int cpu)
 	if (!bolt_set_empty(pending))
 		return;
 	/*
-	 * Readers look at bolt_undrained_mask first: the CPU must be in cpu_online_mask
-	 * by now.
+	 * Readers look at bolt_undrained_mask before cpu_online_mask. The CPU must
+	 * be seen in cpu_online_mask before it leaves bolt_undrained_mask.
 	 */
 	smp_mb__before_atomic();
 	bolt_note_not_parked(cpu);

@@ -3,10 +3,10 @@
  * Scheduler domains: the rebuild without the CPUs that have gone waits until these
  * CPUs are settled, and is not needed if they return first. down.c calls
  * bolt_note_stale_in_domains() for each CPU that has left the scheduler. Decisions
- * that depend on cpusets, such as whether the rebuild may wait for a CPU of a partition,
- * are made in kernel/cgroup/cpuset.c, those that depend on domains in
- * kernel/sched/topology.c. The rebuild is pending as if it were the teardown of a
- * state, the topmost: domains are the first thing that a CPU leaves.
+ * that depend on cpusets, such as whether the rebuild may wait for a CPU of a
+ * partition, are made in kernel/cgroup/cpuset.c, those that depend on domains in
+ * kernel/sched/topology.c. A deferred rebuild is pending like the teardown of a
+ * state, the topmost one, as domains are the first thing that a CPU leaves.
  */
 
 #include <linux/cpu.h>
@@ -19,15 +19,21 @@
 #include "policy.h"
 #include "state.h"
 
-/* On while Bolt is enabled: flipping it takes longer than a request. */
+/*
+ * On while Bolt is enabled, not only while a rebuild is pending: to flip a static
+ * key takes longer than a request.
+ */
 DEFINE_STATIC_KEY_FALSE(bolt_domains_key);
 
-/* Whether domains have CPUs that have gone; under sched_domains_mutex. */
+/* Whether domains contain CPUs that have gone. Protected by sched_domains_mutex. */
 bool bolt_domains_stale __read_mostly;
 
 static int bolt_domains_settle(unsigned int cpu)
 {
-	/* For all CPUs that have gone: for the others nothing is left to do. */
+	/*
+	 * Rebuilds the domains without any CPU that has gone. When BOLT_DOMAINS of
+	 * the next such CPU is settled, nothing is left to do.
+	 */
 	cpuset_flush_domains();
 	return 0;
 }
@@ -50,11 +56,12 @@ bool bolt_may_defer_domains(void)
 }
 
 /**
- * bolt_domains_enable - Bolt is switched on or off
- * @on:		which
+ * bolt_domains_enable - allow deferred rebuilds, or forbid them
+ * @on:		true to allow them
  *
- * Context: may sleep, takes the hotplug lock for reading. Before the first
- * request when on, after the last CPU was settled when off.
+ * Context: may sleep, takes the hotplug lock for reading. Called before the first
+ * request when Bolt is enabled, and after the last CPU was settled when Bolt is
+ * disabled.
  */
 void bolt_domains_enable(bool on)
 {
@@ -65,8 +72,8 @@ void bolt_domains_enable(bool on)
 }
 
 /**
- * bolt_note_stale_in_domains - a CPU is not active: note whether the domains have it
- * @cpu:	the CPU
+ * bolt_note_stale_in_domains - note a rebuild as pending if domains contain a CPU
+ * @cpu:	the CPU, which is not active
  *
  * Context: hotplug lock held for writing.
  */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The rebuild of scheduler domains, as something that may wait. */
+/* The rebuild of scheduler domains, which may be deferred. */
 #ifndef _KERNEL_BOLT_DOMAINS_H
 #define _KERNEL_BOLT_DOMAINS_H
 

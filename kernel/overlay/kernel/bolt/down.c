@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * The way down: all that happens to the CPUs of a request from active to dead, in
- * order. request.c calls bolt_offline_batch(), at the end of this file, for the CPUs
- * that go, and for those that have come when it undoes a request. Each phase is
- * what all CPUs do before any of them goes on; if a state is not fit for batches,
- * only the first phase is, and each CPU goes through the others by itself:
+ * order. request.c calls bolt_offline_batch(), at the end of this file, for the
+ * CPUs that go; and to undo a request, for the CPUs that have come. All CPUs end a
+ * phase before any CPU begins the next. If a state is not fit for batches, that
+ * holds only for the first phase, and each CPU goes through the later phases by
+ * itself:
  *
  *	bolt_deactivate()	CPUs leave the scheduler; one grace period
  *	bolt_run_threads()	teardowns in the hotplug threads; see threads.c
@@ -14,8 +15,8 @@
  *
  * A phase takes the CPUs that are in its first state and leaves them in its last
  * one or, if it fails, in the state in which they came. Every callback passes
- * defer.c, which may have its teardown wait; the rebuild of scheduler domains, which
- * is no callback, is deferred by domains.c.
+ * through defer.c, which may defer the teardown; the rebuild of scheduler domains,
+ * which is no callback, is deferred by domains.c.
  */
 
 #include <linux/cpu.h>
@@ -37,7 +38,7 @@
 
 /*
  * All CPUs of bolt_round leave the scheduler, with one grace period for all of
- * them. Only then the callback of CPUHP_AP_ACTIVE runs, which may still refuse.
+ * them. The callback of CPUHP_AP_ACTIVE runs after that, and may still refuse.
  */
 static int bolt_deactivate(void)
 {
@@ -61,9 +62,9 @@ static int bolt_deactivate(void)
 			sched_cpu_stay(cpu);
 	}
 	/*
-	 * In an undo, the last CPU of the round may have stayed, to which the CPUs
-	 * before it have left what is done once. Only after this it is known
-	 * whether the domains have the CPUs.
+	 * What is done once for all CPUs is left to the last CPU of the round. In
+	 * an undo that CPU may have stayed active, so it is done here. Only after
+	 * this is it known whether the domains contain the CPUs.
 	 */
 	if (err && !bolt_gives_up(err))
 		sched_cpus_have_changed();
@@ -77,10 +78,11 @@ static int bolt_deactivate(void)
 /**
  * struct bolt_stop - a stop of the machine in which CPUs go
  * @cpus:	the CPUs
- * @nr:		how many
+ * @nr:		number of the CPUs
  * @err:	why none of the CPUs goes
  * @turn:	the CPU whose turn it is to give up its interrupts
- * @met:	how many times a CPU has arrived where all wait for each other
+ * @met:	how often CPUs have called bolt_stop_meet(), where they wait for
+ *		each other
  */
 struct bolt_stop {
 	const struct cpumask *cpus;
@@ -91,13 +93,13 @@ struct bolt_stop {
 };
 
 /**
- * bolt_irqs_moved_off - interrupts have been moved off this CPU: the next CPU may
+ * bolt_irqs_moved_off - let the next CPU give up its interrupts, as this CPU has
  *
- * What is left to do for these interrupts may take a millisecond, and all CPUs may
- * do it at once.
+ * The work that is left for these interrupts may take a millisecond, and all CPUs
+ * may do that work at once.
  *
- * Context: a CPU that goes, in stop_machine(); without effect the second time,
- * and outside of requests.
+ * Context: a CPU that goes, in stop_machine(). A second call, and a call outside of
+ * a request, has no effect.
  */
 void bolt_irqs_moved_off(void)
 {
@@ -111,17 +113,20 @@ void bolt_irqs_moved_off(void)
 
 static void bolt_stop_meet(struct bolt_stop *stop, unsigned int time)
 {
-	/* A release and an acquire: what a CPU did before, all CPUs see after. */
+	/*
+	 * The release and the acquire order the phases: what a CPU did before it
+	 * calls this, all CPUs see after they return.
+	 */
 	atomic_inc_return_release(&stop->met);
 	while (atomic_read_acquire(&stop->met) < time * stop->nr)
 		bolt_relax();
 }
 
 /*
- * What every CPU of a stop does. In phases, so that no CPU that looks for a
- * successor chooses one that goes as well: all leave the online mask, then the
- * CPUs give up their interrupts, one after the other, as masks of siblings are
- * changed, then the dying callbacks run.
+ * Runs on every CPU of a stop, in phases, so that no CPU chooses a successor that
+ * goes as well. First all CPUs leave the online mask. Then the CPUs give up their
+ * interrupts, one CPU after the other, because each changes the masks of its
+ * siblings. Then the dying callbacks run.
  */
 static int bolt_take_down(void *data)
 {
@@ -141,7 +146,10 @@ static int bolt_take_down(void *data)
 	if (stop->err)
 		return stop->err;
 
-	/* Pairs with bolt_irqs_moved_off(), by the CPU before this one. */
+	/*
+	 * Pairs with the release in bolt_irqs_moved_off(), which the CPU before
+	 * this one calls.
+	 */
 	while (smp_load_acquire(&stop->turn) != this_cpu)
 		bolt_relax();
 	err = __cpu_disable();
@@ -157,7 +165,10 @@ static int bolt_take_down(void *data)
 	return 0;
 }
 
-/* Has CPUs that have got to CPUHP_TEARDOWN_CPU die. */
+/*
+ * Makes @cpus, which have reached CPUHP_TEARDOWN_CPU, die in one stop of the
+ * machine.
+ */
 static int bolt_stop_and_take_down(const struct cpumask *cpus)
 {
 	struct bolt_stop stop = {
@@ -176,14 +187,17 @@ static int bolt_stop_and_take_down(const struct cpumask *cpus)
 	for_each_cpu(cpu, cpus) {
 		struct cpuhp_cpu_state *st = bolt_cpuhp_cpu(cpu);
 
-		/* A CPU that got here by a write to its target has its thread running. */
+		/*
+		 * The hotplug thread of a CPU that came here by a write to
+		 * cpuN/hotplug/target is still unparked.
+		 */
 		if (!kthread_parking(st->thread))
 			kthread_park(st->thread);
 		cpuhp_set_state(cpu, st, CPUHP_OFFLINE);
 		st->state = CPUHP_TEARDOWN_CPU - 1;
 	}
 
-	/* Interrupts are not to come or go while they are moved. */
+	/* No interrupt may be allocated or freed while interrupts are moved. */
 	irq_lock_sparse();
 	bolt_set_round(cpus);
 	bolt_stopping = &stop;
@@ -222,8 +236,8 @@ static int bolt_stop_and_take_down(const struct cpumask *cpus)
 }
 
 /*
- * Has the CPUs of bolt_round die, all or none; in an undo those that can, one
- * after the other.
+ * Makes the CPUs of bolt_round die, all or none. In an undo, after a failure, tries
+ * each CPU by itself.
  */
 static int bolt_take_down_round(void)
 {
@@ -237,7 +251,7 @@ static int bolt_take_down_round(void)
 	return err;
 }
 
-/* From inactive to dead: the hotplug threads, the stop, the dead callbacks. */
+/* Takes CPUs from inactive to dead: hotplug threads, the stop, dead callbacks. */
 static int bolt_take_off(const struct cpumask *mask, bool poll)
 {
 	unsigned int cpu;
@@ -260,7 +274,10 @@ static int bolt_take_off(const struct cpumask *mask, bool poll)
 	for_each_cpu(cpu, mask) {
 		enum cpuhp_state goal = bolt_goal(cpu);
 
-		/* A CPU has refused: CPUs that are dead by now must be so altogether. */
+		/*
+		 * A CPU has refused to go. CPUs that are dead by now still run all
+		 * their dead callbacks.
+		 */
 		if (bolt_gives_up(err)) {
 			if (bolt_cpu_state(cpu) != CPUHP_AP_IDLE_DEAD)
 				continue;
@@ -276,8 +293,8 @@ static int bolt_take_off(const struct cpumask *mask, bool poll)
 }
 
 /*
- * The CPU in place @i of those that go one by one. Natively suspend takes CPUs
- * from the highest to the lowest, every other caller from the lowest up.
+ * Returns the CPU that goes in place @i when CPUs go one by one. Natively suspend
+ * takes CPUs from the highest to the lowest, every other caller from the lowest up.
  */
 static unsigned int bolt_native_order(unsigned int i)
 {
@@ -286,10 +303,10 @@ static unsigned int bolt_native_order(unsigned int i)
 
 /**
  * bolt_offline_batch - take CPUs down to their goals
- * @mask:	the CPUs; those that are at their goals already are passed over
- * @poll:	whether a wake-up of the system stops it, between phases
+ * @mask:	the CPUs; a CPU that is at its goal already is passed over
+ * @poll:	whether a pending wake-up of the system stops this, between phases
  *
- * All leave the scheduler with one grace period, also if what comes then is
+ * All CPUs leave the scheduler with one grace period, even if the later phases are
  * done for one CPU after the other.
  *
  * Context: the control task, hotplug lock held for writing.
@@ -301,7 +318,10 @@ int bolt_offline_batch(const struct cpumask *mask, bool poll)
 	unsigned int cpu, i;
 	int err = 0;
 
-	/* No callback lies between the two; a CPU that stays active must not leave. */
+	/*
+	 * There is no callback between CPUHP_ONLINE and CPUHP_AP_ACTIVE. A CPU
+	 * whose goal is to stay active must not leave the scheduler.
+	 */
 	for_each_cpu(cpu, mask) {
 		if (bolt_goal(cpu) == CPUHP_AP_ACTIVE &&
 		    bolt_cpu_state(cpu) == CPUHP_ONLINE)

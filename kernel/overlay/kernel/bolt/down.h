@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The way down of a request's CPUs. */
+/* How a request takes its CPUs offline. */
 #ifndef _KERNEL_BOLT_DOWN_H
 #define _KERNEL_BOLT_DOWN_H
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The last requests that failed. request.c adds a request that has failed,
- * or that was refused; sysfs.c prints all for bolt/last_error.
+ * The last requests that failed. request.c adds each request that has failed or was
+ * refused; sysfs.c prints all of them for bolt/last_error.
  */
 #include <linux/build_bug.h>
 #include <linux/cpu.h>
@@ -16,14 +16,17 @@
 
 #define BOLT_ERRORS 16
 
-/* The longest line: one number of 20 digits at most, and three of 11. */
+/*
+ * The longest line that a request can have: one number of 20 digits, and three of
+ * 11.
+ */
 #define BOLT_ERROR_LINE							\
 	(strlen("batch= pid= cpu= state= errno= undo=\n") + 20 + 3 * 11 +	\
 	 BOLT_STATE_NAME - 1 + BOLT_LOST_TEXT - 1)
 
 /**
  * struct bolt_error - a request that failed
- * @batch:	its number
+ * @batch:	number of the request
  * @pid:	the process that asked
  * @cpu:	the CPU that failed
  * @err:	negative error number
@@ -45,9 +48,10 @@ static DEFINE_SPINLOCK(bolt_errors_lock);
 
 /**
  * bolt_error_add - remember a request that failed
- * @batch:	its number
+ * @batch:	number of the request
  * @cpu:	the CPU that failed
- * @state:	name of the state whose callback did; empty if none had run
+ * @state:	name of the state whose callback failed; empty if no callback had
+ *		run
  * @err:	negative error number
  * @lost:	CPUs that could not be put back, from bolt_error_lost(), or empty
  *
@@ -71,12 +75,12 @@ void bolt_error_add(u64 batch, unsigned int cpu, const char *state, int err,
 }
 
 /**
- * bolt_error_lost - add a CPU to the text about those that were not put back
+ * bolt_error_lost - add a CPU to the list of CPUs that were not put back
  * @text:	BOLT_LOST_TEXT bytes, empty before the first CPU
  * @cpu:	the CPU
  * @state:	name of the state whose callback failed when the request was undone
  *
- * An entry that does not fit whole, and all after it, become "...".
+ * If an entry does not fit whole, "..." stands for that entry and all later ones.
  *
  * Context: any.
  */
@@ -94,11 +98,11 @@ void bolt_error_lost(char *text, unsigned int cpu, const char *state)
 }
 
 /**
- * bolt_errors_emit - print what failed, the oldest first
+ * bolt_errors_emit - print the requests that failed, the oldest first
  * @buf:	a page
  *
  * Context: any that may take a spinlock.
- * Return: how many bytes.
+ * Return: how many bytes were printed.
  */
 int bolt_errors_emit(char *buf)
 {

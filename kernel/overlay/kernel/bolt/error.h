@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What failed, for bolt/last_error. */
+/* Requests that have failed, for bolt/last_error. */
 #ifndef _KERNEL_BOLT_ERROR_H
 #define _KERNEL_BOLT_ERROR_H
 

@@ -1,28 +1,32 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * The functions of Bolt that call static functions of kernel/cpu.c, or take its
- * static locks. kernel/cpu.c includes this file at its end. Every function here is
- * a thin one: what a request does with it is in the file that calls it.
+ * static locks. kernel/cpu.c includes this file at its end. Every function here
+ * only calls through; the file that calls the function says what a request needs it
+ * for.
  */
 #include "glue.h"
 
 struct cpuhp_cpu_state __percpu *const bolt_cpuhp_states = &cpuhp_state;
 struct cpuhp_step *const bolt_cpuhp_steps = cpuhp_hp_states;
 
-/* The hotplug lock, once a reader may miss that it has to wake a writer. */
+/*
+ * Points to the hotplug lock as soon as readers may fail to wake a writer; NULL
+ * before.
+ */
 struct percpu_rw_semaphore *bolt_patient_sem __read_mostly;
 
 /**
  * bolt_await_reader - wait for readers in percpu_down_write()
  * @sem:	the lock
- * @ticks:	for how long at most, in jiffies; longer the next time
+ * @ticks:	for how long to sleep at most, in jiffies; doubled for the next call
  *
  * A reader of the hotplug lock wakes its writer, but may miss a writer that has
- * just begun to wait, see readers.h. So the writer looks again, soon at first.
- * It looks less and less often, so that the detector of hung tasks still finds a
- * writer that hangs.
+ * just begun to wait, see readers.h. So the writer looks for readers again, soon at
+ * first. The writer looks less and less often, so that the detector of hung tasks
+ * still finds a writer that hangs.
  *
- * Context: may sleep; the task's state is set.
+ * Context: a writer that is about to sleep and has set its task state.
  */
 void bolt_await_reader(struct percpu_rw_semaphore *sem, long *ticks)
 {
@@ -35,8 +39,9 @@ void bolt_await_reader(struct percpu_rw_semaphore *sem, long *ticks)
 }
 
 /*
- * With one writer always entered, readers of the hotplug lock pay a barrier
- * and a request does not have to wait for a grace period.
+ * Keeps readers of the hotplug lock on their slow path, or lets them back on the
+ * fast one. On the slow path each reader pays for a barrier, and a request that
+ * takes the lock for writing does not have to wait for a grace period.
  */
 void bolt_hold_readers_slow(bool hold)
 {
@@ -53,14 +58,17 @@ void bolt_hold_readers_slow(bool hold)
 	cpus_write_unlock();
 }
 
-/* The native way, for a caller that comes while Bolt is being disabled. */
+/*
+ * Changes one CPU in the native way, for a caller that comes while Bolt is being
+ * disabled.
+ */
 int bolt_request_natively(unsigned int cpu, bool online)
 {
 	return online ? cpu_up(cpu, CPUHP_ONLINE) :
 			cpu_down(cpu, CPUHP_OFFLINE);
 }
 
-/* The native way, for CPUs that have not come while the machine boots. */
+/* Brings up in the native way the CPUs that no request has brought up during boot. */
 void __init bolt_retry_natively(const struct cpumask *mask)
 {
 	if (!cpumask_empty(mask))
@@ -82,7 +90,10 @@ bool __init bolt_parallel_bringup(void)
 }
 #endif
 
-/* Whether hotplug is forbidden altogether, or going offline is. */
+/*
+ * Returns an error if CPU hotplug is disabled, or if only going offline is;
+ * otherwise 0.
+ */
 int bolt_hotplug_forbidden(bool online)
 {
 	if (!online && cpu_hotplug_offline_disabled)
@@ -109,7 +120,10 @@ bool bolt_core_online(unsigned int cpu)
 }
 #endif
 
-/* Keeps states, their instances, and CPUs as they are. */
+/*
+ * Until bolt_unlock_states(), no CPU comes or goes, and no state or instance is
+ * registered or removed.
+ */
 void bolt_lock_states(void)
 {
 	cpus_read_lock();
@@ -122,7 +136,10 @@ void bolt_unlock_states(void)
 	cpus_read_unlock();
 }
 
-/* Keeps states and their instances as they are; the caller has the hotplug lock. */
+/*
+ * Until bolt_unlock_instances(), no state or instance is registered or removed. The
+ * caller has the hotplug lock.
+ */
 void bolt_lock_instances(void)
 {
 	mutex_lock(&cpuhp_state_mutex);
@@ -180,14 +197,17 @@ void bolt_run_dying_callbacks(unsigned int cpu, enum cpuhp_state target)
 					   target);
 }
 
-/* Runs one callback here; the caller has the hotplug lock. */
+/* Runs one callback in the caller, which has the hotplug lock. */
 int bolt_invoke_callback(unsigned int cpu, enum cpuhp_state state, bool bringup,
 			 struct hlist_node *node)
 {
 	return cpuhp_invoke_callback(cpu, state, bringup, node, NULL);
 }
 
-/* Runs one callback here; a task that waits for it has the hotplug lock. */
+/*
+ * Runs one callback in the caller, on behalf of a task that has the hotplug lock
+ * and waits.
+ */
 int bolt_invoke_callback_for(unsigned int cpu, enum cpuhp_state state, bool bringup,
 			     struct hlist_node *node)
 {
@@ -199,7 +219,7 @@ int bolt_invoke_callback_for(unsigned int cpu, enum cpuhp_state state, bool brin
 	return err;
 }
 
-/* Whether @cpu has reached the kernel on its way up. */
+/* Whether @cpu, on its way up, has begun to run kernel code. */
 bool bolt_cpu_alive(unsigned int cpu)
 {
 	switch (atomic_read(per_cpu_ptr(&cpuhp_state.ap_sync_state, cpu))) {
@@ -213,8 +233,8 @@ bool bolt_cpu_alive(unsigned int cpu)
 
 #ifdef CONFIG_HOTPLUG_SPLIT_STARTUP
 /*
- * The control task has waited long enough for @cpu. False: @cpu has taken note of
- * its release, and will arrive.
+ * Gives up waiting for @cpu. False: @cpu has seen that it was released, and will
+ * arrive.
  */
 bool bolt_arrival_given_up(unsigned int cpu)
 {
@@ -224,7 +244,10 @@ bool bolt_arrival_given_up(unsigned int cpu)
 	       SYNC_STATE_RELEASED;
 }
 
-/* @cpu waits in the kernel, and need not wait again on its way. False: it may not come. */
+/*
+ * Releases @cpu, which waits in the kernel, so that it does not wait again on its
+ * way up. False: @cpu may not come up.
+ */
 bool bolt_release_warm(unsigned int cpu)
 {
 	if (!cpuhp_can_boot_ap(cpu))

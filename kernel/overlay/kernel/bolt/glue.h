@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What Bolt needs of the hotplug state machine. The functions are in glue.c,
- * which kernel/cpu.c includes at its end; what needs only the two pointers below and
- * the types of kernel/cpuhp.h is here.
+ * The parts of the hotplug state machine that Bolt uses. The functions are in
+ * glue.c, which kernel/cpu.c includes at its end; functions that need only the two
+ * pointers below and the types of kernel/cpuhp.h are here.
  */
 #ifndef _KERNEL_BOLT_GLUE_H
 #define _KERNEL_BOLT_GLUE_H
@@ -14,7 +14,10 @@
 
 #include "../cpuhp.h"
 
-/* Where each CPU is, and what is registered: variables of kernel/cpu.c. */
+/*
+ * Variables of kernel/cpu.c: the state that each CPU has reached, and the callbacks
+ * of each state.
+ */
 extern struct cpuhp_cpu_state __percpu *const bolt_cpuhp_states;
 extern struct cpuhp_step *const bolt_cpuhp_steps;
 
@@ -53,7 +56,7 @@ static inline const char *bolt_state_name(enum cpuhp_state state)
 	return bolt_cpuhp_step(state)->name;
 }
 
-/* Requests that are none of Bolt's, and what forbids requests. */
+/* Hotplug operations in the native way, and questions whether a CPU may go or come. */
 int bolt_request_natively(unsigned int cpu, bool online);
 void bolt_retry_natively(const struct cpumask *mask);
 bool bolt_parallel_bringup(void);
@@ -70,7 +73,7 @@ void bolt_lock_instances(void);
 void bolt_unlock_instances(void);
 void bolt_note_wait_for_threads(void);
 
-/* Callbacks, and CPUs on the edge of their lives. */
+/* Callbacks, and CPUs that are about to come alive or to die. */
 int bolt_run_callbacks(unsigned int cpu, enum cpuhp_state target);
 int bolt_run_dead_callbacks(unsigned int cpu, enum cpuhp_state target);
 void bolt_run_dying_callbacks(unsigned int cpu, enum cpuhp_state target);

@@ -1,30 +1,30 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Dynamic hotplug states of this kernel's own source that x86_64 or arm64 can
- * have, built in or in a module, by the name that is passed to
- * cpuhp_setup_state(): whether their callbacks are right in a request for
- * several CPUs. Sorted by name. The module is the one that the callbacks are
- * part of, which need not be the one that registers them; "" if the code cannot
- * be a module. A state whose code calls bolt_defer_state() is not here: that code
- * has functions that defer and cancel. Of any other state the row says all there is
- * to say, also whether the teardown is deferred and what is hidden then.
+ * Dynamic hotplug states of this kernel's own source that x86_64 or arm64 can have,
+ * built in or in a module, by the name that is passed to cpuhp_setup_state():
+ * whether their callbacks are right in a request for several CPUs. Sorted by name.
+ * The module is the one that the callbacks are part of, which need not be the
+ * module that registers them; "" if the code cannot be a module. A state whose code
+ * calls bolt_defer_state() is not here, because that code has functions that defer
+ * and cancel. For any other state the row also says whether the teardown is
+ * deferred, and what is then hidden from user space.
  *
  * The callbacks were read with these questions:
  *
- * - Going, all CPUs of the request are in cpu_online_mask and in the masks of
- *   cores, dies and nodes, but not in cpu_active_mask, until the last callback
- *   of the last of them has run. Is somebody chosen, counted or asked for being
- *   the last one in these masks?
- * - Coming, all are in cpu_online_mask before the first callback of the first
- *   of them runs. Is a CPU chosen, called or waited for that the state has not
- *   started on?
- * - Does something run on another CPU that waits for the hotplug lock, which is
- *   not free before the request is over?
- * - If one of the CPUs fails, do the callbacks that bring the others back leave
- *   what they found?
+ * - When CPUs go, all CPUs of the request are in cpu_online_mask and in the masks
+ *   of cores, dies and nodes, but not in cpu_active_mask, until the last callback
+ *   of the last CPU has run. Does the callback choose a CPU from these masks, count
+ *   the CPUs, or ask whether its CPU is the last one?
+ * - When CPUs come, all CPUs of the request are in cpu_online_mask before the first
+ *   callback of the first CPU runs. Does the callback choose, call or wait for a
+ *   CPU on which the startup of the state has not run?
+ * - Does the callback wait for code on another CPU that waits for the hotplug lock,
+ *   which is not free before the request is over?
+ * - If a callback fails for one CPU, do the callbacks that take the other CPUs back
+ *   restore what was there before the request?
  *
- * A mask of the driver's own, which each CPU enters and leaves by the callbacks
- * themselves, is right where callbacks run for one CPU at a time.
+ * If a driver keeps a mask of its own, which each CPU enters and leaves in these
+ * callbacks, the mask is right if the callbacks run for one CPU at a time.
  */
 
 NAMED_SERIAL("AP_PERF_CXL_PMU_ONLINE", "cxl_pmu",

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What user space writes, for sysfs.c and debugfs.c: lists and masks of CPUs,
- * numbers, words. What is not clearly meant is refused, so that no half of it is
- * done.
+ * Reads what user space writes, for sysfs.c and debugfs.c: lists and masks of CPUs,
+ * numbers, words. A text that is not clear as a whole is refused, so that no part
+ * of it is carried out.
  */
 #include <linux/array_size.h>
 #include <linux/bitmap.h>
@@ -16,7 +16,7 @@
 
 #include "parse.h"
 
-/* Where the text ends: before one newline and one NUL, if they are its last. */
+/* Returns the length of the text without one NUL and one newline at its end. */
 static size_t bolt_text_end(const char *buf, size_t count)
 {
 	if (count && !buf[count - 1])
@@ -26,7 +26,10 @@ static size_t bolt_text_end(const char *buf, size_t count)
 	return count;
 }
 
-/* Printable, and no number with which bitmap_parselist() would go round. */
+/*
+ * Whether the text is printable, and no number in it overflows in
+ * bitmap_parselist().
+ */
 static bool bolt_text_fits(const char *buf, size_t len)
 {
 	u64 number = 0;
@@ -48,8 +51,9 @@ static bool bolt_text_fits(const char *buf, size_t len)
  * @bits:	where to put it: @nbits
  * @nbits:	how many CPUs there may be
  *
- * bitmap_parselist() stops at a newline, takes 0xa0 for a space, and adds up
- * group sizes beyond 32 bits: all that is refused here. A list may be empty.
+ * bitmap_parselist() stops at a newline, takes 0xa0 for a space, and adds up group
+ * sizes beyond 32 bits. A text for which that would matter is refused here. A list
+ * may be empty.
  *
  * Context: any.
  * Return: 0; -E2BIG: kernfs has cut it; -EINVAL: malformed, or a CPU beyond
@@ -65,7 +69,10 @@ int bolt_parse_list(const char *buf, size_t count, unsigned long *bits,
 	if (!bolt_text_fits(buf, bolt_text_end(buf, count)))
 		return -EINVAL;
 	err = bitmap_parselist(buf, bits, nbits);
-	/* A list that goes beyond the mask is as impossible as the rest. */
+	/*
+	 * A CPU beyond the mask is refused with the same error as any other
+	 * impossible CPU.
+	 */
 	return err == -ERANGE || err == -EOVERFLOW ? -EINVAL : err;
 }
 
@@ -76,8 +83,8 @@ int bolt_parse_list(const char *buf, size_t count, unsigned long *bits,
  * @bits:	where to put it: @nbits
  * @nbits:	how many CPUs there may be
  *
- * As for sched_setaffinity() the mask may be shorter than the kernel's, or
- * longer; but then what is beyond must be zero.
+ * As for sched_setaffinity() the mask may be shorter than the kernel's, or longer;
+ * the bits beyond the kernel's must be zero.
  *
  * Context: any.
  * Return: 0; -E2BIG: kernfs has cut it; -EINVAL: not an array of unsigned
@@ -101,12 +108,12 @@ int bolt_parse_mask(const void *buf, size_t count, unsigned long *bits,
 }
 
 /**
- * bolt_parse_word - whether a text is one certain word
+ * bolt_parse_word - whether a text is a given word
  * @buf:	what was written
  * @count:	how many bytes
  * @word:	the word
  *
- * sysfs_streq() does not see what follows a NUL.
+ * sysfs_streq() would not see bytes that follow a NUL.
  *
  * Context: any.
  * Return: true if so.
@@ -124,7 +131,7 @@ bool bolt_parse_word(const char *buf, size_t count, const char *word)
  * @count:	how many bytes
  * @number:	where to put it
  *
- * kstrtouint() does not see what follows a NUL: that is refused here.
+ * kstrtouint() would not see bytes that follow a NUL; such a text is refused here.
  *
  * Context: any.
  * Return: 0; -E2BIG: a page or more, which kernfs has cut; -ERANGE: more than
@@ -141,10 +148,11 @@ int bolt_parse_number(const char *buf, size_t count, unsigned int *number)
 
 /**
  * bolt_parse_override - read what the administrator says of a state: "STATE WORD"
- * @buf:	what was written, with a NUL after it; it is changed
+ * @buf:	what was written, with a NUL after it; this function changes the
+ *		text
  * @count:	how many bytes
  * @state:	where to put the number of the hotplug state
- * @say:	where to put which word it was
+ * @say:	where to put which word was written
  *
  * Blanks may surround the number and the word.
  *

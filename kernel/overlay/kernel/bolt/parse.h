@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What user space writes. */
+/* Reading what user space writes. */
 #ifndef _KERNEL_BOLT_PARSE_H
 #define _KERNEL_BOLT_PARSE_H
 

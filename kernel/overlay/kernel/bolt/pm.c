@@ -23,11 +23,11 @@
 #include "state.h"
 #include "warm.h"
 
-/* cpu_add_remove_lock held. */
+/* The CPUs of the operation that is under way; protected by cpu_add_remove_lock. */
 static struct cpumask bolt_pm_mask;
 
 #ifdef CONFIG_HOTPLUG_SMT
-/* What cpuhp_smt_disable() would take down. */
+/* Adds the CPUs that cpuhp_smt_disable() would take down. */
 static void bolt_smt_leaving(struct cpumask *cpus, enum cpuhp_smt_control control)
 {
 	unsigned int cpu;
@@ -39,13 +39,13 @@ static void bolt_smt_leaving(struct cpumask *cpus, enum cpuhp_smt_control contro
 	}
 }
 
-/* What cpuhp_smt_enable() would bring up. */
+/* Adds the CPUs that cpuhp_smt_enable() would bring up. */
 static void bolt_smt_coming(struct cpumask *cpus)
 {
 	unsigned int cpu;
 
 	for_each_present_cpu(cpu) {
-		/* Or one that an undo has left half-way. */
+		/* Either offline, or left half-way by an undo. */
 		if (bolt_cpu_state(cpu) < CPUHP_ONLINE &&
 		    node_online(cpu_to_node(cpu)) &&
 		    bolt_smt_allowed(cpu) && bolt_core_online(cpu))
@@ -53,7 +53,10 @@ static void bolt_smt_coming(struct cpumask *cpus)
 	}
 }
 
-/* Threads that SMT control has switched off wait nowhere in the kernel. */
+/*
+ * Makes threads that SMT control has switched off natively dead, if they wait in
+ * the kernel.
+ */
 static void bolt_smt_make_cold(void)
 {
 	unsigned int cpu;
@@ -71,8 +74,8 @@ static void bolt_smt_make_cold(void)
  * @ctrlval:	an enum cpuhp_smt_control
  *
  * Context: cpu_add_remove_lock and device hotplug lock held; may sleep.
- * Return: 0, also while Bolt is disabled; otherwise an error, and all threads
- * are up but the threads that could not be put back.
+ * Return: 0, also while Bolt is disabled; otherwise an error, when all threads are
+ * up except those that could not be put back.
  */
 int bolt_smt_disable(int ctrlval)
 {
@@ -94,8 +97,8 @@ int bolt_smt_disable(int ctrlval)
  * bolt_smt_enable - bring threads up for SMT control
  *
  * Context: as bolt_smt_disable().
- * Return: as bolt_smt_disable(); after an error no thread has come up but the
- * threads that could not be put back.
+ * Return: as bolt_smt_disable(); after an error no thread has come up except those
+ * that could not be put back.
  */
 int bolt_smt_enable(void)
 {
@@ -114,7 +117,10 @@ int bolt_smt_enable(void)
 #endif
 
 #ifdef CONFIG_PM_SLEEP_SMP
-/* CPUs of which the driver core does not know where they are; cpu_add_remove_lock held. */
+/*
+ * CPUs whose state the driver core still has to be told. Protected by
+ * cpu_add_remove_lock.
+ */
 static struct cpumask bolt_unnotified;
 
 static void bolt_notify_work(struct work_struct *work)
@@ -133,8 +139,10 @@ static void bolt_notify_work(struct work_struct *work)
 static DECLARE_WORK(bolt_notifier, bolt_notify_work);
 
 /*
- * Suspend does not hold the device hotplug lock, and a CPU that has not come with
- * the others may come alone: the driver core is told when the resume is over.
+ * Notes which CPUs of @mask the driver core knows wrongly. The driver core is told
+ * only when the resume is over, because suspend does not hold the device hotplug
+ * lock, and because a CPU that has not come with the other CPUs may still come
+ * alone.
  */
 static void bolt_notify_later(const struct cpumask *mask)
 {
@@ -162,13 +170,14 @@ static void bolt_trace_suspend(const char *what, const struct cpumask *cpus,
 /**
  * bolt_freeze - take all CPUs but one down for suspend
  * @primary:	the CPU that stays
- * @frozen:	where to put the CPUs that go; after an error those that could not be
- *		put back, for bolt_thaw(), which the caller calls then, too
+ * @frozen:	where to put the CPUs that go. After an error these are the CPUs
+ *		that could not be put back; the caller then calls bolt_thaw() with
+ *		them
  *
  * No teardown is deferred. A pending wake-up ends the request between two phases.
  *
  * Context: cpu_add_remove_lock held; may sleep.
- * Return: 0, or an error: then all CPUs are up but those in @frozen.
+ * Return: 0, or an error, when all CPUs are up except those in @frozen.
  */
 int bolt_freeze(unsigned int primary, struct cpumask *frozen)
 {
@@ -190,8 +199,8 @@ int bolt_freeze(unsigned int primary, struct cpumask *frozen)
  * bolt_thaw - bring CPUs up after suspend
  * @frozen:	the CPUs
  *
- * If one CPU does not come, none does: the caller tries each CPU for itself. The
- * driver core hears of CPUs that do not come even then.
+ * If one CPU does not come, none does, and the caller tries each CPU by itself. The
+ * driver core is told about CPUs that do not come even then.
  *
  * Context: as bolt_freeze().
  */
@@ -208,9 +217,10 @@ void bolt_thaw(const struct cpumask *frozen)
 
 /**
  * bolt_shutdown - take all CPUs but one down for another kernel
- * @primary:	the CPU that stays, if it is online; else the first that is
+ * @primary:	the CPU that stays; if it is offline, the first CPU that is online
+ *		stays
  *
- * No teardown is deferred. If the request fails, the caller tries each CPU for
+ * No teardown is deferred. If the request fails, the caller tries each CPU by
  * itself.
  *
  * Context: as bolt_freeze().
@@ -226,7 +236,10 @@ void bolt_shutdown(unsigned int primary)
 	bolt_request(cpu_none_mask, &bolt_pm_mask, BOLT_NO_DEFER);
 }
 
-/* A reboot, which may be into another kernel, finds CPUs natively offline. */
+/*
+ * Settles all CPUs before a reboot, as the kernel that follows must find them
+ * natively offline.
+ */
 static int bolt_reboot(struct notifier_block *nb, unsigned long action,
 		       void *data)
 {

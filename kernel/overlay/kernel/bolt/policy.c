@@ -1,34 +1,35 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * What is known of each hotplug state: whether its teardown may wait, and whether
- * its callbacks may run in a request for several CPUs. request.c, defer.c,
- * settle.c and turn.c ask here on the way of a request.
+ * its callbacks may run in a request for several CPUs. request.c, defer.c, settle.c
+ * and turn.c call these functions in the course of a request.
  *
  * The rows are tables. rows.h has one, with its reason, for every fixed state that
- * x86_64 or arm64 can have; a fixed state that may wait has an entry in bolt_defers[]
- * below as well, or its code calls bolt_defer_state(). A dynamic state has a row by its
- * registered name, in names.h, or its code calls bolt_defer_state(), if the state has
- * functions of its own that defer and cancel. The administrator may change some of
- * that in bolt/states. A state of which nothing is known is critical, and makes
- * requests for several CPUs go CPU by CPU.
+ * x86_64 or arm64 can have; a fixed state that may wait has an entry in
+ * bolt_defers[] below as well, or its code calls bolt_defer_state(). A dynamic
+ * state has a row by its registered name, in names.h, or its code calls
+ * bolt_defer_state(), if the state has functions of its own that defer and cancel.
+ * The administrator may make a state critical, fit or unfit in bolt/states. A state
+ * of which nothing is known is critical, and makes requests for several CPUs go CPU
+ * by CPU.
  *
  * A reason says what would go wrong if the teardown were deferred, or what the
- * callbacks do, with the lock that lets several CPUs run these at once. bolt/states
- * shows the reason after the name of the state. Where the reason has no subject,
- * that name is the subject: "random:online (sets a flag of the CPU)".
+ * callbacks do, and under which lock several CPUs may run these at once.
+ * bolt/states shows the reason after the name of the state. Where the reason has no
+ * subject, that name is the subject: "random:online (sets a flag of the CPU)".
  *
  * What does "fit" mean? A callback may ask whether its CPU is the last one of a
  * package, choose a successor for a duty of its CPU, or wait for what other CPUs
- * do. In a request for several CPUs the answer is another one than natively,
- * because CPUs that are about to go are still online, and CPUs that have come are
- * not active. A state is therefore fit only if somebody has looked at its
- * callbacks and said so. One registered state that is not fit makes every request
- * for several CPUs take these CPUs one after the other through all states, in
- * native order.
+ * do. In a request for several CPUs the callback finds another answer than
+ * natively, because CPUs that are about to go are still online, and CPUs that have
+ * come are not active yet. A state is therefore fit only if somebody has looked at
+ * its callbacks and said so. One registered state that is not fit makes every
+ * request for several CPUs take these CPUs one after the other through all states,
+ * in native order.
  *
- * A row describes code of this kernel's source. It does not count for callbacks of
- * a module that was built elsewhere, whatever name or number that module has chosen
- * for its state.
+ * A row describes code of this kernel's source. A row does not count for callbacks
+ * of a module that was built from other source, whatever name or number that module
+ * has chosen for its state.
  */
 #define pr_fmt(fmt) "bolt: " fmt
 
@@ -52,7 +53,7 @@
 /**
  * struct bolt_named - classification of a dynamic state by its name
  * @name:	what the state is registered as
- * @module:	the module whose callbacks are meant, if they are not built in
+ * @module:	the module that has the callbacks, if these are not built in
  * @row:	the classification
  * @defer:	how the teardown is deferred, unless @row says that the state is critical
  */
@@ -64,10 +65,11 @@ struct bolt_named {
 };
 
 /*
- * Callbacks of a serial state run for one CPU of a request at a time. Concurrent
- * ones touch nothing but their own CPU, or take locks that make it right. In a
- * request for several CPUs that is not all: see cpuhp_successor(). A state whose
- * callbacks give another answer there than natively is unfit.
+ * Callbacks of a serial state run for one CPU of a request at a time. Callbacks of
+ * a concurrent state touch only data of their own CPU, or take locks for all else.
+ * A serial or concurrent state must also choose right among the CPUs of a request:
+ * see cpuhp_successor(). A state whose callbacks choose other CPUs there than
+ * natively is unfit.
  */
 #define SERIAL BOLT_SERIAL
 #define CONCURRENT BOLT_CONCURRENT
@@ -79,11 +81,11 @@ struct bolt_named {
 #define UNFIT(why) \
 	{ .class = BOLT_CRITICAL, .fit = BOLT_UNFIT, .reason = why }
 
-/* Serial if CONFIG_@option is set. */
+/* Serial if CONFIG_@option is set, else concurrent. */
 #define CONCURRENT_UNLESS(option) \
 	(IS_ENABLED(CONFIG_##option) ? SERIAL : CONCURRENT)
 
-/* Fixed states, by their number. */
+/* Rows of the fixed states, by the number of the state. */
 static const struct bolt_row bolt_rows[BOLT_NR_STATES] = {
 #include "rows.h"
 #include "compat-rows.h"
@@ -93,7 +95,8 @@ static const struct bolt_row bolt_rows[BOLT_NR_STATES] = {
  * bolt_row_fixed - classification of a fixed hotplug state
  * @state:	the state
  *
- * Return: its row, or NULL: a dynamic state, or one of other architectures.
+ * Return: its row, or NULL if the state is dynamic, or exists only on other
+ * architectures.
  */
 const struct bolt_row *bolt_row_fixed(enum cpuhp_state state)
 {
@@ -107,7 +110,10 @@ const struct bolt_row *bolt_row_fixed(enum cpuhp_state state)
 #define NAMED_CONCURRENT(name, module, why) NAMED(name, module, CONCURRENT, why)
 #define NAMED_UNFIT(name, module, why) NAMED(name, module, BOLT_UNFIT, why)
 
-/* Deferred; what follows @why are members of struct bolt_defer. */
+/*
+ * A state that may be deferred. Arguments after @why are members of struct
+ * bolt_defer.
+ */
 #define NAMED_DEFERRED(_name, _module, _class, _fit, why, ...)		\
 	{ .name = _name, .module = _module,				\
 	  .row = { .class = _class, .fit = _fit, .reason = why },	\
@@ -117,7 +123,7 @@ const struct bolt_row *bolt_row_fixed(enum cpuhp_state state)
 #define NAMED_ELIDED(name, module, fit, why, ...) \
 	NAMED_DEFERRED(name, module, BOLT_ELIDE, fit, why, ##__VA_ARGS__)
 
-/* Dynamic states of the kernel's own code, by their name and module. */
+/* Rows of dynamic states of the kernel's own code, by name and module. */
 static const struct bolt_named bolt_names[] = {
 #include "names.h"
 #include "compat-names.h"
@@ -125,15 +131,21 @@ static const struct bolt_named bolt_names[] = {
 
 static const unsigned int bolt_nr_names = ARRAY_SIZE(bolt_names);
 
-/* For states with nothing to hide and nothing to do at once: settling does it all. */
+/*
+ * For states that hide nothing from user space and have nothing to do at once: the
+ * whole teardown is deferred.
+ */
 static const struct bolt_defer bolt_defer_all;
 
-/* For states that have something to hide, and nothing to do at once. */
+/*
+ * For a state that hides the directory topology/ of the CPU, and has nothing to do
+ * at once.
+ */
 static const struct bolt_defer bolt_defer_topology = { .node = "topology" };
 
 /*
- * The fixed states that may wait and have nothing to register; bolt_set_defer()
- * adds the others.
+ * The fixed states that may be deferred without functions of their own;
+ * bolt_set_defer() adds the states that have such functions.
  */
 static const struct bolt_defer *bolt_defers[BOLT_NR_STATES] = {
 	[CPUHP_SLUB_DEAD]		= &bolt_defer_all,
@@ -150,29 +162,29 @@ static const struct bolt_defer *bolt_defers[BOLT_NR_STATES] = {
 #include "compat-defers.h"
 };
 
-/* What the administrator moved back to critical; see bolt_override(). */
+/* States that the administrator has moved back to critical; see bolt_override(). */
 static struct bolt_set bolt_overrides;
 
-/* Keeps what follows in step with what is registered and declared. */
+/* Protects the sets below, and bolt_known[], against two updates at once. */
 static DEFINE_SPINLOCK(bolt_fit_lock);
 
-/* Registered, and not fit. */
+/* States that are registered, and not fit. */
 static struct bolt_set bolt_unfit;
 
-/* Registered by a module that was not built with this kernel. */
+/* States that a module has registered which was not built with this kernel. */
 static struct bolt_set bolt_foreign;
 
-/* What the administrator has declared, in bolt/states. */
+/* States that the administrator has declared fit or unfit, in bolt/states. */
 static struct bolt_set bolt_declared_fit, bolt_declared_unfit;
 
-/* What is said of the dynamic states that names.h knows by their name. */
+/* For each dynamic state its entry of names.h, or NULL. */
 static const struct bolt_named *bolt_named_states[BOLT_NR_STATES];
 
 /**
- * bolt_dynamic - whether a state has a number that the kernel hands out
+ * bolt_dynamic - whether the number of a state is one that the kernel hands out
  * @state:	the state
  *
- * Return: true if so; false for what is no state at all.
+ * Return: true if so; false also if @state is not the number of a state.
  */
 static bool bolt_dynamic(int state)
 {
@@ -190,8 +202,8 @@ static bool bolt_built_in(unsigned long code)
 
 #ifdef CONFIG_MODULES
 /*
- * Whether @code is part of a module of this kernel's source, of the one called
- * @name unless that is NULL.
+ * Whether @code is part of a module built from this kernel's source, and of the
+ * module @name unless @name is NULL.
  */
 static bool bolt_in_module(unsigned long code, const char *name)
 {
@@ -214,7 +226,10 @@ static unsigned long bolt_state_callback(enum cpuhp_state state, bool startup)
 {
 	struct cpuhp_step *step = bolt_cpuhp_step(state);
 
-	/* With instances it is another function, in the same place. */
+	/*
+	 * For a state with instances, the callback is in another member of the same
+	 * union.
+	 */
 	return (unsigned long)(startup ? step->startup.single :
 					 step->teardown.single);
 }
@@ -234,9 +249,10 @@ static bool bolt_owned(enum cpuhp_state state, const char *name)
 }
 
 /*
- * Whether bolt_intercept() can stand in for the callbacks of @state. A teardown
- * without startup must be that of a dead CPU, as nothing undoes it. A startup
- * without teardown is skipped when another state of its unit is pending.
+ * Whether bolt_intercept() can defer and cancel in place of the callbacks of
+ * @state. A teardown without a startup can only be deferred if it runs for dead
+ * CPUs, as no callback undoes it. A startup without a teardown is skipped when
+ * another state of its unit is pending, so the state must have a unit.
  */
 static bool bolt_state_deferrable(enum cpuhp_state state, enum bolt_unit unit)
 {
@@ -245,7 +261,7 @@ static bool bolt_state_deferrable(enum cpuhp_state state, enum bolt_unit unit)
 	return bolt_state_has(state, false) || unit != BOLT_NO_UNIT;
 }
 
-/* Whether @defer can be what stands in for the callbacks of @state. */
+/* Whether the callbacks of @state allow it to be deferred as @defer says. */
 static bool bolt_defer_fits(const struct bolt_defer *defer, enum cpuhp_state state,
 			    enum bolt_unit unit)
 {
@@ -256,8 +272,8 @@ static bool bolt_defer_fits(const struct bolt_defer *defer, enum cpuhp_state sta
 }
 
 /*
- * Whether the callbacks of @state are those that @named was written for, as far as
- * can be told: a row that defers @state needs callbacks that can be deferred.
+ * Whether @named may have been written for the callbacks of @state: if @named
+ * defers the state, these must be callbacks that can be deferred.
  */
 static bool bolt_named_fits(const struct bolt_named *named, enum cpuhp_state state)
 {
@@ -285,8 +301,8 @@ static const struct bolt_named *bolt_find_named(enum cpuhp_state state)
  * bolt_row_named - classification of a dynamic state by its registered name
  * @state:	the state
  *
- * Context: any; cpuhp_state_mutex, so that the state stays.
- * Return: the row, or NULL if there is none for that name and that code.
+ * Context: any; with cpuhp_state_mutex if the state must not be removed meanwhile.
+ * Return: the row, or NULL if names.h has none for this name and this module.
  */
 const struct bolt_row *bolt_row_named(enum cpuhp_state state)
 {
@@ -296,12 +312,12 @@ const struct bolt_row *bolt_row_named(enum cpuhp_state state)
 }
 
 /**
- * bolt_defer_named - how names.h says that the teardown of a state is deferred
+ * bolt_defer_named - what names.h says about deferring the teardown of a state
  * @state:	the state
  *
  * Context: as bolt_row_named().
- * Return: the description, or NULL: the state has no row by its name, or is
- * critical there.
+ * Return: the description, or NULL if names.h does not have the state, or has it as
+ * critical.
  */
 static const struct bolt_defer *bolt_defer_named(enum cpuhp_state state)
 {
@@ -315,7 +331,7 @@ static const struct bolt_defer *bolt_defer_named(enum cpuhp_state state)
  * @state:	the state
  *
  * Context: as bolt_row_named().
- * Return: true if so: rows do not describe its callbacks.
+ * Return: true if so; rows do not describe the callbacks of such a module.
  */
 static bool bolt_is_foreign(enum cpuhp_state state)
 {
@@ -326,11 +342,12 @@ static bool bolt_is_foreign(enum cpuhp_state state)
  * bolt_row - classification of any hotplug state
  * @state:	the state
  *
- * For a dynamic state, what the code that registers the state has declared, or what
- * names.h says of its name. The row does not tell what the administrator has changed:
- * see bolt_overridden() and bolt_fit().
+ * The row of a dynamic state is what its code has declared by bolt_defer_state(),
+ * or what names.h says of its name. The row does not include what the administrator
+ * has changed: see bolt_overridden() and bolt_fit().
  *
- * Context: any; for a dynamic state cpuhp_state_mutex, so that it stays.
+ * Context: any; for a dynamic state with cpuhp_state_mutex, so that it is not
+ * removed.
  * Return: the row; critical and unfit for a state that has none.
  */
 struct bolt_row bolt_row(enum cpuhp_state state)
@@ -359,7 +376,7 @@ struct bolt_row bolt_row(enum cpuhp_state state)
 	return bolt_is_foreign(state) ? foreign : none;
 }
 
-/* Whether bolt_row() says that @state is concurrent; cheaper than that. */
+/* Whether @state is concurrent. The same as bolt_row(@state).fit, but cheaper. */
 bool bolt_concurrent(enum cpuhp_state state)
 {
 	const struct bolt_row *row = bolt_row_fixed(state);
@@ -375,31 +392,31 @@ bool bolt_concurrent(enum cpuhp_state state)
 	return row && row->fit == BOLT_CONCURRENT;
 }
 
-/* Whether @state was moved back to critical. */
+/* Whether the administrator has moved @state back to critical. */
 bool bolt_overridden(enum cpuhp_state state)
 {
 	return test_bit(state, bolt_overrides.states);
 }
 
-/* What bolt_deferred() is to say of @state. */
+/* Returns what bolt_deferred() will return for @state. */
 static const struct bolt_defer *bolt_find_defer(enum cpuhp_state state)
 {
-	/* Pairs with bolt_set_defer(): what it points to is complete. */
+	/* Pairs with bolt_set_defer(): the description is complete. */
 	const struct bolt_defer *defer = smp_load_acquire(&bolt_defers[state]);
 
 	if (!defer)
 		defer = bolt_defer_named(state);
 	else if (bolt_dynamic(state) && defer->class == BOLT_CRITICAL)
-		return NULL;	/* The declaration says only whether it is concurrent. */
+		return NULL;	/* This declaration only says whether the state is concurrent. */
 	if (!defer || bolt_overridden(state))
 		return NULL;
-	/* The row was not written for these callbacks. */
+	/* The row describes other callbacks than those of the module. */
 	if (bolt_row_fixed(state) && bolt_is_foreign(state))
 		return NULL;
 	return defer;
 }
 
-/* Something is known anew of @state; bolt_fit_lock held. */
+/* Updates bolt_known[] for @state. bolt_fit_lock is held. */
 static void bolt_know(enum cpuhp_state state)
 {
 	bolt_steps_know(state, bolt_row(state).class, bolt_find_defer(state),
@@ -407,9 +424,9 @@ static void bolt_know(enum cpuhp_state state)
 }
 
 /**
- * bolt_set_overridden - note that a state is critical by order, or no longer
+ * bolt_set_overridden - note that the administrator has made a state critical
  * @state:	the state, of which nothing is pending
- * @critical:	which
+ * @critical:	false if the state is no longer critical by order
  *
  * Context: hotplug lock held for reading, and cpuhp_state_mutex.
  */
@@ -423,7 +440,7 @@ void bolt_set_overridden(enum cpuhp_state state, bool critical)
 /**
  * bolt_set_defer - let the teardown of a state be deferred
  * @state:	the state
- * @defer:	how, see bolt_defer_state(), which checks what it is given
+ * @defer:	how; see bolt_defer_state(), which has checked it
  *
  * Context: any.
  */
@@ -435,7 +452,7 @@ void bolt_set_defer(enum cpuhp_state state, const struct bolt_defer *defer)
 	bolt_know(state);
 }
 
-/* Forgets how @state is deferred: it is being removed. */
+/* Forgets how @state is deferred, as @state is being removed. */
 void bolt_drop_defer(enum cpuhp_state state)
 {
 	if (bolt_defers[state] == &bolt_defer_all ||
@@ -451,8 +468,8 @@ void bolt_drop_defer(enum cpuhp_state state)
  * @state:	the state
  *
  * Context: as bolt_row_named().
- * Return: what the administrator has declared, otherwise what the state's row
- * says or the code that has registered the state.
+ * Return: what the administrator has declared; otherwise what the row of the state
+ * says, or the code that has registered the state.
  */
 enum bolt_fit bolt_fit(enum cpuhp_state state)
 {
@@ -480,8 +497,9 @@ bool bolt_fit_declared(enum cpuhp_state state)
 }
 
 /**
- * bolt_review - look again at a state: what is known of it has changed
- * @state:	the state, which has been registered, removed or declared
+ * bolt_review - update all that is known of a state
+ * @state:	the state, which has been registered, removed, or declared fit or
+ *		unfit
  *
  * Context: cpuhp_state_mutex held, or the task that has registered @state.
  */
@@ -506,10 +524,11 @@ static void bolt_review(enum cpuhp_state state)
  *		state the number that cpuhp_setup_state() has returned
  * @defer:	how the state is deferred; must live as long as the state
  *
- * Call this function after the state has been set up. Until then a request for
- * several CPUs takes one CPU after the other. cpuhp_remove_state() settles the
- * state on all CPUs first, and drops @defer. Adding or removing an instance of
- * the state also settles the state first, and keeps @defer.
+ * Call this function after the state has been set up. Until this function is
+ * called, a request for several CPUs takes one CPU after the other.
+ * cpuhp_remove_state() settles the state on all CPUs first, and drops @defer.
+ * Adding or removing an instance of the state also settles the state first, and
+ * keeps @defer.
  *
  * A state without startup can be deferred if it is one of the DEAD states, a
  * state without teardown if it belongs to a unit. For a dynamic state that is not
@@ -542,10 +561,11 @@ int bolt_defer_state(int state, const struct bolt_defer *defer)
 EXPORT_SYMBOL_GPL(bolt_defer_state);
 
 /**
- * bolt_callbacks_changed - the callbacks of a hotplug state have changed
- * @state:	the state: it has been registered, or removed
+ * bolt_callbacks_changed - update what is known of a state with new callbacks
+ * @state:	the state, which has been registered or removed
  *
- * What the administrator has declared was about the callbacks that were there.
+ * What the administrator has declared is dropped, as it was about the callbacks
+ * that the state had before.
  *
  * Context: cpuhp_state_mutex held.
  */
@@ -560,7 +580,7 @@ void bolt_callbacks_changed(enum cpuhp_state state)
 }
 
 /**
- * bolt_instances_changed - a hotplug state has got an instance, or lost one
+ * bolt_instances_changed - note that a state has got an instance, or lost one
  * @state:	the state
  *
  * Context: cpuhp_state_mutex held.
@@ -571,11 +591,11 @@ void bolt_instances_changed(enum cpuhp_state state)
 }
 
 /**
- * bolt_declare_fit - the administrator declares a state fit or unfit
+ * bolt_declare_fit - declare a state fit or unfit, by order of the administrator
  * @state:	the state
- * @fit:	BOLT_SERIAL; BOLT_UNFIT
+ * @fit:	BOLT_SERIAL or BOLT_UNFIT
  *
- * BOLT_SERIAL does not change a state that is concurrent.
+ * A state that is concurrent stays concurrent when BOLT_SERIAL is declared.
  *
  * Context: may sleep; takes the hotplug lock.
  * Return: 0, or -ENOENT if no such state is registered.
@@ -596,7 +616,7 @@ int bolt_declare_fit(enum cpuhp_state state, enum bolt_fit fit)
 }
 
 /**
- * bolt_forget_declared - what the administrator has declared no longer counts
+ * bolt_forget_declared - drop what the administrator has declared
  * @state:	the state
  *
  * Context: hotplug lock held for reading, and cpuhp_state_mutex.
@@ -608,7 +628,7 @@ void bolt_forget_declared(enum cpuhp_state state)
 	bolt_review(state);
 }
 
-/* Whether @state has callbacks but no instance to call them for. */
+/* Whether @state is a state with instances that has no instance now. */
 static bool bolt_state_no_instance(enum cpuhp_state state)
 {
 	struct cpuhp_step *step = bolt_cpuhp_step(state);
@@ -617,12 +637,13 @@ static bool bolt_state_no_instance(enum cpuhp_state state)
 }
 
 /**
- * bolt_find_unfit - the state that makes requests go CPU by CPU
+ * bolt_find_unfit - find the state that makes requests go CPU by CPU
  *
- * A state with instances does not count while it has none: no callback runs.
+ * A state with instances does not count while it has no instance, as none of its
+ * callbacks runs then.
  *
  * Context: hotplug lock held for writing, or early in the boot.
- * Return: the lowest such state, or CPUHP_INVALID if there is none.
+ * Return: the lowest state that is not fit, or CPUHP_INVALID if all are.
  */
 enum cpuhp_state bolt_find_unfit(void)
 {
@@ -638,7 +659,8 @@ enum cpuhp_state bolt_find_unfit(void)
 /**
  * bolt_must_go_by_cpu - whether the request that begins must go CPU by CPU
  *
- * Counts it for the state that is the reason, and says so the first time.
+ * Counts the request for the state that is the reason, and prints a message for the
+ * first one.
  *
  * Context: hotplug lock held for writing.
  * Return: true if so.
@@ -656,7 +678,7 @@ bool bolt_must_go_by_cpu(void)
 	return true;
 }
 
-/* States that were there from the beginning. */
+/* Looks at the states that are in the table of kernel/cpu.c from the beginning. */
 static int __init bolt_fit_init(void)
 {
 	enum cpuhp_state state;

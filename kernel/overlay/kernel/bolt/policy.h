@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What is known of each hotplug state: may it wait, and with which others. */
+/*
+ * What is known of each hotplug state: whether its teardown may wait, and together
+ * with which states.
+ */
 #ifndef _KERNEL_BOLT_POLICY_H
 #define _KERNEL_BOLT_POLICY_H
 
@@ -7,8 +10,8 @@
 
 /**
  * enum bolt_fit - what a hotplug state allows in a request for several CPUs
- * @BOLT_UNFIT: the request takes its CPUs through all states one after the
- *	other; so for every state of which nothing is known
+ * @BOLT_UNFIT: the request takes its CPUs through all states one after the other;
+ *	every state of which nothing is known is like that
  * @BOLT_SERIAL: callbacks of the state run for one CPU at a time
  * @BOLT_CONCURRENT: callbacks of the state may run for several CPUs at once
  */
@@ -21,9 +24,9 @@ enum bolt_fit {
 /**
  * struct bolt_row - classification of a hotplug state
  * @class:	when its teardown runs
- * @unit:	the states with which it is deferred, or not
- * @fit:	what it allows in a request for several CPUs
- * @reason:	why
+ * @unit:	the states together with which it is deferred
+ * @fit:	what its callbacks allow in a request for several CPUs
+ * @reason:	why these are right
  */
 struct bolt_row {
 	enum bolt_class class;
@@ -36,13 +39,16 @@ const struct bolt_row *bolt_row_fixed(enum cpuhp_state state);
 const struct bolt_row *bolt_row_named(enum cpuhp_state state);
 struct bolt_row bolt_row(enum cpuhp_state state);
 
-/* Whether a state may wait. */
+/* Whether the teardown of a state may be deferred. */
 void bolt_set_defer(enum cpuhp_state state, const struct bolt_defer *defer);
 void bolt_drop_defer(enum cpuhp_state state);
 bool bolt_overridden(enum cpuhp_state state);
 void bolt_set_overridden(enum cpuhp_state state, bool critical);
 
-/* Whether callbacks of several CPUs may meet, or may run in one request at all. */
+/*
+ * Whether a state's callbacks may run for several CPUs at once, or in one request
+ * for several CPUs at all.
+ */
 bool bolt_concurrent(enum cpuhp_state state);
 enum bolt_fit bolt_fit(enum cpuhp_state state);
 bool bolt_fit_declared(enum cpuhp_state state);

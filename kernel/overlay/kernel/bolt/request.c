@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Requests: any number of CPUs that are to come, and any number that are to go,
- * all or none. A request runs through this file as follows.
+ * Requests. A request names any number of CPUs that are to come online, and any
+ * number that are to go offline; either all of them do, or none. A request runs
+ * through this file as follows.
  *
  *	bolt_change(), bolt_request_one()	bolt_change() is where a write to bolt/offline
  *					and the like begins, bolt_request_one() a call
@@ -51,16 +52,25 @@
 #include "up.h"
 #include "warm.h"
 
-/* Another kernel will find the CPUs: nothing is deferred any more. */
+/*
+ * Another kernel is about to take over the CPUs, so no teardown is deferred any
+ * more.
+ */
 static bool bolt_going_down;
 
-/* Whether the request may begin. */
+/*
+ * Checks whether the request may begin: 0, or the error with which the request is
+ * refused.
+ */
 static int bolt_admit(struct bolt_batch *batch)
 {
 	unsigned int cpu, survivor;
 	int err = 0;
 
-	/* Suspend has disabled hotplug, for every request but its own. */
+	/*
+	 * While the system is suspended, hotplug is disabled for every request but
+	 * suspend's own.
+	 */
 	if (!(batch->flags & (BOLT_FROZEN | BOLT_FORCED))) {
 		if (!cpumask_empty(batch->up))
 			err = bolt_hotplug_forbidden(true);
@@ -83,7 +93,10 @@ static int bolt_admit(struct bolt_batch *batch)
 		if (!(batch->flags & BOLT_NO_DEFER) && bolt_irq_kept(cpu))
 			return -EBUSY;
 	}
-	/* Suspend may leave any CPU; another request must leave a CPU to the domains. */
+	/*
+	 * Suspend may keep any CPU online. Every other request must keep an active
+	 * housekeeping CPU, as scheduler domains need one.
+	 */
 	if ((batch->flags & BOLT_FROZEN) || cpumask_empty(batch->down))
 		return 0;
 	for_each_cpu_and(survivor, cpu_active_mask,
@@ -109,7 +122,7 @@ static void bolt_set_goals(const struct cpumask *mask, enum cpuhp_state goal)
 	}
 }
 
-/* The CPUs of @mask are to go to where the request found them. */
+/* Makes the state in which the request found each CPU of @mask the goal of that CPU. */
 static void bolt_reverse_goals(const struct cpumask *mask)
 {
 	unsigned int cpu;
@@ -123,10 +136,11 @@ static void bolt_reverse_goals(const struct cpumask *mask)
 }
 
 /*
- * Notes the CPUs that the undo has not put back: they are further on the way of the
- * request than where the request found them. A CPU that was to come back and is not
- * even online becomes offline altogether, as natively when a CPU does not come. The
- * names of states are copied here, where their modules cannot go.
+ * Notes the CPUs that the undo has not put back, which are not in the state in
+ * which the request found them. A CPU that was to come back and is not even online
+ * becomes offline altogether, as natively when a CPU does not come. The names of
+ * states are copied here, while the hotplug lock keeps the modules that own the
+ * names from being unloaded.
  */
 static void bolt_find_lost(struct bolt_batch *batch)
 {
@@ -159,7 +173,10 @@ static void bolt_undo(struct bolt_batch *batch)
 	bolt_find_lost(batch);
 }
 
-/* Whether a CPU that may go has become one that may not, when other CPUs came. */
+/*
+ * Checks that all CPUs of the request may still go: a CPU that has just come online
+ * may have made another CPU one that must stay.
+ */
 static int bolt_recheck_devices(struct bolt_batch *batch)
 {
 	unsigned int cpu;
@@ -175,7 +192,7 @@ static int bolt_recheck_devices(struct bolt_batch *batch)
 	return 0;
 }
 
-/* A CPU that stays online has its hotplug thread. */
+/* Unparks the hotplug thread of @cpu if the request has left @cpu online. */
 static void bolt_unpark_thread(unsigned int cpu)
 {
 	struct task_struct *thread = bolt_cpuhp_cpu(cpu)->thread;
@@ -184,7 +201,7 @@ static void bolt_unpark_thread(unsigned int cpu)
 		kthread_unpark(thread);
 }
 
-/* What the control task does, on a CPU that stays: the request itself. */
+/* Carries the request out. Runs in the control task, on a CPU that stays online. */
 static int bolt_run(void *arg)
 {
 	struct bolt_batch *batch = arg;
@@ -192,9 +209,12 @@ static int bolt_run(void *arg)
 	int err = 0;
 
 	cpus_write_lock();
-	/* For grace periods inside callbacks, too. */
+	/* Expedites all grace periods, those inside callbacks as well. */
 	rcu_expedite_gp();
-	/* Not before: tasks with the lock for reading run callbacks, too. */
+	/*
+	 * Set only with the lock held for writing: tasks that hold the lock for
+	 * reading run callbacks, too, and must not find a request.
+	 */
 	WRITE_ONCE(bolt_batch, batch);
 	WRITE_ONCE(bolt_control_task, current);
 	cpuhp_tasks_frozen = batch->flags & BOLT_FROZEN;
@@ -225,8 +245,9 @@ static int bolt_run(void *arg)
 }
 
 /**
- * bolt_notify - tell the driver core and user space what has become of CPUs
- * @mask:	the CPUs; CPUs of which the driver core knows are passed over
+ * bolt_notify - tell the driver core and user space which CPUs have changed
+ * @mask:	the CPUs; a CPU whose state the driver core knows already is passed
+ *		over
  * @online:	whether they are online now
  *
  * Context: may sleep; device hotplug lock held.
@@ -260,9 +281,10 @@ void bolt_notify_lost(unsigned int cpu)
 }
 
 /*
- * An undo has failed. The CPUs that stay half-way are settled now, and
- * dev->offline is made to say which CPUs are online. Callers that ask for
- * BOLT_NO_DEFER do that themselves, or have no need to.
+ * Reports the CPUs that an undo has failed to put back. CPUs that stay half-way are
+ * settled now, and dev->offline is made to say which CPUs are online. Callers that
+ * pass BOLT_NO_DEFER to bolt_request() write dev->offline themselves, or have no
+ * need to.
  */
 static void bolt_report_lost(const struct bolt_batch *batch, bool devices)
 {
@@ -280,7 +302,10 @@ static void bolt_report_lost(const struct bolt_batch *batch, bool devices)
 	WARN_ONCE(1, "bolt: CPUs could not be put back, see bolt/last_error\n");
 }
 
-/* Law 2 at the end of a request: what is pending lies above where the CPU is. */
+/*
+ * Checks law 2 at the end of a request: a state whose teardown is pending must be
+ * above the state that the CPU has reached. Then has the CPU settled later.
+ */
 static void bolt_check_pending(unsigned int cpu)
 {
 	struct bolt_set *pending = bolt_pending(cpu);
@@ -297,17 +322,16 @@ static void bolt_check_pending(unsigned int cpu)
 }
 
 /**
- * bolt_request - one batch
- * @up:		CPUs that are to come; those that are online are passed over
- * @down:	CPUs that are to go, after the others have come; those that are
+ * bolt_request - carry out one request
+ * @up:		CPUs that are to come; CPUs that are online are passed over
+ * @down:	CPUs that are to go, after those of @up have come; CPUs that are
  *		offline are passed over
  * @flags:	BOLT_NO_DEFER: no teardown is deferred; BOLT_FROZEN: tasks are frozen;
  *		BOLT_FORCED: hotplug may be disabled; BOLT_BOOT: the machine boots;
  *		BOLT_TREE: CPUs that have come bring others up; BOLT_PARK_COLD: no CPU
  *		waits in the kernel while it is parked
  *
- * Either all of it is done or nothing. While the machine boots, all CPUs come that
- * can.
+ * Either all CPUs change or none. While the machine boots, all CPUs come that can.
  *
  * Context: may sleep; cpu_add_remove_lock held. Bolt is enabled.
  * Return: 0 or a negative error number, with the reason in bolt/last_error.
@@ -321,7 +345,10 @@ int bolt_request(const struct cpumask *up, const struct cpumask *down,
 		.up = &coming,
 		.down = &going,
 		.flags = flags | (bolt_going_down ? BOLT_NO_DEFER : 0),
-		/* A CPU that fails is left where it is, the other CPUs come. */
+		/*
+		 * During boot a CPU that fails is left where it is, and the other
+		 * CPUs come.
+		 */
 		.undo = flags & BOLT_BOOT,
 		.last = ktime_get(),
 	};
@@ -341,7 +368,10 @@ int bolt_request(const struct cpumask *up, const struct cpumask *down,
 		if (bolt_cpu_state(cpu) <= CPUHP_OFFLINE)
 			continue;
 		__cpumask_set_cpu(cpu, &going);
-		/* Before anything is pending: the worker looks without a lock. */
+		/*
+		 * Written before any teardown of @cpu is pending, as the worker
+		 * that settles CPUs reads this without a lock.
+		 */
 		WRITE_ONCE(per_cpu_ptr(&bolt_cpus, cpu)->parked_at, start);
 	}
 	nr_up = cpumask_weight(&coming);
@@ -399,8 +429,8 @@ static int bolt_request_one(unsigned int cpu, bool online)
  * bolt_cpu_down - take a CPU offline
  * @cpu:	the CPU
  *
- * Context: may sleep; device hotplug lock held. If Bolt has been disabled in
- * the meantime, the native way.
+ * Context: may sleep; device hotplug lock held. If Bolt has been disabled in the
+ * meantime, the CPU is taken offline in the native way.
  * Return: 0 or what cpu_down() would return.
  */
 int bolt_cpu_down(unsigned int cpu)
@@ -427,7 +457,10 @@ int bolt_cpu_up(unsigned int cpu)
 	return bolt_request_one(cpu, true);
 }
 
-/* Notes in bolt/last_error that @cpu is the reason why there is no request. */
+/*
+ * Notes in bolt/last_error that a request is refused before it begins, because of
+ * @cpu.
+ */
 static int bolt_refuse(unsigned int cpu, int err)
 {
 	cpu_maps_update_begin();
@@ -436,7 +469,10 @@ static int bolt_refuse(unsigned int cpu, int err)
 	return err;
 }
 
-/* Whether there are devices for all CPUs of @mask, and whether these may change. */
+/*
+ * Checks that each CPU of @mask has a device, and that the device may go online or
+ * offline.
+ */
 static int bolt_check_devices(const struct cpumask *mask, bool online)
 {
 	unsigned int cpu;
@@ -544,7 +580,8 @@ EXPORT_SYMBOL_GPL(bolt_cpus_set);
  * CPU that an undo has left half-way, as that CPU still runs.
  *
  * Context: device_offline().
- * Return: 1: there is nothing to do any more; or a negative error number.
+ * Return: 1 if the CPU is offline or needs nothing more; or a negative error
+ * number.
  */
 int bolt_finish_offline(struct device *dev)
 {
@@ -564,7 +601,7 @@ int bolt_finish_offline(struct device *dev)
 	return 1;
 }
 
-/* The control thread does it: the first time the hotplug lock is written. */
+/* Runs in the control thread. The first call takes the hotplug lock for writing. */
 static int bolt_slow_readers(void *unused)
 {
 	bolt_hold_readers_slow(true);
@@ -573,14 +610,14 @@ static int bolt_slow_readers(void *unused)
 
 /**
  * bolt_enable - switch Bolt on or off
- * @on:		which
+ * @on:		true to enable Bolt, false to disable it
  *
- * When it returns from switching off, no CPU is parked and readers of the
- * hotplug lock are back on their fast path as soon as a grace period is over.
+ * When Bolt has been disabled, no CPU is parked, and readers of the hotplug lock
+ * are back on their fast path as soon as a grace period is over.
  *
- * Context: may sleep, for a grace period or for all that is to be settled.
- * Return: 0; -EIO if Bolt has found itself broken; -ENOMEM or -EINTR if there
- * is no control thread for lack of memory, or as the caller was killed.
+ * Context: may sleep: for a grace period, or until all CPUs are settled.
+ * Return: 0; -EIO if Bolt has found itself broken; -ENOMEM or -EINTR if the control
+ * thread could not be made, for lack of memory or because the caller was killed.
  */
 int bolt_enable(bool on)
 {
@@ -612,7 +649,7 @@ out:
 }
 
 /**
- * bolt_all_whole - no request defers anything from now on
+ * bolt_all_whole - let no request defer a teardown from now on
  *
  * Context: may sleep. Settles all CPUs.
  */
@@ -629,7 +666,7 @@ static void bolt_disable_work(struct work_struct *work)
 	bolt_enable(false);
 }
 
-/* Before the first request, which may be one of the boot. */
+/* Runs before the first request, which may be one that brings up CPUs during boot. */
 static int __init bolt_request_init(void)
 {
 	INIT_WORK(&bolt_disabler, bolt_disable_work);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Requests, and what the driver core hears of them. */
+/* Requests, and how the driver core is told about the CPUs that have changed. */
 #ifndef _KERNEL_BOLT_REQUEST_H
 #define _KERNEL_BOLT_REQUEST_H
 

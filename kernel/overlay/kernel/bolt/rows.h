@@ -7,10 +7,10 @@
  */
 
 /*
- * PREPARE and DEAD: on the control CPU, for one CPU after the other. CPUs
- * that come are not online yet, CPUs that go no longer are. Concurrent
- * callbacks may be run by several CPUs at once, each for another CPU, when
- * CPUs come.
+ * PREPARE and DEAD states: the callbacks run on the control CPU, for one AP after
+ * the other. APs that come are not online yet, and APs that go are no longer
+ * online. When APs come, several CPUs may run concurrent callbacks at once, each
+ * for another AP.
  */
 [CPUHP_CREATE_THREADS] =
 	OVERLAPS("startup only: makes threads registered since; smpboot_threads_lock"),
@@ -125,7 +125,10 @@
 [CPUHP_BRINGUP_CPU] =
 	CRITICAL("waits for the CPU that comes; drops the mm of a dead CPU's idle task"),
 
-/* STARTING and DYING: on the CPU, interrupts off, after a reset. */
+/*
+ * STARTING and DYING states: the callbacks run on the AP itself with interrupts
+ * off, startups after a reset or a return from waiting in the kernel.
+ */
 [CPUHP_AP_CACHECTRL_STARTING] =
 	OVERLAPS("sets MTRR and PAT in a rendezvous of CPUs, under stop_cpus_mutex"),
 [CPUHP_AP_SCHED_STARTING] = {
@@ -190,7 +193,7 @@
 [CPUHP_AP_X86_TBOOT_DYING] =
 	UNFIT("the last CPU online waits for all other CPUs to enter tboot"),
 
-/* ONLINE: on the CPU, in its hotplug thread. */
+/* ONLINE states: the callbacks run on the AP, in its hotplug thread. */
 [CPUHP_TEARDOWN_CPU] =
 	CRITICAL("stops the machine and takes the CPU down"),
 [CPUHP_AP_HYPERV_ONLINE] =

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Settling: the teardowns that parked CPUs still owe, and running them, so that
- * the CPUs become natively offline. request.c has the worker queued when a request
- * is over. When the delay is over, the worker settles of a CPU what costs other CPUs
- * something while the CPU is parked. What only the return of the CPU needs stays
- * (bolt/keep) until the shrinker, at the end of this file, says that memory is
- * short; then the worker settles all. The worker looks at CPUs in the order of their
- * numbers. Disabling Bolt, suspend, a new kernel, a module
- * that goes, and a write to bolt/settle need CPUs, or a state, to be as natively: they
- * settle and wait.
+ * Settling: running the teardowns that parked CPUs still owe, so that the CPUs
+ * become natively offline. request.c has the worker queued when a request is over.
+ * When the settle delay is over, the worker runs those teardowns of a CPU whose
+ * absence costs other CPUs something. The CPU keeps what only its own return needs,
+ * as bolt/keep says, until the shrinker at the end of this file finds that memory
+ * is short; then the worker runs all teardowns. The worker looks at CPUs in the
+ * order of their numbers. Disabling Bolt, suspend, a new kernel, a module that
+ * goes, and a write to bolt/settle need CPUs, or a state, to be as natively. These
+ * callers settle by themselves and wait.
  */
 
 #include <linux/cpu.h>
@@ -28,21 +28,23 @@
 #include "visibility.h"
 #include "warm.h"
 
-/* How long CPUs stay parked before what costs other CPUs something is settled. */
+/* How long a parked CPU keeps what costs other CPUs something. */
 unsigned int bolt_settle_delay_ms = 1000;
 
-/* Whether what only the return of a CPU needs goes with the delay, too. */
+/* Whether the settle delay also ends what only the return of a CPU needs. */
 bool bolt_keep_for_delay;
 
-/* Memory is short: the worker does not wait for the delay. */
+/* Set when memory is short: the worker then does not wait for the settle delay. */
 static bool bolt_pressure;
 
 /**
  * bolt_next_to_settle - the state of a CPU to settle next
  * @cpu:	the CPU
- * @last:	the last class that is due: BOLT_ASYNC, BOLT_LAZY or BOLT_ELIDE
+ * @last:	BOLT_ASYNC, BOLT_LAZY or BOLT_ELIDE: states of this class and of the
+ *		classes before it count
  *
- * Context: as bolt_settle_state(), or, for a guess, RCU read lock held.
+ * Context: as bolt_settle_state(); or RCU read lock held, if the answer may be
+ * outdated.
  * Return: the state, or -ENOENT if there is none.
  */
 static int bolt_next_to_settle(unsigned int cpu, enum bolt_class last)
@@ -80,13 +82,13 @@ static void bolt_run_teardown(unsigned int cpu, enum cpuhp_state state)
 }
 
 /**
- * bolt_tear_down - what parking has left of a teardown
+ * bolt_tear_down - do what parking has left of a teardown
  * @cpu:	the CPU
  * @state:	the state
- * @defer:	its description
+ * @defer:	how the teardown was deferred
  *
  * Context: as bolt_settle_state(), or hotplug lock held for writing.
- * Return: 0, or -EAGAIN if there is more to do.
+ * Return: 0, or -EAGAIN if there is more to do: call this again.
  */
 int bolt_tear_down(unsigned int cpu, enum cpuhp_state state,
 		   const struct bolt_defer *defer)
@@ -98,7 +100,7 @@ int bolt_tear_down(unsigned int cpu, enum cpuhp_state state,
 		err = defer->settle(cpu);
 	else
 		bolt_run_teardown(cpu, state);
-	/* Both clocks are of this CPU if the task was not moved: good enough. */
+	/* A task that was moved reads two clocks, which is good enough for a statistic. */
 	atomic64_add(local_clock() - start, &bolt_counts[state].ns);
 	if (err == -EAGAIN)
 		return err;
@@ -111,11 +113,11 @@ int bolt_tear_down(unsigned int cpu, enum cpuhp_state state,
 /**
  * bolt_settle_state - run one pending teardown, or a part of it
  * @cpu:	the CPU
- * @state:	the state; if it is not pending there is nothing to do
+ * @state:	the state; if its teardown is not pending there is nothing to do
  *
  * Context: hotplug lock held for reading, and cpuhp_state_mutex. May sleep.
- * Return: 0, or -EAGAIN if there is more to do: call again, at best after
- * giving others a chance to take the locks.
+ * Return: 0, or -EAGAIN if there is more to do: call this again, best after other
+ * tasks had a chance to take the locks.
  */
 static int bolt_settle_state(unsigned int cpu, enum cpuhp_state state)
 {
@@ -145,10 +147,10 @@ static int bolt_settle_state(unsigned int cpu, enum cpuhp_state state)
 }
 
 /**
- * bolt_settle_everywhere - run what is pending of a state on all CPUs
+ * bolt_settle_everywhere - run a state's pending teardowns of all CPUs
  * @state:	the state; if it is not deferred there is nothing to do
  *
- * Its instances are about to change.
+ * Called when instances of the state are about to change, among others.
  *
  * Context: as bolt_settle_state().
  */
@@ -165,10 +167,11 @@ void bolt_settle_everywhere(enum cpuhp_state state)
 }
 
 /**
- * bolt_forget_state - a hotplug state is being removed
+ * bolt_forget_state - settle a hotplug state that is being removed
  * @state:	the state
  *
- * Runs its teardown for the CPUs that owe it, while its code is still there.
+ * Runs the teardown for all CPUs that owe it, while the code of the teardown is
+ * still there.
  *
  * Context: as bolt_settle_state().
  */
@@ -183,14 +186,14 @@ void bolt_forget_state(enum cpuhp_state state)
 }
 
 /*
- * Settles the highest pending state of @cpu whose class is @last or before, or a part
- * of it. False: there was none.
+ * Settles the highest pending state of @cpu whose class is @last or before, or a
+ * part of that state. False: there was no such state.
  */
 static bool bolt_settle_next(unsigned int cpu, enum bolt_class last)
 {
 	int state;
 
-	/* Locked even if there seems to be none: its teardown may be running. */
+	/* Taken even if nothing seems pending: another task may be running its teardown. */
 	bolt_lock_states();
 	state = bolt_next_to_settle(cpu, last);
 	if (state >= 0)
@@ -199,7 +202,7 @@ static bool bolt_settle_next(unsigned int cpu, enum bolt_class last)
 	return state >= 0;
 }
 
-/* Runs all that is pending of @cpu. */
+/* Runs all pending teardowns of @cpu. */
 static void bolt_settle_states(unsigned int cpu)
 {
 	while (bolt_settle_next(cpu, BOLT_ELIDE))
@@ -222,7 +225,7 @@ void bolt_settle_cpu(unsigned int cpu)
 
 /**
  * bolt_settle_mask - make CPUs natively offline
- * @mask:	the CPUs; those that are not parked are passed over
+ * @mask:	the CPUs; CPUs that are not parked are passed over
  *
  * Context: as bolt_settle_cpu().
  */
@@ -245,10 +248,10 @@ void bolt_settle_all(void)
 	bolt_settle_mask(cpu_possible_mask);
 }
 
-/* Whether @cpu has something pending whose class is @last or before. */
+/* Whether a teardown of @cpu is pending whose class is @last or before. */
 static bool bolt_owes(unsigned int cpu, enum bolt_class last)
 {
-	/* A module that goes waits for RCU readers before the description of its state goes. */
+	/* RCU keeps the struct bolt_defer of a module that is being unloaded. */
 	guard(rcu)();
 	return bolt_next_to_settle(cpu, last) >= 0;
 }
@@ -264,20 +267,20 @@ static bool bolt_any_async(void)
 	return false;
 }
 
-/* The last class that goes with the delay. */
+/* The last class whose teardowns run when the settle delay is over. */
 static enum bolt_class bolt_due_with_delay(void)
 {
 	return READ_ONCE(bolt_keep_for_delay) ? BOLT_ELIDE : BOLT_LAZY;
 }
 
-/* What is pending of @cpu and whose class is @last or before. */
+/* Runs the pending teardowns of @cpu whose class is @last or before. */
 static void bolt_settle_due(unsigned int cpu, enum bolt_class last)
 {
 	while (bolt_owes(cpu, last) && bolt_settle_next(cpu, last))
 		cond_resched();
 }
 
-/* The delay of @cpu is over, or memory is short. */
+/* Settles @cpu up to class @last, as the delay of @cpu is over or memory is short. */
 static void bolt_settle_now(unsigned int cpu, enum bolt_class last)
 {
 	bolt_settle_due(cpu, last);
@@ -285,7 +288,10 @@ static void bolt_settle_now(unsigned int cpu, enum bolt_class last)
 		bolt_warm_leave(cpumask_of(cpu));
 }
 
-/* Whether something of @cpu goes with the delay: up to class @last, or its way to wait. */
+/*
+ * Whether @cpu is to be settled when its delay is over: it has a teardown of class
+ * @last or before pending, or must no longer wait in the kernel.
+ */
 static bool bolt_awaits(unsigned int cpu, enum bolt_class last)
 {
 	if (bolt_warm_must_end(cpu))
@@ -304,7 +310,7 @@ static void bolt_settle_work(struct work_struct *work)
 		s64 left;
 
 		bolt_settle_due(cpu, BOLT_ASYNC);
-		/* All of this is unlocked: what is called here looks again. */
+		/* Not locked: the functions that settle look again, with the locks. */
 		if (!bolt_awaits(cpu, pressure ? BOLT_ELIDE : last))
 			continue;
 		left = delay - ktime_ms_delta(ktime_get(),
@@ -316,10 +322,13 @@ static void bolt_settle_work(struct work_struct *work)
 	}
 	if (next < 0)
 		return;
-	/* A request may have queued this work for later than the first CPU is due. */
+	/* A request may have queued this for after the next CPU is due. */
 	mod_delayed_work(system_unbound_wq, to_delayed_work(work),
 			 msecs_to_jiffies(next) + 1);
-	/* That may have undone what another task has asked for just now. */
+	/*
+	 * Another task may have queued the work for now, which mod_delayed_work()
+	 * above has put off: check whether there is a reason to run at once.
+	 */
 	if (READ_ONCE(bolt_settle_delay_ms) != delay || bolt_due_with_delay() != last ||
 	    READ_ONCE(bolt_pressure) || bolt_any_async())
 		mod_delayed_work(system_unbound_wq, to_delayed_work(work), 0);
@@ -328,10 +337,11 @@ static void bolt_settle_work(struct work_struct *work)
 static DECLARE_DELAYED_WORK(bolt_settler, bolt_settle_work);
 
 /**
- * bolt_settle_later - a CPU has been parked: settle it when the delay is over
+ * bolt_settle_later - have a parked CPU settled when the settle delay is over
  * @cpu:	the CPU
  *
- * The work runs on any CPU: it outlives the one that queues it.
+ * The work is unbound, so that it runs even if the CPU that has queued it goes
+ * offline.
  *
  * Context: hotplug lock not held, cpu_add_remove_lock held.
  */
@@ -347,9 +357,9 @@ void bolt_settle_later(unsigned int cpu)
 }
 
 /**
- * bolt_settle_pressure - memory is short: settle all parked CPUs soon
+ * bolt_settle_pressure - have all parked CPUs settled soon, as memory is short
  *
- * Context: any, reclaim included: takes no lock but the workqueue's.
+ * Context: any, also reclaim, as this takes no lock but the workqueue's.
  */
 static void bolt_settle_pressure(void)
 {
@@ -364,7 +374,7 @@ static void bolt_settle_pressure(void)
  * bolt_settle_delay - set how long CPUs stay parked
  * @ms:		milliseconds from their last offline request
  *
- * Context: may sleep. CPUs that are parked already are looked at again.
+ * Context: may sleep. The new value also counts for CPUs that are parked already.
  */
 void bolt_settle_delay(unsigned int ms)
 {
@@ -376,7 +386,7 @@ void bolt_settle_delay(unsigned int ms)
  * bolt_set_keep - set how long parked CPUs keep what only their return needs
  * @for_delay:	true: until the settle delay is over; false: until memory is short
  *
- * Context: may sleep. CPUs that are parked already are looked at again.
+ * Context: may sleep. The new value also counts for CPUs that are parked already.
  */
 void bolt_set_keep(bool for_delay)
 {
@@ -385,11 +395,12 @@ void bolt_set_keep(bool for_delay)
 }
 
 /**
- * bolt_override - move a state back to critical, or to what its row says
- * @state:	the state; all of its unit follow
- * @critical:	which; if false, its fitness is as its row says again, too
+ * bolt_override - move a state back to critical, or back to what its row says
+ * @state:	the state; all states of its unit are moved with it
+ * @critical:	true: to critical; false: to what the row says, also about requests
+ *		for several CPUs
  *
- * What is pending of it runs first.
+ * Pending teardowns of these states run first.
  *
  * Context: may sleep; takes the hotplug lock.
  */
@@ -399,7 +410,7 @@ void bolt_override(enum cpuhp_state state, bool critical)
 	unsigned int s, cpu;
 
 	bolt_lock_states();
-	/* What is deferred of CPUHP_AP_ACTIVE has a state of its own. */
+	/* The rebuild of domains is deferred as a state of its own. */
 	if (state == CPUHP_AP_ACTIVE)
 		bolt_settle_everywhere(BOLT_DOMAINS);
 	unit = bolt_row(state).unit;
@@ -408,7 +419,7 @@ void bolt_override(enum cpuhp_state state, bool critical)
 		    (unit == BOLT_NO_UNIT || bolt_row(s).unit != unit))
 			continue;
 		bolt_settle_everywhere(s);
-		/* What is torn down natively from now on is made anew. */
+		/* When teardowns run natively, startups make the entries anew. */
 		for_each_possible_cpu(cpu)
 			bolt_forget_entries(cpu, s);
 		bolt_set_overridden(s, critical);
@@ -418,7 +429,10 @@ void bolt_override(enum cpuhp_state state, bool critical)
 	bolt_unlock_states();
 }
 
-/* Pages in the CPU's lists, and one for each state: it holds something else. */
+/*
+ * A measure of the memory that @cpu keeps: the pages in its lists, and one for each
+ * pending state, which keeps some other object.
+ */
 static unsigned long bolt_held(unsigned int cpu)
 {
 	unsigned long held;
@@ -456,7 +470,7 @@ static int __init bolt_shrinker_init(void)
 		return -ENOMEM;
 	shrinker->count_objects = bolt_shrink_count;
 	shrinker->scan_objects = bolt_shrink_scan;
-	/* One scan settles all: any is worth it. */
+	/* One scan settles all CPUs, so a scan is worth it for a single object. */
 	shrinker->batch = 1;
 	shrinker_register(shrinker);
 	return 0;

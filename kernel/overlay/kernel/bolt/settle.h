@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Pending teardowns: when and where they run. */
+/* Settling: when and where pending teardowns run. */
 #ifndef _KERNEL_BOLT_SETTLE_H
 #define _KERNEL_BOLT_SETTLE_H
 

@@ -3,34 +3,33 @@
  * On which CPUs a hotplug state is up: its startup has completed, and its
  * teardown has not begun.
  *
- * One number for each CPU tells that of all its states, because a CPU passes them
- * in their order: how far it has come for certain. The state number of the CPU
- * cannot be taken, as it advances before the callback runs. The callback of a
- * state is written down like this, in cpuhp_invoke_callback(), while the CPU has
- * the turn if the state is serial:
+ * A CPU passes the states in their order, so one number for each CPU is enough: the
+ * highest state that is certainly up. The state number of the CPU is not that
+ * number, as it advances before the callback runs. cpuhp_invoke_callback() updates
+ * the number by the following rules, for a serial state while the CPU has the turn:
  *
- * - A teardown, before it runs: the CPU is below the state. So it is when the
- *   teardown is deferred instead. When the teardown of a CPU that is online fails,
- *   the CPU is at the state as before. A dead CPU is below the state until the
- *   startup has run again.
- * - A startup, after it has run without error: the CPU is at the state. So it is
- *   when the startup is skipped because its teardown was pending.
- * - States without a callback in that direction are passed with the next one that
- *   has one. A state without a teardown therefore counts until a teardown below
- *   it begins: the question is not meant for these.
- * - The callback of a state that is registered or removed while the CPU is
- *   further up does not change how far the CPU has come. A state counts as up on
- *   the CPUs past its number while it is registered, as cpu_online_mask has these
- *   CPUs; no request runs meanwhile. On a CPU that hotplug has left half-way, a
- *   state that is registered afterwards counts as up only when a startup has run
- *   since, of this state or of a higher one.
+ * - Before a teardown runs, the number falls below the state; also if the teardown
+ *   is deferred instead. If the teardown of a CPU that is online fails, the number
+ *   rises to the state again. The number of a dead CPU stays below the state until
+ *   the startup has run again.
+ * - After a startup has run without error, the number rises to the state; also if
+ *   the startup is skipped because its teardown was pending.
+ * - A state without a callback in that direction is passed together with the next
+ *   state that has one. A state without a teardown therefore counts as up until a
+ *   teardown below it begins; do not ask about such a state.
+ * - The callback of a state that is registered or removed while the CPU is further
+ *   up does not change how far the CPU has come. While a state is being registered
+ *   it counts as up on all CPUs past its number, as these CPUs are in
+ *   cpu_online_mask; no request runs meanwhile. On a CPU that hotplug has left
+ *   half-way, a state that is registered afterwards counts as up only when a
+ *   startup has run since, of this state or of a higher one.
  * - A state with instances is up when the startups of all of them have completed.
  *   Instances that are added later are not looked at.
  *
- * A request that is undone takes the same way. The number is written by the task
- * that runs the callbacks of the CPU, which is the control task or the hotplug
- * thread of the CPU, or by the CPU itself where it starts or dies. One hands over
- * to the next as for the state number.
+ * An undo follows the same rules. The number is written by the task that runs the
+ * callbacks of the CPU, which is the control task or the hotplug thread of the CPU,
+ * or by the CPU itself where it starts or dies. These hand the number over to each
+ * other as they do the CPU's state number.
  */
 #include <linux/cpuhotplug_started.h>
 #include <linux/cpumask.h>
@@ -62,8 +61,8 @@ DEFINE_PER_CPU(enum cpuhp_state, bolt_reached);
  * has not completed: callbacks of a state that is concurrent need a lock to
  * find each other.
  *
- * Context: any. An answer that is to last: hotplug lock held, and in a request
- * that runs, a callback of @state if it is serial.
+ * Context: any. The answer lasts as long as the hotplug lock is held; inside a
+ * request it lasts only within a callback of @state, and only if @state is serial.
  * Return: true if so.
  */
 bool cpuhp_started(unsigned int cpu, enum cpuhp_state state)
@@ -74,11 +73,11 @@ bool cpuhp_started(unsigned int cpu, enum cpuhp_state state)
 EXPORT_SYMBOL_GPL(cpuhp_started);
 
 /**
- * bolt_steps_at_rest - no CPU has come further than its state number says
+ * bolt_steps_at_rest - lower the number of CPUs to their state number
  *
- * A CPU that hotplug has left half-way on the way down has passed states without
- * a callback, which are not written down. A state that is registered there must not
- * count as up on that CPU.
+ * A CPU that hotplug has left half-way on the way down has passed states without a
+ * callback, which its number does not show. A state that is registered among these
+ * must not count as up on that CPU.
  *
  * Context: cpuhp_state_mutex held, and the hotplug lock at least for reading.
  */
@@ -90,18 +89,18 @@ void bolt_steps_at_rest(void)
 		enum cpuhp_state *reached = per_cpu_ptr(&bolt_reached, cpu);
 
 		if (*reached > bolt_cpu_state(cpu)) {
-			/* Pairs with cpuhp_started(), for the states below. */
+			/* Pairs with cpuhp_started(), for the states that stay up. */
 			smp_store_release(reached, bolt_cpu_state(cpu));
 		}
 	}
 }
 
 /**
- * cpuhp_started_next - the next CPU of for_each_started_cpu()
+ * cpuhp_started_next - go to the next CPU of for_each_started_cpu()
  * @walk:	the walk
  *
  * Context: as cpuhp_started().
- * Return: true if there is one.
+ * Return: true if there is a next CPU.
  */
 bool cpuhp_started_next(struct cpuhp_started_walk *walk)
 {
@@ -115,9 +114,9 @@ bool cpuhp_started_next(struct cpuhp_started_walk *walk)
 EXPORT_SYMBOL_GPL(cpuhp_started_next);
 
 /**
- * cpumask_keep_started - leave those CPUs in a mask on which a state is up
+ * cpumask_keep_started - remove CPUs from a mask on which a state is not up
  * @mask:	the mask
- * @cpu:	a CPU that also stays in it: the one whose startup runs
+ * @cpu:	a CPU that stays in @mask in any case: the CPU whose startup runs
  * @state:	the state
  *
  * Context: as cpuhp_started().

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Keeps for each CPU how far it has come for certain; see started.c. Part of
- * kernel/cpu.c, where all callbacks pass.
+ * Keeps for each CPU the highest state that is certainly up on it; see started.c.
+ * kernel/cpu.c, which runs all callbacks, includes this file.
  */
 #ifndef _KERNEL_BOLT_STARTED_H
 #define _KERNEL_BOLT_STARTED_H
@@ -16,17 +16,17 @@
 
 #include "glue.h"
 
-/* The last state that is up on the CPU for certain, while callbacks run. */
+/* The highest state that is certainly up on the CPU, while callbacks may be running. */
 DECLARE_PER_CPU(enum cpuhp_state, bolt_reached);
 
 /**
  * struct bolt_step - one state of one CPU, while its callback runs
  * @cpu:	the CPU
- * @st:		its storage
+ * @st:		the CPU's place in the state machine
  * @state:	the state
  * @bringup:	startup, or teardown
- * @ret:	what the callback returns
- * @partial:	where the first instance is that has failed, or NULL
+ * @ret:	where the result of the callback is
+ * @partial:	points to the first instance whose callback has failed; or NULL
  */
 struct bolt_step {
 	unsigned int cpu;
@@ -42,18 +42,22 @@ static __always_inline struct bolt_step bolt_step_begin(struct bolt_step step)
 	enum cpuhp_state *reached = per_cpu_ptr(&bolt_reached, step.cpu);
 
 	if (!step.bringup) {
-		/* For states below, as in bolt_step_end(). */
+		/*
+		 * The release orders the teardowns of higher states, as in
+		 * bolt_step_end().
+		 */
 		smp_store_release(reached, step.st->state);
 		/*
-		 * Before anything that the teardown does: pairs with the read
+		 * Ordered before all that the teardown writes. Pairs with the read
 		 * barrier of a caller of cpuhp_started().
 		 */
 		smp_wmb();
 	} else if (*reached >= step.st->state &&
 		   (step.state == step.st->state || step.state == CPUHP_BP_KICK_AP)) {
 		/*
-		 * On the way down, the CPU has passed states without a callback. The
-		 * startup of a state that is registered now changes nothing.
+		 * On the way down, the CPU has passed states without a callback,
+		 * which were not noted. A state that is registered now among these
+		 * must not count as up before its startup has run.
 		 */
 		smp_store_release(reached, step.st->state - 1);
 	}
@@ -64,37 +68,41 @@ static __always_inline void bolt_step_end(const struct bolt_step *step)
 {
 	if (step->bringup) {
 		/*
-		 * Callbacks of the CPU itself run inside these two, which the control
-		 * task runs: how far the CPU has come is written by the CPU alone.
+		 * During these two callbacks of the control task the CPU runs
+		 * callbacks of its own, and only the CPU itself notes how far it
+		 * has come.
 		 */
 		if (*step->ret || step->state == CPUHP_BP_KICK_AP ||
 		    step->state == CPUHP_BRINGUP_CPU)
 			return;
-		/* After all that the startup does: pairs with cpuhp_started(). */
+		/*
+		 * Ordered after all that the startup writes. Pairs with
+		 * cpuhp_started().
+		 */
 		smp_store_release(&per_cpu(bolt_reached, step->cpu), step->st->state);
 	} else if (unlikely(*step->ret) && step->st->state < step->state &&
 		   cpu_online(step->cpu) &&
 		   !(step->partial && *step->partial)) {
-		/* The teardown is refused: the state is up as before. */
+		/* The teardown has refused, so the state is up as before. */
 		smp_store_release(per_cpu_ptr(&bolt_reached, step->cpu), step->state);
 	}
 }
 
 /*
- * A state of @cpu has been passed without a callback: its teardown is deferred, or
- * was pending, so that its startup is not due.
+ * Notes that @cpu has passed a state without a callback: on the way down the
+ * teardown was deferred; on the way up it was pending, so that no startup is due.
  */
 static inline void bolt_step_passed(unsigned int cpu, bool bringup)
 {
 	/* As in bolt_step_begin() and bolt_step_end(). */
 	smp_store_release(per_cpu_ptr(&bolt_reached, cpu), bolt_cpu_state(cpu));
 	if (!bringup) {
-		/* Before anything that is done for states below. */
+		/* Ordered before all that teardowns of lower states write. */
 		smp_wmb();
 	}
 }
 
-/* Without instances no callback sets it. */
+/* Sets the result to 0, for a state without instances, whose callback never runs. */
 static __always_inline const int *bolt_step_ret(int *ret)
 {
 	*ret = 0;
@@ -102,8 +110,8 @@ static __always_inline const int *bolt_step_ret(int *ret)
 }
 
 /*
- * From here to the end of the block, the callback of a state runs or is skipped,
- * which @_result tells.
+ * Wraps the rest of the block, in which the callback of a state runs or is skipped.
+ * @_result is the callback's result.
  */
 #define bolt_step(_cpu, _st, _state, _bringup, _partial, _result)	\
 	struct bolt_step __bolt_step __cleanup(bolt_step_end) =		\
@@ -116,7 +124,10 @@ static __always_inline const int *bolt_step_ret(int *ret)
 			.ret = bolt_step_ret(_result),			\
 		})
 
-/* The boot CPU was never brought up. */
+/*
+ * The boot CPU was never brought up, so no startup has noted that all states are up
+ * on it.
+ */
 #define bolt_step_boot() this_cpu_write(bolt_reached, CPUHP_ONLINE)
 
 void bolt_steps_at_rest(void);

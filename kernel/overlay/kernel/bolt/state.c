@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * The ground of kernel/bolt: which request is under way, whether the caller is a
- * part of it, which of its CPUs a phase is about, what has failed, and how often
- * what ran. Called from every file of Bolt, and from the hooks in the kernel that
- * ask such a question; calls none of Bolt's other files but glue.c.
+ * part of that request, which CPUs a phase is about, which callback has failed, and
+ * how often each callback ran. Called from every file of Bolt, and from the hooks
+ * in the kernel that ask such a question; calls none of Bolt's other files but
+ * glue.c.
  */
 
 #include <linux/cpu.h>
@@ -27,9 +28,9 @@ DEFINE_PER_CPU(struct bolt_cpu, bolt_cpus);
 struct cpumask bolt_parked_mask;
 
 /*
- * The parked CPUs that may have left something with them, for readers that walk the
- * online ones: law 3 of Documentation/core-api/bolt.rst. A CPU is in this mask from
- * before its first teardown is deferred.
+ * The parked CPUs that may keep per-CPU data, for code that walks the online CPUs
+ * to drain or add up such data: law 3 of Documentation/core-api/bolt.rst. A CPU is
+ * in this mask from before its first teardown is deferred.
  */
 struct cpumask bolt_undrained_mask;
 EXPORT_SYMBOL_GPL(bolt_undrained_mask);
@@ -44,24 +45,30 @@ struct bolt_batch *bolt_batch;
 /* The task that carries the request out: the control thread, but not during boot. */
 struct task_struct *bolt_control_task;
 
-/* Where the task that asks sleeps until the control task is done, or no CPU. */
+/*
+ * The CPU on which the task that asks sleeps until the control task is done;
+ * UINT_MAX if no task does.
+ */
 unsigned int bolt_asker_cpu = UINT_MAX;
 
-/* CPUs that the last request has not put back; cpu_add_remove_lock held. */
+/*
+ * CPUs that the last request could not put back. Written with cpu_add_remove_lock
+ * held.
+ */
 struct cpumask bolt_lost;
 
-/* There is one request at a time, so one round and one stop. */
+/* There is one request at a time, so these exist once. */
 struct cpumask bolt_round;
 struct bolt_stop *bolt_stopping;
 
-/* Law 2 was broken: Bolt is not to be enabled again. */
+/* Set when law 2 was broken: Bolt must not be enabled again. */
 bool bolt_is_broken;
 struct work_struct bolt_disabler;
 
-/* Whether callbacks are timed: two readings of the clock each. */
+/* Whether callbacks are timed, which costs two readings of the clock for each. */
 DEFINE_STATIC_KEY_FALSE(bolt_timing);
 
-/* Written by callbacks of several CPUs, perhaps at once. */
+/* bolt_counts[] is written where callbacks run, perhaps by several CPUs at once. */
 struct bolt_count bolt_counts[BOLT_NR_STATES];
 u64 bolt_stats[BOLT_STATS];
 
@@ -79,11 +86,17 @@ bool bolt_enabled(void)
 /* Whether the caller is the hotplug thread of its CPU. */
 static bool bolt_is_hotplug_thread(void)
 {
-	/* Of another CPU if the caller can be moved; that thread cannot. */
+	/*
+	 * If the caller is moved meanwhile, this reads the thread of another CPU;
+	 * but the hotplug thread itself cannot be moved.
+	 */
 	return raw_cpu_ptr(bolt_cpuhp_states)->thread == current;
 }
 
-/* Whether the caller is the control task, a hotplug thread, or a CPU on its way. */
+/*
+ * Whether the caller is the control task, a hotplug thread, or a CPU that goes or
+ * comes.
+ */
 static bool bolt_takes_part(void)
 {
 	if (READ_ONCE(bolt_control_task) == current)
@@ -95,15 +108,15 @@ static bool bolt_takes_part(void)
 }
 
 /**
- * bolt_current_batch - the request of which the caller is a part
+ * bolt_current_batch - return the request of which the caller is a part
  *
- * These are a part of it: the control task, hotplug threads, and CPUs that go or
- * come and run nothing else. Another task may run at the same time, on any CPU,
- * and must not take the request for its own. Kernels that check their locks warn
- * of such a caller: while there is a request there is no other hotplug operation.
+ * The control task, hotplug threads, and CPUs that go or come are parts of a
+ * request. Another task may run at the same time, on any CPU, and must not take the
+ * request for its own. With CONFIG_PROVE_LOCKING the kernel warns of such a caller,
+ * because no other hotplug operation can be under way during a request.
  *
  * Context: code that runs inside a hotplug operation, on any CPU.
- * Return: the request, or NULL if the operation is none of Bolt's.
+ * Return: the request, or NULL if the operation is a native one.
  */
 static struct bolt_batch *bolt_current_batch(void)
 {
@@ -117,7 +130,8 @@ static struct bolt_batch *bolt_current_batch(void)
 }
 
 /**
- * bolt_in_request - whether the hotplug operation under way is a request of Bolt's
+ * bolt_in_request - whether the hotplug operation that is under way is a request of
+ * Bolt
  *
  * Context: code that runs inside a hotplug operation, on any CPU.
  * Return: true if so.
@@ -154,7 +168,7 @@ bool bolt_asker_sleeps_on(unsigned int cpu)
  * bolt_may_defer - whether the request may defer teardowns and take shortcuts
  *
  * Context: as bolt_in_request().
- * Return: true if so; not for suspend or before another kernel.
+ * Return: true if so; false for suspend, and before another kernel starts.
  */
 bool bolt_may_defer(void)
 {
@@ -164,7 +178,7 @@ bool bolt_may_defer(void)
 }
 
 /**
- * bolt_several_cpus - whether several CPUs are on their way
+ * bolt_several_cpus - whether the request is for several CPUs
  *
  * Context: as bolt_in_request().
  * Return: true if so.
@@ -177,12 +191,12 @@ bool bolt_several_cpus(void)
 }
 
 /**
- * bolt_woken_cpu_alive - whether the CPU that is being brought up has shown up
+ * bolt_woken_cpu_alive - whether the CPU that is being woken runs kernel code
  *
- * The CPU then no longer takes a startup IPI.
+ * A CPU that runs kernel code needs no further startup IPI.
  *
  * Context: the control task, inside a hotplug operation.
- * Return: true if so; false also outside of Bolt's requests.
+ * Return: true if so; always false outside of requests.
  */
 bool bolt_woken_cpu_alive(void)
 {
@@ -192,14 +206,15 @@ bool bolt_woken_cpu_alive(void)
 }
 
 /**
- * bolt_is_last - whether a CPU is the last of the request to do what it does now
+ * bolt_is_last - whether a CPU is the last one to take its turn in a step
  * @cpu:	the CPU
  *
  * What is done once for all CPUs of a request is done for the last of them.
  *
- * Context: what CPUs do one after the other: the callback of CPUHP_AP_ACTIVE,
- * run by the control task, and giving up interrupts.
- * Return: true if no CPU of the request follows; also outside of requests.
+ * Context: a step in which CPUs take turns: the callback of CPUHP_AP_ACTIVE, run by
+ * the control task, and giving up interrupts.
+ * Return: true if no CPU of the request follows @cpu; always true outside of
+ * requests.
  */
 bool bolt_is_last(unsigned int cpu)
 {
@@ -207,10 +222,10 @@ bool bolt_is_last(unsigned int cpu)
 }
 
 /**
- * bolt_is_last_to_activate - as bolt_is_last(), of the CPU whose startup
- * callback the control task runs
+ * bolt_is_last_to_activate - as bolt_is_last(), for the CPU whose startup callback
+ * the control task runs
  *
- * Context: that callback.
+ * Context: the startup callback of CPUHP_AP_ACTIVE.
  * Return: as bolt_is_last().
  */
 bool bolt_is_last_to_activate(void)
@@ -221,12 +236,12 @@ bool bolt_is_last_to_activate(void)
 }
 
 /**
- * bolt_is_last_in - as bolt_is_last(), among some CPUs
+ * bolt_is_last_in - as bolt_is_last(), counting only CPUs of a mask
  * @cpu:	the CPU
- * @mask:	the CPUs
+ * @mask:	the CPUs that count
  *
  * Context: as bolt_is_last().
- * Return: true if no CPU of the request that is in @mask follows.
+ * Return: true if no CPU of the request that is in @mask follows @cpu.
  */
 bool bolt_is_last_in(unsigned int cpu, const struct cpumask *mask)
 {
@@ -237,15 +252,16 @@ bool bolt_is_last_in(unsigned int cpu, const struct cpumask *mask)
 }
 
 /**
- * bolt_is_first_in - whether a CPU is the one that a question is asked for
+ * bolt_is_first_in - whether a CPU is the first of a mask to take its turn
  * @cpu:	the CPU
- * @mask:	the CPUs that the question is about
+ * @mask:	the CPUs that count
  *
- * A question that concerns all CPUs of a request is asked for the first of them.
- * It is not asked in an undo, as the CPUs go back to where they were.
+ * A check that concerns all CPUs of a request is made for the first of them. In an
+ * undo the check is left out, as the CPUs only go back to where they were.
  *
  * Context: as bolt_is_last().
- * Return: true if no CPU of @mask is before it, and the request is not undone.
+ * Return: true if no CPU of @mask is before @cpu, and the request is not being
+ * undone.
  */
 bool bolt_is_first_in(unsigned int cpu, const struct cpumask *mask)
 {
@@ -256,11 +272,11 @@ bool bolt_is_first_in(unsigned int cpu, const struct cpumask *mask)
 }
 
 /**
- * bolt_find - the CPUs of a request that a phase is about
+ * bolt_find - find the CPUs of a request that a phase is about
  * @mask:	CPUs of the request
  * @low:	the lowest state at which the phase takes a CPU
- * @high:	the highest
- * @up:		whether the phase goes up
+ * @high:	the highest state at which the phase takes a CPU
+ * @up:		whether the phase brings CPUs up
  *
  * Fills bolt_round with the CPUs of @mask that are between @low and @high, and
  * have not reached their goal.
@@ -285,8 +301,8 @@ bool bolt_find(const struct cpumask *mask, enum cpuhp_state low,
 }
 
 /**
- * bolt_phase_end - a phase of the request ends here
- * @phase:	the phase
+ * bolt_phase_end - trace how long a phase of the request took
+ * @phase:	the phase, which ends here
  *
  * Context: the control task, inside a hotplug operation.
  */
@@ -304,9 +320,9 @@ void bolt_phase_end(enum bolt_phase phase)
 }
 
 /**
- * bolt_run_timed - a callback that was timed has run
+ * bolt_run_timed - add the time of a callback to the counts of its state
  * @state:	its state
- * @start:	nanoseconds at which it began
+ * @start:	time in nanoseconds when the callback began
  *
  * Context: where the callback has run; interrupts may be off.
  */
@@ -316,12 +332,13 @@ void bolt_run_timed(enum cpuhp_state state, u64 start)
 }
 
 /**
- * bolt_callback_failed - a callback has failed
+ * bolt_callback_failed - note that a callback has failed
  * @cpu:	the CPU
  * @state:	its state
  *
- * The first one of a request is the reason why the request is undone; then the
- * first one of each CPU, why that CPU may not be put back.
+ * The first callback that fails is the reason why the request is undone. In the
+ * undo, the first callback that fails for a CPU is the reason why that CPU may not
+ * be put back.
  *
  * Context: where the callback ran, hotplug lock held for writing.
  */
@@ -347,12 +364,12 @@ void bolt_callback_failed(unsigned int cpu, enum cpuhp_state state)
 }
 
 /**
- * bolt_inject - whether a callback is to fail, through cpuN/hotplug/fail
+ * bolt_inject - check whether cpuN/hotplug/fail asks a callback to fail
  * @cpu:	the CPU
  * @state:	the callback's state
  *
  * Context: the control task, inside a request.
- * Return: 0, or -EAGAIN if it is to fail.
+ * Return: 0, or -EAGAIN if the callback is to fail.
  */
 int bolt_inject(unsigned int cpu, enum cpuhp_state state)
 {
@@ -366,12 +383,13 @@ int bolt_inject(unsigned int cpu, enum cpuhp_state state)
 }
 
 /**
- * bolt_broken - law 2 does not hold: give up
+ * bolt_broken - disable Bolt for good, as law 2 does not hold
  * @cpu:	the CPU
  * @state:	the state that has run, or would have run, twice
  * @what:	what was found
  *
- * Warns once; a work of request.c settles all CPUs and disables Bolt for good.
+ * Warns once, and queues a work of request.c that settles all CPUs and disables
+ * Bolt.
  *
  * Context: any.
  */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The ground of kernel/bolt: the request that is under way, what Bolt knows of
- * each CPU, and the counts. Every file here may ask; state.c asks none but glue.c.
+ * The ground of kernel/bolt: the request that is under way, what Bolt knows of each
+ * CPU, and the counts. Every file of kernel/bolt may call state.c; state.c calls
+ * none of these files but glue.c.
  */
 #ifndef _KERNEL_BOLT_STATE_H
 #define _KERNEL_BOLT_STATE_H
@@ -45,16 +46,16 @@ struct bolt_set {
  * @parked_at:	when a request last asked the CPU to go offline
  * @start:	the CPU's state before the request that is under way
  * @goal:	the state to which that request takes the CPU
- * @from:	the CPU's state before its hotplug thread was set going
+ * @from:	the CPU's state before its hotplug thread was started
  * @failed:	the first state whose callback failed for the CPU in an undo, or
  *		CPUHP_INVALID
  * @half_way:	whether an undo has left the CPU online but not active, and its
  *		device offline; ignored once the CPU is offline or all the way up
  * @may_run_serial:	whether the CPU's hotplug thread may run serial callbacks
  * @has_lock:	whether the CPU has the lock of bolt_ap_lock()
- * @woken_warm:	whether the CPU waited in the kernel, and was woken there last
- * @transit:	whether the CPU goes or comes, and runs nothing but that with
- *		interrupts off or in its idle task
+ * @woken_warm:	whether the CPU waited in the kernel when it was last woken
+ * @transit:	whether the CPU is going or coming; then all that it runs with
+ *		interrupts off, or in its idle task, belongs to the request
  */
 struct bolt_cpu {
 	struct bolt_set pending;
@@ -83,7 +84,10 @@ extern struct cpumask bolt_parked_mask;
 
 #define BOLT_STATE_NAME 48
 
-/* What bolt/last_error says of an undo that has failed: all lines fit in a page. */
+/*
+ * How many bytes bolt/last_error has for the CPUs that one undo has not put back.
+ * With this, all lines fit in a page.
+ */
 #define BOLT_LOST_TEXT 120
 
 /**
@@ -100,12 +104,13 @@ extern struct cpumask bolt_parked_mask;
  * @serial_low:	the lowest serial state of hotplug threads
  * @serial_high: the highest serial state of hotplug threads
  * @waking:	the CPU that is being woken
- * @round:	the CPUs that do something one after the other, or NULL
+ * @round:	the CPUs that take turns in the step that is under way, or NULL
  * @at:		the CPU of @round whose turn it is, on the way up
  * @last:	when the last phase ended
  * @lock:	protects @culprit, @failed, and @failed of the CPUs
  * @culprit:	the CPU whose callback was the first to fail
- * @failed:	the name of its state, or empty; a copy, as the state's module may go
+ * @failed:	the name of that callback's state, or empty; a copy, as the state's
+ *		module may be unloaded
  * @lost:	the CPUs of bolt_lost, as text for bolt/last_error
  */
 struct bolt_batch {
@@ -139,21 +144,24 @@ extern bool bolt_on;
 extern u64 bolt_batches;
 extern struct cpumask bolt_lost;
 
-/* What becomes of Bolt when law 2 does not hold; see bolt_broken(). */
+/* Set, and queued, when law 2 does not hold; see bolt_broken(). */
 extern bool bolt_is_broken;
 extern struct work_struct bolt_disabler;
 
-/* The CPUs of a phase, see bolt_find(); and the stop in which CPUs go, of down.c. */
+/*
+ * The CPUs that a phase is about, see bolt_find(); and the stop of down.c in which
+ * CPUs go.
+ */
 extern struct cpumask bolt_round;
 extern struct bolt_stop *bolt_stopping;
 
 /**
- * struct bolt_count - what has become of a state's callbacks
+ * struct bolt_count - how often a state's callbacks ran or were skipped
  * @runs:	callbacks that ran inside requests
- * @skips:	callbacks that did not: teardowns deferred, startups skipped
- * @settles:	teardowns that ran later
+ * @skips:	callbacks that did not run: teardowns deferred, startups skipped
+ * @settles:	deferred teardowns that ran later
  * @slowed:	requests that went CPU by CPU because of the state
- * @ns:		nanoseconds that settles took, and runs while they were timed
+ * @ns:		nanoseconds that @settles took, and @runs while bolt/timing was on
  */
 struct bolt_count {
 	atomic64_t runs;
@@ -246,17 +254,20 @@ static inline int bolt_set_highest(const struct bolt_set *set)
 	return state < BOLT_NR_STATES ? state : -ENOENT;
 }
 
-/* A teardown of @cpu is about to be deferred. */
+/* Called when a teardown of @cpu is about to be deferred. */
 static inline void bolt_note_parked(unsigned int cpu)
 {
-	/* In this order, and removed in the other one: the second mask has no other CPUs. */
+	/*
+	 * A CPU enters bolt_undrained_mask last and leaves it first, so that this
+	 * mask is always a part of bolt_parked_mask.
+	 */
 	if (cpumask_test_cpu(cpu, &bolt_undrained_mask))
 		return;
 	cpumask_set_cpu(cpu, &bolt_parked_mask);
 	cpumask_set_cpu(cpu, &bolt_undrained_mask);
 }
 
-/* No teardown of @cpu is pending any more. */
+/* Called when no teardown of @cpu is pending any more. */
 static inline void bolt_note_not_parked(unsigned int cpu)
 {
 	cpumask_clear_cpu(cpu, &bolt_undrained_mask);
@@ -268,15 +279,16 @@ static inline void bolt_set_transit(unsigned int cpu, bool transit)
 	WRITE_ONCE(per_cpu_ptr(&bolt_cpus, cpu)->transit, transit);
 }
 
-/* The state to which the request takes @cpu. */
+/* The state to which the request that is under way takes @cpu. */
 static inline enum cpuhp_state bolt_goal(unsigned int cpu)
 {
 	return per_cpu_ptr(&bolt_cpus, cpu)->goal;
 }
 
 /**
- * bolt_set_round - which CPUs do something one after the other, in order
- * @round:	the CPUs; NULL when they have
+ * bolt_set_round - say which CPUs take turns in the next step
+ * @round:	the CPUs, whose turns come in the order of their numbers; NULL when
+ *		the step is over
  *
  * Context: the control task, inside a request.
  */

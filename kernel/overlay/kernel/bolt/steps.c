@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Which hotplug states have something to run, and what a request needs to know of
- * each at every step of a CPU.
+ * each state while a CPU walks through the states.
  *
  * There are more than 200 states, and a machine has callbacks for about 50. A CPU
  * of a request goes from one of these to the next by two lists, of startups and of
@@ -9,14 +9,14 @@
  *
  * The lists change when a state is registered or removed, and when an instance
  * comes or goes: with cpuhp_state_mutex held, and the hotplug lock at least for
- * reading. A request reads them with the hotplug lock held for writing, so that they
- * stay as they are from its beginning to its end. The one writer that may hold the
- * hotplug lock for writing is a callback of the request that registers another state
- * by a function for callers that have that lock. A CPU that goes its way meanwhile
- * finds that state or not, as it natively would.
+ * reading. A request reads them with the hotplug lock held for writing, so that
+ * they stay as they are from its beginning to its end. The one writer that may hold
+ * the hotplug lock for writing is a callback of the request that registers another
+ * state by a function for callers that have that lock. A CPU that passes that state
+ * meanwhile runs the new callback or does not, as natively.
  *
- * What is known of a state changes as well when its code declares something, which
- * no lock excludes: see bolt_set_defer().
+ * bolt_known[] changes as well when code calls bolt_set_defer() for a state, which
+ * no lock keeps off: see there.
  */
 
 #include <linux/list.h>
@@ -47,7 +47,8 @@ static bool bolt_has_work(enum cpuhp_state state, bool startup)
 }
 
 /**
- * bolt_steps_link - the callbacks, or the instances, of a state have changed
+ * bolt_steps_link - update both lists after a state's callbacks or instances have
+ * changed
  * @state:	the state, neither CPUHP_OFFLINE nor CPUHP_ONLINE
  *
  * Context: cpuhp_state_mutex held, or early in the boot.
@@ -67,11 +68,14 @@ void bolt_steps_link(enum cpuhp_state state)
 		WRITE_ONCE(bolt_teardowns[s], new);
 }
 
-/* Whether there is nothing to be done about @defer but to note the state. */
+/* Whether deferring @state as @defer says only changes its bit in the pending set. */
 static bool bolt_is_plain(enum cpuhp_state state, const struct bolt_defer *defer,
 			  bool serial)
 {
-	/* A serial callback has its turn, but where the control task works alone. */
+	/*
+	 * A serial callback has to wait for its turn, except where only the control
+	 * task runs callbacks.
+	 */
 	if (!defer || (serial && state >= CPUHP_AP_IDLE_DEAD))
 		return false;
 	return !defer->node && !defer->device && !defer->major && !defer->restart &&
@@ -79,7 +83,7 @@ static bool bolt_is_plain(enum cpuhp_state state, const struct bolt_defer *defer
 }
 
 /**
- * bolt_steps_know - what is known of a state has changed
+ * bolt_steps_know - update what is known of a state
  * @state:	the state
  * @class:	when its teardown runs
  * @defer:	how the teardown is deferred, or NULL if it is critical now

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What a request needs to know of a hotplug state at every step of a CPU, in one
- * place, and which states have something to run. Part of kernel/cpu.c as well.
+ * What a request needs to know of each hotplug state while a CPU walks through the
+ * states, in one place, and which states have something to run. kernel/cpu.c
+ * includes this file, too.
  */
 #ifndef _KERNEL_BOLT_STEPS_H
 #define _KERNEL_BOLT_STEPS_H
@@ -13,10 +14,11 @@
 #include "state.h"
 
 /**
- * struct bolt_known - what policy.c says of a state, ready for use
+ * struct bolt_known - what policy.c says of a state, prepared for a quick look-up
  * @defer:	how the teardown is deferred, or NULL if it is critical now
  * @serial:	whether callbacks of the state run for one CPU at a time
- * @plain:	whether to defer or to cancel the teardown is to note it, and no more
+ * @plain:	whether deferring or cancelling the teardown only changes its bit in
+ *		the pending set
  */
 struct bolt_known {
 	const struct bolt_defer *defer;
@@ -36,7 +38,7 @@ extern struct bolt_set bolt_async, bolt_elided;
  */
 static inline const struct bolt_defer *bolt_deferred(enum cpuhp_state state)
 {
-	/* Pairs with bolt_steps_know(): what it points to is complete. */
+	/* Pairs with bolt_steps_know(): the description is complete. */
 	return smp_load_acquire(&bolt_known[state].defer);
 }
 
@@ -45,16 +47,16 @@ void bolt_steps_know(enum cpuhp_state state, enum bolt_class class,
 void bolt_steps_link(enum cpuhp_state state);
 
 /*
- * For each state the lowest one from there up that has a startup, or
- * BOLT_NR_STATES; and the highest one from there down that has a teardown, or
- * CPUHP_OFFLINE.
+ * bolt_startups[] has for each state the nearest state that has a startup, from
+ * that state upwards, or BOLT_NR_STATES. bolt_teardowns[] has the nearest state
+ * that has a teardown, from that state downwards, or CPUHP_OFFLINE.
  */
 extern u16 bolt_startups[BOLT_NR_STATES + 1];
 extern u16 bolt_teardowns[BOLT_NR_STATES];
 
 /**
  * bolt_step_from - the next state that has something to run
- * @state:	the first one that may be it
+ * @state:	where to begin to look, this state included
  * @bringup:	whether to look upwards for a startup, or downwards for a teardown
  *
  * Context: inside a request.
@@ -70,9 +72,9 @@ static __always_inline enum cpuhp_state bolt_step_from(enum cpuhp_state state,
 bool bolt_pass(unsigned int cpu, enum cpuhp_state state, bool bringup);
 
 /*
- * Whether states are passed by bolt_walk(). If a callback is to fail through
- * cpuN/hotplug/fail, that may be one of a state without instances, and the CPU
- * passes its states natively.
+ * Whether the CPU goes from state to state by bolt_walk(). If cpuN/hotplug/fail
+ * asks for a failure, the CPU passes all states natively, because bolt_walk() would
+ * pass over the state that is to fail if that state has no instances.
  */
 static __always_inline bool bolt_walks(const struct cpuhp_cpu_state *st)
 {
@@ -80,15 +82,16 @@ static __always_inline bool bolt_walks(const struct cpuhp_cpu_state *st)
 }
 
 /**
- * bolt_walk - what a CPU of a request does next
+ * bolt_walk - find the next callback that a CPU of a request has to run
  * @cpu:	the CPU
  * @bringup:	whether the CPU comes
  * @next:	where to put the state whose callback is to run
- * @st:		where the CPU is; moved on as by cpuhp_next_state()
- * @target:	where the CPU is to stop
+ * @st:		the CPU's place in the state machine; moved on as by
+ *		cpuhp_next_state()
+ * @target:	the state at which the CPU is to stop
  *
- * States without a callback are passed, those that have no instance, and those of
- * which nothing but the bit in the pending set changes.
+ * Passes over states without a callback, states without an instance, and states for
+ * which only the bit in the pending set changes.
  *
  * Context: where callbacks of the CPU run, inside a request.
  * Return: false if there is nothing left to run.
@@ -115,7 +118,10 @@ static __always_inline bool bolt_walk(unsigned int cpu, bool bringup,
 	return false;
 }
 
-/* Whether a hotplug thread runs its next callback without looking about first. */
+/*
+ * Whether a hotplug thread runs its next callback at once, without going to sleep
+ * in between.
+ */
 static __always_inline bool bolt_goes_on(const struct cpuhp_cpu_state *st)
 {
 	return st->should_run && READ_ONCE(bolt_batch);
@@ -127,10 +133,16 @@ void bolt_serial_end(void);
 /* Whether bolt_serial_end() is to be called when the callback of @state is over. */
 static __always_inline bool bolt_serial_enter(enum cpuhp_state state)
 {
-	/* Callbacks run inside hotplug operations only: no need to ask whose it is. */
+	/*
+	 * Callbacks run inside hotplug operations only, so the request that is
+	 * under way is that of the caller.
+	 */
 	struct bolt_batch *batch = READ_ONCE(bolt_batch);
 
-	/* Until a CPU is woken, and after its death, the control task works alone. */
+	/*
+	 * Before a CPU is woken and after its death, only the control task runs its
+	 * callbacks.
+	 */
 	if (!batch || batch->alone || state < CPUHP_AP_IDLE_DEAD ||
 	    state >= CPUHP_AP_ACTIVE || state == CPUHP_TEARDOWN_CPU)
 		return false;
@@ -143,7 +155,7 @@ static __always_inline bool bolt_serial_enter(enum cpuhp_state state)
 DEFINE_CLASS(bolt_serial_section, bool, if (_T) bolt_serial_end(),
 	     bolt_serial_enter(state), enum cpuhp_state state)
 
-/* Waits for other CPUs of the batch, to the end of the block at least. */
+/* Keeps serial callbacks of other CPUs off, at least until the end of the block. */
 #define bolt_serialize(state) CLASS(bolt_serial_section, __bolt_serial_section)(state)
 
 /**
@@ -179,7 +191,7 @@ static __always_inline void bolt_run_end(struct bolt_run run)
 DEFINE_CLASS(bolt_run, struct bolt_run, bolt_run_end(_T), bolt_run_begin(state),
 	     enum cpuhp_state state)
 
-/* Counts and times a callback, from here to the end of the block. */
+/* Counts a callback, and times it from here to the end of the block. */
 #define bolt_account(state) CLASS(bolt_run, __bolt_run)(state)
 
 bool bolt_stand_in(unsigned int cpu, enum cpuhp_state state, bool bringup,
@@ -192,9 +204,9 @@ bool bolt_stand_in(unsigned int cpu, enum cpuhp_state state, bool bringup,
  * @bringup:	startup, or teardown
  * @ret:	where to put what the callback would have returned
  *
- * A startup is skipped exactly when its teardown is pending, in a request of
- * Bolt and in any other bring-up. Without memory to defer a state's teardown,
- * the teardown runs.
+ * A startup is skipped exactly when its teardown is pending, in a request of Bolt
+ * and in any other bring-up. If there is no memory to defer a teardown, the
+ * teardown runs.
  *
  * Context: where the callback would run, hotplug lock held for writing.
  * Return: true if the callback must not run.

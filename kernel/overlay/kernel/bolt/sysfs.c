@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * /sys/devices/system/cpu/bolt. When user space writes to online, offline or set,
- * bolt_ask() has parse.c read the list and calls bolt_change() of request.c with the
- * device hotplug lock held. What the files mean stands in
- * Documentation/ABI/testing/sysfs-devices-system-cpu-bolt.
+ * bolt_ask() has parse.c read the list and calls bolt_change() of request.c with
+ * the device hotplug lock held.
+ * Documentation/ABI/testing/sysfs-devices-system-cpu-bolt describes the files.
  */
 #define pr_fmt(fmt) "bolt: " fmt
 
@@ -37,7 +37,7 @@ static ssize_t enabled_store(struct device *dev, struct device_attribute *attr,
 	unsigned int on;
 	int err;
 
-	/* Not kstrtobool(): it takes all that begins like a yes or a no. */
+	/* Not kstrtobool(), which takes any text that begins like a yes or a no. */
 	err = bolt_parse_number(buf, count, &on);
 	if (err == -E2BIG)
 		return err;
@@ -67,7 +67,7 @@ static ssize_t last_error_show(struct device *dev,
 }
 static DEVICE_ATTR_ADMIN_RO(last_error);
 
-/* A cpulist of possible CPUs, or of none. */
+/* Reads a cpulist of possible CPUs, which may be empty. */
 static int bolt_list_any(const char *buf, size_t count, struct cpumask *mask)
 {
 	int err = bolt_parse_list(buf, count, cpumask_bits(mask), nr_cpu_ids);
@@ -77,7 +77,7 @@ static int bolt_list_any(const char *buf, size_t count, struct cpumask *mask)
 	return cpumask_subset(mask, cpu_possible_mask) ? 0 : -EINVAL;
 }
 
-/* A cpulist of possible CPUs. */
+/* Reads a cpulist of possible CPUs, at least one. */
 static int bolt_list(const char *buf, size_t count, struct cpumask *mask)
 {
 	int err = bolt_list_any(buf, count, mask);
@@ -85,7 +85,7 @@ static int bolt_list(const char *buf, size_t count, struct cpumask *mask)
 	return !err && cpumask_empty(mask) ? -EINVAL : err;
 }
 
-/* A mask of possible CPUs. */
+/* Reads a mask of possible CPUs, at least one. */
 static int bolt_mask(const char *buf, size_t count, struct cpumask *mask)
 {
 	int err = bolt_parse_mask(buf, count, cpumask_bits(mask), nr_cpu_ids);
@@ -96,7 +96,7 @@ static int bolt_mask(const char *buf, size_t count, struct cpumask *mask)
 	       !cpumask_subset(mask, cpu_possible_mask) ? -EINVAL : 0;
 }
 
-/* One batch of what was written, or nothing. */
+/* Reads what was written and carries out one request for it. */
 static ssize_t bolt_ask(const char *buf, size_t count,
 			int (*parse)(const char *buf, size_t count,
 				     struct cpumask *mask),
@@ -141,7 +141,7 @@ static ssize_t set_store(struct device *dev, struct device_attribute *attr,
 }
 static DEVICE_ATTR_WO(set);
 
-/* What comes at another offset is a piece of something. */
+/* A write at another offset is refused, as it is a part of a longer mask. */
 static ssize_t bolt_ask_mask(const char *buf, loff_t pos, size_t count,
 			     int (*request)(const struct cpumask *mask))
 {
@@ -212,7 +212,7 @@ static ssize_t settle_delay_ms_store(struct device *dev,
 }
 static DEVICE_ATTR_ADMIN_RW(settle_delay_ms);
 
-/* Which of two words was written: 0, 1, or a negative error number. */
+/* Returns which of two words was written: 0 or 1; or a negative error number. */
 static int bolt_either(const char *buf, size_t count, const char *zero, const char *one)
 {
 	if (count >= PAGE_SIZE)
@@ -302,7 +302,7 @@ static struct attribute *bolt_attrs[] = {
 	NULL
 };
 
-/* Without a size: sysfs would cut what is longer. */
+/* The files have no size, because sysfs would cut a longer write to the size. */
 static compat_const struct bin_attribute *bolt_bin_attrs[] = {
 	&bin_attr_offline_mask,
 	&bin_attr_online_mask,

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The hotplug threads of CPUs. down.c and up.c have those of all CPUs of a phase
- * run at once, between CPUHP_TEARDOWN_CPU and CPUHP_AP_ACTIVE; boot/tree.c and
- * boot/parallel.c have them run a single callback each.
+ * The hotplug threads of CPUs. down.c and up.c have the hotplug threads of all CPUs
+ * of a phase run at once, between CPUHP_TEARDOWN_CPU and CPUHP_AP_ACTIVE;
+ * boot/tree.c and boot/parallel.c have each thread run a single callback.
  */
 
 #include <linux/cpu.h>
@@ -17,8 +17,8 @@
 #include "threads.h"
 
 /*
- * How long the control task looks out for a CPU before it sleeps, in ns: about what
- * two switches of tasks and the wake-up of an idle CPU take where these are slow.
+ * How long the control task looks out for a CPU before it sleeps, in ns: about as
+ * long as two task switches and the wake-up of an idle CPU take on a slow machine.
  */
 #define BOLT_LOOKOUT (50 * NSEC_PER_USEC)
 
@@ -29,7 +29,10 @@
 static bool bolt_runs_alone(void)
 {
 	struct rq *rq = raw_rq();
-	/* Without the lock: a count that changes meanwhile ends the look-out early or late. */
+	/*
+	 * Read without the runqueue lock: if a count changes meanwhile, the
+	 * look-out only ends early or late.
+	 */
 	unsigned int queued = READ_ONCE(rq->cfs.h_nr_queued);
 	unsigned int delayed = queued - READ_ONCE(rq->cfs.h_nr_runnable);
 
@@ -37,10 +40,11 @@ static bool bolt_runs_alone(void)
 }
 
 /*
- * Whether the control task goes on looking out for @cpu. Not if another task wants
- * to run here: that task gets this CPU at once, whatever the priority is that the
- * control task was lent. Nor if @cpu does not run meanwhile, because it is this one,
- * or a virtual CPU that was preempted.
+ * Whether the control task goes on looking out for @cpu. The look-out ends if
+ * another task wants to run here: that task gets this CPU at once, whatever
+ * priority the control task was lent. The look-out also ends if @cpu cannot run
+ * meanwhile, because @cpu is this CPU, or a virtual CPU that the host has
+ * preempted.
  */
 static bool bolt_looks_out(unsigned int cpu, u64 end)
 {
@@ -50,15 +54,15 @@ static bool bolt_looks_out(unsigned int cpu, u64 end)
 }
 
 /**
- * bolt_look_out - look out for a CPU that was sent somewhere, before sleeping
+ * bolt_look_out - poll for a while for a CPU that is on its way, before sleeping
  * @cpu:	the CPU
- * @bringup:	whether it comes
+ * @bringup:	whether the CPU comes
  *
- * To fall asleep and to be woken up takes longer than most of what the control task
- * waits for.
+ * It takes longer to fall asleep and be woken than to wait for most of what CPUs
+ * do.
  *
- * Context: the task that has sent the CPU, which sleeps next; preemption and
- * interrupts are on.
+ * Context: the task that has set the CPU going and is about to sleep until it is
+ * done; preemption and interrupts are on.
  */
 void bolt_look_out(unsigned int cpu, bool bringup)
 {
@@ -66,7 +70,10 @@ void bolt_look_out(unsigned int cpu, bool bringup)
 	struct completion *done = bringup ? &st->done_up : &st->done_down;
 	u64 end = local_clock() + BOLT_LOOKOUT;
 
-	/* What @cpu has done is seen after the wait, which takes the lock of @done. */
+	/*
+	 * The caller then waits for @done and takes its lock, which orders what
+	 * @cpu has written before what the caller reads.
+	 */
 	while (!READ_ONCE(done->done) && bolt_looks_out(cpu, end))
 		cpu_relax();
 }
@@ -76,8 +83,8 @@ void bolt_look_out(unsigned int cpu, bool bringup)
  * @cpu:	the CPU
  *
  * Context: as bolt_look_out(). No task is woken on @cpu any more.
- * Return: whether @cpu has nothing to run. The task that has pushed the others, which
- * is of @cpu, sleeps then: where these run is settled.
+ * Return: true if @cpu is idle. The stopper thread of @cpu, which pushes the tasks
+ * away, then sleeps, so that no task is left on @cpu.
  */
 bool bolt_look_out_idle(unsigned int cpu)
 {
@@ -91,8 +98,7 @@ bool bolt_look_out_idle(unsigned int cpu)
 
 /*
  * Has the thread of @cpu run callbacks until @target. False: @cpu is at @target
- * already. A CPU that has just come, or is not to go after all, has its thread
- * parked.
+ * already. The thread is parked if @cpu has just come, or has been kept from going.
  */
 static bool bolt_start_thread(unsigned int cpu, enum cpuhp_state target)
 {
@@ -105,13 +111,16 @@ static bool bolt_start_thread(unsigned int cpu, enum cpuhp_state target)
 
 	cpuhp_set_state(cpu, st, target);
 	cpuhp_start_ap(st);
-	/* Otherwise it runs by now, and may have parked itself. */
+	/*
+	 * A thread that was not parked runs by now, and may have parked itself
+	 * since; it must not be unparked.
+	 */
 	if (parked)
 		kthread_unpark(st->thread);
 	return true;
 }
 
-/* Has the thread take its CPU back to where cpuhp_reset_state() has said. */
+/* Has the thread take its CPU back to the target that cpuhp_reset_state() has set. */
 static void bolt_thread_turn_round(struct cpuhp_cpu_state *st)
 {
 	if (st->state == st->target)
@@ -121,8 +130,9 @@ static void bolt_thread_turn_round(struct cpuhp_cpu_state *st)
 }
 
 /*
- * The way back has failed, too, at a state that counts as passed by then, although
- * it is not. Those of its instances that have passed turn round once more.
+ * On the way back a callback has failed, too. The state number says that the CPU
+ * has passed the state of that callback, which is not true. The instances of the
+ * state whose callbacks have run are taken back once more.
  */
 static void bolt_stay_before(struct cpuhp_cpu_state *st)
 {
@@ -164,9 +174,10 @@ static int bolt_wait_thread(unsigned int cpu)
  * @target:	the state at which each thread stops, if not at its CPU's goal
  * @up:		whether the CPUs come
  *
- * Of CPUs that come, no more threads run at once than CPUs may be on their way.
- * The thread that was set going last is waited for first: the others are likely
- * to be done by then. bolt_round is used up.
+ * When CPUs come, no more threads run at once than CPUs may be on their way. The
+ * control task waits first for the thread that it started last, because the threads
+ * that it started before are likely to be done by then. Afterwards bolt_round no
+ * longer holds the CPUs of the phase.
  *
  * Context: the control task, inside a request.
  * Return: 0, or the error of the first CPU that failed.
@@ -209,15 +220,15 @@ int bolt_run_threads(enum cpuhp_state target, bool up)
 }
 
 /**
- * __bolt_start_callback - set a hotplug thread going for one callback
+ * __bolt_start_callback - have a hotplug thread run one callback
  * @cpu:	the thread's CPU, which is online
  * @state:	the callback's state
  * @bringup:	startup, or teardown
  * @node:	the instance, or NULL
  *
- * As when the state is registered.
+ * The thread runs the callback as it natively does when a state is registered.
  *
- * Context: cpuhp_state_mutex held, or a request for a boot.
+ * Context: cpuhp_state_mutex held, or a request during boot.
  */
 void __bolt_start_callback(unsigned int cpu, enum cpuhp_state state, bool bringup,
 			   struct hlist_node *node)
@@ -237,7 +248,7 @@ void __bolt_start_callback(unsigned int cpu, enum cpuhp_state state, bool bringu
 }
 
 /**
- * bolt_start_callback - __bolt_start_callback(), if there is a thread to send it to
+ * bolt_start_callback - __bolt_start_callback(), if the CPU has a thread
  * @cpu:	the CPU
  * @state:	the callback's state
  * @bringup:	startup, or teardown
@@ -270,7 +281,10 @@ int bolt_wait_for_callback(unsigned int cpu)
 	wait_for_ap_thread(st, st->bringup);
 	st->node = NULL;
 	st->last = NULL;
-	/* Not to be taken for a callback when the CPU goes on its way. */
+	/*
+	 * Cleared, so that the thread does not take its next order for a single
+	 * callback.
+	 */
 	st->single = false;
 	return st->result;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The hotplug threads of CPUs: setting them going, and waiting for them. */
+/* The hotplug threads of CPUs: starting these threads, and waiting for them. */
 #ifndef _KERNEL_BOLT_THREADS_H
 #define _KERNEL_BOLT_THREADS_H
 

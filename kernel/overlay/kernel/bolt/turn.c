@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Turns: what CPUs of a request do one after the other. cpuhp_invoke_callback()
- * calls bolt_serialize() before every callback, so that those of a serial state
- * run for one CPU at a time; a CPU that comes takes bolt_ap_lock() for what it
- * does outside of callbacks.
+ * calls bolt_serialize() before every callback, so that callbacks of serial states
+ * run for one CPU at a time. A CPU that comes takes bolt_ap_lock() for steps
+ * outside of callbacks that must not overlap.
  */
 
 #include <linux/cpumask.h>
@@ -18,15 +18,18 @@
 #include "steps.h"
 #include "turn.h"
 
-/* What keeps serial callbacks apart, where they may sleep and where not. */
+/*
+ * Locks that keep serial callbacks apart: the semaphore for callbacks that may
+ * sleep, the spinlock for the others.
+ */
 static DEFINE_SEMAPHORE(bolt_serial_sem, 1);
 static DEFINE_RAW_SPINLOCK(bolt_serial_lock);
 
-/* Inside of bolt_serial_lock. */
+/* The lock of bolt_ap_lock(). May be taken while bolt_serial_lock is held. */
 static DEFINE_RAW_SPINLOCK(bolt_arrivals);
 
 /**
- * bolt_ap_lock - what follows is for one CPU of a batch at a time
+ * bolt_ap_lock - begin a section that only one CPU of a batch runs at a time
  *
  * For what CPUs do on their way up outside of callbacks, and for parts of
  * callbacks that overlap otherwise. A CPU that has the lock must not wait for
@@ -44,7 +47,7 @@ void bolt_ap_lock(void)
 }
 
 /**
- * bolt_ap_unlock - end of what bolt_ap_lock() has begun
+ * bolt_ap_unlock - end the section that bolt_ap_lock() has begun
  *
  * Context: as bolt_ap_lock().
  */
@@ -58,10 +61,10 @@ void bolt_ap_unlock(void)
 
 #if defined(CONFIG_LOCKDEP) || defined(CONFIG_BOLT_KUNIT_TEST)
 /**
- * bolt_assert_ap_lock - what follows must not run on two CPUs of a batch at once
+ * bolt_assert_ap_lock - warn if two CPUs of a batch may run this code at once
  *
- * Kernels for developers warn if the CPU has not called bolt_ap_lock() although
- * another CPU of the batch may be here as well.
+ * Kernels with lockdep or KUnit tests warn if the CPU has not called bolt_ap_lock()
+ * although another CPU of the batch may run the same code.
  *
  * Context: a CPU that comes, interrupts off; or any CPU outside of requests.
  */
@@ -79,7 +82,8 @@ static bool bolt_has_serial(enum cpuhp_state state)
 }
 
 /**
- * bolt_find_serial - note which states of a batch's hotplug threads are serial
+ * bolt_find_serial - find the lowest and the highest serial state of hotplug
+ * threads
  * @batch:	the batch
  *
  * Context: hotplug lock held for writing.
@@ -97,7 +101,7 @@ void bolt_find_serial(struct bolt_batch *batch)
 }
 
 /**
- * bolt_serial_leave - this CPU lets others run their serial callbacks
+ * bolt_serial_leave - let another CPU run its serial callbacks
  *
  * Context: a hotplug thread, inside a request or not.
  */
@@ -114,8 +118,8 @@ void bolt_serial_leave(void)
 /**
  * bolt_relax - one step of a wait for another CPU, with interrupts off
  *
- * The other CPU may take its time, in a callback of any driver. What watches for
- * CPUs that hang is to look at that CPU, not at this one.
+ * The other CPU may run a callback of a driver for long. The watchdog should then
+ * report that CPU, not this one, which only waits.
  *
  * Context: interrupts off, inside a request.
  */
@@ -128,14 +132,14 @@ void bolt_relax(void)
 }
 
 /**
- * bolt_serial_begin - a callback is due: wait for those of other CPUs
- * @state:	its state, see bolt_serial_enter()
+ * bolt_serial_begin - before a callback, wait for serial callbacks of other CPUs
+ * @state:	the callback's state, see bolt_serial_enter()
  *
- * Serial callbacks of several CPUs do not run at once. A hotplug thread has its
- * turn from the first of them to the last, with all that lies in between: to
- * hand it over takes longer than most callbacks.
+ * Serial callbacks of several CPUs do not run at once. A hotplug thread keeps its
+ * turn from its first serial callback to its last, and for all callbacks in
+ * between, because to hand the turn over takes longer than most callbacks.
  *
- * Context: where the callback runs; sleeps if that may.
+ * Context: where the callback runs; sleeps if the callback may.
  * Return: true if bolt_serial_end() is to be called.
  */
 bool bolt_serial_begin(enum cpuhp_state state)
@@ -163,7 +167,7 @@ bool bolt_serial_begin(enum cpuhp_state state)
 }
 
 /**
- * bolt_serial_end - a callback is over
+ * bolt_serial_end - let serial callbacks of other CPUs run
  *
  * Context: as bolt_serial_begin(), which has returned true.
  */

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What CPUs of a request do one after the other. The hooks' part is in bolt.h. */
+/*
+ * Turns: what CPUs of a request do one after the other. Functions that hooks call
+ * are in bolt.h.
+ */
 #ifndef _KERNEL_BOLT_TURN_H
 #define _KERNEL_BOLT_TURN_H
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The way up: all that happens to the CPUs of a request from offline to active,
- * in order. request.c calls bolt_online_batch(), at the end of this file, for the CPUs
- * that come, and for those that have gone when it undoes a request. Each phase is
- * what all CPUs do before any of them goes on:
+ * The way up: all that happens to the CPUs of a request from offline to active, in
+ * order. request.c calls bolt_online_batch(), at the end of this file, for the CPUs
+ * that come; and to undo a request, for the CPUs that have gone. All CPUs end a
+ * phase before any CPU begins the next:
  *
  *	bolt_prepare()		startups in the control task
  *	bolt_bring_in()		CPUs are woken, and arrive in their idle loops
@@ -11,9 +11,9 @@
  *	bolt_activate()		CPUs join the scheduler, one after the other
  *
  * As in down.c, a phase takes the CPUs that are in its first state. Every callback
- * passes defer.c, which skips a startup whose teardown is pending. If a state is not
- * fit for batches, each CPU goes through all phases by itself. While the
- * machine boots, boot/tree.c may stand in for the first two phases.
+ * passes through defer.c, which skips a startup whose teardown is pending. If a
+ * state is not fit for batches, each CPU goes through all phases by itself. While
+ * the machine boots, boot/tree.c may stand in for the first two phases.
  */
 
 #include <linux/cpu.h>
@@ -31,16 +31,23 @@
 #include "up.h"
 #include "warm.h"
 
-/* One request at a time: the CPUs that are being woken, and see bolt_online_batch(). */
+/*
+ * The CPUs that are being woken, and the @due of bolt_online_batch(). Static, as
+ * there is one request at a time.
+ */
 static struct cpumask bolt_wave;
 static struct cpumask bolt_due;
 
-/* What brings CPUs to their idle loops in place of this file, or NULL. */
+/*
+ * The function that brings CPUs to their idle loops in place of bolt_prepare() and
+ * bolt_bring_in(), or NULL.
+ */
 static int (*bolt_tree)(const struct cpumask *mask);
 
 /**
- * bolt_up_by_tree - CPUs come in another way in requests with BOLT_TREE
- * @tree:	brings CPUs to their idle loops, returns 0 or an error; or NULL
+ * bolt_up_by_tree - set how CPUs come in requests with BOLT_TREE
+ * @tree:	function that brings CPUs to their idle loops and returns 0 or an
+ *		error; or NULL
  *
  * Context: the machine boots, no request is under way.
  */
@@ -51,7 +58,7 @@ void bolt_up_by_tree(int (*tree)(const struct cpumask *mask))
 
 /**
  * bolt_prepare_idle - give a CPU that is offline a stack for its return
- * @cpu:	the CPU; one that is not offline keeps what it has
+ * @cpu:	the CPU; a CPU that is not offline keeps the stack it has
  *
  * Context: the control task, or a hotplug thread that works for it.
  * Return: 0 or a negative error number.
@@ -75,11 +82,14 @@ static int bolt_prepare(const struct cpumask *mask)
 	unsigned int cpu;
 	int err = 0;
 
-	/* Idle tasks may fail: before anything else. */
+	/* An idle task may be missing, which is found out before any callback runs. */
 	for_each_cpu(cpu, mask) {
 		enum cpuhp_state state = bolt_cpu_state(cpu);
 
-		/* Woken but not there, or dead, by a write to its target. */
+		/*
+		 * A write to cpuN/hotplug/target has left this CPU woken but not
+		 * online, or dead.
+		 */
 		if (state > BOLT_PREPARED && state < CPUHP_TEARDOWN_CPU &&
 		    !cpu_online(cpu))
 			bolt_run_dead_callbacks(cpu, state == CPUHP_AP_IDLE_DEAD ?
@@ -99,8 +109,9 @@ static int bolt_prepare(const struct cpumask *mask)
 }
 
 /*
- * Where the startup is split in two, a CPU that is woken waits to be released,
- * but not in a request of Bolt. Where it is not, it has nothing to wait for.
+ * With CONFIG_HOTPLUG_SPLIT_STARTUP a CPU that is woken natively waits until the
+ * control task releases it. In a request the CPU does not wait, and without that
+ * option there is nothing to wait for.
  */
 #ifdef CONFIG_HOTPLUG_SPLIT_STARTUP
 #define BOLT_KICK_STATE CPUHP_BP_KICK_AP
@@ -120,7 +131,10 @@ static int bolt_kick(unsigned int cpu)
 	return bolt_arch_kick(cpu, idle_thread_get(cpu));
 }
 
-/* As natively: a CPU that comes later finds no task. False: it is there. */
+/*
+ * Gives up waiting for @cpu. If the CPU comes later, it finds no idle task and
+ * stops, as natively. False: the CPU has come after all.
+ */
 static bool bolt_give_up(unsigned int cpu)
 {
 	if (bolt_warm_withdraw(cpu)) {
@@ -136,7 +150,10 @@ static bool bolt_give_up(unsigned int cpu)
 #define bolt_kicked(...) do { } while (0)
 #endif
 
-/* As bolt_kick(), for a CPU that waits in the kernel. False: the CPU does not. */
+/*
+ * As bolt_kick(), for a CPU that waits in the kernel. False: the CPU does not wait
+ * there, and must be woken natively.
+ */
 static bool bolt_kick_warm(unsigned int cpu)
 {
 	struct bolt_cpu *bc = per_cpu_ptr(&bolt_cpus, cpu);
@@ -151,8 +168,8 @@ static bool bolt_kick_warm(unsigned int cpu)
 }
 
 /*
- * Wakes a CPU, which goes all the way to its idle loop without waiting for the
- * control task. So the state that the CPU finds for itself is set before.
+ * Wakes a CPU. The CPU goes all the way to its idle loop without waiting for the
+ * control task, so its hotplug state and goal are set before it is woken.
  */
 static int bolt_kick_cpu(unsigned int cpu)
 {
@@ -164,7 +181,10 @@ static int bolt_kick_cpu(unsigned int cpu)
 	reinit_completion(&st->done_up);
 	cpuhp_set_state(cpu, st, CPUHP_ONLINE);
 	st->state = CPUHP_BRINGUP_CPU;
-	/* As a callback that is to fail through cpuN/hotplug/fail. */
+	/*
+	 * cpuN/hotplug/fail may ask this state to fail. bolt_kick_warm() runs no
+	 * callback that would check, so it is checked here.
+	 */
 	err = bolt_is_warm(cpu) ? bolt_inject(cpu, BOLT_KICK_STATE) : 0;
 	if (!err && bolt_kick_warm(cpu))
 		return 0;
@@ -178,7 +198,7 @@ static int bolt_kick_cpu(unsigned int cpu)
 
 /**
  * bolt_wake_cpu - wake a CPU
- * @cpu:	the CPU, which is prepared
+ * @cpu:	the CPU, whose prepare callbacks have run
  *
  * Context: the control task, inside a request.
  * Return: 0 or a negative error number.
@@ -196,8 +216,8 @@ int bolt_wake_cpu(unsigned int cpu)
 }
 
 /*
- * Whether @cpu, which waited in the kernel, has not answered, and has been woken
- * natively, or could not be.
+ * Whether @cpu, which waited in the kernel, has not answered. This function has
+ * then tried to wake @cpu natively, and @err says with what result.
  */
 static bool bolt_woken_again(unsigned int cpu, int *err)
 {
@@ -208,12 +228,15 @@ static bool bolt_woken_again(unsigned int cpu, int *err)
 	bolt_batch->waking = cpu;
 	bolt_arrival_given_up(cpu);
 	*err = bolt_kick(cpu);
-	/* A wake-up that has failed has been cleaned up. */
+	/*
+	 * If the native wake-up has failed, it has been cleaned up, so
+	 * bolt_clean_up_kick() must not do that again.
+	 */
 	bc->woken_warm = *err;
 	return true;
 }
 
-/* A CPU that was woken natively has arrived, or will not. */
+/* Cleans up after the native wake-up of a CPU that has arrived, or will not arrive. */
 static void bolt_clean_up_kick(unsigned int cpu)
 {
 	if (per_cpu_ptr(&bolt_cpus, cpu)->woken_warm)
@@ -224,9 +247,9 @@ static void bolt_clean_up_kick(unsigned int cpu)
 /**
  * bolt_wait_for_arrival - wait for a CPU that was woken
  * @cpu:	the CPU
- * @deadline:	until when, in jiffies
+ * @deadline:	until when to wait, in jiffies
  *
- * Context: the task that has woken the CPU.
+ * Context: the task that has woken @cpu.
  * Return: 0, or a negative error number: the CPU is not in its idle loop.
  */
 int bolt_wait_for_arrival(unsigned int cpu, unsigned long deadline)
@@ -260,8 +283,8 @@ int bolt_wait_for_arrival(unsigned int cpu, unsigned long deadline)
 }
 
 /*
- * Wakes the CPUs of bolt_wave, no more at a time than the architecture has on
- * their way at once.
+ * Wakes the CPUs of bolt_wave and waits for them. No more CPUs are on their way at
+ * once than bolt_arch_slots() allows.
  */
 static int bolt_wake(void)
 {
@@ -281,7 +304,10 @@ static int bolt_wake(void)
 		}
 		ret = bolt_wake_cpu(cpu);
 		if (ret) {
-			/* Is not waited for, in an undo that goes on. */
+			/*
+			 * An undo goes on with the other CPUs, and must not wait
+			 * for this one.
+			 */
 			__cpumask_clear_cpu(cpu, &bolt_wave);
 			if (next == cpu)
 				next = cpumask_next(cpu, &bolt_wave);
@@ -294,7 +320,10 @@ static int bolt_wake(void)
 		deadline = jiffies + BOLT_ARRIVE_TIMEOUT;
 		last = cpu;
 	}
-	/* The last first: the others are likely to be there by then. */
+	/*
+	 * Waits for the CPU that was woken last first, as the CPUs woken before it
+	 * are likely to have arrived by then.
+	 */
 	if (last < nr_cpu_ids && next <= last) {
 		ret = bolt_wait_for_arrival(last, deadline);
 		err = err ?: ret;
@@ -322,13 +351,13 @@ static int bolt_wake_waves(void)
 	return err;
 }
 
-/* From prepared to idle. */
+/* Brings CPUs that are prepared to their idle loops. */
 static int bolt_bring_in(void)
 {
 	int err;
 
 	bolt_arch_coming(cpumask_weight(&bolt_round));
-	/* Interrupts are not to come or go while a CPU's vectors are set up. */
+	/* No interrupt may be allocated or freed while a CPU's vectors are set up. */
 	irq_lock_sparse();
 	err = bolt_wake_waves();
 	irq_unlock_sparse();
@@ -354,15 +383,19 @@ static int bolt_activate(const struct cpumask *due)
 			break;
 	}
 	bolt_set_round(NULL);
-	/* As in bolt_deactivate(): it may have been the last one that failed. */
+	/*
+	 * As in bolt_deactivate(): the CPU that failed may be the last one, to
+	 * which the other CPUs left what is done once.
+	 */
 	if (err && !bolt_gives_up(err))
 		sched_cpus_have_changed();
 	return err;
 }
 
 /*
- * From offline to active. @due: the CPUs that become active one after the other,
- * in this call or in others; the last of them does what is done once for all.
+ * Brings CPUs from offline to active. @due: the CPUs that become active one after
+ * the other, in this call or in later ones; the last of @due does what is done once
+ * for all CPUs.
  */
 static int bolt_bring_up(const struct cpumask *mask, const struct cpumask *due)
 {
@@ -422,7 +455,10 @@ int bolt_online_batch(const struct cpumask *mask)
 		if (bolt_gives_up(err))
 			return err;
 	}
-	/* In an undo, the CPU to which all have left that may not have come. */
+	/*
+	 * In an undo, the last CPU may not have come, to which the other CPUs left
+	 * what is done once.
+	 */
 	if (err)
 		sched_cpus_have_changed();
 	return err;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The way up of a request's CPUs, and its parts for boot/tree.c. */
+/* How a request brings its CPUs online, and single steps of that for boot/tree.c. */
 #ifndef _KERNEL_BOLT_UP_H
 #define _KERNEL_BOLT_UP_H
 
@@ -7,7 +7,7 @@
 
 struct cpumask;
 
-/* How long a CPU that is woken is waited for: as natively. */
+/* How long the control task waits for a CPU that it has woken: as natively. */
 #define BOLT_ARRIVE_TIMEOUT (10 * HZ)
 
 int bolt_online_batch(const struct cpumask *mask);

@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What user space sees of the deferred states of a parked CPU: nothing. defer.c
- * calls bolt_hide() when it defers a teardown and bolt_show() when it cancels one;
- * settle.c calls bolt_forget_entries(), as the teardown removes for good what was
- * hidden.
+ * Hides from user space what the deferred states of a parked CPU have in sysfs.
+ * defer.c calls bolt_hide() when it defers a teardown and bolt_show() when it
+ * cancels one; settle.c calls bolt_forget_entries(), as the teardown removes for
+ * good the entries that were hidden.
  *
- * Hidden entries of sysfs cannot be looked up, opened or listed, and files that are
- * open answer ENODEV. Device nodes in /dev stay: their drivers answer ENXIO for a
+ * A hidden entry of sysfs cannot be looked up, opened or listed, and a file that is
+ * open answers ENODEV. Device nodes in /dev stay: their drivers answer ENXIO for a
  * CPU that is offline.
  *
- * The uevents of CPUs are sent by bolt_notify() of request.c, those of the devices that
- * are hidden with a CPU from here, as natively. What the driver core
- * adds to an event of a CPU is the same every time: MODALIAS with all features of
- * the boot CPU, and the devicetree's names. The same holds for the numbers and names
- * of devices that are hidden with the CPU. Building these variables is most of what
- * an event costs, so they are kept from the first event on: dev_uevent() asks
- * bolt_uevent_replay().
+ * bolt_notify() of request.c sends the uevents of CPUs; this file sends the uevents
+ * of devices that are hidden with a CPU, as the teardown would. The variables that
+ * the driver core adds to an event of a CPU are the same every time: MODALIAS with
+ * all features of the boot CPU, and the devicetree's names. The numbers and names
+ * of devices that are hidden with the CPU do not change either. Building these
+ * variables is most of what an event costs. So Bolt keeps the variables of the
+ * first event, and dev_uevent() gets them from bolt_uevent_replay().
  */
 
 #include <linux/cpu.h>
@@ -33,9 +33,10 @@
 #include "visibility.h"
 
 /**
- * struct bolt_uevent - variables of a device's events
- * @driver:	what the device was bound to: DRIVER is one of them
- * @rcu:	for readers that are still copying
+ * struct bolt_uevent - variables that are kept for a device's events
+ * @driver:	the driver of the device at that time, as the variable DRIVER names
+ *		it
+ * @rcu:	frees this when no task copies from it any more
  * @nr:		number of variables
  * @len:	bytes of @buf
  * @at:		where in @buf each variable starts
@@ -53,7 +54,7 @@ struct bolt_uevent {
 static DEFINE_PER_CPU(struct bolt_uevent __rcu *, bolt_uevents);
 
 /**
- * struct bolt_uevent_sender - an event that is being sent
+ * struct bolt_uevent_sender - the event that a CPU is sending
  * @task:	the task that sends it, and stays on this CPU meanwhile
  * @dev:	the hidden device that the event is about
  * @slot:	where the event's variables are kept
@@ -73,7 +74,10 @@ static struct bolt_uevent __rcu **bolt_uevent_slot(const struct device *dev)
 		return NULL;
 	if (dev->bus == &cpu_subsys && dev->id < nr_cpu_ids)
 		return per_cpu_ptr(&bolt_uevents, dev->id);
-	/* Others read the device's uevent file: only who sends it stays here. */
+	/*
+	 * Another task may be reading the device's uevent file. Only the task that
+	 * sends the event has noted itself on this CPU, and stays here.
+	 */
 	if (raw_cpu_read(bolt_uevent_sender.task) != current ||
 	    raw_cpu_read(bolt_uevent_sender.dev) != dev)
 		return NULL;
@@ -83,8 +87,9 @@ static struct bolt_uevent __rcu **bolt_uevent_slot(const struct device *dev)
 /**
  * bolt_uevent_send - send an event of a device that is hidden or shown
  * @dev:	the device
- * @action:	what has become of it
- * @slot:	where its variables are kept; holds NULL before the first event
+ * @action:	KOBJ_REMOVE or KOBJ_ADD
+ * @slot:	where the device's variables are kept; holds NULL before the first
+ *		event
  *
  * Context: may sleep; hotplug lock held for writing.
  */
@@ -101,8 +106,8 @@ static void bolt_uevent_send(struct device *dev, enum kobject_action action,
 }
 
 /**
- * bolt_uevent_forget - forget the variables of a device that goes
- * @slot:	where they are
+ * bolt_uevent_forget - free the kept variables of a device that goes
+ * @slot:	where the variables are
  *
  * Context: any.
  */
@@ -116,11 +121,12 @@ static void bolt_uevent_forget(struct bolt_uevent __rcu **slot)
 }
 
 /**
- * bolt_uevent_driver - the driver that an event's variables will tell of
+ * bolt_uevent_driver - the driver that a device is bound to now
  * @dev:	the device
  *
  * Context: any.
- * Return: the driver, or NULL; it may be gone by the time of the event.
+ * Return: the driver, or NULL. Only for comparing: the driver may be gone at any
+ * time.
  */
 const struct device_driver *bolt_uevent_driver(const struct device *dev)
 {
@@ -128,12 +134,13 @@ const struct device_driver *bolt_uevent_driver(const struct device *dev)
 }
 
 /**
- * bolt_uevent_replay - add what the driver core adds to a device's event
+ * bolt_uevent_replay - add the kept variables to a device's event
  * @dev:	the device
  * @env:	the event's environment
  *
  * Context: may sleep.
- * Return: false if it is not one of ours, or not known yet: build it.
+ * Return: false if no variables are kept for the device, so that the driver core
+ * must build them.
  */
 bool bolt_uevent_replay(const struct device *dev, struct kobj_uevent_env *env)
 {
@@ -160,29 +167,36 @@ bool bolt_uevent_replay(const struct device *dev, struct kobj_uevent_env *env)
 	return done;
 }
 
-/* Whether the event's variables all found room, and memory to be built in. */
+/* Whether the driver core has built all variables of the event. */
 static bool bolt_uevent_whole(const struct device *dev,
 			      const struct kobj_uevent_env *env, int nr, int len)
 {
-	/* ACTION, DEVPATH and SUBSYSTEM, not what user space may have added. */
+	/*
+	 * There were no variables before but ACTION, DEVPATH and SUBSYSTEM, so user
+	 * space has added none.
+	 */
 	if (nr > 3 || len > UEVENT_BUFFER_SIZE / 4 || env->envp_idx == nr)
 		return false;
-	/* The last to be added, and the one that goes missing silently. */
+	/*
+	 * MODALIAS is added last, and is left out silently when there is no memory
+	 * for it.
+	 */
 	return !IS_ENABLED(CONFIG_GENERIC_CPU_AUTOPROBE) ||
 	       dev->bus != &cpu_subsys ||
 	       str_has_prefix(env->envp[env->envp_idx - 1], "MODALIAS=");
 }
 
 /**
- * bolt_uevent_record - keep what the driver core has added to a device's event
+ * bolt_uevent_record - keep the variables that the driver core has added to an
+ * event
  * @dev:	the device
- * @driver:	its driver from before that
+ * @driver:	its driver before the variables were added
  * @env:	the event's environment
- * @nr:		how many variables it held before
- * @len:	how many bytes they took
+ * @nr:		how many variables the event had before
+ * @len:	how many bytes these took
  *
- * Without memory for it nothing is kept, and nothing in place of what is kept
- * for the same driver.
+ * Keeps nothing if there is no memory, or if variables are kept for the same driver
+ * already.
  *
  * Context: may sleep.
  */
@@ -220,16 +234,19 @@ void bolt_uevent_record(const struct device *dev,
 
 #define BOLT_PATH_MAX 128
 
-/* A node; a device's directory, and its links in bus, class and dev/char. */
+/*
+ * The most entries a state has: a node; the directory of a device, and its links in
+ * bus, class and dev/char.
+ */
 #define BOLT_ENTRIES 5
 
 /**
- * struct bolt_entries - the entries of a CPU's state, found once
+ * struct bolt_entries - the sysfs entries of a CPU's state, looked up once
  * @next:	the entries of another state of the CPU
  * @state:	the state
- * @dev:	the device they belong to, or NULL
- * @uevent:	what its events hold
- * @nr:		how many there are
+ * @dev:	the device that the entries belong to, or NULL
+ * @uevent:	the variables that are kept for the device's events
+ * @nr:		how many entries there are
  * @kn:		the entries
  */
 struct bolt_entries {
@@ -242,13 +259,14 @@ struct bolt_entries {
 };
 
 /*
- * Of each CPU, a list by state; kept from the first park until the state is torn
- * down. Changed by what runs the CPU's callbacks, inside a request or not, and by
- * what settles the CPU: never by two tasks at once.
+ * For each CPU a list with an item for each state, kept from the first time that
+ * the state is deferred until its teardown runs. The list is changed by the task
+ * that runs the CPU's callbacks, inside a request or not, and by the task that
+ * settles the CPU, never by two tasks at once.
  */
 static DEFINE_PER_CPU(struct bolt_entries *, bolt_entries);
 
-/* Where the entries of @state are, or are to be. */
+/* Returns where the list has the item of @state, or the end of the list. */
 static struct bolt_entries **bolt_entries_slot(unsigned int cpu, enum cpuhp_state state)
 {
 	struct bolt_entries **slot = per_cpu_ptr(&bolt_entries, cpu);
@@ -258,14 +276,14 @@ static struct bolt_entries **bolt_entries_slot(unsigned int cpu, enum cpuhp_stat
 	return slot;
 }
 
-/* Takes over the reference to @kn; what is not there is passed over. */
+/* Adds @kn, whose reference passes to @entries. If @kn is NULL, nothing is added. */
 static void bolt_add_entry(struct bolt_entries *entries, struct kernfs_node *kn)
 {
 	if (kn)
 		entries->kn[entries->nr++] = kn;
 }
 
-/* @path counts from the root of sysfs. */
+/* Looks up @path, which begins at the root of sysfs. */
 static struct kernfs_node *bolt_find_path(const char *path)
 {
 	struct kernfs_node *root = kernfs_get_parent(kernel_kobj->sd);
@@ -276,8 +294,9 @@ static struct kernfs_node *bolt_find_path(const char *path)
 }
 
 /*
- * The character device that dev/char names by its numbers, with a reference. Only
- * the teardown of the state removes it: it stays while that is kept off.
+ * Returns the character device with these numbers, as dev/char has it, with a
+ * reference. Only the teardown of the state removes the device, and that teardown
+ * cannot run meanwhile.
  */
 static struct device *bolt_find_chrdev(unsigned int major, unsigned int minor)
 {
@@ -295,7 +314,7 @@ static struct device *bolt_find_chrdev(unsigned int major, unsigned int minor)
 	return dev;
 }
 
-/* A device, and the links to it from outside its own directory. */
+/* Adds a device, and the links to the device from outside its own directory. */
 static void bolt_add_device(struct bolt_entries *entries, struct device *dev)
 {
 	char path[BOLT_PATH_MAX];
@@ -353,11 +372,11 @@ static void bolt_put_entries(struct bolt_entries *entries)
  * bolt_hide - hide what user space sees of a CPU's state
  * @cpu:	the CPU
  * @state:	the state
- * @defer:	its description
+ * @defer:	what the state has in sysfs
  *
- * Context: hotplug lock held for writing; may sleep: waits for readers of open
- * files, as removal would.
- * Return: 0, or -ENOMEM and nothing is hidden.
+ * Context: hotplug lock held for writing; may sleep, as this waits for tasks that
+ * are reading the files, as their removal would.
+ * Return: 0, or -ENOMEM, when nothing is hidden.
  */
 int bolt_hide(unsigned int cpu, enum cpuhp_state state,
 	      const struct bolt_defer *defer)
@@ -380,7 +399,10 @@ int bolt_hide(unsigned int cpu, enum cpuhp_state state,
 		bolt_kernfs_show(entries->kn[i], false);
 	if (entries->dev) {
 		bolt_uevent_send(entries->dev, KOBJ_REMOVE, &entries->uevent);
-		/* Settling removes it for real: who was told is not told again. */
+		/*
+		 * When settling removes the device for real, user space must not be
+		 * told a second time.
+		 */
 		dev_set_uevent_suppress(entries->dev, 1);
 	}
 	return 0;
@@ -400,7 +422,11 @@ void bolt_show(unsigned int cpu, enum cpuhp_state state)
 
 	if (!entries)
 		return;
-	/* While nobody can write to its uevent file: the flag is a bitfield. */
+	/*
+	 * Done before the entries are shown, while no task can write to the
+	 * device's uevent file: the flag is a bitfield, and not safe against other
+	 * writers.
+	 */
 	if (entries->dev)
 		dev_set_uevent_suppress(entries->dev, 0);
 	for (i = entries->nr; i--;)
@@ -410,7 +436,7 @@ void bolt_show(unsigned int cpu, enum cpuhp_state state)
 }
 
 /**
- * bolt_forget_entries - a CPU's state is torn down: let its entries go
+ * bolt_forget_entries - drop the entries of a state whose teardown runs
  * @cpu:	the CPU
  * @state:	the state
  *

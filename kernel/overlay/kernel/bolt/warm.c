@@ -1,24 +1,25 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * CPUs that are parked warm. A CPU that dies in a request may wait in a loop of its
- * architecture, in the kernel and with interrupts off, where natively it is reset, or
- * powered off, until it is woken. Nothing of it was reset, so that on its way back
- * nothing is set up again but what software has torn down. For everything but the
- * last steps of its death and the first of its return the CPU is as any that is
- * offline.
+ * architecture, in the kernel and with interrupts off, where natively it is reset,
+ * or powered off, until it is woken. The hardware of the CPU was not reset, so that
+ * on the way back only what software has torn down is set up again. Except for the
+ * last steps of its death and the first steps of its return, the CPU is treated as
+ * any other CPU that is offline.
  *
- * Each CPU has a word, which says what it is to do. down.c ends with a CPU that calls
- * bolt_warm_park(); up.c begins with bolt_warm_wake() for the CPU. Whoever needs a
- * CPU natively dead calls bolt_warm_leave(): settle.c and sysfs.c.
+ * Each CPU has a word, which says what the CPU is to do. down.c ends with a CPU
+ * that calls bolt_warm_park(); up.c begins with bolt_warm_wake() for the CPU.
+ * settle.c and sysfs.c call bolt_warm_leave() when a CPU must be natively dead.
  *
  *	COLD --park--> WARM --wake--> WAKE --take------> COLD, and returns
  *	                              WAKE --withdraw--> COLD, and is woken natively
  *	               WARM --leave-> LEAVE --take-----> COLD, and dies natively
  *	                              LEAVE --give up--> COLD, as soon as it looks
  *
- * park and take are the CPU's, the others are the control task's, or of a task that
- * has the hotplug lock for reading and cpuhp_state_mutex: none of them while another
- * is under way. A CPU that waits and finds COLD dies natively.
+ * The CPU itself does park and take. The other transitions are made by the control
+ * task, or by a task that has the hotplug lock for reading and cpuhp_state_mutex,
+ * so that two of these never overlap. A CPU that waits and finds COLD dies
+ * natively.
  */
 #define pr_fmt(fmt) "bolt: " fmt
 
@@ -38,22 +39,25 @@
 #include "state.h"
 #include "warm.h"
 
-/* How long a CPU may take to answer. A CPU that runs does so in a few microseconds. */
+/*
+ * How long a CPU may take to answer an order. A CPU that runs answers in a few
+ * microseconds.
+ */
 #define BOLT_WARM_ANSWER_US 1000
 
-/* After how long the CPU is kicked again: it may have missed the kick. */
+/* After how long a CPU that may have missed its kick is kicked again. */
 #define BOLT_WARM_KICK_US 50
 
-/* How often a CPU that is told to die is waited for, and slept between. */
+/* How many times bolt_warm_await_cold() waits for an answer, and sleeps in between. */
 #define BOLT_WARM_LEAVE_TRIES 100
 
-/* In a cache line of its own: the CPU may have the line monitored. */
+/* Each word has a cache line of its own, which the CPU may monitor by MWAIT. */
 DEFINE_PER_CPU_ALIGNED(atomic_t, bolt_warm_words);
 
-/* bolt/park: whether CPUs that can are parked warm. */
+/* What bolt/park says: whether CPUs are parked warm if they can be. */
 static bool bolt_park_warm = true;
 
-/* The system is suspended, or about to be. */
+/* Set while the system is suspended, or about to be. */
 static bool bolt_suspending;
 
 static atomic_t *bolt_word(unsigned int cpu)
@@ -66,7 +70,7 @@ static atomic_t *bolt_word(unsigned int cpu)
  * @cpu:	the CPU
  *
  * Context: any. Without the hotplug lock the answer may be old.
- * Return: true if so, also if the CPU has an order that it has not taken yet.
+ * Return: true if so, also while the CPU has an order that it has not taken yet.
  */
 bool bolt_is_warm(unsigned int cpu)
 {
@@ -74,7 +78,7 @@ bool bolt_is_warm(unsigned int cpu)
 }
 
 /**
- * bolt_warm_must_end - whether a CPU waits in the kernel that is not to stay there
+ * bolt_warm_must_end - whether a CPU waits in the kernel but must not stay there
  * @cpu:	the CPU
  *
  * Context: as bolt_is_warm().
@@ -86,8 +90,9 @@ bool bolt_warm_must_end(unsigned int cpu)
 }
 
 /*
- * The idle loop has noted that this CPU is idle, before it saw that the CPU is offline.
- * The first interrupt after the return would take the time between for idle time.
+ * The idle loop has noted that this CPU is idle, before it saw that the CPU is
+ * offline. Without this, the first interrupt after the return would count the time
+ * offline as idle time.
  */
 static void bolt_forget_idle(unsigned int cpu)
 {
@@ -96,10 +101,11 @@ static void bolt_forget_idle(unsigned int cpu)
 }
 
 /**
- * bolt_warm_park - this CPU dies: it waits in the kernel if it may
+ * bolt_warm_park - let this CPU, which dies, wait in the kernel if it may
  *
- * Suspend and another kernel find CPUs natively dead. The control task still waits for
- * the CPU to report its death, so that no other task changes the word.
+ * Before suspend, and before another kernel starts, CPUs die natively. The control
+ * task still waits for the CPU to report its death, so that no task changes the
+ * word meanwhile.
  *
  * Context: the idle task of the CPU, interrupts off, before cpuhp_ap_report_dead(),
  * which has a full barrier.
@@ -118,12 +124,13 @@ bool bolt_warm_park(void)
 }
 
 /**
- * bolt_warm_take - this CPU takes the order for which it has waited
+ * bolt_warm_take - take the order for which this CPU has waited
  *
- * Context: the CPU, when bolt_warm_order() is no longer BOLT_WARM. RCU does not watch
- * it, nothing may be instrumented. A full barrier if the CPU returns.
- * Return: true if the CPU returns; false if it is to die natively: it was told to, or
- * the order to return has been withdrawn.
+ * Context: the CPU, when bolt_warm_order() is no longer BOLT_WARM. RCU does not
+ * watch the CPU, so nothing here may be instrumented. Implies a full barrier if the
+ * CPU returns.
+ * Return: true if the CPU returns; false if the CPU is to die natively, because the
+ * order was to die, or because the order to return has been withdrawn.
  */
 noinstr bool bolt_warm_take(void)
 {
@@ -131,8 +138,9 @@ noinstr bool bolt_warm_take(void)
 }
 
 /*
- * Waits until @cpu has taken @order. The CPU is kicked again from time to time: an
- * architecture may lose the kick of a CPU that is about to stop. False: no answer.
+ * Waits until @cpu has taken @order. @cpu is kicked again from time to time, as a
+ * kick may get lost when it reaches a CPU that is about to halt. False: @cpu has
+ * not answered.
  */
 static bool bolt_warm_answered(unsigned int cpu, enum bolt_warm order)
 {
@@ -153,9 +161,10 @@ static bool bolt_warm_answered(unsigned int cpu, enum bolt_warm order)
 }
 
 /*
- * Waits until @cpu, which has been told to, has become natively dead. A virtual CPU may
- * not be run for some time, and must not wake in this kernel when another one, or an
- * image, takes its place: the patience here is long.
+ * Waits until @cpu, which was ordered to die, has become natively dead. The wait is
+ * long, because a hypervisor may not run a virtual CPU for some time, and the CPU
+ * must not wake up in this kernel's memory after another kernel, or a hibernation
+ * image, has replaced it.
  */
 static void bolt_warm_await_cold(unsigned int cpu)
 {
@@ -164,7 +173,7 @@ static void bolt_warm_await_cold(unsigned int cpu)
 
 	while (!bolt_warm_answered(cpu, BOLT_LEAVE) && tries--)
 		usleep_range(1000, 2000);
-	/* Does nothing if the CPU has answered. */
+	/* If the CPU has answered, this changes nothing. */
 	silent = bolt_word_give_up(bolt_word(cpu));
 	bolt_arch_warm_gone(cpu, !silent);
 	bolt_stats[BOLT_STAT_WARM_SILENT] += silent;
@@ -172,13 +181,13 @@ static void bolt_warm_await_cold(unsigned int cpu)
 }
 
 /**
- * bolt_warm_wake - have a CPU return that is parked warm
+ * bolt_warm_wake - order a CPU that is parked warm to return
  * @cpu:	the CPU
  * @idle:	its idle task
  *
  * Context: the control task, inside a request.
- * Return: true if the CPU has been kicked: bolt_warm_taken() must be called; false if
- * it is to be woken natively.
+ * Return: true if the CPU has been kicked, after which bolt_warm_taken() must be
+ * called; false if the CPU is to be woken natively.
  */
 bool bolt_warm_wake(unsigned int cpu, struct task_struct *idle)
 {
@@ -187,7 +196,10 @@ bool bolt_warm_wake(unsigned int cpu, struct task_struct *idle)
 	if (!bolt_is_warm(cpu))
 		return false;
 	if (bolt_may_defer() && bolt_arch_warm_prepare(cpu, idle)) {
-		/* A full barrier: what has been prepared is there for the CPU. */
+		/*
+		 * A full barrier, so that the CPU sees what has been prepared for
+		 * it.
+		 */
 		if (!bolt_word_wake(word))
 			return false;
 		bolt_arch_warm_kick(cpu);
@@ -204,13 +216,14 @@ bool bolt_warm_wake(unsigned int cpu, struct task_struct *idle)
  * bolt_warm_taken - wait until a CPU has taken the order to return
  * @cpu:	the CPU, for which bolt_warm_wake() has returned true
  *
- * A virtual CPU may not be run for a while. Where the native way resets a CPU
- * whatever the CPU does, there is no need to wait for it: the order is withdrawn,
- * so that the CPU does not begin to return while it is reset.
+ * A hypervisor may not run a virtual CPU for a while. If the native way resets a
+ * CPU whatever that CPU does, the control task need not wait for such a CPU: the
+ * order is withdrawn, so that the CPU does not begin to return while it is being
+ * reset.
  *
  * Context: as bolt_warm_wake().
- * Return: true if the CPU has taken the order, or may still do so; false if it is to
- * be woken natively.
+ * Return: true if the CPU has taken the order, or may still do so; false if the CPU
+ * is to be woken natively.
  */
 bool bolt_warm_taken(unsigned int cpu)
 {
@@ -222,12 +235,12 @@ bool bolt_warm_taken(unsigned int cpu)
 }
 
 /**
- * bolt_warm_withdraw - take back the order to return
+ * bolt_warm_withdraw - take back the order to return from a CPU
  * @cpu:	the CPU
  *
  * Context: as bolt_warm_wake().
- * Return: true if the CPU has not taken the order, and dies natively when it looks;
- * false if it has, or there was none.
+ * Return: true if the CPU has not taken the order, and dies natively when it looks
+ * at its word; false if the CPU has taken the order, or had none.
  */
 bool bolt_warm_withdraw(unsigned int cpu)
 {
@@ -238,12 +251,12 @@ bool bolt_warm_withdraw(unsigned int cpu)
 }
 
 /**
- * bolt_warm_forget - a CPU that is online waits for nothing
+ * bolt_warm_forget - clear the word of a CPU that is online
  * @cpu:	the CPU
  *
- * A task that brings a CPU up natively has settled the CPU before, but not under the
- * same lock: another request may have parked the CPU again, and the native way has
- * reset it.
+ * A task that brings a CPU up natively has settled the CPU before, but has dropped
+ * the hotplug lock in between: a request may have parked the CPU warm again, and
+ * the native way has then reset the CPU without a look at its word.
  *
  * Context: hotplug lock held for writing.
  */
@@ -255,14 +268,14 @@ void bolt_warm_forget(unsigned int cpu)
 
 /**
  * bolt_warm_leave - have CPUs that are parked warm become natively dead
- * @cpus:	the CPUs; those that do not wait in the kernel are passed over
+ * @cpus:	the CPUs; CPUs that do not wait in the kernel are passed over
  *
- * A CPU that does not answer in time becomes so when it runs: the hypervisor has not
- * run it, or it is stuck, in which case it would not answer natively either. A request
- * waits for one such CPU at the most.
+ * A CPU that does not answer in time, because the hypervisor does not run it or
+ * because it is stuck, becomes natively dead when it runs again. A stuck CPU would
+ * not answer natively either. A request waits for one such CPU at the most.
  *
- * Context: may sleep; takes the hotplug lock for reading, once for every CPU: no CPU is
- * on its way.
+ * Context: may sleep; takes the hotplug lock for reading, once for every CPU, so
+ * that no CPU goes or comes meanwhile.
  */
 void bolt_warm_leave(const struct cpumask *cpus)
 {
@@ -270,7 +283,10 @@ void bolt_warm_leave(const struct cpumask *cpus)
 
 	for_each_cpu(cpu, cpus) {
 		bolt_lock_states();
-		/* A CPU that has taken its order is not natively dead yet. */
+		/*
+		 * A CPU takes its order shortly before it is natively dead, so
+		 * bolt_warm_await_cold() also waits for that.
+		 */
 		if (bolt_word_leave(bolt_word(cpu))) {
 			bolt_arch_warm_kick(cpu);
 			bolt_warm_await_cold(cpu);
@@ -280,10 +296,10 @@ void bolt_warm_leave(const struct cpumask *cpus)
 }
 
 /**
- * bolt_warm_crash - this kernel has crashed: CPUs that wait in it die natively
+ * bolt_warm_crash - have CPUs that wait in this kernel die, as it has crashed
  *
- * A kernel that follows can only start CPUs that are dead. Nobody is left to wait
- * for them, and no lock can be taken.
+ * The crash kernel can only start CPUs that are natively dead. No task is left to
+ * wait for the CPUs, and no lock can be taken.
  *
  * Context: the CPU that has crashed.
  */
@@ -298,7 +314,7 @@ void bolt_warm_crash(void)
 }
 
 /**
- * bolt_warm_wanted - whether CPUs are parked warm that can be
+ * bolt_warm_wanted - whether bolt/park says "warm" and CPUs can be parked warm
  *
  * Context: any.
  * Return: true if so.
@@ -310,16 +326,21 @@ bool bolt_warm_wanted(void)
 
 /**
  * bolt_warm_want - say whether CPUs are to be parked warm
- * @warm:	which; if not, CPUs that are parked warm become natively dead
+ * @warm:	true if they are; if false, CPUs that are parked warm now become
+ *		natively dead
  *
  * Context: as bolt_warm_leave().
- * Return: 0, or -EOPNOTSUPP if no CPU of this machine can.
+ * Return: 0, or -EOPNOTSUPP if no CPU of this machine can be parked warm.
  */
 int bolt_warm_want(bool warm)
 {
 	if (warm && !bolt_arch_warm_possible())
 		return -EOPNOTSUPP;
-	/* A CPU that has read this before dies in a request: its word is WARM after it. */
+	/*
+	 * A CPU that has still read the old value dies in a request. When that
+	 * request is over, the word of the CPU is BOLT_WARM, and bolt_warm_leave()
+	 * finds it.
+	 */
 	WRITE_ONCE(bolt_park_warm, warm);
 	if (!warm)
 		bolt_warm_leave(cpu_possible_mask);
@@ -327,9 +348,10 @@ int bolt_warm_want(bool warm)
 }
 
 /*
- * Suspend to idle leaves CPUs where they are, for hours: a CPU that waits in the kernel
- * may keep its package, or cluster, from the deepest states. As in bolt_warm_want(), a
- * request that has not seen the flag is over before bolt_warm_leave() has the lock.
+ * Suspend to idle leaves CPUs that are offline where they are, perhaps for hours,
+ * and a CPU that waits in the kernel may keep its package or cluster from the
+ * deepest idle states. As in bolt_warm_want(), a request that has not seen the flag
+ * is over before bolt_warm_leave() gets the lock.
  */
 static int bolt_warm_pm(struct notifier_block *nb, unsigned long action, void *unused)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * CPUs that are parked warm, and the transitions of the word that each CPU has. A
- * word changes by cmpxchg only, so that of two parties that want to change it at the
- * same time one finds out.
+ * word changes only by cmpxchg, so that of two tasks or CPUs that change a word at
+ * the same time one succeeds and the other finds out.
  */
 #ifndef _KERNEL_BOLT_WARM_H
 #define _KERNEL_BOLT_WARM_H
@@ -14,15 +14,16 @@
 struct cpumask;
 struct task_struct;
 
-/* The CPU that dies: from now on it waits. */
+/* Called on the CPU that dies. True: the CPU now waits. */
 static __always_inline bool bolt_word_park(atomic_t *word)
 {
 	return raw_atomic_cmpxchg(word, BOLT_COLD, BOLT_WARM) == BOLT_COLD;
 }
 
 /*
- * The CPU that waits takes its order. True: it was to return. Of this and
- * bolt_word_withdraw() one comes first, and only that one is obeyed.
+ * Called on the CPU that waits, to take its order. True: the order was to return.
+ * If the control task calls bolt_word_withdraw() at the same time, one of the two
+ * calls comes first, and only that one has an effect.
  */
 static __always_inline bool bolt_word_take(atomic_t *word)
 {
@@ -35,25 +36,28 @@ static __always_inline bool bolt_word_take(atomic_t *word)
 	return false;
 }
 
-/* False: the CPU does not wait, it is woken natively. */
+/* Orders a CPU to return. False: the CPU does not wait, and must be woken natively. */
 static inline bool bolt_word_wake(atomic_t *word)
 {
 	return atomic_cmpxchg(word, BOLT_WARM, BOLT_WAKE) == BOLT_WARM;
 }
 
-/* False: the CPU has taken the order before. */
+/* Takes back the order to return. False: the CPU has taken the order already. */
 static inline bool bolt_word_withdraw(atomic_t *word)
 {
 	return atomic_cmpxchg(word, BOLT_WAKE, BOLT_COLD) == BOLT_WAKE;
 }
 
-/* False: the CPU does not wait. */
+/* Orders a CPU to die natively. False: the CPU does not wait. */
 static inline bool bolt_word_leave(atomic_t *word)
 {
 	return atomic_cmpxchg(word, BOLT_WARM, BOLT_LEAVE) == BOLT_WARM;
 }
 
-/* The CPU has not answered: it is cold when it looks the next time. */
+/*
+ * Gives up waiting for a CPU that was ordered to die natively. True: the CPU has
+ * not answered, and dies when it looks the next time.
+ */
 static inline bool bolt_word_give_up(atomic_t *word)
 {
 	return atomic_cmpxchg(word, BOLT_LEAVE, BOLT_COLD) == BOLT_LEAVE;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * x86: those functions of kernel/bolt/arch.c that x86 has of its own. down.c asks
- * bolt_arch_may_go() in the stop; the other functions are for CPUs that are woken. smpboot.c calls
- * bolt_startup_delay() between the IPIs that wake a CPU.
+ * x86: versions of its own for some functions of kernel/bolt/arch.c. down.c calls
+ * bolt_arch_may_go() in the stop; up.c calls the other functions when it wakes
+ * CPUs. smpboot.c calls bolt_startup_delay() between the IPIs that wake a CPU.
  */
 #include <linux/bolt.h>
 #include <linux/cpufeature.h>
@@ -13,14 +13,15 @@
 #include <asm/bolt.h>
 #include <asm/cacheinfo.h>
 
-/* Memory types are set up for all CPUs of the batch in one stop. */
+/* Set if the memory types of all CPUs of the batch are to be set up in one stop. */
 static bool bolt_caches_wait;
 
 /**
  * bolt_startup_delay - give a CPU time to accept a startup IPI
- * @usecs:	how much
+ * @usecs:	how long, in microseconds
  *
- * The CPU has accepted the IPI when it has reported itself alive.
+ * Returns early when the CPU has reported itself alive, as it has then accepted the
+ * IPI.
  *
  * Context: the control task, inside a hotplug operation; preemption off.
  */
@@ -35,7 +36,8 @@ void bolt_startup_delay(unsigned int usecs)
 }
 
 /**
- * bolt_arch_may_go - whether the vectors of CPUs find room on the others
+ * bolt_arch_may_go - whether CPUs that stay have room for the vectors of CPUs that
+ * go
  * @cpus:	the CPUs
  *
  * Context: all CPUs stopped.
@@ -50,10 +52,11 @@ int bolt_arch_may_go(const struct cpumask *cpus)
 }
 
 /**
- * bolt_arch_wave - primary threads come before the others
+ * bolt_arch_wave - let primary threads come before all other threads
  * @cpu:	the CPU
  *
- * A core must not have another thread running when its microcode is loaded.
+ * While microcode is loaded on one thread of a core, the other threads must not
+ * run.
  *
  * Context: the control task.
  * Return: 0 for primary threads, else 1.
@@ -66,12 +69,13 @@ unsigned int bolt_arch_wave(unsigned int cpu)
 /**
  * bolt_arch_slots - how many CPUs may be on their way at once
  *
- * All CPUs, if each finds out its own number: guests have spinlocks without a queue.
- * The CPUs of a Xen PV guest come by cpu_bringup(), which does not call
- * bolt_ap_lock(): there the next CPU is woken when the last is online.
+ * All CPUs, if each can find out its own number. The default of BOLT_SLOTS is not
+ * needed, as guests have spinlocks without a queue. CPUs of a Xen PV guest come by
+ * cpu_bringup(), which does not call bolt_ap_lock(), so each must be online before
+ * the next one is woken.
  *
  * Context: the control task.
- * Return: the number.
+ * Return: the number of CPUs.
  */
 unsigned int bolt_arch_slots(void)
 {
@@ -81,13 +85,14 @@ unsigned int bolt_arch_slots(void)
 }
 
 /**
- * bolt_arch_coming - CPUs are about to be woken
- * @nr:	how many
+ * bolt_arch_coming - prepare for CPUs that are about to be woken
+ * @nr:	how many CPUs
  *
  * Natively each CPU stops the machine when it comes, to set up its memory types.
- * Several CPUs of a request do it together when all are there, as after suspend. So
- * does a single CPU that an undo brings back while other CPUs are inactive: the
- * native stop would leave these running.
+ * Several CPUs of a request stop the machine once, together, when all have arrived,
+ * as after suspend. A single CPU that an undo brings back while other CPUs are
+ * inactive also waits for that stop, as the native one would not stop CPUs that are
+ * inactive.
  *
  * Context: the control task, hotplug lock held for writing.
  */
@@ -103,7 +108,7 @@ void bolt_arch_coming(unsigned int nr)
 }
 
 /**
- * bolt_arch_arrived - CPUs have come
+ * bolt_arch_arrived - set up memory types after CPUs have arrived
  * @cpus:	the CPUs
  *
  * Context: as bolt_arch_coming().

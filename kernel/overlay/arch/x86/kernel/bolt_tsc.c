@@ -3,25 +3,25 @@
  * x86: TSC tests of CPUs that return. A CPU that comes calls bolt_tsc_retest() from
  * check_tsc_sync_target(), before the native test.
  *
- * The native test compares two CPUs for 2 ms, which is most of a bring-up. Where there
- * is an MSR for the offset, TSC_ADJUST, the kernel does without the test for
- * all CPUs of a package but the first. Where there is none, a CPU that returns
- * to a package of which some CPU was always online gets a short test: it has
- * passed the long one, in this boot, and INIT does not touch the TSC. What is
- * left is firmware or a hypervisor that has written to it, and that shifts the
- * TSC by a constant.
+ * The native test compares two CPUs for 2 ms, which is most of a bring-up. Where
+ * there is an MSR for the offset, TSC_ADJUST, the kernel does without the test for
+ * all CPUs of a package but the first. Where there is none, a CPU that returns to a
+ * package of which some CPU was always online gets a short test: the CPU has passed
+ * the native (long) test in this boot, and INIT does not touch the TSC. Only
+ * firmware or a hypervisor may have written to the TSC since, which shifts it by a
+ * constant.
  *
- * The TSC is read on one CPU, then on the other, with nothing in between but
- * the hand-over of a lock. The second reading is smaller if the second CPU lags
- * by more than the hand-over took. Each hand-over reveals offsets larger than its
- * own duration, so the quickest one in each direction decides what is found. All
- * take about as long, one transfer of a cache line. So thousands of hand-overs, for
- * which 2 ms have room, find no more than a few do, unless an SMI or the host delays
- * one. Delays do not come in dozens: with BOLT_TSC_HANDOVERS in either direction, the
- * quickest hand-over is as quick as it gets. A drift, for which the time of the test
- * matters, would have shown in the long test.
+ * The TSC is read on one CPU, then on the other, with nothing in between but the
+ * hand-over of a lock. The second reading is smaller if the second CPU lags by more
+ * than the hand-over took. Each hand-over reveals offsets larger than its own
+ * duration, so the quickest one in each direction decides what is found. All take
+ * about as long, one transfer of a cache line. So the thousands of hand-overs of a
+ * test of 2 ms find no more than a few hand-overs do, unless an SMI or the host
+ * delays one. Not all of dozens of hand-overs are delayed: among BOLT_TSC_HANDOVERS
+ * in either direction, the quickest one is as quick as it gets. A drift, for which
+ * the time of the test matters, would have shown in the long test.
  *
- * Any doubt, and the long one runs.
+ * In any doubt the long test runs.
  */
 #include <linux/bolt.h>
 #include <linux/cache.h>
@@ -37,13 +37,16 @@
 #include <asm/msr.h>
 #include <asm/tsc.h>
 
-/* In either direction. */
+/* How many hand-overs the short test makes in either direction. */
 #define BOLT_TSC_HANDOVERS 64
 
-/* An eighth of what the long test takes: a hand-over may take 2 us. */
+/*
+ * How long the short test may take: an eighth of the long test, which allows 2 us
+ * for each hand-over.
+ */
 #define BOLT_TSC_LIMIT_US 250
 
-/* In case that the TSC does not count. */
+/* After how many readings the short test ends even if the TSC does not count. */
 #define BOLT_TSC_LOOPS 1000000
 
 enum bolt_tsc_side {
@@ -54,20 +57,21 @@ enum bolt_tsc_side {
 
 /**
  * struct bolt_tsc_test - a short test; there is never more than one
- * @lock:	raw, as that of the long test: nothing but the hand-over
+ * @lock:	raw, as in the long test, so that a hand-over takes as little time
+ *		as possible
  * @last:	the TSC as read last
- * @reader:	the side that has read it
- * @handovers:	readings after one of the other side
- * @warped:	a reading was smaller than the one before
- * @entered:	the source is in the test
- * @left:	the source has left it
+ * @reader:	the side that has read the TSC last
+ * @handovers:	how many readings of each side came next after one of the other side
+ * @warped:	whether a reading of each side was smaller than the one before
+ * @entered:	whether the source has begun the test
+ * @left:	whether the source has ended the test
  */
 struct bolt_tsc_test {
 	arch_spinlock_t lock;
 	u64 last;
 	enum bolt_tsc_side reader;
 
-	/* Apart, so that the hand-over is one transfer of a cache line. */
+	/* In another cache line, so that a hand-over transfers only one. */
 	unsigned int handovers[2] ____cacheline_aligned;
 	bool warped[2];
 	bool entered, left;
@@ -77,11 +81,11 @@ static struct bolt_tsc_test bolt_tsc_test;
 
 /**
  * struct bolt_tsc - the TSC tests of a CPU
- * @passed:	the CPU has passed a long one, and since then neither has the CPU
- *		been anything worse than INIT-reset, nor its package all offline
- * @full:	how many long ones the CPU has passed
- * @again:	how many short ones the CPU has passed
- * @failed:	how many short ones were not good enough
+ * @passed:	the CPU has passed a long test; since then it has only been reset by
+ *		INIT, and its package was never offline as a whole
+ * @full:	how many long tests the CPU has passed
+ * @again:	how many short tests the CPU has passed
+ * @failed:	how many short tests the CPU has not passed
  */
 struct bolt_tsc {
 	bool passed;
@@ -90,10 +94,10 @@ struct bolt_tsc {
 
 static DEFINE_PER_CPU(struct bolt_tsc, bolt_tscs);
 
-/* How long the short test may take, us. */
+/* How long the short test may take, in microseconds. KUnit tests change it. */
 static unsigned int bolt_tsc_limit_us = BOLT_TSC_LIMIT_US;
 
-/* One side of the test; the other runs on another CPU. */
+/* Runs one side of the test; the other side runs on another CPU at the same time. */
 static void bolt_tsc_measure(struct bolt_tsc_test *test, enum bolt_tsc_side side)
 {
 	u64 end = rdtsc_ordered() + (u64)tsc_khz * bolt_tsc_limit_us / 1000;
@@ -128,14 +132,23 @@ static void bolt_tsc_source(void *data)
 {
 	struct bolt_tsc_test *test = data;
 
-	/* Pairs with bolt_tsc_short_test(): nothing depends on what was before. */
+	/*
+	 * Pairs with the acquire in bolt_tsc_short_test(), which only waits for
+	 * this.
+	 */
 	smp_store_release(&test->entered, true);
 	bolt_tsc_measure(test, SOURCE);
-	/* Pairs with bolt_tsc_short_test(): what was seen is there to be read. */
+	/*
+	 * Pairs with the acquire in bolt_tsc_short_test(), which then reads what
+	 * this side has found.
+	 */
 	smp_store_release(&test->left, true);
 }
 
-/* What both sides have found; too few hand-overs are no test. */
+/*
+ * Whether both sides have found nothing wrong, and have made enough hand-overs to
+ * say so.
+ */
 static bool bolt_tsc_good(const struct bolt_tsc_test *test)
 {
 	return !test->warped[SOURCE] && !test->warped[TARGET] &&
@@ -164,7 +177,10 @@ static bool bolt_tsc_short_test(void)
 	return bolt_tsc_good(test);
 }
 
-/* @cpu is the first of its package: no CPU has watched the TSCs of the package. */
+/*
+ * Called when @cpu is the first CPU of its package to come: while the whole package
+ * was offline, its TSCs may have changed.
+ */
 static void bolt_tsc_forget_package(unsigned int cpu)
 {
 	unsigned int other;
@@ -177,7 +193,7 @@ static void bolt_tsc_forget_package(unsigned int cpu)
 }
 
 /**
- * bolt_tsc_passed - a CPU has passed the long test
+ * bolt_tsc_passed - note that a CPU has passed the long test
  * @cpu:	the CPU
  *
  * Context: the CPU it was tested against, with the hotplug lock held for
@@ -192,8 +208,8 @@ void bolt_tsc_passed(unsigned int cpu)
 }
 
 /**
- * bolt_tsc_forget - a CPU may come back with another TSC
- * @cpu:	the CPU, which is offline: it is unplugged, say
+ * bolt_tsc_forget - note that a CPU may come back with another TSC
+ * @cpu:	the CPU, which is offline, for example because it is unplugged
  *
  * Context: hotplug lock held for writing, or the CPU cannot come up otherwise.
  */
@@ -203,7 +219,7 @@ void bolt_tsc_forget(unsigned int cpu)
 }
 
 /**
- * bolt_tsc_forget_all - all CPUs may come back with another TSC
+ * bolt_tsc_forget_all - note that all CPUs may come back with another TSC
  *
  * Context: resume, on the only CPU that runs.
  */
@@ -217,11 +233,10 @@ void bolt_tsc_forget_all(void)
 
 /**
  * bolt_tsc_retest - test the TSC of a CPU that returns
- * @cpu:	this CPU; one at a time
+ * @cpu:	this CPU; only one CPU at a time is tested
  *
  * Context: the CPU that comes up, interrupts off, not online yet.
- * Return: true if its TSC is known to be right, false if the long test is to
- * find out.
+ * Return: true if its TSC is known to be right; false if the long test must run.
  */
 bool bolt_tsc_retest(unsigned int cpu)
 {
@@ -229,7 +244,10 @@ bool bolt_tsc_retest(unsigned int cpu)
 
 	if (!bolt_has_sibling(topology_core_cpumask(cpu), cpu))
 		bolt_tsc_forget_package(cpu);
-	/* Woken by other means than INIT: these may have changed the TSC. */
+	/*
+	 * A CPU that is woken by other means than INIT may come back with another
+	 * TSC.
+	 */
 	if (!tsc->passed || !bolt_may_defer() || cpuhp_tasks_frozen ||
 	    boot_cpu_has(X86_FEATURE_TSC_ADJUST) ||
 	    apic->wakeup_secondary_cpu || apic->wakeup_secondary_cpu_64)

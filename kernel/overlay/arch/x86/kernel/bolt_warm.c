@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * x86: CPUs that are parked warm, see kernel/bolt/warm.c. Natively a CPU that is
- * offline waits in the kernel as well, by MWAIT or HLT with interrupts off, and only
- * its return is a reset. Here it waits in the same way, but looks at its word when
- * something has woken it: a store to the word if it waits by MWAIT, an NMI if by HLT.
- * exc_nmi() returns at once on a CPU that is offline, so that what matters is the
- * word alone.
+ * offline waits in the kernel as well, by MWAIT or HLT with interrupts off, and
+ * only its return is a reset. A CPU that is parked warm waits in the same way, but
+ * looks at its word when it is woken: by a store to the word if it waits by MWAIT,
+ * by an NMI if it waits by HLT. exc_nmi() returns at once on a CPU that is offline,
+ * so the NMI has no other effect.
  *
- * native_play_dead() calls bolt_warm_wait(), which does not return if the CPU does.
- * The CPU goes on in bolt_warm_start(), in place of start_secondary(). Its registers,
- * tables and caches are as they were. What may be outdated is
+ * native_play_dead() calls bolt_warm_wait(). If the CPU returns, that call does not
+ * return: the CPU goes on in bolt_warm_start(), which takes the place of
+ * start_secondary(). The registers, tables and caches of the CPU are as they were.
+ * These may be outdated, and are set up again there:
  *
  *	its TLB, and instructions that it has fetched: first of all;
  *	what native_cpu_disable() has torn down: the APIC, masks of siblings and nodes,
@@ -55,12 +56,12 @@
 
 /**
  * struct bolt_warm_cpu - a CPU that waits
- * @core_id:	its core, which remove_siblinginfo() forgets
+ * @core_id:	number of the CPU's core, which remove_siblinginfo() clears
  * @microcode:	the revision of the boot CPU's microcode when this CPU was parked
- * @types:	bolt_warm_types then
+ * @types:	bolt_warm_types when this CPU was parked
  * @halts:	whether the CPU waits by HLT
- * @kicks:	how many NMIs have been sent to it at most that it has not received
- * @kicked:	when the last was sent, in jiffies
+ * @kicks:	how many NMIs that were sent to the CPU may still arrive, at most
+ * @kicked:	when the last NMI was sent, in jiffies
  */
 struct bolt_warm_cpu {
 	u32 core_id;
@@ -73,14 +74,17 @@ struct bolt_warm_cpu {
 
 static DEFINE_PER_CPU(struct bolt_warm_cpu, bolt_warm_cpus);
 
-/* How many times memory types have been set; the hotplug lock is held for reading. */
+/*
+ * How many times memory types have been set. Written with the hotplug lock held for
+ * reading.
+ */
 static unsigned int bolt_warm_types;
 
-/* CPUs that come, and whose memory types are as they must be. */
+/* CPUs of the request that have come, and whose memory types are right. */
 static struct cpumask bolt_types_kept;
 
 /**
- * bolt_types_changed - memory types are set on all CPUs that are online
+ * bolt_types_changed - note that memory types are set on all CPUs that are online
  *
  * Context: hotplug lock held for reading.
  */
@@ -94,7 +98,8 @@ void bolt_types_changed(void)
  * @cpu:	the CPU
  *
  * Context: inside a hotplug operation.
- * Return: true if the CPU was parked warm, and none was set in the meantime.
+ * Return: true if the CPU was parked warm, and no memory type was set in the
+ * meantime.
  */
 bool bolt_keeps_types(unsigned int cpu)
 {
@@ -106,7 +111,7 @@ bool bolt_keeps_types(unsigned int cpu)
  * @cpus:	the CPUs that have come
  *
  * Context: the control task, hotplug lock held for writing.
- * Return: the CPUs, until this is called again.
+ * Return: the CPUs, in a mask that the next call overwrites.
  */
 const struct cpumask *bolt_outdated_types(const struct cpumask *cpus)
 {
@@ -117,7 +122,7 @@ const struct cpumask *bolt_outdated_types(const struct cpumask *cpus)
 }
 
 /**
- * bolt_forget_kept_types - the request is through with the memory types of its CPUs
+ * bolt_forget_kept_types - forget which CPUs have the right memory types
  *
  * Context: the control task, hotplug lock held for writing.
  */
@@ -127,7 +132,7 @@ void bolt_forget_kept_types(void)
 }
 
 /**
- * bolt_warm_note - note what CPUs forget when they go
+ * bolt_warm_note - save what the kernel forgets of CPUs when they go
  * @cpus:	the CPUs
  *
  * Context: the stop in which the CPUs go, before native_cpu_disable().
@@ -140,7 +145,7 @@ void bolt_warm_note(const struct cpumask *cpus)
 		per_cpu_ptr(&bolt_warm_cpus, cpu)->core_id = cpu_data(cpu).topo.core_id;
 }
 
-/* Whether a CPU dies natively by HLT unless cpuidle has something better. */
+/* Whether a CPU dies natively by HLT, if cpuidle knows no deeper state. */
 static bool bolt_dies_by_hlt(void)
 {
 	return boot_cpu_data.x86_vendor == X86_VENDOR_AMD ||
@@ -152,8 +157,8 @@ static bool bolt_dies_by_hlt(void)
 #define BOLT_CPUID_MWAIT 5
 
 /*
- * Whether a CPU waits by HLT: where it does so natively, and where MWAIT is left to a
- * hypervisor, or may miss the store.
+ * Whether a CPU waits by HLT. It does if it would natively; if a hypervisor would
+ * have to emulate MWAIT; and if MWAIT may miss the store to the word.
  */
 static bool bolt_warm_halts(void)
 {
@@ -167,8 +172,8 @@ static bool bolt_warm_halts(void)
 /**
  * bolt_arch_warm_possible - whether CPUs of this machine can be parked warm
  *
- * Not where CPUs are started or stopped in another way than by INIT, nor in guests
- * whose registers are encrypted.
+ * They cannot if the platform starts or stops CPUs in another way than by INIT, nor
+ * in guests whose memory or registers are encrypted.
  *
  * Context: any.
  * Return: true if so.
@@ -190,7 +195,7 @@ bool bolt_arch_warm_possible(void)
  * bolt_arch_can_park_warm - whether a CPU can be parked warm
  * @cpu:	the CPU
  *
- * Context: the CPU, when it dies.
+ * Context: the CPU itself, when it dies.
  * Return: true if so.
  */
 bool bolt_arch_can_park_warm(unsigned int cpu)
@@ -229,9 +234,10 @@ bool bolt_arch_warm_prepare(unsigned int cpu, struct task_struct *idle)
  * bolt_arch_warm_kick - have a CPU look at its word
  * @cpu:	the CPU
  *
- * An NMI that arrives between the test and HLT is lost, so this is called again.
+ * An NMI that arrives after the CPU has read its word and before it executes HLT
+ * does not wake it, so the caller calls this again.
  *
- * Context: a task; no CPU is on its way but those of the task's request.
+ * Context: a task; no CPU goes or comes but those of the task's own request.
  */
 void bolt_arch_warm_kick(unsigned int cpu)
 {
@@ -244,22 +250,26 @@ void bolt_arch_warm_kick(unsigned int cpu)
 	apic_send_nmi_to_offline_cpu(cpu);
 }
 
-/* An NMI that this CPU has not taken must not find another kernel in memory. */
+/*
+ * Resets a CPU that has not answered, so that an NMI which the CPU has not taken
+ * yet cannot reach it when another kernel is in memory.
+ */
 void bolt_arch_warm_gone(unsigned int cpu, bool answered)
 {
 	if (!answered)
 		bolt_send_init(cpu);
 }
 
-/* INIT resets a CPU whatever the CPU does. */
+/* INIT resets a CPU whatever that CPU does. */
 bool bolt_arch_warm_resets(void)
 {
 	return true;
 }
 
 /*
- * A virtual machine has no idle states that save more than HLT. Elsewhere a CPU saves
- * more natively, by the deepest MWAIT, or the state that cpuidle_play_dead() finds.
+ * In a virtual machine no idle state saves more than HLT. On hardware a CPU saves
+ * more when it is natively dead, by the deepest MWAIT or the state that
+ * cpuidle_play_dead() finds.
  */
 bool bolt_arch_warm_stays(void)
 {
@@ -267,10 +277,11 @@ bool bolt_arch_warm_stays(void)
 }
 
 /*
- * An NMI may be late, if a hypervisor has kept the control task or the CPU from
- * running: the CPU has taken its order without the NMI, and is online. No more NMIs of
- * an unknown reason are taken for such than were sent, and none long after the last was
- * sent: an NMI that the CPU receives while offline is not counted.
+ * Handles an NMI that was sent to wake this CPU and arrives late: a hypervisor has
+ * kept the control task or the CPU from running, the CPU has taken its order
+ * without the NMI, and is online by now. An NMI of unknown reason is taken for such
+ * a late one only within a second after the last was sent, and only as often as
+ * NMIs were sent; NMIs that the CPU received while offline are not subtracted.
  */
 static int bolt_warm_nmi(unsigned int cmd, struct pt_regs *regs)
 {
@@ -287,29 +298,41 @@ static int __init bolt_warm_init(void)
 }
 early_initcall(bolt_warm_init);
 
-/* Waits for an order, and takes it. False: the CPU dies natively. */
+/*
+ * Waits until this CPU has an order, and takes the order. False: the CPU dies
+ * natively.
+ */
 static noinstr bool bolt_warm_ordered(void)
 {
 	struct bolt_warm_cpu *w = raw_cpu_ptr(&bolt_warm_cpus);
 	atomic_t *word = raw_cpu_ptr(&bolt_warm_words);
 
-	/* As every way to die: wbinvd_on_all_cpus() passes over CPUs that are offline. */
+	/*
+	 * Writes back the caches, as every native way to die does, because
+	 * wbinvd_on_all_cpus() passes over CPUs that are offline.
+	 */
 	compat_wbinvd();
 	while (bolt_warm_order() == BOLT_WARM) {
 		if (w->halts) {
 			native_halt();
 			continue;
 		}
-		/* As mwait_play_dead(): an erratum wants the line flushed, in order. */
+		/*
+		 * As in mwait_play_dead(): because of an erratum the cache line is
+		 * flushed first.
+		 */
 		mb();
 		clflush(word);
-		/* The line is flushed before it is monitored. */
+		/* Orders the flush of the line before MONITOR. */
 		mb();
 		__monitor(word, 0, 0);
 		if (bolt_warm_order() != BOLT_WARM)
 			break;
 		x86_idle_clear_cpu_buffers();
-		/* C1: a CPU that idles so keeps its TSC, or no CPU does. */
+		/*
+		 * Waits in C1, in which the TSC goes on counting, unless C1 stops
+		 * the TSC of every CPU that idles.
+		 */
 		__mwait(0, 0);
 	}
 	return bolt_warm_take();
@@ -318,14 +341,14 @@ static noinstr bool bolt_warm_ordered(void)
 /**
  * bolt_warm_wait - wait until the CPU is to return
  *
- * Context: native_play_dead() on a CPU for which bolt_warm_park() has returned true.
- * Returns, but only if the CPU is to die natively.
+ * Context: native_play_dead() on a CPU for which bolt_warm_park() has returned
+ * true. Returns only if the CPU is to die natively.
  */
 void bolt_warm_wait(void)
 {
 	if (!bolt_warm_ordered())
 		return;
-	/* Text may have been patched. */
+	/* Kernel text may have been patched while the CPU waited. */
 	sync_core();
 	bolt_warm_restart(current->thread.sp);
 }
@@ -343,9 +366,10 @@ static bool bolt_apic_holds(void)
 }
 
 /*
- * Interrupts that the APIC had accepted when it was disabled, INIT would have
- * dropped: the tick, or IPIs whose work others have done. They are delivered here,
- * where their handlers find nothing to do; setup_local_APIC() would wait for them.
+ * Delivers the interrupts that the APIC had accepted before it was disabled, and
+ * which INIT would have dropped: the tick, or IPIs for which other CPUs have done
+ * the work. Their handlers find nothing to do here. Otherwise setup_local_APIC()
+ * would wait for these interrupts.
  */
 static void bolt_apic_drain(void)
 {
@@ -366,11 +390,14 @@ asmlinkage void __noreturn notrace bolt_warm_start(void)
 	unsigned int cpu = raw_smp_processor_id();
 	struct bolt_warm_cpu *w = this_cpu_ptr(&bolt_warm_cpus);
 
-	/* Mappings of the kernel may have changed: before any memory that comes and goes. */
+	/*
+	 * Kernel mappings may have changed while the CPU waited, so the TLB is
+	 * flushed before the CPU touches memory that is mapped and unmapped.
+	 */
 	__flush_tlb_all();
 	cpuhp_ap_sync_alive();
 
-	/* What is left here of cpu_init(). */
+	/* The parts of cpu_init() that a CPU needs which was not reset. */
 	mmgrab(&init_mm);
 	current->active_mm = &init_mm;
 	initialize_tlbstate_and_flush();
@@ -382,10 +409,13 @@ asmlinkage void __noreturn notrace bolt_warm_start(void)
 	bolt_apic_drain();
 	apic_ap_setup();
 
-	/* As natively, one CPU at a time: see Documentation/core-api/bolt.rst. */
+	/*
+	 * One CPU at a time, as natively: see the table in
+	 * Documentation/core-api/bolt.rst.
+	 */
 	bolt_ap_lock();
 	x86_spec_ctrl_setup_ap();
-	/* Vectors of the APIC, which identify_cpu() sets up natively. */
+	/* These two set up vectors of the APIC, which identify_cpu() does natively. */
 	mcheck_cpu_init(&cpu_data(cpu));
 	if (cpu_data(cpu).x86_vendor == X86_VENDOR_INTEL)
 		intel_init_thermal(&cpu_data(cpu));
@@ -397,11 +427,11 @@ asmlinkage void __noreturn notrace bolt_warm_start(void)
 
 	if (w->types == READ_ONCE(bolt_warm_types))
 		cpumask_set_cpu(cpu, &bolt_types_kept);
-	/* As ap_starting(): all of this before the callbacks. */
+	/* As in ap_starting(): orders all of this before the callbacks. */
 	wmb();
 	notify_cpu_starting(cpu);
 
-	/* The TSC has not stopped, nor is it another CPU's: no test, no calibration. */
+	/* The CPU was not reset, so its TSC needs neither a test nor a calibration. */
 	bolt_ap_lock();
 	speculative_store_bypass_ht_init();
 
@@ -414,7 +444,7 @@ asmlinkage void __noreturn notrace bolt_warm_start(void)
 
 	local_irq_enable();
 	x86_cpuinit.setup_percpu_clockev();
-	/* As start_secondary(). */
+	/* As in start_secondary(). */
 	wmb();
 	cpu_startup_entry(CPUHP_AP_ONLINE_IDLE);
 }

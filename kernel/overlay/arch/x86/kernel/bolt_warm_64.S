@@ -11,8 +11,9 @@
 /*
  * void bolt_warm_restart(unsigned long sp)
  *
- * As soft_restart_cpu(), but with an entry of its own: CPUs that are reset may be
- * on their way at the same time, and take theirs from initial_code.
+ * As soft_restart_cpu(), but goes on in bolt_warm_start(). soft_restart_cpu()
+ * takes its entry from initial_code, which CPUs that come up after a reset may
+ * use at the same time.
  */
 SYM_CODE_START(bolt_warm_restart)
 	ANNOTATE_NOENDBR

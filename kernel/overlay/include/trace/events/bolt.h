@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Tracepoints of Bolt: phases of a request, and what becomes of a deferred teardown. */
+/*
+ * Tracepoints of Bolt: requests and their phases; teardowns that are deferred,
+ * cancelled or settled.
+ */
 #undef TRACE_SYSTEM
 #define TRACE_SYSTEM bolt
 
@@ -90,7 +93,10 @@ DEFINE_EVENT(bolt_state, bolt_defer,
 	     TP_ARGS(cpu, state)
 );
 
-/* The CPU came back before that teardown ran: neither it nor the startup did. */
+/*
+ * The CPU came back before the deferred teardown of @state ran, so neither that
+ * teardown nor the startup ran.
+ */
 DEFINE_EVENT(bolt_state, bolt_cancel,
 	     TP_PROTO(unsigned int cpu, int state),
 	     TP_ARGS(cpu, state)

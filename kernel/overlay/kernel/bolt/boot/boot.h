@@ -7,7 +7,7 @@
 
 bool bolt_enable_after_boot(void);
 
-/* CPUs that have come bring up others. */
+/* Boot in a tree, in which CPUs that are online bring up other CPUs. */
 int bolt_tree_begin(void);
 void bolt_tree_end(void);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * All CPUs but the boot CPU as requests, if bolt.boot= asks for it.
+ * Brings up all CPUs but the boot CPU by requests, if bolt.boot= asks for it.
  * bringup_nonboot_cpus() calls bolt_boot_cpus(), at the end of this file, and then
  * brings up natively the CPUs that are left. bolt_come() decides which CPUs come in
  * which request.
@@ -22,7 +22,10 @@
 #include "../state.h"
 #include "boot.h"
 
-/* How CPUs come: one by one, all at once, or some bring up others. */
+/*
+ * How CPUs come: one by one, all at once, or each CPU that is online brings up
+ * another one.
+ */
 enum bolt_order { BOLT_ONE_BY_ONE, BOLT_AT_ONCE, BOLT_IN_TREE };
 
 static const char * const bolt_orders[] __initconst = {
@@ -46,15 +49,19 @@ static int __init bolt_parse_order(char *str)
 early_param("bolt.boot", bolt_parse_order);
 
 /*
- * Whether the native way would do something else than a request. In a tree, a CPU
- * that brings up another CPU waits for that with a timer, and has no ksoftirqd yet.
+ * Whether a request might not do what the native way does. In a tree, a CPU that
+ * brings up another CPU waits with a timeout, and has no ksoftirqd yet that could
+ * run the timer on PREEMPT_RT or with threaded interrupts.
  */
 static bool __init bolt_in_doubt(void)
 {
 	if (bolt_order == BOLT_IN_TREE &&
 	    (IS_ENABLED(CONFIG_PREEMPT_RT) || force_irqthreads()))
 		return true;
-	/* A request would go CPU by CPU, too, but not in the native way. */
+	/*
+	 * The request would take one CPU after the other, for which the native way
+	 * serves as well.
+	 */
 	if (bolt_find_unfit() != CPUHP_INVALID)
 		return true;
 	return (cpu_smt_control != CPU_SMT_ENABLED &&
@@ -64,10 +71,12 @@ static bool __init bolt_in_doubt(void)
 }
 
 /**
- * bolt_boot_idle - whether idle tasks are made by the CPUs that bring up others
- * @max:	as for bolt_boot_cpus(), which makes those that are missing then
+ * bolt_boot_idle - whether CPUs that bring up other CPUs make the idle tasks of
+ * these
+ * @max:	as for bolt_boot_cpus(), which makes the idle tasks that are missing
+ *		afterwards
  *
- * Context: the boot CPU, before any other is there.
+ * Context: the boot CPU, before any other CPU is online.
  * Return: true if so.
  */
 bool __init bolt_boot_idle(unsigned int max)
@@ -75,13 +84,19 @@ bool __init bolt_boot_idle(unsigned int max)
 	return max && bolt_order == BOLT_IN_TREE;
 }
 
-/* On trial so many CPUs come with each request, then all others. */
+/*
+ * How many CPUs come in each of the first requests while it is tried whether CPUs
+ * come faster together. All other CPUs come in one request after that.
+ */
 static const unsigned int bolt_groups[] __initconst = { 1, 1, 1, 2, 4, 8 };
 
-/* How long a group may take, in per cent of what its CPUs would alone. */
+/*
+ * How long a group may take, in per cent of the time that its CPUs would take one
+ * by one.
+ */
 #define BOLT_GROUP_LIMIT 150
 
-/* Takes the first @max of @left into @group; how many there were. */
+/* Moves the first @max CPUs of @left to @group, and returns how many there were. */
 static unsigned int __init bolt_next_group(struct cpumask *left,
 					   struct cpumask *group, unsigned int max)
 {
@@ -92,7 +107,10 @@ static unsigned int __init bolt_next_group(struct cpumask *left,
 		if (n == max)
 			break;
 		__cpumask_clear_cpu(cpu, left);
-		/* A CPU may have found on its way that it does not fit in. */
+		/*
+		 * A CPU that has tried to come up may have been marked as not
+		 * present.
+		 */
 		if (!cpu_present(cpu))
 			continue;
 		__cpumask_set_cpu(cpu, group);
@@ -115,10 +133,10 @@ static void __init bolt_come_one_by_one(const struct cpumask *left,
 }
 
 /*
- * Under a hypervisor with fewer CPUs, CPUs come slower together than alone: a CPU
- * that has a lock does not run while other CPUs spin for the lock, or wait to be
- * woken. Groups grow as long as that is not so. Each CPU is taken out of @left
- * before it is to come.
+ * Under a hypervisor with fewer CPUs than the guest, CPUs may come slower together
+ * than one by one: the CPU that holds a lock does not run while other CPUs spin for
+ * the lock. So groups of CPUs grow only as long as they come fast enough. Each CPU
+ * is taken out of @left before it is brought up.
  */
 static void __init bolt_come(struct cpumask *left, unsigned int flags)
 {
@@ -135,7 +153,10 @@ static void __init bolt_come(struct cpumask *left, unsigned int flags)
 		start = sched_clock();
 		err = bolt_request(&group, cpu_none_mask, flags);
 		took = sched_clock() - start;
-		/* What has failed says nothing about the others. */
+		/*
+		 * How long a group took that has failed says nothing about other
+		 * groups.
+		 */
 		if (err)
 			continue;
 		if (n == 1) {
@@ -158,13 +179,13 @@ static void __init bolt_come(struct cpumask *left, unsigned int flags)
 }
 
 /**
- * bolt_boot_cpus - bring up the other CPUs as requests
- * @max:	how many CPUs there are to be at most, with the boot CPU
+ * bolt_boot_cpus - bring up all CPUs but the boot CPU by requests
+ * @max:	how many CPUs to have online at most, the boot CPU included
  *
- * CPUs that do not come are tried once more in the native way, which begins at the
- * state that they have reached.
+ * A CPU that does not come is brought up once more in the native way, from the
+ * state that the CPU has reached.
  *
- * Context: the boot CPU, before any other is there.
+ * Context: the boot CPU, before any other CPU is online.
  * Return: true if nothing is left to do.
  */
 bool __init bolt_boot_cpus(unsigned int max)
@@ -195,7 +216,10 @@ bool __init bolt_boot_cpus(unsigned int max)
 	cpu_maps_update_done();
 	if (flags & BOLT_TREE) {
 		bolt_tree_end();
-		/* Of CPUs that are not there, or have not come. */
+		/*
+		 * Makes the idle tasks of CPUs that are not present, or have not
+		 * come.
+		 */
 		idle_threads_init();
 	}
 	cpumask_andnot(&wanted, &wanted, cpu_online_mask);

@@ -4,12 +4,14 @@
  * or when an instance is added. The code that registers a state calls
  * cpuhp_setup_state_parallel(), see <linux/cpuhotplug_parallel.h>.
  *
- * Natively each CPU's hotplug thread is set going and waited for before the next.
- * Here all threads are started first. Each thread serves as the queue of its CPU, and
- * nothing else uses it. A callback runs in the same context as when its CPU comes up.
+ * Natively each CPU's hotplug thread is started and waited for before the next
+ * thread is started. Here all threads are started first. No other code starts a
+ * hotplug thread meanwhile. A callback runs in the same context as when its CPU
+ * comes up.
  *
- * Callbacks of the PREPARE section run for a CPU which need not be online: they are
- * handed to CPUs that are online, through a workqueue of their own.
+ * Callbacks of the PREPARE section run for a CPU which need not be online. CPUs
+ * that are online run these callbacks, as works of a workqueue that is used for
+ * nothing else.
  */
 
 #include <linux/atomic.h>
@@ -27,13 +29,13 @@
 
 /**
  * struct bolt_call - one callback for a CPU
- * @work:	what runs it
+ * @work:	the work that runs the callback
  * @cpu:	the CPU
  * @state:	the state
  * @bringup:	startup, or teardown
  * @node:	the instance, or NULL
- * @there:	whether the CPU's hotplug thread runs it
- * @err:	what it has returned
+ * @there:	whether the CPU's hotplug thread runs the callback
+ * @err:	what the callback has returned
  */
 struct bolt_call {
 	struct work_struct work;
@@ -45,7 +47,7 @@ struct bolt_call {
 	int err;
 };
 
-/* All under cpuhp_state_mutex. */
+/* All of these are protected by cpuhp_state_mutex. */
 static DEFINE_PER_CPU(struct bolt_call, bolt_calls);
 static struct cpumask bolt_done;
 static atomic_t bolt_calls_left;
@@ -70,7 +72,10 @@ static void bolt_call_work(struct work_struct *work)
 		complete(&bolt_calls_done);
 }
 
-/* For each of @cpus, on CPUs that are online; a CPU whose callback fails leaves @cpus. */
+/*
+ * Runs the callback for each CPU of @cpus, on CPUs that are online. Removes from
+ * @cpus each CPU whose callback fails.
+ */
 static int bolt_call_ahead(struct cpumask *cpus, enum cpuhp_state state,
 			   bool bringup, struct hlist_node *node)
 {
@@ -97,7 +102,11 @@ static int bolt_call_ahead(struct cpumask *cpus, enum cpuhp_state state,
 		else
 			bolt_call_here(call);
 	}
-	/* Not flush_work(): it says that works do not take the lock we hold. */
+	/*
+	 * Not flush_work(), which would tell lockdep that the works take no lock
+	 * that this task holds; but the works run with the hotplug lock of this
+	 * task.
+	 */
 	if (!atomic_dec_and_test(&bolt_calls_left))
 		wait_for_completion(&bolt_calls_done);
 	for_each_cpu(cpu, cpus) {
@@ -110,7 +119,10 @@ static int bolt_call_ahead(struct cpumask *cpus, enum cpuhp_state state,
 	return err;
 }
 
-/* On each of @cpus itself; a CPU that is not online, or fails, leaves @cpus. */
+/*
+ * Runs the callback on each CPU of @cpus itself. Removes from @cpus each CPU that
+ * is not online or whose callback fails.
+ */
 static int bolt_call_there(struct cpumask *cpus, enum cpuhp_state state,
 			   bool bringup, struct hlist_node *node)
 {
@@ -121,7 +133,10 @@ static int bolt_call_there(struct cpumask *cpus, enum cpuhp_state state,
 	for_each_cpu(cpu, cpus) {
 		struct bolt_call *call = per_cpu_ptr(&bolt_calls, cpu);
 
-		/* Early, there is the boot CPU only, without a thread. */
+		/*
+		 * Early in the boot only the boot CPU is online, and has no hotplug
+		 * thread.
+		 */
 		call->there = bolt_start_callback(cpu, state, bringup, node);
 		if (!call->there)
 			call->err = bolt_invoke_callback(cpu, state, bringup, node);
@@ -147,7 +162,10 @@ static int bolt_call_all(struct cpumask *cpus, enum cpuhp_state state,
 	       bolt_call_ahead(cpus, state, bringup, node);
 }
 
-/* The startup for all CPUs that are past @state, or for none. */
+/*
+ * Runs the startup for all CPUs that are past @state. If one fails, runs the
+ * teardown for the CPUs whose startup has not.
+ */
 static int bolt_start_all(enum cpuhp_state state, struct hlist_node *node)
 {
 	unsigned int cpu;
@@ -159,16 +177,16 @@ static int bolt_start_all(enum cpuhp_state state, struct hlist_node *node)
 			__cpumask_set_cpu(cpu, &bolt_done);
 	}
 	err = bolt_call_all(&bolt_done, state, true, node);
-	/* As natively, a teardown that fails here cannot be helped. */
+	/* As natively, if a teardown fails here, nothing can be done about that. */
 	if (err)
 		WARN_ON_ONCE(bolt_call_all(&bolt_done, state, false, node));
 	return err;
 }
 
 /*
- * Callbacks that run with interrupts off, or on CPUs on the edge of their lives, do
- * not run for all CPUs at once. Of the fixed states, those of which rows.h says so
- * may be parallel.
+ * Whether callbacks of @state may run for all CPUs at once. Callbacks that run with
+ * interrupts off, or on CPUs that are about to come alive or to die, may not. A
+ * fixed state may if rows.h says that it is concurrent.
  */
 static bool bolt_may_be_parallel(enum cpuhp_state state)
 {
@@ -350,7 +368,10 @@ EXPORT_SYMBOL_GPL(cpuhp_state_add_instance_parallel);
 
 static int __init bolt_call_init(void)
 {
-	/* Without it, callbacks ahead of CPUs run one after the other. */
+	/*
+	 * If there is no workqueue, bolt_call_ahead() runs the callbacks one after
+	 * the other.
+	 */
 	bolt_call_queue = alloc_workqueue("cpuhp_parallel", WQ_HIGHPRI | WQ_PERCPU, 0);
 	return bolt_call_queue ? 0 : -ENOMEM;
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The command line: bolt=, and the switches bolt.WHAT= for what is done otherwise
- * than natively while the machine comes up. The hooks ask bolt_boot_option() and
- * bolt_topology_unchecked(); sysfs.c asks bolt_enable_after_boot().
+ * The command line: bolt=, and the switches bolt.WHAT=, each of which makes one
+ * part of the boot different from the native boot. The hooks ask bolt_boot_option()
+ * and bolt_topology_unchecked(); sysfs.c asks bolt_enable_after_boot().
  */
 #define pr_fmt(fmt) "bolt: " fmt
 
@@ -19,14 +19,14 @@
 static bool bolt_at_boot __ro_after_init =
 	IS_ENABLED(CONFIG_BOLT_DEFAULT_ENABLED);
 
-/* Less than 0: as bolt=. */
+/* The value of each switch; less than 0 if it is not set, so that bolt= counts. */
 static s8 bolt_switches[BOLT_BOOT_SWITCHES] = {
 	[0 ... BOLT_BOOT_SWITCHES - 1] = -1,
 };
 
 /**
- * bolt_boot_option - whether something is done otherwise than natively during boot
- * @what:	what
+ * bolt_boot_option - whether a part of the boot is done otherwise than natively
+ * @what:	the part
  *
  * Context: any, once the command line has been parsed for the first time.
  * Return: true if so.

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * CPUs that have come bring up other CPUs, with bolt.boot=tree: each does for one
- * CPU what the control task would do for all, so that the number of CPUs doubles
- * in every round. boot/cpus.c calls bolt_tree_begin() and bolt_tree_end() around its
- * requests; up.c calls bolt_tree_up() in place of its first two phases, whose single
- * steps the CPUs that help (helpers) call in up.c. bolt_arch_wave() says which CPUs
- * come first. Hotplug threads do the work: every CPU
- * has one as soon as it is online.
+ * With bolt.boot=tree, CPUs that are online bring up other CPUs: each does for one
+ * CPU what the control task would do for all, so that the number of CPUs that are
+ * online doubles in every round. boot/cpus.c calls bolt_tree_begin() and
+ * bolt_tree_end() around its requests; up.c calls bolt_tree_up() in place of its
+ * first two phases, and the CPUs that bring up another one, the helpers, call the
+ * single steps of these phases. bolt_arch_wave() says which CPUs come first. The
+ * hotplug threads of the helpers do the work, as every CPU has such a thread as
+ * soon as it is online.
  */
 
 #include <linux/cpu.h>
@@ -23,11 +24,11 @@
 #include "boot.h"
 
 /**
- * struct bolt_job - what a CPU does for another one
- * @place:	of the CPU in bolt_helpers
- * @cpu:	the other one
+ * struct bolt_job - what a helper does for another CPU
+ * @place:	index of the helper in bolt_helpers[]
+ * @cpu:	the other CPU
  * @work:	the job, or NULL
- * @worker:	the task that is at it
+ * @worker:	the task that is doing the job
  */
 struct bolt_job {
 	unsigned int place;
@@ -38,20 +39,20 @@ struct bolt_job {
 
 static DEFINE_PER_CPU(struct bolt_job, bolt_job);
 
-/* CPUs that have a job in this round; each sets two others going first. */
+/* The helpers of this round; each first starts two other helpers. */
 static unsigned int bolt_helpers[NR_CPUS], bolt_nr_helpers;
 
-/* A state whose callback is the job; on a CPU without a job it does nothing. */
+/* The number of a state whose callback does the job of its CPU, if the CPU has one. */
 static int bolt_tree_state;
 
 /*
- * For prepare callbacks that are not concurrent, and for waking CPUs. Not a mutex:
- * helpers would spin for it, and a hypervisor with fewer CPUs than helpers would
- * let them spin while the helper that has the mutex does not run.
+ * Held for prepare callbacks that are not concurrent, and while a CPU is woken. Not
+ * a mutex: helpers would spin for the mutex, and a hypervisor with fewer CPUs than
+ * helpers would let them spin while the helper that has the mutex does not run.
  */
 static DEFINE_SEMAPHORE(bolt_tree_lock, 1);
 
-/* As many CPUs may be on their way at once as the architecture says. */
+/* How many more CPUs may be on their way; bolt_arch_slots() at first. */
 static struct semaphore bolt_tree_slots;
 
 static int bolt_tree_run(unsigned int cpu)
@@ -61,7 +62,10 @@ static int bolt_tree_run(unsigned int cpu)
 	unsigned int next;
 	int err;
 
-	/* Once: the CPU comes by here again on its way up. */
+	/*
+	 * The job is done once, although this CPU runs the callback again on its
+	 * own way up.
+	 */
 	if (!work)
 		return 0;
 	job->work = NULL;
@@ -91,8 +95,8 @@ bool bolt_makes_kthreads(void)
 }
 
 /*
- * An idle task, and one callback after the other; those that are not concurrent
- * under a lock. Only while the machine boots.
+ * Makes an idle task for @cpu and runs the prepare callbacks, those that are not
+ * concurrent under a lock. Called only while the machine boots.
  */
 static int __ref bolt_tree_prepare(unsigned int cpu)
 {
@@ -122,7 +126,7 @@ static int bolt_tree_wake(unsigned int cpu)
 {
 	int err;
 
-	/* What has failed is known already. */
+	/* Preparing this CPU has failed, which the control task knows already. */
 	if (bolt_cpu_state(cpu) != BOLT_PREPARED)
 		return 0;
 	down(&bolt_tree_slots);
@@ -134,7 +138,7 @@ static int bolt_tree_wake(unsigned int cpu)
 	return err;
 }
 
-/* Each helper does its job; the control task waits for the last one first. */
+/* Has each helper do its job. The control task waits for the last helper first. */
 static int bolt_tree_all(int (*work)(unsigned int cpu))
 {
 	unsigned int i;
@@ -142,7 +146,10 @@ static int bolt_tree_all(int (*work)(unsigned int cpu))
 
 	for (i = 0; i < bolt_nr_helpers; i++)
 		per_cpu_ptr(&bolt_job, bolt_helpers[i])->work = work;
-	/* Without lockdep's notes: no job takes what the control task holds. */
+	/*
+	 * No call of bolt_note_wait_for_threads(), as no job takes a lock that the
+	 * control task holds.
+	 */
 	__bolt_start_callback(bolt_helpers[0], bolt_tree_state, true, NULL);
 	while (i--)
 		err = bolt_wait_for_callback(bolt_helpers[i]) ?: err;
@@ -150,11 +157,12 @@ static int bolt_tree_all(int (*work)(unsigned int cpu))
 }
 
 /**
- * bolt_tree_up - bring CPUs from nothing to their idle loops
- * @mask:	the CPUs; those that are online are passed over
+ * bolt_tree_up - bring CPUs from offline to their idle loops
+ * @mask:	the CPUs; CPUs that are online are passed over
  *
  * Context: the control task, inside a request for a boot.
- * Return: 0, or the error of one that has not come; the others have.
+ * Return: 0, or the error of a CPU that has not come; all other CPUs have come if
+ * they could.
  */
 static int bolt_tree_up(const struct cpumask *mask)
 {
@@ -173,7 +181,10 @@ static int bolt_tree_up(const struct cpumask *mask)
 		bolt_nr_helpers = 0;
 		cpu = -1;
 		for_each_online_cpu(helper) {
-			/* The control task waits for all helpers, and is none itself. */
+			/*
+			 * The CPU of the control task, which waits for all helpers,
+			 * is no helper if there is another CPU.
+			 */
 			if (helper == smp_processor_id() && num_online_cpus() > 1)
 				continue;
 			do {
@@ -187,7 +198,7 @@ static int bolt_tree_up(const struct cpumask *mask)
 			__cpumask_clear_cpu(cpu, &left);
 		}
 		err = bolt_tree_all(bolt_tree_prepare) ?: err;
-		/* As in bolt_bring_in(). */
+		/* As in bolt_bring_in(), no interrupt may be allocated or freed. */
 		irq_lock_sparse();
 		err = bolt_tree_all(bolt_tree_wake) ?: err;
 		irq_unlock_sparse();
@@ -198,7 +209,7 @@ static int bolt_tree_up(const struct cpumask *mask)
 }
 
 /**
- * bolt_tree_begin - a request in a tree is about to come
+ * bolt_tree_begin - prepare for requests in which CPUs bring up other CPUs
  *
  * Context: may sleep; no locks held.
  * Return: 0 or a negative error number.
@@ -224,7 +235,7 @@ int bolt_tree_begin(void)
 }
 
 /**
- * bolt_tree_end - the request is over
+ * bolt_tree_end - clean up after the requests of bolt_tree_begin()
  *
  * Context: as bolt_tree_begin().
  */

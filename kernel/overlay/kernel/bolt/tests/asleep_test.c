@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * KUnit: a thread of a CPU that sleeps when its CPU is parked is parked where it sleeps,
- * does what it was to do meanwhile when its CPU is back, and can be ended before.
+ * KUnit: a per-CPU thread that sleeps when its CPU is parked is not woken for that.
+ * The thread does its work when the CPU is back, and can be ended while the CPU is
+ * parked.
  */
 #include <linux/completion.h>
 #include <linux/percpu.h>
@@ -36,7 +37,10 @@ static struct smp_hotplug_thread sleepers = {
 	.thread_comm		= "bolt_test/%u",
 };
 
-/* How often the thread has fallen asleep, once it has nothing to do. */
+/*
+ * Waits until the thread has nothing to do, and returns how often it has fallen
+ * asleep.
+ */
 static unsigned long rests(struct task_struct *thread)
 {
 	WARN_ON(!wait_task_inactive(thread, TASK_INTERRUPTIBLE));
@@ -49,7 +53,7 @@ static void give_work(unsigned int cpu)
 	wake_up_process(per_cpu(sleeper, cpu));
 }
 
-/* Nobody has woken it, and nobody could have. */
+/* No task has woken the thread while its CPU was parked, nor could have. */
 static void sleeps_on(struct kunit *test)
 {
 	struct bolt_fixture *f = test->priv;
@@ -84,7 +88,10 @@ static void works_when_back(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, worked_on, f->victim);
 }
 
-/* Work that comes at any moment of a request is done, before or after. */
+/*
+ * Work that is queued at any moment of a request is done, before the CPU goes or
+ * after it is back.
+ */
 static void work_meets_requests(struct kunit *test)
 {
 	struct bolt_fixture *f = test->priv;
@@ -99,7 +106,7 @@ static void work_meets_requests(struct kunit *test)
 	}
 }
 
-/* A CPU whose native return finds the thread parked asleep. */
+/* A CPU is brought back natively, and its thread was parked while asleep. */
 static void native_return(struct kunit *test)
 {
 	struct bolt_fixture *f = test->priv;
@@ -113,7 +120,10 @@ static void native_return(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, worked_on, f->victim);
 }
 
-/* The threads are ended, and are there again for a CPU that comes back to them. */
+/*
+ * Threads are ended while their CPU is parked, and made again before the CPU comes
+ * back.
+ */
 static void ends_while_parked(struct kunit *test)
 {
 	struct bolt_fixture *f = test->priv;

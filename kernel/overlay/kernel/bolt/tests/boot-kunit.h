@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* KUnit: what every CPU has, in whatever way it has come. */
+/*
+ * KUnit: what every CPU has after boot, in whatever way bolt.boot= has brought it
+ * up.
+ */
 #ifdef CONFIG_BOLT_KUNIT_TEST
 
 #ifndef _BOLT_TESTS_BOOT_KUNIT_H
@@ -12,7 +15,10 @@
 #include <linux/pid.h>
 #include <linux/sched.h>
 
-/* Threads are kthreadd's children, as ps(1) shows them, whoever has made them. */
+/*
+ * Per-CPU threads are kthreadd's children, as ps(1) shows, whichever task has made
+ * them.
+ */
 static void threads_of_cpus(struct kunit *test)
 {
 	unsigned int cpu;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * KUnit: states that are put off in other ways than one with two callbacks:
- * without startup, with instances, in parts, as units, moved back to critical.
+ * KUnit: deferring states that are not just a startup and a teardown: states
+ * without startup, with instances, settled in parts, in a unit, moved back to
+ * critical.
  */
 #ifdef CONFIG_BOLT_KUNIT_TEST
 
@@ -84,7 +85,7 @@ static bool defer_if_told(unsigned int cpu)
 	return ran.may_defer;
 }
 
-/* A unit that nothing else in the kernel has here. */
+/* The unit is one that no other state of the test kernel has. */
 static const struct bolt_defer dead_defer = {
 	.class = BOLT_LAZY,
 	.unit = BOLT_UNIT_RCU,
@@ -188,7 +189,10 @@ static void defer_exit(struct kunit *test)
 	bolt_fixture_end(&dt->fixture);
 }
 
-/* Owed while the CPU is away, and no longer when it is back. */
+/*
+ * The teardown is pending while the CPU is offline, and is cancelled when the CPU
+ * is back.
+ */
 static void without_startup_it_is_owed_until_the_return(struct kunit *test)
 {
 	struct defer_test *dt = test->priv;
@@ -228,7 +232,10 @@ static void not_this_time_is_native(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, ran.startup, 1);
 }
 
-/* Moved back to critical: pending teardowns run, and none is put off after. */
+/*
+ * When a state is moved back to critical, its pending teardowns run, and none is
+ * deferred afterwards.
+ */
 static void a_row_can_be_moved_back(struct kunit *test)
 {
 	struct defer_test *dt = test->priv;
@@ -247,7 +254,10 @@ static void a_row_can_be_moved_back(struct kunit *test)
 	KUNIT_EXPECT_PTR_EQ(test, bolt_deferred(dt->online), &online_defer);
 }
 
-/* Whatever comes or goes while a CPU is parked is up when the CPU is. */
+/*
+ * Instances that are added or removed while a CPU is parked are right when the CPU
+ * is back.
+ */
 static void instances_come_and_go(struct kunit *test)
 {
 	struct defer_test *dt = test->priv;
@@ -274,7 +284,10 @@ static void instances_come_and_go(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, ran.online[1], 1);
 }
 
-/* A long teardown gives way between its parts, and is not lost in between. */
+/*
+ * A long teardown gives up the locks between its parts, and is still pending in
+ * between.
+ */
 static void settling_in_parts(struct kunit *test)
 {
 	struct defer_test *dt = test->priv;

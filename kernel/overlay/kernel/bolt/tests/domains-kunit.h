@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * KUnit: the scheduler's domains while a CPU is parked, which user space cannot
- * see without CONFIG_SCHEDSTATS. Skipped where they are rebuilt at once.
+ * KUnit: the scheduler's domains while a CPU is parked, which user space cannot see
+ * without CONFIG_SCHEDSTATS. Skipped where the kernel rebuilds domains at once.
  */
 #ifdef CONFIG_BOLT_KUNIT_TEST
 
@@ -17,7 +17,10 @@
 
 #include "../../sched/sched.h"
 
-/* The domain with the most CPUs of the one that runs the tests, or NULL. */
+/*
+ * Returns the domain with the most CPUs that the CPU of the test belongs to, or
+ * NULL.
+ */
 static struct sched_domain *top_domain(struct bolt_fixture *f)
 {
 	unsigned int cpu = cpumask_any_but(cpu_active_mask, f->victim);
@@ -68,12 +71,15 @@ static void parked_cpu_is_not_chosen(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, domains_have(f, f->victim));
 	KUNIT_EXPECT_TRUE(test, bolt_stale_in_domains(f->victim));
 	KUNIT_EXPECT_FALSE(test, available_idle_cpu(f->victim));
-	/* Timers go to CPUs that are not idle. */
+	/*
+	 * A timer moves only to a CPU that is not idle, so the victim must count as
+	 * idle.
+	 */
 	KUNIT_EXPECT_TRUE(test, idle_cpu(f->victim));
 	KUNIT_EXPECT_TRUE(test, cpumask_test_cpu(f->victim, &bolt_parked_mask));
 }
 
-/* Nothing is built when the CPU comes back first. */
+/* Domains are not rebuilt if the CPU comes back before it is settled. */
 static void returning_builds_nothing(struct kunit *test)
 {
 	struct bolt_fixture *f = test->priv;
@@ -103,7 +109,10 @@ static void settling_rebuilds(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, bolt_domains_pending());
 }
 
-/* Whoever rebuilds does all of the work; settling finds nothing left. */
+/*
+ * Any rebuild of domains does the whole work, so that settling has nothing left to
+ * do.
+ */
 static void any_rebuild_is_enough(struct kunit *test)
 {
 	struct bolt_fixture *f = test->priv;
@@ -119,7 +128,7 @@ static void any_rebuild_is_enough(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, domains_have(f, f->victim));
 }
 
-/* One rebuild is for all CPUs that have gone, also if one of them returns. */
+/* One rebuild serves for all CPUs that have gone, even if one of these CPUs returns. */
 static void two_may_have_gone(struct kunit *test)
 {
 	struct bolt_fixture *f = test->priv;
@@ -146,8 +155,8 @@ struct busy_count {
 };
 
 /*
- * All CPUs are stopped here: none of them becomes idle or busy meanwhile. Adds
- * up by how much nr_busy_cpus of each CPU's cache differs from the active CPUs
+ * Runs while all CPUs are stopped, so that no CPU becomes idle or busy meanwhile.
+ * Adds up by how much nr_busy_cpus of each CPU's cache differs from the active CPUs
  * that are not marked as idle.
  */
 static int count_busy_cpus(void *arg)
@@ -200,7 +209,7 @@ static void forbid_by_override(bool on)
 	bolt_override(CPUHP_AP_ACTIVE, on);
 }
 
-/* As if CPUs differed in capacity. */
+/* Acts as if CPUs differed in capacity. */
 static void forbid_by_capacity(bool on)
 {
 	if (on)
@@ -210,7 +219,7 @@ static void forbid_by_capacity(bool on)
 }
 
 #ifdef CONFIG_SCHED_CORE
-/* As the first task of user space that asks for it. */
+/* Does what the first task does that asks for core scheduling. */
 static void forbid_by_core_scheduling(bool on)
 {
 	bool off;
@@ -219,7 +228,7 @@ static void forbid_by_core_scheduling(bool on)
 		sched_core_get();
 	else
 		sched_core_put();
-	/* Off is what a work makes it. */
+	/* A work switches core scheduling off, so wait for the work. */
 	read_poll_timeout(sched_core_disabled, off, off == !on, 100,
 			  10 * USEC_PER_SEC, false);
 }
@@ -228,7 +237,10 @@ static void forbid_by_core_scheduling(bool on)
 #if defined(CONFIG_ENERGY_MODEL) && defined(CONFIG_CPU_FREQ_GOV_SCHEDUTIL)
 #define HAS_ENERGY_MODEL
 
-/* As if the CPUs had an energy model; every rebuild finds that there is none. */
+/*
+ * Acts as if the CPUs had an energy model, until the next rebuild finds that they
+ * have none.
+ */
 static void forbid_by_energy_model(bool on)
 {
 	if (on)
@@ -253,8 +265,8 @@ static const struct {
 };
 
 /*
- * Domains must be rebuilt at once when a CPU returns, though nothing forbade to
- * put it off when it left: no busy CPU is lost from the count.
+ * The rebuild may be deferred when a CPU leaves, but something forbids that when
+ * the CPU returns. The count of busy CPUs must stay right.
  */
 static void forbidden_while_parked(struct kunit *test)
 {
@@ -262,7 +274,10 @@ static void forbidden_while_parked(struct kunit *test)
 	int round;
 
 	for (round = 0; round < 100; round++) {
-		/* Each for some rounds: what is lost in them adds up. */
+		/*
+		 * Each reason is tried for several rounds, in which lost counts add
+		 * up.
+		 */
 		typeof(forbids[0]) *forbid = &forbids[round * ARRAY_SIZE(forbids) / 100];
 
 		forbid->set(true);
@@ -280,7 +295,7 @@ static void forbidden_while_parked(struct kunit *test)
 	expect_right_count(test, "back after 100 rounds");
 }
 
-/* The other way round: put off when a CPU returns, but not when it left. */
+/* The rebuild must not be deferred when a CPU leaves, but may be when it returns. */
 static void forbidden_before(struct kunit *test)
 {
 	struct bolt_fixture *f = test->priv;
@@ -302,7 +317,7 @@ static void forbidden_before(struct kunit *test)
 	expect_right_count(test, "back after 20 rounds");
 }
 
-/* What was put off of a row runs before the row is moved back to critical. */
+/* A deferred rebuild runs before CPUHP_AP_ACTIVE is moved back to critical. */
 static void override_rebuilds(struct kunit *test)
 {
 	struct bolt_fixture *f = test->priv;
@@ -313,7 +328,10 @@ static void override_rebuilds(struct kunit *test)
 	bolt_override(CPUHP_AP_ACTIVE, false);
 }
 
-/* Those that leave are still among their neighbours when domains are rebuilt. */
+/*
+ * Counts are right in the native way, in which CPUs that leave are still in the
+ * masks of their neighbours when domains are rebuilt.
+ */
 static void native_counts_are_right(struct kunit *test)
 {
 	struct bolt_fixture *f = test->priv;

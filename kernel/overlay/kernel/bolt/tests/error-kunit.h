@@ -21,7 +21,10 @@ static void few_are_listed(struct kunit *test)
 	KUNIT_EXPECT_STREQ(test, text, "3:random:online,12:cpu:bringup");
 }
 
-/* However many there are, and however long the names: whole entries. */
+/*
+ * The text ends after a whole entry, however many CPUs there are and however long
+ * the names.
+ */
 static void many_are_cut_at_an_entry(struct kunit *test)
 {
 	char name[BOLT_STATE_NAME], text[BOLT_LOST_TEXT], entry[BOLT_LOST_TEXT];
@@ -45,7 +48,7 @@ static void many_are_cut_at_an_entry(struct kunit *test)
 						    0, "%s", text);
 				used += n;
 			}
-			/* And not one less than fit. */
+			/* The text has as many entries as fit. */
 			n = snprintf(entry, sizeof(entry), ",%u:%s", cpu, name);
 			KUNIT_EXPECT_GT_MSG(test, used + n + strlen(",..."),
 					    sizeof(text) - 1, "%s", text);
@@ -54,7 +57,7 @@ static void many_are_cut_at_an_entry(struct kunit *test)
 	}
 }
 
-/* The largest number, and a name that is longer than the others are kept. */
+/* An entry with the largest CPU number and the longest name fits by itself. */
 static void one_fits_always(struct kunit *test)
 {
 	char name[2 * BOLT_STATE_NAME], text[BOLT_LOST_TEXT] = "";

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* For tests that take a CPU offline and back: which, and how Bolt stood. */
+/*
+ * For tests that take a CPU offline and back: chooses the CPU, and restores Bolt's
+ * settings.
+ */
 #ifndef _BOLT_TESTS_FIXTURE_H
 #define _BOLT_TESTS_FIXTURE_H
 
@@ -14,8 +17,8 @@
 #include "../steps.h"
 
 /**
- * struct bolt_fixture - what a test has to put back
- * @victim:		the CPU it takes
+ * struct bolt_fixture - the CPU of a test, and the settings to restore
+ * @victim:		the CPU that the test takes
  * @was_enabled:	whether Bolt was enabled
  * @delay_ms:		the settle delay
  */
@@ -30,7 +33,7 @@ static inline bool bolt_test_parked(unsigned int cpu)
 	return !bolt_set_empty(bolt_pending(cpu));
 }
 
-/* One request, as user space makes one. */
+/* Makes one request, as a write to bolt/online or bolt/offline does. */
 static inline int bolt_test_go(const struct cpumask *cpus, bool online)
 {
 	int err;
@@ -41,7 +44,10 @@ static inline int bolt_test_go(const struct cpumask *cpus, bool online)
 	return err;
 }
 
-/* Adds to @cpus all CPUs that are online and can go, but for the first. */
+/*
+ * Adds to @cpus all CPUs that are online and can go offline, except the first of
+ * these.
+ */
 static inline void bolt_test_choose(struct cpumask *cpus)
 {
 	unsigned int cpu;
@@ -54,7 +60,10 @@ static inline void bolt_test_choose(struct cpumask *cpus)
 	}
 }
 
-/* Skips the test without a CPU that can go; nothing settles by itself. */
+/*
+ * Chooses a CPU and enables Bolt with a long settle delay, so that only the test
+ * settles. Skips the test if no CPU can go offline.
+ */
 static inline int bolt_fixture_begin(struct kunit *test,
 				     struct bolt_fixture *f)
 {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * For tests of what the highest CPU still has to do when its interrupts are off
- * for good: another one does it, natively and with Bolt. Nobody comes back for it.
+ * For tests of work that the highest CPU still has when it disables its interrupts
+ * to die: another CPU must do that work, natively and with Bolt, before the CPU
+ * returns.
  */
 #ifndef _BOLT_TESTS_HANDOVER_H
 #define _BOLT_TESTS_HANDOVER_H
@@ -14,9 +15,10 @@
 #define HANDOVER_PATIENCE (2 * HZ)
 
 /**
- * struct bolt_handover - what a test has to put back
- * @fixture:	as for all that take a CPU
- * @state:	the hotplug state whose teardown is the first sign that it goes
+ * struct bolt_handover - what a test has to restore
+ * @fixture:	the CPU of the test, and the settings to restore
+ * @state:	the hotplug state whose teardown has @func called when the victim
+ *		dies
  */
 struct bolt_handover {
 	struct bolt_fixture fixture;
@@ -25,15 +27,15 @@ struct bolt_handover {
 
 static unsigned int victim;
 
-/* What the victim does when it dies. */
+/* The function with which the victim leaves work when it dies. */
 static void (*leave)(void);
 
-/* What has been left is done. */
+/* Completed when the work has been done. */
 static DECLARE_COMPLETION(arrived);
 
 /*
- * Lazy ones are done by the next tick, and then once more; or by a CPU that dies,
- * in the stop.
+ * Runs as a lazy irq_work, from the tick; or in the stop, on a CPU that dies. The
+ * first time it queues itself once more.
  */
 static void do_late(struct irq_work *work)
 {
@@ -75,7 +77,7 @@ static inline void bolt_handover_end(struct bolt_handover *h)
 	bolt_fixture_end(&h->fixture);
 }
 
-/* For suites that need nothing else. */
+/* The init function of suites that need nothing else. */
 static inline int bolt_handover_init(struct kunit *test)
 {
 	struct bolt_handover *h = kunit_kzalloc(test, sizeof(*h), GFP_KERNEL);
@@ -104,7 +106,10 @@ static inline void expect_handover(struct kunit *test,
 	KUNIT_ASSERT_EQ(test, add_cpu(victim), 0);
 }
 
-/* @prepare is called first, and may be NULL; @func leaves what is to be done. */
+/*
+ * Runs one test. @prepare, which may be NULL, is called first; @func leaves the
+ * work.
+ */
 static inline void handed_over(struct kunit *test,
 			       void (*prepare)(struct kunit *test),
 			       void (*func)(void))

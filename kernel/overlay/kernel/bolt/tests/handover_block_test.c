@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * KUnit: requests of a block device that are with the highest CPU when it goes:
- * in its queue, with the device, or complete. The device is made up.
+ * KUnit: block requests that the highest CPU has when it goes: in its queue, at the
+ * device, or complete. The block device is one of the test.
  */
 #include <linux/bio.h>
 #include <linux/blk-mq.h>
@@ -9,7 +9,7 @@
 #include <linux/smp.h>
 #include <linux/workqueue.h>
 
-/* For the queues of CPUs: what is in them is found by those who come later, too. */
+/* For the software queues of CPUs, in which the test looks for requests. */
 #include "../../../block/blk-mq.h"
 #include "handover.h"
 
@@ -22,7 +22,7 @@ struct block_test {
 
 static struct gendisk *disk;
 
-/* What the device keeps, if it is to keep something. */
+/* The request that the device keeps, if the test has it keep one. */
 static bool keeps;
 static struct request *kept;
 
@@ -55,7 +55,10 @@ static int block_init(struct kunit *test)
 	return bt ? bolt_handover_begin(test, &bt->handover) : -ENOMEM;
 }
 
-/* The queue goes at once: disks can be released long after they were put. */
+/*
+ * The queue is destroyed at once, as a disk may be released long after its last
+ * reference was put.
+ */
 static void block_exit(struct kunit *test)
 {
 	struct block_test *bt = test->priv;
@@ -135,7 +138,7 @@ static void leaves_its_queue(struct kunit *test, bool fast)
 	KUNIT_EXPECT_EQ(test, add_cpu(victim), 0);
 }
 
-/* A device that takes nothing just now: requests wait in the queues of CPUs. */
+/* The device takes no requests for now, so that they wait in the queues of CPUs. */
 static void in_its_queue(struct kunit *test)
 {
 	make_disk(test, 1);
@@ -164,7 +167,10 @@ static void waits_for_its_requests(struct kunit *test, bool fast)
 	KUNIT_EXPECT_EQ(test, add_cpu(victim), 0);
 }
 
-/* The last CPU of a hardware queue: its interrupt would go with it. */
+/*
+ * The CPU is the last one of a hardware queue, whose interrupt is shut down with
+ * the CPU.
+ */
 static void with_the_device(struct kunit *test)
 {
 	make_disk(test, nr_cpu_ids);
@@ -178,7 +184,7 @@ static void leave_completion(void)
 	blk_mq_complete_request(kept);
 }
 
-/* Complete, but for the softirq of the CPU that has sent it. */
+/* The request is complete but for the softirq on the CPU that has sent it. */
 static void complete_already(struct kunit *test)
 {
 	make_disk(test, 1);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * KUnit: packets that have come to the highest CPU, or were sent by it, and cards
- * that it was to poll, when it dies. No steering of packets is needed for this,
- * except for what it has steered to a CPU that dies with it.
+ * KUnit: packets that the highest CPU has received or sent, and network devices
+ * that it was to poll, when it dies. One test also has it steer a packet to a CPU
+ * that dies with it.
  */
 #include <linux/bottom_half.h>
 #include <linux/netdevice.h>
@@ -69,11 +69,11 @@ static void leave_packet(void)
 		return;
 	local_bh_disable();
 	__netif_rx(skb);
-	/* Interrupts are off: softirqs do not run here, as they would not then. */
+	/* Not local_bh_enable(), which would run softirqs: interrupts are off here. */
 	_local_bh_enable();
 }
 
-/* Whether the loopback device was up before. */
+/* Brings the loopback device up, and returns whether it was up before. */
 static bool begin_to_receive(struct kunit *test)
 {
 	struct net_device *lo = init_net.loopback_dev;
@@ -108,7 +108,10 @@ static void a_packet_that_has_come(struct kunit *test)
 static struct cpumask both;
 static unsigned int mate;
 
-/* The victim has steered a packet to @mate, and has not sent the IPI for it. */
+/*
+ * The victim steers a packet to the other CPU that goes, and dies before it sends
+ * the IPI for that.
+ */
 static void leave_ipi(void)
 {
 	struct softnet_data *sd = this_cpu_ptr(&softnet_data);
@@ -139,7 +142,7 @@ static int change_both(bool online)
 	return err;
 }
 
-/* The next CPU below the victim that can go, or 0. */
+/* Returns the next CPU below the victim that can go offline, or 0. */
 static unsigned int find_mate(void)
 {
 	unsigned int cpu;
@@ -168,7 +171,10 @@ static void an_ipi_to_a_cpu_that_dies_too(struct kunit *test)
 	cpumask_clear(&both);
 	cpumask_set_cpu(victim, &both);
 	cpumask_set_cpu(mate, &both);
-	/* Otherwise the state makes the two CPUs go one after the other. */
+	/*
+	 * Without this declaration the state would make the two CPUs go one after
+	 * the other.
+	 */
 	KUNIT_ASSERT_EQ(test, bolt_defer_state(h->state, &fit), 0);
 
 	reinit_completion(&arrived);

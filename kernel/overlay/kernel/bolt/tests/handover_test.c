@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * KUnit: tasklets, timers, callbacks that the highest CPU still has when it dies.
+ * KUnit: tasklets, timers and RCU callbacks that the highest CPU still has when it
+ * dies.
  */
 #include <linux/interrupt.h>
 #include <linux/rcupdate.h>
@@ -96,7 +97,7 @@ static void leave_callback(void)
 	call_rcu(&head, in_callback);
 }
 
-/* The last one has ended. */
+/* Waits until the RCU callbacks of earlier tests have run. */
 static void before_callback(struct kunit *test)
 {
 	rcu_barrier();

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* KUnit: states that start on all CPUs at once. */
+/* KUnit: hotplug states whose startups run on all CPUs at once. */
 #ifdef CONFIG_BOLT_KUNIT_TEST
 
 #ifndef _BOLT_TESTS_PARALLEL_KUNIT_H
@@ -35,7 +35,7 @@ static int parallel_startup(unsigned int cpu)
 	atomic_inc(&seen.startups);
 	if (cpu != smp_processor_id() || !strstarts(current->comm, "cpuhp/"))
 		atomic_inc(&seen.elsewhere);
-	/* All meet here, if they run at once. */
+	/* If the callbacks run at once, they all meet here. */
 	atomic_inc(&seen.inside);
 	while (atomic_read(&seen.inside) < num_online_cpus() &&
 	       time_before(jiffies, deadline))
@@ -82,8 +82,8 @@ static int parallel_init(struct kunit *test)
 }
 
 /*
- * As the functions of <linux/cpuhotplug_parallel.h>, which also ask for a switch of
- * the boot.
+ * As the functions of <linux/cpuhotplug_parallel.h>, but does not ask for the
+ * switch bolt.parallel=.
  */
 static int set_up_locked(enum cpuhp_state state, const char *name,
 			 int (*startup)(unsigned int cpu),
@@ -108,7 +108,10 @@ static int add_instance(int state, struct hlist_node *node)
 
 #define ran(what) atomic_read(&seen.what)
 
-/* Every CPU once, itself, and all at the same time. */
+/*
+ * The startup runs on every CPU once, on the CPU itself, and on all CPUs at the
+ * same time.
+ */
 static void all_at_once(struct kunit *test)
 {
 	int n = num_online_cpus(), state;
@@ -125,7 +128,10 @@ static void all_at_once(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, bolt_concurrent(state));
 }
 
-/* With the switch off one CPU follows the other, with the same result. */
+/*
+ * With the switch off, the startup runs on one CPU after the other, with the same
+ * result.
+ */
 static void one_after_the_other(struct kunit *test)
 {
 	int state;
@@ -137,12 +143,15 @@ static void one_after_the_other(struct kunit *test)
 		       parallel_teardown);
 	KUNIT_ASSERT_GT(test, state, 0);
 	KUNIT_EXPECT_EQ(test, ran(startups), num_online_cpus());
-	/* The last finds that all have been there. */
+	/* Only the last callback finds that all CPUs have been there. */
 	KUNIT_EXPECT_EQ(test, ran(together), 1);
 	cpuhp_remove_state(state);
 }
 
-/* What drivers call asks for the switch of the boot, off or on: see kunit-parallel. */
+/*
+ * The functions that drivers call obey bolt.parallel=. The scenario kunit-parallel
+ * runs this with the switch on.
+ */
 static void the_switch_decides(struct kunit *test)
 {
 	bool on = strstr(saved_command_line, "bolt.parallel=on");
@@ -182,7 +191,7 @@ static void failure_undoes_all(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, ran(startups), n - 1);
 	KUNIT_EXPECT_EQ(test, ran(teardowns), n - 1);
 
-	/* Nothing of it is left: the number is free again. */
+	/* After a failure nothing of the state is left: its number is free again. */
 	seen.fails = nr_cpu_ids;
 	atomic_set(&seen.inside, 0);
 	err = set_up(CPUHP_AP_ONLINE_DYN, "bolt/test:fail", parallel_startup,
@@ -246,7 +255,7 @@ static void instances_come_and_fail(struct kunit *test)
 	cpuhp_remove_multi_state(state);
 }
 
-/* On behalf of CPUs, wherever. */
+/* A startup of the PREPARE section runs for every CPU, on any CPU. */
 static void ahead_runs_for_all(struct kunit *test)
 {
 	int n = num_online_cpus(), state;
@@ -293,7 +302,10 @@ static int write_thread(void *arg)
 	return 0;
 }
 
-/* Who wants the lock for writing while callbacks run waits, and they do not. */
+/*
+ * A task that wants the hotplug lock for writing waits for the callbacks, and the
+ * callbacks do not wait for that task.
+ */
 static void a_writer_waits(struct kunit *test)
 {
 	DECLARE_COMPLETION_ONSTACK(begin);
@@ -307,7 +319,7 @@ static void a_writer_waits(struct kunit *test)
 	cpus_read_lock();
 	state = set_up_locked(CPUHP_AP_ONLINE_DYN, "bolt/test:writer", parallel_startup,
 			      parallel_teardown);
-	/* It has asked for the lock in the meantime. */
+	/* By now the task has asked for the lock. */
 	KUNIT_EXPECT_FALSE(test, completion_done(&done));
 	cpus_read_unlock();
 	KUNIT_EXPECT_GT(test, state, 0);

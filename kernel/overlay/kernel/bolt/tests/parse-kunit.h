@@ -12,15 +12,15 @@
 #include <linux/mm.h>
 #include <linux/slab.h>
 
-#define SMALL 100	/* CPUs: not a multiple of a long */
+#define SMALL 100	/* CPUs, not a multiple of the bits of a long */
 #define LARGE 4096
-#define ODD 1780	/* a list of them is longer than a page */
+#define ODD 1780	/* so many CPUs that a list of them is longer than a page */
 
 static void lists(struct kunit *test)
 {
 	static const struct {
 		const char *text;
-		size_t len;	/* or 0: all of it */
+		size_t len;	/* 0 stands for the whole text */
 		int err;
 		unsigned int weight, first, last;
 	} rows[] = {
@@ -51,7 +51,7 @@ static void lists(struct kunit *test)
 		{ "0-31:3/2", 0, -EINVAL },
 		{ "0-31:0/0", 0, -EINVAL },
 		{ "0-31:1", 0, -EINVAL },
-		/* bitmap_parselist() would go round to 1 and 0. */
+		/* In bitmap_parselist() these numbers would overflow to 1 and 0. */
 		{ "2-3:1/4294967295", 0, -EINVAL },
 		{ "100", 0, -EINVAL },
 		{ "1,2,99-100", 0, -EINVAL },
@@ -91,7 +91,10 @@ static void lists(struct kunit *test)
 	}
 }
 
-/* A page or more has been cut, however well it reads. */
+/*
+ * kernfs has cut a text of a page or more, so such a text is refused even if it can
+ * be read.
+ */
 static void a_page_is_too_long(struct kunit *test)
 {
 	DECLARE_BITMAP(bits, SMALL);
@@ -121,7 +124,7 @@ static void masks(struct kunit *test)
 	DECLARE_BITMAP(bits, SMALL);
 	size_t words = BITS_TO_LONGS(SMALL), i;
 
-	/* Shorter than the kernel's, as long, and longer. */
+	/* Masks that are shorter than the kernel's, as long, and longer. */
 	for (i = 1; i <= ARRAY_SIZE(mask); i++) {
 		bitmap_fill(bits, SMALL);
 		KUNIT_EXPECT_EQ(test,
@@ -131,7 +134,10 @@ static void masks(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, bitmap_weight(bits, SMALL), 2);
 		KUNIT_EXPECT_TRUE(test, test_bit(0, bits));
 	}
-	/* Bits beyond: in the last word of the kernel's, and after it. */
+	/*
+	 * Bits beyond the last CPU, in the last word of the kernel's mask and after
+	 * that word.
+	 */
 	mask[0] = 0;
 	for (i = SMALL; i < ARRAY_SIZE(mask) * BITS_PER_LONG; i++) {
 		__set_bit(i, mask);
@@ -147,7 +153,7 @@ static void masks(struct kunit *test)
 					SMALL),
 			0);
 	KUNIT_EXPECT_EQ(test, find_first_bit(bits, SMALL), SMALL - 1);
-	/* Not words. */
+	/* Masks that are no array of unsigned long. */
 	KUNIT_EXPECT_EQ(test, bolt_parse_mask(mask, 0, bits, SMALL), -EINVAL);
 	for (i = 1; i < sizeof(long); i++)
 		KUNIT_EXPECT_EQ_MSG(test, bolt_parse_mask(mask, i, bits, SMALL),
@@ -161,7 +167,7 @@ static void numbers(struct kunit *test)
 {
 	static const struct {
 		const char *text;
-		size_t len;	/* or 0: all of it */
+		size_t len;	/* 0 stands for the whole text */
 		int err;
 		unsigned int number;
 	} rows[] = {
@@ -214,7 +220,7 @@ static void overrides(struct kunit *test)
 {
 	static const struct {
 		const char *text;
-		size_t len;	/* or 0: all of it */
+		size_t len;	/* 0 stands for the whole text */
 		int err;
 		unsigned int state;
 		enum bolt_say say;
@@ -269,7 +275,10 @@ static void overrides(struct kunit *test)
 						  &say), -EINVAL);
 }
 
-/* A list with ranges may be short, one without is too long; a mask never is. */
+/*
+ * All odd CPUs: a list with ranges is short, a list without ranges is too long, and
+ * a mask is never too long.
+ */
 static void odd_cpus_of_a_large_machine(struct kunit *test)
 {
 	unsigned long *bits = bitmap_zalloc(LARGE, GFP_KERNEL);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * KUnit: the rows of states, without touching a CPU; and states that are fit for
- * requests for several CPUs, and states that are not. The second suite takes all
- * CPUs but the first offline and back, together and one after the other; it is
- * skipped with fewer than three CPUs.
+ * KUnit: the first suite checks the rows of states, without touching a CPU. The
+ * second suite is about states that are fit for requests for several CPUs, and
+ * states that are not. The second suite takes all CPUs but the first offline and
+ * back, together and one after the other; it is skipped with fewer than three CPUs.
  */
 #ifdef CONFIG_BOLT_KUNIT_TEST
 
@@ -20,7 +20,7 @@ static bool registered(int state)
 	return bolt_state_has(state, true) || bolt_state_has(state, false);
 }
 
-/* What this kernel has registered was looked at by somebody. */
+/* Every fixed state that this kernel has registered has a row. */
 static void every_fixed_state_has_a_row(struct kunit *test)
 {
 	int state;
@@ -38,7 +38,10 @@ static void every_fixed_state_has_a_row(struct kunit *test)
 	}
 }
 
-/* Between the states of a dead CPU and those of a live one there is a reset. */
+/*
+ * STARTING states are critical, as a reset may lie between their teardown and their
+ * startup.
+ */
 static void starting_is_critical(struct kunit *test)
 {
 	int state;
@@ -51,7 +54,10 @@ static void starting_is_critical(struct kunit *test)
 	}
 }
 
-/* What is put off belongs to those who need one, and can be put off. */
+/*
+ * A fixed state that is deferred has a row that allows that, and callbacks that can
+ * be deferred.
+ */
 static void deferred_states_fit(struct kunit *test)
 {
 	int state;
@@ -81,17 +87,23 @@ static void defer_refuses_what_it_must(struct kunit *test)
 	static const struct bolt_defer no_reason = { .concurrent = true };
 	static const struct bolt_defer unexplained = { .class = BOLT_ELIDE };
 
-	/* What cpuhp_setup_state() returns when it fails, and the ends. */
+	/*
+	 * Numbers that cpuhp_setup_state() returns when it fails, and the two ends
+	 * of the enum.
+	 */
 	KUNIT_EXPECT_EQ(test, bolt_defer_state(-ENOSPC, &defer), -EINVAL);
 	KUNIT_EXPECT_EQ(test, bolt_defer_state(CPUHP_OFFLINE, &defer), -EINVAL);
 	KUNIT_EXPECT_EQ(test, bolt_defer_state(CPUHP_ONLINE, &defer), -EINVAL);
-	/* Fixed and critical; fixed and without a row. */
+	/* A fixed state that is critical, and a fixed state without a row. */
 	KUNIT_EXPECT_EQ(test, bolt_defer_state(CPUHP_AP_ACTIVE, &defer),
 			-EINVAL);
 	KUNIT_EXPECT_EQ(test,
 			bolt_defer_state(CPUHP_S390_PFAULT_DEAD, &defer),
 			-EINVAL);
-	/* Dynamic, but nothing is registered there; not said what, or why. */
+	/*
+	 * A dynamic state that is not registered, and descriptions without a
+	 * reason.
+	 */
 	KUNIT_EXPECT_EQ(test, bolt_defer_state(CPUHP_AP_ONLINE_DYN_END, &defer),
 			-EINVAL);
 	KUNIT_EXPECT_EQ(test, bolt_defer_state(CPUHP_AP_ONLINE_DYN, &no_reason),
@@ -120,10 +132,10 @@ kunit_test_suite(bolt_policy_suite);
 
 #define MAX_CALLS 64
 
-/* How long a callback waits inside the stop, at most. */
+/* How long a callback waits inside the stop at most. */
 #define DYING_WAIT_MS 20
 
-/* One callback, as it saw the machine. */
+/* What one callback has seen of the machine. */
 struct call {
 	unsigned int cpu;
 	unsigned int online;
@@ -192,7 +204,7 @@ static int add_state(struct kunit *test, const char *name)
 	return ft->state;
 }
 
-/* The same CPUs by requests for one CPU each. */
+/* Takes the CPUs offline and back by requests for one CPU each. */
 static void go_one_by_one(struct kunit *test, const struct cpumask *cpus)
 {
 	unsigned int cpu;
@@ -214,7 +226,10 @@ static s64 slowed(int state)
 	return atomic64_read(&bolt_counts[state].slowed);
 }
 
-/* Callbacks that nobody knows are called as natively, and see what they see natively. */
+/*
+ * Callbacks of a state of which nothing is known are called in native order, and
+ * see what they see natively.
+ */
 static void unknown_states_see_what_they_see_natively(struct kunit *test)
 {
 	struct fit_test *ft = test->priv;
@@ -244,7 +259,10 @@ static void unknown_states_see_what_they_see_natively(struct kunit *test)
 	}
 }
 
-/* Callbacks that were declared fit see that other CPUs are on their way. */
+/*
+ * Callbacks of a state that was declared fit see other CPUs of the request on their
+ * way.
+ */
 static void declared_states_see_the_others(struct kunit *test)
 {
 	static const struct bolt_defer defer = { .reason = "test" };
@@ -265,7 +283,10 @@ static void declared_states_see_the_others(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, seen.calls[i].online, num_online_cpus());
 }
 
-/* A request that goes CPU by CPU is undone as any other, from wherever it fails. */
+/*
+ * A request that goes CPU by CPU is undone like any other request, wherever it
+ * fails.
+ */
 static void a_failure_is_undone(struct kunit *test)
 {
 	struct fit_test *ft = test->priv;
@@ -296,7 +317,7 @@ static void a_failure_is_undone(struct kunit *test)
 			2 * cpumask_weight(&ft->cpus) + 2);
 }
 
-/* What the administrator says counts until the state goes. */
+/* What the administrator has declared counts until the state is removed. */
 static void the_administrator_decides(struct kunit *test)
 {
 	static const struct bolt_defer concurrent = {
@@ -322,13 +343,19 @@ static void the_administrator_decides(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, bolt_fit_declared(state));
 	KUNIT_EXPECT_EQ(test, bolt_declare_fit(state, BOLT_SERIAL), -ENOENT);
 
-	/* Whatever gets the number next is another state. */
+	/*
+	 * The next state that gets the same number is another one, and is unfit
+	 * again.
+	 */
 	KUNIT_EXPECT_EQ(test, add_state(test, "bolt/test:unknown"), state);
 	KUNIT_EXPECT_EQ(test, bolt_fit(state), BOLT_UNFIT);
 	KUNIT_EXPECT_FALSE(test, bolt_fit_declared(state));
 }
 
-/* A state with instances does not count while it has none. */
+/*
+ * An unfit state with instances does not slow requests down while it has no
+ * instance.
+ */
 static void without_instances_nothing_is_slow(struct kunit *test)
 {
 	enum cpuhp_state before = bolt_find_unfit();
@@ -351,7 +378,10 @@ static void names_have_rows(struct kunit *test)
 		const struct bolt_named *named = &bolt_names[i];
 		int state = add_state(test, named->name);
 
-		/* Several modules may call a state the same: then all rows agree. */
+		/*
+		 * Several modules may use the same name for a state; then all rows
+		 * of that name must agree.
+		 */
 		KUNIT_EXPECT_EQ_MSG(test, bolt_fit(state), named->row.fit, "%s",
 				    named->name);
 		KUNIT_EXPECT_NOT_NULL_MSG(test, named->row.reason, "%s",
@@ -373,7 +403,10 @@ static int note_instance(unsigned int cpu, struct hlist_node *node)
 	return 0;
 }
 
-/* A row that defers a state says nothing about other callbacks of that name. */
+/*
+ * A row that defers a state does not count for a state of the same name with other
+ * callbacks.
+ */
 static void names_need_their_callbacks(struct kunit *test)
 {
 	static const struct bolt_defer restart = {
@@ -384,7 +417,10 @@ static void names_need_their_callbacks(struct kunit *test)
 	struct fit_test *ft = test->priv;
 	int state;
 
-	/* Nothing would undo the teardown of a CPU that is still alive. */
+	/*
+	 * A teardown without a startup, in the ONLINE section, where no callback
+	 * would undo it.
+	 */
 	state = cpuhp_setup_state_nocalls(CPUHP_AP_ONLINE_DYN,
 					  "fork:vm_stack_cache", NULL,
 					  note_teardown);
@@ -395,7 +431,10 @@ static void names_need_their_callbacks(struct kunit *test)
 	cpuhp_remove_state_nocalls(state);
 	ft->state = 0;
 
-	/* The startup to run in any case is not one of instances. */
+	/*
+	 * The row has .restart set, which is not possible for a state with
+	 * instances.
+	 */
 	state = cpuhp_setup_state_multi(CPUHP_AP_ONLINE_DYN, "crash/cpuhp",
 					note_instance, note_instance);
 	KUNIT_ASSERT_GT(test, state, 0);
@@ -405,7 +444,7 @@ static void names_need_their_callbacks(struct kunit *test)
 	cpuhp_remove_multi_state(state);
 }
 
-/* How often note() ran for startups, or for teardowns. */
+/* Returns how often note() ran for startups, or for teardowns. */
 static int calls_of(bool startup)
 {
 	int i, n = 0;
@@ -415,7 +454,10 @@ static int calls_of(bool startup)
 	return n;
 }
 
-/* A row may put a state off, without code where the state is registered. */
+/*
+ * A row of names.h can defer a state; the code that registers the state need not
+ * call Bolt.
+ */
 static void names_are_put_off(struct kunit *test)
 {
 	struct fit_test *ft = test->priv;
@@ -427,14 +469,17 @@ static void names_are_put_off(struct kunit *test)
 	forget_calls();
 	go_together(test, &ft->cpus);
 	KUNIT_EXPECT_EQ(test, atomic_read(&seen.nr), 0);
-	/* Moved back to critical, it is torn down and started as natively. */
+	/*
+	 * When the state is moved back to critical, its teardown and startup run as
+	 * natively.
+	 */
 	bolt_override(state, true);
 	KUNIT_EXPECT_NULL(test, bolt_deferred(state));
 	go_together(test, &ft->cpus);
 	KUNIT_EXPECT_EQ(test, calls_of(false), nr);
 	KUNIT_EXPECT_EQ(test, calls_of(true), nr);
 	bolt_override(state, false);
-	/* What is pending runs when the state goes. */
+	/* A pending teardown runs when the state is removed. */
 	KUNIT_ASSERT_EQ(test, bolt_test_go(&ft->cpus, false), 0);
 	forget_calls();
 	cpuhp_remove_state_nocalls(state);
@@ -460,7 +505,7 @@ static void a_startup_may_run_without_a_teardown(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, calls_of(true), nr);
 	KUNIT_EXPECT_EQ(test, calls_of(false), 0);
 
-	/* One that fails has its teardown run, and the CPU stays offline. */
+	/* If that startup fails, the teardown runs, and the CPU stays offline. */
 	KUNIT_ASSERT_EQ(test, bolt_test_go(&ft->cpus, false), 0);
 	cpu = cpumask_first(&ft->cpus);
 	forget_calls();
@@ -478,7 +523,7 @@ static atomic_t dying_late;
 static struct cpumask dying_seen;
 
 /*
- * Of the kind of tboot_dying_cpu(): the last CPU that goes waits until those
+ * Does what tboot_dying_cpu() does: the last CPU that goes waits until the CPUs
  * that went before it are dead.
  */
 static int dying_waits(unsigned int cpu)
@@ -506,7 +551,10 @@ static void the_last_to_die_finds_the_others_dead(struct kunit *test)
 	struct fit_test *ft = test->priv;
 	int err;
 
-	/* The constant of TXT's callback, which a guest does not have. */
+	/*
+	 * The test uses the number of tboot's state, which a guest does not
+	 * register.
+	 */
 	err = cpuhp_setup_state_nocalls(CPUHP_AP_X86_TBOOT_DYING,
 					"bolt/test:dying", NULL, dying_waits);
 	if (err == -EBUSY)

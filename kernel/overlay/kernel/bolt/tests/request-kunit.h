@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * KUnit: takes the highest CPU offline and back with a state of its own, and
- * counts what ran. Needs a second CPU that can go; is skipped without one.
+ * KUnit: takes the highest CPU offline and back while a state of the test is
+ * registered, and counts which callbacks ran. Skipped if no CPU can go offline.
  */
 #ifdef CONFIG_BOLT_KUNIT_TEST
 
@@ -94,7 +94,10 @@ static void request_exit(struct kunit *test)
 	bolt_fixture_end(&rt->fixture);
 }
 
-/* A CPU that comes back has neither been torn down nor started up. */
+/*
+ * For a CPU that comes back while it is parked, neither teardown nor startup has
+ * run.
+ */
 static void returning_runs_neither(struct kunit *test)
 {
 	KUNIT_ASSERT_EQ(test, remove_cpu(victim), 0);
@@ -107,7 +110,7 @@ static void returning_runs_neither(struct kunit *test)
 	expect_ran(test, 0, 0, 1, 1);
 }
 
-/* A settled CPU has been torn down once and starts up once. */
+/* For a CPU that was settled, the teardown has run once, and the startup runs once. */
 static void settling_runs_both(struct kunit *test)
 {
 	KUNIT_ASSERT_EQ(test, remove_cpu(victim), 0);
@@ -130,13 +133,13 @@ static void disabling_settles(struct kunit *test)
 
 	KUNIT_ASSERT_EQ(test, add_cpu(victim), 0);
 	expect_ran(test, 1, 1, 1, 0);
-	/* Native from here: nothing is put off. */
+	/* Bolt is disabled from here on, so no teardown is deferred. */
 	KUNIT_ASSERT_EQ(test, remove_cpu(victim), 0);
 	KUNIT_EXPECT_FALSE(test, bolt_test_parked(victim));
 	expect_ran(test, 1, 2, 1, 0);
 }
 
-/* A state that goes away is torn down first, and its number is forgotten. */
+/* A state that is removed is settled first, and Bolt forgets how it was deferred. */
 static void removing_a_state_settles_it(struct kunit *test)
 {
 	struct request_test *rt = test->priv;
@@ -151,7 +154,10 @@ static void removing_a_state_settles_it(struct kunit *test)
 	rt->state = 0;
 }
 
-/* An cancel that fails undoes the bring-up and leaves nothing of the state. */
+/*
+ * A cancel function that fails undoes the bring-up, and nothing of the state is
+ * left.
+ */
 static void failing_cancel_is_a_failing_startup(struct kunit *test)
 {
 	struct request_test *rt = test->priv;

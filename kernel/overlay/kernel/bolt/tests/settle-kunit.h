@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * KUnit: memory and sums while the highest CPU is parked, on its way back, and
- * settled. What the CPU keeps is found by all that drain or sum (law 3).
+ * KUnit: memory and counters of the highest CPU while it is parked, on its way
+ * back, and settled. Code that drains or adds up must find what the CPU keeps (law
+ * 3).
  */
 #ifdef CONFIG_BOLT_KUNIT_TEST
 
@@ -21,10 +22,13 @@
 
 #include "fixture.h"
 
-/* More than any count here, so that a count stays on its CPU. */
+/*
+ * More than any count in these tests, so that a count stays on its CPU and is not
+ * folded.
+ */
 #define BATCH 1000
 
-/* More than are folded at once. */
+/* More counters than settling folds in one part. */
 #define COUNTERS 3000
 
 static unsigned int victim;
@@ -68,7 +72,10 @@ static void on_cpu(struct kunit *test, unsigned int cpu, int (*func)(void *),
 	KUNIT_ASSERT_EQ(test, smp_call_on_cpu(cpu, func, arg, false), 0);
 }
 
-/* A callback on the control CPU, early in a bring-up of the victim. */
+/*
+ * A function that a callback runs on the control CPU, early in a bring-up of the
+ * victim.
+ */
 static void (*on_return)(void *arg);
 static void *on_return_arg;
 
@@ -148,7 +155,10 @@ static void sums_are_exact(struct kunit *test)
 	unwatch_returns(state);
 }
 
-/* What all CPUs hold together lies between the bounds with and without one. */
+/*
+ * The comparison of a counter's sum is right although a parked CPU keeps a part of
+ * the sum.
+ */
 static void comparisons_count_parked_cpus(struct kunit *test)
 {
 	struct memory_test *mt = test->priv;
@@ -178,7 +188,10 @@ static int count_in_all(void *arg)
 	return 0;
 }
 
-/* Settling some counters at a time, the CPU being back meanwhile, loses none. */
+/*
+ * Settling folds some counters at a time. No count is lost if the CPU comes back in
+ * between.
+ */
 static void settling_in_parts_folds_all(struct kunit *test)
 {
 	struct percpu_counter *counters;
@@ -193,7 +206,7 @@ static void settling_in_parts_folds_all(struct kunit *test)
 	on_cpu(test, victim, count_in_all, counters);
 
 	KUNIT_ASSERT_EQ(test, remove_cpu(victim), 0);
-	/* The last that was added is the first to be folded. */
+	/* The counter that was added last is the first that settling folds. */
 	while (*per_cpu_ptr(counters[COUNTERS - 1].counters, victim))
 		KUNIT_ASSERT_TRUE(test, bolt_settle_next(victim, BOLT_ELIDE));
 	for (i = 0; i < COUNTERS; i++)
@@ -242,7 +255,10 @@ static int take_object(void *arg)
 	return user->object ? 0 : -ENOMEM;
 }
 
-/* Destroying a cache does what shrinking it does, and warns if that fails. */
+/*
+ * The slabs of a parked CPU are flushed when their cache is shrunk, and when it is
+ * destroyed, which warns if slabs are left.
+ */
 static void slabs_are_flushed(struct kunit *test)
 {
 	struct slab_user user;
@@ -302,7 +318,10 @@ static void pages_are_kept_and_drained(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, pages_of(victim), 0);
 }
 
-/* Settling a CPU gives the others' lists more; one that returns takes it back. */
+/*
+ * When a CPU is settled, the page lists of the other CPUs become larger; when it
+ * returns, they become smaller again.
+ */
 static void page_lists_are_sized_as_natively(struct kunit *test)
 {
 	unsigned int second = cpumask_next(0, cpu_online_mask);
@@ -368,7 +387,7 @@ static void folios_are_not_pinned(struct kunit *test)
 	struct folio *folio = folio_alloc(GFP_KERNEL, 0);
 
 	KUNIT_ASSERT_NOT_NULL(test, folio);
-	/* What is on a list belongs to a group. */
+	/* A page on an LRU list must be charged to a control group. */
 	KUNIT_ASSERT_EQ(test, mem_cgroup_charge(folio, NULL, GFP_KERNEL), 0);
 	on_cpu(test, victim, add_to_lru, folio);
 	KUNIT_EXPECT_EQ(test, folio_ref_count(folio), 2);
@@ -384,7 +403,7 @@ static s8 *threshold_of(struct kunit *test, unsigned int cpu)
 	return &per_cpu_ptr(zone->per_cpu_zonestats, cpu)->stat_threshold;
 }
 
-/* A CPU that returns finds its threshold, or the one that was set meanwhile. */
+/* A CPU that returns has its old threshold, or the one that was set meanwhile. */
 static void thresholds_follow_changes(struct kunit *test)
 {
 	s8 *own = threshold_of(test, victim), *first = threshold_of(test, 0);
@@ -403,7 +422,10 @@ static void thresholds_follow_changes(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, *first, before);
 }
 
-/* What a setter of thresholds does in the middle of its work, with @zone next. */
+/*
+ * A function that is called while thresholds are being set, before @zone has its
+ * turn.
+ */
 static void (*in_between)(struct kunit *test, struct zone *zone);
 static struct kunit *in_between_test;
 
@@ -423,7 +445,7 @@ static int zones_of(pg_data_t *pgdat)
 	return zones;
 }
 
-/* The node with the most zones. */
+/* Returns the node with the most zones. */
 static pg_data_t *zoned_node(void)
 {
 	pg_data_t *pgdat, *most = NULL;
@@ -435,7 +457,7 @@ static pg_data_t *zoned_node(void)
 	return most;
 }
 
-/* Sets thresholds as kswapd does, which no lock keeps from requests. */
+/* Sets thresholds as kswapd does, which takes no lock that would keep requests off. */
 static void set_thresholds(struct kunit *test,
 			   void (*func)(struct kunit *test, struct zone *zone))
 {
@@ -445,7 +467,10 @@ static void set_thresholds(struct kunit *test,
 
 	in_between = func;
 	in_between_test = test;
-	/* Zones that cannot drift far enough are left alone. */
+	/*
+	 * Zones without a drift mark are passed over when thresholds are set, so
+	 * every zone gets one here.
+	 */
 	for (i = 0; i < pgdat->nr_zones; i++) {
 		marks[i] = pgdat->node_zones[i].percpu_drift_mark;
 		if (populated_zone(&pgdat->node_zones[i]))
@@ -456,7 +481,7 @@ static void set_thresholds(struct kunit *test,
 		pgdat->node_zones[i].percpu_drift_mark = marks[i];
 }
 
-/* The CPUs that are online have one threshold, the same, in every zone. */
+/* Expects that all CPUs that are online have the same threshold in a zone. */
 static void expect_equal_thresholds(struct kunit *test)
 {
 	struct zone *zone;
@@ -479,7 +504,7 @@ static void leave(struct kunit *test, struct zone *zone)
 		KUNIT_EXPECT_EQ(test, remove_cpu(victim), 0);
 }
 
-/* A CPU leaves while somebody sets thresholds, and is not given its own. */
+/* A CPU leaves while thresholds are being set, and misses the new ones. */
 static void thresholds_are_set_while_leaving(struct kunit *test)
 {
 	set_thresholds(test, leave);
@@ -489,7 +514,10 @@ static void thresholds_are_set_while_leaving(struct kunit *test)
 	refresh_zone_stat_thresholds();
 }
 
-/* In the last zone: those before have been set without the CPU. */
+/*
+ * The CPU comes back before the last zone has its turn; the zones before were set
+ * without it.
+ */
 static void come(struct kunit *test, struct zone *zone)
 {
 	struct zone *last = NULL, *z;
@@ -502,7 +530,7 @@ static void come(struct kunit *test, struct zone *zone)
 		KUNIT_EXPECT_EQ(test, add_cpu(victim), 0);
 }
 
-/* A CPU returns while somebody sets thresholds, and has missed some. */
+/* A CPU returns while thresholds are being set, and has missed some of them. */
 static void thresholds_are_set_while_coming(struct kunit *test)
 {
 	if (zones_of(zoned_node()) < 2)
@@ -520,7 +548,7 @@ static void leave_and_come(struct kunit *test, struct zone *zone)
 	come(test, zone);
 }
 
-/* Both: a whole absence is over before the setter is. */
+/* A CPU leaves and returns while thresholds are being set. */
 static void thresholds_are_set_meanwhile(struct kunit *test)
 {
 	set_thresholds(test, leave_and_come);
@@ -545,7 +573,10 @@ static int free_iova_here(void *arg)
 	return 0;
 }
 
-/* The last address that is free lies in a magazine of the parked CPU. */
+/*
+ * An allocation finds the last free address, which lies in a magazine of the parked
+ * CPU.
+ */
 static void addresses_are_found(struct kunit *test)
 {
 	struct iova_user *user;

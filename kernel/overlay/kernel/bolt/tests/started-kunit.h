@@ -14,7 +14,7 @@
 #include "../request.h"
 #include "fixture.h"
 
-/* What a callback of the test's state asks, and what the test knows. */
+/* What the callbacks of the test's state have found, and what the test knows. */
 static struct {
 	int state;
 	struct cpumask up;
@@ -31,8 +31,8 @@ struct started_test {
 };
 
 /*
- * Compares the answers with what the callbacks themselves have noted, for all CPUs:
- * the state is serial, so that nothing changes meanwhile.
+ * Compares the answers of cpuhp_started() for all CPUs with what the callbacks have
+ * noted. The state is serial, so that no answer changes meanwhile.
  */
 static void ask(unsigned int cpu)
 {
@@ -56,7 +56,10 @@ static bool refuse(unsigned int cpu, bool startup)
 
 static int noting_startup(unsigned int cpu)
 {
-	/* Neither before the startup has done anything, nor before it has returned. */
+	/*
+	 * The state must not be up before the startup has done anything, nor before
+	 * it has returned.
+	 */
 	ask(cpu);
 	if (refuse(cpu, true))
 		return -ENXIO;
@@ -97,7 +100,7 @@ static void watch(struct kunit *test, const struct bolt_defer *defer)
 		kunit_skip(test, "another state is unfit");
 }
 
-/* How many of @cpus @state is up on. */
+/* Returns on how many of @cpus @state is up. */
 static int count(const struct cpumask *cpus, enum cpuhp_state state)
 {
 	unsigned int cpu;
@@ -108,7 +111,7 @@ static int count(const struct cpumask *cpus, enum cpuhp_state state)
 	return n;
 }
 
-/* A CPU that is online has all states, one that is offline has none. */
+/* All states are up on a CPU that is online, and none on a CPU that is offline. */
 static void online_and_offline(struct kunit *test)
 {
 	struct started_test *st = test->priv;
@@ -124,7 +127,7 @@ static void online_and_offline(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, bolt_test_go(&st->cpus, true), 0);
 	KUNIT_EXPECT_EQ(test, count(&st->cpus, CPUHP_AP_ACTIVE), nr);
 
-	/* Natively as well. */
+	/* The same holds after a native offline. */
 	KUNIT_ASSERT_EQ(test, bolt_enable(false), 0);
 	KUNIT_ASSERT_EQ(test, remove_cpu(st->fixture.victim), 0);
 	KUNIT_EXPECT_FALSE(test, cpuhp_started(st->fixture.victim,
@@ -134,7 +137,10 @@ static void online_and_offline(struct kunit *test)
 					      CPUHP_AP_ACTIVE));
 }
 
-/* In a request a callback finds which CPUs have been through it, and which not. */
+/*
+ * In a request a callback finds out for which CPUs the same callback has already
+ * run.
+ */
 static void in_a_request(struct kunit *test)
 {
 	struct started_test *st = test->priv;
@@ -185,7 +191,10 @@ static int look_from_above(unsigned int cpu)
 	return 0;
 }
 
-/* A state that is put off is not up meanwhile; skipped, it is up again. */
+/*
+ * A state whose teardown is deferred is not up; when its startup has been skipped,
+ * the state is up again.
+ */
 static void put_off(struct kunit *test)
 {
 	struct started_test *st = test->priv;
@@ -205,7 +214,10 @@ static void put_off(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, atomic_read(&seen.wrong), 0);
 }
 
-/* What is registered or removed far below does not move the CPUs. */
+/*
+ * Registering or removing a state far below does not change the answers for higher
+ * states.
+ */
 static void registered_below(struct kunit *test)
 {
 	struct started_test *st = test->priv;
@@ -222,7 +234,7 @@ static void registered_below(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, count(&st->cpus, CPUHP_AP_ACTIVE), nr);
 }
 
-/* The helpers go by the same answer. */
+/* for_each_started_cpu() and cpumask_keep_started() agree with cpuhp_started(). */
 static void masks(struct kunit *test)
 {
 	struct started_test *st = test->priv;
@@ -283,7 +295,10 @@ static void started_exit(struct kunit *test)
 	bolt_fixture_end(&st->fixture);
 }
 
-/* On its way down a CPU passes states that have no callback without a note. */
+/*
+ * A CPU that stops half-way down has passed states without a callback, which are
+ * not noted. A state that is registered among these must not count as up.
+ */
 static void registered_where_a_cpu_is_half_way(struct kunit *test)
 {
 	struct started_test *st = test->priv;

@@ -38,7 +38,7 @@ static void set_refuses_unpark_of_others(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, bolt_set_has(&set, CPUHP_AP_ACTIVE));
 }
 
-/* Every state fits, the first and the last of the enum included. */
+/* A set can hold every state, the first and the last of the enum included. */
 static void set_holds_every_state(struct kunit *test)
 {
 	struct bolt_set set = {};
@@ -50,7 +50,10 @@ static void set_holds_every_state(struct kunit *test)
 			(unsigned int)CPUHP_ONLINE + 1);
 }
 
-/* Settling goes down, whatever the order in which states were put off. */
+/*
+ * States are settled in descending order, whatever the order in which they were
+ * deferred.
+ */
 static void set_settles_in_descending_order(struct kunit *test)
 {
 	static const enum cpuhp_state parked[] = {

@@ -8,7 +8,7 @@
 #include <kunit/test.h>
 #include <linux/cpuhotplug.h>
 
-/* What a CPU would find that looks at one state after the other. */
+/* Returns the state that a CPU would find if it looked at one state after the other. */
 static unsigned int look(unsigned int state, bool bringup)
 {
 	while (bringup ? state < BOLT_NR_STATES : state > CPUHP_OFFLINE) {
@@ -89,7 +89,7 @@ static void states_without_an_instance_are_passed(struct kunit *test)
 	cpuhp_remove_multi_state(state);
 }
 
-/* Of such states nothing but the bit in the pending set changes. */
+/* When a plain state is deferred, only its bit in the pending set changes. */
 static void plain_states_have_nothing_to_do(struct kunit *test)
 {
 	unsigned int state, plain = 0;

@@ -12,7 +12,10 @@
 #include "../../../fs/kernfs/kernfs-internal.h"
 #include "../compat.h"
 
-/* A file in a directory in the directory that is hidden, and one beside. */
+/*
+ * A directory that is hidden, with a file in a directory below, and another
+ * directory beside it.
+ */
 struct tree_test {
 	struct kernfs_root *root;
 	struct kernfs_node *top;
@@ -49,7 +52,10 @@ static void what_is_below_is_hidden(struct kunit *test)
 	struct tree_test *tt = test->priv;
 	int i;
 
-	/* The first time node by node, then by the gate. */
+	/*
+	 * The first time the nodes are deactivated one by one, later by the gate of
+	 * the tree.
+	 */
 	for (i = 0; i < 3; i++) {
 		tree_show(tt, false);
 		KUNIT_EXPECT_FALSE(test, usable(tt->file));
@@ -74,7 +80,10 @@ static void tree_hide_work(struct work_struct *work)
 	complete(&tt->hidden);
 }
 
-/* As natively, when a file is removed: no reader is inside when it is gone. */
+/*
+ * When a file has been hidden, no task is reading it any more, as when a file is
+ * removed natively.
+ */
 static void hiding_waits_for_readers(struct kunit *test)
 {
 	struct tree_test *tt = test->priv;
@@ -85,7 +94,7 @@ static void hiding_waits_for_readers(struct kunit *test)
 		reinit_completion(&tt->hidden);
 		schedule_work(&tt->work);
 		KUNIT_EXPECT_EQ(test, wait_for_completion_timeout(&tt->hidden, HZ / 20), 0);
-		/* A second reader does not get in. */
+		/* A second reader cannot open the file. */
 		KUNIT_EXPECT_FALSE(test, usable(tt->file));
 		kernfs_put_active(tt->file);
 		KUNIT_EXPECT_GT(test, wait_for_completion_timeout(&tt->hidden, 10 * HZ), 0);
@@ -94,7 +103,7 @@ static void hiding_waits_for_readers(struct kunit *test)
 	}
 }
 
-/* A reader that gives up its protection is not waited for. */
+/* Hiding does not wait for a reader that has given up its protection. */
 static void protection_is_broken_and_restored(struct kunit *test)
 {
 	struct tree_test *tt = test->priv;
@@ -126,7 +135,7 @@ static void what_comes_below_is_hidden_too(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, usable(file));
 	tree_show(tt, false);
 	KUNIT_EXPECT_FALSE(test, usable(file));
-	/* What goes while it is hidden stays away. */
+	/* A node that is removed while it is hidden does not show up again. */
 	kernfs_get(file);
 	kernfs_remove(dir);
 	KUNIT_EXPECT_FALSE(test, usable(file));
@@ -151,14 +160,14 @@ static void nodes_move_inside_a_gate_only(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, usable(tt->file));
 	tree_show(tt, true);
 	KUNIT_EXPECT_TRUE(test, usable(tt->file));
-	/* The directory itself may, with all below it. */
+	/* The hidden directory itself may be renamed, with all that is below it. */
 	KUNIT_EXPECT_EQ(test, kernfs_rename(tt->top, compat_kernfs_parent(tt->top), "new"), 0);
 	tree_show(tt, false);
 	KUNIT_EXPECT_FALSE(test, usable(tt->file));
 	tree_show(tt, true);
 }
 
-/* It goes for good while it is hidden. */
+/* A hidden directory can be removed for good. */
 static void hidden_nodes_are_removed(struct kunit *test)
 {
 	struct tree_test *tt = test->priv;

@@ -18,7 +18,10 @@
 
 #include "fixture.h"
 
-/* Each transition, from each value: whether it says yes, and what the word is then. */
+/*
+ * For each transition and each value of the word: whether the transition succeeds,
+ * and the value afterwards.
+ */
 static const struct warm_step {
 	const char *name;
 	bool (*step)(atomic_t *word);
@@ -87,7 +90,10 @@ static void warm_step_name(const struct warm_step *s, char *desc)
 
 KUNIT_ARRAY_PARAM(warm_step, warm_steps, warm_step_name);
 
-/* Two parties at once, in either order: exactly one is obeyed. */
+/*
+ * The CPU takes its order while the control task withdraws it. In either sequence
+ * exactly one of the two succeeds.
+ */
 static void warm_order_is_obeyed_once(struct kunit *test)
 {
 	static const struct {
@@ -113,7 +119,7 @@ static void warm_order_is_obeyed_once(struct kunit *test)
 	}
 }
 
-/* A CPU that has been told to go cold is not told to return, and vice versa. */
+/* A CPU that has the order to die cannot get the order to return, and vice versa. */
 static void warm_one_order_at_a_time(struct kunit *test)
 {
 	atomic_t word = ATOMIC_INIT(BOLT_WARM);
@@ -133,7 +139,7 @@ static void warm_one_order_at_a_time(struct kunit *test)
 #define OLD 0x01d01d01
 #define NEW 0x4e3e3e3e
 
-/* An address of the kernel, and the pages that it leads to, first one, then another. */
+/* A kernel address that is mapped to one page first and then to another. */
 struct mapping {
 	struct vm_struct *area;
 	struct page *pages[2];
@@ -161,7 +167,10 @@ static int unset_mapping(pte_t *pte, unsigned long addr, void *unused)
 	return 0;
 }
 
-/* For the CPUs that are online; a CPU that waits is not told. */
+/*
+ * Flushes the TLBs of CPUs that are online. A CPU that waits in the kernel is not
+ * told.
+ */
 static void unmap(struct mapping *m)
 {
 	unsigned long addr = (unsigned long)m->area->addr;
@@ -170,7 +179,7 @@ static void unmap(struct mapping *m)
 	flush_tlb_kernel_range(addr, addr + PAGE_SIZE);
 }
 
-/* An entry that is valid must not lead to another page at once: arm64 says so. */
+/* On arm64 a valid entry must be cleared before it is set to another page. */
 static int map(struct mapping *m, unsigned int which)
 {
 	unmap(m);
@@ -206,7 +215,10 @@ static int mapping_make(struct mapping *m)
 	return m->area ? map(m, 0) : -ENOMEM;
 }
 
-/* A CPU that returns knows nothing of mappings that have changed while it waited. */
+/*
+ * A CPU that returns uses the new mapping of an address that changed while it
+ * waited.
+ */
 static void warm_return_sees_new_mappings(struct kunit *test)
 {
 	struct bolt_fixture f = {};

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Bolt on x86: TSC tests (bolt_tsc.c), waking CPUs (bolt.c, smpboot.c), CPUs that wait
- * in the kernel (bolt_warm.c), whether there are vectors for all that CPUs leave, and
+ * Bolt on x86: TSC tests (bolt_tsc.c), waking CPUs (bolt.c, smpboot.c), CPUs that
+ * wait in the kernel (bolt_warm.c), room for the vectors of CPUs that go, and
  * memory types of CPUs that come.
  */
 #ifndef _ASM_X86_BOLT_H
@@ -36,9 +36,9 @@ void bolt_forget_kept_types(void);
 
 /*
  * A CPU of a batch is in the masks of its siblings before the TSC test and the
- * calibration of its delay loop, and in cpu_online_mask after both. Natively it
- * is the only one in between: whoever looks for a sibling to take over from
- * leaves out those that are not online.
+ * calibration of its delay loop, and in cpu_online_mask after both. Natively only
+ * one CPU is between the two at a time. With a batch there may be several, so code
+ * that looks for a sibling to copy from passes over siblings that are not online.
  */
 #define bolt_any_sibling_but(mask, cpu) \
 	cpumask_any_and_but(mask, cpu_online_mask, cpu)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * KUnit: which TSC test a CPU gets that comes up (x86), and what the short one
- * finds. Takes the highest CPU offline and back; is skipped without one, where
- * the TSC has an MSR for its offset, and where it is not used. A CPU that is parked
- * warm gets no test.
+ * KUnit: which TSC test a CPU gets when it comes up (x86), and what the short test
+ * finds. Takes the highest CPU offline and back. Skipped if no CPU can go offline,
+ * if the TSC has an MSR for its offset, and if the TSC is not used. A CPU that is
+ * parked warm gets no test.
  */
 #ifdef CONFIG_BOLT_KUNIT_TEST
 
@@ -70,26 +70,26 @@ static void tsc_test_exit(struct kunit *test)
 	bolt_tsc_limit_us = BOLT_TSC_LIMIT_US;
 }
 
-/* Takes the victim through a cycle and tells which tests it got on its way. */
+/* Takes the victim offline and back, and checks which tests it got. */
 static void cycle(struct kunit *test, unsigned int full, unsigned int again,
 		  unsigned int failed)
 {
 	struct bolt_tsc *tsc = per_cpu_ptr(&bolt_tscs, victim), was = *tsc;
 
-	/* "tsc=reliable": nobody would be tested. */
+	/* With "tsc=reliable" no CPU would be tested. */
 	tsc_clocksource_reliable = 0;
 	KUNIT_ASSERT_EQ(test, remove_cpu(victim), 0);
 	KUNIT_ASSERT_EQ(test, add_cpu(victim), 0);
 	KUNIT_EXPECT_EQ(test, tsc->full - was.full, full);
 	KUNIT_EXPECT_EQ(test, tsc->again - was.again, again);
 	KUNIT_EXPECT_EQ(test, tsc->failed - was.failed, failed);
-	/* Whatever the test was: the TSC is still good. */
+	/* Whichever test ran, it must have found that the TSC is good. */
 	KUNIT_EXPECT_FALSE(test, check_tsc_unstable());
 }
 
 /*
- * The short test alone. On a kernel that is slow it may run out of time, and
- * then the long one follows, as it should: but not always.
+ * The victim gets only the short test. On a slow kernel that test may run out of
+ * time, after which the long test follows; this must not happen every time.
  */
 static void cycle_short(struct kunit *test)
 {
@@ -114,7 +114,7 @@ static void pass(struct kunit *test)
 	cycle(test, 1, 0, 0);
 }
 
-/* At boot, all but the CPU they were tested against. */
+/* At boot all CPUs get the long test, except the CPU that they are tested against. */
 static void first_bringup_is_full(struct kunit *test)
 {
 	unsigned int cpu;
@@ -147,7 +147,7 @@ static void native_is_full(struct kunit *test)
 	cycle(test, 1, 0, 0);
 }
 
-/* The TSC of a CPU that waits in the kernel has not stopped. */
+/* A CPU that returns warm gets no test, as its TSC has not stopped. */
 static void warm_return_is_not_tested(struct kunit *test)
 {
 	if (bolt_warm_want(true))
@@ -164,7 +164,10 @@ struct ahead {
 	bool stop;
 };
 
-/* Plays bolt_tsc_measure() for a CPU whose TSC is ahead; finds nothing itself. */
+/*
+ * Stands for bolt_tsc_measure() on a CPU whose TSC is ahead, and does not look for
+ * warps.
+ */
 static void measure_ahead(void *data)
 {
 	struct ahead *ahead = data;
@@ -185,7 +188,10 @@ static void measure_ahead(void *data)
 	}
 }
 
-/* Whether this CPU finds that another CPU, as @side, is so many @cycles ahead. */
+/*
+ * Returns whether this CPU finds out that another CPU, which runs @side, is @cycles
+ * ahead.
+ */
 static bool finds(struct kunit *test, enum bolt_tsc_side side, s64 cycles)
 {
 	static struct bolt_tsc_test measured;
@@ -210,7 +216,7 @@ static bool finds(struct kunit *test, enum bolt_tsc_side side, s64 cycles)
 		KUNIT_FAIL(test, "no other side: %d", err);
 		return false;
 	}
-	/* The other side is there. */
+	/* Waits until the other side has begun. */
 	while (READ_ONCE(measured.reader) == NOBODY)
 		cpu_relax();
 	local_irq_disable();
@@ -218,12 +224,18 @@ static bool finds(struct kunit *test, enum bolt_tsc_side side, s64 cycles)
 	local_irq_enable();
 	WRITE_ONCE(ahead.stop, true);
 	preempt_enable();
-	/* Queued behind the other side: that is over when this is. */
+	/*
+	 * This call is queued behind that of the other side, so when it is done the
+	 * other side is, too.
+	 */
 	smp_call_function_single(peer, nothing, NULL, 1);
 	return measured.warped[!side] && !bolt_tsc_good(&measured);
 }
 
-/* Half a second, a millisecond, 10 us; either side may be the one that is ahead. */
+/*
+ * Offsets of half a second, a millisecond and 10 us are found, whichever side is
+ * ahead.
+ */
 static void offset_is_found(struct kunit *test)
 {
 	static const unsigned int us[] = { 500000, 1000, 10 };
@@ -239,7 +251,7 @@ static void offset_is_found(struct kunit *test)
 	cycle_short(test);
 }
 
-/* The short test has no time. */
+/* A short test that is given no time makes too few hand-overs, and does not count. */
 static void too_few_handovers_are_no_test(struct kunit *test)
 {
 	pass(test);
@@ -266,7 +278,10 @@ static bool same_package(unsigned int cpu)
 	       topology_physical_package_id(victim);
 }
 
-/* When all of its CPUs have been offline, none is trusted any more. */
+/*
+ * When all CPUs of a package have been offline, each of these CPUs gets the long
+ * test.
+ */
 static void package_that_was_offline_is_full(struct kunit *test)
 {
 	unsigned int cpu, n = 0;
@@ -296,7 +311,10 @@ static void package_that_was_offline_is_full(struct kunit *test)
 	cycle_short(test);
 }
 
-/* As above, and they come back in one request: none was online before another. */
+/*
+ * As in the test above, but the CPUs come back in one request, so that none is
+ * online before another.
+ */
 static void package_that_returns_at_once_is_full(struct kunit *test)
 {
 	struct cpumask *package;

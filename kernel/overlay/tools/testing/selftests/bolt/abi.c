@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The files of /sys/devices/system/cpu/bolt: what they take and refuse. */
+/* What the files of /sys/devices/system/cpu/bolt accept and refuse. */
 #include <sys/stat.h>
 
 #include "bolt.h"
@@ -99,7 +99,7 @@ TEST_F(abi, malformed_is_refused)
 	EXPECT_TRUE(is(BOLT_DIR "keep", "pressure"));
 }
 
-/* kernfs hands on one page: what is longer is not what was meant. */
+/* kernfs passes on at most a page, so a longer text would be cut, and is refused. */
 TEST_F(abi, a_page_or_more_is_refused)
 {
 	size_t page = sysconf(_SC_PAGESIZE), i;
@@ -122,7 +122,7 @@ TEST_F(abi, parked_until_settled)
 	EXPECT_TRUE(is(BOLT_DIR "parked", ""));
 	ASSERT_EQ(0, set_online(VICTIM, false));
 	EXPECT_TRUE(is(BOLT_DIR "parked", "1"));
-	/* Others, and those that are not parked, are no error. */
+	/* To settle a CPU that is not parked is no error. */
 	EXPECT_EQ(0, put(BOLT_DIR "settle", "0"));
 	EXPECT_TRUE(is(BOLT_DIR "parked", "1"));
 	EXPECT_EQ(0, put(BOLT_DIR "settle", "0-1"));
@@ -131,7 +131,7 @@ TEST_F(abi, parked_until_settled)
 	EXPECT_EQ(0, set_online(VICTIM, true));
 }
 
-/* A CPU that is parked already is looked at again. */
+/* A new delay also counts for a CPU that is parked already. */
 TEST_F(abi, kept_no_longer_than_wanted)
 {
 	ASSERT_EQ(0, put(BOLT_DIR "settle_delay_ms", "50"));
@@ -212,7 +212,7 @@ TEST_F(abi, a_failing_state_is_undone)
 	char state[32];
 
 	ASSERT_EQ(0, get(CPU_DIR "cpu1/hotplug/state", state, sizeof(state)));
-	/* CPUHP_AP_ACTIVE: the first to go down, the last to come up. */
+	/* CPUHP_AP_ACTIVE: the first state on the way down, the last on the way up. */
 	snprintf(state, sizeof(state), "%d", atoi(state) - 1);
 	if (put(CPU_DIR "cpu1/hotplug/fail", state) == -ENOENT)
 		SKIP(return, "no fault injection for hotplug states");

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What Bolt's selftests share: sysfs files, requests, the CPU they use. */
+/*
+ * Functions that Bolt's selftests share: for sysfs files, requests, and the CPU
+ * that tests use.
+ */
 #ifndef SELFTESTS_BOLT_H
 #define SELFTESTS_BOLT_H
 
@@ -39,7 +42,7 @@ static inline int put(const char *path, const char *text)
 	return put_bytes(path, text, strlen(text));
 }
 
-/* The file's first bytes, without the last newline; -errno if there is none. */
+/* Reads the first bytes of a file, without the last newline; -errno if that fails. */
 static inline int get(const char *path, char *text, size_t size)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
@@ -101,7 +104,7 @@ static inline long long clock_ns(clockid_t clock)
 	return ts.tv_sec * 1000000000LL + ts.tv_nsec;
 }
 
-/* Whether there are Bolt's files in debugfs, which is mounted if need be. */
+/* Whether Bolt has files in debugfs. Mounts debugfs if need be. */
 static inline bool debug_files(void)
 {
 	return !access(DEBUG_DIR, F_OK) ||
@@ -138,7 +141,7 @@ static inline const char *cannot_run(void)
 	return NULL;
 }
 
-/* Everything as tests expect it at their start. */
+/* Brings CPUs and Bolt's settings to what tests expect when they start. */
 static inline int start_over(void)
 {
 	int err = enable(false);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Requests for several CPUs: done for all of them or for none. BOLT_FUZZ=N
- * sets how many are made up.
+ * Requests for several CPUs are done for all CPUs or for none. BOLT_FUZZ=N sets how
+ * many random requests are tried.
  */
 #define _GNU_SOURCE
 #include <sys/uio.h>
@@ -56,7 +56,7 @@ static cpus_t victims(const struct world *world)
 	return world->movable & ~CPU(0);
 }
 
-/* Every other of them: nothing a range could say. */
+/* Every other CPU of these, which is a set that no range describes. */
 static cpus_t some(const struct world *world)
 {
 	cpus_t all = victims(world), set = 0;
@@ -67,7 +67,7 @@ static cpus_t some(const struct world *world)
 	return set;
 }
 
-/* Nothing of a request that was refused can be seen. */
+/* Expects that a request that was refused has changed nothing. */
 #define expect_unchanged(format, ...)					\
 do {									\
 	ASSERT_TRUE(sight_take(&self->world, &self->after));		\
@@ -75,7 +75,7 @@ do {									\
 		TH_LOG(format, ##__VA_ARGS__);				\
 } while (0)
 
-/* What a request that was taken has led to. */
+/* Checks the result of a request that was accepted. */
 static void check_taken(struct __test_metadata *_metadata,
 			const struct world *world, const struct sight *before,
 			const struct sight *after, cpus_t wanted)
@@ -112,7 +112,10 @@ TEST_F_TIMEOUT(bulk, does_what_it_says, 300)
 			cpus_t wanted = ask_result(steps[i].ask, steps[i].set,
 						   self->before.online);
 
-			/* The second time there is nothing left to do. */
+			/*
+			 * In the second round the CPUs are already as the request
+			 * wants them.
+			 */
 			for (int round = 0; round < 2; round++) {
 				ASSERT_EQ(0, masks ? ask_by_mask(steps[i].ask,
 								 steps[i].set) :
@@ -127,7 +130,7 @@ TEST_F_TIMEOUT(bulk, does_what_it_says, 300)
 	}
 }
 
-/* One write is one request, wherever its bytes come from. */
+/* One write is one request, however many buffers its bytes come from. */
 TEST_F_TIMEOUT(bulk, gathered_and_kept_open, 120)
 {
 	cpus_t set = some(&self->world), all = victims(&self->world);
@@ -141,7 +144,7 @@ TEST_F_TIMEOUT(bulk, gathered_and_kept_open, 120)
 	ASSERT_EQ(4, writev(fd, parts, 3));
 	ASSERT_TRUE(sight_take(&self->world, &self->after));
 	EXPECT_EQ(self->before.online & ~0xeULL, self->after.online);
-	/* A list is whole wherever the file stands. */
+	/* A list is read as a whole, whatever the position of the file is. */
 	ASSERT_EQ(2, write(fd, "2\n", 2));
 	close(fd);
 	ASSERT_EQ(0, ask_by_list(ONLINE_THEM, all));
@@ -185,7 +188,7 @@ TEST_F_TIMEOUT(bulk, malformed_is_refused_whole, 120)
 	};
 	cpus_t set;
 
-	/* With all online, and with some parked. */
+	/* In the first round all CPUs are online, in the second some are parked. */
 	for (int round = 0; round < 2; round++) {
 		for (size_t i = 0; i < ARRAY_SIZE(bad); i++) {
 			ASSERT_EQ(-EINVAL, model_list(&self->world, bad[i].text,
@@ -205,7 +208,7 @@ TEST_F_TIMEOUT(bulk, malformed_is_refused_whole, 120)
 	}
 }
 
-/* Lists that kernfs cuts, and those for machines larger than any. */
+/* Lists that kernfs would cut, and lists with CPUs that no machine has. */
 TEST_F_TIMEOUT(bulk, too_long_is_refused_whole, 120)
 {
 	size_t page = self->world.page, len = 0;
@@ -220,7 +223,7 @@ TEST_F_TIMEOUT(bulk, too_long_is_refused_whole, 120)
 		EXPECT_EQ(-EINVAL, put(ask_list[ask], "1-3559:1/2"));
 		expect_unchanged("odd CPUs as a range to %s", ask_list[ask]);
 	}
-	/* Of CPU 1 only, in any length. */
+	/* A list that has only CPU 1, padded to any length. */
 	memset(list, ' ', 3 * page);
 	list[0] = '1';
 	for (int ask = 0; ask < ASKS; ask++) {
@@ -276,7 +279,10 @@ TEST_F_TIMEOUT(bulk, odd_masks_are_refused_whole, 120)
 	expect_unchanged("no CPU");
 }
 
-/* The line that a refused request leaves, and its number. */
+/*
+ * Checks the line of last_error that a refused request leaves, and the request's
+ * number.
+ */
 static void check_error(struct __test_metadata *_metadata, int cpu, int err,
 			unsigned long *batch)
 {
@@ -291,7 +297,10 @@ static void check_error(struct __test_metadata *_metadata, int cpu, int err,
 	*batch = now;
 }
 
-/* One bad CPU refuses all, wherever it stands among the others. */
+/*
+ * One CPU that cannot go makes the whole request fail, wherever that CPU is in the
+ * list.
+ */
 TEST_F_TIMEOUT(bulk, in_irq_keep, 120)
 {
 	cpus_t all = victims(&self->world), set = some(&self->world);
@@ -310,7 +319,10 @@ TEST_F_TIMEOUT(bulk, in_irq_keep, 120)
 		EXPECT_EQ(-EBUSY, ask_by_list(SET_THEM, CPU(0) | (all & ~set)));
 		check_error(_metadata, cpu, EBUSY, &batch);
 		expect_unchanged("CPU %d in irq_keep", cpu);
-		/* It stays, and may be said to come. */
+		/*
+		 * The CPU of irq_keep stays, and a request may name it as one that
+		 * is to be online.
+		 */
 		EXPECT_EQ(0, ask_by_list(ONLINE_THEM, all));
 		EXPECT_EQ(0, ask_by_list(OFFLINE_THEM, all & ~CPU(cpu)));
 		EXPECT_EQ(0, ask_by_list(SET_THEM, CPU(0) | all));
@@ -414,7 +426,7 @@ TEST_F(bulk, no_privilege)
 	EXPECT_EQ(0, status);
 }
 
-/* Lists of which about a third make sense. */
+/* Makes a random list. About a third of these lists are well formed. */
 static size_t draw_list(unsigned int *seed, char *text, size_t size)
 {
 	cpus_t set = 0;
@@ -425,7 +437,7 @@ static size_t draw_list(unsigned int *seed, char *text, size_t size)
 	for (int i = draw(seed, 12); i >= 0; i--)
 		set |= CPU(draw(seed, draw(seed, 8) ? 8 : SETS_MAX));
 	len = strlen(cpus_text(set, draw(seed, 8), text));
-	/* One byte of it is another, or one follows. */
+	/* Changes one byte of the list, or appends one. */
 	if (!draw(seed, 4))
 		text[draw(seed, len)] = draw(seed, 256);
 	if (!draw(seed, 4))
@@ -462,7 +474,7 @@ TEST_F_TIMEOUT(bulk, made_up, 3600)
 
 		wanted = mask ? model_mask(&self->world, data, len, &set) :
 				model_list(&self->world, data, len, &set);
-		/* A write of nothing is not made. */
+		/* sysfs does not pass on a write of 0 bytes. */
 		if (!len)
 			continue;
 		err = put_bytes(file, data, len);
@@ -494,7 +506,7 @@ TEST_F_TIMEOUT(bulk, made_up, 3600)
 	EXPECT_GT(refused, n / 3);
 }
 
-/* The next event that says that a CPU has come or gone: its number, or -1. */
+/* Returns the CPU of the next event that says that a CPU has come or gone, or -1. */
 static int next_event(const struct events *events, int *at, bool *online)
 {
 	static const char device[] = "@/devices/system/cpu/cpu";
@@ -539,7 +551,10 @@ static void check_events(struct __test_metadata *_metadata, int fd, cpus_t came,
 	events_free(&events);
 }
 
-/* One for each CPU that has changed, in their order; none for the others. */
+/*
+ * There is one event for each CPU that has changed, in the order of their numbers,
+ * and no other.
+ */
 TEST_F_TIMEOUT(bulk, uevents, 120)
 {
 	cpus_t set = some(&self->world), all = victims(&self->world);
@@ -565,7 +580,10 @@ TEST_F_TIMEOUT(bulk, uevents, 120)
 	close(fd);
 }
 
-/* Whoever hears of the first CPU finds that all have come, or gone. */
+/*
+ * A program that receives the event of the first CPU finds that all CPUs of the
+ * request have come, or gone.
+ */
 TEST_F_TIMEOUT(bulk, uevents_come_last, 120)
 {
 	cpus_t all = victims(&self->world), online;
@@ -600,12 +618,15 @@ TEST_F_TIMEOUT(bulk, uevents_come_last, 120)
 	close(fd);
 }
 
-/* What the children of the next tests work on. */
+/* The CPUs that the children of the next tests take, and the CPU of a bad request. */
 static cpus_t share;
 static int bad_cpu;
 static bool alone;
 
-/* Toggles its share, and looks at it if nobody else does. */
+/*
+ * Takes its share of the CPUs offline and back, and checks the result if no other
+ * child changes these CPUs.
+ */
 static void toggle(struct slot *slot)
 {
 	unsigned int seed = getpid();
@@ -654,8 +675,9 @@ static void settle_and_disable(struct slot *slot)
 }
 
 /*
- * Asks for what is refused, and finds its own line among the last ones. When it
- * is not its turn for long, others have written more than are kept.
+ * Makes requests that are refused, and finds its own line in last_error. If the
+ * child does not run for long, other children may have written more lines than
+ * last_error keeps.
  */
 static void be_refused(struct slot *slot)
 {
@@ -750,7 +772,10 @@ TEST_F_TIMEOUT(bulk, writers_find_their_own_result, 300)
 	expect_unchanged("refused");
 }
 
-/* Whoever asks may die at any moment: the request is done, or is not. */
+/*
+ * The task that asks may be killed at any moment: the request is then either done
+ * or not done.
+ */
 TEST_F_TIMEOUT(bulk, killed_in_a_request, 600)
 {
 	cpus_t all = victims(&self->world);

@@ -2,7 +2,7 @@
 /*
  * The caches of CPUs that are online say what they say natively, whichever CPUs are
  * parked, were settled, or have come back in any order. BOLT_ROUNDS=N sets how many
- * requests are made up.
+ * random requests are made.
  */
 #define _GNU_SOURCE
 #include "draw.h"
@@ -64,7 +64,7 @@ FIXTURE_TEARDOWN(caches)
 	EXPECT_EQ(0, start_over());
 }
 
-/* All that is said of the caches of CPUs, in files of which one may be missing. */
+/* Reads all files about the caches of CPUs. A file may be missing. */
 static void look(const struct world *world, struct tree *tree)
 {
 	static const char * const files[] = {
@@ -163,7 +163,10 @@ TEST_F_TIMEOUT(caches, have_the_cpus_that_are_online, 600)
 		set = draw_set(&seed, all) & ~online;
 		if (draw(&seed, 3) || !set)
 			continue;
-		/* A CPU that comes from there has to find those that are still parked. */
+		/*
+		 * A CPU that was settled and comes back must find the CPUs that are
+		 * still parked.
+		 */
 		ASSERT_EQ(0, put(BOLT_DIR "settle", cpus_text(set, 0, text)));
 		ASSERT_TRUE(maps_are_right(&self->world, self->caches, online)) {
 			TH_LOG("round %llu: settled %s", round, text);
@@ -171,7 +174,7 @@ TEST_F_TIMEOUT(caches, have_the_cpus_that_are_online, 600)
 	}
 }
 
-/* One CPU after the other, natively and by its own file. */
+/* Takes one CPU after the other natively, by its file cpuN/online. */
 static int go_to(const struct world *world, cpus_t online)
 {
 	int err = 0;

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * A task that asks for CPUs to come or go, and then is hardly run, is stopped or
- * is killed. Its request takes no more than twice as long as natively, and no
- * reader of the hotplug lock waits more than twice as long, unless for less than a tick.
+ * A task asks for CPUs to come or go, and then hardly gets CPU time, is stopped or
+ * is killed. Its request must take no more than twice as long as natively, and no
+ * reader of the hotplug lock may wait more than twice as long, except for a wait of
+ * less than a tick.
  */
 #define _GNU_SOURCE
 #include <sys/stat.h>
@@ -14,15 +15,15 @@
 
 #define GROUP "/sys/fs/cgroup/callers"
 #define BATCH 3
-/* Unless BOLT_ROUNDS says otherwise. */
+/* How many requests of a kind are made, unless BOLT_ROUNDS says otherwise. */
 #define ROUNDS 5
-/* A hundredth of the CPU time there is, in us. */
+/* The quota of a caller, in us: a hundredth of the CPU time. */
 #define QUOTA 1000
 #define PERIOD 100000
 /* How much longer than natively a request may take. */
 #define TIMES 2
 
-/* What is the matter with the task that asks. */
+/* Why the task that asks makes slow progress. */
 enum ail { NOTHING, IDLE_POLICY, TURNED_IDLE, BUSY_FIFO, THROTTLED, STOPPED, KILLED };
 
 /* Real-time priorities: of tasks that are busy, of a caller, of this task, of a reader. */
@@ -41,7 +42,7 @@ static const struct want {
 
 #define WANTS ARRAY_SIZE(wants)
 
-/* What tasks tell each other. */
+/* Memory through which the tasks tell each other what has happened. */
 struct shared {
 	long long begin, end;	/* of a request, as the caller sees it, ns */
 	int err;
@@ -78,7 +79,10 @@ static int rounds(void)
 	return env_number("BOLT_ROUNDS", ROUNDS) ?: ROUNDS;
 }
 
-/* Natively a caller of idle policy may wait for seconds before it asks: fewer of these. */
+/*
+ * Natively a caller of idle policy may wait for seconds before it asks, so fewer
+ * such requests are made.
+ */
 static int rounds_of(enum ail ail)
 {
 	return ail == IDLE_POLICY ? (rounds() + 1) / 2 : rounds();
@@ -90,7 +94,10 @@ static void spin(struct slot *slot)
 		slot_beat(slot);
 }
 
-/* Reads under the hotplug lock, again and again, before every other task. */
+/*
+ * Takes the hotplug lock for reading again and again, with the highest priority of
+ * all tasks here.
+ */
 static void read_on(struct slot *slot)
 {
 	char text[4096];
@@ -190,7 +197,7 @@ FIXTURE_TEARDOWN(callers)
 	unpin(0);
 }
 
-/* Natively one CPU follows the other, a request each. */
+/* Natively a request is made for one CPU after the other. */
 static int ask_for(const struct want *want, cpus_t cpus, bool bolt)
 {
 	int err = 0;
@@ -206,7 +213,7 @@ static int ask_for(const struct want *want, cpus_t cpus, bool bolt)
 	return err;
 }
 
-/* Has the caller itself struck by @signal when @ns are over. */
+/* Has the kernel send @signal to the caller itself after @ns. */
 static int strike(int signal, long long ns)
 {
 	struct sigevent event = { .sigev_notify = SIGEV_SIGNAL, .sigev_signo = signal };
@@ -219,7 +226,7 @@ static int strike(int signal, long long ns)
 	return 0;
 }
 
-/* How far a caller gets undisturbed in @round of rounds(), ns. */
+/* For how many ns a caller runs undisturbed in @round of rounds(). */
 static long long middle(long long usual, int round)
 {
 	return usual * (round + 1) / (rounds() + 1);
@@ -256,7 +263,7 @@ static void ask(enum ail ail, const struct want *want, cpus_t cpus, bool bolt,
 	case NOTHING:
 	case TURNED_IDLE:
 	case BUSY_FIFO:
-		/* Before the busy tasks, if there are any. */
+		/* The caller goes before the busy tasks, if there are any. */
 		err = err ?: set_fifo(0, CALLER_PRIORITY);
 		break;
 	case IDLE_POLICY:
@@ -264,7 +271,7 @@ static void ask(enum ail ail, const struct want *want, cpus_t cpus, bool bolt,
 		break;
 	case THROTTLED:
 		err = err ?: put(GROUP "/cgroup.procs", "0");
-		/* What is left of the quota ends in the middle of the request. */
+		/* The rest of the quota is used up in the middle of the request. */
 		until = clock_ns(CLOCK_THREAD_CPUTIME_ID) +
 			QUOTA * 10LL * (90 + 2 * round);
 		while (clock_ns(CLOCK_THREAD_CPUTIME_ID) < until)
@@ -294,7 +301,7 @@ struct times {
 	long long took, held;
 };
 
-/* rounds() requests of tasks that @ail, natively or with Bolt. */
+/* Makes rounds() requests, by tasks whose trouble is @ail, natively or with Bolt. */
 static void measure(struct __test_metadata *_metadata, enum ail ail,
 		    const struct want *want, cpus_t cpus, bool bolt,
 		    long long usual, struct times *times)
@@ -314,7 +321,10 @@ static void measure(struct __test_metadata *_metadata, enum ail ail,
 		ASSERT_EQ(0, enable(bolt));
 		if (ail == THROTTLED)
 			ASSERT_EQ(0, put(GROUP "/cpu.max", quota));
-		/* A whole quota is there again, and Bolt's switch is done with. */
+		/*
+		 * Waits until the next quota has begun, and Bolt has been switched
+		 * on or off.
+		 */
 		wait_ms(ail == THROTTLED ? 2 * PERIOD / 1000 : 50);
 		shared->begin = 0;
 		shared->end = 0;
@@ -333,7 +343,10 @@ static void measure(struct __test_metadata *_metadata, enum ail ail,
 		end = shared->end ?: clock_ns(CLOCK_MONOTONIC);
 		/* A reader that has waited for the lock has it by now. */
 		wait_ms(2);
-		/* A caller that was killed natively has not got to all CPUs. */
+		/*
+		 * Natively a caller that is killed does not get to all CPUs of the
+		 * request.
+		 */
 		if (shared->done && ail != NOTHING)
 			end = shared->done;
 		times->took += end - shared->begin;
@@ -342,7 +355,7 @@ static void measure(struct __test_metadata *_metadata, enum ail ail,
 		if (ail == STOPPED) {
 			EXPECT_TRUE(WIFSTOPPED(status));
 			kill(pid, SIGCONT);
-			/* It may have been stopped before it asked. */
+			/* The caller may have been stopped before it asked. */
 			while (!__atomic_load_n(&shared->end, __ATOMIC_SEQ_CST))
 				wait_ms(1);
 			kill(pid, SIGKILL);
@@ -368,9 +381,9 @@ static long long tick(void)
 }
 
 /*
- * What @bolt has made of @native, both sums or both of one kind of request. A caller that
- * is not run where it could be waits for a tick at least: what holds a reader for less is
- * the work of the request.
+ * Compares the times with Bolt and natively, of one kind of request or of all. A
+ * caller that is kept from running waits for a tick at least, so a reader that
+ * waits for less than a tick waits only for the work of the request.
  */
 static void compare(struct __test_metadata *_metadata, const struct times *native,
 		    const struct times *bolt)
@@ -394,7 +407,10 @@ TEST_F_TIMEOUT(callers, request_is_not_held, 3600)
 		for (int bolt = 0; bolt < 2; bolt++) {
 			struct times usual = { 0 };
 
-			/* Says where the middle of a request is. */
+			/*
+			 * Measures first how long a request takes, to know where
+			 * its middle is.
+			 */
 			if (in_the_middle)
 				measure(_metadata, NOTHING, &wants[i], cpus, bolt, 0, &usual);
 			measure(_metadata, variant->ail, &wants[i], cpus, bolt,
@@ -405,13 +421,19 @@ TEST_F_TIMEOUT(callers, request_is_not_held, 3600)
 		TH_LOG("%s: natively %lld us, a reader waits up to %lld; Bolt %lld, %lld",
 		       wants[i].name, times[0].took / nr / 1000, times[0].held / 1000,
 		       times[1].took / nr / 1000, times[1].held / 1000);
-		/* Bolt has the lock for all of a batch, natively it is let go in between. */
+		/*
+		 * Bolt holds the lock for the whole batch. Natively the lock is
+		 * released after each CPU.
+		 */
 		if (wants[i].batch)
 			times[0].held = times[0].took / nr;
 		if (!variant->busy)
 			compare(_metadata, &times[0], &times[1]);
 	}
-	/* Beside busy tasks chance has its part in each request, but less in the sum. */
+	/*
+	 * Beside busy tasks, a single request depends on chance, the sum of all
+	 * much less.
+	 */
 	if (variant->busy)
 		compare(_metadata, &all[0], &all[1]);
 }

@@ -13,10 +13,10 @@
 #define WARMUP 16
 
 /*
- * What leaks grows all the time; caches that fill, workers that come and go and
- * names of files that were looked up do not. So memory is measured after each
- * part, and what counts is the least that a part has added. In kB: pages, and
- * what is left over of all parts.
+ * A leak grows all the time; caches that fill, workers that come and go, and names
+ * of files that were looked up do not. So memory is measured after each part of the
+ * pairs, and the least that a part has added counts. In kB: pages, and what is left
+ * over of all parts.
  */
 #define PARTS 4
 #define SLAB_SLACK 48
@@ -28,7 +28,10 @@ struct memory {
 	struct slabs slabs;
 };
 
-/* Of eight pairs one may leak an object, and there may be a worker more. */
+/*
+ * Returns how many more objects are a leak: one for each eight pairs, with one more
+ * worker allowed.
+ */
 static long too_many(int pairs)
 {
 	return pairs / 16 + 3;
@@ -50,9 +53,15 @@ static long kb_of(const char *key)
 
 static void measure(struct memory *now)
 {
-	/* RCU callbacks end; CONFIG_DEBUG_KOBJECT_RELEASE takes 4 seconds. */
+	/*
+	 * Waits for RCU callbacks, and for the 4 seconds of
+	 * CONFIG_DEBUG_KOBJECT_RELEASE.
+	 */
 	wait_ms(6000);
-	/* What is looked up, or was referenced, is freed later than the rest. */
+	/*
+	 * Objects that were looked up, or had a reference, are freed later than the
+	 * others.
+	 */
 	for (int i = 0; i < 3; i++) {
 		put("/proc/sys/vm/drop_caches", "3");
 		wait_ms(500);
@@ -89,7 +98,10 @@ static int pair(int i)
 	err = set_online(VICTIM, false);
 	if (err)
 		return err;
-	/* Of eight: settled by hand, disabled while parked, or none of these. */
+	/*
+	 * Of eight pairs, one settles the CPU, one disables Bolt while it is
+	 * parked, six do neither.
+	 */
 	if (i % 8 == 3)
 		err = settle_all();
 	if (!err && i % 8 == 5)
@@ -129,7 +141,10 @@ TEST_F_TIMEOUT(churn, nothing_leaks, 3600)
 
 	ASSERT_GE(pairs, PARTS);
 	tree_of_cpus(&self->before, true);
-	/* What is allocated once. */
+	/*
+	 * Makes some pairs first, in which the kernel allocates what it allocates
+	 * only once.
+	 */
 	for (; i < WARMUP; i++)
 		ASSERT_EQ(0, pair(i));
 	for (int part = 0; part <= PARTS; part++) {

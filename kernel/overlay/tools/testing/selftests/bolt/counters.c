@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Counters do not go backwards while CPUs come and go, nor lose what a CPU
- * has counted; perf events of a CPU read as natively. A counter that goes
- * backwards in native rounds is left out for that, and named.
+ * Counters do not go backwards while CPUs come and go, nor lose what a CPU has
+ * counted; perf events of a CPU read as natively. The test names counters that go
+ * backwards in native rounds, and leaves them out.
  */
 #define _GNU_SOURCE
 #include <linux/perf_event.h>
@@ -36,7 +36,7 @@ static void add(struct counters *counters, const char *file, const char *row,
 	counters->at[counters->n++].value = value;
 }
 
-/* A table with CPUs as columns: those that are shown are in the first line. */
+/* Reads a table with CPUs as columns. The first line has the CPUs that are shown. */
 static void read_table(struct counters *counters, const char *path)
 {
 	static char line[65536], columns[CPU_SETSIZE][16];
@@ -64,7 +64,7 @@ static void read_table(struct counters *counters, const char *path)
 	fclose(file);
 }
 
-/* Lines of a name and numbers. */
+/* Reads lines that have a name and numbers. */
 static void read_lines(struct counters *counters, const char *path,
 		       const char * const *names)
 {
@@ -88,7 +88,7 @@ static void read_lines(struct counters *counters, const char *path,
 
 static void read_all(struct counters *counters)
 {
-	/* Not nr_*, which are amounts. */
+	/* Without nr_*, which are amounts and not counts of events. */
 	static const char * const events[] = {
 		"pg", "numa_", "thp_", "compact_", "unevictable_pgs",
 		"drop_", "slabs_scanned", "oom_kill", "allocstall", "kswapd_",
@@ -110,7 +110,10 @@ static void read_all(struct counters *counters)
 
 static int find(const struct counters *counters, const char *name, int from)
 {
-	/* Rows seldom come or go: it is near where it was. */
+	/*
+	 * Rows seldom come or go, so look first near the place where the counter
+	 * was.
+	 */
 	for (int i = 0; i < counters->n; i++) {
 		int k = (from + i) % counters->n;
 
@@ -120,7 +123,10 @@ static int find(const struct counters *counters, const char *name, int from)
 	return -1;
 }
 
-/* Work for all kinds of counters, on the CPU that goes as long as it is there. */
+/*
+ * Does work that all kinds of counters count, on the CPU that goes while it is
+ * online.
+ */
 static void work(struct slot *slot)
 {
 	int fd = open("/tmp", O_RDWR | O_TMPFILE, 0600);
@@ -173,7 +179,7 @@ FIXTURE_TEARDOWN(counters)
 
 static struct counters *before, *after, *backwards;
 
-/* Those that go backwards natively, though not in every round. */
+/* Counters that go backwards natively, though not in every round. */
 static const struct {
 	const char *name, *reason;
 } known[] = {
@@ -202,7 +208,10 @@ static int step(struct __test_metadata *_metadata, bool native, const char *when
 		int k = find(after, name, i);
 
 		if (k < 0) {
-			/* A column that is gone: what it was must come back. */
+			/*
+			 * The column is gone. Its last value is kept, and must
+			 * still be reached when the column is back.
+			 */
 			if (after->n < COUNTERS_MAX)
 				after->at[after->n++] = before->at[i];
 			continue;
@@ -271,7 +280,7 @@ TEST_F_TIMEOUT(counters, never_go_backwards, 600)
 		EXPECT_EQ(0, cycle(_metadata, &self->crew, false, round % 2));
 }
 
-/* Shared memory: counted by CPUs, summed for who asks. */
+/* Shared memory: each CPU counts, and the counts are summed when a task reads them. */
 TEST_F_TIMEOUT(counters, sums_are_exact, 600)
 {
 	char *map;
@@ -307,7 +316,10 @@ TEST_F_TIMEOUT(counters, sums_are_exact, 600)
 	}
 }
 
-/* Whether counting goes on, and how reading ends: never how much it is. */
+/*
+ * For each event, whether counting goes on and how reading ends is compared, and
+ * not the count.
+ */
 struct event {
 	const char *name;
 	unsigned int type;
@@ -360,7 +372,7 @@ static bool life(struct crew *crew, const struct event *kind,
 	fine = task_lives(task, 5, 5000);
 	note(text, size, "online", fd, &last);
 	fine &= !set_online(VICTIM, false);
-	/* Until now it may have counted. */
+	/* The event may have counted until now. */
 	note(text, size, kind->task ? "going" : "", fd, &last);
 	fine &= task_lives(task, 5, 5000);
 	note(text, size, "offline", fd, &last);
@@ -373,7 +385,10 @@ static bool life(struct crew *crew, const struct event *kind,
 	return fine;
 }
 
-/* The two that may or may not have counted on: how the reading ended is compared. */
+/*
+ * Two events may or may not have gone on counting, so only how reading ended is
+ * compared.
+ */
 static void forgive(char *text)
 {
 	static const char * const moods[] = { "; : more", "; : same",

@@ -8,7 +8,7 @@
 #define CPUS_MAX 64
 #define STATES_MAX 320
 
-/* CPUs with a file to take them down by, in their order. */
+/* Returns the CPUs that have a file cpuN/online, in the order of their numbers. */
 static inline int cpus_movable(int cpus[CPUS_MAX])
 {
 	int n = 0;
@@ -36,7 +36,7 @@ struct hp_state {
 	char name[64];
 };
 
-/* What /sys/devices/system/cpu/hotplug/states lists. */
+/* Reads /sys/devices/system/cpu/hotplug/states. */
 static inline int hp_states(struct hp_state states[STATES_MAX])
 {
 	FILE *file = fopen(CPU_DIR "hotplug/states", "r");
@@ -59,7 +59,7 @@ static inline int hp_states(struct hp_state states[STATES_MAX])
 	return n;
 }
 
-/* Lets the next callback of that state fail; -1: none. */
+/* Makes the next callback of @state fail for @cpu; -1: of no state. */
 static inline int hp_fail(int cpu, int state)
 {
 	char path[128], text[16];
@@ -79,8 +79,8 @@ static inline bool hp_failing(int cpu)
 }
 
 /*
- * As start_over(), for all CPUs, with nothing that fails. A CPU that went by
- * way of its hotplug/target still says that it is online, natively too.
+ * As start_over(), for all CPUs, and lets no callback fail. After a write to its
+ * hotplug/target, cpuN/online of a CPU still says 1, natively too.
  */
 static inline int start_over_all(void)
 {

@@ -32,7 +32,7 @@ static void hold(struct slot *slot)
 
 	if (area == MAP_FAILED || pin(0, 2 + slot->value % 2))
 		_exit(1);
-	/* Page by page, where the kernel has huge ones. */
+	/* Reads page by page, also on kernels with huge pages. */
 	madvise(area, AREA, MADV_NOHUGEPAGE);
 	for (;;) {
 		if (madvise(area, AREA, MADV_POPULATE_READ) ||
@@ -47,7 +47,7 @@ static void keep(struct slot *slot)
 {
 	long page = sysconf(_SC_PAGESIZE);
 
-	/* Neighbours that differ are not merged. */
+	/* Neighbouring mappings with different flags are not merged. */
 	for (long i = 0; i < slot->value; i++)
 		if (mmap(NULL, page, i % 2 ? PROT_READ : PROT_NONE,
 			 MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) == MAP_FAILED)
@@ -64,7 +64,7 @@ struct crew {
 	const char *root;
 };
 
-/* With a task in each that has no group below it; a parent comes first. */
+/* The control groups, parents first. Each group without a group below has a task. */
 struct group {
 	const char *name;
 	const char *cpus;	/* NULL: left empty */
@@ -149,7 +149,7 @@ FIXTURE_SETUP(cpusets)
 	self->crew.slots = slots_map(TASKS_MAX);
 	ASSERT_NE(NULL, self->crew.slots);
 	ASSERT_EQ(0, enable(variant->bolt));
-	/* What only happens the first time does not count. */
+	/* The first cycle does work that happens only once, and does not count. */
 	ASSERT_EQ(0, set_online(VICTIM, false));
 	ASSERT_EQ(0, set_online(VICTIM, true));
 }
@@ -180,8 +180,9 @@ FIXTURE_TEARDOWN(cpusets)
 }
 
 /*
- * The controller is moved between the versions when the one that has it has
- * no groups left, which outlive rmdir() a little.
+ * Moves the controller between the versions of control groups. That is possible
+ * when the version that has the controller has no groups left; groups exist for a
+ * while after rmdir().
  */
 static bool have(struct crew *crew, const char *root)
 {
@@ -261,7 +262,10 @@ static long long cycle_ns(void)
 	return took[ROUNDS / 2];
 }
 
-/* The same with @n tasks that do @run, in a group that has nothing of its own. */
+/*
+ * As cycle_ns(), with @n tasks that run @run, in a group without CPUs or nodes of
+ * its own.
+ */
 static long long crew_ns(struct crew *crew, const char *group, int n,
 			 void (*run)(struct slot *slot), long value)
 {
@@ -276,7 +280,10 @@ static long long crew_ns(struct crew *crew, const char *group, int n,
 	return ns;
 }
 
-/* Made as services are: "plain" for one, "without/below" in one that is confined. */
+/*
+ * Makes groups like those of services: "plain", and "without/below" in a confined
+ * group.
+ */
 static bool make_groups(struct crew *crew)
 {
 	if (!have(crew, V2))
@@ -308,7 +315,7 @@ TEST_F_TIMEOUT(cpusets, mmap_locks, 300)
 	}
 }
 
-/* Nor do mappings, however many there are. */
+/* However many mappings a task has, they do not hold up a request. */
 TEST_F_TIMEOUT(cpusets, mappings, 300)
 {
 	if (!make_groups(&self->crew))
@@ -322,13 +329,16 @@ TEST_F_TIMEOUT(cpusets, mappings, 300)
 			       plain[i], few / 1000, MANY, many / 1000);
 		ASSERT_GT(few, 0);
 		ASSERT_GT(many, 0);
-		/* Natively it waits for a grace period of two to five ticks. */
+		/* Natively a request waits for a grace period of two to five ticks. */
 		EXPECT_LE(many, few + few / 2 +
 			  (variant->bolt ? 2000000 : 20000000));
 	}
 }
 
-/* What a group has and what its task may use, with VICTIM @online or not. */
+/*
+ * Checks the CPUs of each group and the affinity of its task, with VICTIM online or
+ * not.
+ */
 static void check(struct __test_metadata *_metadata, struct crew *crew,
 		  bool online)
 {
@@ -409,7 +419,7 @@ TEST_F_TIMEOUT(cpusets, masks, 120)
 	masks(_metadata, &self->crew, V2);
 }
 
-/* The rules of version 2 for a hierarchy of version 1. */
+/* A hierarchy of version 1 that is mounted with the rules of version 2. */
 TEST_F_TIMEOUT(cpusets, masks_v2_mode, 120)
 {
 	masks(_metadata, &self->crew, V1);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * SCHED_DEADLINE: a CPU whose bandwidth is promised does not go, and what has
- * been promised is counted as natively, whatever comes and goes.
+ * SCHED_DEADLINE: a CPU whose bandwidth is promised does not go offline, and
+ * promises are counted as natively, whichever CPUs come and go.
  */
 #define _GNU_SOURCE
 #include "cpus.h"
@@ -126,11 +126,14 @@ TEST_F_TIMEOUT(deadline, promised_bandwidth_is_a_veto, 600)
 		EXPECT_TRUE(live);
 		EXPECT_TRUE(is(BOLT_DIR "parked", ""));
 	}
-	/* All but one CPU's worth fits, as much as there are CPUs does not. */
+	/*
+	 * Promises that need all CPUs but one allow a CPU to go; promises that need
+	 * all CPUs do not.
+	 */
 	EXPECT_EQ(-EBUSY, native);
 }
 
-/* What there is room for, at every point of a cycle. */
+/* Compares how many tasks are admitted at every point of a cycle. */
 TEST_F_TIMEOUT(deadline, bandwidth_is_counted_as_natively, 600)
 {
 	int native[3];
@@ -157,7 +160,7 @@ TEST_F_TIMEOUT(deadline, bandwidth_is_counted_as_natively, 600)
 	EXPECT_EQ(native[2], room(&self->crew));
 }
 
-/* With promises standing, after many cycles. */
+/* The same after many cycles, during which tasks have promises. */
 TEST_F_TIMEOUT(deadline, promises_outlive_cycles, 600)
 {
 	int native;
@@ -198,7 +201,10 @@ static void spans(char *text, size_t size)
 		fclose(file);
 }
 
-/* All of @list are to go, the first may not: the others have left for nothing. */
+/*
+ * A request for all CPUs of @list is refused for the first CPU, when all have left
+ * the scheduler.
+ */
 static void refused(struct __test_metadata *_metadata, struct crew *crew, const char *list)
 {
 	static char before[16384], after[16384];
@@ -209,9 +215,9 @@ static void refused(struct __test_metadata *_metadata, struct crew *crew, const 
 	ASSERT_EQ(0, put(BOLT_DIR "offline", list));
 	stay = sysconf(_SC_NPROCESSORS_ONLN);
 	ASSERT_EQ(0, put(BOLT_DIR "online", list));
-	/* More than those that would stay can promise, 95 per cent each. */
+	/* More tasks than the CPUs that would stay can hold, at 95 per cent each. */
 	tasks = 95 * stay / 80 + 1;
-	/* And all of them can, who promise 5 per cent to fair tasks as well. */
+	/* But all CPUs together can hold them, with 5 per cent for fair tasks. */
 	if (tasks > TASKS_MAX || 80 * tasks > 90 * nr)
 		SKIP(return, "needs another machine");
 	while (crew->n < tasks)
@@ -242,7 +248,7 @@ TEST_F_TIMEOUT(deadline, refused_node_keeps_its_place, 600)
 	refused(_metadata, &self->crew, node);
 }
 
-/* Who has failed makes the masks when no other node has anybody left. */
+/* The CPU that has failed makes the masks when no other node has an active CPU left. */
 TEST_F_TIMEOUT(deadline, refused_nodes_keep_their_places, 600)
 {
 	char list[1024] = "", path[64], node[256];

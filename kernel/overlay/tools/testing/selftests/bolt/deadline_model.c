@@ -59,13 +59,13 @@ struct model {
 	struct hp_state states[STATES_MAX];
 	int nr_states;
 	bool faults;		/* whether callbacks can be made to fail */
-	/* As read last. */
+	/* What was read last from the machine. */
 	cpus_t online;
 	bool exempt;
 	uint64_t limit;		/* the share of a CPU that may be promised */
 	enum domain of_group[DOMAINS];
 	cpus_t cpus[DOMAINS];
-	/* What has been met. */
+	/* How many cases of each kind there were. */
 	int refused, accepted, tight, undone, asked[WAYS], in_groups;
 };
 
@@ -125,7 +125,7 @@ static int group_put(int group, const char *file, const char *text)
 	return put(path, text);
 }
 
-/* Anybody may read it, and the kernel counts all promises anew then. */
+/* Reads the limit, at which the kernel counts all promises anew. */
 static void look_limit(struct model *m)
 {
 	long long runtime = number(RT_RUNTIME, 0);
@@ -134,7 +134,7 @@ static void look_limit(struct model *m)
 	m->limit = share_of(runtime, number(RT_PERIOD, 0));
 }
 
-/* Which CPUs are where. The limit is not read here. */
+/* Reads which CPUs are in which domain, but not the limit. */
 static void look(struct model *m)
 {
 	char path[128], text[64];
@@ -166,7 +166,7 @@ static void look(struct model *m)
 	m->of_group[TOP] = TOP;
 }
 
-/* What is promised @where when @down have gone, and what there is then. */
+/* Computes the promises and the bandwidth of domain @where when @down have gone. */
 static void weigh(const struct model *m, enum domain where, cpus_t down,
 		  uint64_t *promised, uint64_t *room)
 {
@@ -194,7 +194,10 @@ static bool may_go(struct model *m, cpus_t up, cpus_t down)
 
 	if (m->exempt)
 		return true;
-	/* With a group they come back to it, with none to the rest. */
+	/*
+	 * CPUs that come back join the group that lists them, or else the top
+	 * domain.
+	 */
 	for (int g = 0; g < GROUPS; g++) {
 		char path[128];
 		cpus_t own;
@@ -211,7 +214,7 @@ static bool may_go(struct model *m, cpus_t up, cpus_t down)
 			continue;
 		weigh(m, d, down, &promised, &room);
 		ok &= promised <= room;
-		/* Near the limit: what a server more or less decides. */
+		/* So near the limit that one server more or less decides. */
 		if (promised + share_of(cpus_count(down) * 50, 1000) > room &&
 		    promised < room + share_of(cpus_count(down) * 50, 1000))
 			m->tight++;
@@ -241,7 +244,7 @@ static void describe(const struct model *m, char *text, size_t size)
 			       (unsigned long long)m->members[i].share);
 }
 
-/* Wakes up now and then, so that it moves with the load. */
+/* A task that wakes up now and then, so that the load balancer moves it. */
 static void nap(struct slot *slot)
 {
 	for (;;) {
@@ -250,7 +253,7 @@ static void nap(struct slot *slot)
 	}
 }
 
-/* Stays where it fell asleep, also when that CPU goes. */
+/* A task that sleeps, and so stays on its CPU when that CPU goes. */
 static void rest(struct slot *slot)
 {
 	slot_beat(slot);
@@ -258,7 +261,7 @@ static void rest(struct slot *slot)
 		pause();
 }
 
-/* A deadline task in @group with so much of a CPU: 0, or why there is none. */
+/* Starts a deadline task in @group with so much of a CPU: 0, or why that failed. */
 static int member_start(struct model *m, int group, int permille)
 {
 	struct slot *slot = &m->slots[m->started++ % SLOTS];
@@ -283,7 +286,10 @@ static int member_start(struct model *m, int group, int permille)
 	snprintf(pid, sizeof(pid), "%d", member->task.pid);
 	if (group != TOP)
 		err = group_put(group, "cgroup.procs", pid);
-	/* It has been on some CPU, and may sleep, before it is a deadline task. */
+	/*
+	 * The task has run on some CPU, and may sleep, before it becomes a deadline
+	 * task.
+	 */
 	for (int ms = 0; !err && !slot_beats(slot); ms++) {
 		wait_ms(1);
 		err = ms < PATIENCE_MS ? 0 : -ETIME;
@@ -302,9 +308,9 @@ static void member_end(struct model *m, int i)
 	task_kill(&m->members[i].task);
 	m->members[i] = m->members[--m->n];
 	/*
-	 * Its share is given back when its zero-lag time is over. If the kernel
-	 * counts anew before, it is given back once too often, natively too, and
-	 * no task is admitted until it counts anew again.
+	 * The kernel gives the task's share back when its zero-lag time is over. If
+	 * the kernel counts anew before that, the share is given back twice,
+	 * natively too, and no task is admitted until the kernel counts anew again.
 	 */
 	wait_ms(3 * PERIOD_NS / 1000000);
 }
@@ -315,14 +321,14 @@ static void members_end(struct model *m)
 		member_end(m, m->n - 1);
 }
 
-/* What a random case consists of: each may be refused, and is then not done. */
+/* The steps of a random case. The kernel may refuse a step, which is then left out. */
 
 static void do_start(struct model *m)
 {
 	member_start(m, m->groups ? roll(m, GROUPS + 1) : TOP, 50 + roll(m, 850));
 }
 
-/* So that a server more or less decides how many CPUs may go. */
+/* Promises so much that one server more or less decides how many CPUs may go. */
 static void do_fill(struct model *m)
 {
 	uint64_t promised, room, server_share = share_of(50, 1000);
@@ -364,7 +370,7 @@ static void do_limit(struct model *m)
 	put(RT_RUNTIME, limits[roll(m, ARRAY_SIZE(limits))]);
 	look_limit(m);
 	if (m->exempt && roll(m, 2)) {
-		/* More may have been promised than there is. */
+		/* More may have been promised than the new limit allows. */
 		members_end(m);
 		put(RT_RUNTIME, limits[0]);
 		look_limit(m);
@@ -383,7 +389,7 @@ static void do_server(struct model *m)
 		put(path, runtimes[roll(m, ARRAY_SIZE(runtimes))]);
 }
 
-/* Some of @set, each with the same chance. */
+/* Returns some CPUs of @set, each with the same chance. */
 static cpus_t some_of(struct model *m, cpus_t set)
 {
 	cpus_t some = 0;
@@ -395,9 +401,9 @@ static cpus_t some_of(struct model *m, cpus_t set)
 }
 
 /*
- * A partition, or none. Its CPUs are online, and chosen while it is none: other
- * orders make 6.12 warn of its own counts (nr_subparts), and of partitions that
- * overlap, without Bolt too.
+ * Makes the group a partition, or none. The CPUs are chosen while the group is no
+ * partition, and are online: other orders make 6.12 warn of its own counts
+ * (nr_subparts) and of partitions that overlap, without Bolt too.
  */
 static void do_group(struct model *m)
 {
@@ -410,7 +416,7 @@ static void do_group(struct model *m)
 	group_put(group, "cpuset.cpus.partition", "member");
 	if (!roll(m, 3))
 		return;
-	/* Each group has its own, no two of which are neighbours. */
+	/* Each group has CPUs of its own, no two of which are neighbours. */
 	look(m);
 	for (int cpu = group; cpu < m->world.nr; cpu += GROUPS)
 		own |= m->online & CPU(cpu);
@@ -458,7 +464,10 @@ static void (* const actions[])(struct model *m) = {
 	do_settle,
 };
 
-/* Makes one of @set fail further down than where the verdict falls: false: cannot. */
+/*
+ * Makes one CPU of @set fail in a state below the one that checks the promises.
+ * False: that is not possible.
+ */
 static bool break_one(struct model *m, cpus_t set, int *cpu)
 {
 	int active = 0, state;
@@ -475,9 +484,9 @@ static bool break_one(struct model *m, cpus_t set, int *cpu)
 }
 
 /*
- * The last CPU of a partition, or the last one outside, goes only where it will
- * be refused: when a partition has none left 6.12 warns of nr_subparts, without
- * Bolt too.
+ * The last CPU of a partition, or the last one outside, is asked to go only if the
+ * request will be refused: when a partition has no CPU left, 6.12 warns of
+ * nr_subparts, without Bolt too.
  */
 static cpus_t leave_some(const struct model *m, cpus_t down)
 {
@@ -505,7 +514,7 @@ static int ask_for(enum way how, cpus_t set)
 	}
 }
 
-/* One request, and whether it was answered by the rule. */
+/* Makes one request, and checks that the answer follows the rule. */
 static void one_case(struct __test_metadata *_metadata, struct model *m, int nr)
 {
 	cpus_t set, up = 0, down, before, after, wanted;
@@ -522,7 +531,10 @@ static void one_case(struct __test_metadata *_metadata, struct model *m, int nr)
 	set = leave_some(m, some_of(m, before & m->world.movable));
 	if (way == BY_FILE)
 		set &= -set;
-	/* What has no valid partition now may have one when its CPUs have come. */
+	/*
+	 * A group whose partition is not valid now may have a valid one when its
+	 * CPUs have come.
+	 */
 	for (int g = 0; g < GROUPS && way == BY_SET; g++)
 		if (m->groups && m->of_group[g] == TOP)
 			way = BY_LIST;
@@ -634,7 +646,7 @@ FIXTURE_TEARDOWN(deadline_model)
 	munmap(m->slots, SLOTS * sizeof(*m->slots));
 }
 
-/* More than two CPUs could give is promised: the other six must not all go. */
+/* More is promised than two CPUs can give, so the other six must not all go. */
 TEST_F_TIMEOUT(deadline_model, nobody_changes_it_by_reading, 600)
 {
 	struct model *m = &self->m;
@@ -645,7 +657,10 @@ TEST_F_TIMEOUT(deadline_model, nobody_changes_it_by_reading, 600)
 	for (int cpu = 2; cpu < m->world.nr; cpu++)
 		down |= CPU(cpu);
 	for (int read = 0; read < 2; read++) {
-		/* When domains are built, the servers of their CPUs are counted. */
+		/*
+		 * When domains are built, the kernel counts the servers of their
+		 * CPUs.
+		 */
 		ASSERT_EQ(0, enable(false));
 		ASSERT_EQ(0, set_online(VICTIM, false));
 		ASSERT_EQ(0, set_online(VICTIM, true));
@@ -663,7 +678,7 @@ TEST_F_TIMEOUT(deadline_model, nobody_changes_it_by_reading, 600)
 	}
 }
 
-/* However much is promised, if there is no limit. */
+/* Without a limit no request is refused, however much is promised. */
 TEST_F_TIMEOUT(deadline_model, no_limit_no_refusal, 600)
 {
 	struct model *m = &self->m;

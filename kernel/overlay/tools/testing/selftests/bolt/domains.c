@@ -26,13 +26,13 @@
 #define STATS "/sys/kernel/debug/bolt/stats"
 #define MAX_CPUS 64
 
-/* With all of the CPUs, with some, and with the one that goes. */
+/* Groups with all CPUs, with some CPUs, and with only the CPU that goes. */
 static const char * const groups[] = { "wide", "some", "only" };
 static const char * const cpus[] = { "0-3", "1-2", "1" };
 
 #define GROUPS ARRAY_SIZE(groups)
 
-/* Groups at @root with a sleeper each, and one that is in none of them. */
+/* The groups below @root, with a sleeping task each, and a task that is in no group. */
 struct world {
 	pid_t child[GROUPS + 1];
 	const char *root;
@@ -57,7 +57,7 @@ static int put_in(const char *root, int group, const char *file,
 	return put(path, text);
 }
 
-/* A task that sleeps; on VICTIM only, or wherever it likes. */
+/* Starts a task that sleeps, pinned to VICTIM or not. */
 static pid_t sleeper(bool pinned)
 {
 	pid_t child = fork();
@@ -100,7 +100,7 @@ FIXTURE_SETUP(domains)
 	mount("debugfs", "/sys/kernel/debug", "debugfs", 0, NULL);
 	ASSERT_EQ(0, start_over());
 	ASSERT_EQ(0, put(BOLT_DIR "settle_delay_ms", "60000"));
-	/* What only happens the first time does not count. */
+	/* The first cycle does work that happens only once, and does not count. */
 	ASSERT_EQ(0, set_online(VICTIM, false));
 	ASSERT_EQ(0, set_online(VICTIM, true));
 }
@@ -146,7 +146,10 @@ static int put_active(const char *what)
 	return put("/sys/kernel/debug/bolt/states", line);
 }
 
-/* Takes VICTIM offline under Bolt with a rebuild left to do; false: cannot. */
+/*
+ * Takes VICTIM offline with Bolt, so that a rebuild is pending. False: not possible
+ * here.
+ */
 static bool park(struct __test_metadata *_metadata)
 {
 	EXPECT_EQ(0, enable(true));
@@ -155,8 +158,8 @@ static bool park(struct __test_metadata *_metadata)
 }
 
 /*
- * The controller comes back when version 1 is unmounted and its groups, which
- * outlive rmdir(), are no more.
+ * Waits until version 2 has the controller. That is when version 1 is unmounted and
+ * its groups, which exist for a while after rmdir(), are gone.
  */
 static int have_v2(void)
 {
@@ -171,7 +174,10 @@ static int have_v2(void)
 	return err;
 }
 
-/* Groups with a sleeper each, and a pinned one outside. Returns 0 or why not. */
+/*
+ * Makes groups with a sleeping task each, and a pinned task outside. Returns 0, or
+ * why that failed.
+ */
 static const char *make_groups(struct __test_metadata *_metadata,
 			       struct world *world, const char *root)
 {
@@ -181,7 +187,7 @@ static const char *make_groups(struct __test_metadata *_metadata,
 	if (v1) {
 		mkdir("/tmp", 0755);
 		mkdir(V1, 0755);
-		/* It leaves version 2 when the groups there are no more. */
+		/* The controller leaves version 2 when the groups there are gone. */
 		put(V2 "/cgroup.subtree_control", "-cpuset");
 		for (int i = 0; mount("none", V1, "cgroup", 0, "cpuset"); i++) {
 			if (errno != EBUSY || i == 100)
@@ -225,8 +231,8 @@ static void drop_all(struct world *world)
 }
 
 /*
- * Whether the root domain of a group has no CPU that the group has not: a task
- * may be a deadline task only then.
+ * Whether the root domain of a group has only CPUs of the group. Only then may a
+ * task of the group be a deadline task.
  */
 static int probe(const char *root, int group)
 {
@@ -234,7 +240,10 @@ static int probe(const char *root, int group)
 	char pid[32];
 	int err;
 
-	/* It must have run in the group: until then it is where it was. */
+	/*
+	 * The task must have run since it moved to the group; until then the kernel
+	 * counts it where it was.
+	 */
 	while (!child)
 		wait_ms(1);
 	snprintf(pid, sizeof(pid), "%d", child);
@@ -271,8 +280,8 @@ static void add_affinity(struct tree *tree, const char *who, const char *pid)
 }
 
 /*
- * All kernel threads but the workers of workqueues, which come and go, and the
- * control thread, which is not there natively.
+ * Adds all kernel threads, except workers of workqueues, which come and go, and the
+ * control thread, which does not exist natively.
  */
 static void add_kthreads(struct tree *tree)
 {
@@ -298,7 +307,7 @@ static void add_kthreads(struct tree *tree)
 		free(names);
 }
 
-/* What cpusets, tasks and kernel threads show. */
+/* Reads what files show of cpusets, tasks and kernel threads. */
 static void observe(struct tree *tree, struct world *world)
 {
 	static const char * const files[] = {
@@ -329,10 +338,13 @@ struct seen {
 	struct tree down, up;
 };
 
-/* Empties of version 1 lose their tasks to a worker, natively too. */
+/*
+ * In version 1 a worker moves tasks out of a cpuset that has become empty, natively
+ * too.
+ */
 #define WORKERS_MS 100
 
-/* One CPU off and on, with what can be seen then. */
+/* Takes one CPU offline and back, and reads what can be seen each time. */
 static void cycle(struct __test_metadata *_metadata,
 		  struct world *world, const char *root,
 		  struct seen *seen, bool *could)
@@ -389,7 +401,7 @@ TEST_F_TIMEOUT(domains, masks_v1, 120)
 	masks(_metadata, &self->world, V1);
 }
 
-/* What a write does while VICTIM is offline, and when it comes back. */
+/* A write that is made while VICTIM is offline. */
 struct write {
 	int group;
 	const char *file, *text;
@@ -423,7 +435,10 @@ static void writes(struct __test_metadata *_metadata,
 	drop_all(world);
 }
 
-/* @becomes: what "some" is then as a partition, or NULL. */
+/*
+ * Compares the effect of the same writes natively and with Bolt. @becomes: what the
+ * partition "some" says afterwards, or NULL.
+ */
 static void same_writes(struct __test_metadata *_metadata,
 			struct world *world, const struct write *write,
 			int n, const char *becomes)
@@ -473,7 +488,7 @@ TEST_F_TIMEOUT(domains, write_isolated, 120)
 	same_writes(_metadata, &self->world, write, ARRAY_SIZE(write), "isolated");
 }
 
-/* With a partition domains are never put off. */
+/* With a partition the rebuild of domains is never deferred. */
 TEST_F_TIMEOUT(domains, partition_is_sync, 120)
 {
 	char path[256];
@@ -494,7 +509,7 @@ TEST_F_TIMEOUT(domains, partition_is_sync, 120)
 	EXPECT_EQ(0, put_in(V2, 1, "cpuset.cpus.partition", "member"));
 }
 
-/* "STATE critical" for the state that domains belong to. */
+/* With "STATE critical" for sched:active the rebuild is not deferred. */
 TEST_F_TIMEOUT(domains, critical_is_sync, 120)
 {
 	if (!park(_metadata))
@@ -507,7 +522,7 @@ TEST_F_TIMEOUT(domains, critical_is_sync, 120)
 	EXPECT_TRUE(park(_metadata));
 }
 
-/* A CPU whose bandwidth is reserved cannot go; what is free may. */
+/* A CPU whose bandwidth is reserved cannot go; a CPU with free bandwidth may. */
 static int full_offline(struct __test_metadata *_metadata)
 {
 	pid_t full[MAX_CPUS * 2];
@@ -549,7 +564,7 @@ TEST_F_TIMEOUT(domains, deadline_is_sync, 120)
 	EXPECT_NE(0, put_off());
 }
 
-/* A task that may run on all CPUs that are left may be a deadline task. */
+/* A task that may run on all CPUs that are left is admitted as a deadline task. */
 static int admit(struct __test_metadata *_metadata)
 {
 	pid_t child = sleeper(false);
@@ -581,8 +596,9 @@ TEST_F_TIMEOUT(domains, deadline_admission, 120)
 #define TASK "bolt-placed"
 
 /*
- * How often a CPU was chosen, by event: before balancing moves the task. And
- * how often what was chosen could not be taken: fallback is the first CPU.
+ * How often each CPU was chosen when a task woke up or started, before the load
+ * balancer moved the task; and how often the CPU that was chosen could not be used,
+ * so that the first CPU was.
  */
 struct placed {
 	int woken[MAX_CPUS];
@@ -650,8 +666,8 @@ static void spin_us(long us)
 }
 
 /*
- * More tasks than CPUs, which do not fill them: some find their last one busy
- * when they wake up, and another one idle.
+ * There are more such tasks than CPUs, but not enough to keep all CPUs busy. So
+ * some tasks find their last CPU busy when they wake up, and another CPU idle.
  */
 static void worker(int nr)
 {
@@ -663,7 +679,7 @@ static void worker(int nr)
 	}
 }
 
-/* Where tasks wake up, and start, while VICTIM is away. */
+/* Counts where tasks wake up and start while VICTIM is offline. */
 static void place(struct __test_metadata *_metadata, struct placed *placed,
 		  bool on_bolt)
 {
@@ -678,7 +694,7 @@ static void place(struct __test_metadata *_metadata, struct placed *placed,
 		children[i] = fork();
 		if (children[i])
 			continue;
-		/* Asleep on the CPU that goes, all of them are woken at once. */
+		/* All tasks sleep on the CPU that goes, and are woken at once. */
 		prctl(PR_SET_NAME, TASK);
 		pin(0, VICTIM);
 		close(go[1]);
@@ -714,7 +730,7 @@ static void place(struct __test_metadata *_metadata, struct placed *placed,
 	EXPECT_EQ(0, set_online(VICTIM, true));
 }
 
-/* The share of the CPU that got most, in percent. */
+/* Returns the share of the CPU that was chosen most often, in per cent. */
 static int most(const int *counts)
 {
 	int all = 0, max = 0;
@@ -743,7 +759,10 @@ TEST_F_TIMEOUT(domains, placement, 240)
 
 	if (!trace(true))
 		SKIP(return, "no events of the scheduler, or no function tracer");
-	/* In turns: what one round does depends on where its tasks began. */
+	/*
+	 * Rounds alternate, because the result of one round depends on where its
+	 * tasks began.
+	 */
 	for (int i = 0; i < PLACINGS; i++) {
 		ASSERT_EQ(0, enable(false));
 		place(_metadata, &native, false);
@@ -755,13 +774,19 @@ TEST_F_TIMEOUT(domains, placement, 240)
 	trace(false);
 	EXPECT_EQ(0, bolt.woken[VICTIM]);
 	EXPECT_EQ(0, bolt.forked[VICTIM]);
-	/* As even as natively, give or take what two native runs differ by. */
+	/*
+	 * Tasks are spread as evenly as natively, within the difference of two
+	 * native runs.
+	 */
 	EXPECT_LE(most(bolt.woken), most(native.woken) + 8);
-	/* Natively once for each task whose CPU has gone. */
+	/* Natively there is one fallback for each task whose CPU has gone. */
 	EXPECT_LE(bolt.fallback, native.fallback / 2);
 }
 
-/* Settled, disabled or returned: nothing is left to do. */
+/*
+ * When the CPU is settled or returns, or Bolt is disabled, no rebuild is pending
+ * any more.
+ */
 TEST_F_TIMEOUT(domains, pending_ends, 120)
 {
 	char text[256];

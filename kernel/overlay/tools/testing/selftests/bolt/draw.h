@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Numbers and nonsense that are the same in each run: what failed fails again. */
+/*
+ * Random numbers and texts that are the same in each run with the same seed, so
+ * that a failure can be repeated.
+ */
 #ifndef SELFTESTS_BOLT_DRAW_H
 #define SELFTESTS_BOLT_DRAW_H
 
@@ -7,14 +10,14 @@
 
 #include "../kselftest.h"
 
-/* One of 0 to @n - 1. */
+/* Draws one of 0 to @n - 1. */
 static inline unsigned int draw(unsigned int *seed, unsigned int n)
 {
 	*seed = *seed * 1664525 + 1013904223;
 	return (*seed >> 8) % n;
 }
 
-/* The same with a longer period: xorshift64*, from any seed but 0. */
+/* As draw(), with a longer period: xorshift64*, from any seed but 0. */
 static inline unsigned int draw64(unsigned long long *seed, unsigned int n)
 {
 	*seed ^= *seed >> 12;
@@ -23,7 +26,10 @@ static inline unsigned int draw64(unsigned long long *seed, unsigned int n)
 	return (*seed * 0x2545f4914f6cdd1dULL >> 33) % n;
 }
 
-/* Something like a list of CPUs, or not; at most @size bytes, not terminated. */
+/*
+ * Draws a text that may look like a list of CPUs; at most @size bytes, not
+ * terminated.
+ */
 static inline size_t draw_nonsense(unsigned int *seed, char *text, size_t size)
 {
 	static const char * const parts[] = {
@@ -48,7 +54,7 @@ static inline size_t draw_nonsense(unsigned int *seed, char *text, size_t size)
 	return len;
 }
 
-/* A length for a text: those that matter are around a page. */
+/* Draws a length for a text, often around a page, where most limits are. */
 static inline size_t draw_length(unsigned long long *seed, size_t page)
 {
 	size_t lengths[] = { page - 1, page, page + 1, 2 * page - 1, 2 * page + 8 };

@@ -10,7 +10,10 @@
 
 #include "../kselftest.h"
 
-/* What @name is set to, or @usual if it is not set; any but a number ends the test. */
+/*
+ * Returns the value of @name, or @usual if it is not set. Ends the test if it is no
+ * number.
+ */
 static inline unsigned long long env_number(const char *name, unsigned long long usual)
 {
 	const char *text = getenv(name);
@@ -26,7 +29,10 @@ static inline unsigned long long env_number(const char *name, unsigned long long
 	return number;
 }
 
-/* A seed from the environment or else from the clock, never 0; it is printed. */
+/*
+ * Returns a seed from the environment, or else from the clock, and prints it. Never
+ * 0.
+ */
 static inline unsigned long long env_seed(void)
 {
 	unsigned long long seed;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What bolt/last_error says. */
+/* Reading bolt/last_error. */
 #ifndef SELFTESTS_BOLT_ERRORS_H
 #define SELFTESTS_BOLT_ERRORS_H
 
@@ -7,7 +7,10 @@
 
 #define TEXT_MAX 256
 
-/* The last line without its batch's number, and how many lines there are. */
+/*
+ * Reads the last line without the number of its batch. Returns how many lines there
+ * are.
+ */
 static inline int last_error(char last[TEXT_MAX], unsigned long *batch)
 {
 	char text[4097], *line, *next;
@@ -20,7 +23,7 @@ static inline int last_error(char last[TEXT_MAX], unsigned long *batch)
 		next = strchrnul(line, '\n');
 		if (*next)
 			*next++ = '\0';
-		/* A decimal number, and no other way to write it. */
+		/* The number must be decimal, without leading zeros or signs. */
 		if (sscanf(line, "batch=%lu %n", batch, &used) != 1)
 			return -1;
 		snprintf(last, TEXT_MAX, "%s", line + used);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Uevents, to compare: what the kernel says, in the order it says it in. */
+/* Uevents in the order in which the kernel sends them, to compare. */
 #ifndef SELFTESTS_BOLT_EVENTS_H
 #define SELFTESTS_BOLT_EVENTS_H
 
@@ -21,7 +21,7 @@ static inline void events_free(struct events *events)
 		free(events->text[--events->n]);
 }
 
-/* A socket that hears them, or -errno. */
+/* Opens a socket that receives uevents, or returns -errno. */
 static inline int events_open(void)
 {
 	struct sockaddr_nl addr = { .nl_family = AF_NETLINK, .nl_groups = 1 };
@@ -41,7 +41,7 @@ static inline int events_open(void)
 	return fd;
 }
 
-/* Reads what has arrived. */
+/* Reads all events that have arrived. */
 static inline void events_take(int fd, struct events *events)
 {
 	char buf[8192], text[8192];
@@ -66,7 +66,7 @@ static inline void events_take(int fd, struct events *events)
 	}
 }
 
-/* Forgets what has arrived. */
+/* Drops all events that have arrived. */
 static inline void events_drop(int fd)
 {
 	char buf[8192];
@@ -75,7 +75,7 @@ static inline void events_drop(int fd)
 		;
 }
 
-/* The first event in which they differ, or NULL. */
+/* Returns the first event in which @a and @b differ, or NULL. */
 static inline const char *events_differ(const struct events *a,
 					const struct events *b)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Sets of CPUs, and what the kernel has made of those that are online. */
+/* Sets of CPUs, and facts that the kernel derives from the CPUs that are online. */
 #ifndef SELFTESTS_BOLT_FACTS_H
 #define SELFTESTS_BOLT_FACTS_H
 
@@ -9,7 +9,7 @@
 
 #include "bolt.h"
 
-/* A list as the kernel writes it. */
+/* Reads a list of CPUs as the kernel writes it. */
 static inline void set_parse(const char *list, cpu_set_t *set)
 {
 	CPU_ZERO(set);
@@ -51,7 +51,7 @@ static inline void facts_add(struct facts *facts, const char *format, ...)
 	facts->len += n < 0 ? 0 : (size_t)n < room ? (size_t)n : room - 1;
 }
 
-/* Threads of the kernel's whose affinity follows the CPUs. */
+/* Whether this is a kernel thread whose affinity follows the CPUs that are online. */
 static inline bool thread_follows(const char *name)
 {
 	static const char *const names[] = {
@@ -84,7 +84,7 @@ static inline void facts_add_threads(struct facts *facts)
 	globfree(&found);
 }
 
-/* How far counters may be off, for each zone and CPU. */
+/* Adds the threshold of each zone and CPU, by which its counters may be off. */
 static inline void facts_add_thresholds(struct facts *facts)
 {
 	FILE *file = fopen("/proc/zoneinfo", "r");
@@ -125,7 +125,7 @@ static inline void facts_gather(struct facts *facts)
 	facts_add_files(facts, "/sys/devices/system/node/node*/cpulist");
 }
 
-/* The first line that is now another one, as "was, is"; or NULL. */
+/* Returns the first line that has changed, as "was, is", or NULL. */
 static inline const char *facts_differ(const struct facts *before)
 {
 	static struct facts now;
@@ -147,7 +147,10 @@ static inline const char *facts_differ(const struct facts *before)
 	return NULL;
 }
 
-/* A PMU that is read on some CPUs only names them; all must be online. */
+/*
+ * Whether each PMU that names the CPUs on which it is read names only CPUs that are
+ * online.
+ */
 static inline bool pmu_readers_are_online(void)
 {
 	char text[1024], online[1024];

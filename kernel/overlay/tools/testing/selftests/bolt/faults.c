@@ -17,7 +17,7 @@
 
 #define GROUP "/sys/fs/cgroup/faults"
 
-/* All that a request leaves behind. */
+/* All that can be seen after a request. */
 struct outcome {
 	int armed;		/* whether the state can fail, or why not */
 	bool met;		/* the state was come by */
@@ -56,7 +56,7 @@ static void look(struct outcome *out, int cpu, int fd)
 	tree_of_cpus(&out->tree, true);
 }
 
-/* A request in which @state fails, if it comes by it. */
+/* Makes a request in which @state fails, if the request passes that state. */
 static void fail(struct outcome *out, int cpu, bool online, int state, int fd)
 {
 	memset(out, 0, sizeof(*out));
@@ -66,22 +66,22 @@ static void fail(struct outcome *out, int cpu, bool online, int state, int fd)
 	events_drop(fd);
 	out->err = set_online(cpu, online);
 	out->met = !hp_failing(cpu);
-	/* Or the next request would fail. */
+	/* Clears the failure, in case the request has not met it. */
 	hp_fail(cpu, -1);
 	look(out, cpu, fd);
 }
 
-/* How the CPU is when the request is made. */
+/* The state of the CPU when the request is made. */
 enum from { ONLINE, PARKED, SETTLED };
 
-/* What a test has at hand. */
+/* The data of a test. */
 struct bench {
 	struct hp_state states[STATES_MAX];
 	int nr_states, cpus[CPUS_MAX], nr_cpus, fd;
 	struct outcome native, bolt;
 };
 
-/* What a test tries. */
+/* Which requests a test tries. */
 struct plan {
 	int which;		/* of three: the first, middle or last CPU */
 	int step;		/* try every so many states */
@@ -127,7 +127,7 @@ FIXTURE_TEARDOWN(faults)
 	EXPECT_EQ(0, start_over_all());
 }
 
-/* Makes the CPU what the request wants it to be, with Bolt or without. */
+/* Brings the CPU to @from, with Bolt or natively. */
 static int prepare(int cpu, enum from from, bool bolt)
 {
 	int err = enable(bolt);
@@ -178,7 +178,7 @@ static void compare(struct __test_metadata *_metadata, const char *name,
 		TH_LOG("%s: differs at %s", name, line);
 }
 
-/* What only Bolt's outcome has. */
+/* Checks the parts of an outcome that exist only with Bolt. */
 static void check(struct __test_metadata *_metadata, const char *name, int cpu,
 		  enum from from, const struct outcome *out)
 {
@@ -194,7 +194,10 @@ static void check(struct __test_metadata *_metadata, const char *name, int cpu,
 		EXPECT_STREQ(text, out->last);
 	}
 	snprintf(text, sizeof(text), "%d", cpu);
-	/* Settled, and nothing of it had been set up yet: it may be neither. */
+	/*
+	 * If the CPU was settled, and no state was set up again yet, it need not be
+	 * parked.
+	 */
 	if (out->online || from == PARKED) {
 		EXPECT_STREQ(out->online ? "" : text, out->parked)
 			TH_LOG("%s", name);
@@ -222,7 +225,7 @@ static void every_state(struct __test_metadata *_metadata, struct bench *bench,
 			check(_metadata, state->name, cpu, from, &bench->bolt);
 			tried++;
 			met += bench->bolt.met;
-			/* The next one works. */
+			/* The next request must succeed. */
 			EXPECT_EQ(0, set_online(cpu, online))
 				TH_LOG("%s", state->name);
 			EXPECT_EQ(online, cpu_is_online(cpu));
@@ -251,7 +254,7 @@ TEST_F_TIMEOUT(faults, coming_up_from_settled, 3600)
 	every_state(_metadata, &self->bench, &variant->plan, SETTLED);
 }
 
-/* CPUHP_AP_ACTIVE, the last state but one: the first to go down. */
+/* CPUHP_AP_ACTIVE, the last state but one, is the first on the way down. */
 static int fail_once(const struct bench *bench, int cpu)
 {
 	int state = bench->states[bench->nr_states - 2].nr, err;
@@ -319,7 +322,7 @@ TEST_F(errors, whose_request_it_was)
 	snprintf(wanted, sizeof(wanted), "pid=%d cpu=%d ", pid, VICTIM);
 	EXPECT_EQ(0, strncmp(wanted, last, strlen(wanted)))
 		TH_LOG("%s", last);
-	/* What succeeds, or is not Bolt's, is not in the list. */
+	/* Requests that succeed, and native ones, leave no line in last_error. */
 	ASSERT_EQ(0, set_online(VICTIM, false));
 	ASSERT_EQ(0, set_online(VICTIM, true));
 	ASSERT_EQ(0, enable(false));

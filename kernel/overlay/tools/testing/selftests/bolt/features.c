@@ -17,9 +17,9 @@
 #define TELL "BOLT_TELL_FEATURES"
 
 /*
- * A program is told of the machine's features when it starts: this one is
- * started once more for that, and goes no further. Not by getauxval(), whose
- * answer the C library has changed.
+ * The kernel tells a program about the machine's features when it starts. So this
+ * program is started once more, prints the features and ends. It does not use
+ * getauxval(), whose answer the C library has changed.
  */
 static void __attribute__((constructor)) features_tell(void)
 {
@@ -37,7 +37,7 @@ static void __attribute__((constructor)) features_tell(void)
 	      sizeof(entry[1]));
 }
 
-/* The word of CPUID that says most about old features, as the kernel has it. */
+/* Reads what the kernel says about the word of CPUID that has most old features. */
 static bool features_of_machine(uint64_t *features)
 {
 	int ends[2], status;
@@ -60,7 +60,7 @@ static bool features_of_machine(uint64_t *features)
 	return pid > 0 && waitpid(pid, &status, 0) == pid && !status && good;
 }
 
-/* The same word, as the CPU has it. */
+/* Reads the same word from the CPU itself. */
 static bool features_of_cpu(int cpu, uint64_t *features)
 {
 #ifdef __x86_64__
@@ -127,7 +127,7 @@ TEST_F(features, those_of_all_cpus_remain)
 	}
 	if (all == first)
 		SKIP(return, "needs CPUs that differ");
-	/* None has taken away more than it lacks. */
+	/* No CPU has taken away features that it does not lack. */
 	EXPECT_EQ(before & all, after);
 }
 

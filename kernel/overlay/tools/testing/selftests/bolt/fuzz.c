@@ -20,12 +20,12 @@
 #define MADE_UP 400
 #define WRITERS 4
 #define STATES_MAX 512
-/* All files at once: most of it is debugfs's list of states. */
+/* Room for the texts of all files; most of it is for the list of states in debugfs. */
 #define TEXTS (256 * 1024)
 
 #define HOTPLUG_DIR CPU_DIR "cpu1/hotplug/"
 
-/* What a file takes. */
+/* The kinds of text that files take. */
 enum kind {
 	LIST, MASK, SETTLE, KEEP, ENABLED, DELAY, CHOICE, PARK, OVERRIDE, TIMING,
 	TARGET, FAIL,	/* the kernel's own, of VICTIM */
@@ -81,7 +81,7 @@ struct fuzz {
 	char why[512];			/* what is wrong, or empty */
 };
 
-/* What a text means, beyond its errors. */
+/* The meaning of a text that is accepted. */
 struct meaning {
 	cpus_t set;
 	unsigned long long number;
@@ -103,7 +103,7 @@ static bool is_listed(const struct fuzz *f, unsigned long long state)
 	return false;
 }
 
-/* False, with the reason in @f. */
+/* Notes the reason in @f, and returns false. */
 static __printf(2, 3) bool wrong(struct fuzz *f, const char *format, ...)
 {
 	va_list args;
@@ -114,7 +114,7 @@ static __printf(2, 3) bool wrong(struct fuzz *f, const char *format, ...)
 	return false;
 }
 
-/* Files that are made line by line refuse pwrite(), but have a position. */
+/* Files of seq_file refuse pwrite(), but have a position. */
 static ssize_t write_at(const char *path, const char *text, size_t len, off_t at)
 {
 	int fd = open(path, O_WRONLY | O_CLOEXEC);
@@ -145,7 +145,7 @@ static ssize_t read_at(const char *path, char *text, size_t len, off_t at)
 	return n;
 }
 
-/* All of a file, in as many reads as it takes. */
+/* Reads all of a file, in as many reads as that takes. */
 static ssize_t read_all(const char *path, char *text, size_t size)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
@@ -162,7 +162,7 @@ static ssize_t read_all(const char *path, char *text, size_t size)
 	return n < 0 ? n : (ssize_t)len;
 }
 
-/* What all files say that can be read; those that count what happens come last. */
+/* Reads all files that can be read; files that count events come last. */
 static bool look(struct fuzz *f, int which)
 {
 	char *text = f->texts[which];
@@ -187,7 +187,7 @@ static bool look(struct fuzz *f, int which)
 	return true;
 }
 
-/* 0, or the error that @text is refused with whatever the CPUs are doing. */
+/* Returns 0, or the error of @text that does not depend on the state of CPUs. */
 static int refusal(struct fuzz *f, const struct file *file, const char *text,
 		   size_t len, off_t at, struct meaning *m)
 {
@@ -195,12 +195,12 @@ static int refusal(struct fuzz *f, const struct file *file, const char *text,
 	int err = 0;
 
 	memset(m, 0, sizeof(*m));
-	/* sysfs refuses to open it; debugfs does not, to root. */
+	/* sysfs refuses to open such a file; debugfs lets root open it. */
 	if (file->kind == NOTHING && strncmp(file->path, DEBUG_DIR, strlen(DEBUG_DIR)))
 		return -EACCES;
 	if (at < 0 || at > LLONG_MAX - (long long)len)
 		return -EINVAL;
-	/* sysfs does not hand on a write of nothing. */
+	/* sysfs does not pass on a write of 0 bytes. */
 	if (!len && file->kind != OVERRIDE && file->kind != TIMING &&
 	    file->kind != NOTHING) {
 		m->skip = true;
@@ -244,7 +244,7 @@ static int refusal(struct fuzz *f, const struct file *file, const char *text,
 		err = grammar_int(text, kept, &m->value);
 		if (!err && (m->value < 0 || m->value > (long long)f->top))
 			err = -EINVAL;
-		/* Left half way, a CPU is no test of ours. */
+		/* A target half-way would leave the CPU there: not tried. */
 		m->skip = !err && m->value && m->value != (long long)f->top;
 		return err;
 	case FAIL:
@@ -292,7 +292,7 @@ static bool check_sight(struct fuzz *f, const struct sight *now, cpus_t online)
 	return true;
 }
 
-/* What was taken did what it says; what would disturb later texts is taken back. */
+/* Checks the effect of a text; undoes it if it would disturb later texts. */
 static bool check_taken(struct fuzz *f, const struct file *file,
 			const struct meaning *m)
 {
@@ -329,7 +329,7 @@ static bool check_taken(struct fuzz *f, const struct file *file,
 		snprintf(text, sizeof(text), "%llu", m->number);
 		if (!is(file->path, text) || put(file->path, "4000000000"))
 			return wrong(f, "the delay is not %s", text);
-		/* What it has begun is over. */
+		/* Settling that the new delay has begun is over now. */
 		if (m->number < 3900000000 && settle_all())
 			return wrong(f, "cannot settle");
 		break;
@@ -371,7 +371,7 @@ static bool check_taken(struct fuzz *f, const struct file *file,
 	return check_sight(f, &now, wanted);
 }
 
-/* Writes a text, and compares what comes of it with what is documented. */
+/* Writes a text, and compares the result with the documentation. */
 static bool try(struct fuzz *f, const struct file *file, const char *text,
 		size_t len, off_t at)
 {
@@ -386,7 +386,7 @@ static bool try(struct fuzz *f, const struct file *file, const char *text,
 	if (wanted != -EINVAL && (file->kind == LIST || file->kind == MASK) &&
 	    !f->enabled && len)
 		wanted = -EOPNOTSUPP;
-	/* A mask at an offset is refused before all else, a list is not. */
+	/* A mask at an offset is refused before any other check; a list is not. */
 	if (wanted == -EINVAL && !f->enabled && at >= 0 &&
 	    at <= LLONG_MAX - (long long)len &&
 	    (file->kind == LIST || (file->kind == MASK && !at)))
@@ -409,7 +409,7 @@ static bool try(struct fuzz *f, const struct file *file, const char *text,
 			return wrong(f, "%zd is not documented", n);
 	}
 	if (!wanted && n > 0) {
-		/* The kernel's own files leave what is beyond a page. */
+		/* The kernel's own files ignore bytes beyond a page. */
 		if ((size_t)n != len &&
 		    !((file->kind == TARGET || file->kind == FAIL) &&
 		      (size_t)n == f->world.page))
@@ -427,14 +427,14 @@ static bool try(struct fuzz *f, const struct file *file, const char *text,
 	if (!sight_same(&now, &f->sight))
 		return wrong(f, "refused with %zd, but CPUs have changed", n);
 	line = difference(f->texts[0], f->texts[1]);
-	/* What has been a request is counted. */
+	/* A text that led to a request is counted. */
 	if (wanted || !n ? !!strcmp(f->texts[0], f->texts[1]) :
 	    line < f->texts[1] + f->quiet[1])
 		return wrong(f, "refused with %zd, but: %.100s", n, line);
 	return wanted || !n || look(f, 0);
 }
 
-/* What goes wrong is said with the text, as one can write it again. */
+/* Prints what went wrong, with the text in a form that can be written again. */
 static void say(struct __test_metadata *_metadata, const struct fuzz *f,
 		const struct file *file, const char *text, size_t len, off_t at)
 {
@@ -512,7 +512,7 @@ FIXTURE_TEARDOWN(fuzz)
 	EXPECT_EQ(0, start_over());
 }
 
-/* Or there is one that nobody has tried. */
+/* Fails if there is a file that this test does not know. */
 TEST_F(fuzz, every_file_is_known)
 {
 	static const char * const dirs[] = { BOLT_DIR, DEBUG_DIR };
@@ -536,7 +536,7 @@ TEST_F(fuzz, every_file_is_known)
 	}
 }
 
-/* sysfs refuses at open, not debugfs, to root. */
+/* sysfs refuses to open these files in the other direction; debugfs lets root. */
 TEST_F(fuzz, one_way_files)
 {
 	struct fuzz *f = &self->f;
@@ -553,7 +553,7 @@ TEST_F(fuzz, one_way_files)
 	}
 }
 
-/* A file that is kept open takes order after order, each by itself. */
+/* A file that is kept open takes one text after the other, each as a whole. */
 TEST_F(fuzz, kept_open)
 {
 	int fd = open(DEBUG_DIR "states", O_WRONLY | O_CLOEXEC);
@@ -564,7 +564,7 @@ TEST_F(fuzz, kept_open)
 	for (int i = 0; i < f->nr_states; i++) {
 		int len = sprintf(text, "%d critical", f->states[i]);
 
-		/* As long as the first, so that nothing is left of it to be read. */
+		/* As long as the first text, so that it replaces all of it. */
 		sprintf(other, "%-*d default ", len - 9, f->states[i]);
 		ASSERT_EQ(len, write(fd, text, len));
 		ASSERT_EQ(len, write(fd, other, len));
@@ -575,7 +575,7 @@ TEST_F(fuzz, kept_open)
 	close(fd);
 }
 
-/* A text that is right. */
+/* Draws a text that is right. */
 static size_t draw_right(struct fuzz *f, const struct file *file, char *text)
 {
 	cpus_t set = f->world.movable & ~CPU(0) & (roll(f, 1 << 16) | roll(f, 4) << 1);
@@ -683,7 +683,7 @@ static off_t draw_offset(struct fuzz *f)
 			    roll(f, 3 * page);
 }
 
-/* Right texts, cut at every place, at offsets. */
+/* Writes right texts that are cut at every place, and at offsets. */
 TEST_F_TIMEOUT(fuzz, cut_at_every_place, 7200)
 {
 	off_t page = self->f.world.page;
@@ -793,7 +793,7 @@ TEST_F_TIMEOUT(fuzz, made_up, 7200)
 		at = draw_offset(f);
 		ASSERT_TRUE(try(f, file, f->buf, len, at))
 			say(_metadata, f, file, f->buf, len, at);
-		/* Or nothing happens for long. */
+		/* Enables Bolt soon, or most texts would be refused for long. */
 		if (!f->enabled && !roll(f, 8)) {
 			ASSERT_EQ(0, enable(true));
 			f->enabled = true;
@@ -809,8 +809,8 @@ TEST_F_TIMEOUT(fuzz, made_up, 7200)
 static struct fuzz *shared;
 
 /*
- * What is malformed is refused as ever; what is not may find CPUs anywhere. The
- * kernel's own files get nothing that is right: what others ask for would fail.
+ * A malformed text is refused as always; a right one may find CPUs in any state. The
+ * kernel's own files get no right text, which would make requests of others fail.
  */
 static bool try_among_others(struct fuzz *f, const struct file *file,
 			     const char *text, size_t len, off_t at)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The documented meaning of what is written to the files that hold no CPUs. */
+/* The documented meaning of texts for files of Bolt that do not take CPUs. */
 #ifndef SELFTESTS_BOLT_GRAMMAR_H
 #define SELFTESTS_BOLT_GRAMMAR_H
 
@@ -7,7 +7,7 @@
 
 #include "model.h"
 
-/* Without one newline and one NUL, if they are the last: a copy, to be freed. */
+/* Returns a copy without one newline and one NUL at the end, which the caller frees. */
 static inline char *grammar_text(const char *text, size_t len)
 {
 	if (len && !text[len - 1])
@@ -17,7 +17,10 @@ static inline char *grammar_text(const char *text, size_t len)
 	return memchr(text, '\0', len) ? NULL : strndup(text, len);
 }
 
-/* One number, of digits and no more. Too many of them are out of range at once. */
+/*
+ * Reads a number that has only digits. A number with too many digits is out of
+ * range.
+ */
 static inline int grammar_digits(const char *at, unsigned long long max,
 				 unsigned long long *number)
 {
@@ -36,7 +39,7 @@ static inline int grammar_digits(const char *at, unsigned long long max,
 	return *number > max ? -ERANGE : 0;
 }
 
-/* Where two texts begin to differ: from the start of the line. */
+/* Returns the start of the first line in which two texts differ. */
 static inline const char *difference(const char *a, const char *b)
 {
 	const char *line = b;
@@ -57,7 +60,10 @@ static inline bool grammar_ends(const char *text, size_t len)
 	return !len || (len == 1 && !*text);
 }
 
-/* Of an unsigned int, as settle_delay_ms: 0, or the error it is refused with. */
+/*
+ * The rule for an unsigned int, as in settle_delay_ms: 0, or the error of the
+ * refusal.
+ */
 static inline int grammar_number(const struct world *world, const char *text,
 				 size_t len, unsigned long long *number)
 {
@@ -72,7 +78,7 @@ static inline int grammar_number(const struct world *world, const char *text,
 	return err;
 }
 
-/* Of 0 or 1. */
+/* The rule for 0 or 1. */
 static inline int grammar_switch(const struct world *world, const char *text,
 				 size_t len, unsigned long long *on)
 {
@@ -81,7 +87,7 @@ static inline int grammar_switch(const struct world *world, const char *text,
 	return err == -E2BIG ? err : err || *on > 1 ? -EINVAL : 0;
 }
 
-/* Of one of two words: which, or the error that the text is refused with. */
+/* The rule for one of two words: which word it is, or the error of the refusal. */
 static inline int grammar_choice(const struct world *world, const char *text, size_t len,
 				 const char *const choices[2], int *which)
 {
@@ -97,14 +103,14 @@ static inline int grammar_choice(const struct world *world, const char *text, si
 	return -EINVAL;
 }
 
-/* What may be said of a hotplug state; the first takes all others back. */
+/* The words for a hotplug state; the first one takes all others back. */
 enum { DEFAULT, CRITICAL, SERIAL, UNFIT, WORDS };
 
 static const char *const override_words[WORDS] = {
 	"default", "critical", "serial", "unfit",
 };
 
-/* Of a line for debugfs's states: a hotplug state below @online, and a word. */
+/* The rule for a line for bolt/states: a hotplug state below @online, and a word. */
 static inline int grammar_override(const struct world *world, const char *text,
 				   size_t len, unsigned long long online,
 				   unsigned long long *state, int *which)
@@ -141,7 +147,7 @@ out:
 	return err;
 }
 
-/* Of a signed number as the kernel's own files take it: up to a NUL. */
+/* The rule for a signed number as the kernel's own files read it: up to a NUL. */
 static inline int grammar_int(const char *text, size_t len, long long *number)
 {
 	char *copy = strndup(text, len);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What the hardware of a CPU looks like, and does, after it was offline: the
- * same whether it was parked, settled, or natively offline.
+ * The hardware of a CPU that was offline looks the same and works the same, whether
+ * the CPU was parked, settled, or natively offline.
  */
 #define _GNU_SOURCE
 #include <sched.h>
@@ -19,7 +19,7 @@
 #define BANKS 32
 #define BANK2_STATUS 0x409
 
-/* Registers that software sets, or a reset; none that counts by itself. */
+/* Registers that software or a reset sets, but no register that counts by itself. */
 static const uint32_t msrs[] = {
 	0x1b,				/* APIC base */
 	0x3b,				/* TSC_ADJUST */
@@ -82,7 +82,7 @@ static void add_msrs(struct tree *tree)
 	close(fd);
 }
 
-/* The CPU's part of /proc/cpuinfo, without what is a measurement. */
+/* Adds the CPU's part of /proc/cpuinfo, without lines that are measurements. */
 static void add_cpuinfo(struct tree *tree)
 {
 	FILE *file = fopen("/proc/cpuinfo", "r");
@@ -181,10 +181,10 @@ static void expect_alike(struct __test_metadata *_metadata, struct tree *ways)
 	}
 }
 
-/* Registers, /proc/cpuinfo, sysfs. */
+/* Compares registers, /proc/cpuinfo and sysfs. */
 TEST_F(hardware, looks_as_natively)
 {
-	/* What an administrator has set is set again. */
+	/* What an administrator has set must be set again when the CPU returns. */
 	if (!access(MACHINECHECK "bank1", F_OK))
 		ASSERT_EQ(0, put(MACHINECHECK "bank1", "0"));
 	for (int way = 0; way < WAYS; way++) {
@@ -192,12 +192,12 @@ TEST_F(hardware, looks_as_natively)
 		ASSERT_EQ(0, come_back());
 		look(&self->way[way]);
 	}
-	/* Or there is nothing to compare. */
+	/* With fewer lines the comparison would show nothing. */
 	ASSERT_GT(self->way[NATIVE].n, 10);
 	expect_alike(_metadata, self->way);
 }
 
-/* Corrected machine checks are found by a timer of the CPU's own. */
+/* The CPU's own timer finds corrected machine checks. */
 TEST_F(hardware, machine_checks_are_polled)
 {
 	const uint64_t planted = 0x9000000000000001, none = 0;
@@ -252,7 +252,7 @@ static void add_event(struct tree *tree, const char *when, const char *what,
 	tree_add(tree, line, false);
 }
 
-/* Whether @fd can be read, and has counted since it was. */
+/* Adds whether @fd can be read, and has counted since it was last read. */
 static void add_count(struct tree *tree, const char *when, int fd,
 		      uint64_t *count)
 {
@@ -299,7 +299,7 @@ static void follow_event(struct tree *tree, enum way way, uint32_t type,
 	close(fd);
 }
 
-/* Events of the CPU: a clock, and cycles where there is a counter. */
+/* Perf events of the CPU: a clock, and cycles if there is a counter. */
 TEST_F(hardware, events_count_as_natively)
 {
 	static const struct {
@@ -316,12 +316,12 @@ TEST_F(hardware, events_count_as_natively)
 			follow_event(&self->way[way], way, events[i].type,
 				     events[i].config, &err);
 	ASSERT_EQ(0, err);
-	/* The clock has got as far as the end. */
+	/* The event of the clock has been read to the end. */
 	ASSERT_GE(self->way[NATIVE].n, 11);
 	expect_alike(_metadata, self->way);
 }
 
-/* How often the CPU's timer has interrupted it; -1 if nobody knows. */
+/* Returns how often the CPU's timer has interrupted the CPU; -1 if no file says so. */
 static long ticks(void)
 {
 	FILE *file = fopen("/proc/interrupts", "r");
@@ -348,7 +348,10 @@ static long ticks(void)
 	return count;
 }
 
-/* A task gets there, is interrupted while it runs, and woken when it sleeps. */
+/*
+ * A task can move to the CPU, is interrupted while it runs, and is woken when it
+ * sleeps.
+ */
 TEST_F(hardware, timers_tick)
 {
 	long before;

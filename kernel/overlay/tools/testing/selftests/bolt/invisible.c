@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Nobody can tell a parked CPU from one that is natively offline: all that can
- * be seen of CPUs is written down after a native request, after one of Bolt's
- * and after settling, and compared. What is left out stands in tables, with
- * the reason.
+ * User space cannot tell a parked CPU from one that is natively offline. The test
+ * records all that can be seen of CPUs after a native request, after a request of
+ * Bolt and after settling, and compares the records. Tables have what the
+ * comparison leaves out, with the reason.
  */
 #define _GNU_SOURCE
 #include <linux/perf_event.h>
@@ -36,14 +36,15 @@ static void tree_number(struct tree *tree, const char *what, long value)
 
 /*
  * Files of /proc and debugfs: of each line that begins with @begins the first
- * @words words, or all of it if that is 0. The rest counts what happens.
+ * @words words, or the whole line if @words is 0. The rest of the line counts
+ * events.
  */
 static const struct picked {
 	const char *path, *begins;
 	int words;
 } picked[] = {
 	{ "/proc/cpuinfo", "", 0 },
-	/* Columns are CPUs, rows are interrupts with their counts. */
+	/* The columns are CPUs, the rows are interrupts with their counts. */
 	{ "/proc/interrupts", "           ", 0 },
 	{ "/proc/interrupts", "", 1 },
 	{ "/proc/softirqs", "                    ", 0 },
@@ -57,7 +58,7 @@ static const struct picked {
 	{ "/proc/timer_list", "tick_broadcast", 0 },
 	{ "/proc/zoneinfo", "Node", 0 },
 	{ "/proc/zoneinfo", "    cpu:", 0 },
-	/* Not high itself, which follows what is allocated. */
+	/* "high" itself is left out, as it follows what is allocated. */
 	{ "/proc/zoneinfo", "              high_", 0 },
 	{ "/proc/zoneinfo", "  vm stats threshold", 0 },
 	{ "/proc/self/status", "Cpus_allowed", 0 },
@@ -74,7 +75,7 @@ static const struct picked {
 	{ "/sys/devices/system/clockevents/clockevent1/current_device", "", 0 },
 };
 
-/* Lines of them that change by themselves. */
+/* Lines of these files that change by themselves. */
 static const struct {
 	const char *begins, *reason;
 } restless[] = {
@@ -82,8 +83,8 @@ static const struct {
 };
 
 /*
- * What is known to differ while a CPU is parked, and why that is right; after
- * settling it must be as natively.
+ * Lines that differ while a CPU is parked, and why that is right. After settling
+ * they must be as natively.
  */
 static const struct {
 	const char *begins, *reason;
@@ -108,7 +109,7 @@ static bool is_known(const char *line)
 	return false;
 }
 
-/* Cuts @line after @words words; none: leaves all of it. */
+/* Cuts @line after @words words, or leaves it whole if @words is 0. */
 static void cut(char *line, int words)
 {
 	line[strcspn(line, "\n")] = '\0';
@@ -162,7 +163,10 @@ static bool lists(const char *list, long cpu)
 	return false;
 }
 
-/* Which CPU takes an interrupt is a matter of moments; that one is not. */
+/*
+ * Which CPU takes an interrupt depends on chance, so only compares whether the CPU
+ * that has gone may take it.
+ */
 static void look_at_irqs(struct tree *tree)
 {
 	static const char * const files[] = {
@@ -180,7 +184,7 @@ static void look_at_irqs(struct tree *tree)
 	}
 }
 
-/* What the kernel answers when asked for the CPU. */
+/* Adds the answers of system calls that name the CPU. */
 static void ask(struct tree *tree)
 {
 	static const char * const nodes[] = {
@@ -304,7 +308,10 @@ static int count(const struct tree *tree, const char *line)
 	return n;
 }
 
-/* Says every line that only one of them has; how many that are. */
+/*
+ * Prints each line that only one of the two records has, and returns how many there
+ * are.
+ */
 static int differences(struct __test_metadata *_metadata, const char *what,
 		       const struct tree *native, const struct tree *bolt,
 		       bool parked)
@@ -326,7 +333,7 @@ static int differences(struct __test_metadata *_metadata, const char *what,
 				       side ? "Bolt" : "native", line);
 		}
 	}
-	/* The same lines in another order are a difference as well. */
+	/* If the same lines are in another order, that also counts as a difference. */
 	if (!n && !parked)
 		n++;
 	return n;
@@ -334,7 +341,10 @@ static int differences(struct __test_metadata *_metadata, const char *what,
 
 TEST_F_TIMEOUT(invisible, parked_and_settled, 600)
 {
-	/* Once before: what is made at the first request is there for good. */
+	/*
+	 * A first request makes things that stay for ever, so it is made before the
+	 * comparison.
+	 */
 	ASSERT_EQ(0, set_online(VICTIM, false));
 	ASSERT_EQ(0, set_online(VICTIM, true));
 	look(&self->back[0]);
@@ -343,7 +353,10 @@ TEST_F_TIMEOUT(invisible, parked_and_settled, 600)
 	ASSERT_EQ(0, set_online(VICTIM, true));
 	tree_free(&self->back[0]);
 	look(&self->back[0]);
-	/* Or what is looked at does not know of CPUs. */
+	/*
+	 * If online and offline looked the same, the files would have nothing to do
+	 * with CPUs.
+	 */
 	ASSERT_NE(NULL, tree_differ(&self->native, &self->back[0]));
 
 	ASSERT_EQ(0, enable(true));
@@ -443,8 +456,8 @@ TEST_F_TIMEOUT(invisible, open_files, 600)
 			EXPECT_EQ(native.err[0][i], bolt.err[0][i])
 				TH_LOG("offline: %s", native.path[i]);
 			/*
-			 * Back online: natively it is another file by the same
-			 * name. A file that was only hidden works again.
+			 * When the CPU is back, the file is natively a new one with
+			 * the same name. A file that was only hidden works again.
 			 */
 			EXPECT_TRUE(bolt.err[1][i] == native.err[1][i] ||
 				    (!round && !bolt.err[1][i]))
@@ -455,7 +468,7 @@ TEST_F_TIMEOUT(invisible, open_files, 600)
 	}
 }
 
-/* Opens, reads and lists all the time; *value: the first errno that is wrong. */
+/* Opens, reads and lists files all the time; *value: the first errno that is wrong. */
 static const struct tree *raced;
 
 static void race(struct slot *slot)
@@ -469,7 +482,10 @@ static void race(struct slot *slot)
 		if (!err && pread(fd, text, sizeof(text), 0) < 0)
 			err = errno;
 		close(fd);
-		/* Directories; gone by now; going just now. */
+		/*
+		 * These errors are right: the file is a directory, has gone, or is
+		 * just going.
+		 */
 		if (err && err != EISDIR && err != ENOENT && err != ENODEV &&
 		    err != ENXIO && !slot->value) {
 			slot->value = err;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Disk and network work while CPUs come and go in random order: every request
- * completes, and the data are right. BOLT_PARKS=N sets how many go. A request
- * that is lost is waited for: the test hangs, and whoever runs it notices.
+ * completes, and the data are right. BOLT_PARKS=N sets how often CPUs go. If a
+ * request is lost, the test waits for it until the time limit of the run is over.
  */
 #define _GNU_SOURCE
 #include <linux/aio_abi.h>
@@ -37,7 +37,7 @@ static int fail(struct worker *worker, const char *what, long value)
 	return -1;
 }
 
-/* Onto one CPU, if it is there just now, or anywhere. */
+/* Moves this task to one CPU if that CPU is online, or else lets it run anywhere. */
 static void move_to(int cpu)
 {
 	cpu_set_t set;
@@ -107,7 +107,7 @@ static void *disk_worker(void *argument)
 	}
 	for (turn = 1; !stop; turn++) {
 		for (unsigned int i = 0; i < DEPTH; i++) {
-			/* DEPTH different ones. */
+			/* The requests are for DEPTH different blocks. */
 			blocks[i] = worker->number * BLOCKS +
 				    rand() % (BLOCKS / DEPTH) * DEPTH + i;
 			fill(data + i * BLOCK, blocks[i], turn);
@@ -184,7 +184,7 @@ FIXTURE_SETUP(io)
 	self->parks = env_number("BOLT_PARKS", PARKS);
 	ASSERT_EQ(0, start_over());
 	ASSERT_EQ(0, enable(true));
-	/* Some return while parked, some after they have been settled. */
+	/* Some CPUs return while they are parked, some after they have been settled. */
 	ASSERT_EQ(0, put(BOLT_DIR "settle_delay_ms", "20"));
 	ASSERT_EQ(0, put(BOLT_DIR "irq_keep", variant->keep));
 	ASSERT_EQ(0, nic_up());
@@ -229,7 +229,7 @@ TEST_F_TIMEOUT(io, completes, 36000)
 	}
 	for (cpu = 1; cpu < CPUS; cpu++)
 		EXPECT_EQ(0, set_online(cpu, true));
-	/* With all queues back, too. */
+	/* Work also goes on for a while when all queues are back. */
 	wait_ms(200);
 	stop = true;
 	for (int i = 0; i < WORKERS; i++) {
@@ -244,7 +244,7 @@ TEST_F_TIMEOUT(io, completes, 36000)
 	       self->net.done);
 	EXPECT_LE(parks, requests);
 	EXPECT_LE(parks / 4, self->net.done);
-	/* All queues have had some. */
+	/* Every queue must have had some requests. */
 	for (cpu = 0; cpu < CPUS; cpu++) {
 		unsigned long counts[MAX_CPUS];
 		char what[32];

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* irq_keep: which interrupts it moves where, and what it leaves alone. */
+/* irq_keep: which interrupts Bolt moves to which CPUs, and which it leaves alone. */
 #include "bolt.h"
 #include "wire.h"
 #include "../kselftest_harness.h"
@@ -68,8 +68,9 @@ FIXTURE_TEARDOWN(irqs)
 }
 
 /*
- * Some chips move an interrupt only when it arrives, and not twice at once. It
- * is that of the card, or of the console if there is no connection.
+ * Some interrupt chips move an interrupt only when it arrives, and not twice at
+ * once. So makes the interrupt arrive: that of the network card, or of the console
+ * if there is no connection.
  */
 static bool arrives_on(int echo_fd, int irq, const char *cpus)
 {
@@ -103,7 +104,7 @@ TEST_F_TIMEOUT(irqs, malformed_is_refused, 300)
 	EXPECT_EQ(-E2BIG, put_bytes(KEEP, list, page));
 	EXPECT_EQ(-E2BIG, put_bytes(KEEP, list, page + 2));
 	free(list);
-	/* At least one of them must be online. */
+	/* At least one CPU of the list must be online. */
 	ASSERT_EQ(0, set_online(OTHER, false));
 	EXPECT_EQ(-EINVAL, put(KEEP, "2"));
 	EXPECT_TRUE(is(KEEP, "1"));
@@ -125,7 +126,10 @@ TEST_F_TIMEOUT(irqs, its_cpus_stay, 300)
 	EXPECT_EQ(0, set_online(VICTIM, false));
 }
 
-/* A file that was written, an interrupt that was not. */
+/*
+ * The effective affinity changes for an interrupt whose smp_affinity was not
+ * written.
+ */
 TEST_F_TIMEOUT(irqs, only_the_effective_affinity, 300)
 {
 	int output = irq_of(NIC_DEVICE, "output.0");
@@ -139,7 +143,7 @@ TEST_F_TIMEOUT(irqs, only_the_effective_affinity, 300)
 	ASSERT_EQ(0, get(irq_file(output, "effective_affinity_list"), before,
 			 sizeof(before)));
 
-	/* What the transmitting queue is not on yet. */
+	/* A CPU on which the interrupt of the transmitting queue is not yet. */
 	ASSERT_EQ(0, put(KEEP, strcmp(before, "1") ? "1" : "0"));
 	EXPECT_TRUE(arrives_on(self->echo, self->irq,
 			       strcmp(before, "1") ? "1" : "0"));
@@ -164,8 +168,8 @@ static int tty_irq(void)
 }
 
 /*
- * Natively the affinity is lost when its last CPU goes: not if the interrupt is
- * on a kept one.
+ * Natively an interrupt loses its affinity when the last CPU of it goes. If
+ * irq_keep has moved the interrupt, it does not.
  */
 TEST_F_TIMEOUT(irqs, what_is_configured_outlives_its_cpu, 300)
 {
@@ -191,12 +195,12 @@ TEST_F_TIMEOUT(irqs, the_user_wins, 300)
 {
 	ASSERT_EQ(0, put(KEEP, "1"));
 	EXPECT_TRUE(arrives_on(self->echo, self->irq, "1"));
-	/* What is refused does not count. */
+	/* A write that is refused does not exempt the interrupt from irq_keep. */
 	EXPECT_EQ(-EINVAL, put(irq_file(self->irq, "smp_affinity"), "0"));
 	EXPECT_TRUE(arrives_on(self->echo, self->irq, "1"));
 	ASSERT_EQ(0, put(irq_file(self->irq, "smp_affinity_list"), "2"));
 	EXPECT_TRUE(arrives_on(self->echo, self->irq, "2"));
-	/* Also over the next list, but not after none. */
+	/* The exemption outlasts the next list, but not an empty list. */
 	ASSERT_EQ(0, put(KEEP, "0"));
 	EXPECT_TRUE(arrives_on(self->echo, self->irq, "2"));
 	ASSERT_EQ(0, put(KEEP, "\n"));
@@ -217,11 +221,11 @@ TEST_F_TIMEOUT(irqs, off_and_on_again, 300)
 	ASSERT_EQ(0, enable(false));
 	EXPECT_TRUE(is(KEEP, "1"));
 	EXPECT_TRUE(arrives_on(-1, tty, "2"));
-	/* Native: nothing is kept anywhere. */
+	/* With Bolt disabled, irq_keep has no effect. */
 	EXPECT_EQ(0, set_online(VICTIM, false));
 	ASSERT_EQ(0, enable(true));
 	EXPECT_TRUE(arrives_on(-1, tty, "2"));
-	/* As soon as it is back. */
+	/* The interrupt arrives on the CPU as soon as the CPU is back. */
 	EXPECT_EQ(0, set_online(VICTIM, true));
 	EXPECT_TRUE(arrives_on(-1, tty, "1"));
 	EXPECT_EQ(-EBUSY, set_online(VICTIM, false));
@@ -256,7 +260,10 @@ TEST_F_TIMEOUT(irqs, managed_ones_are_left_alone, 300)
 		EXPECT_TRUE(is(irq_file(irq, "effective_affinity_list"), cpu));
 		EXPECT_TRUE(is(irq_file(irq, "smp_affinity_list"), cpu));
 	}
-	/* They are shut down when it goes, and started when it returns. */
+	/*
+	 * Managed interrupts are shut down when their CPU goes, and started when it
+	 * returns.
+	 */
 	ASSERT_EQ(0, set_online(OTHER, false));
 	ASSERT_EQ(0, set_online(OTHER, true));
 	EXPECT_TRUE(is(irq_file(irq_of(DISK_DEVICE, "req.2"),

@@ -13,7 +13,10 @@
 #include "sets.h"
 #include "../kselftest_harness.h"
 
-/* Of the CPUs that can go: two that go together, and one that comes meanwhile. */
+/*
+ * The CPUs of the tests: two that go together, and one that comes in the same
+ * request.
+ */
 enum { FIRST, SECOND, OTHER, USED };
 
 /* What can be seen of the CPUs that are used. */
@@ -22,7 +25,7 @@ struct look {
 	int at[SETS_MAX];	/* cpuN/hotplug/state */
 };
 
-/* What a test has at hand. */
+/* The data of a test. */
 struct bench {
 	struct hp_state states[STATES_MAX];
 	int nr_states, top;
@@ -96,7 +99,7 @@ static void look_at(const struct world *world, struct look *look)
 	}
 }
 
-/* What uevents have arrived say of the CPUs: for each, the number of both kinds. */
+/* Counts the uevents of each CPU that have arrived, of both kinds. */
 static void cpu_events(int fd, int online[SETS_MAX], int offline[SETS_MAX])
 {
 	char text[8192];
@@ -122,7 +125,10 @@ static int state_nr(const struct bench *bench, const char *name)
 	return -1;
 }
 
-/* The CPUs in "undo=CPU:STATE,..." at the end of a line; the states have names. */
+/*
+ * Returns the CPUs in "undo=CPU:STATE,..." at the end of a line, and checks that
+ * the states have names.
+ */
 static cpus_t undo_of(struct __test_metadata *_metadata, const char *line,
 		      const struct bench *bench)
 {
@@ -152,8 +158,9 @@ static cpus_t undo_of(struct __test_metadata *_metadata, const char *line,
 }
 
 /*
- * After a request: files say who is online, each that has changed had one event,
- * last_error has the CPUs that are elsewhere. Returns them.
+ * Checks the result of a request: files say which CPUs are online, each CPU that
+ * has changed had one event, and last_error has the CPUs that were not put back.
+ * Returns the latter.
  */
 static cpus_t check(struct __test_metadata *_metadata,
 		    const struct bench *bench, const struct look *before,
@@ -209,7 +216,7 @@ static int run_on(int cpu)
 	return sched_getcpu() == cpu ? 0 : -ESRCH;
 }
 
-/* Loses FIRST: it comes back as far as random:online. */
+/* Makes a request lose FIRST, which comes back only as far as random:online. */
 #define lose_first() do {						\
 	int a = self->bench.cpus[FIRST], b = self->bench.cpus[SECOND];		\
 	ASSERT_EQ(0, hp_fail(a, nr_of("random:online")));		\
@@ -236,7 +243,7 @@ TEST_F_TIMEOUT(lost, and_found, 300)
 	EXPECT_TRUE(is(BOLT_DIR "parked", ""));
 	EXPECT_EQ(-EINVAL, run_on(a));
 
-	/* Once more, in vain: that says why. */
+	/* Asks once more, in vain; last_error must say why. */
 	begin();
 	ASSERT_EQ(0, hp_fail(a, nr_of("random:online")));
 	EXPECT_EQ(-EAGAIN, set_online(a, true));
@@ -266,7 +273,7 @@ TEST_F_TIMEOUT(lost, and_found_natively, 300)
 	EXPECT_EQ(0, run_on(a));
 }
 
-/* What was asked for first, after all. */
+/* The request that failed first is made again, and succeeds. */
 TEST_F_TIMEOUT(lost, and_gone, 300)
 {
 	cpus_t both = CPU(self->bench.cpus[FIRST]) | CPU(self->bench.cpus[SECOND]);
@@ -283,7 +290,10 @@ TEST_F_TIMEOUT(lost, and_gone, 300)
 	EXPECT_EQ(self->bench.top, state_of(self->bench.cpus[FIRST]));
 }
 
-/* By its own file, which says that it is offline already: no second event. */
+/*
+ * The CPU goes by cpuN/online, which says already that it is offline, so there is
+ * no second event.
+ */
 TEST_F_TIMEOUT(lost, and_gone_alone, 300)
 {
 	int a = self->bench.cpus[FIRST];
@@ -304,7 +314,7 @@ TEST_F_TIMEOUT(lost, and_gone_alone, 300)
 	}
 }
 
-/* The machine's own way, where a CPU that is ejected is not missed. */
+/* The CPU is ejected, on machines that can run on without it. */
 TEST_F_TIMEOUT(lost, and_ejected, 300)
 {
 	int a = self->bench.cpus[FIRST];
@@ -316,7 +326,10 @@ TEST_F_TIMEOUT(lost, and_ejected, 300)
 	EXPECT_TRUE(cpu_eject(a));
 }
 
-/* In other requests: of itself it is not touched, and "set" finds it. */
+/*
+ * Requests for other CPUs do not touch the CPU that is lost; "set" takes it into
+ * account.
+ */
 TEST_F_TIMEOUT(lost, beside_others, 300)
 {
 	int a = self->bench.cpus[FIRST], b = self->bench.cpus[SECOND];
@@ -334,7 +347,7 @@ TEST_F_TIMEOUT(lost, beside_others, 300)
 	EXPECT_EQ(self->bench.top, state_of(a));
 }
 
-/* Both of "set": one does not come back, one does not go again. */
+/* In the undo of "set", one CPU does not come back, and one does not go again. */
 TEST_F_TIMEOUT(lost, in_both_directions, 300)
 {
 	int a = self->bench.cpus[FIRST], b = self->bench.cpus[SECOND], c = self->bench.cpus[OTHER];
@@ -345,7 +358,10 @@ TEST_F_TIMEOUT(lost, in_both_directions, 300)
 	ASSERT_EQ(0, ask_by_list(OFFLINE_THEM, CPU(c)));
 	ASSERT_EQ(0, hp_fail(a, nr_of("random:online")));
 	ASSERT_EQ(0, hp_fail(b, nr_of("smpboot/threads:online")));
-	/* It has no startup: it fails on the way back. */
+	/*
+	 * This state has no startup, so it fails when the CPU that came is taken
+	 * down again.
+	 */
 	ASSERT_EQ(0, hp_fail(c, nr_of("sched:waitempty")));
 	begin();
 	EXPECT_EQ(-EAGAIN, ask_by_list(SET_THEM, self->bench.world.present &
@@ -411,14 +427,14 @@ TEST_F_TIMEOUT(lost, by_smt_control, 300)
 
 #define POWER "/sys/power/"
 
-/* Up to where all CPUs but one have gone, and back. */
+/* Suspends up to the step at which all CPUs but one have gone, and wakes up. */
 static int sleep_and_wake(void)
 {
 	return put("/sys/module/suspend/parameters/pm_test_delay", "0") ?:
 	       put(POWER "pm_test", "processors") ?: put(POWER "state", "mem");
 }
 
-/* What has not been put back is brought up with the others. */
+/* A CPU that suspend could not put back is brought up with the other CPUs. */
 TEST_F_TIMEOUT(lost, by_suspend, 300)
 {
 	int a = self->bench.cpus[FIRST], b = self->bench.cpus[SECOND];
@@ -453,7 +469,10 @@ static int stubborn(const char *what, cpus_t cpus)
 	return put(path, text);
 }
 
-/* With the lab's module, whose callbacks fail more often than hotplug/fail can. */
+/*
+ * These tests use a module of the lab, whose callbacks fail more often than
+ * hotplug/fail can make them.
+ */
 FIXTURE(stubborn) {
 	struct bench bench;
 };
@@ -480,14 +499,17 @@ FIXTURE_TEARDOWN(stubborn)
 	EXPECT_TRUE(is(STUBBORN "wrong", "0"));
 }
 
-/* A callback fails, and one on the way back: what failed is not passed over. */
+/*
+ * A callback fails, and on the way back another one: the state that failed must not
+ * count as passed.
+ */
 TEST_F_TIMEOUT(stubborn, twice_on_one_cpu, 300)
 {
 	int a = self->bench.cpus[FIRST], b = self->bench.cpus[SECOND];
 	struct look before;
 
 	for (int n = 0; n < 2; n++) {
-		/* Alone, and in a batch. */
+		/* The CPU goes alone, and in a batch. */
 		cpus_t all = CPU(a) | (n ? CPU(b) : 0);
 
 		for (int from = ONLINE; from <= SETTLED; from++) {
@@ -505,7 +527,10 @@ TEST_F_TIMEOUT(stubborn, twice_on_one_cpu, 300)
 	}
 }
 
-/* One CPU has gone already when another one refuses, and then is not heard of. */
+/*
+ * One CPU is dead already when another one refuses, and then does not answer when
+ * it is to come back.
+ */
 TEST_F_TIMEOUT(stubborn, no_answer_on_the_way_back, 300)
 {
 	int a = self->bench.cpus[FIRST], b = self->bench.cpus[SECOND];
@@ -539,11 +564,11 @@ TEST_F_TIMEOUT(stubborn, no_answer_on_the_way_back, 300)
 	EXPECT_EQ(0, run_on(a));
 }
 
-/* One CPU does not come, and another one that has come refuses to go again. */
+/* One CPU does not come, and another CPU that has come refuses to go again. */
 TEST_F_TIMEOUT(stubborn, no_answer_and_no_way_back, 300)
 {
 	int a = self->bench.cpus[FIRST], b = self->bench.cpus[OTHER];
-	/* Of two threads of a core the first is woken before. */
+	/* The first of the two threads of the core is woken before the second. */
 	int c = self->bench.cpus[SECOND];
 	char last[TEXT_MAX], wanted[TEXT_MAX];
 	struct look before;
@@ -574,7 +599,7 @@ TEST_F_TIMEOUT(stubborn, no_answer_and_no_way_back, 300)
 }
 
 /*
- * Of two threads of a core the first dies, the second stays, and the first does not
+ * The first of two threads of a core dies, the second stays, and the first does not
  * come back: with core scheduling the second must lead the core by then.
  */
 TEST_F_TIMEOUT(stubborn, leader_of_a_core_does_not_answer, 300)
@@ -602,7 +627,7 @@ TEST_F_TIMEOUT(stubborn, leader_of_a_core_does_not_answer, 300)
 	EXPECT_EQ(CPU(a), check_it(-EAGAIN));
 	snprintf(path, sizeof(path), "%d default", nr_of("random:online"));
 	EXPECT_EQ(0, put(STATES, path));
-	/* The scheduler warns here of a leader that is another CPU. */
+	/* Here the scheduler would warn if the leader of the core were another CPU. */
 	EXPECT_EQ(0, set_online(b, false));
 	EXPECT_EQ(0, set_online(b, true));
 	EXPECT_EQ(0, stubborn("deaf", 0));
@@ -611,7 +636,10 @@ TEST_F_TIMEOUT(stubborn, leader_of_a_core_does_not_answer, 300)
 	EXPECT_EQ(0, run_on(b));
 }
 
-/* Neither with the others nor alone: the driver core is told all the same. */
+/*
+ * The CPU comes back neither with the other CPUs nor alone; the driver core must
+ * still be told.
+ */
 TEST_F_TIMEOUT(stubborn, not_back_after_suspend, 300)
 {
 	int a = self->bench.cpus[FIRST];
@@ -624,7 +652,7 @@ TEST_F_TIMEOUT(stubborn, not_back_after_suspend, 300)
 	begin();
 	EXPECT_EQ(0, sleep_and_wake());
 	EXPECT_TRUE(is(STUBBORN "high_up", "0"));
-	/* A worker tells it, after the tasks have been thawed. */
+	/* A worker tells the driver core, after the tasks have been thawed. */
 	for (int i = 0; i < 100 && cpu_is_online(a); i++)
 		wait_ms(20);
 	EXPECT_EQ(0, check_it(0));
@@ -635,7 +663,7 @@ TEST_F_TIMEOUT(stubborn, not_back_after_suspend, 300)
 	EXPECT_EQ(0, run_on(a));
 }
 
-/* Whether the kernel would call it an error of the callback's, natively too. */
+/* Whether a failure in this state counts as a bug of the callback, natively too. */
 static bool is_dead(const struct hp_state *state)
 {
 	size_t len = strlen(state->name);
@@ -644,9 +672,9 @@ static bool is_dead(const struct hp_state *state)
 }
 
 /*
- * Two failures, in every order: each state for the CPU that is to be lost, some
- * for the one that fails first; which of both has the higher number; and both
- * directions.
+ * Two failures, in every order: for the CPU that is to be lost every state, for the
+ * CPU that fails first some states; with either CPU having the higher number; and
+ * in both directions.
  */
 FIXTURE(pairs) {
 	struct bench bench;
@@ -693,7 +721,10 @@ TEST_F_TIMEOUT(pairs, in_every_order, 3600)
 		if (i & 2 && variant->ask != SET_THEM)
 			continue;
 		if (variant->ask == SET_THEM) {
-			/* The one that comes is to be lost, or another that goes. */
+			/*
+			 * The CPU that is to be lost is the one that comes, or
+			 * another one that goes.
+			 */
 			a = i & 2 ? self->bench.cpus[OTHER] : a;
 			ASSERT_EQ(0, ask_by_list(SET_THEM, self->bench.world.present &
 						 ~CPU(self->bench.cpus[OTHER])));
@@ -718,7 +749,7 @@ TEST_F_TIMEOUT(pairs, in_every_order, 3600)
 		lost = check_it(err);
 		failed += !!err;
 		times += !!lost;
-		/* They go on from where they are. */
+		/* The CPUs go on from the states in which they were left. */
 		for (int k = 0; k < USED; k++) {
 			int cpu = self->bench.cpus[k];
 

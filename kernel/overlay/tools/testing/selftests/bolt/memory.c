@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What user space reads of memory and swap, while a CPU that holds some of it
- * comes and goes: counters never go back, sums stay exact, swapoff ends.
+ * What user space reads of memory and swap is right while a CPU comes and goes that
+ * holds pages, counts or swap slots: counters never go back, sums stay exact,
+ * swapoff ends.
  */
 #define _GNU_SOURCE
 #include <pthread.h>
@@ -23,10 +24,10 @@
 #define TMPFS "/tmp/bolt-memory"
 #define TMPFS_PAGES 1024
 
-/* Fewer than a CPU counts before it tells the others. */
+/* So few that a CPU keeps the count to itself. */
 #define FEW 10
 
-/* The guest's disk, if it has one: contents are lost. */
+/* The guest's disk, if it has one. The test destroys its contents. */
 #define DISK "/dev/vda"
 
 FIXTURE(memory) {
@@ -41,7 +42,7 @@ FIXTURE_SETUP(memory)
 		SKIP(return, "%s", why);
 	self->page = sysconf(_SC_PAGESIZE);
 	ASSERT_EQ(0, start_over());
-	/* Nothing settles but what the test settles. */
+	/* The delay is so long that only the test settles. */
 	ASSERT_EQ(0, put(BOLT_DIR "settle_delay_ms", "1000000"));
 	ASSERT_EQ(0, enable(true));
 }
@@ -54,7 +55,7 @@ FIXTURE_TEARDOWN(memory)
 	EXPECT_EQ(0, start_over());
 }
 
-/* Counters of events in /proc/vmstat follow this one, to the end. */
+/* In /proc/vmstat, all lines from this one on count events. */
 #define FIRST_EVENT "pgpgin"
 #define EVENTS_MAX 512
 
@@ -81,7 +82,7 @@ static int events_read(struct events *events)
 	return events->n ? 0 : -ENOENT;
 }
 
-/* Makes the CPU fault and free pages. */
+/* Makes a task on the CPU fault and free pages. */
 static int touch(int cpu, long page)
 {
 	pid_t pid = fork();
@@ -119,7 +120,10 @@ TEST_F(memory, events_never_go_back)
 	}
 }
 
-/* Blocks in use: a percpu counter, some of which the CPU has counted. */
+/*
+ * Returns the number of blocks in use, a percpu counter of which the CPU holds a
+ * part.
+ */
 static unsigned long blocks_used(void)
 {
 	struct statfs fs;
@@ -185,7 +189,7 @@ TEST_F(memory, sums_stay_exact)
 	rmdir(TMPFS);
 }
 
-/* A swap area of all of the disk. */
+/* Makes the whole disk a swap area. */
 static int make_swap(long page)
 {
 	union {
@@ -212,8 +216,8 @@ static int make_swap(long page)
 }
 
 /*
- * Swaps out from the CPU, which takes slots of the swap area 64 at a time and
- * has some left.
+ * Swaps out on the CPU, which takes slots of the swap area 64 at a time, so that
+ * the CPU keeps some.
  */
 static int swap_out_on(int cpu, long page)
 {
@@ -238,7 +242,7 @@ static int swap_out_on(int cpu, long page)
 	return status;
 }
 
-/* KiB of the swap area that are in use, or held by a CPU. */
+/* Returns how many KiB of the swap area are in use or held by a CPU. */
 static long swap_used(void)
 {
 	FILE *file = fopen("/proc/swaps", "re");
@@ -252,7 +256,10 @@ static long swap_used(void)
 	return used;
 }
 
-/* Slots that a parked CPU holds are given back: without it this never ends. */
+/*
+ * swapoff gives back the slots that a parked CPU holds; if it did not, it would
+ * never end.
+ */
 TEST_F_TIMEOUT(memory, swapoff_ends, 20)
 {
 	if (access(DISK, F_OK))

@@ -15,7 +15,7 @@
 #define TASKS_MAX 64
 #define TEXT_MAX 512
 #define GROUP "/sys/fs/cgroup/migration"
-/* Who has not come round by then never will. */
+/* A task that has not run by then never will. */
 #define PATIENCE_MS 5000
 
 static int rounds(void)
@@ -49,7 +49,7 @@ static void yielder(struct slot *slot)
 	}
 }
 
-/* New tasks, all the time. */
+/* Makes new tasks all the time. */
 static void breed(struct slot *slot)
 {
 	for (;;) {
@@ -63,7 +63,7 @@ static void breed(struct slot *slot)
 	}
 }
 
-/* Sleeps until it is told. */
+/* A task that sleeps until the test writes to this pipe. */
 static int told[2];
 
 static void listen_up(struct slot *slot)
@@ -99,7 +99,7 @@ static int task_policy(const struct task *task, int policy, int prio)
 	return sched_setscheduler(task->pid, policy, &param) ? -errno : 0;
 }
 
-/* What a test has at hand. */
+/* The data of a test. */
 struct crew {
 	struct slot *slots;
 	struct task tasks[TASKS_MAX];
@@ -156,7 +156,10 @@ static struct task *start(struct crew *crew, const struct kind *kind)
 	return task;
 }
 
-/* How many tasks wait for their turn on @cpu: they would wait for ever. */
+/*
+ * Returns how many tasks are ready to run on @cpu, which is offline, and would wait
+ * for ever.
+ */
 static int waiting_on(int cpu)
 {
 	DIR *dir = opendir("/proc");
@@ -169,7 +172,7 @@ static int waiting_on(int cpu)
 
 		if (entry->d_name[0] < '0' || entry->d_name[0] > '9')
 			continue;
-		/* What is moved while it is looked at is looked at again. */
+		/* A task may be moved while it is looked at, so look at it again. */
 		for (int i = 0; i < 3; i++) {
 			if (task_where(atoi(entry->d_name), &state, &where) ||
 			    state != 'R' || where != cpu)
@@ -193,13 +196,16 @@ TEST_F_TIMEOUT(migration, nobody_stays, 600)
 		ASSERT_NE(NULL, start(&self->crew, &kinds[i]));
 	ASSERT_EQ(0, enable(true));
 	for (int round = 0; round < rounds(); round++) {
-		/* Half of the time they are there because they must be. */
+		/* In every other round the tasks are pinned to the CPU. */
 		for (int i = 0; i < self->crew.n && round % 2; i++)
 			ASSERT_EQ(0, pin(self->crew.tasks[i].pid, VICTIM));
 		wait_ms(10);
 		ASSERT_EQ(0, set_online(VICTIM, false));
 		for (int i = 0; i < self->crew.n; i++) {
-			/* One round may have begun on the CPU before it went. */
+			/*
+			 * Two rounds, as the first may have begun on the CPU before
+			 * it went.
+			 */
 			EXPECT_TRUE(task_lives(&self->crew.tasks[i], 2, PATIENCE_MS))
 				TH_LOG("round %d: %s", round, kinds[i].name);
 			there[i] = self->crew.slots[i].there;
@@ -213,7 +219,10 @@ TEST_F_TIMEOUT(migration, nobody_stays, 600)
 		if (round % 3 == 2)
 			ASSERT_EQ(0, settle_all());
 		ASSERT_EQ(0, set_online(VICTIM, true));
-		/* Online means that tasks can run there, at once. */
+		/*
+		 * When the request returns, tasks must be able to run on the CPU at
+		 * once.
+		 */
 		for (int i = 0; i < self->crew.n; i++) {
 			ASSERT_EQ(0, pin(self->crew.tasks[i].pid, VICTIM));
 			EXPECT_TRUE(task_lives(&self->crew.tasks[i], 2, PATIENCE_MS))
@@ -225,7 +234,7 @@ TEST_F_TIMEOUT(migration, nobody_stays, 600)
 	EXPECT_TRUE(came_back);
 }
 
-/* Where a task may run, and whether it is on the CPU in question. */
+/* Notes where a task may run, and whether it is on the CPU that goes. */
 static void note(char *text, const struct task *task, const char *when)
 {
 	char allowed[TEXT_MAX / 4] = "?", seen[64] = "";
@@ -241,8 +250,8 @@ static void note(char *text, const struct task *task, const char *when)
 }
 
 /*
- * Always running, or asleep all the time: which rule applies to a task that
- * wakes up in the middle of a request is a matter of moments, natively too.
+ * Tasks that are always running, or asleep all the time: for a task that wakes up
+ * in the middle of a request, chance decides which rule applies, natively too.
  */
 struct pinned {
 	const char *name;
@@ -264,7 +273,10 @@ static const struct pinned pinneds[] = {
 	{ "asleep, larger cpuset", { "listen", listen_up }, { VICTIM, 2, -1 }, true },
 };
 
-/* Wakes a task that is asleep, or just looks at one that runs: whether it lives. */
+/*
+ * Wakes a task that is asleep, or watches one that runs. Returns whether the task
+ * goes on.
+ */
 static bool rouse(const struct task *task, bool asleep)
 {
 	unsigned long end = slot_beats(task->slot) + 1;
@@ -281,7 +293,10 @@ static bool rouse(const struct task *task, bool asleep)
 	return true;
 }
 
-/* What becomes of the affinity of a pinned task; false if it dies of it. */
+/*
+ * Notes what becomes of the affinity of a pinned task. False: the task does not go
+ * on.
+ */
 static bool broken_affinity(struct crew *crew,
 			    const struct pinned *how, char *text)
 {
@@ -348,11 +363,11 @@ TEST_F_TIMEOUT(migration, pinned_tasks_are_let_go_as_natively, 600)
 			TH_LOG("%s", how->name);
 		broken |= !strstr(native, "woken: 1/");
 	}
-	/* Or the comparison has shown nothing. */
+	/* If no affinity was broken, the comparison has shown nothing. */
 	EXPECT_TRUE(broken);
 }
 
-/* Pinned to two CPUs that are away at the same time. */
+/* Tasks that are pinned to two CPUs that are offline at the same time. */
 struct pair {
 	const char *name;
 	struct kind kind;
@@ -380,7 +395,10 @@ static int put_pair(bool online, bool batch)
 	return err ?: set_online(2, online);
 }
 
-/* What becomes of its affinity, and whether it is kept; false if it dies of it. */
+/*
+ * Notes what becomes of the task's affinity, and whether the task keeps it. False:
+ * the task does not go on.
+ */
 static bool away_together(struct crew *crew, const struct pair *how, bool batch,
 			  char *text, bool *kept)
 {
@@ -402,7 +420,7 @@ static bool away_together(struct crew *crew, const struct pair *how, bool batch,
 	    sched_setaffinity(task->pid, sizeof(set), &set))
 		return false;
 	lives &= rouse(task, asleep);
-	/* Asleep for good by then. */
+	/* By then the task sleeps. */
 	wait_ms(20);
 	note(text, task, "before");
 	if (put_pair(false, batch))
@@ -449,7 +467,7 @@ TEST_F_TIMEOUT(migration, both_cpus_go, 600)
 	}
 }
 
-/* Kernel threads of CPUs, by name, and where they may run. */
+/* Notes where the kernel threads of CPUs may run, by name. */
 static void kthreads(char *text, size_t size)
 {
 	static const char * const names[] = {
@@ -520,7 +538,7 @@ static void count_signals(struct slot *slot)
 	sigprocmask(SIG_BLOCK, &set, NULL);
 	slot_beat(slot);
 	while (sigwaitinfo(&set, &info) == SIGRTMIN) {
-		/* In order, none twice. */
+		/* Signals must arrive in order, and none twice. */
 		if (info.si_value.sival_int != slot->value)
 			slot->value = -1;
 		if (slot->value >= 0)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The documented meaning of what is written to bolt/online and the like. */
+/* The documented meaning of lists and masks for bolt/online and similar files. */
 #ifndef SELFTESTS_BOLT_MODEL_H
 #define SELFTESTS_BOLT_MODEL_H
 
@@ -25,7 +25,7 @@ static inline const char *model_number(const char *at, unsigned long long last,
 	return at;
 }
 
-/* One region, which must not be empty, from @at on; NULL: malformed. */
+/* Reads one region from @at on, which must not be empty. NULL: malformed. */
 static inline const char *model_region(const char *at, int nr, cpus_t *set)
 {
 	unsigned long long first = 0, last = nr - 1, used = 1, group = 1;
@@ -56,7 +56,7 @@ static inline const char *model_region(const char *at, int nr, cpus_t *set)
 	return at;
 }
 
-/* Of a list that may be empty: 0, or the error it is refused with. */
+/* The rule for a list that may be empty: 0, or the error of the refusal. */
 static inline int model_list_any(const struct world *world, const char *text,
 				 size_t len, cpus_t *set)
 {
@@ -83,7 +83,7 @@ static inline int model_list_any(const struct world *world, const char *text,
 	return at ? 0 : -EINVAL;
 }
 
-/* Of one that must not be. */
+/* The rule for a list that must not be empty. */
 static inline int model_list(const struct world *world, const char *text,
 			     size_t len, cpus_t *set)
 {
@@ -92,7 +92,7 @@ static inline int model_list(const struct world *world, const char *text,
 	return !err && !*set ? -EINVAL : err;
 }
 
-/* Of a mask. */
+/* The rule for a mask. */
 static inline int model_mask(const struct world *world, const char *data,
 			     size_t len, cpus_t *set)
 {
@@ -112,7 +112,10 @@ static inline int model_mask(const struct world *world, const char *data,
 	return *set ? 0 : -EINVAL;
 }
 
-/* Which errors a request may be refused with; none: it must be taken. */
+/*
+ * The errors with which a request may be refused. If there is none, the request
+ * must succeed.
+ */
 struct verdict {
 	bool inval, nodev, perm, busy;
 };

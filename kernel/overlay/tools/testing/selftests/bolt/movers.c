@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The task that makes requests is an ordinary one: it may be moved between
- * cpusets, and have its affinity changed, while it waits in the middle of one.
+ * A task that makes requests can be moved between cpusets, and its affinity can be
+ * changed, while it waits in the middle of a request.
  */
 #define _GNU_SOURCE
 #include <sched.h>
@@ -15,7 +15,7 @@
 
 #define ROUNDS 60
 #define GROUP "/sys/fs/cgroup/bolt"
-/* Nothing here takes long: who is not done by then waits for ever. */
+/* No step takes that long, so a task that is not done by then would wait for ever. */
 #define PATIENCE_MS 60000
 
 static int requests(int rounds)
@@ -60,7 +60,7 @@ FIXTURE_TEARDOWN(movers)
 	EXPECT_EQ(0, start_over());
 }
 
-/* Calls @move until the child has made its requests; how many times. */
+/* Calls @move until the child has made its requests, and returns how often. */
 static int until_done(struct __test_metadata *_metadata, pid_t *child,
 		      void (*move)(pid_t child, int i))
 {

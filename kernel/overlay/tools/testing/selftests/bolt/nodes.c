@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* A parked CPU's entries are as absent as those of one natively offline. */
+/*
+ * The sysfs entries of a parked CPU are as absent as those of a CPU that is
+ * natively offline.
+ */
 #include "bolt.h"
 #include "tree.h"
 #include "../kselftest_harness.h"
@@ -41,7 +44,7 @@ FIXTURE_TEARDOWN(nodes)
 		EXPECT_EQ(0, start_over());
 }
 
-/* Names and contents, all of sysfs that knows of CPUs. */
+/* Compares names and contents of all parts of sysfs that are about CPUs. */
 TEST_F(nodes, parked_looks_natively_offline)
 {
 	const char *line;
@@ -50,7 +53,10 @@ TEST_F(nodes, parked_looks_natively_offline)
 	ASSERT_EQ(0, set_online(VICTIM, false));
 	tree_of_cpus(&self->offline, true);
 	ASSERT_EQ(0, set_online(VICTIM, true));
-	/* What natively vanishes is seen to, or the comparison is worth nothing. */
+	/*
+	 * The listing must be shorter when the CPU is natively offline, or the
+	 * comparison would show nothing.
+	 */
 	ASSERT_LT(self->offline.n, self->online.n);
 
 	ASSERT_EQ(0, enable(true));
@@ -71,7 +77,10 @@ TEST_F(nodes, returning_brings_everything_back)
 	ASSERT_EQ(0, enable(true));
 	for (int round = 0; round < 3; round++) {
 		ASSERT_EQ(0, set_online(VICTIM, false));
-		/* Parked; settled; parked and natively brought up. */
+		/*
+		 * In the three rounds the CPU is parked, settled, and parked and
+		 * natively brought up.
+		 */
 		if (round == 1)
 			ASSERT_EQ(0, settle_all());
 		if (round == 2)
@@ -113,7 +122,7 @@ TEST_F(nodes, open_files_answer_enodev)
 	}
 }
 
-/* From inside too: a directory that was entered before shows nothing. */
+/* A program that entered a directory before it was hidden sees nothing there either. */
 TEST_F(nodes, from_inside_the_directory)
 {
 	int dir = open(CPU_DIR "cpu1/topology", O_RDONLY | O_DIRECTORY);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * A request in which the nth allocation of memory fails, for every n there is:
- * it is done all the same, or nothing has changed, and the next one works. The
- * allocations are those of the task that asks, of the control thread, which
- * carries the request out, or of a hotplug thread.
+ * A request in which the nth allocation of memory fails, for every n there is: the
+ * request succeeds nevertheless, or nothing has changed, and the next request
+ * works. The allocations are those of the task that asks, of the control thread,
+ * which carries the request out, or of a hotplug thread.
  */
 #define _GNU_SOURCE
 #include "cpus.h"
@@ -16,7 +16,7 @@
 #define MOST 2000		/* allocations of a request: fewer */
 #define DEBUG "/sys/kernel/debug/"
 
-/* How the CPUs are when the request is made. */
+/* The state of the CPUs when the request is made. */
 static const struct {
 	const char *file, *value;
 } settings[] = {
@@ -79,7 +79,10 @@ FIXTURE_SETUP(nomem)
 		SKIP(return, "needs %d CPUs", BATCH + 1);
 	ASSERT_EQ(0, start_over_all());
 	ASSERT_EQ(0, sets_start_over(&self->world));
-	/* On a CPU that stays, or others would allocate for us. */
+	/*
+	 * Pinned to a CPU that stays, so that no other task allocates in place of
+	 * this one.
+	 */
 	ASSERT_EQ(0, pin(0, 0));
 }
 
@@ -90,7 +93,7 @@ FIXTURE_TEARDOWN(nomem)
 		EXPECT_EQ(0, start_over_all());
 }
 
-/* The kernel thread of that name, or -1. */
+/* Returns the kernel thread of that name, or -1. */
 static int thread_called(const char *wanted)
 {
 	char path[64], name[64];
@@ -104,8 +107,8 @@ static int thread_called(const char *wanted)
 }
 
 /*
- * A request in which the nth allocation fails. Between saying so and asking
- * there is nothing but a write. @left: what is left of n.
+ * Makes a request in which the nth allocation fails. The request is the first
+ * write() after that was set. @left: how many allocations were not reached.
  */
 static int ask_nth(int fail, int file, cpus_t set, int nth, int *left)
 {
@@ -164,7 +167,7 @@ TEST_F_TIMEOUT(nomem, every_allocation, 7200)
 		EXPECT_EQ(0, after.parked & after.online);
 		EXPECT_TRUE(is(BOLT_DIR "enabled", "1"));
 		self->failed += !!err;
-		/* The same again works. */
+		/* The same request must now succeed. */
 		EXPECT_EQ(0, ask_by_list(variant->ask, self->set))
 			TH_LOG("after allocation %d", nth);
 		ASSERT_TRUE(sight_take(&self->world, &after));
@@ -176,7 +179,7 @@ TEST_F_TIMEOUT(nomem, every_allocation, 7200)
 	close(file);
 	TH_LOG("%d allocations, %d made the request fail", nth - 1, self->failed);
 	EXPECT_LT(nth, MOST);
-	/* There is some: the request itself. The threads may need none. */
+	/* The task that asks must allocate something; the threads may need nothing. */
 	EXPECT_TRUE(variant->whose != ASKER || nth > 1);
 }
 

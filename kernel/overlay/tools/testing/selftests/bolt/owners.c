@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What belongs to some CPU belongs to one that is there, after batches of all
- * CPUs but one: interrupts, timers, tasks, the clock, works, readers of PMUs,
- * affinities of kernel threads. What natively ends up where it does when the
- * same CPUs go one after the other is where it is to end up here, too.
+ * After batches of all CPUs but one, all that belongs to a CPU belongs to a CPU
+ * that is online: interrupts, timers, tasks, the clock, works, readers of PMUs,
+ * affinities of kernel threads. Each ends up where it natively does when the same
+ * CPUs go one after the other.
  */
 #define _GNU_SOURCE
 #include <dirent.h>
@@ -26,7 +26,7 @@
 #define IRQS_MAX 256
 #define TASKS_MAX (3 * CPUS_MAX)
 
-/* How a task waits, and whether it may run where all others go. */
+/* The kind of timer with which a task waits; WIDE: the task may run on any CPU. */
 enum kind { TIMER, WHEEL, WIDE, KINDS };
 
 struct irq {
@@ -58,7 +58,10 @@ FIXTURE_VARIANT(owners) {
 FIXTURE_VARIANT_ADD(owners, lowest_stays) { .highest = false };
 FIXTURE_VARIANT_ADD(owners, highest_stays) { .highest = true };
 
-/* The interrupts that have an affinity; what cannot be written is not movable. */
+/*
+ * Finds the interrupts that have an affinity. If smp_affinity cannot be written,
+ * the interrupt cannot move.
+ */
 static int irqs_find(struct irq irqs[IRQS_MAX])
 {
 	glob_t found;
@@ -91,7 +94,7 @@ static int irq_set(const struct irq *irq, const char *list)
 	return irq->movable ? put(path, list) : 0;
 }
 
-/* Whether it can be sent to no CPU but those in @cpus; none at all is fine. */
+/* Whether the interrupt can only be sent to CPUs of @cpus, or to none. */
 static bool irq_is_within(const struct irq *irq, const cpu_set_t *cpus)
 {
 	char path[128], list[256];
@@ -105,7 +108,10 @@ static bool irq_is_within(const struct irq *irq, const cpu_set_t *cpus)
 	return set_within(&set, cpus);
 }
 
-/* Some chips move an interrupt only when it arrives: console, disk, network. */
+/*
+ * Makes interrupts of console, disk and network arrive, as some chips move an
+ * interrupt only when it arrives.
+ */
 static int make_some_arrive(int echo_fd)
 {
 	void *block = aligned_alloc(BLOCK, BLOCK);
@@ -127,7 +133,7 @@ static int make_some_arrive(int echo_fd)
 	return err;
 }
 
-/* Which of them arrive then. */
+/* Finds out which interrupts make_some_arrive() makes arrive. */
 static void irqs_that_arrive(struct irq *irqs, int nr, int echo_fd)
 {
 	unsigned long before[IRQS_MAX], counts[MAX_CPUS];
@@ -147,7 +153,7 @@ static void irqs_that_arrive(struct irq *irqs, int nr, int echo_fd)
 	}
 }
 
-/* Works on every CPU, and some that may run on any. */
+/* Makes the kernel run works on every CPU, and works that may run on any CPU. */
 static int make_works(int echo_fd)
 {
 	int err = put("/proc/sys/vm/stat_refresh", "1");
@@ -203,7 +209,7 @@ static int clock_event(int cpu)
 		       PERF_FLAG_FD_CLOEXEC);
 }
 
-/* How far it counts within 10 ms; 0 also if it cannot be read any more. */
+/* Returns how far @fd counts within 10 ms; 0 also if it cannot be read any more. */
 static long long counted(int fd)
 {
 	unsigned long long from = 0, to = 0;
@@ -216,7 +222,7 @@ static long long counted(int fd)
 	return to - from;
 }
 
-/* How far the clock that the timekeeper's tick moves on goes within 50 ms. */
+/* Returns how far the clock that the timekeeper's tick advances goes within 50 ms. */
 static long long coarse_ms(void)
 {
 	struct timespec from, to, now, start;
@@ -293,7 +299,7 @@ FIXTURE_SETUP(owners)
 	ASSERT_EQ(0, one_by_one(self->leaving, self->nr_leaving, true));
 	facts_gather(&self->up);
 	ASSERT_EQ(0, enable(true));
-	/* Nothing but what is asked for. */
+	/* The delay is so long that only the test settles. */
 	ASSERT_EQ(0, put(BOLT_DIR "settle_delay_ms", "4000000000"));
 }
 
@@ -311,7 +317,7 @@ FIXTURE_TEARDOWN(owners)
 		irq_set(&self->irqs[i], self->irqs[i].affinity);
 }
 
-/* They go and return in one batch, or in several; what comes natively follows. */
+/* Takes CPUs offline or back in one batch or in several, or natively one by one. */
 static int go(const int *cpus, int nr, const char *list, bool batch, bool online)
 {
 	if (!batch)
@@ -338,7 +344,7 @@ TEST_F_TIMEOUT(owners, of_timers_tasks_and_the_clock, 7200)
 				    self->leaving[i / KINDS]);
 			ASSERT_TRUE(task_lives(&self->tasks[i], 2, PATIENCE_MS));
 		}
-		/* Whoever asks may be on a CPU that goes. */
+		/* In some rounds the task that asks is on a CPU that goes. */
 		ASSERT_EQ(0, pin(0, round % 2 ? self->survivor :
 						self->leaving[0]));
 		ASSERT_EQ(0, go(self->leaving, self->nr_leaving, self->list,
@@ -360,9 +366,9 @@ TEST_F_TIMEOUT(owners, of_timers_tasks_and_the_clock, 7200)
 }
 
 /*
- * The order to move them in. Those that arrive come last, another one of them
- * at the end each time: if a CPU forgets the last of its interrupts, that is to
- * be noticed, as it is not of one that never arrives.
+ * Orders the interrupts for moving. Those that arrive come last, with another one
+ * at the end each time: if a CPU forgets the last of its interrupts, the test
+ * notices only if that interrupt arrives.
  */
 static int irqs_in_order(const struct irq *irqs, int nr, int turn, int *order)
 {
@@ -394,7 +400,10 @@ TEST_F_TIMEOUT(owners, of_interrupts, 7200)
 		cpu_set_t leaving;
 		char list[640];
 
-		/* Each to another one that goes; to all, and the survivor. */
+		/*
+		 * Each interrupt is moved to another CPU that goes; then to all
+		 * CPUs, the survivor included.
+		 */
 		n = irqs_in_order(self->irqs, self->nr_irqs, round / 2, order);
 		for (int i = 0; i < n; i++) {
 			if (round % 2)
@@ -435,7 +444,7 @@ TEST_F_TIMEOUT(owners, of_works_and_threads, 7200)
 		ASSERT_EQ(0, go(self->leaving, self->nr_leaving, self->list,
 				round % 4 != 2, false));
 		EXPECT_EQ(0, make_works(self->echo));
-		/* Thresholds may count those that are parked. */
+		/* Thresholds may count CPUs that are parked, so settle these first. */
 		if (round % 2) {
 			ASSERT_EQ(0, settle_all());
 			wrong = facts_differ(&self->down);

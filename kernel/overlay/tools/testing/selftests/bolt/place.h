@@ -9,7 +9,7 @@
 
 #include "bolt.h"
 
-/* Of all deadline tasks here. */
+/* The period of all deadline tasks of the tests. */
 #define DEADLINE_NS 100000000ULL
 
 static inline int pin(pid_t pid, int cpu)
@@ -21,7 +21,7 @@ static inline int pin(pid_t pid, int cpu)
 	return sched_setaffinity(pid, sizeof(set), &set) ? -errno : 0;
 }
 
-/* All CPUs there could be. */
+/* Allows all CPUs that there could be. */
 static inline int unpin(pid_t pid)
 {
 	cpu_set_t set;
@@ -30,7 +30,7 @@ static inline int unpin(pid_t pid)
 	return sched_setaffinity(pid, sizeof(set), &set) ? -errno : 0;
 }
 
-/* All CPUs but one. */
+/* Allows all CPUs but one. */
 static inline int pin_off(pid_t pid, int cpu)
 {
 	cpu_set_t set;
@@ -40,7 +40,10 @@ static inline int pin_off(pid_t pid, int cpu)
 	return sched_setaffinity(pid, sizeof(set), &set) ? -errno : 0;
 }
 
-/* As the kernel has it; some C libraries have it too, others do not. */
+/*
+ * The kernel's struct sched_attr, under a name of its own, as only some C libraries
+ * have it.
+ */
 struct deadline_attr {
 	uint32_t size, policy;
 	uint64_t flags;
@@ -49,7 +52,7 @@ struct deadline_attr {
 	uint64_t runtime, deadline, period;
 };
 
-/* Makes it a deadline task, with @runtime_ns out of every DEADLINE_NS. */
+/* Makes @pid a deadline task, with @runtime_ns out of every DEADLINE_NS. */
 static inline int set_deadline(pid_t pid, uint64_t runtime_ns)
 {
 	struct deadline_attr attr = {

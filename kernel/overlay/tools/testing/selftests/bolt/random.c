@@ -48,7 +48,7 @@ static void find_cpus(struct world *w)
 	}
 }
 
-/* The CPUs of a list such as "0,2-3". */
+/* Reads the CPUs of a list such as "0,2-3". */
 static unsigned long long mask_of(const char *path)
 {
 	char text[256], *at = text;
@@ -71,7 +71,7 @@ static unsigned long long mask_of(const char *path)
 	return mask;
 }
 
-/* NULL, or which of the rules that always hold does not. */
+/* Returns NULL, or the rule that does not hold although it always must. */
 static const char *broken_rule(struct world *w)
 {
 	unsigned long long offline = 0, online = mask_of(CPU_DIR "online");
@@ -118,7 +118,7 @@ static int request(struct world *w)
 	return roll(w, 4) ? 0 : rules_visit(w->cpus[i]);
 }
 
-/* Shorter and longer than the delay, and just about as long. */
+/* Waits shorter or longer than the settle delay, or about as long. */
 static int nap(struct world *w)
 {
 	switch (roll(w, 3)) {
@@ -167,12 +167,15 @@ static int settle(struct world *w)
 	return put(BOLT_DIR "settle", text);
 }
 
-/* Also while CPUs are parked: warm and cold CPUs return together. */
+/*
+ * bolt/park changes also while CPUs are parked, so that warm and cold CPUs return
+ * together.
+ */
 static int park(struct world *w)
 {
 	int err = put(BOLT_DIR "park", roll(w, 3) ? "warm" : "cold");
 
-	/* Not every machine can. */
+	/* Not every machine can park CPUs warm. */
 	return err == -EOPNOTSUPP ? 0 : err;
 }
 

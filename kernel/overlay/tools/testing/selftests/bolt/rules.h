@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What holds at any time, however many requests there have been. */
+/* Rules that must hold at any time, however many requests there have been. */
 #ifndef SELFTESTS_BOLT_RULES_H
 #define SELFTESTS_BOLT_RULES_H
 
 #include "bolt.h"
 #include "place.h"
 
-/* Page faults of all CPUs: offline ones have had theirs too. */
+/* Returns the page faults of all CPUs, CPUs that are offline included. */
 static inline unsigned long long rules_faults(void)
 {
 	unsigned long long value = 0;
@@ -21,7 +21,7 @@ static inline unsigned long long rules_faults(void)
 	return value;
 }
 
-/* A CPU that is online runs tasks: 0, or why it does not. */
+/* Moves to a CPU that is online: 0 if the CPU runs the task, or the error. */
 static inline int rules_visit(int cpu)
 {
 	int err = pin(0, cpu);

@@ -14,12 +14,15 @@
 
 #define SETS_MAX 64
 #define CPU(n) (1ULL << (n))
-/* All of them as "63-63,63-64,". */
+/* Room for all CPUs as "63-63,63-64,". */
 #define SETS_TEXT (SETS_MAX * 12)
 
 typedef uint64_t cpus_t;
 
-/* What the kernel writes: "0-2,5". False: a CPU beyond what fits. */
+/*
+ * Reads a list that the kernel writes, such as "0-2,5". False: a CPU does not fit
+ * in the set.
+ */
 static inline bool cpus_read(const char *path, cpus_t *set)
 {
 	char text[4096], *at = text;
@@ -41,7 +44,7 @@ static inline bool cpus_read(const char *path, cpus_t *set)
 	return !*at;
 }
 
-/* As a list, in an order and with overlaps that depend on @style. */
+/* Writes the set as a list, with an order and overlaps that depend on @style. */
 static inline const char *cpus_text(cpus_t set, unsigned int style, char text[SETS_TEXT])
 {
 	char *at = text;
@@ -95,7 +98,7 @@ static inline int ask_by_mask(enum ask ask, cpus_t set)
 
 enum from { ONLINE, PARKED, SETTLED };
 
-/* Brings @set to where a test is to find it. */
+/* Brings the CPUs of @set to the state that a test starts from. */
 static inline int ask_to_be(cpus_t set, enum from from)
 {
 	int err = ask_by_list(ONLINE_THEM, set);
@@ -107,7 +110,7 @@ static inline int ask_to_be(cpus_t set, enum from from)
 	return err;
 }
 
-/* What is online after a request that was taken. */
+/* Returns the CPUs that are online after a request that has succeeded. */
 static inline cpus_t ask_result(enum ask ask, cpus_t set, cpus_t online)
 {
 	switch (ask) {
@@ -120,7 +123,7 @@ static inline cpus_t ask_result(enum ask ask, cpus_t set, cpus_t online)
 	}
 }
 
-/* What the machine has. */
+/* The CPUs of the machine. */
 struct world {
 	cpus_t possible, present, movable;
 	int nr;			/* the last possible one, and one more */
@@ -147,7 +150,7 @@ static inline bool world_look(struct world *world)
 	return true;
 }
 
-/* What can be seen of all CPUs. */
+/* What files say about all CPUs. */
 struct sight {
 	cpus_t online;		/* the mask */
 	cpus_t files;		/* what cpuN/online say */
@@ -180,7 +183,10 @@ static inline bool sight_same(const struct sight *a, const struct sight *b)
 	return !memcmp(a, b, sizeof(*a));
 }
 
-/* Everything online, nothing parked, Bolt enabled, nothing settles by itself. */
+/*
+ * Brings all CPUs online with Bolt enabled, and sets a delay at which none settles
+ * by itself.
+ */
 static inline int sets_start_over(const struct world *world)
 {
 	int err = put(BOLT_DIR "irq_keep", "\n");
@@ -195,7 +201,7 @@ static inline int sets_start_over(const struct world *world)
 	return err ?: enable(true);
 }
 
-/* Has the firmware take a CPU away, which goes on after the write. False: the CPU stays. */
+/* Has the firmware eject a CPU, and waits for that. False: the CPU stays. */
 static inline bool cpu_eject(int cpu)
 {
 	char path[128];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* How many objects each slab cache holds, to the object. */
+/* Counts exactly how many objects each slab cache holds. */
 #ifndef SELFTESTS_BOLT_SLABS_H
 #define SELFTESTS_BOLT_SLABS_H
 
@@ -12,7 +12,7 @@
 #define MAX_SLABS 512
 #define SLAB_READINGS 5
 
-/* What a write of a character to a file of sysfs takes an object from. */
+/* The cache from which a write of one character to a file of sysfs takes an object. */
 #define SLAB_OF_WRITES "kmalloc-8"
 
 struct slabs {
@@ -23,7 +23,7 @@ struct slabs {
 	} caches[MAX_SLABS];
 };
 
-/* Every cache's file "shrink", opened; those that are merged are one directory. */
+/* Opens the file "shrink" of every cache. Caches that are merged share a directory. */
 static inline int slabs_open(int fds[MAX_SLABS])
 {
 	DIR *dir = opendir(SLAB_DIR);
@@ -60,10 +60,10 @@ static inline void slabs_note(struct slabs *slabs, const char *name, long object
 }
 
 /*
- * Free objects in the slab of a CPU count as used. Shrinking flushes it, but the
- * CPU may have taken another one before the counts are read: so all files are
- * opened first, and the least of several readings is right. Returns how many
- * caches there are.
+ * Free objects in the slab of a CPU count as used. Shrinking flushes that slab, but
+ * the CPU may have taken another slab before the counts are read. So all files are
+ * opened first, and the least of several readings is right. Returns how many caches
+ * there are.
  */
 static inline int slabs_count(struct slabs *slabs)
 {

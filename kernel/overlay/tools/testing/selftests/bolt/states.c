@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* debugfs/bolt and what it counts; last_error; memory pressure. */
+/* The files of debugfs/bolt and their counts; last_error; memory pressure. */
 
 #include "bolt.h"
 #include "../kselftest_harness.h"
@@ -20,7 +20,7 @@ static bool parse(const char *line, struct state *state)
 		      &state->slowed, &state->ns, state->rest) == 10;
 }
 
-/* The state of that name; false if there is none. */
+/* Finds the state of that name. False: there is none. */
 static bool find(const char *name, struct state *state)
 {
 	FILE *file = fopen(DEBUG_DIR "states", "r");
@@ -36,7 +36,7 @@ static bool find(const char *name, struct state *state)
 	return found;
 }
 
-/* The lowest number of a state that is not registered. */
+/* Returns the lowest number of a state that is not registered. */
 static int unregistered(void)
 {
 	FILE *file = fopen(DEBUG_DIR "states", "r");
@@ -78,7 +78,10 @@ FIXTURE_TEARDOWN(states)
 		EXPECT_EQ(0, start_over());
 }
 
-/* All that is registered: a class that exists, a reason, no unknown line. */
+/*
+ * Each state that is registered has a line with a class and a reason, and no other
+ * line is there.
+ */
 TEST_F(states, all_are_listed)
 {
 	static const char *const classes[] = {
@@ -109,7 +112,10 @@ TEST_F(states, all_are_listed)
 	EXPECT_LT(3, deferred);
 }
 
-/* Runs, skips and settles of a state that is put off and of one that is not. */
+/*
+ * Checks the runs, skips and settles of a state that is deferred and of one that is
+ * not.
+ */
 TEST_F(states, callbacks_are_counted)
 {
 	long long back = stat_of("came_back_parked");
@@ -155,7 +161,10 @@ TEST_F(states, callbacks_are_timed_on_request)
 	EXPECT_EQ(-EINVAL, put(DEBUG_DIR "timing", "2"));
 }
 
-/* What was put off is settled; nothing is put off until it is taken back. */
+/*
+ * A write of "critical" settles the state, which is then not deferred until
+ * "default" is written.
+ */
 TEST_F(states, a_row_can_be_moved_back)
 {
 	struct state state, now;
@@ -204,7 +213,10 @@ static bool is_slow(const char *name)
 	return found;
 }
 
-/* A state that is declared unfit makes requests for several CPUs slow, no others. */
+/*
+ * A state that is declared unfit slows down requests for several CPUs, and no other
+ * requests.
+ */
 TEST_F(states, the_administrator_declares)
 {
 	long long before = stat_of("cpu_by_cpu_requests");
@@ -256,7 +268,7 @@ TEST_F(states, malformed_is_refused)
 			TH_LOG("'%s'", bad[i]);
 }
 
-/* Reclaim asks for it, and a worker does it. */
+/* When memory is short, reclaim queues a worker, which settles the CPUs. */
 TEST_F(states, memory_pressure_settles)
 {
 	long long before = stat_of("settled_for_memory");
@@ -288,7 +300,7 @@ TEST_F(states, forced_grace_periods_are_said)
 	EXPECT_NE(NULL, strstr(text, "grace_periods normal"));
 }
 
-/* One line for a request that failed, and the names of those who did. */
+/* A request that failed has one line, which names the CPU and the state that failed. */
 TEST_F(states, last_error_names_what_failed)
 {
 	long long failed = stat_of("failed_requests");
@@ -310,7 +322,7 @@ TEST_F(states, last_error_names_what_failed)
 	EXPECT_EQ(failed + 1, stat_of("failed_requests"));
 }
 
-/* What costs other CPUs something goes with the delay, all else when memory is short. */
+/* Lazy states are settled after the delay, elided states when memory is short. */
 TEST_F(states, kept_until_memory_is_short)
 {
 	ASSERT_EQ(0, put(BOLT_DIR "settle_delay_ms", "200"));
@@ -324,7 +336,7 @@ TEST_F(states, kept_until_memory_is_short)
 	EXPECT_TRUE(is(BOLT_DIR "parked", ""));
 	ASSERT_EQ(0, set_online(VICTIM, false));
 	EXPECT_EQ(1, stat_of("undrained"));
-	/* Has all shrinkers called. */
+	/* Makes the kernel call all shrinkers. */
 	ASSERT_EQ(0, put("/proc/sys/vm/drop_caches", "2"));
 	wait_ms(100);
 	EXPECT_TRUE(is(BOLT_DIR "parked", ""));

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Requests of all kinds from several writers at once, native ones among them,
- * while Bolt is switched on and off, settled, suspended ... Each attempt is
- * counted: done, refused as it may be, or wrong. Now and then all writers wait,
- * and what must hold is looked at.
+ * Requests of all kinds from several writers at once, native ones among them, while
+ * Bolt is switched on and off, settled, suspended ... Each attempt is counted:
+ * done, refused for a good reason, or wrong. Now and then all writers wait while
+ * the program checks the rules that must hold.
  *
  * usage: storm [KEY=VALUE]...
  *	actors=NAME[*N],...	who takes part, N of each; names are in storm.h
@@ -49,7 +49,7 @@ static long long now_ms(void)
 	return clock_ns(CLOCK_MONOTONIC) / 1000000;
 }
 
-/* Adds the actors of "NAME*N": false if there is no such kind, or no room. */
+/* Adds the actors of "NAME*N". False: there is no such kind, or no room. */
 static bool hire(char *text)
 {
 	char *times = strchr(text, '*');
@@ -87,7 +87,7 @@ static void hire_all(const char *names)
 	free(copy);
 }
 
-/* Comes back when nobody is told to wait. */
+/* Waits while the gate is closed. */
 static void pass_gate(struct tally *tally)
 {
 	for (;;) {
@@ -138,7 +138,10 @@ static void stop_all(void)
 		waitpid(tallies[i].pid, NULL, 0);
 }
 
-/* Nobody is in the middle of anything any more; false: somebody is stuck. */
+/*
+ * Closes the gate and waits until no actor is in the middle of anything. False: an
+ * actor is stuck.
+ */
 static bool close_gate(void)
 {
 	long long end = now_ms() + PATIENCE_MS;
@@ -178,7 +181,10 @@ static bool any_wrong(void)
 	return false;
 }
 
-/* With all writers waiting: NULL, or which rule does not hold. */
+/*
+ * Checks the rules while all writers wait. Returns NULL, or the rule that does not
+ * hold.
+ */
 static const char *broken_rule(void)
 {
 	static unsigned long long faults;
@@ -187,7 +193,7 @@ static const char *broken_rule(void)
 
 	if (!sight_take(&storm->world, &sight))
 		return "cpuN/online, cpu/online or bolt/parked cannot be read";
-	/* A CPU that went by way of its target still says that it is online. */
+	/* After a write to its hotplug/target, cpuN/online of a CPU still says 1. */
 	if (!storm->native_targets && sight.files != sight.online)
 		return "cpuN/online and cpu/online differ";
 	if (sight.parked & sight.online)
@@ -205,7 +211,7 @@ static const char *broken_rule(void)
 	return NULL;
 }
 
-/* All CPUs online, natively. */
+/* Brings all CPUs online natively. */
 static int all_back(void)
 {
 	char path[128], top[16];

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The actors of a storm: who asks for what, and what each may be refused with. */
+/*
+ * The actors of a storm: the requests that each makes, and the errors with which
+ * these may be refused.
+ */
 #ifndef SELFTESTS_BOLT_STORM_H
 #define SELFTESTS_BOLT_STORM_H
 
@@ -15,7 +18,7 @@
 #define SMT_DIR CPU_DIR "smt/"
 #define PM_DIR "/sys/power/"
 
-/* Errors that a request may be refused with, as a set. */
+/* A set of errors with which a request may be refused. */
 enum {
 	MAY_BUSY = 1 << 0,
 	MAY_PERM = 1 << 1,
@@ -45,7 +48,7 @@ static inline unsigned int may_of(int err)
 	return 0;
 }
 
-/* What an actor has done; in memory that all share. */
+/* What an actor has done, in memory that all actors share. */
 struct tally {
 	pid_t pid;
 	bool outside;		/* not in the middle of anything */
@@ -53,7 +56,7 @@ struct tally {
 	char complaint[160];	/* the first thing that was wrong */
 };
 
-/* What all of them know. */
+/* Data that all actors share. */
 struct storm {
 	struct world world;
 	cpus_t players;		/* the CPUs that come and go: not the first */
@@ -72,10 +75,10 @@ struct actor {
 };
 
 /*
- * A kind of actor. @run does one thing; @permits are errors that others have to
- * expect because of it; @ready tells whether this kernel and machine have what
- * it takes. Between two things it waits for up to @pause_ms. @asks: what it
- * does are requests for CPUs, and count as such.
+ * A kind of actor. @run does one thing; @permits are errors that other actors have
+ * to expect because of that; @ready tells whether this kernel and machine have what
+ * the actor needs. The actor waits for up to @pause_ms between two calls of @run.
+ * @asks: @run makes requests for CPUs, which are counted.
  */
 struct kind {
 	const char *name;
@@ -100,7 +103,7 @@ static inline void complain(struct actor *actor, const char *what, int err)
 			 strerror(err < 0 ? -err : err));
 }
 
-/* Books the outcome of a request that may be refused with @may. */
+/* Counts the outcome of a request that may be refused with @may. */
 static inline void book(struct actor *actor, const char *what, int err, unsigned int may)
 {
 	actor->tally->attempted++;
@@ -112,7 +115,7 @@ static inline void book(struct actor *actor, const char *what, int err, unsigned
 		complain(actor, what, err);
 }
 
-/* Some of the CPUs that come and go: any number of them, at least one. */
+/* Returns at least one of the CPUs that come and go. */
 static inline cpus_t some_players(struct actor *actor)
 {
 	cpus_t players = actor->storm->players, set = 0;
@@ -153,7 +156,7 @@ static inline void batch(struct actor *actor)
 	book(actor, what, err, actor->storm->may);
 }
 
-/* Nonsense, or what looks like a request. */
+/* Writes a random text, or one that looks like a request. */
 static inline void malformed(struct actor *actor)
 {
 	const struct world *world = &actor->storm->world;
@@ -168,7 +171,10 @@ static inline void malformed(struct actor *actor)
 	if (!len)
 		return;
 	wanted = model_list(world, text, len, &set);
-	/* What it would come to: others want the CPUs, too. */
+	/*
+	 * A text that is a valid request is not written, as other actors work with
+	 * the CPUs.
+	 */
 	if (!wanted && ask != ONLINE_THEM)
 		return;
 	snprintf(what, sizeof(what), "'%.*s' to %s", len < 40 ? (int)len : 40, text,
@@ -185,7 +191,7 @@ static inline void malformed(struct actor *actor)
 	     (verdict.nodev ? MAY_NODEV : 0));
 }
 
-/* No CPU would be left: never done, whoever else asks. */
+/* Asks for all CPUs to go, which is always refused, as no CPU would be left. */
 static inline void everything(struct actor *actor)
 {
 	static const char what[] = "all CPUs to bolt/offline";
@@ -196,7 +202,7 @@ static inline void everything(struct actor *actor)
 		complain(actor, what, 0);
 }
 
-/* As everybody does it. */
+/* Writes to cpuN/online, as most programs do. */
 static inline void single(struct actor *actor)
 {
 	int cpu = one_player(actor);
@@ -254,7 +260,7 @@ static inline void keeper(struct actor *actor)
 {
 	char text[SETS_TEXT];
 
-	/* None of them may be online. */
+	/* The write may be refused, as perhaps no CPU of the list is online. */
 	cpus_text(some_players(actor), 0, text);
 	book(actor, "irq_keep", put(BOLT_DIR "irq_keep", text), MAY_INVAL);
 	wait_ms(roll(actor, 20));
@@ -288,7 +294,7 @@ static inline void threads(struct actor *actor)
 	book(actor, "smt/control", put(SMT_DIR "control", to), actor->storm->may);
 }
 
-/* Where there is no deep suspend hibernation takes the same way. */
+/* On a machine without deep suspend, hibernation takes CPUs down in the same way. */
 static inline int suspend_to(const char *level)
 {
 	bool deep = !put(PM_DIR "mem_sleep", "deep");
@@ -296,14 +302,14 @@ static inline int suspend_to(const char *level)
 	return put(PM_DIR "pm_test", level) ?: put(PM_DIR "state", deep ? "mem" : "disk");
 }
 
-/* The first one may leave devices that were not there: terminals. */
+/* The first suspend may leave devices that were not there before: terminals. */
 static inline bool has_suspend(const struct storm *storm)
 {
 	return storm->players && !put("/sys/module/suspend/parameters/pm_test_delay", "0") &&
 	       !suspend_to("freezer");
 }
 
-/* Up to the step at which CPUs have been taken down and come again. */
+/* Suspends up to the step at which CPUs have gone, and wakes up. */
 static inline void suspend(struct actor *actor)
 {
 	book(actor, "suspend", suspend_to(roll(actor, 2) ? "core" : "processors"),
@@ -315,7 +321,10 @@ static inline bool has_module(const struct storm *storm)
 	return storm->module && !access(storm->module, R_OK);
 }
 
-/* Slabs, counters and whatever else the module has: made and destroyed. */
+/*
+ * Loads and removes a module, which makes and destroys slab caches, counters and
+ * more.
+ */
 static inline void come_and_go(struct actor *actor)
 {
 	const char *name = strrchr(actor->storm->module, '/');
@@ -336,7 +345,7 @@ static inline void come_and_go(struct actor *actor)
 	book(actor, "remove the module", err, 0);
 }
 
-/* What the machine has free, touched, now and then more than that. */
+/* Touches as much memory as the machine has free, and now and then more. */
 static inline void hog(struct actor *actor)
 {
 	unsigned long kb = 0;
@@ -368,8 +377,8 @@ static inline void hog(struct actor *actor)
 }
 
 /*
- * Nothing else runs on a CPU for a while: kernel threads and workers, those
- * that settle among them, are late.
+ * Occupies a CPU for a while, so that kernel threads and workers are late, those
+ * that settle included.
  */
 static inline void starve(struct actor *actor)
 {
@@ -391,7 +400,7 @@ static inline void starve(struct actor *actor)
 		if (pid)
 			continue;
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
-		/* It may have gone. */
+		/* The CPU may have gone offline. */
 		if (pin(0, cpu) || sched_setscheduler(0, SCHED_FIFO, &param))
 			_exit(0);
 		clock_gettime(CLOCK_MONOTONIC, &end);
@@ -414,14 +423,14 @@ static const struct kind kinds[] = {
 	{ "malformed", malformed, NULL, 0, 8, false },
 	{ "all", everything, NULL, 0, 20, true },
 	{ "single", single, has_players, 0, 8, true },
-	/* The CPU may be the last one by then, as far as cpuN/online knows. */
+	/* By then the CPU may be the last one, as far as cpuN/online knows. */
 	{ "target", native_target, has_players, MAY_BUSY, 30, true },
 	{ "switch", switcher, NULL, MAY_OFF, 60, false },
 	{ "settle", settler, NULL, 0, 20, false },
 	{ "keep", keeper, NULL, MAY_BUSY, 60, false },
 	{ "read", reader, NULL, 0, 10, false },
 	{ "smt", threads, has_smt, MAY_PERM, 100, true },
-	/* Everybody else is frozen, but may have been about to ask. */
+	/* All other actors are frozen, but may have been about to make a request. */
 	{ "suspend", suspend, has_suspend, MAY_BUSY, 300, true },
 	{ "module", come_and_go, has_module, 0, 50, false },
 	{ "hog", hog, NULL, MAY_NOMEM, 200, false },

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * A task's software event counts on a CPU that came while it was opened as the
- * first one of all: the CPU and whoever opens it each leave it to the other to
- * make the CPU's list if neither looks again. With events open already, or
- * opened when the request is over, nothing of that is tried. And it counts for
- * a thread that runs on the CPU before that is there for events.
+ * A task opens the first software event of the system while a CPU comes; the event
+ * must count on that CPU. If neither checks again, the CPU and the task that opens
+ * the event each leave it to the other to make the CPU's list. An event that is
+ * opened while others are open, or when the request is over, does not test that. A
+ * second test: an event of a thread that runs on the CPU before perf is ready there
+ * must also count.
  */
 #define _GNU_SOURCE
 #include <dirent.h>
@@ -14,12 +15,15 @@
 #include "tasks.h"
 #include "../kselftest_harness.h"
 
-/* Events opened while a request ran, and requests made for them at most. */
+/*
+ * How many events must be opened while a request runs, and how many requests are
+ * made for that at most.
+ */
 #define INSIDE 75
 #define ROUNDS 1500
 #define PATIENCE_MS 10000
 
-/* Between the test and the task that opens events. */
+/* Memory that the test shares with the task that opens events. */
 struct stage {
 	unsigned long go;	/* requests that have begun */
 	unsigned long done;	/* events opened, tried everywhere and closed */
@@ -44,7 +48,10 @@ static int last_cpu(void)
 	return sysconf(_SC_NPROCESSORS_CONF) - 1;
 }
 
-/* Whether switches of tasks are counted on @cpu; a sleep may be over before it has begun. */
+/*
+ * Whether the event counts task switches on @cpu. Tries several times, as a sleep
+ * may be over before the task has switched.
+ */
 static bool counts(int fd, int cpu)
 {
 	struct timespec moment = { .tv_nsec = 100000 };
@@ -72,8 +79,9 @@ static int open_switches(pid_t pid, unsigned long long format)
 }
 
 /*
- * One event a request, at some moment of it. This task sees late that the request has
- * begun: a moment in the last quarter would mostly be after its end.
+ * Opens one event for each request, at a random moment of the request. This task
+ * sees late that the request has begun, so moments in the last quarter, which would
+ * mostly be after its end, are left out.
  */
 static void opener(struct stage *stage)
 {
@@ -154,7 +162,10 @@ static void rounds(struct __test_metadata *_metadata, struct stage *stage,
 			wait_ms(1);
 		ASSERT_EQ(round, peek(&stage->done));
 	}
-	/* Or nothing was tried. How often an event is too late depends on the host. */
+	/*
+	 * Otherwise the test would not have tried what it is for. The host decides
+	 * how often an event comes too late.
+	 */
 	EXPECT_EQ(INSIDE, stage->within);
 	TH_LOG("%lu of %lu events opened inside a request", stage->within, round);
 	EXPECT_EQ(0, stage->lost);
@@ -183,7 +194,7 @@ TEST_F_TIMEOUT(swevents, opened_while_a_batch_comes, 600)
 	rounds(_metadata, self->stage, set_others);
 }
 
-/* The thread that brings up @cpu, or -1. */
+/* Returns the hotplug thread of @cpu, or -1. */
 static pid_t hotplug_thread(int cpu)
 {
 	DIR *dir = opendir("/proc");
@@ -214,7 +225,7 @@ TEST_F(swevents, of_the_thread_that_brings_up_a_cpu)
 			   PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING);
 	ASSERT_GE(fd, 0);
 	ASSERT_EQ(0, set_online(cpu, true));
-	/* It may not have gone back to sleep yet. */
+	/* The thread may not have gone back to sleep yet. */
 	for (int i = 0; i < PATIENCE_MS; i++) {
 		ASSERT_EQ(sizeof(seen), read(fd, &seen, sizeof(seen)));
 		if (seen.value)
@@ -223,7 +234,7 @@ TEST_F(swevents, of_the_thread_that_brings_up_a_cpu)
 	}
 	close(fd);
 	EXPECT_GT(seen.value, 0);
-	/* From the first time it ran. */
+	/* The event must have counted since the thread first ran. */
 	EXPECT_EQ(seen.enabled, seen.running);
 }
 

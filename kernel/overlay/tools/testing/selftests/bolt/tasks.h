@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Children that run where and how they are told, and show that they do. */
+/* Child processes that run where and how a test tells them, and count that they run. */
 #ifndef SELFTESTS_BOLT_TASKS_H
 #define SELFTESTS_BOLT_TASKS_H
 
@@ -13,7 +13,7 @@
 #include "bolt.h"
 #include "place.h"
 
-/* What a child shows of itself. */
+/* Memory in which a child shows what it does. */
 struct slot {
 	unsigned long beats;	/* how often it has been round */
 	unsigned long there;	/* how often it found itself on VICTIM */
@@ -84,7 +84,7 @@ static inline bool task_lives(const struct task *task, unsigned long n, long ms)
 	return true;
 }
 
-/* The value of a line of /proc/PID/status. */
+/* Reads the value of a line of /proc/PID/status. */
 static inline int task_status(pid_t pid, const char *key, char *text, size_t size)
 {
 	char path[64], all[4096], *line, *end;
@@ -106,7 +106,7 @@ static inline int task_status(pid_t pid, const char *key, char *text, size_t siz
 	return 0;
 }
 
-/* The state letter of a task, and the CPU it last ran on. */
+/* Reads the state letter of a task, and the CPU that it last ran on. */
 static inline int task_where(pid_t pid, char *state, int *cpu)
 {
 	char path[64], text[1024], *at;

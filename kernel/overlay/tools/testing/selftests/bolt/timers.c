@@ -17,7 +17,7 @@
 #define SHOTS 12
 #define SLACK_MS 20
 #define NSEC 1000000000LL
-/* What does not fire within that has been lost. */
+/* A timer that has not fired after that time has been lost. */
 #define PATIENCE_MS 3000
 
 /* Timers of one kind, and how late each fired; -1: not yet. */
@@ -35,7 +35,10 @@ static struct timespec spec(long long ns)
 	return ts;
 }
 
-/* From 3 ms, when a native request is under way, to when it is long over. */
+/*
+ * Returns the delay of timer @i, from 3 ms, when a native request is under way, to
+ * a time when it is long over.
+ */
 static long long delay(int i)
 {
 	return (3 + i * i) * NSEC / 1000;
@@ -108,7 +111,7 @@ static void posix_timers(clockid_t clock)
 			fired(info.si_value.sival_int, clock);
 }
 
-/* One task for each timer, which sleeps on it. */
+/* Starts a task for each timer, which sleeps until the timer fires. */
 static void sleepers(clockid_t clock, void (*sleep)(clockid_t clock, int i))
 {
 	for (int i = 0; i < SHOTS; i++) {
@@ -148,7 +151,10 @@ static void polls(clockid_t clock)
 	sleepers(clock, sleep_poll);
 }
 
-/* For how long a tick has been due at @when and not been counted; one at most. */
+/*
+ * Returns for how long a tick has been due at @when without being counted; one tick
+ * at most.
+ */
 static long long overdue(long long when)
 {
 	struct timespec tick;
@@ -162,8 +168,8 @@ static long long overdue(long long when)
 }
 
 /*
- * schedule_timeout(): on the timer wheel, which counts ticks. One that is late
- * when the timer is armed counts as one of the timer's.
+ * Sleeps by schedule_timeout(), which uses the timer wheel and so counts ticks. A
+ * tick that is late when the timer is armed counts as one of the timer's ticks.
  */
 static void sleep_receive(clockid_t clock, int i)
 {
@@ -174,7 +180,7 @@ static void sleep_receive(clockid_t clock, int i)
 	if (socketpair(AF_UNIX, SOCK_DGRAM, 0, fds) ||
 	    setsockopt(fds[0], SOL_SOCKET, SO_RCVTIMEO, &tv, sizeof(tv)))
 		_exit(1);
-	/* Ticks are counted from here. */
+	/* The delay counts from here. */
 	shots->due[i] = clock_ns(clock);
 	shots->due[i] += delay(i) - overdue(shots->due[i]);
 	if (recv(fds[0], &c, 1, 0) != -1)
@@ -223,10 +229,10 @@ static const struct kind kinds[] = {
 	{ "interval timer", itimers, CLOCK_MONOTONIC },
 };
 
-/* What becomes of the CPU once the timers are armed. */
+/* What the test does with the CPU when the timers are armed. */
 enum then { STAYS_AWAY, RETURNS, SETTLES };
 
-/* What a test has at hand. */
+/* The data of a test. */
 struct range {
 	struct task task;
 	long long slack;
@@ -276,7 +282,7 @@ static void run(struct slot *slot)
 	running->run(running->clock);
 }
 
-/* How late the latest of them is, or -errno; *first: how late the earliest. */
+/* Returns how late the latest timer fires, or -errno; *first: how late the earliest. */
 static long long shoot(struct range *range, const struct kind *kind,
 		       enum then then, long long *first)
 {
@@ -329,7 +335,10 @@ TEST_F_TIMEOUT(timers, fire_on_time, 600)
 		ASSERT_EQ(0, enable(true));
 		for (int round = 0; round < 2; round++) {
 			bolt = shoot(&self->range, &kinds[i], variant->then, &first);
-			/* Negative: an error; ETIMEDOUT: one was lost. */
+			/*
+			 * A negative value is an error; -ETIMEDOUT says that a
+			 * timer was lost.
+			 */
 			ASSERT_GT(bolt, 0)
 				TH_LOG("%s", kinds[i].name);
 			EXPECT_GE(first, 0)
@@ -367,7 +376,10 @@ FIXTURE_TEARDOWN(periods)
 
 #define PERIOD_NS 2000000LL
 
-/* Counts expirations; *value: by how many the clock has it otherwise. */
+/*
+ * Counts expirations of a periodic timer; *value: by how many the clock says
+ * otherwise.
+ */
 static void count_periods(struct slot *slot)
 {
 	struct itimerspec when = {};
@@ -382,7 +394,10 @@ static void count_periods(struct slot *slot)
 	timerfd_settime(fd, TFD_TIMER_ABSTIME, &when, NULL);
 	while (read(fd, &n, sizeof(n)) == sizeof(n)) {
 		total += n;
-		/* Before the reading: one more may be due by now, never less. */
+		/*
+		 * The clock is read before the count: one more expiration may be
+		 * due by then, never one less.
+		 */
 		slot->value = (clock_ns(CLOCK_MONOTONIC) - start) / PERIOD_NS - total;
 		slot_beat(slot);
 	}
@@ -398,7 +413,10 @@ TEST_F_TIMEOUT(periods, none_is_lost, 600)
 		ASSERT_EQ(0, set_online(VICTIM, false));
 		EXPECT_TRUE(task_lives(&self->task, 5, PATIENCE_MS));
 		EXPECT_GE(self->slot->value, 0);
-		/* What it is late with it makes up for, unless it was lost. */
+		/*
+		 * A timer that is late makes up for that, unless an expiration was
+		 * lost.
+		 */
 		for (int i = 0; i < PATIENCE_MS && self->slot->value > 1; i++)
 			wait_ms(1);
 		EXPECT_LE(self->slot->value, 1);

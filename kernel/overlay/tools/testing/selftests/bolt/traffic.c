@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What is on its way through a CPU that goes arrives: packets, completions,
- * work items, RCU callbacks. Every kind counts what it has sent, checks what
- * it gets, and must go on all the time.
+ * Packets, completions, work items and RCU callbacks that are on their way through
+ * a CPU that goes must arrive. A child for each kind counts what it has sent,
+ * checks what it receives, and must make progress all the time.
  */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
@@ -31,7 +31,7 @@
 #define GROUP "/sys/fs/cgroup/traffic"
 #define RPS "/sys/class/net/lo/queues/rx-0/rps_cpus"
 
-/* What a child says before it ends: the line that found something wrong. */
+/* Ends a child, which leaves the number of the line that found something wrong. */
 #define WRONG(slot) do { (slot)->value = __LINE__; _exit(1); } while (0)
 
 static int rounds(void)
@@ -39,7 +39,7 @@ static int rounds(void)
 	return env_number("BOLT_ROUNDS", ROUNDS);
 }
 
-/* Messages have a number, and text that follows from it. */
+/* Fills a message with its number, and text that follows from the number. */
 static void fill(unsigned char *text, unsigned int nr)
 {
 	memcpy(text, &nr, sizeof(nr));
@@ -76,9 +76,9 @@ static bool write_all(int fd, const void *from, size_t len)
 }
 
 /*
- * A child sends back what it gets; here up to WINDOW messages are under way.
- * Datagrams may overtake each other: those in the backlog of a CPU that goes or
- * comes are overtaken by those that are no longer, or already, steered to it.
+ * A child sends back all messages; up to WINDOW messages are under way at once.
+ * Datagrams may overtake each other: while a CPU goes or comes, datagrams in its
+ * backlog are overtaken by datagrams that are steered to another CPU.
  */
 static void echo(struct slot *slot, int ours, int theirs, bool in_order)
 {
@@ -130,7 +130,10 @@ static void udp(struct slot *slot)
 
 		fd[i] = socket(AF_INET, SOCK_DGRAM, 0);
 		loopback(&addr[i]);
-		/* Room for all that can be under way: none may be dropped. */
+		/*
+		 * The buffers have room for all messages that can be under way, so
+		 * that none is dropped.
+		 */
 		if (setsockopt(fd[i], SOL_SOCKET, SO_RCVBUFFORCE, &size,
 			       sizeof(size)) ||
 		    bind(fd[i], (struct sockaddr *)&addr[i], len) ||
@@ -171,7 +174,7 @@ static void unix_stream(struct slot *slot)
 	echo(slot, fd[0], fd[1], true);
 }
 
-/* Flip buffers are flushed by a work item. */
+/* Writes to a terminal, whose flip buffers a work item flushes. */
 static void pty(struct slot *slot)
 {
 	int fd[2], zero = 0;
@@ -184,7 +187,10 @@ static void pty(struct slot *slot)
 	if (fd[1] < 0)
 		WRONG(slot);
 	for (c = 'a';; c = c == 'z' ? 'a' : c + 1) {
-		/* A line: the other side is in canonical mode, and echoes. */
+		/*
+		 * Sends a line, as the other side is in canonical mode, and echoes
+		 * it.
+		 */
 		unsigned char line[2] = { c, '\n' }, back[3];
 
 		if (!write_all(fd[0], line, 2) || !read_all(fd[1], back, 2) ||
@@ -227,7 +233,7 @@ static int aio_file(struct slot *slot)
 	return fd;
 }
 
-/* Polls of an eventfd that is written to later: completed from its wake-up. */
+/* Polls an eventfd that is written to later, so that the wake-up completes the poll. */
 static void aio(struct slot *slot)
 {
 	int events = eventfd(0, EFD_SEMAPHORE), fd = aio_file(slot);
@@ -312,7 +318,10 @@ static struct io_uring_sqe *ring_next(struct ring *ring, int op, int data)
 	return sqe;
 }
 
-/* What one of uring()'s requests has to say: @data is a bit of its own. */
+/*
+ * Whether a request of uring() has the right result. Each request has a bit of its
+ * own in @data.
+ */
 static bool uring_right(unsigned long long data, int res)
 {
 	switch (data) {
@@ -326,7 +335,10 @@ static bool uring_right(unsigned long long data, int res)
 	return false;
 }
 
-/* Takes what has completed; false: something twice, or not as it should be. */
+/*
+ * Takes the requests that have completed. False: a request has completed twice, or
+ * with a wrong result.
+ */
 static bool ring_reap(struct ring *ring, int *seen)
 {
 	unsigned int head = *ring->cq_head;
@@ -343,7 +355,7 @@ static bool ring_reap(struct ring *ring, int *seen)
 	return true;
 }
 
-/* A timeout, a read by a worker, and one that completes at once. */
+/* Submits a timeout, a read by a worker, and a request that completes at once. */
 static void uring(struct slot *slot)
 {
 	struct __kernel_timespec ts = { .tv_nsec = 500000 };
@@ -360,7 +372,10 @@ static void uring(struct slot *slot)
 		sqe = ring_next(&ring, IORING_OP_TIMEOUT, 1);
 		sqe->addr = (unsigned long)&ts;
 		sqe->len = 1;
-		/* Until the time is over, however many others complete. */
+		/*
+		 * The timeout ends when its time is over, however many other
+		 * requests complete.
+		 */
 		sqe->off = 0;
 		sqe = ring_next(&ring, IORING_OP_READ, 2);
 		sqe->flags = IOSQE_ASYNC;
@@ -386,7 +401,7 @@ static void uring(struct slot *slot)
 	}
 }
 
-/* Waits for callbacks of all CPUs. */
+/* Waits for RCU callbacks of all CPUs. */
 static void barriers(struct slot *slot)
 {
 	for (;;) {
@@ -396,7 +411,7 @@ static void barriers(struct slot *slot)
 	}
 }
 
-/* A work item on every online CPU, waited for. */
+/* Queues a work item on every CPU that is online, and waits for all of them. */
 static void work_items(struct slot *slot)
 {
 	for (;;) {
@@ -406,7 +421,7 @@ static void work_items(struct slot *slot)
 	}
 }
 
-/* Cgroups, tasks and files go through RCU and workqueues to their end. */
+/* Makes and removes control groups, tasks and files, which RCU and workqueues free. */
 static void cgroups(struct slot *slot)
 {
 	char path[64];
@@ -424,7 +439,7 @@ static void cgroups(struct slot *slot)
 	}
 }
 
-/* What the guest's disk holds does not change. */
+/* Reads the guest's disk, whose contents must not change. */
 static void disk(struct slot *slot)
 {
 	int fd = open("/dev/vda", O_RDONLY | O_DIRECT);
@@ -468,7 +483,7 @@ static const struct kind completions[] = {
 	{ "disk", disk, "/dev/vda" },
 };
 
-/* What a test has at hand. */
+/* The data of a test. */
 struct crew {
 	struct slot *slot;
 	struct task task;
@@ -517,7 +532,7 @@ FIXTURE_TEARDOWN(traffic)
 	EXPECT_EQ(0, start_over());
 }
 
-/* The third column of /proc/net/softnet_stat, that of dropped packets. */
+/* Returns the number of dropped packets, the third column of /proc/net/softnet_stat. */
 static long dropped(void)
 {
 	FILE *file = fopen("/proc/net/softnet_stat", "r");
@@ -533,7 +548,7 @@ static long dropped(void)
 	return sum;
 }
 
-/* Cgroups that were removed but are still held by something. */
+/* Returns how many control groups were removed but still have references. */
 static int dying(void)
 {
 	char text[512], *at;
@@ -558,7 +573,7 @@ static void run(struct __test_metadata *_metadata, struct crew *crew,
 	if (kind->rps)
 		ASSERT_EQ(0, put(RPS, mask));
 	memset(crew->slot, 0, sizeof(*crew->slot));
-	/* Its children are where it is. */
+	/* Children start on the CPU of their parent. */
 	ASSERT_EQ(0, pin(0, VICTIM));
 	ASSERT_GT(task_start(&crew->task, crew->slot, kind->run), 0);
 	ASSERT_EQ(0, unpin(0));
@@ -573,10 +588,16 @@ static void run(struct __test_metadata *_metadata, struct crew *crew,
 		ASSERT_EQ(0, set_online(VICTIM, true));
 		ASSERT_EQ(0, pin(crew->task.pid, VICTIM));
 	}
-	/* More than can be under way: nothing that was is missing. */
+	/*
+	 * More rounds than messages can be under way, so that none of those is
+	 * missing.
+	 */
 	ASSERT_TRUE(goes_on(crew, WINDOW + 1))
 		TH_LOG("%s: wrong at line %ld", kind->name, crew->slot->value);
-	/* Their end, too: with what they leave on a CPU that is away. */
+	/*
+	 * The children also end while the CPU is offline, with work that they have
+	 * left there.
+	 */
 	ASSERT_EQ(0, set_online(VICTIM, false));
 	task_kill(&crew->task);
 	for (int ms = 0; dying() > 0 && ms < PATIENCE_MS; ms++)

@@ -22,7 +22,10 @@ static inline void tree_free(struct tree *tree)
 		free(tree->lines[--tree->n]);
 }
 
-/* Whose text changes by itself, or is Bolt's own. */
+/*
+ * Whether the test leaves a file out, because its text changes by itself or is
+ * Bolt's own.
+ */
 static inline bool tree_skips(const char *path)
 {
 	static const char * const skipped[] = {
@@ -54,7 +57,10 @@ static inline void tree_add(struct tree *tree, const char *path, bool text)
 	tree->lines[tree->n++] = strdup(line);
 }
 
-/* Everything below @path, links not followed. @text: with what files hold. */
+/*
+ * Adds all entries below @path, without following links. @text: with the contents
+ * of files.
+ */
 static inline void tree_walk(struct tree *tree, const char *path, bool text)
 {
 	struct dirent **names;
@@ -84,7 +90,7 @@ static inline void tree_walk(struct tree *tree, const char *path, bool text)
 		free(names);
 }
 
-/* What can be told of CPUs: their directories and all that points at them. */
+/* Adds all parts of sysfs about CPUs: their directories and all links to these. */
 static inline void tree_of_cpus(struct tree *tree, bool text)
 {
 	static const char * const roots[] = {
@@ -99,7 +105,7 @@ static inline void tree_of_cpus(struct tree *tree, bool text)
 		tree_walk(tree, roots[i], text);
 }
 
-/* Leaves out the lines that have @what in them. */
+/* Removes the lines that contain @what. */
 static inline void tree_drop(struct tree *tree, const char *what)
 {
 	int kept = 0;
@@ -113,7 +119,10 @@ static inline void tree_drop(struct tree *tree, const char *what)
 	tree->n = kept;
 }
 
-/* The first line that only one of them has, or NULL if they are the same. */
+/*
+ * Returns the first line that only one of the two listings has, or NULL if they are
+ * the same.
+ */
 static inline const char *tree_differ(const struct tree *a, const struct tree *b)
 {
 	for (int i = 0; i < a->n || i < b->n; i++) {

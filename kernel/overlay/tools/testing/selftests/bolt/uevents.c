@@ -68,7 +68,7 @@ TEST_F(uevents, online)
 	ASSERT_EQ(0, enable(true));
 	for (int round = 0; round < 3; round++) {
 		ASSERT_EQ(0, set_online(VICTIM, false));
-		/* Settled in the last round: nothing is said twice. */
+		/* In the last round the CPU is settled, and no event comes twice. */
 		if (round == 2)
 			ASSERT_EQ(0, settle_all());
 		ASSERT_EQ(0, take(self->fd, true, &self->bolt));
@@ -98,7 +98,7 @@ static long long counted(void)
 	return atoll(text);
 }
 
-/* What nobody hears is counted as what somebody hears. */
+/* An event is counted whether a task listens or not. */
 TEST_F(uevents, unheard_events_are_counted)
 {
 	long long heard[2], unheard[2], before;
@@ -117,7 +117,7 @@ TEST_F(uevents, unheard_events_are_counted)
 		ASSERT_EQ(0, set_online(VICTIM, online));
 		unheard[online] = counted() - before;
 	}
-	/* Whoever listens again hears what comes then. */
+	/* A task that listens again receives the events that come then. */
 	self->fd = events_open();
 	ASSERT_GE(self->fd, 0);
 	for (int online = 0; online < 2; online++)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * A request for four CPUs of which one fails, at every hotplug state that can
- * fail, in both directions: all four are as before, and the next one works.
+ * A request for four CPUs of which one fails, at every hotplug state that can fail,
+ * in both directions: all four CPUs are then as before, and the next request works.
  */
 #define _GNU_SOURCE
 #include <sys/wait.h>
@@ -13,7 +13,7 @@
 
 #define BATCH 4
 
-/* How the CPUs are when the request is made. */
+/* The four CPUs of the requests, and the hotplug states. */
 FIXTURE(undo) {
 	struct hp_state states[STATES_MAX];
 	int nr_states;
@@ -39,7 +39,7 @@ FIXTURE_SETUP(undo)
 		SKIP(return, "%s", why);
 	if (!world_look(&self->world))
 		SKIP(return, "more than 64 CPUs");
-	/* With gaps, if there are enough. */
+	/* The four CPUs have gaps between them, if there are enough CPUs. */
 	for (int cpu = 1; cpu < self->world.nr && n < BATCH; cpu++) {
 		if (!(self->world.movable & CPU(cpu)))
 			continue;
@@ -64,7 +64,7 @@ FIXTURE_TEARDOWN(undo)
 		EXPECT_EQ(0, start_over_all());
 }
 
-/* Where each CPU stands, by cpuN/hotplug/state. */
+/* Reads the state that each CPU has reached, from cpuN/hotplug/state. */
 static void stand(const int cpus[BATCH], int states[BATCH])
 {
 	char path[128], text[32];
@@ -100,7 +100,7 @@ static void every_state(struct __test_metadata *_metadata,
 		stand(cpus, before_at);
 		err = ask_by_list(ask, set);
 		if (hp_failing(cpu)) {
-			/* It was not come by. */
+			/* The request has not passed the state that was to fail. */
 			EXPECT_EQ(0, err)
 				TH_LOG("%s", states[i].name);
 			hp_fail(cpu, -1);
@@ -116,7 +116,10 @@ static void every_state(struct __test_metadata *_metadata,
 			TH_LOG("%s", states[i].name);
 		EXPECT_EQ(before.files, after.files)
 			TH_LOG("%s", states[i].name);
-		/* Settled, and in part set up since: it may be parked. */
+		/*
+		 * A CPU that was settled and has been set up in part may be parked
+		 * now.
+		 */
 		if (from != SETTLED) {
 			EXPECT_EQ(before.parked, after.parked)
 				TH_LOG("%s", states[i].name);
@@ -129,7 +132,7 @@ static void every_state(struct __test_metadata *_metadata,
 			 getpid(), cpu, states[i].name, EAGAIN);
 		EXPECT_GT(last_error(last, &batch), 0);
 		EXPECT_STREQ(wanted, last);
-		/* The same again works. */
+		/* The same request must now succeed. */
 		EXPECT_EQ(0, ask_by_list(ask, set))
 			TH_LOG("after %s", states[i].name);
 		ASSERT_TRUE(sight_take(world, &after));
@@ -163,8 +166,9 @@ TEST_F_TIMEOUT(undo, coming_up_from_settled, 3600)
 }
 
 /*
- * "set" that fails: what has come goes again, what has gone comes back. The
- * state is the first on the way down, the last but one on the way up.
+ * When "set" fails, CPUs that have come go again, and CPUs that have gone come
+ * back. The state that fails is the first on the way down, and the last but one on
+ * the way up.
  */
 TEST_F_TIMEOUT(undo, both_directions_at_once, 600)
 {
@@ -176,7 +180,10 @@ TEST_F_TIMEOUT(undo, both_directions_at_once, 600)
 	if (!other)
 		SKIP(return, "needs %d CPUs", BATCH + 2);
 	for (int down = 0; down < 2; down++) {
-		/* Each time the batch goes one way and the others the other. */
+		/*
+		 * Each time the batch goes in one direction and the other CPUs go
+		 * in the other direction.
+		 */
 		cpus_t from = CPU(0) | (down ? self->set : other);
 		cpus_t to = CPU(0) | (down ? other : self->set);
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What is refused: by the native rules, with the native error, and nothing has
- * changed afterwards. BOLT_FUZZ=N sets how many malformed values are written.
+ * Requests are refused by the native rules and with the native error, and change
+ * nothing. BOLT_FUZZ=N sets how many malformed values are written.
  */
 #define _GNU_SOURCE
 #include <sys/stat.h>
@@ -40,7 +40,7 @@ FIXTURE_TEARDOWN(veto)
 	EXPECT_EQ(0, start_over_all());
 }
 
-/* The line that last_error ends with. */
+/* Whether the last line of last_error ends with @end. */
 static bool last_error_ends(const char *end)
 {
 	char text[4097];
@@ -53,8 +53,9 @@ static bool last_error_ends(const char *end)
 }
 
 /*
- * One request after the other; what each has answered. None is made on the CPU
- * that goes, unless there is no other: a worker would make it, natively.
+ * Makes one request after the other, and notes the result of each. No request is
+ * made on the CPU that goes, if there is another CPU, because natively a worker
+ * would then make it.
  */
 static int down_all(const int *cpus, int n, int *errs)
 {
@@ -121,7 +122,10 @@ TEST_F_TIMEOUT(veto, sibling_while_smt_is_off, 300)
 	EXPECT_GT(refused, 0);
 }
 
-/* SMT control as natively: siblings gone and back, and nothing left of them. */
+/*
+ * SMT control works as natively: the siblings go and come back, and leave nothing
+ * behind.
+ */
 TEST_F_TIMEOUT(veto, smt_control, 300)
 {
 	const char *line;
@@ -133,7 +137,10 @@ TEST_F_TIMEOUT(veto, smt_control, 300)
 	ASSERT_EQ(0, put(SMT "control", "on"));
 	ASSERT_EQ(0, enable(true));
 	for (int round = 0; round < 3; round++) {
-		/* Already parked when it is switched off. */
+		/*
+		 * In this round a sibling is already parked when SMT is switched
+		 * off.
+		 */
 		if (round == 1)
 			ASSERT_EQ(0, set_online(VICTIM, false));
 		ASSERT_EQ(0, put(SMT "control", "off"));
@@ -149,7 +156,10 @@ TEST_F_TIMEOUT(veto, smt_control, 300)
 	}
 }
 
-/* Values for files that the native kernel has, too: the same answer. */
+/*
+ * For files that the native kernel has as well, malformed values get the same
+ * answer.
+ */
 TEST_F_TIMEOUT(veto, malformed_natively, 300)
 {
 	static const char * const files[] = {
@@ -182,8 +192,8 @@ TEST_F_TIMEOUT(veto, malformed_natively, 300)
 }
 
 /*
- * Whatever is written to Bolt's files is taken or refused with one of the few
- * documented errors; refused, nothing has changed.
+ * Bolt's files accept a text, or refuse it with one of the few documented errors
+ * and change nothing.
  */
 TEST_F_TIMEOUT(veto, nonsense, 900)
 {
@@ -223,7 +233,10 @@ TEST_F_TIMEOUT(veto, nonsense, 900)
 		}
 		taken++;
 		ASSERT_EQ(0, put(BOLT_DIR "settle_delay_ms", "4000000000"));
-		/* A worker that goes by the delay that was taken ends. */
+		/*
+		 * Waits until a worker that uses the delay which was written has
+		 * ended.
+		 */
 		wait_ms(20);
 		ASSERT_EQ(0, enable(true));
 		ASSERT_EQ(0, set_online(VICTIM, true));
@@ -281,7 +294,10 @@ static void toggle(struct slot *slot)
 	}
 }
 
-/* Whoever asks may die at any moment: the request ends one way or the other. */
+/*
+ * The task that asks may be killed at any moment: the request is then either done
+ * or not done.
+ */
 TEST_F_TIMEOUT(veto, killed_in_a_request, 600)
 {
 	struct slot *slot = slots_map(1);

@@ -9,7 +9,7 @@
 #define PARK BOLT_DIR "park"
 #define ROUNDS 50
 
-/* What has become of CPUs that waited, from DEBUG_DIR "stats". */
+/* Counts of what has become of CPUs that waited, from DEBUG_DIR "stats". */
 struct ends {
 	long long returned;	/* came back warm */
 	long long unanswered;	/* were woken natively, as they did not answer */
@@ -62,7 +62,7 @@ FIXTURE_TEARDOWN(warm)
 	EXPECT_EQ(0, start_over());
 }
 
-/* So many more than before. */
+/* Expects that so many more CPUs have returned, or become cold, than before. */
 #define EXPECT_ENDS(r, c)						\
 do {									\
 	struct ends now;						\
@@ -93,7 +93,10 @@ TEST_F(warm, words)
 	EXPECT_TRUE(is(PARK, "warm"));
 }
 
-/* Files that say what a CPU is, and with which it shares what. */
+/*
+ * Files that describe a CPU, and say which CPUs share a core, package or cache with
+ * it.
+ */
 static const char *const files[] = {
 	"topology/core_id", "topology/core_cpus_list", "topology/die_cpus_list",
 	"topology/package_cpus_list", "topology/physical_package_id",
@@ -167,7 +170,7 @@ TEST_F(warm, returned_cpu_runs_tasks)
 		ASSERT_EQ(0, set_online(VICTIM, false));
 		ASSERT_EQ(0, set_online(VICTIM, true));
 		ASSERT_EQ(0, sched_setaffinity(0, sizeof(only), &only));
-		/* Its tick and its timers. */
+		/* The tick and timers of the CPU must work. */
 		wait_ms(2);
 		EXPECT_EQ(VICTIM, sched_getcpu());
 	}
@@ -183,7 +186,7 @@ TEST_F(warm, settled_cpu_is_cold)
 	EXPECT_ENDS(0, 1);
 	ASSERT_EQ(0, set_online(VICTIM, true));
 	EXPECT_ENDS(0, 1);
-	/* And the next time it is as if nothing had been. */
+	/* The next cycle must be as if nothing had happened. */
 	ASSERT_EQ(0, set_online(VICTIM, false));
 	ASSERT_EQ(0, set_online(VICTIM, true));
 	EXPECT_ENDS(1, 1);
@@ -231,7 +234,10 @@ TEST_F(warm, mixed)
 	}
 }
 
-/* Where a CPU saves as much while it waits it waits on, elsewhere it becomes cold. */
+/*
+ * When the delay is over, a CPU goes on waiting if that saves as much power;
+ * otherwise it becomes cold.
+ */
 TEST_F(warm, when_the_delay_is_over)
 {
 	struct ends ends;
@@ -243,7 +249,7 @@ TEST_F(warm, when_the_delay_is_over)
 	for (int i = 0; i < 5000 && !is(BOLT_DIR "parked", ""); i++)
 		wait_ms(1);
 	ASSERT_TRUE(is(BOLT_DIR "parked", ""));
-	/* That is done after the last teardown. */
+	/* The CPU becomes cold after its last teardown has run. */
 	wait_ms(100);
 	ASSERT_TRUE(look(&ends));
 	stays = ends.cold == self->before.cold;
@@ -255,7 +261,10 @@ TEST_F(warm, when_the_delay_is_over)
 #endif
 }
 
-/* Natively dead before the machine takes the CPU away, and not asked for an answer later. */
+/*
+ * The CPU is natively dead before the machine takes it away, and is not expected to
+ * answer later.
+ */
 TEST_F(warm, ejected_cpu_is_cold)
 {
 	if (!getenv("BOLT_EJECT"))

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Interrupts by name, and what makes them arrive: a network card behind which
- * 10.0.2.100, TCP port 7, sends back what it gets.
+ * Finds interrupts by name, and makes them arrive by a network card, behind which
+ * TCP port 7 of 10.0.2.100 sends back all that it receives.
  */
 #ifndef SELFTESTS_BOLT_WIRE_H
 #define SELFTESTS_BOLT_WIRE_H
@@ -20,7 +20,10 @@
 #define NIC "eth0"
 #define MAX_CPUS 64
 
-/* The name that virtio gives the device of this class, as virtio3; or "". */
+/*
+ * Returns the name that virtio gives the device of this class, such as virtio3; or
+ * "".
+ */
 static inline const char *virtio_name(const char *device)
 {
 	static char name[64];
@@ -32,7 +35,7 @@ static inline const char *virtio_name(const char *device)
 	return name;
 }
 
-/* The interrupt of that name, or -1. */
+/* Returns the interrupt of that name, or -1. */
 static inline int irq_named(const char *name)
 {
 	char line[4096], *last;
@@ -50,7 +53,7 @@ static inline int irq_named(const char *name)
 	return irq;
 }
 
-/* The interrupt of @device for @what, or -1. */
+/* Returns the interrupt of @device for @what, or -1. */
 static inline int irq_of(const char *device, const char *what)
 {
 	char name[128];
@@ -59,7 +62,7 @@ static inline int irq_of(const char *device, const char *what)
 	return irq_named(name);
 }
 
-/* How often @irq has arrived on each CPU, by its number. */
+/* Reads how often @irq has arrived on each CPU. */
 static inline int irq_counts(int irq, unsigned long counts[MAX_CPUS])
 {
 	FILE *file = fopen("/proc/interrupts", "r");
@@ -95,8 +98,9 @@ static inline const char *irq_file(int irq, const char *file)
 }
 
 /*
- * A guest's clock may jump when all its CPUs wait for the host, and timeouts
- * with it. It does not while this runs.
+ * A thread that keeps a CPU busy. When all CPUs of a guest wait for the host, the
+ * guest's clock may jump, and timeouts end early. While this thread runs, that does
+ * not happen.
  */
 struct busy {
 	pthread_t thread;
