@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The pictures in docs/figures: of the newest results, KIND-ARCH-SETTING.svg, and a sketch."""
+"""The pictures in docs/figures: of the newest results, KIND-ARCH-SETTING.svg; a sketch, a model."""
 
 import io
 import json
@@ -11,6 +11,7 @@ from boltlab import (
     bootfile,
     bystanders,
     cmd_boot_bench,
+    energy,
     figures,
     paths,
     quotes,
@@ -37,6 +38,8 @@ def draw(name: str) -> str:
     """Return the picture ``name`` as SVG; BoltError if it needs results that are not there."""
     if name == sketch.NAME:
         return sketch.svg()
+    if name == energy.NAME:
+        return energy.svg()
     kind, arch, setting = name.split("-", 2)
     if kind == "bystanders":
         source = quotes.find(f"{arch}-bystanders")

@@ -25,8 +25,10 @@ struct player {
 	struct restraint *restraint;
 	struct decision decision;
 	struct plant plant;
+	double *gone_at;			/* when each CPU went last */
+	unsigned int going, coming, settled;	/* CPUs of the request of this step */
 	double free_at;				/* end of the request that is under way */
-	double coming;				/* how long the last CPUs took to come */
+	double last_on;				/* how long the last CPUs took to come */
 	struct work waiting[MOST_WAIT];		/* a ring */
 	unsigned long head, tail;
 	double waits[MOST_WAIT + 1];		/* how much work waited for so many steps */
@@ -51,6 +53,7 @@ static void end(struct player *player)
 	CPU_FREE(player->next);
 	restraint_free(player->restraint);
 	free(player->loads);
+	free(player->gone_at);
 	free(player);
 }
 
@@ -75,7 +78,8 @@ static struct player *begin(const struct play *play)
 	player->play = play;
 	player->loads = calloc(play->count + 1, sizeof(*player->loads));
 	player->restraint = restraint_new(play->count);
-	if (!player->loads || !player->restraint)
+	player->gone_at = calloc(play->count + 1, sizeof(*player->gone_at));
+	if (!player->loads || !player->restraint || !player->gone_at)
 		goto failed;
 	player->decision.wanted = player->wanted;
 	player->inputs = (struct inputs){
@@ -102,8 +106,8 @@ static void finish(struct player *player, unsigned long now)
 	if (steps > MOST_WAIT)
 		steps = MOST_WAIT;
 	player->waits[steps] += work->amount;
-	if (steps && player->extra[steps] < player->coming)
-		player->extra[steps] = player->coming;
+	if (steps && player->extra[steps] < player->last_on)
+		player->extra[steps] = player->last_on;
 }
 
 /* What came first is done first. */
@@ -140,33 +144,45 @@ static void sum_up(struct player *player, unsigned long steps, struct outcome *o
 	outcome->seconds = (double)steps * length;
 }
 
-/* How many CPUs are in @set and not in @other. */
-static unsigned int count_new(const struct play *play, const cpu_set_t *set, const cpu_set_t *other)
+/* The request to which the policy's decision leads. */
+static void time_request(struct player *player, double now)
 {
-	unsigned int cpu, count = 0;
+	const struct play *play = player->play;
+	double off, on;
+	unsigned int cpu;
 
-	for (cpu = 0; cpu < play->count; cpu++)
-		count += CPU_ISSET_S(cpu, play->size, set) && !CPU_ISSET_S(cpu, play->size, other);
-	return count;
+	for (cpu = 0; cpu < play->count; cpu++) {
+		bool before = CPU_ISSET_S(cpu, play->size, player->online);
+		bool after = CPU_ISSET_S(cpu, play->size, player->next);
+
+		if (before && !after) {
+			player->going++;
+			player->gone_at[cpu] = now;
+		} else if (!before && after) {
+			player->coming++;
+			player->settled += now - player->gone_at[cpu] > play->requests.settle_after;
+		}
+	}
+	off = request_seconds(&play->requests, 0, player->going);
+	on = request_seconds(&play->requests, player->coming, 0) +
+	     player->settled * play->requests.settled_more;
+	player->free_at = now + off + on;
+	if (player->coming)
+		player->last_on = on;
 }
 
 static void change(struct player *player, double now, struct outcome *outcome)
 {
-	const struct play *play = player->play;
 	uint64_t now_us = (uint64_t)(now * 1e6 + 0.5);
-	unsigned int coming = count_new(play, player->next, player->online), minute;
-	unsigned int going = count_new(play, player->online, player->next);
-	double seconds = request_seconds(&play->requests, coming, going);
+	unsigned int minute;
 
 	restraint_changed(player->restraint, &player->inputs, player->online, player->next, now_us);
 	minute = restraint_changes(player->restraint, now_us);
 	outcome->changes++;
 	if (minute > outcome->most_in_a_minute)
 		outcome->most_in_a_minute = minute;
-	outcome->requesting += seconds;
-	player->free_at = now + seconds;
-	if (coming)
-		player->coming = request_seconds(&play->requests, coming, 0);
+	time_request(player, now);
+	outcome->requesting += player->free_at - now;
 }
 
 /* At the end of an interval. */
@@ -176,6 +192,7 @@ static int decide(struct player *player, double now, struct outcome *outcome)
 	int err;
 
 	memcpy(player->next, player->online, play->size);
+	player->going = player->coming = player->settled = 0;
 	if (now < player->free_at)
 		return 0;
 	err = play->policy->decide(play->settings, &player->inputs, &player->decision);
@@ -213,6 +230,10 @@ static int step(struct player *player, const struct sample *sample, unsigned lon
 	err = decide(player, now.begin + length, outcome);
 	if (err)
 		return err;
+	now.going = player->going;
+	now.coming = player->coming;
+	now.settled = player->settled;
+	now.off_seconds = request_seconds(&play->requests, 0, player->going);
 	if (watch)
 		watch(&now, data);
 	memcpy(player->online, player->next, play->size);

@@ -16,9 +16,11 @@
 struct request_times {
 	double off, off_more;	/* the first CPU of a request, and each further one */
 	double on, on_more;
+	double settled_more;	/* takes a CPU more to come that went so long ago: */
+	double settle_after;
 };
 
-/** request_seconds() - a request that brings and takes so many CPUs */
+/** request_seconds() - a request that brings and takes so many CPUs, none of which was settled */
 double request_seconds(const struct request_times *times, unsigned int coming, unsigned int going);
 
 /** What is played */
@@ -42,6 +44,9 @@ struct play_step {
 	const cpu_set_t *next;		/* from the end of it on */
 	const struct load *loads;	/* in this interval */
 	const char *why;		/* the policy has decided so at its end */
+	unsigned int going, coming;	/* CPUs of the request at its end */
+	unsigned int settled;		/* of those that come */
+	double off_seconds;		/* how long those that go take */
 };
 
 typedef void play_watch(const struct play_step *step, void *data);
