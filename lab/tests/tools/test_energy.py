@@ -50,7 +50,7 @@ def test_units(build: str) -> None:
     """The paper's figures, made-up models, the ways on a recorded load, two seconds of fuzzing."""
     folder = tools.host(build)
     names = {test["name"] for test in tools.tests(folder, "energy")}
-    assert names >= {"cmd-energy-model", "fuzz-energy"}
+    assert names >= {"cmd-energy-meter", "cmd-energy-model", "fuzz-energy"}
     done = subprocess.run(
         ["meson", "test", "-C", folder, "--no-rebuild", "--suite", "energy", "--print-errorlogs"],
         capture_output=True,
