@@ -19,7 +19,7 @@ MAY_IMPORT: Mapping[str, Collection[str]] = {
     "boot": ("kernel", "guest"),
     "torture": ("kernel", "guest"),
     "bystanders": ("kernel", "guest"),
-    "report": ("bench", "boot", "bystanders"),
+    "report": ("guest", "bench", "boot", "bystanders"),
     "commands": (
         "kernel",
         "guest",

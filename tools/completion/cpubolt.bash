@@ -38,6 +38,16 @@ _cpubolt_policies()
 	cpuboltd --help 2>/dev/null | sed -n '/^Policies:/,/^$/s/^ \([a-z]\{1,\}\) .*/\1/p'
 }
 
+# Models of power and times of requests that are installed.
+_cpubolt_energy()
+{
+	local file
+
+	for file in /usr/share/cpubolt/energy/*.conf; do
+		[[ -e $file ]] && basename "$file" .conf
+	done
+}
+
 # Complete the last item of a list with commas, from the words in $1.
 _cpubolt_list()
 {
@@ -102,6 +112,12 @@ _cpubolt()
 		_cpubolt_list "$(_cpubolt_numbers $cpus/present)" ;;
 	status:-o | status:--output)
 		_cpubolt_list "$(_cpubolt_columns "$command")" ;;
+	energy:-m | energy:--model | energy:-r | energy:--requests)
+		mapfile -t COMPREPLY < <(
+			compgen -W "$(_cpubolt_energy)" -- "$cur"
+			compgen -f -- "$cur"
+		)
+		;;
 	policy:policy)
 		mapfile -t COMPREPLY < <(compgen -W 'show explain switch lease release' -- "$cur") ;;
 	policy:switch)

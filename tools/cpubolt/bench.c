@@ -12,6 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "bench_energy.h"
 #include "bench_machine.h"
 #include "look.h"
 #include "settings.h"
@@ -26,6 +27,10 @@
 #define MOST_PAIRS	1000000
 #define MOST_GAP_MS	60000
 #define BAR_WIDTH	30
+/* With --energy, what was not said: RAPL counts once a millisecond, batteries once in some seconds. */
+#define ENERGY_WAIT_MS	5000
+#define ENERGY_PAIRS	5
+#define UNSAID		(~0UL)
 
 static const struct help help = {
 	.usage = "[options]",
@@ -35,6 +40,7 @@ static const struct help help = {
 		 "on the measured CPUs only lose this affinity.",
 	.options = " -b, --batch LIST         CPUs in a request (default: 1 and all of --cpus)\n"
 		   " -c, --cpus CPULIST       use these CPUs (default: three that are not isolated)\n"
+		   " -e, --energy             measure power while the CPUs are away, too\n"
 		   " -f, --force              warn of tasks that lose their last CPU, and go on\n"
 		   " -g, --gap MS             wait between two pairs (default: 50)\n"
 		   " -H, --hold MS            wait while the CPUs are offline (default: 0)\n"
@@ -71,13 +77,15 @@ struct bench {
 	struct invocation *call;
 	struct cpubolt *machine;
 	const char *list, *output;
-	bool json, force, no_check;
+	bool json, force, no_check, energy;
 	unsigned long pairs, gap_ms, hold_ms, warmup;
 	bool variants[BENCH_VARIANTS];
 	unsigned int batches[MOST_BATCHES];
 	size_t batch_count;
 	cpu_set_t *cpus;		/* that come and go */
 	struct bench_case *cases;	/* offline and online, for each batch */
+	struct energy_meters meters;
+	struct bench_power (*powers)[BENCH_VARIANTS];	/* for each batch, with --energy */
 	struct settings settings;
 	unsigned long done, total;	/* pairs, for the progress bar */
 	struct timespec shown;		/* when the bar was last drawn */
@@ -172,6 +180,9 @@ static int read_option(struct bench *bench, int option)
 	case 'C':
 		bench->no_check = true;
 		return EXIT_DONE;
+	case 'e':
+		bench->energy = true;
+		return EXIT_DONE;
 	case 'f':
 		bench->force = true;
 		return EXIT_DONE;
@@ -193,11 +204,23 @@ static int read_option(struct bench *bench, int option)
 	return EXIT_USAGE;
 }
 
+/* What no option has said. */
+static void set_usual(struct bench *bench)
+{
+	if (bench->pairs == UNSAID)
+		bench->pairs = bench->energy ? ENERGY_PAIRS : 20;
+	if (bench->gap_ms == UNSAID)
+		bench->gap_ms = bench->energy ? ENERGY_WAIT_MS : 50;
+	if (bench->hold_ms == UNSAID)
+		bench->hold_ms = bench->energy ? ENERGY_WAIT_MS : 0;
+}
+
 static int read_options(struct bench *bench, bool *done)
 {
 	static const struct option options[] = {
 		{ "batch", required_argument, NULL, 'b' },
 		{ "cpus", required_argument, NULL, 'c' },
+		{ "energy", no_argument, NULL, 'e' },
 		{ "force", no_argument, NULL, 'f' },
 		{ "gap", required_argument, NULL, 'g' },
 		{ "help", no_argument, NULL, 'h' },
@@ -212,7 +235,7 @@ static int read_options(struct bench *bench, bool *done)
 	struct invocation *call = bench->call;
 	int option;
 
-	while ((option = getopt_long(call->argc, call->argv, "b:c:fg:hH:Jn:o:v:", options,
+	while ((option = getopt_long(call->argc, call->argv, "b:c:efg:hH:Jn:o:v:", options,
 				     NULL)) != -1) {
 		if (option == 'h') {
 			*done = true;
@@ -221,6 +244,11 @@ static int read_options(struct bench *bench, bool *done)
 		if (read_option(bench, option) != EXIT_DONE)
 			return fail_usage(call);
 	}
+	if (bench->energy && bench->json) {
+		complain("--energy prints a table, which --json would not have");
+		return fail_usage(call);
+	}
+	set_usual(bench);
 	return refuse_arguments(call);
 }
 
@@ -497,28 +525,44 @@ static int request(struct bench *bench, enum bench_variant variant, enum cpubolt
 	return EXIT_DONE;
 }
 
+/* Without --energy, nothing but a wait. */
+static int wait_and_measure(struct bench *bench, unsigned long ms, struct bench_watts *watts)
+{
+	struct energy_reading before;
+	int code = watts ? bench_energy_begin(&bench->meters, &before) : EXIT_DONE;
+
+	if (code != EXIT_DONE)
+		return code;
+	wait_for(ms);
+	return watts && !interrupted ? bench_energy_end(&bench->meters, &before, watts) : EXIT_DONE;
+}
+
+/* @power: NULL if power is not measured */
 static int measure_pair(struct bench *bench, enum bench_variant variant, const cpu_set_t *cpus,
-			struct bench_case *cases, bool keep)
+			struct bench_case *cases, struct bench_power *power, bool keep)
 {
 	int code = request(bench, variant, CPUBOLT_TAKE_OFFLINE, cpus,
 			   keep ? &cases->samples[variant] : NULL);
 
+	if (code == EXIT_DONE)
+		code = wait_and_measure(bench, bench->hold_ms, power ? &power->away : NULL);
 	if (code != EXIT_DONE)
 		return code;
-	wait_for(bench->hold_ms);
 	code = request(bench, variant, CPUBOLT_BRING_ONLINE, cpus,
 		       keep ? &(cases + 1)->samples[variant] : NULL);
 	/* Not in step with the tick, which is 1 to 10 ms. */
-	if (bench->gap_ms)
-		wait_for(bench->gap_ms + bench->done * 3 % 4);
+	if (code == EXIT_DONE && bench->gap_ms)
+		code = wait_and_measure(bench, bench->gap_ms + bench->done * 3 % 4,
+					power ? &power->there : NULL);
 	return code;
 }
 
-/* @cases: offline and online of this batch. */
-static int measure_batch(struct bench *bench, enum bench_variant variant, unsigned int batch,
-			 struct bench_case *cases)
+static int measure_batch(struct bench *bench, enum bench_variant variant, size_t number)
 {
+	struct bench_power *power = bench->powers ? &bench->powers[number][variant] : NULL;
+	struct bench_case *cases = &bench->cases[2 * number];
 	cpu_set_t *cpus = set_empty(bench->machine);
+	unsigned int batch = bench->batches[number];
 	unsigned int cpu, count = 0;
 	int code = EXIT_DONE;
 
@@ -526,8 +570,10 @@ static int measure_batch(struct bench *bench, enum bench_variant variant, unsign
 		if (count++ < batch)
 			CPU_SET_S(cpu, cpubolt_set_size(bench->machine), cpus);
 	for (unsigned long i = 0; i < bench->warmup + bench->pairs && code == EXIT_DONE; i++) {
+		bool keep = i >= bench->warmup;
+
 		show_progress(bench, variant, batch);
-		code = measure_pair(bench, variant, cpus, cases, i >= bench->warmup);
+		code = measure_pair(bench, variant, cpus, cases, keep ? power : NULL, keep);
 		bench->done++;
 		if (interrupted)
 			code = EXIT_FAILED;
@@ -541,7 +587,7 @@ static int measure_variant(struct bench *bench, enum bench_variant variant)
 	int code = set_variant(bench, variant);
 
 	for (size_t i = 0; i < bench->batch_count && code == EXIT_DONE; i++)
-		code = measure_batch(bench, variant, bench->batches[i], &bench->cases[2 * i]);
+		code = measure_batch(bench, variant, i);
 	return code;
 }
 
@@ -633,6 +679,9 @@ static int report(struct bench *bench, FILE *output)
 		bench_write(stdout, &machine, bench->cases, count);
 	else
 		code = print_table(bench, &machine);
+	if (code == EXIT_DONE && bench->powers)
+		code = bench_energy_print(&bench->meters, bench->batches, bench->batch_count,
+					  bench->powers);
 	if (output && bench_write(output, &machine, bench->cases, count))
 		code = fail(EXIT_FAILED, "cannot write %s: %s", bench->output, strerror(errno));
 	return code;
@@ -685,8 +734,14 @@ static int prepare(struct bench *bench)
 		code = check_tasks(bench);
 	if (code != EXIT_DONE)
 		return code;
+	if (bench->energy) {
+		code = bench_energy_open(bench->call, &bench->meters);
+		if (code != EXIT_DONE)
+			return code;
+		bench->powers = calloc(bench->batch_count, sizeof(*bench->powers));
+	}
 	bench->cases = calloc(2 * bench->batch_count, sizeof(*bench->cases));
-	if (!bench->cases)
+	if (!bench->cases || (bench->energy && !bench->powers))
 		return fail(EXIT_FAILED, "no memory");
 	for (size_t i = 0; i < 2 * bench->batch_count; i++) {
 		bench->cases[i].online = i % 2;
@@ -701,6 +756,8 @@ static void clear(struct bench *bench)
 		for (size_t j = 0; j < BENCH_VARIANTS; j++)
 			bench_free(&bench->cases[i].samples[j]);
 	free(bench->cases);
+	free(bench->powers);
+	energy_meters_close(&bench->meters);
 	CPU_FREE(bench->cpus);
 }
 
@@ -708,9 +765,10 @@ int run_bench(struct invocation *call)
 {
 	struct bench bench = {
 		.call = call,
-		.pairs = 20,
+		.pairs = UNSAID,
 		.warmup = 2,
-		.gap_ms = 50,
+		.gap_ms = UNSAID,
+		.hold_ms = UNSAID,
 		.variants = { true, true, true },
 	};
 	bool done = false;

@@ -54,6 +54,7 @@ struct subcommand {
 	SUBCOMMAND(states, "show what Bolt does with each hotplug state")		\
 	SUBCOMMAND(irq, "show interrupts, and keep these on some CPUs")			\
 	SUBCOMMAND(bench, "measure requests with and without Bolt on this machine")	\
+	SUBCOMMAND(energy, "compute what a recorded load takes, by a model of power")	\
 	SUBCOMMAND_TRACE(SUBCOMMAND)							\
 	SUBCOMMAND(policy, "show and change what the daemon cpuboltd does")			\
 	SUBCOMMAND(doctor, "find what keeps requests slow, and what else changes CPUs")

@@ -4,17 +4,10 @@
 #define REPLAY_H
 
 #include "config.h"
-#include "trace.h"
+#include "play.h"
 
-/** What a policy has made of a trace */
-struct outcome {
-	double seconds;
-	double cpu_seconds;		/* sum over all CPUs, of the time online */
-	unsigned int least, most;	/* CPUs online */
-	unsigned int changes, most_in_a_minute;
-	double waited;			/* share of the work that had to wait for an interval */
-	double wait_p99, wait_longest;	/* of all work, in seconds */
-};
+typedef void change_printer(const struct machine *machine, double seconds,
+			    const cpu_set_t *online, const char *why);
 
 /**
  * replay() - run the policy of @config over @trace, without a look at a CPU
@@ -22,10 +15,8 @@ struct outcome {
  *
  * Return: 0 or -ENOMEM.
  */
-int replay(const struct machine *machine, const struct config *config, const struct trace *trace,
-	   void (*print)(const struct machine *machine, double seconds, const cpu_set_t *online,
-			 const char *why),
-	   struct outcome *outcome);
+int replay(const struct machine *machine, const struct config *config,
+	   const struct load_trace *trace, change_printer *print, struct outcome *outcome);
 
 /** run_replay() - "--replay": print what replay() says; an exit code */
 int run_replay(const struct machine *machine, const struct config *config, const char *file);

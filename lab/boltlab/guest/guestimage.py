@@ -26,6 +26,7 @@ PROGRAMS: Mapping[str, tuple[str, ...]] = {
     "bin/micro": ("micro.c", "util.c"),
     "bin/bystand": ("bystand.c", "util.c"),
     "bin/cost": ("cost.c", "util.c"),
+    "bin/undisturbed": ("undisturbed.c", "tracing.c", "util.c"),
     "bin/unit": ("unit.c", "util.c"),
     "bin/load": (
         "load.c",

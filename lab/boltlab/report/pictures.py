@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The pictures in docs/figures: of the newest results, KIND-ARCH-SETTING.svg, and a sketch."""
+"""The pictures in docs/figures: of the newest results, KIND-ARCH-SETTING.svg; a sketch, a model."""
 
 import io
 import json
@@ -11,7 +11,7 @@ from boltlab import kept, paths
 from boltlab.bench import results
 from boltlab.boot import bootfile
 from boltlab.bystanders import losses
-from boltlab.report import figures, sketch, summary
+from boltlab.report import energy, figures, sketch, summary
 
 FOLDER = paths.REPO / "docs" / "figures"
 
@@ -31,6 +31,8 @@ def draw(name: str) -> str:
     """Return the picture ``name`` as SVG; BoltError if it needs results that are not there."""
     if name == sketch.NAME:
         return sketch.svg()
+    if name == energy.NAME:
+        return energy.svg()
     kind, arch, setting = name.split("-", 2)
     if kind == "bystanders":
         source = kept.find(f"{arch}-bystanders")

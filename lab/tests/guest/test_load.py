@@ -193,3 +193,20 @@ def test_no_cost_without_requests(kernel: Kernels, arch: str) -> None:
         native = case.variants["native"].median
         for name in ("off", "bolt"):
             assert case.variants[name].median < native * 1.01, f"{case.case}, {name}"
+
+
+def test_cpus_that_are_away_are_left_alone(kernel: Kernels, arch: str) -> None:
+    """An idle CPU is woken, by interrupts of other CPUs among others; one that is away never is."""
+    found: dict[str, list[dict[str, float]]] = {}
+    for row in play(kernel, arch, "undisturbed").records:
+        if "undisturbed" in row:
+            found.setdefault(row["undisturbed"], []).append(row)
+    assert list(found) == ["online", "native", "cold", "warm"]
+    assert all([row["cpu"] for row in rows] == [2, 3] for rows in found.values())
+    assert all(row["wakeups"] > 0 and row["interrupts"] > 0 for row in found["online"])
+    assert sum(row["ipis"] for row in found["online"]) > 0
+    for state in ("native", "cold", "warm"):
+        for row in found[state]:
+            assert (row["wakeups"], row["interrupts"], row["ipis"]) == (0, 0, 0), state
+            # What /proc/interrupts has is of going and coming, which natively takes 0.1 s.
+            assert abs(row["counted"]) < 40, state

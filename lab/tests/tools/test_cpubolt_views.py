@@ -347,6 +347,7 @@ def test_bench_refuses_what_it_cannot_measure(
         (["--gap", "-5"], "no number of milliseconds"),
         (["--batch", "1,,2"], "no list of numbers such as 1,2,4"),
         (["--variants", "native,fast"], '"fast" is none of native, expedited and bolt'),
+        (["--energy", "--json"], "--energy prints a table"),
         (["more"], '"more" is too much'),
     ):
         done = run("bench", *words)
@@ -622,6 +623,7 @@ def test_real_requests_in_a_guest(kernel: Callable[[str, str], Kernel], arch: st
     assert re.search(r"hotplug state sched:active makes requests", text)
     assert "State sched:active made 2 requests go CPU by CPU, and no longer does." in text
     assert "Movable interrupts are kept on CPU 1." in text
+    assert "this machine does not measure what it takes: there is no RAPL" in text
     assert re.search(r"^CPU 3 +\|", text, re.M)  # without Bolt
     console = (done.folder / "console.log").read_bytes()
     assert re.search(rb"\r\[=* *\] +\d+ %  bolt +\d CPU", console)

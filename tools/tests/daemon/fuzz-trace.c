@@ -6,7 +6,7 @@
 
 #include "fuzz.h"
 #include "sample.h"
-#include "trace.h"
+#include "load_trace.h"
 
 const char *const fuzz_seeds[] = {
 	"time,demand,runnable,pressure,steal\n100,1.5,2,12.5,0.25\n110,3,0,0,0\n",
@@ -19,13 +19,13 @@ const char *const fuzz_seeds[] = {
 	NULL,
 };
 
-static void check(const struct trace *trace)
+static void check(const struct load_trace *trace)
 {
 	unsigned int i;
 
 	fuzz_require(trace->count > 0, "rows");
 	for (i = 0; i < trace->count; i++) {
-		const struct trace_row *row = &trace->rows[i];
+		const struct load_row *row = &trace->rows[i];
 
 		fuzz_require(row->end > row->begin || !i, "time that goes on");
 		fuzz_require(row->sample.demand >= 0 && row->sample.demand <= 1e6, "a demand");
@@ -38,13 +38,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	char *text = fuzz_text(data, size), *error;
 	unsigned long long busy[4], steal[4], stalled;
 	unsigned int runnable;
-	struct trace trace;
-	int err = trace_parse(text, size, 8, &trace, &error);
+	struct load_trace trace;
+	int err = load_trace_parse(text, size, 8, &trace, &error);
 
 	fuzz_require(err == (error ? -EINVAL : 0), "a message with each error");
 	if (!err)
 		check(&trace);
-	trace_free(&trace);
+	load_trace_free(&trace);
 	free(error);
 	sample_parse_stat(text, 4, busy, steal, &runnable);
 	sample_parse_pressure(text, &stalled);

@@ -189,10 +189,10 @@ static void test_drop_ins(void **state)
 
 /* -- Recorded load ---------------------------------------------------------------- */
 
-static char *parse_trace(const char *text, struct trace *trace)
+static char *parse_trace(const char *text, struct load_trace *trace)
 {
 	char *error;
-	int err = trace_parse(text, strlen(text), 8, trace, &error);
+	int err = load_trace_parse(text, strlen(text), 8, trace, &error);
 
 	assert_int_equal(err, error ? -EINVAL : 0);
 	return error;
@@ -200,7 +200,7 @@ static char *parse_trace(const char *text, struct trace *trace)
 
 static void test_a_trace(void **state)
 {
-	struct trace trace;
+	struct load_trace trace;
 
 	assert_null(parse_trace("# remark\n\ntime,demand,runnable,pressure,steal\n100,1.5,2,12.5,0.25\n"
 				"# remark\n\n110,3,0,0,0\n111,0,0,0,0\n", &trace));
@@ -212,13 +212,13 @@ static void test_a_trace(void **state)
 	assert_true(trace.rows[0].sample.steal == 0.25);
 	assert_int_equal(trace.rows[0].sample.runnable, 2);
 	assert_int_equal(trace.rows[0].sample.pressure, 125);
-	trace_free(&trace);
+	load_trace_free(&trace);
 }
 
 /* What "sadf -d -h -- -u -q" prints: of all CPUs, in percent. */
 static void test_a_trace_of_sadf(void **state)
 {
-	struct trace trace;
+	struct load_trace trace;
 
 	assert_null(parse_trace("# hostname;interval;timestamp;CPU;%user;%nice;%system;%iowait;"
 				"%steal;%idle;runq-sz\n"
@@ -233,7 +233,7 @@ static void test_a_trace_of_sadf(void **state)
 	assert_true(fabs(trace.rows[1].sample.steal - 2) < 1e-9);
 	assert_int_equal(trace.rows[1].sample.runnable, 9);
 	assert_true(trace.rows[1].begin == 600 && trace.rows[1].end == 1200);
-	trace_free(&trace);
+	load_trace_free(&trace);
 }
 
 static void test_what_is_wrong_in_a_trace(void **state)
@@ -255,7 +255,7 @@ static void test_what_is_wrong_in_a_trace(void **state)
 		{ "time,demand\n2,1\n1,1\n", "line 3: the time does not go on" },
 		{ "interval,%idle\n1,101\n", "line 2: \"101\" is no number from 0 to 100.5" },
 	};
-	struct trace trace;
+	struct load_trace trace;
 	size_t i;
 
 	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
@@ -271,16 +271,16 @@ static struct outcome play(const struct policy *policy, const char *text)
 {
 	struct outcome outcome;
 	struct config config;
-	struct trace trace;
+	struct load_trace trace;
 	char *error;
 
 	assert_int_equal(config_init(&machine, &config), 0);
 	config.rules.hold_us = 3000000;
 	config.rules.dwell_us = 5000000;
 	config.policy = policy;
-	assert_int_equal(trace_parse(text, strlen(text), 32, &trace, &error), 0);
+	assert_int_equal(load_trace_parse(text, strlen(text), 32, &trace, &error), 0);
 	assert_int_equal(replay(&machine, &config, &trace, NULL, &outcome), 0);
-	trace_free(&trace);
+	load_trace_free(&trace);
 	config_free(&config);
 	return outcome;
 }

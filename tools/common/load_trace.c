@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Recorded load, see trace.h */
+/* Recorded load, see load_trace.h */
 #include <errno.h>
 #include <math.h>
 #include <stdarg.h>
@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "trace.h"
+#include "load_trace.h"
 
 #define MOST_COLUMNS	256
 #define LONGEST_TRACE_S	(400 * 86400.0)
@@ -50,7 +50,7 @@ struct parsing {
 	int at[COLUMNS];	/* number of the field, or -1 */
 	double most[COLUMNS];	/* that a field may have */
 	char separator[2];
-	struct trace *trace;
+	struct load_trace *trace;
 	unsigned int room;
 	double last;		/* end of the row before */
 	bool begun;
@@ -159,10 +159,10 @@ static int parse_fields(struct parsing *parsing, char *line, double *values, boo
 	return 0;
 }
 
-static int add_row(struct parsing *parsing, const struct trace_row *row)
+static int add_row(struct parsing *parsing, const struct load_row *row)
 {
-	struct trace *trace = parsing->trace;
-	struct trace_row *longer;
+	struct load_trace *trace = parsing->trace;
+	struct load_row *longer;
 
 	if (trace->count == parsing->room) {
 		parsing->room = parsing->room ? 2 * parsing->room : 256;
@@ -198,7 +198,7 @@ static void take_sample(const struct parsing *parsing, const double *values,
 
 static int parse_row(struct parsing *parsing, char *line)
 {
-	struct trace_row row = { .begin = parsing->last };
+	struct load_row row = { .begin = parsing->last };
 	double values[COLUMNS];
 	bool wanted;
 	int err = parse_fields(parsing, line, values, &wanted);
@@ -225,7 +225,7 @@ static int parse_row(struct parsing *parsing, char *line)
 }
 
 /* "time" stands at the end of an interval, so the first row is as long as the one after. */
-static void mend_first(struct trace *trace)
+static void mend_first(struct load_trace *trace)
 {
 	double length = trace->count > 1 ? trace->rows[1].end - trace->rows[1].begin : 1;
 	unsigned int i;
@@ -254,7 +254,7 @@ static int parse_line(struct parsing *parsing, char *line, bool *named)
 	return is_remark(line) ? 0 : parse_row(parsing, line);
 }
 
-int trace_parse(const char *text, size_t length, unsigned int cpus, struct trace *trace,
+int load_trace_parse(const char *text, size_t length, unsigned int cpus, struct load_trace *trace,
 		char **error)
 {
 	struct parsing parsing = { .cpus = cpus, .trace = trace, .error = error };
@@ -262,7 +262,7 @@ int trace_parse(const char *text, size_t length, unsigned int cpus, struct trace
 	bool named = false;
 	int column, err = 0;
 
-	*trace = (struct trace){ 0 };
+	*trace = (struct load_trace){ 0 };
 	*error = NULL;
 	if (!copy)
 		return -ENOMEM;
@@ -284,15 +284,15 @@ int trace_parse(const char *text, size_t length, unsigned int cpus, struct trace
 	if (!err && !trace->count)
 		err = wrong(&parsing, "the trace has no line with numbers");
 	if (err)
-		trace_free(trace);
+		load_trace_free(trace);
 	else
 		mend_first(trace);
 	free(copy);
 	return err;
 }
 
-void trace_free(struct trace *trace)
+void load_trace_free(struct load_trace *trace)
 {
 	free(trace->rows);
-	*trace = (struct trace){ 0 };
+	*trace = (struct load_trace){ 0 };
 }

@@ -3,33 +3,33 @@
  * Recorded load: a table in text, with a line of column names. Fields are separated by commas, or by
  * semicolons as sadf(1) has it. cpuboltd(8) lists the columns.
  */
-#ifndef TRACE_H
-#define TRACE_H
+#ifndef LOAD_TRACE_H
+#define LOAD_TRACE_H
 
 #include <stddef.h>
 
 #include "plant.h"
 
-struct trace_row {
+struct load_row {
 	double begin, end;	/* seconds since the begin of the trace */
 	struct sample sample;
 };
 
-struct trace {
-	struct trace_row *rows;
+struct load_trace {
+	struct load_row *rows;
 	unsigned int count;	/* at least 1 */
 };
 
 /**
- * trace_parse() - read a trace
+ * load_trace_parse() - read a trace
  * @cpus: CPUs of the machine, for columns with percentages of all CPUs
  * @error: a message that names the line, if -EINVAL is returned; to be freed
  *
- * Return: 0, -EINVAL or -ENOMEM. The trace is to be freed with trace_free().
+ * Return: 0, -EINVAL or -ENOMEM. The trace is to be freed with load_trace_free().
  */
-int trace_parse(const char *text, size_t length, unsigned int cpus, struct trace *trace,
+int load_trace_parse(const char *text, size_t length, unsigned int cpus, struct load_trace *trace,
 		char **error);
 
-void trace_free(struct trace *trace);
+void load_trace_free(struct load_trace *trace);
 
-#endif /* TRACE_H */
+#endif /* LOAD_TRACE_H */

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Power while the CPUs of a bench are away, and while these are there, as the machine measures it */
+#ifndef BENCH_ENERGY_H
+#define BENCH_ENERGY_H
+
+#include "bench_data.h"
+#include "command.h"
+#include "energy_meter.h"
+
+/** Waits of one kind: how many, and the least, the mean and the most of their power */
+struct bench_watts {
+	unsigned long count;
+	double sum, least, most;
+};
+
+/** What a request of a size, in one variant, was followed by */
+struct bench_power {
+	struct bench_watts away, there;
+};
+
+/** bench_energy_open() - find meters; an exit code, after a message */
+int bench_energy_open(const struct invocation *call, struct energy_meters *meters);
+
+/** bench_energy_begin() - read the meters before a wait; an exit code */
+int bench_energy_begin(const struct energy_meters *meters, struct energy_reading *before);
+
+/** bench_energy_end() - read the meters after a wait, and count it; an exit code */
+int bench_energy_end(const struct energy_meters *meters, const struct energy_reading *before,
+		     struct bench_watts *watts);
+
+/**
+ * bench_energy_print() - a table
+ * @batches: how many CPUs a request is for, @count numbers
+ * @powers: for each of these, BENCH_VARIANTS powers
+ */
+int bench_energy_print(const struct energy_meters *meters, const unsigned int *batches,
+		       size_t count, struct bench_power (*powers)[BENCH_VARIANTS]);
+
+#endif /* BENCH_ENERGY_H */

@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * A model of what a machine takes: files of sections, keys and numbers, which cpubolt-energy(1) lists
+ *
+ * A number may have a range: "97 (90..104)". What is computed uses the number; the range says how far
+ * the truth may be off.
+ */
+#ifndef ENERGY_MODEL_H
+#define ENERGY_MODEL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#define ENERGY_IDLE_STATES	8
+#define ENERGY_SLEEP_STATES	4
+#define ENERGY_NAME		24
+#define ENERGY_MOST_CPUS	1024
+#define ENERGY_MOST_PACKAGE	64
+#define ENERGY_MOST_SOURCES	16
+
+/** A number of a model */
+struct quantity {
+	double value, low, high;
+	unsigned int line;		/* of its file; 0: not there */
+};
+
+/** An idle state of a CPU; what it takes is counted from the deepest one on */
+struct energy_idle {
+	char name[ENERGY_NAME];
+	struct quantity power, residency_us, exit_us;
+	unsigned int line;
+};
+
+/** A state of a package all of whose CPUs are idle or offline */
+struct energy_sleep {
+	char name[ENERGY_NAME];
+	struct quantity power;		/* all of the package, its CPUs in the deepest idle state */
+	struct quantity residency_us, exit_us;
+	struct quantity online_most;	/* CPUs of the package that may be online; absent: all */
+	struct quantity share;		/* of the time in which it could sleep, in which it does */
+	unsigned int line;
+};
+
+/** Requests of one kind, in milliseconds */
+struct energy_requests {
+	struct quantity off_ms, off_more_ms;	/* the first CPU, each further one */
+	struct quantity on_ms, on_more_ms;
+	struct quantity off_busy, on_busy;	/* CPUs that are kept busy by a request */
+	struct quantity settle_after_ms;	/* so long a CPU that went stays parked */
+	struct quantity parks_warm;		/* 1: and takes "warm" meanwhile */
+	struct quantity settle_ms;		/* work for a CPU when that is over */
+	struct quantity settled_more_ms;	/* a CPU takes so much more to come afterwards */
+	unsigned int line;
+};
+
+enum energy_kind { ENERGY_NATIVE, ENERGY_BOLT, ENERGY_KINDS };
+
+/** A model; powers are in milliwatts */
+struct energy_model {
+	char *name, *default_requests;
+	char *sources[ENERGY_MOST_SOURCES];
+	size_t source_count;
+	struct quantity cpus, package;		/* of the machine, of each package */
+	struct quantity active;			/* a CPU that runs, more than in the deepest state */
+	struct quantity awake;			/* a package, all CPUs in the deepest state */
+	struct quantity offline, warm;		/* such a CPU, more than in the deepest state */
+	struct quantity warm_sleeps;		/* 1: a package may sleep although a CPU is parked warm */
+	struct quantity idle_wakeups;		/* a second, of a CPU that has nothing to do */
+	struct quantity work_wakeups;		/* and for each second of work */
+	struct energy_idle idle[ENERGY_IDLE_STATES];	/* the deepest one last */
+	size_t idle_count;
+	struct energy_sleep sleep[ENERGY_SLEEP_STATES];	/* the deepest one last */
+	size_t sleep_count;
+	struct energy_requests requests[ENERGY_KINDS];
+};
+
+/**
+ * energy_model_parse() - add what a text says to a model
+ * @name: of the file, for messages
+ * @model: zero before the first text
+ * @error: "FILE:LINE: ..." if -EINVAL is returned; to be freed
+ *
+ * Return: 0, -EINVAL or -ENOMEM. The model is to be freed in any case.
+ */
+int energy_model_parse(const char *name, const char *text, size_t length, struct energy_model *model,
+		       char **error);
+
+/**
+ * energy_model_check() - what is missing, and what contradicts itself
+ * @name: of the file, for messages
+ *
+ * Return: as energy_model_parse().
+ */
+int energy_model_check(const char *name, const struct energy_model *model, char **error);
+
+void energy_model_free(struct energy_model *model);
+
+/**
+ * energy_quantity() - the numbers of a model one after the other
+ * @number: from 0 on
+ * @label: overwritten with what the number is, as "idle C1 power"
+ *
+ * Return: NULL when there are no more.
+ */
+struct quantity *energy_quantity(struct energy_model *model, unsigned int number, char *label,
+				 size_t size);
+
+#endif /* ENERGY_MODEL_H */

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * What a machine takes by a model: pure functions
+ *
+ * The CPUs of a package wake up at random moments, independently of each other. An idle state is
+ * entered in idle periods that are at least as long as its residency, and a package sleeps while none
+ * of its CPUs is awake for at least the residency of that state.
+ */
+#ifndef ENERGY_POWER_H
+#define ENERGY_POWER_H
+
+#include "energy_model.h"
+#include "play.h"
+
+/** What the CPUs of one package do; the rest of them is natively offline */
+struct energy_load {
+	unsigned int online, warm;	/* CPUs online, parked warm */
+	double busy;			/* share of the time in which each online CPU runs */
+};
+
+/** energy_power() - milliwatts of a package, on average */
+double energy_power(const struct energy_model *model, const struct energy_load *load);
+
+/** energy_request_times() - what play_trace() has to know of the requests */
+struct request_times energy_request_times(const struct energy_requests *requests);
+
+/** What requests have done */
+struct energy_requested {
+	unsigned long off, off_cpus;	/* requests to go, and their CPUs */
+	unsigned long on, on_cpus;
+	unsigned long settled;		/* CPUs that were settled */
+	unsigned long came_settled;	/* and came back afterwards */
+};
+
+/** energy_of_requests() - millijoules beyond what the CPUs take anyhow */
+double energy_of_requests(const struct energy_model *model, enum energy_kind kind,
+			  const struct energy_requested *requested);
+
+/** CPUs of an idle package that go for a while */
+struct energy_leave {
+	enum energy_kind kind;
+	unsigned int online, going;	/* so many of the package are online, and so many of these go */
+};
+
+/**
+ * energy_saved() - millijoules that are saved if the CPUs are needed again after so long
+ * @seconds: from the beginning of the request to go until the beginning of the one to come
+ */
+double energy_saved(const struct energy_model *model, const struct energy_leave *leave,
+		    double seconds);
+
+/**
+ * energy_break_even() - how long CPUs have to be away so that this costs nothing
+ *
+ * Return: seconds, from which on energy_saved() is not negative; or a negative number if there is no
+ * such time.
+ */
+double energy_break_even(const struct energy_model *model, const struct energy_leave *leave);
+
+#endif /* ENERGY_POWER_H */

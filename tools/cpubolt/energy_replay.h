@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* The ways to run a machine that "cpubolt energy" compares, on a recorded load */
+#ifndef ENERGY_REPLAY_H
+#define ENERGY_REPLAY_H
+
+#include "energy_power.h"
+
+enum energy_way {
+	WAY_NONE,		/* no hotplug: all CPUs are online */
+	WAY_CONSERVATIVE,	/* native, with two CPUs always online, as the daemon by default */
+	WAY_NATIVE,		/* native, down to one CPU */
+	WAY_BOLT,		/* the same with Bolt */
+	WAYS
+};
+
+extern const char *const energy_way_names[WAYS];
+
+/** How quickly a policy reacts; the limits are those of cpuboltd.conf(5) */
+struct energy_pace {
+	unsigned int interval_ms, hold_ms, dwell_ms, per_minute;
+};
+
+/** The pace of the daemon by default, and that of the ways that go down to one CPU */
+extern const struct energy_pace energy_usual_pace, energy_fast_pace;
+
+/** What a way has done: all that energy_spent() has to know */
+struct energy_run {
+	struct outcome outcome;
+	enum energy_kind kind;
+	struct energy_requested requested;
+	unsigned int package;		/* CPUs of each package */
+	double *seconds;		/* [online][warm][thousandths busy] of one package */
+};
+
+/**
+ * energy_run() - play a trace
+ * @pace: of WAY_NATIVE and WAY_BOLT
+ * @run: overwritten; to be freed with energy_run_free()
+ *
+ * Return: 0 or -ENOMEM.
+ */
+int energy_run(const struct energy_model *model, enum energy_way way,
+	       const struct energy_pace *pace, const struct load_trace *trace,
+	       struct energy_run *run);
+
+void energy_run_free(struct energy_run *run);
+
+/** energy_spent() - joules of a run by a model, which may have other powers than that of the run */
+double energy_spent(const struct energy_model *model, const struct energy_run *run);
+
+/** What a way saves, with how uncertain that is */
+struct energy_saving {
+	double value;			/* share of what the machine takes without hotplug */
+	double low, high;		/* with each number of the model at the ends of its range */
+	char most[64];			/* the number that matters most; "" if none does */
+};
+
+/**
+ * energy_saving() - what a way saves
+ * @model: is as it was when this returns
+ */
+struct energy_saving energy_saving(struct energy_model *model, const struct energy_run *none,
+				   const struct energy_run *run);
+
+#endif /* ENERGY_REPLAY_H */
