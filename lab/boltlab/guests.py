@@ -16,9 +16,11 @@ async def run_all(
 ) -> list[tuple[Job, GuestResult]]:
     """Return each of ``work`` with what ``boot`` made of it; the first failure ends the others.
 
-    ``at_once`` guests run at a time: by default one for each of the host's cores.
+    ``at_once`` guests run at a time: by default one for each of the host's cores, or of those
+    that Slurm has given this job.
     """
-    slots = asyncio.Semaphore(at_once or os.cpu_count() or 1)
+    given = int(os.environ.get("SLURM_CPUS_PER_TASK", 0))
+    slots = asyncio.Semaphore(at_once or given or os.cpu_count() or 1)
 
     async def one(job: Job) -> GuestResult:
         async with slots:

@@ -122,6 +122,11 @@ class Book:
         half.rename(path)
 
 
+def failures(book: Book) -> list[Failure]:
+    """Return the failures of all cells of ``book``."""
+    return [failure for cell in book.cells.values() for failure in cell.failures]
+
+
 def load(path: Path) -> Book:
     """Return the book in the file ``path``, an empty one if there is none; or BoltError."""
     if not path.exists():
