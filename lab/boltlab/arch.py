@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from boltlab.errors import BoltError
+from boltlab.errors import USAGE, BoltError
 
 
 @dataclass(frozen=True)
@@ -111,5 +111,15 @@ def select(name: str | None) -> list[Arch]:
     if name == "all":
         return sorted(ARCHES.values(), key=lambda entry: not entry.is_host)
     if name not in ARCHES:
-        raise BoltError(f"unknown architecture '{name}' (one of {', '.join(CHOICES)})", code=2)
+        raise BoltError(f"unknown architecture '{name}' (one of {', '.join(CHOICES)})", code=USAGE)
     return [ARCHES[name]]
+
+
+def setting(target: Arch, name: str | None) -> str:
+    """Return the measuring setting ``name`` of ``target``, its default for None; or BoltError."""
+    if name is None:
+        return target.default_setting
+    if name not in target.settings:
+        known = ", ".join(target.settings)
+        raise BoltError(f"{target.name} has no setting '{name}' (it has: {known})", code=USAGE)
+    return name

@@ -31,7 +31,7 @@ COMMANDS = (
 
 
 class Command(Protocol):
-    """What a module ``cmd_<name>`` offers."""
+    """What a module of boltlab.commands offers."""
 
     NAME: str
     HELP: str
@@ -45,7 +45,7 @@ class Command(Protocol):
 
 def load(name: str) -> Command:
     """Import and return the module of the command ``name``, one of COMMANDS."""
-    return cast(Command, importlib.import_module(f"boltlab.cmd_{name.replace('-', '_')}"))
+    return cast(Command, importlib.import_module(f"boltlab.commands.{name.replace('-', '_')}"))
 
 
 def add_arch(parser: argparse.ArgumentParser) -> None:

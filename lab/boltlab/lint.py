@@ -17,13 +17,14 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
 
-from boltlab import checkpatch, packages, paths
+from boltlab import checkpatch, layers, packages, paths
 from boltlab.errors import USAGE, BoltError
 
 LARGEST = 900  # lines of a source file with one purpose
 RULES = ".pre-commit-config.yaml"  # since this file is there, commits are signed off
 OVERLAY = "kernel/overlay"
 HOOKS = "kernel/hooks"
+LAB = "lab/boltlab"
 
 # Folder -> licence of its files, the innermost folder first: programs of any licence may link the
 # library.
@@ -177,6 +178,11 @@ def whitespace(root: Path) -> list[str]:
     return found
 
 
+def imports(root: Path) -> list[str]:
+    """Hold the lab's packages to what they may import, and count the modules beside them."""
+    return [f"{LAB}/{line}" for line in layers.check(root / LAB)]
+
+
 def _sections(text: str) -> Iterator[tuple[str, dict[str, str]]]:
     """Yield the globs of an .editorconfig and what is set for them, in order."""
     for part in re.split(r"^\[", text, flags=re.M)[1:]:
@@ -204,6 +210,7 @@ CHECKS: Mapping[str, Callable[[Path], list[str]]] = {
     "one machine": one_machine,
     "sizes": sizes,
     "whitespace": whitespace,
+    "imports": imports,
 }
 
 

@@ -180,7 +180,7 @@ static bool has_loopback(void)
 	return interface_up("lo", "127.0.0.1", "255.0.0.0");
 }
 
-/* QEMU sends back what comes to this port: see ECHO in boltlab/qemu.py. */
+/* QEMU sends back what comes to this port: see ECHO in boltlab/guest/qemu.py. */
 static void card(int which)
 {
 	(void)which;

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from boltlab import build, source
 from boltlab.arch import ARCHES
-from boltlab.build import Kernel
-from boltlab.source import Source
+from boltlab.kernel import build, source
+from boltlab.kernel.build import Kernel
+from boltlab.kernel.source import Source
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -5,10 +5,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TypeVar
 
-from boltlab.bootfile import BootResults
-from boltlab.boots import Boot
+from boltlab.bench.results import Case, Results, variants
+from boltlab.boot.bootfile import BootResults
+from boltlab.boot.boots import Boot
 from boltlab.errors import BoltError
-from boltlab.results import Case, Results, variants
 
 Part = TypeVar("Part", Results, BootResults)
 Value = TypeVar("Value")

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from boltlab import paths, ui
-from boltlab.engine import rows as matrix
+from boltlab.engine import rows as elements
 from boltlab.engine.progress import Board
 from boltlab.engine.rows import Ended, Row
 from boltlab.errors import UNAVAILABLE, BoltError
@@ -73,7 +73,7 @@ def run(rows: Sequence[Row], folder: Path, at_once: int | None = None, poll: flo
             chunk, left = left[:limit], left[limit:]
             tries.update(chunk)
             _array(rows, chunk, folder, turn, at_once, board, poll)
-            over = set(matrix.done(folder))
+            over = set(elements.done(folder))
             killed = [number for number in chunk if number not in over]
             left += [number for number in killed if tries[number] < TRIES]
             lost += [number for number in killed if tries[number] == TRIES]
@@ -88,7 +88,7 @@ def run(rows: Sequence[Row], folder: Path, at_once: int | None = None, poll: flo
 
 def ended(rows: Sequence[Row], folder: Path) -> list[Ended]:
     """Return the rows of run() that have ended; BoltError for one that could not run at all."""
-    found = matrix.ended(folder, rows)
+    found = elements.ended(folder, rows)
     for each in found:
         each.check()
     return found
@@ -143,7 +143,7 @@ def submission(
         f"--export={','.join(known)}",
         f"--output={folder}/log/%a",
         "--open-mode=append",
-        str(matrix.SCRIPT),
+        str(elements.SCRIPT),
         str(folder),
         chunk,
     ]
@@ -161,7 +161,7 @@ def _wait(job: str, chunk: Sequence[int], folder: Path, board: Board, poll: floa
             time.sleep(poll)
             continue
         heard = time.monotonic()
-        over = matrix.done(folder)
+        over = elements.done(folder)
         board.update({chunk[place]: each.runs for place, each in found.items()}, over)
         for reason in sorted({each.reason for each in found.values() if not each.runs} - noted):
             noted.add(reason)

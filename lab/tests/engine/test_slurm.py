@@ -16,10 +16,11 @@ from typing import Any
 
 import pytest
 
-from boltlab import cli, paths, tally
+from boltlab import cli, paths
 from boltlab.engine import cluster, slurm
-from boltlab.engine import rows as matrix
+from boltlab.engine import rows as elements
 from boltlab.engine.rows import Row
+from boltlab.torture import tally
 
 pytestmark = pytest.mark.nightly
 
@@ -83,7 +84,7 @@ def test_an_element_is_killed(
         Row(f"PIDS={pids} sh {stub} {number}", '"$LEDGER"', "production x86_64", 60)
         for number in range(8)
     ]
-    folder = matrix.write(rows, "torture")
+    folder = elements.write(rows, "torture")
     killer = kill_one(2, 0.3)
     most = 0
     queue = slurm.queue

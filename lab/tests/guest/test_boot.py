@@ -6,9 +6,11 @@ from dataclasses import replace
 
 import pytest
 
-from boltlab import boots, bootsoak, bootwork, cmd_boot_bench, qemu, scenario
 from boltlab.arch import ARCHES
-from boltlab.build import Kernel
+from boltlab.boot import boots, bootsoak, bootwork
+from boltlab.commands import boot_bench as cmd_boot_bench
+from boltlab.guest import qemu, scenario
+from boltlab.kernel.build import Kernel
 
 Kernels = Callable[[str, str], Kernel]
 
@@ -27,7 +29,7 @@ def test_all_cpus_come_together(kernel: Kernels, arch: str, order: str, way: str
     if arch == "x86_64":  # half the CPUs take half the time; they would come alone on trial
         commands = tuple(line.replace("-7", "-3").replace("=7", "=3") for line in wanted.commands)
         append = f"{wanted.append} bolt.trial=off"
-        wanted = replace(wanted, cpus=4, commands=commands, append=append)
+        wanted = wanted.changed(cpus=4, commands=commands, append=append)
     target = ARCHES[arch]
     guest = wanted.guest(target, kernel(arch, wanted.kernel), target.default_setting)
     done = qemu.run(guest, f"test-{arch}-boot-{order}")
@@ -40,7 +42,7 @@ def test_the_rest_comes_one_by_one_where_cores_are_few(kernel: Kernels) -> None:
     target = ARCHES["arm64"]
     wanted = scenario.load("boot-tree")
     commands = ("kunit", "expect /sys/devices/system/cpu/online 0-15")
-    wanted = replace(wanted, cpus=16, accel="mttcg", commands=commands)
+    wanted = wanted.changed(cpus=16, accel="mttcg", commands=commands)
     guest = wanted.guest(target, kernel("arm64", wanted.kernel), target.default_setting)
     off = replace(guest, append=f"{guest.append} bolt.trial=off")
     assert says(qemu.run(off, "test-arm64-no-trial"), "bolt: up to 15 CPUs came in a tree")
@@ -89,6 +91,6 @@ def test_a_few_of_many_boots(kernel: Kernels, arch: str) -> None:
     target = ARCHES[arch]
     drawn = bootsoak.draw(target, target.default_setting, {"bolt": kernel(arch, "bolt")}, 40)
     small = [job for job in drawn if job.cpus <= 5][:6]
-    assert {job.guest.accel for job in small} == {"icount", "mttcg"}
+    assert {job.guest.machine.accel for job in small} == {"icount", "mttcg"}
     for job in small:
         qemu.run(job.guest, f"test-{job.name}")

@@ -8,10 +8,10 @@ from statistics import median
 
 import pytest
 
-from boltlab import qemu, scenario
 from boltlab.arch import ARCHES
-from boltlab.build import Kernel
-from boltlab.qemu import GuestResult
+from boltlab.guest import qemu, scenario
+from boltlab.guest.qemu import GuestResult
+from boltlab.kernel.build import Kernel
 
 Kernels = Callable[[str, str], Kernel]
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Kernels in guests: what boots, what KUnit and the selftests say, what a pair costs.
 
-A guest whose kernel prints a splat fails by itself: see boltlab.console.
+A guest whose kernel prints a splat fails by itself: see boltlab.guest.console.
 """
 
 import re
@@ -12,10 +12,11 @@ from typing import Any
 
 import pytest
 
-from boltlab import breakdown, qemu, scenario
 from boltlab.arch import ARCHES
-from boltlab.build import Kernel
-from boltlab.qemu import GuestResult
+from boltlab.bench import breakdown
+from boltlab.guest import qemu, scenario
+from boltlab.guest.qemu import GuestResult
+from boltlab.kernel.build import Kernel
 
 Kernels = Callable[[str, str], Kernel]
 
@@ -28,7 +29,7 @@ def play(
     kernel: Kernels, arch: str, name: str, flavour: str | None = None, **changes: Any
 ) -> GuestResult:
     """Run the scenario ``name`` on ``arch``, with ``changes`` of its keys."""
-    wanted = replace(scenario.load(name), **changes)
+    wanted = scenario.load(name).changed(**changes)
     if flavour:
         wanted = replace(wanted, kernel=flavour)
     target = ARCHES[arch]

@@ -9,9 +9,11 @@ from statistics import median
 
 import pytest
 
-from boltlab import batches, cmd_bench, scenario
 from boltlab.arch import ARCHES
-from boltlab.cmd_bench import Plan
+from boltlab.bench import batches
+from boltlab.commands import bench as cmd_bench
+from boltlab.commands.bench import Plan
+from boltlab.guest import scenario
 from tests.guest.test_guest import PLAN, Kernels, output, play
 
 pytestmark = [pytest.mark.guest, pytest.mark.parametrize("arch", ARCHES)]

@@ -8,19 +8,22 @@ from dataclasses import replace
 
 import pytest
 
-from boltlab import bystanders, cmd_torture, planted, plugins, qemu, torture
 from boltlab.arch import ARCHES
-from boltlab.bystanders import Row
-from boltlab.planted import Bug
-from boltlab.source import Source
-from boltlab.torture import Case, Outcome
+from boltlab.bystanders import losses
+from boltlab.bystanders.losses import Row
+from boltlab.commands import torture as cmd_torture
+from boltlab.guest import plugins, qemu
+from boltlab.kernel.source import Source
+from boltlab.torture import matrix, planted
+from boltlab.torture.matrix import Case, Outcome
+from boltlab.torture.planted import Bug
 from tests.guest.test_guest import PLAN, Kernels, output, play
 
 pytestmark = [pytest.mark.guest, pytest.mark.parametrize("arch", ARCHES)]
 
 
 def run(kernel: Kernels, arch: str, config: str, story: str, **more: int | str) -> Outcome:
-    row, told = torture.configs()[config], torture.stories()[story]
+    row, told = matrix.configs()[config], matrix.stories()[story]
     wanted = {"accel": "icount", "seed": 1, "requests": 200} | more
     case = Case(arch, row, told, **wanted)  # type: ignore[arg-type]
     return cmd_torture.play(case, kernel(arch, row.kernel))
@@ -64,13 +67,15 @@ def test_the_kernels_own_selftest(kernel: Kernels, arch: str) -> None:
 
 def test_bystanders_are_told_apart(kernel: Kernels, arch: str, kernel_source: Source) -> None:
     target = ARCHES[arch]
-    plugin = plugins.build(bystanders.KIND, target)
+    plugin = plugins.build(losses.KIND, target)
     rows: dict[str, list[Row]] = {}
-    for variant, (flavour, _) in bystanders.VARIANTS.items():
-        guest = bystanders.guest(target, kernel(arch, flavour), plugin, variant, (4, 1, False))
-        done = qemu.run(replace(guest, memory="1G"), f"test-{arch}-bystanders")
+    for variant, (flavour, _) in losses.VARIANTS.items():
+        guest = losses.guest(target, kernel(arch, flavour), plugin, variant, (4, 1, False))
+        done = qemu.run(
+            replace(guest, machine=replace(guest.machine, memory="1G")), f"test-{arch}-bystanders"
+        )
         lines = (done.folder / qemu.PLUGIN).read_text(encoding="utf-8").splitlines()
-        rows[variant] = bystanders.read(lines, variant, 4, 1, False)
+        rows[variant] = losses.read(lines, variant, 4, 1, False)
         assert [row.direction for row in rows[variant]] == ["offline", "online", "idle"]
     assert rows["bolt"][0].stolen < rows["native"][0].stolen
 
@@ -82,12 +87,12 @@ def test_every_allocation_fails_once(kernel: Kernels, arch: str) -> None:
 
 
 @pytest.mark.nightly
-@pytest.mark.parametrize("config", torture.configs())
+@pytest.mark.parametrize("config", matrix.configs())
 def test_every_configuration(kernel: Kernels, arch: str, config: str) -> None:
-    row = torture.configs()[config]
+    row = matrix.configs()[config]
     if arch not in row.arches:
         pytest.skip("not on this architecture")
-    for accel in torture.ACCELERATORS:
+    for accel in qemu.EMULATED:
         assert run(kernel, arch, config, "storm", accel=accel, requests=50).why == ""
 
 

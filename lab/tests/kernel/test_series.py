@@ -7,21 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from boltlab import (
-    checkpatch,
-    each,
-    export,
-    hookcheck,
-    hooks,
-    identity,
-    planted,
-    refresh,
-    series,
-    tree,
-)
+from boltlab import checkpatch
 from boltlab.arch import ARCHES
-from boltlab.hookcheck import State
-from boltlab.source import Source
+from boltlab.kernel import each, export, hookcheck, hooks, identity, refresh, series, tree
+from boltlab.kernel.hookcheck import State
+from boltlab.kernel.source import Source
+from boltlab.torture import planted
 
 # Hooked files that name Bolt.
 MOST_FILES = 65

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from boltlab import hooks, states
 from boltlab.errors import BoltError
+from boltlab.kernel import hooks, states
+from boltlab.kernel.source import Source
 from boltlab.paths import KERNEL
-from boltlab.source import Source
 
 NAMES = KERNEL / "overlay/kernel/bolt/names.h"
 ROWS = KERNEL / "overlay/kernel/bolt/rows.h"

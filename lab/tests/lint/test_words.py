@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from boltlab import hooks, paths
+from boltlab import paths
+from boltlab.kernel import hooks
 from boltlab.paths import KERNEL
 
 OVERLAY = KERNEL / "overlay"

@@ -12,8 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from boltlab import aptrepo, arch, debs, packages, packing
-from boltlab.packing import Stamp
+from boltlab import arch, debs, packages
+from boltlab.debian import aptrepo, packing
+from boltlab.debian.packing import Stamp
 
 HOST = arch.host()
 DEBIAN = debs.NAMES[HOST.name]

@@ -18,7 +18,8 @@ from pathlib import Path
 
 import pytest
 
-from boltlab import packages, paths, tools
+from boltlab import packages, paths
+from boltlab.guest import tools
 
 TOOLS = paths.REPO / "tools"
 EXPECTED = sorted((TOOLS / "tests/expected").glob("*.txt"))

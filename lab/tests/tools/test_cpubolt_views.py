@@ -15,9 +15,12 @@ from pathlib import Path
 
 import pytest
 
-from boltlab import busybox, guestimage, paths, qemu, report, results, scenario, tools
+from boltlab import paths
 from boltlab.arch import ARCHES
-from boltlab.build import Kernel
+from boltlab.bench import results
+from boltlab.guest import busybox, guestimage, qemu, scenario, tools
+from boltlab.kernel.build import Kernel
+from boltlab.report import summary
 
 SOURCES = paths.REPO / "tools"
 VIEWS = SOURCES / "tests/cmd-views"
@@ -328,10 +331,10 @@ def test_the_lab_reads_result_files(
     ]  # fmt: skip
     native = found.cases[0].variants["native"]
     assert native == results.summarise([ms * 1e6 for ms in range(1, 101)])
-    report.show(found)
+    summary.show(found)
     shown = capsys.readouterr().out
     assert "real time on" in shown
-    assert report.rows(found, ranges=False)[1][0][-2] == "100.0x"  # native against Bolt
+    assert summary.rows(found, ranges=False)[1][0][-2] == "100.0x"  # native against Bolt
     assert "real time, measured by cpubolt bench" in " ".join(shown.split())
 
 

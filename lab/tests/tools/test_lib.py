@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from boltlab import paths, tools
+from boltlab import paths
+from boltlab.guest import tools
 
 LIB = paths.REPO / "tools" / "lib"
 TREES = paths.REPO / "tools" / "tests" / "trees.py"

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from boltlab.git import Git
-from boltlab.source import Source
+from boltlab.kernel.source import Source
 from boltlab.versions import Version
 
 MAKEFILE = """# SPDX-License-Identifier: GPL-2.0

@@ -4,7 +4,7 @@
 import dataclasses
 from typing import Any
 
-from boltlab.results import Case, Results, Stats
+from boltlab.bench.results import Case, Results, Stats
 
 
 def stats(median: float, n: int = 20) -> Stats:

@@ -4,7 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from boltlab import arch, backports, packages, qemu
+from boltlab import arch, packages
+from boltlab.guest import backports, qemu
 
 X86 = [arch.ARCHES["x86_64"]]
 

@@ -3,8 +3,9 @@
 
 import pytest
 
-from boltlab import batches
+from boltlab.bench import batches
 from boltlab.errors import BoltError
+from boltlab.guest import traced
 
 # CPUs 1 and 2 go. States 10 to 50 belong to hotplug threads: 20 and 30 are serial, and 25 between
 # them is as good as serial. State 40 takes CPU 1 20 us and CPU 2 30 us, at the same time for 10 us
@@ -79,7 +80,7 @@ def test_the_summary_has_the_greatest_counts() -> None:
 
 def test_functions_are_those_counted() -> None:
     assert {"synchronize_rcu", "stop_machine_cpuslocked", "build_sched_domains"} <= set(
-        batches.functions()
+        traced.counted()
     )
 
 

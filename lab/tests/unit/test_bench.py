@@ -5,10 +5,13 @@ from pathlib import Path
 
 import pytest
 
-from boltlab import arch, cmd_bench, modules, results
-from boltlab.build import Kernel
-from boltlab.cmd_bench import Job, Plan
-from boltlab.qemu import GuestResult
+from boltlab import arch
+from boltlab.bench import results
+from boltlab.commands import bench as cmd_bench
+from boltlab.commands.bench import Job, Plan
+from boltlab.guest import modules
+from boltlab.guest.qemu import GuestResult
+from boltlab.kernel.build import Kernel
 
 X86 = arch.ARCHES["x86_64"]
 KERNELS = {
@@ -75,10 +78,10 @@ def test_a_demo_has_no_extras() -> None:
 def test_bulk_is_large_guests_and_those_of_another_kernel() -> None:
     jobs = plan(Plan(large=True))
     kinds = {"curve": 32, "smt": 16, "suspend": 16, "batches": 32}
-    assert {job.kind: job.guest.cpus for job in jobs.values()} == kinds
+    assert {job.kind: job.guest.machine.cpus for job in jobs.values()} == kinds
     assert jobs["x86_64-native-suspend-1"].guest.image == KERNELS["power"].image
     assert jobs["x86_64-native-curve-1"].guest.image == KERNELS["pristine"].image
-    assert jobs["x86_64-bolt-smt-1"].guest.threads == 2
+    assert jobs["x86_64-bolt-smt-1"].guest.machine.threads == 2
     assert jobs["x86_64-bolt-curve-1"].records == 4 * 5
     script = jobs["x86_64-bolt-batches-1"].guest.script
     assert script[0].endswith("/bolt/enabled 1")

@@ -6,12 +6,15 @@ from pathlib import Path
 
 import pytest
 
-from boltlab import arch, bootfile, bootmodel, boots, cmd_boot_bench
-from boltlab.bootfile import BootResults
-from boltlab.boots import Boot, Callback
-from boltlab.build import Kernel
+from boltlab import arch
+from boltlab.boot import bootfile, bootmodel, boots
+from boltlab.boot.bootfile import BootResults
+from boltlab.boot.boots import Boot, Callback
+from boltlab.commands import boot_bench as cmd_boot_bench
 from boltlab.errors import BoltError
-from boltlab.qemu import Guest, GuestResult
+from boltlab.guest.qemu import Guest, GuestResult
+from boltlab.kernel.build import Kernel
+from boltlab.report import summary
 
 LOG = """\
 <6>[    0.000000] Booting Linux
@@ -219,7 +222,7 @@ def test_stress_boots_each_machine_several_times_in_turns() -> None:
     kernels = {"pristine": kernel, "bolt": kernel}
     work = cmd_boot_bench.jobs(target, "default", wanted, [(8, 2)], kernels, trace=True)
     stressed = cmd_boot_bench.stressed(work, 2)
-    assert {job.guest.accel for job in stressed} == {"mttcg"}
+    assert {job.guest.machine.accel for job in stressed} == {"mttcg"}
     assert not any(job.traced for job in stressed)
     assert len({job.name for job in stressed}) == len(stressed) == 8
     first = stressed[: len(stressed) // 2]
@@ -230,10 +233,10 @@ def test_stress_boots_each_machine_several_times_in_turns() -> None:
 
 def test_stress_is_not_called_virtual_time(tmp_path: Path) -> None:
     stress = replace(results(), accel="mttcg")
-    assert "stress" in cmd_boot_bench.title(stress)
-    assert "virtual" not in cmd_boot_bench.title(stress)
+    assert "stress" in summary.boot_title(stress)
+    assert "virtual" not in summary.boot_title(stress)
     assert "model" not in bootfile.to_json(stress)
-    assert "virtual time" in cmd_boot_bench.title(results())
+    assert "virtual time" in summary.boot_title(results())
     bootfile.save(stress, tmp_path / "boot.json")
     assert bootfile.load(tmp_path / "boot.json").accel == "mttcg"
 

@@ -3,10 +3,12 @@ from pathlib import Path
 
 import pytest
 
-from boltlab import arch, boots, bootsoak, bootwork
-from boltlab.bootwork import Work
-from boltlab.build import Kernel
+from boltlab import arch
+from boltlab.boot import boots, bootsoak, bootwork
+from boltlab.boot.bootwork import Work
 from boltlab.errors import BoltError
+from boltlab.kernel import symbols
+from boltlab.kernel.build import Kernel
 
 MAP = """\
 ffff800080000000 T _text
@@ -26,7 +28,7 @@ def system_map(tmp_path: Path) -> Path:
 
 
 def test_functions_in_order(system_map: Path) -> None:
-    names = [name for _, name in bootwork.symbols(system_map)]
+    names = [name for _, name in symbols.read(system_map)]
     assert names == ["_text", "osq_lock", "smp_init", "sched_init_smp"]
     assert bootwork.edges(system_map) == "from=ffff800080002000,to=ffff800080004000"
 
@@ -45,10 +47,10 @@ def test_blocks_belong_to_functions(system_map: Path) -> None:
         '{"at":"ffff800080002ffc","instructions":7}',
         '{"at":"40001000","instructions":3}',
     ]
-    found = bootwork.read(lines, bootwork.symbols(system_map))
+    found = bootwork.read(lines, symbols.read(system_map))
     assert found == {"osq_lock": 7, "smp_init": 7, "?": 3}
     with pytest.raises(BoltError, match="saw nothing"):
-        bootwork.read([], bootwork.symbols(system_map))
+        bootwork.read([], symbols.read(system_map))
 
 
 def test_waiting_is_no_work() -> None:
@@ -73,10 +75,10 @@ def test_a_soak_leaves_nothing_out(name: str, tmp_path: Path) -> None:
     assert len({job.name for job in work}) == len(work) == 200
     known = {way for way, row in boots.variants(name).items() if row["kernel"] == "bolt"}
     assert {job.variant for job in work} == known
-    assert {job.guest.accel for job in work} == {"icount", "mttcg"}
+    assert {job.guest.machine.accel for job in work} == {"icount", "mttcg"}
     assert {job.cpus for job in work} == set(boots.table()["soak"]["cpus"][name])
-    assert all(job.cpus % job.guest.nodes == 0 for job in work)
-    assert max(job.cpus for job in work if job.guest.accel == "mttcg") == 8
+    assert all(job.cpus % job.guest.machine.nodes == 0 for job in work)
+    assert max(job.cpus for job in work if job.guest.machine.accel == "mttcg") == 8
     assert work == bootsoak.draw(target, target.default_setting, {"bolt": kernel}, 200)
     script = next(job for job in work if job.cpus == 3).guest.script
     assert script[0] == "expect /sys/devices/system/cpu/online 0-2"

@@ -4,9 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from boltlab import breakdown
-from boltlab.breakdown import Call, Request
+from boltlab.bench import breakdown
+from boltlab.bench.breakdown import Call, Request
 from boltlab.errors import BoltError
+from boltlab.guest import traced
 
 TRACES = Path(__file__).parents[1] / "data" / "trace"
 
@@ -182,7 +183,7 @@ def test_the_tables_agree_with_each_other() -> None:
         for phase in phases:
             assert breakdown.label(direction, phase) != phase
             assert breakdown.colour(phase).startswith("#")
-    functions = breakdown.functions()
+    functions = traced.timed()
     assert len(set(functions)) == len(functions)
     # They travel to the guest in one word of a script line.
     assert len(",".join(functions)) < 4000

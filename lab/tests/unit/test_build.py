@@ -6,9 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from boltlab import arch, build, config, packages, paths, tree
+from boltlab import arch, packages, paths
 from boltlab.errors import BoltError
-from boltlab.source import Source
+from boltlab.kernel import build, config, tree
+from boltlab.kernel.source import Source
 from tests.unit.conftest import make_hook, write_tree
 
 HOST = arch.host()

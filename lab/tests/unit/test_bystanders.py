@@ -5,10 +5,13 @@ from typing import Any
 
 import pytest
 
-from boltlab import arch, bystanders, cli, figures, qemu
-from boltlab.build import Kernel
-from boltlab.bystanders import Row
+from boltlab import arch, cli
+from boltlab.bystanders import losses
+from boltlab.bystanders.losses import Row
 from boltlab.errors import BoltError
+from boltlab.guest import qemu
+from boltlab.kernel.build import Kernel
+from boltlab.report import figures
 
 X86, ARM = arch.ARCHES["x86_64"], arch.ARCHES["arm64"]
 
@@ -30,32 +33,32 @@ def line(phase: int, cpu: int, **changes: int) -> str:
 
 def test_only_bystanders_count() -> None:
     lines = [line(1, 0, longest=9**9), line(1, 1, longest=9**9), line(1, 2), line(1, 3)]
-    assert bystanders.read(lines, "bolt", 4, 1, False) == [
+    assert losses.read(lines, "bolt", 4, 1, False) == [
         Row("bolt", "offline", 4, 1, False, longest=2.0, off=1.0, stolen=1.0, times=2.0)
     ]
     lines = [line(2, 2, longest=9**9), line(2, 3, longest_off=0)]
-    (row,) = bystanders.read(lines, "bolt", 4, 1, True)
+    (row,) = losses.read(lines, "bolt", 4, 1, True)
     assert (row.direction, row.longest, row.off) == ("online", 2.0, None)
     with pytest.raises(BoltError, match="saw CPU 4 of 4"):
-        bystanders.read([line(1, 4)], "bolt", 4, 1, False)
+        losses.read([line(1, 4)], "bolt", 4, 1, False)
 
 
 def test_guests_of_the_variants(tmp_path: Path) -> None:
     kernel = Kernel("x86_64", "bolt", "6.12.1-0", "6.12.1", "c0ffee", "stamp", tmp_path)
-    guest = bystanders.guest(X86, kernel, tmp_path / "p.so", "expedited", (16, 8, False))
+    guest = losses.guest(X86, kernel, tmp_path / "p.so", "expedited", (16, 8, False))
     assert guest.script == (
         "write /sys/kernel/rcu_expedited 1",
         "run /bin/bystand cpus=1-8 n=10 bolt=0",
     )
-    guest = bystanders.guest(X86, kernel, tmp_path / "p.so", "bolt", (4, 1, True))
+    guest = losses.guest(X86, kernel, tmp_path / "p.so", "bolt", (4, 1, True))
     assert guest.append.endswith("nohz_full=3")
     assert guest.script[-1] == "run /bin/bystand cpus=1 n=10 bolt=1"
 
 
 ROWS = [
     Row(variant, direction, cpus, batch, False, 3.0, None if variant == "bolt" else 2.0, 1.0, 4.0)
-    for variant in bystanders.VARIANTS
-    for direction in bystanders.PHASES.values()
+    for variant in losses.VARIANTS
+    for direction in losses.PHASES.values()
     for cpus, batch in ((4, 1), (4, 2), (16, 8))
 ]
 
@@ -63,15 +66,15 @@ ROWS = [
 def test_figures_are_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(qemu, "version", lambda emulator: "10.0.2")
     path = tmp_path / "b.json"
-    path.write_text(bystanders.dumps(X86, ROWS), encoding="utf-8")
-    assert bystanders.load(path) == ("x86_64", ROWS)
+    path.write_text(losses.dumps(X86, ROWS), encoding="utf-8")
+    assert losses.load(path) == ("x86_64", ROWS)
     path.write_text("{}", encoding="utf-8")
     with pytest.raises(BoltError, match="no figures of bystanders"):
-        bystanders.load(path)
+        losses.load(path)
 
 
 def test_the_table_and_the_picture_have_all_variants() -> None:
-    cells = bystanders.table(ROWS)
+    cells = losses.table(ROWS)
     assert len(cells) == len(ROWS)
     assert cells[0] == ["1", "4", "offline", "native", "3.0", "2.0", "1.0", "4.0"]
     assert any("-" in row for row in cells)

@@ -8,14 +8,18 @@ from typing import Any
 
 import pytest
 
-from boltlab import build, cli, cmd_torture, packages, qemu, source, tally, torture, tree
-from boltlab.build import Kernel
-from boltlab.cmd_torture import Field
+from boltlab import cli, packages
+from boltlab.commands import torture as cmd_torture
+from boltlab.commands.torture import Field
 from boltlab.engine import slurm
 from boltlab.engine.rows import Row
 from boltlab.errors import BoltError
-from boltlab.qemu import GuestResult
-from boltlab.torture import Case, Counts, Outcome
+from boltlab.guest import qemu
+from boltlab.guest.qemu import GuestResult
+from boltlab.kernel import build, source, tree
+from boltlab.kernel.build import Kernel
+from boltlab.torture import matrix, tally
+from boltlab.torture.matrix import Case, Counts, Outcome
 
 KERNEL = Kernel("x86_64", "bolt", "6.12.1-0", "6.12.1", "c0ffee", "stamp", Path("kernel"))
 LINE = '{"output":"# actor batch asks=1 attempted=9 done=9 refused=0 wrong=0"}\n{"end":"ok"}\n'
@@ -37,7 +41,7 @@ def guests(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[qemu.Guest]:
     monkeypatch.setattr(source, "resolve", lambda path: Namespace(id="x"))
     monkeypatch.setattr(tree, "fingerprint", lambda where: "c0ffee00")
     monkeypatch.setattr(build, "ensure_kernel", lambda *args: built)
-    monkeypatch.setattr("boltlab.selftest.build", lambda arch, tree, names: {})
+    monkeypatch.setattr("boltlab.guest.selftest.build", lambda arch, tree, names: {})
     monkeypatch.setattr(qemu, "boot", boot)
     return run
 
@@ -70,7 +74,7 @@ def test_what_is_passed_over_is_counted(
         return GuestResult(more["folder"], [])
 
     monkeypatch.setattr(qemu, "boot", boot)
-    needs = torture.configs()["kcsan"].needs
+    needs = matrix.configs()["kcsan"].needs
     (tmp_path / "config").write_text("\n".join(needs), encoding="utf-8")
     words = ("--config", "kcsan", "--scenario", "quiet", "--accel", "icount", "--seed", "5")
     assert call(tmp_path, *words) == 0
@@ -122,12 +126,12 @@ def test_list_runs_nothing(
 ) -> None:
     assert call(tmp_path, "--list") == 0
     said = capsys.readouterr().out
-    assert all(name in said for name in (*torture.configs(), *torture.stories()))
+    assert all(name in said for name in (*matrix.configs(), *matrix.stories()))
     assert guests == []
 
 
 def test_what_lacks_most_comes_first() -> None:
-    configs, stories = torture.configs(), torture.stories()
+    configs, stories = matrix.configs(), matrix.stories()
     fields = [
         Field("x86_64", configs[config], stories[story], KERNEL)
         for config in ("production", "rt")
@@ -149,7 +153,7 @@ def test_what_lacks_most_comes_first() -> None:
 
 
 def test_what_counts_no_requests_is_not_first_for_ever() -> None:
-    config, stories = torture.configs()["production"], torture.stories()
+    config, stories = matrix.configs()["production"], matrix.stories()
     book = tally.Book()
     fields = [
         Field("x86_64", config, stories[name], KERNEL) for name in ("cpu-on-off-bolt", "late")
@@ -251,7 +255,7 @@ def test_so_many_runs_on_this_machine(guests: list[qemu.Guest], tmp_path: Path) 
 
 
 def test_what_an_element_may_take() -> None:
-    configs, stories = torture.configs(), torture.stories()
+    configs, stories = matrix.configs(), matrix.stories()
     case = Case("x86_64", configs["kasan"], stories["storm"], "icount", 1, 20)
     row = cmd_torture.row(case)
     assert row.line == case.line()

@@ -5,8 +5,9 @@ import re
 
 import pytest
 
-from boltlab import arch, config, flavours
+from boltlab import arch
 from boltlab.errors import BoltError
+from boltlab.kernel import config, flavours
 
 CONFIG = """#
 # Automatically generated file; DO NOT EDIT.

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from boltlab import console
 from boltlab.errors import BoltError
+from boltlab.guest import console
 
 LOGS = Path(__file__).parents[1] / "data" / "console"
 

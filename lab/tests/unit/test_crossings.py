@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from boltlab import crossings, paths
+from boltlab import paths
+from boltlab.bench import crossings
 from boltlab.errors import BoltError
 
 WHERE = {

@@ -3,8 +3,8 @@
 
 import pytest
 
-from boltlab import curve, report
-from boltlab.results import Batch, Case, Results
+from boltlab.bench.results import Batch, Case, Results
+from boltlab.report import curve, summary
 from tests.unit.sample import sample, stats
 
 SIZES = (1, 3, 7, 15, 31)
@@ -62,7 +62,7 @@ def test_series_are_of_large_guests_only() -> None:
 
 
 def test_the_table_has_ratios_and_the_fit() -> None:
-    header, cells = report.scaling(run(), "offline")
+    header, cells = summary.scaling(run(), "offline")
     assert header == ["offline of 32", "native", "Bolt seq", "Bolt bulk", "vs native", "vs seq"]
     assert cells[1] == ["3", "60.0", "0.900", "0.250", "240.0x", "3.60x"]
     assert cells[-3] == ["start, us", "0", "0", "100", "-", "-"]
@@ -71,14 +71,14 @@ def test_the_table_has_ratios_and_the_fit() -> None:
 
 
 def test_the_table_of_other_cases_says_how_many_cpus() -> None:
-    _, cells = report.others(run(), ranges=False)
+    _, cells = summary.others(run(), ranges=False)
     assert [row[0] for row in cells] == ["smt_off 8 of 16"]
-    _, cells = report.rows(run(), ranges=False)
+    _, cells = summary.rows(run(), ranges=False)
     assert [row[0] for row in cells] == ["offline_seq 3"]
 
 
 def test_the_table_of_what_requests_consist_of() -> None:
-    header, cells = report.consists(run())
+    header, cells = summary.consists(run())
     assert header == ["", "request", "CPUs", "stops", "sum", "chain"]
     assert cells == [
         ["Bolt", "offline", "3", "1", "0.400", "0.200"],

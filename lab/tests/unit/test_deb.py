@@ -9,10 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from boltlab import aptrepo, arch, build, cli, debs, flavours, packages, packing, paths, source
+from boltlab import arch, cli, debs, packages, paths
+from boltlab.debian import aptrepo, packing
+from boltlab.debian.packing import Stamp
 from boltlab.errors import BoltError
-from boltlab.packing import Stamp
-from boltlab.source import Source
+from boltlab.kernel import build, flavours, source
+from boltlab.kernel.source import Source
 from boltlab.versions import default
 
 HOST = arch.host()

@@ -8,8 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from boltlab import arch, config, debs, distro, flavours, packages
+from boltlab import arch, debs, packages
 from boltlab.errors import BoltError
+from boltlab.kernel import config, distro, flavours
 
 HOST = arch.host()
 OTHER = next(each for each in arch.ARCHES.values() if not each.is_host)

@@ -8,9 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from boltlab import cmd_doctor, doctor, kvm, packages
+from boltlab import packages
 from boltlab.arch import ARCHES, Arch, host
-from boltlab.doctor import Finding, Level
+from boltlab.commands import doctor as cmd_doctor
+from boltlab.guest import doctor, kvm
+from boltlab.guest.doctor import Finding, Level
 
 
 @pytest.mark.parametrize(

@@ -6,13 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from boltlab import each, paths
+from boltlab import paths
 from boltlab.arch import ARCHES
-from boltlab.build import Prepared
-from boltlab.each import Step
-from boltlab.series import Commit
-from boltlab.source import Source
-from boltlab.tree import Content
+from boltlab.kernel import each
+from boltlab.kernel.build import Prepared
+from boltlab.kernel.each import Step
+from boltlab.kernel.series import Commit
+from boltlab.kernel.source import Source
+from boltlab.kernel.tree import Content
 from tests.unit.conftest import make_hook, write_tree
 
 SERIES = """# SPDX-License-Identifier: GPL-2.0-only

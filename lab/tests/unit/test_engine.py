@@ -9,7 +9,7 @@ import pytest
 
 from boltlab import cli, paths
 from boltlab.engine import options, slurm
-from boltlab.engine import rows as matrix
+from boltlab.engine import rows as elements
 from boltlab.engine.progress import Board
 from boltlab.engine.rows import Row
 from boltlab.engine.slurm import Element
@@ -55,7 +55,7 @@ def row(line: str, group: str = "production x86_64", **needs: int) -> Row:
 
 
 def written(rows: list[Row], monkeypatch: pytest.MonkeyPatch) -> Path:
-    folder = matrix.write(rows, "torture")
+    folder = elements.write(rows, "torture")
     monkeypatch.setenv("FOLDER", str(folder))
     return folder
 
@@ -103,16 +103,16 @@ def test_a_row_that_runs_twice_counts_once(played: Path, monkeypatch: pytest.Mon
     rows = [row("echo $$")]
     folder = written(rows, monkeypatch)
     slurm.run(rows, folder, poll=0)
-    first = matrix.ended(folder, rows)[0].ledger.read_text()
+    first = elements.ended(folder, rows)[0].ledger.read_text()
     slurm.run(rows, folder, poll=0)
-    assert matrix.ended(folder, rows)[0].ledger.read_text() == first
+    assert elements.ended(folder, rows)[0].ledger.read_text() == first
 
 
 def test_a_failure_that_was_found_is_no_kill(played: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     rows = [row("(exit 1) && echo"), row("echo 'bolt: install these packages: qemu' >&2; exit 69;")]
     folder = written(rows, monkeypatch)
     slurm.run(rows, folder, poll=0)
-    found = matrix.ended(folder, rows)
+    found = elements.ended(folder, rows)
     assert [each.status for each in found] == [1, 69]
     with pytest.raises(BoltError, match="exited with status 69: bolt: install these packages"):
         found[1].check()
@@ -163,7 +163,7 @@ def test_an_array_is_taken_back_when_the_command_ends(
         slurm.run(rows, folder, poll=0)
     assert (played / "scancel").read_text() == "41\n"
     # What has ended before counts.
-    assert [each.number for each in matrix.ended(folder, rows)] == [0]
+    assert [each.number for each in elements.ended(folder, rows)] == [0]
 
 
 def test_a_controller_that_does_not_answer(played: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -6,11 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from boltlab import arch, bootfile, boots, cmd_bench, cmd_boot_bench, paths, results
-from boltlab.cmd_bench import Plan
+from boltlab import arch, paths
+from boltlab.bench import results
+from boltlab.bench.results import Results
+from boltlab.boot import bootfile, boots
+from boltlab.commands import bench, boot_bench
+from boltlab.commands.bench import Plan
 from boltlab.engine import merge
 from boltlab.errors import BoltError
-from boltlab.results import Results
 
 X86 = arch.ARCHES["x86_64"]
 RESULTS = paths.REPO / "results"
@@ -85,18 +88,18 @@ def test_what_does_not_belong_together() -> None:
 
 def test_elements_of_a_bench() -> None:
     plan = Plan(cases=("offline1",), cpus=8, traced=False)
-    row = cmd_bench.row(X86, "strict", "bolt", plan, " --version 7.3")
+    row = bench.row(X86, "strict", "bolt", plan, " --version 7.3")
     assert row.line == (
         "./bolt bench --arch x86_64 --setting strict --variants bolt --cpus 8 --accel icount "
         "--cases offline1 --no-breakdown --version 7.3"
     )
     assert row.command == f'{row.line} --json "$LEDGER"'
-    assert row.seconds == 2 * cmd_bench.TIMEOUT
-    assert cmd_bench.row(X86, "strict", "bolt", Plan(large=True)).memory > row.memory
+    assert row.seconds == 2 * bench.TIMEOUT
+    assert bench.row(X86, "strict", "bolt", Plan(large=True)).memory > row.memory
 
 
 def test_an_element_of_a_boot_bench() -> None:
-    row = cmd_boot_bench.row(X86, "strict", "all", 64, 4, " --no-trace")
+    row = boot_bench.row(X86, "strict", "all", 64, 4, " --no-trace")
     assert row.line == (
         "./bolt boot-bench --arch x86_64 --setting strict --cpus 64 --nodes 4 --variants all "
         "--no-trace"

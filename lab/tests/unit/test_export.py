@@ -7,10 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from boltlab import checkpatch, export, paths, quotes, series
+from boltlab import checkpatch, kept, paths
 from boltlab.errors import BoltError
-from boltlab.series import Commit
-from boltlab.source import Source
+from boltlab.kernel import export, series
+from boltlab.kernel.series import Commit
+from boltlab.kernel.source import Source
 from tests.unit.conftest import make_hook, write_tree
 
 SERIES = """# SPDX-License-Identifier: GPL-2.0-only
@@ -84,7 +85,7 @@ def source(
     write_tree(folder, COVER)
     results = {"cases": [{"case": "online1", "bolt": 7}, {"case": "offline1", "bolt": 0.2024}]}
     write_tree(bolt_kernel.parent, {"results/x.json": json.dumps(results)})
-    monkeypatch.setattr(quotes, "FOLDER", bolt_kernel.parent / "results")
+    monkeypatch.setattr(kept, "FOLDER", bolt_kernel.parent / "results")
     make_hook(kernel_tree, folder, "0001-split.patch", {"kernel/cpu.c": ("\tb4();\n", "\tb();\n")})
     edits = {"kernel/Makefile": ("cpu.o\n", "cpu.o bolt/\n")}
     make_hook(kernel_tree, folder, "0002-makefile.patch", edits)

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
 import pytest
 
-from boltlab import arch, config, flavours
+from boltlab import arch
 from boltlab.errors import USAGE, BoltError
+from boltlab.kernel import config, flavours
 
 
 @pytest.mark.parametrize("name", ["debug", "kasan"])

@@ -6,9 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from boltlab import arch, guestimage
+from boltlab import arch
 from boltlab.errors import BoltError
-from boltlab.guestimage import Node
+from boltlab.guest import guestimage
+from boltlab.guest.guestimage import Node
 
 
 def entries(archive: bytes) -> dict[str, tuple[int, bytes, tuple[int, int]]]:

@@ -2,13 +2,31 @@
 """Several guests at a time."""
 
 import asyncio
-from typing import Any, cast
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
 
 import pytest
 
-from boltlab import guests
+from boltlab import ui
+from boltlab.arch import ARCHES
 from boltlab.errors import BoltError
-from boltlab.qemu import GuestResult
+from boltlab.guest import guests, qemu
+from boltlab.guest.qemu import Guest, GuestResult
+
+GUEST = Guest(ARCHES["x86_64"], Path("image"), ())
+Seen = Callable[[int], None]
+
+
+@dataclass(frozen=True)
+class Job:
+    number: int
+    units: int = 1
+    guest: Guest = GUEST
+
+    @property
+    def name(self) -> str:
+        return str(self.number)
 
 
 @pytest.mark.parametrize(("at_once", "expected"), [(None, 2), (1, 1), (3, 3)])
@@ -18,16 +36,19 @@ def test_no_more_than_cores_and_in_order(
     monkeypatch.setattr("os.cpu_count", lambda: 2)
     running = most = 0
 
-    async def boot(job: int) -> GuestResult:
+    async def boot(guest: Guest, name: str, seen: Seen) -> GuestResult:
         nonlocal running, most
         running += 1
         most = max(most, running)
-        await asyncio.sleep(0.01 * (5 - job))
+        await asyncio.sleep(0.01 * (5 - int(name)))
         running -= 1
-        return cast(GuestResult, -job)
+        return GuestResult(Path(name), [])
 
-    done: list[Any] = asyncio.run(guests.run_all([1, 2, 3, 4], boot, at_once))
-    assert done == [(1, -1), (2, -2), (3, -3), (4, -4)]
+    monkeypatch.setattr(qemu, "boot", boot)
+    done = guests.run_all([Job(1), Job(2), Job(3), Job(4)], "testing", at_once)
+    assert [(job.number, ran.folder.name) for job, ran in done] == [
+        (number, str(number)) for number in (1, 2, 3, 4)
+    ]
     assert most == expected
 
 
@@ -35,16 +56,32 @@ def test_the_first_failure_ends_the_others(monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setattr("os.cpu_count", lambda: 2)
     ended = []
 
-    async def boot(job: int) -> GuestResult:
-        if job:
+    async def boot(guest: Guest, name: str, seen: Seen) -> GuestResult:
+        if name == "1":
             raise BoltError("it hung")
         try:
             await asyncio.sleep(60)
         except asyncio.CancelledError:
-            ended.append(job)
+            ended.append(name)
             raise
         raise AssertionError
 
+    monkeypatch.setattr(qemu, "boot", boot)
     with pytest.raises(BoltError, match="it hung"):
-        asyncio.run(guests.run_all([0, 1], boot))
-    assert ended == [0]
+        guests.run_all([Job(0), Job(1)], "testing")
+    assert ended == ["0"]
+
+
+def test_progress_counts_records_and_ends_of_guests(monkeypatch: pytest.MonkeyPatch) -> None:
+    shown: list[float] = []
+    monkeypatch.setattr(ui.Task, "update", lambda task, done: shown.append(done))
+
+    async def boot(guest: Guest, name: str, seen: Seen) -> GuestResult:
+        for records in (1, 2, 9):
+            seen(records)
+        return GuestResult(Path(name), [])
+
+    monkeypatch.setattr(qemu, "boot", boot)
+    guests.run_all([Job(1, units=3), Job(2)], "testing", 1)
+    # Of three units, the last is that the guest has ended; of one, nothing comes before that.
+    assert shown == [1, 2, 2, 3, 3, 3, 3, 4]

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from boltlab import hang
 from boltlab.errors import EmulatorError
+from boltlab.guest import hang
 
 # Of a guest that hung in QEMU 10.0.2, without what does not matter.
 REGISTERS = """CPU#0

@@ -8,11 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from boltlab import callees, cli, hookcheck, hooks, paths, tables
-from boltlab.callees import Change
+from boltlab import cli, paths, tables
 from boltlab.errors import BoltError
-from boltlab.hookcheck import Place, Report, State
-from boltlab.tree import overlay_files
+from boltlab.kernel import callees, hookcheck, hooks
+from boltlab.kernel.callees import Change
+from boltlab.kernel.hookcheck import Place, Report, State
+from boltlab.kernel.tree import overlay_files
 from tests.unit.conftest import CPU_C, MAKEFILE, make_hook, write_tree
 
 HELP_H = """/* SPDX-License-Identifier: GPL-2.0 */
@@ -324,7 +325,7 @@ def test_bad_input(
 def test_tables_on_narrow_terminals(
     folder: Path, ours: Path, theirs: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from boltlab import cmd_kernel
+    from boltlab.commands import kernel as cmd_kernel
     from tests.unit.test_tables import check as whole
     from tests.unit.test_tables import terminal
 

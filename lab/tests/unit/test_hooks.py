@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from boltlab import hooks, refresh
 from boltlab.errors import BoltError
+from boltlab.kernel import hooks, refresh
 from tests.unit.conftest import CPU_C, MESSAGE, make_hook, write_tree
 
 

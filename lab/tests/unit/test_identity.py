@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from boltlab import arch, hooks, identity
+from boltlab import arch
+from boltlab.kernel import hooks, identity
 from tests.unit.conftest import write_tree
 
 C = """

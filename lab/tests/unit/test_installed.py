@@ -9,11 +9,13 @@ from typing import Any
 
 import pytest
 
-from boltlab import arch, debs, installed, qemu
+from boltlab import arch, debs
 from boltlab.arch import ARCHES
+from boltlab.debian import installed
+from boltlab.debian.installed import Stage, Step
 from boltlab.errors import BoltError
-from boltlab.installed import Stage, Step
-from boltlab.qemu import Guest
+from boltlab.guest import qemu
+from boltlab.guest.qemu import Guest
 
 DEBIAN = debs.NAMES[arch.host().name]
 

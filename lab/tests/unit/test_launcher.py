@@ -23,7 +23,8 @@ def machine(tmp_path: Path) -> Path:
     assert text.count("/usr/bin/python3 ") == 1
     (repo / "bolt").write_text(text.replace("/usr/bin/python3 ", ""))
     shutil.copy(paths.DATA / "help.txt", repo / "lab/boltlab/data/help.txt")
-    (repo / "lab/boltlab/cmd_doctor.py").touch()
+    (repo / "lab/boltlab/commands").mkdir()
+    (repo / "lab/boltlab/commands/doctor.py").touch()
     (repo / "lab/pyproject.toml").write_text("[project]\ndependencies = []\n")
     (tmp_path / "bin").mkdir()
     for tool in TOOLS.split():

@@ -6,9 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from boltlab import letters, quotes
+from boltlab import kept
 from boltlab.errors import BoltError
-from boltlab.series import Posting
+from boltlab.kernel import letters
+from boltlab.kernel.series import Posting
 from tests.unit.conftest import write_tree
 
 RESULTS = {
@@ -27,7 +28,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     old = json.dumps({"qemu": "7"})
     files = {"2026-01-01-a.json": old, "2026-01-02-a.json": json.dumps(RESULTS)}
     write_tree(tmp_path / "results", files)
-    monkeypatch.setattr(quotes, "FOLDER", tmp_path / "results")
+    monkeypatch.setattr(kept, "FOLDER", tmp_path / "results")
     return tmp_path
 
 

@@ -6,9 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from boltlab import checkpatch, cli, cmd_lint, lint, paths, source
+from boltlab import checkpatch, cli, lint, paths
 from boltlab.checkpatch import Finding
+from boltlab.commands import lint as cmd_lint
 from boltlab.errors import BoltError
+from boltlab.kernel import source
 from tests.unit.conftest import write_tree
 
 SPDX = "# SPDX-License-Identifier: GPL-2.0-only\n"
@@ -20,7 +22,8 @@ SIGNED = f"x: y\n\nSigned-off-by: A <{AUTHOR}>\n"
 def root(tmp_path: Path) -> Path:
     root = tmp_path / "around" / "repo"
     rules = (paths.REPO / ".editorconfig").read_text(encoding="utf-8")
-    write_tree(root, {".editorconfig": rules, "lab/a.py": f"{SPDX}A = 1\n"})
+    files = dict.fromkeys(("lab/a.py", "lab/boltlab/guest/a.py"), f"{SPDX}A = 1\n")
+    write_tree(root, {".editorconfig": rules, **files})
     git(root, "init", "-q", "-b", "main")
     git(root, "config", "user.name", "A")
     git(root, "config", "user.email", AUTHOR)
@@ -60,6 +63,12 @@ def commit(root: Path, message: str, **files: str) -> str:
             "b.c:2: blanks, not a tab",
         ),
         ("whitespace", "b.py", f"{SPDX}A = 1", "b.py: the last line has no end"),
+        (
+            "imports",
+            "lab/boltlab/kernel/b.py",
+            "from boltlab.guest import a\n",
+            "lab/boltlab/kernel/b.py:1: a module in kernel/ must not import guest.a",
+        ),
     ],
 )
 def test_a_check_finds(check: str, file: str, text: str, said: str, root: Path) -> None:

@@ -12,8 +12,8 @@ import pytest
 
 from boltlab import arch, paths
 from boltlab.errors import BoltError
+from boltlab.kernel.make import make
 from boltlab.locks import lock
-from boltlab.make import make
 
 MAKEFILE = """
 good:
@@ -89,7 +89,8 @@ def test_interrupted(tree: Path, number: int) -> None:
     program = (
         "import sys, boltlab.cli, argparse, types\n"
         "from pathlib import Path\n"
-        "from boltlab import arch, make\n"
+        "from boltlab import arch\n"
+        "from boltlab.kernel import make\n"
         "def run(args):\n"
         "    tree = Path(sys.argv[1])\n"
         "    make.make(tree, arch.host(), ['slow'], tree / 'log', title='x')\n"

@@ -6,9 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from boltlab import arch, modules
-from boltlab.build import Kernel
+from boltlab import arch
 from boltlab.errors import BoltError
+from boltlab.guest import modules
+from boltlab.kernel.build import Kernel
 from tests.unit.conftest import write_tree
 
 HOST = arch.host()

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from boltlab import pause
 from boltlab.errors import BoltError
+from boltlab.guest import pause
 
 COUNT = """
 import os, threading, time

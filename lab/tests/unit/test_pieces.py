@@ -3,8 +3,8 @@
 
 import pytest
 
-from boltlab import pieces
 from boltlab.errors import BoltError
+from boltlab.kernel import pieces
 
 TABLE = """\
 #include "names.h"

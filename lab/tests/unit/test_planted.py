@@ -6,10 +6,12 @@ from typing import Any
 
 import pytest
 
-from boltlab import paths, planted, qemu
-from boltlab.build import Kernel
+from boltlab import paths
 from boltlab.errors import BoltError
-from boltlab.qemu import Guest, GuestResult
+from boltlab.guest import qemu
+from boltlab.guest.qemu import Guest, GuestResult
+from boltlab.kernel.build import Kernel
+from boltlab.torture import planted
 
 BUGS = planted.bugs()
 GOOD: dict[str, Any] = {"what": "x", "scenario": "quiet", "says": "storm"}
@@ -78,7 +80,7 @@ def test_what_the_console_is_to_show(tmp_path: Path, monkeypatch: pytest.MonkeyP
         return GuestResult(folder, [])
 
     monkeypatch.setattr(qemu, "run_in", run_in)
-    monkeypatch.setattr("boltlab.selftest.build", lambda arch, tree, names: {})
+    monkeypatch.setattr("boltlab.guest.selftest.build", lambda arch, tree, names: {})
     built = Kernel("x86_64", "planted", "6.12.1-0", "6.12.1", "c0ffee", "stamp", tmp_path)
     bug = planted.parse("a", {**GOOD, "expects": "settle: cpu=3"})
     assert planted.check(bug, "x86_64", built) == "the console does not show 'settle: cpu=3'"

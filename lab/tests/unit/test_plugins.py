@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
 import pytest
 
-from boltlab import arch, packages, plugins, qemu
+from boltlab import arch, packages
 from boltlab.arch import Arch
+from boltlab.guest import plugins, qemu
 
 
 @pytest.mark.parametrize(("version", "number"), [("7.2.11", 1), ("9.0.0", 2), ("10.0.2", 2)])

@@ -12,9 +12,11 @@ from pathlib import Path
 
 import pytest
 
-from boltlab import arch, guestimage, hang, packages, paths, qemu
+from boltlab import arch, packages, paths
 from boltlab.errors import BoltError
-from boltlab.qemu import Guest
+from boltlab.guest import guestimage, hang, qemu
+from boltlab.guest.machine import Machine
+from boltlab.guest.qemu import Guest
 
 X86 = arch.ARCHES["x86_64"]
 ARM = arch.ARCHES["arm64"]
@@ -243,43 +245,47 @@ def test_a_system_of_its_own(tmp_path: Path) -> None:
 
 def test_command_lines(fake: Path) -> None:
     initrd = Path("initrd")
-    x86 = qemu.command(Guest(X86, Path("image"), (), "cpu_init_udelay=0", cpus=8), initrd)
+    x86 = qemu.command(
+        Guest(X86, Path("image"), (), "cpu_init_udelay=0", machine=Machine(cpus=8)), initrd
+    )
     assert x86[x86.index("-append") + 1] == (
         "console=ttyS0 loglevel=5 panic=-1 oops=panic rdinit=/init cpu_init_udelay=0"
     )
     assert x86[x86.index("-smp") + 1] == "8"
     assert x86[x86.index("-cpu") + 1] == "max"
-    arm = qemu.command(Guest(ARM, Path("image"), (), accel="mttcg"), initrd)
+    arm = qemu.command(Guest(ARM, Path("image"), (), machine=Machine(accel="mttcg")), initrd)
     assert "console=ttyAMA0" in arm[arm.index("-append") + 1]
     assert "-icount" not in arm
     assert "tcg,thread=multi" in arm
-    kvm = qemu.command(Guest(X86, Path("image"), (), accel="kvm"), initrd)
+    kvm = qemu.command(Guest(X86, Path("image"), (), machine=Machine(accel="kvm")), initrd)
     assert kvm[kvm.index("-cpu") + 1] == "host"
     assert "-numa" not in x86
-    intel = qemu.command(Guest(X86, Path("image"), (), features="vendor=GenuineIntel"), initrd)
+    intel = qemu.command(
+        Guest(X86, Path("image"), (), machine=Machine(features="vendor=GenuineIntel")), initrd
+    )
     assert intel[intel.index("-cpu") + 1] == "max,vendor=GenuineIntel"
-    two = qemu.command(Guest(ARM, Path("image"), (), nodes=2), initrd)
+    two = qemu.command(Guest(ARM, Path("image"), (), machine=Machine(nodes=2)), initrd)
     assert two[two.index("-smp") + 1] == "4,sockets=2"
     assert two[two.index("-numa") + 1] == "node,nodeid=0,cpus=0-1,memdev=node0"
     assert "memory-backend-ram,id=node1,size=512M" in two
-    three = qemu.command(Guest(ARM, Path("image"), (), cpus=6, nodes=3), initrd)
+    three = qemu.command(Guest(ARM, Path("image"), (), machine=Machine(cpus=6, nodes=3)), initrd)
     assert "memory-backend-ram,id=node0,size=342M" in three
     assert "memory-backend-ram,id=node2,size=341M" in three
-    smt = qemu.command(Guest(X86, Path("image"), (), threads=2), initrd)
+    smt = qemu.command(Guest(X86, Path("image"), (), machine=Machine(threads=2)), initrd)
     assert smt[smt.index("-smp") + 1] == "4,sockets=1,cores=2,threads=2"
-    assert qemu.smp(Guest(X86, Path("image"), (), nodes=2, threads=2)) == (
+    assert qemu.smp(Guest(X86, Path("image"), (), machine=Machine(nodes=2, threads=2))) == (
         "4,sockets=2,cores=1,threads=2"
     )
     with pytest.raises(BoltError, match="4 CPUs are no cores of 3 threads"):
-        qemu.command(Guest(X86, Path("image"), (), threads=3), initrd)
+        qemu.command(Guest(X86, Path("image"), (), machine=Machine(threads=3)), initrd)
     with pytest.raises(BoltError, match="4 CPUs and 1G do not fill 3 nodes"):
-        qemu.command(Guest(ARM, Path("image"), (), nodes=3), initrd)
+        qemu.command(Guest(ARM, Path("image"), (), machine=Machine(nodes=3)), initrd)
     with pytest.raises(BoltError, match="unknown accelerator 'warp'"):
-        qemu.command(Guest(X86, Path("image"), (), accel="warp"), initrd)
+        qemu.command(Guest(X86, Path("image"), (), machine=Machine(accel="warp")), initrd)
 
 
 def test_cpus_that_lack_a_feature(fake: Path) -> None:
-    guest = Guest(X86, Path("image"), (), cpus=3, lacks=("ss", "acpi"))
+    guest = Guest(X86, Path("image"), (), machine=Machine(cpus=3, lacks=("ss", "acpi")))
     args = qemu.command(guest, Path("initrd"))
     assert args[args.index("-smp") + 1] == "1,maxcpus=3,sockets=1,cores=3,threads=1"
     assert [arg for arg in args if "core-id" in arg] == [
@@ -287,13 +293,20 @@ def test_cpus_that_lack_a_feature(fake: Path) -> None:
         "max-x86_64-cpu,socket-id=0,thread-id=0,core-id=2,acpi=off",
     ]
     with pytest.raises(BoltError, match="4 CPUs cannot lack 1 features"):
-        qemu.smp(Guest(X86, Path("image"), (), lacks=("ss",)))
+        qemu.smp(Guest(X86, Path("image"), (), machine=Machine(lacks=("ss",))))
     with pytest.raises(BoltError, match="cannot lack"):
-        qemu.smp(Guest(X86, Path("image"), (), cpus=2, nodes=2, lacks=("ss",)))
+        qemu.smp(Guest(X86, Path("image"), (), machine=Machine(cpus=2, nodes=2, lacks=("ss",))))
 
 
 def test_slots_for_cpus_and_a_machine_of_its_own(fake: Path) -> None:
-    guest = Guest(X86, Path("image"), (), cpus=2, slots=4, machine=("-machine", "pc", "-cpu", "x"))
+    guest = Guest(
+        X86,
+        Path("image"),
+        (),
+        slots=4,
+        board=("-machine", "pc", "-cpu", "x"),
+        machine=Machine(cpus=2),
+    )
     args = qemu.command(guest, Path("initrd"))
     assert args[args.index("-smp") + 1] == "2,maxcpus=4,sockets=4"
     assert args[args.index("-machine") + 1] == "pc"
@@ -308,7 +321,9 @@ def test_a_seed_makes_a_run_that_can_be_repeated() -> None:
     assert shifts == [f"shift={shift},sleep=off" for shift in (0, 1, 2)]
     assert [each[each.index("-seed") + 1] for each in words] == ["3", "4", "5"]
     assert all(each[each.index("-rtc") + 1].endswith("clock=vm") for each in words)
-    several = qemu.accelerator(Guest(X86, Path("image"), (), accel="mttcg", seed=4))
+    several = qemu.accelerator(
+        Guest(X86, Path("image"), (), seed=4, machine=Machine(accel="mttcg"))
+    )
     assert several[-4:-2] == ["-seed", "4"]
 
 
@@ -338,7 +353,7 @@ def test_disks(tmp_path: Path) -> None:
     assert qemu.disks(Guest(X86, Path("image"), ()), tmp_path) == []
     folder = tmp_path / "a,b"
     folder.mkdir()
-    args = qemu.disks(Guest(X86, Path("image"), (), cpus=3, disks=2), folder)
+    args = qemu.disks(Guest(X86, Path("image"), (), machine=Machine(cpus=3, disks=2)), folder)
     devices = [
         value for name, value in zip(args[::2], args[1::2], strict=True) if name == "-device"
     ]
@@ -350,7 +365,7 @@ def test_disks(tmp_path: Path) -> None:
 
 def test_disks_with_a_file_system(tmp_path: Path) -> None:
     packages.ensure("guest", arches=[X86])
-    qemu.disks(Guest(X86, Path("image"), (), disks=2, ext4=1), tmp_path)
+    qemu.disks(Guest(X86, Path("image"), (), machine=Machine(disks=2, ext4=1)), tmp_path)
     magic = [path.read_bytes()[0x438:0x43A] for path in sorted(tmp_path.glob("disk*.img"))]
     assert magic == [b"\x53\xef", b"\0\0"]
     assert {path.stat().st_size for path in tmp_path.glob("disk*.img")} == {qemu.DISK}
@@ -358,14 +373,14 @@ def test_disks_with_a_file_system(tmp_path: Path) -> None:
 
 def test_disks_do_not_outlive_the_run(fake: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PLAY", json.dumps({"events": [OFF], "ports": OK}))
-    done = qemu.run(Guest(X86, Path("image"), ("kunit",), disks=1), "test")
+    done = qemu.run(Guest(X86, Path("image"), ("kunit",), machine=Machine(disks=1)), "test")
     assert "disk0.img" in (done.folder / "command.txt").read_text(encoding="utf-8")
     assert not list(done.folder.glob("*.img"))
 
 
 def test_nics() -> None:
     assert qemu.nics(Guest(X86, Path("image"), ())) == []
-    args = qemu.nics(Guest(X86, Path("image"), (), nics=2))
+    args = qemu.nics(Guest(X86, Path("image"), (), machine=Machine(nics=2)))
     for number in (0, 1):
         netdev = args[args.index("-netdev", 4 * number) + 1]
         assert netdev.startswith(f"user,id=net{number},restrict=on,")

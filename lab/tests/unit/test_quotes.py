@@ -8,9 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from boltlab import cli, paths, pictures, quotes, results
+from boltlab import cli, kept, paths
+from boltlab.bench import results
+from boltlab.bench.results import Case, Results
 from boltlab.errors import BoltError
-from boltlab.results import Case, Results
+from boltlab.report import pictures, quotes
 from tests.unit.sample import sample, stats
 
 
@@ -30,7 +32,7 @@ def measured(native: float = 32.0) -> Results:
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setattr(quotes, "FOLDER", tmp_path)
+    monkeypatch.setattr(kept, "FOLDER", tmp_path)
     results.save(measured(), tmp_path / "2026-11-20-x86_64-strict.json")
     return tmp_path
 

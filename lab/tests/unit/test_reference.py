@@ -3,9 +3,10 @@ import dataclasses
 
 import pytest
 
-from boltlab import arch, reference
+from boltlab import arch
+from boltlab.bench import reference
+from boltlab.bench.results import Case, Results
 from boltlab.errors import BoltError
-from boltlab.results import Case, Results
 from tests.unit.sample import sample, stats
 
 

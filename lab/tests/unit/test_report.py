@@ -7,9 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from boltlab import breakdown, cli, figures, html, report, results
+from boltlab import cli
+from boltlab.bench import breakdown, results
+from boltlab.bench.results import Case, Machine, PhaseTime, Results, Stats
 from boltlab.errors import BoltError
-from boltlab.results import Case, Machine, PhaseTime, Results, Stats
+from boltlab.report import figures, html, summary
 from tests.unit.sample import sample
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -37,20 +39,20 @@ def run(arch: str = "x86_64", setting: str = "strict", *, traced: bool = True) -
 
 
 def test_title_names_everything_that_figures_depend_on() -> None:
-    assert report.title(run()) == (
+    assert summary.title(run()) == (
         "x86_64, strict, 4 CPUs, Linux 6.12.117, QEMU 10.0.2, QEMU virtual time (icount)"
     )
-    assert "KVM, real time" in report.title(dataclasses.replace(run(), accel="kvm"))
+    assert "KVM, real time" in summary.title(dataclasses.replace(run(), accel="kvm"))
 
 
 def test_rows_have_ratios_of_medians() -> None:
-    header, cells = report.rows(run(), ranges=False)
+    header, cells = summary.rows(run(), ranges=False)
     assert header == ["case", "n", "native", "expedited", "Bolt", "vs native", "vs expedited"]
     assert cells == [
         ["offline1", "40/100", "32.0", "2.20", "1.00", "32.0x", "2.20x"],
         ["online1", "100", "32.0", "-", "-", "-", "-"],
     ]
-    _, cells = report.rows(run(), ranges=True)
+    _, cells = summary.rows(run(), ranges=True)
     assert cells[0][4] == "1.00 (0.900 to 1.25)"
 
 
@@ -58,7 +60,7 @@ def test_growth_has_a_row_of_its_own() -> None:
     measured = run()
     bigger = {"native": Stats(1, 36.5, 36.5, 36.5, 36.5), "bolt": Stats(1, 0.9, 0.9, 0.9, 0.9)}
     cases = [*measured.cases, Case("offline1_ballast", 1, bigger)]
-    _, cells = report.rows(dataclasses.replace(measured, cases=cases), ranges=False)
+    _, cells = summary.rows(dataclasses.replace(measured, cases=cases), ranges=False)
     assert cells[2][0] == "offline1_ballast"
     assert cells[3] == ["  over offline1", "-", "+4.50", "-", "-0.100", "-", "-"]
 
@@ -78,17 +80,17 @@ def overhead() -> Case:
 
 def test_overheads_are_in_per_cent_of_native(capsys: pytest.CaptureFixture[str]) -> None:
     measured = dataclasses.replace(run(), cases=[*run().cases, overhead()])
-    header, cells = report.overheads(measured)
+    header, cells = summary.overheads(measured)
     assert header == ["case", "n", "native", "boots", "enabled=0", "boots", "Bolt", "boots"]
     assert cells == [["micro_fork", "30", "10.0 ms", "0.20%", "+1.00%", "0.00%", "-0.50%", "1.01%"]]
-    assert "micro_fork" not in [row[0] for row in report.rows(measured, ranges=False)[1]]
-    report.show(measured)
+    assert "micro_fork" not in [row[0] for row in summary.rows(measured, ranges=False)[1]]
+    summary.show(measured)
     assert re.search(r"micro_fork .*\+1.00% .*-0.50%", capsys.readouterr().out)
 
 
 def test_overheads_alone_have_a_table_and_no_picture(tmp_path: Path) -> None:
     only = dataclasses.replace(run(traced=False), cases=[overhead()])
-    page = report.write([only], tmp_path)
+    page = summary.write([only], tmp_path)
     assert "-0.50%" in page.read_text(encoding="utf-8")
     assert [path.name for path in tmp_path.iterdir()] == ["report.html"]
 
@@ -96,26 +98,26 @@ def test_overheads_alone_have_a_table_and_no_picture(tmp_path: Path) -> None:
 def test_variants_that_were_not_measured_have_no_column() -> None:
     measured = run()
     only = dataclasses.replace(measured, cases=measured.cases[1:])
-    assert report.rows(only, ranges=False)[0][:3] == ["case", "n", "native"]
-    assert "Bolt" not in report.rows(only, ranges=False)[0]
+    assert summary.rows(only, ranges=False)[0][:3] == ["case", "n", "native"]
+    assert "Bolt" not in summary.rows(only, ranges=False)[0]
 
 
 @pytest.mark.parametrize(
     ("value", "text"), [(0.0491, "0.049"), (1.0, "1.00"), (31.72, "31.7"), (1234.5, "1234")]
 )
 def test_numbers(value: float, text: str) -> None:
-    assert report.number(value) == text
+    assert summary.number(value) == text
 
 
 def test_every_case_of_the_bench_is_explained() -> None:
-    from boltlab import cmd_bench
+    from boltlab.commands import bench as cmd_bench
 
     measured = {case for row in cmd_bench._table()["measure"] for case in row["cases"]}
-    assert measured == set(report.case_help())
+    assert measured == set(summary.case_help())
 
 
 def test_table_on_the_terminal(capsys: pytest.CaptureFixture[str]) -> None:
-    report.show(dataclasses.replace(run(), note="look here"))
+    summary.show(dataclasses.replace(run(), note="look here"))
     shown = capsys.readouterr().out
     assert re.search(r"offline1 +40/100 +32.0 +2.20 +1.00 +32.0x +2.20x", shown)
     assert "note: look here" in shown
@@ -127,7 +129,7 @@ def texts(svg: str) -> str:
 
 
 def test_pictures_are_labelled() -> None:
-    pictures = figures.draw(run(), report.title(run()))
+    pictures = figures.draw(run(), summary.title(run()))
     assert set(pictures) == {"latency", "breakdown"}
     for picture in pictures.values():
         assert ET.fromstring(picture.svg).tag == f"{SVG}svg"
@@ -174,7 +176,7 @@ class Page(HTMLParser):
 
 
 def test_page_of_two_architectures(tmp_path: Path) -> None:
-    page = report.write([run(), run("arm64", "default")], tmp_path / "out")
+    page = summary.write([run(), run("arm64", "default")], tmp_path / "out")
     text = page.read_text(encoding="utf-8")
     read = Page()
     read.feed(text)
@@ -234,7 +236,7 @@ def test_report_that_cannot_be_written(tmp_path: Path) -> None:
     blocked = tmp_path / "file"
     blocked.touch()
     with pytest.raises(BoltError, match="cannot write to"):
-        report.write([run(traced=False)], blocked)
+        summary.write([run(traced=False)], blocked)
 
 
 def machine(model: str = "AMD EPYC 7B13", accel: str = "hardware") -> Results:
@@ -248,10 +250,10 @@ def machine(model: str = "AMD EPYC 7B13", accel: str = "hardware") -> Results:
 
 
 def test_a_machine_has_a_table_of_its_own_in_real_time(capsys: pytest.CaptureFixture[str]) -> None:
-    title = report.title(machine())
+    title = summary.title(machine())
     assert title == "x86_64, real time on AMD EPYC 7B13, no hypervisor, 4 CPUs, Linux 6.12.117"
-    assert "hypervisor kvm" in report.title(machine(accel="kvm"))
-    report.show(machine())
+    assert "hypervisor kvm" in summary.title(machine(accel="kvm"))
+    summary.show(machine())
     text = " ".join(capsys.readouterr().out.split())
     assert "real time on AMD EPYC 7B13" in text
     assert "note: microcode 0xa0011d1, idle driver acpi_idle, clock source tsc" in text

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from boltlab import results
+from boltlab.bench import results
+from boltlab.bench.results import Batch, Case, PhaseTime, Results, Stats
 from boltlab.errors import BoltError
-from boltlab.results import Batch, Case, PhaseTime, Results, Stats
 from tests.unit.sample import sample
 
 

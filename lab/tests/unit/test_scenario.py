@@ -5,9 +5,12 @@ from typing import Any
 
 import pytest
 
-from boltlab import arch, flavours, guestimage, modules, scenario
-from boltlab.build import Kernel
+from boltlab import arch
 from boltlab.errors import USAGE, BoltError
+from boltlab.guest import guestimage, modules, scenario
+from boltlab.guest.machine import Machine
+from boltlab.kernel import flavours
+from boltlab.kernel.build import Kernel
 
 GOOD: dict[str, Any] = {"description": "x", "commands": ["measure pairs cpus=1", "kunit"]}
 
@@ -34,7 +37,7 @@ def test_there_are_scenarios() -> None:
 
 def test_defaults() -> None:
     parsed = scenario.parse("a", GOOD)
-    assert (parsed.kernel, parsed.cpus, parsed.accel, parsed.repeat) == ("pristine", 4, "icount", 1)
+    assert (parsed.kernel, parsed.machine, parsed.repeat) == ("pristine", Machine(), 1)
     assert parsed.script == ("measure pairs cpus=1", "kunit")
     assert parsed.arches == ("x86_64", "arm64")
 
@@ -55,17 +58,17 @@ def test_the_guest_gets_setting_and_arguments(tmp_path: Path) -> None:
     guest = parsed.guest(arch.ARCHES["x86_64"], kernel, "nodelay")
     assert (guest.image, guest.programs) == (kernel.image, {})
     assert guest.append == "cpu_init_udelay=0 kunit.enable=1"
-    assert (guest.cpus, guest.timeout, guest.script) == (2, 7, parsed.script)
-    assert (guest.disks, guest.nics) == (3, 1)
-    assert (guest.threads, guest.ext4) == (1, 0)
+    assert (guest.machine.cpus, guest.timeout, guest.script) == (2, 7, parsed.script)
+    assert (guest.machine.disks, guest.machine.nics) == (3, 1)
+    assert (guest.machine.threads, guest.machine.ext4) == (1, 0)
     assert guest.warns == ()
     assert scenario.parse("a", {**GOOD, "warns": ["^a$"]}).guest(
         arch.ARCHES["x86_64"], kernel, "nodelay"
     ).warns == ("^a$",)
     own = {**GOOD, "arches": ["x86_64"], "setting": "legacy", "features": "-hypervisor"}
     guest = scenario.parse("a", own).guest(arch.ARCHES["x86_64"], kernel, "nodelay")
-    assert (guest.append, guest.features) == ("cpu_init_udelay=10000", "-hypervisor")
-    assert (guest.threads, guest.ext4) == (1, 0)
+    assert (guest.append, guest.machine.features) == ("cpu_init_udelay=10000", "-hypervisor")
+    assert (guest.machine.threads, guest.machine.ext4) == (1, 0)
 
 
 def test_the_guest_gets_modules_and_a_second_kernel(
@@ -79,7 +82,7 @@ def test_the_guest_gets_modules_and_a_second_kernel(
     kernel = Kernel("x86_64", "bolt", "6.12.1-0", "6.12.1", "c0ffee", "stamp", tmp_path)
     table = {**GOOD, "modules": ["ballast"], "kexec": ["kunit", "kmemleak"], "threads": 2}
     guest = scenario.parse("a", table).guest(arch.ARCHES["x86_64"], kernel, "strict")
-    assert guest.threads == 2
+    assert guest.machine.threads == 2
     assert guest.programs["lib/ballast.ko"].data == b"module"
     assert guest.programs["kexec/image"].data == b"kernel"
     assert guest.programs["kexec/initrd"].data == b"kunit / kmemleak."
@@ -129,3 +132,12 @@ def test_a_file_of_the_user(tmp_path: Path) -> None:
     file.write_text("description = ", encoding="utf-8")
     with pytest.raises(BoltError, match="cannot read the scenario"):
         scenario.load(str(file))
+
+
+def test_fields_of_the_machine_are_changed_like_others() -> None:
+    parsed = scenario.parse("a", {**GOOD, "cpus": 8, "disks": 2})
+    other = parsed.changed(cpus=16, kernel="bolt")
+    assert (other.machine, other.kernel) == (Machine(cpus=16, disks=2), "bolt")
+    assert (parsed.machine, parsed.kernel) == (Machine(cpus=8, disks=2), "pristine")
+    assert {"cpus", "commands"} <= scenario.allowed()
+    assert "machine" not in scenario.allowed()

@@ -8,8 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from boltlab import packages, source, versions
+from boltlab import packages, versions
 from boltlab.errors import BoltError
+from boltlab.kernel import source
 from tests.unit.conftest import MAKEFILE, write_tree
 
 

@@ -16,33 +16,29 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from boltlab import (
-    bootfile,
-    bystanders,
-    cmd_boot_bench,
-    cmd_bystanders,
-    cmd_doctor,
-    cmd_torture,
-    doctor,
-    paths,
-    report,
-    results,
-    tables,
-    tally,
-    torture,
-    ui,
-)
+from boltlab import paths, tables, ui
 from boltlab.arch import ARCHES
-from boltlab.doctor import Finding, Level
+from boltlab.bench import results
+from boltlab.boot import bootfile
+from boltlab.bystanders import losses
+from boltlab.commands import boot_bench as cmd_boot_bench
+from boltlab.commands import bystanders as cmd_bystanders
+from boltlab.commands import doctor as cmd_doctor
+from boltlab.commands import torture as cmd_torture
 from boltlab.errors import BoltError
+from boltlab.guest import doctor
+from boltlab.guest.doctor import Finding, Level
+from boltlab.report import summary
 from boltlab.tables import Column
+from boltlab.torture import matrix, tally
 
 RESULTS = paths.REPO / "results"
 Cells = list[tuple[Sequence[Column], Sequence[Sequence[str]]]]
 
 SHOW = """import pathlib, sys
-from boltlab import report, results
-report.show(results.load(pathlib.Path(sys.argv[1])))"""
+from boltlab.bench import results
+from boltlab.report import summary
+summary.show(results.load(pathlib.Path(sys.argv[1])))"""
 
 COLUMNS = (
     Column("case"),
@@ -105,20 +101,20 @@ def test_prose_takes_lines_and_figures_do_not(monkeypatch: pytest.MonkeyPatch) -
 def saved(monkeypatch: pytest.MonkeyPatch, path: Path) -> None:
     """Show the tables of a result file that the repository has."""
     try:
-        report.show(results.load(path))
+        summary.show(results.load(path))
     except BoltError:
         cmd_boot_bench.show(bootfile.load(path))
 
 
 def torture_list(monkeypatch: pytest.MonkeyPatch) -> None:
     book = tally.load(RESULTS / "torture.json")
-    configs = list(torture.configs().values())
+    configs = list(matrix.configs().values())
     cmd_torture.show(book, configs, list(ARCHES))
 
 
 def bystanders_of(monkeypatch: pytest.MonkeyPatch) -> None:
     for path in RESULTS.glob("*-bystanders.json"):
-        cmd_bystanders.show(bystanders.load(path)[1])
+        cmd_bystanders.show(losses.load(path)[1])
 
 
 def doctors(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -192,7 +188,7 @@ def check(
 
 def test_bolt_and_how_much_faster_it_is_stay(monkeypatch: pytest.MonkeyPatch) -> None:
     out = terminal(monkeypatch, 60)
-    report.show(results.load(RESULTS / "2026-11-20-x86_64-strict.json"))
+    summary.show(results.load(RESULTS / "2026-11-20-x86_64-strict.json"))
     heads = [line.split() for line in out.getvalue().splitlines() if line.startswith("case ")]
     assert all("Bolt" in head for head in heads)
     assert heads[0][-3:] == ["Bolt", "vs", "native"]

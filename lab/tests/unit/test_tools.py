@@ -8,9 +8,10 @@ from typing import Any
 
 import pytest
 
-from boltlab import debs, packages, scenario, tools
+from boltlab import debs, packages
 from boltlab.arch import ARCHES
 from boltlab.errors import BoltError
+from boltlab.guest import scenario, tools
 from tests.unit.conftest import write_tree
 
 ARM64 = ARCHES["arm64"]

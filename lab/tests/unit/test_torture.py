@@ -6,13 +6,15 @@ from typing import Any
 
 import pytest
 
-from boltlab import busybox, flavours, guestimage, tally, torture
-from boltlab.build import Kernel
 from boltlab.errors import USAGE, BoltError
-from boltlab.torture import Case, Counts, Outcome
+from boltlab.guest import busybox, guestimage
+from boltlab.kernel import flavours
+from boltlab.kernel.build import Kernel
+from boltlab.torture import matrix, tally
+from boltlab.torture.matrix import Case, Counts, Outcome
 
-CONFIGS = torture.configs()
-STORIES = torture.stories()
+CONFIGS = matrix.configs()
+STORIES = matrix.stories()
 
 
 def case(config: str = "production", story: str = "storm", **changes: Any) -> Case:
@@ -32,19 +34,19 @@ def test_configurations_are_of_flavours_there_are(name: str) -> None:
     assert flavour.patched
     assert config.description.endswith(".")
     assert config.goal >= 1000
-    assert config.cpus % (config.nodes * config.threads) == 0
+    assert config.machine.cpus % (config.machine.nodes * config.machine.threads) == 0
 
 
 def test_every_configuration_of_the_requirement_is_there() -> None:
     kernels = {config.kernel for config in CONFIGS.values()}
     assert {"bolt", "debug", "kasan", "kcsan", "rt", "torture", "cloud"} <= kernels
-    assert {1, 4, 16, 64} <= {config.cpus for config in CONFIGS.values()}
-    assert {1, 2, 4} <= {config.nodes for config in CONFIGS.values()}
+    assert {1, 4, 16, 64} <= {config.machine.cpus for config in CONFIGS.values()}
+    assert {1, 2, 4} <= {config.machine.nodes for config in CONFIGS.values()}
     for mode in ("none", "voluntary", "full"):
         assert CONFIGS[f"preempt-{mode}"].append == f"preempt={mode}"
         run = case(f"preempt-{mode}")
-        assert torture.complaint(run, Counts(), [f"[ 0.1] Dynamic Preempt: {mode}"]) == ""
-        assert "does not say" in torture.complaint(run, Counts(), ["Dynamic Preempt: lazy"])
+        assert matrix.complaint(run, Counts(), [f"[ 0.1] Dynamic Preempt: {mode}"]) == ""
+        assert "does not say" in matrix.complaint(run, Counts(), ["Dynamic Preempt: lazy"])
 
 
 @pytest.mark.parametrize("name", STORIES)
@@ -81,8 +83,8 @@ def test_variants_are_scenarios_of_their_own() -> None:
 def test_what_shows_the_configuration_comes_first() -> None:
     assert case("nohz-full").script()[0] == "expect /sys/devices/system/cpu/nohz_full 2-3"
     version = "Linux version 6.12.117 (bolt@lab) (gcc) #1 SMP PREEMPT_RT Wed Jan  1 00:00:00 UTC"
-    assert re.search(torture.configs()["rt"].shows, version)
-    assert not re.search(torture.configs()["rt"].shows, version.replace("_RT", "_DYNAMIC"))
+    assert re.search(matrix.configs()["rt"].shows, version)
+    assert not re.search(matrix.configs()["rt"].shows, version.replace("_RT", "_DYNAMIC"))
 
 
 def test_the_guest_has_the_machine_of_the_configuration(
@@ -90,11 +92,11 @@ def test_the_guest_has_the_machine_of_the_configuration(
 ) -> None:
     (tmp_path / "busybox").write_bytes(b"box")
     monkeypatch.setattr(busybox, "ensure", lambda arch: tmp_path / "busybox")
-    monkeypatch.setattr("boltlab.selftest.build", lambda arch, tree, names: {})
+    monkeypatch.setattr("boltlab.guest.selftest.build", lambda arch, tree, names: {})
     guest = case("nodes-4", "storm").guest(kernel(tmp_path))
-    assert (guest.cpus, guest.nodes, guest.seed) == (8, 4, 7)
+    assert (guest.machine.cpus, guest.machine.nodes, guest.seed) == (8, 4, 7)
     guest = case("cpus-64", "storm").guest(kernel(tmp_path))
-    assert (guest.cpus, guest.memory) == (64, "4G")
+    assert (guest.machine.cpus, guest.machine.memory) == (64, "4G")
     assert guest.timeout > case().guest(kernel(tmp_path)).timeout
     monkeypatch.setattr(Kernel, "tree", property(lambda self: tmp_path))
     script = STORIES["cpu-on-off-bolt"].scripts[0]
@@ -112,7 +114,7 @@ def test_requests_are_counted_and_bystanders_are_not() -> None:
         {"output": "# actor single asks=1 attempted=3 done=3 refused=0 wrong=0"},
         {"end": "ok"},
     ]
-    assert torture.count(rows, []) == Counts(13, 10, 2, 1)
+    assert matrix.count(rows, []) == Counts(13, 10, 2, 1)
 
 
 ONOFF = [
@@ -123,25 +125,25 @@ ONOFF = [
 
 
 def test_the_kernels_own_torture_is_counted_by_its_last_word() -> None:
-    counts = torture.count([], ONOFF)
+    counts = matrix.count([], ONOFF)
     assert counts == Counts(20, 19, 0, 1)
     run = case("modules", "rcutorture-bolt")
-    assert torture.complaint(run, counts, ONOFF) == "the kernel's torture ended with RCU_HOTPLUG"
+    assert matrix.complaint(run, counts, ONOFF) == "the kernel's torture ended with RCU_HOTPLUG"
     good = [line.replace("RCU_HOTPLUG", "SUCCESS") for line in ONOFF]
-    assert "1 of 20" in torture.complaint(run, counts, good)
-    assert torture.complaint(run, Counts(20, 20), good) == ""
-    assert torture.complaint(run, Counts(), []) == "the kernel's torture ended with nothing"
+    assert "1 of 20" in matrix.complaint(run, counts, good)
+    assert matrix.complaint(run, Counts(20, 20), good) == ""
+    assert matrix.complaint(run, Counts(), []) == "the kernel's torture ended with nothing"
 
 
 def test_a_refusal_is_wrong_where_there_is_no_reason_for_one() -> None:
     counts = Counts(10, 9, 1)
-    assert torture.complaint(case(story="storm"), counts, []) == ""
-    assert "refused" in torture.complaint(case(story="quiet"), counts, [])
-    assert torture.complaint(case("cpus-1", "quiet"), counts, []) == ""
+    assert matrix.complaint(case(story="storm"), counts, []) == ""
+    assert "refused" in matrix.complaint(case(story="quiet"), counts, [])
+    assert matrix.complaint(case("cpus-1", "quiet"), counts, []) == ""
 
 
 def test_ignored_complaints_are_those_without_bolt() -> None:
-    patterns = torture.ignored(case("kcsan"))
+    patterns = matrix.ignored(case("kcsan"))
     text = "BUG: KCSAN: data-race in {} / {}"
     assert any(each.search(text.format("tick_sched_do_timer", "x")) for each in patterns)
     for pair in (("bolt_defer", "x"), ("x", "bolt_defer")):
@@ -150,15 +152,15 @@ def test_ignored_complaints_are_those_without_bolt() -> None:
 
 def test_what_a_kernel_has(tmp_path: Path) -> None:
     built = kernel(tmp_path, "CONFIG_A=y\n# CONFIG_B is not set\n")
-    assert torture.meets(built, ("CONFIG_A=y", "CONFIG_B=n", "CONFIG_C=n"))
-    assert not torture.meets(built, ("CONFIG_A=y", "CONFIG_B=y"))
+    assert matrix.meets(built, ("CONFIG_A=y", "CONFIG_B=n", "CONFIG_C=n"))
+    assert not matrix.meets(built, ("CONFIG_A=y", "CONFIG_B=y"))
 
 
 def test_the_guests_time_is_that_of_its_last_line(tmp_path: Path) -> None:
-    assert torture.last_moment(tmp_path) == 0
+    assert matrix.last_moment(tmp_path) == 0
     (tmp_path / "console.log").write_text("[    1.500000] a\nb\n", encoding="utf-8")
     (tmp_path / "dmesg.log").write_text("<6>[    0.500000] a\n", encoding="utf-8")
-    assert torture.last_moment(tmp_path) == 1.5
+    assert matrix.last_moment(tmp_path) == 1.5
 
 
 GOOD: dict[str, Any] = {"description": "x", "commands": ["kunit"]}
@@ -166,13 +168,13 @@ GOOD: dict[str, Any] = {"description": "x", "commands": ["kunit"]}
 
 def test_wrong_tables_are_refused() -> None:
     with pytest.raises(BoltError, match="unknown key 'shares'"):
-        torture.parse("a", {**GOOD, "torture": {"shares": 1}})
+        matrix.parse("a", {**GOOD, "torture": {"shares": 1}})
     with pytest.raises(BoltError, match="unknown key 'commando'"):
-        torture.parse("a", {**GOOD, "commando": []})
+        matrix.parse("a", {**GOOD, "commando": []})
     with pytest.raises(BoltError, match="no scenario 'x' \\(there are: ") as caught:
-        torture.select(STORIES, "storm,x", "scenario")
+        matrix.select(STORIES, "storm,x", "scenario")
     assert caught.value.code == USAGE
-    assert torture.select(STORIES, "quiet,storm", "scenario") == [
+    assert matrix.select(STORIES, "quiet,storm", "scenario") == [
         STORIES["quiet"],
         STORIES["storm"],
     ]

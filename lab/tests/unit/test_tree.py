@@ -8,10 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from boltlab import paths, tree
+from boltlab import paths
 from boltlab.errors import BoltError
-from boltlab.source import COMPLETE, Source
-from boltlab.tree import Content
+from boltlab.kernel import tree
+from boltlab.kernel.source import COMPLETE, Source
+from boltlab.kernel.tree import Content
 from tests.unit.conftest import CPU_C, make_hook, write_tree
 
 OLD = 1_600_000_000

@@ -15,9 +15,10 @@ from typing import Any, cast
 import pytest
 from qemu.qmp import QMPClient
 
-from boltlab import agent, slots, userland
+from boltlab.debian import agent, userland
+from boltlab.debian.userland import Check
 from boltlab.errors import UNAVAILABLE, BoltError
-from boltlab.userland import Check
+from boltlab.guest import slots
 
 
 def record(mode: str, output: str, **changes: Any) -> Mapping[str, Any]:

@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from boltlab import arch, series, tree, versions
+from boltlab import arch, versions
 from boltlab.errors import BoltError
+from boltlab.kernel import series, tree
 
 
 def test_repository_table() -> None:

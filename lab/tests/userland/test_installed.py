@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """The packages on a machine with Debian, from its first kernel to its first kernel.
 
-A guest whose kernel prints a splat fails by itself: see boltlab.console.
+A guest whose kernel prints a splat fails by itself: see boltlab.guest.console.
 """
 
 import subprocess
@@ -9,10 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from boltlab import aptrepo, arch, installed, packages, packing
+from boltlab import arch, packages
+from boltlab.debian import aptrepo, installed, packing
+from boltlab.debian.packing import Stamp
 from boltlab.errors import UNAVAILABLE, BoltError
-from boltlab.packing import Stamp
-from boltlab.source import Source
+from boltlab.kernel.source import Source
 
 pytestmark = [pytest.mark.guest, pytest.mark.nightly]
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Debian's user space on a kernel with Bolt: programs see the same as natively.
 
-A guest whose kernel prints a splat fails by itself: see boltlab.console.
+A guest whose kernel prints a splat fails by itself: see boltlab.guest.console.
 """
 
 import json
@@ -10,9 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from boltlab import arch, userland
-from boltlab.build import Kernel
+from boltlab import arch
+from boltlab.debian import userland
 from boltlab.errors import UNAVAILABLE, BoltError
+from boltlab.kernel.build import Kernel
 
 pytestmark = [pytest.mark.guest, pytest.mark.nightly]
 

@@ -1,0 +1,216 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Results of boot-bench as JSON, schema 1, as tables, and as a figure."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+from matplotlib.figure import Figure as Canvas
+
+from boltlab.bench.results import SCHEMA, UNIT
+from boltlab.boot import bootmodel, boots
+from boltlab.boot.boots import Boot, Callback
+from boltlab.errors import BoltError
+
+CASE = "boot_cpu_dependent"
+VIRTUAL = "icount"  # the accelerator whose time is the machine's own
+NONE = "-"
+
+
+@dataclass(frozen=True)
+class BootResults:
+    """All boots of one boot-bench, and where they ran."""
+
+    arch: str
+    setting: str
+    accel: str
+    qemu: str
+    kernel: str
+    config_sha: str
+    boots: list[Boot] = field(default_factory=list)
+    commit: str = ""
+
+
+def sizes(results: BootResults) -> list[tuple[int, int]]:
+    """Return the machines of more than one CPU, (CPUs, nodes), in order."""
+    return sorted({(boot.cpus, boot.nodes) for boot in results.boots if boot.cpus > 1})
+
+
+def find(results: BootResults, variant: str, size: tuple[int, int]) -> Boot | None:
+    """Return the boot of ``variant`` on a machine of that ``size``, or None."""
+    for boot in results.boots:
+        if (boot.variant, boot.cpus, boot.nodes) == (variant, *size):
+            return boot
+    return None
+
+
+def names(results: BootResults) -> list[str]:
+    """Return the variants that were booted, in the table's order."""
+    booted = {boot.variant for boot in results.boots}
+    return [name for name in boots.variants(results.arch) if name in booted]
+
+
+def to_json(results: BootResults) -> dict[str, Any]:
+    """Return ``results`` as a JSON object: schema 1, a case for each size, and the boots."""
+    document = {"schema": SCHEMA, **asdict(results)}
+    document["cases"] = [
+        {
+            "case": CASE,
+            "batch": cpus - 1,
+            "cpus": cpus,
+            "nodes": nodes,
+            "unit": UNIT,
+            "variants": found,
+        }
+        for cpus, nodes in sizes(results)
+        if (found := _case(results, (cpus, nodes)))
+    ]
+    document["growth"] = {
+        variant: {
+            name: {"total_ns": total, **(asdict(fitted) if fitted else {})}
+            for name, fitted, total in boots.growth(results.boots, variant)
+        }
+        for variant in names(results)
+        if boots.growth(results.boots, variant)
+    }
+    if results.accel == VIRTUAL:
+        document["model"] = bootmodel.check(results.boots)
+    return document
+
+
+def _case(results: BootResults, size: tuple[int, int]) -> dict[str, dict[str, float]]:
+    found = {}
+    for variant in names(results):
+        boot = find(results, variant, size)
+        value = boots.dependent(results.boots, boot) if boot else None
+        if value is not None:
+            ms = round(value / 1e6, 6)
+            found[variant] = {"n": 1, "min": ms, "median": ms, "p99": ms, "max": ms}
+    return found
+
+
+def save(results: BootResults, path: Path) -> None:
+    """Write ``results`` to ``path``; BoltError when that is not possible."""
+    try:
+        path.write_text(json.dumps(to_json(results), indent=1) + "\n", encoding="utf-8")
+    except OSError as error:
+        raise BoltError(f"cannot write {path}: {error.strerror}") from error
+
+
+def load(path: Path) -> BootResults:
+    """Return the results in the file ``path``; BoltError when it is none of boot-bench."""
+    try:
+        document = json.loads(path.read_text(encoding="utf-8"))
+        if document["schema"] != SCHEMA:
+            raise BoltError(f"{path} has schema {document['schema']}: this lab reads {SCHEMA}")
+        texts = ("arch", "setting", "accel", "qemu", "kernel", "config_sha")
+        return BootResults(
+            **{name: str(document[name]) for name in texts},
+            boots=[_boot(entry) for entry in document["boots"]],
+            commit=str(document.get("commit", "")),
+        )
+    except OSError as error:
+        raise BoltError(f"cannot read {path}: {error.strerror}") from error
+    except (ValueError, KeyError, TypeError) as error:
+        raise BoltError(f"{path} is no result file of boot-bench: {error!r}") from error
+
+
+def _boot(entry: dict[str, Any]) -> Boot:
+    lists = {
+        name: [
+            Callback(
+                str(one["name"]),
+                int(one["runs"]),
+                int(one["ns"]),
+                int(one["early_ns"]),
+                bool(one["ahead"]),
+            )
+            for one in entry[name]
+        ]
+        for name in ("callbacks", "initcalls")
+    }
+    return Boot(
+        variant=str(entry["variant"]),
+        cpus=int(entry["cpus"]),
+        nodes=int(entry["nodes"]),
+        booted=int(entry["booted"]),
+        phases={str(name): int(ns) for name, ns in entry["phases"].items()},
+        **lists,
+    )
+
+
+def dependents(results: BootResults) -> tuple[list[str], list[list[str]]]:
+    """Return header and cells of the table of CPU-dependent times, and how many times less."""
+    header = ["CPUs/nodes", *names(results)]
+    cells = []
+    for size in sizes(results):
+        values = _case(results, size)
+        native = values.get("native", {}).get("median")
+        row = [f"{size[0]}/{size[1]}"]
+        for name in names(results):
+            mine = values.get(name, {}).get("median")
+            if mine is None:
+                row.append(NONE)
+            elif native is None or name == "native" or mine <= 0:
+                row.append(f"{mine:.1f}")
+            else:
+                row.append(f"{mine:.1f} ({native / mine:.2f}x)")
+        cells.append(row)
+    return header, cells
+
+
+def phases(results: BootResults, size: tuple[int, int]) -> tuple[list[str], list[list[str]]]:
+    """Return header and cells of the table of phases, in ms more than on one CPU."""
+    header = [f"{size[0]}/{size[1]}, ms", *(row["name"] for row in boots.table()["phase"])]
+    cells = []
+    for variant in names(results):
+        boot = find(results, variant, size)
+        base = next((b for b in results.boots if (b.variant, b.cpus) == (variant, 1)), None)
+        if boot and base:
+            row = [f"{(boot.phases[name] - base.phases[name]) / 1e6:.1f}" for name in header[1:]]
+            cells.append([variant, *row])
+    return header, cells
+
+
+def callbacks(results: BootResults, variant: str) -> tuple[list[str], list[list[str]]]:
+    """Return header and cells of the table of the dearest callbacks and how they grow."""
+    header = [f"{variant}: callback", "ms", "grows as", "R2", "error"]
+    cells = []
+    for name, fitted, total in boots.growth(results.boots, variant):
+        row = [name, f"{total / 1e6:.2f}"]
+        row += [fitted.law, f"{fitted.r2:.3f}", f"{fitted.error:.0%}"] if fitted else [NONE] * 3
+        cells.append(row)
+    return header, cells
+
+
+def draw(results: BootResults, title: str) -> Canvas:
+    """Return the figure: CPU-dependent time of the largest machine, by phase and variant."""
+    size = sizes(results)[-1]
+    header, cells = phases(results, size)
+    canvas = Canvas(figsize=(10.0, 1.2 + 0.45 * len(cells)), layout="constrained")
+    axes = canvas.subplots()
+    left = [0.0] * len(cells)
+    for place, name in enumerate(header[1:], start=1):
+        widths = [max(0.0, float(row[place])) for row in cells]
+        axes.barh([row[0] for row in cells], widths, left=left, label=name)
+        left = [start + width for start, width in zip(left, widths, strict=True)]
+    axes.invert_yaxis()
+    axes.set_xlabel(f"ms more than on one CPU, {size[0]} CPUs, {size[1]} nodes")
+    axes.set_title(title, fontsize=9)
+    axes.legend(fontsize=8)
+    return canvas
+
+
+def headline(results: BootResults, variants: Sequence[str] = ("talk", "all")) -> list[str]:
+    """Return a line for the largest machine and each of ``variants``: how many times less."""
+    lines = []
+    for size in sizes(results)[-1:]:
+        values = _case(results, size)
+        for name in variants:
+            if name in values and "native" in values and values[name]["median"] > 0:
+                ratio = values["native"]["median"] / values[name]["median"]
+                machine = f"{size[0]} CPUs, {size[1]} nodes"
+                lines.append(f"{CASE} at {machine}: {name} {ratio:.2f}x less than native")
+    return lines

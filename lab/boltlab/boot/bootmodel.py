@@ -1,0 +1,251 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""A model of boots: larger machines than can be run, and CPUs that really work at once.
+
+Costs are those of measured boots: every phase of a variant as a sum of terms in the number of CPUs
+and nodes, fitted to all machines that were run. In virtual time the CPUs take turns; the model adds
+up what they do in that case, and is checked against the boots. With CPUs that work at once it plays
+the bring-up CPU by CPU: who is free when, and what only one can do at a time.
+"""
+
+import itertools
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from boltlab.boot.boots import Boot
+
+SMP = "SMP init"
+
+# What the talk (docs/boot.md names it) shows: CPUs, nodes, seconds. Proportions are compared.
+TALK = ((32, 1, 0.5), (960, 15, 11.0), (1024, 16, 15.0), (1780, 16, 45.0))
+LARGE = (1780, 16)
+# On trial so many CPUs come with each request, then all others, as in kernel/bolt/boot/cpus.c.
+GROUPS = (1, 1, 1, 2, 4, 8)
+
+# Terms that a phase may have, by its name: of the CPUs that come (n) and the nodes (m).
+_TERMS: Mapping[str, Callable[[int, int], float]] = {
+    "N": lambda n, m: float(n),
+    "N^2": lambda n, m: float(n) ** 2,
+    "N^2 nodes": lambda n, m: float(n) ** 2 * m,
+    "N^3": lambda n, m: float(n) ** 3,
+}
+_PHASES: Mapping[str, tuple[str, ...]] = {
+    "boot CPU": ("N", "N^2", "N^3"),
+    SMP: ("N", "N^2", "N^2 nodes"),
+    "domain build": ("N", "N^2"),
+    "initcalls": ("N", "N^2"),
+}
+
+
+@dataclass(frozen=True)
+class Bringup:
+    """What bringing up one CPU costs, in ns, on a machine of a certain size.
+
+    ``ahead`` is done for it by whoever brings it up, ``wake`` and ``own`` until it idles by it and
+    by the CPU itself, ``after`` are its callbacks, ``active`` is done by the control task. Of
+    ``ahead`` and ``own`` the share ``turns`` is done for one CPU at a time.
+    """
+
+    ahead: float
+    wake: float
+    own: float
+    after: float
+    active: float
+    turns: float = 0.25
+
+
+@dataclass(frozen=True)
+class Model:
+    """Terms of each phase: phase -> term -> ns; and the shares of SMP init: see Bringup."""
+
+    terms: Mapping[str, Mapping[str, float]]
+    ahead: float
+    after: float
+
+    def phase(self, name: str, cpus: int, nodes: int) -> float:
+        """Return the ns by which a phase is longer than on one CPU, work of all CPUs added up."""
+        return sum(each * _TERMS[term](cpus - 1, nodes) for term, each in self.terms[name].items())
+
+    def summed(self, cpus: int, nodes: int) -> float:
+        """Return the CPU-dependent ns of a boot, work of all CPUs added up."""
+        return sum(self.phase(name, cpus, nodes) for name in self.terms)
+
+    def bringup(self, cpus: int, nodes: int) -> Bringup:
+        """Return what one CPU costs, on average, on a machine of that size."""
+        each = self.phase(SMP, cpus, nodes) / (cpus - 1)
+        rest = each * (1 - self.ahead - self.after)
+        return Bringup(
+            ahead=each * self.ahead,
+            wake=rest * 0.3,
+            own=rest * 0.6,
+            after=each * self.after,
+            active=rest * 0.1,
+        )
+
+    def path(self, cpus: int, nodes: int, order: str) -> float:
+        """Return the CPU-dependent ns of a boot with CPUs that work at once."""
+        others = sum(self.phase(name, cpus, nodes) for name in self.terms if name != SMP)
+        return others + play(self.bringup(cpus, nodes), cpus - 1, order)
+
+
+def model(boots: Sequence[Boot], variant: str) -> Model | None:
+    """Return the model of ``variant`` from its ``boots``, or None with less than 3 machines."""
+    base = next((b for b in boots if (b.variant, b.cpus) == (variant, 1)), None)
+    runs = [boot for boot in boots if boot.variant == variant and boot.cpus > 1]
+    if base is None or len(runs) < 3:
+        return None
+    terms = {
+        name: _terms(
+            known,
+            {
+                (boot.cpus, boot.nodes): max(1.0, boot.phases[name] - base.phases[name])
+                for boot in runs
+            },
+        )
+        for name, known in _PHASES.items()
+    }
+    traced = [boot for boot in runs if boot.callbacks]
+    ahead, after = _shares(traced[-1]) if traced else (0.35, 0.35)
+    return Model(terms, ahead, after)
+
+
+def _shares(boot: Boot) -> tuple[float, float]:
+    """Return which shares of SMP init are callbacks ahead of a CPU, and on it."""
+    ahead = sum(entry.early_ns for entry in boot.callbacks if entry.ahead)
+    after = sum(entry.early_ns for entry in boot.callbacks if not entry.ahead)
+    whole = max(boot.phases[SMP], 1.2 * (ahead + after))
+    return ahead / whole, after / whole
+
+
+def _terms(known: Sequence[str], points: Mapping[tuple[int, int], float]) -> dict[str, float]:
+    """Return the terms, none below 0, whose sum fits ``points`` with the least relative error."""
+    best: tuple[float, dict[str, float]] | None = None
+    sets = itertools.chain.from_iterable(
+        itertools.combinations(known, size) for size in range(1, len(known) + 1)
+    )
+    for chosen in sets:
+        rows = [
+            [_TERMS[term](cpus - 1, nodes) / total for term in chosen]
+            for (cpus, nodes), total in points.items()
+        ]
+        found, *_ = np.linalg.lstsq(np.array(rows), np.ones(len(rows)), rcond=None)
+        if (found < 0).any():
+            continue
+        error = float(np.square(np.array(rows) @ found - 1).sum())
+        # A term more must be worth it.
+        if best is None or error < 0.8 * best[0]:
+            best = error, dict(zip(chosen, map(float, found), strict=True))
+    return best[1] if best else {known[0]: 0.0}
+
+
+def play(cost: Bringup, comers: int, order: str) -> float:
+    """Return the ns until ``comers`` CPUs are up: serial, parallel or tree."""
+    if order == "serial":
+        return comers * (cost.ahead + cost.wake + cost.own + cost.after + cost.active)
+    now, come = 0.0, 0
+    for size in (*GROUPS, comers):
+        n = min(size, comers - come)
+        if n:
+            arrivals = _at_once(cost, n) if order == "parallel" else _tree(cost, n, come)
+            # Callbacks begin when all of a group are there, and run on all at once.
+            now += max(arrivals) + cost.after + n * cost.active
+            come += n
+    return now
+
+
+def _at_once(cost: Bringup, comers: int) -> list[float]:
+    """Return when each arrives if one task prepares all, then wakes all."""
+    now = comers * cost.ahead
+    turn = 0.0
+    arrivals: list[float] = []
+    for _ in range(comers):
+        now += cost.wake
+        turn = max(turn, now + cost.own * (1 - cost.turns)) + cost.own * cost.turns
+        arrivals.append(turn)
+    return arrivals
+
+
+def _tree(cost: Bringup, comers: int, come: int) -> list[float]:
+    """Return when each arrives if in every round every CPU brings up another.
+
+    ``come`` are there before; the boot CPU has another one do it as soon as there is one.
+    """
+    now = 0.0
+    arrivals: list[float] = []
+    while len(arrivals) < comers:
+        jobs = min(max(1, come + len(arrivals)), comers - len(arrivals))
+        now += cost.ahead * (1 - cost.turns) + jobs * cost.ahead * cost.turns
+        turn = now
+        for _ in range(jobs):
+            ready = now + cost.wake + cost.own * (1 - cost.turns)
+            turn = max(turn, ready) + cost.own * cost.turns
+            arrivals.append(turn)
+        now = turn
+    return arrivals
+
+
+def check(boots: Sequence[Boot]) -> dict[str, Any]:
+    """Return what the model says: its errors at every size that ran, the talk, a large machine."""
+    names = list(dict.fromkeys(boot.variant for boot in boots))
+    models = {name: found for name in names if (found := model(boots, name))}
+    said: dict[str, Any] = {"errors": {}, "large": {}}
+    for name, mine in models.items():
+        base = next(b for b in boots if (b.variant, b.cpus) == (name, 1))
+        said["errors"][name] = {
+            f"{boot.cpus}/{boot.nodes}": mine.summed(boot.cpus, boot.nodes)
+            / max(1, boot.booted - base.booted)
+            - 1
+            for boot in boots
+            if boot.variant == name and boot.cpus > 1
+        }
+        said["large"][name] = {
+            "summed_ms": mine.summed(*LARGE) / 1e6,
+            "summed_acpi_ms": (mine.summed(*LARGE) - mine.phase("boot CPU", *LARGE)) / 1e6,
+            **{
+                f"{order}_ms": mine.path(*LARGE, order) / 1e6
+                for order in ("serial", "parallel", "tree")
+            },
+        }
+    if "native" in models:
+        said["talk"] = talk(models["native"])
+    return said
+
+
+def talk(native: Model) -> dict[str, Any]:
+    """Compare the native model with the talk's four points, one factor for all of them.
+
+    Its machines have no devicetree: without what the boot CPU does before it wakes others.
+    """
+    guessed = [
+        native.summed(cpus, nodes) - native.phase("boot CPU", cpus, nodes)
+        for cpus, nodes, _ in TALK
+    ]
+    # Its seconds have what a boot takes on one CPU in them, which it does not say: so much that the
+    # error is least, and no more than the whole boot of the smallest machine.
+    tries = [_scaled(guessed, TALK[0][2] * step / 100) for step in range(100)]
+    base, factor, _ = min(tries, key=lambda found: found[2])
+    return {
+        "base_s": base,
+        "factor": factor * 1e9,
+        "points": [
+            {
+                "cpus": cpus,
+                "nodes": nodes,
+                "talk_s": seen,
+                "model_s": base + ours * factor,
+                "error": (base + ours * factor) / seen - 1,
+            }
+            for (cpus, nodes, seen), ours in zip(TALK, guessed, strict=True)
+        ],
+    }
+
+
+def _scaled(guessed: Sequence[float], base: float) -> tuple[float, float, float]:
+    """Return ``base``, the factor that fits the talk best with it, and the error that remains."""
+    pairs = [((seen - base), ours) for (_, _, seen), ours in zip(TALK, guessed, strict=True)]
+    factor = math.exp(sum(math.log(seen / ours) for seen, ours in pairs) / len(pairs))
+    error = sum(math.log((base + ours * factor) / (base + seen)) ** 2 for seen, ours in pairs)
+    return base, factor, error

@@ -1,0 +1,233 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Boots of machines of different sizes: their phases, their callbacks, and how these grow.
+
+What matters is the time that depends on the CPUs: that of a boot less that of the same kernel on
+one CPU, whatever the rest of the machine takes.
+"""
+
+import functools
+import itertools
+import math
+import re
+import tomllib
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from boltlab import paths
+from boltlab.arch import Arch
+from boltlab.errors import BoltError
+from boltlab.guest import console
+
+_EVENT = re.compile(
+    r"^ *(?P<task>.+)-(?P<pid>\d+) +\[(?P<cpu>\d+)\] \S+ +"
+    r"(?P<sec>\d+)\.(?P<usec>\d{6}): (?P<event>\w+): +(?P<rest>.*)$"
+)
+_ENTER = re.compile(r"^cpu: (?P<cpu>\d+) target: +\d+ step: +(?P<step>\d+) \((?P<name>[^)]+)\)")
+_LOST = re.compile(r"^CPU:\d+ \[LOST \d+ EVENTS\]")
+INITCALLS = 40  # the dearest ones are kept
+# It waits until the CPU has run its own callbacks, which are counted by themselves.
+_WAITS = ("bringup_cpu", "cpuhp_bringup_ap")
+
+
+@dataclass(frozen=True)
+class Callback:
+    """All runs of one callback in a boot: its name, how many, and their ns together.
+
+    ``early_ns`` are those of runs before the domains are built, ``ahead`` says whether the control
+    task runs them, for a CPU that is not there yet.
+    """
+
+    name: str
+    runs: int
+    ns: int
+    early_ns: int = 0
+    ahead: bool = False
+
+
+@dataclass(frozen=True)
+class Boot:
+    """One boot: the machine, the variant, ns of its phases and until init's first instruction.
+
+    ``callbacks`` and ``initcalls`` are of a second, traced boot, which takes longer.
+    """
+
+    variant: str
+    cpus: int
+    nodes: int
+    booted: int
+    phases: dict[str, int] = field(default_factory=dict)
+    callbacks: list[Callback] = field(default_factory=list)
+    initcalls: list[Callback] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class Fit:
+    """How something grows: ``each`` ns times what ``law`` says, and how well that fits.
+
+    ``error`` is the root of the mean square of relative errors; ``r2`` says how much of what a
+    constant leaves unexplained the law explains.
+    """
+
+    law: str
+    each: float
+    r2: float
+    error: float
+
+
+# How a total may grow with the CPUs that come (n) and the nodes (m).
+LAWS: Mapping[str, Callable[[int, int], float]] = {
+    "constant": lambda n, m: 1.0,
+    "N": lambda n, m: float(n),
+    "N log N": lambda n, m: n * math.log2(max(2, n)),
+    "N^2": lambda n, m: float(n * n),
+    "N^2 nodes": lambda n, m: float(n * n * m),
+}
+
+
+@functools.cache
+def table() -> dict[str, Any]:
+    """Return data/boot.toml."""
+    return tomllib.loads((paths.DATA / "boot.toml").read_text(encoding="utf-8"))
+
+
+def variants(arch: str) -> dict[str, dict[str, Any]]:
+    """Return what is compared on ``arch``, by name."""
+    rows = table()["variant"]
+    return {row["name"]: row for row in rows if arch in row.get("arches", [arch])}
+
+
+def append(target: Arch, setting: str, *more: str) -> str:
+    """Return the command line of a boot on ``target``: its setting's, the table's, and ``more``."""
+    words = (target.settings[setting], table()["append"][target.name], *more)
+    return " ".join(word for word in words if word)
+
+
+def phases(log: Path) -> dict[str, int]:
+    """Return the ns of each phase in the kernel's ``log``; BoltError when a message is missing."""
+    found, last = {}, 0
+    for row in table()["phase"]:
+        now = console.time_of(log, row["until"])
+        found[row["name"]] = now - last
+        last = now
+    return found
+
+
+def traced(lines: Iterable[str]) -> tuple[list[Callback], list[Callback]]:
+    """Return callbacks of CPUs other than the first, and initcalls, of a traced boot.
+
+    Both are sorted by what they took. Raises BoltError when records were lost.
+    """
+    spans: list[tuple[int, int, str]] = []
+    ahead: set[str] = set()
+    calls: dict[str, list[int]] = defaultdict(list)
+    inside: dict[tuple[str, str], tuple[int, str]] = {}
+    booted: int | None = None
+    for line in lines:
+        if _LOST.match(line):
+            raise BoltError("the trace of the boot has lost records: its buffer is too small")
+        record = _EVENT.match(line)
+        if not record:
+            continue
+        now = (int(record["sec"]) * 1_000_000 + int(record["usec"])) * 1000
+        # The task of the initcalls moves, and all idle tasks have the same number.
+        idle = record["cpu"] if record["pid"] == "0" else ""
+        key = (record["event"].split("_", maxsplit=1)[0], f"{record['pid']}/{idle}")
+        if enter := _ENTER.match(record["rest"]):
+            if int(enter["cpu"]):
+                inside[key] = now, enter["name"]
+                if record["pid"] != "0" and not record["task"].startswith("cpuhp/"):
+                    ahead.add(enter["name"])
+        elif record["event"] == "initcall_level":
+            booted = now if record["rest"] == "level=pure" else booted
+        elif record["event"] == "initcall_start":
+            inside[key] = now, record["rest"].split("=")[-1].split("+")[0]
+        elif key in inside:
+            start, name = inside.pop(key)
+            if key[0] == "initcall":
+                calls[name].append(now - start)
+            elif name not in _WAITS:
+                spans.append((start, now, name))
+    initcalls = _sorted(Callback(name, len(ns), sum(ns)) for name, ns in calls.items())
+    return _callbacks(spans, ahead, booted), initcalls[:INITCALLS]
+
+
+def _callbacks(
+    spans: Sequence[tuple[int, int, str]], ahead: set[str], booted: int | None
+) -> list[Callback]:
+    """Return what ``spans`` (start, end, name) add up to.
+
+    CPUs take turns: an instant in which several callbacks are under way is shared out among them.
+    """
+    edges = [(start, 1, i) for i, (start, _, _) in enumerate(spans)]
+    edges += [(end, 0, i) for i, (_, end, _) in enumerate(spans)]
+    took: dict[str, float] = defaultdict(float)
+    early: dict[str, float] = defaultdict(float)
+    active: set[int] = set()
+    for (now, begins, i), (until, _, _) in itertools.pairwise([*sorted(edges), (0, 0, 0)]):
+        active.add(i) if begins else active.discard(i)
+        for each in active:
+            name = spans[each][2]
+            took[name] += (until - now) / len(active)
+            if booted is None or now < booted:
+                early[name] += (until - now) / len(active)
+    runs = Counter(name for _, _, name in spans)
+    return _sorted(
+        Callback(name, count, round(took[name]), round(early[name]), name in ahead)
+        for name, count in runs.items()
+    )
+
+
+def _sorted(entries: Iterable[Callback]) -> list[Callback]:
+    return sorted(entries, key=lambda entry: -entry.ns)
+
+
+def dependent(boots: Iterable[Boot], boot: Boot) -> int | None:
+    """Return the ns of ``boot`` that depend on its CPUs, or None without a boot on one CPU."""
+    for base in boots:
+        if (base.variant, base.cpus) == (boot.variant, 1):
+            return boot.booted - base.booted
+    return None
+
+
+def fit(points: Mapping[tuple[int, int], float]) -> Fit | None:
+    """Return the law that fits ``points`` best: (CPUs, nodes) -> total; None with less than 3.
+
+    Errors count relative to the total, or the largest machine alone would decide. Among laws that
+    fit about as well the one that grows least is taken.
+    """
+    if len(points) < 3 or any(total <= 0 for total in points.values()):
+        return None
+    fits = {}
+    for law, grows in LAWS.items():
+        shape = [grows(cpus - 1, nodes) / total for (cpus, nodes), total in points.items()]
+        each = sum(shape) / sum(value**2 for value in shape)
+        fits[law] = each, sum((each * value - 1) ** 2 for value in shape)
+    constant = fits["constant"][1]
+    best: Fit | None = None
+    for law, (each, squares) in fits.items():
+        r2 = 1 - squares / constant if constant else float(law == "constant")
+        error = math.sqrt(squares / len(points))
+        if best is None or error < best.error - 0.02:
+            best = Fit(law, each, max(0.0, r2), error)
+    return best
+
+
+def growth(boots: Sequence[Boot], variant: str, top: int = 12) -> list[tuple[str, Fit | None, int]]:
+    """Return name, fit and ns at the largest machine of the ``top`` callbacks of ``variant``."""
+    runs = [boot for boot in boots if boot.variant == variant and boot.callbacks]
+    if not runs:
+        return []
+    largest = max(runs, key=lambda boot: (boot.cpus, boot.nodes))
+    found = []
+    for entry in largest.callbacks[:top]:
+        points = {
+            (boot.cpus, boot.nodes): float(same.ns)
+            for boot in runs
+            for same in boot.callbacks
+            if same.name == entry.name
+        }
+        found.append((entry.name, fit(points), entry.ns))
+    return found

@@ -1,0 +1,88 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Many boots of machines of all sizes, in all ways: whether all CPUs come, without a complaint."""
+
+import random
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from boltlab.arch import Arch
+from boltlab.boot import boots
+from boltlab.guest import qemu
+from boltlab.guest.machine import Machine
+from boltlab.guest.qemu import Guest
+from boltlab.kernel.build import Kernel
+
+
+@dataclass(frozen=True)
+class Soak:
+    """One boot of many: which, in what way, and the guest."""
+
+    number: int
+    variant: str
+    guest: Guest
+
+    @property
+    def cpus(self) -> int:
+        """CPUs of the machine."""
+        return self.guest.machine.cpus
+
+    @property
+    def name(self) -> str:
+        """Name of the run's directory."""
+        machine = self.guest.machine
+        return (
+            f"soak-{self.guest.arch.name}-{self.number}-{self.variant}"
+            f"-{machine.cpus}-{machine.nodes}-{machine.accel}"
+        )
+
+    @property
+    def units(self) -> int:
+        """Share of the progress."""
+        return self.cpus
+
+
+def draw(
+    target: Arch, setting: str, kernels: Mapping[str, Kernel], count: int, seed: int = 1
+) -> list[Soak]:
+    """Return ``count`` boots, drawn from the table's sizes and the variants of Bolt's kernel."""
+    rows = boots.table()["soak"]
+    ways = {
+        name: row for name, row in boots.variants(target.name).items() if row["kernel"] == "bolt"
+    }
+    rng = random.Random(seed)
+    found = []
+    for number in range(count):
+        cpus = rng.choice(rows["cpus"][target.name])
+        accel = rng.choice(qemu.EMULATED)
+        nodes = rng.choice([n for n in rows["nodes"] if cpus % n == 0])
+        # In turn, so that none is left out.
+        variant = list(ways)[number % len(ways)]
+        # Where CPUs really run at once, a trial would have most of them come one by one.
+        trial = "bolt.trial=" + rng.choice(("on", "off"))
+        found.append(
+            Soak(
+                number,
+                variant,
+                Guest(
+                    arch=target,
+                    image=kernels["bolt"].image,
+                    script=tuple(_script(rows, cpus)),
+                    append=boots.append(target, setting, f"{ways[variant]['append']} {trial}"),
+                    machine=Machine(
+                        cpus=cpus,
+                        nodes=nodes,
+                        memory=rows["memory"],
+                        # Many CPUs at once on a host with few: late, and taken for a lockup.
+                        accel=accel if cpus <= rows["mttcg"] else "icount",
+                    ),
+                    timeout=rows["timeout"],
+                ),
+            )
+        )
+    return found
+
+
+def _script(rows: Mapping[str, Any], cpus: int) -> list[str]:
+    last = str(cpus - 1)
+    return [line.replace("LAST", last) for line in rows["commands"]]

@@ -1,0 +1,88 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""How many instructions the boot CPU runs while it brings up the others.
+
+Counted by a plugin of the emulator (lab/plugin/bootwork.c), from smp_init() to sched_init_smp().
+Time in which it only waits for somebody, spinning, is left out: see data/boot.toml.
+"""
+
+import bisect
+import json
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from boltlab.boot import boots
+from boltlab.errors import BoltError
+from boltlab.kernel import symbols
+
+FROM, TO = "smp_init", "sched_init_smp"
+
+
+@dataclass(frozen=True)
+class Work:
+    """What the boot CPU ran: the variant, how many CPUs there are, instructions by function."""
+
+    variant: str
+    cpus: int
+    functions: Mapping[str, int]
+
+    @property
+    def total(self) -> int:
+        """Instructions in which it did not only wait."""
+        spins = boots.table()["work"]["spins"]
+        return sum(count for name, count in self.functions.items() if name not in spins)
+
+
+def edges(path: Path) -> str:
+    """Return the plugin's arguments for the kernel with the System.map ``path``."""
+    known = {name: at for at, name in symbols.read(path)}
+    if FROM not in known or TO not in known:
+        raise BoltError(f"{path} has no {FROM}() or no {TO}()")
+    return f"from={known[FROM]:x},to={known[TO]:x}"
+
+
+def read(lines: Iterable[str], names: list[tuple[int, str]]) -> dict[str, int]:
+    """Return instructions by function: the plugin's ``lines``, the ``names`` of symbols.read()."""
+    starts = [at for at, _ in names]
+    found: Counter[str] = Counter()
+    for line in lines:
+        row = json.loads(line)
+        place = bisect.bisect_right(starts, int(row["at"], 16)) - 1
+        found[names[place][1] if place >= 0 else "?"] += row["instructions"]
+    if not found:
+        raise BoltError(f"the plugin saw nothing between {FROM}() and {TO}()")
+    return dict(found)
+
+
+def each(works: Iterable[Work]) -> dict[tuple[str, int], float]:
+    """Return the instructions for each further CPU, by variant and number of CPUs."""
+    runs = list(works)
+    alone = {work.variant: work.total for work in runs if work.cpus == 1}
+    return {
+        (work.variant, work.cpus): (work.total - alone[work.variant]) / (work.cpus - 1)
+        for work in runs
+        if work.cpus > 1 and work.variant in alone
+    }
+
+
+def table(works: Iterable[Work], top: int = 12) -> list[str]:
+    """Return lines for people: each variant, and what most of it is spent in."""
+    runs = list(works)
+    share = each(runs)
+    lines = []
+    for (variant, cpus), count in share.items():
+        native = share.get(("native", cpus))
+        gain = f", {native / count:.1f} times less than natively" if native and count else ""
+        lines.append(f"{variant}, {cpus} CPUs: {count:,.0f} instructions for each{gain}")
+        largest = next(run for run in runs if (run.variant, run.cpus) == (variant, cpus))
+        names = sorted(largest.functions, key=lambda name: -largest.functions[name])[:top]
+        spins = boots.table()["work"]["spins"]
+        lines.append(
+            "  "
+            + ", ".join(
+                f"{name}{' (waits)' if name in spins else ''} {largest.functions[name]:,}"
+                for name in names
+            )
+        )
+    return lines

@@ -1,0 +1,2 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""What ``bolt bystanders`` measures: what requests take from tasks on other CPUs."""

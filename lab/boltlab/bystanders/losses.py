@@ -1,0 +1,172 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""What a request takes from tasks on CPUs that neither ask for it nor come or go.
+
+Counted by a plugin of the emulator: lab/plugin/bystanders.c says how.
+"""
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from boltlab import git
+from boltlab.arch import Arch
+from boltlab.errors import BoltError
+from boltlab.guest import qemu
+from boltlab.guest.machine import Machine
+from boltlab.guest.qemu import Guest
+from boltlab.kernel.build import Kernel
+from boltlab.tables import Column
+
+KIND = "bystanders"
+US = 0.002  # microseconds that an instruction takes in virtual time
+SIZES = (4, 16, 32)
+ROUNDS = 10
+PHASES = {1: "offline", 2: "online", 3: "idle"}
+# Variant -> the kernel it is measured on, and what the guest does first.
+VARIANTS: Mapping[str, tuple[str, tuple[str, ...]]] = {
+    "native": ("pristine", ()),
+    "expedited": ("pristine", ("write /sys/kernel/rcu_expedited 1",)),
+    "bolt": ("bolt", ("write /sys/devices/system/cpu/bolt/enabled 1",)),
+}
+# A CPU without a tick: the last one of four, on a kernel that can do that.
+TICKLESS = "torture"
+
+
+@dataclass(frozen=True)
+class Row:
+    """What one direction of requests for ``batch`` CPUs of ``cpus`` cost each bystander.
+
+    Microseconds of virtual time: ``longest`` is the longest that a task could not run, ``off`` the
+    longest with interrupts off (None: not known), ``stolen`` what the kernel took of a request's
+    time, ``times`` how often it came in for it; the last two are means of all bystanders and
+    requests. Direction "idle" is as long with no request. ``tickless``: of a nohz_full CPU.
+    """
+
+    variant: str
+    direction: str
+    cpus: int
+    batch: int
+    tickless: bool
+    longest: float
+    off: float | None
+    stolen: float
+    times: float
+
+
+def guest(
+    arch: Arch,
+    kernel: Kernel,
+    plugin: Path,
+    variant: str,
+    place: tuple[int, int, bool],
+    rounds: int = ROUNDS,
+) -> Guest:
+    """Return the guest that measures one row of each direction.
+
+    ``place`` is how many CPUs there are, how many of them come and go, and whether the last one is
+    to have no tick.
+    """
+    cpus, batch, tickless = place
+    going = f"1-{batch}" if batch > 1 else "1"
+    bolt = int(variant == "bolt")
+    words = f"run /bin/bystand cpus={going} n={rounds} bolt={bolt}"
+    append = arch.settings[arch.default_setting]
+    append += f" nohz_full={cpus - 1}" if tickless else ""
+    return Guest(
+        arch=arch,
+        image=kernel.image,
+        script=(*VARIANTS[variant][1], words),
+        append=append.strip(),
+        machine=Machine(cpus=cpus, memory="2G" if cpus > 16 else "1G"),
+        timeout=7200,
+        plugin=plugin,
+    )
+
+
+def read(lines: Iterable[str], variant: str, cpus: int, batch: int, tickless: bool) -> list[Row]:
+    """Return the rows in what the plugin has written, CPUs by number."""
+    found: dict[int, list[dict[str, Any]]] = {}
+    for line in lines:
+        row = json.loads(line)
+        if row["cpu"] >= cpus:
+            raise BoltError(f"the plugin saw CPU {row['cpu']} of {cpus}")
+        # CPU 0 asks, and the first others come and go.
+        if row["cpu"] > batch and (not tickless or row["cpu"] == cpus - 1):
+            found.setdefault(row["phase"], []).append(row)
+    rows = []
+    for phase, seen in sorted(found.items()):
+        share = seen[0]["rounds"] * len(seen)
+        off = max(row["longest_off"] for row in seen) * US
+        rows.append(
+            Row(
+                variant,
+                PHASES[phase],
+                cpus,
+                batch,
+                tickless,
+                longest=round(max(row["longest"] for row in seen) * US, 2),
+                off=round(off, 2) if off else None,
+                stolen=round(sum(row["kernel"] for row in seen) * US / share, 2),
+                times=round(sum(row["stretches"] for row in seen) / share, 2),
+            )
+        )
+    return rows
+
+
+def dumps(arch: Arch, rows: Sequence[Row]) -> str:
+    """Return the JSON text of what was measured."""
+    lines = ",\n".join(json.dumps(asdict(row)) for row in rows)
+    head = json.dumps(
+        {
+            "schema": 1,
+            "kind": KIND,
+            "arch": arch.name,
+            "qemu": qemu.version(arch.qemu),
+            "commit": git.measured(),
+        }
+    )
+    return f'{head[:-1]}, "rows": [\n{lines}\n]}}\n'
+
+
+def load(path: Path) -> tuple[str, list[Row]]:
+    """Return the architecture and rows of the file ``path``; or BoltError."""
+    try:
+        document = json.loads(path.read_text(encoding="utf-8"))
+        if (document["schema"], document["kind"]) != (1, KIND):
+            raise ValueError("another schema")
+        return document["arch"], [Row(**row) for row in document["rows"]]
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise BoltError(f"{path} holds no figures of bystanders: {error}") from error
+
+
+# Columns of table(): those with the highest rank leave a narrow terminal first.
+COLUMNS = (
+    Column("CPUs"),
+    Column("of"),
+    Column("direction"),
+    Column("variant"),
+    Column("longest us"),
+    Column("irqs off us", 2),
+    Column("stolen us", 1),
+    Column("times", 3),
+)
+TICKLESS_TEXT = "* of a CPU without a tick (nohz_full)"
+
+
+def table(rows: Sequence[Row]) -> list[list[str]]:
+    """Return the cells of COLUMNS; a star at the size of a machine is explained by a text."""
+    return [
+        [
+            str(row.batch),
+            f"{row.cpus}{'*' if row.tickless else ''}",
+            row.direction,
+            row.variant,
+            f"{row.longest:.1f}",
+            "-" if row.off is None else f"{row.off:.1f}",
+            f"{row.stolen:.1f}",
+            f"{row.times:.1f}",
+        ]
+        for row in rows
+    ]

@@ -1,0 +1,414 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""``bolt boot-bench``: boots of larger and larger machines, natively and with each fix."""
+
+import argparse
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+from boltlab import arch, cli, git, packages, tables, ui
+from boltlab.arch import Arch
+from boltlab.boot import bootfile, bootmodel, boots, bootsoak, bootwork
+from boltlab.boot.bootfile import VIRTUAL, BootResults
+from boltlab.boot.boots import Boot, Callback
+from boltlab.boot.bootsoak import Soak
+from boltlab.boot.bootwork import Work
+from boltlab.engine import merge, options, slurm
+from boltlab.engine import rows as elements
+from boltlab.engine.rows import Row
+from boltlab.errors import USAGE, BoltError
+from boltlab.guest import backports, guests, plugins, qemu
+from boltlab.guest.machine import Machine
+from boltlab.guest.qemu import Guest, GuestResult
+from boltlab.kernel import build, source, symbols
+from boltlab.kernel.build import Kernel
+from boltlab.report import summary
+from boltlab.tables import Column
+
+NAME = "boot-bench"
+HELP = "Boot larger and larger machines, natively and with each fix, and compare."
+TIMEOUT = 3600  # host seconds for one boot
+SPLITS = ("native", "all")  # variants whose callbacks are traced
+# Which variants stay for longest in a narrow terminal; single fixes leave before all of these.
+IMPORTANT = ("native", "all", "talk", "tree", "parallel")
+FIT = {"R2": 1, "error": 2}  # how good a fit is leaves a narrow terminal before the fit
+BASES = 3  # boots on one CPU, of which all others' times are taken off: they differ by 2 %
+
+
+@dataclass(frozen=True)
+class Job:
+    """One boot: variant, machine, and whether it is traced."""
+
+    variant: str
+    cpus: int
+    nodes: int
+    traced: bool
+    guest: Guest
+    again: int = 0
+
+    @property
+    def name(self) -> str:
+        """Name of the run's directory."""
+        kind = "-traced" if self.traced else f"-{self.again}" if self.again else ""
+        return f"boot-{self.guest.arch.name}-{self.variant}-{self.cpus}-{self.nodes}{kind}"
+
+    @property
+    def units(self) -> int:
+        """Share of the progress."""
+        return self.cpus
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the command's own arguments."""
+    cli.add_arch(parser)
+    parser.add_argument("--setting", metavar="NAME", help="measuring setting (x86: strict, ...)")
+    parser.add_argument("--cpus", type=cli.numbers, metavar="N,N", help="CPUs of the machines")
+    parser.add_argument(
+        "--nodes", type=cli.numbers, metavar="M,M", help="nodes, of each size or one"
+    )
+    parser.add_argument("--variants", metavar="A,B", help="only these (native, talk, all, ...)")
+    parser.add_argument(
+        "--no-trace", action="store_true", help="no traced boots: phases only, in half the time"
+    )
+    parser.add_argument(
+        "--work",
+        action="store_true",
+        help="count the boot CPU's instructions while it brings up others, and nothing else",
+    )
+    parser.add_argument(
+        "--soak",
+        type=cli.positive,
+        metavar="N",
+        help="boot N machines of all sizes in all of Bolt's ways: do all CPUs come?",
+    )
+    parser.add_argument(
+        "--stress",
+        type=cli.positive,
+        metavar="N",
+        help="boot each machine N times in the host's own time, with its CPUs really at once",
+    )
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write the results there")
+    parser.add_argument("--figure", type=Path, metavar="FILE", help="draw the largest machine")
+    options.add(parser)
+    cli.add_source(parser)
+    cli.add_jobs(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Boot, print the tables and write what is asked for; BoltError when a boot fails."""
+    fleet = options.on_cluster(args, "work", "soak", "stress")
+    for target in arch.select(args.arch):
+        name = arch.setting(target, args.setting)
+        wanted = _variants(target, args.variants)
+        machines = sizes(target, args.cpus, args.nodes)
+        packages.ensure("guest", "qemu", arches=[target])
+        backports.offer([target])
+        tree = source.resolve(args.source)
+        if args.soak is not None:
+            kernels = {"bolt": build.ensure_kernel(target, "bolt", tree, args.jobs)}
+            soak(bootsoak.draw(target, name, kernels, args.soak), f"booting {target.name}, {name}")
+            continue
+        kernels = {
+            flavour: build.ensure_kernel(target, flavour, tree, args.jobs)
+            for flavour in dict.fromkeys(row["kernel"] for row in wanted.values())
+        }
+        if fleet:
+            _finish(args, target, _on_cluster(args, target, name, list(wanted), machines))
+            continue
+        if args.work:
+            work = counting(target, name, wanted, machines, kernels)
+            done = guests.run_all(work, f"booting {target.name}, {name}")
+            for line in bootwork.table(counted(*each, wanted, kernels) for each in done):
+                ui.say(line)
+            continue
+        work = jobs(target, name, wanted, machines, kernels, trace=not args.no_trace)
+        if args.stress:
+            work = stressed(work, args.stress)
+        # On the host's time guests would take it from each other.
+        at_once = 1 if args.stress else None
+        done = guests.run_all(work, f"booting {target.name}, {name}", at_once)
+        first = next(iter(kernels.values()))
+        results = BootResults(
+            arch=target.name,
+            setting=name,
+            accel="mttcg" if args.stress else VIRTUAL,
+            qemu=qemu.version(target.qemu),
+            kernel=first.release,
+            config_sha=first.config_sha,
+            boots=collect(done),
+            commit=git.measured(),
+        )
+        _finish(args, target, results)
+    return 0
+
+
+def _finish(args: argparse.Namespace, target: Arch, results: BootResults) -> None:
+    """Print the tables of ``results``, and write what is asked for."""
+    show(results)
+    file = _file(args.json, target, args.arch)
+    if file:
+        bootfile.save(results, file)
+        ui.say(f"results: {file}")
+    figure = _file(args.figure, target, args.arch)
+    if figure:
+        bootfile.draw(results, summary.boot_title(results)).savefig(figure)
+        ui.say(f"figure: {figure}")
+
+
+def _on_cluster(
+    args: argparse.Namespace,
+    target: Arch,
+    setting: str,
+    wanted: Sequence[str],
+    machines: Sequence[tuple[int, int]],
+) -> BootResults:
+    """Boot each variant on each machine as an element of a job array, the largest machine first."""
+    more = f"{' --no-trace' if args.no_trace else ''}{options.source(args)}"
+    rows = [
+        row(target, setting, variant, cpus, nodes, more)
+        for cpus, nodes in sorted(machines, reverse=True)
+        for variant in wanted
+    ]
+    folder = elements.write(rows, NAME)
+    slurm.run(rows, folder, args.at_once)
+    return merge.boots([bootfile.load(each.ledger) for each in slurm.ended(rows, folder)])
+
+
+def row(target: Arch, setting: str, variant: str, cpus: int, nodes: int, more: str = "") -> Row:
+    """Return the boots of ``variant`` on one machine as an element, with those on one CPU.
+
+    ``more`` are further words of the element's command.
+    """
+    memory = boots.table()["memory"]
+    return Row(
+        line=(
+            f"./bolt boot-bench --arch {target.name} --setting {setting} --cpus {cpus} "
+            f"--nodes {nodes} --variants {variant}{more}"
+        ),
+        more=elements.JSON,
+        group=f"{target.name} {setting}",
+        seconds=TIMEOUT * (2 + BASES),
+        memory=int(memory.removesuffix("G")) * 1024 + elements.EMULATOR,
+    )
+
+
+def sizes(
+    target: Arch, cpus: Sequence[int] | None, nodes: Sequence[int] | None
+) -> list[tuple[int, int]]:
+    """Return the machines to boot, (CPUs, nodes), without the one CPU that all are compared with.
+
+    Raises BoltError when CPUs do not fill the nodes.
+    """
+    if cpus is None:
+        found = [(int(n), int(m)) for n, m in boots.table()["sizes"][target.name]]
+        return [(n, m) for n, m in found if nodes is None or m in nodes]
+    many = list(nodes or [1])
+    many = many * len(cpus) if len(many) == 1 else many
+    if len(many) != len(cpus):
+        raise BoltError("--nodes takes one number, or as many as --cpus", code=USAGE)
+    for n, m in zip(cpus, many, strict=True):
+        if n < 2 or n % m:
+            raise BoltError(f"{n} CPUs do not fill {m} nodes, or are no more than one", code=USAGE)
+    return list(zip(cpus, many, strict=True))
+
+
+def jobs(
+    target: Arch,
+    setting: str,
+    wanted: Mapping[str, Mapping[str, Any]],
+    machines: Sequence[tuple[int, int]],
+    kernels: Mapping[str, Kernel],
+    *,
+    trace: bool,
+) -> list[Job]:
+    """Return the boots, large machines first: each variant on each machine and on one CPU."""
+    table = boots.table()
+    work = []
+    for cpus, nodes in sorted({*machines, (1, 1)}, reverse=True):
+        for variant, row in wanted.items():
+            for traced in (False, True):
+                if traced and not (trace and cpus > 1 and variant in SPLITS):
+                    continue
+                more = table["trace"]["append"] if traced else ""
+                guest = Guest(
+                    arch=target,
+                    image=kernels[row["kernel"]].image,
+                    script=tuple(table["trace"]["commands"]) if traced else (),
+                    append=boots.append(target, setting, row["append"], more),
+                    machine=Machine(cpus=cpus, nodes=nodes, memory=table["memory"]),
+                    timeout=TIMEOUT,
+                )
+                work += [
+                    Job(variant, cpus, nodes, traced, guest, again)
+                    for again in range(BASES if cpus == 1 else 1)
+                ]
+    return work
+
+
+def _at_once(guest: Guest) -> Guest:
+    return replace(guest, machine=replace(guest.machine, accel="mttcg"))
+
+
+def stressed(work: Sequence[Job], times: int) -> list[Job]:
+    """Return jobs()' boots on the host's time, each ``times`` times: in turns, as hosts change."""
+    return [
+        replace(job, again=again, guest=_at_once(job.guest))
+        for again in range(times)
+        for job in work
+        if not job.traced and not job.again
+    ]
+
+
+def counting(
+    target: Arch,
+    setting: str,
+    wanted: Mapping[str, Mapping[str, Any]],
+    machines: Sequence[tuple[int, int]],
+    kernels: Mapping[str, Kernel],
+) -> list[Job]:
+    """Return the boots whose boot CPU's instructions are counted, as jobs() does."""
+    rows = boots.table()["work"]
+    plugin = plugins.build("bootwork", target)
+    chosen = {name: wanted[name] for name in rows["variants"] if name in wanted}
+    return [
+        replace(
+            job,
+            guest=replace(
+                job.guest,
+                append=f"{job.guest.append} {rows['append']}",
+                plugin=plugin,
+                plugin_args=bootwork.edges(kernels[chosen[job.variant]["kernel"]].system_map),
+            ),
+        )
+        for job in jobs(target, setting, chosen, machines, kernels, trace=False)
+        if not job.again
+    ]
+
+
+def counted(
+    job: Job,
+    ran: GuestResult,
+    wanted: Mapping[str, Mapping[str, Any]],
+    kernels: Mapping[str, Kernel],
+) -> Work:
+    """Return what the boot CPU ran in one of counting()'s boots."""
+    lines = (ran.folder / qemu.PLUGIN).read_text(encoding="utf-8").splitlines()
+    names = symbols.read(kernels[wanted[job.variant]["kernel"]].system_map)
+    return Work(job.variant, job.cpus, bootwork.read(lines, names))
+
+
+def soak(work: Sequence[Soak], title: str) -> None:
+    """Boot all of ``work``, and say how many of each variant; BoltError at the first complaint."""
+    guests.run_all(work, title)
+    ways = Counter((job.variant, job.guest.machine.accel) for job in work)
+    for (variant, accel), number in sorted(ways.items()):
+        ui.say(f"{variant}, {accel}: {number} boots")
+    ui.say(f"{len(work)} boots, all CPUs came, no complaint")
+
+
+def collect(done: Sequence[tuple[Job, GuestResult]]) -> list[Boot]:
+    """Return the boots, each with what its traced twin has found, if it had one."""
+    traces = {}
+    for job, ran in done:
+        if job.traced:
+            with ran.trace.open(encoding="utf-8", errors="replace") as file:
+                traces[job.variant, job.cpus, job.nodes] = boots.traced(file)
+    found: dict[tuple[str, int, int], list[tuple[int, dict[str, int]]]] = defaultdict(list)
+    for job, ran in done:
+        if not job.traced:
+            booted = next(int(row["booted"]) for row in ran.records if "booted" in row)
+            phases = boots.phases(ran.folder / qemu.PORTS["bolt.dmesg"])
+            found[job.variant, job.cpus, job.nodes].append((booted, phases))
+    return sorted(
+        (_boot(key, runs, *traces.get(key, ([], []))) for key, runs in found.items()),
+        key=lambda boot: (boot.cpus, boot.nodes),
+    )
+
+
+def _boot(
+    key: tuple[str, int, int],
+    runs: Sequence[tuple[int, dict[str, int]]],
+    callbacks: list[Callback],
+    initcalls: list[Callback],
+) -> Boot:
+    """Return the medians of several boots of the same kernel on the same machine."""
+    return Boot(
+        *key,
+        booted=round(median(booted for booted, _ in runs)),
+        phases={name: round(median(phases[name] for _, phases in runs)) for name in runs[0][1]},
+        callbacks=callbacks,
+        initcalls=initcalls,
+    )
+
+
+def show(results: BootResults) -> None:
+    """Print the tables of ``results``, and what the model says."""
+    ui.prose(f"\n{summary.boot_title(results)}")
+    header, cells = bootfile.dependents(results)
+    tables.show(_by_importance(header), cells)
+    turns = "take turns" if results.accel == VIRTUAL else "run at once, on the host's cores"
+    ui.prose(f"ms more than on one CPU, and how many times less than natively; CPUs {turns}")
+    if bootfile.sizes(results):
+        header, cells = bootfile.phases(results, bootfile.sizes(results)[-1])
+        tables.show(_by_size(header, cells), cells)
+    for variant in SPLITS:
+        if boots.growth(results.boots, variant):
+            header, cells = bootfile.callbacks(results, variant)
+            tables.show([Column(name, FIT.get(name, 0)) for name in header], cells)
+    if results.accel == VIRTUAL:
+        _show_model(results)
+    for line in bootfile.headline(results):
+        ui.say(line)
+
+
+def _show_model(results: BootResults) -> None:
+    said = bootmodel.check(results.boots)
+    for variant, errors in said["errors"].items():
+        text = ", ".join(f"{size} {error:+.0%}" for size, error in errors.items())
+        ui.say(f"model, {variant}: error at {text}")
+    for point in said.get("talk", {}).get("points", []):
+        ui.say(
+            f"model, talk: {point['cpus']}/{point['nodes']} {point['model_s']:.1f} s, "
+            f"talk {point['talk_s']} s ({point['error']:+.0%})"
+        )
+    for variant, large in said["large"].items():
+        text = ", ".join(f"{name.removesuffix('_ms')} {ms:.0f}" for name, ms in large.items())
+        ui.say(
+            f"model, {variant}, {bootmodel.LARGE[0]} CPUs, {bootmodel.LARGE[1]} nodes, ms: {text}"
+        )
+
+
+def _by_importance(header: Sequence[str]) -> list[Column]:
+    """Return columns for variants: a single fix leaves a narrow terminal before all together."""
+    rank = {name: place for place, name in enumerate(IMPORTANT)}
+    later = len(IMPORTANT)
+    return [
+        Column(name, rank.get(name, later + place) if place else 0)
+        for place, name in enumerate(header)
+    ]
+
+
+def _by_size(header: Sequence[str], cells: Sequence[Sequence[str]]) -> list[Column]:
+    """Return columns for phases: the phase with the least in it leaves first."""
+    size = {name: max(abs(float(row[at])) for row in cells) for at, name in enumerate(header) if at}
+    order = sorted(size, key=size.__getitem__, reverse=True)
+    return [Column(name, order.index(name) if at else 0) for at, name in enumerate(header)]
+
+
+def _variants(target: Arch, text: str | None) -> dict[str, dict[str, Any]]:
+    known = boots.variants(target.name)
+    if text is None:
+        return known
+    for name in text.split(","):
+        if name not in known:
+            raise BoltError(f"no variant '{name}' (there are: {', '.join(known)})", code=USAGE)
+    return {name: known[name] for name in known if name in text.split(",")}
+
+
+def _file(path: Path | None, target: Arch, wanted: str | None) -> Path | None:
+    if path is None or wanted != "all":
+        return path
+    return path.with_name(f"{path.stem}-{target.name}{path.suffix}")

@@ -1,0 +1,87 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""``bolt bystanders``: what CPUs that have nothing to do with a request feel of it."""
+
+import argparse
+from collections.abc import Sequence
+from pathlib import Path
+
+from boltlab import arch, cli, packages, tables, ui
+from boltlab.bystanders import losses
+from boltlab.bystanders.losses import Row
+from boltlab.errors import USAGE, BoltError
+from boltlab.guest import plugins, qemu
+from boltlab.kernel import build, source
+from boltlab.report import figures
+
+NAME = "bystanders"
+HELP = "Measure what requests take from tasks on other CPUs: native, expedited, Bolt."
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the command's own arguments."""
+    cli.add_arch(parser)
+    parser.add_argument(
+        "--cpus",
+        type=lambda text: tuple(int(word) for word in text.split(",") if word),
+        default=losses.SIZES,
+        metavar="N,...",
+        help="sizes of the machine (4,16,32; empty: none)",
+    )
+    parser.add_argument(
+        "--batch",
+        type=cli.numbers,
+        metavar="N,...",
+        help="how many of them come and go at once (1 and half of them)",
+    )
+    parser.add_argument(
+        "--rounds",
+        type=int,
+        default=losses.ROUNDS,
+        metavar="N",
+        help="requests of each direction (%(default)s)",
+    )
+    parser.add_argument("--tickless", action="store_true", help="also of a nohz_full CPU of four")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write the figures there")
+    parser.add_argument("--figure", type=Path, metavar="FILE", help="draw them there (.svg, .png)")
+    cli.add_source(parser)
+    cli.add_jobs(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Measure, print the table, and write what was asked for."""
+    plan = [(cpus, batch, False) for cpus in args.cpus for batch in args.batch or (1, cpus // 2)]
+    for cpus, batch, _ in plan:
+        if not 0 < batch < cpus - 1:
+            raise BoltError(f"{batch} of {cpus} CPUs leave no bystander", code=USAGE)
+    plan += [(4, 1, True), (4, 2, True)] if args.tickless else []
+    target = arch.select(args.arch)[0]
+    packages.ensure("build", "guest", "qemu", arches=[target])
+    where = source.resolve(args.source)
+    plugin = plugins.build(losses.KIND, target)
+    rows: list[Row] = []
+    for cpus, batch, tickless in plan:
+        for variant, (flavour, _) in losses.VARIANTS.items():
+            flavour = losses.TICKLESS if tickless else flavour
+            kernel = build.ensure_kernel(target, flavour, where, args.jobs)
+            place = (cpus, batch, tickless)
+            guest = losses.guest(target, kernel, plugin, variant, place, args.rounds)
+            with ui.status(f"{batch} of {cpus} CPUs, {variant}, {target.name}"):
+                done = qemu.run(guest, f"{target.name}-bystanders")
+            lines = (done.folder / qemu.PLUGIN).read_text(encoding="utf-8").splitlines()
+            rows += losses.read(lines, variant, cpus, batch, tickless)
+            if args.json:
+                args.json.write_text(losses.dumps(target, rows), encoding="utf-8")
+    show(rows)
+    if args.figure:
+        title = f"{target.name}, QEMU {qemu.version(target.qemu)}, virtual time"
+        picture = figures.bystanders(rows, title)
+        args.figure.with_suffix(".svg").write_text(picture.svg, encoding="utf-8")
+        args.figure.with_suffix(".png").write_bytes(picture.png)
+    return 0
+
+
+def show(rows: Sequence[Row]) -> None:
+    """Print the table of ``rows``."""
+    tables.show(losses.COLUMNS, losses.table(rows), left=4)
+    if any(row.tickless for row in rows):
+        ui.say(losses.TICKLESS_TEXT)

@@ -1,0 +1,116 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""``bolt deb``: Debian packages of a kernel with Bolt and of the tools, in an apt repository."""
+
+import argparse
+import os
+import tempfile
+from pathlib import Path
+
+from boltlab import arch, cli, debs, packages, paths, ui
+from boltlab.arch import Arch
+from boltlab.debian import aptrepo, packing
+from boltlab.debian.packing import Stamp
+from boltlab.errors import USAGE, BoltError
+from boltlab.kernel import source
+
+NAME = "deb"
+HELP = "Build Debian packages of a kernel with Bolt and of the tools, into an apt repository."
+
+OUT = Path("bolt-packages")
+PARTS = ("kernel", "tools")
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the command's own arguments."""
+    parser.add_argument(
+        "--config",
+        choices=packing.CONFIGS,
+        default="debian",
+        help="configuration of the kernel: Debian's of its default kernel (default) or of its "
+        "kernel for clouds, that of the running kernel, or the lab's, a small one for virtual "
+        "machines",
+    )
+    parser.add_argument("--only", choices=PARTS, help="build the kernel or the tools only")
+    parser.add_argument(
+        "--out",
+        type=Path,
+        default=OUT,
+        metavar="DIR",
+        help="the repository; what is there of other packages stays (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--dry-run", action="store_true", help="say what would be built, and build nothing"
+    )
+    parser.add_argument(
+        "--arch", choices=tuple(arch.ARCHES), help="architecture (default: the host's)"
+    )
+    cli.add_source(parser)
+    cli.add_jobs(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Build what is asked for and publish it; BoltError as the steps raise it."""
+    target = arch.select(args.arch)[0]
+    parts = PARTS if args.only is None else (args.only,)
+    _refuse(args, target, parts)
+    stamp = Stamp.now()
+    if args.dry_run:
+        return _plan(args, target, parts, stamp)
+    packages.ensure("deb", *(["tools"] if "tools" in parts else []))
+    with tempfile.TemporaryDirectory(prefix="packages-", dir=paths.cache()) as scratch:
+        made = Path(scratch)
+        if "tools" in parts:
+            packing.tools(stamp, made, args.jobs)
+        if "kernel" in parts:
+            where = source.resolve(args.source)
+            packing.kernel(target, args.config, where, stamp, made, args.jobs)
+        new = aptrepo.publish(made, args.out)
+    for path in new:
+        ui.say(str(path))
+    ui.say(_next(args.out, parts))
+    return 0
+
+
+def _refuse(args: argparse.Namespace, target: Arch, parts: tuple[str, ...]) -> None:
+    """Raise BoltError for what cannot be done, before anything is built."""
+    if "tools" in parts and not target.is_host:
+        raise BoltError(
+            f"the tools for {target.name} are built on such a machine: say --only kernel",
+            code=USAGE,
+        )
+    if args.out.exists() and not args.out.is_dir():
+        raise BoltError(f"{args.out} is no directory", code=USAGE)
+    above = next(
+        path for path in (args.out.absolute(), *args.out.absolute().parents) if path.is_dir()
+    )
+    if not os.access(above, os.W_OK):
+        raise BoltError(f"cannot write {above}", code=USAGE)
+
+
+def _plan(args: argparse.Namespace, target: Arch, parts: tuple[str, ...], stamp: Stamp) -> int:
+    """Say what would be built; fetches and installs nothing."""
+    debian = debs.NAMES[target.name]
+    if "tools" in parts:
+        version = stamp.version(packing.tools_version())
+        for name in packing.tools_names():
+            ui.say(f"{args.out}/{name}_{version}_{debian}.deb")
+    if "kernel" in parts:
+        found = source.cached() if args.source is None else source.resolve(args.source)
+        if found is None:
+            ui.say(f"{args.out}/linux-image-...-{args.config}-bolt: of Debian's kernel source")
+        else:
+            version = stamp.version(found.release)
+            for name in packing.kernel_names(found, args.config):
+                ui.say(f"{args.out}/{name}_{version}_{debian}.deb")
+        cost = packing.COSTS[args.config]
+        ui.say(f"the kernel takes {cost.minutes} minutes on two cores, and {cost.space:.0f} GB")
+    return 0
+
+
+def _next(out: Path, parts: tuple[str, ...]) -> str:
+    names = {"kernel": "linux-image-bolt", "tools": "cpubolt"}
+    wanted = " ".join(names[part] for part in parts)
+    return (
+        f"to install: sudo cp {out / aptrepo.SOURCES} /etc/apt/sources.list.d/ && "
+        f"sudo apt update && sudo apt install {wanted}"
+    )

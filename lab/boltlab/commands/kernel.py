@@ -1,0 +1,282 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""``bolt kernel``: fetch, build, refresh, check-hooks, export, crossings."""
+
+import argparse
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+from boltlab import arch, checkpatch, cli, packages, tables, ui, versions
+from boltlab.bench import crossings
+from boltlab.errors import FAILURE, USAGE, BoltError
+from boltlab.kernel import build, each, export, flavours, hookcheck, hooks, refresh, source
+from boltlab.kernel import tree as trees
+from boltlab.kernel.callees import Change
+from boltlab.kernel.hookcheck import Report, State
+from boltlab.tables import Column
+
+NAME = "kernel"
+HELP = "Fetch the source, build kernels, refresh, check or export the hooks, count crossings."
+
+STYLES = {State.FAILS.value: "red", State.LOOK.value: "yellow", State.APPLIES.value: "green"}
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the subcommands."""
+    sub = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
+
+    fetch = sub.add_parser("fetch", help="get the source and unpack it")
+    cli.add_source(fetch)
+
+    make = sub.add_parser("build", help="build kernels, no more than changed")
+    cli.add_source(make)
+    cli.add_arch(make)
+    cli.add_jobs(make)
+    make.add_argument(
+        "--flavour",
+        choices=[name for name in flavours.table() if name not in ("off", "refactored", "each")],
+        action="append",
+        help="kind of kernel, may be repeated (default: pristine and bolt)",
+    )
+
+    fresh = sub.add_parser("refresh", help="rewrite the hooks for this source")
+    cli.add_source(fresh)
+
+    check = sub.add_parser(
+        "check-hooks",
+        help="try the hooks on any kernel, without building it",
+        description="Say which hooks apply to a kernel, which need a look, and which fail. A hook "
+        f"needs a look if the {hookcheck.NEAR} lines before or after one of its hunks changed, if "
+        "a hunk lands in another function, or if a function that a hunk calls is gone or defined "
+        "otherwise. Exit status: 0 all apply or need a look, 1 a hook fails, 2 no kernel source.",
+    )
+    check.add_argument(
+        "--source",
+        type=Path,
+        required=True,
+        metavar="DIR|TARBALL",
+        help="any kernel, of any series",
+    )
+    check.add_argument(
+        "--hooks",
+        choices=[version.series for version in versions.load()],
+        metavar="SERIES",
+        help="whose hooks (default: the kernel's series, or the newest that there are hooks for)",
+    )
+    check.add_argument(
+        "--against",
+        type=Path,
+        metavar="DIR|TARBALL",
+        help="what the hooks were made for (default: Debian's source of their series)",
+    )
+    check.add_argument(
+        "--json", type=Path, metavar="FILE", help="write all that was found there (-: print it)"
+    )
+
+    series = sub.add_parser("export", help="write five postings for git am")
+    cli.add_source(series)
+    cli.add_arch(series)
+    cli.add_jobs(series)
+    series.add_argument(
+        "--output",
+        type=Path,
+        default=Path("bolt-series"),
+        metavar="DIR",
+        help="default: %(default)s",
+    )
+    series.add_argument("--check", action="store_true", help="checkpatch --strict and git am them")
+    series.add_argument(
+        "--build",
+        action="store_true",
+        help="build what each commit touches, with and without CONFIG_BOLT, for --arch: an hour",
+    )
+
+    crossed = sub.add_parser("crossings", help="count how often a request goes from file to file")
+    cli.add_source(crossed)
+    cli.add_arch(crossed)
+    cli.add_jobs(crossed)
+    crossed.add_argument("--pairs", action="store_true", help="name the functions")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Run the chosen subcommand; BoltError as its functions raise it."""
+    if args.action == "check-hooks":
+        return _check(args)
+    found = source.resolve(args.source)
+    actions = {
+        "fetch": _fetch,
+        "build": _build,
+        "refresh": _refresh,
+        "export": _export,
+        "crossings": _crossings,
+    }
+    return actions[args.action](args, found)
+
+
+def _fetch(args: argparse.Namespace, found: source.Source) -> int:
+    ui.say(f"linux {found.release} is in {found.path}")
+    return 0
+
+
+def _build(args: argparse.Namespace, found: source.Source) -> int:
+    for target in arch.select(args.arch):
+        for flavour in args.flavour or ("pristine", "bolt"):
+            kernel = build.ensure_kernel(target, flavour, found, args.jobs)
+            ui.say(f"{target.name} {flavour} linux {kernel.release}: {kernel.image}")
+    return 0
+
+
+def _refresh(args: argparse.Namespace, found: source.Source) -> int:
+    changed = refresh.refresh(found.version.hooks, found.path, found.release)
+    ui.say(f"rewritten: {' '.join(changed)}" if changed else "all hooks are fresh")
+    return 0
+
+
+def _export(args: argparse.Namespace, found: source.Source) -> int:
+    patches = export.export(found, args.output)
+    ui.say(f"{len(patches)} patches for linux {found.release} are in {args.output}")
+    status = _examine(found, patches) if args.check else 0
+    if args.build:
+        for target in arch.select(args.arch):
+            report = each.check(target, found, args.jobs)
+            ui.say(
+                f"{target.name}: {report.objects} objects and {report.links} kernels built; "
+                f"without an object in this configuration: {' '.join(report.unbuilt) or 'none'}"
+            )
+    return status
+
+
+def _examine(found: source.Source, patches: list[Path]) -> int:
+    export.verify(found, patches)
+    ui.say("git am applies them to the pristine source")
+    findings = checkpatch.check(found.path, patches)
+    for finding in findings:
+        for line in finding.lines:
+            ui.error(line)
+    ui.say(f"checkpatch: {len(findings)} patches with findings")
+    return FAILURE if findings else 0
+
+
+def _check(args: argparse.Namespace) -> int:
+    where = args.source.absolute()
+    known = versions.load()
+    # Whichever series they are of, hooks touch the same parts of a kernel.
+    series = {version.series: hooks.load(version.hooks) for version in known}
+    every = [hook for each in series.values() for hook in each]
+    files = {name for hook in every for name in hook.files}
+    with source.opened(where, hookcheck.folders(every), files) as tree:
+        try:
+            release = source.release_of(tree)
+        except BoltError as error:
+            raise BoltError(f"{where} is no kernel source", code=USAGE) from error
+        version = versions.for_hooks(release, args.hooks)
+        made = source.resolve(args.against) if args.against else source.of_series(version)
+        with ui.status(f"trying the hooks for linux {made.release} on linux {release}"):
+            found = hookcheck.check(
+                series[version.series],
+                trees.overlaid(version),
+                (made.path, made.release),
+                (tree, release),
+            )
+    document = json.dumps(hookcheck.to_json(found), indent=1)
+    if args.json and str(args.json) == "-":
+        ui.say(document)
+        return FAILURE if found.failed else 0
+    if args.json:
+        try:
+            args.json.write_text(f"{document}\n", encoding="utf-8")
+        except OSError as error:
+            raise BoltError(f"cannot write {args.json}: {error.strerror}") from error
+    show_check(found)
+    return FAILURE if found.failed else 0
+
+
+def show_check(found: Report) -> None:
+    """Print the tables of ``found``: hooks, what is to be seen to where, and functions."""
+    hunks = [place for verdict in found.verdicts for place in verdict.places]
+    ui.prose(f"\nhooks for linux {found.reference} on linux {found.release}")
+    tables.show(
+        [Column("hook"), Column("state"), Column("hunks", 1), Column("look"), Column("fail")],
+        [
+            [
+                verdict.hook.removesuffix(".patch"),
+                verdict.state.value,
+                str(len(verdict.places)),
+                *(str(verdict.count(state) or "-") for state in (State.LOOK, State.FAILS)),
+            ]
+            for verdict in found.verdicts
+        ],
+        styles=STYLES,
+        left=2,
+    )
+    if todo := list(_todo(found)):
+        tables.show(
+            [
+                Column("hook", 1, prose=True),
+                Column("state"),
+                Column("file", prose=True),
+                Column("line"),
+                Column("what to see to", prose=True),
+            ],
+            todo,
+            styles=STYLES,
+            left=2,
+        )
+    if functions := list(_functions(found)):
+        ui.prose("\nfunctions that hooks call, and functions that Bolt's own files call")
+        tables.show(
+            [Column("function", prose=True), Column("change"), Column("called by", prose=True)],
+            functions,
+            left=3,
+        )
+    for name in found.taken:
+        ui.prose(f"fails: the kernel has {name} already, and so has kernel/overlay")
+    for what, verdicts in (("hooks", found.verdicts), ("hunks", hunks)):
+        counts = {state: sum(each.state is state for each in verdicts) for state in State}
+        ui.prose(
+            f"{len(verdicts)} {what}: {counts[State.APPLIES]} apply, {counts[State.LOOK]} need a "
+            f"look, {counts[State.FAILS]} fail"
+        )
+
+
+def _todo(found: Report) -> Iterator[list[str]]:
+    """Yield a row for each hunk that fails or that has changed lines around it."""
+    for verdict in found.verdicts:
+        for place in verdict.places:
+            if place.failed or place.looks:
+                yield [
+                    verdict.hook.removesuffix(".patch"),
+                    place.state.value,
+                    place.hunk.file,
+                    str(place.line),
+                    place.failed or "; ".join(place.looks),
+                ]
+
+
+def _functions(found: Report) -> Iterator[list[str]]:
+    """Yield a row for each function that is not what it was where the hooks were made."""
+    callers: dict[tuple[str, Change], list[str]] = {}
+    for key, named in found.functions().items():
+        callers[key] = [name.removesuffix(".patch") for name in named]
+    for file, called in found.overlay.items():
+        for name, change in called.items():
+            callers.setdefault((name, change), []).append(file)
+    order = list(Change)
+    for name, change in sorted(callers, key=lambda each: (order.index(each[1]), each[0])):
+        yield [name, change.value, ", ".join(callers[name, change])]
+
+
+def _crossings(args: argparse.Namespace, found: source.Source) -> int:
+    arches = arch.select(args.arch)
+    packages.ensure("guest", "qemu", arches=arches)
+    for target in arches:
+        for one in crossings.trace(target, found, args.jobs):
+            ui.say(
+                f"{target.name} {one.direction}: {one.total} crossings between "
+                f"{len(one.ours)} files of Bolt and {len(one.entered) - len(one.ours)} others"
+            )
+            for file, times in one.entered.items():
+                ui.say(f"{times:5} {file}")
+            for caller, callee in one.pairs if args.pairs else ():
+                ui.say(f"{caller} -> {callee}")
+    return 0

@@ -1,0 +1,60 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""``bolt report``: tables, figures and an HTML page from measured results; quotes in docs."""
+
+import argparse
+from pathlib import Path
+
+from boltlab import ui
+from boltlab.bench import results
+from boltlab.errors import USAGE, BoltError
+from boltlab.report import pictures, quotes, summary
+
+NAME = "report"
+HELP = "Make tables, figures (SVG, PNG) and an HTML page of measured results."
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the command's own arguments."""
+    parser.add_argument(
+        "files",
+        nargs="*",
+        type=Path,
+        metavar="FILE",
+        help="result files of bench, or of cpubolt bench",
+    )
+    parser.add_argument(
+        "--output", type=Path, metavar="DIR", help="where to write (default: beside the first)"
+    )
+    parser.add_argument(
+        "--docs",
+        action="store_true",
+        help="write what README and docs quote of results/ anew, and draw docs/figures",
+    )
+
+
+def run(args: argparse.Namespace) -> int:
+    """Print the tables and write figures and page; BoltError when a file is no result file."""
+    if args.docs:
+        return _docs()
+    if not args.files:
+        raise BoltError("name result files, or use --docs", code=USAGE)
+    runs = [results.load(file) for file in args.files]
+    names = [summary.stem(entry) for entry in runs]
+    if len(set(names)) < len(names):
+        raise BoltError("two of the files are of the same architecture and setting, or machine")
+    for entry in runs:
+        summary.show(entry)
+    page = summary.write(runs, args.output or args.files[0].absolute().parent)
+    ui.say(f"report: {page}")
+    return 0
+
+
+def _docs() -> int:
+    for document in quotes.documents():
+        for stale in quotes.check(document):
+            ui.say(str(stale))
+        if quotes.renew(document):
+            ui.say(f"written: {document.name}")
+    for picture in pictures.renew():
+        ui.say(f"drawn: {picture.name}")
+    return 0

@@ -1,0 +1,63 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""``bolt test``: everything that shows that Bolt works, closed by pytest's summary."""
+
+import argparse
+import os
+from pathlib import Path
+
+import pytest
+
+from boltlab import arch, cli, coverage, packages, paths, ui
+from boltlab.kernel import build, source
+
+NAME = "test"
+HELP = "Build kernels for both architectures and run all tests (--nightly: the long form)."
+
+LAB = paths.REPO / "lab"
+TESTS = LAB / "tests"
+FLAVOURS = ("pristine", "bolt")
+NIGHTLY = ("debug", "kasan", "kcsan", "rt", "torture")
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the command's own arguments."""
+    parser.add_argument("--nightly", action="store_true", help="the long form as well")
+    parser.add_argument(
+        "-k", dest="only", metavar="EXPRESSION", help="only tests that match (as pytest -k)"
+    )
+    cli.add_source(parser)
+    cli.add_jobs(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Build first, where progress can be shown, then hand over to pytest."""
+    arches = arch.select("all")
+    rows = coverage.load()
+    ui.say(
+        "kernels and tests for both architectures: about 40 minutes on 2 cores the first time, "
+        "then about 10"
+    )
+    packages.ensure(
+        *("build", "guest", "qemu", "export", "checkpatch", "test", "unpack", "patch", "tools"),
+        *("deb", "lintian"),
+        arches=arches,
+    )
+    where = source.resolve(args.source)
+    for target in arches:
+        for flavour in (*FLAVOURS, *(NIGHTLY if args.nightly else ())):
+            build.ensure_kernel(target, flavour, where, args.jobs)
+    return _pytest(args, where.path if args.source else None, rows)
+
+
+def _pytest(args: argparse.Namespace, where: Path | None, rows: list[coverage.Row]) -> int:
+    os.chdir(LAB)
+    words = ["-q", f"--jobs={args.jobs}", str(TESTS)]
+    if where:
+        words.append(f"--kernel-source={where}")
+    if args.nightly:
+        words.append("--nightly")
+    if args.only:
+        words += ["-k", args.only]
+    # A part of the suite cannot show every row.
+    plugins = [] if args.only else [coverage.Plugin(rows, Path("tests"))]
+    return int(pytest.main(words, plugins=plugins))

@@ -1,0 +1,321 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""``bolt torture``: requests of all kinds, for as long as wanted; counts are kept over runs."""
+
+import argparse
+import contextlib
+import itertools
+import random
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from boltlab import arch, cli, errors, packages, paths, tables, ui
+from boltlab.engine import options, slurm
+from boltlab.engine import rows as elements
+from boltlab.engine.rows import Row
+from boltlab.errors import USAGE, BoltError
+from boltlab.guest import console, pause, qemu
+from boltlab.kernel import build, source, tree
+from boltlab.kernel.build import Kernel
+from boltlab.kernel.source import Source
+from boltlab.torture import matrix, planted, tally
+from boltlab.torture.matrix import Case, Config, Counts, Outcome, Story
+from boltlab.torture.planted import Bug
+from boltlab.torture.tally import Book
+
+NAME = "torture"
+HELP = "Requests of all kinds on kernels that check themselves; counts add up over runs."
+
+RESULTS = paths.REPO / "results" / "torture.json"
+PLANTED = "planted.json"  # beside it
+# Of a run, on the production kernel. In virtual time nothing waits for the host.
+REQUESTS = {"mttcg": 300, "icount": 1500}
+MINUTES = 10.0
+NIGHT = 8 * 60.0
+STARTS = 600  # seconds that a machine of a cluster may need before and after a run
+LEDGER = '--built --results "$LEDGER"'  # a machine of a cluster builds no kernel
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the command's own arguments."""
+    cli.add_arch(parser)
+    parser.add_argument("--minutes", type=float, metavar="N", help=f"how long ({MINUTES:g})")
+    parser.add_argument("--config", metavar="NAME,...", help="on which configurations (all)")
+    parser.add_argument("--scenario", metavar="NAME,...", help="what to run (all)")
+    parser.add_argument(
+        "--accel", choices=qemu.EMULATED, help="how QEMU runs it (one after the other)"
+    )
+    parser.add_argument("--seed", type=int, metavar="N", help="one run, with these numbers")
+    parser.add_argument("--requests", type=int, metavar="N", help="requests of a run")
+    parser.add_argument(
+        "--resume", action="store_true", help="first what lacks most of its goal so far"
+    )
+    parser.add_argument("--nightly", action="store_true", help="8 hours, resumed")
+    parser.add_argument(
+        "--runs",
+        type=cli.positive,
+        metavar="N",
+        help="so many runs, however long (--engine slurm: one of each)",
+    )
+    parser.add_argument("--built", action="store_true", help="only on kernels that are built")
+    parser.add_argument(
+        "--planted",
+        nargs="?",
+        const="",
+        metavar="NAME,...",
+        help="put each of these faults (all) into a kernel: its check must find it",
+    )
+    parser.add_argument("--list", action="store_true", help="say what there is, and what was run")
+    parser.add_argument(
+        "--results", type=Path, default=RESULTS, metavar="FILE", help="where counts are added up"
+    )
+    options.add(parser)
+    cli.add_source(parser)
+    cli.add_jobs(parser)
+
+
+@dataclass(frozen=True)
+class Field:
+    """Something that can be run: a scenario on a configuration and its built kernel."""
+
+    arch: str
+    config: Config
+    story: Story
+    kernel: Kernel
+
+    @property
+    def goal(self) -> float:
+        """Return the requests that are wanted of it."""
+        return self.config.goal * self.story.share
+
+
+def run(args: argparse.Namespace) -> int:
+    """Run until the time is over; 1 if anything failed."""
+    configs: list[Config] = matrix.select(matrix.configs(), args.config, "configuration")
+    stories: list[Story] = matrix.select(matrix.stories(), args.scenario, "scenario")
+    arches = arch.select(args.arch)
+    book = tally.load(args.results)
+    if args.list:
+        _list(book, configs, stories)
+        return 0
+    fleet = options.on_cluster(args, "minutes", "nightly", "planted")
+    packages.ensure("guest", "qemu", arches=arches)
+    where = source.resolve(args.source)
+    if args.planted is not None:
+        return _planted(args, arches, where)
+    fields = list(_fields(args, configs, stories, [each.name for each in arches], where))
+    if not fields:
+        raise BoltError("there is nothing to run: see ./bolt torture --list", code=USAGE)
+    failed = _on_cluster(args, fields) if fleet else _here(args, fields, where)
+    show(tally.load(args.results), configs, [each.name for each in arches])
+    return errors.FAILURE if failed else 0
+
+
+def _here(args: argparse.Namespace, fields: Sequence[Field], where: Source) -> int:
+    """Run on this machine until the time is over; return how many runs have failed."""
+    fingerprint = tree.fingerprint(where)[:8]
+    deadline = time.monotonic() + 60 * (args.minutes or (NIGHT if args.nightly else MINUTES))
+    failed = 0
+    for done, (case, kernel) in enumerate(_cases(args, fields, lambda: tally.load(args.results))):
+        outcome = play(case, kernel)
+        book = tally.load(args.results)
+        book.add(case, outcome, time.strftime("%Y-%m-%d"), fingerprint)
+        book.save(args.results)
+        _say(case, outcome)
+        failed += bool(outcome.why)
+        over = done + 1 == args.runs if args.runs else time.monotonic() > deadline
+        if args.seed is not None or over:
+            break
+    return failed
+
+
+def _on_cluster(args: argparse.Namespace, fields: Sequence[Field]) -> int:
+    """Run each run as an element of a job array; return how many runs have failed."""
+    cases = planned(args, fields)
+    rows = [row(case, options.source(args)) for case in cases]
+    folder = elements.write(rows, NAME)
+    try:
+        slurm.run(rows, folder, args.at_once)
+    finally:
+        # What has ended counts, whatever has become of the others.
+        ended = elements.ended(folder, rows)
+        book = tally.load(args.results)
+        for each in ended:
+            if each.ledger.is_file():
+                book.merge(tally.load(each.ledger))
+        book.save(args.results)
+    for each in ended:
+        each.check()
+        for failure in tally.failures(tally.load(each.ledger)):
+            ui.say(f"FAILED: {failure.why} ({each.folder})")
+            ui.say(f"repeat: {failure.repeat}")
+    return sum(each.status == elements.FAILED for each in ended)
+
+
+def planned(args: argparse.Namespace, fields: Sequence[Field]) -> list[Case]:
+    """Return the runs to make, drawn as on one machine if each run did all that it is asked."""
+    book, cases = tally.load(args.results), []
+    wanted = 1 if args.seed is not None else args.runs or len(fields)
+    for case, _ in itertools.islice(_cases(args, fields, lambda: book), wanted):
+        cases.append(case)
+        book.add(case, Outcome(Counts(case.requests, case.requests), 0, 0), "", "")
+    return cases
+
+
+def row(case: Case, more: str = "") -> Row:
+    """Return ``case`` as an element of a job array; ``more`` are further words of its command."""
+    memory = case.config.machine.memory or case.story.scenario.machine.memory
+    return Row(
+        line=f"{case.line()}{more}",
+        more=LEDGER,
+        group=f"{case.config.name} {case.arch}",
+        seconds=case.timeout + STARTS,
+        cpus=1 if case.accel == "icount" else min(2, case.config.machine.cpus),
+        memory=round(float(memory[:-1]) * {"G": 1024, "M": 1}[memory[-1]]) + elements.EMULATOR,
+    )
+
+
+def _fields(
+    args: argparse.Namespace,
+    configs: Sequence[Config],
+    stories: Sequence[Story],
+    arches: Sequence[str],
+    where: Source,
+) -> Iterator[Field]:
+    """Yield all that can be run, kernels built; what a kernel has not got is passed over."""
+    kernels: dict[tuple[str, str], Kernel | None] = {}
+    for config in configs:
+        for name in arches:
+            if name not in config.arches or not any(story.fits(config) for story in stories):
+                continue
+            key = (name, config.kernel)
+            if key not in kernels:
+                kernels[key] = _kernel(args, name, config.kernel, where)
+            kernel = kernels[key]
+            if kernel is None:
+                ui.say(f"{config.name} on {name}: its kernel, {config.kernel}, is not built")
+                continue
+            if not matrix.meets(kernel, config.needs):
+                raise BoltError(f"the {config.kernel} kernel is not what {config.name} needs")
+            for story in stories:
+                if story.fits(config) and matrix.meets(kernel, story.needs):
+                    yield Field(name, config, story, kernel)
+
+
+def _kernel(args: argparse.Namespace, name: str, flavour: str, where: Source) -> Kernel | None:
+    if args.built:
+        folder = paths.cache() / "kernels" / f"{name}-{flavour}-{where.id}"
+        if build.load(folder) is None:
+            return None
+    return build.ensure_kernel(arch.ARCHES[name], flavour, where, args.jobs)
+
+
+def _cases(
+    args: argparse.Namespace, fields: Sequence[Field], look: Callable[[], Book]
+) -> Iterator[tuple[Case, Kernel]]:
+    """Yield runs without end: in turn, or first what lacks most in the book that ``look`` gives."""
+    for turn in itertools.count():
+        book = look()
+        each = fields[turn % len(fields)]
+        if args.resume or args.nightly:
+            each = min(fields, key=lambda one: lack(one, book))
+        cell = book.cells.get((each.config.name, each.arch, each.story.name))
+        accel = args.accel or qemu.EMULATED[cell.runs % 2 if cell else 0]
+        wanted = args.requests or max(20, round(REQUESTS[accel] / each.config.slow))
+        seed = args.seed if args.seed is not None else random.randrange(1, 2**31)
+        yield Case(each.arch, each.config, each.story, accel, seed, wanted), each.kernel
+
+
+def lack(field: Field, book: Book) -> tuple[float, int]:
+    """Return how much of its goal ``field`` has reached; the least comes first.
+
+    A run counts as a short one at least: what counts no requests would come first for ever.
+    """
+    reached = book.survived(field.config.name, field.arch, field.story.name)
+    cell = book.cells.get((field.config.name, field.arch, field.story.name))
+    runs = cell.runs if cell else 0
+    reached = max(reached, round(runs * REQUESTS["mttcg"] / field.config.slow))
+    total = book.survived(field.config.name, field.arch) / field.config.goal
+    return (total + reached / field.goal, runs)
+
+
+def play(case: Case, kernel: Kernel) -> Outcome:
+    """Run ``case`` on ``kernel``: what it came to, whatever that is."""
+    folder = qemu.new_run(f"torture-{case.arch}-{case.config.name}-{case.story.name}")
+    (folder / "repeat.txt").write_text(case.line() + "\n", encoding="utf-8")
+    skipped = matrix.ignored(case)
+    start, why = time.monotonic(), ""
+    with ui.status(f"{case.story.name} on {case.arch}, {case.config.name}, {case.accel}"):
+        try:
+            guest = case.guest(kernel)
+            pauses = pause.AtRandom(case.seed) if case.story.pauses else None
+            qemu.run_in(guest, folder, skipped, pauses)
+        except BoltError as error:
+            why = error.message
+    host_s = time.monotonic() - start
+    said = _lines(folder / "console.log")
+    counts = matrix.count(qemu.records_of(folder / qemu.PORTS["bolt.results"]), said)
+    log = _lines(folder / qemu.PORTS["bolt.dmesg"])
+    why = why or matrix.complaint(case, counts, [*said, *log])
+    passed_over = sum(any(each.search(console.message(line)) for each in skipped) for line in said)
+    return Outcome(counts, matrix.last_moment(folder), host_s, why, passed_over, folder)
+
+
+def show(book: Book, configs: Sequence[Config], arches: Sequence[str]) -> None:
+    """Print what ``book`` has of ``configs`` on ``arches``."""
+    tables.show(tally.COLUMNS, tally.table(book, configs, arches), left=2)
+
+
+def _say(case: Case, outcome: Outcome) -> None:
+    counts: Counts = outcome.counts
+    ui.say(
+        f"{case.story.name} on {case.arch}, {case.config.name}, {case.accel}: "
+        f"{counts.attempted} requests, {counts.done} done, {counts.refused} refused, "
+        f"{outcome.virtual_s:.0f} s of the guest's in {outcome.host_s:.0f} s"
+    )
+    if outcome.why:
+        ui.say(f"FAILED: {outcome.why} ({outcome.folder})")
+        ui.say(f"repeat: {case.line()}")
+
+
+def _planted(args: argparse.Namespace, arches: Sequence[arch.Arch], where: Source) -> int:
+    """Have each bug found; 1 if one was not. All of them: without a bug nothing is found."""
+    packages.ensure("patch")
+    bugs: list[Bug] = matrix.select(planted.bugs(), args.planted or None, "planted bug")
+    missed = 0
+    for target in arches:
+        chosen = [bug for bug in bugs if target.name in bug.arches]
+        if not args.planted:
+            healthy = planted.kernel(None, target, where, args.jobs)
+            for bug in {bug.check: bug for bug in chosen}.values():
+                with ui.status(f"the check of {bug.name} without the bug, on {target.name}"):
+                    said = planted.check(bug, target.name, healthy)
+                if said:
+                    raise BoltError(f"without a bug the check of {bug.name} says: {said}")
+        for bug in chosen:
+            built = planted.kernel(bug, target, where, args.jobs)
+            with ui.status(f"{bug.name} on {target.name}"):
+                said = planted.check(bug, target.name, built)
+            verdict = planted.judge(bug, target.name, said, time.strftime("%Y-%m-%d"))
+            planted.save(args.results.with_name(PLANTED), [verdict])
+            missed += not verdict.caught
+            how = f"caught: {said}" if verdict.caught else f"MISSED ({said or 'nothing found'})"
+            ui.say(f"{bug.name} on {target.name}: {how}")
+    return errors.FAILURE if missed else 0
+
+
+def _list(book: Book, configs: Sequence[Config], stories: Sequence[Story]) -> None:
+    for config in configs:
+        ui.say(f"{config.name:18} {config.description}")
+    ui.say("")
+    for story in stories:
+        ui.say(f"{story.name:26} {story.scenario.description}")
+    ui.say("")
+    show(book, configs, list(arch.ARCHES))
+
+
+def _lines(path: Path) -> list[str]:
+    with contextlib.suppress(OSError):
+        return path.read_text(encoding="utf-8", errors="replace").splitlines()
+    return []

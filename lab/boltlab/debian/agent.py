@@ -1,0 +1,78 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Asks the guest agent of a userland guest from the host when that guest says so."""
+
+import asyncio
+import base64
+import contextlib
+import json
+import socket
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from qemu.qmp import QMPClient
+
+from boltlab.errors import BoltError
+from boltlab.guest import qemu
+
+POLL = 0.2  # seconds between two looks for what the guest wants
+ANSWER = 120  # seconds that the agent may take
+FILE = "/run/agent"  # in the guest: a line for each answer, then "end"
+
+
+def request(row: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what the agent is sent for a row of the table: [CPU, online] are its vcpus."""
+    sent = {"execute": row["execute"]}
+    if "vcpus" in row:
+        vcpus = [{"logical-id": cpu, "online": online} for cpu, online in row["vcpus"]]
+        sent["arguments"] = {"vcpus": vcpus}
+    return sent
+
+
+class Agent:
+    """Sends ``rows`` each time the guest has a record "agent", and writes the answers to FILE."""
+
+    def __init__(self, link: socket.socket, rows: Sequence[Mapping[str, Any]]) -> None:
+        self.link = link
+        self.requests = [request(row) for row in rows]
+
+    async def __call__(self, _client: QMPClient, folder: Path) -> None:
+        """Go on until cancelled."""
+        reader, writer = await asyncio.open_unix_connection(sock=self.link)
+        done = 0
+        with contextlib.closing(writer):
+            while True:
+                await asyncio.sleep(POLL)
+                records = qemu.records_of(folder / qemu.PORTS["bolt.results"])
+                for _ in [row for row in records if "agent" in row][done:]:
+                    done += 1
+                    await self._answer(reader, writer)
+
+    async def _answer(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        lines = []
+        for sent in self.requests:
+            lines.append(json.dumps(await _ask(reader, writer, sent), sort_keys=True))
+        text = "".join(f"{line}\n" for line in (*lines, "end")).encode()
+        opened = {"path": FILE, "mode": "w"}
+        answer = await _ask(reader, writer, {"execute": "guest-file-open", "arguments": opened})
+        write = {"handle": answer.get("return"), "buf-b64": base64.b64encode(text).decode()}
+        for name, arguments in (
+            ("guest-file-write", write),
+            ("guest-file-close", {"handle": answer.get("return")}),
+        ):
+            answer = await _ask(reader, writer, {"execute": name, "arguments": arguments})
+            if "error" in answer:
+                raise BoltError(f"the guest agent cannot write {FILE}: {answer['error']}")
+
+
+async def _ask(
+    reader: asyncio.StreamReader, writer: asyncio.StreamWriter, sent: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Return the agent's answer to ``sent``; BoltError when it does not."""
+    writer.write(json.dumps(sent).encode() + b"\n")
+    try:
+        async with asyncio.timeout(ANSWER):
+            answer = json.loads(await reader.readline())
+    except (OSError, ValueError) as error:  # TimeoutError is an OSError
+        raise BoltError(f"the guest agent does not answer {sent['execute']}") from error
+    return dict(answer)

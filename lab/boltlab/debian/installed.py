@@ -1,0 +1,186 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""The packages on a machine with Debian: installed by apt, used, upgraded, removed.
+
+The machine is a guest whose disk keeps what is written to it, and that is booted once for each
+stage of data/installed.toml.
+"""
+
+import base64
+import re
+import shlex
+import shutil
+import subprocess
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from boltlab import arch, debs, paths
+from boltlab.debian import packing, userland
+from boltlab.debian.aptrepo import SOURCES
+from boltlab.errors import BoltError
+from boltlab.guest import guestimage, qemu
+from boltlab.guest.machine import Machine
+from boltlab.guest.qemu import Guest, GuestResult
+
+TABLE = paths.DATA / "installed.toml"
+PROLOGUE = paths.DATA / "installed.sh"
+# Where the guest has the repository, which is its fourth disk.
+PLACE = "/srv/bolt"
+MODULE = "stranger"  # of the lab's, for DKMS
+DKMS = f"""\
+PACKAGE_NAME="{MODULE}"
+PACKAGE_VERSION="1.0"
+BUILT_MODULE_NAME[0]="{MODULE}"
+DEST_MODULE_LOCATION[0]="/updates"
+AUTOINSTALL="yes"
+"""
+# End of the release of each kernel that a stage may boot.
+KERNELS = {"stock": "-cloud-{debian}", "bolt": "-lab-bolt"}
+CONFIG = "lab"
+
+
+@dataclass(frozen=True)
+class Step:
+    """A command of a stage: it must succeed, print all of ``wants`` and nothing of ``refuses``."""
+
+    name: str
+    command: str
+    wants: tuple[str, ...] = ()
+    refuses: tuple[str, ...] = ()
+    timeout: int = 300
+
+
+@dataclass(frozen=True)
+class Stage:
+    """One boot: of which kernel (a key of KERNELS), and with which repository."""
+
+    name: str
+    kernel: str
+    repository: str
+    steps: tuple[Step, ...]
+
+
+def _table() -> dict[str, Any]:
+    return tomllib.loads(TABLE.read_text(encoding="utf-8"))
+
+
+def included() -> list[str]:
+    """Return the packages that the machine has before any of ours."""
+    names = (str(name) for name in _table()["packages"])
+    return [name.format(debian=debs.NAMES[arch.host().name]) for name in names]
+
+
+def stages(version: str = "") -> list[Stage]:
+    """Return the stages, in order; ``version`` is that of the newer packages."""
+    found, known = [], re.escape(version)
+    for row in _table()["stage"]:
+        steps = [
+            Step(
+                name=each["name"],
+                command=each["command"].strip(),
+                wants=tuple(text.replace("{version}", known) for text in each.get("wants", ())),
+                refuses=tuple(each.get("refuses", ())),
+                timeout=each.get("timeout", 300),
+            )
+            for each in row["step"]
+        ]
+        found.append(Stage(row["name"], row["kernel"], row["repository"], tuple(steps)))
+    return found
+
+
+def script(stage: Stage) -> tuple[str, ...]:
+    """Return the shell script that runs ``stage`` in the guest, as lines."""
+    lines = PROLOGUE.read_text(encoding="utf-8").splitlines()
+    for step in stage.steps:
+        lines.append(f"step {shlex.join([step.name, str(step.timeout), step.command])}")
+    return (*lines, "finish")
+
+
+def disk() -> Path:
+    """Return an image of the machine's disk, with Debian's own kernel; or BoltError."""
+    return userland.image("installed", included())
+
+
+def medium(repository: Path, to: Path) -> Path:
+    """Make the file system ``to`` of ``repository``, with what the stages need beside packages."""
+    root = to.with_suffix(".d")
+    shutil.copytree(repository, root)
+    text = (repository / SOURCES).read_text(encoding="utf-8")
+    (root / SOURCES).write_text(re.sub(r"^URIs: .*$", f"URIs: file:{PLACE}", text, flags=re.M))
+    shutil.copytree(guestimage.SOURCES / MODULE, root / MODULE)
+    (root / MODULE / "dkms.conf").write_text(DKMS, encoding="utf-8")
+    tests = packing.TOOLS / "debian" / "tests"
+    shutil.copytree(tests, root / "tests", ignore=shutil.ignore_patterns("control"))
+    size = sum(path.stat().st_size for path in root.rglob("*")) * 5 // 4 + (32 << 20)
+    with to.open("wb") as file:
+        file.truncate(size)
+    _run(qemu.binary("mkfs.ext4"), "-q", "-F", "-d", str(root), str(to))
+    shutil.rmtree(root)
+    return to
+
+
+def kernel_of(image: Path, which: str, to: Path) -> tuple[Path, Path]:
+    """Take the kernel ``which`` (a key of KERNELS) and its initramfs out of a disk's /boot.
+
+    Raises BoltError when there is not just one.
+    """
+    end = KERNELS[which].format(debian=debs.NAMES[arch.host().name])
+    listing = _run(qemu.binary("debugfs"), "-R", "ls -p /boot", str(image))
+    found = sorted(set(re.findall(rf"/vmlinuz-([^/]+{re.escape(end)})/", listing)))
+    if len(found) != 1:
+        raise BoltError(f"the guest's /boot has {len(found)} kernels of *{end}, not one")
+    taken = []
+    for name in ("vmlinuz", "initrd.img"):
+        path = to / f"{name}-{found[0]}"
+        _run(qemu.binary("debugfs"), "-R", f"dump /boot/{name}-{found[0]} {path}", str(image))
+        if not path.is_file() or not path.stat().st_size:
+            raise BoltError(f"the guest's /boot has no {name}-{found[0]}")
+        taken.append(path)
+    return taken[0], taken[1]
+
+
+def run(stage: Stage, image: Path, media: Path, folder: Path) -> GuestResult:
+    """Boot the machine whose disk is ``image`` for ``stage``, with the file system ``media``."""
+    kernel, initrd = kernel_of(image, stage.kernel, folder)
+    target = arch.host()
+    guest = Guest(
+        target,
+        kernel,
+        script(stage),
+        append=userland.CLOCK if target.name == "x86_64" else "",
+        machine=Machine(accel="mttcg", memory="2G"),
+        timeout=userland.LONGEST,
+        root=image,
+        keep=True,
+        media=(media,),
+        initrd=initrd,
+    )
+    return qemu.run(guest, f"test-{target.name}-installed-{stage.name}")
+
+
+def complaints(stage: Stage, records: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Return a line for everything in ``records`` that is not as ``stage`` wants it."""
+    found = {row["step"]: row for row in records if "step" in row}
+    wrong = []
+    for step in stage.steps:
+        where = f"{stage.name}: {step.name}"
+        row = found.get(step.name)
+        if row is None:
+            wrong.append(f"{where}: not run")
+            continue
+        text = base64.b64decode(row["output"]).decode(errors="replace")
+        why = [f"no '{each}'" for each in step.wants if not re.search(each, text, re.M)]
+        why += [f"has '{each}'" for each in step.refuses if re.search(each, text, re.M)]
+        why += [f"status {row['status']}"] if row["status"] else []
+        if why:
+            wrong.append(f"{where}: {', '.join(why)}:\n{text}")
+    return wrong
+
+
+def _run(*command: str) -> str:
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise BoltError(f"{Path(command[0]).name} failed: {done.stderr.strip()}")
+    return done.stdout

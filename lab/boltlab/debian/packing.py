@@ -1,0 +1,221 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Builds Debian packages: of a kernel with Bolt, of what follows it, and of the tools."""
+
+import os
+import re
+import shutil
+import subprocess
+import tempfile
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from email.utils import formatdate
+from pathlib import Path
+
+from boltlab import debs, paths, ui
+from boltlab.arch import Arch
+from boltlab.errors import USAGE, BoltError
+from boltlab.kernel import build
+from boltlab.kernel.make import make
+from boltlab.kernel.source import Source
+from boltlab.locks import lock
+
+TOOLS = paths.REPO / "tools"
+META = paths.KERNEL / "debian"
+# Name of the kernel's source package, as its packages give it.
+SOURCE = "linux-bolt"
+MAINTAINER = ("Bolt developers", "bolt@localhost.localdomain")
+# What bindeb-pkg makes beside the kernel's packages, and nobody is to get from us: programs are
+# compiled with Debian's own linux-libc-dev.
+UNWANTED = ("linux-libc-dev",)
+
+
+@dataclass(frozen=True)
+class Cost:
+    """What a configuration costs: GB, minutes on two idle cores, lines that its modules print."""
+
+    space: float
+    minutes: int
+    modules: int
+
+
+# Extrapolated: an object takes a second of a core, and the modules of Debian's default kernel are
+# three times as large as those of its kernel for clouds.
+COSTS: Mapping[str, Cost] = {
+    "lab": Cost(3, 10, 60),
+    "cloud": Cost(5, 55, 4000),
+    "debian": Cost(16, 170, 15000),
+    "running": Cost(16, 170, 15000),
+}
+CONFIGS = tuple(COSTS)
+_VERSION = re.compile(r"^\s*version\s*:\s*'([0-9][0-9.]*)'", re.M)
+
+
+@dataclass(frozen=True)
+class Stamp:
+    """When packages are built, which is a part of their version: what is rebuilt is newer."""
+
+    seconds: int
+
+    @classmethod
+    def now(cls) -> "Stamp":
+        """Return this moment, or that of SOURCE_DATE_EPOCH; BoltError if that is no number."""
+        said = os.environ.get("SOURCE_DATE_EPOCH")
+        if said is not None and not said.isdecimal():
+            raise BoltError(f"SOURCE_DATE_EPOCH is no number of seconds: '{said}'", code=USAGE)
+        return cls(int(said) if said else int(time.time()))
+
+    def version(self, upstream: str) -> str:
+        """Return the version of packages of ``upstream``: 6.12.117+bolt20261122170501."""
+        return f"{upstream}+bolt{time.strftime('%Y%m%d%H%M%S', time.gmtime(self.seconds))}"
+
+    def changelog(self, source: str, version: str, text: str) -> str:
+        """Return an entry of a debian/changelog."""
+        name, mail = maintainer()
+        head = f"{source} ({version}) unstable; urgency=low"
+        return f"{head}\n\n  * {text}\n\n -- {name} <{mail}>  {formatdate(self.seconds)}\n\n"
+
+
+def maintainer() -> tuple[str, str]:
+    """Return name and address of who builds packages, as Debian's tools find them."""
+    name, mail = MAINTAINER
+    return os.environ.get("DEBFULLNAME", name), os.environ.get("DEBEMAIL", mail)
+
+
+def release(source: Source, config: str) -> str:
+    """Return what ``uname -r`` says of the kernel of ``config``."""
+    return f"{source.release}-{config}-bolt"
+
+
+def kernel_names(source: Source, config: str) -> tuple[str, ...]:
+    """Return the names of the packages that kernel() makes."""
+    name = release(source, config)
+    return (
+        f"linux-image-{name}",
+        f"linux-headers-{name}",
+        "linux-image-bolt",
+        "linux-headers-bolt",
+    )
+
+
+def tools_version(meson: Path = TOOLS / "meson.build") -> str:
+    """Return the version that ``meson`` gives the tools; BoltError if it has none."""
+    try:
+        found = _VERSION.search(meson.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise BoltError(f"cannot read {meson}: {error.strerror}") from error
+    if not found:
+        raise BoltError(f"{meson} has no version")
+    return found[1]
+
+
+def tools_names(control: Path = TOOLS / "debian" / "control") -> tuple[str, ...]:
+    """Return the names of the packages that tools() makes."""
+    return tuple(re.findall(r"^Package: (\S+)$", control.read_text(encoding="utf-8"), re.M))
+
+
+def kernel(target: Arch, config: str, source: Source, stamp: Stamp, to: Path, jobs: int) -> None:
+    """Put the packages of the kernel of ``config``, and those that follow it, into ``to``.
+
+    Only what changed is compiled. Raises BoltError when the disk is full or something fails.
+    """
+    root = paths.cache() / "build"
+    root.mkdir(exist_ok=True)
+    if not build.tree_path(target.name, config, source.id).exists():
+        paths.require_space(root, COSTS[config].space, f"the {config} kernel")
+    version = stamp.version(source.release)
+    name, mail = maintainer()
+    variables = {
+        "KDEB_PKGVERSION": version,
+        "KDEB_SOURCENAME": SOURCE,
+        "KDEB_CHANGELOG_DIST": "unstable",
+        "KDEB_COMPRESS": "xz",
+        "DEBFULLNAME": name,
+        "DEBEMAIL": mail,
+        "DPKG_FLAGS": f"--build-profiles=pkg.{SOURCE}.nokerneldbg",
+    }
+    log = paths.new_log(f"deb-{target.name}-{config}")
+    # The packages come to lie beside the tree.
+    with lock(root / "packages"), build.built_tree(target, config, source, jobs) as tree:
+        title, steps = f"building the {target.name} {config} modules", COSTS[config].modules
+        make(tree, target, ["modules"], log, title=title, jobs=jobs, steps=steps)
+        title = f"packing the {target.name} {config} kernel"
+        with ui.status(title):
+            make(tree, target, ["bindeb-pkg"], log, title=title, jobs=jobs, variables=variables)
+        _take(tree, root, to)
+    meta(target, release(source, config), version, stamp, to)
+
+
+def _take(tree: Path, root: Path, to: Path) -> None:
+    """Move what bindeb-pkg has made into ``to``; records of the build and the unwanted go."""
+    for line in (tree / "debian" / "files").read_text(encoding="utf-8").splitlines():
+        path = root / line.split()[0]
+        if path.suffix == ".deb" and not path.name.startswith(UNWANTED):
+            shutil.move(path, to / path.name)
+        else:
+            path.unlink(missing_ok=True)
+    for pattern in ("*.changes", "*.buildinfo"):
+        for path in root.glob(f"{SOURCE}_{pattern}"):
+            path.unlink()
+
+
+def meta(target: Arch, name: str, version: str, stamp: Stamp, to: Path) -> None:
+    """Put the packages that follow the kernel whose release is ``name`` into ``to``."""
+    with _copied(META, "debian", "linux-bolt") as tree:
+        entry = stamp.changelog("linux-bolt-meta", version, f"Follows Linux {name}.")
+        (tree / "debian" / "changelog").write_text(entry, encoding="utf-8")
+        _pack(tree, to, {"BOLT_RELEASE": name}, [f"-a{debs.NAMES[target.name]}", "-d"])
+
+
+def tools(stamp: Stamp, to: Path, jobs: int) -> None:
+    """Put the packages of the tools, for this machine's architecture, into ``to``.
+
+    The tools' own tests are not run here, but by ``./bolt test``.
+    """
+    with _copied(TOOLS, "", "cpubolt") as tree:
+        changelog = tree / "debian" / "changelog"
+        version = stamp.version(tools_version(tree / "meson.build"))
+        entry = stamp.changelog("cpubolt", version, "Built from a work tree.")
+        changelog.write_text(entry + changelog.read_text(encoding="utf-8"), encoding="utf-8")
+        options = f"nocheck noautodbgsym parallel={jobs}"
+        _pack(tree, to, {"DEB_BUILD_OPTIONS": options}, ["--build-profiles=nocheck"])
+
+
+@contextmanager
+def _copied(folder: Path, below: str, name: str) -> Iterator[Path]:
+    """Yield a scratch copy of ``folder``, at ``below`` in a tree called ``name``."""
+    with tempfile.TemporaryDirectory(prefix="deb-", dir=paths.cache()) as scratch:
+        tree = Path(scratch) / name
+        ignored = shutil.ignore_patterns("__pycache__", "*.orig", "*.rej")
+        shutil.copytree(folder, tree / below, ignore=ignored)
+        yield tree
+
+
+def _pack(tree: Path, to: Path, variables: Mapping[str, str], options: Sequence[str]) -> None:
+    """Run dpkg-buildpackage in ``tree`` and move the packages that come of it into ``to``."""
+    log = paths.new_log(f"deb-{tree.name}")
+    command = ["dpkg-buildpackage", "--build=binary", "--unsigned-changes", *options]
+    kept = {key: os.environ[key] for key in ("PATH", "HOME", "TMPDIR") if key in os.environ}
+    with ui.status(f"packing {tree.name}"), log.open("wb") as out:
+        done = subprocess.run(
+            command,
+            cwd=tree,
+            env={**kept, "LC_ALL": "C", **variables},
+            stdin=subprocess.DEVNULL,
+            stdout=out,
+            stderr=out,
+            check=False,
+        )
+    if done.returncode:
+        raise BoltError(f"packing {tree.name} failed: {_complaint(log)}", log)
+    for path in sorted(tree.parent.glob("*.deb")):
+        shutil.move(path, to / path.name)
+
+
+def _complaint(log: Path) -> str:
+    """Return the line of ``log`` that says best what went wrong."""
+    lines = [line.strip() for line in log.read_text(errors="replace").splitlines() if line.strip()]
+    errors = [line for line in lines if "rror:" in line]
+    unmet = [line for line in lines if "Unmet build dependencies" in line]
+    return [*unmet, *errors, *lines[-1:], "no message"][0]

@@ -1,0 +1,293 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Debian's user space in a guest: its image, and checks that compare native with Bolt."""
+
+import asyncio
+import base64
+import hashlib
+import os
+import platform
+import re
+import shlex
+import shutil
+import socket
+import subprocess
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from qemu.qmp import QMPClient
+
+from boltlab import arch, packages, paths, ui
+from boltlab.debian.agent import Agent
+from boltlab.errors import UNAVAILABLE, BoltError, EmulatorError
+from boltlab.guest import backports, hang, qemu, slots
+from boltlab.guest.machine import Machine, split
+from boltlab.guest.qemu import Guest, GuestResult
+from boltlab.kernel.build import Kernel
+from boltlab.locks import lock
+
+TABLE = paths.DATA / "userland.toml"
+PROLOGUE = paths.DATA / "userland.sh"
+# On a busy host x86 finds an emulated timer broken, and takes the TSC for one much slower.
+CLOCK = "no_timer_check clocksource=hpet tsc=unstable"
+# Mode -> what the kernel is told.
+APPEND = {"native": f"{CLOCK} bolt=off", "bolt": f"{CLOCK} bolt=on"}
+MODES = tuple(APPEND)
+LONGEST = 3600  # seconds of the host that a guest may take
+TRIES = 3  # guests of one run that QEMU may lose before that is an error
+# Of the image: what is in it besides packages, and how it is made.
+VERSION = 1
+GIGABYTES = 4.0  # of the image and of what it is made from
+# The first disk is the root, the second the script of the run.
+SCRIPT = "/dev/vdb"
+UNIT = f"""\
+[Unit]
+Description=Checks of the lab
+
+[Service]
+ExecStart=/bin/sh {SCRIPT}
+StandardError=journal+console
+"""
+UNITS = "etc/systemd/system"
+# File of the image -> its text; a link to a path if that begins with a slash.
+FILES = {
+    "etc/fstab": "",
+    "etc/hostname": "guest\n",
+    # Without it every boot would be the first, which enables whatever is installed.
+    "etc/machine-id": "b017" * 8 + "\n",
+    f"{UNITS}/checks.service": UNIT,
+    f"{UNITS}/multi-user.target.wants/checks.service": f"/{UNITS}/checks.service",
+    # Work of their own while something is compared.
+    f"{UNITS}/timers.target": "/dev/null",
+    f"{UNITS}/serial-getty@.service": "/dev/null",
+    f"{UNITS}/irqbalance.service": "/dev/null",
+}
+
+
+@dataclass(frozen=True)
+class Check:
+    """One row of data/userland.toml: a command, and how its two runs are compared.
+
+    ``away`` are the CPUs that are offline, natively or parked, while the command runs. ``same``:
+    both runs print the same, once every pattern of ``vary`` has been replaced; else only the
+    status is compared. ``wants`` are patterns that each of them must print, whatever the other
+    does. ``timeout`` is in seconds of the guest. ``guest`` is the name of one of the table's.
+    """
+
+    name: str
+    command: str
+    guest: str = "plain"
+    away: str = ""
+    same: bool = True
+    vary: Mapping[str, str] | None = None
+    wants: tuple[str, ...] = ()
+    timeout: int = 300
+
+
+def release() -> str:
+    """Return the code name of the host's Debian release; BoltError, code 69, elsewhere."""
+    words = platform.freedesktop_os_release()
+    if words.get("ID") != "debian" or "VERSION_CODENAME" not in words:
+        raise BoltError("the userland tests need a Debian host", code=UNAVAILABLE)
+    return words["VERSION_CODENAME"]
+
+
+def _table() -> dict[str, Any]:
+    return tomllib.loads(TABLE.read_text(encoding="utf-8"))
+
+
+def included() -> tuple[str, ...]:
+    """Return the packages that the image has besides the essential ones."""
+    return tuple(_table()["packages"])
+
+
+def checks() -> list[Check]:
+    """Return the rows of the table, in order."""
+    rows = _table()["check"]
+    return [Check(**{**row, "wants": tuple(row.get("wants", ()))}) for row in rows]
+
+
+def guests() -> dict[str, dict[str, Any]]:
+    """Return the guests of the table: name -> what it says of qemu.Guest."""
+    return dict(_table()["guest"])
+
+
+def requests() -> list[Mapping[str, Any]]:
+    """Return what the guest agent is asked, in order."""
+    return list(_table()["agent"]["requests"])
+
+
+def stamp(suite: str, names: Sequence[str]) -> str:
+    """Return what tells an image of Debian's ``suite`` with packages ``names`` from others."""
+    text = repr((VERSION, suite, sorted(names), sorted(FILES.items())))
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def image(kind: str = "", names: Sequence[str] | None = None) -> Path:
+    """Return an ext4 image of the host's release with packages ``names``, made if need be.
+
+    By default these are the table's. There is one image of each ``kind``. Raises BoltError when it
+    cannot be made, code 69 where there is no Debian or no mmdebstrap.
+    """
+    suite = release()
+    names = included() if names is None else names
+    packages.ensure("userland", "guest")
+    folder = paths.cache() / "userland" / kind
+    found = folder / f"{suite}-{stamp(suite, names)}.ext4"
+    with lock(folder / "image"):
+        if not found.exists():
+            paths.require_space(folder, GIGABYTES, "Debian's user space")
+            half = found.with_suffix(".half")
+            _make(suite, names, half)
+            for stale in folder.glob("*.ext4"):
+                stale.unlink()
+            half.rename(found)
+    return found
+
+
+def _make(suite: str, names: Sequence[str], to: Path) -> None:
+    """Make the image: packages into an archive, that into a directory, and that into ext4."""
+    if os.geteuid():
+        raise BoltError("Debian's user space is unpacked by root only", code=UNAVAILABLE)
+    mirror = backports.mirror(suite)
+    if mirror is None:
+        raise BoltError(f"apt has no mirror of Debian's {suite}", code=UNAVAILABLE)
+    log = paths.new_log("userland")
+    scratch = to.with_name("scratch")
+    shutil.rmtree(scratch, ignore_errors=True)
+    root = scratch / "root"
+    root.mkdir(parents=True)
+    archive = scratch / "root.tar"
+    words = ["mmdebstrap", "--variant=minbase", f"--include={','.join(names)}"]
+    words += [f"--dpkgopt=path-exclude=/usr/share/{name}/*" for name in ("doc", "man", "locale")]
+    with ui.status(f"installing Debian's {suite} into an image"), log.open("wb") as out:
+        for command in (
+            [*words, suite, str(archive), mirror],
+            # The kernel makes the nodes of devices.
+            ["tar", "-x", "-C", str(root), "--exclude=./dev/*", "-f", str(archive)],
+            ["truncate", "-s", "3G", str(to)],
+        ):
+            _run(command, out, log)
+        for name, text in FILES.items():
+            put(root / name, text)
+        _run([qemu.binary("mkfs.ext4"), "-q", "-F", "-d", str(root), str(to)], out, log)
+    shutil.rmtree(scratch)
+
+
+def put(path: Path, text: str) -> None:
+    """Make the file ``path`` with ``text``, or a link, in place of what is there."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.unlink(missing_ok=True)
+    if text.startswith("/"):
+        path.symlink_to(text)
+    else:
+        path.write_text(text, encoding="utf-8")
+
+
+def _run(command: list[str], out: Any, log: Path) -> None:
+    if subprocess.run(command, stdout=out, stderr=out, check=False).returncode:
+        raise BoltError(f"{Path(command[0]).name} could not make Debian's user space", log)
+
+
+def script(rows: Sequence[Check], mode: str) -> tuple[str, ...]:
+    """Return the shell script that runs ``rows`` in a guest in ``mode``, as lines."""
+    lines = PROLOGUE.read_text(encoding="utf-8").splitlines()
+    lines.append(f"mode {mode}")
+    for row in rows:
+        words = [row.name, row.away, str(row.timeout), row.command]
+        lines.append(f"check {shlex.join(words)}")
+    return (*lines, "finish")
+
+
+def run(kernel: Kernel, root: Path, name: str, rows: Sequence[Check], mode: str) -> GuestResult:
+    """Run ``rows`` in the table's guest ``name``, with ``kernel`` and the image ``root``.
+
+    What the host does meanwhile is up to the guest: see agent and slots. A guest that QEMU has
+    lost by a fault of its own is booted again, and that is said.
+    """
+    for left in reversed(range(TRIES)):
+        why = ""
+        try:
+            return _boot(kernel, root, name, rows, mode)
+        except* EmulatorError as lost:
+            why = "; ".join(str(error) for error in lost.exceptions)
+        ui.say(f"{name}, {mode}: {why}; {left} more tries")
+    raise BoltError(f"{TRIES} guests were lost by QEMU; the last: {why}")
+
+
+def _boot(kernel: Kernel, root: Path, name: str, rows: Sequence[Check], mode: str) -> GuestResult:
+    target = arch.ARCHES[kernel.arch]
+    machine, own = split(guests()[name])
+    ours, theirs = socket.socketpair()
+    with ours, theirs:
+        guest = Guest(
+            target,
+            kernel.image,
+            script(rows, mode),
+            append=f"{own.pop('append', '')} {APPEND[mode]}".strip(),
+            machine=Machine(**{"accel": "mttcg", "memory": "2G", **machine}),
+            timeout=LONGEST,
+            root=root,
+            agent=theirs,
+            board=tuple(own.pop("board", {}).get(target.name, ())),
+            warns=tuple(own.pop("warns", ())),
+            **own,
+        )
+        asked = Agent(ours, requests())
+
+        async def beside(client: QMPClient, folder: Path) -> None:
+            async with asyncio.TaskGroup() as group:
+                group.create_task(asked(client, folder))
+                group.create_task(slots.obey(client, folder))
+                if target.name == "x86_64":
+                    group.create_task(hang.watch(client, folder))
+
+        folder = qemu.new_run(f"test-{target.name}-userland-{name}-{mode}")
+        return qemu.run_in(guest, folder, watcher=beside)
+
+
+def differences(rows: Sequence[Check], records: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Return a line for everything in ``records`` that is not as ``rows`` want it."""
+    found = {(row["check"], row["mode"]): row for row in records if "check" in row}
+    wrong = []
+    for row in rows:
+        said = {}
+        for mode in MODES:
+            one = found.get((row.name, mode))
+            if one is None:
+                wrong.append(f"{row.name}: not run ({mode})")
+                continue
+            parked = row.away if mode == "bolt" else ""
+            if one["parked"] != parked:
+                wrong.append(f"{row.name}: parked are '{one['parked']}' ({mode})")
+            text = base64.b64decode(one["output"]).decode(errors="replace")
+            for pattern in row.wants:
+                if not re.search(pattern, text, re.M):
+                    wrong.append(f"{row.name}: no '{pattern}' ({mode}):\n{text}")
+            said[mode] = one["status"], plain(text, row.vary or {}) if row.same else ""
+        if len(set(said.values())) > 1:
+            texts = "\n".join(f"{mode}: status {each[0]}\n{each[1]}" for mode, each in said.items())
+            wrong.append(f"{row.name}: differs\n{texts}")
+    return wrong
+
+
+def times(records: Sequence[Mapping[str, Any]]) -> dict[str, dict[str, int]]:
+    """Return how long each check of ``records`` took in each mode, in ms of the guest's clock.
+
+    The guest runs in real time, with several threads of QEMU: the host's load is in it, and so is
+    what a check sleeps by itself.
+    """
+    found: dict[str, dict[str, int]] = {}
+    for row in records:
+        if "check" in row:
+            found.setdefault(row["check"], {})[row["mode"]] = row["ms"]
+    return found
+
+
+def plain(text: str, vary: Mapping[str, str]) -> str:
+    """Return ``text`` with all that fits the patterns of ``vary`` replaced."""
+    for pattern, instead in vary.items():
+        text = re.sub(pattern, instead, text, flags=re.M)
+    return text

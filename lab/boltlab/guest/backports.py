@@ -1,0 +1,79 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""QEMU 10 for Debian 12, from its backports suite, if the user agrees."""
+
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+from boltlab import packages, paths, ui
+from boltlab.arch import Arch
+from boltlab.errors import BoltError
+from boltlab.guest import qemu
+
+WANTED = 10  # QEMU's major version that the goals are judged on
+RELEASE = "bookworm"
+SUITE = f"{RELEASE}-backports"
+SOURCES = Path("/etc/apt/sources.list.d/bolt-backports.sources")
+KEYRING = "/usr/share/keyrings/debian-archive-keyring.gpg"
+PACKAGES = {"qemu-system-x86_64": "qemu-system-x86", "qemu-system-aarch64": "qemu-system-arm"}
+QUESTION = f"enable Debian's {SUITE} on this machine and install QEMU {WANTED} from it?"
+
+
+def offer(arches: Iterable[Arch], ask: Callable[[str], str] = input) -> None:
+    """Ask whether to install QEMU 10 where it is older and Debian 12 has it; install it on a yes.
+
+    Changes nothing, and says what an older QEMU means, where nobody can be asked. Raises BoltError
+    when the installation fails.
+    """
+    old = [arch.qemu for arch in arches if _major(arch.qemu) < WANTED]
+    if not old:
+        return
+    ui.note(
+        f"QEMU {qemu.version(old[0])}: everything runs, with references of its own; "
+        f"goals are judged on QEMU {WANTED}"
+    )
+    uri = mirror()
+    if uri is None or not sys.stdin.isatty() or not packages.can_install():
+        return
+    if ask(f"{QUESTION} [y/N] ").strip().lower() not in ("y", "yes"):
+        return
+    _enable(uri)
+    packages.install([PACKAGES[name] for name in old], suite=SUITE)
+    qemu.version.cache_clear()
+    qemu.devices.cache_clear()
+
+
+def _major(emulator: str) -> int:
+    return int(qemu.version(emulator).split(".")[0])
+
+
+def mirror(release: str = RELEASE) -> str | None:
+    """Return the address of the mirror that Debian's ``release`` comes from, or None elsewhere."""
+    if packages.which("apt-get") is None:
+        return None
+    listing = subprocess.run(
+        ["apt-get", "indextargets", "--format", "$(CODENAME) $(COMPONENT) $(REPO_URI)"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    for line in listing.stdout.splitlines():
+        words = line.split()
+        if words[:2] == [release, "main"] and len(words) == 3:
+            return words[2]
+    return None
+
+
+def _enable(uri: str) -> None:
+    text = (
+        "# Written by Bolt's lab when its user agreed to it.\n"
+        f"Types: deb\nURIs: {uri}\nSuites: {SUITE}\nComponents: main\nSigned-By: {KEYRING}\n"
+    )
+    with tempfile.NamedTemporaryFile("w", suffix=".sources") as file:
+        file.write(text)
+        file.flush()
+        log = paths.new_log("backports")
+        if not packages.as_root(["install", "-m", "644", file.name, str(SOURCES)], log):
+            raise BoltError(f"cannot write {SOURCES}", log)

@@ -1,0 +1,73 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Several guests, as many at a time as there are cores: virtual time does not mind."""
+
+import asyncio
+import os
+from collections.abc import Sequence
+from typing import Protocol, TypeVar
+
+from boltlab import ui
+from boltlab.guest import qemu
+from boltlab.guest.qemu import Guest, GuestResult
+
+
+class Job(Protocol):
+    """A guest, and what a bench wants it for.
+
+    ``name`` is that of the run's directory, different for each job. ``units`` are its share of the
+    progress: one is done with each record that the guest writes, and all when it has ended.
+    """
+
+    @property
+    def name(self) -> str:
+        """Return the name of the run's directory."""
+
+    @property
+    def guest(self) -> Guest:
+        """Return the guest to run."""
+
+    @property
+    def units(self) -> int:
+        """Return its share of the progress."""
+
+
+AnyJob = TypeVar("AnyJob", bound=Job)
+
+
+def run_all(
+    work: Sequence[AnyJob], title: str, at_once: int | None = None
+) -> list[tuple[AnyJob, GuestResult]]:
+    """Return each of ``work`` with what its guest left; the first failure ends the others.
+
+    ``at_once`` guests run at a time: by default one for each of the host's cores, or of those that
+    Slurm has given to this job. Progress is shown under ``title``.
+    """
+    given = int(os.environ.get("SLURM_CPUS_PER_TASK", 0))
+    return asyncio.run(_run_all(work, title, at_once or given or os.cpu_count() or 1))
+
+
+async def _run_all(
+    work: Sequence[AnyJob], title: str, at_once: int
+) -> list[tuple[AnyJob, GuestResult]]:
+    slots = asyncio.Semaphore(at_once)
+    done = {job.name: 0 for job in work}
+    with ui.progress(title, sum(job.units for job in work)) as task:
+
+        def seen(job: AnyJob, units: int) -> None:
+            done[job.name] = units
+            task.update(sum(done.values()))
+
+        async def one(job: AnyJob) -> GuestResult:
+            async with slots:
+                ran = await qemu.boot(
+                    job.guest, job.name, lambda records: seen(job, min(records, job.units - 1))
+                )
+            seen(job, job.units)
+            return ran
+
+        try:
+            async with asyncio.TaskGroup() as group:
+                runs = [group.create_task(one(job)) for job in work]
+        except ExceptionGroup as failed:
+            raise failed.exceptions[0] from None
+        return [(job, run.result()) for job, run in zip(work, runs, strict=True)]

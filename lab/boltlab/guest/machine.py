@@ -1,0 +1,37 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""The machine that a guest runs on: its CPUs, memory and devices."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Machine:
+    """One machine; scenarios and torture's configurations describe it in the same words.
+
+    ``threads``: hardware threads of a core. ``disks``: scratch disks with a queue for each CPU, the
+    first ``ext4`` of them with a file system. ``nics``: network cards, all on networks of their
+    own. ``accel``: how the emulator runs the CPUs. ``features`` are added to the CPU's model, in
+    the emulator's words; CPU n + 1 does not have the n-th feature of ``lacks``.
+    """
+
+    cpus: int = 4
+    nodes: int = 1
+    threads: int = 1
+    memory: str = "1G"
+    disks: int = 0
+    ext4: int = 0
+    nics: int = 0
+    accel: str = "icount"
+    features: str = ""
+    lacks: tuple[str, ...] = ()
+
+
+KEYS = tuple(entry.name for entry in fields(Machine))
+
+
+def split(table: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return what of ``table`` are fields of a machine, and the rest."""
+    ours = {key: value for key, value in table.items() if key in KEYS}
+    return ours, {key: value for key, value in table.items() if key not in KEYS}

@@ -1,0 +1,106 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Builds kernel modules for any kernel in the cache: the lab's, out of tree, and the kernel's."""
+
+import hashlib
+import shutil
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+
+from boltlab import paths
+from boltlab.arch import ARCHES
+from boltlab.errors import BoltError
+from boltlab.guest import guestimage
+from boltlab.guest.guestimage import Node
+from boltlab.kernel.build import Kernel
+from boltlab.kernel.make import make
+from boltlab.locks import lock
+
+FOLDER = guestimage.SOURCES
+BUILT = ".bolt-modules"  # in a tree: the stamp of the kernel for which its modules were built
+
+
+def names() -> list[str]:
+    """Return the names of the lab's modules."""
+    return sorted(path.parent.name for path in FOLDER.glob("*/Kbuild"))
+
+
+def nodes(kernel: Kernel, wanted: Sequence[str]) -> dict[str, Node]:
+    """Return ``wanted`` modules for ``kernel`` as nodes of an initramfs, ``lib/NAME.ko``.
+
+    The lab's, or those that the kernel's configuration makes modules. Raises BoltError when there
+    is no such module or it does not build.
+    """
+    found = {}
+    for name in wanted:
+        path = build(kernel, name) if name in names() else built_in_tree(kernel, name)
+        found[f"lib/{name}.ko"] = guestimage.file(path.read_bytes())
+    return found
+
+
+def built_in_tree(kernel: Kernel, name: str) -> Path:
+    """Return the kernel's own module ``name``, built with all others of its configuration.
+
+    Raises BoltError when there is no such module or they do not build.
+    """
+    if not kernel.tree.is_dir():
+        raise BoltError(f"the tree of the {kernel.flavour} kernel is gone: {kernel.tree}")
+    mark = kernel.tree / BUILT
+    order = kernel.tree / "modules.order"
+    with lock(kernel.tree) as fd:
+        if not mark.is_file() or mark.read_text(encoding="utf-8") != kernel.stamp:
+            log = paths.new_log(f"modules-{kernel.arch}-{kernel.flavour}")
+            title = f"building the modules of the {kernel.arch} {kernel.flavour} kernel"
+            make(kernel.tree, ARCHES[kernel.arch], ["modules"], log, title=title, lock_fd=fd)
+            mark.write_text(kernel.stamp, encoding="utf-8")
+        lines = order.read_text(encoding="utf-8").split() if order.is_file() else []
+    for line in lines:
+        path = kernel.tree / Path(line).with_suffix(".ko")
+        if path.stem == name:
+            return path
+    known = ", ".join([*names(), *(Path(line).stem for line in lines)])
+    raise BoltError(f"no module '{name}' (there are: {known})")
+
+
+def build(kernel: Kernel, name: str) -> Path:
+    """Return the lab's module ``name`` for ``kernel``, built if it or the kernel changed.
+
+    Raises BoltError when there is no such module or it does not build.
+    """
+    if name not in names():
+        raise BoltError(f"no module '{name}' (there are: {', '.join(names())})")
+    if not kernel.tree.is_dir():
+        raise BoltError(f"the tree of the {kernel.flavour} kernel is gone: {kernel.tree}")
+    prefix = f"{kernel.arch}-{kernel.flavour}-{kernel.id}-{name}"
+    folder = paths.cache() / "modules"
+    found = folder / f"{prefix}-{_fingerprint(kernel, FOLDER / name)}.ko"
+    # The kernel's tree is used, and its make writes there.
+    with lock(kernel.tree) as fd:
+        if found.is_file():
+            return found
+        folder.mkdir(exist_ok=True)
+        for stale in folder.glob(f"{prefix}-*.ko"):
+            stale.unlink()
+        with tempfile.TemporaryDirectory(prefix="bolt-module-", dir=folder) as scratch:
+            _make(kernel, FOLDER / name, Path(scratch), fd).rename(found)
+    return found
+
+
+def _make(kernel: Kernel, source: Path, scratch: Path, fd: int) -> Path:
+    arch = ARCHES[kernel.arch]
+    log = paths.new_log(f"module-{kernel.arch}-{source.name}")
+    title = f"building the module {source.name} for {kernel.arch}"
+    work = scratch / source.name
+    shutil.copytree(source, work)
+    make(kernel.tree, arch, ["modules_prepare"], log, title=title, lock_fd=fd)
+    # There is no Module.symvers: the kernel's own modules are not built.
+    variables = {"M": str(work), "KBUILD_EXTRA_SYMBOLS": str(kernel.tree / "vmlinux.symvers")}
+    make(kernel.tree, arch, ["modules"], log, title=title, variables=variables, lock_fd=fd)
+    return work / f"{source.name}.ko"
+
+
+def _fingerprint(kernel: Kernel, source: Path) -> str:
+    digest = hashlib.sha256(kernel.stamp.encode())
+    for path in sorted(source.iterdir()):
+        digest.update(path.name.encode() + b"\0" + path.read_bytes())
+    return digest.hexdigest()[:16]

@@ -1,0 +1,45 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Plugins of the emulator that count what guests run: lab/plugin/*.c."""
+
+import hashlib
+import subprocess
+from pathlib import Path
+
+from boltlab import paths
+from boltlab.arch import Arch
+from boltlab.errors import BoltError
+from boltlab.guest import qemu
+from boltlab.locks import lock
+
+SOURCES = paths.REPO / "lab" / "plugin"
+
+
+def api(version: str) -> int:
+    """Return the number of the plugin interface to use with QEMU ``version``."""
+    return 2 if int(version.partition(".")[0]) >= 9 else 1
+
+
+def build(name: str, arch: Arch) -> Path:
+    """Return the plugin ``name`` for the emulator of ``arch``, compiled if anything changed."""
+    code = SOURCES / f"{name}.c"
+    number = api(qemu.version(arch.qemu))
+    words = ["gcc", "-shared", "-fPIC", "-O2", "-Wall", "-Wextra", "-Werror", f"-DAPI={number}"]
+    words += ["-DARM64"] if arch.name == "arm64" else []
+    text = code.read_bytes() + (SOURCES / "plugin.h").read_bytes() + repr(words).encode()
+    digest = hashlib.sha256(text).hexdigest()[:16]
+    folder = paths.cache() / "plugins"
+    found = folder / f"{name}-{arch.name}-{digest}.so"
+    with lock(folder):
+        folder.mkdir(exist_ok=True)
+        if found.exists():
+            return found
+        half = found.with_suffix(".half")
+        done = subprocess.run(
+            [*words, "-o", str(half), str(code)], capture_output=True, text=True, check=False
+        )
+        if done.returncode:
+            log = paths.new_log("plugin")
+            log.write_text(done.stderr, encoding="utf-8")
+            raise BoltError("the emulator's plugin does not compile", log)
+        half.rename(found)
+    return found

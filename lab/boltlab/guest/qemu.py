@@ -1,0 +1,544 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Runs one guest in QEMU to its end and judges how it ended."""
+
+import asyncio
+import contextlib
+import functools
+import json
+import logging
+import os
+import re
+import shlex
+import shutil
+import socket
+import subprocess
+import time
+from collections.abc import AsyncIterator, Callable, Coroutine, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from qemu.qmp import EventListener, QMPClient, QMPError
+
+from boltlab import packages, paths
+from boltlab.arch import Arch
+from boltlab.errors import BoltError, EmulatorError
+from boltlab.guest import console, guestimage, hang, pause
+from boltlab.guest.guestimage import Node
+from boltlab.guest.machine import Machine
+
+# Virtual time: one thread runs all CPUs in turn, one instruction takes 2^1 ns, idle time costs
+# no host time. Only with it are latencies repeatable.
+ACCELERATORS = {
+    "icount": ("-accel", "tcg,thread=single", "-icount", "shift=1,sleep=off"),
+    "mttcg": ("-accel", "tcg,thread=multi"),
+    "kvm": ("-accel", "kvm"),
+}
+EMULATED = ("mttcg", "icount")  # those that every host has
+PORTS = {
+    "bolt.results": "results.jsonl",
+    "bolt.dmesg": "dmesg.log",
+    "bolt.trace": "trace.txt",
+}
+PLUGIN = "plugin.jsonl"
+# With a seed, one instruction takes 1, 2 or 4 ns.
+SHIFTS = 3
+# A slice of virtual time lasts until the next timer of the emulator is due, and resetting a CPU
+# is charged all of it. A device that only has a timer, every 50 us, keeps slices short.
+BOUND = (
+    *("-netdev", "hubport,id=bound,hubid=0"),
+    *("-object", "filter-buffer,id=bounds,netdev=bound,interval=50"),
+)
+BLOCK = 512
+DISK = 512 << 20  # bytes of a scratch disk; they are sparse
+# All that a guest can reach by its network cards: what it sends there comes back.
+ECHO = "restrict=on,guestfwd=tcp:10.0.2.100:7-cmd:cat"
+PVPANIC = ("pvpanic", "pvpanic-pci")
+# Its complaints would stand beside our one line.
+logging.getLogger("qemu.qmp").addHandler(logging.NullHandler())
+
+# Runs beside a guest, with its control connection and its directory; it may raise BoltError.
+Watcher = Callable[[QMPClient, Path], Coroutine[Any, Any, None]]
+
+KEEP_RUNS = 200
+START_TIMEOUT = 30  # seconds until QEMU answers
+POLL = 0.5  # seconds between two looks at a running guest
+
+
+@dataclass(frozen=True)
+class Guest:
+    """What to run: a kernel, the script it gets, and the machine. timeout is host seconds.
+
+    ``programs`` are added to the initramfs, by path without the leading slash. ``bounded``: no CPU
+    runs for more than a few microseconds of virtual time before the next gets its turn.
+    ``seed`` makes a run that can be repeated: in virtual time what is random comes from it, and
+    how long an instruction takes.
+    ``plugin`` is one of the emulator's, which writes to PLUGIN in the run's directory;
+    ``plugin_args`` are NAME=VALUE,... for it. ``warns`` are patterns of what the kernel must
+    complain about, each just once.
+    ``root`` is the image of a disk with a system of its own, in place of the initramfs: what the
+    guest writes there is forgotten, unless it is to ``keep`` that. Its second disk holds the
+    script, which that system runs, and its third the kernel; the images ``media`` are further
+    disks, which it can only read. ``initrd`` is an initramfs that such a system boots through.
+    ``agent`` is the emulator's end of a connection to the guest agent of such a system.
+    ``slots``: the machine has room for so many CPUs, each a socket; those beyond the machine's
+    ``cpus`` can be added while it runs. ``board`` are arguments of the emulator in place of the
+    architecture's.
+    """
+
+    arch: Arch
+    image: Path
+    script: tuple[str, ...]
+    append: str = ""
+    machine: Machine = field(default_factory=Machine)
+    timeout: float = 300
+    bounded: bool = False
+    seed: int | None = None
+    plugin: Path | None = None
+    plugin_args: str = ""
+    warns: tuple[str, ...] = ()
+    programs: Mapping[str, Node] = field(default_factory=dict)
+    root: Path | None = None
+    keep: bool = False
+    media: tuple[Path, ...] = ()
+    initrd: Path | None = None
+    agent: socket.socket | None = None
+    slots: int = 0
+    board: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class GuestResult:
+    """What a guest that ended well has left: its directory and the records of its results."""
+
+    folder: Path
+    records: list[dict[str, Any]]
+
+    @property
+    def trace(self) -> Path:
+        """Path of the raw trace, empty unless the script had one made."""
+        return self.folder / PORTS["bolt.trace"]
+
+    def samples(self) -> dict[str, list[int]]:
+        """Return the samples of every case, in ns."""
+        return {row["case"]: row["samples"] for row in self.records if "case" in row}
+
+
+def run(guest: Guest, name: str) -> GuestResult:
+    """Run ``guest`` to its end; see boot()."""
+    return asyncio.run(boot(guest, name))
+
+
+def run_in(
+    guest: Guest,
+    folder: Path,
+    ignored: Sequence[re.Pattern[str]] = (),
+    watcher: Watcher | None = None,
+) -> GuestResult:
+    """Run ``guest`` to its end in ``folder``, which new_run() has made; see boot()."""
+    return asyncio.run(boot(guest, folder.name, folder=folder, ignored=ignored, watcher=watcher))
+
+
+async def boot(
+    guest: Guest,
+    name: str,
+    seen: Callable[[int], None] | None = None,
+    *,
+    folder: Path | None = None,
+    ignored: Sequence[re.Pattern[str]] = (),
+    watcher: Watcher | None = None,
+) -> GuestResult:
+    """Run ``guest`` to its end and return what it left in a new directory for ``name``.
+
+    ``folder`` is used in place of a new one. ``seen`` is told now and then how many records there
+    are; ``watcher`` is run beside the guest. Raises BoltError with a log when QEMU does not start,
+    the guest panics, hangs or fails a command, or its kernel complains, unless that is one of the
+    complaints ``ignored`` or one that ``guest`` is to have.
+    """
+    folder = folder or new_run(name)
+    if watcher is None and any(line.startswith("host ") for line in guest.script):
+        watcher = pause.obey
+    initrd = guest.initrd or folder / "initrd.cpio"
+    if not guest.root:
+        guestimage.make(guest.arch, guest.script, initrd, guest.programs)
+    ours, theirs = socket.socketpair()
+    serial = ["-serial", f"file:{_escaped(folder / 'console.log')}"]
+    args = [*command(guest, initrd), *serial, *ports(folder), *system(guest, folder)]
+    args += [*disks(guest, folder), *nics(guest)]
+    if guest.plugin:
+        out = _escaped(folder / PLUGIN)
+        words = [f"file={_escaped(guest.plugin)}", f"out={out}", guest.plugin_args]
+        args += ["-plugin", ",".join(filter(None, words))]
+    (folder / "command.txt").write_text(shlex.join(args) + "\n", encoding="utf-8")
+    control = ["-S", "-chardev", f"socket,id=qmp,fd={theirs.fileno()}"]
+    control += ["-mon", "chardev=qmp,mode=control"]
+    try:
+        async with _process([*args, *control], folder, theirs, guest.agent) as process:
+            reason = await _watch(process, ours, guest, folder, seen, watcher)
+    finally:
+        for scratch in folder.glob("*.img"):
+            scratch.unlink()
+    return judge(folder, reason, ignored, guest.warns)
+
+
+def command(guest: Guest, initrd: Path) -> list[str]:
+    """Return the part of QEMU's command line that makes the machine and boots it."""
+    arch, machine = guest.arch, guest.machine
+    if machine.accel not in ACCELERATORS:
+        known = ", ".join(ACCELERATORS)
+        raise BoltError(f"unknown accelerator '{machine.accel}' (one of {known})")
+    board = arch.kvm_machine_args if machine.accel == "kvm" else arch.machine_args
+    board = guest.board or board
+    # A guest with an oops may go on, waiting for what has died, until its time is over.
+    start = "root=/dev/vda rw" if guest.root else "rdinit=/init"
+    fixed = f"console={arch.console} loglevel=5 panic=-1 oops=panic {start}"
+    append = f"{fixed} {guest.append}".strip()
+    args = [binary(arch.qemu), "-nodefaults", "-no-user-config", "-display", "none", "-no-reboot"]
+    if machine.features:
+        board = (*board[:-1], f"{board[-1]},{machine.features}")
+    args += [*board, *accelerator(guest), "-m", machine.memory, "-smp", smp(guest)]
+    args += [*numa(machine), *unequal(guest)]
+    args += BOUND if guest.bounded else ()
+    args += ["-kernel", str(guest.image), "-append", append]
+    args += [] if guest.root and not guest.initrd else ["-initrd", str(initrd)]
+    panic = next((device for device in PVPANIC if device in devices(arch.qemu)), None)
+    return [*args, "-device", panic] if panic else args
+
+
+def accelerator(guest: Guest) -> list[str]:
+    """Return QEMU's arguments for how it runs the guest, and for what is random in it."""
+    words = list(ACCELERATORS[guest.machine.accel])
+    if guest.seed is None:
+        return words
+    if guest.machine.accel == "icount":
+        shift = guest.seed % SHIFTS
+        words = [word.replace("shift=1", f"shift={shift}") for word in words]
+    return [*words, "-seed", str(guest.seed % 2**31), "-rtc", "base=2026-01-01T00:00:00,clock=vm"]
+
+
+def unequal(guest: Guest) -> list[str]:
+    """Return QEMU's arguments for CPUs that lack a feature: all but the first, a core each."""
+    model = guest.arch.machine_args[-1]
+    cpu = f"{model}-{guest.arch.name}-cpu,socket-id=0,thread-id=0"
+    args = []
+    for number, feature in enumerate(guest.machine.lacks, 1):
+        args += ["-device", f"{cpu},core-id={number},{feature}=off"]
+    return args
+
+
+def smp(guest: Guest) -> str:
+    """Return what -smp takes: a node is a socket, or cores would share caches across nodes.
+
+    CPUs that lack something are devices of their own, so that the machine starts with one CPU.
+    """
+    machine = guest.machine
+    if machine.lacks:
+        if machine.cpus != len(machine.lacks) + 1 or machine.nodes > 1 or machine.threads > 1:
+            raise BoltError(f"{machine.cpus} CPUs cannot lack {len(machine.lacks)} features")
+        return f"1,maxcpus={machine.cpus},sockets=1,cores={machine.cpus},threads=1"
+    if guest.slots:
+        return f"{machine.cpus},maxcpus={guest.slots},sockets={guest.slots}"
+    if machine.threads == 1:
+        return (
+            str(machine.cpus) if machine.nodes == 1 else f"{machine.cpus},sockets={machine.nodes}"
+        )
+    cores, rest = divmod(machine.cpus, machine.nodes * machine.threads)
+    if rest:
+        raise BoltError(f"{machine.cpus} CPUs are no cores of {machine.threads} threads")
+    return f"{machine.cpus},sockets={machine.nodes},cores={cores},threads={machine.threads}"
+
+
+def numa(machine: Machine) -> list[str]:
+    """Return QEMU's arguments for the nodes: equal shares of CPUs and memory, in MiB."""
+    if machine.nodes == 1:
+        return []
+    if machine.cpus % machine.nodes or not machine.memory.endswith("G"):
+        raise BoltError(
+            f"{machine.cpus} CPUs and {machine.memory} do not fill {machine.nodes} nodes"
+        )
+    share, rest = divmod(int(machine.memory[:-1]) * 1024, machine.nodes)
+    each = machine.cpus // machine.nodes
+    args = []
+    for node in range(machine.nodes):
+        cpus = f"{node * each}-{node * each + each - 1}"
+        size = share + (rest if node == 0 else 0)
+        args += ["-object", f"memory-backend-ram,id=node{node},size={size}M"]
+        args += ["-numa", f"node,nodeid={node},cpus={cpus},memdev=node{node}"]
+    return args
+
+
+def ports(folder: Path) -> list[str]:
+    """Return QEMU's arguments for the guest's ports: files in ``folder``."""
+    args = ["-device", "virtio-serial-pci"]
+    for number, (port, file) in enumerate(PORTS.items()):
+        args += ["-chardev", f"file,id=port{number},path={_escaped(folder / file)}"]
+        args += ["-device", f"virtserialport,chardev=port{number},name={port}"]
+    return args
+
+
+def system(guest: Guest, folder: Path) -> list[str]:
+    """Return QEMU's arguments for the disks of a guest with a system of its own; see Guest."""
+    if not guest.root:
+        return []
+    script = folder / "script"
+    text = "".join(f"{line}\n" for line in guest.script).encode()
+    # A shell reads it to its end, which is that of a block.
+    script.write_bytes(text + b"\n" * (-len(text) % BLOCK))
+    args = []
+    mode = "cache=unsafe" if guest.keep else "snapshot=on"
+    disks = [(guest.root, mode)]
+    disks += [(path, "readonly=on") for path in (script, guest.image, *guest.media)]
+    for number, (path, mode) in enumerate(disks):
+        drive = f"if=none,id=system{number},format=raw,{mode},file={_escaped(path)}"
+        args += ["-drive", drive, "-device", f"virtio-blk-pci,drive=system{number}"]
+    if guest.agent:
+        args += ["-chardev", f"socket,id=agent,fd={guest.agent.fileno()}"]
+        args += ["-device", "virtserialport,chardev=agent,name=org.qemu.guest_agent.0"]
+    return args
+
+
+def disks(guest: Guest, folder: Path) -> list[str]:
+    """Make the guest's disks, empty, in ``folder`` and return QEMU's arguments for them."""
+    args = []
+    machine = guest.machine
+    for number in range(machine.disks):
+        path = folder / f"disk{number}.img"
+        with path.open("wb") as file:
+            file.truncate(DISK)
+        if number < machine.ext4:
+            _output([binary("mkfs.ext4"), "-q", "-F", str(path)])
+        # The host's disk must not be waited for: virtual time goes on meanwhile.
+        drive = f"if=none,id=disk{number},format=raw,cache=unsafe,file={_escaped(path)}"
+        device = f"virtio-blk-pci,drive=disk{number},num-queues={machine.cpus}"
+        args += ["-drive", drive, "-device", device]
+    return args
+
+
+def nics(guest: Guest) -> list[str]:
+    """Return QEMU's arguments for the guest's network cards.
+
+    They offer several queues, but a network in user mode has one: that is all they get.
+    """
+    args = []
+    for number in range(guest.machine.nics):
+        device = f"virtio-net-pci,netdev=net{number},mq=on,romfile="
+        args += ["-netdev", f"user,id=net{number},{ECHO}", "-device", device]
+    return args
+
+
+def binary(emulator: str) -> str:
+    """Return the path of the program ``emulator``; BoltError when there is none."""
+    path = packages.which(emulator)
+    if path is None:
+        raise BoltError(f"{emulator} is not installed")
+    return path
+
+
+@functools.cache
+def version(emulator: str) -> str:
+    """Return the version of ``emulator``, as "10.0.2"."""
+    words = _output([binary(emulator), "--version"]).split()
+    if "version" not in words:
+        raise BoltError(f"{emulator} does not tell its version")
+    return words[words.index("version") + 1]
+
+
+@functools.cache
+def devices(emulator: str) -> frozenset[str]:
+    """Return the names of the devices that ``emulator`` offers."""
+    text = _output([binary(emulator), "-machine", "none", "-device", "help"])
+    lines = [line for line in text.splitlines() if line.startswith('name "')]
+    return frozenset(line.split('"')[1] for line in lines)
+
+
+def new_run(name: str) -> Path:
+    """Make and return the directory of a new run called ``name``; the oldest ones go."""
+    root = paths.cache() / "runs"
+    root.mkdir(exist_ok=True)
+    stamp = time.strftime("%Y%m%d-%H%M%S")
+    for number in range(1000):
+        folder = root / (f"{stamp}-{name}-{number}" if number else f"{stamp}-{name}")
+        with contextlib.suppress(FileExistsError):
+            folder.mkdir()
+            _prune(root)
+            return folder
+    raise BoltError(f"cannot make a directory for the run in {root}")
+
+
+def judge(
+    folder: Path,
+    reason: str,
+    ignored: Sequence[re.Pattern[str]] = (),
+    warns: Sequence[str] = (),
+) -> GuestResult:
+    """Return what the run in ``folder`` left, given the ``reason`` of its end.
+
+    Raises BoltError unless the guest powered off by itself, its script ran to the end and
+    neither its console nor its kernel log holds a complaint, those ``ignored`` aside, and those
+    that fit ``warns``: each of these patterns must be found, and no log has it twice.
+    """
+    log = folder / "console.log"
+    expected = [re.compile(text) for text in warns]
+    missing = set(expected)
+    for path in (log, folder / PORTS["bolt.dmesg"]):
+        splats = console.scan_file(path, ignored)
+        missing -= {one for one in expected for splat in splats if splat.fits(one)}
+        if wrong := console.unexpected(splats, expected):
+            raise BoltError(f"the guest's kernel complained: {wrong[0]}", path)
+    if reason != "guest-shutdown":
+        raise BoltError(f"the guest did not power off by itself ({reason})", log)
+    records = records_of(folder / PORTS["bolt.results"])
+    end = records[-1] if records else {}
+    if end.get("end") == "error":
+        why = _last_words(log) or os.strerror(end["errno"])
+        raise BoltError(f"the guest failed at '{end['command']}': {why}", log)
+    if end.get("end") != "ok":
+        raise BoltError("the guest ended before its script did", log)
+    for row in records:
+        if "kunit" in row and row["line"].lstrip().startswith("not ok "):
+            raise BoltError(
+                f"KUnit {row['kunit']}: {row['line'].strip()}", folder / PORTS["bolt.results"]
+            )
+    if missing:
+        texts = ", ".join(sorted(one.pattern for one in missing))
+        raise BoltError(f"the guest's kernel did not complain as it should: {texts}", log)
+    return GuestResult(folder, records[:-1])
+
+
+def _escaped(path: Path) -> str:
+    """In QEMU's option lists a comma is written twice."""
+    return str(path).replace(",", ",,")
+
+
+@contextlib.asynccontextmanager
+async def _process(
+    args: list[str], folder: Path, qmp: socket.socket, agent: socket.socket | None
+) -> AsyncIterator[asyncio.subprocess.Process]:
+    """Start QEMU, out of reach of the terminal's Ctrl-C; it never outlives the context."""
+    with (folder / "qemu.log").open("wb") as log, qmp:
+        process = await asyncio.create_subprocess_exec(
+            *args,
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=log,
+            pass_fds=[each.fileno() for each in (qmp, agent) if each],
+            start_new_session=True,
+        )
+    try:
+        yield process
+    finally:
+        if process.returncode is None:
+            process.kill()
+            await process.wait()
+
+
+async def _watch(
+    process: asyncio.subprocess.Process,
+    qmp: socket.socket,
+    guest: Guest,
+    folder: Path,
+    seen: Callable[[int], None] | None,
+    watcher: Watcher | None,
+) -> str:
+    """Let the guest run to its end and return the reason that QEMU gives for it."""
+    client = QMPClient("guest")
+    listener = EventListener(names=("SHUTDOWN", "GUEST_PANICKED", "WATCHDOG"))
+    client.register_listener(listener)
+    try:
+        async with asyncio.timeout(START_TIMEOUT):
+            await client.connect(qmp)
+            await client.execute("cont")
+    except (QMPError, OSError) as error:  # TimeoutError is an OSError
+        why = _complaint(folder / "qemu.log")
+        raise BoltError(f"{guest.arch.qemu} did not start{why}", folder / "qemu.log") from error
+    start = time.monotonic()
+    beside = asyncio.create_task(watcher(client, folder)) if watcher else None
+    try:
+        while True:
+            with contextlib.suppress(asyncio.TimeoutError):
+                await asyncio.wait_for(process.wait(), POLL)
+                break
+            if seen:
+                seen(_lines(folder / PORTS["bolt.results"]))
+            if time.monotonic() - start > guest.timeout:
+                what = await hang.describe(client, guest.image, folder)
+                raise BoltError(
+                    f"the guest hung: no end after {guest.timeout:.0f} s{what}",
+                    folder / "console.log",
+                )
+            if beside and beside.done():
+                beside.result()
+    finally:
+        if beside:
+            beside.cancel()
+        with contextlib.suppress(QMPError, OSError, EOFError):
+            await client.disconnect()
+    return _reason(listener, process.returncode, folder)
+
+
+def _complaint(log: Path) -> str:
+    """Return QEMU's last words in its ``log``, after a colon, or nothing."""
+    said = hang.last_line(log)
+    return f": {said}" if said else ""
+
+
+def _reason(listener: EventListener, status: int | None, folder: Path) -> str:
+    reason = ""
+    for event in listener.clear():
+        if event["event"] == "GUEST_PANICKED":
+            return "panic"
+        if event["event"] == "WATCHDOG":
+            return "watchdog"
+        if event["event"] == "SHUTDOWN":
+            reason = _shutdown_reason(event.get("data"))
+    if not reason:
+        log = folder / "qemu.log"
+        said = _complaint(log)
+        kind = EmulatorError if "iotlb_to_section" in said else BoltError
+        raise kind(f"QEMU ended with status {status}{said}", log)
+    return reason
+
+
+def _shutdown_reason(data: object) -> str:
+    return str(data.get("reason", "unknown")) if isinstance(data, dict) else "unknown"
+
+
+def records_of(path: Path) -> list[dict[str, Any]]:
+    """Parse the lines of results; a line cut off or garbled ends them."""
+    records = []
+    with contextlib.suppress(OSError, ValueError):
+        for line in path.read_text(encoding="utf-8").splitlines():
+            records.append(json.loads(line))
+    return records
+
+
+def _lines(path: Path) -> int:
+    try:
+        return path.read_bytes().count(b"\n")
+    except OSError:
+        return 0
+
+
+def _last_words(log: Path) -> str:
+    """Return what the guest's programs said last on the console, or nothing."""
+    with contextlib.suppress(OSError):
+        lines = log.read_text(encoding="utf-8", errors="replace").splitlines()
+        said = [line for line in lines if line.startswith("guest: ")]
+        if said:
+            return said[-1].removeprefix("guest: ")
+    return ""
+
+
+def _output(args: list[str]) -> str:
+    done = subprocess.run(args, capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise BoltError(f"{Path(args[0]).name} does not run: {done.stderr.strip()}")
+    return done.stdout
+
+
+def _prune(root: Path) -> None:
+    """Remove the oldest runs; another call may be at it too."""
+    with contextlib.suppress(FileNotFoundError):
+        runs = sorted(root.iterdir(), key=lambda path: path.stat().st_mtime_ns)
+        for folder in runs[:-KEEP_RUNS]:
+            shutil.rmtree(folder, ignore_errors=True)

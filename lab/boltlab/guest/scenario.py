@@ -1,0 +1,149 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Scenarios: what one guest does, as data (lab/scenarios/*.toml)."""
+
+import re
+import tomllib
+from dataclasses import dataclass, field, fields, replace
+from pathlib import Path
+from typing import Any
+
+from boltlab import paths
+from boltlab.arch import ARCHES, Arch
+from boltlab.errors import USAGE, BoltError
+from boltlab.guest import guestimage, modules, selftest, tools, traced
+from boltlab.guest.machine import KEYS, Machine, split
+from boltlab.guest.qemu import ACCELERATORS, Guest
+from boltlab.kernel.build import Kernel
+
+FOLDER = paths.REPO / "lab" / "scenarios"
+
+
+@dataclass(frozen=True)
+class Scenario:
+    """One scenario.
+
+    ``commands`` are lines of the guest's script, run ``repeat`` times over; ``{functions}`` in them
+    stands for the functions of the breakdown, ``{batches}`` for those that are counted.
+    ``kexec`` is the script of the kernel that the command kexec starts. ``timeout`` is host
+    seconds. ``kernel`` is a flavour. ``append`` is added to the kernel's command line.
+    ``selftests`` are the kernel's own, found in /bin of the guest; ``modules`` are the lab's.
+    ``tools`` are programs of tools/. ``setting`` is the measuring setting to run in, for
+    scenarios that need one. ``warns`` are patterns, each of which the kernel must complain
+    about once: in the first line of a complaint, or in the message that the kernel prints above
+    it. Any other complaint fails the run. A scenario's file has the fields of ``machine`` among
+    the others.
+    """
+
+    name: str
+    description: str
+    commands: tuple[str, ...]
+    kernel: str = "pristine"
+    append: str = ""
+    machine: Machine = field(default_factory=Machine)
+    timeout: int = 300
+    repeat: int = 1
+    arches: tuple[str, ...] = tuple(ARCHES)
+    selftests: tuple[str, ...] = ()
+    modules: tuple[str, ...] = ()
+    tools: tuple[str, ...] = ()
+    kexec: tuple[str, ...] = ()
+    setting: str = ""
+    warns: tuple[str, ...] = ()
+
+    @property
+    def script(self) -> tuple[str, ...]:
+        """Return the guest's script, a command a line."""
+        return tuple(traced.fill(line) for line in self.commands) * self.repeat
+
+    def changed(self, **changes: Any) -> "Scenario":
+        """Return the scenario with other fields, those of its machine among them."""
+        machine, own = split(changes)
+        return replace(self, machine=replace(self.machine, **machine), **own)
+
+    def guest(self, arch: Arch, kernel: Kernel, setting: str) -> Guest:
+        """Return the guest that runs this on ``kernel`` in a measuring ``setting``."""
+        programs = modules.nodes(kernel, self.modules) | tools.nodes(arch, self.tools)
+        if self.selftests:
+            programs |= selftest.build(arch, kernel.tree, self.selftests)
+        if self.kexec:
+            programs |= guestimage.second(arch, kernel.image, self.kexec)
+        return Guest(
+            arch=arch,
+            image=kernel.image,
+            script=self.script,
+            append=f"{arch.settings[self.setting or setting]} {self.append}".strip(),
+            machine=self.machine,
+            warns=self.warns,
+            timeout=self.timeout,
+            programs=programs,
+        )
+
+
+# The types that a scenario file may use, by field; everything else is text.
+_LISTS = ("commands", "arches", "selftests", "modules", "tools", "kexec", "warns", "lacks")
+_NUMBERS = ("cpus", "nodes", "threads", "disks", "ext4", "nics", "timeout", "repeat")
+
+
+def allowed() -> set[str]:
+    """Return what may be said of a scenario: its own fields, and those of its machine."""
+    return {entry.name for entry in fields(Scenario)} - {"machine"} | {*KEYS}
+
+
+def names() -> list[str]:
+    """Return the names of all scenarios."""
+    return sorted(path.stem for path in FOLDER.glob("*.toml"))
+
+
+def load(name: str) -> Scenario:
+    """Return the scenario called ``name``, or that of the file ``name`` if it ends in .toml.
+
+    Raises BoltError naming what is wrong.
+    """
+    path = Path(name) if name.endswith(".toml") else FOLDER / f"{name}.toml"
+    try:
+        table = tomllib.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError as error:
+        known = ", ".join(names())
+        raise BoltError(f"no scenario '{name}' (there are: {known})", code=USAGE) from error
+    except (OSError, ValueError) as error:
+        raise BoltError(f"cannot read the scenario {path}: {error}") from error
+    return parse(path.stem, table)
+
+
+def parse(name: str, table: dict[str, Any]) -> Scenario:
+    """Return the scenario in ``table``; raise BoltError naming the key that is wrong."""
+    known = allowed() - {"name"}
+    for key, value in table.items():
+        if key not in known:
+            raise BoltError(f"scenario {name}: unknown key '{key}'")
+        if not _fits(key, value):
+            raise BoltError(f"scenario {name}: '{key}' has a wrong value")
+    for key in ("description", "commands"):
+        if not table.get(key):
+            raise BoltError(f"scenario {name}: '{key}' is missing")
+    values: dict[str, Any] = {
+        key: tuple(value) if key in _LISTS else value for key, value in table.items()
+    }
+    machine, own = split(values)
+    scenario = Scenario(name=name, machine=Machine(**machine), **own)
+    if scenario.machine.accel not in ACCELERATORS:
+        raise BoltError(f"scenario {name}: unknown accelerator '{scenario.machine.accel}'")
+    for text in scenario.warns:
+        try:
+            re.compile(text)
+        except re.error as error:
+            raise BoltError(f"scenario {name}: '{text}' is no pattern: {error}") from error
+    for arch in scenario.arches:
+        if arch not in ARCHES:
+            raise BoltError(f"scenario {name}: unknown architecture '{arch}'")
+        if scenario.setting and scenario.setting not in ARCHES[arch].settings:
+            raise BoltError(f"scenario {name}: {arch} has no setting '{scenario.setting}'")
+    return scenario
+
+
+def _fits(key: str, value: object) -> bool:
+    if key in _LISTS:
+        return isinstance(value, list) and all(isinstance(item, str) for item in value)
+    if key in _NUMBERS:
+        return isinstance(value, int) and not isinstance(value, bool) and value > 0
+    return isinstance(value, str)

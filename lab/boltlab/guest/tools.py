@@ -1,0 +1,216 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Builds tools/: for tests on this machine, and for guests with the libraries of Debian."""
+
+import hashlib
+import json
+import os
+import re
+import shutil
+import subprocess
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from boltlab import debs, packages, paths, ui
+from boltlab.arch import Arch
+from boltlab.errors import BoltError
+from boltlab.guest import guestimage
+from boltlab.guest.guestimage import Node
+from boltlab.locks import lock
+
+SOURCES = paths.REPO / "tools"
+# What programs for a guest are compiled with and linked to.
+LIBRARIES = (
+    "libc6-dev",
+    "libinih-dev",
+    "libsmartcols-dev",
+    "libsystemd-dev",
+    "libtraceevent-dev",
+    "libtracefs-dev",
+    "libtracecmd-dev",
+)
+# Name of a build on this machine -> options of meson.
+BUILDS: Mapping[str, tuple[str, ...]] = {
+    "plain": ("-Dwerror=true",),
+    "bare": ("-Dwerror=true", "-Dsystemd=disabled", "-Dtracecmd=disabled", "-Dman=disabled"),
+    "sanitized": ("-Dwerror=true", "-Db_sanitize=address,undefined", "-Db_lundef=false"),
+}
+GUEST = ("-Dwerror=true", "-Dman=disabled", "-Dtests=disabled", "-Dcompletion=disabled")
+
+
+def _run(command: Sequence[str], log: Path, what: str) -> None:
+    with log.open("ab") as out:
+        done = subprocess.run(
+            command, stdin=subprocess.DEVNULL, stdout=out, stderr=out, check=False
+        )
+    if done.returncode:
+        text = log.read_text(encoding="utf-8", errors="replace")
+        wrong = re.search(r"^.*(?:\berror: |ERROR: |undefined reference).*$", text, re.M)
+        raise BoltError(f"{what} failed{f': {wrong[0].strip()}' if wrong else ''}", log)
+
+
+def _build(folder: Path, options: Sequence[str], targets: Sequence[str] = ()) -> None:
+    """Build tools/ in ``folder`` with meson's ``options``; what is up to date stays as it is."""
+    log = paths.new_log(f"tools-{folder.name}")
+    # Other options, or a clone of the repository that is elsewhere: begin anew.
+    stamp, wanted = folder / "bolt-stamp", repr((str(SOURCES), tuple(options)))
+    if not stamp.is_file() or stamp.read_text(encoding="utf-8") != wanted:
+        shutil.rmtree(folder, ignore_errors=True)
+        _run(["meson", "setup", *options, str(folder), str(SOURCES)], log, "meson setup")
+        stamp.write_text(wanted, encoding="utf-8")
+    with ui.status(f"building tools ({folder.name})"):
+        jobs = str(os.cpu_count() or 1)
+        _run(["ninja", "-C", str(folder), "-j", jobs, *targets], log, "building tools")
+
+
+def host(name: str) -> Path:
+    """Return the folder of the build ``name`` of BUILDS, tests included, brought up to date."""
+    packages.ensure("tools", "guest")
+    folder = paths.cache() / "tools" / name
+    with lock(folder):
+        _build(folder, BUILDS[name])
+        targets = [Path(test["cmd"][0]).relative_to(folder).as_posix() for test in tests(folder)]
+        _build(folder, BUILDS[name], targets)
+    return folder
+
+
+def tests(folder: Path, suite: str = "lib") -> list[dict[str, Any]]:
+    """Return what meson knows of the tests of ``suite`` in the build ``folder``."""
+    text = (folder / "meson-info" / "intro-tests.json").read_text(encoding="utf-8")
+    return [test for test in json.loads(text) if f"cpubolt:{suite}" in test["suite"]]
+
+
+# -- Guests -----------------------------------------------------------------------------------
+
+
+def sysroot(arch: Arch) -> Path:
+    """Return a folder with Debian's headers and libraries for ``arch``, fetched if need be."""
+    stamp = hashlib.sha256(repr(LIBRARIES).encode()).hexdigest()[:12]
+    folder = paths.cache() / "tools" / f"sysroot-{arch.name}-{stamp}"
+    with lock(folder):
+        if not folder.exists():
+            half = folder.with_suffix(".half")
+            debs.unpack(arch, LIBRARIES, half, depends=True)
+            _relink(half)
+            half.rename(folder)
+    return folder
+
+
+def _relink(folder: Path) -> None:
+    """Make links that begin with a slash point into ``folder``."""
+    for path in folder.rglob("*"):
+        if path.is_symlink() and (to := path.readlink()).is_absolute():
+            path.unlink()
+            path.symlink_to(os.path.relpath(f"{folder}{to}", path.parent))
+
+
+def cross_file(arch: Arch, root: Path) -> str:
+    """Return the text of meson's file for programs of ``arch`` that use the libraries in ``root``.
+
+    It serves for the architecture of this machine as well, which may run another Debian.
+    """
+    tools = {name: f"{arch.triplet}-{name}" for name in ("gcc", "ar", "strip")}
+    binaries = {"c": tools["gcc"], "ar": tools["ar"], "strip": tools["strip"]}
+    pkg = ":".join(f"{root}/usr/{each}/pkgconfig" for each in (f"lib/{arch.triplet}", "share"))
+    family = arch.triplet.partition("-")[0]
+    return "\n".join(
+        [
+            "[binaries]",
+            *(f"{key} = '{value}'" for key, value in binaries.items()),
+            "pkgconfig = 'pkg-config'",  # later versions of meson take this name as well
+            "[properties]",
+            f"sys_root = '{root}'",
+            f"pkg_config_libdir = '{pkg}'",
+            "[built-in options]",
+            f"c_args = ['--sysroot={root}']",
+            f"c_link_args = ['--sysroot={root}']",
+            "[host_machine]",
+            "system = 'linux'",
+            f"cpu_family = '{family}'",
+            f"cpu = '{family}'",
+            "endian = 'little'",
+            "",
+        ]
+    )
+
+
+def guest(arch: Arch) -> Path:
+    """Return the folder of the build for guests of ``arch``, brought up to date."""
+    packages.ensure("tools", "guest", arches=[arch])
+    root = sysroot(arch)
+    folder = paths.cache() / "tools" / f"guest-{arch.name}"
+    with lock(folder):
+        cross = folder.with_name(f"{folder.name}.ini")
+        cross.write_text(cross_file(arch, root), encoding="utf-8")
+        _build(folder, (*GUEST, f"--cross-file={cross}"))
+    return folder
+
+
+def nodes(arch: Arch, names: Iterable[str]) -> dict[str, Node]:
+    """Return the programs ``names`` for ``arch`` as nodes of an initramfs, with their libraries.
+
+    The programs are in bin/, the libraries in lib/, where the dynamic linker looks by itself.
+    Raises BoltError when there is no such program.
+    """
+    found: dict[str, Node] = {}
+    names = list(names)
+    if not names:
+        return found
+    folder, root = guest(arch), sysroot(arch)
+    for name in names:
+        program = folder / name / name
+        if not program.is_file():
+            raise BoltError(f"tools has no program '{name}'")
+        found[f"bin/{name}"] = guestimage.file(program.read_bytes(), 0o755)
+        found |= _libraries(arch, program, [folder / "lib", *_places(arch, root)])
+        found |= _linker(program, root)
+    return found
+
+
+def _places(arch: Arch, root: Path) -> list[Path]:
+    return [root / base / arch.triplet for base in ("lib", "usr/lib")]
+
+
+def _libraries(arch: Arch, program: Path, places: Sequence[Path]) -> dict[str, Node]:
+    """Return the shared libraries that ``program`` needs, directly or not."""
+    found: dict[str, Node] = {}
+    left = _needed(program)
+    while left:
+        name = left.pop()
+        if f"lib/{name}" in found:
+            continue
+        library = next((place / name for place in places if (place / name).exists()), None)
+        if library is None:
+            raise BoltError(f"there is no {name} for {arch.name}")
+        found[f"lib/{name}"] = guestimage.file(library.read_bytes(), 0o755)
+        left += _needed(library)
+    return found
+
+
+def _needed(program: Path) -> list[str]:
+    return re.findall(r"\(NEEDED\).*\[(.+)\]", _readelf("-d", program))
+
+
+def _linker(program: Path, root: Path) -> dict[str, Node]:
+    """Return the dynamic linker at the path that ``program`` names, and that path's folder."""
+    match = re.search(r"program interpreter: /(.+)\]", _readelf("-l", program))
+    if match is None:
+        raise BoltError(f"{program.name} names no dynamic linker")
+    # Debian's package has it in /lib of the architecture, and a link at the path.
+    linker = (root / match[1]).resolve(strict=True)
+    folder = str(Path(match[1]).parent)
+    nodes = {} if folder in guestimage.DIRECTORIES else {folder: guestimage.directory()}
+    return {**nodes, match[1]: guestimage.file(linker.read_bytes(), 0o755)}
+
+
+def _readelf(word: str, program: Path) -> str:
+    done = subprocess.run(
+        ["readelf", "-W", word, str(program)],
+        capture_output=True,
+        text=True,
+        env={**os.environ, "LC_ALL": "C"},
+        check=False,
+    )
+    if done.returncode:
+        raise BoltError(f"{program.name} is no ELF file")
+    return done.stdout

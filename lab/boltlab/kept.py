@@ -1,0 +1,44 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""The files kept in results/: found by their names, and how figures of theirs are written."""
+
+import json
+import re
+from pathlib import Path
+
+from boltlab import paths
+from boltlab.errors import BoltError
+
+FOLDER = paths.REPO / "results"
+
+_DATED = re.compile(r"\d{4}-\d\d-\d\d-")
+
+
+def find(name: str) -> Path:
+    """Return the result file called ``name``, the newest if it has no date; or BoltError."""
+    dated = _DATED.match(name)
+    wanted = name.removesuffix(".json")
+    found = sorted(
+        file
+        for file in FOLDER.glob("*.json")
+        if wanted == (file.stem if dated else _DATED.sub("", file.stem, count=1))
+    )
+    if not found:
+        raise BoltError(f"there are no results called '{name}' in {FOLDER.name}/")
+    return found[-1]
+
+
+def commit(file: Path) -> str:
+    """Return the commit that the results in ``file`` were measured on; BoltError without one."""
+    named = json.loads(file.read_text(encoding="utf-8")).get("commit")
+    if not isinstance(named, str) or not named:
+        raise BoltError(f"{file.name} does not say which commit was measured")
+    return named
+
+
+def number(figure: float) -> str:
+    """Return ``figure`` with three significant digits, never in powers of ten."""
+    if abs(figure) >= 1000:
+        return f"{figure:,.0f}"
+    if abs(figure) < 0.0005:
+        return "0"
+    return f"{figure:#.3g}".removesuffix(".")

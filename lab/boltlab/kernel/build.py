@@ -1,0 +1,259 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Builds kernels, no more of them than changed."""
+
+import hashlib
+import json
+import shutil
+import subprocess
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from boltlab import packages, paths
+from boltlab.arch import Arch
+from boltlab.errors import BoltError
+from boltlab.kernel import config, distro, flavours, tree
+from boltlab.kernel.flavours import Flavour
+from boltlab.kernel.make import FIXED, make
+from boltlab.kernel.source import Source
+from boltlab.locks import lock
+
+BUILT = ".bolt-built"  # in a tree: the stamp of the last complete build
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """A built kernel in the cache."""
+
+    arch: str
+    flavour: str
+    id: str  # of the source, "6.12.117-1a2b3c4d"
+    release: str
+    config_sha: str  # the same for pristine and Bolt, see config.sha()
+    stamp: str  # of everything it was made from
+    folder: Path
+
+    @property
+    def image(self) -> Path:
+        """Path of the image that QEMU boots."""
+        return self.folder / "image"
+
+    @property
+    def config(self) -> Path:
+        """Path of its .config."""
+        return self.folder / "config"
+
+    @property
+    def system_map(self) -> Path:
+        """Path of its System.map."""
+        return self.folder / "System.map"
+
+    @property
+    def tree(self) -> Path:
+        """Path of the tree it was built in."""
+        return tree_path(self.arch, self.flavour, self.id)
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """A configured tree, locked for us."""
+
+    path: Path
+    config: str
+    log: Path
+    lock_fd: int
+
+
+def tree_path(arch: str, flavour: str, source_id: str) -> Path:
+    """Return where the tree of that kernel is or would be."""
+    return paths.cache() / "build" / f"{arch}-{flavour}-{source_id}"
+
+
+def ensure_kernel(arch: Arch, flavour: str, source: Source, jobs: int = 1) -> Kernel:
+    """Return the kernel of ``flavour`` for ``arch``, built if anything it is made from changed.
+
+    Raises BoltError when a tool is missing, the disk is full, a hook does not apply or the
+    build fails.
+    """
+    kind = flavours.get(flavour)
+    packages.ensure("build", arches=[arch])
+    stamp = _stamp(arch, kind, source)
+    folder = paths.cache() / "kernels" / f"{arch.name}-{flavour}-{source.id}"
+    with lock(folder):
+        found = load(folder)
+        if found and found.stamp == stamp:
+            return found
+        with prepared(arch, flavour, source, jobs) as ready:
+            _compile(arch, kind, ready, stamp, jobs)
+            return _collect(arch, kind, source, ready, stamp, folder)
+
+
+def changed_kernel(
+    arch: Arch, flavour: str, source: Source, jobs: int, change: Callable[[Path], str]
+) -> Kernel:
+    """Return the kernel of ``flavour`` with its tree changed by ``change``, which names it.
+
+    The next kernel of the flavour that is built has nothing of that. Raises BoltError as
+    ensure_kernel() does.
+    """
+    kind = flavours.get(flavour)
+    packages.ensure("build", arches=[arch])
+    folder = paths.cache() / "kernels" / f"{arch.name}-{flavour}-{source.id}"
+    with lock(folder), prepared(arch, flavour, source, jobs) as ready:
+        stamp = f"{_stamp(arch, kind, source)} {change(ready.path)}"
+        _compile(arch, kind, ready, stamp, jobs)
+        return _collect(arch, kind, source, ready, stamp, folder)
+
+
+def load(folder: Path) -> Kernel | None:
+    """Return the complete kernel in ``folder`` of the cache, or None."""
+    try:
+        fields = json.loads((folder / "kernel.json").read_text(encoding="utf-8"))
+        kernel = Kernel(**{**fields, "folder": folder})
+    except (OSError, ValueError, TypeError):
+        return None
+    return kernel if kernel.image.is_file() else None
+
+
+def built() -> list[Kernel]:
+    """Return all kernels in the cache, the newest first."""
+    found = sorted(
+        (paths.cache() / "kernels").glob("*/kernel.json"),
+        key=lambda path: path.stat().st_mtime,
+        reverse=True,
+    )
+    return [kernel for path in found if (kernel := load(path.parent))]
+
+
+@contextmanager
+def prepared(arch: Arch, flavour: str, source: Source, jobs: int = 1) -> Iterator[Prepared]:
+    """Yield the tree of ``flavour``: files up to date, configured, locked; not yet compiled.
+
+    The flavour it is based on is built first. Raises BoltError as ensure_kernel() does.
+    """
+    kind = flavours.get(flavour)
+    path = tree_path(arch.name, flavour, source.id)
+    files = _files(kind, source)
+    if source.version.architectures and arch.name not in source.version.architectures:
+        raise BoltError(f"Bolt has no {arch.name} hooks for linux {source.release}")
+    log = paths.new_log(f"build-{arch.name}-{flavour}")
+    with lock(path) as fd:
+        base = ""
+        if kind.based_on:
+            with built_tree(arch, kind.based_on, source, jobs) as origin:
+                base = (origin / ".config").read_text(encoding="utf-8")
+                tree.copy(origin, path, f"copying the built {kind.based_on} tree")
+        else:
+            tree.copy(source.path, path, "copying the kernel source")
+        (path / BUILT).unlink(missing_ok=True)
+        tree.sync(path, source.path, files)
+        start, fragment = _settings(arch, kind, source)
+        text = config.configure(path, arch, fragment, log, fd, start)
+        if kind.same_config and (odd := config.differences(base, text, config.ASIDE)):
+            raise BoltError(
+                f"the {flavour} configuration differs from {kind.based_on}'s: {' '.join(odd)}"
+            )
+        yield Prepared(path, text, log, fd)
+
+
+def _settings(arch: Arch, kind: Flavour, source: Source) -> tuple[str | None, str]:
+    """Return the configuration that ``kind`` starts from, if there is one, and its fragment."""
+    fragment = source.version.translated(kind.fragment(arch))
+    if not kind.base:
+        return None, fragment
+    base = distro.base(kind.base, arch)
+    return base, fragment + distro.debug_info(base)
+
+
+def _files(kind: Flavour, source: Source) -> dict[str, tree.Content]:
+    if kind.refactors_only:
+        return tree.prepared_files(source)
+    return tree.bolt_files(source) if kind.patched else {}
+
+
+@contextmanager
+def built_tree(arch: Arch, flavour: str, source: Source, jobs: int = 1) -> Iterator[Path]:
+    """Yield the completely built tree of ``flavour``, locked; BoltError as ensure_kernel()."""
+    path = tree_path(arch.name, flavour, source.id)
+    kernel = ensure_kernel(arch, flavour, source, jobs)
+    if not _is_built(path, kernel.stamp):
+        # The image is there, its tree is gone or half rebuilt.
+        with prepared(arch, flavour, source, jobs) as ready:
+            _compile(arch, flavours.get(flavour), ready, kernel.stamp, jobs)
+    with lock(path):
+        yield path
+
+
+def _is_built(path: Path, stamp: str) -> bool:
+    mark = path / BUILT
+    return mark.is_file() and mark.read_text(encoding="utf-8") == stamp
+
+
+def _compile(arch: Arch, kind: Flavour, ready: Prepared, stamp: str, jobs: int) -> None:
+    title = f"building the {arch.name} {kind.name} kernel"
+    start = time.monotonic()
+    steps = make(
+        ready.path,
+        arch,
+        [arch.image_target],
+        ready.log,
+        title=title,
+        jobs=jobs,
+        steps=_expected_steps(arch, kind),
+        lock_fd=ready.lock_fd,
+    )
+    (ready.path / BUILT).write_text(stamp, encoding="utf-8")
+    with ready.log.open("a", encoding="utf-8") as log:
+        log.write(f"{title}: {steps} steps, {time.monotonic() - start:.0f} s\n")
+
+
+def _collect(
+    arch: Arch, kind: Flavour, source: Source, ready: Prepared, stamp: str, folder: Path
+) -> Kernel:
+    """Copy the image and what belongs to it from the tree; kernel.json, the mark, comes last."""
+    folder.mkdir(parents=True, exist_ok=True)
+    mark = folder / "kernel.json"
+    mark.unlink(missing_ok=True)
+    outputs = {"image": arch.image_path, "config": ".config", "System.map": "System.map"}
+    for name, path in outputs.items():
+        half = folder / f"{name}.half"
+        shutil.copyfile(ready.path / path, half)
+        half.rename(folder / name)
+    release = (ready.path / "include/config/kernel.release").read_text(encoding="utf-8").strip()
+    kernel = Kernel(
+        arch=arch.name,
+        flavour=kind.name,
+        id=source.id,
+        release=release,
+        config_sha=config.sha(ready.config),
+        stamp=stamp,
+        folder=folder,
+    )
+    fields = {name: value for name, value in asdict(kernel).items() if name != "folder"}
+    mark.write_text(json.dumps(fields, indent=1), encoding="utf-8")
+    return kernel
+
+
+def _expected_steps(arch: Arch, kind: Flavour) -> int:
+    return kind.steps.get(arch.name, 1000)
+
+
+def _stamp(arch: Arch, kind: Flavour, source: Source) -> str:
+    base, fragment = _settings(arch, kind, source)
+    parts = [source.id, fragment, repr(sorted(FIXED.items())), toolchain(arch)]
+    parts += [base] if base else []
+    if kind.patched:
+        parts.append(tree.fingerprint(source))
+    return hashlib.sha256("\0".join(parts).encode()).hexdigest()
+
+
+def toolchain(arch: Arch) -> str:
+    """Return the versions of the compiler and linker for ``arch``, a line each."""
+    lines = []
+    for tool in ("gcc", "ld"):
+        command = [f"{arch.cross_compile}{tool}", "--version"]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        lines.append(done.stdout.partition("\n")[0])
+    return "\n".join(lines)

@@ -1,0 +1,87 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Configurations that are not the lab's: Debian's, and that of the running kernel."""
+
+import gzip
+import lzma
+import platform
+import re
+import subprocess
+from pathlib import Path
+
+from boltlab import debs, packages, paths, versions
+from boltlab.arch import Arch
+from boltlab.errors import BoltError
+from boltlab.kernel import config, flavours
+
+# Name of a base -> Debian's flavour of its kernel, in its package linux-config-6.12.
+DEBIAN = {"cloud": "cloud-{arch}", "debian": "{arch}"}
+RUNNING = "running"
+BASES = (*DEBIAN, RUNNING)
+CONFIGS = Path("/usr/src")
+BOOT = Path("/boot")
+PROC = Path("/proc/config.gz")
+# pahole makes BTF of modules since 1.22.
+PAHOLE = (1, 22)
+BTF = "CONFIG_DEBUG_INFO_BTF"
+
+
+def base(name: str, arch: Arch) -> str:
+    """Return the configuration ``name`` (one of BASES) for kernels of ``arch``.
+
+    Debian's come from a package, which is fetched if it is not installed. Raises BoltError when
+    there is no such configuration.
+    """
+    return _running(arch) if name == RUNNING else _debian(name, arch)
+
+
+def _debian(name: str, arch: Arch) -> str:
+    package = versions.default().package.replace("source", "config")
+    debian = debs.NAMES[arch.name]
+    file = f"{package}/config.{debian}_none_{DEBIAN[name].format(arch=debian)}.xz"
+    path = CONFIGS / file
+    if not path.is_file():
+        folder = paths.cache() / "configs" / f"{package}-{arch.name}"
+        path = folder / "usr" / "src" / file
+        if not path.is_file():
+            debs.unpack(arch, [package], folder)
+    try:
+        return lzma.decompress(path.read_bytes()).decode()
+    except (OSError, lzma.LZMAError) as error:
+        raise BoltError(f"the package {package} has no {path.name}") from error
+
+
+def _running(arch: Arch) -> str:
+    if not arch.is_host:
+        raise BoltError(f"the running kernel is not one of {arch.name}")
+    path = BOOT / f"config-{platform.release()}"
+    try:
+        return path.read_text(encoding="utf-8") if path.is_file() else _proc()
+    except OSError as error:
+        raise BoltError(
+            f"the running kernel's configuration is neither {path} nor {PROC}"
+        ) from error
+
+
+def _proc() -> str:
+    return gzip.decompress(PROC.read_bytes()).decode()
+
+
+def has_btf(text: str) -> bool:
+    """Tell whether the configuration ``text`` has types for BPF programs, which pahole makes."""
+    return config.parse(text).get(BTF) == "y"
+
+
+def pahole() -> bool:
+    """Tell whether there is a pahole that can make them."""
+    path = packages.which("pahole")
+    if path is None:
+        return False
+    said = subprocess.run([path, "--version"], capture_output=True, text=True, check=False).stdout
+    found = re.match(r"v(\d+)\.(\d+)", said)
+    return found is not None and (int(found[1]), int(found[2])) >= PAHOLE
+
+
+def debug_info(text: str) -> str:
+    """Return the fragment that leaves no debug information in ``text``, or some for BTF only."""
+    name = "btf" if has_btf(text) and pahole() else "no-btf"
+    return (flavours.CONFIGS / f"{name}.config").read_text(encoding="utf-8")

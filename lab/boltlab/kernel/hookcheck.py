@@ -1,0 +1,306 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Which hooks apply to another kernel, which need a look, and which fail: without building it."""
+
+import re
+import shutil
+import subprocess
+import tempfile
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import Enum
+from pathlib import Path
+from typing import Any
+
+from boltlab import packages
+from boltlab.errors import BoltError
+from boltlab.kernel import callees
+from boltlab.kernel.callees import Change, Index
+from boltlab.kernel.hooks import Hook, Hunk
+
+NEAR = 10  # lines before and after a hunk that must be what they were
+_SAID = re.compile(r"^Hunk #(\d+) (succeeded|FAILED|ignored) at (\d+)", re.M)
+
+
+class State(Enum):
+    """What is to be done about a hunk or a hook; the worst last."""
+
+    APPLIES = "applies"
+    LOOK = "look"
+    FAILS = "fails"
+
+
+_ORDER = list(State)
+
+
+@dataclass(frozen=True)
+class Place:
+    """One hunk on the other kernel."""
+
+    hunk: Hunk
+    line: int  # where it is there, or would be
+    failed: str = ""  # why it does not apply
+    looks: tuple[str, ...] = ()  # what changed around it
+    called: Mapping[str, Change] = field(default_factory=dict)  # functions that changed
+
+    @property
+    def state(self) -> State:
+        """Say what is to be done about it."""
+        if self.failed:
+            return State.FAILS
+        return State.LOOK if self.looks or self.called else State.APPLIES
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """One hook on the other kernel."""
+
+    hook: str
+    places: tuple[Place, ...]
+
+    @property
+    def state(self) -> State:
+        """Say what is to be done about it: what is to be done about its worst hunk."""
+        return max((place.state for place in self.places), key=_ORDER.index)
+
+    def count(self, state: State) -> int:
+        """Return how many of its hunks are in ``state``."""
+        return sum(place.state is state for place in self.places)
+
+
+@dataclass(frozen=True)
+class Report:
+    """What there is to say about a kernel."""
+
+    release: str
+    reference: str  # the release that the hooks were made for
+    verdicts: tuple[Verdict, ...]
+    taken: tuple[str, ...]  # overlay files that the kernel has itself
+    # Overlay file -> functions that it calls and that are gone or have another prototype.
+    overlay: Mapping[str, Mapping[str, Change]]
+
+    @property
+    def failed(self) -> bool:
+        """Tell whether a hook or a file of the overlay cannot be laid over the kernel."""
+        return bool(self.taken) or any(each.state is State.FAILS for each in self.verdicts)
+
+    def functions(self) -> dict[tuple[str, Change], list[str]]:
+        """Return changed functions with the hooks that call them, the worst change first."""
+        found: dict[tuple[str, Change], list[str]] = defaultdict(list)
+        for verdict in self.verdicts:
+            for place in verdict.places:
+                for name, change in place.called.items():
+                    if verdict.hook not in found[name, change]:
+                        found[name, change].append(verdict.hook)
+        order = list(Change)
+        return dict(sorted(found.items(), key=lambda each: (order.index(each[0][1]), each[0][0])))
+
+
+def folders(series: Sequence[Hook]) -> list[str]:
+    """Return the folders of a kernel that check() reads; of the last ones only files in them."""
+    beside = {str(Path(name).parent) for hook in series for name in hook.files} - {"."}
+    return [*callees.CORE, *sorted(beside)]
+
+
+def check(
+    series: Sequence[Hook],
+    overlay: Mapping[str, Path],
+    pristine: tuple[Path, str],
+    other: tuple[Path, str],
+) -> Report:
+    """Try ``series`` and the files of ``overlay`` on the kernel ``other`` (tree and release).
+
+    ``pristine`` is the kernel that the hooks were made for; nothing is written to either. Raises
+    BoltError when a hook does not apply to ``pristine``.
+    """
+    sources = {
+        name: callees.calls(path.read_text(encoding="utf-8"))
+        for name, path in overlay.items()
+        if name.endswith((".c", ".h")) and not name.startswith("tools/")
+    }
+    added = {hook.name: _added(hook) for hook in series}
+    names = set().union(*sources.values(), *(each for hunks in added.values() for each in hunks))
+    beside = folders(series)[len(callees.CORE) :]
+    was, now = (callees.index(where, names, beside) for where, _ in (pristine, other))
+    with tempfile.TemporaryDirectory(prefix="bolt-check-") as scratch:
+        ours, theirs = Path(scratch) / "ours", Path(scratch) / "theirs"
+        _copy(series, pristine[0], ours)
+        _copy(series, other[0], theirs)
+        verdicts = tuple(
+            Verdict(
+                hook.name,
+                tuple(_places(hook, added[hook.name], (ours, theirs), (was, now), pristine[1])),
+            )
+            for hook in series
+        )
+    changed = {name: _changed(called, name, (was, now)) for name, called in sources.items()}
+    return Report(
+        other[1],
+        pristine[1],
+        verdicts,
+        tuple(name for name in overlay if (other[0] / name).exists()),
+        {
+            name: worse
+            for name, found in changed.items()
+            if (worse := {each: what for each, what in found.items() if what is not Change.BODY})
+        },
+    )
+
+
+def _copy(series: Sequence[Hook], origin: Path, target: Path) -> None:
+    target.mkdir()
+    for name in {name for hook in series for name in hook.files}:
+        if (origin / name).is_file():
+            (target / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(origin / name, target / name)
+
+
+def _added(hook: Hook) -> list[set[str]]:
+    """Return what the lines call that each hunk of ``hook`` adds."""
+    found: list[list[str]] = []
+    for line in hook.text.splitlines():
+        if line.startswith("@@ "):
+            found.append([])
+        elif found and line.startswith("+") and not line.startswith("+++ "):
+            found[-1].append(line[1:])
+    return [callees.calls("\n".join(lines)) for lines in found]
+
+
+def _changed(called: set[str], caller: str, indexes: tuple[Index, Index]) -> dict[str, Change]:
+    found = {name: callees.change(name, caller, *indexes) for name in sorted(called)}
+    return {name: change for name, change in found.items() if change}
+
+
+def _places(
+    hook: Hook,
+    added: Sequence[set[str]],
+    trees: tuple[Path, Path],
+    indexes: tuple[Index, Index],
+    release: str,
+) -> Iterator[Place]:
+    """Apply ``hook`` to both trees, as much of it as applies, and look at each hunk."""
+    for file, section in _sections(hook):
+        numbered = [
+            (hunk, called)
+            for hunk, called in zip(hook.hunks, added, strict=True)
+            if hunk.file == file
+        ]
+        ours = _patch(trees[0], file, section)
+        if any(said != "succeeded" for said, _ in ours.values()):
+            raise BoltError(f"hook {hook.name} does not apply to linux {release}: {file}")
+        theirs = _patch(trees[1], file, section)
+        lines = [
+            (each / file).read_text(encoding="utf-8", errors="replace").splitlines()
+            if (each / file).is_file()
+            else []
+            for each in trees
+        ]
+        for number, (hunk, called) in enumerate(numbered, 1):
+            said, line = theirs.get(number, ("absent", hunk.start))
+            if said != "succeeded":
+                yield Place(hunk, line, failed=_why(said, hunk, lines[1]))
+                continue
+            looks = _looks(lines, hunk, ours[number][1], line)
+            yield Place(hunk, line, "", tuple(looks), _changed(called, file, indexes))
+
+
+def _sections(hook: Hook) -> Iterator[tuple[str, str]]:
+    """Yield the parts of ``hook``, one for each file, in its order."""
+    parts = re.split(r"^(?=diff --git )", hook.text, flags=re.M)[1:]
+    yield from zip(hook.files, parts, strict=True)
+
+
+def _patch(where: Path, file: str, section: str) -> dict[int, tuple[str, int]]:
+    """Apply what applies of ``section``; return by hunk what patch said, and at which line."""
+    if not (where / file).is_file():
+        return {}
+    packages.ensure("patch")
+    patch = packages.which("patch") or "patch"
+    quiet = ("--batch", "--forward", "--no-backup-if-mismatch")
+    done = subprocess.run(
+        [patch, "-p1", "--fuzz=0", *quiet, "--verbose", "-r", "-", "-d", str(where)],
+        input=section.encode(),
+        capture_output=True,
+        env={"LC_ALL": "C"},
+        check=False,
+    )
+    said = done.stdout.decode(errors="replace")
+    return {int(number): (word, int(line)) for number, word, line in _SAID.findall(said)}
+
+
+def _why(said: str, hunk: Hunk, lines: Sequence[str]) -> str:
+    if said == "absent":
+        return "the file is gone"
+    if said == "ignored":
+        return "the kernel has it already"
+    match = re.search(r"(\w+)\s*\(", hunk.function)
+    if match and not any(re.search(rf"\b{match[1]}\b", line) for line in lines):
+        return f"{match[1]}() is gone from the file"
+    return "its lines are not there"
+
+
+def _looks(lines: Sequence[list[str]], hunk: Hunk, ours: int, theirs: int) -> Iterator[str]:
+    """Yield what is another on the second kernel around the hunk: both trees have it by now."""
+    changed = []
+    for side, start, stop in (
+        ("before", -1 - NEAR, -1),
+        ("after", hunk.new_lines - 1, hunk.new_lines - 1 + NEAR),
+    ):
+        windows = [
+            each[max(0, at + start) : max(0, at + stop)]
+            for each, at in zip(lines, (ours, theirs), strict=True)
+        ]
+        if windows[0] != windows[1]:
+            changed.append(side)
+    if changed:
+        yield f"the {NEAR} lines {' and '.join(changed)} it changed"
+    if hunk.file.endswith((".c", ".h")):
+        was, now = (
+            callees.enclosing(each, at) for each, at in zip(lines, (ours, theirs), strict=True)
+        )
+        if was != now:
+            yield f"it was in {was or 'no function'}, and is in {now or 'none'}"
+
+
+def to_json(report: Report) -> dict[str, Any]:
+    """Return ``report`` as a document."""
+    return {
+        "schema": 1,
+        "kind": "check-hooks",
+        "kernel": report.release,
+        "reference": report.reference,
+        "counts": {
+            kind: {state.value: sum(each.state is state for each in of) for state in State}
+            for kind, of in (
+                ("hooks", report.verdicts),
+                ("hunks", [place for each in report.verdicts for place in each.places]),
+            )
+        },
+        "hooks": [
+            {
+                "hook": verdict.hook,
+                "state": verdict.state.value,
+                "hunks": [
+                    {
+                        "file": place.hunk.file,
+                        "line": place.line,
+                        "moved": place.line - place.hunk.new_start,
+                        "function": place.hunk.function,
+                        "state": place.state.value,
+                        "failed": place.failed,
+                        "looks": list(place.looks),
+                        "calls": {name: what.value for name, what in place.called.items()},
+                    }
+                    for place in verdict.places
+                ],
+            }
+            for verdict in report.verdicts
+        ],
+        "overlay": {
+            "taken": list(report.taken),
+            "calls": {
+                name: {each: what.value for each, what in found.items()}
+                for name, found in report.overlay.items()
+            },
+        },
+    }

@@ -1,0 +1,170 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""The hook patches: apply with fuzz 0, and refresh onto a kernel they drifted from."""
+
+import difflib
+import re
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from boltlab import packages
+from boltlab.errors import BoltError
+from boltlab.kernel import series
+
+_HUNK = re.compile(r"^@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@ ?(.*)$")
+
+
+@dataclass(frozen=True)
+class Hunk:
+    """One hunk of a patch; line numbers count from 1."""
+
+    file: str
+    start: int  # first line in the old file
+    lines: int
+    new_start: int
+    new_lines: int
+    function: str  # what git wrote behind the second @@
+    added: int  # lines that come in
+    removed: int
+
+
+@dataclass(frozen=True)
+class Hook:
+    """One patch file."""
+
+    path: Path
+    message: str  # everything before the first diff
+    hunks: tuple[Hunk, ...]
+    text: str = ""  # all of it
+
+    @property
+    def name(self) -> str:
+        """File name of the patch."""
+        return self.path.name
+
+    @property
+    def files(self) -> list[str]:
+        """Kernel files the patch touches, in its order."""
+        return list(dict.fromkeys(hunk.file for hunk in self.hunks))
+
+
+def load(folder: Path) -> list[Hook]:
+    """Return the hooks in ``folder`` in the order they apply; BoltError on a malformed one."""
+    return [parse(folder / name) for name in series.hook_order(folder)]
+
+
+def parse(path: Path) -> Hook:
+    """Read the patch file ``path``; BoltError when it is no git diff of existing files."""
+    return parse_text(path, path.read_text(encoding="utf-8"))
+
+
+def parse_text(path: Path, text: str) -> Hook:
+    """Read ``text`` as the patch called ``path``; errors as for parse()."""
+    start = re.search(r"^diff --git ", text, re.M)
+    if not start:
+        raise BoltError(f"hook {path.name} has no 'diff --git' line")
+    message = text[: start.start()]
+    hunks: list[Hunk] = []
+    old = file = ""
+    lines = iter(text[start.start() :].splitlines())
+    for line in lines:
+        if line.startswith("--- "):
+            old = line[4:].split("\t")[0]
+        elif line.startswith("+++ "):
+            new = line[4:].split("\t")[0]
+            file = new.removeprefix("b/")
+            if old.removeprefix("a/") != file:
+                raise BoltError(f"hook {path.name}: {file} is new or gone; it belongs to overlay/")
+        elif match := _HUNK.match(line):
+            hunks.append(_hunk(path, file, match, lines))
+    if not hunks:
+        raise BoltError(f"hook {path.name} has no hunk")
+    return Hook(path, message, tuple(hunks), text)
+
+
+def _hunk(path: Path, file: str, match: re.Match[str], lines: Iterator[str]) -> Hunk:
+    start, new_start = int(match[1]), int(match[3])
+    old, new = int(match[2] or 1), int(match[4] or 1)
+    left_old, left_new, added, removed = old, new, 0, 0
+    while left_old > 0 or left_new > 0:
+        line = next(lines, None)
+        if line is None or (line and line[0] not in " +-\\"):
+            raise BoltError(f"hook {path.name}: {file}: the hunk at line {start} is cut short")
+        if line.startswith("\\"):
+            continue
+        added += line.startswith("+")
+        removed += line.startswith("-")
+        left_old -= not line.startswith("+")
+        left_new -= not line.startswith("-")
+    return Hunk(file, start, old, new_start, new, match[5].strip(), added, removed)
+
+
+def apply(hooks: Sequence[Hook], pristine: Path, release: str) -> dict[str, bytes]:
+    """Return the contents of all hooked files after ``hooks``, by kernel path.
+
+    ``pristine`` is the kernel source, only read. Raises BoltError naming patch, file, hunk and
+    ``release`` when a hunk does not apply exactly (offsets are fine, fuzz is not).
+    """
+    with tempfile.TemporaryDirectory(prefix="bolt-hooks-") as scratch:
+        tree = Path(scratch)
+        copy_files(hooks, pristine, tree, release)
+        for hook in hooks:
+            apply_one(hook, tree, release)
+        names = dict.fromkeys(name for hook in hooks for name in hook.files)
+        return {name: (tree / name).read_bytes() for name in names}
+
+
+def copy_files(hooks: Sequence[Hook], pristine: Path, tree: Path, release: str) -> None:
+    """Copy what ``hooks`` touch from ``pristine`` to ``tree``; BoltError if a file is absent."""
+    for hook in hooks:
+        for name in hook.files:
+            if not (pristine / name).is_file():
+                raise BoltError(f"hook {hook.name}: linux {release} has no {name}")
+            (tree / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(pristine / name, tree / name)
+
+
+def apply_one(hook: Hook, tree: Path, release: str) -> None:
+    """Apply ``hook`` to the files in ``tree``; BoltError as for apply()."""
+    packages.ensure("patch")
+    patch = packages.which("patch") or "patch"
+    # No questions, backups or rejects: the tree is a scratch copy and must stay clean.
+    quiet = ("--batch", "--forward", "--no-backup-if-mismatch")
+    done = subprocess.run(
+        [patch, "-p1", "--fuzz=0", *quiet, "-r", "-", "-d", str(tree), "-i", str(hook.path)],
+        capture_output=True,
+        text=True,
+        env={"LC_ALL": "C"},
+        check=False,
+    )
+    if done.returncode != 0:
+        raise BoltError(_failure(hook, done.stdout + done.stderr, release))
+
+
+def _failure(hook: Hook, output: str, release: str) -> str:
+    """Make one line of what patch said."""
+    file, failed = "", []
+    for line in output.splitlines():
+        if match := re.match(r"(?:patching|checking) file '?([^']+)'?$", line):
+            file = match[1]
+        elif match := re.match(r"Hunk #(\d+) (?:FAILED|ignored) at (\d+)", line):
+            hunk = [each for each in hook.hunks if each.file == file][int(match[1]) - 1]
+            place = f" ({hunk.function})" if hunk.function else ""
+            failed.append(f"{file} hunk {match[1]} at line {hunk.start}{place}")
+        elif "previously applied" in line or "Ignoring" in line:
+            failed.append(f"{file} has it already")
+    what = "; ".join(dict.fromkeys(failed)) or " ".join(output.split())
+    return f"hook {hook.name} does not apply to linux {release}: {what}"
+
+
+def line_map(old: bytes, new: bytes) -> dict[int, int]:
+    """Return where each unchanged line of ``old`` is in ``new``; both count from 1."""
+    matcher = difflib.SequenceMatcher(None, old.splitlines(), new.splitlines(), autojunk=False)
+    return {
+        block.a + step + 1: block.b + step + 1
+        for block in matcher.get_matching_blocks()
+        for step in range(block.size)
+    }

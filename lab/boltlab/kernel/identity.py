@@ -1,0 +1,175 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Law 1: without CONFIG_BOLT the hooked files compile to the code of the kernel without Bolt.
+
+That is the pristine kernel with the hooks that prepare for Bolt, those that series.toml lists
+with ``refactor = true``: they do not name Bolt, and tests and their own merit prove them.
+
+All executable sections are disassembled with their relocations and must be the same line by
+line, addresses included. Two differences are allowed, both artefacts of moved source lines:
+
+- numbers that GCC appends to local symbols (``__already_done.12``);
+- an immediate that is a source line number in the prepared file and, in the other object, the
+  number which exactly that line has in the hooked file (``__LINE__`` passed to a function).
+
+Line tables of WARN and BUG are in data sections (__bug_table), which are not code. Nothing else
+may differ: sizes, order, registers, string offsets, symbols. A file that no other hook touches
+is the same text in both. A header has no object: it is covered by the hooked files that include it.
+"""
+
+import itertools
+import re
+import subprocess
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from boltlab.arch import Arch
+from boltlab.errors import BoltError
+from boltlab.kernel import build, hooks, series
+from boltlab.kernel.make import make
+from boltlab.kernel.source import Source
+
+SAME, DIFFERENT, REFACTORED, NOT_BUILT, HEADER = (
+    "identical",
+    "different",
+    "refactor",
+    "not built",
+    "header",
+)
+
+_UNIQUE = re.compile(r"(__UNIQUE_ID_\w+?)\d+(?=[.+>])")
+_LOCAL = re.compile(r"(?<=[A-Za-z_])\.\d+\b")
+_IMMEDIATE = re.compile(r"[$#](0x[0-9a-f]+|\d+)\b")
+_COMMENT = re.compile(r"\s+(//|;) .*$")  # arm64: objdump repeats immediates in other bases
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """The result for one hooked file."""
+
+    file: str
+    verdict: str  # one of the constants above
+    detail: str = ""  # the first differing line
+
+
+def check(arch: Arch, source: Source, jobs: int = 1) -> list[Verdict]:
+    """Return a verdict for every hooked file; builds what it needs.
+
+    Raises BoltError when something does not build, not when files differ.
+    """
+    patches = hooks.load(source.version.hooks)
+    refactors = series.refactors(source.version.hooks)
+    files: dict[str, bool] = {}  # whether nothing but refactors touches it
+    for hook in patches:
+        for name in hook.files:
+            files[name] = files.get(name, True) and hook.name in refactors
+    with build.built_tree(arch, "pristine", source, jobs) as pristine:
+        objects = {name: objects_of(name, pristine) for name in files}
+    wanted = sorted({path for name in files if not files[name] for path in objects[name]})
+    with (
+        _objects(arch, "refactored", source, wanted, jobs) as base,
+        _objects(arch, "off", source, wanted, jobs) as off,
+    ):
+        return [
+            _verdict(arch, name, objects[name], refactor, base, off)
+            for name, refactor in files.items()
+        ]
+
+
+@contextmanager
+def _objects(
+    arch: Arch, flavour: str, source: Source, wanted: list[str], jobs: int
+) -> Iterator[Path]:
+    """Yield the tree of ``flavour``, locked, with the objects ``wanted`` up to date."""
+    with build.prepared(arch, flavour, source, jobs) as ready:
+        if wanted:
+            make(
+                ready.path,
+                arch,
+                wanted,
+                ready.log,
+                title=f"building {len(wanted)} {arch.name} objects of the {flavour} kernel",
+                jobs=jobs,
+                steps=len(wanted) + 20,
+                lock_fd=ready.lock_fd,
+            )
+        yield ready.path
+
+
+def objects_of(name: str, pristine: Path) -> list[str]:
+    """Return the objects that hold the code of the source file ``name``, if the kernel has any.
+
+    That is its own, or those of files beside it that include it (kernel/sched works like that).
+    """
+    if not name.endswith((".c", ".S")):
+        return []
+    own = name.rsplit(".", 1)[0] + ".o"
+    if (pristine / own).is_file():
+        return [own]
+    records = (pristine / name).parent.glob(".*.o.cmd")
+    # make's records list what each object was made from, one file a line.
+    users = [path for path in records if f" {name} " in path.read_text(encoding="utf-8")]
+    found = [path.with_name(path.name[1:].removesuffix(".cmd")) for path in users]
+    return sorted(path.relative_to(pristine).as_posix() for path in found)
+
+
+def _verdict(
+    arch: Arch, name: str, objects: list[str], refactor: bool, base: Path, off: Path
+) -> Verdict:
+    if refactor:
+        return Verdict(name, REFACTORED)
+    if not objects:
+        # Kconfig and Makefile hooks have no code of their own either.
+        return Verdict(name, HEADER if name.endswith(".h") else NOT_BUILT)
+    lines = hooks.line_map((base / name).read_bytes(), (off / name).read_bytes())
+    for path in objects:
+        ours = disassemble(arch, off / path)
+        if found := difference(disassemble(arch, base / path), ours, lines):
+            return Verdict(name, DIFFERENT, f"{path}: {found}")
+    return Verdict(name, SAME)
+
+
+def disassemble(arch: Arch, path: Path) -> list[str]:
+    """Return the code of the object ``path`` as lines; BoltError when objdump cannot read it."""
+    tool = f"{arch.cross_compile}objdump"
+    done = subprocess.run(
+        [tool, "-dr", "--no-show-raw-insn", path.name],
+        cwd=path.parent,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if done.returncode != 0:
+        raise BoltError(f"{tool} cannot read {path}: {done.stderr.strip()}")
+    return list(normalise(done.stdout))
+
+
+def normalise(text: str) -> Iterator[str]:
+    """Yield the lines of objdump's output that are code, with GCC's counters cut off."""
+    for line in text.splitlines():
+        if line.strip() and "file format" not in line:
+            line = _UNIQUE.sub(r"\1N", _COMMENT.sub("", line.rstrip()))
+            yield _LOCAL.sub(".N", line)
+
+
+def difference(base: list[str], off: list[str], lines: Mapping[int, int]) -> str:
+    """Return the first difference of two disassemblies as text, empty if there is none.
+
+    ``lines`` maps line numbers of the prepared file to those of the hooked one.
+    """
+    section = "no section"
+    for one, other in itertools.zip_longest(base, off, fillvalue="(nothing)"):
+        if one.startswith("Disassembly of section"):
+            section = one.removeprefix("Disassembly of section").strip(" :")
+        if one != other and not _moved_lines(one, other, lines):
+            return f"{section}: '{' '.join(one.split())}' became '{' '.join(other.split())}'"
+    return ""
+
+
+def _moved_lines(one: str, other: str, lines: Mapping[int, int]) -> bool:
+    """Tell whether two instructions differ only in line numbers that moved as mapped."""
+    if _IMMEDIATE.sub("", one) != _IMMEDIATE.sub("", other):
+        return False
+    pairs = zip(_IMMEDIATE.findall(one), _IMMEDIATE.findall(other), strict=True)
+    return all(a == b or lines.get(int(a, 0)) == int(b, 0) for a, b in pairs)

@@ -1,0 +1,136 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Cover letters: texts whose figures are read from the files in results/ when they are exported.
+
+A letter says ``{name}``, which has three digits, ``{name:>9}`` in a column, or ``{name:,}`` with
+a format as of Python's str.format(). series.toml says for each name where the figure is: ``FILE
+PATH``. FILE is a file in results/, the newest of the name without its date. PATH leads through
+its JSON, ``cases[case=offline1].variants.bolt.median``; ``[key=value]`` selects from a list,
+``[key=]`` what has no such key. ``sum(FILE PATH[].key)`` adds up what all selected entries have
+under the key, and ``count(FILE PATH)`` counts the entries. ``NAME / NAME`` is the ratio of two
+other figures or numbers.
+"""
+
+import json
+import re
+import string
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from boltlab import kept
+from boltlab.errors import BoltError
+from boltlab.kernel.series import Posting
+
+Figure = float | int | str
+
+_STEP = re.compile(r"\.?([^.\[\]]+)|((?:\[[^\]]*\])+)")
+_CALL = re.compile(r"(sum|count)\((.*)\)$")
+
+
+class _Formatter(string.Formatter):
+    def format_field(self, value: Any, format_spec: str) -> str:
+        if isinstance(value, float) and not re.search(r"[,.]", format_spec):
+            value = kept.number(value)
+        return format(value, format_spec)
+
+
+def render(posting: Posting, folder: Path) -> str:
+    """Return the text of the cover letter of ``posting``, figures filled in.
+
+    ``folder`` is that of series.toml. Raises BoltError when the text or a figure is missing, or
+    a figure is not used.
+    """
+    file = folder / posting.cover
+    try:
+        text = file.read_text(encoding="utf-8")
+    except OSError as error:
+        raise BoltError(f"the posting '{posting.name}' has no cover letter {file.name}") from error
+    text = re.sub(r"\A(?:SPDX-License-Identifier:.*\n)\n*", "", text)
+    figures = resolve(posting.figures)
+    used = set(re.findall(r"\{(\w+)(?:[:}])", text))
+    if unused := sorted(set(figures) - used - _parts(posting.figures)):
+        raise BoltError(f"{posting.cover} does not use the figure '{unused[0]}'")
+    try:
+        return _Formatter().vformat(text, (), figures)
+    except KeyError as error:
+        raise BoltError(f"{posting.cover}: series.toml does not say where {error} is") from error
+    except (ValueError, IndexError) as error:
+        raise BoltError(f"{posting.cover}: {error}") from error
+
+
+def _parts(figures: Mapping[str, str]) -> set[str]:
+    """Return the names that ratios are made of."""
+    return {part for rule in figures.values() if " / " in rule for part in rule.split(" / ")}
+
+
+def resolve(figures: Mapping[str, str]) -> dict[str, Figure]:
+    """Return the figures by name, read from results/; BoltError when one is not there."""
+    found: dict[str, Figure] = {}
+    for name, rule in figures.items():
+        if " / " not in rule:
+            found[name] = _read(name, rule)
+    for name, rule in figures.items():
+        if " / " in rule:
+            above, below = (_part(part, found) for part in rule.split(" / "))
+            if not isinstance(above, int | float) or not isinstance(below, int | float):
+                raise BoltError(f"the figure '{name}': '{rule}' are not two figures")
+            found[name] = above / below
+    return found
+
+
+def _part(part: str, found: Mapping[str, Figure]) -> Figure | None:
+    return float(part) if part.isdecimal() else found.get(part)
+
+
+def _read(name: str, rule: str) -> Figure:
+    call = _CALL.match(rule)
+    file, _, path = (call[2] if call else rule).partition(" ")
+    try:
+        document = json.loads(kept.find(file).read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise BoltError(f"the figure '{name}': cannot read results/{file}") from error
+    values = _walk(name, file, document, path.strip())
+    if call and call[1] == "count":
+        return len(values)
+    if call:
+        numbers = [value for value in values if isinstance(value, int | float)]
+        if len(numbers) != len(values):
+            raise BoltError(f"the figure '{name}': results/{file}: {path} are not numbers")
+        return sum(numbers)
+    figure: object = values[0]
+    if len(values) != 1 or not isinstance(figure, int | float | str):
+        raise BoltError(f"the figure '{name}': results/{file}: {path} is not one figure")
+    return figure
+
+
+def _walk(name: str, file: str, document: Any, path: str) -> list[Any]:
+    values = [document]
+    for match in _STEP.finditer(path):
+        if match[1]:
+            values = [value[match[1]] for value in values if _has(value, match[1])]
+        else:
+            for key, value in re.findall(r"\[(?:([^=\]]+)=([^\]]*))?\]", match[2]):
+                values = _select(values, key, value)
+    if not values:
+        raise BoltError(f"the figure '{name}': results/{file} has no {path}")
+    return values
+
+
+def _has(value: Any, key: str) -> bool:
+    return isinstance(value, dict) and key in value
+
+
+def _select(values: list[Any], key: str, wanted: str) -> list[Any]:
+    """Return the entries of the lists in ``values`` or, of entries, those that match."""
+    entries = []
+    for value in values:
+        entries += value if isinstance(value, list) else [value]
+    if not key:
+        return entries
+    if wanted == "":
+        return [entry for entry in entries if isinstance(entry, dict) and key not in entry]
+    return [entry for entry in entries if _has(entry, key) and _text(entry[key]) == wanted]
+
+
+def _text(value: Any) -> str:
+    return value if isinstance(value, str) else json.dumps(value)

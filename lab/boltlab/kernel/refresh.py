@@ -1,0 +1,69 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Rewrites hook patches with the line numbers and contexts of the kernel at hand."""
+
+import itertools
+import re
+import tempfile
+from pathlib import Path
+
+from boltlab.errors import BoltError
+from boltlab.git import Git
+from boltlab.kernel import hooks
+from boltlab.kernel.hooks import Hook
+
+
+def refresh(folder: Path, pristine: Path, release: str) -> list[str]:
+    """Refresh the hooks in ``folder`` against the kernel source ``pristine``.
+
+    Every hunk must still sit in the function that its @@ line names. Either all patches that
+    changed are rewritten, and their names returned, or BoltError is raised and none is.
+    """
+    series = hooks.load(folder)
+    fresh: dict[Path, str] = {}
+    with tempfile.TemporaryDirectory(prefix="bolt-refresh-") as scratch:
+        tree = Path(scratch)
+        hooks.copy_files(series, pristine, tree, release)
+        git = Git.init(tree)
+        git.commit_all("pristine")
+        for hook in series:
+            hooks.apply_one(hook, tree, release)
+            text = hook.message + git.run("diff", "--no-ext-diff", "--", *hook.files)
+            _check(hook, hooks.parse_text(hook.path, text), release)
+            if text != hook.path.read_text(encoding="utf-8"):
+                fresh[hook.path] = text
+            git.commit_all(hook.name)
+    for path, text in fresh.items():
+        half = path.with_suffix(".half")
+        half.write_text(text, encoding="utf-8")
+        half.rename(path)
+    return [path.name for path in fresh]
+
+
+def _check(old: Hook, new: Hook, release: str) -> None:
+    """Raise BoltError when a hunk of ``new`` sits in another function than in ``old``."""
+    for file in old.files:
+        was, now = _functions(old, file), _functions(new, file)
+        if len(was) != len(now):
+            # Hunks merged or split: what counts is that no function came or went.
+            was, now = sorted(set(was)), sorted(set(now))
+        for before, after in itertools.zip_longest(was, now, fillvalue=""):
+            if before and before != after:  # without a function there is nothing to hold on to
+                raise BoltError(
+                    f"hook {old.name} moved on linux {release}: {file}: a hunk in '{before}' "
+                    f"now lands in '{after or 'no function'}'"
+                )
+
+
+def _functions(hook: Hook, file: str) -> list[str]:
+    return [_name(hunk.function) for hunk in hook.hunks if hunk.file == file]
+
+
+def _name(function: str) -> str:
+    """Return the bare name of ``static int name(args``; other text as it is, but for labels.
+
+    Labels are what git names when it does not know that the file is C: no place to hold on to.
+    """
+    if re.fullmatch(r"\w+:", function):
+        return ""
+    match = re.search(r"(\w+)\s*\(", function)
+    return match[1] if match else function

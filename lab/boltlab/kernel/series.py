@@ -1,0 +1,176 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Reads series.toml: the commits of the exported series, in the order and postings they are sent.
+
+A commit belongs to one posting. Postings follow each other as series.toml lists them, commits
+of a posting as series.toml lists these. Hooks apply in the order of their commits.
+"""
+
+import fnmatch
+import tomllib
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from boltlab.errors import BoltError
+
+SERIES = "series.toml"
+LARGEST = 800  # lines that a commit may add, tests and documentation aside
+ASIDE = ("Documentation/", "tools/testing/", "kernel/bolt/tests/")
+
+
+@dataclass(frozen=True)
+class Posting:
+    """A part of the series that is sent, with a cover letter, by itself."""
+
+    name: str
+    title: str
+    cover: str  # file with the text of the cover letter, below the folder of series.toml
+    figures: Mapping[str, str] = field(default_factory=dict)  # see boltlab.kernel.letters
+
+
+@dataclass(frozen=True)
+class Commit:
+    """One commit of the exported series."""
+
+    subject: str
+    body: str = ""
+    overlay: tuple[str, ...] = ()  # globs of kernel paths
+    hooks: tuple[str, ...] = ()  # names of patch files
+    refactor: bool = False  # prepares for Bolt without naming it: proved by tests and its own merit
+    posting: str = ""  # its name; a refactor is in the first one unless it says so
+    # Overlay file of an earlier commit -> what that commit leaves out for this one to add: the
+    # statements, table rows, declarations and functions that contain one of these texts.
+    adds: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Series:
+    """The whole series."""
+
+    postings: tuple[Posting, ...]
+    commits: tuple[Commit, ...]  # in the order they apply
+
+    def of(self, posting: Posting) -> list[Commit]:
+        """Return the commits of ``posting`` in order."""
+        return [commit for commit in self.commits if commit.posting == posting.name]
+
+
+def load(folder: Path) -> Series:
+    """Return the series that ``folder``/series.toml describes; BoltError when it is malformed."""
+    file = folder / SERIES
+    try:
+        document = tomllib.loads(file.read_text(encoding="utf-8"))
+        postings = tuple(
+            Posting(
+                name=row["name"],
+                title=row["title"],
+                cover=row["cover"],
+                figures=dict(row.get("figures", {})),
+            )
+            for row in document.get("posting", ())
+        )
+        first = postings[0].name if postings else ""
+        commits = [_commit(row, first) for row in document.get("commit", ())]
+    except (OSError, tomllib.TOMLDecodeError, KeyError, TypeError, AttributeError) as error:
+        raise BoltError(f"cannot read {file}: {error!r}") from error
+    place = {posting.name: number for number, posting in enumerate(postings)}
+    return Series(
+        postings,
+        tuple(sorted(commits, key=lambda commit: place.get(commit.posting, len(postings)))),
+    )
+
+
+def check(series: Series) -> None:
+    """Raise BoltError unless every commit of ``series`` has its posting, and each posting one."""
+    names = [posting.name for posting in series.postings]
+    for commit in series.commits:
+        if commit.posting not in names:
+            raise BoltError(
+                f"{SERIES}: the commit '{commit.subject}' needs posting = "
+                f"{' or '.join(repr(name) for name in names)}"
+            )
+    for posting in series.postings:
+        if not series.of(posting):
+            raise BoltError(f"{SERIES}: the posting '{posting.name}' has no commit")
+
+
+def _commit(row: Mapping[str, Any], first: str) -> Commit:
+    if odd := sorted(set(row) - set(Commit.__dataclass_fields__)):
+        raise KeyError(odd[0])
+    refactor = row.get("refactor", False)
+    return Commit(
+        subject=row["subject"],
+        body=row.get("body", "").strip(),
+        overlay=tuple(row.get("overlay", ())),
+        hooks=tuple(row.get("hooks", ())),
+        refactor=refactor,
+        posting=row.get("posting", first if refactor else ""),
+        adds={name: tuple(texts) for name, texts in row.get("adds", {}).items()},
+    )
+
+
+def hook_order(folder: Path) -> list[str]:
+    """Return the names of the hooks in ``folder`` in the order they apply.
+
+    Those that no commit has come last, by name. Raises BoltError as load() does, but a folder
+    without series.toml is fine.
+    """
+    found = sorted(path.name for path in folder.glob("*.patch"))
+    if not (folder / SERIES).exists():
+        return found
+    listed = [name for commit in load(folder).commits for name in commit.hooks]
+    place = {name: number for number, name in enumerate(listed)}
+    return sorted(found, key=lambda name: (place.get(name, len(listed)), name))
+
+
+def refactors(folder: Path) -> set[str]:
+    """Return the names of the hooks that are refactors."""
+    return {name for commit in load(folder).commits if commit.refactor for name in commit.hooks}
+
+
+def assign(
+    commits: Sequence[Commit], overlay: Sequence[str], patches: Sequence[str]
+) -> list[list[str]]:
+    """Return the overlay files of each commit; every file and patch must be in exactly one.
+
+    Raises BoltError naming what is in none or several, a glob that matches nothing, a patch
+    that does not exist, or a file that a commit adds to before it is there.
+    """
+    files: list[list[str]] = []
+    for commit in commits:
+        mine = []
+        for glob in commit.overlay:
+            matched = [name for name in overlay if fnmatch.fnmatchcase(name, glob)]
+            if not matched:
+                raise BoltError(f"{SERIES}: '{glob}' matches no overlay file")
+            mine += [name for name in matched if name not in mine]
+        if not mine and not commit.hooks and not commit.adds:
+            raise BoltError(f"{SERIES}: the commit '{commit.subject}' is empty")
+        early = [name for name in commit.adds if not any(name in those for those in files)]
+        if early:
+            raise BoltError(
+                f"{SERIES}: '{commit.subject}' adds to {early[0]}, which no earlier commit has"
+            )
+        files.append(mine)
+    _once("overlay file", Counter(name for mine in files for name in mine), overlay)
+    _once("hook", Counter(name for commit in commits for name in commit.hooks), patches)
+    return files
+
+
+def _once(kind: str, counted: Counter[str], wanted: Sequence[str]) -> None:
+    wrong = [name for name in wanted if counted[name] != 1]
+    if wrong:
+        times = "several commits" if counted[wrong[0]] else "no commit"
+        same = [name for name in wrong if bool(counted[name]) == bool(counted[wrong[0]])]
+        verb = f"s {', '.join(same)} are" if len(same) > 1 else f" {same[0]} is"
+        raise BoltError(f"{SERIES}: the {kind}{verb} in {times}")
+    unknown = sorted(set(counted) - set(wanted))
+    if unknown:
+        raise BoltError(f"{SERIES}: there is no {kind} {unknown[0]}")
+
+
+def is_aside(name: str) -> bool:
+    """Tell whether the size of the kernel file ``name`` is no matter: tests, documentation."""
+    return name.startswith(ASIDE)

@@ -1,0 +1,14 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Reads a kernel's System.map: where its functions are."""
+
+from pathlib import Path
+
+
+def read(path: Path) -> list[tuple[int, str]]:
+    """Return the addresses and names of the functions in the System.map ``path``, in order."""
+    found = []
+    for line in path.read_text(encoding="utf-8").splitlines():
+        at, kind, name = line.split()
+        if kind in "tTwW" and not name.startswith("$"):
+            found.append((int(at, 16), name))
+    return sorted(found)

@@ -1,0 +1,91 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Which packages of the lab may import which, and whether their modules keep to it."""
+
+import ast
+import graphlib
+from collections.abc import Collection, Iterator, Mapping
+from pathlib import Path
+
+BESIDE = 20  # modules that may lie beside the packages
+
+# A package -> the packages whose modules its own modules may import. These have rows further up, so
+# that no two packages need each other. Every module may import those beside the packages, and these
+# import no package.
+MAY_IMPORT: Mapping[str, Collection[str]] = {
+    "kernel": (),
+    "guest": ("kernel",),
+    "debian": ("kernel", "guest"),
+    "bench": ("kernel", "guest"),
+    "boot": ("kernel", "guest", "bench"),
+    "torture": ("kernel", "guest"),
+    "bystanders": ("kernel", "guest"),
+    "engine": ("bench", "boot"),
+    "report": ("bench", "boot", "bystanders"),
+    "commands": (
+        "kernel",
+        "guest",
+        "debian",
+        "bench",
+        "boot",
+        "torture",
+        "bystanders",
+        "engine",
+        "report",
+    ),
+}
+
+
+def check(lab: Path) -> list[str]:
+    """Return what is wrong with the modules below the folder ``lab``, a line each."""
+    files = {_module(path, lab): path for path in sorted(lab.rglob("*.py"))}
+    beside = [name for name in files if not _package(name)]
+    found = []
+    if len(beside) > BESIDE:
+        found.append(f"*.py: {len(beside)} modules lie beside the packages: {BESIDE} may")
+    for package in sorted({_package(name) for name in files} - {"", *MAY_IMPORT}):
+        found.append(f"{package}/: layers.py does not say what this package may import")
+    needs = {name: dict(_needs(path, name, files)) for name, path in files.items()}
+    for name, wanted in needs.items():
+        ours = _package(name)
+        for other, line in wanted.items():
+            theirs = _package(other)
+            if theirs and theirs != ours and theirs not in MAY_IMPORT.get(ours, ()):
+                where = f"in {ours}/" if ours else "beside the packages"
+                place = f"{files[name].relative_to(lab).as_posix()}:{line}"
+                found.append(f"{place}: a module {where} must not import {other}")
+    try:
+        graphlib.TopologicalSorter(needs).prepare()
+    except graphlib.CycleError as error:
+        found.append(f"*/: modules import each other in a circle: {' -> '.join(error.args[1])}")
+    return found
+
+
+def _module(path: Path, lab: Path) -> str:
+    """Return the name of the module in the file ``path``: lint, kernel.build, kernel.__init__."""
+    return ".".join(path.relative_to(lab).with_suffix("").parts)
+
+
+def _package(module: str) -> str:
+    return module.rpartition(".")[0]
+
+
+def _needs(path: Path, module: str, known: Collection[str]) -> Iterator[tuple[str, int]]:
+    """Yield the ``known`` modules that ``module`` in ``path`` imports, each with its line."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            words = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            above = ["boltlab", *module.split(".")][: -node.level] if node.level else []
+            start = ".".join([*above, node.module] if node.module else above)
+            words = [f"{start}.{alias.name}" for alias in node.names]
+        else:
+            continue
+        for word in words:
+            lab, _, name = word.partition(".")
+            outer = _package(name)
+            # What is imported may be a module, something in a module, or a package.
+            places = (name, outer, f"{name}.__init__", f"{outer}.__init__")
+            found = next((place for place in places if place in known), None)
+            if lab == "boltlab" and found:
+                yield found, node.lineno

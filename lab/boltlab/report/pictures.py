@@ -1,0 +1,50 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""The pictures in docs/figures: of the newest results, KIND-ARCH-SETTING.svg, and a sketch."""
+
+import io
+import json
+from pathlib import Path
+
+import matplotlib as mpl
+
+from boltlab import kept, paths
+from boltlab.bench import results
+from boltlab.boot import bootfile
+from boltlab.bystanders import losses
+from boltlab.report import figures, sketch, summary
+
+FOLDER = paths.REPO / "docs" / "figures"
+
+
+def renew() -> list[Path]:
+    """Draw every picture in docs/figures; return those that have changed."""
+    changed = []
+    for file in sorted(FOLDER.glob("*.svg")):
+        text = draw(file.stem)
+        if text != file.read_text(encoding="utf-8"):
+            file.write_text(text, encoding="utf-8")
+            changed.append(file)
+    return changed
+
+
+def draw(name: str) -> str:
+    """Return the picture ``name`` as SVG; BoltError if it needs results that are not there."""
+    if name == sketch.NAME:
+        return sketch.svg()
+    kind, arch, setting = name.split("-", 2)
+    if kind == "bystanders":
+        source = kept.find(f"{arch}-bystanders")
+        qemu = json.loads(source.read_text(encoding="utf-8"))["qemu"]
+        _, rows = losses.load(source)
+        return figures.bystanders(rows, f"{arch}, QEMU {qemu}, virtual time").svg
+    if kind == "boot":
+        boots = bootfile.load(kept.find(f"{arch}-boot"))
+        svg = io.StringIO()
+        with mpl.rc_context({"svg.hashsalt": name, "svg.fonttype": "path"}):
+            metadata = {"Date": None, "Creator": None}
+            bootfile.draw(boots, summary.boot_title(boots)).savefig(
+                svg, format="svg", metadata=metadata
+            )
+        return svg.getvalue()
+    measured = results.load(kept.find(f"{arch}-{setting}"))
+    return figures.draw(measured, summary.title(measured))[kind].svg

@@ -1,0 +1,302 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Torture: what is run on what, as data (lab/torture), and what a run has counted."""
+
+import functools
+import re
+import tomllib
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
+from pathlib import Path
+from typing import Any
+
+from boltlab import paths
+from boltlab.arch import ARCHES, Arch
+from boltlab.errors import USAGE, BoltError
+from boltlab.guest import busybox, console, guestimage, scenario
+from boltlab.guest.machine import Machine, split
+from boltlab.guest.qemu import Guest
+from boltlab.guest.scenario import Scenario
+from boltlab.kernel.build import Kernel
+from boltlab.kernel.config import parse as parse_config
+
+FOLDER = paths.REPO / "lab" / "torture"
+SIZES = ("cpus", "nodes", "threads", "memory")  # fields of a machine that configurations set
+SECONDS = 60  # of the guest's time that one run goes on at most, on the production kernel
+
+_ACTOR = re.compile(
+    r"^# actor (\S+) asks=(\d) attempted=(\d+) done=(\d+) refused=(\d+) wrong=(\d+)$"
+)
+# What the kernel's torture modules say now and then: of CPUs brought up, and taken down.
+_ONOFF = re.compile(r"onoff: (\d+)/(\d+):(\d+)/(\d+) ")
+_END = re.compile(r"torture:.*End of test: (\w+)")
+
+
+@dataclass(frozen=True)
+class Config:
+    """What scenarios are run on: a row of configs.toml, which says what the fields are.
+
+    A row sets the SIZES of ``machine``. Devices are the scenario's; the memory is, too, unless the
+    row sets it.
+    """
+
+    name: str
+    description: str
+    kernel: str
+    goal: int
+    needs: tuple[str, ...] = ()
+    commands: tuple[str, ...] = ()
+    shows: str = ""
+    append: str = ""
+    arches: tuple[str, ...] = tuple(ARCHES)
+    machine: Machine = field(default_factory=functools.partial(Machine, memory=""))
+    slow: float = 1
+    ignored: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Story:
+    """What is run: a scenario, and how torture uses it (the table ``torture`` of its file).
+
+    In its commands ``{seed}``, ``{requests}``, ``{seconds}`` and ``{variant}`` are filled in.
+    ``share`` is of a configuration's goal, to be reached with this one. ``all_succeed``: nothing
+    is refused. ``scripts`` are files of the kernel's source, run by busybox. ``variants``: one
+    scenario for each, with these commands, between semicolons. ``pauses``: the host stops single
+    CPUs now and then. ``on``: configurations it is for,
+    if not for all; ``not_on``: for which it is not. ``needs``: what the kernel's configuration
+    must say, or it is passed over.
+    """
+
+    name: str
+    scenario: Scenario
+    variant: tuple[str, ...] = ()
+    share: float = 1
+    seconds: int = SECONDS
+    all_succeed: bool = False
+    needs: tuple[str, ...] = ()
+    on: tuple[str, ...] = ()
+    not_on: tuple[str, ...] = ()
+    scripts: tuple[str, ...] = ()
+    pauses: bool = False
+    ignored: tuple[str, ...] = ()
+
+    def fits(self, config: Config) -> bool:
+        """Tell whether this is run on ``config`` at all, its kernel's configuration aside."""
+        return config.name not in self.not_on and (not self.on or config.name in self.on)
+
+
+@dataclass(frozen=True)
+class Case:
+    """One run: all that its repetition needs."""
+
+    arch: str
+    config: Config
+    story: Story
+    accel: str
+    seed: int
+    requests: int
+
+    @property
+    def cell(self) -> tuple[str, str, str]:
+        """Return what its counts belong to."""
+        return (self.config.name, self.arch, self.story.name)
+
+    @property
+    def seconds(self) -> int:
+        """Return how long it goes on, in the guest's time."""
+        return self.story.seconds
+
+    @property
+    def timeout(self) -> float:
+        """Return after how many seconds of the host it hangs."""
+        return 300 + 20 * self.seconds * self.config.slow
+
+    def line(self) -> str:
+        """Return the command that repeats it."""
+        return (
+            f"./bolt torture --arch {self.arch} --config {self.config.name} "
+            f"--scenario {self.story.name} --accel {self.accel} --seed {self.seed} "
+            f"--requests {self.requests}"
+        )
+
+    def script(self) -> tuple[str, ...]:
+        """Return the guest's commands."""
+        values = {"seed": self.seed, "requests": self.requests, "seconds": self.seconds}
+        lines: list[str] = [*self.config.commands]
+        for line in self.story.scenario.commands:
+            lines += self.story.variant if line == "{variant}" else [line.format(**values)]
+        return tuple(lines)
+
+    def guest(self, kernel: Kernel) -> Guest:
+        """Return the guest that runs it on ``kernel``."""
+        arch, config, story = ARCHES[self.arch], self.config, self.story
+        sizes = {key: getattr(config.machine, key) for key in SIZES}
+        wanted = story.scenario.changed(
+            commands=self.script(),
+            kernel=config.kernel,
+            accel=self.accel,
+            **{key: size for key, size in sizes.items() if size},
+            append=f"{story.scenario.append} {config.append}".strip(),
+            timeout=round(self.timeout),
+        )
+        guest = wanted.guest(arch, kernel, arch.default_setting)
+        programs = {**guest.programs, **_scripts(arch, kernel, story.scripts)}
+        return replace(guest, programs=programs, seed=self.seed)
+
+
+@dataclass
+class Counts:
+    """What has become of requests: done, refused as they may be, or wrong."""
+
+    attempted: int = 0
+    done: int = 0
+    refused: int = 0
+    wrong: int = 0
+
+    def add(self, attempted: int, done: int, refused: int = 0, wrong: int = 0) -> None:
+        """Count some more."""
+        self.attempted += attempted
+        self.done += done
+        self.refused += refused
+        self.wrong += wrong
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a run came to: ``why`` is empty if it went well. ``ignored`` complaints are not ours."""
+
+    counts: Counts
+    virtual_s: float
+    host_s: float
+    why: str = ""
+    ignored: int = 0
+    folder: Path | None = field(default=None, compare=False)
+
+
+def count(records: Iterable[Mapping[str, Any]], console_lines: Iterable[str]) -> Counts:
+    """Return what a run's programs, and the kernel's torture modules, say they have done."""
+    counts = Counts()
+    for row in records:
+        found = _ACTOR.match(str(row.get("output", "")))
+        if found and found[2] == "1":
+            counts.add(*(int(found[group]) for group in (3, 4, 5, 6)))
+    last: re.Match[str] | None = None
+    for line in console_lines:
+        last = _ONOFF.search(line) or last
+    if last:
+        up_done, up, down_done, down = (int(group) for group in last.groups())
+        counts.add(up, up_done, wrong=up - up_done)
+        counts.add(down, down_done, wrong=down - down_done)
+    return counts
+
+
+def complaint(case: Case, counts: Counts, said: Sequence[str]) -> str:
+    """Return what is wrong with a run that ended well, and whose kernel has ``said`` this."""
+    shows = case.config.shows
+    if shows and not any(re.search(shows, line) for line in said):
+        return f"the kernel does not say '{shows}'"
+    ends = [found[1] for line in said if (found := _END.search(line))]
+    wanted = sum(name in ("rcutorture", "locktorture") for name in case.story.scenario.modules)
+    if set(ends) != ({"SUCCESS"} if wanted else set()):
+        return f"the kernel's torture ended with {' '.join(ends) or 'nothing'}"
+    if counts.wrong:
+        return f"{counts.wrong} of {counts.attempted} requests failed"
+    if case.story.all_succeed and counts.refused and case.config.machine.cpus > 1:
+        return f"{counts.refused} of {counts.attempted} requests were refused"
+    return ""
+
+
+def ignored(case: Case) -> tuple[re.Pattern[str], ...]:
+    """Return the patterns of complaints that do not make ``case`` fail."""
+    return tuple(re.compile(text) for text in (*case.config.ignored, *case.story.ignored))
+
+
+def meets(kernel: Kernel, needs: Sequence[str]) -> bool:
+    """Tell whether the configuration of ``kernel`` says all that is needed."""
+    have = parse_config(kernel.config.read_text(encoding="utf-8"))
+    return all(have.get(need.partition("=")[0], "n") == need.partition("=")[2] for need in needs)
+
+
+def last_moment(folder: Path) -> float:
+    """Return the guest's time, in seconds, of the last line that its kernel wrote."""
+    last = 0.0
+    for name in ("console.log", "dmesg.log"):
+        path = folder / name
+        if path.exists():
+            with path.open(encoding="utf-8", errors="replace") as file:
+                last = max(last, *(console.moment(line) for line in file), 0.0)
+    return last
+
+
+def _scripts(arch: Arch, kernel: Kernel, wanted: Sequence[str]) -> dict[str, guestimage.Node]:
+    """Return scripts of the kernel's source, and a busybox to run them, as nodes."""
+    if not wanted:
+        return {}
+    nodes = {
+        f"bin/{Path(name).name}": guestimage.file((kernel.tree / name).read_bytes(), 0o755)
+        for name in wanted
+    }
+    program = busybox.ensure(arch).read_bytes()
+    profile = guestimage.file(b"/bin/busybox --install -s /bin\n")
+    return {**nodes, "bin/busybox": guestimage.file(program, 0o755), "bin/setup": profile}
+
+
+@functools.cache
+def configs() -> Mapping[str, Config]:
+    """Return all rows of configs.toml by name; BoltError naming what is wrong in one."""
+    rows = tomllib.loads((FOLDER / "configs.toml").read_text(encoding="utf-8"))
+    known = {entry.name for entry in fields(Config)} - {"name", "machine"} | {*SIZES}
+    found = {}
+    for name, row in rows.items():
+        for key in row.keys() - known:
+            raise BoltError(f"torture configuration {name}: unknown key '{key}'")
+        sizes, own = split(_tuples(row))
+        found[name] = Config(name=name, machine=Machine(**{"memory": "", **sizes}), **own)
+    return found
+
+
+@functools.cache
+def stories() -> Mapping[str, Story]:
+    """Return all of torture's scenarios by name, one for each variant; or BoltError."""
+    found: dict[str, Story] = {}
+    for path in sorted((FOLDER / "scenarios").glob("*.toml")):
+        for story in parse(path.stem, tomllib.loads(path.read_text(encoding="utf-8"))):
+            found[story.name] = story
+    return found
+
+
+def parse(name: str, table: dict[str, Any]) -> list[Story]:
+    """Return the stories in ``table``, a scenario with a table ``torture``; or BoltError."""
+    own = dict(table.get("torture", {}))
+    rest = {key: value for key, value in table.items() if key != "torture"}
+    plain = scenario.parse(name, rest)
+    variants = own.pop("variants", {})
+    known = {entry.name for entry in fields(Story)} - {"name", "scenario", "variant"}
+    for key in own.keys() - known:
+        raise BoltError(f"torture scenario {name}: unknown key '{key}'")
+    values = _tuples(own)
+    if not variants:
+        return [Story(name=name, scenario=plain, **values)]
+    return [
+        Story(
+            name=f"{name}-{variant}",
+            scenario=plain,
+            variant=tuple(line.strip() for line in commands.split(";")),
+            **values,
+        )
+        for variant, commands in variants.items()
+    ]
+
+
+def select(table: Mapping[str, Any], wanted: str | None, what: str) -> list[Any]:
+    """Return the rows of ``table`` that the list ``wanted`` names, all for None; or BoltError."""
+    if wanted is None:
+        return list(table.values())
+    for name in wanted.split(","):
+        if name not in table:
+            known = ", ".join(table)
+            raise BoltError(f"no {what} '{name}' (there are: {known})", code=USAGE)
+    return [table[name] for name in wanted.split(",")]
+
+
+def _tuples(row: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: tuple(value) if isinstance(value, list) else value for key, value in row.items()}

@@ -1,0 +1,139 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Planted bugs: faults put into a scratch tree, one at a time, and the checks that must find them.
+
+What they are stands in kernel/planted/planted.toml.
+"""
+
+import functools
+import json
+import re
+import subprocess
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any
+
+from boltlab import paths
+from boltlab.arch import ARCHES, Arch
+from boltlab.errors import BoltError
+from boltlab.guest import qemu, scenario
+from boltlab.guest.scenario import Scenario
+from boltlab.kernel import build
+from boltlab.kernel.build import Kernel
+from boltlab.kernel.source import Source
+
+FOLDER = paths.KERNEL / "planted"
+FLAVOUR = "planted"
+KIND = "planted"
+
+
+@dataclass(frozen=True)
+class Bug:
+    """A row of planted.toml, which says what the fields are."""
+
+    name: str
+    what: str
+    check: Scenario
+    says: str
+    expects: str = ""
+    arches: tuple[str, ...] = ("x86_64",)
+
+    @property
+    def patch(self) -> Path:
+        """Return the path of the fault."""
+        return FOLDER / f"{self.name}.patch"
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What a check said of a fault: ``by`` is empty if it said nothing."""
+
+    name: str
+    arch: str
+    caught: bool
+    by: str
+    date: str
+
+
+@functools.cache
+def bugs() -> Mapping[str, Bug]:
+    """Return all planted bugs by name; BoltError naming what is wrong in the table."""
+    table = tomllib.loads((FOLDER / "planted.toml").read_text(encoding="utf-8"))
+    return {name: parse(name, row) for name, row in table.items()}
+
+
+def parse(name: str, row: Mapping[str, Any]) -> Bug:
+    """Return the bug in ``row``; the keys that are not the bug's own change its scenario."""
+    own = {entry.name for entry in fields(Bug)} - {"name", "check"}
+    known = scenario.allowed() - {"name", "arches"}
+    for key in row.keys() - own - known - {"scenario"}:
+        raise BoltError(f"planted bug {name}: unknown key '{key}'")
+    for key in ("what", "scenario", "says"):
+        if not row.get(key):
+            raise BoltError(f"planted bug {name}: '{key}' is missing")
+    changes: dict[str, Any] = {
+        key: tuple(value) if isinstance(value, list) else value
+        for key, value in row.items()
+        if key in known
+    }
+    values: dict[str, Any] = {
+        key: tuple(value) if isinstance(value, list) else value
+        for key, value in row.items()
+        if key in own
+    }
+    check = scenario.load(row["scenario"]).changed(**{**changes, "kernel": FLAVOUR})
+    return Bug(name=name, check=check, **values)
+
+
+def plant(bug: Bug, tree: Path) -> str:
+    """Put the fault into ``tree`` and return its name; BoltError when it does not apply."""
+    done = subprocess.run(
+        ["patch", "-p1", "--fuzz=2", "--no-backup-if-mismatch", "-i", str(bug.patch)],
+        cwd=tree,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if done.returncode:
+        raise BoltError(f"the planted bug {bug.name} does not apply: {done.stdout.strip()}")
+    return bug.name
+
+
+def kernel(bug: Bug | None, arch: Arch, where: Source, jobs: int) -> Kernel:
+    """Return the kernel with ``bug`` in it, or with none."""
+    if bug is None:
+        return build.ensure_kernel(arch, FLAVOUR, where, jobs)
+    return build.changed_kernel(arch, FLAVOUR, where, jobs, functools.partial(plant, bug))
+
+
+def check(bug: Bug, arch: str, built: Kernel) -> str:
+    """Return what the check of ``bug`` says about the kernel ``built``, or nothing."""
+    folder = qemu.new_run(f"planted-{arch}-{bug.name}")
+    target = ARCHES[arch]
+    try:
+        guest = bug.check.guest(target, built, target.default_setting)
+        qemu.run_in(guest, folder)
+    except BoltError as error:
+        return error.message
+    said = (folder / "console.log").read_text(encoding="utf-8", errors="replace")
+    if bug.expects and not re.search(bug.expects, said):
+        return f"the console does not show '{bug.expects}'"
+    return ""
+
+
+def judge(bug: Bug, arch: str, said: str, date: str) -> Verdict:
+    """Return the verdict on what the check has said: something else does not count."""
+    return Verdict(bug.name, arch, bool(re.search(bug.says, said)), said, date)
+
+
+def save(path: Path, verdicts: list[Verdict]) -> None:
+    """Add ``verdicts`` to the file ``path``, in place of older ones of the same bugs."""
+    rows: dict[tuple[str, str], dict[str, Any]] = {}
+    if path.exists():
+        document = json.loads(path.read_text(encoding="utf-8"))
+        rows = {(row["name"], row["arch"]): row for row in document["bugs"]}
+    for verdict in verdicts:
+        rows[verdict.name, verdict.arch] = verdict.__dict__
+    lines = ",\n".join(json.dumps(rows[key]) for key in sorted(rows))
+    path.write_text(f'{{"schema": 1, "kind": "{KIND}", "bugs": [\n{lines}\n]}}\n', encoding="utf-8")

@@ -1,0 +1,184 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""What torture has counted, over all of its runs: one small JSON file that runs are added to."""
+
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+from boltlab.errors import BoltError
+from boltlab.tables import Column
+from boltlab.torture.matrix import Case, Config, Outcome
+
+SCHEMA = 1
+KIND = "torture"
+KEEP_FAILURES = 20  # of a cell, the newest
+
+
+@dataclass
+class Failure:
+    """A run that failed: the day, why, and the command that repeats it."""
+
+    date: str
+    why: str
+    repeat: str
+    kernel: str
+
+
+@dataclass
+class Cell:
+    """All runs of one scenario on one configuration of one architecture."""
+
+    config: str
+    arch: str
+    scenario: str
+    runs: int = 0
+    attempted: int = 0
+    done: int = 0
+    refused: int = 0
+    wrong: int = 0
+    ignored: int = 0
+    virtual_s: float = 0.0
+    host_s: float = 0.0
+    accels: dict[str, int] = field(default_factory=dict)
+    first: str = ""
+    last: str = ""
+    failures: list[Failure] = field(default_factory=list)
+
+    @property
+    def key(self) -> tuple[str, str, str]:
+        """Return what tells this cell from others."""
+        return (self.config, self.arch, self.scenario)
+
+    def add(self, case: Case, outcome: Outcome, date: str, kernel: str) -> None:
+        """Count a run. Requests of a run that failed do not count as survived."""
+        self.runs += 1
+        self.virtual_s = round(self.virtual_s + outcome.virtual_s, 1)
+        self.host_s = round(self.host_s + outcome.host_s, 1)
+        self.ignored += outcome.ignored
+        self.accels[case.accel] = self.accels.get(case.accel, 0) + 1
+        self.first = self.first or date
+        self.last = max(self.last, date)
+        if outcome.why:
+            self.failures.append(Failure(date, outcome.why[:300], case.line(), kernel))
+            self.failures = self.failures[-KEEP_FAILURES:]
+            return
+        counts = outcome.counts
+        self.attempted += counts.attempted
+        self.done += counts.done
+        self.refused += counts.refused
+        self.wrong += counts.wrong
+
+
+class Book:
+    """All cells. Two books made apart can be put together with merge()."""
+
+    def __init__(self, cells: Iterable[Cell] = ()) -> None:
+        self.cells = {cell.key: cell for cell in cells}
+
+    def add(self, case: Case, outcome: Outcome, date: str, kernel: str) -> None:
+        """Count a run of ``case`` on the Bolt whose fingerprint begins with ``kernel``."""
+        config, arch, scenario = case.cell
+        cell = self.cells.setdefault(case.cell, Cell(config, arch, scenario))
+        cell.add(case, outcome, date, kernel)
+
+    def survived(self, config: str, arch: str, scenario: str | None = None) -> int:
+        """Return the requests that ended as they may, in runs without a complaint."""
+        return sum(
+            cell.attempted
+            for cell in self.cells.values()
+            if (cell.config, cell.arch) == (config, arch) and scenario in (None, cell.scenario)
+        )
+
+    def merge(self, other: "Book") -> None:
+        """Add what ``other`` has counted."""
+        for key, theirs in other.cells.items():
+            ours = self.cells.get(key)
+            if ours is None:
+                self.cells[key] = theirs
+                continue
+            for name in ("runs", "attempted", "done", "refused", "wrong", "ignored"):
+                setattr(ours, name, getattr(ours, name) + getattr(theirs, name))
+            ours.virtual_s = round(ours.virtual_s + theirs.virtual_s, 1)
+            ours.host_s = round(ours.host_s + theirs.host_s, 1)
+            for accel, runs in theirs.accels.items():
+                ours.accels[accel] = ours.accels.get(accel, 0) + runs
+            ours.first = min(filter(None, (ours.first, theirs.first)), default="")
+            ours.last = max(ours.last, theirs.last)
+            both = sorted([*ours.failures, *theirs.failures], key=lambda failure: failure.date)
+            ours.failures = both[-KEEP_FAILURES:]
+
+    def dumps(self) -> str:
+        """Return the JSON text: a cell a line, but for failures, so that versions can be told."""
+        rows = [asdict(self.cells[key]) for key in sorted(self.cells)]
+        lines = ",\n".join(json.dumps(row) for row in rows)
+        return f'{{"schema": {SCHEMA}, "kind": "{KIND}", "cells": [\n{lines}\n]}}\n'
+
+    def save(self, path: Path) -> None:
+        """Write the file ``path``, whole or not at all."""
+        half = path.with_name(f"{path.name}.half")
+        half.write_text(self.dumps(), encoding="utf-8")
+        half.rename(path)
+
+
+def failures(book: Book) -> list[Failure]:
+    """Return the failures of all cells of ``book``."""
+    return [failure for cell in book.cells.values() for failure in cell.failures]
+
+
+def load(path: Path) -> Book:
+    """Return the book in the file ``path``, an empty one if there is none; or BoltError."""
+    if not path.exists():
+        return Book()
+    try:
+        document: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+        if (document["schema"], document["kind"]) != (SCHEMA, KIND):
+            raise ValueError("another schema")
+        cells = [
+            Cell(**{**row, "failures": [Failure(**each) for each in row["failures"]]})
+            for row in document["cells"]
+        ]
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise BoltError(f"{path} holds no torture results: {error}") from error
+    return Book(cells)
+
+
+# Columns of table(): those with the highest rank leave a narrow terminal first.
+COLUMNS = (
+    Column("config"),
+    Column("arch"),
+    Column("survived"),
+    Column("goal", 1),
+    Column("runs", 2),
+    Column("failed"),
+    Column("virtual", 3),
+    Column("host", 4),
+)
+
+
+def table(book: Book, configs: Sequence[Config], arches: Sequence[str]) -> list[list[str]]:
+    """Return the cells of COLUMNS for each configuration and architecture that has runs."""
+    rows = []
+    for config in configs:
+        for arch in arches:
+            cells = [
+                cell
+                for cell in book.cells.values()
+                if (cell.config, cell.arch) == (config.name, arch)
+            ]
+            if not cells:
+                continue
+            numbers = (
+                book.survived(config.name, arch),
+                config.goal,
+                sum(cell.runs for cell in cells),
+                sum(len(cell.failures) for cell in cells),
+            )
+            minutes = (
+                sum(cell.virtual_s for cell in cells) / 60,
+                sum(cell.host_s for cell in cells) / 60,
+            )
+            texts = [*map(str, numbers), *(f"{each:.1f} m" for each in minutes)]
+            rows.append([config.name, arch, *texts])
+    return rows
