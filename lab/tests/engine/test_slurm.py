@@ -31,7 +31,7 @@ echo $$ >"$PIDS/$number"
 sleep 1
 failures='[]'
 [ $((number % 4)) -ne 3 ] ||
-	failures='[{"date":"2026-01-01","why":"row '$number'","repeat":"x","kernel":"c0ffee"}]'
+    failures='[{"date":"2026-01-01","why":"row '$number'","repeat":"x","kernel":"c0ffee"}]'
 cat >"$ledger" <<END
 {"schema": 1, "kind": "torture", "cells": [{"config": "production", "arch": "x86_64",
 "scenario": "storm", "runs": 1, "attempted": $((100 + number)), "done": $((90 + number)),

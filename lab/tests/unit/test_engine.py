@@ -19,13 +19,13 @@ from boltlab.errors import BoltError
 SBATCH = """#!/bin/sh
 echo "$*" >>"$PLAYED/sbatch"
 for word; do
-	case $word in --array=0-*) last=${word#--array=0-} ;; esac
-	case $word in /*.sh) script=$word ;; esac
+    case $word in --array=0-*) last=${word#--array=0-} ;; esac
+    case $word in /*.sh) script=$word ;; esac
 done
 place=0
 while [ "$place" -le "${last%%%*}" ]; do
-	SLURM_ARRAY_TASK_ID=$place sh "$script" "$FOLDER" "$word"
-	place=$((place + 1))
+    SLURM_ARRAY_TASK_ID=$place sh "$script" "$FOLDER" "$word"
+    place=$((place + 1))
 done
 echo 41
 """
