@@ -21,6 +21,7 @@ MAY_IMPORT: Mapping[str, Collection[str]] = {
     "bystanders": ("kernel", "guest"),
     "engine": ("bench", "boot"),
     "report": ("bench", "boot", "bystanders"),
+    "release": ("guest", "bench", "torture"),
     "commands": (
         "kernel",
         "guest",
@@ -31,6 +32,7 @@ MAY_IMPORT: Mapping[str, Collection[str]] = {
         "bystanders",
         "engine",
         "report",
+        "release",
     ),
 }
 
