@@ -16,7 +16,7 @@ MAY_IMPORT: Mapping[str, Collection[str]] = {
     "guest": ("kernel",),
     "debian": ("kernel", "guest"),
     "bench": ("kernel", "guest"),
-    "boot": ("kernel", "guest", "bench"),
+    "boot": ("kernel", "guest"),
     "torture": ("kernel", "guest"),
     "bystanders": ("kernel", "guest"),
     "engine": ("bench", "boot"),

@@ -3,16 +3,15 @@
 
 import json
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 from matplotlib.figure import Figure as Canvas
 
-from boltlab.bench.results import SCHEMA, UNIT
+from boltlab import codec
 from boltlab.boot import bootmodel, boots
-from boltlab.boot.boots import Boot, Callback
-from boltlab.errors import BoltError
+from boltlab.boot.boots import Boot
 
 CASE = "boot_cpu_dependent"
 VIRTUAL = "icount"  # the accelerator whose time is the machine's own
@@ -29,7 +28,7 @@ class BootResults:
     qemu: str
     kernel: str
     config_sha: str
-    boots: list[Boot] = field(default_factory=list)
+    boots: list[Boot]
     commit: str = ""
 
 
@@ -54,14 +53,14 @@ def names(results: BootResults) -> list[str]:
 
 def to_json(results: BootResults) -> dict[str, Any]:
     """Return ``results`` as a JSON object: schema 1, a case for each size, and the boots."""
-    document = {"schema": SCHEMA, **asdict(results)}
+    document = {"schema": codec.SCHEMA, **asdict(results)}
     document["cases"] = [
         {
             "case": CASE,
             "batch": cpus - 1,
             "cpus": cpus,
             "nodes": nodes,
-            "unit": UNIT,
+            "unit": codec.UNIT,
             "variants": found,
         }
         for cpus, nodes in sizes(results)
@@ -93,52 +92,12 @@ def _case(results: BootResults, size: tuple[int, int]) -> dict[str, dict[str, fl
 
 def save(results: BootResults, path: Path) -> None:
     """Write ``results`` to ``path``; BoltError when that is not possible."""
-    try:
-        path.write_text(json.dumps(to_json(results), indent=1) + "\n", encoding="utf-8")
-    except OSError as error:
-        raise BoltError(f"cannot write {path}: {error.strerror}") from error
+    codec.save(json.dumps(to_json(results), indent=1) + "\n", path)
 
 
 def load(path: Path) -> BootResults:
     """Return the results in the file ``path``; BoltError when it is none of boot-bench."""
-    try:
-        document = json.loads(path.read_text(encoding="utf-8"))
-        if document["schema"] != SCHEMA:
-            raise BoltError(f"{path} has schema {document['schema']}: this lab reads {SCHEMA}")
-        texts = ("arch", "setting", "accel", "qemu", "kernel", "config_sha")
-        return BootResults(
-            **{name: str(document[name]) for name in texts},
-            boots=[_boot(entry) for entry in document["boots"]],
-            commit=str(document.get("commit", "")),
-        )
-    except OSError as error:
-        raise BoltError(f"cannot read {path}: {error.strerror}") from error
-    except (ValueError, KeyError, TypeError) as error:
-        raise BoltError(f"{path} is no result file of boot-bench: {error!r}") from error
-
-
-def _boot(entry: dict[str, Any]) -> Boot:
-    lists = {
-        name: [
-            Callback(
-                str(one["name"]),
-                int(one["runs"]),
-                int(one["ns"]),
-                int(one["early_ns"]),
-                bool(one["ahead"]),
-            )
-            for one in entry[name]
-        ]
-        for name in ("callbacks", "initcalls")
-    }
-    return Boot(
-        variant=str(entry["variant"]),
-        cpus=int(entry["cpus"]),
-        nodes=int(entry["nodes"]),
-        booted=int(entry["booted"]),
-        phases={str(name): int(ns) for name, ns in entry["phases"].items()},
-        **lists,
-    )
+    return codec.read(BootResults, path, "is no result file of boot-bench")
 
 
 def dependents(results: BootResults) -> tuple[list[str], list[list[str]]]:

@@ -10,7 +10,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from boltlab import git
+from boltlab import codec, git
 from boltlab.arch import Arch
 from boltlab.errors import BoltError
 from boltlab.guest import qemu
@@ -53,6 +53,16 @@ class Row:
     off: float | None
     stolen: float
     times: float
+
+
+@dataclass(frozen=True)
+class Measured:
+    """What a file holds: where and on which commit the rows were measured, and the rows."""
+
+    arch: str
+    qemu: str
+    rows: list[Row]
+    commit: str = ""
 
 
 def guest(
@@ -117,28 +127,14 @@ def read(lines: Iterable[str], variant: str, cpus: int, batch: int, tickless: bo
 
 def dumps(arch: Arch, rows: Sequence[Row]) -> str:
     """Return the JSON text of what was measured."""
-    lines = ",\n".join(json.dumps(asdict(row)) for row in rows)
-    head = json.dumps(
-        {
-            "schema": 1,
-            "kind": KIND,
-            "arch": arch.name,
-            "qemu": qemu.version(arch.qemu),
-            "commit": git.measured(),
-        }
-    )
-    return f'{head[:-1]}, "rows": [\n{lines}\n]}}\n'
+    origin = {"arch": arch.name, "qemu": qemu.version(arch.qemu), "commit": git.measured()}
+    return codec.lines(KIND, origin, "rows", (asdict(row) for row in rows))
 
 
 def load(path: Path) -> tuple[str, list[Row]]:
     """Return the architecture and rows of the file ``path``; or BoltError."""
-    try:
-        document = json.loads(path.read_text(encoding="utf-8"))
-        if (document["schema"], document["kind"]) != (1, KIND):
-            raise ValueError("another schema")
-        return document["arch"], [Row(**row) for row in document["rows"]]
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise BoltError(f"{path} holds no figures of bystanders: {error}") from error
+    found = codec.read(Measured, path, "holds no figures of bystanders", KIND)
+    return found.arch, found.rows
 
 
 # Columns of table(): those with the highest rank leave a narrow terminal first.

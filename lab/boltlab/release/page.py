@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """The page of a release check: what was run, the figures against the last, what is open."""
 
-import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
@@ -136,10 +135,8 @@ def torture() -> list[str]:
 
 def bugs(file: Path = PLANTED) -> list[str]:
     """Return how many planted bugs were found, and which were not."""
-    verdicts = {}
-    if file.exists():
-        document = json.loads(file.read_text(encoding="utf-8"))
-        verdicts = {(row["name"], row["arch"]): row["caught"] for row in document["bugs"]}
+    known = planted.load(file) if file.exists() else []
+    verdicts = {(each.name, each.arch): each.caught for each in known}
     wanted = [(bug.name, arch) for bug in planted.bugs().values() for arch in bug.arches]
     found = [key for key in wanted if verdicts.get(key)]
     left = [

@@ -5,16 +5,15 @@ What they are stands in kernel/planted/planted.toml.
 """
 
 import functools
-import json
 import re
 import subprocess
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any
 
-from boltlab import paths
+from boltlab import codec, paths
 from boltlab.arch import ARCHES, Arch
 from boltlab.errors import BoltError
 from boltlab.guest import qemu, scenario
@@ -129,11 +128,18 @@ def judge(bug: Bug, arch: str, said: str, date: str) -> Verdict:
 
 def save(path: Path, verdicts: list[Verdict]) -> None:
     """Add ``verdicts`` to the file ``path``, in place of older ones of the same bugs."""
-    rows: dict[tuple[str, str], dict[str, Any]] = {}
-    if path.exists():
-        document = json.loads(path.read_text(encoding="utf-8"))
-        rows = {(row["name"], row["arch"]): row for row in document["bugs"]}
-    for verdict in verdicts:
-        rows[verdict.name, verdict.arch] = verdict.__dict__
-    lines = ",\n".join(json.dumps(rows[key]) for key in sorted(rows))
-    path.write_text(f'{{"schema": 1, "kind": "{KIND}", "bugs": [\n{lines}\n]}}\n', encoding="utf-8")
+    known = load(path) if path.exists() else []
+    rows = {(verdict.name, verdict.arch): asdict(verdict) for verdict in [*known, *verdicts]}
+    codec.save(codec.lines(KIND, {}, "bugs", (rows[key] for key in sorted(rows))), path)
+
+
+@dataclass(frozen=True)
+class _Kept:
+    """What a file holds."""
+
+    bugs: list[Verdict]
+
+
+def load(path: Path) -> list[Verdict]:
+    """Return the verdicts in the file ``path``; or BoltError."""
+    return codec.read(_Kept, path, "holds no verdicts on planted bugs", KIND).bugs

@@ -1,17 +1,14 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """What torture has counted, over all of its runs: one small JSON file that runs are added to."""
 
-import json
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any
 
-from boltlab.errors import BoltError
+from boltlab import codec
 from boltlab.tables import Column
 from boltlab.torture.matrix import Case, Config, Outcome
 
-SCHEMA = 1
 KIND = "torture"
 KEEP_FAILURES = 20  # of a cell, the newest
 
@@ -111,15 +108,19 @@ class Book:
 
     def dumps(self) -> str:
         """Return the JSON text: a cell a line, but for failures, so that versions can be told."""
-        rows = [asdict(self.cells[key]) for key in sorted(self.cells)]
-        lines = ",\n".join(json.dumps(row) for row in rows)
-        return f'{{"schema": {SCHEMA}, "kind": "{KIND}", "cells": [\n{lines}\n]}}\n'
+        rows = (asdict(self.cells[key]) for key in sorted(self.cells))
+        return codec.lines(KIND, {}, "cells", rows)
 
     def save(self, path: Path) -> None:
         """Write the file ``path``, whole or not at all."""
-        half = path.with_name(f"{path.name}.half")
-        half.write_text(self.dumps(), encoding="utf-8")
-        half.rename(path)
+        codec.save(self.dumps(), path)
+
+
+@dataclass(frozen=True)
+class _Kept:
+    """What a file holds."""
+
+    cells: list[Cell]
 
 
 def failures(book: Book) -> list[Failure]:
@@ -131,17 +132,7 @@ def load(path: Path) -> Book:
     """Return the book in the file ``path``, an empty one if there is none; or BoltError."""
     if not path.exists():
         return Book()
-    try:
-        document: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-        if (document["schema"], document["kind"]) != (SCHEMA, KIND):
-            raise ValueError("another schema")
-        cells = [
-            Cell(**{**row, "failures": [Failure(**each) for each in row["failures"]]})
-            for row in document["cells"]
-        ]
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise BoltError(f"{path} holds no torture results: {error}") from error
-    return Book(cells)
+    return Book(codec.read(_Kept, path, "holds no torture results", KIND).cells)
 
 
 # Columns of table(): those with the highest rank leave a narrow terminal first.

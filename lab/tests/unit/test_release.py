@@ -1,11 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """The steps of a release check, how it goes on where it ended, and its page."""
 
-import json
 import subprocess
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -13,8 +11,9 @@ from boltlab import cli, coverage, paths
 from boltlab.bench import results
 from boltlab.errors import BoltError
 from boltlab.release import page, steps
-from boltlab.torture import matrix, tally
+from boltlab.torture import matrix, planted, tally
 from boltlab.torture.matrix import Case, Counts, Outcome
+from boltlab.torture.planted import Verdict
 
 WHOLE = paths.REPO / "results" / "2026-11-22-x86_64-strict.json"
 
@@ -185,11 +184,10 @@ def test_planted_bugs(tmp_path: Path) -> None:
     file = tmp_path / "planted.json"
     first, *_ = page.bugs(file)
     assert first.startswith("0 of ")
-    rows: list[dict[str, Any]] = [
-        {"name": "half-undo", "arch": "x86_64", "caught": True},
-        {"name": "late-push", "arch": "x86_64", "caught": False},
-    ]
-    file.write_text(json.dumps({"bugs": rows}))
+    verdicts = [("half-undo", True), ("late-push", False)]
+    planted.save(
+        file, [Verdict(name, "x86_64", caught, "", "2026-01-01") for name, caught in verdicts]
+    )
     first, _, *others = page.bugs(file)
     assert first.startswith("1 of ")
     assert "* missed: late-push, x86_64" in others
