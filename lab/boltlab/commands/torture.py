@@ -205,9 +205,7 @@ def _fields(
 
 def _kernel(args: argparse.Namespace, name: str, flavour: str, where: Source) -> Kernel | None:
     if args.built:
-        folder = paths.cache() / "kernels" / f"{name}-{flavour}-{where.id}"
-        if build.load(folder) is None:
-            return None
+        return build.current(arch.ARCHES[name], flavour, where)
     return build.ensure_kernel(arch.ARCHES[name], flavour, where, args.jobs)
 
 

@@ -94,4 +94,5 @@ def ended(folder: Path, rows: Sequence[Row]) -> list[Ended]:
 
 def done(folder: Path) -> list[int]:
     """Return the numbers of the rows of ``folder`` that have ended, in order."""
-    return sorted(int(entry.name) for entry in (folder / "done").iterdir())
+    names = (entry.name for entry in (folder / "done").iterdir())
+    return sorted(int(name) for name in names if name.isdigit())
