@@ -5,8 +5,10 @@
 set -u
 
 folder=$1
-number=$(sed -n "$((SLURM_ARRAY_TASK_ID + 1))p" "$folder/$2") || exit 1
-line=$(sed -n "$((number + 1))p" "$folder/rows") || exit 1
+# A machine may see neither file yet.
+number=$(sed -n "$((SLURM_ARRAY_TASK_ID + 1))p" "$folder/$2")
+[ -n "$number" ] || exit 1
+line=$(sed -n "$((number + 1))p" "$folder/rows")
 [ -n "$line" ] || exit 1
 
 # Slurm may have started this row before, on a machine that was lost.

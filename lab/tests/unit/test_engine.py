@@ -1,13 +1,16 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Rows of a matrix as elements of job arrays, with programs that are played in Slurm's place."""
 
+import io
 import os
+import subprocess
 from argparse import ArgumentParser, Namespace
 from pathlib import Path
 
 import pytest
+from rich.console import Console
 
-from boltlab import cli, paths
+from boltlab import cli, paths, ui
 from boltlab.engine import options, slurm
 from boltlab.engine import rows as elements
 from boltlab.engine.progress import Board
@@ -109,6 +112,21 @@ def test_a_row_that_runs_twice_counts_once(played: Path, monkeypatch: pytest.Mon
     assert elements.ended(folder, rows)[0].ledger.read_text() == first
 
 
+def test_an_element_without_its_files_runs_nothing(
+    cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cache.mkdir()
+    folder = written([row("echo 0")], monkeypatch)
+    command = ["sh", str(elements.SCRIPT), str(folder), "chunk-0"]
+    env = {**os.environ, "SLURM_ARRAY_TASK_ID": "0"}
+    for chunk, status in ((None, 1), ("", 1), ("7\n", 1), ("0\n", 0)):
+        if chunk is not None:
+            (folder / "chunk-0").write_text(chunk)
+        done = subprocess.run(command, env=env, capture_output=True, check=False)
+        assert done.returncode == status
+        assert elements.done(folder) == ([0] if status == 0 else [])
+
+
 def test_a_failure_that_was_found_is_no_kill(played: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     rows = [row("(exit 1) && echo"), row("echo 'bolt: install these packages: qemu' >&2; exit 69;")]
     folder = written(rows, monkeypatch)
@@ -203,6 +221,17 @@ def test_progress_by_group() -> None:
     board.killed([0])
     board.update({0: False}, [2, 3])
     assert board.cells()[0] == ["production x86_64", "1", "0", "2", "1", "3"]
+
+
+def test_a_terminal_has_one_table(monkeypatch: pytest.MonkeyPatch) -> None:
+    said = io.StringIO()
+    monkeypatch.setattr(ui, "console", Console(file=said, force_terminal=True, width=80))
+    with Board([row("a"), row("b")]) as board:
+        board.update({0: True, 1: False}, [])
+        board.update({1: True}, [0])
+        assert said.getvalue().count("waiting") == 2  # it is drawn where it was before
+    end = said.getvalue().splitlines()[-1].split()
+    assert end == ["production", "x86_64", "0", "1", "1", "0", "2"]
 
 
 def test_options(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
