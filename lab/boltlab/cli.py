@@ -27,6 +27,7 @@ COMMANDS = (
     "report",
     "shell",
     "deb",
+    "release-check",
 )
 
 

@@ -19,7 +19,9 @@ MAY_IMPORT: Mapping[str, Collection[str]] = {
     "boot": ("kernel", "guest"),
     "torture": ("kernel", "guest"),
     "bystanders": ("kernel", "guest"),
+    "engine": ("bench", "boot"),
     "report": ("guest", "bench", "boot", "bystanders"),
+    "release": ("guest", "bench", "torture"),
     "commands": (
         "kernel",
         "guest",
@@ -28,7 +30,9 @@ MAY_IMPORT: Mapping[str, Collection[str]] = {
         "boot",
         "torture",
         "bystanders",
+        "engine",
         "report",
+        "release",
     ),
 }
 

@@ -14,6 +14,9 @@ from boltlab import arch, cli, git, packages, paths, ui
 from boltlab.arch import Arch
 from boltlab.bench import batches, breakdown, reference, results
 from boltlab.bench.results import Batch, Case, PhaseTime, Results
+from boltlab.engine import merge, options, slurm
+from boltlab.engine import rows as elements
+from boltlab.engine.rows import Row
 from boltlab.errors import USAGE, BoltError
 from boltlab.guest import backports, console, guestimage, guests, modules, qemu, traced
 from boltlab.guest.machine import Machine
@@ -96,6 +99,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="icount: virtual time, repeatable (default); kvm: real time, where it works",
     )
     parser.add_argument("--json", type=Path, metavar="FILE", help="also write the results there")
+    options.add(parser)
     cli.add_source(parser)
     cli.add_jobs(parser)
 
@@ -115,8 +119,11 @@ def run(args: argparse.Namespace) -> int:
         (target, name) for target in arch.select(args.arch) for name in _settings(target, args)
     ]
     files = _files(args.json, targets)
-    for (target, name), file in zip(targets, files, strict=True):
-        measured = measure(target, name, plan, args.source, args.jobs)
+    if options.on_cluster(args):
+        found = iter(_on_cluster(args, targets, plan))
+    else:
+        found = (measure(*each, plan, args.source, args.jobs) for each in targets)
+    for measured, file in zip(found, files, strict=True):
         summary.show(measured)
         if file:
             results.save(measured, file)
@@ -155,12 +162,77 @@ def measure(
     kernels = {
         name: build.ensure_kernel(target, name, tree, jobs) for name in flavours(target, plan)
     }
-    measured = collect(target, setting, plan, kernels)
+    return checked(collect(target, setting, plan, kernels))
+
+
+def checked(measured: Results) -> Results:
+    """Return ``measured``, with a note if its baselines cannot be compared with the reference."""
     note = reference.check(measured)
     if note:
         ui.note(note)
         return dataclasses.replace(measured, note=note)
     return measured
+
+
+def _on_cluster(
+    args: argparse.Namespace, targets: Sequence[tuple[Arch, str]], plan: Plan
+) -> list[Results]:
+    """Measure each variant of each of ``targets`` as an element of a job array."""
+    arches = list({target.name: target for target, _ in targets}.values())
+    packages.ensure("guest", "qemu", arches=arches)
+    tree = source.resolve(args.source)
+    for target in arches:
+        for flavour in flavours(target, plan):
+            build.ensure_kernel(target, flavour, tree, args.jobs)
+    places = [
+        (target, name, variant)
+        for target, name in targets
+        for variant in plan.variants
+        if _boots(target, variant, plan)
+    ]
+    rows = [row(*place, plan, options.source(args)) for place in places]
+    folder = elements.write(rows, NAME)
+    slurm.run(rows, folder, args.at_once)
+    parts = [results.load(each.ledger) for each in slurm.ended(rows, folder)]
+    return [
+        checked(
+            merge.bench(
+                [
+                    part
+                    for part, place in zip(parts, places, strict=True)
+                    if place[:2] == (target, name)
+                ],
+                names(),
+                _table()["instead"],
+            )
+        )
+        for target, name in targets
+    ]
+
+
+def row(target: Arch, setting: str, variant: str, plan: Plan, more: str = "") -> Row:
+    """Return the guests of ``variant`` as an element; ``more`` are further words of its command."""
+    words = [f"--arch {target.name} --setting {setting} --variants {variant}"]
+    words += [f"--cpus {plan.cpus} --accel {plan.accel}"]
+    words += [f"--cases {','.join(plan.cases)}"] if plan.cases else []
+    words += ["--bulk"] if plan.large else []
+    words += [] if plan.traced else ["--no-breakdown"]
+    return Row(
+        line=f"./bolt bench {' '.join(words)}{more}",
+        more=elements.JSON,
+        group=f"{target.name} {setting}",
+        seconds=TIMEOUT * (_boots(target, variant, plan) + 1),
+        memory=(4096 if plan.large else 1024) + elements.EMULATOR,
+    )
+
+
+def _boots(target: Arch, variant: str, plan: Plan) -> int:
+    """Return how many guests of ``variant`` have work."""
+    return sum(
+        row.get("boots", 1)
+        for kind, row in _table()["guest"].items()
+        if _commands(target, plan, kind) and _takes(variant, kind)
+    )
 
 
 def collect(target: Arch, setting: str, plan: Plan, kernels: Mapping[str, Kernel]) -> Results:

@@ -16,6 +16,9 @@ from boltlab.boot.bootfile import VIRTUAL, BootResults
 from boltlab.boot.boots import Boot, Callback
 from boltlab.boot.bootsoak import Soak
 from boltlab.boot.bootwork import Work
+from boltlab.engine import merge, options, slurm
+from boltlab.engine import rows as elements
+from boltlab.engine.rows import Row
 from boltlab.errors import USAGE, BoltError
 from boltlab.guest import backports, guests, plugins, qemu
 from boltlab.guest.machine import Machine
@@ -89,12 +92,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the results there")
     parser.add_argument("--figure", type=Path, metavar="FILE", help="draw the largest machine")
+    options.add(parser)
     cli.add_source(parser)
     cli.add_jobs(parser)
 
 
 def run(args: argparse.Namespace) -> int:
     """Boot, print the tables and write what is asked for; BoltError when a boot fails."""
+    fleet = options.on_cluster(args, "work", "soak", "stress")
     for target in arch.select(args.arch):
         name = arch.setting(target, args.setting)
         wanted = _variants(target, args.variants)
@@ -110,6 +115,9 @@ def run(args: argparse.Namespace) -> int:
             flavour: build.ensure_kernel(target, flavour, tree, args.jobs)
             for flavour in dict.fromkeys(row["kernel"] for row in wanted.values())
         }
+        if fleet:
+            _finish(args, target, _on_cluster(args, target, name, list(wanted), machines))
+            continue
         if args.work:
             work = counting(target, name, wanted, machines, kernels)
             done = guests.run_all(work, f"booting {target.name}, {name}")
@@ -133,16 +141,58 @@ def run(args: argparse.Namespace) -> int:
             boots=collect(done),
             commit=git.measured(),
         )
-        show(results)
-        file = _file(args.json, target, args.arch)
-        if file:
-            bootfile.save(results, file)
-            ui.say(f"results: {file}")
-        figure = _file(args.figure, target, args.arch)
-        if figure:
-            bootfile.draw(results, summary.boot_title(results)).savefig(figure)
-            ui.say(f"figure: {figure}")
+        _finish(args, target, results)
     return 0
+
+
+def _finish(args: argparse.Namespace, target: Arch, results: BootResults) -> None:
+    """Print the tables of ``results``, and write what is asked for."""
+    show(results)
+    file = _file(args.json, target, args.arch)
+    if file:
+        bootfile.save(results, file)
+        ui.say(f"results: {file}")
+    figure = _file(args.figure, target, args.arch)
+    if figure:
+        bootfile.draw(results, summary.boot_title(results)).savefig(figure)
+        ui.say(f"figure: {figure}")
+
+
+def _on_cluster(
+    args: argparse.Namespace,
+    target: Arch,
+    setting: str,
+    wanted: Sequence[str],
+    machines: Sequence[tuple[int, int]],
+) -> BootResults:
+    """Boot each variant on each machine as an element of a job array, the largest machine first."""
+    more = f"{' --no-trace' if args.no_trace else ''}{options.source(args)}"
+    rows = [
+        row(target, setting, variant, cpus, nodes, more)
+        for cpus, nodes in sorted(machines, reverse=True)
+        for variant in wanted
+    ]
+    folder = elements.write(rows, NAME)
+    slurm.run(rows, folder, args.at_once)
+    return merge.boots([bootfile.load(each.ledger) for each in slurm.ended(rows, folder)])
+
+
+def row(target: Arch, setting: str, variant: str, cpus: int, nodes: int, more: str = "") -> Row:
+    """Return the boots of ``variant`` on one machine as an element, with those on one CPU.
+
+    ``more`` are further words of the element's command.
+    """
+    memory = boots.table()["memory"]
+    return Row(
+        line=(
+            f"./bolt boot-bench --arch {target.name} --setting {setting} --cpus {cpus} "
+            f"--nodes {nodes} --variants {variant}{more}"
+        ),
+        more=elements.JSON,
+        group=f"{target.name} {setting}",
+        seconds=TIMEOUT * (2 + BASES),
+        memory=int(memory.removesuffix("G")) * 1024 + elements.EMULATOR,
+    )
 
 
 def sizes(

@@ -6,11 +6,14 @@ import contextlib
 import itertools
 import random
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from boltlab import arch, cli, errors, packages, paths, tables, ui
+from boltlab.engine import options, slurm
+from boltlab.engine import rows as elements
+from boltlab.engine.rows import Row
 from boltlab.errors import USAGE, BoltError
 from boltlab.guest import console, pause, qemu
 from boltlab.kernel import build, source, tree
@@ -30,6 +33,8 @@ PLANTED = "planted.json"  # beside it
 REQUESTS = {"mttcg": 300, "icount": 1500}
 MINUTES = 10.0
 NIGHT = 8 * 60.0
+STARTS = 600  # seconds that a machine of a cluster may need before and after a run
+LEDGER = '--built --results "$LEDGER"'  # a machine of a cluster builds no kernel
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -47,6 +52,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--resume", action="store_true", help="first what lacks most of its goal so far"
     )
     parser.add_argument("--nightly", action="store_true", help="8 hours, resumed")
+    parser.add_argument(
+        "--runs",
+        type=cli.positive,
+        metavar="N",
+        help="so many runs, however long (--engine slurm: one of each)",
+    )
     parser.add_argument("--built", action="store_true", help="only on kernels that are built")
     parser.add_argument(
         "--planted",
@@ -59,6 +70,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--results", type=Path, default=RESULTS, metavar="FILE", help="where counts are added up"
     )
+    options.add(parser)
     cli.add_source(parser)
     cli.add_jobs(parser)
 
@@ -87,6 +99,7 @@ def run(args: argparse.Namespace) -> int:
     if args.list:
         _list(book, configs, stories)
         return 0
+    fleet = options.on_cluster(args, "minutes", "nightly", "planted")
     packages.ensure("guest", "qemu", arches=arches)
     where = source.resolve(args.source)
     if args.planted is not None:
@@ -94,20 +107,73 @@ def run(args: argparse.Namespace) -> int:
     fields = list(_fields(args, configs, stories, [each.name for each in arches], where))
     if not fields:
         raise BoltError("there is nothing to run: see ./bolt torture --list", code=USAGE)
+    failed = _on_cluster(args, fields) if fleet else _here(args, fields, where)
+    show(tally.load(args.results), configs, [each.name for each in arches])
+    return errors.FAILURE if failed else 0
+
+
+def _here(args: argparse.Namespace, fields: Sequence[Field], where: Source) -> int:
+    """Run on this machine until the time is over; return how many runs have failed."""
     fingerprint = tree.fingerprint(where)[:8]
     deadline = time.monotonic() + 60 * (args.minutes or (NIGHT if args.nightly else MINUTES))
     failed = 0
-    for case, kernel in _cases(args, fields):
+    for done, (case, kernel) in enumerate(_cases(args, fields, lambda: tally.load(args.results))):
         outcome = play(case, kernel)
         book = tally.load(args.results)
         book.add(case, outcome, time.strftime("%Y-%m-%d"), fingerprint)
         book.save(args.results)
         _say(case, outcome)
         failed += bool(outcome.why)
-        if args.seed is not None or time.monotonic() > deadline:
+        over = done + 1 == args.runs if args.runs else time.monotonic() > deadline
+        if args.seed is not None or over:
             break
-    show(book, configs, [each.name for each in arches])
-    return errors.FAILURE if failed else 0
+    return failed
+
+
+def _on_cluster(args: argparse.Namespace, fields: Sequence[Field]) -> int:
+    """Run each run as an element of a job array; return how many runs have failed."""
+    cases = planned(args, fields)
+    rows = [row(case, options.source(args)) for case in cases]
+    folder = elements.write(rows, NAME)
+    try:
+        slurm.run(rows, folder, args.at_once)
+    finally:
+        # What has ended counts, whatever has become of the others.
+        ended = elements.ended(folder, rows)
+        book = tally.load(args.results)
+        for each in ended:
+            if each.ledger.is_file():
+                book.merge(tally.load(each.ledger))
+        book.save(args.results)
+    for each in ended:
+        each.check()
+        for failure in tally.failures(tally.load(each.ledger)):
+            ui.say(f"FAILED: {failure.why} ({each.folder})")
+            ui.say(f"repeat: {failure.repeat}")
+    return sum(each.status == elements.FAILED for each in ended)
+
+
+def planned(args: argparse.Namespace, fields: Sequence[Field]) -> list[Case]:
+    """Return the runs to make, drawn as on one machine if each run did all that it is asked."""
+    book, cases = tally.load(args.results), []
+    wanted = 1 if args.seed is not None else args.runs or len(fields)
+    for case, _ in itertools.islice(_cases(args, fields, lambda: book), wanted):
+        cases.append(case)
+        book.add(case, Outcome(Counts(case.requests, case.requests), 0, 0), "", "")
+    return cases
+
+
+def row(case: Case, more: str = "") -> Row:
+    """Return ``case`` as an element of a job array; ``more`` are further words of its command."""
+    memory = case.config.machine.memory or case.story.scenario.machine.memory
+    return Row(
+        line=f"{case.line()}{more}",
+        more=LEDGER,
+        group=f"{case.config.name} {case.arch}",
+        seconds=case.timeout + STARTS,
+        cpus=1 if case.accel == "icount" else min(2, case.config.machine.cpus),
+        memory=round(float(memory[:-1]) * {"G": 1024, "M": 1}[memory[-1]]) + elements.EMULATOR,
+    )
 
 
 def _fields(
@@ -139,16 +205,16 @@ def _fields(
 
 def _kernel(args: argparse.Namespace, name: str, flavour: str, where: Source) -> Kernel | None:
     if args.built:
-        folder = paths.cache() / "kernels" / f"{name}-{flavour}-{where.id}"
-        if build.load(folder) is None:
-            return None
+        return build.current(arch.ARCHES[name], flavour, where)
     return build.ensure_kernel(arch.ARCHES[name], flavour, where, args.jobs)
 
 
-def _cases(args: argparse.Namespace, fields: Sequence[Field]) -> Iterator[tuple[Case, Kernel]]:
-    """Yield runs without end: in turn, or first what lacks most."""
+def _cases(
+    args: argparse.Namespace, fields: Sequence[Field], look: Callable[[], Book]
+) -> Iterator[tuple[Case, Kernel]]:
+    """Yield runs without end: in turn, or first what lacks most in the book that ``look`` gives."""
     for turn in itertools.count():
-        book = tally.load(args.results)
+        book = look()
         each = fields[turn % len(fields)]
         if args.resume or args.nightly:
             each = min(fields, key=lambda one: lack(one, book))

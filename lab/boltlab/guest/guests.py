@@ -39,10 +39,11 @@ def run_all(
 ) -> list[tuple[AnyJob, GuestResult]]:
     """Return each of ``work`` with what its guest left; the first failure ends the others.
 
-    ``at_once`` guests run at a time: by default one for each of the host's cores. Progress is
-    shown under ``title``.
+    ``at_once`` guests run at a time: by default one for each of the host's cores, or of those that
+    Slurm has given to this job. Progress is shown under ``title``.
     """
-    return asyncio.run(_run_all(work, title, at_once or os.cpu_count() or 1))
+    given = int(os.environ.get("SLURM_CPUS_PER_TASK", 0))
+    return asyncio.run(_run_all(work, title, at_once or given or os.cpu_count() or 1))
 
 
 async def _run_all(

@@ -117,6 +117,12 @@ def load(folder: Path) -> Kernel | None:
     return kernel if kernel.image.is_file() else None
 
 
+def current(arch: Arch, flavour: str, source: Source) -> Kernel | None:
+    """Return the kernel of ``flavour`` if ensure_kernel() would build nothing, or None."""
+    found = load(paths.cache() / "kernels" / f"{arch.name}-{flavour}-{source.id}")
+    return found if found and found.stamp == _stamp(arch, flavours.get(flavour), source) else None
+
+
 def built() -> list[Kernel]:
     """Return all kernels in the cache, the newest first."""
     found = sorted(

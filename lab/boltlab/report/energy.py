@@ -12,8 +12,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure as Canvas
 
 from boltlab import paths
-from boltlab.guest import tools
 from boltlab.errors import BoltError
+from boltlab.guest import tools
 
 NAME = "energy-break-even"
 FOLDER = paths.REPO / "tools/cpubolt/energy"

@@ -123,6 +123,11 @@ class _Kept:
     cells: list[Cell]
 
 
+def failures(book: Book) -> list[Failure]:
+    """Return the failures of all cells of ``book``."""
+    return [failure for cell in book.cells.values() for failure in cell.failures]
+
+
 def load(path: Path) -> Book:
     """Return the book in the file ``path``, an empty one if there is none; or BoltError."""
     if not path.exists():

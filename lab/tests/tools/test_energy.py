@@ -12,7 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from boltlab import paths, tools
+from boltlab import paths
+from boltlab.guest import tools
 
 TOOLS = paths.REPO / "tools"
 MODELS = TOOLS / "cpubolt/energy"

@@ -71,6 +71,16 @@ def test_pristine(source: Source, cache: Path) -> None:
     assert build.built() == [kernel]
 
 
+def test_what_would_be_built_again_is_not_current(source: Source) -> None:
+    hook(source)
+    assert build.current(HOST, "bolt", source) is None
+    kernel = build.ensure_kernel(HOST, "bolt", source)
+    assert build.current(HOST, "bolt", source) == kernel
+    hook(source, "bolt(1);")
+    assert build.current(HOST, "bolt", source) is None
+    assert compiles() == 2
+
+
 def test_bolt_starts_from_the_built_pristine_tree(source: Source) -> None:
     hook(source)
     bolt = build.ensure_kernel(HOST, "bolt", source)

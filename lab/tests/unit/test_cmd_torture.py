@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
+import dataclasses
 import itertools
+import shlex
 from argparse import Namespace
 from pathlib import Path
 from typing import Any
@@ -9,6 +11,8 @@ import pytest
 from boltlab import cli, packages
 from boltlab.commands import torture as cmd_torture
 from boltlab.commands.torture import Field
+from boltlab.engine import slurm
+from boltlab.engine.rows import Row
 from boltlab.errors import BoltError
 from boltlab.guest import qemu
 from boltlab.guest.qemu import GuestResult
@@ -37,6 +41,7 @@ def guests(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[qemu.Guest]:
     monkeypatch.setattr(source, "resolve", lambda path: Namespace(id="x"))
     monkeypatch.setattr(tree, "fingerprint", lambda where: "c0ffee00")
     monkeypatch.setattr(build, "ensure_kernel", lambda *args: built)
+    monkeypatch.setattr(build, "current", lambda arch, flavour, where: built)
     monkeypatch.setattr("boltlab.guest.selftest.build", lambda arch, tree, names: {})
     monkeypatch.setattr(qemu, "boot", boot)
     return run
@@ -109,8 +114,12 @@ def test_it_goes_on_until_the_time_is_over(
 
 
 def test_kernels_that_are_not_built_are_passed_over(
-    guests: list[qemu.Guest], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    guests: list[qemu.Guest],
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    monkeypatch.setattr(build, "current", lambda *args: None)
     assert call(tmp_path, "--config", "rt", "--built") == 2
     assert "its kernel, rt, is not built" in capsys.readouterr().out
     # Nor does a kernel do that is not what it says.
@@ -165,3 +174,98 @@ def test_what_counts_no_requests_is_not_first_for_ever() -> None:
 def test_unknown_names_are_usage_errors(tmp_path: Path) -> None:
     assert call(tmp_path, "--config", "nonsense") == 2
     assert call(tmp_path, "--scenario", "nonsense") == 2
+
+
+def run_lines(ledgers: list[Path]) -> Any:
+    """Return what runs elements one after the other, as machines of a cluster would."""
+
+    def run(rows: list[Row], folder: Path, at_once: int | None) -> None:
+        for number, row in enumerate(rows):
+            place = folder / "done" / str(number)
+            place.mkdir()
+            words = shlex.split(row.command.replace("$LEDGER", str(place / "ledger.json")))
+            assert words[:2] == ["./bolt", "torture"]
+            status = cli.main(words[1:])
+            (place / "status").write_text(f"{status}\n", encoding="utf-8")
+            ledgers.append(place / "ledger.json")
+
+    return run
+
+
+@pytest.fixture
+def fleet(monkeypatch: pytest.MonkeyPatch) -> list[Path]:
+    ledgers: list[Path] = []
+    monkeypatch.setattr(slurm, "require", lambda: None)
+    monkeypatch.setattr(slurm, "run", run_lines(ledgers))
+    return ledgers
+
+
+def test_elements_of_a_matrix(guests: list[qemu.Guest], fleet: list[Path], tmp_path: Path) -> None:
+    words = ("--config", "production", "--scenario", "quiet,storm", "--engine", "slurm")
+    assert call(tmp_path, *words, "--runs", "4") == 0
+    assert len(guests) == 4
+    # The ledgers, put together, are the book of a serial run of the same lines.
+    serial = tally.Book()
+    for path in fleet:
+        serial.merge(tally.load(path))
+    assert tally.load(tmp_path / "t.json").dumps() == serial.dumps()
+    assert [cell.runs for cell in serial.cells.values()] == [2, 2]
+    assert {tuple(cell.accels) for cell in serial.cells.values()} == {("mttcg", "icount")}
+
+
+def test_failures_of_elements_are_said(
+    guests: list[qemu.Guest],
+    fleet: list[Path],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    async def boot(guest: qemu.Guest, name: str, **more: Any) -> GuestResult:
+        raise BoltError("the guest's kernel complained: BUG")
+
+    monkeypatch.setattr(qemu, "boot", boot)
+    words = ("--config", "production", "--scenario", "quiet", "--engine", "slurm", "--seed", "7")
+    assert call(tmp_path, *words) == 1
+    said = capsys.readouterr().out.replace("\n", " ")
+    assert said.count("FAILED: the guest's kernel complained: BUG") == 2  # there and here
+    cell = tally.load(tmp_path / "t.json").cells["production", "x86_64", "quiet"]
+    assert cell.failures[0].repeat.endswith("--seed 7 --requests 300")
+    assert f"repeat: {cell.failures[0].repeat}" in said
+
+
+def test_what_has_ended_counts_when_the_cluster_fails(
+    guests: list[qemu.Guest], fleet: list[Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = slurm.run
+
+    def half(rows: list[Row], folder: Path, at_once: int | None) -> None:
+        run(rows[:1], folder, at_once)
+        raise BoltError("Slurm does not answer")
+
+    monkeypatch.setattr(slurm, "run", half)
+    words = ("--config", "production", "--scenario", "quiet", "--engine", "slurm", "--runs", "3")
+    assert call(tmp_path, *words) == 1
+    assert tally.load(tmp_path / "t.json").cells["production", "x86_64", "quiet"].runs == 1
+
+
+def test_a_matrix_on_a_cluster_has_no_end_in_time(guests: list[qemu.Guest], tmp_path: Path) -> None:
+    for words in (("--minutes", "3"), ("--nightly",), ("--planted",)):
+        assert call(tmp_path, "--engine", "slurm", *words) == 2
+    assert call(tmp_path, "--at-once", "3") == 2
+
+
+def test_so_many_runs_on_this_machine(guests: list[qemu.Guest], tmp_path: Path) -> None:
+    assert call(tmp_path, "--config", "production", "--scenario", "quiet", "--runs", "3") == 0
+    assert len(guests) == 3
+
+
+def test_what_an_element_may_take() -> None:
+    configs, stories = matrix.configs(), matrix.stories()
+    case = Case("x86_64", configs["kasan"], stories["storm"], "icount", 1, 20)
+    row = cmd_torture.row(case)
+    assert row.line == case.line()
+    assert row.command == f'{case.line()} --built --results "$LEDGER"'
+    assert (row.cpus, row.group) == (1, "kasan x86_64")
+    assert row.seconds > case.timeout
+    assert row.memory > 2048
+    assert cmd_torture.row(dataclasses.replace(case, accel="mttcg")).cpus == 2

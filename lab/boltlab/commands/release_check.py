@@ -1,0 +1,84 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""``bolt release-check``: what a release needs, in the order that fails fastest, and one page."""
+
+import argparse
+from collections.abc import Mapping
+from pathlib import Path
+
+from boltlab import errors, tables, ui
+from boltlab.errors import USAGE, BoltError
+from boltlab.release import page, steps
+from boltlab.release.steps import Done, Step
+from boltlab.tables import Column
+
+NAME = "release-check"
+HELP = "Run what a release needs, in the order that fails fastest; goes on where it ended."
+
+COLUMNS = (
+    Column("step"),
+    Column("result"),
+    Column("took", 2),
+    Column("hours, about", 1),
+    Column("what", prose=True),
+)
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the command's own arguments."""
+    parser.add_argument("--list", action="store_true", help="say what there is, and what was run")
+    parser.add_argument("--only", metavar="STEP,...", help="only these steps")
+    parser.add_argument(
+        "--again", action="store_true", help="run steps that have passed before as well"
+    )
+    parser.add_argument(
+        "--page", type=Path, metavar="FILE", help="where to write (default: in the cache)"
+    )
+
+
+def run(args: argparse.Namespace) -> int:
+    """Run the steps that have not passed until one fails, and write the page; 1 if one failed."""
+    table = steps.load()
+    chosen = select(table, args.only)
+    place = steps.folder()
+    if args.list:
+        _list(table, steps.state(place))
+        return 0
+    file = args.page or place / "release.md"
+    if not file.absolute().parent.is_dir():
+        raise BoltError(f"no directory {file.absolute().parent}")
+    failed = False
+    try:
+        for step in chosen:
+            before = steps.state(place).get(step.name)
+            if before and not before.status and not args.again:
+                ui.say(f"{step.name}: passed on {before.date}")
+                continue
+            done = steps.run(step, place)
+            failed = bool(done.status)
+            verdict = f"FAILED ({steps.log(step, place)})" if failed else "passed"
+            ui.say(f"{step.name}: {verdict} in {ui.clock(done.seconds)}")
+            if failed:
+                break
+    finally:
+        page.write(file, table, steps.state(place), place)
+        ui.say(f"page: {file}")
+    return errors.FAILURE if failed else 0
+
+
+def select(table: Mapping[str, Step], wanted: str | None) -> list[Step]:
+    """Return the steps that the list ``wanted`` names, all for None; BoltError for no step."""
+    names = list(table) if wanted is None else wanted.split(",")
+    for name in names:
+        if name not in table:
+            raise BoltError(f"no step '{name}' (there are: {', '.join(table)})", code=USAGE)
+    return [step for name, step in table.items() if name in names]
+
+
+def _list(table: Mapping[str, Step], done: Mapping[str, Done]) -> None:
+    cells = []
+    for name, step in table.items():
+        ended = done.get(name)
+        verdict = "not run" if ended is None else "failed" if ended.status else "passed"
+        took = ui.clock(ended.seconds) if ended else ""
+        cells.append([name, verdict, took, f"{step.hours:g}", step.what])
+    tables.show(COLUMNS, cells)

@@ -1,0 +1,204 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""A cluster of one machine, this one, for tests: Debian's Slurm, unpacked, as child processes.
+
+Nothing of a cluster that this machine may belong to is touched: programs, configuration, key,
+sockets, state and ports are the private cluster's own.
+"""
+
+import getpass
+import os
+import platform
+import re
+import secrets
+import shutil
+import socket
+import subprocess
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+
+from boltlab import debs, paths
+from boltlab.arch import ARCHES, Arch
+from boltlab.errors import BoltError
+from boltlab.locks import lock
+
+PACKAGES = ("slurmctld", "slurmd", "slurm-client", "munge")
+PATIENCE = 60.0  # seconds until the machine takes jobs
+STOP = 10.0  # seconds that a daemon has for its end
+CONFIG = """\
+ClusterName=private
+SlurmctldHost={host}(127.0.0.1)
+SlurmctldPort={controller}
+SlurmdPort={daemon}
+SlurmUser={user}
+SlurmdUser={user}
+AuthType=auth/munge
+AuthInfo=socket={folder}/munge.socket
+CredType=cred/munge
+PluginDir={plugins}
+ProctrackType=proctrack/linuxproc
+TaskPlugin=task/none
+JobAcctGatherType=jobacct_gather/none
+SelectType=select/cons_tres
+SelectTypeParameters=CR_CPU
+SchedulerType=sched/builtin
+SwitchType=switch/none
+MpiDefault=none
+SlurmdParameters=config_overrides
+StateSaveLocation={folder}/state
+SlurmdSpoolDir={folder}/spool
+SlurmctldPidFile={folder}/slurmctld.pid
+SlurmdPidFile={folder}/slurmd.pid
+SchedulerParameters=sched_interval=2
+KillWait=2
+MinJobAge=300
+NodeName={host} NodeAddr=127.0.0.1 CPUs={cpus} RealMemory={memory} State=UNKNOWN
+PartitionName=all Nodes=ALL Default=YES State=UP MaxTime=INFINITE
+"""
+
+
+def _here() -> Arch:
+    for arch in ARCHES.values():
+        if arch.is_host:
+            return arch
+    raise BoltError(f"there is no Slurm for a {platform.machine()}")
+
+
+def programs() -> Path:
+    """Return a folder with Slurm and munge, fetched if need be; BoltError if apt has none."""
+    folder = paths.cache() / "slurm"
+    with lock(folder):
+        if not folder.exists():
+            half = folder.with_suffix(".half")
+            debs.unpack(_here(), PACKAGES, half, depends=True)
+            half.rename(folder)
+    return folder
+
+
+@contextmanager
+def private(
+    folder: Path, root: Path, cpus: int = 2, memory: int = 1 << 20
+) -> Iterator[dict[str, str]]:
+    """Run the programs in ``root`` with their state in ``folder``; yield the environment to use.
+
+    The one machine claims to have ``cpus`` CPUs and ``memory`` MiB, whatever it has. Raises
+    BoltError when a daemon ends by itself, or the machine does not take jobs.
+    """
+    folder.mkdir(parents=True)
+    for part in ("state", "spool"):
+        (folder / part).mkdir()
+    # The path of a socket has 107 characters at the most.
+    if len(str(folder)) > 90:
+        raise BoltError(f"the path {folder} is too long for a socket")
+    triplet = _here().triplet
+    libraries = root / "usr/lib" / triplet
+    plugins = libraries / "slurm-wlm"
+    # The libraries of this machine first: the C library and its linker belong together.
+    places = (Path("/usr/lib") / triplet, Path("/lib") / triplet, libraries, plugins)
+    env = {
+        **{name: text for name, text in os.environ.items() if not name.startswith(_FOREIGN)},
+        "PATH": os.pathsep.join([str(root / "usr/bin"), os.environ.get("PATH", os.defpath)]),
+        "LD_LIBRARY_PATH": os.pathsep.join(map(str, places)),
+        "SLURM_CONF": str(folder / "slurm.conf"),
+    }
+    controller, daemon = _ports(2)
+    host = socket.gethostname().partition(".")[0]
+    values = {
+        **{"host": host, "controller": controller, "daemon": daemon, "plugins": plugins},
+        **{"user": getpass.getuser(), "folder": folder, "cpus": cpus, "memory": memory},
+    }
+    (folder / "slurm.conf").write_text(CONFIG.format(**values), encoding="utf-8")
+    cgroup = f"CgroupPlugin={_cgroup(root, env)}\n"
+    (folder / "cgroup.conf").write_text(cgroup, encoding="utf-8")
+    key = folder / "munge.key"
+    key.write_bytes(secrets.token_bytes(1024))
+    key.chmod(0o400)
+    sbin = root / "usr/sbin"
+    own = [f"--{what}-file={folder}/munge.{what}" for what in ("key", "pid", "log", "seed")]
+    with ExitStack() as stack:
+
+        def start(name: str, *words: str) -> subprocess.Popen[bytes]:
+            return stack.enter_context(_daemon([str(sbin / name), *words], folder / name, env))
+
+        daemons = [start("munged", "-F", "--force", f"--socket={folder}/munge.socket", *own)]
+        _await(lambda: (folder / "munge.socket").exists(), daemons, folder)
+        conf = str(folder / "slurm.conf")
+        daemons += [start("slurmctld-wlm", "-D", "-i", "-f", conf)]
+        step = str(sbin / "slurmstepd-wlm")
+        daemons += [start("slurmd-wlm", "-D", "-N", host, "-f", conf, "-d", step)]
+        _await(lambda: "idle" in _said(["sinfo", "-h", "-o", "%T"], env), daemons, folder)
+        try:
+            yield env
+        finally:
+            _empty(env)
+
+
+_FOREIGN = ("SLURM", "SBATCH", "SQUEUE", "SINFO", "SCONTROL", "LD_LIBRARY_PATH")
+
+
+@contextmanager
+def _daemon(
+    command: Sequence[str], log: Path, env: Mapping[str, str]
+) -> Iterator[subprocess.Popen[bytes]]:
+    with log.with_suffix(".out").open("wb") as out:
+        child = subprocess.Popen(
+            command, stdin=subprocess.DEVNULL, stdout=out, stderr=out, env=env, cwd=log.parent
+        )
+        try:
+            yield child
+        finally:
+            child.terminate()
+            try:
+                child.wait(STOP)
+            except subprocess.TimeoutExpired:
+                child.kill()
+                child.wait()
+
+
+def _await(
+    ready: Callable[[], bool], daemons: Sequence[subprocess.Popen[bytes]], folder: Path
+) -> None:
+    end = time.monotonic() + PATIENCE
+    while not ready():
+        for child in daemons:
+            if child.poll() is not None:
+                raise BoltError("a daemon of the private cluster has ended", folder)
+        if time.monotonic() > end:
+            raise BoltError("the private cluster takes no jobs", folder)
+        time.sleep(0.2)
+
+
+def _empty(env: Mapping[str, str]) -> None:
+    """End all jobs: those that run would outlive the daemons."""
+    _said(["scancel", f"--user={getpass.getuser()}"], env)
+    end = time.monotonic() + STOP
+    while _said(["squeue", "--noheader"], env) and time.monotonic() < end:
+        time.sleep(0.2)
+
+
+def _said(command: Sequence[str], env: Mapping[str, str]) -> str:
+    program = shutil.which(command[0], path=env["PATH"]) or command[0]
+    done = subprocess.run(
+        [program, *command[1:]], capture_output=True, text=True, env=env, check=False
+    )
+    return done.stdout
+
+
+def _cgroup(root: Path, env: Mapping[str, str]) -> str:
+    """Return the plugin that leaves the control groups of this machine alone."""
+    said = _said([str(root / "usr/bin/sinfo"), "--version"], env)
+    found = re.match(r"slurm\S* (\d+)\.", said)
+    # Before 23.11 none can be had; v1 does nothing as long as no other plugin asks it.
+    return "disabled" if found and int(found[1]) >= 24 else "cgroup/v1"
+
+
+def _ports(number: int) -> list[int]:
+    """Return ports of this machine that are free."""
+    with ExitStack() as stack:
+        found = []
+        for _ in range(number):
+            one = stack.enter_context(socket.socket())
+            one.bind(("127.0.0.1", 0))
+            found.append(int(one.getsockname()[1]))
+        return found

@@ -1,0 +1,77 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Results of one bench or boot-bench, put together from those of its variants and machines."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import TypeVar
+
+from boltlab.bench.results import Case, Results, variants
+from boltlab.boot.bootfile import BootResults
+from boltlab.boot.boots import Boot
+from boltlab.errors import BoltError
+
+Part = TypeVar("Part", Results, BootResults)
+Value = TypeVar("Value")
+
+
+def bench(parts: Sequence[Results], order: Sequence[str], instead: Mapping[str, str]) -> Results:
+    """Return one result of ``parts``, each of other variants of the same architecture and setting.
+
+    Cases come in the ``order`` of their names. ``instead``: a case that a variant has not got, and
+    the one whose figures stand for it. Raises BoltError when ``parts`` do not belong together.
+    """
+    first = _alike(parts)
+    found: dict[tuple[str, int, int], Case] = {}
+    for part in parts:
+        for case in part.cases:
+            key = (case.case, case.batch, case.cpus)
+            found[key] = _joined(found[key], case) if key in found else case
+    for key, case in found.items():
+        other = found.get((instead.get(case.case, ""), case.batch, case.cpus))
+        if other:
+            found[key] = replace(_joined(other, case), case=case.case)
+    return replace(
+        first,
+        cases=sorted(found.values(), key=lambda case: order.index(case.case)),
+        breakdown=_ordered({k: v for part in parts for k, v in part.breakdown.items()}),
+        batches=_ordered({k: v for part in parts for k, v in part.batches.items()}),
+        note=next((part.note for part in parts if part.note), ""),
+    )
+
+
+def _joined(one: Case, other: Case) -> Case:
+    """Return ``one`` with the variants of ``other``, which prevail."""
+    return replace(
+        one,
+        variants=_ordered({**one.variants, **other.variants}),
+        boots=_ordered({**one.boots, **other.boots}),
+    )
+
+
+def _ordered(found: Mapping[str, Value]) -> dict[str, Value]:
+    return {name: found[name] for name in variants() if name in found}
+
+
+def boots(parts: Sequence[BootResults]) -> BootResults:
+    """Return one result of ``parts``, each of other machines or variants.
+
+    Each part has booted the machine with one CPU as well; those boots of a variant's first part
+    count. Raises BoltError when ``parts`` do not belong together.
+    """
+    first = _alike(parts)
+    found: dict[tuple[str, int, int], Boot] = {}
+    for part in parts:
+        for boot in part.boots:
+            found.setdefault((boot.variant, boot.cpus, boot.nodes), boot)
+    return replace(first, boots=sorted(found.values(), key=lambda boot: (boot.cpus, boot.nodes)))
+
+
+def _alike(parts: Sequence[Part]) -> Part:
+    """Return the first of ``parts``; BoltError if another comes from elsewhere."""
+    first = parts[0]
+    for part in parts[1:]:
+        for name in ("arch", "setting", "accel", "qemu", "kernel", "commit"):
+            here, there = getattr(first, name), getattr(part, name)
+            if here != there:
+                raise BoltError(f"results do not belong together: {name} '{here}' and '{there}'")
+    return first

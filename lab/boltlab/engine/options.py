@@ -1,0 +1,52 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""The options of commands whose matrix may run on a cluster."""
+
+import argparse
+import shlex
+from pathlib import Path
+
+from boltlab import cli
+from boltlab.engine import slurm
+from boltlab.errors import USAGE, BoltError
+from boltlab.versions import Version
+
+LOCAL, SLURM = "local", "slurm"
+
+
+def add(parser: argparse.ArgumentParser) -> None:
+    """Add ``--engine`` and ``--at-once``."""
+    parser.add_argument(
+        "--engine",
+        choices=(LOCAL, SLURM),
+        default=LOCAL,
+        help="where it runs: on this machine (default), or as job arrays of Slurm (docs/fleet.md)",
+    )
+    parser.add_argument(
+        "--at-once",
+        type=cli.positive,
+        metavar="N",
+        help="with --engine slurm: how many elements may run at a time",
+    )
+
+
+def on_cluster(args: argparse.Namespace, *refused: str) -> bool:
+    """Tell whether a cluster is to be used; BoltError if an option in ``refused`` was given."""
+    if args.engine == LOCAL:
+        if args.at_once:
+            raise BoltError("--at-once is for --engine slurm", code=USAGE)
+        return False
+    for name in refused:
+        if getattr(args, name) not in (None, False):
+            option = name.replace("_", "-")
+            raise BoltError(f"--{option} is for --engine local", code=USAGE)
+    slurm.require()
+    return True
+
+
+def source(args: argparse.Namespace) -> str:
+    """Return the words, to be put behind a command, that name the kernel source of ``args``."""
+    if args.source is None:
+        return ""
+    if isinstance(args.source, Version):
+        return f" --version {args.source.series}"
+    return f" --source {shlex.quote(str(Path(args.source).absolute()))}"

@@ -1,0 +1,86 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""How far the rows of a matrix are: one table, which a terminal shows while it changes."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from types import TracebackType
+
+from rich.live import Live
+from rich.table import Table
+
+from boltlab import tables, ui
+from boltlab.engine.rows import Row
+from boltlab.tables import Column
+
+COLUMNS = (
+    Column("rows"),
+    Column("waiting"),
+    Column("running"),
+    Column("done"),
+    Column("killed", 1),
+    Column("all", 2),
+)
+
+
+class Board:
+    """The state of each row of ``rows``; used as a context, shows the table until its end."""
+
+    def __init__(self, rows: Sequence[Row]) -> None:
+        self._groups = [row.group for row in rows]
+        self._running: set[int] = set()
+        self._done: set[int] = set()
+        self._killed: list[int] = []
+        self._said = 0
+        self._live = Live(console=ui.console, auto_refresh=False, transient=True)
+
+    def __enter__(self) -> "Board":
+        if ui.console.is_terminal:
+            self._live.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._live.stop()
+        tables.show(COLUMNS, self.cells())
+
+    def update(self, queued: Mapping[int, bool], done: Iterable[int]) -> None:
+        """Take the rows that are in the queue, and whether they run, and those that have ended."""
+        self._done = set(done)
+        self._running = {number for number, runs in queued.items() if runs} - self._done
+        if ui.console.is_terminal:
+            self._live.update(self._table(), refresh=True)
+            return
+        percent = 100 * len(self._done) // max(1, len(self._groups))
+        if percent >= self._said + ui.PLAIN_STEP:
+            self._said = percent - percent % ui.PLAIN_STEP
+            ui.say(
+                f"{len(self._done)} of {len(self._groups)} rows have ended, "
+                f"{len(self._running)} run"
+            )
+
+    def killed(self, numbers: Iterable[int]) -> None:
+        """Count the rows ``numbers`` as killed once more."""
+        self._killed += numbers
+        self._running -= set(numbers)
+
+    def cells(self) -> list[list[str]]:
+        """Return the texts of COLUMNS, a line for each group in the order of its first row."""
+        lines = []
+        for group in dict.fromkeys(self._groups):
+            own = {number for number, name in enumerate(self._groups) if name == group}
+            running, done = len(own & self._running), len(own & self._done)
+            killed = sum(number in own for number in self._killed)
+            counts = (len(own) - running - done, running, done, killed, len(own))
+            lines.append([group, *map(str, counts)])
+        return lines
+
+    def _table(self) -> Table:
+        table = Table(box=None)
+        for place, column in enumerate(COLUMNS):
+            table.add_column(column.title, justify="right" if place else "left")
+        for line in self.cells():
+            table.add_row(*line)
+        return table

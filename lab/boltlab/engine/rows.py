@@ -1,0 +1,98 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Rows of a matrix as files that each machine of a cluster can read: what is to run, what has run.
+
+The folder of a matrix holds the command of each row in ``rows``, a line a row, and for a row
+that has ended the folder ``done/N`` with its ledger, its exit status and its output. element.sh
+makes that folder under another name and renames it at the end, so that a row which is killed
+half-way leaves nothing that counts, and a row that runs twice counts once.
+"""
+
+import tempfile
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from boltlab import paths
+from boltlab.errors import BoltError
+
+SCRIPT = paths.DATA / "element.sh"
+LEDGER = "ledger.json"
+JSON = '--json "$LEDGER"'  # the words that make a command write its results there
+EMULATOR = 2048  # MiB beside the guest's memory: QEMU's translated code, and the lab
+FAILED = 1  # exit status of a row that has run, and has found something
+
+
+@dataclass(frozen=True)
+class Row:
+    """One row of a matrix.
+
+    ``line`` is the command that the lab prints to repeat the row, and ``more`` the options that
+    make it write its ledger to ``$LEDGER``. ``group`` is the row's line in the table of progress.
+    ``seconds``, ``cpus`` and ``memory`` (MiB) are the most that the row may take.
+    """
+
+    line: str
+    more: str
+    group: str
+    seconds: float
+    cpus: int = 1
+    memory: int = 0
+
+    @property
+    def command(self) -> str:
+        """Return what the shell of a cluster's machine runs."""
+        return f"{self.line} {self.more}"
+
+
+@dataclass(frozen=True)
+class Ended:
+    """A row that has ended: its number, its exit status, its ledger, and its output."""
+
+    number: int
+    row: Row
+    status: int
+    folder: Path
+
+    @property
+    def ledger(self) -> Path:
+        """Return the path of what the row has counted or measured."""
+        return self.folder / LEDGER
+
+    def check(self) -> None:
+        """Raise BoltError, with the row's own last line, if the row has left no ledger."""
+        if self.status in (0, FAILED) and self.ledger.is_file():
+            return
+        log = self.folder / "log"
+        said = log.read_text(encoding="utf-8", errors="replace").split("\n") if log.exists() else []
+        last = next((line for line in reversed(said) if line.strip()), "no message")
+        raise BoltError(f"'{self.row.line}' exited with status {self.status}: {last}", log)
+
+
+def write(rows: Sequence[Row], name: str) -> Path:
+    """Return a new folder in the cache, for the matrix ``rows`` of the command ``name``."""
+    place = paths.cache() / "engine"
+    place.mkdir(exist_ok=True)
+    stamp = time.strftime("%Y%m%d-%H%M%S-")
+    folder = Path(tempfile.mkdtemp(prefix=stamp, suffix=f"-{name}", dir=place))
+    for part in ("done", "tries", "log"):
+        (folder / part).mkdir()
+    text = "".join(f"{row.command}\n" for row in rows)
+    (folder / "rows").write_text(text, encoding="utf-8")
+    return folder
+
+
+def ended(folder: Path, rows: Sequence[Row]) -> list[Ended]:
+    """Return the rows of ``folder`` that have ended, in the order of ``rows``."""
+    found = []
+    for number in done(folder):
+        place = folder / "done" / str(number)
+        status = int((place / "status").read_text(encoding="utf-8"))
+        found.append(Ended(number, rows[number], status, place))
+    return found
+
+
+def done(folder: Path) -> list[int]:
+    """Return the numbers of the rows of ``folder`` that have ended, in order."""
+    names = (entry.name for entry in (folder / "done").iterdir())
+    return sorted(int(name) for name in names if name.isdigit())

@@ -1,0 +1,217 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Rows of a matrix as job arrays of Slurm, an element a row; what is killed is submitted again."""
+
+import contextlib
+import math
+import os
+import re
+import shutil
+import subprocess
+import time
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from boltlab import paths, ui
+from boltlab.engine import rows as elements
+from boltlab.engine.progress import Board
+from boltlab.engine.rows import Ended, Row
+from boltlab.errors import UNAVAILABLE, BoltError
+
+TRIES = 3  # of a row that is killed, before it counts as lost
+POLL = 5.0  # seconds between two looks at the queue
+SILENCE = 300.0  # seconds for which the controller may be out of reach
+WORDS = "%K|%T|%r"  # what squeue is asked of each element: its place, its state, the reason
+LIMIT = 1001  # elements of an array, where the cluster does not say
+# What an element needs of the environment of who submits it.
+ENVIRONMENT = ("PATH", "HOME", "USER", "LANG")
+CACHE = "BOLT_CACHE"
+PROGRAMS = ("sbatch", "squeue", "scancel", "scontrol")
+# Reasons to wait that pass by themselves.
+PATIENT = ("None", "Priority", "Resources", "JobArrayTaskLimit", "BeginTime", "Cleaning")
+
+
+@dataclass(frozen=True)
+class Element:
+    """An element of an array that is in the queue: its state, and why it waits."""
+
+    state: str
+    reason: str
+
+    @property
+    def runs(self) -> bool:
+        """Tell whether a machine has it."""
+        return self.state != "PENDING"
+
+
+def require() -> None:
+    """Raise BoltError, code 69, unless Slurm's programs are there."""
+    lacking = [name for name in PROGRAMS if shutil.which(name) is None]
+    if lacking:
+        raise BoltError(
+            f"--engine slurm needs the programs of Slurm, without {' '.join(lacking)} "
+            "(Debian: slurm-client)",
+            code=UNAVAILABLE,
+        )
+
+
+def run(rows: Sequence[Row], folder: Path, at_once: int | None = None, poll: float = POLL) -> None:
+    """Run ``rows``, whose files are in ``folder``, ``at_once`` at a time; return at the end.
+
+    Rows that were killed are submitted again, up to TRIES times in all. Raises BoltError when
+    Slurm refuses an array or does not answer, or when rows are lost. On any exception the array
+    is taken back, and rows that have ended keep what they have left in ``folder``.
+    """
+    limit = longest()
+    left, tries = list(range(len(rows))), Counter[int]()
+    lost: list[int] = []
+    with Board(rows) as board:
+        for turn in range(len(rows) * TRIES):
+            if not left:
+                break
+            chunk, left = left[:limit], left[limit:]
+            tries.update(chunk)
+            _array(rows, chunk, folder, turn, at_once, board, poll)
+            over = set(elements.done(folder))
+            killed = [number for number in chunk if number not in over]
+            left += [number for number in killed if tries[number] < TRIES]
+            lost += [number for number in killed if tries[number] == TRIES]
+            board.killed(killed)
+    if lost:
+        raise BoltError(
+            f"{len(lost)} of {len(rows)} rows were killed {TRIES} times, "
+            f"the first: {rows[lost[0]].line}",
+            folder / "log",
+        )
+
+
+def ended(rows: Sequence[Row], folder: Path) -> list[Ended]:
+    """Return the rows of run() that have ended; BoltError for one that could not run at all."""
+    found = elements.ended(folder, rows)
+    for each in found:
+        each.check()
+    return found
+
+
+def _array(
+    rows: Sequence[Row],
+    chunk: Sequence[int],
+    folder: Path,
+    turn: int,
+    at_once: int | None,
+    board: Board,
+    poll: float,
+) -> None:
+    """Submit the rows ``chunk`` as one array, and wait until the queue has none of them."""
+    name = f"chunk-{turn}"
+    (folder / name).write_text("".join(f"{number}\n" for number in chunk), encoding="utf-8")
+    wanted = [rows[number] for number in chunk]
+    job = _call(submission(wanted, folder, name, at_once)).strip().partition(";")[0]
+    if not job.isdigit():
+        raise BoltError(f"sbatch answers '{job}' instead of a job's number")
+    ui.say(f"job array {job}: {len(chunk)} elements, in {folder}")
+    try:
+        _wait(job, chunk, folder, board, poll)
+    except BaseException:
+        with contextlib.suppress(BoltError):
+            _call(["scancel", job])
+        raise
+
+
+def submission(
+    rows: Sequence[Row], folder: Path, chunk: str, at_once: int | None = None
+) -> list[str]:
+    """Return the command that submits ``rows``, listed in the file ``chunk``, as one array.
+
+    All elements of an array get the same limits: those of the row that needs most.
+    """
+    throttle = f"%{at_once}" if at_once else ""
+    minutes = math.ceil(max(row.seconds for row in rows) / 60)
+    memory = max(row.memory for row in rows)
+    known = [name for name in (*ENVIRONMENT, CACHE) if name in os.environ or name == CACHE]
+    return [
+        "sbatch",
+        "--parsable",
+        "--requeue",
+        f"--job-name=bolt-{folder.name.split('-', 3)[-1]}",
+        f"--array=0-{len(rows) - 1}{throttle}",
+        f"--time={minutes}",
+        f"--cpus-per-task={max(row.cpus for row in rows)}",
+        *([f"--mem={memory}M"] if memory else []),
+        f"--chdir={paths.REPO}",
+        f"--export={','.join(known)}",
+        f"--output={folder}/log/%a",
+        "--open-mode=append",
+        str(elements.SCRIPT),
+        str(folder),
+        chunk,
+    ]
+
+
+def _wait(job: str, chunk: Sequence[int], folder: Path, board: Board, poll: float) -> None:
+    """Wait until ``job`` has left the queue, and what it has written is to be seen from here."""
+    heard, empty, noted = time.monotonic(), 0, set[str]()
+    # Once more, as a network's file system shows what others write a little later.
+    while empty < 2:
+        found = queue(job)
+        if found is None:
+            if time.monotonic() - heard > SILENCE:
+                raise BoltError(f"Slurm does not answer: what has become of job {job} is not known")
+            time.sleep(poll)
+            continue
+        heard = time.monotonic()
+        over = elements.done(folder)
+        board.update({chunk[place]: each.runs for place, each in found.items()}, over)
+        for reason in sorted({each.reason for each in found.values() if not each.runs} - noted):
+            noted.add(reason)
+            if reason not in PATIENT:
+                ui.note(f"elements of job {job} wait: {reason}")
+        empty = 0 if found else empty + 1
+        if not found and set(chunk) <= set(over):
+            return
+        time.sleep(poll)
+
+
+def queue(job: str) -> dict[int, Element] | None:
+    """Return what the queue has of ``job``, by place in the array; None without an answer."""
+    done = subprocess.run(
+        ["squeue", "--noheader", "--array", f"--jobs={job}", f"--format={WORDS}"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if done.returncode == 0:
+        return parse(done.stdout)
+    # A job that has ended some minutes ago is forgotten.
+    return {} if "Invalid job id" in done.stderr else None
+
+
+def parse(text: str) -> dict[int, Element]:
+    """Return the elements that squeue has listed in ``text``; BoltError if that is no list."""
+    found = {}
+    for line in text.splitlines():
+        place, _, rest = line.strip().partition("|")
+        state, _, reason = rest.partition("|")
+        if not place.isdigit() or not state:
+            raise BoltError(f"squeue says '{line.strip()}', which is no element of an array")
+        found[int(place)] = Element(state, reason)
+    return found
+
+
+def longest() -> int:
+    """Return how many elements an array of this cluster may have."""
+    said = re.search(r"^MaxArraySize\s*=\s*(\d+)", _call(["scontrol", "show", "config"]), re.M)
+    if said and said[1] == "0":
+        raise BoltError("this cluster takes no job arrays (MaxArraySize is 0)")
+    return int(said[1]) if said else LIMIT
+
+
+def _call(command: Sequence[str]) -> str:
+    """Return what ``command`` prints; BoltError with its first line of complaint if it fails."""
+    env = {**os.environ, CACHE: str(paths.cache())}
+    done = subprocess.run(command, capture_output=True, text=True, check=False, env=env)
+    if done.returncode:
+        said = [line for line in done.stderr.splitlines() if line.strip()] or ["no message"]
+        raise BoltError(f"{command[0]} failed: {said[0].strip()}")
+    return done.stdout

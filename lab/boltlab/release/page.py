@@ -1,0 +1,161 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""The page of a release check: what was run, the figures against the last, what is open."""
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+
+from boltlab import coverage, git, paths, ui, versions
+from boltlab.arch import ARCHES
+from boltlab.bench import results
+from boltlab.bench.results import Results
+from boltlab.errors import BoltError
+from boltlab.guest import qemu
+from boltlab.release.steps import TORTURE, Done, Step
+from boltlab.torture import matrix, planted, tally
+
+RESULTS = paths.REPO / "results"
+PLANTED = RESULTS / "planted.json"
+VARIANT = "bolt"
+MORE = 0.05  # a figure that is more than this beyond the last one is marked
+# As the coverage table says it of what has not been shown.
+OPEN = re.compile(r"\bopen\b(?=[:;,.]|$| for| on)")
+
+
+def write(file: Path, steps: Mapping[str, Step], done: Mapping[str, Done], place: Path) -> None:
+    """Write the page to ``file``; BoltError when that is not possible."""
+    parts = [
+        ["<!-- SPDX-License-Identifier: GPL-2.0-only -->", "# Release check", ""],
+        versions_of(),
+        ["", "## Steps", "", *steps_of(steps, done)],
+        ["", "## Figures against the last release", "", *figures(place)],
+        ["", "## Torture", "", *torture()],
+        ["", "## Planted bugs", "", *bugs()],
+        ["", "## Open rows", "", *rows(coverage.load())],
+    ]
+    text = "\n".join(line for part in parts for line in part) + "\n"
+    try:
+        file.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise BoltError(f"cannot write {file}: {error.strerror}") from error
+
+
+def versions_of() -> list[str]:
+    """Return lines that say of what this is a check, and with what it was made."""
+    series = [
+        f"{each.series} ({', '.join(each.tested)}; {', '.join(each.architectures)})"
+        for each in versions.load()
+    ]
+    emulators = []
+    for arch in ARCHES.values():
+        try:
+            emulators.append(f"{arch.name} {qemu.version(arch.qemu)}")
+        except BoltError:
+            emulators.append(f"{arch.name} none")
+    return [
+        f"* Bolt: commit {git.measured()}",
+        f"* Linux: {'; '.join(series)}",
+        f"* Architectures: {', '.join(ARCHES)}",
+        f"* QEMU: {', '.join(emulators)}",
+    ]
+
+
+def steps_of(steps: Mapping[str, Step], done: Mapping[str, Done]) -> list[str]:
+    """Return the table of the steps, in their order."""
+    lines = []
+    for name, step in steps.items():
+        ended = done.get(name)
+        if ended is None:
+            lines.append([name, step.what, "not run", "", ""])
+            continue
+        verdict = "failed" if ended.status else "passed"
+        lines.append([name, step.what, verdict, ui.clock(ended.seconds), ended.date])
+    return _table(("step", "what", "result", "took", "date"), lines)
+
+
+def figures(place: Path) -> list[str]:
+    """Return tables of the medians in ``place`` beside the newest ones of results/."""
+    found = []
+    for file in sorted(place.glob("bench*.json")):
+        now = results.load(file)
+        name, last = _last(now)
+        if last is None:
+            found += [f"{now.arch} {now.setting}: there is nothing to compare with.", ""]
+            continue
+        found += [f"{now.arch} {now.setting}, ms; last: `results/{name}`", ""]
+        found += _table(("case", "CPUs", "last", "now", "change"), compare(last, now))
+        found += [""]
+    return found[:-1] or ["Not measured."]
+
+
+def compare(last: Results, now: Results) -> list[list[str]]:
+    """Return a row for each case that both have: the medians of Bolt, and how they differ."""
+    before = {
+        (case.case, case.batch, case.cpus): case.variants[VARIANT].median
+        for case in last.cases
+        if VARIANT in case.variants
+    }
+    found = []
+    for case in now.cases:
+        key = (case.case, case.batch, case.cpus)
+        if VARIANT not in case.variants or key not in before:
+            continue
+        old, new = before[key], case.variants[VARIANT].median
+        change = new / old - 1 if old else 0.0
+        mark = " **more**" if change > MORE else ""
+        size = f"{case.batch} of {case.cpus or now.cpus}"
+        found.append([case.case, size, f"{old:.3g}", f"{new:.3g}", f"{change:+.1%}{mark}"])
+    return found
+
+
+def _last(now: Results) -> tuple[str, Results | None]:
+    """Return the newest results of the same architecture and setting, and their file's name."""
+    pattern = f"*-{now.arch}-{now.setting}.json"
+    for file in sorted(RESULTS.glob(pattern), reverse=True):
+        return file.name, results.load(file)
+    return "", None
+
+
+def torture() -> list[str]:
+    """Return the table of requests survived against goals, over all runs so far."""
+    book = tally.load(TORTURE)
+    configs = list(matrix.configs().values())
+    found = tally.table(book, configs, list(ARCHES))
+    met = {(line[0], line[1]) for line in found}
+    for config in configs:
+        for arch in config.arches:
+            if (config.name, arch) not in met:
+                found.append([config.name, arch, "0", str(config.goal), "0", "0", "", ""])
+    lines = [
+        [*line[:4], "" if int(line[2]) >= int(line[3]) else "**open**", *line[4:6]]
+        for line in found
+    ]
+    return _table(("configuration", "on", "survived", "goal", "", "runs", "failed"), lines)
+
+
+def bugs(file: Path = PLANTED) -> list[str]:
+    """Return how many planted bugs were found, and which were not."""
+    known = planted.load(file) if file.exists() else []
+    verdicts = {(each.name, each.arch): each.caught for each in known}
+    wanted = [(bug.name, arch) for bug in planted.bugs().values() for arch in bug.arches]
+    found = [key for key in wanted if verdicts.get(key)]
+    left = [
+        f"* {'missed' if key in verdicts else 'never run'}: {key[0]}, {key[1]}"
+        for key in wanted
+        if key not in found
+    ]
+    return [f"{len(found)} of {len(wanted)} were found.", *([""] if left else []), *left]
+
+
+def rows(table: Iterable[coverage.Row]) -> list[str]:
+    """Return a line for each row of the coverage table that says that something is open."""
+    found = [
+        f"* {row.step}: {row.requirement}: {row.figure}" for row in table if OPEN.search(row.figure)
+    ]
+    return found or ["None."]
+
+
+def _table(header: Sequence[str], lines: Sequence[Sequence[str]]) -> list[str]:
+    rule = f"|{'---|' * len(header)}"
+    first, *others = (f"| {' | '.join(line)} |" for line in (header, *lines))
+    return [first, rule, *others]

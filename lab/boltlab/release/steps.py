@@ -1,0 +1,147 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""The steps of a release check (data/release.toml), and which of them have been done before."""
+
+import hashlib
+import json
+import subprocess
+import time
+import tomllib
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass, fields
+from pathlib import Path
+
+from boltlab import paths, ui
+from boltlab.errors import INTERRUPTED, USAGE, BoltError
+from boltlab.torture import matrix, tally
+
+TABLE = paths.DATA / "release.toml"
+TORTURE = paths.REPO / "results" / "torture.json"
+PARTS = ("kernel", "lab", "tools")  # a change elsewhere does not make a step run again
+STATE = "state.json"
+
+
+@dataclass(frozen=True)
+class Step:
+    """A row of release.toml, which says what the fields are."""
+
+    name: str
+    what: str
+    command: str
+    hours: float
+    until: str = ""
+
+
+@dataclass(frozen=True)
+class Done:
+    """How a step has ended: its exit status, how long it took, and when."""
+
+    status: int
+    seconds: float
+    date: str
+
+
+def load(file: Path = TABLE) -> dict[str, Step]:
+    """Return the steps in their order; BoltError naming what is wrong in the table."""
+    known = {entry.name for entry in fields(Step)}
+    found = {}
+    for name, row in tomllib.loads(file.read_text(encoding="utf-8")).items():
+        for key in row.keys() - known:
+            raise BoltError(f"release step {name}: unknown key '{key}'")
+        if row.get("until", "") not in ("", *ENDS):
+            raise BoltError(f"release step {name}: there is no end '{row['until']}'")
+        try:
+            found[name] = Step(name=name, **row)
+        except TypeError as error:
+            raise BoltError(f"release step {name}: {error}") from error
+    return found
+
+
+def lacking() -> list[str]:
+    """Return the configurations and architectures whose goal torture has not reached."""
+    book = tally.load(TORTURE)
+    return [
+        f"{config.name} {arch}"
+        for config in matrix.configs().values()
+        for arch in config.arches
+        if book.survived(config.name, arch) < config.goal
+    ]
+
+
+# Name of an end -> what is still to be done.
+ENDS: Mapping[str, Callable[[], list[str]]] = {"goals": lacking}
+
+
+def folder() -> Path:
+    """Return the folder, in the cache, of what is released: the commit's kernel, lab and tools.
+
+    Raises BoltError when files of these are not those of the commit.
+    """
+    changed = _git("status", "--porcelain", "--", *PARTS)
+    if changed:
+        first = changed.splitlines()[0].split()[-1]
+        raise BoltError(f"a release is a commit: {first} is not what was committed", code=USAGE)
+    trees = _git("rev-parse", *(f"HEAD:{part}" for part in PARTS))
+    key = hashlib.sha256(trees.encode()).hexdigest()[:12]
+    place = paths.cache() / "release" / key
+    place.mkdir(parents=True, exist_ok=True)
+    return place
+
+
+def state(place: Path) -> dict[str, Done]:
+    """Return how steps have ended before; BoltError if the file in ``place`` is damaged."""
+    file = place / STATE
+    if not file.exists():
+        return {}
+    try:
+        rows = json.loads(file.read_text(encoding="utf-8"))
+        return {name: Done(**row) for name, row in rows.items()}
+    except (OSError, ValueError, TypeError, AttributeError) as error:
+        raise BoltError(f"{file} is no state of a release check: {error}") from error
+
+
+def run(step: Step, place: Path) -> Done:
+    """Run ``step`` to its end, keep how it ended in ``place``, and return it."""
+    start = time.monotonic()
+    end = ENDS.get(step.until)
+    status = 0
+    while not end or end():
+        before = end() if end else []
+        status = _call(step, place)
+        if status or not end:
+            break
+        ui.say(f"{step.name}: {len(end())} of {len(before)} are left")
+    if status == INTERRUPTED:
+        raise KeyboardInterrupt
+    done = Done(status, round(time.monotonic() - start, 1), time.strftime("%Y-%m-%d"))
+    known = {name: asdict(each) for name, each in {**state(place), step.name: done}.items()}
+    half = place / f"{STATE}.half"
+    half.write_text(json.dumps(known, indent=1) + "\n", encoding="utf-8")
+    half.rename(place / STATE)
+    return done
+
+
+def log(step: Step, place: Path) -> Path:
+    """Return the file that has what the commands of ``step`` have printed."""
+    return place / f"{step.name}.log"
+
+
+def _call(step: Step, place: Path) -> int:
+    words = [word.format(folder=place) for word in step.command.split()]
+    with log(step, place).open("ab") as out, ui.status(f"./bolt {' '.join(words)}"):
+        done = subprocess.run(
+            [str(paths.REPO / "bolt"), *words],
+            stdin=subprocess.DEVNULL,
+            stdout=out,
+            stderr=out,
+            check=False,
+        )
+    return done.returncode
+
+
+def _git(*words: str) -> str:
+    done = subprocess.run(
+        ["git", *words], cwd=paths.REPO, capture_output=True, text=True, check=False
+    )
+    if done.returncode:
+        raise BoltError("a release is a commit: this is no clone of the repository", code=USAGE)
+    return done.stdout.strip()

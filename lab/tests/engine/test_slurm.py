@@ -1,0 +1,135 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Matrices on a private cluster of Slurm: an element that is killed in the middle changes nothing.
+
+The cluster is Debian's Slurm and munge, unpacked into the cache, with ports, key and state of its
+own (boltlab.engine.cluster).
+"""
+
+import json
+import os
+import subprocess
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from boltlab import cli, paths
+from boltlab.engine import cluster, slurm
+from boltlab.engine import rows as elements
+from boltlab.engine.rows import Row
+from boltlab.torture import tally
+
+pytestmark = pytest.mark.nightly
+
+# Counts that differ from row to row, and a failure in each fourth row.
+STUB = """#!/bin/sh
+number=$1 ledger=$2
+echo $$ >"$PIDS/$number"
+sleep 1
+failures='[]'
+[ $((number % 4)) -ne 3 ] ||
+    failures='[{"date":"2026-01-01","why":"row '$number'","repeat":"x","kernel":"c0ffee"}]'
+cat >"$ledger" <<END
+{"schema": 1, "kind": "torture", "cells": [{"config": "production", "arch": "x86_64",
+"scenario": "storm", "runs": 1, "attempted": $((100 + number)), "done": $((90 + number)),
+"refused": 10, "virtual_s": 1.$number, "host_s": 2.$number, "accels": {"icount": 1},
+"first": "2026-01-01", "last": "2026-01-01", "failures": $failures}]}
+END
+[ $((number % 4)) -ne 3 ]
+"""
+
+
+@pytest.fixture
+def fleet(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A cluster; the folder is where it is."""
+    folder = tmp_path / "c"
+    with cluster.private(folder, cluster.programs()) as env:
+        for name in ("PATH", "LD_LIBRARY_PATH", "SLURM_CONF"):
+            monkeypatch.setenv(name, env[name])
+        yield folder
+    monkeypatch.undo()
+
+
+def kill_one(place: int, after: float) -> threading.Thread:
+    """Kill, once, the element at ``place`` of the first array, when it has run for ``after`` s."""
+
+    def kill() -> None:
+        while not ((found := (slurm.queue("1") or {}).get(place)) and found.state == "RUNNING"):
+            time.sleep(0.1)
+        time.sleep(after)
+        subprocess.run(["scancel", "--full", "--signal=KILL", f"1_{place}"], check=True)
+
+    thread = threading.Thread(target=kill, daemon=True)
+    thread.start()
+    return thread
+
+
+def books(ledgers: list[Path]) -> tally.Book:
+    whole = tally.Book()
+    for ledger in ledgers:
+        whole.merge(tally.load(ledger))
+    return whole
+
+
+def test_an_element_is_killed(
+    fleet: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stub, pids = tmp_path / "stub", tmp_path / "pids"
+    stub.write_text(STUB, encoding="utf-8")
+    pids.mkdir()
+    rows = [
+        Row(f"PIDS={pids} sh {stub} {number}", '"$LEDGER"', "production x86_64", 60)
+        for number in range(8)
+    ]
+    folder = elements.write(rows, "torture")
+    killer = kill_one(2, 0.3)
+    most = 0
+    queue = slurm.queue
+
+    def look(job: str) -> Any:
+        nonlocal most
+        found = queue(job)
+        most = max(most, sum(each.state == "RUNNING" for each in (found or {}).values()))
+        return found
+
+    monkeypatch.setattr(slurm, "queue", look)
+    slurm.run(rows, folder, at_once=1, poll=0.2)
+    killer.join(10)
+    assert most == 1  # the throttle, on a machine with room for two
+    merged = books([each.ledger for each in slurm.ended(rows, folder)])
+    serial = []
+    for number, row in enumerate(rows):
+        ledger = tmp_path / f"serial-{number}.json"
+        env = {**os.environ, "LEDGER": str(ledger)}
+        done = subprocess.run(["sh", "-c", row.command], env=env, check=False)
+        assert done.returncode == (number % 4 == 3)
+        serial.append(ledger)
+    assert merged.dumps() == books(serial).dumps()
+    assert merged.survived("production", "x86_64") == 828
+    assert capsys.readouterr().out.splitlines()[-1].split()[2:] == ["0", "0", "8", "1", "8"]
+
+
+def test_torture_with_a_run_that_is_killed(fleet: Path, tmp_path: Path) -> None:
+    """In virtual time a run is the same each time, so that counts must be equal."""
+    ledger, serial = tmp_path / "merged.json", tmp_path / "serial.json"
+    words = "torture --arch x86_64 --config production --scenario quiet,native --accel icount"
+    killer = kill_one(1, 4)
+    words += " --requests 20 --runs 3 --engine slurm --at-once 2"
+    assert cli.main([*words.split(), "--results", str(ledger)]) == 0
+    killer.join(10)
+    folder = max((paths.cache() / "engine").glob("*-torture"))
+    assert (folder / "chunk-1").read_text().split() == ["1"]
+    for line in (folder / "rows").read_text().splitlines():
+        env = {**os.environ, "LEDGER": str(serial)}
+        env.pop("LD_LIBRARY_PATH")
+        subprocess.run(["sh", "-c", line], cwd=paths.REPO, env=env, check=True)
+    found = [json.loads(path.read_text())["cells"] for path in (ledger, serial)]
+    for cells in found:
+        for cell in cells:
+            assert cell.pop("host_s") > 0
+    assert found[0] == found[1]
+    assert sum(cell["runs"] for cell in found[0]) == 3
+    assert all(cell["attempted"] > 0 for cell in found[0])

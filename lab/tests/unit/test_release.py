@@ -1,0 +1,206 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""The steps of a release check, how it goes on where it ended, and its page."""
+
+import subprocess
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from boltlab import cli, coverage, paths
+from boltlab.bench import results
+from boltlab.errors import BoltError
+from boltlab.release import page, steps
+from boltlab.torture import matrix, planted, tally
+from boltlab.torture.matrix import Case, Counts, Outcome
+from boltlab.torture.planted import Verdict
+
+WHOLE = paths.REPO / "results" / "2026-11-22-x86_64-strict.json"
+
+
+@pytest.fixture
+def clone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A repository whose command writes down what it is asked, and fails when there is ``bad``."""
+    repo = tmp_path / "clone"
+    for part in steps.PARTS:
+        (repo / part).mkdir(parents=True)
+        (repo / part / "file").write_text("1\n")
+    (repo / "bolt").write_text(
+        f'#!/bin/sh\necho "$*" >>{tmp_path}/asked\n[ ! -e {tmp_path}/bad ]\n'
+    )
+    (repo / "bolt").chmod(0o755)
+    git(repo, "init", "-q")
+    commit(repo)
+    monkeypatch.setattr(paths, "REPO", repo)
+    monkeypatch.setattr(steps, "TORTURE", tmp_path / "torture.json")
+    monkeypatch.setattr(steps, "lacking", lambda: [])
+    monkeypatch.setattr(steps, "ENDS", {"goals": lambda: []})
+    return repo
+
+
+def git(repo: Path, *words: str) -> None:
+    who = ("-c", "user.name=x", "-c", "user.email=x@y.invalid")
+    subprocess.run(["git", *who, *words], cwd=repo, check=True)
+
+
+def commit(repo: Path) -> None:
+    git(repo, "add", "-A")
+    git(repo, "commit", "-q", "-m", "x")
+
+
+def asked(tmp_path: Path) -> list[str]:
+    file = tmp_path / "asked"
+    found = [line.split()[0] for line in file.read_text().splitlines()] if file.exists() else []
+    file.unlink(missing_ok=True)
+    return found
+
+
+def test_the_table() -> None:
+    table = steps.load()
+    hours = [step.hours for step in table.values()]
+    assert hours == sorted(hours)  # what fails fastest comes first
+    for step in table.values():
+        name, *words = step.command.format(folder="/x").split()
+        parser = cli._Parser(prog=name)
+        cli.load(name).add_arguments(parser)
+        parser.parse_args(words)
+
+
+def test_wrong_tables(tmp_path: Path) -> None:
+    file = tmp_path / "release.toml"
+    for text, said in (
+        ("hours = 1\ncommands = 'x'", "unknown key 'commands'"),
+        ("what = 'x'\ncommand = 'x'\nhours = 1\nuntil = 'dawn'", "there is no end 'dawn'"),
+        ("what = 'x'", "missing"),
+    ):
+        file.write_text(f"[lint]\n{text}\n")
+        with pytest.raises(BoltError, match=f"release step lint: .*{said}"):
+            steps.load(file)
+
+
+def test_it_ends_at_the_first_failure_and_goes_on_there(
+    clone: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = ["release-check", "--only", "lint,test,nightly", "--page", str(tmp_path / "page.md")]
+    (tmp_path / "bad").touch()
+    assert cli.main(words) == 1
+    assert asked(tmp_path) == ["lint"]
+    said = capsys.readouterr().out.replace("\n", "")
+    assert "lint: FAILED" in said
+    assert "lint.log" in said
+    assert (
+        "| lint | linters, checkpatch, sign-offs | failed |" in (tmp_path / "page.md").read_text()
+    )
+    (tmp_path / "bad").unlink()
+    assert cli.main(words) == 0
+    assert asked(tmp_path) == ["lint", "test", "test"]
+    # What has passed is not run again, unless that is asked for.
+    assert cli.main(words) == 0
+    assert asked(tmp_path) == []
+    assert cli.main([*words, "--again"]) == 0
+    assert asked(tmp_path) == ["lint", "test", "test"]
+    # A change of documents changes nothing; one of the kernel does.
+    (clone / "README").write_text("x\n")
+    commit(clone)
+    assert cli.main(words) == 0
+    assert asked(tmp_path) == []
+    (clone / "kernel" / "file").write_text("2\n")
+    commit(clone)
+    assert cli.main(words) == 0
+    assert asked(tmp_path) == ["lint", "test", "test"]
+
+
+def test_a_step_with_an_end_is_called_until_then(
+    clone: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    left = iter([["a", "b"], ["a", "b"], ["a"], ["a"], ["a"], [], []])
+    monkeypatch.setattr(steps, "ENDS", {"goals": lambda: next(left)})
+    assert cli.main(["release-check", "--only", "torture"]) == 0
+    assert asked(tmp_path) == ["torture", "torture"]
+
+
+def test_wrong_calls(
+    clone: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert cli.main(["release-check", "--only", "sleep"]) == 2
+    assert "no step 'sleep' (there are: lint, test," in capsys.readouterr().err
+    assert cli.main(["release-check", "--page", str(tmp_path / "none" / "page.md")]) == 1
+    (clone / "lab" / "file").write_text("2\n")
+    assert cli.main(["release-check"]) == 2
+    assert "lab/file is not what was committed" in capsys.readouterr().err
+    monkeypatch.setattr(paths, "REPO", tmp_path)
+    assert cli.main(["release-check"]) == 2
+    assert "no clone of the repository" in capsys.readouterr().err
+    assert asked(tmp_path) == []
+
+
+def test_a_damaged_state(clone: Path) -> None:
+    place = steps.folder()
+    (place / "state.json").write_text('{"lint": {"status": 0}}')
+    with pytest.raises(BoltError, match="is no state of a release check"):
+        steps.state(place)
+
+
+def test_list_runs_nothing(clone: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["release-check", "--list"]) == 0
+    assert asked(tmp_path) == []
+    assert capsys.readouterr().out.count("not run") == len(steps.load())
+
+
+def test_goals(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(steps, "TORTURE", tmp_path / "torture.json")
+    every = [(config, arch) for config in matrix.configs().values() for arch in config.arches]
+    assert len(steps.lacking()) == len(every)
+    book = tally.Book()
+    story = matrix.stories()["storm"]
+    for config, arch in every:
+        less = 1 if (config.name, arch) == ("kasan", "arm64") else 0
+        counts = Counts(config.goal - less, config.goal - less)
+        book.add(
+            Case(arch, config, story, "icount", 1, 1), Outcome(counts, 1, 1), "2026-01-01", "x"
+        )
+    book.save(tmp_path / "torture.json")
+    assert steps.lacking() == ["kasan arm64"]
+
+
+def test_figures_against_the_last(tmp_path: Path) -> None:
+    last = results.load(WHOLE)
+    slower = [
+        replace(case, variants={"bolt": replace(case.variants["bolt"], median=old * 1.1)})
+        for case in last.cases
+        if case.case == "offline1" and (old := case.variants["bolt"].median)
+    ]
+    rows = page.compare(last, replace(last, cases=[*slower, *last.cases[1:2]]))
+    assert [row[0] for row in rows] == ["offline1", "online1"]
+    assert rows[0][4] == "+10.0% **more**"
+    assert rows[1][1:3] == ["1 of 4", rows[1][3]]
+    assert rows[1][4] == "+0.0%"
+    results.save(last, tmp_path / "bench-x86_64-strict.json")
+    assert any(line.startswith("| offline1 | 1 of 4 |") for line in page.figures(tmp_path))
+    assert page.figures(tmp_path / "nothing") == ["Not measured."]
+
+
+def test_planted_bugs(tmp_path: Path) -> None:
+    file = tmp_path / "planted.json"
+    first, *_ = page.bugs(file)
+    assert first.startswith("0 of ")
+    verdicts = [("half-undo", True), ("late-push", False)]
+    planted.save(
+        file, [Verdict(name, "x86_64", caught, "", "2026-01-01") for name, caught in verdicts]
+    )
+    first, _, *others = page.bugs(file)
+    assert first.startswith("1 of ")
+    assert "* missed: late-push, x86_64" in others
+    assert not [line for line in others if "half-undo, x86_64" in line]
+
+
+def test_open_rows() -> None:
+    def row(figure: str) -> coverage.Row:
+        return coverage.Row("1", "this", (), ("./bolt test",), "2026-01-01", figure)
+
+    figures = ["open: not run", "x86_64 passed, the rest open", "opened a file; open a file", ""]
+    assert page.rows(map(row, figures)) == [
+        "* 1: this: open: not run",
+        "* 1: this: x86_64 passed, the rest open",
+    ]
+    assert page.rows([]) == ["None."]
