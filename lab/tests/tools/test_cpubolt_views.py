@@ -567,7 +567,7 @@ def test_rules_of_udev(run: Callable[..., Done], tree: Callable[..., Path]) -> N
     code, found = findings(run, root)
     assert code == 1
     assert found["udev"]["status"] == "todo"
-    # A file of that name in /etc replaces it.
+    # A file of the same name in /etc replaces this one.
     put(root / "etc/udev/rules.d/40-hotadd.rules", "")
     assert findings(run, root)[1]["udev"]["status"] == "ok"
 

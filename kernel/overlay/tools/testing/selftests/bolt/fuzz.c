@@ -64,7 +64,7 @@ static const struct file {
 
 #define FILES ((int)ARRAY_SIZE(files))
 
-/* What the kernel should say, and what it has said so far. */
+/* The state of a run: what the kernel should answer, and counts of its answers. */
 struct fuzz {
 	struct world world;
 	unsigned long long seed;
@@ -74,7 +74,7 @@ struct fuzz {
 	bool can_warm;			/* CPUs of this machine can wait in the kernel */
 	cpus_t keep;
 	struct sight sight;
-	char *texts[3];			/* of all files: before a write, after it, scratch */
+	char *texts[3];			/* texts of all files: before a write, after it, scratch */
 	size_t quiet[3];		/* the length of the files that do not count events */
 	char *buf;			/* the text that is written */
 	int taken, refused;
