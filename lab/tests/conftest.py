@@ -19,7 +19,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave out the long form unless asked for: a test that is skipped shows nothing."""
+    """Deselect nightly tests unless asked for, rather than skip them, which shows nothing."""
     if config.getoption("--nightly"):
         return
     long = [item for item in items if item.get_closest_marker("nightly")]

@@ -47,7 +47,10 @@ int cpubolt_put(struct cpubolt *handle, const char *name, const char *value)
 	return sysfs_write(handle->cpus, path, value, strlen(value));
 }
 
-/* Lists that are longer than a write may be go in several: to settle twice does no harm. */
+/*
+ * A list that is too long for one write is written in parts: settling twice does no
+ * harm.
+ */
 static int settle_list(struct cpubolt *handle, char *list)
 {
 	size_t length = strlen(list), cut;

@@ -71,7 +71,7 @@ static int read_list(const struct cpubolt *handle, const char *name, cpu_set_t *
 	return err;
 }
 
-/* The same of a file that other kernels do not have. */
+/* Reads a cpulist of a file that some kernels do not have. */
 static int read_list_if_any(const struct cpubolt *handle, const char *name, cpu_set_t *cpus)
 {
 	int err = read_list(handle, name, cpus);

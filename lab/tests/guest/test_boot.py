@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Boots: all CPUs as one request, and a slice of boot-bench."""
+"""Boots that bring up all CPUs by one request, and a small part of boot-bench."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -24,7 +24,7 @@ def says(done: qemu.GuestResult, text: str) -> bool:
 @pytest.mark.parametrize("arch", ARCHES)
 @pytest.mark.parametrize(("order", "way"), [("parallel", "at once"), ("tree", "in a tree")])
 def test_all_cpus_come_together(kernel: Kernels, arch: str, order: str, way: str) -> None:
-    """In virtual time no group of them comes slower than they would alone."""
+    """In virtual time no group of CPUs comes slower than its CPUs would one by one."""
     wanted = scenario.load(f"boot-{order}")
     if arch == "x86_64":  # half the CPUs take half the time; they would come alone on trial
         commands = tuple(line.replace("-7", "-3").replace("=7", "=3") for line in wanted.commands)
@@ -38,7 +38,7 @@ def test_all_cpus_come_together(kernel: Kernels, arch: str, order: str, way: str
 
 
 def test_the_rest_comes_one_by_one_where_cores_are_few(kernel: Kernels) -> None:
-    """They come whatever the host's clock says of the groups; one of five boots has a slow one."""
+    """All CPUs come, however slow a group was on the host; one of five boots has a slow group."""
     target = ARCHES["arm64"]
     wanted = scenario.load("boot-tree")
     commands = ("kunit", "expect /sys/devices/system/cpu/online 0-15")
@@ -72,7 +72,7 @@ def test_boot_bench(kernel: Kernels) -> None:
 
 @pytest.mark.parametrize("arch", ARCHES)
 def test_the_boot_cpu_has_less_to_do_in_a_tree(kernel: Kernels, arch: str) -> None:
-    """Its instructions for each of 16 CPUs; more than three times less have been measured."""
+    """The boot CPU's instructions for each of 16 CPUs; a third or less has been measured."""
     target = ARCHES[arch]
     wanted = {name: boots.variants(arch)[name] for name in ("native", "tree")}
     kernels = {row["kernel"]: kernel(arch, row["kernel"]) for row in wanted.values()}
@@ -87,7 +87,7 @@ def test_the_boot_cpu_has_less_to_do_in_a_tree(kernel: Kernels, arch: str) -> No
 
 @pytest.mark.parametrize("arch", ARCHES)
 def test_a_few_of_many_boots(kernel: Kernels, arch: str) -> None:
-    """A slice of boot-bench --soak: one in each accelerator at least."""
+    """A small part of boot-bench --soak, with at least one boot in each accelerator."""
     target = ARCHES[arch]
     drawn = bootsoak.draw(target, target.default_setting, {"bolt": kernel(arch, "bolt")}, 40)
     small = [job for job in drawn if job.cpus <= 5][:6]

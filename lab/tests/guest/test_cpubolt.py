@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The command cpubolt in guests: requests that are carried out, and what one costs."""
+"""The command cpubolt in guests: the requests that it makes, and the cost of one request."""
 
 import json
 import re
@@ -33,11 +33,11 @@ def output(done: GuestResult) -> list[str]:
 
 
 def test_requests(kernel: Kernels, arch: str) -> None:
-    """The scenario compares which CPUs are online after each command; here is what was said."""
+    """The scenario compares the CPUs that are online; this test checks what each command prints."""
     lines = output(play(kernel, arch, "cpubolt"))
     text = "\n".join(lines)
     assert len(re.findall(r"^CPUs 2-3 are offline, \d+\.\d\d ms$", text, re.M)) >= 2
-    # Further lines come from requests beside another program that changes a CPU.
+    # The other lines come from requests that ran while another program changed a CPU.
     assert lines.count(NATIVELY) >= 3
     assert lines.index("Bolt: disabled") > lines.index(NATIVELY)
     assert "Bolt: enabled, settle delay 60000 ms" in lines
@@ -46,7 +46,7 @@ def test_requests(kernel: Kernels, arch: str) -> None:
     assert found["bolt"] == "enabled"
     assert [cpu["state"] for cpu in found["cpus"]] == ["online", "online", "parked", "parked"]
     assert {cpu["lastop"] for cpu in found["cpus"][2:]} == {"offline"}
-    # Where parked CPUs are is remembered.
+    # cpubolt remembers the topology of CPUs that are parked.
     assert [cpu["core"] for cpu in found["cpus"]] == [0, 1, 2, 3]
     assert re.search(
         r"^cpubolt: CPU 3 .* real-time task \"cost\" \(pid \d+, SCHED_FIFO 5", text, re.M
@@ -70,6 +70,6 @@ def test_what_a_request_costs(kernel: Kernels, arch: str) -> None:
     assert [row["tasks"] for row in done.records if "tasks" in row] == [200]
     assert 0 < samples["version"] < samples["offline_no_check"] < samples["offline_look"]
     assert samples["offline_no_check"] < 1
-    # Cold x86 bring-up takes up to 0.8 ms more in the emulator: docs/measuring.md.
+    # In the emulator a cold bring-up of an x86 CPU takes up to 0.8 ms more: docs/measuring.md.
     assert min(done.samples()["online"]) < 1e6
     assert samples["offline_look"] < 5

@@ -10,13 +10,13 @@ from tests.guest.test_cpubolt import Kernels, output, play
 
 pytestmark = [pytest.mark.guest, pytest.mark.parametrize("arch", ARCHES)]
 
-# Of memory, and of time: ticks of 10 ms in a minute, with twenty intervals a second.
+# Limits of memory and of CPU time: ticks of 10 ms in a minute, at twenty intervals a second.
 MOST_KB = 5000
 MOST_TICKS = 60
 
 
 def test_beside_a_load(kernel: Kernels, arch: str) -> None:
-    """The guest fails when a CPU is lost, or one that belongs to another program is moved."""
+    """The guest fails if a CPU is lost, or if the daemon changes a CPU of another program."""
     text = "\n".join(output(play(kernel, arch, "cpuboltd")))
     assert re.search(r"^CPU 3 is offline: cpuboltd took it \d+ s ago, for the policy", text, re.M)
     assert "lease 1: CPUs 2-3 for 2 s" in text

@@ -110,7 +110,7 @@ def test_kunit(kernel: Kernels, arch: str) -> None:
 
 
 def test_kunit_tsc(kernel: Kernels, arch: str) -> None:
-    """Two packages, of a vendor whose TSCs are in step across packages."""
+    """The guest has two packages, of a vendor whose TSCs are in step across packages."""
     if arch not in scenario.load("kunit-tsc").arches:
         pytest.skip("arm64 has no TSC")
     ours, counted = kunit(play(kernel, arch, "kunit-tsc"))
@@ -120,7 +120,7 @@ def test_kunit_tsc(kernel: Kernels, arch: str) -> None:
 
 
 def test_kunit_parallel(kernel: Kernels, arch: str) -> None:
-    """With the switch off, which is the default, test_kunit runs the suite."""
+    """With bolt.parallel=on; test_kunit runs the suite with the switch off, the default."""
     ours, counted = kunit(play(kernel, arch, "kunit-parallel"))
     assert ours == {"bolt_parallel"}
     assert counted
@@ -136,7 +136,7 @@ def domains_are_right(done: GuestResult) -> bool:
 
 
 def test_kunit_domains(kernel: Kernels, arch: str) -> None:
-    """Cores with two threads: there are more levels than in test_kunit."""
+    """Cores have two threads, so that there are more levels of domains than in test_kunit."""
     assert domains_are_right(play(kernel, arch, "kunit-domains"))
 
 
@@ -184,7 +184,7 @@ def test_thousand_verdicts_of_deadline(kernel: Kernels, arch: str) -> None:
 
 
 def test_hardware_of_intel(kernel: Kernels, arch: str) -> None:
-    """Its machine check, and microcode in sysfs, which the kernel hides in a guest."""
+    """Machine check of Intel, and microcode in sysfs, which the kernel hides in a guest."""
     if arch not in scenario.load("selftest-hardware-intel").arches:
         pytest.skip("not on arm64")
     found = [PLAN.match(line) for line in output(play(kernel, arch, "selftest-hardware-intel"))]
@@ -192,7 +192,7 @@ def test_hardware_of_intel(kernel: Kernels, arch: str) -> None:
 
 
 def test_caches_of_intel(kernel: Kernels, arch: str) -> None:
-    """All CPUs share the last one there, and it has one number."""
+    """On Intel all CPUs share the last cache, which has one number."""
     if arch not in scenario.load("selftest-caches-intel").arches:
         return
     found = [PLAN.match(line) for line in output(play(kernel, arch, "selftest-caches-intel"))]
@@ -200,7 +200,7 @@ def test_caches_of_intel(kernel: Kernels, arch: str) -> None:
 
 
 def test_features_of_cpus_that_differ(kernel: Kernels, arch: str) -> None:
-    """They come in one request: the machine keeps none that a CPU lacks, and loses no other."""
+    """The CPUs come in one request: the machine loses only the features that a CPU lacks."""
     name = "selftest-features"
     if arch not in scenario.load(name).arches:
         return
@@ -209,7 +209,7 @@ def test_features_of_cpus_that_differ(kernel: Kernels, arch: str) -> None:
 
 
 def test_refusals_with_siblings(kernel: Kernels, arch: str) -> None:
-    """Where SMT can be switched off: x86. There, CPU 0 is left to run on, and never refused."""
+    """On x86, where SMT can be switched off. CPU 0 is left to run on there, and never refused."""
     name = "selftest-veto-smt"
     if arch not in scenario.load(name).arches:
         return
@@ -218,7 +218,7 @@ def test_refusals_with_siblings(kernel: Kernels, arch: str) -> None:
 
 
 def test_bulk_with_siblings(kernel: Kernels, arch: str) -> None:
-    """Where SMT can be switched off, and where CPUs are possible but not there: x86."""
+    """On x86, where SMT can be switched off, and CPUs can be possible but not present."""
     name = "selftest-bulk-smt"
     if arch not in scenario.load(name).arches:
         return
@@ -228,19 +228,19 @@ def test_bulk_with_siblings(kernel: Kernels, arch: str) -> None:
 
 @pytest.mark.parametrize("name", ["boot-on", "boot-off"])
 def test_command_line(kernel: Kernels, arch: str, name: str) -> None:
-    """The scenario fails by itself unless Bolt is on, or off; its last command is a pair."""
+    """The scenario fails unless Bolt is enabled as the command line says; then makes a pair."""
     assert set(play(kernel, arch, name).samples()) == {"offline1", "online1"}
 
 
 def test_thousand_pairs(kernel: Kernels, arch: str) -> None:
-    """Bolt and native in turns: no splat, no leak, every node back."""
+    """Bolt and native requests in turn leave no splat, no leak, and every sysfs node back."""
     found = [PLAN.match(line) for line in output(play(kernel, arch, "churn"))]
     assert [each.groups() for each in found if each] == [("1", "0", "0")]
 
 
 @pytest.mark.parametrize("flavour", ["pristine", "bolt"])
 def test_breakdown(kernel: Kernels, arch: str, flavour: str) -> None:
-    """Both directions of both kernels fall into phases, the Bolt paper's among them."""
+    """Requests of both directions and kernels have phases, among them those of the Bolt paper."""
     with play(kernel, arch, "breakdown", flavour).trace.open(encoding="utf-8") as file:
         phases = breakdown.summarise(file)
     assert set(phases) == {"offline", "online"}
@@ -257,12 +257,12 @@ def test_last_cpu_of_a_node(kernel: Kernels, arch: str) -> None:
 
 
 def test_nodes_come_and_go_in_a_batch(kernel: Kernels, arch: str) -> None:
-    """Some altogether, others in part: a node that has come may not have its masks yet."""
+    """Whole nodes come, and parts of nodes: a node that has come may not have its masks yet."""
     play(kernel, arch, "numa-batch")
 
 
 def test_bolt_is_faster(kernel: Kernels, arch: str) -> None:
-    """With a wide margin; what is claimed stands in the figures of ``bolt bench``."""
+    """Bolt is faster by a wide margin; the exact factors are measured by ``bolt bench``."""
     native = play(kernel, arch, "pairs").samples()
     bolt = play(kernel, arch, "pairs-bolt").samples()
     assert median(bolt["offline1"]) * 10 < median(native["offline1"])
@@ -270,5 +270,5 @@ def test_bolt_is_faster(kernel: Kernels, arch: str) -> None:
 
 
 def test_a_driver_from_elsewhere_sees_what_it_sees_natively(kernel: Kernels, arch: str) -> None:
-    """Nobody has declared it fit for requests for several CPUs, whatever it calls itself."""
+    """The driver is not declared fit for requests for several CPUs, whatever name its state has."""
     play(kernel, arch, "stranger")

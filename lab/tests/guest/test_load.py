@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Random requests, load beside them, and those that need CPUs natively offline.
+"""Random requests beside loads, and operations that need CPUs natively offline.
 
 A guest fails by itself when one of its workers does, or when its kernel prints a splat. The long
 form has kernels that check themselves.
@@ -18,7 +18,7 @@ from tests.guest.test_guest import PLAN, Kernels, output, play
 
 pytestmark = [pytest.mark.guest, pytest.mark.parametrize("arch", ARCHES)]
 
-# They take their time: KASAN and lockdep make a guest up to ten times slower.
+# These runs need a long time limit: KASAN and lockdep make a guest up to ten times slower.
 LONG = 4 * 3600
 SUSPICIOUS = ["debug", "kasan"]
 
@@ -48,11 +48,11 @@ def test_thousand_random_pairs(kernel: Kernels, arch: str, flavour: str) -> None
 
 @pytest.mark.parametrize(("accel", "requests"), [("icount", 200), ("mttcg", 100)])
 def test_loaded_guest(kernel: Kernels, arch: str, accel: str, requests: int) -> None:
-    # It takes a minute; one that hangs must not use up the time of all.
+    # The guest takes a minute; a guest that hangs must not use up the time of all tests.
     append = f"BOLT_REQUESTS={requests}"
     said = output(play(kernel, arch, "loaded", accel=accel, append=append, timeout=900))
     assert any(line.startswith(f"{requests} requests, ") for line in said)
-    # All of them found what they work with.
+    # Each kind of load has found the devices and files that it works with.
     assert not any("not in this guest" in line for line in said)
 
 
@@ -86,7 +86,7 @@ def test_counters_and_caches(kernel: Kernels, arch: str) -> None:
 
 
 def test_threads_of_a_core(kernel: Kernels, arch: str) -> None:
-    """SMT control is for x86; arm64 has a guest with threads all the same."""
+    """Only x86 has SMT control; the arm64 guest also has cores with several threads."""
     name = "smt" if arch == "x86_64" else "pair"
     assert set(play(kernel, arch, name, "bolt", threads=2).samples()) == {
         "offline_seq",
@@ -97,7 +97,7 @@ def test_threads_of_a_core(kernel: Kernels, arch: str) -> None:
 @pytest.mark.nightly
 @pytest.mark.parametrize("name", ["suspend", "hibernate", "kexec"])
 def test_who_needs_native_offline(kernel: Kernels, arch: str, name: str) -> None:
-    """Their last command is a pair of every CPU: after resuming, or in the second kernel."""
+    """The last command takes every CPU offline and back: after resume, or in the second kernel."""
     if arch == "arm64" and name == "suspend":
         name = "hibernate"  # the machine has no deep suspend; hibernation takes the same way
     assert "online_seq" in play(kernel, arch, name, timeout=LONG).samples()
@@ -105,7 +105,7 @@ def test_who_needs_native_offline(kernel: Kernels, arch: str, name: str) -> None
 
 @pytest.mark.nightly
 def test_an_undo_that_fails_in_suspend(kernel: Kernels, arch: str) -> None:
-    """The tests of selftest-lost that it skips are not skipped where there is suspend."""
+    """Runs the tests of selftest-lost that need suspend, on a kernel that has suspend."""
     if arch not in scenario.load("lost-suspend").arches:
         pytest.skip("the machine has no deep suspend")
     lines = output(play(kernel, arch, "lost-suspend", timeout=LONG))
@@ -117,14 +117,14 @@ def test_an_undo_that_fails_in_suspend(kernel: Kernels, arch: str) -> None:
 
 
 def test_a_cpu_left_half_way_is_ejected(kernel: Kernels, arch: str) -> None:
-    """It is taken offline first, and the others go on; x86 only."""
+    """The CPU is taken offline completely first, and the other CPUs run on; x86 only."""
     if arch not in scenario.load("lost-eject").arches:
         return
     assert set(play(kernel, arch, "lost-eject").samples()) == {"offline_seq", "online_seq"}
 
 
 def test_a_cpu_that_waits_is_ejected(kernel: Kernels, arch: str) -> None:
-    """It is natively dead before it is taken away; x86 only."""
+    """The CPU is natively dead before the machine takes it away; x86 only."""
     if arch not in scenario.load("warm-eject").arches:
         return
     assert set(play(kernel, arch, "warm-eject").samples()) == {"offline_seq", "online_seq"}
@@ -141,7 +141,7 @@ def test_settled_before_kexec_locks(kernel: Kernels, arch: str, name: str) -> No
         pytest.skip("its headers name all possible CPUs")
     done = play(kernel, arch, name)
     said = (done.folder / "console.log").read_text(encoding="utf-8", errors="replace")
-    # Messages as unimportant as the other one are in it.
+    # The log has messages of the same low level as the one that must be missing.
     assert "Freeing unused kernel image" in said
     assert "Starting new kernel" in said
     assert "kexec_trylock() failed" not in said
@@ -154,7 +154,7 @@ def test_every_file_for_20_minutes(kernel: Kernels, arch: str) -> None:
 
 
 def test_one_of_each_for_any_number_of_cpus(kernel: Kernels, arch: str) -> None:
-    """Grace periods, stops, domains and thresholds: the request, and what it has put off."""
+    """Grace periods, stops, rebuilds and thresholds: counted in the request, and in settling."""
     with play(kernel, arch, "batches").trace.open(encoding="utf-8") as file:
         found = {(each.kind, each.batch): each for each in batches.summarise(file)}
     assert {batch for _, batch in found} == {1, 3, 7, 15}
@@ -169,13 +169,13 @@ def test_one_of_each_for_any_number_of_cpus(kernel: Kernels, arch: str) -> None:
         assert 0 < each.chain_ns <= each.sum_ns
     for batch in (1, 3, 7, 15):
         assert found["settle", batch].counts["rebuilds"] == 1
-        # Of vmstat, for all who have been away for long.
+        # Thresholds of vmstat, set once for all CPUs that were settled.
         assert found["online_settled", batch].counts["thresholds"] == 1
 
 
 @pytest.mark.nightly
 def test_starting_32_cpus_on_few(kernel: Kernels, arch: str) -> None:
-    """Stress, in the host's time: CPUs that wait must not keep the others from running."""
+    """Stress, in the host's time: CPUs that spin must not keep other CPUs from running."""
     samples = play(kernel, arch, "start32").samples()
     assert median(samples["online_bulk"]) <= 1.1 * median(samples["online_seq"])
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""A slice of torture in virtual time, always the same, and what takes a stopped CPU or a bug.
+"""A small part of torture in virtual time, always the same; a CPU that is stopped; planted bugs.
 
 The long form goes on for longer, on the kernels that check themselves, and plants every bug.
 """
@@ -55,7 +55,7 @@ def test_a_seed_makes_the_same_run(kernel: Kernels, arch: str) -> None:
 
 
 def test_a_cpu_that_does_not_answer(kernel: Kernels, arch: str) -> None:
-    """On arm64 one that was off is lost, natively too: it finds no task, and is on for PSCI."""
+    """On arm64 a CPU that was off is lost, natively too: no task is left for it, and it is on."""
     name = "no-answer" if arch == "x86_64" else "no-answer-arm64"
     assert play(kernel, arch, name).samples()
 

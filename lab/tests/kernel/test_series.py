@@ -14,7 +14,7 @@ from boltlab.kernel.hookcheck import State
 from boltlab.kernel.source import Source
 from boltlab.torture import planted
 
-# Hooked files that name Bolt.
+# How many hooked files name Bolt.
 MOST_FILES = 65
 
 
@@ -33,7 +33,7 @@ def test_git_am(kernel_source: Source, patches: list[Path]) -> None:
 
 
 def test_postings_say_what_they_do(kernel_source: Source) -> None:
-    """The first has nothing of Bolt; the frame can be built and defers nothing, nor has a row."""
+    """The first posting does not name Bolt; the frame can be built, defers nothing, has no row."""
     ends = {step.commit.posting: step.files for step in each.steps(kernel_source)}
     assert not [name for name in ends["preparation"] if "bolt" in name]
     frame = ends["frame"]
@@ -58,7 +58,7 @@ def test_each_commit_builds(kernel_source: Source, jobs: int, arch: str) -> None
 
 
 def test_hooks_sit_where_they_say(kernel_source: Source, tmp_path: Path) -> None:
-    """A refresh finds nothing to rewrite: no offset, no fuzz, each in its function."""
+    """A refresh rewrites no hook: each applies without offset or fuzz, in its function."""
     folder = kernel_source.version.hooks
     copies = tmp_path / "hooks"
     copies.mkdir()
@@ -68,7 +68,7 @@ def test_hooks_sit_where_they_say(kernel_source: Source, tmp_path: Path) -> None
 
 
 def test_hooks_are_checked_in_a_minute(kernel_source: Source) -> None:
-    """On the kernel they were made for all apply, and nothing needs a look."""
+    """On the kernel that the hooks were made for, all apply and none needs a look."""
     where = (kernel_source.path, kernel_source.release)
     series = hooks.load(kernel_source.version.hooks)
     start = time.monotonic()
@@ -84,7 +84,7 @@ def test_hooks_are_checked_in_a_minute(kernel_source: Source) -> None:
 
 
 def test_planted_bugs_apply(kernel_source: Source, tmp_path: Path) -> None:
-    """Each to the tree as it is now."""
+    """Each planted bug applies to the tree as it is now."""
     files = tree.bolt_files(kernel_source)
     for name, bug in planted.bugs().items():
         changed = re.findall(r"^--- a/(\S+)", bug.patch.read_text(encoding="utf-8"), re.M)
@@ -111,7 +111,7 @@ def test_identical_without_bolt(kernel_source: Source, jobs: int, arch: str) -> 
 
 
 def test_refactors_do_without_bolt(kernel_source: Source) -> None:
-    """What prepares for Bolt has its own merit: no word of Bolt, and it applies without."""
+    """Refactors are better without Bolt, too: they do not name Bolt, and apply without it."""
     folder = kernel_source.version.hooks
     commits = series.load(folder).commits
     first = [commit.refactor for commit in commits]
@@ -128,7 +128,7 @@ def test_refactors_do_without_bolt(kernel_source: Source) -> None:
 
 
 def test_hooked_files_that_name_bolt(kernel_source: Source) -> None:
-    """They are what a new kernel costs to carry: no more of them than there are now."""
+    """Each such file makes it harder to carry Bolt to a new kernel, so no more may be added."""
     naming = set()
     for hook in hooks.load(kernel_source.version.hooks):
         file = ""

@@ -24,7 +24,7 @@ def registered(kernel_source: Source) -> list[states.Registration]:
 
 @pytest.fixture(scope="module")
 def named(kernel_source: Source) -> list[states.Named]:
-    """What is said of states by their name: of those of all versions, and of the version's own."""
+    """Return the rows of names.h, and those of the version's own file."""
     own = kernel_source.version.hooks / "overlay/kernel/bolt/compat-names.h"
     return [*states.named(NAMES), *states.named(own)]
 
@@ -45,7 +45,7 @@ def declares(folder: Path) -> set[str]:
 def test_dynamic_states_are_declared(
     kernel_source: Source, registered: list[states.Registration], named: list[states.Named]
 ) -> None:
-    """By name, or by the code that registers them: none is missing, none is there for nothing."""
+    """Each has a row by its name, or is declared where it is registered; no row is superfluous."""
     done = declares(kernel_source.version.hooks)
     dynamic = [one for one in registered if one.state in states.DYNAMIC]
     wanted = {one.name for one in dynamic if one.file not in done}
@@ -56,7 +56,7 @@ def test_dynamic_states_are_declared(
 def test_fixed_states_have_rows(
     kernel_source: Source, registered: list[states.Registration]
 ) -> None:
-    """In the table of all versions, or in that of the version."""
+    """Each fixed state has a row in the table of all versions, or in that of the version."""
     own = kernel_source.version.hooks / "overlay/kernel/bolt/compat-rows.h"
     texts = [path.read_text(encoding="utf-8") for path in (ROWS, own)]
     rows = set(re.findall(r"\[(CPUHP_\w+)\]", "".join(texts)))
@@ -86,14 +86,14 @@ def test_names_are_sorted_and_have_reasons() -> None:
 
 
 def test_unfit_states_are_documented(named: list[states.Named]) -> None:
-    """In the document of all versions, or where the versions are compared."""
+    """Each unfit state is in core-api/bolt.rst, or where kernel/README.md compares versions."""
     text = "".join(one.read_text(encoding="utf-8") for one in (DOCUMENT, VERSIONS))
     unfit = [one.name for one in named if one.fit == "UNFIT"]
     assert [name for name in unfit if name not in text] == []
 
 
 def test_a_new_state_is_found(tmp_path: Path) -> None:
-    """Whatever way its name is written; one that cannot be read is an error."""
+    """A state without a row is found however its name is written; unreadable names are errors."""
     folder = tmp_path / "drivers"
     folder.mkdir()
     file = folder / "new.c"

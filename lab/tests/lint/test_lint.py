@@ -29,10 +29,10 @@ def test_the_map_of_the_lab() -> None:
 
 
 def test_sign_off() -> None:
-    """Of what is not upstream; of what there is, in a clone that has no past."""
+    """Checks the commits that upstream lacks; in a clone without history, those that are there."""
     assert lint.sign_off(paths.REPO, lint.base(paths.REPO)) == []
 
 
 def test_checkpatch_on_what_changed(kernel_source: Source) -> None:
-    """All of the series is what kernel/test_series.py::test_checkpatch checks."""
+    """Checks changed files; kernel/test_series.py::test_checkpatch checks the whole series."""
     assert lint.kernel_style(paths.REPO, lint.base(paths.REPO), kernel_source.path) == []

@@ -116,7 +116,7 @@ def test_the_glossary_is_sorted_and_says_each_word_once() -> None:
 
 
 def test_nothing_refers_to_texts_that_are_not_here() -> None:
-    """Neither to design papers of the authors nor to a talk that the file does not name."""
+    """No file refers to the authors' design papers, nor to a talk without naming it."""
     absent = re.compile(r"\bDESIGN\.md\b|\breference/[a-z]|\bseeds/|\bissue \d+\b")
     talk = re.compile(r"\bthe talk\b|\bthe talk's\b", re.IGNORECASE)
     source = re.compile(r"Linux Plumbers\s+Conference 2024|docs/boot\.md|\bboot\.md\b")

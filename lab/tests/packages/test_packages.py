@@ -73,7 +73,7 @@ def publish(stamp: Stamp, tools: Path, tmp_path: Path) -> Path:
 
 
 class Apt:
-    """apt with a state of its own: the host's packages, and our repository only."""
+    """apt with a state of its own, which knows the host's packages and only our repository."""
 
     def __init__(self, root: Path, repository: Path) -> None:
         for name in ("lists/partial", "cache/archives/partial", "sources"):
@@ -97,7 +97,7 @@ class Apt:
 
     def __call__(self, *words: str) -> subprocess.CompletedProcess[str]:
         command = ["apt-get", *self.words, *words]
-        # What it downloads goes into the directory where it is run.
+        # apt puts the packages that it downloads into the directory where it runs.
         return subprocess.run(command, cwd=self.root, capture_output=True, text=True, check=False)
 
     def installed(self, paths: Sequence[Path]) -> None:

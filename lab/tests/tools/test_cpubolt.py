@@ -73,7 +73,7 @@ def test_expected(binary: Path, file: Path) -> None:
 
 
 def test_expected_under_sanitizers() -> None:
-    """AddressSanitizer and UndefinedBehaviorSanitizer have nothing to say."""
+    """AddressSanitizer and UndefinedBehaviorSanitizer report nothing."""
     binary = tools.host("sanitized") / "cpubolt/cpubolt"
     files = [file for file in EXPECTED if not file.name.startswith("large")]
     done = subprocess.run(
@@ -86,7 +86,7 @@ def test_expected_under_sanitizers() -> None:
 
 
 def test_each_machine_and_subcommand_has_expected_output() -> None:
-    """The machines that the issue names."""
+    """Every recorded machine has an expected output for each subcommand."""
     trees = {file.stem.partition("--")[0].partition("+")[0] for file in EXPECTED}
     assert trees >= {"hybrid", "smt", "nodes", "clusters", "large", "small"}
     subcommands = {file.stem.partition("--")[2] for file in EXPECTED}
@@ -119,7 +119,7 @@ def cpu_seconds(words: list[str | Path]) -> float:
 def test_status_of_1780_cpus_takes_less_than_50_ms(
     binary: Path, tree: Callable[[str], Path]
 ) -> None:
-    """Time on a CPU, the best of five: other programs of the host do not count."""
+    """Measures CPU time, the best of five runs, so that other programs of the host do not count."""
     words: list[str | Path] = [binary, "--root", tree("large+parked"), "status"]
     assert min(cpu_seconds(words) for _ in range(5)) < 0.050
 
@@ -285,7 +285,7 @@ def test_without_procfs_the_look_is_refused(run: Run, tree: Callable[[str], Path
 def test_natively_a_cpu_that_fails_puts_back_the_others(
     run: Run, tree: Callable[[str], Path]
 ) -> None:
-    """CPU 3's file is a directory: the write fails after CPUs 1 and 2 have gone."""
+    """The file of CPU 3 is a directory, so that the write fails after CPUs 1 and 2 have gone."""
     root = tree("clusters")
     third = root / "sys/devices/system/cpu/cpu3/online"
     third.unlink()

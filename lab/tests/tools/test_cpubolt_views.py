@@ -96,7 +96,7 @@ def program(root: Path, name: str, pid: int = 512, environ: bytes = b"A=1\0") ->
 
 @pytest.mark.parametrize("build", tools.BUILDS)
 def test_units(build: str) -> None:
-    """The tests in C: parsers, percentiles, layout, a second of fuzzing; also with sanitizers."""
+    """The tests in C, also with sanitizers: parsers, percentiles, layout, a second of fuzzing."""
     where = tools.host(build)
     tests = tools.tests(where, "views")
     names = {test["name"] for test in tests}
@@ -428,7 +428,7 @@ def test_what_is_no_trace_is_refused(
     for size in range(10, len(whole), 2500):
         cut.write_bytes(whole[:size])
         assert run("trace", "--input", cut).returncode == 1
-    # What libtracecmd makes of damaged files is one thing, what cpubolt says is another.
+    # libtracecmd may read anything from a damaged file; cpubolt must still end with an error.
     chance = random.Random(5)
     for _ in range(60):
         bad = bytearray(whole)
@@ -571,7 +571,7 @@ def test_rules_of_udev(run: Callable[..., Done], tree: Callable[..., Path]) -> N
     code, found = findings(run, root)
     assert code == 1
     assert found["udev"]["status"] == "todo"
-    # A file of that name in /etc replaces it.
+    # A file of the same name in /etc replaces this one.
     put(root / "etc/udev/rules.d/40-hotadd.rules", "")
     assert findings(run, root)[1]["udev"]["status"] == "ok"
 

@@ -81,7 +81,7 @@ def tree() -> Iterator[Tree]:
 
 @pytest.mark.parametrize("build", ["plain", "sanitized"])
 def test_units(build: str) -> None:
-    """10,000 made-up loads are among them, and the fuzz targets, for two seconds each."""
+    """The unit tests include 10,000 random loads, and each fuzz target for two seconds."""
     folder = tools.host(build)
     names = {test["name"] for test in tools.tests(folder, "daemon")}
     assert {"daemon-policies", "daemon-read", "daemon-keep", "fuzz-config", "fuzz-trace"} <= names
@@ -93,7 +93,7 @@ def test_units(build: str) -> None:
 @pytest.mark.nightly
 @pytest.mark.parametrize("target", ["config", "trace", "control"])
 def test_fuzz_for_ten_minutes(target: str, tmp_path: Path) -> None:
-    """With a seed that is another one each time; the input that fails is left in fuzz-input."""
+    """Each run has another seed; an input that fails is left in fuzz-input."""
     program = tools.host("sanitized") / "tests/daemon" / f"fuzz-{target}"
     seed = secrets.randbits(32)
     said = run("env", "-C", tmp_path, program, str(TEN_MINUTES), str(seed))
@@ -132,7 +132,7 @@ def test_each_option_and_key_is_in_the_manual(daemon: Path) -> None:
 
 
 def test_the_installed_configuration_is_the_default(daemon: Path, tree: Tree) -> None:
-    """Also with all of its remarks taken for values."""
+    """The file is the default, also with every commented value taken as set."""
     root = tree("small+bolt")
     text = (TOOLS / "cpuboltd/systemd/cpuboltd.conf").read_text(encoding="utf-8")
     values = re.sub(r"^#(\w)", r"\1", text, flags=re.M)
@@ -257,7 +257,7 @@ def running(words: Sequence[str | Path], root: Path) -> Iterator[subprocess.Pope
 
 
 def test_a_daemon(daemon: Path, command: Path, tree: Tree) -> None:
-    """The tree's CPUs do not go when asked to: to the daemon that is another program's work."""
+    """CPUs of the tree do not go when asked, which the daemon takes for another program's work."""
     root = tree("small+bolt")
     words: list[str | Path] = [daemon, "--root", root, "--config", root / "config"]
     (root / "config").write_text(f"{CONFIG}[daemon]\nmetrics=/metrics\n")
@@ -287,7 +287,7 @@ def test_only_root_may_change_something(daemon: Path, command: Path, tree: Tree)
     root = tree("small+bolt")
     root.parent.chmod(0o755)
     words: list[str | Path] = [daemon, "--root", root, "--config", root / "config"]
-    # Where everybody may read: the library is found there by its name.
+    # The library is found by its name in a directory that every user may read.
     for file in (command, command.parent.parent / "lib/libcpubolt.so.1"):
         shutil.copy(file, root)
     with running(words, root):
@@ -318,7 +318,7 @@ def test_what_was_left_is_brought_back(daemon: Path, tree: Tree) -> None:
     state.parent.mkdir()
     words = (daemon, "--root", root, "--restore")
     assert run(*words) == ""
-    # Of another boot: these CPUs are nobody's.
+    # The list is of another boot, so these CPUs are not the daemon's.
     state.write_text("boot_id=x\ntaken=2-3\n")
     assert run(*words) == ""
     assert not (root / BOLT / "online").read_text()
@@ -334,7 +334,7 @@ def test_what_was_left_is_brought_back(daemon: Path, tree: Tree) -> None:
 
 
 def test_a_denied_cpu_is_not_brought_back(daemon: Path, tree: Tree) -> None:
-    """Whether or not the rest of the configuration is right."""
+    """A denied CPU stays offline even if the rest of the configuration is wrong."""
     root = tree("small+bolt+offline")
     boot = (root / "proc/sys/kernel/random/boot_id").read_text().strip()
     state = root / "run/cpubolt/cpuboltd"

@@ -37,13 +37,13 @@ def declared() -> set[str]:
 
 @pytest.mark.parametrize("build", ["plain", "sanitized"])
 def test_units(build: str) -> None:
-    """The fuzz targets are among them, for two seconds each."""
+    """The unit tests include each fuzz target for two seconds."""
     folder = tools.host(build)
     names = {test["name"] for test in tools.tests(folder)}
     assert {"lib-set", "lib-trees", "lib-request", "fuzz-list", "fuzz-tree"} <= names
     said = run("meson", "test", "-C", folder, "--no-rebuild", "--suite", "lib", "--print-errorlogs")
     count = {word: int(n) for word, n in re.findall(r"^([A-Z][\w ]*): +(\d+) *$", said, re.M)}
-    # Without namespaces the test of events cannot be alone.
+    # Without namespaces, other programs would disturb the test of events.
     assert count["Ok"] + count["Skipped"] == len(names), said
     assert count["Skipped"] <= ("lib-monitor" in names), said
 
@@ -51,7 +51,7 @@ def test_units(build: str) -> None:
 @pytest.mark.nightly
 @pytest.mark.parametrize("target", ["list", "mask", "error", "tree"])
 def test_fuzz_for_ten_minutes(target: str, tmp_path: Path) -> None:
-    """With a seed that is another one each time; the input that fails is left in fuzz-input."""
+    """Each run has another seed; an input that fails is left in fuzz-input."""
     program = tools.host("sanitized") / "tests" / f"fuzz-{target}"
     seed = secrets.randbits(32)
     said = run("env", "-C", tmp_path, program, str(TEN_MINUTES), str(seed))
@@ -59,7 +59,7 @@ def test_fuzz_for_ten_minutes(target: str, tmp_path: Path) -> None:
 
 
 def test_without_libsystemd() -> None:
-    """Events are the only part that needs it."""
+    """Only events need libsystemd."""
     folder = tools.host("bare")
     run("meson", "test", "-C", folder, "--no-rebuild", "lib-error", "lib-files")
     assert "systemd" not in run("readelf", "-d", folder / "lib" / "libcpubolt.so.1")
@@ -80,7 +80,7 @@ def test_every_function_is_documented() -> None:
 
 
 def test_the_example_of_the_readme(tmp_path: Path) -> None:
-    """As a program does that has installed the library: by pkg-config."""
+    """The example is built like a program that uses the installed library: by pkg-config."""
     run("meson", "install", "-C", tools.host("plain"), "--no-rebuild", "--destdir", tmp_path)
     (found,) = tmp_path.rglob("libcpubolt.pc")
     readme = (LIB / "README.md").read_text(encoding="utf-8")

@@ -65,7 +65,7 @@ def make_hook(tree: Path, folder: Path, name: str, edits: dict[str, tuple[str, s
 
 @pytest.fixture(autouse=True)
 def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The cache of this test; nothing reaches the user's."""
+    """The cache of this test; the user's own cache is not touched."""
     path = tmp_path / "cache"
     monkeypatch.setenv("BOLT_CACHE", str(path))
     return path

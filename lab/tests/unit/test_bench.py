@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What a bench runs, and what it makes of what its guests say."""
+"""Which guests a bench runs, and how it reads their output."""
 
 from pathlib import Path
 

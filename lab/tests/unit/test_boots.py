@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Boots: what is read from logs and traces, how things grow, the model, the result file."""
+"""Boots: reading logs and traces, the growth of times, the model, the result file."""
 
 from dataclasses import replace
 from pathlib import Path

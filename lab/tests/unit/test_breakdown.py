@@ -185,5 +185,5 @@ def test_the_tables_agree_with_each_other() -> None:
             assert breakdown.colour(phase).startswith("#")
     functions = traced.timed()
     assert len(set(functions)) == len(functions)
-    # They travel to the guest in one word of a script line.
+    # The names travel to the guest in one word of a script line.
     assert len(",".join(functions)) < 4000

@@ -56,7 +56,7 @@ def test_clean_logs_are_clean(name: str) -> None:
 
 @pytest.mark.parametrize("name", SPLATS)
 def test_found_behind_any_prefix(name: str) -> None:
-    """The same record reads differently on the console, in dmesg, and with the caller's id."""
+    """The same message has another prefix on the console, in dmesg, and with the caller's id."""
     line, kind, _ = SPLATS[name][0]
     raw = (LOGS / f"{name}.log").read_text(encoding="utf-8").splitlines()[line - 1]
     message = raw[raw.index("]") + 1 :].removeprefix("[   T22]").lstrip()
@@ -121,7 +121,7 @@ WARNED = (
 def test_a_complaint_has_the_message_above_it() -> None:
     found = console.scan(WARNED)
     assert [splat.about for splat in found] == [("bolt: first",)]
-    # What comes long before the cut, or after it without one, is no message.
+    # Text long before the cut, or after it without a prefix, is no message.
     assert [splat.about for splat in console.scan([*WARNED[1:]])] == [()]
     assert [splat.about for splat in console.scan(["x", *WARNED])] == [("bolt: first",)]
 

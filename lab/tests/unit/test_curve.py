@@ -11,7 +11,7 @@ SIZES = (1, 3, 7, 15, 31)
 
 
 def run() -> Results:
-    """Native requests take 20 ms a CPU; Bolt's 0.1 ms and 0.05 a CPU."""
+    """Native requests take 20 ms a CPU; requests of Bolt 0.1 ms, and 0.05 ms a CPU."""
     cases = []
     for n in SIZES:
         native, bolt = stats(20.0 * n), stats(0.1 + 0.05 * n)

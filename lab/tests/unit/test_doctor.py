@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The doctor: what blocks, what only costs, and a KVM that lies."""
+"""The doctor: what stops the lab, what only slows it down, and a KVM that does not work."""
 
 import argparse
 import shutil

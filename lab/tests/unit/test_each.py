@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Building commit by commit: what the tree is after each, and what is built of it."""
+"""Building commit by commit: the tree after each commit, and which files are built."""
 
 from collections.abc import Callable
 from pathlib import Path

@@ -53,7 +53,7 @@ def test_the_stages_of_the_table(tmp_path: Path) -> None:
     for stage in stages:
         path.write_text("\n".join(installed.script(stage)) + "\n", encoding="utf-8")
         assert subprocess.run(["sh", "-n", str(path)], check=False).returncode == 0
-        # Each shows first that it is the kernel it is meant to be.
+        # Each stage first shows that the right kernel has booted.
         assert stage.steps[0].command.startswith("uname -r")
         names = [step.name for step in stage.steps]
         assert len(names) == len(set(names))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The launcher, on machines pretended with a PATH of our own."""
+"""The launcher, on machines that a PATH of our own pretends."""
 
 import os
 import shutil

@@ -245,7 +245,7 @@ def test_the_command(
 
 
 def test_pre_commit_calls_it() -> None:
-    """No network: every hook is ours and runs with what is there."""
+    """pre-commit needs no network, as every hook is ours and uses programs that are there."""
     text = (paths.REPO / lint.RULES).read_text(encoding="utf-8")
     assert text.count("repo: ") == text.count("repo: local") == 1
     assert text.count("language: ") == text.count("language: system") == 2

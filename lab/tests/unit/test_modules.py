@@ -54,7 +54,7 @@ def test_built_once_and_again_on_change(folder: Path, kernel: Kernel) -> None:
     assert prepared(kernel) == 2
     modules.build(replace(kernel, stamp="new"), "ballast")
     assert prepared(kernel) == 3
-    # What is stale goes, and nothing half made stays.
+    # Outdated modules are removed, and no half-made module stays.
     assert len(list(first.parent.glob("*"))) == 1
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Packages: the table, what is missing where, how it is installed."""
+"""Packages: the table, which ones a machine lacks, and how these are installed."""
 
 import platform
 import shutil

@@ -230,7 +230,7 @@ def test_a_system_of_its_own(tmp_path: Path) -> None:
     assert "-initrd" not in args
     assert "root=/dev/vda rw" in args[args.index("-append") + 1]
     text = " ".join(qemu.system(guest, tmp_path))
-    # The image is in the cache, for the next guest as well.
+    # The image stays in the cache, and serves the next guest as well.
     assert "snapshot=on,file=debian.ext4" in text
     assert "guest_agent" not in text
     script = (tmp_path / "script").read_bytes()

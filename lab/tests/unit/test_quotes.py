@@ -45,7 +45,7 @@ def page(folder: Path, text: str) -> Path:
 
 @pytest.mark.parametrize("document", quotes.documents(), ids=lambda file: file.name)
 def test_documents_quote_the_results(document: Path) -> None:
-    """What differs is mended by ``./bolt report --docs``."""
+    """``./bolt report --docs`` mends a table or number that differs."""
     assert [str(stale) for stale in quotes.check(document)] == []
 
 
@@ -67,7 +67,7 @@ def test_every_table_of_results_names_commit_and_file() -> None:
 
 @pytest.mark.parametrize("picture", sorted(pictures.FOLDER.glob("*.svg")), ids=lambda at: at.stem)
 def test_pictures_are_of_the_newest_results(picture: Path) -> None:
-    """What differs is drawn by ``./bolt report --docs``."""
+    """``./bolt report --docs`` draws a picture anew that differs."""
     assert picture.read_text(encoding="utf-8") == pictures.draw(picture.stem)
 
 

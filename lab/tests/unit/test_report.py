@@ -182,7 +182,7 @@ def test_page_of_two_architectures(tmp_path: Path) -> None:
     read.feed(text)
     assert read.tags.count("svg") == 4
     assert read.tags.count("table") == 2
-    # Self-contained: what it links to is in it.
+    # The page is self-contained: all that it links to is in the page.
     assert all(link.startswith("#") for link in read.links)
     assert {link[1:] for link in read.links} <= set(read.ids)
     assert "<?xml" not in text

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Source: identification, unpacking, directories, what was left half done."""
+"""Source: identification, unpacking, directories, an unpacking that was interrupted."""
 
 import os
 import subprocess

@@ -45,7 +45,7 @@ def fake(monkeypatch: pytest.MonkeyPatch, fails: str = "") -> Apt:
 def test_packages_are_unpacked(
     depends: bool, verb: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """With lists and a state that are not this machine's, and no leftovers."""
+    """apt uses lists and a state of its own, not this machine's, and leaves nothing behind."""
     apt = fake(monkeypatch)
     debs.unpack(ARM64, ["libx-dev"], tmp_path / "root", depends)
     assert [path.name for path in tmp_path.glob("root*")] == ["root"]
@@ -86,7 +86,7 @@ def program(folder: Path, name: str, *libraries: str) -> Path:
 
 
 def test_a_guest_gets_what_its_program_needs(tmp_path: Path) -> None:
-    """Libraries of libraries too, each once, and the linker at the path that the program names."""
+    """Libraries of libraries are copied once each, and the linker to the path the program names."""
     triplet = ARCHES["x86_64"].triplet
     root, built = tmp_path / "root", tmp_path / "built"
     second = program(root / "usr/lib" / triplet, "libsecond.so.2")

@@ -80,7 +80,7 @@ def test_every_row_of_the_table() -> None:
     assert names[0] == "boot"
     for row in rows:
         assert all(re.compile(pattern) for pattern in (*row.wants, *(row.vary or {})))
-        # Without anything that must be there, both could fail alike.
+        # If no line had to be there, both could fail in the same way.
         assert row.wants, row.name
 
 

@@ -327,7 +327,7 @@ static void bolt_settle_work(struct work_struct *work)
 			 msecs_to_jiffies(next) + 1);
 	/*
 	 * Another task may have queued the work for now, which mod_delayed_work()
-	 * above has put off: check whether there is a reason to run at once.
+	 * above has undone: check whether there is a reason to run at once.
 	 */
 	if (READ_ONCE(bolt_settle_delay_ms) != delay || bolt_due_with_delay() != last ||
 	    READ_ONCE(bolt_pressure) || bolt_any_async())

@@ -1,3 +1,3 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* As bolt_defers[] of policy.c: states of compat-rows.h. */
+/* More entries of bolt_defers[] of policy.c, for states of compat-rows.h. */
 [CPUHP_MM_ZS_PREPARE]		= &bolt_defer_all,

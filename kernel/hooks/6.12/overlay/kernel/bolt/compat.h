@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What Linux 6.12 calls otherwise than later kernels. */
+/* Functions and types that Linux 6.12 and later kernels have in different forms. */
 #ifndef _KERNEL_BOLT_COMPAT_H
 #define _KERNEL_BOLT_COMPAT_H
 
@@ -24,16 +24,16 @@ static inline bool dev_offline_disabled(const struct device *dev)
 	return dev->offline_disabled;
 }
 
-/* @cpu is dead: what takedown_cpu() does then. */
+/* Does what takedown_cpu() does last for a CPU that is dead. */
 static inline void compat_cleanup_dead_cpu(unsigned int cpu)
 {
 	tick_cleanup_dead_cpu(cpu);
 }
 
-/* What a binary attribute of sysfs is to its functions. */
+/* Whether functions of a binary attribute take it as const. */
 #define compat_const
 
-/* Without tracing or instrumentation, in any case. */
+/* WBINVD in a form that may be used where code must not be instrumented. */
 #define compat_wbinvd() native_wbinvd()
 
 static inline struct kernfs_node *compat_kernfs_parent(const struct kernfs_node *kn)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What Linux 7.3 calls otherwise than earlier kernels. */
+/* Functions and types that Linux 7.3 and earlier kernels have in different forms. */
 #ifndef _KERNEL_BOLT_COMPAT_H
 #define _KERNEL_BOLT_COMPAT_H
 
@@ -11,16 +11,16 @@
 
 #include "../smpboot.h"
 
-/* @cpu is dead: what takedown_cpu() does then. */
+/* Does what takedown_cpu() does last for a CPU that is dead. */
 static inline void compat_cleanup_dead_cpu(unsigned int cpu)
 {
 	lockdep_cleanup_dead_cpu(cpu, idle_thread_get(cpu));
 }
 
-/* What a binary attribute of sysfs is to its functions. */
+/* Whether functions of a binary attribute take it as const. */
 #define compat_const const
 
-/* Without tracing or instrumentation, in any case. */
+/* WBINVD in a form that may be used where code must not be instrumented. */
 #define compat_wbinvd() wbinvd()
 
 /* In mm/page_alloc.h. */

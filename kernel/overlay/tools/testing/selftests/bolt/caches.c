@@ -18,7 +18,7 @@
 FIXTURE(caches) {
 	struct world world;
 	struct shared {
-		cpus_t full;	/* who shares it when all CPUs are online */
+		cpus_t full;	/* the CPUs that share the cache when all CPUs are online */
 		char id[16];
 	} caches[SETS_MAX][LEAVES];
 	int leaves;

@@ -44,11 +44,11 @@ static const struct want {
 
 /* Memory through which the tasks tell each other what has happened. */
 struct shared {
-	long long begin, end;	/* of a request, as the caller sees it, ns */
+	long long begin, end;	/* when a request began and ended for its caller, ns */
 	int err;
-	cpus_t cpus, wanted;	/* these CPUs are to be as in @wanted */
-	long long done;		/* when a reader saw that they are, ns */
-	long long longest;	/* that a reader had to wait, ns */
+	cpus_t cpus, wanted;	/* each of @cpus is to be online if it is in @wanted */
+	long long done;		/* when a reader saw that @cpus are as wanted, ns */
+	long long longest;	/* the longest wait of a reader, ns */
 };
 
 FIXTURE(callers) {

@@ -15,8 +15,8 @@
 /*
  * A leak grows all the time; caches that fill, workers that come and go, and names
  * of files that were looked up do not. So memory is measured after each part of the
- * pairs, and the least that a part has added counts. In kB: pages, and what is left
- * over of all parts.
+ * pairs, and the least that a part has added counts. In kB: how many pages, and how
+ * much slab memory, may be left over.
  */
 #define PARTS 4
 #define SLAB_SLACK 48

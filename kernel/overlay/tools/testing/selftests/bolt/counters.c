@@ -324,7 +324,7 @@ struct event {
 	const char *name;
 	unsigned int type;
 	unsigned long long config;
-	bool task;		/* of the child, wherever it runs; or of the CPU */
+	bool task;		/* whether the event is of the child, or of the CPU */
 };
 
 static const struct event kinds[] = {

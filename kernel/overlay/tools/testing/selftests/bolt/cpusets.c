@@ -68,10 +68,10 @@ struct crew {
 struct group {
 	const char *name;
 	const char *cpus;	/* NULL: left empty */
-	const char *offline;	/* its effective CPUs while VICTIM is away */
-	const char *online;	/* and when it is there */
-	int pinned;		/* the CPU its task has asked for, -1: none */
-	const char *allowed;	/* what is left of that while VICTIM is away */
+	const char *offline;	/* the group's effective CPUs while VICTIM is offline */
+	const char *online;	/* the same while VICTIM is online */
+	int pinned;		/* the CPU that the group's task has asked for, -1: none */
+	const char *allowed;	/* the affinity of the task while VICTIM is offline */
 };
 
 static const struct group groups[] = {

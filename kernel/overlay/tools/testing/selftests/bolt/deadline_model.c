@@ -54,8 +54,8 @@ struct model {
 	unsigned int started;
 	struct member members[TASKS_MAX];
 	int n;			/* of @members */
-	bool groups;		/* whether there are control groups to be had */
-	bool servers;		/* whether servers can be looked at, and changed */
+	bool groups;		/* whether control groups can be made */
+	bool servers;		/* whether parameters of servers can be read and changed */
 	struct hp_state states[STATES_MAX];
 	int nr_states;
 	bool faults;		/* whether callbacks can be made to fail */

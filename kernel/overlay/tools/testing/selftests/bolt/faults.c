@@ -20,12 +20,12 @@
 /* All that can be seen after a request. */
 struct outcome {
 	int armed;		/* whether the state can fail, or why not */
-	bool met;		/* the state was come by */
+	bool met;		/* whether the request has passed the state */
 	int err;
 	bool online;
 	char effective[2][TEXT_MAX];
 	char parked[TEXT_MAX];
-	char last[TEXT_MAX];	/* line of last_error, but the batch's number */
+	char last[TEXT_MAX];	/* line of last_error without the batch's number */
 	struct events events;
 	struct tree tree;
 };

@@ -23,7 +23,7 @@
  */
 static void __attribute__((constructor)) features_tell(void)
 {
-	uint64_t entry[2] = { 0 };	/* what it is, and its value */
+	uint64_t entry[2] = { 0 };	/* a type and a value of the auxiliary vector */
 	int fd;
 
 	if (!getenv(TELL))

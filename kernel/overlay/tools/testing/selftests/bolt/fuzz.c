@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Every file of ours, at every offset and length: whole texts, almost right ones,
- * cut ones, nonsense. What the documented grammars refuse is refused with the
- * errno that is documented, and changes nothing; what they allow does what it says;
- * reads return the piece that was asked for. BOLT_FUZZ=N sets how many texts are
- * made up, BOLT_SECONDS=N how long instead, BOLT_SEED=N repeats a run; the seed is
- * printed.
+ * Writes to every file of Bolt at every offset and length: right texts, almost
+ * right ones, cut ones, random ones. What the documented grammars refuse is refused
+ * with the errno that is documented, and changes nothing; what they allow does what
+ * it says; reads return the piece that was asked for. BOLT_FUZZ=N sets how many
+ * texts are made up, BOLT_SECONDS=N how long instead, BOLT_SEED=N repeats a run;
+ * the seed is printed.
  */
 #define _GNU_SOURCE
 #include <dirent.h>
@@ -64,7 +64,7 @@ static const struct file {
 
 #define FILES ((int)ARRAY_SIZE(files))
 
-/* What the kernel should say, and what it has said so far. */
+/* The state of a run: what the kernel should answer, and counts of its answers. */
 struct fuzz {
 	struct world world;
 	unsigned long long seed;
@@ -74,11 +74,11 @@ struct fuzz {
 	bool can_warm;			/* CPUs of this machine can wait in the kernel */
 	cpus_t keep;
 	struct sight sight;
-	char *texts[3];			/* before, after, whatever */
-	size_t quiet[3];		/* how much of it does not count anything */
-	char *buf;			/* what is written */
+	char *texts[3];			/* texts of all files: before a write, after it, scratch */
+	size_t quiet[3];		/* the length of the files that do not count events */
+	char *buf;			/* the text that is written */
 	int taken, refused;
-	char why[512];			/* what is wrong, or empty */
+	char why[512];			/* the reason why a test has failed, or empty */
 };
 
 /* The meaning of a text that is accepted. */
@@ -87,7 +87,7 @@ struct meaning {
 	unsigned long long number;
 	long long value;
 	int word;			/* of override_words */
-	bool skip;			/* not to be written at all */
+	bool skip;			/* true if the text must not be written */
 };
 
 static unsigned int roll(struct fuzz *f, unsigned int below)

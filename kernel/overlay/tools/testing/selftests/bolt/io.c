@@ -19,13 +19,13 @@
 #define WORKERS 3
 #define DEPTH 8
 #define BLOCK 4096
-#define BLOCKS 512		/* each worker has that many of its own */
+#define BLOCKS 512		/* how many blocks each worker has of its own */
 
 struct worker {
 	pthread_t thread;
 	unsigned int number;
 	unsigned long done;	/* requests, or messages */
-	char why[128];		/* it has ended, or nothing */
+	char why[128];		/* why the worker has ended, or empty */
 };
 
 static atomic_bool stop;

@@ -371,9 +371,9 @@ TEST_F_TIMEOUT(migration, pinned_tasks_are_let_go_as_natively, 600)
 struct pair {
 	const char *name;
 	struct kind kind;
-	bool wakes;		/* while they are away */
+	bool wakes;		/* whether the task is woken while the CPUs are offline */
 	bool group;		/* in a cpuset that follows its parent */
-	bool keeps;		/* what it has asked for, when they are back */
+	bool keeps;		/* whether the task has its affinity again when the CPUs are back */
 };
 
 static const struct pair pairs[] = {

@@ -32,7 +32,7 @@ enum kind { TIMER, WHEEL, WIDE, KINDS };
 struct irq {
 	int nr;
 	bool movable;	/* user space may set its affinity */
-	bool stays;	/* where it is, natively too */
+	bool stays;	/* whether the interrupt stays, natively as well */
 	bool arrives;	/* by make_some_arrive() */
 	char affinity[256];
 };

@@ -130,7 +130,7 @@ struct world {
 	size_t page;
 };
 
-/* False: more CPUs than fit. */
+/* Reads which CPUs the machine has. False: more CPUs than fit in a set. */
 static inline bool world_look(struct world *world)
 {
 	char path[128];

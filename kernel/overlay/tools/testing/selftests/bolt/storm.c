@@ -25,8 +25,8 @@
 #include "../kselftest.h"
 
 #define CAST 32			/* actors at most */
-#define ROUND_MS 500		/* from one look at everything to the next */
-#define PATIENCE_MS 300000	/* for what an actor is in the middle of */
+#define ROUND_MS 500		/* from one check of the rules to the next */
+#define PATIENCE_MS 300000	/* how long an actor may be in the middle of a request */
 #define DEFAULT_ACTORS "batch*3,malformed,all,single,target,switch,settle,keep,read,smt"
 
 static struct storm *storm;

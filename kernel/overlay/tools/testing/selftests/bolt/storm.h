@@ -62,9 +62,9 @@ struct storm {
 	cpus_t players;		/* the CPUs that come and go: not the first */
 	int top;		/* the last hotplug state */
 	unsigned int may;		/* errors that any request may be refused with */
-	bool native_targets;	/* some CPUs go by way of hotplug/target */
+	bool native_targets;	/* some actor writes to hotplug/target */
 	const char *module;
-	bool closed;		/* nobody is to begin anything */
+	bool closed;		/* set when no actor may begin a request */
 };
 
 /* One actor at work. */

@@ -27,10 +27,10 @@
 struct stage {
 	unsigned long go;	/* requests that have begun */
 	unsigned long done;	/* events opened, tried everywhere and closed */
-	unsigned long lost;	/* CPUs on which one did not count */
+	unsigned long lost;	/* CPUs on which an event did not count */
 	unsigned long within;	/* events opened before the request was over */
 	unsigned long over;	/* requests that are over */
-	long span_ns;		/* how long the last one took */
+	long span_ns;		/* how long the last request took */
 };
 
 static unsigned long peek(const unsigned long *value)

@@ -15,9 +15,9 @@
 
 /* Memory in which a child shows what it does. */
 struct slot {
-	unsigned long beats;	/* how often it has been round */
-	unsigned long there;	/* how often it found itself on VICTIM */
-	long value;		/* what the test makes of it */
+	unsigned long beats;	/* how often the child has run through its loop */
+	unsigned long there;	/* how often the child found itself on VICTIM */
+	long value;		/* a number whose meaning depends on the test */
 };
 
 struct task {

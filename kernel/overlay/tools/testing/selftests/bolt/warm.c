@@ -14,7 +14,7 @@ struct ends {
 	long long returned;	/* came back warm */
 	long long unanswered;	/* were woken natively, as they did not answer */
 	long long cold;		/* became natively dead */
-	long long silent;	/* did not answer when they were to become so */
+	long long silent;	/* did not answer the order to become natively dead */
 };
 
 static bool look(struct ends *ends)

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* KUnit: the linear check of a level of domains says what that of all pairs says. */
+/*
+ * KUnit: the linear check of a level of domains has the same result as the check of
+ * all pairs.
+ */
 #include <kunit/test.h>
 #include <linux/cpumask.h>
 #include <linux/mmu_context.h>
@@ -17,7 +20,7 @@ static const struct cpumask *level_mask(int cpu)
 	return &masks[cpu];
 }
 
-/* What the scheduler asks natively, of every CPU with every later one. */
+/* Checks every CPU with every later one, as the scheduler does natively. */
 static bool pairs_are_sane(void)
 {
 	unsigned int one, other;
@@ -99,7 +102,7 @@ static void broken_ones(struct kunit *test)
 	}
 }
 
-/* Every CPU is in its mask; whatever else is in it, and in the map, is random. */
+/* Every CPU is in its own mask; all else in the masks and in the map is random. */
 static void as_pair_by_pair(struct kunit *test)
 {
 	unsigned int round, cpu, sane = 0, broken = 0;
