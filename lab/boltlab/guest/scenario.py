@@ -90,8 +90,8 @@ def allowed() -> set[str]:
 
 
 def names() -> list[str]:
-    """Return the names of all scenarios."""
-    return sorted(path.stem for path in FOLDER.glob("*.toml"))
+    """Return the names of all scenarios: those of files, and those of selftests."""
+    return sorted({path.stem for path in FOLDER.glob("*.toml")} | selftest.scenarios().keys())
 
 
 def load(name: str) -> Scenario:
@@ -99,6 +99,8 @@ def load(name: str) -> Scenario:
 
     Raises BoltError naming what is wrong.
     """
+    if name in selftest.scenarios():
+        return parse(name, {**selftest.scenarios()[name]})
     path = Path(name) if name.endswith(".toml") else FOLDER / f"{name}.toml"
     try:
         table = tomllib.loads(path.read_text(encoding="utf-8"))

@@ -1,11 +1,14 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Builds the kernel's own selftests of Bolt as static programs for a guest."""
+"""The kernel's own selftests of Bolt: static programs for guests, and scenarios that run them."""
 
+import functools
 import re
 import subprocess
 import tempfile
-from collections.abc import Sequence
+import tomllib
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from boltlab import paths
 from boltlab.arch import Arch
@@ -14,6 +17,10 @@ from boltlab.guest import guestimage
 from boltlab.guest.guestimage import Node
 
 FOLDER = Path("tools/testing/selftests/bolt")
+OVERLAY = paths.KERNEL / "overlay"
+TABLE = paths.REPO / "lab" / "selftests.toml"
+PREFIX = "selftest-"  # of the scenarios'
+
 FLAGS = ("-static", "-O2", "-Wall")
 
 
@@ -22,6 +29,48 @@ def names(tree: Path) -> list[str]:
     text = (tree / FOLDER / "Makefile").read_text(encoding="utf-8")
     found = re.search(r"^TEST_GEN_PROGS\s*:=\s*(.+)$", text, re.M)
     return found[1].split() if found else []
+
+
+@functools.cache
+def scenarios() -> Mapping[str, Mapping[str, Any]]:
+    """Return a scenario for each selftest and each further table of selftests.toml, by name.
+
+    They are tables as in lab/scenarios. Raises BoltError when selftests.toml does not fit the
+    Makefile.
+    """
+    table = tomllib.loads(TABLE.read_text(encoding="utf-8"))
+    known = names(OVERLAY)
+    elsewhere = table.pop("elsewhere", None)
+    if not isinstance(elsewhere, list):
+        raise BoltError(f"{TABLE.name}: the list 'elsewhere' is missing")
+    for name in elsewhere:
+        if name not in known:
+            raise BoltError(f"{TABLE.name}: no selftest '{name}' (there are: {', '.join(known)})")
+    rows: dict[str, dict[str, Any]] = {
+        name.replace("_", "-"): {"description": _description(name), "selftests": [name]}
+        for name in known
+        if name not in elsewhere
+    }
+    for name, row in table.items():
+        if name not in rows and "selftests" not in row:
+            raise BoltError(f"{TABLE.name}: '{name}' is no selftest and has no selftests")
+        rows[name] = {**rows.get(name, {}), **row}
+    return {
+        f"{PREFIX}{name}": {
+            "kernel": "bolt",
+            "commands": [f"run /bin/{program}" for program in row["selftests"]],
+            **row,
+        }
+        for name, row in sorted(rows.items())
+    }
+
+
+def _description(name: str) -> str:
+    """Return the first sentence of the comment that the selftest ``name`` begins with."""
+    text = (OVERLAY / FOLDER / f"{name}.c").read_text(encoding="utf-8")
+    comment = re.search(r"^/\*(.*?)\*/", text.partition("\n")[2], re.M | re.S)
+    words = re.sub(r"\n \*", " ", comment[1] if comment else "").split()
+    return re.split(r"(?<=\w\.) (?=[A-Z])", " ".join(words))[0]
 
 
 def build(arch: Arch, tree: Path, wanted: Sequence[str]) -> dict[str, Node]:

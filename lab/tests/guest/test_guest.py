@@ -14,7 +14,7 @@ import pytest
 
 from boltlab.arch import ARCHES
 from boltlab.bench import breakdown
-from boltlab.guest import qemu, scenario
+from boltlab.guest import qemu, scenario, selftest
 from boltlab.guest.qemu import GuestResult
 from boltlab.kernel.build import Kernel
 
@@ -146,36 +146,11 @@ def test_kunit_domains_with_core_scheduling(kernel: Kernels, arch: str) -> None:
     assert domains_are_right(play(kernel, arch, "kunit-domains", "kasan", timeout=3600))
 
 
+# On the usual kernel and both architectures; the others have tests of their own.
 SELFTESTS = [
-    "abi",
-    "bulk",
-    "caches",
-    "callers",
-    "counters",
-    "cpusets",
-    "deadline",
-    "deadline-model",
-    "domains",
-    "faults",
-    "fuzz",
-    "hardware",
-    "invisible",
-    "io",
-    "irqs",
-    "lost",
-    "memory",
-    "migration",
-    "movers",
-    "nodes",
-    "owners",
-    "states",
-    "swevents",
-    "timers",
-    "traffic",
-    "uevents",
-    "undo",
-    "veto",
-    "warm",
+    name.removeprefix(selftest.PREFIX)
+    for name in selftest.scenarios()
+    if (wanted := scenario.load(name)).kernel == "bolt" and wanted.arches == tuple(ARCHES)
 ]
 
 
