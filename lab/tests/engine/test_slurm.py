@@ -5,24 +5,25 @@ The cluster is Debian's Slurm and munge, unpacked into the cache, with ports, ke
 own (boltlab.engine.cluster).
 """
 
-import json
 import os
 import subprocess
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from boltlab import cli, paths
+from boltlab import arch, cli, paths
 from boltlab.engine import cluster, slurm
 from boltlab.engine import rows as elements
 from boltlab.engine.rows import Row
 from boltlab.torture import tally
 
 pytestmark = pytest.mark.nightly
+
+HOST = arch.select(None)[0].name
 
 # Counts that differ from row to row, and a failure in each fourth row.
 STUB = """#!/bin/sh
@@ -112,24 +113,41 @@ def test_an_element_is_killed(
     assert capsys.readouterr().out.splitlines()[-1].split()[2:] == ["0", "0", "8", "1", "8"]
 
 
-def test_torture_with_a_run_that_is_killed(fleet: Path, tmp_path: Path) -> None:
-    """In virtual time a run is the same each time, so that counts must be equal."""
+def test_torture_with_a_run_that_is_killed(
+    fleet: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """On a busy host two runs of one seed part (docs/torture.md): counts are not compared."""
     ledger, serial = tmp_path / "merged.json", tmp_path / "serial.json"
-    words = "torture --arch x86_64 --config production --scenario quiet,native --accel icount"
+    words = f"torture --arch {HOST} --config production --scenario quiet,native --accel icount"
+    folders, write = [], elements.write
+
+    def noted(rows: Sequence[Row], name: str) -> Path:
+        folders.append(write(rows, name))
+        return folders[-1]
+
+    monkeypatch.setattr(elements, "write", noted)
     killer = kill_one(1, 4)
     words += " --requests 20 --runs 3 --engine slurm --at-once 2"
     assert cli.main([*words.split(), "--results", str(ledger)]) == 0
     killer.join(10)
-    folder = max((paths.cache() / "engine").glob("*-torture"))
+    [folder] = folders
     assert (folder / "chunk-1").read_text().split() == ["1"]
+    own = [folder / "done" / str(number) / elements.LEDGER for number in range(3)]
+    merged = tally.load(ledger)
+    assert merged.dumps() == books(own).dumps()
     for line in (folder / "rows").read_text().splitlines():
         env = {**os.environ, "LEDGER": str(serial)}
         env.pop("LD_LIBRARY_PATH")
         subprocess.run(["sh", "-c", line], cwd=paths.REPO, env=env, check=True)
-    found = [json.loads(path.read_text())["cells"] for path in (ledger, serial)]
-    for cells in found:
-        for cell in cells:
-            assert cell.pop("host_s") > 0
-    assert found[0] == found[1]
-    assert sum(cell["runs"] for cell in found[0]) == 3
-    assert all(cell["attempted"] > 0 for cell in found[0])
+    other = tally.load(serial)
+    assert list(merged.cells) == list(other.cells)
+    for key, cell in merged.cells.items():
+        twin = other.cells[key]
+        assert (cell.runs, cell.accels, cell.wrong) == (twin.runs, twin.accels, 0)
+        assert cell.failures == twin.failures == []
+        assert cell.attempted == cell.done + cell.refused > 0
+    print(f"merged {counts(merged)}, serial {counts(other)}")
+
+
+def counts(book: tally.Book) -> list[int]:
+    return [cell.attempted for cell in book.cells.values()]
