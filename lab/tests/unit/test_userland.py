@@ -65,7 +65,7 @@ def test_only_the_status_may_be_compared() -> None:
 
 
 def test_times_are_by_check_and_mode() -> None:
-    records = [
+    records: list[Mapping[str, Any]] = [
         {"check": "one", "mode": "native", "ms": 30},
         {"check": "one", "mode": "bolt", "ms": 20},
         {"end": "ok"},
