@@ -82,16 +82,22 @@ def test_what_is_passed_over_is_counted(
     assert tally.load(tmp_path / "t.json").cells["kcsan", "x86_64", "quiet"].ignored == 1
 
 
-def test_a_failure_is_counted_and_said(
-    guests: list[qemu.Guest],
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+@pytest.fixture
+def complaining(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every guest ends with a complaint of its kernel."""
+
     async def boot(guest: qemu.Guest, name: str, **more: Any) -> GuestResult:
         raise BoltError("the guest's kernel complained: BUG")
 
     monkeypatch.setattr(qemu, "boot", boot)
+
+
+def test_a_failure_is_counted_and_said(
+    guests: list[qemu.Guest],
+    complaining: None,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     words = ("--config", "production", "--scenario", "quiet", "--accel", "icount", "--seed", "5")
     assert call(tmp_path, *words) == 1
     cell = tally.load(tmp_path / "t.json").cells["production", "x86_64", "quiet"]
@@ -216,14 +222,10 @@ def test_elements_of_a_matrix(guests: list[qemu.Guest], fleet: list[Path], tmp_p
 def test_failures_of_elements_are_said(
     guests: list[qemu.Guest],
     fleet: list[Path],
+    complaining: None,
     tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    async def boot(guest: qemu.Guest, name: str, **more: Any) -> GuestResult:
-        raise BoltError("the guest's kernel complained: BUG")
-
-    monkeypatch.setattr(qemu, "boot", boot)
     words = ("--config", "production", "--scenario", "quiet", "--engine", "slurm", "--seed", "7")
     assert call(tmp_path, *words) == 1
     said = capsys.readouterr().out.replace("\n", " ")
