@@ -4,7 +4,7 @@
 import itertools
 import sys
 import textwrap
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from rich.cells import cell_len
@@ -34,6 +34,12 @@ class Column:
     rank: int = 0
     name: str = ""
     prose: bool = False
+
+
+def markdown(header: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
+    """Return the lines of a table in Markdown."""
+    first, *others = (f"| {' | '.join(row)} |" for row in (header, *rows))
+    return [first, "|" + "---|" * len(header), *others]
 
 
 def show(

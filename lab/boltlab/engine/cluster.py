@@ -7,7 +7,6 @@ sockets, state and ports are the private cluster's own.
 
 import getpass
 import os
-import platform
 import re
 import secrets
 import shutil
@@ -18,8 +17,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
-from boltlab import debs, paths
-from boltlab.arch import ARCHES, Arch
+from boltlab import arch, debs, paths
 from boltlab.errors import BoltError
 from boltlab.locks import lock
 
@@ -58,20 +56,13 @@ PartitionName=all Nodes=ALL Default=YES State=UP MaxTime=INFINITE
 """
 
 
-def _here() -> Arch:
-    for arch in ARCHES.values():
-        if arch.is_host:
-            return arch
-    raise BoltError(f"there is no Slurm for a {platform.machine()}")
-
-
 def programs() -> Path:
     """Return a folder with Slurm and munge, fetched if need be; BoltError if apt has none."""
     folder = paths.cache() / "slurm"
     with lock(folder):
         if not folder.exists():
             half = folder.with_suffix(".half")
-            debs.unpack(_here(), PACKAGES, half, depends=True)
+            debs.unpack(arch.host(), PACKAGES, half, depends=True)
             half.rename(folder)
     return folder
 
@@ -91,7 +82,7 @@ def private(
     # The path of a socket has 107 characters at the most.
     if len(str(folder)) > 90:
         raise BoltError(f"the path {folder} is too long for a socket")
-    triplet = _here().triplet
+    triplet = arch.host().triplet
     libraries = root / "usr/lib" / triplet
     plugins = libraries / "slurm-wlm"
     # The libraries of this machine first: the C library and its linker belong together.

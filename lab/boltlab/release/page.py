@@ -2,10 +2,10 @@
 """The page of a release check: what was run, the figures against the last, what is open."""
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from boltlab import coverage, git, paths, ui, versions
+from boltlab import coverage, git, paths, tables, ui, versions
 from boltlab.arch import ARCHES
 from boltlab.bench import results
 from boltlab.bench.results import Results
@@ -70,7 +70,7 @@ def steps_of(steps: Mapping[str, Step], done: Mapping[str, Done]) -> list[str]:
             continue
         verdict = "failed" if ended.status else "passed"
         lines.append([name, step.what, verdict, ui.clock(ended.seconds), ended.date])
-    return _table(("step", "what", "result", "took", "date"), lines)
+    return tables.markdown(("step", "what", "result", "took", "date"), lines)
 
 
 def figures(place: Path) -> list[str]:
@@ -83,7 +83,7 @@ def figures(place: Path) -> list[str]:
             found += [f"{now.arch} {now.setting}: there is nothing to compare with.", ""]
             continue
         found += [f"{now.arch} {now.setting}, ms; last: `results/{name}`", ""]
-        found += _table(("case", "CPUs", "last", "now", "change"), compare(last, now))
+        found += tables.markdown(("case", "CPUs", "last", "now", "change"), compare(last, now))
         found += [""]
     return found[:-1] or ["Not measured."]
 
@@ -130,7 +130,7 @@ def torture() -> list[str]:
         [*line[:4], "" if int(line[2]) >= int(line[3]) else "**open**", *line[4:6]]
         for line in found
     ]
-    return _table(("configuration", "on", "survived", "goal", "", "runs", "failed"), lines)
+    return tables.markdown(("configuration", "on", "survived", "goal", "", "runs", "failed"), lines)
 
 
 def bugs(file: Path = PLANTED) -> list[str]:
@@ -153,9 +153,3 @@ def rows(table: Iterable[coverage.Row]) -> list[str]:
         f"* {row.step}: {row.requirement}: {row.figure}" for row in table if OPEN.search(row.figure)
     ]
     return found or ["None."]
-
-
-def _table(header: Sequence[str], lines: Sequence[Sequence[str]]) -> list[str]:
-    rule = f"|{'---|' * len(header)}"
-    first, *others = (f"| {' | '.join(line)} |" for line in (header, *lines))
-    return [first, rule, *others]

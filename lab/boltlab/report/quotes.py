@@ -23,7 +23,7 @@ from dataclasses import dataclass
 from decimal import ROUND_HALF_UP, Decimal
 from pathlib import Path
 
-from boltlab import kept, paths
+from boltlab import kept, paths, tables
 from boltlab.bench import breakdown, results
 from boltlab.bench.results import DIRECTIONS, Case, Results, variants
 from boltlab.boot import bootfile
@@ -89,7 +89,7 @@ def table(words: str) -> str:
     if kind not in _KINDS or not names:
         raise BoltError(f"no table '{words}' (there are: {', '.join(_KINDS)}, each of files)")
     header, rows = _KINDS[kind](names)
-    lines = [_row(header), "|" + "---|" * len(header), *(_row(row) for row in rows)]
+    lines = tables.markdown(header, rows)
     files = list(dict.fromkeys(kept.find(name.partition("@")[0]) for name in names))
     return "\n".join([*lines, "", _origin(files), ""])
 
@@ -155,10 +155,6 @@ def _rounded(figure: float, digits: int) -> str:
     if abs(float(exact) - figure) > abs(figure) * COARSEST:
         return kept.number(figure)
     return f"{exact:,f}"
-
-
-def _row(cells: Sequence[str]) -> str:
-    return "| " + " | ".join(cells) + " |"
 
 
 def _origin(files: Sequence[Path]) -> str:
