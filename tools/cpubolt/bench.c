@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* cpubolt bench: how long requests take on this machine, with and without Bolt */
-#include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <getopt.h>
@@ -112,21 +111,12 @@ static void catch_signals(void)
 
 /* -- Options -------------------------------------------------------------- */
 
-/* A decimal number from @least to @most; *end is what follows. */
-static bool read_number(const char *text, unsigned long least, unsigned long most,
-			unsigned long *value, char **end)
-{
-	errno = 0;
-	*value = strtoul(text, end, 10);
-	return isdigit((unsigned char)*text) && !errno && *value >= least && *value <= most;
-}
-
 static int read_count(const char *text, const char *what, unsigned long least, unsigned long most,
 		      unsigned long *value)
 {
 	char *end;
 
-	if (read_number(text, least, most, value, &end) && !*end)
+	if (parse_number(text, least, most, value, &end) && !*end)
 		return EXIT_DONE;
 	return fail(EXIT_USAGE, "\"%s\" is no number of %s from %lu to %lu", text, what, least,
 		    most);
@@ -142,7 +132,7 @@ static int read_batches(struct bench *bench, const char *text)
 	do {
 		if (bench->batch_count == MOST_BATCHES)
 			return fail(EXIT_USAGE, "--batch takes %d numbers at most", MOST_BATCHES);
-		if (!read_number(place, 1, 1u << 20, &value, &end) || (*end && *end != ','))
+		if (!parse_number(place, 1, 1u << 20, &value, &end) || (*end && *end != ','))
 			return fail(EXIT_USAGE, "\"%s\" is no list of numbers such as 1,2,4", text);
 		bench->batches[bench->batch_count++] = value;
 		place = end + 1;
@@ -529,7 +519,7 @@ static int request(struct bench *bench, enum bench_variant variant, enum cpubolt
 static int wait_and_measure(struct bench *bench, unsigned long ms, struct bench_watts *watts)
 {
 	struct energy_reading before;
-	int code = watts ? bench_energy_begin(&bench->meters, &before) : EXIT_DONE;
+	int code = watts ? bench_energy_read(&bench->meters, &before) : EXIT_DONE;
 
 	if (code != EXIT_DONE)
 		return code;

@@ -36,23 +36,18 @@ int bench_energy_open(const struct invocation *call, struct energy_meters *meter
 	return error ? fail(EXIT_FAILED, "cannot look for meters: %s", strerror(-error)) : EXIT_DONE;
 }
 
-static int read_meters(const struct energy_meters *meters, struct energy_reading *reading)
+int bench_energy_read(const struct energy_meters *meters, struct energy_reading *reading)
 {
 	int error = energy_meters_read(meters, reading);
 
 	return error ? fail(EXIT_FAILED, "a meter does not answer: %s", strerror(-error)) : EXIT_DONE;
 }
 
-int bench_energy_begin(const struct energy_meters *meters, struct energy_reading *before)
-{
-	return read_meters(meters, before);
-}
-
 int bench_energy_end(const struct energy_meters *meters, const struct energy_reading *before,
 		     struct bench_watts *watts)
 {
 	struct energy_reading after;
-	int code = read_meters(meters, &after);
+	int code = bench_energy_read(meters, &after);
 	double power;
 
 	if (code != EXIT_DONE)

@@ -21,8 +21,8 @@ struct bench_power {
 /** bench_energy_open() - find meters; an exit code, after a message */
 int bench_energy_open(const struct invocation *call, struct energy_meters *meters);
 
-/** bench_energy_begin() - read the meters before a wait; an exit code */
-int bench_energy_begin(const struct energy_meters *meters, struct energy_reading *before);
+/** bench_energy_read() - read the meters, as before a wait; an exit code, after a message */
+int bench_energy_read(const struct energy_meters *meters, struct energy_reading *reading);
 
 /** bench_energy_end() - read the meters after a wait, and count it; an exit code */
 int bench_energy_end(const struct energy_meters *meters, const struct energy_reading *before,

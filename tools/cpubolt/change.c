@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* What online, offline and set have in common */
-#include <ctype.h>
-#include <errno.h>
 #include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -33,9 +31,7 @@ static int read_cores(const char *text, unsigned int *cores)
 	unsigned long value;
 	char *end;
 
-	errno = 0;
-	value = strtoul(text, &end, 10);
-	if (!isdigit((unsigned char)*text) || *end || errno || !value || value > 1U << 20)
+	if (!parse_number(text, 1, 1U << 20, &value, &end) || *end)
 		return fail(EXIT_USAGE, "\"%s\" is no number of cores", text);
 	*cores = value;
 	return EXIT_DONE;

@@ -90,6 +90,10 @@ void complain(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /** fail() - complain(), and return @code */
 int fail(enum exit_code code, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
+/** parse_number() - a decimal number from @least to @most, without a sign; *@end is what follows */
+bool parse_number(const char *text, unsigned long least, unsigned long most, unsigned long *value,
+		  char **end);
+
 /** fail_usage() - say how to get help, after another message; return EXIT_USAGE */
 int fail_usage(const struct invocation *call);
 

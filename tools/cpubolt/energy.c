@@ -68,9 +68,7 @@ static int read_whole(const char *option, const char *text, unsigned int least, 
 	unsigned long number;
 	char *end;
 
-	errno = 0;
-	number = strtoul(text, &end, 10);
-	if (*text >= '0' && *text <= '9' && !*end && !errno && number >= least && number <= most) {
+	if (parse_number(text, least, most, &number, &end) && !*end) {
 		*value = (unsigned int)number;
 		return EXIT_DONE;
 	}

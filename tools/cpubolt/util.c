@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Messages, help texts and files, for all subcommands */
+#include <ctype.h>
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -87,6 +88,14 @@ int invocation_open(struct invocation *call)
 			    call->root);
 	return fail(exit_code_of(error), "cannot read %s/sys/devices/system/cpu: %s", call->root,
 		    strerror(-error));
+}
+
+bool parse_number(const char *text, unsigned long least, unsigned long most, unsigned long *value,
+		  char **end)
+{
+	errno = 0;
+	*value = strtoul(text, end, 10);
+	return isdigit((unsigned char)*text) && !errno && *value >= least && *value <= most;
 }
 
 char *invocation_read(const struct invocation *call, const char *path)
