@@ -216,13 +216,11 @@ static void be_away(enum state state, const char *list, const int *cpus, int n, 
 	for (int i = 0; i < n; i++)
 		all[i] = -all_interrupts(cpus[i]);
 	change(state, list, cpus, n, false);
-	if (counts) {
-		must_write(TRACING "trace", " ");
-		must_write(TRACING "tracing_on", "1");
-	}
+	if (counts)
+		tracing_on();
 	sleep_ms(ms);
 	if (counts)
-		must_write(TRACING "tracing_on", "0");
+		tracing_off();
 	change(state, list, cpus, n, true);
 	for (int i = 0; i < n; i++)
 		all[i] += all_interrupts(cpus[i]);
@@ -270,7 +268,7 @@ int main(int argc, char **argv)
 	char path[128];
 
 	(void)argc;
-	must_write(TRACING "tracing_on", "0");
+	tracing_off();
 	must_write(TRACING "trace_clock", "mono");
 	must_write(TRACING "buffer_size_kb", "8192");
 	for (size_t i = 0; i < ARRAY_SIZE(events); i++) {
