@@ -318,6 +318,7 @@ static __always_inline bool bolt_has_left_sched(unsigned int cpu)
 	return bolt_in_request() && !cpu_active(cpu);
 }
 
+bool bolt_keeps_affinity(const struct task_struct *p);
 bool bolt_asker_sleeps_on(unsigned int cpu);
 bool bolt_look_out_idle(unsigned int cpu);
 
@@ -326,6 +327,7 @@ void sched_cpu_leave(unsigned int cpu);
 void sched_cpu_push_tasks(unsigned int cpu);
 void sched_cpu_stay(unsigned int cpu);
 void sched_cpus_have_changed(void);
+bool sched_give_affinity_back(struct task_struct *p);
 
 /*
  * In kernel/workqueue.c and kernel/irq/cpuhotplug.c: called once for all CPUs of a
@@ -466,6 +468,7 @@ bool bolt_arch_warm_stays(void);
 #define bolt_stale_in_domains(...) false
 #define bolt_may_defer_domains() false
 #define bolt_has_left_sched(...) false
+#define bolt_keeps_affinity(...) false
 #define workqueue_cpus_come(...) do { } while (0)
 #define bolt_warm_park() false
 #define bolt_is_warm(...) false

@@ -38,6 +38,7 @@
 #include <trace/events/bolt.h>
 
 #include "../rcu/rcu.h"
+#include "affinity.h"
 #include "compat.h"
 #include "control.h"
 #include "domains.h"
@@ -241,6 +242,9 @@ static int bolt_run(void *arg)
 	rcu_unexpedite_gp();
 	cpus_write_unlock();
 	arch_smt_update();
+	/* CPUs have come, or those that an undo has brought back. */
+	if (err || !cpumask_empty(batch->up))
+		bolt_give_affinity_back();
 	return err;
 }
 

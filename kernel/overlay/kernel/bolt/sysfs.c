@@ -15,6 +15,7 @@
 #include <linux/string.h>
 #include <linux/sysfs.h>
 
+#include "affinity.h"
 #include "boot/boot.h"
 #include "compat.h"
 #include "error.h"
@@ -25,6 +26,20 @@
 #include "state.h"
 #include "warm.h"
 
+/* Reads 0 or 1. Not by kstrtobool(), which takes any text that begins like a yes or a no. */
+static int bolt_switch(const char *buf, size_t count, bool *on)
+{
+	unsigned int number;
+	int err = bolt_parse_number(buf, count, &number);
+
+	if (err == -E2BIG)
+		return err;
+	if (err || number > 1)
+		return -EINVAL;
+	*on = number;
+	return 0;
+}
+
 static ssize_t enabled_show(struct device *dev, struct device_attribute *attr,
 			    char *buf)
 {
@@ -34,16 +49,9 @@ static ssize_t enabled_show(struct device *dev, struct device_attribute *attr,
 static ssize_t enabled_store(struct device *dev, struct device_attribute *attr,
 			     const char *buf, size_t count)
 {
-	unsigned int on;
-	int err;
+	bool on;
+	int err = bolt_switch(buf, count, &on) ?: bolt_enable(on);
 
-	/* Not kstrtobool(), which takes any text that begins like a yes or a no. */
-	err = bolt_parse_number(buf, count, &on);
-	if (err == -E2BIG)
-		return err;
-	if (err || on > 1)
-		return -EINVAL;
-	err = bolt_enable(on);
 	return err ?: count;
 }
 static DEVICE_ATTR_ADMIN_RW(enabled);
@@ -241,6 +249,26 @@ static ssize_t keep_store(struct device *dev, struct device_attribute *attr,
 }
 static DEVICE_ATTR_ADMIN_RW(keep);
 
+static ssize_t keep_affinity_show(struct device *dev,
+				  struct device_attribute *attr, char *buf)
+{
+	return sysfs_emit(buf, "%d\n", bolt_affinity_kept());
+}
+
+static ssize_t keep_affinity_store(struct device *dev,
+				   struct device_attribute *attr,
+				   const char *buf, size_t count)
+{
+	bool on;
+	int err = bolt_switch(buf, count, &on);
+
+	if (err)
+		return err;
+	bolt_keep_affinity(on);
+	return count;
+}
+static DEVICE_ATTR_ADMIN_RW(keep_affinity);
+
 static ssize_t park_show(struct device *dev, struct device_attribute *attr,
 			 char *buf)
 {
@@ -292,6 +320,7 @@ static struct attribute *bolt_attrs[] = {
 	&dev_attr_last_error.attr,
 	&dev_attr_irq_keep.attr,
 	&dev_attr_keep.attr,
+	&dev_attr_keep_affinity.attr,
 	&dev_attr_offline.attr,
 	&dev_attr_online.attr,
 	&dev_attr_park.attr,

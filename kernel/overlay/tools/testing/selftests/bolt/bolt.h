@@ -152,6 +152,8 @@ static inline int start_over(void)
 		err = put(BOLT_DIR "settle_delay_ms", "1000");
 	if (!err)
 		err = put(BOLT_DIR "keep", "pressure");
+	if (!err)
+		err = put(BOLT_DIR "keep_affinity", "0");
 	return err;
 }
 

@@ -27,7 +27,7 @@
 
 /* The kinds of text that files take. */
 enum kind {
-	LIST, MASK, SETTLE, KEEP, ENABLED, DELAY, CHOICE, PARK, OVERRIDE, TIMING,
+	LIST, MASK, SETTLE, KEEP, ENABLED, SWITCH, DELAY, CHOICE, PARK, OVERRIDE, TIMING,
 	TARGET, FAIL,	/* the kernel's own, of VICTIM */
 	NOTHING,
 };
@@ -49,6 +49,7 @@ static const struct file {
 	{ BOLT_DIR "settle", SETTLE },
 	{ BOLT_DIR "irq_keep", KEEP, 0, true },
 	{ BOLT_DIR "keep", CHOICE, 0, true, .choices = { "delay", "pressure" } },
+	{ BOLT_DIR "keep_affinity", SWITCH, 0, true },
 	{ BOLT_DIR "enabled", ENABLED, 0, true },
 	{ BOLT_DIR "settle_delay_ms", DELAY, 0, true },
 	{ BOLT_DIR "park", PARK, 0, true, .choices = { "cold", "warm" } },
@@ -225,6 +226,7 @@ static int refusal(struct fuzz *f, const struct file *file, const char *text,
 		err = model_list_any(&f->world, text, len, &m->set);
 		return !err && m->set & ~f->world.possible ? -EINVAL : err;
 	case ENABLED:
+	case SWITCH:
 	case TIMING:
 		return grammar_switch(&f->world, text, len, &m->number);
 	case DELAY:
@@ -338,9 +340,10 @@ static bool check_taken(struct fuzz *f, const struct file *file,
 		if (!is(file->path, file->choices[m->word]))
 			return wrong(f, "the word is not %s", file->choices[m->word]);
 		break;
+	case SWITCH:
 	case TIMING:
 		if (!is(file->path, m->number ? "1" : "0"))
-			return wrong(f, "timing is not %llu", m->number);
+			return wrong(f, "the switch is not %llu", m->number);
 		break;
 	case OVERRIDE:
 		/* bolt/states marks a state for every word but the first, "default". */
@@ -597,6 +600,7 @@ static size_t draw_right(struct fuzz *f, const struct file *file, char *text)
 		memcpy(text, &set, sizeof(set));
 		return sizeof(long) * (1 + roll(f, 20));
 	case ENABLED:
+	case SWITCH:
 	case TIMING:
 		return sprintf(text, "%d", roll(f, 6) > 0);
 	case DELAY:

@@ -149,6 +149,11 @@ static int other_keep(struct world *w)
 	return put(BOLT_DIR "keep", roll(w, 2) ? "delay" : "pressure");
 }
 
+static int other_affinity(struct world *w)
+{
+	return put(BOLT_DIR "keep_affinity", roll(w, 4) ? "1" : "0");
+}
+
 static int other_mode(struct world *w)
 {
 	w->enabled = !w->enabled;
@@ -184,11 +189,12 @@ static const struct {
 	int weight;
 	int (*run)(struct world *w);
 } actions[] = {
-	{ "request", 70, request },
+	{ "request", 69, request },
 	{ "nap", 13, nap },
 	{ "park", 3, park },
 	{ "settle_delay_ms", 3, new_delay },
 	{ "keep", 1, other_keep },
+	{ "keep_affinity", 1, other_affinity },
 	{ "enabled", 5, other_mode },
 	{ "settle", 5, settle },
 };
