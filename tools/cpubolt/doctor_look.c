@@ -347,7 +347,7 @@ static void check_settling(struct doctor *doctor)
 
 static void check_interrupts(struct doctor *doctor)
 {
-	int pid = program_find(doctor->call, "irqbalance");
+	int pid = program_find(doctor->call->root, "irqbalance");
 	char *keep = NULL;
 	bool kept;
 
@@ -397,7 +397,7 @@ static void check_programs(struct doctor *doctor)
 	bool any = false;
 
 	for (size_t i = 0; i < sizeof(programs) / sizeof(*programs); i++) {
-		int pid = program_find(doctor->call, programs[i].name);
+		int pid = program_find(doctor->call->root, programs[i].name);
 
 		if (pid < 0)
 			return;

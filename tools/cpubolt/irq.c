@@ -330,8 +330,8 @@ static int show_cpus(struct view *view, const struct irq_report *report)
 /* CPUs on which irqbalance puts interrupts, or NULL if it has not been told. */
 static cpu_set_t *balanced_cpus(struct view *view, int pid)
 {
-	char *list = program_variable(view->call, pid, "IRQBALANCE_BANNED_CPULIST");
-	char *mask = program_variable(view->call, pid, "IRQBALANCE_BANNED_CPUS");
+	char *list = program_variable(view->call->root, pid, "IRQBALANCE_BANNED_CPULIST");
+	char *mask = program_variable(view->call->root, pid, "IRQBALANCE_BANNED_CPUS");
 	cpu_set_t *banned = set_empty(view->machine), *left = set_new(view->machine,
 								       CPUBOLT_ONLINE);
 	int error = -EINVAL;
@@ -365,7 +365,7 @@ static bool is_confined(struct view *view, int pid)
 
 static void print_irqbalance(struct view *view, bool kept)
 {
-	int pid = program_find(view->call, "irqbalance");
+	int pid = program_find(view->call->root, "irqbalance");
 	cpu_set_t *others;
 	char *text;
 

@@ -4,7 +4,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <time.h>
 
 #include "irq_read.h"
@@ -76,70 +75,6 @@ static int read_rates(const struct invocation *call, double seconds, struct irq_
 	return code;
 }
 
-/* A line of /proc/irq/N/FILE, to be freed; "" if there is none. */
-static char *read_line(const struct invocation *call, int irq, const char *file)
-{
-	char path[64], *text;
-
-	snprintf(path, sizeof(path), "/proc/irq/%d/%s", irq, file);
-	text = invocation_read(call, path);
-	if (!text)
-		return strdup("");
-	text[strcspn(text, "\n")] = '\0';
-	return text;
-}
-
-/* The kernel makes the file writable if user space may move the interrupt. */
-static bool is_writable(const struct invocation *call, int irq)
-{
-	struct stat file;
-	char *path;
-	bool writable;
-
-	if (asprintf(&path, "%s/proc/irq/%d/smp_affinity_list", call->root, irq) < 0)
-		return false;
-	writable = !stat(path, &file) && file.st_mode & S_IWUSR;
-	free(path);
-	return writable;
-}
-
-/* Older kernels make all of these files writable: debugfs knows, if the kernel has the file. */
-static bool is_managed(const struct invocation *call, int irq)
-{
-	char path[64], *text;
-	bool managed;
-
-	snprintf(path, sizeof(path), "/sys/kernel/debug/irq/irqs/%d", irq);
-	text = invocation_read(call, path);
-	managed = text && strstr(text, "IRQD_AFFINITY_MANAGED");
-	free(text);
-	return managed;
-}
-
-static int read_place(const struct invocation *call, const struct irq_row *row,
-		      struct irq_place *place)
-{
-	char *node;
-
-	place->node = -1;
-	if (row->number < 0) {
-		place->kind = irq_kind_of(row, false);
-		place->affinity = strdup("");
-		place->effective = strdup("");
-		return place->affinity && place->effective ? 0 : -ENOMEM;
-	}
-	place->kind = irq_kind_of(row, is_writable(call, row->number));
-	if (place->kind == IRQ_MOVABLE && is_managed(call, row->number))
-		place->kind = IRQ_MANAGED;
-	place->affinity = read_line(call, row->number, "smp_affinity_list");
-	place->effective = read_line(call, row->number, "effective_affinity_list");
-	node = read_line(call, row->number, "node");
-	if (node && *node)
-		place->node = atoi(node);
-	free(node);
-	return place->affinity && place->effective ? 0 : -ENOMEM;
-}
-
 static int read_places(const struct invocation *call, struct irq_report *report)
 {
 	size_t count = report->table.count;
@@ -152,7 +87,8 @@ static int read_places(const struct invocation *call, struct irq_report *report)
 	for (size_t i = 0; i < count * report->table.cpu_count; i++)
 		report->sums[i / report->table.cpu_count] += report->rates[i];
 	for (size_t i = 0; i < count && !error; i++)
-		error = read_place(call, &report->table.rows[i], &report->places[i]);
+		error = irq_place_read(call->root, &report->table.rows[i],
+				       &report->places[i]);
 	return error ? fail(EXIT_FAILED, "no memory") : EXIT_DONE;
 }
 
@@ -171,10 +107,8 @@ int irq_read(const struct invocation *call, double seconds, struct irq_report *r
 
 void irq_report_free(struct irq_report *report)
 {
-	for (size_t i = 0; report->places && i < report->table.count; i++) {
-		free(report->places[i].affinity);
-		free(report->places[i].effective);
-	}
+	for (size_t i = 0; report->places && i < report->table.count; i++)
+		irq_place_free(&report->places[i]);
 	free(report->places);
 	free(report->rates);
 	free(report->sums);

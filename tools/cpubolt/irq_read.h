@@ -4,15 +4,7 @@
 #define IRQ_READ_H
 
 #include "command.h"
-#include "irq_parse.h"
-
-/** What /proc/irq/N says beside the counts */
-struct irq_place {
-	enum irq_kind kind;
-	char *affinity;		/* cpulist that is configured, "" if there is none */
-	char *effective;	/* cpulist on which the interrupt is, "" likewise */
-	int node;		/* NUMA node of the device, -1 if it has none */
-};
+#include "irq_place.h"
 
 /** All interrupts, over some time */
 struct irq_report {

@@ -20,6 +20,8 @@ enum kind {
 	POLICY,
 	LEVEL,
 	PATH,
+	SWITCH,
+	IRQBALANCE,
 };
 
 struct key {
@@ -53,6 +55,11 @@ static const struct key keys[] = {
 	{ "package", "down", NUMBER, AT(settings.package.down), 1, 99, 60 },
 	{ "package", "pressure", NUMBER, AT(settings.package.pressure), 1, 100, 10 },
 	{ "fixed", "cpus", LIST, AT(settings.fixed), 0, 0, 0 },
+	{ "interrupts", "enabled", SWITCH, AT(interrupts.enabled), 0, 0, 0 },
+	{ "interrupts", "busy_per_second", NUMBER, AT(interrupts.busy), 1, 1000000, 100 },
+	{ "interrupts", "dwell_s", NUMBER, AT(interrupts.dwell_s), 1, 3600, 60 },
+	{ "interrupts", "moves_per_minute", NUMBER, AT(interrupts.per_minute), 1, 600, 20 },
+	{ "interrupts", "irqbalance", IRQBALANCE, AT(interrupts.irqbalance), 0, 0, 0 },
 };
 
 #define KEYS	(sizeof(keys) / sizeof(keys[0]))
@@ -268,6 +275,28 @@ static bool take_path(struct reading *reading, const struct key *key, const char
 	return true;
 }
 
+static bool take_switch(struct reading *reading, const struct key *key, const char *text)
+{
+	if (strcmp(text, "yes") && strcmp(text, "no")) {
+		wrong(reading, "%s = %s: \"yes\" or \"no\" is wanted", key->name, text);
+		return false;
+	}
+	*(bool *)value_at(reading->config, key) = *text == 'y';
+	return true;
+}
+
+static bool take_irqbalance(struct reading *reading, const struct key *key, const char *text)
+{
+	enum beside_irqbalance *beside = value_at(reading->config, key);
+
+	if (strcmp(text, "yield") && strcmp(text, "ban")) {
+		wrong(reading, "%s = %s: \"yield\" or \"ban\" is wanted", key->name, text);
+		return false;
+	}
+	*beside = *text == 'y' ? IRQBALANCE_YIELD : IRQBALANCE_BAN;
+	return true;
+}
+
 /* For inih: nothing but 0 is success. */
 static int take(void *data, const char *section, const char *name, const char *value)
 {
@@ -290,6 +319,10 @@ static int take(void *data, const char *section, const char *name, const char *v
 			return take_level(reading, key, value);
 		case PATH:
 			return take_path(reading, key, value);
+		case SWITCH:
+			return take_switch(reading, key, value);
+		case IRQBALANCE:
+			return take_irqbalance(reading, key, value);
 		}
 	}
 	if (!*section)

@@ -12,10 +12,26 @@
 #define CONFIG_FILE	"/etc/cpubolt/cpuboltd.conf"
 #define CONFIG_SUFFIX	".conf"
 
+/** What cpuboltd does where irqbalance runs */
+enum beside_irqbalance {
+	IRQBALANCE_YIELD,	/* cpuboltd leaves interrupts alone */
+	IRQBALANCE_BAN,		/* irqbalance is told to leave alone what cpuboltd moves */
+};
+
+/** Section [interrupts] */
+struct interrupt_settings {
+	bool enabled;
+	unsigned int busy;		/* so many a second, or more, are busy */
+	unsigned int dwell_s;
+	unsigned int per_minute;
+	enum beside_irqbalance irqbalance;
+};
+
 struct config {
 	const struct policy *policy;
 	struct policy_settings settings;
 	struct restraint_rules rules;
+	struct interrupt_settings interrupts;
 	unsigned int interval_ms;
 	unsigned int hold_ms, dwell_ms;
 	unsigned int min_cpus;

@@ -15,6 +15,7 @@
 
 #include "daemon.h"
 #include "floor.h"
+#include "irq_state.h"
 #include "say.h"
 #include "state.h"
 
@@ -247,6 +248,51 @@ static int ask(struct daemon *daemon, enum cpubolt_op op, cpu_set_t *cpus)
 	return err;
 }
 
+/* @online: CPUs that are online when those of @going have gone, if any go. */
+static int move_interrupts(struct daemon *daemon, const cpu_set_t *online, const cpu_set_t *going)
+{
+	size_t size = daemon->machine->size;
+	struct irq_cpus cpus = {
+		.online = daemon->owner.online,
+		.stay = daemon->stay,
+		.going = going,
+		.floor = daemon->floor,
+	};
+
+	if (!daemon->interrupts)
+		return 0;
+	/* CPUs that the policy does not want stay for a while only. */
+	CPU_OR_S(size, daemon->stay, daemon->wanted, daemon->floor);
+	CPU_AND_S(size, daemon->stay, daemon->stay, online);
+	CPU_AND_S(size, daemon->stay, daemon->stay, daemon->usable);
+	if (is_empty(daemon, daemon->stay))
+		CPU_AND_S(size, daemon->stay, online, daemon->usable);
+	return interrupts_update(daemon->interrupts, &cpus, daemon->now_us);
+}
+
+/* A CPU without interrupts goes faster. */
+static int free_of_interrupts(struct daemon *daemon)
+{
+	memcpy(daemon->more, daemon->owner.online, daemon->machine->size);
+	remove_from(daemon, daemon->more, daemon->going);
+	return move_interrupts(daemon, daemon->more, daemon->going);
+}
+
+/* In a dry run the CPUs stay that would go. */
+static int renew_interrupts(struct daemon *daemon)
+{
+	size_t size = daemon->machine->size;
+
+	CPU_ZERO_S(size, daemon->going);
+	memcpy(daemon->more, daemon->owner.online, size);
+	if (daemon->dry_run) {
+		memcpy(daemon->going, daemon->online, size);
+		remove_from(daemon, daemon->going, daemon->next);
+		remove_from(daemon, daemon->more, daemon->going);
+	}
+	return move_interrupts(daemon, daemon->more, daemon->going);
+}
+
 static int carry_out(struct daemon *daemon)
 {
 	int err;
@@ -267,6 +313,8 @@ static int carry_out(struct daemon *daemon)
 	remove_from(daemon, daemon->coming, daemon->owner.online);
 	if (!is_empty(daemon, daemon->coming))
 		CPU_ZERO_S(daemon->machine->size, daemon->going);
+	if (!err && !is_empty(daemon, daemon->going))
+		err = free_of_interrupts(daemon);
 	if (!err)
 		err = ask(daemon, CPUBOLT_TAKE_OFFLINE, daemon->going);
 	if (!err) {
@@ -410,6 +458,8 @@ int daemon_round(struct daemon *daemon)
 		say_plan(daemon);
 	else if (!is_empty(daemon, daemon->going) || !is_empty(daemon, daemon->coming))
 		err = carry_out(daemon);
+	if (!err)
+		err = renew_interrupts(daemon);
 	metrics_write(daemon, false);
 	return err;
 }
@@ -466,7 +516,7 @@ static int make_sets(struct daemon *daemon)
 	cpu_set_t **sets[] = { &daemon->usable, &daemon->online, &daemon->floor, &daemon->before,
 			       &daemon->wanted, &daemon->next, &daemon->more, &daemon->needs,
 			       &daemon->going, &daemon->coming, &daemon->planned,
-			       &daemon->left };
+			       &daemon->left, &daemon->stay };
 	const struct machine *machine = daemon->machine;
 	size_t i;
 
@@ -489,6 +539,12 @@ static int make_sets(struct daemon *daemon)
 		.floor = daemon->floor,
 		.before = daemon->before,
 	};
+	if (daemon->config->interrupts.enabled) {
+		daemon->interrupts = interrupts_new(daemon->machine, daemon->config,
+						    daemon->dry_run);
+		if (!daemon->interrupts)
+			return -ENOMEM;
+	}
 	return daemon->loads && daemon->memories && daemon->restraint ? 0 : -ENOMEM;
 }
 
@@ -546,6 +602,7 @@ void daemon_end(struct daemon *daemon)
 	owner_end(&daemon->owner);
 	restraint_free(daemon->restraint);
 	counters_free(&daemon->counters);
+	interrupts_free(daemon->interrupts);
 	free(daemon->loads);
 	for (cpu = 0; daemon->memories && cpu < daemon->machine->count; cpu++)
 		free(daemon->memories[cpu].why);
@@ -562,6 +619,7 @@ void daemon_end(struct daemon *daemon)
 	CPU_FREE(daemon->coming);
 	CPU_FREE(daemon->planned);
 	CPU_FREE(daemon->left);
+	CPU_FREE(daemon->stay);
 }
 
 int daemon_begin(struct daemon *daemon)
@@ -635,9 +693,11 @@ static void say_denied(const struct machine *machine, const cpu_set_t *deny, cpu
 static int restore(struct machine *machine, const cpu_set_t *deny)
 {
 	struct cpubolt_result result;
+	struct irq_state interrupts;
 	cpu_set_t *back = machine_set(machine);
+	int irq_err = interrupts_restore_begin(machine, &interrupts), err;
 	char *list, *what;
-	int err;
+	bool good;
 
 	if (back && deny)
 		say_denied(machine, deny, back);
@@ -658,7 +718,8 @@ static int restore(struct machine *machine, const cpu_set_t *deny)
 		free(what);
 	}
 	CPU_FREE(back);
-	return err ? EXIT_FAILED : EXIT_DONE;
+	good = interrupts_restore_end(machine, &interrupts, irq_err);
+	return err || !good ? EXIT_FAILED : EXIT_DONE;
 }
 
 int run_restore(struct machine *machine, const cpu_set_t *deny)

@@ -6,6 +6,7 @@
 #include <systemd/sd-event.h>
 
 #include "config.h"
+#include "interrupts.h"
 #include "owner.h"
 #include "restrain.h"
 #include "sample.h"
@@ -44,6 +45,8 @@ struct daemon {
 	cpu_set_t *going, *coming;
 	cpu_set_t *left;		/* taken by a daemon before, and still not back */
 	cpu_set_t *planned;		/* of a dry run: what it has said last */
+	cpu_set_t *stay;		/* CPUs that may have interrupts */
+	struct interrupts *interrupts;	/* NULL if these are not moved */
 	uint64_t needs_until_us;	/* then it is looked at again what is needed */
 	uint64_t pause_until_us;	/* no request until then, after one that failed as a whole */
 	uint64_t metrics_at_us;

@@ -69,6 +69,8 @@ char *explain_status(struct daemon *daemon)
 							      "nothing was measured yet");
 	fprintf(out, "%-9s %u in the last minute, %u at most\n", "changes",
 		restraint_changes(daemon->restraint, now), daemon->config->rules.per_minute);
+	if (daemon->interrupts)
+		interrupts_explain(out, daemon->interrupts, now);
 	print_leases(out, daemon, now);
 	return finish(out, &text);
 }
@@ -175,5 +177,7 @@ char *explain_cpu(struct daemon *daemon, unsigned int cpu)
 	else
 		print_offline(out, daemon, cpu, now);
 	fputc('\n', out);
+	if (daemon->interrupts)
+		interrupts_explain_cpu(out, daemon->interrupts, cpu, now);
 	return finish(out, &text);
 }

@@ -51,6 +51,21 @@ int file_replace(const char *root, const char *path, const char *text)
 	return err;
 }
 
+int file_write(const char *root, const char *path, const char *text)
+{
+	char *full;
+	int fd, err;
+
+	if (asprintf(&full, "%s%s", root, path) < 0)
+		return -ENOMEM;
+	fd = open(full, O_WRONLY | O_TRUNC | O_CLOEXEC);
+	err = fd < 0 ? -errno : write_all(fd, text);
+	if (fd >= 0 && close(fd) && !err)
+		err = -errno;
+	free(full);
+	return err;
+}
+
 int file_remove(const char *root, const char *path)
 {
 	char *full;

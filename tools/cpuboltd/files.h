@@ -12,6 +12,9 @@
  */
 int file_replace(const char *root, const char *path, const char *text);
 
+/** file_write() - write @text to a file that is there, in one piece; 0 or a negative errno */
+int file_write(const char *root, const char *path, const char *text);
+
 /** file_remove() - 0 also if there is no such file, or a negative errno */
 int file_remove(const char *root, const char *path);
 

@@ -75,6 +75,31 @@ static void write_requests(FILE *out, const struct tally *tally)
 	fprintf(out, "cpuboltd_request_seconds_count %llu\n", tally->requests);
 }
 
+static void write_interrupts(FILE *out, const struct interrupts *interrupts)
+{
+	static const char *const causes[] = {
+		[CAUSE_LEAVE] = "leave",
+		[CAUSE_BUSY] = "busy",
+		[CAUSE_IDLE] = "idle",
+	};
+	struct irq_tally tally = interrupts_tally(interrupts);
+	unsigned int i;
+
+	write_name(out, "interrupts_moved", "gauge",
+		   "Interrupts that have an affinity of cpuboltd's.");
+	fprintf(out, "cpuboltd_interrupts_moved %u\n", tally.moved);
+	write_name(out, "interrupt_moves_total", "counter",
+		   "Interrupts that were moved, as their CPU goes, as busy ones, as idle ones.");
+	for (i = 0; i < CAUSE_COUNT; i++)
+		fprintf(out, "cpuboltd_interrupt_moves_total{cause=\"%s\"} %llu\n", causes[i],
+			tally.moves[i]);
+	write_name(out, "interrupt_errors_total", "counter", "Affinities that were refused.");
+	fprintf(out, "cpuboltd_interrupt_errors_total %llu\n", tally.errors);
+	write_name(out, "interrupt_foreign_changes_total", "counter",
+		   "Interrupts of cpuboltd's whose affinity another program has set.");
+	fprintf(out, "cpuboltd_interrupt_foreign_changes_total %llu\n", tally.foreign);
+}
+
 char *metrics_text(const struct daemon *daemon)
 {
 	char *text;
@@ -88,6 +113,8 @@ char *metrics_text(const struct daemon *daemon)
 	fprintf(out, "cpuboltd_policy_info{policy=\"%s\"} 1\n", daemon->config->policy->name);
 	write_cpus(out, daemon);
 	write_requests(out, &daemon->tally);
+	if (daemon->interrupts)
+		write_interrupts(out, daemon->interrupts);
 	good = !ferror(out);
 	if (!fclose(out) && good)
 		return text;

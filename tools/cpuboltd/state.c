@@ -12,7 +12,7 @@
 #define FOLDER	"/run/cpubolt"
 #define FILE_NAME FOLDER "/cpuboltd"
 
-static char *read_boot(const struct machine *machine)
+char *state_boot(const struct machine *machine)
 {
 	char *boot = file_read(machine->root, "/proc/sys/kernel/random/boot_id", NULL);
 
@@ -21,7 +21,7 @@ static char *read_boot(const struct machine *machine)
 	return boot;
 }
 
-static int make_folder(const struct machine *machine)
+int state_folder(const struct machine *machine)
 {
 	char *full;
 	int err = 0;
@@ -36,9 +36,9 @@ static int make_folder(const struct machine *machine)
 
 int state_save(const struct machine *machine, const cpu_set_t *taken)
 {
-	char *boot = read_boot(machine), *list = cpubolt_format_list(machine->handle, taken);
+	char *boot = state_boot(machine), *list = cpubolt_format_list(machine->handle, taken);
 	char *text = NULL;
-	int err = make_folder(machine);
+	int err = state_folder(machine);
 
 	if (!err && (!boot || !list))
 		err = -ENOMEM;
@@ -87,7 +87,7 @@ int state_load(const struct machine *machine, cpu_set_t *taken)
 	CPU_ZERO_S(machine->size, taken);
 	if (!text)
 		return -errno;
-	boot = read_boot(machine);
+	boot = state_boot(machine);
 	err = boot ? state_parse(machine, text, boot, taken) : -errno;
 	free(boot);
 	free(text);

@@ -12,6 +12,12 @@
 
 #define STATE_BAD_FILE	"/run/cpubolt/cpuboltd.bad"
 
+/** state_boot() - the number of this boot, to be freed; NULL with errno set */
+char *state_boot(const struct machine *machine);
+
+/** state_folder() - make /run/cpubolt; 0, also if the folder is there, or a negative errno */
+int state_folder(const struct machine *machine);
+
 /** state_save() - write that @taken are CPUs of the daemon's; 0 or a negative errno */
 int state_save(const struct machine *machine, const cpu_set_t *taken);
 

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
+#include <errno.h>
 #include <fcntl.h>
 #include <ftw.h>
 #include <stdio.h>
@@ -135,6 +136,26 @@ void tree_write(const char *folder, const char *file, const char *text)
 	assert_true(fd >= 0);
 	assert_int_equal(write(fd, text, strlen(text)), strlen(text));
 	close(fd);
+}
+
+void tree_put(const char *folder, const char *file, const char *text)
+{
+	char *path, *slash;
+	FILE *out;
+
+	assert_true(asprintf(&path, "%s/%s", folder, file) > 0);
+	for (slash = strchr(path + strlen(folder) + 1, '/'); slash;
+	     slash = strchr(slash + 1, '/')) {
+		*slash = '\0';
+		assert_true(!mkdir(path, 0755) || errno == EEXIST);
+		*slash = '/';
+	}
+	assert_true(!unlink(path) || errno == ENOENT);
+	out = fopen(path, "w");
+	assert_non_null(out);
+	assert_true(fputs(text, out) >= 0);
+	assert_int_equal(fclose(out), 0);
+	free(path);
 }
 
 void tree_delete(const char *folder, const char *file)

@@ -40,6 +40,14 @@ char *tree_text(const char *folder, const char *file);
 /** tree_write() - make @file below @folder have @text */
 void tree_write(const char *folder, const char *file, const char *text);
 
+/**
+ * tree_put() - tree_write() of a file whose folders need not be there
+ *
+ * The file is a new one, also if there is one that cannot be written. The text is written by
+ * stdio, which a test that stands for the kernel in write() does not see.
+ */
+void tree_put(const char *folder, const char *file, const char *text);
+
 /** tree_delete() - remove @file below @folder */
 void tree_delete(const char *folder, const char *file);
 

@@ -5,6 +5,7 @@ import os
 import re
 import secrets
 import shutil
+import socket
 import subprocess
 import sys
 import tempfile
@@ -84,7 +85,8 @@ def test_units(build: str) -> None:
     """The unit tests include 10,000 random loads, and each fuzz target for two seconds."""
     folder = tools.host(build)
     names = {test["name"] for test in tools.tests(folder, "daemon")}
-    assert {"daemon-policies", "daemon-read", "daemon-keep", "fuzz-config", "fuzz-trace"} <= names
+    own = {"daemon-policies", "daemon-read", "daemon-keep", "daemon-irqs", "daemon-rounds"}
+    assert own | {"fuzz-config", "fuzz-trace"} <= names
     words = ("--no-rebuild", "--suite", "daemon", "--print-errorlogs")
     said = run("meson", "test", "-C", folder, *words)
     assert re.search(rf"^Ok: +{len(names)} *$", said, re.M), said
@@ -149,6 +151,8 @@ def test_a_wrong_configuration(daemon: Path, tree: Tree, mode: tuple[str, ...]) 
         ("[polic]\n", 1, "there is no section [polic]"),
         ("[policy]\n\nnam = load\n", 3, 'the section [policy] has no key "nam"'),
         ("[policy]\nname = laod\n", 2, "name = laod: there is no such policy"),
+        ("[interrupts]\nbusy = 5\n", 2, 'the section [interrupts] has no key "busy"'),
+        ("[interrupts]\n\nenabled = 1\n", 3, 'enabled = 1: "yes" or "no" is wanted'),
     ):
         file.write_text(text)
         said = run(daemon, "--root", root, "--config", file, *mode, status=2)
@@ -352,3 +356,136 @@ def test_a_denied_cpu_is_not_brought_back(daemon: Path, tree: Tree) -> None:
 def test_messages_go_to_stderr_unless_that_is_the_journal(daemon: Path, tree: Tree) -> None:
     words = (daemon, "--root", tree("small"), "--policy", "fast")
     assert 'no policy "fast"' in run("env", "JOURNAL_STREAM=1:2", *words, status=2)
+
+
+# -- Interrupts -----------------------------------------------------------------------------------
+
+INTERRUPTS = f"""{CONFIG}[daemon]
+metrics = /metrics
+[policy]
+name = fixed
+[interrupts]
+enabled = yes
+"""
+
+
+def affinity(root: Path, irq: int) -> Path:
+    return root / f"proc/irq/{irq}/smp_affinity_list"
+
+
+def put_interrupts(root: Path) -> None:
+    """Four interrupts that do not occur: on CPU 0, on CPU 3, a managed one, one of each CPU."""
+    counts = "1 1 1 1"
+    rows = [f"{24 + n}: {counts} PCI-MSI {n}-edge  queue {n}" for n in range(3)]
+    table = ["CPU0 CPU1 CPU2 CPU3", *rows, f"LOC: {counts} Local timer interrupts", ""]
+    (root / "proc/interrupts").write_text("\n".join(table))
+    for number, cpu in ((24, 0), (25, 3), (26, 3)):
+        affinity(root, number).parent.mkdir(parents=True)
+        affinity(root, number).write_text("0-3\n")
+        affinity(root, number).with_name("effective_affinity_list").write_text(f"{cpu}\n")
+    affinity(root, 26).chmod(0o444)
+    (root / "config").write_text(INTERRUPTS)
+
+
+def wait_until(true: Callable[[], bool]) -> None:
+    for _ in range(3000):
+        if true():
+            return
+        time.sleep(0.01)
+    raise AssertionError
+
+
+def test_idle_interrupts_are_packed_and_put_back(daemon: Path, command: Path, tree: Tree) -> None:
+    root = tree("small+bolt")
+    put_interrupts(root)
+    words: list[str | Path] = [daemon, "--root", root, "--config", root / "config"]
+    ask = (command, "--root", root, "policy")
+    with running(words, root):
+        wait_until(lambda: affinity(root, 25).read_text() == "0")
+        said = run(*ask, "explain", "3")
+        what = r"^interrupt 25 \(queue 1\) went from CPU 3 to CPU 0 \d+ s ago: idle, 0.0 a second$"
+        assert re.search(what, said, re.M), said
+        assert "irqs      1 moved, 1 in the last minute; idle ones go to CPU 0\n" in run(*ask)
+    assert 'cpuboltd_interrupt_moves_total{cause="idle"} 1\n' in (root / "metrics").read_text()
+    # Of the three interrupts with a number one is there already, and one is managed.
+    assert [affinity(root, n).read_text() for n in (24, 25, 26)] == ["0-3\n", "0-3", "0-3\n"]
+    assert not (root / "run/cpubolt/cpuboltd.interrupts").exists()
+
+
+def test_affinities_after_sigkill(daemon: Path, tree: Tree) -> None:
+    root = tree("small+bolt")
+    put_interrupts(root)
+    words: list[str | Path] = [daemon, "--root", root, "--config", root / "config"]
+    state = root / "run/cpubolt/cpuboltd.interrupts"
+    for again in (False, True):
+        with subprocess.Popen(words, stderr=subprocess.DEVNULL) as process:
+            wait_until(lambda: affinity(root, 25).read_text() == "0")
+            process.kill()
+        assert "\nirq=25 found=0-3 was=0-3 written=0 name=queue 1\n" in state.read_text()
+        if again:
+            break
+        said = run(daemon, "--root", root, "--restore")
+        assert said == "cpuboltd: interrupts that have the affinity again that was found: 1\n"
+        assert affinity(root, 25).read_text() == "0-3"
+        assert not state.exists()
+        assert run(daemon, "--root", root, "--restore") == ""
+    # So does the next daemon, also one that moves no interrupts.
+    (root / "config").write_text(CONFIG)
+    run(*words, "--samples", "1")
+    assert affinity(root, 25).read_text() == "0-3"
+    assert not state.exists()
+    state.write_text("nonsense")
+    assert "cannot be understood" in run(daemon, "--root", root, "--restore", status=1)
+    assert state.with_name(f"{state.name}.bad").read_text() == "nonsense"
+    assert run(daemon, "--root", root, "--restore") == ""
+
+
+def test_a_dry_run_says_which_interrupts_would_go(daemon: Path, tree: Tree) -> None:
+    root = tree("small+bolt")
+    put_interrupts(root)
+    words = ("--root", root, "--config", root / "config", "--dry-run", "--samples", "20")
+    said = run(daemon, *words)
+    what = "interrupt 25 (queue 1) would go from CPU 3 to CPU 0: idle, 0.0 a second"
+    lines = [line for line in said.splitlines() if "interrupt" in line]
+    assert lines == [f"cpuboltd: dry run: {what}"]
+    assert affinity(root, 25).read_text() == "0-3\n"
+    assert not (root / "run/cpubolt").exists()
+    # The policy wants CPU 0 alone: the interrupt would have to leave.
+    (root / "config").write_text(INTERRUPTS.replace("fixed", "load"))
+    assert "from CPU 3 to CPU 0: CPU 3 was about to go\n" in run(daemon, *words)
+
+
+def test_interrupts_are_not_moved_unasked(daemon: Path, tree: Tree) -> None:
+    root = tree("small+bolt")
+    put_interrupts(root)
+    (root / "config").write_text(CONFIG)
+    run(daemon, "--root", root, "--config", root / "config", "--samples", "20")
+    assert affinity(root, 25).read_text() == "0-3\n"
+
+
+@pytest.mark.parametrize("beside", ["yield", "ban"])
+def test_beside_irqbalance(daemon: Path, tree: Tree, beside: str) -> None:
+    """One line says what becomes of the interrupts; with "ban" irqbalance hears of these."""
+    root = tree("small+bolt")
+    put_interrupts(root)
+    (root / "config").write_text(f"{INTERRUPTS}irqbalance = {beside}\n")
+    (root / "proc/77").mkdir()
+    (root / "proc/77/comm").write_text("irqbalance\n")
+    (root / "run/irqbalance").mkdir()
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as server:
+        server.bind(os.fspath(root / "run/irqbalance/irqbalance77.sock"))
+        server.listen(4)
+        server.settimeout(60)
+        said = run(daemon, "--root", root, "--config", root / "config", "--samples", "20")
+        told: list[str] = []
+        while beside == "ban" and len(told) < 2:
+            with server.accept()[0] as peer:
+                told.append(peer.recv(512).decode())
+    lines = [line for line in said.splitlines() if "irqbalance" in line]
+    if beside == "yield":
+        assert lines == ["cpuboltd: interrupts are left alone: irqbalance (PID 77) runs"]
+        assert affinity(root, 25).read_text() == "0-3\n"
+    else:
+        assert lines == ["cpuboltd: irqbalance (PID 77) was told to leave 2 interrupts to cpuboltd"]
+        assert told == ["settings ban irqs 25 24", "settings ban irqs NONE"]
+        assert "interrupt 25 (queue 1) went from CPU 3 to CPU 0" in said

@@ -14,6 +14,7 @@
 #include <cmocka.h>
 
 #include "energy_meter.h"
+#include "tree.h"
 
 #define RAPL	"/sys/class/powercap/intel-rapl"
 #define NOBODY	65534
@@ -21,23 +22,9 @@
 
 static char root[] = "/tmp/cpubolt-meter-XXXXXX";
 
-/* Makes the folders of @path, too. */
 static void put(const char *path, const char *text)
 {
-	char full[256];
-	FILE *file;
-	char *slash;
-
-	snprintf(full, sizeof(full), "%s%s", root, path);
-	for (slash = strchr(full + sizeof(root), '/'); slash; slash = strchr(slash + 1, '/')) {
-		*slash = '\0';
-		assert_true(!mkdir(full, 0755) || errno == EEXIST);
-		*slash = '/';
-	}
-	file = fopen(full, "w");
-	assert_non_null(file);
-	assert_true(fputs(text, file) >= 0);
-	assert_int_equal(fclose(file), 0);
+	tree_put(root, path, text);
 }
 
 static int make_root(void **unused)

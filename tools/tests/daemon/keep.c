@@ -4,10 +4,15 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
 
 #include "daemon.h"
 #include "files.h"
 #include "floor.h"
+#include "irq_state.h"
+#include "irqbalance.h"
 #include "owner.h"
 #include "state.h"
 #include "place.h"
@@ -230,6 +235,217 @@ static void test_restore_that_fails(void **state)
 	place_end();
 }
 
+/* -- Affinities of interrupts, which have to be put back ---------------------------------- */
+
+static void test_the_file_of_interrupts(void **state)
+{
+	static const char *const wrong[] = {
+		"", "boot_id=x", "boot_id=x\n", "boot_id=x\nirqbalance=\n",
+		"boot_id=x\nirqbalance=-1\n",
+		"boot_id=x\nirqbalance=0\nirq=5 found=0-1 was=1 written=0 name=a",
+		"boot_id=x\nirqbalance=0\nirq=5 found=0-1 was=1 written= name=a\n",
+		"boot_id=x\nirqbalance=0\nirq=5 found=0-9 was=1 written=1 name=a\n",
+		"boot_id=x\nirqbalance=0\nirq=5 found=0-1 written=1 was=1 name=a\n",
+		"boot_id=x\nirqbalance=0\nirq=5x found=0-1 was=1 written=1 name=a\n",
+		"boot_id=x\nirqbalance=0\nirq=5 found=0-1 was=1 written=1\n",
+	};
+	struct irq_state irqs = { .irqbalance = 77 }, back;
+	struct irq_saved *irq;
+	size_t i;
+
+	place_begin("small+bolt");
+	put("/run/x", "");
+	assert_int_equal(irq_state_load(&machine, &back), -ENOENT);
+	irq = irq_state_add(&machine, &irqs, 25, "two words=1");
+	CPU_SET_S(0, machine.size, irq->found);
+	CPU_SET_S(3, machine.size, irq->found);
+	CPU_SET_S(1, machine.size, irq->was);
+	CPU_SET_S(2, machine.size, irq->written);
+	assert_non_null(irq_state_add(&machine, &irqs, 26, ""));
+	irq_state_drop(&irqs, 1);
+	assert_int_equal(irq_state_save(&machine, &irqs), 0);
+	assert_int_equal(irq_state_load(&machine, &back), 0);
+	assert_int_equal(back.irqbalance, 77);
+	assert_int_equal(back.count, 1);
+	assert_int_equal(back.irqs[0].number, 25);
+	assert_string_equal(back.irqs[0].name, "two words=1");
+	assert_list(back.irqs[0].found, "0,3");
+	assert_list(back.irqs[0].was, "1");
+	assert_list(back.irqs[0].written, "2");
+	irq_state_free(&back);
+	irq_state_free(&irqs);
+	assert_int_equal(irq_state_save(&machine, &irqs), 0);
+	assert_int_equal(irq_state_load(&machine, &back), -ENOENT);
+	for (i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
+		assert_int_equal(irq_state_parse(&machine, wrong[i], "x", &back), -EINVAL);
+		assert_int_equal(back.count, 0);
+	}
+	assert_int_equal(irq_state_parse(&machine, "boot_id=x\n", "y", &back), -ENOENT);
+	place_end();
+}
+
+static void put_interrupt(const char *affinity)
+{
+	put("/proc/interrupts", " CPU0 CPU1\n25: 1 1 PCI-MSI 1-edge  net\n");
+	put("/proc/irq/25/smp_affinity_list", affinity);
+}
+
+/* Of an interrupt that was found on CPUs 0-3, and moved from CPU 1 to CPU 2. */
+static size_t restored_from(const char *name, const char *affinity)
+{
+	struct irq_restored restored;
+	struct irq_state irqs;
+	char text[128];
+
+	put_interrupt(affinity);
+	snprintf(text, sizeof(text), "boot_id=%s\nirqbalance=0\n"
+		 "irq=25 found=0-3 was=1 written=2 name=%s\n",
+		 "b0170000-0000-4000-8000-000000000001", name);
+	put(IRQ_STATE_FILE, text);
+	assert_int_equal(irq_state_begin(&machine, &irqs), 0);
+	irq_state_restore(&machine, &irqs, &restored);
+	assert_int_equal(restored.failed, 0);
+	irq_state_free(&irqs);
+	assert_int_equal(irq_state_load(&machine, &irqs), -ENOENT);
+	return restored.back;
+}
+
+static void test_which_interrupts_are_put_back(void **state)
+{
+	place_begin("small+bolt");
+	put("/run/x", "");
+	assert_int_equal(restored_from("net", "2\n"), 1);
+	assert_text(folder, "/proc/irq/25/smp_affinity_list", "0-3");
+	/* The daemon ended between the file and the affinity. */
+	assert_int_equal(restored_from("net", "1\n"), 1);
+	/* Somebody else's by now. */
+	assert_int_equal(restored_from("net", "0\n"), 0);
+	assert_text(folder, "/proc/irq/25/smp_affinity_list", "0\n");
+	assert_int_equal(restored_from("disk", "2\n"), 0);
+	assert_int_equal(restored_from("net", "0-3\n"), 0);
+	/* The kernel had to choose, as none of the CPUs was online. */
+	make_online("0,3");
+	assert_int_equal(restored_from("net", "0,3\n"), 1);
+	place_end();
+}
+
+static void test_an_interrupt_that_cannot_be_put_back(void **state)
+{
+	struct irq_restored restored;
+	struct irq_state irqs;
+
+	place_begin("small+bolt");
+	put("/run/x", "");
+	put_interrupt("2\n");
+	put(IRQ_STATE_FILE, "boot_id=b0170000-0000-4000-8000-000000000001\nirqbalance=0\n"
+			    "irq=25 found=0-3 was=1 written=2 name=net\n");
+	assert_int_equal(irq_state_begin(&machine, &irqs), 0);
+	tree_delete(folder, "/proc/irq/25/smp_affinity_list");
+	irq_state_restore(&machine, &irqs, &restored);
+	assert_int_equal(restored.back, 0);
+	assert_int_equal(restored.failed, 1);
+	assert_int_equal(restored.error, ENOENT);
+	assert_int_equal(restored.irq, 25);
+	irq_state_free(&irqs);
+	assert_int_equal(irq_state_load(&machine, &irqs), 0);
+	assert_int_equal(irqs.count, 1);
+	irq_state_free(&irqs);
+	place_end();
+}
+
+/* -- irqbalance ----------------------------------------------------------------------- */
+
+static int listen_as_irqbalance(int pid)
+{
+	struct sockaddr_un own = { .sun_family = AF_UNIX };
+	int fd = socket(AF_UNIX, SOCK_STREAM, 0), on = 1;
+
+	put("/run/irqbalance/x", "");
+	assert_true(snprintf(own.sun_path, sizeof(own.sun_path),
+			     "%s/run/irqbalance/irqbalance%d.sock", folder, pid) <
+		    (int)sizeof(own.sun_path));
+	assert_int_equal(bind(fd, (struct sockaddr *)&own, sizeof(own)), 0);
+	assert_int_equal(setsockopt(fd, SOL_SOCKET, SO_PASSCRED, &on, sizeof(on)), 0);
+	assert_int_equal(listen(fd, 1), 0);
+	return fd;
+}
+
+/* One request, with the credentials that irqbalance asks for. */
+static void assert_told(int fd, const char *text)
+{
+	_Alignas(struct cmsghdr) char about[CMSG_SPACE(sizeof(struct ucred))];
+	char got[512] = "";
+	struct iovec piece = { got, sizeof(got) - 1 };
+	struct msghdr message = {
+		.msg_iov = &piece,
+		.msg_iovlen = 1,
+		.msg_control = about,
+		.msg_controllen = sizeof(about),
+	};
+	struct cmsghdr *part;
+	struct ucred from;
+	int peer = accept(fd, NULL, NULL);
+
+	assert_true(peer >= 0);
+	assert_true(recvmsg(peer, &message, 0) > 0);
+	assert_string_equal(got, text);
+	part = CMSG_FIRSTHDR(&message);
+	assert_non_null(part);
+	assert_int_equal(part->cmsg_type, SCM_CREDENTIALS);
+	memcpy(&from, CMSG_DATA(part), sizeof(from));
+	assert_int_equal(from.pid, getpid());
+	assert_int_equal(from.uid, geteuid());
+	close(peer);
+}
+
+static void put_words(const char *path, const char *words, size_t size)
+{
+	char *full;
+	FILE *out;
+
+	put(path, "");
+	assert_true(asprintf(&full, "%s%s", folder, path) > 0);
+	out = fopen(full, "w");
+	assert_non_null(out);
+	assert_int_equal(fwrite(words, 1, size, out), size);
+	assert_int_equal(fclose(out), 0);
+	free(full);
+}
+
+static void test_irqbalance_is_told(void **state)
+{
+	static const char words[] = "irqbalance\0-i\0" "9\0--banirq=25\0-i7\0--foreground";
+	const int two[] = { 0, 25 };
+	int many[100], fd;
+	size_t i;
+
+	place_begin("small+bolt");
+	assert_int_equal(irqbalance_find(folder), 0);
+	put("/proc/77/comm", "irqbalance\n");
+	assert_int_equal(irqbalance_find(folder), 77);
+	assert_int_equal(irqbalance_ban(folder, 77, two, 2), -ENOENT);
+	fd = listen_as_irqbalance(77);
+	/* For irqbalance interrupt 0 is the end of the list. */
+	assert_int_equal(irqbalance_ban(folder, 77, two, 2), 0);
+	assert_told(fd, "settings ban irqs 25 0");
+	assert_int_equal(irqbalance_ban(folder, 77, NULL, 0), 0);
+	assert_told(fd, "settings ban irqs NONE");
+	/* What its command line bans, irqbalance would forget. */
+	put_words("/proc/77/cmdline", words, sizeof(words));
+	assert_int_equal(irqbalance_ban(folder, 77, two, 2), 0);
+	assert_told(fd, "settings ban irqs 25 9 7 0");
+	assert_int_equal(irqbalance_ban(folder, 77, NULL, 0), 0);
+	assert_told(fd, "settings ban irqs 25 9 7");
+	/* irqbalance would read a part only. */
+	for (i = 0; i < 100; i++)
+		many[i] = 100 + (int)i;
+	assert_int_equal(irqbalance_ban(folder, 77, many, 100), -E2BIG);
+	assert_int_equal(irqbalance_ban(folder, 77, many, 60), 0);
+	close(fd);
+	assert_int_equal(irqbalance_ban(folder, 77, two, 2), -ECONNREFUSED);
+	place_end();
+}
+
 /* -- What tasks and cpusets need ------------------------------------------------------- */
 
 static void assert_needed(const char *going, const char *after, const char *needed)
@@ -445,6 +661,10 @@ int main(void)
 		cmocka_unit_test(test_restore),
 		cmocka_unit_test(test_restore_but_for_denied_cpus),
 		cmocka_unit_test(test_restore_that_fails),
+		cmocka_unit_test(test_the_file_of_interrupts),
+		cmocka_unit_test(test_which_interrupts_are_put_back),
+		cmocka_unit_test(test_an_interrupt_that_cannot_be_put_back),
+		cmocka_unit_test(test_irqbalance_is_told),
 		cmocka_unit_test(test_tasks_need_cpus),
 		cmocka_unit_test(test_cpusets_need_cpus),
 		cmocka_unit_test(test_tasks_need_cpus_when_few_are_left),

@@ -3,9 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
-#include "files.h"
 #include "place.h"
 
 char *folder;
@@ -25,17 +23,7 @@ void place_end(void)
 
 void put(const char *path, const char *text)
 {
-	char *full, *slash;
-
-	assert_true(asprintf(&full, "%s%s", folder, path) > 0);
-	for (slash = strchr(full + strlen(folder) + 1, '/'); slash;
-	     slash = strchr(slash + 1, '/')) {
-		*slash = '\0';
-		mkdir(full, 0755);
-		*slash = '/';
-	}
-	free(full);
-	assert_int_equal(file_replace(folder, path, text), 0);
+	tree_put(folder, path, text);
 }
 
 /* CPUs come and go in the recorded tree, as if somebody had asked the kernel. */

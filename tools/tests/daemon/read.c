@@ -55,6 +55,9 @@ static void test_defaults(void **state)
 	assert_int_equal(CPU_COUNT_S(machine.size, config.deny), 0);
 	assert_int_equal(CPU_COUNT_S(machine.size, config.settings.fixed), 32);
 	assert_null(config.metrics);
+	assert_false(config.interrupts.enabled);
+	assert_int_equal(config.interrupts.busy, 100);
+	assert_int_equal(config.interrupts.irqbalance, IRQBALANCE_YIELD);
 	config_free(&config);
 }
 
@@ -65,7 +68,9 @@ static void test_values(void **state)
 	assert_null(parse(&config, "# remark\n[policy]\nname = package ; remark\n\n"
 				   "[package]\r\nlevel=cluster\r\nup: 70\n[daemon]\n"
 				   "keep=0-3,8\ndeny = 31\nmetrics = /var/x.prom\n"
-				   "[limits]\nhold_ms=200\n[fixed]\ncpus=\n"));
+				   "[limits]\nhold_ms=200\n[fixed]\ncpus=\n"
+				   "[interrupts]\nenabled=yes\nbusy_per_second=7\n"
+				   "irqbalance = ban\ndwell_s=3\nmoves_per_minute=600\n"));
 	assert_ptr_equal(config.policy, &policy_package);
 	assert_int_equal(config.settings.package_level, LEVEL_CLUSTER);
 	assert_int_equal(config.settings.package.up, 70);
@@ -74,6 +79,11 @@ static void test_values(void **state)
 	assert_string_equal(config.metrics, "/var/x.prom");
 	assert_int_equal(config.hold_ms, 200);
 	assert_int_equal(CPU_COUNT_S(machine.size, config.settings.fixed), 0);
+	assert_true(config.interrupts.enabled);
+	assert_int_equal(config.interrupts.busy, 7);
+	assert_int_equal(config.interrupts.dwell_s, 3);
+	assert_int_equal(config.interrupts.per_minute, 600);
+	assert_int_equal(config.interrupts.irqbalance, IRQBALANCE_BAN);
 	config_free(&config);
 }
 
@@ -103,6 +113,14 @@ static void test_what_is_wrong(void **state)
 		  "f:2: level = core: \"package\" or \"cluster\" is wanted" },
 		{ "[limits]\ndwell_ms = 0\n",
 		  "f:2: dwell_ms = 0: a number from 100 to 3600000 is wanted" },
+		{ "[interrupts]\nenabled = on\n",
+		  "f:2: enabled = on: \"yes\" or \"no\" is wanted" },
+		{ "[interrupts]\nirqbalance = kill\n",
+		  "f:2: irqbalance = kill: \"yield\" or \"ban\" is wanted" },
+		{ "[interrupts]\nbusy_per_second = 0\n",
+		  "f:2: busy_per_second = 0: a number from 1 to 1000000 is wanted" },
+		{ "[interrupts]\n\nbusy = 5\n",
+		  "f:3: the section [interrupts] has no key \"busy\"" },
 		/* The first of several. */
 		{ "[load]\nx=1\n[y]\n", "f:2: the section [load] has no key \"x\"" },
 	};

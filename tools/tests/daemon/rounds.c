@@ -4,11 +4,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "daemon.h"
 #include "files.h"
+#include "irq_state.h"
 #include "say.h"
 #include "state.h"
 /* Its cmocka.h makes fail() of say.h a macro. */
@@ -23,6 +25,24 @@ static uint64_t clock_us;
 static int broken;		/* the CPU that does not come, or NO_CPU */
 static unsigned int requests;
 static const char *race;	/* CPUs that are left when the daemon writes its file next, or NULL */
+
+/* Interrupts of the machine, and how often each has occurred on each CPU. */
+static struct device {
+	int irq;
+	const char *name;
+	unsigned int rate;		/* a second */
+	unsigned int counts[4];
+	bool refuses;			/* an affinity cannot be written */
+} devices[] = {
+	{ .irq = 24, .name = "disk" }, { .irq = 25, .name = "net rx" },
+	{ .irq = 26, .name = "net tx" }, { .irq = 27, .name = "nvme0q1" },
+};
+
+#define DEVICES	(sizeof(devices) / sizeof(devices[0]))
+#define MANAGED	3			/* the last of these */
+
+static unsigned int affinities;		/* that were written */
+static unsigned int late;		/* movable interrupts on CPUs when these went offline */
 
 /* -- The kernel ---------------------------------------------------------------------- */
 
@@ -68,6 +88,76 @@ static ssize_t refuse(int cpu)
 	return -1;
 }
 
+static struct device *device_of(const char *path)
+{
+	char end[64];
+	size_t i;
+
+	for (i = 0; i < DEVICES; i++) {
+		snprintf(end, sizeof(end), "/proc/irq/%d/smp_affinity_list", devices[i].irq);
+		if (strstr(path, end))
+			return &devices[i];
+	}
+	return NULL;
+}
+
+/* As the kernel: the interrupt is on the first online CPU of its affinity. */
+static void put_affinity(const struct device *device, const char *list)
+{
+	cpu_set_t *cpus = cpus_of(list), *online = online_now();
+	char path[64], text[16];
+	unsigned int cpu;
+
+	CPU_AND_S(machine.size, online, online, cpus);
+	for (cpu = 0; cpu < machine.count && !CPU_ISSET_S(cpu, machine.size, online); cpu++)
+		;
+	assert_true(cpu < machine.count);
+	snprintf(path, sizeof(path), "/proc/irq/%d/smp_affinity_list", device->irq);
+	put(path, list);
+	snprintf(path, sizeof(path), "/proc/irq/%d/effective_affinity_list", device->irq);
+	snprintf(text, sizeof(text), "%u\n", cpu);
+	put(path, text);
+	CPU_FREE(cpus);
+	CPU_FREE(online);
+}
+
+static ssize_t write_affinity(const struct device *device, const char *data, size_t size)
+{
+	char *list = strndup(data, size);
+
+	affinities++;
+	if (device->refuses) {
+		free(list);
+		put_affinity(device, "3");
+		errno = EIO;
+		return -1;
+	}
+	put_affinity(device, list);
+	free(list);
+	return (ssize_t)size;
+}
+
+static unsigned int place_of(const struct device *device)
+{
+	char path[64], *text;
+	unsigned int cpu;
+
+	snprintf(path, sizeof(path), "/proc/irq/%d/effective_affinity_list", device->irq);
+	text = file_read(folder, path, NULL);
+	assert_non_null(text);
+	cpu = (unsigned int)atoi(text);
+	free(text);
+	return cpu;
+}
+
+static void count_late(const cpu_set_t *going)
+{
+	size_t i;
+
+	for (i = 0; config.interrupts.enabled && i < MANAGED; i++)
+		late += !!CPU_ISSET_S(place_of(&devices[i]), machine.size, going);
+}
+
 static ssize_t carry_out(const char *list, size_t length, bool come)
 {
 	char *text = strndup(list, length), *left;
@@ -76,6 +166,8 @@ static ssize_t carry_out(const char *list, size_t length, bool come)
 	ssize_t result = (ssize_t)length;
 
 	requests++;
+	if (!come)
+		count_late(cpus);
 	if (come && broken != NO_CPU && CPU_ISSET_S((unsigned int)broken, machine.size, cpus))
 		result = refuse(broken);
 	for (cpu = 0; result >= 0 && cpu < machine.count; cpu++) {
@@ -117,6 +209,8 @@ ssize_t __wrap_write(int fd, const void *data, size_t size)
 		return carry_out(data, size, true);
 	if (ends_with(path, CPUS "bolt/offline"))
 		return carry_out(data, size, false);
+	if (ends_with(path, "/smp_affinity_list") && device_of(path))
+		return write_affinity(device_of(path), data, size);
 	if (left && ends_with(path, "/cpubolt/cpuboltd.new")) {
 		race = NULL;
 		make_online(left);
@@ -139,6 +233,50 @@ static void put_busy(unsigned int cpus, unsigned long ticks)
 					   "cpu%u %lu 0 0 0 0 0 0 0\n", cpu, cpu < cpus ? ticks : 0);
 	snprintf(text + length, sizeof(text) - length, "procs_running 1\n");
 	put("/proc/stat", text);
+}
+
+/* What the interrupts have done in one more second. */
+static void put_counts(void)
+{
+	cpu_set_t *online = online_now();
+	char text[4096] = "";
+	unsigned int cpu;
+	size_t i;
+
+	for (cpu = 0; cpu < 4; cpu++)
+		if (CPU_ISSET_S(cpu, machine.size, online))
+			sprintf(text + strlen(text), " CPU%u", cpu);
+	for (i = 0; i < DEVICES; i++) {
+		devices[i].counts[place_of(&devices[i])] += devices[i].rate;
+		sprintf(text + strlen(text), "\n%d:", devices[i].irq);
+		for (cpu = 0; cpu < 4; cpu++)
+			if (CPU_ISSET_S(cpu, machine.size, online))
+				sprintf(text + strlen(text), " %u", devices[i].counts[cpu]);
+		sprintf(text + strlen(text), " PCI-MSI 1-edge  %s", devices[i].name);
+	}
+	strcat(text, "\nLOC: 1 1 1 1 Local timer interrupts\n");
+	put("/proc/interrupts", text);
+	CPU_FREE(online);
+}
+
+/* Each interrupt may be anywhere, and is on CPU 0; but the managed one is on CPU 3. */
+static void put_interrupts(void)
+{
+	char *path;
+	size_t i;
+
+	for (i = 0; i < DEVICES; i++) {
+		devices[i].rate = 0;
+		devices[i].refuses = false;
+		memset(devices[i].counts, 0, sizeof(devices[i].counts));
+		put_affinity(&devices[i], i == MANAGED ? "3" : "0-3");
+	}
+	assert_true(asprintf(&path, "%s/proc/irq/27/smp_affinity_list", folder) > 0);
+	assert_int_equal(chmod(path, 0444), 0);
+	free(path);
+	put_counts();
+	affinities = 0;
+	late = 0;
 }
 
 static void begin(const char *name, const char *policy)
@@ -172,6 +310,8 @@ static void wait_for(unsigned int seconds)
 
 	for (i = 0; i < seconds; i++) {
 		clock_us += SECOND_US;
+		if (config.interrupts.enabled)
+			put_counts();
 		assert_int_equal(daemon_round(&one), 0);
 	}
 }
@@ -370,6 +510,256 @@ static void test_a_start_with_what_cannot_be_put_back(void **state)
 	place_end();
 }
 
+/* -- Interrupts ------------------------------------------------------------------------ */
+
+static void begin_interrupts(const char *policy, const char *fixed)
+{
+	begin("small+bolt", policy);
+	daemon_end(&one);
+	put_interrupts();
+	config.interrupts.enabled = true;
+	CPU_FREE(config.settings.fixed);
+	config.settings.fixed = cpus_of(fixed);
+	one = (struct daemon){ .machine = &machine, .config = &config, .control = -1 };
+	assert_int_equal(daemon_begin(&one), 0);
+}
+
+static void assert_affinity(size_t device, const char *list)
+{
+	char path[64], *text;
+
+	snprintf(path, sizeof(path), "/proc/irq/%d/smp_affinity_list", devices[device].irq);
+	text = file_read(folder, path, NULL);
+	assert_non_null(text);
+	text[strcspn(text, "\n")] = '\0';
+	assert_string_equal(text, list);
+	free(text);
+}
+
+static void restore_interrupts(size_t count)
+{
+	struct irq_restored restored;
+	struct irq_state state;
+
+	assert_int_equal(irq_state_begin(&machine, &state), 0);
+	make_online("0-3");
+	irq_state_restore(&machine, &state, &restored);
+	assert_int_equal(restored.back, count);
+	assert_int_equal(restored.failed, 0);
+	irq_state_free(&state);
+	assert_int_equal(irq_state_load(&machine, &state), -ENOENT);
+}
+
+static void assert_explained(const char *request, const char *text)
+{
+	char *answer = control_answer(&one, request, false);
+
+	assert_non_null(answer);
+	if (!strstr(answer, text))
+		fail_msg("%s: %s", request, answer);
+	free(answer);
+}
+
+/* When a CPU goes, it has no interrupt any more that could have been moved. */
+static void test_interrupts_leave_before_their_cpus_go(void **state)
+{
+	begin_interrupts("load", "0-3");
+	put_affinity(&devices[0], "1-3");
+	put_affinity(&devices[1], "3");
+	put_affinity(&devices[2], "2");
+	/* These two have the CPU that they are to go to. */
+	put_busy(4, 0);
+	wait_for(10);
+	assert_online("0");
+	assert_int_equal(late, 0);
+	assert_affinity(0, "0");
+	assert_affinity(1, "0");
+	assert_affinity(2, "0");
+	assert_affinity(MANAGED, "3");
+	assert_explained("explain 3", "interrupt 25 (net rx) went from CPU 3 to CPU 0 ");
+	assert_explained("explain 0", "CPU 2 was about to go, and no CPU of the affinity that was");
+	assert_explained("status", "irqs      3 moved, 3 in the last minute; idle ones go to CPU 0");
+	restore_interrupts(3);
+	assert_affinity(0, "1-3");
+	assert_affinity(1, "3");
+	assert_affinity(2, "2");
+	end();
+}
+
+static void test_interrupts_by_their_rates(void **state)
+{
+	begin_interrupts("fixed", "0-1");
+	devices[1].rate = 5000;
+	devices[2].rate = 4000;
+	put_affinity(&devices[0], "0-1");
+	config.interrupts.per_minute = 5;
+	wait_for(20);
+	assert_online("0-1");
+	assert_affinity(0, "0-1");
+	assert_affinity(1, "1");
+	assert_affinity(2, "0-3");
+	assert_explained("explain 1", "interrupt 25 (net rx) went from CPU 0 to CPU 1 ");
+	assert_explained("explain 1", "busy, 5000 a second, when CPU 0 had 9000 and CPU 1 had 0");
+	wait_for(300);
+	assert_int_equal(affinities, 1);
+	/* Idle after a minute, and then with the other idle one. */
+	devices[1].rate = 10;
+	wait_for(50);
+	assert_int_equal(affinities, 1);
+	wait_for(60);
+	assert_affinity(1, "0");
+	assert_int_equal(affinities, 2);
+	end();
+}
+
+/* From then on the daemon leaves the interrupt alone, also when the interrupt's CPU goes. */
+static void test_an_affinity_that_another_program_sets(void **state)
+{
+	begin_interrupts("load", "0-3");
+	put_affinity(&devices[0], "2-3");
+	put_affinity(&devices[1], "2-3");
+	wait_for(20);
+	assert_online("0");
+	assert_affinity(0, "0");
+	assert_affinity(1, "0");
+	make_online("0-3");
+	put_affinity(&devices[1], "1-2");
+	wait_for(100);
+	assert_online("0");
+	assert_affinity(0, "0");
+	assert_affinity(1, "1-2");
+	restore_interrupts(1);
+	assert_affinity(0, "2-3");
+	assert_affinity(1, "1-2");
+	end();
+}
+
+/* The daemon has ended without a word, and another program has set an affinity since. */
+static void test_what_was_changed_since_is_not_put_back(void **state)
+{
+	begin_interrupts("load", "0-3");
+	put_affinity(&devices[0], "2-3");
+	put_affinity(&devices[1], "2-3");
+	put_affinity(&devices[2], "2-3");
+	wait_for(20);
+	put_affinity(&devices[1], "0-1");
+	/* Another device has this number. */
+	devices[2].name = "sound";
+	put_counts();
+	devices[2].name = "net tx";
+	restore_interrupts(1);
+	assert_affinity(0, "2-3");
+	assert_affinity(1, "0-1");
+	assert_affinity(2, "0");
+	end();
+}
+
+static void test_an_affinity_that_is_refused(void **state)
+{
+	begin_interrupts("load", "0-3");
+	put_affinity(&devices[0], "3");
+	devices[0].refuses = true;
+	affinities = 0;
+	wait_for(100);
+	assert_int_equal(affinities, 1);
+	assert_affinity(0, "3");
+	restore_interrupts(0);
+	end();
+}
+
+static void test_interrupts_are_left_to_irqbalance(void **state)
+{
+	begin_interrupts("fixed", "0-1");
+	devices[1].rate = 5000;
+	devices[2].rate = 5000;
+	put("/proc/77/comm", "irqbalance\n");
+	wait_for(30);
+	assert_int_equal(affinities, 0);
+	assert_explained("status", "irqs      left alone: irqbalance (PID 77) runs\n");
+	put("/proc/77/comm", "another\n");
+	wait_for(30);
+	assert_int_equal(affinities, 1);
+	assert_affinity(1, "1");
+	/* When irqbalance begins again, the affinities are those that were found. */
+	put("/proc/77/comm", "irqbalance\n");
+	wait_for(6);
+	assert_affinity(1, "0-3");
+	assert_int_equal(affinities, 2);
+	wait_for(30);
+	assert_int_equal(affinities, 2);
+	restore_interrupts(0);
+	end();
+}
+
+/* irqbalance has no socket here. */
+static void test_an_irqbalance_that_cannot_be_told(void **state)
+{
+	begin_interrupts("fixed", "0-1");
+	config.interrupts.irqbalance = IRQBALANCE_BAN;
+	devices[1].rate = 5000;
+	devices[2].rate = 5000;
+	put("/proc/77/comm", "irqbalance\n");
+	wait_for(30);
+	assert_int_equal(affinities, 0);
+	assert_explained("status", "cannot be told to leave 3 interrupts alone: No such file");
+	end();
+}
+
+static void test_interrupts_are_left_to_the_keep_list(void **state)
+{
+	begin_interrupts("fixed", "0-1");
+	devices[1].rate = 5000;
+	devices[2].rate = 5000;
+	put(CPUS "bolt/irq_keep", "0\n");
+	wait_for(30);
+	assert_int_equal(affinities, 0);
+	assert_explained("status", "the kernel keeps these on CPUs 0 (irq_keep)");
+	end();
+}
+
+static void test_a_dry_run_moves_no_interrupt(void **state)
+{
+	begin_interrupts("load", "0-3");
+	daemon_end(&one);
+	one = (struct daemon){
+		.machine = &machine, .config = &config, .control = -1, .dry_run = true,
+	};
+	assert_int_equal(daemon_begin(&one), 0);
+	put_affinity(&devices[0], "2-3");
+	wait_for(20);
+	assert_int_equal(affinities, 0);
+	assert_explained("explain 2", "interrupt 24 (disk) went from CPU 2 to CPU 0 ");
+	restore_interrupts(0);
+	end();
+}
+
+/* What a daemon before could not put back has the affinity again when the next one ends. */
+static void test_interrupts_of_a_daemon_before(void **state)
+{
+	struct irq_state state_before = { 0 };
+	struct irq_saved *saved;
+
+	begin_interrupts("load", "0-3");
+	daemon_end(&one);
+	saved = irq_state_add(&machine, &state_before, 24, "disk");
+	assert_non_null(saved);
+	CPU_SET_S(1, machine.size, saved->found);
+	CPU_SET_S(2, machine.size, saved->was);
+	CPU_SET_S(2, machine.size, saved->written);
+	assert_int_equal(irq_state_save(&machine, &state_before), 0);
+	irq_state_free(&state_before);
+	put_affinity(&devices[0], "2");
+	put_affinity(&devices[1], "2");
+	one = (struct daemon){ .machine = &machine, .config = &config, .control = -1 };
+	assert_int_equal(daemon_begin(&one), 0);
+	wait_for(20);
+	assert_affinity(0, "0");
+	restore_interrupts(2);
+	assert_affinity(0, "1");
+	assert_affinity(1, "2");
+	end();
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -382,6 +772,16 @@ int main(void)
 		cmocka_unit_test(test_a_cpu_that_is_isolated_meanwhile),
 		cmocka_unit_test(test_a_lease_is_answered_when_cpus_are_there),
 		cmocka_unit_test(test_a_start_with_what_cannot_be_put_back),
+		cmocka_unit_test(test_interrupts_leave_before_their_cpus_go),
+		cmocka_unit_test(test_interrupts_by_their_rates),
+		cmocka_unit_test(test_an_affinity_that_another_program_sets),
+		cmocka_unit_test(test_what_was_changed_since_is_not_put_back),
+		cmocka_unit_test(test_an_affinity_that_is_refused),
+		cmocka_unit_test(test_interrupts_are_left_to_irqbalance),
+		cmocka_unit_test(test_an_irqbalance_that_cannot_be_told),
+		cmocka_unit_test(test_interrupts_are_left_to_the_keep_list),
+		cmocka_unit_test(test_a_dry_run_moves_no_interrupt),
+		cmocka_unit_test(test_interrupts_of_a_daemon_before),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -223,7 +223,9 @@ double *irq_rates(const struct irq_table *before, const struct irq_table *after,
 		for (size_t j = 0; j < after->cpu_count; j++) {
 			unsigned int count = after->rows[i].counts[j];
 
-			if (old && same_cpu(before, after->cpus[j], &place))
+			if (before && !same_cpu(before, after->cpus[j], &place))
+				count = 0;
+			else if (old)
 				count -= old->counts[place];
 			rates[i * after->cpu_count + j] = count / seconds;
 		}

@@ -3,24 +3,24 @@
 #include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
-#include <fcntl.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
+#include "file_read.h"
 #include "programs.h"
 
 #define COMM_LENGTH	15	/* TASK_COMM_LEN - 1 */
 
-static bool has_name(const struct invocation *call, const char *pid, const char *name)
+static bool has_name(const char *root, const char *pid, const char *name)
 {
 	char path[64], *text;
 	size_t length;
 	bool same;
 
 	snprintf(path, sizeof(path), "/proc/%.20s/comm", pid);
-	text = invocation_read(call, path);
+	text = file_read(root, path, NULL);
 	if (!text)
 		return false;
 	length = strcspn(text, "\n");
@@ -30,33 +30,33 @@ static bool has_name(const struct invocation *call, const char *pid, const char 
 	return same;
 }
 
-int program_find(const struct invocation *call, const char *name)
+int program_find(const char *root, const char *name)
 {
 	struct dirent *entry;
 	char *path;
 	int pid = 0;
 	DIR *dir;
 
-	if (asprintf(&path, "%s/proc", call->root) < 0)
+	if (asprintf(&path, "%s/proc", root) < 0)
 		return -ENOMEM;
 	dir = opendir(path);
 	free(path);
 	if (!dir)
 		return -errno;
 	while (!pid && (entry = readdir(dir)))
-		if (isdigit((unsigned char)*entry->d_name) && has_name(call, entry->d_name, name))
+		if (isdigit((unsigned char)*entry->d_name) && has_name(root, entry->d_name, name))
 			pid = atoi(entry->d_name);
 	closedir(dir);
 	return pid;
 }
 
-char *program_variable(const struct invocation *call, int pid, const char *name)
+char *program_variable(const char *root, int pid, const char *name)
 {
 	char *path, *line = NULL, *value = NULL;
 	size_t room = 0, length = strlen(name);
 	FILE *in;
 
-	if (asprintf(&path, "%s/proc/%d/environ", call->root, pid) < 0)
+	if (asprintf(&path, "%s/proc/%d/environ", root, pid) < 0)
 		return NULL;
 	in = fopen(path, "re");
 	free(path);

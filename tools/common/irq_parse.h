@@ -54,8 +54,9 @@ void irq_free(struct irq_table *table);
  * @after: the second reading
  * @seconds: time between them, more than 0
  *
- * A count may wrap at 2^32. An interrupt that another device uses now, and a
- * CPU that was not online at the first reading, count from 0.
+ * A count may wrap at 2^32. An interrupt that another device uses now counts
+ * from 0. A CPU that was not online at the first reading has no rate: the kernel
+ * goes on with the counts that the CPU had when the CPU went offline.
  *
  * Return: an array [row of @after][CPU of @after], to be freed with free(), or
  * NULL without memory.

@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Measures interrupts, and writes the affinities that irq_plan() asks for
+ *
+ * An interrupt whose affinity another program sets after the daemon has moved the interrupt is left
+ * alone from then on. While irqbalance runs, or Bolt has a keep list, all interrupts are.
+ */
+#ifndef INTERRUPTS_H
+#define INTERRUPTS_H
+
+#include <stdint.h>
+#include <stdio.h>
+
+#include "config.h"
+#include "irq_plan.h"
+
+/** CPUs, as interrupts_update() has to know these */
+struct irq_cpus {
+	const cpu_set_t *online;
+	const cpu_set_t *stay;	/* may have interrupts */
+	const cpu_set_t *going;	/* are about to go; none of these is in @stay */
+	const cpu_set_t *floor;	/* have to be online */
+};
+
+struct interrupts;
+
+/**
+ * interrupts_new() - NULL without memory
+ * @dry_run: say what would move; nothing is written, and irqbalance is told nothing
+ */
+struct interrupts *interrupts_new(struct machine *machine, const struct config *config,
+				  bool dry_run);
+
+void interrupts_free(struct interrupts *all);
+
+/**
+ * interrupts_update() - measure, if it is time for that, and move interrupts
+ *
+ * Interrupts of CPUs that are about to go move in any case, others only after a measurement, which
+ * is every five intervals. Return: 0, also if interrupts are left alone, or -ENOMEM.
+ */
+int interrupts_update(struct interrupts *all, const struct irq_cpus *cpus, uint64_t now_us);
+
+/** interrupts_explain() - a line on all interrupts, for "cpubolt policy" */
+void interrupts_explain(FILE *out, const struct interrupts *all, uint64_t now_us);
+
+/** interrupts_explain_cpu() - lines on interrupts that have come to @cpu, or have left @cpu */
+void interrupts_explain_cpu(FILE *out, const struct interrupts *all, unsigned int cpu,
+			    uint64_t now_us);
+
+/** What has happened since the daemon has started */
+struct irq_tally {
+	unsigned long long moves[CAUSE_COUNT];
+	unsigned long long errors;
+	unsigned long long foreign;	/* affinities that other programs have set */
+	unsigned int moved;		/* interrupts that have an affinity of the daemon's now */
+};
+
+/** interrupts_tally() - figures for metrics */
+struct irq_tally interrupts_tally(const struct interrupts *all);
+
+/**
+ * interrupts_restore() - "--restore", and each begin and end of the daemon
+ *
+ * interrupts_restore_begin() comes before the daemon's CPUs are brought back, and
+ * interrupts_restore_end() after that, since an affinity without a CPU that is online cannot be
+ * written. Both say what is wrong. Return of the latter: whether all is as it was found.
+ */
+struct irq_state;
+int interrupts_restore_begin(const struct machine *machine, struct irq_state *state);
+bool interrupts_restore_end(const struct machine *machine, struct irq_state *state, int err);
+
+#endif /* INTERRUPTS_H */

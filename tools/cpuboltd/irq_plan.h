@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Which interrupt goes to which CPU
+ *
+ * Busy interrupts are spread over the CPUs that stay, and idle interrupts are packed on the base
+ * CPU, so that all other CPUs have few interrupts or none. An interrupt of a CPU that is about to
+ * go leaves that CPU beforehand.
+ *
+ * These functions are pure: what was measured, the CPUs and the time come from the caller.
+ */
+#ifndef IRQ_PLAN_H
+#define IRQ_PLAN_H
+
+#include <sched.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/*
+ * A CPU of x86 has about 200 vectors: a CPU with so many interrupts gets another one only if it
+ * must.
+ */
+#define MOST_ON_A_CPU	150
+
+struct irq_rules {
+	unsigned int busy;	/* so many a second, or more: the interrupt is busy */
+	uint64_t dwell_us;	/* an interrupt stays for so long where cpuboltd has put it */
+};
+
+/** What is known of one interrupt */
+struct irq_fact {
+	bool movable;			/* not managed, not per-CPU; can be written */
+	bool measured;			/* rate and busy are known */
+	bool busy;			/* as irq_busy() has said */
+	double rate;			/* a second */
+	const cpu_set_t *allowed;	/* CPUs of the affinity that was found */
+	const cpu_set_t *near;		/* CPUs of the device's node, or NULL */
+	const cpu_set_t *where;		/* CPUs on which the interrupt is */
+	uint64_t moved_us;		/* time of the last move, 0 for never */
+};
+
+/** Interrupts, and CPUs */
+struct irq_scene {
+	const struct irq_fact *irqs;
+	size_t count;
+	unsigned int cpus;		/* CPU numbers are 0 to cpus - 1 */
+	size_t size;			/* of each set, for CPU_*_S() */
+	const cpu_set_t *stay;		/* CPUs that stay online, and may have interrupts */
+	const cpu_set_t *going;		/* CPUs that are about to go offline; none of these stays */
+	unsigned int base;		/* a CPU that stays, for idle interrupts */
+	const double *others;		/* a second, on each CPU, of all other interrupts */
+	uint64_t now_us;
+	unsigned int left;		/* moves that the minute has left */
+	bool forced_only;		/* only interrupts of CPUs that are about to go */
+};
+
+enum irq_cause {
+	CAUSE_LEAVE,	/* the CPU of the interrupt is about to go */
+	CAUSE_BUSY,	/* another CPU has much less to do */
+	CAUSE_IDLE,	/* the base CPU takes the interrupt */
+	CAUSE_COUNT
+};
+
+/** One interrupt that is to change */
+struct irq_move {
+	size_t irq;		/* its place in irq_scene.irqs */
+	unsigned int from, to;	/* CPUs; the new affinity is "to" alone */
+	enum irq_cause cause;
+	char why[128];		/* one English clause */
+};
+
+/**
+ * irq_plan() - which interrupts are to change
+ * @moves: overwritten; has room for scene->count moves
+ *
+ * - An interrupt goes to a CPU of scene->stay, and to one of its allowed CPUs if one of these
+ *   stays. An interrupt of which no allowed CPU stays goes to the base CPU when it has to leave,
+ *   and is left alone otherwise.
+ * - An interrupt that is not movable is in no move.
+ * - An interrupt whose CPU is about to go moves at once. Any other one moves only if it was
+ *   measured, not within the dwell time after its last move, and only as long as scene->left has
+ *   moves.
+ * - A busy interrupt moves if the CPU that has the interrupt then has less to do than the CPU
+ *   that had the interrupt before: by as many interrupts a second as make an interrupt busy, and
+ *   by a fifth. With rates that stay as they are, moves come to an end.
+ *
+ * Interrupts that have to leave come first, then busy interrupts, then the rest.
+ *
+ * Return: number of moves, or -ENOMEM.
+ */
+int irq_plan(const struct irq_rules *rules, const struct irq_scene *scene, struct irq_move *moves);
+
+/**
+ * irq_busy() - whether an interrupt counts as busy
+ * @rate: a second, now
+ * @was: what this function has said last; false at first
+ * @calm_us: since when the rate is less than half of what makes an interrupt busy; 0 if it is not.
+ *	     Kept by the caller from call to call, 0 at first.
+ *
+ * A busy interrupt becomes idle when its rate was less than half of rules->busy for the dwell time.
+ */
+bool irq_busy(const struct irq_rules *rules, double rate, bool was, uint64_t now_us,
+	      uint64_t *calm_us);
+
+/** irq_smooth() - the rate to go by after one more measurement; @before is negative at first */
+double irq_smooth(double before, double rate);
+
+#endif /* IRQ_PLAN_H */

@@ -1,0 +1,353 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* The interrupts that the daemon has moved, see irq_state.h */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "files.h"
+#include "irq_parse.h"
+#include "irq_place.h"
+#include "irq_state.h"
+#include "irqbalance.h"
+#include "state.h"
+
+static void free_one(struct irq_saved *irq)
+{
+	free(irq->name);
+	CPU_FREE(irq->found);
+	CPU_FREE(irq->was);
+	CPU_FREE(irq->written);
+}
+
+void irq_state_free(struct irq_state *state)
+{
+	size_t i;
+
+	for (i = 0; i < state->count; i++)
+		free_one(&state->irqs[i]);
+	free(state->irqs);
+	*state = (struct irq_state){ 0 };
+}
+
+struct irq_saved *irq_state_add(const struct machine *machine, struct irq_state *state, int number,
+				const char *name)
+{
+	struct irq_saved *more = reallocarray(state->irqs, state->count + 1, sizeof(*more));
+	struct irq_saved *irq;
+
+	if (!more)
+		return NULL;
+	state->irqs = more;
+	irq = &more[state->count];
+	*irq = (struct irq_saved){
+		.number = number,
+		.name = strdup(name),
+		.found = machine_set(machine),
+		.was = machine_set(machine),
+		.written = machine_set(machine),
+	};
+	if (!irq->name || !irq->found || !irq->was || !irq->written) {
+		free_one(irq);
+		return NULL;
+	}
+	state->count++;
+	return irq;
+}
+
+void irq_state_drop(struct irq_state *state, size_t i)
+{
+	free_one(&state->irqs[i]);
+	state->irqs[i] = state->irqs[--state->count];
+}
+
+/* -- The file ---------------------------------------------------------------------- */
+
+static int print_one(FILE *out, const struct machine *machine, const struct irq_saved *irq)
+{
+	char *found = cpubolt_format_list(machine->handle, irq->found);
+	char *was = cpubolt_format_list(machine->handle, irq->was);
+	char *written = cpubolt_format_list(machine->handle, irq->written);
+	int err = found && was && written ? 0 : -ENOMEM;
+
+	if (!err)
+		fprintf(out, "irq=%d found=%s was=%s written=%s name=%s\n", irq->number, found, was,
+			written, irq->name);
+	free(found);
+	free(was);
+	free(written);
+	return err;
+}
+
+static char *make_text(const struct machine *machine, const struct irq_state *state)
+{
+	char *boot = state_boot(machine), *text = NULL;
+	size_t length, i;
+	FILE *out = boot ? open_memstream(&text, &length) : NULL;
+	int err = out ? 0 : -ENOMEM;
+
+	if (!err) {
+		fprintf(out, "boot_id=%s\nirqbalance=%d\n", boot, state->irqbalance);
+		for (i = 0; !err && i < state->count; i++)
+			err = print_one(out, machine, &state->irqs[i]);
+		err = fclose(out) ? -ENOMEM : err;
+	}
+	free(boot);
+	if (!err)
+		return text;
+	free(text);
+	return NULL;
+}
+
+int irq_state_save(const struct machine *machine, const struct irq_state *state)
+{
+	char *text;
+	int err;
+
+	if (!state->count && !state->irqbalance)
+		return file_remove(machine->root, IRQ_STATE_FILE);
+	err = state_folder(machine);
+	if (err)
+		return err;
+	text = make_text(machine, state);
+	err = text ? file_replace(machine->root, IRQ_STATE_FILE, text) : -ENOMEM;
+	free(text);
+	return err;
+}
+
+/*
+ * "@key=VALUE" up to the next blank, or up to the end of the line; NULL if something else is
+ * there.
+ */
+static char *take_value(char **here, const char *key, const char *end)
+{
+	size_t length = strlen(key);
+	char *value = *here;
+
+	if (!value || strncmp(value, key, length) || value[length] != '=')
+		return NULL;
+	value += length + 1;
+	*here = strpbrk(value, end);
+	if (*here)
+		*(*here)++ = '\0';
+	return value;
+}
+
+static bool take_number(char **here, const char *key, const char *end, int *number)
+{
+	char *value = take_value(here, key, end), rest;
+
+	return value && sscanf(value, "%d%c", number, &rest) == 1 && *number >= 0;
+}
+
+static bool take_set(const struct machine *machine, char **here, const char *key, cpu_set_t *set)
+{
+	char *value = take_value(here, key, " ");
+
+	return value && *value && !cpubolt_parse_list(machine->handle, value, set, NULL);
+}
+
+static int parse_one(const struct machine *machine, char *line, struct irq_state *state)
+{
+	struct irq_saved *irq;
+	char *name;
+	int number;
+
+	if (!take_number(&line, "irq", " ", &number))
+		return -EINVAL;
+	irq = irq_state_add(machine, state, number, "");
+	if (!irq)
+		return -ENOMEM;
+	if (!take_set(machine, &line, "found", irq->found) ||
+	    !take_set(machine, &line, "was", irq->was) ||
+	    !take_set(machine, &line, "written", irq->written))
+		return -EINVAL;
+	name = take_value(&line, "name", "\n");
+	if (!name)
+		return -EINVAL;
+	free(irq->name);
+	irq->name = strdup(name);
+	return irq->name ? 0 : -ENOMEM;
+}
+
+int irq_state_parse(const struct machine *machine, const char *text, const char *boot,
+		    struct irq_state *state)
+{
+	char *copy = strdup(text), *here = copy, *value, *line;
+	int err = 0;
+
+	*state = (struct irq_state){ 0 };
+	if (!copy)
+		return -ENOMEM;
+	value = take_value(&here, "boot_id", "\n");
+	if (!value)
+		err = -EINVAL;
+	else if (strcmp(value, boot))
+		err = -ENOENT;
+	else if (!take_number(&here, "irqbalance", "\n", &state->irqbalance))
+		err = -EINVAL;
+	/* Each line has its newline, or the file is not all there. */
+	while (!err && here && *here) {
+		line = strsep(&here, "\n");
+		err = here ? parse_one(machine, line, state) : -EINVAL;
+	}
+	free(copy);
+	if (err)
+		irq_state_free(state);
+	return err;
+}
+
+int irq_state_load(const struct machine *machine, struct irq_state *state)
+{
+	char *text = file_read(machine->root, IRQ_STATE_FILE, NULL), *boot;
+	int err;
+
+	*state = (struct irq_state){ 0 };
+	if (!text)
+		return -errno;
+	boot = state_boot(machine);
+	err = boot ? irq_state_parse(machine, text, boot, state) : -errno;
+	free(boot);
+	free(text);
+	return err;
+}
+
+void irq_state_discard(const struct machine *machine)
+{
+	char *from, *to;
+
+	if (asprintf(&from, "%s" IRQ_STATE_FILE, machine->root) < 0)
+		return;
+	if (asprintf(&to, "%s" IRQ_STATE_BAD_FILE, machine->root) >= 0) {
+		rename(from, to);
+		free(to);
+	}
+	free(from);
+}
+
+/* -- Affinities -------------------------------------------------------------------- */
+
+int irq_write(const struct machine *machine, int irq, const cpu_set_t *cpus)
+{
+	char *list = cpubolt_format_list(machine->handle, cpus), path[64];
+	int err;
+
+	snprintf(path, sizeof(path), "/proc/irq/%d/smp_affinity_list", irq);
+	err = list ? file_write(machine->root, path, list) : -ENOMEM;
+	free(list);
+	return err;
+}
+
+bool irq_read_set(const struct machine *machine, int irq, const char *file, cpu_set_t *cpus)
+{
+	char path[64], *text;
+	bool good;
+
+	CPU_ZERO_S(machine->size, cpus);
+	snprintf(path, sizeof(path), "/proc/irq/%d/%s", irq, file);
+	text = file_read(machine->root, path, NULL);
+	if (!text)
+		return false;
+	text[strcspn(text, "\n")] = '\0';
+	good = *text && !cpubolt_parse_list(machine->handle, text, cpus, NULL);
+	free(text);
+	return good;
+}
+
+static bool is_there(const struct irq_table *table, const struct irq_saved *irq)
+{
+	size_t i;
+
+	for (i = 0; i < table->count; i++)
+		if (table->rows[i].number == irq->number)
+			return !strcmp(table->rows[i].name, irq->name);
+	return false;
+}
+
+/* @now and @both are scratch. */
+static bool is_ours(const struct machine *machine, const struct irq_saved *irq,
+		    const cpu_set_t *online, cpu_set_t *now, cpu_set_t *both)
+{
+	size_t size = machine->size;
+
+	if (!irq_read_set(machine, irq->number, "smp_affinity_list", now) ||
+	    CPU_EQUAL_S(size, now, irq->found))
+		return false;
+	if (CPU_EQUAL_S(size, now, irq->was) || CPU_EQUAL_S(size, now, irq->written))
+		return true;
+	CPU_OR_S(size, both, irq->was, irq->written);
+	CPU_AND_S(size, both, both, online);
+	return !CPU_COUNT_S(size, both);
+}
+
+static int drop_lost(const struct machine *machine, const struct irq_table *table,
+		     struct irq_state *state)
+{
+	cpu_set_t *online = machine_set(machine), *now = machine_set(machine);
+	cpu_set_t *both = machine_set(machine);
+	int err = online && now && both ? cpubolt_refresh(machine->handle) : -ENOMEM;
+	size_t i = 0;
+
+	if (!err)
+		err = cpubolt_cpus(machine->handle, CPUBOLT_ONLINE, online);
+	while (!err && i < state->count) {
+		const struct irq_saved *irq = &state->irqs[i];
+
+		if (is_there(table, irq) && is_ours(machine, irq, online, now, both))
+			i++;
+		else
+			irq_state_drop(state, i);
+	}
+	CPU_FREE(online);
+	CPU_FREE(now);
+	CPU_FREE(both);
+	return err;
+}
+
+int irq_state_begin(const struct machine *machine, struct irq_state *state)
+{
+	int err = irq_state_load(machine, state);
+	struct irq_table table;
+	char *text;
+
+	if (err == -ENOENT)
+		return file_remove(machine->root, IRQ_STATE_FILE);
+	if (err)
+		return err;
+	text = file_read(machine->root, "/proc/interrupts", NULL);
+	err = text ? irq_parse(text, &table) : -errno;
+	free(text);
+	if (!err) {
+		err = drop_lost(machine, &table, state);
+		irq_free(&table);
+	}
+	if (err)
+		irq_state_free(state);
+	return err;
+}
+
+void irq_state_restore(const struct machine *machine, struct irq_state *state,
+		       struct irq_restored *restored)
+{
+	size_t i = 0;
+
+	*restored = (struct irq_restored){ 0 };
+	while (i < state->count) {
+		int irq = state->irqs[i].number;
+		int err = irq_write(machine, irq, state->irqs[i].found);
+
+		if (err) {
+			restored->failed++;
+			restored->error = -err;
+			restored->irq = irq;
+			i++;
+		} else {
+			restored->back++;
+			irq_state_drop(state, i);
+		}
+	}
+	if (state->irqbalance && state->irqbalance == irqbalance_find(machine->root))
+		irqbalance_ban(machine->root, state->irqbalance, NULL, 0);
+	state->irqbalance = 0;
+	irq_state_save(machine, state);
+}

@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * /run/cpubolt/cpuboltd.interrupts: the interrupts that the daemon has moved, or is about to move,
+ * the affinities that were found, and the boot.
+ *
+ * The file is written before an affinity is, so that whatever happens to the daemon, no affinity is
+ * forgotten: "cpuboltd --restore" writes back what was found.
+ */
+#ifndef IRQ_STATE_H
+#define IRQ_STATE_H
+
+#include "machine.h"
+
+/** One interrupt that the daemon has moved */
+struct irq_saved {
+	int number;
+	char *name;		/* of the device, as in /proc/interrupts */
+	cpu_set_t *found;	/* affinity before the first move */
+	cpu_set_t *was;		/* affinity before the last move */
+	cpu_set_t *written;	/* affinity that the last move writes */
+};
+
+struct irq_state {
+	struct irq_saved *irqs;
+	size_t count;
+	int irqbalance;		/* PID that was told to leave interrupts alone, or 0 */
+};
+
+/** irq_state_add() - an interrupt with three empty sets; NULL without memory */
+struct irq_saved *irq_state_add(const struct machine *machine, struct irq_state *state, int number,
+				const char *name);
+
+/** irq_state_drop() - forget one interrupt; the last one takes its place */
+void irq_state_drop(struct irq_state *state, size_t i);
+
+void irq_state_free(struct irq_state *state);
+
+/** irq_state_save() - write @state, or remove the file if @state is empty; 0 or -errno */
+int irq_state_save(const struct machine *machine, const struct irq_state *state);
+
+/**
+ * irq_state_load() - what a daemon of this boot has left
+ *
+ * Errors: -ENOENT there is no file, or the file is of another boot; -EINVAL the file cannot be
+ * understood; -ENOMEM. @state is overwritten, and empty after an error.
+ */
+int irq_state_load(const struct machine *machine, struct irq_state *state);
+
+/** irq_state_parse() - as irq_state_load(), of a text and for a boot */
+int irq_state_parse(const struct machine *machine, const char *text, const char *boot,
+		    struct irq_state *state);
+
+/** What has become of the interrupts in the file */
+struct irq_restored {
+	size_t back;		/* have the affinity that was found, which was written */
+	size_t failed;		/* could not be written, and stay in the file */
+	int error;		/* of one of these, or 0 */
+	int irq;		/* that one */
+};
+
+/**
+ * irq_state_begin() - read the file, and drop what is not the daemon's any more
+ *
+ * To be called before CPUs are brought back. Dropped are interrupts that are gone or have another
+ * device, and those whose affinity another program has set: neither the last affinity that the
+ * daemon has written nor the one before. When none of the CPUs of these two is online, the kernel
+ * has chosen an affinity itself, and the interrupt is not dropped.
+ *
+ * Return: 0, also without a file, or a negative errno as irq_state_load().
+ */
+int irq_state_begin(const struct machine *machine, struct irq_state *state);
+
+/**
+ * irq_state_restore() - write the affinities that were found, and remove the file
+ * @state: from irq_state_begin(); only what could not be written is left in it, and in the file
+ *
+ * irqbalance gets back the interrupts that it was told to leave alone.
+ */
+void irq_state_restore(const struct machine *machine, struct irq_state *state,
+		       struct irq_restored *restored);
+
+/** irq_state_discard() - rename a file that cannot be understood, to IRQ_STATE_BAD_FILE */
+void irq_state_discard(const struct machine *machine);
+
+#define IRQ_STATE_FILE		"/run/cpubolt/cpuboltd.interrupts"
+#define IRQ_STATE_BAD_FILE	IRQ_STATE_FILE ".bad"
+
+/** irq_write() - write the affinity of an interrupt; 0 or a negative errno */
+int irq_write(const struct machine *machine, int irq, const cpu_set_t *cpus);
+
+/** irq_read_set() - a list of CPUs of /proc/irq/N/@file; false if there is none */
+bool irq_read_set(const struct machine *machine, int irq, const char *file, cpu_set_t *cpus);
+
+#endif /* IRQ_STATE_H */

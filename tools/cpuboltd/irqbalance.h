@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* What irqbalance is told, through the socket that irqbalance(1) describes */
+#ifndef IRQBALANCE_H
+#define IRQBALANCE_H
+
+#include <stddef.h>
+
+/** irqbalance_find() - PID of irqbalance, or 0 */
+int irqbalance_find(const char *root);
+
+/**
+ * irqbalance_ban() - tell irqbalance to leave interrupts alone
+ * @irqs: numbers of these; irqbalance forgets those that were told before
+ *
+ * The interrupts that the command line of irqbalance bans are told with these.
+ *
+ * Return: 0, or a negative errno: -E2BIG if the list is longer than irqbalance reads, -ENOENT or
+ * -ECONNREFUSED if irqbalance has no socket.
+ */
+int irqbalance_ban(const char *root, int pid, const int *irqs, size_t count);
+
+#endif /* IRQBALANCE_H */
