@@ -88,7 +88,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     series.add_argument(
         "--build",
         action="store_true",
-        help="build what each commit touches, with and without CONFIG_BOLT, for --arch: an hour",
+        help="build what each commit touches, with and without CONFIG_BOLT, for --arch: hours the "
+        "first time; a check that was interrupted goes on where it ended",
+    )
+    series.add_argument(
+        "--link", action="store_true", help="with --build: link the kernel after each posting too"
     )
 
     crossed = sub.add_parser("crossings", help="count how often a request goes from file to file")
@@ -133,14 +137,17 @@ def _refresh(args: argparse.Namespace, found: source.Source) -> int:
 
 
 def _export(args: argparse.Namespace, found: source.Source) -> int:
+    if args.link and not args.build:
+        raise BoltError("--link needs --build", code=USAGE)
     patches = export.export(found, args.output)
     ui.say(f"{len(patches)} patches for linux {found.release} are in {args.output}")
     status = _examine(found, patches) if args.check else 0
     if args.build:
         for target in arch.select(args.arch):
-            report = each.check(target, found, args.jobs)
+            report = each.check(target, found, args.jobs, link=args.link)
             ui.say(
-                f"{target.name}: {report.objects} objects and {report.links} kernels built; "
+                f"{target.name}: {report.objects} objects, {report.kept} of them by an earlier "
+                f"check, and {report.links} kernels built; "
                 f"without an object in this configuration: {' '.join(report.unbuilt) or 'none'}"
             )
     return status

@@ -1,18 +1,25 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Builds what each commit of the series touches, with and without CONFIG_BOLT, and each posting.
+"""Builds what each commit of the series touches, with and without CONFIG_BOLT.
 
 The objects of a commit are built with W=1; a warning that the pristine kernel does not have is
-an error here. CONFIG_BOLT is on from the commit that lets it be chosen, and the kernel is linked
-at the end of each posting from there on.
+an error here. CONFIG_BOLT is on from the commit that lets it be chosen; the commits before are
+built once, as their code has no such configuration. On request the kernel is linked at the end of
+each posting from there on.
+
+What has been built is kept in the cache: a check that was interrupted goes on at the commit where
+the check ended, and a changed hook has the commits built from the first one that has the hook.
 """
 
+import hashlib
+import json
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
-from boltlab import ui
+from boltlab import paths, ui
 from boltlab.arch import Arch
 from boltlab.errors import BoltError
 from boltlab.kernel import build, config, export, flavours, identity, tree
@@ -44,7 +51,27 @@ class Report:
     arch: str
     objects: int  # counted once for each commit and configuration
     links: int
+    kept: int  # of the objects, those that an earlier check has built
     unbuilt: tuple[str, ...]  # files whose code no object of this configuration has
+
+
+class Past:
+    """What earlier checks of one architecture have built: key of a step -> what it took."""
+
+    def __init__(self, file: Path) -> None:
+        """Read ``file``, if it is there."""
+        self.file = file
+        self.records: dict[str, Any] = {}
+        if file.exists():
+            self.records = json.loads(file.read_text(encoding="utf-8"))
+
+    def keep(self, key: str, record: Mapping[str, Any]) -> None:
+        """Keep ``record`` of ``key``."""
+        self.records[key] = dict(record)
+        self.file.parent.mkdir(parents=True, exist_ok=True)
+        half = self.file.with_suffix(".half")
+        half.write_text(json.dumps(self.records, indent=1) + "\n", encoding="utf-8")
+        half.replace(self.file)
 
 
 @dataclass
@@ -57,10 +84,13 @@ class Run:
     pristine: Path
     jobs: int
     bolt: bool
+    link: bool = False
+    begun: bool = False  # with a step
     symbols: tuple[str, ...] | None = None  # of Kconfig, as configured
     known: Counter[str] = field(default_factory=Counter)  # warnings that the pristine kernel has
     objects: int = 0
     links: int = 0
+    kept: int = 0
 
 
 def steps(source: Source) -> list[Step]:
@@ -81,8 +111,8 @@ def steps(source: Source) -> list[Step]:
     return found
 
 
-def check(arch: Arch, source: Source, jobs: int = 1) -> Report:
-    """Build every step of the series for ``arch``.
+def check(arch: Arch, source: Source, jobs: int = 1, *, link: bool = False) -> Report:
+    """Build every step of the series for ``arch``, and link each posting if ``link``.
 
     Raises BoltError naming the commit that does not build, or warns where the pristine kernel
     does not.
@@ -90,56 +120,128 @@ def check(arch: Arch, source: Source, jobs: int = 1) -> Report:
     found = steps(source)
     with build.built_tree(arch, "pristine", source, jobs) as pristine:
         pass
-    objects = links = 0
+    past = Past(paths.cache() / "each" / f"{arch.name}.json")
+    runs: list[Run] = []
     built: set[str] = set()
     for bolt in (False, True):
         with build.prepared(arch, FLAVOUR, source, jobs) as ready:
-            run = Run(arch, source, ready, pristine, jobs, bolt)
-            built |= _series(run, found)
-            objects, links = objects + run.objects, links + run.links
+            runs.append(Run(arch, source, ready, pristine, jobs, bolt, link))
+            built |= _series(runs[-1], found, past)
     code = {name for step in found for name in step.changed if name.endswith((".c", ".S"))}
     unbuilt = sorted(name for name in code - built if not name.startswith("tools/"))
-    return Report(arch.name, objects, links, tuple(unbuilt))
+    return Report(
+        arch.name,
+        sum(run.objects for run in runs),
+        sum(run.links for run in runs),
+        sum(run.kept for run in runs),
+        tuple(unbuilt),
+    )
 
 
-def _series(run: Run, found: Sequence[Step]) -> set[str]:
+def keys(begin: str, found: Sequence[Step]) -> list[str]:
+    """Return a key for each step: of ``begin`` and all that the series has changed up to it."""
+    sums = hashlib.sha256(begin.encode())
+    made = []
+    for step in found:
+        for name in sorted(step.changed):
+            content = step.files[name]
+            sums.update(f"{name} {content.executable} ".encode())
+            sums.update(hashlib.sha256(content.data).digest())
+        made.append(sums.hexdigest())
+    return made
+
+
+def _begin(run: Run) -> str:
+    """Return what tells the kernels of ``run`` before the first commit from others."""
+    parts = (run.source.path.name, run.arch.name, build.toolchain(run.arch))
+    lines = [run.arch.config_fragment.read_text(encoding="utf-8"), *flavours.get("bolt").config]
+    return repr((parts, lines))
+
+
+def _series(run: Run, found: Sequence[Step], past: Past) -> set[str]:
     """Build all steps in one configuration; return the source files whose code was built."""
-    hooked = {name for step in found for name in step.changed}
-    first = sorted({path for name in hooked for path in identity.objects_of(name, run.pristine)})
-    _configure(run, {})
-    run.known = warnings(_make(run, first, "the pristine kernel", quiet=False))
+    begin = _begin(run)
+    run.known = _known(run, found, begin, past)
     built: set[str] = set()
-    for number, step in enumerate(found):
-        title = f"'{step.commit.subject}'"
-        tree.sync(run.ready.path, run.source.path, step.files)
-        selected = _configure(run, step.files)
-        wanted = targets(run, step, selected)
-        built |= {name for name in step.changed if _covers(name, wanted, run.pristine, selected)}
-        log = _make(run, wanted, f"{title} {'with' if run.bolt else 'without'} CONFIG_BOLT")
-        run.objects += len(wanted)
-        fresh = warnings(log) - run.known
-        if fresh:
-            raise BoltError(f"{title} on {run.arch.name}: {sorted(fresh)[0]}", run.ready.log)
+    for number, (step, key) in enumerate(
+        zip(found, keys(f"{run.bolt} {begin}", found), strict=True)
+    ):
+        symbols = _symbols(step.files)
+        selected = run.bolt and "BOLT" in symbols
+        if run.bolt and not selected:
+            continue
         last = number + 1 == len(found) or found[number + 1].commit.posting != step.commit.posting
-        if last and selected:
-            _make(run, [run.arch.image_target], f"posting '{step.commit.posting}'", extra=False)
-            run.links += 1
+        linking = run.link and last and selected
+        record = past.records.get(key)
+        if record and (record["linked"] or not linking):
+            run.kept += record["objects"]
+        else:
+            record = _build(run, step, symbols, linking)
+            past.keep(key, record)
+        run.objects += record["objects"]
+        run.links += bool(record["linked"])
+        built.update(record["files"])
     return built
 
 
-def _configure(run: Run, files: dict[str, Content]) -> bool:
-    """Configure the tree if what can be chosen has changed; tell whether CONFIG_BOLT is on."""
+def _known(run: Run, found: Sequence[Step], begin: str, past: Past) -> Counter[str]:
+    """Return the warnings that the pristine kernel has in what the series changes."""
+    hooked = {name for step in found for name in step.changed}
+    first = sorted({path for name in hooked for path in identity.objects_of(name, run.pristine)})
+    key = hashlib.sha256(repr((begin, first)).encode()).hexdigest()
+    if key not in past.records:
+        _configure(run, ())
+        _remove(run.ready.path, first)
+        log = _make(run, first, "the pristine kernel", quiet=False)
+        past.keep(key, {"warnings": sorted(warnings(log))})
+    return Counter(past.records[key]["warnings"])
+
+
+def _build(run: Run, step: Step, symbols: tuple[str, ...], linking: bool) -> dict[str, Any]:
+    """Build what ``step`` touches, and the kernel if ``linking``; return a record of that."""
+    title = f"'{step.commit.subject}'"
+    selected = run.bolt and "BOLT" in symbols
+    tree.sync(run.ready.path, run.source.path, step.files)
+    _configure(run, symbols)
+    wanted = targets(run, step, selected)
+    if not run.begun:
+        # A check that was interrupted may have built some of them.
+        _remove(run.ready.path, wanted)
+        run.begun = True
+    log = _make(run, wanted, f"{title} {'with' if run.bolt else 'without'} CONFIG_BOLT")
+    fresh = warnings(log) - run.known
+    if fresh:
+        raise BoltError(f"{title} on {run.arch.name}: {sorted(fresh)[0]}", run.ready.log)
+    if linking:
+        _make(run, [run.arch.image_target], f"posting '{step.commit.posting}'", extra=False)
+    files = [name for name in step.changed if _covers(name, wanted, run.pristine, selected)]
+    return {"objects": len(wanted), "linked": linking, "files": files}
+
+
+def _remove(top: Path, targets: Sequence[str]) -> None:
+    """Remove what ``targets`` name below ``top``: make does not warn of objects up to date."""
+    for name in targets:
+        path = top / name
+        for file in list(path.rglob("*.o")) if path.is_dir() else [path]:
+            file.unlink(missing_ok=True)
+
+
+def _symbols(files: Mapping[str, Content]) -> tuple[str, ...]:
+    """Return the symbols of Kconfig that can be chosen in a tree with ``files``."""
     sourced = b"kernel/bolt/Kconfig" in files.get("init/Kconfig", Content(b"")).data
-    text = files[f"{BOLT}Kconfig"].data.decode() if sourced else ""
-    symbols = tuple(_SECTION.findall(text))
-    if symbols != run.symbols:
-        run.symbols = symbols
-        wanted = flavours.get("bolt").config if run.bolt else ("CONFIG_BOLT=n",)
-        lines = [line for line in wanted if line.partition("=")[0][7:] in symbols]
-        fragment = run.arch.config_fragment.read_text(encoding="utf-8")
-        fragment += "".join(f"{line}\n" for line in lines)
-        config.configure(run.ready.path, run.arch, fragment, run.ready.log, run.ready.lock_fd)
-    return run.bolt and "BOLT" in symbols
+    return tuple(_SECTION.findall(files[f"{BOLT}Kconfig"].data.decode())) if sourced else ()
+
+
+def _configure(run: Run, symbols: tuple[str, ...]) -> None:
+    """Configure the tree if what can be chosen, ``symbols``, has changed."""
+    if symbols == run.symbols:
+        return
+    run.symbols = symbols
+    wanted = flavours.get("bolt").config if run.bolt else ("CONFIG_BOLT=n",)
+    lines = [line for line in wanted if line.partition("=")[0][7:] in symbols]
+    fragment = run.arch.config_fragment.read_text(encoding="utf-8")
+    fragment += "".join(f"{line}\n" for line in lines)
+    config.configure(run.ready.path, run.arch, fragment, run.ready.log, run.ready.lock_fd)
 
 
 def targets(run: Run, step: Step, selected: bool) -> list[str]:

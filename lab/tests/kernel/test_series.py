@@ -52,7 +52,7 @@ def test_postings_say_what_they_do(kernel_source: Source) -> None:
 @pytest.mark.parametrize("arch", ARCHES)
 def test_each_commit_builds(kernel_source: Source, jobs: int, arch: str) -> None:
     """With and without CONFIG_BOLT, no new warning with W=1; each posting makes a kernel."""
-    report = each.check(ARCHES[arch], kernel_source, jobs)
+    report = each.check(ARCHES[arch], kernel_source, jobs, link=True)
     assert report.objects > 0
     assert report.links > 0
 

@@ -1,14 +1,16 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Building commit by commit: the tree after each commit, and which files are built."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
 from boltlab import paths
 from boltlab.arch import ARCHES
-from boltlab.kernel import each
+from boltlab.errors import BoltError
+from boltlab.kernel import build, each, tree
 from boltlab.kernel.build import Prepared
 from boltlab.kernel.each import Step
 from boltlab.kernel.series import Commit
@@ -90,6 +92,90 @@ def test_targets(
     ready = Prepared(pristine, "", tmp_path / "log", 0)
     run = each.Run(ARCHES["x86_64"], make_source(pristine), ready, pristine, 1, selected)
     assert each.targets(run, Step(Commit("x"), FILES, changed), selected) == targets
+
+
+def test_a_changed_hook_has_later_commits_built_again() -> None:
+    before = [
+        Step(Commit("one"), {"a.c": Content(b"1")}, ["a.c"]),
+        Step(Commit("two"), {"a.c": Content(b"1"), "b.c": Content(b"2")}, ["b.c"]),
+        Step(Commit("three"), {"a.c": Content(b"3"), "b.c": Content(b"2")}, ["a.c"]),
+    ]
+    changed = [before[0], Step(Commit("two"), {"b.c": Content(b"4")}, ["b.c"]), before[2]]
+    old, new = each.keys("x", before), each.keys("x", changed)
+    assert [one == other for one, other in zip(old, new, strict=True)] == [True, False, False]
+    assert not set(old) & set(each.keys("another compiler", before))
+
+
+def test_what_was_built_is_kept(tmp_path: Path) -> None:
+    file = tmp_path / "each/x86_64.json"
+    record = {"objects": 3, "linked": False, "files": ["a.c"]}
+    each.Past(file).keep("key", record)
+    assert each.Past(file).records == {"key": record}
+
+
+def counting(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, source: Source, *, fail_at: int | None = None
+) -> tuple[each.Report | None, list[str]]:
+    """Check two commits without make, ``fail_at`` of which fails; return what make was for."""
+    files = {name: FILES[name] for name in ("kernel/cpu.c", "include/linux/bolt.h")}
+    kconfig = {
+        "init/Kconfig": Content(b'source "kernel/bolt/Kconfig"\n'),
+        "kernel/bolt/Kconfig": Content(b"config BOLT\n"),
+    }
+    found = [
+        Step(Commit("first", posting="p"), files, ["kernel/cpu.c"]),
+        Step(Commit("second", posting="p"), {**files, **kconfig}, ["include/linux/bolt.h"]),
+    ]
+    made: list[str] = []
+
+    def make(run: each.Run, targets: list[str], title: str, **_: bool) -> str:
+        if fail_at is not None and len(made) == fail_at:
+            raise BoltError("interrupted")
+        made.append(f"{title}: {' '.join(targets)}")
+        return ""
+
+    @contextmanager
+    def prepared(*_: object) -> Iterator[Prepared]:
+        yield Prepared(tmp_path / "tree", "", tmp_path / "log", 0)
+
+    @contextmanager
+    def pristine(*_: object) -> Iterator[Path]:
+        yield write_tree(tmp_path / "pristine", {"kernel/cpu.c": "", "kernel/cpu.o": ""})
+
+    monkeypatch.setenv("BOLT_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setattr(each, "steps", lambda _: found)
+    monkeypatch.setattr(each, "_make", make)
+    monkeypatch.setattr(each, "_configure", lambda *_: None)
+    monkeypatch.setattr(tree, "sync", lambda *_: None)
+    monkeypatch.setattr(build, "prepared", prepared)
+    monkeypatch.setattr(build, "built_tree", pristine)
+    try:
+        return each.check(ARCHES["x86_64"], source), made
+    except BoltError:
+        return None, made
+
+
+def test_an_interrupted_check_goes_on(
+    tmp_path: Path,
+    kernel_tree: Path,
+    make_source: Callable[[Path], Source],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    source = make_source(kernel_tree)
+    report, made = counting(monkeypatch, tmp_path, source, fail_at=2)
+    assert report is None
+    assert made == [
+        "the pristine kernel: kernel/cpu.o",
+        "'first' without CONFIG_BOLT: kernel/cpu.o",
+    ]
+    report, made = counting(monkeypatch, tmp_path, source)
+    # Code before CONFIG_BOLT can be chosen is not built again for the kernel with it.
+    assert made == [
+        "'second' without CONFIG_BOLT: kernel/cpu.o",
+        "'second' with CONFIG_BOLT: kernel/cpu.o",
+    ]
+    assert report
+    assert (report.objects, report.kept, report.links) == (3, 1, 0)
 
 
 LOG = """\
