@@ -219,15 +219,19 @@ static void start_vcpu(int cpu)
 	sleep_ms(10);
 }
 
+/*
+ * A task that waits to write to a file of sysfs looks every 5 ms whether no other write is under
+ * way. If the task that races never rested for longer, the program could wait for minutes.
+ */
 static pid_t start_race(int cpu)
 {
 	pid_t pid = fork();
 
 	if (pid < 0)
 		die("fork: %s", strerror(errno));
-	for (bool online = false; !pid; online = !online) {
-		cpu_write(cpu, online);
-		sleep_ms(1);
+	for (int i = 0; !pid; i++) {
+		cpu_write(cpu, i % 2);
+		sleep_ms(1 + i % 9);
 	}
 	return pid;
 }

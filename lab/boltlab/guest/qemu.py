@@ -91,7 +91,7 @@ class Guest:
     script: tuple[str, ...]
     append: str = ""
     machine: Machine = field(default_factory=Machine)
-    timeout: float = 300
+    timeout: float = 900
     bounded: bool = False
     seed: int | None = None
     plugin: Path | None = None

@@ -40,7 +40,7 @@ class Scenario:
     kernel: str = "pristine"
     append: str = ""
     machine: Machine = field(default_factory=Machine)
-    timeout: int = 300
+    timeout: int = 900
     repeat: int = 1
     arches: tuple[str, ...] = tuple(ARCHES)
     selftests: tuple[str, ...] = ()
