@@ -7,13 +7,14 @@ A guest whose kernel prints a splat fails by itself: see boltlab.guest.console.
 import re
 from collections.abc import Callable
 from dataclasses import replace
-from statistics import median
 from typing import Any
 
 import pytest
 
 from boltlab.arch import ARCHES
-from boltlab.bench import breakdown
+from boltlab.bench import breakdown, guard
+from boltlab.commands import bench as cmd_bench
+from boltlab.commands.bench import Plan
 from boltlab.guest import qemu, scenario, selftest
 from boltlab.guest.qemu import GuestResult
 from boltlab.kernel.build import Kernel
@@ -51,8 +52,8 @@ def test_boots_and_cycles_every_cpu(kernel: Kernels, arch: str, flavour: str) ->
 COMMON = {
     "bolt_asleep",
     "bolt_boot",
-    "bolt_defer",
     "bolt_deadline",
+    "bolt_defer",
     "bolt_domains",
     "bolt_error",
     "bolt_fit",
@@ -265,12 +266,32 @@ def test_nodes_come_and_go_in_a_batch(kernel: Kernels, arch: str) -> None:
     play(kernel, arch, "numa-batch")
 
 
-def test_bolt_is_faster(kernel: Kernels, arch: str) -> None:
-    """Bolt is faster by a wide margin; the exact factors are measured by ``bolt bench``."""
-    native = play(kernel, arch, "pairs").samples()
-    bolt = play(kernel, arch, "pairs-bolt").samples()
-    assert median(bolt["offline1"]) * 10 < median(native["offline1"])
-    assert median(bolt["online1"]) < median(native["online1"])
+def gains(kernel: Kernels, arch: str, setting: str, plan: Plan) -> tuple[int, list[str]]:
+    """Measure ``plan``; return how many cases results/ has too, and those with a lesser gain."""
+    target = ARCHES[arch]
+    kernels = {flavour: kernel(arch, flavour) for flavour in cmd_bench.flavours(target, plan)}
+    measured = cmd_bench.collect(target, setting, plan, kernels)
+    before = guard.recorded(measured)
+    return guard.compared(measured, before), guard.lost(measured, before)
+
+
+def test_the_gain_stays(kernel: Kernels, arch: str) -> None:
+    """Single requests and batches gain at least 80 % of what they gain in results/."""
+    cases = ("offline1", "online1", "offline_bulk", "online_bulk")
+    plan = Plan(cases=cases, variants=("native", "bolt"), traced=False, extra=False)
+    assert gains(kernel, arch, ARCHES[arch].default_setting, plan) == (len(cases), [])
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("large", [False, True])
+def test_every_gain_stays(kernel: Kernels, arch: str, large: bool) -> None:
+    """All cases in all settings, and requests for many CPUs in guests of 32 in the usual one."""
+    plan = Plan(variants=("native", "bolt"), traced=False, large=large)
+    target = ARCHES[arch]
+    for setting in [target.default_setting] if large else target.settings:
+        number, lost = gains(kernel, arch, setting, plan)
+        assert number > 0
+        assert lost == [], setting
 
 
 def test_a_driver_from_elsewhere_sees_what_it_sees_natively(kernel: Kernels, arch: str) -> None:
