@@ -23,6 +23,7 @@ COMMANDS = (
     "bench",
     "boot-bench",
     "bystanders",
+    "vm-demo",
     "torture",
     "report",
     "shell",

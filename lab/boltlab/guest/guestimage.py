@@ -27,6 +27,7 @@ PROGRAMS: Mapping[str, tuple[str, ...]] = {
     "bin/bystand": ("bystand.c", "util.c"),
     "bin/cost": ("cost.c", "util.c"),
     "bin/undisturbed": ("undisturbed.c", "tracing.c", "util.c"),
+    "bin/served": ("served.c", "util.c"),
     "bin/unit": ("unit.c", "util.c"),
     "bin/load": (
         "load.c",
@@ -108,6 +109,16 @@ def base(arch: Arch, sources: Path = SOURCES) -> Path:
                 stale.unlink()
             half.rename(archive)
     return archive
+
+
+def program(arch: Arch, name: str) -> bytes:
+    """Return the program ``name`` of PROGRAMS for a guest with a system of its own.
+
+    Raises BoltError when the program does not compile.
+    """
+    folder = paths.cache() / "guest"
+    with lock(folder / arch.name):
+        return _compile(arch, SOURCES, PROGRAMS[name], folder)
 
 
 def make(

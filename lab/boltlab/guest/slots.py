@@ -2,21 +2,26 @@
 """Adds CPUs to a running guest and takes them out again, as the guest asks for it."""
 
 import asyncio
+import time
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from qemu.qmp import QMPClient
+from qemu.qmp import EventListener, QMPClient
 
 from boltlab.errors import BoltError
 from boltlab.guest import qemu
 
 POLL = 0.2  # seconds between two looks for what the guest wants
+PATIENCE = 120  # seconds until a CPU must be out, if somebody wants to know when
 
 
-async def obey(client: QMPClient, folder: Path) -> None:
+async def obey(client: QMPClient, folder: Path, out: Callable[[float], None] | None = None) -> None:
     """Do what the guest's records "slot" say, "add N" or "eject N", until cancelled.
 
     Slots are counted from 0, in the order of their sockets. The guest sees when it is done.
+    ``out`` is told how many seconds of the host pass from the emulator's order to take a CPU out to
+    the emulator's event that the CPU is out; BoltError when that event does not come.
     """
     done = 0
     while True:
@@ -24,20 +29,40 @@ async def obey(client: QMPClient, folder: Path) -> None:
         records = qemu.records_of(folder / qemu.PORTS["bolt.results"])
         for row in [row for row in records if "slot" in row][done:]:
             done += 1
-            await _obey(client, str(row["slot"]))
+            await _obey(client, str(row["slot"]), out)
 
 
-async def _obey(client: QMPClient, wish: str) -> None:
+async def _obey(client: QMPClient, wish: str, out: Callable[[float], None] | None) -> None:
     verb, _, number = wish.partition(" ")
     name = f"slot{number}"
     if verb == "add":
         slot = _slots(await client.execute("query-hotpluggable-cpus"))[int(number)]
         sent = {"driver": slot["type"], "id": name, **slot["props"]}
         await client.execute("device_add", sent)
+    elif verb == "eject" and out:
+        out(await _timed(client, name))
     elif verb == "eject":
         await client.execute("device_del", {"id": name})
     else:
         raise BoltError(f"the guest wants '{wish}' of a slot")
+
+
+async def _timed(client: QMPClient, name: str) -> float:
+    """Take the CPU ``name`` out; return the seconds until the emulator says that it is out."""
+
+    def of_it(event: Mapping[str, Any]) -> bool:
+        return bool(event["data"].get("device") == name)
+
+    gone = EventListener("DEVICE_DELETED", of_it)
+    with client.listen(gone):
+        begin = time.monotonic()
+        await client.execute("device_del", {"id": name})
+        try:
+            async with asyncio.timeout(PATIENCE):
+                await gone.get()
+        except TimeoutError:
+            raise BoltError(f"the guest keeps {name}, which the host wants out") from None
+    return time.monotonic() - begin
 
 
 def _slots(answer: Any) -> list[Any]:

@@ -30,11 +30,11 @@ def draw(results: Results, title: str) -> dict[str, Figure]:
     """Return the pictures of ``results`` by name; ``title`` says where the figures come from."""
     pictures = {}
     if results.latencies:
-        pictures["latency"] = _figure(_latency(results, title), _LATENCY_CAPTION, title)
+        pictures["latency"] = figure(_latency(results, title), _LATENCY_CAPTION, title)
     if results.breakdown:
-        pictures["breakdown"] = _figure(_breakdown(results, title), _BREAKDOWN_CAPTION, title)
+        pictures["breakdown"] = figure(_breakdown(results, title), _BREAKDOWN_CAPTION, title)
     if any(curve.cases(results, direction) for direction in DIRECTIONS):
-        pictures["curve"] = _figure(_curve(results, title), _CURVE_CAPTION, title)
+        pictures["curve"] = figure(_curve(results, title), _CURVE_CAPTION, title)
     return pictures
 
 
@@ -85,7 +85,7 @@ def bystanders(rows: Sequence[Row], title: str) -> Figure:
         axes.spines[["top", "right"]].set_visible(False)
         if names:
             axes.legend(loc="upper right", frameon=False, fontsize=8)
-    return _figure(canvas, _BYSTANDERS_CAPTION, title)
+    return figure(canvas, _BYSTANDERS_CAPTION, title)
 
 
 def _latency(results: Results, title: str) -> Canvas:
@@ -232,7 +232,8 @@ def _finish(axes: Axes, title: str) -> None:
     axes.spines[["top", "right"]].set_visible(False)
 
 
-def _figure(canvas: Canvas, caption: str, salt: str) -> Figure:
+def figure(canvas: Canvas, caption: str, salt: str) -> Figure:
+    """Return ``canvas`` as a picture; ``salt`` keeps the ids of several on one page apart."""
     svg, png = io.StringIO(), io.BytesIO()
     # The salt keeps the ids inside several pictures on one page apart, and makes them repeatable.
     with mpl.rc_context({"svg.hashsalt": f"{salt} {caption}", "svg.fonttype": "path"}):

@@ -35,16 +35,21 @@ class Section:
     pictures: Sequence[tuple[str, str]] = field(default_factory=list)
 
 
-def page(title: str, sections: Sequence[Section]) -> str:
-    """Return the page ``title`` with one part for each of ``sections``."""
+PREFACE = (
+    "Medians in milliseconds, least and greatest in brackets. Virtual time charges the work of all "
+    "CPUs to one clock: overlap earns nothing in it."
+)
+
+
+def page(title: str, sections: Sequence[Section], preface: str = PREFACE) -> str:
+    """Return the page ``title`` with ``preface`` and one part for each of ``sections``."""
     body = "\n".join(_section(section) for section in sections)
     return (
         '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
         f"<title>{escape(title)}</title>\n<style>{STYLE}</style>\n</head>\n<body>\n"
         f"<h1>{escape(title)}</h1>\n"
-        "<p>Medians in milliseconds, least and greatest in brackets. Virtual time charges the "
-        "work of all CPUs to one clock: overlap earns nothing in it.</p>\n"
+        f"<p>{escape(preface)}</p>\n"
         f"{body}\n</body>\n</html>\n"
     )
 

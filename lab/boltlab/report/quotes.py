@@ -24,7 +24,7 @@ from decimal import ROUND_HALF_UP, Decimal
 from pathlib import Path
 
 from boltlab import kept, paths, tables
-from boltlab.bench import breakdown, results
+from boltlab.bench import breakdown, results, served
 from boltlab.bench.results import DIRECTIONS, Case, Results, variants
 from boltlab.boot import bootfile
 from boltlab.bystanders import losses
@@ -387,6 +387,12 @@ def _boot_name(variant: str) -> str:
     return {"all": "Bolt", "parallel": "at once"}.get(variant, variant)
 
 
+def _service(names: Sequence[str]) -> Table:
+    """Make the table of what a service felt while CPUs came and went."""
+    measured = served.load(kept.find(names[0]))
+    return list(served.COLUMNS), [served.row(each, each.variant) for each in measured.rows]
+
+
 _KINDS: dict[str, Callable[[Sequence[str]], Table]] = {
     "headline": _headline,
     "cases": _cases,
@@ -397,4 +403,5 @@ _KINDS: dict[str, Callable[[Sequence[str]], Table]] = {
     "bystanders": _bystanders,
     "boot": _boot,
     "parts": _parts,
+    "service": _service,
 }

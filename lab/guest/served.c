@@ -1,0 +1,284 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * A service under load while the host adds CPUs and takes them out again.
+ *
+ * served cpus=LIST cycles=N rate=N work_us=N servers=N dwell_ms=N
+ *
+ * One thread sends @rate requests a second to a UDP socket of the loopback device, whether or not
+ * earlier ones were answered; @servers threads compute for @work_us each and answer. A latency is
+ * counted from when the request was due. In each cycle the host is asked for each CPU of the list;
+ * a CPU that has come is set online and given a task; after @dwell_ms it is set offline, and the
+ * host is asked to take it out. Where the host cannot do that (slots=0), the CPUs are there and are
+ * set online and offline only.
+ */
+#define _GNU_SOURCE
+#include "guest.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <pthread.h>
+#include <sched.h>
+#include <semaphore.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <time.h>
+#include <unistd.h>
+
+#define SECOND 1000000000LL
+#define PATIENCE_NS (120 * SECOND)	/* for the host */
+#define DRAIN_NS (10 * SECOND)		/* for the last answers */
+#define MAX_REQUESTS (1 << 20)
+#define MAX_SERVERS 64
+
+struct request {
+	uint32_t number;
+	uint32_t pad;
+};
+
+static int server_fd, client_fd;
+static struct sockaddr_in service = { .sin_family = AF_INET };
+static long rate, work_us;
+static int64_t start_ns;
+static atomic_uint sent, answered;
+static atomic_bool stopping;
+static int64_t latency[MAX_REQUESTS];	/* ns, 0: no answer */
+static sem_t wanted, ran;
+static int64_t ran_at;
+static int ran_on;
+
+static int64_t due_ns(uint32_t number)
+{
+	return start_ns + number * (SECOND / rate);
+}
+
+static void until(int64_t ns)
+{
+	struct timespec ts = { ns / SECOND, ns % SECOND };
+
+	while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &ts, NULL) == EINTR)
+		;
+}
+
+static int64_t thread_ns(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &ts);
+	return ts.tv_sec * SECOND + ts.tv_nsec;
+}
+
+static int udp(void)
+{
+	int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0), room = 1 << 20;
+
+	if (fd < 0 || setsockopt(fd, SOL_SOCKET, SO_RCVBUFFORCE, &room, sizeof(room)))
+		die("socket: %s", strerror(errno));
+	return fd;
+}
+
+static void *serve(void *unused)
+{
+	for (;;) {
+		struct sockaddr_in from;
+		socklen_t size = sizeof(from);
+		struct request request;
+		int64_t begin;
+
+		if (recvfrom(server_fd, &request, sizeof(request), 0, (void *)&from, &size) !=
+		    sizeof(request))
+			die("receive: %s", strerror(errno));
+		begin = thread_ns();
+		while (thread_ns() - begin < work_us * 1000)
+			;
+		if (sendto(server_fd, &request, sizeof(request), 0, (void *)&from, size) < 0)
+			die("answer: %s", strerror(errno));
+	}
+	return unused;
+}
+
+static void *ask(void *unused)
+{
+	for (uint32_t number = 0; !stopping && number < MAX_REQUESTS; number++) {
+		struct request request = { .number = number };
+
+		until(due_ns(number));
+		atomic_store(&sent, number + 1);
+		if (sendto(client_fd, &request, sizeof(request), 0, (void *)&service,
+			   sizeof(service)) < 0)
+			die("send: %s", strerror(errno));
+	}
+	return unused;
+}
+
+static void *listen_for(void *unused)
+{
+	for (;;) {
+		struct request request;
+
+		if (recv(client_fd, &request, sizeof(request), 0) != sizeof(request))
+			die("receive: %s", strerror(errno));
+		if (request.number >= MAX_REQUESTS || latency[request.number])
+			die("answer to %u came twice", request.number);
+		latency[request.number] = now_ns() - due_ns(request.number);
+		atomic_fetch_add(&answered, 1);
+	}
+	return unused;
+}
+
+/* Runs on each CPU that has come, when asked to. */
+static void *first_task(void *unused)
+{
+	for (;;) {
+		sem_wait(&wanted);
+		ran_at = now_ns();
+		ran_on = sched_getcpu();
+		sem_post(&ran);
+	}
+	return unused;
+}
+
+static pthread_t thread(void *(*run)(void *))
+{
+	pthread_t new;
+	int err = pthread_create(&new, NULL, run, NULL);
+
+	if (err)
+		die("thread: %s", strerror(err));
+	return new;
+}
+
+static bool there(int cpu)
+{
+	char path[64];
+
+	snprintf(path, sizeof(path), "/sys/devices/system/cpu/cpu%d/online", cpu);
+	return !access(path, F_OK);
+}
+
+/* Asks the host and waits until the kernel has heard of it. */
+static void host(const char *verb, int cpu, bool wish)
+{
+	int64_t limit = now_ns() + PATIENCE_NS;
+
+	emit("{\"slot\":\"%s %d\"}", verb, cpu);
+	while (there(cpu) != wish) {
+		if (now_ns() > limit)
+			die("the host did not %s CPU %d", verb, cpu);
+		sleep_ms(1);
+	}
+}
+
+static void change(int cpu, bool online)
+{
+	int err = cpu_write(cpu, online);
+
+	if (err)
+		die("CPU %d, online %d: %s", cpu, online, strerror(-err));
+}
+
+static void come(int cpu, pthread_t task)
+{
+	int64_t begin = now_ns(), end;
+	cpu_set_t one;
+
+	change(cpu, true);
+	end = now_ns();
+	CPU_ZERO(&one);
+	CPU_SET(cpu, &one);
+	if (pthread_setaffinity_np(task, sizeof(one), &one))
+		die("no task can run on CPU %d", cpu);
+	sem_post(&wanted);
+	sem_wait(&ran);
+	if (ran_on != cpu)
+		die("the task for CPU %d ran on CPU %d", cpu, ran_on);
+	emit("{\"change\":\"online\",\"cpu\":%d,\"begin\":%lld,\"end\":%lld,\"task\":%lld}", cpu,
+	     (long long)(begin - start_ns), (long long)(end - start_ns),
+	     (long long)(ran_at - start_ns));
+}
+
+static void go(int cpu)
+{
+	int64_t begin = now_ns();
+
+	change(cpu, false);
+	emit("{\"change\":\"offline\",\"cpu\":%d,\"begin\":%lld,\"end\":%lld}", cpu,
+	     (long long)(begin - start_ns), (long long)(now_ns() - start_ns));
+}
+
+/* The latencies in the order of the requests, in us; -1 for one that was lost. */
+static void report(void)
+{
+	unsigned int count = sent;
+
+	for (unsigned int first = 0; first < count; first += 1000) {
+		char text[1 << 14];
+		size_t used = 0;
+
+		for (unsigned int i = first; i < count && i < first + 1000; i++)
+			used += snprintf(text + used, sizeof(text) - used, "%s%lld",
+					 i > first ? "," : "",
+					 latency[i] ? (long long)latency[i] / 1000 : -1LL);
+		emit("{\"served\":%u,\"rate\":%ld,\"us\":[%s]}", first, rate, text);
+	}
+}
+
+static void start(long servers)
+{
+	socklen_t size = sizeof(service);
+
+	server_fd = udp();
+	client_fd = udp();
+	service.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+	if (bind(server_fd, (void *)&service, size) ||
+	    getsockname(server_fd, (void *)&service, &size))
+		die("bind: %s", strerror(errno));
+	for (long i = 0; i < servers; i++)
+		thread(serve);
+	thread(listen_for);
+	start_ns = now_ns() + SECOND / 10;
+}
+
+int main(int argc, char **argv)
+{
+	int cpus[MAX_CPUS], count = parse_cpus(arg_text(argv, "cpus", ""), cpus, MAX_CPUS);
+	long cycles = arg_long(argv, "cycles", 1), dwell_ms = arg_long(argv, "dwell_ms", 1000);
+	long servers = arg_long(argv, "servers", 4);
+	bool slots = arg_long(argv, "slots", 1);
+	pthread_t sender, task;
+	int64_t limit;
+
+	rate = arg_long(argv, "rate", 200);
+	work_us = arg_long(argv, "work_us", 500);
+	if (argc < 2 || count <= 0 || rate <= 0 || servers <= 0 || servers > MAX_SERVERS)
+		die("served cpus=LIST [cycles= rate= work_us= servers= dwell_ms= slots=]");
+	if (sem_init(&wanted, 0, 0) || sem_init(&ran, 0, 0))
+		die("semaphore: %s", strerror(errno));
+	task = thread(first_task);
+	start(servers);
+	sender = thread(ask);
+	for (long cycle = 0; cycle < cycles; cycle++) {
+		for (int i = 0; i < count; i++) {
+			if (slots)
+				host("add", cpus[i], true);
+			sleep_ms(dwell_ms);
+			come(cpus[i], task);
+		}
+		sleep_ms(dwell_ms);
+		for (int i = count - 1; i >= 0; i--) {
+			go(cpus[i]);
+			sleep_ms(dwell_ms);
+			if (slots)
+				host("eject", cpus[i], false);
+		}
+	}
+	sleep_ms(dwell_ms);
+	stopping = true;
+	pthread_join(sender, NULL);
+	for (limit = now_ns() + DRAIN_NS; answered < sent && now_ns() < limit;)
+		sleep_ms(10);
+	report();
+	return 0;
+}
