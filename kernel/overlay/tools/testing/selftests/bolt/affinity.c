@@ -13,12 +13,6 @@
 /* In that time the worker of the kernel would have changed an affinity. */
 #define LONG_MS 200
 
-static void spin(struct slot *slot)
-{
-	for (;;)
-		slot_beat(slot);
-}
-
 static void doze(struct slot *slot)
 {
 	for (;;) {

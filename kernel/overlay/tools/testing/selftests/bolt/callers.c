@@ -88,12 +88,6 @@ static int rounds_of(enum ail ail)
 	return ail == IDLE_POLICY ? (rounds() + 1) / 2 : rounds();
 }
 
-static void spin(struct slot *slot)
-{
-	for (;;)
-		slot_beat(slot);
-}
-
 /*
  * Takes the hotplug lock for reading again and again, with the highest priority of
  * all tasks here.

@@ -23,12 +23,6 @@ static int rounds(void)
 	return env_number("BOLT_ROUNDS", ROUNDS);
 }
 
-static void spin(struct slot *slot)
-{
-	for (;;)
-		slot_beat(slot);
-}
-
 static void nap(struct slot *slot)
 {
 	for (;;) {
