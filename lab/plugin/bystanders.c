@@ -14,7 +14,7 @@
  * where the kernel has their per-CPU data, in a register; they are numbered in
  * that order. QEMU 7.2 gives the right number and no registers.
  *
- * Built with -DARM64 for guests of that.
+ * Built with -DARM64 for arm64 guests.
  */
 #include "plugin.h"
 

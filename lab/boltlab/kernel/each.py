@@ -86,7 +86,7 @@ class Run:
     jobs: int
     bolt: bool
     link: bool = False
-    begun: bool = False  # what a step with this CONFIG_BOLT has built
+    begun: bool = False  # a step with this CONFIG_BOLT has been built
     symbols: tuple[str, ...] | None = None  # what could be chosen in Kconfig when .config was made
     known: Counter[str] = field(default_factory=Counter)  # warnings that the pristine kernel has
     objects: int = 0

@@ -37,7 +37,7 @@ class Section:
 
 PREFACE = (
     "Medians in milliseconds, least and greatest in brackets. Virtual time charges the work of all "
-    "CPUs to one clock: overlap earns nothing in it."
+    "CPUs to one clock: work at the same time saves nothing."
 )
 
 
