@@ -41,7 +41,7 @@ static bool is_empty(const struct daemon *daemon, const cpu_set_t *set)
 	return !CPU_COUNT_S(daemon->machine->size, set);
 }
 
-/* @set without what is in @other too. */
+/* Removes the CPUs of @other from @set. */
 static void remove_from(struct daemon *daemon, cpu_set_t *set, const cpu_set_t *other)
 {
 	unsigned int cpu;

@@ -240,7 +240,7 @@ static struct irq *new_irq(struct interrupts *all, const struct irq_row *row)
 	return NULL;
 }
 
-/* The interrupt of the row, taken out of the old list if it is there; mostly at @hint. */
+/* Returns the interrupt of the row: a new one, or that of the old list, mostly at @hint there. */
 static struct irq *take_irq(struct interrupts *all, const struct irq_row *row, size_t hint)
 {
 	size_t i;

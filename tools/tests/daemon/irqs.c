@@ -165,7 +165,7 @@ static void test_interrupts_leave_a_cpu_that_goes(void **state)
 		put_on(i, 3);
 	rate(0, 5000);
 	rate(1, 1);
-	/* Only CPUs that go: the base takes the interrupt. */
+	/* If all allowed CPUs go, the base CPU takes the interrupt. */
 	allow(2, 2, 3);
 	irqs[3].movable = false;
 	others[0] = 100;

@@ -549,7 +549,7 @@ static void test_a_step_is_answered_at_once(void **unused)
 		if (second >= 60)
 			assert_true(CPU_COUNT(&world.online) >= 30);
 	}
-	/* And what had waited is done. */
+	/* By then the machine has done all work that had to wait. */
 	assert_true(world.plant.backlog < 0.01);
 	end(&world);
 }
