@@ -185,7 +185,7 @@ void bolt_irq_pending(struct irq_desc *desc, const struct cpumask *mask)
 		bolt_irq_target(irq_desc_get_irq_data(desc), cpumask_of(cpu));
 }
 
-/* For kernels that check themselves: the promise at the top of the file. */
+/* Checks, on kernels with such checks, that interrupts move as the top of this file promises. */
 static bool bolt_irqs_complete(const struct bolt_irqs *list)
 {
 	unsigned int irq, cpu = smp_processor_id();
