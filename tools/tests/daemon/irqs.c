@@ -87,7 +87,7 @@ static int plan(void)
 {
 	int count = irq_plan(&rules, &scene, moves), i;
 
-	/* What has moved is there, and just has. */
+	/* Put each interrupt that moves on its new CPU, and note the time of the move. */
 	for (i = 0; i < count; i++) {
 		put_on(moves[i].irq, moves[i].to);
 		irqs[moves[i].irq].moved_us = scene.now_us;
@@ -260,7 +260,7 @@ static void test_busy_and_idle(void **state)
 	assert_true(irq_busy(&rules, 51, true, now += 100 * SECOND_US, &calm));
 	assert_true(irq_busy(&rules, 49, true, now += SECOND_US, &calm));
 	assert_true(irq_busy(&rules, 49, true, now += 59 * SECOND_US, &calm));
-	/* Not idle for long enough at a time. */
+	/* The rate was never low for the whole dwell time without a break. */
 	assert_true(irq_busy(&rules, 51, true, now += SECOND_US, &calm));
 	assert_true(irq_busy(&rules, 49, true, now += SECOND_US, &calm));
 	assert_true(irq_busy(&rules, 49, true, now += 59 * SECOND_US, &calm));
