@@ -78,7 +78,7 @@ static bool bolt_irq_tracking;
 /* Whether an interrupt may be on nothing but CPUs that have gone. */
 static bool bolt_irq_stuck;
 
-/* The list in irq_keep, and the list that applies now, or NULL. Written with cpu_add_remove_lock. */
+/* The list in irq_keep; the list that applies now, or NULL. cpu_add_remove_lock guards both. */
 static struct cpumask bolt_irq_list;
 static struct cpumask *bolt_irq_applied;
 
