@@ -360,7 +360,7 @@ static int spare_the_needed(struct daemon *daemon)
 }
 
 /*
- * Every ten seconds: which CPUs are needed still, and does by now something need CPUs that are taken?
+ * Looks every ten seconds which CPUs are still needed, and whether any CPU that was taken is needed.
  * What was needed is so until this says otherwise, or policies would go to and fro.
  */
 static int renew_needs(struct daemon *daemon)
