@@ -19,21 +19,21 @@ class Arch:
     machines: tuple[str, ...]  # what uname -m calls it
     triplet: str  # GNU triplet of its Debian compilers
     image_target: str  # make target of the kernel image
-    image_path: str  # where that target leaves the image, in the tree
+    image_path: str  # where that target leaves the image, a path in the tree
     qemu: str  # system emulator
-    machine_args: tuple[str, ...]  # of the emulator, for emulation (TCG); ends with the CPU
+    machine_args: tuple[str, ...]  # arguments of an emulator without KVM; last: the CPU
     kvm_machine_args: tuple[str, ...]
     console: str  # the serial console's tty
     settings: Mapping[str, str]  # name of the measuring setting -> kernel arguments
 
     @property
     def is_host(self) -> bool:
-        """Tell whether this is the architecture of the machine we run on."""
+        """Tell whether this is the architecture of the machine on which the lab runs."""
         return platform.machine() in self.machines
 
     @property
     def cross_compile(self) -> str:
-        """Prefix of the compiler's tools, empty on a host of the same architecture."""
+        """Prefix of the names of the compiler's tools; empty if the host has this architecture."""
         return "" if self.is_host else f"{self.triplet}-"
 
     @property
@@ -116,7 +116,10 @@ def select(name: str | None) -> list[Arch]:
 
 
 def setting(target: Arch, name: str | None) -> str:
-    """Return the measuring setting ``name`` of ``target``, its default for None; or BoltError."""
+    """Return the measuring setting ``name`` of ``target``, or the default one if ``name`` is None.
+
+    Raises BoltError when ``target`` has no setting of that name.
+    """
     if name is None:
         return target.default_setting
     if name not in target.settings:

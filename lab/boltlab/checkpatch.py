@@ -12,7 +12,8 @@ from pathlib import Path
 from boltlab import packages
 from boltlab.errors import BoltError
 
-# FILE_PATH_CHANGES asks whoever adds a file to think of MAINTAINERS; it cannot be satisfied.
+# FILE_PATH_CHANGES reminds of MAINTAINERS for each file that a patch adds, even when the patch
+# changes MAINTAINERS.
 IGNORED = ("FILE_PATH_CHANGES",)
 
 _FINDING = re.compile(r"^.*?:(?:\d+:)? (?:ERROR|WARNING|CHECK):.*$", re.M)
@@ -27,7 +28,7 @@ class Finding:
 
 
 def check(tree: Path, patches: Sequence[Path]) -> list[Finding]:
-    """Check ``patches`` with ``tree``'s checkpatch, --strict; return those with findings.
+    """Run checkpatch.pl --strict of the kernel ``tree`` over ``patches``; return its findings.
 
     Raises BoltError when checkpatch itself cannot run.
     """
@@ -47,7 +48,7 @@ def _one(tree: Path, patch: Path) -> Finding:
         text=True,
         errors="replace",
         env={"PATH": "/usr/bin:/bin", "LC_ALL": "C.UTF-8", "HOME": str(tree)},
-        cwd=tree,  # in a repository it would look for the kernel's licences there
+        cwd=tree,  # In a git repository checkpatch would look there for the kernel's licence texts.
         check=False,
     )
     lines = tuple(line.strip() for line in _FINDING.findall(done.stdout))

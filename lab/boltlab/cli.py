@@ -51,14 +51,14 @@ def load(name: str) -> Command:
 
 
 def add_arch(parser: argparse.ArgumentParser) -> None:
-    """Add ``--arch``; its value goes to arch.select()."""
+    """Add the option ``--arch``; commands pass its value to arch.select()."""
     parser.add_argument(
         "--arch", choices=arch.CHOICES, help="architecture of the kernels (default: the host's)"
     )
 
 
 def add_source(parser: argparse.ArgumentParser) -> None:
-    """Add ``--source`` and ``--version``: args.source is a source.Where, for source.resolve()."""
+    """Add ``--source`` and ``--version``: both set args.source, a Where for source.resolve()."""
     known = versions.load()
     either = parser.add_mutually_exclusive_group()
     either.add_argument(
@@ -103,7 +103,7 @@ def numbers(text: str) -> tuple[int, ...]:
 
 
 def help_text() -> str:
-    """Return the page that ``./bolt --help`` prints; the launcher prints the same file."""
+    """Return the text of ``./bolt --help``; the shell script ``bolt`` prints the same file."""
     lines = (paths.DATA / "help.txt").read_text(encoding="utf-8").splitlines()
     return "\n".join(line for line in lines if not line.startswith("#")).strip() + "\n"
 
@@ -129,7 +129,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         _fail("interrupted; the next call goes on from here")
         return errors.INTERRUPTED
     except BrokenPipeError:
-        # The reader of our output went away (head, less): not a failure worth a word.
+        # The program that reads the lab's output has ended, as head and less do: no failure.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return errors.FAILURE
 
@@ -142,7 +142,7 @@ def _run(name: str, words: Sequence[str]) -> int:
 
 
 def _ended(number: int, _frame: object) -> NoReturn:
-    # An exception, so that children are ended and half-made things removed.
+    # SIGTERM becomes an exception, so that the lab ends its children and removes half-made files.
     raise SystemExit(128 + number)
 
 

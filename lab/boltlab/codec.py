@@ -17,14 +17,14 @@ from typing import Annotated, Any, TypeVar
 from boltlab.errors import BoltError
 
 SCHEMA = 1
-UNIT = "ms"  # of the times of cases
+UNIT = "ms"  # the schema of the files that hold the times of cases
 
 T = TypeVar("T")
 
 
 @dataclass(frozen=True)
 class Least:
-    """A number is not below ``number``."""
+    """Says of a field's type: the value must be at least ``number``."""
 
     number: int
 
@@ -35,7 +35,7 @@ class Least:
 
 @dataclass(frozen=True)
 class Among:
-    """A name is one of ``names()``, which are those of a ``what``."""
+    """Says of a field's type: the value must be one of ``names()``, each the name of a ``what``."""
 
     what: str
     names: Callable[[], Collection[str]]
@@ -47,7 +47,7 @@ class Among:
 
 @dataclass(frozen=True)
 class Filled:
-    """A list or an object is not empty."""
+    """Says of a field's type: the list or JSON object must not be empty."""
 
     def flaw(self, value: Sized) -> str:
         """Return what is wrong with ``value``, or ""."""
@@ -55,10 +55,10 @@ class Filled:
 
 
 def load(path: Path, no: str, make: Callable[[Any], T]) -> T:
-    """Return what ``make`` makes of the JSON in the file ``path``.
+    """Return what the function ``make`` makes of the JSON in the file ``path``.
 
-    Raises BoltError when it cannot be read, and "PATH ``no``: ..." when it is not what it should
-    be; ``make`` raises BoltError, too.
+    Raises BoltError when the file cannot be read. When the file is no JSON or ``make`` raises
+    BoltError, the message begins with "PATH ``no``: ".
     """
     try:
         document = json.loads(path.read_text(encoding="utf-8"))
@@ -73,10 +73,10 @@ def load(path: Path, no: str, make: Callable[[Any], T]) -> T:
 
 
 def read(made: type[T], path: Path, no: str, kind: str = "") -> T:
-    """Return the dataclass ``made`` from the file ``path``, a document of that ``kind``.
+    """Return a ``made``, which is a dataclass, from the file ``path``, a document of that ``kind``.
 
-    Raises BoltError as load() does. Keys that are no fields are ignored in a document without a
-    kind, in which there are also figures that follow from others.
+    Raises BoltError as load() does. In a document without a kind keys that are no fields are
+    ignored, because such a document also has figures that can be computed from its others.
     """
     return load(path, no, lambda document: _whole(made, document, kind))
 
@@ -86,9 +86,9 @@ def _whole(made: type[T], document: object, kind: str) -> T:
 
 
 def head(document: object, where: str, kind: str = "") -> Mapping[str, Any]:
-    """Return what ``document`` has beside its schema and, unless that is "", its ``kind``.
+    """Return ``document`` without its key "schema" and, if ``kind`` is not "", its key "kind".
 
-    Raises BoltError when it is of another schema or kind.
+    Raises BoltError when the document has another schema or kind.
     """
     found = _object(document, where)
     wanted: dict[str, object] = {"schema": SCHEMA, "kind": kind} if kind else {"schema": SCHEMA}
@@ -101,10 +101,10 @@ def head(document: object, where: str, kind: str = "") -> Mapping[str, Any]:
 
 
 def decode(kind: type[T], value: object, where: str, *, strict: bool = False) -> T:
-    """Return the ``kind``, a dataclass, that the JSON object ``value`` says.
+    """Return the dataclass ``kind`` with the contents of the JSON object ``value``.
 
-    ``where`` is its place, for messages. Raises BoltError naming the first thing that is wrong. A
-    key that is no field is wrong if ``strict``, and else ignored.
+    ``where`` names the place of ``value`` in messages. Raises BoltError naming the first flaw of
+    ``value``. A key that is no field is a flaw if ``strict``, and is ignored otherwise.
     """
     found = _object(value, where)
     hints = typing.get_type_hints(kind, include_extras=True)
@@ -133,7 +133,7 @@ def _value(kind: Any, value: object, where: str, strict: bool) -> Any:
             if flaw:
                 raise BoltError(f"{where} {flaw}")
         return found
-    if origin in (typing.Union, types.UnionType):  # of something and None
+    if origin in (typing.Union, types.UnionType):  # a union of a type and None
         if value is None:
             return None
         return _value(next(each for each in inner if each is not type(None)), value, where, strict)
@@ -172,9 +172,9 @@ def _object(value: object, where: str) -> Mapping[str, Any]:
 
 
 def lines(kind: str, more: Mapping[str, Any], key: str, rows: Iterable[Mapping[str, Any]]) -> str:
-    """Return a document of a ``kind``, with ``more`` and ``rows`` as ``key``: a row is a line.
+    """Return the text of a document of ``kind`` with the keys ``more`` and, as ``key``, ``rows``.
 
-    So versions of the file can be compared by lines.
+    Each row is one line of the text, so that versions of the file can be compared by lines.
     """
     start = json.dumps({"schema": SCHEMA, "kind": kind, **more, key: []})
     body = ",\n".join(json.dumps(row) for row in rows)
@@ -182,7 +182,7 @@ def lines(kind: str, more: Mapping[str, Any], key: str, rows: Iterable[Mapping[s
 
 
 def save(text: str, path: Path) -> None:
-    """Write ``text`` to the file ``path``, whole or not at all; or BoltError."""
+    """Write ``text`` to the file ``path``, whole or not at all; BoltError when that fails."""
     half = path.with_name(f".{path.name}.half")
     try:
         half.write_text(text, encoding="utf-8")

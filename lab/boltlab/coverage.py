@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""docs/coverage.md: a row for every requirement, and what shows it.
+"""Reads docs/coverage.md: a row for every requirement, and the tests that show it is met.
 
 A row's third column holds in backquotes either a test below lab/tests, with or without its
-parameters, or a command of the long form. Every test named must have run and passed.
+parameters, or a ``./bolt`` command that takes too long for ``./bolt test``. A run of the whole
+suite fails unless every test that the file names has run and passed.
 """
 
 import re
@@ -23,7 +24,7 @@ _QUOTED = re.compile(r"`([^`]+)`")
 
 @dataclass(frozen=True)
 class Row:
-    """One requirement and what shows it: tests (ids below lab/tests) and commands."""
+    """One requirement, and the tests (ids below lab/tests) and commands that show it is met."""
 
     step: str
     requirement: str
@@ -79,7 +80,7 @@ def _names(test: str, run: str) -> bool:
 
 
 class Plugin:
-    """Fails a run of the whole suite in which a row of the coverage table is not shown."""
+    """Fails a run of the whole suite if a test that the coverage table names has not passed."""
 
     def __init__(self, rows: list[Row], root: Path) -> None:
         self.rows = rows
@@ -88,19 +89,19 @@ class Plugin:
         self.found: list[str] = []
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        """Remember how each test ended: the worst of its phases."""
+        """Remember how each test ended: the worst outcome of its setup, call and teardown."""
         name = report.nodeid.removeprefix(f"{self.root.as_posix()}/")
         if self.outcomes.get(name) in (None, "passed"):
             self.outcomes[name] = report.outcome
 
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
-        """Compare what ran with the table."""
+        """Compare the tests that ran with the table."""
         self.found = gaps(self.rows, self.outcomes)
         if self.found and session.exitstatus == pytest.ExitCode.OK:
             session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
-        """Say what is not shown."""
+        """Print which rows of the table this run does not show."""
         if self.found:
             terminalreporter.section("docs/coverage.md: not shown by this run")
         for line in self.found:

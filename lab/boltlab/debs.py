@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Debian packages of any architecture, unpacked into a folder: this machine stays as it is."""
+"""Unpacks Debian packages of any architecture into a folder, without installing them."""
 
 import os
 import shutil
@@ -11,15 +11,16 @@ from boltlab import packages, paths, ui
 from boltlab.arch import Arch
 from boltlab.errors import BoltError
 
-# Architecture -> Debian's name of it.
+# name of an architecture -> Debian's name for the same architecture
 NAMES: Mapping[str, str] = {"x86_64": "amd64", "arm64": "arm64"}
 
 
 def unpack(arch: Arch, names: Sequence[str], to: Path, depends: bool = False) -> None:
     """Unpack the packages ``names`` for ``arch`` into the folder ``to``, which is made anew.
 
-    With ``depends`` also what these depend on. The packages are those that this machine's apt
-    knows, but apt has lists and a state of its own. Raises BoltError when apt cannot get them.
+    With ``depends``, the packages on which ``names`` depend are unpacked, too. The packages come
+    from the archives that this machine's apt is set up for; apt's lists and state of the machine
+    stay as they are. Raises BoltError when apt cannot get a package.
     """
     for tool in ("apt-get", "dpkg-deb"):
         if packages.which(tool) is None:
@@ -56,5 +57,5 @@ def _options(arch: Arch, scratch: Path) -> list[str]:
         f"Dir::State::status={scratch}/status",
         f"Dir::Cache={scratch}/cache",
     ]
-    # apt's own unprivileged user has no way into the cache of root.
+    # The user _apt, as which apt downloads, may not enter the cache directory of root.
     return [*options, "APT::Sandbox::User=root"] if os.geteuid() == 0 else options

@@ -26,4 +26,4 @@ class BoltError(Exception):
 
 
 class EmulatorError(BoltError):
-    """A guest that was lost by a fault of QEMU which the lab knows: worth another try."""
+    """A known fault of QEMU has stopped a guest: the lab may run the guest once more."""

@@ -9,7 +9,7 @@ from pathlib import Path
 from boltlab import packages, paths
 from boltlab.errors import BoltError
 
-DATE = "2025-01-01T00:00:00+0000"  # of all commits, so that exports repeat
+DATE = "2025-01-01T00:00:00+0000"  # of each commit, so that exports are equal
 NOBODY = ("Bolt", "bolt@example.org")
 CONFIG = {
     "core.abbrev": "12",
@@ -23,7 +23,7 @@ CONFIG = {
     "diff.mnemonicPrefix": "false",
     "advice.updateSparsePath": "false",
 }
-# As in the kernel's own .gitattributes: it decides which function an @@ line names.
+# From the kernel's own .gitattributes, which decide what function git names in an @@ line.
 ATTRIBUTES = "*.c diff=cpp\n*.h diff=cpp\n*.S diff=\n"
 
 
@@ -45,9 +45,9 @@ class Git:
         return git
 
     def run(self, *arguments: str, author: tuple[str, str] = NOBODY, stdin: str = "") -> str:
-        """Run git with ``arguments``; return its stdout or raise BoltError with its last words.
+        """Run git with ``arguments``; return its stdout; BoltError with git's last message.
 
-        ``author`` is name and mail for commits.
+        ``author`` is the name and mail address for commits.
         """
         settings = [word for item in CONFIG.items() for word in ("-c", "=".join(item))]
         done = subprocess.run(
@@ -61,7 +61,7 @@ class Git:
         if done.returncode != 0:
             words = done.stderr.decode(errors="replace").strip().splitlines() or ["no message"]
             raise BoltError(f"git {arguments[0]} failed: {words[0]}")
-        # Surrogates keep bytes that are no UTF-8 as they are on the way back to a file.
+        # Bytes that are no UTF-8 become surrogates, which a later write to a file turns back.
         return done.stdout.decode("utf-8", errors="surrogateescape")
 
     def commit_all(
@@ -105,7 +105,7 @@ def user() -> tuple[str, str]:
 def measured() -> str:
     """Return the commit that this repository is at, for result files; "" outside of git.
 
-    It ends with ``+`` when the kernel's or the lab's files are not those of the commit.
+    The text ends with ``+`` when files of the kernel or the lab differ from those of the commit.
     """
     head, changed = (
         subprocess.run(

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The files kept in results/: found by their names, and how figures of theirs are written."""
+"""Finds the files in results/ by name, and writes a figure with three digits."""
 
 import json
 import re
@@ -14,7 +14,10 @@ _DATED = re.compile(r"\d{4}-\d\d-\d\d-")
 
 
 def find(name: str) -> Path:
-    """Return the result file called ``name``, the newest if it has no date; or BoltError."""
+    """Return the result file called ``name``; if ``name`` has no date, the newest one.
+
+    Raises BoltError when there is no such file.
+    """
     dated = _DATED.match(name)
     wanted = name.removesuffix(".json")
     found = sorted(
@@ -28,7 +31,7 @@ def find(name: str) -> Path:
 
 
 def commit(file: Path) -> str:
-    """Return the commit that the results in ``file`` were measured on; BoltError without one."""
+    """Return the commit on which ``file``'s results were measured; BoltError if it is not known."""
     named = json.loads(file.read_text(encoding="utf-8")).get("commit")
     if not isinstance(named, str) or not named:
         raise BoltError(f"{file.name} does not say which commit was measured")

@@ -1,16 +1,16 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Which packages of the lab may import which, and whether their modules keep to it."""
+"""Says which package of the lab may import which other, and checks the lab's modules for that."""
 
 import ast
 import graphlib
 from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 
-BESIDE = 20  # modules that may lie beside the packages
+BESIDE = 20  # how many modules may lie beside the packages
 
-# A package -> the packages whose modules its own modules may import. These have rows further up, so
-# that no two packages need each other. Every module may import those beside the packages, and these
-# import no package.
+# Package -> the packages whose modules its own modules may import. A package that is imported has
+# its row further up, so that no two packages need each other. Every module may import the modules
+# that lie beside the packages, and these import from no package.
 MAY_IMPORT: Mapping[str, Collection[str]] = {
     "kernel": (),
     "guest": ("kernel",),
@@ -38,7 +38,7 @@ MAY_IMPORT: Mapping[str, Collection[str]] = {
 
 
 def check(lab: Path) -> list[str]:
-    """Return what is wrong with the modules below the folder ``lab``, a line each."""
+    """Return a line for each forbidden import of the modules below the folder ``lab``."""
     files = {_module(path, lab): path for path in sorted(lab.rglob("*.py"))}
     beside = [name for name in files if not _package(name)]
     found = []
@@ -72,7 +72,7 @@ def _package(module: str) -> str:
 
 
 def _needs(path: Path, module: str, known: Collection[str]) -> Iterator[tuple[str, int]]:
-    """Yield the ``known`` modules that ``module`` in ``path`` imports, each with its line."""
+    """Yield the ``known`` modules that ``module`` in ``path`` imports, with the line numbers."""
     tree = ast.parse(path.read_text(encoding="utf-8"))
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
@@ -86,7 +86,7 @@ def _needs(path: Path, module: str, known: Collection[str]) -> Iterator[tuple[st
         for word in words:
             lab, _, name = word.partition(".")
             outer = _package(name)
-            # What is imported may be a module, something in a module, or a package.
+            # An imported name may be a module, an object in a module, or a package.
             places = (name, outer, f"{name}.__init__", f"{outer}.__init__")
             found = next((place for place in places if place in known), None)
             if lab == "boltlab" and found:

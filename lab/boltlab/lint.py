@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What the repository's own files, and its new commits, must be like.
+"""Checks the repository's own files and its new commits.
 
-``./bolt lint`` and the tests below lab/tests/lint run the same checks. Each returns its complaints,
-a line each.
+``./bolt lint`` and the tests below lab/tests/lint run the same checks. Each check returns a list
+of complaints, each of them one line.
 """
 
 import fnmatch
@@ -20,16 +20,16 @@ from pathlib import Path
 from boltlab import checkpatch, layers, packages, paths
 from boltlab.errors import USAGE, BoltError
 
-LARGEST = 900  # lines of a source file with one purpose
-RULES = ".pre-commit-config.yaml"  # since this file is there, commits are signed off
+LARGEST = 900  # lines that a source file may have: a longer one has more than one purpose
+RULES = ".pre-commit-config.yaml"  # commits must be signed off from the one on that added this file
 OVERLAY = "kernel/overlay"
 HOOKS = "kernel/hooks"
 LAB = "lab/boltlab"
 
-# Folder -> licence of its files, the innermost folder first: programs of any licence may link the
-# library.
+# Folder -> licence of its files, the innermost folder first. The library has the LGPL, so that
+# programs of any licence may link it.
 LICENCES = {"tools/lib/": "LGPL-2.1-or-later", "": "GPL-2.0"}
-# Formats without comments, and what git and the licence themselves need.
+# Files that need no SPDX line: formats without comments, files of git, and the licence text.
 _DATA = {".log", ".txt", ".json", ".svg", ".png", ".html"}
 _BARE = {
     "COPYING",
@@ -70,7 +70,7 @@ def _name(path: Path, root: Path) -> str:
 
 
 def _tool(root: Path, *words: str) -> list[str]:
-    """Return what a linter says that runs in lab/, nothing if it is content."""
+    """Return the lines that a linter, run in lab/, prints; none if it finds nothing."""
     done = subprocess.run(words, cwd=root / "lab", capture_output=True, text=True, check=False)
     if done.returncode == 0:
         return []
@@ -79,7 +79,7 @@ def _tool(root: Path, *words: str) -> list[str]:
 
 
 def _beside(root: Path) -> list[str]:
-    """Return words for ruff: what it looks at besides lab/, by the rules of lab/."""
+    """Return ruff's arguments for Python files outside of lab/, which follow the rules of lab/."""
     return ["--config=pyproject.toml", "../tools"] if (root / "tools").is_dir() else []
 
 
@@ -103,7 +103,7 @@ def mypy(root: Path) -> list[str]:
 
 
 def shellcheck(root: Path) -> list[str]:
-    """Look for mistakes in the shell scripts, which a first line of theirs tells."""
+    """Look for mistakes in the shell scripts, which are found by their first line (``#!``)."""
     packages.ensure("test")
     scripts = []
     for path in tracked(root):
@@ -127,9 +127,10 @@ def licences(root: Path) -> list[str]:
 
 
 def one_machine(root: Path) -> list[str]:
-    """Look for directories around the repository and for addresses of package registries.
+    """Look for paths of this machine, and for addresses of package registries.
 
-    The directory for temporary files is on every machine.
+    A path of this machine is one that names a directory above the repository; the directory for
+    temporary files is allowed, because every machine has one.
     """
     around = f"{root.parent}/"
     told = len(around) > 2 and root.parent != Path(tempfile.gettempdir())
@@ -153,7 +154,7 @@ def sizes(root: Path) -> list[str]:
 
 
 def whitespace(root: Path) -> list[str]:
-    """Hold every file to .editorconfig: blanks at ends of lines, the last line, indentation."""
+    """Check every file against .editorconfig: ends of lines, the last line, indentation."""
     sections = list(_sections(_text(root / ".editorconfig")))
     found = []
     for path in tracked(root):
@@ -179,12 +180,12 @@ def whitespace(root: Path) -> list[str]:
 
 
 def imports(root: Path) -> list[str]:
-    """Hold the lab's packages to what they may import, and count the modules beside them."""
+    """Check which package of the lab imports which, and count the modules beside the packages."""
     return [f"{LAB}/{line}" for line in layers.check(root / LAB)]
 
 
 def _sections(text: str) -> Iterator[tuple[str, dict[str, str]]]:
-    """Yield the globs of an .editorconfig and what is set for them, in order."""
+    """Yield, in order, the globs of an .editorconfig, each with the settings of its section."""
     for part in re.split(r"^\[", text, flags=re.M)[1:]:
         glob, _, body = part.partition("]\n")
         yield glob, dict(re.findall(r"^(\w+) *= *(\S+)$", body, re.M))
@@ -215,10 +216,10 @@ CHECKS: Mapping[str, Callable[[Path], list[str]]] = {
 
 
 def base(root: Path, given: str | None = None) -> str | None:
-    """Return the commit after which commits are new: ``given``, or where upstream's branch ends.
+    """Return the commit after which commits are new: ``given``, or the end of upstream's branch.
 
-    None where neither is known, as in a clone without a past. Raises BoltError, code USAGE, if
-    there is no commit ``given``.
+    Returns None if there is no upstream branch, as in a shallow clone. Raises BoltError, code
+    USAGE, if there is no commit ``given``.
     """
     if given:
         try:
@@ -236,13 +237,13 @@ def base(root: Path, given: str | None = None) -> str | None:
 def sign_off(root: Path, since: str | None) -> list[str]:
     """Look for commits after ``since`` that their authors have not signed off.
 
-    Without ``since`` from the commit on that brought RULES; what a shallow clone does not have is
-    not looked at, and neither are merges, which CI may make.
+    If ``since`` is None, all commits from the one on that added the file RULES are looked at.
+    Commits that a shallow clone lacks are passed over, and so are merges, which CI may make.
     """
     try:
         _git(root, "rev-parse", "--verify", "HEAD")
     except BoltError:
-        return []  # no commit yet
+        return []  # the repository has no commit yet
     start = since or _git(root, "log", "--diff-filter=A", "--format=%H", "--", RULES).strip()
     if not start:
         return []
@@ -258,7 +259,7 @@ def sign_off(root: Path, since: str | None) -> list[str]:
 
 
 def message(root: Path, file: Path) -> list[str]:
-    """Look whether the commit message in ``file`` is signed off by who makes the commit."""
+    """Check that the commit message in ``file`` is signed off by the committer."""
     author = _git(root, "var", "GIT_AUTHOR_IDENT")
     mail = author[author.index("<") + 1 : author.index(">")]
     try:
@@ -270,9 +271,10 @@ def message(root: Path, file: Path) -> list[str]:
 
 
 def kernel_style(root: Path, since: str | None, pristine: Path) -> list[str]:
-    """Run checkpatch over what changed of the kernel's files after ``since``, or after HEAD.
+    """Run checkpatch over the files of kernel/ that changed after ``since``, or after HEAD.
 
-    ``pristine`` is a kernel source. A hook that changed is checked as a whole, but for its message.
+    ``pristine`` is a kernel source. Of a hook that changed, the whole diff is checked, but not its
+    message.
     """
     start = since or "HEAD"
     with tempfile.TemporaryDirectory(prefix="bolt-lint-") as scratch:
@@ -286,11 +288,11 @@ def kernel_style(root: Path, since: str | None, pristine: Path) -> list[str]:
                 patch = Path(scratch) / Path(name).name
                 patch.write_text(text[text.index("diff --git ") :], encoding="utf-8")
                 patches.append(patch)
-        # Paths as in a kernel: checkpatch has rules for some of them.
+        # The patch names files by their kernel paths, because checkpatch has rules for some paths.
         overlay = _git(root, "diff", f"--relative={OVERLAY}", start, "--", OVERLAY)
         for name in sorted(each for each in new.split("\0") if each.startswith(f"{OVERLAY}/")):
             overlay += _addition(root / name, name.removeprefix(f"{OVERLAY}/"))
-        # One for each file: what is clean is remembered.
+        # One patch for each file, because the cache remembers which patches were clean.
         for part in re.split(r"^(?=diff --git )", overlay, flags=re.M)[1:]:
             name = part.splitlines()[0].rpartition(" b/")[2].replace("/", "-")
             patches.append(Path(scratch) / f"{name}.patch")
@@ -301,7 +303,7 @@ def kernel_style(root: Path, since: str | None, pristine: Path) -> list[str]:
 
 
 def _checkpatch(pristine: Path, patch: Path) -> tuple[str, ...]:
-    """Return what checkpatch says of ``patch``; a patch it was content with is not asked again."""
+    """Return checkpatch's findings in ``patch``; one that was clean before is not checked again."""
     digest = hashlib.sha256((pristine / "scripts" / "checkpatch.pl").read_bytes())
     digest.update(repr(checkpatch.IGNORED).encode() + patch.read_bytes())
     clean = paths.cache() / "checkpatch" / digest.hexdigest()
@@ -315,7 +317,7 @@ def _checkpatch(pristine: Path, patch: Path) -> tuple[str, ...]:
 
 
 def _addition(path: Path, name: str) -> str:
-    """Return a diff that adds the file ``path`` as ``name``."""
+    """Return a diff that adds a file ``name`` with the contents of ``path``."""
     lines = _text(path).splitlines()
     return (
         f"diff --git a/{name} b/{name}\nnew file mode 100644\n--- /dev/null\n+++ b/{name}\n"

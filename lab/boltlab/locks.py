@@ -11,10 +11,11 @@ from boltlab import ui
 
 @contextmanager
 def lock(what: Path) -> Iterator[int]:
-    """Hold the lock of the path ``what`` (a file ``what.lock`` beside it); wait if it is held.
+    """Hold the lock of the path ``what``, a file ``what.lock`` beside it; wait while it is taken.
 
-    Yields its file descriptor. The lock goes away when all processes that have it are gone:
-    pass it to children that must not outlive the lock.
+    Yields the file descriptor of the lock. The lock ends when every process that has the descriptor
+    has ended. So a caller passes the descriptor to children that change what the lock guards: the
+    lock then lasts as long as these children.
     """
     what.parent.mkdir(parents=True, exist_ok=True)
     with what.with_name(f"{what.name}.lock").open("a", encoding="utf-8") as file:

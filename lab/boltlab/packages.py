@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What the lab needs from the system, and how it comes: through apt where we may."""
+"""The Debian packages that the lab needs: which are missing, and how apt installs them."""
 
 import functools
 import os
@@ -16,15 +16,15 @@ from boltlab import paths, ui
 from boltlab.arch import ARCHES, Arch
 from boltlab.errors import UNAVAILABLE, BoltError
 
-# Fresh machines update themselves just when one wants to install.
+# On a fresh machine the automatic update often holds apt's lock when the lab first installs.
 LOCK = ("-o", "DPkg::Lock::Timeout=300")
-# Debian keeps some tools (depmod) where users have no PATH to.
+# Debian keeps some tools (depmod) in directories that are not in a user's PATH.
 SBIN = ("/usr/local/sbin", "/usr/sbin", "/sbin")
 
 
 @dataclass(frozen=True)
 class Need:
-    """One row of data/packages.toml: a Debian package and how to see that it is there."""
+    """One row of data/packages.toml: a Debian package, and how the lab sees that it is there."""
 
     package: str
     groups: tuple[str, ...] = ()
@@ -37,17 +37,17 @@ class Need:
 
     @property
     def what(self) -> str:
-        """Name of the thing itself, for systems that call the package otherwise."""
+        """Name of the program or library itself, for systems whose package has another name."""
         return self.tool or self.header or self.file
 
     def applies(self, arches: Sequence[Arch], machine: str) -> bool:
-        """Tell whether kernels of ``arches`` need this on a host that is a ``machine``."""
+        """Tell whether a ``machine`` that builds kernels of ``arches`` needs this package."""
         if self.arch and self.arch not in (arch.name for arch in arches):
             return False
         return not (self.host == "other" and machine in ARCHES[self.arch].machines)
 
     def present(self) -> bool:
-        """Tell whether it is there now."""
+        """Tell whether the package's contents are on this machine."""
         if self.tool:
             return which(self.tool) is not None
         if self.header:
@@ -70,7 +70,7 @@ def table() -> tuple[Need, ...]:
 
 
 def missing(groups: Iterable[str], arches: Sequence[Arch] = ()) -> list[Need]:
-    """Return what the ``groups`` of work on kernels of ``arches`` need and the system lacks."""
+    """Return the needs of ``groups`` of work on kernels of ``arches`` that the system lacks."""
     wanted = set(groups)
     unknown = wanted - {group for need in table() for group in need.groups}
     if unknown:
@@ -84,10 +84,10 @@ def missing(groups: Iterable[str], arches: Sequence[Arch] = ()) -> list[Need]:
 
 
 def ensure(*groups: str, arches: Sequence[Arch] = ()) -> None:
-    """Install what ``groups`` need and the system lacks.
+    """Install the packages that ``groups`` need and the system lacks.
 
-    Raises BoltError with code 69 and one line of names when we may not install, and with the
-    log when apt fails.
+    Raises BoltError with code 69 and one line of names when the lab may not install packages, and
+    with the log when apt fails.
     """
     lacking = missing(groups, arches)
     if lacking:
@@ -98,15 +98,15 @@ def ensure(*groups: str, arches: Sequence[Arch] = ()) -> None:
 
 
 def can_install() -> bool:
-    """Tell whether install() may install: there is apt, and we are root or may become it."""
+    """Tell whether install() can work: there is apt, and the user is root or may use sudo."""
     return shutil.which("apt-get") is not None and _privilege() is not None
 
 
 def install(names: Sequence[str], whats: Sequence[str] = (), suite: str = "") -> None:
-    """Install the Debian packages ``names``; ``whats`` names their contents for other systems.
+    """Install the Debian packages ``names``; messages for other systems name ``whats`` instead.
 
-    ``suite`` is the one they must come from; its lists are fetched first. Raises BoltError, code
-    69 when there is no apt or no right to use it.
+    If ``suite`` is given, the packages must come from that suite, whose lists are fetched first.
+    Raises BoltError, with code 69 when there is no apt or no right to use it.
     """
     names = list(dict.fromkeys(names))
     if shutil.which("apt-get") is None:
@@ -119,7 +119,7 @@ def install(names: Sequence[str], whats: Sequence[str] = (), suite: str = "") ->
     with ui.status(f"installing {' '.join(names)}"):
         chosen = ["-t", suite] if suite else []
         get = [*command, "install", "--no-install-recommends", *chosen, "--", *names]
-        # Lists may be absent (fresh containers) or stale (404): then, and only then, update.
+        # apt's lists may be absent (fresh containers) or stale (404): only then are they updated.
         if suite or not _logged(get, log):
             _logged([*command, "update"], log)
             if not _logged(get, log):
@@ -127,7 +127,7 @@ def install(names: Sequence[str], whats: Sequence[str] = (), suite: str = "") ->
 
 
 def candidate(package: str) -> str:
-    """Return the version of ``package`` that apt would install, or nothing if there is none."""
+    """Return the version of ``package`` that apt would install, or "" if apt knows none."""
     if shutil.which("apt-cache") is None:
         return ""
     done = subprocess.run(
@@ -140,13 +140,13 @@ def candidate(package: str) -> str:
     found = re.search(r"Candidate: (\S+)", done.stdout)
     if found and found[1] != "(none)":
         return found[1]
-    # Fresh machines have no lists at all; with them the package appears.
+    # A fresh machine has no lists, and so apt knows no package before an update.
     lists = Path("/var/lib/apt/lists")
     return "" if any(lists.glob("*_Packages*")) else "(apt-get update first)"
 
 
 def as_root(command: Sequence[str], log: Path) -> bool:
-    """Run ``command`` as root, its output into ``log``; tell whether it succeeded."""
+    """Run ``command`` as root with its output in ``log``; tell whether it succeeded."""
     prefix = _privilege()
     return prefix is not None and _logged([*prefix, *command], log)
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Where things are: the repository and the cache."""
+"""Paths of the repository and of the lab's cache."""
 
 import os
 import shutil
@@ -24,12 +24,12 @@ def cache() -> Path:
 
 
 def logs() -> Path:
-    """Return the directory of the logs, and make it."""
+    """Return the directory of the logs, made if it is not there."""
     return _directory(cache() / "logs")
 
 
 def new_log(name: str) -> Path:
-    """Return a path for a new log called ``name``, with the local time in front."""
+    """Return a path for a new log; the file's name is the local time and ``name``."""
     return logs() / f"{time.strftime('%Y%m%d-%H%M%S')}-{os.getpid()}-{name}.log"
 
 

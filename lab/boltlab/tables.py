@@ -13,10 +13,9 @@ from rich.text import Text
 from boltlab import ui
 
 GAP = 2  # blanks between two columns
-PROSE = 20  # columns that prose gets before another column leaves for it
-LEAST = (
-    8  # columns that prose gets in any case; a long word is broken, a figure of its own never is
-)
+PROSE = 20  # characters that prose needs: with less room, another column is left out
+# Characters that prose gets in any case: a longer word is broken. A column of figures is not.
+LEAST = 8
 LONGEST = 120  # characters of the rule under the titles, however long prose is
 REMEDY = "all: a wider terminal, or | less -S"
 
@@ -25,9 +24,10 @@ REMEDY = "all: a wider terminal, or | less -S"
 class Column:
     """One column.
 
-    A column with rank 0 is always shown. Of the others those of the highest rank leave first, all
-    of the same rank at once. ``name`` stands for a title that does not say enough where the
-    column's absence is told. ``prose`` may take several lines; other columns are figures or names.
+    A column with rank 0 is always shown. When the terminal is too narrow, the columns with the
+    highest rank are left out first, all columns of one rank together. Under the table stand the
+    titles of the columns left out, or their ``name`` where a title alone does not say enough. A
+    column of ``prose`` may take several lines; other columns hold figures or names.
     """
 
     title: str
@@ -49,10 +49,10 @@ def show(
     styles: Mapping[str, str] | None = None,
     left: int = 1,
 ) -> None:
-    """Print a table of ``cells``, and under it which columns did not fit.
+    """Print a table of ``cells``, and under the table the names of the columns that did not fit.
 
-    Only a terminal has a width: files and pipes get all columns. ``styles`` are the styles of cells
-    with these texts. The first ``left`` columns and prose are flush left, the others flush right.
+    Only a terminal has a width: files and pipes get all columns. ``styles`` maps the text of a cell
+    to its style. The first ``left`` columns and prose are flush left, other columns flush right.
     """
     width = ui.console.width if ui.console.is_terminal else None
     shown = fit(columns, cells, width)
@@ -72,8 +72,8 @@ def show(
 
 
 def _lines(row: Sequence[str], room: Mapping[int, int], flush: Container[int]) -> list[list[str]]:
-    """Return the lines that ``row`` takes, each as its columns' texts, padded to their room."""
-    # Only prose can be longer than its room; an empty cell takes a line too.
+    """Return the lines that ``row`` takes, each the texts of its columns, padded to ``room``."""
+    # Only prose can be longer than its column is wide; an empty cell takes a line as well.
     folded = [
         [row[place]]
         if cell_len(row[place]) <= width
@@ -97,14 +97,14 @@ def _print(texts: Sequence[str], styles: Sequence[str]) -> None:
         line.append(" " * GAP if place else "")
         line.append(text, style if text.strip() else "")
     line.rstrip()
-    # What is wider than the terminal goes on in the terminal's next line, and is not cropped.
+    # A line wider than the terminal goes on in the terminal's next line: nothing is cropped.
     ui.console.print(line, soft_wrap=True)
 
 
 def fit(
     columns: Sequence[Column], cells: Sequence[Sequence[str]], width: int | None
 ) -> tuple[int, ...]:
-    """Return the places of the columns that fit into ``width`` (None: no limit)."""
+    """Return the indices of the columns that fit into ``width`` (None: no limit)."""
     shown = tuple(range(len(columns)))
     while width is not None and _least(columns, cells, shown) > width:
         last = max(columns[place].rank for place in shown)
@@ -119,7 +119,7 @@ def _natural(columns: Sequence[Column], cells: Sequence[Sequence[str]], place: i
 
 
 def _least(columns: Sequence[Column], cells: Sequence[Sequence[str]], shown: Sequence[int]) -> int:
-    """Return the width that the columns ``shown`` need."""
+    """Return the width, in characters, that the columns ``shown`` need."""
     needs = [
         min(_natural(columns, cells, place), PROSE if columns[place].prose else sys.maxsize)
         for place in shown
@@ -133,14 +133,14 @@ def _room(
     shown: Sequence[int],
     width: int | None,
 ) -> dict[int, int]:
-    """Return the width of each column ``shown``: prose shares what figures and names leave."""
+    """Return the width of each column ``shown``: prose shares the room that the others leave."""
     room = {place: _natural(columns, cells, place) for place in shown}
     prose = sorted((place for place in shown if columns[place].prose), key=room.__getitem__)
     if width is None or not prose:
         return room
     rest = width - GAP * (len(shown) - 1)
     rest -= sum(room[place] for place in shown if place not in prose)
-    # The narrowest first: what it does not need is for the others.
+    # The narrowest column of prose first: wider ones share the room that this one does not need.
     for done, place in enumerate(prose):
         room[place] = min(room[place], max(LEAST, rest // (len(prose) - done)))
         rest -= room[place]

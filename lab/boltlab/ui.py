@@ -24,7 +24,7 @@ PLAIN_STEP = 10  # per cent between two lines of plain progress
 
 
 class Task:
-    """One piece of work under way; ``done`` counts its units against ``total``."""
+    """One piece of work under way, of which ``done`` of ``total`` units are done."""
 
     def __init__(self, title: str, total: float, bar: Progress | None) -> None:
         self.title = title
@@ -40,9 +40,9 @@ class Task:
         self.update(self.done + units)
 
     def update(self, done: float) -> None:
-        """Set how many units are done; more than ``total`` counts as all but finished."""
+        """Set how many units are done; a number above ``total`` is shown as nearly finished."""
         self.done = done
-        # An estimated total may be short: never claim to be finished before we are.
+        # ``total`` may be an estimate that is too small, so 100 % is shown by finish() only.
         shown = min(done, self.total * 0.99) if done > self.total else done
         if self._bar and self._id is not None:
             self._bar.update(self._id, completed=shown)
@@ -67,7 +67,7 @@ class Task:
 
 @contextmanager
 def progress(title: str, total: float) -> Iterator[Task]:
-    """Show progress of work that has ``total`` units (any unit; an estimate will do)."""
+    """Show progress of work that has ``total`` units; ``total`` may be an estimate."""
     if not console.is_terminal:
         say(title)
         task = Task(title, total, None)
@@ -110,7 +110,7 @@ def prose(text: str) -> None:
 
 
 def note(text: str) -> None:
-    """Print a remark on stderr that is no error."""
+    """Print on stderr a remark that is no error."""
     stderr.print(f"bolt: note: {text}", markup=False, soft_wrap=True)
 
 

@@ -18,17 +18,17 @@ _SYMBOL = re.compile(r"\bCONFIG_\w+")
 class Version:
     """One kernel series."""
 
-    series: str  # "6.12"
+    series: str  # as in "6.12"
     package: str  # Debian's source package
     hooks: Path  # directory of the hook patches
-    tested: tuple[str, ...]  # releases, "6.12.117"
+    tested: tuple[str, ...]  # releases that were tested, as in "6.12.117"
     architectures: tuple[str, ...]
-    suite: str = ""  # of Debian's, for who has not the package
-    # Symbols of configurations that the series calls otherwise, or, with an empty text, has not.
+    suite: str = ""  # the suite of Debian that has the package
+    # Symbols of configurations -> their names in this series; "" if the series has no such symbol.
     symbols: Mapping[str, str] = field(default_factory=dict)
 
     def translated(self, fragment: str) -> str:
-        """Return ``fragment``, a configuration, with the names that its symbols have here."""
+        """Return the configuration ``fragment`` with its symbols as this series names them."""
         lines = []
         for line in fragment.splitlines(keepends=True):
             named = _SYMBOL.search(line)
@@ -41,7 +41,7 @@ class Version:
 
 
 def load(file: Path | None = None) -> list[Version]:
-    """Return the series of ``file`` (default kernel/versions.toml), the default one first.
+    """Return the kernel series that ``file`` (default: kernel/versions.toml) lists, in its order.
 
     Raises BoltError when the file is missing or malformed.
     """
@@ -81,7 +81,7 @@ def named(series: str) -> Version:
 
 
 def of_release(release: str) -> Version:
-    """Return the series of ``release`` ("6.12.117"); raise BoltError when there are no hooks."""
+    """Return the series of ``release`` ("6.12.117"); BoltError when Bolt has no hooks for it."""
     known = load()
     for version in known:
         if release == version.series or release.startswith(f"{version.series}."):
@@ -93,7 +93,11 @@ def of_release(release: str) -> Version:
 
 
 def for_hooks(release: str, series: str | None = None) -> Version:
-    """Return the series whose hooks to try on ``release``: ``series``, its own, or the newest."""
+    """Return the series whose hooks to try on ``release``.
+
+    That is ``series`` if it is given, else the series of ``release``, or the newest series of all
+    if Bolt has no hooks for that one.
+    """
     known = load()
     if series:
         return next(version for version in known if version.series == series)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What measure does with the module in ballast/: see there. */
+/* What measure does with the module ballast, which ballast/ballast.c explains. */
 #define _GNU_SOURCE
 #include "measure.h"
 
@@ -23,7 +23,7 @@ void ballast_charge(const struct measure *m)
 	}
 }
 
-/* Every counter holds what was added, wherever the CPUs are. */
+/* Every counter holds the sum of what was added, whichever CPUs are online. */
 void ballast_check(void)
 {
 	char text[32];

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Raw material for what a request for several CPUs consists of: the text of
- * the function_graph tracer and of the cpuhp events, to the trace port, each
- * request between two marker lines. On a kernel that knows no such requests
- * the CPUs are taken one after the other.
+ * Traces requests for several CPUs, from which the lab counts their parts. The
+ * text of the function_graph tracer and of the cpuhp events goes to the trace
+ * port, each request between two marker lines. On a kernel without such
+ * requests the CPUs are taken one after the other.
  * usage: batches cpus=LIST sizes=LIST n=N warmup=N gap_ms=N functions=A,B,...
  */
 #define _GNU_SOURCE
@@ -19,13 +19,13 @@
 #define STATES "/sys/kernel/debug/bolt/states"
 #define MAX_SIZES 16
 
-/* All of them must be there: a count of what is not traced would be zero. */
+/* All functions must be traceable, because the count of any other one would be zero. */
 static void missing(const char *name)
 {
 	die("%s cannot be traced", name);
 }
 
-/* The number of the last state that no hotplug thread has a callback of. */
+/* The number of the last state whose callbacks no hotplug thread runs. */
 static int teardown_state(void)
 {
 	char line[256];
@@ -40,7 +40,7 @@ static int teardown_state(void)
 	return state;
 }
 
-/* What the kernel says of the states of hotplug threads, on a line. */
+/* Writes a line with @what the kernel says of each state of hotplug threads. */
 static void tell(const char *what)
 {
 	char line[1024], word[32];
@@ -75,7 +75,7 @@ static void request(const int *cpus, int n, bool online)
 		die("%d CPUs %s: %s", n, online ? "online" : "offline", strerror(-err));
 }
 
-/* What was put off, a rebuild of domains among it. */
+/* Runs all deferred teardowns, and a deferred rebuild of domains. */
 static void settle(const int *cpus, int n, bool online)
 {
 	(void)cpus;
@@ -98,7 +98,7 @@ static void traced(const char *kind, const int *cpus, int n, bool online,
 		tracing_send(kind, "batch", n, start, end);
 }
 
-/* There and back with everything put off kept, then with it done. */
+/* Offline and online while teardowns stay deferred, then with all of them settled in between. */
 static void cycle(const int *cpus, int n, long gap_ms, bool keep)
 {
 	traced("offline", cpus, n, false, request, keep);

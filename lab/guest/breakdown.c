@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Raw material for the breakdown figures: requests under the function_graph
- * tracer, the text of each to the trace port between two marker lines.
+ * Traces requests for the figures of phases: the text of the function_graph
+ * tracer goes to the trace port, each request between two marker lines.
  * usage: breakdown cpus=N n=N warmup=N gap_ms=N functions=A,B,...
  */
 #define _GNU_SOURCE
@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Functions that this kernel does not have, or inlines, are left out. */
+/* A function that this kernel does not have, or inlines, is left out. */
 static void missing(const char *name)
 {
 	dprintf(FD_TRACE, "# not traceable: %s\n", name);
@@ -33,7 +33,7 @@ static struct request request(int cpu, bool online)
 	return r;
 }
 
-/* Reading the trace between the two would let a grace period pass unseen. */
+/* The trace is read after both requests, because a grace period could pass unseen in between. */
 static void pair(int cpu, bool keep)
 {
 	struct request down, up;
@@ -44,7 +44,7 @@ static void pair(int cpu, bool keep)
 	tracing_off();
 	if (!keep)
 		return;
-	/* The buffer holds both. */
+	/* The buffer holds both requests. */
 	tracing_send("offline", "cpu", cpu, down.start, down.end);
 	tracing_send("online", "cpu", cpu, up.start, up.end);
 }
@@ -62,7 +62,7 @@ int main(int argc, char **argv)
 	tracing_start("2048", functions, missing);
 	for (int i = 0; i < warmup + n; i++) {
 		pair(cpu, i >= warmup);
-		/* Not in step with the tick of 4 ms. */
+		/* Keep requests out of step with the tick of 4 ms. */
 		sleep_ms(gap_ms + i * 3 % 4);
 	}
 	tracing_stop();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Work that keeps a CPU busy in every way a request has to deal with: running
- * tasks, timers, slab objects, wake-ups through pipes.
+ * Work that keeps a CPU busy in each way that a request has to deal with:
+ * running tasks, timers, slab objects, wake-ups through pipes.
  */
 #define _GNU_SOURCE
 #include "measure.h"
@@ -113,7 +113,7 @@ static void set_cpus(pid_t pid, const struct measure *m, bool all)
 		die("affinity: %s", strerror(errno));
 }
 
-/* Everyone onto the measured CPUs, then free to leave: they must be moved. */
+/* Puts all workers on the measured CPUs, then lets them run anywhere: requests must move them. */
 void busy_gather(const struct measure *m)
 {
 	for (int i = 0; i < nworkers; i++)

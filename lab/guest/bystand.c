@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Tasks that never ask the kernel for anything, one on each CPU that stays, and
- * requests meanwhile: for the emulator's plugin (lab/plugin/bystanders.c), which
- * is told what goes on.
+ * Makes requests while a task that never asks the kernel for anything runs on
+ * each CPU that stays. The emulator's plugin (lab/plugin/bystanders.c) measures
+ * these tasks; the program tells the plugin when requests begin and end.
  * usage: bystand cpus=LIST n=N warmup=N bolt=0|1 gap_ms=N
- * One after the other natively, at once with Bolt; CPU 0 asks.
+ * CPU 0 asks: natively for one CPU after the other, with Bolt for all at once.
  */
 #define _GNU_SOURCE
 #include "guest.h"
@@ -24,7 +24,7 @@
 
 enum phase { NONE, OFFLINE, ONLINE, IDLE };
 
-/* What the plugin looks for is that these addresses are executed. */
+/* The plugin sees when one of these addresses is executed. */
 static void make_marks(void)
 {
 #ifdef __aarch64__
@@ -44,7 +44,7 @@ static void make_marks(void)
 	__builtin___clear_cache(map, map + 4096);
 }
 
-/* Not counted: the first requests find nothing prepared. */
+/* The first requests are not counted, because they also set up what later ones find. */
 static bool warm;
 
 static void mark(enum phase phase)
@@ -110,7 +110,7 @@ int main(int argc, char **argv)
 		sleep_ms(gap_ms);
 		change(list, cpus, n, bolt, true);
 		sleep_ms(gap_ms);
-		/* As long as a request, with none. */
+		/* A phase as long as a request, but without one. */
 		mark(IDLE);
 		sleep_ms(took / 1000000 + 1);
 		mark(NONE);

@@ -1,20 +1,21 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * cost [key=value ...] -- PROGRAM [ARGUMENT ...]: runs a program, and says what that cost.
+ * cost [key=value ...] -- PROGRAM [ARGUMENT ...]: runs a program, and measures its duration.
  *
- * case=NAME    result: nanoseconds from the first instruction of the program, when the dynamic
- *		linker has done its work, to exit(2): what main() costs
- * n=COUNT      so many times
- * status=CODE  the program must end with that status (0); -1: with any
+ * case=NAME    the name of the result: nanoseconds from the first instruction of the program, when
+ *		the dynamic linker has done its work, to exit(2)
+ * n=COUNT      run the program so many times
+ * status=CODE  the program must end with that status (0); -1: any status will do
  * race=CPU     meanwhile a task takes that CPU offline and online, again and again
  * back=LIST    after each run bring these CPUs online
  * away=LIST    before each run take these CPUs offline
- * tasks=COUNT  so many tasks sleep, those of the kernel included
+ * tasks=COUNT  start sleeping tasks until the guest has so many, kernel threads included
  * fifo=CPU     a real-time task may run on that CPU only
  * vcpu=CPU     a thread with the name of a virtual CPU may run on that CPU only
  *
- * What the program prints, on both streams, goes to the standard output when the program has ended:
- * the guest's CPUs share one clock, so whatever passes the output on would be counted, too.
+ * The program's output, on both streams, goes to the standard output when the program has ended:
+ * the guest's CPUs share one clock, so that a task which passed the output on earlier would be
+ * counted as well.
  */
 #define _GNU_SOURCE
 #include "guest.h"
@@ -159,7 +160,7 @@ static int64_t run(char **program, int wanted, int out)
 	return begin;
 }
 
-/* A task that sleeps for ever, and dies with this one. */
+/* A task that sleeps for ever, and ends with this task. */
 static pid_t sleeper(void)
 {
 	pid_t parent = getpid(), pid = fork();
@@ -220,8 +221,9 @@ static void start_vcpu(int cpu)
 }
 
 /*
- * A task that waits to write to a file of sysfs looks every 5 ms whether no other write is under
- * way. If the task that races never rested for longer, the program could wait for minutes.
+ * While another write to a file of sysfs is under way, a task that wants to write there looks
+ * again every 5 ms. So if the racing task never rested for longer than that, the program could
+ * wait for minutes.
  */
 static pid_t start_race(int cpu)
 {
@@ -279,7 +281,7 @@ int main(int argc, char **argv)
 	wanted = arg_long(argv + 1, "tasks", 0);
 	if (n < 1 || n > MAX_RUNS)
 		die("n=%d", n);
-	/* Where the CPU that goes is another one, and this task and the program take turns. */
+	/* On CPU 0, which stays online, this task and the program take turns. */
 	pin_to(0);
 	if (fifo >= 0)
 		start_fifo(fifo);

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What suspend takes to freeze all CPUs but the first, and to thaw them: the
- * run times of these two functions, which alone are traced. Suspend goes on to
- * that step and comes back. Hibernation would do as well, but pauses the tracer.
+ * How long suspend takes to freeze all CPUs but the first, and to thaw them: the
+ * durations of the kernel's two functions for that, which alone are traced.
+ * Suspend goes as far as that step and returns. Hibernation calls the same
+ * functions, but pauses the tracer.
  */
 #define _GNU_SOURCE
 #include "measure.h"
@@ -27,7 +28,7 @@ static void set(const char *path, const char *value)
 
 /*
  * The only run of @function in the trace: " 0) # 1234.567 us |  FUNCTION();",
- * or after "}" where something was seen meanwhile.
+ * or after "}" if the tracer saw other functions inside.
  */
 static int64_t run_time(const char *function)
 {

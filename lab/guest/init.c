@@ -47,7 +47,7 @@ static void mount_all(void)
 	}
 }
 
-/* The virtio-serial port of that name, as in /sys/class/virtio-ports. */
+/* Opens the virtio-serial port called @name in /sys/class/virtio-ports. */
 static int open_port(const char *name)
 {
 	static const char ports[] = "/sys/class/virtio-ports";
@@ -81,7 +81,7 @@ static void place_port(const char *name, int fd)
 	close(port);
 }
 
-/* A terminal of its own, or Ctrl-C would not reach what the shell starts. */
+/* Makes the console the controlling terminal: Ctrl-C then reaches what the shell starts. */
 static void take_terminal(void)
 {
 	char path[256] = "/dev/", *name = path + strlen(path);
@@ -101,7 +101,7 @@ static void take_terminal(void)
 	ioctl(0, TIOCSCTTY, 0);
 }
 
-/* Waits for a child: 0, or why it did not end well. */
+/* Waits for a child; returns 0, or an error if the child did not end well. */
 static int wait_for(pid_t pid)
 {
 	int status;
@@ -148,7 +148,7 @@ static int run_program(char **args, bool capture)
 	return wait_for(pid);
 }
 
-/* The words of @args with a space between two. */
+/* Writes the words of @args to @text, with a space between two words. */
 static int join(char **args, char *text, size_t size)
 {
 	text[0] = '\0';
@@ -171,7 +171,7 @@ static int do_write(char **args)
 	return join(args + 2, text, sizeof(text)) ?: write_text(args[1], text);
 }
 
-/* A module of the lab's, with parameters. */
+/* load MODULE PARAMETERS...: loads a module of the lab's. */
 static int do_load(char **args)
 {
 	char path[256], text[4096];
@@ -192,7 +192,7 @@ static int do_load(char **args)
 	return err;
 }
 
-/* The last user may be just about to leave it. */
+/* unload MODULE: tries for a while, because the module's last user may be just about to end. */
 static int do_unload(char **args)
 {
 	if (!args[1])
@@ -220,12 +220,12 @@ static int do_host(char **args)
 	if (!args[1] || !args[2])
 		return -EINVAL;
 	emit("{\"host\":\"%s %d\"}", args[1], atoi(args[2]));
-	/* Nobody tells us when it has. */
+	/* The host does not say when it has done so. */
 	sleep_ms(3000);
 	return 0;
 }
 
-/* refuse ERRNO FILE WORDS...: the write must fail, with this. */
+/* refuse ERRNO FILE WORDS...: the write of the words must fail with that error. */
 static int do_refuse(char **args)
 {
 	char text[4096];
@@ -240,7 +240,7 @@ static int do_refuse(char **args)
 	return -EPROTO;
 }
 
-/* A file must hold exactly these words, or nothing, its last newline aside. */
+/* expect FILE WORDS...: the file must hold exactly these words, besides its last newline. */
 static int do_expect(char **args)
 {
 	char text[4096], wanted[4096];
@@ -261,7 +261,7 @@ static int do_expect(char **args)
 	return -EPROTO;
 }
 
-/* What a file holds, among the results. */
+/* show FILE: writes the contents of the file to the results. */
 static int do_show(char **args)
 {
 	char value[4096], text[16384];
@@ -302,7 +302,7 @@ static int do_batches(char **args)
 	return run_program(args, false);
 }
 
-/* A file, to the trace port. */
+/* send FILE: sends the contents of the file to the trace port. */
 static int do_send(char **args)
 {
 	return args[1] ? copy_to_fd(args[1], FD_TRACE) : -EINVAL;
@@ -315,7 +315,7 @@ static int do_run(char **args)
 	return run_program(args + 1, true);
 }
 
-/* Every KUnit suite's result, a line at a time. */
+/* kunit: writes the result of every KUnit suite to the results, a line at a time. */
 static int do_kunit(char **args)
 {
 	static const char suites[] = "/sys/kernel/debug/kunit";
@@ -349,8 +349,8 @@ static int do_kunit(char **args)
 }
 
 /*
- * Memory that nothing points to any more, where the kernel can tell. An object
- * is suspected in a second scan at the earliest, and 5 seconds old.
+ * kmemleak: fails if the kernel has lost memory, where the kernel can tell. An
+ * object is suspected in a second scan at the earliest, when it is 5 seconds old.
  */
 static int do_kmemleak(char **args)
 {

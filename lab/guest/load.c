@@ -2,7 +2,7 @@
 /*
  * Random requests while the guest works: tasks of all scheduling classes,
  * timers, files, disks, network, perf events, control groups, processes. At the
- * end every worker must have come forward, and have found all it did right.
+ * end every worker must have made progress, and found all its results right.
  * usage: load bolt=0|1 pause_ms=N settle_ms=N; BOLT_REQUESTS and BOLT_SEED are
  * taken from the environment, that is from the kernel's command line.
  * Or: load beside=PROGRAM ARGUMENTS..., which then makes the requests.
@@ -23,7 +23,7 @@
 #include <unistd.h>
 
 #define BOLT "/sys/devices/system/cpu/bolt/"
-#define PATIENCE_MS 60000	/* for one step of a worker; in virtual time, or real */
+#define PATIENCE_MS 60000	/* most time for one step of a worker, in virtual or real time */
 
 static const struct worker *const kinds[] = {
 	cpu_workers, time_workers, disk_workers, net_workers, group_workers,
@@ -72,7 +72,7 @@ void wrong(const char *fmt, ...)
 	_exit(1);
 }
 
-/* Whoever is left would keep our output open, and init waiting for its end. */
+/* A child that outlived this program would keep the output open, and init would wait for it. */
 static pid_t fork_mortal(void)
 {
 	pid_t parent = getpid(), pid = fork();
@@ -129,7 +129,7 @@ static void start_all(void)
 	}
 }
 
-/* All of them: one that is stuck must not hide what others say. */
+/* Prints the complaints of all workers, because the first one found may only be stuck. */
 static void fail(const char *fmt, ...)
 {
 	char text[256];
@@ -152,7 +152,7 @@ static void look_at(struct entry *entry)
 		fail("%s ended: %s", entry->name, entry->wrong[0] ? entry->wrong : "no reason");
 }
 
-/* Every worker gets round once more. */
+/* Waits until every worker has done one more round. */
 static void all_come_forward(void)
 {
 	int64_t end = now_ns() + PATIENCE_MS * 1000000LL;
@@ -198,7 +198,7 @@ static void put(const char *file, const char *text)
 		fail("%s: %s", file, strerror(-err));
 }
 
-/* As often as asked for, a CPU that is drawn changes sides. CPU 0 stays. */
+/* Makes @n requests, each of which takes a random CPU offline or online. CPU 0 stays online. */
 static int requests(long n, bool bolt, long pause_ms)
 {
 	bool online[MAX_CPUS];
@@ -230,7 +230,7 @@ static int requests(long n, bool bolt, long pause_ms)
 	return most_down;
 }
 
-/* Another program makes the requests: looks at the workers as long as it runs. */
+/* Runs @program, which makes the requests, and watches the workers until it ends. */
 static void beside(const char *program, char **args)
 {
 	pid_t pid = fork_mortal();
@@ -267,7 +267,7 @@ int main(int argc, char **argv)
 	int most_down;
 
 	if (argc > 1 && !strcmp(argv[1], "nothing"))
-		return 0;	/* what a worker executes */
+		return 0;	/* a worker has run this program, only to start a process */
 	if (n < 1)
 		die("BOLT_REQUESTS=%s", requested);
 	state = (seed ? strtoull(seed, NULL, 0) : (uint64_t)now_ns()) ?: 1;

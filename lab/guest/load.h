@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Load beside requests, and a ledger of it: each worker is a process that
- * counts what it has done, checks it, and says what is wrong.
+ * Load that runs beside requests, and its ledger: each worker is a process that
+ * counts its rounds, checks its own results, and reports what is wrong.
  */
 #ifndef BOLT_LOAD_H
 #define BOLT_LOAD_H
@@ -14,15 +14,15 @@
 struct entry {
 	char name[24];
 	pid_t pid;
-	unsigned long done;	/* how often it has been round */
-	bool stop;		/* set by the main process: come to an end */
+	unsigned long done;	/* number of rounds */
+	bool stop;		/* set by the main process: the worker is to end */
 	char wrong[200];	/* empty, or the worker's complaint */
 };
 
 /*
- * A kind of worker. @run goes round until stopping() and returns; @copies are
- * started, each told which it is. @ready may say that there is nothing to work
- * with in this guest.
+ * A kind of worker. @copies processes call @run with their number; @run does
+ * rounds until stopping() and returns. @ready tells whether the guest has what
+ * the worker needs.
  */
 struct worker {
 	const char *name;
@@ -52,10 +52,10 @@ static inline void once_round(void)
 void wrong(const char *fmt, ...) __attribute__((format(printf, 1, 2), noreturn));
 unsigned int draw(unsigned int below);
 
-/* fork() of a child that does not outlive its parent; no return in case of an error. */
+/* fork() of a child that ends with its parent; an error ends the program. */
 pid_t child(void);
 
-/* Bytes that only @seed explains, and whether they are still those. */
+/* Fills @data with bytes made from @seed; tells whether @data still has these bytes. */
 void fill(void *data, size_t size, uint64_t seed);
 bool filled(const void *data, size_t size, uint64_t seed);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Workers that want CPUs: of all scheduling classes, pinned, moving; processes, memory, perf. */
+/* Workers that use CPUs: all scheduling classes, pinned, moving; processes, memory, perf. */
 #define _GNU_SOURCE
 #include "load.h"
 
@@ -41,7 +41,7 @@ static int affine(int cpu)
 	return sched_setaffinity(0, sizeof(set), &set) ? -errno : 0;
 }
 
-/* On one CPU, and back on it whenever it is there again. */
+/* Runs on one CPU, and returns to that CPU whenever the CPU is online again. */
 static void pinned(int which)
 {
 	int cpu = which % load_cpus;
@@ -57,7 +57,7 @@ static void pinned(int which)
 	}
 }
 
-/* From CPU to CPU, and free in between. */
+/* Moves from CPU to CPU, and in between may run on any CPU. */
 static void mover(int which)
 {
 	(void)which;
@@ -105,12 +105,12 @@ static void deadline(int which)
 		wrong("deadline class: %s", strerror(errno));
 	while (!stopping()) {
 		work(1000);
-		sched_yield();	/* until the next period */
+		sched_yield();	/* sleep until the next period */
 		once_round();
 	}
 }
 
-/* Wake-ups from CPU to CPU. */
+/* Two tasks that wake each other up from CPU to CPU. */
 static void pipes(int which)
 {
 	int there[2], back[2];
@@ -178,7 +178,7 @@ static void memory(int which)
 	}
 }
 
-/* Counters of all tasks on one CPU each, that never run backwards. */
+/* perf counters of all tasks on one CPU, which must never run backwards. */
 static int open_event(int cpu)
 {
 	struct perf_event_attr attr = {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Workers that write and read back: the second disk raw, a file system on the first, tmpfs. */
+/* Workers that write and read back: on disk 2, on the file system of disk 1, on tmpfs. */
 #define _GNU_SOURCE
 #include "load.h"
 
@@ -24,7 +24,7 @@ static void *block(void)
 	return data;
 }
 
-/* Blocks of @fd from the @first on, in random order, each what was written last. */
+/* Reads blocks of @fd from @first on, in random order; each must hold what was last written. */
 static void turn_over(int fd, int first, bool sync)
 {
 	static uint64_t seeds[BLOCKS];

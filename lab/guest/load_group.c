@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Control groups (version 2) that come and go with a task in them: cpu, cpuset, memory, pids. */
+/* Makes and removes control groups (version 2) with a task in each: cpu, cpuset, memory, pids. */
 #define _GNU_SOURCE
 #include "load.h"
 
@@ -24,7 +24,7 @@ static void set(const char *group, const char *file, const char *value)
 		wrong("%s: %s", path, strerror(-err));
 }
 
-/* Up to two CPUs, some perhaps offline: the group then has its parent's. */
+/* Up to two CPUs; if these are offline, the group has the CPUs of its parent. */
 static void set_cpus(const char *group)
 {
 	char list[32];
@@ -51,7 +51,7 @@ static void leave(const char *group, pid_t pid)
 {
 	kill(pid, SIGKILL);
 	waitpid(pid, NULL, 0);
-	/* Its last task may still be on its way out. */
+	/* The group's last task may still be ending. */
 	for (int i = 0; rmdir(group); i++) {
 		if (errno != EBUSY || i == 1000)
 			wrong("rmdir %s: %s", group, strerror(errno));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Workers that send and get back: Unix sockets, TCP and UDP by loopback, TCP by a network card. */
+/* Workers that send data and get it back: Unix sockets, TCP and UDP by loopback, TCP by a card. */
 #define _GNU_SOURCE
 #include "load.h"
 
@@ -37,7 +37,7 @@ static void impatient(int fd)
 		wrong("timeout: %s", strerror(errno));
 }
 
-/* Sends, and waits for the same bytes. */
+/* Sends bytes, and waits until the same bytes have come back. */
 static void talk(int fd)
 {
 	static char out[MESSAGE], in[MESSAGE];
@@ -58,7 +58,7 @@ static void talk(int fd)
 	close(fd);
 }
 
-/* The other end, in a process of its own: sends back all that comes. */
+/* The other end of the connection, in a process of its own, sends all bytes back. */
 static pid_t echo(int fd, int close_first)
 {
 	static char data[MESSAGE];
@@ -112,7 +112,7 @@ static int connected(const char *host, int port)
 	return fd;
 }
 
-/* Connections come and go, too. */
+/* Connections are made and closed as well. */
 static void tcp(int which)
 {
 	int port = 7000 + which, listener = socket(AF_INET, SOCK_STREAM, 0), ours, theirs;
@@ -180,7 +180,7 @@ static bool has_loopback(void)
 	return interface_up("lo", "127.0.0.1", "255.0.0.0");
 }
 
-/* QEMU sends back what comes to this port: see ECHO in boltlab/guest/qemu.py. */
+/* QEMU sends all bytes to this port back: see ECHO in boltlab/guest/qemu.py. */
 static void card(int which)
 {
 	(void)which;

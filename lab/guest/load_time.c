@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Workers that wait for time to pass: none of it may be lost, nor come too early. */
+/* Workers that wait for timers: no timer may be lost or early. */
 #define _GNU_SOURCE
 #include "load.h"
 
@@ -30,12 +30,12 @@ static void sleeper(int which)
 	}
 }
 
-/* Intervals: how often each was over is known exactly. */
+/* Interval timers: the number of intervals that have passed must be exact. */
 static void intervals(int which)
 {
 	uint64_t fired[TIMERS] = { 0 };
 	struct pollfd polls[TIMERS];
-	int64_t earliest[TIMERS], latest[TIMERS];	/* when it was started */
+	int64_t earliest[TIMERS], latest[TIMERS];	/* bounds of the start */
 
 	(void)which;
 	for (int i = 0; i < TIMERS; i++) {
@@ -65,8 +65,8 @@ static void intervals(int which)
 		int64_t interval = (i + 2) * 1100000, before, least, most;
 
 		/*
-		 * One that is late is counted a moment later, one that is lost is
-		 * not; few looks, as one may fall between earliest and latest.
+		 * A late interval is counted a moment later, a lost one never. Look
+		 * rarely, as a look may fall between the earliest and latest time.
 		 */
 		for (long ms = 1; ; ms *= 2) {
 			uint64_t times = 0;
@@ -87,7 +87,7 @@ static void intervals(int which)
 	}
 }
 
-/* A POSIX timer that sends signals, one shot after the other. */
+/* A POSIX timer that sends one signal each time it is set. */
 static void shots(int which)
 {
 	struct sigevent event = { .sigev_notify = SIGEV_SIGNAL, .sigev_signo = SIGUSR1 };
@@ -112,7 +112,7 @@ static void shots(int which)
 	}
 }
 
-/* poll() with a timeout only. */
+/* poll() without files, only with a timeout. */
 static void timeouts(int which)
 {
 	(void)which;

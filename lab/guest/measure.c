@@ -4,20 +4,21 @@
  * CPU that stays. usage: measure KIND cpus=LIST n=N warmup=N gap_ms=N
  *
  *	pairs	offline and online of each CPU of the list in turn
- *	bounded	the same, named for a guest whose emulator bounds its slices
- *	ballast	the same with the module's counters and caches charged before each
- *	busy	the same with tasks, timers, files and pipes on the CPUs
+ *	bounded	as pairs, in a guest whose emulator keeps each CPU's turn short
+ *	ballast	as pairs, and before each the CPU gets counters and cached objects
+ *	busy	as pairs, with tasks, timers, files and pipes on the CPUs
  *	curve	requests for the first CPUs of the list, as many as sizes= says: one
  *		after the other, and, where the kernel has it, in one request
- *	curve_bounded the same, named as bounded
+ *	curve_bounded as curve, in a guest as for bounded
  *	alternate online of all CPUs of the list in one request and one after the
  *		other, in turn
- *	smt	off and on, written to smt/control
+ *	smt	the writes of off and of on to smt/control
  *	freeze	suspend's freeze and thaw of all CPUs but the first, which cpus= lists
- *	settled	online after everything put off has been done
- *	away	online after away_ms
- *	total	offline, settling (where the kernel has it) and online in one
- *	moments	entry (write to CPU dead), exit (write to first task there)
+ *	settled	online after all deferred teardowns have run
+ *	away	online after away_ms offline
+ *	total	offline, settling (where the kernel has it) and online, in one time
+ *	moments	entry (from the write until the CPU is dead), exit (from the write
+ *		until the first task runs on the CPU)
  */
 #define _GNU_SOURCE
 #include "measure.h"
@@ -49,10 +50,10 @@ static int64_t request(const struct measure *m, bool online)
 }
 
 /*
- * Requests in step with the tick would all see the same phase of it. Both
- * waits grow through whole ticks of 4 ms in 23 unequal steps: between pairs
- * through four of them, inside a pair through one, which is too short for a
- * grace period to end in it.
+ * Requests in step with the tick would all begin at the same phase of the tick.
+ * So the waits between and inside pairs change from pair to pair, in 23 unequal
+ * steps: between pairs over four ticks of 4 ms, inside a pair over one tick,
+ * which is too short for a grace period to end.
  */
 static void wait_us(long us)
 {
@@ -72,7 +73,7 @@ void turn(int i)
 	wait_us(100 + i * 5 % 23 * 173);
 }
 
-/* Does what was put off. Native kernels put nothing off: no time. */
+/* Runs deferred teardowns; returns 0 on native kernels, which defer nothing. */
 static int64_t settle(void)
 {
 	int64_t start = now_ns();
@@ -104,7 +105,7 @@ static void pairs(const struct measure *m)
 	report(m, "online", up_ns);
 }
 
-/* One request for all. */
+/* One request for all CPUs. */
 static int64_t request_bulk(const struct measure *m, bool online)
 {
 	static char list[8 * MAX_CPUS];
@@ -271,7 +272,7 @@ static void total_case(const struct measure *m)
 }
 
 static const struct {
-	const char *name, *one, *many;	/* the case's suffix for one CPU, for more */
+	const char *name, *one, *many;	/* suffix of the case for one CPU, and for several */
 	void (*run)(const struct measure *m);
 } kinds[] = {
 	{ "pairs", "1", "_seq", pairs },

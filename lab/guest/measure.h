@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The measuring program's parts. Every kind reports samples of nanoseconds. */
+/* The parts of the program measure. Every kind of measurement reports samples in nanoseconds. */
 #ifndef BOLT_MEASURE_H
 #define BOLT_MEASURE_H
 
@@ -8,14 +8,14 @@
 #define MAX_SIZES 16
 
 struct measure {
-	int cpus[MAX_CPUS];	/* taken down in this order, brought up in reverse */
+	int cpus[MAX_CPUS];	/* taken offline in this order, brought online in reverse */
 	int ncpus;
-	int sizes[MAX_SIZES];	/* how many of them a request has (curve) */
+	int sizes[MAX_SIZES];	/* how many CPUs a request has (curve) */
 	int nsizes;
 	int n, warmup;		/* pairs counted, pairs thrown away before them */
 	long gap_ms;		/* between two requests */
-	long away_ms;		/* offline, in the kind "away" */
-	const char *suffix;	/* of the case's name: "1", "1_busy", "_seq" */
+	long away_ms;		/* time offline, in the kind "away" */
+	const char *suffix;	/* end of the case's name: "1", "1_busy", "_seq" */
 };
 
 /* Waits between pair @i and the next, and between the halves of pair @i. */
@@ -27,11 +27,11 @@ void busy_start(const struct measure *m);
 void busy_gather(const struct measure *m);
 void busy_stop(void);
 
-/* The lab's module: what it holds is right, and the CPUs have a share in it (ballast.c). */
+/* The lab's module ballast: gives CPUs a share of its counters, and checks these (ballast.c). */
 void ballast_charge(const struct measure *m);
 void ballast_check(void);
 
-/* Suspend's share in taking CPUs down and up (freeze.c). */
+/* Suspend's times to take CPUs offline and online (freeze.c). */
 void freezes(const struct measure *m);
 
 /* Times seen through ftrace: "dead" and "first task" (moment.c). */

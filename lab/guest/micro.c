@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Microbenchmarks of what hotplug's bookkeeping could slow down while nobody
- * asks for it: context switches, tasks that come and go, page faults. A sample
- * is the time of OPS operations. usage: micro n=N warmup=N
+ * Microbenchmarks of work that hotplug's bookkeeping could slow down while there
+ * are no requests: context switches, tasks that begin and end, page faults. A
+ * sample is the time of OPS operations. usage: micro n=N warmup=N
  */
 #define _GNU_SOURCE
 #include "guest.h"
@@ -29,9 +29,9 @@ static void check(bool good, const char *what)
 		die("%s: %s", what, strerror(errno));
 }
 
-/* A partner in another process, on @cpu: both ends go back and forth. */
+/* A partner in another process on @cpu, with which this task takes turns. */
 static int to_partner[2], from_partner[2];
-static int *word;	/* shared with the partner: whose turn it is */
+static int *word;	/* shared with the partner: says which task's turn it is */
 
 static void pipe_turns(int ops, int in, int out, bool first)
 {

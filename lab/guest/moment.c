@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Moments inside a request that user space cannot see, on any kernel:
- *   entry: the control CPU has seen the AP dead. The first thing it does then
- *          is tick_cleanup_dead_cpu(), which alone is traced.
- *   exit:  the first task runs on the AP: the first sched_switch there, only
- *          that CPU traced.
+ *   entry: the control CPU has seen the AP dead. It then first calls
+ *          tick_cleanup_dead_cpu(), which is the only traced function.
+ *   exit:  the first task runs on the AP: the first sched_switch there, when
+ *          only the AP is traced.
  */
 #define _GNU_SOURCE
 #include "measure.h"
@@ -52,7 +52,7 @@ static int64_t first_record(const char *event)
 	die("no %s in the trace", event);
 }
 
-/* One pair; the half that goes @online is traced, the other follows at once. */
+/* An offline and an online request, of which the @online one is traced. */
 static int64_t one(int cpu, int i, bool online, const char *event)
 {
 	int64_t start, moment;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* init's commands that have to do with power: swap space for hibernation, kexec. */
+/* init's commands swapon, which makes swap space for hibernation, and kexec. */
 #define _GNU_SOURCE
 #include "power.h"
 
@@ -22,7 +22,7 @@ struct swap_header {
 	uint32_t version, last_page, bad_pages;
 };
 
-/* swapon DEVICE: all of it becomes swap space. */
+/* swapon DEVICE: the whole device becomes swap space. */
 int do_swapon(char **args)
 {
 	long size = sysconf(_SC_PAGESIZE);
@@ -52,8 +52,8 @@ int do_swapon(char **args)
 }
 
 /*
- * kexec: the kernel and the initramfs in /kexec take over. Returns on failure only.
- * kexec last: no initramfs, and what takes over will say nothing.
+ * kexec: starts the kernel and the initramfs in /kexec. Returns on failure only.
+ * kexec last: starts the image there without initramfs, which powers off silently.
  */
 int do_kexec(char **args)
 {

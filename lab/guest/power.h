@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* init's commands that have to do with power: swap space for hibernation, kexec. */
+/* init's commands swapon, which makes swap space for hibernation, and kexec. */
 #ifndef BOLT_POWER_H
 #define BOLT_POWER_H
 

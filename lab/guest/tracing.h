@@ -1,23 +1,23 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Requests under the function_graph tracer, their text to the trace port. */
+/* Traces requests with the function_graph tracer, and sends the text to the trace port. */
 #ifndef BOLT_TRACING_H
 #define BOLT_TRACING_H
 
 #include <stdint.h>
 
 /*
- * @functions: names with commas between; @missing is called for those that this
- * kernel does not have, or inlines. @buffer_kb is for each CPU.
+ * @functions: names with commas between; @missing is called for each function
+ * that this kernel does not have, or inlines. @buffer_kb is for each CPU.
  */
 void tracing_start(const char *buffer_kb, const char *functions,
 		   void (*missing)(const char *name));
 void tracing_stop(void);
 
-/* Around what is to be traced; the first of them empties the buffer. */
+/* Begin and end of tracing; tracing_on() first empties the buffer. */
 void tracing_on(void);
 void tracing_off(void);
 
-/* The buffer between two marker lines, with @what=@n; readers clip it to the times. */
+/* Sends the buffer between two marker lines with @what=@n and the times of the request. */
 void tracing_send(const char *kind, const char *what, int n, int64_t start, int64_t end);
 
 /* write_text(), which must work. */

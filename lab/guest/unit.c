@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What systemd is for cpuboltd: starts the daemon, stops or kills it, and then runs what the unit has
- * as ExecStopPost=. Meanwhile as many tasks as the guest has CPUs work now and then.
+ * Stands for systemd: starts cpuboltd, stops or kills the daemon, and then runs the command of the
+ * unit's ExecStopPost=. Meanwhile as many tasks as the guest has CPUs work now and then.
  *
- * unit orderly		the daemon in order: few CPUs without load, all with load, a lease, another
- *			program that brings a CPU back, stop
- * unit kills rounds=N	N times: CPUs online as before, whatever the daemon was doing
+ * unit orderly		runs the daemon once: few CPUs without load, all with load, a lease, another
+ *			program that brings a CPU back, and an orderly stop
+ * unit kills rounds=N	kills the daemon N times: CPUs must be online as before, whatever the daemon
+ *			was doing
  */
 #define _GNU_SOURCE
 #include "guest.h"
@@ -32,7 +33,7 @@
 
 static int cpus[MAX_CPUS], count;
 static char found[256];			/* CPUs that are online without the daemon */
-static volatile int *level;		/* so many tasks work */
+static volatile int *level;		/* how many tasks work */
 static uint64_t state = 88172645463325252ULL;
 
 static unsigned int draw(unsigned int below)
@@ -59,7 +60,7 @@ static int online_count(void)
 	return parse_cpus(text, list, MAX_CPUS);
 }
 
-/* The log of the daemon, when something is wrong. */
+/* Prints the log of the daemon, when a check has failed. */
 static void give_up(const char *what)
 {
 	char text[256];
@@ -219,7 +220,7 @@ static void orderly(void)
 	say("lease", "2-3", "2");
 	wait_count(3, 3, "CPUs do not come for a lease");
 	wait_count(1, 1, "CPUs do not go after the lease");
-	/* Another program brings a CPU back: it stays. */
+	/* Another program brings a CPU back: the daemon leaves that CPU online. */
 	if (write_text("/sys/devices/system/cpu/cpu2/online", "1"))
 		give_up("CPU 2 does not come");
 	sleep_ms(1000);
@@ -227,7 +228,7 @@ static void orderly(void)
 	if (strcmp(text, "1"))
 		give_up("the daemon took a CPU that another program has brought back");
 	say("explain", "2", NULL);
-	/* ... and takes another one: the daemon leaves that, too. */
+	/* ... and takes another CPU: the daemon leaves that CPU offline. */
 	*level = count;
 	wait_count(count, count, "CPUs do not come with load");
 	if (write_text("/sys/devices/system/cpu/cpu3/online", "0"))
@@ -237,7 +238,7 @@ static void orderly(void)
 		give_up("the daemon brought back a CPU that another program has taken");
 	say("explain", "3", NULL);
 	*level = 0;
-	/* Where CPU 0 may go as well, CPU 2 is enough. */
+	/* If CPU 0 may go as well, CPU 2 alone is enough. */
 	wait_count(1, 2, "CPUs do not go beside those of another program");
 	measure_daemon(daemon, "without load");
 	kill(daemon, SIGTERM);
@@ -253,10 +254,10 @@ static void orderly(void)
 
 /* -- Killed ------------------------------------------------------------------------ */
 
-#define DENIED	"/sys/devices/system/cpu/cpu1/online"	/* in "deny": never goes */
-#define TAKEN	"/sys/devices/system/cpu/cpu3/online"	/* another program's in each other round */
+#define DENIED	"/sys/devices/system/cpu/cpu1/online"	/* in "deny": never taken */
+#define TAKEN	"/sys/devices/system/cpu/cpu3/online"	/* taken by another program at times */
 
-/* These CPUs are as another program has left them, whatever the daemon is doing. */
+/* Checks that the CPUs of "deny" and of another program are as these have been left. */
 static void check_left_alone(bool taken)
 {
 	char text[16];
@@ -275,7 +276,7 @@ static void change_load(long ms, bool taken, int *least)
 		long step = 10 + draw(150);
 		int now;
 
-		/* Mostly little to do, or all CPUs would be online most of the time. */
+		/* There is little to do most of the time; otherwise all CPUs would be online most of the time. */
 		*level = draw(3) ? draw(2) : draw(count + 1);
 		step = step < ms ? step : ms;
 		sleep_ms(step);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * A plugin of QEMU's emulator: how many instructions the CPU that comes to
- * the address FROM runs until it comes to the address TO, block by block. What
- * other CPUs run meanwhile does not count.
+ * A plugin of QEMU's emulator: counts, block by block, the instructions that a
+ * CPU runs from the address FROM to the address TO. Instructions of other CPUs
+ * do not count.
  *
  * CPUs run in turn, so they are told by the register that holds the base of
  * their per-CPU data, see bystanders.c; with QEMU 7.2 by their number.
@@ -17,7 +17,7 @@
 #define BASE_NAME "gs_base"
 #endif
 
-/* A block of code, however often it is translated anew. */
+/* A block of code; the emulator may translate the same block several times. */
 struct block {
 	struct block *next;
 	uint64_t at;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * A plugin of QEMU's emulator: what the kernel takes from tasks of each CPU
- * while a guest is in a phase, which it tells by calling an address that only
- * it uses (MARK + 64 * phase; phase 0 is none).
+ * A plugin of QEMU's emulator: measures the time that the kernel takes from tasks
+ * of each CPU in each phase of a guest. The guest begins a phase by calling the
+ * address MARK + 64 * phase, which is used for nothing else; phase 0 is no phase.
  *
  * A stretch is what a CPU runs in the kernel between two instructions of user
  * space. With tasks that never ask for anything on every CPU, it is how long
@@ -14,7 +14,7 @@
  * where the kernel has their per-CPU data, in a register; they are numbered in
  * that order. QEMU 7.2 gives the right number and no registers.
  *
- * Built with -DARM64 for guests of that.
+ * Built with -DARM64 for arm64 guests.
  */
 #include "plugin.h"
 
@@ -27,20 +27,20 @@
 #define FLAGS_NAME "cpsr"
 #define INTERRUPTS_OFF(flags) ((flags) & 0x80)
 #else
-/* In the kernel, and while it is on its way in or out. */
+/* Registers with the base of per-CPU data: in the kernel, and on the way in or out. */
 #define BASE_NAMES { "gs_base", "k_gs_base" }
 #define FLAGS_NAME "eflags"
 #define INTERRUPTS_OFF(flags) (!((flags) & 0x200))
 #endif
 
-/* What a CPU has done in a phase. */
+/* Sums of one CPU in one phase. */
 struct sum {
 	uint64_t user, kernel, stretches, longest, longest_off;
 };
 
 struct cpu {
-	uint64_t base;		/* of its per-CPU data, or its number */
-	uint64_t stretch, off;	/* so far */
+	uint64_t base;		/* base of the CPU's per-CPU data, or the CPU's number */
+	uint64_t stretch, off;	/* lengths of the stretch now under way */
 	struct sum sums[PHASES];
 };
 
@@ -69,7 +69,7 @@ static bool interrupts_off(void)
 	return INTERRUPTS_OFF(read_register(flags));
 }
 
-/* User space has its own value in one of the two, below all of the kernel's. */
+/* One of the two registers may have a value of user space, which is below all of the kernel's. */
 static uint64_t whose(unsigned int index)
 {
 	uint64_t one = read_register(bases[0]), other = read_register(bases[1]);
@@ -93,7 +93,7 @@ static struct cpu *find(unsigned int index)
 {
 	uint64_t base = whose(index);
 
-	/* On its way up it has none yet. */
+	/* A CPU that is coming up has no base yet. */
 	if (READS_REGISTERS && !base)
 		return NULL;
 	for (int i = 0; i < nr_cpus; i++)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What plugins use of the emulator, whose header is not packaged. Built with
- * -DAPI=N for the interface of the QEMU at hand: that of 7.2 (1) has no registers.
+ * Declarations of the emulator's functions that plugins use, as Debian does not
+ * package QEMU's own header. -DAPI=N names the interface of the installed QEMU:
+ * interface 1, of QEMU 7.2, cannot read registers.
  */
 #ifndef LAB_PLUGIN_H
 #define LAB_PLUGIN_H
@@ -62,7 +63,7 @@ static uint64_t read_register(struct handle *handle)
 	return value;
 }
 
-/* The register @name; without it there is nothing to be done, unless it is @optional. */
+/* Returns the register @name; ends QEMU if there is none, unless the register is @optional. */
 static struct handle *find_register(const char *name, bool optional)
 {
 	struct descriptors *known = qemu_plugin_get_registers();

@@ -128,7 +128,7 @@ static int take_number(struct parsing *parsing, const char *text, enum column co
 	return 0;
 }
 
-/* Of a line that is of one CPU of several, @wanted becomes false. */
+/* Sets @wanted to false if the line is about a single one of several CPUs. */
 static int parse_fields(struct parsing *parsing, char *line, double *values, bool *wanted)
 {
 	int number = 0, column, err;

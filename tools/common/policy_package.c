@@ -73,7 +73,7 @@ static void consider(struct search *search, cpu_set_t *candidate)
 								search->settings->package.down;
 	if (!suffices(capacity, search->wanted, percent))
 		return;
-	/* Of two that are as good, the one before stays. */
+	/* If two groups of CPUs are equally good, the one that was online before stays. */
 	now = CPU_EQUAL_S(inputs->size, candidate, inputs->before);
 	if (search->found && capacity >= search->best_capacity &&
 	    !(now && capacity == search->best_capacity))

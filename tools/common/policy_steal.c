@@ -36,7 +36,7 @@ static int decide(const struct policy_settings *settings, const struct inputs *i
 		busy += inputs->loads[cpu].busy;
 		steal += inputs->loads[cpu].steal;
 	}
-	/* Of the time that the guest wanted to run, not of all time. */
+	/* The share counts in the time that the guest wanted to run, not in all time. */
 	percent = busy + steal ? steal * 100 / (busy + steal) : 0;
 	order = order_new(inputs, &length);
 	if (!order)

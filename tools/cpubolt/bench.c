@@ -515,7 +515,7 @@ static int request(struct bench *bench, enum bench_variant variant, enum cpubolt
 	return EXIT_DONE;
 }
 
-/* Without --energy, nothing but a wait. */
+/* Waits, and measures power meanwhile if --energy was given. */
 static int wait_and_measure(struct bench *bench, unsigned long ms, struct bench_watts *watts)
 {
 	struct energy_reading before;

@@ -12,7 +12,7 @@
 #include "select.h"
 #include "sets.h"
 
-/* Of tasks that lose their last CPU, so many are named. */
+/* A message names at most so many of the tasks that lose their last CPU. */
 #define MOST_SENTENCES	8
 
 struct change {

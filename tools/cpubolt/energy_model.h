@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * A model of what a machine takes: files of sections, keys and numbers, which cpubolt-energy(1) lists
+ * A model of the power that a machine takes: files of sections, keys and numbers, which cpubolt-energy(1) lists
  *
  * A number may have a range: "97 (90..104)". What is computed uses the number; the range says how far
  * the truth may be off.

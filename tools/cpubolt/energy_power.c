@@ -5,7 +5,7 @@
 #include "energy_power.h"
 
 /*
- * Of idle periods that end at random, so many a second: the share of the idle time that is in periods
+ * For idle periods that end at random, so many of them a second: the share of the idle time that is in periods
  * of at least this length, and how many of the periods are so long.
  */
 static double time_in_long(double rate, double seconds)

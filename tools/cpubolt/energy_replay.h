@@ -52,11 +52,11 @@ double energy_spent(const struct energy_model *model, const struct energy_run *r
 struct energy_saving {
 	double value;			/* share of what the machine takes without hotplug */
 	double low, high;		/* with each number of the model at the ends of its range */
-	char most[64];			/* the number that matters most; "" if none does */
+	char most[64];			/* the input that changes the result most; "" if none does */
 };
 
 /**
- * energy_saving() - what a way saves
+ * energy_saving() - the energy that a way of offlining CPUs saves
  * @model: is as it was when this returns
  */
 struct energy_saving energy_saving(struct energy_model *model, const struct energy_run *none,

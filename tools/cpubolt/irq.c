@@ -538,7 +538,7 @@ static int print_choice(struct view *view, const struct keep_cpu *cpus, size_t c
 	return code;
 }
 
-/* What a keep list does not apply to. */
+/* Prints the interrupts to which a keep list does not apply. */
 static void print_unmovable(const struct irq_report *report)
 {
 	size_t counts[IRQ_KIND_COUNT] = { 0 };

@@ -36,7 +36,7 @@ static double rate_of(const struct keep_irq *irqs, size_t count, int node)
 	return rate;
 }
 
-/* Choose as many CPUs of @node as @rate and @interrupts need; @any: of other nodes after these. */
+/* Chooses as many CPUs of @node as @rate and @interrupts need; with @any also CPUs of other nodes. */
 static size_t choose(struct keep_cpu *cpus, size_t cpu_count, int node, bool any, double rate,
 		     double interrupts)
 {

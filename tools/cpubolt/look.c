@@ -20,7 +20,7 @@
 #include "look.h"
 #include "sets.h"
 
-/* Of the flags in /proc/PID/stat: the task is a kernel thread. */
+/* The flag in /proc/PID/stat that says that the task is a kernel thread. */
 #define TASK_IS_KERNEL_THREAD	0x00200000
 /* Inode number of the first PID namespace, which the kernel never changes. */
 #define FIRST_PID_NAMESPACE	0xeffffffc

@@ -239,7 +239,7 @@ static void put_row(struct view *view, struct sheet *sheet, const struct state_r
 	sheet_put(sheet, COLUMN_NAME, "%s", row->name);
 	if (view->native)
 		return;
-	/* As in the file: what is not as the row of Bolt says has a mark. */
+	/* As in the kernel's file, a mark stands at a value that differs from Bolt's policy. */
 	sheet_put(sheet, COLUMN_CLASS, "%s%s", row->class,
 		  row->class_moved && !view->json ? "!" : "");
 	sheet_put(sheet, COLUMN_FIT, "%s%s", row->fit,

@@ -102,7 +102,7 @@ static void put_systems(FILE *out, const char *const *systems)
 	}
 }
 
-/* Functions of the kernel: what an event has is an address. Data is left out. */
+/* Writes the kernel's functions, because events have addresses only. Symbols of data are left out. */
 static void put_symbols(FILE *out)
 {
 	FILE *in = fopen("/proc/kallsyms", "re");

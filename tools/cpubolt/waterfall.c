@@ -407,8 +407,8 @@ static int compare_spans(const void *a, const void *b)
 }
 
 /*
- * The time of a group in which none of its callbacks runs, if that is much: with
- * the kernel's own code, or waiting.
+ * Prints how long no callback of a group ran between its first and its last one, if
+ * that is much: the kernel's own code ran, or the task waited.
  */
 static void print_gaps(const struct waterfall *waterfall, const struct waterfall_row *group,
 		       size_t count, const struct waterfall_look *look, FILE *out)

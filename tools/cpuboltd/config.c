@@ -168,7 +168,7 @@ static void check_line(struct reading *reading, const char *line, size_t length)
 		wrong(reading, "there is no section [%s]", name);
 }
 
-/* For inih, as fgets(). */
+/* Called by inih; works as fgets(). */
 static char *next_line(char *line, int size, void *data)
 {
 	struct reading *reading = data;
@@ -297,7 +297,7 @@ static bool take_irqbalance(struct reading *reading, const struct key *key, cons
 	return true;
 }
 
-/* For inih: nothing but 0 is success. */
+/* Called by inih, for which only 0 is success. */
 static int take(void *data, const char *section, const char *name, const char *value)
 {
 	struct reading *reading = data;

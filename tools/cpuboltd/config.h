@@ -61,7 +61,7 @@ int config_read(const struct machine *machine, const char *file, struct config *
 int config_parse(const struct machine *machine, const char *name, const char *text, size_t length,
 		 struct config *config, char **error);
 
-/** config_check() - what single values cannot say: limits that contradict each other */
+/** config_check() - check values against each other: limits that contradict each other */
 int config_check(const struct machine *machine, const struct config *config, char **error);
 
 void config_free(struct config *config);

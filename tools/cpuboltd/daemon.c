@@ -41,7 +41,7 @@ static bool is_empty(const struct daemon *daemon, const cpu_set_t *set)
 	return !CPU_COUNT_S(daemon->machine->size, set);
 }
 
-/* @set without what is in @other too. */
+/* Removes the CPUs of @other from @set. */
 static void remove_from(struct daemon *daemon, cpu_set_t *set, const cpu_set_t *other)
 {
 	unsigned int cpu;
@@ -360,7 +360,7 @@ static int spare_the_needed(struct daemon *daemon)
 }
 
 /*
- * Every ten seconds: which CPUs are needed still, and does by now something need CPUs that are taken?
+ * Looks every ten seconds which CPUs are still needed, and whether any CPU that was taken is needed.
  * What was needed is so until this says otherwise, or policies would go to and fro.
  */
 static int renew_needs(struct daemon *daemon)

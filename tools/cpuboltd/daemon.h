@@ -15,7 +15,7 @@
 #define LONGEST_LEASE_S	86400
 #define BUCKETS		10
 
-/** CPUs that somebody wants online for a while */
+/** CPUs that a user wants online for a while */
 struct lease {
 	unsigned int id;	/* 0: not in use */
 	uint64_t until_us;
@@ -100,10 +100,10 @@ int lease_add(struct daemon *daemon, const cpu_set_t *cpus, unsigned int seconds
 /** lease_end() - end a lease before its time; false if there is none with that id */
 bool lease_end(struct daemon *daemon, unsigned int id);
 
-/** lease_expire() - end those whose time has come, and add the CPUs of all others to @set */
+/** lease_expire() - end leases whose time has come, and add the CPUs of all other leases to @set */
 void lease_expire(struct daemon *daemon, cpu_set_t *set);
 
-/** lease_free() - end all */
+/** lease_free() - end all leases */
 void lease_free(struct daemon *daemon);
 
 /* -- Figures: metrics.c ------------------------------------------------------- */

@@ -13,11 +13,11 @@
 #include "say.h"
 
 #define SECOND_US	1000000ULL
-#define INTERVALS	5	/* from one measurement to the next */
-#define MOST_RECENT	600	/* as the limit of the configuration */
+#define INTERVALS	5	/* intervals of the daemon from one measurement to the next */
+#define MOST_RECENT	600	/* most moves a minute that the configuration allows */
 #define BACK_AGAIN	"interrupts that have the affinity again that was found: %zu"
 #define MOST_LINES	100	/* of an explanation */
-#define MOST_RATE	1e7	/* more a second is a count that has begun anew */
+#define MOST_RATE	1e7	/* a higher rate means that the count began anew */
 
 /** One interrupt that has a number */
 struct irq {
@@ -25,7 +25,7 @@ struct irq {
 	char *name;
 	enum irq_kind kind;
 	int node;		/* of the device, or -1 */
-	double rate;		/* a second, smoothed; negative before the first measurement */
+	double rate;		/* interrupts a second, smoothed; negative before the first measurement */
 	unsigned int samples;
 	bool busy;
 	uint64_t calm_us;	/* see irq_busy() */
@@ -54,13 +54,13 @@ struct interrupts {
 	size_t count;
 	struct irq_table before;	/* the last measurement */
 	uint64_t before_us, due_us;
-	double *others;			/* a second, of interrupts that cannot be moved, by CPU */
+	double *others;			/* CPU -> interrupts a second that cannot be moved */
 	int base;			/* CPU, or -1 */
 	int told;			/* PID of an irqbalance that was told, or 0 */
 	size_t told_count;
-	unsigned long told_hash;	/* of these interrupts */
+	unsigned long told_hash;	/* hash of the interrupts that irqbalance was told */
 	char *reason;			/* why all interrupts are left alone, or NULL */
-	struct irq_state left;		/* of a daemon before, which could not be put back */
+	struct irq_state left;		/* of an earlier daemon: not put back */
 	uint64_t recent[MOST_RECENT];	/* times of the last moves */
 	unsigned long long moves;
 	struct irq_tally tally;
@@ -190,7 +190,7 @@ static int save(const struct interrupts *all)
 
 /* -- Measuring --------------------------------------------------------------------- */
 
-/* An interrupt that a daemon before has moved is this daemon's, with the affinity found then. */
+/* Takes over an interrupt that an earlier daemon has moved, with the affinity found then. */
 static void adopt(struct interrupts *all, struct irq *irq)
 {
 	size_t i;
@@ -240,7 +240,7 @@ static struct irq *new_irq(struct interrupts *all, const struct irq_row *row)
 	return NULL;
 }
 
-/* The interrupt of the row, taken out of the old list if it is there; mostly at @hint. */
+/* Returns the interrupt of the row: a new one, or that of the old list, mostly at @hint there. */
 static struct irq *take_irq(struct interrupts *all, const struct irq_row *row, size_t hint)
 {
 	size_t i;
@@ -256,7 +256,7 @@ static struct irq *take_irq(struct interrupts *all, const struct irq_row *row, s
 	return new_irq(all, row);
 }
 
-/* Another program has set the affinity, unless the kernel had to as no CPU of it was online. */
+/* Notes that another program set the affinity, unless the kernel had to for want of online CPUs. */
 static void find_foreign(struct interrupts *all, struct irq *irq, const struct irq_cpus *cpus)
 {
 	size_t size = all->machine->size;
@@ -350,7 +350,7 @@ static int take_table(struct interrupts *all, const struct irq_table *table, con
 	return 0;
 }
 
-/* What was measured says nothing any more. Interrupts that could not be put back stay known. */
+/* Forgets all measurements as out of date. Interrupts that could not be put back stay known. */
 static void forget(struct interrupts *all)
 {
 	size_t i, count = 0;
@@ -368,7 +368,7 @@ static void forget(struct interrupts *all)
 	all->before_us = 0;
 }
 
-/* 0, -ENOMEM, or another error that says why nothing could be read. */
+/* Measures all interrupts. Returns 0, -ENOMEM, or the error of reading /proc/interrupts. */
 static int look(struct interrupts *all, const struct irq_cpus *cpus, uint64_t now_us)
 {
 	char *text = file_read(all->machine->root, "/proc/interrupts", NULL);
@@ -417,7 +417,7 @@ static void put_back(struct interrupts *all)
 	save(all);
 }
 
-/* Takes @reason, which is NULL if interrupts are moved. */
+/* Leaves all interrupts alone for @reason, or moves them if it is NULL; owns @reason afterwards. */
 static void stand_back(struct interrupts *all, char *reason)
 {
 	bool same = reason && all->reason && !strcmp(reason, all->reason);
@@ -434,7 +434,7 @@ static void stand_back(struct interrupts *all, char *reason)
 	all->reason = reason;
 }
 
-/* To be freed; NULL if there is none, or no memory. */
+/* Returns Bolt's keep list, to be freed; NULL if there is none, or no memory. */
 static char *keep_list(const struct interrupts *all)
 {
 	char *text = NULL;
@@ -448,7 +448,7 @@ static char *keep_list(const struct interrupts *all)
 	return NULL;
 }
 
-/* Whose business interrupts are, if not the daemon's; to be freed. */
+/* Returns why the daemon must leave interrupts alone, to be freed; NULL if it may move them. */
 static char *find_reason(const struct interrupts *all, int irqbalance)
 {
 	char *list = keep_list(all), *reason = NULL;
@@ -477,7 +477,7 @@ static int *movable_numbers(const struct interrupts *all, size_t *count, unsigne
 	return numbers;
 }
 
-/* irqbalance is told when it has started, and when other interrupts are there. */
+/* Tells irqbalance which interrupts to leave alone, after it starts or the list changes. */
 static int ban(struct interrupts *all, int irqbalance)
 {
 	unsigned long hash;
@@ -511,7 +511,7 @@ static int ban(struct interrupts *all, int irqbalance)
 
 /* -- Moving ------------------------------------------------------------------------ */
 
-/* The base stays the same as long as it can. False if no CPU may have interrupts. */
+/* Chooses the base CPU: the same as before if possible. False if no CPU may have interrupts. */
 static bool find_base(struct interrupts *all, const struct irq_cpus *cpus)
 {
 	int first = -1, of_floor = -1;
@@ -606,7 +606,7 @@ static void remember(struct interrupts *all, struct irq *irq, const struct irq_m
 	say_move(all, irq);
 }
 
-/* The file of the state has this before the affinity is written. */
+/* Records the move, for the state's file, which is written before the affinity is. */
 static void prepare(struct interrupts *all, struct irq *irq, const struct irq_move *move)
 {
 	if (!irq->ours)
@@ -701,7 +701,7 @@ static int move(struct interrupts *all, const struct irq_cpus *cpus, bool forced
 	return count < 0 ? count : 0;
 }
 
-/* One measurement. Sets all->reason if interrupts are to be left alone. */
+/* Makes one measurement; sets all->reason if interrupts are to be left alone. */
 static int look_around(struct interrupts *all, const struct irq_cpus *cpus, uint64_t now_us)
 {
 	int irqbalance = irqbalance_find(all->machine->root), err;

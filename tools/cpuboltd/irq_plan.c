@@ -8,14 +8,14 @@
 
 #define NOWHERE		(-1)
 
-/* Where interrupts are while the plan is made. */
+/* A plan under way: the CPU of each interrupt after the moves so far. */
 struct plan {
 	const struct irq_rules *rules;
 	const struct irq_scene *scene;
 	double *loads;		/* interrupts a second of each CPU */
 	unsigned int *held;	/* movable interrupts of each CPU */
 	int *places;		/* CPU of each interrupt, or NOWHERE */
-	size_t *order;		/* of the interrupts */
+	size_t *order;		/* indices of the interrupts in the order in which they are planned */
 	cpu_set_t *choices;
 	unsigned int left;
 	struct irq_move *moves;
@@ -53,7 +53,7 @@ static bool must_leave(const struct plan *plan, size_t irq)
 	       has(plan, plan->scene->going, (unsigned int)plan->places[irq]);
 }
 
-/* 0 comes first. */
+/* Returns the rank of an interrupt in the plan; the lowest rank comes first. */
 static unsigned int rank(const struct plan *plan, size_t irq)
 {
 	if (must_leave(plan, irq))
@@ -136,7 +136,7 @@ static bool is_full(const struct plan *plan, unsigned int cpu)
 	return plan->held[cpu] >= MOST_ON_A_CPU;
 }
 
-/* The choice with the least to do, but not @place. NOWHERE if there is no other one. */
+/* Returns the CPU in choices, other than @place, with the least to do; NOWHERE if there is none. */
 static int least_loaded(const struct plan *plan, int place)
 {
 	int found = NOWHERE;
@@ -168,7 +168,7 @@ static bool takes_idle(const struct plan *plan, int place)
 	return place != (int)base && has(plan, plan->choices, base) && !is_full(plan, base);
 }
 
-/* Where the interrupt is to go, or NOWHERE. */
+/* Returns the CPU to which the interrupt is to go, or NOWHERE. */
 static int find_target(const struct plan *plan, const struct irq_fact *irq, int place,
 		       bool forced)
 {

@@ -23,7 +23,7 @@
 #define MOST_ON_A_CPU	150
 
 struct irq_rules {
-	unsigned int busy;	/* so many a second, or more: the interrupt is busy */
+	unsigned int busy;	/* an interrupt that occurs so many times a second, or more, is busy */
 	uint64_t dwell_us;	/* an interrupt stays for so long where cpuboltd has put it */
 };
 
@@ -32,7 +32,7 @@ struct irq_fact {
 	bool movable;			/* not managed, not per-CPU; can be written */
 	bool measured;			/* rate and busy are known */
 	bool busy;			/* as irq_busy() has said */
-	double rate;			/* a second */
+	double rate;			/* times a second */
 	const cpu_set_t *allowed;	/* CPUs of the affinity that was found */
 	const cpu_set_t *near;		/* CPUs of the device's node, or NULL */
 	const cpu_set_t *where;		/* CPUs on which the interrupt is */
@@ -48,9 +48,9 @@ struct irq_scene {
 	const cpu_set_t *stay;		/* CPUs that stay online, and may have interrupts */
 	const cpu_set_t *going;		/* CPUs that are about to go offline; none of these stays */
 	unsigned int base;		/* a CPU that stays, for idle interrupts */
-	const double *others;		/* a second, on each CPU, of all other interrupts */
+	const double *others;		/* CPU -> rate of all other interrupts */
 	uint64_t now_us;
-	unsigned int left;		/* moves that the minute has left */
+	unsigned int left;		/* how many moves are still allowed in this minute */
 	bool forced_only;		/* only interrupts of CPUs that are about to go */
 };
 
@@ -92,8 +92,8 @@ int irq_plan(const struct irq_rules *rules, const struct irq_scene *scene, struc
 
 /**
  * irq_busy() - whether an interrupt counts as busy
- * @rate: a second, now
- * @was: what this function has said last; false at first
+ * @rate: times a second, now
+ * @was: the last result of this function for the interrupt; false at first
  * @calm_us: since when the rate is less than half of what makes an interrupt busy; 0 if it is not.
  *	     Kept by the caller from call to call, 0 at first.
  *

@@ -186,7 +186,7 @@ int irq_state_parse(const struct machine *machine, const char *text, const char 
 		err = -ENOENT;
 	else if (!take_number(&here, "irqbalance", "\n", &state->irqbalance))
 		err = -EINVAL;
-	/* Each line has its newline, or the file is not all there. */
+	/* A line without newline means that the end of the file is missing. */
 	while (!err && here && *here) {
 		line = strsep(&here, "\n");
 		err = here ? parse_one(machine, line, state) : -EINVAL;
@@ -264,7 +264,7 @@ static bool is_there(const struct irq_table *table, const struct irq_saved *irq)
 	return false;
 }
 
-/* @now and @both are scratch. */
+/* Tells whether the affinity is still one that the daemon has set. @now and @both are scratch. */
 static bool is_ours(const struct machine *machine, const struct irq_saved *irq,
 		    const cpu_set_t *online, cpu_set_t *now, cpu_set_t *both)
 {

@@ -54,8 +54,8 @@ int irq_state_parse(const struct machine *machine, const char *text, const char 
 struct irq_restored {
 	size_t back;		/* have the affinity that was found, which was written */
 	size_t failed;		/* could not be written, and stay in the file */
-	int error;		/* of one of these, or 0 */
-	int irq;		/* that one */
+	int error;		/* error of one of the failed writes, or 0 */
+	int irq;		/* the interrupt with that error */
 };
 
 /**

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What irqbalance is told, see irqbalance.h */
+/* Tells irqbalance which interrupts to leave alone, see irqbalance.h */
 #include <ctype.h>
 #include <errno.h>
 #include <stdbool.h>
@@ -16,7 +16,7 @@
 
 #define REQUEST		"settings ban irqs "
 #define SOCKET		"%s/run/irqbalance/irqbalance%d.sock"
-/* irqbalance reads no more of the list than this. */
+/* irqbalance reads at most so many bytes of the list. */
 #define LONGEST_LIST	255
 
 struct numbers {
@@ -35,7 +35,7 @@ static int add(struct numbers *numbers, int number)
 	return 0;
 }
 
-/* "-i 5", "-i5", "--banirq=5" and "--banirq 5" of the words in @text. */
+/* Adds the numbers of "-i 5", "-i5", "--banirq=5" and "--banirq 5" among the words in @text. */
 static int add_of_words(struct numbers *numbers, const char *text, size_t length)
 {
 	const char *word, *value, *end = text + length;
@@ -70,7 +70,7 @@ static int add_of_command_line(struct numbers *numbers, const char *root, int pi
 	return err;
 }
 
-/* irqbalance takes interrupt 0 for the end of the list: it comes last. */
+/* Interrupt 0 comes last, because irqbalance takes the number 0 for the end of the list. */
 static int compare(const void *a, const void *b)
 {
 	int one = *(const int *)a, other = *(const int *)b;
@@ -98,7 +98,7 @@ static char *make_request(struct numbers *numbers)
 	return text;
 }
 
-/* irqbalance wants to know who asks. */
+/* irqbalance answers only if the message carries the credentials of the sender. */
 static int send_request(int fd, const char *text)
 {
 	struct ucred own = { getpid(), geteuid(), getegid() };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What irqbalance is told, through the socket that irqbalance(1) describes */
+/* Tells irqbalance which interrupts to leave alone, through the socket of irqbalance(1) */
 #ifndef IRQBALANCE_H
 #define IRQBALANCE_H
 

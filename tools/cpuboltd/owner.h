@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Whose CPUs these are
+ * Which program has taken each CPU: the daemon, or another one
  *
  * A CPU that is offline without the daemon's doing belongs to another writer, and stays offline. A CPU
  * that another writer brings back is left alone for a while, twice as long each time.
@@ -28,7 +28,7 @@ struct owner {
 	unsigned int backoff_s;	/* of the first time */
 };
 
-/** owner_begin() - what is online now is as it was found; 0 or a negative errno */
+/** owner_begin() - take the CPUs that are online now for those found online; 0 or a negative errno */
 int owner_begin(struct owner *owner, struct machine *machine, unsigned int backoff_s);
 
 void owner_end(struct owner *owner);

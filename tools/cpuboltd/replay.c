@@ -29,7 +29,7 @@ static int find_usable(struct replay *replay, const struct config *config)
 			err = cpubolt_cpus(machine->handle, alone[i], replay->left_out);
 		else
 			memcpy(replay->left_out, config->deny, machine->size);
-		/* What is in both goes: a AND NOT b. */
+		/* Remove the CPUs that are left out from those that are usable. */
 		CPU_AND_S(machine->size, replay->left_out, replay->left_out, replay->usable);
 		CPU_XOR_S(machine->size, replay->usable, replay->usable, replay->left_out);
 	}

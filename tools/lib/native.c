@@ -40,7 +40,7 @@ static void state_name(const char *states, int number, char *name, size_t size)
 	}
 }
 
-/* Says in @result where @cpu is, as its way back has failed. */
+/* Writes to @result in which state @cpu is, after its way back has failed. */
 static void say_where(struct cpubolt *handle, unsigned int cpu, struct cpubolt_result *result)
 {
 	char name[64], *states;
@@ -82,7 +82,7 @@ static unsigned int plan(const struct cpubolt *handle, enum cpubolt_op op, const
 	return count;
 }
 
-/* What would fail in the middle is refused before anything has changed. */
+/* Refuses, before any CPU has changed, a request that would fail in the middle. */
 static int admit(const struct cpubolt *handle, const struct step *steps, unsigned int count,
 		 struct cpubolt_result *result)
 {

@@ -15,7 +15,7 @@ struct row {
 	const char *list;
 };
 
-/* Of 40 CPU numbers. */
+/* Lists that are read into a set of 40 CPU numbers. */
 static const struct row lists[] = {
 	{ "0", 0, 0, "0" },
 	{ "0-3,8", 0, 0, "0-3,8" },

@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Turns traces of requests for several CPUs into counts, and into their longest serial chain.
 
-In virtual time the CPUs take turns: what several of them do at once is added up. The serial chain
-is what would be left of a request if they did it at once. It is the request's time, less what the
-callbacks of concurrent states took on hotplug threads of all CPUs, and plus what they took on the
-CPU where they took longest. Everything else counts in full, whichever CPU did it: from a thread's
-first serial callback to its last, for which threads take turns; callbacks on the control CPU;
-waking CPUs; the stop. So the chain is an upper bound. An instant in which the callbacks of several
-CPUs are under way is shared out among them, as only one of them can be running. Tracing costs time:
-chain and sum are of the same requests.
+In virtual time CPUs take turns, so work that several CPUs do at once is added up. The serial chain
+is the time that a request would take if these CPUs really worked at once. It is the time of the
+request, less that of the callbacks of concurrent states on hotplug threads of all CPUs, plus the
+time of these callbacks on the CPU where they took longest. All other work counts in full, whichever
+CPU did it: what a thread does from its first serial callback to its last, for which threads take
+turns; callbacks on the control CPU; waking CPUs; the stop. So the chain is an upper bound. When
+callbacks of several CPUs are under way, only one of them can be running, so that each gets an equal
+share of that time. Tracing itself takes time; chain and sum are of the same traced requests.
 """
 
 import itertools
@@ -46,7 +46,7 @@ class Callback:
 class Request:
     """One traced request for ``batch`` CPUs: bounds in ns, calls, callbacks on hotplug threads.
 
-    ``free`` are the states that these threads go through without waiting for each other.
+    ``free`` are the states whose callbacks hotplug threads run without waiting for each other.
     """
 
     kind: str
@@ -59,9 +59,9 @@ class Request:
 
 
 def summarise(trace: Iterable[str]) -> list[Batch]:
-    """Return what requests of each kind and size in the guest's ``trace`` consist of.
+    """Return counts and times of the requests of each kind and size in the guest's ``trace``.
 
-    Counts are the greatest of any request, times are medians. Raises BoltError when the trace is
+    A count is the greatest of any request, a time is the median. Raises BoltError when the trace is
     cut off, has lost records or holds no request.
     """
     found: dict[tuple[str, int], list[Request]] = defaultdict(list)
@@ -83,12 +83,12 @@ def summarise(trace: Iterable[str]) -> list[Batch]:
 
 
 def counted() -> list[str]:
-    """Return what is counted."""
+    """Return the names of what is counted."""
     return list(traced.batches()["count"])
 
 
 def count(request: Request, what: str) -> int:
-    """Return how many times ``what`` happened in ``request``: runs that are not inside another."""
+    """Return how often ``what`` ran in ``request``; a run inside another run does not count."""
     names = set(traced.batches()["count"][what])
     runs: dict[str, list[tuple[int, int]]] = defaultdict(list)
     for call in request.calls:
@@ -99,7 +99,7 @@ def count(request: Request, what: str) -> int:
 
 
 def _outermost(spans: list[tuple[int, int]]) -> int:
-    """Return how many of ``spans`` of one task are not inside another."""
+    """Return how many of the ``spans`` of one task are not inside another one."""
     found, end = 0, -1
     for _, until in sorted(spans, key=lambda span: (span[0], -span[1])):
         if until > end:
@@ -108,7 +108,7 @@ def _outermost(spans: list[tuple[int, int]]) -> int:
 
 
 def chain(request: Request) -> int:
-    """Return the ns of the longest serial chain of ``request``: see the module's text."""
+    """Return the ns of the longest serial chain of ``request``; the module's text explains it."""
     work: dict[int, Fraction] = defaultdict(Fraction)
     inside: dict[int, int] = defaultdict(int)
     edges = sorted(_edges(request))
@@ -145,7 +145,7 @@ def parse(trace: Iterable[str]) -> Iterator[Request]:
 
 
 def _heard(trace: Iterable[str], told: dict[str, list[int]]) -> Iterator[str]:
-    """Yield the lines of ``trace``; what it says of states goes into ``told``."""
+    """Yield the lines of ``trace``, and write what its lines say of states into ``told``."""
     for line in trace:
         if said := _TOLD.match(line):
             told[said[1]] = [int(state) for state in said[2].split()]
@@ -161,7 +161,7 @@ def _free(told: Mapping[str, Sequence[int]]) -> frozenset[int]:
 
 
 def _callbacks(records: Sequence[re.Match[str]]) -> list[Callback]:
-    """Return the callbacks of hotplug threads; each of these stays on its CPU."""
+    """Return the callbacks that ran on hotplug threads; each such thread stays on its CPU."""
     begun: dict[int, tuple[int, int]] = {}
     done: list[Callback] = []
     for record in records:

@@ -32,7 +32,7 @@ _LOST = re.compile(r"LOST \d+ EVENTS")
 class Call:
     """One run of a traced function: entry and exit in ns; exit is None when not seen.
 
-    ``task`` tells tasks apart.
+    ``task`` is a different text for each task.
     """
 
     function: str
@@ -57,7 +57,7 @@ def order(direction: str) -> list[str]:
 
 
 def label(direction: str, phase: str) -> str:
-    """Return what ``phase`` is called in figures."""
+    """Return the name of ``phase`` in figures."""
     return str(traced.phases()["label"][direction].get(phase, phase))
 
 
@@ -120,8 +120,8 @@ def parse(trace: Iterable[str]) -> Iterator[Request]:
 def paint(request: Request) -> dict[str, int]:
     """Return the ns of each phase of ``request``; they add up to its length exactly.
 
-    Several functions of several phases may run at once: the phase of the highest priority
-    gets the time.
+    When functions of several phases run at once, the time counts for the phase of the highest
+    priority.
     """
     table = traced.phases()[request.direction]
     rank: dict[str, int] = {phase: i for i, phase in enumerate(table["priority"])}
@@ -142,7 +142,7 @@ def paint(request: Request) -> dict[str, int]:
 
 
 def _intervals(request: Request) -> Iterator[tuple[str, int, int]]:
-    """Yield (phase, start, end) in ns of everything in ``request`` that the table knows."""
+    """Yield (phase, start, end), in ns, of each call in ``request`` of a function with a phase."""
     table = traced.phases()
     calls: dict[str, list[Call]] = defaultdict(list)
     for call in request.calls:
@@ -171,7 +171,7 @@ def _edges(row: Mapping[str, Any], calls: Mapping[str, Sequence[Call]]) -> Itera
 
 
 def time_of(record: re.Match[str]) -> int:
-    """Return the time of a ``record`` in ns; traces have microseconds."""
+    """Return the time of a ``record`` in ns, a multiple of 1000 as traces have microseconds."""
     return (int(record["sec"]) * 1_000_000 + int(record["usec"])) * 1000
 
 
@@ -182,7 +182,7 @@ def calls_of(records: Iterable[re.Match[str]]) -> list[Call]:
     for record in records:
         now = time_of(record)
         duration = round(float(record["duration"] or 0) * 1000)
-        # Every CPU has an idle task, and all have the same pid.
+        # Every CPU has an idle task, and all idle tasks have the pid 0.
         task = record["pid"] if record["pid"] != "0" else f"idle on {record['cpu']}"
         if leaf := _LEAF.match(record["body"]):
             calls.append(Call(leaf[1], now, now + duration, task))
@@ -192,7 +192,7 @@ def calls_of(records: Iterable[re.Match[str]]) -> list[Call]:
             stack = open_calls[task]
             if stack and stack[-1][0] == closed[1]:
                 calls.append(Call(closed[1], stack.pop()[1], now, task))
-            else:  # entered before the trace began
+            else:  # the call began before the trace
                 calls.append(Call(closed[1], now - duration, now, task))
     for task, stack in open_calls.items():
         calls += [Call(function, entry, None, task) for function, entry in stack]

@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""How often one request crosses from one source file to another; and circles of files.
+"""Counts how often a request crosses from one source file to another; finds circles of files.
 
 A crossing is a call of a function of another file, or the return from it, if one of the two files
 is Bolt's. The guest traces one offline and one online request of a CPU with the function_graph
 tracer, which sees every function of Bolt, the hooked functions that name Bolt or that Bolt calls,
-and those of kernel/cpu.c that Bolt calls. Drivers do not count. Each pair of caller and callee
-counts once, however often the request goes that way: that is what a reader has to follow. The
-caller is the innermost traced function that is still running in the same task.
+and the functions of kernel/cpu.c that Bolt calls. Calls of drivers do not count. Each pair of
+caller and callee counts once, however often the request makes that call, because a reader of the
+code has to follow the pair once. The caller is the innermost traced function that is still running
+in the same task.
 """
 
 import graphlib
@@ -25,7 +26,7 @@ from boltlab.guest.scenario import Scenario
 from boltlab.kernel import build, tree
 from boltlab.kernel.source import Source
 
-# "static int __init name(...)" at the beginning of a line, and "{" at that of another.
+# "static int __init name(...)" and "{", each at the beginning of a line.
 _DEFINITION = re.compile(
     r"^(?!return\b|else\b|typedef\b)(?:[\w \t*]+[ \t*\n])?(\w+)"
     r"\((?:[^;{}()]|\([^;{}()]*\))*\)\s*\n\{",
@@ -48,15 +49,15 @@ _VARIABLE = re.compile(
 
 @dataclass(frozen=True)
 class Crossings:
-    """What one request crosses: how often it comes to each file, and each pair that it crosses."""
+    """Crossings of one request: how often it comes to each file, and each pair that it crosses."""
 
     direction: str
     entered: Mapping[str, int]
-    pairs: tuple[tuple[str, str], ...]  # "file: function" of the caller and of the callee
+    pairs: tuple[tuple[str, str], ...]  # pairs of caller and callee, both as "file: function"
 
     @property
     def total(self) -> int:
-        """All calls and returns from one file to another."""
+        """The number of calls and returns from one file to another."""
         return sum(self.entered.values())
 
     @property
@@ -88,7 +89,7 @@ def functions(source: Source, target: str, kernel: Path | None = None) -> dict[s
         found = definitions(content.data.decode())
         if _OURS.match(file):
             mine = dict.fromkeys(found, file)
-            # Where the architecture has a function of its own, the weak one is not called.
+            # The weak function is not called if the architecture has a function of the same name.
             ours = {**ours, **mine} if other else {**mine, **ours}
             for body in found.values():
                 calls |= set(_CALL.findall(body))
@@ -107,7 +108,8 @@ def functions(source: Source, target: str, kernel: Path | None = None) -> dict[s
 def trace(target: Arch, source: Source, jobs: int) -> list[Crossings]:
     """Boot a guest of the architecture ``target`` and return the crossings of its requests.
 
-    The requests are the third pair of a CPU: what is found or made once is there by then.
+    The guest traces the third offline and online request of a CPU, because the first ones also
+    set up what later ones find.
     """
     where = functions(source, target.name)
     names = ",".join(["bolt_*", *sorted(name for name in where if not name.startswith("bolt_"))])
@@ -127,7 +129,7 @@ def trace(target: Arch, source: Source, jobs: int) -> list[Crossings]:
 
 
 def count(records: Iterable[str], where: Mapping[str, str]) -> list[Crossings]:
-    """Return the crossings of each request in a guest's trace; ``where`` is as functions().
+    """Return the crossings of each request in a guest's trace; ``where`` is from functions().
 
     Raises BoltError when the trace is damaged or holds no request.
     """
@@ -157,9 +159,9 @@ def count(records: Iterable[str], where: Mapping[str, str]) -> list[Crossings]:
 
 
 def _nested(calls: Iterable[Call], end: int) -> Iterator[tuple[str, str]]:
-    """Yield (caller, callee) for each of the ``calls`` of a task that was called by another."""
+    """Yield (caller, callee) for each of the ``calls`` of a task that is inside another call."""
     running: list[Call] = []
-    # Of calls that begin in the same microsecond, the outer one ends last.
+    # Of two calls that begin in the same microsecond, the outer one ends last.
     for call in sorted(calls, key=lambda call: (call.entry, -(call.exit or end))):
         while running and (running[-1].exit or end) < (call.exit or end):
             running.pop()
@@ -169,9 +171,9 @@ def _nested(calls: Iterable[Call], end: int) -> Iterator[tuple[str, str]]:
 
 
 def uses(overlay: Path) -> dict[str, set[str]]:
-    """Return for each file of Bolt below ``overlay`` those whose functions or variables it names.
+    """Return for each file of Bolt below ``overlay`` the files whose functions or data it names.
 
-    A header belongs to the source file of its name: state.h to state.c. What tests name does not
+    A header belongs to the source file of the same name: state.h to state.c. Test files do not
     count.
     """
     texts = {}
@@ -193,7 +195,7 @@ def uses(overlay: Path) -> dict[str, set[str]]:
 
 
 def circle(graph: Mapping[str, Iterable[str]]) -> list[str]:
-    """Return files of ``graph`` each of which uses the next, and the last the first; or none."""
+    """Return a circle in ``graph``, files each of which uses the next; empty if there is none."""
     try:
         graphlib.TopologicalSorter(graph).prepare()
     except graphlib.CycleError as error:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The gain stays: what Bolt gains in a run is compared with what it gained in results/."""
+"""Compares Bolt's gain in a run with its gain in results/: the gain must not shrink."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -9,15 +9,15 @@ from boltlab.bench import results
 from boltlab.bench.results import Case, Results
 from boltlab.errors import BoltError
 
-SHARE = 0.8  # of a recorded ratio, that a run must reach
+SHARE = 0.8  # the share of a recorded ratio that a run must reach
 
 
 def recorded(run: Results, folder: Path = kept.FOLDER) -> Results:
     """Return the newest results in ``folder`` that ``run`` can be compared with.
 
-    These are of its architecture, setting and accelerator, with native figures and Bolt's of single
-    requests. Results with the same major version of QEMU go before all that were measured with
-    another one. Raises BoltError when there are none.
+    The results must be of the architecture, setting and accelerator of ``run``, and must have
+    figures of single requests for native and Bolt. Results from the same major version of QEMU are
+    preferred to newer ones from another version. Raises BoltError when there are none.
     """
     found = []
     named = f"*-{run.arch}-{run.setting}"
@@ -32,12 +32,13 @@ def recorded(run: Results, folder: Path = kept.FOLDER) -> Results:
 
 
 def lost(run: Results, before: Results, share: float = SHARE) -> list[str]:
-    """Return a line for each case of ``run`` with less than ``share`` of the ratio in ``before``.
+    """Return a line for each case of ``run`` whose ratio is below ``share`` of that in ``before``.
 
-    The ratio is a native median over Bolt's. A native offline waits for ticks: its median of 100
-    requests is 24 ms in one run and 31 ms in the next (arm64, the same kernel), which says nothing
-    of Bolt. So both ratios are taken of the larger native median of ``run`` and ``before``.
-    Only cases that both have are compared, and only those that time requests.
+    The ratio is the native median divided by Bolt's. A native offline waits for ticks, and so the
+    median of 100 requests is 24 ms in one run and 31 ms in the next (arm64, the same kernel). This
+    difference says nothing of Bolt, and so both ratios are made with the same native median, the
+    larger one of ``run`` and ``before``. Only cases that time requests and that both results have
+    are compared.
     """
     now = _timed(run)
     lines = []
@@ -63,7 +64,7 @@ def _timed(run: Results) -> dict[tuple[str, int, int], Case]:
 
 
 def _ratio(case: Case | None) -> float | None:
-    """Return how many times Bolt's median is in the native one, or None when one is missing."""
+    """Return the native median divided by Bolt's, or None when one of them is missing."""
     if case is None or not {"native", "bolt"} <= case.variants.keys():
         return None
     return case.variants["native"].median / case.variants["bolt"].median

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Checks a run's native and expedited figures against those that a right set-up gives."""
+"""Checks a run's native and expedited figures against the reference figures of a right set-up."""
 
 import functools
 import tomllib
@@ -32,11 +32,11 @@ class Expected:
 
 
 def check(results: Results) -> str | None:
-    """Compare the baselines of ``results`` with the table.
+    """Compare the baselines (native and expedited) of ``results`` with the table of references.
 
-    Returns None when they agree, or one sentence saying why they could not be compared (other
-    emulator, other number of CPUs ...). Raises BoltError when they disagree: the set-up then
-    measures something else, and its figures must not be used.
+    Returns None when they agree, or one sentence saying why they could not be compared (another
+    emulator, another number of CPUs ...). Raises BoltError when they disagree, because the set-up
+    then measures something else, and its figures must not be used.
     """
     table = _table()
     why_not = _incomparable(results, table)

@@ -20,7 +20,7 @@ DIRECTIONS = ("offline", "online")
 
 @functools.cache
 def variants() -> dict[str, dict[str, Any]]:
-    """Return data/variants.toml: what is compared, name -> label, kernel, commands, colour."""
+    """Return the variants in data/variants.toml: name -> label, kernel, commands, colour."""
     return tomllib.loads((paths.DATA / "variants.toml").read_text(encoding="utf-8"))
 
 
@@ -41,7 +41,7 @@ class Stats:
     max: float
 
     def flaw(self) -> str:
-        """Return what is wrong with the fields together, or ""."""
+        """Return what is wrong with the fields compared with each other, or ""."""
         ordered = 0 <= self.min <= self.median <= self.p99 <= self.max
         return "" if ordered else "min, median, p99 and max are not in ascending order"
 
@@ -51,7 +51,7 @@ class Case:
     """One case: its name, how many CPUs a request had, and the statistics of each variant.
 
     ``boots`` has the median of each boot, in ms, of variants that were booted more than once.
-    ``cpus`` is how many the guest had, 0 if it is what the whole run had.
+    ``cpus`` is how many CPUs the guest had, 0 if it had as many as the run's other guests.
     """
 
     case: str
@@ -71,7 +71,7 @@ class PhaseTime:
 
 @dataclass(frozen=True)
 class Batch:
-    """What traced requests of one kind for ``batch`` CPUs consist of: see boltlab.bench.batches."""
+    """Counts and times of traced requests of one kind for ``batch`` CPUs; see batches.py."""
 
     kind: str
     batch: Count
@@ -83,7 +83,7 @@ class Batch:
 
 @dataclass(frozen=True)
 class Machine:
-    """A machine on which ``cpubolt bench`` has measured in real time; "" where nothing is known."""
+    """A machine on which ``cpubolt bench`` has measured in real time; "" means unknown."""
 
     model: str
     microcode: str
@@ -96,11 +96,11 @@ class Results:
     """One run of the bench on one architecture in one setting.
 
     ``breakdown`` maps variant -> direction -> phases, in the order in which they are drawn.
-    ``batches`` maps variant -> what its requests for several CPUs consist of.
-    ``note`` is a remark that belongs beside every table made of the figures.
+    ``batches`` maps variant -> counts and times of its traced requests for several CPUs.
+    ``note`` is a remark to be printed with every table of the figures.
     ``commit`` is the commit of this repository that was measured, "" if it is not known.
-    ``machine`` is there if the times are real ones of a machine, not those of a lab's guest: then
-    ``accel`` is its hypervisor, or "hardware", and there is no ``qemu``.
+    ``machine`` is set if the times are real times of a machine instead of times of a lab's guest.
+    Then ``accel`` is the machine's hypervisor, or "hardware", and ``qemu`` is not set.
     """
 
     arch: str
@@ -120,21 +120,21 @@ class Results:
 
     @property
     def latencies(self) -> list[Case]:
-        """The cases that time requests, in guests as large as the run says."""
+        """The cases that time requests in guests with as many CPUs as the run says."""
         return [case for case in self.cases if not case.boots and not case.cpus]
 
     @property
     def large(self) -> list[Case]:
-        """The cases that time requests in larger guests."""
+        """The cases that time requests in guests with more CPUs."""
         return [case for case in self.cases if case.cpus]
 
     @property
     def overheads(self) -> list[Case]:
-        """The cases that time everything else, booted several times for it."""
+        """The cases that time other work than requests, in guests booted several times."""
         return [case for case in self.cases if case.boots and not case.cpus]
 
     def find(self, case: str) -> Case | None:
-        """Return the case of that name, or None when it was not measured."""
+        """Return the case called ``case``, or None when that case was not measured."""
         found = (entry for entry in self.cases if entry.case == case and not entry.cpus)
         return next(found, None)
 
@@ -177,7 +177,7 @@ def to_json(results: Results) -> dict[str, Any]:
 
 
 def from_json(document: object) -> Results:
-    """Return the results in ``document``; raise BoltError naming the first thing wrong in it."""
+    """Return the results in ``document``; raise BoltError naming the first flaw of it."""
     top = codec.head(document, "results")
     found = codec.decode(Results, top, "results")
     for number, case in enumerate(top["cases"]):
@@ -187,7 +187,7 @@ def from_json(document: object) -> Results:
 
 
 def load(path: Path) -> Results:
-    """Return the results in the file ``path``; raise BoltError when it is no valid result file."""
+    """Return the results in the file ``path``; raise BoltError if that is no valid result file."""
     return codec.load(path, "is no result file", from_json)
 
 

@@ -14,13 +14,13 @@ from boltlab.boot import bootmodel, boots
 from boltlab.boot.boots import Boot
 
 CASE = "boot_cpu_dependent"
-VIRTUAL = "icount"  # the accelerator whose time is the machine's own
+VIRTUAL = "icount"  # the accelerator with which times are the host's real time
 NONE = "-"
 
 
 @dataclass(frozen=True)
 class BootResults:
-    """All boots of one boot-bench, and where they ran."""
+    """All boots of one boot-bench, and the architecture, setting and emulator that ran them."""
 
     arch: str
     setting: str
@@ -33,7 +33,7 @@ class BootResults:
 
 
 def sizes(results: BootResults) -> list[tuple[int, int]]:
-    """Return the machines of more than one CPU, (CPUs, nodes), in order."""
+    """Return the sizes, (CPUs, nodes), of the machines with more than one CPU, in order."""
     return sorted({(boot.cpus, boot.nodes) for boot in results.boots if boot.cpus > 1})
 
 
@@ -96,12 +96,12 @@ def save(results: BootResults, path: Path) -> None:
 
 
 def load(path: Path) -> BootResults:
-    """Return the results in the file ``path``; BoltError when it is none of boot-bench."""
+    """Return the results in the file ``path``; BoltError if that is no result of boot-bench."""
     return codec.read(BootResults, path, "is no result file of boot-bench")
 
 
 def dependents(results: BootResults) -> tuple[list[str], list[list[str]]]:
-    """Return header and cells of the table of CPU-dependent times, and how many times less."""
+    """Return header and cells of the table of CPU-dependent times, with the native / own ratios."""
     header = ["CPUs/nodes", *names(results)]
     cells = []
     for size in sizes(results):
@@ -121,7 +121,7 @@ def dependents(results: BootResults) -> tuple[list[str], list[list[str]]]:
 
 
 def phases(results: BootResults, size: tuple[int, int]) -> tuple[list[str], list[list[str]]]:
-    """Return header and cells of the table of phases, in ms more than on one CPU."""
+    """Return header and cells of the table of phases: their ms above those of one CPU."""
     header = [f"{size[0]}/{size[1]}, ms", *(row["name"] for row in boots.table()["phase"])]
     cells = []
     for variant in names(results):
@@ -134,7 +134,7 @@ def phases(results: BootResults, size: tuple[int, int]) -> tuple[list[str], list
 
 
 def callbacks(results: BootResults, variant: str) -> tuple[list[str], list[list[str]]]:
-    """Return header and cells of the table of the dearest callbacks and how they grow."""
+    """Return header and cells of the table of the callbacks that take longest, and their growth."""
     header = [f"{variant}: callback", "ms", "grows as", "R2", "error"]
     cells = []
     for name, fitted, total in boots.growth(results.boots, variant):
@@ -163,7 +163,7 @@ def draw(results: BootResults, title: str) -> Canvas:
 
 
 def headline(results: BootResults, variants: Sequence[str] = ("talk", "all")) -> list[str]:
-    """Return a line for the largest machine and each of ``variants``: how many times less."""
+    """Return for each of ``variants`` a line with native / own time of the largest machine."""
     lines = []
     for size in sizes(results)[-1:]:
         values = _case(results, size)

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""A model of boots: larger machines than can be run, and CPUs that really work at once.
+"""A model of boots of machines that are too large to run, or whose CPUs really work at once.
 
-Costs are those of measured boots: every phase of a variant as a sum of terms in the number of CPUs
-and nodes, fitted to all machines that were run. In virtual time the CPUs take turns; the model adds
-up what they do in that case, and is checked against the boots. With CPUs that work at once it plays
-the bring-up CPU by CPU: who is free when, and what only one can do at a time.
+The model's costs come from measured boots: each phase of a variant is a sum of terms in the number
+of CPUs and nodes, fitted to the boots of all machines. In virtual time CPUs take turns; for that
+case the model adds up the work of all CPUs, and check() compares the sum with the boots. For CPUs
+that work at once the model goes through the bring-up CPU by CPU: which CPU is free at what time,
+and which work only one CPU can do at a time.
 """
 
 import itertools
@@ -19,13 +20,15 @@ from boltlab.boot.boots import Boot
 
 SMP = "SMP init"
 
-# What the talk (docs/boot.md names it) shows: CPUs, nodes, seconds. Proportions are compared.
+# Boots that the talk (docs/boot.md names it) shows: CPUs, nodes, seconds. The model is compared
+# with the proportions of the seconds.
 TALK = ((32, 1, 0.5), (960, 15, 11.0), (1024, 16, 15.0), (1780, 16, 45.0))
 LARGE = (1780, 16)
-# On trial so many CPUs come with each request, then all others, as in kernel/bolt/boot/cpus.c.
+# How many CPUs come in each of the first requests, which are a trial; all other CPUs come in one
+# more request. kernel/bolt/boot/cpus.c has the same numbers.
 GROUPS = (1, 1, 1, 2, 4, 8)
 
-# Terms that a phase may have, by its name: of the CPUs that come (n) and the nodes (m).
+# Terms that a phase may have: functions of the number of CPUs that come (n) and of nodes (m).
 _TERMS: Mapping[str, Callable[[int, int], float]] = {
     "N": lambda n, m: float(n),
     "N^2": lambda n, m: float(n) ** 2,
@@ -42,11 +45,12 @@ _PHASES: Mapping[str, tuple[str, ...]] = {
 
 @dataclass(frozen=True)
 class Bringup:
-    """What bringing up one CPU costs, in ns, on a machine of a certain size.
+    """The costs, in ns, of bringing up one CPU on a machine of a certain size.
 
-    ``ahead`` is done for it by whoever brings it up, ``wake`` and ``own`` until it idles by it and
-    by the CPU itself, ``after`` are its callbacks, ``active`` is done by the control task. Of
-    ``ahead`` and ``own`` the share ``turns`` is done for one CPU at a time.
+    First another CPU prepares (``ahead``) and wakes (``wake``) the CPU that comes. Then this CPU
+    takes ``own`` until it idles, and ``after`` for its startup callbacks. Last the control task
+    takes ``active`` to make the CPU active. Of ``ahead`` and ``own`` the share ``turns`` can be
+    done for one CPU at a time only.
     """
 
     ahead: float
@@ -59,22 +63,22 @@ class Bringup:
 
 @dataclass(frozen=True)
 class Model:
-    """Terms of each phase: phase -> term -> ns; and the shares of SMP init: see Bringup."""
+    """Terms of each phase: phase -> term -> ns; and which shares of SMP init Bringup divides up."""
 
     terms: Mapping[str, Mapping[str, float]]
     ahead: float
     after: float
 
     def phase(self, name: str, cpus: int, nodes: int) -> float:
-        """Return the ns by which a phase is longer than on one CPU, work of all CPUs added up."""
+        """Return by how many ns a phase is longer than on one CPU; all CPUs' work is added up."""
         return sum(each * _TERMS[term](cpus - 1, nodes) for term, each in self.terms[name].items())
 
     def summed(self, cpus: int, nodes: int) -> float:
-        """Return the CPU-dependent ns of a boot, work of all CPUs added up."""
+        """Return the CPU-dependent ns of a boot, the work of all CPUs added up."""
         return sum(self.phase(name, cpus, nodes) for name in self.terms)
 
     def bringup(self, cpus: int, nodes: int) -> Bringup:
-        """Return what one CPU costs, on average, on a machine of that size."""
+        """Return the average cost of one CPU on a machine of that size."""
         each = self.phase(SMP, cpus, nodes) / (cpus - 1)
         rest = each * (1 - self.ahead - self.after)
         return Bringup(
@@ -86,7 +90,7 @@ class Model:
         )
 
     def path(self, cpus: int, nodes: int, order: str) -> float:
-        """Return the CPU-dependent ns of a boot with CPUs that work at once."""
+        """Return the CPU-dependent ns of a boot whose CPUs really work at once."""
         others = sum(self.phase(name, cpus, nodes) for name in self.terms if name != SMP)
         return others + play(self.bringup(cpus, nodes), cpus - 1, order)
 
@@ -113,7 +117,7 @@ def model(boots: Sequence[Boot], variant: str) -> Model | None:
 
 
 def _shares(boot: Boot) -> tuple[float, float]:
-    """Return which shares of SMP init are callbacks ahead of a CPU, and on it."""
+    """Return the shares of SMP init that are callbacks before a CPU is woken, and on that CPU."""
     ahead = sum(entry.early_ns for entry in boot.callbacks if entry.ahead)
     after = sum(entry.early_ns for entry in boot.callbacks if not entry.ahead)
     whole = max(boot.phases[SMP], 1.2 * (ahead + after))
@@ -121,7 +125,7 @@ def _shares(boot: Boot) -> tuple[float, float]:
 
 
 def _terms(known: Sequence[str], points: Mapping[tuple[int, int], float]) -> dict[str, float]:
-    """Return the terms, none below 0, whose sum fits ``points`` with the least relative error."""
+    """Return terms, none of them negative, whose sum fits ``points`` with least relative error."""
     best: tuple[float, dict[str, float]] | None = None
     sets = itertools.chain.from_iterable(
         itertools.combinations(known, size) for size in range(1, len(known) + 1)
@@ -135,14 +139,14 @@ def _terms(known: Sequence[str], points: Mapping[tuple[int, int], float]) -> dic
         if (found < 0).any():
             continue
         error = float(np.square(np.array(rows) @ found - 1).sum())
-        # A term more must be worth it.
+        # A further term must make the error clearly smaller.
         if best is None or error < 0.8 * best[0]:
             best = error, dict(zip(chosen, map(float, found), strict=True))
     return best[1] if best else {known[0]: 0.0}
 
 
 def play(cost: Bringup, comers: int, order: str) -> float:
-    """Return the ns until ``comers`` CPUs are up: serial, parallel or tree."""
+    """Return the ns until ``comers`` CPUs are up, in the order serial, parallel or tree."""
     if order == "serial":
         return comers * (cost.ahead + cost.wake + cost.own + cost.after + cost.active)
     now, come = 0.0, 0
@@ -150,14 +154,14 @@ def play(cost: Bringup, comers: int, order: str) -> float:
         n = min(size, comers - come)
         if n:
             arrivals = _at_once(cost, n) if order == "parallel" else _tree(cost, n, come)
-            # Callbacks begin when all of a group are there, and run on all at once.
+            # Callbacks begin when all CPUs of a group have arrived, and run on all of them at once.
             now += max(arrivals) + cost.after + n * cost.active
             come += n
     return now
 
 
 def _at_once(cost: Bringup, comers: int) -> list[float]:
-    """Return when each arrives if one task prepares all, then wakes all."""
+    """Return when each CPU arrives if one task prepares all CPUs, and then wakes them."""
     now = comers * cost.ahead
     turn = 0.0
     arrivals: list[float] = []
@@ -169,9 +173,9 @@ def _at_once(cost: Bringup, comers: int) -> list[float]:
 
 
 def _tree(cost: Bringup, comers: int, come: int) -> list[float]:
-    """Return when each arrives if in every round every CPU brings up another.
+    """Return when each CPU arrives if in every round each CPU brings up another CPU.
 
-    ``come`` are there before; the boot CPU has another one do it as soon as there is one.
+    ``come`` CPUs have come before. The boot CPU brings up a CPU only while no other CPU has come.
     """
     now = 0.0
     arrivals: list[float] = []
@@ -188,7 +192,7 @@ def _tree(cost: Bringup, comers: int, come: int) -> list[float]:
 
 
 def check(boots: Sequence[Boot]) -> dict[str, Any]:
-    """Return what the model says: its errors at every size that ran, the talk, a large machine."""
+    """Return the model's errors at every size that ran, and its times for the talk and LARGE."""
     names = list(dict.fromkeys(boot.variant for boot in boots))
     models = {name: found for name in names if (found := model(boots, name))}
     said: dict[str, Any] = {"errors": {}, "large": {}}
@@ -215,16 +219,17 @@ def check(boots: Sequence[Boot]) -> dict[str, Any]:
 
 
 def talk(native: Model) -> dict[str, Any]:
-    """Compare the native model with the talk's four points, one factor for all of them.
+    """Compare the native model with the talk's four points, scaled by one factor for all of them.
 
-    Its machines have no devicetree: without what the boot CPU does before it wakes others.
+    The talk's machines have no devicetree, and so the model's phase "boot CPU", which reads the
+    devicetree before other CPUs are woken, is left out.
     """
     guessed = [
         native.summed(cpus, nodes) - native.phase("boot CPU", cpus, nodes)
         for cpus, nodes, _ in TALK
     ]
-    # Its seconds have what a boot takes on one CPU in them, which it does not say: so much that the
-    # error is least, and no more than the whole boot of the smallest machine.
+    # The talk's seconds include the boot on one CPU, and the talk does not say how long that takes.
+    # So take the time for which the error is least, up to the whole boot of the smallest machine.
     tries = [_scaled(guessed, TALK[0][2] * step / 100) for step in range(100)]
     base, factor, _ = min(tries, key=lambda found: found[2])
     return {
@@ -244,7 +249,7 @@ def talk(native: Model) -> dict[str, Any]:
 
 
 def _scaled(guessed: Sequence[float], base: float) -> tuple[float, float, float]:
-    """Return ``base``, the factor that fits the talk best with it, and the error that remains."""
+    """Return ``base``, the factor that with this base fits the talk best, and the error left."""
     pairs = [((seen - base), ours) for (_, _, seen), ours in zip(TALK, guessed, strict=True)]
     factor = math.exp(sum(math.log(seen / ours) for seen, ours in pairs) / len(pairs))
     error = sum(math.log((base + ours * factor) / (base + seen)) ** 2 for seen, ours in pairs)

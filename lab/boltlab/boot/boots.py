@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Boots of machines of different sizes: their phases, their callbacks, and how these grow.
 
-What matters is the time that depends on the CPUs: that of a boot less that of the same kernel on
-one CPU, whatever the rest of the machine takes.
+The CPU-dependent time is compared: the time of a boot less the time that the same kernel takes to
+boot on one CPU. So work that does not depend on the number of CPUs does not count.
 """
 
 import functools
@@ -27,17 +27,18 @@ _EVENT = re.compile(
 )
 _ENTER = re.compile(r"^cpu: (?P<cpu>\d+) target: +\d+ step: +(?P<step>\d+) \((?P<name>[^)]+)\)")
 _LOST = re.compile(r"^CPU:\d+ \[LOST \d+ EVENTS\]")
-INITCALLS = 40  # the dearest ones are kept
-# It waits until the CPU has run its own callbacks, which are counted by themselves.
+INITCALLS = 40  # how many initcalls, those that take longest, are kept
+# The callback of this state waits until the CPU has run its own callbacks, which have counts of
+# their own.
 _WAITS = ("bringup_cpu", "cpuhp_bringup_ap")
 
 
 @dataclass(frozen=True)
 class Callback:
-    """All runs of one callback in a boot: its name, how many, and their ns together.
+    """All runs of one callback in a boot: the callback's name, the number of runs, their sum in ns.
 
-    ``early_ns`` are those of runs before the domains are built, ``ahead`` says whether the control
-    task runs them, for a CPU that is not there yet.
+    ``early_ns`` is the sum for runs before the scheduling domains are built. ``ahead`` says whether
+    the control task runs the callback, before the CPU is woken.
     """
 
     name: str
@@ -49,9 +50,9 @@ class Callback:
 
 @dataclass(frozen=True)
 class Boot:
-    """One boot: the machine, the variant, ns of its phases and until init's first instruction.
+    """One boot: machine, variant, ns of the phases, and ns until init's first instruction.
 
-    ``callbacks`` and ``initcalls`` are of a second, traced boot, which takes longer.
+    ``callbacks`` and ``initcalls`` come from a second boot with tracing, which takes longer.
     """
 
     variant: str
@@ -65,7 +66,7 @@ class Boot:
 
 @dataclass(frozen=True)
 class Fit:
-    """How something grows: ``each`` ns times what ``law`` says, and how well that fits.
+    """How a time grows: ``each`` ns times the value of ``law``, and how well that fits.
 
     ``error`` is the root of the mean square of relative errors; ``r2`` says how much of what a
     constant leaves unexplained the law explains.
@@ -77,7 +78,7 @@ class Fit:
     error: float
 
 
-# How a total may grow with the CPUs that come (n) and the nodes (m).
+# Laws by which a total may grow with the number of CPUs that come (n) and of nodes (m).
 LAWS: Mapping[str, Callable[[int, int], float]] = {
     "constant": lambda n, m: 1.0,
     "N": lambda n, m: float(n),
@@ -94,19 +95,19 @@ def table() -> dict[str, Any]:
 
 
 def variants(arch: str) -> dict[str, dict[str, Any]]:
-    """Return what is compared on ``arch``, by name."""
+    """Return the variants that are compared on ``arch``, by name."""
     rows = table()["variant"]
     return {row["name"]: row for row in rows if arch in row.get("arches", [arch])}
 
 
 def append(target: Arch, setting: str, *more: str) -> str:
-    """Return the command line of a boot on ``target``: its setting's, the table's, and ``more``."""
+    """Return a boot's kernel command line: arguments of the setting, of the table, and ``more``."""
     words = (target.settings[setting], table()["append"][target.name], *more)
     return " ".join(word for word in words if word)
 
 
 def phases(log: Path) -> dict[str, int]:
-    """Return the ns of each phase in the kernel's ``log``; BoltError when a message is missing."""
+    """Return the ns of each phase in the kernel's ``log``; BoltError if a message is missing."""
     found, last = {}, 0
     for row in table()["phase"]:
         now = console.time_of(log, row["until"])
@@ -116,9 +117,9 @@ def phases(log: Path) -> dict[str, int]:
 
 
 def traced(lines: Iterable[str]) -> tuple[list[Callback], list[Callback]]:
-    """Return callbacks of CPUs other than the first, and initcalls, of a traced boot.
+    """Return the callbacks for CPUs other than the first, and the initcalls, of a traced boot.
 
-    Both are sorted by what they took. Raises BoltError when records were lost.
+    Both are sorted by the time they took. Raises BoltError when the trace has lost records.
     """
     spans: list[tuple[int, int, str]] = []
     ahead: set[str] = set()
@@ -132,7 +133,7 @@ def traced(lines: Iterable[str]) -> tuple[list[Callback], list[Callback]]:
         if not record:
             continue
         now = (int(record["sec"]) * 1_000_000 + int(record["usec"])) * 1000
-        # The task of the initcalls moves, and all idle tasks have the same number.
+        # The task that runs initcalls moves between CPUs, and all idle tasks have the same pid.
         idle = record["cpu"] if record["pid"] == "0" else ""
         key = (record["event"].split("_", maxsplit=1)[0], f"{record['pid']}/{idle}")
         if enter := _ENTER.match(record["rest"]):
@@ -157,9 +158,9 @@ def traced(lines: Iterable[str]) -> tuple[list[Callback], list[Callback]]:
 def _callbacks(
     spans: Sequence[tuple[int, int, str]], ahead: set[str], booted: int | None
 ) -> list[Callback]:
-    """Return what ``spans`` (start, end, name) add up to.
+    """Return the callbacks with the times of their ``spans`` (start, end, name) added up.
 
-    CPUs take turns: an instant in which several callbacks are under way is shared out among them.
+    CPUs take turns, so callbacks that are under way at the same time get an equal share of it.
     """
     edges = [(start, 1, i) for i, (start, _, _) in enumerate(spans)]
     edges += [(end, 0, i) for i, (_, end, _) in enumerate(spans)]
@@ -185,7 +186,7 @@ def _sorted(entries: Iterable[Callback]) -> list[Callback]:
 
 
 def dependent(boots: Iterable[Boot], boot: Boot) -> int | None:
-    """Return the ns of ``boot`` that depend on its CPUs, or None without a boot on one CPU."""
+    """Return the CPU-dependent ns of ``boot``, or None if there is no boot on one CPU."""
     for base in boots:
         if (base.variant, base.cpus) == (boot.variant, 1):
             return boot.booted - base.booted
@@ -193,10 +194,10 @@ def dependent(boots: Iterable[Boot], boot: Boot) -> int | None:
 
 
 def fit(points: Mapping[tuple[int, int], float]) -> Fit | None:
-    """Return the law that fits ``points`` best: (CPUs, nodes) -> total; None with less than 3.
+    """Return the law that best fits ``points``, (CPUs, nodes) -> total; None for less than 3.
 
-    Errors count relative to the total, or the largest machine alone would decide. Among laws that
-    fit about as well the one that grows least is taken.
+    Errors count in relation to the total; otherwise the largest machine alone would decide. Among
+    laws that fit about equally well the law that grows least is taken.
     """
     if len(points) < 3 or any(total <= 0 for total in points.values()):
         return None
@@ -216,7 +217,7 @@ def fit(points: Mapping[tuple[int, int], float]) -> Fit | None:
 
 
 def growth(boots: Sequence[Boot], variant: str, top: int = 12) -> list[tuple[str, Fit | None, int]]:
-    """Return name, fit and ns at the largest machine of the ``top`` callbacks of ``variant``."""
+    """Return name, fit, and ns on the largest machine, of the ``top`` callbacks of ``variant``."""
     runs = [boot for boot in boots if boot.variant == variant and boot.callbacks]
     if not runs:
         return []

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Many boots of machines of all sizes, in all ways: whether all CPUs come, without a complaint."""
+"""Boots machines of all sizes in all of Bolt's ways: all CPUs must come, without a complaint."""
 
 import random
 from collections.abc import Mapping
@@ -16,7 +16,7 @@ from boltlab.kernel.build import Kernel
 
 @dataclass(frozen=True)
 class Soak:
-    """One boot of many: which, in what way, and the guest."""
+    """One boot of many: its number, its variant, and the guest."""
 
     number: int
     variant: str
@@ -38,14 +38,14 @@ class Soak:
 
     @property
     def units(self) -> int:
-        """Share of the progress."""
+        """The boot's share of the progress."""
         return self.cpus
 
 
 def draw(
     target: Arch, setting: str, kernels: Mapping[str, Kernel], count: int, seed: int = 1
 ) -> list[Soak]:
-    """Return ``count`` boots, drawn from the table's sizes and the variants of Bolt's kernel."""
+    """Return ``count`` boots of the variants of Bolt's kernel, with sizes drawn from the table."""
     rows = boots.table()["soak"]
     ways = {
         name: row for name, row in boots.variants(target.name).items() if row["kernel"] == "bolt"
@@ -56,9 +56,9 @@ def draw(
         cpus = rng.choice(rows["cpus"][target.name])
         accel = rng.choice(qemu.EMULATED)
         nodes = rng.choice([n for n in rows["nodes"] if cpus % n == 0])
-        # In turn, so that none is left out.
+        # Variants take turns, so that no variant is left out.
         variant = list(ways)[number % len(ways)]
-        # Where CPUs really run at once, a trial would have most of them come one by one.
+        # With a trial, most CPUs come one by one where CPUs really run at once: use both ways.
         trial = "bolt.trial=" + rng.choice(("on", "off"))
         found.append(
             Soak(
@@ -73,7 +73,7 @@ def draw(
                         cpus=cpus,
                         nodes=nodes,
                         memory=rows["memory"],
-                        # Many CPUs at once on a host with few: late, and taken for a lockup.
+                        # On a host with few CPUs, many CPUs at once run late, as in a lockup.
                         accel=accel if cpus <= rows["mttcg"] else "icount",
                     ),
                     timeout=rows["timeout"],

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""How many instructions the boot CPU runs while it brings up the others.
+"""Counts the instructions that the boot CPU runs while it brings up the other CPUs.
 
-Counted by a plugin of the emulator (lab/plugin/bootwork.c), from smp_init() to sched_init_smp().
-Time in which it only waits for somebody, spinning, is left out: see data/boot.toml.
+A plugin of the emulator (lab/plugin/bootwork.c) counts them from smp_init() to sched_init_smp().
+Instructions with which the boot CPU only spins until another CPU is ready are left out;
+data/boot.toml lists the functions that spin.
 """
 
 import bisect
@@ -21,7 +22,7 @@ FROM, TO = "smp_init", "sched_init_smp"
 
 @dataclass(frozen=True)
 class Work:
-    """What the boot CPU ran: the variant, how many CPUs there are, instructions by function."""
+    """Instructions of the boot CPU by function, and the variant and number of CPUs of the boot."""
 
     variant: str
     cpus: int
@@ -29,7 +30,7 @@ class Work:
 
     @property
     def total(self) -> int:
-        """Instructions in which it did not only wait."""
+        """The number of instructions with which the boot CPU did not only wait."""
         spins = boots.table()["work"]["spins"]
         return sum(count for name, count in self.functions.items() if name not in spins)
 
@@ -43,7 +44,7 @@ def edges(path: Path) -> str:
 
 
 def read(lines: Iterable[str], names: list[tuple[int, str]]) -> dict[str, int]:
-    """Return instructions by function: the plugin's ``lines``, the ``names`` of symbols.read()."""
+    """Return instructions by function, from the plugin's ``lines`` and ``names`` of symbols."""
     starts = [at for at, _ in names]
     found: Counter[str] = Counter()
     for line in lines:
@@ -67,7 +68,7 @@ def each(works: Iterable[Work]) -> dict[tuple[str, int], float]:
 
 
 def table(works: Iterable[Work], top: int = 12) -> list[str]:
-    """Return lines for people: each variant, and what most of it is spent in."""
+    """Return lines to print: each variant, and the functions with most of its instructions."""
     runs = list(works)
     share = each(runs)
     lines = []

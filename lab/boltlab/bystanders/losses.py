@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What a request takes from tasks on CPUs that neither ask for it nor come or go.
+"""Reads how much time requests take from tasks on bystanders: CPUs that do not ask, come or go.
 
-Counted by a plugin of the emulator: lab/plugin/bystanders.c says how.
+A plugin of the emulator counts that time; lab/plugin/bystanders.c says how.
 """
 
 import json
@@ -24,24 +24,25 @@ US = 0.002  # microseconds that an instruction takes in virtual time
 SIZES = (4, 16, 32)
 ROUNDS = 10
 PHASES = {1: "offline", 2: "online", 3: "idle"}
-# Variant -> the kernel it is measured on, and what the guest does first.
+# Variant -> the kernel on which it is measured, and the command that the guest runs first.
 VARIANTS: Mapping[str, tuple[str, tuple[str, ...]]] = {
     "native": ("pristine", ()),
     "expedited": ("pristine", ("write /sys/kernel/rcu_expedited 1",)),
     "bolt": ("bolt", ("write /sys/devices/system/cpu/bolt/enabled 1",)),
 }
-# A CPU without a tick: the last one of four, on a kernel that can do that.
+# A CPU without a tick: the last one of four CPUs, on a kernel built with nohz_full.
 TICKLESS = "torture"
 
 
 @dataclass(frozen=True)
 class Row:
-    """What one direction of requests for ``batch`` CPUs of ``cpus`` cost each bystander.
+    """The costs for bystanders of requests of one direction for ``batch`` of ``cpus`` CPUs.
 
-    Microseconds of virtual time: ``longest`` is the longest that a task could not run, ``off`` the
-    longest with interrupts off (None: not known), ``stolen`` what the kernel took of a request's
-    time, ``times`` how often it came in for it; the last two are means of all bystanders and
-    requests. Direction "idle" is as long with no request. ``tickless``: of a nohz_full CPU.
+    In microseconds of virtual time: ``longest`` is the longest that a bystander's task could not
+    run, ``off`` the longest with interrupts off (None: not known), and ``stolen`` the time that the
+    kernel took from a task during a request; ``times`` is how often the kernel interrupted the
+    task. The last two are means of all bystanders and requests. The direction "idle" is the same
+    time without a request. ``tickless``: the bystander is a nohz_full CPU.
     """
 
     variant: str
@@ -57,7 +58,7 @@ class Row:
 
 @dataclass(frozen=True)
 class Measured:
-    """What a file holds: where and on which commit the rows were measured, and the rows."""
+    """The contents of a result file: the rows, and where and on which commit they were measured."""
 
     arch: str
     qemu: str
@@ -75,8 +76,8 @@ def guest(
 ) -> Guest:
     """Return the guest that measures one row of each direction.
 
-    ``place`` is how many CPUs there are, how many of them come and go, and whether the last one is
-    to have no tick.
+    ``place`` is the number of CPUs, how many of them come and go, and whether the last CPU has no
+    tick.
     """
     cpus, batch, tickless = place
     going = f"1-{batch}" if batch > 1 else "1"
@@ -96,13 +97,13 @@ def guest(
 
 
 def read(lines: Iterable[str], variant: str, cpus: int, batch: int, tickless: bool) -> list[Row]:
-    """Return the rows in what the plugin has written, CPUs by number."""
+    """Return the rows of a run from the plugin's output, which has a line for each CPU."""
     found: dict[int, list[dict[str, Any]]] = {}
     for line in lines:
         row = json.loads(line)
         if row["cpu"] >= cpus:
             raise BoltError(f"the plugin saw CPU {row['cpu']} of {cpus}")
-        # CPU 0 asks, and the first others come and go.
+        # CPU 0 asks, and the CPUs from 1 on come and go.
         if row["cpu"] > batch and (not tickless or row["cpu"] == cpus - 1):
             found.setdefault(row["phase"], []).append(row)
     rows = []
@@ -126,13 +127,13 @@ def read(lines: Iterable[str], variant: str, cpus: int, batch: int, tickless: bo
 
 
 def dumps(arch: Arch, rows: Sequence[Row]) -> str:
-    """Return the JSON text of what was measured."""
+    """Return the measured rows as JSON text."""
     origin = {"arch": arch.name, "qemu": qemu.version(arch.qemu), "commit": git.measured()}
     return codec.lines(KIND, origin, "rows", (asdict(row) for row in rows))
 
 
 def load(path: Path) -> tuple[str, list[Row]]:
-    """Return the architecture and rows of the file ``path``; or BoltError."""
+    """Return the architecture and rows of the file ``path``; BoltError if that is no such file."""
     found = codec.read(Measured, path, "holds no figures of bystanders", KIND)
     return found.arch, found.rows
 
@@ -152,7 +153,7 @@ TICKLESS_TEXT = "* of a CPU without a tick (nohz_full)"
 
 
 def table(rows: Sequence[Row]) -> list[list[str]]:
-    """Return the cells of COLUMNS; a star at the size of a machine is explained by a text."""
+    """Return the cells of COLUMNS; a text below the table explains a star at a machine's size."""
     return [
         [
             str(row.batch),

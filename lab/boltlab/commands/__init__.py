@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The commands: a module each, called as the command is."""
+"""The commands of ``./bolt``: each is a module with the name of the command."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""``bolt bench``: pristine, pristine with rcu_expedited and Bolt, measured in one run."""
+"""``bolt bench``: measures pristine, pristine with rcu_expedited, and Bolt in one run."""
 
 import argparse
 import dataclasses
@@ -29,19 +29,19 @@ NAME = "bench"
 HELP = "Measure three kernels in one run: pristine, pristine with rcu_expedited, Bolt."
 
 ALL_SETTINGS = "all"
-TIMEOUT = 900  # host seconds for one guest
-CPU_MEMORY = 16  # more CPUs than this want more memory than the default
+TIMEOUT = 900  # seconds of the host that one guest may take
+CPU_MEMORY = 16  # a guest with more CPUs than this needs more memory than the default
 
-MEASURED = "measured"  # the guest of rows that name none
-TRACED, COUNTED = "breakdown", "batches"  # guests whose results are traces
+MEASURED = "measured"  # the kind of guest for rows of cases.toml that name none
+TRACED, COUNTED = "breakdown", "batches"  # kinds of guests whose results are traces
 
 
 @dataclass(frozen=True)
 class Job:
-    """One guest of a bench: what it is for, and how many records it will give."""
+    """One guest of a bench: the kind of measurement, and the number of records to expect."""
 
     variant: str
-    kind: str  # of guest, as in cases.toml
+    kind: str  # kind of guest, as in cases.toml
     guest: Guest
     records: int
     boot: int = 1
@@ -53,7 +53,7 @@ class Job:
 
     @property
     def units(self) -> int:
-        """Share of the progress."""
+        """The guest's share of the progress: the number of records."""
         return self.records + 1
 
 
@@ -61,8 +61,8 @@ class Job:
 class Plan:
     """What to measure: cases (None: all), variants, CPUs, accelerator, and the breakdown.
 
-    ``extra``: with the guests that are not in a demo. ``large``: only those that are larger, with
-    those that need a kernel of their own.
+    ``extra``: also run the guests that a demo leaves out. ``large``: run only the guests with more
+    CPUs, and those that need a kernel of their own.
     """
 
     cases: tuple[str, ...] | None = None
@@ -105,7 +105,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Measure and print; BoltError when a guest fails or the baselines leave the reference."""
+    """Measure and print; BoltError when a guest fails or the baselines are off the reference."""
     plan = Plan(
         cases=args.cases,
         variants=args.variants or results.usual_variants(),
@@ -132,7 +132,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def check(plan: Plan) -> None:
-    """Raise BoltError when ``plan`` names what there is not."""
+    """Raise BoltError when ``plan`` names a case or variant that does not exist."""
     for what, wanted, among in (
         ("case", plan.cases or (), names()),
         ("variant", plan.variants, list(results.variants())),
@@ -152,9 +152,9 @@ def names() -> list[str]:
 def measure(
     target: Arch, setting: str, plan: Plan, where: source.Where = None, jobs: int = 1
 ) -> Results:
-    """Build what is needed, run the guests of ``plan`` and return what they measured.
+    """Build the kernels, run the guests of ``plan``, and return the results.
 
-    Raises BoltError when a build or guest fails, or the baselines leave the reference.
+    Raises BoltError when a build or guest fails, or when the baselines are off the reference.
     """
     packages.ensure("guest", "qemu", arches=[target])
     backports.offer([target])
@@ -211,7 +211,10 @@ def _on_cluster(
 
 
 def row(target: Arch, setting: str, variant: str, plan: Plan, more: str = "") -> Row:
-    """Return the guests of ``variant`` as an element; ``more`` are further words of its command."""
+    """Return a job array's element that runs the guests of ``variant``.
+
+    ``more`` are further words of the element's command.
+    """
     words = [f"--arch {target.name} --setting {setting} --variants {variant}"]
     words += [f"--cpus {plan.cpus} --accel {plan.accel}"]
     words += [f"--cases {','.join(plan.cases)}"] if plan.cases else []
@@ -227,7 +230,7 @@ def row(target: Arch, setting: str, variant: str, plan: Plan, more: str = "") ->
 
 
 def _boots(target: Arch, variant: str, plan: Plan) -> int:
-    """Return how many guests of ``variant`` have work."""
+    """Return how many guests of ``variant`` have cases to measure."""
     return sum(
         row.get("boots", 1)
         for kind, row in _table()["guest"].items()
@@ -236,7 +239,7 @@ def _boots(target: Arch, variant: str, plan: Plan) -> int:
 
 
 def collect(target: Arch, setting: str, plan: Plan, kernels: Mapping[str, Kernel]) -> Results:
-    """Run the guests of ``plan`` on ``kernels`` (by flavour); return what they measured."""
+    """Run the guests of ``plan`` on ``kernels`` (by flavour); return the results."""
     work = jobs_of(target, setting, plan, kernels)
     done = guests.run_all(work, f"measuring {target.name}, {setting}")
     first = next(iter(kernels.values()))
@@ -257,7 +260,7 @@ def collect(target: Arch, setting: str, plan: Plan, kernels: Mapping[str, Kernel
 
 
 def flavours(target: Arch, plan: Plan) -> list[str]:
-    """Return the kernels that guests of ``plan`` run."""
+    """Return the flavours of the kernels that the guests of ``plan`` need."""
     found = [
         _flavour(name, kind)
         for name in plan.variants
@@ -268,7 +271,7 @@ def flavours(target: Arch, plan: Plan) -> list[str]:
 
 
 def _takes(variant: str, kind: str) -> bool:
-    """Tell whether there are guests of ``kind`` for ``variant``."""
+    """Tell whether guests of ``kind`` are run for ``variant``."""
     without = _table()["guest"][kind].get("without", [])
     return variant not in without and kind in results.variants()[variant].get("only", [kind])
 
@@ -278,7 +281,7 @@ def _flavour(variant: str, kind: str) -> str:
 
 
 def jobs_of(target: Arch, setting: str, plan: Plan, kernels: Mapping[str, Kernel]) -> list[Job]:
-    """Return the guests of ``plan``: for each variant those of each kind that have work."""
+    """Return the guests of ``plan``: for each variant those of each kind with cases to measure."""
     return [
         job
         for name in plan.variants
@@ -323,7 +326,7 @@ def _jobs(
 
 
 def _commands(target: Arch, plan: Plan, kind: str) -> list[str]:
-    """Return the commands that guests of ``kind`` have to run, none if there is no work."""
+    """Return the commands that guests of ``kind`` have to run; none if no case needs the kind."""
     table = _table()
     guest = table["guest"][kind]
     if "trace" in guest:
@@ -369,7 +372,7 @@ def _cases(target: Arch, plan: Plan, done: Sequence[tuple[Job, GuestResult]]) ->
 
 
 def _between(target: Arch, plan: Plan, job: Job, ran: GuestResult) -> Iterator[dict[str, Any]]:
-    """Yield records for what the console of a guest says, if that is what it was for."""
+    """Yield records of times that are read from the console, for guests whose kind needs that."""
     messages = _table()["guest"][job.kind].get("between")
     if not messages:
         return
@@ -396,7 +399,7 @@ def _batches(ran: GuestResult) -> list[Batch]:
 
 
 def _has(plan: Plan, kind: str) -> bool:
-    """Tell whether ``plan`` has guests of that ``kind``, if there is work for them."""
+    """Tell whether ``plan`` allows guests of ``kind``."""
     guest = _table()["guest"][kind]
     if plan.accel != "icount" and guest.get("bounded", False):
         return False
@@ -425,7 +428,7 @@ def _guest(row: Mapping[str, Any]) -> str:
 def _settings(target: Arch, args: argparse.Namespace) -> list[str]:
     if args.setting == ALL_SETTINGS:
         return list(target.settings)
-    # With --arch all a setting of one architecture must not hinder the other.
+    # With --arch all, a setting that only one architecture has must not fail the other.
     if args.arch == ALL_SETTINGS and args.setting not in target.settings:
         return [target.default_setting]
     return [arch.setting(target, args.setting)]

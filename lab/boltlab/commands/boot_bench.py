@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""``bolt boot-bench``: boots of larger and larger machines, natively and with each fix."""
+"""``bolt boot-bench``: boots larger and larger machines, natively and with each fix."""
 
 import argparse
 from collections import Counter, defaultdict
@@ -30,17 +30,17 @@ from boltlab.tables import Column
 
 NAME = "boot-bench"
 HELP = "Boot larger and larger machines, natively and with each fix, and compare."
-TIMEOUT = 3600  # host seconds for one boot
+TIMEOUT = 3600  # seconds of the host that one boot may take
 SPLITS = ("native", "all")  # variants whose callbacks are traced
-# Which variants stay for longest in a narrow terminal; single fixes leave before all of these.
+# The variants that a narrow terminal shows for longest; single fixes are left out before these.
 IMPORTANT = ("native", "all", "talk", "tree", "parallel")
-FIT = {"R2": 1, "error": 2}  # how good a fit is leaves a narrow terminal before the fit
-BASES = 3  # boots on one CPU, of which all others' times are taken off: they differ by 2 %
+FIT = {"R2": 1, "error": 2}  # the error of a fit is left out of a narrow terminal before the fit
+BASES = 3  # boots on one CPU; their median counts, as they differ by 2 %
 
 
 @dataclass(frozen=True)
 class Job:
-    """One boot: variant, machine, and whether it is traced."""
+    """One boot: the variant, the machine, and whether the boot is traced."""
 
     variant: str
     cpus: int
@@ -57,7 +57,7 @@ class Job:
 
     @property
     def units(self) -> int:
-        """Share of the progress."""
+        """The boot's share of the progress."""
         return self.cpus
 
 
@@ -98,7 +98,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Boot, print the tables and write what is asked for; BoltError when a boot fails."""
+    """Boot, print the tables and write the files that options name; BoltError if a boot fails."""
     fleet = options.on_cluster(args, "work", "soak", "stress")
     for target in arch.select(args.arch):
         name = arch.setting(target, args.setting)
@@ -127,7 +127,7 @@ def run(args: argparse.Namespace) -> int:
         work = jobs(target, name, wanted, machines, kernels, trace=not args.no_trace)
         if args.stress:
             work = stressed(work, args.stress)
-        # On the host's time guests would take it from each other.
+        # In the host's time, guests that run together would take CPU time from each other.
         at_once = 1 if args.stress else None
         done = guests.run_all(work, f"booting {target.name}, {name}", at_once)
         first = next(iter(kernels.values()))
@@ -146,7 +146,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _finish(args: argparse.Namespace, target: Arch, results: BootResults) -> None:
-    """Print the tables of ``results``, and write what is asked for."""
+    """Print the tables of ``results``, and write the files that options name."""
     show(results)
     file = _file(args.json, target, args.arch)
     if file:
@@ -178,7 +178,7 @@ def _on_cluster(
 
 
 def row(target: Arch, setting: str, variant: str, cpus: int, nodes: int, more: str = "") -> Row:
-    """Return the boots of ``variant`` on one machine as an element, with those on one CPU.
+    """Return a job array's element with the boots of ``variant`` on one machine, and on one CPU.
 
     ``more`` are further words of the element's command.
     """
@@ -198,7 +198,7 @@ def row(target: Arch, setting: str, variant: str, cpus: int, nodes: int, more: s
 def sizes(
     target: Arch, cpus: Sequence[int] | None, nodes: Sequence[int] | None
 ) -> list[tuple[int, int]]:
-    """Return the machines to boot, (CPUs, nodes), without the one CPU that all are compared with.
+    """Return the machines to boot, (CPUs, nodes), without the machine of one CPU.
 
     Raises BoltError when CPUs do not fill the nodes.
     """
@@ -224,7 +224,7 @@ def jobs(
     *,
     trace: bool,
 ) -> list[Job]:
-    """Return the boots, large machines first: each variant on each machine and on one CPU."""
+    """Return the boots, large machines first: each variant on each machine, and on one CPU."""
     table = boots.table()
     work = []
     for cpus, nodes in sorted({*machines, (1, 1)}, reverse=True):
@@ -253,7 +253,10 @@ def _at_once(guest: Guest) -> Guest:
 
 
 def stressed(work: Sequence[Job], times: int) -> list[Job]:
-    """Return jobs()' boots on the host's time, each ``times`` times: in turns, as hosts change."""
+    """Return the boots of jobs() for the host's time, each of them ``times`` times.
+
+    The repetitions take turns, so that a change of the host's load affects all boots alike.
+    """
     return [
         replace(job, again=again, guest=_at_once(job.guest))
         for again in range(times)
@@ -269,7 +272,7 @@ def counting(
     machines: Sequence[tuple[int, int]],
     kernels: Mapping[str, Kernel],
 ) -> list[Job]:
-    """Return the boots whose boot CPU's instructions are counted, as jobs() does."""
+    """Return the boots in which the boot CPU's instructions are counted, as jobs() does."""
     rows = boots.table()["work"]
     plugin = plugins.build("bootwork", target)
     chosen = {name: wanted[name] for name in rows["variants"] if name in wanted}
@@ -294,14 +297,14 @@ def counted(
     wanted: Mapping[str, Mapping[str, Any]],
     kernels: Mapping[str, Kernel],
 ) -> Work:
-    """Return what the boot CPU ran in one of counting()'s boots."""
+    """Return the instructions of the boot CPU in one of the boots of counting()."""
     lines = (ran.folder / qemu.PLUGIN).read_text(encoding="utf-8").splitlines()
     names = symbols.read(kernels[wanted[job.variant]["kernel"]].system_map)
     return Work(job.variant, job.cpus, bootwork.read(lines, names))
 
 
 def soak(work: Sequence[Soak], title: str) -> None:
-    """Boot all of ``work``, and say how many of each variant; BoltError at the first complaint."""
+    """Run all boots in ``work``, and print how many each variant had; BoltError at a complaint."""
     guests.run_all(work, title)
     ways = Counter((job.variant, job.guest.machine.accel) for job in work)
     for (variant, accel), number in sorted(ways.items()):
@@ -310,7 +313,7 @@ def soak(work: Sequence[Soak], title: str) -> None:
 
 
 def collect(done: Sequence[tuple[Job, GuestResult]]) -> list[Boot]:
-    """Return the boots, each with what its traced twin has found, if it had one."""
+    """Return the boots, each with the callbacks of the traced boot of the same kind, if any."""
     traces = {}
     for job, ran in done:
         if job.traced:
@@ -334,7 +337,7 @@ def _boot(
     callbacks: list[Callback],
     initcalls: list[Callback],
 ) -> Boot:
-    """Return the medians of several boots of the same kernel on the same machine."""
+    """Return one boot with the medians of several boots of a kernel on the same machine."""
     return Boot(
         *key,
         booted=round(median(booted for booted, _ in runs)),
@@ -345,7 +348,7 @@ def _boot(
 
 
 def show(results: BootResults) -> None:
-    """Print the tables of ``results``, and what the model says."""
+    """Print the tables of ``results``, and the errors and predictions of the model."""
     ui.prose(f"\n{summary.boot_title(results)}")
     header, cells = bootfile.dependents(results)
     tables.show(_by_importance(header), cells)
@@ -382,7 +385,7 @@ def _show_model(results: BootResults) -> None:
 
 
 def _by_importance(header: Sequence[str]) -> list[Column]:
-    """Return columns for variants: a single fix leaves a narrow terminal before all together."""
+    """Return columns for variants: a narrow terminal leaves out single fixes before the sum."""
     rank = {name: place for place, name in enumerate(IMPORTANT)}
     later = len(IMPORTANT)
     return [
@@ -392,7 +395,7 @@ def _by_importance(header: Sequence[str]) -> list[Column]:
 
 
 def _by_size(header: Sequence[str], cells: Sequence[Sequence[str]]) -> list[Column]:
-    """Return columns for phases: the phase with the least in it leaves first."""
+    """Return columns for phases: a narrow terminal leaves out the shortest phase first."""
     size = {name: max(abs(float(row[at])) for row in cells) for at, name in enumerate(header) if at}
     order = sorted(size, key=size.__getitem__, reverse=True)
     return [Column(name, order.index(name) if at else 0) for at, name in enumerate(header)]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""``bolt bystanders``: what CPUs that have nothing to do with a request feel of it."""
+"""``bolt bystanders``: measures what requests take from tasks on CPUs that are no part of them."""
 
 import argparse
 from collections.abc import Sequence
@@ -48,7 +48,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Measure, print the table, and write what was asked for."""
+    """Measure, print the table, and write the files that options name."""
     plan = [(cpus, batch, False) for cpus in args.cpus for batch in args.batch or (1, cpus // 2)]
     for cpus, batch, _ in plan:
         if not 0 < batch < cpus - 1:

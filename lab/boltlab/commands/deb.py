@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""``bolt deb``: Debian packages of a kernel with Bolt and of the tools, in an apt repository."""
+"""``bolt deb``: builds Debian packages of a kernel with Bolt and of the tools, for apt."""
 
 import argparse
 import os
@@ -49,7 +49,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Build what is asked for and publish it; BoltError as the steps raise it."""
+    """Build the packages that options name, and publish them; BoltError when a step fails."""
     target = arch.select(args.arch)[0]
     parts = PARTS if args.only is None else (args.only,)
     _refuse(args, target, parts)
@@ -72,7 +72,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _refuse(args: argparse.Namespace, target: Arch, parts: tuple[str, ...]) -> None:
-    """Raise BoltError for what cannot be done, before anything is built."""
+    """Raise BoltError, before anything is built, if the options ask for something impossible."""
     if "tools" in parts and not target.is_host:
         raise BoltError(
             f"the tools for {target.name} are built on such a machine: say --only kernel",
@@ -88,7 +88,7 @@ def _refuse(args: argparse.Namespace, target: Arch, parts: tuple[str, ...]) -> N
 
 
 def _plan(args: argparse.Namespace, target: Arch, parts: tuple[str, ...], stamp: Stamp) -> int:
-    """Say what would be built; fetches and installs nothing."""
+    """Print which packages would be built, without fetching or installing anything."""
     debian = debs.NAMES[target.name]
     if "tools" in parts:
         version = stamp.version(packing.tools_version())

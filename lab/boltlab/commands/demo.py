@@ -16,9 +16,9 @@ from boltlab.report import summary
 NAME = "demo"
 HELP = "Take a CPU offline and online with and without Bolt; show figures and a picture."
 
-# Minutes on a 2-core machine, to say beforehand how long it takes.
-BUILD_MINUTES = 5  # the kernels of one architecture, from nothing
-BENCH_MINUTES = 1.5  # the guests of one architecture
+# Minutes that the parts of a demo take on a machine of 2 cores, for the forecast.
+BUILD_MINUTES = 5  # to build the kernels of one architecture
+BENCH_MINUTES = 1.5  # to run the guests of one architecture
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -36,7 +36,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Do all of it; BoltError when any part fails."""
+    """Build, measure and report; BoltError when a part fails."""
     start = time.monotonic()
     targets = arch.select(args.arch)
     ui.say(_forecast(targets))
@@ -61,7 +61,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _forecast(targets: list[Arch]) -> str:
-    """Say what will be done and how long it takes."""
+    """Print what the demo will do, and about how long that takes."""
     have = {kernel.arch for kernel in build.built() if kernel.flavour == "bolt"}
     missing = [target.name for target in targets if target.name not in have]
     minutes = len(missing) * BUILD_MINUTES + len(targets) * BENCH_MINUTES

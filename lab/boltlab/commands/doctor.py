@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""``bolt doctor``: what this machine has, and what each lack costs."""
+"""``bolt doctor``: prints what this machine has for the lab, and what each lack costs."""
 
 import argparse
 
@@ -21,7 +21,7 @@ COLUMNS = (
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add nothing: there is nothing to choose."""
+    """Add nothing: the command has no options."""
 
 
 def run(args: argparse.Namespace) -> int:

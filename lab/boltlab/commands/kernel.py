@@ -167,7 +167,7 @@ def _examine(found: source.Source, patches: list[Path]) -> int:
 def _check(args: argparse.Namespace) -> int:
     where = args.source.absolute()
     known = versions.load()
-    # Whichever series they are of, hooks touch the same parts of a kernel.
+    # Hooks of all series touch the same parts of a kernel.
     series = {version.series: hooks.load(version.hooks) for version in known}
     every = [hook for each in series.values() for hook in each]
     files = {name for hook in every for name in hook.files}
@@ -199,7 +199,7 @@ def _check(args: argparse.Namespace) -> int:
 
 
 def show_check(found: Report) -> None:
-    """Print the tables of ``found``: hooks, what is to be seen to where, and functions."""
+    """Print the tables of ``found``: hooks, places that need a look or fail, and functions."""
     hunks = [place for verdict in found.verdicts for place in verdict.places]
     ui.prose(f"\nhooks for linux {found.reference} on linux {found.release}")
     tables.show(
@@ -247,7 +247,7 @@ def show_check(found: Report) -> None:
 
 
 def _todo(found: Report) -> Iterator[list[str]]:
-    """Yield a row for each hunk that fails or that has changed lines around it."""
+    """Yield a row for each hunk that fails, or around which lines have changed."""
     for verdict in found.verdicts:
         for place in verdict.places:
             if place.failed or place.looks:
@@ -261,7 +261,7 @@ def _todo(found: Report) -> Iterator[list[str]]:
 
 
 def _functions(found: Report) -> Iterator[list[str]]:
-    """Yield a row for each function that is not what it was where the hooks were made."""
+    """Yield a row for each function that differs from the kernel that the hooks were made for."""
     callers: dict[tuple[str, Change], list[str]] = {}
     for key, named in found.functions().items():
         callers[key] = [name.removesuffix(".patch") for name in named]

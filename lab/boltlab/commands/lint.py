@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""``bolt lint``: what can be said of a change before anything is built."""
+"""``bolt lint``: the checks of a change that need no build."""
 
 import argparse
 import os
@@ -29,7 +29,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Print what the checks complain about; return 1 if there is anything."""
+    """Print the complaints of the checks; return 1 if there is one."""
     root = paths.REPO
     packages.ensure("export", "test")
     if args.message:
@@ -44,7 +44,7 @@ def run(args: argparse.Namespace) -> int:
         checks["checkpatch"] = partial(lint.kernel_style, root, since, pristine.path)
     else:
         ui.note("without checkpatch: no kernel source is unpacked (./bolt kernel fetch)")
-    # checkpatch and mypy take longest, and checkpatch was put in last.
+    # checkpatch and mypy take longest; checkpatch, though last in the list, is started first.
     with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
         running = {name: pool.submit(check) for name, check in reversed(checks.items())}
         return _say({name: running[name].result() for name in checks})

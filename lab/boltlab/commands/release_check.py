@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""``bolt release-check``: what a release needs, in the order that fails fastest, and one page."""
+"""``bolt release-check``: runs what a release needs, quick steps first, and writes a page."""
 
 import argparse
 from collections.abc import Mapping
@@ -36,7 +36,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Run the steps that have not passed until one fails, and write the page; 1 if one failed."""
+    """Run steps that have not passed until a step fails, and write the page; 1 if a step failed."""
     table = steps.load()
     chosen = select(table, args.only)
     place = steps.folder()
@@ -66,7 +66,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def select(table: Mapping[str, Step], wanted: str | None) -> list[Step]:
-    """Return the steps that the list ``wanted`` names, all for None; BoltError for no step."""
+    """Return the steps that ``wanted`` names, or all for None; BoltError for an unknown name."""
     names = list(table) if wanted is None else wanted.split(",")
     for name in names:
         if name not in table:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""``bolt report``: tables, figures and an HTML page from measured results; quotes in docs."""
+"""``bolt report``: makes tables, figures and a page of results; renews the figures in docs."""
 
 import argparse
 from pathlib import Path
@@ -33,7 +33,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Print the tables and write figures and page; BoltError when a file is no result file."""
+    """Print the tables, write figures and page; BoltError when a file is no result file."""
     if args.docs:
         return _docs()
     if not args.files:

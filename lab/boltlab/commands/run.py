@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""``bolt run``: one scenario in one guest."""
+"""``bolt run``: runs one scenario in one guest."""
 
 import argparse
 
@@ -36,7 +36,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Run the scenario on each architecture asked for; BoltError when one fails."""
+    """Run the scenario on each architecture of ``--arch``; BoltError when a run fails."""
     if args.scenario is None:
         for name in scenario.names():
             ui.say(f"{name:12} {scenario.load(name).description}")

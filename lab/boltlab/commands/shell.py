@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""``bolt shell``: a prompt in a guest with either kernel."""
+"""``bolt shell``: opens a prompt in a guest with the pristine kernel or Bolt's."""
 
 import argparse
 import subprocess

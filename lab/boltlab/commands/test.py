@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""``bolt test``: everything that shows that Bolt works, closed by pytest's summary."""
+"""``bolt test``: runs all tests of the repository; its last lines are pytest's summary."""
 
 import argparse
 import os
@@ -17,7 +17,7 @@ LAB = paths.REPO / "lab"
 TESTS = LAB / "tests"
 FLAVOURS = ("pristine", "bolt")
 NIGHTLY = ("debug", "kasan", "kcsan", "rt", "torture")
-MOST_WORKERS = 8  # a guest takes up to 4 GiB of memory
+MOST_WORKERS = 8  # GiB of memory that a guest takes at most
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -31,7 +31,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Build first, where progress can be shown, then hand over to pytest."""
+    """Build the kernels, which shows progress, and then run pytest."""
     arches = arch.select("all")
     rows = coverage.load()
     ui.say(
@@ -53,7 +53,8 @@ def run(args: argparse.Namespace) -> int:
 def _pytest(args: argparse.Namespace, where: Path | None, rows: list[coverage.Row]) -> int:
     os.chdir(LAB)
     words = ["-q", f"--jobs={args.jobs}", str(TESTS)]
-    # A guest in virtual time keeps one CPU busy. The long form builds kernels, one after the other.
+    # A guest in virtual time keeps one CPU busy, so as many tests run at once as there are CPUs.
+    # The long form runs its tests one after the other, because they build kernels.
     if not args.nightly and args.jobs > 1:
         words.append(f"--numprocesses={min(args.jobs, MOST_WORKERS)}")
     if where:
@@ -62,6 +63,6 @@ def _pytest(args: argparse.Namespace, where: Path | None, rows: list[coverage.Ro
         words.append("--nightly")
     if args.only:
         words += ["-k", args.only]
-    # A part of the suite cannot show every row.
+    # With -k only a part of the tests runs, which cannot show all rows of docs/coverage.md.
     plugins = [] if args.only else [coverage.Plugin(rows, Path("tests"))]
     return int(pytest.main(words, plugins=plugins))

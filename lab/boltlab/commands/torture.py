@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""``bolt torture``: requests of all kinds, for as long as wanted; counts are kept over runs."""
+"""``bolt torture``: runs requests of all kinds for a given time, and adds up counts of all runs."""
 
 import argparse
 import contextlib
@@ -28,13 +28,13 @@ NAME = "torture"
 HELP = "Requests of all kinds on kernels that check themselves; counts add up over runs."
 
 RESULTS = paths.REPO / "results" / "torture.json"
-PLANTED = "planted.json"  # beside it
-# Of a run, on the production kernel. In virtual time nothing waits for the host.
+PLANTED = "planted.json"  # file beside the results
+# Requests of one run on the production kernel, by accelerator.
 REQUESTS = {"mttcg": 300, "icount": 1500}
 MINUTES = 10.0
 NIGHT = 8 * 60.0
 STARTS = 600  # seconds that a machine of a cluster may need before and after a run
-LEDGER = '--built --results "$LEDGER"'  # a machine of a cluster builds no kernel
+LEDGER = '--built --results "$LEDGER"'  # a cluster's machine uses built kernels only
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -77,7 +77,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 @dataclass(frozen=True)
 class Field:
-    """Something that can be run: a scenario on a configuration and its built kernel."""
+    """A scenario that can run on a configuration, and the configuration's built kernel."""
 
     arch: str
     config: Config
@@ -86,12 +86,12 @@ class Field:
 
     @property
     def goal(self) -> float:
-        """Return the requests that are wanted of it."""
+        """Return how many requests are wanted of the scenario on this configuration."""
         return self.config.goal * self.story.share
 
 
 def run(args: argparse.Namespace) -> int:
-    """Run until the time is over; 1 if anything failed."""
+    """Run until the time is over; return 1 if a run failed."""
     configs: list[Config] = matrix.select(matrix.configs(), args.config, "configuration")
     stories: list[Story] = matrix.select(matrix.stories(), args.scenario, "scenario")
     arches = arch.select(args.arch)
@@ -113,7 +113,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _here(args: argparse.Namespace, fields: Sequence[Field], where: Source) -> int:
-    """Run on this machine until the time is over; return how many runs have failed."""
+    """Run cases on this machine until the time is over; return how many runs have failed."""
     fingerprint = tree.fingerprint(where)[:8]
     deadline = time.monotonic() + 60 * (args.minutes or (NIGHT if args.nightly else MINUTES))
     failed = 0
@@ -138,7 +138,7 @@ def _on_cluster(args: argparse.Namespace, fields: Sequence[Field]) -> int:
     try:
         slurm.run(rows, folder, args.at_once)
     finally:
-        # What has ended counts, whatever has become of the others.
+        # Runs that have ended are counted, even if other rows of the array were lost.
         ended = elements.ended(folder, rows)
         book = tally.load(args.results)
         for each in ended:
@@ -154,7 +154,7 @@ def _on_cluster(args: argparse.Namespace, fields: Sequence[Field]) -> int:
 
 
 def planned(args: argparse.Namespace, fields: Sequence[Field]) -> list[Case]:
-    """Return the runs to make, drawn as on one machine if each run did all that it is asked."""
+    """Return the runs to make, each chosen as if all runs before had done their requests."""
     book, cases = tally.load(args.results), []
     wanted = 1 if args.seed is not None else args.runs or len(fields)
     for case, _ in itertools.islice(_cases(args, fields, lambda: book), wanted):
@@ -164,7 +164,7 @@ def planned(args: argparse.Namespace, fields: Sequence[Field]) -> list[Case]:
 
 
 def row(case: Case, more: str = "") -> Row:
-    """Return ``case`` as an element of a job array; ``more`` are further words of its command."""
+    """Return a job array's element that runs ``case``; ``more`` are words to add to its command."""
     memory = case.config.machine.memory or case.story.scenario.machine.memory
     return Row(
         line=f"{case.line()}{more}",
@@ -183,7 +183,7 @@ def _fields(
     arches: Sequence[str],
     where: Source,
 ) -> Iterator[Field]:
-    """Yield all that can be run, kernels built; what a kernel has not got is passed over."""
+    """Yield each scenario on each configuration that fits; build the kernels that are needed."""
     kernels: dict[tuple[str, str], Kernel | None] = {}
     for config in configs:
         for name in arches:
@@ -212,7 +212,11 @@ def _kernel(args: argparse.Namespace, name: str, flavour: str, where: Source) ->
 def _cases(
     args: argparse.Namespace, fields: Sequence[Field], look: Callable[[], Book]
 ) -> Iterator[tuple[Case, Kernel]]:
-    """Yield runs without end: in turn, or first what lacks most in the book that ``look`` gives."""
+    """Yield runs without end.
+
+    The fields take turns, or, with --resume, the field comes next that lacks most of its goal in
+    the book that ``look`` returns.
+    """
     for turn in itertools.count():
         book = look()
         each = fields[turn % len(fields)]
@@ -226,9 +230,10 @@ def _cases(
 
 
 def lack(field: Field, book: Book) -> tuple[float, int]:
-    """Return how much of its goal ``field`` has reached; the least comes first.
+    """Return how much of its goal ``field`` has reached; the field with the least comes first.
 
-    A run counts as a short one at least: what counts no requests would come first for ever.
+    A run counts for some requests even if it did none, because a field whose scenario does no
+    requests would otherwise come first for ever.
     """
     reached = book.survived(field.config.name, field.arch, field.story.name)
     cell = book.cells.get((field.config.name, field.arch, field.story.name))
@@ -239,7 +244,7 @@ def lack(field: Field, book: Book) -> tuple[float, int]:
 
 
 def play(case: Case, kernel: Kernel) -> Outcome:
-    """Run ``case`` on ``kernel``: what it came to, whatever that is."""
+    """Run ``case`` on ``kernel``, and return its outcome; a failed run raises nothing."""
     folder = qemu.new_run(f"torture-{case.arch}-{case.config.name}-{case.story.name}")
     (folder / "repeat.txt").write_text(case.line() + "\n", encoding="utf-8")
     skipped = matrix.ignored(case)
@@ -261,7 +266,7 @@ def play(case: Case, kernel: Kernel) -> Outcome:
 
 
 def show(book: Book, configs: Sequence[Config], arches: Sequence[str]) -> None:
-    """Print what ``book`` has of ``configs`` on ``arches``."""
+    """Print the counts that ``book`` has of ``configs`` on ``arches``."""
     tables.show(tally.COLUMNS, tally.table(book, configs, arches), left=2)
 
 
@@ -278,7 +283,10 @@ def _say(case: Case, outcome: Outcome) -> None:
 
 
 def _planted(args: argparse.Namespace, arches: Sequence[arch.Arch], where: Source) -> int:
-    """Have each bug found; 1 if one was not. All of them: without a bug nothing is found."""
+    """Run the check of each planted bug; return 1 if a check misses its bug.
+
+    Each check also runs on a kernel without the bug, and must then find nothing.
+    """
     packages.ensure("patch")
     bugs: list[Bug] = matrix.select(planted.bugs(), args.planted or None, "planted bug")
     missed = 0

@@ -5,7 +5,7 @@
 set -u
 
 folder=$1
-# A machine may see neither file yet.
+# On a network file system a machine may not see these files yet.
 number=$(sed -n "$((SLURM_ARRAY_TASK_ID + 1))p" "$folder/$2")
 [ -n "$number" ] || exit 1
 line=$(sed -n "$((number + 1))p" "$folder/rows")
@@ -20,7 +20,7 @@ export LEDGER
 status=0
 sh -c "$line" >"$try/log" 2>&1 || status=$?
 
-# 128 and more: a signal has ended the row. The row has not run, and is submitted again.
+# With a status of 128 or more a signal has ended the row: it has not run, and is submitted again.
 [ "$status" -lt 128 ] || exit "$status"
 echo "$status" >"$try/status"
 mv -T "$try" "$folder/done/$number" 2>/dev/null || [ -d "$folder/done/$number" ]

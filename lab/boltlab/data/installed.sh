@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-# Begins the script that a stage runs in its guest: its functions. POSIX shell.
+# Functions in POSIX shell, with which the script begins that a stage runs in its guest.
 set -u
 export PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root LC_ALL=C DEBIAN_FRONTEND=noninteractive
 udevadm settle

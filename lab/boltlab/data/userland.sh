@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
-# Begins the script that a userland guest runs: its functions. POSIX shell.
+# Functions in POSIX shell, with which the script begins that a userland guest runs.
 set -u
 export cpu=/sys/devices/system/cpu mode
-# Until then the ports have no names.
+# Before udev has settled, the ports have no names.
 udevadm settle
 exec 3>/dev/virtio-ports/bolt.results
 
@@ -21,7 +21,7 @@ all_online() {
 
 mode() {
 	mode=$1
-	# Parked for as long as a check may take.
+	# CPUs stay parked for as long as a check may take.
 	[ "$mode" = native ] || echo 600000 >$cpu/bolt/settle_delay_ms
 }
 

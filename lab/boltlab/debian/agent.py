@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Asks the guest agent of a userland guest from the host when that guest says so."""
+"""Sends requests from the host to a guest agent whenever the guest asks the host to do so."""
 
 import asyncio
 import base64
@@ -15,13 +15,13 @@ from qemu.qmp import QMPClient
 from boltlab.errors import BoltError
 from boltlab.guest import qemu
 
-POLL = 0.2  # seconds between two looks for what the guest wants
-ANSWER = 120  # seconds that the agent may take
-FILE = "/run/agent"  # in the guest: a line for each answer, then "end"
+POLL = 0.2  # seconds between two looks for requests of the guest
+ANSWER = 120  # seconds in which the agent must answer
+FILE = "/run/agent"  # a file in the guest: a line for each answer, then "end"
 
 
 def request(row: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what the agent is sent for a row of the table: [CPU, online] are its vcpus."""
+    """Return the request to the agent for a row of the table; its ``vcpus`` are [CPU, online]."""
     sent = {"execute": row["execute"]}
     if "vcpus" in row:
         vcpus = [{"logical-id": cpu, "online": online} for cpu, online in row["vcpus"]]
@@ -30,14 +30,14 @@ def request(row: Mapping[str, Any]) -> dict[str, Any]:
 
 
 class Agent:
-    """Sends ``rows`` each time the guest has a record "agent", and writes the answers to FILE."""
+    """Sends ``rows`` each time the guest writes a record "agent"; writes the answers to FILE."""
 
     def __init__(self, link: socket.socket, rows: Sequence[Mapping[str, Any]]) -> None:
         self.link = link
         self.requests = [request(row) for row in rows]
 
     async def __call__(self, _client: QMPClient, folder: Path) -> None:
-        """Go on until cancelled."""
+        """Watch the guest's records until this task is cancelled."""
         reader, writer = await asyncio.open_unix_connection(sock=self.link)
         done = 0
         with contextlib.closing(writer):
@@ -68,7 +68,7 @@ class Agent:
 async def _ask(
     reader: asyncio.StreamReader, writer: asyncio.StreamWriter, sent: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """Return the agent's answer to ``sent``; BoltError when it does not."""
+    """Return the agent's answer to ``sent``; BoltError when the agent does not answer."""
     writer.write(json.dumps(sent).encode() + b"\n")
     try:
         async with asyncio.timeout(ANSWER):

@@ -9,19 +9,19 @@ from pathlib import Path
 from boltlab import paths
 from boltlab.errors import BoltError
 
-# How apt is told of the repository: copied to /etc/apt/sources.list.d.
+# The file that tells apt of the repository once a user copies it to /etc/apt/sources.list.d.
 SOURCES = "bolt.sources"
 INDEXES = ("Packages", "Packages.gz", "Release")
-# What a user may have signed Release with; apt would hold a newer one to it.
+# A user's signatures of Release, which are removed because they would not fit a newer Release.
 SIGNATURES = ("InRelease", "Release.gpg")
 ORIGIN = {"Origin": "Bolt", "Label": "Bolt", "Suite": "bolt", "Codename": "bolt"}
 
 
 def publish(made: Path, folder: Path) -> list[Path]:
-    """Move the packages in ``made`` into the repository ``folder``; return where they are now.
+    """Move the packages in ``made`` into the repository ``folder``; return their new paths.
 
-    Older versions of the same packages go; apt never sees a half-written index. Raises BoltError
-    when ``folder`` cannot be written, or holds something that is no package.
+    Older versions of the same packages are removed; apt never sees a half-written index. Raises
+    BoltError when ``folder`` cannot be written, or a package's file name is malformed.
     """
     new = []
     try:
@@ -46,13 +46,13 @@ def _key(path: Path) -> tuple[str, str]:
 
 
 def index(folder: Path) -> None:
-    """Write the indexes of ``folder``: Packages, plain and packed, and Release with their sums."""
+    """Write the indexes of ``folder``: Packages, plain and packed, and Release with checksums."""
     with tempfile.TemporaryDirectory(prefix="index-", dir=paths.cache()) as scratch:
         half = Path(scratch)
         listing = _run(["apt-ftparchive", "packages", "."], folder)
         (half / "Packages").write_bytes(listing)
         (half / "Packages.gz").write_bytes(_run(["gzip", "-9nc", "Packages"], half))
-        # Without the name of the file that it is written to: its own sum would be in it.
+        # Release is not in the folder while apt-ftparchive runs, or it would list its own checksum.
         options = [f"APT::FTPArchive::Release::{key}={value}" for key, value in ORIGIN.items()]
         words = [word for option in options for word in ("-o", option)]
         said = _run(["apt-ftparchive", *words, "release", "."], half)
@@ -66,9 +66,10 @@ def index(folder: Path) -> None:
 
 
 def sources(folder: Path) -> str:
-    """Return what tells apt of the repository ``folder``.
+    """Return the text that tells apt of the repository ``folder``.
 
-    Its packages are not signed: whoever can write there can write what root installs.
+    The packages are not signed: every user who can write to the folder can replace packages that
+    root installs.
     """
     place = str(folder.absolute()).replace("%", "%25").replace(" ", "%20")
     return (

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The packages on a machine with Debian: installed by apt, used, upgraded, removed.
+"""Has apt install Bolt's packages on a machine with Debian, uses, upgrades and removes them.
 
-The machine is a guest whose disk keeps what is written to it, and that is booted once for each
+The machine is a guest whose disk keeps what the guest writes, and which is booted once for each
 stage of data/installed.toml.
 """
 
@@ -26,9 +26,9 @@ from boltlab.guest.qemu import Guest, GuestResult
 
 TABLE = paths.DATA / "installed.toml"
 PROLOGUE = paths.DATA / "installed.sh"
-# Where the guest has the repository, which is its fourth disk.
+# The guest's fourth disk, which holds the repository.
 PLACE = "/srv/bolt"
-MODULE = "stranger"  # of the lab's, for DKMS
+MODULE = "stranger"  # a module of the lab's, which DKMS is to build
 DKMS = f"""\
 PACKAGE_NAME="{MODULE}"
 PACKAGE_VERSION="1.0"
@@ -36,14 +36,14 @@ BUILT_MODULE_NAME[0]="{MODULE}"
 DEST_MODULE_LOCATION[0]="/updates"
 AUTOINSTALL="yes"
 """
-# End of the release of each kernel that a stage may boot.
+# Name of a kernel that a stage may boot -> the end of that kernel's release.
 KERNELS = {"stock": "-cloud-{debian}", "bolt": "-lab-bolt"}
 CONFIG = "lab"
 
 
 @dataclass(frozen=True)
 class Step:
-    """A command of a stage: it must succeed, print all of ``wants`` and nothing of ``refuses``."""
+    """A command of a stage: the command must succeed, and print ``wants`` but not ``refuses``."""
 
     name: str
     command: str
@@ -54,7 +54,7 @@ class Step:
 
 @dataclass(frozen=True)
 class Stage:
-    """One boot: of which kernel (a key of KERNELS), and with which repository."""
+    """One boot: the kernel (a key of KERNELS), the repository, and the commands."""
 
     name: str
     kernel: str
@@ -67,13 +67,13 @@ def _table() -> dict[str, Any]:
 
 
 def included() -> list[str]:
-    """Return the packages that the machine has before any of ours."""
+    """Return the packages that the machine has before Bolt's are installed."""
     names = (str(name) for name in _table()["packages"])
     return [name.format(debian=debs.NAMES[arch.host().name]) for name in names]
 
 
 def stages(version: str = "") -> list[Stage]:
-    """Return the stages, in order; ``version`` is that of the newer packages."""
+    """Return the stages, in order; ``version`` is the version of the newer packages."""
     found, known = [], re.escape(version)
     for row in _table()["stage"]:
         steps = [
@@ -99,12 +99,12 @@ def script(stage: Stage) -> tuple[str, ...]:
 
 
 def disk() -> Path:
-    """Return an image of the machine's disk, with Debian's own kernel; or BoltError."""
+    """Return an image of the machine's disk, with Debian's kernel; BoltError if that fails."""
     return userland.image("installed", included())
 
 
 def medium(repository: Path, to: Path) -> Path:
-    """Make the file system ``to`` of ``repository``, with what the stages need beside packages."""
+    """Make a file system ``to`` of ``repository`` and of other files that the stages need."""
     root = to.with_suffix(".d")
     shutil.copytree(repository, root)
     text = (repository / SOURCES).read_text(encoding="utf-8")
@@ -122,9 +122,9 @@ def medium(repository: Path, to: Path) -> Path:
 
 
 def kernel_of(image: Path, which: str, to: Path) -> tuple[Path, Path]:
-    """Take the kernel ``which`` (a key of KERNELS) and its initramfs out of a disk's /boot.
+    """Copy the kernel ``which`` (a key of KERNELS) and its initramfs out of a disk's /boot.
 
-    Raises BoltError when there is not just one.
+    Raises BoltError when /boot has no such kernel, or several.
     """
     end = KERNELS[which].format(debian=debs.NAMES[arch.host().name])
     listing = _run(qemu.binary("debugfs"), "-R", "ls -p /boot", str(image))
@@ -161,7 +161,7 @@ def run(stage: Stage, image: Path, media: Path, folder: Path) -> GuestResult:
 
 
 def complaints(stage: Stage, records: Sequence[Mapping[str, Any]]) -> list[str]:
-    """Return a line for everything in ``records`` that is not as ``stage`` wants it."""
+    """Return a line for each step in ``records`` that did not end as ``stage`` wants."""
     found = {row["step"]: row for row in records if "step" in row}
     wrong = []
     for step in stage.steps:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Builds Debian packages: of a kernel with Bolt, of what follows it, and of the tools."""
+"""Builds Debian packages of a kernel with Bolt, of the tools, and packages that follow a kernel."""
 
 import os
 import re
@@ -23,25 +23,25 @@ from boltlab.locks import lock
 
 TOOLS = paths.REPO / "tools"
 META = paths.KERNEL / "debian"
-# Name of the kernel's source package, as its packages give it.
+# Name of the source package that the kernel's packages name.
 SOURCE = "linux-bolt"
 MAINTAINER = ("Bolt developers", "bolt@localhost.localdomain")
-# What bindeb-pkg makes beside the kernel's packages, and nobody is to get from us: programs are
+# A package that bindeb-pkg makes besides the kernel's. It is removed, because programs are to be
 # compiled with Debian's own linux-libc-dev.
 UNWANTED = ("linux-libc-dev",)
 
 
 @dataclass(frozen=True)
 class Cost:
-    """What a configuration costs: GB, minutes on two idle cores, lines that its modules print."""
+    """The cost of a configuration: GB, minutes on two idle cores, lines that make prints."""
 
     space: float
     minutes: int
     modules: int
 
 
-# Extrapolated: an object takes a second of a core, and the modules of Debian's default kernel are
-# three times as large as those of its kernel for clouds.
+# These costs are extrapolated: an object takes a second of a core, and the modules of Debian's
+# default kernel are three times as large as those of its kernel for clouds.
 COSTS: Mapping[str, Cost] = {
     "lab": Cost(3, 10, 60),
     "cloud": Cost(5, 55, 4000),
@@ -54,20 +54,20 @@ _VERSION = re.compile(r"^\s*version\s*:\s*'([0-9][0-9.]*)'", re.M)
 
 @dataclass(frozen=True)
 class Stamp:
-    """When packages are built, which is a part of their version: what is rebuilt is newer."""
+    """When packages are built: a part of their version, so that a rebuilt package is newer."""
 
     seconds: int
 
     @classmethod
     def now(cls) -> "Stamp":
-        """Return this moment, or that of SOURCE_DATE_EPOCH; BoltError if that is no number."""
+        """Return the time now, or in SOURCE_DATE_EPOCH if set; BoltError if that is no number."""
         said = os.environ.get("SOURCE_DATE_EPOCH")
         if said is not None and not said.isdecimal():
             raise BoltError(f"SOURCE_DATE_EPOCH is no number of seconds: '{said}'", code=USAGE)
         return cls(int(said) if said else int(time.time()))
 
     def version(self, upstream: str) -> str:
-        """Return the version of packages of ``upstream``: 6.12.117+bolt20261122170501."""
+        """Return the version of packages of ``upstream``, as in 6.12.117+bolt20261122170501."""
         return f"{upstream}+bolt{time.strftime('%Y%m%d%H%M%S', time.gmtime(self.seconds))}"
 
     def changelog(self, source: str, version: str, text: str) -> str:
@@ -78,13 +78,13 @@ class Stamp:
 
 
 def maintainer() -> tuple[str, str]:
-    """Return name and address of who builds packages, as Debian's tools find them."""
+    """Return name and mail address of the user who builds packages, as Debian's tools find them."""
     name, mail = MAINTAINER
     return os.environ.get("DEBFULLNAME", name), os.environ.get("DEBEMAIL", mail)
 
 
 def release(source: Source, config: str) -> str:
-    """Return what ``uname -r`` says of the kernel of ``config``."""
+    """Return the release, as ``uname -r`` prints it, of the kernel of ``config``."""
     return f"{source.release}-{config}-bolt"
 
 
@@ -100,7 +100,7 @@ def kernel_names(source: Source, config: str) -> tuple[str, ...]:
 
 
 def tools_version(meson: Path = TOOLS / "meson.build") -> str:
-    """Return the version that ``meson`` gives the tools; BoltError if it has none."""
+    """Return the version of the tools in the file ``meson``; BoltError if the file has none."""
     try:
         found = _VERSION.search(meson.read_text(encoding="utf-8"))
     except OSError as error:
@@ -118,7 +118,7 @@ def tools_names(control: Path = TOOLS / "debian" / "control") -> tuple[str, ...]
 def kernel(target: Arch, config: str, source: Source, stamp: Stamp, to: Path, jobs: int) -> None:
     """Put the packages of the kernel of ``config``, and those that follow it, into ``to``.
 
-    Only what changed is compiled. Raises BoltError when the disk is full or something fails.
+    Only changed files are compiled. Raises BoltError when the disk is full, or a command fails.
     """
     root = paths.cache() / "build"
     root.mkdir(exist_ok=True)
@@ -136,7 +136,7 @@ def kernel(target: Arch, config: str, source: Source, stamp: Stamp, to: Path, jo
         "DPKG_FLAGS": f"--build-profiles=pkg.{SOURCE}.nokerneldbg",
     }
     log = paths.new_log(f"deb-{target.name}-{config}")
-    # The packages come to lie beside the tree.
+    # bindeb-pkg writes the packages beside the tree.
     with lock(root / "packages"), build.built_tree(target, config, source, jobs) as tree:
         title, steps = f"building the {target.name} {config} modules", COSTS[config].modules
         make(tree, target, ["modules"], log, title=title, jobs=jobs, steps=steps)
@@ -148,7 +148,7 @@ def kernel(target: Arch, config: str, source: Source, stamp: Stamp, to: Path, jo
 
 
 def _take(tree: Path, root: Path, to: Path) -> None:
-    """Move what bindeb-pkg has made into ``to``; records of the build and the unwanted go."""
+    """Move the packages of bindeb-pkg into ``to``; remove its records, and unwanted packages."""
     for line in (tree / "debian" / "files").read_text(encoding="utf-8").splitlines():
         path = root / line.split()[0]
         if path.suffix == ".deb" and not path.name.startswith(UNWANTED):
@@ -161,7 +161,7 @@ def _take(tree: Path, root: Path, to: Path) -> None:
 
 
 def meta(target: Arch, name: str, version: str, stamp: Stamp, to: Path) -> None:
-    """Put the packages that follow the kernel whose release is ``name`` into ``to``."""
+    """Put packages that depend on the kernel of the release ``name``, the newest, into ``to``."""
     with _copied(META, "debian", "linux-bolt") as tree:
         entry = stamp.changelog("linux-bolt-meta", version, f"Follows Linux {name}.")
         (tree / "debian" / "changelog").write_text(entry, encoding="utf-8")
@@ -171,7 +171,7 @@ def meta(target: Arch, name: str, version: str, stamp: Stamp, to: Path) -> None:
 def tools(stamp: Stamp, to: Path, jobs: int) -> None:
     """Put the packages of the tools, for this machine's architecture, into ``to``.
 
-    The tools' own tests are not run here, but by ``./bolt test``.
+    The tests of the tools are run by ``./bolt test``, and not here.
     """
     with _copied(TOOLS, "", "cpubolt") as tree:
         changelog = tree / "debian" / "changelog"
@@ -193,7 +193,7 @@ def _copied(folder: Path, below: str, name: str) -> Iterator[Path]:
 
 
 def _pack(tree: Path, to: Path, variables: Mapping[str, str], options: Sequence[str]) -> None:
-    """Run dpkg-buildpackage in ``tree`` and move the packages that come of it into ``to``."""
+    """Run dpkg-buildpackage in ``tree``, and move the packages that it makes into ``to``."""
     log = paths.new_log(f"deb-{tree.name}")
     command = ["dpkg-buildpackage", "--build=binary", "--unsigned-changes", *options]
     kept = {key: os.environ[key] for key in ("PATH", "HOME", "TMPDIR") if key in os.environ}
@@ -214,7 +214,7 @@ def _pack(tree: Path, to: Path, variables: Mapping[str, str], options: Sequence[
 
 
 def _complaint(log: Path) -> str:
-    """Return the line of ``log`` that says best what went wrong."""
+    """Return the line of ``log`` that best says why packing failed."""
     lines = [line.strip() for line in log.read_text(errors="replace").splitlines() if line.strip()]
     errors = [line for line in lines if "rror:" in line]
     unmet = [line for line in lines if "Unmet build dependencies" in line]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Debian's user space in a guest: its image, and checks that compare native with Bolt."""
+"""Debian's user space in a guest: makes its image, runs checks, and compares native with Bolt."""
 
 import asyncio
 import base64
@@ -30,17 +30,17 @@ from boltlab.locks import lock
 
 TABLE = paths.DATA / "userland.toml"
 PROLOGUE = paths.DATA / "userland.sh"
-# On a busy host x86 finds an emulated timer broken, and takes the TSC for one much slower.
+# On a busy host an x86 kernel may find an emulated timer broken, or take the TSC for much slower.
 CLOCK = "no_timer_check clocksource=hpet tsc=unstable"
-# Mode -> what the kernel is told.
+# Mode -> arguments of the kernel.
 APPEND = {"native": f"{CLOCK} bolt=off", "bolt": f"{CLOCK} bolt=on"}
 MODES = tuple(APPEND)
 LONGEST = 3600  # seconds of the host that a guest may take
-TRIES = 3  # guests of one run that QEMU may lose before that is an error
-# Of the image: what is in it besides packages, and how it is made.
+TRIES = 3  # how many guests of one run QEMU may lose before the run fails
+# Version of the image's files besides packages, and of the way the image is made.
 VERSION = 1
-GIGABYTES = 4.0  # of the image and of what it is made from
-# The first disk is the root, the second the script of the run.
+GIGABYTES = 4.0  # GB of disk for the image and the files it is made from
+# The guest's second disk holds the script of the run; the first one is the root.
 SCRIPT = "/dev/vdb"
 UNIT = f"""\
 [Unit]
@@ -51,15 +51,15 @@ ExecStart=/bin/sh {SCRIPT}
 StandardError=journal+console
 """
 UNITS = "etc/systemd/system"
-# File of the image -> its text; a link to a path if that begins with a slash.
+# File of the image -> its text. If the text begins with a slash, the file is a link to that path.
 FILES = {
     "etc/fstab": "",
     "etc/hostname": "guest\n",
-    # Without it every boot would be the first, which enables whatever is installed.
+    # Without this file systemd takes each boot for the first one, and enables all units.
     "etc/machine-id": "b017" * 8 + "\n",
     f"{UNITS}/checks.service": UNIT,
     f"{UNITS}/multi-user.target.wants/checks.service": f"/{UNITS}/checks.service",
-    # Work of their own while something is compared.
+    # Units that would do work of their own while a check runs.
     f"{UNITS}/timers.target": "/dev/null",
     f"{UNITS}/serial-getty@.service": "/dev/null",
     f"{UNITS}/irqbalance.service": "/dev/null",
@@ -71,9 +71,9 @@ class Check:
     """One row of data/userland.toml: a command, and how its two runs are compared.
 
     ``away`` are the CPUs that are offline, natively or parked, while the command runs. ``same``:
-    both runs print the same, once every pattern of ``vary`` has been replaced; else only the
-    status is compared. ``wants`` are patterns that each of them must print, whatever the other
-    does. ``timeout`` is in seconds of the guest. ``guest`` is the name of one of the table's.
+    both runs must print the same, after each pattern of ``vary`` has been replaced; otherwise only
+    the exit status is compared. ``wants`` are patterns that must be in the output of each run.
+    ``timeout`` is in seconds of the guest. ``guest`` names a guest of the table.
     """
 
     name: str
@@ -87,7 +87,7 @@ class Check:
 
 
 def release() -> str:
-    """Return the code name of the host's Debian release; BoltError, code 69, elsewhere."""
+    """Return the code name of the host's Debian release; BoltError, code 69, if it has none."""
     words = platform.freedesktop_os_release()
     if words.get("ID") != "debian" or "VERSION_CODENAME" not in words:
         raise BoltError("the userland tests need a Debian host", code=UNAVAILABLE)
@@ -110,17 +110,17 @@ def checks() -> list[Check]:
 
 
 def guests() -> dict[str, dict[str, Any]]:
-    """Return the guests of the table: name -> what it says of qemu.Guest."""
+    """Return the guests of the table: name -> fields of qemu.Guest."""
     return dict(_table()["guest"])
 
 
 def requests() -> list[Mapping[str, Any]]:
-    """Return what the guest agent is asked, in order."""
+    """Return the table's requests to the guest agent, in order."""
     return list(_table()["agent"]["requests"])
 
 
 def stamp(suite: str, names: Sequence[str]) -> str:
-    """Return what tells an image of Debian's ``suite`` with packages ``names`` from others."""
+    """Return a text that differs for each suite, list of packages and way to make the image."""
     text = repr((VERSION, suite, sorted(names), sorted(FILES.items())))
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
@@ -128,8 +128,8 @@ def stamp(suite: str, names: Sequence[str]) -> str:
 def image(kind: str = "", names: Sequence[str] | None = None) -> Path:
     """Return an ext4 image of the host's release with packages ``names``, made if need be.
 
-    By default these are the table's. There is one image of each ``kind``. Raises BoltError when it
-    cannot be made, code 69 where there is no Debian or no mmdebstrap.
+    By default ``names`` are the table's packages. The cache has one image of each ``kind``. Raises
+    BoltError when the image cannot be made, code 69 if the host is no Debian or has no mmdebstrap.
     """
     suite = release()
     names = included() if names is None else names
@@ -148,7 +148,7 @@ def image(kind: str = "", names: Sequence[str] | None = None) -> Path:
 
 
 def _make(suite: str, names: Sequence[str], to: Path) -> None:
-    """Make the image: packages into an archive, that into a directory, and that into ext4."""
+    """Make the image: packages become an archive, then a directory, then an ext4 file system."""
     if os.geteuid():
         raise BoltError("Debian's user space is unpacked by root only", code=UNAVAILABLE)
     mirror = backports.mirror(suite)
@@ -165,7 +165,7 @@ def _make(suite: str, names: Sequence[str], to: Path) -> None:
     with ui.status(f"installing Debian's {suite} into an image"), log.open("wb") as out:
         for command in (
             [*words, suite, str(archive), mirror],
-            # The kernel makes the nodes of devices.
+            # Device nodes are left out, because the guest's kernel makes them (devtmpfs).
             ["tar", "-x", "-C", str(root), "--exclude=./dev/*", "-f", str(archive)],
             ["truncate", "-s", "3G", str(to)],
         ):
@@ -177,7 +177,7 @@ def _make(suite: str, names: Sequence[str], to: Path) -> None:
 
 
 def put(path: Path, text: str) -> None:
-    """Make the file ``path`` with ``text``, or a link, in place of what is there."""
+    """Write ``text`` to the file ``path``, or make a link there, in place of any older file."""
     path.parent.mkdir(parents=True, exist_ok=True)
     path.unlink(missing_ok=True)
     if text.startswith("/"):
@@ -204,8 +204,8 @@ def script(rows: Sequence[Check], mode: str) -> tuple[str, ...]:
 def run(kernel: Kernel, root: Path, name: str, rows: Sequence[Check], mode: str) -> GuestResult:
     """Run ``rows`` in the table's guest ``name``, with ``kernel`` and the image ``root``.
 
-    What the host does meanwhile is up to the guest: see agent and slots. A guest that QEMU has
-    lost by a fault of its own is booted again, and that is said.
+    While the guest runs, the host answers its requests: see agent and slots. A guest that QEMU has
+    lost by a known fault is booted again, after a remark on stderr.
     """
     for left in reversed(range(TRIES)):
         why = ""
@@ -249,7 +249,7 @@ def _boot(kernel: Kernel, root: Path, name: str, rows: Sequence[Check], mode: st
 
 
 def differences(rows: Sequence[Check], records: Sequence[Mapping[str, Any]]) -> list[str]:
-    """Return a line for everything in ``records`` that is not as ``rows`` want it."""
+    """Return a line for each check in ``records`` that did not end as its row wants."""
     found = {(row["check"], row["mode"]): row for row in records if "check" in row}
     wrong = []
     for row in rows:
@@ -276,8 +276,8 @@ def differences(rows: Sequence[Check], records: Sequence[Mapping[str, Any]]) -> 
 def times(records: Sequence[Mapping[str, Any]]) -> dict[str, dict[str, int]]:
     """Return how long each check of ``records`` took in each mode, in ms of the guest's clock.
 
-    The guest runs in real time, with several threads of QEMU: the host's load is in it, and so is
-    what a check sleeps by itself.
+    The guest runs in real time, with several threads of QEMU. So the times depend on the host's
+    load, and include the time for which a check sleeps.
     """
     found: dict[str, dict[str, int]] = {}
     for row in records:
@@ -287,7 +287,7 @@ def times(records: Sequence[Mapping[str, Any]]) -> dict[str, dict[str, int]]:
 
 
 def plain(text: str, vary: Mapping[str, str]) -> str:
-    """Return ``text`` with all that fits the patterns of ``vary`` replaced."""
+    """Return ``text`` with all matches of the patterns of ``vary`` replaced."""
     for pattern, instead in vary.items():
         text = re.sub(pattern, instead, text, flags=re.M)
     return text

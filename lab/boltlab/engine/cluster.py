@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""A cluster of one machine, this one, for tests: Debian's Slurm, unpacked, as child processes.
+"""A private cluster of this machine alone, for tests: Debian's Slurm as child processes.
 
-Nothing of a cluster that this machine may belong to is touched: programs, configuration, key,
-sockets, state and ports are the private cluster's own.
+This machine may belong to another cluster, which is not touched: the private cluster has its own
+programs, configuration, key, sockets, state and ports.
 """
 
 import getpass
@@ -22,8 +22,8 @@ from boltlab.errors import BoltError
 from boltlab.locks import lock
 
 PACKAGES = ("slurmctld", "slurmd", "slurm-client", "munge")
-PATIENCE = 60.0  # seconds until the machine takes jobs
-STOP = 10.0  # seconds that a daemon has for its end
+PATIENCE = 60.0  # seconds in which the machine must be ready for jobs
+STOP = 10.0  # seconds in which a daemon must end
 CONFIG = """\
 ClusterName=private
 SlurmctldHost={host}(127.0.0.1)
@@ -57,7 +57,7 @@ PartitionName=all Nodes=ALL Default=YES State=UP MaxTime=INFINITE
 
 
 def programs() -> Path:
-    """Return a folder with Slurm and munge, fetched if need be; BoltError if apt has none."""
+    """Return a folder with Slurm and munge, fetched if need be; BoltError if apt lacks them."""
     folder = paths.cache() / "slurm"
     with lock(folder):
         if not folder.exists():
@@ -73,19 +73,19 @@ def private(
 ) -> Iterator[dict[str, str]]:
     """Run the programs in ``root`` with their state in ``folder``; yield the environment to use.
 
-    The one machine claims to have ``cpus`` CPUs and ``memory`` MiB, whatever it has. Raises
-    BoltError when a daemon ends by itself, or the machine does not take jobs.
+    Slurm is told that the machine has ``cpus`` CPUs and ``memory`` MiB, even if that is not true.
+    Raises BoltError when a daemon ends by itself, or when the machine is not ready in time.
     """
     folder.mkdir(parents=True)
     for part in ("state", "spool"):
         (folder / part).mkdir()
-    # The path of a socket has 107 characters at the most.
+    # Linux allows 107 characters in the path of a socket.
     if len(str(folder)) > 90:
         raise BoltError(f"the path {folder} is too long for a socket")
     triplet = arch.host().triplet
     libraries = root / "usr/lib" / triplet
     plugins = libraries / "slurm-wlm"
-    # The libraries of this machine first: the C library and its linker belong together.
+    # This machine's libraries come first, because its C library must match its dynamic linker.
     places = (Path("/usr/lib") / triplet, Path("/lib") / triplet, libraries, plugins)
     env = {
         **{name: text for name, text in os.environ.items() if not name.startswith(_FOREIGN)},
@@ -161,7 +161,7 @@ def _await(
 
 
 def _empty(env: Mapping[str, str]) -> None:
-    """End all jobs: those that run would outlive the daemons."""
+    """End all jobs, because running jobs would outlive the daemons."""
     _said(["scancel", f"--user={getpass.getuser()}"], env)
     end = time.monotonic() + STOP
     while _said(["squeue", "--noheader"], env) and time.monotonic() < end:
@@ -177,15 +177,15 @@ def _said(command: Sequence[str], env: Mapping[str, str]) -> str:
 
 
 def _cgroup(root: Path, env: Mapping[str, str]) -> str:
-    """Return the plugin that leaves the control groups of this machine alone."""
+    """Return the name of Slurm's plugin that leaves the control groups of this machine alone."""
     said = _said([str(root / "usr/bin/sinfo"), "--version"], env)
     found = re.match(r"slurm\S* (\d+)\.", said)
-    # Before 23.11 none can be had; v1 does nothing as long as no other plugin asks it.
+    # Slurm before 23.11 must have a real plugin; v1 does nothing while no other plugin uses it.
     return "disabled" if found and int(found[1]) >= 24 else "cgroup/v1"
 
 
 def _ports(number: int) -> list[int]:
-    """Return ports of this machine that are free."""
+    """Return numbers of TCP ports that are free on this machine."""
     with ExitStack() as stack:
         found = []
         for _ in range(number):

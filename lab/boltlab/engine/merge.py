@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Results of one bench or boot-bench, put together from those of its variants and machines."""
+"""Puts the results of one bench, or boot-bench, together from parts that ran on a cluster."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -17,8 +17,8 @@ Value = TypeVar("Value")
 def bench(parts: Sequence[Results], order: Sequence[str], instead: Mapping[str, str]) -> Results:
     """Return one result of ``parts``, each of other variants of the same architecture and setting.
 
-    Cases come in the ``order`` of their names. ``instead``: a case that a variant has not got, and
-    the one whose figures stand for it. Raises BoltError when ``parts`` do not belong together.
+    Cases come in the ``order`` of their names. ``instead`` maps a case that a variant lacks to the
+    case whose figures are used in its place. Raises BoltError when ``parts`` do not fit together.
     """
     first = _alike(parts)
     found: dict[tuple[str, int, int], Case] = {}
@@ -40,7 +40,7 @@ def bench(parts: Sequence[Results], order: Sequence[str], instead: Mapping[str, 
 
 
 def _joined(one: Case, other: Case) -> Case:
-    """Return ``one`` with the variants of ``other``, which prevail."""
+    """Return ``one`` with the variants of ``other``, which replace variants of the same name."""
     return replace(
         one,
         variants=_ordered({**one.variants, **other.variants}),
@@ -53,10 +53,10 @@ def _ordered(found: Mapping[str, Value]) -> dict[str, Value]:
 
 
 def boots(parts: Sequence[BootResults]) -> BootResults:
-    """Return one result of ``parts``, each of other machines or variants.
+    """Return one result of ``parts``, each of which has other machines or variants.
 
-    Each part has booted the machine with one CPU as well; those boots of a variant's first part
-    count. Raises BoltError when ``parts`` do not belong together.
+    Each part has also booted the machine with one CPU; of these boots only the ones in a variant's
+    first part are taken. Raises BoltError when ``parts`` do not belong together.
     """
     first = _alike(parts)
     found: dict[tuple[str, int, int], Boot] = {}
@@ -67,7 +67,7 @@ def boots(parts: Sequence[BootResults]) -> BootResults:
 
 
 def _alike(parts: Sequence[Part]) -> Part:
-    """Return the first of ``parts``; BoltError if another comes from elsewhere."""
+    """Return the first of ``parts``; BoltError if a part has another origin than the first."""
     first = parts[0]
     for part in parts[1:]:
         for name in ("arch", "setting", "accel", "qemu", "kernel", "commit"):

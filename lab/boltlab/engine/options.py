@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The options of commands whose matrix may run on a cluster."""
+"""The options of commands that can run on a cluster."""
 
 import argparse
 import shlex
@@ -30,7 +30,7 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 
 def on_cluster(args: argparse.Namespace, *refused: str) -> bool:
-    """Tell whether a cluster is to be used; BoltError if an option in ``refused`` was given."""
+    """Tell whether to run on a cluster; then BoltError if an option in ``refused`` was given."""
     if args.engine == LOCAL:
         if args.at_once:
             raise BoltError("--at-once is for --engine slurm", code=USAGE)
@@ -44,7 +44,7 @@ def on_cluster(args: argparse.Namespace, *refused: str) -> bool:
 
 
 def source(args: argparse.Namespace) -> str:
-    """Return the words, to be put behind a command, that name the kernel source of ``args``."""
+    """Return the options, to be put behind a command, that name the kernel source of ``args``."""
     if args.source is None:
         return ""
     if isinstance(args.source, Version):

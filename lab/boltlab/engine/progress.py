@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""How far the rows of a matrix are: one table, which a terminal shows while it changes."""
+"""Shows how many rows of a matrix wait, run and have ended: one table, which a terminal updates."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from types import TracebackType
@@ -22,7 +22,7 @@ COLUMNS = (
 
 
 class Board:
-    """The state of each row of ``rows``; used as a context, shows the table until its end."""
+    """The state of each row of ``rows``; as a context, the board shows its table until the end."""
 
     def __init__(self, rows: Sequence[Row]) -> None:
         self._groups = [row.group for row in rows]
@@ -47,7 +47,7 @@ class Board:
         tables.show(COLUMNS, self.cells())
 
     def update(self, queued: Mapping[int, bool], done: Iterable[int]) -> None:
-        """Take the rows that are in the queue, and whether they run, and those that have ended."""
+        """Take note of the rows in the queue, whether each runs, and the rows that have ended."""
         self._done = set(done)
         self._running = {number for number, runs in queued.items() if runs} - self._done
         if ui.console.is_terminal:
@@ -62,12 +62,12 @@ class Board:
             )
 
     def killed(self, numbers: Iterable[int]) -> None:
-        """Count the rows ``numbers`` as killed once more."""
+        """Count one more kill for each row of ``numbers``."""
         self._killed += numbers
         self._running -= set(numbers)
 
     def cells(self) -> list[list[str]]:
-        """Return the texts of COLUMNS, a line for each group in the order of its first row."""
+        """Return the cells of COLUMNS: a line for each group, in the order of their first rows."""
         lines = []
         for group in dict.fromkeys(self._groups):
             own = {number for number, name in enumerate(self._groups) if name == group}

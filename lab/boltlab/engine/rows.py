@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Rows of a matrix as files that each machine of a cluster can read: what is to run, what has run.
+"""Keeps the rows of a matrix, and their results, in files that each machine of a cluster can read.
 
 The folder of a matrix holds the command of each row in ``rows``, a line a row, and for a row
 that has ended the folder ``done/N`` with its ledger, its exit status and its output. element.sh
@@ -18,9 +18,9 @@ from boltlab.errors import BoltError
 
 SCRIPT = paths.DATA / "element.sh"
 LEDGER = "ledger.json"
-JSON = '--json "$LEDGER"'  # the words that make a command write its results there
-EMULATOR = 2048  # MiB beside the guest's memory: QEMU's translated code, and the lab
-FAILED = 1  # exit status of a row that has run, and has found something
+JSON = '--json "$LEDGER"'  # the options that make a command write its results to $LEDGER
+EMULATOR = 2048  # MiB besides the guest's memory, for QEMU's translated code and the lab
+FAILED = 1  # exit status of a row that has run to its end, and has found a failure
 
 
 @dataclass(frozen=True)
@@ -41,13 +41,13 @@ class Row:
 
     @property
     def command(self) -> str:
-        """Return what the shell of a cluster's machine runs."""
+        """Return the line that the shell of a cluster's machine runs."""
         return f"{self.line} {self.more}"
 
 
 @dataclass(frozen=True)
 class Ended:
-    """A row that has ended: its number, its exit status, its ledger, and its output."""
+    """A row that has ended: its number, its exit status, and the folder of ledger and output."""
 
     number: int
     row: Row
@@ -56,11 +56,11 @@ class Ended:
 
     @property
     def ledger(self) -> Path:
-        """Return the path of what the row has counted or measured."""
+        """Return the path of the file with what the row has counted or measured."""
         return self.folder / LEDGER
 
     def check(self) -> None:
-        """Raise BoltError, with the row's own last line, if the row has left no ledger."""
+        """Raise BoltError, with the last line of the row's output, if there is no ledger."""
         if self.status in (0, FAILED) and self.ledger.is_file():
             return
         log = self.folder / "log"
@@ -70,7 +70,7 @@ class Ended:
 
 
 def write(rows: Sequence[Row], name: str) -> Path:
-    """Return a new folder in the cache, for the matrix ``rows`` of the command ``name``."""
+    """Return a new folder in the cache for ``rows``, the matrix of the command ``name``."""
     place = paths.cache() / "engine"
     place.mkdir(exist_ok=True)
     stamp = time.strftime("%Y%m%d-%H%M%S-")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Rows of a matrix as job arrays of Slurm, an element a row; what is killed is submitted again."""
+"""Runs rows of a matrix as elements of Slurm's job arrays; a killed row is submitted again."""
 
 import contextlib
 import math
@@ -19,34 +19,34 @@ from boltlab.engine.progress import Board
 from boltlab.engine.rows import Ended, Row
 from boltlab.errors import UNAVAILABLE, BoltError
 
-TRIES = 3  # of a row that is killed, before it counts as lost
+TRIES = 3  # how often a row may be killed before the row counts as lost
 POLL = 5.0  # seconds between two looks at the queue
-SILENCE = 300.0  # seconds for which the controller may be out of reach
-WORDS = "%K|%T|%r"  # what squeue is asked of each element: its place, its state, the reason
-LIMIT = 1001  # elements of an array, where the cluster does not say
-# What an element needs of the environment of who submits it.
+SILENCE = 300.0  # seconds for which Slurm's controller may be out of reach
+WORDS = "%K|%T|%r"  # what squeue prints of an element: place in the array, state, reason
+LIMIT = 1001  # most elements of an array if the cluster does not tell
+# The variables that an element gets from the environment of the command that submits it.
 ENVIRONMENT = ("PATH", "HOME", "USER", "LANG")
 CACHE = "BOLT_CACHE"
 PROGRAMS = ("sbatch", "squeue", "scancel", "scontrol")
-# Reasons to wait that pass by themselves.
+# Reasons for which an element waits, and that pass without help.
 PATIENT = ("None", "Priority", "Resources", "JobArrayTaskLimit", "BeginTime", "Cleaning")
 
 
 @dataclass(frozen=True)
 class Element:
-    """An element of an array that is in the queue: its state, and why it waits."""
+    """An element of an array that is in the queue: its state, and its reason to wait."""
 
     state: str
     reason: str
 
     @property
     def runs(self) -> bool:
-        """Tell whether a machine has it."""
+        """Tell whether a machine runs the element."""
         return self.state != "PENDING"
 
 
 def require() -> None:
-    """Raise BoltError, code 69, unless Slurm's programs are there."""
+    """Raise BoltError, code 69, unless this machine has Slurm's programs."""
     lacking = [name for name in PROGRAMS if shutil.which(name) is None]
     if lacking:
         raise BoltError(
@@ -57,11 +57,11 @@ def require() -> None:
 
 
 def run(rows: Sequence[Row], folder: Path, at_once: int | None = None, poll: float = POLL) -> None:
-    """Run ``rows``, whose files are in ``folder``, ``at_once`` at a time; return at the end.
+    """Run ``rows``, whose files are in ``folder``, ``at_once`` at a time; return when all ended.
 
     Rows that were killed are submitted again, up to TRIES times in all. Raises BoltError when
     Slurm refuses an array or does not answer, or when rows are lost. On any exception the array
-    is taken back, and rows that have ended keep what they have left in ``folder``.
+    is cancelled, and the results of rows that have ended stay in ``folder``.
     """
     limit = longest()
     left, tries = list(range(len(rows))), Counter[int]()
@@ -87,7 +87,7 @@ def run(rows: Sequence[Row], folder: Path, at_once: int | None = None, poll: flo
 
 
 def ended(rows: Sequence[Row], folder: Path) -> list[Ended]:
-    """Return the rows of run() that have ended; BoltError for one that could not run at all."""
+    """Return the rows of run() that have ended; BoltError for a row that could not run at all."""
     found = elements.ended(folder, rows)
     for each in found:
         each.check()
@@ -103,7 +103,7 @@ def _array(
     board: Board,
     poll: float,
 ) -> None:
-    """Submit the rows ``chunk`` as one array, and wait until the queue has none of them."""
+    """Submit the rows ``chunk`` as one array, and wait until no row is in the queue."""
     name = f"chunk-{turn}"
     (folder / name).write_text("".join(f"{number}\n" for number in chunk), encoding="utf-8")
     wanted = [rows[number] for number in chunk]
@@ -124,7 +124,7 @@ def submission(
 ) -> list[str]:
     """Return the command that submits ``rows``, listed in the file ``chunk``, as one array.
 
-    All elements of an array get the same limits: those of the row that needs most.
+    All elements of an array have the same limits: those of the row that needs most.
     """
     throttle = f"%{at_once}" if at_once else ""
     minutes = math.ceil(max(row.seconds for row in rows) / 60)
@@ -150,9 +150,9 @@ def submission(
 
 
 def _wait(job: str, chunk: Sequence[int], folder: Path, board: Board, poll: float) -> None:
-    """Wait until ``job`` has left the queue, and what it has written is to be seen from here."""
+    """Wait until ``job`` has left the queue, and its files can be seen on this machine."""
     heard, empty, noted = time.monotonic(), 0, set[str]()
-    # Once more, as a network's file system shows what others write a little later.
+    # Look once more, because a network file system shows other machines' files with a delay.
     while empty < 2:
         found = queue(job)
         if found is None:
@@ -174,7 +174,7 @@ def _wait(job: str, chunk: Sequence[int], folder: Path, board: Board, poll: floa
 
 
 def queue(job: str) -> dict[int, Element] | None:
-    """Return what the queue has of ``job``, by place in the array; None without an answer."""
+    """Return the elements of ``job`` in the queue, by place; None if Slurm does not answer."""
     done = subprocess.run(
         ["squeue", "--noheader", "--array", f"--jobs={job}", f"--format={WORDS}"],
         capture_output=True,
@@ -183,12 +183,12 @@ def queue(job: str) -> dict[int, Element] | None:
     )
     if done.returncode == 0:
         return parse(done.stdout)
-    # A job that has ended some minutes ago is forgotten.
+    # Slurm forgets a job some minutes after its end, and then squeue fails.
     return {} if "Invalid job id" in done.stderr else None
 
 
 def parse(text: str) -> dict[int, Element]:
-    """Return the elements that squeue has listed in ``text``; BoltError if that is no list."""
+    """Return the elements that ``text``, squeue's output, lists; BoltError if that is no list."""
     found = {}
     for line in text.splitlines():
         place, _, rest = line.strip().partition("|")
@@ -208,7 +208,7 @@ def longest() -> int:
 
 
 def _call(command: Sequence[str]) -> str:
-    """Return what ``command`` prints; BoltError with its first line of complaint if it fails."""
+    """Return the output of ``command``; BoltError with the first line of its error if it fails."""
     env = {**os.environ, CACHE: str(paths.cache())}
     done = subprocess.run(command, capture_output=True, text=True, check=False, env=env)
     if done.returncode:

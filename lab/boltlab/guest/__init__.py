@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Guests: what is in one, the emulator that runs it, how it ends, and what this machine lacks."""
+"""Guests: their contents, the emulator that runs them, how they end, and what a machine lacks."""

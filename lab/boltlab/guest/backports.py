@@ -12,7 +12,7 @@ from boltlab.arch import Arch
 from boltlab.errors import BoltError
 from boltlab.guest import qemu
 
-WANTED = 10  # QEMU's major version that the goals are judged on
+WANTED = 10  # the major version of QEMU on which Bolt's goals are judged
 RELEASE = "bookworm"
 SUITE = f"{RELEASE}-backports"
 SOURCES = Path("/etc/apt/sources.list.d/bolt-backports.sources")
@@ -22,10 +22,10 @@ QUESTION = f"enable Debian's {SUITE} on this machine and install QEMU {WANTED} f
 
 
 def offer(arches: Iterable[Arch], ask: Callable[[str], str] = input) -> None:
-    """Ask whether to install QEMU 10 where it is older and Debian 12 has it; install it on a yes.
+    """On Debian 12 with an older QEMU, ask the user whether to install QEMU 10; do so on a yes.
 
-    Changes nothing, and says what an older QEMU means, where nobody can be asked. Raises BoltError
-    when the installation fails.
+    Where no user can be asked, offer() prints what an older QEMU means, and changes nothing. Raises
+    BoltError when the installation fails.
     """
     old = [arch.qemu for arch in arches if _major(arch.qemu) < WANTED]
     if not old:
@@ -50,7 +50,7 @@ def _major(emulator: str) -> int:
 
 
 def mirror(release: str = RELEASE) -> str | None:
-    """Return the address of the mirror that Debian's ``release`` comes from, or None elsewhere."""
+    """Return the mirror from which Debian's ``release`` comes; None if the system is another."""
     if packages.which("apt-get") is None:
         return None
     listing = subprocess.run(

@@ -11,16 +11,16 @@ from boltlab.errors import BoltError
 from boltlab.locks import lock
 
 PACKAGE = "busybox-static"
-PLACES = ("bin/busybox", "usr/bin/busybox")  # in the package: Debian 12, Debian 13
+PLACES = ("bin/busybox", "usr/bin/busybox")  # paths in the package of Debian 12, and of Debian 13
 
-MACHINES = {"x86_64": 62, "arm64": 183}  # in ELF files
+MACHINES = {"x86_64": 62, "arm64": 183}  # the architectures' numbers in ELF files
 _PT_INTERP = 3
 
 
 def ensure(arch: Arch) -> Path:
     """Return a static busybox for ``arch``: this machine's own, or Debian's, kept in the cache.
 
-    Raises BoltError when there is neither.
+    Raises BoltError when this machine has no static busybox and Debian's cannot be fetched.
     """
     own = packages.which("busybox")
     if own and is_static(Path(own).read_bytes(), arch):
@@ -34,7 +34,7 @@ def ensure(arch: Arch) -> Path:
 
 def is_static(program: bytes, arch: Arch) -> bool:
     """Tell whether ``program`` is an ELF program for ``arch`` that needs no dynamic linker."""
-    if program[:6] != b"\x7fELF\x02\x01":  # 64 bits, little endian
+    if program[:6] != b"\x7fELF\x02\x01":  # an ELF file of 64 bits, little endian
         return False
     (machine,) = struct.unpack_from("<H", program, 18)
     (table,) = struct.unpack_from("<Q", program, 32)
@@ -44,7 +44,7 @@ def is_static(program: bytes, arch: Arch) -> bool:
 
 
 def _fetch(arch: Arch, to: Path) -> None:
-    """Take it from Debian's package."""
+    """Take busybox from Debian's package."""
     scratch = to.with_name(f"{to.name}.half")
     debs.unpack(arch, [PACKAGE], scratch)
     for place in PLACES:

@@ -11,23 +11,24 @@ from pathlib import Path
 from boltlab import paths
 from boltlab.errors import BoltError
 
-# Log level ("<4>"), time ("[    1.234567]") and printing context ("[   T12]") of a record.
+# What is before the text of a record: log level ("<4>"), time ("[    1.234567]") and the
+# context that printed the record ("[   T12]").
 _TIME = re.compile(r"^(?:<\d+>)?\[ *(\d+)\.(\d{6})\]")
 _PREFIX = re.compile(r"^(?:<\d+>)?(?:\[ *\d+\.\d+\](?:\[ *[TC]\d+\])? ?)?")
 
-# A complaint goes on for many lines, some of which would count on their own ("Oops", then
-# "Call Trace", then "Kernel panic"): those within so many lines belong to the first.
+# A complaint has many lines, some of which alone would count as a complaint ("Oops", then
+# "Call Trace", then "Kernel panic"). Within so many lines they belong to the first one.
 _ONE_COMPLAINT = 120
 
 
-# What comes before a warning that has a message of its own, with that message between the two.
+# The kernel prints this line first, then a warning's own message if any, then the warning.
 _CUT = "------------[ cut here ]------------"
-_LONGEST_MESSAGE = 8  # lines
+_LONGEST_MESSAGE = 8  # most lines of such a message
 
 
 @dataclass(frozen=True)
 class Splat:
-    """One complaint: where it begins (line, from 1), its kind, its first line, and its message."""
+    """One complaint: the number (from 1) of its first line, its kind, that line, its message."""
 
     line: int
     kind: str
@@ -70,7 +71,7 @@ def _any_of(patterns: Iterable[str]) -> re.Pattern[str]:
 def scan(lines: Iterable[str], ignored: Sequence[re.Pattern[str]] = ()) -> list[Splat]:
     """Return the complaints in ``lines`` of a console or kernel log, in order.
 
-    Lines with one of the patterns ``ignored`` are none, nor are traces that belong to them.
+    A line that matches a pattern of ``ignored`` is no complaint, and neither is its trace.
     """
     rules = _rules()
     found: list[Splat] = []
@@ -97,7 +98,7 @@ def scan(lines: Iterable[str], ignored: Sequence[re.Pattern[str]] = ()) -> list[
 
 
 def scan_file(path: Path, ignored: Sequence[re.Pattern[str]] = ()) -> list[Splat]:
-    """Return the complaints in the log ``path``, as scan(); a file that is not there has none."""
+    """Return the complaints in the log ``path`` as scan() does; none if there is no such file."""
     if not path.exists():
         return []
     with path.open(encoding="utf-8", errors="replace") as file:
@@ -105,7 +106,7 @@ def scan_file(path: Path, ignored: Sequence[re.Pattern[str]] = ()) -> list[Splat
 
 
 def unexpected(splats: Sequence[Splat], expected: Sequence[re.Pattern[str]]) -> list[Splat]:
-    """Return the complaints that fit none of ``expected``; each of these stands for one only."""
+    """Return the complaints not ``expected``: each of these patterns stands for one complaint."""
     left = list(expected)
     found = []
     for splat in splats:
@@ -118,20 +119,20 @@ def unexpected(splats: Sequence[Splat], expected: Sequence[re.Pattern[str]]) -> 
 
 
 def message(line: str) -> str:
-    """Return what the kernel said in ``line`` of a log, without level, time and context."""
+    """Return the text of the log's ``line``, without level, time and context."""
     return _PREFIX.sub("", line.rstrip("\r\n"))
 
 
 def moment(line: str) -> float:
-    """Return the time, in seconds, at which the kernel wrote ``line``; 0 if it does not tell."""
+    """Return the time, in seconds, at which the kernel wrote ``line``; 0 if the line has none."""
     found = _TIME.match(line)
     return int(found[1]) + int(found[2]) / 1e6 if found else 0.0
 
 
 def time_of(path: Path, message: str) -> int:
-    """Return the ns at which the kernel whose log ``path`` is said ``message`` first.
+    """Return the ns at which the kernel first wrote ``message`` to its log ``path``.
 
-    Raises BoltError when it did not.
+    Raises BoltError when the kernel did not write the message.
     """
     with path.open(encoding="utf-8", errors="replace") as file:
         for line in file:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Looks at the machine: what it has for the lab, and what each lack costs."""
+"""Looks for what the lab needs on this machine, and says what each lack costs."""
 
 import os
 import platform
@@ -17,25 +17,25 @@ from boltlab.arch import Arch
 from boltlab.guest import kvm
 from boltlab.kernel import build, source
 
-GOAL_QEMU = 10  # the goals are judged on this version or a newer one
-MEMORY = 4.0  # GB (10^9) that are comfortable
+GOAL_QEMU = 10  # Bolt's goals are judged on this version of QEMU or a newer one
+MEMORY = 4.0  # GB (10^9) of memory with which builds do not swap
 MEMORY_LEAST = 1.8
-DISK_ALL = 12.0  # GB for both architectures
+DISK_ALL = 12.0  # GB of disk for both architectures
 DISK_ONE = 6.0
-DISK_AGAIN = 1.0  # once the host's kernels are built
+DISK_AGAIN = 1.0  # GB once the host's kernels are built
 
 
 class Level(Enum):
     """How bad a finding is."""
 
     GOOD = "ok"
-    LACK = "lack"  # works without, or is installed when needed
-    BLOCK = "missing"  # demo cannot run
+    LACK = "lack"  # the lab works without this, or installs it when needed
+    BLOCK = "missing"  # ./bolt demo cannot run
 
 
 @dataclass(frozen=True)
 class Finding:
-    """One row of the table: what, what is there, and what the lack of it costs."""
+    """One row of the table: a thing, what of it is there, and the cost of its lack."""
 
     what: str
     found: str
@@ -44,7 +44,7 @@ class Finding:
 
 
 def examine() -> list[Finding]:
-    """Look at everything; takes up to half a minute (a guest is booted), changes nothing."""
+    """Return all findings, in up to half a minute as a guest is booted; nothing is changed."""
     host = arches.host()
     return [
         _system(),
@@ -154,7 +154,7 @@ def _source() -> Finding:
 
 
 def _lack(present: object, arch: Arch, host: Arch) -> Level:
-    """Grade a missing tool: only what the host's kernels need and apt cannot bring blocks."""
+    """Grade a missing tool: one that the host's kernels need and apt cannot install blocks demo."""
     if present:
         return Level.GOOD
     blocks = arch is host and not packages.can_install()

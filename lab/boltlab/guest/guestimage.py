@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Makes the guest's initramfs: our static programs, then what one run adds (its script ...)."""
+"""Makes a guest's initramfs: the lab's static programs, and files of one run such as its script."""
 
 import hashlib
 import stat
@@ -17,7 +17,7 @@ from boltlab.locks import lock
 SOURCES = paths.REPO / "lab" / "guest"
 FLAGS = ("-static", "-O2", "-Wall", "-Wextra", "-Werror")
 
-# Program in the guest -> its sources. Headers count as sources of all of them.
+# Program in the guest -> its sources. A header counts as a source of every program.
 PROGRAMS: Mapping[str, tuple[str, ...]] = {
     "init": ("init.c", "power.c", "util.c"),
     "bin/measure": ("measure.c", "moment.c", "freeze.c", "busy.c", "ballast.c", "util.c"),
@@ -65,7 +65,8 @@ def file(data: bytes, mode: int = 0o644) -> Node:
 def cpio(nodes: Mapping[str, Node]) -> bytes:
     """Return a newc archive of ``nodes`` (path without leading slash -> node).
 
-    The kernel unpacks several of them set end to end. Equal nodes give equal bytes.
+    The kernel unpacks several archives that follow each other in one file. Equal nodes give equal
+    bytes.
     """
     out = bytearray()
     for number, (name, node) in enumerate([*nodes.items(), ("TRAILER!!!", Node(0))], start=1):
@@ -91,7 +92,7 @@ def cpio(nodes: Mapping[str, Node]) -> bytes:
 
 
 def base(arch: Arch, sources: Path = SOURCES) -> Path:
-    """Return the archive of our programs for ``arch``, compiled if anything changed.
+    """Return the archive of the lab's programs for ``arch``, compiled if a source changed.
 
     Raises BoltError when a program does not compile.
     """
@@ -129,14 +130,14 @@ def make(
 
 
 def data(arch: Arch, script: Iterable[str], extra: Mapping[str, Node] | None = None) -> bytes:
-    """Return the initramfs of one run: programs, ``script``, and ``extra`` nodes."""
+    """Return the initramfs of one run: the lab's programs, ``script``, and ``extra`` nodes."""
     text = "".join(f"{line}\n" for line in script)
     nodes = {"script": file(text.encode()), **(extra or {})}
     return base(arch).read_bytes() + cpio(nodes)
 
 
 def second(arch: Arch, image: Path, script: Iterable[str]) -> dict[str, Node]:
-    """Return what the guest's kexec command wants: a kernel, and an initramfs with ``script``."""
+    """Return files for the guest's command kexec: a kernel, and an initramfs with ``script``."""
     return {
         "kexec": directory(),
         "kexec/image": file(image.read_bytes()),
@@ -145,9 +146,9 @@ def second(arch: Arch, image: Path, script: Iterable[str]) -> dict[str, Node]:
 
 
 def power_off() -> dict[str, Node]:
-    """Return what the guest's command "kexec last" wants on arm64: an image that powers off.
+    """Return an image that powers off, for the guest's command "kexec last" on arm64.
 
-    It has the header of a kernel for any page size, and calls PSCI's SYSTEM_OFF.
+    The image has the header of a kernel for any page size, and its code calls PSCI's SYSTEM_OFF.
     """
     header = struct.pack("<IIQQQ24x4sI", 0x14000010, 0xD503201F, 0, 0x1000, 0xA, b"ARMd", 0)
     code = struct.pack("<4I", 0x52800100, 0x72B08000, 0xD4000002, 0x14000000)

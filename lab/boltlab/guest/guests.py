@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Several guests, as many at a time as there are cores: virtual time does not mind."""
+"""Runs guests, one on each core of the host: in virtual time guests do not disturb each other."""
 
 import asyncio
 import os
@@ -12,10 +12,11 @@ from boltlab.guest.qemu import Guest, GuestResult
 
 
 class Job(Protocol):
-    """A guest, and what a bench wants it for.
+    """A guest to run for a bench.
 
-    ``name`` is that of the run's directory, different for each job. ``units`` are its share of the
-    progress: one is done with each record that the guest writes, and all when it has ended.
+    ``name`` is the name of the run's directory, different for each job. ``units`` are the job's
+    share of the progress: one unit is done with each record that the guest writes, and all units
+    are done when the guest has ended.
     """
 
     @property
@@ -28,7 +29,7 @@ class Job(Protocol):
 
     @property
     def units(self) -> int:
-        """Return its share of the progress."""
+        """Return the guest's share of the progress."""
 
 
 AnyJob = TypeVar("AnyJob", bound=Job)
@@ -37,10 +38,10 @@ AnyJob = TypeVar("AnyJob", bound=Job)
 def run_all(
     work: Sequence[AnyJob], title: str, at_once: int | None = None
 ) -> list[tuple[AnyJob, GuestResult]]:
-    """Return each of ``work`` with what its guest left; the first failure ends the others.
+    """Return each job of ``work`` with its guest's result; the first failure ends the other guests.
 
-    ``at_once`` guests run at a time: by default one for each of the host's cores, or of those that
-    Slurm has given to this job. Progress is shown under ``title``.
+    ``at_once`` guests run at a time: by default one for each core of the host, or for each core
+    that Slurm has given to this job. Progress is shown under ``title``.
     """
     given = int(os.environ.get("SLURM_CPUS_PER_TASK", 0))
     return asyncio.run(_run_all(work, title, at_once or given or os.cpu_count() or 1))

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What a guest that does not end was doing: its last words, and where its CPUs are.
+"""Finds out what a guest that does not end was doing: its last message, and where its CPUs are.
 
-QEMU 10 can lose the end of an interrupt: a vCPU writes to its APIC while another one has just
-changed where the devices lie in memory, as Linux does for each PCI device at boot, and the write
-reaches another device. That vCPU takes no timer interrupt any more. See docs/measuring.md.
+QEMU 10 can lose the end of an interrupt. When one vCPU changes where devices lie in memory, as
+Linux does for each PCI device at boot, another vCPU's write to its APIC can reach a wrong device.
+The APIC then still takes the interrupt to be in service, and this vCPU gets no timer interrupt any
+more. See docs/measuring.md.
 """
 
 import asyncio
@@ -21,21 +22,22 @@ from boltlab.kernel import symbols
 
 REGISTERS = "registers.txt"
 APICS = "apics.txt"
-ANSWER = 20  # seconds that the emulator has to tell registers
-# x86_64, arm64; a CPU's registers follow its number.
+ANSWER = 20  # seconds in which the emulator must tell the registers
+# On x86_64 and arm64 QEMU prints a CPU's registers after the CPU's number.
 _CPU = re.compile(r"^CPU#(\d+)", re.M)
 _PC = re.compile(r"\b(?:RIP|PC)=([0-9a-f]{16})")
 _HALTED = re.compile(r"\bRFL=([0-9a-f]{8}).*\bHLT=1")
 _IN_SERVICE = re.compile(r"^ISR\s+(\d+)", re.M)
-INTERRUPTS_ON = 0x200  # a bit of RFL
+INTERRUPTS_ON = 0x200  # the bit of RFL that enables interrupts
 STALL = "detected stalls on CPUs"
 LOOK = 5  # seconds between two looks at the console
 
 
 async def describe(client: QMPClient, image: Path, folder: Path) -> str:
-    """Return what the guest, which runs ``image`` in ``folder``, was doing, in one line.
+    """Return in one line what the guest that runs ``image`` in ``folder`` was doing.
 
-    All registers are left in ``folder``. An emulator that does not answer is said to be stuck.
+    describe() writes all registers to a file in ``folder``. If the emulator does not answer, the
+    line says so.
     """
     said = last_line(folder / "console.log")
     words = f"; the console's last line: {said}" if said else "; the console is empty"
@@ -48,7 +50,7 @@ async def describe(client: QMPClient, image: Path, folder: Path) -> str:
 
 
 async def _ask(client: QMPClient, command: str) -> str:
-    """Return what QEMU's monitor answers to ``command``."""
+    """Return the answer of QEMU's monitor to ``command``."""
     async with asyncio.timeout(ANSWER):
         arguments = {"command-line": command}
         return str(await client.execute("human-monitor-command", arguments))
@@ -57,8 +59,8 @@ async def _ask(client: QMPClient, command: str) -> str:
 async def watch(client: QMPClient, folder: Path) -> None:
     """Raise EmulatorError when the console in ``folder`` tells of a stall that QEMU has caused.
 
-    For guests of x86_64 whose vCPUs run at once. What QEMU says of the APICs is left in
-    ``folder``.
+    Only guests of x86_64 whose vCPUs run at once need this. QEMU's answer about the APICs is
+    written to a file in ``folder``.
     """
     seen = ""
     while STALL not in seen:
@@ -75,13 +77,13 @@ async def watch(client: QMPClient, folder: Path) -> None:
 
 
 def deaf(registers: str, apics: Sequence[str]) -> dict[int, int]:
-    """Return the interrupt in service of each CPU that halts and waits for interrupts.
+    """Return CPU -> interrupt in service, for each CPU that halts and waits for interrupts.
 
-    ``registers``: QEMU's "info registers -a"; ``apics``: its "info lapic" of each CPU. No kernel
-    of x86_64 halts inside of an interrupt that it has not ended.
+    ``registers`` is QEMU's "info registers -a", ``apics`` its "info lapic" of each CPU. An x86_64
+    kernel never halts inside of an interrupt that it has not ended, so QEMU has lost that end.
     """
     found = {}
-    # After what comes before the first CPU: number and registers of each.
+    # Skip the text before the first CPU; then number and registers of each CPU follow.
     for cpu, (state, apic) in enumerate(zip(_CPU.split(registers)[2::2], apics, strict=False)):
         halted, served = _HALTED.search(state), _IN_SERVICE.search(apic)
         if halted and int(halted[1], 16) & INTERRUPTS_ON and served:
@@ -90,9 +92,9 @@ def deaf(registers: str, apics: Sequence[str]) -> dict[int, int]:
 
 
 def places(registers: str, image: Path) -> list[tuple[int, str]]:
-    """Return each CPU of QEMU's ``registers`` with its function, or the address outside of any.
+    """Return each CPU in QEMU's ``registers`` with the function, or else the address, it is at.
 
-    The System.map beside ``image`` names them, if there is one.
+    The System.map beside ``image``, if there is one, has the names of functions.
     """
     names: list[tuple[int, str]] = []
     with contextlib.suppress(OSError, ValueError):
@@ -103,13 +105,13 @@ def places(registers: str, image: Path) -> list[tuple[int, str]]:
     found = []
     for cpu, at in zip(numbers, counters, strict=False):
         place = bisect.bisect_right(starts, at)
-        # User space lies before all functions; modules of x86_64 behind the last.
+        # Addresses of user space are below all functions, those of x86_64's modules above.
         found.append((cpu, names[place - 1][1] if 0 < place < len(names) else f"{at:#x}"))
     return found
 
 
 def last_line(log: Path) -> str:
-    """Return the last line of ``log`` that says something, without its time; or nothing."""
+    """Return the last line of ``log`` that is not blank, without its time; "" if there is none."""
     with contextlib.suppress(OSError):
         lines = log.read_text(encoding="utf-8", errors="replace").splitlines()
         for line in reversed(lines):

@@ -15,24 +15,24 @@ from boltlab.arch import Arch
 NODE = Path("/dev/kvm")
 TINY_TIMEOUT = 20  # seconds
 KERNEL_TIMEOUT = 30
-DEBUG_EXIT = 0x10  # isa-debug-exit ends QEMU with twice this and one
+DEBUG_EXIT = 0x10  # QEMU's device isa-debug-exit ends QEMU with the status 2 * this + 1
 
-# The kernel finds no root file system and panics: as far as that, it has run.
+# The kernel has booted if it gets so far as to panic for want of a root file system.
 _RAN = re.compile(rb"Freeing unused kernel|VFS: |as init process|No working init")
 
 
 @dataclass(frozen=True)
 class Answer:
-    """Whether KVM can be used, and how that is known."""
+    """Whether KVM can be used, and the reason for this answer."""
 
     usable: bool
     detail: str
 
 
 def probe(arch: Arch, kernel: Path | None = None) -> Answer:
-    """Boot under KVM: ``kernel``, an image of the lab for ``arch``, or a tiny program.
+    """Boot ``kernel``, an image of the lab for ``arch``, or else a tiny program, under KVM.
 
-    Takes up to KERNEL_TIMEOUT seconds; never raises for a KVM that does not work.
+    probe() takes up to KERNEL_TIMEOUT seconds, and raises nothing for a KVM that does not work.
     """
     if not arch.is_host:
         return Answer(False, "KVM runs the host's architecture only")
@@ -49,11 +49,11 @@ def probe(arch: Arch, kernel: Path | None = None) -> Answer:
 
 
 def tiny_image(arch: Arch) -> bytes:
-    """Return a program that boots bare and ends the machine at once."""
+    """Return a program that boots without an operating system, and ends the machine at once."""
     if arch.name == "x86_64":
         # A boot sector: mov dx,0xf4; mov al,DEBUG_EXIT; out dx,al; hlt; jmp back
         code = bytes([0xBA, 0xF4, 0x00, 0xB0, DEBUG_EXIT, 0xEE, 0xF4, 0xEB, 0xFD])
-        # Firmware boots from disks with some tracks, not from a single sector.
+        # The firmware boots only from disks of some size, and so the sector is padded.
         return (code.ljust(510, b"\0") + b"\x55\xaa").ljust(1 << 20, b"\0")
     # mov w0,#0x84000008 (PSCI SYSTEM_OFF, two instructions); hvc #0; b .
     return struct.pack("<4I", 0x52800100, 0x72B08000, 0xD4000002, 0x14000000)
@@ -112,7 +112,7 @@ def _qemu(arch: Arch) -> list[str]:
 
 
 def _complaint(text: bytes) -> str:
-    """Return what QEMU said: its first error, or its last words."""
+    """Return QEMU's first error, or else its last line, from its output ``text``."""
     lines = text.decode(errors="replace").strip().splitlines()
     errors = [line for line in lines if "error:" in line]
     return (errors or lines[-1:] or [""])[0].strip()

@@ -8,12 +8,12 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Machine:
-    """One machine; scenarios and torture's configurations describe it in the same words.
+    """One machine; scenarios and torture's configurations describe machines with these fields.
 
     ``threads``: hardware threads of a core. ``disks``: scratch disks with a queue for each CPU, the
-    first ``ext4`` of them with a file system. ``nics``: network cards, all on networks of their
-    own. ``accel``: how the emulator runs the CPUs. ``features`` are added to the CPU's model, in
-    the emulator's words; CPU n + 1 does not have the n-th feature of ``lacks``.
+    first ``ext4`` of which have a file system. ``nics``: network cards, each on a network of its
+    own. ``accel``: how the emulator runs the CPUs. ``features``, written as QEMU does, are added to
+    the CPU's model; CPU n + 1 does not have the n-th feature of ``lacks``.
     """
 
     cpus: int = 4
@@ -32,6 +32,6 @@ KEYS = tuple(entry.name for entry in fields(Machine))
 
 
 def split(table: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Return what of ``table`` are fields of a machine, and the rest."""
+    """Divide ``table``: return the machine made of its fields, and the other keys."""
     ours = {key: value for key, value in table.items() if key in KEYS}
     return ours, {key: value for key, value in table.items() if key not in KEYS}

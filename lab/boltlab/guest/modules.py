@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Builds kernel modules for any kernel in the cache: the lab's, out of tree, and the kernel's."""
+"""Builds modules for any kernel in the cache: the lab's, out of tree, and the kernel's own."""
 
 import hashlib
 import shutil
@@ -17,7 +17,7 @@ from boltlab.kernel.make import make
 from boltlab.locks import lock
 
 FOLDER = guestimage.SOURCES
-BUILT = ".bolt-modules"  # in a tree: the stamp of the kernel for which its modules were built
+BUILT = ".bolt-modules"  # a file in a tree: stamp of the kernel for which modules were built
 
 
 def names() -> list[str]:
@@ -28,8 +28,8 @@ def names() -> list[str]:
 def nodes(kernel: Kernel, wanted: Sequence[str]) -> dict[str, Node]:
     """Return ``wanted`` modules for ``kernel`` as nodes of an initramfs, ``lib/NAME.ko``.
 
-    The lab's, or those that the kernel's configuration makes modules. Raises BoltError when there
-    is no such module or it does not build.
+    A module is the lab's, or one of the kernel's own if the kernel's configuration makes it a
+    module. Raises BoltError when there is no such module, or when a module does not build.
     """
     found = {}
     for name in wanted:
@@ -39,9 +39,9 @@ def nodes(kernel: Kernel, wanted: Sequence[str]) -> dict[str, Node]:
 
 
 def built_in_tree(kernel: Kernel, name: str) -> Path:
-    """Return the kernel's own module ``name``, built with all others of its configuration.
+    """Return the kernel's own module ``name``; build all modules of the kernel's configuration.
 
-    Raises BoltError when there is no such module or they do not build.
+    Raises BoltError when there is no such module, or when a module does not build.
     """
     if not kernel.tree.is_dir():
         raise BoltError(f"the tree of the {kernel.flavour} kernel is gone: {kernel.tree}")
@@ -63,9 +63,9 @@ def built_in_tree(kernel: Kernel, name: str) -> Path:
 
 
 def build(kernel: Kernel, name: str) -> Path:
-    """Return the lab's module ``name`` for ``kernel``, built if it or the kernel changed.
+    """Return the lab's module ``name``; build it if its sources or ``kernel`` changed.
 
-    Raises BoltError when there is no such module or it does not build.
+    Raises BoltError when there is no such module, or when it does not build.
     """
     if name not in names():
         raise BoltError(f"no module '{name}' (there are: {', '.join(names())})")
@@ -74,7 +74,7 @@ def build(kernel: Kernel, name: str) -> Path:
     prefix = f"{kernel.arch}-{kernel.flavour}-{kernel.id}-{name}"
     folder = paths.cache() / "modules"
     found = folder / f"{prefix}-{_fingerprint(kernel, FOLDER / name)}.ko"
-    # The kernel's tree is used, and its make writes there.
+    # Hold the lock of the kernel's tree, because its make writes there.
     with lock(kernel.tree) as fd:
         if found.is_file():
             return found
@@ -93,7 +93,7 @@ def _make(kernel: Kernel, source: Path, scratch: Path, fd: int) -> Path:
     work = scratch / source.name
     shutil.copytree(source, work)
     make(kernel.tree, arch, ["modules_prepare"], log, title=title, lock_fd=fd)
-    # There is no Module.symvers: the kernel's own modules are not built.
+    # The tree has no Module.symvers, because the kernel's own modules are not built.
     variables = {"M": str(work), "KBUILD_EXTRA_SYMBOLS": str(kernel.tree / "vmlinux.symvers")}
     make(kernel.tree, arch, ["modules"], log, title=title, variables=variables, lock_fd=fd)
     return work / f"{source.name}.ko"

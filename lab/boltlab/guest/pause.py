@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Stops single virtual CPUs of a running guest, as a busy host would, only for longer.
+"""Stops single virtual CPUs of a running guest, as a busy host would, but for a longer time.
 
-QEMU's own ``stop`` stops all of them, and a stop signal its whole process. A tracer stops a thread.
+QEMU's command ``stop`` stops all CPUs, and a stop signal QEMU's whole process. So the lab attaches
+to the thread of one CPU as a tracer (ptrace), which can stop a single thread.
 """
 
 import asyncio
@@ -19,8 +20,8 @@ from boltlab.errors import BoltError
 
 _SEIZE, _INTERRUPT, _DETACH = 0x4206, 0x4207, 17
 _WALL = 0x40000000
-POLL = 0.05  # seconds between two looks for what the guest wants
-LONGEST = 1.5  # seconds that a CPU stops at random; natively an AP is waited for for 10
+POLL = 0.05  # seconds between two looks for requests of the guest
+LONGEST = 1.5  # seconds of a random stop; natively the kernel waits 10 s for an AP
 
 
 def _ptrace(request: int, thread: int) -> None:
@@ -33,7 +34,7 @@ def _ptrace(request: int, thread: int) -> None:
 
 
 class Stopped:
-    """Threads that are stopped. All calls must come from one thread of ours."""
+    """Threads of QEMU that are stopped. All calls must come from one thread of the lab."""
 
     def __init__(self) -> None:
         self.threads: set[int] = set()
@@ -51,25 +52,25 @@ class Stopped:
         """Let ``thread`` go on."""
         if thread in self.threads:
             self.threads.discard(thread)
-            # It may have ended with its process.
+            # The thread may have ended with its process.
             with contextlib.suppress(BoltError):
                 _ptrace(_DETACH, thread)
 
     def all_go(self) -> None:
-        """Let all of them go on."""
+        """Let all stopped threads go on."""
         for thread in list(self.threads):
             self.go(thread)
 
 
 async def threads(client: QMPClient) -> Mapping[int, int]:
-    """Return the emulator's thread of each of the guest's CPUs."""
+    """Return CPU of the guest -> the emulator's thread that runs this CPU."""
     answer = await client.execute("query-cpus-fast")
     assert isinstance(answer, list)
     return {row["cpu-index"]: row["thread-id"] for row in answer}
 
 
 def wishes(text: str) -> list[tuple[str, int]]:
-    """Return what the results ``text`` of a guest ask of the host: ("stop" or "go", CPU)."""
+    """Return a guest's requests to the host, ("stop" or "go", CPU), in its results ``text``."""
     found = []
     for line in text.splitlines():
         with contextlib.suppress(ValueError):
@@ -81,7 +82,7 @@ def wishes(text: str) -> list[tuple[str, int]]:
 
 
 async def obey(client: QMPClient, folder: Path) -> None:
-    """Stop CPUs and let them go on as the guest's command ``host`` says."""
+    """Stop CPUs and let them go on as the guest asks with its command ``host``."""
     known = await threads(client)
     if len(set(known.values())) < len(known):
         raise BoltError("a CPU can only be stopped where each has a thread of its own (mttcg)")
@@ -99,14 +100,14 @@ async def obey(client: QMPClient, folder: Path) -> None:
 
 
 class AtRandom:
-    """Stops one CPU after the other, for as long as the numbers from ``seed`` say."""
+    """Stops one random CPU after the other for a random time; all numbers come from ``seed``."""
 
     def __init__(self, seed: int) -> None:
         self.rng = random.Random(seed)
         self.times = 0
 
     async def __call__(self, client: QMPClient, folder: Path) -> None:
-        """Go on until cancelled."""
+        """Stop CPUs until this task is cancelled."""
         known = await threads(client)
         stopped = Stopped()
         try:

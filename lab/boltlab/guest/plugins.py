@@ -15,12 +15,12 @@ SOURCES = paths.REPO / "lab" / "plugin"
 
 
 def api(version: str) -> int:
-    """Return the number of the plugin interface to use with QEMU ``version``."""
+    """Return the number of the plugin interface that QEMU ``version`` has."""
     return 2 if int(version.partition(".")[0]) >= 9 else 1
 
 
 def build(name: str, arch: Arch) -> Path:
-    """Return the plugin ``name`` for the emulator of ``arch``, compiled if anything changed."""
+    """Return the plugin ``name`` for the emulator of ``arch``, compiled if its source changed."""
     code = SOURCES / f"{name}.c"
     number = api(qemu.version(arch.qemu))
     words = ["gcc", "-shared", "-fPIC", "-O2", "-Wall", "-Wextra", "-Werror", f"-DAPI={number}"]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Runs one guest in QEMU to its end and judges how it ended."""
+"""Runs one guest in QEMU to its end, and judges whether the guest ended well."""
 
 import asyncio
 import contextlib
@@ -27,63 +27,65 @@ from boltlab.guest import console, guestimage, hang, pause
 from boltlab.guest.guestimage import Node
 from boltlab.guest.machine import Machine
 
-# Virtual time: one thread runs all CPUs in turn, one instruction takes 2^1 ns, idle time costs
-# no host time. Only with it are latencies repeatable.
+# "icount" is virtual time: one thread of QEMU runs all CPUs in turn, an instruction takes 2^1 ns,
+# and idle time costs no host time. Only in virtual time are latencies repeatable.
 ACCELERATORS = {
     "icount": ("-accel", "tcg,thread=single", "-icount", "shift=1,sleep=off"),
     "mttcg": ("-accel", "tcg,thread=multi"),
     "kvm": ("-accel", "kvm"),
 }
-EMULATED = ("mttcg", "icount")  # those that every host has
+EMULATED = ("mttcg", "icount")  # the accelerators that every host has
 PORTS = {
     "bolt.results": "results.jsonl",
     "bolt.dmesg": "dmesg.log",
     "bolt.trace": "trace.txt",
 }
 PLUGIN = "plugin.jsonl"
-# With a seed, one instruction takes 1, 2 or 4 ns.
+# A guest's seed selects how long an instruction takes: 1, 2 or 4 ns.
 SHIFTS = 3
-# A slice of virtual time lasts until the next timer of the emulator is due, and resetting a CPU
-# is charged all of it. A device that only has a timer, every 50 us, keeps slices short.
+# In virtual time a CPU's turn lasts until the next timer of the emulator is due, and the reset of
+# a CPU is charged the rest of a turn. A device whose only work is a timer every 50 us keeps turns
+# short.
 BOUND = (
     *("-netdev", "hubport,id=bound,hubid=0"),
     *("-object", "filter-buffer,id=bounds,netdev=bound,interval=50"),
 )
 BLOCK = 512
-DISK = 512 << 20  # bytes of a scratch disk; they are sparse
-# All that a guest can reach by its network cards: what it sends there comes back.
+DISK = 512 << 20  # bytes of a scratch disk, which is a sparse file
+# The only address that a guest's network card reaches: an echo server.
 ECHO = "restrict=on,guestfwd=tcp:10.0.2.100:7-cmd:cat"
 PVPANIC = ("pvpanic", "pvpanic-pci")
-# Its complaints would stand beside our one line.
+# An error is to be one line of the lab's: the library must not print more.
 logging.getLogger("qemu.qmp").addHandler(logging.NullHandler())
 
-# Runs beside a guest, with its control connection and its directory; it may raise BoltError.
+# A coroutine that runs while a guest does. It gets the connection to QEMU's monitor and the run's
+# directory, and may raise BoltError.
 Watcher = Callable[[QMPClient, Path], Coroutine[Any, Any, None]]
 
 KEEP_RUNS = 200
-START_TIMEOUT = 30  # seconds until QEMU answers
+START_TIMEOUT = 30  # seconds in which QEMU must answer
 POLL = 0.5  # seconds between two looks at a running guest
 
 
 @dataclass(frozen=True)
 class Guest:
-    """What to run: a kernel, the script it gets, and the machine. timeout is host seconds.
+    """What to run: a kernel, a script, and a machine. ``timeout`` is in seconds of the host.
 
     ``programs`` are added to the initramfs, by path without the leading slash. ``bounded``: no CPU
-    runs for more than a few microseconds of virtual time before the next gets its turn.
-    ``seed`` makes a run that can be repeated: in virtual time what is random comes from it, and
-    how long an instruction takes.
-    ``plugin`` is one of the emulator's, which writes to PLUGIN in the run's directory;
-    ``plugin_args`` are NAME=VALUE,... for it. ``warns`` are patterns of what the kernel must
-    complain about, each just once.
-    ``root`` is the image of a disk with a system of its own, in place of the initramfs: what the
-    guest writes there is forgotten, unless it is to ``keep`` that. Its second disk holds the
-    script, which that system runs, and its third the kernel; the images ``media`` are further
-    disks, which it can only read. ``initrd`` is an initramfs that such a system boots through.
-    ``agent`` is the emulator's end of a connection to the guest agent of such a system.
-    ``slots``: the machine has room for so many CPUs, each a socket; those beyond the machine's
-    ``cpus`` can be added while it runs. ``board`` are arguments of the emulator in place of the
-    architecture's.
+    runs for more than a few microseconds of virtual time before the next CPU gets its turn.
+    ``seed`` makes a run that can be repeated: in virtual time all random numbers, and the time of
+    an instruction, come from the seed.
+    ``plugin`` is a plugin of the emulator, which writes to PLUGIN in the run's directory;
+    ``plugin_args`` are the plugin's arguments, NAME=VALUE,... ``warns`` are patterns of complaints
+    that the kernel must print, each just once.
+    ``root`` is the image of a disk with a whole system, such as Debian, in place of the initramfs.
+    The guest's writes to that disk are dropped unless ``keep`` is set. The second disk holds the
+    script, which the system runs, and the third the kernel; the images ``media`` are further disks,
+    which are read-only. ``initrd`` is an initramfs with which such a system boots. ``agent`` is the
+    emulator's end of a connection to the guest agent of such a system.
+    ``slots``: the machine has room for so many CPUs, each a socket; CPUs beyond the machine's
+    ``cpus`` can be added while the guest runs. ``board`` are arguments of the emulator in place of
+    the architecture's.
     """
 
     arch: Arch
@@ -109,14 +111,14 @@ class Guest:
 
 @dataclass(frozen=True)
 class GuestResult:
-    """What a guest that ended well has left: its directory and the records of its results."""
+    """The result of a guest that ended well: the run's directory, and the records of the guest."""
 
     folder: Path
     records: list[dict[str, Any]]
 
     @property
     def trace(self) -> Path:
-        """Path of the raw trace, empty unless the script had one made."""
+        """Path of the raw trace; the file is empty unless the guest's script has traced."""
         return self.folder / PORTS["bolt.trace"]
 
     def samples(self) -> dict[str, list[int]]:
@@ -148,12 +150,12 @@ async def boot(
     ignored: Sequence[re.Pattern[str]] = (),
     watcher: Watcher | None = None,
 ) -> GuestResult:
-    """Run ``guest`` to its end and return what it left in a new directory for ``name``.
+    """Run ``guest`` to its end and return its result, in a new directory for ``name``.
 
-    ``folder`` is used in place of a new one. ``seen`` is told now and then how many records there
-    are; ``watcher`` is run beside the guest. Raises BoltError with a log when QEMU does not start,
-    the guest panics, hangs or fails a command, or its kernel complains, unless that is one of the
-    complaints ``ignored`` or one that ``guest`` is to have.
+    ``folder`` is used in place of a new directory. ``seen`` is called now and then with the number
+    of records so far; ``watcher`` runs while the guest does. Raises BoltError with a log when QEMU
+    does not start, when the guest panics, hangs or fails a command, or when its kernel prints a
+    complaint that is neither ``ignored`` nor one that ``guest`` is to have.
     """
     folder = folder or new_run(name)
     if watcher is None and any(line.startswith("host ") for line in guest.script):
@@ -189,7 +191,7 @@ def command(guest: Guest, initrd: Path) -> list[str]:
         raise BoltError(f"unknown accelerator '{machine.accel}' (one of {known})")
     board = arch.kvm_machine_args if machine.accel == "kvm" else arch.machine_args
     board = guest.board or board
-    # A guest with an oops may go on, waiting for what has died, until its time is over.
+    # After an oops a guest might wait for the dead task until its time is over, and so it panics.
     start = "root=/dev/vda rw" if guest.root else "rdinit=/init"
     fixed = f"console={arch.console} loglevel=5 panic=-1 oops=panic {start}"
     append = f"{fixed} {guest.append}".strip()
@@ -206,7 +208,7 @@ def command(guest: Guest, initrd: Path) -> list[str]:
 
 
 def accelerator(guest: Guest) -> list[str]:
-    """Return QEMU's arguments for how it runs the guest, and for what is random in it."""
+    """Return QEMU's arguments for the accelerator, and for random numbers in the guest."""
     words = list(ACCELERATORS[guest.machine.accel])
     if guest.seed is None:
         return words
@@ -217,7 +219,7 @@ def accelerator(guest: Guest) -> list[str]:
 
 
 def unequal(guest: Guest) -> list[str]:
-    """Return QEMU's arguments for CPUs that lack a feature: all but the first, a core each."""
+    """Return QEMU's arguments for CPUs that lack a feature: CPU 1 and up, each a core."""
     model = guest.arch.machine_args[-1]
     cpu = f"{model}-{guest.arch.name}-cpu,socket-id=0,thread-id=0"
     args = []
@@ -227,9 +229,9 @@ def unequal(guest: Guest) -> list[str]:
 
 
 def smp(guest: Guest) -> str:
-    """Return what -smp takes: a node is a socket, or cores would share caches across nodes.
+    """Return the argument of -smp. A node is a socket, so that cores share caches in a node only.
 
-    CPUs that lack something are devices of their own, so that the machine starts with one CPU.
+    CPUs that lack a feature are added as devices, and then -smp is for the first CPU alone.
     """
     machine = guest.machine
     if machine.lacks:
@@ -282,7 +284,7 @@ def system(guest: Guest, folder: Path) -> list[str]:
         return []
     script = folder / "script"
     text = "".join(f"{line}\n" for line in guest.script).encode()
-    # A shell reads it to its end, which is that of a block.
+    # A shell reads the whole disk, which ends at the end of a block.
     script.write_bytes(text + b"\n" * (-len(text) % BLOCK))
     args = []
     mode = "cache=unsafe" if guest.keep else "snapshot=on"
@@ -298,7 +300,7 @@ def system(guest: Guest, folder: Path) -> list[str]:
 
 
 def disks(guest: Guest, folder: Path) -> list[str]:
-    """Make the guest's disks, empty, in ``folder`` and return QEMU's arguments for them."""
+    """Make empty disks for the guest in ``folder``, and return QEMU's arguments for these disks."""
     args = []
     machine = guest.machine
     for number in range(machine.disks):
@@ -307,7 +309,7 @@ def disks(guest: Guest, folder: Path) -> list[str]:
             file.truncate(DISK)
         if number < machine.ext4:
             _output([binary("mkfs.ext4"), "-q", "-F", str(path)])
-        # The host's disk must not be waited for: virtual time goes on meanwhile.
+        # QEMU must not wait for the host's disk, because virtual time goes on meanwhile.
         drive = f"if=none,id=disk{number},format=raw,cache=unsafe,file={_escaped(path)}"
         device = f"virtio-blk-pci,drive=disk{number},num-queues={machine.cpus}"
         args += ["-drive", drive, "-device", device]
@@ -317,7 +319,7 @@ def disks(guest: Guest, folder: Path) -> list[str]:
 def nics(guest: Guest) -> list[str]:
     """Return QEMU's arguments for the guest's network cards.
 
-    They offer several queues, but a network in user mode has one: that is all they get.
+    A card could have several queues, but a network in user mode has one, and so the card has one.
     """
     args = []
     for number in range(guest.machine.nics):
@@ -352,7 +354,7 @@ def devices(emulator: str) -> frozenset[str]:
 
 
 def new_run(name: str) -> Path:
-    """Make and return the directory of a new run called ``name``; the oldest ones go."""
+    """Make and return the directory of a new run called ``name``; remove the oldest runs."""
     root = paths.cache() / "runs"
     root.mkdir(exist_ok=True)
     stamp = time.strftime("%Y%m%d-%H%M%S")
@@ -371,11 +373,11 @@ def judge(
     ignored: Sequence[re.Pattern[str]] = (),
     warns: Sequence[str] = (),
 ) -> GuestResult:
-    """Return what the run in ``folder`` left, given the ``reason`` of its end.
+    """Return the result of the run in ``folder``, which ended for ``reason``.
 
-    Raises BoltError unless the guest powered off by itself, its script ran to the end and
-    neither its console nor its kernel log holds a complaint, those ``ignored`` aside, and those
-    that fit ``warns``: each of these patterns must be found, and no log has it twice.
+    Raises BoltError unless the guest powered off by itself, its script ran to the end, and neither
+    its console nor its kernel log holds a complaint that is not ``ignored``. Each pattern of
+    ``warns`` must fit a complaint, and no log may have two such complaints.
     """
     log = folder / "console.log"
     expected = [re.compile(text) for text in warns]
@@ -406,7 +408,7 @@ def judge(
 
 
 def _escaped(path: Path) -> str:
-    """In QEMU's option lists a comma is written twice."""
+    """Return ``path`` for QEMU's option lists, in which a comma is written twice."""
     return str(path).replace(",", ",,")
 
 
@@ -414,7 +416,7 @@ def _escaped(path: Path) -> str:
 async def _process(
     args: list[str], folder: Path, qmp: socket.socket, agent: socket.socket | None
 ) -> AsyncIterator[asyncio.subprocess.Process]:
-    """Start QEMU, out of reach of the terminal's Ctrl-C; it never outlives the context."""
+    """Run QEMU, out of reach of the terminal's Ctrl-C, until the context ends at the latest."""
     with (folder / "qemu.log").open("wb") as log, qmp:
         process = await asyncio.create_subprocess_exec(
             *args,
@@ -440,7 +442,7 @@ async def _watch(
     seen: Callable[[int], None] | None,
     watcher: Watcher | None,
 ) -> str:
-    """Let the guest run to its end and return the reason that QEMU gives for it."""
+    """Let the guest run to its end, and return the reason that QEMU gives for the end."""
     client = QMPClient("guest")
     listener = EventListener(names=("SHUTDOWN", "GUEST_PANICKED", "WATCHDOG"))
     client.register_listener(listener)
@@ -477,7 +479,7 @@ async def _watch(
 
 
 def _complaint(log: Path) -> str:
-    """Return QEMU's last words in its ``log``, after a colon, or nothing."""
+    """Return the last line of QEMU's ``log``, after a colon, or "" if the log is empty."""
     said = hang.last_line(log)
     return f": {said}" if said else ""
 
@@ -504,7 +506,7 @@ def _shutdown_reason(data: object) -> str:
 
 
 def records_of(path: Path) -> list[dict[str, Any]]:
-    """Parse the lines of results; a line cut off or garbled ends them."""
+    """Return the records in a file of results, up to a line that is cut off or garbled."""
     records = []
     with contextlib.suppress(OSError, ValueError):
         for line in path.read_text(encoding="utf-8").splitlines():
@@ -520,7 +522,7 @@ def _lines(path: Path) -> int:
 
 
 def _last_words(log: Path) -> str:
-    """Return what the guest's programs said last on the console, or nothing."""
+    """Return the last line that the guest's programs printed on the console, or ""."""
     with contextlib.suppress(OSError):
         lines = log.read_text(encoding="utf-8", errors="replace").splitlines()
         said = [line for line in lines if line.startswith("guest: ")]
@@ -537,7 +539,7 @@ def _output(args: list[str]) -> str:
 
 
 def _prune(root: Path) -> None:
-    """Remove the oldest runs; another call may be at it too."""
+    """Remove the oldest runs, though another call may be removing them at the same time."""
     with contextlib.suppress(FileNotFoundError):
         runs = sorted(root.iterdir(), key=lambda path: path.stat().st_mtime_ns)
         for folder in runs[:-KEEP_RUNS]:

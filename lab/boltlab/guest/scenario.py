@@ -22,16 +22,15 @@ FOLDER = paths.REPO / "lab" / "scenarios"
 class Scenario:
     """One scenario.
 
-    ``commands`` are lines of the guest's script, run ``repeat`` times over; ``{functions}`` in them
-    stands for the functions of the breakdown, ``{batches}`` for those that are counted.
-    ``kexec`` is the script of the kernel that the command kexec starts. ``timeout`` is host
-    seconds. ``kernel`` is a flavour. ``append`` is added to the kernel's command line.
-    ``selftests`` are the kernel's own, found in /bin of the guest; ``modules`` are the lab's.
-    ``tools`` are programs of tools/. ``setting`` is the measuring setting to run in, for
-    scenarios that need one. ``warns`` are patterns, each of which the kernel must complain
-    about once: in the first line of a complaint, or in the message that the kernel prints above
-    it. Any other complaint fails the run. A scenario's file has the fields of ``machine`` among
-    the others.
+    ``commands`` are lines of the guest's script, which runs ``repeat`` times; in a command
+    ``{functions}`` stands for the functions of the breakdown, ``{batches}`` for the functions whose
+    calls are counted. ``kexec`` is the script for the kernel that the command kexec starts.
+    ``timeout`` is in seconds of the host. ``kernel`` is a flavour. ``append`` is added to the
+    kernel's command line. ``selftests`` are the kernel's own, found in /bin of the guest;
+    ``modules`` are the lab's. ``tools`` are programs of tools/. ``setting`` is the measuring
+    setting, for scenarios that need a certain one. ``warns`` are patterns, each of which must fit
+    one complaint of the kernel: its first line, or the message that the kernel prints above that.
+    Any other complaint fails the run. A scenario's file also has the fields of ``machine``.
     """
 
     name: str
@@ -56,12 +55,12 @@ class Scenario:
         return tuple(traced.fill(line) for line in self.commands) * self.repeat
 
     def changed(self, **changes: Any) -> "Scenario":
-        """Return the scenario with other fields, those of its machine among them."""
+        """Return the scenario with the fields, of itself or of its machine, as in ``changes``."""
         machine, own = split(changes)
         return replace(self, machine=replace(self.machine, **machine), **own)
 
     def guest(self, arch: Arch, kernel: Kernel, setting: str) -> Guest:
-        """Return the guest that runs this on ``kernel`` in a measuring ``setting``."""
+        """Return the guest that runs this scenario on ``kernel`` in a measuring ``setting``."""
         programs = modules.nodes(kernel, self.modules) | tools.nodes(arch, self.tools)
         if self.selftests:
             programs |= selftest.build(arch, kernel.tree, self.selftests)
@@ -79,25 +78,25 @@ class Scenario:
         )
 
 
-# The types that a scenario file may use, by field; everything else is text.
+# Field of a scenario's file -> its type; all other fields are text.
 _LISTS = ("commands", "arches", "selftests", "modules", "tools", "kexec", "warns", "lacks")
 _NUMBERS = ("cpus", "nodes", "threads", "disks", "ext4", "nics", "timeout", "repeat")
 
 
 def allowed() -> set[str]:
-    """Return what may be said of a scenario: its own fields, and those of its machine."""
+    """Return the keys that a scenario's file may have: fields of Scenario and of Machine."""
     return {entry.name for entry in fields(Scenario)} - {"machine"} | {*KEYS}
 
 
 def names() -> list[str]:
-    """Return the names of all scenarios: those of files, and those of selftests."""
+    """Return the names of all scenarios: those in lab/scenarios, and those of selftests."""
     return sorted({path.stem for path in FOLDER.glob("*.toml")} | selftest.scenarios().keys())
 
 
 def load(name: str) -> Scenario:
-    """Return the scenario called ``name``, or that of the file ``name`` if it ends in .toml.
+    """Return the scenario ``name``, or the one in the file ``name`` if that ends in .toml.
 
-    Raises BoltError naming what is wrong.
+    Raises BoltError when there is no such scenario, or naming what is wrong in its file.
     """
     if name in selftest.scenarios():
         return parse(name, {**selftest.scenarios()[name]})

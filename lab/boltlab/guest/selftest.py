@@ -19,7 +19,7 @@ from boltlab.guest.guestimage import Node
 FOLDER = Path("tools/testing/selftests/bolt")
 OVERLAY = paths.KERNEL / "overlay"
 TABLE = paths.REPO / "lab" / "selftests.toml"
-PREFIX = "selftest-"  # of the scenarios'
+PREFIX = "selftest-"  # what the names of these scenarios begin with
 
 FLAGS = ("-static", "-O2", "-Wall")
 
@@ -35,8 +35,8 @@ def names(tree: Path) -> list[str]:
 def scenarios() -> Mapping[str, Mapping[str, Any]]:
     """Return a scenario for each selftest and each further table of selftests.toml, by name.
 
-    They are tables as in lab/scenarios. Raises BoltError when selftests.toml does not fit the
-    Makefile.
+    The scenarios are tables as in lab/scenarios. Raises BoltError when selftests.toml does not fit
+    the selftests in the Makefile.
     """
     table = tomllib.loads(TABLE.read_text(encoding="utf-8"))
     known = names(OVERLAY)
@@ -66,7 +66,7 @@ def scenarios() -> Mapping[str, Mapping[str, Any]]:
 
 
 def _description(name: str) -> str:
-    """Return the first sentence of the comment that the selftest ``name`` begins with."""
+    """Return the first sentence of the comment with which the selftest ``name`` begins."""
     text = (OVERLAY / FOLDER / f"{name}.c").read_text(encoding="utf-8")
     comment = re.search(r"^/\*(.*?)\*/", text.partition("\n")[2], re.M | re.S)
     words = re.sub(r"\n \*", " ", comment[1] if comment else "").split()
@@ -76,7 +76,7 @@ def _description(name: str) -> str:
 def build(arch: Arch, tree: Path, wanted: Sequence[str]) -> dict[str, Node]:
     """Return ``wanted`` selftests of ``tree`` as nodes of an initramfs, ``bin/NAME`` -> program.
 
-    Raises BoltError when there is no such test or it does not compile.
+    Raises BoltError when there is no such test, or when a test does not compile.
     """
     known = names(tree)
     for name in wanted:

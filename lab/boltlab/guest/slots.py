@@ -12,16 +12,16 @@ from qemu.qmp import EventListener, QMPClient
 from boltlab.errors import BoltError
 from boltlab.guest import qemu
 
-POLL = 0.2  # seconds between two looks for what the guest wants
-PATIENCE = 120  # seconds until a CPU must be out, if somebody wants to know when
+POLL = 0.2  # seconds between two looks for requests of the guest
+PATIENCE = 120  # seconds in which a CPU must be out, if the time until then is to be measured
 
 
 async def obey(client: QMPClient, folder: Path, out: Callable[[float], None] | None = None) -> None:
-    """Do what the guest's records "slot" say, "add N" or "eject N", until cancelled.
+    """Add and eject CPUs as the guest's records "slot" say, "add N" or "eject N", until cancelled.
 
-    Slots are counted from 0, in the order of their sockets. The guest sees when it is done.
-    ``out`` is told how many seconds of the host pass from the emulator's order to take a CPU out to
-    the emulator's event that the CPU is out; BoltError when that event does not come.
+    Slots are counted from 0, in the order of their sockets. The guest itself sees when the CPU has
+    come or gone. ``out`` is called with the seconds of the host from the emulator's order to take a
+    CPU out to the emulator's event that the CPU is out; BoltError when that event does not come.
     """
     done = 0
     while True:
@@ -66,5 +66,5 @@ async def _timed(client: QMPClient, name: str) -> float:
 
 
 def _slots(answer: Any) -> list[Any]:
-    """Return the slots in the ``answer`` of the emulator, in order."""
+    """Return the slots that the emulator's ``answer`` lists, in order."""
     return sorted(answer, key=lambda row: sorted(row["props"].items()))

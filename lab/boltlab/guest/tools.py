@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Builds tools/: for tests on this machine, and for guests with the libraries of Debian."""
+"""Builds tools/ for tests on this machine, and, with Debian's libraries, for guests."""
 
 import hashlib
 import json
@@ -19,7 +19,7 @@ from boltlab.guest.guestimage import Node
 from boltlab.locks import lock
 
 SOURCES = paths.REPO / "tools"
-# What programs for a guest are compiled with and linked to.
+# Debian packages with the headers and libraries for programs of a guest.
 LIBRARIES = (
     "libc6-dev",
     "libinih-dev",
@@ -29,7 +29,7 @@ LIBRARIES = (
     "libtracefs-dev",
     "libtracecmd-dev",
 )
-# Name of a build on this machine -> options of meson.
+# Name of a build for this machine -> options of meson.
 BUILDS: Mapping[str, tuple[str, ...]] = {
     "plain": ("-Dwerror=true",),
     "bare": ("-Dwerror=true", "-Dsystemd=disabled", "-Dtracecmd=disabled", "-Dman=disabled"),
@@ -50,9 +50,9 @@ def _run(command: Sequence[str], log: Path, what: str) -> None:
 
 
 def _build(folder: Path, options: Sequence[str], targets: Sequence[str] = ()) -> None:
-    """Build tools/ in ``folder`` with meson's ``options``; what is up to date stays as it is."""
+    """Build tools/ in ``folder`` with meson's ``options``; only changed parts are compiled."""
     log = paths.new_log(f"tools-{folder.name}")
-    # Other options, or a clone of the repository that is elsewhere: begin anew.
+    # The folder was made with other options or for another clone of the repository: begin anew.
     stamp, wanted = folder / "bolt-stamp", repr((str(SOURCES), tuple(options)))
     if not stamp.is_file() or stamp.read_text(encoding="utf-8") != wanted:
         shutil.rmtree(folder, ignore_errors=True)
@@ -64,7 +64,7 @@ def _build(folder: Path, options: Sequence[str], targets: Sequence[str] = ()) ->
 
 
 def host(name: str) -> Path:
-    """Return the folder of the build ``name`` of BUILDS, tests included, brought up to date."""
+    """Return the folder of the build ``name`` of BUILDS, which is updated first, with its tests."""
     packages.ensure("tools", "guest")
     folder = paths.cache() / "tools" / name
     with lock(folder):
@@ -75,7 +75,7 @@ def host(name: str) -> Path:
 
 
 def tests(folder: Path, suite: str = "lib") -> list[dict[str, Any]]:
-    """Return what meson knows of the tests of ``suite`` in the build ``folder``."""
+    """Return meson's descriptions of the tests of ``suite`` in the build ``folder``."""
     text = (folder / "meson-info" / "intro-tests.json").read_text(encoding="utf-8")
     return [test for test in json.loads(text) if f"cpubolt:{suite}" in test["suite"]]
 
@@ -105,9 +105,10 @@ def _relink(folder: Path) -> None:
 
 
 def cross_file(arch: Arch, root: Path) -> str:
-    """Return the text of meson's file for programs of ``arch`` that use the libraries in ``root``.
+    """Return the text of meson's cross file for programs of ``arch`` with libraries of ``root``.
 
-    It serves for the architecture of this machine as well, which may run another Debian.
+    The file is also used for the architecture of this machine, which may run another Debian than
+    guests do.
     """
     tools = {name: f"{arch.triplet}-{name}" for name in ("gcc", "ar", "strip")}
     binaries = {"c": tools["gcc"], "ar": tools["ar"], "strip": tools["strip"]}
@@ -117,7 +118,7 @@ def cross_file(arch: Arch, root: Path) -> str:
         [
             "[binaries]",
             *(f"{key} = '{value}'" for key, value in binaries.items()),
-            "pkgconfig = 'pkg-config'",  # later versions of meson take this name as well
+            "pkgconfig = 'pkg-config'",  # later versions of meson accept this name as well
             "[properties]",
             f"sys_root = '{root}'",
             f"pkg_config_libdir = '{pkg}'",
@@ -135,7 +136,7 @@ def cross_file(arch: Arch, root: Path) -> str:
 
 
 def guest(arch: Arch) -> Path:
-    """Return the folder of the build for guests of ``arch``, brought up to date."""
+    """Return the folder of the build for guests of ``arch``, which is updated first."""
     packages.ensure("tools", "guest", arches=[arch])
     root = sysroot(arch)
     folder = paths.cache() / "tools" / f"guest-{arch.name}"
@@ -149,8 +150,8 @@ def guest(arch: Arch) -> Path:
 def nodes(arch: Arch, names: Iterable[str]) -> dict[str, Node]:
     """Return the programs ``names`` for ``arch`` as nodes of an initramfs, with their libraries.
 
-    The programs are in bin/, the libraries in lib/, where the dynamic linker looks by itself.
-    Raises BoltError when there is no such program.
+    The programs are in bin/, the libraries in lib/, where the dynamic linker looks without being
+    told. Raises BoltError when there is no such program.
     """
     found: dict[str, Node] = {}
     names = list(names)
@@ -172,7 +173,7 @@ def _places(arch: Arch, root: Path) -> list[Path]:
 
 
 def _libraries(arch: Arch, program: Path, places: Sequence[Path]) -> dict[str, Node]:
-    """Return the shared libraries that ``program`` needs, directly or not."""
+    """Return the shared libraries that ``program`` needs, and those that these libraries need."""
     found: dict[str, Node] = {}
     left = _needed(program)
     while left:
@@ -196,7 +197,7 @@ def _linker(program: Path, root: Path) -> dict[str, Node]:
     match = re.search(r"program interpreter: /(.+)\]", _readelf("-l", program))
     if match is None:
         raise BoltError(f"{program.name} names no dynamic linker")
-    # Debian's package has it in /lib of the architecture, and a link at the path.
+    # Debian's package has the linker in /lib of the architecture, and at the path a link.
     linker = (root / match[1]).resolve(strict=True)
     folder = str(Path(match[1]).parent)
     nodes = {} if folder in guestimage.DIRECTORIES else {folder: guestimage.directory()}

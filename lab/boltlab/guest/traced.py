@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The functions of the kernel that guests trace, and their placeholders in a guest's script."""
+"""The functions of the kernel that guests trace, and the placeholders for them in scripts."""
 
 import functools
 import tomllib

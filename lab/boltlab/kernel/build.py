@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Builds kernels, no more of them than changed."""
+"""Builds kernels; what has not changed since the last build is not compiled again."""
 
 import hashlib
 import json
@@ -20,7 +20,7 @@ from boltlab.kernel.make import FIXED, make
 from boltlab.kernel.source import Source
 from boltlab.locks import lock
 
-BUILT = ".bolt-built"  # in a tree: the stamp of the last complete build
+BUILT = ".bolt-built"  # a file in a tree, with the stamp of the last complete build
 
 
 @dataclass(frozen=True)
@@ -29,10 +29,10 @@ class Kernel:
 
     arch: str
     flavour: str
-    id: str  # of the source, "6.12.117-1a2b3c4d"
+    id: str  # name of the source, as in "6.12.117-1a2b3c4d"
     release: str
-    config_sha: str  # the same for pristine and Bolt, see config.sha()
-    stamp: str  # of everything it was made from
+    config_sha: str  # pristine and Bolt have the same, see config.sha()
+    stamp: str  # a hash of everything the kernel was made from
     folder: Path
 
     @property
@@ -42,23 +42,23 @@ class Kernel:
 
     @property
     def config(self) -> Path:
-        """Path of its .config."""
+        """Path of the kernel's .config."""
         return self.folder / "config"
 
     @property
     def system_map(self) -> Path:
-        """Path of its System.map."""
+        """Path of the kernel's System.map."""
         return self.folder / "System.map"
 
     @property
     def tree(self) -> Path:
-        """Path of the tree it was built in."""
+        """Path of the tree in which the kernel was built."""
         return tree_path(self.arch, self.flavour, self.id)
 
 
 @dataclass(frozen=True)
 class Prepared:
-    """A configured tree, locked for us."""
+    """A configured tree whose lock the caller holds."""
 
     path: Path
     config: str
@@ -67,12 +67,12 @@ class Prepared:
 
 
 def tree_path(arch: str, flavour: str, source_id: str) -> Path:
-    """Return where the tree of that kernel is or would be."""
+    """Return the path that the tree of that kernel has, or would have if it were built."""
     return paths.cache() / "build" / f"{arch}-{flavour}-{source_id}"
 
 
 def ensure_kernel(arch: Arch, flavour: str, source: Source, jobs: int = 1) -> Kernel:
-    """Return the kernel of ``flavour`` for ``arch``, built if anything it is made from changed.
+    """Return the kernel of ``flavour`` for ``arch``; build it if a file or setting of it changed.
 
     Raises BoltError when a tool is missing, the disk is full, a hook does not apply or the
     build fails.
@@ -93,10 +93,10 @@ def ensure_kernel(arch: Arch, flavour: str, source: Source, jobs: int = 1) -> Ke
 def changed_kernel(
     arch: Arch, flavour: str, source: Source, jobs: int, change: Callable[[Path], str]
 ) -> Kernel:
-    """Return the kernel of ``flavour`` with its tree changed by ``change``, which names it.
+    """Return a kernel of ``flavour``, built after ``change`` has changed its tree.
 
-    The next kernel of the flavour that is built has nothing of that. Raises BoltError as
-    ensure_kernel() does.
+    ``change`` returns a name of what it changed. The next build of the flavour takes the change
+    back. Raises BoltError as ensure_kernel() does.
     """
     kind = flavours.get(flavour)
     packages.ensure("build", arches=[arch])
@@ -108,7 +108,7 @@ def changed_kernel(
 
 
 def load(folder: Path) -> Kernel | None:
-    """Return the complete kernel in ``folder`` of the cache, or None."""
+    """Return the kernel in ``folder`` of the cache, or None if that is not complete."""
     try:
         fields = json.loads((folder / "kernel.json").read_text(encoding="utf-8"))
         kernel = Kernel(**{**fields, "folder": folder})
@@ -137,7 +137,8 @@ def built() -> list[Kernel]:
 def prepared(arch: Arch, flavour: str, source: Source, jobs: int = 1) -> Iterator[Prepared]:
     """Yield the tree of ``flavour``: files up to date, configured, locked; not yet compiled.
 
-    The flavour it is based on is built first. Raises BoltError as ensure_kernel() does.
+    If the flavour is based on another one, that one is built first. Raises BoltError as
+    ensure_kernel() does.
     """
     kind = flavours.get(flavour)
     path = tree_path(arch.name, flavour, source.id)
@@ -165,7 +166,7 @@ def prepared(arch: Arch, flavour: str, source: Source, jobs: int = 1) -> Iterato
 
 
 def _settings(arch: Arch, kind: Flavour, source: Source) -> tuple[str | None, str]:
-    """Return the configuration that ``kind`` starts from, if there is one, and its fragment."""
+    """Return the base configuration of ``kind``, or None, and the fragment to put over it."""
     fragment = source.version.translated(kind.fragment(arch))
     if not kind.base:
         return None, fragment
@@ -185,7 +186,7 @@ def built_tree(arch: Arch, flavour: str, source: Source, jobs: int = 1) -> Itera
     path = tree_path(arch.name, flavour, source.id)
     kernel = ensure_kernel(arch, flavour, source, jobs)
     if not _is_built(path, kernel.stamp):
-        # The image is there, its tree is gone or half rebuilt.
+        # The kernel's image is in the cache, but its tree is gone or only half rebuilt.
         with prepared(arch, flavour, source, jobs) as ready:
             _compile(arch, flavours.get(flavour), ready, kernel.stamp, jobs)
     with lock(path):
@@ -218,7 +219,7 @@ def _compile(arch: Arch, kind: Flavour, ready: Prepared, stamp: str, jobs: int) 
 def _collect(
     arch: Arch, kind: Flavour, source: Source, ready: Prepared, stamp: str, folder: Path
 ) -> Kernel:
-    """Copy the image and what belongs to it from the tree; kernel.json, the mark, comes last."""
+    """Copy image, .config and System.map from the tree; last kernel.json: then all are there."""
     folder.mkdir(parents=True, exist_ok=True)
     mark = folder / "kernel.json"
     mark.unlink(missing_ok=True)

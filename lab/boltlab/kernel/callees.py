@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Which functions a piece of C calls, and how their definitions differ between two kernels.
+"""Finds which functions a piece of C calls, and how their definitions differ in two kernels.
 
-Read as text, without a compiler: what macros paste together is not found, and what is not found in
-the kernel that the hooks were made for is not judged.
+The C is read as text, without a compiler. So a name that a macro pastes together is not found. A
+function that is not found in the kernel that the hooks were made for is not judged.
 """
 
 import os
@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
 
-# Where functions live that the whole kernel calls.
+# The folders with functions that the whole kernel calls.
 CORE = ("arch/arm64", "arch/x86", "block", "include", "init", "kernel", "lib", "mm")
 SKIPPED = {"boot", "dt-bindings", "dts", "selftests", "tests"}
 
@@ -23,7 +23,7 @@ _START = re.compile(
     r"|(?P<type>[A-Za-z_][\w \t*]*?[ \t*])??(?P<name>\w+)[ \t]*\()",
     re.M,
 )
-# Words that callers do not notice; __init, for one, they do.
+# Words in a definition that make no difference to callers. (__init does, and is not here.)
 _INLINED = re.compile(
     r"\b(?:extern|inline|__always_inline|__inline|noinline|notrace|noinstr|__cold|__maybe_unused)\b"
 )
@@ -33,12 +33,12 @@ _COMMENT = re.compile(r"/\*.*?(?:\*/|\Z)|//[^\n]*", re.S)
 _STRING = re.compile(r'"(?:\\.|[^"\\\n])*"')
 _CALL = re.compile(r"(?<![\w.>])([A-Za-z_]\w*)[ \t]*\(")
 _KEYWORDS = "if while for switch return sizeof typeof defined"
-_TYPES = "void bool char short int long unsigned"  # of pointers to functions
+_TYPES = "void bool char short int long unsigned"  # as in types of pointers to functions
 _WORDS = frozenset(f"{_KEYWORDS} {_TYPES}".split())
 
 
 class Change(Enum):
-    """What became of a function; the worst first."""
+    """How a function has changed; the worst change first."""
 
     GONE = "gone"
     PROTOTYPE = "prototype changed"
@@ -51,13 +51,13 @@ class Definition:
 
     file: str
     static: bool
-    prototype: bool  # a declaration only
-    signature: str  # without comments, and with no more white space than C needs
+    prototype: bool  # whether this is a declaration only
+    signature: str  # the text without comments and superfluous white space
     body: str
 
     @property
     def header(self) -> bool:
-        """Tell whether other files may include it."""
+        """Tell whether the definition is in a header."""
         return self.file.endswith(".h")
 
 
@@ -65,15 +65,15 @@ Index = dict[str, list[Definition]]
 
 
 def calls(text: str) -> set[str]:
-    """Return the names in front of parentheses in the C code ``text``; may be a part of a file."""
+    """Return the names before parentheses in the C code ``text``, which may be part of a file."""
     bare = _STRING.sub('""', _COMMENT.sub(" ", text))
-    # A hunk may begin inside a comment: its lines have a star each.
+    # A hunk may begin inside a comment, each line of which begins with a star.
     bare = re.sub(r"^[ \t]*\*(?:[ \t/].*)?$", "", bare, flags=re.M)
     return set(_CALL.findall(bare)) - _WORDS
 
 
 def index(tree: Path, names: Collection[str], folders: Iterable[str]) -> Index:
-    """Return the definitions of ``names`` in C files below CORE and directly in ``folders``."""
+    """Return the definitions of ``names`` in C files below CORE, and in ``folders`` themselves."""
     found: Index = defaultdict(list)
     for path in _files(tree, folders):
         text = path.read_text(encoding="utf-8", errors="replace")
@@ -112,16 +112,16 @@ def _macro(text: str, file: str, match: re.Match[str]) -> Definition:
         end = stop + 1
     whole = text[match.start() : stop if stop >= 0 else len(text)].replace("\\\n", " ")
     head, _, body = whole.partition(")")
-    # Only a header's macros are for other files.
+    # Other files can use the macros of headers only.
     return Definition(file, True, False, _squeeze(f"{head})"), _squeeze(body))
 
 
 def _function(text: str, file: str, match: re.Match[str]) -> Definition | None:
     start, kind = match.start(), match["type"] or ""
     if text[max(0, start - 2) : start].endswith("\\\n"):
-        return None  # a line of a macro that makes functions
+        return None  # This is a line of a macro that defines functions.
     if not kind:
-        # The type may stand on the line before.
+        # The function's type may stand on the line before its name.
         before = text[text.rfind("\n", 0, max(0, start - 1)) + 1 : max(0, start - 1)]
         if not _TYPE_LINE.match(before):
             return None
@@ -150,7 +150,7 @@ def _function(text: str, file: str, match: re.Match[str]) -> Definition | None:
 
 
 def _close(text: str, start: int) -> int:
-    """Return where the parenthesis that was opened before ``start`` is closed, 0 if it is not."""
+    """Return where the parenthesis opened before ``start`` is closed, 0 if it is never closed."""
     depth = 1
     for match in re.compile(r"[()]").finditer(text, start, start + 2000):
         depth += 1 if match[0] == "(" else -1
@@ -165,9 +165,9 @@ def _squeeze(text: str) -> str:
 
 
 def change(name: str, caller: str, was: Index, now: Index) -> Change | None:
-    """Return what became of the function ``name`` that ``caller`` calls, None if it is as it was.
+    """Return how the function ``name`` that ``caller`` calls has changed, None if it has not.
 
-    None, too, if it was not found in the first place.
+    The result is also None if ``name`` was not found in the first kernel.
     """
     before, after = (_visible(name, caller, each) for each in (was, now))
     if not before:
@@ -189,8 +189,8 @@ def change(name: str, caller: str, was: Index, now: Index) -> Change | None:
         )
         for file in both
     ]
-    # What moved to another file is compared as well. A variant that only came, or only went, is one
-    # of another configuration: it leaves the callers as they are.
+    # A definition that moved to another file is compared as well. A variant that is in one of the
+    # kernels only belongs to another configuration, and so makes no difference to the callers.
     left = [each for each in before if each.file not in both]
     came = [each for each in after if each.file not in both]
     pairs += [(left, came)] if left and came else []
@@ -204,7 +204,7 @@ def change(name: str, caller: str, was: Index, now: Index) -> Change | None:
 
 
 def _visible(name: str, caller: str, found: Index) -> list[Definition]:
-    """Return what ``name`` can mean in the file ``caller``: its own, or all that it can see."""
+    """Return the definitions of ``name`` that the file ``caller`` has, or else all it can see."""
     known = found.get(name, [])
     own = [each for each in known if each.file == caller and not each.prototype]
     if own:
@@ -222,7 +222,7 @@ def _reaches(definition: Definition, caller: str) -> bool:
         return not definition.static and not definition.prototype
     if re.match(r"(?:arch/\w+/)?include/", file):
         return True
-    # A header beside its users.
+    # The header lies in the same folder as the file that includes it.
     return caller.startswith(file[: file.rfind("/") + 1])
 
 
@@ -231,7 +231,7 @@ def _arch(file: str) -> str:
 
 
 def enclosing(lines: list[str], line: int) -> str:
-    """Return the name of the function, or what else begins there, that ``line`` is in."""
+    """Return the name of the function, or other block of C, that ``line`` is in."""
     for text in reversed(lines[:line]):
         if re.match(r"[A-Za-z_$]", text) and not re.match(r"\w+:\s*(?:/\*.*)?$", text):
             match = re.search(r"(\w+)\s*\(", text)

@@ -10,8 +10,8 @@ from boltlab.errors import BoltError
 from boltlab.kernel.make import make
 
 BOLT = re.compile(r"CONFIG_BOLT(_\w+)?$")  # the symbols that Bolt adds
-# What may differ between kernels that are compared: also whether a C library was there when they
-# were configured, which only samples ask for.
+# Symbols that may differ between compared kernels: Bolt's own, and whether the machine had a C
+# library when the kernel was configured, on which only the kernel's samples depend.
 ASIDE = re.compile(rf"{BOLT.pattern}|CONFIG_CC_CAN_LINK(_\w+)?$")
 EMPTY = '""'
 _SET = re.compile(r"^(CONFIG_\w+)=(.*)$")
@@ -19,7 +19,7 @@ _UNSET = re.compile(r"^# (CONFIG_\w+) is not set$")
 
 
 def parse(text: str) -> dict[str, str]:
-    """Return symbol -> value of a .config or fragment; what is not set has the value ``n``.
+    """Return symbol -> value of a .config or fragment; the value of a symbol not set is ``n``.
 
     Raises BoltError on a line that is neither a setting, a comment nor blank.
     """
@@ -35,9 +35,9 @@ def parse(text: str) -> dict[str, str]:
 
 
 def lost(fragment: str, config: str) -> list[str]:
-    """Return the settings of ``fragment`` that did not make it into ``config``, as ``A=y``.
+    """Return the settings of ``fragment``, as ``A=y``, that are not so in ``config``.
 
-    An empty text is there as well when the symbol is not.
+    A setting whose value is the empty text ``""`` is also met when ``config`` lacks the symbol.
     """
     have = parse(config)
     return [
@@ -57,7 +57,7 @@ def merged(base: str, fragment: str) -> str:
 
 
 def differences(one: str, other: str, ignore: re.Pattern[str]) -> list[str]:
-    """Return the symbols that differ between two configurations, less those of ``ignore``."""
+    """Return the symbols that differ between two configurations, without those in ``ignore``."""
     first, second = parse(one), parse(other)
     return sorted(
         symbol
@@ -69,7 +69,7 @@ def differences(one: str, other: str, ignore: re.Pattern[str]) -> list[str]:
 def sha(config: str) -> str:
     """Return the SHA-256 (hex) of a configuration's settings, those of ASIDE left out.
 
-    Thus the pristine and the Bolt kernel of one configuration have the same.
+    Thus the pristine and the Bolt kernel of one configuration have the same hash.
     """
     settings = parse(config)
     lines = [
@@ -88,10 +88,11 @@ def configure(
     lock_fd: int | None = None,
     base: str | None = None,
 ) -> str:
-    """Make ``tree``/.config: everything off but ``fragment`` and what it implies.
+    """Make ``tree``/.config: all options are off but those of ``fragment`` and what they imply.
 
-    With ``base`` everything is as in that configuration, except for ``fragment``. Returns its text.
-    Raises BoltError when make fails or a line of the fragment did not take.
+    With ``base`` all options are as in that configuration, except for those of ``fragment``.
+    Returns the text of .config. Raises BoltError when make fails or a setting of the fragment is
+    not in .config afterwards.
     """
     path = tree / ".bolt-fragment"
     path.write_text(fragment, encoding="utf-8")

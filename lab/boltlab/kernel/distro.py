@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Configurations that are not the lab's: Debian's, and that of the running kernel."""
+"""Finds configurations that are not the lab's: Debian's, and that of the running kernel."""
 
 import gzip
 import lzma
@@ -13,14 +13,14 @@ from boltlab.arch import Arch
 from boltlab.errors import BoltError
 from boltlab.kernel import config, flavours
 
-# Name of a base -> Debian's flavour of its kernel, in its package linux-config-6.12.
+# Name of a base configuration -> Debian's name of it in the package linux-config-6.12.
 DEBIAN = {"cloud": "cloud-{arch}", "debian": "{arch}"}
 RUNNING = "running"
 BASES = (*DEBIAN, RUNNING)
 CONFIGS = Path("/usr/src")
 BOOT = Path("/boot")
 PROC = Path("/proc/config.gz")
-# pahole makes BTF of modules since 1.22.
+# pahole makes BTF of modules since version 1.22.
 PAHOLE = (1, 22)
 BTF = "CONFIG_DEBUG_INFO_BTF"
 
@@ -28,8 +28,8 @@ BTF = "CONFIG_DEBUG_INFO_BTF"
 def base(name: str, arch: Arch) -> str:
     """Return the configuration ``name`` (one of BASES) for kernels of ``arch``.
 
-    Debian's come from a package, which is fetched if it is not installed. Raises BoltError when
-    there is no such configuration.
+    Debian's configurations come from a package, which is fetched if it is not installed. Raises
+    BoltError when there is no such configuration.
     """
     return _running(arch) if name == RUNNING else _debian(name, arch)
 
@@ -67,12 +67,12 @@ def _proc() -> str:
 
 
 def has_btf(text: str) -> bool:
-    """Tell whether the configuration ``text`` has types for BPF programs, which pahole makes."""
+    """Tell whether ``text``, a configuration, asks for BTF: types that BPF programs need."""
     return config.parse(text).get(BTF) == "y"
 
 
 def pahole() -> bool:
-    """Tell whether there is a pahole that can make them."""
+    """Tell whether this machine has a pahole that can make BTF of modules."""
     path = packages.which("pahole")
     if path is None:
         return False
@@ -82,6 +82,10 @@ def pahole() -> bool:
 
 
 def debug_info(text: str) -> str:
-    """Return the fragment that leaves no debug information in ``text``, or some for BTF only."""
+    """Return the fragment that turns debug information off in the configuration ``text``.
+
+    If the configuration asks for BTF and this machine's pahole can make BTF, the fragment keeps the
+    debug information from which pahole makes it.
+    """
     name = "btf" if has_btf(text) and pahole() else "no-btf"
     return (flavours.CONFIGS / f"{name}.config").read_text(encoding="utf-8")

@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Builds what each commit of the series touches, with and without CONFIG_BOLT.
+"""Builds the objects that each commit of the series touches, with and without CONFIG_BOLT.
 
 The objects of a commit are built with W=1; a warning that the pristine kernel does not have is
-an error here. CONFIG_BOLT is on from the commit that lets it be chosen; the commits before are
-built once, as their code has no such configuration. On request the kernel is linked at the end of
-each posting from there on.
+an error here. CONFIG_BOLT is on from the commit that adds the option; the commits before that one
+are built once, as they have no such option. On request the kernel is linked as well at the end of
+each posting from that commit on.
 
-What has been built is kept in the cache: a check that was interrupted goes on at the commit where
-the check ended, and a changed hook has the commits built from the first one that has the hook.
+The cache remembers which commits have been built. So a check that was interrupted goes on at the
+commit where it ended, and after a change of a hook only the commits from the hook's one on are
+built again.
 """
 
 import hashlib
@@ -29,7 +30,7 @@ from boltlab.kernel.series import Commit
 from boltlab.kernel.source import Source
 from boltlab.kernel.tree import Content
 
-FLAVOUR = "each"  # a pristine tree that the series is laid over, commit by commit
+FLAVOUR = "each"  # name of a tree, pristine at first, into which each commit is written in turn
 BOLT = "kernel/bolt/"
 _SECTION = re.compile(r"^config (BOLT\w*)$", re.M)
 _WARNING = re.compile(r"^(?:\./)?([\w./+-]+):\d+(?::\d+)?: warning: (.*)$")
@@ -37,7 +38,7 @@ _WARNING = re.compile(r"^(?:\./)?([\w./+-]+):\d+(?::\d+)?: warning: (.*)$")
 
 @dataclass
 class Step:
-    """The tree after one commit: all files of the series so far, those that it changed."""
+    """The tree after one commit: all files of the series so far, and those of this commit."""
 
     commit: Commit
     files: dict[str, Content]
@@ -46,27 +47,27 @@ class Step:
 
 @dataclass(frozen=True)
 class Report:
-    """What was built for one architecture, and what could not be."""
+    """What a check has built for one architecture."""
 
     arch: str
-    objects: int  # counted once for each commit and configuration
+    objects: int  # an object counts once for each commit and configuration
     links: int
-    kept: int  # of the objects, those that an earlier check has built
-    unbuilt: tuple[str, ...]  # files whose code no object of this configuration has
+    kept: int  # how many of the objects an earlier check has built
+    unbuilt: tuple[str, ...]  # source files that are in no object of this configuration
 
 
 class Past:
-    """What earlier checks of one architecture have built: key of a step -> what it took."""
+    """What earlier checks of one architecture have built: key of a step -> record of its build."""
 
     def __init__(self, file: Path) -> None:
-        """Read ``file``, if it is there."""
+        """Read ``file``, if there is such a file."""
         self.file = file
         self.records: dict[str, Any] = {}
         if file.exists():
             self.records = json.loads(file.read_text(encoding="utf-8"))
 
     def keep(self, key: str, record: Mapping[str, Any]) -> None:
-        """Keep ``record`` of ``key``."""
+        """Add ``record`` under ``key``, and write the file."""
         self.records[key] = dict(record)
         self.file.parent.mkdir(parents=True, exist_ok=True)
         half = self.file.with_suffix(".half")
@@ -85,8 +86,8 @@ class Run:
     jobs: int
     bolt: bool
     link: bool = False
-    begun: bool = False  # with a step
-    symbols: tuple[str, ...] | None = None  # of Kconfig, as configured
+    begun: bool = False  # a step with this CONFIG_BOLT has been built
+    symbols: tuple[str, ...] | None = None  # what could be chosen in Kconfig when .config was made
     known: Counter[str] = field(default_factory=Counter)  # warnings that the pristine kernel has
     objects: int = 0
     links: int = 0
@@ -114,8 +115,8 @@ def steps(source: Source) -> list[Step]:
 def check(arch: Arch, source: Source, jobs: int = 1, *, link: bool = False) -> Report:
     """Build every step of the series for ``arch``, and link each posting if ``link``.
 
-    Raises BoltError naming the commit that does not build, or warns where the pristine kernel
-    does not.
+    Raises BoltError naming the commit that does not build, or whose build has a warning that the
+    pristine kernel's build does not have.
     """
     found = steps(source)
     with build.built_tree(arch, "pristine", source, jobs) as pristine:
@@ -139,7 +140,7 @@ def check(arch: Arch, source: Source, jobs: int = 1, *, link: bool = False) -> R
 
 
 def keys(begin: str, found: Sequence[Step]) -> list[str]:
-    """Return a key for each step: of ``begin`` and all that the series has changed up to it."""
+    """Return a key for each step: a hash of ``begin`` and all files that changed up to the step."""
     sums = hashlib.sha256(begin.encode())
     made = []
     for step in found:
@@ -152,7 +153,7 @@ def keys(begin: str, found: Sequence[Step]) -> list[str]:
 
 
 def _begin(run: Run) -> str:
-    """Return what tells the kernels of ``run`` before the first commit from others."""
+    """Return a text of what the kernels of ``run`` are made from besides the series."""
     parts = (run.source.path.name, run.arch.name, build.toolchain(run.arch))
     lines = [run.arch.config_fragment.read_text(encoding="utf-8"), *flavours.get("bolt").config]
     return repr((parts, lines))
@@ -185,7 +186,7 @@ def _series(run: Run, found: Sequence[Step], past: Past) -> set[str]:
 
 
 def _known(run: Run, found: Sequence[Step], begin: str, past: Past) -> Counter[str]:
-    """Return the warnings that the pristine kernel has in what the series changes."""
+    """Return the warnings that the pristine kernel has in the files that the series changes."""
     hooked = {name for step in found for name in step.changed}
     first = sorted({path for name in hooked for path in identity.objects_of(name, run.pristine)})
     key = hashlib.sha256(repr((begin, first)).encode()).hexdigest()
@@ -198,14 +199,14 @@ def _known(run: Run, found: Sequence[Step], begin: str, past: Past) -> Counter[s
 
 
 def _build(run: Run, step: Step, symbols: tuple[str, ...], linking: bool) -> dict[str, Any]:
-    """Build what ``step`` touches, and the kernel if ``linking``; return a record of that."""
+    """Build what ``step`` touches, and link the kernel if ``linking``; return a record of that."""
     title = f"'{step.commit.subject}'"
     selected = run.bolt and "BOLT" in symbols
     tree.sync(run.ready.path, run.source.path, step.files)
     _configure(run, symbols)
     wanted = targets(run, step, selected)
     if not run.begun:
-        # A check that was interrupted may have built some of them.
+        # A check that was interrupted may have built some of these objects.
         _remove(run.ready.path, wanted)
         run.begun = True
     log = _make(run, wanted, f"{title} {'with' if run.bolt else 'without'} CONFIG_BOLT")
@@ -219,7 +220,7 @@ def _build(run: Run, step: Step, symbols: tuple[str, ...], linking: bool) -> dic
 
 
 def _remove(top: Path, targets: Sequence[str]) -> None:
-    """Remove what ``targets`` name below ``top``: make does not warn of objects up to date."""
+    """Remove the ``targets`` below ``top``: make repeats no warning of an up-to-date object."""
     for name in targets:
         path = top / name
         for file in list(path.rglob("*.o")) if path.is_dir() else [path]:
@@ -233,7 +234,7 @@ def _symbols(files: Mapping[str, Content]) -> tuple[str, ...]:
 
 
 def _configure(run: Run, symbols: tuple[str, ...]) -> None:
-    """Configure the tree if what can be chosen, ``symbols``, has changed."""
+    """Configure the tree if ``symbols``, which are what can be chosen, have changed."""
     if symbols == run.symbols:
         return
     run.symbols = symbols
@@ -245,11 +246,11 @@ def _configure(run: Run, symbols: tuple[str, ...]) -> None:
 
 
 def targets(run: Run, step: Step, selected: bool) -> list[str]:
-    """Return what make is to build for ``step``."""
+    """Return the objects that make is to build for ``step``."""
     found: set[str] = set()
     for name in step.changed:
         if name.endswith(".h"):
-            # Whatever the series has changed so far and includes the header.
+            # All files that include the header and that the series has changed so far.
             stem = re.escape(name.rsplit("/", 1)[-1])
             include = re.compile(rf'^#\s*include [<"][^">]*\b{stem}'.encode(), re.M)
             users = [other for other, text in step.files.items() if include.search(text.data)]
@@ -266,7 +267,7 @@ def _objects(run: Run, name: str, files: dict[str, Content], selected: bool) -> 
     if not selected:
         return []
     if name.startswith(BOLT):
-        # kernel/cpu.c includes one of them.
+        # kernel/cpu.c includes a header of Bolt's.
         return [BOLT, "kernel/cpu.o"]
     makefile = files.get(f"{Path(name).parent}/Makefile")
     if name.endswith(".c") and makefile and Path(name).stem.encode() + b".o" in makefile.data:
@@ -283,7 +284,7 @@ def _covers(name: str, targets: Sequence[str], pristine: Path, selected: bool) -
 def _make(
     run: Run, targets: Sequence[str], title: str, *, extra: bool = True, quiet: bool = True
 ) -> str:
-    """Build ``targets``, with more warnings if ``extra``; return what make said."""
+    """Build ``targets``, with more warnings if ``extra``; return make's output."""
     if not targets:
         return ""
     begin = run.ready.log.stat().st_size if run.ready.log.exists() else 0

@@ -19,7 +19,7 @@ from boltlab.kernel.series import Commit, Series
 from boltlab.kernel.source import COMPLETE, Source
 from boltlab.locks import lock
 
-REPOSITORY_SPACE = 1.0  # GB that the pristine source takes as a git repository
+REPOSITORY_SPACE = 1.0  # GB of disk that the pristine source takes as a git repository
 _LETTER = "0000-cover-letter.patch"
 
 
@@ -52,15 +52,16 @@ def scratch_tree(what: Plan, source: Source) -> Iterator[Path]:
     with tempfile.TemporaryDirectory(prefix="bolt-export-") as scratch:
         work = Path(scratch) / "tree"
         work.mkdir()
-        # The touched files are enough: the diffs are those of the whole tree.
+        # The files that the series touches suffice: diffs of the whole tree would be the same.
         hooks.copy_files(list(what.hooks.values()), source.path, work, source.release)
         yield work
 
 
 def lay(what: Plan, source: Source, work: Path) -> Iterator[Commit]:
-    """Yield each commit in order, ``work`` being the files as they are after it.
+    """Yield each commit in order, after ``work`` has been given the files as of that commit.
 
-    Raises BoltError when a hook does not apply, or a commit adds what is not there to be left out.
+    Raises BoltError when a hook does not apply, or when a commit is to add a piece of a file that
+    the file does not have.
     """
     for number, commit in enumerate(what.series.commits):
         there = [name for mine in what.files[: number + 1] for name in mine]
@@ -78,7 +79,7 @@ def lay(what: Plan, source: Source, work: Path) -> Iterator[Commit]:
 
 
 def _missing(files: Sequence[str], there: Sequence[str]) -> set[str]:
-    """Return ``files``, and the directories that only they are in, with a slash at the end."""
+    """Return ``files``, and, with a slash at the end, directories that hold no other files."""
     folders = {f"{folder}/" for name in files for folder in Path(name).parents}
     return {*files, *folders} - {f"{folder}/" for name in there for folder in Path(name).parents}
 
@@ -127,7 +128,7 @@ def export(source: Source, output: Path, kernel: Path | None = None) -> list[Pat
 def check_sizes(git: Git, series: Series) -> None:
     """Raise BoltError naming commits of ``series``, the last ones of ``git``, that are too large.
 
-    Tests and documentation travel with what they are about and are not counted.
+    Lines of tests and documentation are not counted, because each commit brings its own along.
     """
     large = []
     for number, commit in enumerate(reversed(series.commits)):
@@ -201,7 +202,7 @@ def verify(source: Source, patches: Sequence[Path]) -> None:
         alternates = git_dir / "objects" / "info" / "alternates"
         alternates.write_text(f"{store.dir / 'objects'}\n", encoding="utf-8")
         git.run("update-ref", "HEAD", store.run("rev-parse", "HEAD").strip())
-        # Only these files are checked out; the index knows the whole kernel.
+        # Only the files of the patches are checked out; git's index has the whole kernel.
         git.run("sparse-checkout", "set", "--no-cone", "--stdin", stdin=_sparse(expected))
         git.run("read-tree", "-m", "-u", "HEAD")
         git.run("am", "-q", "--whitespace=error-all", *(str(path.absolute()) for path in patches))
@@ -221,7 +222,7 @@ def _sparse(names: object) -> str:
 
 
 def _repository(source: Source) -> Git:
-    """Return a repository whose one commit is the pristine source; it stays in the cache."""
+    """Return a repository in the cache whose one commit is the pristine source."""
     folder = paths.cache() / "git" / f"{source.id}.git"
     with lock(folder):
         if not folder.exists():

@@ -28,7 +28,7 @@ class Flavour:
     steps: Mapping[str, int] = field(default_factory=dict)
 
     def fragment(self, arch: Arch) -> str:
-        """Return the configuration fragment of this flavour for ``arch``, its base aside."""
+        """Return this flavour's configuration fragment for ``arch``, without the base."""
         files = [] if self.base else [arch.config_fragment]
         for name in self.adds:
             files.append(CONFIGS / f"{name}.config")

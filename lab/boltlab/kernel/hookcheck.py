@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Which hooks apply to another kernel, which need a look, and which fail: without building it."""
+"""Tries hooks on another kernel without building it: they apply, need a look, or fail."""
 
 import re
 import shutil
@@ -18,12 +18,12 @@ from boltlab.kernel import callees
 from boltlab.kernel.callees import Change, Index
 from boltlab.kernel.hooks import Hook, Hunk
 
-NEAR = 10  # lines before and after a hunk that must be what they were
+NEAR = 10  # a hunk needs a look if one of so many lines before or after it has changed
 _SAID = re.compile(r"^Hunk #(\d+) (succeeded|FAILED|ignored) at (\d+)", re.M)
 
 
 class State(Enum):
-    """What is to be done about a hunk or a hook; the worst last."""
+    """Whether a hunk or hook applies, needs a look or fails; the worst last."""
 
     APPLIES = "applies"
     LOOK = "look"
@@ -38,14 +38,14 @@ class Place:
     """One hunk on the other kernel."""
 
     hunk: Hunk
-    line: int  # where it is there, or would be
-    failed: str = ""  # why it does not apply
-    looks: tuple[str, ...] = ()  # what changed around it
-    called: Mapping[str, Change] = field(default_factory=dict)  # functions that changed
+    line: int  # the line at which the hunk applies, or would
+    failed: str = ""  # why the hunk does not apply
+    looks: tuple[str, ...] = ()  # what has changed around the hunk
+    called: Mapping[str, Change] = field(default_factory=dict)  # functions that the hunk calls
 
     @property
     def state(self) -> State:
-        """Say what is to be done about it."""
+        """Tell whether the hunk applies, needs a look or fails."""
         if self.failed:
             return State.FAILS
         return State.LOOK if self.looks or self.called else State.APPLIES
@@ -60,23 +60,23 @@ class Verdict:
 
     @property
     def state(self) -> State:
-        """Say what is to be done about it: what is to be done about its worst hunk."""
+        """Tell whether the hook applies, needs a look or fails: the worst state of its hunks."""
         return max((place.state for place in self.places), key=_ORDER.index)
 
     def count(self, state: State) -> int:
-        """Return how many of its hunks are in ``state``."""
+        """Return how many of the hook's hunks are in ``state``."""
         return sum(place.state is state for place in self.places)
 
 
 @dataclass(frozen=True)
 class Report:
-    """What there is to say about a kernel."""
+    """What check() has found out about a kernel."""
 
     release: str
     reference: str  # the release that the hooks were made for
     verdicts: tuple[Verdict, ...]
-    taken: tuple[str, ...]  # overlay files that the kernel has itself
-    # Overlay file -> functions that it calls and that are gone or have another prototype.
+    taken: tuple[str, ...]  # overlay files for which the kernel has a file of its own
+    # Overlay file -> functions that this file calls, and that are gone or have another prototype.
     overlay: Mapping[str, Mapping[str, Change]]
 
     @property
@@ -85,7 +85,7 @@ class Report:
         return bool(self.taken) or any(each.state is State.FAILS for each in self.verdicts)
 
     def functions(self) -> dict[tuple[str, Change], list[str]]:
-        """Return changed functions with the hooks that call them, the worst change first."""
+        """Return the changed functions, worst change first, each with the hooks that call it."""
         found: dict[tuple[str, Change], list[str]] = defaultdict(list)
         for verdict in self.verdicts:
             for place in verdict.places:
@@ -97,7 +97,7 @@ class Report:
 
 
 def folders(series: Sequence[Hook]) -> list[str]:
-    """Return the folders of a kernel that check() reads; of the last ones only files in them."""
+    """Return the folders of a kernel that check() reads: CORE whole, others without subfolders."""
     beside = {str(Path(name).parent) for hook in series for name in hook.files} - {"."}
     return [*callees.CORE, *sorted(beside)]
 
@@ -110,7 +110,7 @@ def check(
 ) -> Report:
     """Try ``series`` and the files of ``overlay`` on the kernel ``other`` (tree and release).
 
-    ``pristine`` is the kernel that the hooks were made for; nothing is written to either. Raises
+    ``pristine`` is the kernel that the hooks were made for. Neither kernel is written to. Raises
     BoltError when a hook does not apply to ``pristine``.
     """
     sources = {
@@ -156,7 +156,7 @@ def _copy(series: Sequence[Hook], origin: Path, target: Path) -> None:
 
 
 def _added(hook: Hook) -> list[set[str]]:
-    """Return what the lines call that each hunk of ``hook`` adds."""
+    """Return, for each hunk of ``hook``, the functions that its added lines call."""
     found: list[list[str]] = []
     for line in hook.text.splitlines():
         if line.startswith("@@ "):
@@ -178,7 +178,7 @@ def _places(
     indexes: tuple[Index, Index],
     release: str,
 ) -> Iterator[Place]:
-    """Apply ``hook`` to both trees, as much of it as applies, and look at each hunk."""
+    """Apply to both trees as much of ``hook`` as applies, and compare what is around each hunk."""
     for file, section in _sections(hook):
         numbered = [
             (hunk, called)
@@ -205,13 +205,13 @@ def _places(
 
 
 def _sections(hook: Hook) -> Iterator[tuple[str, str]]:
-    """Yield the parts of ``hook``, one for each file, in its order."""
+    """Yield the parts of ``hook``, one for each file, in the hook's order."""
     parts = re.split(r"^(?=diff --git )", hook.text, flags=re.M)[1:]
     yield from zip(hook.files, parts, strict=True)
 
 
 def _patch(where: Path, file: str, section: str) -> dict[int, tuple[str, int]]:
-    """Apply what applies of ``section``; return by hunk what patch said, and at which line."""
+    """Apply the hunks of ``section``; return by hunk what patch printed, and at which line."""
     if not (where / file).is_file():
         return {}
     packages.ensure("patch")
@@ -240,7 +240,7 @@ def _why(said: str, hunk: Hunk, lines: Sequence[str]) -> str:
 
 
 def _looks(lines: Sequence[list[str]], hunk: Hunk, ours: int, theirs: int) -> Iterator[str]:
-    """Yield what is another on the second kernel around the hunk: both trees have it by now."""
+    """Yield what differs around the hunk on the second kernel; both trees have the hunk by now."""
     changed = []
     for side, start, stop in (
         ("before", -1 - NEAR, -1),
@@ -263,7 +263,7 @@ def _looks(lines: Sequence[list[str]], hunk: Hunk, ours: int, theirs: int) -> It
 
 
 def to_json(report: Report) -> dict[str, Any]:
-    """Return ``report`` as a document."""
+    """Return ``report`` as a JSON document."""
     return {
         "schema": 1,
         "kind": "check-hooks",

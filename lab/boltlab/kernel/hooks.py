@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The hook patches: apply with fuzz 0, and refresh onto a kernel they drifted from."""
+"""Reads the hook patches, and applies them with fuzz 0: each line of context must fit."""
 
 import difflib
 import re
@@ -26,8 +26,8 @@ class Hunk:
     lines: int
     new_start: int
     new_lines: int
-    function: str  # what git wrote behind the second @@
-    added: int  # lines that come in
+    function: str  # what git wrote behind the second @@: the function
+    added: int  # lines that the hunk adds
     removed: int
 
 
@@ -36,9 +36,9 @@ class Hook:
     """One patch file."""
 
     path: Path
-    message: str  # everything before the first diff
+    message: str  # the message, which is everything before the first diff
     hunks: tuple[Hunk, ...]
-    text: str = ""  # all of it
+    text: str = ""  # the whole file
 
     @property
     def name(self) -> str:
@@ -47,17 +47,17 @@ class Hook:
 
     @property
     def files(self) -> list[str]:
-        """Kernel files the patch touches, in its order."""
+        """Kernel files that the patch touches, in the order of its diffs."""
         return list(dict.fromkeys(hunk.file for hunk in self.hunks))
 
 
 def load(folder: Path) -> list[Hook]:
-    """Return the hooks in ``folder`` in the order they apply; BoltError on a malformed one."""
+    """Return the hooks in ``folder`` in the order of series.toml; BoltError if one is malformed."""
     return [parse(folder / name) for name in series.hook_order(folder)]
 
 
 def parse(path: Path) -> Hook:
-    """Read the patch file ``path``; BoltError when it is no git diff of existing files."""
+    """Read the patch file ``path``; BoltError if that is no git diff of existing kernel files."""
     return parse_text(path, path.read_text(encoding="utf-8"))
 
 
@@ -118,7 +118,7 @@ def apply(hooks: Sequence[Hook], pristine: Path, release: str) -> dict[str, byte
 
 
 def copy_files(hooks: Sequence[Hook], pristine: Path, tree: Path, release: str) -> None:
-    """Copy what ``hooks`` touch from ``pristine`` to ``tree``; BoltError if a file is absent."""
+    """Copy files that ``hooks`` touch from ``pristine`` to ``tree``; BoltError if one is absent."""
     for hook in hooks:
         for name in hook.files:
             if not (pristine / name).is_file():
@@ -131,7 +131,7 @@ def apply_one(hook: Hook, tree: Path, release: str) -> None:
     """Apply ``hook`` to the files in ``tree``; BoltError as for apply()."""
     packages.ensure("patch")
     patch = packages.which("patch") or "patch"
-    # No questions, backups or rejects: the tree is a scratch copy and must stay clean.
+    # patch must ask nothing and leave no backups or rejects: the tree becomes part of a diff.
     quiet = ("--batch", "--forward", "--no-backup-if-mismatch")
     done = subprocess.run(
         [patch, "-p1", "--fuzz=0", *quiet, "-r", "-", "-d", str(tree), "-i", str(hook.path)],
@@ -145,7 +145,7 @@ def apply_one(hook: Hook, tree: Path, release: str) -> None:
 
 
 def _failure(hook: Hook, output: str, release: str) -> str:
-    """Make one line of what patch said."""
+    """Return patch's output as one line of an error message."""
     file, failed = "", []
     for line in output.splitlines():
         if match := re.match(r"(?:patching|checking) file '?([^']+)'?$", line):
@@ -161,7 +161,7 @@ def _failure(hook: Hook, output: str, release: str) -> str:
 
 
 def line_map(old: bytes, new: bytes) -> dict[int, int]:
-    """Return where each unchanged line of ``old`` is in ``new``; both count from 1."""
+    """Return the line number in ``new`` of each unchanged line of ``old``; both count from 1."""
     matcher = difflib.SequenceMatcher(None, old.splitlines(), new.splitlines(), autojunk=False)
     return {
         block.a + step + 1: block.b + step + 1

@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Law 1: without CONFIG_BOLT the hooked files compile to the code of the kernel without Bolt.
+"""Checks law 1: without CONFIG_BOLT hooked files compile to the code of the kernel without Bolt.
 
-That is the pristine kernel with the hooks that prepare for Bolt, those that series.toml lists
-with ``refactor = true``: they do not name Bolt, and tests and their own merit prove them.
+The kernel without Bolt is the pristine kernel with the hooks that prepare for Bolt, those that
+series.toml lists with ``refactor = true``. These hooks do not name Bolt; tests, and their use in a
+kernel without Bolt, justify them.
 
-All executable sections are disassembled with their relocations and must be the same line by
-line, addresses included. Two differences are allowed, both artefacts of moved source lines:
+All executable sections of the two objects are disassembled with their relocations, and must be the
+same line by line, addresses included. Two differences are allowed, both due to moved source lines:
 
 - numbers that GCC appends to local symbols (``__already_done.12``);
 - an immediate that is a source line number in the prepared file and, in the other object, the
@@ -13,7 +14,7 @@ line, addresses included. Two differences are allowed, both artefacts of moved s
 
 Line tables of WARN and BUG are in data sections (__bug_table), which are not code. Nothing else
 may differ: sizes, order, registers, string offsets, symbols. A file that no other hook touches
-is the same text in both. A header has no object: it is covered by the hooked files that include it.
+is the same text in both. A header has no object: the hooked files that include the header cover it.
 """
 
 import itertools
@@ -41,7 +42,7 @@ SAME, DIFFERENT, REFACTORED, NOT_BUILT, HEADER = (
 _UNIQUE = re.compile(r"(__UNIQUE_ID_\w+?)\d+(?=[.+>])")
 _LOCAL = re.compile(r"(?<=[A-Za-z_])\.\d+\b")
 _IMMEDIATE = re.compile(r"[$#](0x[0-9a-f]+|\d+)\b")
-_COMMENT = re.compile(r"\s+(//|;) .*$")  # arm64: objdump repeats immediates in other bases
+_COMMENT = re.compile(r"\s+(//|;) .*$")  # on arm64 objdump repeats immediates in another base
 
 
 @dataclass(frozen=True)
@@ -49,18 +50,18 @@ class Verdict:
     """The result for one hooked file."""
 
     file: str
-    verdict: str  # one of the constants above
-    detail: str = ""  # the first differing line
+    verdict: str  # SAME, or another of the constants above
+    detail: str = ""  # the first line that differs
 
 
 def check(arch: Arch, source: Source, jobs: int = 1) -> list[Verdict]:
-    """Return a verdict for every hooked file; builds what it needs.
+    """Build both kernels' objects, and return a verdict for every hooked file.
 
-    Raises BoltError when something does not build, not when files differ.
+    Raises BoltError when an object does not build, but not when files differ.
     """
     patches = hooks.load(source.version.hooks)
     refactors = series.refactors(source.version.hooks)
-    files: dict[str, bool] = {}  # whether nothing but refactors touches it
+    files: dict[str, bool] = {}  # file -> whether refactors alone touch the file
     for hook in patches:
         for name in hook.files:
             files[name] = files.get(name, True) and hook.name in refactors
@@ -100,7 +101,7 @@ def _objects(
 def objects_of(name: str, pristine: Path) -> list[str]:
     """Return the objects that hold the code of the source file ``name``, if the kernel has any.
 
-    That is its own, or those of files beside it that include it (kernel/sched works like that).
+    These are the file's own object, or, as in kernel/sched, objects of files that include the file.
     """
     if not name.endswith((".c", ".S")):
         return []
@@ -108,7 +109,7 @@ def objects_of(name: str, pristine: Path) -> list[str]:
     if (pristine / own).is_file():
         return [own]
     records = (pristine / name).parent.glob(".*.o.cmd")
-    # make's records list what each object was made from, one file a line.
+    # make's .cmd files list from which files each object was made, one file a line.
     users = [path for path in records if f" {name} " in path.read_text(encoding="utf-8")]
     found = [path.with_name(path.name[1:].removesuffix(".cmd")) for path in users]
     return sorted(path.relative_to(pristine).as_posix() for path in found)
@@ -120,7 +121,7 @@ def _verdict(
     if refactor:
         return Verdict(name, REFACTORED)
     if not objects:
-        # Kconfig and Makefile hooks have no code of their own either.
+        # Hooked Kconfig files and Makefiles have no code of their own either.
         return Verdict(name, HEADER if name.endswith(".h") else NOT_BUILT)
     lines = hooks.line_map((base / name).read_bytes(), (off / name).read_bytes())
     for path in objects:
@@ -146,7 +147,7 @@ def disassemble(arch: Arch, path: Path) -> list[str]:
 
 
 def normalise(text: str) -> Iterator[str]:
-    """Yield the lines of objdump's output that are code, with GCC's counters cut off."""
+    """Yield the lines of code in objdump's output, with GCC's counters cut off symbols."""
     for line in text.splitlines():
         if line.strip() and "file format" not in line:
             line = _UNIQUE.sub(r"\1N", _COMMENT.sub("", line.rstrip()))
@@ -156,7 +157,7 @@ def normalise(text: str) -> Iterator[str]:
 def difference(base: list[str], off: list[str], lines: Mapping[int, int]) -> str:
     """Return the first difference of two disassemblies as text, empty if there is none.
 
-    ``lines`` maps line numbers of the prepared file to those of the hooked one.
+    ``lines`` maps line numbers of the prepared file to line numbers of the hooked file.
     """
     section = "no section"
     for one, other in itertools.zip_longest(base, off, fillvalue="(nothing)"):

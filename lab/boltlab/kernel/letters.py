@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Cover letters: texts whose figures are read from the files in results/ when they are exported.
+"""Cover letters: an export fills in their figures from the files in results/.
 
-A letter says ``{name}``, which has three digits, ``{name:>9}`` in a column, or ``{name:,}`` with
-a format as of Python's str.format(). series.toml says for each name where the figure is: ``FILE
-PATH``. FILE is a file in results/, the newest of the name without its date. PATH leads through
-its JSON, ``cases[case=offline1].variants.bolt.median``; ``[key=value]`` selects from a list,
-``[key=]`` what has no such key. ``sum(FILE PATH[].key)`` adds up what all selected entries have
-under the key, and ``count(FILE PATH)`` counts the entries. ``NAME / NAME`` is the ratio of two
-other figures or numbers.
+In a letter ``{name}`` stands for a figure of three digits; ``{name:>9}`` aligns the figure in a
+column, and ``{name:,}`` or another format of Python's str.format() writes it in that format.
+series.toml says for each name where the figure is: ``FILE PATH``. FILE is the name, without the
+date, of a file in results/, of which the newest is taken. PATH leads through the file's JSON, as in
+``cases[case=offline1].variants.bolt.median``; ``[key=value]`` selects entries of a list by a key,
+and ``[key=]`` the entries without such a key. ``sum(FILE PATH[].key)`` adds up what all selected
+entries have under the key, and ``count(FILE PATH)`` counts the entries. ``NAME / NAME`` is the
+ratio of two other figures or numbers.
 """
 
 import json
@@ -35,10 +36,10 @@ class _Formatter(string.Formatter):
 
 
 def render(posting: Posting, folder: Path) -> str:
-    """Return the text of the cover letter of ``posting``, figures filled in.
+    """Return the text of the cover letter of ``posting`` with its figures filled in.
 
-    ``folder`` is that of series.toml. Raises BoltError when the text or a figure is missing, or
-    a figure is not used.
+    ``folder`` is the one with series.toml. Raises BoltError when the text or a figure is missing,
+    or when series.toml names a figure that the text does not use.
     """
     file = folder / posting.cover
     try:
@@ -59,12 +60,12 @@ def render(posting: Posting, folder: Path) -> str:
 
 
 def _parts(figures: Mapping[str, str]) -> set[str]:
-    """Return the names that ratios are made of."""
+    """Return the names of the figures from which ratios are made."""
     return {part for rule in figures.values() if " / " in rule for part in rule.split(" / ")}
 
 
 def resolve(figures: Mapping[str, str]) -> dict[str, Figure]:
-    """Return the figures by name, read from results/; BoltError when one is not there."""
+    """Return the figures by name, read from results/; BoltError when a figure is missing."""
     found: dict[str, Figure] = {}
     for name, rule in figures.items():
         if " / " not in rule:
@@ -121,7 +122,7 @@ def _has(value: Any, key: str) -> bool:
 
 
 def _select(values: list[Any], key: str, wanted: str) -> list[Any]:
-    """Return the entries of the lists in ``values`` or, of entries, those that match."""
+    """Return the entries of the lists in ``values``, or those of ``values`` that match."""
     entries = []
     for value in values:
         entries += value if isinstance(value, list) else [value]

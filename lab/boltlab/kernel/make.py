@@ -18,7 +18,7 @@ FIXED = {
     "KBUILD_BUILD_USER": "bolt",
     "KBUILD_BUILD_HOST": "lab",
     "KBUILD_BUILD_VERSION": "1",
-    "LOCALVERSION": "",  # set but empty: scripts/setlocalversion then adds no "+"
+    "LOCALVERSION": "",  # set but empty: scripts/setlocalversion adds no "+"
     "LC_ALL": "C",
 }
 INHERITED = ("PATH", "HOME", "TMPDIR", "CCACHE_DIR")
@@ -28,7 +28,7 @@ _ERROR = re.compile(r"(: (?:fatal )?error: |undefined reference|: multiple defin
 
 
 def environment() -> dict[str, str]:
-    """Return the whole environment of make: nothing of the caller's changes the build."""
+    """Return the environment of make, without any variable of the caller's that affects a build."""
     inherited = {name: os.environ[name] for name in INHERITED if name in os.environ}
     return inherited | FIXED
 
@@ -47,9 +47,9 @@ def make(
 ) -> int:
     """Make ``targets`` in the kernel tree ``tree``; append all output to ``log``.
 
-    ``steps`` is about how many lines it will print (0: show no progress), ``lock_fd`` a lock
-    that must outlive make. Returns the number of lines printed. Raises BoltError with the first
-    error of the output; on any other exception make is ended before it passes on.
+    ``steps`` is about how many lines make will print (0: show no progress). ``lock_fd`` is a lock
+    that must be held until make has ended. Returns the number of lines that make has printed.
+    Raises BoltError with the first error in make's output; any other exception ends make first.
     """
     command = ["make", f"-j{jobs}", f"ARCH={arch.kernel_arch}"]
     command.append(f"CROSS_COMPILE={arch.cross_compile}")
@@ -95,7 +95,7 @@ def _follow(process: subprocess.Popen[bytes], write: object, title: str, steps: 
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:
-    """End make and its children, and wait: whoever comes next finds the tree at rest."""
+    """End make and its children, and wait for their ends: nothing writes to the tree afterwards."""
     try:
         os.killpg(process.pid, signal.SIGTERM)
         process.wait(timeout=20)

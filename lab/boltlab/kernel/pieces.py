@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Overlay files as an early commit of the series has them: without what later commits add.
+"""Cuts out of overlay files what later commits of the series add.
 
-The overlay has each file as it is in the end. A commit of the series may leave out pieces of it,
-which a later one then adds: whole statements, rows of a table, declarations, functions,
-preprocessor lines and blocks, sections of a Kconfig file. A Makefile of the overlay names no
-object and no directory before that is there.
+The overlay has each file as it is after the last commit. An earlier commit may leave out pieces of
+a file, which a later commit then adds: whole statements, rows of a table, declarations, functions,
+preprocessor lines and blocks, sections of a Kconfig file. In each commit a Makefile of the overlay
+names only the objects and directories that are there by then.
 """
 
 import re
@@ -14,7 +14,7 @@ from pathlib import PurePosixPath
 from boltlab.errors import BoltError
 
 _STRING = re.compile(r'"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'')
-# A block of one statement, which is no branch of an if with other blocks.
+# A block with one statement only, which is no branch of an if that has other blocks.
 _BRACES = re.compile(r"^((?!\t*\}).*\)) \{(\n\t+[^\n{};]*;)\n\t+\}(?=\n)", re.MULTILINE)
 _WORD = re.compile(r"(?<![\w/.$({-])([\w-]+)(\.o|/)?(?=\s|$)")
 
@@ -22,8 +22,8 @@ _WORD = re.compile(r"(?<![\w/.$({-])([\w-]+)(\.o|/)?(?=\s|$)")
 def without(name: str, text: str, anchors: Sequence[str]) -> str:
     """Return ``text`` of the file ``name`` without the pieces that contain one of ``anchors``.
 
-    An anchor that begins with ``^`` means the block that its piece stands in: a loop or an if
-    with its braces. Raises BoltError when an anchor is nowhere in the text.
+    An anchor that begins with ``^`` also removes the block, a loop or an if with its braces, in
+    which the piece stands. Raises BoltError when an anchor is nowhere in the text.
     """
     lines = text.splitlines()
     code = _code(name, lines)
@@ -44,7 +44,7 @@ def without(name: str, text: str, anchors: Sequence[str]) -> str:
 def makefile(name: str, text: str, missing: Collection[str]) -> str:
     """Return ``text`` of the Makefile ``name`` without the words for the files in ``missing``.
 
-    These are kernel paths of source files, and of directories with a slash at the end.
+    ``missing`` has kernel paths of source files, and of directories with a slash at the end.
     """
     folder = PurePosixPath(name).parent
 
@@ -100,7 +100,7 @@ def _comment(text: str) -> int:
 
 
 def _piece(name: str, lines: Sequence[str], code: Sequence[str], number: int) -> tuple[int, int]:
-    """Return begin and end of the piece that has the line ``number``."""
+    """Return the first line of the piece with the line ``number``, and the line behind its end."""
     if name.endswith("Kconfig"):
         return _section(lines, number)
     if not name.endswith((".c", ".h")):
@@ -118,13 +118,16 @@ def _piece(name: str, lines: Sequence[str], code: Sequence[str], number: int) ->
 def _pieces(
     name: str, lines: Sequence[str], code: Sequence[str], number: int, blocks: int
 ) -> tuple[int, int]:
-    """Return begin and end of the piece with the line ``number``, or that many blocks around it."""
+    """Return begin and end of the piece with the line ``number``, or of the block around it.
+
+    ``blocks`` says how many blocks to go outwards; 0 means the piece itself.
+    """
     try:
         begin, end = _piece(name, lines, code, number)
     except BoltError:
         if not blocks:
             raise
-        begin, end = number, number + 1  # the last element of a row has no end of its own
+        begin, end = number, number + 1  # the last element of a row, which has no comma at its end
     for _ in range(blocks):
         begin, end = _piece(name, lines, code, _opener(code, begin))
     return begin, end
@@ -168,7 +171,7 @@ def _begin(code: Sequence[str], number: int) -> int:
     while number:
         before = next((line for line in reversed(code[:number]) if line.strip()), "")
         if code[number - 1].strip() == "" or re.search(r"([;{}:,]|\*/)\s*$", before):
-            # A comma ends a row of a table, but not an argument or a parameter.
+            # A comma ends a row of a table, but no argument or parameter.
             if not before.rstrip().endswith(",") or _balance(code, number) == 0:
                 return number
         elif before.startswith("#"):
@@ -214,7 +217,7 @@ def _with_comment(lines: Sequence[str], code: Sequence[str], begin: int) -> int:
 
 
 def _tidy(lines: Sequence[str], gone: Collection[int]) -> list[str]:
-    """Return ``lines`` without those ``gone``, nor blank lines that would then be one too many."""
+    """Return ``lines`` without those in ``gone``, and without a second blank line in a row."""
     out: list[str] = []
     cut = False
     for number, line in enumerate(lines):

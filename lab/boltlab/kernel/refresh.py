@@ -15,8 +15,9 @@ from boltlab.kernel.hooks import Hook
 def refresh(folder: Path, pristine: Path, release: str) -> list[str]:
     """Refresh the hooks in ``folder`` against the kernel source ``pristine``.
 
-    Every hunk must still sit in the function that its @@ line names. Either all patches that
-    changed are rewritten, and their names returned, or BoltError is raised and none is.
+    Every hunk must still be in the function that its @@ line names. Returns the names of the
+    patches that were rewritten. If a hunk is in another function, BoltError is raised, and no patch
+    is rewritten.
     """
     series = hooks.load(folder)
     fresh: dict[Path, str] = {}
@@ -44,10 +45,10 @@ def _check(old: Hook, new: Hook, release: str) -> None:
     for file in old.files:
         was, now = _functions(old, file), _functions(new, file)
         if len(was) != len(now):
-            # Hunks merged or split: what counts is that no function came or went.
+            # git may merge or split hunks as long as they stay in the same functions.
             was, now = sorted(set(was)), sorted(set(now))
         for before, after in itertools.zip_longest(was, now, fillvalue=""):
-            if before and before != after:  # without a function there is nothing to hold on to
+            if before and before != after:  # a hunk outside of functions cannot land in another one
                 raise BoltError(
                     f"hook {old.name} moved on linux {release}: {file}: a hunk in '{before}' "
                     f"now lands in '{after or 'no function'}'"
@@ -59,9 +60,9 @@ def _functions(hook: Hook, file: str) -> list[str]:
 
 
 def _name(function: str) -> str:
-    """Return the bare name of ``static int name(args``; other text as it is, but for labels.
+    """Return the bare name of ``static int name(args``, "" for a label, and other text as it is.
 
-    Labels are what git names when it does not know that the file is C: no place to hold on to.
+    git names a label when git does not know that the file is C; a label tells no function.
     """
     if re.fullmatch(r"\w+:", function):
         return ""

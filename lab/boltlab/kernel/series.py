@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Reads series.toml: the commits of the exported series, in the order and postings they are sent.
+"""Reads series.toml: the commits of the exported series in order, and their postings.
 
-A commit belongs to one posting. Postings follow each other as series.toml lists them, commits
-of a posting as series.toml lists these. Hooks apply in the order of their commits.
+A commit belongs to one posting. Postings have the order in which series.toml lists them, and so
+have the commits of a posting. Hooks apply in the order of their commits.
 """
 
 import fnmatch
@@ -16,13 +16,13 @@ from typing import Any
 from boltlab.errors import BoltError
 
 SERIES = "series.toml"
-LARGEST = 800  # lines that a commit may add, tests and documentation aside
+LARGEST = 800  # lines that a commit may add; those of tests and documentation are not counted
 ASIDE = ("Documentation/", "tools/testing/", "kernel/bolt/tests/")
 
 
 @dataclass(frozen=True)
 class Posting:
-    """A part of the series that is sent, with a cover letter, by itself."""
+    """A part of the series that is sent by itself, with a cover letter."""
 
     name: str
     title: str
@@ -36,12 +36,12 @@ class Commit:
 
     subject: str
     body: str = ""
-    overlay: tuple[str, ...] = ()  # globs of kernel paths
-    hooks: tuple[str, ...] = ()  # names of patch files
-    refactor: bool = False  # prepares for Bolt without naming it: proved by tests and its own merit
-    posting: str = ""  # its name; a refactor is in the first one unless it says so
-    # Overlay file of an earlier commit -> what that commit leaves out for this one to add: the
-    # statements, table rows, declarations and functions that contain one of these texts.
+    overlay: tuple[str, ...] = ()  # globs of kernel paths: the overlay files that the commit adds
+    hooks: tuple[str, ...] = ()  # names of the hooks that the commit adds
+    refactor: bool = False  # prepares the kernel for Bolt without naming Bolt
+    posting: str = ""  # name of the posting; a refactor that names none is in the first one
+    # Overlay file of an earlier commit -> texts. The statements, table rows, declarations and
+    # functions that contain one of the texts are left out there, and this commit adds them.
     adds: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
 
@@ -50,10 +50,10 @@ class Series:
     """The whole series."""
 
     postings: tuple[Posting, ...]
-    commits: tuple[Commit, ...]  # in the order they apply
+    commits: tuple[Commit, ...]  # in the order in which they apply
 
     def of(self, posting: Posting) -> list[Commit]:
-        """Return the commits of ``posting`` in order."""
+        """Return the commits of ``posting``, in order."""
         return [commit for commit in self.commits if commit.posting == posting.name]
 
 
@@ -83,7 +83,7 @@ def load(folder: Path) -> Series:
 
 
 def check(series: Series) -> None:
-    """Raise BoltError unless every commit of ``series`` has its posting, and each posting one."""
+    """Raise BoltError if a commit of ``series`` has no posting, or a posting has no commit."""
     names = [posting.name for posting in series.postings]
     for commit in series.commits:
         if commit.posting not in names:
@@ -112,9 +112,9 @@ def _commit(row: Mapping[str, Any], first: str) -> Commit:
 
 
 def hook_order(folder: Path) -> list[str]:
-    """Return the names of the hooks in ``folder`` in the order they apply.
+    """Return the names of the hooks in ``folder`` in the order in which they apply.
 
-    Those that no commit has come last, by name. Raises BoltError as load() does, but a folder
+    Hooks that are in no commit come last, by name. Raises BoltError as load() does, but a folder
     without series.toml is fine.
     """
     found = sorted(path.name for path in folder.glob("*.patch"))
@@ -135,8 +135,9 @@ def assign(
 ) -> list[list[str]]:
     """Return the overlay files of each commit; every file and patch must be in exactly one.
 
-    Raises BoltError naming what is in none or several, a glob that matches nothing, a patch
-    that does not exist, or a file that a commit adds to before it is there.
+    Raises BoltError naming a file or patch that is in no commit or in several, a glob that matches
+    nothing, a patch that does not exist, or a file to which a commit adds pieces though no earlier
+    commit has the file.
     """
     files: list[list[str]] = []
     for commit in commits:
@@ -172,5 +173,5 @@ def _once(kind: str, counted: Counter[str], wanted: Sequence[str]) -> None:
 
 
 def is_aside(name: str) -> bool:
-    """Tell whether the size of the kernel file ``name`` is no matter: tests, documentation."""
+    """Tell whether lines of the kernel file ``name`` are not counted: a test or documentation."""
     return name.startswith(ASIDE)

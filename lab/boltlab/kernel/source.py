@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Finds, fetches and unpacks kernel source. What carries no stamp is never used."""
+"""Finds, fetches and unpacks kernel source. A tree is used only if its stamp says it is whole."""
 
 import hashlib
 import json
@@ -18,11 +18,11 @@ from boltlab.errors import UNAVAILABLE, USAGE, BoltError
 from boltlab.locks import lock
 from boltlab.versions import Version
 
-# What a command is told: a tree or a tarball, a series, or nothing, which is the default series.
+# The source that a command's options name: a tree or tarball, a series, or None for the default.
 Where = Path | Version | None
 COMPLETE = ".bolt-complete"
-SPACE = 2.0  # GB that an unpacked tree takes
-PART_SPACE = 0.5  # GB that the part of one takes that hooks have to do with
+SPACE = 2.0  # GB of disk that an unpacked tree takes
+PART_SPACE = 0.5  # GB of disk that the part of a tree takes which opened() unpacks
 CHUNK = 1 << 20
 DEBIAN_SOURCES = Path("/usr/src")
 DECOMPRESSORS = {
@@ -39,19 +39,19 @@ _MAKEFILE = re.compile(r"^(VERSION|PATCHLEVEL|SUBLEVEL|EXTRAVERSION) *=[ \t]*(.*
 
 @dataclass(frozen=True)
 class Source:
-    """Pristine kernel source in the cache; nobody writes there."""
+    """Pristine kernel source in the cache, which no function changes."""
 
     path: Path
-    id: str  # release-hash, "6.12.117-1a2b3c4d"
-    release: str  # "6.12.117"
+    id: str  # release and hash, as in "6.12.117-1a2b3c4d"
+    release: str  # as in "6.12.117"
     version: Version
 
 
 def resolve(where: Where = None) -> Source:
-    """Return the unpacked source of ``where``; that of a series is Debian's package.
+    """Return the unpacked source of ``where``; the source of a series is Debian's package.
 
-    Installs the package and unpacks when needed. Raises BoltError when there is no such source,
-    it is no kernel of a series Bolt supports, or the disk is full.
+    Installs the package and unpacks the source when needed. Raises BoltError when there is no such
+    source, when the source is not of a series that Bolt supports, or when the disk is full.
     """
     found = _resolve(where)
     tested = found.version.tested
@@ -77,7 +77,7 @@ def of_series(version: Version) -> Source:
 
 
 def cached() -> Source | None:
-    """Return a source of the default series that is unpacked already, or None."""
+    """Return a source of the default series that the cache has already, or None."""
     series = versions.default().series
     for stamp in sorted(_root().glob(f"{series}.*/{COMPLETE}"), reverse=True):
         if found := _complete(stamp.parent.name.partition("-")[2]):
@@ -87,11 +87,11 @@ def cached() -> Source | None:
 
 @contextmanager
 def opened(where: Path, folders: Iterable[str], files: Iterable[str]) -> Iterator[Path]:
-    """Give a tree to read: the directory ``where``, or a part of the tarball ``where``.
+    """Yield a tree to read: the directory ``where``, or a part of the tarball ``where``.
 
-    The part is ``folders`` with what is below them, ``files``, and what names a release. Unlike
-    resolve() this takes any kernel and leaves nothing in the cache. Raises BoltError, code USAGE,
-    when ``where`` holds no kernel source.
+    The part has ``folders`` with all files below them, ``files``, and the Makefile, which tells the
+    release. Unlike resolve(), opened() takes any kernel and leaves nothing in the cache. Raises
+    BoltError, code USAGE, when ``where`` holds no kernel source.
     """
     if where.is_dir():
         yield where
@@ -108,14 +108,14 @@ def opened(where: Path, folders: Iterable[str], files: Iterable[str]) -> Iterato
         command += ["-f", str(where), "--wildcards", "--anchored", "--no-wildcards-match-slash"]
         names = (*folders, *files, "Makefile", "Kconfig")
         with log.open("wb") as errors, ui.status(f"unpack a part of {where.name}"):
-            # tar's status says only that some name is not in the tarball: the caller will see.
+            # tar fails if one of the names is not in the tarball; the caller looks which are there.
             subprocess.run([*command, *(f"*/{name}" for name in names)], stderr=errors, check=False)
         log.unlink()
         yield Path(scratch)
 
 
 def debian_tarball(version: Version) -> Path:
-    """Return the tarball of Debian's source package, installed if it is not there yet."""
+    """Return the tarball of Debian's source package; install the package if it is missing."""
     tarball = DEBIAN_SOURCES / f"{version.package}.tar.xz"
     if not tarball.is_file():
         _want(version)
@@ -126,7 +126,7 @@ def debian_tarball(version: Version) -> Path:
 
 
 def _want(version: Version) -> None:
-    """Raise BoltError if none of apt's suites has the source of ``version``: say how to get it."""
+    """Raise BoltError, saying how to get the source, if no suite of apt has ``version``."""
     if packages.can_install() and not packages.candidate(version.package):
         raise BoltError(
             f"no {version.package} in apt's suites: add Debian's {version.suite} to them, or say "
@@ -181,7 +181,7 @@ def _unpack(tarball: Path, compressor: str | None, digest: str) -> Source:
                     tar.stdin.write(chunk)
                     task.advance(len(chunk))
         except BrokenPipeError:
-            pass  # tar gave up: its status and the log say why
+            pass  # tar has ended early; its exit status and the log say why
         finally:
             status = tar.wait()
     if status != 0:
@@ -203,7 +203,7 @@ def _directory(tree: Path) -> Source:
 
 
 def _listing(tree: Path) -> list[str]:
-    """List the source files of ``tree``: what git tracks, or everything of a clean tree."""
+    """List the source files of ``tree``: those that git tracks, or all files of a clean tree."""
     if (tree / ".git").exists():
         packages.ensure("export")
         listed = subprocess.run(
@@ -237,7 +237,7 @@ def _copy(tree: Path, files: list[str], digest: str) -> Source:
 
 
 def _half(digest: str) -> Path:
-    """Return an empty directory to fill; what an interrupted call left in it is removed."""
+    """Return an empty directory to fill; files that an interrupted call left there are removed."""
     half = _root() / f"{digest}.half"
     if half.exists():
         with ui.status("removing a half unpacked source"):
@@ -248,7 +248,7 @@ def _half(digest: str) -> Path:
 
 
 def _finish(half: Path, digest: str) -> Source:
-    """Stamp the filled directory ``half`` and give it its name."""
+    """Put a stamp into the filled directory ``half``, and give the directory its final name."""
     try:
         release = release_of(half)
         version = versions.of_release(release)
@@ -257,7 +257,7 @@ def _finish(half: Path, digest: str) -> Source:
         raise
     target = _root() / f"{release}-{digest}"
     if target.exists():
-        shutil.rmtree(target)  # without a stamp, or we would not be here
+        shutil.rmtree(target)  # it has no stamp, or its source would have been used
     half.rename(target)
     (target / COMPLETE).write_text(f"{release}\n", encoding="utf-8")
     return Source(target, target.name, release, version)
@@ -273,7 +273,7 @@ def _complete(digest: str) -> Source | None:
 
 
 def _hash_file(file: Path) -> str:
-    """Return the SHA-256 of ``file``, remembered by size and time: tarballs are large."""
+    """Return the SHA-256 of ``file``, which the cache keeps by size and time of the file."""
     state = file.stat()
     key = f"{file}:{state.st_size}:{state.st_mtime_ns}"
     memory = _root() / "hashes.json"
@@ -291,7 +291,7 @@ def _hash_file(file: Path) -> str:
 
 
 def _hash_listing(tree: Path, files: list[str]) -> str:
-    """Hash names, sizes and times: reading 80,000 files at every call would take too long."""
+    """Hash names, sizes and times of files; reading 80,000 files each time would take too long."""
     digest = hashlib.sha256(str(tree).encode())
     for name in files:
         state = (tree / name).lstat()

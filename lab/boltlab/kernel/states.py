@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Hotplug states that the kernel's source registers, and what Bolt says of them by name."""
+"""Finds the hotplug states that the kernel's source registers, and Bolt's policy for them."""
 
 import re
 import subprocess
@@ -11,7 +11,7 @@ from boltlab.errors import BoltError
 
 DYNAMIC = ("CPUHP_AP_ONLINE_DYN", "CPUHP_BP_PREPARE_DYN")
 
-# Files whose state neither x86_64 nor arm64 can have, and what they are for.
+# File -> what the file is for. Neither x86_64 nor arm64 can have the state that it registers.
 ELSEWHERE = {
     "drivers/bus/mips_cdmm.c": "MIPS",
     "drivers/clocksource/arc_timer.c": "ARC",
@@ -47,10 +47,11 @@ ELSEWHERE = {
     "drivers/watchdog/octeon-wdt-main.c": "MIPS",
     "net/iucv/iucv.c": "s390",
 }
-# Of arch, x86, arm64, and what arm64 builds of arm.
+# Of arch/ only x86, arm64 and the parts of arm that arm64 builds are searched.
 _ARCH = re.compile(r"arch/(?!x86/|arm64/|arm/xen/)")
 
-# What is part of another module than the file that registers the state.
+# State -> the file with its callbacks, where that belongs to another module than the file that
+# registers the state.
 CALLBACKS = {
     f"perf/hisi/{one}:online": "drivers/perf/hisilicon/hisi_uncore_pmu.c"
     for one in ("mn", "noc", "uc")
@@ -59,7 +60,7 @@ CALLBACKS = {
 _CALL = re.compile(
     r"\bcpuhp_setup_state(?!_multi_)\w*\s*\(\s*(CPUHP_\w+)\s*,\s*((?:\"[^\"]*\"\s*)+|\w+)"
 )
-# NAMED_SERIAL(name, module, reason) and its like; NAMED_LAZY and NAMED_ELIDED have a further
+# NAMED_SERIAL(name, module, reason) and similar macros. NAMED_LAZY and NAMED_ELIDED have a further
 # argument, SERIAL or CONCURRENT, before the reason, and members of struct bolt_defer after it.
 _NAMED = re.compile(
     r'NAMED_(?:(SERIAL|CONCURRENT|UNFIT)|(LAZY|ELIDED))\("([^"]*)", "([^"]*)",'
@@ -72,23 +73,23 @@ class Registration:
     """One call that registers a state."""
 
     file: str
-    state: str  # CPUHP_…
+    state: str  # a constant, CPUHP_…
     name: str
 
 
 @dataclass(frozen=True)
 class Named:
-    """What Bolt says of a dynamic state."""
+    """An entry of Bolt's policy for a dynamic state."""
 
     name: str
-    module: str  # "" if it cannot be one
-    fit: str  # SERIAL, CONCURRENT, UNFIT
+    module: str  # "" if the code cannot be a module
+    fit: str  # SERIAL, CONCURRENT or UNFIT
     reason: str
     deferred: bool = False
 
 
 def named(table: Path) -> list[Named]:
-    """Return the entries of the file ``table``, in its order."""
+    """Return the entries of the file ``table``, in the order of the file."""
     return [
         Named(name, module, fit or deferred_fit, reason, bool(deferred))
         for fit, deferred, name, module, deferred_fit, reason in _NAMED.findall(
@@ -100,7 +101,7 @@ def named(table: Path) -> list[Named]:
 def registered(source: Path) -> list[Registration]:
     """Return the states that code for x86_64 or arm64 in the tree ``source`` registers.
 
-    Raises BoltError for a call whose name cannot be read off its file.
+    Raises BoltError if a call's file does not tell the name of the state.
     """
     found = []
     for path in _files(source):
@@ -115,7 +116,7 @@ def registered(source: Path) -> list[Registration]:
 
 
 def _handed(text: str, name: str) -> list[str]:
-    """Return the strings that a function of ``text`` is called with, if it has ``name`` of that."""
+    """Return the strings that ``text`` passes to its function with a parameter ``name``."""
     function = re.search(rf"^[a-z][^\n;]*?(\w+)\([^;{{]*?\bchar \*{name}\)\n\{{", text, re.M)
     if not function:
         return []
@@ -134,7 +135,7 @@ def _files(source: Path) -> list[Path]:
 
 
 def _string(source: Path, path: Path, text: str, name: str) -> str:
-    """Return what ``name`` stands for in ``text``: strings, macros, or a variable made of one."""
+    """Return the string that ``name`` stands for in ``text``: literals, macros, or a variable."""
     if name.startswith('"'):
         return "".join(re.findall(r'"([^"]*)"', name))
     headers = re.findall(r'^#include "([^"]+)"', text, re.M)
@@ -155,9 +156,9 @@ def _string(source: Path, path: Path, text: str, name: str) -> str:
 
 
 def module_of(source: Path, file: str) -> str:
-    """Return the module that the tree ``source`` can make of ``file``, or "" if it cannot.
+    """Return the module that the tree ``source`` can make of ``file``, or "" if there is none.
 
-    Raises BoltError when no Makefile has it.
+    Raises BoltError when no Makefile names the file's object.
     """
     path = source / file
     makefile = path.parent / "Makefile"
@@ -180,7 +181,7 @@ def module_of(source: Path, file: str) -> str:
         if prefixed:
             name = f"{prefixed[1]}_{wanted.removesuffix('.o').replace('-', '_')}"
             return name if prefixed[2] in _tristates(source) else ""
-        # Either a list that is part of another one, or the parts of an object.
+        # ``wanted`` is in a list that is part of another list, or is a part of another object.
         if any(f"$({target})" in of for _, of in rules):
             wanted = target
         else:
@@ -189,7 +190,7 @@ def module_of(source: Path, file: str) -> str:
 
 @cache
 def _tristates(source: Path) -> frozenset[str]:
-    """Return the options of the tree ``source`` that may be a module."""
+    """Return the options of the tree ``source`` with which code may become a module."""
     run = subprocess.run(
         ["grep", "-rhE", "--include=Kconfig*", r"^\s*(menu)?config [A-Z]|^\s+tristate\b", "."],
         cwd=source,

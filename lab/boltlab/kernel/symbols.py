@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Reads a kernel's System.map: where its functions are."""
+"""Reads a kernel's System.map, which tells where the kernel's functions are."""
 
 from pathlib import Path
 

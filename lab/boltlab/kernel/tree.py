@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Build trees: copies of the source, or of a built tree, with overlay and hooks laid over."""
+"""Makes build trees: copies of the source, or of a built tree, with overlay and hooks applied."""
 
 import fnmatch
 import hashlib
@@ -18,7 +18,7 @@ from boltlab.kernel.source import COMPLETE, Source
 from boltlab.versions import Version
 
 MANIFEST = ".bolt-files.json"
-SPACE = 2.5  # GB that one built tree takes
+SPACE = 2.5  # GB of disk that one built tree takes
 
 
 @dataclass(frozen=True)
@@ -37,10 +37,10 @@ def overlay_files(overlay: Path) -> Iterator[str]:
 
 
 def overlaid(version: Version, kernel: Path | None = None) -> dict[str, Path]:
-    """Return where the files are that Bolt adds to kernels of ``version``, by kernel path.
+    """Return the files that Bolt adds to kernels of ``version``: kernel path -> path here.
 
-    Those of all versions are in the overlay; what a version has for itself is beside its hooks.
-    Raises BoltError when a file is in both.
+    Files for all versions are in kernel/overlay/; files for one version only are beside its hooks.
+    Raises BoltError when a file is in both places.
     """
     found: dict[str, Path] = {}
     for overlay in ((kernel or paths.KERNEL) / "overlay", version.hooks / "overlay"):
@@ -52,7 +52,7 @@ def overlaid(version: Version, kernel: Path | None = None) -> dict[str, Path]:
 
 
 def bolt_files(source: Source, kernel: Path | None = None) -> dict[str, Content]:
-    """Return what Bolt adds to ``source`` or changes in it, by kernel path.
+    """Return the files that Bolt adds to ``source`` or changes there, by kernel path.
 
     ``kernel`` is the repository's kernel/ directory. Raises BoltError when a hook does not
     apply, or when an overlay file is in the source already.
@@ -66,7 +66,7 @@ def bolt_files(source: Source, kernel: Path | None = None) -> dict[str, Content]
 
 
 def hooked_files(source: Source, only: Collection[str] | None = None) -> dict[str, Content]:
-    """Return the files that the hooks for ``source`` change, or ``only`` those of these names.
+    """Return the files that the hooks for ``source`` change, or that the hooks ``only`` change.
 
     Raises BoltError when a hook does not apply.
     """
@@ -78,7 +78,7 @@ def hooked_files(source: Source, only: Collection[str] | None = None) -> dict[st
 
 
 def prepared_files(source: Source, kernel: Path | None = None) -> dict[str, Content]:
-    """Return the files that prepare for Bolt: changed by hooks, or new, of commits that do.
+    """Return the files that refactors of the series change or add, by kernel path.
 
     Raises BoltError as bolt_files() does.
     """
@@ -98,7 +98,7 @@ def fingerprint(source: Source, kernel: Path | None = None) -> str:
     digest = hashlib.sha256()
     inputs = list(overlaid(source.version, kernel).values())
     folder = source.version.hooks
-    inputs += [folder / name for name in series.hook_order(folder)]  # which counts, too
+    inputs += [folder / name for name in series.hook_order(folder)]  # in order
     for path in inputs:
         data = path.read_bytes()
         digest.update(f"{path.name}\0{_executable(path)}\0{len(data)}\0".encode())
@@ -107,9 +107,9 @@ def fingerprint(source: Source, kernel: Path | None = None) -> str:
 
 
 def copy(origin: Path, target: Path, title: str) -> None:
-    """Copy the tree ``origin`` to ``target`` with all times, unless that is there already.
+    """Copy the tree ``origin``, with the times of its files, to ``target`` if that is not there.
 
-    An interrupted copy is never taken for a tree. Raises BoltError when the disk is full.
+    An interrupted copy never has the name ``target``. Raises BoltError when the disk is full.
     """
     if target.exists():
         return
@@ -133,9 +133,9 @@ def copy(origin: Path, target: Path, title: str) -> None:
 
 
 def _relocate(tools: Path, origin: Path, target: Path) -> None:
-    """Put the new place into make's records of objtool, the one thing built with full paths.
+    """Write the new path of the tree into make's records of objtool, which name full paths.
 
-    Otherwise objtool, and after it every object it checks, would be built again.
+    Otherwise make would build objtool again, and then every object that objtool checks.
     """
     for record in tools.rglob(".*.cmd"):
         data = record.read_bytes()
@@ -145,15 +145,16 @@ def _relocate(tools: Path, origin: Path, target: Path) -> None:
 
 
 def sync(tree: Path, pristine: Path, files: Mapping[str, Content]) -> list[str]:
-    """Lay ``files`` over ``tree`` and take back what an earlier call laid and is not in them.
+    """Write ``files`` into ``tree``; take back files of an earlier call that are not in ``files``.
 
-    Only what differs is written, so that make rebuilds no more than it must. Returns the kernel
-    paths written or removed.
+    Only files that differ are written, so that make rebuilds no more than needed. Returns the
+    kernel paths of the files that were written or removed.
     """
     changed = []
     manifest = tree / MANIFEST
     laid: list[str] = json.loads(manifest.read_text(encoding="utf-8")) if manifest.exists() else []
-    # The union first: whatever happens in between, the next call knows what to take back.
+    # Record the files of both calls first, so that after an interruption the next call can take
+    # all of them back.
     _write(manifest, Content(json.dumps(sorted({*laid, *files})).encode()))
     for name in sorted(set(laid) - set(files)):
         if (pristine / name).exists():
@@ -179,7 +180,7 @@ def _read(path: Path) -> Content:
 
 
 def _write(path: Path, content: Content) -> None:
-    # A new time in any case: a restored file must be newer than the object made of the other.
+    # A restored file gets a new time, so that make sees it is newer than the object.
     path.parent.mkdir(parents=True, exist_ok=True)
     half = path.with_name(f"{path.name}.bolt-half")
     half.write_bytes(content.data)

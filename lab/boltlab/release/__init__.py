@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What a release needs: steps in the order that fails fastest, and the page that tells of them."""
+"""The steps of a release check, quick ones first, and the page that says how they ended."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The page of a release check: what was run, the figures against the last, what is open."""
+"""The page of a release check: steps, figures beside those of the last release, open rows."""
 
 import re
 from collections.abc import Iterable, Mapping
@@ -17,8 +17,8 @@ from boltlab.torture import matrix, planted, tally
 RESULTS = paths.REPO / "results"
 PLANTED = RESULTS / "planted.json"
 VARIANT = "bolt"
-MORE = 0.05  # a figure that is more than this beyond the last one is marked
-# As the coverage table says it of what has not been shown.
+MORE = 0.05  # a figure is marked if it exceeds the last release's by more than this share
+# The coverage table has these words in rows of requirements that are not shown yet.
 OPEN = re.compile(r"\bopen\b(?=[:;,.]|$| for| on)")
 
 
@@ -41,7 +41,7 @@ def write(file: Path, steps: Mapping[str, Step], done: Mapping[str, Done], place
 
 
 def versions_of() -> list[str]:
-    """Return lines that say of what this is a check, and with what it was made."""
+    """Return lines with the versions of Bolt, Linux and QEMU that the check is about."""
     series = [
         f"{each.series} ({', '.join(each.tested)}; {', '.join(each.architectures)})"
         for each in versions.load()
@@ -74,7 +74,7 @@ def steps_of(steps: Mapping[str, Step], done: Mapping[str, Done]) -> list[str]:
 
 
 def figures(place: Path) -> list[str]:
-    """Return tables of the medians in ``place`` beside the newest ones of results/."""
+    """Return tables of the medians in ``place`` beside the newest medians in results/."""
     found = []
     for file in sorted(place.glob("bench*.json")):
         now = results.load(file)
@@ -89,7 +89,7 @@ def figures(place: Path) -> list[str]:
 
 
 def compare(last: Results, now: Results) -> list[list[str]]:
-    """Return a row for each case that both have: the medians of Bolt, and how they differ."""
+    """Return a row for each case that both results have: Bolt's medians, and their difference."""
     before = {
         (case.case, case.batch, case.cpus): case.variants[VARIANT].median
         for case in last.cases
@@ -109,7 +109,7 @@ def compare(last: Results, now: Results) -> list[list[str]]:
 
 
 def _last(now: Results) -> tuple[str, Results | None]:
-    """Return the newest results of the same architecture and setting, and their file's name."""
+    """Return the newest results with architecture and setting of ``now``, and the file's name."""
     pattern = f"*-{now.arch}-{now.setting}.json"
     for file in sorted(RESULTS.glob(pattern), reverse=True):
         return file.name, results.load(file)
@@ -117,7 +117,7 @@ def _last(now: Results) -> tuple[str, Results | None]:
 
 
 def torture() -> list[str]:
-    """Return the table of requests survived against goals, over all runs so far."""
+    """Return the table of requests that kernels survived in all runs so far, and of the goals."""
     book = tally.load(TORTURE)
     configs = list(matrix.configs().values())
     found = tally.table(book, configs, list(ARCHES))
@@ -134,7 +134,7 @@ def torture() -> list[str]:
 
 
 def bugs(file: Path = PLANTED) -> list[str]:
-    """Return how many planted bugs were found, and which were not."""
+    """Return lines with the number of planted bugs that were found, and the bugs that were not."""
     known = planted.load(file) if file.exists() else []
     verdicts = {(each.name, each.arch): each.caught for each in known}
     wanted = [(bug.name, arch) for bug in planted.bugs().values() for arch in bug.arches]
@@ -148,7 +148,7 @@ def bugs(file: Path = PLANTED) -> list[str]:
 
 
 def rows(table: Iterable[coverage.Row]) -> list[str]:
-    """Return a line for each row of the coverage table that says that something is open."""
+    """Return a line for each row of the coverage table that says that a figure is open."""
     found = [
         f"* {row.step}: {row.requirement}: {row.figure}" for row in table if OPEN.search(row.figure)
     ]

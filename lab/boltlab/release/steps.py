@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The steps of a release check (data/release.toml), and which of them have been done before."""
+"""The steps of a release check (data/release.toml), and how they ended in earlier calls."""
 
 import hashlib
 import json
@@ -16,13 +16,13 @@ from boltlab.torture import matrix, tally
 
 TABLE = paths.DATA / "release.toml"
 TORTURE = paths.REPO / "results" / "torture.json"
-PARTS = ("kernel", "lab", "tools")  # a change elsewhere does not make a step run again
+PARTS = ("kernel", "lab", "tools")  # only a change in these folders makes a step run again
 STATE = "state.json"
 
 
 @dataclass(frozen=True)
 class Step:
-    """A row of release.toml, which says what the fields are."""
+    """A row of release.toml, whose head explains the fields."""
 
     name: str
     what: str
@@ -33,7 +33,7 @@ class Step:
 
 @dataclass(frozen=True)
 class Done:
-    """How a step has ended: its exit status, how long it took, and when."""
+    """How a step has ended: its exit status, its seconds, and the date."""
 
     status: int
     seconds: float
@@ -67,14 +67,14 @@ def lacking() -> list[str]:
     ]
 
 
-# Name of an end -> what is still to be done.
+# Name in ``until`` of a step -> function that returns the names of what is still to be done.
 ENDS: Mapping[str, Callable[[], list[str]]] = {"goals": lacking}
 
 
 def folder() -> Path:
-    """Return the folder, in the cache, of what is released: the commit's kernel, lab and tools.
+    """Return the cache's folder for a release of the present kernel/, lab/ and tools/.
 
-    Raises BoltError when files of these are not those of the commit.
+    Raises BoltError when files in these folders differ from the commit.
     """
     changed = _git("status", "--porcelain", "--", *PARTS)
     if changed:
@@ -88,7 +88,7 @@ def folder() -> Path:
 
 
 def state(place: Path) -> dict[str, Done]:
-    """Return how steps have ended before; BoltError if the file in ``place`` is damaged."""
+    """Return how steps ended in earlier calls; BoltError if the file in ``place`` is damaged."""
     file = place / STATE
     if not file.exists():
         return {}
@@ -100,7 +100,7 @@ def state(place: Path) -> dict[str, Done]:
 
 
 def run(step: Step, place: Path) -> Done:
-    """Run ``step`` to its end, keep how it ended in ``place``, and return it."""
+    """Run ``step`` to its end; record in ``place``, and return, how the step ended."""
     start = time.monotonic()
     end = ENDS.get(step.until)
     status = 0
@@ -121,7 +121,7 @@ def run(step: Step, place: Path) -> Done:
 
 
 def log(step: Step, place: Path) -> Path:
-    """Return the file that has what the commands of ``step`` have printed."""
+    """Return the path of the file with the output of the commands of ``step``."""
     return place / f"{step.name}.log"
 
 

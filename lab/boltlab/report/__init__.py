@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Results as tables, pictures and pages, and as the figures that README and docs quote."""
+"""Makes tables, pictures and pages of results, and the figures that README and docs quote."""

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Requests for more and more CPUs: what the first costs, and each further one."""
+"""Fits lines to the times of requests for more and more CPUs: the cost of each further CPU."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from boltlab.bench.results import DIRECTIONS, Case, Results, Stats, variants
 
-# Series, by what they are called in tables: in figures, the suffix of the cases, the variant.
+# Name of a series in tables -> its name in figures, the suffix of its cases, and its variant.
 SERIES = {
     "native": ("native, one by one", "_seq", "native"),
     "expedited": ("expedited, one by one", "_seq", "expedited"),
@@ -14,7 +14,7 @@ SERIES = {
     "Bolt bulk": ("Bolt, one request", "_bulk", "bolt"),
 }
 OURS = "Bolt bulk"
-COLOURS = {"Bolt seq": "#0072B2"}  # those of the others are their variants'
+COLOURS = {"Bolt seq": "#0072B2"}  # other series have the colour of their variant
 
 
 @dataclass(frozen=True)
@@ -26,12 +26,12 @@ class Line:
     r2: float
 
     def at(self, cpus: float) -> float:
-        """Return the ms of a request for that many CPUs."""
+        """Return the ms, on the line, of a request for that many CPUs."""
         return self.start + cpus * self.each
 
 
 def fit(points: Sequence[tuple[float, float]]) -> Line | None:
-    """Return the line of least squares through ``points``, or None if they are fewer than 3."""
+    """Return the line of least squares through ``points``, or None for fewer than 3 points."""
     if len({x for x, _ in points}) < 3:
         return None
     n = len(points)
@@ -58,7 +58,7 @@ def cases(results: Results, direction: str) -> dict[str, dict[int, Stats]]:
 
 
 def machine(results: Results) -> int:
-    """Return how many CPUs the guests of the curve had, 0 if there was none."""
+    """Return how many CPUs the guests of the curve had, 0 if no case is part of a curve."""
     names = {direction + suffix for direction in DIRECTIONS for _, suffix, _ in SERIES.values()}
     return next((case.cpus for case in results.large if case.case in names), 0)
 
@@ -74,6 +74,6 @@ def colour(series: str) -> str:
 
 
 def others(results: Results) -> list[Case]:
-    """Return the cases of larger guests that are no points of a curve."""
+    """Return the cases of guests with more CPUs that are no points of a curve."""
     names = {direction + suffix for direction in DIRECTIONS for _, suffix, _ in SERIES.values()}
     return [case for case in results.large if case.case not in names]

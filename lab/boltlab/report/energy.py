@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The picture of what CPUs save that are away for a while, computed by ``cpubolt energy``."""
+"""The picture of the energy that offline CPUs save, as ``cpubolt energy`` computes it."""
 
 import io
 import json
@@ -17,7 +17,7 @@ from boltlab.guest import tools
 
 NAME = "energy-break-even"
 FOLDER = paths.REPO / "tools/cpubolt/energy"
-# Model, and of its requests: file -> lines to draw, by their place in a point and their name.
+# Files of the model and of the times of requests -> lines to draw: index in a point, and name.
 WARM, COLD = {1: "native", 2: "Bolt, parked warm"}, {2: "Bolt, parked cold"}
 PANELS = (
     ("exynos5410", {"arm64-4": WARM, "arm64-4-cold": COLD}),
@@ -27,7 +27,7 @@ _COLOURS = {"native": "#777777", "Bolt, parked warm": "#d98200", "Bolt, parked c
 
 
 def computed(binary: Path, model: str, requests: str) -> dict[str, Any]:
-    """Return what the command computes; BoltError when it does not."""
+    """Return the output of ``cpubolt energy``; BoltError when the command fails."""
     words = ["-m", str(FOLDER / f"{model}.conf"), "-r", str(FOLDER / f"{requests}.conf")]
     done = subprocess.run(
         [str(binary), "energy", "--json", *words], capture_output=True, text=True, check=False
@@ -39,7 +39,7 @@ def computed(binary: Path, model: str, requests: str) -> dict[str, Any]:
 
 
 def svg() -> str:
-    """Return the picture as SVG; tools/ is built for it if need be."""
+    """Return the picture as SVG; tools/ is built first if need be."""
     binary = tools.host("plain") / "cpubolt/cpubolt"
     with mpl.rc_context({"svg.hashsalt": NAME, "svg.fonttype": "path"}):
         canvas = Canvas(figsize=(10.0, 4.2), layout="constrained")
@@ -53,7 +53,7 @@ def svg() -> str:
 
 
 def _draw(axes: Axes, found: dict[str, Any], lines: dict[int, str]) -> None:
-    """Draw what all CPUs but one of a package save, and where that begins to be more than 0."""
+    """Draw what a package saves while all CPUs but one are offline, and how long that must last."""
     cpus = {each["cpus"]: each["saved_mj"] for each in found["curves"]}
     package = found["inputs"]["machine package"]["value"]
     points = cpus[package - 1]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Draws results: stacked bars of where the time went, and the latencies of all cases."""
+"""Draws results: latencies of all cases, and stacked bars of the phases in which time is spent."""
 
 import io
 from collections.abc import Sequence
@@ -14,7 +14,7 @@ from boltlab.bench.results import DIRECTIONS, PhaseTime, Results, variants
 from boltlab.bystanders.losses import Row
 from boltlab.report import curve
 
-WIDTH = 10.0  # inches
+WIDTH = 10.0  # width of a figure, in inches
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,7 @@ _BYSTANDERS_CAPTION = (
 
 
 def bystanders(rows: Sequence[Row], title: str) -> Figure:
-    """Return the picture of what requests take from other CPUs."""
+    """Return the picture of the time that requests take from bystanders."""
     canvas = Canvas(figsize=(WIDTH, 4.6), layout="constrained")
     canvas.suptitle(title, fontsize=9, x=0.01, ha="left")
     for axes, direction in zip(canvas.subplots(1, 2, sharey=True), DIRECTIONS, strict=True):
@@ -140,7 +140,7 @@ def _latency(results: Results, title: str) -> Canvas:
 
 
 def _breakdown(results: Results, title: str) -> Canvas:
-    """Draw each direction twice: in ms, and as shares, where the short bars can be read too."""
+    """Draw each direction twice: in ms, and as shares, in which short bars can be read as well."""
     shown = [name for name in variants() if name in results.breakdown]
     height = 0.5 + 2 * (0.9 + 0.5 * len(shown))
     canvas = Canvas(figsize=(WIDTH, height), layout="constrained")
@@ -164,12 +164,12 @@ def _breakdown(results: Results, title: str) -> Canvas:
         _finish(shares, f"{direction}, shares")
         shares.set_xlabel("%")
         shares.legend(loc="center left", bbox_to_anchor=(1, 0.5), frameon=False, fontsize=9)
-        shares.invert_yaxis()  # shared with its neighbour, which is inverted already
+        shares.invert_yaxis()  # also inverts the axis of ``times``, which is shared
     return canvas
 
 
 def _curve(results: Results, title: str) -> Canvas:
-    """Draw both directions: a mark for each size, and the line through them, which says its own."""
+    """Draw both directions: a mark for each size, and a fitted line, whose formula is its label."""
     canvas = Canvas(figsize=(WIDTH, 4.6), layout="constrained")
     canvas.suptitle(title, fontsize=9, x=0.01, ha="left")
     for axes, direction in zip(canvas.subplots(1, 2), DIRECTIONS, strict=True):
@@ -233,9 +233,9 @@ def _finish(axes: Axes, title: str) -> None:
 
 
 def figure(canvas: Canvas, caption: str, salt: str) -> Figure:
-    """Return ``canvas`` as a picture; ``salt`` keeps the ids of several on one page apart."""
+    """Return ``canvas`` as a picture; pictures with different ``salt`` have no ids in common."""
     svg, png = io.StringIO(), io.BytesIO()
-    # The salt keeps the ids inside several pictures on one page apart, and makes them repeatable.
+    # matplotlib makes the ids in the SVG from the salt, so they are the same each time.
     with mpl.rc_context({"svg.hashsalt": f"{salt} {caption}", "svg.fonttype": "path"}):
         canvas.savefig(svg, format="svg", metadata={"Date": None, "Creator": None})
         canvas.savefig(png, format="png", dpi=120)

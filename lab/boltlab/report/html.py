@@ -25,7 +25,7 @@ dd { margin: 0; }
 
 @dataclass(frozen=True)
 class Section:
-    """One run: its title, a table, what its rows mean, and pictures (caption, SVG text)."""
+    """One run: its title, a table, the meaning of the rows, and pictures (caption, SVG text)."""
 
     title: str
     header: Sequence[str]
@@ -37,12 +37,12 @@ class Section:
 
 PREFACE = (
     "Medians in milliseconds, least and greatest in brackets. Virtual time charges the work of all "
-    "CPUs to one clock: overlap earns nothing in it."
+    "CPUs to one clock: work at the same time saves nothing."
 )
 
 
 def page(title: str, sections: Sequence[Section], preface: str = PREFACE) -> str:
-    """Return the page ``title`` with ``preface`` and one part for each of ``sections``."""
+    """Return a page headed ``title``, with ``preface`` and a part for each of ``sections``."""
     body = "\n".join(_section(section) for section in sections)
     return (
         '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
@@ -81,5 +81,5 @@ def _table(header: Sequence[str], cells: Sequence[Sequence[str]]) -> str:
 
 
 def _inline(svg: str) -> str:
-    """Drop what a stand-alone SVG file has and one inside a page must not."""
+    """Return the SVG without the lines that only a stand-alone file may have."""
     return re.sub(r"<\?xml.*?\?>|<!DOCTYPE.*?>", "", svg, flags=re.DOTALL).strip()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The pictures in docs/figures: of the newest results, KIND-ARCH-SETTING.svg; a sketch, a model."""
+"""Draws docs/figures: pictures of the newest results (KIND-ARCH-SETTING.svg), a sketch, a model."""
 
 import io
 import json
@@ -17,7 +17,7 @@ FOLDER = paths.REPO / "docs" / "figures"
 
 
 def renew() -> list[Path]:
-    """Draw every picture in docs/figures; return those that have changed."""
+    """Draw every picture in docs/figures; return the paths of pictures that have changed."""
     changed = []
     for file in sorted(FOLDER.glob("*.svg")):
         text = draw(file.stem)
@@ -28,7 +28,7 @@ def renew() -> list[Path]:
 
 
 def draw(name: str) -> str:
-    """Return the picture ``name`` as SVG; BoltError if it needs results that are not there."""
+    """Return the picture ``name`` as SVG; BoltError if results/ lacks what the picture shows."""
     if name == sketch.NAME:
         return sketch.svg()
     if name == energy.NAME:

@@ -1,19 +1,20 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Figures that README and docs quote: made of the files in results/, and compared with them.
+"""Writes the figures that README and docs quote from results/, and checks these quotes.
 
-A file is named without its date: ``x86_64-strict`` is the newest of that name in results/,
-``2026-11-20-x86_64-strict`` is that of this day for ever. There are two kinds of quotes:
+A quote names a file in results/: ``x86_64-strict`` is the newest file of that name, and
+``2026-11-20-x86_64-strict`` always the file of that day. There are two kinds of quotes:
 
-- a table that is made here stands between ``<!-- table: KIND FILE... -->`` and
-  ``<!-- end of table -->``; it ends with the line that names files and commits;
+- a table stands between ``<!-- table: KIND FILE... -->`` and ``<!-- end of table -->``; its last
+  line names files and commits;
 - a single number in a sentence is followed by its place, ``159x<!-- figure: FILE#CASE PART -->``,
   in which PART is a variant or, for a ratio, two: ``x86_64-strict#offline1 native/bolt``. CASE may
   be ``offline_bulk 31 of 32``, in results of boot-bench ``64/16`` (CPUs/nodes); ``offline each`` is
-  the microseconds of each further CPU of a request, ``offline start`` those of none. Of
-  bystanders, ``1 of 4`` is the longest time without the CPU when one of four CPUs goes.
+  the microseconds of each further CPU of a request, and ``offline start`` the microseconds of a
+  request for no CPU, by the fitted line. In results of bystanders, ``1 of 4`` is the longest time
+  that a bystander's task could not run when one of four CPUs goes.
 
-A number may have any precision: it must be the result, rounded to the digits that are there,
-and not be off by more than a tenth.
+A number may have any precision: it must be the result, rounded to the digits that the number has,
+and must not be off by more than a tenth.
 """
 
 import json
@@ -40,7 +41,7 @@ _FIGURE = re.compile(
     r"(?P<number>\d[\d,]*(?:\.\d+)?)(?P<unit>x?)<!-- figure: (?P<place>[^>]*?) -->"
 )
 _MARK = re.compile(r"<!-- (?:figure|table):|" + END)
-COARSEST = 0.1  # how far a rounded figure may be from the result
+COARSEST = 0.1  # share of the result by which a rounded figure may be off
 _OURS = "bolt"
 _NONE = "-"
 
@@ -49,7 +50,7 @@ Table = tuple[list[str], list[list[str]]]
 
 @dataclass(frozen=True)
 class Stale:
-    """A quote that is not what the results say: where it stands, what it says, what it should."""
+    """A quote that differs from the results: its place, its text, and the text it should have."""
 
     where: str
     quoted: str
@@ -60,7 +61,7 @@ class Stale:
 
 
 def documents() -> list[Path]:
-    """Return the files that may quote figures."""
+    """Return the documents that may quote figures."""
     return [paths.REPO / "README.md", *sorted((paths.REPO / "docs").glob("*.md"))]
 
 
@@ -84,7 +85,7 @@ def renew(document: Path) -> bool:
 
 
 def table(words: str) -> str:
-    """Return the table that ``words``, its kind and its files, asks for, as Markdown."""
+    """Return, as Markdown, the table that ``words``, a kind and files, asks for."""
     kind, *names = words.split()
     if kind not in _KINDS or not names:
         raise BoltError(f"no table '{words}' (there are: {', '.join(_KINDS)}, each of files)")
@@ -95,7 +96,7 @@ def table(words: str) -> str:
 
 
 def value(place: str) -> float:
-    """Return the result that ``place``, FILE#CASE PART, names; or BoltError."""
+    """Return the result that ``place``, FILE#CASE PART, names; BoltError if there is none."""
     name, _, key = place.partition("#")
     words = key.split()
     if len(words) < 2:
@@ -113,7 +114,7 @@ def value(place: str) -> float:
 
 
 def _walk(document: Path) -> tuple[str, list[Stale]]:
-    """Return the text of ``document`` with all quotes as measured, and those that were not."""
+    """Return the text of ``document`` with its quotes renewed, and the quotes that were stale."""
     text = document.read_text(encoding="utf-8")
     stale: list[Stale] = []
     seen = 0
@@ -143,14 +144,14 @@ def _walk(document: Path) -> tuple[str, list[Stale]]:
         return match[0]
 
     renewed = _FIGURE.sub(one_figure, _TABLE.sub(one_table, text))
-    # Tables made here have no marks of their own: what is left was not understood.
+    # All well-formed marks have been matched, so any other text of a mark is malformed.
     if seen != len(_MARK.findall(text)):
         raise BoltError(f"{document.name}: a mark of a table or of a figure is malformed")
     return renewed, stale
 
 
 def _rounded(figure: float, digits: int) -> str:
-    """Return ``figure`` with ``digits`` decimals, or with more if these would be far from it."""
+    """Return ``figure`` with ``digits`` decimals, or with more if so few would be far off."""
     exact = Decimal(repr(figure)).quantize(Decimal(1).scaleb(-digits), ROUND_HALF_UP)
     if abs(float(exact) - figure) > abs(figure) * COARSEST:
         return kept.number(figure)
@@ -158,7 +159,7 @@ def _rounded(figure: float, digits: int) -> str:
 
 
 def _origin(files: Sequence[Path]) -> str:
-    """Return the line below a table: where its figures are from."""
+    """Return the line below a table that says where the figures are from."""
     parts = [f"`results/{file.name}` (commit {kept.commit(file)})" for file in files]
     return "Measured: " + ", ".join(parts) + "."
 
@@ -196,7 +197,7 @@ def _title(measured: Results) -> str:
     return measured.arch if measured.setting == "default" else f"{measured.arch} {measured.setting}"
 
 
-# The case, how many of how many CPUs (0: as many as the run), and what the row is called.
+# Case, CPUs of a request, CPUs of the guest (0: as many as the run says), and title of the row.
 _HEADLINE = (
     ("offline1", 1, 0, "one off"),
     ("online1", 1, 0, "one on"),
@@ -245,7 +246,7 @@ def _times(theirs: float | None, ours: float | None) -> str:
 def _cases(names: Sequence[str]) -> Table:
     header = ["case", "native", "expedited", "Bolt", "native / Bolt", "expedited / Bolt"]
     measured = results.load(kept.find(names[0]))
-    # Requests for several CPUs have a table of their own.
+    # Requests for several CPUs are in another table.
     shown = [case for case in measured.latencies if not case.case.endswith("_bulk")]
     return header, [[case.case, *_compared(case)] for case in shown]
 
@@ -368,7 +369,7 @@ def _bystanders(names: Sequence[str]) -> Table:
 
 
 def _boot(names: Sequence[str]) -> Table:
-    """Make the table of what further CPUs add to a boot, a row for each machine."""
+    """Make the table of the time that further CPUs add to a boot, a row for each machine."""
     measured = bootfile.load(kept.find(names[0]))
     header, rows = bootfile.dependents(measured)
     return [_boot_name(name) for name in header], rows
@@ -388,7 +389,7 @@ def _boot_name(variant: str) -> str:
 
 
 def _service(names: Sequence[str]) -> Table:
-    """Make the table of what a service felt while CPUs came and went."""
+    """Make the table of a service's latencies while CPUs came and went."""
     measured = served.load(kept.find(names[0]))
     return list(served.COLUMNS), [served.row(each, each.variant) for each in measured.rows]
 

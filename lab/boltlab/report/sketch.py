@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The picture in the README: what Bolt does at once, what it defers, and what becomes of that."""
+"""Draws the picture in the README: the work that Bolt does at once, and the work that it defers."""
 
 import io
 
@@ -8,7 +8,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure as Canvas
 from matplotlib.patches import FancyArrowPatch, FancyBboxPatch
 
-NAME = "request"  # docs/figures/request.svg
+NAME = "request"  # the name of the file docs/figures/request.svg
 
 INK, FAINT = "#1f2933", "#6b7785"
 CRITICAL, DEFERRED, WAITING = "#0072B2", "#E69F00", "#9aa5b1"
@@ -28,7 +28,7 @@ def draw() -> Canvas:
 
 
 def svg() -> str:
-    """Return the picture as SVG, the same text each time."""
+    """Return the picture as SVG; each call gives the same text."""
     text = io.StringIO()
     with mpl.rc_context({"svg.hashsalt": NAME, "svg.fonttype": "path"}):
         draw().savefig(text, format="svg", metadata={"Date": None, "Creator": None})

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Result files as tables on the terminal, as figures, and as one HTML page."""
+"""Shows result files as tables on the terminal, as figures, and as one HTML page."""
 
 import functools
 import re
@@ -14,17 +14,17 @@ from boltlab.errors import BoltError
 from boltlab.report import curve, figures, html
 from boltlab.tables import Column
 
-# Ratios that stand beside every case: column title, and what Bolt is compared with.
+# Ratios beside every case: title of the column -> the variant that Bolt is compared with.
 RATIOS = (("vs native", "native"), ("vs expedited", "expedited"))
 NONE = "-"
 
-BOOTS = "boots"  # how far apart the boots' medians are, of the column before
+BOOTS = "boots"  # how far apart the medians of the boots are for the column before
 
-# Some names are too long for a column.
+# Shorter names of variants whose own names are too long for a column.
 SHORT = {"grace_periods": "GPs", "online_settled": "from settled"}
 
-# Which columns of a table leave a narrow terminal, the highest rank first. What can be worked out
-# from the columns that stay leaves early; Bolt's figures and what is native in them stay.
+# Ranks of columns: a narrow terminal leaves out the columns with the highest rank first. Columns
+# that can be worked out from others have high ranks; figures of Bolt and native stay longest.
 RANKS = {
     "n": 9,
     "vs expedited": 8,
@@ -36,7 +36,7 @@ RANKS = {
     "Bolt cold": 2,
     "native": 1,
 }
-COUNTED = 10  # the first of the counts in the table of what requests consist of
+COUNTED = 10  # index of the first count in the table of consists()
 
 CURVE_TEXT = (
     "medians in ms by the number of CPUs in a request, and the straight line through them: "
@@ -50,20 +50,20 @@ CONSISTS_TEXT = (
 
 @functools.cache
 def case_help() -> dict[str, str]:
-    """Return what each case measures, in words."""
+    """Return case -> a sentence that says what the case measures."""
     table = tomllib.loads((paths.DATA / "cases.toml").read_text(encoding="utf-8"))
     return dict(table["help"])
 
 
 @functools.cache
 def growth() -> dict[str, str]:
-    """Return which cases are compared with which, in the same variant."""
+    """Return case -> the case with which it is compared in the same variant."""
     table = tomllib.loads((paths.DATA / "cases.toml").read_text(encoding="utf-8"))
     return dict(table["growth"])
 
 
 def title(results: Results) -> str:
-    """Return the line that says where figures come from, for tables and pictures."""
+    """Return the line above tables and pictures that says where the figures come from."""
     if results.machine:
         return _machine_title(results, results.machine)
     return (
@@ -89,7 +89,7 @@ def boot_title(results: BootResults) -> str:
 
 
 def remark(results: Results) -> str:
-    """Return what else a reader of the tables has to know, "" if there is nothing."""
+    """Return a remark that a reader of the tables has to know, "" if there is none."""
     machine = results.machine
     parts = [results.note] if results.note else []
     if machine:
@@ -102,7 +102,7 @@ def remark(results: Results) -> str:
 
 
 def stem(results: Results) -> str:
-    """Return what the names of files made from ``results`` end with: each table has its own."""
+    """Return the end of the names of files made from ``results``, different for each table."""
     machine = results.machine
     parts = [results.arch, results.setting]
     if machine:
@@ -111,7 +111,7 @@ def stem(results: Results) -> str:
 
 
 def clock(accel: str) -> str:
-    """Return what kind of time figures are in."""
+    """Return the name of the clock with which an accelerator's figures are measured."""
     return {
         "icount": "QEMU virtual time (icount)",
         "mttcg": "host time, multi-threaded TCG: stress",
@@ -120,7 +120,7 @@ def clock(accel: str) -> str:
 
 
 def ratio(case: Case, baseline: str) -> float | None:
-    """Return how many times the median of ``baseline`` is that of Bolt, or None without both."""
+    """Return the median of ``baseline`` divided by Bolt's, or None if one of them is missing."""
     ours, theirs = case.variants.get("bolt"), case.variants.get(baseline)
     if ours is None or theirs is None or ours.median <= 0:
         return None
@@ -130,13 +130,13 @@ def ratio(case: Case, baseline: str) -> float | None:
 def rows(results: Results, *, ranges: bool) -> tuple[list[str], list[list[str]]]:
     """Return header and cells of the table of ``results``: medians in ms, and ratios of them.
 
-    With ``ranges`` the least and the greatest stand beside each median.
+    With ``ranges`` the least and the greatest sample stand beside each median.
     """
     return _table(results, results.latencies, ranges)
 
 
 def others(results: Results, *, ranges: bool) -> tuple[list[str], list[list[str]]]:
-    """Return the same of what else was measured in larger guests."""
+    """Return header and cells of the table of cases in larger guests that are in no curve."""
     return _table(results, curve.others(results), ranges)
 
 
@@ -163,13 +163,13 @@ def _table(
 
 
 def label(case: Case) -> str:
-    """Return what ``case`` is called in tables: with the number of CPUs where that says more."""
+    """Return the name of ``case`` in tables, with the number of CPUs where that says more."""
     what = case.case if case.batch == 1 else f"{case.case} {case.batch}"
     return f"{what} of {case.cpus}" if case.cpus else what
 
 
 def scaling(results: Results, direction: str) -> tuple[list[str], list[list[str]]]:
-    """Return header and cells of the table of requests for more and more CPUs, with the fit."""
+    """Return header and cells of the table of requests for more and more CPUs, with the fits."""
     series = curve.cases(results, direction)
     ratios = [name for name in series if name != curve.OURS and curve.OURS in series]
     header = [
@@ -196,7 +196,7 @@ def scaling(results: Results, direction: str) -> tuple[list[str], list[list[str]
 
 
 def consists(results: Results) -> tuple[list[str], list[list[str]]]:
-    """Return header and cells of the table of what requests for several CPUs consist of."""
+    """Return header and cells of the table of counts and times in requests for several CPUs."""
     entries = [(name, entry) for name, found in results.batches.items() for entry in found]
     what = list(dict.fromkeys(key for _, entry in entries for key in entry.counts))
     header = ["", "request", "CPUs", *(SHORT.get(key, key) for key in what), "sum", "chain"]
@@ -215,7 +215,7 @@ def consists(results: Results) -> tuple[list[str], list[list[str]]]:
 
 
 def _growth(case: Case, base: Case, shown: Sequence[str]) -> list[str]:
-    """Return the row that says how much more ``case`` takes than ``base``."""
+    """Return the row that says how much longer ``case`` takes than ``base``."""
     row = [f"  over {base.case}", NONE]
     for name in shown:
         more, less = case.variants.get(name), base.variants.get(name)
@@ -228,9 +228,9 @@ def _growth(case: Case, base: Case, shown: Sequence[str]) -> list[str]:
 
 
 def overheads(results: Results) -> tuple[list[str], list[list[str]]]:
-    """Return header and cells of the table of what is not a request, in per cent of native.
+    """Return header and cells of the table of other work than requests, in per cent of native.
 
-    Beside each median stands how far apart the medians of its boots are.
+    Beside each median stands how far apart the medians of the boots are.
     """
     shown = _shown(results.overheads)
     header = ["case", "n"]
@@ -269,7 +269,7 @@ def number(value: float) -> str:
 
 
 def spread(stats: Stats) -> str:
-    """Return the least and the greatest of ``stats``."""
+    """Return the least and the greatest sample of ``stats``, as text."""
     return f"{number(stats.min)} to {number(stats.max)}"
 
 
@@ -301,13 +301,13 @@ def _print(header: Sequence[str], cells: Sequence[Sequence[str]], left: int = 1)
 
 
 def columns(header: Sequence[str]) -> list[Column]:
-    """Return the columns called ``header`` of one of the tables here, with their ranks."""
-    # Between whom a request is for and how long it takes stands what was counted in it.
+    """Return the columns with the titles ``header``, with the ranks of the table that has them."""
+    # Counts stand between the columns that name the request and the columns of its times.
     counted = list(header[3:-2]) if header[-1] == "chain" else []
     found: list[Column] = []
     for place, name in enumerate(header):
         if name == BOOTS:
-            # The medians first: those of Bolt keep their spread for longest.
+            # The spread of a median is left out before the median; Bolt's spread is left out last.
             of = found[-1]
             found.append(Column(name, 2 if of.rank == 0 else of.rank + 1, f"{name} of {of.title}"))
         elif name in counted:

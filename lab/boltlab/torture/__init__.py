@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What ``bolt torture`` runs, what it has counted, and the planted bugs it must find."""
+"""What ``bolt torture`` runs and counts, and the planted bugs that its checks must find."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Torture: what is run on what, as data (lab/torture), and what a run has counted."""
+"""Reads which scenarios torture runs on which configurations (lab/torture), and a run's counts."""
 
 import functools
 import re
@@ -20,23 +20,23 @@ from boltlab.kernel.build import Kernel
 from boltlab.kernel.config import parse as parse_config
 
 FOLDER = paths.REPO / "lab" / "torture"
-SIZES = ("cpus", "nodes", "threads", "memory")  # fields of a machine that configurations set
-SECONDS = 60  # of the guest's time that one run goes on at most, on the production kernel
+SIZES = ("cpus", "nodes", "threads", "memory")  # fields of a machine that a configuration sets
+SECONDS = 60  # most seconds of guest's time of a run, on the production kernel
 
 _ACTOR = re.compile(
     r"^# actor (\S+) asks=(\d) attempted=(\d+) done=(\d+) refused=(\d+) wrong=(\d+)$"
 )
-# What the kernel's torture modules say now and then: of CPUs brought up, and taken down.
+# The kernel's torture modules print this line now and then: counts of CPUs onlined and offlined.
 _ONOFF = re.compile(r"onoff: (\d+)/(\d+):(\d+)/(\d+) ")
 _END = re.compile(r"torture:.*End of test: (\w+)")
 
 
 @dataclass(frozen=True)
 class Config:
-    """What scenarios are run on: a row of configs.toml, which says what the fields are.
+    """A configuration on which scenarios run: a row of configs.toml, which explains the fields.
 
-    A row sets the SIZES of ``machine``. Devices are the scenario's; the memory is, too, unless the
-    row sets it.
+    A row sets the SIZES of ``machine``. The scenario sets the devices, and also the memory if the
+    row does not.
     """
 
     name: str
@@ -55,15 +55,16 @@ class Config:
 
 @dataclass(frozen=True)
 class Story:
-    """What is run: a scenario, and how torture uses it (the table ``torture`` of its file).
+    """A scenario that torture runs, with the table ``torture`` of the scenario's file.
 
-    In its commands ``{seed}``, ``{requests}``, ``{seconds}`` and ``{variant}`` are filled in.
-    ``share`` is of a configuration's goal, to be reached with this one. ``all_succeed``: nothing
-    is refused. ``scripts`` are files of the kernel's source, run by busybox. ``variants``: one
-    scenario for each, with these commands, between semicolons. ``pauses``: the host stops single
-    CPUs now and then. ``on``: configurations it is for,
-    if not for all; ``not_on``: for which it is not. ``needs``: what the kernel's configuration
-    must say, or it is passed over.
+    In the scenario's commands ``{seed}``, ``{requests}``, ``{seconds}`` and ``{variant}`` are
+    filled in. ``share`` is the share of a configuration's goal that this scenario has to reach.
+    ``all_succeed``: no request may be refused. ``scripts`` are files of the kernel's source that
+    busybox runs. ``variants``: there is one scenario for each entry, whose commands, between
+    semicolons, stand for ``{variant}``. ``pauses``: the host stops single CPUs now and then. ``on``
+    lists the configurations for which the scenario is, if not for all; ``not_on`` those for which
+    it is not. ``needs``: settings of the kernel's configuration without which the scenario is
+    skipped.
     """
 
     name: str
@@ -80,13 +81,13 @@ class Story:
     ignored: tuple[str, ...] = ()
 
     def fits(self, config: Config) -> bool:
-        """Tell whether this is run on ``config`` at all, its kernel's configuration aside."""
+        """Tell whether ``on`` and ``not_on`` let the scenario run on ``config``."""
         return config.name not in self.not_on and (not self.on or config.name in self.on)
 
 
 @dataclass(frozen=True)
 class Case:
-    """One run: all that its repetition needs."""
+    """One run, with everything that is needed to repeat it."""
 
     arch: str
     config: Config
@@ -97,21 +98,21 @@ class Case:
 
     @property
     def cell(self) -> tuple[str, str, str]:
-        """Return what its counts belong to."""
+        """Return the cell of the tally to which the run's counts are added."""
         return (self.config.name, self.arch, self.story.name)
 
     @property
     def seconds(self) -> int:
-        """Return how long it goes on, in the guest's time."""
+        """Return the seconds, of the guest's time, that the run takes at most."""
         return self.story.seconds
 
     @property
     def timeout(self) -> float:
-        """Return after how many seconds of the host it hangs."""
+        """Return after how many seconds of the host the guest is said to hang."""
         return 300 + 20 * self.seconds * self.config.slow
 
     def line(self) -> str:
-        """Return the command that repeats it."""
+        """Return the command that repeats the run."""
         return (
             f"./bolt torture --arch {self.arch} --config {self.config.name} "
             f"--scenario {self.story.name} --accel {self.accel} --seed {self.seed} "
@@ -127,7 +128,7 @@ class Case:
         return tuple(lines)
 
     def guest(self, kernel: Kernel) -> Guest:
-        """Return the guest that runs it on ``kernel``."""
+        """Return the guest that does the run on ``kernel``."""
         arch, config, story = ARCHES[self.arch], self.config, self.story
         sizes = {key: getattr(config.machine, key) for key in SIZES}
         wanted = story.scenario.changed(
@@ -145,7 +146,7 @@ class Case:
 
 @dataclass
 class Counts:
-    """What has become of requests: done, refused as they may be, or wrong."""
+    """How requests have ended: done, refused for a good reason, or wrong."""
 
     attempted: int = 0
     done: int = 0
@@ -153,7 +154,7 @@ class Counts:
     wrong: int = 0
 
     def add(self, attempted: int, done: int, refused: int = 0, wrong: int = 0) -> None:
-        """Count some more."""
+        """Add the numbers of further requests to the counts."""
         self.attempted += attempted
         self.done += done
         self.refused += refused
@@ -162,7 +163,7 @@ class Counts:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a run came to: ``why`` is empty if it went well. ``ignored`` complaints are not ours."""
+    """How a run ended. ``why`` is "" if all was well; ``ignored`` complaints are not Bolt's."""
 
     counts: Counts
     virtual_s: float
@@ -173,7 +174,7 @@ class Outcome:
 
 
 def count(records: Iterable[Mapping[str, Any]], console_lines: Iterable[str]) -> Counts:
-    """Return what a run's programs, and the kernel's torture modules, say they have done."""
+    """Return the counts that a run's programs, and the kernel's torture modules, have printed."""
     counts = Counts()
     for row in records:
         found = _ACTOR.match(str(row.get("output", "")))
@@ -190,7 +191,7 @@ def count(records: Iterable[Mapping[str, Any]], console_lines: Iterable[str]) ->
 
 
 def complaint(case: Case, counts: Counts, said: Sequence[str]) -> str:
-    """Return what is wrong with a run that ended well, and whose kernel has ``said`` this."""
+    """Return what is wrong with a run whose guest ended well and whose kernel log is ``said``."""
     shows = case.config.shows
     if shows and not any(re.search(shows, line) for line in said):
         return f"the kernel does not say '{shows}'"
@@ -206,18 +207,18 @@ def complaint(case: Case, counts: Counts, said: Sequence[str]) -> str:
 
 
 def ignored(case: Case) -> tuple[re.Pattern[str], ...]:
-    """Return the patterns of complaints that do not make ``case`` fail."""
+    """Return the patterns of complaints of the kernel that do not make ``case`` fail."""
     return tuple(re.compile(text) for text in (*case.config.ignored, *case.story.ignored))
 
 
 def meets(kernel: Kernel, needs: Sequence[str]) -> bool:
-    """Tell whether the configuration of ``kernel`` says all that is needed."""
+    """Tell whether the configuration of ``kernel`` has all settings that are needed."""
     have = parse_config(kernel.config.read_text(encoding="utf-8"))
     return all(have.get(need.partition("=")[0], "n") == need.partition("=")[2] for need in needs)
 
 
 def last_moment(folder: Path) -> float:
-    """Return the guest's time, in seconds, of the last line that its kernel wrote."""
+    """Return the guest's time, in seconds, at which its kernel wrote its last line."""
     last = 0.0
     for name in ("console.log", "dmesg.log"):
         path = folder / name
@@ -228,7 +229,7 @@ def last_moment(folder: Path) -> float:
 
 
 def _scripts(arch: Arch, kernel: Kernel, wanted: Sequence[str]) -> dict[str, guestimage.Node]:
-    """Return scripts of the kernel's source, and a busybox to run them, as nodes."""
+    """Return scripts of the kernel's source, and busybox, as nodes of the initramfs."""
     if not wanted:
         return {}
     nodes = {
@@ -256,7 +257,7 @@ def configs() -> Mapping[str, Config]:
 
 @functools.cache
 def stories() -> Mapping[str, Story]:
-    """Return all of torture's scenarios by name, one for each variant; or BoltError."""
+    """Return torture's scenarios by name, one for each variant; BoltError if a file is wrong."""
     found: dict[str, Story] = {}
     for path in sorted((FOLDER / "scenarios").glob("*.toml")):
         for story in parse(path.stem, tomllib.loads(path.read_text(encoding="utf-8"))):
@@ -265,7 +266,7 @@ def stories() -> Mapping[str, Story]:
 
 
 def parse(name: str, table: dict[str, Any]) -> list[Story]:
-    """Return the stories in ``table``, a scenario with a table ``torture``; or BoltError."""
+    """Return the stories in ``table``, a scenario with a table ``torture``; BoltError if wrong."""
     own = dict(table.get("torture", {}))
     rest = {key: value for key, value in table.items() if key != "torture"}
     plain = scenario.parse(name, rest)
@@ -288,7 +289,7 @@ def parse(name: str, table: dict[str, Any]) -> list[Story]:
 
 
 def select(table: Mapping[str, Any], wanted: str | None, what: str) -> list[Any]:
-    """Return the rows of ``table`` that the list ``wanted`` names, all for None; or BoltError."""
+    """Return the rows of ``table`` that ``wanted`` names, or all for None; BoltError for others."""
     if wanted is None:
         return list(table.values())
     for name in wanted.split(","):

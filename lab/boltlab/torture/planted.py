@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Planted bugs: faults put into a scratch tree, one at a time, and the checks that must find them.
 
-What they are stands in kernel/planted/planted.toml.
+kernel/planted/planted.toml lists the bugs and their checks.
 """
 
 import functools
@@ -29,7 +29,7 @@ KIND = "planted"
 
 @dataclass(frozen=True)
 class Bug:
-    """A row of planted.toml, which says what the fields are."""
+    """A row of planted.toml, whose head explains the fields."""
 
     name: str
     what: str
@@ -40,13 +40,13 @@ class Bug:
 
     @property
     def patch(self) -> Path:
-        """Return the path of the fault."""
+        """Return the path of the patch that plants the bug."""
         return FOLDER / f"{self.name}.patch"
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """What a check said of a fault: ``by`` is empty if it said nothing."""
+    """The result of a check of a planted bug; ``by`` is "" if the check did not find the bug."""
 
     name: str
     arch: str
@@ -63,7 +63,7 @@ def bugs() -> Mapping[str, Bug]:
 
 
 def parse(name: str, row: Mapping[str, Any]) -> Bug:
-    """Return the bug in ``row``; the keys that are not the bug's own change its scenario."""
+    """Return the bug in ``row``; keys that are no fields of Bug are fields of its scenario."""
     own = {entry.name for entry in fields(Bug)} - {"name", "check"}
     known = scenario.allowed() - {"name", "arches"}
     for key in row.keys() - own - known - {"scenario"}:
@@ -86,7 +86,7 @@ def parse(name: str, row: Mapping[str, Any]) -> Bug:
 
 
 def plant(bug: Bug, tree: Path) -> str:
-    """Put the fault into ``tree`` and return its name; BoltError when it does not apply."""
+    """Put the bug into ``tree`` and return its name; BoltError when its patch does not apply."""
     done = subprocess.run(
         ["patch", "-p1", "--fuzz=2", "--no-backup-if-mismatch", "-i", str(bug.patch)],
         cwd=tree,
@@ -100,14 +100,14 @@ def plant(bug: Bug, tree: Path) -> str:
 
 
 def kernel(bug: Bug | None, arch: Arch, where: Source, jobs: int) -> Kernel:
-    """Return the kernel with ``bug`` in it, or with none."""
+    """Return the kernel with ``bug`` in it, or without any bug."""
     if bug is None:
         return build.ensure_kernel(arch, FLAVOUR, where, jobs)
     return build.changed_kernel(arch, FLAVOUR, where, jobs, functools.partial(plant, bug))
 
 
 def check(bug: Bug, arch: str, built: Kernel) -> str:
-    """Return what the check of ``bug`` says about the kernel ``built``, or nothing."""
+    """Return the complaint of the check of ``bug`` about the kernel ``built``, or ""."""
     folder = qemu.new_run(f"planted-{arch}-{bug.name}")
     target = ARCHES[arch]
     try:
@@ -122,12 +122,12 @@ def check(bug: Bug, arch: str, built: Kernel) -> str:
 
 
 def judge(bug: Bug, arch: str, said: str, date: str) -> Verdict:
-    """Return the verdict on what the check has said: something else does not count."""
+    """Return the verdict: only the complaint that ``bug`` expects counts as found."""
     return Verdict(bug.name, arch, bool(re.search(bug.says, said)), said, date)
 
 
 def save(path: Path, verdicts: list[Verdict]) -> None:
-    """Add ``verdicts`` to the file ``path``, in place of older ones of the same bugs."""
+    """Add ``verdicts`` to the file ``path``, in place of older verdicts on the same bugs."""
     known = load(path) if path.exists() else []
     rows = {(verdict.name, verdict.arch): asdict(verdict) for verdict in [*known, *verdicts]}
     codec.save(codec.lines(KIND, {}, "bugs", (rows[key] for key in sorted(rows))), path)
@@ -135,11 +135,11 @@ def save(path: Path, verdicts: list[Verdict]) -> None:
 
 @dataclass(frozen=True)
 class _Kept:
-    """What a file holds."""
+    """The contents of a file of verdicts."""
 
     bugs: list[Verdict]
 
 
 def load(path: Path) -> list[Verdict]:
-    """Return the verdicts in the file ``path``; or BoltError."""
+    """Return the verdicts in the file ``path``; BoltError if that is no such file."""
     return codec.read(_Kept, path, "holds no verdicts on planted bugs", KIND).bugs

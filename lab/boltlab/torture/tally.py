@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What torture has counted, over all of its runs: one small JSON file that runs are added to."""
+"""The counts of all runs of torture, in one small JSON file to which each run is added."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, field
@@ -10,12 +10,12 @@ from boltlab.tables import Column
 from boltlab.torture.matrix import Case, Config, Outcome
 
 KIND = "torture"
-KEEP_FAILURES = 20  # of a cell, the newest
+KEEP_FAILURES = 20  # how many failures of a cell are kept, the newest ones
 
 
 @dataclass
 class Failure:
-    """A run that failed: the day, why, and the command that repeats it."""
+    """A run that failed: the day, the reason, and the command that repeats the run."""
 
     date: str
     why: str
@@ -45,7 +45,7 @@ class Cell:
 
     @property
     def key(self) -> tuple[str, str, str]:
-        """Return what tells this cell from others."""
+        """Return configuration, architecture and scenario of this cell."""
         return (self.config, self.arch, self.scenario)
 
     def add(self, case: Case, outcome: Outcome, date: str, kernel: str) -> None:
@@ -81,7 +81,7 @@ class Book:
         cell.add(case, outcome, date, kernel)
 
     def survived(self, config: str, arch: str, scenario: str | None = None) -> int:
-        """Return the requests that ended as they may, in runs without a complaint."""
+        """Return how many requests, in runs without a complaint, were done or rightly refused."""
         return sum(
             cell.attempted
             for cell in self.cells.values()
@@ -107,7 +107,7 @@ class Book:
             ours.failures = both[-KEEP_FAILURES:]
 
     def dumps(self) -> str:
-        """Return the JSON text: a cell a line, but for failures, so that versions can be told."""
+        """Return the book as JSON text, each cell on its own line, so that git can show changes."""
         rows = (asdict(self.cells[key]) for key in sorted(self.cells))
         return codec.lines(KIND, {}, "cells", rows)
 
@@ -118,7 +118,7 @@ class Book:
 
 @dataclass(frozen=True)
 class _Kept:
-    """What a file holds."""
+    """The contents of a file of counts."""
 
     cells: list[Cell]
 
@@ -129,7 +129,7 @@ def failures(book: Book) -> list[Failure]:
 
 
 def load(path: Path) -> Book:
-    """Return the book in the file ``path``, an empty one if there is none; or BoltError."""
+    """Return the book in ``path``, empty if there is no such file; BoltError if it is no book."""
     if not path.exists():
         return Book()
     return Book(codec.read(_Kept, path, "holds no torture results", KIND).cells)
@@ -149,7 +149,7 @@ COLUMNS = (
 
 
 def table(book: Book, configs: Sequence[Config], arches: Sequence[str]) -> list[list[str]]:
-    """Return the cells of COLUMNS for each configuration and architecture that has runs."""
+    """Return the cells of COLUMNS for each configuration and architecture with runs."""
     rows = []
     for config in configs:
         for arch in arches:

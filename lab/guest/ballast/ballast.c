@@ -18,7 +18,7 @@
 #include <linux/vmalloc.h>
 #include <linux/workqueue.h>
 
-/* More than the CPU's slab holds: some become partial ones of the CPU. */
+/* More objects than the CPU's slab holds, so that some slabs become partial slabs of the CPU. */
 #define OBJECTS 40
 #define OBJECT_SIZE 256
 

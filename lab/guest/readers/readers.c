@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What readers pay: nanoseconds of a thousand times each, measured when
- * /sys/module/readers/parameters/measure is written. In virtual time that
- * tells instructions. One source for all kernels, Bolt or not.
+ * Measures how many nanoseconds readers take for a thousand times each of their
+ * operations, when /sys/module/readers/parameters/measure is written. In virtual
+ * time that is a number of instructions. The source fits all kernels.
  */
 #include <linux/cpu.h>
 #include <linux/cpumask.h>
@@ -30,7 +30,7 @@ static noinline void walk_online(void)
 
 	for_each_online_cpu(cpu)
 		sum += cpu;
-	/* Or there would be no need to walk. */
+	/* Otherwise the compiler could drop the walk. */
 	OPTIMIZER_HIDE_VAR(sum);
 }
 
@@ -39,7 +39,7 @@ static noinline void do_nothing(void)
 	barrier();
 }
 
-/* The least of several, as the tick may come in between. */
+/* The least of several times, because a tick may interrupt a measurement. */
 static u64 time_of(void (*work)(void))
 {
 	u64 least = U64_MAX;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * A driver that nobody has looked at: a module built elsewhere that registers a
- * hotplug state and asks in its callbacks how many CPUs are online. What it has
+ * A driver whose callbacks no person has read: a module built elsewhere that registers a
+ * hotplug state, and asks in its callbacks how many CPUs are online. What the module has
  * found is in /sys/module/stranger/parameters/seen: for each callback "+CPU:N" or
  * "-CPU:N", and "!" where one callback began before another one had ended.
  * Writing a CPU to refuse makes the next teardown for that CPU fail.
@@ -20,7 +20,7 @@
 /* May be the name of a state that a driver of the kernel has, ... */
 static char *name = "stranger:online";
 module_param(name, charp, 0400);
-/* ... or its number: that of the RAID5 driver, which has none here. */
+/* ... or the number of such a state: that of the RAID5 driver, which this kernel lacks. */
 static bool fixed;
 module_param(fixed, bool, 0400);
 
@@ -47,7 +47,7 @@ static int note(unsigned int cpu, char what)
 		err = -EBUSY;
 	}
 	mutex_unlock(&seen_lock);
-	/* Long enough for another callback to begin, if it may. */
+	/* Long enough for another callback to begin, if callbacks may run at once. */
 	msleep(2);
 	atomic_dec(&inside);
 	return err;
@@ -68,13 +68,13 @@ static int seen_get(char *buffer, const struct kernel_param *param)
 	int len;
 
 	mutex_lock(&seen_lock);
-	/* Without the last space. */
+	/* The text without its last space. */
 	len = sysfs_emit(buffer, "%.*s\n", max(length - 1, 0), seen);
 	mutex_unlock(&seen_lock);
 	return len;
 }
 
-/* Any write begins anew. */
+/* Any write empties the list. */
 static int seen_set(const char *text, const struct kernel_param *param)
 {
 	mutex_lock(&seen_lock);

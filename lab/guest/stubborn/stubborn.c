@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Stubborn: CPUs that fail where hotplug/fail cannot make them fail, several
- * times in one request. Two hotplug states, each with two instances, and on x86
- * the two operations that wake a CPU and that let it go.
+ * Stubborn: makes CPUs fail where hotplug/fail cannot make them fail, several
+ * times in one request. It has two hotplug states, each with two instances, and
+ * on x86 replaces the two operations that wake a CPU and that let a CPU go.
  *
  * Below /sys/module/stubborn/parameters, masks of CPUs unless said otherwise:
  *	high_up, high_down, low_up, low_down
@@ -32,8 +32,8 @@ module_param(low_down, ulong, 0600);
 
 struct instance {
 	struct hlist_node node;
-	bool fails;		/* when the masks say so */
-	int __percpu *ups;	/* startups less teardowns */
+	bool fails;		/* fails for the CPUs in the masks */
+	int __percpu *ups;	/* number of startups less that of teardowns */
 };
 
 struct state {
@@ -134,7 +134,7 @@ static inline void stubborn_take_ops(void) { }
 static inline void stubborn_give_ops_back(void) { }
 #endif
 
-/* Requests go together: what is tested is how they do. */
+/* The states are concurrent, so that a request takes several CPUs together. */
 static const struct bolt_defer stubborn_concurrent = {
 	.concurrent = true,
 	.reason = "a test's: counts for each CPU",
@@ -170,7 +170,7 @@ static int state_init(struct state *state, const char *name,
 	if (state->nr < 0)
 		return state->nr;
 	err = bolt_defer_state(state->nr, &stubborn_concurrent);
-	/* Each is put before those that are there: the last to run fails. */
+	/* Each new instance runs before the earlier ones, so the instance that runs last fails. */
 	state->instances[0].fails = true;
 	for (int i = 0; i < INSTANCES && !err; i++)
 		err = cpuhp_state_add_instance(state->nr,

@@ -116,7 +116,7 @@ def test_an_element_is_killed(
 def test_torture_with_a_run_that_is_killed(
     fleet: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """On a busy host two runs of one seed part (docs/torture.md): counts are not compared."""
+    """On a busy host two runs of one seed differ (docs/torture.md), so counts are not compared."""
     ledger, serial = tmp_path / "merged.json", tmp_path / "serial.json"
     words = f"torture --arch {HOST} --config production --scenario quiet,native --accel icount"
     folders, write = [], elements.write

@@ -42,7 +42,7 @@ def test_a_slice(kernel: Kernels, arch: str, story: str) -> None:
         assert (done.counts.refused > 0) == (story == "storm")
 
 
-@pytest.mark.nightly  # open: two runs part on a busy host, docs/torture.md
+@pytest.mark.nightly  # open: two runs differ on a busy host, docs/torture.md
 def test_a_seed_makes_the_same_run(kernel: Kernels, arch: str) -> None:
     one = run(kernel, arch, "production", "storm", requests=30)
     other = run(kernel, arch, "production", "storm", requests=30)

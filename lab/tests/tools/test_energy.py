@@ -93,7 +93,11 @@ def numbers(name: str) -> dict[str, dict[str, float]]:
 
 
 def medians(file: Path, last: bool) -> Callable[[str, int, str], float]:
-    """Return a function for medians of a result file; its first or its last cases of a name."""
+    """Return a function that gives medians of a result file.
+
+    Where the file has several cases of a name, the function takes the last one if ``last``, and
+    otherwise the first.
+    """
     cases = json.loads(file.read_text(encoding="utf-8"))["cases"]
 
     def median(name: str, batch: int, variant: str) -> float:

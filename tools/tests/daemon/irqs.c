@@ -87,7 +87,7 @@ static int plan(void)
 {
 	int count = irq_plan(&rules, &scene, moves), i;
 
-	/* What has moved is there, and just has. */
+	/* Put each interrupt that moves on its new CPU, and note the time of the move. */
 	for (i = 0; i < count; i++) {
 		put_on(moves[i].irq, moves[i].to);
 		irqs[moves[i].irq].moved_us = scene.now_us;
@@ -165,7 +165,7 @@ static void test_interrupts_leave_a_cpu_that_goes(void **state)
 		put_on(i, 3);
 	rate(0, 5000);
 	rate(1, 1);
-	/* Only CPUs that go: the base takes the interrupt. */
+	/* If all allowed CPUs go, the base CPU takes the interrupt. */
 	allow(2, 2, 3);
 	irqs[3].movable = false;
 	others[0] = 100;
@@ -260,7 +260,7 @@ static void test_busy_and_idle(void **state)
 	assert_true(irq_busy(&rules, 51, true, now += 100 * SECOND_US, &calm));
 	assert_true(irq_busy(&rules, 49, true, now += SECOND_US, &calm));
 	assert_true(irq_busy(&rules, 49, true, now += 59 * SECOND_US, &calm));
-	/* Not idle for long enough at a time. */
+	/* The rate was never low for the whole dwell time without a break. */
 	assert_true(irq_busy(&rules, 51, true, now += SECOND_US, &calm));
 	assert_true(irq_busy(&rules, 49, true, now += SECOND_US, &calm));
 	assert_true(irq_busy(&rules, 49, true, now += 59 * SECOND_US, &calm));

@@ -148,7 +148,7 @@ static void test_the_file(void **state)
 	assert_int_equal(state_save(&machine, cpus), 0);
 	assert_int_equal(state_load(&machine, back), 0);
 	assert_list(back, "2-3");
-	/* Of another boot: these CPUs are nobody's. */
+	/* The file is of another boot, so the daemon has taken none of its CPUs. */
 	assert_int_equal(state_parse(&machine, "boot_id=x\ntaken=2-3\n", "y", back), -ENOENT);
 	assert_int_equal(state_parse(&machine, "boot_id=x\ntaken=\n", "x", back), 0);
 	assert_int_equal(state_parse(&machine, "boot_id=x\ntaken=2-3", "x", back), -EINVAL);
@@ -290,7 +290,7 @@ static void put_interrupt(const char *affinity)
 	put("/proc/irq/25/smp_affinity_list", affinity);
 }
 
-/* Of an interrupt that was found on CPUs 0-3, and moved from CPU 1 to CPU 2. */
+/* The state of an interrupt that was found on CPUs 0-3, and moved from CPU 1 to CPU 2. */
 static size_t restored_from(const char *name, const char *affinity)
 {
 	struct irq_restored restored;
@@ -316,9 +316,9 @@ static void test_which_interrupts_are_put_back(void **state)
 	put("/run/x", "");
 	assert_int_equal(restored_from("net", "2\n"), 1);
 	assert_text(folder, "/proc/irq/25/smp_affinity_list", "0-3");
-	/* The daemon ended between the file and the affinity. */
+	/* The daemon ended after it had written the file, but before it wrote the affinity. */
 	assert_int_equal(restored_from("net", "1\n"), 1);
-	/* Somebody else's by now. */
+	/* By now another program has set the affinity. */
 	assert_int_equal(restored_from("net", "0\n"), 0);
 	assert_text(folder, "/proc/irq/25/smp_affinity_list", "0\n");
 	assert_int_equal(restored_from("disk", "2\n"), 0);
@@ -425,7 +425,7 @@ static void test_irqbalance_is_told(void **state)
 	assert_int_equal(irqbalance_find(folder), 77);
 	assert_int_equal(irqbalance_ban(folder, 77, two, 2), -ENOENT);
 	fd = listen_as_irqbalance(77);
-	/* For irqbalance interrupt 0 is the end of the list. */
+	/* irqbalance takes interrupt 0 for the end of the list. */
 	assert_int_equal(irqbalance_ban(folder, 77, two, 2), 0);
 	assert_told(fd, "settings ban irqs 25 0");
 	assert_int_equal(irqbalance_ban(folder, 77, NULL, 0), 0);
@@ -465,7 +465,7 @@ static void test_tasks_need_cpus(void **state)
 	put_task(10, "anywhere", "0-3", 0, 0);
 	put_task(11, "rt) x", "0-3", 1, 0);
 	assert_needed("1-3", "0", "none");
-	/* Of an ordinary task's CPUs one stays. */
+	/* One of the CPUs of an ordinary task stays. */
 	put_task(12, "pinned", "2-3", 0, 0);
 	assert_needed("1-3", "0", "2");
 	assert_needed("1-2", "0,3", "none");
@@ -515,7 +515,7 @@ static void test_tasks_need_cpus_when_few_are_left(void **state)
 	/* CPUs that were taken before the task asked for them have to come. */
 	put_task(11, "audio", "0,3", 1, 0);
 	assert_needed("2-3", "0-1", "3");
-	/* Of the CPUs of an ordinary task better one that is online. */
+	/* If an ordinary task has a CPU that is online, this one stays. */
 	put_task(12, "pinned", "1-2", 0, 0);
 	assert_needed("1-2", "0", "1");
 	place_end();

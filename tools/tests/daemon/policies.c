@@ -148,7 +148,7 @@ static void test_load_takes_what_is_needed(void **unused)
 	assert_int_equal(decide(&world, &policy_load), 2);
 	world.inputs.pressure = 200;
 	assert_int_equal(decide(&world, &policy_load), 3);
-	/* Idle, and somebody waited: not for a CPU that is not there. */
+	/* The CPUs are idle although tasks waited: these tasks did not wait for want of CPUs. */
 	set_loads(&world, 100, 0);
 	assert_int_equal(decide(&world, &policy_load), 1);
 	end(&world);
@@ -549,7 +549,7 @@ static void test_a_step_is_answered_at_once(void **unused)
 		if (second >= 60)
 			assert_true(CPU_COUNT(&world.online) >= 30);
 	}
-	/* And what had waited is done. */
+	/* By then the machine has done all work that had to wait. */
 	assert_true(world.plant.backlog < 0.01);
 	end(&world);
 }

@@ -3,7 +3,7 @@
  * Affinity of tasks, given back when CPUs return. A task all of whose CPUs are
  * offline may run on any CPU, and natively the scheduler then forgets the CPUs that
  * the task had asked for. While bolt/keep_affinity is 1, the scheduler asks
- * bolt_keeps_affinity() first and remembers them. The request that brings CPUs
+ * bolt_keeps_affinity() first and remembers these CPUs. The request that brings CPUs
  * online queues a worker, which gives each such task its affinity back; the request
  * does not wait for the worker.
  */
@@ -17,7 +17,7 @@
 
 #include "affinity.h"
 
-/* What bolt/keep_affinity says. Its writers hold the lock of that sysfs file. */
+/* The value of bolt/keep_affinity. Its writers hold the lock of that sysfs file. */
 static bool bolt_affinity_wanted;
 
 /* Whether a task may run on CPUs that it has not asked for. */
@@ -91,7 +91,7 @@ void bolt_give_affinity_back(void)
 }
 
 /**
- * bolt_affinity_kept - return what bolt/keep_affinity says
+ * bolt_affinity_kept - return the value of bolt/keep_affinity
  *
  * Context: any.
  * Return: true if tasks get their affinity back.

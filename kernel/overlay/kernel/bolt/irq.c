@@ -78,7 +78,7 @@ static bool bolt_irq_tracking;
 /* Whether an interrupt may be on nothing but CPUs that have gone. */
 static bool bolt_irq_stuck;
 
-/* The list; and what applies now, or NULL. Written with cpu_add_remove_lock. */
+/* The list in irq_keep; the list that applies now, or NULL. cpu_add_remove_lock guards both. */
 static struct cpumask bolt_irq_list;
 static struct cpumask *bolt_irq_applied;
 
@@ -185,7 +185,7 @@ void bolt_irq_pending(struct irq_desc *desc, const struct cpumask *mask)
 		bolt_irq_target(irq_desc_get_irq_data(desc), cpumask_of(cpu));
 }
 
-/* For kernels that check themselves: the promise at the top of the file. */
+/* Checks, on kernels with such checks, that interrupts move as the top of this file promises. */
 static bool bolt_irqs_complete(const struct bolt_irqs *list)
 {
 	unsigned int irq, cpu = smp_processor_id();
@@ -321,7 +321,7 @@ static bool bolt_irq_isolated(const struct cpumask *mask)
 	return any;
 }
 
-/* Where it was before irq_keep was set, if that is among @mask. */
+/* Sets @home to the CPU of the interrupt before irq_keep was set, if it is in @mask. */
 static bool bolt_irq_home(unsigned int irq, const struct cpumask *mask,
 			  struct cpumask *home)
 {
@@ -339,7 +339,7 @@ static bool bolt_irq_home(unsigned int irq, const struct cpumask *mask,
  * @mask:	what is configured, or about to be
  * @kept:	where to put what the chip is to be told
  *
- * When irq_keep has been unset, to the CPU that the interrupt was on before.
+ * When irq_keep has been unset, @kept is the CPU that the interrupt was on before.
  *
  * Context: lock of the interrupt held.
  * Return: true if @kept has been filled in, false if irq_keep does not apply.

@@ -10,7 +10,7 @@
 #define OTHER 2
 #define ROUNDS 5
 #define PATIENCE_MS 2000
-/* In that time the worker of the kernel would have changed an affinity. */
+/* Long enough for the kernel's worker to change an affinity, if it were to. */
 #define LONG_MS 200
 
 static void doze(struct slot *slot)

@@ -287,7 +287,7 @@ static void ask(enum ail ail, const struct want *want, cpus_t cpus, bool bolt,
 }
 
 /*
- * Of rounds() requests: how long all of them took, until a reader saw what they
+ * Measures rounds() requests: how long all of them took, until a reader saw what they
  * did, as the caller itself may have to wait for its next quota; the longest wait
  * of a reader.
  */

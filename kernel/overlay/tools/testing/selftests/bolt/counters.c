@@ -273,7 +273,7 @@ TEST_F_TIMEOUT(counters, never_go_backwards, 600)
 		cycle(_metadata, &self->crew, true, false);
 	for (int i = 0; i < backwards->n; i++)
 		TH_LOG("goes backwards natively: %s", backwards->at[i].name);
-	/* Or the counters are left out that the comparison is for. */
+	/* Without these, the comparison would leave out the counters that it is for. */
 	ASSERT_EQ(-1, backwards->n ? find(backwards, "/proc/vmstat pgfault 0", 0) : -1);
 	ASSERT_EQ(0, enable(true));
 	for (int round = 0; round < rounds; round++)

@@ -6,9 +6,9 @@
  * the program checks the rules that must hold.
  *
  * usage: storm [KEY=VALUE]...
- *	actors=NAME[*N],...	who takes part, N of each; names are in storm.h
- *	requests=N seconds=N	the end, whichever comes first
- *	seed=N			the same numbers again; the default is the time's
+ *	actors=NAME[*N],...	the writers, N of each kind; names are in storm.h
+ *	requests=N seconds=N	the run ends at the first of these
+ *	seed=N			of random numbers; by default from the time
  *	bolt=0|1		whether Bolt is enabled at first; 1
  *	module=FILE		for the actor "module"
  *

@@ -282,7 +282,7 @@ static void run(struct slot *slot)
 	running->run(running->clock);
 }
 
-/* Returns how late the latest timer fires, or -errno; *first: how late the earliest. */
+/* Returns how late the latest timer is, or -errno; *first: how late the earliest timer is. */
 static long long shoot(struct range *range, const struct kind *kind,
 		       enum then then, long long *first)
 {
@@ -377,8 +377,8 @@ FIXTURE_TEARDOWN(periods)
 #define PERIOD_NS 2000000LL
 
 /*
- * Counts expirations of a periodic timer; *value: by how many the clock says
- * otherwise.
+ * Counts expirations of a periodic timer; *value: how many more or fewer these are
+ * than the clock says.
  */
 static void count_periods(struct slot *slot)
 {
