@@ -24,7 +24,6 @@ COMPLETE = ".bolt-complete"
 SPACE = 2.0  # GB that an unpacked tree takes
 PART_SPACE = 0.5  # GB that the part of one takes that hooks have to do with
 CHUNK = 1 << 20
-DEBIAN_SOURCES = Path("/usr/src")
 DECOMPRESSORS = {
     ".xz": "xz -T0",
     ".gz": "gzip",
@@ -116,7 +115,7 @@ def opened(where: Path, folders: Iterable[str], files: Iterable[str]) -> Iterato
 
 def debian_tarball(version: Version) -> Path:
     """Return the tarball of Debian's source package, installed if it is not there yet."""
-    tarball = DEBIAN_SOURCES / f"{version.package}.tar.xz"
+    tarball = version.tarball
     if not tarball.is_file():
         _want(version)
         packages.install([version.package], [f"--source (a linux {version.series} tree)"])
