@@ -12,6 +12,7 @@ from typing import NoReturn, Protocol, cast
 
 from boltlab import arch, errors, paths, versions
 from boltlab.errors import BoltError
+from boltlab.versions import Version
 
 COMMANDS = (
     "demo",
@@ -59,20 +60,35 @@ def add_arch(parser: argparse.ArgumentParser) -> None:
 
 def add_source(parser: argparse.ArgumentParser) -> None:
     """Add ``--source`` and ``--version``: both set args.source, a Where for source.resolve()."""
-    known = versions.load()
     either = parser.add_mutually_exclusive_group()
     either.add_argument(
         "--source",
         type=Path,
         metavar="DIR|TARBALL",
-        help=f"kernel source, any {' or '.join(f'{each.series}.y' for each in known)}",
+        help=f"kernel source, any {' or '.join(f'{each.series}.y' for each in versions.load())}",
     )
-    either.add_argument(
+    add_version(either, dest="source")
+
+
+def add_version(
+    parser: argparse._ActionsContainer,
+    dest: str = "version",
+    default: Version | None = None,
+    said: str = "",
+) -> None:
+    """Add ``--version``: args.DEST is the series that was named, or ``default``.
+
+    ``said`` is what the help says of a call without, if that does not take the default series.
+    """
+    known = versions.load()
+    otherwise = said or f"default: {known[0].package}"
+    parser.add_argument(
         "--version",
-        dest="source",
+        dest=dest,
         type=versions.named,
+        default=default,
         metavar="|".join(each.series for each in known),
-        help=f"Debian's source of that series (default: {known[0].package})",
+        help=f"Debian's source of that series ({otherwise})",
     )
 
 

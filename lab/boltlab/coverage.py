@@ -3,28 +3,43 @@
 
 A row's third column holds in backquotes either a test below lab/tests, with or without its
 parameters, or a ``./bolt`` command that takes too long for ``./bolt test``. A run of the whole
-suite fails unless every test that the file names has run and passed.
+suite fails unless every test that the file names has run and passed. Behind the tests a row may say
+what these need, as in "(needs root, zsh)": a fact of FACTS, or a Debian package of packages.toml or
+versions.toml. On a machine without it the tests of the row may be skipped.
 """
 
+import functools
+import os
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
-from boltlab import paths
+from boltlab import packages, paths, versions
 from boltlab.errors import BoltError
 
 FILE = paths.REPO / "docs" / "coverage.md"
 COLUMNS = ("step", "requirement", "shown by", "last run", "figure")
 
 _QUOTED = re.compile(r"`([^`]+)`")
+_NEEDS = re.compile(r"\(needs ([^()`]+)\)$")
+
+# What a test may need of the machine besides packages -> whether the machine has it.
+FACTS: Mapping[str, Callable[[], bool]] = {
+    "root": lambda: os.geteuid() == 0,
+    "systemd": lambda: packages.which("systemd-analyze") is not None,
+    "CPU hotplug": lambda: any(Path("/sys/devices/system/cpu").glob("cpu[1-9]*/online")),
+}
 
 
 @dataclass(frozen=True)
 class Row:
-    """One requirement, and the tests (ids below lab/tests) and commands that show it is met."""
+    """One requirement, and the tests (ids below lab/tests) and commands that show it is met.
+
+    ``needs`` are what the tests need of a machine, by the names of needs().
+    """
 
     step: str
     requirement: str
@@ -32,6 +47,19 @@ class Row:
     commands: tuple[str, ...]
     last_run: str
     figure: str
+    needs: tuple[str, ...] = ()
+
+    def lacking(self) -> list[str]:
+        """Return which of ``needs`` this machine has not."""
+        return [name for name in self.needs if not needs()[name]()]
+
+
+@functools.cache
+def needs() -> Mapping[str, Callable[[], bool]]:
+    """Return what a row may need: a name -> whether this machine has it."""
+    there = {need.package: need.present for need in packages.table()}
+    sources = {version.package: version.tarball.is_file for version in versions.load()}
+    return {**FACTS, **there, **sources}
 
 
 def load(file: Path = FILE) -> list[Row]:
@@ -52,9 +80,13 @@ def load(file: Path = FILE) -> list[Row]:
         commands = tuple(each for each in shown if each.startswith("./bolt "))
         if not shown or len(tests) + len(commands) != len(shown):
             raise BoltError(f"{file.name}:{number}: names neither a test nor a command of bolt")
+        named = _NEEDS.search(cells[2])
+        wanted = tuple(named[1].split(", ")) if named else ()
+        if unknown := sorted(set(wanted) - set(needs())):
+            raise BoltError(f"{file.name}:{number}: nothing is known of the need '{unknown[0]}'")
         if not cells[3]:
             raise BoltError(f"{file.name}:{number}: was never run")
-        rows.append(Row(cells[0], cells[1], tests, commands, cells[3], cells[4]))
+        rows.append(Row(cells[0], cells[1], tests, commands, cells[3], cells[4], wanted))
     if not rows:
         raise BoltError(f"{file.name} has no rows")
     return rows
@@ -63,16 +95,32 @@ def load(file: Path = FILE) -> list[Row]:
 def gaps(rows: Iterable[Row], outcomes: Mapping[str, str]) -> list[str]:
     """Return a line for every test of ``rows`` that did not run and pass.
 
-    ``outcomes`` maps the id of each test that was run to "passed", "failed" or "skipped".
+    ``outcomes`` maps the id of each test that was run to "passed", "failed" or "skipped". A test
+    that was skipped is no gap where its row needs what the machine lacks: see not_run().
     """
     found = []
     for row in rows:
         for test in row.tests:
-            matching = [got for name, got in outcomes.items() if _names(test, name)]
+            matching = _matching(test, outcomes)
             bad = [got for got in matching if got != "passed"]
-            if not matching or bad:
-                found.append(f"{test}: {bad[0] if bad else 'missing'} ({row.requirement})")
+            excused = set(bad) == {"skipped"} and row.lacking()
+            if not matching or (bad and not excused):
+                worst = "failed" if "failed" in bad else bad[0] if bad else "missing"
+                found.append(f"{test}: {worst} ({row.requirement})")
     return found
+
+
+def not_run(rows: Iterable[Row], outcomes: Mapping[str, str]) -> list[str]:
+    """Return a line for every row of which a test was skipped, as the machine lacks a need."""
+    return [
+        f"{row.requirement}: not run (needs {', '.join(row.lacking())})"
+        for row in rows
+        if any("skipped" in _matching(test, outcomes) for test in row.tests) and row.lacking()
+    ]
+
+
+def _matching(test: str, outcomes: Mapping[str, str]) -> list[str]:
+    return [got for name, got in outcomes.items() if _names(test, name)]
 
 
 def _names(test: str, run: str) -> bool:
@@ -87,6 +135,7 @@ class Plugin:
         self.root = root
         self.outcomes: dict[str, str] = {}
         self.found: list[str] = []
+        self.not_run: list[str] = []
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """Remember how each test ended: the worst outcome of its setup, call and teardown."""
@@ -97,12 +146,17 @@ class Plugin:
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
         """Compare the tests that ran with the table."""
         self.found = gaps(self.rows, self.outcomes)
+        self.not_run = not_run(self.rows, self.outcomes)
         if self.found and session.exitstatus == pytest.ExitCode.OK:
             session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
-        """Print which rows of the table this run does not show."""
-        if self.found:
-            terminalreporter.section("docs/coverage.md: not shown by this run")
-        for line in self.found:
-            terminalreporter.line(line)
+        """Print which rows of the table this run does not show, and which this machine cannot."""
+        for title, lines in (
+            ("docs/coverage.md: not run on this machine", self.not_run),
+            ("docs/coverage.md: not shown by this run", self.found),
+        ):
+            if lines:
+                terminalreporter.section(title)
+            for line in lines:
+                terminalreporter.line(line)

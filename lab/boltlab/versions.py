@@ -11,6 +11,8 @@ from pathlib import Path
 from boltlab import paths
 from boltlab.errors import BoltError
 
+DEBIAN_SOURCES = Path("/usr/src")  # where Debian's source packages put their tarballs
+
 _SYMBOL = re.compile(r"\bCONFIG_\w+")
 
 
@@ -26,6 +28,11 @@ class Version:
     suite: str = ""  # the suite of Debian that has the package
     # Symbols of configurations -> their names in this series; "" if the series has no such symbol.
     symbols: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def tarball(self) -> Path:
+        """Path of the tarball that Debian's source package has, installed or not."""
+        return DEBIAN_SOURCES / f"{self.package}.tar.xz"
 
     def translated(self, fragment: str) -> str:
         """Return the configuration ``fragment`` with its symbols as this series names them."""

@@ -189,6 +189,7 @@ static int64_t smt_control(const char *value)
 static void smt(const struct measure *m)
 {
 	int gone = online_cpus();
+	char off[32], on[32];
 
 	for (int i = 0; i < m->warmup + m->n; i++) {
 		down_ns[i] = smt_control("off");
@@ -200,8 +201,10 @@ static void smt(const struct measure *m)
 	}
 	if (gone < 1)
 		die("no thread went");
-	emit_samples("smt_off", gone, down_ns + m->warmup, m->n);
-	emit_samples("smt_on", gone, up_ns + m->warmup, m->n);
+	snprintf(off, sizeof(off), "smt_off%s", m->suffix);
+	snprintf(on, sizeof(on), "smt_on%s", m->suffix);
+	emit_samples(off, gone, down_ns + m->warmup, m->n);
+	emit_samples(on, gone, up_ns + m->warmup, m->n);
 }
 
 static void busy(const struct measure *m)
@@ -283,6 +286,7 @@ static const struct {
 	{ "curve_bounded", "_bounded", "_bounded", curve },
 	{ "alternate", "", "", alternate },
 	{ "smt", "", "", smt },
+	{ "smt_bounded", "_bounded", "", smt },
 	{ "freeze", "", "", freezes },
 	{ "settled", "1_settled", "_settled_seq", settled_case },
 	{ "away", "1_away", "_away_seq", away },

@@ -8,14 +8,12 @@ that work at once the model goes through the bring-up CPU by CPU: which CPU is f
 and which work only one CPU can do at a time.
 """
 
-import itertools
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
+from boltlab import terms
 from boltlab.boot.boots import Boot
 
 SMP = "SMP init"
@@ -101,19 +99,16 @@ def model(boots: Sequence[Boot], variant: str) -> Model | None:
     runs = [boot for boot in boots if boot.variant == variant and boot.cpus > 1]
     if base is None or len(runs) < 3:
         return None
-    terms = {
-        name: _terms(
-            known,
-            {
-                (boot.cpus, boot.nodes): max(1.0, boot.phases[name] - base.phases[name])
-                for boot in runs
-            },
+    fitted = {
+        name: terms.fit(
+            {term: [_TERMS[term](boot.cpus - 1, boot.nodes) for boot in runs] for term in known},
+            [max(1.0, boot.phases[name] - base.phases[name]) for boot in runs],
         )
         for name, known in _PHASES.items()
     }
     traced = [boot for boot in runs if boot.callbacks]
     ahead, after = _shares(traced[-1]) if traced else (0.35, 0.35)
-    return Model(terms, ahead, after)
+    return Model(fitted, ahead, after)
 
 
 def _shares(boot: Boot) -> tuple[float, float]:
@@ -122,27 +117,6 @@ def _shares(boot: Boot) -> tuple[float, float]:
     after = sum(entry.early_ns for entry in boot.callbacks if not entry.ahead)
     whole = max(boot.phases[SMP], 1.2 * (ahead + after))
     return ahead / whole, after / whole
-
-
-def _terms(known: Sequence[str], points: Mapping[tuple[int, int], float]) -> dict[str, float]:
-    """Return terms, none of them negative, whose sum fits ``points`` with least relative error."""
-    best: tuple[float, dict[str, float]] | None = None
-    sets = itertools.chain.from_iterable(
-        itertools.combinations(known, size) for size in range(1, len(known) + 1)
-    )
-    for chosen in sets:
-        rows = [
-            [_TERMS[term](cpus - 1, nodes) / total for term in chosen]
-            for (cpus, nodes), total in points.items()
-        ]
-        found, *_ = np.linalg.lstsq(np.array(rows), np.ones(len(rows)), rcond=None)
-        if (found < 0).any():
-            continue
-        error = float(np.square(np.array(rows) @ found - 1).sum())
-        # A further term must make the error clearly smaller.
-        if best is None or error < 0.8 * best[0]:
-            best = error, dict(zip(chosen, map(float, found), strict=True))
-    return best[1] if best else {known[0]: 0.0}
 
 
 def play(cost: Bringup, comers: int, order: str) -> float:

@@ -405,7 +405,7 @@ def _has(plan: Plan, kind: str) -> bool:
         return False
     if plan.large:
         return "cpus" in guest
-    if "kernel" in guest:
+    if "kernel" in guest or guest.get("bulk", False):
         return False
     return plan.extra or not guest.get("extra", False)
 

@@ -3,7 +3,7 @@
 
 import argparse
 
-from boltlab import packages, tables, ui
+from boltlab import cli, packages, tables, ui, versions
 from boltlab.guest import doctor
 from boltlab.guest.doctor import Level
 from boltlab.tables import Column
@@ -21,13 +21,14 @@ COLUMNS = (
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add nothing: the command has no options."""
+    """Add ``--version``, the only option of the command."""
+    cli.add_version(parser, default=versions.default())
 
 
 def run(args: argparse.Namespace) -> int:
     """Print the table; return 0 when demo can run here, 1 otherwise."""
     with ui.status("looking at this machine"):
-        findings = doctor.examine()
+        findings = doctor.examine(args.version)
     cells = [[each.level.value, each.what, each.found, each.cost] for each in findings]
     tables.show(COLUMNS, cells, styles=STYLES)
     blocked = [finding.what for finding in findings if finding.level is Level.BLOCK]

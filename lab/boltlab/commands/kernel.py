@@ -14,6 +14,7 @@ from boltlab.kernel import tree as trees
 from boltlab.kernel.callees import Change
 from boltlab.kernel.hookcheck import Report, State
 from boltlab.tables import Column
+from boltlab.versions import Version
 
 NAME = "kernel"
 HELP = "Fetch the source, build kernels, refresh, check or export the hooks, count crossings."
@@ -50,13 +51,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "a hunk lands in another function, or if a function that a hunk calls is gone or defined "
         "otherwise. Exit status: 0 all apply or need a look, 1 a hook fails, 2 no kernel source.",
     )
-    check.add_argument(
-        "--source",
-        type=Path,
-        required=True,
-        metavar="DIR|TARBALL",
-        help="any kernel, of any series",
+    which = check.add_mutually_exclusive_group(required=True)
+    which.add_argument(
+        "--source", type=Path, metavar="DIR|TARBALL", help="any kernel, of any series"
     )
+    cli.add_version(which, dest="source", said="in place of --source")
     check.add_argument(
         "--hooks",
         choices=[version.series for version in versions.load()],
@@ -165,7 +164,8 @@ def _examine(found: source.Source, patches: list[Path]) -> int:
 
 
 def _check(args: argparse.Namespace) -> int:
-    where = args.source.absolute()
+    where = args.source
+    where = source.debian_tarball(where) if isinstance(where, Version) else where.absolute()
     known = versions.load()
     # Hooks of all series touch the same parts of a kernel.
     series = {version.series: hooks.load(version.hooks) for version in known}

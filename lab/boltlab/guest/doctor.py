@@ -12,10 +12,11 @@ from enum import Enum
 from pathlib import Path
 
 from boltlab import arch as arches
-from boltlab import packages, paths, versions
+from boltlab import packages, paths
 from boltlab.arch import Arch
 from boltlab.guest import kvm
-from boltlab.kernel import build, source
+from boltlab.kernel import build
+from boltlab.versions import Version
 
 GOAL_QEMU = 10  # Bolt's goals are judged on this version of QEMU or a newer one
 MEMORY = 4.0  # GB (10^9) of memory with which builds do not swap
@@ -43,8 +44,11 @@ class Finding:
     cost: str = ""
 
 
-def examine() -> list[Finding]:
-    """Return all findings, in up to half a minute as a guest is booted; nothing is changed."""
+def examine(version: Version) -> list[Finding]:
+    """Return all findings for kernels of ``version``; nothing is changed.
+
+    Takes up to half a minute, as a guest is booted.
+    """
     host = arches.host()
     return [
         _system(),
@@ -54,7 +58,7 @@ def examine() -> list[Finding]:
         *_tools(host),
         *(_qemu(arch, host) for arch in arches.select("all")),
         _kvm(host),
-        _source(),
+        _source(version),
     ]
 
 
@@ -141,11 +145,9 @@ def _kvm(host: Arch) -> Finding:
     return Finding("KVM", answer.detail, Level.LACK, "no table of real time; the rest is the same")
 
 
-def _source() -> Finding:
-    version = versions.default()
-    tarball = source.DEBIAN_SOURCES / f"{version.package}.tar.xz"
-    if tarball.is_file():
-        return Finding("kernel source", str(tarball))
+def _source(version: Version) -> Finding:
+    if version.tarball.is_file():
+        return Finding("kernel source", str(version.tarball))
     candidate = packages.candidate(version.package)
     if candidate and packages.can_install():
         return Finding("kernel source", f"{version.package} {candidate}, from apt when needed")

@@ -7,8 +7,10 @@ series.toml says for each name where the figure is: ``FILE PATH``. FILE is the n
 date, of a file in results/, of which the newest is taken. PATH leads through the file's JSON, as in
 ``cases[case=offline1].variants.bolt.median``; ``[key=value]`` selects entries of a list by a key,
 and ``[key=]`` the entries without such a key. ``sum(FILE PATH[].key)`` adds up what all selected
-entries have under the key, and ``count(FILE PATH)`` counts the entries. ``NAME / NAME`` is the
-ratio of two other figures or numbers.
+entries have under the key, and ``count(FILE PATH)`` counts the entries. ``model(FILE PATH X Y AT)``
+takes X and Y, which are paths in an entry, of all selected entries, fits Y as a sum of X and its
+square, and gives the Y of the X that AT says. ``NAME / NAME`` is the ratio of two other figures or
+numbers.
 """
 
 import json
@@ -18,7 +20,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from boltlab import kept
+from boltlab import kept, terms
 from boltlab.errors import BoltError
 from boltlab.kernel.series import Posting
 
@@ -26,6 +28,7 @@ Figure = float | int | str
 
 _STEP = re.compile(r"\.?([^.\[\]]+)|((?:\[[^\]]*\])+)")
 _CALL = re.compile(r"(sum|count)\((.*)\)$")
+_MODEL = re.compile(r"model\((\S+) (\S+) (\S+) (\S+) (\d+)\)$")
 
 
 class _Formatter(string.Formatter):
@@ -84,13 +87,11 @@ def _part(part: str, found: Mapping[str, Figure]) -> Figure | None:
 
 
 def _read(name: str, rule: str) -> Figure:
+    if model := _MODEL.match(rule):
+        return _model(name, *model.groups())
     call = _CALL.match(rule)
     file, _, path = (call[2] if call else rule).partition(" ")
-    try:
-        document = json.loads(kept.find(file).read_text(encoding="utf-8"))
-    except ValueError as error:
-        raise BoltError(f"the figure '{name}': cannot read results/{file}") from error
-    values = _walk(name, file, document, path.strip())
+    values = _walk(name, file, _document(name, file), path.strip())
     if call and call[1] == "count":
         return len(values)
     if call:
@@ -102,6 +103,31 @@ def _read(name: str, rule: str) -> Figure:
     if len(values) != 1 or not isinstance(figure, int | float | str):
         raise BoltError(f"the figure '{name}': results/{file}: {path} is not one figure")
     return figure
+
+
+def _document(name: str, file: str) -> Any:
+    try:
+        return json.loads(kept.find(file).read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise BoltError(f"the figure '{name}': cannot read results/{file}") from error
+
+
+def _model(name: str, file: str, path: str, x: str, y: str, at: str) -> float:
+    entries = _walk(name, file, _document(name, file), path)
+    points: list[tuple[float, float]] = []
+    for entry in entries:
+        (across,), (up,) = _walk(name, file, entry, x), _walk(name, file, entry, y)
+        if not isinstance(across, int | float) or not isinstance(up, int | float) or up <= 0:
+            raise BoltError(f"the figure '{name}': results/{file}: {x} and {y} are no numbers")
+        points.append((across, up))
+    if len({across for across, _ in points}) < 3:
+        raise BoltError(f"the figure '{name}': a model needs three sizes of {path}")
+    powers = {"1": 1, "2": 2}
+    found = terms.fit(
+        {term: [across**power for across, _ in points] for term, power in powers.items()},
+        [up for _, up in points],
+    )
+    return sum(factor * float(at) ** powers[term] for term, factor in found.items())
 
 
 def _walk(name: str, file: str, document: Any, path: str) -> list[Any]:

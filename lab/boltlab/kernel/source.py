@@ -24,7 +24,6 @@ COMPLETE = ".bolt-complete"
 SPACE = 2.0  # GB of disk that an unpacked tree takes
 PART_SPACE = 0.5  # GB of disk that the part of a tree takes which opened() unpacks
 CHUNK = 1 << 20
-DEBIAN_SOURCES = Path("/usr/src")
 DECOMPRESSORS = {
     ".xz": "xz -T0",
     ".gz": "gzip",
@@ -116,7 +115,7 @@ def opened(where: Path, folders: Iterable[str], files: Iterable[str]) -> Iterato
 
 def debian_tarball(version: Version) -> Path:
     """Return the tarball of Debian's source package; install the package if it is missing."""
-    tarball = DEBIAN_SOURCES / f"{version.package}.tar.xz"
+    tarball = version.tarball
     if not tarball.is_file():
         _want(version)
         packages.install([version.package], [f"--source (a linux {version.series} tree)"])

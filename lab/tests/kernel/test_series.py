@@ -7,9 +7,19 @@ from pathlib import Path
 
 import pytest
 
-from boltlab import checkpatch
+from boltlab import checkpatch, versions
 from boltlab.arch import ARCHES
-from boltlab.kernel import each, export, hookcheck, hooks, identity, refresh, series, tree
+from boltlab.kernel import (
+    each,
+    export,
+    hookcheck,
+    hooks,
+    identity,
+    refresh,
+    series,
+    source,
+    tree,
+)
 from boltlab.kernel.hookcheck import State
 from boltlab.kernel.source import Source
 from boltlab.torture import planted
@@ -59,12 +69,24 @@ def test_each_commit_builds(kernel_source: Source, jobs: int, arch: str) -> None
 
 def test_hooks_sit_where_they_say(kernel_source: Source, tmp_path: Path) -> None:
     """A refresh rewrites no hook: each applies without offset or fuzz, in its function."""
-    folder = kernel_source.version.hooks
-    copies = tmp_path / "hooks"
+    assert refreshed(kernel_source, tmp_path / "hooks") == []
+
+
+@pytest.mark.parametrize("series_name", [version.series for version in versions.load()[1:]])
+def test_hooks_of_another_series(series_name: str, tmp_path: Path) -> None:
+    """Likewise the hooks of a series that is not the default, if its source is installed."""
+    version = versions.named(series_name)
+    if not version.tarball.is_file():
+        pytest.skip(f"needs {version.package}")
+    assert refreshed(source.of_series(version), tmp_path / "hooks") == []
+
+
+def refreshed(kernel: Source, copies: Path) -> list[str]:
+    """Return the names of the hooks for ``kernel`` that a refresh, of copies, rewrites."""
     copies.mkdir()
-    for hook in hooks.load(folder):
+    for hook in hooks.load(kernel.version.hooks):
         (copies / hook.name).write_bytes(hook.path.read_bytes())
-    assert refresh.refresh(copies, kernel_source.path, kernel_source.release) == []
+    return refresh.refresh(copies, kernel.path, kernel.release)
 
 
 def test_hooks_are_checked_in_a_minute(kernel_source: Source) -> None:

@@ -78,10 +78,14 @@ def test_a_demo_has_no_extras() -> None:
 def test_bulk_is_large_guests_and_those_of_another_kernel() -> None:
     jobs = plan(Plan(large=True))
     kinds = {"curve": 32, "smt": 16, "suspend": 16, "batches": 32}
+    kinds |= {"smt32": 32, "smt64": 64}
+    kinds |= {f"smt{cpus}_bounded": cpus for cpus in (16, 32)}
     assert {job.kind: job.guest.machine.cpus for job in jobs.values()} == kinds
     assert jobs["x86_64-native-suspend-1"].guest.image == KERNELS["power"].image
     assert jobs["x86_64-native-curve-1"].guest.image == KERNELS["pristine"].image
-    assert jobs["x86_64-bolt-smt-1"].guest.machine.threads == 2
+    assert {
+        jobs[f"x86_64-bolt-{kind}-1"].guest.machine.threads for kind in kinds if "smt" in kind
+    } == {2}
     assert jobs["x86_64-bolt-curve-1"].records == 4 * 5
     script = jobs["x86_64-bolt-batches-1"].guest.script
     assert script[0].endswith("/bolt/enabled 1")

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from boltlab import packages
+from boltlab import packages, versions
 from boltlab.arch import ARCHES, Arch, host
 from boltlab.commands import doctor as cmd_doctor
 from boltlab.guest import doctor, kvm
@@ -53,6 +53,16 @@ def test_qemu(monkeypatch: pytest.MonkeyPatch, line: str, level: Level, found: s
     assert (finding.level, finding.found) == (level, found)
 
 
+def test_the_source_of_a_series(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(versions, "DEBIAN_SOURCES", tmp_path)
+    monkeypatch.setattr(packages, "candidate", lambda package: "")
+    old, new = versions.load()
+    new.tarball.touch()
+    assert doctor._source(new) == Finding("kernel source", str(new.tarball))
+    assert doctor._source(old).level is Level.BLOCK
+    assert doctor._source(old).found == "no linux-source-6.12"
+
+
 def test_missing_tool_blocks_where_it_cannot_be_installed(monkeypatch: pytest.MonkeyPatch) -> None:
     x86, arm = ARCHES["x86_64"], ARCHES["arm64"]
     monkeypatch.setattr(packages, "can_install", lambda: False)
@@ -65,13 +75,13 @@ def test_missing_tool_blocks_where_it_cannot_be_installed(monkeypatch: pytest.Mo
 
 def test_exit_status(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     findings = [Finding("disk", "1 GB", Level.LACK, "[much]"), Finding("cores", "2")]
-    monkeypatch.setattr(doctor, "examine", lambda: findings)
-    assert cmd_doctor.run(argparse.Namespace()) == 0
+    monkeypatch.setattr(doctor, "examine", lambda version: findings)
+    assert cmd_doctor.run(argparse.Namespace(version=versions.default())) == 0
     shown = capsys.readouterr().out
     assert "[much]" in shown
     assert "demo can run here" in shown
     findings.append(Finding("memory", "none", Level.BLOCK))
-    assert cmd_doctor.run(argparse.Namespace()) == 1
+    assert cmd_doctor.run(argparse.Namespace(version=versions.default())) == 1
     assert capsys.readouterr().err == "bolt: demo cannot run here: memory\n"
 
 

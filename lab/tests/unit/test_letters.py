@@ -18,6 +18,7 @@ RESULTS = {
         {"case": "offline1", "bolt": {"median": 0.2024}, "native": {"median": 32.2}},
         {"case": "offline1", "cpus": 32, "bolt": {"median": 0.7}, "native": {"median": 33.8}},
     ],
+    "sizes": [{"n": n, "ms": 2.0 * n + 0.5 * n**2, "line": 3.0 * n} for n in (8, 16, 32)],
     "cells": [{"arch": "x", "done": 3}, {"arch": "y", "done": 5}, {"arch": "x", "done": 4}],
 }
 MEDIAN = "a cases[case=offline1][cpus=].bolt.median"
@@ -55,6 +56,16 @@ def test_render(folder: Path) -> None:
     assert render(folder, text, figures) == "0.20 ms, 159x, 0.700, 0.032, 10.0.2: 12 7 3\n"
 
 
+def test_a_model_of_larger_machines(folder: Path) -> None:
+    figures = {
+        "more": "model(a sizes[] n ms 100)",
+        "line": "model(a sizes[] n line 1000)",
+        "seconds": "more / 1000",
+    }
+    text = render(folder, "{more:.1f} {line:.1f} {seconds}", figures)
+    assert text == "5200.0 3000.0 5.20"
+
+
 @pytest.mark.parametrize(
     ("text", "figures", "error"),
     [
@@ -65,6 +76,9 @@ def test_render(folder: Path) -> None:
         ("{off}", {"off": "a cases[case=offline1].bolt.median"}, "is not one figure"),
         ("{off}", {"off": "a cases[cpus=32].bolt"}, "is not one figure"),
         ("{off}", {"off": "one / two"}, "are not two figures"),
+        ("{off}", {"off": "model(a cells[arch=x] done done 9)"}, "a model needs three sizes"),
+        ("{off}", {"off": "model(a sizes[] n none 9)"}, "'off': results/a has no none"),
+        ("{off}", {"off": "model(a cells[] arch done 9)"}, "arch and done are no numbers"),
         ("{off:.2q}", {"off": MEDIAN}, "cover/x.txt"),
     ],
 )

@@ -161,7 +161,7 @@ def test_untested_release_is_a_note(kernel_tree: Path, capsys: pytest.CaptureFix
 
 
 def test_no_package(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr(source, "DEBIAN_SOURCES", tmp_path)
+    monkeypatch.setattr(versions, "DEBIAN_SOURCES", tmp_path)
     asked: list[str] = []
     monkeypatch.setattr(packages, "install", lambda names, whats: asked.extend(names))
     monkeypatch.setattr(packages, "candidate", lambda package: "1")
@@ -172,7 +172,7 @@ def test_no_package(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 
 def test_a_source_that_no_suite_has(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """One line says which suite has it, and nothing is installed, nor any suite added."""
-    monkeypatch.setattr(source, "DEBIAN_SOURCES", tmp_path)
+    monkeypatch.setattr(versions, "DEBIAN_SOURCES", tmp_path)
     monkeypatch.setattr(packages, "can_install", lambda: True)
     monkeypatch.setattr(packages, "candidate", lambda package: "")
     monkeypatch.setattr(packages, "install", lambda *words: pytest.fail("apt was asked"))

@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """kernel/versions.toml: the real one, and malformed ones."""
 
+import argparse
 from argparse import ArgumentTypeError
 from pathlib import Path
 
 import pytest
 
-from boltlab import arch, versions
+from boltlab import arch, cli, versions
 from boltlab.errors import BoltError
 from boltlab.kernel import series, tree
 
@@ -30,6 +31,31 @@ def test_named() -> None:
     assert [versions.named(each.series) for each in versions.load()] == versions.load()
     with pytest.raises(ArgumentTypeError, match=r"no hooks for '5\.4'"):
         versions.named("5.4")
+
+
+# Words without which a command is not called.
+REQUIRED = {"run": ("boot",)}
+# Commands that have nothing to do with a series, and why.
+OF_NO_SERIES = {
+    "lint": "looks at what is in the repository, with the checkpatch that is unpacked",
+    "report": "makes tables of results that were measured before",
+    "release-check": "a release is judged by references, goals and results of the default series",
+}
+
+
+@pytest.mark.parametrize("name", cli.COMMANDS)
+def test_commands_take_a_series(name: str) -> None:
+    """Each command takes --version, or is named above; of ``kernel`` each action does."""
+    parser = argparse.ArgumentParser()
+    cli.load(name).add_arguments(parser)
+    actions = [each for each in parser._actions if isinstance(each, argparse._SubParsersAction)]
+    parsers = list(actions[0].choices.values()) if actions else [parser]
+    for each in parsers:
+        takes = "--version 6.12|7.3" in " ".join(each.format_help().split())
+        assert takes != (name in OF_NO_SERIES)
+        if takes:
+            args = each.parse_args([*REQUIRED.get(name, ()), "--version", "7.3"])
+            assert versions.named("7.3") in vars(args).values()
 
 
 def test_draft() -> None:

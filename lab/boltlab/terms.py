@@ -1,0 +1,31 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Sums of terms fitted to what was measured, for machines that are larger than what can be run."""
+
+import itertools
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+
+def fit(terms: Mapping[str, Sequence[float]], values: Sequence[float]) -> dict[str, float]:
+    """Return the factors of ``terms``, none below 0, whose sum fits ``values`` best.
+
+    ``terms`` has, for each name, what the term is at each of ``values``, which are above 0. The
+    error is relative, and a term more has to lower the sum of its squares by a fifth. Terms that
+    are left out are not in the result.
+    """
+    best: tuple[float, dict[str, float]] | None = None
+    sets = itertools.chain.from_iterable(
+        itertools.combinations(terms, size) for size in range(1, len(terms) + 1)
+    )
+    for chosen in sets:
+        rows = [
+            [terms[name][place] / value for name in chosen] for place, value in enumerate(values)
+        ]
+        found, *_ = np.linalg.lstsq(np.array(rows), np.ones(len(rows)), rcond=None)
+        if (found < 0).any():
+            continue
+        error = float(np.square(np.array(rows) @ found - 1).sum())
+        if best is None or error < 0.8 * best[0]:
+            best = error, dict(zip(chosen, map(float, found), strict=True))
+    return best[1] if best else {next(iter(terms)): 0.0}
