@@ -23,6 +23,7 @@ COMMANDS = (
     "bench",
     "boot-bench",
     "bystanders",
+    "alternatives",
     "vm-demo",
     "torture",
     "report",

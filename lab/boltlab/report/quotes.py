@@ -10,7 +10,9 @@ A file is named without its date: ``x86_64-strict`` is the newest of that name i
   in which PART is a variant or, for a ratio, two: ``x86_64-strict#offline1 native/bolt``. CASE may
   be ``offline_bulk 31 of 32``, in results of boot-bench ``64/16`` (CPUs/nodes); ``offline each`` is
   the microseconds of each further CPU of a request, ``offline start`` those of none. Of
-  bystanders, ``1 of 4`` is the longest time without the CPU when one of four CPUs goes.
+  bystanders, ``1 of 4`` is the longest time without the CPU when one of four CPUs goes. Of
+  alternatives, CASE is ``ARCH in``, ``ARCH left`` or ``ARCH out`` (ms) or, of the paused CPUs
+  together, ``ARCH wakeups`` and the like, and PART is a way.
 
 A number may have any precision: it must be the result, rounded to the digits that are there,
 and not be off by more than a tenth.
@@ -19,12 +21,12 @@ and not be off by more than a tenth.
 import json
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from decimal import ROUND_HALF_UP, Decimal
 from pathlib import Path
 
 from boltlab import kept, paths, tables
-from boltlab.bench import breakdown, results, served
+from boltlab.bench import alternatives, breakdown, results, served
 from boltlab.bench.results import DIRECTIONS, Case, Results, variants
 from boltlab.boot import bootfile
 from boltlab.bystanders import losses
@@ -171,6 +173,8 @@ def _medians(file: Path, case: Sequence[str], place: str) -> dict[str, float]:
         at |= {"batch": int(case[0]), "cpus": int(case[-1])}
         rows = [row for row in document["rows"] if at.items() <= row.items()]
         return {row["variant"]: row["longest"] for row in rows}
+    if document.get("kind") == alternatives.KIND:
+        return _ways(file, *case)
     if "boots" in document:
         cpus, _, nodes = case[0].partition("/")
         wanted = {"cpus": int(cpus), "nodes": int(nodes or 1)}
@@ -182,6 +186,20 @@ def _medians(file: Path, case: Sequence[str], place: str) -> dict[str, float]:
         if all(entry.get(key) == wish for key, wish in wanted.items()):
             return {name: stats["median"] for name, stats in entry["variants"].items()}
     raise BoltError(f"{file.name} has no case for '{place}'")
+
+
+def _ways(file: Path, arch: str, what: str = "") -> dict[str, float]:
+    """Return ``what`` of each way: a time's median in ms, or a sum over the paused CPUs."""
+    found = {}
+    for row in alternatives.load(file).rows:
+        if row.arch != arch:
+            continue
+        if what in alternatives.TIMES:
+            if what in row.times:
+                found[row.way] = row.times[what].median
+        else:
+            found[row.way] = sum(float(asdict(cpu).get(what, 0)) for cpu in row.quiet)
+    return found
 
 
 def _slope(measured: Results, direction: str, part: str) -> float:
@@ -393,6 +411,12 @@ def _service(names: Sequence[str]) -> Table:
     return list(served.COLUMNS), [served.row(each, each.variant) for each in measured.rows]
 
 
+def _alternatives(names: Sequence[str]) -> Table:
+    """Make the table of ways to keep tasks away from CPUs."""
+    measured = alternatives.load(kept.find(names[0]))
+    return list(alternatives.COLUMNS), alternatives.table(measured.rows)
+
+
 _KINDS: dict[str, Callable[[Sequence[str]], Table]] = {
     "headline": _headline,
     "cases": _cases,
@@ -401,6 +425,7 @@ _KINDS: dict[str, Callable[[Sequence[str]], Table]] = {
     "breakdown": _breakdown,
     "micro": _micro,
     "bystanders": _bystanders,
+    "alternatives": _alternatives,
     "boot": _boot,
     "parts": _parts,
     "service": _service,
