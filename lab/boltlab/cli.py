@@ -24,6 +24,7 @@ COMMANDS = (
     "bench",
     "boot-bench",
     "bystanders",
+    "alternatives",
     "vm-demo",
     "torture",
     "report",

@@ -76,7 +76,7 @@ void freezes(const struct measure *m)
 		set(TRACING "tracing_on", "0");
 		freeze[i] = run_time(FREEZE);
 		thaw[i] = run_time(THAW);
-		gap(m, i);
+		gap(m->gap_ms, i);
 	}
 	set(TRACING "current_tracer", "nop");
 	emit_samples("freeze", m->ncpus, freeze + m->warmup, m->n);

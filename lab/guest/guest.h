@@ -27,7 +27,15 @@ void emit_samples(const char *name, int batch, const int64_t *ns, int n);
 
 int64_t now_ns(void);
 void sleep_ms(long ms);
+
+/* Waits between pair @i of requests and the next, @ms at least, and between the halves of pair @i. */
+void gap(long ms, int i);
+void turn(int i);
+
+
+/* On which CPU this task may run: on that one, on any. */
 void pin_to(int cpu);
+void unpin(void);
 
 /* key=value arguments: the value of @key, or @fallback. */
 const char *arg_text(char **args, const char *key, const char *fallback);

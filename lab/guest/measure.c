@@ -26,7 +26,6 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #define BOLT "/sys/devices/system/cpu/bolt/"
@@ -47,30 +46,6 @@ static int64_t request(const struct measure *m, bool online)
 			die("CPU %d %s: %s", cpu, online ? "online" : "offline", strerror(-err));
 	}
 	return now_ns() - start;
-}
-
-/*
- * Requests in step with the tick would all begin at the same phase of the tick.
- * So the waits between and inside pairs change from pair to pair, in 23 unequal
- * steps: between pairs over four ticks of 4 ms, inside a pair over one tick,
- * which is too short for a grace period to end.
- */
-static void wait_us(long us)
-{
-	struct timespec ts = { us / 1000000, us % 1000000 * 1000 };
-
-	while (nanosleep(&ts, &ts) && errno == EINTR)
-		;
-}
-
-void gap(const struct measure *m, int i)
-{
-	wait_us(m->gap_ms * 1000 + i * 7 % 23 * 695);
-}
-
-void turn(int i)
-{
-	wait_us(100 + i * 5 % 23 * 173);
 }
 
 /* Runs deferred teardowns; returns 0 on native kernels, which defer nothing. */
@@ -99,7 +74,7 @@ static void pairs(const struct measure *m)
 		down_ns[i] = request(m, false);
 		turn(i);
 		up_ns[i] = request(m, true);
-		gap(m, i);
+		gap(m->gap_ms, i);
 	}
 	report(m, "offline", down_ns);
 	report(m, "online", up_ns);
@@ -141,7 +116,7 @@ static void curve(const struct measure *m)
 			down_ns[i] = request_bulk(&some, false);
 			turn(i);
 			up_ns[i] = request_bulk(&some, true);
-			gap(&some, i);
+			gap(some.gap_ms, i);
 		}
 		some.suffix = bulk;
 		report(&some, "offline", down_ns);
@@ -156,10 +131,10 @@ static void alternate(const struct measure *m)
 	for (int i = 0; i < m->warmup + m->n; i++) {
 		request_bulk(m, false);
 		up_ns[i] = request_bulk(m, true);
-		gap(m, i);
+		gap(m->gap_ms, i);
 		request_bulk(m, false);
 		seq_ns[i] = request(m, true);
-		gap(m, i);
+		gap(m->gap_ms, i);
 	}
 	emit_samples("online_bulk", m->ncpus, up_ns + m->warmup, m->n);
 	emit_samples("online_seq", m->ncpus, seq_ns + m->warmup, m->n);
@@ -197,7 +172,7 @@ static void smt(const struct measure *m)
 			gone -= online_cpus();
 		turn(i);
 		up_ns[i] = smt_control("on");
-		gap(m, i);
+		gap(m->gap_ms, i);
 	}
 	if (gone < 1)
 		die("no thread went");
@@ -232,7 +207,7 @@ static void ballast(const struct measure *m)
 		up_ns[i] = request(m, true);
 		if (i % 8 == 4)
 			ballast_check();
-		gap(m, i);
+		gap(m->gap_ms, i);
 	}
 	report(m, "offline", down_ns);
 	report(m, "online", up_ns);
@@ -246,7 +221,7 @@ static void settled(const struct measure *m)
 		turn(i);
 		up_ns[i] = request(m, true);
 		total_ns[i] += up_ns[i];
-		gap(m, i);
+		gap(m->gap_ms, i);
 	}
 }
 
@@ -260,10 +235,10 @@ static void away(const struct measure *m)
 {
 	for (int i = 0; i < m->warmup + m->n; i++) {
 		request(m, false);
-		wait_us(m->away_ms * 1000);
+		sleep_ms(m->away_ms);
 		turn(i);
 		up_ns[i] = request(m, true);
-		gap(m, i);
+		gap(m->gap_ms, i);
 	}
 	report(m, "online", up_ns);
 }

@@ -18,10 +18,6 @@ struct measure {
 	const char *suffix;	/* end of the case's name: "1", "1_busy", "_seq" */
 };
 
-/* Waits between pair @i and the next, and between the halves of pair @i. */
-void gap(const struct measure *m, int i);
-void turn(int i);
-
 /* Load that lives on the CPUs of a measurement (busy.c). */
 void busy_start(const struct measure *m);
 void busy_gather(const struct measure *m);

@@ -80,7 +80,7 @@ static void repeat(const struct measure *m, bool online, const char *event, cons
 
 	for (int i = 0; i < m->n + m->warmup; i++) {
 		ns[i] = one(m->cpus[0], i, online, event);
-		gap(m, i);
+		gap(m->gap_ms, i);
 	}
 	emit_samples(name, 1, ns + m->warmup, m->n);
 }

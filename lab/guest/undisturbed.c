@@ -1,16 +1,21 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * undisturbed cpus=LIST seconds=N: how long CPUs that nothing needs stay idle, and what wakes them
+ * undisturbed cpus=LIST seconds=N n=N ways=WAY,...: what pausing CPUs costs, and what it is good for
  *
- * The same small load runs on the other CPUs or wherever the scheduler puts it, while the CPUs of
- * LIST are online; natively offline; and, where there is Bolt, parked warm and parked cold. Counted
- * for each of them are idle periods, interrupts, and interprocessor interrupts among these, by the
- * kernel's trace events. Nothing is traced on a CPU that is offline; so the interrupts that
- * /proc/interrupts has for a CPU are compared, too: after an absence, and after one that is over at
- * once.
+ * A way is one of pause.h: CPUs that are online and idle; in an isolated partition of cpusets;
+ * natively offline, without and with expedited grace periods; parked cold and warm. Without ways=,
+ * all of them that the kernel has.
+ *
+ * For each way, the first CPU of the list goes and comes @n times in a guest without load (inout.c,
+ * taken.c). Then a small load runs on the other CPUs or wherever the scheduler puts it, while all
+ * CPUs of the list are paused. Counted for each of them are idle periods, interrupts,
+ * interprocessor interrupts among these, and tasks that ran, by the kernel's trace events. Nothing
+ * is traced on a CPU that is offline; so the interrupts that /proc/interrupts has for a CPU are
+ * compared, too: after an absence, and after one that is over at once.
  */
 #define _GNU_SOURCE
 #include "guest.h"
+#include "pause.h"
 #include "tracing.h"
 
 #include <errno.h>
@@ -25,35 +30,43 @@
 
 #define TRACING "/sys/kernel/tracing/"
 #define BOLT "/sys/devices/system/cpu/bolt/"
-#define SETTLE_MS 600000	/* no CPU is settled while this measures */
+#define SETTLE BOLT "settle_delay_ms"
+#define SETTLE_MS "600000"	/* no CPU is settled while this measures */
 #define WORKERS 3
 #define WORK_NS 100000
 #define MAP_SIZE 16384
+#define MAX_TASKS 16
+#define MAX_COMM 32
 
-enum state { IDLE_ONLINE, NATIVE, COLD, WARM, STATES };
-
-static const char *const names[STATES] = {
-	[IDLE_ONLINE] = "online", [NATIVE] = "native", [COLD] = "cold", [WARM] = "warm",
-};
-
+/* Events; those of them that are interrupts, the timer's among these, and interprocessor ones. */
 #ifdef __aarch64__
-static const char *const events[] = { "power/cpu_idle", "irq/irq_handler_entry", "ipi/ipi_entry" };
+static const char *const events[] = {
+	"power/cpu_idle", "sched/sched_switch", "irq/irq_handler_entry", "ipi/ipi_entry",
+};
 static const char *const interrupts[] = { "irq_handler_entry: " };
+static const char timer[] = "name=arch_timer";
 static const char *const ipis[] = { "ipi_entry: " };
 #else
-static const char *const events[] = { "power/cpu_idle", "irq/irq_handler_entry", "irq_vectors" };
+static const char *const events[] = {
+	"power/cpu_idle", "sched/sched_switch", "irq/irq_handler_entry", "irq_vectors",
+};
 static const char *const interrupts[] = {
 	"irq_handler_entry: ", "local_timer_entry: ", "reschedule_entry: ",
 	"call_function_entry: ", "call_function_single_entry: ", "irq_work_entry: ",
 };
+static const char timer[] = "local_timer_entry: ";
 static const char *const ipis[] = {
 	"reschedule_entry: ", "call_function_entry: ", "call_function_single_entry: ",
 };
 #endif
 
 struct counts {
-	unsigned long interrupts, ipis, wakeups;
+	unsigned long interrupts, timers, ipis, wakeups;
 	int64_t idle_us, longest_us;
+	struct {
+		char name[MAX_COMM];
+		unsigned long times;
+	} tasks[MAX_TASKS];
 };
 
 /* -- A load ---------------------------------------------------------------- */
@@ -63,6 +76,8 @@ static void work(int number)
 {
 	if (!number)
 		pin_to(0);
+	else
+		unpin();
 	for (;;) {
 		int64_t end = now_ns() + WORK_NS;
 		char *map = mmap(NULL, MAP_SIZE, PROT_READ | PROT_WRITE,
@@ -91,6 +106,14 @@ static void start_load(pid_t *pids)
 	}
 }
 
+static void stop_load(const pid_t *pids)
+{
+	for (int i = 0; i < WORKERS; i++) {
+		kill(pids[i], SIGKILL);
+		waitpid(pids[i], NULL, 0);
+	}
+}
+
 /* -- Counting -------------------------------------------------------------- */
 
 static bool has_one(const char *line, const char *const *words, size_t count)
@@ -114,6 +137,27 @@ static int64_t time_of(const char *line)
 	return seconds * 1000000LL + us;
 }
 
+/* Counts the task that a line says runs now: without the CPU of its name, if the task is the CPU's. */
+static void count_task(struct counts *found, const char *line)
+{
+	char name[MAX_COMM];
+	const char *next = strstr(line, "next_comm=");
+	size_t i = 0;
+
+	if (!next || sscanf(next, "next_comm=%31[^ ]", name) != 1 || !strncmp(name, "swapper/", 8))
+		return;
+	if (!strncmp(name, "kworker/u", 9))
+		strcpy(name, "kworker/u");
+	else
+		name[strcspn(name, "/")] = '\0';
+	while (i < MAX_TASKS && *found->tasks[i].name && strcmp(found->tasks[i].name, name))
+		i++;
+	if (i == MAX_TASKS)
+		die("more than %d kinds of tasks have run", MAX_TASKS);
+	strcpy(found->tasks[i].name, name);
+	found->tasks[i].times++;
+}
+
 static struct counts count_trace(int cpu)
 {
 	struct counts found = { 0 };
@@ -134,6 +178,8 @@ static struct counts count_trace(int cpu)
 			die("the trace of CPU %d is too long", cpu);
 		found.interrupts += has_one(line, interrupts, ARRAY_SIZE(interrupts));
 		found.ipis += has_one(line, ipis, ARRAY_SIZE(ipis));
+		found.timers += !!strstr(line, timer);
+		count_task(&found, line);
 		if (!idle)
 			continue;
 		if (strncmp(idle, "cpu_idle: state=4294967295", 26)) {
@@ -184,77 +230,109 @@ static long all_interrupts(int cpu)
 	return sum;
 }
 
-/* -- States ---------------------------------------------------------------- */
-
-static void settings_of(enum state state)
-{
-	if (state < COLD) {
-		write_text(BOLT "enabled", "0");	/* a kernel without Bolt has none */
-		return;
-	}
-	must_write(BOLT "enabled", "1");
-	must_write(BOLT "park", state == WARM ? "warm" : "cold");
-}
-
-static void change(enum state state, const char *list, const int *cpus, int n, bool online)
-{
-	if (state == IDLE_ONLINE)
-		return;
-	if (state >= COLD) {
-		must_write(online ? BOLT "online" : BOLT "offline", list);
-		return;
-	}
-	for (int i = 0; i < n; i++)
-		if (cpu_write(cpus[i], online))
-			die("CPU %d does not change", cpus[i]);
-}
+/* -- Absences -------------------------------------------------------------- */
 
 /* One absence; @counts may be NULL. Returns in @all how many interrupts each CPU took from end to end. */
-static void be_away(enum state state, const char *list, const int *cpus, int n, long ms,
-		    struct counts *counts, long *all)
+static void be_away(const struct pause *p, long ms, struct counts *counts, long *all)
 {
-	for (int i = 0; i < n; i++)
-		all[i] = -all_interrupts(cpus[i]);
-	change(state, list, cpus, n, false);
+	for (int i = 0; i < p->n; i++)
+		all[i] = -all_interrupts(p->cpus[i]);
+	pause_request(p, true);
 	if (counts)
 		tracing_on();
 	sleep_ms(ms);
 	if (counts)
 		tracing_off();
-	change(state, list, cpus, n, true);
-	for (int i = 0; i < n; i++)
-		all[i] += all_interrupts(cpus[i]);
-	for (int i = 0; counts && i < n; i++)
-		counts[i] = count_trace(cpus[i]);
+	pause_check(p, true);
+	pause_request(p, false);
+	for (int i = 0; i < p->n; i++)
+		all[i] += all_interrupts(p->cpus[i]);
+	for (int i = 0; counts && i < p->n; i++)
+		counts[i] = count_trace(p->cpus[i]);
 	sleep_ms(100);
 }
 
-static void measure(enum state state, const char *list, const int *cpus, int n, long seconds)
+static void tasks_text(const struct counts *found, char *text, size_t size)
+{
+	size_t used = 0;
+
+	*text = '\0';
+	for (int i = 0; i < MAX_TASKS && *found->tasks[i].name; i++)
+		used += snprintf(text + used, size - used, "%s\"%s\":%lu", i ? "," : "",
+				 found->tasks[i].name, found->tasks[i].times);
+}
+
+static void undisturbed(const struct pause *p, long seconds)
 {
 	static struct counts counts[MAX_CPUS];
 	static long at_once[MAX_CPUS], all[MAX_CPUS];
 
-	settings_of(state);
 	/* The first absence finds nothing prepared. */
-	be_away(state, list, cpus, n, 1, NULL, at_once);
-	be_away(state, list, cpus, n, 1, NULL, at_once);
-	be_away(state, list, cpus, n, seconds * 1000, counts, all);
-	for (int i = 0; i < n; i++) {
+	be_away(p, 1, NULL, at_once);
+	be_away(p, 1, NULL, at_once);
+	be_away(p, seconds * 1000, counts, all);
+	for (int i = 0; i < p->n; i++) {
 		struct counts *found = &counts[i];
 		long more = all[i] - at_once[i];
 		double mean = found->wakeups ? found->idle_us / 1000.0 / found->wakeups :
 			      seconds * 1000.0;
 		double longest = found->wakeups ? found->longest_us / 1000.0 : seconds * 1000.0;
+		const char *name = way_names[p->way];
+		char tasks[MAX_TASKS * (MAX_COMM + 16)];
 
+		tasks_text(found, tasks, sizeof(tasks));
 		emit("{\"undisturbed\":\"%s\",\"cpu\":%d,\"seconds\":%ld,\"wakeups\":%lu,"
-		     "\"interrupts\":%lu,\"ipis\":%lu,\"counted\":%ld,\"mean_ms\":%.3f,"
-		     "\"longest_ms\":%.3f,\"output\":\"CPU %d %-6s %ld s: %lu wake-ups, %lu "
-		     "interrupts, of these %lu IPIs (/proc/interrupts: %+ld); idle periods %.1f ms "
-		     "on average, %.1f ms at most\"}", names[state], cpus[i], seconds,
-		     found->wakeups, found->interrupts, found->ipis, more, mean, longest, cpus[i],
-		     names[state], seconds, found->wakeups, found->interrupts, found->ipis, more,
-		     mean, longest);
+		     "\"interrupts\":%lu,\"timers\":%lu,\"ipis\":%lu,\"counted\":%ld,"
+		     "\"mean_ms\":%.3f,\"longest_ms\":%.3f,"
+		     "\"tasks\":{%s}}", name, p->cpus[i], seconds, found->wakeups,
+		     found->interrupts, found->timers, found->ipis, more, mean, longest, tasks);
+		printf("CPU %d %-9s %ld s: %lu wake-ups, %lu interrupts, of these %lu IPIs "
+		       "(/proc/interrupts: %+ld); idle periods %.1f ms on average, %.1f ms at most\n",
+		       p->cpus[i], name, seconds, found->wakeups, found->interrupts, found->ipis,
+		       more, mean, longest);
 	}
+}
+
+/* -- Ways ------------------------------------------------------------------- */
+
+static void measure(enum way way, const char *list, const int *cpus, int n, long seconds, long rounds)
+{
+	struct pause one = { .way = way, .cpus = cpus, .n = 1 };
+	struct pause all = { .way = way, .list = list, .cpus = cpus, .n = n };
+	char delay[32] = "", first[16];
+	pid_t pids[WORKERS];
+
+	snprintf(first, sizeof(first), "%d", cpus[0]);
+	one.list = first;
+	pause_prepare(&one);
+	pause_times(&one, rounds);
+	pause_takes(&one);
+	pause_finish(&one);
+
+	if (way >= COLD) {
+		if (read_text(SETTLE, delay, sizeof(delay)) < 0)
+			die("no %s", SETTLE);
+		must_write(SETTLE, SETTLE_MS);
+	}
+	pause_prepare(&all);
+	/* The load may run anywhere, but for one of its tasks. */
+	start_load(pids);
+	sleep_ms(200);
+	undisturbed(&all, seconds);
+	stop_load(pids);
+	pause_finish(&all);
+	if (*delay)
+		must_write(SETTLE, delay);
+}
+
+static bool named(const char *ways, const char *name)
+{
+	size_t size = strlen(name);
+
+	for (; ways; ways = strchr(ways, ',') ? strchr(ways, ',') + 1 : NULL)
+		if (!strncmp(ways, name, size) && (!ways[size] || ways[size] == ','))
+			return true;
+	return false;
 }
 
 int main(int argc, char **argv)
@@ -262,12 +340,13 @@ int main(int argc, char **argv)
 	static int cpus[MAX_CPUS];
 	const char *list = arg_text(argv, "cpus", "2-3");
 	int n = parse_cpus(list, cpus, MAX_CPUS);
-	long seconds = arg_long(argv, "seconds", 10);
+	long seconds = arg_long(argv, "seconds", 10), rounds = arg_long(argv, "n", 20);
 	bool bolt = !access(BOLT "enabled", F_OK);
-	pid_t pids[WORKERS];
+	const char *ways = arg_text(argv, "ways", NULL);
 	char path[128];
 
 	(void)argc;
+	setlinebuf(stdout);
 	tracing_off();
 	must_write(TRACING "trace_clock", "mono");
 	must_write(TRACING "buffer_size_kb", "8192");
@@ -275,18 +354,10 @@ int main(int argc, char **argv)
 		snprintf(path, sizeof(path), TRACING "events/%s/enable", events[i]);
 		must_write(path, "1");
 	}
-	if (bolt) {
-		snprintf(path, sizeof(path), "%d", SETTLE_MS);
-		must_write(BOLT "settle_delay_ms", path);
-	}
-	/* The load may run anywhere, but for one of its tasks; this task stays on CPU 0. */
-	start_load(pids);
+	/* Requests are those of a task on CPU 0. */
 	pin_to(0);
-	for (enum state state = 0; state < (bolt ? STATES : COLD); state++)
-		measure(state, list, cpus, n, seconds);
-	for (int i = 0; i < WORKERS; i++) {
-		kill(pids[i], SIGKILL);
-		waitpid(pids[i], NULL, 0);
-	}
+	for (enum way way = 0; way < WAYS; way++)
+		if (ways ? named(ways, way_names[way]) : bolt || way < COLD)
+			measure(way, list, cpus, n, seconds, rounds);
 	return 0;
 }

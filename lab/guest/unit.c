@@ -7,6 +7,8 @@
  *			program that brings a CPU back, and an orderly stop
  * unit kills rounds=N	kills the daemon N times: CPUs must be online as before, whatever the daemon
  *			was doing
+ * unit idle seconds=N	measures what the daemon takes at its default interval without any load: while
+ *			its policy has taken CPUs, and while all CPUs have to stay
  */
 #define _GNU_SOURCE
 #include "guest.h"
@@ -23,6 +25,7 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #define CONFIG "/tmp/cpuboltd.conf"
@@ -30,6 +33,7 @@
 #define ONLINE "/sys/devices/system/cpu/online"
 #define STATE "/run/cpubolt/cpuboltd"
 #define PATIENCE_MS 20000
+#define REST_S 60
 
 static int cpus[MAX_CPUS], count;
 static char found[256];			/* CPUs that are online without the daemon */
@@ -178,30 +182,33 @@ static void wait_count(int least, int most, const char *what)
 	give_up(what);
 }
 
-static void measure_daemon(pid_t pid, const char *what)
+static int64_t time_of(clockid_t clock)
+{
+	struct timespec ts;
+
+	if (clock_gettime(clock, &ts))
+		give_up("no time of the daemon");
+	return ts.tv_sec * 1000000000LL + ts.tv_nsec;
+}
+
+static void measure_daemon(pid_t pid, const char *what, long seconds)
 {
 	char path[64], text[4096], *here;
-	unsigned long user, system;
+	int64_t begin, used;
+	clockid_t clock;
 	long kb = 0;
-	int64_t begin;
-	unsigned long ticks[2];
 
-	snprintf(path, sizeof(path), "/proc/%d/stat", pid);
+	if (clock_getcpuclockid(pid, &clock))
+		give_up("no clock of the daemon");
 	begin = now_ns();
-	for (int i = 0; i < 2; i++) {
-		if (i)
-			sleep_ms(60000);
-		if (read_text(path, text, sizeof(text)) < 0 || !(here = strrchr(text, ')')) ||
-		    sscanf(here, ") %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %lu %lu", &user,
-			   &system) != 2)
-			give_up("no time of the daemon");
-		ticks[i] = user + system;
-	}
+	used = time_of(clock);
+	sleep_ms(seconds * 1000);
+	used = time_of(clock) - used;
 	snprintf(path, sizeof(path), "/proc/%d/status", pid);
 	if (read_text(path, text, sizeof(text)) > 0 && (here = strstr(text, "VmRSS:")))
 		kb = atol(here + 6);
-	printf("%s: %lu ticks in %lld ms, %ld kB\n", what, ticks[1] - ticks[0],
-	       (long long)(now_ns() - begin) / 1000000, kb);
+	printf("%s: %.4f %% of a CPU in %lld ms, %ld kB\n", what,
+	       100.0 * used / (now_ns() - begin), (long long)(now_ns() - begin) / 1000000, kb);
 }
 
 static void orderly(void)
@@ -240,7 +247,7 @@ static void orderly(void)
 	*level = 0;
 	/* If CPU 0 may go as well, CPU 2 alone is enough. */
 	wait_count(1, 2, "CPUs do not go beside those of another program");
-	measure_daemon(daemon, "without load");
+	measure_daemon(daemon, "without load", 60);
 	kill(daemon, SIGTERM);
 	if (ended(daemon))
 		give_up("the daemon did not end well");
@@ -250,6 +257,43 @@ static void orderly(void)
 		give_up("CPU 3 does not come");
 	check_restored();
 	puts("in order");
+}
+
+/* -- Without anything to do ------------------------------------------------------- */
+
+/* Until no CPU has come or gone for as long as a policy may wait. */
+static void wait_for_rest(void)
+{
+	int before = online_count(), quiet = 0;
+
+	for (int s = 0; quiet < REST_S; s++) {
+		int now = online_count();
+
+		if (s == 20 * REST_S)
+			give_up("CPUs come and go without load");
+		quiet = now == before ? quiet + 1 : 0;
+		before = now;
+		sleep_ms(1000);
+	}
+}
+
+/* What the daemon takes with its defaults, but for @config: when the CPUs have gone. */
+static void idle(const char *config, const char *what, long seconds)
+{
+	char text[64];
+	pid_t daemon;
+
+	if (write_text(CONFIG, config))
+		die("no %s", CONFIG);
+	daemon = start_daemon();
+	sleep_ms(1000);
+	wait_for_rest();
+	snprintf(text, sizeof(text), "%s, %d of %d CPUs online", what, online_count(), count);
+	measure_daemon(daemon, text, seconds);
+	kill(daemon, SIGTERM);
+	if (ended(daemon))
+		give_up("the daemon did not end well");
+	check_restored();
 }
 
 /* -- Killed ------------------------------------------------------------------------ */
@@ -335,12 +379,21 @@ int main(int argc, char **argv)
 	close(open(CONFIG, O_WRONLY | O_CREAT, 0644));
 	if (write_text(CONFIG, configs[killing]))
 		die("no %s", CONFIG);
+	if (!strcmp(word, "idle")) {
+		long seconds = arg_long(argv, "seconds", 600);
+		char all[64];
+
+		snprintf(all, sizeof(all), "[limits]\nmin_cpus=%d\n", count);
+		idle("", "idle", seconds);
+		idle(all, "idle", seconds);
+		return 0;
+	}
 	start_load();
 	if (!strcmp(word, "orderly"))
 		orderly();
 	else if (killing)
 		kills(arg_long(argv, "rounds", 100));
 	else
-		die("unit orderly | kills [rounds=N] [seed=N]");
+		die("unit orderly | kills [rounds=N] [seed=N] | idle [seconds=N]");
 	return 0;
 }

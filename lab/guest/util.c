@@ -161,24 +161,56 @@ int64_t now_ns(void)
 	return ts.tv_sec * 1000000000LL + ts.tv_nsec;
 }
 
-void sleep_ms(long ms)
+static void wait_us(long us)
 {
-	struct timespec ts = { ms / 1000, ms % 1000 * 1000000 };
+	struct timespec ts = { us / 1000000, us % 1000000 * 1000 };
 
 	while (nanosleep(&ts, &ts) && errno == EINTR)
 		;
 }
 
-void pin_to(int cpu)
+void sleep_ms(long ms)
+{
+	wait_us(ms * 1000);
+}
+
+/*
+ * Requests in step with the tick would all see the same phase of it. Both
+ * waits grow through whole ticks of 4 ms in 23 unequal steps: between pairs
+ * through four of them, inside a pair through one, which is too short for a
+ * grace period to end in it.
+ */
+void gap(long ms, int i)
+{
+	wait_us(ms * 1000 + i * 7 % 23 * 695);
+}
+
+void turn(int i)
+{
+	wait_us(100 + i * 5 % 23 * 173);
+}
+
+static void run_on(int first, int last)
 {
 	cpu_set_t *set = CPU_ALLOC(MAX_CPUS);
 	size_t size = CPU_ALLOC_SIZE(MAX_CPUS);
 
 	CPU_ZERO_S(size, set);
-	CPU_SET_S(cpu, size, set);
+	for (int cpu = first; cpu <= last; cpu++)
+		CPU_SET_S(cpu, size, set);
 	if (sched_setaffinity(0, size, set))
-		die("cannot pin to CPU %d: %s", cpu, strerror(errno));
+		die("cannot pin to CPU %d: %s", first, strerror(errno));
 	CPU_FREE(set);
+}
+
+void pin_to(int cpu)
+{
+	run_on(cpu, cpu);
+}
+
+void unpin(void)
+{
+	run_on(0, MAX_CPUS - 1);
 }
 
 const char *arg_text(char **args, const char *key, const char *fallback)

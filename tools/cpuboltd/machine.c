@@ -64,7 +64,8 @@ int machine_open(const char *root, struct machine *machine)
 	machine->size = cpubolt_set_size(machine->handle);
 	err = count_numbers(machine);
 	machine->places = calloc(machine->count + 1, sizeof(*machine->places));
-	if (!err && !machine->places)
+	machine->kthreads = calloc(1, sizeof(*machine->kthreads));
+	if (!err && (!machine->places || !machine->kthreads))
 		err = -ENOMEM;
 	if (err) {
 		machine_close(machine);
@@ -80,5 +81,8 @@ void machine_close(struct machine *machine)
 {
 	cpubolt_close(machine->handle);
 	free(machine->places);
+	if (machine->kthreads)
+		free(machine->kthreads->list);
+	free(machine->kthreads);
 	*machine = (struct machine){ 0 };
 }

@@ -3,9 +3,23 @@
 #ifndef MACHINE_H
 #define MACHINE_H
 
+#include <sys/types.h>
+
 #include <cpubolt.h>
 
 #include "policy.h"
+
+/*
+ * Processes of the kernel, by number and by the inode of their folder in /proc, which another process
+ * that gets the number does not have. Nothing has to be known of them again.
+ */
+struct kthreads {
+	struct kthread {
+		int pid;
+		ino_t inode;
+	} *list;
+	size_t count;
+};
 
 struct machine {
 	const char *root;	/* stands for "/"; "" is the running system */
@@ -13,6 +27,7 @@ struct machine {
 	unsigned int count;	/* CPU numbers are 0 to count - 1 */
 	size_t size;		/* of each set */
 	struct position *places;
+	struct kthreads *kthreads;	/* as found last */
 };
 
 /** machine_open() - 0, or a negative errno as cpubolt_open() has it */

@@ -5,6 +5,7 @@
  * This is looked for right before CPUs go, and every ten seconds while CPUs are taken. With all CPUs
  * online one call of sched_getaffinity(2) for each task answers nearly everything. Otherwise one file
  * of each task says whether the task is a strict one, and a second file is read of strict ones only.
+ * What was a task of the kernel then is not looked at again.
  */
 #include <ctype.h>
 #include <dirent.h>
@@ -33,6 +34,9 @@ struct search {
 	/* Masks of which one CPU has to stay: looked at when it is known which stay anyway. */
 	cpu_set_t **ones;
 	size_t count;
+	struct kthreads kthreads;	/* found now, in the order of the folder */
+	size_t known;			/* so many of those found last were passed */
+	bool is_kthread;		/* the process at hand */
 	int err;
 };
 
@@ -201,7 +205,10 @@ static void consider_task(struct search *search, int pid, int tid)
 	if (!lost && search->all_online &&
 	    (!meets(search, search->going) || has_all(search, search->shared)))
 		return;
-	if (!read_task(search, pid, tid, &task) || task.flags & TASK_IS_KERNEL_THREAD)
+	if (!read_task(search, pid, tid, &task))
+		return;
+	search->is_kthread = task.flags & TASK_IS_KERNEL_THREAD;
+	if (search->is_kthread)
 		return;
 	if (!lost && !is_strict(&task))
 		return;
@@ -239,6 +246,32 @@ static void consider_process(struct search *search, int pid)
 	closedir(folder);
 }
 
+/* The folder /proc has processes in the order of their numbers. */
+static bool is_known(struct search *search, int pid, ino_t inode)
+{
+	const struct kthreads *last = search->machine->kthreads;
+
+	while (last && search->known < last->count && last->list[search->known].pid < pid)
+		search->known++;
+	return last && search->known < last->count && last->list[search->known].pid == pid &&
+	       last->list[search->known].inode == inode;
+}
+
+static void remember_kthread(struct search *search, int pid, ino_t inode)
+{
+	struct kthreads *found = &search->kthreads;
+	struct kthread *longer = found->list;
+
+	/* Powers of two, beginning at none. */
+	if (!(found->count & (found->count - 1)))
+		longer = realloc(found->list, (found->count ? 2 * found->count : 1) *
+				 sizeof(*longer));
+	if (!longer)
+		return;		/* its files are read again */
+	found->list = longer;
+	found->list[found->count++] = (struct kthread){ pid, inode };
+}
+
 static int search_tasks(struct search *search)
 {
 	struct dirent *entry;
@@ -251,9 +284,17 @@ static int search_tasks(struct search *search)
 	free(full);
 	if (!folder)
 		return -errno;
-	while ((entry = readdir(folder)))
-		if (is_number(entry->d_name))
-			consider_process(search, atoi(entry->d_name));
+	while ((entry = readdir(folder))) {
+		int pid = is_number(entry->d_name) ? atoi(entry->d_name) : 0;
+
+		if (!pid)
+			continue;
+		search->is_kthread = is_known(search, pid, entry->d_ino);
+		if (!search->is_kthread)
+			consider_process(search, pid);
+		if (search->is_kthread)
+			remember_kthread(search, pid, entry->d_ino);
+	}
 	closedir(folder);
 	return 0;
 }
@@ -489,6 +530,12 @@ int floor_others(const struct machine *machine, const cpu_set_t *going, const cp
 	if (!err) {
 		search_mounts(&search);
 		err = search_tasks(&search) ?: search.err;
+	}
+	if (machine->kthreads) {
+		free(machine->kthreads->list);
+		*machine->kthreads = search.kthreads;
+	} else {
+		free(search.kthreads.list);
 	}
 	while (search.count) {
 		if (!err)

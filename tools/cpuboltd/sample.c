@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Measures what policies need, see sample.h */
+#include <ctype.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -26,28 +27,53 @@ void counters_free(struct counters *counters)
 	*counters = (struct counters){ 0 };
 }
 
+/*
+ * The numbers of a line of /proc/stat after its name, in the order of proc_stat(5), as many as there
+ * are. sscanf(3) would look for the end of the whole text in each line.
+ */
+static unsigned int line_numbers(const char *line, unsigned long long *numbers, unsigned int most)
+{
+	unsigned int count = 0;
+	char *end;
+
+	while (count < most && *line == ' ') {
+		line += strspn(line, " ");
+		if (!isdigit((unsigned char)*line))
+			break;
+		numbers[count++] = strtoull(line, &end, 10);
+		line = end;
+	}
+	return count;
+}
+
 int sample_parse_stat(const char *text, unsigned int count, unsigned long long *busy,
 		      unsigned long long *steal, unsigned int *runnable)
 {
-	unsigned long long user, nice, system, idle, iowait, irq, softirq, stolen;
+	enum { USER, NICE, SYSTEM, IDLE, IOWAIT, IRQ, SOFTIRQ, STOLEN, NUMBERS };
+	static const char running[] = "procs_running ";
 	const char *line, *next;
-	unsigned int cpu;
 	bool found = false;
 
 	*runnable = 0;
 	for (line = text; line && *line; line = next) {
+		unsigned long long numbers[NUMBERS] = { 0 };
+		unsigned long cpu;
+		char *end;
+
 		next = strchr(line, '\n');
 		next = next ? next + 1 : NULL;
-		if (sscanf(line, "procs_running %u", runnable) == 1)
+		if (!strncmp(line, running, strlen(running))) {
+			*runnable = (unsigned int)strtoul(line + strlen(running), NULL, 10);
 			continue;
-		stolen = 0;
-		if (strncmp(line, "cpu", 3) ||
-		    sscanf(line, "cpu%u %llu %llu %llu %llu %llu %llu %llu %llu", &cpu, &user,
-			   &nice, &system, &idle, &iowait, &irq, &softirq, &stolen) < 8 ||
-		    cpu >= count)
+		}
+		if (strncmp(line, "cpu", 3) || !isdigit((unsigned char)line[3]))
 			continue;
-		busy[cpu] = user + nice + system + irq + softirq;
-		steal[cpu] = stolen;
+		cpu = strtoul(line + 3, &end, 10);
+		if (line_numbers(end, numbers, NUMBERS) < STOLEN || cpu >= count)
+			continue;
+		busy[cpu] = numbers[USER] + numbers[NICE] + numbers[SYSTEM] + numbers[IRQ] +
+			    numbers[SOFTIRQ];
+		steal[cpu] = numbers[STOLEN];
 		found = true;
 	}
 	return found ? 0 : -EINVAL;

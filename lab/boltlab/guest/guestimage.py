@@ -26,7 +26,14 @@ PROGRAMS: Mapping[str, tuple[str, ...]] = {
     "bin/micro": ("micro.c", "util.c"),
     "bin/bystand": ("bystand.c", "util.c"),
     "bin/cost": ("cost.c", "util.c"),
-    "bin/undisturbed": ("undisturbed.c", "tracing.c", "util.c"),
+    "bin/undisturbed": (
+        "undisturbed.c",
+        "pause.c",
+        "inout.c",
+        "taken.c",
+        "tracing.c",
+        "util.c",
+    ),
     "bin/served": ("served.c", "util.c"),
     "bin/unit": ("unit.c", "util.c"),
     "bin/load": (

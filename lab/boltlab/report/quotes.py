@@ -11,7 +11,9 @@ A quote names a file in results/: ``x86_64-strict`` is the newest file of that n
   be ``offline_bulk 31 of 32``, in results of boot-bench ``64/16`` (CPUs/nodes); ``offline each`` is
   the microseconds of each further CPU of a request, and ``offline start`` the microseconds of a
   request for no CPU, by the fitted line. In results of bystanders, ``1 of 4`` is the longest time
-  that a bystander's task could not run when one of four CPUs goes.
+  that a bystander's task could not run when one of four CPUs goes. In results of alternatives, CASE
+  is ``ARCH in``, ``ARCH left`` or ``ARCH out`` (ms), or ``ARCH wakeups`` and the like for all CPUs
+  that are paused, and PART is a way to pause CPUs.
 
 A number may have any precision: it must be the result, rounded to the digits that the number has,
 and must not be off by more than a tenth.
@@ -20,12 +22,12 @@ and must not be off by more than a tenth.
 import json
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from decimal import ROUND_HALF_UP, Decimal
 from pathlib import Path
 
 from boltlab import kept, paths, tables
-from boltlab.bench import breakdown, results, served
+from boltlab.bench import alternatives, breakdown, results, served
 from boltlab.bench.results import DIRECTIONS, Case, Results, variants
 from boltlab.boot import bootfile
 from boltlab.bystanders import losses
@@ -172,6 +174,8 @@ def _medians(file: Path, case: Sequence[str], place: str) -> dict[str, float]:
         at |= {"batch": int(case[0]), "cpus": int(case[-1])}
         rows = [row for row in document["rows"] if at.items() <= row.items()]
         return {row["variant"]: row["longest"] for row in rows}
+    if document.get("kind") == alternatives.KIND:
+        return _ways(file, *case)
     if "boots" in document:
         cpus, _, nodes = case[0].partition("/")
         wanted = {"cpus": int(cpus), "nodes": int(nodes or 1)}
@@ -183,6 +187,20 @@ def _medians(file: Path, case: Sequence[str], place: str) -> dict[str, float]:
         if all(entry.get(key) == wish for key, wish in wanted.items()):
             return {name: stats["median"] for name, stats in entry["variants"].items()}
     raise BoltError(f"{file.name} has no case for '{place}'")
+
+
+def _ways(file: Path, arch: str, what: str = "") -> dict[str, float]:
+    """Return ``what`` of each way: a time's median in ms, or a sum over the paused CPUs."""
+    found = {}
+    for row in alternatives.load(file).rows:
+        if row.arch != arch:
+            continue
+        if what in alternatives.TIMES:
+            if what in row.times:
+                found[row.way] = row.times[what].median
+        else:
+            found[row.way] = sum(float(asdict(cpu).get(what, 0)) for cpu in row.quiet)
+    return found
 
 
 def _slope(measured: Results, direction: str, part: str) -> float:
@@ -394,6 +412,12 @@ def _service(names: Sequence[str]) -> Table:
     return list(served.COLUMNS), [served.row(each, each.variant) for each in measured.rows]
 
 
+def _alternatives(names: Sequence[str]) -> Table:
+    """Make the table of ways to keep tasks away from CPUs."""
+    measured = alternatives.load(kept.find(names[0]))
+    return list(alternatives.COLUMNS), alternatives.table(measured.rows)
+
+
 _KINDS: dict[str, Callable[[Sequence[str]], Table]] = {
     "headline": _headline,
     "cases": _cases,
@@ -402,6 +426,7 @@ _KINDS: dict[str, Callable[[Sequence[str]], Table]] = {
     "breakdown": _breakdown,
     "micro": _micro,
     "bystanders": _bystanders,
+    "alternatives": _alternatives,
     "boot": _boot,
     "parts": _parts,
     "service": _service,

@@ -6,13 +6,14 @@ import re
 import pytest
 
 from boltlab.arch import ARCHES
-from tests.guest.test_cpubolt import Kernels, output, play
+from tests.guest.test_guest import Kernels, output, play
 
 pytestmark = [pytest.mark.guest, pytest.mark.parametrize("arch", ARCHES)]
 
-# Limits of memory and of CPU time: ticks of 10 ms in a minute, at twenty intervals a second.
+# Limits of memory and of CPU time: per cent of a CPU at twenty intervals a second, and at one.
 MOST_KB = 5000
-MOST_TICKS = 60
+MOST_BUSY = 1
+MOST_IDLE = 0.1
 
 
 def test_beside_a_load(kernel: Kernels, arch: str) -> None:
@@ -23,10 +24,25 @@ def test_beside_a_load(kernel: Kernels, arch: str) -> None:
     assert "CPU 2 is online: another program has brought it online" in text
     assert "CPU 3 is offline: another program has taken it" in text
     assert "in order" in text
-    ticks, kb = re.findall(r"^without load: (\d+) ticks in 60\d\d\d ms, (\d+) kB$", text, re.M)[0]
-    assert int(ticks) <= MOST_TICKS
+    ((used, kb),) = re.findall(
+        r"^without load: (\S+) % of a CPU in 60\d+ ms, (\d+) kB$", text, re.M
+    )
+    assert 0 < float(used) <= MOST_BUSY
     assert 0 < int(kb) < MOST_KB
     rounds = re.findall(r"^(\d+) rounds, (\d+) killed, (\d+) of these with CPUs taken", text, re.M)
     assert [int(total) for total, _, _ in rounds] == [100, 20]
     assert all(int(killed) > int(total) // 2 for total, killed, _ in rounds)
     assert all(int(taken) > 0 for _, _, taken in rounds)
+
+
+def test_little_is_taken_of_an_idle_machine(kernel: Kernels, arch: str) -> None:
+    """At the default interval, with 64 CPUs: while CPUs are taken, and while all have to stay."""
+    words = ("write /sys/devices/system/cpu/bolt/enabled 1", "run /bin/unit idle seconds=60")
+    text = "\n".join(output(play(kernel, arch, "cpuboltd-idle", commands=words)))
+    found = re.findall(
+        r"^idle, (\d+) of 64 CPUs online: (\S+) % of a CPU in 60\d+ ms, (\d+) kB$", text, re.M
+    )
+    assert [int(online) for online, _, _ in found] == [1, 64]
+    for _, used, kb in found:
+        assert 0 < float(used) < MOST_IDLE
+        assert 0 < int(kb) < MOST_KB

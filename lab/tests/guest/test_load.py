@@ -6,11 +6,12 @@ form has kernels that check themselves.
 """
 
 from statistics import median
+from typing import Any
 
 import pytest
 
 from boltlab.arch import ARCHES
-from boltlab.bench import batches
+from boltlab.bench import alternatives, batches
 from boltlab.commands import bench as cmd_bench
 from boltlab.commands.bench import Plan
 from boltlab.guest import scenario
@@ -196,17 +197,42 @@ def test_no_cost_without_requests(kernel: Kernels, arch: str) -> None:
 
 
 def test_cpus_that_are_away_are_left_alone(kernel: Kernels, arch: str) -> None:
-    """An idle CPU is woken, by interrupts of other CPUs among others; one that is away never is."""
-    found: dict[str, list[dict[str, float]]] = {}
-    for row in play(kernel, arch, "undisturbed").records:
+    """Interrupts wake an idle CPU, and one in a partition without tasks; never one that is away."""
+    done = play(kernel, arch, "undisturbed")
+    found: dict[str, list[dict[str, Any]]] = {}
+    for row in done.records:
         if "undisturbed" in row:
             found.setdefault(row["undisturbed"], []).append(row)
-    assert list(found) == ["online", "native", "cold", "warm"]
+    assert set(found) == set(alternatives.ways())
     assert all([row["cpu"] for row in rows] == [2, 3] for rows in found.values())
     assert all(row["wakeups"] > 0 and row["interrupts"] > 0 for row in found["online"])
     assert sum(row["ipis"] for row in found["online"]) > 0
-    for state in ("native", "cold", "warm"):
-        for row in found[state]:
-            assert (row["wakeups"], row["interrupts"], row["ipis"]) == (0, 0, 0), state
+    assert sum(row["ipis"] for row in found["isolated"]) > 0
+    assert all(row["timers"] > 0 for row in found["isolated"])
+    assert not any("undisturbed" in row["tasks"] for row in found["isolated"])
+    for way in ("native", "expedited", "cold", "warm"):
+        for row in found[way]:
+            assert (row["wakeups"], row["interrupts"], row["ipis"]) == (0, 0, 0), way
+            assert row["tasks"] == {}, way
             # What /proc/interrupts has is of going and coming, which natively takes 0.1 s.
-            assert abs(row["counted"]) < 40, state
+            assert abs(row["counted"]) < 40, way
+
+
+def test_what_other_ways_to_pause_a_cpu_take(kernel: Kernels, arch: str) -> None:
+    """Bolt frees a CPU sooner than a partition does; only offline CPUs lose what was theirs."""
+    words = "run /bin/undisturbed cpus=2-3 seconds=1 n=8"
+    done = play(kernel, arch, "undisturbed", commands=(words,))
+    rows = {row.way: row for row in alternatives.read(done.records, arch)}
+    assert set(rows["online"].times) == {"out"}
+    middle = {
+        name: {way: row.times[name].median for way, row in rows.items() if name in row.times}
+        for name in alternatives.TIMES
+    }
+    for way in ("warm", "cold"):
+        assert middle["in"][way] < middle["in"]["isolated"] < middle["in"]["native"] / 5, way
+        assert middle["in"][way] < middle["in"]["expedited"] / 2, way
+    assert middle["out"]["online"] < middle["out"]["warm"] < middle["out"]["isolated"]
+    assert middle["out"]["isolated"] < middle["out"]["native"]
+    for way, row in rows.items():
+        gone = [] if way in ("online", "isolated") else ["affinity", "timer", "counter"]
+        assert row.taken == gone, way

@@ -18,9 +18,10 @@ from rich.console import Console
 
 from boltlab import paths, tables, ui
 from boltlab.arch import ARCHES
-from boltlab.bench import results
+from boltlab.bench import alternatives, results
 from boltlab.boot import bootfile
 from boltlab.bystanders import losses
+from boltlab.commands import alternatives as cmd_alternatives
 from boltlab.commands import boot_bench as cmd_boot_bench
 from boltlab.commands import bystanders as cmd_bystanders
 from boltlab.commands import doctor as cmd_doctor
@@ -117,6 +118,11 @@ def bystanders_of(monkeypatch: pytest.MonkeyPatch) -> None:
         cmd_bystanders.show(losses.load(path)[1])
 
 
+def alternatives_of(monkeypatch: pytest.MonkeyPatch) -> None:
+    for path in RESULTS.glob("*-alternatives.json"):
+        cmd_alternatives.show(alternatives.load(path).rows)
+
+
 def doctors(monkeypatch: pytest.MonkeyPatch) -> None:
     findings = [
         Finding("memory", "25.3 GB"),
@@ -129,13 +135,15 @@ def doctors(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def files() -> Iterator[Path]:
     for path in sorted(RESULTS.glob("*.json")):
-        if not path.stem.endswith("bystanders") and path.stem not in ("torture", "planted"):
+        others = ("torture", "planted")
+        if not path.stem.endswith(("bystanders", "alternatives")) and path.stem not in others:
             yield path
 
 
 SHOWS: dict[str, Callable[[pytest.MonkeyPatch], None]] = {
     "torture": torture_list,
     "bystanders": bystanders_of,
+    "alternatives": alternatives_of,
     "doctor": doctors,
     **{
         path.stem: (lambda monkeypatch, path=path: saved(monkeypatch, path))  # type: ignore[misc]

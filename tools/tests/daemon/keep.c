@@ -482,6 +482,35 @@ static void test_tasks_need_cpus(void **state)
 	place_end();
 }
 
+static void move(const char *from, const char *to)
+{
+	char *old, *new;
+
+	assert_true(asprintf(&old, "%s%s", folder, from) > 0);
+	assert_true(asprintf(&new, "%s%s", folder, to) > 0);
+	assert_int_equal(rename(old, new), 0);
+	free(old);
+	free(new);
+}
+
+static void test_threads_of_the_kernel_are_known(void **state)
+{
+	place_begin("small+bolt");
+	put_task(13, "kworker/1", "1", 0, 0x00200000);
+	assert_needed("1", "0,2-3", "none");
+	/* Its files are not read again ... */
+	put_task(13, "kworker/1", "1", 0, 0);
+	assert_needed("1", "0,2-3", "none");
+	assert_needed("1", "0,2-3", "none");
+	/* ... but those of another process that has its number are. */
+	put_task(99, "pinned", "1", 0, 0);
+	move("/proc/13", "/proc/gone");
+	move("/proc/99", "/proc/13");
+	assert_needed("1", "0,2-3", "1");
+	assert_needed("1", "0,2-3", "1");
+	place_end();
+}
+
 static void test_cpusets_need_cpus(void **state)
 {
 	place_begin("small+bolt");
@@ -666,6 +695,7 @@ int main(void)
 		cmocka_unit_test(test_an_interrupt_that_cannot_be_put_back),
 		cmocka_unit_test(test_irqbalance_is_told),
 		cmocka_unit_test(test_tasks_need_cpus),
+		cmocka_unit_test(test_threads_of_the_kernel_are_known),
 		cmocka_unit_test(test_cpusets_need_cpus),
 		cmocka_unit_test(test_tasks_need_cpus_when_few_are_left),
 		cmocka_unit_test(test_tasks_beside_isolated_cpus),

@@ -1,0 +1,186 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Ways to keep tasks away from CPUs, beside each other: the records of lab/guest/undisturbed.c."""
+
+import functools
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Annotated, Any
+
+from boltlab import codec, git, paths
+from boltlab.arch import ARCHES, Arch
+from boltlab.bench.results import Amount, Count, Stats, summarise
+from boltlab.codec import Among, Filled
+from boltlab.errors import BoltError
+from boltlab.guest.qemu import Guest
+from boltlab.kept import number
+from boltlab.kernel.build import Kernel
+
+KIND = "alternatives"  # of result file
+PAUSED = "2-3"  # the CPUs, of a guest of four
+TIMES = ("in", "left", "back", "out")
+NONE = "-"
+
+
+@functools.cache
+def ways() -> dict[str, dict[str, str]]:
+    """Return data/alternatives.toml: way -> label, kernel."""
+    return tomllib.loads((paths.DATA / "alternatives.toml").read_text(encoding="utf-8"))
+
+
+Way = Annotated[str, Among("way", ways)]
+
+
+@dataclass(frozen=True)
+class Quiet:
+    """What happened on one paused CPU beside a small load; idle periods in ms.
+
+    ``counted`` is how many interrupts more /proc/interrupts has for this absence than for one that
+    is over at once. ``tasks`` maps a task's name to how often the task was switched to.
+    """
+
+    cpu: Amount
+    seconds: Count
+    wakeups: Amount
+    interrupts: Amount
+    timers: Amount
+    ipis: Amount
+    counted: int
+    mean_ms: float
+    longest_ms: float
+    tasks: dict[str, Amount] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Row:
+    """One way on one architecture.
+
+    ``times`` are those of TIMES, as lab/guest/inout.c defines them, in ms. ``taken`` are what of
+    lab/guest/taken.c the pause took from those who used the CPU. ``quiet`` has a row for each CPU.
+    """
+
+    arch: Annotated[str, Among("architecture", lambda: ARCHES)]
+    way: Way
+    times: Annotated[dict[str, Stats], Filled()]
+    taken: list[str]
+    quiet: Annotated[list[Quiet], Filled()]
+
+
+@dataclass(frozen=True)
+class Measured:
+    """What a file holds: with which emulator and on which commit the rows were measured."""
+
+    qemu: str
+    rows: Annotated[list[Row], Filled()]
+    commit: str = ""
+
+
+def kernels() -> list[str]:
+    """Return the flavours that the ways need."""
+    return list(dict.fromkeys(way["kernel"] for way in ways().values()))
+
+
+def guest(target: Arch, kernel: Kernel, flavour: str, rounds: int, seconds: int) -> Guest:
+    """Return the guest that measures all ways of one ``flavour`` on its ``kernel``.
+
+    Its slices are bounded: a CPU that comes is measured without the emulator's part in that.
+    """
+    names = ",".join(name for name, way in ways().items() if way["kernel"] == flavour)
+    words = f"run /bin/undisturbed cpus={PAUSED} n={rounds} seconds={seconds} ways={names}"
+    return Guest(
+        arch=target,
+        image=kernel.image,
+        script=(words,),
+        append=target.settings[target.default_setting],
+        timeout=1800,
+        bounded=True,
+    )
+
+
+def read(records: Sequence[Mapping[str, Any]], arch: str) -> list[Row]:
+    """Return the rows in the ``records`` of guests, in the order of the ways.
+
+    Raises BoltError when a way has not been measured to its end.
+    """
+    samples = {row["case"]: row["samples"] for row in records if "case" in row}
+    found = []
+    for way in ways():
+        times = {
+            name: summarise(samples[f"{way}_{name}"])
+            for name in TIMES
+            if f"{way}_{name}" in samples
+        }
+        taken = [
+            name
+            for row in records
+            if row.get("taken") == way
+            for name, gone in row.items()
+            if gone is True
+        ]
+        quiet = [
+            codec.decode(Quiet, {key: row[key] for key in row if key != "undisturbed"}, way)
+            for row in records
+            if row.get("undisturbed") == way
+        ]
+        if not times or not quiet:
+            raise BoltError(f"{arch}: the guest said nothing of '{way}'")
+        found.append(Row(arch, way, times, taken, quiet))
+    return found
+
+
+COLUMNS = (
+    "",
+    "machine",
+    "in, ms",
+    "a task has left, ms",
+    "out, ms",
+    "wake-ups",
+    "interrupts",
+    "of these from CPUs",
+    "idle on average, ms",
+    "at most, ms",
+    "lost",
+)
+
+
+def cells(row: Row) -> list[str]:
+    """Return the cells of ``row`` below COLUMNS; of several CPUs, one after the other."""
+
+    def middle(name: str) -> str:
+        return number(row.times[name].median) if name in row.times else NONE
+
+    def each(values: Sequence[float | int]) -> str:
+        texts = [f"{value:,}" if isinstance(value, int) else number(value) for value in values]
+        return " / ".join(texts if len(set(texts)) > 1 else texts[:1])
+
+    return [
+        ways()[row.way]["label"],
+        row.arch,
+        middle("in"),
+        middle("left"),
+        middle("out"),
+        each([cpu.wakeups for cpu in row.quiet]),
+        each([cpu.interrupts for cpu in row.quiet]),
+        each([cpu.ipis for cpu in row.quiet]),
+        each([cpu.mean_ms for cpu in row.quiet]),
+        each([cpu.longest_ms for cpu in row.quiet]),
+        ", ".join(row.taken) or NONE,
+    ]
+
+
+def table(rows: Sequence[Row]) -> list[list[str]]:
+    """Return the cells of all ``rows``, the architectures of a way below each other."""
+    order = list(ways())
+    return [cells(row) for row in sorted(rows, key=lambda row: order.index(row.way))]
+
+
+def dumps(qemu: str, rows: Sequence[Row]) -> str:
+    """Return the JSON text of what was measured."""
+    origin = {"qemu": qemu, "commit": git.measured()}
+    return codec.lines(KIND, origin, "rows", (asdict(row) for row in rows))
+
+
+def load(path: Path) -> Measured:
+    """Return what the file ``path`` holds; or BoltError."""
+    return codec.read(Measured, path, "holds no ways to pause CPUs", KIND)

@@ -1,0 +1,66 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""``bolt alternatives``: ways to keep tasks away from CPUs, native offline and Bolt among them."""
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+from boltlab import arch, cli, codec, packages, tables, ui
+from boltlab.bench import alternatives
+from boltlab.bench.alternatives import Row
+from boltlab.guest import qemu
+from boltlab.kernel import build, source
+from boltlab.tables import Column
+
+NAME = "alternatives"
+HELP = "Measure idle states, cpuset partitions, native offline and Bolt beside each other."
+# In the order of alternatives.COLUMNS: which columns leave a narrow terminal, the highest first.
+RANKS = (0, 0, 0, 2, 0, 1, 4, 5, 6, 3, 7)
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the command's own arguments."""
+    cli.add_arch(parser)
+    parser.add_argument(
+        "--rounds",
+        type=cli.positive,
+        default=20,
+        metavar="N",
+        help="how often a CPU is paused (%(default)s)",
+    )
+    parser.add_argument(
+        "--seconds",
+        type=cli.positive,
+        default=5,
+        metavar="N",
+        help="how long CPUs are looked at (%(default)s)",
+    )
+    parser.add_argument("--json", type=Path, metavar="FILE", help="also write what was measured")
+    cli.add_source(parser)
+    cli.add_jobs(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Run the guests, print the table and write the file; BoltError when a guest fails."""
+    targets = arch.select(args.arch)
+    packages.ensure("build", "guest", "qemu", arches=targets)
+    where = source.resolve(args.source)
+    rows: list[Row] = []
+    for target in targets:
+        records: list[dict[str, Any]] = []
+        for flavour in alternatives.kernels():
+            kernel = build.ensure_kernel(target, flavour, where, args.jobs)
+            guest = alternatives.guest(target, kernel, flavour, args.rounds, args.seconds)
+            with ui.status(f"ways of the {flavour} kernel, {target.name}"):
+                records += qemu.run(guest, f"{target.name}-alternatives").records
+        rows += alternatives.read(records, target.name)
+    show(rows)
+    if args.json:
+        codec.save(alternatives.dumps(qemu.version(targets[0].qemu), rows), args.json)
+    return 0
+
+
+def show(rows: list[Row]) -> None:
+    """Print the table of ``rows``."""
+    columns = [Column(*pair) for pair in zip(alternatives.COLUMNS, RANKS, strict=True)]
+    tables.show(columns, alternatives.table(rows), left=2)

@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * How long a CPU takes to be free of tasks, and to have one again:
+ *	in	the write until its end, the CPU idle before
+ *	left	the write until a task that was working on the CPU works on another one
+ *	back	the write until its end
+ *	out	the same write until a task runs on the CPU that asks for it after the write
+ * A CPU that is only idle is asked for nothing: it has only the last of these.
+ */
+#define _GNU_SOURCE
+#include "guest.h"
+#include "pause.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <sched.h>
+#include <semaphore.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <time.h>
+
+#define WARMUP 2
+#define MAX_ROUNDS 200
+#define GAP_MS 50
+#define PATIENCE_MS 10000
+#define PIECE_NS 20000
+
+static int64_t in_ns[MAX_ROUNDS], left_ns[MAX_ROUNDS], back_ns[MAX_ROUNDS], out_ns[MAX_ROUNDS];
+static cpu_set_t everywhere;
+
+static void allow(pthread_t task, int cpu)
+{
+	cpu_set_t one;
+
+	CPU_ZERO(&one);
+	CPU_SET(cpu, &one);
+	if (pthread_setaffinity_np(task, sizeof(one), cpu < 0 ? &everywhere : &one))
+		die("no task can run on CPU %d", cpu);
+}
+
+static pthread_t thread(void *(*run)(void *))
+{
+	pthread_t new;
+	int err = pthread_create(&new, NULL, run, NULL);
+
+	if (err)
+		die("thread: %s", strerror(err));
+	pthread_setaffinity_np(new, sizeof(everywhere), &everywhere);
+	return new;
+}
+
+/* -- A task that waits for the CPU ------------------------------------------- */
+
+static sem_t wanted, ran;
+static int64_t ran_at;
+static int ran_on;
+
+static void *first_task(void *unused)
+{
+	for (;;) {
+		sem_wait(&wanted);
+		ran_at = now_ns();
+		ran_on = sched_getcpu();
+		sem_post(&ran);
+	}
+	return unused;
+}
+
+static int64_t run_on(pthread_t task, int cpu)
+{
+	allow(task, cpu);
+	sem_post(&wanted);
+	sem_wait(&ran);
+	if (ran_on != cpu)
+		die("the task for CPU %d ran on CPU %d", cpu, ran_on);
+	allow(task, -1);
+	return ran_at;
+}
+
+static void idle_round(const struct pause *p, pthread_t task, int i)
+{
+	int64_t start = now_ns();
+
+	pause_request(p, true);
+	in_ns[i] = now_ns() - start;
+	pause_check(p, true);
+	turn(i);
+	start = now_ns();
+	pause_request(p, false);
+	back_ns[i] = now_ns() - start;
+	out_ns[i] = run_on(task, p->cpus[0]) - start;
+	pause_check(p, false);
+	gap(GAP_MS, i);
+}
+
+/* -- A task that works there --------------------------------------------------- */
+
+static sem_t work_now;
+static atomic_bool working;
+static atomic_int works_on;
+static _Atomic int64_t moved_at;	/* for the first time since it was 0 */
+
+/*
+ * The task sleeps in between: in virtual time, a CPU that never halts keeps the emulator from giving
+ * the other CPUs their turns, for milliseconds.
+ */
+static void *work(void *unused)
+{
+	const struct timespec pause = { 0, PIECE_NS };
+
+	prctl(PR_SET_TIMERSLACK, 1);
+	for (;;) {
+		sem_wait(&work_now);
+		while (working) {
+			int64_t now = now_ns(), end = now + PIECE_NS;
+			int cpu = sched_getcpu();
+
+			if (cpu != works_on && !moved_at)
+				moved_at = now;
+			works_on = cpu;
+			while (now_ns() < end)
+				;
+			nanosleep(&pause, NULL);
+		}
+	}
+	return unused;
+}
+
+static void be_patient(int ms, const char *what)
+{
+	if (ms == PATIENCE_MS)
+		die("the task that works %s", what);
+	sleep_ms(1);
+}
+
+static void busy_round(const struct pause *p, pthread_t task, int i)
+{
+	int cpu = p->cpus[0];
+	int64_t start;
+
+	working = true;
+	allow(task, cpu);
+	sem_post(&work_now);
+	for (int ms = 0; works_on != cpu; ms++)
+		be_patient(ms, "does not come to the CPU");
+	allow(task, -1);
+	turn(i);
+	moved_at = 0;
+	start = now_ns();
+	pause_request(p, true);
+	for (int ms = 0; !moved_at; ms++)
+		be_patient(ms, "does not leave the CPU");
+	left_ns[i] = moved_at - start;
+	working = false;
+	pause_request(p, false);
+	pause_check(p, false);
+	gap(GAP_MS, i);
+}
+
+/* -- Both ------------------------------------------------------------------------ */
+
+static void report(const struct pause *p, const char *what, const int64_t *ns, int n)
+{
+	char name[64];
+
+	snprintf(name, sizeof(name), "%s_%s", way_names[p->way], what);
+	emit_samples(name, 1, ns + WARMUP, n);
+}
+
+void pause_times(const struct pause *p, int n)
+{
+	static pthread_t waits, works;
+	static bool started;
+
+	if (n > MAX_ROUNDS - WARMUP)
+		die("n= is too large");
+	if (!started) {
+		started = true;
+		for (int cpu = 0; cpu < CPU_SETSIZE; cpu++)
+			CPU_SET(cpu, &everywhere);
+		if (sem_init(&wanted, 0, 0) || sem_init(&ran, 0, 0) || sem_init(&work_now, 0, 0))
+			die("semaphore: %s", strerror(errno));
+		waits = thread(first_task);
+		works = thread(work);
+	}
+	for (int i = 0; i < WARMUP + n; i++)
+		idle_round(p, waits, i);
+	report(p, "out", out_ns, n);
+	if (p->way == ONLINE)
+		return;
+	report(p, "in", in_ns, n);
+	report(p, "back", back_ns, n);
+	for (int i = 0; i < WARMUP + n; i++)
+		busy_round(p, works, i);
+	report(p, "left", left_ns, n);
+}

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Ways to keep tasks away from CPUs: idle states alone, a cpuset partition, hotplug. */
+#ifndef BOLT_PAUSE_H
+#define BOLT_PAUSE_H
+
+#include <stdbool.h>
+
+enum way { ONLINE, ISOLATED, NATIVE, EXPEDITED, COLD, WARM, WAYS };
+
+/* CPUs that are paused together; @list has them as files of the kernel want them. */
+struct pause {
+	enum way way;
+	const char *list;
+	const int *cpus;
+	int n;
+};
+
+extern const char *const way_names[WAYS];
+
+/* Whether CPUs are taken offline. */
+bool way_is_offline(enum way way);
+
+/* Before the first request and after the last one of a way. */
+void pause_prepare(const struct pause *p);
+void pause_finish(const struct pause *p);
+
+/* The request, and nothing else: a caller may take its time. */
+void pause_request(const struct pause *p, bool away);
+
+/* Dies unless the kernel has done what was asked for. */
+void pause_check(const struct pause *p, bool away);
+
+/* How long CPU p->cpus[0] takes to be free and to come back, @n times (inout.c). */
+void pause_times(const struct pause *p, int n);
+
+/* What a pause of CPU p->cpus[0] takes from tasks, timers and counters there (taken.c). */
+void pause_takes(const struct pause *p);
+
+#endif
