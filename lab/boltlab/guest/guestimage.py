@@ -27,7 +27,7 @@ PROGRAMS: Mapping[str, tuple[str, ...]] = {
     "bin/bystand": ("bystand.c", "util.c"),
     "bin/cost": ("cost.c", "util.c"),
     "bin/undisturbed": ("undisturbed.c", "tracing.c", "util.c"),
-    "bin/served": ("served.c", "util.c"),
+    "bin/served": ("served.c", "resize.c", "util.c"),
     "bin/unit": ("unit.c", "util.c"),
     "bin/load": (
         "load.c",

@@ -16,20 +16,21 @@ POLL = 0.2  # seconds between two looks for what the guest wants
 PATIENCE = 120  # seconds until a CPU must be out, if somebody wants to know when
 
 
-async def obey(client: QMPClient, folder: Path, out: Callable[[float], None] | None = None) -> None:
+async def obey(
+    client: QMPClient,
+    folder: Path,
+    out: Callable[[float], None] | None = None,
+    poll: float = POLL,
+) -> None:
     """Do what the guest's records "slot" say, "add N" or "eject N", until cancelled.
 
     Slots are counted from 0, in the order of their sockets. The guest sees when it is done.
     ``out`` is told how many seconds of the host pass from the emulator's order to take a CPU out to
-    the emulator's event that the CPU is out; BoltError when that event does not come.
+    the emulator's event that the CPU is out; BoltError when that event does not come. ``poll``:
+    see qemu.wishes().
     """
-    done = 0
-    while True:
-        await asyncio.sleep(POLL)
-        records = qemu.records_of(folder / qemu.PORTS["bolt.results"])
-        for row in [row for row in records if "slot" in row][done:]:
-            done += 1
-            await _obey(client, str(row["slot"]), out)
+    async for wish in qemu.wishes(folder, "slot", poll):
+        await _obey(client, wish, out)
 
 
 async def _obey(client: QMPClient, wish: str, out: Callable[[float], None] | None) -> None:

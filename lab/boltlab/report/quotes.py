@@ -389,8 +389,7 @@ def _boot_name(variant: str) -> str:
 
 def _service(names: Sequence[str]) -> Table:
     """Make the table of what a service felt while CPUs came and went."""
-    measured = served.load(kept.find(names[0]))
-    return list(served.COLUMNS), [served.row(each, each.variant) for each in measured.rows]
+    return served.table(served.load(kept.find(names[0])).rows)
 
 
 _KINDS: dict[str, Callable[[Sequence[str]], Table]] = {
