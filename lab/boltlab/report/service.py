@@ -4,6 +4,7 @@
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure as Canvas
 from matplotlib.patches import Patch
+from matplotlib.ticker import LogLocator, NullLocator
 
 from boltlab.bench import served
 from boltlab.bench.served import LOST, Measured, Outcome
@@ -40,6 +41,8 @@ def draw(measured: Measured) -> Figure:
     last = rows[-1, 0]
     last.set_xlabel("seconds of the guest's clock")
     last.set_xlim(0, max(each.due(len(each.latencies)) for each in outcomes) / 1e9)
+    answered = [us / 1000 for each in outcomes for us in each.latencies if us != LOST]
+    last.set_ylim(min(answered) / 1.5, max(answered) * 1.5)
     daemon = any(each.by == "daemon" for outcome in outcomes for each in outcome.changes)
     keys = [Patch(color=_COLOURS[way], label=name) for way, name in _NAMES.items()]
     if daemon:
@@ -70,6 +73,8 @@ def _timeline(axes: Axes, outcome: Outcome) -> None:
         zorder=3,
     )
     axes.set_yscale("log")
+    axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+    axes.yaxis.set_minor_locator(NullLocator())
     axes.yaxis.set_major_formatter("{x:g}")
     axes.set_ylabel("latency, ms")
     axes.set_title(outcome.label, fontsize=9, loc="left")
