@@ -40,8 +40,8 @@ class Outcome:
     """One variant: latencies in us by number of the request, all changes, seconds of the host.
 
     ``rate`` is how many requests were due in a second. ``deleted``: for each CPU that the host took
-    out, in the order in which these went, from the host's order to the emulator's event that the
-    CPU is out. ``answered``: for each order to the guest agent, until its answer. ``refused``: how
+    out, in the order in which these went, from the host's order until the emulator has no
+    such CPU. ``answered``: for each order to the guest agent, until its answer. ``refused``: how
     many requests of cpuboltd the kernel refused.
     """
 

@@ -214,14 +214,19 @@ def run(kernel: Kernel, root: Path, name: str, rows: Sequence[Check], mode: str)
 def again(what: str, boot: Callable[[], T]) -> T:
     """Return what ``boot`` does. A guest that QEMU loses by a fault of its own is booted again.
 
-    That is said, with ``what`` it was. Raises BoltError when QEMU loses TRIES guests.
+    That is said, with ``what`` it was. Raises BoltError when QEMU loses TRIES guests, and the first
+    one of those that ``boot`` raises, alone or in a group.
     """
     for left in reversed(range(TRIES)):
-        why = ""
+        why, wrong = "", None
         try:
             return boot()
         except* EmulatorError as lost:
             why = "; ".join(str(error) for error in lost.exceptions)
+        except* BoltError as failed:
+            wrong = failed.exceptions[0]
+        if wrong:
+            raise wrong
         ui.say(f"{what}: {why}; {left} more tries")
     raise BoltError(f"{TRIES} guests were lost by QEMU; the last: {why}")
 
