@@ -40,7 +40,10 @@ def draw(measured: Measured) -> Figure:
         _timeline(axes, outcome)
     last = rows[-1, 0]
     last.set_xlabel("seconds of the guest's clock")
-    last.set_xlim(0, max(each.due(len(each.latencies)) for each in outcomes) / 1e9)
+    ends = [each.due(len(each.latencies)) for each in outcomes]
+    # A busy host may keep the sender of the requests back.
+    ends += [each.end for outcome in outcomes for each in outcome.changes]
+    last.set_xlim(0, max(ends) / 1e9)
     answered = [us / 1000 for each in outcomes for us in each.latencies if us != LOST]
     last.set_ylim(min(answered) / 1.5, max(answered) * 1.5)
     daemon = any(each.by == "daemon" for outcome in outcomes for each in outcome.changes)
