@@ -59,7 +59,7 @@ pretend_steal() {
 	add=0 turn=0
 	while sleep 0.5; do
 		turn=$((turn + 1))
-		[ $((turn / ($1 * 2) % 2)) = 0 ] || add=$((add + 40))
+		[ $((turn / ($1 * 2) % 2)) = 1 ] || add=$((add + 40))
 		awk -v add=$add '/^cpu[0-9]/ { $9 += add } 1' /run/real/stat >/run/stat.next
 		# In one piece, and of the same length: with fewer CPUs there are fewer lines.
 		dd if=/run/stat.next of=/run/stat conv=notrunc,sync bs=32k 2>/dev/null
