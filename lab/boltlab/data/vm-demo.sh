@@ -43,7 +43,7 @@ daemon_said() {
 	journalctl -u cpuboltd -o json CPUBOLT_EVENT=request >&3
 }
 
-# Every second second of a cycle of SECONDS: work for N CPUs.
+# SECONDS N: for SECONDS nothing, then for SECONDS work for N CPUs, and so on.
 bursts() {
 	while sleep "$1"; do
 		stress-ng --quiet --cpu "$2" --timeout "$1"
