@@ -45,6 +45,9 @@ int parse_cpus(const char *list, int *cpus, int max);
 /* cpuN/online */
 int cpu_write(int cpu, bool online);
 
+/* Gives a network interface its address and has it up; one that is so already stays so. */
+bool interface_up(const char *name, const char *host, const char *mask);
+
 /* Prints to stderr (the console) and exits with 1. */
 void die(const char *fmt, ...) __attribute__((format(printf, 1, 2), noreturn));
 

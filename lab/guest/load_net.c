@@ -156,25 +156,6 @@ static void udp(int which)
 	}
 }
 
-static bool interface_up(const char *name, const char *host, const char *mask)
-{
-	struct ifreq request = { 0 };
-	struct sockaddr_in at = address(host, 0);
-	int fd = socket(AF_INET, SOCK_DGRAM, 0);
-	bool good;
-
-	strcpy(request.ifr_name, name);
-	memcpy(&request.ifr_addr, &at, sizeof(at));
-	good = !ioctl(fd, SIOCSIFADDR, &request);
-	at = address(mask, 0);
-	memcpy(&request.ifr_netmask, &at, sizeof(at));
-	good = good && !ioctl(fd, SIOCSIFNETMASK, &request);
-	request.ifr_flags = IFF_UP | IFF_RUNNING;
-	good = good && !ioctl(fd, SIOCSIFFLAGS, &request);
-	close(fd);
-	return good;
-}
-
 static bool has_loopback(void)
 {
 	return interface_up("lo", "127.0.0.1", "255.0.0.0");

@@ -2,17 +2,18 @@
 /*
  * A service under load while the host adds CPUs and takes them out again.
  *
- * served cpus=LIST cycles=N rate=N work_us=N servers=N dwell_ms=N
+ * served cpus=LIST cycles=N rate=N work_us=N servers=N dwell_ms=N ways=N slots=0|1
  *
  * One thread sends @rate requests a second to a UDP socket of the loopback device, whether or not
  * earlier ones were answered; @servers threads compute for @work_us each and answer. A latency is
  * counted from when the request was due. In each cycle the host is asked for each CPU of the list;
  * a CPU that has come is set online and given a task; after @dwell_ms it is set offline, and the
- * host is asked to take it out. Where the host cannot do that (slots=0), the CPUs are there and are
- * set online and offline only.
+ * host is asked to take it out. The first @ways of enum way take turns. Where the host cannot add
+ * CPUs (slots=0), the CPUs are there and are set online and offline only.
  */
 #define _GNU_SOURCE
 #include "guest.h"
+#include "served.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -28,7 +29,6 @@
 #include <unistd.h>
 
 #define SECOND 1000000000LL
-#define PATIENCE_NS (120 * SECOND)	/* for the host */
 #define DRAIN_NS (10 * SECOND)		/* for the last answers */
 #define MAX_REQUESTS (1 << 20)
 #define MAX_SERVERS 64
@@ -150,42 +150,11 @@ static pthread_t thread(void *(*run)(void *))
 	return new;
 }
 
-static bool there(int cpu)
+/* When a task ran on @cpu that nothing but its affinity sent there. */
+static int64_t first_run(int cpu, pthread_t task)
 {
-	char path[64];
+	cpu_set_t one, all;
 
-	snprintf(path, sizeof(path), "/sys/devices/system/cpu/cpu%d/online", cpu);
-	return !access(path, F_OK);
-}
-
-/* Asks the host and waits until the kernel has heard of it. */
-static void host(const char *verb, int cpu, bool wish)
-{
-	int64_t limit = now_ns() + PATIENCE_NS;
-
-	emit("{\"slot\":\"%s %d\"}", verb, cpu);
-	while (there(cpu) != wish) {
-		if (now_ns() > limit)
-			die("the host did not %s CPU %d", verb, cpu);
-		sleep_ms(1);
-	}
-}
-
-static void change(int cpu, bool online)
-{
-	int err = cpu_write(cpu, online);
-
-	if (err)
-		die("CPU %d, online %d: %s", cpu, online, strerror(-err));
-}
-
-static void come(int cpu, pthread_t task)
-{
-	int64_t begin = now_ns(), end;
-	cpu_set_t one;
-
-	change(cpu, true);
-	end = now_ns();
 	CPU_ZERO(&one);
 	CPU_SET(cpu, &one);
 	if (pthread_setaffinity_np(task, sizeof(one), &one))
@@ -194,18 +163,29 @@ static void come(int cpu, pthread_t task)
 	sem_wait(&ran);
 	if (ran_on != cpu)
 		die("the task for CPU %d ran on CPU %d", cpu, ran_on);
-	emit("{\"change\":\"online\",\"cpu\":%d,\"begin\":%lld,\"end\":%lld,\"task\":%lld}", cpu,
-	     (long long)(begin - start_ns), (long long)(end - start_ns),
-	     (long long)(ran_at - start_ns));
+	memset(&all, 0xff, sizeof(all));
+	if (pthread_setaffinity_np(task, sizeof(all), &all))
+		die("the task cannot leave CPU %d", cpu);
+	return ran_at;
 }
 
-static void go(int cpu)
+static void come(int cpu, enum way way, pthread_t task)
 {
-	int64_t begin = now_ns();
+	struct change change = bring(cpu, way);
+	int64_t ran_ns = first_run(cpu, task);
 
-	change(cpu, false);
-	emit("{\"change\":\"offline\",\"cpu\":%d,\"begin\":%lld,\"end\":%lld}", cpu,
-	     (long long)(begin - start_ns), (long long)(now_ns() - start_ns));
+	emit("{\"change\":\"online\",\"by\":\"%s\",\"cpu\":%d,\"begin\":%lld,\"end\":%lld,\"task\":%lld}",
+	     way_names[way == BY_HOST ? BY_FILE : way], cpu, (long long)(change.begin - start_ns),
+	     (long long)(change.end - start_ns), (long long)(ran_ns - start_ns));
+}
+
+static void go(int cpu, enum way way)
+{
+	struct change change = take(cpu, way);
+
+	emit("{\"change\":\"offline\",\"by\":\"%s\",\"cpu\":%d,\"begin\":%lld,\"end\":%lld}",
+	     way_names[way], cpu, (long long)(change.begin - start_ns),
+	     (long long)(change.end - start_ns));
 }
 
 /* The latencies in the order of the requests, in us; -1 for one that was lost. */
@@ -221,7 +201,8 @@ static void report(void)
 			used += snprintf(text + used, sizeof(text) - used, "%s%lld",
 					 i > first ? "," : "",
 					 latency[i] ? (long long)latency[i] / 1000 : -1LL);
-		emit("{\"served\":%u,\"rate\":%ld,\"us\":[%s]}", first, rate, text);
+		emit("{\"served\":%u,\"start\":%lld,\"rate\":%ld,\"us\":[%s]}", first,
+		     (long long)start_ns, rate, text);
 	}
 }
 
@@ -229,6 +210,8 @@ static void start(long servers)
 {
 	socklen_t size = sizeof(service);
 
+	if (!interface_up("lo", "127.0.0.1", "255.0.0.0"))
+		die("no loopback device: %s", strerror(errno));
 	server_fd = udp();
 	client_fd = udp();
 	service.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
@@ -241,40 +224,58 @@ static void start(long servers)
 	start_ns = now_ns() + SECOND / 10;
 }
 
+struct plan {
+	int cpus[MAX_CPUS], count;
+	long cycles, dwell_ms, ways;
+	bool slots;
+};
+
+static void resize(const struct plan *plan, pthread_t task)
+{
+	for (long cycle = 0; cycle < plan->cycles; cycle++) {
+		for (int i = 0; i < plan->count; i++) {
+			if (plan->slots)
+				slot_add(plan->cpus[i]);
+			sleep_ms(plan->dwell_ms);
+			come(plan->cpus[i], (cycle + i) % plan->ways, task);
+		}
+		sleep_ms(plan->dwell_ms);
+		for (int i = plan->count - 1; i >= 0; i--) {
+			enum way way = (cycle + i) % plan->ways;
+
+			go(plan->cpus[i], way);
+			sleep_ms(plan->dwell_ms);
+			if (plan->slots && way != BY_HOST)
+				slot_eject(plan->cpus[i]);
+		}
+	}
+	sleep_ms(plan->dwell_ms);
+}
+
 int main(int argc, char **argv)
 {
-	int cpus[MAX_CPUS], count = parse_cpus(arg_text(argv, "cpus", ""), cpus, MAX_CPUS);
-	long cycles = arg_long(argv, "cycles", 1), dwell_ms = arg_long(argv, "dwell_ms", 1000);
+	struct plan plan = {
+		.cycles = arg_long(argv, "cycles", 1),
+		.dwell_ms = arg_long(argv, "dwell_ms", 1000),
+		.ways = arg_long(argv, "ways", 1),
+		.slots = arg_long(argv, "slots", 1),
+	};
 	long servers = arg_long(argv, "servers", 4);
-	bool slots = arg_long(argv, "slots", 1);
 	pthread_t sender, task;
 	int64_t limit;
 
+	plan.count = parse_cpus(arg_text(argv, "cpus", ""), plan.cpus, MAX_CPUS);
 	rate = arg_long(argv, "rate", 200);
 	work_us = arg_long(argv, "work_us", 500);
-	if (argc < 2 || count <= 0 || rate <= 0 || servers <= 0 || servers > MAX_SERVERS)
-		die("served cpus=LIST [cycles= rate= work_us= servers= dwell_ms= slots=]");
+	if (argc < 2 || plan.count <= 0 || rate <= 0 || servers <= 0 || servers > MAX_SERVERS ||
+	    plan.ways < 1 || plan.ways > (plan.slots ? WAYS : BY_HOST))
+		die("served cpus=LIST [cycles= rate= work_us= servers= dwell_ms= ways= slots=]");
 	if (sem_init(&wanted, 0, 0) || sem_init(&ran, 0, 0))
 		die("semaphore: %s", strerror(errno));
 	task = thread(first_task);
 	start(servers);
 	sender = thread(ask);
-	for (long cycle = 0; cycle < cycles; cycle++) {
-		for (int i = 0; i < count; i++) {
-			if (slots)
-				host("add", cpus[i], true);
-			sleep_ms(dwell_ms);
-			come(cpus[i], task);
-		}
-		sleep_ms(dwell_ms);
-		for (int i = count - 1; i >= 0; i--) {
-			go(cpus[i]);
-			sleep_ms(dwell_ms);
-			if (slots)
-				host("eject", cpus[i], false);
-		}
-	}
-	sleep_ms(dwell_ms);
+	resize(&plan, task);
 	stopping = true;
 	pthread_join(sender, NULL);
 	for (limit = now_ns() + DRAIN_NS; answered < sent && now_ns() < limit;)

@@ -3,13 +3,16 @@
 #define _GNU_SOURCE
 #include "guest.h"
 
+#include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <net/if.h>
 #include <sched.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -274,6 +277,30 @@ int cpu_write(int cpu, bool online)
 
 	snprintf(path, sizeof(path), "/sys/devices/system/cpu/cpu%d/online", cpu);
 	return write_text(path, online ? "1" : "0");
+}
+
+static bool set_address(int fd, unsigned long what, struct ifreq *request, const char *text)
+{
+	struct sockaddr_in *at = (void *)&request->ifr_addr;
+
+	memset(at, 0, sizeof(*at));
+	at->sin_family = AF_INET;
+	return inet_pton(AF_INET, text, &at->sin_addr) == 1 && !ioctl(fd, what, request);
+}
+
+bool interface_up(const char *name, const char *host, const char *mask)
+{
+	struct ifreq request = { 0 };
+	int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	bool good;
+
+	strncpy(request.ifr_name, name, sizeof(request.ifr_name) - 1);
+	good = set_address(fd, SIOCSIFADDR, &request, host) &&
+	       set_address(fd, SIOCSIFNETMASK, &request, mask);
+	request.ifr_flags = IFF_UP | IFF_RUNNING;
+	good = good && !ioctl(fd, SIOCSIFFLAGS, &request);
+	close(fd);
+	return good;
 }
 
 void die(const char *fmt, ...)

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """What a service felt of CPUs that came and went: the records of lab/guest/served.c."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+import bisect
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -14,17 +15,21 @@ from boltlab.errors import BoltError
 KIND = "vm-demo"  # of result file
 LOST = -1  # in place of a latency
 AFTER = 20_000_000  # ns after a change in which a request still counts as one beside it
+TIMED = ("file", "agent")  # by which the guest knows exactly when a change began
 
 
 @dataclass(frozen=True)
 class Change:
-    """One CPU that came or went: ns of the guest's clock since the first request was due.
+    """CPUs that came or went: ns of the guest's clock since the first request was due.
 
-    ``task`` is when the first task ran on a CPU that came, 0 for one that went.
+    ``by``: "file", the guest's own write; "agent", the guest agent's, which the host asks for it;
+    "host", which takes a CPU out that is online; "daemon", cpuboltd. ``task`` is when the first
+    task ran on a CPU that came, 0 where none was sent there.
     """
 
     change: str  # "online" or "offline"
-    cpu: int
+    by: str
+    cpu: int  # the first one of those of the daemon
     begin: int
     end: int
     task: int = 0
@@ -32,72 +37,117 @@ class Change:
 
 @dataclass(frozen=True)
 class Outcome:
-    """One run: latencies in us by number of the request, all changes, and the host's seconds.
+    """One variant: latencies in us by number of the request, all changes, seconds of the host.
 
-    ``rate`` is how many requests were due in a second. ``deleted`` are the seconds of the host from
-    each order to take a CPU out to the emulator's event that the CPU is out.
+    ``rate`` is how many requests were due in a second. ``deleted``: for each CPU that the host took
+    out, in the order in which these went, from the host's order until the emulator has no
+    such CPU. ``answered``: for each order to the guest agent, until its answer. ``refused``: how
+    many requests of cpuboltd the kernel refused.
     """
 
     variant: str
+    label: str  # what the variant is called
     rate: int
     latencies: list[int]
     changes: list[Change]
     deleted: list[float] = field(default_factory=list)
+    answered: list[float] = field(default_factory=list)
+    refused: int = 0
 
     @property
     def lost(self) -> int:
         """How many requests had no answer."""
         return self.latencies.count(LOST)
 
+    @property
+    def step(self) -> int:
+        """The ns between two requests."""
+        return 1_000_000_000 // self.rate
+
     def due(self, number: int) -> int:
         """Return when the request ``number`` was due, in ns since the first one was."""
-        return number * (1_000_000_000 // self.rate)
+        return number * self.step
 
     def beside(self) -> list[int]:
         """Return the latencies, in us, of requests in flight during a change or due just after."""
-        return [value for number, value in self._answered() if self._near(number, value)]
+        return [us for us, near in self._answered() if near]
 
     def apart(self) -> list[int]:
         """Return the latencies, in us, of all other requests."""
-        return [value for number, value in self._answered() if not self._near(number, value)]
+        return [us for us, near in self._answered() if not near]
 
     def took(self, change: str) -> list[int]:
-        """Return how long each ``change`` took, in ns."""
-        return [each.end - each.begin for each in self.changes if each.change == change]
+        """Return how long each ``change`` took, in ns, of those that the guest can time."""
+        return [each.end - each.begin for each in self._of(change) if each.by in TIMED]
 
     def first_tasks(self) -> list[int]:
         """Return how long after the order to come each CPU ran its first task, in ns."""
-        return [each.task - each.begin for each in self.changes if each.change == "online"]
+        return [each.task - each.begin for each in self._of("online") if each.by in TIMED]
 
-    def _answered(self) -> list[tuple[int, int]]:
-        return [(number, us) for number, us in enumerate(self.latencies) if us != LOST]
+    def daemon(self, change: str) -> list[int]:
+        """Return how long each request of cpuboltd took, in ns."""
+        return [each.end - each.begin for each in self._of(change) if each.by == "daemon"]
 
-    def _near(self, number: int, us: int) -> bool:
-        due = self.due(number)
-        return any(due < each.end + AFTER and each.begin < due + us * 1000 for each in self.changes)
+    def ordered(self, change: str) -> list[Change]:
+        """Return each ``change`` that the service's program asked for, and cpuboltd did not."""
+        return [each for each in self._of(change) if each.by != "daemon"]
+
+    def out(self, online: bool) -> list[float]:
+        """Return of ``deleted`` what is of CPUs that the host took ``online``, or of the others."""
+        pairs = zip(self.deleted, self.ordered("offline"), strict=False)
+        return [took for took, each in pairs if (each.by == "host") is online]
+
+    def _of(self, change: str) -> list[Change]:
+        return [each for each in self.changes if each.change == change]
+
+    def _answered(self) -> list[tuple[int, bool]]:
+        """Return each latency, in us, and whether a change was near; both lists are in order."""
+        spans = sorted((each.begin, each.end + AFTER) for each in self.changes)
+        found, first = [], 0
+        for number, us in enumerate(self.latencies):
+            due = self.due(number)
+            while first < len(spans) and spans[first][1] <= due:
+                first += 1
+            last = bisect.bisect_left(spans, (due + us * 1000,))
+            if us != LOST:
+                found.append((us, any(due < end for _, end in spans[first:last])))
+        return found
 
 
 @dataclass(frozen=True)
 class Measured:
-    """What a file holds: where, how and on which commit the rows were measured, and the rows."""
+    """What a file holds: where, how and on which commit the rows were measured, and the rows.
+
+    ``system`` is the user space of the guests, ``cycles`` how often the CPUs came and went.
+    """
 
     arch: str
     qemu: str
     accel: str
+    system: str
+    cycles: int
     rows: list[Outcome]
     commit: str = ""
 
     @property
     def title(self) -> str:
         """Where the figures come from, and of which clock the guest's latencies are."""
-        clock = "virtual time" if self.accel == "icount" else "the host's time"
-        return f"{self.arch}, QEMU {self.qemu}, {self.accel}: {clock}"
+        clock = "virtual time" if self.accel == "icount" else "the host's time, with its noise"
+        where = f"{self.arch}, {self.system}, QEMU {self.qemu}"
+        return f"{where}, {self.accel}: {clock}; {self.cycles} cycles"
 
 
 def read(
-    records: Sequence[Mapping[str, Any]], variant: str, deleted: Sequence[float] = ()
+    records: Sequence[Mapping[str, Any]],
+    variant: str,
+    label: str,
+    deleted: Sequence[float] = (),
+    answered: Sequence[float] = (),
 ) -> Outcome:
-    """Return what the ``records`` of a guest say; BoltError when the service did not end well."""
+    """Return what the ``records`` of a guest say; BoltError when the service did not end well.
+
+    ``deleted`` and ``answered``: see Outcome.
+    """
     parts = sorted((row for row in records if "served" in row), key=lambda row: row["served"])
     latencies: list[int] = []
     for row in parts:
@@ -107,51 +157,113 @@ def read(
     changes = [Change(**row) for row in records if "change" in row]
     if not latencies or not changes:
         raise BoltError(f"{variant}: the service in the guest said nothing")
-    return Outcome(variant, parts[0]["rate"], latencies, changes, list(deleted))
+    gone = [each for each in changes if each.change == "offline"]
+    if deleted and len(deleted) != len(gone):
+        raise BoltError(f"{variant}: {len(gone)} CPUs went, {len(deleted)} are out")
+    done = [row for row in records if "CPUBOLT_OPERATION" in row]
+    changes += [_of_daemon(row, parts[0]["start"]) for row in done if not _refused(row)]
+    return Outcome(
+        variant,
+        label,
+        parts[0]["rate"],
+        latencies,
+        sorted(changes, key=lambda each: each.begin),
+        list(deleted),
+        list(answered),
+        sum(_refused(row) for row in done),
+    )
 
 
-COLUMNS = (
-    "",
-    "requests",
-    "lost",
-    "p99 apart, ms",
-    "p99 beside changes, ms",
-    "worst, ms",
-    "CPU goes, ms",
-    "CPU comes, ms",
-    "first task, ms",
-    "out of the machine, s of the host",
+def _refused(row: Mapping[str, Any]) -> bool:
+    return int(row["CPUBOLT_ERRNO"]) != 0
+
+
+def _of_daemon(row: Mapping[str, Any], start: int) -> Change:
+    """Return the request of cpuboltd that the journal's entry ``row`` tells of, after its end."""
+    end = int(row["__MONOTONIC_TIMESTAMP"]) * 1000 - start
+    first = str(row["CPUBOLT_CPUS"]).partition(",")[0].partition("-")[0]
+    return Change(row["CPUBOLT_OPERATION"], "daemon", int(first), end - int(row["CPUBOLT_NS"]), end)
+
+
+def joined(outcomes: Sequence[Outcome]) -> Outcome:
+    """Return the ``outcomes`` of several guests of one variant as one, one after the other."""
+    first, *others = outcomes
+    for each in others:
+        offset = first.due(len(first.latencies))
+        later = [
+            replace(
+                change,
+                begin=change.begin + offset,
+                end=change.end + offset,
+                task=change.task and change.task + offset,
+            )
+            for change in each.changes
+        ]
+        first = Outcome(
+            first.variant,
+            first.label,
+            first.rate,
+            first.latencies + each.latencies,
+            first.changes + later,
+            first.deleted + each.deleted,
+            first.answered + each.answered,
+            first.refused + each.refused,
+        )
+    return first
+
+
+def _p99(us: Sequence[int]) -> str:
+    return f"{summarise([each * 1000 for each in us]).p99:.2f}" if us else ""
+
+
+def _middle(ns: Sequence[float]) -> str:
+    return f"{median(ns) / 1e6:.3f}" if ns else ""
+
+
+def _seconds(values: Sequence[float]) -> str:
+    return f"{median(values):.2f}" if values else ""
+
+
+def _daemon(outcome: Outcome, change: str) -> str:
+    took = outcome.daemon(change)
+    return f"{len(took)}, {_middle(took)}" if took else ""
+
+
+# What is shown of an outcome. The latencies are of the guest's clock.
+ROWS: tuple[tuple[str, Callable[[Outcome], str]], ...] = (
+    ("requests", lambda each: f"{len(each.latencies)}"),
+    ("requests lost", lambda each: f"{each.lost}"),
+    ("p99 without a change, ms", lambda each: _p99(each.apart())),
+    ("p99 beside changes, ms", lambda each: _p99(each.beside())),
+    ("longest, ms", lambda each: f"{max(each.latencies) / 1000:.2f}"),
+    ("CPUs that came", lambda each: f"{len(each.ordered('online'))}"),
+    ("CPUs that went", lambda each: f"{len(each.ordered('offline'))}"),
+    ("a CPU goes, ms", lambda each: _middle(each.took("offline"))),
+    ("a CPU comes, ms", lambda each: _middle(each.took("online"))),
+    ("its first task, ms", lambda each: _middle(each.first_tasks())),
+    ("cpuboltd takes: n, ms", lambda each: _daemon(each, "offline")),
+    ("cpuboltd brings: n, ms", lambda each: _daemon(each, "online")),
+    ("guest agent, s of host", lambda each: _seconds(each.answered)),
+    ("taken out, s of host", lambda each: _seconds(each.out(online=False))),
+    ("... online, s of host", lambda each: _seconds(each.out(online=True))),
 )
 
 
-def row(outcome: Outcome, label: str) -> list[str]:
-    """Return the cells of ``outcome`` below COLUMNS."""
+def table(outcomes: Sequence[Outcome]) -> tuple[list[str], list[list[str]]]:
+    """Return the header, and a row for each figure with a cell for each of ``outcomes``.
 
-    def p99(us: Sequence[int]) -> str:
-        return f"{summarise([each * 1000 for each in us]).p99:.2f}" if us else ""
-
-    def middle(ns: Sequence[float]) -> str:
-        return f"{median(ns) / 1e6:.3f}" if ns else ""
-
-    answered = [us for us in outcome.latencies if us != LOST]
-    return [
-        label,
-        f"{len(outcome.latencies)}",
-        f"{outcome.lost}",
-        p99(outcome.apart()),
-        p99(outcome.beside()),
-        f"{max(answered) / 1000:.2f}",
-        middle(outcome.took("offline")),
-        middle(outcome.took("online")),
-        middle(outcome.first_tasks()),
-        f"{median(outcome.deleted):.2f}" if outcome.deleted else "",
-    ]
+    Figures that none of them has are left out.
+    """
+    rows = [[name, *(cell(each) for each in outcomes)] for name, cell in ROWS]
+    return ["", *(each.label for each in outcomes)], [row for row in rows if any(row[1:])]
 
 
-def dumps(arch: str, qemu: str, accel: str, rows: Sequence[Outcome]) -> str:
-    """Return the JSON text of what was measured."""
-    origin = {"arch": arch, "qemu": qemu, "accel": accel, "commit": git.measured()}
-    return codec.lines(KIND, origin, "rows", (asdict(row) for row in rows))
+def dumps(measured: Measured) -> str:
+    """Return the JSON text of what was ``measured``, at the commit that is checked out."""
+    rows = (asdict(row) for row in measured.rows)
+    origin = {**asdict(replace(measured, rows=[])), "commit": git.measured()}
+    origin.pop("rows")
+    return codec.lines(KIND, origin, "rows", rows)
 
 
 def load(path: Path) -> Measured:

@@ -2,24 +2,26 @@
 """``bolt vm-demo``: a Debian guest whose host adds CPUs and takes them out, under load."""
 
 import argparse
+from collections.abc import Callable
 from pathlib import Path
 
 from boltlab import arch, cli, codec, packages, paths, tables, ui
-from boltlab.bench import served
-from boltlab.bench.served import Measured
+from boltlab.arch import Arch
+from boltlab.bench import bare, served
+from boltlab.bench.results import DIRECTIONS, variants
+from boltlab.bench.served import Measured, Outcome
 from boltlab.debian import userland, vmdemo
-from boltlab.errors import UNAVAILABLE, BoltError
+from boltlab.errors import UNAVAILABLE, USAGE, BoltError
 from boltlab.guest import qemu
 from boltlab.kernel import build, source
+from boltlab.kernel.build import Kernel
 from boltlab.report import service
 from boltlab.tables import Column
 
 NAME = "vm-demo"
 HELP = "Add CPUs to a Debian guest under load and take them out: native, expedited, Bolt."
-FLAVOUR = "userland"
-# In the order of served.COLUMNS: which columns leave a narrow terminal, the highest first.
-RANKS = (0, 6, 0, 4, 0, 5, 0, 0, 2, 3)
 ONLY = "x86_64"  # the emulator adds CPUs to no machine of arm64
+DWELL_MS = 500
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -27,16 +29,22 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--cycles",
         type=cli.positive,
-        default=3,
+        default=2,
         metavar="N",
-        help="how often the CPUs come and go (%(default)s)",
+        help="how often three CPUs come and go (%(default)s: as often as 8 slots allow)",
+    )
+    parser.add_argument(
+        "--dwell",
+        type=cli.positive,
+        default=DWELL_MS,
+        metavar="MS",
+        help="milliseconds of the guest between two changes (%(default)s)",
     )
     parser.add_argument(
         "--variants",
         type=lambda text: tuple(word for word in text.split(",") if word),
-        default=tuple(vmdemo.variants()),
         metavar="A,B",
-        help="only these variants (native,expedited,bolt)",
+        help=f"only these variants ({','.join(vmdemo.variants())})",
     )
     parser.add_argument(
         "--accel",
@@ -44,6 +52,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default="mttcg",
         help="mttcg: the host's time, with its noise (default); icount: virtual time, in which "
         "CPUs only go offline and come online",
+    )
+    parser.add_argument(
+        "--bare",
+        action="store_true",
+        help="the lab's own small guest in place of Debian, in virtual time, on the kernels that "
+        f"./bolt bench measures ({','.join(bare.VARIANTS)})",
+    )
+    parser.add_argument(
+        "--arch", choices=tuple(arch.ARCHES), help="architecture of the guest (default: the host's)"
     )
     parser.add_argument("--json", type=Path, metavar="FILE", help="also write what was measured")
     parser.add_argument("--page", type=Path, metavar="FILE", help="where to write the page")
@@ -53,28 +70,98 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Run the guests, print the table and write the page; BoltError when a guest fails."""
-    rows = vmdemo.variants()
-    for name in args.variants:
-        vmdemo.script(name, args.cycles, args.accel)
-    if arch.host().name != ONLY:
-        raise BoltError(f"QEMU adds CPUs to {ONLY} guests only", code=UNAVAILABLE)
-    target = arch.ARCHES[ONLY]
-    packages.ensure("build", "guest", "qemu", arches=[target])
-    kernel = build.ensure_kernel(target, FLAVOUR, source.resolve(args.source), args.jobs)
-    root = userland.image()
-    outcomes = []
-    for name in args.variants:
-        with ui.status(f"{args.cycles} cycles, {rows[name]['label']}"):
-            ran = vmdemo.run(kernel, root, name, args.cycles, args.accel)
-        outcomes.append(served.read(ran.done.records, name, ran.deleted))
-    labels = {name: str(rows[name]["label"]) for name in args.variants}
-    columns = [Column(*pair) for pair in zip(served.COLUMNS, RANKS, strict=True)]
-    tables.show(columns, [served.row(each, labels[each.variant]) for each in outcomes])
-    measured = Measured(ONLY, qemu.version(target.qemu), args.accel, outcomes)
-    ui.say(measured.title)
+    measured = _bare(args) if args.bare else _debian(args)
+    show(measured)
     page = args.page or paths.cache() / "vm-demo.html"
-    page.write_text(service.page(measured, labels), encoding="utf-8")
+    page.write_text(service.page(measured), encoding="utf-8")
     ui.say(f"page: {page}")
     if args.json:
-        codec.save(served.dumps(ONLY, measured.qemu, args.accel, outcomes), args.json)
+        codec.save(served.dumps(measured), args.json)
     return 0
+
+
+def _debian(args: argparse.Namespace) -> Measured:
+    names = args.variants or tuple(vmdemo.variants())
+    rows = {name: vmdemo.variant(name) for name in names}
+    (target,) = arch.select(args.arch)
+    if not target.is_host or target.name != ONLY:
+        raise BoltError(
+            f"Debian's guest is of the host's architecture, and QEMU adds CPUs to {ONLY} only: "
+            "say --bare",
+            code=UNAVAILABLE,
+        )
+    get = _kernels(args, target)
+    root = userland.image()
+    outcomes = []
+    for name, row in rows.items():
+        kernel = get(row["kernel"])
+        with ui.status(f"{args.cycles} cycles, {row['label']}"):
+            outcomes.append(measure(kernel, root, name, args.cycles, args.accel, args.dwell))
+    return Measured(
+        target.name, qemu.version(target.qemu), args.accel, "Debian", args.cycles, outcomes
+    )
+
+
+def _bare(args: argparse.Namespace) -> Measured:
+    names = args.variants or bare.VARIANTS
+    if wrong := [name for name in names if name not in bare.VARIANTS]:
+        raise BoltError(f"without Debian there is no variant '{wrong[0]}'", code=USAGE)
+    (target,) = arch.select(args.arch)
+    get = _kernels(args, target)
+    jobs = [
+        bare.job(get(variants()[name]["kernel"]), target, name, args.cycles, args.dwell)
+        for name in names
+    ]
+    return measure_bare(target, jobs, args.cycles)
+
+
+def _kernels(args: argparse.Namespace, target: Arch) -> Callable[[str], Kernel]:
+    """Return a function that gives the kernel of a flavour, built if need be."""
+    packages.ensure("build", "guest", "qemu", arches=[target])
+    where = source.resolve(args.source)
+    return lambda flavour: build.ensure_kernel(target, flavour, where, args.jobs)
+
+
+def measure(
+    kernel: Kernel, root: Path, name: str, cycles: int, accel: str, dwell_ms: int = DWELL_MS
+) -> Outcome:
+    """Run the variant ``name`` on ``kernel`` with the image ``root`` and return what it felt.
+
+    Raises BoltError when a guest fails, its kernel complains, a request was lost, or cpuboltd, in a
+    variant with it, took no CPU offline or brought none back.
+    """
+    row = vmdemo.variant(name)
+    ran = vmdemo.run(kernel, root, name, cycles, accel, dwell_ms)
+    parts = [(each.done.records, each.deleted, each.answered) for each in ran]
+    outcome = served.joined([served.read(part[0], name, row["label"], *part[1:]) for part in parts])
+    _none_lost(outcome)
+    if "daemon" in row:
+        for change in DIRECTIONS:
+            if not outcome.daemon(change):
+                raise BoltError(f"{name}: cpuboltd has set no CPU {change}")
+    return outcome
+
+
+def measure_bare(target: Arch, jobs: list[bare.Job], cycles: int) -> Measured:
+    """Run ``jobs`` and return what each service felt; BoltError as measure()."""
+    done = bare.run(jobs, f"{cycles} cycles on {target.name}")
+    outcomes = [
+        served.read(done[job.variant].records, job.variant, variants()[job.variant]["short"])
+        for job in jobs
+    ]
+    for outcome in outcomes:
+        _none_lost(outcome)
+    version = qemu.version(target.qemu)
+    return Measured(target.name, version, "icount", "the lab's own guest", cycles, outcomes)
+
+
+def _none_lost(outcome: Outcome) -> None:
+    if outcome.lost:
+        raise BoltError(f"{outcome.variant}: {outcome.lost} requests were lost")
+
+
+def show(measured: Measured) -> None:
+    """Print the table of what was ``measured``."""
+    header, rows = served.table(measured.rows)
+    tables.show([*map(Column, header)], rows)
+    ui.prose(measured.title)

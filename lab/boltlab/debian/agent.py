@@ -6,7 +6,8 @@ import base64
 import contextlib
 import json
 import socket
-from collections.abc import Mapping, Sequence
+import time
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -39,14 +40,9 @@ class Agent:
     async def __call__(self, _client: QMPClient, folder: Path) -> None:
         """Watch the guest's records until this task is cancelled."""
         reader, writer = await asyncio.open_unix_connection(sock=self.link)
-        done = 0
         with contextlib.closing(writer):
-            while True:
-                await asyncio.sleep(POLL)
-                records = qemu.records_of(folder / qemu.PORTS["bolt.results"])
-                for _ in [row for row in records if "agent" in row][done:]:
-                    done += 1
-                    await self._answer(reader, writer)
+            async for _ in qemu.wishes(folder, "agent", POLL):
+                await self._answer(reader, writer)
 
     async def _answer(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         lines = []
@@ -63,6 +59,27 @@ class Agent:
             answer = await _ask(reader, writer, {"execute": name, "arguments": arguments})
             if "error" in answer:
                 raise BoltError(f"the guest agent cannot write {FILE}: {answer['error']}")
+
+
+async def set_cpus(
+    link: socket.socket, folder: Path, took: Callable[[float], None], poll: float = POLL
+) -> None:
+    """Have the agent set CPUs as the guest's records "vcpu" say, "online N" or "offline N".
+
+    Go on until cancelled. ``took`` is told the host's seconds from each order to its answer;
+    BoltError when the agent refuses one. ``poll``: see qemu.wishes().
+    """
+    reader, writer = await asyncio.open_unix_connection(sock=link)
+    with contextlib.closing(writer):
+        async for wish in qemu.wishes(folder, "vcpu", poll):
+            state, _, cpu = wish.partition(" ")
+            vcpus = [[int(cpu), state == "online"]]
+            begin = time.monotonic()
+            sent = request({"execute": "guest-set-vcpus", "vcpus": vcpus})
+            answer = await _ask(reader, writer, sent)
+            if answer.get("return") != len(vcpus):
+                raise BoltError(f"the guest agent does not set CPU {cpu} {state}: {answer}")
+            took(time.monotonic() - begin)
 
 
 async def _ask(

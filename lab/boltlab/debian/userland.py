@@ -12,10 +12,10 @@ import shutil
 import socket
 import subprocess
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from qemu.qmp import QMPClient
 
@@ -27,6 +27,8 @@ from boltlab.guest.machine import Machine, split
 from boltlab.guest.qemu import Guest, GuestResult
 from boltlab.kernel.build import Kernel
 from boltlab.locks import lock
+
+T = TypeVar("T")
 
 TABLE = paths.DATA / "userland.toml"
 PROLOGUE = paths.DATA / "userland.sh"
@@ -204,16 +206,28 @@ def script(rows: Sequence[Check], mode: str) -> tuple[str, ...]:
 def run(kernel: Kernel, root: Path, name: str, rows: Sequence[Check], mode: str) -> GuestResult:
     """Run ``rows`` in the table's guest ``name``, with ``kernel`` and the image ``root``.
 
-    While the guest runs, the host answers its requests: see agent and slots. A guest that QEMU has
-    lost by a known fault is booted again, after a remark on stderr.
+    While the guest runs, the host answers its requests: see agent and slots.
+    """
+    return again(f"{name}, {mode}", lambda: _boot(kernel, root, name, rows, mode))
+
+
+def again(what: str, boot: Callable[[], T]) -> T:
+    """Return the result of ``boot``. A guest that QEMU loses by a known fault is booted again.
+
+    A remark on stderr, which begins with ``what``, says so. Raises BoltError when QEMU loses TRIES
+    guests, and the first BoltError that ``boot`` raises, alone or in a group.
     """
     for left in reversed(range(TRIES)):
-        why = ""
+        why, wrong = "", None
         try:
-            return _boot(kernel, root, name, rows, mode)
+            return boot()
         except* EmulatorError as lost:
             why = "; ".join(str(error) for error in lost.exceptions)
-        ui.say(f"{name}, {mode}: {why}; {left} more tries")
+        except* BoltError as failed:
+            wrong = failed.exceptions[0]
+        if wrong:
+            raise wrong
+        ui.say(f"{what}: {why}; {left} more tries")
     raise BoltError(f"{TRIES} guests were lost by QEMU; the last: {why}")
 
 

@@ -1,8 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """A Debian guest with a service under load, whose host adds CPUs and takes them out again."""
 
+import asyncio
 import shlex
-import tomllib
+import shutil
+import socket
+import subprocess
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,33 +14,46 @@ from typing import Any
 from qemu.qmp import QMPClient
 
 from boltlab import arch, paths
-from boltlab.debian import userland
+from boltlab.debian import agent, userland
 from boltlab.errors import USAGE, BoltError
-from boltlab.guest import guestimage, qemu, slots
+from boltlab.guest import guestimage, hang, qemu, serving, slots, tools
+from boltlab.guest.guestimage import Node
 from boltlab.guest.machine import Machine
-from boltlab.guest.qemu import BLOCK, Guest, GuestResult
+from boltlab.guest.qemu import Guest, GuestResult
 from boltlab.kernel.build import Kernel
 
-TABLE = paths.DATA / "vm-demo.toml"
-PROGRAM = "bin/served"
-DISK = "/dev/vdd"  # with the program: the first one after the root, the script and the kernel
+FUNCTIONS = paths.DATA / "vm-demo.sh"
+UNIT = paths.REPO / "tools" / "cpuboltd" / "systemd" / "cpuboltd.service.in"
+PLACE = "/run/bolt"  # in the guest: where the medium is mounted
+POLL = 0.05  # seconds between two looks for what the guest wants
+MEDIUM = 64 << 20  # bytes
 
 
 @dataclass(frozen=True)
 class Ran:
-    """A guest that ended well, and the host's seconds until each CPU was out."""
+    """A guest that ended well, and seconds of the host, in the order of the guest's records.
+
+    ``deleted``: from each order to take a CPU out until it was out. ``answered``: until the guest
+    agent had set a CPU.
+    """
 
     done: GuestResult
     deleted: tuple[float, ...]
-
-
-def _table() -> dict[str, Any]:
-    return tomllib.loads(TABLE.read_text(encoding="utf-8"))
+    answered: tuple[float, ...]
 
 
 def variants() -> dict[str, Mapping[str, Any]]:
-    """Return the variants by name, in order: label, mode and commands."""
-    return dict(_table()["variant"])
+    """Return the variants by name, in order, as data/vm-demo.toml has them."""
+    return dict(serving.table()["variant"])
+
+
+def variant(name: str) -> Mapping[str, Any]:
+    """Return the variant ``name``; BoltError when there is none."""
+    rows = variants()
+    if name not in rows:
+        known = ", ".join(rows)
+        raise BoltError(f"there is no variant '{name}' (known: {known})", code=USAGE)
+    return rows[name]
 
 
 def adds(accel: str) -> bool:
@@ -49,56 +65,119 @@ def adds(accel: str) -> bool:
     return accel != "icount"
 
 
-def script(variant: str, cycles: int, accel: str) -> tuple[str, ...]:
-    """Return the lines that a guest of ``variant`` runs; BoltError when there is none."""
-    table = _table()
-    if variant not in table["variant"]:
-        known = ", ".join(table["variant"])
-        raise BoltError(f"there is no variant '{variant}' (known: {known})", code=USAGE)
-    row = table["variant"][variant]
-    load = {**table["load"], "cycles": cycles, "slots": int(adds(accel))}
-    words = [f"{key}={value}" for key, value in load.items()]
-    lines = userland.PROLOGUE.read_text(encoding="utf-8").splitlines()
-    return (
-        *lines,
-        f"mode {row['mode']}",
-        *row["commands"],
-        f"[ ! -d $cpu/cpu{table['guest']['cpus']} ] || chcpu -d {load['cpus']}",
-        f"cat {DISK} >/run/served && chmod +x /run/served",
-        # A POSIX shell has no descriptor 10, which the lab's programs write to.
-        f"bash -c 'exec /run/served {shlex.join(words)} 10>&3' ||",
-        "{ systemctl --no-block poweroff; exit 1; }",
-        "finish",
-    )
+def guests(cycles: int, accel: str) -> list[int]:
+    """Return how many cycles each guest of a run of ``cycles`` has.
 
-
-def run(kernel: Kernel, root: Path, variant: str, cycles: int, accel: str) -> Ran:
-    """Run the demo's guest on ``kernel`` with the image ``root``; see data/vm-demo.toml.
-
-    Raises BoltError when the guest fails, or keeps a CPU that the host wants out.
+    QEMU emulates each CPU that is added by a thread of its own, also one that was there before,
+    and makes no more threads than there are slots.
     """
+    row = serving.table()["guest"]
+    most = (row["most"] - row["cpus"]) // len(serving.cpus()) if adds(accel) else cycles
+    full, rest = divmod(cycles, most)
+    return [most] * full + [rest] * (rest > 0)
+
+
+def script(name: str, cycles: int, accel: str, dwell_ms: int) -> tuple[str, ...]:
+    """Return the lines that a guest of the variant ``name`` runs; BoltError when there is none.
+
+    ``dwell_ms``: how long the guest waits between two changes.
+    """
+    row = variant(name)
+    ways = len(serving.WAYS) if adds(accel) else len(serving.WAYS) - 1
+    words = serving.words(cycles, dwell_ms, ways, adds(accel))
+    texts = [path.read_text(encoding="utf-8") for path in (userland.PROLOGUE, FUNCTIONS)]
+    lines = [line for text in texts for line in text.splitlines()]
+    if not adds(accel):
+        lines.append(f"chcpu -d {serving.cpus().start}-{serving.cpus().stop - 1}")
+    lines += row.get("commands", ())
+    if "daemon" in row:
+        lines.append(f"daemon {row['daemon']}")
+    lines.append(f"served {shlex.join(words)}")
+    if "daemon" in row:
+        lines.append("daemon_said")
+    return (*lines, "finish")
+
+
+def medium(to: Path, nodes: Mapping[str, Node]) -> Path:
+    """Make the file system ``to`` of ``nodes``, by path; BoltError when that fails."""
+    root = to.with_suffix(".d")
+    for name, node in nodes.items():
+        path = root / name
+        if node.data:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(node.data)
+            path.chmod(node.mode & 0o777)
+    with to.open("wb") as file:
+        file.truncate(MEDIUM)
+    command = [qemu.binary("mkfs.ext4"), "-q", "-F", "-d", str(root), str(to)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    shutil.rmtree(root)
+    if done.returncode:
+        raise BoltError(f"no file system of the demo's programs: {done.stderr.strip()}")
+    return to
+
+
+def nodes(target: arch.Arch, row: Mapping[str, Any]) -> dict[str, Node]:
+    """Return what a guest of the variant ``row`` has on its medium."""
+    found = {serving.PROGRAM: guestimage.file(guestimage.program(target, serving.PROGRAM), 0o755)}
+    if "daemon" in row:
+        unit = UNIT.read_text(encoding="utf-8")
+        ours = f"{PLACE}/bin/cpuboltd --config /run/cpuboltd.conf"
+        unit = unit.replace("@SBINDIR@/cpuboltd", ours)
+        found |= tools.nodes(target, ["cpuboltd"])
+        found["cpuboltd.service"] = guestimage.file(unit.encode())
+        found["cpuboltd.conf"] = guestimage.file(serving.table()["daemon"]["text"].encode())
+    return found
+
+
+def run(kernel: Kernel, root: Path, name: str, cycles: int, accel: str, dwell_ms: int) -> list[Ran]:
+    """Run the variant ``name`` on ``kernel`` with the image ``root``, in one guest or in several.
+
+    Raises BoltError when a guest fails, its kernel complains, or it keeps a CPU that the host wants
+    out.
+    """
+
+    def boot(each: int) -> Ran:
+        what = f"vm-demo, {name}"
+        return userland.again(what, lambda: _boot(kernel, root, name, each, accel, dwell_ms))
+
+    return [boot(each) for each in guests(cycles, accel)]
+
+
+def _boot(kernel: Kernel, root: Path, name: str, cycles: int, accel: str, dwell_ms: int) -> Ran:
     target = arch.ARCHES[kernel.arch]
-    lines = script(variant, cycles, accel)
-    row = _table()["guest"]
-    folder = qemu.new_run(f"{target.name}-vm-demo-{variant}")
-    media = folder / "served"
-    program = guestimage.program(target, PROGRAM)
-    media.write_bytes(program + bytes(-len(program) % BLOCK))
-    guest = Guest(
-        target,
-        kernel.image,
-        lines,
-        append=userland.APPEND[variants()[variant]["mode"]],
-        machine=Machine(cpus=row["cpus" if adds(accel) else "slots"], memory="2G", accel=accel),
-        timeout=userland.LONGEST,
-        root=root,
-        media=(media,),
-        slots=row["slots"] if adds(accel) else 0,
-        board=tuple(row["board"]) if adds(accel) else (),
-    )
-    deleted: list[float] = []
+    chosen = variant(name)
+    row = serving.table()["guest"]
+    folder = qemu.new_run(f"{target.name}-vm-demo-{name}")
+    needed = row["cpus"] + cycles * len(serving.cpus())
+    ours, theirs = socket.socketpair()
+    with ours, theirs:
+        guest = Guest(
+            target,
+            kernel.image,
+            script(name, cycles, accel, dwell_ms),
+            append=f"{userland.CLOCK} {chosen.get('append', '')}".strip(),
+            machine=Machine(
+                cpus=row["cpus"] if adds(accel) else serving.cpus().stop,
+                memory="2G",
+                accel=accel,
+            ),
+            timeout=userland.LONGEST,
+            root=root,
+            media=(medium(folder / "medium.img", nodes(target, chosen)),),
+            agent=theirs,
+            slots=max(row["slots"], needed) if adds(accel) else 0,
+            board=tuple(row["board"]) if adds(accel) else (),
+        )
+        deleted: list[float] = []
+        answered: list[float] = []
 
-    async def beside(client: QMPClient, where: Path) -> None:
-        await slots.obey(client, where, deleted.append)
+        async def beside(client: QMPClient, where: Path) -> None:
+            async with asyncio.TaskGroup() as group:
+                group.create_task(agent.set_cpus(ours, where, answered.append, POLL))
+                group.create_task(slots.obey(client, where, deleted.append, POLL))
+                if adds(accel) and target.name == "x86_64":
+                    group.create_task(hang.watch(client, where))
 
-    return Ran(qemu.run_in(guest, folder, watcher=beside), tuple(deleted))
+        done = qemu.run_in(guest, folder, watcher=beside)
+    return Ran(done, tuple(deleted), tuple(answered))

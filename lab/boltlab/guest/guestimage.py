@@ -34,7 +34,7 @@ PROGRAMS: Mapping[str, tuple[str, ...]] = {
         "tracing.c",
         "util.c",
     ),
-    "bin/served": ("served.c", "util.c"),
+    "bin/served": ("served.c", "resize.c", "util.c"),
     "bin/unit": ("unit.c", "util.c"),
     "bin/load": (
         "load.c",

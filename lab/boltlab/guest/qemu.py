@@ -514,6 +514,20 @@ def records_of(path: Path) -> list[dict[str, Any]]:
     return records
 
 
+async def wishes(folder: Path, key: str, poll: float) -> AsyncIterator[str]:
+    """Yield what the records ``key`` of the guest in ``folder`` say, as these come.
+
+    ``poll``: seconds of the host between two looks.
+    """
+    done = 0
+    while True:
+        await asyncio.sleep(poll)
+        records = records_of(folder / PORTS["bolt.results"])
+        for row in [row for row in records if key in row][done:]:
+            done += 1
+            yield str(row[key])
+
+
 def _lines(path: Path) -> int:
     try:
         return path.read_bytes().count(b"\n")

@@ -8,10 +8,10 @@ from pathlib import Path
 import matplotlib as mpl
 
 from boltlab import kept, paths
-from boltlab.bench import results
+from boltlab.bench import results, served
 from boltlab.boot import bootfile
 from boltlab.bystanders import losses
-from boltlab.report import energy, figures, sketch, summary
+from boltlab.report import energy, figures, service, sketch, summary
 
 FOLDER = paths.REPO / "docs" / "figures"
 
@@ -39,6 +39,8 @@ def draw(name: str) -> str:
         qemu = json.loads(source.read_text(encoding="utf-8"))["qemu"]
         _, rows = losses.load(source)
         return figures.bystanders(rows, f"{arch}, QEMU {qemu}, virtual time").svg
+    if kind == "service":
+        return service.draw(served.load(kept.find(f"{arch}-{setting}"))).svg
     if kind == "boot":
         boots = bootfile.load(kept.find(f"{arch}-boot"))
         svg = io.StringIO()

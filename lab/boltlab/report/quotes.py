@@ -408,8 +408,7 @@ def _boot_name(variant: str) -> str:
 
 def _service(names: Sequence[str]) -> Table:
     """Make the table of a service's latencies while CPUs came and went."""
-    measured = served.load(kept.find(names[0]))
-    return list(served.COLUMNS), [served.row(each, each.variant) for each in measured.rows]
+    return served.table(served.load(kept.find(names[0])).rows)
 
 
 def _alternatives(names: Sequence[str]) -> Table:

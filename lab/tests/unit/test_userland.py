@@ -17,7 +17,7 @@ from qemu.qmp import QMPClient
 
 from boltlab.debian import agent, userland
 from boltlab.debian.userland import Check
-from boltlab.errors import UNAVAILABLE, BoltError
+from boltlab.errors import UNAVAILABLE, BoltError, EmulatorError
 from boltlab.guest import slots
 
 
@@ -194,6 +194,60 @@ def test_slots_are_filled_and_emptied_when_the_guest_wants_it(tmp_path: Path) ->
         ("device_add", {"driver": "cpu", "id": "slot2", "socket-id": 2}),
         ("device_del", {"id": "slot2"}),
     ]
+
+
+class Slow(Emulator):
+    """An emulator that has a CPU in each slot for the first ``left`` looks."""
+
+    def __init__(self, left: int) -> None:
+        super().__init__()
+        self.left = left
+
+    async def execute(self, name: str, arguments: Any = None) -> Any:
+        rows = await super().execute(name, arguments)
+        if name == "query-hotpluggable-cpus":
+            self.left -= 1
+            return [row | ({"qom-path": "/"} if self.left >= 0 else {}) for row in rows]
+        return rows
+
+
+@pytest.mark.parametrize("left", [0, 2, 10**6])
+def test_a_cpu_is_out_when_the_emulator_has_none(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, left: int
+) -> None:
+    (tmp_path / "results.jsonl").write_text('{"slot":"eject 2"}\n', encoding="utf-8")
+    monkeypatch.setattr(slots, "PATIENCE", 0.1)
+    took: list[float] = []
+
+    async def play() -> None:
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(1):
+                emulator = cast(QMPClient, Slow(left))
+                await slots.obey(emulator, tmp_path, took.append, 0.01)
+
+    if left < 10:
+        asyncio.run(play())
+        assert len(took) == 1
+        assert took[0] >= left * slots.LOOK
+    else:
+        with pytest.raises(BoltError, match="the guest keeps CPU 2"):
+            asyncio.run(play())
+
+
+def test_what_goes_wrong_beside_a_guest_is_one_error() -> None:
+    def boot() -> None:
+        raise ExceptionGroup("beside", [BoltError("the agent is mute")])
+
+    with pytest.raises(BoltError, match="the agent is mute"):
+        userland.again("demo", boot)
+    lost = [EmulatorError("lost")]
+
+    def unlucky() -> str:
+        if lost:
+            raise lost.pop()
+        return "done"
+
+    assert userland.again("demo", unlucky) == "done"
 
 
 def test_every_guest_of_the_table_has_a_check() -> None:

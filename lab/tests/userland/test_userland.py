@@ -12,23 +12,11 @@ import pytest
 
 from boltlab import arch
 from boltlab.debian import userland
-from boltlab.errors import UNAVAILABLE, BoltError
 from boltlab.kernel.build import Kernel
 
 pytestmark = [pytest.mark.guest, pytest.mark.nightly]
 
 FLAVOUR = "userland"
-
-
-@pytest.fixture(scope="module")
-def image() -> Path:
-    """Debian's user space, where it can be had."""
-    try:
-        return userland.image()
-    except BoltError as error:
-        if error.code == UNAVAILABLE:
-            pytest.skip(str(error))
-        raise
 
 
 @pytest.mark.parametrize("name", userland.guests())

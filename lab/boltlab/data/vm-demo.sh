@@ -1,0 +1,67 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# Goes on in the script of ./bolt vm-demo, after userland.sh. POSIX shell.
+bolt=/run/bolt
+mkdir -p $bolt
+mount -o ro /dev/vdd $bolt
+
+# Ends the guest, with what the file $1 says; $2 is the command that failed.
+fail() {
+	cat "$1" >/dev/console
+	printf '{"end":"error","command":"%s","errno":5}\n' "$2" >&3
+	systemctl --no-block poweroff
+	exit 1
+}
+
+# WORDS of lab/guest/served.c. A POSIX shell has no descriptor 10, which the lab's programs write to.
+served() {
+	bash -c "exec $bolt/bin/served $* 10>&3" 2>/run/said || fail /run/said served
+}
+
+# POLICY
+daemon() {
+	units=/run/systemd/system
+	mkdir -p $units/cpuboltd.service.d
+	cp $bolt/cpuboltd.service $units
+	printf '[Service]\nEnvironment=LD_LIBRARY_PATH=%s/lib\n' $bolt >$units/cpuboltd.service.d/lab.conf
+	{
+		cat $bolt/cpuboltd.conf
+		printf '[policy]\nname = %s\n' "$1"
+	} >/run/cpuboltd.conf
+	systemctl daemon-reload
+	systemctl start cpuboltd || daemon_failed
+}
+
+daemon_failed() {
+	journalctl -u cpuboltd -o cat | sed 's/^/guest: /' >/run/said
+	fail /run/said cpuboltd
+}
+
+# What the daemon has done: its messages are the records.
+daemon_said() {
+	systemctl -q is-active cpuboltd || daemon_failed
+	systemctl stop cpuboltd
+	journalctl -u cpuboltd -o json CPUBOLT_EVENT=request >&3
+}
+
+# SECONDS N: for SECONDS nothing, then for SECONDS work for N CPUs, and so on.
+bursts() {
+	while sleep "$1"; do
+		stress-ng --quiet --cpu "$2" --timeout "$1"
+	done >/dev/null 2>&1 &
+}
+
+# Has the kernel's counters say for SECONDS that a host takes most of each CPU, then for SECONDS that not.
+pretend_steal() {
+	mkdir -p /run/real
+	mount -t proc proc /run/real
+	cat /run/real/stat >/run/stat
+	mount --bind /run/stat /proc/stat
+	add=0 turn=0
+	while sleep 0.5; do
+		turn=$((turn + 1))
+		[ $((turn / ($1 * 2) % 2)) = 1 ] || add=$((add + 40))
+		awk -v add=$add '/^cpu[0-9]/ { $9 += add } 1' /run/real/stat >/run/stat.next
+		# In one piece, and of the same length: with fewer CPUs there are fewer lines.
+		dd if=/run/stat.next of=/run/stat conv=notrunc,sync bs=32k 2>/dev/null
+	done &
+}

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* A machine whose CPUs come and go while it serves: served.c has the load, resize.c the CPUs. */
+#ifndef BOLT_SERVED_H
+#define BOLT_SERVED_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* Who changes the CPU: this program, the guest agent, or the host, which takes an online CPU out. */
+enum way { BY_FILE, BY_AGENT, BY_HOST, WAYS };
+
+/* When a change began and ended, ns of CLOCK_MONOTONIC. */
+struct change {
+	int64_t begin, end;
+};
+
+extern const char *const way_names[WAYS];
+
+/* Has the host add the CPU, or take it out; returns when the kernel has heard of it. */
+void slot_add(int cpu);
+void slot_eject(int cpu);
+
+/* Return when the CPU is online, or offline; BY_HOST takes it out as well. */
+struct change bring(int cpu, enum way way);
+struct change take(int cpu, enum way way);
+
+#endif
