@@ -7,6 +7,8 @@
  *	bounded	as pairs, in a guest whose emulator keeps each CPU's turn short
  *	ballast	as pairs, and before each the CPU gets counters and cached objects
  *	busy	as pairs, with tasks, timers, files and pipes on the CPUs
+ *	irqs	as pairs, with interrupts of the module in vectors/ on the first CPU
+ *	kept	as irqs, but if the kernel has irq_keep, it keeps these on CPU 0
  *	curve	requests for the first CPUs of the list, as many as sizes= says: one
  *		after the other, and, where the kernel has it, in one request
  *	curve_bounded as curve, in a guest as for bounded
@@ -196,6 +198,28 @@ static void busy(const struct measure *m)
 	report(m, "online", up_ns);
 }
 
+static void irqs(const struct measure *m)
+{
+	for (int i = 0; i < m->warmup + m->n; i++) {
+		vectors_gather(m->cpus[0]);
+		gap(m, i);
+		vectors_raise();
+		down_ns[i] = request(m, false);
+		turn(i);
+		up_ns[i] = request(m, true);
+	}
+	vectors_check();
+	report(m, "offline", down_ns);
+	report(m, "online", up_ns);
+}
+
+static void kept(const struct measure *m)
+{
+	vectors_keep("0");
+	irqs(m);
+	vectors_keep("\n");
+}
+
 static void ballast(const struct measure *m)
 {
 	for (int i = 0; i < m->warmup + m->n; i++) {
@@ -257,6 +281,8 @@ static const struct {
 	{ "bounded", "1_bounded", "_bounded_seq", pairs },
 	{ "ballast", "1_ballast", "_ballast_seq", ballast },
 	{ "busy", "1_busy", "_busy_seq", busy },
+	{ "irqs", "1_irqs", "_irqs_seq", irqs },
+	{ "kept", "1_irqs_kept", "_irqs_kept_seq", kept },
 	{ "curve", "", "", curve },
 	{ "curve_bounded", "_bounded", "_bounded", curve },
 	{ "alternate", "", "", alternate },

@@ -27,6 +27,12 @@ void busy_stop(void);
 void ballast_charge(const struct measure *m);
 void ballast_check(void);
 
+/* Interrupts of the lab's module, configured for a CPU (vectors.c). */
+void vectors_keep(const char *list);
+void vectors_gather(int cpu);
+void vectors_raise(void);
+void vectors_check(void);
+
 /* Suspend's times to take CPUs offline and online (freeze.c). */
 void freezes(const struct measure *m);
 

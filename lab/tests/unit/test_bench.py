@@ -34,7 +34,16 @@ def test_guests_of_a_whole_bench() -> None:
     names = {
         f"x86_64-{variant}-{kind}-1"
         for variant in ("native", "expedited", "bolt")
-        for kind in ("measured", "bounded", "ballast", "curve", "smt", "batches", "breakdown")
+        for kind in (
+            "measured",
+            "bounded",
+            "ballast",
+            "irqs",
+            "curve",
+            "smt",
+            "batches",
+            "breakdown",
+        )
     }
     names |= {f"x86_64-{v}-micro-{boot}" for v in ("native", "off", "bolt") for boot in (1, 2, 3)}
     assert set(jobs) == names

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* What measure does with the module in vectors/: see there. */
+#define _GNU_SOURCE
+#include "measure.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define PARAMETERS "/sys/module/vectors/parameters/"
+#define BOLT "/sys/devices/system/cpu/bolt/"
+
+static bool kept;
+
+static void set(const char *path, const char *text)
+{
+	int err = write_text(path, text);
+
+	if (err)
+		die("%s: %s", path, strerror(-err));
+}
+
+static long number(const char *path)
+{
+	char text[32];
+
+	if (read_text(path, text, sizeof(text)) < 0)
+		die("cannot read %s", path);
+	return atol(text);
+}
+
+/* Keeps interrupts on the CPUs of @list, where the kernel can do that and does. */
+void vectors_keep(const char *list)
+{
+	if (access(BOLT "enabled", F_OK) || !number(BOLT "enabled"))
+		return;
+	set(BOLT "irq_keep", list);
+	kept = *list != '\n';
+}
+
+/* All interrupts are configured for @cpu, and are there, unless they are kept. */
+void vectors_gather(int cpu)
+{
+	char text[16];
+	long there;
+
+	snprintf(text, sizeof(text), "%d", cpu);
+	set(PARAMETERS "gather", text);
+	there = number(PARAMETERS "gathered");
+	if (there != (kept ? 0 : number(PARAMETERS "count")))
+		die("%ld interrupts are on CPU %d", there, cpu);
+}
+
+/* Each interrupt arrives. */
+void vectors_raise(void)
+{
+	set(PARAMETERS "raise", "1");
+}
+
+/* Each interrupt was handled as often as it was sent. */
+void vectors_check(void)
+{
+	long wrong = number(PARAMETERS "wrong");
+
+	if (wrong)
+		die("%ld interrupts are wrong", wrong);
+}

@@ -1,0 +1,309 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Vectors: interrupts of x86's local APICs that no device sends, but this module by
+ * IPIs to their vectors. One source for all kernels, Bolt or not.
+ *
+ *	count	how many interrupts there are
+ *
+ * Below /sys/module/vectors/parameters:
+ *	level	from the next "renew" on, they are handled as level-triggered ones:
+ *		until the EOI an interrupt is active, is not sent again, and free_irq()
+ *		waits
+ *	gather	w: a CPU: all interrupts are moved there
+ *	gathered r: how many interrupts are on the CPU of the last "gather"
+ *	raise	w: each interrupt is sent once
+ *	flying	a mask of CPUs: when one of them goes, each of its interrupts is sent to it
+ *		in the stop, right before the interrupt is moved, and so is in flight
+ *	flown	r: how many interrupts were in flight since the last "renew"
+ *	renew	w: all interrupts are freed, and as many are allocated and requested
+ *	wrong	r: how many interrupts were not handled as often as they were sent
+ */
+#include <linux/cpumask.h>
+#include <linux/delay.h>
+#include <linux/err.h>
+#include <linux/interrupt.h>
+#include <linux/irq.h>
+#include <linux/irqdomain.h>
+#include <linux/module.h>
+#include <linux/mutex.h>
+#include <linux/slab.h>
+#include <linux/smp.h>
+#include <asm/hw_irq.h>
+#include <asm/irqdomain.h>
+
+/*
+ * An interrupt moves when it arrives, and again only when its old vector has been
+ * cleaned up, for which the CPU of that vector has a timer of one jiffy.
+ */
+#define ROUNDS 4
+
+static unsigned int count = 64;
+module_param(count, uint, 0400);
+
+static bool level;
+module_param(level, bool, 0600);
+
+static unsigned int flown;
+module_param(flown, uint, 0400);
+
+static unsigned long flying;
+module_param(flying, ulong, 0600);
+
+struct vector {
+	unsigned int irq;
+	atomic_t sent, handled, active;
+};
+
+static DEFINE_MUTEX(vectors_lock);
+static struct irq_domain *vectors_domain;
+static struct vector *vectors;
+static int first_irq = -1;
+static unsigned int gathered_on;
+static bool level_now;
+
+static void vectors_send(struct irq_data *data)
+{
+	struct vector *v = irq_data_get_irq_chip_data(data);
+
+	if (level_now && atomic_xchg(&v->active, 1))
+		return;
+	atomic_inc(&v->sent);
+	irq_chip_retrigger_hierarchy(data);
+}
+
+static int vectors_set_affinity(struct irq_data *data, const struct cpumask *mask,
+				bool force)
+{
+	unsigned int cpu = raw_smp_processor_id();
+
+	if (!cpu_online(cpu) && test_bit(cpu, &flying) &&
+	    cpumask_test_cpu(cpu, irq_data_get_effective_affinity_mask(data))) {
+		vectors_send(data);
+		flown++;
+	}
+	return irq_chip_set_affinity_parent(data, mask, force);
+}
+
+static void vectors_eoi(struct irq_data *data)
+{
+	struct vector *v = irq_data_get_irq_chip_data(data);
+
+	irq_chip_ack_parent(data);
+	atomic_set(&v->active, 0);
+}
+
+static int vectors_get_state(struct irq_data *data, enum irqchip_irq_state which,
+			     bool *state)
+{
+	struct vector *v = irq_data_get_irq_chip_data(data);
+
+	if (which != IRQCHIP_STATE_ACTIVE)
+		return -EINVAL;
+	*state = atomic_read(&v->active);
+	return 0;
+}
+
+static void vectors_nothing(struct irq_data *data)
+{
+}
+
+static struct irq_chip vectors_chip = {
+	.name			= "vectors",
+	.irq_mask		= vectors_nothing,
+	.irq_unmask		= vectors_nothing,
+	.irq_ack		= irq_chip_ack_parent,
+	.irq_eoi		= vectors_eoi,
+	.irq_set_affinity	= vectors_set_affinity,
+	.irq_retrigger		= irq_chip_retrigger_hierarchy,
+	.irq_get_irqchip_state	= vectors_get_state,
+};
+
+static int vectors_alloc(struct irq_domain *domain, unsigned int irq,
+			 unsigned int nr, void *info)
+{
+	int err = irq_domain_alloc_irqs_parent(domain, irq, nr, info);
+
+	for (unsigned int i = 0; i < nr && !err; i++)
+		irq_domain_set_info(domain, irq + i, i, &vectors_chip, &vectors[i],
+				    level_now ? handle_fasteoi_irq : handle_edge_irq,
+				    NULL, level_now ? "level" : "edge");
+	return err;
+}
+
+static const struct irq_domain_ops vectors_ops = {
+	.alloc	= vectors_alloc,
+	.free	= irq_domain_free_irqs_common,
+};
+
+static irqreturn_t vectors_handle(int irq, void *v)
+{
+	atomic_inc(&((struct vector *)v)->handled);
+	return IRQ_HANDLED;
+}
+
+static void vectors_put(void)
+{
+	for (unsigned int i = 0; i < count && first_irq > 0; i++) {
+		if (vectors[i].irq)
+			free_irq(vectors[i].irq, &vectors[i]);
+		irq_dispose_mapping(first_irq + i);
+	}
+	first_irq = -1;
+	memset(vectors, 0, count * sizeof(*vectors));
+}
+
+static int vectors_get(void)
+{
+	struct irq_alloc_info info = { };
+	int err = 0;
+
+	level_now = level;
+	flown = 0;
+	first_irq = irq_domain_alloc_irqs(vectors_domain, count, NUMA_NO_NODE, &info);
+	if (first_irq < 0)
+		return first_irq;
+	for (unsigned int i = 0; i < count && !err; i++) {
+		err = request_irq(first_irq + i, vectors_handle, 0, "vectors",
+				  &vectors[i]);
+		if (!err)
+			vectors[i].irq = first_irq + i;
+	}
+	if (err)
+		vectors_put();
+	return err;
+}
+
+/* Calls that need the interrupts; none comes before they are there. */
+static int vectors_begin(void)
+{
+	mutex_lock(&vectors_lock);
+	if (first_irq > 0)
+		return 0;
+	mutex_unlock(&vectors_lock);
+	return -ENODEV;
+}
+
+static void vectors_raise_all(void)
+{
+	for (unsigned int i = 0; i < count; i++)
+		vectors_send(irq_get_irq_data(vectors[i].irq));
+}
+
+static int gather_set(const char *text, const struct kernel_param *kp)
+{
+	unsigned int cpu;
+	int err = kstrtouint(text, 0, &cpu);
+
+	if (err)
+		return err;
+	if (cpu >= nr_cpu_ids || !cpu_online(cpu))
+		return -EINVAL;
+	err = vectors_begin();
+	if (err)
+		return err;
+	gathered_on = cpu;
+	for (int round = 0; round < ROUNDS && !err; round++) {
+		for (unsigned int i = 0; i < count; i++)
+			err = irq_set_affinity(vectors[i].irq, cpumask_of(cpu)) ?: err;
+		vectors_raise_all();
+		msleep(2 * jiffies_to_msecs(1));
+	}
+	mutex_unlock(&vectors_lock);
+	return err;
+}
+
+static const struct kernel_param_ops gather_ops = { .set = gather_set };
+module_param_cb(gather, &gather_ops, NULL, 0200);
+
+static int gathered_get(char *buf, const struct kernel_param *kp)
+{
+	unsigned int there = 0;
+	int err = vectors_begin();
+
+	if (err)
+		return err;
+	for (unsigned int i = 0; i < count; i++) {
+		struct irq_data *data = irq_get_irq_data(vectors[i].irq);
+
+		there += cpumask_test_cpu(gathered_on,
+					  irq_data_get_effective_affinity_mask(data));
+	}
+	mutex_unlock(&vectors_lock);
+	return sysfs_emit(buf, "%u\n", there);
+}
+
+static const struct kernel_param_ops gathered_ops = { .get = gathered_get };
+module_param_cb(gathered, &gathered_ops, NULL, 0400);
+
+static int raise_set(const char *text, const struct kernel_param *kp)
+{
+	int err = vectors_begin();
+
+	if (err)
+		return err;
+	vectors_raise_all();
+	mutex_unlock(&vectors_lock);
+	return 0;
+}
+
+static const struct kernel_param_ops raise_ops = { .set = raise_set };
+module_param_cb(raise, &raise_ops, NULL, 0200);
+
+static int renew_set(const char *text, const struct kernel_param *kp)
+{
+	int err = vectors_begin();
+
+	if (err)
+		return err;
+	vectors_put();
+	err = vectors_get();
+	mutex_unlock(&vectors_lock);
+	return err;
+}
+
+static const struct kernel_param_ops renew_ops = { .set = renew_set };
+module_param_cb(renew, &renew_ops, NULL, 0200);
+
+static int wrong_get(char *buf, const struct kernel_param *kp)
+{
+	unsigned int wrong = 0;
+	int err = vectors_begin();
+
+	if (err)
+		return err;
+	for (unsigned int i = 0; i < count; i++)
+		wrong += atomic_read(&vectors[i].sent) != atomic_read(&vectors[i].handled);
+	mutex_unlock(&vectors_lock);
+	return sysfs_emit(buf, "%u\n", wrong);
+}
+
+static const struct kernel_param_ops wrong_ops = { .get = wrong_get };
+module_param_cb(wrong, &wrong_ops, NULL, 0400);
+
+static void vectors_exit(void)
+{
+	if (vectors)
+		vectors_put();
+	if (!IS_ERR_OR_NULL(vectors_domain))
+		irq_domain_remove(vectors_domain);
+	kfree(vectors);
+}
+
+static int __init vectors_init(void)
+{
+	int err = -ENOMEM;
+
+	vectors = kcalloc(count, sizeof(*vectors), GFP_KERNEL);
+	vectors_domain = irq_domain_create_hierarchy(x86_vector_domain, 0, count, NULL,
+						     &vectors_ops, NULL);
+	if (vectors && vectors_domain)
+		err = vectors_get();
+	if (err)
+		vectors_exit();
+	return err;
+}
+
+module_init(vectors_init);
+module_exit(vectors_exit);
+MODULE_DESCRIPTION("Interrupts that are sent to vectors of local APICs");
+MODULE_LICENSE("GPL");
