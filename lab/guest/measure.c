@@ -202,7 +202,7 @@ static void irqs(const struct measure *m)
 {
 	for (int i = 0; i < m->warmup + m->n; i++) {
 		vectors_gather(m->cpus[0]);
-		gap(m, i);
+		gap(m->gap_ms, i);
 		vectors_raise();
 		down_ns[i] = request(m, false);
 		turn(i);
