@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Tables of every command on narrow terminals and on none: no figure is cut, and none is lost."""
 
+import argparse
 import fcntl
 import io
 import os
@@ -16,9 +17,9 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from boltlab import paths, tables, ui
+from boltlab import paths, tables, ui, versions
 from boltlab.arch import ARCHES
-from boltlab.bench import alternatives, results
+from boltlab.bench import alternatives, results, served
 from boltlab.boot import bootfile
 from boltlab.bystanders import losses
 from boltlab.commands import alternatives as cmd_alternatives
@@ -26,6 +27,7 @@ from boltlab.commands import boot_bench as cmd_boot_bench
 from boltlab.commands import bystanders as cmd_bystanders
 from boltlab.commands import doctor as cmd_doctor
 from boltlab.commands import torture as cmd_torture
+from boltlab.commands import vm_demo as cmd_vm_demo
 from boltlab.errors import BoltError
 from boltlab.guest import doctor
 from boltlab.guest.doctor import Finding, Level
@@ -123,20 +125,26 @@ def alternatives_of(monkeypatch: pytest.MonkeyPatch) -> None:
         cmd_alternatives.show(alternatives.load(path).rows)
 
 
+def services_of(monkeypatch: pytest.MonkeyPatch) -> None:
+    for path in RESULTS.glob("*-vm*.json"):
+        cmd_vm_demo.show(served.load(path))
+
+
 def doctors(monkeypatch: pytest.MonkeyPatch) -> None:
     findings = [
         Finding("memory", "25.3 GB"),
         Finding("disk", "42 GB free in /home/somebody/.cache/bolt", Level.LACK, "12.0 GB needed"),
         Finding("QEMU for x86_64", "10.0.2", Level.BLOCK, "no guest can run: " + "why " * 30),
     ]
-    monkeypatch.setattr(doctor, "examine", lambda: findings)
-    assert cmd_doctor.run(None) == 1  # type: ignore[arg-type]
+    monkeypatch.setattr(doctor, "examine", lambda version: findings)
+    assert cmd_doctor.run(argparse.Namespace(version=versions.default())) == 1
 
 
 def files() -> Iterator[Path]:
     for path in sorted(RESULTS.glob("*.json")):
         others = ("torture", "planted")
-        if not path.stem.endswith(("bystanders", "alternatives")) and path.stem not in others:
+        kinds = ("bystanders", "alternatives", "vm", "vm-bare")
+        if not path.stem.endswith(kinds) and path.stem not in others:
             yield path
 
 
@@ -144,6 +152,7 @@ SHOWS: dict[str, Callable[[pytest.MonkeyPatch], None]] = {
     "torture": torture_list,
     "bystanders": bystanders_of,
     "alternatives": alternatives_of,
+    "services": services_of,
     "doctor": doctors,
     **{
         path.stem: (lambda monkeypatch, path=path: saved(monkeypatch, path))  # type: ignore[misc]
