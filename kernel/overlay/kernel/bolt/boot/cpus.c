@@ -11,6 +11,7 @@
 #include <linux/cpumask.h>
 #include <linux/init.h>
 #include <linux/interrupt.h>
+#include <linux/kstrtox.h>
 #include <linux/memory_hotplug.h>
 #include <linux/printk.h>
 #include <linux/sched/clock.h>
@@ -92,9 +93,18 @@ static const unsigned int bolt_groups[] __initconst = { 1, 1, 1, 2, 4, 8 };
 
 /*
  * How long a group may take, in per cent of the time that its CPUs would take one
- * by one.
+ * by one. With 0 no group is fast enough.
  */
-#define BOLT_GROUP_LIMIT 150
+static unsigned int bolt_group_limit __initdata = 150;
+
+static int __init bolt_parse_limit(char *str)
+{
+	if (!str || kstrtouint(str, 0, &bolt_group_limit))
+		pr_err("bolt.trial_limit= takes a number of per cent, not '%s'\n",
+		       str ?: "");
+	return 0;
+}
+early_param("bolt.trial_limit", bolt_parse_limit);
 
 /* Moves the first @max CPUs of @left to @group, and returns how many there were. */
 static unsigned int __init bolt_next_group(struct cpumask *left,
@@ -162,7 +172,7 @@ static void __init bolt_come(struct cpumask *left, unsigned int flags)
 		if (n == 1) {
 			alone = min(alone, took);
 		} else if (alone < U64_MAX && !cpumask_empty(left) &&
-			   100 * took > BOLT_GROUP_LIMIT * alone * n) {
+			   100 * took > bolt_group_limit * alone * n) {
 			pr_info("%u CPUs took %llu us together, one CPU %llu us alone: the others come one by one\n",
 				n, took / NSEC_PER_USEC, alone / NSEC_PER_USEC);
 			bolt_come_one_by_one(left, flags);
