@@ -10,6 +10,7 @@
 #define _GNU_SOURCE
 #include "guest.h"
 #include "pause.h"
+#include "thread.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -28,58 +29,10 @@
 #define PIECE_NS 20000
 
 static int64_t in_ns[MAX_ROUNDS], left_ns[MAX_ROUNDS], back_ns[MAX_ROUNDS], out_ns[MAX_ROUNDS];
-static cpu_set_t everywhere;
 
-static void allow(pthread_t task, int cpu)
-{
-	cpu_set_t one;
+/* -- A CPU that is idle ---------------------------------------------------------- */
 
-	CPU_ZERO(&one);
-	CPU_SET(cpu, &one);
-	if (pthread_setaffinity_np(task, sizeof(one), cpu < 0 ? &everywhere : &one))
-		die("no task can run on CPU %d", cpu);
-}
-
-static pthread_t thread(void *(*run)(void *))
-{
-	pthread_t new;
-	int err = pthread_create(&new, NULL, run, NULL);
-
-	if (err)
-		die("thread: %s", strerror(err));
-	pthread_setaffinity_np(new, sizeof(everywhere), &everywhere);
-	return new;
-}
-
-/* -- A task that waits for the CPU ------------------------------------------- */
-
-static sem_t wanted, ran;
-static int64_t ran_at;
-static int ran_on;
-
-static void *first_task(void *unused)
-{
-	for (;;) {
-		sem_wait(&wanted);
-		ran_at = now_ns();
-		ran_on = sched_getcpu();
-		sem_post(&ran);
-	}
-	return unused;
-}
-
-static int64_t run_on(pthread_t task, int cpu)
-{
-	allow(task, cpu);
-	sem_post(&wanted);
-	sem_wait(&ran);
-	if (ran_on != cpu)
-		die("the task for CPU %d ran on CPU %d", cpu, ran_on);
-	allow(task, -1);
-	return ran_at;
-}
-
-static void idle_round(const struct pause *p, pthread_t task, int i)
+static void idle_round(const struct pause *p, int i)
 {
 	int64_t start = now_ns();
 
@@ -90,7 +43,7 @@ static void idle_round(const struct pause *p, pthread_t task, int i)
 	start = now_ns();
 	pause_request(p, false);
 	back_ns[i] = now_ns() - start;
-	out_ns[i] = run_on(task, p->cpus[0]) - start;
+	out_ns[i] = thread_first_run(p->cpus[0]) - start;
 	pause_check(p, false);
 	gap(GAP_MS, i);
 }
@@ -141,11 +94,11 @@ static void busy_round(const struct pause *p, pthread_t task, int i)
 	int64_t start;
 
 	working = true;
-	allow(task, cpu);
+	thread_allow(task, cpu);
 	sem_post(&work_now);
 	for (int ms = 0; works_on != cpu; ms++)
 		be_patient(ms, "does not come to the CPU");
-	allow(task, -1);
+	thread_allow(task, -1);
 	turn(i);
 	moved_at = 0;
 	start = now_ns();
@@ -171,22 +124,19 @@ static void report(const struct pause *p, const char *what, const int64_t *ns, i
 
 void pause_times(const struct pause *p, int n)
 {
-	static pthread_t waits, works;
+	static pthread_t works;
 	static bool started;
 
 	if (n > MAX_ROUNDS - WARMUP)
 		die("n= is too large");
 	if (!started) {
 		started = true;
-		for (int cpu = 0; cpu < CPU_SETSIZE; cpu++)
-			CPU_SET(cpu, &everywhere);
-		if (sem_init(&wanted, 0, 0) || sem_init(&ran, 0, 0) || sem_init(&work_now, 0, 0))
+		if (sem_init(&work_now, 0, 0))
 			die("semaphore: %s", strerror(errno));
-		waits = thread(first_task);
-		works = thread(work);
+		works = thread_start(work);
 	}
 	for (int i = 0; i < WARMUP + n; i++)
-		idle_round(p, waits, i);
+		idle_round(p, i);
 	report(p, "out", out_ns, n);
 	if (p->way == ONLINE)
 		return;

@@ -14,12 +14,11 @@
 #define _GNU_SOURCE
 #include "guest.h"
 #include "served.h"
+#include "thread.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
 #include <pthread.h>
-#include <sched.h>
-#include <semaphore.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -45,9 +44,6 @@ static int64_t start_ns;
 static atomic_uint sent, answered;
 static atomic_bool stopping;
 static int64_t latency[MAX_REQUESTS];	/* ns, 0: no answer */
-static sem_t wanted, ran;
-static int64_t ran_at;
-static int ran_on;
 
 static int64_t due_ns(uint32_t number)
 {
@@ -128,51 +124,10 @@ static void *listen_for(void *unused)
 	return unused;
 }
 
-/* Runs on each CPU that has come, when asked to. */
-static void *first_task(void *unused)
-{
-	for (;;) {
-		sem_wait(&wanted);
-		ran_at = now_ns();
-		ran_on = sched_getcpu();
-		sem_post(&ran);
-	}
-	return unused;
-}
-
-static pthread_t thread(void *(*run)(void *))
-{
-	pthread_t new;
-	int err = pthread_create(&new, NULL, run, NULL);
-
-	if (err)
-		die("thread: %s", strerror(err));
-	return new;
-}
-
-/* When a task ran on @cpu that nothing but its affinity sent there. */
-static int64_t first_run(int cpu, pthread_t task)
-{
-	cpu_set_t one, all;
-
-	CPU_ZERO(&one);
-	CPU_SET(cpu, &one);
-	if (pthread_setaffinity_np(task, sizeof(one), &one))
-		die("no task can run on CPU %d", cpu);
-	sem_post(&wanted);
-	sem_wait(&ran);
-	if (ran_on != cpu)
-		die("the task for CPU %d ran on CPU %d", cpu, ran_on);
-	memset(&all, 0xff, sizeof(all));
-	if (pthread_setaffinity_np(task, sizeof(all), &all))
-		die("the task cannot leave CPU %d", cpu);
-	return ran_at;
-}
-
-static void come(int cpu, enum way way, pthread_t task)
+static void come(int cpu, enum way way)
 {
 	struct change change = bring(cpu, way);
-	int64_t ran_ns = first_run(cpu, task);
+	int64_t ran_ns = thread_first_run(cpu);
 
 	emit("{\"change\":\"online\",\"by\":\"%s\",\"cpu\":%d,\"begin\":%lld,\"end\":%lld,\"task\":%lld}",
 	     way_names[way == BY_HOST ? BY_FILE : way], cpu, (long long)(change.begin - start_ns),
@@ -219,8 +174,8 @@ static void start(long servers)
 	    getsockname(server_fd, (void *)&service, &size))
 		die("bind: %s", strerror(errno));
 	for (long i = 0; i < servers; i++)
-		thread(serve);
-	thread(listen_for);
+		thread_start(serve);
+	thread_start(listen_for);
 	start_ns = now_ns() + SECOND / 10;
 }
 
@@ -230,14 +185,14 @@ struct plan {
 	bool slots;
 };
 
-static void resize(const struct plan *plan, pthread_t task)
+static void resize(const struct plan *plan)
 {
 	for (long cycle = 0; cycle < plan->cycles; cycle++) {
 		for (int i = 0; i < plan->count; i++) {
 			if (plan->slots)
 				slot_add(plan->cpus[i]);
 			sleep_ms(plan->dwell_ms);
-			come(plan->cpus[i], (cycle + i) % plan->ways, task);
+			come(plan->cpus[i], (cycle + i) % plan->ways);
 		}
 		sleep_ms(plan->dwell_ms);
 		for (int i = plan->count - 1; i >= 0; i--) {
@@ -261,7 +216,7 @@ int main(int argc, char **argv)
 		.slots = arg_long(argv, "slots", 1),
 	};
 	long servers = arg_long(argv, "servers", 4);
-	pthread_t sender, task;
+	pthread_t sender;
 	int64_t limit;
 
 	plan.count = parse_cpus(arg_text(argv, "cpus", ""), plan.cpus, MAX_CPUS);
@@ -270,12 +225,9 @@ int main(int argc, char **argv)
 	if (argc < 2 || plan.count <= 0 || rate <= 0 || servers <= 0 || servers > MAX_SERVERS ||
 	    plan.ways < 1 || plan.ways > (plan.slots ? WAYS : BY_HOST))
 		die("served cpus=LIST [cycles= rate= work_us= servers= dwell_ms= ways= slots=]");
-	if (sem_init(&wanted, 0, 0) || sem_init(&ran, 0, 0))
-		die("semaphore: %s", strerror(errno));
-	task = thread(first_task);
 	start(servers);
-	sender = thread(ask);
-	resize(&plan, task);
+	sender = thread_start(ask);
+	resize(&plan);
 	stopping = true;
 	pthread_join(sender, NULL);
 	for (limit = now_ns() + DRAIN_NS; answered < sent && now_ns() < limit;)

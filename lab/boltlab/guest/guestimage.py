@@ -38,11 +38,12 @@ PROGRAMS: Mapping[str, tuple[str, ...]] = {
         "undisturbed.c",
         "pause.c",
         "inout.c",
+        "thread.c",
         "taken.c",
         "tracing.c",
         "util.c",
     ),
-    "bin/served": ("served.c", "resize.c", "util.c"),
+    "bin/served": ("served.c", "resize.c", "thread.c", "util.c"),
     "bin/unit": ("unit.c", "util.c"),
     "bin/load": (
         "load.c",

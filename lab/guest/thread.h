@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Threads of a program of the lab, and one thread that is sent to CPUs that have come. */
+#ifndef BOLT_THREAD_H
+#define BOLT_THREAD_H
+
+#include <pthread.h>
+#include <stdint.h>
+
+/* Starts a thread that may run on any CPU, those included that come later. */
+pthread_t thread_start(void *(*run)(void *));
+
+/* Allows the thread CPU @cpu only, or any CPU if @cpu is negative. */
+void thread_allow(pthread_t thread, int cpu);
+
+/*
+ * When a thread ran on CPU @cpu, ns of CLOCK_MONOTONIC. The thread sleeps before, and is allowed
+ * CPU @cpu only, from this call until the call returns.
+ */
+int64_t thread_first_run(int cpu);
+
+#endif
