@@ -9,6 +9,7 @@
  *	busy	as pairs, with tasks, timers, files and pipes on the CPUs
  *	irqs	as pairs, with interrupts of the module in vectors/ on the first CPU
  *	kept	as irqs, but if the kernel has irq_keep, it keeps these on CPU 0
+ *	bulk	offline and online of all CPUs of the list in one request
  *	curve	requests for the first CPUs of the list, as many as sizes= says: one
  *		after the other, and, where the kernel has it, in one request
  *	curve_bounded as curve, in a guest as for bounded
@@ -99,30 +100,34 @@ static int64_t request_bulk(const struct measure *m, bool online)
 	return now_ns() - start;
 }
 
+static void bulk(const struct measure *m)
+{
+	for (int i = 0; i < m->warmup + m->n; i++) {
+		down_ns[i] = request_bulk(m, false);
+		turn(i);
+		up_ns[i] = request_bulk(m, true);
+		gap(m->gap_ms, i);
+	}
+	report(m, "offline", down_ns);
+	report(m, "online", up_ns);
+}
+
 static void curve(const struct measure *m)
 {
-	char seq[32], bulk[32];
+	char one_by_one[32], together[32];
 	struct measure some = *m;
 
-	snprintf(seq, sizeof(seq), "%s_seq", m->suffix);
-	snprintf(bulk, sizeof(bulk), "%s_bulk", m->suffix);
+	snprintf(one_by_one, sizeof(one_by_one), "%s_seq", m->suffix);
+	snprintf(together, sizeof(together), "%s_bulk", m->suffix);
 	for (int k = 0; k < m->nsizes; k++) {
 		some.ncpus = m->sizes[k];
 		if (some.ncpus < 1 || some.ncpus > m->ncpus)
 			die("%d CPUs are not among %d", some.ncpus, m->ncpus);
-		some.suffix = seq;
+		some.suffix = one_by_one;
 		pairs(&some);
-		if (access(BOLT "offline", F_OK))
-			continue;
-		for (int i = 0; i < m->warmup + m->n; i++) {
-			down_ns[i] = request_bulk(&some, false);
-			turn(i);
-			up_ns[i] = request_bulk(&some, true);
-			gap(some.gap_ms, i);
-		}
-		some.suffix = bulk;
-		report(&some, "offline", down_ns);
-		report(&some, "online", up_ns);
+		some.suffix = together;
+		if (!access(BOLT "offline", F_OK))
+			bulk(&some);
 	}
 }
 
@@ -283,6 +288,7 @@ static const struct {
 	{ "busy", "1_busy", "_busy_seq", busy },
 	{ "irqs", "1_irqs", "_irqs_seq", irqs },
 	{ "kept", "1_irqs_kept", "_irqs_kept_seq", kept },
+	{ "bulk", "1_bulk", "_bulk", bulk },
 	{ "curve", "", "", curve },
 	{ "curve_bounded", "_bounded", "_bounded", curve },
 	{ "alternate", "", "", alternate },
