@@ -11,7 +11,6 @@
 struct cpumask;
 struct irq_data;
 struct irq_desc;
-
 struct irq_matrix;
 
 #ifdef CONFIG_BOLT
