@@ -9,7 +9,7 @@ from boltlab.arch import Arch
 from boltlab.errors import BoltError
 from boltlab.kernel.make import make
 
-BOLT = re.compile(r"CONFIG_BOLT(_\w+)?$")  # the symbols that Bolt adds
+BOLT = re.compile(r"CONFIG_(BOLT(_\w+)?|SCHED_LOST_AFFINITY)$")  # what Bolt adds
 # Symbols that may differ between compared kernels: Bolt's own, and whether the machine had a C
 # library when the kernel was configured, on which only the kernel's samples depend.
 ASIDE = re.compile(rf"{BOLT.pattern}|CONFIG_CC_CAN_LINK(_\w+)?$")

@@ -318,7 +318,18 @@ static __always_inline bool bolt_has_left_sched(unsigned int cpu)
 	return bolt_in_request() && !cpu_active(cpu);
 }
 
-bool bolt_keeps_affinity(const struct task_struct *p);
+/*
+ * A flag of struct affinity_context: the user's mask is one that the task has lost,
+ * and is not set if the user has asked for another one since.
+ */
+#define SCA_LOST	0x10
+
+struct cpumask *bolt_lose_affinity(struct task_struct *p, struct cpumask *mask);
+void bolt_free_affinity(struct task_struct *p);
+
+/* @p is new, and has lost nothing. */
+#define bolt_no_affinity(p) ((p)->lost_cpus_ptr = NULL)
+
 bool bolt_asker_sleeps_on(unsigned int cpu);
 bool bolt_look_out_idle(unsigned int cpu);
 
@@ -327,7 +338,6 @@ void sched_cpu_leave(unsigned int cpu);
 void sched_cpu_push_tasks(unsigned int cpu);
 void sched_cpu_stay(unsigned int cpu);
 void sched_cpus_have_changed(void);
-bool sched_give_affinity_back(struct task_struct *p);
 
 /*
  * In kernel/workqueue.c and kernel/irq/cpuhotplug.c: called once for all CPUs of a
@@ -468,11 +478,19 @@ bool bolt_arch_warm_stays(void);
 #define bolt_stale_in_domains(...) false
 #define bolt_may_defer_domains() false
 #define bolt_has_left_sched(...) false
-#define bolt_keeps_affinity(...) false
+#define SCA_LOST 0
+#define bolt_no_affinity(...) do { } while (0)
+#define bolt_free_affinity(...) do { } while (0)
 #define workqueue_cpus_come(...) do { } while (0)
 #define bolt_warm_park() false
 #define bolt_is_warm(...) false
 #define bolt_warm_crash() do { } while (0)
+
+static inline struct cpumask *bolt_lose_affinity(struct task_struct *p,
+						 struct cpumask *mask)
+{
+	return mask;
+}
 
 static inline int bolt_defer_state(int state, const struct bolt_defer *defer)
 {

@@ -1,43 +1,122 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Affinity of tasks, given back when CPUs return. A task all of whose CPUs are
- * offline may run on any CPU, and natively the scheduler then forgets the CPUs that
- * the task had asked for. While bolt/keep_affinity is 1, the scheduler asks
- * bolt_keeps_affinity() first and remembers these CPUs. The request that brings CPUs
- * online queues a worker, which gives each such task its affinity back; the request
- * does not wait for the worker.
+ * offline may run on any CPU of its cpuset, and natively the scheduler then forgets
+ * the CPUs that the task had asked for. While bolt/keep_affinity is 1, what the
+ * scheduler would forget is kept beside the task, where nothing looks at it: until
+ * the affinity is given back, the task is what it would be natively. A request that
+ * brings CPUs online queues a worker, which asks for the CPUs again in the name of
+ * the task, as sched_setaffinity() would; the request does not wait for the worker.
  */
+#include <linux/atomic.h>
 #include <linux/bolt.h>
 #include <linux/compiler.h>
+#include <linux/mmu_context.h>
+#include <linux/mutex.h>
 #include <linux/pid.h>
 #include <linux/rcupdate.h>
 #include <linux/sched.h>
 #include <linux/sched/task.h>
+#include <linux/slab.h>
 #include <linux/workqueue.h>
 
+#include "../sched/sched.h"
 #include "affinity.h"
 
-/* The value of bolt/keep_affinity. Its writers hold the lock of that sysfs file. */
+/* Keeps those apart that change the two values below. */
+static DEFINE_MUTEX(bolt_affinity_mutex);
+
+/* The value of bolt/keep_affinity. */
 static bool bolt_affinity_wanted;
 
-/* Whether a task may run on CPUs that it has not asked for. */
-static bool bolt_affinity_lost;
+/* Whether affinities are kept: they are wanted, and Bolt is enabled. */
+static bool bolt_affinity_on;
+
+/* How many tasks have an affinity that is kept. */
+static atomic_t bolt_affinities;
 
 /**
- * bolt_keeps_affinity - decide whether a task's affinity is remembered
- * @p:	a task that gets other CPUs, as none of those it may run on is active
+ * bolt_lose_affinity - keep the affinity of a task that gets other CPUs
+ * @p:		the task; none of the CPUs that @p may run on is active
+ * @mask:	what @p had asked for, or NULL
  *
  * Context: any; @p->pi_lock held.
- * Return: true if the scheduler must not forget which CPUs @p has asked for.
+ * Return: the mask that is to be freed, or NULL.
  */
-bool bolt_keeps_affinity(const struct task_struct *p)
+struct cpumask *bolt_lose_affinity(struct task_struct *p, struct cpumask *mask)
 {
-	if (!READ_ONCE(bolt_affinity_wanted) || !bolt_enabled())
-		return false;
-	if (!p->user_cpus_ptr || (p->flags & PF_KTHREAD))
-		return false;
-	WRITE_ONCE(bolt_affinity_lost, true);
-	return true;
+	if (!mask || (p->flags & PF_KTHREAD) || !READ_ONCE(bolt_affinity_on))
+		return mask;
+	swap(p->lost_cpus_ptr, mask);
+	if (!mask)
+		atomic_inc(&bolt_affinities);
+	return mask;
+}
+
+static void bolt_forget_affinity(struct task_struct *p)
+{
+	struct cpumask *mask = NULL;
+
+	scoped_guard(raw_spinlock_irqsave, &p->pi_lock)
+		swap(p->lost_cpus_ptr, mask);
+	if (mask)
+		atomic_dec(&bolt_affinities);
+	kfree(mask);
+}
+
+/**
+ * bolt_free_affinity - free what is kept for a task
+ * @p:	a task that nothing uses any more
+ *
+ * Context: any.
+ */
+void bolt_free_affinity(struct task_struct *p)
+{
+	if (p->lost_cpus_ptr)
+		bolt_forget_affinity(p);
+}
+
+/* Takes what is kept for @p, if one of these CPUs is active. */
+static struct cpumask *bolt_take_affinity(struct task_struct *p)
+{
+	struct cpumask *mask = NULL;
+
+	if (!READ_ONCE(p->lost_cpus_ptr))
+		return NULL;
+	guard(raw_spinlock_irqsave)(&p->pi_lock);
+	if (p->lost_cpus_ptr && cpumask_intersects(p->lost_cpus_ptr, cpu_active_mask))
+		swap(p->lost_cpus_ptr, mask);
+	return mask;
+}
+
+/*
+ * Gives @p the affinity back that is kept, unless the user has asked for another
+ * one. It stays kept if @p cannot have it now: the cpuset of @p has none of the
+ * CPUs, or @p is a deadline task, which may not be bound to them.
+ */
+static void bolt_return_affinity(struct task_struct *p)
+{
+	struct cpumask *mask = bolt_take_affinity(p);
+	struct affinity_context ac = {
+		.new_mask = mask,
+		.user_mask = mask,
+		.flags = SCA_USER | SCA_LOST,
+	};
+	int err;
+
+	if (!mask)
+		return;
+	err = __sched_setaffinity(p, &ac);
+	/* The mask is no longer in @ac if @p has it. */
+	if (err && err != -EEXIST && ac.user_mask) {
+		guard(raw_spinlock_irqsave)(&p->pi_lock);
+		if (!p->lost_cpus_ptr && READ_ONCE(bolt_affinity_on)) {
+			swap(p->lost_cpus_ptr, ac.user_mask);
+			return;
+		}
+	}
+	atomic_dec(&bolt_affinities);
+	kfree(ac.user_mask);
 }
 
 /* Returns the task with the smallest number from *@nr on, with a reference. */
@@ -60,19 +139,21 @@ static struct task_struct *bolt_next_task(int *nr)
 	return p;
 }
 
-static void bolt_affinity_work(struct work_struct *work)
+static void bolt_each_task(void (*do_task)(struct task_struct *p))
 {
 	struct task_struct *p;
 	int nr = 1;
 
-	/* A task that loses its affinity from now on sets this again. */
-	WRITE_ONCE(bolt_affinity_lost, false);
 	while ((p = bolt_next_task(&nr))) {
-		if (!sched_give_affinity_back(p))
-			WRITE_ONCE(bolt_affinity_lost, true);
+		do_task(p);
 		put_task_struct(p);
 		cond_resched();
 	}
+}
+
+static void bolt_affinity_work(struct work_struct *work)
+{
+	bolt_each_task(bolt_return_affinity);
 }
 
 static DECLARE_WORK(bolt_affinity_worker, bolt_affinity_work);
@@ -80,14 +161,43 @@ static DECLARE_WORK(bolt_affinity_worker, bolt_affinity_work);
 /**
  * bolt_give_affinity_back - have tasks get their affinity back
  *
- * Called at the end of a request after which more CPUs are online.
+ * Called at the end of a request after which more CPUs are online. A task that the
+ * worker misses, because the task has got another number by an exec of one of its
+ * threads, is found after the next such request.
  *
  * Context: any.
  */
 void bolt_give_affinity_back(void)
 {
-	if (READ_ONCE(bolt_affinity_lost))
+	if (atomic_read(&bolt_affinities))
 		queue_work(system_unbound_wq, &bolt_affinity_worker);
+}
+
+static void bolt_affinity_switch(bool on)
+{
+	lockdep_assert_held(&bolt_affinity_mutex);
+	WRITE_ONCE(bolt_affinity_on, on);
+	if (on)
+		return;
+	/* The worker keeps nothing any more. */
+	cancel_work_sync(&bolt_affinity_worker);
+	if (atomic_read(&bolt_affinities))
+		bolt_each_task(bolt_forget_affinity);
+}
+
+/**
+ * bolt_affinity_enable - Bolt is enabled, or disabled
+ * @on:	whether Bolt is enabled now
+ *
+ * What is kept is forgotten when Bolt is disabled.
+ *
+ * Context: may sleep until the worker has looked at all tasks; cpu_add_remove_lock
+ * may be held.
+ */
+void bolt_affinity_enable(bool on)
+{
+	guard(mutex)(&bolt_affinity_mutex);
+	bolt_affinity_switch(on && bolt_affinity_wanted);
 }
 
 /**
@@ -105,16 +215,13 @@ bool bolt_affinity_kept(void)
  * bolt_keep_affinity - choose whether tasks get their affinity back
  * @keep:	true if they do; false if they lose it, as natively
  *
- * A task that runs on other CPUs when @keep becomes false does not get its affinity
- * back.
+ * What is kept is forgotten if @keep is false.
  *
  * Context: may sleep until the worker has looked at all tasks.
  */
 void bolt_keep_affinity(bool keep)
 {
+	guard(mutex)(&bolt_affinity_mutex);
 	WRITE_ONCE(bolt_affinity_wanted, keep);
-	if (keep)
-		return;
-	WRITE_ONCE(bolt_affinity_lost, false);
-	cancel_work_sync(&bolt_affinity_worker);
+	bolt_affinity_switch(keep && bolt_enabled());
 }

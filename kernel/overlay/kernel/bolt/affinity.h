@@ -6,6 +6,7 @@
 #include <linux/types.h>
 
 void bolt_give_affinity_back(void);
+void bolt_affinity_enable(bool on);
 bool bolt_affinity_kept(void);
 void bolt_keep_affinity(bool keep);
 

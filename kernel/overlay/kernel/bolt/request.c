@@ -637,9 +637,11 @@ int bolt_enable(bool on)
 		bolt_control_do(bolt_slow_readers, NULL, cpu_none_mask);
 		bolt_domains_enable(true);
 		WRITE_ONCE(bolt_on, true);
+		bolt_affinity_enable(true);
 		bolt_irq_enable(true);
 	} else {
 		WRITE_ONCE(bolt_on, false);
+		bolt_affinity_enable(false);
 		bolt_irq_enable(false);
 		bolt_settle_all();
 		bolt_domains_enable(false);

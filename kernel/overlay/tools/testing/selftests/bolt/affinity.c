@@ -8,6 +8,8 @@
 #include "../kselftest_harness.h"
 
 #define OTHER 2
+#define CROWD 100
+#define RUNTIME_NS 1000000
 #define ROUNDS 5
 #define PATIENCE_MS 2000
 /* Long enough for the kernel's worker to change an affinity, if it were to. */
@@ -18,6 +20,15 @@ static void doze(struct slot *slot)
 	for (;;) {
 		slot_beat(slot);
 		wait_ms(1);
+	}
+}
+
+/* One of many tasks, which all have to find out that their CPU is away. */
+static void doze_long(struct slot *slot)
+{
+	for (;;) {
+		slot_beat(slot);
+		wait_ms(20);
 	}
 }
 
@@ -79,7 +90,7 @@ FIXTURE_SETUP(affinity)
 	ASSERT_EQ(0, set_online(OTHER, true));
 	ASSERT_EQ(0, enable(true));
 	ASSERT_EQ(0, put(BOLT_DIR "keep_affinity", "1"));
-	self->slots = slots_map(1);
+	self->slots = slots_map(2);
 	ASSERT_NE(NULL, self->slots);
 	ASSERT_GT(task_start(&self->task, self->slots, variant->run), 0);
 	ASSERT_TRUE(task_lives(&self->task, 1, PATIENCE_MS));
@@ -137,6 +148,83 @@ TEST_F(affinity, is_not_given_back_once_switched_off)
 	ASSERT_EQ(0, set_online(VICTIM, true));
 	wait_ms(LONG_MS);
 	EXPECT_TRUE(allowed(&self->task, self->all));
+}
+
+TEST_F(affinity, is_forgotten_when_switched_off)
+{
+	ASSERT_EQ(0, set_online(VICTIM, false));
+	ASSERT_TRUE(task_lives(&self->task, 20, PATIENCE_MS));
+	ASSERT_EQ(0, put(BOLT_DIR "keep_affinity", "0"));
+	ASSERT_EQ(0, put(BOLT_DIR "keep_affinity", "1"));
+	ASSERT_EQ(0, set_online(VICTIM, true));
+	wait_ms(LONG_MS);
+	EXPECT_TRUE(allowed(&self->task, self->all));
+}
+
+TEST_F(affinity, is_forgotten_when_bolt_is_disabled)
+{
+	ASSERT_EQ(0, set_online(VICTIM, false));
+	ASSERT_TRUE(task_lives(&self->task, 20, PATIENCE_MS));
+	ASSERT_EQ(0, enable(false));
+	ASSERT_EQ(0, enable(true));
+	ASSERT_EQ(0, set_online(VICTIM, true));
+	wait_ms(LONG_MS);
+	EXPECT_TRUE(allowed(&self->task, self->all));
+}
+
+/* A deadline task must be allowed all CPUs, so it gets its affinity when it is none. */
+TEST_F(affinity, is_not_forced_on_a_deadline_task)
+{
+	struct sched_param normal = {};
+
+	ASSERT_EQ(0, set_online(VICTIM, false));
+	ASSERT_TRUE(task_lives(&self->task, 20, PATIENCE_MS));
+	ASSERT_TRUE(soon_allowed(&self->task, self->all));
+	ASSERT_EQ(0, set_deadline(self->task.pid, RUNTIME_NS));
+	ASSERT_EQ(0, set_online(VICTIM, true));
+	wait_ms(LONG_MS);
+	EXPECT_TRUE(allowed(&self->task, self->all));
+	ASSERT_EQ(0, sched_setscheduler(self->task.pid, SCHED_OTHER, &normal));
+	ASSERT_EQ(0, set_online(OTHER, false));
+	ASSERT_EQ(0, set_online(OTHER, true));
+	EXPECT_TRUE(soon_allowed(&self->task, "1"));
+}
+
+TEST_F(affinity, is_not_that_of_a_child)
+{
+	struct task child = {};
+
+	ASSERT_EQ(0, pin(getpid(), VICTIM));
+	ASSERT_EQ(0, set_online(VICTIM, false));
+	ASSERT_GT(task_start(&child, self->slots + 1, doze), 0);
+	ASSERT_TRUE(task_lives(&child, 1, PATIENCE_MS));
+	ASSERT_EQ(0, set_online(VICTIM, true));
+	EXPECT_TRUE(soon_allowed(&(struct task){ .pid = getpid() }, "1"));
+	EXPECT_TRUE(allowed(&child, self->all));
+	task_kill(&child);
+}
+
+/* The kernel's worker may be looking at the tasks when 0 is written. */
+TEST_F(affinity, is_given_to_no_task_after_the_switch)
+{
+	static struct task crowd[CROWD];
+	int back = 0;
+
+	for (int i = 0; i < CROWD; i++) {
+		ASSERT_GT(task_start(&crowd[i], self->slots + 1, doze_long), 0);
+		ASSERT_EQ(0, pin(crowd[i].pid, OTHER));
+	}
+	ASSERT_EQ(0, put(BOLT_DIR "offline", "1-2"));
+	wait_ms(LONG_MS);
+	ASSERT_EQ(0, set_online(VICTIM, true));
+	ASSERT_EQ(0, put(BOLT_DIR "keep_affinity", "0"));
+	ASSERT_EQ(0, set_online(OTHER, true));
+	wait_ms(LONG_MS);
+	for (int i = 0; i < CROWD; i++) {
+		back += !allowed(&crowd[i], self->all);
+		task_kill(&crowd[i]);
+	}
+	EXPECT_EQ(0, back);
 }
 
 TEST_F(affinity, asked_for_meanwhile_stays)
