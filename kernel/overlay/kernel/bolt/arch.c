@@ -173,3 +173,15 @@ bool __weak bolt_arch_warm_stays(void)
 {
 	return false;
 }
+
+/**
+ * bolt_arch_finish_death - wait for what a CPU does after it has reported its death
+ * @cpu:	the CPU, which is offline
+ *
+ * Only after that may the CPU be reset, or does it wait for its order.
+ *
+ * Context: may sleep; no CPU goes or comes but those of the task's own request.
+ */
+void __weak bolt_arch_finish_death(unsigned int cpu)
+{
+}

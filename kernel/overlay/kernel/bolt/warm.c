@@ -195,6 +195,7 @@ bool bolt_warm_wake(unsigned int cpu, struct task_struct *idle)
 
 	if (!bolt_is_warm(cpu))
 		return false;
+	bolt_arch_finish_death(cpu);
 	if (bolt_may_defer() && bolt_arch_warm_prepare(cpu, idle)) {
 		/*
 		 * A full barrier, so that the CPU sees what has been prepared for
@@ -267,8 +268,8 @@ void bolt_warm_forget(unsigned int cpu)
 }
 
 /**
- * bolt_warm_leave - have CPUs that are parked warm become natively dead
- * @cpus:	the CPUs; CPUs that do not wait in the kernel are passed over
+ * bolt_warm_leave - have CPUs that are offline become natively dead
+ * @cpus:	the CPUs; CPUs that are parked warm have to leave the kernel
  *
  * A CPU that does not answer in time, because the hypervisor does not run it or
  * because it is stuck, becomes natively dead when it runs again. A stuck CPU would
@@ -283,6 +284,8 @@ void bolt_warm_leave(const struct cpumask *cpus)
 
 	for_each_cpu(cpu, cpus) {
 		bolt_lock_states();
+		if (!cpu_online(cpu))
+			bolt_arch_finish_death(cpu);
 		/*
 		 * A CPU takes its order shortly before it is natively dead, so
 		 * bolt_warm_await_cold() also waits for that.

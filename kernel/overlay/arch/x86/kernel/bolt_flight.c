@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * x86: interrupts in flight to a CPU that goes. fixup_irqs() moves the interrupts of
+ * the CPU, but a device may have sent an interrupt before, and that interrupt still
+ * reaches the APIC of the CPU. Natively the CPU waits for a millisecond while the
+ * machine is stopped, looks which vectors are pending in its APIC, and sends those
+ * interrupts to the CPUs that they were moved to. In a request the CPU does that
+ * when it has reported its death, and no other CPU waits:
+ *
+ *	fixup_irqs()		bolt_look_later(): the look is put off
+ *	native_cpu_disable()	leaves the APIC enabled, so that it accepts what comes
+ *	native_play_dead()	bolt_look(): waits, disables the APIC and looks
+ *
+ * Until the look is over, the vectors of the CPU name the interrupts that were on
+ * them, although the interrupts have moved, perhaps more than once. vector_lock
+ * protects that: an interrupt goes to where it is when the CPU looks, and the look
+ * forgets an interrupt that gives up its vector, before anything of it is freed. So
+ * the CPU needs neither the lock of an interrupt nor RCU, which no longer watches
+ * the CPU.
+ *
+ * free_irq() of a level-triggered interrupt waits until the IO-APIC has got the EOI.
+ * For an interrupt in flight that is after the look, whatever CPU free_irq() spins
+ * on, as the look waits for nothing but vector_lock.
+ *
+ * INIT would drop what the APIC holds, and hit a CPU that may hold vector_lock. So
+ * all that brings a CPU back, or needs it natively dead, waits for the end of its
+ * look: bolt_arch_finish_death().
+ */
+#include <linux/bolt.h>
+#include <linux/cpumask.h>
+#include <linux/delay.h>
+#include <linux/irq.h>
+#include <linux/irqdesc.h>
+#include <linux/irqdomain.h>
+#include <linux/jiffies.h>
+#include <linux/lockdep.h>
+#include <linux/printk.h>
+#include <linux/smp.h>
+#include <linux/sync_core.h>
+
+#include <asm/apic.h>
+#include <asm/bolt.h>
+#include <asm/hw_irq.h>
+#include <asm/irqdomain.h>
+
+/*
+ * How long a task waits for the look of a CPU. As long as it natively waits for a
+ * CPU to report its death: a hypervisor may not run a virtual CPU for a while.
+ */
+#define BOLT_LOOK_TIMEOUT (10 * HZ)
+
+/*
+ * CPUs whose look is not over. A CPU enters in the stop in which it goes, and leaves
+ * by itself.
+ */
+static struct cpumask bolt_looking;
+
+/**
+ * bolt_look_later - put off the look of this CPU for interrupts in flight
+ *
+ * Not possible if the platform lets CPUs die, or wakes them, in a way of its own,
+ * as bolt_look() is called, and waited for, in the native way only.
+ *
+ * Context: the CPU, in the stop in which it goes; its interrupts have moved, and
+ * may be in flight.
+ * Return: true if the CPU looks later.
+ */
+bool bolt_look_later(void)
+{
+	if (!bolt_may_defer() ||
+	    smp_ops.cpu_disable != native_cpu_disable ||
+	    smp_ops.play_dead != native_play_dead ||
+	    smp_ops.kick_ap_alive != native_kick_ap)
+		return false;
+	cpumask_set_cpu(smp_processor_id(), &bolt_looking);
+	return true;
+}
+
+/**
+ * bolt_looks_later - whether this CPU has still to look for interrupts in flight
+ *
+ * Context: the CPU, in the stop in which it goes or after that.
+ * Return: true if so: its APIC must stay enabled.
+ */
+bool bolt_looks_later(void)
+{
+	return cpumask_test_cpu(smp_processor_id(), &bolt_looking);
+}
+
+/**
+ * bolt_look_forget - forget an interrupt that gives up its vector
+ * @desc:	the interrupt, which is shut down; what is in flight of it is dropped
+ *
+ * Context: vector_lock held.
+ */
+void bolt_look_forget(const struct irq_desc *desc)
+{
+	unsigned int cpu, vector;
+
+	for_each_cpu(cpu, &bolt_looking) {
+		for (vector = FIRST_EXTERNAL_VECTOR; vector < NR_VECTORS; vector++) {
+			if (per_cpu(vector_irq, cpu)[vector] == desc)
+				per_cpu(vector_irq, cpu)[vector] = VECTOR_SHUTDOWN;
+		}
+	}
+}
+
+/*
+ * Sends an interrupt that has reached this CPU to the CPU that the interrupt is on
+ * now. That CPU may be in a stop in which it goes as well: it then finds the
+ * interrupt by a look of its own. False: the interrupt could not be moved, or is one
+ * of the legacy PIC.
+ */
+static bool bolt_send_on(struct irq_desc *desc)
+{
+	struct irq_data *data = irq_desc_get_irq_data(desc);
+	unsigned int cpu;
+
+	while (data->parent_data)
+		data = data->parent_data;
+	if (data->domain != x86_vector_domain)
+		return false;
+	cpu = cpumask_first(irq_data_get_effective_affinity_mask(data));
+	if (cpu >= nr_cpu_ids || cpu == smp_processor_id())
+		return false;
+	__apic_send_IPI(cpu, irqd_cfg(data)->vector);
+	return true;
+}
+
+/* As fixup_irqs() does it, after its delay. */
+static void bolt_look_at_vectors(void)
+{
+	unsigned int vector;
+
+	for (vector = FIRST_EXTERNAL_VECTOR; vector < NR_VECTORS; vector++) {
+		struct irq_desc *desc = __this_cpu_read(vector_irq[vector]);
+		bool sent;
+
+		if (IS_ERR_OR_NULL(desc))
+			continue;
+		sent = is_vector_pending(vector) && bolt_send_on(desc);
+		/* The APIC still holds it when a CPU that was parked warm returns. */
+		__this_cpu_write(vector_irq[vector],
+				 sent ? VECTOR_RETRIGGERED : VECTOR_UNUSED);
+	}
+}
+
+/**
+ * bolt_look - look for interrupts in flight, if this CPU has still to do that
+ *
+ * Disables the APIC of the CPU.
+ *
+ * Context: native_play_dead(), after cpuhp_ap_report_dead(); interrupts off, RCU
+ * does not watch the CPU.
+ */
+void bolt_look(void)
+{
+	if (!bolt_looks_later())
+		return;
+	mdelay(1);
+	/* Kernel text may have been patched, and CPUs that are offline are not told. */
+	sync_core();
+	/* What the APIC has accepted stays in it, and IPIs can still be sent. */
+	apic_soft_disable();
+	/* Lockdep goes through lists that RCU protects. */
+	lockdep_off();
+	lock_vector_lock();
+	bolt_look_at_vectors();
+	unlock_vector_lock();
+	lockdep_on();
+	/* An IPI that has not left yet would be lost with INIT. */
+	safe_apic_wait_icr_idle();
+	/* Pairs with bolt_arch_finish_death(): all of the look is done before. */
+	smp_mb__before_atomic();
+	cpumask_clear_cpu(smp_processor_id(), &bolt_looking);
+}
+
+/* Waits until @cpu, which has reported its death, has looked. */
+void bolt_arch_finish_death(unsigned int cpu)
+{
+	unsigned long deadline = jiffies + BOLT_LOOK_TIMEOUT;
+
+	while (cpumask_test_cpu(cpu, &bolt_looking)) {
+		if (time_after(jiffies, deadline)) {
+			pr_err("CPU%u has not looked for interrupts in flight\n", cpu);
+			cpumask_clear_cpu(cpu, &bolt_looking);
+			break;
+		}
+		usleep_range(20, 50);
+	}
+	/* Pairs with bolt_look(). */
+	smp_acquire__after_ctrl_dep();
+}
