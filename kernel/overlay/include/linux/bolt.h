@@ -424,7 +424,7 @@ void bolt_arch_warm_lost(unsigned int cpu);
 bool bolt_arch_warm_resets(void);
 bool bolt_arch_warm_stays(void);
 
-void bolt_arch_finish_death(unsigned int cpu);
+int bolt_arch_finish_death(unsigned int cpu);
 
 #else /* !CONFIG_BOLT */
 
@@ -475,7 +475,7 @@ void bolt_arch_finish_death(unsigned int cpu);
 #define bolt_warm_park() false
 #define bolt_is_warm(...) false
 #define bolt_warm_crash() do { } while (0)
-#define bolt_arch_finish_death(...) do { } while (0)
+#define bolt_arch_finish_death(...) 0
 
 static inline int bolt_defer_state(int state, const struct bolt_defer *defer)
 {

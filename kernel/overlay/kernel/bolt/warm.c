@@ -195,7 +195,6 @@ bool bolt_warm_wake(unsigned int cpu, struct task_struct *idle)
 
 	if (!bolt_is_warm(cpu))
 		return false;
-	bolt_arch_finish_death(cpu);
 	if (bolt_may_defer() && bolt_arch_warm_prepare(cpu, idle)) {
 		/*
 		 * A full barrier, so that the CPU sees what has been prepared for
@@ -284,8 +283,7 @@ void bolt_warm_leave(const struct cpumask *cpus)
 
 	for_each_cpu(cpu, cpus) {
 		bolt_lock_states();
-		if (!cpu_online(cpu))
-			bolt_arch_finish_death(cpu);
+		bolt_arch_finish_death(cpu);
 		/*
 		 * A CPU takes its order shortly before it is natively dead, so
 		 * bolt_warm_await_cold() also waits for that.

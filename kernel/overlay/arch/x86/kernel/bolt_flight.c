@@ -8,15 +8,24 @@
  * when it has reported its death, and no other CPU waits:
  *
  *	fixup_irqs()		bolt_look_later(): the look is put off
+ *	lapic_offline()		leaves vectors that are still to be cleaned up
  *	native_cpu_disable()	leaves the APIC enabled, so that it accepts what comes
  *	native_play_dead()	bolt_look(): waits, disables the APIC and looks
+ *
+ * Between the stop and native_play_dead() the CPU switches to its idle task, with
+ * interrupts on. As natively, where the APIC is disabled by then, the CPU must not
+ * handle any interrupt there. So bolt_look_later() raises the task priority of the
+ * APIC above all vectors: the APIC accepts interrupts and holds them. bolt_look()
+ * leaves the APIC as native_cpu_disable() does, with the usual priority, so that
+ * neither INIT nor a return without a reset finds anything new.
  *
  * Until the look is over, the vectors of the CPU name the interrupts that were on
  * them, although the interrupts have moved, perhaps more than once. vector_lock
  * protects that: an interrupt goes to where it is when the CPU looks, and the look
  * forgets an interrupt that gives up its vector, before anything of it is freed. So
  * the CPU needs neither the lock of an interrupt nor RCU, which no longer watches
- * the CPU.
+ * the CPU. Only the CPU itself ends its look, however late that is: a hypervisor may
+ * not run it for a long time, and an interrupt may be freed at any moment until then.
  *
  * free_irq() of a level-triggered interrupt waits until the IO-APIC has got the EOI.
  * For an interrupt in flight that is after the look, whatever CPU free_irq() spins
@@ -24,11 +33,14 @@
  *
  * INIT would drop what the APIC holds, and hit a CPU that may hold vector_lock. So
  * all that brings a CPU back, or needs it natively dead, waits for the end of its
- * look: bolt_arch_finish_death().
+ * look, and does not reset the CPU if that does not come: bolt_arch_finish_death().
  */
+#define pr_fmt(fmt) "bolt: " fmt
+
 #include <linux/bolt.h>
 #include <linux/cpumask.h>
 #include <linux/delay.h>
+#include <linux/errno.h>
 #include <linux/irq.h>
 #include <linux/irqdesc.h>
 #include <linux/irqdomain.h>
@@ -50,6 +62,13 @@
 #define BOLT_LOOK_TIMEOUT (10 * HZ)
 
 /*
+ * Task priorities: setup_local_APIC() sets the usual one, which holds back vectors
+ * that are exceptions. The other one holds back all vectors.
+ */
+#define BOLT_TPR_USUAL	0x10
+#define BOLT_TPR_HOLD	0xf0
+
+/*
  * CPUs whose look is not over. A CPU enters in the stop in which it goes, and leaves
  * by itself.
  */
@@ -67,24 +86,26 @@ static struct cpumask bolt_looking;
  */
 bool bolt_look_later(void)
 {
-	if (!bolt_may_defer() ||
-	    smp_ops.cpu_disable != native_cpu_disable ||
-	    smp_ops.play_dead != native_play_dead ||
-	    smp_ops.kick_ap_alive != native_kick_ap)
+	if (!bolt_may_defer() || !bolt_native_platform())
 		return false;
+	apic_write(APIC_TASKPRI, BOLT_TPR_HOLD);
+	/* When this has been read, the APIC has the priority. */
+	apic_read(APIC_TASKPRI);
 	cpumask_set_cpu(smp_processor_id(), &bolt_looking);
 	return true;
 }
 
 /**
- * bolt_looks_later - whether this CPU has still to look for interrupts in flight
+ * bolt_looks - whether a CPU has still to look for interrupts in flight
+ * @cpu:	the CPU
  *
- * Context: the CPU, in the stop in which it goes or after that.
- * Return: true if so: its APIC must stay enabled.
+ * Context: any. For a CPU that is about to look, the answer may be old.
+ * Return: true if so: its APIC must stay enabled, its vectors must stay as they are,
+ * and INIT must not be sent to it.
  */
-bool bolt_looks_later(void)
+bool bolt_looks(unsigned int cpu)
 {
-	return cpumask_test_cpu(smp_processor_id(), &bolt_looking);
+	return cpumask_test_cpu(cpu, &bolt_looking);
 }
 
 /**
@@ -108,10 +129,10 @@ void bolt_look_forget(const struct irq_desc *desc)
 /*
  * Sends an interrupt that has reached this CPU to the CPU that the interrupt is on
  * now. That CPU may be in a stop in which it goes as well: it then finds the
- * interrupt by a look of its own. False: the interrupt could not be moved, or is one
- * of the legacy PIC.
+ * interrupt by a look of its own. An interrupt that could not be moved, or is one of
+ * the legacy PIC, is dropped, as natively.
  */
-static bool bolt_send_on(struct irq_desc *desc)
+static void bolt_send_on(struct irq_desc *desc)
 {
 	struct irq_data *data = irq_desc_get_irq_data(desc);
 	unsigned int cpu;
@@ -119,12 +140,11 @@ static bool bolt_send_on(struct irq_desc *desc)
 	while (data->parent_data)
 		data = data->parent_data;
 	if (data->domain != x86_vector_domain)
-		return false;
+		return;
 	cpu = cpumask_first(irq_data_get_effective_affinity_mask(data));
 	if (cpu >= nr_cpu_ids || cpu == smp_processor_id())
-		return false;
+		return;
 	__apic_send_IPI(cpu, irqd_cfg(data)->vector);
-	return true;
 }
 
 /* As fixup_irqs() does it, after its delay. */
@@ -134,14 +154,16 @@ static void bolt_look_at_vectors(void)
 
 	for (vector = FIRST_EXTERNAL_VECTOR; vector < NR_VECTORS; vector++) {
 		struct irq_desc *desc = __this_cpu_read(vector_irq[vector]);
-		bool sent;
+		bool pending;
 
 		if (IS_ERR_OR_NULL(desc))
 			continue;
-		sent = is_vector_pending(vector) && bolt_send_on(desc);
+		pending = is_vector_pending(vector);
+		if (pending)
+			bolt_send_on(desc);
 		/* The APIC still holds it when a CPU that was parked warm returns. */
 		__this_cpu_write(vector_irq[vector],
-				 sent ? VECTOR_RETRIGGERED : VECTOR_UNUSED);
+				 pending ? VECTOR_RETRIGGERED : VECTOR_UNUSED);
 	}
 }
 
@@ -155,16 +177,24 @@ static void bolt_look_at_vectors(void)
  */
 void bolt_look(void)
 {
-	if (!bolt_looks_later())
+	unsigned int cpu = smp_processor_id();
+
+	if (!bolt_looks(cpu))
 		return;
 	mdelay(1);
 	/* Kernel text may have been patched, and CPUs that are offline are not told. */
 	sync_core();
-	/* What the APIC has accepted stays in it, and IPIs can still be sent. */
-	apic_soft_disable();
+	/*
+	 * Interrupts stay off from here on. A CPU of Hyper-V that waits for a lock is
+	 * woken by an interrupt, so until this CPU has vector_lock, the APIC must be
+	 * enabled and hold nothing back.
+	 */
+	apic_write(APIC_TASKPRI, BOLT_TPR_USUAL);
 	/* Lockdep goes through lists that RCU protects. */
 	lockdep_off();
 	lock_vector_lock();
+	/* What the APIC has accepted stays in it, and IPIs can still be sent. */
+	apic_soft_disable();
 	bolt_look_at_vectors();
 	unlock_vector_lock();
 	lockdep_on();
@@ -172,22 +202,22 @@ void bolt_look(void)
 	safe_apic_wait_icr_idle();
 	/* Pairs with bolt_arch_finish_death(): all of the look is done before. */
 	smp_mb__before_atomic();
-	cpumask_clear_cpu(smp_processor_id(), &bolt_looking);
+	cpumask_clear_cpu(cpu, &bolt_looking);
 }
 
-/* Waits until @cpu, which has reported its death, has looked. */
-void bolt_arch_finish_death(unsigned int cpu)
+/* Waits until @cpu, if it has reported its death, has looked. */
+int bolt_arch_finish_death(unsigned int cpu)
 {
 	unsigned long deadline = jiffies + BOLT_LOOK_TIMEOUT;
 
-	while (cpumask_test_cpu(cpu, &bolt_looking)) {
+	while (bolt_looks(cpu)) {
 		if (time_after(jiffies, deadline)) {
 			pr_err("CPU%u has not looked for interrupts in flight\n", cpu);
-			cpumask_clear_cpu(cpu, &bolt_looking);
-			break;
+			return -EIO;
 		}
 		usleep_range(20, 50);
 	}
 	/* Pairs with bolt_look(). */
 	smp_acquire__after_ctrl_dep();
+	return 0;
 }

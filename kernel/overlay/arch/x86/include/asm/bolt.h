@@ -31,6 +31,7 @@ void bolt_warm_wait(void);
 asmlinkage void bolt_warm_restart(unsigned long sp);
 asmlinkage void __noreturn bolt_warm_start(void);
 void bolt_warm_note(const struct cpumask *cpus);
+bool bolt_native_platform(void);
 void bolt_types_changed(void);
 bool bolt_keeps_types(unsigned int cpu);
 const struct cpumask *bolt_outdated_types(const struct cpumask *cpus);
@@ -38,7 +39,7 @@ void bolt_forget_kept_types(void);
 
 /* Interrupts in flight to CPUs that go: bolt_flight.c. */
 bool bolt_look_later(void);
-bool bolt_looks_later(void);
+bool bolt_looks(unsigned int cpu);
 void bolt_look_forget(const struct irq_desc *desc);
 void bolt_look(void);
 
@@ -64,7 +65,7 @@ void bolt_look(void);
 #define bolt_types_changed() do { } while (0)
 #define bolt_keeps_types(...) false
 #define bolt_look_later() false
-#define bolt_looks_later() false
+#define bolt_looks(...) false
 #define bolt_look_forget(...) do { } while (0)
 #define bolt_look() do { } while (0)
 #define bolt_any_sibling_but(mask, cpu) cpumask_any_but(mask, cpu)
