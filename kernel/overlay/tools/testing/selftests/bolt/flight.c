@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Interrupts in flight to a CPU that goes: each is handled once, on a CPU that stays,
- * whatever happens to the CPU next; and free_irq() comes to an end. A module of the
- * lab sends interrupts to CPUs in the stop in which they go.
+ * Interrupts in flight to a CPU that goes: each is handled once, on a CPU that is
+ * online, whatever happens to the CPU next; and free_irq() comes to an end. A module
+ * of the lab sends interrupts to CPUs in the stop in which they go, and to CPUs of
+ * requests also shortly after it.
  */
 #define _GNU_SOURCE
 #include <sched.h>
@@ -77,6 +78,8 @@ FIXTURE_SETUP(flight)
 	ASSERT_EQ(0, all_online());
 	ASSERT_EQ(0, vectors("flying", "0"));
 	ASSERT_EQ(0, vectors("level", variant->level ? "1" : "0"));
+	/* Natively the CPU does not wait beyond the stop. */
+	ASSERT_EQ(0, vectors("late", variant->bolt ? "1" : "0"));
 	ASSERT_EQ(0, vectors("renew", "1"));
 	if (variant->bolt) {
 		ASSERT_EQ(0, enable(true));
