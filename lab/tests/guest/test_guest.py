@@ -231,6 +231,20 @@ def test_bulk_with_siblings(kernel: Kernels, arch: str) -> None:
     assert [each.groups()[1:] for each in found if each] == [("0", "0")]
 
 
+@pytest.mark.parametrize(
+    ("name", "totals"), [("flight", ("23", "0", "1")), ("flight-line", ("2", "0", "0"))]
+)
+def test_interrupts_in_flight(
+    kernel: Kernels, arch: str, name: str, totals: tuple[str, str, str]
+) -> None:
+    """On x86. Natively CPUs go one by one, so that the test of several CPUs is skipped there."""
+    name = f"selftest-{name}"
+    if arch not in scenario.load(name).arches:
+        return
+    found = [PLAN.match(line) for line in output(play(kernel, arch, name))]
+    assert [each.groups() for each in found if each] == [totals]
+
+
 @pytest.mark.parametrize("name", ["boot-on", "boot-off"])
 def test_command_line(kernel: Kernels, arch: str, name: str) -> None:
     """The scenario fails unless Bolt is enabled as the command line says; then makes a pair."""

@@ -434,6 +434,8 @@ void bolt_arch_warm_lost(unsigned int cpu);
 bool bolt_arch_warm_resets(void);
 bool bolt_arch_warm_stays(void);
 
+int bolt_arch_finish_death(unsigned int cpu);
+
 #else /* !CONFIG_BOLT */
 
 /* Macros: an inline function, though empty, can change what GCC makes of its caller. */
@@ -485,6 +487,7 @@ bool bolt_arch_warm_stays(void);
 #define bolt_warm_park() false
 #define bolt_is_warm(...) false
 #define bolt_warm_crash() do { } while (0)
+#define bolt_arch_finish_death(...) 0
 
 static inline struct cpumask *bolt_lose_affinity(struct task_struct *p,
 						 struct cpumask *mask)

@@ -186,6 +186,7 @@ static int bolt_kick_cpu(unsigned int cpu)
 	 * callback that would check, so it is checked here.
 	 */
 	err = bolt_is_warm(cpu) ? bolt_inject(cpu, BOLT_KICK_STATE) : 0;
+	err = err ?: bolt_arch_finish_death(cpu);
 	if (!err && bolt_kick_warm(cpu))
 		return 0;
 	err = err ?: bolt_kick(cpu);

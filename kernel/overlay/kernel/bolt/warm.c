@@ -267,8 +267,8 @@ void bolt_warm_forget(unsigned int cpu)
 }
 
 /**
- * bolt_warm_leave - have CPUs that are parked warm become natively dead
- * @cpus:	the CPUs; CPUs that do not wait in the kernel are passed over
+ * bolt_warm_leave - have CPUs that are offline become natively dead
+ * @cpus:	the CPUs; CPUs that are parked warm have to leave the kernel
  *
  * A CPU that does not answer in time, because the hypervisor does not run it or
  * because it is stuck, becomes natively dead when it runs again. A stuck CPU would
@@ -283,6 +283,7 @@ void bolt_warm_leave(const struct cpumask *cpus)
 
 	for_each_cpu(cpu, cpus) {
 		bolt_lock_states();
+		bolt_arch_finish_death(cpu);
 		/*
 		 * A CPU takes its order shortly before it is natively dead, so
 		 * bolt_warm_await_cold() also waits for that.

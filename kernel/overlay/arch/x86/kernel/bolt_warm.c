@@ -170,15 +170,17 @@ static bool bolt_warm_halts(void)
 }
 
 /**
- * bolt_arch_warm_possible - whether CPUs of this machine can be parked warm
+ * bolt_native_platform - whether CPUs of this machine die and come as hardware does
  *
- * They cannot if the platform starts or stops CPUs in another way than by INIT, nor
- * in guests whose memory or registers are encrypted.
+ * They do not if the platform starts or stops CPUs in another way than by INIT, or
+ * frees what a CPU needs as soon as the CPU has reported its death, nor in guests
+ * whose memory or registers are encrypted. Such CPUs can neither be parked warm nor
+ * do anything after they have reported their death.
  *
  * Context: any.
  * Return: true if so.
  */
-bool bolt_arch_warm_possible(void)
+bool bolt_native_platform(void)
 {
 	return smp_ops.play_dead == native_play_dead &&
 	       smp_ops.cpu_disable == native_cpu_disable &&
@@ -187,7 +189,18 @@ bool bolt_arch_warm_possible(void)
 	       !apic->wakeup_secondary_cpu && !apic->wakeup_secondary_cpu_64 &&
 	       !apic_is_disabled && !tboot_enabled() &&
 	       !cc_platform_has(CC_ATTR_GUEST_MEM_ENCRYPT) &&
-	       !cc_platform_has(CC_ATTR_GUEST_STATE_ENCRYPT) &&
+	       !cc_platform_has(CC_ATTR_GUEST_STATE_ENCRYPT);
+}
+
+/**
+ * bolt_arch_warm_possible - whether CPUs of this machine can be parked warm
+ *
+ * Context: any.
+ * Return: true if so.
+ */
+bool bolt_arch_warm_possible(void)
+{
+	return bolt_native_platform() &&
 	       (apic->nmi_to_offline_cpu || !bolt_warm_halts());
 }
 
@@ -256,6 +269,9 @@ void bolt_arch_warm_kick(unsigned int cpu)
  */
 void bolt_arch_warm_gone(unsigned int cpu, bool answered)
 {
+	/* The CPU may hold vector_lock. */
+	if (bolt_looks(cpu))
+		return;
 	if (!answered)
 		bolt_send_init(cpu);
 }

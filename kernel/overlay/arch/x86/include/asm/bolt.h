@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * Bolt on x86: TSC tests (bolt_tsc.c), waking CPUs (bolt.c, smpboot.c), CPUs that
- * wait in the kernel (bolt_warm.c), room for the vectors of CPUs that go, and
- * memory types of CPUs that come.
+ * wait in the kernel (bolt_warm.c), interrupts in flight to CPUs that go
+ * (bolt_flight.c), room for the vectors of CPUs that go, and memory types of CPUs
+ * that come.
  */
 #ifndef _ASM_X86_BOLT_H
 #define _ASM_X86_BOLT_H
@@ -10,6 +11,7 @@
 #include <linux/linkage.h>
 
 struct cpumask;
+struct irq_desc;
 
 #ifdef CONFIG_BOLT
 
@@ -29,10 +31,17 @@ void bolt_warm_wait(void);
 asmlinkage void bolt_warm_restart(unsigned long sp);
 asmlinkage void __noreturn bolt_warm_start(void);
 void bolt_warm_note(const struct cpumask *cpus);
+bool bolt_native_platform(void);
 void bolt_types_changed(void);
 bool bolt_keeps_types(unsigned int cpu);
 const struct cpumask *bolt_outdated_types(const struct cpumask *cpus);
 void bolt_forget_kept_types(void);
+
+/* Interrupts in flight to CPUs that go: bolt_flight.c. */
+bool bolt_look_later(void);
+bool bolt_looks(unsigned int cpu);
+void bolt_look_forget(const struct irq_desc *desc);
+void bolt_look(void);
 
 /*
  * A CPU of a batch is in the masks of its siblings before the TSC test and the
@@ -55,6 +64,10 @@ void bolt_forget_kept_types(void);
 #define bolt_warm_wait() do { } while (0)
 #define bolt_types_changed() do { } while (0)
 #define bolt_keeps_types(...) false
+#define bolt_look_later() false
+#define bolt_looks(...) false
+#define bolt_look_forget(...) do { } while (0)
+#define bolt_look() do { } while (0)
 #define bolt_any_sibling_but(mask, cpu) cpumask_any_but(mask, cpu)
 #define bolt_has_sibling(mask, cpu) ((void)(cpu), cpumask_weight(mask) > 1)
 

@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * x86: interrupts in flight to a CPU that goes. fixup_irqs() moves the interrupts of
+ * the CPU, but a device may have sent an interrupt before, and that interrupt still
+ * reaches the APIC of the CPU. Natively the CPU waits for a millisecond while the
+ * machine is stopped, looks which vectors are pending in its APIC, and sends those
+ * interrupts to the CPUs that they were moved to. In a request the CPU does that
+ * when it has reported its death, and no other CPU waits:
+ *
+ *	fixup_irqs()		bolt_look_later(): the look is put off
+ *	lapic_offline()		leaves vectors that are still to be cleaned up
+ *	native_cpu_disable()	leaves the APIC enabled, so that it accepts what comes
+ *	native_play_dead()	bolt_look(): waits, disables the APIC and looks
+ *
+ * Between the stop and native_play_dead() the CPU switches to its idle task, with
+ * interrupts on. As natively, where the APIC is disabled by then, the CPU must not
+ * handle any interrupt there. So bolt_look_later() raises the task priority of the
+ * APIC above all vectors: the APIC accepts interrupts and holds them. bolt_look()
+ * leaves the APIC as native_cpu_disable() does, with the usual priority, so that
+ * neither INIT nor a return without a reset finds anything new.
+ *
+ * Until the look is over, the vectors of the CPU name the interrupts that were on
+ * them, although the interrupts have moved, perhaps more than once. vector_lock
+ * protects that: an interrupt goes to where it is when the CPU looks, and the look
+ * forgets an interrupt that gives up its vector, before anything of it is freed. So
+ * the CPU needs neither the lock of an interrupt nor RCU, which no longer watches
+ * the CPU. Only the CPU itself ends its look, however late that is: a hypervisor may
+ * not run it for a long time, and an interrupt may be freed at any moment until then.
+ *
+ * free_irq() of a level-triggered interrupt waits until the IO-APIC has got the EOI.
+ * For an interrupt in flight that is after the look, whatever CPU free_irq() spins
+ * on, as the look waits for nothing but vector_lock.
+ *
+ * INIT would drop what the APIC holds, and hit a CPU that may hold vector_lock. So
+ * all that brings a CPU back, or needs it natively dead, waits for the end of its
+ * look, and does not reset the CPU if that does not come: bolt_arch_finish_death().
+ */
+#define pr_fmt(fmt) "bolt: " fmt
+
+#include <linux/bolt.h>
+#include <linux/cpumask.h>
+#include <linux/delay.h>
+#include <linux/errno.h>
+#include <linux/irq.h>
+#include <linux/irqdesc.h>
+#include <linux/irqdomain.h>
+#include <linux/jiffies.h>
+#include <linux/lockdep.h>
+#include <linux/printk.h>
+#include <linux/smp.h>
+#include <linux/sync_core.h>
+
+#include <asm/apic.h>
+#include <asm/bolt.h>
+#include <asm/hw_irq.h>
+#include <asm/irqdomain.h>
+
+/*
+ * How long a task waits for the look of a CPU. As long as it natively waits for a
+ * CPU to report its death: a hypervisor may not run a virtual CPU for a while.
+ */
+#define BOLT_LOOK_TIMEOUT (10 * HZ)
+
+/*
+ * Task priorities: setup_local_APIC() sets the usual one, which holds back vectors
+ * that are exceptions. The other one holds back all vectors.
+ */
+#define BOLT_TPR_USUAL	0x10
+#define BOLT_TPR_HOLD	0xf0
+
+/*
+ * CPUs whose look is not over. A CPU enters in the stop in which it goes, and leaves
+ * by itself.
+ */
+static struct cpumask bolt_looking;
+
+/**
+ * bolt_look_later - put off the look of this CPU for interrupts in flight
+ *
+ * Not possible if the platform lets CPUs die, or wakes them, in a way of its own,
+ * as bolt_look() is called, and waited for, in the native way only.
+ *
+ * Context: the CPU, in the stop in which it goes; its interrupts have moved, and
+ * may be in flight.
+ * Return: true if the CPU looks later.
+ */
+bool bolt_look_later(void)
+{
+	if (!bolt_may_defer() || !bolt_native_platform())
+		return false;
+	apic_write(APIC_TASKPRI, BOLT_TPR_HOLD);
+	/* When this has been read, the APIC has the priority. */
+	apic_read(APIC_TASKPRI);
+	cpumask_set_cpu(smp_processor_id(), &bolt_looking);
+	return true;
+}
+
+/**
+ * bolt_looks - whether a CPU has still to look for interrupts in flight
+ * @cpu:	the CPU
+ *
+ * Context: any. For a CPU that is about to look, the answer may be old.
+ * Return: true if so: its APIC must stay enabled, its vectors must stay as they are,
+ * and INIT must not be sent to it.
+ */
+bool bolt_looks(unsigned int cpu)
+{
+	return cpumask_test_cpu(cpu, &bolt_looking);
+}
+
+/**
+ * bolt_look_forget - forget an interrupt that gives up its vector
+ * @desc:	the interrupt, which is shut down; what is in flight of it is dropped
+ *
+ * Context: vector_lock held.
+ */
+void bolt_look_forget(const struct irq_desc *desc)
+{
+	unsigned int cpu, vector;
+
+	for_each_cpu(cpu, &bolt_looking) {
+		for (vector = FIRST_EXTERNAL_VECTOR; vector < NR_VECTORS; vector++) {
+			if (per_cpu(vector_irq, cpu)[vector] == desc)
+				per_cpu(vector_irq, cpu)[vector] = VECTOR_SHUTDOWN;
+		}
+	}
+}
+
+/*
+ * Sends an interrupt that has reached this CPU to the CPU that the interrupt is on
+ * now. That CPU may be in a stop in which it goes as well: it then finds the
+ * interrupt by a look of its own. An interrupt that could not be moved, or is one of
+ * the legacy PIC, is dropped, as natively.
+ */
+static void bolt_send_on(struct irq_desc *desc)
+{
+	struct irq_data *data = irq_desc_get_irq_data(desc);
+	unsigned int cpu;
+
+	while (data->parent_data)
+		data = data->parent_data;
+	if (data->domain != x86_vector_domain)
+		return;
+	cpu = cpumask_first(irq_data_get_effective_affinity_mask(data));
+	if (cpu >= nr_cpu_ids || cpu == smp_processor_id())
+		return;
+	__apic_send_IPI(cpu, irqd_cfg(data)->vector);
+}
+
+/* As fixup_irqs() does it, after its delay. */
+static void bolt_look_at_vectors(void)
+{
+	unsigned int vector;
+
+	for (vector = FIRST_EXTERNAL_VECTOR; vector < NR_VECTORS; vector++) {
+		struct irq_desc *desc = __this_cpu_read(vector_irq[vector]);
+		bool pending;
+
+		if (IS_ERR_OR_NULL(desc))
+			continue;
+		pending = is_vector_pending(vector);
+		if (pending)
+			bolt_send_on(desc);
+		/* The APIC still holds it when a CPU that was parked warm returns. */
+		__this_cpu_write(vector_irq[vector],
+				 pending ? VECTOR_RETRIGGERED : VECTOR_UNUSED);
+	}
+}
+
+/**
+ * bolt_look - look for interrupts in flight, if this CPU has still to do that
+ *
+ * Disables the APIC of the CPU.
+ *
+ * Context: native_play_dead(), after cpuhp_ap_report_dead(); interrupts off, RCU
+ * does not watch the CPU.
+ */
+void bolt_look(void)
+{
+	unsigned int cpu = smp_processor_id();
+
+	if (!bolt_looks(cpu))
+		return;
+	mdelay(1);
+	/* Kernel text may have been patched, and CPUs that are offline are not told. */
+	sync_core();
+	/*
+	 * Interrupts stay off from here on. A CPU of Hyper-V that waits for a lock is
+	 * woken by an interrupt, so until this CPU has vector_lock, the APIC must be
+	 * enabled and hold nothing back.
+	 */
+	apic_write(APIC_TASKPRI, BOLT_TPR_USUAL);
+	/* Lockdep goes through lists that RCU protects. */
+	lockdep_off();
+	lock_vector_lock();
+	/* What the APIC has accepted stays in it, and IPIs can still be sent. */
+	apic_soft_disable();
+	bolt_look_at_vectors();
+	unlock_vector_lock();
+	lockdep_on();
+	/* An IPI that has not left yet would be lost with INIT. */
+	safe_apic_wait_icr_idle();
+	/* Pairs with bolt_arch_finish_death(): all of the look is done before. */
+	smp_mb__before_atomic();
+	cpumask_clear_cpu(cpu, &bolt_looking);
+}
+
+/* Waits until @cpu, if it has reported its death, has looked. */
+int bolt_arch_finish_death(unsigned int cpu)
+{
+	unsigned long deadline = jiffies + BOLT_LOOK_TIMEOUT;
+
+	while (bolt_looks(cpu)) {
+		if (time_after(jiffies, deadline)) {
+			pr_err("CPU%u has not looked for interrupts in flight\n", cpu);
+			return -EIO;
+		}
+		usleep_range(20, 50);
+	}
+	/* Pairs with bolt_look(). */
+	smp_acquire__after_ctrl_dep();
+	return 0;
+}

@@ -1,0 +1,280 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Interrupts in flight to a CPU that goes: each is handled once, on a CPU that is
+ * online, whatever happens to the CPU next; and free_irq() comes to an end. A module
+ * of the lab sends interrupts to CPUs in the stop in which they go, and to CPUs of
+ * requests also shortly after it.
+ */
+#define _GNU_SOURCE
+#include <sched.h>
+#include <sys/time.h>
+
+#include "bolt.h"
+#include "place.h"
+#include "wire.h"
+#include "../kselftest_harness.h"
+
+#define VECTORS "/sys/module/vectors/parameters/"
+#define COUNT 64
+#define LAST 3
+#define DRIVER "/sys/bus/virtio/drivers/virtio_net/"
+#define NIC_DEVICE "/sys/class/net/" NIC "/device"
+
+/* More than the CPU takes to look, on kernels that check themselves as well. */
+#define LOOKED_MS 50
+
+static int vectors(const char *what, const char *value)
+{
+	char path[128];
+
+	snprintf(path, sizeof(path), VECTORS "%s", what);
+	return put(path, value);
+}
+
+static long vectors_number(const char *what)
+{
+	char path[128], text[32];
+
+	snprintf(path, sizeof(path), VECTORS "%s", what);
+	return get(path, text, sizeof(text)) ? -1 : atol(text);
+}
+
+static int all_online(void)
+{
+	int err = 0;
+
+	for (int cpu = VICTIM; cpu <= LAST; cpu++)
+		err = set_online(cpu, true) ?: err;
+	return err;
+}
+
+FIXTURE(flight) {
+	struct busy busy;
+	bool begun;
+};
+
+FIXTURE_VARIANT(flight) {
+	bool bolt, level;
+	const char *park;
+};
+
+FIXTURE_VARIANT_ADD(flight, native) { .bolt = false };
+FIXTURE_VARIANT_ADD(flight, edge) { .bolt = true, .park = "warm" };
+FIXTURE_VARIANT_ADD(flight, level) { .bolt = true, .park = "warm", .level = true };
+FIXTURE_VARIANT_ADD(flight, cold) { .bolt = true, .park = "cold" };
+
+FIXTURE_SETUP(flight)
+{
+	const char *why = cannot_run();
+
+	if (why)
+		SKIP(return, "%s", why);
+	if (access(VECTORS, F_OK))
+		SKIP(return, "needs a module that only the lab has");
+	if (access(CPU_DIR "cpu3/online", F_OK))
+		SKIP(return, "needs 4 CPUs");
+	ASSERT_EQ(0, pin(0, 0));
+	ASSERT_EQ(0, start_over());
+	ASSERT_EQ(0, all_online());
+	ASSERT_EQ(0, vectors("flying", "0"));
+	ASSERT_EQ(0, vectors("level", variant->level ? "1" : "0"));
+	/* Natively the CPU does not wait beyond the stop. */
+	ASSERT_EQ(0, vectors("late", variant->bolt ? "1" : "0"));
+	ASSERT_EQ(0, vectors("renew", "1"));
+	if (variant->bolt) {
+		ASSERT_EQ(0, enable(true));
+		ASSERT_EQ(0, put(BOLT_DIR "park", variant->park));
+	}
+	ASSERT_EQ(0, busy_start(&self->busy));
+	self->begun = true;
+	ASSERT_EQ(0, vectors("gather", "1"));
+	ASSERT_EQ(COUNT, vectors_number("gathered"));
+	ASSERT_EQ(0, vectors_number("wrong"));
+	ASSERT_EQ(0, vectors("flying", "0x2"));
+}
+
+FIXTURE_TEARDOWN(flight)
+{
+	if (!self->begun)
+		return;
+	busy_stop(&self->busy);
+	EXPECT_EQ(0, vectors("flying", "0"));
+	if (variant->bolt)
+		EXPECT_EQ(0, put(BOLT_DIR "park", "warm"));
+	EXPECT_EQ(0, start_over());
+	EXPECT_EQ(0, all_online());
+	EXPECT_EQ(0, vectors_number("wrong"));
+}
+
+TEST_F_TIMEOUT(flight, handled_once, 300)
+{
+	ASSERT_EQ(0, set_online(VICTIM, false));
+	wait_ms(LOOKED_MS);
+	EXPECT_EQ(COUNT, vectors_number("flown"));
+	EXPECT_EQ(0, vectors_number("wrong"));
+	/* What a CPU that returns still has in its APIC is not handled again. */
+	ASSERT_EQ(0, set_online(VICTIM, true));
+	wait_ms(LOOKED_MS);
+	EXPECT_EQ(0, vectors_number("wrong"));
+	EXPECT_EQ(0, vectors("raise", "1"));
+	wait_ms(LOOKED_MS);
+	EXPECT_EQ(0, vectors_number("wrong"));
+}
+
+TEST_F_TIMEOUT(flight, back_at_once, 300)
+{
+	for (int i = 0; i < 10; i++) {
+		ASSERT_EQ(0, set_online(VICTIM, false));
+		ASSERT_EQ(0, set_online(VICTIM, true));
+		wait_ms(LOOKED_MS);
+		EXPECT_EQ(0, vectors_number("wrong"));
+		EXPECT_EQ((i + 1) * COUNT, vectors_number("flown"));
+		ASSERT_EQ(0, vectors("gather", "1"));
+		ASSERT_EQ(COUNT, vectors_number("gathered"));
+	}
+}
+
+/* The interrupts move to CPUs that go as well, before the first CPU has looked. */
+TEST_F_TIMEOUT(flight, moved_again, 300)
+{
+	for (int cpu = VICTIM; cpu <= LAST; cpu++)
+		ASSERT_EQ(0, set_online(cpu, false));
+	wait_ms(LOOKED_MS);
+	EXPECT_EQ(COUNT, vectors_number("flown"));
+	EXPECT_EQ(0, vectors_number("wrong"));
+}
+
+TEST_F_TIMEOUT(flight, several_cpus, 300)
+{
+	if (!variant->bolt)
+		SKIP(return, "natively CPUs go one by one");
+	ASSERT_EQ(0, put(BOLT_DIR "offline", "1-3"));
+	wait_ms(LOOKED_MS);
+	EXPECT_EQ(COUNT, vectors_number("flown"));
+	EXPECT_EQ(0, vectors_number("wrong"));
+	ASSERT_EQ(0, put(BOLT_DIR "online", "1-3"));
+	EXPECT_EQ(0, vectors_number("wrong"));
+}
+
+/* Another kernel, suspend and the like make CPUs natively dead in this way. */
+TEST_F_TIMEOUT(flight, natively_dead_at_once, 300)
+{
+	ASSERT_EQ(0, set_online(VICTIM, false));
+	if (variant->bolt)
+		EXPECT_EQ(0, settle_all());
+	EXPECT_EQ(0, enable(false));
+	wait_ms(LOOKED_MS);
+	EXPECT_EQ(COUNT, vectors_number("flown"));
+	EXPECT_EQ(0, vectors_number("wrong"));
+}
+
+/* What is in flight of an interrupt that is freed does not reach the next one. */
+TEST_F_TIMEOUT(flight, freed_at_once, 300)
+{
+	for (int i = 0; i < 5; i++) {
+		ASSERT_EQ(0, set_online(VICTIM, false));
+		ASSERT_EQ(0, vectors("renew", "1"));
+		wait_ms(LOOKED_MS);
+		EXPECT_EQ(0, vectors_number("wrong"));
+		ASSERT_EQ(0, set_online(VICTIM, true));
+		ASSERT_EQ(0, vectors("gather", "1"));
+		ASSERT_EQ(COUNT, vectors_number("gathered"));
+		EXPECT_EQ(0, vectors_number("wrong"));
+	}
+}
+
+/*
+ * The network card, with a line of the IO-APIC in place of messages: it is
+ * level-triggered, so that one interrupt that gets lost is the last.
+ */
+FIXTURE(line) {
+	struct busy busy;
+	int echo;
+	char device[64];
+};
+
+static int line_connect(void)
+{
+	struct timeval patience = { .tv_sec = 10 };
+	int fd = nic_up() ? -1 : echo_open();
+
+	if (fd >= 0)
+		setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
+	return fd;
+}
+
+FIXTURE_SETUP(line)
+{
+	const char *why = cannot_run();
+
+	self->echo = -1;
+	if (why)
+		SKIP(return, "%s", why);
+	if (access(NIC_DEVICE, F_OK))
+		SKIP(return, "needs a network card of virtio");
+	snprintf(self->device, sizeof(self->device), "%s", virtio_name(NIC_DEVICE));
+	if (irq_named(self->device) < 0)
+		SKIP(return, "needs pci=nomsi");
+	ASSERT_EQ(0, pin(0, 0));
+	ASSERT_EQ(0, start_over());
+	ASSERT_EQ(0, enable(true));
+	ASSERT_EQ(0, busy_start(&self->busy));
+	self->echo = line_connect();
+	ASSERT_LE(0, self->echo);
+}
+
+FIXTURE_TEARDOWN(line)
+{
+	if (self->echo < 0)
+		return;
+	close(self->echo);
+	busy_stop(&self->busy);
+	EXPECT_EQ(0, start_over());
+}
+
+/* Sends without a wait for the answer, so that interrupts are on their way. */
+static bool send_some(int fd, char c)
+{
+	return send(fd, &c, 1, MSG_NOSIGNAL) == 1;
+}
+
+static bool answered(int fd, char c)
+{
+	char back = 0;
+
+	return recv(fd, &back, 1, 0) == 1 && back == c;
+}
+
+TEST_F_TIMEOUT(line, goes_on, 600)
+{
+	for (int i = 0; i < 100; i++) {
+		ASSERT_EQ(0, put(irq_file(irq_named(self->device), "smp_affinity_list"),
+				 "1"));
+		ASSERT_EQ(0, echo(self->echo, i, 100));
+		ASSERT_TRUE(send_some(self->echo, i));
+		ASSERT_EQ(0, set_online(VICTIM, false));
+		ASSERT_TRUE(answered(self->echo, i)) TH_LOG("request %d", i);
+		ASSERT_EQ(0, echo(self->echo, i, 100)) TH_LOG("request %d", i);
+		ASSERT_EQ(0, set_online(VICTIM, true));
+	}
+}
+
+TEST_F_TIMEOUT(line, freed_at_once, 600)
+{
+	for (int i = 0; i < 20; i++) {
+		ASSERT_EQ(0, put(irq_file(irq_named(self->device), "smp_affinity_list"),
+				 "1"));
+		ASSERT_EQ(0, echo(self->echo, i, 100));
+		ASSERT_TRUE(send_some(self->echo, i));
+		ASSERT_EQ(0, set_online(VICTIM, false));
+		ASSERT_EQ(0, put(DRIVER "unbind", self->device));
+		ASSERT_EQ(0, set_online(VICTIM, true));
+		ASSERT_EQ(0, put(DRIVER "bind", self->device));
+		close(self->echo);
+		self->echo = line_connect();
+		ASSERT_LE(0, self->echo);
+		ASSERT_EQ(0, echo(self->echo, i, 100));
+	}
+}
+
+TEST_HARNESS_MAIN
