@@ -14,7 +14,7 @@
 #include <linux/cpu.h>
 #include <linux/cpumask.h>
 #include <linux/init.h>
-#include <linux/mmzone.h>
+#include <linux/mm.h>
 #include <linux/sched.h>
 #include <linux/sched/clock.h>
 #include <linux/shrinker.h>
@@ -431,16 +431,17 @@ void bolt_override(enum cpuhp_state state, bool critical)
 
 /*
  * A measure of the memory that @cpu keeps: the pages in its lists, and one for each
- * pending state, which keeps some other object.
+ * pending state. bolt_kept() would count what the other states keep, but takes locks
+ * that a task which reclaims memory may hold.
  */
 static unsigned long bolt_held(unsigned int cpu)
 {
+	const struct bolt_defer *pages = bolt_deferred(CPUHP_PAGE_ALLOC);
 	unsigned long held;
-	struct zone *zone;
 
 	held = bitmap_weight(bolt_pending(cpu)->states, BOLT_NR_STATES);
-	for_each_populated_zone(zone)
-		held += READ_ONCE(per_cpu_ptr(zone->per_cpu_pageset, cpu)->count);
+	if (pages && pages->bytes)
+		held += pages->bytes(cpu, NULL) >> PAGE_SHIFT;
 	return held;
 }
 

@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * How much memory parked CPUs keep, by hotplug state: what the teardowns that are
+ * pending would give back. debugfs.c shows the sums in bolt/stats. A request counts
+ * nothing: the bytes are added up when that file is read.
+ *
+ * Three parts are added for a state: entries in sysfs, which visibility.c knows;
+ * what struct bolt_defer has a function for; and for fixed states without code of
+ * their own what this file knows.
+ *
+ * What a parked CPU keeps is bounded by what the CPU may have while it is online: a
+ * CPU that is offline takes no page, object, stack or address, and other CPUs only
+ * take from what the CPU keeps.
+ */
+
+#include <linux/cpumask.h>
+#include <linux/list.h>
+#include <linux/mm.h>
+#include <linux/percpu.h>
+#include <linux/radix-tree.h>
+#include <linux/smp.h>
+
+#include "kept.h"
+#include "state.h"
+#include "steps.h"
+#include "visibility.h"
+
+/* zswap and zram have a buffer of this size for each CPU and compressor. */
+#define BOLT_COMPRESSED_MAX (2 * PAGE_SIZE)
+
+/* A mask that alloc_cpumask_var() allocates, if the function allocates any. */
+#define BOLT_MASK_BYTES (IS_ENABLED(CONFIG_CPUMASK_OFFSTACK) ? cpumask_size() : 0)
+
+static unsigned int bolt_instances(enum cpuhp_state state)
+{
+	struct hlist_node *node;
+	unsigned int nr = 0;
+
+	hlist_for_each(node, &bolt_cpuhp_step(state)->list)
+		nr++;
+	return nr;
+}
+
+/*
+ * Returns what the teardown of a fixed state frees whose code does not call
+ * bolt_defer_state().
+ */
+static unsigned long bolt_kept_fixed(unsigned int cpu, enum cpuhp_state state)
+{
+	switch (state) {
+	case CPUHP_RADIX_DEAD:
+		return per_cpu(radix_tree_preloads, cpu).nr *
+		       sizeof(struct radix_tree_node);
+	case CPUHP_SMPCFD_PREPARE:
+		return num_possible_cpus() * sizeof(call_single_data_t) +
+		       2 * BOLT_MASK_BYTES;
+	case CPUHP_X2APIC_PREPARE:
+		return BOLT_MASK_BYTES;
+	case CPUHP_MM_ZSWP_POOL_PREPARE:
+	case CPUHP_ZCOMP_PREPARE:
+		return bolt_instances(state) * BOLT_COMPRESSED_MAX;
+	default:
+		return 0;
+	}
+}
+
+/* Returns what the functions of @defer say, for all instances if @state has some. */
+static unsigned long bolt_kept_said(unsigned int cpu, enum cpuhp_state state,
+				    const struct bolt_defer *defer)
+{
+	struct cpuhp_step *step = bolt_cpuhp_step(state);
+	struct hlist_node *node;
+	unsigned long bytes = 0;
+
+	if (!defer->bytes)
+		return 0;
+	if (!step->multi_instance)
+		return defer->bytes(cpu, NULL);
+	hlist_for_each(node, &step->list)
+		bytes += defer->bytes(cpu, node);
+	return bytes;
+}
+
+/**
+ * bolt_kept_by - how much memory a CPU keeps because a teardown is pending
+ * @cpu:	the CPU
+ * @state:	the state of the teardown
+ *
+ * Context: hotplug lock held for reading, and cpuhp_state_mutex. May sleep.
+ * Return: the bytes; 0 if the teardown is not pending.
+ */
+unsigned long bolt_kept_by(unsigned int cpu, enum cpuhp_state state)
+{
+	const struct bolt_defer *defer = bolt_deferred(state);
+
+	if (!defer || !bolt_set_has(bolt_pending(cpu), state))
+		return 0;
+	return bolt_entries_bytes(cpu, state) + bolt_kept_fixed(cpu, state) +
+	       bolt_kept_said(cpu, state, defer);
+}
+
+/**
+ * bolt_kept - how much memory all parked CPUs keep for a hotplug state
+ * @state:	the state
+ *
+ * Context: as bolt_kept_by().
+ * Return: the bytes.
+ */
+unsigned long bolt_kept(enum cpuhp_state state)
+{
+	unsigned long bytes = 0;
+	unsigned int cpu;
+
+	for_each_cpu(cpu, &bolt_parked_mask)
+		bytes += bolt_kept_by(cpu, state);
+	return bytes;
+}
+
+#include "tests/kept-kunit.h"
