@@ -26,7 +26,6 @@
 
 struct device;
 struct device_driver;
-struct hlist_node;
 struct kernfs_node;
 struct kobj_uevent_env;
 struct percpu_rw_semaphore;
@@ -161,9 +160,6 @@ enum bolt_boot_switch {
  *		the state has no startup
  * @settle:	the part of the teardown that @at_once has left; NULL for the whole
  *		teardown, of all instances if the state has instances
- * @bytes:	function that returns how much memory the deferred teardown would
- *		give back for a CPU, or for one instance of the state and a CPU;
- *		without what @node, @device and @major have in sysfs; or NULL
  *
  * @may_defer, @at_once and @cancel run where teardown and startup of the state run,
  * with the hotplug lock held for writing. @settle runs in any task on any CPU,
@@ -172,10 +168,6 @@ enum bolt_boot_switch {
  * and return -EAGAIN: Bolt calls the function again, unless the CPU has come
  * back. When all is done @settle returns 0. If @cancel fails, Bolt calls @settle
  * until all is done, and the state counts as one whose startup has failed.
- *
- * @bytes runs when debugfs is read, in any task on any CPU, with the hotplug lock
- * held for reading and cpuhp_state_mutex, while the CPU is offline. The function
- * may sleep.
  */
 struct bolt_defer {
 	enum bolt_class class;
@@ -190,7 +182,6 @@ struct bolt_defer {
 	void (*at_once)(unsigned int cpu);
 	int (*cancel)(unsigned int cpu);
 	int (*settle)(unsigned int cpu);
-	unsigned long (*bytes)(unsigned int cpu, struct hlist_node *instance);
 };
 
 #ifdef CONFIG_BOLT

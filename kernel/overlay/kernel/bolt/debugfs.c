@@ -161,21 +161,23 @@ static void bolt_show_slow_state(struct seq_file *m)
 	bolt_unlock_states();
 }
 
-/* Shows how many bytes parked CPUs keep: a line for each state, and one for all. */
+/*
+ * Shows how many bytes parked CPUs keep: a line for each state, and one for all.
+ * The locks are taken for each state, so that a request waits for one of these.
+ */
 static void bolt_show_kept(struct seq_file *m)
 {
 	unsigned long bytes, all = 0;
 	int state;
 
-	bolt_lock_states();
 	for (state = CPUHP_OFFLINE + 1; state < CPUHP_ONLINE; state++) {
+		bolt_lock_states();
 		bytes = bolt_kept(state);
-		if (!bytes)
-			continue;
-		seq_printf(m, "kept %s %lu\n", bolt_state_name(state), bytes);
+		if (bytes)
+			seq_printf(m, "kept %s %lu\n", bolt_state_name(state), bytes);
+		bolt_unlock_states();
 		all += bytes;
 	}
-	bolt_unlock_states();
 	seq_printf(m, "kept_bytes %lu\n", all);
 }
 

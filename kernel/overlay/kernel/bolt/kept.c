@@ -5,15 +5,20 @@
  * nothing: the bytes are added up when that file is read.
  *
  * Three parts are added for a state: entries in sysfs, which visibility.c knows;
- * what struct bolt_defer has a function for; and for fixed states without code of
- * their own what this file knows.
+ * what the function says that the code of the state has passed to
+ * cpuhp_count_kept(); and for fixed states without such a function what this file
+ * knows.
  *
  * What a parked CPU keeps is bounded by what the CPU may have while it is online: a
  * CPU that is offline takes no page, object, stack or address, and other CPUs only
  * take from what the CPU keeps.
  */
 
+#include <linux/cacheinfo.h>
+#include <linux/cpuhotplug_kept.h>
 #include <linux/cpumask.h>
+#include <linux/device.h>
+#include <linux/export.h>
 #include <linux/list.h>
 #include <linux/mm.h>
 #include <linux/percpu.h>
@@ -21,6 +26,7 @@
 #include <linux/smp.h>
 
 #include "kept.h"
+#include "settle.h"
 #include "state.h"
 #include "steps.h"
 #include "visibility.h"
@@ -30,6 +36,39 @@
 
 /* A mask that alloc_cpumask_var() allocates, if the function allocates any. */
 #define BOLT_MASK_BYTES (IS_ENABLED(CONFIG_CPUMASK_OFFSTACK) ? cpumask_size() : 0)
+
+/* For each state the function that counts what its teardown would free, or NULL. */
+static cpuhp_kept_fn bolt_kept_fns[BOLT_NR_STATES];
+
+/**
+ * cpuhp_count_kept - have what a hotplug state keeps for an offline CPU counted
+ * @state:	the state that was passed to cpuhp_setup_state(); for a dynamic
+ *		state what cpuhp_setup_state() has returned; an error number is
+ *		passed over
+ * @kept:	counts what the teardown of the state would free
+ *
+ * Call this function after the state has been set up. cpuhp_remove_state() drops
+ * @kept.
+ *
+ * Context: as cpuhp_setup_state().
+ */
+void cpuhp_count_kept(int state, cpuhp_kept_fn kept)
+{
+	if (state > CPUHP_OFFLINE && state < CPUHP_ONLINE)
+		WRITE_ONCE(bolt_kept_fns[state], kept);
+}
+EXPORT_SYMBOL_GPL(cpuhp_count_kept);
+
+/**
+ * bolt_forget_kept - forget what counts the memory of a state that is removed
+ * @state:	the state
+ *
+ * Context: cpuhp_state_mutex.
+ */
+void bolt_forget_kept(enum cpuhp_state state)
+{
+	WRITE_ONCE(bolt_kept_fns[state], NULL);
+}
 
 static unsigned int bolt_instances(enum cpuhp_state state)
 {
@@ -41,13 +80,17 @@ static unsigned int bolt_instances(enum cpuhp_state state)
 	return nr;
 }
 
-/*
- * Returns what the teardown of a fixed state frees whose code does not call
- * bolt_defer_state().
- */
+/* Returns what the teardown of a fixed state frees whose code has no function. */
 static unsigned long bolt_kept_fixed(unsigned int cpu, enum cpuhp_state state)
 {
 	switch (state) {
+	case CPUHP_PAGE_ALLOC:
+		return bolt_pages_held(cpu) << PAGE_SHIFT;
+	case CPUHP_AP_BASE_CACHEINFO_ONLINE:
+		/* A device for each cache and one above these, if there are any. */
+		if (!bolt_entries_bytes(cpu, state))
+			return 0;
+		return (1 + get_cpu_cacheinfo(cpu)->num_leaves) * sizeof(struct device);
 	case CPUHP_RADIX_DEAD:
 		return per_cpu(radix_tree_preloads, cpu).nr *
 		       sizeof(struct radix_tree_node);
@@ -64,20 +107,20 @@ static unsigned long bolt_kept_fixed(unsigned int cpu, enum cpuhp_state state)
 	}
 }
 
-/* Returns what the functions of @defer say, for all instances if @state has some. */
-static unsigned long bolt_kept_said(unsigned int cpu, enum cpuhp_state state,
-				    const struct bolt_defer *defer)
+/* Returns what the function of @state says, for all instances if @state has some. */
+static unsigned long bolt_kept_said(unsigned int cpu, enum cpuhp_state state)
 {
+	cpuhp_kept_fn kept = READ_ONCE(bolt_kept_fns[state]);
 	struct cpuhp_step *step = bolt_cpuhp_step(state);
 	struct hlist_node *node;
 	unsigned long bytes = 0;
 
-	if (!defer->bytes)
+	if (!kept)
 		return 0;
 	if (!step->multi_instance)
-		return defer->bytes(cpu, NULL);
+		return kept(cpu, NULL);
 	hlist_for_each(node, &step->list)
-		bytes += defer->bytes(cpu, node);
+		bytes += kept(cpu, node);
 	return bytes;
 }
 
@@ -91,12 +134,10 @@ static unsigned long bolt_kept_said(unsigned int cpu, enum cpuhp_state state,
  */
 unsigned long bolt_kept_by(unsigned int cpu, enum cpuhp_state state)
 {
-	const struct bolt_defer *defer = bolt_deferred(state);
-
-	if (!defer || !bolt_set_has(bolt_pending(cpu), state))
+	if (!bolt_set_has(bolt_pending(cpu), state))
 		return 0;
 	return bolt_entries_bytes(cpu, state) + bolt_kept_fixed(cpu, state) +
-	       bolt_kept_said(cpu, state, defer);
+	       bolt_kept_said(cpu, state);
 }
 
 /**

@@ -7,5 +7,6 @@
 
 unsigned long bolt_kept_by(unsigned int cpu, enum cpuhp_state state);
 unsigned long bolt_kept(enum cpuhp_state state);
+void bolt_forget_kept(enum cpuhp_state state);
 
 #endif /* _KERNEL_BOLT_KEPT_H */

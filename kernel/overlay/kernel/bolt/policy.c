@@ -148,9 +148,12 @@ static const struct bolt_defer bolt_defer_topology = { .node = "topology" };
  * bolt_set_defer() adds the states that have such functions.
  */
 static const struct bolt_defer *bolt_defers[BOLT_NR_STATES] = {
+	[CPUHP_SLUB_DEAD]		= &bolt_defer_all,
 	[CPUHP_DEBUG_OBJ_DEAD]		= &bolt_defer_all,
 	[CPUHP_MM_WRITEBACK_DEAD]	= &bolt_defer_all,
+	[CPUHP_BIO_DEAD]		= &bolt_defer_all,
 	[CPUHP_RADIX_DEAD]		= &bolt_defer_all,
+	[CPUHP_IOMMU_IOVA_DEAD]		= &bolt_defer_all,
 	[CPUHP_X2APIC_PREPARE]		= &bolt_defer_all,
 	[CPUHP_SMPCFD_PREPARE]		= &bolt_defer_all,
 	[CPUHP_TOPOLOGY_PREPARE]	= &bolt_defer_topology,

@@ -14,13 +14,14 @@
 #include <linux/cpu.h>
 #include <linux/cpumask.h>
 #include <linux/init.h>
-#include <linux/mm.h>
+#include <linux/mmzone.h>
 #include <linux/sched.h>
 #include <linux/sched/clock.h>
 #include <linux/shrinker.h>
 #include <linux/workqueue.h>
 #include <trace/events/bolt.h>
 
+#include "kept.h"
 #include "policy.h"
 #include "settle.h"
 #include "state.h"
@@ -182,6 +183,7 @@ void bolt_forget_state(enum cpuhp_state state)
 	bolt_settle_everywhere(state);
 	for_each_possible_cpu(cpu)
 		bolt_forget_entries(cpu, state);
+	bolt_forget_kept(state);
 	bolt_drop_defer(state);
 }
 
@@ -429,6 +431,23 @@ void bolt_override(enum cpuhp_state state, bool critical)
 	bolt_unlock_states();
 }
 
+/**
+ * bolt_pages_held - how many pages are in the lists of a CPU
+ * @cpu:	the CPU
+ *
+ * Context: any.
+ * Return: the number, which is out of date at once unless the CPU is offline.
+ */
+unsigned long bolt_pages_held(unsigned int cpu)
+{
+	unsigned long pages = 0;
+	struct zone *zone;
+
+	for_each_populated_zone(zone)
+		pages += READ_ONCE(per_cpu_ptr(zone->per_cpu_pageset, cpu)->count);
+	return pages;
+}
+
 /*
  * A measure of the memory that @cpu keeps: the pages in its lists, and one for each
  * pending state. bolt_kept() would count what the other states keep, but takes locks
@@ -436,13 +455,8 @@ void bolt_override(enum cpuhp_state state, bool critical)
  */
 static unsigned long bolt_held(unsigned int cpu)
 {
-	const struct bolt_defer *pages = bolt_deferred(CPUHP_PAGE_ALLOC);
-	unsigned long held;
-
-	held = bitmap_weight(bolt_pending(cpu)->states, BOLT_NR_STATES);
-	if (pages && pages->bytes)
-		held += pages->bytes(cpu, NULL) >> PAGE_SHIFT;
-	return held;
+	return bitmap_weight(bolt_pending(cpu)->states, BOLT_NR_STATES) +
+	       bolt_pages_held(cpu);
 }
 
 static unsigned long bolt_shrink_count(struct shrinker *shrinker,

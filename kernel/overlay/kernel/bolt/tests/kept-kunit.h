@@ -8,9 +8,13 @@
 #ifndef _BOLT_TESTS_KEPT_KUNIT_H
 #define _BOLT_TESTS_KEPT_KUNIT_H
 
+#include <linux/bio.h>
 #include <linux/gfp.h>
+#include <linux/iova.h>
 #include <linux/kernfs.h>
+#include <linux/kthread.h>
 #include <linux/mmzone.h>
+#include <linux/sched/task.h>
 #include <linux/slab.h>
 #include <linux/smp.h>
 #include <linux/string.h>
@@ -22,6 +26,10 @@
 
 /* Pages that a test frees on the CPU. */
 #define PAGES 8
+
+/* Bios, and ranges of I/O addresses, that a test frees on the CPU. */
+#define BIOS 3
+#define RANGES 5
 
 static int kept_init(struct kunit *test)
 {
@@ -68,19 +76,6 @@ static unsigned long kept_for_all(struct kunit *test)
 	return bytes;
 }
 
-static int kept_find(const char *name)
-{
-	int state;
-
-	for (state = CPUHP_OFFLINE + 1; state < CPUHP_ONLINE; state++) {
-		const char *registered = bolt_state_name(state);
-
-		if (registered && !strcmp(registered, name))
-			return state;
-	}
-	return CPUHP_OFFLINE;
-}
-
 static int kept_use_pages(void *unused)
 {
 	unsigned long pages[PAGES];
@@ -124,35 +119,43 @@ struct kept_object {
 	void *object;
 };
 
+/* Takes an object, and another one that is free again at once. */
 static int kept_take_object(void *arg)
 {
 	struct kept_object *taken = arg;
+	void *object;
 
 	taken->object = kmem_cache_alloc(taken->cache, GFP_KERNEL);
-	return taken->object ? 0 : -ENOMEM;
+	object = kmem_cache_alloc(taken->cache, GFP_KERNEL);
+	kmem_cache_free(taken->cache, object);
+	return taken->object && object ? 0 : -ENOMEM;
 }
 
 /*
- * A slab of the parked CPU has one object in use; all others are free until the
- * slab is flushed. Objects of half a page make the count large beside what other
- * tasks free meanwhile.
+ * The parked CPU keeps free objects of the cache until the cache is shrunk. Objects
+ * of half a page make the count large beside what other tasks free meanwhile.
  */
 static void objects_are_counted(struct kunit *test)
 {
-	struct kept_object taken;
+	struct kept_object taken = {};
 	unsigned long all, less;
 
 	taken.cache = kmem_cache_create("bolt_kept", PAGE_SIZE / 2, 0, SLAB_NO_MERGE, NULL);
 	KUNIT_ASSERT_NOT_NULL(test, taken.cache);
-	KUNIT_ASSERT_EQ(test, smp_call_on_cpu(kept_victim(test), kept_take_object, &taken,
+	KUNIT_EXPECT_EQ(test, smp_call_on_cpu(kept_victim(test), kept_take_object, &taken,
 					      false), 0);
-	KUNIT_ASSERT_EQ(test, remove_cpu(kept_victim(test)), 0);
+	KUNIT_EXPECT_EQ(test, remove_cpu(kept_victim(test)), 0);
 	all = kept_for(test, CPUHP_SLUB_DEAD);
 	kmem_cache_free(taken.cache, taken.object);
-	/* KASAN keeps the object from being used again for a while. */
+#ifdef CONFIG_SLUB_CPU_PARTIAL
+	/*
+	 * The CPU holds the slab of the object, so that the object is one of those
+	 * that are kept. KASAN keeps the object from being used again for a while.
+	 */
 	if (!IS_ENABLED(CONFIG_KASAN))
 		KUNIT_EXPECT_GE(test, kept_for(test, CPUHP_SLUB_DEAD),
 				all + PAGE_SIZE / 2);
+#endif
 	all = kept_for(test, CPUHP_SLUB_DEAD);
 	kmem_cache_shrink(taken.cache);
 	less = kept_for(test, CPUHP_SLUB_DEAD);
@@ -175,16 +178,120 @@ static void entries_are_counted(struct kunit *test)
 	kernfs_put(kn);
 }
 
-static void stacks_are_bounded(struct kunit *test)
+#ifdef CONFIG_BLOCK
+static int kept_use_bios(void *arg)
 {
-	int state = kept_find("fork:vm_stack_cache");
+	struct bio *bios[BIOS];
+	int i;
 
-	if (state == CPUHP_OFFLINE)
-		kunit_skip(test, "stacks are not mapped");
-	KUNIT_ASSERT_EQ(test, remove_cpu(kept_victim(test)), 0);
-	KUNIT_EXPECT_LE(test, kept_for(test, state), STACKS * THREAD_SIZE);
-	KUNIT_EXPECT_EQ(test, kept_for(test, state) % THREAD_SIZE, 0);
+	for (i = 0; i < BIOS; i++)
+		bios[i] = bio_alloc_bioset(NULL, 0, REQ_OP_READ | REQ_ALLOC_CACHE,
+					   GFP_KERNEL, arg);
+	for (i = 0; i < BIOS; i++)
+		bio_put(bios[i]);
+	return 0;
 }
+
+/* No disk is in use when these tests run, so that no other set keeps bios. */
+static void bios_are_counted(struct kunit *test)
+{
+	struct bio_set *bs = kunit_kzalloc(test, sizeof(*bs), GFP_KERNEL);
+
+	KUNIT_ASSERT_NOT_NULL(test, bs);
+	KUNIT_ASSERT_EQ(test, bioset_init(bs, BIOS, 0, BIOSET_PERCPU_CACHE), 0);
+	KUNIT_EXPECT_EQ(test, smp_call_on_cpu(kept_victim(test), kept_use_bios, bs, false),
+			0);
+	KUNIT_EXPECT_EQ(test, remove_cpu(kept_victim(test)), 0);
+	KUNIT_EXPECT_EQ(test, kept_for(test, CPUHP_BIO_DEAD),
+			BIOS * (bs->front_pad + sizeof(struct bio) + bs->back_pad));
+	bioset_exit(bs);
+	KUNIT_EXPECT_EQ(test, kept_for(test, CPUHP_BIO_DEAD), 0);
+}
+#endif /* CONFIG_BLOCK */
+
+#if IS_BUILTIN(CONFIG_IOMMU_IOVA)
+static int kept_use_ranges(void *arg)
+{
+	unsigned long pfns[RANGES];
+	int i, err = 0;
+
+	for (i = 0; i < RANGES; i++) {
+		pfns[i] = alloc_iova_fast(arg, 1, 1000, false);
+		if (!pfns[i])
+			err = -ENOMEM;
+	}
+	for (i = 0; i < RANGES; i++) {
+		if (pfns[i])
+			free_iova_fast(arg, pfns[i], 1);
+	}
+	return err;
+}
+
+/* Devices behind an IOMMU may have domains of their own. */
+static void ranges_are_counted(struct kunit *test)
+{
+	struct iova_domain *iovad = kunit_kzalloc(test, sizeof(*iovad), GFP_KERNEL);
+	unsigned long bytes;
+
+	KUNIT_ASSERT_NOT_NULL(test, iovad);
+	KUNIT_ASSERT_EQ(test, iova_cache_get(), 0);
+	init_iova_domain(iovad, PAGE_SIZE, 1);
+	KUNIT_EXPECT_EQ(test, iova_domain_init_rcaches(iovad), 0);
+	KUNIT_EXPECT_EQ(test, smp_call_on_cpu(kept_victim(test), kept_use_ranges, iovad,
+					      false), 0);
+	KUNIT_EXPECT_EQ(test, remove_cpu(kept_victim(test)), 0);
+	bytes = kept_for(test, CPUHP_IOMMU_IOVA_DEAD);
+	KUNIT_EXPECT_GE(test, bytes, RANGES * sizeof(struct iova));
+	KUNIT_EXPECT_EQ(test, bytes % sizeof(struct iova), 0);
+	put_iova_domain(iovad);
+	KUNIT_EXPECT_EQ(test, kept_for(test, CPUHP_IOMMU_IOVA_DEAD), 0);
+	iova_cache_put();
+}
+#endif /* IS_BUILTIN(CONFIG_IOMMU_IOVA) */
+
+#ifdef CONFIG_VMAP_STACK
+static int kept_find(const char *name)
+{
+	int state;
+
+	for (state = CPUHP_OFFLINE + 1; state < CPUHP_ONLINE; state++) {
+		const char *registered = bolt_state_name(state);
+
+		if (registered && !strcmp(registered, name))
+			return state;
+	}
+	return CPUHP_OFFLINE;
+}
+
+static int kept_thread(void *unused)
+{
+	return 0;
+}
+
+/*
+ * As many threads end on the CPU as it keeps stacks, and all were made before one
+ * ends: making a thread may take a stack that is kept.
+ */
+static void stacks_are_counted(struct kunit *test)
+{
+	int i, state = kept_find("fork:vm_stack_cache");
+	struct task_struct *tasks[STACKS];
+
+	KUNIT_ASSERT_NE(test, state, CPUHP_OFFLINE);
+	for (i = 0; i < STACKS; i++) {
+		tasks[i] = kthread_create(kept_thread, NULL, "bolt_kept");
+		KUNIT_ASSERT_NOT_ERR_OR_NULL(test, tasks[i]);
+		kthread_bind(tasks[i], kept_victim(test));
+		get_task_struct(tasks[i]);
+	}
+	for (i = 0; i < STACKS; i++) {
+		wake_up_process(tasks[i]);
+		kthread_stop_put(tasks[i]);
+	}
+	KUNIT_ASSERT_EQ(test, remove_cpu(kept_victim(test)), 0);
+	KUNIT_EXPECT_EQ(test, kept_for(test, state), STACKS * THREAD_SIZE);
+}
+#endif /* CONFIG_VMAP_STACK */
 
 /*
  * Other CPUs give nothing to a parked CPU, but for objects whose slab the CPU holds
@@ -225,7 +332,15 @@ static struct kunit_case bolt_kept_cases[] = {
 	KUNIT_CASE(pages_are_counted),
 	KUNIT_CASE(objects_are_counted),
 	KUNIT_CASE(entries_are_counted),
-	KUNIT_CASE(stacks_are_bounded),
+#ifdef CONFIG_BLOCK
+	KUNIT_CASE(bios_are_counted),
+#endif
+#if IS_BUILTIN(CONFIG_IOMMU_IOVA)
+	KUNIT_CASE(ranges_are_counted),
+#endif
+#ifdef CONFIG_VMAP_STACK
+	KUNIT_CASE(stacks_are_counted),
+#endif
 	KUNIT_CASE(nothing_is_added_while_parked),
 	KUNIT_CASE(nothing_is_kept_in_the_end),
 	{}

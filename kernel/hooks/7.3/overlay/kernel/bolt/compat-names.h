@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/*
- * As names.h: states that Linux 7.3 has and earlier kernels have not, and states
- * whose code calls bolt_defer_state() only there.
- */
+/* As names.h: states that Linux 7.3 has and earlier kernels have not. */
 NAMED_UNFIT("PIT timer:starting", "",
 	    "registers the CPU's timer a second time if the CPU is brought back"),
 NAMED_UNFIT("STM timer:starting", "",
@@ -13,8 +10,6 @@ NAMED_SERIAL("block/bio:complete:dead", "",
 	     "completes what the dead CPU had queued for itself"),
 NAMED_CONCURRENT("block/bio:complete:online", "",
 		 "stops and starts a work of the CPU"),
-NAMED_ELIDED("fork:vm_stack_cache", "", CONCURRENT,
-	     "keeps two free stacks that only the CPU itself uses"),
 NAMED_CONCURRENT("hyperv/vtl:online", "mshv_vtl",
 		 "startup only: makes pages of the CPU, and sets its own registers"),
 NAMED_SERIAL("mpam:drv_probe", "",
