@@ -374,10 +374,11 @@ static long long bytes_kept(void)
 	if (!file)
 		return -1;
 	while (fgets(line, sizeof(line), file)) {
-		if (sscanf(line, "kept %*s %lld", &bytes) == 1)
-			sum += bytes;
-		else if (sscanf(line, "kept_bytes %lld", &bytes) == 1)
+		/* A space in a format also stands for none. */
+		if (sscanf(line, "kept_bytes %lld", &bytes) == 1)
 			all = bytes;
+		else if (sscanf(line, "kept %*s %lld", &bytes) == 1)
+			sum += bytes;
 	}
 	fclose(file);
 	return sum == all ? all : -1;
@@ -445,22 +446,27 @@ static int use_pages(int cpu)
 	return status;
 }
 
-/* Returns the number of pages that no CPU holds and no task uses, or -1. */
+/*
+ * Returns the number of pages that no task uses, without those in the lists of CPUs
+ * that are offline; -1 on an error.
+ */
 static long long free_pages(void)
 {
-	long long pages = -1;
+	long long pages = 0, some;
 	char line[128];
 	FILE *file;
 
 	/* Adds up what CPUs have not reported yet. */
 	if (put("/proc/sys/vm/stat_refresh", "1"))
 		return -1;
-	file = fopen("/proc/vmstat", "r");
+	file = fopen("/proc/zoneinfo", "r");
 	if (!file)
 		return -1;
 	while (fgets(line, sizeof(line), file)) {
-		if (sscanf(line, "nr_free_pages %lld", &pages) == 1)
-			break;
+		/* The pages of a zone, or those in the list of an online CPU. */
+		if (sscanf(line, " pages free %lld", &some) == 1 ||
+		    sscanf(line, " count: %lld", &some) == 1)
+			pages += some;
 	}
 	fclose(file);
 	return pages;
@@ -499,7 +505,10 @@ TEST_F(states, pages_that_are_kept_become_free)
 	EXPECT_GE(pages + PAGES_MARGIN, after - before);
 }
 
-/* Returns how many bytes of slab objects have been freed from one count to the next. */
+/*
+ * Returns how many bytes of slab objects have been freed from one count to the next.
+ * Caches that have grown do not count: other tasks have taken objects there.
+ */
 static long long bytes_freed(const struct slabs *before, const struct slabs *after)
 {
 	long long bytes = 0;
@@ -510,10 +519,8 @@ static long long bytes_freed(const struct slabs *before, const struct slabs *aft
 		long objects = before->caches[i].objects - slab_objects(after, name);
 
 		snprintf(path, sizeof(path), SLAB_DIR "%s/slab_size", name);
-		if (!get(path, text, sizeof(text)))
+		if (objects > 0 && !get(path, text, sizeof(text)))
 			bytes += objects * atoll(text);
-		if (objects)
-			printf("# %s %ld * %s\n", name, objects, text);
 	}
 	return bytes;
 }
