@@ -60,6 +60,7 @@ COMMON = {
     "bolt_handover",
     "bolt_handover_block",
     "bolt_handover_net",
+    "bolt_kept",
     "bolt_memory",
     "bolt_parallel",
     "bolt_parse",

@@ -379,6 +379,7 @@ void bolt_uevent_record(const struct device *dev,
 
 /* In fs/kernfs/dir.c. */
 void bolt_kernfs_show(struct kernfs_node *kn, bool show);
+unsigned long bolt_kernfs_bytes(struct kernfs_node *kn);
 
 /**
  * enum bolt_warm - whether a CPU waits in the kernel, and its order

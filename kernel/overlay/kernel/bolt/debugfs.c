@@ -12,6 +12,7 @@
 #include <linux/string.h>
 
 #include "../rcu/rcu.h"
+#include "kept.h"
 #include "parse.h"
 #include "policy.h"
 #include "settle.h"
@@ -160,6 +161,26 @@ static void bolt_show_slow_state(struct seq_file *m)
 	bolt_unlock_states();
 }
 
+/*
+ * Shows how many bytes parked CPUs keep: a line for each state, and one for all.
+ * The locks are taken for each state, so that a request waits for one of these.
+ */
+static void bolt_show_kept(struct seq_file *m)
+{
+	unsigned long bytes, all = 0;
+	int state;
+
+	for (state = CPUHP_OFFLINE + 1; state < CPUHP_ONLINE; state++) {
+		bolt_lock_states();
+		bytes = bolt_kept(state);
+		if (bytes)
+			seq_printf(m, "kept %s %lu\n", bolt_state_name(state), bytes);
+		bolt_unlock_states();
+		all += bytes;
+	}
+	seq_printf(m, "kept_bytes %lu\n", all);
+}
+
 static int bolt_stats_show(struct seq_file *m, void *unused)
 {
 	int i;
@@ -177,6 +198,7 @@ static int bolt_stats_show(struct seq_file *m, void *unused)
 	 */
 	seq_printf(m, "grace_periods %s\n",
 		   rcu_gp_is_normal() ? "normal" : "expedited");
+	bolt_show_kept(m);
 	return 0;
 }
 DEFINE_SHOW_ATTRIBUTE(bolt_stats);

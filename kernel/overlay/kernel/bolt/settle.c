@@ -21,6 +21,7 @@
 #include <linux/workqueue.h>
 #include <trace/events/bolt.h>
 
+#include "kept.h"
 #include "policy.h"
 #include "settle.h"
 #include "state.h"
@@ -182,6 +183,7 @@ void bolt_forget_state(enum cpuhp_state state)
 	bolt_settle_everywhere(state);
 	for_each_possible_cpu(cpu)
 		bolt_forget_entries(cpu, state);
+	bolt_forget_kept(state);
 	bolt_drop_defer(state);
 }
 
@@ -429,19 +431,32 @@ void bolt_override(enum cpuhp_state state, bool critical)
 	bolt_unlock_states();
 }
 
+/**
+ * bolt_pages_held - how many pages are in the lists of a CPU
+ * @cpu:	the CPU
+ *
+ * Context: any.
+ * Return: the number, which is out of date at once unless the CPU is offline.
+ */
+unsigned long bolt_pages_held(unsigned int cpu)
+{
+	unsigned long pages = 0;
+	struct zone *zone;
+
+	for_each_populated_zone(zone)
+		pages += READ_ONCE(per_cpu_ptr(zone->per_cpu_pageset, cpu)->count);
+	return pages;
+}
+
 /*
  * A measure of the memory that @cpu keeps: the pages in its lists, and one for each
- * pending state, which keeps some other object.
+ * pending state. bolt_kept() would count what the other states keep, but takes locks
+ * that a task which reclaims memory may hold.
  */
 static unsigned long bolt_held(unsigned int cpu)
 {
-	unsigned long held;
-	struct zone *zone;
-
-	held = bitmap_weight(bolt_pending(cpu)->states, BOLT_NR_STATES);
-	for_each_populated_zone(zone)
-		held += READ_ONCE(per_cpu_ptr(zone->per_cpu_pageset, cpu)->count);
-	return held;
+	return bitmap_weight(bolt_pending(cpu)->states, BOLT_NR_STATES) +
+	       bolt_pages_held(cpu);
 }
 
 static unsigned long bolt_shrink_count(struct shrinker *shrinker,

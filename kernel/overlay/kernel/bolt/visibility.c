@@ -454,4 +454,28 @@ void bolt_forget_entries(unsigned int cpu, enum cpuhp_state state)
 	bolt_put_entries(entries);
 }
 
+/**
+ * bolt_entries_bytes - how much memory the entries of a state take
+ * @cpu:	the CPU
+ * @state:	the state
+ *
+ * Context: hotplug lock held for reading, and cpuhp_state_mutex. May sleep.
+ * Return: the bytes of all nodes that are hidden, or were, and of the device that
+ * these belong to.
+ */
+unsigned long bolt_entries_bytes(unsigned int cpu, enum cpuhp_state state)
+{
+	const struct bolt_entries *entries = *bolt_entries_slot(cpu, state);
+	unsigned long bytes = 0;
+	int i;
+
+	if (!entries)
+		return 0;
+	for (i = 0; i < entries->nr; i++)
+		bytes += bolt_kernfs_bytes(entries->kn[i]);
+	if (entries->dev)
+		bytes += sizeof(*entries->dev);
+	return bytes;
+}
+
 #include "tests/visibility-kunit.h"

@@ -1,8 +1,29 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* The files of debugfs/bolt and their counts; last_error; memory pressure. */
+#define _GNU_SOURCE
+#include <sched.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
 
 #include "bolt.h"
+#include "place.h"
+#include "slabs.h"
 #include "../kselftest_harness.h"
+
+/* States whose teardown frees memory. */
+#define TOPOLOGY "base/topology:prepare"
+#define CACHES "base/cacheinfo:online"
+#define SLABS "slub:dead"
+#define PAGES "mm/page_alloc:pcp"
+
+/* Pages that a task uses on the CPU, so that the CPU holds many of them. */
+#define MANY_PAGES 2048
+
+/*
+ * By how many pages the number of free pages may change by itself. A slab cache takes
+ * or gives back 8 pages at a time, and tasks of the kernel use several of these caches.
+ */
+#define PAGES_MARGIN 128
 
 /* A line of DEBUG_DIR "states". */
 struct state {
@@ -341,6 +362,192 @@ TEST_F(states, kept_until_memory_is_short)
 	wait_ms(100);
 	EXPECT_TRUE(is(BOLT_DIR "parked", ""));
 	EXPECT_EQ(0, stat_of("undrained"));
+}
+
+/*
+ * Returns how many bytes the lines of DEBUG_DIR "stats" say that are kept, state by
+ * state; -1 if these do not add up to the line for all states.
+ */
+static long long bytes_kept(void)
+{
+	FILE *file = fopen(DEBUG_DIR "stats", "r");
+	long long bytes, sum = 0, all = -1;
+	char line[128];
+
+	if (!file)
+		return -1;
+	while (fgets(line, sizeof(line), file)) {
+		/* A space in a format also stands for none. */
+		if (sscanf(line, "kept_bytes %lld", &bytes) == 1)
+			all = bytes;
+		else if (sscanf(line, "kept %*s %lld", &bytes) == 1)
+			sum += bytes;
+	}
+	fclose(file);
+	return sum == all ? all : -1;
+}
+
+/* Returns how many bytes are kept for a state; -1 if there is no line for the state. */
+static long long bytes_for(const char *name)
+{
+	char key[64];
+
+	snprintf(key, sizeof(key), "kept %s", name);
+	return stat_of(key);
+}
+
+/* Nothing is kept for a CPU that is online, or settled. */
+TEST_F(states, what_is_kept_is_counted)
+{
+	ASSERT_EQ(0, put(BOLT_DIR "settle_delay_ms", "1000000"));
+	EXPECT_EQ(0, bytes_kept());
+	ASSERT_EQ(0, set_online(VICTIM, false));
+	EXPECT_LT(0, bytes_kept());
+	EXPECT_LT(0, bytes_for(TOPOLOGY));
+	ASSERT_EQ(0, set_online(VICTIM, true));
+	EXPECT_EQ(0, bytes_kept());
+	ASSERT_EQ(0, set_online(VICTIM, false));
+	ASSERT_EQ(0, settle_all());
+	EXPECT_EQ(0, bytes_kept());
+}
+
+/* The settle delay ends what other CPUs could use, and nothing else. */
+TEST_F(states, what_only_the_return_needs_stays)
+{
+	long long bytes;
+
+	ASSERT_EQ(0, put(BOLT_DIR "settle_delay_ms", "1000000"));
+	ASSERT_EQ(0, set_online(VICTIM, false));
+	bytes = bytes_for(TOPOLOGY);
+	EXPECT_LT(0, bytes_for(SLABS));
+	EXPECT_LT(0, bytes_for(PAGES));
+	ASSERT_EQ(0, put(BOLT_DIR "settle_delay_ms", "0"));
+	for (int i = 0; i < 100 && stat_of("undrained"); i++)
+		wait_ms(20);
+	EXPECT_EQ(-1, bytes_for(SLABS));
+	EXPECT_EQ(-1, bytes_for(PAGES));
+	EXPECT_EQ(bytes, bytes_for(TOPOLOGY));
+	EXPECT_LT(0, bytes_kept());
+}
+
+/* Has a task use many pages on the CPU, which holds some of these afterwards. */
+static int use_pages(int cpu)
+{
+	pid_t pid = fork();
+	int status;
+
+	if (!pid) {
+		size_t len = MANY_PAGES * sysconf(_SC_PAGESIZE);
+
+		if (pin(0, cpu))
+			_exit(1);
+		_exit(mmap(NULL, len, PROT_READ | PROT_WRITE,
+			   MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0) == MAP_FAILED);
+	}
+	if (pid < 0 || waitpid(pid, &status, 0) != pid)
+		return -errno;
+	return status;
+}
+
+/*
+ * Returns the number of pages that no task uses, without those in the lists of CPUs
+ * that are offline; -1 on an error.
+ */
+static long long free_pages(void)
+{
+	long long pages = 0, some;
+	char line[128];
+	FILE *file;
+
+	/* Adds up what CPUs have not reported yet. */
+	if (put("/proc/sys/vm/stat_refresh", "1"))
+		return -1;
+	file = fopen("/proc/zoneinfo", "r");
+	if (!file)
+		return -1;
+	while (fgets(line, sizeof(line), file)) {
+		/* The pages of a zone, or those in the list of an online CPU. */
+		if (sscanf(line, " pages free %lld", &some) == 1 ||
+		    sscanf(line, " count: %lld", &some) == 1)
+			pages += some;
+	}
+	fclose(file);
+	return pages;
+}
+
+/* Runs the pending teardowns of one state. */
+static int settle_state(const char *name)
+{
+	struct state state;
+	char text[32];
+	int err;
+
+	if (!find(name, &state))
+		return -ENOENT;
+	snprintf(text, sizeof(text), "%d critical", state.nr);
+	err = put(DEBUG_DIR "states", text);
+	snprintf(text, sizeof(text), "%d default", state.nr);
+	return err ?: put(DEBUG_DIR "states", text);
+}
+
+TEST_F(states, pages_that_are_kept_become_free)
+{
+	long long pages, before, after;
+
+	ASSERT_EQ(0, put(BOLT_DIR "settle_delay_ms", "1000000"));
+	ASSERT_EQ(0, use_pages(VICTIM));
+	ASSERT_EQ(0, set_online(VICTIM, false));
+	before = free_pages();
+	pages = bytes_for(PAGES) / sysconf(_SC_PAGESIZE);
+	ASSERT_EQ(0, settle_state(PAGES));
+	after = free_pages();
+	EXPECT_EQ(-1, bytes_for(PAGES));
+	TH_LOG("%lld pages kept, %lld freed", pages, after - before);
+	EXPECT_LT(2 * PAGES_MARGIN, pages);
+	EXPECT_LE(pages - PAGES_MARGIN, after - before);
+	EXPECT_GE(pages + PAGES_MARGIN, after - before);
+}
+
+/*
+ * Returns how many bytes of slab objects have been freed from one count to the next.
+ * Caches that have grown do not count: other tasks have taken objects there.
+ */
+static long long bytes_freed(const struct slabs *before, const struct slabs *after)
+{
+	long long bytes = 0;
+
+	for (int i = 0; i < before->nr; i++) {
+		char path[256], text[32];
+		const char *name = before->caches[i].name;
+		long objects = before->caches[i].objects - slab_objects(after, name);
+
+		snprintf(path, sizeof(path), SLAB_DIR "%s/slab_size", name);
+		if (objects > 0 && !get(path, text, sizeof(text)))
+			bytes += objects * atoll(text);
+	}
+	return bytes;
+}
+
+TEST_F(states, entries_that_are_kept_are_freed)
+{
+	static struct slabs before, after;
+	long long bytes, freed;
+
+	ASSERT_EQ(0, put(BOLT_DIR "settle_delay_ms", "1000000"));
+	ASSERT_EQ(0, set_online(VICTIM, false));
+	/* What the request and earlier tests have left is freed first. */
+	wait_ms(500);
+	ASSERT_LT(0, slabs_count(&before));
+	bytes = bytes_for(TOPOLOGY) + bytes_for(CACHES);
+	ASSERT_EQ(0, settle_state(CACHES));
+	ASSERT_EQ(0, settle_state(TOPOLOGY));
+	/* Some of it is freed when a grace period is over. */
+	wait_ms(200);
+	ASSERT_LT(0, slabs_count(&after));
+	freed = bytes_freed(&before, &after);
+	TH_LOG("%lld bytes kept, %lld freed", bytes, freed);
+	EXPECT_LE(bytes, freed);
+	EXPECT_GE(2 * bytes, freed);
 }
 
 TEST_HARNESS_MAIN
