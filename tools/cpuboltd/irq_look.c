@@ -1,0 +1,233 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Measures interrupts, see irqs.h */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "files.h"
+#include "irqs.h"
+#include "say.h"
+
+#define MOST_RATE	1e7	/* a higher rate means that the count began anew */
+
+static void free_irq(struct irq *irq)
+{
+	if (!irq)
+		return;
+	free(irq->name);
+	CPU_FREE(irq->now);
+	CPU_FREE(irq->where);
+	CPU_FREE(irq->found);
+	CPU_FREE(irq->was);
+	CPU_FREE(irq->written);
+	CPU_FREE(irq->near);
+	free(irq);
+}
+
+void irqs_free(struct irq **irqs, size_t count)
+{
+	size_t i;
+
+	for (i = 0; irqs && i < count; i++)
+		free_irq(irqs[i]);
+	free(irqs);
+}
+
+/* Takes over an interrupt that an earlier daemon has moved, with the affinity found then. */
+static void adopt(struct interrupts *all, struct irq *irq)
+{
+	size_t i;
+
+	for (i = 0; i < all->left.count; i++) {
+		const struct irq_saved *saved = &all->left.irqs[i];
+
+		if (saved->number != irq->number || strcmp(saved->name, irq->name))
+			continue;
+		copy(all, irq->found, saved->found);
+		copy(all, irq->was, saved->was);
+		copy(all, irq->written, saved->written);
+		irq->ours = true;
+		irq_state_drop(&all->left, i);
+		return;
+	}
+}
+
+static struct irq *new_irq(struct interrupts *all, const struct irq_row *row)
+{
+	const struct machine *machine = all->machine;
+	struct irq *irq = calloc(1, sizeof(*irq));
+	struct irq_place place;
+	int err;
+
+	if (!irq)
+		return NULL;
+	err = irq_place_read(machine->root, row, &place);
+	irq->number = row->number;
+	irq->name = strdup(row->name);
+	irq->kind = place.kind;
+	irq->node = place.node;
+	irq->rate = -1;
+	irq->now = machine_set(machine);
+	irq->where = machine_set(machine);
+	irq->found = machine_set(machine);
+	irq->was = machine_set(machine);
+	irq->written = machine_set(machine);
+	irq->near = machine_set(machine);
+	irq_place_free(&place);
+	if (!err && irq->name && irq->now && irq->where && irq->found && irq->was &&
+	    irq->written && irq->near) {
+		adopt(all, irq);
+		return irq;
+	}
+	free_irq(irq);
+	return NULL;
+}
+
+/* Returns the interrupt of the row: a new one, or that of the old list, mostly at @hint there. */
+static struct irq *take_irq(struct interrupts *all, const struct irq_row *row, size_t hint)
+{
+	size_t i;
+
+	for (i = 0; i < all->count; i++) {
+		struct irq **place = &all->irqs[(hint + i) % all->count], *irq = *place;
+
+		if (!irq || irq->number != row->number || strcmp(irq->name, row->name))
+			continue;
+		*place = NULL;
+		return irq;
+	}
+	return new_irq(all, row);
+}
+
+/* Notes that another program set the affinity, unless the kernel had to for want of online CPUs. */
+static void find_foreign(struct interrupts *all, struct irq *irq, const struct irq_cpus *cpus)
+{
+	size_t size = all->machine->size;
+	char *list;
+
+	if (!irq->ours || CPU_EQUAL_S(size, irq->now, irq->written))
+		return;
+	CPU_AND_S(size, irq->was, irq->written, cpus->online);
+	if (is_empty(all, irq->was)) {
+		copy(all, irq->was, irq->now);
+		copy(all, irq->written, irq->now);
+		return;
+	}
+	irq->ours = false;
+	irq->foreign = true;
+	all->tally.foreign++;
+	list = machine_list(all->machine, irq->now);
+	say(LOG_NOTICE, "another program has put interrupt %d (%s) on CPUs %s: the interrupt is "
+			"left alone", irq->number, irq->name, list ?: "");
+	free(list);
+}
+
+void irqs_read_where(struct interrupts *all, struct irq *irq, const struct irq_cpus *cpus)
+{
+	size_t size = all->machine->size;
+
+	if (irq->kind != IRQ_MOVABLE || irq->pretended)
+		return;
+	irq->readable = irq_read_set(all->machine, irq->number, "smp_affinity_list", irq->now);
+	if (!irq->readable)
+		return;
+	find_foreign(all, irq, cpus);
+	CPU_AND_S(size, irq->where, irq->now, cpus->online);
+	if (CPU_COUNT_S(size, irq->where) == 1)
+		return;
+	if (!irq_read_set(all->machine, irq->number, "effective_affinity_list", irq->where))
+		CPU_AND_S(size, irq->where, irq->now, cpus->online);
+}
+
+static void measure(struct interrupts *all, struct irq *irq, double rate, uint64_t now_us)
+{
+	irq->rate = irq_smooth(irq->rate, rate);
+	irq->samples++;
+	irq->busy = irq_busy(&all->rules, irq->rate, irq->busy, now_us, &irq->calm_us);
+}
+
+/* Interrupts of each CPU that cannot be moved; those that each CPU has of its own do not count. */
+static void add_others(struct interrupts *all, const struct irq_table *table, const double *rates)
+{
+	size_t i;
+
+	for (i = 0; i < table->cpu_count; i++)
+		if (table->cpus[i] < all->machine->count)
+			all->others[table->cpus[i]] += rates[i];
+}
+
+static int take_table(struct interrupts *all, const struct irq_table *table, const double *rates,
+		      const struct irq_cpus *cpus, uint64_t now_us)
+{
+	struct irq **irqs = calloc(table->count + 1, sizeof(*irqs));
+	size_t count = 0, i, cpu;
+
+	if (!irqs)
+		return -ENOMEM;
+	memset(all->others, 0, all->machine->count * sizeof(*all->others));
+	for (i = 0; i < table->count; i++) {
+		const double *of_row = rates ? rates + i * table->cpu_count : NULL;
+		double sum = 0;
+		struct irq *irq;
+
+		if (table->rows[i].number < 0)
+			continue;
+		irq = take_irq(all, &table->rows[i], count);
+		if (!irq) {
+			irqs_free(irqs, count);
+			return -ENOMEM;
+		}
+		irqs[count++] = irq;
+		irqs_read_where(all, irq, cpus);
+		for (cpu = 0; of_row && cpu < table->cpu_count; cpu++)
+			sum += of_row[cpu];
+		if (of_row && irq->kind == IRQ_MOVABLE && sum < MOST_RATE)
+			measure(all, irq, sum, now_us);
+		else if (of_row && irq->kind != IRQ_PER_CPU)
+			add_others(all, table, of_row);
+	}
+	irqs_free(all->irqs, all->count);
+	all->irqs = irqs;
+	all->count = count;
+	return 0;
+}
+
+void irqs_forget(struct interrupts *all)
+{
+	size_t i, count = 0;
+
+	for (i = 0; i < all->count; i++) {
+		struct irq *irq = all->irqs[i];
+
+		if (irq->ours)
+			all->irqs[count++] = irq;
+		else
+			free_irq(irq);
+	}
+	all->count = count;
+	irq_free(&all->before);
+	all->before_us = 0;
+}
+
+int irqs_look(struct interrupts *all, const struct irq_cpus *cpus, uint64_t now_us)
+{
+	char *text = file_read(all->machine->root, "/proc/interrupts", NULL);
+	struct irq_table table;
+	double *rates = NULL;
+	int err = text ? irq_parse(text, &table) : -errno;
+
+	free(text);
+	if (err)
+		return err;
+	if (all->before_us && now_us > all->before_us) {
+		rates = irq_rates(&all->before, &table, (now_us - all->before_us) / 1e6);
+		err = rates ? 0 : -ENOMEM;
+	}
+	if (!err)
+		err = take_table(all, &table, rates, cpus, now_us);
+	free(rates);
+	irq_free(&all->before);
+	all->before = table;
+	all->before_us = now_us;
+	return err;
+}

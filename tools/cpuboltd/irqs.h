@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The interrupts as interrupts.c, irq_look.c and irq_move.c know them
+ *
+ * irq_look.c measures, irq_move.c moves; interrupts.c decides when, and when all are left alone.
+ */
+#ifndef IRQS_H
+#define IRQS_H
+
+#include <string.h>
+
+#include "interrupts.h"
+#include "irq_place.h"
+#include "irq_plan.h"
+#include "irq_state.h"
+
+#define SECOND_US	1000000ULL
+#define MOST_RECENT	600	/* most moves a minute that the configuration allows */
+
+/** One interrupt that has a number */
+struct irq {
+	int number;
+	char *name;
+	enum irq_kind kind;
+	int node;		/* of the device, or -1 */
+	double rate;		/* interrupts a second, smoothed; negative before the first measurement */
+	unsigned int samples;
+	bool busy;
+	uint64_t calm_us;	/* see irq_busy() */
+	cpu_set_t *now;		/* affinity, as read last */
+	cpu_set_t *where;	/* CPUs on which the interrupt is */
+	cpu_set_t *found;	/* affinity before the daemon's first move */
+	cpu_set_t *was;		/* affinity before the last move */
+	cpu_set_t *written;	/* affinity that the daemon has written last */
+	cpu_set_t *near;	/* CPUs of the node */
+	bool readable;		/* now and where are known */
+	bool ours;		/* the daemon has moved it */
+	bool foreign;		/* another program has set the affinity after that */
+	bool pretended;		/* moved in a dry run */
+	uint64_t failed_until_us;
+	uint64_t moved_us;
+	unsigned int from, to;	/* of the last move */
+	char why[128];
+};
+
+struct interrupts {
+	struct machine *machine;
+	const struct config *config;
+	bool dry_run;
+	struct irq_rules rules;
+	struct irq **irqs;
+	size_t count;
+	struct irq_table before;	/* the last measurement */
+	uint64_t before_us, due_us;
+	double *others;			/* CPU -> interrupts a second that cannot be moved */
+	int base;			/* CPU, or -1 */
+	int told;			/* PID of an irqbalance that was told, or 0 */
+	size_t told_count;
+	unsigned long told_hash;	/* hash of the interrupts that irqbalance was told */
+	char *reason;			/* why all interrupts are left alone, or NULL */
+	struct irq_state left;		/* of an earlier daemon: not put back */
+	uint64_t recent[MOST_RECENT];	/* times of the last moves */
+	unsigned long long moves;
+	struct irq_tally tally;
+};
+
+static inline bool has(const struct interrupts *all, const cpu_set_t *set, unsigned int cpu)
+{
+	return CPU_ISSET_S(cpu, all->machine->size, set);
+}
+
+static inline bool is_empty(const struct interrupts *all, const cpu_set_t *set)
+{
+	return !CPU_COUNT_S(all->machine->size, set);
+}
+
+static inline void copy(const struct interrupts *all, cpu_set_t *to, const cpu_set_t *from)
+{
+	memcpy(to, from, all->machine->size);
+}
+
+static inline void set_one(const struct interrupts *all, cpu_set_t *set, unsigned int cpu)
+{
+	CPU_ZERO_S(all->machine->size, set);
+	CPU_SET_S(cpu, all->machine->size, set);
+}
+
+void irqs_free(struct irq **irqs, size_t count);
+
+/** irqs_look() - measure all interrupts; 0, -ENOMEM, or the error of reading /proc/interrupts */
+int irqs_look(struct interrupts *all, const struct irq_cpus *cpus, uint64_t now_us);
+
+/**
+ * irqs_forget() - forget all measurements as out of date
+ *
+ * Interrupts that could not be put back stay known.
+ */
+void irqs_forget(struct interrupts *all);
+
+/**
+ * irqs_read_where() - read which CPU an interrupt is on
+ *
+ * An affinity of one CPU says where the next interrupt occurs; the effective one may lag behind.
+ */
+void irqs_read_where(struct interrupts *all, struct irq *irq, const struct irq_cpus *cpus);
+
+/** irqs_save() - write which interrupts have moved, and from where; 0 or -errno */
+int irqs_save(const struct interrupts *all);
+
+/** irqs_find_base() - choose the base CPU; false if no CPU may have interrupts */
+bool irqs_find_base(struct interrupts *all, const struct irq_cpus *cpus);
+
+/** irqs_recent_moves() - how many interrupts have moved within a minute */
+unsigned int irqs_recent_moves(const struct interrupts *all, uint64_t now_us);
+
+/**
+ * irqs_move() - move interrupts as irq_plan() says; 0 or -ENOMEM
+ * @forced_only: only those of CPUs that are about to go
+ */
+int irqs_move(struct interrupts *all, const struct irq_cpus *cpus, bool forced_only,
+	      uint64_t now_us);
+
+#endif /* IRQS_H */
