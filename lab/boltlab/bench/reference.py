@@ -44,7 +44,10 @@ def check(results: Results) -> str | None:
         return why_not
     row = _row(results, table)
     if row is None:
-        return f"no reference figures for QEMU {results.qemu}: compare within this run only"
+        return (
+            f"no reference figures for Linux {results.kernel} on QEMU {results.qemu}: "
+            "compare within this run only"
+        )
     for expected in _expectations(row):
         case = results.find(expected.case)
         stats = case.variants.get(expected.variant) if case else None
@@ -62,16 +65,21 @@ def _incomparable(results: Results, table: Mapping[str, Any]) -> str | None:
         return f"accelerator {results.accel}: not virtual time, not comparable with any reference"
     if results.cpus != table["cpus"]:
         return f"{results.cpus} CPUs: the reference figures are for {table['cpus']}"
-    if not f"{results.kernel}.".startswith(f"{table['kernel']}."):
-        return f"Linux {results.kernel}: the reference figures are for {table['kernel']}"
+    kernels = dict.fromkeys(row["kernel"] for row in table["row"])
+    if not any(_of_series(results.kernel, kernel) for kernel in kernels):
+        return f"Linux {results.kernel}: the reference figures are for {' and '.join(kernels)}"
     return None
+
+
+def _of_series(version: str, series: str) -> bool:
+    return f"{version}.".startswith(f"{series}.")
 
 
 def _row(results: Results, table: Mapping[str, Any]) -> Mapping[str, Any] | None:
     for row in table["row"]:
         if (row["arch"], row["setting"]) != (results.arch, results.setting):
             continue
-        if f"{results.qemu}.".startswith(f"{row['qemu']}."):
+        if _of_series(results.kernel, row["kernel"]) and _of_series(results.qemu, row["qemu"]):
             found: Mapping[str, Any] = row
             return found
     return None

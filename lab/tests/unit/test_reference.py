@@ -66,9 +66,9 @@ def test_ranges_have_their_tolerance_at_both_ends() -> None:
 @pytest.mark.parametrize(
     ("changes", "why"),
     [
-        ({"qemu": "9.2.0"}, "no reference figures for QEMU 9.2.0"),
-        ({"qemu": "1.0"}, "no reference figures for QEMU 1.0"),
-        ({"qemu": "7.20.1"}, "no reference figures for QEMU 7.20.1"),
+        ({"qemu": "9.2.0"}, "no reference figures for Linux 6.12.117 on QEMU 9.2.0"),
+        ({"qemu": "1.0"}, "no reference figures for Linux 6.12.117 on QEMU 1.0"),
+        ({"qemu": "7.20.1"}, "no reference figures for Linux 6.12.117 on QEMU 7.20.1"),
         ({"cpus": 8}, "8 CPUs"),
         ({"accel": "kvm"}, "accelerator kvm"),
         ({"kernel": "7.2.12"}, "Linux 7.2.12"),
