@@ -15,6 +15,7 @@
 #include "env.h"
 #include "grammar.h"
 #include "tasks.h"
+#include "texts.h"
 #include "../kselftest_harness.h"
 
 #define MADE_UP 400
@@ -75,7 +76,7 @@ struct fuzz {
 	bool can_warm;			/* CPUs of this machine can wait in the kernel */
 	cpus_t keep;
 	struct sight sight;
-	char *texts[3];			/* texts of all files: before a write, after it, scratch */
+	char *texts[4];			/* texts of all files: before a write, after it, scratch */
 	size_t quiet[3];		/* the length of the files that do not count events */
 	char *buf;			/* the text that is written */
 	int taken, refused;
@@ -146,23 +147,6 @@ static ssize_t read_at(const char *path, char *text, size_t len, off_t at)
 	return n;
 }
 
-/* Reads all of a file, in as many reads as that takes. */
-static ssize_t read_all(const char *path, char *text, size_t size)
-{
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
-	size_t len = 0;
-	ssize_t n = 0;
-
-	if (fd < 0)
-		return -errno;
-	while (len < size && (n = read(fd, text + len, size - len)) > 0)
-		len += n;
-	if (n < 0)
-		n = -errno;
-	close(fd);
-	return n < 0 ? n : (ssize_t)len;
-}
-
 /* Reads all files that can be read; files that count events come last. */
 static bool look(struct fuzz *f, int which)
 {
@@ -182,7 +166,7 @@ static bool look(struct fuzz *f, int which)
 		n = read_all(file->path, text + used, TEXTS - used - 256);
 		if (n < 0 || used + n + 256 >= TEXTS)
 			return wrong(f, "reading %s: %zd", file->path, n);
-		used += n;
+		used += drop_kept(text + used, n);
 	}
 	text[used] = '\0';
 	return true;
@@ -477,7 +461,7 @@ FIXTURE_SETUP(fuzz)
 	f->seed = env_seed();
 	f->buf = calloc(4, f->world.page);
 	ASSERT_NE(NULL, f->buf);
-	for (int i = 0; i < 3; i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(f->texts); i++) {
 		f->texts[i] = malloc(TEXTS);
 		ASSERT_NE(NULL, f->texts[i]);
 	}
@@ -496,7 +480,7 @@ FIXTURE_TEARDOWN(fuzz)
 	struct sight after;
 
 	free(self->f.buf);
-	for (int i = 0; i < 3; i++)
+	for (size_t i = 0; i < ARRAY_SIZE(self->f.texts); i++)
 		free(self->f.texts[i]);
 	if (cannot_run() || !self->f.top)
 		return;
@@ -717,13 +701,18 @@ TEST_F_TIMEOUT(fuzz, cut_at_every_place, 7200)
 /* A read returns the piece of the text that it asks for. */
 static bool try_read(struct fuzz *f, const struct file *file, size_t len, off_t at)
 {
-	char *whole = f->texts[1], *piece = f->texts[2];
-	ssize_t all = read_all(file->path, whole, TEXTS), wanted, n;
+	char *whole = f->texts[1], *piece = f->texts[2], *after = f->texts[3];
+	ssize_t all, wanted, n, again;
 
+	/* Until the text is the same before and after: see drop_kept(). */
+	do {
+		all = read_all(file->path, whole, TEXTS);
+		memset(piece, 0x5a, len + 1);
+		n = read_at(file->path, piece, len, at);
+		again = read_all(file->path, after, TEXTS);
+	} while (all > 0 && (again != all || memcmp(whole, after, all)));
 	wanted = at < 0 || at > LLONG_MAX - (long long)len ? -EINVAL :
 		 at >= all ? 0 : (size_t)(all - at) < len ? all - at : (ssize_t)len;
-	memset(piece, 0x5a, len + 1);
-	n = read_at(file->path, piece, len, at);
 	if (all < 0 || n != wanted)
 		return wrong(f, "read %zd of %zd, not %zd", n, all, wanted);
 	if (n > 0 && memcmp(whole + at, piece, n))

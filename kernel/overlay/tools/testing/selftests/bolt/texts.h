@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Whole texts of files, for tests that compare what files say before and after. */
+#ifndef SELFTESTS_BOLT_TEXTS_H
+#define SELFTESTS_BOLT_TEXTS_H
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <unistd.h>
+
+/* Reads the file to its end: its length, or a negative error number. */
+static inline ssize_t read_all(const char *path, char *text, size_t size)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	size_t len = 0;
+	ssize_t n = 0;
+
+	if (fd < 0)
+		return -errno;
+	while (len < size && (n = read(fd, text + len, size - len)) > 0)
+		len += n;
+	if (n < 0)
+		n = -errno;
+	close(fd);
+	return n < 0 ? n : (ssize_t)len;
+}
+
+/*
+ * Removes the lines of bolt/stats that say how much memory is kept, as that changes when
+ * other CPUs free what the slabs of parked CPUs hold. Returns the new length.
+ */
+static inline size_t drop_kept(char *text, size_t n)
+{
+	size_t left = 0;
+
+	for (size_t at = 0, next; at < n; at = next) {
+		const char *end = memchr(text + at, '\n', n - at);
+
+		next = end ? (size_t)(end - text) + 1 : n;
+		if (next - at > 4 && !memcmp(text + at, "kept", 4))
+			continue;
+		memmove(text + left, text + at, next - at);
+		left += next - at;
+	}
+	return left;
+}
+
+#endif /* SELFTESTS_BOLT_TEXTS_H */
