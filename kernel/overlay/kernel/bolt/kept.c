@@ -26,7 +26,6 @@
 #include <linux/smp.h>
 
 #include "kept.h"
-#include "settle.h"
 #include "state.h"
 #include "steps.h"
 #include "visibility.h"

@@ -14,7 +14,6 @@
 #include <linux/cpu.h>
 #include <linux/cpumask.h>
 #include <linux/init.h>
-#include <linux/mmzone.h>
 #include <linux/sched.h>
 #include <linux/sched/clock.h>
 #include <linux/shrinker.h>
@@ -429,23 +428,6 @@ void bolt_override(enum cpuhp_state state, bool critical)
 	if (!critical)
 		bolt_forget_declared(state);
 	bolt_unlock_states();
-}
-
-/**
- * bolt_pages_held - how many pages are in the lists of a CPU
- * @cpu:	the CPU
- *
- * Context: any.
- * Return: the number, which is out of date at once unless the CPU is offline.
- */
-unsigned long bolt_pages_held(unsigned int cpu)
-{
-	unsigned long pages = 0;
-	struct zone *zone;
-
-	for_each_populated_zone(zone)
-		pages += READ_ONCE(per_cpu_ptr(zone->per_cpu_pageset, cpu)->count);
-	return pages;
 }
 
 /*

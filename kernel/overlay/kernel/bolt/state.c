@@ -11,6 +11,7 @@
 #include <linux/jump_label.h>
 #include <linux/kernel.h>
 #include <linux/limits.h>
+#include <linux/mmzone.h>
 #include <linux/sched.h>
 #include <linux/sched/clock.h>
 #include <linux/spinlock.h>
@@ -380,6 +381,23 @@ int bolt_inject(unsigned int cpu, enum cpuhp_state state)
 	st->fail = CPUHP_INVALID;
 	bolt_callback_failed(cpu, state);
 	return -EAGAIN;
+}
+
+/**
+ * bolt_pages_held - how many pages are in the lists of a CPU
+ * @cpu:	the CPU
+ *
+ * Context: any.
+ * Return: the number, which is out of date at once unless the CPU is offline.
+ */
+unsigned long bolt_pages_held(unsigned int cpu)
+{
+	unsigned long pages = 0;
+	struct zone *zone;
+
+	for_each_populated_zone(zone)
+		pages += READ_ONCE(per_cpu_ptr(zone->per_cpu_pageset, cpu)->count);
+	return pages;
 }
 
 /**

@@ -197,6 +197,7 @@ bool bolt_find(const struct cpumask *mask, enum cpuhp_state low,
 	       enum cpuhp_state high, bool up);
 void bolt_run_timed(enum cpuhp_state state, u64 start);
 int bolt_inject(unsigned int cpu, enum cpuhp_state state);
+unsigned long bolt_pages_held(unsigned int cpu);
 void bolt_broken(unsigned int cpu, enum cpuhp_state state, const char *what);
 
 static inline struct bolt_set *bolt_pending(unsigned int cpu)
