@@ -71,16 +71,23 @@ static void report(const struct measure *m, const char *what, const int64_t *ns)
 	emit_samples(name, m->ncpus, ns + m->warmup, m->n);
 }
 
-static void pairs(const struct measure *m)
+/* Offline and online of the CPUs of the list, in turn, as @ask asks for them. */
+static void rounds(const struct measure *m,
+		   int64_t (*ask)(const struct measure *m, bool online))
 {
 	for (int i = 0; i < m->warmup + m->n; i++) {
-		down_ns[i] = request(m, false);
+		down_ns[i] = ask(m, false);
 		turn(i);
-		up_ns[i] = request(m, true);
+		up_ns[i] = ask(m, true);
 		gap(m->gap_ms, i);
 	}
 	report(m, "offline", down_ns);
 	report(m, "online", up_ns);
+}
+
+static void pairs(const struct measure *m)
+{
+	rounds(m, request);
 }
 
 /* One request for all CPUs. */
@@ -102,14 +109,7 @@ static int64_t request_bulk(const struct measure *m, bool online)
 
 static void bulk(const struct measure *m)
 {
-	for (int i = 0; i < m->warmup + m->n; i++) {
-		down_ns[i] = request_bulk(m, false);
-		turn(i);
-		up_ns[i] = request_bulk(m, true);
-		gap(m->gap_ms, i);
-	}
-	report(m, "offline", down_ns);
-	report(m, "online", up_ns);
+	rounds(m, request_bulk);
 }
 
 static void curve(const struct measure *m)
