@@ -329,6 +329,7 @@ void bolt_free_affinity(struct task_struct *p);
 
 /* @p is new, and has lost nothing. */
 #define bolt_no_affinity(p) ((p)->lost_cpus_ptr = NULL)
+#define bolt_has_lost(p) ((p)->lost_cpus_ptr)
 
 bool bolt_asker_sleeps_on(unsigned int cpu);
 bool bolt_look_out_idle(unsigned int cpu);
@@ -483,6 +484,7 @@ int bolt_arch_finish_death(unsigned int cpu);
 #define bolt_has_left_sched(...) false
 #define SCA_LOST 0
 #define bolt_no_affinity(...) do { } while (0)
+#define bolt_has_lost(...) false
 #define bolt_free_affinity(...) do { } while (0)
 #define workqueue_cpus_come(...) do { } while (0)
 #define bolt_warm_park() false

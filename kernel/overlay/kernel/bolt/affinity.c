@@ -10,12 +10,16 @@
  */
 #include <linux/atomic.h>
 #include <linux/bolt.h>
+#include <linux/cleanup.h>
 #include <linux/compiler.h>
+#include <linux/cpu.h>
+#include <linux/delay.h>
 #include <linux/mmu_context.h>
 #include <linux/mutex.h>
 #include <linux/pid.h>
 #include <linux/rcupdate.h>
 #include <linux/sched.h>
+#include <linux/sched/signal.h>
 #include <linux/sched/task.h>
 #include <linux/slab.h>
 #include <linux/workqueue.h>
@@ -35,6 +39,9 @@ static bool bolt_affinity_on;
 /* How many tasks have an affinity that is kept. */
 static atomic_t bolt_affinities;
 
+/* How often the worker tries to move tasks that must stay where they are. */
+#define BOLT_TRIES 10
+
 /**
  * bolt_lose_affinity - keep the affinity of a task that gets other CPUs
  * @p:		the task; none of the CPUs that @p may run on is active
@@ -45,7 +52,8 @@ static atomic_t bolt_affinities;
  */
 struct cpumask *bolt_lose_affinity(struct task_struct *p, struct cpumask *mask)
 {
-	if (!mask || (p->flags & PF_KTHREAD) || !READ_ONCE(bolt_affinity_on))
+	if (!mask || (p->flags & (PF_KTHREAD | PF_IO_WORKER)) ||
+	    !READ_ONCE(bolt_affinity_on))
 		return mask;
 	swap(p->lost_cpus_ptr, mask);
 	if (!mask)
@@ -81,8 +89,6 @@ static struct cpumask *bolt_take_affinity(struct task_struct *p)
 {
 	struct cpumask *mask = NULL;
 
-	if (!READ_ONCE(p->lost_cpus_ptr))
-		return NULL;
 	guard(raw_spinlock_irqsave)(&p->pi_lock);
 	if (p->lost_cpus_ptr && cpumask_intersects(p->lost_cpus_ptr, cpu_active_mask))
 		swap(p->lost_cpus_ptr, mask);
@@ -91,69 +97,85 @@ static struct cpumask *bolt_take_affinity(struct task_struct *p)
 
 /*
  * Gives @p the affinity back that is kept, unless the user has asked for another
- * one. It stays kept if @p cannot have it now: the cpuset of @p has none of the
- * CPUs, or @p is a deadline task, which may not be bound to them.
+ * one, or @p has lost another one. It stays kept if @p cannot have it now: the
+ * cpuset of @p has none of the CPUs, @p is a deadline task, which may not be bound
+ * to them, or @p must not move at the moment.
+ *
+ * The CPUs stay as they are meanwhile. If the last CPU of the affinity went before @p
+ * has moved there, @p would go on where it runs, with an affinity that does not allow
+ * that.
+ *
+ * Returns -EAGAIN if @p must not move at the moment.
  */
-static void bolt_return_affinity(struct task_struct *p)
+static int bolt_return_affinity(struct task_struct *p)
 {
-	struct cpumask *mask = bolt_take_affinity(p);
-	struct affinity_context ac = {
+	struct cpumask *mask;
+	struct affinity_context ac;
+	int err;
+
+	guard(cpus_read_lock)();
+	mask = bolt_take_affinity(p);
+	if (!mask)
+		return 0;
+	ac = (struct affinity_context){
 		.new_mask = mask,
 		.user_mask = mask,
 		.flags = SCA_USER | SCA_LOST,
 	};
-	int err;
-
-	if (!mask)
-		return;
 	err = __sched_setaffinity(p, &ac);
 	/* The mask is no longer in @ac if @p has it. */
 	if (err && err != -EEXIST && ac.user_mask) {
 		guard(raw_spinlock_irqsave)(&p->pi_lock);
 		if (!p->lost_cpus_ptr && READ_ONCE(bolt_affinity_on)) {
 			swap(p->lost_cpus_ptr, ac.user_mask);
-			return;
+			return err;
 		}
 	}
 	atomic_dec(&bolt_affinities);
 	kfree(ac.user_mask);
+	return 0;
 }
 
-/* Returns the task with the smallest number from *@nr on, with a reference. */
-static struct task_struct *bolt_next_task(int *nr)
-{
-	struct task_struct *p = NULL;
-	struct pid *pid;
-
-	rcu_read_lock();
-	while (!p) {
-		pid = find_ge_pid(*nr, &init_pid_ns);
-		if (!pid)
-			break;
-		*nr = pid_nr(pid) + 1;
-		p = pid_task(pid, PIDTYPE_PID);
-	}
-	if (p)
-		get_task_struct(p);
-	rcu_read_unlock();
-	return p;
-}
-
-static void bolt_each_task(void (*do_task)(struct task_struct *p))
+/*
+ * Returns, with a reference, the task with the smallest number from *@nr on for which
+ * an affinity is kept.
+ */
+static struct task_struct *bolt_next_loser(int *nr)
 {
 	struct task_struct *p;
+	struct pid *pid;
+
+	guard(rcu)();
+	while ((pid = find_ge_pid(*nr, &init_pid_ns))) {
+		*nr = pid_nr(pid) + 1;
+		p = pid_task(pid, PIDTYPE_PID);
+		if (p && READ_ONCE(p->lost_cpus_ptr))
+			return get_task_struct(p);
+	}
+	return NULL;
+}
+
+/* Looks at all tasks once; returns whether one of them must not move at the moment. */
+static bool bolt_return_affinities(void)
+{
+	struct task_struct *p;
+	bool again = false;
 	int nr = 1;
 
-	while ((p = bolt_next_task(&nr))) {
-		do_task(p);
+	while ((p = bolt_next_loser(&nr))) {
+		again |= bolt_return_affinity(p) == -EAGAIN;
 		put_task_struct(p);
 		cond_resched();
 	}
+	return again;
 }
 
 static void bolt_affinity_work(struct work_struct *work)
 {
-	bolt_each_task(bolt_return_affinity);
+	unsigned int i;
+
+	for (i = 0; i < BOLT_TRIES && bolt_return_affinities(); i++)
+		msleep(1);
 }
 
 static DECLARE_WORK(bolt_affinity_worker, bolt_affinity_work);
@@ -173,16 +195,30 @@ void bolt_give_affinity_back(void)
 		queue_work(system_unbound_wq, &bolt_affinity_worker);
 }
 
+/*
+ * As bolt_lose_affinity() holds the task's pi_lock, that function either sees that
+ * nothing is kept any more, or has kept the mask before this one looks at the task.
+ */
+static void bolt_forget_all(void)
+{
+	struct task_struct *process, *p;
+
+	guard(rcu)();
+	for_each_process_thread(process, p)
+		bolt_forget_affinity(p);
+}
+
 static void bolt_affinity_switch(bool on)
 {
+	bool was = bolt_affinity_on;
+
 	lockdep_assert_held(&bolt_affinity_mutex);
 	WRITE_ONCE(bolt_affinity_on, on);
-	if (on)
+	if (on || !was)
 		return;
 	/* The worker keeps nothing any more. */
 	cancel_work_sync(&bolt_affinity_worker);
-	if (atomic_read(&bolt_affinities))
-		bolt_each_task(bolt_forget_affinity);
+	bolt_forget_all();
 }
 
 /**

@@ -50,6 +50,21 @@ static bool soon_allowed(const struct task *task, const char *list)
 	return false;
 }
 
+/* The CPU on which @task ran last, or -1. */
+static int last_cpu(const struct task *task)
+{
+	char path[64], text[1024], *word;
+
+	snprintf(path, sizeof(path), "/proc/%d/stat", task->pid);
+	if (get(path, text, sizeof(text)))
+		return -1;
+	/* The 37th word behind the name, which ends with the last bracket. */
+	word = strrchr(text, ')');
+	for (int i = 0; word && i < 37; i++)
+		word = strchr(word + 1, ' ');
+	return word ? atoi(word) : -1;
+}
+
 static int pin_two(pid_t pid)
 {
 	cpu_set_t set;
@@ -257,6 +272,33 @@ TEST_F(affinity, is_not_given_back_by_another_cpu)
 	EXPECT_TRUE(allowed(&self->task, self->all));
 	ASSERT_EQ(0, set_online(VICTIM, true));
 	EXPECT_TRUE(soon_allowed(&self->task, "1"));
+}
+
+/* A CPU that goes while the kernel's worker moves a task there. */
+TEST_F(affinity, is_where_the_task_runs)
+{
+	for (int i = 0; i < 10 * ROUNDS; i++) {
+		ASSERT_EQ(0, set_online(VICTIM, false));
+		ASSERT_EQ(0, set_online(VICTIM, true));
+		wait_ms(i % ROUNDS);
+	}
+	ASSERT_TRUE(soon_allowed(&self->task, "1"));
+	ASSERT_TRUE(task_lives(&self->task, 20, PATIENCE_MS));
+	EXPECT_EQ(VICTIM, last_cpu(&self->task));
+}
+
+/* One request brings the CPU of an older affinity and takes that of a newer one. */
+TEST_F(affinity, is_the_newest)
+{
+	ASSERT_EQ(0, set_online(VICTIM, false));
+	ASSERT_TRUE(task_lives(&self->task, 20, PATIENCE_MS));
+	ASSERT_EQ(0, pin(self->task.pid, OTHER));
+	ASSERT_EQ(0, put(BOLT_DIR "set", "0-1"));
+	ASSERT_TRUE(task_lives(&self->task, 20, PATIENCE_MS));
+	wait_ms(LONG_MS);
+	EXPECT_FALSE(allowed(&self->task, "1"));
+	ASSERT_EQ(0, set_online(OTHER, true));
+	EXPECT_TRUE(soon_allowed(&self->task, "2"));
 }
 
 TEST_HARNESS_MAIN
