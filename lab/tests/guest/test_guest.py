@@ -281,6 +281,12 @@ def test_nodes_come_and_go_in_a_batch(kernel: Kernels, arch: str) -> None:
     play(kernel, arch, "numa-batch")
 
 
+@pytest.mark.nightly
+def test_lockdep_knows_what_hotplug_waits_for(kernel: Kernels, arch: str) -> None:
+    """The semaphore and the gates have a place in lockdep's order after two requests."""
+    play(kernel, arch, "lockdep", "debug")
+
+
 def gains(kernel: Kernels, arch: str, setting: str, plan: Plan) -> tuple[int, list[str]]:
     """Measure ``plan``; return how many cases results/ has too, and those with a lesser gain."""
     target = ARCHES[arch]

@@ -127,11 +127,28 @@ static __always_inline bool bolt_goes_on(const struct cpuhp_cpu_state *st)
 	return st->should_run && READ_ONCE(bolt_batch);
 }
 
-bool bolt_serial_begin(enum cpuhp_state state);
+/**
+ * enum bolt_turn - what a callback holds while it runs
+ * @BOLT_NO_TURN:	nothing: callbacks of other CPUs may run
+ * @BOLT_SPIN_TURN:	the spinlock, until the end of the callback
+ * @BOLT_KEPT_TURN:	the semaphore, which the hotplug thread keeps for its next
+ *			callbacks
+ */
+enum bolt_turn {
+	BOLT_NO_TURN,
+	BOLT_SPIN_TURN,
+	BOLT_KEPT_TURN,
+};
+
+#ifdef CONFIG_LOCKDEP
+extern struct lockdep_map bolt_serial_map;
+#endif
+
+enum bolt_turn bolt_serial_begin(enum cpuhp_state state);
 void bolt_serial_end(void);
 
-/* Whether bolt_serial_end() is to be called when the callback of @state is over. */
-static __always_inline bool bolt_serial_enter(enum cpuhp_state state)
+/* What bolt_serial_exit() is told when the callback of @state is over. */
+static __always_inline enum bolt_turn bolt_serial_enter(enum cpuhp_state state)
 {
 	/*
 	 * Callbacks run inside hotplug operations only, so the request that is
@@ -145,14 +162,24 @@ static __always_inline bool bolt_serial_enter(enum cpuhp_state state)
 	 */
 	if (!batch || batch->alone || state < CPUHP_AP_IDLE_DEAD ||
 	    state >= CPUHP_AP_ACTIVE || state == CPUHP_TEARDOWN_CPU)
-		return false;
+		return BOLT_NO_TURN;
 	if (state >= CPUHP_AP_ONLINE && state <= batch->serial_high &&
-	    state >= batch->serial_low && __this_cpu_read(bolt_cpus.may_run_serial))
-		return false;
+	    state >= batch->serial_low && __this_cpu_read(bolt_cpus.may_run_serial)) {
+		lock_map_acquire(&bolt_serial_map);
+		return BOLT_KEPT_TURN;
+	}
 	return bolt_serial_begin(state);
 }
 
-DEFINE_CLASS(bolt_serial_section, bool, if (_T) bolt_serial_end(),
+static __always_inline void bolt_serial_exit(enum bolt_turn turn)
+{
+	if (turn == BOLT_SPIN_TURN)
+		bolt_serial_end();
+	else if (IS_ENABLED(CONFIG_LOCKDEP) && turn == BOLT_KEPT_TURN)
+		lock_map_release(&bolt_serial_map);
+}
+
+DEFINE_CLASS(bolt_serial_section, enum bolt_turn, bolt_serial_exit(_T),
 	     bolt_serial_enter(state), enum cpuhp_state state)
 
 /* Keeps serial callbacks of other CPUs off, at least until the end of the block. */

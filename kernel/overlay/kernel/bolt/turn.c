@@ -7,6 +7,7 @@
  */
 
 #include <linux/cpumask.h>
+#include <linux/lockdep.h>
 #include <linux/nmi.h>
 #include <linux/percpu.h>
 #include <linux/rcupdate.h>
@@ -24,6 +25,16 @@
  */
 static DEFINE_SEMAPHORE(bolt_serial_sem, 1);
 static DEFINE_RAW_SPINLOCK(bolt_serial_lock);
+
+#ifdef CONFIG_LOCKDEP
+/*
+ * The semaphore, for lockdep. A hotplug thread keeps the semaphore from one callback
+ * to the next and acquires cpuhp_state_up anew for each, so that for lockdep the
+ * thread gives the semaphore back after each callback.
+ */
+struct lockdep_map bolt_serial_map =
+	STATIC_LOCKDEP_MAP_INIT("bolt_serial_sem", &bolt_serial_map);
+#endif
 
 /* The lock of bolt_ap_lock(). May be taken while bolt_serial_lock is held. */
 static DEFINE_RAW_SPINLOCK(bolt_arrivals);
@@ -140,36 +151,38 @@ void bolt_relax(void)
  * between, because to hand the turn over takes longer than most callbacks.
  *
  * Context: where the callback runs; sleeps if the callback may.
- * Return: true if bolt_serial_end() is to be called.
+ * Return: what the callback holds.
  */
-bool bolt_serial_begin(enum cpuhp_state state)
+enum bolt_turn bolt_serial_begin(enum cpuhp_state state)
 {
 	struct bolt_batch *batch = bolt_batch;
 	struct bolt_cpu *bc;
 
 	if (state < CPUHP_AP_ONLINE) {
 		if (!READ_ONCE(bolt_known[state].serial))
-			return false;
+			return BOLT_NO_TURN;
 		while (!raw_spin_trylock(&bolt_serial_lock))
 			bolt_relax();
-		return true;
+		return BOLT_SPIN_TURN;
 	}
 	if (state < batch->serial_low || state > batch->serial_high) {
 		bolt_serial_leave();
-		return false;
+		return BOLT_NO_TURN;
 	}
 	bc = this_cpu_ptr(&bolt_cpus);
+	/* Before the wait, so that lockdep sees a deadlock even if none occurs. */
+	lock_map_acquire(&bolt_serial_map);
 	if (!bc->may_run_serial) {
 		down(&bolt_serial_sem);
 		bc->may_run_serial = true;
 	}
-	return false;
+	return BOLT_KEPT_TURN;
 }
 
 /**
  * bolt_serial_end - let serial callbacks of other CPUs run
  *
- * Context: as bolt_serial_begin(), which has returned true.
+ * Context: as bolt_serial_begin(), which has returned BOLT_SPIN_TURN.
  */
 void bolt_serial_end(void)
 {
