@@ -70,6 +70,7 @@ COMMON = {
     "bolt_started",
     "bolt_steps",
     "bolt_topology",
+    "bolt_turn",
     "bolt_visibility",
     "bolt_warm",
 }

@@ -198,6 +198,7 @@ bool bolt_is_last_in(unsigned int cpu, const struct cpumask *mask);
 bool bolt_is_first_in(unsigned int cpu, const struct cpumask *mask);
 bool bolt_several_cpus(void);
 void bolt_ap_lock(void);
+bool bolt_ap_lock_for_late(void);
 void bolt_ap_unlock(void);
 #if defined(CONFIG_LOCKDEP) || defined(CONFIG_BOLT_KUNIT_TEST)
 void bolt_assert_ap_lock(void);

@@ -7,6 +7,7 @@
  */
 
 #include <linux/cpumask.h>
+#include <linux/delay.h>
 #include <linux/lockdep.h>
 #include <linux/nmi.h>
 #include <linux/percpu.h>
@@ -68,6 +69,36 @@ void bolt_ap_unlock(void)
 		return;
 	__this_cpu_write(bolt_cpus.has_lock, false);
 	raw_spin_unlock(&bolt_arrivals);
+}
+
+static bool bolt_try_arrivals(void)
+{
+	unsigned int us;
+
+	for (us = 0; us < 1000; us++) {
+		if (raw_spin_trylock(&bolt_arrivals)) {
+			__this_cpu_write(bolt_cpus.has_lock, true);
+			return true;
+		}
+		udelay(1);
+	}
+	return false;
+}
+
+/**
+ * bolt_ap_lock_for_late - keep a CPU that has not come in time out of such sections
+ *
+ * A CPU that is late may be inside a section, or may have stopped there for ever, so
+ * the control task waits for the lock for a millisecond at most.
+ *
+ * Context: the control task, preemption on; after success bolt_ap_unlock() ends the
+ * section, and the control task must not sleep before.
+ * Return: true if the CPU is kept out. Always false in a request for one CPU, as that
+ * CPU does not take the lock.
+ */
+bool bolt_ap_lock_for_late(void)
+{
+	return bolt_several_cpus() && bolt_try_arrivals();
 }
 
 #if defined(CONFIG_LOCKDEP) || defined(CONFIG_BOLT_KUNIT_TEST)
@@ -188,3 +219,5 @@ void bolt_serial_end(void)
 {
 	raw_spin_unlock(&bolt_serial_lock);
 }
+
+#include "tests/turn-kunit.h"

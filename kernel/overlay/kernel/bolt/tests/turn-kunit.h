@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* KUnit: the lock of CPUs that come, as the control task takes it for a late CPU. */
+#ifdef CONFIG_BOLT_KUNIT_TEST
+
+#ifndef _BOLT_TESTS_TURN_KUNIT_H
+#define _BOLT_TESTS_TURN_KUNIT_H
+
+#include <kunit/test.h>
+
+static void late_cpu_keeps_the_lock(struct kunit *test)
+{
+	bool got;
+
+	/* This CPU stands for one that has stopped with the lock. */
+	raw_spin_lock(&bolt_arrivals);
+	got = bolt_try_arrivals();
+	if (got)
+		bolt_ap_unlock();
+	else
+		raw_spin_unlock(&bolt_arrivals);
+	KUNIT_EXPECT_FALSE(test, got);
+}
+
+static void late_cpu_has_left_the_lock(struct kunit *test)
+{
+	bool got = bolt_try_arrivals(), held;
+
+	held = raw_spin_is_locked(&bolt_arrivals);
+	if (got)
+		bolt_ap_unlock();
+	KUNIT_EXPECT_TRUE(test, got);
+	KUNIT_EXPECT_TRUE(test, held);
+	KUNIT_EXPECT_FALSE(test, raw_spin_is_locked(&bolt_arrivals));
+}
+
+/* A CPU that comes alone does not take the lock, so nothing keeps the CPU out. */
+static void late_single_cpu_is_not_kept_out(struct kunit *test)
+{
+	bool got = bolt_ap_lock_for_late();
+
+	if (got)
+		bolt_ap_unlock();
+	KUNIT_EXPECT_FALSE(test, got);
+}
+
+static struct kunit_case bolt_turn_cases[] = {
+	KUNIT_CASE(late_cpu_keeps_the_lock),
+	KUNIT_CASE(late_cpu_has_left_the_lock),
+	KUNIT_CASE(late_single_cpu_is_not_kept_out),
+	{}
+};
+
+static struct kunit_suite bolt_turn_suite = {
+	.name = "bolt_turn",
+	.test_cases = bolt_turn_cases,
+};
+
+kunit_test_suite(bolt_turn_suite);
+
+#endif /* _BOLT_TESTS_TURN_KUNIT_H */
+
+#endif /* CONFIG_BOLT_KUNIT_TEST */
