@@ -23,6 +23,7 @@ unsigned int irq_matrix_available_without(struct irq_matrix *m,
 /* Lists of the interrupts that may be on a CPU that goes. */
 void bolt_irq_target(struct irq_data *data, const struct cpumask *mask);
 void bolt_irq_mark(struct irq_desc *desc);
+bool bolt_irq_stopping(struct irq_data *data);
 void bolt_irq_pending(struct irq_desc *desc, const struct cpumask *mask);
 bool bolt_irqs_leave(void);
 bool bolt_irqs_next(unsigned int *irq);
@@ -52,6 +53,7 @@ void bolt_irq_online(unsigned int cpu);
 
 #define bolt_irq_target(...) do { } while (0)
 #define bolt_irq_mark(...) do { } while (0)
+#define bolt_irq_stopping(...) false
 #define bolt_irq_pending(...) do { } while (0)
 #define bolt_irqs_leave() true
 #define bolt_for_each_irq(irq) for_each_active_irq(irq)

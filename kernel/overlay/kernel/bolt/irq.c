@@ -149,6 +149,32 @@ static bool bolt_irq_moves(struct irq_data *data)
 	       irqd_is_started(data);
 }
 
+/*
+ * Whether free_irq() may be waiting for what is in flight of the interrupt: the
+ * IO-APIC of x86 tells that of level-triggered interrupts.
+ */
+static bool bolt_irq_awaited(struct irq_data *data)
+{
+	return !irqd_is_started(data) && irqd_is_activated(data) &&
+	       irqd_is_level_type(data) && !irqd_affinity_is_managed(data);
+}
+
+/**
+ * bolt_irq_stopping - whether an interrupt that is not started has to move as well
+ * @data:	the interrupt
+ *
+ * What is in flight of an interrupt may reach a CPU that has gone, which sends it on
+ * to where the interrupt is by then. If free_irq() waits until a handler has run, the
+ * interrupt must not stay on the CPU that goes next.
+ *
+ * Context: the CPU that goes, in stop_machine(); lock of the interrupt held.
+ * Return: true if so.
+ */
+bool bolt_irq_stopping(struct irq_data *data)
+{
+	return bolt_may_defer() && bolt_irq_awaited(data);
+}
+
 /**
  * bolt_irq_mark - the interrupt is where its masks say
  * @desc:	the interrupt
@@ -161,7 +187,8 @@ void bolt_irq_mark(struct irq_desc *desc)
 
 	if (!irq_move_pending(data))
 		desc->istate &= ~IRQS_BOLT_HOME;
-	if (!READ_ONCE(bolt_irq_tracking) || !bolt_irq_moves(data))
+	if (!READ_ONCE(bolt_irq_tracking) ||
+	    !(bolt_irq_moves(data) || bolt_irq_awaited(data)))
 		return;
 	bolt_irq_target(data, bolt_irq_where(data));
 	/* It could not be moved off a CPU that goes: the next to go tries again. */

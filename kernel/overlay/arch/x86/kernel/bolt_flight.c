@@ -9,12 +9,13 @@
  *
  *	fixup_irqs()		bolt_look_later(): the look is put off
  *	lapic_offline()		leaves vectors that are still to be cleaned up
- *	native_cpu_disable()	leaves the APIC enabled, so that it accepts what comes
+ *	native_cpu_disable()	bolt_look_hold(): leaves the APIC enabled, so that it
+ *				accepts what comes, and has it hold that back
  *	native_play_dead()	bolt_look(): waits, disables the APIC and looks
  *
  * Between the stop and native_play_dead() the CPU switches to its idle task, with
  * interrupts on. As natively, where the APIC is disabled by then, the CPU must not
- * handle any interrupt there. So bolt_look_later() raises the task priority of the
+ * handle any interrupt there. So bolt_look_hold() raises the task priority of the
  * APIC above all vectors: the APIC accepts interrupts and holds them. bolt_look()
  * leaves the APIC as native_cpu_disable() does, with the usual priority, so that
  * neither INIT nor a return without a reset finds anything new.
@@ -28,8 +29,14 @@
  * not run it for a long time, and an interrupt may be freed at any moment until then.
  *
  * free_irq() of a level-triggered interrupt waits until the IO-APIC has got the EOI.
- * For an interrupt in flight that is after the look, whatever CPU free_irq() spins
- * on, as the look waits for nothing but vector_lock.
+ * For an interrupt in flight the EOI comes when this CPU has looked and the CPU to
+ * which the interrupt has moved has got it. The look waits for nothing but
+ * vector_lock. Should that other CPU go before, the interrupt moves once more,
+ * although it is shut down: see bolt_irq_stopping().
+ *
+ * Functions that are called here can be traced and probed, as natively on the way
+ * from rcutree_report_cpu_dead() to HLT, although the removal of a tracer or a
+ * probe does not wait for a CPU that is offline.
  *
  * INIT would drop what the APIC holds, and hit a CPU that may hold vector_lock. So
  * all that brings a CPU back, or needs it natively dead, waits for the end of its
@@ -88,10 +95,26 @@ bool bolt_look_later(void)
 {
 	if (!bolt_may_defer() || !bolt_native_platform())
 		return false;
+	cpumask_set_cpu(smp_processor_id(), &bolt_looking);
+	return true;
+}
+
+/**
+ * bolt_look_hold - have the APIC of this CPU hold interrupts back until the look
+ *
+ * Until this is called, interrupts are off, and the APIC holds nothing back: a CPU of
+ * Hyper-V that waits for a lock is woken by an interrupt.
+ *
+ * Context: as bolt_look_later(), when this CPU needs no lock any more in the stop.
+ * Return: true if so; false if this CPU does not look later.
+ */
+bool bolt_look_hold(void)
+{
+	if (!bolt_looks(smp_processor_id()))
+		return false;
 	apic_write(APIC_TASKPRI, BOLT_TPR_HOLD);
 	/* When this has been read, the APIC has the priority. */
 	apic_read(APIC_TASKPRI);
-	cpumask_set_cpu(smp_processor_id(), &bolt_looking);
 	return true;
 }
 
@@ -128,9 +151,10 @@ void bolt_look_forget(const struct irq_desc *desc)
 
 /*
  * Sends an interrupt that has reached this CPU to the CPU that the interrupt is on
- * now. That CPU may be in a stop in which it goes as well: it then finds the
- * interrupt by a look of its own. An interrupt that could not be moved, or is one of
- * the legacy PIC, is dropped, as natively.
+ * now. That CPU may be in a stop in which it goes as well: as interrupts move under
+ * vector_lock, which is held, it then finds the interrupt by a look of its own. An
+ * interrupt that could not be moved, or is one of the legacy PIC, is dropped, as
+ * natively.
  */
 static void bolt_send_on(struct irq_desc *desc)
 {
@@ -185,16 +209,20 @@ void bolt_look(void)
 	/* Kernel text may have been patched, and CPUs that are offline are not told. */
 	sync_core();
 	/*
-	 * Interrupts stay off from here on. A CPU of Hyper-V that waits for a lock is
-	 * woken by an interrupt, so until this CPU has vector_lock, the APIC must be
-	 * enabled and hold nothing back.
+	 * Interrupts stay off from here on. Until this CPU has vector_lock, the APIC
+	 * must hold nothing back: see bolt_look_hold().
 	 */
 	apic_write(APIC_TASKPRI, BOLT_TPR_USUAL);
+	/* Takes many accesses to the APIC, so this is done before others have to wait. */
+	clear_local_APIC();
 	/* Lockdep goes through lists that RCU protects. */
 	lockdep_off();
 	lock_vector_lock();
-	/* What the APIC has accepted stays in it, and IPIs can still be sent. */
-	apic_soft_disable();
+	/*
+	 * As apic_soft_disable(). What the APIC has accepted stays in it, and IPIs can
+	 * still be sent.
+	 */
+	apic_write(APIC_SPIV, apic_read(APIC_SPIV) & ~APIC_SPIV_APIC_ENABLED);
 	bolt_look_at_vectors();
 	unlock_vector_lock();
 	lockdep_on();

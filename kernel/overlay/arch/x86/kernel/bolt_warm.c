@@ -358,9 +358,9 @@ static bool bolt_apic_holds(void)
 
 /*
  * Delivers the interrupts that the APIC had accepted before it was disabled, and
- * which INIT would have dropped: the tick, or IPIs for which other CPUs have done
- * the work. Their handlers find nothing to do here. Otherwise setup_local_APIC()
- * would wait for these interrupts.
+ * which INIT would have dropped: the tick, IPIs for which other CPUs have done the
+ * work, and interrupts of devices that bolt_look() has sent on. Their handlers find
+ * nothing to do here. Otherwise setup_local_APIC() would wait for these interrupts.
  */
 static void bolt_apic_drain(void)
 {

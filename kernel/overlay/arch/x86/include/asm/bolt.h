@@ -39,6 +39,7 @@ void bolt_forget_kept_types(void);
 
 /* Interrupts in flight to CPUs that go: bolt_flight.c. */
 bool bolt_look_later(void);
+bool bolt_look_hold(void);
 bool bolt_looks(unsigned int cpu);
 void bolt_look_forget(const struct irq_desc *desc);
 void bolt_look(void);
@@ -65,6 +66,7 @@ void bolt_look(void);
 #define bolt_types_changed() do { } while (0)
 #define bolt_keeps_types(...) false
 #define bolt_look_later() false
+#define bolt_look_hold() false
 #define bolt_looks(...) false
 #define bolt_look_forget(...) do { } while (0)
 #define bolt_look() do { } while (0)

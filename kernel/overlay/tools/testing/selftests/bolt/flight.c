@@ -8,6 +8,7 @@
 #define _GNU_SOURCE
 #include <sched.h>
 #include <sys/time.h>
+#include <sys/wait.h>
 
 #include "bolt.h"
 #include "place.h"
@@ -269,6 +270,39 @@ TEST_F_TIMEOUT(line, freed_at_once, 600)
 		ASSERT_EQ(0, set_online(VICTIM, false));
 		ASSERT_EQ(0, put(DRIVER "unbind", self->device));
 		ASSERT_EQ(0, set_online(VICTIM, true));
+		ASSERT_EQ(0, put(DRIVER "bind", self->device));
+		close(self->echo);
+		self->echo = line_connect();
+		ASSERT_LE(0, self->echo);
+		ASSERT_EQ(0, echo(self->echo, i, 100));
+	}
+}
+
+/*
+ * The CPU to which the interrupt has moved goes as well, before the first one has
+ * looked, while free_irq() waits.
+ */
+TEST_F_TIMEOUT(line, freed_while_the_next_goes, 600)
+{
+	if (access(CPU_DIR "cpu2/online", F_OK))
+		SKIP(return, "needs 3 CPUs");
+	for (int i = 0; i < 20; i++) {
+		const char *file = irq_file(irq_named(self->device), "smp_affinity_list");
+		int status;
+		pid_t pid;
+
+		ASSERT_EQ(0, put(file, "1"));
+		ASSERT_EQ(0, echo(self->echo, i, 100));
+		ASSERT_EQ(0, put(file, "1-2"));
+		ASSERT_TRUE(send_some(self->echo, i));
+		ASSERT_EQ(0, set_online(VICTIM, false));
+		pid = fork();
+		if (!pid)
+			_exit(put(DRIVER "unbind", self->device) ? 1 : 0);
+		ASSERT_EQ(0, set_online(VICTIM + 1, false));
+		ASSERT_EQ(pid, waitpid(pid, &status, 0));
+		ASSERT_EQ(0, status);
+		ASSERT_EQ(0, all_online());
 		ASSERT_EQ(0, put(DRIVER "bind", self->device));
 		close(self->echo);
 		self->echo = line_connect();
