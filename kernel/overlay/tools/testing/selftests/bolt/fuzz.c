@@ -703,9 +703,12 @@ static bool try_read(struct fuzz *f, const struct file *file, size_t len, off_t 
 {
 	char *whole = f->texts[1], *piece = f->texts[2], *after = f->texts[3];
 	ssize_t all, wanted, n, again;
+	int tries = 0;
 
 	/* Until the text is the same before and after: see drop_kept(). */
 	do {
+		if (tries++ == 100)
+			return wrong(f, "changed in each of 100 reads");
 		all = read_all(file->path, whole, TEXTS);
 		memset(piece, 0x5a, len + 1);
 		n = read_at(file->path, piece, len, at);
