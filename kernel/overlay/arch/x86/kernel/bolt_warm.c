@@ -407,7 +407,7 @@ asmlinkage void __noreturn notrace bolt_warm_start(void)
 	bolt_ap_lock();
 	x86_spec_ctrl_setup_ap();
 	/* These two set up vectors of the APIC, which identify_cpu() does natively. */
-	mcheck_cpu_init(&cpu_data(cpu));
+	mcheck_cpu_restore_vectors(&cpu_data(cpu));
 	if (cpu_data(cpu).x86_vendor == X86_VENDOR_INTEL)
 		intel_init_thermal(&cpu_data(cpu));
 	cpu_data(cpu).topo.core_id = w->core_id;

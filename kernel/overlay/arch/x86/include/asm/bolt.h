@@ -10,6 +10,7 @@
 
 #include <linux/linkage.h>
 
+struct cpuinfo_x86;
 struct cpumask;
 struct irq_desc;
 
@@ -18,6 +19,13 @@ struct irq_desc;
 /* In arch/x86/kernel/apic/vector.c and arch/x86/kernel/cpu/cacheinfo.c. */
 int lapic_can_unplug_cpus(const struct cpumask *cpus);
 void cache_aps_init_cpuslocked(const struct cpumask *cpus);
+
+/* In arch/x86/kernel/cpu/mce/core.c. */
+#ifdef CONFIG_X86_MCE
+void mcheck_cpu_restore_vectors(struct cpuinfo_x86 *c);
+#else
+#define mcheck_cpu_restore_vectors(...) do { } while (0)
+#endif
 
 void bolt_tsc_passed(unsigned int cpu);
 void bolt_tsc_forget(unsigned int cpu);
