@@ -103,7 +103,9 @@ static struct cpumask *bolt_take_affinity(struct task_struct *p)
  *
  * The CPUs stay as they are meanwhile. If the last CPU of the affinity went before @p
  * has moved there, @p would go on where it runs, with an affinity that does not allow
- * that.
+ * that. A task that must not move is left alone, unless it begins to sleep like that
+ * between the check and its move: hotplug then waits for that task, as it does for
+ * any other caller of sched_setaffinity() with this lock.
  *
  * Returns -EAGAIN if @p must not move at the moment.
  */

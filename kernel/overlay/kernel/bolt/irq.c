@@ -151,12 +151,14 @@ static bool bolt_irq_moves(struct irq_data *data)
 
 /*
  * Whether free_irq() may be waiting for what is in flight of the interrupt: the
- * IO-APIC of x86 tells that of level-triggered interrupts.
+ * IO-APIC of x86 tells that of level-triggered interrupts. free_irq() has taken the
+ * last action away by then; an interrupt that a driver has not enabled yet has one.
  */
 static bool bolt_irq_awaited(struct irq_data *data)
 {
 	return !irqd_is_started(data) && irqd_is_activated(data) &&
-	       irqd_is_level_type(data) && !irqd_affinity_is_managed(data);
+	       irqd_is_level_type(data) && !irqd_affinity_is_managed(data) &&
+	       !irq_data_to_desc(data)->action;
 }
 
 /**

@@ -103,9 +103,10 @@ bool bolt_look_later(void)
  * bolt_look_hold - have the APIC of this CPU hold interrupts back until the look
  *
  * Until this is called, interrupts are off, and the APIC holds nothing back: a CPU of
- * Hyper-V that waits for a lock is woken by an interrupt.
+ * Hyper-V that waits for a lock is woken by an interrupt. Dying callbacks take locks
+ * as well; natively the APIC is disabled by then.
  *
- * Context: as bolt_look_later(), when this CPU needs no lock any more in the stop.
+ * Context: as bolt_look_later(), where native_cpu_disable() disables the APIC.
  * Return: true if so; false if this CPU does not look later.
  */
 bool bolt_look_hold(void)

@@ -1,16 +1,21 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* KUnit: the lock of CPUs that come, as the control task takes it for a late CPU. */
+/*
+ * KUnit: the lock of CPUs that come, as the control task takes it for a late CPU. No
+ * request takes that lock meanwhile.
+ */
 #ifdef CONFIG_BOLT_KUNIT_TEST
 
 #ifndef _BOLT_TESTS_TURN_KUNIT_H
 #define _BOLT_TESTS_TURN_KUNIT_H
 
 #include <kunit/test.h>
+#include <linux/cpu.h>
 
 static void late_cpu_keeps_the_lock(struct kunit *test)
 {
 	bool got;
 
+	guard(cpus_read_lock)();
 	/* This CPU stands for one that has stopped with the lock. */
 	raw_spin_lock(&bolt_arrivals);
 	got = bolt_try_arrivals();
@@ -23,8 +28,10 @@ static void late_cpu_keeps_the_lock(struct kunit *test)
 
 static void late_cpu_has_left_the_lock(struct kunit *test)
 {
-	bool got = bolt_try_arrivals(), held;
+	bool got, held;
 
+	guard(cpus_read_lock)();
+	got = bolt_try_arrivals();
 	held = raw_spin_is_locked(&bolt_arrivals);
 	if (got)
 		bolt_ap_unlock();
@@ -36,8 +43,10 @@ static void late_cpu_has_left_the_lock(struct kunit *test)
 /* A CPU that comes alone does not take the lock, so nothing keeps the CPU out. */
 static void late_single_cpu_is_not_kept_out(struct kunit *test)
 {
-	bool got = bolt_ap_lock_for_late();
+	bool got;
 
+	guard(cpus_read_lock)();
+	got = bolt_ap_lock_for_late();
 	if (got)
 		bolt_ap_unlock();
 	KUNIT_EXPECT_FALSE(test, got);

@@ -279,8 +279,9 @@ TEST_F_TIMEOUT(line, freed_at_once, 600)
 }
 
 /*
- * The CPU to which the interrupt has moved goes as well, before the first one has
- * looked, while free_irq() waits.
+ * The CPU to which the interrupt has moved goes as well, while the driver resets the
+ * device and frees the interrupt. The driver of virtio waits for the interrupt itself
+ * before free_irq() does.
  */
 TEST_F_TIMEOUT(line, freed_while_the_next_goes, 600)
 {
