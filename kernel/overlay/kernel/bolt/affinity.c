@@ -177,7 +177,7 @@ static void bolt_affinity_work(struct work_struct *work)
 	unsigned int i;
 
 	for (i = 0; i < BOLT_TRIES && bolt_return_affinities(); i++)
-		msleep(1);
+		usleep_range(1000, 2000);
 }
 
 static DECLARE_WORK(bolt_affinity_worker, bolt_affinity_work);
