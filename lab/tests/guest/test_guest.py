@@ -234,7 +234,7 @@ def test_bulk_with_siblings(kernel: Kernels, arch: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "totals"), [("flight", ("23", "0", "1")), ("flight-line", ("2", "0", "0"))]
+    ("name", "totals"), [("flight", ("23", "0", "1")), ("flight-line", ("3", "0", "0"))]
 )
 def test_interrupts_in_flight(
     kernel: Kernels, arch: str, name: str, totals: tuple[str, str, str]

@@ -567,11 +567,15 @@ TEST_F_TIMEOUT(domains, deadline_is_sync, 120)
 /* A task that may run on all CPUs that are left is admitted as a deadline task. */
 static int admit(struct __test_metadata *_metadata)
 {
-	pid_t child = sleeper(false);
 	cpu_set_t set;
+	pid_t child;
 	int err;
 
-	EXPECT_EQ(0, sched_getaffinity(child, sizeof(set), &set));
+	EXPECT_EQ(0, sched_getaffinity(0, sizeof(set), &set));
+	/* A task that sleeps on a CPU that goes stays there, outside of all domains. */
+	EXPECT_EQ(0, pin(0, 0));
+	child = sleeper(false);
+	EXPECT_EQ(0, sched_setaffinity(0, sizeof(set), &set));
 	EXPECT_EQ(0, set_online(VICTIM, false));
 	CPU_CLR(VICTIM, &set);
 	EXPECT_EQ(0, sched_setaffinity(child, sizeof(set), &set));
