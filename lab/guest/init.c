@@ -10,6 +10,8 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <regex.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -278,6 +280,30 @@ static int do_show(char **args)
 	return 0;
 }
 
+/* find PATH PATTERN: fails unless an extended regular expression fits a line of the file. */
+static int do_find(char **args)
+{
+	static char line[8192];
+	bool found = false;
+	regex_t pattern;
+	FILE *in;
+
+	if (!args[1] || !args[2])
+		return -EINVAL;
+	in = fopen(args[1], "re");
+	if (!in)
+		return -errno;
+	if (regcomp(&pattern, args[2], REG_EXTENDED | REG_NOSUB)) {
+		fclose(in);
+		return -EINVAL;
+	}
+	while (!found && fgets(line, sizeof(line), in))
+		found = !regexec(&pattern, line, 0, NULL, 0);
+	regfree(&pattern);
+	fclose(in);
+	return found ? 0 : -ENODATA;
+}
+
 static int do_measure(char **args)
 {
 	args[0] = "/bin/measure";
@@ -404,6 +430,7 @@ static const struct {
 	{ "expect", do_expect },
 	{ "refuse", do_refuse },
 	{ "show", do_show },
+	{ "find", do_find },
 	{ "load", do_load },
 	{ "unload", do_unload },
 	{ "wait", do_wait },
