@@ -15,6 +15,14 @@
 /* The cache from which a write of one character to a file of sysfs takes an object. */
 #define SLAB_OF_WRITES "kmalloc-8"
 
+/* Whether the kernel checks all objects: a CPU then keeps no slabs. */
+static inline bool slabs_are_checked(void)
+{
+	char text[16];
+
+	return !get(SLAB_DIR "kmalloc-64/red_zone", text, sizeof(text)) && atoi(text);
+}
+
 struct slabs {
 	int nr;
 	struct {
