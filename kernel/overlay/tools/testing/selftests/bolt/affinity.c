@@ -50,21 +50,6 @@ static bool soon_allowed(const struct task *task, const char *list)
 	return false;
 }
 
-/* The CPU on which @task ran last, or -1. */
-static int last_cpu(const struct task *task)
-{
-	char path[64], text[1024], *word;
-
-	snprintf(path, sizeof(path), "/proc/%d/stat", task->pid);
-	if (get(path, text, sizeof(text)))
-		return -1;
-	/* The 37th word behind the name, which ends with the last bracket. */
-	word = strrchr(text, ')');
-	for (int i = 0; word && i < 37; i++)
-		word = strchr(word + 1, ' ');
-	return word ? atoi(word) : -1;
-}
-
 static int pin_two(pid_t pid)
 {
 	cpu_set_t set;
@@ -277,6 +262,9 @@ TEST_F(affinity, is_not_given_back_by_another_cpu)
 /* A CPU that goes while the kernel's worker moves a task there. */
 TEST_F(affinity, is_where_the_task_runs)
 {
+	char state;
+	int cpu;
+
 	for (int i = 0; i < 10 * ROUNDS; i++) {
 		ASSERT_EQ(0, set_online(VICTIM, false));
 		ASSERT_EQ(0, set_online(VICTIM, true));
@@ -284,7 +272,8 @@ TEST_F(affinity, is_where_the_task_runs)
 	}
 	ASSERT_TRUE(soon_allowed(&self->task, "1"));
 	ASSERT_TRUE(task_lives(&self->task, 20, PATIENCE_MS));
-	EXPECT_EQ(VICTIM, last_cpu(&self->task));
+	ASSERT_EQ(0, task_where(self->task.pid, &state, &cpu));
+	EXPECT_EQ(VICTIM, cpu);
 }
 
 /* One request brings the CPU of an older affinity and takes that of a newer one. */

@@ -246,6 +246,18 @@ static bool answered(int fd, char c)
 	return recv(fd, &back, 1, 0) == 1 && back == c;
 }
 
+/* Has the driver take the device back; the connection is a new one. */
+static int line_bind(const char *device, int *fd, char c)
+{
+	int err = put(DRIVER "bind", device);
+
+	if (err)
+		return err;
+	close(*fd);
+	*fd = line_connect();
+	return *fd < 0 ? *fd : echo(*fd, c, 100);
+}
+
 TEST_F_TIMEOUT(line, goes_on, 600)
 {
 	for (int i = 0; i < 100; i++) {
@@ -270,11 +282,7 @@ TEST_F_TIMEOUT(line, freed_at_once, 600)
 		ASSERT_EQ(0, set_online(VICTIM, false));
 		ASSERT_EQ(0, put(DRIVER "unbind", self->device));
 		ASSERT_EQ(0, set_online(VICTIM, true));
-		ASSERT_EQ(0, put(DRIVER "bind", self->device));
-		close(self->echo);
-		self->echo = line_connect();
-		ASSERT_LE(0, self->echo);
-		ASSERT_EQ(0, echo(self->echo, i, 100));
+		ASSERT_EQ(0, line_bind(self->device, &self->echo, i));
 	}
 }
 
@@ -304,11 +312,7 @@ TEST_F_TIMEOUT(line, freed_while_the_next_goes, 600)
 		ASSERT_EQ(pid, waitpid(pid, &status, 0));
 		ASSERT_EQ(0, status);
 		ASSERT_EQ(0, all_online());
-		ASSERT_EQ(0, put(DRIVER "bind", self->device));
-		close(self->echo);
-		self->echo = line_connect();
-		ASSERT_LE(0, self->echo);
-		ASSERT_EQ(0, echo(self->echo, i, 100));
+		ASSERT_EQ(0, line_bind(self->device, &self->echo, i));
 	}
 }
 
