@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """The kernel change as text: the exported series, and what it is without CONFIG_BOLT."""
 
+import posixpath
 import re
 import time
 from pathlib import Path
@@ -65,6 +66,23 @@ def test_each_commit_builds(kernel_source: Source, jobs: int, arch: str) -> None
     report = each.check(ARCHES[arch], kernel_source, jobs, link=True)
     assert report.objects > 0
     assert report.links > 0
+
+
+def test_a_commit_has_the_headers_that_it_includes(kernel_source: Source) -> None:
+    """From the commit that adds CONFIG_BOLT on, no file waits for a header of a later commit."""
+    steps = each.steps(kernel_source)
+    added = re.compile(rb'^#include "([^"]+)"', re.M)
+    early = [
+        f"{step.commit.subject}: {name} includes {header}"
+        for step in steps
+        if f"{each.BOLT}Kconfig" in step.files
+        for name in step.changed
+        if name.endswith((".c", ".h")) and "kunit" not in name and "/tests/" not in name
+        for found in added.findall(step.files[name].data)
+        for header in [posixpath.normpath(f"{posixpath.dirname(name)}/{found.decode()}")]
+        if header.startswith(each.BOLT) and header in steps[-1].files and header not in step.files
+    ]
+    assert not early
 
 
 def test_hooks_sit_where_they_say(kernel_source: Source, tmp_path: Path) -> None:
