@@ -215,7 +215,13 @@ def _build(run: Run, step: Step, symbols: tuple[str, ...], linking: bool) -> dic
         raise BoltError(f"{title} on {run.arch.name}: {sorted(fresh)[0]}", run.ready.log)
     if linking:
         _make(run, [run.arch.image_target], f"posting '{step.commit.posting}'", extra=False)
-    files = [name for name in step.changed if _covers(name, wanted, run.pristine, selected)]
+    # With one file of Bolt's directory all of the directory is built, files of earlier commits too.
+    seen = [name for name in step.files if BOLT in wanted and name.startswith(BOLT)]
+    files = [
+        name
+        for name in dict.fromkeys([*step.changed, *seen])
+        if _covers(name, wanted, run.pristine, selected)
+    ]
     return {"objects": len(wanted), "linked": linking, "files": files}
 
 

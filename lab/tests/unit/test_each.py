@@ -122,9 +122,14 @@ def counting(
         "init/Kconfig": Content(b'source "kernel/bolt/Kconfig"\n'),
         "kernel/bolt/Kconfig": Content(b"config BOLT\n"),
     }
+    early = {"kernel/bolt/early.c": Content(b"")}
     found = [
-        Step(Commit("first", posting="p"), files, ["kernel/cpu.c"]),
-        Step(Commit("second", posting="p"), {**files, **kconfig}, ["include/linux/bolt.h"]),
+        Step(Commit("first", posting="p"), {**files, **early}, ["kernel/cpu.c", *early]),
+        Step(
+            Commit("second", posting="p"),
+            {**files, **early, **kconfig},
+            ["include/linux/bolt.h", "kernel/bolt/Kconfig"],
+        ),
     ]
     made: list[str] = []
 
@@ -172,10 +177,12 @@ def test_an_interrupted_check_goes_on(
     # Code before CONFIG_BOLT can be chosen is not built again for the kernel with it.
     assert made == [
         "'second' without CONFIG_BOLT: kernel/cpu.o",
-        "'second' with CONFIG_BOLT: kernel/cpu.o",
+        "'second' with CONFIG_BOLT: kernel/bolt/ kernel/cpu.o",
     ]
     assert report
-    assert (report.objects, report.kept, report.links) == (3, 1, 0)
+    assert (report.objects, report.kept, report.links) == (4, 1, 0)
+    # The first commit came before the option, and the second has its file built with the directory.
+    assert report.unbuilt == ()
 
 
 LOG = """\
