@@ -173,13 +173,14 @@ def _series(run: Run, found: Sequence[Step], past: Past) -> set[str]:
             continue
         last = number + 1 == len(found) or found[number + 1].commit.posting != step.commit.posting
         linking = run.link and last and selected
+        wanted = targets(run, step, selected)
         record = past.records.get(key)
-        if record and (record["linked"] or not linking):
-            run.kept += record["objects"]
+        if record and record["targets"] == wanted and (record["linked"] or not linking):
+            run.kept += len(wanted)
         else:
-            record = _build(run, step, symbols, linking)
+            record = _build(run, step, symbols, wanted, linking)
             past.keep(key, record)
-        run.objects += record["objects"]
+        run.objects += len(wanted)
         run.links += bool(record["linked"])
         built.update(record["files"])
     return built
@@ -198,13 +199,14 @@ def _known(run: Run, found: Sequence[Step], begin: str, past: Past) -> Counter[s
     return Counter(past.records[key]["warnings"])
 
 
-def _build(run: Run, step: Step, symbols: tuple[str, ...], linking: bool) -> dict[str, Any]:
-    """Build what ``step`` touches, and link the kernel if ``linking``; return a record of that."""
+def _build(
+    run: Run, step: Step, symbols: tuple[str, ...], wanted: list[str], linking: bool
+) -> dict[str, Any]:
+    """Build the objects ``wanted`` of ``step``, link if ``linking``; return a record of that."""
     title = f"'{step.commit.subject}'"
     selected = run.bolt and "BOLT" in symbols
     tree.sync(run.ready.path, run.source.path, step.files)
     _configure(run, symbols)
-    wanted = targets(run, step, selected)
     if not run.begun:
         # A check that was interrupted may have built some of these objects.
         _remove(run.ready.path, wanted)
@@ -215,14 +217,14 @@ def _build(run: Run, step: Step, symbols: tuple[str, ...], linking: bool) -> dic
         raise BoltError(f"{title} on {run.arch.name}: {sorted(fresh)[0]}", run.ready.log)
     if linking:
         _make(run, [run.arch.image_target], f"posting '{step.commit.posting}'", extra=False)
-    # With one file of Bolt's directory all of the directory is built, files of earlier commits too.
-    seen = [name for name in step.files if BOLT in wanted and name.startswith(BOLT)]
-    files = [
-        name
-        for name in dict.fromkeys([*step.changed, *seen])
-        if _covers(name, wanted, run.pristine, selected)
-    ]
-    return {"objects": len(wanted), "linked": linking, "files": files}
+    # The commit that adds an option has files of earlier commits built, too.
+    new = [name for name in step.files if not (run.source.path / name).exists()]
+    files = []
+    for name in dict.fromkeys([*step.changed, *new]):
+        objects = _objects(run, name, step.files, selected)
+        if objects and set(objects) <= set(wanted):
+            files.append(name)
+    return {"targets": wanted, "linked": linking, "files": files}
 
 
 def _remove(top: Path, targets: Sequence[str]) -> None:
@@ -260,6 +262,10 @@ def targets(run: Run, step: Step, selected: bool) -> list[str]:
             stem = re.escape(name.rsplit("/", 1)[-1])
             include = re.compile(rf'^#\s*include [<"][^">]*\b{stem}'.encode(), re.M)
             users = [other for other, text in step.files.items() if include.search(text.data)]
+        elif name.endswith("/Makefile"):
+            # All files of its directory that are not the pristine kernel's.
+            beside = [other for other in step.files if Path(other).parent == Path(name).parent]
+            users = [other for other in beside if not (run.source.path / other).exists()]
         else:
             users = [name]
         for user in users:
@@ -275,16 +281,13 @@ def _objects(run: Run, name: str, files: dict[str, Content], selected: bool) -> 
     if name.startswith(BOLT):
         # kernel/cpu.c includes a header of Bolt's.
         return [BOLT, "kernel/cpu.o"]
-    makefile = files.get(f"{Path(name).parent}/Makefile")
-    if name.endswith(".c") and makefile and Path(name).stem.encode() + b".o" in makefile.data:
-        return [f"{name[:-2]}.o"]
+    if name.startswith("arch/") and not name.startswith(f"arch/{run.arch.srcarch}/"):
+        return []
+    makefile = files.get(f"{Path(name).parent}/Makefile", Content(b"")).data.decode()
+    own = f"{Path(name).stem}.o"
+    if name.endswith((".c", ".S")) and own in makefile.split():
+        return [f"{Path(name).parent}/{own}"]
     return []
-
-
-def _covers(name: str, targets: Sequence[str], pristine: Path, selected: bool) -> bool:
-    if (pristine / name).exists():
-        return bool(identity.objects_of(name, pristine))
-    return selected and (name.startswith(BOLT) or f"{name[:-2]}.o" in targets)
 
 
 def _make(

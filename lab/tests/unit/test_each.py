@@ -63,8 +63,12 @@ FILES = {
     "kernel/bolt/a.h": Content(b""),
     "include/linux/bolt.h": Content(b""),
     "arch/x86/kernel/bolt.c": Content(b""),
-    "arch/x86/kernel/Makefile": Content(b"obj-$(CONFIG_BOLT) += bolt.o\n"),
+    "arch/x86/kernel/bolt_warm_64.S": Content(b""),
+    "arch/x86/kernel/Makefile": Content(b"obj-$(CONFIG_BOLT) += bolt.o bolt_warm_64.o\n"),
+    "arch/arm64/kernel/bolt.c": Content(b""),
+    "arch/arm64/kernel/Makefile": Content(b"obj-$(CONFIG_BOLT) += bolt.o\n"),
 }
+X86 = ["arch/x86/kernel/bolt.o", "arch/x86/kernel/bolt_warm_64.o"]
 
 
 @pytest.mark.parametrize(
@@ -75,7 +79,13 @@ FILES = {
         (["kernel/bolt/a.c"], False, []),
         (["kernel/bolt/a.h"], True, ["kernel/bolt/", "kernel/cpu.o"]),
         (["include/linux/bolt.h"], False, ["kernel/cpu.o"]),
-        (["arch/x86/kernel/bolt.c"], True, ["arch/x86/kernel/bolt.o"]),
+        (["arch/x86/kernel/bolt.c"], True, X86[:1]),
+        (["arch/x86/kernel/bolt_warm_64.S"], True, X86[1:]),
+        # A file may come before the line of the Makefile by which make finds the file.
+        (["arch/x86/kernel/Makefile"], True, X86),
+        (["arch/x86/kernel/Makefile"], False, []),
+        # Another architecture's headers are not those of this one.
+        (["arch/arm64/kernel/bolt.c", "arch/arm64/kernel/Makefile"], True, []),
     ],
 )
 def test_targets(
@@ -87,7 +97,13 @@ def test_targets(
 ) -> None:
     pristine = write_tree(
         tmp_path / "pristine",
-        {"kernel/cpu.c": "", "kernel/cpu.o": "", "kernel/sched/core.c": "", "arch/x86/x": ""},
+        {
+            "kernel/cpu.c": "",
+            "kernel/cpu.o": "",
+            "kernel/sched/core.c": "",
+            "arch/x86/kernel/Makefile": "",
+            "arch/arm64/kernel/Makefile": "",
+        },
     )
     ready = Prepared(pristine, "", tmp_path / "log", 0)
     run = each.Run(ARCHES["x86_64"], make_source(pristine), ready, pristine, 1, selected)
@@ -108,7 +124,7 @@ def test_a_changed_hook_has_later_commits_built_again() -> None:
 
 def test_what_was_built_is_kept(tmp_path: Path) -> None:
     file = tmp_path / "each/x86_64.json"
-    record = {"objects": 3, "linked": False, "files": ["a.c"]}
+    record = {"targets": ["a.o"], "linked": False, "files": ["a.c"]}
     each.Past(file).keep("key", record)
     assert each.Past(file).records == {"key": record}
 
