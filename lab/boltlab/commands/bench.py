@@ -29,7 +29,7 @@ NAME = "bench"
 HELP = "Measure three kernels in one run: pristine, pristine with rcu_expedited, Bolt."
 
 ALL_SETTINGS = "all"
-TIMEOUT = 900  # seconds of the host that one guest may take
+TIMEOUT = 900  # seconds of the host that a guest may take, unless cases.toml gives more
 CPU_MEMORY = 16  # a guest with more CPUs than this needs more memory than the default
 
 MEASURED = "measured"  # the kind of guest for rows of cases.toml that name none
@@ -188,7 +188,7 @@ def _on_cluster(
         (target, name, variant)
         for target, name in targets
         for variant in plan.variants
-        if _boots(target, variant, plan)
+        if _seconds(target, variant, plan)
     ]
     rows = [row(*place, plan, options.source(args)) for place in places]
     folder = elements.write(rows, NAME)
@@ -224,18 +224,19 @@ def row(target: Arch, setting: str, variant: str, plan: Plan, more: str = "") ->
         line=f"./bolt bench {' '.join(words)}{more}",
         more=elements.JSON,
         group=f"{target.name} {setting}",
-        seconds=TIMEOUT * (_boots(target, variant, plan) + 1),
+        seconds=sum(_seconds(target, variant, plan)) + TIMEOUT,
         memory=(4096 if plan.large else 1024) + elements.EMULATOR,
     )
 
 
-def _boots(target: Arch, variant: str, plan: Plan) -> int:
-    """Return how many guests of ``variant`` have cases to measure."""
-    return sum(
-        row.get("boots", 1)
+def _seconds(target: Arch, variant: str, plan: Plan) -> list[int]:
+    """Return how long each guest of ``variant`` that has cases to measure may take, in seconds."""
+    return [
+        row.get("seconds", TIMEOUT)
         for kind, row in _table()["guest"].items()
         if _commands(target, plan, kind) and _takes(variant, kind)
-    )
+        for _ in range(row.get("boots", 1))
+    ]
 
 
 def collect(target: Arch, setting: str, plan: Plan, kernels: Mapping[str, Kernel]) -> Results:
@@ -313,7 +314,7 @@ def _jobs(
             memory="1G" if cpus <= CPU_MEMORY else "4G",
             accel=plan.accel,
         ),
-        timeout=TIMEOUT,
+        timeout=row.get("seconds", TIMEOUT),
         bounded=row.get("bounded", False),
         programs=programs,
     )
