@@ -50,18 +50,29 @@ bursts() {
 	done >/dev/null 2>&1 &
 }
 
-# Has the kernel's counters say for SECONDS that a host takes most of each CPU, then for SECONDS that not.
+# SECONDS N: for SECONDS the kernel's counters say that a host takes most of each CPU, then for SECONDS there is
+# work for N CPUs, of which the host takes nothing, and so on.
 pretend_steal() {
 	mkdir -p /run/real
 	mount -t proc proc /run/real
-	cat /run/real/stat >/run/stat
+	tee /run/stat </run/real/stat >/run/stat.now
 	mount --bind /run/stat /proc/stat
-	add=0 turn=0
+	turn=0
 	while sleep 0.5; do
 		turn=$((turn + 1))
-		[ $((turn / ($1 * 2) % 2)) = 1 ] || add=$((add + 40))
-		awk -v add=$add '/^cpu[0-9]/ { $9 += add } 1' /run/real/stat >/run/stat.next
+		add=40
+		if [ $((turn / ($1 * 2) % 2)) = 1 ]; then
+			add=0
+			[ $((turn % ($1 * 2))) != 0 ] || stress-ng --quiet --cpu "$2" --timeout "$1" &
+		fi
+		# Of a CPU that was offline nothing has been taken: its counter begins anew.
+		awk -v add=$add '
+			FNR == NR { stolen[$1] = $9; next }
+			/^cpu[0-9]/ && $1 in stolen { $9 = stolen[$1] + add }
+			1
+		' /run/stat.now /run/real/stat >/run/stat.next
+		mv /run/stat.next /run/stat.now
 		# In one piece, and of the same length: with fewer CPUs there are fewer lines.
-		dd if=/run/stat.next of=/run/stat conv=notrunc,sync bs=32k 2>/dev/null
-	done &
+		dd if=/run/stat.now of=/run/stat conv=notrunc,sync bs=32k 2>/dev/null
+	done >/dev/null 2>&1 &
 }

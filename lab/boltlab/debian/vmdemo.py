@@ -80,10 +80,11 @@ def guests(cycles: int, accel: str) -> list[int]:
 def script(name: str, cycles: int, accel: str, dwell_ms: int) -> tuple[str, ...]:
     """Return the lines that a guest of the variant ``name`` runs; BoltError when there is none.
 
-    ``dwell_ms``: how long the guest waits between two changes.
+    ``dwell_ms``: how long the guest waits between two changes, or longer if its variant says so.
     """
     row = variant(name)
     ways = len(serving.WAYS) if adds(accel) else len(serving.WAYS) - 1
+    dwell_ms = max(dwell_ms, row.get("dwell_ms", 0))
     words = serving.words(cycles, dwell_ms, ways, adds(accel))
     texts = [path.read_text(encoding="utf-8") for path in (userland.PROLOGUE, FUNCTIONS)]
     lines = [line for text in texts for line in text.splitlines()]

@@ -154,7 +154,8 @@ def test_scripts(tmp_path: Path) -> None:
         flavours.get(str(row["kernel"]))
         for accel, ways, slots in (("mttcg", 3, 1), ("icount", 2, 0)):
             lines = vmdemo.script(name, 7, accel, 250)
-            words = f" cycles=7 dwell_ms=250 ways={ways} slots={slots}"
+            dwell = row.get("dwell_ms", 250)
+            words = f" cycles=7 dwell_ms={dwell} ways={ways} slots={slots}"
             (line,) = (line for line in lines if line.startswith("served cpus=2-4 "))
             assert line.endswith(words)
             assert ("chcpu -d 2-4" in lines) == (slots == 0)
