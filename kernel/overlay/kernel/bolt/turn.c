@@ -187,7 +187,6 @@ void bolt_relax(void)
 enum bolt_turn bolt_serial_begin(enum cpuhp_state state)
 {
 	struct bolt_batch *batch = bolt_batch;
-	struct bolt_cpu *bc;
 
 	if (state < CPUHP_AP_ONLINE) {
 		if (!READ_ONCE(bolt_known[state].serial))
@@ -200,13 +199,11 @@ enum bolt_turn bolt_serial_begin(enum cpuhp_state state)
 		bolt_serial_leave();
 		return BOLT_NO_TURN;
 	}
-	bc = this_cpu_ptr(&bolt_cpus);
 	/* Before the wait, so that lockdep sees a deadlock even if none occurs. */
 	lock_map_acquire(&bolt_serial_map);
-	if (!bc->may_run_serial) {
-		down(&bolt_serial_sem);
-		bc->may_run_serial = true;
-	}
+	/* A thread that has the semaphore already does not call this function. */
+	down(&bolt_serial_sem);
+	__this_cpu_write(bolt_cpus.may_run_serial, true);
 	return BOLT_KEPT_TURN;
 }
 
