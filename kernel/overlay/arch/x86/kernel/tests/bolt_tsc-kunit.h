@@ -94,7 +94,8 @@ static void cycle(struct kunit *test, unsigned int full, unsigned int again,
 static void cycle_short(struct kunit *test)
 {
 	struct bolt_tsc *tsc = per_cpu_ptr(&bolt_tscs, victim), was;
-	int tries = IS_ENABLED(CONFIG_KASAN) ? 10 : 1;
+	bool slow = IS_ENABLED(CONFIG_KASAN) || IS_ENABLED(CONFIG_PROVE_LOCKING);
+	int tries = slow ? 10 : 1;
 
 	do {
 		was = *tsc;
