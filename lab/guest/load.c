@@ -26,7 +26,8 @@
 #define PATIENCE_MS 60000	/* most time for one step of a worker, in virtual or real time */
 
 static const struct worker *const kinds[] = {
-	cpu_workers, time_workers, disk_workers, net_workers, group_workers,
+	cpu_workers,   time_workers,  disk_workers, net_workers,
+	group_workers, sched_workers, bpf_workers,
 };
 
 static struct entry *ledger;

@@ -33,7 +33,7 @@ struct worker {
 
 /* Terminated by an entry without name. */
 extern const struct worker cpu_workers[], time_workers[], disk_workers[], net_workers[],
-	group_workers[];
+	group_workers[], sched_workers[], bpf_workers[];
 
 extern struct entry *me;
 extern int load_cpus;	/* all CPUs of the guest */
@@ -51,6 +51,9 @@ static inline void once_round(void)
 /* Ends the worker with a complaint. */
 void wrong(const char *fmt, ...) __attribute__((format(printf, 1, 2), noreturn));
 unsigned int draw(unsigned int below);
+
+/* Allows this worker CPU @cpu only, or any CPU if @cpu is negative; 0 or -errno. */
+int affine(int cpu);
 
 /* fork() of a child that ends with its parent; an error ends the program. */
 pid_t child(void);

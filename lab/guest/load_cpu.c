@@ -30,7 +30,7 @@ static void spinner(int which)
 	}
 }
 
-static int affine(int cpu)
+int affine(int cpu)
 {
 	cpu_set_t set;
 

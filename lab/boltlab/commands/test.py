@@ -16,7 +16,7 @@ HELP = "Build kernels for both architectures and run all tests (--nightly: the l
 LAB = paths.REPO / "lab"
 TESTS = LAB / "tests"
 FLAVOURS = ("pristine", "bolt")
-NIGHTLY = ("debug", "kasan", "kcsan", "rt", "torture")
+NIGHTLY = ("debug", "kasan", "kcsan", "rt", "scheduling", "torture")
 MOST_WORKERS = 8  # GiB of memory that a guest takes at most
 
 

@@ -52,6 +52,8 @@ PROGRAMS: Mapping[str, tuple[str, ...]] = {
         "load_disk.c",
         "load_net.c",
         "load_group.c",
+        "load_sched.c",
+        "load_bpf.c",
         "util.c",
     ),
 }

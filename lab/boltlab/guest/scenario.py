@@ -10,7 +10,7 @@ from typing import Any
 from boltlab import paths
 from boltlab.arch import ARCHES, Arch
 from boltlab.errors import USAGE, BoltError
-from boltlab.guest import guestimage, modules, selftest, tools, traced
+from boltlab.guest import guestimage, modules, schedulers, selftest, tools, traced
 from boltlab.guest.machine import KEYS, Machine, split
 from boltlab.guest.qemu import ACCELERATORS, Guest
 from boltlab.kernel.build import Kernel
@@ -27,8 +27,9 @@ class Scenario:
     calls are counted. ``kexec`` is the script for the kernel that the command kexec starts.
     ``timeout`` is in seconds of the host. ``kernel`` is a flavour. ``append`` is added to the
     kernel's command line. ``selftests`` are the kernel's own, found in /bin of the guest;
-    ``modules`` are the lab's. ``tools`` are programs of tools/. ``setting`` is the measuring
-    setting, for scenarios that need a certain one. ``warns`` are patterns, each of which must fit
+    ``modules`` are the lab's. ``tools`` are programs of tools/, ``schedulers`` are of the kernel's
+    tools/sched_ext. ``setting`` is the measuring setting, for scenarios that need a certain one.
+    ``warns`` are patterns, each of which must fit
     one complaint of the kernel: its first line, or the message that the kernel prints above that.
     Any other complaint fails the run. A scenario's file also has the fields of ``machine``.
     """
@@ -45,6 +46,7 @@ class Scenario:
     selftests: tuple[str, ...] = ()
     modules: tuple[str, ...] = ()
     tools: tuple[str, ...] = ()
+    schedulers: tuple[str, ...] = ()
     kexec: tuple[str, ...] = ()
     setting: str = ""
     warns: tuple[str, ...] = ()
@@ -62,6 +64,7 @@ class Scenario:
     def guest(self, arch: Arch, kernel: Kernel, setting: str) -> Guest:
         """Return the guest that runs this scenario on ``kernel`` in a measuring ``setting``."""
         programs = modules.nodes(kernel, self.modules) | tools.nodes(arch, self.tools)
+        programs |= schedulers.nodes(kernel, self.schedulers)
         if self.selftests:
             programs |= selftest.build(arch, kernel.tree, self.selftests)
         if self.kexec:
@@ -79,7 +82,10 @@ class Scenario:
 
 
 # Field of a scenario's file -> its type; all other fields are text.
-_LISTS = ("commands", "arches", "selftests", "modules", "tools", "kexec", "warns", "lacks")
+_LISTS = (
+    *("commands", "arches", "selftests", "modules", "tools", "schedulers", "kexec", "warns"),
+    "lacks",
+)
 _NUMBERS = ("cpus", "nodes", "threads", "disks", "ext4", "nics", "timeout", "repeat")
 
 

@@ -163,8 +163,8 @@ def nodes(arch: Arch, names: Iterable[str]) -> dict[str, Node]:
         if not program.is_file():
             raise BoltError(f"tools has no program '{name}'")
         found[f"bin/{name}"] = guestimage.file(program.read_bytes(), 0o755)
-        found |= _libraries(arch, program, [folder / "lib", *_places(arch, root)])
-        found |= _linker(program, root)
+        found |= libraries(arch, program, [folder / "lib", *_places(arch, root)])
+        found |= linker(program, root)
     return found
 
 
@@ -172,7 +172,7 @@ def _places(arch: Arch, root: Path) -> list[Path]:
     return [root / base / arch.triplet for base in ("lib", "usr/lib")]
 
 
-def _libraries(arch: Arch, program: Path, places: Sequence[Path]) -> dict[str, Node]:
+def libraries(arch: Arch, program: Path, places: Sequence[Path]) -> dict[str, Node]:
     """Return the shared libraries that ``program`` needs, and those that these libraries need."""
     found: dict[str, Node] = {}
     left = _needed(program)
@@ -192,16 +192,16 @@ def _needed(program: Path) -> list[str]:
     return re.findall(r"\(NEEDED\).*\[(.+)\]", _readelf("-d", program))
 
 
-def _linker(program: Path, root: Path) -> dict[str, Node]:
+def linker(program: Path, root: Path) -> dict[str, Node]:
     """Return the dynamic linker at the path that ``program`` names, and that path's folder."""
     match = re.search(r"program interpreter: /(.+)\]", _readelf("-l", program))
     if match is None:
         raise BoltError(f"{program.name} names no dynamic linker")
     # Debian's package has the linker in /lib of the architecture, and at the path a link.
-    linker = (root / match[1]).resolve(strict=True)
+    target = (root / match[1]).resolve(strict=True)
     folder = str(Path(match[1]).parent)
     nodes = {} if folder in guestimage.DIRECTORIES else {folder: guestimage.directory()}
-    return {**nodes, match[1]: guestimage.file(linker.read_bytes(), 0o755)}
+    return {**nodes, match[1]: guestimage.file(target.read_bytes(), 0o755)}
 
 
 def _readelf(word: str, program: Path) -> str:

@@ -78,7 +78,7 @@ def ensure_kernel(arch: Arch, flavour: str, source: Source, jobs: int = 1) -> Ke
     build fails.
     """
     kind = flavours.get(flavour)
-    packages.ensure("build", arches=[arch])
+    packages.ensure("build", *kind.packages, arches=[arch])
     stamp = _stamp(arch, kind, source)
     folder = paths.cache() / "kernels" / f"{arch.name}-{flavour}-{source.id}"
     with lock(folder):
@@ -99,7 +99,7 @@ def changed_kernel(
     back. Raises BoltError as ensure_kernel() does.
     """
     kind = flavours.get(flavour)
-    packages.ensure("build", arches=[arch])
+    packages.ensure("build", *kind.packages, arches=[arch])
     folder = paths.cache() / "kernels" / f"{arch.name}-{flavour}-{source.id}"
     with lock(folder), prepared(arch, flavour, source, jobs) as ready:
         stamp = f"{_stamp(arch, kind, source)} {change(ready.path)}"

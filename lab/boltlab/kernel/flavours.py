@@ -25,6 +25,7 @@ class Flavour:
     same_config: bool = False
     refactors_only: bool = False
     adds: tuple[str, ...] = ()
+    packages: tuple[str, ...] = ()
     steps: Mapping[str, int] = field(default_factory=dict)
 
     def fragment(self, arch: Arch) -> str:
@@ -38,7 +39,7 @@ class Flavour:
         return "".join(parts) + "".join(f"{line}\n" for line in self.config)
 
 
-_LISTS = ("config", "adds")
+_LISTS = ("config", "adds", "packages")
 
 
 @functools.cache

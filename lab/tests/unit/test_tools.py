@@ -94,16 +94,16 @@ def test_a_guest_gets_what_its_program_needs(tmp_path: Path) -> None:
     own = program(built / "cpubolt", "cpubolt", str(first))
     host = Path(subprocess.check_output(["gcc", "-print-file-name=libc.so.6"], text=True).strip())
     places = [built / "lib", *tools._places(ARCHES["x86_64"], root), host.parent]
-    found = tools._libraries(ARCHES["x86_64"], own, places)
+    found = tools.libraries(ARCHES["x86_64"], own, places)
     assert {"lib/libfirst.so.1", "lib/libsecond.so.2", "lib/libc.so.6"} <= set(found)
     assert found["lib/libsecond.so.2"].data == second.read_bytes()
-    linker = tools._linker(own, Path("/"))
+    linker = tools.linker(own, Path("/"))
     assert any(
         name.startswith(("lib/ld-", "lib64/ld-")) and node.data for name, node in linker.items()
     )
     second.unlink()
     with pytest.raises(BoltError, match=r"there is no libsecond\.so\.2 for x86_64"):
-        tools._libraries(ARCHES["x86_64"], first, [built / "lib"])
+        tools.libraries(ARCHES["x86_64"], first, [built / "lib"])
     with pytest.raises(BoltError, match="is no ELF file"):
         tools._needed(write_tree(tmp_path, {"text": "x"}) / "text")
 

@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* A BPF program that a clock of each CPU runs, and that counts on each CPU. */
+#define _GNU_SOURCE
+#include "load.h"
+
+#include <errno.h>
+#include <linux/bpf.h>
+#include <linux/perf_event.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#define PERIOD_NS 10000000
+#define MOST_POSSIBLE 8192	/* CPUs of any kernel, of which a map has a value each */
+
+static uint64_t counts[MOST_POSSIBLE], before[MOST_POSSIBLE];
+
+static int bpf(int command, union bpf_attr *attr)
+{
+	int fd = syscall(SYS_bpf, command, attr, sizeof(*attr));
+
+	return fd < 0 ? -errno : fd;
+}
+
+/* A map of one number for each CPU. */
+static int make_map(void)
+{
+	union bpf_attr attr = {
+		.map_type = BPF_MAP_TYPE_PERCPU_ARRAY,
+		.key_size = sizeof(uint32_t),
+		.value_size = sizeof(uint64_t),
+		.max_entries = 1,
+	};
+
+	return bpf(BPF_MAP_CREATE, &attr);
+}
+
+/* A program that adds one to the number of @map that belongs to its CPU. */
+static int make_program(int map)
+{
+	const struct bpf_insn code[] = {
+		{ .code = BPF_ST | BPF_MEM | BPF_W, .dst_reg = 10, .off = -4 },
+		{ .code = BPF_ALU64 | BPF_MOV | BPF_X, .dst_reg = 2, .src_reg = 10 },
+		{ .code = BPF_ALU64 | BPF_ADD | BPF_K, .dst_reg = 2, .imm = -4 },
+		{ .code = BPF_LD | BPF_DW | BPF_IMM,
+		  .dst_reg = 1, .src_reg = BPF_PSEUDO_MAP_FD, .imm = map },
+		{ 0 },
+		{ .code = BPF_JMP | BPF_CALL, .imm = BPF_FUNC_map_lookup_elem },
+		{ .code = BPF_JMP | BPF_JEQ | BPF_K, .off = 2 },
+		{ .code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = 1, .imm = 1 },
+		{ .code = BPF_STX | BPF_ATOMIC | BPF_DW, .src_reg = 1, .imm = BPF_ADD },
+		{ .code = BPF_ALU64 | BPF_MOV | BPF_K },
+		{ .code = BPF_JMP | BPF_EXIT },
+	};
+	union bpf_attr attr = {
+		.prog_type = BPF_PROG_TYPE_PERF_EVENT,
+		.insns = (uintptr_t)code,
+		.insn_cnt = ARRAY_SIZE(code),
+		.license = (uintptr_t)"GPL",
+	};
+
+	return bpf(BPF_PROG_LOAD, &attr);
+}
+
+/* A clock of @cpu that runs @program; its file, or -errno. */
+static int make_clock(int cpu, int program)
+{
+	struct perf_event_attr attr = {
+		.size = sizeof(attr),
+		.type = PERF_TYPE_SOFTWARE,
+		.config = PERF_COUNT_SW_CPU_CLOCK,
+		.sample_period = PERIOD_NS,
+	};
+	int fd = syscall(SYS_perf_event_open, &attr, -1, cpu, -1, PERF_FLAG_FD_CLOEXEC);
+
+	if (fd < 0)
+		return -errno;
+	if (ioctl(fd, PERF_EVENT_IOC_SET_BPF, program))
+		wrong("CPU %d: the clock takes no program: %s", cpu, strerror(errno));
+	return fd;
+}
+
+static void count(int map)
+{
+	uint32_t key = 0;
+	union bpf_attr attr = {
+		.map_fd = map,
+		.key = (uintptr_t)&key,
+		.value = (uintptr_t)counts,
+	};
+	int err = bpf(BPF_MAP_LOOKUP_ELEM, &attr);
+
+	if (err)
+		wrong("no counts: %s", strerror(-err));
+	for (int cpu = 0; cpu < load_cpus; cpu++)
+		if (counts[cpu] < before[cpu])
+			wrong("CPU %d counts back", cpu);
+	memcpy(before, counts, sizeof(before));
+}
+
+/* A CPU that was away goes on counting from where its count was. CPU 0 counts all the time. */
+static void programs(int which)
+{
+	static int clocks[MAX_CPUS];
+	int map = make_map(), program;
+
+	(void)which;
+	if (map < 0)
+		wrong("no map: %s", strerror(-map));
+	program = make_program(map);
+	if (program < 0)
+		wrong("no program: %s", strerror(-program));
+	memset(clocks, -1, sizeof(clocks));
+	clocks[0] = make_clock(0, program);
+	while (!stopping()) {
+		int cpu = draw(load_cpus);
+
+		if (clocks[cpu] < 0) {
+			clocks[cpu] = make_clock(cpu, program);
+			if (clocks[cpu] < 0 && clocks[cpu] != -ENODEV)
+				wrong("CPU %d: %s", cpu, strerror(-clocks[cpu]));
+		} else if (cpu && draw(8) == 0) {
+			close(clocks[cpu]);
+			clocks[cpu] = -1;
+		}
+		count(map);
+		once_round();
+		sleep_ms(1 + draw(3));
+	}
+	if (!counts[0])
+		wrong("the program has never run on CPU 0");
+}
+
+static bool has_programs(void)
+{
+	int map = make_map(), program = map < 0 ? map : make_program(map);
+
+	if (map >= 0)
+		close(map);
+	if (program >= 0)
+		close(program);
+	return program >= 0;
+}
+
+const struct worker bpf_workers[] = {
+	{ "bpf", 1, programs, has_programs },
+	{ NULL, 0, NULL, NULL },
+};

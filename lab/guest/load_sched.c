@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Workers for what the scheduler of some kernels and machines has: core scheduling, NUMA balancing,
+ * schedulers that are BPF programs.
+ */
+#define _GNU_SOURCE
+#include "load.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/* See prctl(2); the headers of older C libraries have none of these. */
+enum { SCHED_CORE = 62, CORE_GET = 0, CORE_CREATE, CORE_SHARE_TO, CORE_THREAD = 0 };
+
+#define AREA (4 << 20)
+
+static unsigned long cookie(pid_t pid)
+{
+	unsigned long value = 0;
+
+	if (prctl(SCHED_CORE, CORE_GET, pid, CORE_THREAD, &value) && errno != ENODEV)
+		wrong("the cookie of a task: %s", strerror(errno));
+	return value;
+}
+
+static void compute(int rounds)
+{
+	static volatile unsigned long sum;
+
+	for (int i = 0; i < rounds; i++)
+		sum += i;
+}
+
+static pid_t partner(void)
+{
+	pid_t pid = child();
+
+	while (!pid) {
+		compute(10000);
+		sleep_ms(1);
+	}
+	return pid;
+}
+
+/*
+ * Two tasks with one cookie, beside which the threads of a core run no task of another cookie. While
+ * no core has two CPUs online, the kernel has no cookies.
+ */
+static void cookies(int which)
+{
+	pid_t pid = partner();
+
+	(void)which;
+	while (!stopping()) {
+		if (!prctl(SCHED_CORE, CORE_CREATE, 0, CORE_THREAD, 0)) {
+			unsigned long mine = cookie(0);
+			int err = prctl(SCHED_CORE, CORE_SHARE_TO, pid, CORE_THREAD, 0) ? errno : 0;
+
+			if (err && err != ENODEV)
+				wrong("a cookie is not shared: %s", strerror(err));
+			if (!err && mine && cookie(pid) && cookie(pid) != mine)
+				wrong("a partner has a cookie of its own");
+		} else if (errno != ENODEV) {
+			wrong("no cookie: %s", strerror(errno));
+		}
+		compute(20000);
+		sleep_ms(draw(3));
+		once_round();
+	}
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+}
+
+static bool has_cookies(void)
+{
+	unsigned long value;
+
+	return !prctl(SCHED_CORE, CORE_GET, 0, CORE_THREAD, &value);
+}
+
+/* Memory that follows its task from node to node. */
+static void nodes(int which)
+{
+	uint64_t seed = (uint64_t)which << 32;
+	void *area = mmap(NULL, AREA, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	if (area == MAP_FAILED)
+		wrong("mmap: %s", strerror(errno));
+	fill(area, AREA, seed);
+	while (!stopping()) {
+		int err = affine((int)draw(load_cpus + 1) - 1);
+
+		if (err && err != -EINVAL)
+			wrong("affinity: %s", strerror(-err));
+		if (!filled(area, AREA, seed))
+			wrong("memory does not hold what was written");
+		fill(area, AREA, ++seed);
+		once_round();
+	}
+}
+
+static bool balances_nodes(void)
+{
+	return !access("/sys/devices/system/node/node1", F_OK) &&
+	       !write_text("/proc/sys/kernel/numa_balancing", "1");
+}
+
+static const char *const programs[] = { "/bin/scx_simple", "/bin/scx_qmap" };
+
+/* Starts a scheduler, which says on @said why the kernel has unloaded it. */
+static pid_t start_scheduler(const char *program, int said)
+{
+	pid_t pid = child();
+
+	if (!pid) {
+		int nothing = open("/dev/null", O_WRONLY);
+
+		dup2(nothing, STDOUT_FILENO);
+		dup2(said, STDERR_FILENO);
+		execl(program, program, NULL);
+		_exit(127);
+	}
+	return pid;
+}
+
+/* Takes what @program has said from @said; errors and tasks that did not run are wrong. */
+static void read_reasons(const char *program, int said)
+{
+	static const char *const bad[] = { "runtime error", "scx_bpf_error", "stall" };
+	char text[4096];
+	ssize_t n = pread(said, text, sizeof(text) - 1, 0);
+
+	text[n < 0 ? 0 : n] = 0;
+	for (size_t i = 0; i < ARRAY_SIZE(bad); i++)
+		if (strstr(text, bad[i]))
+			wrong("%s: %s", program, strstr(text, bad[i]));
+}
+
+/*
+ * A scheduler schedules all tasks, is unloaded, and so on. The kernel unloads a scheduler that has
+ * no callbacks for CPUs that come and go, and the program then loads the scheduler again.
+ */
+static void schedulers(int which)
+{
+	(void)which;
+	for (unsigned int i = 0; !stopping(); i++) {
+		const char *program = programs[i % ARRAY_SIZE(programs)];
+		int status, said = open("/tmp", O_TMPFILE | O_RDWR, 0600);
+		pid_t pid;
+
+		if (said < 0)
+			wrong("no file: %s", strerror(errno));
+		pid = start_scheduler(program, said);
+		sleep_ms(500 + draw(2000));
+		kill(pid, SIGINT);
+		if (waitpid(pid, &status, 0) != pid || status)
+			wrong("%s ended with %d", program, status);
+		read_reasons(program, said);
+		close(said);
+		once_round();
+	}
+}
+
+static bool has_schedulers(void)
+{
+	return !access(programs[0], X_OK);
+}
+
+const struct worker sched_workers[] = {
+	{ "cookie", 3, cookies, has_cookies },
+	{ "node", 2, nodes, balances_nodes },
+	{ "scheduler", 1, schedulers, has_schedulers },
+	{ NULL, 0, NULL, NULL },
+};
