@@ -58,7 +58,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--resume", action="store_true", help="first what lacks most of its goal so far"
     )
-    parser.add_argument("--nightly", action="store_true", help="8 hours, resumed")
+    either = parser.add_mutually_exclusive_group()
+    either.add_argument("--nightly", action="store_true", help="8 hours, resumed")
     parser.add_argument(
         "--runs",
         type=cli.positive,
@@ -66,14 +67,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="so many runs, however long (--engine slurm: one of each)",
     )
     parser.add_argument("--built", action="store_true", help="only on kernels that are built")
-    parser.add_argument(
+    either.add_argument(
         "--planted",
         nargs="?",
         const="",
         metavar="NAME,...",
         help="put each of these faults (all) into a kernel: its check must find it",
     )
-    parser.add_argument(
+    either.add_argument(
         races.OPTION,
         action="store_true",
         help="find data races that the kernel has with Bolt, and does not have without",
@@ -351,6 +352,8 @@ def _races(args: argparse.Namespace) -> int:
         if not matrix.meets(kernel, setting.needs):
             raise BoltError(f"the {setting.kernel} kernel is not what --races needs")
         fit = [story for story in stories if matrix.meets(kernel, story.needs)]
+        if not fit:
+            raise BoltError(f"the {setting.kernel} kernel cannot run these scenarios", code=USAGE)
         failed |= _hunt(args, target.name, fit, kernel, ledger, tree.fingerprint(where)[:8])
     _sum_up(sightings.load(ledger), [each.name for each in arches])
     return errors.FAILURE if failed else 0
@@ -371,16 +374,16 @@ def _hunt(
     plan, broken, suspects = races.plan(), 0, set[Pair]()
     deadline = time.monotonic() + 60 * (args.minutes or plan.minutes)
     for done in itertools.count(1):
-        ledger = sightings.load(path)
-        story = _next_story(ledger, name, stories, done - 1)
-        runs = ledger.span(name, story.name).runs
+        before = sightings.load(path)
+        story = _next_story(before, name, stories, done - 1)
+        runs = before.span(name, story.name).runs
         accel = args.accel or plan.accels[runs % len(plan.accels)]
         seed = args.seed if args.seed is not None else random.randrange(1, 2**31)
         case = plan.case(name, story, accel, seed, args.requests)
         outcome = play(case, kernel)
         assert outcome.folder
         reports = kcsan.read(_lines(outcome.folder / "console.log"))
-        today = time.strftime("%Y-%m-%d")
+        ledger, today = sightings.load(path), time.strftime("%Y-%m-%d")
         suspects |= ledger.add(case, outcome, reports, plan.functions, today, fingerprint)
         ledger.save(path)
         _say(case, outcome)
@@ -393,7 +396,8 @@ def _hunt(
     if args.seed is not None:
         found = [each for each in found if each.names in suspects]
     for each in found:
-        ui.say(f"FAILED: a race on {name} with Bolt only: {races.text(each.names)}")
+        counts = f"{each.bolt} reports with Bolt, {each.native} without"
+        ui.say(f"FAILED: a race on {name}: {races.text(each.names)} ({counts})")
         for line in each.stacks:
             ui.say(f"  {line}")
         ui.say(f"repeat: {each.repeat}")

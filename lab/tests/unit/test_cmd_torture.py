@@ -321,7 +321,7 @@ def test_a_race_with_bolt_only_fails_until_it_is_seen_without(
     both = [sum(side in name for name in run) for side in ("-native", "-bolt")]
     assert both[0] > both[1] > 0
     said = " ".join(capsys.readouterr().out.split())
-    assert "FAILED: a race on x86_64 with Bolt only: rcutree_report / sync_state" in said
+    assert "FAILED: a race on x86_64: rcutree_report / sync_state (" in said
     assert "cpu 1: rcutree_report+0x3c/0x90 < cpuhp_invoke_callback+0x18e/0x480" in said
     assert "repeat: ./bolt torture --races --arch x86_64 --config kcsan --scenario " in said
     repeat = said.partition("repeat: ./bolt torture ")[2].partition(" arch ")[0].split()
@@ -377,6 +377,9 @@ def test_wrong_uses_of_races(
         ("--engine", "slurm"),
     ):
         assert call(tmp_path, "--races", *words) == 2
+    for word in ("--planted", "--nightly"):
+        with pytest.raises(SystemExit, match="2"):
+            call(tmp_path, "--races", word)
     # The kernel has the assumptions that KCSAN is to do without.
     assert call(tmp_path, "--races", "--runs", "1") == 1
     monkeypatch.setattr(build, "current", lambda *args: None)
