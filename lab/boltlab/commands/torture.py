@@ -19,9 +19,11 @@ from boltlab.guest import console, pause, qemu
 from boltlab.kernel import build, source, tree
 from boltlab.kernel.build import Kernel
 from boltlab.kernel.source import Source
-from boltlab.torture import matrix, planted, tally
+from boltlab.torture import kcsan, matrix, planted, races, sightings, tally
 from boltlab.torture.matrix import Case, Config, Counts, Outcome, Story
 from boltlab.torture.planted import Bug
+from boltlab.torture.races import Pair
+from boltlab.torture.sightings import Ledger
 from boltlab.torture.tally import Book
 
 NAME = "torture"
@@ -40,7 +42,12 @@ LEDGER = '--built --results "$LEDGER"'  # a cluster's machine uses built kernels
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the command's own arguments."""
     cli.add_arch(parser)
-    parser.add_argument("--minutes", type=float, metavar="N", help=f"how long ({MINUTES:g})")
+    parser.add_argument(
+        "--minutes",
+        type=float,
+        metavar="N",
+        help=f"how long ({MINUTES:g}; --races: {races.plan().minutes:g} for each architecture)",
+    )
     parser.add_argument("--config", metavar="NAME,...", help="on which configurations (all)")
     parser.add_argument("--scenario", metavar="NAME,...", help="what to run (all)")
     parser.add_argument(
@@ -51,7 +58,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--resume", action="store_true", help="first what lacks most of its goal so far"
     )
-    parser.add_argument("--nightly", action="store_true", help="8 hours, resumed")
+    either = parser.add_mutually_exclusive_group()
+    either.add_argument("--nightly", action="store_true", help="8 hours, resumed")
     parser.add_argument(
         "--runs",
         type=cli.positive,
@@ -59,12 +67,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="so many runs, however long (--engine slurm: one of each)",
     )
     parser.add_argument("--built", action="store_true", help="only on kernels that are built")
-    parser.add_argument(
+    either.add_argument(
         "--planted",
         nargs="?",
         const="",
         metavar="NAME,...",
         help="put each of these faults (all) into a kernel: its check must find it",
+    )
+    either.add_argument(
+        races.OPTION,
+        action="store_true",
+        help="find data races that the kernel has with Bolt, and does not have without",
     )
     parser.add_argument("--list", action="store_true", help="say what there is, and what was run")
     parser.add_argument(
@@ -92,6 +105,8 @@ class Field:
 
 def run(args: argparse.Namespace) -> int:
     """Run until the time is over; return 1 if a run failed."""
+    if args.races:
+        return _races(args)
     configs: list[Config] = matrix.select(matrix.configs(), args.config, "configuration")
     stories: list[Story] = matrix.select(matrix.stories(), args.scenario, "scenario")
     arches = arch.select(args.arch)
@@ -309,6 +324,102 @@ def _planted(args: argparse.Namespace, arches: Sequence[arch.Arch], where: Sourc
             how = f"caught: {said}" if verdict.caught else f"MISSED ({said or 'nothing found'})"
             ui.say(f"{bug.name} on {target.name}: {how}")
     return errors.FAILURE if missed else 0
+
+
+def _races(args: argparse.Namespace) -> int:
+    """Look for races that Bolt causes, on one architecture after the other; return 1 if some are.
+
+    A run that fails for another reason than a race makes the command fail as well.
+    """
+    plan = races.plan()
+    options.on_cluster(args, "races")
+    if args.config not in (None, plan.config):
+        raise BoltError(f"--races is for the configuration {plan.config}", code=USAGE)
+    stories: list[Story] = matrix.select(plan.stories(), args.scenario, "scenario of races")
+    if args.seed is not None and len(stories) != 1:
+        raise BoltError("--seed needs one scenario: --scenario NAME", code=USAGE)
+    ledger, arches = args.results.with_name(sightings.FILE), arch.select(args.arch)
+    if args.list:
+        _sum_up(sightings.load(ledger), [each.name for each in arches])
+        return 0
+    packages.ensure("guest", "qemu", arches=arches)
+    where = source.resolve(args.source)
+    setting, failed = plan.setting(), False
+    for target in arches:
+        kernel = _kernel(args, target.name, setting.kernel, where)
+        if kernel is None:
+            raise BoltError(f"the {setting.kernel} kernel of {target.name} is not built")
+        if not matrix.meets(kernel, setting.needs):
+            raise BoltError(f"the {setting.kernel} kernel is not what --races needs")
+        fit = [story for story in stories if matrix.meets(kernel, story.needs)]
+        if not fit:
+            raise BoltError(f"the {setting.kernel} kernel cannot run these scenarios", code=USAGE)
+        failed |= _hunt(args, target.name, fit, kernel, ledger, tree.fingerprint(where)[:8])
+    _sum_up(sightings.load(ledger), [each.name for each in arches])
+    return errors.FAILURE if failed else 0
+
+
+def _hunt(
+    args: argparse.Namespace,
+    name: str,
+    stories: Sequence[Story],
+    kernel: Kernel,
+    path: Path,
+    fingerprint: str,
+) -> bool:
+    """Run ``stories`` on the architecture ``name`` until the time is over; tell whether one failed.
+
+    What the runs have seen is added to the ledger ``path``.
+    """
+    plan, broken, suspects = races.plan(), 0, set[Pair]()
+    deadline = time.monotonic() + 60 * (args.minutes or plan.minutes)
+    for done in itertools.count(1):
+        before = sightings.load(path)
+        story = _next_story(before, name, stories, done - 1)
+        runs = before.span(name, story.name).runs
+        accel = args.accel or plan.accels[runs % len(plan.accels)]
+        seed = args.seed if args.seed is not None else random.randrange(1, 2**31)
+        case = plan.case(name, story, accel, seed, args.requests)
+        outcome = play(case, kernel)
+        assert outcome.folder
+        reports = kcsan.read(_lines(outcome.folder / "console.log"))
+        ledger, today = sightings.load(path), time.strftime("%Y-%m-%d")
+        suspects |= ledger.add(case, outcome, reports, plan.functions, today, fingerprint)
+        ledger.save(path)
+        _say(case, outcome)
+        ui.say(f"{len(reports)} reports of races")
+        broken += bool(outcome.why)
+        over = done == args.runs if args.runs else time.monotonic() > deadline
+        if args.seed is not None or over:
+            break
+    found = sightings.load(path).open(name, plan.functions, races.known(), fingerprint)
+    if args.seed is not None:
+        found = [each for each in found if each.names in suspects]
+    for each in found:
+        counts = f"{each.bolt} reports with Bolt, {each.native} without"
+        ui.say(f"FAILED: a race on {name}: {races.text(each.names)} ({counts})")
+        for line in each.stacks:
+            ui.say(f"  {line}")
+        ui.say(f"repeat: {each.repeat}")
+    return bool(found or broken)
+
+
+def _next_story(ledger: Ledger, name: str, stories: Sequence[Story], turn: int) -> Story:
+    """Return which of ``stories`` is next on the architecture ``name``: scenarios take turns."""
+    sides = {story.name: story for story in stories}
+    scenarios = [each for each in races.plan().scenarios if sides.keys() & {*races.sides(each)}]
+    scenario = scenarios[turn % len(scenarios)]
+    chosen = [each for each in races.sides(scenario) if each in sides]
+    due = f"{scenario}-{ledger.due(name, scenario, races.plan().share)}"
+    return sides[due if due in chosen else chosen[0]]
+
+
+def _sum_up(ledger: Ledger, arches: Sequence[str]) -> None:
+    """Print for how long ``ledger`` has runs, and how many pairs of functions these have shown."""
+    tables.show(sightings.COLUMNS, sightings.table(ledger, arches), left=2)
+    ui.say("")
+    for name in arches:
+        ui.say(sightings.summary(ledger, name, races.known()))
 
 
 def _list(book: Book, configs: Sequence[Config], stories: Sequence[Story]) -> None:

@@ -87,7 +87,11 @@ class Story:
 
 @dataclass(frozen=True)
 class Case:
-    """One run, with everything that is needed to repeat it."""
+    """One run, with everything that is needed to repeat it.
+
+    ``option`` is an option of ``./bolt torture`` that chooses such runs. ``limit`` is after how
+    many seconds of the host the guest is said to hang, or 0 for a limit by its configuration.
+    """
 
     arch: str
     config: Config
@@ -95,6 +99,8 @@ class Case:
     accel: str
     seed: int
     requests: int
+    option: str = ""
+    limit: float = 0
 
     @property
     def cell(self) -> tuple[str, str, str]:
@@ -109,12 +115,13 @@ class Case:
     @property
     def timeout(self) -> float:
         """Return after how many seconds of the host the guest is said to hang."""
-        return 300 + 20 * self.seconds * self.config.slow
+        return self.limit or 300 + 20 * self.seconds * self.config.slow
 
     def line(self) -> str:
         """Return the command that repeats the run."""
         return (
-            f"./bolt torture --arch {self.arch} --config {self.config.name} "
+            f"./bolt torture {self.option and f'{self.option} '}--arch {self.arch} "
+            f"--config {self.config.name} "
             f"--scenario {self.story.name} --accel {self.accel} --seed {self.seed} "
             f"--requests {self.requests}"
         )
@@ -124,7 +131,8 @@ class Case:
         values = {"seed": self.seed, "requests": self.requests, "seconds": self.seconds}
         lines: list[str] = [*self.config.commands]
         for line in self.story.scenario.commands:
-            lines += self.story.variant if line == "{variant}" else [line.format(**values)]
+            each = self.story.variant if line == "{variant}" else (line,)
+            lines += [one.format(**values) for one in each]
         return tuple(lines)
 
     def guest(self, kernel: Kernel) -> Guest:

@@ -14,11 +14,11 @@ from boltlab.commands.torture import Field
 from boltlab.engine import slurm
 from boltlab.engine.rows import Row
 from boltlab.errors import BoltError
-from boltlab.guest import qemu
+from boltlab.guest import busybox, qemu
 from boltlab.guest.qemu import GuestResult
 from boltlab.kernel import build, source, tree
 from boltlab.kernel.build import Kernel
-from boltlab.torture import matrix, tally
+from boltlab.torture import matrix, races, sightings, tally
 from boltlab.torture.matrix import Case, Counts, Outcome
 
 KERNEL = Kernel("x86_64", "bolt", "6.12.1-0", "6.12.1", "c0ffee", "stamp", Path("kernel"))
@@ -271,3 +271,118 @@ def test_what_an_element_may_take() -> None:
     assert row.seconds > case.timeout
     assert row.memory > 2048
     assert cmd_torture.row(dataclasses.replace(case, accel="mttcg")).cpus == 2
+
+
+RACE = """\
+[    3.1][   T22] kcsan: selftest: 3/3 tests passed
+[    3.2][   T22] BUG: KCSAN: data-race in rcutree_report / sync_state
+[    3.2][   T22] write to 0xffff888007c2f6c0 of 8 bytes by task 22 on cpu 1:
+[    3.2][   T22]  rcutree_report+0x3c/0x90
+[    3.2][   T22]  cpuhp_invoke_callback+0x18e/0x480
+[    3.2][   T22] read to 0xffff888007c2f6c0 of 8 bytes by task 3 on cpu 3:
+[    3.2][   T22]  sync_state+0x44/0x1f0
+"""
+
+
+def racing(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, where: str, log: str = RACE
+) -> list[str]:
+    """Make guests of kernels with KCSAN, which report ``log`` in scenarios with ``where``."""
+    names: list[str] = []
+
+    async def boot(guest: qemu.Guest, name: str, **more: Any) -> GuestResult:
+        names.append(more["folder"].name)
+        (more["folder"] / "results.jsonl").write_text(LINE, encoding="utf-8")
+        said = log if where in names[-1] else log.splitlines()[0]
+        (more["folder"] / "console.log").write_text(said, encoding="utf-8")
+        return GuestResult(more["folder"], [])
+
+    monkeypatch.setattr(qemu, "boot", boot)
+    needs = [*matrix.configs()["kcsan"].needs, "CONFIG_PM_DEBUG=y"]
+    (tmp_path / "config").write_text("\n".join(needs), encoding="utf-8")
+    monkeypatch.setattr(busybox, "ensure", lambda arch: tmp_path / "config")
+    monkeypatch.setattr(Kernel, "tree", property(lambda self: tmp_path))
+    script = tmp_path / matrix.stories()["cpu-on-off-bolt"].scripts[0]
+    script.parent.mkdir(parents=True, exist_ok=True)
+    script.write_text("", encoding="utf-8")
+    return names
+
+
+def test_a_race_with_bolt_only_fails_until_it_is_seen_without(
+    guests: list[qemu.Guest],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    run = racing(monkeypatch, tmp_path, "-bolt")
+    clock = itertools.count(step=15)
+    monkeypatch.setattr("time.monotonic", lambda: next(clock))
+    assert call(tmp_path, "--races", "--runs", "24") == 1
+    both = [sum(side in name for name in run) for side in ("-native", "-bolt")]
+    assert both[0] > both[1] > 0
+    said = " ".join(capsys.readouterr().out.split())
+    assert "FAILED: a race on x86_64: rcutree_report / sync_state (" in said
+    assert "cpu 1: rcutree_report+0x3c/0x90 < cpuhp_invoke_callback+0x18e/0x480" in said
+    assert "repeat: ./bolt torture --races --arch x86_64 --config kcsan --scenario " in said
+    repeat = said.partition("repeat: ./bolt torture ")[2].partition(" arch ")[0].split()
+    # The line that repeats the run makes this run only, and finds the race again.
+    again = racing(monkeypatch, tmp_path, "-bolt")
+    assert call(tmp_path, *repeat[: repeat.index("--requests") + 2]) == 1
+    assert len(again) == 1
+    # A run that does not show the race repeats nothing.
+    racing(monkeypatch, tmp_path, "nowhere")
+    assert call(tmp_path, *repeat[: repeat.index("--requests") + 2]) == 0
+    assert call(tmp_path, "--races", "--runs", "1") == 1
+    racing(monkeypatch, tmp_path, "-native")
+    assert call(tmp_path, "--races", "--scenario", "races-native", "--runs", "1") == 0
+    assert "1 pairs without Bolt" in " ".join(capsys.readouterr().out.split())
+
+
+def test_a_known_race_does_not_fail(
+    guests: list[qemu.Guest], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    racing(monkeypatch, tmp_path, "-bolt")
+    words = ("--races", "--scenario", "races-bolt", "--runs", "1")
+    assert call(tmp_path, *words) == 1
+    monkeypatch.setattr(races, "known", lambda: {("rcutree_report", "sync_state"): "harmless"})
+    assert call(tmp_path, *words) == 0
+
+
+def test_races_are_looked_for_until_the_time_is_over(
+    guests: list[qemu.Guest], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = racing(monkeypatch, tmp_path, "nowhere")
+    clock = itertools.count(step=15)
+    monkeypatch.setattr("time.monotonic", lambda: next(clock))
+    assert call(tmp_path, "--races", "--minutes", "9") == 0
+    # A run reads the clock before and after, and then whether the time is over.
+    assert 1 < len(run) <= 9 * 60 / 45
+
+
+def test_a_run_that_fails_fails_the_command(
+    guests: list[qemu.Guest], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    racing(monkeypatch, tmp_path, "nowhere", "kcsan: selftest: 2/3 tests passed\n")
+    assert call(tmp_path, "--races", "--scenario", "races-native", "--runs", "1") == 1
+    assert sightings.load(tmp_path / "races.json").spans["x86_64", "races-native"].failed == 1
+
+
+def test_wrong_uses_of_races(
+    guests: list[qemu.Guest], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for words in (
+        ("--config", "production"),
+        ("--scenario", "storm"),
+        ("--seed", "3"),
+        ("--engine", "slurm"),
+    ):
+        assert call(tmp_path, "--races", *words) == 2
+    for word in ("--planted", "--nightly"):
+        with pytest.raises(SystemExit, match="2"):
+            call(tmp_path, "--races", word)
+    # The kernel has the assumptions that KCSAN is to do without.
+    assert call(tmp_path, "--races", "--runs", "1") == 1
+    monkeypatch.setattr(build, "current", lambda *args: None)
+    assert call(tmp_path, "--races", "--built") == 1
+    assert call(tmp_path, "--races", "--list") == 0
+    assert guests == []
