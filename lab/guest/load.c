@@ -6,6 +6,7 @@
  * usage: load bolt=0|1 pause_ms=N settle_ms=N; BOLT_REQUESTS and BOLT_SEED are
  * taken from the environment, that is from the kernel's command line.
  * Or: load beside=PROGRAM ARGUMENTS..., which then makes the requests.
+ * more=1: also partitions, and what the scheduler has on some kernels only.
  */
 #define _GNU_SOURCE
 #include "load.h"
@@ -26,8 +27,11 @@
 #define PATIENCE_MS 60000	/* most time for one step of a worker, in virtual or real time */
 
 static const struct worker *const kinds[] = {
-	cpu_workers,   time_workers,  disk_workers, net_workers,
-	group_workers, sched_workers, bpf_workers,
+	cpu_workers, time_workers, disk_workers, net_workers, group_workers,
+};
+
+static const struct worker *const more_kinds[] = {
+	partition_workers, sched_workers, bpf_workers,
 };
 
 static struct entry *ledger;
@@ -116,10 +120,10 @@ static void start(const struct worker *kind, int which)
 	workers++;
 }
 
-static void start_all(void)
+static void start_all(const struct worker *const *tables, size_t n)
 {
-	for (size_t i = 0; i < ARRAY_SIZE(kinds); i++) {
-		for (const struct worker *kind = kinds[i]; kind->name; kind++) {
+	for (size_t i = 0; i < n; i++) {
+		for (const struct worker *kind = tables[i]; kind->name; kind++) {
 			if (kind->ready && !kind->ready()) {
 				printf("%s: not in this guest\n", kind->name);
 				continue;
@@ -285,7 +289,9 @@ int main(int argc, char **argv)
 		put(BOLT "enabled", "1");
 	}
 	fflush(stdout);
-	start_all();
+	start_all(kinds, ARRAY_SIZE(kinds));
+	if (arg_long(argv, "more", 0))
+		start_all(more_kinds, ARRAY_SIZE(more_kinds));
 	all_come_forward();
 	if (program) {
 		beside(program, argv + 1);

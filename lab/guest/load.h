@@ -33,7 +33,10 @@ struct worker {
 
 /* Terminated by an entry without name. */
 extern const struct worker cpu_workers[], time_workers[], disk_workers[], net_workers[],
-	group_workers[], sched_workers[], bpf_workers[];
+	group_workers[];
+
+/* Those that are started only if the program is told so. */
+extern const struct worker partition_workers[], sched_workers[], bpf_workers[];
 
 extern struct entry *me;
 extern int load_cpus;	/* all CPUs of the guest */

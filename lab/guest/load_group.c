@@ -138,6 +138,10 @@ static bool has_groups(void)
 
 const struct worker group_workers[] = {
 	{ "cgroup", 2, groups, has_groups },
+	{ NULL, 0, NULL, NULL },
+};
+
+const struct worker partition_workers[] = {
 	{ "partition", 1, partitions, has_groups },
 	{ NULL, 0, NULL, NULL },
 };
