@@ -4,16 +4,12 @@
  * keep_affinity says so.
  */
 #define _GNU_SOURCE
-#include "tasks.h"
+#include "affinity.h"
 #include "../kselftest_harness.h"
 
-#define OTHER 2
 #define CROWD 100
 #define RUNTIME_NS 1000000
 #define ROUNDS 5
-#define PATIENCE_MS 2000
-/* Long enough for the kernel's worker to change an affinity, if it were to. */
-#define LONG_MS 200
 
 static void doze(struct slot *slot)
 {
@@ -30,34 +26,6 @@ static void doze_long(struct slot *slot)
 		slot_beat(slot);
 		wait_ms(20);
 	}
-}
-
-static bool allowed(const struct task *task, const char *list)
-{
-	char text[64];
-
-	return !task_status(task->pid, "Cpus_allowed_list", text, sizeof(text)) &&
-	       !strcmp(text, list);
-}
-
-static bool soon_allowed(const struct task *task, const char *list)
-{
-	for (long ms = 0; ms < PATIENCE_MS; ms++) {
-		if (allowed(task, list))
-			return true;
-		wait_ms(1);
-	}
-	return false;
-}
-
-static int pin_two(pid_t pid)
-{
-	cpu_set_t set;
-
-	CPU_ZERO(&set);
-	CPU_SET(VICTIM, &set);
-	CPU_SET(OTHER, &set);
-	return sched_setaffinity(pid, sizeof(set), &set) ? -errno : 0;
 }
 
 FIXTURE(affinity) {
@@ -239,7 +207,7 @@ TEST_F(affinity, asked_for_meanwhile_stays)
 
 TEST_F(affinity, is_whole_when_the_first_cpu_returns)
 {
-	ASSERT_EQ(0, pin_two(self->task.pid));
+	ASSERT_EQ(0, pin_list(self->task.pid, "1-2"));
 	ASSERT_EQ(0, put(BOLT_DIR "offline", "1-2"));
 	ASSERT_TRUE(task_lives(&self->task, 20, PATIENCE_MS));
 	ASSERT_TRUE(allowed(&self->task, self->all));

@@ -8,13 +8,12 @@
 #define _GNU_SOURCE
 #include <limits.h>
 #include <sys/mount.h>
-#include <sys/stat.h>
 
+#include "groups.h"
 #include "tasks.h"
 #include "../kselftest_harness.h"
 
 #define V1 "/tmp/bolt-cpusets"
-#define V2 "/sys/fs/cgroup"
 #define ROUNDS 5
 #define TASKS_MAX 200
 #define AREA (512UL << 20)
@@ -90,33 +89,6 @@ static const struct group groups[] = {
 	{ "other/below/again", NULL, "3", "3", 3, "3" },
 };
 
-static int group_put(const char *root, const char *group, const char *file,
-		     const char *text)
-{
-	char path[256];
-
-	snprintf(path, sizeof(path), "%s/bolt-%s/%s", root, group, file);
-	return put(path, text);
-}
-
-static void group_get(const char *root, const char *group, const char *file,
-		      char *text, size_t size)
-{
-	char path[256];
-
-	snprintf(path, sizeof(path), "%s/bolt-%s/%s", root, group, file);
-	if (get(path, text, size))
-		snprintf(text, size, "no %s", file);
-}
-
-static int group_make(const char *root, const char *group)
-{
-	char path[256];
-
-	snprintf(path, sizeof(path), "%s/bolt-%s", root, group);
-	return mkdir(path, 0755) ? -errno : 0;
-}
-
 static bool is_parent(size_t i)
 {
 	size_t len = strlen(groups[i].name);
@@ -157,16 +129,11 @@ FIXTURE_SETUP(cpusets)
 
 static void drop(struct crew *crew)
 {
-	char path[256];
-
 	while (crew->n)
 		task_kill(&crew->tasks[--crew->n]);
 	wait_ms(20);
-	for (size_t i = ARRAY_SIZE(groups); crew->root && i--;) {
-		snprintf(path, sizeof(path), "%s/bolt-%s", crew->root,
-			 groups[i].name);
-		rmdir(path);
-	}
+	for (size_t i = ARRAY_SIZE(groups); crew->root && i--;)
+		group_remove(crew->root, groups[i].name);
 	if (crew->root && !strcmp(crew->root, V1))
 		umount(V1);
 	crew->root = NULL;

@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* What tests of bolt/keep_affinity share: where a task may run, and who keeps it. */
+#ifndef SELFTESTS_BOLT_AFFINITY_H
+#define SELFTESTS_BOLT_AFFINITY_H
+
+#include "tasks.h"
+
+/* A second CPU that comes and goes. */
+#define OTHER (VICTIM + 1)
+#define PATIENCE_MS 2000
+/* Long enough for the kernel's worker to change an affinity, if it were to. */
+#define LONG_MS 200
+
+/* What becomes of an affinity that a task loses. */
+enum keeping {
+	NATIVELY,	/* Bolt is disabled */
+	BY_DEFAULT,	/* Bolt is enabled, keep_affinity is 0 */
+	IF_WANTED,	/* keep_affinity is 1 */
+};
+
+static inline int keeping_set(enum keeping how)
+{
+	int err = put(BOLT_DIR "keep_affinity", how == IF_WANTED ? "1" : "0");
+
+	return err ?: enable(how != NATIVELY);
+}
+
+/* Takes VICTIM, OTHER or both of them offline or online: "1", "2" or "1-2". */
+static inline int cpus_move(enum keeping how, const char *list, bool online)
+{
+	int err = 0;
+
+	if (how != NATIVELY)
+		return put(online ? BOLT_DIR "online" : BOLT_DIR "offline", list);
+	for (int cpu = VICTIM; cpu <= OTHER && !err; cpu++)
+		if (strchr(list, '0' + cpu))
+			err = set_online(cpu, online);
+	return err;
+}
+
+/* Binds a task to VICTIM, OTHER or both of them, named as above. */
+static inline int pin_list(pid_t pid, const char *list)
+{
+	cpu_set_t set;
+
+	CPU_ZERO(&set);
+	for (int cpu = VICTIM; cpu <= OTHER; cpu++)
+		if (strchr(list, '0' + cpu))
+			CPU_SET(cpu, &set);
+	return sched_setaffinity(pid, sizeof(set), &set) ? -errno : 0;
+}
+
+static inline bool allowed(const struct task *task, const char *list)
+{
+	char text[64];
+
+	return !task_status(task->pid, "Cpus_allowed_list", text, sizeof(text)) &&
+	       !strcmp(text, list);
+}
+
+static inline bool soon_allowed(const struct task *task, const char *list)
+{
+	for (long ms = 0; ms < PATIENCE_MS; ms++) {
+		if (allowed(task, list))
+			return true;
+		wait_ms(1);
+	}
+	return false;
+}
+
+/* Waits until a child has been round once. */
+static inline bool task_began(const struct task *task)
+{
+	for (long ms = 0; !slot_beats(task->slot); ms++) {
+		if (ms == PATIENCE_MS)
+			return false;
+		wait_ms(1);
+	}
+	return true;
+}
+
+/* Whether a task may soon run on these CPUs, and on no others some time later. */
+static inline bool stays_allowed(const struct task *task, const char *list)
+{
+	if (!soon_allowed(task, list))
+		return false;
+	wait_ms(LONG_MS);
+	return allowed(task, list);
+}
+
+#endif /* SELFTESTS_BOLT_AFFINITY_H */

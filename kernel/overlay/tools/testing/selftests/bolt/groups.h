@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Control groups of the tests, named bolt-NAME below the root of a hierarchy. */
+#ifndef SELFTESTS_BOLT_GROUPS_H
+#define SELFTESTS_BOLT_GROUPS_H
+
+#include <sys/stat.h>
+
+#include "bolt.h"
+
+/* Where version 2 is mounted. */
+#define V2 "/sys/fs/cgroup"
+
+static inline int group_put(const char *root, const char *group, const char *file,
+			    const char *text)
+{
+	char path[256];
+
+	snprintf(path, sizeof(path), "%s/bolt-%s/%s", root, group, file);
+	return put(path, text);
+}
+
+static inline void group_get(const char *root, const char *group, const char *file,
+			     char *text, size_t size)
+{
+	char path[256];
+
+	snprintf(path, sizeof(path), "%s/bolt-%s/%s", root, group, file);
+	if (get(path, text, size))
+		snprintf(text, size, "no %s", file);
+}
+
+static inline int group_make(const char *root, const char *group)
+{
+	char path[256];
+
+	snprintf(path, sizeof(path), "%s/bolt-%s", root, group);
+	return mkdir(path, 0755) ? -errno : 0;
+}
+
+static inline void group_remove(const char *root, const char *group)
+{
+	char path[256];
+
+	snprintf(path, sizeof(path), "%s/bolt-%s", root, group);
+	rmdir(path);
+}
+
+#endif /* SELFTESTS_BOLT_GROUPS_H */
