@@ -78,9 +78,13 @@ def _show(wanted: Scenario, target: Arch, done: qemu.GuestResult) -> None:
             f"{case:16} n={stats.n:<5} median {summary.number(stats.median)} ms "
             f"({summary.spread(stats)})"
         )
+    exceeded = []
     for text in wanted.limits:
         verdict = limits.parse(text).judge(totals)
         ui.say(verdict.text)
         if not verdict.holds:
-            raise BoltError(f"{wanted.name} on {target.name}: more than '{text}' ({done.folder})")
+            exceeded.append(f"'{text}'")
+    if exceeded:
+        texts = ", ".join(exceeded)
+        raise BoltError(f"{wanted.name} on {target.name}: more than {texts} ({done.folder})")
     ui.say(f"{wanted.name} on {target.name}: passed ({done.folder})")

@@ -58,7 +58,8 @@ def test_a_run_fails_when_a_limit_is_exceeded(
 ) -> None:
     file = tmp_path / "mine.toml"
     file.write_text(
-        'description = "x."\ncommands = ["kunit"]\nlimits = ["a_bolt <= 3 a_native"]\n',
+        'description = "x."\ncommands = ["kunit"]\n'
+        'limits = ["a_bolt <= 3 a_native", "a_native <= 1 a_bolt"]\n',
         encoding="utf-8",
     )
     kernel = Kernel("x86_64", "pristine", "6.12.1-0", "6.12.1", "c0ffee", "stamp", tmp_path)
@@ -75,7 +76,10 @@ def test_a_run_fails_when_a_limit_is_exceeded(
     else:
         with pytest.raises(BoltError, match="mine on x86_64: more than 'a_bolt <= 3 a_native'"):
             run.run(args)
-    assert "a_bolt is 3.00 times a_native" in capsys.readouterr().out
+    said = capsys.readouterr().out
+    assert "a_bolt is 3.00 times a_native" in said
+    # Every limit is compared, also after one that is exceeded.
+    assert "a_native is 0.33 times a_bolt" in said
 
 
 @pytest.mark.parametrize("name", ["overcommit", "overcommit-suspend"])
