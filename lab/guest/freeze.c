@@ -7,6 +7,7 @@
  */
 #define _GNU_SOURCE
 #include "measure.h"
+#include "tracing.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,14 +18,6 @@
 #define FREEZE "freeze_secondary_cpus"
 #define THAW "thaw_secondary_cpus"
 #define MAX_FREEZES 200
-
-static void set(const char *path, const char *value)
-{
-	int err = write_text(path, value);
-
-	if (err)
-		die("%s to %s: %s", value, path, strerror(-err));
-}
 
 /*
  * The only run of @function in the trace: " 0) # 1234.567 us |  FUNCTION();",
@@ -49,17 +42,22 @@ static int64_t run_time(const char *function)
 	die("no %s in the trace: %s", function, trace);
 }
 
+void suspend_stops_early(void)
+{
+	must_write("/sys/module/suspend/parameters/pm_test_delay", "0");
+	must_write(POWER "mem_sleep", "deep");
+	must_write(POWER "pm_test", "processors");
+}
+
 static void prepare(void)
 {
-	set("/sys/module/suspend/parameters/pm_test_delay", "0");
-	set(POWER "mem_sleep", "deep");
-	set(POWER "pm_test", "processors");
-	set(TRACING "tracing_on", "0");
-	set(TRACING "options/funcgraph-tail", "1");
-	set(TRACING "set_ftrace_filter", FREEZE);
+	suspend_stops_early();
+	must_write(TRACING "tracing_on", "0");
+	must_write(TRACING "options/funcgraph-tail", "1");
+	must_write(TRACING "set_ftrace_filter", FREEZE);
 	if (append_text(TRACING "set_ftrace_filter", THAW))
 		die("%s cannot be traced", THAW);
-	set(TRACING "current_tracer", "function_graph");
+	must_write(TRACING "current_tracer", "function_graph");
 }
 
 void freezes(const struct measure *m)
@@ -70,15 +68,14 @@ void freezes(const struct measure *m)
 		die("at most %d", MAX_FREEZES);
 	prepare();
 	for (int i = 0; i < m->n + m->warmup; i++) {
-		set(TRACING "trace", " ");
-		set(TRACING "tracing_on", "1");
-		set(POWER "state", "mem");
-		set(TRACING "tracing_on", "0");
+		tracing_on();
+		must_write(POWER "state", "mem");
+		tracing_off();
 		freeze[i] = run_time(FREEZE);
 		thaw[i] = run_time(THAW);
 		gap(m->gap_ms, i);
 	}
-	set(TRACING "current_tracer", "nop");
+	tracing_stop();
 	emit_samples("freeze", m->ncpus, freeze + m->warmup, m->n);
 	emit_samples("thaw", m->ncpus, thaw + m->warmup, m->n);
 }

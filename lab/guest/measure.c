@@ -17,6 +17,9 @@
  *		other, in turn
  *	smt	the writes of off and of on to smt/control
  *	freeze	suspend's freeze and thaw of all CPUs but the first, which cpus= lists
+ *	stops	for how long requests for all CPUs of the list stop the machine, natively
+ *		and with Bolt in turn
+ *	stops_suspend the same of suspend
  *	settled	online after all deferred teardowns have run
  *	away	online after away_ms offline
  *	total	offline, settling (where the kernel has it) and online, in one time
@@ -37,7 +40,7 @@
 
 static int64_t down_ns[MAX_SAMPLES], up_ns[MAX_SAMPLES], total_ns[MAX_SAMPLES];
 
-static int64_t request(const struct measure *m, bool online)
+int64_t request(const struct measure *m, bool online)
 {
 	int64_t start = now_ns();
 
@@ -90,8 +93,7 @@ static void pairs(const struct measure *m)
 	rounds(m, request);
 }
 
-/* One request for all CPUs. */
-static int64_t request_bulk(const struct measure *m, bool online)
+int64_t request_bulk(const struct measure *m, bool online)
 {
 	static char list[8 * MAX_CPUS];
 	int64_t start;
@@ -295,6 +297,8 @@ static const struct {
 	{ "smt", "", "", smt },
 	{ "smt_bounded", "_bounded", "", smt },
 	{ "freeze", "", "", freezes },
+	{ "stops", "", "", stops },
+	{ "stops_suspend", "", "", stops_suspend },
 	{ "settled", "1_settled", "_settled_seq", settled_case },
 	{ "away", "1_away", "_away_seq", away },
 	{ "total", "1", "_seq", total_case },

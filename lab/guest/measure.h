@@ -18,6 +18,13 @@ struct measure {
 	const char *suffix;	/* end of the case's name: "1", "1_busy", "_seq" */
 };
 
+/*
+ * Offline or online of all CPUs of the list, one after the other and in one request: how long
+ * that takes (measure.c).
+ */
+int64_t request(const struct measure *m, bool online);
+int64_t request_bulk(const struct measure *m, bool online);
+
 /* Load that lives on the CPUs of a measurement (busy.c). */
 void busy_start(const struct measure *m);
 void busy_gather(const struct measure *m);
@@ -35,6 +42,13 @@ void vectors_check(void);
 
 /* Suspend's times to take CPUs offline and online (freeze.c). */
 void freezes(const struct measure *m);
+
+/* From now on suspend returns when all CPUs but the first have gone (freeze.c). */
+void suspend_stops_early(void);
+
+/* For how long batches and suspend stop the machine (stops.c). */
+void stops(const struct measure *m);
+void stops_suspend(const struct measure *m);
 
 /* Times seen through ftrace: "dead" and "first task" (moment.c). */
 void moments(const struct measure *m);

@@ -7,7 +7,7 @@ from boltlab import arch, cli, packages, ui
 from boltlab.arch import Arch
 from boltlab.bench import results
 from boltlab.errors import USAGE, BoltError
-from boltlab.guest import qemu, scenario
+from boltlab.guest import limits, qemu, scenario
 from boltlab.guest.scenario import Scenario
 from boltlab.kernel import build, source
 from boltlab.report import summary
@@ -36,7 +36,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Run the scenario on each architecture of ``--arch``; BoltError when a run fails."""
+    """Run the scenario on each architecture of ``--arch``.
+
+    Raises BoltError when a run fails or a limit of the scenario is exceeded.
+    """
     if args.scenario is None:
         for name in scenario.names():
             ui.say(f"{name:12} {scenario.load(name).description}")
@@ -75,4 +78,13 @@ def _show(wanted: Scenario, target: Arch, done: qemu.GuestResult) -> None:
             f"{case:16} n={stats.n:<5} median {summary.number(stats.median)} ms "
             f"({summary.spread(stats)})"
         )
+    exceeded = []
+    for text in wanted.limits:
+        verdict = limits.parse(text).judge(totals)
+        ui.say(verdict.text)
+        if not verdict.holds:
+            exceeded.append(f"'{text}'")
+    if exceeded:
+        texts = ", ".join(exceeded)
+        raise BoltError(f"{wanted.name} on {target.name}: more than {texts} ({done.folder})")
     ui.say(f"{wanted.name} on {target.name}: passed ({done.folder})")

@@ -24,6 +24,8 @@ PROGRAMS: Mapping[str, tuple[str, ...]] = {
         "measure.c",
         "moment.c",
         "freeze.c",
+        "stops.c",
+        "tracing.c",
         "busy.c",
         "ballast.c",
         "vectors.c",

@@ -10,7 +10,7 @@ from typing import Any
 from boltlab import paths
 from boltlab.arch import ARCHES, Arch
 from boltlab.errors import USAGE, BoltError
-from boltlab.guest import guestimage, modules, schedulers, selftest, tools, traced
+from boltlab.guest import guestimage, limits, modules, schedulers, selftest, tools, traced
 from boltlab.guest.machine import KEYS, Machine, split
 from boltlab.guest.qemu import ACCELERATORS, Guest
 from boltlab.kernel.build import Kernel
@@ -29,9 +29,9 @@ class Scenario:
     kernel's command line. ``selftests`` are the kernel's own, found in /bin of the guest;
     ``modules`` are the lab's. ``tools`` are programs of tools/, ``schedulers`` are of the kernel's
     tools/sched_ext. ``setting`` is the measuring setting, for scenarios that need a certain one.
-    ``warns`` are patterns, each of which must fit
-    one complaint of the kernel: its first line, or the message that the kernel prints above that.
-    Any other complaint fails the run. A scenario's file also has the fields of ``machine``.
+    ``warns`` are patterns, each of which must fit one complaint of the kernel: its first line, or
+    the message that the kernel prints above that. Any other complaint fails the run. ``limits``
+    compare medians of cases; see limits.py. A scenario's file also has the fields of ``machine``.
     """
 
     name: str
@@ -50,6 +50,7 @@ class Scenario:
     kexec: tuple[str, ...] = ()
     setting: str = ""
     warns: tuple[str, ...] = ()
+    limits: tuple[str, ...] = ()
 
     @property
     def script(self) -> tuple[str, ...]:
@@ -84,7 +85,7 @@ class Scenario:
 # Field of a scenario's file -> its type; all other fields are text.
 _LISTS = (
     *("commands", "arches", "selftests", "modules", "tools", "schedulers", "kexec", "warns"),
-    "lacks",
+    *("limits", "lacks"),
 )
 _NUMBERS = ("cpus", "nodes", "threads", "disks", "ext4", "nics", "timeout", "repeat")
 
@@ -140,6 +141,11 @@ def parse(name: str, table: dict[str, Any]) -> Scenario:
             re.compile(text)
         except re.error as error:
             raise BoltError(f"scenario {name}: '{text}' is no pattern: {error}") from error
+    for text in scenario.limits:
+        try:
+            limits.parse(text)
+        except BoltError as error:
+            raise BoltError(f"scenario {name}: {error}") from error
     for arch in scenario.arches:
         if arch not in ARCHES:
             raise BoltError(f"scenario {name}: unknown architecture '{arch}'")

@@ -5,7 +5,6 @@ A guest fails by itself when one of its workers does, or when its kernel prints 
 form has kernels that check themselves.
 """
 
-from statistics import median
 from typing import Any
 
 import pytest
@@ -14,7 +13,8 @@ from boltlab.arch import ARCHES
 from boltlab.bench import alternatives, batches
 from boltlab.commands import bench as cmd_bench
 from boltlab.commands.bench import Plan
-from boltlab.guest import scenario
+from boltlab.guest import limits, scenario
+from boltlab.guest.qemu import GuestResult
 from tests.guest.test_guest import PLAN, Kernels, output, play
 
 pytestmark = [pytest.mark.guest, pytest.mark.parametrize("arch", ARCHES)]
@@ -32,6 +32,13 @@ def passed(lines: list[str]) -> bool:
 def leaks(flavour: str) -> tuple[str, ...]:
     """Return the command that looks for leaks, where the kernel can."""
     return ("kmemleak",) if flavour == "debug" else ()
+
+
+def within_limits(done: GuestResult, name: str) -> None:
+    """Assert that the guest's medians are within all limits of the scenario ``name``."""
+    for text in scenario.load(name).limits:
+        verdict = limits.parse(text).judge(done.samples())
+        assert verdict.holds, verdict.text
 
 
 def test_random_pairs(kernel: Kernels, arch: str) -> None:
@@ -177,8 +184,28 @@ def test_one_of_each_for_any_number_of_cpus(kernel: Kernels, arch: str) -> None:
 @pytest.mark.nightly
 def test_starting_32_cpus_on_few(kernel: Kernels, arch: str) -> None:
     """Stress, in the host's time: CPUs that spin must not keep other CPUs from running."""
-    samples = play(kernel, arch, "start32").samples()
-    assert median(samples["online_bulk"]) <= 1.1 * median(samples["online_seq"])
+    within_limits(play(kernel, arch, "start32"), "start32")
+
+
+def test_stops_of_the_machine(kernel: Kernels, arch: str) -> None:
+    """In virtual time: a stop for each CPU that goes natively, and one for all with Bolt."""
+    command = "measure stops cpus=1-3 n=2 warmup=1"
+    changes: dict[str, Any] = {"cpus": 4, "accel": "icount", "commands": (command,)}
+    samples = play(kernel, arch, "overcommit", **changes).samples()
+    assert len(samples) == 12
+    for variant in ("native", "bolt"):
+        found = {what: samples[f"offline_{what}_{variant}"] for what in ("stop", "stopped", "took")}
+        for stop, stopped, took in zip(*found.values(), strict=True):
+            assert 0 < stop < took
+            assert stopped > stop if variant == "native" else 0 < stopped <= stop
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("name", ["overcommit", "overcommit-suspend"])
+def test_stops_of_32_cpus_on_few(kernel: Kernels, arch: str, name: str) -> None:
+    """Stress, in the host's time: no longer stop than 3 times the native one."""
+    if arch in scenario.load(name).arches:
+        within_limits(play(kernel, arch, name), name)
 
 
 @pytest.mark.nightly

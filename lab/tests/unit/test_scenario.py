@@ -106,6 +106,8 @@ def test_the_guest_gets_modules_and_a_second_kernel(
         ({"kexec": [1]}, "'kexec' has a wrong value"),
         ({"warns": "x"}, "'warns' has a wrong value"),
         ({"warns": ["("]}, "'\\(' is no pattern"),
+        ({"limits": "a <= 3 b"}, "'limits' has a wrong value"),
+        ({"limits": ["a <= b"]}, "scenario a: 'a <= b' is not of the form"),
         ({"nics": -1}, "'nics' has a wrong value"),
         ({"timeout": True}, "'timeout' has a wrong value"),
         ({"kernel": 6}, "'kernel' has a wrong value"),

@@ -1,0 +1,48 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Limits of a scenario: how large the median of one case may be beside that of another."""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from statistics import median
+
+from boltlab.errors import BoltError
+
+_FORM = re.compile(r"(\w+) <= (\d+(?:\.\d+)?) (\w+)")
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What became of a limit: whether it ``holds``, and a line that says by how much."""
+
+    holds: bool
+    text: str
+
+
+@dataclass(frozen=True)
+class Limit:
+    """The median of ``case`` is at most ``factor`` times that of ``base``."""
+
+    case: str
+    factor: float
+    base: str
+
+    def judge(self, samples: Mapping[str, Sequence[int]]) -> Verdict:
+        """Compare the medians in ``samples`` (case -> ns); BoltError when a case is missing."""
+        for case in (self.case, self.base):
+            if not samples.get(case):
+                raise BoltError(f"the guest has not measured {case}")
+        ours, theirs = median(samples[self.case]), median(samples[self.base])
+        ratio = f"{ours / theirs:.2f} times" if theirs else f"{ours / 1e6:.3f} ms beside 0 ms of"
+        return Verdict(
+            ours <= self.factor * theirs,
+            f"{self.case} is {ratio} {self.base}, at most {self.factor:g} times is allowed",
+        )
+
+
+def parse(text: str) -> Limit:
+    """Return the limit in ``text``, of the form "CASE <= FACTOR CASE"; BoltError if it has none."""
+    found = _FORM.fullmatch(text)
+    if not found:
+        raise BoltError(f"'{text}' is not of the form 'CASE <= FACTOR CASE'")
+    return Limit(found[1], float(found[2]), found[3])
