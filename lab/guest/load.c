@@ -6,7 +6,7 @@
  * usage: load bolt=0|1 pause_ms=N settle_ms=N; BOLT_REQUESTS and BOLT_SEED are
  * taken from the environment, that is from the kernel's command line.
  * Or: load beside=PROGRAM ARGUMENTS..., which then makes the requests.
- * more=1: also partitions, and what the scheduler has on some kernels only.
+ * more=1: also BPF programs, and what the scheduler has on some kernels only.
  */
 #define _GNU_SOURCE
 #include "load.h"
@@ -31,7 +31,7 @@ static const struct worker *const kinds[] = {
 };
 
 static const struct worker *const more_kinds[] = {
-	partition_workers, sched_workers, bpf_workers,
+	sched_workers, bpf_workers,
 };
 
 static struct entry *ledger;

@@ -36,7 +36,7 @@ extern const struct worker cpu_workers[], time_workers[], disk_workers[], net_wo
 	group_workers[];
 
 /* Those that are started only if the program is told so. */
-extern const struct worker partition_workers[], sched_workers[], bpf_workers[];
+extern const struct worker sched_workers[], bpf_workers[];
 
 extern struct entry *me;
 extern int load_cpus;	/* all CPUs of the guest */

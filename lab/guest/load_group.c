@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/*
- * Makes and removes control groups (version 2) with a task in each: cpu, cpuset, memory, pids; and
- * partitions.
- */
+/* Makes and removes control groups (version 2) with a task in each: cpu, cpuset, memory, pids. */
 #define _GNU_SOURCE
 #include "load.h"
 
@@ -92,45 +89,6 @@ static void groups(int which)
 	}
 }
 
-/*
- * A partition, whose CPUs no task of other groups may use. The kernel calls a partition invalid
- * while all its CPUs are offline, and may refuse one because of deadline tasks or of other groups.
- */
-static void partitions(int which)
-{
-	static const char *const kinds[] = { "isolated", "root" };
-	char group[64], file[96], text[128];
-
-	snprintf(group, sizeof(group), ROOT "partition.%d", which);
-	snprintf(file, sizeof(file), "%s/cpuset.cpus.partition", group);
-	while (!stopping()) {
-		const char *kind = kinds[draw(ARRAY_SIZE(kinds))];
-		pid_t pid;
-
-		if (mkdir(group, 0755))
-			wrong("mkdir %s: %s", group, strerror(errno));
-		snprintf(text, sizeof(text), "%u,%u", 1 + draw(load_cpus - 1),
-			 1 + draw(load_cpus - 1));
-		set(group, "cpuset.cpus", text);
-		if (!write_text(file, kind)) {
-			if (read_text(file, text, sizeof(text)) < 0)
-				wrong("%s cannot be read", file);
-			if (strncmp(text, kind, strlen(kind)))
-				wrong("a partition that is to be %s is %s", kind, text);
-		}
-		pid = inhabitant();
-		snprintf(text, sizeof(text), "%d", pid);
-		/* A partition without a CPU takes no task. */
-		if (!write_group(group, "cgroup.procs", text))
-			sleep_ms(draw(20));
-		if (draw(2))
-			write_text(file, "member");
-		leave(group, pid);
-		once_round();
-		sleep_ms(draw(20));
-	}
-}
-
 static bool has_groups(void)
 {
 	return !write_text(ROOT "cgroup.subtree_control", "+cpu +cpuset +memory +pids");
@@ -138,10 +96,5 @@ static bool has_groups(void)
 
 const struct worker group_workers[] = {
 	{ "cgroup", 2, groups, has_groups },
-	{ NULL, 0, NULL, NULL },
-};
-
-const struct worker partition_workers[] = {
-	{ "partition", 1, partitions, has_groups },
 	{ NULL, 0, NULL, NULL },
 };
