@@ -40,6 +40,11 @@ def test_configurations_are_of_flavours_there_are(name: str) -> None:
 def test_every_configuration_of_the_requirement_is_there() -> None:
     kernels = {config.kernel for config in CONFIGS.values()}
     assert {"bolt", "debug", "kasan", "kcsan", "rt", "torture", "cloud"} <= kernels
+    assert {"scheduling", "sched-ext"} <= kernels
+    for name, setting in (("core-scheduling", "SCHED_CORE"), ("numa-balancing", "NUMA_BALANCING")):
+        assert f"CONFIG_{setting}=y" in CONFIGS[name].needs
+        assert STORIES["scheduling"].fits(CONFIGS[name])
+    assert STORIES["schedulers"].fits(CONFIGS["sched-ext"])
     assert {1, 4, 16, 64} <= {config.machine.cpus for config in CONFIGS.values()}
     assert {1, 2, 4} <= {config.machine.nodes for config in CONFIGS.values()}
     for mode in ("none", "voluntary", "full"):
