@@ -55,6 +55,9 @@ static inline void once_round(void)
 void wrong(const char *fmt, ...) __attribute__((format(printf, 1, 2), noreturn));
 unsigned int draw(unsigned int below);
 
+/* Keeps a CPU busy for a time in proportion to @rounds. */
+void work(int rounds);
+
 /* Allows this worker CPU @cpu only, or any CPU if @cpu is negative; 0 or -errno. */
 int affine(int cpu);
 

@@ -13,7 +13,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-static void work(int rounds)
+void work(int rounds)
 {
 	static volatile unsigned long sum;
 

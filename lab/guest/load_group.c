@@ -13,20 +13,15 @@
 
 #define ROOT "/sys/fs/cgroup/"
 
-static int write_group(const char *group, const char *file, const char *value)
-{
-	char path[128];
-
-	snprintf(path, sizeof(path), "%s/%s", group, file);
-	return write_text(path, value);
-}
-
 static void set(const char *group, const char *file, const char *value)
 {
-	int err = write_group(group, file, value);
+	char path[128];
+	int err;
 
+	snprintf(path, sizeof(path), "%s/%s", group, file);
+	err = write_text(path, value);
 	if (err)
-		wrong("%s/%s: %s", group, file, strerror(-err));
+		wrong("%s: %s", path, strerror(-err));
 }
 
 /* Up to two CPUs; if these are offline, the group has the CPUs of its parent. */

@@ -29,20 +29,12 @@ static unsigned long cookie(pid_t pid)
 	return value;
 }
 
-static void compute(int rounds)
-{
-	static volatile unsigned long sum;
-
-	for (int i = 0; i < rounds; i++)
-		sum += i;
-}
-
 static pid_t partner(void)
 {
 	pid_t pid = child();
 
 	while (!pid) {
-		compute(10000);
+		work(10000);
 		sleep_ms(1);
 	}
 	return pid;
@@ -69,7 +61,7 @@ static void cookies(int which)
 		} else if (errno != ENODEV) {
 			wrong("no cookie: %s", strerror(errno));
 		}
-		compute(20000);
+		work(20000);
 		sleep_ms(draw(3));
 		once_round();
 	}
