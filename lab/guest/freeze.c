@@ -54,10 +54,7 @@ static void prepare(void)
 	suspend_stops_early();
 	must_write(TRACING "tracing_on", "0");
 	must_write(TRACING "options/funcgraph-tail", "1");
-	must_write(TRACING "set_ftrace_filter", FREEZE);
-	if (append_text(TRACING "set_ftrace_filter", THAW))
-		die("%s cannot be traced", THAW);
-	must_write(TRACING "current_tracer", "function_graph");
+	tracing_functions(FREEZE "," THAW, tracing_untraceable);
 }
 
 void freezes(const struct measure *m)

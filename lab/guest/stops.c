@@ -46,17 +46,10 @@ static struct stops found[VARIANTS][WAYS][MAX_ROUNDS];
 
 static void trace_start(const char *functions)
 {
-	char names[128];
-
 	must_write(TRACING "tracing_on", "0");
 	must_write(TRACING "buffer_size_kb", BUFFER_KB);
 	must_write(TRACING "options/funcgraph-tail", "1");
-	must_write(TRACING "set_ftrace_filter", " ");
-	snprintf(names, sizeof(names), "%s", functions);
-	for (char *name = strtok(names, " "); name; name = strtok(NULL, " "))
-		if (append_text(TRACING "set_ftrace_filter", name))
-			die("%s cannot be traced", name);
-	must_write(TRACING "current_tracer", "function_graph");
+	tracing_functions(functions, tracing_untraceable);
 }
 
 /*
@@ -199,6 +192,6 @@ void stops(const struct measure *m)
 void stops_suspend(const struct measure *m)
 {
 	suspend_stops_early();
-	trace_start(STOP " " FREEZE " " THAW);
+	trace_start(STOP "," FREEZE "," THAW);
 	in_turn(m, suspend_names, suspend_round);
 }

@@ -31,20 +31,30 @@ void must_write(const char *path, const char *value)
 		die("%s: %s", path, strerror(-err));
 }
 
-void tracing_start(const char *buffer_kb, const char *functions,
-		   void (*missing)(const char *name))
+void tracing_functions(const char *functions, void (*missing)(const char *name))
 {
 	static char names[8192];
 
-	for (size_t i = 0; i < ARRAY_SIZE(settings); i++)
-		must_write(settings[i].file, settings[i].value);
-	must_write(TRACING "buffer_size_kb", buffer_kb);
 	snprintf(names, sizeof(names), "%s", functions);
 	must_write(TRACING "set_ftrace_filter", " ");
 	for (char *name = strtok(names, ","); name; name = strtok(NULL, ","))
 		if (append_text(TRACING "set_ftrace_filter", name))
 			missing(name);
 	must_write(TRACING "current_tracer", "function_graph");
+}
+
+void tracing_untraceable(const char *name)
+{
+	die("%s cannot be traced", name);
+}
+
+void tracing_start(const char *buffer_kb, const char *functions,
+		   void (*missing)(const char *name))
+{
+	for (size_t i = 0; i < ARRAY_SIZE(settings); i++)
+		must_write(settings[i].file, settings[i].value);
+	must_write(TRACING "buffer_size_kb", buffer_kb);
+	tracing_functions(functions, missing);
 }
 
 void tracing_stop(void)

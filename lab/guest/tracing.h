@@ -13,6 +13,12 @@ void tracing_start(const char *buffer_kb, const char *functions,
 		   void (*missing)(const char *name));
 void tracing_stop(void);
 
+/* The part of tracing_start() that chooses the functions, without its settings for the trace port. */
+void tracing_functions(const char *functions, void (*missing)(const char *name));
+
+/* A @missing that ends the program. */
+void tracing_untraceable(const char *name);
+
 /* Begin and end of tracing; tracing_on() first empties the buffer. */
 void tracing_on(void);
 void tracing_off(void);
