@@ -2,7 +2,6 @@
 """Builds schedulers of the kernel's tools/sched_ext, which are BPF programs, for guests."""
 
 import os
-import subprocess
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -46,11 +45,7 @@ def _build(kernel: Kernel, wanted: Sequence[str]) -> list[Path]:
     log = paths.new_log(folder.name)
     command = ["make", "-C", str(kernel.tree / "tools/sched_ext"), f"-j{os.cpu_count() or 1}"]
     command += [f"O={folder}", f"VMLINUX_BTF={types}", f"CLANG={CLANG}", *wanted]
-    with lock(folder), log.open("ab") as out, ui.status("building schedulers"):
+    with lock(folder), ui.status("building schedulers"):
         folder.mkdir(parents=True, exist_ok=True)
-        done = subprocess.run(
-            command, stdin=subprocess.DEVNULL, stdout=out, stderr=out, check=False
-        )
-    if done.returncode:
-        raise BoltError(f"building {' '.join(wanted)} failed", log)
+        tools.run_logged(command, log, f"building {' '.join(wanted)}")
     return [folder / "build" / "bin" / name for name in wanted]

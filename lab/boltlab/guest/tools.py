@@ -38,7 +38,8 @@ BUILDS: Mapping[str, tuple[str, ...]] = {
 GUEST = ("-Dwerror=true", "-Dman=disabled", "-Dtests=disabled", "-Dcompletion=disabled")
 
 
-def _run(command: Sequence[str], log: Path, what: str) -> None:
+def run_logged(command: Sequence[str], log: Path, what: str) -> None:
+    """Run ``command`` with its output in ``log``; BoltError with the first error when it fails."""
     with log.open("ab") as out:
         done = subprocess.run(
             command, stdin=subprocess.DEVNULL, stdout=out, stderr=out, check=False
@@ -56,11 +57,11 @@ def _build(folder: Path, options: Sequence[str], targets: Sequence[str] = ()) ->
     stamp, wanted = folder / "bolt-stamp", repr((str(SOURCES), tuple(options)))
     if not stamp.is_file() or stamp.read_text(encoding="utf-8") != wanted:
         shutil.rmtree(folder, ignore_errors=True)
-        _run(["meson", "setup", *options, str(folder), str(SOURCES)], log, "meson setup")
+        run_logged(["meson", "setup", *options, str(folder), str(SOURCES)], log, "meson setup")
         stamp.write_text(wanted, encoding="utf-8")
     with ui.status(f"building tools ({folder.name})"):
         jobs = str(os.cpu_count() or 1)
-        _run(["ninja", "-C", str(folder), "-j", jobs, *targets], log, "building tools")
+        run_logged(["ninja", "-C", str(folder), "-j", jobs, *targets], log, "building tools")
 
 
 def host(name: str) -> Path:

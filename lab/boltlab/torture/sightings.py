@@ -89,13 +89,13 @@ class Ledger:
         span.failed += bool(outcome.why)
         span.host_s = round(span.host_s + outcome.host_s, 1)
         span.virtual_s = round(span.virtual_s + outcome.virtual_s, 1)
+        with_bolt = races.side(case.story.name) == races.BOLT
         suspects = set()
         for report in reports:
             pair = functions.pair(report)
             key = (case.arch, pair)
             seen = self.sightings.setdefault(key, Sighting(case.arch, list(pair), first=date))
             seen.last = max(seen.last, date)
-            with_bolt = races.side(case.story.name) == races.BOLT
             seen.bolt += with_bolt
             seen.native += not with_bolt
             on_path = functions.on_path(report)
