@@ -25,6 +25,7 @@
 #include <linux/kthread.h>
 #include <linux/rcupdate.h>
 #include <linux/smp.h>
+#include <linux/spinlock.h>
 #include <linux/stop_machine.h>
 #include <linux/suspend.h>
 #include <linux/tick.h>
@@ -79,21 +80,39 @@ static int bolt_deactivate(void)
  * struct bolt_stop - a stop of the machine in which CPUs go
  * @cpus:	the CPUs
  * @nr:		number of the CPUs
- * @err:	why none of the CPUs goes
- * @turn:	the CPU whose turn it is to give up its interrupts
- * @met:	how often CPUs have called bolt_stop_meet(), where they wait for
- *		each other
+ * @err:	why none of the CPUs goes; valid once @begun is set
+ * @first:	set by the first CPU that comes into the stop
+ * @begun:	set when the first CPU has taken all CPUs out of the online mask
+ * @owner:	the CPU that gives up its interrupts and has bolt_irqs_lock, or
+ *		nr_cpu_ids
+ * @done:	number of CPUs that have given up their interrupts
  */
 struct bolt_stop {
 	const struct cpumask *cpus;
 	unsigned int nr;
 	int err;
-	unsigned int turn;
-	atomic_t met;
+	atomic_t first;
+	bool begun;
+	unsigned int owner;
+	atomic_t done;
 };
 
+/* Held by the CPU that gives up its interrupts. */
+static DEFINE_RAW_SPINLOCK(bolt_irqs_lock);
+
+/*
+ * Any CPU that finds the lock free takes it. In an order, a host that runs the CPUs
+ * of a guest on fewer cores would have to run the CPUs in just that order.
+ */
+static void bolt_take_irqs_lock(struct bolt_stop *stop)
+{
+	while (!raw_spin_trylock(&bolt_irqs_lock))
+		bolt_relax();
+	WRITE_ONCE(stop->owner, smp_processor_id());
+}
+
 /**
- * bolt_irqs_moved_off - let the next CPU give up its interrupts, as this CPU has
+ * bolt_irqs_moved_off - let another CPU give up its interrupts, as this CPU has
  *
  * The work that is left for these interrupts may take a millisecond, and all CPUs
  * may do that work at once.
@@ -104,59 +123,71 @@ struct bolt_stop {
 void bolt_irqs_moved_off(void)
 {
 	struct bolt_stop *stop = bolt_stopping;
-	unsigned int cpu = smp_processor_id();
 
-	if (stop && stop->turn == cpu)
-		/* Pairs with the acquire in bolt_take_down(). */
-		smp_store_release(&stop->turn, cpumask_next(cpu, stop->cpus));
+	if (!stop || READ_ONCE(stop->owner) != smp_processor_id())
+		return;
+	WRITE_ONCE(stop->owner, nr_cpu_ids);
+	raw_spin_unlock(&bolt_irqs_lock);
 }
 
-static void bolt_stop_meet(struct bolt_stop *stop, unsigned int time)
+/*
+ * The CPU that comes first takes all CPUs out of the online mask, so that no CPU
+ * chooses a successor that goes as well.
+ */
+static int bolt_begin_stop(struct bolt_stop *stop)
+{
+	unsigned int cpu;
+
+	if (atomic_xchg(&stop->first, 1)) {
+		/* Pairs with the release below: this CPU sees what that CPU did. */
+		while (!smp_load_acquire(&stop->begun))
+			bolt_relax();
+		return stop->err;
+	}
+	for_each_cpu(cpu, stop->cpus)
+		bolt_set_transit(cpu, true);
+	stop->err = bolt_arch_may_go(stop->cpus);
+	if (!stop->err) {
+		for_each_cpu(cpu, stop->cpus)
+			set_cpu_online(cpu, false);
+	}
+	/* Pairs with the acquire above. */
+	smp_store_release(&stop->begun, true);
+	return stop->err;
+}
+
+static void bolt_wait_for_all(struct bolt_stop *stop)
 {
 	/*
 	 * The release and the acquire order the phases: what a CPU did before it
 	 * calls this, all CPUs see after they return.
 	 */
-	atomic_inc_return_release(&stop->met);
-	while (atomic_read_acquire(&stop->met) < time * stop->nr)
+	atomic_inc_return_release(&stop->done);
+	while (atomic_read_acquire(&stop->done) < stop->nr)
 		bolt_relax();
 }
 
 /*
- * Runs on every CPU of a stop, in phases, so that no CPU chooses a successor that
- * goes as well. First all CPUs leave the online mask. Then the CPUs give up their
- * interrupts, one CPU after the other, because each changes the masks of its
- * siblings. Then the dying callbacks run.
+ * Runs on every CPU of a stop, in phases. First all CPUs leave the online mask. Then
+ * the CPUs give up their interrupts, one CPU at a time, because each changes the
+ * masks of its siblings. Then the dying callbacks run.
  */
 static int bolt_take_down(void *data)
 {
-	unsigned int this_cpu = smp_processor_id(), cpu;
+	unsigned int this_cpu = smp_processor_id();
 	struct bolt_stop *stop = data;
 	int err;
 
-	bolt_set_transit(this_cpu, true);
-	if (this_cpu == cpumask_first(stop->cpus)) {
-		stop->err = bolt_arch_may_go(stop->cpus);
-		if (!stop->err) {
-			for_each_cpu(cpu, stop->cpus)
-				set_cpu_online(cpu, false);
-		}
-	}
-	bolt_stop_meet(stop, 1);
-	if (stop->err)
-		return stop->err;
+	err = bolt_begin_stop(stop);
+	if (err)
+		return err;
 
-	/*
-	 * Pairs with the release in bolt_irqs_moved_off(), which the CPU before
-	 * this one calls.
-	 */
-	while (smp_load_acquire(&stop->turn) != this_cpu)
-		bolt_relax();
+	bolt_take_irqs_lock(stop);
 	err = __cpu_disable();
 	if (err)
 		set_cpu_online(this_cpu, true);
 	bolt_irqs_moved_off();
-	bolt_stop_meet(stop, 2);
+	bolt_wait_for_all(stop);
 	if (err)
 		return err;
 
@@ -174,7 +205,7 @@ static int bolt_stop_and_take_down(const struct cpumask *cpus)
 	struct bolt_stop stop = {
 		.cpus = cpus,
 		.nr = cpumask_weight(cpus),
-		.turn = cpumask_first(cpus),
+		.owner = nr_cpu_ids,
 	};
 	unsigned int cpu;
 	int err;
