@@ -377,3 +377,5 @@ int bolt_offline_batch(const struct cpumask *mask, bool poll)
 	}
 	return err;
 }
+
+#include "tests/down-kunit.h"
