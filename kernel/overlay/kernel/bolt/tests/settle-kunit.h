@@ -66,6 +66,12 @@ static void memory_exit(struct kunit *test)
 	percpu_counter_destroy(&mt->counter);
 }
 
+/* Not that of @test itself, which lies on a stack, and stacks may be mapped pages. */
+static struct zone *zone_of_test(struct kunit *test)
+{
+	return page_zone(virt_to_page(test->priv));
+}
+
 static void on_cpu(struct kunit *test, unsigned int cpu, int (*func)(void *),
 		   void *arg)
 {
@@ -325,7 +331,7 @@ static void pages_are_kept_and_drained(struct kunit *test)
 static void page_lists_are_sized_as_natively(struct kunit *test)
 {
 	unsigned int second = cpumask_next(0, cpu_online_mask);
-	struct zone *zone = page_zone(virt_to_page(test));
+	struct zone *zone = zone_of_test(test);
 	int with_all = zone->pageset_high_min, native;
 
 	KUNIT_ASSERT_EQ(test, bolt_enable(false), 0);
@@ -356,7 +362,7 @@ static void counters_are_folded_at_once(struct kunit *test)
 {
 	static unsigned long before[NR_VM_EVENT_ITEMS];
 	static unsigned long after[NR_VM_EVENT_ITEMS];
-	struct zone *zone = page_zone(virt_to_page(test));
+	struct zone *zone = zone_of_test(test);
 	unsigned long mlocked;
 	int i;
 
@@ -398,7 +404,7 @@ static void folios_are_not_pinned(struct kunit *test)
 
 static s8 *threshold_of(struct kunit *test, unsigned int cpu)
 {
-	struct zone *zone = page_zone(virt_to_page(test));
+	struct zone *zone = zone_of_test(test);
 
 	return &per_cpu_ptr(zone->per_cpu_zonestats, cpu)->stat_threshold;
 }
