@@ -25,5 +25,14 @@ class BoltError(Exception):
         return f"{self.message} (log: {self.log})" if self.log else self.message
 
 
-class EmulatorError(BoltError):
+class GuestError(BoltError):
+    """A guest was started and did not end well. Other guests of the same set-up may end well."""
+
+    @property
+    def cause(self) -> str:
+        """The first line of the message."""
+        return self.message.partition("\n")[0]
+
+
+class EmulatorError(GuestError):
     """A known fault of QEMU has stopped a guest: the lab may run the guest once more."""

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Paths of the repository and of the lab's cache."""
 
+import contextlib
 import os
 import shutil
 import time
@@ -41,6 +42,17 @@ def require_space(where: Path, gigabytes: float, purpose: str) -> None:
             f"{purpose} needs {gigabytes:.1f} GB in {where}, {free:.1f} GB are free "
             "(BOLT_CACHE names another directory)"
         )
+
+
+def prune(root: Path, keep: int) -> None:
+    """Remove all but the ``keep`` newest directories in ``root``.
+
+    Another call of the lab may be removing the same directories.
+    """
+    with contextlib.suppress(FileNotFoundError):
+        folders = sorted(root.iterdir(), key=lambda path: path.stat().st_mtime_ns)
+        for folder in folders[:-keep]:
+            shutil.rmtree(folder, ignore_errors=True)
 
 
 def _directory(path: Path) -> Path:

@@ -3,24 +3,38 @@
 
 import argparse
 import dataclasses
-import functools
-import tomllib
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+import shlex
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
-from boltlab import arch, cli, git, packages, paths, ui
+from boltlab import arch, cli, errors, git, packages, ui
 from boltlab.arch import Arch
-from boltlab.bench import batches, breakdown, reference, results
+from boltlab.bench import batches, breakdown, ledger, reference, results
+from boltlab.bench.plan import (
+    COUNTED,
+    TIMEOUT,
+    TRACED,
+    Job,
+    Plan,
+    check,
+    flavours,
+    guest_of,
+    jobs_of,
+    lacking,
+    names,
+    rows,
+    seconds,
+    table,
+)
 from boltlab.bench.results import Batch, Case, PhaseTime, Results
+from boltlab.bench.unfinished import RESUME, Failed, UnfinishedError
 from boltlab.engine import merge, options, slurm
 from boltlab.engine import rows as elements
-from boltlab.engine.rows import Row
-from boltlab.errors import USAGE, BoltError
-from boltlab.guest import backports, console, guestimage, guests, modules, qemu, traced
-from boltlab.guest.machine import Machine
-from boltlab.guest.qemu import Guest, GuestResult
+from boltlab.engine.rows import Ended, Row
+from boltlab.errors import USAGE, BoltError, GuestError
+from boltlab.guest import backports, console, guests, qemu
+from boltlab.guest.qemu import GuestResult
 from boltlab.kernel import build, source
 from boltlab.kernel.build import Kernel
 from boltlab.report import summary
@@ -29,49 +43,15 @@ NAME = "bench"
 HELP = "Measure three kernels in one run: pristine, pristine with rcu_expedited, Bolt."
 
 ALL_SETTINGS = "all"
-TIMEOUT = 900  # seconds of the host that a guest may take, unless cases.toml gives more
-CPU_MEMORY = 16  # a guest with more CPUs than this needs more memory than the default
-
-MEASURED = "measured"  # the kind of guest for rows of cases.toml that name none
-TRACED, COUNTED = "breakdown", "batches"  # kinds of guests whose results are traces
 
 
-@dataclass(frozen=True)
-class Job:
-    """One guest of a bench: the kind of measurement, and the number of records to expect."""
+class Bench(NamedTuple):
+    """One bench of those that a call makes; ``kernels`` are by flavour."""
 
-    variant: str
-    kind: str  # kind of guest, as in cases.toml
-    guest: Guest
-    records: int
-    boot: int = 1
-
-    @property
-    def name(self) -> str:
-        """Name of the run's directory."""
-        return f"{self.guest.arch.name}-{self.variant}-{self.kind}-{self.boot}"
-
-    @property
-    def units(self) -> int:
-        """The guest's share of the progress: the number of records."""
-        return self.records + 1
-
-
-@dataclass(frozen=True)
-class Plan:
-    """What to measure: cases (None: all), variants, CPUs, accelerator, and the breakdown.
-
-    ``extra``: also run the guests that a demo leaves out. ``large``: run only the guests with more
-    CPUs, and those that need a kernel of their own.
-    """
-
-    cases: tuple[str, ...] | None = None
-    variants: tuple[str, ...] = results.usual_variants()
-    cpus: int = 4
-    accel: str = "icount"
-    traced: bool = True
-    extra: bool = True
-    large: bool = False
+    target: Arch
+    setting: str
+    plan: Plan
+    kernels: Mapping[str, Kernel]
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -99,13 +79,21 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="icount: virtual time, repeatable (default); kvm: real time, where it works",
     )
     parser.add_argument("--json", type=Path, metavar="FILE", help="also write the results there")
+    parser.add_argument(
+        "--resume",
+        action="store_true",
+        help="go on after a bench that failed: run only guests that have not ended well",
+    )
     options.add(parser)
     cli.add_source(parser)
     cli.add_jobs(parser)
 
 
 def run(args: argparse.Namespace) -> int:
-    """Measure and print; BoltError when a guest fails or the baselines are off the reference."""
+    """Measure and print; return 1 if guests have failed.
+
+    Raises BoltError when the set-up is wrong or the baselines are off the reference.
+    """
     plan = Plan(
         cases=args.cases,
         variants=args.variants or results.usual_variants(),
@@ -119,34 +107,29 @@ def run(args: argparse.Namespace) -> int:
         (target, name) for target in arch.select(args.arch) for name in _settings(target, args)
     ]
     files = _files(args.json, targets)
-    if options.on_cluster(args):
-        found = iter(_on_cluster(args, targets, plan))
-    else:
-        found = (measure(*each, plan, args.source, args.jobs) for each in targets)
-    for measured, file in zip(found, files, strict=True):
-        summary.show(measured)
-        if file:
-            results.save(measured, file)
-            ui.say(f"results: {file}")
-    return 0
-
-
-def check(plan: Plan) -> None:
-    """Raise BoltError when ``plan`` names a case or variant that does not exist."""
-    for what, wanted, among in (
-        ("case", plan.cases or (), names()),
-        ("variant", plan.variants, list(results.variants())),
-    ):
-        for name in wanted:
-            if name not in among:
-                raise BoltError(f"no {what} '{name}' (there are: {', '.join(among)})", code=USAGE)
-    if plan.cpus < 2:
-        raise BoltError("a guest needs 2 CPUs at least: one stays", code=USAGE)
-
-
-def names() -> list[str]:
-    """Return the names of all cases."""
-    return list(dict.fromkeys(case for row in _table()["measure"] for case in row["cases"]))
+    fleet = options.on_cluster(args)
+    kernels = prepare([target for target, _ in targets], plan, args.source, args.jobs)
+    work = [Bench(target, name, plan, kernels[target.name]) for target, name in targets]
+    if args.resume:
+        _require_kept([job for each in work for job in jobs_of(*each)])
+    found = _on_cluster(args, work) if fleet else (_here(each, args.resume) for each in work)
+    said: list[str] = []
+    try:
+        for each, measured, file in zip(work, found, files, strict=True):
+            if isinstance(measured, UnfinishedError):
+                said += measured.lines(_again(args, each, file))
+                continue
+            summary.show(measured)
+            if file:
+                results.save(measured, file)
+                ui.say(f"results: {file}")
+    except KeyboardInterrupt:
+        ui.error(f"figures are kept: a call with{RESUME} runs only guests that have not ended well")
+        raise
+    finally:
+        for line in said:
+            ui.error(line)
+    return errors.FAILURE if said else 0
 
 
 def measure(
@@ -156,13 +139,48 @@ def measure(
 
     Raises BoltError when a build or guest fails, or when the baselines are off the reference.
     """
-    packages.ensure("guest", "qemu", arches=[target])
-    backports.offer([target])
+    kernels = prepare([target], plan, where, jobs)
+    return checked(collect(target, setting, plan, kernels[target.name]))
+
+
+def prepare(
+    targets: Sequence[Arch], plan: Plan, where: source.Where, jobs: int
+) -> dict[str, dict[str, Kernel]]:
+    """Build what is missing of the kernels that ``plan`` needs; return them by name and flavour.
+
+    Raises BoltError when a package is missing or a build fails.
+    """
+    arches = list({target.name: target for target in targets}.values())
+    packages.ensure("guest", "qemu", arches=arches)
+    backports.offer(arches)
     tree = source.resolve(where)
-    kernels = {
-        name: build.ensure_kernel(target, name, tree, jobs) for name in flavours(target, plan)
+    return {
+        target.name: {
+            flavour: build.ensure_kernel(target, flavour, tree, jobs)
+            for flavour in flavours(target, plan)
+        }
+        for target in arches
     }
-    return checked(collect(target, setting, plan, kernels))
+
+
+def _require_kept(work: Iterable[Job]) -> None:
+    wanted = [(job.name, job.origin) for job in work]
+    if not any(ledger.take(*each) for each in wanted):
+        raise BoltError(f"nothing to go on with: {ledger.why_none(wanted)}", code=USAGE)
+
+
+def _here(bench: Bench, resume: bool) -> Results | UnfinishedError:
+    try:
+        return checked(collect(*bench, resume=resume))
+    except UnfinishedError as error:
+        return error
+
+
+def _again(args: argparse.Namespace, bench: Bench, file: Path | None) -> str:
+    """Return the command that makes ``bench`` alone, whose results go to ``file``."""
+    words = f"./bolt bench {_words(bench.target, bench.setting, bench.plan)}{options.source(args)}"
+    words += f" --json {shlex.quote(str(file))}" if file else ""
+    return words + options.engine(args)
 
 
 def checked(measured: Results) -> Results:
@@ -175,39 +193,59 @@ def checked(measured: Results) -> Results:
 
 
 def _on_cluster(
-    args: argparse.Namespace, targets: Sequence[tuple[Arch, str]], plan: Plan
-) -> list[Results]:
-    """Measure each variant of each of ``targets`` as an element of a job array."""
-    arches = list({target.name: target for target, _ in targets}.values())
-    packages.ensure("guest", "qemu", arches=arches)
-    tree = source.resolve(args.source)
-    for target in arches:
-        for flavour in flavours(target, plan):
-            build.ensure_kernel(target, flavour, tree, args.jobs)
+    args: argparse.Namespace, work: Sequence[Bench]
+) -> Iterator[Results | UnfinishedError]:
+    """Measure each variant of each bench of ``work`` as an element of a job array."""
     places = [
-        (target, name, variant)
-        for target, name in targets
-        for variant in plan.variants
-        if _seconds(target, variant, plan)
+        (bench, variant)
+        for bench in work
+        for variant in bench.plan.variants
+        if seconds(bench.target, variant, bench.plan)
     ]
-    rows = [row(*place, plan, options.source(args)) for place in places]
-    folder = elements.write(rows, NAME)
-    slurm.run(rows, folder, args.at_once)
-    parts = [results.load(each.ledger) for each in slurm.ended(rows, folder)]
-    return [
-        checked(
-            merge.bench(
-                [
-                    part
-                    for part, place in zip(parts, places, strict=True)
-                    if place[:2] == (target, name)
-                ],
-                names(),
-                _table()["instead"],
-            )
-        )
-        for target, name in targets
+    jobs = [
+        jobs_of(*bench._replace(plan=dataclasses.replace(bench.plan, variants=(variant,))))
+        for bench, variant in places
     ]
+    more = [
+        options.source(args) + (RESUME if args.resume and any(map(_kept, each)) else "")
+        for each in jobs
+    ]
+    lines = [
+        row(bench.target, bench.setting, variant, bench.plan, words)
+        for (bench, variant), words in zip(places, more, strict=True)
+    ]
+    folder = elements.write(lines, NAME)
+    slurm.run(lines, folder, args.at_once)
+    ended = list(zip(places, jobs, elements.ended(folder, lines), strict=True))
+    for bench in work:
+        own = [(each, wanted) for (origin, _), wanted, each in ended if origin is bench]
+        yield _joined(bench, own)
+
+
+def _joined(
+    bench: Bench, ended: Sequence[tuple[Ended, Sequence[Job]]]
+) -> Results | UnfinishedError:
+    """Return the results of a bench's elements, each of which ran some jobs.
+
+    Raises BoltError when an element has failed for another reason than its guests.
+    """
+    target, setting, plan, _ = bench
+    failed: list[Failed] = []
+    for each, wanted in ended:
+        lost = [job for job in wanted if not _kept(job)]
+        if each.status != elements.FAILED or not lost:
+            each.check()
+        else:
+            failed += [_failed(target, plan, job, each.said_of(job.name)) for job in lost]
+    if failed:
+        number = sum(len(wanted) for _, wanted in ended)
+        return UnfinishedError(f"{target.name}, {setting}", failed, number)
+    parts = [results.load(each.ledger) for each, _ in ended]
+    return checked(merge.bench(parts, names(), table()["instead"]))
+
+
+def _kept(job: Job) -> bool:
+    return ledger.take(job.name, job.origin) is not None
 
 
 def row(target: Arch, setting: str, variant: str, plan: Plan, more: str = "") -> Row:
@@ -215,34 +253,40 @@ def row(target: Arch, setting: str, variant: str, plan: Plan, more: str = "") ->
 
     ``more`` are further words of the element's command.
     """
-    words = [f"--arch {target.name} --setting {setting} --variants {variant}"]
-    words += [f"--cpus {plan.cpus} --accel {plan.accel}"]
-    words += [f"--cases {','.join(plan.cases)}"] if plan.cases else []
-    words += ["--bulk"] if plan.large else []
-    words += [] if plan.traced else ["--no-breakdown"]
+    own = dataclasses.replace(plan, variants=(variant,))
     return Row(
-        line=f"./bolt bench {' '.join(words)}{more}",
+        line=f"./bolt bench {_words(target, setting, own)}{more}",
         more=elements.JSON,
         group=f"{target.name} {setting}",
-        seconds=sum(_seconds(target, variant, plan)) + TIMEOUT,
+        seconds=sum(seconds(target, variant, plan)) + TIMEOUT,
         memory=(4096 if plan.large else 1024) + elements.EMULATOR,
     )
 
 
-def _seconds(target: Arch, variant: str, plan: Plan) -> list[int]:
-    """Return how long each guest of ``variant`` that has cases to measure may take, in seconds."""
-    return [
-        row.get("seconds", TIMEOUT)
-        for kind, row in _table()["guest"].items()
-        if _commands(target, plan, kind) and _takes(variant, kind)
-        for _ in range(row.get("boots", 1))
-    ]
+def _words(target: Arch, setting: str, plan: Plan) -> str:
+    """Return the options with which this command follows ``plan``."""
+    words = [f"--arch {target.name} --setting {setting} --variants {','.join(plan.variants)}"]
+    words += [f"--cpus {plan.cpus} --accel {plan.accel}"]
+    words += [f"--cases {','.join(plan.cases)}"] if plan.cases else []
+    words += ["--bulk"] if plan.large else []
+    words += [] if plan.traced else ["--no-breakdown"]
+    return " ".join(words)
 
 
-def collect(target: Arch, setting: str, plan: Plan, kernels: Mapping[str, Kernel]) -> Results:
-    """Run the guests of ``plan`` on ``kernels`` (by flavour); return the results."""
-    work = jobs_of(target, setting, plan, kernels)
-    done = guests.run_all(work, f"measuring {target.name}, {setting}")
+def collect(
+    target: Arch,
+    setting: str,
+    plan: Plan,
+    kernels: Mapping[str, Kernel],
+    *,
+    resume: bool = False,
+) -> Results:
+    """Run the guests of ``plan`` on ``kernels`` (by flavour); return the results.
+
+    What each guest has measured is kept. With ``resume``, guests of which something is kept are not
+    run. Raises UnfinishedError when guests fail, and BoltError when the set-up is wrong.
+    """
+    done = _run(target, setting, plan, jobs_of(target, setting, plan, kernels), resume)
     first = next(iter(kernels.values()))
     return Results(
         arch=target.name,
@@ -260,82 +304,48 @@ def collect(target: Arch, setting: str, plan: Plan, kernels: Mapping[str, Kernel
     )
 
 
-def flavours(target: Arch, plan: Plan) -> list[str]:
-    """Return the flavours of the kernels that the guests of ``plan`` need."""
-    found = [
-        _flavour(name, kind)
-        for name in plan.variants
-        for kind in _table()["guest"]
-        if _commands(target, plan, kind) and _takes(name, kind)
-    ]
-    return list(dict.fromkeys(found))
+def _run(
+    target: Arch, setting: str, plan: Plan, work: Sequence[Job], resume: bool
+) -> list[tuple[Job, GuestResult]]:
+    """Return each job of ``work`` with what its guest has measured, now or before."""
+    title = f"{target.name}, {setting}"
+    done: dict[str, GuestResult] = {}
+    for job in work:
+        if not resume:
+            ledger.forget(job.name, job.origin)
+        elif kept := ledger.take(job.name, job.origin):
+            done[job.name] = kept
+    if done:
+        ui.say(f"{title}: {len(done)} of {len(work)} guests have been run before")
+
+    def ended(job: Job, ran: GuestResult) -> None:
+        _require_readable(target, plan, job, ran)
+        ledger.keep(job.name, job.origin, ran)
+
+    failed = []
+    left = [job for job in work if job.name not in done]
+    for job, outcome in guests.run_each(left, f"measuring {title}", ended) if left else ():
+        if isinstance(outcome, GuestError):
+            failed.append(_failed(target, plan, job, outcome))
+        else:
+            done[job.name] = outcome
+    if failed:
+        raise UnfinishedError(title, failed, len(work))
+    return [(job, done[job.name]) for job in work]
 
 
-def _takes(variant: str, kind: str) -> bool:
-    """Tell whether guests of ``kind`` are run for ``variant``."""
-    without = _table()["guest"][kind].get("without", [])
-    return variant not in without and kind in results.variants()[variant].get("only", [kind])
+def _failed(target: Arch, plan: Plan, job: Job, error: GuestError) -> Failed:
+    return Failed(job.name, job.variant, error, tuple(lacking(target, plan, job)))
 
 
-def _flavour(variant: str, kind: str) -> str:
-    return str(_table()["guest"][kind].get("kernel", results.variants()[variant]["kernel"]))
-
-
-def jobs_of(target: Arch, setting: str, plan: Plan, kernels: Mapping[str, Kernel]) -> list[Job]:
-    """Return the guests of ``plan``: for each variant those of each kind with cases to measure."""
-    return [
-        job
-        for name in plan.variants
-        for kind in _table()["guest"]
-        for job in _jobs(target, setting, plan, kernels, name, kind)
-    ]
-
-
-def _jobs(
-    target: Arch, setting: str, plan: Plan, kernels: Mapping[str, Kernel], name: str, kind: str
-) -> list[Job]:
-    variant, row = results.variants()[name], _table()["guest"][kind]
-    commands = _commands(target, plan, kind)
-    if not commands or not _takes(name, kind):
-        return []
-    kernel = kernels[_flavour(name, kind)]
-    cpus = row.get("cpus", plan.cpus)
-    programs = modules.nodes(kernel, row.get("modules", []))
-    if "between" in row:
-        programs = {**programs, **guestimage.power_off()}
-    guest = Guest(
-        arch=target,
-        image=kernel.image,
-        script=(*variant["commands"], *row.get("commands", []), *commands),
-        append=f"{target.settings[setting]} {row.get('append', '')}".strip(),
-        machine=Machine(
-            cpus=cpus,
-            threads=row.get("threads", 1),
-            memory="1G" if cpus <= CPU_MEMORY else "4G",
-            accel=plan.accel,
-        ),
-        timeout=row.get("seconds", TIMEOUT),
-        bounded=row.get("bounded", False),
-        programs=programs,
-    )
-    records = sum(
-        len(entry["cases"]) * len(entry.get("batches", [1]))
-        for entry in _rows(target, plan)
-        if _guest(entry) == kind
-    )
-    return [Job(name, kind, guest, records or 1, boot + 1) for boot in range(row.get("boots", 1))]
-
-
-def _commands(target: Arch, plan: Plan, kind: str) -> list[str]:
-    """Return the commands that guests of ``kind`` have to run; none if no case needs the kind."""
-    table = _table()
-    guest = table["guest"][kind]
-    if "trace" in guest:
-        line = traced.fill(f"{guest['trace']} {table['common']}")
-        return [line] if plan.traced and _has(plan, kind) else []
-    return [
-        f"{row['command']} {table['common']}" for row in _rows(target, plan) if _guest(row) == kind
-    ]
+def _require_readable(target: Arch, plan: Plan, job: Job, ran: GuestResult) -> None:
+    """Raise GuestError unless ``ran`` has the traces and messages that collect() will read."""
+    try:
+        if job.kind in _READ:
+            _READ[job.kind](ran)
+        list(_between(target, plan, job, ran))
+    except BoltError as error:
+        raise GuestError(error.message, error.log or ran.trace) from error
 
 
 def _cases(target: Arch, plan: Plan, done: Sequence[tuple[Job, GuestResult]]) -> list[Case]:
@@ -347,7 +357,7 @@ def _cases(target: Arch, plan: Plan, done: Sequence[tuple[Job, GuestResult]]) ->
                 found = given.setdefault((job.kind, row["case"], row["batch"]), {})
                 found.setdefault(job.variant, []).append(row["samples"])
     for (kind, name, batch), found in given.items():
-        instead = given.get((kind, _table()["instead"].get(name, ""), batch), {})
+        instead = given.get((kind, table()["instead"].get(name, ""), batch), {})
         found |= {variant: boots for variant, boots in instead.items() if variant not in found}
     return [
         Case(
@@ -362,24 +372,24 @@ def _cases(target: Arch, plan: Plan, done: Sequence[tuple[Job, GuestResult]]) ->
                 for variant, boots in _ordered(found)
                 if len(boots) > 1
             },
-            cpus=_table()["guest"][kind].get("cpus", 0),
+            cpus=table()["guest"][kind].get("cpus", 0),
         )
-        for row in _rows(target, plan)
+        for row in rows(target, plan)
         for wanted in row["cases"]
         if not plan.cases or wanted in plan.cases
         for (kind, name, batch), found in given.items()
-        if (kind, name) == (_guest(row), wanted)
+        if (kind, name) == (guest_of(row), wanted)
     ]
 
 
 def _between(target: Arch, plan: Plan, job: Job, ran: GuestResult) -> Iterator[dict[str, Any]]:
     """Yield records of times that are read from the console, for guests whose kind needs that."""
-    messages = _table()["guest"][job.kind].get("between")
+    messages = table()["guest"][job.kind].get("between")
     if not messages:
         return
     first, last = (console.time_of(ran.folder / "console.log", text) for text in messages)
-    for row in _rows(target, plan):
-        if _guest(row) == job.kind:
+    for row in rows(target, plan):
+        if guest_of(row) == job.kind:
             for case in row["cases"]:
                 cpus = job.guest.machine.cpus - 1
                 yield {"case": case, "batch": cpus, "samples": [last - first]}
@@ -399,31 +409,8 @@ def _batches(ran: GuestResult) -> list[Batch]:
         return batches.summarise(file)
 
 
-def _has(plan: Plan, kind: str) -> bool:
-    """Tell whether ``plan`` allows guests of ``kind``."""
-    guest = _table()["guest"][kind]
-    if plan.accel != "icount" and guest.get("bounded", False):
-        return False
-    if plan.large:
-        return "cpus" in guest
-    if "kernel" in guest or guest.get("bulk", False):
-        return False
-    return plan.extra or not guest.get("extra", False)
-
-
-def _rows(target: Arch, plan: Plan) -> list[dict[str, Any]]:
-    return [
-        row
-        for row in _table()["measure"]
-        if row.get("least_cpus", 2) <= plan.cpus
-        and target.name in row.get("arches", [target.name])
-        and _has(plan, _guest(row))
-        and (not plan.cases or set(row["cases"]) & set(plan.cases))
-    ]
-
-
-def _guest(row: Mapping[str, Any]) -> str:
-    return str(row.get("guest", MEASURED))
+# How the results of a kind of guest are read that has a trace.
+_READ: Mapping[str, Callable[[GuestResult], object]] = {TRACED: _phases, COUNTED: _batches}
 
 
 def _settings(target: Arch, args: argparse.Namespace) -> list[str]:
@@ -449,8 +436,3 @@ def _files(json: Path | None, targets: Sequence[tuple[Arch, str]]) -> list[Path 
 
 def _names(text: str) -> tuple[str, ...]:
     return tuple(name for name in text.split(",") if name)
-
-
-@functools.cache
-def _table() -> dict[str, Any]:
-    return tomllib.loads((paths.DATA / "cases.toml").read_text(encoding="utf-8"))

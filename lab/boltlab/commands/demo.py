@@ -8,6 +8,7 @@ from pathlib import Path
 from boltlab import arch, cli, packages, ui
 from boltlab.arch import Arch
 from boltlab.bench import results
+from boltlab.bench.plan import Plan
 from boltlab.commands import bench as cmd_bench
 from boltlab.errors import BoltError
 from boltlab.kernel import build
@@ -48,9 +49,7 @@ def run(args: argparse.Namespace) -> int:
     runs = []
     for target in targets:
         setting = target.default_setting
-        measured = cmd_bench.measure(
-            target, setting, cmd_bench.Plan(extra=False), args.source, args.jobs
-        )
+        measured = cmd_bench.measure(target, setting, Plan(extra=False), args.source, args.jobs)
         results.save(measured, args.output / f"results-{target.name}-{setting}.json")
         runs.append(measured)
     for measured in runs:

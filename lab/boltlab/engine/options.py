@@ -50,3 +50,10 @@ def source(args: argparse.Namespace) -> str:
     if isinstance(args.source, Version):
         return f" --version {args.source.series}"
     return f" --source {shlex.quote(str(Path(args.source).absolute()))}"
+
+
+def engine(args: argparse.Namespace) -> str:
+    """Return the options, to be put behind a command, that name the engine of ``args``."""
+    if args.engine == LOCAL:
+        return ""
+    return f" --engine {args.engine}" + (f" --at-once {args.at_once}" if args.at_once else "")

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from boltlab import paths
-from boltlab.errors import BoltError
+from boltlab.errors import BoltError, GuestError
 
 SCRIPT = paths.DATA / "element.sh"
 LEDGER = "ledger.json"
@@ -63,10 +63,25 @@ class Ended:
         """Raise BoltError, with the last line of the row's output, if there is no ledger."""
         if self.status in (0, FAILED) and self.ledger.is_file():
             return
-        log = self.folder / "log"
-        said = log.read_text(encoding="utf-8", errors="replace").split("\n") if log.exists() else []
-        last = next((line for line in reversed(said) if line.strip()), "no message")
-        raise BoltError(f"'{self.row.line}' exited with status {self.status}: {last}", log)
+        last = next((line for line in reversed(self._output()) if line.strip()), "no message")
+        raise BoltError(f"'{self.row.line}' exited with status {self.status}: {last}", self._log)
+
+    def said_of(self, guest: str) -> GuestError:
+        """Return the error of ``guest``: what the row has printed behind the guest's name."""
+        start = f"bolt: {guest}: "
+        for line in self._output():
+            if line.startswith(start):
+                return GuestError(line[len(start) :])
+        return GuestError("no message", self._log)
+
+    @property
+    def _log(self) -> Path:
+        return self.folder / "log"
+
+    def _output(self) -> list[str]:
+        if not self._log.exists():
+            return []
+        return self._log.read_text(encoding="utf-8", errors="replace").split("\n")
 
 
 def write(rows: Sequence[Row], name: str) -> Path:

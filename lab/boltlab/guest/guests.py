@@ -3,10 +3,11 @@
 
 import asyncio
 import os
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Protocol, TypeVar
 
 from boltlab import ui
+from boltlab.errors import GuestError
 from boltlab.guest import qemu
 from boltlab.guest.qemu import Guest, GuestResult
 
@@ -33,6 +34,8 @@ class Job(Protocol):
 
 
 AnyJob = TypeVar("AnyJob", bound=Job)
+Outcome = TypeVar("Outcome")
+Seen = Callable[[int], None]  # is called with the number of a guest's records so far
 
 
 def run_all(
@@ -43,14 +46,43 @@ def run_all(
     ``at_once`` guests run at a time: by default one for each core of the host, or for each core
     that Slurm has given to this job. Progress is shown under ``title``.
     """
-    given = int(os.environ.get("SLURM_CPUS_PER_TASK", 0))
-    return asyncio.run(_run_all(work, title, at_once or given or os.cpu_count() or 1))
+
+    async def play(job: AnyJob, seen: Seen) -> GuestResult:
+        return await qemu.boot(job.guest, job.name, seen)
+
+    return asyncio.run(_run_all(work, title, at_once, play))
+
+
+def run_each(
+    work: Sequence[AnyJob], title: str, ended: Callable[[AnyJob, GuestResult], None]
+) -> list[tuple[AnyJob, GuestResult | GuestError]]:
+    """Return each job of ``work`` with its guest's result, or with the error of the guest.
+
+    ``ended`` is called for each guest that has ended well; the guest counts as failed if ``ended``
+    raises GuestError. Any other error is of the set-up, and ends all guests. Apart from that,
+    run_each() is as run_all().
+    """
+
+    async def play(job: AnyJob, seen: Seen) -> GuestResult | GuestError:
+        try:
+            ran = await qemu.boot(job.guest, job.name, seen)
+            ended(job, ran)
+        except GuestError as error:
+            ui.say(f"{job.name} failed: the other guests go on")
+            return error
+        return ran
+
+    return asyncio.run(_run_all(work, title, None, play))
 
 
 async def _run_all(
-    work: Sequence[AnyJob], title: str, at_once: int
-) -> list[tuple[AnyJob, GuestResult]]:
-    slots = asyncio.Semaphore(at_once)
+    work: Sequence[AnyJob],
+    title: str,
+    at_once: int | None,
+    play: Callable[[AnyJob, Seen], Awaitable[Outcome]],
+) -> list[tuple[AnyJob, Outcome]]:
+    given = int(os.environ.get("SLURM_CPUS_PER_TASK", 0))
+    slots = asyncio.Semaphore(at_once or given or os.cpu_count() or 1)
     done = {job.name: 0 for job in work}
     with ui.progress(title, sum(job.units for job in work)) as task:
 
@@ -58,13 +90,11 @@ async def _run_all(
             done[job.name] = units
             task.update(sum(done.values()))
 
-        async def one(job: AnyJob) -> GuestResult:
+        async def one(job: AnyJob) -> Outcome:
             async with slots:
-                ran = await qemu.boot(
-                    job.guest, job.name, lambda records: seen(job, min(records, job.units - 1))
-                )
+                outcome = await play(job, lambda records: seen(job, min(records, job.units - 1)))
             seen(job, job.units)
-            return ran
+            return outcome
 
         try:
             async with asyncio.TaskGroup() as group:

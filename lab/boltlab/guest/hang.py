@@ -11,6 +11,8 @@ import asyncio
 import bisect
 import contextlib
 import re
+import textwrap
+from collections import defaultdict
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -31,6 +33,8 @@ _IN_SERVICE = re.compile(r"^ISR\s+(\d+)", re.M)
 INTERRUPTS_ON = 0x200  # the bit of RFL that enables interrupts
 STALL = "detected stalls on CPUs"
 LOOK = 5  # seconds between two looks at the console
+WIDTH = 100  # characters of the console's last line that a message repeats
+PLACES = 3  # functions that a message names
 
 
 async def describe(client: QMPClient, image: Path, folder: Path) -> str:
@@ -40,13 +44,32 @@ async def describe(client: QMPClient, image: Path, folder: Path) -> str:
     line says so.
     """
     said = last_line(folder / "console.log")
+    said = textwrap.shorten(said, WIDTH, placeholder=" ...")
     words = f"; the console's last line: {said}" if said else "; the console is empty"
     try:
         text = await _ask(client, "info registers -a")
     except (QMPError, OSError, EOFError):  # TimeoutError is an OSError
         return f"{words}; the emulator does not answer"
     (folder / REGISTERS).write_text(text, encoding="utf-8")
-    return words + "".join(f"; CPU {cpu} in {name}" for cpu, name in places(text, image))
+    found = places(text, image)
+    return f"{words}; {brief(found)}" if found else words
+
+
+def brief(found: Sequence[tuple[int, str]]) -> str:
+    """Return in a few words where the CPUs are, which places() has ``found``; REGISTERS has all.
+
+    Functions come in the order of the lowest CPU in each: that of the control CPU comes first.
+    """
+    cpus: dict[str, list[int]] = defaultdict(list)
+    for cpu, name in found:
+        cpus[name].append(cpu)
+    named = [
+        f"CPU {each[0]} in {name}" if len(each) == 1 else f"{len(each)} CPUs in {name}"
+        for name, each in cpus.items()
+    ]
+    others = sum(map(len, list(cpus.values())[PLACES:]))
+    more = [f"{others} CPUs elsewhere"] if others else []
+    return f"{', '.join(named[:PLACES] + more)} ({REGISTERS})"
 
 
 async def _ask(client: QMPClient, command: str) -> str:

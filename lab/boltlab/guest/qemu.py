@@ -9,7 +9,6 @@ import logging
 import os
 import re
 import shlex
-import shutil
 import socket
 import subprocess
 import time
@@ -22,7 +21,7 @@ from qemu.qmp import EventListener, QMPClient, QMPError
 
 from boltlab import packages, paths
 from boltlab.arch import Arch
-from boltlab.errors import BoltError, EmulatorError
+from boltlab.errors import BoltError, EmulatorError, GuestError
 from boltlab.guest import console, guestimage, hang, pause
 from boltlab.guest.guestimage import Node
 from boltlab.guest.machine import Machine
@@ -154,8 +153,8 @@ async def boot(
 
     ``folder`` is used in place of a new directory. ``seen`` is called now and then with the number
     of records so far; ``watcher`` runs while the guest does. Raises BoltError with a log when QEMU
-    does not start, when the guest panics, hangs or fails a command, or when its kernel prints a
-    complaint that is neither ``ignored`` nor one that ``guest`` is to have.
+    does not start, and GuestError when the guest panics, hangs or fails a command, or when its
+    kernel prints a complaint that is neither ``ignored`` nor one that ``guest`` is to have.
     """
     folder = folder or new_run(name)
     if watcher is None and any(line.startswith("host ") for line in guest.script):
@@ -362,7 +361,7 @@ def new_run(name: str) -> Path:
         folder = root / (f"{stamp}-{name}-{number}" if number else f"{stamp}-{name}")
         with contextlib.suppress(FileExistsError):
             folder.mkdir()
-            _prune(root)
+            paths.prune(root, KEEP_RUNS)
             return folder
     raise BoltError(f"cannot make a directory for the run in {root}")
 
@@ -375,7 +374,7 @@ def judge(
 ) -> GuestResult:
     """Return the result of the run in ``folder``, which ended for ``reason``.
 
-    Raises BoltError unless the guest powered off by itself, its script ran to the end, and neither
+    Raises GuestError unless the guest powered off by itself, its script ran to the end, and neither
     its console nor its kernel log holds a complaint that is not ``ignored``. Each pattern of
     ``warns`` must fit a complaint, and no log may have two such complaints.
     """
@@ -386,24 +385,24 @@ def judge(
         splats = console.scan_file(path, ignored)
         missing -= {one for one in expected for splat in splats if splat.fits(one)}
         if wrong := console.unexpected(splats, expected):
-            raise BoltError(f"the guest's kernel complained: {wrong[0]}", path)
+            raise GuestError(f"the guest's kernel complained: {wrong[0]}", path)
     if reason != "guest-shutdown":
-        raise BoltError(f"the guest did not power off by itself ({reason})", log)
+        raise GuestError(f"the guest did not power off by itself ({reason})", log)
     records = records_of(folder / PORTS["bolt.results"])
     end = records[-1] if records else {}
     if end.get("end") == "error":
         why = _last_words(log) or os.strerror(end["errno"])
-        raise BoltError(f"the guest failed at '{end['command']}': {why}", log)
+        raise GuestError(f"the guest failed at '{end['command']}': {why}", log)
     if end.get("end") != "ok":
-        raise BoltError("the guest ended before its script did", log)
+        raise GuestError("the guest ended before its script did", log)
     for row in records:
         if "kunit" in row and row["line"].lstrip().startswith("not ok "):
-            raise BoltError(
+            raise GuestError(
                 f"KUnit {row['kunit']}: {row['line'].strip()}", folder / PORTS["bolt.results"]
             )
     if missing:
         texts = ", ".join(sorted(one.pattern for one in missing))
-        raise BoltError(f"the guest's kernel did not complain as it should: {texts}", log)
+        raise GuestError(f"the guest's kernel did not complain as it should: {texts}", log)
     return GuestResult(folder, records[:-1])
 
 
@@ -464,7 +463,7 @@ async def _watch(
                 seen(_lines(folder / PORTS["bolt.results"]))
             if time.monotonic() - start > guest.timeout:
                 what = await hang.describe(client, guest.image, folder)
-                raise BoltError(
+                raise GuestError(
                     f"the guest hung: no end after {guest.timeout:.0f} s{what}",
                     folder / "console.log",
                 )
@@ -496,7 +495,7 @@ def _reason(listener: EventListener, status: int | None, folder: Path) -> str:
     if not reason:
         log = folder / "qemu.log"
         said = _complaint(log)
-        kind = EmulatorError if "iotlb_to_section" in said else BoltError
+        kind = EmulatorError if "iotlb_to_section" in said else GuestError
         raise kind(f"QEMU ended with status {status}{said}", log)
     return reason
 
@@ -550,11 +549,3 @@ def _output(args: list[str]) -> str:
     if done.returncode:
         raise BoltError(f"{Path(args[0]).name} does not run: {done.stderr.strip()}")
     return done.stdout
-
-
-def _prune(root: Path) -> None:
-    """Remove the oldest runs, though another call may be removing them at the same time."""
-    with contextlib.suppress(FileNotFoundError):
-        runs = sorted(root.iterdir(), key=lambda path: path.stat().st_mtime_ns)
-        for folder in runs[:-KEEP_RUNS]:
-            shutil.rmtree(folder, ignore_errors=True)

@@ -13,8 +13,8 @@ import pytest
 
 from boltlab.arch import ARCHES
 from boltlab.bench import breakdown, guard
+from boltlab.bench.plan import Plan, flavours
 from boltlab.commands import bench as cmd_bench
-from boltlab.commands.bench import Plan
 from boltlab.guest import qemu, scenario, selftest
 from boltlab.guest.qemu import GuestResult
 from boltlab.kernel.build import Kernel
@@ -291,7 +291,7 @@ def test_lockdep_knows_what_hotplug_waits_for(kernel: Kernels, arch: str) -> Non
 def gains(kernel: Kernels, arch: str, setting: str, plan: Plan) -> tuple[int, list[str]]:
     """Measure ``plan``; return how many cases results/ has too, and those with a lesser gain."""
     target = ARCHES[arch]
-    kernels = {flavour: kernel(arch, flavour) for flavour in cmd_bench.flavours(target, plan)}
+    kernels = {flavour: kernel(arch, flavour) for flavour in flavours(target, plan)}
     measured = cmd_bench.collect(target, setting, plan, kernels)
     before = guard.recorded(measured)
     return guard.compared(measured, before), guard.lost(measured, before)

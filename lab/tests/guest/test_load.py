@@ -11,8 +11,8 @@ import pytest
 
 from boltlab.arch import ARCHES
 from boltlab.bench import alternatives, batches
+from boltlab.bench.plan import Plan, names
 from boltlab.commands import bench as cmd_bench
-from boltlab.commands.bench import Plan
 from boltlab.guest import limits, scenario
 from boltlab.guest.qemu import GuestResult
 from tests.guest.test_guest import PLAN, Kernels, output, play
@@ -212,7 +212,7 @@ def test_stops_of_32_cpus_on_few(kernel: Kernels, arch: str, name: str) -> None:
 def test_no_cost_without_requests(kernel: Kernels, arch: str) -> None:
     """Enabled or not, context switches, tasks and page faults take what they took, to 1 %."""
     target = ARCHES[arch]
-    cases = tuple(name for name in cmd_bench.names() if name.startswith("micro_"))
+    cases = tuple(name for name in names() if name.startswith("micro_"))
     kernels = {flavour: kernel(arch, flavour) for flavour in ("pristine", "bolt")}
     plan = Plan(cases=cases, traced=False)
     measured = cmd_bench.collect(target, target.default_setting, plan, kernels)

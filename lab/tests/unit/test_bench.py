@@ -7,8 +7,8 @@ import pytest
 
 from boltlab import arch
 from boltlab.bench import results
+from boltlab.bench.plan import Job, Plan, flavours, jobs_of
 from boltlab.commands import bench as cmd_bench
-from boltlab.commands.bench import Job, Plan
 from boltlab.guest import modules
 from boltlab.guest.qemu import GuestResult
 from boltlab.kernel.build import Kernel
@@ -26,7 +26,7 @@ def no_modules(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def plan(plan: Plan) -> dict[str, Job]:
-    return {job.name: job for job in cmd_bench.jobs_of(X86, "strict", plan, KERNELS)}
+    return {job.name: job for job in jobs_of(X86, "strict", plan, KERNELS)}
 
 
 def test_guests_of_a_whole_bench() -> None:
@@ -99,15 +99,15 @@ def test_bulk_is_large_guests_and_those_of_another_kernel() -> None:
     script = jobs["x86_64-bolt-batches-1"].guest.script
     assert script[0].endswith("/bolt/enabled 1")
     assert "synchronize_rcu," in script[1]
-    assert cmd_bench.flavours(X86, Plan(large=True)) == ["pristine", "power", "bolt"]
-    assert cmd_bench.flavours(X86, Plan()) == ["pristine", "bolt"]
-    assert cmd_bench.flavours(X86, Plan(cases=("freeze",), large=True, traced=False)) == ["power"]
+    assert flavours(X86, Plan(large=True)) == ["pristine", "power", "bolt"]
+    assert flavours(X86, Plan()) == ["pristine", "bolt"]
+    assert flavours(X86, Plan(cases=("freeze",), large=True, traced=False)) == ["power"]
 
 
 def test_kexec_is_timed_by_its_messages(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     arm = arch.ARCHES["arm64"]
     wanted = Plan(cases=("kexec",), variants=("native",), traced=False, large=True)
-    jobs = cmd_bench.jobs_of(arm, "default", wanted, KERNELS)
+    jobs = jobs_of(arm, "default", wanted, KERNELS)
     assert [job.name for job in jobs] == [f"arm64-native-kexec-{boot}" for boot in (1, 2, 3)]
     assert jobs[0].guest.script[-1].startswith("kexec last ")
     assert len(jobs[0].guest.programs["kexec/image"].data) == 64 + 16

@@ -7,11 +7,12 @@ from pathlib import Path
 import pytest
 
 from boltlab import arch, paths
+from boltlab.bench import plan as plans
 from boltlab.bench import results
+from boltlab.bench.plan import Plan
 from boltlab.bench.results import Results
 from boltlab.boot import bootfile, boots
 from boltlab.commands import bench, boot_bench
-from boltlab.commands.bench import Plan
 from boltlab.engine import merge
 from boltlab.errors import BoltError
 
@@ -94,7 +95,7 @@ def test_elements_of_a_bench() -> None:
         "--cases offline1 --no-breakdown --version 7.3"
     )
     assert row.command == f'{row.line} --json "$LEDGER"'
-    assert row.seconds == 2 * bench.TIMEOUT
+    assert row.seconds == 2 * plans.TIMEOUT
     assert bench.row(X86, "strict", "bolt", Plan(large=True)).memory > row.memory
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from boltlab import ui
 from boltlab.arch import ARCHES
-from boltlab.errors import BoltError
+from boltlab.errors import BoltError, GuestError
 from boltlab.guest import guests, qemu
 from boltlab.guest.qemu import Guest, GuestResult
 
@@ -85,3 +85,45 @@ def test_progress_counts_records_and_ends_of_guests(monkeypatch: pytest.MonkeyPa
     guests.run_all([Job(1, units=3), Job(2)], "testing", 1)
     # The last of three units is done when the guest has ended, and so is the only one of one unit.
     assert shown == [1, 2, 2, 3, 3, 3, 3, 4]
+
+
+def test_a_guest_that_fails_does_not_end_the_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def boot(guest: Guest, name: str, seen: Seen) -> GuestResult:
+        await asyncio.sleep(0.01 * int(name))
+        if name == "1":
+            raise GuestError("it hung")
+        return GuestResult(Path(name), [])
+
+    kept = []
+
+    def ended(job: Job, ran: GuestResult) -> None:
+        kept.append(ran.folder.name)
+        if job.number == 3:
+            raise GuestError("no trace")
+
+    monkeypatch.setattr(qemu, "boot", boot)
+    done = guests.run_each([Job(1), Job(2), Job(3), Job(4)], "testing", ended)
+    assert [ran.cause if isinstance(ran, GuestError) else ran.folder.name for _, ran in done] == [
+        "it hung",
+        "2",
+        "no trace",
+        "4",
+    ]
+    assert kept == ["2", "3", "4"]
+
+
+def test_a_wrong_set_up_ends_all(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("os.cpu_count", lambda: 1)
+    ended = []
+
+    async def boot(guest: Guest, name: str, seen: Seen) -> GuestResult:
+        if name == "1":
+            raise BoltError("qemu is not installed")
+        await asyncio.sleep(60)
+        ended.append(name)
+        return GuestResult(Path(name), [])
+
+    monkeypatch.setattr(qemu, "boot", boot)
+    with pytest.raises(BoltError, match="not installed"):
+        guests.run_each([Job(1), Job(2)], "testing", lambda job, ran: None)
+    assert ended == []

@@ -21,16 +21,36 @@ WELL = "LVTT\t 0x000000ec one-shot Fixed  (vec 236)\nISR\t (none)\nIRR\t (none)\
 STALL = "[   64.6] rcu: INFO: rcu_preempt detected stalls on CPUs/tasks:\n"
 
 
+def test_many_cpus_take_few_words() -> None:
+    idle = [(cpu, "default_idle") for cpu in range(1, 32)]
+    assert hang.brief([(0, "multi_cpu_stop"), *idle]) == (
+        "CPU 0 in multi_cpu_stop, 31 CPUs in default_idle (registers.txt)"
+    )
+    apart = [(cpu, f"f{cpu}") for cpu in range(32)]
+    assert (
+        hang.brief(apart)
+        == "CPU 0 in f0, CPU 1 in f1, CPU 2 in f2, 29 CPUs elsewhere (registers.txt)"
+    )
+
+
+def test_a_guest_of_32_cpus_is_described_in_a_short_line(tmp_path: Path) -> None:
+    (tmp_path / "console.log").write_text("[    1.000000] " + "word " * 200 + "\n")
+    monitor: Any = Monitor([], "".join(f"CPU#{cpu}\nRIP={cpu:016x}\n" for cpu in range(32)))
+    said = asyncio.run(hang.describe(monitor, tmp_path / "image", tmp_path))
+    assert "word ..." in said
+    assert len(said) < 250
+
+
 class Monitor:
     """A monitor that gives recorded answers."""
 
-    def __init__(self, apics: list[str]) -> None:
-        self.apics = apics
+    def __init__(self, apics: list[str], registers: str = REGISTERS) -> None:
+        self.apics, self.registers = apics, registers
 
     async def execute(self, command: str, arguments: dict[str, str]) -> str:
         assert command == "human-monitor-command"
         line = arguments["command-line"]
-        return REGISTERS if "registers" in line else self.apics[int(line.split()[-1])]
+        return self.registers if "registers" in line else self.apics[int(line.split()[-1])]
 
 
 def watch(monitor: Any, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -176,7 +176,9 @@ def test_a_guest_that_hangs_is_ended(
     with pytest.raises(BoltError, match=r"hung: no end after 1 s; .*: last words; ") as caught:
         qemu.run(guest, "test")
     assert time.monotonic() - start < 20
-    assert caught.value.message.endswith("; CPU 0 in cpu_idle; CPU 1 in 0x7f0000000000")
+    assert caught.value.message.endswith(
+        "; CPU 0 in cpu_idle, CPU 1 in 0x7f0000000000 (registers.txt)"
+    )
     assert caught.value.log is not None
     assert (caught.value.log.parent / hang.REGISTERS).read_text() == REGISTERS
 

@@ -110,9 +110,9 @@ def test_numbers(value: float, text: str) -> None:
 
 
 def test_every_case_of_the_bench_is_explained() -> None:
-    from boltlab.commands import bench as cmd_bench
+    from boltlab.bench import plan
 
-    measured = {case for row in cmd_bench._table()["measure"] for case in row["cases"]}
+    measured = {case for row in plan.table()["measure"] for case in row["cases"]}
     assert measured == set(summary.case_help())
 
 

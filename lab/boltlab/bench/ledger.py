@@ -1,0 +1,129 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Keeps what each guest of a bench has measured, so that a bench that failed can go on.
+
+A guest that has ended well has a folder in the cache, ``bench/NAME-KEY``, with what the guest has
+written, and with its origin: all that its figures depend on. KEY is a hash of the origin.
+"""
+
+import contextlib
+import functools
+import hashlib
+import json
+import shutil
+import tempfile
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from boltlab import codec, paths
+from boltlab.errors import BoltError, GuestError
+from boltlab.guest import qemu
+from boltlab.guest.qemu import Guest, GuestResult
+
+KIND = "guest of a bench"  # of the file ORIGIN
+ORIGIN = "origin.json"
+FILES = ("console.log", *qemu.PORTS.values())
+PARTS = ("kernel", "lab")  # the folders of the repository on which figures depend
+KEPT = 500  # guests whose folders stay in the cache; a bench has up to 40 on an architecture
+KEY = 12  # characters
+
+
+@dataclass(frozen=True)
+class Origin:
+    """What a guest's figures depend on, besides its name; DIFFERS has a text for each field."""
+
+    tree: str  # a hash of PARTS
+    kernel: str  # the kernel's stamp
+    emulator: str
+    settings: str  # the guest's script, command line and machine
+
+
+DIFFERS = {
+    "tree": "kernel/ or lab/ has changed",
+    "kernel": "the kernel was built from something else",
+    "emulator": "QEMU has another version",
+    "settings": "the settings are others",
+}
+
+
+def origin(guest: Guest, stamp: str) -> Origin:
+    """Return the origin of the figures of ``guest``, whose kernel has the ``stamp``."""
+    return Origin(
+        tree=fingerprint(),
+        kernel=stamp,
+        emulator=qemu.version(guest.arch.qemu),
+        settings=repr((guest.script, guest.append, guest.machine, guest.bounded)),
+    )
+
+
+@functools.cache
+def fingerprint(root: Path = paths.REPO) -> str:
+    """Return a hash of all files in PARTS of ``root``, without caches and hidden files."""
+    digest = hashlib.sha256()
+    for part in PARTS:
+        for path in sorted((root / part).rglob("*")):
+            name = path.relative_to(root)
+            hidden = any(word.startswith(".") or word == "__pycache__" for word in name.parts)
+            if path.is_file() and not hidden:
+                digest.update(f"{name}\0{path.stat().st_size}\0".encode() + path.read_bytes())
+    return digest.hexdigest()
+
+
+def folder() -> Path:
+    """Return the directory of all guests that are kept, made if it is not there."""
+    place = paths.cache() / "bench"
+    place.mkdir(exist_ok=True)
+    return place
+
+
+def keep(name: str, origin: Origin, ran: GuestResult) -> None:
+    """Keep what the guest ``name`` has measured, in place of what the same guest measured before.
+
+    Raises BoltError when that cannot be written.
+    """
+    place = _place(name, origin)
+    try:
+        half = Path(tempfile.mkdtemp(prefix=".", dir=place.parent))
+        for file in FILES:
+            if (ran.folder / file).exists():
+                shutil.copyfile(ran.folder / file, half / file)
+        document = {"schema": codec.SCHEMA, "kind": KIND, **asdict(origin)}
+        (half / ORIGIN).write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
+        shutil.rmtree(place, ignore_errors=True)
+        half.rename(place)
+    except OSError as error:
+        raise BoltError(f"cannot keep figures in {place.parent}: {error.strerror}") from error
+    paths.prune(place.parent, KEPT)
+
+
+def take(name: str, origin: Origin) -> GuestResult | None:
+    """Return what the guest ``name`` has measured; None if that is not there, or damaged."""
+    place = _place(name, origin)
+    with contextlib.suppress(GuestError):
+        return qemu.judge(place, "guest-shutdown") if place.is_dir() else None
+    return None
+
+
+def forget(name: str, origin: Origin) -> None:
+    """Remove what is kept of the guest ``name``."""
+    shutil.rmtree(_place(name, origin), ignore_errors=True)
+
+
+def why_none(guests: Iterable[tuple[str, Origin]]) -> str:
+    """Return why nothing is kept of ``guests``: how the newest one of the same name differs."""
+    found = [
+        (place.stat().st_mtime, name, place, wanted)
+        for name, wanted in guests
+        for place in folder().glob(f"{name}-{'?' * KEY}")
+    ]
+    if not found:
+        return "no such guest has ended well"
+    _, name, place, wanted = max(found, key=lambda each: each[0])
+    kept = codec.read(Origin, place / ORIGIN, "is no origin of figures", KIND)
+    changed = [text for key, text in DIFFERS.items() if getattr(kept, key) != getattr(wanted, key)]
+    return f"since {name} was measured: {', '.join(changed)}"
+
+
+def _place(name: str, origin: Origin) -> Path:
+    key = hashlib.sha256(repr(origin).encode()).hexdigest()[:KEY]
+    return folder() / f"{name}-{key}"

@@ -1,0 +1,46 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""A bench some of whose guests have failed: which, why, what lacks figures, and how to go on."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from boltlab.bench import ledger
+from boltlab.errors import BoltError, GuestError
+
+RESUME = " --resume"  # the option that takes what is kept
+
+
+@dataclass(frozen=True)
+class Failed:
+    """A guest that failed: its name, its variant, its error, and what it was to measure."""
+
+    name: str
+    variant: str
+    error: GuestError
+    lacking: tuple[str, ...]
+
+    def __str__(self) -> str:
+        return str(GuestError(f"{self.name}: {self.error.cause}", self.error.log))
+
+
+class UnfinishedError(BoltError):
+    """Guests of the bench ``what`` have ``failed``, of ``number`` guests in all."""
+
+    def __init__(self, what: str, failed: Sequence[Failed], number: int) -> None:
+        self.count = f"{what}: {len(failed)} of {number} guests failed"
+        super().__init__(f"{self.count}, the first is {failed[0]}")
+        self.failed = failed
+        self.kept = len(failed) < number
+
+    def lines(self, again: str) -> list[str]:
+        """Return the lines that tell a user; the command ``again`` makes the same bench."""
+        lacking: dict[str, dict[str, None]] = {}
+        for each in self.failed:
+            lacking.setdefault(each.variant, {}).update(dict.fromkeys(each.lacking))
+        return [
+            self.count,
+            *map(str, self.failed),
+            *(f"no figures of {name}: {', '.join(cases)}" for name, cases in lacking.items()),
+            *([f"the other guests' figures are kept in {ledger.folder()}"] if self.kept else []),
+            f"go on: {again}{RESUME if self.kept else ''}",
+        ]
