@@ -55,6 +55,7 @@ COMMON = {
     "bolt_deadline",
     "bolt_defer",
     "bolt_domains",
+    "bolt_down",
     "bolt_error",
     "bolt_fit",
     "bolt_handover",

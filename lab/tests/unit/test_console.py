@@ -19,6 +19,7 @@ SPLATS = {
     "oops-arm64": [(2, "Oops", "Unable to handle kernel NULL pointer")],
     "lockdep-circular-x86_64": [(3, "lockdep", "WARNING: possible circular locking")],
     "lockdep-rcu-arm64": [(3, "lockdep", "WARNING: suspicious RCU usage")],
+    "interrupts-arm64": [(3, "interrupts", "Eff. affinity 1 of IRQ 16 contains only offline")],
     "rcu-stall-x86_64": [(1, "RCU stall", "rcu: INFO: rcu_preempt self-detected stall")],
     "rcu-stall-expedited-arm64": [(1, "RCU stall", "rcu: INFO: rcu_preempt detected expedited")],
     "rcu-stall-starved-x86_64": [(1, "RCU stall", "rcu: rcu_preempt kthread starved")],

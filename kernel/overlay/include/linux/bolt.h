@@ -192,6 +192,7 @@ bool bolt_in_request(void);
 bool bolt_is_control_task(void);
 bool bolt_woken_cpu_alive(void);
 void bolt_irqs_moved_off(void);
+bool bolt_irqs_left_in(const struct cpumask *mask);
 bool bolt_is_last_to_activate(void);
 bool bolt_is_last(unsigned int cpu);
 bool bolt_is_last_in(unsigned int cpu, const struct cpumask *mask);
@@ -454,6 +455,7 @@ int bolt_arch_finish_death(unsigned int cpu);
 #define bolt_is_control_task() false
 #define bolt_woken_cpu_alive() false
 #define bolt_irqs_moved_off() do { } while (0)
+#define bolt_irqs_left_in(...) false
 #define bolt_several_cpus() false
 #define bolt_is_last_to_activate() true
 #define bolt_is_last(...) true

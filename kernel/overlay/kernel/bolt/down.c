@@ -85,7 +85,7 @@ static int bolt_deactivate(void)
  * @begun:	set when the first CPU has taken all CPUs out of the online mask
  * @owner:	the CPU that gives up its interrupts and has bolt_irqs_lock, or
  *		nr_cpu_ids
- * @done:	number of CPUs that have given up their interrupts
+ * @done:	number of CPUs that have given up their interrupts, or refused to
  */
 struct bolt_stop {
 	const struct cpumask *cpus;
@@ -99,6 +99,25 @@ struct bolt_stop {
 
 /* Held by the CPU that gives up its interrupts. */
 static DEFINE_RAW_SPINLOCK(bolt_irqs_lock);
+
+/* CPUs of the stop that still have interrupts; bolt_irqs_lock protects the mask. */
+static struct cpumask bolt_irqs_left;
+
+/**
+ * bolt_irqs_left_in - whether another CPU has yet to give up its interrupts
+ * @mask:	the CPUs that count
+ *
+ * An interrupt of such a CPU is moved when that CPU gives up its interrupts.
+ *
+ * Context: a CPU that gives up its interrupts, in stop_machine().
+ * Return: true if so; always false outside of a request.
+ */
+bool bolt_irqs_left_in(const struct cpumask *mask)
+{
+	return bolt_stopping &&
+	       cpumask_any_and_but(&bolt_irqs_left, mask,
+				   smp_processor_id()) < nr_cpu_ids;
+}
 
 /*
  * Any CPU that finds the lock free takes it. In an order, a host that runs the CPUs
@@ -123,9 +142,11 @@ static void bolt_take_irqs_lock(struct bolt_stop *stop)
 void bolt_irqs_moved_off(void)
 {
 	struct bolt_stop *stop = bolt_stopping;
+	unsigned int cpu = smp_processor_id();
 
-	if (!stop || READ_ONCE(stop->owner) != smp_processor_id())
+	if (!stop || READ_ONCE(stop->owner) != cpu)
 		return;
+	__cpumask_clear_cpu(cpu, &bolt_irqs_left);
 	WRITE_ONCE(stop->owner, nr_cpu_ids);
 	raw_spin_unlock(&bolt_irqs_lock);
 }
@@ -230,11 +251,10 @@ static int bolt_stop_and_take_down(const struct cpumask *cpus)
 
 	/* No interrupt may be allocated or freed while interrupts are moved. */
 	irq_lock_sparse();
-	bolt_set_round(cpus);
+	cpumask_copy(&bolt_irqs_left, cpus);
 	bolt_stopping = &stop;
 	err = stop_machine_cpuslocked(bolt_take_down, &stop, cpus);
 	bolt_stopping = NULL;
-	bolt_set_round(NULL);
 	bolt_phase_end(BOLT_PHASE_STOP);
 	for_each_cpu(cpu, cpus) {
 		struct cpuhp_cpu_state *st = bolt_cpuhp_cpu(cpu);

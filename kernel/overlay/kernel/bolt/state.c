@@ -212,8 +212,8 @@ bool bolt_woken_cpu_alive(void)
  *
  * What is done once for all CPUs of a request is done for the last of them.
  *
- * Context: a step in which CPUs take turns: the callback of CPUHP_AP_ACTIVE, run by
- * the control task, and giving up interrupts.
+ * Context: the callback of CPUHP_AP_ACTIVE, which the control task runs for one CPU
+ * after the other.
  * Return: true if no CPU of the request follows @cpu; always true outside of
  * requests.
  */

@@ -287,9 +287,8 @@ static inline enum cpuhp_state bolt_goal(unsigned int cpu)
 }
 
 /**
- * bolt_set_round - say which CPUs take turns in the next step
- * @round:	the CPUs, whose turns come in the order of their numbers; NULL when
- *		the step is over
+ * bolt_set_round - say for which CPUs the control task runs the next callback
+ * @round:	the CPUs, in the order of their numbers; NULL when it has been run
  *
  * Context: the control task, inside a request.
  */

@@ -48,11 +48,13 @@ static void one_cpu_at_a_time(struct kunit *test)
 	};
 
 	guard(cpus_read_lock)();
+	cpumask_copy(&bolt_irqs_left, cpu_online_mask);
 	bolt_stopping = &seen.stop;
 	stop_machine_cpuslocked(bolt_see_turn, &seen, cpu_online_mask);
 	bolt_stopping = NULL;
 	KUNIT_EXPECT_EQ(test, atomic_read(&seen.most), 1);
 	KUNIT_EXPECT_EQ(test, atomic_read(&seen.turns), num_online_cpus());
+	KUNIT_EXPECT_TRUE(test, cpumask_empty(&bolt_irqs_left));
 	KUNIT_EXPECT_FALSE(test, raw_spin_is_locked(&bolt_irqs_lock));
 }
 
@@ -73,16 +75,46 @@ static void second_call_has_no_effect(struct kunit *test)
 		bolt_irqs_moved_off();
 		after_own = raw_spin_is_locked(&bolt_irqs_lock);
 		bolt_irqs_moved_off();
+		if (raw_spin_is_locked(&bolt_irqs_lock))
+			raw_spin_unlock(&bolt_irqs_lock);
 		bolt_stopping = NULL;
 	}
 	KUNIT_EXPECT_TRUE(test, after_other);
 	KUNIT_EXPECT_FALSE(test, after_own);
-	KUNIT_EXPECT_FALSE(test, raw_spin_is_locked(&bolt_irqs_lock));
+}
+
+/* A CPU with a lower number may have its turn later. */
+static void interrupts_of_other_cpus(struct kunit *test)
+{
+	bool own, other, outside;
+	struct bolt_stop stop = {};
+	unsigned int cpu;
+
+	if (num_online_cpus() < 2)
+		kunit_skip(test, "one CPU");
+	guard(cpus_read_lock)();
+	cpu = cpumask_last(cpu_online_mask);
+	KUNIT_EXPECT_EQ(test, set_cpus_allowed_ptr(current, cpumask_of(cpu)), 0);
+	scoped_guard(preempt) {
+		bolt_stopping = &stop;
+		cpumask_copy(&bolt_irqs_left, cpumask_of(smp_processor_id()));
+		own = bolt_irqs_left_in(cpu_possible_mask);
+		cpu = cpumask_first(cpu_online_mask);
+		cpumask_set_cpu(cpu, &bolt_irqs_left);
+		other = bolt_irqs_left_in(cpumask_of(cpu));
+		bolt_stopping = NULL;
+		outside = bolt_irqs_left_in(cpumask_of(cpu));
+		cpumask_clear(&bolt_irqs_left);
+	}
+	KUNIT_EXPECT_FALSE(test, own);
+	KUNIT_EXPECT_TRUE(test, other);
+	KUNIT_EXPECT_FALSE(test, outside);
 }
 
 static struct kunit_case bolt_down_cases[] = {
 	KUNIT_CASE(one_cpu_at_a_time),
 	KUNIT_CASE(second_call_has_no_effect),
+	KUNIT_CASE(interrupts_of_other_cpus),
 	{}
 };
 
