@@ -209,7 +209,10 @@ static int parse_row(struct parsing *parsing, char *line)
 	if (values[TIME] < 0) {
 		row.end = parsing->last + values[INTERVAL];
 	} else if (!parsing->begun) {
-		/* How long the first interval was is not said: as long as the second. */
+		/*
+		 * The trace does not say how long the first interval was; take it to be as long as
+		 * the second.
+		 */
 		parsing->begun = true;
 		parsing->offset = values[TIME];
 		row.end = 0;
@@ -217,7 +220,7 @@ static int parse_row(struct parsing *parsing, char *line)
 		row.end = values[TIME] - parsing->offset;
 	}
 	if (row.end < row.begin || (row.end == row.begin && parsing->trace->count))
-		return wrong(parsing, "the time does not go on");
+		return wrong(parsing, "the time does not increase");
 	if (row.end > LONGEST_TRACE_S)
 		return wrong(parsing, "a trace may not be longer than 400 days");
 	parsing->last = row.end;

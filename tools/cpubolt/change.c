@@ -201,7 +201,7 @@ static bool refuse(struct change *change, const cpu_set_t *cpus, enum cpubolt_wh
 	return true;
 }
 
-/* What is known to be refused, before anything is changed. */
+/* Refuses, before anything is changed, what the kernel is known to refuse. */
 static int check_cpus(struct change *change)
 {
 	unsigned int features = cpubolt_features(change->machine);
@@ -308,7 +308,8 @@ static void print_plan(struct change *change)
 	if (!come && !go)
 		printf("Nothing would change.\n");
 	else
-		printf("%s\n", batch ? "Bolt would do so in one request." :
+		printf("%s\n", batch ? "With Bolt, the kernel would change all
+		these CPUs in one request." :
 		       "Bolt is not enabled: the kernel would change one CPU after the other.");
 	printf("Online afterwards: %s\n", after);
 	free(coming);
@@ -335,7 +336,10 @@ static int dry_run(struct change *change)
 static void print_changed(struct change *change, const cpu_set_t *cpus, const char *how,
 			  const struct cpubolt_result *result)
 {
-	/* In whole numbers: printf() takes 10 us for the first floating-point number. */
+	/*
+	 * The time is printed from whole numbers, because printf() takes 10 us for the first
+	 * floating-point number.
+	 */
 	unsigned long long us10 = (result->ns + 5000) / 10000;
 	char *text;
 
@@ -401,7 +405,7 @@ static int request(struct change *change)
 		return report_error(change, &result, error);
 	if (result.way == CPUBOLT_WAY_NONE)
 		return report_nothing(change);
-	/* The files of a recorded tree do not follow a request. */
+	/* The files of a recorded tree do not change with a request. */
 	if (*change->call->root)
 		result.missing = 0;
 	if (result.missing)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Which CPUs are to have the interrupts, so that all others can go offline quickly. */
+/* Which CPUs are to have the interrupts, so that all other CPUs can go offline quickly. */
 #ifndef IRQ_KEEP_H
 #define IRQ_KEEP_H
 
@@ -8,7 +8,7 @@
 
 /* A CPU is given no more interrupts a second than this, as far as there are CPUs. */
 #define KEEP_RATE	20000
-/* Nor more interrupts than this: a CPU of x86 has about 200 vectors. */
+/* A CPU is given no more interrupts than this, as a CPU of x86 has about 200 vectors. */
 #define KEEP_COUNT	150
 /* The interrupts of a node's devices stay on the node if there are so many a second. */
 #define KEEP_NODE_RATE	1000

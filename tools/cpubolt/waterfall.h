@@ -41,8 +41,8 @@ struct waterfall {
  * @events: in the order of their times
  * @waterfall: is overwritten; free it with waterfall_free()
  *
- * With Bolt, a group is a phase of the last batch in @events. Without, it is a
- * CPU: these come or go one after the other.
+ * With Bolt, a group is a phase of the last batch in @events. Without Bolt, a
+ * group is a CPU, as CPUs then come or go one after the other.
  *
  * Return: 0, -ENODATA if @events has no request, -ENOMEM.
  */

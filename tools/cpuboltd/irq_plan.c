@@ -125,7 +125,7 @@ static bool find_choices(struct plan *plan, const struct irq_fact *irq, bool for
 			CPU_SET_S(scene->base, scene->size, plan->choices);
 		return has(plan, scene->stay, scene->base);
 	}
-	/* The devices of a node have their busy interrupts there. */
+	/* The busy interrupts of a node's devices stay on CPUs of the node. */
 	if (irq->busy && irq->near && !narrow(plan, plan->choices, irq->near))
 		narrow(plan, irq->allowed, scene->stay);
 	return true;
@@ -145,7 +145,7 @@ static int least_loaded(const struct plan *plan, int place)
 	for (cpu = 0; cpu < plan->scene->cpus; cpu++) {
 		if ((int)cpu == place || !has(plan, plan->choices, cpu))
 			continue;
-		/* A CPU with room is better than a full one, whatever either has to do. */
+		/* A CPU with room is better than a full CPU, however much either has to do. */
 		if (found == NOWHERE || is_full(plan, cpu) < is_full(plan, (unsigned int)found) ||
 		    (is_full(plan, cpu) == is_full(plan, (unsigned int)found) &&
 		     plan->loads[cpu] < plan->loads[found]))

@@ -100,7 +100,8 @@ void irqs_forget(struct interrupts *all);
 /**
  * irqs_read_where() - read which CPU an interrupt is on
  *
- * An affinity of one CPU says where the next interrupt occurs; the effective one may lag behind.
+ * If the affinity is a single CPU, the next interrupt occurs there; the effective affinity may lag
+ * behind.
  */
 void irqs_read_where(struct interrupts *all, struct irq *irq, const struct irq_cpus *cpus);
 

@@ -5,7 +5,7 @@
  * This is looked for right before CPUs go, and every ten seconds while CPUs are taken. With all CPUs
  * online one call of sched_getaffinity(2) for each task answers nearly everything. Otherwise one file
  * of each task says whether the task is a strict one, and a second file is read of strict ones only.
- * What was a task of the kernel then is not looked at again.
+ * A process that was found to be one of the kernel is not looked at again.
  */
 #include <ctype.h>
 #include <dirent.h>
@@ -31,7 +31,10 @@ struct search {
 	cpu_set_t *mask;	/* of the task or cpuset at hand */
 	cpu_set_t *common;
 	cpu_set_t *needed;
-	/* Masks of which one CPU has to stay: looked at when it is known which stay anyway. */
+	/*
+	 * Masks of which one CPU has to stay; the choice is made when it is known which CPUs stay
+	 * anyway.
+	 */
 	cpu_set_t **ones;
 	size_t count;
 	struct kthreads kthreads;	/* found now, in the order of the folder */
@@ -89,7 +92,7 @@ static void choose_one(struct search *search, const cpu_set_t *mask)
 	memcpy(search->mask, mask, search->machine->size);
 	if (meets(search, search->needed) || !meets(search, search->going))
 		return;
-	/* Better one that stays than one that has to come. */
+	/* A CPU that stays is a better choice than one that has to come. */
 	if (meets(search, search->online))
 		memcpy(search->mask, search->common, search->machine->size);
 	if (!meets(search, search->going)) {
@@ -191,8 +194,9 @@ static bool is_strict(const struct task *task)
 }
 
 /*
- * Of a task on CPUs 0-1 the online part is all that is online while CPUs 2-7 are offline. So as soon as
- * a CPU is offline, only the whole mask says whether CPUs were chosen for the task.
+ * While CPUs 2-7 are offline, the online part of the mask of a task on CPUs 0-1 is all CPUs that
+ * are online. So as soon as a CPU is offline, only the whole mask says whether CPUs were chosen for
+ * the task.
  */
 static void consider_task(struct search *search, int pid, int tid)
 {
@@ -484,7 +488,7 @@ static void search_mounts(struct search *search)
 	free(text);
 	if (found)
 		return;
-	/* Where these are usually. */
+	/* The usual mount points. */
 	search_cpusets(search, "/sys/fs/cgroup/cpuset", true);
 	search_cpusets(search, "/sys/fs/cgroup", false);
 }

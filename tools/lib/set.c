@@ -138,7 +138,7 @@ static int parse_region(const char **text, unsigned int last, struct region *reg
 check:
 	if (region->first <= region->last && region->last <= last)
 		return 0;
-	/* The CPU number is to blame, not what follows. */
+	/* The error is the CPU number, not what follows it. */
 	*text = begin;
 	return region->first > region->last ? -EINVAL : -ERANGE;
 }

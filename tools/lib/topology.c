@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/* Where CPUs are. Only CPUs that are online have that in sysfs, so what was seen is remembered. */
+/*
+ * Where CPUs are. Only CPUs that are online have a topology in sysfs, so what was read is
+ * remembered.
+ */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -12,7 +15,7 @@
 #define NODE_FOLDER "sys/devices/system/node"
 #define NODES_MAX 1024	/* as the kernel has it */
 
-/* What all CPUs of a package, or of a die, have in common is read once. */
+/* What all CPUs of a package, or of a die, have in common is read once for all of them. */
 struct level {
 	const char *list;	/* CPUs that have it in common */
 	const char *number;
