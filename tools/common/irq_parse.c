@@ -189,7 +189,10 @@ void irq_free(struct irq_table *table)
 	memset(table, 0, sizeof(*table));
 }
 
-/* The same interrupt of the same device in another reading, mostly at the same place. */
+/*
+ * Finds the same interrupt of the same device in another reading, where it is mostly at the same
+ * place.
+ */
 static const struct irq_row *same_row(const struct irq_table *table, const struct irq_row *row,
 				      size_t place)
 {

@@ -220,7 +220,7 @@ static int parse_row(struct parsing *parsing, char *line)
 		row.end = values[TIME] - parsing->offset;
 	}
 	if (row.end < row.begin || (row.end == row.begin && parsing->trace->count))
-		return wrong(parsing, "the time does not increase");
+		return wrong(parsing, "the time does not go on");
 	if (row.end > LONGEST_TRACE_S)
 		return wrong(parsing, "a trace may not be longer than 400 days");
 	parsing->last = row.end;

@@ -6,7 +6,7 @@
 #include "restrain.h"
 
 #define MINUTE_US	60000000ULL
-#define MOST_CHANGES	1024	/* that are remembered; the limit may not be higher */
+#define MOST_CHANGES	1024	/* changes that are remembered; the limit may not be higher */
 #define MOST_DOUBLINGS	6
 
 struct cpu {

@@ -81,7 +81,7 @@ struct bench {
 	bool variants[BENCH_VARIANTS];
 	unsigned int batches[MOST_BATCHES];
 	size_t batch_count;
-	cpu_set_t *cpus;		/* that come and go */
+	cpu_set_t *cpus;		/* the CPUs that come and go */
 	struct bench_case *cases;	/* offline and online, for each batch */
 	struct energy_meters meters;
 	struct bench_power (*powers)[BENCH_VARIANTS];	/* for each batch, with --energy */

@@ -308,8 +308,7 @@ static void print_plan(struct change *change)
 	if (!come && !go)
 		printf("Nothing would change.\n");
 	else
-		printf("%s\n", batch ? "With Bolt, the kernel would change all
-		these CPUs in one request." :
+		printf("%s\n", batch ? "Bolt would do so in one request." :
 		       "Bolt is not enabled: the kernel would change one CPU after the other.");
 	printf("Online afterwards: %s\n", after);
 	free(coming);
@@ -378,7 +377,7 @@ static int report_error(struct change *change, const struct cpubolt_result *resu
 	return exit_code_of(error);
 }
 
-/* CPUs that another program has changed back have not been changed. */
+/* CPUs that another program has changed back do not count as changed. */
 static void forget_unchanged(struct change *change)
 {
 	cpu_set_t *online = set_new(change->machine, CPUBOLT_ONLINE);

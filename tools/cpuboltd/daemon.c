@@ -199,9 +199,9 @@ static void save_taken(struct daemon *daemon)
 }
 
 /*
- * Another program may have changed CPUs since the daemon has looked. Nothing is known yet of who
- * needs such a CPU, so CPUs go in the next interval at the earliest, and only CPUs that the daemon
- * has taken come.
+ * Another program may have changed CPUs since the daemon has looked. It is not known yet which
+ * tasks need such a CPU, so CPUs go in the next interval at the earliest, and only CPUs that the
+ * daemon has taken come.
  */
 static int look_again(struct daemon *daemon)
 {

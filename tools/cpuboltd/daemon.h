@@ -35,7 +35,7 @@ struct daemon {
 	struct machine *machine;
 	struct config *config;
 	bool dry_run;
-	unsigned long samples;		/* that are left, 0 for ever */
+	unsigned long samples;		/* intervals that are left, 0 for ever */
 	struct owner owner;
 	struct restraint *restraint;
 	struct counters counters;

@@ -72,7 +72,10 @@ static bool comes_before(const struct plan *plan, size_t one, size_t other)
 	return one < other;
 }
 
-/* qsort_r() of the C library is not that of POSIX. */
+/*
+ * The plan that compare() sorts. qsort_r() would pass it, but that of the C library is not that of
+ * POSIX.
+ */
 static const struct plan *sorted;
 
 static int compare(const void *a, const void *b)

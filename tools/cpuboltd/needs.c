@@ -2,10 +2,11 @@
 /*
  * What tasks and cpusets need of CPUs that are to go, or have gone
  *
- * This is looked for right before CPUs go, and every ten seconds while CPUs are taken. With all CPUs
- * online one call of sched_getaffinity(2) for each task answers nearly everything. Otherwise one file
- * of each task says whether the task is a strict one, and a second file is read of strict ones only.
- * A process that was found to be one of the kernel is not looked at again.
+ * The daemon looks for these needs right before CPUs go, and every ten seconds while CPUs are
+ * taken. With all CPUs online one call of sched_getaffinity(2) for each task answers nearly
+ * everything. Otherwise one file of each task says whether the task is a strict one, and a second
+ * file is read of strict ones only. A process that was found to be one of the kernel is not looked
+ * at again.
  */
 #include <ctype.h>
 #include <dirent.h>
@@ -38,7 +39,7 @@ struct search {
 	cpu_set_t **ones;
 	size_t count;
 	struct kthreads kthreads;	/* found now, in the order of the folder */
-	size_t known;			/* so many of those found last were passed */
+	size_t known;			/* index of the search in the last list of kernel processes */
 	bool is_kthread;		/* the process at hand */
 	int err;
 };
@@ -55,7 +56,7 @@ static bool meets(struct search *search, const cpu_set_t *cpus)
 	return CPU_COUNT_S(search->machine->size, search->common);
 }
 
-/* All of the mask at hand that is to go stays. */
+/* All CPUs of the mask at hand stay that were to go. */
 static void need_all(struct search *search)
 {
 	meets(search, search->going);

@@ -239,7 +239,7 @@ static void read_nodes(struct cpubolt *handle, cpu_set_t *scratch)
 		close(folder);
 		return;
 	}
-	/* Not set_parse_list(): a machine may have more nodes than CPUs. */
+	/* set_parse_list() is of no use here, because a machine may have more nodes than CPUs. */
 	for (here = text; *here >= '0' && *here <= '9'; here += *here == ',') {
 		first = strtoul(here, &here, 10);
 		last = *here == '-' ? strtoul(here + 1, &here, 10) : first;

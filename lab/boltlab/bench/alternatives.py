@@ -56,8 +56,9 @@ class Quiet:
 class Row:
     """One way on one architecture.
 
-    ``times`` are those of TIMES, as lab/guest/inout.c defines them, in ms. ``taken`` are what of
-    lab/guest/taken.c the pause took from those who used the CPU. ``quiet`` has a row for each CPU.
+    ``times`` are those of TIMES, as lab/guest/inout.c defines them, in ms. ``taken`` says which
+    things of lab/guest/taken.c the pause took from users of the CPU. ``quiet`` has a row for each
+    CPU.
     """
 
     arch: Annotated[str, Among("architecture", lambda: ARCHES)]

@@ -128,7 +128,7 @@ def test_kernels_that_are_not_built_are_passed_over(
     monkeypatch.setattr(build, "current", lambda *args: None)
     assert call(tmp_path, "--config", "rt", "--built") == 2
     assert "its kernel, rt, is not built" in capsys.readouterr().out
-    # Nor does a kernel do that is not what it says.
+    # A kernel that does not print what its configuration's `shows` says fails the run, too.
     assert call(tmp_path, "--config", "rt") == 1
 
 
