@@ -16,7 +16,7 @@
 enum column {
 	TIME,		/* seconds, at the end of the interval */
 	INTERVAL,	/* seconds */
-	CPU_NUMBER,	/* of the line; only "all" is of interest */
+	CPU_NUMBER,	/* CPU of the line; only lines of "all" are read */
 	DEMAND,		/* full CPUs */
 	IDLE,		/* percent of all CPUs */
 	IOWAIT,
@@ -48,7 +48,7 @@ static const struct {
 struct parsing {
 	unsigned int line, cpus;
 	int at[COLUMNS];	/* number of the field, or -1 */
-	double most[COLUMNS];	/* that a field may have */
+	double most[COLUMNS];	/* the most that a field may have */
 	char separator[2];
 	struct load_trace *trace;
 	unsigned int room;

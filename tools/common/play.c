@@ -12,7 +12,7 @@
 
 /* The work of one step, until it is done. */
 struct work {
-	double until;		/* when so much work is done, all of this is */
+	double until;		/* this work is done when so much has been done in all */
 	double amount;
 	unsigned long step;
 };

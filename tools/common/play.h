@@ -45,8 +45,8 @@ struct play_step {
 	const struct load *loads;	/* in this interval */
 	const char *why;		/* the policy has decided so at its end */
 	unsigned int going, coming;	/* CPUs of the request at its end */
-	unsigned int settled;		/* of those that come */
-	double off_seconds;		/* how long those that go take */
+	unsigned int settled;		/* how many of the CPUs that come were settled */
+	double off_seconds;		/* how long the CPUs that go take */
 };
 
 typedef void play_watch(const struct play_step *step, void *data);

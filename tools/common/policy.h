@@ -16,7 +16,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#define FULL_CAPACITY	1024	/* of the fastest kind of CPU in the machine */
+#define FULL_CAPACITY	1024	/* capacity of the fastest kind of CPU in the machine */
 
 /** Where one CPU is; -1 where that is not known */
 struct position {
@@ -48,7 +48,7 @@ struct inputs {
 	const cpu_set_t *usable;	/* CPUs that may be online */
 	const cpu_set_t *online;	/* those of the usable CPUs that are online */
 	const cpu_set_t *floor;		/* those of the usable CPUs that have to be online */
-	const cpu_set_t *before;	/* those that the policy wanted last; at first those online */
+	const cpu_set_t *before; /* the CPUs that the policy wanted last; at first those online */
 };
 
 enum package_level {
@@ -60,7 +60,7 @@ enum package_level {
 struct policy_settings {
 	struct {
 		unsigned int up;	/* busier than that on average: more CPUs */
-		unsigned int down;	/* would fewer CPUs not be busier than that: fewer CPUs */
+		unsigned int down; /* if fewer CPUs would not be busier than that: fewer CPUs */
 		unsigned int pressure;	/* a task waits for so much of the time: more CPUs */
 	} load, package;
 	enum package_level package_level;

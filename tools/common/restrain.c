@@ -10,7 +10,7 @@
 #define MOST_DOUBLINGS	6
 
 struct cpu {
-	bool wanted;		/* by the last decision */
+	bool wanted;		/* whether the last decision wanted the CPU */
 	bool decided;		/* there was a decision */
 	uint64_t since_us;	/* wanted, or not wanted, since then */
 	bool came;		/* at online_us; otherwise the CPU was always online */
@@ -21,7 +21,7 @@ struct cpu {
 
 struct restraint {
 	unsigned int count;
-	unsigned int next, changes;	/* in times[], a ring */
+	unsigned int next, changes;	/* place in the ring times[], and entries */
 	uint64_t times[MOST_CHANGES];
 	struct cpu cpus[];
 };

@@ -39,7 +39,7 @@ static const struct help help = {
 
 struct energy {
 	const char *model_name, *requests_name, *trace_name;
-	double times[ENERGY_KINDS][2];	/* of --native and --bolt, negative if not given */
+	double times[ENERGY_KINDS][2];	/* values of --native and --bolt, negative if not given */
 	bool json;
 	struct energy_pace pace;
 	struct energy_model model;

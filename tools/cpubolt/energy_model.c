@@ -35,7 +35,7 @@ static const struct {
 struct key {
 	enum section section;
 	const char *name;
-	size_t offset;		/* in what the section fills */
+	size_t offset;		/* offset of the key's number in the struct of its section */
 	double least, most;
 	enum { WHOLE = 1, OPTIONAL = 2, FIXED = 4 } flags;
 };
@@ -356,7 +356,7 @@ void energy_model_free(struct energy_model *model)
 struct part {
 	enum section section;
 	void *filled;
-	const char *name;	/* of its own */
+	const char *name;	/* name of the section itself */
 	unsigned int line;
 };
 

@@ -31,7 +31,7 @@ static const struct policy_settings usual_settings = {
 	.load = { .up = 80, .down = 60, .pressure = 10 },
 };
 
-/* One way on its way through the trace. */
+/* The state of one way while the trace is played. */
 struct walk {
 	const struct energy_model *model;
 	struct energy_run *run;

@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* A CPU is given no more interrupts a second than this, as far as there are CPUs. */
+/* A CPU is given no more interrupts a second than this, unless there are too few CPUs. */
 #define KEEP_RATE	20000
 /* A CPU is given no more interrupts than this, as a CPU of x86 has about 200 vectors. */
 #define KEEP_COUNT	150
@@ -21,7 +21,7 @@ struct keep_cpu {
 	bool fixed;		/* cannot go offline anyhow */
 	bool chosen;		/* set by keep_propose() */
 	double rate;		/* interrupts a second that the proposal gives it, likewise */
-	double interrupts;	/* how many interrupts, likewise */
+	double interrupts;	/* how many interrupts the proposal gives it */
 };
 
 /** A movable interrupt */

@@ -19,7 +19,7 @@
  */
 #define KB_FOR_A_CPU	8
 #define LEAST_KB	512
-#define MOST_KB		(1u << 20)	/* of all buffers */
+#define MOST_KB		(1u << 20)	/* size of all buffers together */
 
 struct trace_session {
 	struct tracefs_instance *instance;

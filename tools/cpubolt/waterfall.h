@@ -30,7 +30,7 @@ struct waterfall {
 	unsigned long long batch; /* number of Bolt's batch, 0 without Bolt */
 	unsigned long long total; /* ns from the beginning to the end of the request */
 	unsigned long long in_batch; /* ns that the kernel gives for the batch, 0 without Bolt */
-	int error;		/* of the batch */
+	int error;		/* the error with which the batch ended */
 	struct waterfall_row *rows; /* groups, each followed by its states */
 	size_t count;
 	unsigned int deferred, cancelled, settled; /* teardowns */

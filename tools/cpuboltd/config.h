@@ -22,7 +22,7 @@ enum beside_irqbalance {
 /** Section [interrupts] */
 struct interrupt_settings {
 	bool enabled;
-	unsigned int busy;		/* so many a second, or more, are busy */
+	unsigned int busy;		/* with so many a second an interrupt is busy */
 	unsigned int dwell_s;
 	unsigned int per_minute;
 	enum beside_irqbalance irqbalance;

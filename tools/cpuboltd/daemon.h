@@ -44,7 +44,7 @@ struct daemon {
 	cpu_set_t *usable, *online, *floor, *before, *wanted, *next, *more, *needs;
 	cpu_set_t *going, *coming;
 	cpu_set_t *left;		/* taken by a daemon before, and still not back */
-	cpu_set_t *planned;		/* of a dry run: what it has said last */
+	cpu_set_t *planned;		/* in a dry run: the CPUs that it has named last */
 	cpu_set_t *stay;		/* CPUs that may have interrupts */
 	struct interrupts *interrupts;	/* NULL if these are not moved */
 	uint64_t needs_until_us;	/* when to look again which CPUs are needed */
@@ -64,7 +64,7 @@ struct daemon {
 	sd_event_source *timer;
 	struct cpubolt_monitor *monitor;
 	int control;			/* socket, or -1 */
-	int code;			/* with which the daemon ends */
+	int code;			/* exit code of the daemon */
 };
 
 /** run_daemon() - until a signal comes, or @samples are taken; an exit code */

@@ -10,7 +10,7 @@
 
 #define INTERVALS	5	/* intervals of the daemon from one measurement to the next */
 #define BACK_AGAIN	"interrupts that have the affinity again that was found: %zu"
-#define MOST_LINES	100	/* of an explanation */
+#define MOST_LINES	100	/* most lines of an explanation */
 
 struct interrupts *interrupts_new(struct machine *machine, const struct config *config,
 				  bool dry_run)

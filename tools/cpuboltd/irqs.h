@@ -58,7 +58,7 @@ struct interrupts {
 	size_t told_count;
 	unsigned long told_hash;	/* hash of the interrupts that irqbalance was told */
 	char *reason;			/* why all interrupts are left alone, or NULL */
-	struct irq_state left;		/* of an earlier daemon: not put back */
+	struct irq_state left;		/* interrupts of an earlier daemon that were not put back */
 	uint64_t recent[MOST_RECENT];	/* times of the last moves */
 	unsigned long long moves;
 	struct irq_tally tally;

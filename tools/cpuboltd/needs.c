@@ -20,15 +20,15 @@
 #include "files.h"
 #include "floor.h"
 
-#define TASK_IS_KERNEL_THREAD	0x00200000	/* of the flags in /proc/PID/stat */
-#define MOST_DEPTH		16		/* of folders in a cgroup hierarchy */
+#define TASK_IS_KERNEL_THREAD	0x00200000	/* a flag in /proc/PID/stat */
+#define MOST_DEPTH		16		/* depth of folders in a cgroup hierarchy */
 
 struct search {
 	const struct machine *machine;
 	const cpu_set_t *going, *after;
 	cpu_set_t *online;
 	cpu_set_t *shared;	/* CPUs of tasks for which nobody has chosen CPUs: present, not isolated */
-	bool all_online;	/* of "shared" */
+	bool all_online;	/* all CPUs of "shared" are online */
 	cpu_set_t *mask;	/* of the task or cpuset at hand */
 	cpu_set_t *common;
 	cpu_set_t *needed;

@@ -12,7 +12,7 @@
 #include "private.h"
 
 #define LONG_BITS (sizeof(unsigned long) * CHAR_BIT)
-#define GROUP_BITS 32	/* of a mask as text, between two commas */
+#define GROUP_BITS 32	/* bits between two commas of a mask as text */
 
 /** "10-19:2/5": of 10 to 19, the first 2 of every 5 */
 struct region {

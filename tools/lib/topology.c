@@ -19,7 +19,7 @@
 struct level {
 	const char *list;	/* CPUs that have it in common */
 	const char *number;
-	size_t offset;		/* in struct place */
+	size_t offset;		/* offset in struct place */
 };
 
 static const struct level levels[] = {

@@ -85,7 +85,8 @@ def kernels() -> list[str]:
 def guest(target: Arch, kernel: Kernel, flavour: str, rounds: int, seconds: int) -> Guest:
     """Return the guest that measures all ways of one ``flavour`` on its ``kernel``.
 
-    Its slices are bounded: a CPU that comes is measured without the emulator's part in that.
+    The CPUs' turns in the emulator are kept short, so that a CPU that comes is measured without the
+    emulator's part.
     """
     names = ",".join(name for name, way in ways().items() if way["kernel"] == flavour)
     words = f"run /bin/undisturbed cpus={PAUSED} n={rounds} seconds={seconds} ways={names}"
