@@ -73,8 +73,8 @@ static bool comes_before(const struct plan *plan, size_t one, size_t other)
 }
 
 /*
- * The plan that compare() sorts. qsort_r() would pass it, but that of the C library is not that of
- * POSIX.
+ * The plan that compare() sorts. qsort_r(), which would pass the plan to compare(), has other
+ * arguments in the C library than in POSIX.
  */
 static const struct plan *sorted;
 

@@ -230,7 +230,7 @@ static int vectors_get(void)
 	return err;
 }
 
-/* Calls that need the interrupts; none comes before they are there. */
+/* Begins a call that needs the interrupts; fails if the interrupts are not there yet. */
 static int vectors_begin(void)
 {
 	mutex_lock(&vectors_lock);

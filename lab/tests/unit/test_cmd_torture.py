@@ -355,7 +355,8 @@ def test_races_are_looked_for_until_the_time_is_over(
     clock = itertools.count(step=15)
     monkeypatch.setattr("time.monotonic", lambda: next(clock))
     assert call(tmp_path, "--races", "--minutes", "9") == 0
-    # A run reads the clock before and after, and then whether the time is over.
+    # Each run reads the clock three times: before it, after it, and to see whether the time is
+    # over.
     assert 1 < len(run) <= 9 * 60 / 45
 
 
