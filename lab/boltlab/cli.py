@@ -146,7 +146,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         _fail("interrupted; the next call goes on from here")
         return errors.INTERRUPTED
     except BrokenPipeError:
-        # The program that reads the lab's output has ended, as head and less do: no failure.
+        # It is no failure if the program that reads the lab's output has ended, as head and less
+        # do.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return errors.FAILURE
 

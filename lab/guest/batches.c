@@ -98,7 +98,10 @@ static void traced(const char *kind, const int *cpus, int n, bool online,
 		tracing_send(kind, "batch", n, start, end);
 }
 
-/* Offline and online while teardowns stay deferred, then with all of them settled in between. */
+/*
+ * Makes requests offline and online while teardowns stay deferred, and then such
+ * requests with all teardowns settled in between.
+ */
 static void cycle(const int *cpus, int n, long gap_ms, bool keep)
 {
 	traced("offline", cpus, n, false, request, keep);

@@ -110,7 +110,7 @@ int main(int argc, char **argv)
 		sleep_ms(gap_ms);
 		change(list, cpus, n, bolt, true);
 		sleep_ms(gap_ms);
-		/* A phase as long as a request, but without one. */
+		/* A phase that is as long as a request, but in which there is no request. */
 		mark(IDLE);
 		sleep_ms(took / 1000000 + 1);
 		mark(NONE);

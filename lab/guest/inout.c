@@ -5,7 +5,7 @@
  *	left	the write until a task that was working on the CPU works on another one
  *	back	the write until its end
  *	out	the same write until a task runs on the CPU that asks for it after the write
- * A CPU that is only idle is asked for nothing: it has only the last of these.
+ * For a CPU that is only idle there is no write, so that only the last time is measured.
  */
 #define _GNU_SOURCE
 #include "guest.h"

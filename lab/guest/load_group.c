@@ -24,7 +24,7 @@ static void set(const char *group, const char *file, const char *value)
 		wrong("%s: %s", path, strerror(-err));
 }
 
-/* Up to two CPUs; if these are offline, the group has the CPUs of its parent. */
+/* Gives the group up to two CPUs; if these are offline, the group has the CPUs of its parent. */
 static void set_cpus(const char *group)
 {
 	char list[32];

@@ -135,8 +135,9 @@ static void read_reasons(const char *program, int said)
 }
 
 /*
- * A scheduler schedules all tasks, is unloaded, and so on. The kernel unloads a scheduler that has
- * no callbacks for CPUs that come and go, and the program then loads the scheduler again.
+ * A scheduler is loaded, schedules all tasks, and is unloaded, again and again. The kernel unloads
+ * a scheduler that has no callbacks for CPUs that come and go, and the program then loads the
+ * scheduler again.
  */
 static void schedulers(int which)
 {

@@ -20,11 +20,11 @@ extern const char *const way_names[WAYS];
 /* Whether CPUs are taken offline. */
 bool way_is_offline(enum way way);
 
-/* Before the first request and after the last one of a way. */
+/* Called before the first request and after the last request of a way. */
 void pause_prepare(const struct pause *p);
 void pause_finish(const struct pause *p);
 
-/* The request, and nothing else: a caller may take its time. */
+/* Makes the request and does nothing else, so that a caller can time the request. */
 void pause_request(const struct pause *p, bool away);
 
 /* Dies unless the kernel has done what was asked for. */

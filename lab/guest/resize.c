@@ -25,7 +25,7 @@ static const char *online_file(int cpu)
 	return path;
 }
 
-/* '1', '0', or 0 if there is no such CPU. Waits for a change that the kernel is at. */
+/* '1', '0', or 0 if there is no such CPU. Waits until the kernel has ended the change. */
 static char state(int cpu)
 {
 	char text[8];
@@ -110,7 +110,10 @@ static struct change by_agent(int cpu, bool online)
 	return change;
 }
 
-/* Known to a millisecond: from when the CPU was last seen online to when it was seen offline. */
+/*
+ * The time is known to a millisecond: it lasts from when the CPU was last seen online
+ * until it was seen offline.
+ */
 static struct change by_host(int cpu)
 {
 	struct change change = { .begin = now_ns() };

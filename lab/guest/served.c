@@ -6,10 +6,10 @@
  *
  * One thread sends @rate requests a second to a UDP socket of the loopback device, whether or not
  * earlier ones were answered; @servers threads compute for @work_us each and answer. A latency is
- * counted from when the request was due. In each cycle the host is asked for each CPU of the list;
- * a CPU that has come is set online and given a task; after @dwell_ms it is set offline, and the
- * host is asked to take it out. The first @ways of enum way take turns. Where the host cannot add
- * CPUs (slots=0), the CPUs are there and are set online and offline only.
+ * counted from when the request was due. In each cycle the program asks the host for each CPU of
+ * the list, sets a CPU that has come online, and gives it a task; after @dwell_ms the program sets
+ * the CPU offline, and asks the host to take it out. The first @ways of enum way are used in turn.
+ * Where the host cannot add CPUs (slots=0), the CPUs are there and are set online and offline only.
  */
 #define _GNU_SOURCE
 #include "guest.h"

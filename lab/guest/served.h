@@ -20,7 +20,10 @@ extern const char *const way_names[WAYS];
 void slot_add(int cpu);
 void slot_eject(int cpu);
 
-/* Return when the CPU is online, or offline; BY_HOST takes it out as well. */
+/*
+ * bring() returns when the CPU is online, take() when it is offline; with BY_HOST
+ * take() also has the host take the CPU out.
+ */
 struct change bring(int cpu, enum way way);
 struct change take(int cpu, enum way way);
 

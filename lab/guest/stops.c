@@ -127,7 +127,7 @@ static void suspend_round(const struct measure *m, int variant, int i)
 	gap(m->gap_ms, i);
 }
 
-/* Dies if the way down had fewer stops than are needed: then the trace is not to be believed. */
+/* Dies if the way down had fewer stops than are needed, because the trace then lacks some. */
 static void check(const struct measure *m, int variant, int i)
 {
 	int times = found[variant][DOWN][i].times, least = variant == BOLT ? 1 : m->ncpus;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What a pause takes from those who use a CPU. Each has been on the CPU before the pause:
+ * What a pause takes from a task, a timer and a counter that use a CPU. Each of these was on the
+ * CPU before the pause:
  *	affinity	a task that asked for this CPU only, and runs now and then: has what it asked
  *			for again when the CPU is back
  *	timer		a timer that is due in the pause: wakes this CPU

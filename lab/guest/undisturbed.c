@@ -4,14 +4,14 @@
  *
  * A way is one of pause.h: CPUs that are online and idle; in an isolated partition of cpusets;
  * natively offline, without and with expedited grace periods; parked cold and warm. Without ways=,
- * all of them that the kernel has.
+ * the program uses all ways that the kernel has.
  *
  * For each way, the first CPU of the list goes and comes @n times in a guest without load (inout.c,
  * taken.c). Then a small load runs on the other CPUs or wherever the scheduler puts it, while all
  * CPUs of the list are paused. Counted for each of them are idle periods, interrupts,
- * interprocessor interrupts among these, and tasks that ran, by the kernel's trace events. Nothing
- * is traced on a CPU that is offline; so the interrupts that /proc/interrupts has for a CPU are
- * compared, too: after an absence, and after one that is over at once.
+ * interprocessor interrupts among these, and tasks that ran, by the kernel's trace events. The
+ * kernel traces nothing on a CPU that is offline. So the counts of the CPU in /proc/interrupts are
+ * compared, too: after a long absence, and after an absence that is over at once.
  */
 #define _GNU_SOURCE
 #include "guest.h"
@@ -38,7 +38,10 @@
 #define MAX_TASKS 16
 #define MAX_COMM 32
 
-/* Events; those of them that are interrupts, the timer's among these, and interprocessor ones. */
+/*
+ * The events that are traced; which of these are interrupts, which the timer's, and
+ * which interprocessor interrupts.
+ */
 #ifdef __aarch64__
 static const char *const events[] = {
 	"power/cpu_idle", "sched/sched_switch", "irq/irq_handler_entry", "ipi/ipi_entry",
@@ -232,7 +235,10 @@ static long all_interrupts(int cpu)
 
 /* -- Absences -------------------------------------------------------------- */
 
-/* One absence; @counts may be NULL. Returns in @all how many interrupts each CPU took from end to end. */
+/*
+ * Makes one absence of the CPUs; @counts may be NULL. Returns in @all how many
+ * interrupts each CPU took from end to end.
+ */
 static void be_away(const struct pause *p, long ms, struct counts *counts, long *all)
 {
 	for (int i = 0; i < p->n; i++)
@@ -315,7 +321,7 @@ static void measure(enum way way, const char *list, const int *cpus, int n, long
 		must_write(SETTLE, SETTLE_MS);
 	}
 	pause_prepare(&all);
-	/* The load may run anywhere, but for one of its tasks. */
+	/* The tasks of the load may run anywhere, except one. */
 	start_load(pids);
 	sleep_ms(200);
 	undisturbed(&all, seconds);

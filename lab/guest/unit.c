@@ -261,7 +261,7 @@ static void orderly(void)
 
 /* -- Without anything to do ------------------------------------------------------- */
 
-/* Until no CPU has come or gone for as long as a policy may wait. */
+/* Waits until no CPU has come or gone for as long as a policy may wait. */
 static void wait_for_rest(void)
 {
 	int before = online_count(), quiet = 0;
@@ -277,7 +277,10 @@ static void wait_for_rest(void)
 	}
 }
 
-/* What the daemon takes with its defaults, but for @config: when the CPUs have gone. */
+/*
+ * Measures the CPU time and memory of the daemon with its defaults, changed by
+ * @config, after the CPUs have gone.
+ */
 static void idle(const char *config, const char *what, long seconds)
 {
 	char text[64];

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What measure does with the module in vectors/: see there. */
+/* The part of measure that uses the module in vectors/, which vectors/vectors.c explains. */
 #define _GNU_SOURCE
 #include "measure.h"
 
@@ -40,7 +40,10 @@ void vectors_keep(const char *list)
 	kept = *list != '\n';
 }
 
-/* All interrupts are configured for @cpu, and are there, unless they are kept. */
+/*
+ * Checks that all interrupts are configured for @cpu, and are on that CPU unless they
+ * are kept elsewhere.
+ */
 void vectors_gather(int cpu)
 {
 	char text[16];
@@ -59,7 +62,7 @@ void vectors_raise(void)
 	set(PARAMETERS "raise", "1");
 }
 
-/* Each interrupt was handled as often as it was sent. */
+/* Checks that each interrupt was handled as often as it was sent. */
 void vectors_check(void)
 {
 	long wrong = number(PARAMETERS "wrong");

@@ -5,14 +5,16 @@
  * address MARK + 64 * phase, which is used for nothing else; phase 0 is no phase.
  *
  * A stretch is what a CPU runs in the kernel between two instructions of user
- * space. With tasks that never ask for anything on every CPU, it is how long
- * they could not run, in instructions. CPUs take turns of equal length, so
- * that what one of them spends waiting is about what the others work meanwhile.
+ * space. If a task that never asks for anything runs on every CPU, a stretch is
+ * how long such a task could not run, in instructions. CPUs take turns of equal
+ * length, so the time that one CPU spends waiting is about the time for which
+ * the other CPUs work meanwhile.
  *
  * Running CPUs in turn, QEMU 8 and later give the number of the CPU that
- * translated a block, not of the one that executes it. So CPUs are told by
- * where the kernel has their per-CPU data, in a register; they are numbered in
- * that order. QEMU 7.2 gives the right number and no registers.
+ * translated a block, not of the one that executes it. So the plugin tells CPUs
+ * apart by the address of their per-CPU data, which the kernel has in a
+ * register, and numbers the CPUs in the order of these addresses. QEMU 7.2
+ * gives the right number, but no registers.
  *
  * Built with -DARM64 for arm64 guests.
  */

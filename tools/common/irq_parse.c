@@ -79,7 +79,7 @@ static int read_device(struct irq_row *row, const char *text, const char *end)
 	for (length = 0; word + length < end && word[length] != ' '; length++)
 		;
 	row->hwirq = strndup(word, length);
-	/* The names of devices follow after two blanks, and may have single ones. */
+	/* The names of devices follow after two blanks, and may contain single blanks. */
 	for (gap = word; gap + 1 < end; gap++)
 		if (gap[0] == ' ' && gap[1] == ' ')
 			name = gap + 2;
@@ -189,7 +189,10 @@ void irq_free(struct irq_table *table)
 	memset(table, 0, sizeof(*table));
 }
 
-/* The same interrupt of the same device in another reading, mostly at the same place. */
+/*
+ * Finds the same interrupt of the same device in another reading, where it is mostly at the same
+ * place.
+ */
 static const struct irq_row *same_row(const struct irq_table *table, const struct irq_row *row,
 				      size_t place)
 {
@@ -202,7 +205,7 @@ static const struct irq_row *same_row(const struct irq_table *table, const struc
 	return NULL;
 }
 
-/* Both lists of CPUs ascend: @from is where to go on in the one of @table. */
+/* Both lists of CPUs ascend, so the search goes on at index @from of @table's list. */
 static bool same_cpu(const struct irq_table *table, unsigned int cpu, size_t *from)
 {
 	while (*from < table->cpu_count && table->cpus[*from] < cpu)
@@ -240,7 +243,7 @@ static bool is_private(const struct irq_row *row)
 
 	if (!strncmp(row->chip, "GIC", 3))
 		return hwirq >= 16 && hwirq < 32;
-	/* The name of the last one, "RISC-V INTC", is two words. */
+	/* "RISC-V INTC" is one name of two words. */
 	return !strcmp(row->chip, "xen-percpu") || !strcmp(row->chip, "RISC-V");
 }
 

@@ -37,7 +37,10 @@ static bool is_writable(const char *root, int irq)
 	return writable;
 }
 
-/* Older kernels make all of these files writable: debugfs knows, if the kernel has the file. */
+/*
+ * Older kernels make smp_affinity writable for every interrupt; there, debugfs tells whether the
+ * interrupt is managed, if the kernel has that file.
+ */
 static bool is_managed(const char *root, int irq)
 {
 	char path[64], *text;

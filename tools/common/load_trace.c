@@ -16,7 +16,7 @@
 enum column {
 	TIME,		/* seconds, at the end of the interval */
 	INTERVAL,	/* seconds */
-	CPU_NUMBER,	/* of the line; only "all" is of interest */
+	CPU_NUMBER,	/* CPU of the line; only lines of "all" are read */
 	DEMAND,		/* full CPUs */
 	IDLE,		/* percent of all CPUs */
 	IOWAIT,
@@ -48,7 +48,7 @@ static const struct {
 struct parsing {
 	unsigned int line, cpus;
 	int at[COLUMNS];	/* number of the field, or -1 */
-	double most[COLUMNS];	/* that a field may have */
+	double most[COLUMNS];	/* the most that a field may have */
 	char separator[2];
 	struct load_trace *trace;
 	unsigned int room;
@@ -209,7 +209,10 @@ static int parse_row(struct parsing *parsing, char *line)
 	if (values[TIME] < 0) {
 		row.end = parsing->last + values[INTERVAL];
 	} else if (!parsing->begun) {
-		/* How long the first interval was is not said: as long as the second. */
+		/*
+		 * The trace does not say how long the first interval was; take it to be as long as
+		 * the second.
+		 */
 		parsing->begun = true;
 		parsing->offset = values[TIME];
 		row.end = 0;

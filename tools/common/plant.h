@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * A machine that is only computed: recorded work, and the CPUs that a policy leaves it
+ * A simulated machine: recorded work is done on the CPUs that a policy keeps online
  *
  * Work that finds no CPU waits, and is done later. The scheduler is taken for an ideal one that keeps
  * all CPUs busy alike. Work that waits for more than a minute of the whole machine is dropped: a

@@ -12,7 +12,7 @@
 
 /* The work of one step, until it is done. */
 struct work {
-	double until;		/* when so much work is done, all of this is */
+	double until;		/* this work is done when so much has been done in all */
 	double amount;
 	unsigned long step;
 };
@@ -110,7 +110,7 @@ static void finish(struct player *player, unsigned long now)
 		player->extra[steps] = player->last_on;
 }
 
-/* What came first is done first. */
+/* Work that came first is done first. */
 static void count_work(struct player *player, double amount, unsigned long now)
 {
 	const struct plant *plant = &player->plant;
@@ -185,7 +185,7 @@ static void change(struct player *player, double now, struct outcome *outcome)
 	outcome->requesting += player->free_at - now;
 }
 
-/* At the end of an interval. */
+/* Lets the policy decide at the end of an interval. */
 static int decide(struct player *player, double now, struct outcome *outcome)
 {
 	const struct play *play = player->play;

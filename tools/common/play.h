@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Recorded load, and what a policy would have done: no CPU is looked at
+ * Plays recorded load to a policy, without a look at CPUs of this machine
  *
- * Each interval has two halves: the work of the trace is done by the CPUs that are online, then the
- * policy decides, and restrain.c with it. What it has changed counts from the next interval on. While
- * a request is under way nothing is decided.
+ * Each interval has two halves: first the CPUs that are online do the work of the trace, then the
+ * policy and restrain.c decide. What they have changed counts from the next interval on. While a
+ * request is under way nothing is decided.
  */
 #ifndef PLAY_H
 #define PLAY_H
@@ -16,7 +16,7 @@
 struct request_times {
 	double off, off_more;	/* the first CPU of a request, and each further one */
 	double on, on_more;
-	double settled_more;	/* takes a CPU more to come that went so long ago: */
+	double settled_more;	/* how much longer a CPU takes to come that went so long ago: */
 	double settle_after;
 };
 
@@ -37,7 +37,7 @@ struct play {
 	struct request_times requests;		/* 0: a request takes no time */
 };
 
-/** One interval of it */
+/** One interval of the trace */
 struct play_step {
 	double begin, seconds;		/* since the begin of the trace, and the interval */
 	const cpu_set_t *online;	/* in this interval */
@@ -45,8 +45,8 @@ struct play_step {
 	const struct load *loads;	/* in this interval */
 	const char *why;		/* the policy has decided so at its end */
 	unsigned int going, coming;	/* CPUs of the request at its end */
-	unsigned int settled;		/* of those that come */
-	double off_seconds;		/* how long those that go take */
+	unsigned int settled;		/* how many of the CPUs that come were settled */
+	double off_seconds;		/* how long the CPUs that go take */
 };
 
 typedef void play_watch(const struct play_step *step, void *data);

@@ -2,9 +2,10 @@
 /*
  * What a policy gets, and what a policy answers.
  *
- * A policy is a pure function: of what was measured in one interval it makes the set of CPUs that it
- * wants online, and says why. It keeps nothing from one call to the next. What must hold whatever a
- * policy wants - the floor, dwell, delay and the limit of changes - is the business of restrain.c.
+ * A policy is a pure function: from what was measured in one interval it computes the set of CPUs
+ * that it wants online, and says why. A policy keeps nothing from one call to the next. What must
+ * hold whatever a policy wants - the floor, dwell, delay and the limit of changes - is the business
+ * of restrain.c.
  *
  * A policy NAME is a file policy_NAME.c, and a line in policies.c.
  */
@@ -15,7 +16,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#define FULL_CAPACITY	1024	/* of the fastest kind of CPU in the machine */
+#define FULL_CAPACITY	1024	/* capacity of the fastest kind of CPU in the machine */
 
 /** Where one CPU is; -1 where that is not known */
 struct position {
@@ -47,7 +48,7 @@ struct inputs {
 	const cpu_set_t *usable;	/* CPUs that may be online */
 	const cpu_set_t *online;	/* those of the usable CPUs that are online */
 	const cpu_set_t *floor;		/* those of the usable CPUs that have to be online */
-	const cpu_set_t *before;	/* those that the policy wanted last; at first those online */
+	const cpu_set_t *before; /* the CPUs that the policy wanted last; at first those online */
 };
 
 enum package_level {
@@ -59,7 +60,7 @@ enum package_level {
 struct policy_settings {
 	struct {
 		unsigned int up;	/* busier than that on average: more CPUs */
-		unsigned int down;	/* would fewer CPUs not be busier than that: fewer CPUs */
+		unsigned int down; /* if fewer CPUs would not be busier than that: fewer CPUs */
 		unsigned int pressure;	/* a task waits for so much of the time: more CPUs */
 	} load, package;
 	enum package_level package_level;
@@ -83,7 +84,8 @@ struct policy {
 	const char *summary;
 	/*
 	 * CPUs come in the interval in which the policy first wants CPUs. For other policies CPUs
-	 * come with the same delay as CPUs go, and later if that has been in vain before.
+	 * come with the same delay as CPUs go; a CPU that was soon not wanted any more after it
+	 * came, comes later the next time.
 	 */
 	bool urgent;
 	/** decide() - fill in @decision; 0, or -ENOMEM */
@@ -105,8 +107,8 @@ const struct policy *policy_find(const char *name);
  * demand() - what the tasks would run, in units of capacity: FULL_CAPACITY is one fast CPU
  * @pressure: percentage from which on waiting tasks count
  *
- * As long as no task waits, that is what the CPUs ran. CPUs that are busy all the time hide how much
- * there is to do; then each task that waits counts as a full CPU.
+ * As long as no task waits, the demand is what the CPUs ran. CPUs that are busy all the time hide
+ * how much there is to do; then each task that waits counts as a full CPU.
  */
 unsigned long demand(const struct inputs *inputs, unsigned int pressure);
 
@@ -121,7 +123,8 @@ bool suffices(unsigned long capacity, unsigned long wanted, unsigned int percent
  * @length: how many there are
  *
  * The floor comes first, then the package, cluster and core of the first CPU of the floor: siblings
- * stand together, as do clusters and packages, so that the rest is empty as a whole.
+ * stand together, as do clusters and packages, so that whole cores, clusters and packages stay
+ * empty.
  *
  * To be freed with free(); NULL without memory.
  */

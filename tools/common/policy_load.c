@@ -53,7 +53,7 @@ static int decide(const struct policy_settings *settings, const struct inputs *i
 			 CPU_COUNT_S(inputs->size, decision->wanted));
 	} else {
 		want_first(inputs, order, fewer, decision->wanted);
-		/* Between both limits all stays as it is. */
+		/* Between both limits the CPUs stay as they are. */
 		if (capacity_of(inputs, decision->wanted) >= now)
 			memcpy(decision->wanted, inputs->before, inputs->size);
 		snprintf(decision->why, sizeof(decision->why),

@@ -2,9 +2,10 @@
 /*
  * The policy "package": whole packages or clusters go, so that these can sleep
  *
- * A group is the usable CPUs of one package or of one cluster. Of each single group, and of the first
- * groups together, the policy takes the one with the least capacity that suffices. Where a small group
- * and a big one differ, as with big.LITTLE, that is a switch from one to the other.
+ * A group is the usable CPUs of one package or of one cluster. The candidates are each single
+ * group, and the first groups together; the policy takes the candidate with the least capacity that
+ * suffices. On a machine with a small group and a big one, as with big.LITTLE, the policy so
+ * switches from one group to the other.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -68,7 +69,7 @@ static void consider(struct search *search, cpu_set_t *candidate)
 		if (CPU_ISSET_S(cpu, inputs->size, inputs->floor))
 			add_group(search, cpu, candidate);
 	capacity = capacity_of(inputs, candidate);
-	/* Where CPUs would go, what stays must not be full at once. */
+	/* If CPUs would go, the CPUs that stay must not be fully busy at once. */
 	percent = contains(search, candidate, inputs->before) ? search->settings->package.up :
 								search->settings->package.down;
 	if (!suffices(capacity, search->wanted, percent))
@@ -90,7 +91,10 @@ static void consider_all(struct search *search, const unsigned int *order, unsig
 	unsigned int i;
 
 	for (i = 0; i < length; i++) {
-		/* Each group once: its CPUs stand together, but for those of the floor. */
+		/*
+		 * Each group is tried once: its CPUs stand together in the order, except CPUs of
+		 * the floor.
+		 */
 		if (CPU_ISSET_S(order[i], inputs->size, first_ones))
 			continue;
 		CPU_ZERO_S(inputs->size, search->candidate);

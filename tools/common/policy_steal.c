@@ -3,7 +3,8 @@
  * The policy "steal": a guest gives back CPUs that its host does not run
  *
  * With more virtual CPUs than the host runs at once, the host stops some in the middle of a critical
- * section while other CPUs of the guest wait for these. With as many as the host runs, each CPU runs.
+ * section while other CPUs of the guest wait for these. With as many virtual CPUs as the host runs,
+ * each virtual CPU runs.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -36,7 +37,7 @@ static int decide(const struct policy_settings *settings, const struct inputs *i
 		busy += inputs->loads[cpu].busy;
 		steal += inputs->loads[cpu].steal;
 	}
-	/* The share counts in the time that the guest wanted to run, not in all time. */
+	/* The share is one of the time for which the guest wanted to run, not of all time. */
 	percent = busy + steal ? steal * 100 / (busy + steal) : 0;
 	order = order_new(inputs, &length);
 	if (!order)
@@ -46,7 +47,7 @@ static int decide(const struct policy_settings *settings, const struct inputs *i
 		want_first(inputs, order, length, length, decision->wanted);
 		snprintf(decision->why, sizeof(decision->why), "no CPU is online");
 	} else if (percent >= settings->steal.give && steal >= 500) {
-		/* The host ran so many CPUs less than there are. */
+		/* By how many CPUs the host ran fewer than there are. */
 		unsigned int back = (steal + 500) / 1000;
 
 		want_first(inputs, order, length, back < online ? online - back : 1,

@@ -6,11 +6,11 @@
 #include "restrain.h"
 
 #define MINUTE_US	60000000ULL
-#define MOST_CHANGES	1024	/* that are remembered; the limit may not be higher */
+#define MOST_CHANGES	1024	/* changes that are remembered; the limit may not be higher */
 #define MOST_DOUBLINGS	6
 
 struct cpu {
-	bool wanted;		/* by the last decision */
+	bool wanted;		/* whether the last decision wanted the CPU */
 	bool decided;		/* there was a decision */
 	uint64_t since_us;	/* wanted, or not wanted, since then */
 	bool came;		/* at online_us; otherwise the CPU was always online */
@@ -21,7 +21,7 @@ struct cpu {
 
 struct restraint {
 	unsigned int count;
-	unsigned int next, changes;	/* in times[], a ring */
+	unsigned int next, changes;	/* place in the ring times[], and entries */
 	uint64_t times[MOST_CHANGES];
 	struct cpu cpus[];
 };
@@ -63,7 +63,7 @@ static void note_wish(struct cpu *cpu, bool wanted, uint64_t now_us)
 {
 	if (cpu->decided && cpu->wanted == wanted)
 		return;
-	/* Wanted for less than a minute after it came: next time it comes later. */
+	/* The CPU was wanted for less than a minute after it came, so it comes later next time. */
 	if (cpu->decided && !wanted && cpu->came) {
 		if (now_us - cpu->online_us >= MINUTE_US)
 			cpu->in_vain = 0;
@@ -81,7 +81,7 @@ static bool may_come(const struct cpu *cpu, const struct restraint_rules *rules,
 	return policy->urgent || now_us - cpu->since_us >= rules->hold_us << cpu->in_vain;
 }
 
-/* What is to become of a usable CPU, but for the limit of changes. */
+/* Decides what becomes of a usable CPU, before the limit of changes applies. */
 static bool judge(struct cpu *cpu, const struct restraint_rules *rules,
 		  const struct policy *policy, bool online, bool floor, uint64_t now_us)
 {
@@ -108,7 +108,7 @@ static bool judge(struct cpu *cpu, const struct restraint_rules *rules,
 
 /* -- The limit of changes --------------------------------------------------- */
 
-/* Puts @cpu back to where it is, for the limit. */
+/* Leaves @cpu as it is, because the limit of changes is reached. */
 static void keep(struct restraint *restraint, const struct inputs *inputs, unsigned int cpu,
 		 cpu_set_t *result)
 {
@@ -119,7 +119,7 @@ static void keep(struct restraint *restraint, const struct inputs *inputs, unsig
 		CPU_CLR_S(cpu, inputs->size, result);
 }
 
-/* With the last change that is left, all CPUs come. */
+/* The last change that is left brings all CPUs. */
 static void bring_all(struct restraint *restraint, const struct inputs *inputs, cpu_set_t *result)
 {
 	unsigned int cpu;
@@ -146,7 +146,7 @@ static void limit(struct restraint *restraint, const struct restraint_rules *rul
 		bool online = CPU_ISSET_S(cpu, inputs->size, inputs->online);
 		bool then = CPU_ISSET_S(cpu, inputs->size, result);
 
-		/* What goes may have to come back: for that a change must be left. */
+		/* A CPU that goes may have to come back, for which a change must be left. */
 		if (online && !then)
 			keep(restraint, inputs, cpu, result);
 		else if (!left && then && !online &&

@@ -5,10 +5,11 @@
  * - The floor is online, and CPUs that may not be online do not come.
  * - Delay: a CPU goes when no decision of "hold" has wanted the CPU.
  * - Dwell: a CPU that came stays for "dwell" at least.
- * - Limit: there are so many changes in a minute at most. The last one that is left brings all CPUs, so
- *   that no load has to wait until the minute is over. Only the floor comes regardless.
+ * - Limit: there are so many changes in a minute at most. The last change that is left brings all
+ * CPUs, so that no load has to wait until the minute is over. Only CPUs of the floor come even when
+ * no change is left.
  *
- * This layer is pure, too: the caller says what time it is.
+ * These functions are pure, too, as policies are: the caller says what time it is.
  */
 #ifndef RESTRAIN_H
 #define RESTRAIN_H

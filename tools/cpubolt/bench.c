@@ -26,7 +26,7 @@
 #define MOST_PAIRS	1000000
 #define MOST_GAP_MS	60000
 #define BAR_WIDTH	30
-/* With --energy, what was not said: RAPL counts once a millisecond, batteries once in some seconds. */
+/* Defaults with --energy: RAPL counts once a millisecond, batteries once in some seconds. */
 #define ENERGY_WAIT_MS	5000
 #define ENERGY_PAIRS	5
 #define UNSAID		(~0UL)
@@ -81,7 +81,7 @@ struct bench {
 	bool variants[BENCH_VARIANTS];
 	unsigned int batches[MOST_BATCHES];
 	size_t batch_count;
-	cpu_set_t *cpus;		/* that come and go */
+	cpu_set_t *cpus;		/* the CPUs that come and go */
 	struct bench_case *cases;	/* offline and online, for each batch */
 	struct energy_meters meters;
 	struct bench_power (*powers)[BENCH_VARIANTS];	/* for each batch, with --energy */
@@ -97,7 +97,7 @@ static void on_signal(int signal)
 	interrupted = signal;
 }
 
-/* A request cannot be interrupted, what is between two requests can. */
+/* A signal does not interrupt a request, only the time between two requests. */
 static void catch_signals(void)
 {
 	struct sigaction action = { .sa_handler = on_signal };
@@ -194,7 +194,7 @@ static int read_option(struct bench *bench, int option)
 	return EXIT_USAGE;
 }
 
-/* What no option has said. */
+/* Fills in defaults for what no option has set. */
 static void set_usual(struct bench *bench)
 {
 	if (bench->pairs == UNSAID)
@@ -261,7 +261,10 @@ static cpu_set_t *free_cpus(struct cpubolt *machine)
 	return cpus;
 }
 
-/* The last CPUs: the first ones have most of the interrupts. One that can go stays. */
+/*
+ * Chooses the last CPUs, because the first ones have most of the interrupts. One CPU that can go
+ * stays.
+ */
 static int choose_cpus(struct bench *bench)
 {
 	struct cpubolt *machine = bench->machine;
@@ -353,7 +356,10 @@ static int check_tasks(struct bench *bench)
 	return EXIT_DONE;
 }
 
-/* What measures must not be moved: to a CPU that stays, preferably one that cannot go. */
+/*
+ * Binds this program to a CPU that stays, preferably one that cannot go, so that a request does not
+ * move the program.
+ */
 static int pin(struct bench *bench)
 {
 	struct cpubolt *machine = bench->machine;
@@ -431,7 +437,7 @@ static int check_variants(struct bench *bench)
 	return any ? EXIT_DONE : fail(EXIT_FAILED, "no variant is left to measure");
 }
 
-/* CPUs first: with Bolt these come back sooner. */
+/* CPUs are put back first, because with Bolt they come back sooner. */
 static int put_back(struct bench *bench)
 {
 	struct cpubolt_result result;
@@ -456,7 +462,7 @@ static unsigned long ms_since(const struct timespec *then, const struct timespec
 	return (now->tv_sec - then->tv_sec) * 1000 + (now->tv_nsec - then->tv_nsec) / 1000000;
 }
 
-/* On a terminal, ten times a second at most. */
+/* Draws the progress bar, on a terminal only, and ten times a second at most. */
 static void show_progress(struct bench *bench, enum bench_variant variant, unsigned int batch)
 {
 	unsigned int filled = bench->done * BAR_WIDTH / bench->total;
@@ -540,7 +546,7 @@ static int measure_pair(struct bench *bench, enum bench_variant variant, const c
 		return code;
 	code = request(bench, variant, CPUBOLT_BRING_ONLINE, cpus,
 		       keep ? &(cases + 1)->samples[variant] : NULL);
-	/* Not in step with the tick, which is 1 to 10 ms. */
+	/* The waits are not in step with the tick, which is 1 to 10 ms. */
 	if (code == EXIT_DONE && bench->gap_ms)
 		code = wait_and_measure(bench, bench->gap_ms + bench->done * 3 % 4,
 					power ? &power->there : NULL);

@@ -13,7 +13,9 @@ struct bench_watts {
 	double sum, least, most;
 };
 
-/** What a request of a size, in one variant, was followed by */
+/*
+ * Power after the requests of one size in one variant: with the CPUs away, and with the CPUs there
+ */
 struct bench_power {
 	struct bench_watts away, there;
 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Finds out what machine this is. */
+/* Finds out on which machine cpubolt runs. */
 #include <stdlib.h>
 #include <string.h>
 #include <sys/utsname.h>
@@ -168,7 +168,10 @@ static unsigned int count_nodes(const struct invocation *call, const cpu_set_t *
 	return count ?: 1;
 }
 
-/* The lab's names of architectures are those of the kernel's source where these differ. */
+/*
+ * Where the kernel's source names an architecture otherwise than uname(2), the lab's name is that
+ * of the source.
+ */
 static void read_kernel(const struct invocation *call, struct bench_machine *machine)
 {
 	struct utsname name;

@@ -201,7 +201,7 @@ static bool refuse(struct change *change, const cpu_set_t *cpus, enum cpubolt_wh
 	return true;
 }
 
-/* What is known to be refused, before anything is changed. */
+/* Refuses, before anything is changed, what the kernel is known to refuse. */
 static int check_cpus(struct change *change)
 {
 	unsigned int features = cpubolt_features(change->machine);
@@ -335,7 +335,10 @@ static int dry_run(struct change *change)
 static void print_changed(struct change *change, const cpu_set_t *cpus, const char *how,
 			  const struct cpubolt_result *result)
 {
-	/* In whole numbers: printf() takes 10 us for the first floating-point number. */
+	/*
+	 * The time is printed from whole numbers, because printf() takes 10 us for the first
+	 * floating-point number.
+	 */
 	unsigned long long us10 = (result->ns + 5000) / 10000;
 	char *text;
 
@@ -374,7 +377,7 @@ static int report_error(struct change *change, const struct cpubolt_result *resu
 	return exit_code_of(error);
 }
 
-/* CPUs that another program has changed back have not been changed. */
+/* CPUs that another program has changed back do not count as changed. */
 static void forget_unchanged(struct change *change)
 {
 	cpu_set_t *online = set_new(change->machine, CPUBOLT_ONLINE);
@@ -401,7 +404,7 @@ static int request(struct change *change)
 		return report_error(change, &result, error);
 	if (result.way == CPUBOLT_WAY_NONE)
 		return report_nothing(change);
-	/* The files of a recorded tree do not follow a request. */
+	/* The files of a recorded tree do not change with a request. */
 	if (*change->call->root)
 		result.missing = 0;
 	if (result.missing)

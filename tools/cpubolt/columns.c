@@ -153,7 +153,7 @@ static void value_mhz(struct facts *facts, const struct cell *cell, char *text, 
 		snprintf(text, size, "%d", topology->max_khz / 1000);
 }
 
-/* As lscpu has them: the number of each cache, nearest first, with colons between. */
+/* The number of each cache, nearest first, with colons between, as lscpu(1) prints these. */
 static void value_caches(struct facts *facts, const struct cell *cell, char *text, size_t size)
 {
 	struct cpubolt_cache cache;

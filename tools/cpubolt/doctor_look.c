@@ -79,7 +79,7 @@ static void find(struct doctor *doctor, enum finding_kind status, const char *ch
 	va_end(arguments);
 }
 
-/* What to do about the last finding. */
+/* Sets the advice of the last finding. */
 __attribute__((format(printf, 2, 3)))
 static void advise(struct doctor *doctor, const char *format, ...)
 {

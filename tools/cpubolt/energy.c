@@ -39,7 +39,7 @@ static const struct help help = {
 
 struct energy {
 	const char *model_name, *requests_name, *trace_name;
-	double times[ENERGY_KINDS][2];	/* of --native and --bolt, negative if not given */
+	double times[ENERGY_KINDS][2];	/* values of --native and --bolt, negative if not given */
 	bool json;
 	struct energy_pace pace;
 	struct energy_model model;
@@ -98,7 +98,10 @@ static int read_option(struct energy *energy, int option)
 		return read_times("native", optarg, energy->times[ENERGY_NATIVE]);
 	case BOLT_TIMES:
 		return read_times("bolt", optarg, energy->times[ENERGY_BOLT]);
-	/* The limits are those of the daemon; but for it, a millisecond is too short an interval. */
+	/*
+	 * The limits are those of the daemon, except that the daemon does not take an interval as
+	 * short as a millisecond.
+	 */
 	case INTERVAL:
 		return read_whole("interval", optarg, 1, 60000, &pace->interval_ms);
 	case HOLD:
@@ -142,7 +145,7 @@ static int read_options(struct invocation *call, struct energy *energy, bool *do
 
 /* -- Files ---------------------------------------------------------------- */
 
-/* A name is that of a file which is installed, everything with a "/" or "." is a path. */
+/* A name stands for a file that is installed; a text with a "/" or "." is a path. */
 static char *path_of(const char *name)
 {
 	char *path;
@@ -179,7 +182,10 @@ static struct quantity exactly(double value)
 	return (struct quantity){ value, value, value, 1 };
 }
 
-/* What was given as an option counts for each CPU, first or further one, without a range. */
+/*
+ * A time that was given as an option counts for each CPU, for the first and for each further one,
+ * and has no range.
+ */
 static void take_times(struct energy *energy)
 {
 	int kind;

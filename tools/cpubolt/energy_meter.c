@@ -75,7 +75,7 @@ static int add_zone(struct energy_meters *meters, char *folder)
 	}
 	free(name);
 	free(folder);
-	/* What says nothing is as good as not there. */
+	/* A meter that gives no reading counts as absent. */
 	return err == -EACCES || err == -EPERM ? -EACCES : 0;
 }
 
@@ -153,7 +153,7 @@ void energy_meters_close(struct energy_meters *meters)
 	meters->count = 0;
 }
 
-/* Some batteries say what they give, others with which current and voltage. */
+/* Some batteries report their power, others their current and voltage. */
 static int read_battery(const char *root, const char *folder, uint64_t *microwatts)
 {
 	uint64_t current, voltage;

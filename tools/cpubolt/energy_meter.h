@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What a machine takes, as it measures itself: RAPL's counters, or the gauges of batteries */
+/* The power that a machine measures itself: RAPL's counters, or the gauges of batteries */
 #ifndef ENERGY_METER_H
 #define ENERGY_METER_H
 
@@ -48,7 +48,8 @@ int energy_meters_read(const struct energy_meters *meters, struct energy_reading
 /**
  * energy_watts() - power on average between two readings
  *
- * A counter may have begun anew once. Batteries say what they give at the two moments: that is averaged.
+ * A counter may have begun anew once between the readings. Batteries report their power at the two
+ * moments, of which this function returns the average.
  */
 double energy_watts(const struct energy_meters *meters, const struct energy_reading *before,
 		    const struct energy_reading *after);

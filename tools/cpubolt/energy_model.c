@@ -35,7 +35,7 @@ static const struct {
 struct key {
 	enum section section;
 	const char *name;
-	size_t offset;		/* in what the section fills */
+	size_t offset;		/* offset of the key's number in the struct of its section */
 	double least, most;
 	enum { WHOLE = 1, OPTIONAL = 2, FIXED = 4 } flags;
 };
@@ -247,7 +247,10 @@ static int take_value(struct parsing *parsing, const struct key *key, const char
 	if ((key->flags & WHOLE) && (taken.value != floor(taken.value) || taken.low != taken.high))
 		return wrong(parsing, "%s = %.40s: a whole number without a range is wanted",
 			     key->name, text);
-	/* It decides what happens when, not only what that takes. */
+	/*
+	 * The number decides when something happens, not only how much power that takes, so it has
+	 * no range.
+	 */
 	if ((key->flags & FIXED) && taken.low != taken.high)
 		return wrong(parsing, "%s = %.40s: a number without a range is wanted", key->name,
 			     text);
@@ -353,7 +356,7 @@ void energy_model_free(struct energy_model *model)
 struct part {
 	enum section section;
 	void *filled;
-	const char *name;	/* of its own */
+	const char *name;	/* name of the section itself */
 	unsigned int line;
 };
 
@@ -469,7 +472,7 @@ static int check_sleep(const char *name, const struct energy_model *model, char 
 
 int energy_model_check(const char *name, const struct energy_model *model, char **error)
 {
-	/* Nothing is changed, but the table gives places that can be. */
+	/* The model is not changed here; the table of keys gives pointers that are not const. */
 	int err = check_keys(name, (struct energy_model *)model, error);
 
 	if (!err && !model->name)

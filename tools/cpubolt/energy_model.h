@@ -21,7 +21,7 @@
 /** A number of a model */
 struct quantity {
 	double value, low, high;
-	unsigned int line;		/* of its file; 0: not there */
+	unsigned int line;		/* line of the file; 0 if the number is not there */
 };
 
 /** An idle state of a CPU; what it takes is counted from the deepest one on */
@@ -37,7 +37,7 @@ struct energy_sleep {
 	struct quantity power;		/* all of the package, its CPUs in the deepest idle state */
 	struct quantity residency_us, exit_us;
 	struct quantity online_most;	/* CPUs of the package that may be online; absent: all */
-	struct quantity share;		/* of the time in which it could sleep, in which it does */
+	struct quantity share; /* share of the time in which it could sleep, that it sleeps */
 	unsigned int line;
 };
 
@@ -60,7 +60,7 @@ struct energy_model {
 	char *name, *default_requests;
 	char *sources[ENERGY_MOST_SOURCES];
 	size_t source_count;
-	struct quantity cpus, package;		/* of the machine, of each package */
+	struct quantity cpus, package;		/* CPUs of the machine, and of each package */
 	struct quantity active;			/* a CPU that runs, more than in the deepest state */
 	struct quantity awake;			/* a package, all CPUs in the deepest state */
 	struct quantity offline, warm;		/* such a CPU, more than in the deepest state */

@@ -59,7 +59,10 @@ static double sleep_saves(const struct energy_model *model, const struct energy_
 	double all = load->online * rate;
 	size_t i;
 
-	/* The deepest one first: what a state leaves is for the one before. */
+	/*
+	 * The deepest state comes first: time in which the package cannot be in it is left for the
+	 * state before.
+	 */
 	for (i = model->sleep_count; asleep > 0 && i-- > 0;) {
 		const struct energy_sleep *state = &model->sleep[i];
 		double residency = state->residency_us.value / 1e6, share = asleep;
@@ -181,12 +184,15 @@ double energy_break_even(const struct energy_model *model, const struct energy_l
 	double less = round.before - round.cold, warm_less = round.before - round.warm;
 	double settle_after = round.settle_after, spent = round.cost;
 
-	/* Differences of sums have digits that mean nothing. */
+	/* The last digits of a difference of sums mean nothing. */
 	if (less <= round.before * 1e-9)
 		return -1;
 	if (!isfinite(settle_after))
 		return round.off + spent / less;
-	/* Nothing is lost even right after the CPUs were settled: the time is before that. */
+	/*
+	 * If nothing is lost even right after the CPUs were settled, the break-even time is before
+	 * that moment.
+	 */
 	if (warm_less * settle_after >= spent + round.settled_cost)
 		return round.off + spent / warm_less;
 	spent += round.settled_cost - warm_less * settle_after;

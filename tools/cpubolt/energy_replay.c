@@ -26,12 +26,12 @@ static const unsigned int least_online[WAYS] = {
 const struct energy_pace energy_usual_pace = { 1000, 3000, 5000, 20 };
 const struct energy_pace energy_fast_pace = { 100, 300, 500, 600 };
 
-/* As cpuboltd.conf(5) has them by default. */
+/* The defaults of cpuboltd.conf(5). */
 static const struct policy_settings usual_settings = {
 	.load = { .up = 80, .down = 60, .pressure = 10 },
 };
 
-/* One way on its way through the trace. */
+/* The state of one way while the trace is played. */
 struct walk {
 	const struct energy_model *model;
 	struct energy_run *run;

@@ -57,7 +57,7 @@ static struct break_even break_even(struct energy_model *model, const struct ene
 	return found;
 }
 
-/* One CPU, all but one of a package, and where there are several packages a whole one. */
+/* How many CPUs go: one CPU, all but one of a package, and a whole package if there are several. */
 static bool leave_number(const struct energy_model *model, unsigned int number,
 			 struct energy_leave *leave)
 {

@@ -15,7 +15,7 @@ struct energy_words {
 /** energy_say_tables() - an exit code */
 int energy_say_tables(const struct energy_words *words);
 
-/** energy_say_json() - the same, and more of it, for programs; an exit code */
+/** energy_say_json() - the same figures and more of them, as JSON for programs; an exit code */
 int energy_say_json(const struct energy_words *words);
 
 #endif /* ENERGY_SAY_H */

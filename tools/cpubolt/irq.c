@@ -13,7 +13,7 @@
 #include "sheet.h"
 
 #define LONGEST_INTERVAL	86400
-/* So many CPUs of an interrupt are named in the table, the busiest first. */
+/* How many CPUs of an interrupt the table names at most, the busiest first. */
 #define NAMED_CPUS		3
 
 static const struct help help = {

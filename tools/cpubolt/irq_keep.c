@@ -12,7 +12,10 @@ static bool is_better(const struct keep_cpu *one, const struct keep_cpu *other)
 	return one->cpu < other->cpu;
 }
 
-/* The best CPU of @node, of all nodes if @any, that is not chosen yet; or NULL. */
+/*
+ * Returns the best CPU that is not chosen yet, of @node, or of all nodes if @any; NULL if there is
+ * none.
+ */
 static struct keep_cpu *best(struct keep_cpu *cpus, size_t count, int node, bool any)
 {
 	struct keep_cpu *found = NULL;

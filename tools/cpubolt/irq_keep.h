@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Which CPUs are to have the interrupts, so that all others can go offline quickly. */
+/* Which CPUs are to have the interrupts, so that all other CPUs can go offline quickly. */
 #ifndef IRQ_KEEP_H
 #define IRQ_KEEP_H
 
 #include <stdbool.h>
 #include <stddef.h>
 
-/* A CPU is given no more interrupts a second than this, as far as there are CPUs. */
+/* A CPU is given no more interrupts a second than this, unless there are too few CPUs. */
 #define KEEP_RATE	20000
-/* Nor more interrupts than this: a CPU of x86 has about 200 vectors. */
+/* A CPU is given no more interrupts than this, as a CPU of x86 has about 200 vectors. */
 #define KEEP_COUNT	150
 /* The interrupts of a node's devices stay on the node if there are so many a second. */
 #define KEEP_NODE_RATE	1000
@@ -21,7 +21,7 @@ struct keep_cpu {
 	bool fixed;		/* cannot go offline anyhow */
 	bool chosen;		/* set by keep_propose() */
 	double rate;		/* interrupts a second that the proposal gives it, likewise */
-	double interrupts;	/* how many interrupts, likewise */
+	double interrupts;	/* how many interrupts the proposal gives it */
 };
 
 /** A movable interrupt */

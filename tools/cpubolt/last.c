@@ -52,7 +52,10 @@ void last_record(const struct invocation *call, bool online, const cpu_set_t *cp
 	if (length >= 0) {
 		if (!fstat(fd, &about) && about.st_size > LARGEST && ftruncate(fd, 0))
 			length = 0;
-		/* One write() with O_APPEND: lines of several programs do not mix. */
+		/*
+		 * The line is one write() with O_APPEND, so that lines of several programs do not
+		 * mix.
+		 */
 		if (write(fd, line, length) != length)
 			length = 0;
 		free(line);

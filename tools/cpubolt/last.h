@@ -22,8 +22,8 @@ struct last {
  * last_record() - remember a request
  * @cpus: the CPUs that the request has changed
  *
- * Nothing is said about errors: the request has been done, with or without a
- * record.
+ * This function reports no errors, because the request has been done, with or
+ * without a record.
  */
 void last_record(const struct invocation *call, bool online, const cpu_set_t *cpus,
 		 const struct cpubolt_result *result);

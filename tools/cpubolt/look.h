@@ -12,8 +12,8 @@
  * @report: is called with a sentence for each such task
  *
  * Such a task is a real-time task, a virtual CPU, or any task on a CPU of
- * nohz_full=, if all CPUs that the task may run on are in @going. Kernel threads
- * are none: a kernel thread leaves with its CPU, or may move.
+ * nohz_full=, if all CPUs that the task may run on are in @going. Kernel threads do not count: a
+ * kernel thread leaves with its CPU, or may move.
  *
  * Return: number of such tasks, or a negative errno if /proc cannot be read.
  */

@@ -118,6 +118,9 @@ int main(int argc, char **argv)
 	code = run(&call);
 	cpubolt_close(call.machine);
 	code = close_stdout(code);
-	/* Nothing is left to write; destructors of libraries take longer than a request may. */
+	/*
+	 * _exit() leaves out the destructors of libraries, which take longer than a request; all
+	 * output has been written.
+	 */
 	_exit(code);
 }

@@ -134,7 +134,10 @@ static struct core *find_core(struct work *work, int number)
 {
 	unsigned int i;
 
-	/* CPUs of a core mostly have neighbouring numbers: the last core comes first. */
+	/*
+	 * The search begins at the last core that was found, because CPUs of a core mostly have
+	 * neighbouring numbers.
+	 */
 	for (i = work->core_count; i-- > 0;)
 		if (work->cores[i].number == number)
 			return &work->cores[i];
@@ -163,7 +166,10 @@ static void list_cores(struct work *work)
 	}
 }
 
-/* The CPU that stays alone of its core: one that cannot go, one that is online, the first. */
+/*
+ * The CPU of a core that stays: a CPU that cannot go if there is one, or else one that is online,
+ * or else the first.
+ */
 static int rank(struct work *work, unsigned int cpu)
 {
 	if (set_has(work->machine, cpu, work->fixed))

@@ -159,7 +159,7 @@ static int read_options(struct view *view, bool *done)
 
 /* -- Reading -------------------------------------------------------------- */
 
-/* The kernel has no Bolt: what is left is the list of states that every kernel has. */
+/* The kernel has no Bolt, so only the list of states that every kernel has can be shown. */
 static int read_native(struct view *view)
 {
 	char *text = invocation_read(view->call, NATIVE_FILE);
@@ -239,7 +239,9 @@ static void put_row(struct view *view, struct sheet *sheet, const struct state_r
 	sheet_put(sheet, COLUMN_NAME, "%s", row->name);
 	if (view->native)
 		return;
-	/* As in the kernel's file, a mark stands at a value that differs from Bolt's policy. */
+	/*
+	 * A mark stands behind each value that differs from Bolt's policy, as in the kernel's file.
+	 */
 	sheet_put(sheet, COLUMN_CLASS, "%s%s", row->class,
 		  row->class_moved && !view->json ? "!" : "");
 	sheet_put(sheet, COLUMN_FIT, "%s%s", row->fit,
@@ -257,7 +259,7 @@ static void put_row(struct view *view, struct sheet *sheet, const struct state_r
 	sheet_put(sheet, COLUMN_REASON, "%s", row->reason);
 }
 
-/* What a user wants to know of the table, in sentences. */
+/* Prints in sentences what matters most in the table. */
 static void print_summary(const struct view *view)
 {
 	for (size_t i = 0; i < view->count; i++)
@@ -333,7 +335,7 @@ static int tell(const struct view *view, int state, const char *word)
 	return write_file(view, STATES_FILE, text);
 }
 
-/* The row is again as it was read. */
+/* The row is put back to what was read. */
 static int put_back(const struct view *view, const struct state_row *row)
 {
 	int error = tell(view, row->number, "default");

@@ -38,7 +38,7 @@ static const char *const column_names[COLUMN_COUNT] = {
 	[COLUMN_NAME]	 = "name",
 };
 
-/** What stands where in a line; the name is last, and is followed by the reason */
+/** The order of the columns in a line; the name is last, and is followed by the reason */
 struct layout {
 	enum column columns[MAX_COLUMNS];
 	size_t count;
@@ -94,7 +94,7 @@ static int read_number(const char *word, size_t length, long long *value)
 	return errno || *end || isspace((unsigned char)*text) ? -EINVAL : 0;
 }
 
-/* A word that may end with "!", which means: not as the kernel's own row says. */
+/* A word that may end with "!", which means that the value differs from the kernel's own row. */
 static int read_marked(const char *word, size_t length, char **text, bool *marked)
 {
 	*marked = length && word[length - 1] == '!';

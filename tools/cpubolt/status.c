@@ -171,7 +171,7 @@ static void add_all_columns(struct status *status)
 			status->table.columns[status->table.count++] = column;
 }
 
-/* One row a CPU, and columns that speak of several CPUs, do not go together. */
+/* Columns about several CPUs cannot be shown if each CPU has a row. */
 static int check_columns(struct status *status)
 {
 	const struct table *table = &status->table;

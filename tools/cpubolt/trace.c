@@ -244,7 +244,7 @@ struct files {
 	int dat, text;		/* text is -1 without --text */
 };
 
-/* The contents of a file that is there stay until there is something to replace these with. */
+/* An existing file keeps its contents until there is a trace to replace these. */
 static int open_file(const char *path)
 {
 	int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
@@ -309,7 +309,7 @@ static unsigned int cpu_limit(const struct cpubolt *machine)
 	return limit;
 }
 
-/* The text first: the other file takes what is in the buffers. */
+/* The text is written first, because writing the other file empties the buffers. */
 static int save(struct tracing *tracing, struct trace_session *session, const struct files *files,
 		struct trace_events *events)
 {

@@ -133,7 +133,7 @@ static void put_printk_formats(FILE *out)
 	free(text);
 }
 
-/* All pages of one CPU's buffer, which are then empty; the last one may be partly used. */
+/* Writes all pages of one CPU's buffer, which this empties; the last page may be partly used. */
 static int take_pages(struct tracefs_instance *instance, unsigned int cpu, struct cpu_data *data)
 {
 	size_t page = sysconf(_SC_PAGESIZE), room = 0;
@@ -250,9 +250,9 @@ static int read_record(struct tracecmd_input *input, struct tep_record *record, 
 }
 
 /*
- * In place of tracecmd_open(): when the data of a CPU are cut off, that closes a
- * handle which is not complete, and libtracecmd 3.1.6 crashes. Here such a handle
- * stays open until the program ends.
+ * This function stands in for tracecmd_open(), which closes an incomplete handle when the data of a
+ * CPU are cut off, so that libtracecmd 3.1.6 crashes. Here such a handle stays open until the
+ * program ends.
  */
 static struct tracecmd_input *open_input(const char *path)
 {

@@ -19,7 +19,7 @@
  */
 #define KB_FOR_A_CPU	8
 #define LEAST_KB	512
-#define MOST_KB		(1u << 20)	/* of all buffers */
+#define MOST_KB		(1u << 20)	/* size of all buffers together */
 
 struct trace_session {
 	struct tracefs_instance *instance;
@@ -57,7 +57,7 @@ static int set_up(struct trace_session *session, unsigned int changing)
 	unsigned int kb = buffer_kb(changing, session->cpus);
 
 	tracefs_trace_off(session->instance);
-	/* All CPUs of the waterfall share a clock; in nanoseconds. */
+	/* A clock that all CPUs share, in nanoseconds. */
 	if (tracefs_instance_file_write(session->instance, "trace_clock", "mono") < 0)
 		return last_error();
 	if (tracefs_instance_set_buffer_size(session->instance, kb, -1) < 0)

@@ -47,7 +47,7 @@ static bool is(const char *text, size_t length, const char *wanted)
 	return strlen(wanted) == length && !strncmp(text, wanted, length);
 }
 
-/** What a rule says, as far as it matters here */
+/** The parts of a rule that decide whether it changes CPUs, and when */
 struct sayings {
 	bool cpu, not_cpu, jumps, sets, online, add, other_action;
 };
@@ -91,7 +91,7 @@ static void read_term(const struct term *term, struct sayings *says)
 	}
 }
 
-/* One rule: a line without a newline, and without those that a backslash hides. */
+/* Parses one rule: a line without its newline, and without newlines after a backslash. */
 static struct sayings read_rule(const char *text)
 {
 	struct sayings says = { .cpu = false };

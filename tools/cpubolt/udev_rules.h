@@ -19,8 +19,8 @@ struct udev_rule {
  * @found: is called for each rule that writes cpuN/online
  *
  * A rule is for CPUs if it says SUBSYSTEM=="cpu", or if an earlier line jumps
- * over it for all other subsystems. Other jumps are not followed. Programs that
- * a rule runs are not looked into.
+ * over the rule for all other subsystems. Other jumps are not followed.
+ * Programs that a rule runs are not looked into.
  */
 void udev_parse(const char *text, void (*found)(const struct udev_rule *rule, void *data),
 		void *data);

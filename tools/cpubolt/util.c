@@ -13,7 +13,7 @@
 
 static void vcomplain(const char *format, va_list arguments)
 {
-	/* What is already printed comes first, where both streams go to one file. */
+	/* Flushes stdout first, so that the order is right when both streams go to one file. */
 	fflush(stdout);
 	fputs("cpubolt: ", stderr);
 	vfprintf(stderr, format, arguments);

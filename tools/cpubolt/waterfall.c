@@ -177,7 +177,10 @@ static int add_group(struct waterfall *waterfall, const struct trace_events *eve
 	return error ?: add_states(waterfall, events, bounds, group);
 }
 
-/* Phases follow each other: what is between the end of one and its successor is the latter's. */
+/*
+ * Phases follow each other, so the time from the end of one phase to the end of the next counts for
+ * the next.
+ */
 static int add_phases(struct waterfall *waterfall, const struct trace_events *events,
 		      const struct bounds *bounds)
 {
@@ -205,7 +208,10 @@ static bool has_group(const struct waterfall *waterfall, const char *name)
 	return false;
 }
 
-/* CPUs go one after the other: the events of one follow each other, with few exceptions. */
+/*
+ * Natively CPUs go one after the other, so the events of one CPU follow each other, with few
+ * exceptions.
+ */
 static int add_cpus(struct waterfall *waterfall, const struct trace_events *events,
 		    const struct bounds *bounds)
 {
@@ -340,7 +346,7 @@ static void print_row(const struct waterfall *waterfall, const struct waterfall_
 		snprintf(end, sizeof(end), " (%d)", row->error);
 	else if (!row->group && row->count > 1)
 		snprintf(end, sizeof(end), " x%zu", row->count);
-	/* A long name is cut, what follows it is not. */
+	/* A long name is cut; the columns after the name are not. */
 	snprintf(text, sizeof(text), "%s%.*s%s", indent,
 		 (int)(NAME_WIDTH - strlen(indent) - strlen(end)), name ?: row->name, end);
 	print_line(look, waterfall->total, text, row->group ? '=' : '#', row->spans, row->count,
@@ -460,7 +466,7 @@ static void print_group(const struct waterfall *waterfall, size_t group,
 	print_gaps(waterfall, &waterfall->rows[group], states, look, out);
 }
 
-/* What of the request is before the first group and after the last, if that is much. */
+/* Prints how much of the request is before the first group and after the last, if that is much. */
 static void print_rest(const struct waterfall *waterfall, const struct waterfall_look *look,
 		       bool before, FILE *out)
 {

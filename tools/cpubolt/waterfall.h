@@ -30,7 +30,7 @@ struct waterfall {
 	unsigned long long batch; /* number of Bolt's batch, 0 without Bolt */
 	unsigned long long total; /* ns from the beginning to the end of the request */
 	unsigned long long in_batch; /* ns that the kernel gives for the batch, 0 without Bolt */
-	int error;		/* of the batch */
+	int error;		/* the error with which the batch ended */
 	struct waterfall_row *rows; /* groups, each followed by its states */
 	size_t count;
 	unsigned int deferred, cancelled, settled; /* teardowns */
@@ -41,8 +41,8 @@ struct waterfall {
  * @events: in the order of their times
  * @waterfall: is overwritten; free it with waterfall_free()
  *
- * With Bolt, a group is a phase of the last batch in @events. Without, it is a
- * CPU: these come or go one after the other.
+ * With Bolt, a group is a phase of the last batch in @events. Without Bolt, a
+ * group is a CPU, as CPUs then come or go one after the other.
  *
  * Return: 0, -ENODATA if @events has no request, -ENOMEM.
  */

@@ -85,7 +85,7 @@ int config_init(const struct machine *machine, struct config *config)
 			*(cpu_set_t **)value_at(config, &keys[i]) = set;
 		}
 	}
-	/* As without a daemon, until the file says otherwise. */
+	/* The default is to use all CPUs, as without a daemon. */
 	return cpubolt_cpus(machine->handle, CPUBOLT_PRESENT, config->settings.fixed);
 }
 
@@ -144,7 +144,7 @@ static bool is_section(const char *name)
 	return false;
 }
 
-/* What inih would pass over, or would take for something else. */
+/* Refuses lines that inih would pass over, or would misread. */
 static void check_line(struct reading *reading, const char *line, size_t length)
 {
 	size_t size;

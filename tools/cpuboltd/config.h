@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * The configuration: /etc/cpubolt/cpuboltd.conf, then the files of the folder cpuboltd.conf.d beside it
- * in the order of their names. A later value replaces an earlier one. Nothing unknown is passed over.
+ * in the order of their names. A later value replaces an earlier one. An unknown section or key is
+ * an error.
  */
 #ifndef CONFIG_H
 #define CONFIG_H
@@ -21,7 +22,7 @@ enum beside_irqbalance {
 /** Section [interrupts] */
 struct interrupt_settings {
 	bool enabled;
-	unsigned int busy;		/* so many a second, or more, are busy */
+	unsigned int busy;		/* with so many a second an interrupt is busy */
 	unsigned int dwell_s;
 	unsigned int per_minute;
 	enum beside_irqbalance irqbalance;

@@ -76,7 +76,7 @@ static char *do_switch(struct daemon *daemon, const char *name)
 		return answer;
 	}
 	say(LOG_NOTICE, "the policy is now \"%s\", as asked for", policy->name);
-	/* What the policy before wanted says nothing to this one. */
+	/* What the earlier policy wanted means nothing to the new one. */
 	memcpy(daemon->before, daemon->online, daemon->machine->size);
 	return okay(field("the policy is now \"%s\"\n", policy->name));
 }
@@ -218,7 +218,7 @@ static bool receive(struct daemon *daemon)
 	request[length] = '\0';
 	answer = message.msg_flags & MSG_TRUNC ? error("the request is too long") :
 		 control_answer(daemon, request, is_root(&message));
-	/* If nobody takes the answer, that is the business of the one that asked. */
+	/* An answer that cannot be delivered is dropped: only the program that asked needs it. */
 	if (answer && message.msg_namelen > sizeof(sa_family_t))
 		sendto(daemon->control, answer, strlen(answer), MSG_DONTWAIT | MSG_NOSIGNAL,
 		       (struct sockaddr *)&from, message.msg_namelen);
@@ -247,7 +247,7 @@ static int listen_at(struct daemon *daemon, const char *path)
 	if (fd < 0)
 		return -errno;
 	unlink(path);
-	/* Any user may ask; what changes something is for root. */
+	/* Any user may ask; only root may change something. */
 	if (bind(fd, (struct sockaddr *)&address, sizeof(address)) || chmod(path, 0666) ||
 	    setsockopt(fd, SOL_SOCKET, SO_PASSCRED, &on, sizeof(on)))
 		err = -errno;

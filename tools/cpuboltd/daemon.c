@@ -74,7 +74,10 @@ static void on_foreign(void *data, unsigned int cpu, bool online, bool taken)
 	free(fields[1]);
 }
 
-/* CPUs of others, those that failed lately, and those with a purpose of their own are left alone. */
+/*
+ * The daemon leaves alone the CPUs of other programs, CPUs that failed lately, and CPUs with a
+ * purpose of their own.
+ */
 static int find_usable(struct daemon *daemon)
 {
 	static const enum cpubolt_which alone[] = { CPUBOLT_ISOLATED, CPUBOLT_NOHZ_FULL };
@@ -152,7 +155,10 @@ static void say_request(struct daemon *daemon, enum cpubolt_op op, const cpu_set
 	free(list);
 }
 
-/* A CPU that fails is left alone for a while; if it is not known which one, all are. */
+/*
+ * A CPU that fails is left alone for a while; if it is not known which CPU failed, all CPUs of the
+ * request are left alone.
+ */
 static void yield_to_failure(struct daemon *daemon, const struct cpubolt_result *result)
 {
 	daemon->tally.errors++;
@@ -162,7 +168,10 @@ static void yield_to_failure(struct daemon *daemon, const struct cpubolt_result 
 		daemon->pause_until_us = daemon->now_us + daemon->config->backoff_s * 1000000ULL;
 }
 
-/* What a request that is cut off has taken is in the file. */
+/*
+ * The file lists the CPUs before the request, so that it also has those of a request that is cut
+ * off.
+ */
 static int save(struct daemon *daemon, const cpu_set_t *going)
 {
 	size_t size = daemon->machine->size;
@@ -175,7 +184,10 @@ static int save(struct daemon *daemon, const cpu_set_t *going)
 	return state_save(daemon->machine, daemon->more);
 }
 
-/* The daemon goes on without: at worst --restore brings CPUs back that are another program's. */
+/*
+ * The daemon goes on without the file: at worst --restore brings CPUs back that another program has
+ * taken.
+ */
 static void save_taken(struct daemon *daemon)
 {
 	int err;
@@ -187,8 +199,9 @@ static void save_taken(struct daemon *daemon)
 }
 
 /*
- * Another program may have changed CPUs since the daemon has looked. What such a CPU is to others was
- * not considered, so CPUs go in the next interval at the earliest, and only the daemon's own come.
+ * Another program may have changed CPUs since the daemon has looked. It is not known yet which
+ * tasks need such a CPU, so CPUs go in the next interval at the earliest, and only CPUs that the
+ * daemon has taken come.
  */
 static int look_again(struct daemon *daemon)
 {
@@ -209,7 +222,7 @@ static int ask_once(struct daemon *daemon, enum cpubolt_op op, const cpu_set_t *
 	bool online = op == CPUBOLT_BRING_ONLINE;
 	int err = cpubolt_request(daemon->machine->handle, op, cpus, 0, result);
 
-	/* What was refused before it was asked for took no time. */
+	/* A request that did not get to the kernel took no time, and is not counted. */
 	if (result->way != CPUBOLT_WAY_NONE)
 		metrics_count(daemon, result->ns);
 	say_request(daemon, op, cpus, result);
@@ -308,7 +321,7 @@ static int carry_out(struct daemon *daemon)
 		}
 	}
 	err = ask(daemon, CPUBOLT_BRING_ONLINE, daemon->coming);
-	/* CPUs that were to replace others have not come: then those stay. */
+	/* CPUs that were to replace others have not come, so these others stay. */
 	memcpy(daemon->coming, daemon->next, daemon->machine->size);
 	remove_from(daemon, daemon->coming, daemon->owner.online);
 	if (!is_empty(daemon, daemon->coming))
@@ -318,7 +331,7 @@ static int carry_out(struct daemon *daemon)
 	if (!err)
 		err = ask(daemon, CPUBOLT_TAKE_OFFLINE, daemon->going);
 	if (!err) {
-		/* What has become of it. */
+		/* Records what has become of the request. */
 		memcpy(daemon->next, daemon->owner.online, daemon->machine->size);
 		CPU_AND_S(daemon->machine->size, daemon->next, daemon->next, daemon->usable);
 		restraint_changed(daemon->restraint, &daemon->inputs, daemon->online, daemon->next,
@@ -346,7 +359,7 @@ static int spare_the_needed(struct daemon *daemon)
 	bool any;
 	int err;
 
-	/* The CPUs that stay are those that are left alone, too. */
+	/* CPUs that are left alone stay, too. */
 	CPU_OR_S(size, daemon->more, daemon->owner.online, daemon->next);
 	remove_from(daemon, daemon->more, daemon->going);
 	err = floor_others(daemon->machine, daemon->going, daemon->more, found);
@@ -361,7 +374,7 @@ static int spare_the_needed(struct daemon *daemon)
 
 /*
  * Looks every ten seconds which CPUs are still needed, and whether any CPU that was taken is needed.
- * What was needed is so until this says otherwise, or policies would go to and fro.
+ * A CPU that was needed counts as needed until the next look, or policies would go to and fro.
  */
 static int renew_needs(struct daemon *daemon)
 {
@@ -404,7 +417,10 @@ static int decide(struct daemon *daemon)
 	unsigned int tries;
 	int err = 1;
 
-	/* With CPUs that turn out to be needed, the policy may want others. */
+	/*
+	 * When more CPUs turn out to be needed, the policy may want other CPUs than before, so it
+	 * is asked again.
+	 */
 	for (tries = 0; err > 0 && tries < 2; tries++) {
 		err = config->policy->decide(&config->settings, &daemon->inputs,
 					     &daemon->decision);
@@ -444,7 +460,7 @@ int daemon_round(struct daemon *daemon)
 	bool first = !daemon->counters.at_us;
 	int err = look(daemon);
 
-	/* A lease brings the daemon here early: so short a time says nothing. */
+	/* A lease makes the daemon come here early; the load of so short a time means nothing. */
 	if (!err && (first || daemon->now_us - daemon->counters.at_us >=
 				      daemon->config->interval_ms * 500ULL))
 		err = sample_take(daemon->machine, &daemon->counters, daemon->now_us,
@@ -504,7 +520,7 @@ static int on_event(sd_event_source *source, int fd, uint32_t events, void *data
 		say(LOG_WARNING, "no more events of CPUs: %s", strerror(-got));
 		sd_event_source_set_enabled(source, SD_EVENT_OFF);
 	}
-	/* Errors come up again in the next interval. */
+	/* Errors are not handled here, because they occur again in the next interval. */
 	look(daemon);
 	return 0;
 }
@@ -576,7 +592,7 @@ static int make_loop(struct daemon *daemon)
 	return err < 0 ? err : 0;
 }
 
-/* Without udev what others change is found in the next interval. */
+/* Without udev, changes by other programs are found in the next interval. */
 static void listen_to_events(struct daemon *daemon)
 {
 	int err = cpubolt_monitor_open(daemon->machine->handle, &daemon->monitor);
@@ -635,7 +651,7 @@ int daemon_begin(struct daemon *daemon)
 	if (err)
 		return err;
 	memcpy(daemon->before, daemon->owner.online, daemon->machine->size);
-	/* What could not be put back at the start is tried again at the end. */
+	/* CPUs that could not be put back at the start are tried again at the end. */
 	if (!daemon->dry_run)
 		state_load(daemon->machine, daemon->left);
 	listen_to_events(daemon);
@@ -754,7 +770,7 @@ static int run(struct daemon *daemon)
 	if (err < 0)
 		daemon->code = fail(EXIT_FAILED, "the event loop: %s", strerror(-err));
 	sd_notify(0, "STOPPING=1");
-	/* What others have changed since the last interval is not put back. */
+	/* Changes that other programs have made since the last interval are not put back. */
 	if (!daemon->dry_run && err >= 0)
 		look(daemon);
 	metrics_write(daemon, true);
@@ -780,7 +796,7 @@ int run_daemon(struct machine *machine, struct config *config, bool dry_run,
 	if (lock < 0)
 		return refuse_lock(lock);
 	/*
-	 * One that ended without a word may have left CPUs offline. A CPU that does not come now is
+	 * A daemon that was killed may have left CPUs offline. A CPU that does not come now is
 	 * another program's to this daemon, and is no reason not to start.
 	 */
 	restore(machine, config->deny);

@@ -35,7 +35,7 @@ struct daemon {
 	struct machine *machine;
 	struct config *config;
 	bool dry_run;
-	unsigned long samples;		/* that are left, 0 for ever */
+	unsigned long samples;		/* intervals that are left, 0 for ever */
 	struct owner owner;
 	struct restraint *restraint;
 	struct counters counters;
@@ -44,10 +44,10 @@ struct daemon {
 	cpu_set_t *usable, *online, *floor, *before, *wanted, *next, *more, *needs;
 	cpu_set_t *going, *coming;
 	cpu_set_t *left;		/* taken by a daemon before, and still not back */
-	cpu_set_t *planned;		/* of a dry run: what it has said last */
+	cpu_set_t *planned;		/* in a dry run: the CPUs that it has named last */
 	cpu_set_t *stay;		/* CPUs that may have interrupts */
 	struct interrupts *interrupts;	/* NULL if these are not moved */
-	uint64_t needs_until_us;	/* then it is looked at again what is needed */
+	uint64_t needs_until_us;	/* when to look again which CPUs are needed */
 	uint64_t pause_until_us;	/* no request until then, after one that failed as a whole */
 	uint64_t metrics_at_us;
 	struct decision decision;
@@ -64,7 +64,7 @@ struct daemon {
 	sd_event_source *timer;
 	struct cpubolt_monitor *monitor;
 	int control;			/* socket, or -1 */
-	int code;			/* with which the daemon ends */
+	int code;			/* exit code of the daemon */
 };
 
 /** run_daemon() - until a signal comes, or @samples are taken; an exit code */
@@ -78,7 +78,7 @@ int run_daemon(struct machine *machine, struct config *config, bool dry_run,
 int run_restore(struct machine *machine, const cpu_set_t *deny);
 
 /**
- * daemon_begin() - make all of @daemon that run_daemon() has not filled in
+ * daemon_begin() - set up the members of @daemon that run_daemon() has not filled in
  *
  * Return: 0 or a negative errno; daemon_end() is to be called in either case.
  */
@@ -119,7 +119,9 @@ char *metrics_text(const struct daemon *daemon);
 
 /* -- "cpubolt policy": control.c, explain.c ------------------------------------- */
 
-/** control_open() - listen; a failure is said, and the daemon does without */
+/*
+ * control_open() - open the socket; after a failure, which is logged, the daemon goes on without it
+ */
 void control_open(struct daemon *daemon);
 
 void control_close(struct daemon *daemon);
@@ -132,7 +134,7 @@ void control_close(struct daemon *daemon);
  */
 char *control_answer(struct daemon *daemon, const char *request, bool privileged);
 
-/** explain_status() - all about the daemon, in lines; to be freed */
+/** explain_status() - what the daemon does and why, in lines; to be freed */
 char *explain_status(struct daemon *daemon);
 
 /** explain_cpu() - why @cpu is online or offline; to be freed */

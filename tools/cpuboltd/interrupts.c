@@ -10,7 +10,7 @@
 
 #define INTERVALS	5	/* intervals of the daemon from one measurement to the next */
 #define BACK_AGAIN	"interrupts that have the affinity again that was found: %zu"
-#define MOST_LINES	100	/* of an explanation */
+#define MOST_LINES	100	/* most lines of an explanation */
 
 struct interrupts *interrupts_new(struct machine *machine, const struct config *config,
 				  bool dry_run)
@@ -26,7 +26,7 @@ struct interrupts *interrupts_new(struct machine *machine, const struct config *
 	all->rules.busy = config->interrupts.busy;
 	all->rules.dwell_us = config->interrupts.dwell_s * SECOND_US;
 	all->others = calloc(machine->count + 1, sizeof(*all->others));
-	/* What could not be put back at the start is tried again at the end. */
+	/* Affinities that could not be put back at the start are tried again at the end. */
 	if (!dry_run)
 		irq_state_load(machine, &all->left);
 	if (all->others)
@@ -68,7 +68,7 @@ static void put_back(struct interrupts *all)
 	if (all->told)
 		irqbalance_ban(all->machine->root, all->told, NULL, 0);
 	all->told = 0;
-	/* What could not be put back is tried again when the daemon ends. */
+	/* Affinities that could not be put back are tried again when the daemon ends. */
 	irqs_save(all);
 }
 

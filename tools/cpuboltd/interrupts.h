@@ -3,7 +3,8 @@
  * Measures interrupts, and writes the affinities that irq_plan() asks for
  *
  * An interrupt whose affinity another program sets after the daemon has moved the interrupt is left
- * alone from then on. While irqbalance runs, or Bolt has a keep list, all interrupts are.
+ * alone from then on. While irqbalance runs, or Bolt has a keep list, the daemon leaves all
+ * interrupts alone.
  */
 #ifndef INTERRUPTS_H
 #define INTERRUPTS_H
@@ -64,7 +65,8 @@ struct irq_tally interrupts_tally(const struct interrupts *all);
  *
  * interrupts_restore_begin() comes before the daemon's CPUs are brought back, and
  * interrupts_restore_end() after that, since an affinity without a CPU that is online cannot be
- * written. Both say what is wrong. Return of the latter: whether all is as it was found.
+ * written. Both functions log what is wrong. interrupts_restore_end() returns whether all
+ * affinities are as they were found.
  */
 struct irq_state;
 int interrupts_restore_begin(const struct machine *machine, struct irq_state *state);

@@ -72,7 +72,10 @@ static bool comes_before(const struct plan *plan, size_t one, size_t other)
 	return one < other;
 }
 
-/* qsort_r() of the C library is not that of POSIX. */
+/*
+ * The plan that compare() sorts. qsort_r(), which would pass the plan to compare(), has other
+ * arguments in the C library than in POSIX.
+ */
 static const struct plan *sorted;
 
 static int compare(const void *a, const void *b)
@@ -125,7 +128,7 @@ static bool find_choices(struct plan *plan, const struct irq_fact *irq, bool for
 			CPU_SET_S(scene->base, scene->size, plan->choices);
 		return has(plan, scene->stay, scene->base);
 	}
-	/* The devices of a node have their busy interrupts there. */
+	/* The busy interrupts of a node's devices stay on CPUs of the node. */
 	if (irq->busy && irq->near && !narrow(plan, plan->choices, irq->near))
 		narrow(plan, irq->allowed, scene->stay);
 	return true;
@@ -145,7 +148,7 @@ static int least_loaded(const struct plan *plan, int place)
 	for (cpu = 0; cpu < plan->scene->cpus; cpu++) {
 		if ((int)cpu == place || !has(plan, plan->choices, cpu))
 			continue;
-		/* A CPU with room is better than a full one, whatever either has to do. */
+		/* A CPU with room is better than a full CPU, however much either has to do. */
 		if (found == NOWHERE || is_full(plan, cpu) < is_full(plan, (unsigned int)found) ||
 		    (is_full(plan, cpu) == is_full(plan, (unsigned int)found) &&
 		     plan->loads[cpu] < plan->loads[found]))

@@ -58,7 +58,7 @@ struct interrupts {
 	size_t told_count;
 	unsigned long told_hash;	/* hash of the interrupts that irqbalance was told */
 	char *reason;			/* why all interrupts are left alone, or NULL */
-	struct irq_state left;		/* of an earlier daemon: not put back */
+	struct irq_state left;		/* interrupts of an earlier daemon that were not put back */
 	uint64_t recent[MOST_RECENT];	/* times of the last moves */
 	unsigned long long moves;
 	struct irq_tally tally;
@@ -100,7 +100,8 @@ void irqs_forget(struct interrupts *all);
 /**
  * irqs_read_where() - read which CPU an interrupt is on
  *
- * An affinity of one CPU says where the next interrupt occurs; the effective one may lag behind.
+ * If the affinity is a single CPU, the next interrupt occurs there; the effective affinity may lag
+ * behind.
  */
 void irqs_read_where(struct interrupts *all, struct irq *irq, const struct irq_cpus *cpus);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* CPUs that somebody wants online for a while */
+/* CPUs that a user wants online for a while */
 #include <errno.h>
 #include <string.h>
 

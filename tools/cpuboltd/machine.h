@@ -11,7 +11,7 @@
 
 /*
  * Processes of the kernel, by number and by the inode of their folder in /proc, which another process
- * that gets the number does not have. Nothing has to be known of them again.
+ * that gets the number does not have. The daemon does not look at these processes again.
  */
 struct kthreads {
 	struct kthread {

@@ -65,7 +65,7 @@ static bool take_count(const char *text, unsigned long *count)
 	return *text >= '0' && *text <= '9' && !*end && !errno && *count;
 }
 
-/* Options that would not be heeded are refused. Returns -1, or the exit code. */
+/* Refuses options that would have no effect. Returns -1, or the exit code. */
 static int check_together(const struct options *options)
 {
 	if (options->restore && (options->dry_run || options->samples || options->replay))
@@ -171,7 +171,7 @@ static int run(struct machine *machine, const struct options *options)
 	int code;
 
 	code = read_config(machine, options, &config);
-	/* What was left is put back also if the configuration is wrong meanwhile. */
+	/* CPUs that a daemon left offline are put back even if the configuration is wrong. */
 	if (options->restore)
 		code = run_restore(machine, config.deny);
 	else if (code == EXIT_DONE)

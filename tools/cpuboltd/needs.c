@@ -2,10 +2,11 @@
 /*
  * What tasks and cpusets need of CPUs that are to go, or have gone
  *
- * This is looked for right before CPUs go, and every ten seconds while CPUs are taken. With all CPUs
- * online one call of sched_getaffinity(2) for each task answers nearly everything. Otherwise one file
- * of each task says whether the task is a strict one, and a second file is read of strict ones only.
- * What was a task of the kernel then is not looked at again.
+ * The daemon looks for these needs right before CPUs go, and every ten seconds while CPUs are
+ * taken. With all CPUs online one call of sched_getaffinity(2) for each task answers nearly
+ * everything. Otherwise one file of each task says whether the task is a strict one, and a second
+ * file is read of strict ones only. A process that was found to be one of the kernel is not looked
+ * at again.
  */
 #include <ctype.h>
 #include <dirent.h>
@@ -19,23 +20,26 @@
 #include "files.h"
 #include "floor.h"
 
-#define TASK_IS_KERNEL_THREAD	0x00200000	/* of the flags in /proc/PID/stat */
-#define MOST_DEPTH		16		/* of folders in a cgroup hierarchy */
+#define TASK_IS_KERNEL_THREAD	0x00200000	/* a flag in /proc/PID/stat */
+#define MOST_DEPTH		16		/* depth of folders in a cgroup hierarchy */
 
 struct search {
 	const struct machine *machine;
 	const cpu_set_t *going, *after;
 	cpu_set_t *online;
 	cpu_set_t *shared;	/* CPUs of tasks for which nobody has chosen CPUs: present, not isolated */
-	bool all_online;	/* of "shared" */
+	bool all_online;	/* all CPUs of "shared" are online */
 	cpu_set_t *mask;	/* of the task or cpuset at hand */
 	cpu_set_t *common;
 	cpu_set_t *needed;
-	/* Masks of which one CPU has to stay: looked at when it is known which stay anyway. */
+	/*
+	 * Masks of which one CPU has to stay; the choice is made when it is known which CPUs stay
+	 * anyway.
+	 */
 	cpu_set_t **ones;
 	size_t count;
 	struct kthreads kthreads;	/* found now, in the order of the folder */
-	size_t known;			/* so many of those found last were passed */
+	size_t known;			/* index of the search in the last list of kernel processes */
 	bool is_kthread;		/* the process at hand */
 	int err;
 };
@@ -52,7 +56,7 @@ static bool meets(struct search *search, const cpu_set_t *cpus)
 	return CPU_COUNT_S(search->machine->size, search->common);
 }
 
-/* All of the mask at hand that is to go stays. */
+/* All CPUs of the mask at hand stay that were to go. */
 static void need_all(struct search *search)
 {
 	meets(search, search->going);
@@ -89,7 +93,7 @@ static void choose_one(struct search *search, const cpu_set_t *mask)
 	memcpy(search->mask, mask, search->machine->size);
 	if (meets(search, search->needed) || !meets(search, search->going))
 		return;
-	/* Better one that stays than one that has to come. */
+	/* A CPU that stays is a better choice than one that has to come. */
 	if (meets(search, search->online))
 		memcpy(search->mask, search->common, search->machine->size);
 	if (!meets(search, search->going)) {
@@ -191,8 +195,9 @@ static bool is_strict(const struct task *task)
 }
 
 /*
- * Of a task on CPUs 0-1 the online part is all that is online while CPUs 2-7 are offline. So as soon as
- * a CPU is offline, only the whole mask says whether CPUs were chosen for the task.
+ * While CPUs 2-7 are offline, the online part of the mask of a task on CPUs 0-1 is all CPUs that
+ * are online. So as soon as a CPU is offline, only the whole mask says whether CPUs were chosen for
+ * the task.
  */
 static void consider_task(struct search *search, int pid, int tid)
 {
@@ -484,7 +489,7 @@ static void search_mounts(struct search *search)
 	free(text);
 	if (found)
 		return;
-	/* Where these are usually. */
+	/* The usual mount points. */
 	search_cpusets(search, "/sys/fs/cgroup/cpuset", true);
 	search_cpusets(search, "/sys/fs/cgroup", false);
 }

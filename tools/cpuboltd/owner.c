@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Whose CPUs these are, see owner.h */
+/* Which program has taken each CPU, see owner.h */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -95,7 +95,7 @@ void owner_yield(struct owner *owner, unsigned int cpu, bool failed, uint64_t no
 
 	if (seconds > LONGEST_BACKOFF_S)
 		seconds = LONGEST_BACKOFF_S;
-	/* Long after the last time it is the first one again. */
+	/* A failure long after the last one counts as the first again. */
 	if (backoff->times && now_us - backoff->until_us > seconds * 1000000 &&
 	    now_us > backoff->until_us) {
 		backoff->times = 0;
@@ -165,14 +165,19 @@ int owner_look(struct owner *owner, uint64_t now_us,
 				report(data, cpu, online, taken);
 			found++;
 		} else if (!online && known != has(owner, owner->present, cpu)) {
-			/* Plugged in and left offline, or unplugged while it was offline. */
+			/*
+			 * The CPU was plugged in and left offline, or unplugged while it was
+			 * offline.
+			 */
 			left(owner, cpu);
 		}
 	}
 	return found;
 }
 
-/* The request was done, but @cpu is not as it was left: somebody else was there. */
+/*
+ * The request was done, but @cpu is not as the request left it, so another program has changed it.
+ */
 static void undone(struct owner *owner, unsigned int cpu, bool online, uint64_t now_us)
 {
 	if (online)
@@ -188,7 +193,7 @@ int owner_changed(struct owner *owner, const cpu_set_t *cpus, bool online, bool 
 	int err = look(owner, owner->scratch), found = 0;
 	unsigned int cpu;
 
-	/* What the files said before the request says nothing after it. */
+	/* The contents of the files before the request mean nothing after it. */
 	free(owner->texts[0]);
 	owner->texts[0] = NULL;
 	for (cpu = 0; !err && cpu < owner->machine->count; cpu++) {

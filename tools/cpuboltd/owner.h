@@ -25,7 +25,7 @@ struct owner {
 		unsigned int times;
 		bool failed;	/* a request for the CPU failed; otherwise another writer changed it */
 	} *backoffs;
-	unsigned int backoff_s;	/* of the first time */
+	unsigned int backoff_s;	/* how long a CPU is left alone the first time */
 };
 
 /** owner_begin() - take the CPUs that are online now for those found online; 0 or a negative errno */

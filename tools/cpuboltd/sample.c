@@ -126,7 +126,7 @@ int sample_take(const struct machine *machine, struct counters *counters, uint64
 	if (!err && !busy)
 		err = -ENOMEM;
 	if (!err) {
-		/* CPUs that are offline have no line: they stay as they were. */
+		/* CPUs that are offline have no line, so their counters stay as they were. */
 		memcpy(busy, counters->busy, machine->count * sizeof(*busy));
 		memcpy(steal, counters->steal, machine->count * sizeof(*steal));
 		err = sample_parse_stat(text, machine->count, busy, steal, &inputs->runnable);

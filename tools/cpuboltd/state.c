@@ -137,7 +137,7 @@ static int bring(struct machine *machine, const cpu_set_t *cpus, cpu_set_t *left
 	return err;
 }
 
-/* CPUs that are gone from the machine, or are online already, are none that could be brought back. */
+/* CPUs that are gone from the machine, or are online already, cannot be brought back. */
 static int find_missing(struct machine *machine, cpu_set_t *cpus)
 {
 	unsigned int cpu;
@@ -151,7 +151,7 @@ static int find_missing(struct machine *machine, cpu_set_t *cpus)
 	return err;
 }
 
-/* It says nothing, and would be in the way of the next one. */
+/* A file that cannot be understood is of no use, and would be in the way of the next file. */
 static void put_aside(const struct machine *machine)
 {
 	char *from, *to;

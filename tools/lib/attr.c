@@ -48,8 +48,7 @@ int cpubolt_put(struct cpubolt *handle, const char *name, const char *value)
 }
 
 /*
- * A list that is too long for one write is written in parts: settling twice does no
- * harm.
+ * A list that is too long for one write is written in parts, as settling twice does no harm.
  */
 static int settle_list(struct cpubolt *handle, char *list)
 {

@@ -46,7 +46,7 @@ static unsigned long long parse_size(const char *text)
 	return *end ? 0 : size;
 }
 
-/* The lowest CPU that shares the cache stands for it where firmware gives no number. */
+/* Where firmware gives the cache no number, the lowest CPU that shares the cache stands for it. */
 static int first_sharer(struct cpubolt *handle, unsigned int cpu, unsigned int index)
 {
 	cpu_set_t *cpus = cpubolt_set_new(handle);

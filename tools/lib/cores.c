@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/* Numbers of cores that are unique in the machine, and of threads in their cores. */
+/* Numbers of cores, unique in the machine, and numbers of threads within their cores. */
 #include <errno.h>
 #include <stdlib.h>
 

@@ -172,7 +172,10 @@ int cpubolt_refresh(struct cpubolt *handle)
 	return 0;
 }
 
-/* A look so young is not worth another: the machine may as well change right after that one. */
+/*
+ * The last look is so recent that another is not worth it: the machine may as well change right
+ * after that.
+ */
 int cpu_refresh_if_old(struct cpubolt *handle)
 {
 	return cpu_now_ns() - handle->looked_ns < YOUNG_NS ? 0 : cpubolt_refresh(handle);
@@ -183,7 +186,10 @@ unsigned int cpubolt_features(struct cpubolt *handle)
 	return handle->now->features;
 }
 
-/* Few programs ask for these, and a request should not wait for the files. */
+/*
+ * These sets are read when asked for, because few programs do, and a request should not wait for
+ * the files.
+ */
 static int read_isolated(const struct cpubolt *handle)
 {
 	struct view *view = handle->now;

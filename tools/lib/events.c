@@ -63,7 +63,10 @@ static int start(struct cpubolt_monitor *monitor)
 		err = sd_device_monitor_attach_event(monitor->device, monitor->loop);
 	if (err < 0)
 		return err;
-	/* Without privilege the kernel gives less, which only means that events may be lost. */
+	/*
+	 * Without privilege the kernel gives a smaller buffer, which only means that events may be
+	 * lost.
+	 */
 	sd_device_monitor_set_receive_buffer_size(monitor->device, RECEIVE_BUFFER);
 	err = sd_device_monitor_start(monitor->device, receive, monitor);
 	return err < 0 ? err : 0;
@@ -130,7 +133,10 @@ int cpubolt_monitor_next(struct cpubolt_monitor *monitor, unsigned long long tim
 			return 1;
 		}
 		spent = now_us() - begin;
-		/* What was dispatched may not have been of a CPU, and more may wait. */
+		/*
+		 * The event that was dispatched may not have been of a CPU, and more events may
+		 * wait.
+		 */
 		if (timeout_us != UINT64_MAX && spent >= timeout_us) {
 			if (!err)
 				return 0;

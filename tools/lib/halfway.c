@@ -65,9 +65,9 @@ static bool stays_halfway(struct cpubolt *handle, unsigned int cpu, int state, i
 }
 
 /*
- * Every look at a CPU is a file, so only suspects are looked at. With Bolt these are the CPUs that
- * last_error names, and the CPUs that are offline without being parked; where last_error cannot be
- * read, any CPU may be half-way.
+ * A look at a CPU means reading a file, so only suspects are looked at. With Bolt these are the
+ * CPUs that last_error names, and the CPUs that are offline without being parked; where last_error
+ * cannot be read, any CPU may be half-way.
  */
 int halfway_find(struct cpubolt *handle, struct view *view)
 {

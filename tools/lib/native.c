@@ -65,7 +65,7 @@ struct step {
 	bool online;
 };
 
-/* CPUs come before others go. */
+/* CPUs that are to come do so before other CPUs go. */
 static unsigned int plan(const struct cpubolt *handle, enum cpubolt_op op, const cpu_set_t *cpus,
 			 const cpu_set_t *missing, struct step *steps)
 {

@@ -92,8 +92,8 @@ struct cpubolt {
 	int root;
 	int cpus;		/* sys/devices/system/cpu */
 	bool recorded;		/* a tree, not the running system */
-	unsigned int numbers;	/* of CPUs: one more than the highest */
-	size_t size;		/* of a set, in bytes */
+	unsigned int numbers;	/* how many CPU numbers: one more than the highest */
+	size_t size;		/* size of a set, in bytes */
 	cpu_set_t *possible;
 	unsigned long long looked_ns; /* when now was made, CLOCK_MONOTONIC */
 	struct view *now;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
- * /run/cpubolt/topology: where CPUs are that have been taken offline. A line names the boot, as
- * CPUs may be other ones after the next, and then each CPU has one.
+ * /run/cpubolt/topology: where CPUs are that have been taken offline. The first line names the
+ * boot, as the CPUs may be other ones after the next boot; then each CPU has a line.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -141,7 +141,10 @@ static char *format(struct cpubolt *handle, const char *boot)
 	return NULL;
 }
 
-/* Under another name first: a program that reads sees all of the old file or all of the new. */
+/*
+ * The file is written under another name first, so that a program that reads sees all of the old
+ * file or all of the new.
+ */
 static int replace(int folder, const char *text)
 {
 	char name[32];

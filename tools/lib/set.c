@@ -12,7 +12,7 @@
 #include "private.h"
 
 #define LONG_BITS (sizeof(unsigned long) * CHAR_BIT)
-#define GROUP_BITS 32	/* of a mask as text, between two commas */
+#define GROUP_BITS 32	/* bits between two commas of a mask as text */
 
 /** "10-19:2/5": of 10 to 19, the first 2 of every 5 */
 struct region {
@@ -138,7 +138,7 @@ static int parse_region(const char **text, unsigned int last, struct region *reg
 check:
 	if (region->first <= region->last && region->last <= last)
 		return 0;
-	/* The CPU number is to blame, not what follows. */
+	/* The error is the CPU number, not what follows it. */
 	*text = begin;
 	return region->first > region->last ? -EINVAL : -ERANGE;
 }

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/* Where CPUs are. Only CPUs that are online have that in sysfs, so what was seen is remembered. */
+/*
+ * Where CPUs are. Only CPUs that are online have a topology in sysfs, so what was read is
+ * remembered.
+ */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -12,11 +15,11 @@
 #define NODE_FOLDER "sys/devices/system/node"
 #define NODES_MAX 1024	/* as the kernel has it */
 
-/* What all CPUs of a package, or of a die, have in common is read once. */
+/* What all CPUs of a package, or of a die, have in common is read once for all of them. */
 struct level {
 	const char *list;	/* CPUs that have it in common */
 	const char *number;
-	size_t offset;		/* in struct place */
+	size_t offset;		/* offset in struct place */
 };
 
 static const struct level levels[] = {
@@ -236,7 +239,7 @@ static void read_nodes(struct cpubolt *handle, cpu_set_t *scratch)
 		close(folder);
 		return;
 	}
-	/* Not set_parse_list(): a machine may have more nodes than CPUs. */
+	/* set_parse_list() is of no use here, because a machine may have more nodes than CPUs. */
 	for (here = text; *here >= '0' && *here <= '9'; here += *here == ',') {
 		first = strtoul(here, &here, 10);
 		last = *here == '-' ? strtoul(here + 1, &here, 10) : first;

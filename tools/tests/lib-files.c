@@ -98,7 +98,7 @@ static void test_sysfs(void **state)
 	tree_remove(folder);
 }
 
-/* As large as may be, and one byte more. */
+/* A file of the largest size that is read, and one with a byte more. */
 static void test_large_files(void **state)
 {
 	char *folder = tree_make("small"), *text = malloc(SYSFS_READ_MAX + 2), *found;

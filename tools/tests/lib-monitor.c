@@ -105,7 +105,7 @@ static void test_lost_events(void **state)
 	struct cpubolt_event event;
 	unsigned int i;
 
-	/* More than a receive buffer of 8 MB holds. */
+	/* More events than a receive buffer of 8 MB holds. */
 	for (i = 0; i < 30000; i++)
 		announce("cpu", "offline", "cpu1");
 	assert_int_equal(cpubolt_monitor_next(monitor, 0, &event), -ENOBUFS);
@@ -158,7 +158,7 @@ static int open_monitor(void **state)
 	struct cpubolt_monitor *monitor;
 
 	assert_int_equal(cpubolt_open(NULL, &handle), 0);
-	/* Without udev nothing would ever arrive. */
+	/* Without udev no event would ever arrive. */
 	assert_int_equal(cpubolt_monitor_open(handle, &monitor), -EOPNOTSUPP);
 	assert_int_equal(write_text("/run/udev/control", ""), 0);
 	assert_int_equal(cpubolt_monitor_open(handle, &monitor), 0);

@@ -68,7 +68,7 @@ static void test_a_later_program_knows(void **state)
 	assert_int_equal(cpubolt_topology(later, 9, &topology), 0);
 	assert_int_equal(topology.core, 9);
 	cpubolt_close(later);
-	/* After another boot nothing of it is believed: only the link to the node is left. */
+	/* After another boot nothing of the file is believed; only the link to the node is left. */
 	tree_write(tree_folder(), "proc/sys/kernel/random/boot_id", "another\n");
 	assert_int_equal(cpubolt_open(tree_folder(), &later), 0);
 	assert_int_equal(cpubolt_topology(later, 9, &topology), 0);

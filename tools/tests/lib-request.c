@@ -62,7 +62,7 @@ static void test_nothing_to_do(void **state)
 	tree_close(handle);
 }
 
-/* What another program has changed meanwhile is seen. */
+/* The library sees what another program has changed meanwhile. */
 static void test_an_old_look(void **state)
 {
 	struct cpubolt *handle = tree_open("small+bolt");

@@ -105,7 +105,7 @@ static void test_halfway_with_bolt(void **state)
 		   "batch=9 pid=1 cpu=1 state=a errno=5 undo=1:a,...\n");
 	assert_int_equal(cpubolt_refresh(handle), 0);
 	assert_int_equal(cpubolt_state(handle, 2), CPUBOLT_STATE_HALFWAY);
-	/* Nor is it in the list of CPUs online. */
+	/* The list of CPUs online does not have that CPU either. */
 	tree_write(folder, CPUS "bolt/last_error", "");
 	tree_write(folder, CPUS "online", "0-1,3\n");
 	assert_int_equal(cpubolt_refresh(handle), 0);
@@ -231,7 +231,10 @@ static const struct where places[] = {
 	{ "clusters", 5, { 5, 1, -1, 0, 0, 0, 1024, 2400000 } },
 	{ "small", 2, { 2, 2, 0, 0, 0, 0, -1, -1 } },
 	{ "large", 1779, { 889, 2480, 0, 9, 9, 1, -1, 3500000 } },
-	/* Natively offline since before anything was remembered: only its node has a link. */
+	/*
+	 * This CPU was natively offline before anything was remembered, so only the link to its
+	 * node tells its place.
+	 */
 	{ "smt+offline", 31, { -1, -1, -1, -1, 1, -1, -1, -1 } },
 	/* The siblings that are offline do not change the numbers of cores. */
 	{ "smt+smtoff", 9, { 9, 258, 0, 1, 1, 0, -1, 4000000 } },

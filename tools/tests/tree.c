@@ -28,7 +28,9 @@ static void run(const char *program, const char *name, const char *folder)
 	assert_int_equal(status, 0);
 }
 
-/* A tree may have tens of thousands of files, which memory is better for than a disk. */
+/*
+ * A tree may have tens of thousands of files, so it is laid down in memory where that is possible.
+ */
 static const char *where(void)
 {
 	const char *given = getenv("TMPDIR"), *memory = "/dev/shm";

@@ -18,7 +18,7 @@ struct cpubolt *tree_open(const char *name);
 /**
  * tree_open_wide() - the tree "small+bolt" with masks that say that 1,780 CPUs are online
  *
- * Such a tree is made at once, as nothing else is there of most CPUs.
+ * Such a tree is made quickly, as it has no other file of most CPUs.
  */
 struct cpubolt *tree_open_wide(void);
 

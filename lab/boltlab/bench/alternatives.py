@@ -56,8 +56,9 @@ class Quiet:
 class Row:
     """One way on one architecture.
 
-    ``times`` are those of TIMES, as lab/guest/inout.c defines them, in ms. ``taken`` are what of
-    lab/guest/taken.c the pause took from those who used the CPU. ``quiet`` has a row for each CPU.
+    ``times`` are those of TIMES, as lab/guest/inout.c defines them, in ms. ``taken`` says which
+    things of lab/guest/taken.c the pause took from users of the CPU. ``quiet`` has a row for each
+    CPU.
     """
 
     arch: Annotated[str, Among("architecture", lambda: ARCHES)]
@@ -84,7 +85,8 @@ def kernels() -> list[str]:
 def guest(target: Arch, kernel: Kernel, flavour: str, rounds: int, seconds: int) -> Guest:
     """Return the guest that measures all ways of one ``flavour`` on its ``kernel``.
 
-    Its slices are bounded: a CPU that comes is measured without the emulator's part in that.
+    The CPUs' turns in the emulator are kept short, so that a CPU that comes is measured without the
+    emulator's part.
     """
     names = ",".join(name for name, way in ways().items() if way["kernel"] == flavour)
     words = f"run /bin/undisturbed cpus={PAUSED} n={rounds} seconds={seconds} ways={names}"

@@ -47,5 +47,5 @@ def job(kernel: Kernel, arch: Arch, variant: str, cycles: int, dwell_ms: int) ->
 
 
 def run(jobs: list[Job], title: str) -> dict[str, GuestResult]:
-    """Run the guests of ``jobs`` and return what each variant has left; or BoltError."""
+    """Run the guests of ``jobs``; return the result of each variant's guest, or raise BoltError."""
     return {each.variant: done for each, done in guests.run_all(jobs, title)}

@@ -89,11 +89,11 @@ class Outcome:
         return [each.end - each.begin for each in self._of(change) if each.by == "daemon"]
 
     def ordered(self, change: str) -> list[Change]:
-        """Return each ``change`` that the service's program asked for, and cpuboltd did not."""
+        """Return each ``change`` that the service's program asked for, not cpuboltd."""
         return [each for each in self._of(change) if each.by != "daemon"]
 
     def out(self, online: bool) -> list[float]:
-        """Return of ``deleted`` what is of CPUs that the host took ``online``, or of the others."""
+        """Return the times in ``deleted`` of CPUs that were ``online``, or that were not."""
         pairs = zip(self.deleted, self.ordered("offline"), strict=False)
         return [took for took, each in pairs if (each.by == "host") is online]
 

@@ -73,7 +73,8 @@ def draw(
                         cpus=cpus,
                         nodes=nodes,
                         memory=rows["memory"],
-                        # On a host with few CPUs, many CPUs at once run late, as in a lockup.
+                        # On a host with few CPUs, many CPUs that run at once are so late that the
+                        # kernel reports lockups.
                         accel=accel if cpus <= rows["mttcg"] else "icount",
                     ),
                     timeout=rows["timeout"],

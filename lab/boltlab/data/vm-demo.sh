@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-# Goes on in the script of ./bolt vm-demo, after userland.sh. POSIX shell.
+# Functions in POSIX shell for the script of ./bolt vm-demo, in which they
+# follow those of userland.sh.
 bolt=/run/bolt
 mkdir -p $bolt
 mount -o ro /dev/vdd $bolt
@@ -12,7 +13,8 @@ fail() {
 	exit 1
 }
 
-# WORDS of lab/guest/served.c. A POSIX shell has no descriptor 10, which the lab's programs write to.
+# served WORDS: runs lab/guest/served.c. bash starts the program, because a POSIX shell cannot open
+# descriptor 10, to which the lab's programs write.
 served() {
 	bash -c "exec $bolt/bin/served $* 10>&3" 2>/run/said || fail /run/said served
 }
@@ -36,14 +38,14 @@ daemon_failed() {
 	fail /run/said cpuboltd
 }
 
-# What the daemon has done: its messages are the records.
+# Writes the daemon's messages about its requests to the results.
 daemon_said() {
 	systemctl -q is-active cpuboltd || daemon_failed
 	systemctl stop cpuboltd
 	journalctl -u cpuboltd -o json CPUBOLT_EVENT=request >&3
 }
 
-# SECONDS N: for SECONDS nothing, then for SECONDS work for N CPUs, and so on.
+# bursts SECONDS N: no work for SECONDS, then work for N CPUs for SECONDS, and so on.
 bursts() {
 	while sleep "$1"; do
 		stress-ng --quiet --cpu "$2" --timeout "$1"
@@ -65,14 +67,16 @@ pretend_steal() {
 			add=0
 			[ $((turn % ($1 * 2))) != 0 ] || stress-ng --quiet --cpu "$2" --timeout "$1" &
 		fi
-		# Of a CPU that was offline nothing has been taken: its counter begins anew.
+		# The stolen time of a CPU that was offline begins anew, because nothing was taken
+		# from that CPU.
 		awk -v add=$add '
 			FNR == NR { stolen[$1] = $9; next }
 			/^cpu[0-9]/ && $1 in stolen { $9 = stolen[$1] + add }
 			1
 		' /run/stat.now /run/real/stat >/run/stat.next
 		mv /run/stat.next /run/stat.now
-		# In one piece, and of the same length: with fewer CPUs there are fewer lines.
+		# The file is written in one piece, and keeps its length although there are fewer
+		# lines with fewer CPUs.
 		dd if=/run/stat.now of=/run/stat conv=notrunc,sync bs=32k 2>/dev/null
 	done >/dev/null 2>&1 &
 }

@@ -57,7 +57,7 @@ def variant(name: str) -> Mapping[str, Any]:
 
 
 def adds(accel: str) -> bool:
-    """Tell whether the host adds CPUs and takes them out, and not only has them online or not.
+    """Tell whether the host adds and removes CPUs; otherwise CPUs only go online and offline.
 
     A kernel that believes in slots asks a port of VMware's for the time, which QEMU cannot answer
     in virtual time.

@@ -36,7 +36,7 @@ class Splat:
     about: tuple[str, ...] = ()
 
     def fits(self, pattern: re.Pattern[str]) -> bool:
-        """Return whether ``pattern`` is in the first line, or in one of the message."""
+        """Return whether ``pattern`` is in the first line, or in a line of the message."""
         return any(pattern.search(text) for text in (self.text, *self.about))
 
     def __str__(self) -> str:

@@ -27,7 +27,7 @@ def words(cycles: int, dwell_ms: int, ways: int, slots: bool) -> list[str]:
     """Return the words for a guest whose CPUs come and go ``cycles`` times by the first ``ways``.
 
     ``dwell_ms``: how long the guest waits between two changes. ``slots``: the host adds the CPUs
-    and takes them out; else these are there, and offline at first.
+    and takes them out; otherwise the CPUs are there, offline at first.
     """
     load = {**table()["load"], "cycles": cycles, "dwell_ms": dwell_ms}
     load |= {"ways": ways, "slots": int(slots)}

@@ -52,7 +52,8 @@ async def _timed(client: QMPClient, number: int) -> float:
     """Take the CPU of a slot out; return the seconds until the emulator has no CPU there.
 
     The event DEVICE_DELETED comes when QEMU frees the object of the CPU. Without KVM, QEMU 10.0.2
-    had not done so two minutes after the CPU was out. So the slot is looked at.
+    had not freed the object two minutes after the CPU was out. So this function asks QEMU which
+    slots have a CPU.
     """
     begin = time.monotonic()
     await client.execute("device_del", {"id": f"slot{number}"})

@@ -11,7 +11,7 @@ from boltlab.errors import BoltError
 
 DYNAMIC = ("CPUHP_AP_ONLINE_DYN", "CPUHP_BP_PREPARE_DYN")
 
-# File -> what the file is for. Neither x86_64 nor arm64 can have the state that it registers.
+# File -> what the file is for. Neither x86_64 nor arm64 can have the state that the file registers.
 ELSEWHERE = {
     "drivers/bus/mips_cdmm.c": "MIPS",
     "drivers/clocksource/arc_timer.c": "ARC",

@@ -47,7 +47,10 @@ static int note(unsigned int cpu, char what)
 		err = -EBUSY;
 	}
 	mutex_unlock(&seen_lock);
-	/* Long enough for another callback to begin, if callbacks may run at once. */
+	/*
+	 * The callback takes long enough for another callback to begin, if callbacks
+	 * may run at once.
+	 */
 	msleep(2);
 	atomic_dec(&inside);
 	return err;

@@ -42,7 +42,7 @@
  */
 #define ROUNDS 4
 
-/* Between interrupts that are sent late: 32 of them in 320 us. */
+/* The time between interrupts that are sent late: 32 of them take 320 us. */
 #define LATE_US 10
 
 static unsigned int count = 64;
@@ -60,7 +60,7 @@ module_param(flying, ulong, 0600);
 static bool late;
 module_param(late, bool, 0600);
 
-/* @old_vector: where on @old_cpu the interrupt is still to be sent, or 0. */
+/* @old_vector: the vector on @old_cpu to which the interrupt is still to be sent, or 0. */
 struct vector {
 	unsigned int irq, old_cpu, old_vector;
 	atomic_t sent, handled, astray, active;
@@ -113,7 +113,10 @@ static void vectors_fly(struct irq_data *data)
 	if (late && (v - vectors) % 2) {
 		v->old_cpu = smp_processor_id();
 		v->old_vector = irqd_cfg(data)->vector;
-		/* The first call does it all: -EBUSY until the machine runs again. */
+		/*
+		 * The first call does the work; later calls return -EBUSY until the
+		 * machine runs again.
+		 */
 		smp_call_function_single_async(cpumask_first(cpu_online_mask), &late_call);
 		return;
 	}
@@ -227,7 +230,7 @@ static int vectors_get(void)
 	return err;
 }
 
-/* Calls that need the interrupts; none comes before they are there. */
+/* Begins a call that needs the interrupts; fails if the interrupts are not there yet. */
 static int vectors_begin(void)
 {
 	mutex_lock(&vectors_lock);

@@ -45,7 +45,7 @@ END
 
 @pytest.fixture
 def fleet(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """A cluster; the folder is where it is."""
+    """A private cluster, and the folder with its files."""
     folder = tmp_path / "c"
     with cluster.private(folder, cluster.programs()) as env:
         for name in ("PATH", "LD_LIBRARY_PATH", "SLURM_CONF"):

@@ -31,7 +31,7 @@ def untried(guest: qemu.Guest) -> qemu.Guest:
 def test_all_cpus_come_together(kernel: Kernels, arch: str, order: str, way: str) -> None:
     """In virtual time no group of CPUs comes slower than its CPUs would one by one."""
     wanted = scenario.load(f"boot-{order}")
-    if arch == "x86_64":  # half the CPUs take half the time; they would come alone on trial
+    if arch == "x86_64":  # half the CPUs take half the time; on trial these CPUs would come alone
         commands = tuple(line.replace("-7", "-3").replace("=7", "=3") for line in wanted.commands)
         append = f"{wanted.append} bolt.trial=off"
         wanted = wanted.changed(cpus=4, commands=commands, append=append)

@@ -143,7 +143,7 @@ def test_a_cpu_that_waits_is_ejected(kernel: Kernels, arch: str) -> None:
 def test_settled_before_kexec_locks(kernel: Kernels, arch: str, name: str) -> None:
     """A CPU that is settled later cannot be taken out of the headers of a crash kernel.
 
-    Debian's own kernel has nothing to say about CPUs that are offline, and so has Bolt's.
+    The dump of Bolt's kernel has as little about CPUs that are offline as that of Debian's kernel.
     """
     if arch not in scenario.load(name).arches:
         pytest.skip("its headers name all possible CPUs")
@@ -241,7 +241,8 @@ def test_cpus_that_are_away_are_left_alone(kernel: Kernels, arch: str) -> None:
         for row in found[way]:
             assert (row["wakeups"], row["interrupts"], row["ipis"]) == (0, 0, 0), way
             assert row["tasks"] == {}, way
-            # What /proc/interrupts has is of going and coming, which natively takes 0.1 s.
+            # The interrupts in /proc/interrupts are those of going and coming, which natively takes
+            # 0.1 s.
             assert abs(row["counted"]) < 40, way
 
 

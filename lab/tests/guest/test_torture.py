@@ -35,8 +35,9 @@ def test_a_slice(kernel: Kernels, arch: str, story: str) -> None:
     assert done.why == ""
     assert done.counts.attempted >= 200
     assert done.counts.attempted == done.counts.done + done.counts.refused
-    # Enough of it is more than a refusal; where nobody gives a reason nothing is refused, in a
-    # storm something is. Natively, who writes to a CPU's target may be in another one's way.
+    # Enough requests were made, and not all refused; without a reason none is refused, in a storm
+    # some are. Natively, a task that writes to a CPU's target may be in the way of another such
+    # task.
     assert done.counts.done > done.counts.attempted / 4
     if story != "native":
         assert (done.counts.refused > 0) == (story == "storm")
@@ -55,7 +56,8 @@ def test_a_seed_makes_the_same_run(kernel: Kernels, arch: str) -> None:
 
 
 def test_a_cpu_that_does_not_answer(kernel: Kernels, arch: str) -> None:
-    """On arm64 a CPU that was off is lost, natively too: no task is left for it, and it is on."""
+    """On arm64 a CPU that was off is lost, natively too: the CPU is on, but no task is left for it
+    to run."""
     name = "no-answer" if arch == "x86_64" else "no-answer-arm64"
     assert play(kernel, arch, name).samples()
 

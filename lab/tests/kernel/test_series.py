@@ -92,7 +92,7 @@ def test_hooks_sit_where_they_say(kernel_source: Source, tmp_path: Path) -> None
 
 @pytest.mark.parametrize("series_name", [version.series for version in versions.load()[1:]])
 def test_hooks_of_another_series(series_name: str, tmp_path: Path) -> None:
-    """Likewise the hooks of a series that is not the default, if its source is installed."""
+    """A refresh rewrites no hook of other series either, if their source is installed."""
     version = versions.named(series_name)
     if not version.tarball.is_file():
         pytest.skip(f"needs {version.package}")
@@ -146,7 +146,7 @@ def test_identical_without_bolt(kernel_source: Source, jobs: int, arch: str) -> 
     # A file that a refactor touches as well is no exception.
     assert "kernel/cgroup/cpuset.c" in same
     assert arch != "arm64" or "arch/arm64/kernel/smp.c" in same
-    # Fewer files are hooked since what several of them did is one helper or one row.
+    # The number fell when changes of several files became one helper or one row.
     assert len(same) >= {"x86_64": 40, "arm64": 35}[arch]
 
 

@@ -16,7 +16,7 @@ DOCUMENTS = sorted(path for path in (OVERLAY / "Documentation").rglob("*") if pa
 CORE = OVERLAY / "Documentation/core-api/bolt.rst"
 GLOSSARY = paths.REPO / "docs/glossary.md"
 
-# What stands for a task, a CPU or a lock that the sentence does not name.
+# Words that stand for a task, a CPU or a lock that the sentence does not name.
 PRONOUN = re.compile(
     r"\b(it|they|them|he|who|whoever|somebody|nobody|anybody|others)\b", re.IGNORECASE
 )

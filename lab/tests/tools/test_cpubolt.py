@@ -318,7 +318,7 @@ def test_a_change_that_stays_partial(run: Run, tree: Callable[[str], Path]) -> N
         with files[2].open("rb", buffering=0) as pipe:
             for _ in range(5000):
                 written.append(pipe.read(1))
-                if b"1" in written:  # the way back of CPU 2
+                if b"1" in written:  # this write brings CPU 2 back
                     break
                 time.sleep(0.001)
 

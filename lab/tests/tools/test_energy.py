@@ -119,7 +119,7 @@ def medians(file: Path, last: bool) -> Callable[[str, int, str], float]:
 def test_requests_are_those_of_the_results(
     name: str, first: tuple[str, str], most: int, last: bool
 ) -> None:
-    """The files say which result they are from; this is what they have made of it."""
+    """The files say from which result their numbers are; this test computes the numbers again."""
     text = (MODELS / f"{name}.conf").read_text(encoding="utf-8")
     (source,) = re.findall(r"^source = .*(results/\S+\.json)", text, re.M)
     median = medians(paths.REPO / source, last)

@@ -51,7 +51,7 @@ def parsed() -> list[batches.Request]:
 
 def test_waits_inside_each_other_are_one() -> None:
     first, second = parsed()
-    # That of another task counts, that of before the request does not.
+    # A run by another task counts, a run before the request does not.
     assert batches.count(first, "grace_periods") == 2
     assert batches.count(second, "grace_periods") == 1
     assert [batches.count(each, "stops") for each in (first, second)] == [1, 2]

@@ -90,8 +90,9 @@ def test_phases_end_with_messages(tmp_path: Path) -> None:
 
 def test_callbacks_of_other_cpus_are_added_up() -> None:
     callbacks, initcalls = boots.traced(TRACE.splitlines())
-    # Idle tasks of several CPUs are kept apart, whoever waits for callbacks is not counted, and
-    # what is under way at once is shared out: 10 us by two, 10 by three, 20 by two.
+    # Idle tasks of several CPUs are kept apart, a task that waits for callbacks does not count, and
+    # time is divided among callbacks that are under way at once: 10 us among two, 10 among three,
+    # 20 among two.
     assert {entry.name: (entry.runs, entry.ns) for entry in callbacks} == {
         "workqueue_online_cpu": (1, 160_000 + 5_000 + 3_333 + 10_000),
         "smpboot_create_threads": (1, 100_000),
@@ -179,9 +180,9 @@ def test_the_model_needs_three_machines() -> None:
 def test_the_tree_takes_rounds() -> None:
     cost = bootmodel.Bringup(ahead=100, wake=10, own=50, after=30, active=0, turns=0)
     assert bootmodel.play(cost, 7, "serial") == 7 * 190
-    # Five groups: those of each are prepared by one task, then woken by it.
+    # There are five groups; one task prepares the CPUs of a group, and then wakes these.
     assert bootmodel.play(cost, 7, "parallel") == 7 * 110 + 5 * (50 + 30)
-    # 1, 1, 1, 2 and 2 at once.
+    # The groups have 1, 1, 1, 2 and 2 CPUs.
     assert bootmodel.play(cost, 7, "tree") == 5 * (160 + 30)
     # After the groups, rounds of 17, 34 and 13.
     assert bootmodel.play(cost, 17 + 64, "tree") == 6 * (160 + 30) + 3 * 160 + 30

@@ -128,7 +128,7 @@ def test_kernels_that_are_not_built_are_passed_over(
     monkeypatch.setattr(build, "current", lambda *args: None)
     assert call(tmp_path, "--config", "rt", "--built") == 2
     assert "its kernel, rt, is not built" in capsys.readouterr().out
-    # Nor does a kernel do that is not what it says.
+    # A kernel that does not print what its configuration's `shows` says fails the run, too.
     assert call(tmp_path, "--config", "rt") == 1
 
 
@@ -355,7 +355,8 @@ def test_races_are_looked_for_until_the_time_is_over(
     clock = itertools.count(step=15)
     monkeypatch.setattr("time.monotonic", lambda: next(clock))
     assert call(tmp_path, "--races", "--minutes", "9") == 0
-    # A run reads the clock before and after, and then whether the time is over.
+    # Each run reads the clock three times: before it, after it, and to see whether the time is
+    # over.
     assert 1 < len(run) <= 9 * 60 / 45
 
 

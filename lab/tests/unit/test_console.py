@@ -122,7 +122,7 @@ WARNED = (
 def test_a_complaint_has_the_message_above_it() -> None:
     found = console.scan(WARNED)
     assert [splat.about for splat in found] == [("bolt: first",)]
-    # Text long before the cut, or after it without a prefix, is no message.
+    # Text long before the line "cut here", or after that line without a prefix, is no message.
     assert [splat.about for splat in console.scan([*WARNED[1:]])] == [()]
     assert [splat.about for splat in console.scan(["x", *WARNED])] == [("bolt: first",)]
 

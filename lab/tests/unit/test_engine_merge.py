@@ -53,7 +53,7 @@ def test_a_bench_of_variants(file: Path) -> None:
         (each.case, each.batch, each.cpus): each for each in whole.cases
     }
     assert replace(merged, cases=[]) == replace(whole, cases=[])
-    # Each variant's file can be read by itself, and is written as the whole is.
+    # Each variant's file can be read by itself, and has the format of the whole file.
     assert results.from_json(results.to_json(merged)) == merged
 
 

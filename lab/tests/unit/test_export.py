@@ -154,7 +154,7 @@ def test_failed_export_changes_nothing(source: Source, tmp_path: Path) -> None:
 
 
 def test_a_large_commit_is_refused(source: Source, tmp_path: Path) -> None:
-    """Named with its lines; tests and documentation are not counted."""
+    """The error counts the commit's lines, without those of tests and documentation."""
     overlay = paths.KERNEL / "overlay"
     long = "".join(f"int a{number};\n" for number in range(series.LARGEST))
     write_tree(overlay, {"kernel/bolt/tests/a.c": long, "Documentation/b": long})

@@ -95,7 +95,7 @@ def test_results_of_the_same_emulator_go_first(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ARCHES)
 def test_there_are_results_of_every_setting(name: str) -> None:
-    """Of the settings that a guest can have, with the emulator that goals are judged on."""
+    """For each setting of a guest, with the version of QEMU on which goals are judged."""
     for setting in ARCHES[name].settings:
         found = guard.recorded(replace(RUN, arch=name, setting=setting))
         assert found.qemu.startswith("10.")

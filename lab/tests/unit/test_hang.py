@@ -10,7 +10,7 @@ import pytest
 from boltlab.errors import EmulatorError
 from boltlab.guest import hang
 
-# Of a guest that hung in QEMU 10.0.2, without what does not matter.
+# Answers about a guest that hung in QEMU 10.0.2, shortened.
 REGISTERS = """CPU#0
 RIP=ffffffff8167d703 RFL=00000246 [---Z-P-] CPL=0 II=0 A20=1 SMM=0 HLT=1
 CPU#1

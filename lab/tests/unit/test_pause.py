@@ -26,7 +26,8 @@ for _ in range(2):
 
 @pytest.fixture
 def counting(tmp_path: Path) -> Iterator[tuple[Path, list[int]]]:
-    """A process with two threads that say that they run: where, and who they are."""
+    """A process with two threads that say that they run, and gives the threads' numbers and
+    files."""
     out = tmp_path / "out"
     with out.open("wb") as file:
         process = subprocess.Popen([sys.executable, "-c", COUNT], stdout=file)

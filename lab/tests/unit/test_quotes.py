@@ -50,7 +50,7 @@ def test_documents_quote_the_results(document: Path) -> None:
 
 
 def test_the_readme_has_no_figure_without_a_source() -> None:
-    """Whoever writes "9x faster" or "3 ms" there says where it is from."""
+    """A page that says "9x faster" or "3 ms" must say from which result the figure is."""
     text = (paths.REPO / "README.md").read_text(encoding="utf-8")
     text = re.sub(r"<!-- table: .*?<!-- end of table -->", "", text, flags=re.DOTALL)
     text = re.sub(r"\d[\d.,]*x?<!-- figure: [^>]* -->", "FIGURE", text)

@@ -47,7 +47,8 @@ BOTH = f"""\
 [    3.103411][   T22] {RULE}
 """
 
-# One access is known. The kernel prints the offset in the title then, and no caller in this log.
+# One access is known. If only one access is known, the kernel prints its offset in the title; this
+# log has no caller.
 ALONE = f"""\
 [    0.607700] {RULE}
 [    0.607846] BUG: KCSAN: data-race in virtqueue_get_buf_ctx+0x214/0x4e8 [virtio_ring]

@@ -59,7 +59,8 @@ def test_commands_take_a_series(name: str) -> None:
 
 
 def test_draft() -> None:
-    """What each series has for itself: the same files, hooks all in a commit, no version asked."""
+    """Each series has the same files of its own, all its hooks in commits, and code that asks for
+    no version."""
     own = {
         version.series: sorted(
             path.name

@@ -139,7 +139,7 @@ static void test_without_privilege(void **unused)
 	snprintf(path, sizeof(path), "%s" RAPL ":0/energy_uj", root);
 	assert_int_equal(chmod(root, 0755), 0);
 	assert_int_equal(chmod(path, 0), 0);
-	/* Root may read everything: be somebody else meanwhile. */
+	/* Root may read everything, so the test becomes another user meanwhile. */
 	assert_true(user || !seteuid(NOBODY));
 	err = energy_meters_open(root, &meters);
 	assert_true(user || !seteuid(user));

@@ -248,7 +248,7 @@ static void test_break_even_is_where_nothing_is_saved(void **unused)
 		seconds = energy_break_even(&model, &leave);
 		if (seconds < 0) {
 			never++;
-			/* For all the time that there is, as far as a machine is concerned. */
+			/* Nearly for ever: longer than any machine runs. */
 			assert_true(energy_saved(&model, &leave, 1e7) < 1 ||
 				    energy_saved(&model, &leave, 1e7) < 1e7 * 1e-6);
 		} else {

@@ -186,7 +186,7 @@ static void test_interrupts_leave_a_cpu_that_goes(void **state)
 					  "was found stayed");
 }
 
-/* An affinity that only has CPUs which the daemon leaves alone was chosen by somebody. */
+/* An affinity of only CPUs that the daemon leaves alone was chosen on purpose. */
 static void test_an_affinity_elsewhere_is_left_alone(void **state)
 {
 	begin(4, 1);
@@ -440,7 +440,7 @@ static void carry_out(const struct irq_move *move, struct played *played)
 	put_on(move->irq, move->to);
 }
 
-/* Half an hour of one machine, in steps of five seconds. */
+/* Plays half an hour of one machine, in steps of five seconds. */
 static struct played play(unsigned int noise_percent)
 {
 	struct played played = { 0 };

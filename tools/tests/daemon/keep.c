@@ -90,7 +90,7 @@ static void test_who_brings_a_cpu_back_is_yielded_to(void **state)
 		now += (10 << i) * SECOND_US;
 		assert_int_equal(owner_waits(&owner, 2, now), 0);
 	}
-	/* Long after the last time it is as at first. */
+	/* Long after the last failure, the next one counts as the first. */
 	now += 3600 * SECOND_US;
 	take_offline(&owner, "2", "0-1", now);
 	make_online("0-2");
@@ -113,7 +113,7 @@ static void test_a_request_that_others_undo(void **state)
 	assert_int_equal(owner_changed(&owner, cpus, false, true, SECOND_US), 1);
 	assert_list(owner.taken, "3");
 	assert_int_equal(owner_waits(&owner, 2, SECOND_US), 10);
-	/* A request that failed says nothing of others. */
+	/* A request that failed does not mean that another program has changed a CPU. */
 	assert_int_equal(owner_changed(&owner, cpus, false, false, SECOND_US), 0);
 	CPU_FREE(cpus);
 	owner_end(&owner);
@@ -323,7 +323,7 @@ static void test_which_interrupts_are_put_back(void **state)
 	assert_text(folder, "/proc/irq/25/smp_affinity_list", "0\n");
 	assert_int_equal(restored_from("disk", "2\n"), 0);
 	assert_int_equal(restored_from("net", "0-3\n"), 0);
-	/* The kernel had to choose, as none of the CPUs was online. */
+	/* The kernel had to choose an affinity, as none of the CPUs was online. */
 	make_online("0,3");
 	assert_int_equal(restored_from("net", "0,3\n"), 1);
 	place_end();
@@ -430,13 +430,13 @@ static void test_irqbalance_is_told(void **state)
 	assert_told(fd, "settings ban irqs 25 0");
 	assert_int_equal(irqbalance_ban(folder, 77, NULL, 0), 0);
 	assert_told(fd, "settings ban irqs NONE");
-	/* What its command line bans, irqbalance would forget. */
+	/* Without these, irqbalance would forget the bans of its command line. */
 	put_words("/proc/77/cmdline", words, sizeof(words));
 	assert_int_equal(irqbalance_ban(folder, 77, two, 2), 0);
 	assert_told(fd, "settings ban irqs 25 9 7 0");
 	assert_int_equal(irqbalance_ban(folder, 77, NULL, 0), 0);
 	assert_told(fd, "settings ban irqs 25 9 7");
-	/* irqbalance would read a part only. */
+	/* The list is too long: irqbalance would read only a part of it. */
 	for (i = 0; i < 100; i++)
 		many[i] = 100 + (int)i;
 	assert_int_equal(irqbalance_ban(folder, 77, many, 100), -E2BIG);
@@ -469,7 +469,7 @@ static void test_tasks_need_cpus(void **state)
 	put_task(12, "pinned", "2-3", 0, 0);
 	assert_needed("1-3", "0", "2");
 	assert_needed("1-2", "0,3", "none");
-	/* Threads of the kernel go along. */
+	/* Kernel threads are no reason for a CPU to stay. */
 	put_task(13, "kworker/1", "1", 0, 0x00200000);
 	assert_needed("1", "0,2-3", "none");
 	/* A real-time task keeps its own CPUs, and so does a virtual CPU. */
@@ -529,7 +529,7 @@ static void test_cpusets_need_cpus(void **state)
 	place_end();
 }
 
-/* With CPUs offline, a task's CPUs may be all that are left: they were chosen nevertheless. */
+/* While CPUs are offline, the CPUs chosen for a task may be all that are online. */
 static void test_tasks_need_cpus_when_few_are_left(void **state)
 {
 	place_begin("small+bolt");
@@ -550,7 +550,10 @@ static void test_tasks_need_cpus_when_few_are_left(void **state)
 	place_end();
 }
 
-/* Real-time tasks may run on all CPUs but for the isolated one, as long as nobody asks otherwise. */
+/*
+ * Real-time tasks may run on all CPUs but for the isolated one, as long as no program asks
+ * otherwise.
+ */
 static void test_tasks_beside_isolated_cpus(void **state)
 {
 	place_begin("small+bolt+isolated");

@@ -26,7 +26,7 @@ void put(const char *path, const char *text)
 	tree_put(folder, path, text);
 }
 
-/* CPUs come and go in the recorded tree, as if somebody had asked the kernel. */
+/* CPUs come and go in the recorded tree, as if a program had asked the kernel. */
 void make_online(const char *list)
 {
 	cpu_set_t *online = machine_set(&machine);

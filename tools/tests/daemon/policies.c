@@ -136,12 +136,12 @@ static void test_load_takes_what_is_needed(void **unused)
 	set_loads(&world, 100, 0);
 	assert_int_equal(decide(&world, &policy_load), 3);
 	assert_wanted(&world, 0, 2);
-	/* One CPU, and eight tasks: all at once. */
+	/* One CPU is online, and eight tasks wait: all CPUs come at once. */
 	set_online(&world, 0, 0);
 	set_loads(&world, 1000, 0);
 	world.inputs.runnable = 8;
 	assert_int_equal(decide(&world, &policy_load), 10);
-	/* Half idle, but somebody waits for a fifth of the time. */
+	/* The CPUs are half idle, but a task waits for a fifth of the time. */
 	set_online(&world, 0, 1);
 	set_loads(&world, 600, 0);
 	world.inputs.runnable = 1;
@@ -196,7 +196,7 @@ static void test_steal_gives_back_and_takes(void **unused)
 	struct world world;
 
 	begin(&world, 8, 1, 8, 1);
-	/* The host runs half of each. */
+	/* The host runs each CPU for half of the time. */
 	set_loads(&world, 500, 500);
 	assert_int_equal(decide(&world, &policy_steal), 4);
 	set_loads(&world, 950, 50);
@@ -204,10 +204,10 @@ static void test_steal_gives_back_and_takes(void **unused)
 	set_online(&world, 0, 3);
 	set_loads(&world, 990, 10);
 	assert_int_equal(decide(&world, &policy_steal), 5);
-	/* Neither busy nor robbed. */
+	/* The CPUs are not busy, and the host takes nothing. */
 	set_loads(&world, 300, 0);
 	assert_int_equal(decide(&world, &policy_steal), 4);
-	/* A share of next to nothing is no reason. */
+	/* A large share of a small time is no reason to give back CPUs. */
 	set_loads(&world, 10, 30);
 	assert_int_equal(decide(&world, &policy_steal), 4);
 	end(&world);
@@ -253,7 +253,7 @@ static void test_package_switches_clusters(void **unused)
 	set_loads(&world, 900, 0);
 	decide(&world, &policy_package);
 	assert_wanted(&world, 4, 7);
-	/* Full, and eight tasks: everything. */
+	/* All CPUs are full, and eight tasks wait: every CPU is wanted. */
 	set_online(&world, 4, 7);
 	set_loads(&world, 1000, 0);
 	world.inputs.runnable = 8;
@@ -317,7 +317,7 @@ static void test_hold_and_dwell(void **unused)
 	assert_int_equal(CPU_COUNT(&world.result), 1);
 	assert_int_equal(restraint_reason(world.restraint, 3), REASON_UNWANTED);
 	apply(&world);
-	/* Demand comes: at once. */
+	/* When demand comes, CPUs come at once. */
 	set_loads(&world, 1000, 0);
 	world.inputs.runnable = 4;
 	step(&world, &policy_load);
@@ -348,7 +348,7 @@ static void test_the_last_change_brings_all(void **unused)
 	assert_int_equal(CPU_COUNT(&world.result), 1);
 	apply(&world);
 	assert_int_equal(restraint_changes(world.restraint, world.now_us), 1);
-	/* One more CPU would do. */
+	/* One more CPU would suffice. */
 	set_loads(&world, 900, 0);
 	step(&world, &policy_load);
 	assert_int_equal(CPU_COUNT(&world.wanted), 2);
@@ -418,7 +418,7 @@ static double made_up_demand(struct made_up *load, unsigned int second, double m
 	}
 }
 
-/* What has to hold after each decision. */
+/* Checks what has to hold after each decision. */
 struct watch {
 	uint64_t came[MOST], times[600];
 	unsigned int changes;

@@ -176,7 +176,7 @@ static void test_drop_ins(void **state)
 	char *error;
 
 	assert_int_equal(config_init(&machine, &config), 0);
-	/* No file at all: the defaults. But one that is named has to be there. */
+	/* Without a file the defaults hold; but a file that is named has to exist. */
 	assert_int_equal(config_read(&machine, NULL, &config, &error), 0);
 	assert_int_equal(config_read(&machine, "/none/such", &config, &error), -EINVAL);
 	assert_string_equal(error, "cannot read /none/such: No such file or directory");
@@ -197,7 +197,7 @@ static void test_drop_ins(void **state)
 	assert_string_equal(error, "/etc/cpubolt/cpuboltd.conf.d/20.conf:3: up = 7o: "
 				   "a number from 2 to 100 is wanted");
 	free(error);
-	/* What no single value says. */
+	/* Values that contradict each other. */
 	write_below("/etc/cpubolt/cpuboltd.conf.d/20.conf", "[load]\nup=50\n");
 	assert_int_equal(config_read(&machine, NULL, &config, &error), -EINVAL);
 	assert_string_equal(error, "[load]: down has to be less than up");
@@ -223,7 +223,7 @@ static void test_a_trace(void **state)
 	assert_null(parse_trace("# remark\n\ntime,demand,runnable,pressure,steal\n100,1.5,2,12.5,0.25\n"
 				"# remark\n\n110,3,0,0,0\n111,0,0,0,0\n", &trace));
 	assert_int_equal(trace.count, 3);
-	/* How long the first interval was is not said: as the second. */
+	/* The trace does not say how long the first interval was: as long as the second. */
 	assert_true(trace.rows[0].begin == 0 && trace.rows[0].end == 10);
 	assert_true(trace.rows[1].end == 20 && trace.rows[2].end == 21);
 	assert_true(trace.rows[0].sample.demand == 1.5);
@@ -315,7 +315,7 @@ static void test_replay(void **state)
 	assert_true(outcome.wait_p99 <= 1);
 	assert_true(outcome.waited > 0 && outcome.waited < 0.05);
 	assert_in_range(outcome.changes, 3, 6);
-	/* Always all CPUs: nothing waits, and nothing changes. */
+	/* All CPUs are always online: nothing waits, and nothing changes. */
 	outcome = play(&policy_fixed, step);
 	assert_true(outcome.waited == 0 && outcome.wait_longest == 0);
 	assert_int_equal(outcome.changes, 0);
@@ -396,7 +396,7 @@ static void test_samples(void **state)
 	assert_int_equal(loads[0].busy, 250);
 	assert_int_equal(loads[0].steal, 100);
 	assert_int_equal(loads[1].busy, 1000);
-	/* Not one of the CPUs that are asked about. */
+	/* The line is of a CPU outside of the set. */
 	assert_int_equal(loads[2].busy, 0);
 	assert_int_equal(inputs.runnable, 2);
 	assert_int_equal(inputs.pressure, 250);

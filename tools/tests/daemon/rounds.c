@@ -101,7 +101,7 @@ static struct device *device_of(const char *path)
 	return NULL;
 }
 
-/* As the kernel: the interrupt is on the first online CPU of its affinity. */
+/* As in the kernel, the interrupt is on the first online CPU of its affinity. */
 static void put_affinity(const struct device *device, const char *list)
 {
 	cpu_set_t *cpus = cpus_of(list), *online = online_now();
@@ -220,7 +220,7 @@ ssize_t __wrap_write(int fd, const void *data, size_t size)
 
 /* -- The daemon ---------------------------------------------------------------------- */
 
-/* So many CPUs, from CPU 0 on, were busy for so many hundredths of seconds up to now. */
+/* Makes the first @cpus CPUs have been busy for @ticks hundredths of seconds up to now. */
 static void put_busy(unsigned int cpus, unsigned long ticks)
 {
 	char text[4096];
@@ -342,7 +342,10 @@ static void test_idle_cpus_go_and_are_put_back(void **state)
 	end();
 }
 
-/* A task outside of the group that suffices: its group stays, and nothing comes and goes for ever. */
+/*
+ * A task needs a CPU outside of the group that suffices: the group of that CPU stays, and CPUs do
+ * not come and go for ever.
+ */
 static void test_a_pinned_task_with_the_policy_package(void **state)
 {
 	unsigned int before;
@@ -358,7 +361,7 @@ static void test_a_pinned_task_with_the_policy_package(void **state)
 	end();
 }
 
-/* What is needed is looked at again, and so are CPUs that are taken. */
+/* The daemon looks again at what is needed, also of CPUs that are taken. */
 static void test_needs_come_and_end(void **state)
 {
 	begin("small+bolt", "load");
@@ -368,7 +371,7 @@ static void test_needs_come_and_end(void **state)
 	wait_for(60);
 	assert_online("0,2");
 	assert_int_equal(requests, 1);
-	/* Meanwhile one has become a real-time task, and there is a partition. */
+	/* Meanwhile a task has become a real-time task, and a partition was made. */
 	put_task(10, "pinned", "2-3", 1, 0);
 	wait_for(11);
 	assert_online("0,2-3");
@@ -404,7 +407,7 @@ static void test_a_cpu_that_is_taken_meanwhile(void **state)
 	end();
 }
 
-/* The policy wanted three CPUs, of which another program takes one: that is one too few. */
+/* The policy wanted three CPUs, of which another program takes one, so that one is missing. */
 static void test_a_wanted_cpu_that_is_taken(void **state)
 {
 	unsigned long ticks = 0;
@@ -484,7 +487,7 @@ static void test_a_start_with_what_cannot_be_put_back(void **state)
 
 	begin("small+bolt", "load");
 	daemon_end(&one);
-	/* Intervals are due at once where the time is long over. */
+	/* An interval whose time is long over is due at once. */
 	clock_us = SECOND_US;
 	taken = cpus_of("2-3");
 	make_online("0-1");
@@ -567,7 +570,7 @@ static void test_interrupts_leave_before_their_cpus_go(void **state)
 	put_affinity(&devices[0], "1-3");
 	put_affinity(&devices[1], "3");
 	put_affinity(&devices[2], "2");
-	/* These two have the CPU that they are to go to. */
+	/* These two interrupts are already on the CPU to which they are to go. */
 	put_busy(4, 0);
 	wait_for(10);
 	assert_online("0");
@@ -602,7 +605,7 @@ static void test_interrupts_by_their_rates(void **state)
 	assert_explained("explain 1", "busy, 5000 a second, when CPU 0 had 9000 and CPU 1 had 0");
 	wait_for(300);
 	assert_int_equal(affinities, 1);
-	/* Idle after a minute, and then with the other idle one. */
+	/* After a minute the interrupt counts as idle, and joins the other idle one. */
 	devices[1].rate = 10;
 	wait_for(50);
 	assert_int_equal(affinities, 1);

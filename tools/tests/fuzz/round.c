@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* A set of CPUs as text: what is written of what was read is read again as the same set. */
+/* A set of CPUs as text: a set that was read and written is read again as the same set. */
 #include <stdlib.h>
 
 #include "fuzz.h"

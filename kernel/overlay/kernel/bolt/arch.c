@@ -178,7 +178,7 @@ bool __weak bolt_arch_warm_stays(void)
  * bolt_arch_finish_death - wait for what a CPU does after it has reported its death
  * @cpu:	the CPU; a CPU that is not about to die has nothing to do
  *
- * Only after that may the CPU be reset, or does it wait for its order.
+ * Until then the CPU must not be reset, and does not yet wait for an order.
  *
  * Context: may sleep; no CPU goes or comes but those of the task's own request.
  * Return: 0, or a negative error number: the CPU is not done, and must not be reset.

@@ -212,7 +212,7 @@ static int bolt_timing_show(struct seq_file *m, void *unused)
 /* static_branch_enable() warns if another task is inside static_branch_disable(). */
 static DEFINE_MUTEX(bolt_timing_mutex);
 
-/* Not a simple attribute, which would cut a text that is longer than its buffer. */
+/* This is not a simple attribute, because that would cut a text longer than its buffer. */
 static ssize_t bolt_timing_write(struct file *file, const char __user *ubuf,
 				 size_t count, loff_t *ppos)
 {

@@ -110,8 +110,9 @@ static bool bolt_skip_startup(unsigned int cpu, enum cpuhp_state state,
 }
 
 /*
- * As bolt_may_defer(), for code that runs callbacks. That code is always part of
- * the request that is under way, so this need not check.
+ * The same as bolt_may_defer(), for code that runs callbacks. Such code is
+ * always part of the request that is under way, so this function need not check
+ * that.
  */
 static bool bolt_walk_may_defer(void)
 {

@@ -13,23 +13,26 @@
  *	of all CPUs in its effective affinity (or in its affinity, if the chip
  *	does not tell the effective one).
  *
- * The lists start as "may be any". A list is emptied in one place only: when
- * its CPU has looked at what is on it, in stop_machine() on its way down; what
- * could not be moved is put back. An interrupt is put on a list wherever the
- * masks are written or it is started: irq_data_update_effective_affinity() and
- * irq_data_update_affinity() are what chips use, irq_do_set_affinity() is what
- * sets the affinity. All that is done to an interrupt that has been started is
- * done with its lock held, so with interrupts off, so not in the middle of a
- * stop_machine(). A CPU whose x86 vector waits to be cleaned up has been an
- * effective target since the CPU came online, so the interrupt is on its list.
+ * At first each list stands for all interrupts (@all). A list is emptied in one place
+ * only: in stop_machine(), when its CPU goes and begins to look at the interrupts on
+ * the list; an interrupt that could not be moved is put back on the list. An
+ * interrupt is put on a list wherever its masks are written, and when it is started:
+ * chips write the masks by irq_data_update_effective_affinity() and
+ * irq_data_update_affinity(), and irq_do_set_affinity() sets the affinity. Whatever
+ * changes an interrupt that has been started holds the lock of the interrupt, with
+ * interrupts off, and so cannot be half done while stop_machine() has stopped all
+ * CPUs. On x86 an old vector of an interrupt may still wait to be cleaned up on a
+ * CPU. That CPU has been an effective target of the interrupt since the CPU came
+ * online, so the interrupt is on the list of the CPU.
  *
- * If a move that is pending has only one online target, the interrupt is on the
- * list of that CPU too, and the move is called off when the CPU goes. If it has
- * several, the last of these may go unnoticed: a move to CPUs that are all offline
- * comes to nothing when it is due.
+ * If a pending move has only one CPU as its online target, the interrupt is on the
+ * list of that CPU too, and the move is called off when the CPU goes. If the move has
+ * several online targets and all of these go, the move is not called off, which does
+ * no harm: a move to CPUs that are all offline has no effect when it is due.
  *
- * irq_keep is the list of the CPUs on which interrupts that can be moved live.
- * What the chip is told is restricted; what was configured is not changed.
+ * irq_keep is the list of the CPUs on which movable interrupts are kept. The affinity
+ * that the chip is told is restricted to these CPUs; the affinity that was configured
+ * is not changed.
  */
 #define pr_fmt(fmt) "bolt: " fmt
 
@@ -48,16 +51,16 @@
 #include "irq.h"
 #include "state.h"
 
-/* More than what a CPU has if interrupts are kept elsewhere. */
+/* A CPU has fewer interrupts than this if interrupts are kept elsewhere. */
 #define BOLT_IRQS 30
 
 /**
  * struct bolt_irqs - interrupts that may be on a CPU
  * @lock:	protects the rest
- * @all:	may be any
- * @nr:		how many are on the list; of a CPU that goes, how many are left,
- *		or if @all the number to go on with
- * @irqs:	the list
+ * @all:	whether any interrupt may be on the CPU, so that @irqs is not complete
+ * @nr:		how many interrupts are in @irqs; in bolt_irqs_going, how many are
+ *		left, or if @all the number of the interrupt to go on with
+ * @irqs:	numbers of the interrupts
  */
 struct bolt_irqs {
 	raw_spinlock_t lock;
@@ -70,19 +73,22 @@ static DEFINE_PER_CPU(struct bolt_irqs, bolt_irqs) = {
 	.lock = __RAW_SPIN_LOCK_UNLOCKED(bolt_irqs.lock),
 };
 
-/* What a CPU that goes is looking at. */
+/* The interrupts at which a CPU that goes has still to look. */
 static DEFINE_PER_CPU(struct bolt_irqs, bolt_irqs_going);
 
 static bool bolt_irq_tracking;
 
-/* Whether an interrupt may be on nothing but CPUs that have gone. */
+/* Whether there may be an interrupt all of whose CPUs have gone. */
 static bool bolt_irq_stuck;
 
-/* The list in irq_keep; the list that applies now, or NULL. cpu_add_remove_lock guards both. */
+/* The list in irq_keep, and the list that applies now, or NULL; cpu_add_remove_lock guards both. */
 static struct cpumask bolt_irq_list;
 static struct cpumask *bolt_irq_applied;
 
-/* Where an interrupt was before it was moved to a kept CPU: a hint. */
+/*
+ * For each interrupt that was moved to a CPU of irq_keep, the CPU on which it was
+ * before: a hint.
+ */
 static DEFINE_XARRAY(bolt_irq_homes);
 
 static bool bolt_irq_listed(const struct bolt_irqs *list, unsigned int irq)
@@ -108,7 +114,7 @@ static void bolt_irq_add(struct bolt_irqs *list, unsigned int irq)
 }
 
 /**
- * bolt_irq_target - an interrupt may arrive on these CPUs from now on
+ * bolt_irq_target - note that an interrupt may arrive on CPUs from now on
  * @data:	the interrupt
  * @mask:	the CPUs
  *
@@ -134,7 +140,7 @@ static bool bolt_irq_has_setter(struct irq_data *data)
 	return chip && chip->irq_set_affinity;
 }
 
-/* Where @data may arrive, as irq_migrate_all_off_this_cpu() sees it. */
+/* The CPUs on which @data may arrive, as irq_migrate_all_off_this_cpu() sees it. */
 static const struct cpumask *bolt_irq_where(struct irq_data *data)
 {
 	const struct cpumask *mask = irq_data_get_effective_affinity_mask(data);
@@ -150,9 +156,10 @@ static bool bolt_irq_moves(struct irq_data *data)
 }
 
 /*
- * Whether free_irq() may be waiting for what is in flight of the interrupt: the
- * IO-APIC of x86 tells that of level-triggered interrupts. free_irq() has taken the
- * last action away by then; an interrupt that a driver has not enabled yet has one.
+ * Whether free_irq() may be waiting until the interrupt is no longer in flight, which
+ * the IO-APIC of x86 can tell of level-triggered interrupts. free_irq() has removed
+ * the last action by then, while an interrupt that a driver has not enabled yet has
+ * an action.
  */
 static bool bolt_irq_awaited(struct irq_data *data)
 {
@@ -165,9 +172,9 @@ static bool bolt_irq_awaited(struct irq_data *data)
  * bolt_irq_stopping - whether an interrupt that is not started has to move as well
  * @data:	the interrupt
  *
- * What is in flight of an interrupt may reach a CPU that has gone, which sends it on
- * to where the interrupt is by then. If free_irq() waits until a handler has run, the
- * interrupt must not stay on the CPU that goes next.
+ * An interrupt in flight may reach a CPU that has gone, which sends it on to the CPU
+ * to which the interrupt has moved. free_irq() waits until a handler has run there,
+ * so if that CPU goes as well, the interrupt must move once more.
  *
  * Context: the CPU that goes, in stop_machine(); lock of the interrupt held.
  * Return: true if so.
@@ -178,7 +185,7 @@ bool bolt_irq_stopping(struct irq_data *data)
 }
 
 /**
- * bolt_irq_mark - the interrupt is where its masks say
+ * bolt_irq_mark - note the CPUs on which an interrupt is, as its masks say
  * @desc:	the interrupt
  *
  * Context: lock of @desc held.
@@ -193,15 +200,18 @@ void bolt_irq_mark(struct irq_desc *desc)
 	    !(bolt_irq_moves(data) || bolt_irq_awaited(data)))
 		return;
 	bolt_irq_target(data, bolt_irq_where(data));
-	/* It could not be moved off a CPU that goes: the next to go tries again. */
+	/*
+	 * The interrupt could not be moved off a CPU that went, so the next CPU that
+	 * goes tries again.
+	 */
 	if (!cpumask_intersects(bolt_irq_where(data), cpu_online_mask))
 		WRITE_ONCE(bolt_irq_stuck, true);
 }
 
 /**
- * bolt_irq_pending - an interrupt is going to move
+ * bolt_irq_pending - note that a move of an interrupt is pending
  * @desc:	the interrupt
- * @mask:	where to
+ * @mask:	the CPUs to which the interrupt is to move
  *
  * Context: lock of @desc held.
  */
@@ -214,7 +224,10 @@ void bolt_irq_pending(struct irq_desc *desc, const struct cpumask *mask)
 		bolt_irq_target(irq_desc_get_irq_data(desc), cpumask_of(cpu));
 }
 
-/* Checks, on kernels with such checks, that interrupts move as the top of this file promises. */
+/*
+ * Whether all interrupts that are on this CPU are in @list; checked on kernels with
+ * CONFIG_PROVE_LOCKING.
+ */
 static bool bolt_irqs_complete(const struct bolt_irqs *list)
 {
 	unsigned int irq, cpu = smp_processor_id();
@@ -231,20 +244,20 @@ static bool bolt_irqs_complete(const struct bolt_irqs *list)
 }
 
 /**
- * bolt_irqs_leave - interrupts are about to be moved off this CPU
+ * bolt_irqs_leave - begin to move interrupts off this CPU
  *
  * The caller goes on with bolt_irqs_next(), and calls bolt_irq_mark() for each
  * interrupt.
  *
  * Context: the CPU that goes, in stop_machine().
- * Return: false if there is none that could have to move.
+ * Return: false if no interrupt could have to move.
  */
 bool bolt_irqs_leave(void)
 {
 	struct bolt_irqs *list = this_cpu_ptr(&bolt_irqs);
 	struct bolt_irqs *going = this_cpu_ptr(&bolt_irqs_going);
 
-	/* Unlocked: all other CPUs wait, none of them with the lock. */
+	/* No lock is needed: all other CPUs wait, and none of them holds the lock. */
 	going->all = list->all || bolt_irq_stuck || !bolt_may_defer();
 	going->nr = list->nr;
 	memcpy(going->irqs, list->irqs, sizeof(going->irqs));
@@ -256,18 +269,18 @@ bool bolt_irqs_leave(void)
 			  smp_processor_id());
 		going->all = true;
 	}
-	/* It is the next one to look at then. */
+	/* With @all set, @nr is the number of the next interrupt to look at. */
 	if (going->all)
 		going->nr = 0;
 	return going->nr || going->all;
 }
 
 /**
- * bolt_irqs_next - the next interrupt that could have to move off this CPU
+ * bolt_irqs_next - find the next interrupt that could have to move off this CPU
  * @irq:	where to put its number
  *
  * Context: after bolt_irqs_leave().
- * Return: false if there is no more.
+ * Return: false if no interrupt is left.
  */
 bool bolt_irqs_next(unsigned int *irq)
 {
@@ -275,7 +288,7 @@ bool bolt_irqs_next(unsigned int *irq)
 
 	while (!going->all && going->nr) {
 		*irq = going->irqs[--going->nr];
-		/* It may have been freed since it was put there. */
+		/* The interrupt may have been freed since it was put on the list. */
 		if (irq_to_desc(*irq))
 			return true;
 	}
@@ -286,15 +299,18 @@ bool bolt_irqs_next(unsigned int *irq)
 	return *irq < compat_nr_irqs();
 }
 
-/* Interrupts that are or were managed; without memory for that, all could be. */
+/*
+ * Interrupts that are or were managed. If there was no memory to note one, any
+ * interrupt may be managed.
+ */
 static DEFINE_XARRAY(bolt_irqs_managed);
 static bool bolt_irqs_unknown;
 
 /**
- * bolt_irq_managed - an interrupt is going to be a managed one
+ * bolt_irq_managed - note that an interrupt is going to be a managed one
  * @irq:	the interrupt
  *
- * Context: may sleep; irq_lock_sparse(), or the interrupt stays.
+ * Context: may sleep; irq_lock_sparse(), or the interrupt cannot be freed meanwhile.
  */
 void bolt_irq_managed(unsigned int irq)
 {
@@ -303,7 +319,7 @@ void bolt_irq_managed(unsigned int irq)
 }
 
 /**
- * bolt_irq_managed_from - the next interrupt that may be a managed one
+ * bolt_irq_managed_from - find the next interrupt that may be a managed one
  * @irq:	where to put its number
  * @at:		the first number to look at
  *
@@ -323,20 +339,26 @@ unsigned int *bolt_irq_managed_from(unsigned int *irq, unsigned int at)
 			*irq = index;
 			return irq;
 		}
-		/* It was freed; the next interrupt of that number is noted anew. */
+		/*
+		 * The interrupt was freed; if its number is used again for a managed
+		 * interrupt, that one is noted anew.
+		 */
 		xa_erase(&bolt_irqs_managed, index);
 	}
 	return NULL;
 }
 
-/* Whether user space may move it. */
+/* Whether user space may move the interrupt. */
 static bool bolt_irq_movable(struct irq_data *data)
 {
 	return bolt_irq_has_setter(data) && irqd_can_balance(data) &&
 	       !irqd_affinity_is_managed(data);
 }
 
-/* An interrupt that is configured for nothing but isolated CPUs is to be there. */
+/*
+ * Whether an interrupt is configured for isolated CPUs only, where it is left
+ * although irq_keep is set.
+ */
 static bool bolt_irq_isolated(const struct cpumask *mask)
 {
 	bool any = false;
@@ -350,7 +372,10 @@ static bool bolt_irq_isolated(const struct cpumask *mask)
 	return any;
 }
 
-/* Sets @home to the CPU of the interrupt before irq_keep was set, if it is in @mask. */
+/*
+ * Sets @home to the CPU on which the interrupt was before irq_keep was set, if that
+ * CPU is in @mask.
+ */
 static bool bolt_irq_home(unsigned int irq, const struct cpumask *mask,
 			  struct cpumask *home)
 {
@@ -365,8 +390,8 @@ static bool bolt_irq_home(unsigned int irq, const struct cpumask *mask,
 /**
  * bolt_irq_keep - restrict the CPUs for an interrupt to those of irq_keep
  * @data:	the interrupt
- * @mask:	what is configured, or about to be
- * @kept:	where to put what the chip is to be told
+ * @mask:	the affinity that is configured, or is about to be
+ * @kept:	where to put the affinity that the chip is to be told
  *
  * When irq_keep has been unset, @kept is the CPU that the interrupt was on before.
  *
@@ -379,7 +404,7 @@ bool bolt_irq_keep(struct irq_data *data, const struct cpumask *mask,
 	struct irq_desc *desc = irq_data_to_desc(data);
 	const struct cpumask *list;
 
-	/* Pairs with bolt_irq_apply(). */
+	/* Pairs with the release in bolt_irq_apply(). */
 	list = smp_load_acquire(&bolt_irq_applied);
 	if (!list && desc->istate & IRQS_BOLT_HOME)
 		return bolt_irq_home(data->irq, mask, kept);
@@ -421,7 +446,10 @@ int bolt_irq_set_by_user(unsigned int irq, const struct cpumask *mask)
 	return err;
 }
 
-/* Has the chip move it now, or when it next arrives if that is the only way. */
+/*
+ * Has the chip move the interrupt now, or when the interrupt next arrives if that is
+ * the only way.
+ */
 static void bolt_irq_move(struct irq_desc *desc, const struct cpumask *mask)
 {
 	struct irq_data *data = irq_desc_get_irq_data(desc);
@@ -435,7 +463,7 @@ static void bolt_irq_move(struct irq_desc *desc, const struct cpumask *mask)
 	}
 }
 
-/* What is configured, which need not be where it is. */
+/* The affinity that is configured for the interrupt, which may be on other CPUs. */
 static const struct cpumask *bolt_irq_configured(struct irq_desc *desc)
 {
 	struct irq_data *data = irq_desc_get_irq_data(desc);
@@ -452,7 +480,7 @@ static bool bolt_irq_within(struct irq_data *data, const struct cpumask *mask)
 	return !cpumask_empty(now) && cpumask_subset(now, mask);
 }
 
-/* Moves it to the kept CPUs. Returns the CPU it leaves, or -1. */
+/* Moves the interrupt to CPUs of irq_keep. Returns the CPU that the interrupt leaves, or -1. */
 static int bolt_irq_collect(struct irq_desc *desc)
 {
 	static struct cpumask kept;
@@ -473,7 +501,10 @@ static void bolt_irq_release(struct irq_desc *desc)
 	struct irq_data *data = irq_desc_get_irq_data(desc);
 	const struct cpumask *mask = bolt_irq_configured(desc);
 
-	/* As when all its CPUs had gone while it was there. */
+	/*
+	 * All CPUs of the affinity have gone: as natively in this case, the interrupt
+	 * goes to any CPU.
+	 */
 	if (!cpumask_intersects(mask, cpu_online_mask))
 		mask = cpu_online_mask;
 	if (bolt_irq_home(data->irq, mask, &home)) {
@@ -486,7 +517,10 @@ static void bolt_irq_release(struct irq_desc *desc)
 	bolt_irq_move(desc, mask);
 }
 
-/* Returns the CPU that it leaves for a kept one, or -1. */
+/*
+ * Places one interrupt anew. Returns the CPU that the interrupt leaves for a CPU of
+ * irq_keep, or -1.
+ */
 static int bolt_irq_place(struct irq_desc *desc)
 {
 	struct irq_data *data = irq_desc_get_irq_data(desc);
@@ -513,7 +547,10 @@ static void bolt_irq_place_all(void)
 		raw_spin_lock_irq(&desc->lock);
 		from = bolt_irq_place(desc);
 		raw_spin_unlock_irq(&desc->lock);
-		/* Not where an earlier list has put it. */
+		/*
+		 * If an entry is there, it stays: the interrupt leaves a CPU of an
+		 * earlier irq_keep.
+		 */
 		if (from >= 0 &&
 		    xa_insert(&bolt_irq_homes, irq, xa_mk_value(from),
 			      GFP_KERNEL) == -ENOMEM)
@@ -523,9 +560,10 @@ static void bolt_irq_place_all(void)
 }
 
 /*
- * Makes bolt_irq_list apply, or not. Whoever looks at what applied before has
- * the lock of an interrupt, and all of them are taken here: after that nobody
- * looks at it any more. It is one of two in turn.
+ * Makes bolt_irq_list apply, or no list. A function that still looks at the list that
+ * applied before holds the lock of an interrupt. bolt_irq_place_all() takes the locks
+ * of all interrupts, so after it no function looks at that list, and the next call may
+ * overwrite it: two lists are used in turn.
  */
 static void bolt_irq_apply(bool on)
 {
@@ -540,7 +578,7 @@ static void bolt_irq_apply(bool on)
 		next = bolt_irq_applied == &lists[0] ? &lists[1] : &lists[0];
 		cpumask_copy(next, &bolt_irq_list);
 	}
-	/* Pairs with bolt_irq_keep(): filled in before it is seen. */
+	/* Pairs with the acquire in bolt_irq_keep(), which sees the list complete. */
 	smp_store_release(&bolt_irq_applied, next);
 	bolt_irq_place_all();
 }
@@ -556,10 +594,10 @@ static void bolt_irq_again(struct work_struct *work)
 static DECLARE_WORK(bolt_irq_work, bolt_irq_again);
 
 /**
- * bolt_irq_online - a CPU is coming online
+ * bolt_irq_online - note that a CPU is coming online
  * @cpu:	the CPU
  *
- * If it is one of irq_keep, interrupts are moved there in a worker.
+ * If the CPU is one of irq_keep, a worker moves interrupts there.
  *
  * Context: hotplug lock held.
  */
@@ -570,10 +608,10 @@ void bolt_irq_online(unsigned int cpu)
 }
 
 /**
- * bolt_irq_enable - Bolt is being switched on or off
- * @on:		which
+ * bolt_irq_enable - begin or end to track interrupts, as Bolt is enabled or disabled
+ * @on:		whether Bolt is enabled now
  *
- * The list is remembered while Bolt is off.
+ * The list in irq_keep is remembered while Bolt is disabled.
  *
  * Context: may sleep; cpu_add_remove_lock held.
  */
@@ -582,7 +620,10 @@ void bolt_irq_enable(bool on)
 	unsigned int cpu;
 
 	WRITE_ONCE(bolt_irq_tracking, on);
-	/* What has not been marked so far is none the less there. */
+	/*
+	 * Interrupts that were placed before are on none of the lists, so each list
+	 * begins with @all set.
+	 */
 	smp_mb();
 	for_each_possible_cpu(cpu) {
 		struct bolt_irqs *list = per_cpu_ptr(&bolt_irqs, cpu);
@@ -593,7 +634,7 @@ void bolt_irq_enable(bool on)
 	bolt_irq_apply(on && !cpumask_empty(&bolt_irq_list));
 }
 
-/* What the user has placed is not remembered for the next list. */
+/* Forgets which interrupts user space has placed: the next irq_keep applies to these as well. */
 static void bolt_irq_forget_users(void)
 {
 	struct irq_desc *desc;
@@ -610,7 +651,7 @@ static void bolt_irq_forget_users(void)
 
 /**
  * bolt_irq_set_list - set irq_keep
- * @list:	the CPUs; empty: interrupts go back to where they are configured
+ * @list:	the CPUs; if empty, interrupts go back to where they are configured
  *
  * Context: may sleep.
  * Return: 0, or -EINVAL if no CPU of @list is online.
@@ -635,7 +676,7 @@ out:
 
 /**
  * bolt_irq_get_list - read irq_keep
- * @list:	where to put it
+ * @list:	where to put the CPUs
  *
  * Context: may sleep.
  */
@@ -650,8 +691,8 @@ void bolt_irq_get_list(struct cpumask *list)
  * bolt_irq_kept - whether interrupts are kept on a CPU
  * @cpu:	the CPU
  *
- * Context: cpu_add_remove_lock held, by the task or by one that waits for it.
- * Return: true if so: it must not go.
+ * Context: cpu_add_remove_lock held, by the caller or by a task that waits for the caller.
+ * Return: true if so; the CPU must not go.
  */
 bool bolt_irq_kept(unsigned int cpu)
 {

@@ -112,7 +112,7 @@ static bool bolt_takes_part(void)
  * bolt_current_batch - return the request of which the caller is a part
  *
  * The control task, hotplug threads, and CPUs that go or come are parts of a
- * request. Another task may run at the same time, on any CPU, and must not take the
+ * request. Any other task that runs at the same time, on any CPU, must not take the
  * request for its own. With CONFIG_PROVE_LOCKING the kernel warns of such a caller,
  * because no other hotplug operation can be under way during a request.
  *

@@ -147,7 +147,7 @@ extern struct lockdep_map bolt_serial_map;
 enum bolt_turn bolt_serial_begin(enum cpuhp_state state);
 void bolt_serial_end(void);
 
-/* What bolt_serial_exit() is told when the callback of @state is over. */
+/* Argument of bolt_serial_exit() when the callback of @state is over. */
 static __always_inline enum bolt_turn bolt_serial_enter(enum cpuhp_state state)
 {
 	/*

@@ -26,7 +26,10 @@
 #include "state.h"
 #include "warm.h"
 
-/* Reads 0 or 1. Not by kstrtobool(), which takes any text that begins like a yes or a no. */
+/*
+ * Reads 0 or 1. kstrtobool() is not used, because it takes any text that begins like
+ * a yes or a no.
+ */
 static int bolt_switch(const char *buf, size_t count, bool *on)
 {
 	unsigned int number;

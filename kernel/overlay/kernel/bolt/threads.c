@@ -17,7 +17,7 @@
 #include "threads.h"
 
 /*
- * How long the control task looks out for a CPU before it sleeps, in ns: about as
+ * How long the control task polls for a CPU before it sleeps, in ns: about as
  * long as two task switches and the wake-up of an idle CPU take on a slow machine.
  */
 #define BOLT_LOOKOUT (50 * NSEC_PER_USEC)

@@ -199,7 +199,10 @@ enum bolt_turn bolt_serial_begin(enum cpuhp_state state)
 		bolt_serial_leave();
 		return BOLT_NO_TURN;
 	}
-	/* Before the wait, so that lockdep sees a deadlock even if none occurs. */
+	/*
+	 * Lockdep is told before the wait, so that it reports a possible deadlock
+	 * even if none occurs.
+	 */
 	lock_map_acquire(&bolt_serial_map);
 	/* A thread that has the semaphore already does not call this function. */
 	down(&bolt_serial_sem);

@@ -125,8 +125,8 @@ static void bolt_uevent_forget(struct bolt_uevent __rcu **slot)
  * @dev:	the device
  *
  * Context: any.
- * Return: the driver, or NULL. Only for comparing: the driver may be gone at any
- * time.
+ * Return: the driver, or NULL. The caller may only compare the pointer, as the
+ * driver may be gone at any time.
  */
 const struct device_driver *bolt_uevent_driver(const struct device *dev)
 {

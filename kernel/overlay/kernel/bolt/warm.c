@@ -162,9 +162,9 @@ static bool bolt_warm_answered(unsigned int cpu, enum bolt_warm order)
 
 /*
  * Waits until @cpu, which was ordered to die, has become natively dead. The wait is
- * long, because a hypervisor may not run a virtual CPU for some time, and the CPU
- * must not wake up in this kernel's memory after another kernel, or a hibernation
- * image, has replaced it.
+ * long, because a hypervisor may leave a virtual CPU waiting for some time, and the
+ * CPU must not wake up in this kernel's memory after another kernel, or a
+ * hibernation image, has replaced it.
  */
 static void bolt_warm_await_cold(unsigned int cpu)
 {
@@ -216,10 +216,10 @@ bool bolt_warm_wake(unsigned int cpu, struct task_struct *idle)
  * bolt_warm_taken - wait until a CPU has taken the order to return
  * @cpu:	the CPU, for which bolt_warm_wake() has returned true
  *
- * A hypervisor may not run a virtual CPU for a while. If the native way resets a
- * CPU whatever that CPU does, the control task need not wait for such a CPU: the
- * order is withdrawn, so that the CPU does not begin to return while it is being
- * reset.
+ * A hypervisor may leave a virtual CPU waiting for a while. If the native way
+ * resets a CPU whatever that CPU does, the control task need not wait for such a
+ * CPU: the order is withdrawn, so that the CPU does not begin to return while it is
+ * being reset.
  *
  * Context: as bolt_warm_wake().
  * Return: true if the CPU has taken the order, or may still do so; false if the CPU

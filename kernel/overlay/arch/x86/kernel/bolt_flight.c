@@ -14,7 +14,7 @@
  *	native_play_dead()	bolt_look(): waits, disables the APIC and looks
  *
  * Between the stop and native_play_dead() the CPU switches to its idle task, with
- * interrupts on. As natively, where the APIC is disabled by then, the CPU must not
+ * interrupts on. Natively the APIC is disabled by then; likewise the CPU must not
  * handle any interrupt there. So bolt_look_hold() raises the task priority of the
  * APIC above all vectors: the APIC accepts interrupts and holds them. bolt_look()
  * leaves the APIC as native_cpu_disable() does, with the usual priority, so that
@@ -26,21 +26,23 @@
  * forgets an interrupt that gives up its vector, before anything of it is freed. So
  * the CPU needs neither the lock of an interrupt nor RCU, which no longer watches
  * the CPU. Only the CPU itself ends its look, however late that is: a hypervisor may
- * not run it for a long time, and an interrupt may be freed at any moment until then.
+ * leave the CPU waiting for a long time, and an interrupt may be freed at any moment
+ * until then.
  *
  * free_irq() of a level-triggered interrupt waits until the IO-APIC has got the EOI.
  * For an interrupt in flight the EOI comes when this CPU has looked and the CPU to
  * which the interrupt has moved has got it. The look waits for nothing but
- * vector_lock. Should that other CPU go before, the interrupt moves once more,
- * although it is shut down: see bolt_irq_stopping().
+ * vector_lock. If that other CPU goes before it has got the interrupt, the interrupt
+ * moves once more, although it is shut down: see bolt_irq_stopping().
  *
  * Functions that are called here can be traced and probed, as natively on the way
  * from rcutree_report_cpu_dead() to HLT, although the removal of a tracer or a
  * probe does not wait for a CPU that is offline.
  *
  * INIT would drop what the APIC holds, and hit a CPU that may hold vector_lock. So
- * all that brings a CPU back, or needs it natively dead, waits for the end of its
- * look, and does not reset the CPU if that does not come: bolt_arch_finish_death().
+ * all code that brings a CPU back, or needs it natively dead, waits for the end of
+ * its look, and does not reset the CPU if the look does not end:
+ * bolt_arch_finish_death().
  */
 #define pr_fmt(fmt) "bolt: " fmt
 
@@ -63,8 +65,9 @@
 #include <asm/irqdomain.h>
 
 /*
- * How long a task waits for the look of a CPU. As long as it natively waits for a
- * CPU to report its death: a hypervisor may not run a virtual CPU for a while.
+ * How long a task waits for the look of a CPU. The task waits as long as it natively
+ * waits for a CPU to report its death, because a hypervisor may leave a virtual CPU
+ * waiting for a while.
  */
 #define BOLT_LOOK_TIMEOUT (10 * HZ)
 
@@ -84,8 +87,8 @@ static struct cpumask bolt_looking;
 /**
  * bolt_look_later - put off the look of this CPU for interrupts in flight
  *
- * Not possible if the platform lets CPUs die, or wakes them, in a way of its own,
- * as bolt_look() is called, and waited for, in the native way only.
+ * The look cannot be put off if the platform lets CPUs die, or wakes them, in a way
+ * of its own, because only the native way calls bolt_look(), and waits for its end.
  *
  * Context: the CPU, in the stop in which it goes; its interrupts have moved, and
  * may be in flight.
@@ -102,19 +105,19 @@ bool bolt_look_later(void)
 /**
  * bolt_look_hold - have the APIC of this CPU hold interrupts back until the look
  *
- * Until this is called, interrupts are off, and the APIC holds nothing back: a CPU of
- * Hyper-V that waits for a lock is woken by an interrupt. Dying callbacks take locks
- * as well; natively the APIC is disabled by then.
+ * Until this function is called, interrupts are off, and the APIC holds nothing back,
+ * because on Hyper-V a CPU that waits for a lock is woken by an interrupt. Dying
+ * callbacks take locks as well, when natively the APIC is disabled already.
  *
  * Context: as bolt_look_later(), where native_cpu_disable() disables the APIC.
- * Return: true if so; false if this CPU does not look later.
+ * Return: true if the APIC holds interrupts back; false if this CPU does not look later.
  */
 bool bolt_look_hold(void)
 {
 	if (!bolt_looks(smp_processor_id()))
 		return false;
 	apic_write(APIC_TASKPRI, BOLT_TPR_HOLD);
-	/* When this has been read, the APIC has the priority. */
+	/* When the priority has been read back, the APIC has taken it. */
 	apic_read(APIC_TASKPRI);
 	return true;
 }
@@ -134,7 +137,7 @@ bool bolt_looks(unsigned int cpu)
 
 /**
  * bolt_look_forget - forget an interrupt that gives up its vector
- * @desc:	the interrupt, which is shut down; what is in flight of it is dropped
+ * @desc:	the interrupt, which is shut down; if it is in flight, it is dropped
  *
  * Context: vector_lock held.
  */
@@ -186,7 +189,7 @@ static void bolt_look_at_vectors(void)
 		pending = is_vector_pending(vector);
 		if (pending)
 			bolt_send_on(desc);
-		/* The APIC still holds it when a CPU that was parked warm returns. */
+		/* The APIC still holds the interrupt when a CPU that was parked warm returns. */
 		__this_cpu_write(vector_irq[vector],
 				 pending ? VECTOR_RETRIGGERED : VECTOR_UNUSED);
 	}

@@ -5,21 +5,22 @@
  *
  * The native test compares two CPUs for 2 ms, which is most of a bring-up. Where
  * there is an MSR for the offset, TSC_ADJUST, the kernel does without the test for
- * all CPUs of a package but the first. Where there is none, a CPU that returns to a
- * package of which some CPU was always online gets a short test: the CPU has passed
- * the native (long) test in this boot, and INIT does not touch the TSC. Only
- * firmware or a hypervisor may have written to the TSC since, which shifts it by a
- * constant.
+ * all CPUs of a package but the first. Where there is no such MSR, a CPU that
+ * returns to a package of which some CPU was always online gets a short test: the
+ * CPU has passed the native (long) test in this boot, and INIT does not touch the
+ * TSC. Only firmware or a hypervisor may have written to the TSC since, which
+ * shifts it by a constant.
  *
  * The TSC is read on one CPU, then on the other, with nothing in between but the
  * hand-over of a lock. The second reading is smaller if the second CPU lags by more
  * than the hand-over took. Each hand-over reveals offsets larger than its own
- * duration, so the quickest one in each direction decides what is found. All take
- * about as long, one transfer of a cache line. So the thousands of hand-overs of a
- * test of 2 ms find no more than a few hand-overs do, unless an SMI or the host
- * delays one. Not all of dozens of hand-overs are delayed: among BOLT_TSC_HANDOVERS
- * in either direction, the quickest one is as quick as it gets. A drift, for which
- * the time of the test matters, would have shown in the long test.
+ * duration, so the quickest one in each direction decides what is found. Every
+ * hand-over takes about the same time, that of one transfer of a cache line. So the
+ * thousands of hand-overs of a test of 2 ms find no more than a few hand-overs do,
+ * unless an SMI or the host delays one. Not all of dozens of hand-overs are
+ * delayed: among BOLT_TSC_HANDOVERS in either direction, the quickest one is as
+ * quick as it gets. A drift, for which the time of the test matters, would have
+ * shown in the long test.
  *
  * In any doubt the long test runs.
  */

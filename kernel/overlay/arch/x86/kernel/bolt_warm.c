@@ -7,18 +7,19 @@
  * by an NMI if it waits by HLT. exc_nmi() returns at once on a CPU that is offline,
  * so the NMI has no other effect.
  *
- * native_play_dead() calls bolt_warm_wait(). If the CPU returns, that call does not
- * return: the CPU goes on in bolt_warm_start(), which takes the place of
- * start_secondary(). The registers, tables and caches of the CPU are as they were.
- * These may be outdated, and are set up again there:
+ * native_play_dead() calls bolt_warm_wait(). If the CPU returns, bolt_warm_wait() does
+ * not return to its caller: the CPU goes on in bolt_warm_start(), which takes the
+ * place of start_secondary(). The registers, tables and caches of the CPU are as they
+ * were. These may be outdated, and are set up again there:
  *
  *	its TLB, and instructions that it has fetched: first of all;
  *	what native_cpu_disable() has torn down: the APIC, masks of siblings and nodes,
  *	the vectors;
  *	the clock of a hypervisor, which a callback has switched off;
  *	speculation controls, of which SMT control changes some;
- *	memory types, if somebody has set them: as natively then;
- *	microcode: then the CPU is reset.
+ *	memory types, if some were set in the meantime: as natively then;
+ *	microcode, if other microcode was loaded in the meantime: then the CPU is
+ *	reset.
  */
 #include <linux/bolt.h>
 #include <linux/cpu.h>
@@ -130,7 +131,7 @@ void bolt_forget_kept_types(void)
 }
 
 /**
- * bolt_warm_note - save what the kernel forgets of CPUs when they go
+ * bolt_warm_note - save the data of CPUs that the kernel clears when the CPUs go
  * @cpus:	the CPUs
  *
  * Context: the stop in which the CPUs go, before native_cpu_disable().
@@ -155,8 +156,8 @@ static bool bolt_dies_by_hlt(void)
 #define BOLT_CPUID_MWAIT 5
 
 /*
- * Whether a CPU waits by HLT. It does if it would natively; if a hypervisor would
- * have to emulate MWAIT; and if MWAIT may miss the store to the word.
+ * Whether a CPU waits by HLT. A CPU waits by HLT if it would do so natively, if a
+ * hypervisor would have to emulate MWAIT, and if MWAIT may miss the store to the word.
  */
 static bool bolt_warm_halts(void)
 {
@@ -212,7 +213,10 @@ bool bolt_arch_warm_prepare(unsigned int cpu, struct task_struct *idle)
 	if (per_cpu_ptr(&bolt_warm_cpus, cpu)->microcode != boot_cpu_data.microcode ||
 	    !bolt_arch_warm_possible())
 		return false;
-	/* As native_kick_ap(): what the registers hold belongs to no task any more. */
+	/*
+	 * As native_kick_ap() does: the contents of the FPU registers belong to no
+	 * task any more.
+	 */
 	per_cpu(fpu_fpregs_owner_ctx, cpu) = NULL;
 	idle->thread.sp = (unsigned long)task_pt_regs(idle);
 	return true;
@@ -388,7 +392,7 @@ asmlinkage void __noreturn notrace bolt_warm_start(void)
 	__flush_tlb_all();
 	cpuhp_ap_sync_alive();
 
-	/* The parts of cpu_init() that a CPU needs which was not reset. */
+	/* The parts of cpu_init() that a CPU needs although it was not reset. */
 	mmgrab(&init_mm);
 	current->active_mm = &init_mm;
 	initialize_tlbstate_and_flush();

@@ -9,7 +9,7 @@
 #include <linux/smp.h>
 #include <linux/workqueue.h>
 
-/* For the software queues of CPUs, in which the test looks for requests. */
+/* Declares the software queues of CPUs, in which the test looks for requests. */
 #include "../../../block/blk-mq.h"
 #include "handover.h"
 

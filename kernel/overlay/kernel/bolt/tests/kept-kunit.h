@@ -296,7 +296,7 @@ static void stacks_are_counted(struct kunit *test)
 #endif /* CONFIG_VMAP_STACK */
 
 /*
- * Other CPUs give nothing to a parked CPU, but for objects whose slab the CPU holds
+ * Other CPUs give nothing to a parked CPU, except objects whose slab the CPU holds
  * already.
  */
 static void nothing_is_added_while_parked(struct kunit *test)

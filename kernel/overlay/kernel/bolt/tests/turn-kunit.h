@@ -16,7 +16,7 @@ static void late_cpu_keeps_the_lock(struct kunit *test)
 	bool got;
 
 	guard(cpus_read_lock)();
-	/* This CPU stands for one that has stopped with the lock. */
+	/* This CPU stands for a CPU that has stopped while it held the lock. */
 	raw_spin_lock(&bolt_arrivals);
 	got = bolt_try_arrivals();
 	if (got)

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What tests of bolt/keep_affinity share: where a task may run, and who keeps it. */
+/*
+ * What tests of bolt/keep_affinity share: where a task may run, and whether its
+ * affinity is kept.
+ */
 #ifndef SELFTESTS_BOLT_AFFINITY_H
 #define SELFTESTS_BOLT_AFFINITY_H
 
@@ -8,7 +11,7 @@
 /* A second CPU that comes and goes. */
 #define OTHER (VICTIM + 1)
 #define PATIENCE_MS 2000
-/* Long enough for the kernel's worker to change an affinity, if it were to. */
+/* A time in which the kernel's worker would have changed an affinity, if it were going to. */
 #define LONG_MS 200
 
 /* What becomes of an affinity that a task loses. */

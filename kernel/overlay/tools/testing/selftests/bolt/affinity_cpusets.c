@@ -285,7 +285,7 @@ static int enter(const struct task *task, const char *group)
 	return group_put(V2, group, "cgroup.procs", pid);
 }
 
-/* As rmdir() of a group fails with EBUSY until its last task has gone. */
+/* Tries again, because rmdir() of a group fails with EBUSY until its last task has gone. */
 static void remove_groups(void)
 {
 	wait_ms(20);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * The affinity of tasks that exec, exit or start others while their CPUs are away. An
- * exec changes nothing of what a task gets back, but a task gets nothing of what was
- * kept for another one.
+ * exec does not change the affinity that a task gets back, but a task never gets an
+ * affinity that was kept for another task.
  */
 #define _GNU_SOURCE
 #include <linux/sched.h>
@@ -249,7 +249,7 @@ TEST_F(affinity_exec, before)
 	EXPECT_TRUE(task_lives(&self->task, 20, PATIENCE_MS));
 }
 
-/* The exec itself may be what the kernel's worker finds the task at. */
+/* The kernel's worker may find the task in the middle of an exec. */
 TEST_F_TIMEOUT(affinity_exec, all_the_time, 120)
 {
 	ASSERT_TRUE(start(&self->task, slots, obey, "1"));
@@ -376,7 +376,7 @@ TEST_F_TIMEOUT(affinity_exec, by_a_thread_when_the_cpu_comes, 120)
 	}
 }
 
-/* Both have lost their CPU: the child while it ran, the parent at its wake-up. */
+/* Parent and child have both lost their CPU: the child while it ran, the parent at its wake-up. */
 TEST_F(affinity_exec, by_a_child_of_vfork)
 {
 	struct task child = { .slot = slots + 1 };

@@ -146,7 +146,7 @@ static void work(struct slot *slot)
 	}
 }
 
-/* What a test has at hand. */
+/* The data of a test. */
 struct crew {
 	struct slot *slots;
 	struct task tasks[2];

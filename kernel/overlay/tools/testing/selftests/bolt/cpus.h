@@ -59,7 +59,7 @@ static inline int hp_states(struct hp_state states[STATES_MAX])
 	return n;
 }
 
-/* Makes the next callback of @state fail for @cpu; -1: of no state. */
+/* Makes the next callback of @state fail for @cpu; with -1, no callback fails. */
 static inline int hp_fail(int cpu, int state)
 {
 	char path[128], text[16];
@@ -79,7 +79,7 @@ static inline bool hp_failing(int cpu)
 }
 
 /*
- * As start_over(), for all CPUs, and lets no callback fail. After a write to its
+ * Does what start_over() does for all CPUs, and has no callback fail. After a write to its
  * hotplug/target, cpuN/online of a CPU still says 1, natively too.
  */
 static inline int start_over_all(void)

@@ -203,9 +203,10 @@ static struct task *start(struct crew *crew, const char *group,
 }
 
 /*
- * How long VICTIM takes to go and to come, in ns; -1: it did not. The shortest time of
- * several: what holds up a request of this test holds up each of them, while a native
- * one waits now longer, now less, for a grace period.
+ * How long VICTIM takes to go and to come, in ns; -1: it did not. Returns the shortest
+ * time of several cycles: what this test has hold up a request holds up each cycle,
+ * while a native request waits for a grace period that is sometimes longer and
+ * sometimes shorter.
  */
 static long long cycle_ns(void)
 {
@@ -227,8 +228,8 @@ static long long cycle_ns(void)
 }
 
 /*
- * As cycle_ns(), with @n tasks that run @run, in a group without CPUs or nodes of
- * its own.
+ * Does what cycle_ns() does, with @n tasks that run @run, in a group without CPUs
+ * or nodes of its own.
  */
 static long long crew_ns(struct crew *crew, const char *group, int n,
 			 void (*run)(struct slot *slot), long value)

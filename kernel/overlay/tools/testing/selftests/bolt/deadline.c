@@ -19,7 +19,7 @@ static void nap(struct slot *slot)
 	}
 }
 
-/* What a test has at hand. */
+/* The data of a test. */
 struct crew {
 	struct slot *slots;
 	struct task tasks[TASKS_MAX];
@@ -160,7 +160,7 @@ TEST_F_TIMEOUT(deadline, bandwidth_is_counted_as_natively, 600)
 	EXPECT_EQ(native[2], room(&self->crew));
 }
 
-/* The same after many cycles, during which tasks have promises. */
+/* Compares the same after many cycles, during which tasks have promises. */
 TEST_F_TIMEOUT(deadline, promises_outlive_cycles, 600)
 {
 	int native;
@@ -215,7 +215,7 @@ static void refused(struct __test_metadata *_metadata, struct crew *crew, const 
 	ASSERT_EQ(0, put(BOLT_DIR "offline", list));
 	stay = sysconf(_SC_NPROCESSORS_ONLN);
 	ASSERT_EQ(0, put(BOLT_DIR "online", list));
-	/* More tasks than the CPUs that would stay can hold, at 95 per cent each. */
+	/* There are more tasks, of 95 per cent each, than the CPUs that would stay can hold. */
 	tasks = 95 * stay / 80 + 1;
 	/* But all CPUs together can hold them, with 5 per cent for fair tasks. */
 	if (tasks > TASKS_MAX || 80 * tasks > 90 * nr)

@@ -17,7 +17,7 @@ static inline unsigned int draw(unsigned int *seed, unsigned int n)
 	return (*seed >> 8) % n;
 }
 
-/* As draw(), with a longer period: xorshift64*, from any seed but 0. */
+/* Draws as draw() does, with a longer period: xorshift64*, from any seed but 0. */
 static inline unsigned int draw64(unsigned long long *seed, unsigned int n)
 {
 	*seed ^= *seed >> 12;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Features of the machine are those that all CPUs have. A CPU that comes for
- * the first time takes away what it lacks, and the CPUs of a request come
- * together: none of them may undo what another one does. Needs CPUs that differ
- * and have not been online since the machine booted (maxcpus=1).
+ * Features of the machine are those that all CPUs have. A CPU that comes for the
+ * first time takes the features that it lacks away from the machine, and the CPUs
+ * of a request come together: no CPU may undo what another CPU does. Needs CPUs
+ * that differ and have not been online since the machine booted (maxcpus=1).
  */
 #define _GNU_SOURCE
 #include <sched.h>

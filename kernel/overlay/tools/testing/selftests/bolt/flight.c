@@ -21,7 +21,10 @@
 #define DRIVER "/sys/bus/virtio/drivers/virtio_net/"
 #define NIC_DEVICE "/sys/class/net/" NIC "/device"
 
-/* More than the CPU takes to look, on kernels that check themselves as well. */
+/*
+ * How long a test waits for a CPU to look: longer than the look takes, even on
+ * kernels that check themselves.
+ */
 #define LOOKED_MS 50
 
 static int vectors(const char *what, const char *value)
@@ -113,7 +116,10 @@ TEST_F_TIMEOUT(flight, handled_once, 300)
 	wait_ms(LOOKED_MS);
 	EXPECT_EQ(COUNT, vectors_number("flown"));
 	EXPECT_EQ(0, vectors_number("wrong"));
-	/* What a CPU that returns still has in its APIC is not handled again. */
+	/*
+	 * An interrupt that a CPU still has in its APIC when the CPU returns is not
+	 * handled again.
+	 */
 	ASSERT_EQ(0, set_online(VICTIM, true));
 	wait_ms(LOOKED_MS);
 	EXPECT_EQ(0, vectors_number("wrong"));
@@ -169,7 +175,10 @@ TEST_F_TIMEOUT(flight, natively_dead_at_once, 300)
 	EXPECT_EQ(0, vectors_number("wrong"));
 }
 
-/* What is in flight of an interrupt that is freed does not reach the next one. */
+/*
+ * An interrupt that is freed while it is in flight does not reach the next interrupt
+ * with its vector.
+ */
 TEST_F_TIMEOUT(flight, freed_at_once, 300)
 {
 	for (int i = 0; i < 5; i++) {
@@ -186,7 +195,7 @@ TEST_F_TIMEOUT(flight, freed_at_once, 300)
 
 /*
  * The network card, with a line of the IO-APIC in place of messages: it is
- * level-triggered, so that one interrupt that gets lost is the last.
+ * level-triggered, so that no further interrupt arrives after one has got lost.
  */
 FIXTURE(line) {
 	struct busy busy;

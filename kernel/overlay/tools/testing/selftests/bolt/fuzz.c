@@ -230,7 +230,10 @@ static int refusal(struct fuzz *f, const struct file *file, const char *text,
 		err = grammar_int(text, kept, &m->value);
 		if (!err && (m->value < 0 || m->value > (long long)f->top))
 			err = -EINVAL;
-		/* A target half-way would leave the CPU there: not tried. */
+		/*
+		 * A state between offline and online would leave the CPU half-way, so
+		 * it is not written.
+		 */
 		m->skip = !err && m->value && m->value != (long long)f->top;
 		return err;
 	case FAIL:
@@ -315,7 +318,10 @@ static bool check_taken(struct fuzz *f, const struct file *file,
 		snprintf(text, sizeof(text), "%llu", m->number);
 		if (!is(file->path, text) || put(file->path, "4000000000"))
 			return wrong(f, "the delay is not %s", text);
-		/* Settling that the new delay has begun is over now. */
+		/*
+		 * Settles all CPUs, so that no settling which the new delay has begun
+		 * goes on later.
+		 */
 		if (m->number < 3900000000 && settle_all())
 			return wrong(f, "cannot settle");
 		break;
@@ -421,7 +427,7 @@ static bool try(struct fuzz *f, const struct file *file, const char *text,
 	return wanted || !n || look(f, 0);
 }
 
-/* Prints what went wrong, with the text in a form that can be written again. */
+/* Prints what went wrong, and the text in a form that can be written again. */
 static void say(struct __test_metadata *_metadata, const struct fuzz *f,
 		const struct file *file, const char *text, size_t len, off_t at)
 {
@@ -551,7 +557,7 @@ TEST_F(fuzz, kept_open)
 	for (int i = 0; i < f->nr_states; i++) {
 		int len = sprintf(text, "%d critical", f->states[i]);
 
-		/* As long as the first text, so that it replaces all of it. */
+		/* The second text is as long as the first, so that it replaces all of the first. */
 		sprintf(other, "%-*d default ", len - 9, f->states[i]);
 		ASSERT_EQ(len, write(fd, text, len));
 		ASSERT_EQ(len, write(fd, other, len));
@@ -705,7 +711,10 @@ static bool try_read(struct fuzz *f, const struct file *file, size_t len, off_t 
 	ssize_t all, wanted, n, again;
 	int tries = 0;
 
-	/* Until the text is the same before and after: see drop_kept(). */
+	/*
+	 * Reads again until the text is the same before and after the read, as its
+	 * counts change: see drop_kept().
+	 */
 	do {
 		if (tries++ == 100)
 			return wrong(f, "changed in each of 100 reads");
@@ -757,7 +766,7 @@ TEST_F_TIMEOUT(fuzz, pieces, 7200)
 	}
 }
 
-/* Whether there is time for one more, after @done of them. */
+/* Whether the test makes one more attempt after @done attempts. */
 static bool goes_on(int done, long long start)
 {
 	long long seconds = env_number("BOLT_SECONDS", 0);

@@ -143,7 +143,7 @@ TEST_F_TIMEOUT(irqs, only_the_effective_affinity, 300)
 	ASSERT_EQ(0, get(irq_file(output, "effective_affinity_list"), before,
 			 sizeof(before)));
 
-	/* A CPU on which the interrupt of the transmitting queue is not yet. */
+	/* The list has the CPU on which the interrupt of the transmitting queue is not yet. */
 	ASSERT_EQ(0, put(KEEP, strcmp(before, "1") ? "1" : "0"));
 	EXPECT_TRUE(arrives_on(self->echo, self->irq,
 			       strcmp(before, "1") ? "1" : "0"));
@@ -168,8 +168,8 @@ static int tty_irq(void)
 }
 
 /*
- * Natively an interrupt loses its affinity when the last CPU of it goes. If
- * irq_keep has moved the interrupt, it does not.
+ * Natively an interrupt loses its affinity when the last CPU of it goes. An
+ * interrupt that irq_keep has moved keeps its affinity.
  */
 TEST_F_TIMEOUT(irqs, what_is_configured_outlives_its_cpu, 300)
 {

@@ -24,7 +24,7 @@
 #define TMPFS "/tmp/bolt-memory"
 #define TMPFS_PAGES 1024
 
-/* So few that a CPU keeps the count to itself. */
+/* So few events that the CPU has not yet added them to the global count. */
 #define FEW 10
 
 /* The guest's disk, if it has one. The test destroys its contents. */
@@ -257,7 +257,7 @@ static long swap_used(void)
 }
 
 /*
- * swapoff gives back the slots that a parked CPU holds; if it did not, it would
+ * swapoff gives back the slots that a parked CPU holds; otherwise swapoff would
  * never end.
  */
 TEST_F_TIMEOUT(memory, swapoff_ends, 20)

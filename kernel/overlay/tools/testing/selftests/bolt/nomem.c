@@ -108,7 +108,8 @@ static int thread_called(const char *wanted)
 
 /*
  * Makes a request in which the nth allocation fails. The request is the first
- * write() after that was set. @left: how many allocations were not reached.
+ * write() after fail-nth has been set. @left: how many allocations were not
+ * reached.
  */
 static int ask_nth(int fail, int file, cpus_t set, int nth, int *left)
 {

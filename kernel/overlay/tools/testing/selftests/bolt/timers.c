@@ -414,8 +414,8 @@ TEST_F_TIMEOUT(periods, none_is_lost, 600)
 		EXPECT_TRUE(task_lives(&self->task, 5, PATIENCE_MS));
 		EXPECT_GE(self->slot->value, 0);
 		/*
-		 * A timer that is late makes up for that, unless an expiration was
-		 * lost.
+		 * The count of a timer that is late catches up, unless an
+		 * expiration was lost.
 		 */
 		for (int i = 0; i < PATIENCE_MS && self->slot->value > 1; i++)
 			wait_ms(1);

@@ -589,8 +589,8 @@ static void run(struct __test_metadata *_metadata, struct crew *crew,
 		ASSERT_EQ(0, pin(crew->task.pid, VICTIM));
 	}
 	/*
-	 * More rounds than messages can be under way, so that none of those is
-	 * missing.
+	 * There are more rounds than messages can be under way, so a message that was
+	 * lost shows.
 	 */
 	ASSERT_TRUE(goes_on(crew, WINDOW + 1))
 		TH_LOG("%s: wrong at line %ld", kind->name, crew->slot->value);
