@@ -21,9 +21,8 @@
  * irq_data_update_affinity(), and irq_do_set_affinity() sets the affinity. Whatever
  * changes an interrupt that has been started holds the lock of the interrupt, with
  * interrupts off, and so cannot be half done while stop_machine() has stopped all
- * CPUs. On x86 an old vector of an interrupt may still wait to be cleaned up on a
- * CPU. That CPU has been an effective target of the interrupt since the CPU came
- * online, so the interrupt is on the list of the CPU.
+ * CPUs. A CPU of x86 on which an old vector of an interrupt waits to be cleaned up
+ * has been an effective target since it came online, so its list has the interrupt.
  *
  * If a pending move has only one CPU as its online target, the interrupt is on the
  * list of that CPU too, and the move is called off when the CPU goes. If the move has
@@ -85,10 +84,7 @@ static bool bolt_irq_stuck;
 static struct cpumask bolt_irq_list;
 static struct cpumask *bolt_irq_applied;
 
-/*
- * For each interrupt that was moved to a CPU of irq_keep, the CPU on which it was
- * before: a hint.
- */
+/* The CPU on which an interrupt was before its move to a CPU of irq_keep: a hint. */
 static DEFINE_XARRAY(bolt_irq_homes);
 
 static bool bolt_irq_listed(const struct bolt_irqs *list, unsigned int irq)
