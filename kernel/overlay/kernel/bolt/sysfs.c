@@ -160,7 +160,7 @@ static ssize_t bolt_ask_mask(const char *buf, loff_t pos, size_t count,
 }
 
 static ssize_t online_mask_write(struct file *file, struct kobject *kobj,
-				 compat_const struct bin_attribute *attr, char *buf,
+				 compat_bin_attribute *attr, char *buf,
 				 loff_t pos, size_t count)
 {
 	return bolt_ask_mask(buf, pos, count, bolt_cpus_up);
@@ -168,7 +168,7 @@ static ssize_t online_mask_write(struct file *file, struct kobject *kobj,
 static BIN_ATTR_WO(online_mask, 0);
 
 static ssize_t offline_mask_write(struct file *file, struct kobject *kobj,
-				  compat_const struct bin_attribute *attr, char *buf,
+				  compat_bin_attribute *attr, char *buf,
 				  loff_t pos, size_t count)
 {
 	return bolt_ask_mask(buf, pos, count, bolt_cpus_down);
@@ -176,7 +176,7 @@ static ssize_t offline_mask_write(struct file *file, struct kobject *kobj,
 static BIN_ATTR_WO(offline_mask, 0);
 
 static ssize_t set_mask_write(struct file *file, struct kobject *kobj,
-			      compat_const struct bin_attribute *attr, char *buf,
+			      compat_bin_attribute *attr, char *buf,
 			      loff_t pos, size_t count)
 {
 	return bolt_ask_mask(buf, pos, count, bolt_cpus_set);
@@ -335,7 +335,7 @@ static struct attribute *bolt_attrs[] = {
 };
 
 /* The files have no size, because sysfs would cut a longer write to the size. */
-static compat_const struct bin_attribute *bolt_bin_attrs[] = {
+static compat_bin_attribute *bolt_bin_attrs[] = {
 	&bin_attr_offline_mask,
 	&bin_attr_online_mask,
 	&bin_attr_set_mask,

@@ -29,6 +29,7 @@
 #include <linux/string.h>
 #include <linux/sysfs.h>
 
+#include "compat.h"
 #include "state.h"
 #include "visibility.h"
 
@@ -344,7 +345,7 @@ static struct bolt_entries *bolt_find_entries(unsigned int cpu,
 	struct device *dev = get_cpu_device(cpu);
 	struct bolt_entries *entries;
 
-	entries = kzalloc(sizeof(*entries), GFP_KERNEL);
+	entries = compat_kzalloc_obj(*entries);
 	if (!entries)
 		return NULL;
 	if (defer->node && dev)

@@ -7,6 +7,7 @@
 #include <linux/gfp.h>
 #include <linux/irqnr.h>
 #include <linux/kernfs.h>
+#include <linux/slab.h>
 #include <linux/tick.h>
 
 static inline bool dev_offline(const struct device *dev)
@@ -30,8 +31,11 @@ static inline void compat_cleanup_dead_cpu(unsigned int cpu)
 	tick_cleanup_dead_cpu(cpu);
 }
 
-/* Whether functions of a binary attribute take it as const. */
-#define compat_const
+/* A binary attribute as its functions take it. */
+#define compat_bin_attribute struct bin_attribute
+
+/* Memory for an object, cleared; may sleep. */
+#define compat_kzalloc_obj(obj) kzalloc(sizeof(obj), GFP_KERNEL)
 
 /* WBINVD in a form that may be used where code must not be instrumented. */
 #define compat_wbinvd() native_wbinvd()

@@ -6,6 +6,7 @@
 #include <linux/device.h>
 #include <linux/irqnr.h>
 #include <linux/kernfs.h>
+#include <linux/slab.h>
 #include <linux/rcupdate.h>
 #include <linux/irqflags.h>
 
@@ -17,8 +18,11 @@ static inline void compat_cleanup_dead_cpu(unsigned int cpu)
 	lockdep_cleanup_dead_cpu(cpu, idle_thread_get(cpu));
 }
 
-/* Whether functions of a binary attribute take it as const. */
-#define compat_const const
+/* A binary attribute as its functions take it. */
+#define compat_bin_attribute const struct bin_attribute
+
+/* Memory for an object, cleared; may sleep. */
+#define compat_kzalloc_obj(obj) kzalloc_obj(obj)
 
 /* WBINVD in a form that may be used where code must not be instrumented. */
 #define compat_wbinvd() wbinvd()
