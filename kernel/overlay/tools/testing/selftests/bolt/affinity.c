@@ -5,6 +5,7 @@
  */
 #define _GNU_SOURCE
 #include "affinity.h"
+#include "lib/deadline.h"
 #include "../kselftest_harness.h"
 
 #define CROWD 100

@@ -47,7 +47,7 @@ static inline int pin_list(pid_t pid, const char *list)
 	for (int cpu = VICTIM; cpu <= OTHER; cpu++)
 		if (strchr(list, '0' + cpu))
 			CPU_SET(cpu, &set);
-	return sched_setaffinity(pid, sizeof(set), &set) ? -errno : 0;
+	return pin_set(pid, &set);
 }
 
 static inline bool allowed(const struct task *task, const char *list)
@@ -60,23 +60,13 @@ static inline bool allowed(const struct task *task, const char *list)
 
 static inline bool soon_allowed(const struct task *task, const char *list)
 {
-	for (long ms = 0; ms < PATIENCE_MS; ms++) {
-		if (allowed(task, list))
-			return true;
-		wait_ms(1);
-	}
-	return false;
+	return soon(allowed(task, list), PATIENCE_MS);
 }
 
 /* Waits until a child has been round once. */
 static inline bool task_began(const struct task *task)
 {
-	for (long ms = 0; !slot_beats(task->slot); ms++) {
-		if (ms == PATIENCE_MS)
-			return false;
-		wait_ms(1);
-	}
-	return true;
+	return soon(slot_beats(task->slot), PATIENCE_MS);
 }
 
 /* Whether a task may soon run on these CPUs, and on no others some time later. */

@@ -204,12 +204,7 @@ static bool start(struct task *task, struct slot *slot, void (*run)(struct slot 
 /* Waits until a task that was told to begin anew has done so. */
 static bool has_begun(const struct slot *slot)
 {
-	for (long ms = 0; order_of(slot) != BEGUN; ms++) {
-		if (ms == PATIENCE_MS)
-			return false;
-		wait_ms(1);
-	}
-	return true;
+	return soon(order_of(slot) == BEGUN, PATIENCE_MS);
 }
 
 static bool have_begun(struct slot *slot)

@@ -7,9 +7,6 @@
 
 #include "bolt.h"
 
-/* Where version 2 is mounted. */
-#define V2 "/sys/fs/cgroup"
-
 static inline int group_put(const char *root, const char *group, const char *file,
 			    const char *text)
 {
