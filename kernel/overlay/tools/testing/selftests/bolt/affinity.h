@@ -11,6 +11,27 @@
 /* Long enough for the kernel's worker to change an affinity, if it were to. */
 #define LONG_MS 200
 
+/* Why a test with @least CPUs cannot run here, or NULL. */
+static inline const char *affinity_cannot_run(int least)
+{
+	static const char * const needs[] = {
+		[3] = "needs three CPUs", [4] = "needs four CPUs",
+	};
+
+	return cannot_run() ?: cpu_is_movable(least - 1) ? NULL : needs[least];
+}
+
+/* As start_over(), with OTHER: before a test, and after a test. */
+static inline int affinity_start_over(void)
+{
+	return start_over() ?: set_online(OTHER, true);
+}
+
+static inline int affinity_put_back(void)
+{
+	return set_online(OTHER, true) ?: start_over();
+}
+
 /* What becomes of an affinity that a task loses. */
 enum keeping {
 	NATIVELY,	/* Bolt is disabled */
