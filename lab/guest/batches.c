@@ -8,6 +8,7 @@
  */
 #define _GNU_SOURCE
 #include "guest.h"
+#include "lib/states.h"
 #include "tracing.h"
 
 #include <stdio.h>
@@ -15,38 +16,17 @@
 #include <string.h>
 #include <unistd.h>
 
-#define BOLT "/sys/devices/system/cpu/bolt/"
-#define STATES "/sys/kernel/debug/bolt/states"
+#define STATES DEBUG_DIR "states"
 #define MAX_SIZES 16
-
-/* All functions must be traceable, because the count of any other one would be zero. */
-static void missing(const char *name)
-{
-	die("%s cannot be traced", name);
-}
-
-/* The number of the last state whose callbacks no hotplug thread runs. */
-static int teardown_state(void)
-{
-	char line[256];
-	FILE *file = fopen("/sys/devices/system/cpu/hotplug/states", "r");
-	int state = -1;
-
-	while (state < 0 && file && fgets(line, sizeof(line), file))
-		if (strstr(line, ": cpu:teardown"))
-			state = atoi(line);
-	if (file)
-		fclose(file);
-	return state;
-}
 
 /* Writes a line with @what the kernel says of each state of hotplug threads. */
 static void tell(const char *what)
 {
 	char line[1024], word[32];
 	FILE *file = fopen(STATES, "r");
-	int state, above = teardown_state();
+	int state, above = hp_state_nr("cpu:teardown");
 
+	/* No hotplug thread runs the callbacks of the state cpu:teardown and of those below. */
 	dprintf(FD_TRACE, "# %s:", what);
 	while (file && fgets(line, sizeof(line), file))
 		if (sscanf(line, "%d %*s %31s", &state, word) == 2 && state > above &&
@@ -62,14 +42,14 @@ static void request(const int *cpus, int n, bool online)
 	static char list[8 * MAX_CPUS];
 	int used = 0, err = 0;
 
-	if (access(BOLT "offline", F_OK)) {
+	if (access(BOLT_DIR "offline", F_OK)) {
 		for (int i = 0; i < n && !err; i++)
 			err = cpu_write(cpus[online ? n - 1 - i : i], online);
 	} else {
 		for (int i = 0; i < n; i++)
 			used += snprintf(list + used, sizeof(list) - used, "%s%d",
 					 i ? "," : "", cpus[i]);
-		err = write_text(online ? BOLT "online" : BOLT "offline", list);
+		err = write_text(online ? BOLT_DIR "online" : BOLT_DIR "offline", list);
 	}
 	if (err)
 		die("%d CPUs %s: %s", n, online ? "online" : "offline", strerror(-err));
@@ -81,7 +61,7 @@ static void settle(const int *cpus, int n, bool online)
 	(void)cpus;
 	(void)n;
 	(void)online;
-	must_write(BOLT "settle", "all");
+	must_write(BOLT_DIR "settle", "all");
 }
 
 static void traced(const char *kind, const int *cpus, int n, bool online,
@@ -106,13 +86,13 @@ static void cycle(const int *cpus, int n, long gap_ms, bool keep)
 {
 	traced("offline", cpus, n, false, request, keep);
 	traced("online", cpus, n, true, request, keep);
-	sleep_ms(gap_ms);
-	if (access(BOLT "settle", F_OK))
+	wait_ms(gap_ms);
+	if (access(BOLT_DIR "settle", F_OK))
 		return;
 	request(cpus, n, false);
 	traced("settle", cpus, n, false, settle, keep);
 	traced("online_settled", cpus, n, true, request, keep);
-	sleep_ms(gap_ms);
+	wait_ms(gap_ms);
 }
 
 int main(int argc, char **argv)
@@ -129,7 +109,8 @@ int main(int argc, char **argv)
 	pin_to(arg_long(argv, "control", 0));
 	tell("concurrent");
 	tell("serial");
-	tracing_start("1024", functions, missing);
+	/* The count of a function that cannot be traced would be zero. */
+	tracing_start("1024", functions, tracing_untraceable);
 	for (int k = 0; k < nsizes; k++) {
 		if (sizes[k] < 1 || sizes[k] > ncpus)
 			die("%d CPUs are not among %d", sizes[k], ncpus);

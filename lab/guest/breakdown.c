@@ -63,7 +63,7 @@ int main(int argc, char **argv)
 	for (int i = 0; i < warmup + n; i++) {
 		pair(cpu, i >= warmup);
 		/* Keep requests out of step with the tick of 4 ms. */
-		sleep_ms(gap_ms + i * 3 % 4);
+		wait_ms(gap_ms + i * 3 % 4);
 	}
 	tracing_stop();
 	return 0;

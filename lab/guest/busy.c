@@ -4,14 +4,15 @@
  * running tasks, timers, slab objects, wake-ups through pipes.
  */
 #define _GNU_SOURCE
+#include "lib/children.h"
+#include "lib/place.h"
 #include "measure.h"
+#include "work.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <sched.h>
 #include <signal.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <sys/timerfd.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -26,13 +27,11 @@ static int nworkers;
 
 static void spinner(int unused)
 {
-	static volatile unsigned long sum;
 	char buf[512];
 
 	(void)unused;
 	for (;;) {
-		for (int i = 0; i < 20000; i++)
-			sum += i;
+		work_rounds(20000);
 		if (read_text("/proc/self/stat", buf, sizeof(buf)) < 0)
 			_exit(1);
 	}
@@ -70,20 +69,18 @@ static void player(int which)
 		if (read(p[serves ? 1 : 0][0], &ball, 1) != 1 ||
 		    write(p[serves ? 0 : 1][1], &ball, 1) != 1)
 			_exit(1);
-		sleep_ms(1);
+		wait_ms(1);
 	}
 }
 
 static void start(void (*work)(int which), int which)
 {
-	pid_t pid = fork();
+	pid_t pid = fork_mortal();
 
 	if (pid < 0)
 		die("fork: %s", strerror(errno));
-	if (!pid) {
-		prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if (!pid)
 		work(which);
-	}
 	workers[nworkers++] = pid;
 }
 
@@ -103,14 +100,16 @@ void busy_start(const struct measure *m)
 static void set_cpus(pid_t pid, const struct measure *m, bool all)
 {
 	cpu_set_t set;
+	int err;
 
 	CPU_ZERO(&set);
 	for (int cpu = 0; cpu < CPU_SETSIZE && all; cpu++)
 		CPU_SET(cpu, &set);
 	for (int i = 0; i < m->ncpus; i++)
 		CPU_SET(m->cpus[i], &set);
-	if (sched_setaffinity(pid, sizeof(set), &set))
-		die("affinity: %s", strerror(errno));
+	err = pin_set(pid, &set);
+	if (err)
+		die("affinity: %s", strerror(-err));
 }
 
 /* Puts all workers on the measured CPUs, then lets them run anywhere: requests must move them. */
@@ -118,7 +117,7 @@ void busy_gather(const struct measure *m)
 {
 	for (int i = 0; i < nworkers; i++)
 		set_cpus(workers[i], m, false);
-	sleep_ms(m->gap_ms);
+	wait_ms(m->gap_ms);
 	for (int i = 0; i < nworkers; i++)
 		set_cpus(workers[i], m, true);
 }

@@ -8,19 +8,17 @@
  */
 #define _GNU_SOURCE
 #include "guest.h"
+#include "lib/children.h"
 
 #include <errno.h>
-#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #define MARK ((char *)0x133700000000)
-#define BOLT "/sys/devices/system/cpu/bolt/"
 
 enum phase { NONE, OFFLINE, ONLINE, IDLE };
 
@@ -56,11 +54,10 @@ static void mark(enum phase phase)
 
 static pid_t spin(int cpu)
 {
-	pid_t pid = fork();
+	pid_t pid = fork_mortal();
 
 	if (pid)
 		return pid;
-	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	pin_to(cpu);
 	for (;;)
 		__asm__ volatile("" ::: "memory");
@@ -72,7 +69,7 @@ static void change(const char *list, const int *cpus, int n, bool bolt, bool onl
 
 	mark(online ? ONLINE : OFFLINE);
 	if (bolt)
-		err = write_text(online ? BOLT "online" : BOLT "offline", list);
+		err = write_text(online ? BOLT_DIR "online" : BOLT_DIR "offline", list);
 	else
 		for (int i = 0; i < n && !err; i++)
 			err = cpu_write(cpus[i], online);
@@ -95,7 +92,7 @@ int main(int argc, char **argv)
 	make_marks();
 	for (int i = 0; i < n; i++)
 		goes[cpus[i]] = true;
-	if (bolt && write_text(BOLT "enabled", "1"))
+	if (bolt && write_text(BOLT_DIR "enabled", "1"))
 		die("no Bolt");
 	pin_to(0);
 	for (int cpu = 1; cpu < all; cpu++)
@@ -107,12 +104,12 @@ int main(int argc, char **argv)
 		warm = i >= 0;
 		change(list, cpus, n, bolt, false);
 		took = now_ns() - begin;
-		sleep_ms(gap_ms);
+		wait_ms(gap_ms);
 		change(list, cpus, n, bolt, true);
-		sleep_ms(gap_ms);
+		wait_ms(gap_ms);
 		/* A phase that is as long as a request, but in which there is no request. */
 		mark(IDLE);
-		sleep_ms(took / 1000000 + 1);
+		wait_ms(took / 1000000 + 1);
 		mark(NONE);
 	}
 	for (int cpu = 1; cpu < all; cpu++)

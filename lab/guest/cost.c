@@ -19,6 +19,8 @@
  */
 #define _GNU_SOURCE
 #include "guest.h"
+#include "lib/children.h"
+#include "lib/place.h"
 
 #include <elf.h>
 #include <errno.h>
@@ -163,16 +165,13 @@ static int64_t run(char **program, int wanted, int out)
 /* A task that sleeps for ever, and ends with this task. */
 static pid_t sleeper(void)
 {
-	pid_t parent = getpid(), pid = fork();
+	pid_t pid = fork_mortal();
 
 	if (pid < 0)
 		die("fork: %s", strerror(errno));
-	if (pid)
-		return pid;
-	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	while (getppid() == parent)
+	while (!pid)
 		pause();
-	_exit(0);
+	return pid;
 }
 
 static unsigned int tasks(void)
@@ -186,12 +185,10 @@ static unsigned int tasks(void)
 
 static void pin_task(pid_t pid, int cpu)
 {
-	cpu_set_t set;
+	int err = pin(pid, cpu);
 
-	CPU_ZERO(&set);
-	CPU_SET(cpu, &set);
-	if (sched_setaffinity(pid, sizeof(set), &set))
-		die("cannot pin to CPU %d: %s", cpu, strerror(errno));
+	if (err)
+		die("cannot pin to CPU %d: %s", cpu, strerror(-err));
 }
 
 static void start_fifo(int cpu)
@@ -206,18 +203,17 @@ static void start_fifo(int cpu)
 
 static void start_vcpu(int cpu)
 {
-	pid_t pid = fork();
+	pid_t pid = fork_mortal();
 
 	if (pid < 0)
 		die("fork: %s", strerror(errno));
 	if (!pid) {
 		prctl(PR_SET_NAME, "CPU 0/KVM");
-		prctl(PR_SET_PDEATHSIG, SIGKILL);
 		for (;;)
 			pause();
 	}
 	pin_task(pid, cpu);
-	sleep_ms(10);
+	wait_ms(10);
 }
 
 /*
@@ -233,7 +229,7 @@ static pid_t start_race(int cpu)
 		die("fork: %s", strerror(errno));
 	for (int i = 0; !pid; i++) {
 		cpu_write(cpu, i % 2);
-		sleep_ms(1 + i % 9);
+		wait_ms(1 + i % 9);
 	}
 	return pid;
 }
@@ -294,7 +290,7 @@ int main(int argc, char **argv)
 	for (int i = 0; i < n; i++) {
 		set_cpus(away, false);
 		if (i)
-			sleep_ms(GAP_MS);
+			wait_ms(GAP_MS);
 		ns[i] = run(program, status, out);
 		set_cpus(back, true);
 	}

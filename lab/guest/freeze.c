@@ -13,7 +13,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define TRACING "/sys/kernel/tracing/"
 #define POWER "/sys/power/"
 #define FREEZE "freeze_secondary_cpus"
 #define THAW "thaw_secondary_cpus"
@@ -28,7 +27,7 @@ static int64_t run_time(const char *function)
 	static char trace[1 << 16], copy[sizeof(trace)];
 	char *line, *save;
 
-	if (read_text(TRACING "trace", trace, sizeof(trace)) < 0)
+	if (read_text(TRACE_DIR "trace", trace, sizeof(trace)) < 0)
 		die("cannot read the trace");
 	memcpy(copy, trace, sizeof(copy));
 	for (line = strtok_r(copy, "\n", &save); line; line = strtok_r(NULL, "\n", &save)) {
@@ -52,8 +51,8 @@ void suspend_stops_early(void)
 static void prepare(void)
 {
 	suspend_stops_early();
-	must_write(TRACING "tracing_on", "0");
-	must_write(TRACING "options/funcgraph-tail", "1");
+	must_write(TRACE_DIR "tracing_on", "0");
+	must_write(TRACE_DIR "options/funcgraph-tail", "1");
 	tracing_functions(FREEZE "," THAW, tracing_untraceable);
 }
 

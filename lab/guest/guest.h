@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What the guest's programs share: files, ports, clocks, key=value arguments. */
+/*
+ * What the lab's programs share: ports, key=value arguments, and what ends a program when the
+ * kernel refuses. What the kernel's selftests use as well is in tools/testing/selftests/bolt/lib.
+ */
 #ifndef BOLT_GUEST_H
 #define BOLT_GUEST_H
 
@@ -8,45 +11,44 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "lib/args.h"
+#include "lib/clocks.h"
+#include "lib/dirs.h"
+#include "lib/files.h"
+
 #define ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))
 #define MAX_CPUS 1024
 
 /* File descriptors that init hands to every program it starts. */
 enum { FD_RESULTS = 10, FD_TRACE = 11 };
 
-/* Text files of sysfs, debugfs and tracefs. All return 0 or -errno. */
+/* Text files as a shell writes and reads them. All functions return -errno if that fails. */
 int write_text(const char *path, const char *text);
 int append_text(const char *path, const char *text);
 ssize_t read_text(const char *path, char *buf, size_t size);
 int copy_to_fd(const char *path, int fd);
+
+/* write_text(), which must work. */
+void must_write(const char *path, const char *value);
 
 /* One JSON line on the results port; text is escaped by json_text(). */
 void emit(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 void json_text(char *out, size_t size, const char *text);
 void emit_samples(const char *name, int batch, const int64_t *ns, int n);
 
-int64_t now_ns(void);
-void sleep_ms(long ms);
-
 /* Waits between pair @i of requests and the next, @ms at least, and between the halves of pair @i. */
 void gap(long ms, int i);
 void turn(int i);
 
-
-/* On which CPU this task may run: on that one, on any. */
+/* Allows this task CPU @cpu only. */
 void pin_to(int cpu);
-void unpin(void);
 
-/* key=value arguments: the value of @key, or @fallback. */
-const char *arg_text(char **args, const char *key, const char *fallback);
+/* As arg_text(), of a number. */
 long arg_long(char **args, const char *key, long fallback);
 int parse_cpus(const char *list, int *cpus, int max);
 
-/* cpuN/online */
+/* Writes cpuN/online: 0 or -errno. */
 int cpu_write(int cpu, bool online);
-
-/* Gives a network interface its address and has it up; one that is so already stays so. */
-bool interface_up(const char *name, const char *host, const char *mask);
 
 /* Prints to stderr (the console) and exits with 1. */
 void die(const char *fmt, ...) __attribute__((format(printf, 1, 2), noreturn));

@@ -202,7 +202,7 @@ static int do_unload(char **args)
 	for (int i = 0; syscall(SYS_delete_module, args[1], O_NONBLOCK); i++) {
 		if (errno != EAGAIN || i == 100)
 			return -errno;
-		sleep_ms(10);
+		wait_ms(10);
 	}
 	return 0;
 }
@@ -212,7 +212,7 @@ static int do_wait(char **args)
 {
 	if (!args[1])
 		return -EINVAL;
-	sleep_ms(1000 * atol(args[1]));
+	wait_ms(1000 * atol(args[1]));
 	return 0;
 }
 
@@ -223,7 +223,7 @@ static int do_host(char **args)
 		return -EINVAL;
 	emit("{\"host\":\"%s %d\"}", args[1], atoi(args[2]));
 	/* The host does not say when it has done so. */
-	sleep_ms(3000);
+	wait_ms(3000);
 	return 0;
 }
 
@@ -392,7 +392,7 @@ static int do_kmemleak(char **args)
 
 		if (err)
 			return err;
-		sleep_ms(6000);
+		wait_ms(6000);
 	}
 	n = read_text(file, text, sizeof(text));
 	if (n <= 0)

@@ -9,6 +9,7 @@
  */
 #define _GNU_SOURCE
 #include "guest.h"
+#include "lib/soon.h"
 #include "pause.h"
 #include "thread.h"
 
@@ -81,13 +82,6 @@ static void *work(void *unused)
 	return unused;
 }
 
-static void be_patient(int ms, const char *what)
-{
-	if (ms == PATIENCE_MS)
-		die("the task that works %s", what);
-	sleep_ms(1);
-}
-
 static void busy_round(const struct pause *p, pthread_t task, int i)
 {
 	int cpu = p->cpus[0];
@@ -96,15 +90,15 @@ static void busy_round(const struct pause *p, pthread_t task, int i)
 	working = true;
 	thread_allow(task, cpu);
 	sem_post(&work_now);
-	for (int ms = 0; works_on != cpu; ms++)
-		be_patient(ms, "does not come to the CPU");
+	if (!soon(works_on == cpu, PATIENCE_MS))
+		die("the task that works does not come to the CPU");
 	thread_allow(task, -1);
 	turn(i);
 	moved_at = 0;
 	start = now_ns();
 	pause_request(p, true);
-	for (int ms = 0; !moved_at; ms++)
-		be_patient(ms, "does not leave the CPU");
+	if (!soon(moved_at, PATIENCE_MS))
+		die("the task that works does not leave the CPU");
 	left_ns[i] = moved_at - start;
 	working = false;
 	pause_request(p, false);

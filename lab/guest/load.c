@@ -9,21 +9,20 @@
  * more=1: also BPF programs, and what the scheduler has on some kernels only.
  */
 #define _GNU_SOURCE
+#include "lib/children.h"
+#include "lib/xorshift.h"
 #include "load.h"
 
 #include <errno.h>
-#include <sched.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define BOLT "/sys/devices/system/cpu/bolt/"
 #define PATIENCE_MS 60000	/* most time for one step of a worker, in virtual or real time */
 
 static const struct worker *const kinds[] = {
@@ -39,14 +38,11 @@ static int workers;
 struct entry *me;
 int load_cpus;
 
-static uint64_t state;
+static unsigned long long state;
 
 unsigned int draw(unsigned int below)
 {
-	state ^= state >> 12;
-	state ^= state << 25;
-	state ^= state >> 27;
-	return (state * 0x2545f4914f6cdd1dULL >> 33) % below;
+	return draw64(&state, below);
 }
 
 void fill(void *data, size_t size, uint64_t seed)
@@ -78,18 +74,6 @@ void wrong(const char *fmt, ...)
 }
 
 /* A child that outlived this program would keep the output open, and init would wait for it. */
-static pid_t fork_mortal(void)
-{
-	pid_t parent = getpid(), pid = fork();
-
-	if (!pid) {
-		prctl(PR_SET_PDEATHSIG, SIGKILL);
-		if (getppid() != parent)
-			_exit(1);
-	}
-	return pid;
-}
-
 pid_t child(void)
 {
 	pid_t pid = fork_mortal();
@@ -170,7 +154,7 @@ static void all_come_forward(void)
 			look_at(&ledger[i]);
 			if (now_ns() > end)
 				fail("%s is stuck after %lu rounds", ledger[i].name, before[i]);
-			sleep_ms(10);
+			wait_ms(10);
 		}
 	}
 }
@@ -188,14 +172,14 @@ static void all_end(void)
 		while (!(pid = waitpid(ledger[i].pid, &status, WNOHANG))) {
 			if (now_ns() > end)
 				fail("%s does not end", ledger[i].name);
-			sleep_ms(10);
+			wait_ms(10);
 		}
 		if (pid < 0 || !WIFEXITED(status) || WEXITSTATUS(status))
 			fail("%s ended with %d: %s", ledger[i].name, status, ledger[i].wrong);
 	}
 }
 
-static void put(const char *file, const char *text)
+static void put_setting(const char *file, const char *text)
 {
 	int err = write_text(file, text);
 
@@ -223,9 +207,9 @@ static int requests(long n, bool bolt, long pause_ms)
 			most_down = down;
 		for (int j = 0; j < workers; j++)
 			look_at(&ledger[j]);
-		sleep_ms(draw(pause_ms + 1));
+		wait_ms(draw(pause_ms + 1));
 		if (bolt && i % 16 == 15)
-			put(BOLT "settle", "all");
+			put_setting(BOLT_DIR "settle", "all");
 		if (i % 32 == 31)
 			all_come_forward();
 	}
@@ -251,7 +235,7 @@ static void beside(const char *program, char **args)
 	while (!waitpid(pid, &status, WNOHANG)) {
 		for (int i = 0; i < workers; i++)
 			look_at(&ledger[i]);
-		sleep_ms(100);
+		wait_ms(100);
 	}
 	if (!WIFEXITED(status) || WEXITSTATUS(status))
 		fail("%s ended with %d", program, status);
@@ -275,8 +259,8 @@ int main(int argc, char **argv)
 		return 0;	/* a worker has run this program, only to start a process */
 	if (n < 1)
 		die("BOLT_REQUESTS=%s", requested);
-	state = (seed ? strtoull(seed, NULL, 0) : (uint64_t)now_ns()) ?: 1;
-	printf("BOLT_SEED=%llu\n", (unsigned long long)state);
+	state = (seed ? strtoull(seed, NULL, 0) : (unsigned long long)now_ns()) ?: 1;
+	printf("BOLT_SEED=%llu\n", state);
 	load_cpus = sysconf(_SC_NPROCESSORS_ONLN);
 	if (load_cpus < 2)
 		die("one CPU only");
@@ -285,8 +269,8 @@ int main(int argc, char **argv)
 	if (ledger == MAP_FAILED)
 		die("mmap: %s", strerror(errno));
 	if (bolt) {
-		put(BOLT "settle_delay_ms", arg_text(argv, "settle_ms", "100"));
-		put(BOLT "enabled", "1");
+		put_setting(BOLT_DIR "settle_delay_ms", arg_text(argv, "settle_ms", "100"));
+		put_setting(BOLT_DIR "enabled", "1");
 	}
 	fflush(stdout);
 	start_all(kinds, ARRAY_SIZE(kinds));
@@ -304,7 +288,7 @@ int main(int argc, char **argv)
 	all_come_forward();
 	all_end();
 	if (bolt)
-		put(BOLT "enabled", "0");
+		put_setting(BOLT_DIR "enabled", "0");
 	printf("%ld requests, %d CPUs down at most, %d workers:\n", n, most_down, workers);
 	show_ledger();
 	return 0;

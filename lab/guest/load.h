@@ -7,6 +7,7 @@
 #define BOLT_LOAD_H
 
 #include "guest.h"
+#include "work.h"
 
 #define MAX_WORKERS 64
 
@@ -54,9 +55,6 @@ static inline void once_round(void)
 /* Ends the worker with a complaint. */
 void wrong(const char *fmt, ...) __attribute__((format(printf, 1, 2), noreturn));
 unsigned int draw(unsigned int below);
-
-/* Keeps a CPU busy for a time in proportion to @rounds. */
-void work(int rounds);
 
 /* Allows this worker CPU @cpu only, or any CPU if @cpu is negative; 0 or -errno. */
 int affine(int cpu);

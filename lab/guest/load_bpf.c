@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* A BPF program that a clock of each CPU runs, and that counts on each CPU. */
 #define _GNU_SOURCE
+#include "lib/perf.h"
 #include "load.h"
 
 #include <errno.h>
 #include <linux/bpf.h>
-#include <linux/perf_event.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/syscall.h>
@@ -67,15 +67,14 @@ static int make_program(int map)
 static int make_clock(int cpu, int program)
 {
 	struct perf_event_attr attr = {
-		.size = sizeof(attr),
 		.type = PERF_TYPE_SOFTWARE,
 		.config = PERF_COUNT_SW_CPU_CLOCK,
 		.sample_period = PERIOD_NS,
 	};
-	int fd = syscall(SYS_perf_event_open, &attr, -1, cpu, -1, PERF_FLAG_FD_CLOEXEC);
+	int fd = event_open(&attr, -1, cpu);
 
 	if (fd < 0)
-		return -errno;
+		return fd;
 	if (ioctl(fd, PERF_EVENT_IOC_SET_BPF, program))
 		wrong("CPU %d: the clock takes no program: %s", cpu, strerror(errno));
 	return fd;
@@ -126,7 +125,7 @@ static void programs(int which)
 		}
 		count(map);
 		once_round();
-		sleep_ms(1 + draw(3));
+		wait_ms(1 + draw(3));
 	}
 	if (!counts[0])
 		wrong("the program has never run on CPU 0");

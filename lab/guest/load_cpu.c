@@ -1,44 +1,31 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Workers that use CPUs: all scheduling classes, pinned, moving; processes, memory, perf. */
 #define _GNU_SOURCE
+#include "lib/deadline.h"
+#include "lib/perf.h"
+#include "lib/place.h"
 #include "load.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/perf_event.h>
 #include <sched.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-void work(int rounds)
-{
-	static volatile unsigned long sum;
-
-	for (int i = 0; i < rounds; i++)
-		sum += i;
-}
 
 static void spinner(int which)
 {
 	(void)which;
 	while (!stopping()) {
-		work(20000);
+		work_rounds(20000);
 		once_round();
 	}
 }
 
 int affine(int cpu)
 {
-	cpu_set_t set;
-
-	CPU_ZERO(&set);
-	for (int i = 0; i < load_cpus; i++)
-		if (cpu < 0 || i == cpu)
-			CPU_SET(i, &set);
-	return sched_setaffinity(0, sizeof(set), &set) ? -errno : 0;
+	return cpu < 0 ? pin_range(0, 0, load_cpus - 1) : pin(0, cpu);
 }
 
 /* Runs on one CPU, and returns to that CPU whenever the CPU is online again. */
@@ -51,8 +38,8 @@ static void pinned(int which)
 
 		if (err && err != -EINVAL)
 			wrong("CPU %d: %s", cpu, strerror(-err));
-		work(2000);
-		sleep_ms(2);
+		work_rounds(2000);
+		wait_ms(2);
 		once_round();
 	}
 }
@@ -66,7 +53,7 @@ static void mover(int which)
 
 		if (err && err != -EINVAL)
 			wrong("affinity: %s", strerror(-err));
-		work(2000);
+		work_rounds(2000);
 		once_round();
 	}
 }
@@ -78,33 +65,21 @@ static void real_time(int which)
 	if (sched_setscheduler(0, which % 2 ? SCHED_RR : SCHED_FIFO, &param))
 		wrong("real-time class: %s", strerror(errno));
 	while (!stopping()) {
-		work(1000);
-		sleep_ms(3);
+		work_rounds(1000);
+		wait_ms(3);
 		once_round();
 	}
 }
 
 static void deadline(int which)
 {
-	struct {
-		uint32_t size, policy;
-		uint64_t flags;
-		int32_t nice;
-		uint32_t priority;
-		uint64_t runtime, deadline, period;
-	} attr = {
-		.size = sizeof(attr),
-		.policy = 6,	/* SCHED_DEADLINE */
-		.runtime = 1000000,
-		.deadline = 20000000,
-		.period = 20000000,
-	};
+	int err = set_deadline_each(0, 1000000, 20000000);
 
 	(void)which;
-	if (syscall(SYS_sched_setattr, 0, &attr, 0))
-		wrong("deadline class: %s", strerror(errno));
+	if (err)
+		wrong("deadline class: %s", strerror(-err));
 	while (!stopping()) {
-		work(1000);
+		work_rounds(1000);
 		sched_yield();	/* sleep until the next period */
 		once_round();
 	}
@@ -132,7 +107,7 @@ static void pipes(int which)
 			wrong("pipe: %s", strerror(errno));
 		once_round();
 		if (draw(8) == 0)
-			sleep_ms(1);
+			wait_ms(1);
 	}
 	close(there[1]);
 	waitpid(pid, NULL, 0);
@@ -152,7 +127,7 @@ static void processes(int which)
 		}
 		if (waitpid(pid, &status, 0) != pid || status)
 			wrong("a process ended with %d", status);
-		sleep_ms(draw(4));
+		wait_ms(draw(4));
 		once_round();
 	}
 }
@@ -174,21 +149,15 @@ static void memory(int which)
 			wrong("memory does not hold what was written");
 		munmap(area, AREA);
 		once_round();
-		sleep_ms(draw(3));
+		wait_ms(draw(3));
 	}
 }
 
 /* perf counters of all tasks on one CPU, which must never run backwards. */
 static int open_event(int cpu)
 {
-	struct perf_event_attr attr = {
-		.size = sizeof(attr),
-		.type = PERF_TYPE_SOFTWARE,
-		.config = cpu % 2 ? PERF_COUNT_SW_CONTEXT_SWITCHES : PERF_COUNT_SW_CPU_CLOCK,
-	};
-	int fd = syscall(SYS_perf_event_open, &attr, -1, cpu, -1, PERF_FLAG_FD_CLOEXEC);
-
-	return fd < 0 ? -errno : fd;
+	return event_open_software(cpu % 2 ? PERF_COUNT_SW_CONTEXT_SWITCHES :
+				   PERF_COUNT_SW_CPU_CLOCK, cpu);
 }
 
 static void perf(int which)
@@ -219,7 +188,7 @@ static void perf(int which)
 			}
 		}
 		once_round();
-		sleep_ms(1 + draw(3));
+		wait_ms(1 + draw(3));
 	}
 }
 

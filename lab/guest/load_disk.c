@@ -47,7 +47,7 @@ static void turn_over(int fd, int first, bool sync)
 		if (sync && draw(8) == 0 && fsync(fd))
 			wrong("fsync: %s", strerror(errno));
 		once_round();
-		sleep_ms(draw(4));
+		wait_ms(draw(4));
 	}
 	close(fd);
 }

@@ -11,8 +11,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define ROOT "/sys/fs/cgroup/"
-
 static void set(const char *group, const char *file, const char *value)
 {
 	char path[128];
@@ -38,11 +36,8 @@ static pid_t inhabitant(void)
 	pid_t pid = child();
 
 	while (!pid) {
-		static volatile unsigned long sum;
-
-		for (int i = 0; i < 2000; i++)
-			sum += i;
-		sleep_ms(1);
+		work_rounds(2000);
+		wait_ms(1);
 	}
 	return pid;
 }
@@ -55,7 +50,7 @@ static void leave(const char *group, pid_t pid)
 	for (int i = 0; rmdir(group); i++) {
 		if (errno != EBUSY || i == 1000)
 			wrong("rmdir %s: %s", group, strerror(errno));
-		sleep_ms(1);
+		wait_ms(1);
 	}
 }
 
@@ -63,7 +58,7 @@ static void groups(int which)
 {
 	char group[64], text[16];
 
-	snprintf(group, sizeof(group), ROOT "load.%d", which);
+	snprintf(group, sizeof(group), GROUP_DIR "load.%d", which);
 	while (!stopping()) {
 		pid_t pid;
 
@@ -76,9 +71,9 @@ static void groups(int which)
 		pid = inhabitant();
 		snprintf(text, sizeof(text), "%d", pid);
 		set(group, "cgroup.procs", text);
-		sleep_ms(1 + draw(10));
+		wait_ms(1 + draw(10));
 		set_cpus(group);
-		sleep_ms(draw(10));
+		wait_ms(draw(10));
 		leave(group, pid);
 		once_round();
 	}
@@ -86,7 +81,7 @@ static void groups(int which)
 
 static bool has_groups(void)
 {
-	return !write_text(ROOT "cgroup.subtree_control", "+cpu +cpuset +memory +pids");
+	return !write_text(GROUP_DIR "cgroup.subtree_control", "+cpu +cpuset +memory +pids");
 }
 
 const struct worker group_workers[] = {

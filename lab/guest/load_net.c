@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Workers that send data and get it back: Unix sockets, TCP and UDP by loopback, TCP by a card. */
 #define _GNU_SOURCE
+#include "lib/interface.h"
 #include "load.h"
 
-#include <arpa/inet.h>
 #include <errno.h>
-#include <net/if.h>
 #include <netinet/in.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -53,7 +51,7 @@ static void talk(int fd)
 		if (!filled(in, size, seed))
 			wrong("%zu bytes came back changed", size);
 		once_round();
-		sleep_ms(draw(3));
+		wait_ms(draw(3));
 	}
 	close(fd);
 }
@@ -152,13 +150,13 @@ static void udp(int which)
 		if (!filled(in, size, seed))
 			wrong("%zu bytes came changed", size);
 		once_round();
-		sleep_ms(draw(3));
+		wait_ms(draw(3));
 	}
 }
 
 static bool has_loopback(void)
 {
-	return interface_up("lo", "127.0.0.1", "255.0.0.0");
+	return !interface_up("lo", "127.0.0.1", "255.0.0.0");
 }
 
 /* QEMU sends all bytes to this port back: see ECHO in boltlab/guest/qemu.py. */
@@ -170,7 +168,7 @@ static void card(int which)
 
 static bool has_card(void)
 {
-	return interface_up("eth0", "10.0.2.15", "255.255.255.0");
+	return !interface_up("eth0", "10.0.2.15", "255.255.255.0");
 }
 
 const struct worker net_workers[] = {

@@ -34,8 +34,8 @@ static pid_t partner(void)
 	pid_t pid = child();
 
 	while (!pid) {
-		work(10000);
-		sleep_ms(1);
+		work_rounds(10000);
+		wait_ms(1);
 	}
 	return pid;
 }
@@ -61,8 +61,8 @@ static void cookies(int which)
 		} else if (errno != ENODEV) {
 			wrong("no cookie: %s", strerror(errno));
 		}
-		work(20000);
-		sleep_ms(draw(3));
+		work_rounds(20000);
+		wait_ms(draw(3));
 		once_round();
 	}
 	kill(pid, SIGKILL);
@@ -150,7 +150,7 @@ static void schedulers(int which)
 		if (said < 0)
 			wrong("no file: %s", strerror(errno));
 		pid = start_scheduler(program, said);
-		sleep_ms(500 + draw(2000));
+		wait_ms(500 + draw(2000));
 		kill(pid, SIGINT);
 		if (waitpid(pid, &status, 0) != pid || status)
 			wrong("%s ended with %d", program, status);

@@ -20,7 +20,7 @@ static void sleeper(int which)
 		long ms = 1 + draw(4 + 8 * which);
 		int64_t start = now_ns(), slept;
 
-		sleep_ms(ms);
+		wait_ms(ms);
 		slept = now_ns() - start;
 		if (slept < ms * 1000000)
 			wrong("slept %lld ns, not %ld ms", (long long)slept, ms);
@@ -79,7 +79,7 @@ static void intervals(int which)
 			most = (now_ns() - earliest[i]) / interval;
 			if ((int64_t)fired[i] >= least || ms > 1000)
 				break;
-			sleep_ms(ms);
+			wait_ms(ms);
 		}
 		if ((int64_t)fired[i] < least || (int64_t)fired[i] > most)
 			wrong("timer %d fired %lld times, not %lld to %lld", i,

@@ -34,8 +34,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#define BOLT "/sys/devices/system/cpu/bolt/"
-#define SETTLE BOLT "settle"
+#define SETTLE BOLT_DIR "settle"
 #define MAX_SAMPLES 2000
 
 static int64_t down_ns[MAX_SAMPLES], up_ns[MAX_SAMPLES], total_ns[MAX_SAMPLES];
@@ -103,7 +102,7 @@ int64_t request_bulk(const struct measure *m, bool online)
 		used += snprintf(list + used, sizeof(list) - used, "%s%d", i ? "," : "",
 				 m->cpus[i]);
 	start = now_ns();
-	err = write_text(online ? BOLT "online" : BOLT "offline", list);
+	err = write_text(online ? BOLT_DIR "online" : BOLT_DIR "offline", list);
 	if (err)
 		die("CPUs %s %s: %s", list, online ? "online" : "offline", strerror(-err));
 	return now_ns() - start;
@@ -128,7 +127,7 @@ static void curve(const struct measure *m)
 		some.suffix = one_by_one;
 		pairs(&some);
 		some.suffix = together;
-		if (!access(BOLT "offline", F_OK))
+		if (!access(BOLT_DIR "offline", F_OK))
 			bulk(&some);
 	}
 }
@@ -154,7 +153,7 @@ static int online_cpus(void)
 	static int cpus[MAX_CPUS];
 	char list[4096];
 
-	if (read_text("/sys/devices/system/cpu/online", list, sizeof(list)) < 0)
+	if (read_text(CPU_DIR "online", list, sizeof(list)) < 0)
 		die("cannot tell which CPUs are online");
 	list[strcspn(list, "\n")] = '\0';
 	return parse_cpus(list, cpus, MAX_CPUS);
@@ -163,7 +162,7 @@ static int online_cpus(void)
 static int64_t smt_control(const char *value)
 {
 	int64_t start = now_ns();
-	int err = write_text("/sys/devices/system/cpu/smt/control", value);
+	int err = write_text(CPU_DIR "smt/control", value);
 
 	if (err)
 		die("smt/control %s: %s", value, strerror(-err));
@@ -266,7 +265,7 @@ static void away(const struct measure *m)
 {
 	for (int i = 0; i < m->warmup + m->n; i++) {
 		request(m, false);
-		sleep_ms(m->away_ms);
+		wait_ms(m->away_ms);
 		turn(i);
 		up_ns[i] = request(m, true);
 		gap(m->gap_ms, i);

@@ -13,14 +13,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define TRACING "/sys/kernel/tracing/"
 #define MAX_MOMENTS 1000
 
 static void set(const char *file, const char *value)
 {
 	char path[256];
 
-	snprintf(path, sizeof(path), TRACING "%s", file);
+	snprintf(path, sizeof(path), TRACE_DIR "%s", file);
 	if (write_text(path, value))
 		die("cannot set %s to %s", path, value);
 }
@@ -35,7 +34,7 @@ static int64_t first_record(const char *event)
 	char mark[64], *line, *save;
 
 	snprintf(mark, sizeof(mark), ": %s", event);
-	if (read_text(TRACING "trace", trace, sizeof(trace)) < 0)
+	if (read_text(TRACE_DIR "trace", trace, sizeof(trace)) < 0)
 		die("cannot read the trace");
 	for (line = strtok_r(trace, "\n", &save); line; line = strtok_r(NULL, "\n", &save)) {
 		char *stamp = strstr(line, mark);
@@ -93,7 +92,7 @@ void moments(const struct measure *m)
 	if (m->ncpus != 1 || cpu >= 32 || m->n + m->warmup > MAX_MOMENTS)
 		die("moments wants one CPU below 32");
 	snprintf(mask, sizeof(mask), "%x", 1U << cpu);
-	if (read_text(TRACING "tracing_cpumask", all, sizeof(all)) < 0)
+	if (read_text(TRACE_DIR "tracing_cpumask", all, sizeof(all)) < 0)
 		die("cannot read tracing_cpumask");
 	set("tracing_on", "0");
 	set("trace_clock", "mono");

@@ -2,6 +2,7 @@
 /* Ways to keep tasks away from CPUs. */
 #define _GNU_SOURCE
 #include "guest.h"
+#include "lib/online.h"
 #include "pause.h"
 #include "tracing.h"
 
@@ -11,10 +12,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define BOLT "/sys/devices/system/cpu/bolt/"
 #define EXPEDITE "/sys/kernel/rcu_expedited"
-#define GROUPS "/sys/fs/cgroup/"
-#define GROUP GROUPS "paused"
+#define GROUP GROUP_DIR "paused"
 #define PARTITION GROUP "/cpuset.cpus.partition"
 
 const char *const way_names[WAYS] = {
@@ -32,14 +31,14 @@ void pause_prepare(const struct pause *p)
 	bool ours = p->way >= COLD;
 
 	/* A kernel without Bolt has no such file. */
-	if (write_text(BOLT "enabled", ours ? "1" : "0") && ours)
+	if (write_text(BOLT_DIR "enabled", ours ? "1" : "0") && ours)
 		die("this kernel has no Bolt");
 	if (ours)
-		must_write(BOLT "park", way_names[p->way]);
+		must_write(BOLT_DIR "park", way_names[p->way]);
 	if (p->way == EXPEDITED)
 		must_write(EXPEDITE, "1");
 	if (p->way == ISOLATED) {
-		must_write(GROUPS "cgroup.subtree_control", "+cpuset");
+		must_write(GROUP_DIR "cgroup.subtree_control", "+cpuset");
 		if (mkdir(GROUP, 0755))
 			die("%s: %s", GROUP, strerror(errno));
 		must_write(GROUP "/cpuset.cpus", p->list);
@@ -63,7 +62,7 @@ void pause_request(const struct pause *p, bool away)
 		return;
 	}
 	if (p->way >= COLD) {
-		must_write(away ? BOLT "offline" : BOLT "online", p->list);
+		must_write(away ? BOLT_DIR "offline" : BOLT_DIR "online", p->list);
 		return;
 	}
 	for (int i = 0; i < p->n; i++)
@@ -86,9 +85,9 @@ void pause_check(const struct pause *p, bool away)
 		return;
 	}
 	for (int i = 0; way_is_offline(p->way) && i < p->n; i++) {
-		char path[64];
+		char path[ONLINE_PATH_MAX];
 
-		snprintf(path, sizeof(path), "/sys/devices/system/cpu/cpu%d/online", p->cpus[i]);
+		online_path(p->cpus[i], path);
 		if (read_text(path, text, sizeof(text)) < 0 || (text[0] == '0') != away)
 			die("CPU %d is not as asked for", p->cpus[i]);
 	}

@@ -2,6 +2,8 @@
 /* CPUs that come and go by this program's write, by the guest agent, or as the host takes them. */
 #define _GNU_SOURCE
 #include "guest.h"
+#include "lib/online.h"
+#include "lib/soon.h"
 #include "served.h"
 
 #include <errno.h>
@@ -19,10 +21,9 @@ const char *const way_names[WAYS] = { "file", "agent", "host" };
 
 static const char *online_file(int cpu)
 {
-	static char path[64];
+	static char path[ONLINE_PATH_MAX];
 
-	snprintf(path, sizeof(path), "/sys/devices/system/cpu/cpu%d/online", cpu);
-	return path;
+	return online_path(cpu, path);
 }
 
 /* '1', '0', or 0 if there is no such CPU. Waits until the kernel has ended the change. */
@@ -35,13 +36,8 @@ static char state(int cpu)
 
 static void wait_present(int cpu, bool wish)
 {
-	int64_t limit = now_ns() + PATIENCE_MS * 1000000LL;
-
-	while (!access(online_file(cpu), F_OK) != wish) {
-		if (now_ns() > limit)
-			die("the host did not %s CPU %d", wish ? "add" : "eject", cpu);
-		sleep_ms(1);
-	}
+	if (!soon(cpu_is_movable(cpu) == wish, PATIENCE_MS))
+		die("the host did not %s CPU %d", wish ? "add" : "eject", cpu);
 }
 
 void slot_add(int cpu)
@@ -124,7 +120,7 @@ static struct change by_host(int cpu)
 		change.begin = now_ns();
 		if (change.begin > limit)
 			die("the host did not eject CPU %d", cpu);
-		sleep_ms(1);
+		wait_ms(1);
 	}
 	change.end = now_ns();
 	wait_present(cpu, false);

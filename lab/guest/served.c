@@ -13,6 +13,7 @@
  */
 #define _GNU_SOURCE
 #include "guest.h"
+#include "lib/interface.h"
 #include "served.h"
 #include "thread.h"
 
@@ -58,14 +59,6 @@ static void until(int64_t ns)
 		;
 }
 
-static int64_t thread_ns(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &ts);
-	return ts.tv_sec * SECOND + ts.tv_nsec;
-}
-
 static int udp(void)
 {
 	int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0), room = 1 << 20;
@@ -81,14 +74,11 @@ static void *serve(void *unused)
 		struct sockaddr_in from;
 		socklen_t size = sizeof(from);
 		struct request request;
-		int64_t begin;
 
 		if (recvfrom(server_fd, &request, sizeof(request), 0, (void *)&from, &size) !=
 		    sizeof(request))
 			die("receive: %s", strerror(errno));
-		begin = thread_ns();
-		while (thread_ns() - begin < work_us * 1000)
-			;
+		burn_ns(CLOCK_THREAD_CPUTIME_ID, work_us * 1000);
 		if (sendto(server_fd, &request, sizeof(request), 0, (void *)&from, size) < 0)
 			die("answer: %s", strerror(errno));
 	}
@@ -164,9 +154,11 @@ static void report(void)
 static void start(long servers)
 {
 	socklen_t size = sizeof(service);
+	int err;
 
-	if (!interface_up("lo", "127.0.0.1", "255.0.0.0"))
-		die("no loopback device: %s", strerror(errno));
+	err = interface_up("lo", "127.0.0.1", "255.0.0.0");
+	if (err)
+		die("no loopback device: %s", strerror(-err));
 	server_fd = udp();
 	client_fd = udp();
 	service.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
@@ -191,20 +183,20 @@ static void resize(const struct plan *plan)
 		for (int i = 0; i < plan->count; i++) {
 			if (plan->slots)
 				slot_add(plan->cpus[i]);
-			sleep_ms(plan->dwell_ms);
+			wait_ms(plan->dwell_ms);
 			come(plan->cpus[i], (cycle + i) % plan->ways);
 		}
-		sleep_ms(plan->dwell_ms);
+		wait_ms(plan->dwell_ms);
 		for (int i = plan->count - 1; i >= 0; i--) {
 			enum way way = (cycle + i) % plan->ways;
 
 			go(plan->cpus[i], way);
-			sleep_ms(plan->dwell_ms);
+			wait_ms(plan->dwell_ms);
 			if (plan->slots && way != BY_HOST)
 				slot_eject(plan->cpus[i]);
 		}
 	}
-	sleep_ms(plan->dwell_ms);
+	wait_ms(plan->dwell_ms);
 }
 
 int main(int argc, char **argv)
@@ -231,7 +223,7 @@ int main(int argc, char **argv)
 	stopping = true;
 	pthread_join(sender, NULL);
 	for (limit = now_ns() + DRAIN_NS; answered < sent && now_ns() < limit;)
-		sleep_ms(10);
+		wait_ms(10);
 	report();
 	return 0;
 }

@@ -22,8 +22,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#define TRACING "/sys/kernel/tracing/"
-#define ENABLED "/sys/devices/system/cpu/bolt/enabled"
+#define ENABLED BOLT_DIR "enabled"
 #define STOP "multi_cpu_stop"
 #define FREEZE "freeze_secondary_cpus"
 #define THAW "thaw_secondary_cpus"
@@ -46,9 +45,9 @@ static struct stops found[VARIANTS][WAYS][MAX_ROUNDS];
 
 static void trace_start(const char *functions)
 {
-	must_write(TRACING "tracing_on", "0");
-	must_write(TRACING "buffer_size_kb", BUFFER_KB);
-	must_write(TRACING "options/funcgraph-tail", "1");
+	must_write(TRACE_DIR "tracing_on", "0");
+	must_write(TRACE_DIR "buffer_size_kb", BUFFER_KB);
+	must_write(TRACE_DIR "options/funcgraph-tail", "1");
 	tracing_functions(functions, tracing_untraceable);
 }
 
@@ -61,7 +60,7 @@ static void trace_start(const char *functions)
 static void trace_read(struct stops *all)
 {
 	static char trace[TRACE_SIZE];
-	ssize_t size = read_text(TRACING "trace", trace, sizeof(trace));
+	ssize_t size = read_text(TRACE_DIR "trace", trace, sizeof(trace));
 	struct stops *now = &all[DOWN];
 	int here = sched_getcpu();
 	char *line, *save;

@@ -9,37 +9,34 @@
  */
 #define _GNU_SOURCE
 #include "guest.h"
+#include "lib/children.h"
+#include "lib/perf.h"
 #include "pause.h"
 #include "tracing.h"
 
 #include <errno.h>
-#include <linux/perf_event.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/prctl.h>
-#include <sys/syscall.h>
 #include <sys/timerfd.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define TRACING "/sys/kernel/tracing/"
-#define EXPIRY TRACING "events/timer/hrtimer_expire_entry/enable"
+#define EXPIRY TRACE_DIR "events/timer/hrtimer_expire_entry/enable"
 #define DUE_MS 200
 #define PAUSE_MS 400
 
 static pid_t inhabitant(int cpu)
 {
-	pid_t pid = fork();
+	pid_t pid = fork_mortal();
 
 	if (pid < 0)
 		die("fork: %s", strerror(errno));
 	if (!pid) {
-		prctl(PR_SET_PDEATHSIG, SIGKILL);
 		pin_to(cpu);
 		for (;;)
-			sleep_ms(20);
+			wait_ms(20);
 	}
 	return pid;
 }
@@ -55,13 +52,10 @@ static bool asks_for(pid_t pid, int cpu)
 
 static int counter_of(int cpu)
 {
-	struct perf_event_attr attr = {
-		.type = PERF_TYPE_SOFTWARE, .size = sizeof(attr), .config = PERF_COUNT_SW_CPU_CLOCK,
-	};
-	int fd = syscall(SYS_perf_event_open, &attr, -1, cpu, -1, PERF_FLAG_FD_CLOEXEC);
+	int fd = event_open_software(PERF_COUNT_SW_CPU_CLOCK, cpu);
 
 	if (fd < 0)
-		die("no perf event: %s", strerror(errno));
+		die("no perf event: %s", strerror(-fd));
 	return fd;
 }
 
@@ -78,7 +72,7 @@ static bool goes_on(int fd)
 {
 	uint64_t before = count_of(fd);
 
-	sleep_ms(10);
+	wait_ms(10);
 	return count_of(fd) > before;
 }
 
@@ -99,7 +93,7 @@ static bool expired_on(int cpu)
 	static char text[1 << 18];
 	char path[128];
 
-	snprintf(path, sizeof(path), TRACING "per_cpu/cpu%d/trace", cpu);
+	snprintf(path, sizeof(path), TRACE_DIR "per_cpu/cpu%d/trace", cpu);
 	if (read_text(path, text, sizeof(text)) < 0)
 		die("no %s", path);
 	return strstr(text, "function=timerfd_tmrproc");
@@ -112,14 +106,14 @@ void pause_takes(const struct pause *p)
 	bool here, affinity;
 	uint64_t times;
 
-	sleep_ms(50);
+	wait_ms(50);
 	if (!asks_for(pid, cpu) || !goes_on(counter))
 		die("nothing to take from CPU %d", cpu);
 	must_write(EXPIRY, "1");
 	timer = timer_on(cpu);
 	tracing_on();
 	pause_request(p, true);
-	sleep_ms(PAUSE_MS);
+	wait_ms(PAUSE_MS);
 	tracing_off();
 	pause_request(p, false);
 	must_write(EXPIRY, "0");

@@ -26,7 +26,4 @@ void tracing_off(void);
 /* Sends the buffer between two marker lines with @what=@n and the times of the request. */
 void tracing_send(const char *kind, const char *what, int n, int64_t start, int64_t end);
 
-/* write_text(), which must work. */
-void must_write(const char *path, const char *value);
-
 #endif

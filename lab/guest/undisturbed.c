@@ -15,6 +15,8 @@
  */
 #define _GNU_SOURCE
 #include "guest.h"
+#include "lib/children.h"
+#include "lib/place.h"
 #include "pause.h"
 #include "tracing.h"
 
@@ -24,13 +26,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define TRACING "/sys/kernel/tracing/"
-#define BOLT "/sys/devices/system/cpu/bolt/"
-#define SETTLE BOLT "settle_delay_ms"
+#define SETTLE BOLT_DIR "settle_delay_ms"
 #define SETTLE_MS "600000"	/* no CPU is settled while this measures */
 #define WORKERS 3
 #define WORK_NS 100000
@@ -79,8 +78,8 @@ static void work(int number)
 {
 	if (!number)
 		pin_to(0);
-	else
-		unpin();
+	else if (unpin(0))
+		die("no task can run on every CPU");
 	for (;;) {
 		int64_t end = now_ns() + WORK_NS;
 		char *map = mmap(NULL, MAP_SIZE, PROT_READ | PROT_WRITE,
@@ -92,20 +91,18 @@ static void work(int number)
 		while (now_ns() < end)
 			;
 		munmap(map, MAP_SIZE);
-		sleep_ms(5 + 3 * number);
+		wait_ms(5 + 3 * number);
 	}
 }
 
 static void start_load(pid_t *pids)
 {
 	for (int i = 0; i < WORKERS; i++) {
-		pids[i] = fork();
+		pids[i] = fork_mortal();
 		if (pids[i] < 0)
 			die("fork: %s", strerror(errno));
-		if (!pids[i]) {
-			prctl(PR_SET_PDEATHSIG, SIGKILL);
+		if (!pids[i])
 			work(i);
-		}
 	}
 }
 
@@ -168,7 +165,7 @@ static struct counts count_trace(int cpu)
 	char path[128], line[512];
 	FILE *in;
 
-	snprintf(path, sizeof(path), TRACING "per_cpu/cpu%d/trace", cpu);
+	snprintf(path, sizeof(path), TRACE_DIR "per_cpu/cpu%d/trace", cpu);
 	in = fopen(path, "re");
 	if (!in)
 		die("%s: %s", path, strerror(errno));
@@ -246,7 +243,7 @@ static void be_away(const struct pause *p, long ms, struct counts *counts, long 
 	pause_request(p, true);
 	if (counts)
 		tracing_on();
-	sleep_ms(ms);
+	wait_ms(ms);
 	if (counts)
 		tracing_off();
 	pause_check(p, true);
@@ -255,7 +252,7 @@ static void be_away(const struct pause *p, long ms, struct counts *counts, long 
 		all[i] += all_interrupts(p->cpus[i]);
 	for (int i = 0; counts && i < p->n; i++)
 		counts[i] = count_trace(p->cpus[i]);
-	sleep_ms(100);
+	wait_ms(100);
 }
 
 static void tasks_text(const struct counts *found, char *text, size_t size)
@@ -323,7 +320,7 @@ static void measure(enum way way, const char *list, const int *cpus, int n, long
 	pause_prepare(&all);
 	/* The tasks of the load may run anywhere, except one. */
 	start_load(pids);
-	sleep_ms(200);
+	wait_ms(200);
 	undisturbed(&all, seconds);
 	stop_load(pids);
 	pause_finish(&all);
@@ -347,17 +344,17 @@ int main(int argc, char **argv)
 	const char *list = arg_text(argv, "cpus", "2-3");
 	int n = parse_cpus(list, cpus, MAX_CPUS);
 	long seconds = arg_long(argv, "seconds", 10), rounds = arg_long(argv, "n", 20);
-	bool bolt = !access(BOLT "enabled", F_OK);
+	bool bolt = !access(BOLT_DIR "enabled", F_OK);
 	const char *ways = arg_text(argv, "ways", NULL);
 	char path[128];
 
 	(void)argc;
 	setlinebuf(stdout);
 	tracing_off();
-	must_write(TRACING "trace_clock", "mono");
-	must_write(TRACING "buffer_size_kb", "8192");
+	must_write(TRACE_DIR "trace_clock", "mono");
+	must_write(TRACE_DIR "buffer_size_kb", "8192");
 	for (size_t i = 0; i < ARRAY_SIZE(events); i++) {
-		snprintf(path, sizeof(path), TRACING "events/%s/enable", events[i]);
+		snprintf(path, sizeof(path), TRACE_DIR "events/%s/enable", events[i]);
 		must_write(path, "1");
 	}
 	/* Requests are those of a task on CPU 0. */

@@ -12,6 +12,8 @@
  */
 #define _GNU_SOURCE
 #include "guest.h"
+#include "lib/children.h"
+#include "work.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -21,7 +23,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -30,7 +31,7 @@
 
 #define CONFIG "/tmp/cpuboltd.conf"
 #define LOG "/tmp/cpuboltd.log"
-#define ONLINE "/sys/devices/system/cpu/online"
+#define ONLINE CPU_DIR "online"
 #define STATE "/run/cpubolt/cpuboltd"
 #define PATIENCE_MS 20000
 #define REST_S 60
@@ -79,16 +80,12 @@ static void give_up(const char *what)
 
 static void work(int number)
 {
-	volatile unsigned long sum = 0;
-
-	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	for (;;) {
 		if (number >= *level) {
-			usleep(5000);
+			wait_ms(5);
 			continue;
 		}
-		for (int i = 0; i < 20000; i++)
-			sum += i;
+		work_rounds(20000);
 	}
 }
 
@@ -98,7 +95,7 @@ static void start_load(void)
 	if (level == MAP_FAILED)
 		die("memory");
 	for (int i = 0; i < count; i++) {
-		pid_t pid = fork();
+		pid_t pid = fork_mortal();
 
 		if (pid < 0)
 			die("fork: %s", strerror(errno));
@@ -177,18 +174,18 @@ static void wait_count(int least, int most, const char *what)
 
 		if (now >= least && now <= most)
 			return;
-		sleep_ms(10);
+		wait_ms(10);
 	}
 	give_up(what);
 }
 
 static int64_t time_of(clockid_t clock)
 {
-	struct timespec ts;
+	int64_t ns = clock_ns(clock);
 
-	if (clock_gettime(clock, &ts))
+	if (ns < 0)
 		give_up("no time of the daemon");
-	return ts.tv_sec * 1000000000LL + ts.tv_nsec;
+	return ns;
 }
 
 static void measure_daemon(pid_t pid, const char *what, long seconds)
@@ -202,7 +199,7 @@ static void measure_daemon(pid_t pid, const char *what, long seconds)
 		give_up("no clock of the daemon");
 	begin = now_ns();
 	used = time_of(clock);
-	sleep_ms(seconds * 1000);
+	wait_ms(seconds * 1000);
 	used = time_of(clock) - used;
 	snprintf(path, sizeof(path), "/proc/%d/status", pid);
 	if (read_text(path, text, sizeof(text)) > 0 && (here = strstr(text, "VmRSS:")))
@@ -228,19 +225,19 @@ static void orderly(void)
 	wait_count(3, 3, "CPUs do not come for a lease");
 	wait_count(1, 1, "CPUs do not go after the lease");
 	/* Another program brings a CPU back: the daemon leaves that CPU online. */
-	if (write_text("/sys/devices/system/cpu/cpu2/online", "1"))
+	if (write_text(CPU_DIR "cpu2/online", "1"))
 		give_up("CPU 2 does not come");
-	sleep_ms(1000);
-	read_line("/sys/devices/system/cpu/cpu2/online", text, sizeof(text));
+	wait_ms(1000);
+	read_line(CPU_DIR "cpu2/online", text, sizeof(text));
 	if (strcmp(text, "1"))
 		give_up("the daemon took a CPU that another program has brought back");
 	say("explain", "2", NULL);
 	/* ... and takes another CPU: the daemon leaves that CPU offline. */
 	*level = count;
 	wait_count(count, count, "CPUs do not come with load");
-	if (write_text("/sys/devices/system/cpu/cpu3/online", "0"))
+	if (write_text(CPU_DIR "cpu3/online", "0"))
 		give_up("CPU 3 does not go");
-	sleep_ms(500);
+	wait_ms(500);
 	if (online_count() != count - 1)
 		give_up("the daemon brought back a CPU that another program has taken");
 	say("explain", "3", NULL);
@@ -253,7 +250,7 @@ static void orderly(void)
 		give_up("the daemon did not end well");
 	if (online_count() != count - 1)
 		give_up("a CPU of another program was brought back");
-	if (write_text("/sys/devices/system/cpu/cpu3/online", "1"))
+	if (write_text(CPU_DIR "cpu3/online", "1"))
 		give_up("CPU 3 does not come");
 	check_restored();
 	puts("in order");
@@ -273,7 +270,7 @@ static void wait_for_rest(void)
 			give_up("CPUs come and go without load");
 		quiet = now == before ? quiet + 1 : 0;
 		before = now;
-		sleep_ms(1000);
+		wait_ms(1000);
 	}
 }
 
@@ -289,7 +286,7 @@ static void idle(const char *config, const char *what, long seconds)
 	if (write_text(CONFIG, config))
 		die("no %s", CONFIG);
 	daemon = start_daemon();
-	sleep_ms(1000);
+	wait_ms(1000);
 	wait_for_rest();
 	snprintf(text, sizeof(text), "%s, %d of %d CPUs online", what, online_count(), count);
 	measure_daemon(daemon, text, seconds);
@@ -301,8 +298,8 @@ static void idle(const char *config, const char *what, long seconds)
 
 /* -- Killed ------------------------------------------------------------------------ */
 
-#define DENIED	"/sys/devices/system/cpu/cpu1/online"	/* in "deny": never taken */
-#define TAKEN	"/sys/devices/system/cpu/cpu3/online"	/* taken by another program at times */
+#define DENIED	CPU_DIR "cpu1/online"	/* in "deny": never taken */
+#define TAKEN	CPU_DIR "cpu3/online"	/* taken by another program at times */
 
 /* Checks that the CPUs of "deny" and of another program are as these have been left. */
 static void check_left_alone(bool taken)
@@ -326,7 +323,7 @@ static void change_load(long ms, bool taken, int *least)
 		/* There is little to do most of the time; otherwise all CPUs would be online most of the time. */
 		*level = draw(3) ? draw(2) : draw(count + 1);
 		step = step < ms ? step : ms;
-		sleep_ms(step);
+		wait_ms(step);
 		check_left_alone(taken);
 		now = online_count() + taken;
 		*least = now < *least ? now : *least;

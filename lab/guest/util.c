@@ -2,70 +2,43 @@
 /* What the guest's programs share. */
 #define _GNU_SOURCE
 #include "guest.h"
+#include "lib/cpulist.h"
+#include "lib/online.h"
+#include "lib/place.h"
 
-#include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <net/if.h>
-#include <sched.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
-#include <time.h>
 #include <unistd.h>
-
-static int write_flags(const char *path, const char *text, int flags)
-{
-	size_t len = strlen(text);
-	int fd = open(path, O_WRONLY | O_CLOEXEC | flags);
-	ssize_t n;
-	int err = 0;
-
-	if (fd < 0)
-		return -errno;
-	n = write(fd, text, len);
-	if (n < 0)
-		err = -errno;
-	else if ((size_t)n != len)
-		err = -EIO;
-	close(fd);
-	return err;
-}
 
 int write_text(const char *path, const char *text)
 {
-	return write_flags(path, text, O_TRUNC);
+	return put_flags(path, text, strlen(text), O_TRUNC);
 }
 
 int append_text(const char *path, const char *text)
 {
-	return write_flags(path, text, O_APPEND);
+	return put_flags(path, text, strlen(text), O_APPEND);
 }
 
 ssize_t read_text(const char *path, char *buf, size_t size)
 {
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
-	size_t used = 0;
-	ssize_t n;
+	ssize_t n = get_all(path, buf, size - 1);
 
-	if (fd < 0)
-		return -errno;
-	while (used < size - 1) {
-		n = read(fd, buf + used, size - 1 - used);
-		if (n < 0) {
-			n = -errno;
-			close(fd);
-			return n;
-		}
-		if (n == 0)
-			break;
-		used += n;
-	}
-	close(fd);
-	buf[used] = '\0';
-	return used;
+	if (n >= 0)
+		buf[n] = '\0';
+	return n;
+}
+
+void must_write(const char *path, const char *value)
+{
+	int err = write_text(path, value);
+
+	if (err)
+		die("%s: %s", path, strerror(-err));
 }
 
 static int write_all(int fd, const char *buf, size_t len)
@@ -156,27 +129,6 @@ void emit_samples(const char *name, int batch, const int64_t *ns, int n)
 	emit("{\"case\":\"%s\",\"batch\":%d,\"samples\":[%s]}", name, batch, text);
 }
 
-int64_t now_ns(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return ts.tv_sec * 1000000000LL + ts.tv_nsec;
-}
-
-static void wait_us(long us)
-{
-	struct timespec ts = { us / 1000000, us % 1000000 * 1000 };
-
-	while (nanosleep(&ts, &ts) && errno == EINTR)
-		;
-}
-
-void sleep_ms(long ms)
-{
-	wait_us(ms * 1000);
-}
-
 /*
  * Requests in step with the tick would all see the same phase of it. Both
  * waits grow through whole ticks of 4 ms in 23 unequal steps: between pairs
@@ -193,37 +145,12 @@ void turn(int i)
 	wait_us(100 + i * 5 % 23 * 173);
 }
 
-static void run_on(int first, int last)
-{
-	cpu_set_t *set = CPU_ALLOC(MAX_CPUS);
-	size_t size = CPU_ALLOC_SIZE(MAX_CPUS);
-
-	CPU_ZERO_S(size, set);
-	for (int cpu = first; cpu <= last; cpu++)
-		CPU_SET_S(cpu, size, set);
-	if (sched_setaffinity(0, size, set))
-		die("cannot pin to CPU %d: %s", first, strerror(errno));
-	CPU_FREE(set);
-}
-
 void pin_to(int cpu)
 {
-	run_on(cpu, cpu);
-}
+	int err = pin(0, cpu);
 
-void unpin(void)
-{
-	run_on(0, MAX_CPUS - 1);
-}
-
-const char *arg_text(char **args, const char *key, const char *fallback)
-{
-	size_t len = strlen(key);
-
-	for (; *args; args++)
-		if (!strncmp(*args, key, len) && (*args)[len] == '=')
-			return *args + len + 1;
-	return fallback;
+	if (err)
+		die("cannot pin to CPU %d: %s", cpu, strerror(-err));
 }
 
 long arg_long(char **args, const char *key, long fallback)
@@ -243,64 +170,26 @@ long arg_long(char **args, const char *key, long fallback)
 
 int parse_cpus(const char *list, int *cpus, int max)
 {
-	int n = 0;
+	long first, last;
+	int more, n = 0;
 
-	while (*list) {
-		char *end;
-		long first = strtol(list, &end, 10), last = first;
-
-		if (end == list)
-			die("bad cpulist at '%s'", list);
-		list = end;
-		if (*list == '-') {
-			last = strtol(list + 1, &end, 10);
-			if (end == list + 1)
-				die("bad cpulist at '%s'", list);
-			list = end;
-		}
-		if (*list == ',')
-			list++;
-		else if (*list)
-			die("bad cpulist at '%s'", list);
+	while ((more = cpulist_next(&list, &first, &last)) > 0) {
 		for (; first <= last; first++) {
-			if (n == max || first < 0 || first >= MAX_CPUS)
+			if (n == max || first >= MAX_CPUS)
 				die("too many CPUs");
 			cpus[n++] = first;
 		}
 	}
+	if (more)
+		die("bad cpulist at '%s'", list);
 	return n;
 }
 
 int cpu_write(int cpu, bool online)
 {
-	char path[64];
+	char path[ONLINE_PATH_MAX];
 
-	snprintf(path, sizeof(path), "/sys/devices/system/cpu/cpu%d/online", cpu);
-	return write_text(path, online ? "1" : "0");
-}
-
-static bool set_address(int fd, unsigned long what, struct ifreq *request, const char *text)
-{
-	struct sockaddr_in *at = (void *)&request->ifr_addr;
-
-	memset(at, 0, sizeof(*at));
-	at->sin_family = AF_INET;
-	return inet_pton(AF_INET, text, &at->sin_addr) == 1 && !ioctl(fd, what, request);
-}
-
-bool interface_up(const char *name, const char *host, const char *mask)
-{
-	struct ifreq request = { 0 };
-	int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-	bool good;
-
-	strncpy(request.ifr_name, name, sizeof(request.ifr_name) - 1);
-	good = set_address(fd, SIOCSIFADDR, &request, host) &&
-	       set_address(fd, SIOCSIFNETMASK, &request, mask);
-	request.ifr_flags = IFF_UP | IFF_RUNNING;
-	good = good && !ioctl(fd, SIOCSIFFLAGS, &request);
-	close(fd);
-	return good;
+	return write_text(online_path(cpu, path), online ? "1" : "0");
 }
 
 void die(const char *fmt, ...)

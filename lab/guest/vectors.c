@@ -10,17 +10,8 @@
 #include <unistd.h>
 
 #define PARAMETERS "/sys/module/vectors/parameters/"
-#define BOLT "/sys/devices/system/cpu/bolt/"
 
 static bool kept;
-
-static void set(const char *path, const char *text)
-{
-	int err = write_text(path, text);
-
-	if (err)
-		die("%s: %s", path, strerror(-err));
-}
 
 static long number(const char *path)
 {
@@ -34,9 +25,9 @@ static long number(const char *path)
 /* Keeps interrupts on the CPUs of @list, where the kernel can do that and does. */
 void vectors_keep(const char *list)
 {
-	if (access(BOLT "enabled", F_OK) || !number(BOLT "enabled"))
+	if (access(BOLT_DIR "enabled", F_OK) || !number(BOLT_DIR "enabled"))
 		return;
-	set(BOLT "irq_keep", list);
+	must_write(BOLT_DIR "irq_keep", list);
 	kept = *list != '\n';
 }
 
@@ -50,7 +41,7 @@ void vectors_gather(int cpu)
 	long there;
 
 	snprintf(text, sizeof(text), "%d", cpu);
-	set(PARAMETERS "gather", text);
+	must_write(PARAMETERS "gather", text);
 	there = number(PARAMETERS "gathered");
 	if (there != (kept ? 0 : number(PARAMETERS "count")))
 		die("%ld interrupts are on CPU %d", there, cpu);
@@ -59,7 +50,7 @@ void vectors_gather(int cpu)
 /* Each interrupt arrives. */
 void vectors_raise(void)
 {
-	set(PARAMETERS "raise", "1");
+	must_write(PARAMETERS "raise", "1");
 }
 
 /* Checks that each interrupt was handled as often as it was sent. */

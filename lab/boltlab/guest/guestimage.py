@@ -15,9 +15,12 @@ from boltlab.errors import BoltError
 from boltlab.locks import lock
 
 SOURCES = paths.REPO / "lab" / "guest"
+# Headers that the programs share with the kernel's selftests, included as "lib/NAME.h".
+LIBRARY = paths.KERNEL / "overlay" / "tools" / "testing" / "selftests" / "bolt" / "lib"
 FLAGS = ("-static", "-O2", "-Wall", "-Wextra", "-Werror")
 
-# Program in the guest -> its sources. A header counts as a source of every program.
+# Program in the guest -> its sources. A header counts as a source of every program, as does each
+# of LIBRARY.
 PROGRAMS: Mapping[str, tuple[str, ...]] = {
     "init": ("init.c", "power.c", "util.c"),
     "bin/measure": (
@@ -178,15 +181,16 @@ def power_off() -> dict[str, Node]:
 def _fingerprint(arch: Arch, sources: Path) -> str:
     digest = hashlib.sha256(repr((FLAGS, PROGRAMS, DIRECTORIES)).encode())
     digest.update(_run([arch.cc, "--version"]).stdout.encode())
-    for path in sorted(sources.glob("*.[ch]")):
-        digest.update(path.name.encode() + b"\0" + path.read_bytes())
+    for folder in (sources, LIBRARY):
+        for path in sorted(folder.glob("*.[ch]")):
+            digest.update(path.name.encode() + b"\0" + path.read_bytes())
     return digest.hexdigest()[:16]
 
 
 def _compile(arch: Arch, sources: Path, names: Iterable[str], folder: Path) -> bytes:
     program = folder / f"{arch.name}.program"
     inputs = [str(sources / name) for name in names]
-    done = _run([arch.cc, *FLAGS, "-o", str(program), *inputs])
+    done = _run([arch.cc, *FLAGS, f"-I{LIBRARY.parent}", "-o", str(program), *inputs])
     if done.returncode:
         log = paths.new_log(f"guest-{arch.name}")
         log.write_text(done.stderr, encoding="utf-8")

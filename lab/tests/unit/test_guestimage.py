@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
+import re
 import shutil
 import stat
 import subprocess
@@ -77,6 +78,10 @@ def small(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     sources = tmp_path / "guest"
     sources.mkdir()
     (sources / "init.c").write_text("int main(void) { return 0; }\n", encoding="utf-8")
+    library = tmp_path / "selftests" / "lib"
+    library.mkdir(parents=True)
+    (library / "zero.h").write_text("#define ZERO 0\n", encoding="utf-8")
+    monkeypatch.setattr(guestimage, "LIBRARY", library)
     monkeypatch.setattr(guestimage, "PROGRAMS", {"init": ("init.c",)})
     monkeypatch.setattr(guestimage, "FLAGS", ("-nostdlib", "-ffreestanding", "-c"))
     return sources
@@ -97,6 +102,16 @@ def test_base_is_compiled_once_and_again_on_change(small: Path) -> None:
     second = guestimage.base(host, small)
     assert second != first
     assert not first.exists()
+
+
+def test_a_header_of_the_library_counts_as_a_source(small: Path) -> None:
+    (small / "init.c").write_text(
+        '#include "lib/zero.h"\nint main(void) { return ZERO; }\n', encoding="utf-8"
+    )
+    host = arch.host()
+    first = guestimage.base(host, small)
+    (guestimage.LIBRARY / "zero.h").write_text("#define ZERO 1\n", encoding="utf-8")
+    assert guestimage.base(host, small) != first
 
 
 def test_a_program_that_does_not_compile(small: Path) -> None:
@@ -124,3 +139,43 @@ def test_the_script_comes_after_the_programs(
 def test_the_table_of_programs_is_complete() -> None:
     named = {source for sources in guestimage.PROGRAMS.values() for source in sources}
     assert named == {path.name for path in guestimage.SOURCES.glob("*.c")}
+
+
+def included(folder: Path) -> set[str]:
+    """Return the headers of the library that files in ``folder`` include, or these headers."""
+    text = "".join(path.read_text(encoding="utf-8") for path in folder.glob("*.[ch]"))
+    wanted = set(re.findall(r'^#include "lib/(\w+\.h)"$', text, re.M))
+    found: set[str] = set()
+    while wanted - found:
+        name = (wanted - found).pop()
+        found.add(name)
+        text = (guestimage.LIBRARY / name).read_text(encoding="utf-8")
+        wanted |= set(re.findall(r'^#include "(\w+\.h)"$', text, re.M))
+    return found
+
+
+def test_the_library_is_shared() -> None:
+    """Programs of guests and selftests use each header, which includes nothing but the library."""
+    headers = {path.name for path in guestimage.LIBRARY.iterdir()}
+    assert headers == included(guestimage.SOURCES) == included(guestimage.LIBRARY.parent)
+
+
+NAMES = re.compile(r"^(?:static |inline |extern )*[\w ]+[ *](\w+)\([^;{}]*\)\s*\{", re.M)
+
+
+def test_what_the_library_has_is_defined_once() -> None:
+    """No program defines a function of the library anew."""
+    ours = {
+        name
+        for header in guestimage.LIBRARY.iterdir()
+        for name in NAMES.findall(header.read_text(encoding="utf-8"))
+    }
+    assert {"put", "now_ns", "cpulist_next", "pin", "fork_mortal"} <= ours
+    again = {
+        (path.name, name)
+        for folder in (guestimage.SOURCES, guestimage.LIBRARY.parent)
+        for path in folder.glob("*.[ch]")
+        for name in NAMES.findall(path.read_text(encoding="utf-8"))
+        if name in ours
+    }
+    assert again == set()

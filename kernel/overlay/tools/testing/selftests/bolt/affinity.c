@@ -5,6 +5,7 @@
  */
 #define _GNU_SOURCE
 #include "affinity.h"
+#include "lib/deadline.h"
 #include "../kselftest_harness.h"
 
 #define CROWD 100
@@ -48,14 +49,11 @@ FIXTURE_VARIANT_ADD(affinity, sleeps) {
 
 FIXTURE_SETUP(affinity)
 {
-	const char *why = cannot_run();
+	const char *why = affinity_cannot_run(3);
 
 	if (why)
 		SKIP(return, "%s", why);
-	if (access(CPU_DIR "cpu2/online", F_OK))
-		SKIP(return, "needs three CPUs");
-	ASSERT_EQ(0, start_over());
-	ASSERT_EQ(0, set_online(OTHER, true));
+	ASSERT_EQ(0, affinity_start_over());
 	ASSERT_EQ(0, enable(true));
 	ASSERT_EQ(0, put(BOLT_DIR "keep_affinity", "1"));
 	self->slots = slots_map(2);
@@ -72,8 +70,7 @@ FIXTURE_TEARDOWN(affinity)
 	if (cannot_run())
 		return;
 	task_kill(&self->task);
-	EXPECT_EQ(0, set_online(OTHER, true));
-	EXPECT_EQ(0, start_over());
+	EXPECT_EQ(0, affinity_put_back());
 }
 
 TEST_F(affinity, is_given_back)

@@ -14,6 +14,27 @@
 /* A time in which the kernel's worker would have changed an affinity, if it were going to. */
 #define LONG_MS 200
 
+/* Why a test with @least CPUs cannot run here, or NULL. */
+static inline const char *affinity_cannot_run(int least)
+{
+	static const char * const needs[] = {
+		[3] = "needs three CPUs", [4] = "needs four CPUs",
+	};
+
+	return cannot_run() ?: cpu_is_movable(least - 1) ? NULL : needs[least];
+}
+
+/* As start_over(), with OTHER: before a test, and after a test. */
+static inline int affinity_start_over(void)
+{
+	return start_over() ?: set_online(OTHER, true);
+}
+
+static inline int affinity_put_back(void)
+{
+	return set_online(OTHER, true) ?: start_over();
+}
+
 /* What becomes of an affinity that a task loses. */
 enum keeping {
 	NATIVELY,	/* Bolt is disabled */
@@ -50,7 +71,7 @@ static inline int pin_list(pid_t pid, const char *list)
 	for (int cpu = VICTIM; cpu <= OTHER; cpu++)
 		if (strchr(list, '0' + cpu))
 			CPU_SET(cpu, &set);
-	return sched_setaffinity(pid, sizeof(set), &set) ? -errno : 0;
+	return pin_set(pid, &set);
 }
 
 static inline bool allowed(const struct task *task, const char *list)
@@ -63,23 +84,13 @@ static inline bool allowed(const struct task *task, const char *list)
 
 static inline bool soon_allowed(const struct task *task, const char *list)
 {
-	for (long ms = 0; ms < PATIENCE_MS; ms++) {
-		if (allowed(task, list))
-			return true;
-		wait_ms(1);
-	}
-	return false;
+	return soon(allowed(task, list), PATIENCE_MS);
 }
 
 /* Waits until a child has been round once. */
 static inline bool task_began(const struct task *task)
 {
-	for (long ms = 0; !slot_beats(task->slot); ms++) {
-		if (ms == PATIENCE_MS)
-			return false;
-		wait_ms(1);
-	}
-	return true;
+	return soon(slot_beats(task->slot), PATIENCE_MS);
 }
 
 /* Whether a task may soon run on these CPUs, and on no others some time later. */

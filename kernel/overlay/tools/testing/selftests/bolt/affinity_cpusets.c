@@ -294,18 +294,19 @@ static void remove_groups(void)
 	group_remove(V2, HERE);
 }
 
+/* The lists of the variants that a task may run on at last are those of four CPUs. */
+static const char *five_cpus(void)
+{
+	return access(CPU_DIR "cpu4", F_OK) ? NULL : "needs four CPUs";
+}
+
 FIXTURE_SETUP(affinity_cpusets)
 {
-	const char *why = cannot_run();
+	const char *why = affinity_cannot_run(4) ?: five_cpus() ?: group_no_cpusets();
 
 	if (why)
 		SKIP(return, "%s", why);
-	if (access(CPU_DIR "cpu3/online", F_OK) || !access(CPU_DIR "cpu4", F_OK))
-		SKIP(return, "needs four CPUs");
-	if (put(V2 "/cgroup.subtree_control", "+cpuset"))
-		SKIP(return, "no cpuset controller of version 2");
-	ASSERT_EQ(0, start_over());
-	ASSERT_EQ(0, set_online(OTHER, true));
+	ASSERT_EQ(0, affinity_start_over());
 	ASSERT_EQ(0, group_make(V2, HERE));
 	ASSERT_EQ(0, group_make(V2, THERE));
 	if (variant->cpus)
@@ -336,8 +337,7 @@ FIXTURE_TEARDOWN(affinity_cpusets)
 		return;
 	task_kill(&self->task);
 	remove_groups();
-	EXPECT_EQ(0, set_online(OTHER, true));
-	EXPECT_EQ(0, start_over());
+	EXPECT_EQ(0, affinity_put_back());
 }
 
 static int carry_out(enum keeping how, const struct task *task, const struct step *step)
@@ -428,16 +428,11 @@ static void rewrite(struct slot *slot)
 
 FIXTURE_SETUP(affinity_rewritten)
 {
-	const char *why = cannot_run();
+	const char *why = affinity_cannot_run(4) ?: group_no_cpusets();
 
 	if (why)
 		SKIP(return, "%s", why);
-	if (access(CPU_DIR "cpu3/online", F_OK))
-		SKIP(return, "needs four CPUs");
-	if (put(V2 "/cgroup.subtree_control", "+cpuset"))
-		SKIP(return, "no cpuset controller of version 2");
-	ASSERT_EQ(0, start_over());
-	ASSERT_EQ(0, set_online(OTHER, true));
+	ASSERT_EQ(0, affinity_start_over());
 	ASSERT_EQ(0, group_make(V2, HERE));
 	ASSERT_EQ(0, group_put(V2, HERE, "cpuset.cpus", "1-3"));
 	self->slots = slots_map(2);
@@ -455,8 +450,7 @@ FIXTURE_TEARDOWN(affinity_rewritten)
 	task_kill(&self->task);
 	task_kill(&self->writer);
 	remove_groups();
-	EXPECT_EQ(0, set_online(OTHER, true));
-	EXPECT_EQ(0, start_over());
+	EXPECT_EQ(0, affinity_put_back());
 }
 
 TEST_F_TIMEOUT(affinity_rewritten, at_last, 120)

@@ -167,14 +167,11 @@ FIXTURE_VARIANT_ADD(affinity_exec, if_wanted) { IF_WANTED };
 
 FIXTURE_SETUP(affinity_exec)
 {
-	const char *why = cannot_run();
+	const char *why = affinity_cannot_run(3);
 
 	if (why)
 		SKIP(return, "%s", why);
-	if (access(CPU_DIR "cpu2/online", F_OK))
-		SKIP(return, "needs three CPUs");
-	ASSERT_EQ(0, start_over());
-	ASSERT_EQ(0, set_online(OTHER, true));
+	ASSERT_EQ(0, affinity_start_over());
 	ASSERT_EQ(0, keeping_set(variant->how));
 	ASSERT_TRUE(slots_make());
 	ASSERT_EQ(0, task_status(getpid(), "Cpus_allowed_list", self->all,
@@ -189,8 +186,7 @@ FIXTURE_TEARDOWN(affinity_exec)
 		return;
 	task_kill(&self->task);
 	task_kill(&self->other);
-	EXPECT_EQ(0, set_online(OTHER, true));
-	EXPECT_EQ(0, start_over());
+	EXPECT_EQ(0, affinity_put_back());
 }
 
 /* Starts a child that is bound to some CPUs, with a slot. */
@@ -204,12 +200,7 @@ static bool start(struct task *task, struct slot *slot, void (*run)(struct slot 
 /* Waits until a task that was told to begin anew has done so. */
 static bool has_begun(const struct slot *slot)
 {
-	for (long ms = 0; order_of(slot) != BEGUN; ms++) {
-		if (ms == PATIENCE_MS)
-			return false;
-		wait_ms(1);
-	}
-	return true;
+	return soon(order_of(slot) == BEGUN, PATIENCE_MS);
 }
 
 static bool have_begun(struct slot *slot)

@@ -595,12 +595,11 @@ TEST_F_TIMEOUT(bulk, uevents_come_last, 120)
 		pid_t pid;
 
 		events_drop(fd);
-		pid = fork();
+		pid = fork_mortal();
 		ASSERT_GE(pid, 0);
 		if (!pid) {
 			char buf[8192];
 
-			prctl(PR_SET_PDEATHSIG, SIGKILL);
 			do {
 				memset(buf, 0, sizeof(buf));
 				if (recv(fd, buf, sizeof(buf) - 1, 0) < 0)

@@ -13,7 +13,7 @@
 #include "tasks.h"
 #include "../kselftest_harness.h"
 
-#define GROUP "/sys/fs/cgroup/callers"
+#define GROUP GROUP_DIR "callers"
 #define BATCH 3
 /* How many requests of a kind are made, unless BOLT_ROUNDS says otherwise. */
 #define ROUNDS 5
@@ -99,18 +99,18 @@ static void read_on(struct slot *slot)
 	for (;;) {
 		struct timespec pause = { 0, 200000 };
 		cpus_t online;
-		long long start = clock_ns(CLOCK_MONOTONIC), took;
+		long long start = now_ns(), took;
 
 		if (get(BOLT_DIR "parked", text, sizeof(text)))
 			abort();
-		took = clock_ns(CLOCK_MONOTONIC) - start;
+		took = now_ns() - start;
 		if (took > __atomic_load_n(&shared->longest, __ATOMIC_SEQ_CST))
 			__atomic_store_n(&shared->longest, took, __ATOMIC_SEQ_CST);
 		if (!cpus_read(CPU_DIR "online", &online))
 			abort();
 		if (!__atomic_load_n(&shared->done, __ATOMIC_SEQ_CST) &&
 		    (online & shared->cpus) == shared->wanted)
-			__atomic_store_n(&shared->done, clock_ns(CLOCK_MONOTONIC),
+			__atomic_store_n(&shared->done, now_ns(),
 					 __ATOMIC_SEQ_CST);
 		slot_beat(slot);
 		nanosleep(&pause, NULL);
@@ -142,7 +142,7 @@ FIXTURE_SETUP(callers)
 	if (cpus_count(self->cpus) < BATCH)
 		SKIP(return, "needs %d CPUs that can go offline", BATCH);
 	ASSERT_EQ(0, sets_start_over(&world));
-	if (put("/sys/fs/cgroup/cgroup.subtree_control", "+cpu"))
+	if (put(GROUP_DIR "cgroup.subtree_control", "+cpu"))
 		SKIP(return, "no cpu controller at /sys/fs/cgroup");
 	mkdir(GROUP, 0755);
 	if (access(GROUP "/cpu.max", F_OK))
@@ -184,7 +184,7 @@ FIXTURE_TEARDOWN(callers)
 		task_kill(&self->busy[--self->nr_busy]);
 	task_kill(&self->reader);
 	EXPECT_EQ(0, rmdir(GROUP));
-	EXPECT_EQ(0, put("/sys/fs/cgroup/cgroup.subtree_control", "-cpu"));
+	EXPECT_EQ(0, put(GROUP_DIR "cgroup.subtree_control", "-cpu"));
 	EXPECT_EQ(0, enable(true));
 	EXPECT_EQ(0, ask_by_list(ONLINE_THEM, self->cpus));
 	EXPECT_EQ(0, start_over());
@@ -277,9 +277,9 @@ static void ask(enum ail ail, const struct want *want, cpus_t cpus, bool bolt,
 				    middle(usual, round));
 		break;
 	}
-	__atomic_store_n(&shared->begin, clock_ns(CLOCK_MONOTONIC), __ATOMIC_SEQ_CST);
+	__atomic_store_n(&shared->begin, now_ns(), __ATOMIC_SEQ_CST);
 	shared->err = err ?: ask_for(want, cpus, bolt);
-	shared->end = clock_ns(CLOCK_MONOTONIC);
+	shared->end = now_ns();
 	/* The signal may be late. */
 	if (ail == STOPPED || ail == KILLED)
 		pause();
@@ -334,7 +334,7 @@ static void measure(struct __test_metadata *_metadata, enum ail ail,
 		if (ail == TURNED_IDLE)
 			turn_idle(pid, middle(usual, round));
 		ASSERT_EQ(pid, waitpid(pid, &status, WUNTRACED));
-		end = shared->end ?: clock_ns(CLOCK_MONOTONIC);
+		end = shared->end ?: now_ns();
 		/* A reader that has waited for the lock has it by now. */
 		wait_ms(2);
 		/*

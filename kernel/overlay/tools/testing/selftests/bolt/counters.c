@@ -5,11 +5,11 @@
  * backwards in native rounds, and leaves them out.
  */
 #define _GNU_SOURCE
-#include <linux/perf_event.h>
 #include <sys/ioctl.h>
 #include <sys/vfs.h>
 
 #include "env.h"
+#include "lib/perf.h"
 #include "tasks.h"
 #include "tree.h"
 #include "../kselftest_harness.h"
@@ -355,7 +355,7 @@ static bool life(struct crew *crew, const struct event *kind,
 		 char *text, size_t size, bool *there)
 {
 	struct perf_event_attr attr = {
-		.type = kind->type, .size = sizeof(attr), .config = kind->config,
+		.type = kind->type, .config = kind->config,
 	};
 	struct task *task = &crew->tasks[0];
 	unsigned long long last = 0;
@@ -364,8 +364,7 @@ static bool life(struct crew *crew, const struct event *kind,
 
 	text[0] = '\0';
 	pin(task->pid, VICTIM);
-	fd = syscall(SYS_perf_event_open, &attr, kind->task ? task->pid : -1,
-		     kind->task ? -1 : VICTIM, -1, 0);
+	fd = event_open(&attr, kind->task ? task->pid : -1, kind->task ? -1 : VICTIM);
 	*there = fd >= 0;
 	if (fd < 0)
 		return true;

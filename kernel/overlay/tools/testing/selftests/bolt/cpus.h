@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The CPUs that can come and go, and the hotplug states they go through. */
+/* The CPUs that can come and go, and hotplug states whose callbacks fail for these. */
 #ifndef SELFTESTS_BOLT_CPUS_H
 #define SELFTESTS_BOLT_CPUS_H
 
 #include "bolt.h"
+#include "lib/states.h"
 
 #define CPUS_MAX 64
-#define STATES_MAX 320
 
 /* Returns the CPUs that have a file cpuN/online, in the order of their numbers. */
 static inline int cpus_movable(int cpus[CPUS_MAX])
@@ -14,48 +14,9 @@ static inline int cpus_movable(int cpus[CPUS_MAX])
 	int n = 0;
 
 	for (int cpu = 0; cpu < 4096 && n < CPUS_MAX; cpu++) {
-		char path[128];
-
-		snprintf(path, sizeof(path), CPU_DIR "cpu%d/online", cpu);
-		if (!access(path, F_OK))
+		if (cpu_is_movable(cpu))
 			cpus[n++] = cpu;
 	}
-	return n;
-}
-
-static inline bool cpu_is_online(int cpu)
-{
-	char path[128];
-
-	snprintf(path, sizeof(path), CPU_DIR "cpu%d/online", cpu);
-	return is(path, "1");
-}
-
-struct hp_state {
-	int nr;
-	char name[64];
-};
-
-/* Reads /sys/devices/system/cpu/hotplug/states. */
-static inline int hp_states(struct hp_state states[STATES_MAX])
-{
-	FILE *file = fopen(CPU_DIR "hotplug/states", "r");
-	char line[256];
-	int n = 0;
-
-	while (file && n < STATES_MAX && fgets(line, sizeof(line), file)) {
-		char *name = strchr(line, ':');
-
-		if (!name)
-			continue;
-		states[n].nr = atoi(line);
-		name += 2;
-		name[strcspn(name, "\n")] = '\0';
-		snprintf(states[n].name, sizeof(states[n].name), "%s", name);
-		n++;
-	}
-	if (file)
-		fclose(file);
 	return n;
 }
 

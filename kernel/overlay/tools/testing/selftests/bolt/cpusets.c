@@ -191,11 +191,8 @@ static struct task *start(struct crew *crew, const char *group,
 	if (task_start(task, slot, run) < 0)
 		return NULL;
 	crew->n++;
-	for (int ms = 0; !slot_beats(slot); ms++) {
-		if (ms == PATIENCE_MS)
-			return NULL;
-		wait_ms(1);
-	}
+	if (!soon(slot_beats(slot), PATIENCE_MS))
+		return NULL;
 	snprintf(pid, sizeof(pid), "%d", task->pid);
 	if (group && group_put(V2, group, "cgroup.procs", pid))
 		return NULL;
@@ -215,11 +212,11 @@ static long long cycle_ns(void)
 	if (pin(0, 0))
 		return -1;
 	for (int i = 0; i < ROUNDS; i++) {
-		long long start = clock_ns(CLOCK_MONOTONIC), took;
+		long long start = now_ns(), took;
 
 		if (set_online(VICTIM, false) || set_online(VICTIM, true))
 			return -1;
-		took = clock_ns(CLOCK_MONOTONIC) - start;
+		took = now_ns() - start;
 		if (took < shortest)
 			shortest = took;
 		wait_ms(30);

@@ -5,6 +5,7 @@
  */
 #define _GNU_SOURCE
 #include "cpus.h"
+#include "lib/deadline.h"
 #include "tasks.h"
 #include "../kselftest_harness.h"
 

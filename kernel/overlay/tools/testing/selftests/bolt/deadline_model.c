@@ -16,6 +16,7 @@
 #include "draw.h"
 #include "env.h"
 #include "errors.h"
+#include "lib/deadline.h"
 #include "sets.h"
 #include "tasks.h"
 #include "../kselftest_harness.h"
@@ -24,7 +25,6 @@
 #define TASKS_MAX 24
 #define SLOTS 1024
 #define GROUPS 2
-#define CGROUP "/sys/fs/cgroup/"
 #define RT_RUNTIME "/proc/sys/kernel/sched_rt_runtime_us"
 #define RT_PERIOD "/proc/sys/kernel/sched_rt_period_us"
 #define SERVERS "/sys/kernel/debug/sched/fair_server/"
@@ -112,9 +112,9 @@ static unsigned long capacity(int cpu)
 static void group_path(char *path, size_t size, int group, const char *file)
 {
 	if (group == TOP)
-		snprintf(path, size, CGROUP "%s", file);
+		snprintf(path, size, GROUP_DIR "%s", file);
 	else
-		snprintf(path, size, CGROUP "bolt-model-%d/%s", group, file);
+		snprintf(path, size, GROUP_DIR "bolt-model-%d/%s", group, file);
 }
 
 static int group_put(int group, const char *file, const char *text)
@@ -266,13 +266,7 @@ static int member_start(struct model *m, int group, int permille)
 {
 	struct slot *slot = &m->slots[m->started++ % SLOTS];
 	struct member *member = &m->members[m->n];
-	struct deadline_attr attr = {
-		.size = sizeof(attr),
-		.policy = 6, /* SCHED_DEADLINE */
-		.runtime = PERIOD_NS / 1000 * permille,
-		.deadline = PERIOD_NS,
-		.period = PERIOD_NS,
-	};
+	long long runtime_ns = PERIOD_NS / 1000 * permille;
 	char pid[16];
 	int err = 0;
 
@@ -282,7 +276,7 @@ static int member_start(struct model *m, int group, int permille)
 	if (task_start(&member->task, slot, roll(m, 2) ? nap : rest) < 0)
 		return -errno;
 	member->group = group;
-	member->share = share_of(attr.runtime, attr.period);
+	member->share = share_of(runtime_ns, PERIOD_NS);
 	snprintf(pid, sizeof(pid), "%d", member->task.pid);
 	if (group != TOP)
 		err = group_put(group, "cgroup.procs", pid);
@@ -290,12 +284,10 @@ static int member_start(struct model *m, int group, int permille)
 	 * The task has run on some CPU, and may sleep, before it becomes a deadline
 	 * task.
 	 */
-	for (int ms = 0; !err && !slot_beats(slot); ms++) {
-		wait_ms(1);
-		err = ms < PATIENCE_MS ? 0 : -ETIME;
-	}
-	if (!err && syscall(SYS_sched_setattr, member->task.pid, &attr, 0))
-		err = -errno;
+	if (!err && !soon(slot_beats(slot), PATIENCE_MS))
+		err = -ETIME;
+	if (!err)
+		err = set_deadline_each(member->task.pid, runtime_ns, PERIOD_NS);
 	if (err)
 		task_kill(&member->task);
 	else
@@ -590,7 +582,7 @@ static bool make_groups(void)
 {
 	char path[128];
 
-	if (put(CGROUP "cgroup.subtree_control", "+cpuset"))
+	if (put(GROUP_DIR "cgroup.subtree_control", "+cpuset"))
 		return false;
 	for (int g = 0; g < GROUPS; g++) {
 		group_path(path, sizeof(path), g, "");

@@ -13,16 +13,16 @@
 #include <sys/mount.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 
 #include "bolt.h"
-#include "place.h"
+#include "lib/deadline.h"
+#include "lib/place.h"
+#include "lib/states.h"
 #include "tree.h"
 #include "../kselftest_harness.h"
 
 #define V1 "/tmp/bolt-cpuset"
-#define V2 "/sys/fs/cgroup"
 #define STATS "/sys/kernel/debug/bolt/stats"
 #define MAX_CPUS 64
 
@@ -131,18 +131,9 @@ static int put_off(void)
 /* Writes @what for the state sched:active into bolt/states. */
 static int put_active(const char *what)
 {
-	char line[512], word[64];
-	FILE *file = fopen(CPU_DIR "hotplug/states", "r");
-	int state = -1, n;
+	char line[64];
 
-	while (file && fgets(line, sizeof(line), file)) {
-		if (sscanf(line, "%d: %63s", &n, word) == 2 &&
-		    !strcmp(word, "sched:active"))
-			state = n;
-	}
-	if (file)
-		fclose(file);
-	snprintf(line, sizeof(line), "%d %s", state, what);
+	snprintf(line, sizeof(line), "%d %s", hp_state_nr("sched:active"), what);
 	return put("/sys/kernel/debug/bolt/states", line);
 }
 
@@ -575,10 +566,10 @@ static int admit(struct __test_metadata *_metadata)
 	/* A task that sleeps on a CPU that goes stays there, outside of all domains. */
 	EXPECT_EQ(0, pin(0, 0));
 	child = sleeper(false);
-	EXPECT_EQ(0, sched_setaffinity(0, sizeof(set), &set));
+	EXPECT_EQ(0, pin_set(0, &set));
 	EXPECT_EQ(0, set_online(VICTIM, false));
 	CPU_CLR(VICTIM, &set);
-	EXPECT_EQ(0, sched_setaffinity(child, sizeof(set), &set));
+	EXPECT_EQ(0, pin_set(child, &set));
 	err = set_deadline(child, 1000000);
 	end(&child);
 	EXPECT_EQ(0, set_online(VICTIM, true));
@@ -596,7 +587,6 @@ TEST_F_TIMEOUT(domains, deadline_admission, 120)
 #define ROUNDS 40
 #define FORKS 50
 #define PLACINGS 5
-#define TRACING "/sys/kernel/tracing/"
 #define TASK "bolt-placed"
 
 /*
@@ -617,31 +607,31 @@ static bool trace(bool on)
 	static const char * const events[] = { "sched_wakeup", "sched_wakeup_new" };
 	char path[128];
 
-	mount("tracefs", TRACING, "tracefs", 0, NULL);
+	mount("tracefs", TRACE_DIR, "tracefs", 0, NULL);
 	for (size_t i = 0; i < ARRAY_SIZE(events); i++) {
-		snprintf(path, sizeof(path), TRACING "events/sched/%s/filter",
+		snprintf(path, sizeof(path), TRACE_DIR "events/sched/%s/filter",
 			 events[i]);
 		if (put(path, on ? "comm == \"" TASK "\"" : "0"))
 			return false;
-		snprintf(path, sizeof(path), TRACING "events/sched/%s/enable",
+		snprintf(path, sizeof(path), TRACE_DIR "events/sched/%s/enable",
 			 events[i]);
 		if (put(path, on ? "1" : "0"))
 			return false;
 	}
-	return !put(TRACING "set_ftrace_filter", FALLBACK) &&
-	       !put(TRACING "current_tracer", on ? "function" : "nop");
+	return !put(TRACE_DIR "set_ftrace_filter", FALLBACK) &&
+	       !put(TRACE_DIR "current_tracer", on ? "function" : "nop");
 }
 
 static int clear_trace(void)
 {
-	int fd = open(TRACING "trace", O_WRONLY | O_TRUNC | O_CLOEXEC);
+	int fd = open(TRACE_DIR "trace", O_WRONLY | O_TRUNC | O_CLOEXEC);
 
 	return fd < 0 ? -errno : close(fd);
 }
 
 static void count_trace(struct placed *placed)
 {
-	FILE *file = fopen(TRACING "trace", "r");
+	FILE *file = fopen(TRACE_DIR "trace", "r");
 	char line[512], *cpu;
 
 	while (file && fgets(line, sizeof(line), file)) {
@@ -658,17 +648,6 @@ static void count_trace(struct placed *placed)
 		fclose(file);
 }
 
-static void spin_us(long us)
-{
-	struct timespec start, now;
-
-	clock_gettime(CLOCK_MONOTONIC, &start);
-	do {
-		clock_gettime(CLOCK_MONOTONIC, &now);
-	} while ((now.tv_sec - start.tv_sec) * 1000000 +
-		 (now.tv_nsec - start.tv_nsec) / 1000 < us);
-}
-
 /*
  * There are more such tasks than CPUs, but not enough to keep all CPUs busy. So
  * some tasks find their last CPU busy when they wake up, and another CPU idle.
@@ -679,7 +658,7 @@ static void worker(int nr)
 
 	for (int i = 0; i < ROUNDS; i++) {
 		nanosleep(&pause, NULL);
-		spin_us(1200);
+		burn_ns(CLOCK_MONOTONIC, 1200000);
 	}
 }
 
@@ -704,13 +683,13 @@ static void place(struct __test_metadata *_metadata, struct placed *placed,
 		close(go[1]);
 		if (read(go[0], &c, 1))
 			_exit(1);
-		spin_us(2000);
+		burn_ns(CLOCK_MONOTONIC, 2000000);
 		worker(i);
 		_exit(0);
 	}
 	wait_ms(20);
 	for (int i = 0; i < WORKERS; i++)
-		EXPECT_EQ(0, sched_setaffinity(children[i], sizeof(all), &all));
+		EXPECT_EQ(0, pin_set(children[i], &all));
 	EXPECT_EQ(0, set_online(VICTIM, false));
 	if (on_bolt)
 		EXPECT_NE(0, put_off());
@@ -721,7 +700,7 @@ static void place(struct __test_metadata *_metadata, struct placed *placed,
 		pid_t child = fork();
 
 		if (!child) {
-			spin_us(500);
+			burn_ns(CLOCK_MONOTONIC, 500000);
 			_exit(0);
 		}
 		waitpid(child, NULL, 0);

@@ -9,21 +9,13 @@
 #include <stdio.h>
 
 #include "../kselftest.h"
+#include "lib/xorshift.h"
 
 /* Draws one of 0 to @n - 1. */
 static inline unsigned int draw(unsigned int *seed, unsigned int n)
 {
 	*seed = *seed * 1664525 + 1013904223;
 	return (*seed >> 8) % n;
-}
-
-/* Draws as draw() does, with a longer period: xorshift64*, from any seed but 0. */
-static inline unsigned int draw64(unsigned long long *seed, unsigned int n)
-{
-	*seed ^= *seed >> 12;
-	*seed ^= *seed << 25;
-	*seed ^= *seed >> 27;
-	return (*seed * 0x2545f4914f6cdd1dULL >> 33) % n;
 }
 
 /*

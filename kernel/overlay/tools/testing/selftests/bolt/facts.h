@@ -8,21 +8,17 @@
 #include <stdarg.h>
 
 #include "bolt.h"
+#include "lib/cpulist.h"
 
 /* Reads a list of CPUs as the kernel writes it. */
 static inline void set_parse(const char *list, cpu_set_t *set)
 {
-	CPU_ZERO(set);
-	while (*list >= '0' && *list <= '9') {
-		char *end;
-		long first = strtol(list, &end, 10), last = first;
+	long first, last;
 
-		if (*end == '-')
-			last = strtol(end + 1, &end, 10);
+	CPU_ZERO(set);
+	while (cpulist_next(&list, &first, &last) > 0)
 		for (; first <= last && first < CPU_SETSIZE; first++)
 			CPU_SET(first, set);
-		list = end + (*end == ',');
-	}
 }
 
 static inline bool set_within(const cpu_set_t *set, const cpu_set_t *of)

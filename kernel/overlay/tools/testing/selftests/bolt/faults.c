@@ -15,7 +15,7 @@
 #include "tree.h"
 #include "../kselftest_harness.h"
 
-#define GROUP "/sys/fs/cgroup/faults"
+#define GROUP GROUP_DIR "faults"
 
 /* All that can be seen after a request. */
 struct outcome {
@@ -31,7 +31,7 @@ struct outcome {
 };
 
 static const char * const effective[] = {
-	"/sys/fs/cgroup/cpuset.cpus.effective",
+	GROUP_DIR "cpuset.cpus.effective",
 	GROUP "/cpuset.cpus.effective",
 };
 
@@ -112,7 +112,7 @@ FIXTURE_SETUP(faults)
 	ASSERT_EQ(0, start_over_all());
 	ASSERT_EQ(0, put(BOLT_DIR "settle_delay_ms", "4000000000"));
 	self->bench.nr_cpus = cpus_movable(self->bench.cpus);
-	if (!put("/sys/fs/cgroup/cgroup.subtree_control", "+cpuset"))
+	if (!put(GROUP_DIR "cgroup.subtree_control", "+cpuset"))
 		mkdir(GROUP, 0755);
 }
 

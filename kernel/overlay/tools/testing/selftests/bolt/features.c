@@ -12,6 +12,7 @@
 #include <sys/wait.h>
 
 #include "cpus.h"
+#include "lib/place.h"
 #include "../kselftest_harness.h"
 
 #define TELL "BOLT_TELL_FEATURES"
@@ -65,11 +66,8 @@ static bool features_of_cpu(int cpu, uint64_t *features)
 {
 #ifdef __x86_64__
 	unsigned int eax = 1, ebx, ecx = 0, edx;
-	cpu_set_t set;
 
-	CPU_ZERO(&set);
-	CPU_SET(cpu, &set);
-	if (sched_setaffinity(0, sizeof(set), &set))
+	if (pin(0, cpu))
 		return false;
 	asm volatile("cpuid" : "+a"(eax), "=b"(ebx), "+c"(ecx), "=d"(edx));
 	*features = edx;

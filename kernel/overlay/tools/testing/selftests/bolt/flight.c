@@ -11,7 +11,7 @@
 #include <sys/wait.h>
 
 #include "bolt.h"
-#include "place.h"
+#include "lib/place.h"
 #include "wire.h"
 #include "../kselftest_harness.h"
 

@@ -163,7 +163,7 @@ static bool look(struct fuzz *f, int which)
 		if (!file->is_read || file->counts != second)
 			continue;
 		used += sprintf(text + used, "\n== %s\n", file->path);
-		n = read_all(file->path, text + used, TEXTS - used - 256);
+		n = get_all(file->path, text + used, TEXTS - used - 256);
 		if (n < 0 || used + n + 256 >= TEXTS)
 			return wrong(f, "reading %s: %zd", file->path, n);
 		used += drop_kept(text + used, n);
@@ -718,10 +718,10 @@ static bool try_read(struct fuzz *f, const struct file *file, size_t len, off_t 
 	do {
 		if (tries++ == 100)
 			return wrong(f, "changed in each of 100 reads");
-		all = read_all(file->path, whole, TEXTS);
+		all = get_all(file->path, whole, TEXTS);
 		memset(piece, 0x5a, len + 1);
 		n = read_at(file->path, piece, len, at);
-		again = read_all(file->path, after, TEXTS);
+		again = get_all(file->path, after, TEXTS);
 	} while (all > 0 && (again != all || memcmp(whole, after, all)));
 	wanted = at < 0 || at > LLONG_MAX - (long long)len ? -EINVAL :
 		 at >= all ? 0 : (size_t)(all - at) < len ? all - at : (ssize_t)len;
@@ -772,13 +772,13 @@ static bool goes_on(int done, long long start)
 	long long seconds = env_number("BOLT_SECONDS", 0);
 
 	if (seconds)
-		return clock_ns(CLOCK_MONOTONIC) - start < seconds * 1000000000;
+		return now_ns() - start < seconds * 1000000000;
 	return done < (int)env_number("BOLT_FUZZ", MADE_UP);
 }
 
 TEST_F_TIMEOUT(fuzz, made_up, 7200)
 {
-	long long start = clock_ns(CLOCK_MONOTONIC);
+	long long start = now_ns();
 	struct fuzz *f = &self->f;
 	int done = 0;
 
@@ -868,7 +868,7 @@ static void write_among_others(struct slot *slot)
 
 TEST_F_TIMEOUT(fuzz, writers_at_once, 7200)
 {
-	long long start = clock_ns(CLOCK_MONOTONIC);
+	long long start = now_ns();
 	struct slot *slots = slots_map(WRITERS);
 	struct task tasks[WRITERS];
 	unsigned long done = 0;

@@ -7,8 +7,12 @@
 
 #include "bolt.h"
 
-/* Where version 2 is mounted. */
-#define V2 "/sys/fs/cgroup"
+/* Why there can be no cpusets of version 2 here, or NULL. */
+static inline const char *group_no_cpusets(void)
+{
+	return put(V2 "/cgroup.subtree_control", "+cpuset") ?
+	       "no cpuset controller of version 2" : NULL;
+}
 
 static inline int group_put(const char *root, const char *group, const char *file,
 			    const char *text)

@@ -6,12 +6,11 @@
 #define _GNU_SOURCE
 #include <sched.h>
 #include <stdint.h>
-#include <linux/perf_event.h>
 #include <sys/ioctl.h>
-#include <sys/syscall.h>
 
 #include "bolt.h"
-#include "place.h"
+#include "lib/perf.h"
+#include "lib/place.h"
 #include "tree.h"
 #include "../kselftest_harness.h"
 
@@ -136,17 +135,6 @@ static int come_back(void)
 	return set_online(VICTIM, true);
 }
 
-static void burn_ms(long ms)
-{
-	struct timespec from, now;
-
-	clock_gettime(CLOCK_MONOTONIC, &from);
-	do {
-		clock_gettime(CLOCK_MONOTONIC, &now);
-	} while ((now.tv_sec - from.tv_sec) * 1000 +
-		 (now.tv_nsec - from.tv_nsec) / 1000000 < ms);
-}
-
 FIXTURE(hardware) {
 	struct tree way[WAYS];
 };
@@ -230,16 +218,11 @@ TEST_F(hardware, machine_checks_are_polled)
 	EXPECT_EQ(0, put(MACHINECHECK "check_interval", "300"));
 }
 
-static int event_open(uint32_t type, uint64_t config)
+static int event_of(uint32_t type, uint64_t config)
 {
-	struct perf_event_attr attr = {
-		.type = type,
-		.size = sizeof(attr),
-		.config = config,
-	};
+	struct perf_event_attr attr = { .type = type, .config = config };
 
-	return syscall(SYS_perf_event_open, &attr, -1, VICTIM, -1,
-		       PERF_FLAG_FD_CLOEXEC);
+	return event_open(&attr, -1, VICTIM);
 }
 
 static void add_event(struct tree *tree, const char *when, const char *what,
@@ -269,27 +252,27 @@ static void follow_event(struct tree *tree, enum way way, uint32_t type,
 			 uint64_t config, int *err)
 {
 	uint64_t count = 0, fresh = 0;
-	int fd = event_open(type, config), other;
+	int fd = event_of(type, config), other;
 
 	add_event(tree, "online", "open", fd < 0 ? -1 : 0);
 	if (fd < 0)
 		return;
 	pin(0, VICTIM);
-	burn_ms(10);
+	burn_ns(CLOCK_MONOTONIC, 10000000);
 	unpin(0);
 	add_count(tree, "online", fd, &count);
 	*err |= leave(way);
 	add_count(tree, "leaving", fd, &count);
 	add_count(tree, "offline", fd, &count);
-	other = event_open(type, config);
+	other = event_of(type, config);
 	add_event(tree, "offline", "open", other < 0 ? -1 : 0);
 	if (other >= 0)
 		close(other);
 	*err |= come_back();
-	other = event_open(type, config);
+	other = event_of(type, config);
 	add_event(tree, "back", "open", other < 0 ? -1 : 0);
 	pin(0, VICTIM);
-	burn_ms(10);
+	burn_ns(CLOCK_MONOTONIC, 10000000);
 	unpin(0);
 	add_count(tree, "back, old", fd, &count);
 	if (other >= 0) {
@@ -364,7 +347,7 @@ TEST_F(hardware, timers_tick)
 		ASSERT_EQ(0, come_back());
 		ASSERT_EQ(0, pin(0, VICTIM));
 		before = ticks();
-		burn_ms(100);
+		burn_ns(CLOCK_MONOTONIC, 100000000);
 		EXPECT_GE(ticks(), before + 5)
 			TH_LOG("way %d", way);
 		wait_ms(10);

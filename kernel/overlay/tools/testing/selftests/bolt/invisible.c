@@ -6,16 +6,17 @@
  * comparison leaves out, with the reason.
  */
 #define _GNU_SOURCE
-#include <linux/perf_event.h>
 #include <sys/stat.h>
 #include <sys/sysinfo.h>
 
 #include "env.h"
+#include "lib/cpulist.h"
+#include "lib/perf.h"
 #include "tasks.h"
 #include "tree.h"
 #include "../kselftest_harness.h"
 
-#define GROUP "/sys/fs/cgroup/invisible"
+#define GROUP GROUP_DIR "invisible"
 #define ROUNDS 10
 
 static void tree_line(struct tree *tree, const char *what, const char *value)
@@ -66,9 +67,9 @@ static const struct picked {
 	{ "/proc/sys/kernel/sched_domain", "", 0 },
 	{ "/sys/kernel/debug/sched/debug", "cpu#", 1 },
 	{ "/sys/kernel/debug/clk/clk_summary", "", 1 },
-	{ "/sys/fs/cgroup/cpuset.cpus.effective", "", 0 },
-	{ "/sys/fs/cgroup/cpuset.cpus.isolated", "", 0 },
-	{ "/sys/fs/cgroup/cpuset.mems.effective", "", 0 },
+	{ GROUP_DIR "cpuset.cpus.effective", "", 0 },
+	{ GROUP_DIR "cpuset.cpus.isolated", "", 0 },
+	{ GROUP_DIR "cpuset.mems.effective", "", 0 },
 	{ GROUP "/cpuset.cpus", "", 0 },
 	{ GROUP "/cpuset.cpus.effective", "", 0 },
 	{ GROUP "/cpuset.cpus.partition", "", 0 },
@@ -148,18 +149,11 @@ static void look_at_files(struct tree *tree)
 /* Whether @list, as in 0-2,5, holds @cpu. */
 static bool lists(const char *list, long cpu)
 {
-	while (*list) {
-		char *end;
-		long from = strtol(list, &end, 10), to = from;
+	long first, last;
 
-		if (end == list)
-			return false;
-		if (*end == '-')
-			to = strtol(end + 1, &end, 10);
-		if (cpu >= from && cpu <= to)
+	while (cpulist_next(&list, &first, &last) > 0)
+		if (cpu >= first && cpu <= last)
 			return true;
-		list = *end == ',' ? end + 1 : end;
-	}
 	return false;
 }
 
@@ -190,16 +184,12 @@ static void ask(struct tree *tree)
 	static const char * const nodes[] = {
 		"/dev/cpu/1", "/dev/cpu/1/msr", "/dev/cpu/1/cpuid",
 	};
-	struct perf_event_attr attr = {
-		.type = PERF_TYPE_SOFTWARE, .size = sizeof(attr),
-		.config = PERF_COUNT_SW_CPU_CLOCK,
-	};
 	unsigned int here = -1;
 	cpu_set_t set;
 	int fd;
 
-	fd = syscall(SYS_perf_event_open, &attr, -1, VICTIM, -1, 0);
-	tree_number(tree, "perf_event_open", fd < 0 ? -errno : 0);
+	fd = event_open_software(PERF_COUNT_SW_CPU_CLOCK, VICTIM);
+	tree_number(tree, "perf_event_open", fd < 0 ? fd : 0);
 	close(fd);
 	tree_number(tree, "sched_setaffinity", pin(0, VICTIM));
 	unpin(0);
@@ -280,7 +270,7 @@ FIXTURE_SETUP(invisible)
 	ASSERT_EQ(0, start_over());
 	ASSERT_EQ(0, put(BOLT_DIR "settle_delay_ms", "4000000000"));
 	put("/sys/kernel/debug/sched/verbose", "Y");
-	if (!put("/sys/fs/cgroup/cgroup.subtree_control", "+cpuset")) {
+	if (!put(GROUP_DIR "cgroup.subtree_control", "+cpuset")) {
 		mkdir(GROUP, 0755);
 		put(GROUP "/cpuset.cpus", "1-2");
 	}

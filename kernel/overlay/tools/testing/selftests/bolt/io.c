@@ -10,6 +10,7 @@
 
 #include "bolt.h"
 #include "env.h"
+#include "lib/place.h"
 #include "wire.h"
 #include "../kselftest_harness.h"
 
@@ -40,14 +41,10 @@ static int fail(struct worker *worker, const char *what, long value)
 /* Moves this task to one CPU if that CPU is online, or else lets it run anywhere. */
 static void move_to(int cpu)
 {
-	cpu_set_t set;
-
-	CPU_ZERO(&set);
 	if (cpu >= 0)
-		CPU_SET(cpu, &set);
-	for (int i = 0; cpu < 0 && i < CPUS; i++)
-		CPU_SET(i, &set);
-	sched_setaffinity(0, sizeof(set), &set);
+		pin(0, cpu);
+	else
+		pin_range(0, 0, CPUS - 1);
 }
 
 static void fill(unsigned char *data, unsigned int block, unsigned int turn)

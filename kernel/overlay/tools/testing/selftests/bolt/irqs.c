@@ -20,14 +20,6 @@ FIXTURE(irqs) {
 	char affinity[256];	/* its own */
 };
 
-static bool is_online(int cpu)
-{
-	char path[128];
-
-	snprintf(path, sizeof(path), CPU_DIR "cpu%d/online", cpu);
-	return is(path, "1");
-}
-
 FIXTURE_SETUP(irqs)
 {
 	const char *why = cannot_run();
@@ -35,7 +27,7 @@ FIXTURE_SETUP(irqs)
 	self->echo = -1;
 	if (why)
 		SKIP(return, "%s", why);
-	if (!is_online(OTHER) || !is_online(ISOLATED))
+	if (!cpu_is_online(OTHER) || !cpu_is_online(ISOLATED))
 		SKIP(return, "needs 4 CPUs");
 	if (access(NIC_DEVICE, F_OK))
 		SKIP(return, "needs a network card of virtio");
@@ -118,7 +110,7 @@ TEST_F_TIMEOUT(irqs, its_cpus_stay, 300)
 {
 	ASSERT_EQ(0, put(KEEP, "1"));
 	EXPECT_EQ(-EBUSY, set_online(VICTIM, false));
-	EXPECT_TRUE(is_online(VICTIM));
+	EXPECT_TRUE(cpu_is_online(VICTIM));
 	EXPECT_EQ(0, set_online(OTHER, false));
 	EXPECT_EQ(0, set_online(OTHER, true));
 	ASSERT_EQ(0, put(KEEP, "\n"));

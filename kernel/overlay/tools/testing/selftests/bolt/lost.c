@@ -10,6 +10,7 @@
 #include "cpus.h"
 #include "errors.h"
 #include "events.h"
+#include "lib/place.h"
 #include "sets.h"
 #include "../kselftest_harness.h"
 
@@ -207,12 +208,10 @@ static cpus_t check(struct __test_metadata *_metadata,
 
 static int run_on(int cpu)
 {
-	cpu_set_t set;
+	int err = pin(0, cpu);
 
-	CPU_ZERO(&set);
-	CPU_SET(cpu, &set);
-	if (sched_setaffinity(0, sizeof(set), &set))
-		return -errno;
+	if (err)
+		return err;
 	return sched_getcpu() == cpu ? 0 : -ESRCH;
 }
 

@@ -17,7 +17,7 @@
 #include <sys/wait.h>
 
 #include "bolt.h"
-#include "place.h"
+#include "lib/place.h"
 #include "../kselftest_harness.h"
 
 #define ROUNDS 20

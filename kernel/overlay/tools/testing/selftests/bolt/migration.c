@@ -14,7 +14,7 @@
 #define ROUNDS 6
 #define TASKS_MAX 64
 #define TEXT_MAX 512
-#define GROUP "/sys/fs/cgroup/migration"
+#define GROUP GROUP_DIR "migration"
 /* A task that has not run by then never will. */
 #define PATIENCE_MS 5000
 
@@ -279,12 +279,7 @@ static bool rouse(const struct task *task, bool asleep)
 		return task_lives(task, 2, PATIENCE_MS);
 	if (write(told[1], "", 1) != 1)
 		return false;
-	for (int ms = 0; slot_beats(task->slot) < end; ms++) {
-		if (ms == PATIENCE_MS)
-			return false;
-		wait_ms(1);
-	}
-	return true;
+	return soon(slot_beats(task->slot) >= end, PATIENCE_MS);
 }
 
 /*
@@ -316,7 +311,7 @@ static bool broken_affinity(struct crew *crew,
 			return false;
 		CPU_CLR(2, &set);
 	}
-	if (sched_setaffinity(task->pid, sizeof(set), &set))
+	if (pin_set(task->pid, &set))
 		return false;
 	lives &= rouse(task, asleep);
 	note(text, task, "before");
@@ -341,7 +336,7 @@ TEST_F_TIMEOUT(migration, pinned_tasks_are_let_go_as_natively, 600)
 	char native[TEXT_MAX], bolt[TEXT_MAX];
 	bool broken = false;
 
-	if (put("/sys/fs/cgroup/cgroup.subtree_control", "+cpuset"))
+	if (put(GROUP_DIR "cgroup.subtree_control", "+cpuset"))
 		SKIP(return, "no cpuset controller at /sys/fs/cgroup");
 	ASSERT_EQ(0, mkdir(GROUP, 0755));
 	for (size_t i = 0; i < ARRAY_SIZE(pinneds); i++) {
@@ -399,7 +394,6 @@ static bool away_together(struct crew *crew, const struct pair *how, bool batch,
 	struct task *task = start(crew, &how->kind);
 	bool asleep = how->kind.run == listen_up, lives = true;
 	char pid[16], list[16];
-	cpu_set_t set;
 
 	if (!task)
 		return false;
@@ -407,11 +401,8 @@ static bool away_together(struct crew *crew, const struct pair *how, bool batch,
 		wait_ms(1);
 	text[0] = '\0';
 	snprintf(pid, sizeof(pid), "%d", task->pid);
-	CPU_ZERO(&set);
-	CPU_SET(VICTIM, &set);
-	CPU_SET(2, &set);
 	if ((how->group && put(GROUP "/cgroup.procs", pid)) ||
-	    sched_setaffinity(task->pid, sizeof(set), &set))
+	    pin_pair(task->pid, VICTIM, 2))
 		return false;
 	lives &= rouse(task, asleep);
 	/* By then the task sleeps. */
@@ -439,7 +430,7 @@ TEST_F_TIMEOUT(migration, both_cpus_go, 600)
 	char native[TEXT_MAX], bolt[TEXT_MAX];
 	bool kept;
 
-	if (put("/sys/fs/cgroup/cgroup.subtree_control", "+cpuset"))
+	if (put(GROUP_DIR "cgroup.subtree_control", "+cpuset"))
 		SKIP(return, "no cpuset controller at /sys/fs/cgroup");
 	ASSERT_EQ(0, mkdir(GROUP, 0755));
 	for (size_t i = 0; i < ARRAY_SIZE(pairs); i++) {

@@ -11,10 +11,11 @@
 #include <sys/wait.h>
 
 #include "bolt.h"
+#include "lib/place.h"
 #include "../kselftest_harness.h"
 
 #define ROUNDS 60
-#define GROUP "/sys/fs/cgroup/bolt"
+#define GROUP GROUP_DIR "bolt"
 /* No step takes that long, so a task that is not done by then would wait for ever. */
 #define PATIENCE_MS 60000
 
@@ -80,12 +81,7 @@ static int until_done(struct __test_metadata *_metadata, pid_t *child,
 
 static void move_affinity(pid_t child, int i)
 {
-	cpu_set_t set;
-
-	CPU_ZERO(&set);
-	CPU_SET(i % 2 ? 0 : 2, &set);
-	CPU_SET(VICTIM, &set);
-	sched_setaffinity(child, sizeof(set), &set);
+	pin_pair(child, i % 2 ? 0 : 2, VICTIM);
 }
 
 TEST_F_TIMEOUT(movers, affinity, 300)
@@ -103,7 +99,7 @@ static void move_cpuset(pid_t child, int i)
 	put(GROUP "/cpuset.cpus", i % 2 ? "0-1" : "1-2");
 	snprintf(pid, sizeof(pid), "%d", child);
 	if (i % 8 == 0)
-		put("/sys/fs/cgroup/cgroup.procs", pid);
+		put(GROUP_DIR "cgroup.procs", pid);
 	if (i % 8 == 4)
 		put(GROUP "/cgroup.procs", pid);
 }
@@ -114,7 +110,7 @@ TEST_F_TIMEOUT(movers, cpuset, 300)
 
 	if (access(CPU_DIR "cpu2", F_OK))
 		SKIP(return, "needs three CPUs");
-	if (put("/sys/fs/cgroup/cgroup.subtree_control", "+cpuset"))
+	if (put(GROUP_DIR "cgroup.subtree_control", "+cpuset"))
 		SKIP(return, "no cpuset controller at /sys/fs/cgroup");
 	ASSERT_EQ(0, mkdir(GROUP, 0755));
 	snprintf(pid, sizeof(pid), "%d", self->child);

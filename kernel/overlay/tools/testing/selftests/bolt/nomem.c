@@ -8,7 +8,7 @@
 #define _GNU_SOURCE
 #include "cpus.h"
 #include "errors.h"
-#include "place.h"
+#include "lib/place.h"
 #include "sets.h"
 #include "../kselftest_harness.h"
 

@@ -8,12 +8,12 @@
 #define _GNU_SOURCE
 #include <dirent.h>
 #include <glob.h>
-#include <linux/perf_event.h>
 #include <sys/time.h>
 #include <sys/timerfd.h>
 
 #include "cpus.h"
 #include "facts.h"
+#include "lib/perf.h"
 #include "tasks.h"
 #include "wire.h"
 #include "../kselftest_harness.h"
@@ -174,19 +174,14 @@ static void run_child(struct slot *slot)
 	struct timeval tv = { .tv_usec = 4000 };
 	int timer = timerfd_create(CLOCK_MONOTONIC, 0), fds[2];
 	unsigned long long n;
-	cpu_set_t set;
 	char c;
 
 	if (pin(0, child_cpu) || socketpair(AF_UNIX, SOCK_DGRAM, 0, fds) ||
 	    setsockopt(fds[0], SOL_SOCKET, SO_RCVTIMEO, &tv, sizeof(tv)) ||
 	    timerfd_settime(timer, 0, &when, NULL))
 		_exit(1);
-	if (child_kind == WIDE) {
-		CPU_ZERO(&set);
-		CPU_SET(child_cpu, &set);
-		CPU_SET(child_survivor, &set);
-		sched_setaffinity(0, sizeof(set), &set);
-	}
+	if (child_kind == WIDE)
+		pin_pair(0, child_cpu, child_survivor);
 	for (;;) {
 		if (child_kind == WHEEL)
 			recv(fds[0], &c, 1, 0);
@@ -199,14 +194,7 @@ static void run_child(struct slot *slot)
 
 static int clock_event(int cpu)
 {
-	struct perf_event_attr attr = {
-		.size = sizeof(attr),
-		.type = PERF_TYPE_SOFTWARE,
-		.config = PERF_COUNT_SW_CPU_CLOCK,
-	};
-
-	return syscall(SYS_perf_event_open, &attr, -1, cpu, -1,
-		       PERF_FLAG_FD_CLOEXEC);
+	return event_open_software(PERF_COUNT_SW_CPU_CLOCK, cpu);
 }
 
 /* Returns how far @fd counts within 10 ms; 0 also if it cannot be read any more. */
@@ -225,17 +213,10 @@ static long long counted(int fd)
 /* Returns how far the clock that the timekeeper's tick advances goes within 50 ms. */
 static long long coarse_ms(void)
 {
-	struct timespec from, to, now, start;
+	long long from = clock_ns(CLOCK_MONOTONIC_COARSE);
 
-	clock_gettime(CLOCK_MONOTONIC, &start);
-	clock_gettime(CLOCK_MONOTONIC_COARSE, &from);
-	do {
-		clock_gettime(CLOCK_MONOTONIC, &now);
-	} while ((now.tv_sec - start.tv_sec) * 1000 +
-		 (now.tv_nsec - start.tv_nsec) / MSEC < 50);
-	clock_gettime(CLOCK_MONOTONIC_COARSE, &to);
-	return (to.tv_sec - from.tv_sec) * 1000 +
-	       (to.tv_nsec - from.tv_nsec) / MSEC;
+	burn_ns(CLOCK_MONOTONIC, 50 * MSEC);
+	return (clock_ns(CLOCK_MONOTONIC_COARSE) - from) / MSEC;
 }
 
 static int one_by_one(const int *cpus, int nr, bool online)

@@ -10,6 +10,7 @@
 #include "bolt.h"
 #include "draw.h"
 #include "env.h"
+#include "lib/cpulist.h"
 #include "rules.h"
 #include "tree.h"
 #include "../kselftest_harness.h"
@@ -36,12 +37,9 @@ static unsigned int roll(struct world *w, unsigned int below)
 
 static void find_cpus(struct world *w)
 {
-	char path[128];
-
 	w->up = sysconf(_SC_NPROCESSORS_ONLN);
 	for (int cpu = 0; cpu < MAX_CPUS; cpu++) {
-		snprintf(path, sizeof(path), CPU_DIR "cpu%d/online", cpu);
-		if (access(path, F_OK))
+		if (!cpu_is_movable(cpu))
 			continue;
 		w->cpus[w->n] = cpu;
 		w->online[w->n++] = true;
@@ -51,24 +49,18 @@ static void find_cpus(struct world *w)
 /* Reads the CPUs of a list such as "0,2-3". */
 static unsigned long long mask_of(const char *path)
 {
-	char text[256], *at = text;
 	unsigned long long mask = 0;
+	char text[256];
+	const char *at = text;
+	long first, last;
+	int more;
 
 	if (get(path, text, sizeof(text)))
 		return ~0ULL;
-	while (*at) {
-		long first = strtol(at, &at, 10), last = first;
-
-		if (*at == '-')
-			last = strtol(at + 1, &at, 10);
+	while ((more = cpulist_next(&at, &first, &last)) > 0)
 		for (; first <= last && first < MAX_CPUS; first++)
 			mask |= 1ULL << first;
-		if (*at == ',')
-			at++;
-		else if (*at)
-			return ~0ULL;
-	}
-	return mask;
+	return more ? ~0ULL : mask;
 }
 
 /* Returns NULL, or the rule that does not hold although it always must. */

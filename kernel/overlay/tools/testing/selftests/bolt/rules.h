@@ -4,7 +4,7 @@
 #define SELFTESTS_BOLT_RULES_H
 
 #include "bolt.h"
-#include "place.h"
+#include "lib/place.h"
 
 /* Returns the page faults of all CPUs, CPUs that are offline included. */
 static inline unsigned long long rules_faults(void)

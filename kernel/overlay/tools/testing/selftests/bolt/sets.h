@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "bolt.h"
+#include "lib/cpulist.h"
 
 #define SETS_MAX 64
 #define CPU(n) (1ULL << (n))
@@ -25,23 +26,21 @@ typedef uint64_t cpus_t;
  */
 static inline bool cpus_read(const char *path, cpus_t *set)
 {
-	char text[4096], *at = text;
+	char text[4096];
+	const char *at = text;
+	long first, last;
+	int more;
 
 	*set = 0;
 	if (get(path, text, sizeof(text)))
 		return false;
-	while (isdigit(*at)) {
-		unsigned long first = strtoul(at, &at, 10), last = first;
-
-		if (*at == '-')
-			last = strtoul(at + 1, &at, 10);
+	while ((more = cpulist_next(&at, &first, &last)) > 0) {
 		if (last >= SETS_MAX)
 			return false;
 		for (; first <= last; first++)
 			*set |= CPU(first);
-		at += *at == ',';
 	}
-	return !*at;
+	return !more;
 }
 
 /* Writes the set as a list, with an order and overlaps that depend on @style. */
@@ -133,8 +132,6 @@ struct world {
 /* Reads which CPUs the machine has. False: more CPUs than fit in a set. */
 static inline bool world_look(struct world *world)
 {
-	char path[128];
-
 	memset(world, 0, sizeof(*world));
 	if (!cpus_read(CPU_DIR "possible", &world->possible) ||
 	    !cpus_read(CPU_DIR "present", &world->present))
@@ -142,8 +139,7 @@ static inline bool world_look(struct world *world)
 	for (int cpu = 0; cpu < SETS_MAX; cpu++) {
 		if (world->possible & CPU(cpu))
 			world->nr = cpu + 1;
-		snprintf(path, sizeof(path), CPU_DIR "cpu%d/online", cpu);
-		if (!access(path, F_OK))
+		if (cpu_is_movable(cpu))
 			world->movable |= CPU(cpu);
 	}
 	world->page = sysconf(_SC_PAGESIZE);
@@ -159,7 +155,7 @@ struct sight {
 
 static inline bool sight_take(const struct world *world, struct sight *sight)
 {
-	char path[128];
+	char path[ONLINE_PATH_MAX];
 
 	memset(sight, 0, sizeof(*sight));
 	if (!cpus_read(CPU_DIR "online", &sight->online) ||
@@ -169,7 +165,7 @@ static inline bool sight_take(const struct world *world, struct sight *sight)
 	for (int cpu = 0; cpu < world->nr; cpu++) {
 		if (!(world->movable & CPU(cpu)))
 			continue;
-		snprintf(path, sizeof(path), CPU_DIR "cpu%d/online", cpu);
+		online_path(cpu, path);
 		if (is(path, "1"))
 			sight->files |= CPU(cpu);
 		else if (!is(path, "0"))

@@ -6,7 +6,7 @@
 #include <sys/wait.h>
 
 #include "bolt.h"
-#include "place.h"
+#include "lib/place.h"
 #include "slabs.h"
 #include "../kselftest_harness.h"
 

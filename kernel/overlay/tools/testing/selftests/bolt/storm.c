@@ -20,6 +20,7 @@
 #include <sys/prctl.h>
 
 #include "errors.h"
+#include "lib/args.h"
 #include "storm.h"
 #include "tree.h"
 #include "../kselftest.h"
@@ -34,19 +35,9 @@ static struct tally *tallies;
 static const struct kind *cast[CAST];
 static int players;		/* how many actors there are */
 
-static const char *option(char **args, const char *key, const char *fallback)
-{
-	size_t len = strlen(key);
-
-	for (; *args; args++)
-		if (!strncmp(*args, key, len) && (*args)[len] == '=')
-			return *args + len + 1;
-	return fallback;
-}
-
 static long long now_ms(void)
 {
-	return clock_ns(CLOCK_MONOTONIC) / 1000000;
+	return now_ns() / 1000000;
 }
 
 /* Adds the actors of "NAME*N". False: there is no such kind, or no room. */
@@ -120,13 +111,11 @@ static void start(int which, unsigned long long seed)
 
 	tallies[which].outside = true;
 	fflush(stdout);
-	pid = fork();
+	pid = fork_mortal();
 	if (pid < 0)
 		ksft_exit_fail_perror("fork");
-	if (!pid) {
-		prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if (!pid)
 		act(which, seed);
-	}
 	tallies[which].pid = pid;
 }
 
@@ -245,7 +234,7 @@ static bool set_up(char **args)
 		return false;
 	storm->players = storm->world.movable & ~CPU(0);
 	storm->top = states[hp_states(states) - 1].nr;
-	storm->module = option(args, "module", NULL);
+	storm->module = arg_text(args, "module", NULL);
 	return true;
 }
 
@@ -283,11 +272,11 @@ static struct tree before, after;
 
 int main(int argc, char **args)
 {
-	const char *seed_text = option(args, "seed", NULL), *rule, *line;
+	const char *seed_text = arg_text(args, "seed", NULL), *rule, *line;
 	unsigned long long seed = strtoull(seed_text ?: "0", NULL, 0);
-	long long begin, seconds = atoll(option(args, "seconds", "20"));
-	unsigned long wanted = strtoul(option(args, "requests", "1000"), NULL, 0);
-	bool bolt = atoi(option(args, "bolt", "1"));
+	long long begin, seconds = atoll(arg_text(args, "seconds", "20"));
+	unsigned long wanted = strtoul(arg_text(args, "requests", "1000"), NULL, 0);
+	bool bolt = atoi(arg_text(args, "bolt", "1"));
 	char last[TEXT_MAX];
 	unsigned long batch;
 
@@ -301,7 +290,7 @@ int main(int argc, char **args)
 	ksft_set_plan(3);
 	seed = seed ?: now_ms();
 	ksft_print_msg("seed=%llu\n", seed);
-	hire_all(option(args, "actors", DEFAULT_ACTORS));
+	hire_all(arg_text(args, "actors", DEFAULT_ACTORS));
 	if (enable(false) || all_back())
 		ksft_exit_fail_msg("CPUs do not come online before anything has begun\n");
 	tree_of_cpus(&before, true);

@@ -11,6 +11,7 @@
 
 #include "cpus.h"
 #include "draw.h"
+#include "lib/children.h"
 #include "model.h"
 #include "rules.h"
 #include "sets.h"
@@ -359,11 +360,10 @@ static inline void hog(struct actor *actor)
 	if (file)
 		fclose(file);
 	kb = kb / 8 * (5 + roll(actor, 5));
-	pid = fork();
+	pid = fork_mortal();
 	if (!pid) {
 		char *map;
 
-		prctl(PR_SET_PDEATHSIG, SIGKILL);
 		put("/proc/self/oom_score_adj", "1000");
 		map = mmap(NULL, kb << 10, PROT_READ | PROT_WRITE,
 			   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -390,27 +390,18 @@ static inline void starve(struct actor *actor)
 	if (!cpus_read(CPU_DIR "online", &online))
 		return;
 	for (int cpu = 0; cpu < SETS_MAX; cpu++) {
-		struct timespec now, end;
 		pid_t pid;
 
 		if (!(online & CPU(cpu)))
 			continue;
-		pid = fork();
+		pid = fork_mortal();
 		n += pid > 0;
 		if (pid)
 			continue;
-		prctl(PR_SET_PDEATHSIG, SIGKILL);
 		/* The CPU may have gone offline. */
 		if (pin(0, cpu) || sched_setscheduler(0, SCHED_FIFO, &param))
 			_exit(0);
-		clock_gettime(CLOCK_MONOTONIC, &end);
-		end.tv_nsec += ms * 1000000;
-		end.tv_sec += end.tv_nsec / 1000000000;
-		end.tv_nsec %= 1000000000;
-		do {
-			clock_gettime(CLOCK_MONOTONIC, &now);
-		} while (now.tv_sec < end.tv_sec ||
-			 (now.tv_sec == end.tv_sec && now.tv_nsec < end.tv_nsec));
+		burn_ns(CLOCK_MONOTONIC, ms * 1000000);
 		_exit(0);
 	}
 	while (n--)

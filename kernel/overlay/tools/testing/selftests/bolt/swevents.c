@@ -9,9 +9,9 @@
  */
 #define _GNU_SOURCE
 #include <dirent.h>
-#include <linux/perf_event.h>
 
 #include "draw.h"
+#include "lib/perf.h"
 #include "tasks.h"
 #include "../kselftest_harness.h"
 
@@ -70,12 +70,12 @@ static bool counts(int fd, int cpu)
 static int open_switches(pid_t pid, unsigned long long format)
 {
 	struct perf_event_attr attr = {
-		.type = PERF_TYPE_SOFTWARE, .size = sizeof(attr),
+		.type = PERF_TYPE_SOFTWARE,
 		.config = PERF_COUNT_SW_CONTEXT_SWITCHES,
 		.read_format = format,
 	};
 
-	return syscall(SYS_perf_event_open, &attr, pid, -1, -1, 0);
+	return event_open(&attr, pid, -1);
 }
 
 /*
@@ -93,8 +93,8 @@ static void opener(struct stage *stage)
 
 		while (peek(&stage->go) < round)
 			sched_yield();
-		start = clock_ns(CLOCK_MONOTONIC) + draw64(&seed, 3 * stage->span_ns / 4);
-		while (clock_ns(CLOCK_MONOTONIC) < start)
+		start = now_ns() + draw64(&seed, 3 * stage->span_ns / 4);
+		while (now_ns() < start)
 			;
 		stage->within += peek(&stage->over) < round;
 		fd = open_switches(0, 0);
@@ -125,12 +125,10 @@ FIXTURE_SETUP(swevents)
 			   MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	ASSERT_NE(MAP_FAILED, self->stage);
 	self->stage->span_ns = 1000000;
-	self->pid = fork();
+	self->pid = fork_mortal();
 	ASSERT_GE(self->pid, 0);
-	if (!self->pid) {
-		prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if (!self->pid)
 		opener(self->stage);
-	}
 }
 
 FIXTURE_TEARDOWN(swevents)
@@ -153,10 +151,10 @@ static void rounds(struct __test_metadata *_metadata, struct stage *stage,
 
 		round++;
 		ASSERT_EQ(0, set(false));
-		start = clock_ns(CLOCK_MONOTONIC);
+		start = now_ns();
 		bump(&stage->go);
 		ASSERT_EQ(0, set(true));
-		stage->span_ns = clock_ns(CLOCK_MONOTONIC) - start;
+		stage->span_ns = now_ns() - start;
 		bump(&stage->over);
 		while (peek(&stage->done) < round && patience--)
 			wait_ms(1);

@@ -4,14 +4,14 @@
 #define SELFTESTS_BOLT_TASKS_H
 
 #include <sched.h>
-#include <signal.h>
 #include <sys/mman.h>
-#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
 #include "bolt.h"
-#include "place.h"
+#include "lib/children.h"
+#include "lib/place.h"
+#include "lib/soon.h"
 
 /* Memory in which a child shows what it does. */
 struct slot {
@@ -70,9 +70,8 @@ static inline pid_t task_start(struct task *task, struct slot *slot,
 			       void (*run)(struct slot *slot))
 {
 	task->slot = slot;
-	task->pid = fork();
+	task->pid = fork_mortal();
 	if (!task->pid) {
-		prctl(PR_SET_PDEATHSIG, SIGKILL);
 		run(slot);
 		_exit(0);
 	}
@@ -93,12 +92,7 @@ static inline bool task_lives(const struct task *task, unsigned long n, long ms)
 {
 	unsigned long end = slot_beats(task->slot) + n;
 
-	for (; slot_beats(task->slot) < end; ms--) {
-		if (ms <= 0)
-			return false;
-		wait_ms(1);
-	}
-	return true;
+	return soon(slot_beats(task->slot) >= end, ms);
 }
 
 /* Reads the value of a line of /proc/PID/status. */

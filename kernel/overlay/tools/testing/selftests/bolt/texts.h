@@ -8,23 +8,6 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Reads the file to its end: its length, or a negative error number. */
-static inline ssize_t read_all(const char *path, char *text, size_t size)
-{
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
-	size_t len = 0;
-	ssize_t n = 0;
-
-	if (fd < 0)
-		return -errno;
-	while (len < size && (n = read(fd, text + len, size - len)) > 0)
-		len += n;
-	if (n < 0)
-		n = -errno;
-	close(fd);
-	return n < 0 ? n : (ssize_t)len;
-}
-
 /*
  * Removes the lines of bolt/stats that say how much memory is kept, as that changes when
  * other CPUs free what the slabs of parked CPUs hold. Returns the new length.

@@ -28,7 +28,7 @@
 #define PATIENCE_MS 10000
 #define MESSAGE 512
 #define WINDOW 32
-#define GROUP "/sys/fs/cgroup/traffic"
+#define GROUP GROUP_DIR "traffic"
 #define RPS "/sys/class/net/lo/queues/rx-0/rps_cpus"
 
 /* Ends a child, which leaves the number of the line that found something wrong. */
@@ -87,8 +87,7 @@ static void echo(struct slot *slot, int ours, int theirs, bool in_order)
 	/* Bit i: message first + i is back. */
 	unsigned int first = 0, back = 0, sent = 0, nr;
 
-	if (!fork()) {
-		prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if (!fork_mortal()) {
 		while (read_all(theirs, text, MESSAGE) &&
 		       write_all(theirs, text, MESSAGE))
 			;
@@ -205,8 +204,7 @@ static void event(struct slot *slot)
 	int fd = eventfd(0, EFD_SEMAPHORE), done = eventfd(0, EFD_SEMAPHORE);
 	unsigned long long n = 1;
 
-	if (!fork()) {
-		prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if (!fork_mortal()) {
 		while (read_all(fd, &n, sizeof(n)) &&
 		       write_all(done, &n, sizeof(n)))
 			;

@@ -3,6 +3,7 @@
 #define _GNU_SOURCE
 #include <sched.h>
 
+#include "lib/place.h"
 #include "sets.h"
 #include "../kselftest_harness.h"
 
@@ -162,14 +163,10 @@ TEST_F(warm, return_to_the_same_place)
 /* The CPU runs tasks after each of many returns. */
 TEST_F(warm, returned_cpu_runs_tasks)
 {
-	cpu_set_t only;
-
-	CPU_ZERO(&only);
-	CPU_SET(VICTIM, &only);
 	for (int i = 0; i < ROUNDS; i++) {
 		ASSERT_EQ(0, set_online(VICTIM, false));
 		ASSERT_EQ(0, set_online(VICTIM, true));
-		ASSERT_EQ(0, sched_setaffinity(0, sizeof(only), &only));
+		ASSERT_EQ(0, pin(0, VICTIM));
 		/* The tick and timers of the CPU must work. */
 		wait_ms(2);
 		EXPECT_EQ(VICTIM, sched_getcpu());

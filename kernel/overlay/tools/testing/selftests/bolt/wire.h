@@ -8,14 +8,13 @@
 
 #include <arpa/inet.h>
 #include <libgen.h>
-#include <net/if.h>
 #include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
-#include <sys/ioctl.h>
 #include <sys/socket.h>
 
 #include "bolt.h"
+#include "lib/interface.h"
 
 #define NIC "eth0"
 #define MAX_CPUS 64
@@ -130,23 +129,7 @@ static inline void busy_stop(struct busy *busy)
 
 static inline int nic_up(void)
 {
-	struct sockaddr_in *address;
-	struct ifreq request = { .ifr_name = NIC };
-	int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0), err;
-
-	if (fd < 0)
-		return -errno;
-	address = (struct sockaddr_in *)&request.ifr_addr;
-	address->sin_family = AF_INET;
-	address->sin_addr.s_addr = inet_addr("10.0.2.15");
-	err = ioctl(fd, SIOCSIFADDR, &request);
-	address->sin_addr.s_addr = inet_addr("255.255.255.0");
-	err = err ?: ioctl(fd, SIOCSIFNETMASK, &request);
-	request.ifr_flags = IFF_UP | IFF_RUNNING;
-	err = err ?: ioctl(fd, SIOCSIFFLAGS, &request);
-	err = err ? -errno : 0;
-	close(fd);
-	return err;
+	return interface_up(NIC, "10.0.2.15", "255.255.255.0");
 }
 
 static inline int echo_open(void)

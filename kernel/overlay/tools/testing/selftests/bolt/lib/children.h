@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Child processes. */
+#ifndef SELFTESTS_BOLT_LIB_CHILDREN_H
+#define SELFTESTS_BOLT_LIB_CHILDREN_H
+
+#include <signal.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+/* fork() of a child that is killed when its parent ends. */
+static inline pid_t fork_mortal(void)
+{
+	pid_t parent = getpid(), pid = fork();
+
+	if (!pid) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		/* A parent that has ended before is not noticed otherwise. */
+		if (getppid() != parent)
+			_exit(1);
+	}
+	return pid;
+}
+
+#endif /* SELFTESTS_BOLT_LIB_CHILDREN_H */
