@@ -6,7 +6,7 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <net/if.h>
-#include <string.h>
+#include <stdio.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -33,7 +33,7 @@ static inline int interface_up(const char *name, const char *host, const char *m
 
 	if (fd < 0)
 		return -errno;
-	strncpy(request.ifr_name, name, sizeof(request.ifr_name) - 1);
+	snprintf(request.ifr_name, sizeof(request.ifr_name), "%s", name);
 	if (interface_set(fd, SIOCSIFADDR, &request, host) ||
 	    interface_set(fd, SIOCSIFNETMASK, &request, mask))
 		err = -errno;
