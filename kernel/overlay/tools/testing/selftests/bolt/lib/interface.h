@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <net/if.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
