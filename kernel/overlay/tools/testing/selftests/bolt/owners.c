@@ -461,7 +461,7 @@ TEST_F_TIMEOUT(owners, of_performance_events, 7200)
 			EXPECT_EQ(0, counted(theirs[i]));
 			close(theirs[i]);
 			again = clock_event(self->leaving[i]);
-			EXPECT_EQ(-1, again);
+			EXPECT_EQ(-ENODEV, again);
 		}
 		ASSERT_EQ(0, go(self->leaving, self->nr_leaving, self->list,
 				round % 4 != 1, true));
