@@ -6,8 +6,8 @@
  * - Delay: a CPU goes when no decision of "hold" has wanted the CPU.
  * - Dwell: a CPU that came stays for "dwell" at least.
  * - Limit: there are so many changes in a minute at most. The last change that is left brings all
- * CPUs, so that no load has to wait until the minute is over. Only CPUs of the floor come even when
- * no change is left.
+ *   CPUs, so that no load has to wait until the minute is over. Only CPUs of the floor come even
+ *   when no change is left.
  *
  * These functions are pure, too, as policies are: the caller says what time it is.
  */
