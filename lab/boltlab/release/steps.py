@@ -29,6 +29,7 @@ class Step:
     command: str
     hours: float
     until: str = ""
+    again: str = ""
 
 
 @dataclass(frozen=True)
@@ -104,9 +105,13 @@ def run(step: Step, place: Path) -> Done:
     start = time.monotonic()
     end = ENDS.get(step.until)
     status = 0
+    last = state(place).get(step.name)
+    more = step.again if last and last.status else ""
     while not end or end():
         before = end() if end else []
-        status = _call(step, place)
+        status = _call(step, place, more)
+        if more and status == USAGE:
+            status = _call(step, place, more="")
         if status or not end:
             break
         ui.say(f"{step.name}: {len(end())} of {len(before)} are left")
@@ -125,8 +130,8 @@ def log(step: Step, place: Path) -> Path:
     return place / f"{step.name}.log"
 
 
-def _call(step: Step, place: Path) -> int:
-    words = [word.format(folder=place) for word in step.command.split()]
+def _call(step: Step, place: Path, more: str) -> int:
+    words = [word.format(folder=place) for word in f"{step.command} {more}".split()]
     with log(step, place).open("ab") as out, ui.status(f"./bolt {' '.join(words)}"):
         done = subprocess.run(
             [str(paths.REPO / "bolt"), *words],

@@ -64,6 +64,7 @@ def test_the_table() -> None:
         parser = cli._Parser(prog=name)
         cli.load(name).add_arguments(parser)
         parser.parse_args(words)
+        parser.parse_args([*words, *step.again.split()])
 
 
 def test_wrong_tables(tmp_path: Path) -> None:
@@ -117,6 +118,27 @@ def test_a_step_with_an_end_is_called_until_then(
     monkeypatch.setattr(steps, "ENDS", {"goals": lambda: next(left)})
     assert cli.main(["release-check", "--only", "torture"]) == 0
     assert asked(tmp_path) == ["torture", "torture"]
+
+
+def test_a_bench_that_failed_goes_on(clone: Path, tmp_path: Path) -> None:
+    def lines() -> list[str]:
+        text = (tmp_path / "asked").read_text()
+        (tmp_path / "asked").unlink()
+        return [line.split(" ", 1)[1] for line in text.splitlines()]
+
+    words = ["release-check", "--only", "bench"]
+    usual = f"--arch all --json {steps.folder()}/bench.json"
+    (tmp_path / "bad").touch()
+    assert cli.main(words) == 1
+    assert lines() == [usual]
+    assert cli.main(words) == 1
+    assert lines() == [f"{usual} --resume"]
+    # Nothing is kept: the command refuses --resume as a wrong use.
+    (clone / "bolt").write_text(
+        f'#!/bin/sh\necho "$*" >>{tmp_path}/asked\ncase $* in *resume) exit 2; esac\n'
+    )
+    assert cli.main(words) == 0
+    assert lines() == [f"{usual} --resume", usual]
 
 
 def test_wrong_calls(
