@@ -41,12 +41,12 @@ static inline int group_make(const char *root, const char *group)
 	return mkdir(path, 0755) ? -errno : 0;
 }
 
-static inline void group_remove(const char *root, const char *group)
+static inline int group_remove(const char *root, const char *group)
 {
 	char path[256];
 
 	snprintf(path, sizeof(path), "%s/bolt-%s", root, group);
-	rmdir(path);
+	return rmdir(path) ? -errno : 0;
 }
 
 #endif /* SELFTESTS_BOLT_GROUPS_H */

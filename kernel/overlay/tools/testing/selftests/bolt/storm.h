@@ -11,6 +11,7 @@
 
 #include "cpus.h"
 #include "draw.h"
+#include "groups.h"
 #include "lib/children.h"
 #include "model.h"
 #include "rules.h"
@@ -30,6 +31,7 @@ enum {
 	MAY_2BIG = 1 << 6,
 	MAY_AGAIN = 1 << 7,
 	MAY_NOENT = 1 << 8,
+	MAY_NOSPC = 1 << 9,
 };
 
 static inline unsigned int may_of(int err)
@@ -41,6 +43,7 @@ static inline unsigned int may_of(int err)
 		{ EBUSY, MAY_BUSY }, { EPERM, MAY_PERM }, { EOPNOTSUPP, MAY_OFF },
 		{ ENOMEM, MAY_NOMEM }, { EINVAL, MAY_INVAL }, { ENODEV, MAY_NODEV },
 		{ E2BIG, MAY_2BIG }, { EAGAIN, MAY_AGAIN }, { ENOENT, MAY_NOENT },
+		{ ENOSPC, MAY_NOSPC },
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(known); i++)
@@ -409,6 +412,72 @@ static inline void starve(struct actor *actor)
 	book(actor, "starve", 0, 0);
 }
 
+static inline bool has_cpusets(const struct storm *storm)
+{
+	return storm->players && !group_no_cpusets();
+}
+
+/* Starts a task in @group, if the group has a CPU; returns the task, or -errno. */
+static inline pid_t inhabit(struct actor *actor, const char *group)
+{
+	pid_t pid = fork_mortal();
+	char text[16];
+
+	while (!pid)
+		burn_ns(CLOCK_MONOTONIC, 1000000);
+	if (pid > 0) {
+		snprintf(text, sizeof(text), "%d", pid);
+		book(actor, "cgroup.procs", group_put(V2, group, "cgroup.procs", text),
+		     MAY_NOSPC);
+	}
+	return pid;
+}
+
+/* Removes @group, from which the last task may not quite have gone. */
+static inline int evacuate(const char *group)
+{
+	int err = -EBUSY;
+
+	for (int i = 0; i < 1000 && err == -EBUSY; i++) {
+		err = group_remove(V2, group);
+		if (err)
+			wait_ms(1);
+	}
+	return err;
+}
+
+/*
+ * Makes a cpuset partition of one CPU or two, which no task of other groups may use
+ * until the partition ends. A partition whose CPUs are all offline has no CPU.
+ */
+static inline void enclose(struct actor *actor)
+{
+	cpus_t set = CPU(one_player(actor)) | CPU(one_player(actor));
+	const char *kind = roll(actor, 2) ? "isolated" : "root";
+	char group[32], text[SETS_TEXT];
+	pid_t pid;
+	int err;
+
+	snprintf(group, sizeof(group), "partition-%d", getpid());
+	cpus_text(set, 0, text);
+	err = group_make(V2, group) ?: group_put(V2, group, "cpuset.cpus", text) ?:
+	      group_put(V2, group, "cpuset.cpus.partition", kind);
+	book(actor, "make a partition", err, 0);
+	pid = inhabit(actor, group);
+	wait_ms(roll(actor, 40));
+	if (pid > 0 && roll(actor, 2)) {
+		kill(pid, SIGKILL);
+		waitpid(pid, NULL, 0);
+		pid = 0;
+	}
+	book(actor, "end a partition", group_put(V2, group, "cpuset.cpus.partition", "member"), 0);
+	if (pid > 0) {
+		kill(pid, SIGKILL);
+		waitpid(pid, NULL, 0);
+	}
+	book(actor, "remove a group", evacuate(group), 0);
+}
+
 static const struct kind kinds[] = {
 	{ "batch", batch, has_players, 0, 4, true },
 	{ "malformed", malformed, NULL, 0, 8, false },
@@ -426,6 +495,7 @@ static const struct kind kinds[] = {
 	{ "module", come_and_go, has_module, 0, 50, false },
 	{ "hog", hog, NULL, MAY_NOMEM, 200, false },
 	{ "starve", starve, NULL, 0, 40, false },
+	{ "partition", enclose, has_cpusets, 0, 20, false },
 };
 
 #endif /* SELFTESTS_BOLT_STORM_H */
