@@ -15,13 +15,13 @@ from boltlab.kernel.source import Source
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    parser.addoption("--kernel-source", type=Path, help="kernel source, not Debian's")
-    parser.addoption("--jobs", type=int, default=1, help="jobs of make")
-    parser.addoption("--nightly", action="store_true", help="run the long form as well")
+    parser.addoption("--kernel-source", type=Path, help="kernel source to use in place of Debian's")
+    parser.addoption("--jobs", type=int, default=1, help="how many jobs make may run")
+    parser.addoption("--nightly", action="store_true", help="run tests marked nightly as well")
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Deselect nightly tests unless asked for, rather than skip them, which shows nothing."""
+    """Without --nightly, deselect nightly tests, so that the summary lists no skips of these."""
     if config.getoption("--nightly"):
         return
     long = [item for item in items if item.get_closest_marker("nightly")]
@@ -31,7 +31,10 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 class Scheduling(LoadScopeScheduling):  # type: ignore[misc]  # pytest-xdist has no types
-    """A guest is a piece of work; the other tests of a folder are one and share its fixtures."""
+    """Any worker takes one test of guest/; one worker takes all tests of another folder.
+
+    The tests of such a folder share fixtures, which otherwise each worker would have to make.
+    """
 
     def _split_scope(self, nodeid: str) -> str:
         folder = nodeid.partition("::")[0].rpartition("/")[0]

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Matrices on a private cluster of Slurm: an element that is killed in the middle changes nothing.
+"""Matrices on a private cluster of Slurm: killing an element midway does not change the result.
 
-The cluster is Debian's Slurm and munge, unpacked into the cache, with ports, key and state of its
-own (boltlab.engine.cluster).
+The cluster runs Debian's Slurm and munge, unpacked into the lab's cache, with its own ports, key
+and state (boltlab.engine.cluster).
 """
 
 import os
@@ -25,7 +25,8 @@ pytestmark = pytest.mark.nightly
 
 HOST = arch.select(None)[0].name
 
-# Counts that differ from row to row, and a failure in each fourth row.
+# The command of a row: writes a ledger with counts that differ from row to row. In each fourth row
+# the ledger has a failure, and the command fails.
 STUB = """#!/bin/sh
 number=$1 ledger=$2
 echo $$ >"$PIDS/$number"
@@ -45,7 +46,7 @@ END
 
 @pytest.fixture
 def fleet(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """A private cluster, and the folder with its files."""
+    """Run a private cluster; yield the folder with its files."""
     folder = tmp_path / "c"
     with cluster.private(folder, cluster.programs()) as env:
         for name in ("PATH", "LD_LIBRARY_PATH", "SLURM_CONF"):
@@ -55,7 +56,7 @@ def fleet(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 
 
 def kill_one(place: int, after: float) -> threading.Thread:
-    """Kill, once, the element at ``place`` of the first array, when it has run for ``after`` s."""
+    """Kill the element at ``place`` of the first array once, ``after`` seconds after its start."""
 
     def kill() -> None:
         while not ((found := (slurm.queue("1") or {}).get(place)) and found.state == "RUNNING"):
@@ -99,7 +100,7 @@ def test_an_element_is_killed(
     monkeypatch.setattr(slurm, "queue", look)
     slurm.run(rows, folder, at_once=1, poll=0.2)
     killer.join(10)
-    assert most == 1  # the throttle, on a machine with room for two
+    assert most == 1  # because of at_once: the cluster has CPUs for two elements
     merged = books([each.ledger for each in slurm.ended(rows, folder)])
     serial = []
     for number, row in enumerate(rows):

@@ -21,7 +21,7 @@ NATIVELY = "cpubolt: Bolt is not enabled: the CPUs changed one after the other"
 
 
 def play(kernel: Kernels, arch: str, name: str) -> GuestResult:
-    """Run the scenario ``name`` on ``arch``; a command of it that fails fails the run."""
+    """Run the scenario ``name`` on ``arch``; the run fails if a command of the scenario fails."""
     wanted = scenario.load(name)
     target = ARCHES[arch]
     guest = wanted.guest(target, kernel(arch, wanted.kernel), target.default_setting)
@@ -37,7 +37,7 @@ def test_requests(kernel: Kernels, arch: str) -> None:
     lines = output(play(kernel, arch, "cpubolt"))
     text = "\n".join(lines)
     assert len(re.findall(r"^CPUs 2-3 are offline, \d+\.\d\d ms$", text, re.M)) >= 2
-    # The other lines come from requests that ran while another program changed a CPU.
+    # More lines may come from requests during which another program changed a CPU.
     assert lines.count(NATIVELY) >= 3
     assert lines.index("Bolt: disabled") > lines.index(NATIVELY)
     assert "Bolt: enabled, settle delay 60000 ms" in lines
@@ -64,12 +64,13 @@ def test_a_kernel_without_bolt(kernel: Kernels, arch: str) -> None:
 
 
 def test_what_a_request_costs(kernel: Kernels, arch: str) -> None:
-    """Virtual time from the program's first instruction to its end, with the request itself."""
+    """Samples are virtual time from cpubolt's first instruction to its end, request included."""
     done = play(kernel, arch, "cpubolt-cost")
     samples = {name: median(ns) / 1e6 for name, ns in done.samples().items()}
     assert [row["tasks"] for row in done.records if "tasks" in row] == [200]
     assert 0 < samples["version"] < samples["offline_no_check"] < samples["offline_look"]
     assert samples["offline_no_check"] < 1
-    # In the emulator a cold bring-up of an x86 CPU takes up to 0.8 ms more: docs/measuring.md.
+    # The fastest sample counts, because in the emulator a cold bring-up of an x86 CPU takes up to
+    # 0.8 ms longer than a warm one: docs/measuring.md.
     assert min(done.samples()["online"]) < 1e6
     assert samples["offline_look"] < 5

@@ -10,14 +10,15 @@ from tests.guest.test_guest import Kernels, output, play
 
 pytestmark = [pytest.mark.guest, pytest.mark.parametrize("arch", ARCHES)]
 
-# Limits of memory and of CPU time: per cent of a CPU at twenty intervals a second, and at one.
+# Limits of the daemon: kB of memory, and per cent of a CPU at twenty intervals a second (MOST_BUSY)
+# and at one interval a second (MOST_IDLE).
 MOST_KB = 5000
 MOST_BUSY = 1
 MOST_IDLE = 0.1
 
 
 def test_beside_a_load(kernel: Kernels, arch: str) -> None:
-    """The guest fails if a CPU is lost, or if the daemon changes a CPU of another program."""
+    """The guest fails if a CPU stays offline, or if the daemon undoes another program's change."""
     text = "\n".join(output(play(kernel, arch, "cpuboltd")))
     assert re.search(r"^CPU 3 is offline: cpuboltd took it \d+ s ago, for the policy", text, re.M)
     assert "lease 1: CPUs 2-3 for 2 s" in text
@@ -36,7 +37,7 @@ def test_beside_a_load(kernel: Kernels, arch: str) -> None:
 
 
 def test_little_is_taken_of_an_idle_machine(kernel: Kernels, arch: str) -> None:
-    """At the default interval, with 64 CPUs: while CPUs are taken, and while all have to stay."""
+    """The daemon's cost at the default interval, with 63 of 64 CPUs taken and with all online."""
     words = ("write /sys/devices/system/cpu/bolt/enabled 1", "run /bin/unit idle seconds=60")
     text = "\n".join(output(play(kernel, arch, "cpuboltd-idle", commands=words)))
     found = re.findall(

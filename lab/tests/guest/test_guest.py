@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Kernels in guests: what boots, what KUnit and the selftests say, what a pair costs.
+"""Kernels in guests: which ones boot, what KUnit and the selftests say, what requests cost.
 
 A guest whose kernel prints a splat fails by itself: see boltlab.guest.console.
 """
@@ -48,7 +48,7 @@ def test_boots_and_cycles_every_cpu(kernel: Kernels, arch: str, flavour: str) ->
     assert all(value > 0 for value in samples["offline_seq"] + samples["online_seq"])
 
 
-# The suites of every architecture, and those of one.
+# The KUnit suites that run on every architecture, and those that run on one only.
 COMMON = {
     "bolt_asleep",
     "bolt_boot",
@@ -77,10 +77,11 @@ COMMON = {
 }
 SUITES = {"x86_64": {"bolt_tsc"}, "arm64": set[str]()}
 
-# The tests that may be skipped. arm64 has no device nodes of CPUs, no machine check and no SMT
-# control, and its CPUs cannot be kept from hearing that they are woken; SMT, suspend and CPUs that
-# are not there take a guest of their own; with tsc=reliable there is no TSC test at boot, and most
-# guests have one package: see test_kunit_tsc. The memory of an arm64 guest is one zone.
+# How many tests of a selftest, or of all KUnit suites, are skipped. arm64 has no device nodes of
+# CPUs, no machine check and no SMT control, and no test can keep an arm64 CPU from being woken.
+# Tests of SMT, of suspend, and of CPUs that are ejected or not present need other guests. With
+# tsc=reliable the kernel does not test the TSC at boot, and most guests have one CPU package: see
+# test_kunit_tsc. An arm64 guest has one memory zone, and a test of settling needs two.
 SKIPPED = {
     ("arm64", "nodes"): 1,
     ("arm64", "hardware"): 1,
@@ -98,9 +99,10 @@ SKIPPED = {
 
 
 def kunit(done: GuestResult) -> tuple[set[str], list[tuple[int, ...]]]:
-    """Return the names of our suites that passed, and what each suite passed, failed, skipped.
+    """Return the names of Bolt's suites that passed, and how many tests passed, failed, skipped.
 
-    KUnit says no totals of a suite of one test.
+    The numbers are there for each suite, except for a suite of one test: KUnit prints no totals of
+    such a suite.
     """
     rows = [row for row in done.records if "kunit" in row]
     totals = [PLAN.match(row["line"]) for row in rows]
@@ -118,7 +120,7 @@ def test_kunit(kernel: Kernels, arch: str) -> None:
 
 
 def test_kunit_tsc(kernel: Kernels, arch: str) -> None:
-    """The guest has two packages, of a vendor whose TSCs are in step across packages."""
+    """The guest has two CPU packages, of a vendor whose TSCs are in step across packages."""
     if arch not in scenario.load("kunit-tsc").arches:
         pytest.skip("arm64 has no TSC")
     ours, counted = kunit(play(kernel, arch, "kunit-tsc"))
@@ -128,7 +130,7 @@ def test_kunit_tsc(kernel: Kernels, arch: str) -> None:
 
 
 def test_kunit_parallel(kernel: Kernels, arch: str) -> None:
-    """With bolt.parallel=on; test_kunit runs the suite with the switch off, the default."""
+    """The suite runs with bolt.parallel=on; in test_kunit the parameter is off, the default."""
     ours, counted = kunit(play(kernel, arch, "kunit-parallel"))
     assert ours == {"bolt_parallel"}
     assert counted
@@ -136,7 +138,7 @@ def test_kunit_parallel(kernel: Kernels, arch: str) -> None:
 
 
 def domains_are_right(done: GuestResult) -> bool:
-    """Tell whether the suite of the scheduler's domains passed, all of it."""
+    """Tell whether every test of the suite of scheduler domains passed."""
     ours, counted = kunit(done)
     return ours == {"bolt_domains"} and all(
         passed > 0 and (failed, skipped) == (0, 0) for passed, failed, skipped in counted
@@ -144,7 +146,7 @@ def domains_are_right(done: GuestResult) -> bool:
 
 
 def test_kunit_domains(kernel: Kernels, arch: str) -> None:
-    """Cores have two threads, so that there are more levels of domains than in test_kunit."""
+    """Cores have two threads, so that scheduler domains have more levels than in test_kunit."""
     assert domains_are_right(play(kernel, arch, "kunit-domains"))
 
 
@@ -154,7 +156,8 @@ def test_kunit_domains_with_core_scheduling(kernel: Kernels, arch: str) -> None:
     assert domains_are_right(play(kernel, arch, "kunit-domains", "kasan", timeout=3600))
 
 
-# On the usual kernel and both architectures; the others have tests of their own.
+# The selftests that run on the kernel "bolt" and on both architectures. Each other selftest has a
+# test function of its own.
 SELFTESTS = [
     name.removeprefix(selftest.PREFIX)
     for name in selftest.scenarios()
@@ -180,9 +183,10 @@ def test_callers_in_all_rounds(kernel: Kernels, arch: str) -> None:
 
 @pytest.mark.nightly
 def test_thousand_verdicts_of_deadline(kernel: Kernels, arch: str) -> None:
-    """Each answer is that of the model, whatever has been read, written and undone before.
+    """The kernel refuses the offline requests that the model of SCHED_DEADLINE refuses.
 
-    The parameters of servers can be changed where there is CONFIG_SCHED_DEBUG.
+    Between the 1000 requests, sysctls are read, cpusets are written, and batches are undone. The
+    kernel "torture" has CONFIG_SCHED_DEBUG, so that the parameters of deadline servers change, too.
     """
     done = play(
         kernel, arch, "selftest-deadline-model", "torture", append="BOLT_CASES=1000", timeout=7200
@@ -192,15 +196,18 @@ def test_thousand_verdicts_of_deadline(kernel: Kernels, arch: str) -> None:
 
 
 def test_hardware_of_intel(kernel: Kernels, arch: str) -> None:
-    """Machine check of Intel, and microcode in sysfs, which the kernel hides in a guest."""
+    """Tests Intel's machine check, and microcode in sysfs.
+
+    A kernel that sees a hypervisor has no files of microcode. This guest hides its hypervisor.
+    """
     if arch not in scenario.load("selftest-hardware-intel").arches:
-        pytest.skip("not on arm64")
+        pytest.skip("arm64 has no CPU of Intel")
     found = [PLAN.match(line) for line in output(play(kernel, arch, "selftest-hardware-intel"))]
     assert [each.groups()[1:] for each in found if each] == [("0", "0"), ("0", "0")]
 
 
 def test_caches_of_intel(kernel: Kernels, arch: str) -> None:
-    """On Intel all CPUs share the last cache, which has one number."""
+    """In a guest with CPUs of Intel, all CPUs share the last-level cache, which has one number."""
     if arch not in scenario.load("selftest-caches-intel").arches:
         return
     found = [PLAN.match(line) for line in output(play(kernel, arch, "selftest-caches-intel"))]
@@ -217,7 +224,11 @@ def test_features_of_cpus_that_differ(kernel: Kernels, arch: str) -> None:
 
 
 def test_refusals_with_siblings(kernel: Kernels, arch: str) -> None:
-    """On x86, where SMT can be switched off. CPU 0 is left to run on there, and never refused."""
+    """Runs on x86, where SMT can be switched off.
+
+    The test that the last housekeeping CPU is refused is skipped: that CPU is CPU 0 in this guest,
+    and CPU 0 can never go offline.
+    """
     name = "selftest-veto-smt"
     if arch not in scenario.load(name).arches:
         return
@@ -226,7 +237,7 @@ def test_refusals_with_siblings(kernel: Kernels, arch: str) -> None:
 
 
 def test_bulk_with_siblings(kernel: Kernels, arch: str) -> None:
-    """On x86, where SMT can be switched off, and CPUs can be possible but not present."""
+    """Runs on x86, where SMT can be switched off, and where an ejected CPU stays possible."""
     name = "selftest-bulk-smt"
     if arch not in scenario.load(name).arches:
         return
@@ -240,7 +251,7 @@ def test_bulk_with_siblings(kernel: Kernels, arch: str) -> None:
 def test_interrupts_in_flight(
     kernel: Kernels, arch: str, name: str, totals: tuple[str, str, str]
 ) -> None:
-    """On x86. Natively CPUs go one by one, so that the test of several CPUs is skipped there."""
+    """Runs on x86. Natively CPUs go one by one, so that the test of several CPUs is skipped."""
     name = f"selftest-{name}"
     if arch not in scenario.load(name).arches:
         return
@@ -250,19 +261,22 @@ def test_interrupts_in_flight(
 
 @pytest.mark.parametrize("name", ["boot-on", "boot-off"])
 def test_command_line(kernel: Kernels, arch: str, name: str) -> None:
-    """The scenario fails unless Bolt is enabled as the command line says; then makes a pair."""
+    """The scenario fails unless Bolt is on or off as the command line says, then times requests."""
     assert set(play(kernel, arch, name).samples()) == {"offline1", "online1"}
 
 
 def test_thousand_pairs(kernel: Kernels, arch: str) -> None:
-    """Bolt and native requests in turn leave no splat, no leak, and every sysfs node back."""
+    """After 1000 pairs of offline and online requests, Bolt's and native in turn, all is as before.
+
+    There is no splat and no leak, and every sysfs node is back.
+    """
     found = [PLAN.match(line) for line in output(play(kernel, arch, "churn"))]
     assert [each.groups() for each in found if each] == [("1", "0", "0")]
 
 
 @pytest.mark.parametrize("flavour", ["pristine", "bolt"])
 def test_breakdown(kernel: Kernels, arch: str, flavour: str) -> None:
-    """Requests of both directions and kernels have phases, among them those of the Bolt paper."""
+    """On both kernels, requests of both directions have phases, those of Bolt's paper included."""
     with play(kernel, arch, "breakdown", flavour).trace.open(encoding="utf-8") as file:
         phases = breakdown.summarise(file)
     assert set(phases) == {"offline", "online"}
@@ -279,18 +293,18 @@ def test_last_cpu_of_a_node(kernel: Kernels, arch: str) -> None:
 
 
 def test_nodes_come_and_go_in_a_batch(kernel: Kernels, arch: str) -> None:
-    """Whole nodes come, and parts of nodes: a node that has come may not have its masks yet."""
+    """Requests bring whole nodes and parts of nodes; the scheduler first lacks masks of a node."""
     play(kernel, arch, "numa-batch")
 
 
 @pytest.mark.nightly
 def test_lockdep_knows_what_hotplug_waits_for(kernel: Kernels, arch: str) -> None:
-    """The semaphore and the gates have a place in lockdep's order after two requests."""
+    """After two requests, lockdep knows bolt_serial_sem, and the gates of sysfs directories."""
     play(kernel, arch, "lockdep", "debug")
 
 
 def gains(kernel: Kernels, arch: str, setting: str, plan: Plan) -> tuple[int, list[str]]:
-    """Measure ``plan``; return how many cases results/ has too, and those with a lesser gain."""
+    """Measure ``plan``; return how many cases results/ has, too, and which of these gain less."""
     target = ARCHES[arch]
     kernels = {flavour: kernel(arch, flavour) for flavour in flavours(target, plan)}
     measured = cmd_bench.collect(target, setting, plan, kernels)
@@ -308,7 +322,7 @@ def test_the_gain_stays(kernel: Kernels, arch: str) -> None:
 @pytest.mark.nightly
 @pytest.mark.parametrize("large", [False, True])
 def test_every_gain_stays(kernel: Kernels, arch: str, large: bool) -> None:
-    """All cases in all settings, and requests for many CPUs in guests of 32 in the usual one."""
+    """All cases in all settings; in the default setting, requests for many CPUs of 32 as well."""
     plan = Plan(variants=("native", "bolt"), traced=False, large=large)
     target = ARCHES[arch]
     for setting in [target.default_setting] if large else target.settings:
@@ -318,5 +332,5 @@ def test_every_gain_stays(kernel: Kernels, arch: str, large: bool) -> None:
 
 
 def test_a_driver_from_elsewhere_sees_what_it_sees_natively(kernel: Kernels, arch: str) -> None:
-    """The driver is not declared fit for requests for several CPUs, whatever name its state has."""
+    """The state of a driver from outside the kernel is unfit, whatever name the driver gives it."""
     play(kernel, arch, "stranger")

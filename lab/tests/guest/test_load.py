@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Random requests beside loads, and operations that need CPUs natively offline.
 
-A guest fails by itself when one of its workers does, or when its kernel prints a splat. The long
-form has kernels that check themselves.
+A guest fails by itself when one of its workers does, or when its kernel prints a splat. Nightly
+tests also run kernels that check themselves (``debug``, ``kasan``).
 """
 
 from typing import Any
@@ -30,7 +30,7 @@ def passed(lines: list[str]) -> bool:
 
 
 def leaks(flavour: str) -> tuple[str, ...]:
-    """Return the command that looks for leaks, where the kernel can."""
+    """Return the command that looks for leaks, if the kernel ``flavour`` has kmemleak."""
     return ("kmemleak",) if flavour == "debug" else ()
 
 
@@ -107,7 +107,7 @@ def test_threads_of_a_core(kernel: Kernels, arch: str) -> None:
 def test_who_needs_native_offline(kernel: Kernels, arch: str, name: str) -> None:
     """The last command takes every CPU offline and back: after resume, or in the second kernel."""
     if arch == "arm64" and name == "suspend":
-        name = "hibernate"  # the machine has no deep suspend; hibernation takes the same way
+        name = "hibernate"  # arm64 guests have no deep suspend; hibernation calls the same code
     assert "online_seq" in play(kernel, arch, name, timeout=LONG).samples()
 
 
@@ -115,7 +115,7 @@ def test_who_needs_native_offline(kernel: Kernels, arch: str, name: str) -> None
 def test_an_undo_that_fails_in_suspend(kernel: Kernels, arch: str) -> None:
     """Runs the tests of selftest-lost that need suspend, on a kernel that has suspend."""
     if arch not in scenario.load("lost-suspend").arches:
-        pytest.skip("the machine has no deep suspend")
+        pytest.skip("arm64 guests have no deep suspend")
     lines = output(play(kernel, arch, "lost-suspend", timeout=LONG))
     done = [line for line in lines if line.startswith("ok ") and "SKIP" not in line]
     assert not [line for line in lines if line.startswith("not ok ")]
@@ -125,14 +125,14 @@ def test_an_undo_that_fails_in_suspend(kernel: Kernels, arch: str) -> None:
 
 
 def test_a_cpu_left_half_way_is_ejected(kernel: Kernels, arch: str) -> None:
-    """The CPU is taken offline completely first, and the other CPUs run on; x86 only."""
+    """Before a CPU is ejected, the kernel takes it offline completely; other CPUs run on (x86)."""
     if arch not in scenario.load("lost-eject").arches:
         return
     assert set(play(kernel, arch, "lost-eject").samples()) == {"offline_seq", "online_seq"}
 
 
 def test_a_cpu_that_waits_is_ejected(kernel: Kernels, arch: str) -> None:
-    """The CPU is natively dead before the machine takes it away; x86 only."""
+    """A CPU that was parked warm is natively dead before the machine ejects it (x86)."""
     if arch not in scenario.load("warm-eject").arches:
         return
     assert set(play(kernel, arch, "warm-eject").samples()) == {"offline_seq", "online_seq"}
@@ -141,15 +141,16 @@ def test_a_cpu_that_waits_is_ejected(kernel: Kernels, arch: str) -> None:
 @pytest.mark.nightly
 @pytest.mark.parametrize("name", ["kexec-crash", "kexec-crash-native"])
 def test_settled_before_kexec_locks(kernel: Kernels, arch: str, name: str) -> None:
-    """A CPU that is settled later cannot be taken out of the headers of a crash kernel.
+    """kexec settles parked CPUs before it takes its lock, which settling needs as well.
 
-    The dump of Bolt's kernel has as little about CPUs that are offline as that of Debian's kernel.
+    Under that lock a settled CPU is removed from the headers of the crash kernel. When the lock is
+    busy, the kernel prints a message, which neither Bolt's nor Debian's kernel may print here.
     """
     if arch not in scenario.load(name).arches:
-        pytest.skip("its headers name all possible CPUs")
+        pytest.skip("headers of a crash kernel of this architecture name all possible CPUs")
     done = play(kernel, arch, name)
     said = (done.folder / "console.log").read_text(encoding="utf-8", errors="replace")
-    # The log has messages of the same low level as the one that must be missing.
+    # The message that must be missing has a low level. So the log must show messages of that level.
     assert "Freeing unused kernel image" in said
     assert "Starting new kernel" in said
     assert "kexec_trylock() failed" not in said
@@ -162,7 +163,10 @@ def test_every_file_for_20_minutes(kernel: Kernels, arch: str) -> None:
 
 
 def test_one_of_each_for_any_number_of_cpus(kernel: Kernels, arch: str) -> None:
-    """Grace periods, stops, rebuilds and thresholds: counted in the request, and in settling."""
+    """A request has at most one grace period, one stop, and one rebuild of scheduler domains.
+
+    Settling rebuilds the scheduler domains once.
+    """
     with play(kernel, arch, "batches").trace.open(encoding="utf-8") as file:
         found = {(each.kind, each.batch): each for each in batches.summarise(file)}
     assert {batch for _, batch in found} == {1, 3, 7, 15}
@@ -177,18 +181,21 @@ def test_one_of_each_for_any_number_of_cpus(kernel: Kernels, arch: str) -> None:
         assert 0 < each.chain_ns <= each.sum_ns
     for batch in (1, 3, 7, 15):
         assert found["settle", batch].counts["rebuilds"] == 1
-        # Thresholds of vmstat, set once for all CPUs that were settled.
+        # The request sets the thresholds of vmstat once for all CPUs that were settled.
         assert found["online_settled", batch].counts["thresholds"] == 1
 
 
 @pytest.mark.nightly
 def test_starting_32_cpus_on_few(kernel: Kernels, arch: str) -> None:
-    """Stress, in the host's time: CPUs that spin must not keep other CPUs from running."""
+    """Stress, in the host's time: one request for 32 CPUs is no slower than 32 requests, to 10 %.
+
+    On few cores, CPUs that spin would keep other CPUs of the guest from running.
+    """
     within_limits(play(kernel, arch, "start32"), "start32")
 
 
 def test_stops_of_the_machine(kernel: Kernels, arch: str) -> None:
-    """In virtual time: a stop for each CPU that goes natively, and one for all with Bolt."""
+    """In virtual time: natively the machine stops for each CPU that goes, with Bolt only once."""
     command = "measure stops cpus=1-3 n=2 warmup=1"
     changes: dict[str, Any] = {"cpus": 4, "accel": "icount", "commands": (command,)}
     samples = play(kernel, arch, "overcommit", **changes).samples()
@@ -203,14 +210,14 @@ def test_stops_of_the_machine(kernel: Kernels, arch: str) -> None:
 @pytest.mark.nightly
 @pytest.mark.parametrize("name", ["overcommit", "overcommit-suspend"])
 def test_stops_of_32_cpus_on_few(kernel: Kernels, arch: str, name: str) -> None:
-    """Stress, in the host's time: no longer stop than 3 times the native one."""
+    """Stress, in the host's time: Bolt stops the machine at most 3 times as long as natively."""
     if arch in scenario.load(name).arches:
         within_limits(play(kernel, arch, name), name)
 
 
 @pytest.mark.nightly
 def test_no_cost_without_requests(kernel: Kernels, arch: str) -> None:
-    """Enabled or not, context switches, tasks and page faults take what they took, to 1 %."""
+    """With Bolt, enabled or not, context switches, forks and page faults are at most 1 % slower."""
     target = ARCHES[arch]
     cases = tuple(name for name in names() if name.startswith("micro_"))
     kernels = {flavour: kernel(arch, flavour) for flavour in ("pristine", "bolt")}
@@ -224,7 +231,7 @@ def test_no_cost_without_requests(kernel: Kernels, arch: str) -> None:
 
 
 def test_cpus_that_are_away_are_left_alone(kernel: Kernels, arch: str) -> None:
-    """Interrupts wake an idle CPU, and one in a partition without tasks; never one that is away."""
+    """Interrupts wake an idle CPU, in a partition without tasks as well, but no offline CPU."""
     done = play(kernel, arch, "undisturbed")
     found: dict[str, list[dict[str, Any]]] = {}
     for row in done.records:
@@ -241,13 +248,17 @@ def test_cpus_that_are_away_are_left_alone(kernel: Kernels, arch: str) -> None:
         for row in found[way]:
             assert (row["wakeups"], row["interrupts"], row["ipis"]) == (0, 0, 0), way
             assert row["tasks"] == {}, way
-            # The interrupts in /proc/interrupts are those of going and coming, which natively takes
-            # 0.1 s.
+            # /proc/interrupts counts interrupts of the CPU only while the CPU goes and comes, which
+            # natively takes 0.1 s.
             assert abs(row["counted"]) < 40, way
 
 
 def test_what_other_ways_to_pause_a_cpu_take(kernel: Kernels, arch: str) -> None:
-    """Bolt frees a CPU sooner than a partition does; only offline CPUs lose what was theirs."""
+    """Parking frees a CPU sooner than a partition does.
+
+    A CPU that goes offline loses affinities of tasks, timers and perf counters; a CPU in a
+    partition does not.
+    """
     words = "run /bin/undisturbed cpus=2-3 seconds=1 n=8"
     done = play(kernel, arch, "undisturbed", commands=(words,))
     rows = {row.way: row for row in alternatives.read(done.records, arch)}

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """A service under load while CPUs go and come, in virtual time.
 
-A guest whose kernel prints a splat fails by itself, and so does one that loses a request. The host
-adds and removes CPUs in tests/userland/test_vm_demo.py.
+A run fails by itself when the guest's kernel prints a splat, or when the service loses a request
+of a client. In tests/userland/test_vm_demo.py the host adds and removes CPUs.
 """
 
 from statistics import median
@@ -22,7 +22,7 @@ pytestmark = [pytest.mark.guest, pytest.mark.parametrize("arch", ARCHES)]
 def run(
     kernel: Kernels, arch: str, names: tuple[str, ...], cycles: int, dwell: int
 ) -> list[Outcome]:
-    """Return what the services of the variants ``names`` felt, none of which lost a request."""
+    """Run the guests of the variants ``names``; return the outcome of each guest's service."""
     target = ARCHES[arch]
     jobs = [
         bare.job(kernel(arch, variants()[name]["kernel"]), target, name, cycles, dwell)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""A small part of torture in virtual time, always the same; a CPU that is stopped; planted bugs.
+"""A small part of torture in virtual time, with one seed; a CPU that does not answer; planted bugs.
 
-The long form goes on for longer, on the kernels that check themselves, and plants every bug.
+Nightly tests run all configurations, and plant every bug.
 """
 
 from dataclasses import replace
@@ -35,9 +35,9 @@ def test_a_slice(kernel: Kernels, arch: str, story: str) -> None:
     assert done.why == ""
     assert done.counts.attempted >= 200
     assert done.counts.attempted == done.counts.done + done.counts.refused
-    # Enough requests were made, and not all refused; without a reason none is refused, in a storm
-    # some are. Natively, a task that writes to a CPU's target may be in the way of another such
-    # task.
+    # More than a quarter of the requests succeeded. In the scenario "quiet" there is no reason to
+    # refuse a request, in "storm" there are some. Natively, two tasks that write to hotplug/target
+    # of one CPU may hinder each other.
     assert done.counts.done > done.counts.attempted / 4
     if story != "native":
         assert (done.counts.refused > 0) == (story == "storm")
@@ -56,8 +56,11 @@ def test_a_seed_makes_the_same_run(kernel: Kernels, arch: str) -> None:
 
 
 def test_a_cpu_that_does_not_answer(kernel: Kernels, arch: str) -> None:
-    """On arm64 a CPU that was off is lost, natively too: the CPU is on, but no task is left for it
-    to run."""
+    """On arm64 a CPU that was switched off and answers late is lost, natively too.
+
+    The late CPU finds no task to run, and waits for ever. To the firmware the CPU is on, so that
+    the kernel cannot start the CPU again.
+    """
     name = "no-answer" if arch == "x86_64" else "no-answer-arm64"
     assert play(kernel, arch, name).samples()
 
@@ -93,7 +96,7 @@ def test_every_allocation_fails_once(kernel: Kernels, arch: str) -> None:
 def test_every_configuration(kernel: Kernels, arch: str, config: str) -> None:
     row = matrix.configs()[config]
     if arch not in row.arches:
-        pytest.skip("not on this architecture")
+        pytest.skip("this architecture does not have the configuration")
     for accel in qemu.EMULATED:
         assert run(kernel, arch, config, "storm", accel=accel, requests=50).why == ""
 
@@ -105,7 +108,7 @@ def test_every_planted_bug_is_caught(
 ) -> None:
     bug: Bug = planted.bugs()[name]
     if arch not in bug.arches:
-        pytest.skip("tried on the other architecture")
+        pytest.skip("the bug is planted on the other architecture")
     built = planted.kernel(bug, ARCHES[arch], kernel_source, jobs)
     said = planted.check(bug, arch, built)
     assert planted.judge(bug, arch, said, "").caught, said

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The kernel change as text: the exported series, and what it is without CONFIG_BOLT."""
+"""The kernel change as text: the exported series, its hooks, and the code without CONFIG_BOLT."""
 
 import posixpath
 import re
@@ -25,7 +25,7 @@ from boltlab.kernel.hookcheck import State
 from boltlab.kernel.source import Source
 from boltlab.torture import planted
 
-# How many hooked files name Bolt.
+# How many hooked files may name Bolt.
 MOST_FILES = 65
 
 
@@ -39,12 +39,12 @@ def test_checkpatch(kernel_source: Source, patches: list[Path]) -> None:
 
 
 def test_git_am(kernel_source: Source, patches: list[Path]) -> None:
-    """The series applies to the pristine source and gives what the lab builds."""
+    """The series applies to the pristine source, which then is the tree that the lab builds."""
     export.verify(kernel_source, patches)
 
 
 def test_postings_say_what_they_do(kernel_source: Source) -> None:
-    """The first posting does not name Bolt; the frame can be built, defers nothing, has no row."""
+    """The posting "preparation" has no file of Bolt; "frame" can be built, but defers no state."""
     ends = {step.commit.posting: step.files for step in each.steps(kernel_source)}
     assert not [name for name in ends["preparation"] if "bolt" in name]
     frame = ends["frame"]
@@ -55,21 +55,24 @@ def test_postings_say_what_they_do(kernel_source: Source) -> None:
     assert b"bolt_intercept" not in frame["kernel/cpu.c"].data
     deferral = ends["deferral"]["kernel/bolt/rows.h"].data
     assert b"[CPUHP_SLUB_DEAD]" in deferral
-    assert b"[CPUHP_CREATE_THREADS]" not in deferral, "it does not wait"
+    assert b"[CPUHP_CREATE_THREADS]" not in deferral, "the state is not deferred"
     assert "kernel/bolt/boot/tree.c" not in ends["batches"]
 
 
 @pytest.mark.nightly
 @pytest.mark.parametrize("arch", ARCHES)
 def test_each_commit_builds(kernel_source: Source, jobs: int, arch: str) -> None:
-    """With and without CONFIG_BOLT, no new warning with W=1; each posting makes a kernel."""
+    """Each commit builds with and without CONFIG_BOLT, and adds no warning with W=1.
+
+    After each posting the kernel can be linked.
+    """
     report = each.check(ARCHES[arch], kernel_source, jobs, link=True)
     assert report.objects > 0
     assert report.links > 0
 
 
 def test_a_commit_has_the_headers_that_it_includes(kernel_source: Source) -> None:
-    """From the commit that adds CONFIG_BOLT on, no file waits for a header of a later commit."""
+    """From the commit that adds CONFIG_BOLT on, no file includes a header of a later commit."""
     steps = each.steps(kernel_source)
     added = re.compile(rb'^#include "([^"]+)"', re.M)
     early = [
@@ -86,13 +89,13 @@ def test_a_commit_has_the_headers_that_it_includes(kernel_source: Source) -> Non
 
 
 def test_hooks_sit_where_they_say(kernel_source: Source, tmp_path: Path) -> None:
-    """A refresh rewrites no hook: each applies without offset or fuzz, in its function."""
+    """A refresh rewrites no hook: each applies without offset or fuzz, in the function it names."""
     assert refreshed(kernel_source, tmp_path / "hooks") == []
 
 
 @pytest.mark.parametrize("series_name", [version.series for version in versions.load()[1:]])
 def test_hooks_of_another_series(series_name: str, tmp_path: Path) -> None:
-    """A refresh rewrites no hook of other series either, if their source is installed."""
+    """A refresh rewrites no hook for another kernel series either, if its source is installed."""
     version = versions.named(series_name)
     if not version.tarball.is_file():
         pytest.skip(f"needs {version.package}")
@@ -100,7 +103,7 @@ def test_hooks_of_another_series(series_name: str, tmp_path: Path) -> None:
 
 
 def refreshed(kernel: Source, copies: Path) -> list[str]:
-    """Return the names of the hooks for ``kernel`` that a refresh, of copies, rewrites."""
+    """Refresh copies of the hooks for ``kernel``; return the names of the hooks that change."""
     copies.mkdir()
     for hook in hooks.load(kernel.version.hooks):
         (copies / hook.name).write_bytes(hook.path.read_bytes())
@@ -108,7 +111,7 @@ def refreshed(kernel: Source, copies: Path) -> list[str]:
 
 
 def test_hooks_are_checked_in_a_minute(kernel_source: Source) -> None:
-    """On the kernel that the hooks were made for, all apply and none needs a look."""
+    """To the kernel that the hooks were made for, all hooks apply, and no hook needs a look."""
     where = (kernel_source.path, kernel_source.release)
     series = hooks.load(kernel_source.version.hooks)
     start = time.monotonic()
@@ -143,15 +146,15 @@ def test_identical_without_bolt(kernel_source: Source, jobs: int, arch: str) -> 
     assert different == []
     same = [verdict.file for verdict in verdicts if verdict.verdict == identity.SAME]
     assert "kernel/cpu.c" in same
-    # A file that a refactor touches as well is no exception.
+    # cpuset.c, which a refactor changes as well, is compared like every other file.
     assert "kernel/cgroup/cpuset.c" in same
     assert arch != "arm64" or "arch/arm64/kernel/smp.c" in same
-    # The number fell when changes of several files became one helper or one row.
+    # The number of files fell when changes in several files became one helper or one row.
     assert len(same) >= {"x86_64": 40, "arm64": 35}[arch]
 
 
 def test_refactors_do_without_bolt(kernel_source: Source) -> None:
-    """Refactors are better without Bolt, too: they do not name Bolt, and apply without it."""
+    """Refactors can be merged without Bolt: refactors do not name Bolt, and need no other hook."""
     folder = kernel_source.version.hooks
     commits = series.load(folder).commits
     first = [commit.refactor for commit in commits]
@@ -168,7 +171,7 @@ def test_refactors_do_without_bolt(kernel_source: Source) -> None:
 
 
 def test_hooked_files_that_name_bolt(kernel_source: Source) -> None:
-    """Each such file makes it harder to carry Bolt to a new kernel, so no more may be added."""
+    """Each hooked file that names Bolt makes it harder to carry Bolt to a new kernel."""
     naming = set()
     for hook in hooks.load(kernel_source.version.hooks):
         file = ""

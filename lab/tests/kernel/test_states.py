@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Every hotplug state that x86_64 and arm64 can have is declared fit for batches, or is not."""
+"""Bolt's policy has each hotplug state that x86_64 and arm64 can have, as fit or as unfit."""
 
 import re
 from pathlib import Path
@@ -24,13 +24,13 @@ def registered(kernel_source: Source) -> list[states.Registration]:
 
 @pytest.fixture(scope="module")
 def named(kernel_source: Source) -> list[states.Named]:
-    """Return the rows of names.h, and those of the version's own file."""
+    """Return the rows of names.h, and those of compat-names.h of this kernel version."""
     own = kernel_source.version.hooks / "overlay/kernel/bolt/compat-names.h"
     return [*states.named(NAMES), *states.named(own)]
 
 
 def declares(folder: Path) -> set[str]:
-    """Files whose hook calls bolt_defer_state() for a dynamic state."""
+    """Return the files whose hook calls bolt_defer_state() for a dynamic state."""
     found = set()
     for hook in hooks.load(folder):
         file = ""
@@ -45,7 +45,7 @@ def declares(folder: Path) -> set[str]:
 def test_dynamic_states_are_declared(
     kernel_source: Source, registered: list[states.Registration], named: list[states.Named]
 ) -> None:
-    """Each has a row by its name, or is declared where it is registered; no row is superfluous."""
+    """A dynamic state has a row with its name, or a hook declares it; no row is superfluous."""
     done = declares(kernel_source.version.hooks)
     dynamic = [one for one in registered if one.state in states.DYNAMIC]
     wanted = {one.name for one in dynamic if one.file not in done}
@@ -56,7 +56,7 @@ def test_dynamic_states_are_declared(
 def test_fixed_states_have_rows(
     kernel_source: Source, registered: list[states.Registration]
 ) -> None:
-    """Each fixed state has a row in the table of all versions, or in that of the version."""
+    """Each fixed state has a row in rows.h, or in compat-rows.h of this kernel version."""
     own = kernel_source.version.hooks / "overlay/kernel/bolt/compat-rows.h"
     texts = [path.read_text(encoding="utf-8") for path in (ROWS, own)]
     rows = set(re.findall(r"\[(CPUHP_\w+)\]", "".join(texts)))
@@ -86,14 +86,14 @@ def test_names_are_sorted_and_have_reasons() -> None:
 
 
 def test_unfit_states_are_documented(named: list[states.Named]) -> None:
-    """Each unfit state is in core-api/bolt.rst, or where kernel/README.md compares versions."""
+    """core-api/bolt.rst or kernel/README.md names each unfit dynamic state."""
     text = "".join(one.read_text(encoding="utf-8") for one in (DOCUMENT, VERSIONS))
     unfit = [one.name for one in named if one.fit == "UNFIT"]
     assert [name for name in unfit if name not in text] == []
 
 
 def test_a_new_state_is_found(tmp_path: Path) -> None:
-    """A state without a row is found however its name is written; unreadable names are errors."""
+    """A registered state is found however its name is written; an unreadable name is an error."""
     folder = tmp_path / "drivers"
     folder.mkdir()
     file = folder / "new.c"

@@ -15,7 +15,7 @@ def test_check(name: str) -> None:
 
 
 def test_the_map_of_the_lab() -> None:
-    """CONTRIBUTING.md has a row for each package, with what it may import."""
+    """CONTRIBUTING.md has a row for each package, with the packages that it may import."""
     text = (paths.REPO / "CONTRIBUTING.md").read_text(encoding="utf-8")
     rows = re.findall(r"^\| `(\w+)/` \| [^|]+ \| ([^|]*)\|$", text, re.M)
     told = {package: re.findall(r"`(\w+)`", words) for package, words in rows}
@@ -29,10 +29,10 @@ def test_the_map_of_the_lab() -> None:
 
 
 def test_sign_off() -> None:
-    """Checks the commits that upstream lacks; in a clone without history, those that are there."""
+    """Checks the commits that upstream lacks; in a clone without history, all commits there are."""
     assert lint.sign_off(paths.REPO, lint.base(paths.REPO)) == []
 
 
 def test_checkpatch_on_what_changed(kernel_source: Source) -> None:
-    """Checks changed files; kernel/test_series.py::test_checkpatch checks the whole series."""
+    """Checks changed files; kernel/test_series.py::test_checkpatch checks the exported series."""
     assert lint.kernel_style(paths.REPO, lint.base(paths.REPO), kernel_source.path) == []

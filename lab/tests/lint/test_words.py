@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Words that users see are understood without the source, as far as a program can tell."""
+"""Users can understand messages and documents without the source, as far as a program can tell."""
 
 import re
 from pathlib import Path
@@ -29,7 +29,7 @@ LONGEST = 100  # characters
 
 
 def reasons() -> list[tuple[str, str]]:
-    """Each reason why a state waits, or does not, that bolt/states can show: file and text."""
+    """Return file and text of each reason in the policy, as bolt/states can show it."""
     found = []
     for path in sorted((OVERLAY / "kernel/bolt").rglob("*.[ch]")):
         if "tests" in path.parts:
@@ -51,7 +51,7 @@ def reasons() -> list[tuple[str, str]]:
 
 
 def bad(reason: str) -> str:
-    """Return what is wrong with a reason, or nothing."""
+    """Return what is wrong with ``reason``, or an empty text."""
     if PRONOUN.search(reason):
         return "a pronoun stands for something that is not named"
     if len(reason.split()) < 3:
@@ -77,7 +77,7 @@ def test_a_bad_reason_is_found(reason: str) -> None:
 
 
 def described(text: str) -> list[tuple[str, str]]:
-    """Parameters and members that the kernel-doc comments of ``text`` describe."""
+    """Return the parameters and members that kernel-doc comments in ``text`` describe."""
     return re.findall(r"^ \* @([\w.]+):\s+(\S.*)$", text, re.MULTILINE)
 
 
@@ -98,7 +98,7 @@ def test_a_vague_parameter_is_found() -> None:
 
 
 def test_laws_are_numbered_once_and_named_by_number() -> None:
-    """core-api has laws 1 to 8; every other place refers to one of these."""
+    """core-api/bolt.rst has laws 1 to 8; a document that names a law names one of these."""
     text = CORE.read_text(encoding="utf-8")
     laws = text.partition("\nLaws\n====\n")[2]
     numbers = [int(number) for number in re.findall(r"^(\d+)\. \*\*", laws, re.MULTILINE)]
@@ -116,7 +116,7 @@ def test_the_glossary_is_sorted_and_says_each_word_once() -> None:
 
 
 def test_nothing_refers_to_texts_that_are_not_here() -> None:
-    """No file refers to the authors' design papers, nor to a talk without naming it."""
+    """No file refers to the authors' design papers, or to "the talk" without saying which talk."""
     absent = re.compile(r"\bDESIGN\.md\b|\breference/[a-z]|\bseeds/|\bissue \d+\b")
     talk = re.compile(r"\bthe talk\b|\bthe talk's\b", re.IGNORECASE)
     source = re.compile(r"Linux Plumbers\s+Conference 2024|docs/boot\.md|\bboot\.md\b")

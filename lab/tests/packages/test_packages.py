@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """The packages of the tools as Debian's own programs see them; no kernel is built.
 
-In place of a kernel's packages, which only their names matter of, there are empty ones.
+Empty packages stand in for a kernel's packages, of which only the names matter.
 """
 
 import re
@@ -21,7 +21,7 @@ DEBIAN = debs.NAMES[HOST.name]
 NOON = Stamp(1795348800)
 LATER = Stamp(NOON.seconds + 1)
 KERNEL = "6.12.117-lab-bolt"
-# What linux-image-bolt needs of Debian, as an installed package.
+# An entry of dpkg's status file: the package of Debian that linux-image-bolt depends on.
 INITRAMFS = """\
 Package: initramfs-tools
 Status: install ok installed
@@ -52,7 +52,7 @@ def empty_package(name: str, version: str, scratch: Path, to: Path) -> None:
 
 @pytest.fixture(scope="session")
 def tools(tmp_path_factory: pytest.TempPathFactory, jobs: int) -> Path:
-    """The packages of the tools, in a directory."""
+    """Build the packages of the tools; return the directory with these."""
     packages.ensure("deb", "tools", "lintian")
     to = tmp_path_factory.mktemp("tools")
     packing.tools(NOON, to, jobs)
@@ -60,7 +60,10 @@ def tools(tmp_path_factory: pytest.TempPathFactory, jobs: int) -> Path:
 
 
 def publish(stamp: Stamp, tools: Path, tmp_path: Path) -> Path:
-    """Publish packages of ``stamp``, the tools being always the same; return the repository."""
+    """Publish a kernel's packages of ``stamp`` beside the packages in ``tools``.
+
+    Returns the repository.
+    """
     made = tmp_path / "made"
     shutil.copytree(tools, made)
     version = stamp.version("6.12.117")
@@ -73,7 +76,7 @@ def publish(stamp: Stamp, tools: Path, tmp_path: Path) -> Path:
 
 
 class Apt:
-    """apt with a state of its own, which knows the host's packages and only our repository."""
+    """apt-get with its own state: the packages that the host has, and only Bolt's repository."""
 
     def __init__(self, root: Path, repository: Path) -> None:
         for name in ("lists/partial", "cache/archives/partial", "sources"):
@@ -101,7 +104,7 @@ class Apt:
         return subprocess.run(command, cwd=self.root, capture_output=True, text=True, check=False)
 
     def installed(self, paths: Sequence[Path]) -> None:
-        """Take the packages ``paths`` for installed."""
+        """Make apt believe that the packages ``paths`` are installed."""
         for path in paths:
             text = output("dpkg-deb", "-f", str(path))
             entry = text.replace("\n", "\nStatus: install ok installed\n", 1)
@@ -111,7 +114,7 @@ class Apt:
 
 @pytest.fixture(scope="session")
 def published(tools: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A repository of NOON that no test changes."""
+    """Return a repository with packages of the stamp NOON, which no test changes."""
     return publish(NOON, tools, tmp_path_factory.mktemp("published"))
 
 
@@ -191,7 +194,7 @@ def test_apt_refuses_a_package_that_was_changed(apt: Apt, repository: Path) -> N
 
 
 def contents(tools: Path, name: str) -> list[str]:
-    """Return the files of the package ``name``, directories and documentation aside."""
+    """Return the files of the package ``name``, without directories and documentation."""
     path = next(tools.glob(f"{name}_*.deb"))
     lines = output("dpkg-deb", "-c", str(path)).splitlines()
     names = [line.split()[5].removeprefix("./") for line in lines if not line.startswith("d")]

@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The command cpubolt on recorded trees: output, refusals, privilege, races, completion, pages."""
+"""The command cpubolt: output, refusals, privilege, races, completion, manual pages.
+
+Most tests run the command on recorded trees: what Linux shows of a machine below /sys and /proc.
+"""
 
 import errno
 import json
@@ -30,13 +33,13 @@ Run = Callable[..., subprocess.CompletedProcess[str]]
 
 @pytest.fixture(scope="session")
 def binary() -> Path:
-    """The command, built by meson from the work tree."""
+    """Return the command, built by meson from the work tree."""
     return tools.host("plain") / "cpubolt/cpubolt"
 
 
 @pytest.fixture
 def run(binary: Path) -> Run:
-    """Return a function that runs cpubolt with the words given."""
+    """Return a function that runs cpubolt with the arguments that it gets."""
 
     def call(*words: str | Path, **options: object) -> subprocess.CompletedProcess[str]:
         return subprocess.run(  # type: ignore[call-overload,no-any-return]
@@ -48,7 +51,7 @@ def run(binary: Path) -> Run:
 
 @pytest.fixture
 def tree() -> Iterator[Callable[[str], Path]]:
-    """Return a function that lays down a recorded tree, in memory where that is possible."""
+    """Return a function that writes the recorded tree of a machine, in memory if possible."""
     folder = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
     with tempfile.TemporaryDirectory(prefix="cpubolt-tree-", dir=folder) as scratch:
 
@@ -332,7 +335,7 @@ def test_a_change_that_stays_partial(run: Run, tree: Callable[[str], Path]) -> N
     assert "1:" in done.stderr
 
 
-# -- The look, at real tasks ----------------------------------------------------------------------
+# -- The look for hindrances, at real tasks -------------------------------------------------------
 
 
 @pytest.fixture
@@ -359,7 +362,7 @@ def pinned() -> Iterator[Callable[[int], int]]:
 
 
 def test_a_real_time_task_of_this_machine_is_found(run: Run, pinned: Callable[[int], int]) -> None:
-    """A dry run on the machine of the test: nothing goes offline."""
+    """A dry run on the machine of the test: no CPU goes offline."""
     cpus = sorted(os.sched_getaffinity(0))
     if len(cpus) < 2 or not Path(f"/sys/devices/system/cpu/cpu{cpus[-1]}/online").exists():
         pytest.skip("no CPU of this machine can go offline")
@@ -385,11 +388,11 @@ sys.stdin.read()
 
 
 def test_a_thread_that_is_not_the_first_is_found(run: Run, pinned: Callable[[int], int]) -> None:
-    """The process as a whole may run anywhere, one of its threads may not."""
+    """The first thread of a process may run on all CPUs, another thread on one CPU only."""
     cpu = max(os.sched_getaffinity(0))
     if not Path(f"/sys/devices/system/cpu/cpu{cpu}/online").exists():
         pytest.skip("no CPU of this machine can go offline")
-    pinned(cpu)  # or skip, where that is not allowed
+    pinned(cpu)  # skips the test if this user may not have real-time tasks
     with subprocess.Popen(
         [sys.executable, "-c", THREAD, str(cpu)], stdin=subprocess.PIPE, stdout=subprocess.PIPE
     ) as process:
@@ -405,7 +408,7 @@ def test_a_thread_that_is_not_the_first_is_found(run: Run, pinned: Callable[[int
 
 
 def test_another_writer_meanwhile(run: Run, tree: Callable[[str], Path]) -> None:
-    """While another program changes CPUs, cpubolt says what is so, and never ends in a signal."""
+    """While another program changes a CPU, cpubolt prints a result or an error, without a crash."""
     root = tree("smt")
     file = root / "sys/devices/system/cpu/cpu9/online"
     end = threading.Event()
@@ -429,7 +432,7 @@ def test_another_writer_meanwhile(run: Run, tree: Callable[[str], Path]) -> None
         writer.join()
 
 
-# -- Words: options, pages, completion ------------------------------------------------------------
+# -- Options, manual pages, completion ------------------------------------------------------------
 
 
 def subcommands(run: Run) -> list[str]:
@@ -473,7 +476,7 @@ def test_exit_codes_are_documented() -> None:
 
 
 def complete(binary: Path, *words: str) -> list[str]:
-    """Return what bash offers for the last of ``words``."""
+    """Return the completions that bash offers for the last of ``words``."""
     script = (
         'source "$1"; shift; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); compopt() { :; }; '
         '_cpubolt; printf "%s\\n" "${COMPREPLY[@]}"'
@@ -502,9 +505,9 @@ def test_completion_in_bash(binary: Path, run: Run) -> None:
         )
 
 
-@pytest.mark.skipif(shutil.which("zsh") is None, reason="no zsh here")
+@pytest.mark.skipif(shutil.which("zsh") is None, reason="zsh is not installed")
 def test_completion_in_zsh_reads_options(binary: Path, run: Run) -> None:
-    """The specifications that _arguments gets name every option."""
+    """The specifications that zsh's _arguments gets name every option."""
     file = TOOLS / "completion/_cpubolt"
     script = (
         f"path=({binary.parent} $path); eval \"$(sed '$d' {file})\"; "

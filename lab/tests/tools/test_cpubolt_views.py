@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""cpubolt states, irq, bench, trace and doctor: on recorded trees and files, and in guests."""
+"""cpubolt states, irq, bench, trace and doctor: on recorded trees and files, and in guests.
+
+A recorded tree is what Linux shows of a machine below /sys and /proc.
+"""
 
 import base64
 import gzip
@@ -31,13 +34,13 @@ Done = subprocess.CompletedProcess[str]
 
 @pytest.fixture(scope="session")
 def folder() -> Path:
-    """The build of tools/ for this machine."""
+    """Return the directory in which tools/ is built for this machine."""
     return tools.host("plain")
 
 
 @pytest.fixture(scope="session")
 def run(folder: Path) -> Callable[..., Done]:
-    """Return a function that runs cpubolt with the words given."""
+    """Return a function that runs cpubolt with the arguments that it gets."""
 
     def call(*words: str | Path) -> Done:
         return subprocess.run(
@@ -54,7 +57,7 @@ def run(folder: Path) -> Callable[..., Done]:
 
 @pytest.fixture
 def tree(tmp_path: Path) -> Callable[..., Path]:
-    """Return a function that lays down a machine, with what guests have printed."""
+    """Return a function that writes a machine's recorded tree, with files recorded in guests."""
 
     def make(name: str, interrupts: str = "x86_64") -> Path:
         root = tmp_path / name
@@ -86,17 +89,17 @@ def recorded(name: str) -> str:
 
 
 def program(root: Path, name: str, pid: int = 512, environ: bytes = b"A=1\0") -> None:
-    """Lay down what procfs has of a program."""
+    """Write the files that procfs has of a running program."""
     put(root / f"proc/{pid}/comm", f"{name[:15]}\n")
     (root / f"proc/{pid}/environ").write_bytes(environ)
 
 
-# -- What parses text -----------------------------------------------------------------------------
+# -- Parsers --------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("build", tools.BUILDS)
 def test_units(build: str) -> None:
-    """The tests in C, also with sanitizers: parsers, percentiles, layout, a second of fuzzing."""
+    """Run the tests in C, also with sanitizers: parsers, percentiles, layout, some fuzzing."""
     where = tools.host(build)
     tests = tools.tests(where, "views")
     names = {test["name"] for test in tests}
@@ -226,7 +229,7 @@ def test_interrupts_have_rates_and_kinds(
     lines = run("--root", root, "irq", "-i", "0").stdout.splitlines()
     assert [line.split()[0] for line in lines[1:4]] == ["LOC", "CAL", "25"]
     assert lines[-1] == 'The keep list is empty: see "cpubolt irq --propose".'
-    assert "virtio0-config" not in "".join(lines)  # has not occurred
+    assert "virtio0-config" not in "".join(lines)  # never occurred
     rows = json.loads(run("--root", root, "irq", "-i", "0", "-b", "-J").stdout)["cpus"]
     assert [row["cpu"] for row in rows] == [0, 1, 2, 3]
     assert rows[1]["movable"] == 19.9
@@ -297,7 +300,7 @@ def test_isolated_cpus_are_not_proposed(
 
 
 def test_interrupts_of_1780_cpus(run: Callable[..., Done], tree: Callable[..., Path]) -> None:
-    """Busy nodes keep interrupts of their own."""
+    """The proposed keep list has CPUs of each node whose interrupts occur."""
     root = tree("large+bolt")
     head = "".join(f"CPU{cpu:<8}" for cpu in range(1780))
     rows = [f"{irq}: {' '.join(['100'] * 1780)} IR-PCI-MSIX 1-edge  nic{irq}" for irq in range(30)]
@@ -363,7 +366,7 @@ def test_bench_refuses_what_it_cannot_measure(
 
 @pytest.fixture
 def dat(tmp_path: Path) -> Path:
-    """A file of trace-cmd, of the request whose text is offline-bolt.txt."""
+    """Return a file of trace-cmd with the same request as the text offline-bolt.txt."""
     path = tmp_path / "offline.dat"
     text = recorded("offline-bolt.dat.gz.txt")
     path.write_bytes(gzip.decompress(base64.b64decode(text)))
@@ -428,7 +431,7 @@ def test_what_is_no_trace_is_refused(
     for size in range(10, len(whole), 2500):
         cut.write_bytes(whole[:size])
         assert run("trace", "--input", cut).returncode == 1
-    # libtracecmd may read anything from a damaged file; cpubolt must still end with an error.
+    # libtracecmd may read anything from a damaged file; cpubolt must not crash.
     chance = random.Random(5)
     for _ in range(60):
         bad = bytearray(whole)
@@ -571,7 +574,7 @@ def test_rules_of_udev(run: Callable[..., Done], tree: Callable[..., Path]) -> N
     code, found = findings(run, root)
     assert code == 1
     assert found["udev"]["status"] == "todo"
-    # A file of the same name in /etc replaces this one.
+    # A file of the same name in /etc replaces the file in /usr/lib.
     put(root / "etc/udev/rules.d/40-hotadd.rules", "")
     assert findings(run, root)[1]["udev"]["status"] == "ok"
 
@@ -603,7 +606,7 @@ def bench_result(lines: list[str]) -> results.Results:
 @pytest.mark.guest
 @pytest.mark.parametrize("arch", ARCHES)
 def test_real_requests_in_a_guest(kernel: Callable[[str, str], Kernel], arch: str) -> None:
-    """The scenario itself fails when an exit status or a setting afterwards is not as wanted."""
+    """The scenario itself fails when a command's exit status, or a setting, is not as expected."""
     target = ARCHES[arch]
     wanted = scenario.load("cpubolt-views")
     guest = wanted.guest(target, kernel(arch, "bolt"), target.default_setting)
@@ -612,7 +615,7 @@ def test_real_requests_in_a_guest(kernel: Callable[[str, str], Kernel], arch: st
     text = "\n".join(lines)
     titles = re.findall(r"^offline 2-3: [\d.]+ [mu]s, [\d.]+ [mu]s of it in Bolt's batch \d+$",
                         text, re.M)  # fmt: skip
-    assert len(titles) == 3  # the request, its file of trace-cmd, its text
+    assert len(titles) == 3  # of the request, of its file of trace-cmd, and of its text
     assert titles[0] == titles[1]
     assert re.search(r"^online 2-3: .* in Bolt's batch", text, re.M)
     assert "teardowns: 0 deferred, " in text
@@ -624,10 +627,10 @@ def test_real_requests_in_a_guest(kernel: Callable[[str, str], Kernel], arch: st
     assert "State sched:active made 2 requests go CPU by CPU, and no longer does." in text
     assert "Movable interrupts are kept on CPU 1." in text
     assert "this machine does not measure what it takes: there is no RAPL" in text
-    assert re.search(r"^CPU 3 +\|", text, re.M)  # without Bolt
+    assert re.search(r"^CPU 3 +\|", text, re.M)  # a row of a native request
     console = (done.folder / "console.log").read_bytes()
     assert re.search(rb"\r\[=* *\] +\d+ %  bolt +\d CPU", console)
-    assert "%" not in text  # nor where stderr is no terminal
+    assert "%" not in text  # no progress bar where stderr is no terminal
     found = bench_result(lines)
     assert found.accel in ("tcg", "qemu")
     assert found.machine is not None

@@ -1,5 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The daemon cpuboltd: its own tests, its options, and on recorded trees what it does and says."""
+"""The daemon cpuboltd: its unit tests, its options, and its work and messages on recorded trees.
+
+A recorded tree is what Linux shows of a machine below /sys and /proc. Writes change nothing there
+but the file: a CPU of the tree does not go or come.
+"""
 
 import os
 import re
@@ -32,7 +36,7 @@ dwell_ms = 100
 
 
 def run(*words: str | Path, status: int = 0) -> str:
-    """Run a program, and return what it says on both streams."""
+    """Run a program; return what it prints to standard output and standard error."""
     done = subprocess.run(
         list(map(str, words)),
         stdout=subprocess.PIPE,
@@ -61,7 +65,7 @@ Tree = Callable[[str], Path]
 
 @pytest.fixture
 def tree() -> Iterator[Tree]:
-    """Return a function that lays down a recorded tree of an idle machine."""
+    """Return a function that writes the recorded tree of an idle machine."""
     with tempfile.TemporaryDirectory(prefix="cpuboltd-") as scratch:
 
         def make(name: str) -> Path:
@@ -77,7 +81,7 @@ def tree() -> Iterator[Tree]:
         yield make
 
 
-# -- Its own tests --------------------------------------------------------------------------------
+# -- Unit tests -----------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("build", ["plain", "sanitized"])
@@ -125,7 +129,7 @@ def test_each_option_and_key_is_in_the_manual(daemon: Path) -> None:
     parts = dict(re.findall(r"^# \[(\w+)\]\n(.*?)(?=^# |\Z)", page, re.M | re.S))
     for section, key, *_ in rows:
         assert f"*{key}*" in parts[section], key
-    # Numbers of the manual are those of the code.
+    # Limits and defaults in the manual are those in the code.
     for section, key, least, most, usual in rows:
         text = re.search(rf"^\*{key}\*\n(.*?)(?=^\*|\Z)", parts[section], re.M | re.S)
         if text and int(most):
@@ -134,7 +138,7 @@ def test_each_option_and_key_is_in_the_manual(daemon: Path) -> None:
 
 
 def test_the_installed_configuration_is_the_default(daemon: Path, tree: Tree) -> None:
-    """The file is the default, also with every commented value taken as set."""
+    """The daemon accepts the installed file with all values in effect that are comments there."""
     root = tree("small+bolt")
     text = (TOOLS / "cpuboltd/systemd/cpuboltd.conf").read_text(encoding="utf-8")
     values = re.sub(r"^#(\w)", r"\1", text, flags=re.M)
@@ -191,13 +195,13 @@ def test_the_unit_is_one_for_systemd(daemon: Path, tmp_path: Path) -> None:
     assert program is not None
     assert f"ExecStopPost={program[1]} --restore\n" in text
     if shutil.which("systemd-analyze") is None:
-        pytest.skip("no systemd here")
+        pytest.skip("systemd-analyze is not installed")
     unit = tmp_path / "cpuboltd.service"
     unit.write_text(text.replace(program[1], str(daemon)).replace("man:", "file:/man-"))
     assert run("systemd-analyze", "verify", "--man=no", unit) == ""
 
 
-# -- What it does ---------------------------------------------------------------------------------
+# -- What the daemon does -------------------------------------------------------------------------
 
 
 def test_replay(daemon: Path, tree: Tree) -> None:
@@ -249,7 +253,7 @@ def wait_for(path: Path) -> None:
 
 @contextmanager
 def running(words: Sequence[str | Path], root: Path) -> Iterator[subprocess.Popen[bytes]]:
-    """Run a daemon until the end of the block; it must end well when asked to."""
+    """Run a daemon until the end of the block; when told to end, it must exit with status 0."""
     with subprocess.Popen(words, stderr=subprocess.DEVNULL) as process:
         try:
             wait_for(root / "run/cpubolt/cpuboltd.socket")
@@ -261,7 +265,7 @@ def running(words: Sequence[str | Path], root: Path) -> Iterator[subprocess.Pope
 
 
 def test_a_daemon(daemon: Path, command: Path, tree: Tree) -> None:
-    """CPUs of the tree do not go when asked, which the daemon takes for another program's work."""
+    """CPUs of the tree do not go. So the daemon thinks that another program brings CPUs back."""
     root = tree("small+bolt")
     words: list[str | Path] = [daemon, "--root", root, "--config", root / "config"]
     (root / "config").write_text(f"{CONFIG}[daemon]\nmetrics=/metrics\n")
@@ -287,11 +291,11 @@ def test_a_daemon(daemon: Path, command: Path, tree: Tree) -> None:
 
 def test_only_root_may_change_something(daemon: Path, command: Path, tree: Tree) -> None:
     if os.geteuid():
-        pytest.skip("not root")
+        pytest.skip("needs root")
     root = tree("small+bolt")
     root.parent.chmod(0o755)
     words: list[str | Path] = [daemon, "--root", root, "--config", root / "config"]
-    # The library is found by its name in a directory that every user may read.
+    # Another user may not read the build's directory, but may read ``root``.
     for file in (command, command.parent.parent / "lib/libcpubolt.so.1"):
         shutil.copy(file, root)
     with running(words, root):
@@ -322,12 +326,12 @@ def test_what_was_left_is_brought_back(daemon: Path, tree: Tree) -> None:
     state.parent.mkdir()
     words = (daemon, "--root", root, "--restore")
     assert run(*words) == ""
-    # The list is of another boot, so these CPUs are not the daemon's.
+    # The list in the file is of another boot, so the daemon has not taken these CPUs.
     state.write_text("boot_id=x\ntaken=2-3\n")
     assert run(*words) == ""
     assert not (root / BOLT / "online").read_text()
     state.write_text(f"boot_id={boot}\ntaken=0-3\n")
-    # In a recorded tree the CPU does not come, but the file must be gone.
+    # CPU 3 does not come in a recorded tree, but the file with the list must be gone.
     assert "online again, as they were found" in run(*words)
     assert (root / BOLT / "online").read_text() == "3"
     assert not state.exists()
@@ -338,7 +342,7 @@ def test_what_was_left_is_brought_back(daemon: Path, tree: Tree) -> None:
 
 
 def test_a_denied_cpu_is_not_brought_back(daemon: Path, tree: Tree) -> None:
-    """A denied CPU stays offline even if the rest of the configuration is wrong."""
+    """A CPU in "deny" stays offline even if the rest of the configuration is wrong."""
     root = tree("small+bolt+offline")
     boot = (root / "proc/sys/kernel/random/boot_id").read_text().strip()
     state = root / "run/cpubolt/cpuboltd"
@@ -374,7 +378,7 @@ def affinity(root: Path, irq: int) -> Path:
 
 
 def put_interrupts(root: Path) -> None:
-    """Four interrupts that do not occur: on CPU 0, on CPU 3, a managed one, one of each CPU."""
+    """Write four interrupts whose counts stay: on CPU 0, on CPU 3, a managed one, a per-CPU one."""
     counts = "1 1 1 1"
     rows = [f"{24 + n}: {counts} PCI-MSI {n}-edge  queue {n}" for n in range(3)]
     table = ["CPU0 CPU1 CPU2 CPU3", *rows, f"LOC: {counts} Local timer interrupts", ""]
@@ -407,7 +411,7 @@ def test_idle_interrupts_are_packed_and_put_back(daemon: Path, command: Path, tr
         assert re.search(what, said, re.M), said
         assert "irqs      1 moved, 1 in the last minute; idle ones go to CPU 0\n" in run(*ask)
     assert 'cpuboltd_interrupt_moves_total{cause="idle"} 1\n' in (root / "metrics").read_text()
-    # Of the three interrupts with a number one is there already, and one is managed.
+    # Interrupt 24 is on CPU 0 already, and interrupt 26 is managed: only interrupt 25 was moved.
     assert [affinity(root, n).read_text() for n in (24, 25, 26)] == ["0-3\n", "0-3", "0-3\n"]
     assert not (root / "run/cpubolt/cpuboltd.interrupts").exists()
 
@@ -429,7 +433,7 @@ def test_affinities_after_sigkill(daemon: Path, tree: Tree) -> None:
         assert affinity(root, 25).read_text() == "0-3"
         assert not state.exists()
         assert run(daemon, "--root", root, "--restore") == ""
-    # So does the next daemon, also one that moves no interrupts.
+    # The next daemon puts affinities back as well, even a daemon that moves no interrupts.
     (root / "config").write_text(CONFIG)
     run(*words, "--samples", "1")
     assert affinity(root, 25).read_text() == "0-3"
@@ -450,7 +454,7 @@ def test_a_dry_run_says_which_interrupts_would_go(daemon: Path, tree: Tree) -> N
     assert lines == [f"cpuboltd: dry run: {what}"]
     assert affinity(root, 25).read_text() == "0-3\n"
     assert not (root / "run/cpubolt").exists()
-    # The policy wants CPU 0 alone: the interrupt would have to leave.
+    # The policy wants CPU 0 only, so interrupt 25 would have to leave CPU 3.
     (root / "config").write_text(INTERRUPTS.replace("fixed", "load"))
     assert "from CPU 3 to CPU 0: CPU 3 was about to go\n" in run(daemon, *words)
 
@@ -465,7 +469,7 @@ def test_interrupts_are_not_moved_unasked(daemon: Path, tree: Tree) -> None:
 
 @pytest.mark.parametrize("beside", ["yield", "ban"])
 def test_beside_irqbalance(daemon: Path, tree: Tree, beside: str) -> None:
-    """One line says what becomes of the interrupts; with "ban" irqbalance hears of these."""
+    """One line names irqbalance; with "ban", irqbalance is told which interrupts to leave alone."""
     root = tree("small+bolt")
     put_interrupts(root)
     (root / "config").write_text(f"{INTERRUPTS}irqbalance = {beside}\n")

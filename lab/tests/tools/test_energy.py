@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""cpubolt energy: its units, its files, and what it says of recorded load."""
+"""cpubolt energy: its unit tests, its files, and its output for recorded load."""
 
 import json
 import os
@@ -26,7 +26,7 @@ Run = Callable[..., Done]
 
 @pytest.fixture(scope="session")
 def run() -> Run:
-    """Return a function that runs cpubolt energy with the words given."""
+    """Return a function that runs cpubolt energy with the arguments that it gets."""
     binary = tools.host("plain") / "cpubolt/cpubolt"
 
     def call(*words: str | Path) -> Done:
@@ -48,7 +48,7 @@ def files(model: str = "exynos5410", requests: str = "paper-exynos5410") -> list
 
 @pytest.mark.parametrize("build", tools.BUILDS)
 def test_units(build: str) -> None:
-    """The paper's figures, made-up models, the ways on a recorded load, two seconds of fuzzing."""
+    """The unit tests compute the paper's figures, made-up models and a recorded load, and fuzz."""
     folder = tools.host(build)
     names = {test["name"] for test in tools.tests(folder, "energy")}
     assert names >= {"cmd-energy-meter", "cmd-energy-model", "fuzz-energy"}
@@ -63,7 +63,7 @@ def test_units(build: str) -> None:
 
 @pytest.mark.nightly
 def test_fuzz_for_ten_minutes(tmp_path: Path) -> None:
-    """With a seed that is another one each time; the input that fails is left in fuzz-input."""
+    """Each run has another seed; an input that fails is left in fuzz-input."""
     program = tools.host("sanitized") / "tests/cmd-energy/fuzz-energy"
     seed = secrets.randbits(32)
     done = subprocess.run(
@@ -119,7 +119,7 @@ def medians(file: Path, last: bool) -> Callable[[str, int, str], float]:
 def test_requests_are_those_of_the_results(
     name: str, first: tuple[str, str], most: int, last: bool
 ) -> None:
-    """The files say from which result their numbers are; this test computes the numbers again."""
+    """Each file names the result that its numbers are from; the test computes the numbers again."""
     text = (MODELS / f"{name}.conf").read_text(encoding="utf-8")
     (source,) = re.findall(r"^source = .*(results/\S+\.json)", text, re.M)
     median = medians(paths.REPO / source, last)
@@ -141,7 +141,7 @@ def test_requests_are_those_of_the_results(
 
 
 def test_the_conservative_way_is_the_daemon_by_default() -> None:
-    """Limits and pace of the daemon's configuration are those of the command."""
+    """The command's limits and pace are the defaults of the daemon's configuration."""
     table = (TOOLS / "cpuboltd/config.c").read_text(encoding="utf-8")
     rows = re.findall(r'^\t\{ "(\w+)", "(\w+)", NUMBER, .*, (\d+) \},$', table, re.M)
     usual = {(section, key): value for section, key, value in rows}
@@ -164,7 +164,7 @@ def test_all_files_are_installed() -> None:
     assert "usr/share/cpubolt" in install.splitlines()
 
 
-# -- What it says ---------------------------------------------------------------------------------
+# -- Output ---------------------------------------------------------------------------------------
 
 
 def test_json_has_all_of_it(run: Run) -> None:
@@ -255,7 +255,7 @@ def test_wrong_usage(run: Run, words: tuple[str, ...]) -> None:
 
 
 def test_the_page_has_what_the_command_prints(run: Run) -> None:
-    """docs/energy.md quotes outputs up to the numbers of the model."""
+    """docs/energy.md quotes the command's output up to the line "Computed, not measured"."""
     blocks = re.findall(
         r"^```\n\$ cpubolt energy ([^\n]*)\n(.*?)^```$", PAGE.read_text(), re.M | re.S
     )

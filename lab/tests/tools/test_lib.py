@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""libcpubolt: its own tests, plainly and with sanitizers, and what a program that links it gets."""
+"""libcpubolt: its unit tests, without and with sanitizers, and what it offers to programs."""
 
 import os
 import re
@@ -43,7 +43,8 @@ def test_units(build: str) -> None:
     assert {"lib-set", "lib-trees", "lib-request", "fuzz-list", "fuzz-tree"} <= names
     said = run("meson", "test", "-C", folder, "--no-rebuild", "--suite", "lib", "--print-errorlogs")
     count = {word: int(n) for word, n in re.findall(r"^([A-Z][\w ]*): +(\d+) *$", said, re.M)}
-    # Without namespaces, other programs would disturb the test of events.
+    # Without namespaces lib-monitor, the test of events, is skipped: other programs would disturb
+    # the test.
     assert count["Ok"] + count["Skipped"] == len(names), said
     assert count["Skipped"] <= ("lib-monitor" in names), said
 
@@ -59,7 +60,7 @@ def test_fuzz_for_ten_minutes(target: str, tmp_path: Path) -> None:
 
 
 def test_without_libsystemd() -> None:
-    """Only events need libsystemd."""
+    """Only the library's events need libsystemd."""
     folder = tools.host("bare")
     run("meson", "test", "-C", folder, "--no-rebuild", "lib-error", "lib-files")
     assert "systemd" not in run("readelf", "-d", folder / "lib" / "libcpubolt.so.1")

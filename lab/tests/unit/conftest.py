@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Fixtures: a cache of its own for every test, and a tiny tree that passes for a kernel."""
+"""Fixtures: a cache of its own for every test, and a tiny tree that passes for kernel source."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -50,7 +50,7 @@ MESSAGE = "cpu: call Bolt\n\nWhy it does.\n\n"
 
 
 def make_hook(tree: Path, folder: Path, name: str, edits: dict[str, tuple[str, str]]) -> Path:
-    """Write the patch that turns ``tree`` into itself with ``edits`` (file -> (old, new))."""
+    """Write a patch that makes ``edits`` in ``tree`` (file -> (old, new)); return its path."""
     scratch = folder.parent / f"scratch-{name}"
     git = Git.init(write_tree(scratch, {file: (tree / file).read_text() for file in edits}))
     git.commit_all("pristine")
@@ -87,7 +87,7 @@ def kernel_tree(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def bolt_kernel(tmp_path: Path) -> Path:
-    """An empty kernel/ directory of the repository: overlay and hooks to be filled."""
+    """A directory like the repository's kernel/, with an empty overlay and no hooks."""
     folder = tmp_path / "repo" / "kernel"
     (folder / "overlay").mkdir(parents=True)
     (folder / "hooks" / "6.12").mkdir(parents=True)
@@ -96,7 +96,7 @@ def bolt_kernel(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def make_source(bolt_kernel: Path) -> Callable[[Path], Source]:
-    """Turn a tree into a Source whose hooks are those of bolt_kernel."""
+    """Return a function that turns a tree into a Source with the hooks in ``bolt_kernel``."""
 
     def make(tree: Path) -> Source:
         hooks = bolt_kernel / "hooks" / "6.12"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""A result to vary: what several tests of tables, quotes and reports begin with."""
+"""A result that tests of tables, quotes and reports begin with, and vary."""
 
 import dataclasses
 from typing import Any

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Ways to keep tasks away from CPUs: guests, records, the file, the table and its quotes."""
+"""Ways to keep tasks away from CPUs: guests, records, result file, table, quoted figures."""
 
 from pathlib import Path
 from typing import Any
@@ -15,7 +15,7 @@ from boltlab.report import quotes
 
 
 def records(ms: int = 1) -> list[dict[str, Any]]:
-    """Return what guests say in which each time of the n-th way takes n + 1 times ``ms``."""
+    """Return records of guests: the times of the first way are ``ms``, of the n-th n times that."""
     found: list[dict[str, Any]] = []
     for place, way in enumerate(alternatives.ways(), start=1):
         ns = [place * ms * 1_000_000] * 3

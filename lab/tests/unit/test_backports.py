@@ -17,7 +17,7 @@ class Terminal(io.StringIO):
 
 @pytest.fixture
 def installed(monkeypatch: pytest.MonkeyPatch) -> list[tuple[list[str], str]]:
-    """A Debian 12 with QEMU 7.2, a user at a terminal; what gets installed."""
+    """Stand in for Debian 12 with QEMU 7.2 and a user at a terminal; return what is installed."""
     calls: list[tuple[list[str], str]] = []
 
     def install(names: list[str], suite: str = "") -> None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What traced requests for several CPUs consist of."""
+"""How traces of requests for several CPUs are counted and summarised."""
 
 import pytest
 
@@ -7,9 +7,10 @@ from boltlab.bench import batches
 from boltlab.errors import BoltError
 from boltlab.guest import traced
 
-# CPUs 1 and 2 go. States 10 to 50 belong to hotplug threads: 20 and 30 are serial, and 25 between
-# them is as good as serial. State 40 takes CPU 1 20 us and CPU 2 30 us, at the same time for 10 us
-# (20 and 30 without); state 10 takes 10 us on CPU 1 alone.
+# CPUs 1 and 2 go. Hotplug threads run states 10 to 40, the control task runs state 50. States 20
+# and 30 are serial, and state 25 between these counts as serial. The callback of state 40 takes
+# 20 us on CPU 1 and 30 us on CPU 2, and for 10 us of this runs on both CPUs. The callback of state
+# 10 takes 10 us on CPU 1.
 TRACE = """\
 # concurrent: 10 25 40 50
 # serial: 20 30
@@ -51,7 +52,7 @@ def parsed() -> list[batches.Request]:
 
 def test_waits_inside_each_other_are_one() -> None:
     first, second = parsed()
-    # A run by another task counts, a run before the request does not.
+    # A function counts if another task runs it, but not if it ran before the request.
     assert batches.count(first, "grace_periods") == 2
     assert batches.count(second, "grace_periods") == 1
     assert [batches.count(each, "stops") for each in (first, second)] == [1, 2]
@@ -60,7 +61,8 @@ def test_waits_inside_each_other_are_one() -> None:
 
 def test_the_chain_has_the_slowest_cpu_only() -> None:
     first, second = parsed()
-    # CPU 1 has 15 us of state 40 and 10 us of state 10, CPU 2 25 us of state 40.
+    # Each CPU is charged half of the 10 us in which both run state 40. So CPU 1 has 15 us of state
+    # 40 and 10 us of state 10, and CPU 2 has 25 us of state 40.
     assert batches.chain(first) == 400_000 - 25_000
     assert batches.chain(second) == 400_000
 

@@ -49,7 +49,7 @@ MACHINES = ((8, 1), (16, 2), (32, 4), (64, 1), (64, 16), (128, 16))
 
 
 def boot(variant: str, cpus: int, nodes: int, factor: float = 1.0) -> Boot:
-    """A boot whose phases have known terms: SMP init 500 us N + 2 us N^2 and so on."""
+    """Return a boot whose phases have known terms: SMP init has 500 us N + 2 us N^2 nodes."""
     n = cpus - 1
     phases = {
         "boot CPU": 2_000_000 + round(400 * n**3 * factor),
@@ -67,7 +67,7 @@ def boot(variant: str, cpus: int, nodes: int, factor: float = 1.0) -> Boot:
 
 
 def results() -> BootResults:
-    """Bolt takes a third of what depends on the CPUs."""
+    """Return results in which "all" takes a third of the native time that depends on CPUs."""
     found = [boot("native", 1, 1), boot("all", 1, 1)]
     found += [boot("native", *size) for size in MACHINES]
     found += [boot("all", *size, factor=1 / 3) for size in MACHINES]
@@ -90,9 +90,8 @@ def test_phases_end_with_messages(tmp_path: Path) -> None:
 
 def test_callbacks_of_other_cpus_are_added_up() -> None:
     callbacks, initcalls = boots.traced(TRACE.splitlines())
-    # Idle tasks of several CPUs are kept apart, a task that waits for callbacks does not count, and
-    # time is divided among callbacks that are under way at once: 10 us among two, 10 among three,
-    # 20 among two.
+    # Idle tasks of several CPUs are kept apart, and a task that waits for callbacks does not count.
+    # Callbacks that run at once share the time: for 10 us two run, for 10 us three, for 20 us two.
     assert {entry.name: (entry.runs, entry.ns) for entry in callbacks} == {
         "workqueue_online_cpu": (1, 160_000 + 5_000 + 3_333 + 10_000),
         "smpboot_create_threads": (1, 100_000),
@@ -180,11 +179,11 @@ def test_the_model_needs_three_machines() -> None:
 def test_the_tree_takes_rounds() -> None:
     cost = bootmodel.Bringup(ahead=100, wake=10, own=50, after=30, active=0, turns=0)
     assert bootmodel.play(cost, 7, "serial") == 7 * 190
-    # There are five groups; one task prepares the CPUs of a group, and then wakes these.
+    # There are five groups; one task prepares the CPUs of a group, and then wakes these CPUs.
     assert bootmodel.play(cost, 7, "parallel") == 7 * 110 + 5 * (50 + 30)
     # The groups have 1, 1, 1, 2 and 2 CPUs.
     assert bootmodel.play(cost, 7, "tree") == 5 * (160 + 30)
-    # After the groups, rounds of 17, 34 and 13.
+    # Six groups bring 17 CPUs, and then three rounds bring 17, 34 and 13 CPUs.
     assert bootmodel.play(cost, 17 + 64, "tree") == 6 * (160 + 30) + 3 * 160 + 30
 
 

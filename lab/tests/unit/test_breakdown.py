@@ -28,7 +28,7 @@ def test_recorded_requests(arch: str) -> None:
 
 def test_phases_of_recorded_x86_offline() -> None:
     times = breakdown.paint(next(breakdown.parse(recorded("x86_64"))))
-    # Two grace periods of whole ticks; mdelay(1) with all CPUs stopped.
+    # "rcu" has two grace periods of whole ticks; in "stop" all CPUs are stopped during mdelay(1).
     assert 35_000_000 < times["rcu"] < 36_100_000
     assert 1_050_000 < times["stop"] < 1_150_000
     assert 600_000 < times["prepare"] < 750_000
@@ -62,7 +62,7 @@ def test_entries_and_exits_of_a_recorded_trace() -> None:
     assert down.exit is not None
     assert stop.exit is not None
     assert down.entry < stop.entry < stop.exit < down.exit
-    assert stop.exit - stop.entry == 1_089_860  # a leaf has its duration to the nanosecond
+    assert stop.exit - stop.entry == 1_089_860  # leaf calls are traced to the nanosecond
 
 
 def request(direction: str, *calls: Call, start: int = 0, end: int = 100) -> Request:
@@ -185,5 +185,5 @@ def test_the_tables_agree_with_each_other() -> None:
             assert breakdown.colour(phase).startswith("#")
     functions = traced.timed()
     assert len(set(functions)) == len(functions)
-    # The names travel to the guest in one word of a script line.
+    # The guest gets all the names as one word of a script line, whose length is limited.
     assert len(",".join(functions)) < 4000

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Building: what is built again and what is not, on a tree whose make takes no time."""
+"""Which kernels and files are built again, and which are not: in a tree whose make only copies."""
 
 from collections.abc import Callable
 from pathlib import Path

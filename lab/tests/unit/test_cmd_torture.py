@@ -27,7 +27,7 @@ LINE = '{"output":"# actor batch asks=1 attempted=9 done=9 refused=0 wrong=0"}\n
 
 @pytest.fixture
 def guests(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[qemu.Guest]:
-    """Kernels that are there, and guests that only leave what a good run leaves."""
+    """Stand in for built kernels, and for guests that end well; return the guests that ran."""
     run: list[qemu.Guest] = []
     (tmp_path / "config").write_text("", encoding="utf-8")
     built = Kernel("x86_64", "bolt", "6.12.1-0", "6.12.1", "c0ffee", "stamp", tmp_path)
@@ -84,7 +84,7 @@ def test_what_is_passed_over_is_counted(
 
 @pytest.fixture
 def complaining(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Every guest ends with a complaint of its kernel."""
+    """Let every guest end with a complaint of its kernel."""
 
     async def boot(guest: qemu.Guest, name: str, **more: Any) -> GuestResult:
         raise BoltError("the guest's kernel complained: BUG")
@@ -183,7 +183,7 @@ def test_unknown_names_are_usage_errors(tmp_path: Path) -> None:
 
 
 def run_lines(ledgers: list[Path]) -> Any:
-    """Return what runs elements one after the other, as machines of a cluster would."""
+    """Return a function that runs elements one after the other, in place of a cluster."""
 
     def run(rows: list[Row], folder: Path, at_once: int | None) -> None:
         for number, row in enumerate(rows):
@@ -210,7 +210,7 @@ def test_elements_of_a_matrix(guests: list[qemu.Guest], fleet: list[Path], tmp_p
     words = ("--config", "production", "--scenario", "quiet,storm", "--engine", "slurm")
     assert call(tmp_path, *words, "--runs", "4") == 0
     assert len(guests) == 4
-    # The ledgers, put together, are the book of a serial run of the same lines.
+    # The ledger of the command is that of all its elements, put together.
     serial = tally.Book()
     for path in fleet:
         serial.merge(tally.load(path))
@@ -229,7 +229,7 @@ def test_failures_of_elements_are_said(
     words = ("--config", "production", "--scenario", "quiet", "--engine", "slurm", "--seed", "7")
     assert call(tmp_path, *words) == 1
     said = capsys.readouterr().out.replace("\n", " ")
-    assert said.count("FAILED: the guest's kernel complained: BUG") == 2  # there and here
+    assert said.count("FAILED: the guest's kernel complained: BUG") == 2  # by element and command
     cell = tally.load(tmp_path / "t.json").cells["production", "x86_64", "quiet"]
     assert cell.failures[0].repeat.endswith("--seed 7 --requests 300")
     assert f"repeat: {cell.failures[0].repeat}" in said
@@ -287,7 +287,10 @@ RACE = """\
 def racing(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, where: str, log: str = RACE
 ) -> list[str]:
-    """Make guests of kernels with KCSAN, which report ``log`` in scenarios with ``where``."""
+    """Stand in for guests with KCSAN: ``log`` is on the console if ``where`` is in the run's name.
+
+    Returns the names of the runs.
+    """
     names: list[str] = []
 
     async def boot(guest: qemu.Guest, name: str, **more: Any) -> GuestResult:
@@ -325,11 +328,11 @@ def test_a_race_with_bolt_only_fails_until_it_is_seen_without(
     assert "cpu 1: rcutree_report+0x3c/0x90 < cpuhp_invoke_callback+0x18e/0x480" in said
     assert "repeat: ./bolt torture --races --arch x86_64 --config kcsan --scenario " in said
     repeat = said.partition("repeat: ./bolt torture ")[2].partition(" arch ")[0].split()
-    # The line that repeats the run makes this run only, and finds the race again.
+    # The printed line repeats this run only, and finds the race again.
     again = racing(monkeypatch, tmp_path, "-bolt")
     assert call(tmp_path, *repeat[: repeat.index("--requests") + 2]) == 1
     assert len(again) == 1
-    # A run that does not show the race repeats nothing.
+    # If the repeated run does not show the race, the command succeeds.
     racing(monkeypatch, tmp_path, "nowhere")
     assert call(tmp_path, *repeat[: repeat.index("--requests") + 2]) == 0
     assert call(tmp_path, "--races", "--runs", "1") == 1
@@ -355,8 +358,8 @@ def test_races_are_looked_for_until_the_time_is_over(
     clock = itertools.count(step=15)
     monkeypatch.setattr("time.monotonic", lambda: next(clock))
     assert call(tmp_path, "--races", "--minutes", "9") == 0
-    # Each run reads the clock three times: before it, after it, and to see whether the time is
-    # over.
+    # For each run the command reads the clock three times: before the run, after the run, and to
+    # see whether the time is over.
     assert 1 < len(run) <= 9 * 60 / 45
 
 
@@ -381,7 +384,7 @@ def test_wrong_uses_of_races(
     for word in ("--planted", "--nightly"):
         with pytest.raises(SystemExit, match="2"):
             call(tmp_path, "--races", word)
-    # The kernel has the assumptions that KCSAN is to do without.
+    # The kernel's configuration is empty, and so lacks what --races needs.
     assert call(tmp_path, "--races", "--runs", "1") == 1
     monkeypatch.setattr(build, "current", lambda *args: None)
     assert call(tmp_path, "--races", "--built") == 1

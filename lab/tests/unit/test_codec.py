@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""JSON becomes dataclasses by the types of their fields; what is wrong is named with its place."""
+"""JSON becomes dataclasses by the types of their fields; an error names the place in the JSON."""
 
 import json
 from dataclasses import asdict, dataclass, field

@@ -9,7 +9,7 @@ from boltlab.guest import console
 
 LOGS = Path(__file__).parents[1] / "data" / "console"
 
-# Recorded log -> the complaints in it: line, kind, and how its text begins.
+# Recorded log -> its complaints: number of the line, kind, and how the line begins.
 SPLATS = {
     "warning-x86_64": [(4, "WARNING", "WARNING: CPU: 1 PID: 22 at kernel/sched/core.c")],
     "null-pointer-x86_64": [(1, "BUG", "BUG: kernel NULL pointer dereference")],
@@ -57,7 +57,7 @@ def test_clean_logs_are_clean(name: str) -> None:
 
 @pytest.mark.parametrize("name", SPLATS)
 def test_found_behind_any_prefix(name: str) -> None:
-    """The same message has another prefix on the console, in dmesg, and with the caller's id."""
+    """A message has one prefix on the console, another in dmesg, and others with a caller's id."""
     line, kind, _ = SPLATS[name][0]
     raw = (LOGS / f"{name}.log").read_text(encoding="utf-8").splitlines()[line - 1]
     message = raw[raw.index("]") + 1 :].removeprefix("[   T22]").lstrip()
@@ -122,7 +122,7 @@ WARNED = (
 def test_a_complaint_has_the_message_above_it() -> None:
     found = console.scan(WARNED)
     assert [splat.about for splat in found] == [("bolt: first",)]
-    # Text long before the line "cut here", or after that line without a prefix, is no message.
+    # Only lines between "cut here" and the complaint are its message.
     assert [splat.about for splat in console.scan([*WARNED[1:]])] == [()]
     assert [splat.about for splat in console.scan(["x", *WARNED])] == [("bolt: first",)]
 

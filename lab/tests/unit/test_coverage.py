@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""docs/coverage.md: its rows, what they need, and which of them a run of the tests has shown."""
+"""docs/coverage.md: its rows, what each row needs, and which rows a run of the tests has shown."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -14,7 +14,7 @@ HEAD = "| step | requirement | shown by | last run | figure |\n|---|---|---|---|
 
 @pytest.fixture
 def machine(monkeypatch: pytest.MonkeyPatch) -> set[str]:
-    """What the machine has, for rows that need "this" or "that"."""
+    """Return what the machine has of "this" and "that", which rows may need: nothing at first."""
     there: set[str] = set()
 
     def has(name: str) -> Callable[[], bool]:
@@ -84,7 +84,7 @@ def test_what_a_run_has_shown(
     gaps: list[str],
     not_run: bool,
 ) -> None:
-    """Where a need is lacking a skipped test is no gap; one that failed or is missing is."""
+    """If the machine lacks a need, a skipped test is no gap; a failed or missing test is one."""
     rows = [row(tmp_path, "`a.py::one`, `a.py::two` (needs this, that)")]
     machine |= {"that"} if lacks else {"this", "that"}
     assert coverage.gaps(rows, outcomes) == [f"{gap} (it works)" for gap in gaps]
@@ -98,7 +98,7 @@ def test_a_row_without_needs(tmp_path: Path) -> None:
 
 
 def test_needs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Facts, packages that the lab knows, and the source of each series."""
+    """A row may need facts of the machine, packages that the lab knows, and a series' source."""
     monkeypatch.setattr(versions, "DEBIAN_SOURCES", tmp_path)
     coverage.needs.cache_clear()
     known = coverage.needs()
@@ -112,7 +112,7 @@ def test_needs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_the_plugin(tmp_path: Path, machine: set[str], capsys: pytest.CaptureFixture[str]) -> None:
-    """A run whose row lacks a need succeeds and says so; with the need there it fails."""
+    """A skipped test of a row fails the run, unless the machine lacks what the row needs."""
     rows = [row(tmp_path, "`test_a.py::test_one` (needs this)")]
     (tmp_path / "test_a.py").write_text("import pytest\n\ndef test_one():\n    pytest.skip('no')\n")
     (tmp_path / "pytest.ini").write_text("[pytest]\n")

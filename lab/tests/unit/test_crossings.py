@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Files of Bolt and how a request goes from one to another."""
+"""How a request goes from one of Bolt's files to another."""
 
 from pathlib import Path
 
@@ -37,7 +37,8 @@ TRACE = """\
 def test_each_pair_counts_once() -> None:
     (found,) = crossings.count(TRACE.splitlines(), WHERE)
     assert found.direction == "offline"
-    # sysfs to request and back, request to cpu and back, cpu to request and back; kick is none.
+    # From sysfs.c to request.c and back, from request.c to cpu.c and back, from cpu.c to request.c
+    # and back. From cpu.c to kthread.c is no crossing, because neither file is Bolt's.
     assert found.total == 6
     assert found.entered == {
         "kernel/bolt/request.c": 3,

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Requests for more and more CPUs: series, and the line through them."""
+"""Requests for more and more CPUs: series of times, and a line through each series."""
 
 import pytest
 
@@ -11,7 +11,7 @@ SIZES = (1, 3, 7, 15, 31)
 
 
 def run() -> Results:
-    """Native requests take 20 ms a CPU; requests of Bolt 0.1 ms, and 0.05 ms a CPU."""
+    """Return results: native requests take 20 ms a CPU, Bolt's 0.1 ms plus 0.05 ms a CPU."""
     cases = []
     for n in SIZES:
         native, bolt = stats(20.0 * n), stats(0.1 + 0.05 * n)

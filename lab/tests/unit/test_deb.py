@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""``bolt deb``: versions, refusals, the repository, the packages' own files; builds nothing."""
+"""``bolt deb``: versions, refusals, the repository, files of packages. No package is built."""
 
 import itertools
 import re
@@ -80,7 +80,7 @@ def test_dry_run_names_all_packages(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     monkeypatch.setenv("SOURCE_DATE_EPOCH", str(NOON.seconds))
-    monkeypatch.setattr(packages, "install", lambda *words: pytest.fail("installs"))
+    monkeypatch.setattr(packages, "install", lambda *words: pytest.fail("a dry run installs"))
     out = tmp_path / "out"
     assert cli.main(["deb", "--dry-run", "--config", "cloud", "--out", str(out)]) == 0
     said = capsys.readouterr().out.splitlines()
@@ -114,8 +114,8 @@ def test_what_is_refused(
     capsys: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(packages, "ensure", lambda *groups: pytest.fail("goes on"))
-    # Root may write everywhere.
+    monkeypatch.setattr(packages, "ensure", lambda *groups: pytest.fail("no error was found"))
+    # Root may write everywhere, so os.access() has to refuse /proc to root as well.
     monkeypatch.setattr("os.access", lambda path, mode: not str(path).startswith("/proc"))
     try:
         status: object = cli.main(["deb", *words])
@@ -225,7 +225,7 @@ def put(folder: Path, *names: str) -> None:
 
 @pytest.fixture
 def listing(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Stand in for apt-ftparchive: the packages are no real ones."""
+    """Stand in for apt-ftparchive, as the packages are not real."""
 
     def run(command: list[str], folder: Path) -> bytes:
         names = sorted(path.name for path in folder.iterdir())
@@ -237,7 +237,7 @@ def listing(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_publish_replaces_older_versions_of_the_same(tmp_path: Path, listing: None) -> None:
     made, out = tmp_path / "made", tmp_path / "out"
     put(out, "a_1_amd64.deb", "a_1_arm64.deb", "ab_1_amd64.deb", "a-b_1_amd64.deb", "notes.txt")
-    put(out, "InRelease", "Release.gpg")  # of an older Release
+    put(out, "InRelease", "Release.gpg")  # signatures of an older Release
     put(made, "a_2_amd64.deb", "c_1_amd64.deb", "a_2_amd64.buildinfo")
     assert aptrepo.publish(made, out) == [out / "a_2_amd64.deb", out / "c_1_amd64.deb"]
     assert sorted(path.name for path in out.iterdir()) == [
@@ -253,7 +253,7 @@ def test_publish_replaces_older_versions_of_the_same(tmp_path: Path, listing: No
         "notes.txt",
     ]
     assert "a_2_amd64.deb" in (out / "Packages").read_text()
-    # The index of what is in the scratch directory: not of itself.
+    # Release lists the other index files, but not itself.
     assert (out / "Release").read_text() == "apt-ftparchive: Packages Packages.gz\n"
 
 
@@ -272,7 +272,7 @@ def test_sources_name_the_place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
 
 
 def postinst(tmp_path: Path, value: int | None, *, tool: str = "", word: str = "configure") -> str:
-    """Return what the package says on a machine whose firmware says ``value`` of Secure Boot."""
+    """Return what the package's postinst prints if the firmware's SecureBoot is ``value``."""
     variables = tmp_path / "efivars"
     variables.mkdir()
     if value is not None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Configurations of Debian and of the running kernel, on recorded files."""
+"""Where the lab finds configurations of Debian's kernels and of the running kernel."""
 
 import gzip
 import lzma
@@ -27,7 +27,7 @@ def places(tmp_path: Path, cache: Path, monkeypatch: pytest.MonkeyPatch) -> Path
     for name in ("CONFIGS", "BOOT"):
         monkeypatch.setattr(distro, name, tmp_path)
     monkeypatch.setattr(distro, "PROC", tmp_path / "config.gz")
-    monkeypatch.setattr(debs, "unpack", lambda *words: pytest.fail("fetches a package"))
+    monkeypatch.setattr(debs, "unpack", lambda *words: pytest.fail("a package is fetched"))
     return tmp_path
 
 

@@ -87,7 +87,7 @@ def test_exit_status(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixt
 
 @pytest.mark.parametrize("each", ARCHES.values(), ids=lambda each: str(each.name))
 def test_tiny_guest_ends(each: Arch, tmp_path: Path) -> None:
-    """The program that proves KVM runs under emulation, too."""
+    """The tiny guest, which shows whether KVM works, runs in an emulator as well."""
     if shutil.which(each.qemu) is None:
         pytest.skip(f"needs {each.qemu}")
     image = tmp_path / "tiny"

@@ -75,16 +75,16 @@ X86 = ["arch/x86/kernel/bolt.o", "arch/x86/kernel/bolt_warm_64.o"]
     ("changed", "selected", "targets"),
     [
         (["kernel/cpu.c"], False, ["kernel/cpu.o"]),
-        (["kernel/sched/core.c"], False, []),  # the pristine kernel has no object of it
+        (["kernel/sched/core.c"], False, []),  # not built in the pristine kernel
         (["kernel/bolt/a.c"], False, []),
         (["kernel/bolt/a.h"], True, ["kernel/bolt/", "kernel/cpu.o"]),
         (["include/linux/bolt.h"], False, ["kernel/cpu.o"]),
         (["arch/x86/kernel/bolt.c"], True, X86[:1]),
         (["arch/x86/kernel/bolt_warm_64.S"], True, X86[1:]),
-        # A file may come before the line of the Makefile by which make finds the file.
+        # A file may come in an earlier commit than the line of the Makefile that names its object.
         (["arch/x86/kernel/Makefile"], True, X86),
         (["arch/x86/kernel/Makefile"], False, []),
-        # Another architecture's headers are not those of this one.
+        # Files of another architecture are not built.
         (["arch/arm64/kernel/bolt.c", "arch/arm64/kernel/Makefile"], True, []),
     ],
 )
@@ -132,7 +132,10 @@ def test_what_was_built_is_kept(tmp_path: Path) -> None:
 def counting(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, source: Source, *, fail_at: int | None = None
 ) -> tuple[each.Report | None, list[str]]:
-    """Check two commits without make, ``fail_at`` of which fails; return what make was for."""
+    """Check two commits with a stand-in for make, whose call number ``fail_at``, from 0, fails.
+
+    Returns the report, None after such a failure, and what each call of make was to build.
+    """
     files = {name: FILES[name] for name in ("kernel/cpu.c", "include/linux/bolt.h")}
     kconfig = {
         "init/Kconfig": Content(b'source "kernel/bolt/Kconfig"\n'),
@@ -190,14 +193,15 @@ def test_an_interrupted_check_goes_on(
         "'first' without CONFIG_BOLT: kernel/cpu.o",
     ]
     report, made = counting(monkeypatch, tmp_path, source)
-    # Code before CONFIG_BOLT can be chosen is not built again for the kernel with it.
+    # The second check builds what the first check did not. The first commit comes before
+    # CONFIG_BOLT can be chosen, and so is built only without CONFIG_BOLT.
     assert made == [
         "'second' without CONFIG_BOLT: kernel/cpu.o",
         "'second' with CONFIG_BOLT: kernel/bolt/ kernel/cpu.o",
     ]
     assert report
     assert (report.objects, report.kept, report.links) == (4, 1, 0)
-    # The first commit came before the option, and the second has its file built with the directory.
+    # kernel/bolt/early.c is of the first commit, and is built with its directory at the second.
     assert report.unbuilt == ()
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Rows of a matrix as elements of job arrays, with programs that are played in Slurm's place."""
+"""Rows of a matrix as elements of job arrays; scripts stand in for Slurm's programs."""
 
 import io
 import os
@@ -18,7 +18,7 @@ from boltlab.engine.rows import Row
 from boltlab.engine.slurm import Element
 from boltlab.errors import BoltError
 
-# Runs all elements of an array, one after the other, before it answers.
+# Stands in for sbatch: runs all elements of an array, and then prints the number of the job.
 SBATCH = """#!/bin/sh
 echo "$*" >>"$PLAYED/sbatch"
 for word; do
@@ -42,7 +42,7 @@ OTHERS = {
 
 @pytest.fixture
 def played(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder where the programs that play Slurm write what they were asked."""
+    """Put scripts in place of Slurm's programs; return the folder with the scripts' arguments."""
     folder = tmp_path / "played"
     (folder / "bin").mkdir(parents=True)
     for name, text in {"sbatch": SBATCH, **OTHERS}.items():
@@ -67,11 +67,11 @@ def test_each_row_runs_once(played: Path, monkeypatch: pytest.MonkeyPatch) -> No
     rows = [row(f"echo '{number} $LANG'") for number in range(7)]
     folder = written(rows, monkeypatch)
     slurm.run(rows, folder, 2, poll=0)
-    (folder / "done" / ".nfs0001").mkdir()  # what a network's file system may leave
+    (folder / "done" / ".nfs0001").mkdir()  # NFS may leave such a name
     ended = slurm.ended(rows, folder)
     assert [each.ledger.read_text().split()[0] for each in ended] == list("0123456")
     assert [each.row for each in ended] == rows
-    # Three elements are what this cluster takes in an array.
+    # This cluster takes at most three elements in an array.
     asked = (played / "sbatch").read_text().splitlines()
     assert ["--array=0-2%2" in line for line in asked] == [True, True, False]
 
@@ -83,7 +83,7 @@ def test_a_row_that_is_killed_runs_again(
     rows = [row("echo 0"), row(f"{first} 1"), row("echo 2")]
     folder = written(rows, monkeypatch)
     slurm.run(rows, folder, poll=0)
-    # What the row had written when it was killed counts for nothing.
+    # Text that the row had written before it was killed does not count.
     assert [each.ledger.read_text() for each in slurm.ended(rows, folder)] == ["0\n", "1\n", "2\n"]
     chunks = [folder.joinpath(f"chunk-{turn}").read_text().split() for turn in (0, 1)]
     assert chunks == [["0", "1", "2"], ["1"]]
@@ -98,12 +98,12 @@ def test_a_row_that_is_killed_again_and_again_is_lost(
     folder = written(rows, monkeypatch)
     with pytest.raises(BoltError, match=r"1 of 2 rows were killed 3 times, the first: kill -9"):
         slurm.run(rows, folder, poll=0)
-    # The other row keeps what it has counted.
+    # The other row's ledger still counts.
     assert [each.number for each in slurm.ended(rows, folder)] == [0]
 
 
 def test_a_row_that_runs_twice_counts_once(played: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Slurm starts a row anew when it loses a machine, which may still be at work."""
+    """Slurm starts a row again when it loses the row's machine, which may still run the row."""
     rows = [row("echo $$")]
     folder = written(rows, monkeypatch)
     slurm.run(rows, folder, poll=0)
@@ -136,7 +136,7 @@ def test_a_failure_that_was_found_is_no_kill(played: Path, monkeypatch: pytest.M
     with pytest.raises(BoltError, match="exited with status 69: bolt: install these packages"):
         found[1].check()
     with pytest.raises(BoltError, match="exited with status 1: no message"):
-        found[0].check()  # it has left no ledger
+        found[0].check()  # the element has left no ledger
 
 
 def test_what_is_asked_of_slurm(monkeypatch: pytest.MonkeyPatch, cache: Path) -> None:
@@ -181,7 +181,7 @@ def test_an_array_is_taken_back_when_the_command_ends(
     with pytest.raises(KeyboardInterrupt):
         slurm.run(rows, folder, poll=0)
     assert (played / "scancel").read_text() == "41\n"
-    # What has ended before counts.
+    # A row that had ended before the interruption counts.
     assert [each.number for each in elements.ended(folder, rows)] == [0]
 
 
@@ -229,7 +229,7 @@ def test_a_terminal_has_one_table(monkeypatch: pytest.MonkeyPatch) -> None:
     with Board([row("a"), row("b")]) as board:
         board.update({0: True, 1: False}, [])
         board.update({1: True}, [0])
-        assert said.getvalue().count("waiting") == 2  # the table is drawn over the old one
+        assert said.getvalue().count("waiting") == 2  # each drawn over the one before
     end = said.getvalue().splitlines()[-1].split()
     assert end == ["production", "x86_64", "0", "1", "1", "0", "2"]
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Results of elements, put together, are those of one run."""
+"""The results of a matrix's elements, put together, are the results of one run."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -22,7 +22,7 @@ INSTEAD = {"offline_bulk": "offline_seq", "online_bulk": "online_seq"}
 
 
 def part(whole: Results, variant: str) -> Results:
-    """What a run of ``variant`` alone would have said: kernels without Bolt know no batches."""
+    """Return the results of a run of ``variant`` alone; only Bolt's have the cases of INSTEAD."""
     cases = [
         replace(
             case,
@@ -53,7 +53,7 @@ def test_a_bench_of_variants(file: Path) -> None:
         (each.case, each.batch, each.cpus): each for each in whole.cases
     }
     assert replace(merged, cases=[]) == replace(whole, cases=[])
-    # Each variant's file can be read by itself, and has the format of the whole file.
+    # The merged results have the format of a result file.
     assert results.from_json(results.to_json(merged)) == merged
 
 

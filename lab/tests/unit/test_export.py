@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The exported series: nothing left out, applies with git am, says what differs."""
+"""The exported series: no file is left out, git am applies it, and verify() names differences."""
 
 import json
 from collections.abc import Callable
@@ -106,7 +106,7 @@ def test_export_and_verify(source: Source, tmp_path: Path) -> None:
     assert "Subject: [PATCH 1/2] cpu/bolt: add the path\n" in text
     assert "Dead code for now.\n\nSigned-off-by: " in text
     assert "b/kernel/bolt/tests/a.c" in text
-    assert "tables" not in text, "a piece came before its commit"
+    assert "tables" not in text, "a piece came in an earlier commit than its own"
     assert "+int tables(void)\n" in patches[2].read_text()
     letter = (output / "2-frame/0000-cover-letter.patch").read_text()
     assert "Subject: [PATCH 0/2] cpu/bolt: The frame\n" in letter
@@ -117,7 +117,7 @@ def test_export_and_verify(source: Source, tmp_path: Path) -> None:
     export.verify(source, patches)
     before = {path: path.read_bytes() for path in patches}
     assert export.export(source, output) == patches
-    assert {path: path.read_bytes() for path in patches} == before, "exports do not repeat"
+    assert {path: path.read_bytes() for path in patches} == before, "the second export differs"
 
 
 def test_verify_notices_a_wrong_series(source: Source, tmp_path: Path) -> None:
@@ -218,7 +218,7 @@ def test_malformed_series(tmp_path: Path) -> None:
 
 
 CHECKPATCH = """#!/usr/bin/perl
-# Stands in for the kernel's script: same output and status, no tree needed.
+# Stands in for the kernel's script: has the same output and status, and needs no tree.
 my $patch = $ARGV[-1];
 open(my $f, "<", $patch) or die "cannot open $patch\\n";
 my $bad = 0;

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The gain stays: which recorded results a run is compared with, and what is found lost."""
+"""The check of Bolt's gain: with which results it compares a run, and which gains it finds lost."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -38,7 +38,7 @@ RUN = Results(
 
 
 def slower(number: int, factor: float) -> Results:
-    """Return RUN with Bolt's median of one case multiplied."""
+    """Return RUN with Bolt's median of the case ``number`` multiplied by ``factor``."""
     cases = list(RUN.cases)
     old = cases[number]
     bolt = stats(old.variants["bolt"].median * factor)
@@ -95,7 +95,7 @@ def test_results_of_the_same_emulator_go_first(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ARCHES)
 def test_there_are_results_of_every_setting(name: str) -> None:
-    """For each setting of a guest, with the version of QEMU on which goals are judged."""
+    """Each setting of a guest has results from QEMU 10, the version on which goals are judged."""
     for setting in ARCHES[name].settings:
         found = guard.recorded(replace(RUN, arch=name, setting=setting))
         assert found.qemu.startswith("10.")

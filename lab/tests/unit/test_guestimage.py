@@ -74,7 +74,7 @@ def test_equal_nodes_give_equal_archives() -> None:
 
 @pytest.fixture
 def small(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A guest of one tiny program instead of the real ones."""
+    """Let the guest's image have one tiny program; return the directory with its source."""
     sources = tmp_path / "guest"
     sources.mkdir()
     (sources / "init.c").write_text("int main(void) { return 0; }\n", encoding="utf-8")
@@ -142,7 +142,7 @@ def test_the_table_of_programs_is_complete() -> None:
 
 
 def included(folder: Path) -> set[str]:
-    """Return the headers of the library that files in ``folder`` include, or these headers."""
+    """Return the headers of the library that files in ``folder``, or these headers, include."""
     text = "".join(path.read_text(encoding="utf-8") for path in folder.glob("*.[ch]"))
     wanted = set(re.findall(r'^#include "lib/(\w+\.h)"$', text, re.M))
     found: set[str] = set()
@@ -155,7 +155,7 @@ def included(folder: Path) -> set[str]:
 
 
 def test_the_library_is_shared() -> None:
-    """Programs of guests and selftests use each header, which includes nothing but the library."""
+    """Guests' programs and selftests use each header, directly or by another header of lib/."""
     headers = {path.name for path in guestimage.LIBRARY.iterdir()}
     assert headers == included(guestimage.SOURCES) == included(guestimage.LIBRARY.parent)
 
@@ -164,7 +164,7 @@ NAMES = re.compile(r"^(?:static |inline |extern )*[\w ]+[ *](\w+)\([^;{}]*\)\s*\
 
 
 def test_what_the_library_has_is_defined_once() -> None:
-    """No program defines a function of the library anew."""
+    """No program of a guest, and no selftest, defines a function that the library has."""
     ours = {
         name
         for header in guestimage.LIBRARY.iterdir()

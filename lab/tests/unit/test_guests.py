@@ -83,7 +83,7 @@ def test_progress_counts_records_and_ends_of_guests(monkeypatch: pytest.MonkeyPa
 
     monkeypatch.setattr(qemu, "boot", boot)
     guests.run_all([Job(1, units=3), Job(2)], "testing", 1)
-    # The last of three units is done when the guest has ended, and so is the only one of one unit.
+    # The last unit of a guest counts when the guest has ended, not when the guest's records say so.
     assert shown == [1, 2, 2, 3, 3, 3, 3, 4]
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What QEMU says of a guest in which it has lost the end of an interrupt."""
+"""How the lab finds out that QEMU has lost the end of an interrupt in a guest that hangs."""
 
 import asyncio
 from pathlib import Path
@@ -10,7 +10,7 @@ import pytest
 from boltlab.errors import EmulatorError
 from boltlab.guest import hang
 
-# Answers about a guest that hung in QEMU 10.0.2, shortened.
+# Shortened answers of QEMU 10.0.2 about a guest that hung.
 REGISTERS = """CPU#0
 RIP=ffffffff8167d703 RFL=00000246 [---Z-P-] CPL=0 II=0 A20=1 SMM=0 HLT=1
 CPU#1

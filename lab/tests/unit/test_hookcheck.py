@@ -280,7 +280,7 @@ def test_the_command(
     tmp_path: Path,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    # The kernel is of a series for which there are no hooks: the newest hooks are tried.
+    # There are no hooks for the kernel's series, and so the newest hooks are tried.
     edit(theirs, "kernel/cpu.c", old, new)
     edit(theirs, "Makefile", "VERSION = 6", "VERSION = 9")
     before = sorted((path, path.read_bytes()) for path in theirs.rglob("*.[ch]"))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The identity check: what counts as a difference, on objects of the host's compiler."""
+"""The identity check: what counts as a difference between objects of the host's compiler."""
 
 import subprocess
 from pathlib import Path

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The stages of a machine that gets the packages, as far as no guest is needed."""
+"""The stages in which a guest installs Bolt's packages; these tests start no guest."""
 
 import base64
 import re

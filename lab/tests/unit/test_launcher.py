@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The launcher, on machines that a PATH of our own pretends."""
+"""The launcher ``bolt`` on machines that only have the programs in a PATH of the test."""
 
 import os
 import shutil
@@ -15,7 +15,7 @@ TOOLS = "sh dirname readlink grep id mkdir sha256sum cut cat rm mv env flock"
 
 @pytest.fixture
 def machine(tmp_path: Path) -> Path:
-    """A copy of the launcher and the lab's data, and a bin/ with the tools every system has."""
+    """Return a directory: repo/ with a copy of the launcher, bin/ with tools of every system."""
     repo = tmp_path / "repo"
     (repo / "lab/boltlab/data").mkdir(parents=True)
     shutil.copy(paths.REPO / "bolt", repo / "bolt")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What packages may import is said one way only, and made-up modules are held to it."""
+"""Imports of packages go one way only, by the rows of layers.py; made-up modules are checked."""
 
 from pathlib import Path
 
@@ -10,7 +10,7 @@ from tests.unit.conftest import write_tree
 
 
 def check(folder: Path, **modules: str) -> list[str]:
-    """Check modules, ``kernel_a="import ..."`` being kernel/a.py."""
+    """Check made-up modules: ``kernel_a="import ..."`` gives the file kernel/a.py this text."""
     base = {"kernel/__init__.py": "", "kernel/build.py": "", "guest/qemu.py": "", "paths.py": ""}
     given = {f"{name.replace('_', '/')}.py": f"{text}\n" for name, text in modules.items()}
     return layers.check(write_tree(folder, base | given))

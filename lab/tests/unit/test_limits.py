@@ -84,7 +84,7 @@ def test_a_run_fails_when_a_limit_is_exceeded(
 
 @pytest.mark.parametrize("name", ["overcommit", "overcommit-suspend"])
 def test_the_limits_of_overcommitted_guests(name: str) -> None:
-    """Each request of a batch and of suspend has its limit: 3 times the native stop."""
+    """Bolt's stops in batches and in suspend may last 3 times as long as native stops."""
     loaded = scenario.load(name)
     found = [limits.parse(text) for text in loaded.limits]
     ways = ("freeze", "thaw") if loaded.name.endswith("suspend") else ("offline", "online")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The checks of ``./bolt lint`` find what they are there for, in made-up repositories."""
+"""Each check of ``./bolt lint`` finds faults of its kind in made-up repositories."""
 
 import subprocess
 from pathlib import Path
@@ -134,7 +134,7 @@ def test_a_shallow_clone_and_a_merge_of_ci(root: Path, tmp_path: Path) -> None:
     git(clone, "checkout", "-q", "--detach")
     git(clone, "remote", "remove", "origin")
     assert lint.base(clone) is None
-    assert lint.sign_off(clone, None) == [], "what came before is not there to be judged"
+    assert lint.sign_off(clone, None) == [], "a shallow clone lacks the history to judge commits"
     git(root, "reset", "-q", "--hard", "HEAD~1")
     git(root, "checkout", "-q", "-b", "topic")
     commit(root, SIGNED)
@@ -245,7 +245,7 @@ def test_the_command(
 
 
 def test_pre_commit_calls_it() -> None:
-    """pre-commit needs no network, as every hook is ours and uses programs that are there."""
+    """pre-commit needs no network, as it only calls ``./bolt lint``."""
     text = (paths.REPO / lint.RULES).read_text(encoding="utf-8")
     assert text.count("repo: ") == text.count("repo: local") == 1
     assert text.count("language: ") == text.count("language: system") == 2

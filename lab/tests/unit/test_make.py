@@ -101,7 +101,7 @@ def test_interrupted(tree: Path, number: int) -> None:
     )
     env = {**os.environ, "PYTHONPATH": str(paths.REPO / "lab")}
     command = [sys.executable, "-c", program, str(tree)]
-    # A shell's background jobs ignore SIGINT, and so would the programs that they start.
+    # Jobs that a shell runs in the background ignore SIGINT, and so do programs that a job starts.
     lab = subprocess.Popen(
         command, env=env, preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL)
     )

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The lab's modules, built in a tree whose make takes no time."""
+"""The lab's kernel modules, built in a tree whose make only copies."""
 
 from dataclasses import replace
 from pathlib import Path

@@ -17,7 +17,7 @@ COUNT = """
 import os, threading, time
 def count():
     while True:
-        os.write(1, b"%d\\n" % threading.get_native_id())  # one write: lines do not mix
+        os.write(1, b"%d\\n" % threading.get_native_id())  # so that lines do not mix
         time.sleep(0.01)
 for _ in range(2):
     threading.Thread(target=count).start()
@@ -26,8 +26,7 @@ for _ in range(2):
 
 @pytest.fixture
 def counting(tmp_path: Path) -> Iterator[tuple[Path, list[int]]]:
-    """A process with two threads that say that they run, and gives the threads' numbers and
-    files."""
+    """Run two threads that print their numbers all the time; yield the output and the numbers."""
     out = tmp_path / "out"
     with out.open("wb") as file:
         process = subprocess.Popen([sys.executable, "-c", COUNT], stdout=file)
@@ -79,7 +78,7 @@ def test_what_a_guest_asks_for() -> None:
 
 
 class Client:
-    """A control connection to an emulator with such threads."""
+    """Stand in for the control connection to an emulator: ``threads`` are the threads of CPUs."""
 
     def __init__(self, threads: list[int]) -> None:
         self.threads = threads

@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Files as an early commit has them: whole statements, rows and functions are left out."""
+"""Files as an early commit has them, without pieces that a later commit adds.
+
+A piece is a whole statement, row or function.
+"""
 
 import pytest
 
@@ -50,7 +53,7 @@ core_initcall(later);
 
 
 def left(text: str, *anchors: str) -> list[str]:
-    """Return the lines of ``text`` that are left out."""
+    """Return the lines of ``text`` that are left out with the pieces that have ``anchors``."""
     kept = iter(pieces.without("a.c", text, anchors).splitlines())
     line = next(kept, None)
     out = []
@@ -59,7 +62,7 @@ def left(text: str, *anchors: str) -> list[str]:
             line = next(kept, None)
         else:
             out.append(each)
-    assert line is None, "the rest is not in its order"
+    assert line is None, "lines that stay have changed their order"
     return [line for line in out if line]
 
 

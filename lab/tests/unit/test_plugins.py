@@ -18,7 +18,7 @@ def test_the_plugin_compiles_once(
     name: str, target: Arch, version: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     if packages.which("gcc") is None:
-        pytest.skip("no compiler")
+        pytest.skip("gcc is not installed")
     monkeypatch.setattr(qemu, "version", lambda emulator: version)
     found = plugins.build(name, target)
     assert found.read_bytes()[:4] == b"\x7fELF"

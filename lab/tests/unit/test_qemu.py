@@ -21,7 +21,8 @@ from boltlab.guest.qemu import Guest
 X86 = arch.ARCHES["x86_64"]
 ARM = arch.ARCHES["arm64"]
 
-# Stands in for QEMU: speaks enough QMP on the descriptor it is given, then does what PLAY says.
+# Stands in for QEMU: speaks enough QMP on the given descriptor, and then does what the environment
+# variable PLAY says.
 FAKE = """\
 #!{python}
 import json, os, socket, sys, time
@@ -47,7 +48,7 @@ def send(what):
 send({{"QMP": {{"version": {{"qemu": {{"major": 10, "minor": 0, "micro": 2}}, "package": ""}},
      "capabilities": []}}}})
 for command in ("qmp_capabilities", "cont"):
-    request = json.loads(link.recv(4096))  # one message at a time, no newline after it
+    request = json.loads(link.recv(4096))  # one message, without a newline
     assert request["execute"] == command
     send({{"return": {{}}, **({{"id": request["id"]}} if "id" in request else {{}})}})
 if "registers" in play:

@@ -67,7 +67,7 @@ def test_every_table_of_results_names_commit_and_file() -> None:
 
 @pytest.mark.parametrize("picture", sorted(pictures.FOLDER.glob("*.svg")), ids=lambda at: at.stem)
 def test_pictures_are_of_the_newest_results(picture: Path) -> None:
-    """``./bolt report --docs`` draws a picture anew that differs."""
+    """``./bolt report --docs`` draws each picture that differs anew."""
     assert picture.read_text(encoding="utf-8") == pictures.draw(picture.stem)
 
 

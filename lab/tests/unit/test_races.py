@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Reports of KCSAN, as kernel/kcsan/report.c prints them, the pairs in them, and their ledger."""
+"""KCSAN's reports in the form of kernel/kcsan/report.c, pairs of functions, the ledger of pairs."""
 
 import dataclasses
 import tomllib
@@ -18,7 +18,7 @@ from boltlab.torture.sightings import Ledger
 RULE = "=" * 66
 FUNCTIONS = races.plan().functions
 
-# Two known accesses, one of them in a hotplug thread; another CPU prints in between.
+# A report of two known accesses, one of these in a hotplug thread. CPU 0 prints lines in between.
 BOTH = f"""\
 [    3.101200][   T22] {RULE}
 [    3.101411][   T22] BUG: KCSAN: data-race in rcu_note_deferred.isra.0 / sync_rcu_do_polled_gp
@@ -47,8 +47,8 @@ BOTH = f"""\
 [    3.103411][   T22] {RULE}
 """
 
-# One access is known. If only one access is known, the kernel prints its offset in the title; this
-# log has no caller.
+# A report of which one access is known: then the kernel prints the access's offset in the title.
+# The lines have no id of the task or CPU that printed the line.
 ALONE = f"""\
 [    0.607700] {RULE}
 [    0.607846] BUG: KCSAN: data-race in virtqueue_get_buf_ctx+0x214/0x4e8 [virtio_ring]
@@ -67,7 +67,8 @@ ALONE = f"""\
 [    0.609200] {RULE}
 """
 
-# Compound and reordered accesses; both in functions that work on memory of their caller.
+# A report of a compound, reordered access and of a read, both in helpers: functions that work on
+# memory of their caller.
 HELPED = f"""\
 {RULE}
 BUG: KCSAN: data-race in _find_next_bit / bitmap_copy.constprop.0
@@ -145,7 +146,7 @@ def test_helpers_stand_for_their_callers() -> None:
     (report,) = read(HELPED)
     assert report.pair() == ("_find_next_bit", "bitmap_copy")
     assert FUNCTIONS.pair(report) == ("balance_of", "set_mask")
-    # A stack that consists of helpers only has its first function.
+    # For a stack of helpers only, the first function counts.
     report.accesses[1].stack = report.accesses[1].stack[:2]
     assert FUNCTIONS.pair(report) == ("_find_next_bit", "set_mask")
 
@@ -186,7 +187,7 @@ def test_a_cpu_on_its_way_is_on_a_hotplug_path() -> None:
     assert not FUNCTIONS.on_path(kcsan.read(lines)[0])
     on_its_way = [line for line in lines if "cpu_startup_entry" not in line]
     assert FUNCTIONS.on_path(kcsan.read(on_its_way)[0])
-    # An idle task that dies is on its way as well.
+    # The idle task of a CPU that dies is on a hotplug path as well.
     dying = [line.replace("default_idle_call", "arch_cpu_idle_dead") for line in lines]
     assert FUNCTIONS.on_path(kcsan.read(dying)[0])
 
@@ -213,10 +214,10 @@ def test_what_is_due_to_bolt() -> None:
     pair = ("rcu_note_deferred", "sync_rcu_do_polled_gp")
     ledger = Ledger()
     assert seen(ledger, "races-bolt", BOTH + HELPED + ALONE, seed=3) == {pair}
-    assert names(ledger) == [pair]  # the other two have no hotplug path
+    assert names(ledger) == [pair]  # the other pairs are on no hotplug path
     assert names(ledger, {pair}) == []
     assert names(ledger, arch="arm64") == []
-    # Another Bolt has not shown the pair.
+    # A kernel with another version of Bolt has not shown the pair.
     assert names(ledger, kernel="decade") == []
     (sighting,) = ledger.open("x86_64", FUNCTIONS, set(), "c0ffee")
     assert sighting.repeat == (
@@ -224,7 +225,7 @@ def test_what_is_due_to_bolt() -> None:
         "--accel mttcg --seed 3 --requests 300"
     )
     assert len(sighting.stacks) == 3
-    # On another architecture the native kernel may have a race that this one does not have.
+    # The native x86_64 kernel may lack a race that the native arm64 kernel has.
     seen(ledger, "races-native", BOTH, arch="arm64")
     assert names(ledger) == [pair]
     seen(ledger, "races-loaded-native", BOTH)

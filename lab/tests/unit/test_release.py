@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The steps of a release check, how it goes on where it ended, and its page."""
+"""The steps of a release check, how a check goes on where the last one ended, and its page."""
 
 import subprocess
 from dataclasses import replace
@@ -20,7 +20,7 @@ WHOLE = paths.REPO / "results" / "2026-11-22-x86_64-strict.json"
 
 @pytest.fixture
 def clone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A repository whose command writes down what it is asked, and fails when there is ``bad``."""
+    """Make a repository whose ``bolt`` notes its arguments, and fails while the file bad exists."""
     repo = tmp_path / "clone"
     for part in steps.PARTS:
         (repo / part).mkdir(parents=True)
@@ -58,7 +58,7 @@ def asked(tmp_path: Path) -> list[str]:
 def test_the_table() -> None:
     table = steps.load()
     hours = [step.hours for step in table.values()]
-    assert hours == sorted(hours)  # what fails fastest comes first
+    assert hours == sorted(hours)  # the shortest step comes first
     for step in table.values():
         name, *words = step.command.format(folder="/x").split()
         parser = cli._Parser(prog=name)
@@ -95,12 +95,12 @@ def test_it_ends_at_the_first_failure_and_goes_on_there(
     (tmp_path / "bad").unlink()
     assert cli.main(words) == 0
     assert asked(tmp_path) == ["lint", "test", "test"]
-    # What has passed is not run again, unless that is asked for.
+    # A step that has passed is not run again without --again.
     assert cli.main(words) == 0
     assert asked(tmp_path) == []
     assert cli.main([*words, "--again"]) == 0
     assert asked(tmp_path) == ["lint", "test", "test"]
-    # A change of documents changes nothing; one of the kernel does.
+    # A step runs again after a change of the kernel, but not after a change of documents.
     (clone / "README").write_text("x\n")
     commit(clone)
     assert cli.main(words) == 0

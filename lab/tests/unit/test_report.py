@@ -124,7 +124,7 @@ def test_table_on_the_terminal(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def texts(svg: str) -> str:
-    """The labels of a picture: matplotlib writes them as comments beside the glyphs."""
+    """Return the labels of a picture, which matplotlib writes as comments beside the glyphs."""
     return " ".join(re.findall(r"<!-- (.*?) -->", svg))
 
 
@@ -158,7 +158,7 @@ def test_a_case_of_one_variant_can_be_drawn() -> None:
 
 
 class Page(HTMLParser):
-    """What a page refers to, and which ids it has."""
+    """Collects the links, the ids and the tags of a page."""
 
     def __init__(self) -> None:
         super().__init__()

@@ -25,7 +25,7 @@ def test_shipped_scenarios_load(name: str) -> None:
     known = set(re.findall(r'^\t\{ "(\w+)", do_', source, re.M))
     for line in (*loaded.script, *loaded.kexec):
         assert line.split()[0] in known
-        # What init's buffers hold.
+        # init's buffers have room for such a line.
         assert len(line) < 8000
         assert len(line.split()) <= 64
         assert "{" not in line

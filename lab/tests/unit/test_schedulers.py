@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Schedulers for guests, built by a Makefile that compiles nothing of the kernel's."""
+"""sched_ext's schedulers for guests, built by a made-up Makefile without files of the kernel."""
 
 from dataclasses import replace
 from pathlib import Path

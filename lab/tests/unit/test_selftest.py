@@ -15,7 +15,7 @@ Made = Callable[[str], None]
 
 @pytest.fixture
 def table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Made]:
-    """A function that makes the text it is given the table, of two programs."""
+    """Return a function that writes a text as selftests.toml; there are two selftests."""
     folder = tmp_path / selftest.FOLDER
     folder.mkdir(parents=True)
     (folder / "Makefile").write_text(MAKEFILE, encoding="utf-8")
@@ -79,7 +79,7 @@ def test_a_table_that_does_not_fit_is_refused(table: Made, text: str, message: s
 
 
 def test_every_selftest_is_run() -> None:
-    """Each program is run by a scenario, and no file stands in the way of one that is derived."""
+    """A scenario runs each selftest; no file of a scenario has the name of a derived scenario."""
     run = {name for each in scenario.names() for name in scenario.load(each).selftests}
     assert run == set(selftest.names(selftest.OVERLAY))
     files = {path.stem for path in scenario.FOLDER.glob("*.toml")}

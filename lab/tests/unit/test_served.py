@@ -43,7 +43,7 @@ RECORDS: list[dict[str, Any]] = [
     {"slot": "add 2"},
     change(change="online", begin=100 * MS, end=101 * MS, task=102 * MS),
     change(begin=300 * MS, end=330 * MS),
-    # One request each 10 ms; number 30 waits for the CPU that goes.
+    # A request is due every 10 ms. Request 30 is due when CPU 2 begins to go, and takes 40 ms.
     {"served": 0, "start": START, "rate": 100, "us": [500] * 20},
     {"served": 20, "start": START, "rate": 100, "us": [500] * 9 + [15000, 40000] + [500] * 9},
 ]
@@ -60,13 +60,14 @@ def test_what_a_service_felt() -> None:
     assert outcome.took("offline") == [30 * MS]
     assert outcome.took("online") == [1 * MS]
     assert outcome.first_tasks() == [2 * MS]
-    # In flight: number 29, due before the CPU goes. Due up to 20 ms later: numbers 10 to 12 and 34.
+    # Request 29 is in flight when a CPU goes, requests 30 to 33 are due while it goes, and requests
+    # 10 to 12 and 34 are due when a change begins or up to 20 ms after its end.
     assert sorted(outcome.beside()) == [500] * 7 + [15000, 40000]
     assert outcome.apart() == [500] * 30
 
 
 def test_who_changes_a_cpu() -> None:
-    """The median is of changes whose begin the guest knows; what is out has its CPU's way."""
+    """took() has changes whose begin the guest knows; out() tells online CPUs from offline CPUs."""
     records = [
         *RECORDS,
         change(by="agent", begin=350 * MS, end=360 * MS),
@@ -142,7 +143,8 @@ def test_a_daemon_that_does_nothing_fails_the_run(monkeypatch: pytest.MonkeyPatc
 
 
 def test_guests_of_a_run() -> None:
-    # Three CPUs are added in each cycle, and two are there.
+    # A guest begins with two CPUs, and each cycle adds three CPUs, for which a guest has a limited
+    # number of slots: many cycles need several guests.
     assert vmdemo.guests(2, "mttcg") == [2]
     assert vmdemo.guests(334, "mttcg") == [84, 84, 84, 82]
     assert vmdemo.guests(334, "icount") == [334]

@@ -171,11 +171,11 @@ def test_no_package(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 
 
 def test_a_source_that_no_suite_has(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """One line says which suite has it, and nothing is installed, nor any suite added."""
+    """An error of one line says which suite has the source; the lab installs and adds nothing."""
     monkeypatch.setattr(versions, "DEBIAN_SOURCES", tmp_path)
     monkeypatch.setattr(packages, "can_install", lambda: True)
     monkeypatch.setattr(packages, "candidate", lambda package: "")
-    monkeypatch.setattr(packages, "install", lambda *words: pytest.fail("apt was asked"))
+    monkeypatch.setattr(packages, "install", lambda *words: pytest.fail("apt was called"))
     for version in versions.load():
         with pytest.raises(BoltError) as failed:
             source.resolve(version)

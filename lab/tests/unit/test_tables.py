@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Tables of every command on narrow terminals and on none: no figure is cut, and none is lost."""
+"""Tables of every command on narrow terminals and in pipes: no figure is cut, and none is lost."""
 
 import argparse
 import fcntl
@@ -53,7 +53,7 @@ ROWS = (("offline1", "40/100", "0.123", "1234.5x"), ("online1", "-", "17.25", "0
 
 
 def terminal(monkeypatch: pytest.MonkeyPatch, width: int | None) -> io.StringIO:
-    """Give the lab a terminal of that width, or (None) a pipe; return what it gets."""
+    """Let the lab print to a terminal of ``width`` columns, or (None) a pipe; return the text."""
     out = io.StringIO()
     made = Console(file=out, force_terminal=width is not None, width=width or 80, color_system=None)
     monkeypatch.setattr(ui, "console", made)
@@ -185,7 +185,7 @@ def test_no_table_loses_a_figure(
 def check(
     text: str, columns: Sequence[Column], cells: Sequence[Sequence[str]], width: int | None
 ) -> None:
-    """Each line fits; each figure of each column that is shown is there, the others are named."""
+    """Assert that lines fit, that shown columns have all figures, and that others are named."""
     assert "\u2026" not in text
     if width:
         assert max(map(len, text.splitlines())) <= width

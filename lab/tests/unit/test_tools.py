@@ -18,7 +18,7 @@ ARM64 = ARCHES["arm64"]
 
 
 class Apt:
-    """Stands for apt-get and dpkg-deb: remembers commands, and downloads one package."""
+    """Stands in for apt-get and dpkg-deb: remembers commands, and downloads one package."""
 
     def __init__(self, fails: str = "") -> None:
         self.commands: list[list[str]] = []
@@ -86,7 +86,10 @@ def program(folder: Path, name: str, *libraries: str) -> Path:
 
 
 def test_a_guest_gets_what_its_program_needs(tmp_path: Path) -> None:
-    """Libraries of libraries are copied once each, and the linker to the path the program names."""
+    """A guest gets each library once, and the dynamic linker at the path that the program names.
+
+    Libraries that a library needs are copied as well.
+    """
     triplet = ARCHES["x86_64"].triplet
     root, built = tmp_path / "root", tmp_path / "built"
     second = program(root / "usr/lib" / triplet, "libsecond.so.2")

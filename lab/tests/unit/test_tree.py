@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Build trees: copying, laying files over, taking them back, times that make looks at."""
+"""Build trees: copying a source, adding and removing Bolt's files, file times, which make reads."""
 
 import json
 import os
@@ -169,7 +169,7 @@ def test_repository_overlay_is_where_the_lab_looks() -> None:
 def test_files_of_some_hooks(
     kernel_tree: Path, bolt_kernel: Path, make_source: Callable[[Path], Source]
 ) -> None:
-    """The source with refactors only has no overlay file, and no change of another hook."""
+    """With some hooks only, there is no overlay file, and no change of another hook."""
     folder = bolt_kernel / "hooks/6.12"
     make_hook(kernel_tree, folder, "0001-split.patch", {"kernel/cpu.c": ("\tb4();\n", "\tb();\n")})
     edits = {"kernel/Makefile": ("cpu.o\n", "cpu.o bolt/\n")}
@@ -198,7 +198,7 @@ hooks = ["0001-split.patch"]
 def test_files_that_prepare_for_bolt(
     kernel_tree: Path, bolt_kernel: Path, make_source: Callable[[Path], Source]
 ) -> None:
-    """Such files include new files of commits of the first posting, but of no other commit."""
+    """Files that prepare for Bolt are those of refactors, new files included, and no others."""
     folder = bolt_kernel / "hooks/6.12"
     make_hook(kernel_tree, folder, "0001-split.patch", {"kernel/cpu.c": ("\tb4();\n", "\tb();\n")})
     write_tree(bolt_kernel / "overlay", {"kernel/cpuhp.h": "x\n", "kernel/bolt/a.c": "y\n"})

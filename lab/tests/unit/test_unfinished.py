@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""A bench some of whose guests fail: what it says, what it keeps, and how it goes on."""
+"""A bench some of whose guests fail: its messages, the figures that it keeps, and its --resume."""
 
 import json
 from collections.abc import Callable
@@ -24,7 +24,7 @@ PLAN = Plan(cases=("offline1", "online1"), variants=("native", "bolt"), traced=F
 
 
 class Emulator:
-    """Plays guests: each measures what its name says, unless the guest is in ``bad``."""
+    """Stands in for guests: a guest has figures of its variant, or fails if it is in ``bad``."""
 
     def __init__(self) -> None:
         self.bad: dict[str, BoltError] = {}

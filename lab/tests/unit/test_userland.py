@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The parts of the userland guest that need no guest."""
+"""Checks of Debian's user space that need no guest: scripts, comparison, guest agent, CPU slots."""
 
 import asyncio
 import base64
@@ -80,7 +80,7 @@ def test_every_row_of_the_table() -> None:
     assert names[0] == "boot"
     for row in rows:
         assert all(re.compile(pattern) for pattern in (*row.wants, *(row.vary or {})))
-        # If no line had to be there, both could fail in the same way.
+        # A check that wants no line would pass if it failed natively and with Bolt in the same way.
         assert row.wants, row.name
 
 
@@ -167,7 +167,7 @@ def test_nothing_without_debian(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 class Emulator:
-    """Answers what slots.obey() executes, and keeps it."""
+    """Stands in for a connection to QEMU: answers commands of slots.obey(), and remembers these."""
 
     def __init__(self) -> None:
         self.got: list[tuple[str, Any]] = []
@@ -197,7 +197,7 @@ def test_slots_are_filled_and_emptied_when_the_guest_wants_it(tmp_path: Path) ->
 
 
 class Slow(Emulator):
-    """An emulator that has a CPU in each slot for the first ``left`` looks."""
+    """An emulator in which each slot has a CPU for the first ``left`` queries."""
 
     def __init__(self, left: int) -> None:
         super().__init__()

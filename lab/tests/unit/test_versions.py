@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""kernel/versions.toml: the real one, and malformed ones."""
+"""kernel/versions.toml: the repository's file, and malformed files."""
 
 import argparse
 from argparse import ArgumentTypeError
@@ -33,11 +33,11 @@ def test_named() -> None:
         versions.named("5.4")
 
 
-# Words without which a command is not called.
+# Arguments that a command must have.
 REQUIRED = {"run": ("boot",)}
-# Commands that have nothing to do with a series, and why.
+# Commands that have nothing to do with a kernel series, and the reason.
 OF_NO_SERIES = {
-    "lint": "looks at what is in the repository, with the checkpatch that is unpacked",
+    "lint": "checks files of the repository, with checkpatch from a source that is unpacked",
     "report": "makes tables of results that were measured before",
     "release-check": "a release is judged by references, goals and results of the default series",
 }
@@ -45,7 +45,7 @@ OF_NO_SERIES = {
 
 @pytest.mark.parametrize("name", cli.COMMANDS)
 def test_commands_take_a_series(name: str) -> None:
-    """Each command takes --version, or is named above; of ``kernel`` each action does."""
+    """Each command takes --version, or is in OF_NO_SERIES; each action of ``kernel`` takes it."""
     parser = argparse.ArgumentParser()
     cli.load(name).add_arguments(parser)
     actions = [each for each in parser._actions if isinstance(each, argparse._SubParsersAction)]
@@ -59,8 +59,10 @@ def test_commands_take_a_series(name: str) -> None:
 
 
 def test_draft() -> None:
-    """Each series has the same files of its own, all its hooks in commits, and code that asks for
-    no version."""
+    """Each kernel series has the same compat headers, and all its hooks are in commits.
+
+    No file in the overlay asks for the kernel's version.
+    """
     own = {
         version.series: sorted(
             path.name

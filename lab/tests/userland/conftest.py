@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What tests with Debian's user space share."""
+"""A fixture for the tests with Debian's user space."""
 
 from pathlib import Path
 
@@ -11,7 +11,7 @@ from boltlab.errors import UNAVAILABLE, BoltError
 
 @pytest.fixture(scope="module")
 def image() -> Path:
-    """Debian's user space, where it can be had."""
+    """Return an image with Debian's user space; skip the test if this host cannot make one."""
     try:
         return userland.image()
     except BoltError as error:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The packages on a machine with Debian, from its first kernel to its first kernel.
+"""A guest with Debian installs, uses, upgrades and removes Bolt's packages.
 
 A guest whose kernel prints a splat fails by itself: see boltlab.guest.console.
 """
@@ -20,7 +20,7 @@ pytestmark = [pytest.mark.guest, pytest.mark.nightly]
 
 @pytest.fixture(scope="module")
 def disk(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A disk of Debian's own to write to, where it can be had."""
+    """Return a disk with Debian that the test may write to; skip if this host cannot make one."""
     try:
         found = installed.disk()
     except BoltError as error:
@@ -33,7 +33,7 @@ def disk(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def repository(folder: Path, stamp: Stamp, kernel_source: Source, jobs: int) -> Path:
-    """Build all packages at the moment ``stamp`` and return a file system with their repository."""
+    """Build all packages with the time ``stamp``; return a file system with their repository."""
     made = folder / "made"
     made.mkdir(parents=True)
     packing.tools(stamp, made, jobs)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Debian's user space on a kernel with Bolt: programs see the same as natively.
+"""Debian's user space on a kernel with Bolt: programs print the same as natively.
 
 A guest whose kernel prints a splat fails by itself: see boltlab.guest.console.
 """

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """A Debian guest under load whose host adds CPUs and takes them out.
 
-A guest whose kernel prints a splat fails by itself, and so does one that loses a request, in which
-cpuboltd changes nothing, or that keeps a CPU.
+A run fails by itself when the guest's kernel prints a splat, when the service loses a request of a
+client, when cpuboltd changes no CPU, or when the guest keeps a CPU that the host takes out.
 """
 
 from collections.abc import Callable
