@@ -4,8 +4,8 @@
  *
  * A CPU that goes offline under Bolt is parked: no task can run on the CPU or see
  * it online, but the teardowns of some hotplug states have been deferred. These
- * states are the pending set of the CPU. To settle the CPU is to run their
- * teardowns.
+ * states are the pending set of the CPU. To settle the CPU is to run the teardowns
+ * of its pending set.
  *
  * This header has the functions that hooks in the rest of the kernel call.
  * kernel/bolt/state.c answers questions about the request that is under way.
@@ -41,8 +41,8 @@ struct task_struct;
  *	CPUs to drain or to add up such data walks the parked CPUs as well
  * @BOLT_ELIDE: in a worker, when memory is short; with bolt/keep set to "delay" as
  *	@BOLT_LAZY. The CPU keeps an object that no task looks for while the CPU is
- *	parked, and that the CPU needs when it returns: memory, or what is hidden
- *	from user space
+ *	parked, and that the CPU needs when it returns: memory, or an entry in sysfs
+ *	that is hidden from user space
  */
 enum bolt_class {
 	BOLT_CRITICAL,
@@ -115,8 +115,8 @@ enum bolt_phase {
  *	between CPUs of one node only
  * @BOLT_BOOT_PARALLEL: bolt.parallel=: the startup of a parallel state runs on
  *	all CPUs at once when the state is registered, during boot and later
- * @BOLT_BOOT_TRIAL: bolt.trial=: CPUs come together only if that is not slower
- *	than one by one
+ * @BOLT_BOOT_TRIAL: bolt.trial=: CPUs come together only as long as groups of CPUs
+ *	come fast enough
  * @BOLT_BOOT_VMSTAT: bolt.vmstat=: thresholds of memory zones are set once,
  *	when all CPUs have come
  * @BOLT_BOOT_WORKQUEUE: bolt.workqueue=: unbound workqueues are set up for all
@@ -140,7 +140,7 @@ enum bolt_boot_switch {
  *		rows.h has them
  * @unit:	states that this state is deferred with
  * @concurrent:	true if callbacks of the state may run for several CPUs at once;
- *		false if one CPU of a batch has to wait for the other
+ *		false if the callbacks run for one CPU at a time
  * @reason:	why class, unit and concurrent are right, shown in bolt/states
  * @node:	entry to hide in the directory of the CPU's device, or NULL
  * @device:	function that returns the device to hide, with a reference, or NULL
@@ -166,8 +166,8 @@ enum bolt_boot_switch {
  * with the hotplug lock held for reading, while the CPU is offline. A request
  * that wants the lock waits for @settle, so @settle may do a part of the work
  * and return -EAGAIN: Bolt calls the function again, unless the CPU has come
- * back. When all is done @settle returns 0. If @cancel fails, Bolt calls @settle
- * until all is done, and the state counts as one whose startup has failed.
+ * back. When the work is done @settle returns 0. If @cancel fails, Bolt calls
+ * @settle until the work is done, and treats the startup of the state as failed.
  */
 struct bolt_defer {
 	enum bolt_class class;
@@ -208,13 +208,13 @@ void bolt_assert_ap_lock(void);
 #endif
 
 /*
- * Of the architecture, in arch/.../kernel/bolt*.c; kernel/bolt/arch.c has a default
+ * Functions of the architecture, in arch/.../kernel/; kernel/bolt/arch.c has a default
  * for an architecture that has no function of its own.
  */
 
 /*
- * How many CPUs are on their way at once, unless the architecture has its own
- * number.
+ * How many CPUs of a request may be on their way up at once, unless the
+ * architecture has a bolt_arch_slots() of its own.
  */
 #define BOLT_SLOTS 4U
 
@@ -262,7 +262,7 @@ void bolt_shutdown(unsigned int primary);
 
 /*
  * In kernel/kthread.c and kernel/smpboot.c: to tell threads to park, and to wait
- * for them, in two steps.
+ * until the threads are parked, in two steps.
  */
 bool kthread_parking(struct task_struct *k);
 void kthread_park_start(struct task_struct *k);
@@ -321,15 +321,15 @@ static __always_inline bool bolt_has_left_sched(unsigned int cpu)
 }
 
 /*
- * A flag of struct affinity_context: the user's mask is one that the task has lost,
- * and is not set if the user has asked for another one since.
+ * A flag of struct affinity_context: @user_mask is the affinity that the task has
+ * lost, and is not set if the user has asked for another affinity since.
  */
 #define SCA_LOST	0x10
 
 struct cpumask *bolt_lose_affinity(struct task_struct *p, struct cpumask *mask);
 void bolt_free_affinity(struct task_struct *p);
 
-/* @p is new, and has lost nothing. */
+/* @p is a new task, and has lost no affinity. */
 #define bolt_no_affinity(p) ((p)->lost_cpus_ptr = NULL)
 #define bolt_has_lost(p) ((p)->lost_cpus_ptr)
 
@@ -385,14 +385,14 @@ void bolt_kernfs_show(struct kernfs_node *kn, bool show);
 unsigned long bolt_kernfs_bytes(struct kernfs_node *kn);
 
 /**
- * enum bolt_warm - whether a CPU waits in the kernel, and its order
+ * enum bolt_warm - whether a CPU waits in the kernel, and what order the CPU has
  * @BOLT_COLD: the CPU is online or natively dead, or is about to become natively
  *		dead
  * @BOLT_WARM: the CPU is parked warm, and waits; its hardware was not reset
  * @BOLT_WAKE: the CPU waits, and has the order to return
  * @BOLT_LEAVE: the CPU waits, and has the order to become natively dead
  *
- * There is such a word for each CPU. kernel/bolt/warm.c describes the transitions.
+ * Each CPU has a word with one of these values. kernel/bolt/warm.c has the transitions.
  */
 enum bolt_warm {
 	BOLT_COLD,
@@ -426,8 +426,8 @@ bool bolt_is_warm(unsigned int cpu);
 void bolt_warm_crash(void);
 
 /*
- * Of the architecture; kernel/bolt/arch.c has defaults for an architecture without
- * warm CPUs.
+ * Functions of the architecture; kernel/bolt/arch.c has defaults for an architecture
+ * without warm CPUs.
  */
 bool bolt_arch_warm_possible(void);
 bool bolt_arch_can_park_warm(unsigned int cpu);

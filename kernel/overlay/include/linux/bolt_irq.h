@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Functions of Bolt for interrupt code. A header of its own, because <linux/irq.h>
- * must not pull in all that bolt.h includes. See Documentation/core-api/bolt.rst.
+ * Functions of Bolt for interrupt code, apart from bolt.h, because <linux/irq.h> must
+ * not pull in all that bolt.h includes. See Documentation/core-api/bolt.rst.
  */
 #ifndef _LINUX_BOLT_IRQ_H
 #define _LINUX_BOLT_IRQ_H
@@ -43,7 +43,7 @@ unsigned int *bolt_irq_managed_from(unsigned int *irq, unsigned int at);
 	for (unsigned int *__irq = bolt_irq_managed_from(&(irq), 0);	\
 	     __irq; __irq = bolt_irq_managed_from(__irq, *__irq + 1))
 
-/* irq_keep. */
+/* For the file bolt/irq_keep. */
 bool bolt_irq_keep(struct irq_data *data, const struct cpumask *mask,
 		   struct cpumask *kept);
 int bolt_irq_set_by_user(unsigned int irq, const struct cpumask *mask);

@@ -2,7 +2,7 @@
 /*
  * CPUs that are offline and may keep per-CPU data that their teardown would have
  * drained: pages, slabs, counts. Code that drains or adds up such data walks these
- * CPUs as well as the online ones. Without Bolt there are none.
+ * CPUs as well as the online ones. Without Bolt there are no such CPUs.
  */
 #ifndef _LINUX_CPU_UNDRAINED_H
 #define _LINUX_CPU_UNDRAINED_H

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Hotplug states whose startup runs on all CPUs at once. Each function is as its
- * namesake in <linux/cpuhotplug.h>; see __cpuhp_setup_state_parallel() for the
- * rules that callbacks must keep. Without Bolt each function is its namesake.
+ * Hotplug states whose startup runs on all CPUs at once. Each function stands for the
+ * function of <linux/cpuhotplug.h> without "_parallel" in its name, and without Bolt
+ * is that function. See __cpuhp_setup_state_parallel_cpuslocked() for the rules.
  */
 #ifndef _LINUX_CPUHOTPLUG_PARALLEL_H
 #define _LINUX_CPUHOTPLUG_PARALLEL_H

@@ -11,7 +11,7 @@
  * state number of such a CPU does not answer the question either, as it advances
  * before the callback runs.
  *
- * Without CONFIG_BOLT there are no such requests, and each of these macros asks
+ * Without CONFIG_BOLT there are no such requests, and what this header defines asks
  * cpu_online_mask, as callbacks do natively.
  */
 #ifndef _LINUX_CPUHOTPLUG_STARTED_H

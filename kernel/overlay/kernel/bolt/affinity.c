@@ -2,11 +2,11 @@
 /*
  * Affinity of tasks, given back when CPUs return. A task all of whose CPUs are
  * offline may run on any CPU of its cpuset, and natively the scheduler then forgets
- * the CPUs that the task had asked for. While bolt/keep_affinity is 1, what the
- * scheduler would forget is kept beside the task, where nothing looks at it: until
- * the affinity is given back, the task is what it would be natively. A request that
- * brings CPUs online queues a worker, which asks for the CPUs again in the name of
- * the task, as sched_setaffinity() would; the request does not wait for the worker.
+ * the CPUs that the task had asked for. While bolt/keep_affinity is 1, the mask of these
+ * CPUs is kept beside the task, where the scheduler does not look: until the affinity
+ * is given back, the task is treated as natively. A request that brings CPUs online
+ * queues a worker, which asks for the CPUs again in the name of the task, as
+ * sched_setaffinity() would; the request does not wait for the worker.
  */
 #include <linux/atomic.h>
 #include <linux/bolt.h>
@@ -27,19 +27,19 @@
 #include "../sched/sched.h"
 #include "affinity.h"
 
-/* Keeps those apart that change the two values below. */
+/* Held by a task that changes the two values below. */
 static DEFINE_MUTEX(bolt_affinity_mutex);
 
 /* The value of bolt/keep_affinity. */
 static bool bolt_affinity_wanted;
 
-/* Whether affinities are kept: they are wanted, and Bolt is enabled. */
+/* Whether affinities are kept: bolt/keep_affinity is 1, and Bolt is enabled. */
 static bool bolt_affinity_on;
 
 /* How many tasks have an affinity that is kept. */
 static atomic_t bolt_affinities;
 
-/* How often the worker tries to move tasks that must stay where they are. */
+/* How often the worker tries to move tasks that must not move at the moment. */
 #define BOLT_TRIES 10
 
 /**
@@ -73,7 +73,7 @@ static void bolt_forget_affinity(struct task_struct *p)
 }
 
 /**
- * bolt_free_affinity - free what is kept for a task
+ * bolt_free_affinity - free the affinity that is kept for a task
  * @p:	a task that nothing uses any more
  *
  * Context: any.
@@ -84,7 +84,7 @@ void bolt_free_affinity(struct task_struct *p)
 		bolt_forget_affinity(p);
 }
 
-/* Takes what is kept for @p, if one of these CPUs is active. */
+/* Takes the mask that is kept for @p, if one of its CPUs is active. */
 static struct cpumask *bolt_take_affinity(struct task_struct *p)
 {
 	struct cpumask *mask = NULL;
@@ -97,15 +97,15 @@ static struct cpumask *bolt_take_affinity(struct task_struct *p)
 
 /*
  * Gives @p the affinity back that is kept, unless the user has asked for another
- * one, or @p has lost another one. It stays kept if @p cannot have it now: the
+ * one, or @p has lost another one. The affinity stays kept if @p cannot have it now: the
  * cpuset of @p has none of the CPUs, @p is a deadline task, which may not be bound
- * to them, or @p must not move at the moment.
+ * to these CPUs, or @p must not move at the moment.
  *
- * The CPUs stay as they are meanwhile. If the last CPU of the affinity went before @p
- * has moved there, @p would go on where it runs, with an affinity that does not allow
- * that. A task that must not move is left alone, unless it begins to sleep like that
- * between the check and its move: hotplug then waits for that task, as it does for
- * any other caller of sched_setaffinity() with this lock.
+ * No CPU goes or comes meanwhile. If the last CPU of the affinity went before @p has
+ * moved there, @p would go on where it runs, with an affinity that does not allow that.
+ * A task that must not move is left alone, unless the task disables its migration
+ * between the check and the move, and sleeps: hotplug then waits for that task, as for
+ * any other task whose affinity is set with this lock held.
  *
  * Returns -EAGAIN if @p must not move at the moment.
  */
@@ -199,7 +199,7 @@ void bolt_give_affinity_back(void)
 
 /*
  * As bolt_lose_affinity() holds the task's pi_lock, that function either sees that
- * nothing is kept any more, or has kept the mask before this one looks at the task.
+ * nothing is kept any more, or has kept the mask before this function looks at the task.
  */
 static void bolt_forget_all(void)
 {
@@ -218,16 +218,16 @@ static void bolt_affinity_switch(bool on)
 	WRITE_ONCE(bolt_affinity_on, on);
 	if (on || !was)
 		return;
-	/* The worker keeps nothing any more. */
+	/* From now on the worker keeps no affinity either. */
 	cancel_work_sync(&bolt_affinity_worker);
 	bolt_forget_all();
 }
 
 /**
- * bolt_affinity_enable - Bolt is enabled, or disabled
+ * bolt_affinity_enable - begin or end to keep affinities with Bolt
  * @on:	whether Bolt is enabled now
  *
- * What is kept is forgotten when Bolt is disabled.
+ * Affinities that are kept are forgotten when Bolt is disabled.
  *
  * Context: may sleep until the worker has looked at all tasks; cpu_add_remove_lock
  * may be held.
@@ -253,7 +253,7 @@ bool bolt_affinity_kept(void)
  * bolt_keep_affinity - choose whether tasks get their affinity back
  * @keep:	true if they do; false if they lose it, as natively
  *
- * What is kept is forgotten if @keep is false.
+ * Affinities that are kept are forgotten if @keep is false.
  *
  * Context: may sleep until the worker has looked at all tasks.
  */

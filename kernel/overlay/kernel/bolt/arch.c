@@ -41,8 +41,8 @@ unsigned int __weak bolt_arch_wave(unsigned int cpu)
 /**
  * bolt_arch_slots - how many CPUs may be on their way at once
  *
- * CPUs that come spin for each other's locks in a queue. If a hypervisor has fewer
- * CPUs to run them on, more CPUs at once take longer.
+ * CPUs that come spin in a queue for each other's locks. If a hypervisor has fewer CPUs
+ * than its guest, the guest's CPUs take the longer the more of them come at once.
  *
  * Context: the control task.
  * Return: the number.
@@ -116,7 +116,7 @@ bool __weak bolt_arch_warm_prepare(unsigned int cpu, struct task_struct *idle)
  * bolt_arch_warm_kick - have a CPU that waits in the kernel look at its order
  * @cpu:	the CPU
  *
- * Bolt calls this again if the CPU does not answer.
+ * Bolt calls this function again if the CPU does not answer.
  *
  * Context: a task; no CPU goes or comes but those of the task's own request.
  */
@@ -178,7 +178,7 @@ bool __weak bolt_arch_warm_stays(void)
  * bolt_arch_finish_death - wait for what a CPU does after it has reported its death
  * @cpu:	the CPU; a CPU that is not about to die has nothing to do
  *
- * Until then the CPU must not be reset, and does not yet wait for an order.
+ * Until the CPU is done it must not be reset, and does not yet wait for an order.
  *
  * Context: may sleep; no CPU goes or comes but those of the task's own request.
  * Return: 0, or a negative error number: the CPU is not done, and must not be reset.

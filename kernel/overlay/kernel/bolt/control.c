@@ -45,7 +45,7 @@ struct bolt_order {
 /* The control thread, or NULL. Written with cpu_add_remove_lock held. */
 static struct task_struct *bolt_thread;
 
-/* Not NULL from when a task asks until the thread has done what it asks for. */
+/* Not NULL from when a task asks until the thread has done what the task asks for. */
 static struct bolt_order *bolt_order;
 
 /* The control thread sleeps in the first queue, the task that asks in the second. */
@@ -60,8 +60,8 @@ static struct lockdep_map __maybe_unused bolt_order_map;
 
 /*
  * Wakes @sleeper. The task that is woken runs on this CPU, which is quickest,
- * because the caller is about to sleep. If other tasks are ready to run here, the
- * scheduler chooses the CPU.
+ * because the caller is about to sleep. If other tasks are ready to run on this CPU,
+ * the scheduler chooses the CPU.
  */
 static void bolt_pass_to(struct wait_queue_head *sleeper)
 {
@@ -102,7 +102,7 @@ static int bolt_take_orders(void *unused)
 /**
  * bolt_control_start - make the control thread
  *
- * Context: may sleep; cpu_add_remove_lock held. No thread is there.
+ * Context: may sleep; cpu_add_remove_lock held. There is no control thread yet.
  * Return: 0 or a negative error number.
  */
 int bolt_control_start(void)

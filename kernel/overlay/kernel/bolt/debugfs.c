@@ -69,8 +69,8 @@ static void bolt_show_state(struct seq_file *m, int state)
 	struct bolt_row row = bolt_row(state);
 
 	/*
-	 * A row may allow to defer a state whose callbacks do not; then the state
-	 * is critical.
+	 * A row may allow to defer a state whose callbacks cannot be deferred; then
+	 * the state is critical.
 	 */
 	if (bolt_deferred(state))
 		class = row.class;
@@ -163,7 +163,7 @@ static void bolt_show_slow_state(struct seq_file *m)
 
 /*
  * Shows how many bytes parked CPUs keep: a line for each state, and one for all.
- * The locks are taken for each state, so that a request waits for one of these.
+ * The locks are taken for each state, so that a request waits for one state only.
  */
 static void bolt_show_kept(struct seq_file *m)
 {

@@ -193,11 +193,11 @@ bool bolt_pass(unsigned int cpu, enum cpuhp_state state, bool bringup)
 }
 
 /**
- * bolt_bringup_done - drop what is no longer owed at the end of a bring-up
+ * bolt_bringup_done - cancel, after a bring-up, what no startup has cancelled
  * @cpu:	the CPU
  *
  * A pending teardown whose state has no startup is cancelled when the CPU is back.
- * After a bring-up that has failed, it stays pending.
+ * After a bring-up that has failed, such a teardown stays pending.
  *
  * Context: hotplug lock held for writing.
  */

@@ -5,8 +5,8 @@
  * bolt_note_stale_in_domains() for each CPU that has left the scheduler. Decisions
  * that depend on cpusets, such as whether the rebuild may wait for a CPU of a
  * partition, are made in kernel/cgroup/cpuset.c, those that depend on domains in
- * kernel/sched/topology.c. A deferred rebuild is pending like the teardown of a
- * state, the topmost one, as domains are the first thing that a CPU leaves.
+ * kernel/sched/topology.c. A deferred rebuild is pending like the teardown of the
+ * topmost state, as domains are the first thing that a CPU leaves.
  */
 
 #include <linux/cpu.h>
@@ -48,7 +48,7 @@ static const struct bolt_defer bolt_domains_defer = {
  * bolt_may_defer_domains - whether a rebuild of domains may be deferred
  *
  * Context: inside a hotplug operation.
- * Return: true if so, as far as Bolt knows.
+ * Return: true if Bolt allows that; cpuset.c and topology.c may still forbid it.
  */
 bool bolt_may_defer_domains(void)
 {

@@ -14,7 +14,7 @@
  *	bolt_run_dead_callbacks()	teardowns of dead CPUs, in the control task
  *
  * A phase takes the CPUs that are in its first state and leaves them in its last
- * one or, if it fails, in the state in which they came. Every callback passes
+ * one; if the phase fails, it leaves them in the first state. Every callback passes
  * through defer.c, which may defer the teardown; the rebuild of scheduler domains,
  * which is no callback, is deferred by domains.c.
  */
@@ -63,9 +63,9 @@ static int bolt_deactivate(void)
 			sched_cpu_stay(cpu);
 	}
 	/*
-	 * What is done once for all CPUs is left to the last CPU of the round. In
-	 * an undo that CPU may have stayed active, so it is done here. Only after
-	 * this is it known whether the domains contain the CPUs.
+	 * Work that a request does once for all its CPUs is left to the last CPU of the
+	 * round. In an undo that CPU may have stayed active, so the work is done here.
+	 * Only afterwards is it clear whether the domains contain the CPUs.
 	 */
 	if (err && !bolt_gives_up(err))
 		sched_cpus_have_changed();
@@ -80,7 +80,7 @@ static int bolt_deactivate(void)
  * struct bolt_stop - a stop of the machine in which CPUs go
  * @cpus:	the CPUs
  * @nr:		number of the CPUs
- * @err:	why none of the CPUs goes; valid once @begun is set
+ * @err:	0, or why none of the CPUs goes; valid once @begun is set
  * @first:	set by the first CPU that comes into the stop
  * @begun:	set when the first CPU has taken all CPUs out of the online mask
  * @owner:	the CPU that gives up its interrupts and has bolt_irqs_lock, or
@@ -120,8 +120,8 @@ bool bolt_irqs_left_in(const struct cpumask *mask)
 }
 
 /*
- * Any CPU that finds the lock free takes it. In an order, a host that runs the CPUs
- * of a guest on fewer cores would have to run the CPUs in just that order.
+ * Any CPU that finds the lock free takes it. If the CPUs took turns in a fixed order, a
+ * host with fewer cores than its guest has CPUs would have to keep that order as well.
  */
 static void bolt_take_irqs_lock(struct bolt_stop *stop)
 {
@@ -160,7 +160,7 @@ static int bolt_begin_stop(struct bolt_stop *stop)
 	unsigned int cpu;
 
 	if (atomic_xchg(&stop->first, 1)) {
-		/* Pairs with the release below: this CPU sees what that CPU did. */
+		/* Pairs with the release below: this CPU sees what the first CPU did. */
 		while (!smp_load_acquire(&stop->begun))
 			bolt_relax();
 		return stop->err;
@@ -180,8 +180,8 @@ static int bolt_begin_stop(struct bolt_stop *stop)
 static void bolt_wait_for_all(struct bolt_stop *stop)
 {
 	/*
-	 * The release and the acquire order the phases: what a CPU did before it
-	 * calls this, all CPUs see after they return.
+	 * The release and the acquire order the phases: what a CPU has done before it
+	 * calls this function, each CPU sees when the function returns.
 	 */
 	atomic_inc_return_release(&stop->done);
 	while (atomic_read_acquire(&stop->done) < stop->nr)
@@ -240,8 +240,8 @@ static int bolt_stop_and_take_down(const struct cpumask *cpus)
 		struct cpuhp_cpu_state *st = bolt_cpuhp_cpu(cpu);
 
 		/*
-		 * The hotplug thread of a CPU that came here by a write to
-		 * cpuN/hotplug/target is still unparked.
+		 * If a write to cpuN/hotplug/target has brought the CPU to this state,
+		 * the hotplug thread of the CPU is still unparked.
 		 */
 		if (!kthread_parking(st->thread))
 			kthread_park(st->thread);
@@ -326,8 +326,8 @@ static int bolt_take_off(const struct cpumask *mask, bool poll)
 		enum cpuhp_state goal = bolt_goal(cpu);
 
 		/*
-		 * A CPU has refused to go. CPUs that are dead by now still run all
-		 * their dead callbacks.
+		 * A CPU has refused to go. For CPUs that are dead by now, all dead
+		 * callbacks still run.
 		 */
 		if (bolt_gives_up(err)) {
 			if (bolt_cpu_state(cpu) != CPUHP_AP_IDLE_DEAD)
@@ -355,7 +355,7 @@ static unsigned int bolt_native_order(unsigned int i)
 /**
  * bolt_offline_batch - take CPUs down to their goals
  * @mask:	the CPUs; a CPU that is at its goal already is passed over
- * @poll:	whether a pending wake-up of the system stops this, between phases
+ * @poll:	whether this function fails if, between phases, the system is to wake up
  *
  * All CPUs leave the scheduler with one grace period, even if the later phases are
  * done for one CPU after the other.

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * The functions of Bolt that call static functions of kernel/cpu.c, or take its
- * static locks. kernel/cpu.c includes this file at its end. Every function here
- * only calls through; the file that calls the function says what a request needs it
- * for.
+ * static locks. kernel/cpu.c includes this file at its end. The functions only do what
+ * needs kernel/cpu.c; the file that calls a function says what a request needs the
+ * function for.
  */
 #include "glue.h"
 
@@ -91,8 +91,8 @@ bool __init bolt_parallel_bringup(void)
 #endif
 
 /*
- * Returns an error if CPU hotplug is disabled, or if only going offline is;
- * otherwise 0.
+ * Returns an error if CPU hotplug is disabled, or if @online is false and going offline
+ * is disabled; otherwise 0.
  */
 int bolt_hotplug_forbidden(bool online)
 {
@@ -160,8 +160,8 @@ void bolt_note_wait_for_threads(void)
 }
 
 /*
- * Runs callbacks of @cpu in the control task until @cpu has reached @target. If one
- * fails, @cpu goes back to where it was.
+ * Runs callbacks of @cpu in the control task until @cpu has reached @target. If a
+ * callback fails, @cpu goes back to where it was.
  */
 int bolt_run_callbacks(unsigned int cpu, enum cpuhp_state target)
 {

@@ -18,9 +18,9 @@
  * the list; an interrupt that could not be moved is put back on the list. An
  * interrupt is put on a list wherever its masks are written, and when it is started:
  * chips write the masks by irq_data_update_effective_affinity() and
- * irq_data_update_affinity(), and irq_do_set_affinity() sets the affinity. Whatever
+ * irq_data_update_affinity(), and irq_do_set_affinity() sets the affinity. Code that
  * changes an interrupt that has been started holds the lock of the interrupt, with
- * interrupts off, and so cannot be half done while stop_machine() has stopped all
+ * interrupts off, so that no change is half done while stop_machine() has stopped all
  * CPUs. A CPU of x86 on which an old vector of an interrupt waits to be cleaned up
  * has been an effective target since it came online, so its list has the interrupt.
  *
@@ -50,12 +50,12 @@
 #include "irq.h"
 #include "state.h"
 
-/* A CPU has fewer interrupts than this if interrupts are kept elsewhere. */
+/* The length of a list: a CPU on which interrupts are not kept has fewer interrupts. */
 #define BOLT_IRQS 30
 
 /**
  * struct bolt_irqs - interrupts that may be on a CPU
- * @lock:	protects the rest
+ * @lock:	protects the other members
  * @all:	whether any interrupt may be on the CPU, so that @irqs is not complete
  * @nr:		how many interrupts are in @irqs; in bolt_irqs_going, how many are
  *		left, or if @all the number of the interrupt to go on with
@@ -84,7 +84,7 @@ static bool bolt_irq_stuck;
 static struct cpumask bolt_irq_list;
 static struct cpumask *bolt_irq_applied;
 
-/* The CPU on which an interrupt was before its move to a CPU of irq_keep: a hint. */
+/* For each interrupt the CPU that it was on before its move to irq_keep: a hint. */
 static DEFINE_XARRAY(bolt_irq_homes);
 
 static bool bolt_irq_listed(const struct bolt_irqs *list, unsigned int irq)
@@ -136,7 +136,7 @@ static bool bolt_irq_has_setter(struct irq_data *data)
 	return chip && chip->irq_set_affinity;
 }
 
-/* The CPUs on which @data may arrive, as irq_migrate_all_off_this_cpu() sees it. */
+/* The CPUs on which @data may arrive, as seen by irq_migrate_all_off_this_cpu(). */
 static const struct cpumask *bolt_irq_where(struct irq_data *data)
 {
 	const struct cpumask *mask = irq_data_get_effective_affinity_mask(data);
@@ -296,7 +296,7 @@ bool bolt_irqs_next(unsigned int *irq)
 }
 
 /*
- * Interrupts that are or were managed. If there was no memory to note one, any
+ * Interrupts that are or were managed. If there was no memory to note an interrupt, any
  * interrupt may be managed.
  */
 static DEFINE_XARRAY(bolt_irqs_managed);
@@ -352,8 +352,8 @@ static bool bolt_irq_movable(struct irq_data *data)
 }
 
 /*
- * Whether an interrupt is configured for isolated CPUs only, where it is left
- * although irq_keep is set.
+ * Whether an interrupt with affinity @mask is configured for isolated CPUs only: such
+ * an interrupt stays where it is although irq_keep is set.
  */
 static bool bolt_irq_isolated(const struct cpumask *mask)
 {
@@ -414,7 +414,7 @@ bool bolt_irq_keep(struct irq_data *data, const struct cpumask *mask,
 }
 
 /**
- * bolt_irq_set_by_user - user space sets the affinity of an interrupt
+ * bolt_irq_set_by_user - set the affinity of an interrupt for user space
  * @irq:	the interrupt
  * @mask:	the CPUs
  *
@@ -558,8 +558,8 @@ static void bolt_irq_place_all(void)
 /*
  * Makes bolt_irq_list apply, or no list. A function that still looks at the list that
  * applied before holds the lock of an interrupt. bolt_irq_place_all() takes the locks
- * of all interrupts, so after it no function looks at that list, and the next call may
- * overwrite it: two lists are used in turn.
+ * of all interrupts, so afterwards no function looks at that list, and the next call
+ * may overwrite the list: two lists are used in turn.
  */
 static void bolt_irq_apply(bool on)
 {
@@ -593,7 +593,7 @@ static DECLARE_WORK(bolt_irq_work, bolt_irq_again);
  * bolt_irq_online - note that a CPU is coming online
  * @cpu:	the CPU
  *
- * If the CPU is one of irq_keep, a worker moves interrupts there.
+ * If the CPU is one of irq_keep, a worker moves interrupts to the CPU.
  *
  * Context: hotplug lock held.
  */

@@ -4,10 +4,10 @@
  * pending would give back. debugfs.c shows the sums in bolt/stats. A request counts
  * nothing: the bytes are added up when that file is read.
  *
- * Three parts are added for a state: entries in sysfs, which visibility.c knows;
- * what the function says that the code of the state has passed to
- * cpuhp_count_kept(); and for fixed states without such a function what this file
- * knows.
+ * The bytes of a state are the sum of three parts: entries in sysfs, as visibility.c
+ * counts them; what a function returns that the code of the state has passed to
+ * cpuhp_count_kept(); and what this file itself knows of some fixed states without such
+ * a function.
  *
  * What a parked CPU keeps is bounded by what the CPU may have while it is online: a
  * CPU that is offline takes no page, object, stack or address, and other CPUs only
@@ -33,7 +33,7 @@
 /* zswap and zram have a buffer of this size for each CPU and compressor. */
 #define BOLT_COMPRESSED_MAX (2 * PAGE_SIZE)
 
-/* A mask that alloc_cpumask_var() allocates, if the function allocates any. */
+/* How many bytes alloc_cpumask_var() allocates for a mask. */
 #define BOLT_MASK_BYTES (IS_ENABLED(CONFIG_CPUMASK_OFFSTACK) ? cpumask_size() : 0)
 
 /* For each state the function that counts what its teardown would free, or NULL. */
@@ -59,10 +59,10 @@ void cpuhp_count_kept(int state, cpuhp_kept_fn kept)
 EXPORT_SYMBOL_GPL(cpuhp_count_kept);
 
 /**
- * bolt_forget_kept - forget what counts the memory of a state that is removed
+ * bolt_forget_kept - forget the function that counts what a removed state keeps
  * @state:	the state
  *
- * Context: cpuhp_state_mutex.
+ * Context: cpuhp_state_mutex held.
  */
 void bolt_forget_kept(enum cpuhp_state state)
 {
@@ -79,7 +79,7 @@ static unsigned int bolt_instances(enum cpuhp_state state)
 	return nr;
 }
 
-/* Returns what the teardown of a fixed state frees whose code has no function. */
+/* Returns what the teardown of a fixed state frees, or 0 if this file does not know. */
 static unsigned long bolt_kept_fixed(unsigned int cpu, enum cpuhp_state state)
 {
 	switch (state) {

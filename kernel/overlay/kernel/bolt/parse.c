@@ -48,7 +48,7 @@ static bool bolt_text_fits(const char *buf, size_t len)
  * bolt_parse_list - read a list of CPUs
  * @buf:	what was written, with a NUL after it
  * @count:	how many bytes
- * @bits:	where to put it: @nbits
+ * @bits:	where to put the list, as a bitmap of @nbits bits
  * @nbits:	how many CPUs there may be
  *
  * bitmap_parselist() stops at a newline, takes 0xa0 for a space, and adds up group
@@ -56,8 +56,8 @@ static bool bolt_text_fits(const char *buf, size_t len)
  * may be empty.
  *
  * Context: any.
- * Return: 0; -E2BIG: kernfs has cut it; -EINVAL: malformed, or a CPU beyond
- * @nbits.
+ * Return: 0; -E2BIG: a page or more, which kernfs has cut; -EINVAL: malformed, or a
+ * CPU beyond @nbits.
  */
 int bolt_parse_list(const char *buf, size_t count, unsigned long *bits,
 		    unsigned int nbits)
@@ -80,15 +80,15 @@ int bolt_parse_list(const char *buf, size_t count, unsigned long *bits,
  * bolt_parse_mask - read a mask of CPUs
  * @buf:	an array of unsigned long, not necessarily aligned
  * @count:	how many bytes
- * @bits:	where to put it: @nbits
+ * @bits:	where to put the mask, as a bitmap of @nbits bits
  * @nbits:	how many CPUs there may be
  *
  * As for sched_setaffinity() the mask may be shorter than the kernel's, or longer;
- * the bits beyond the kernel's must be zero.
+ * the bits beyond the kernel's mask must be zero.
  *
  * Context: any.
- * Return: 0; -E2BIG: kernfs has cut it; -EINVAL: not an array of unsigned
- * long, or a CPU beyond @nbits.
+ * Return: 0; -E2BIG: a page or more, which kernfs has cut; -EINVAL: not an array of
+ * unsigned long, or a CPU beyond @nbits.
  */
 int bolt_parse_mask(const void *buf, size_t count, unsigned long *bits,
 		    unsigned int nbits)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * SMT control, suspend and hibernation, and the shutdown before another kernel.
- * Natively their code in kernel/cpu.c takes CPUs one by one. That code calls here,
+ * Natively their code in kernel/cpu.c takes CPUs one by one. That code calls this file,
  * and each such operation becomes one request of request.c. A reboot settles all
  * CPUs.
  */
@@ -139,7 +139,7 @@ static void bolt_notify_work(struct work_struct *work)
 static DECLARE_WORK(bolt_notifier, bolt_notify_work);
 
 /*
- * Notes which CPUs of @mask the driver core knows wrongly. The driver core is told
+ * Notes the CPUs of @mask whose state the driver core has wrong. The driver core is told
  * only when the resume is over, because suspend does not hold the device hotplug
  * lock, and because a CPU that has not come with the other CPUs may still come
  * alone.

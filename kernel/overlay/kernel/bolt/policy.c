@@ -4,7 +4,7 @@
  * its callbacks may run in a request for several CPUs. request.c, defer.c, settle.c
  * and turn.c call these functions in the course of a request.
  *
- * The rows are tables. rows.h has one, with its reason, for every fixed state that
+ * Rows classify the states. rows.h has a row, with a reason, for every fixed state that
  * x86_64 or arm64 can have; a fixed state that may wait has an entry in
  * bolt_defers[] below as well, or its code calls bolt_defer_state(). A dynamic
  * state has a row by its registered name, in names.h, or its code calls
@@ -67,8 +67,8 @@ struct bolt_named {
 /*
  * Callbacks of a serial state run for one CPU of a request at a time. Callbacks of
  * a concurrent state touch only data of their own CPU, or take locks for all else.
- * A serial or concurrent state must also choose right among the CPUs of a request:
- * see cpuhp_successor(). A state whose callbacks choose other CPUs there than
+ * Callbacks of either must also choose right among the CPUs of a request: see
+ * cpuhp_successor(). A state whose callbacks choose otherwise in a request than
  * natively is unfit.
  */
 #define SERIAL BOLT_SERIAL
@@ -376,7 +376,7 @@ struct bolt_row bolt_row(enum cpuhp_state state)
 	return bolt_is_foreign(state) ? foreign : none;
 }
 
-/* Whether @state is concurrent. The same as bolt_row(@state).fit, but cheaper. */
+/* Whether bolt_row(@state).fit is BOLT_CONCURRENT, found out in less time. */
 bool bolt_concurrent(enum cpuhp_state state)
 {
 	const struct bolt_row *row = bolt_row_fixed(state);
@@ -426,7 +426,7 @@ static void bolt_know(enum cpuhp_state state)
 /**
  * bolt_set_overridden - note that the administrator has made a state critical
  * @state:	the state, of which nothing is pending
- * @critical:	false if the state is no longer critical by order
+ * @critical:	false if the administrator has taken that back
  *
  * Context: hotplug lock held for reading, and cpuhp_state_mutex.
  */

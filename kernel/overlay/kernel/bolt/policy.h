@@ -11,7 +11,7 @@
 /**
  * enum bolt_fit - what a hotplug state allows in a request for several CPUs
  * @BOLT_UNFIT: the request takes its CPUs through all states one after the other;
- *	every state of which nothing is known is like that
+ *	a state of which nothing is known is unfit
  * @BOLT_SERIAL: callbacks of the state run for one CPU at a time
  * @BOLT_CONCURRENT: callbacks of the state may run for several CPUs at once
  */
@@ -26,7 +26,7 @@ enum bolt_fit {
  * @class:	when its teardown runs
  * @unit:	the states together with which it is deferred
  * @fit:	what its callbacks allow in a request for several CPUs
- * @reason:	why these are right
+ * @reason:	why class, unit and fit are right
  */
 struct bolt_row {
 	enum bolt_class class;

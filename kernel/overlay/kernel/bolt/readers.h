@@ -20,11 +20,11 @@
 static inline void bolt_count_down(struct percpu_rw_semaphore *sem)
 {
 #ifdef CONFIG_X86
-	/* Stores are not seen earlier than what was before them. */
+	/* x86 makes no store visible before earlier loads and stores are done. */
 	barrier();
 	this_cpu_dec(*sem->read_count);
 #else
-	/* this_cpu_dec() with a release: elsewhere it is atomic in the same way. */
+	/* As this_cpu_dec(), which is atomic on arm64, too, but with a release. */
 	atomic_fetch_dec_release((atomic_t *)this_cpu_ptr(sem->read_count));
 #endif
 }
@@ -44,7 +44,7 @@ static void bolt_read_unlock_slow(struct percpu_rw_semaphore *sem)
  * bolt_read_unlock - percpu_up_read() for the hotplug lock
  * @sem:	the hotplug lock
  *
- * Context: as there.
+ * Context: as percpu_up_read().
  */
 static inline void bolt_read_unlock(struct percpu_rw_semaphore *sem)
 {

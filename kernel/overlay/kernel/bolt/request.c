@@ -9,7 +9,7 @@
  *					of cpu_device_down(); pm.c and boot/ begin at
  *					the next line
  *	bolt_request()			which of the CPUs have to move
- *	bolt_admit()			may they? Refused here, nothing has changed
+ *	bolt_admit()			may these CPUs move? If not, nothing changes
  *	bolt_run()			in the control thread, with the hotplug lock
  *					held: up.c, then down.c, and back by
  *					bolt_undo() if a callback has failed
@@ -69,8 +69,8 @@ static int bolt_admit(struct bolt_batch *batch)
 	int err = 0;
 
 	/*
-	 * While the system is suspended, hotplug is disabled for every request but
-	 * suspend's own.
+	 * While hotplug is disabled, suspend may make requests, and SMT control may
+	 * bring threads up, as in a resume from hibernation.
 	 */
 	if (!(batch->flags & (BOLT_FROZEN | BOLT_FORCED))) {
 		if (!cpumask_empty(batch->up))
@@ -242,7 +242,7 @@ static int bolt_run(void *arg)
 	rcu_unexpedite_gp();
 	cpus_write_unlock();
 	arch_smt_update();
-	/* CPUs have come, or those that an undo has brought back. */
+	/* CPUs have come, or an undo has brought CPUs back. */
 	if (err || !cpumask_empty(batch->up))
 		bolt_give_affinity_back();
 	return err;
@@ -252,7 +252,7 @@ static int bolt_run(void *arg)
  * bolt_notify - tell the driver core and user space which CPUs have changed
  * @mask:	the CPUs; a CPU whose state the driver core knows already is passed
  *		over
- * @online:	whether they are online now
+ * @online:	whether the CPUs are online now
  *
  * Context: may sleep; device hotplug lock held.
  */
@@ -271,7 +271,7 @@ void bolt_notify(const struct cpumask *mask, bool online)
 }
 
 /**
- * bolt_notify_lost - tell the driver core where a CPU has been left
+ * bolt_notify_lost - tell the driver core in which state an undo has left a CPU
  * @cpu:	the CPU
  *
  * Context: as bolt_notify(); cpu_add_remove_lock held.
@@ -332,8 +332,8 @@ static void bolt_check_pending(unsigned int cpu)
  *		offline are passed over
  * @flags:	BOLT_NO_DEFER: no teardown is deferred; BOLT_FROZEN: tasks are frozen;
  *		BOLT_FORCED: hotplug may be disabled; BOLT_BOOT: the machine boots;
- *		BOLT_TREE: CPUs that have come bring others up; BOLT_PARK_COLD: no CPU
- *		waits in the kernel while it is parked
+ *		BOLT_TREE: CPUs that have come bring up other CPUs; BOLT_PARK_COLD:
+ *		no CPU waits in the kernel while it is parked
  *
  * Either all CPUs change or none. While the machine boots, all CPUs come that can.
  *
@@ -584,8 +584,8 @@ EXPORT_SYMBOL_GPL(bolt_cpus_set);
  * CPU that an undo has left half-way, as that CPU still runs.
  *
  * Context: device_offline().
- * Return: 1 if the CPU is offline or needs nothing more; or a negative error
- * number.
+ * Return: 1 if the device is no CPU, or its CPU is not half-way any more; or a negative
+ * error number.
  */
 int bolt_finish_offline(struct device *dev)
 {

@@ -13,7 +13,7 @@
  * for another AP.
  */
 [CPUHP_CREATE_THREADS] =
-	OVERLAPS("startup only: makes threads registered since; smpboot_threads_lock"),
+	OVERLAPS("startup only: makes newly registered threads, under smpboot_threads_lock"),
 [CPUHP_PERF_X86_PREPARE] = {
 	BOLT_CRITICAL, BOLT_UNIT_PERF_X86, SERIAL,
 	"the next startup would free shared_regs of the CPU, which perf still uses" },
@@ -82,7 +82,7 @@
 [CPUHP_AP_DTPM_CPU_DEAD] =
 	CRITICAL("the power budget of the CPU's domain would count a dead CPU"),
 [CPUHP_RANDOM_PREPARE] =
-	OVERLAPS("startup only: random bytes of the CPU from before must not be used"),
+	OVERLAPS("startup only: drops old random bytes of the CPU, which must not be used"),
 [CPUHP_WORKQUEUE_PREP] =
 	OVERLAPS("startup only: makes a worker for each pool of the CPU that has none"),
 [CPUHP_HRTIMERS_PREPARE] = {
@@ -95,12 +95,12 @@
 	BOLT_ELIDE, BOLT_UNIT_SMPCFD, CONCURRENT,
 	"keeps buffers that only calls from this CPU to other CPUs use" },
 [CPUHP_RELAY_PREPARE] =
-	OVERLAPS("startup only: makes buffers for channels opened since, under a mutex"),
+	OVERLAPS("startup only: makes the CPU's buffers for new channels, under a mutex"),
 [CPUHP_MD_RAID5_PREPARE] =
 	CRITICAL("resize_chunks() relies on the hotplug lock to keep this teardown off"),
 [CPUHP_RCUTREE_PREP] = {
 	BOLT_CRITICAL, BOLT_UNIT_RCU, SERIAL,
-	"RCU counts the online CPUs here and readies the CPU's callback list" },
+	"counts the online CPUs of RCU, and readies the CPU's callback list" },
 [CPUHP_XEN_PREPARE] =
 	CRITICAL("Xen sets up and frees the CPU's timer and IPIs in hypercalls"),
 [CPUHP_XEN_EVTCHN_PREPARE] =
@@ -109,7 +109,7 @@
 	BOLT_ELIDE, BOLT_NO_UNIT, CONCURRENT,
 	"keeps one sysfs group of the CPU, whose files compute their masks when read" },
 [CPUHP_TRACE_RB_PREPARE] =
-	CRITICAL("startup only: adds the CPU to ring buffers made since"),
+	CRITICAL("startup only: adds the CPU to new ring buffers"),
 [CPUHP_MM_ZSWP_POOL_PREPARE] = {
 	BOLT_ELIDE, BOLT_NO_UNIT, SERIAL,
 	"keeps a compressor and its buffers, which only tasks on the CPU use" },
@@ -189,7 +189,7 @@
 	BOLT_CRITICAL, BOLT_UNIT_HRTIMERS, CONCURRENT,
 	"hrtimers left on a dead CPU would never fire; a CPU that stays takes these over" },
 [CPUHP_AP_TICK_DYING] =
-	OVERLAPS("hands over timekeeping, which one CPU at most, the timekeeper, does"),
+	OVERLAPS("hands over timekeeping; at most one CPU of a batch is the timekeeper"),
 [CPUHP_AP_X86_TBOOT_DYING] =
 	UNFIT("the last CPU online waits for all other CPUs to enter tboot"),
 
@@ -210,14 +210,14 @@
 	OVERLAPS("waits for requests of a queue that loses its last CPU; may refuse"),
 [CPUHP_AP_X86_INTEL_EPB_ONLINE] = {
 	BOLT_ELIDE, BOLT_NO_UNIT, CONCURRENT,
-	"keeps one sysfs group; park saves the register, unpark restores the value" },
+	"keeps one sysfs group; parking saves a register, which the return restores" },
 [CPUHP_AP_PERF_ONLINE] =
 	OVERLAPS("takes perf events off the CPU, under pmus_lock"),
 [CPUHP_AP_PERF_X86_ONLINE] = {
 	BOLT_CRITICAL, BOLT_UNIT_PERF_X86, CONCURRENT,
-	"startup only: frees, from the CPU's own list, what its start has replaced" },
+	"startup only: frees what the starting callback has put on the CPU's own list" },
 [CPUHP_AP_PERF_X86_UNCORE_ONLINE] =
-	CRITICAL("a CPU of the die that stays must take over reading its counters"),
+	CRITICAL("a CPU of the die that stays must take over reading the die's counters"),
 [CPUHP_AP_PERF_X86_AMD_UNCORE_ONLINE] = {
 	BOLT_CRITICAL, BOLT_UNIT_AMD_UNCORE, SERIAL,
 	"a CPU that stays must take over reading the uncore counters" },

@@ -3,9 +3,9 @@
  * Settling: running the teardowns that parked CPUs still owe, so that the CPUs
  * become natively offline. request.c has the worker queued when a request is over.
  * When the settle delay is over, the worker runs those teardowns of a CPU whose
- * absence costs other CPUs something. The CPU keeps what only its own return needs,
- * as bolt/keep says, until the shrinker at the end of this file finds that memory
- * is short; then the worker runs all teardowns. The worker looks at CPUs in the
+ * absence costs other CPUs something. With bolt/keep set to "pressure", the CPU keeps
+ * what only its own return needs until the shrinker at the end of this file finds that
+ * memory is short; then the worker runs all teardowns. The worker looks at CPUs in the
  * order of their numbers. Disabling Bolt, suspend, a new kernel, a module that
  * goes, and a write to bolt/settle need CPUs, or a state, to be as natively. These
  * callers settle by themselves and wait.
@@ -31,7 +31,7 @@
 /* How long a parked CPU keeps what costs other CPUs something. */
 unsigned int bolt_settle_delay_ms = 1000;
 
-/* Whether the settle delay also ends what only the return of a CPU needs. */
+/* Whether a CPU keeps what only its return needs for the settle delay only. */
 bool bolt_keep_for_delay;
 
 /* Set when memory is short: the worker then does not wait for the settle delay. */
@@ -82,13 +82,13 @@ static void bolt_run_teardown(unsigned int cpu, enum cpuhp_state state)
 }
 
 /**
- * bolt_tear_down - do what parking has left of a teardown
+ * bolt_tear_down - run what is left of a deferred teardown
  * @cpu:	the CPU
  * @state:	the state
  * @defer:	how the teardown was deferred
  *
  * Context: as bolt_settle_state(), or hotplug lock held for writing.
- * Return: 0, or -EAGAIN if there is more to do: call this again.
+ * Return: 0, or -EAGAIN if there is more to do: call this function again.
  */
 int bolt_tear_down(unsigned int cpu, enum cpuhp_state state,
 		   const struct bolt_defer *defer)
@@ -116,8 +116,8 @@ int bolt_tear_down(unsigned int cpu, enum cpuhp_state state,
  * @state:	the state; if its teardown is not pending there is nothing to do
  *
  * Context: hotplug lock held for reading, and cpuhp_state_mutex. May sleep.
- * Return: 0, or -EAGAIN if there is more to do: call this again, best after other
- * tasks had a chance to take the locks.
+ * Return: 0, or -EAGAIN if there is more to do: call this function again, best after
+ * other tasks had a chance to take the locks.
  */
 static int bolt_settle_state(unsigned int cpu, enum cpuhp_state state)
 {
@@ -150,7 +150,7 @@ static int bolt_settle_state(unsigned int cpu, enum cpuhp_state state)
  * bolt_settle_everywhere - run a state's pending teardowns of all CPUs
  * @state:	the state; if it is not deferred there is nothing to do
  *
- * Called when instances of the state are about to change, among others.
+ * Called, among other cases, when an instance of the state is about to come or go.
  *
  * Context: as bolt_settle_state().
  */
@@ -194,7 +194,7 @@ static bool bolt_settle_next(unsigned int cpu, enum bolt_class last)
 {
 	int state;
 
-	/* Taken even if nothing seems pending: another task may be running its teardown. */
+	/* Taken even if nothing seems pending: another task may run a teardown of @cpu. */
 	bolt_lock_states();
 	state = bolt_next_to_settle(cpu, last);
 	if (state >= 0)
@@ -215,8 +215,8 @@ static void bolt_settle_states(unsigned int cpu)
  * @cpu:	the CPU; if it is not parked there is nothing to do
  *
  * Context: may sleep. Takes the hotplug lock for reading once for every state,
- * so that a request waits for one callback at the most, or for one CPU that stops
- * to wait in the kernel.
+ * so that a request waits at the most for one callback, or for one CPU that leaves
+ * its wait in the kernel.
  */
 void bolt_settle_cpu(unsigned int cpu)
 {
@@ -323,7 +323,7 @@ static void bolt_settle_work(struct work_struct *work)
 	}
 	if (next < 0)
 		return;
-	/* A request may have queued this for after the next CPU is due. */
+	/* A request may have queued this work for a time after the next CPU is due. */
 	mod_delayed_work(system_unbound_wq, to_delayed_work(work),
 			 msecs_to_jiffies(next) + 1);
 	/*
@@ -373,7 +373,7 @@ static void bolt_settle_pressure(void)
 
 /**
  * bolt_settle_delay - set how long CPUs stay parked
- * @ms:		milliseconds from their last offline request
+ * @ms:		milliseconds from the last offline request of a CPU
  *
  * Context: may sleep. The new value also counts for CPUs that are parked already.
  */

@@ -23,13 +23,13 @@
  *   cpu_online_mask; no request runs meanwhile. On a CPU that hotplug has left
  *   half-way, a state that is registered afterwards counts as up only when a
  *   startup has run since, of this state or of a higher one.
- * - A state with instances is up when the startups of all of them have completed.
+ * - A state with instances is up when the startups of all instances have completed.
  *   Instances that are added later are not looked at.
  *
  * An undo follows the same rules. The number is written by the task that runs the
  * callbacks of the CPU, which is the control task or the hotplug thread of the CPU,
- * or by the CPU itself where it starts or dies. These hand the number over to each
- * other as they do the CPU's state number.
+ * or by the CPU itself where it starts or dies. The number passes from one of these to
+ * the next as the CPU's state number does.
  */
 #include <linux/cpuhotplug_started.h>
 #include <linux/cpumask.h>
@@ -73,7 +73,7 @@ bool cpuhp_started(unsigned int cpu, enum cpuhp_state state)
 EXPORT_SYMBOL_GPL(cpuhp_started);
 
 /**
- * bolt_steps_at_rest - lower the number of CPUs to their state number
+ * bolt_steps_at_rest - lower the number of each CPU to the CPU's state number
  *
  * A CPU that hotplug has left half-way on the way down has passed states without a
  * callback, which its number does not show. A state that is registered among these
@@ -114,7 +114,7 @@ bool cpuhp_started_next(struct cpuhp_started_walk *walk)
 EXPORT_SYMBOL_GPL(cpuhp_started_next);
 
 /**
- * cpumask_keep_started - remove CPUs from a mask on which a state is not up
+ * cpumask_keep_started - remove from a mask the CPUs on which a state is not up
  * @mask:	the mask
  * @cpu:	a CPU that stays in @mask in any case: the CPU whose startup runs
  * @state:	the state

@@ -102,7 +102,7 @@ static inline void bolt_step_passed(unsigned int cpu, bool bringup)
 	}
 }
 
-/* Sets the result to 0, for a state without instances, whose callback never runs. */
+/* Sets the result to 0: if a state has no instance now, no callback sets the result. */
 static __always_inline const int *bolt_step_ret(int *ret)
 {
 	*ret = 0;

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The ground of kernel/bolt: which request is under way, whether the caller is a
- * part of that request, which CPUs a phase is about, which callback has failed, and
- * how often each callback ran. Called from every file of Bolt, and from the hooks
- * in the kernel that ask such a question; calls none of Bolt's other files but
- * glue.c.
+ * What all files of kernel/bolt share: which request is under way, whether the caller
+ * is a part of that request, which CPUs a phase is about, which callback has failed,
+ * and how often each callback ran. Every file of Bolt calls these functions, and so do
+ * hooks in the kernel that ask about the request. This file itself calls only glue.c.
  */
 
 #include <linux/cpu.h>
@@ -74,7 +73,7 @@ struct bolt_count bolt_counts[BOLT_NR_STATES];
 u64 bolt_stats[BOLT_STATS];
 
 /**
- * bolt_enabled - whether requests take the fast path
+ * bolt_enabled - whether Bolt is enabled
  *
  * Context: any. Without cpu_add_remove_lock the answer may be old.
  * Return: true if so.
@@ -126,7 +125,7 @@ static struct bolt_batch *bolt_current_batch(void)
 	if (!batch || bolt_takes_part())
 		return batch;
 	WARN_ONCE(IS_ENABLED(CONFIG_PROVE_LOCKING),
-		  "asked outside of the request\n");
+		  "a task outside of the request asks about the request\n");
 	return NULL;
 }
 
@@ -210,7 +209,7 @@ bool bolt_woken_cpu_alive(void)
  * bolt_is_last - whether a CPU is the last one to take its turn in a step
  * @cpu:	the CPU
  *
- * What is done once for all CPUs of a request is done for the last of them.
+ * Work that a request does once for all its CPUs is done in the turn of the last CPU.
  *
  * Context: the callback of CPUHP_AP_ACTIVE, which the control task runs for one CPU
  * after the other.
@@ -322,7 +321,7 @@ void bolt_phase_end(enum bolt_phase phase)
 
 /**
  * bolt_run_timed - add the time of a callback to the counts of its state
- * @state:	its state
+ * @state:	the callback's state
  * @start:	time in nanoseconds when the callback began
  *
  * Context: where the callback has run; interrupts may be off.
@@ -335,11 +334,11 @@ void bolt_run_timed(enum cpuhp_state state, u64 start)
 /**
  * bolt_callback_failed - note that a callback has failed
  * @cpu:	the CPU
- * @state:	its state
+ * @state:	the callback's state
  *
  * The first callback that fails is the reason why the request is undone. In the
- * undo, the first callback that fails for a CPU is the reason why that CPU may not
- * be put back.
+ * undo, the first callback that fails for a CPU is the reason if that CPU is not put
+ * back.
  *
  * Context: where the callback ran, hotplug lock held for writing.
  */
@@ -384,7 +383,7 @@ int bolt_inject(unsigned int cpu, enum cpuhp_state state)
 }
 
 /**
- * bolt_pages_held - how many pages are in the lists of a CPU
+ * bolt_pages_held - how many pages are in the page lists of a CPU
  * @cpu:	the CPU
  *
  * Context: any.

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The ground of kernel/bolt: the request that is under way, what Bolt knows of each
- * CPU, and the counts. Every file of kernel/bolt may call state.c; state.c calls
- * none of these files but glue.c.
+ * What all files of kernel/bolt share: the request that is under way, what Bolt knows
+ * of each CPU, and the counts. Every file of kernel/bolt may call state.c; state.c
+ * itself calls only glue.c.
  */
 #ifndef _KERNEL_BOLT_STATE_H
 #define _KERNEL_BOLT_STATE_H
@@ -86,7 +86,7 @@ extern struct cpumask bolt_parked_mask;
 
 /*
  * How many bytes bolt/last_error has for the CPUs that one undo has not put back.
- * With this, all lines fit in a page.
+ * With this number, all lines of bolt/last_error fit in a page.
  */
 #define BOLT_LOST_TEXT 120
 
@@ -134,7 +134,7 @@ struct bolt_batch {
 	char lost[BOLT_LOST_TEXT];
 };
 
-/* Set by bolt_run(), with the hotplug lock held for writing; NULL otherwise. */
+/* bolt_run() sets the first two while it holds the hotplug lock; else these are NULL. */
 extern struct bolt_batch *bolt_batch;
 extern struct task_struct *bolt_control_task;
 extern unsigned int bolt_asker_cpu;
@@ -229,7 +229,7 @@ static inline int bolt_set_add(struct bolt_set *set, enum cpuhp_state state)
 }
 
 /**
- * bolt_set_remove - note that a state's teardown is no longer owed
+ * bolt_set_remove - note that a state's teardown is no longer pending
  * @set:	the CPU's pending set
  * @state:	the state
  *
@@ -288,7 +288,7 @@ static inline enum cpuhp_state bolt_goal(unsigned int cpu)
 
 /**
  * bolt_set_round - say for which CPUs the control task runs the next callback
- * @round:	the CPUs, in the order of their numbers; NULL when it has been run
+ * @round:	the CPUs, in the order of their numbers; NULL when the callback has run
  *
  * Context: the control task, inside a request.
  */

@@ -4,19 +4,18 @@
  * each state while a CPU walks through the states.
  *
  * There are more than 200 states, and a machine has callbacks for about 50. A CPU
- * of a request goes from one of these to the next by two lists, of startups and of
- * teardowns. A state with instances is in neither list while it has none.
+ * of a request goes from one of these 50 to the next by two lists, of startups and of
+ * teardowns. A state with instances is in neither list while it has no instance.
  *
  * The lists change when a state is registered or removed, and when an instance
  * comes or goes: with cpuhp_state_mutex held, and the hotplug lock at least for
- * reading. A request reads them with the hotplug lock held for writing, so that
- * they stay as they are from its beginning to its end. The one writer that may hold
- * the hotplug lock for writing is a callback of the request that registers another
- * state by a function for callers that have that lock. A CPU that passes that state
- * meanwhile runs the new callback or does not, as natively.
+ * reading. A request reads the lists with the hotplug lock held for writing, so that
+ * the lists do not change during the request, with one exception: a callback of the
+ * request may register another state, by a function for callers that hold the lock. A
+ * CPU that passes that state meanwhile runs the new callback or does not, as natively.
  *
- * bolt_known[] changes as well when code calls bolt_set_defer() for a state, which
- * no lock keeps off: see there.
+ * bolt_known[] also changes when code calls bolt_set_defer() for a state, which may
+ * happen during a request: bolt_set_defer() takes no lock that a request holds.
  */
 
 #include <linux/list.h>

@@ -130,8 +130,8 @@ static __always_inline bool bolt_goes_on(const struct cpuhp_cpu_state *st)
 /**
  * enum bolt_turn - what a callback holds while it runs
  * @BOLT_NO_TURN:	nothing: callbacks of other CPUs may run
- * @BOLT_SPIN_TURN:	the spinlock, until the end of the callback
- * @BOLT_KEPT_TURN:	the semaphore, which the hotplug thread keeps for its next
+ * @BOLT_SPIN_TURN:	the spinlock of turn.c, until the end of the callback
+ * @BOLT_KEPT_TURN:	the semaphore of turn.c; the hotplug thread keeps it for its next
  *			callbacks
  */
 enum bolt_turn {
@@ -147,7 +147,7 @@ extern struct lockdep_map bolt_serial_map;
 enum bolt_turn bolt_serial_begin(enum cpuhp_state state);
 void bolt_serial_end(void);
 
-/* Argument of bolt_serial_exit() when the callback of @state is over. */
+/* Returns what bolt_serial_exit() is to get when the callback of @state is over. */
 static __always_inline enum bolt_turn bolt_serial_enter(enum cpuhp_state state)
 {
 	/*

@@ -41,7 +41,7 @@ static bool bolt_runs_alone(void)
 
 /*
  * Whether the control task goes on looking out for @cpu. The look-out ends if
- * another task wants to run here: that task gets this CPU at once, whatever
+ * another task wants to run on this CPU: that task gets the CPU at once, whatever
  * priority the control task was lent. The look-out also ends if @cpu cannot run
  * meanwhile, because @cpu is this CPU, or a virtual CPU that the host has
  * preempted.
@@ -58,10 +58,10 @@ static bool bolt_looks_out(unsigned int cpu, u64 end)
  * @cpu:	the CPU
  * @bringup:	whether the CPU comes
  *
- * It takes longer to fall asleep and be woken than to wait for most of what CPUs
- * do.
+ * For the caller, to fall asleep and be woken takes longer than most of what CPUs do
+ * meanwhile.
  *
- * Context: the task that has set the CPU going and is about to sleep until it is
+ * Context: the task that has set the CPU going and is about to sleep until the CPU is
  * done; preemption and interrupts are on.
  */
 void bolt_look_out(unsigned int cpu, bool bringup)
@@ -130,7 +130,7 @@ static void bolt_thread_turn_round(struct cpuhp_cpu_state *st)
 }
 
 /*
- * On the way back a callback has failed, too. The state number says that the CPU
+ * Called if a callback fails on the way back, too. The state number says that the CPU
  * has passed the state of that callback, which is not true. The instances of the
  * state whose callbacks have run are taken back once more.
  */
@@ -171,13 +171,13 @@ static int bolt_wait_thread(unsigned int cpu)
 
 /**
  * bolt_run_threads - run the hotplug threads of the CPUs in bolt_round
- * @target:	the state at which each thread stops, if not at its CPU's goal
+ * @target:	the state at which each thread stops, unless its CPU's goal comes first
  * @up:		whether the CPUs come
  *
- * When CPUs come, no more threads run at once than CPUs may be on their way. The
- * control task waits first for the thread that it started last, because the threads
- * that it started before are likely to be done by then. Afterwards bolt_round no
- * longer holds the CPUs of the phase.
+ * When CPUs come, at most bolt_arch_slots() threads run at once, or BOLT_SLOTS if that
+ * is more. The control task waits first for the thread that it started last, because
+ * the threads that it started before are likely to be done by then. Afterwards
+ * bolt_round lacks CPUs of the phase.
  *
  * Context: the control task, inside a request.
  * Return: 0, or the error of the first CPU that failed.

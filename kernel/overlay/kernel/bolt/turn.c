@@ -22,7 +22,7 @@
 
 /*
  * Locks that keep serial callbacks apart: the semaphore for callbacks that may
- * sleep, the spinlock for the others.
+ * sleep, the spinlock for callbacks that may not.
  */
 static DEFINE_SEMAPHORE(bolt_serial_sem, 1);
 static DEFINE_RAW_SPINLOCK(bolt_serial_lock);
@@ -43,12 +43,12 @@ static DEFINE_RAW_SPINLOCK(bolt_arrivals);
 /**
  * bolt_ap_lock - begin a section that only one CPU of a batch runs at a time
  *
- * For what CPUs do on their way up outside of callbacks, and for parts of
- * callbacks that overlap otherwise. A CPU that has the lock must not wait for
+ * The section is a step of the way up outside of callbacks, or a part of a callback
+ * that CPUs run at once otherwise. A CPU that has the lock must not wait for
  * another CPU of the request. Documentation/core-api/bolt.rst has a table of what
  * is done under the lock.
  *
- * Context: a CPU that comes, interrupts off; bolt_ap_unlock() ends it.
+ * Context: a CPU that comes, interrupts off; bolt_ap_unlock() ends the section.
  */
 void bolt_ap_lock(void)
 {
@@ -86,7 +86,7 @@ static bool bolt_try_arrivals(void)
 }
 
 /**
- * bolt_ap_lock_for_late - keep a CPU that has not come in time out of such sections
+ * bolt_ap_lock_for_late - keep a CPU that is late out of sections of bolt_ap_lock()
  *
  * A CPU that is late may be inside a section, or may have stopped there for ever, so
  * the control task waits for the lock for a millisecond at most.

@@ -32,8 +32,8 @@
 #include "warm.h"
 
 /*
- * The CPUs that are being woken, and the @due of bolt_online_batch(). Static, as
- * there is one request at a time.
+ * The CPUs that are being woken, and the @due that bolt_online_batch() passes on.
+ * Static, as there is one request at a time.
  */
 static struct cpumask bolt_wave;
 static struct cpumask bolt_due;
@@ -110,8 +110,8 @@ static int bolt_prepare(const struct cpumask *mask)
 
 /*
  * With CONFIG_HOTPLUG_SPLIT_STARTUP a CPU that is woken natively waits until the
- * control task releases it. In a request the CPU does not wait, and without that
- * option there is nothing to wait for.
+ * control task releases it. In a request the CPU does not wait; without that option
+ * no CPU waits natively either.
  */
 #ifdef CONFIG_HOTPLUG_SPLIT_STARTUP
 #define BOLT_KICK_STATE CPUHP_BP_KICK_AP
@@ -183,7 +183,7 @@ static int bolt_kick_cpu(unsigned int cpu)
 	st->state = CPUHP_BRINGUP_CPU;
 	/*
 	 * cpuN/hotplug/fail may ask this state to fail. bolt_kick_warm() runs no
-	 * callback that would check, so it is checked here.
+	 * callback, so the callback's check for that is made here.
 	 */
 	err = bolt_is_warm(cpu) ? bolt_inject(cpu, BOLT_KICK_STATE) : 0;
 	err = err ?: bolt_arch_finish_death(cpu);
@@ -307,7 +307,7 @@ static int bolt_wake(void)
 		if (ret) {
 			/*
 			 * An undo goes on with the other CPUs, and must not wait
-			 * for this one.
+			 * for this CPU.
 			 */
 			__cpumask_clear_cpu(cpu, &bolt_wave);
 			if (next == cpu)
@@ -385,8 +385,8 @@ static int bolt_activate(const struct cpumask *due)
 	}
 	bolt_set_round(NULL);
 	/*
-	 * As in bolt_deactivate(): the CPU that failed may be the last one, to
-	 * which the other CPUs left what is done once.
+	 * As in bolt_deactivate(): the CPU that failed may be the last one, which
+	 * would have done the work that is done once for all CPUs.
 	 */
 	if (err && !bolt_gives_up(err))
 		sched_cpus_have_changed();
@@ -395,8 +395,8 @@ static int bolt_activate(const struct cpumask *due)
 
 /*
  * Brings CPUs from offline to active. @due: the CPUs that become active one after
- * the other, in this call or in later ones; the last of @due does what is done once
- * for all CPUs.
+ * the other, in this call or in later ones; the last of @due does the work that is done
+ * once for all CPUs.
  */
 static int bolt_bring_up(const struct cpumask *mask, const struct cpumask *due)
 {
@@ -457,8 +457,8 @@ int bolt_online_batch(const struct cpumask *mask)
 			return err;
 	}
 	/*
-	 * In an undo, the last CPU may not have come, to which the other CPUs left
-	 * what is done once.
+	 * In an undo, the last CPU, which would have done the work that is done once
+	 * for all CPUs, may not have come.
 	 */
 	if (err)
 		sched_cpus_have_changed();

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* How a request brings its CPUs online, and single steps of that for boot/tree.c. */
+/* How a request brings its CPUs online, and single steps, which boot/tree.c calls. */
 #ifndef _KERNEL_BOLT_UP_H
 #define _KERNEL_BOLT_UP_H
 

@@ -35,9 +35,9 @@
 
 /**
  * struct bolt_uevent - variables that are kept for a device's events
- * @driver:	the driver of the device at that time, as the variable DRIVER names
- *		it
- * @rcu:	frees this when no task copies from it any more
+ * @driver:	the driver of the device when the variables were kept, as the variable
+ *		DRIVER names it
+ * @rcu:	frees the structure when no task copies from it any more
  * @nr:		number of variables
  * @len:	bytes of @buf
  * @at:		where in @buf each variable starts
@@ -55,8 +55,8 @@ struct bolt_uevent {
 static DEFINE_PER_CPU(struct bolt_uevent __rcu *, bolt_uevents);
 
 /**
- * struct bolt_uevent_sender - the event that a CPU is sending
- * @task:	the task that sends it, and stays on this CPU meanwhile
+ * struct bolt_uevent_sender - the event that is being sent on a CPU
+ * @task:	the task that sends the event, and stays on this CPU meanwhile
  * @dev:	the hidden device that the event is about
  * @slot:	where the event's variables are kept
  */
@@ -375,8 +375,8 @@ static void bolt_put_entries(struct bolt_entries *entries)
  * @state:	the state
  * @defer:	what the state has in sysfs
  *
- * Context: hotplug lock held for writing; may sleep, as this waits for tasks that
- * are reading the files, as their removal would.
+ * Context: hotplug lock held for writing; may sleep: waits for tasks that are reading
+ * the files, as the removal of the files would.
  * Return: 0, or -ENOMEM, when nothing is hidden.
  */
 int bolt_hide(unsigned int cpu, enum cpuhp_state state,

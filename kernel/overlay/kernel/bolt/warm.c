@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * CPUs that are parked warm. A CPU that dies in a request may wait in a loop of its
- * architecture, in the kernel and with interrupts off, where natively it is reset,
- * or powered off, until it is woken. The hardware of the CPU was not reset, so that
- * on the way back only what software has torn down is set up again. Except for the
+ * CPUs that are parked warm. A CPU that dies in a request may wait for its return in a
+ * loop of its architecture, in the kernel and with interrupts off. Natively such a CPU
+ * is reset, or powered off. The hardware of a CPU that waits was not reset, so that on
+ * the way back only what software has torn down is set up again. Except for the
  * last steps of its death and the first steps of its return, the CPU is treated as
  * any other CPU that is offline.
  *
- * Each CPU has a word, which says what the CPU is to do. down.c ends with a CPU
- * that calls bolt_warm_park(); up.c begins with bolt_warm_wake() for the CPU.
+ * Each CPU has a word, which says what the CPU is to do. The way down ends when the CPU
+ * calls bolt_warm_park(); the way up begins when up.c calls bolt_warm_wake().
  * settle.c and sysfs.c call bolt_warm_leave() when a CPU must be natively dead.
  *
  *	COLD --park--> WARM --wake--> WAKE --take------> COLD, and returns
  *	                              WAKE --withdraw--> COLD, and is woken natively
  *	               WARM --leave-> LEAVE --take-----> COLD, and dies natively
- *	                              LEAVE --give up--> COLD, as soon as it looks
+ *	                              LEAVE --give up--> COLD, and dies when it looks
  *
  * The CPU itself does park and take. The other transitions are made by the control
  * task, or by a task that has the hotplug lock for reading and cpuhp_state_mutex,
@@ -91,8 +91,8 @@ bool bolt_warm_must_end(unsigned int cpu)
 
 /*
  * The idle loop has noted that this CPU is idle, before it saw that the CPU is
- * offline. Without this, the first interrupt after the return would count the time
- * offline as idle time.
+ * offline. Without this function, the first interrupt after the return would count the
+ * time offline as idle time.
  */
 static void bolt_forget_idle(unsigned int cpu)
 {
@@ -127,8 +127,8 @@ bool bolt_warm_park(void)
  * bolt_warm_take - take the order for which this CPU has waited
  *
  * Context: the CPU, when bolt_warm_order() is no longer BOLT_WARM. RCU does not
- * watch the CPU, so nothing here may be instrumented. Implies a full barrier if the
- * CPU returns.
+ * watch the CPU, so this function must not be instrumented. Implies a full barrier if
+ * the CPU returns.
  * Return: true if the CPU returns; false if the CPU is to die natively, because the
  * order was to die, or because the order to return has been withdrawn.
  */
@@ -222,7 +222,7 @@ bool bolt_warm_wake(unsigned int cpu, struct task_struct *idle)
  * being reset.
  *
  * Context: as bolt_warm_wake().
- * Return: true if the CPU has taken the order, or may still do so; false if the CPU
+ * Return: true if the CPU has taken the order, or may still take it; false if the CPU
  * is to be woken natively.
  */
 bool bolt_warm_taken(unsigned int cpu)
@@ -286,7 +286,7 @@ void bolt_warm_leave(const struct cpumask *cpus)
 		bolt_arch_finish_death(cpu);
 		/*
 		 * A CPU takes its order shortly before it is natively dead, so
-		 * bolt_warm_await_cold() also waits for that.
+		 * bolt_warm_await_cold() also waits for its death.
 		 */
 		if (bolt_word_leave(bolt_word(cpu))) {
 			bolt_arch_warm_kick(cpu);
@@ -327,8 +327,8 @@ bool bolt_warm_wanted(void)
 
 /**
  * bolt_warm_want - say whether CPUs are to be parked warm
- * @warm:	true if they are; if false, CPUs that are parked warm now become
- *		natively dead
+ * @warm:	true to park CPUs warm; if false, CPUs that are parked warm now
+ *		become natively dead
  *
  * Context: as bolt_warm_leave().
  * Return: 0, or -EOPNOTSUPP if no CPU of this machine can be parked warm.
@@ -338,9 +338,9 @@ int bolt_warm_want(bool warm)
 	if (warm && !bolt_arch_warm_possible())
 		return -EOPNOTSUPP;
 	/*
-	 * A CPU that has still read the old value dies in a request. When that
-	 * request is over, the word of the CPU is BOLT_WARM, and bolt_warm_leave()
-	 * finds it.
+	 * A CPU that still reads the old value dies in a request. When that request
+	 * is over, the word of the CPU is BOLT_WARM, and bolt_warm_leave() finds the
+	 * CPU.
 	 */
 	WRITE_ONCE(bolt_park_warm, warm);
 	if (!warm)

@@ -9,22 +9,22 @@
  *
  *	fixup_irqs()		bolt_look_later(): the look is put off
  *	lapic_offline()		leaves vectors that are still to be cleaned up
- *	native_cpu_disable()	bolt_look_hold(): leaves the APIC enabled, so that it
- *				accepts what comes, and has it hold that back
+ *	native_cpu_disable()	bolt_look_hold(): leaves the APIC enabled, and has the
+ *				APIC hold back the interrupts that it accepts
  *	native_play_dead()	bolt_look(): waits, disables the APIC and looks
  *
  * Between the stop and native_play_dead() the CPU switches to its idle task, with
- * interrupts on. Natively the APIC is disabled by then; likewise the CPU must not
- * handle any interrupt there. So bolt_look_hold() raises the task priority of the
- * APIC above all vectors: the APIC accepts interrupts and holds them. bolt_look()
- * leaves the APIC as native_cpu_disable() does, with the usual priority, so that
- * neither INIT nor a return without a reset finds anything new.
+ * interrupts on. Natively the APIC is disabled by then, so the CPU handles no interrupt
+ * there, and must not do so in a request. So bolt_look_hold() raises the task priority
+ * of the APIC above all vectors: the APIC accepts interrupts and holds them. bolt_look()
+ * leaves the APIC as native_cpu_disable() does, with the usual priority, so that INIT,
+ * or a return without a reset, finds the APIC as natively.
  *
  * Until the look is over, the vectors of the CPU name the interrupts that were on
  * them, although the interrupts have moved, perhaps more than once. vector_lock
- * protects that: an interrupt goes to where it is when the CPU looks, and the look
- * forgets an interrupt that gives up its vector, before anything of it is freed. So
- * the CPU needs neither the lock of an interrupt nor RCU, which no longer watches
+ * protects these names: the CPU that looks sends an interrupt to where it is by then,
+ * and bolt_look_forget() removes the name of an interrupt before the interrupt is freed.
+ * So the CPU needs neither the lock of an interrupt nor RCU, which no longer watches
  * the CPU. Only the CPU itself ends its look, however late that is: a hypervisor may
  * leave the CPU waiting for a long time, and an interrupt may be freed at any moment
  * until then.
@@ -35,7 +35,7 @@
  * vector_lock. If that other CPU goes before it has got the interrupt, the interrupt
  * moves once more, although it is shut down: see bolt_irq_stopping().
  *
- * Functions that are called here can be traced and probed, as natively on the way
+ * Functions that the look calls can be traced and probed, as natively on the way
  * from rcutree_report_cpu_dead() to HLT, although the removal of a tracer or a
  * probe does not wait for a CPU that is offline.
  *
@@ -79,8 +79,8 @@
 #define BOLT_TPR_HOLD	0xf0
 
 /*
- * CPUs whose look is not over. A CPU enters in the stop in which it goes, and leaves
- * by itself.
+ * CPUs whose look is not over. A CPU enters the mask in the stop in which it goes, and
+ * leaves the mask by itself.
  */
 static struct cpumask bolt_looking;
 
@@ -106,8 +106,8 @@ bool bolt_look_later(void)
  * bolt_look_hold - have the APIC of this CPU hold interrupts back until the look
  *
  * Until this function is called, interrupts are off, and the APIC holds nothing back,
- * because on Hyper-V a CPU that waits for a lock is woken by an interrupt. Dying
- * callbacks take locks as well, when natively the APIC is disabled already.
+ * because on Hyper-V an interrupt wakes a CPU that waits for a lock. Dying callbacks run
+ * afterwards and take locks as well; natively the APIC is disabled by then.
  *
  * Context: as bolt_look_later(), where native_cpu_disable() disables the APIC.
  * Return: true if the APIC holds interrupts back; false if this CPU does not look later.
@@ -128,7 +128,7 @@ bool bolt_look_hold(void)
  *
  * Context: any. For a CPU that is about to look, the answer may be old.
  * Return: true if so: its APIC must stay enabled, its vectors must stay as they are,
- * and INIT must not be sent to it.
+ * and INIT must not be sent to the CPU.
  */
 bool bolt_looks(unsigned int cpu)
 {
@@ -175,7 +175,7 @@ static void bolt_send_on(struct irq_desc *desc)
 	__apic_send_IPI(cpu, irqd_cfg(data)->vector);
 }
 
-/* As fixup_irqs() does it, after its delay. */
+/* Looks at all vectors, as fixup_irqs() does after its delay. */
 static void bolt_look_at_vectors(void)
 {
 	unsigned int vector;
@@ -217,9 +217,9 @@ void bolt_look(void)
 	 * must hold nothing back: see bolt_look_hold().
 	 */
 	apic_write(APIC_TASKPRI, BOLT_TPR_USUAL);
-	/* Takes many accesses to the APIC, so this is done before others have to wait. */
+	/* Takes many accesses to the APIC, so this is done before other CPUs have to wait. */
 	clear_local_APIC();
-	/* Lockdep goes through lists that RCU protects. */
+	/* Lockdep reads lists that RCU protects, and RCU does not watch this CPU. */
 	lockdep_off();
 	lock_vector_lock();
 	/*

@@ -9,9 +9,9 @@
 #include <asm/cpu.h>
 
 /**
- * bolt_native_platform - whether CPUs of this machine die and come as hardware does
+ * bolt_native_platform - whether CPUs of this machine die and come as on hardware
  *
- * They do not if the platform starts or stops CPUs in another way than by INIT, or
+ * CPUs do not if the platform starts or stops CPUs in another way than by INIT, or
  * frees what a CPU needs as soon as the CPU has reported its death, nor in guests
  * whose memory or registers are encrypted. Such CPUs can neither be parked warm nor
  * do anything after they have reported their death.

@@ -62,7 +62,7 @@ enum bolt_tsc_side {
  *		as possible
  * @last:	the TSC as read last
  * @reader:	the side that has read the TSC last
- * @handovers:	how many readings of each side came next after one of the other side
+ * @handovers:	how many readings of each side came right after one of the other side
  * @warped:	whether a reading of each side was smaller than the one before
  * @entered:	whether the source has begun the test
  * @left:	whether the source has ended the test
@@ -95,7 +95,7 @@ struct bolt_tsc {
 
 static DEFINE_PER_CPU(struct bolt_tsc, bolt_tscs);
 
-/* How long the short test may take, in microseconds. KUnit tests change it. */
+/* How long the short test may take, in microseconds. KUnit tests change this limit. */
 static unsigned int bolt_tsc_limit_us = BOLT_TSC_LIMIT_US;
 
 /* Runs one side of the test; the other side runs on another CPU at the same time. */
@@ -134,8 +134,8 @@ static void bolt_tsc_source(void *data)
 	struct bolt_tsc_test *test = data;
 
 	/*
-	 * Pairs with the acquire in bolt_tsc_short_test(), which only waits for
-	 * this.
+	 * Pairs with the acquire in bolt_tsc_short_test(), which waits until this
+	 * side has begun.
 	 */
 	smp_store_release(&test->entered, true);
 	bolt_tsc_measure(test, SOURCE);
@@ -197,7 +197,7 @@ static void bolt_tsc_forget_package(unsigned int cpu)
  * bolt_tsc_passed - note that a CPU has passed the long test
  * @cpu:	the CPU
  *
- * Context: the CPU it was tested against, with the hotplug lock held for
+ * Context: the CPU that @cpu was tested against, with the hotplug lock held for
  * writing by the control task.
  */
 void bolt_tsc_passed(unsigned int cpu)
@@ -212,7 +212,7 @@ void bolt_tsc_passed(unsigned int cpu)
  * bolt_tsc_forget - note that a CPU may come back with another TSC
  * @cpu:	the CPU, which is offline, for example because it is unplugged
  *
- * Context: hotplug lock held for writing, or the CPU cannot come up otherwise.
+ * Context: hotplug lock held for writing, or the CPU cannot come up for another reason.
  */
 void bolt_tsc_forget(unsigned int cpu)
 {

@@ -10,16 +10,16 @@
  * native_play_dead() calls bolt_warm_wait(). If the CPU returns, bolt_warm_wait() does
  * not return to its caller: the CPU goes on in bolt_warm_start(), which takes the
  * place of start_secondary(). The registers, tables and caches of the CPU are as they
- * were. These may be outdated, and are set up again there:
+ * were. What may be outdated is set up again in bolt_warm_start():
  *
  *	its TLB, and instructions that it has fetched: first of all;
  *	what native_cpu_disable() has torn down: the APIC, masks of siblings and nodes,
  *	the vectors;
  *	the clock of a hypervisor, which a callback has switched off;
  *	speculation controls, of which SMT control changes some;
- *	memory types, if some were set in the meantime: as natively then;
- *	microcode, if other microcode was loaded in the meantime: then the CPU is
- *	reset.
+ *	memory types, as natively, if some were set in the meantime;
+ *	microcode: if other microcode was loaded in the meantime, the CPU is reset
+ *	in place of its return.
  */
 #include <linux/bolt.h>
 #include <linux/cpu.h>
@@ -157,7 +157,7 @@ static bool bolt_dies_by_hlt(void)
 
 /*
  * Whether a CPU waits by HLT. A CPU waits by HLT if it would do so natively, if a
- * hypervisor would have to emulate MWAIT, and if MWAIT may miss the store to the word.
+ * hypervisor would have to emulate MWAIT, or if MWAIT may miss the store to the word.
  */
 static bool bolt_warm_halts(void)
 {
@@ -227,7 +227,7 @@ bool bolt_arch_warm_prepare(unsigned int cpu, struct task_struct *idle)
  * @cpu:	the CPU
  *
  * An NMI that arrives after the CPU has read its word and before it executes HLT
- * does not wake it, so the caller calls this again.
+ * does not wake the CPU, so the caller calls this function again.
  *
  * Context: a task; no CPU goes or comes but those of the task's own request.
  */
@@ -275,7 +275,7 @@ bool bolt_arch_warm_stays(void)
  * Handles an NMI that was sent to wake this CPU and arrives late: a hypervisor has
  * kept the control task or the CPU from running, the CPU has taken its order
  * without the NMI, and is online by now. An NMI of unknown reason is taken for such
- * a late one only within a second after the last was sent, and only as often as
+ * a late one only within a second after the last NMI was sent, and only as often as
  * NMIs were sent; NMIs that the CPU received while offline are not subtracted.
  */
 static int bolt_warm_nmi(unsigned int cmd, struct pt_regs *regs)
@@ -363,8 +363,8 @@ static bool bolt_apic_holds(void)
 /*
  * Delivers the interrupts that the APIC had accepted before it was disabled, and
  * which INIT would have dropped: the tick, IPIs for which other CPUs have done the
- * work, and interrupts of devices that bolt_look() has sent on. Their handlers find
- * nothing to do here. Otherwise setup_local_APIC() would wait for these interrupts.
+ * work, and interrupts of devices that bolt_look() has sent on. The handlers find nothing
+ * to do. If the APIC still held these interrupts, setup_local_APIC() would wait for them.
  */
 static void bolt_apic_drain(void)
 {

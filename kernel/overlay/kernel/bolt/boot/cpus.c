@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Brings up all CPUs but the boot CPU by requests, if bolt.boot= asks for it.
- * bringup_nonboot_cpus() calls bolt_boot_cpus(), at the end of this file, and then
- * brings up natively the CPUs that are left. bolt_come() decides which CPUs come in
+ * bringup_nonboot_cpus() calls bolt_boot_cpus(), at the end of this file. CPUs that do
+ * not come by a request are brought up natively. bolt_come() decides which CPUs come in
  * which request.
  */
 #define pr_fmt(fmt) "bolt: " fmt
@@ -173,7 +173,7 @@ static void __init bolt_come(struct cpumask *left, unsigned int flags)
 			alone = min(alone, took);
 		} else if (alone < U64_MAX && !cpumask_empty(left) &&
 			   100 * took > bolt_group_limit * alone * n) {
-			pr_info("%u CPUs took %llu us together, one CPU %llu us alone: the others come one by one\n",
+			pr_info("%u CPUs took %llu us together, one CPU %llu us alone: all further CPUs come one by one\n",
 				n, took / NSEC_PER_USEC, alone / NSEC_PER_USEC);
 			bolt_come_one_by_one(left, flags);
 			return;
@@ -196,7 +196,7 @@ static void __init bolt_come(struct cpumask *left, unsigned int flags)
  * state that the CPU has reached.
  *
  * Context: the boot CPU, before any other CPU is online.
- * Return: true if nothing is left to do.
+ * Return: true if the caller need not bring up any CPU.
  */
 bool __init bolt_boot_cpus(unsigned int max)
 {

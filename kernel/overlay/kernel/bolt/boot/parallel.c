@@ -103,8 +103,8 @@ static int bolt_call_ahead(struct cpumask *cpus, enum cpuhp_state state,
 			bolt_call_here(call);
 	}
 	/*
-	 * Not flush_work(), which would tell lockdep that the works take no lock
-	 * that this task holds; but the works run with the hotplug lock of this
+	 * flush_work() is not called, as it would tell lockdep that the works take no
+	 * lock that this task holds; but the works run with the hotplug lock of this
 	 * task.
 	 */
 	if (!atomic_dec_and_test(&bolt_calls_left))
@@ -163,8 +163,8 @@ static int bolt_call_all(struct cpumask *cpus, enum cpuhp_state state,
 }
 
 /*
- * Runs the startup for all CPUs that are past @state. If one fails, runs the
- * teardown for the CPUs whose startup has not.
+ * Runs the startup for all CPUs that are past @state. If a startup fails, runs the
+ * teardown for the CPUs whose startup has not failed.
  */
 static int bolt_start_all(enum cpuhp_state state, struct hlist_node *node)
 {

@@ -147,7 +147,7 @@ static int bolt_tree_all(int (*work)(unsigned int cpu))
 	for (i = 0; i < bolt_nr_helpers; i++)
 		per_cpu_ptr(&bolt_job, bolt_helpers[i])->work = work;
 	/*
-	 * No call of bolt_note_wait_for_threads(), as no job takes a lock that the
+	 * bolt_note_wait_for_threads() is not called, as no job takes a lock that the
 	 * control task holds.
 	 */
 	__bolt_start_callback(bolt_helpers[0], bolt_tree_state, true, NULL);
@@ -235,7 +235,7 @@ int bolt_tree_begin(void)
 }
 
 /**
- * bolt_tree_end - clean up after the requests of bolt_tree_begin()
+ * bolt_tree_end - clean up after the requests that bolt_tree_begin() has prepared
  *
  * Context: as bolt_tree_begin().
  */

@@ -206,7 +206,7 @@ static void without_startup_it_is_owed_until_the_return(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, ran.teardown, 0);
 }
 
-/* The startup of a unit is skipped exactly when a teardown of it is pending. */
+/* The startup of a unit is skipped exactly when a teardown of the unit is pending. */
 static void a_unit_moves_together(struct kunit *test)
 {
 	KUNIT_ASSERT_EQ(test, remove_cpu(victim), 0);

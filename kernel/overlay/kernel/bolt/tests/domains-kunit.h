@@ -54,7 +54,7 @@ static int domains_init(struct kunit *test)
 	test->priv = f;
 	err = remove_cpu(f->victim);
 	if (!err && !bolt_domains_pending())
-		kunit_skip(test, "domains are rebuilt at once here");
+		kunit_skip(test, "this kernel rebuilds domains at once");
 	return err;
 }
 

@@ -58,7 +58,7 @@ static void one_cpu_at_a_time(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, raw_spin_is_locked(&bolt_irqs_lock));
 }
 
-/* A CPU that has given the lock back must not give back what another CPU has now. */
+/* A CPU that has released the lock must not release the lock of another CPU. */
 static void second_call_has_no_effect(struct kunit *test)
 {
 	struct bolt_stop stop = {};

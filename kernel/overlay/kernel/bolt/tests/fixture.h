@@ -45,8 +45,8 @@ static inline int bolt_test_go(const struct cpumask *cpus, bool online)
 }
 
 /*
- * Adds to @cpus all CPUs that are online and can go offline, except the first of
- * these.
+ * Adds to @cpus all CPUs that are online and can go offline, except CPU 0, which
+ * stays.
  */
 static inline void bolt_test_choose(struct cpumask *cpus)
 {

@@ -17,7 +17,7 @@
 /**
  * struct bolt_handover - what a test has to restore
  * @fixture:	the CPU of the test, and the settings to restore
- * @state:	the hotplug state whose teardown has @func called when the victim
+ * @state:	the hotplug state whose teardown has leave() called when the victim
  *		dies
  */
 struct bolt_handover {
@@ -34,8 +34,8 @@ static void (*leave)(void);
 static DECLARE_COMPLETION(arrived);
 
 /*
- * Runs as a lazy irq_work, from the tick; or in the stop, on a CPU that dies. The
- * first time it queues itself once more.
+ * Runs as a lazy irq_work, from the tick, and then queues the irq_work once more; or in
+ * the stop, on a CPU that dies.
  */
 static void do_late(struct irq_work *work)
 {

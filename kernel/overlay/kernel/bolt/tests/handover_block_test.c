@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * KUnit: block requests that the highest CPU has when it goes: in its queue, at the
- * device, or complete. The block device is one of the test.
+ * device, or complete. The test makes a block device of its own.
  */
 #include <linux/bio.h>
 #include <linux/blk-mq.h>
@@ -22,7 +22,7 @@ struct block_test {
 
 static struct gendisk *disk;
 
-/* The request that the device keeps, if the test has it keep one. */
+/* Whether the device keeps requests in place of completing these, and the last one. */
 static bool keeps;
 static struct request *kept;
 
@@ -138,7 +138,7 @@ static void leaves_its_queue(struct kunit *test, bool fast)
 	KUNIT_EXPECT_EQ(test, add_cpu(victim), 0);
 }
 
-/* The device takes no requests for now, so that they wait in the queues of CPUs. */
+/* The device takes no requests for now, so that requests wait in the queues of CPUs. */
 static void in_its_queue(struct kunit *test)
 {
 	make_disk(test, 1);

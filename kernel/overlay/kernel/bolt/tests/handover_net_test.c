@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * KUnit: packets that the highest CPU has received or sent, and network devices
- * that it was to poll, when it dies. One test also has it steer a packet to a CPU
- * that dies with it.
+ * that the CPU was to poll, when it dies. In one test the CPU also steers a packet to
+ * a CPU that dies in the same request.
  */
 #include <linux/bottom_half.h>
 #include <linux/netdevice.h>
@@ -69,7 +69,7 @@ static void leave_packet(void)
 		return;
 	local_bh_disable();
 	__netif_rx(skb);
-	/* Not local_bh_enable(), which would run softirqs: interrupts are off here. */
+	/* local_bh_enable() would run softirqs, which need interrupts to be on. */
 	_local_bh_enable();
 }
 
@@ -187,7 +187,7 @@ static void an_ipi_to_a_cpu_that_dies_too(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, change_both(true), 0);
 
 	was_up = begin_to_receive(test);
-	/* Not by an IPI: on the CPU of this task that would be a call with interrupts off. */
+	/* An IPI to the CPU of this task would be a call with interrupts off. */
 	KUNIT_EXPECT_EQ(test, smp_call_on_cpu(mate, receive_here, NULL, false), 0);
 	KUNIT_EXPECT_NE(test, 0,
 			wait_for_completion_timeout(&arrived, HANDOVER_PATIENCE));

@@ -229,7 +229,7 @@ static int kept_use_ranges(void *arg)
 	return err;
 }
 
-/* Devices behind an IOMMU may have domains of their own. */
+/* Devices behind an IOMMU may have domains of their own, whose ranges count as well. */
 static void ranges_are_counted(struct kunit *test)
 {
 	struct iova_domain *iovad = kunit_kzalloc(test, sizeof(*iovad), GFP_KERNEL);

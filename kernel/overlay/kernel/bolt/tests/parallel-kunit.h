@@ -35,7 +35,7 @@ static int parallel_startup(unsigned int cpu)
 	atomic_inc(&seen.startups);
 	if (cpu != smp_processor_id() || !strstarts(current->comm, "cpuhp/"))
 		atomic_inc(&seen.elsewhere);
-	/* If the callbacks run at once, they all meet here. */
+	/* Callbacks that run at once all meet in this loop. */
 	atomic_inc(&seen.inside);
 	while (atomic_read(&seen.inside) < num_online_cpus() &&
 	       time_before(jiffies, deadline))
@@ -143,14 +143,14 @@ static void one_after_the_other(struct kunit *test)
 		       parallel_teardown);
 	KUNIT_ASSERT_GT(test, state, 0);
 	KUNIT_EXPECT_EQ(test, ran(startups), num_online_cpus());
-	/* Only the last callback finds that all CPUs have been there. */
+	/* Only the last callback finds that all CPUs have run the callback. */
 	KUNIT_EXPECT_EQ(test, ran(together), 1);
 	cpuhp_remove_state(state);
 }
 
 /*
  * The functions that drivers call obey bolt.parallel=. The scenario kunit-parallel
- * runs this with the switch on.
+ * runs this test with the switch on.
  */
 static void the_switch_decides(struct kunit *test)
 {

@@ -260,8 +260,8 @@ static void unknown_states_see_what_they_see_natively(struct kunit *test)
 }
 
 /*
- * Callbacks of a state that was declared fit see other CPUs of the request on their
- * way.
+ * Callbacks of a state that was declared fit find all CPUs of the request in
+ * cpu_online_mask.
  */
 static void declared_states_see_the_others(struct kunit *test)
 {

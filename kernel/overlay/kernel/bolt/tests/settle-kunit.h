@@ -66,7 +66,7 @@ static void memory_exit(struct kunit *test)
 	percpu_counter_destroy(&mt->counter);
 }
 
-/* Not that of @test itself, which lies on a stack, and stacks may be mapped pages. */
+/* The zone of @test->priv: @test lies on a stack, and stacks may be mapped pages. */
 static struct zone *zone_of_test(struct kunit *test)
 {
 	return page_zone(virt_to_page(test->priv));
@@ -262,8 +262,8 @@ static int take_object(void *arg)
 }
 
 /*
- * The slabs of a parked CPU are flushed when their cache is shrunk, and when it is
- * destroyed, which warns if slabs are left.
+ * The slabs of a parked CPU are flushed when their cache is shrunk, and when the cache
+ * is destroyed, which warns if slabs are left.
  */
 static void slabs_are_flushed(struct kunit *test)
 {
@@ -325,8 +325,8 @@ static void pages_are_kept_and_drained(struct kunit *test)
 }
 
 /*
- * When a CPU is settled, the page lists of the other CPUs become larger; when it
- * returns, they become smaller again.
+ * When a CPU is settled, the page lists of the other CPUs become larger; when the CPU
+ * returns, the lists become smaller again.
  */
 static void page_lists_are_sized_as_natively(struct kunit *test)
 {
@@ -521,8 +521,8 @@ static void thresholds_are_set_while_leaving(struct kunit *test)
 }
 
 /*
- * The CPU comes back before the last zone has its turn; the zones before were set
- * without it.
+ * The CPU comes back before the last zone has its turn; the zones before that one were
+ * set without the CPU.
  */
 static void come(struct kunit *test, struct zone *zone)
 {
@@ -540,7 +540,7 @@ static void come(struct kunit *test, struct zone *zone)
 static void thresholds_are_set_while_coming(struct kunit *test)
 {
 	if (zones_of(zoned_node()) < 2)
-		kunit_skip(test, "one zone: there is no middle");
+		kunit_skip(test, "only one zone, and so no moment between two zones");
 	KUNIT_ASSERT_EQ(test, remove_cpu(victim), 0);
 	set_thresholds(test, come);
 	KUNIT_EXPECT_TRUE(test, cpu_online(victim));

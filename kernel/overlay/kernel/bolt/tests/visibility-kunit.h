@@ -13,8 +13,8 @@
 #include "../compat.h"
 
 /*
- * A directory that is hidden, with a file in a directory below, and another
- * directory beside it.
+ * A directory that is hidden, with a file in a directory below, and a file beside the
+ * hidden directory.
  */
 struct tree_test {
 	struct kernfs_root *root;

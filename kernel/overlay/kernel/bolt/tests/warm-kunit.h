@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * KUnit: the word of a CPU that is parked warm; no CPU is touched. Then a CPU that
- * returns.
+ * KUnit: the word of a CPU that is parked warm, without touching a CPU; and one test in
+ * which a CPU is parked warm and returns.
  */
 #ifdef CONFIG_BOLT_KUNIT_TEST
 
@@ -168,8 +168,8 @@ static int unset_mapping(pte_t *pte, unsigned long addr, void *unused)
 }
 
 /*
- * Flushes the TLBs of CPUs that are online. A CPU that waits in the kernel is not
- * told.
+ * Flushes the TLBs of CPUs that are online, but not that of a CPU that waits in the
+ * kernel.
  */
 static void unmap(struct mapping *m)
 {

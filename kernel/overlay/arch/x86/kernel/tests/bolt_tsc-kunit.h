@@ -88,8 +88,8 @@ static void cycle(struct kunit *test, unsigned int full, unsigned int again,
 }
 
 /*
- * The victim gets only the short test. On a slow kernel that test may run out of
- * time, after which the long test follows; this must not happen every time.
+ * The victim gets only the short test. On a slow kernel the short test may run out of
+ * time, so that the long test follows; that must not happen in all of the tries.
  */
 static void cycle_short(struct kunit *test)
 {
@@ -226,8 +226,8 @@ static bool finds(struct kunit *test, enum bolt_tsc_side side, s64 cycles)
 	WRITE_ONCE(ahead.stop, true);
 	preempt_enable();
 	/*
-	 * This call is queued behind that of the other side, so when it is done the
-	 * other side is, too.
+	 * This call is queued behind the call of measure_ahead(), so when this call is
+	 * done measure_ahead() has ended.
 	 */
 	smp_call_function_single(peer, nothing, NULL, 1);
 	return measured.warped[!side] && !bolt_tsc_good(&measured);

@@ -20,7 +20,7 @@ static const struct cpumask *level_mask(int cpu)
 	return &masks[cpu];
 }
 
-/* Checks every CPU with every later one, as the scheduler does natively. */
+/* Compares the masks of all pairs of CPUs, as the scheduler does natively. */
 static bool pairs_are_sane(void)
 {
 	unsigned int one, other;
@@ -85,7 +85,7 @@ static void sane_ones(struct kunit *test)
 static void broken_ones(struct kunit *test)
 {
 	static const unsigned long levels[][CPUS] = {
-		{ 0x3, 0x2, 0x4, 0x8 },	/* a sibling that does not know */
+		{ 0x3, 0x2, 0x4, 0x8 },	/* one of two masks lacks the other CPU */
 		{ 0x1, 0x3, 0x4, 0x8 },
 		{ 0x3, 0x3, 0x6, 0x8 },	/* chains */
 		{ 0x3, 0x6, 0xc, 0x9 },
