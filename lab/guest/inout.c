@@ -5,7 +5,7 @@
  *	left	from that write until a task that was working on the CPU works on another CPU
  *	back	from the start to the end of the write that gives the CPU back
  *	out	from that write until a task that asks for the CPU after the write runs there
- * For a CPU that is only idle there is no write, so that only the last time is measured.
+ * If the CPU stays online and is only idle, there is no write: only the last time is measured.
  */
 #define _GNU_SOURCE
 #include "guest.h"

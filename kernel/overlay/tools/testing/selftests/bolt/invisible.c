@@ -344,8 +344,8 @@ TEST_F_TIMEOUT(invisible, parked_and_settled, 600)
 	tree_free(&self->back[0]);
 	look(&self->back[0]);
 	/*
-	 * If online and offline looked the same, the files would have nothing to do
-	 * with CPUs.
+	 * If the records of the CPU online and offline were alike, the files would have
+	 * nothing to do with CPUs.
 	 */
 	ASSERT_NE(NULL, tree_differ(&self->native, &self->back[0]));
 

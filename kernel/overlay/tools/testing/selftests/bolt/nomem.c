@@ -108,7 +108,7 @@ static int thread_called(const char *wanted)
 
 /*
  * Makes a request in which the nth allocation fails. The request is the first write()
- * after fail-nth has been set. @left is 0 if there were that many allocations.
+ * after fail-nth has been set. @left is 0 if the request made that many allocations.
  */
 static int ask_nth(int fail, int file, cpus_t set, int nth, int *left)
 {
