@@ -9,7 +9,7 @@
 
 #define PARAMETERS "/sys/module/ballast/parameters/"
 
-/* Every CPU of the measurement has a share of every counter and cache. */
+/* Gives every CPU of the measurement a share of every counter and cache. */
 void ballast_charge(const struct measure *m)
 {
 	for (int i = 0; i < m->ncpus; i++) {
@@ -23,7 +23,7 @@ void ballast_charge(const struct measure *m)
 	}
 }
 
-/* Every counter holds the sum of what was added, whichever CPUs are online. */
+/* Every counter must hold the sum of what was added, whichever CPUs are online. */
 void ballast_check(void)
 {
 	char text[32];

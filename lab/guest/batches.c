@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Traces requests for several CPUs, from which the lab counts their parts. The
- * text of the function_graph tracer and of the cpuhp events goes to the trace
- * port, each request between two marker lines. On a kernel without such
- * requests the CPUs are taken one after the other.
+ * Traces requests for several CPUs, so that the lab can count the parts of each
+ * request. The text of the function_graph tracer and of the cpuhp events goes to
+ * the trace port, each request between two marker lines. On a kernel without
+ * such requests the CPUs go and come one after the other.
  * usage: batches cpus=LIST sizes=LIST n=N warmup=N gap_ms=N functions=A,B,...
  */
 #define _GNU_SOURCE
@@ -19,14 +19,14 @@
 #define STATES DEBUG_DIR "states"
 #define MAX_SIZES 16
 
-/* Writes a line with @what the kernel says of each state of hotplug threads. */
+/* Writes a line with the numbers of all states of hotplug threads that the kernel calls @what. */
 static void tell(const char *what)
 {
 	char line[1024], word[32];
 	FILE *file = fopen(STATES, "r");
 	int state, above = hp_state_nr("cpu:teardown");
 
-	/* No hotplug thread runs the callbacks of the state cpu:teardown and of those below. */
+	/* No hotplug thread runs the callbacks of cpu:teardown and of the states below it. */
 	dprintf(FD_TRACE, "# %s:", what);
 	while (file && fgets(line, sizeof(line), file))
 		if (sscanf(line, "%d %*s %31s", &state, word) == 2 && state > above &&
@@ -79,7 +79,7 @@ static void traced(const char *kind, const int *cpus, int n, bool online,
 }
 
 /*
- * Makes requests offline and online while teardowns stay deferred, and then such
+ * Makes requests offline and online while teardowns stay deferred, and then the same
  * requests with all teardowns settled in between.
  */
 static void cycle(const int *cpus, int n, long gap_ms, bool keep)
@@ -113,7 +113,7 @@ int main(int argc, char **argv)
 	tracing_start("1024", functions, tracing_untraceable);
 	for (int k = 0; k < nsizes; k++) {
 		if (sizes[k] < 1 || sizes[k] > ncpus)
-			die("%d CPUs are not among %d", sizes[k], ncpus);
+			die("cannot take %d of %d CPUs", sizes[k], ncpus);
 		for (int i = 0; i < warmup + n; i++)
 			cycle(cpus, sizes[k], gap_ms, i >= warmup);
 	}

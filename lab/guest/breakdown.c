@@ -33,7 +33,10 @@ static struct request request(int cpu, bool online)
 	return r;
 }
 
-/* The trace is read after both requests, because a grace period could pass unseen in between. */
+/*
+ * The trace is read only after both requests: during a read in between, a grace period
+ * could pass, for which the second request would then not wait.
+ */
 static void pair(int cpu, bool keep)
 {
 	struct request down, up;

@@ -112,7 +112,10 @@ static void set_cpus(pid_t pid, const struct measure *m, bool all)
 		die("affinity: %s", strerror(-err));
 }
 
-/* Puts all workers on the measured CPUs, then lets them run anywhere: requests must move them. */
+/*
+ * Puts all workers on the measured CPUs, then lets the workers run anywhere, so that
+ * requests must move the workers.
+ */
 void busy_gather(const struct measure *m)
 {
 	for (int i = 0; i < nworkers; i++)

@@ -4,7 +4,7 @@
  * each CPU that stays. The emulator's plugin (lab/plugin/bystanders.c) measures
  * these tasks; the program tells the plugin when requests begin and end.
  * usage: bystand cpus=LIST n=N warmup=N bolt=0|1 gap_ms=N
- * CPU 0 asks: natively for one CPU after the other, with Bolt for all at once.
+ * The task on CPU 0 asks: natively for one CPU after the other, with Bolt for all CPUs at once.
  */
 #define _GNU_SOURCE
 #include "guest.h"
@@ -22,7 +22,7 @@
 
 enum phase { NONE, OFFLINE, ONLINE, IDLE };
 
-/* The plugin sees when one of these addresses is executed. */
+/* The plugin sees when a CPU executes one of these addresses. */
 static void make_marks(void)
 {
 #ifdef __aarch64__
@@ -42,7 +42,10 @@ static void make_marks(void)
 	__builtin___clear_cache(map, map + 4096);
 }
 
-/* The first requests are not counted, because they also set up what later ones find. */
+/*
+ * The first requests are not counted, because the first requests also set up what later
+ * requests find.
+ */
 static bool warm;
 
 static void mark(enum phase phase)

@@ -51,7 +51,7 @@
 #error "no breakpoint for this architecture"
 #endif
 
-/* The task has stopped at the breakpoint; on x86, one byte behind the breakpoint. */
+/* Lets the task go on at its entry: on x86, the task has stopped one byte behind the breakpoint. */
 static void step_back(pid_t pid, unsigned long entry)
 {
 #if defined(__x86_64__)
@@ -217,9 +217,9 @@ static void start_vcpu(int cpu)
 }
 
 /*
- * While another write to a file of sysfs is under way, a task that wants to write there looks
- * again every 5 ms. So if the racing task never rested for longer than that, the program could
- * wait for minutes.
+ * While a write to a file cpuN/online is under way, another task that wants to write to
+ * such a file tries again every 5 ms. So if the racing task never rested for longer than
+ * 5 ms, the program could wait for minutes.
  */
 static pid_t start_race(int cpu)
 {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * How long suspend takes to freeze all CPUs but the first, and to thaw them: the
- * durations of the kernel's two functions for that, which alone are traced.
- * Suspend goes as far as that step and returns. Hibernation calls the same
- * functions, but pauses the tracer.
+ * Measures how long suspend takes to take all CPUs but the first offline, and to bring
+ * these CPUs back: the durations of the kernel's functions FREEZE and THAW, and only
+ * these functions are traced. Suspend goes as far as that step and returns. Hibernation
+ * calls the same functions, but pauses the tracer.
  */
 #define _GNU_SOURCE
 #include "measure.h"
@@ -19,8 +19,9 @@
 #define MAX_FREEZES 200
 
 /*
- * The only run of @function in the trace: " 0) # 1234.567 us |  FUNCTION();",
- * or after "}" if the tracer saw other functions inside.
+ * Returns the duration, in ns, of the only run of @function in the trace. The line of the
+ * run is " 0) # 1234.567 us |  FUNCTION();", or has the name after "}" if the tracer saw
+ * other functions inside.
  */
 static int64_t run_time(const char *function)
 {
@@ -61,7 +62,7 @@ void freezes(const struct measure *m)
 	static int64_t freeze[MAX_FREEZES], thaw[MAX_FREEZES];
 
 	if (m->n + m->warmup > MAX_FREEZES)
-		die("at most %d", MAX_FREEZES);
+		die("at most %d rounds", MAX_FREEZES);
 	prepare();
 	for (int i = 0; i < m->n + m->warmup; i++) {
 		tracing_on();

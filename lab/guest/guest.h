@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What the lab's programs share: ports, key=value arguments, and what ends a program when the
- * kernel refuses. What the kernel's selftests use as well is in tools/testing/selftests/bolt/lib.
+ * What the lab's programs share: ports, key=value arguments, and functions that end a
+ * program when the kernel refuses. Functions that the kernel's selftests use as well are
+ * in tools/testing/selftests/bolt/lib.
  */
 #ifndef BOLT_GUEST_H
 #define BOLT_GUEST_H
@@ -22,32 +23,35 @@
 /* File descriptors that init hands to every program it starts. */
 enum { FD_RESULTS = 10, FD_TRACE = 11 };
 
-/* Text files as a shell writes and reads them. All functions return -errno if that fails. */
+/* Write and read text files as a shell does. All functions return -errno if that fails. */
 int write_text(const char *path, const char *text);
 int append_text(const char *path, const char *text);
 ssize_t read_text(const char *path, char *buf, size_t size);
 int copy_to_fd(const char *path, int fd);
 
-/* write_text(), which must work. */
+/* As write_text(), but ends the program if the write fails. */
 void must_write(const char *path, const char *value);
 
-/* One JSON line on the results port; text is escaped by json_text(). */
+/* Writes one JSON line to the results port; json_text() escapes a text for such a line. */
 void emit(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 void json_text(char *out, size_t size, const char *text);
 void emit_samples(const char *name, int batch, const int64_t *ns, int n);
 
-/* Waits between pair @i of requests and the next, @ms at least, and between the halves of pair @i. */
+/*
+ * gap() waits between pair @i of requests and the next pair, for @ms at least; turn()
+ * waits between the two requests of pair @i.
+ */
 void gap(long ms, int i);
 void turn(int i);
 
 /* Allows this task CPU @cpu only. */
 void pin_to(int cpu);
 
-/* As arg_text(), of a number. */
+/* As arg_text(), for a number. */
 long arg_long(char **args, const char *key, long fallback);
 int parse_cpus(const char *list, int *cpus, int max);
 
-/* Writes cpuN/online: 0 or -errno. */
+/* Writes to cpuN/online. Returns 0 or -errno. */
 int cpu_write(int cpu, bool online);
 
 /* Prints to stderr (the console) and exits with 1. */

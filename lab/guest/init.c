@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * PID 1 of a lab guest: mounts, opens the ports, runs the commands of /script
- * in order, sends the kernel log and powers off.
+ * PID 1 of a lab guest: mounts file systems, opens the ports, runs the commands of
+ * /script in order, sends the kernel log and powers off.
  */
 #define _GNU_SOURCE
 #include "guest.h"
@@ -83,7 +83,7 @@ static void place_port(const char *name, int fd)
 	close(port);
 }
 
-/* Makes the console the controlling terminal: Ctrl-C then reaches what the shell starts. */
+/* Makes the console the controlling terminal: Ctrl-C then reaches the programs of the shell. */
 static void take_terminal(void)
 {
 	char path[256] = "/dev/", *name = path + strlen(path);
@@ -216,13 +216,13 @@ static int do_wait(char **args)
 	return 0;
 }
 
-/* host stop|go CPU: the lab stops that CPU, as a busy host would, or lets it go on. */
+/* host stop|go CPU: the lab stops that CPU, as a busy host would, or lets the CPU go on. */
 static int do_host(char **args)
 {
 	if (!args[1] || !args[2])
 		return -EINVAL;
 	emit("{\"host\":\"%s %d\"}", args[1], atoi(args[2]));
-	/* The host does not say when it has done so. */
+	/* The lab does not say when the CPU has stopped or goes on, so wait. */
 	wait_ms(3000);
 	return 0;
 }
@@ -280,7 +280,10 @@ static int do_show(char **args)
 	return 0;
 }
 
-/* find PATH PATTERN: fails unless an extended regular expression fits a line of the file. */
+/*
+ * find PATH PATTERN: fails unless the extended regular expression PATTERN fits a line of
+ * the file.
+ */
 static int do_find(char **args)
 {
 	static char line[8192];
@@ -375,8 +378,8 @@ static int do_kunit(char **args)
 }
 
 /*
- * kmemleak: fails if the kernel has lost memory, where the kernel can tell. An
- * object is suspected in a second scan at the earliest, when it is 5 seconds old.
+ * kmemleak: fails if the kernel has lost memory, or has no kmemleak. The kernel suspects
+ * an object in a second scan at the earliest, when the object is 5 seconds old.
  */
 static int do_kmemleak(char **args)
 {

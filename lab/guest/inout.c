@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * How long a CPU takes to be free of tasks, and to have one again:
- *	in	the write until its end, the CPU idle before
- *	left	the write until a task that was working on the CPU works on another one
- *	back	the write until its end
- *	out	the same write until a task runs on the CPU that asks for it after the write
- * For a CPU that is only idle there is no write, so that only the last time is measured.
+ * Measures how long a CPU takes to be free of tasks, and to have a task again:
+ *	in	from the start to the end of the write that frees an idle CPU
+ *	left	from that write until a task that was working on the CPU works on another CPU
+ *	back	from the start to the end of the write that gives the CPU back
+ *	out	from that write until a task that asks for the CPU after the write runs there
+ * If the CPU stays online and is only idle, there is no write: only the last time is measured.
  */
 #define _GNU_SOURCE
 #include "guest.h"
@@ -49,16 +49,16 @@ static void idle_round(const struct pause *p, int i)
 	gap(GAP_MS, i);
 }
 
-/* -- A task that works there --------------------------------------------------- */
+/* -- A CPU on which a task works --------------------------------------------------- */
 
 static sem_t work_now;
 static atomic_bool working;
 static atomic_int works_on;
-static _Atomic int64_t moved_at;	/* for the first time since it was 0 */
+static _Atomic int64_t moved_at;	/* when the task first moved since moved_at was 0 */
 
 /*
- * The task sleeps in between: in virtual time, a CPU that never halts keeps the emulator from giving
- * the other CPUs their turns, for milliseconds.
+ * The task sleeps between two pieces of work: in virtual time, a CPU that never halts
+ * keeps the emulator from giving the other CPUs their turns, for milliseconds.
  */
 static void *work(void *unused)
 {

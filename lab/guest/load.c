@@ -5,8 +5,8 @@
  * end every worker must have made progress, and found all its results right.
  * usage: load bolt=0|1 pause_ms=N settle_ms=N; BOLT_REQUESTS and BOLT_SEED are
  * taken from the environment, that is from the kernel's command line.
- * Or: load beside=PROGRAM ARGUMENTS..., which then makes the requests.
- * more=1: also BPF programs, and what the scheduler has on some kernels only.
+ * Or: load beside=PROGRAM ARGUMENTS...; the program then makes the requests.
+ * more=1: also BPF programs, and features of the scheduler that only some kernels have.
  */
 #define _GNU_SOURCE
 #include "lib/children.h"
@@ -73,7 +73,10 @@ void wrong(const char *fmt, ...)
 	_exit(1);
 }
 
-/* A child that outlived this program would keep the output open, and init would wait for it. */
+/*
+ * A child that outlived this program would keep the output open, and init would wait for
+ * the child.
+ */
 pid_t child(void)
 {
 	pid_t pid = fork_mortal();
@@ -118,7 +121,10 @@ static void start_all(const struct worker *const *tables, size_t n)
 	}
 }
 
-/* Prints the complaints of all workers, because the first one found may only be stuck. */
+/*
+ * Prints the complaints of all workers, because the worker that was found first may be
+ * stuck only because of another worker.
+ */
 static void fail(const char *fmt, ...)
 {
 	char text[256];
@@ -219,7 +225,7 @@ static int requests(long n, bool bolt, long pause_ms)
 	return most_down;
 }
 
-/* Runs @program, which makes the requests, and watches the workers until it ends. */
+/* Runs @program, which makes the requests, and watches the workers until the program ends. */
 static void beside(const char *program, char **args)
 {
 	pid_t pid = fork_mortal();

@@ -11,7 +11,7 @@
 
 #define MAX_WORKERS 64
 
-/* One worker's page of the ledger, shared between it and the main process. */
+/* One worker's page of the ledger, shared between the worker and the main process. */
 struct entry {
 	char name[24];
 	pid_t pid;
@@ -21,9 +21,9 @@ struct entry {
 };
 
 /*
- * A kind of worker. @copies processes call @run with their number; @run does
- * rounds until stopping() and returns. @ready tells whether the guest has what
- * the worker needs.
+ * A kind of worker. @copies processes call @run with their number; @run does rounds until
+ * stopping() is true, and returns. @ready tells whether the guest has what the worker
+ * needs.
  */
 struct worker {
 	const char *name;
@@ -32,11 +32,11 @@ struct worker {
 	bool (*ready)(void);
 };
 
-/* Terminated by an entry without name. */
+/* Each table ends with an entry without a name. */
 extern const struct worker cpu_workers[], time_workers[], disk_workers[], net_workers[],
 	group_workers[];
 
-/* Those that are started only if the program is told so. */
+/* Workers that are started only with more=1. */
 extern const struct worker sched_workers[], bpf_workers[];
 
 extern struct entry *me;
@@ -56,13 +56,13 @@ static inline void once_round(void)
 void wrong(const char *fmt, ...) __attribute__((format(printf, 1, 2), noreturn));
 unsigned int draw(unsigned int below);
 
-/* Allows this worker CPU @cpu only, or any CPU if @cpu is negative; 0 or -errno. */
+/* Allows this worker CPU @cpu only, or any CPU if @cpu is negative. Returns 0 or -errno. */
 int affine(int cpu);
 
-/* fork() of a child that ends with its parent; an error ends the program. */
+/* fork() of a child that ends with its parent; an error ends the worker. */
 pid_t child(void);
 
-/* Fills @data with bytes made from @seed; tells whether @data still has these bytes. */
+/* fill() fills @data with bytes made from @seed; filled() tells whether @data has these bytes. */
 void fill(void *data, size_t size, uint64_t seed);
 bool filled(const void *data, size_t size, uint64_t seed);
 

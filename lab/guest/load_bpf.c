@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #define PERIOD_NS 10000000
-#define MOST_POSSIBLE 8192	/* CPUs of any kernel, of which a map has a value each */
+#define MOST_POSSIBLE 8192	/* CPUs of a kernel: a map has a value for each */
 
 static uint64_t counts[MOST_POSSIBLE], before[MOST_POSSIBLE];
 
@@ -23,7 +23,7 @@ static int bpf(int command, union bpf_attr *attr)
 	return fd < 0 ? -errno : fd;
 }
 
-/* A map of one number for each CPU. */
+/* Makes a map of one number for each CPU. */
 static int make_map(void)
 {
 	union bpf_attr attr = {
@@ -36,7 +36,7 @@ static int make_map(void)
 	return bpf(BPF_MAP_CREATE, &attr);
 }
 
-/* A program that adds one to the number of @map that belongs to its CPU. */
+/* Makes a program that adds one to the number of @map for the CPU that runs the program. */
 static int make_program(int map)
 {
 	const struct bpf_insn code[] = {
@@ -63,7 +63,7 @@ static int make_program(int map)
 	return bpf(BPF_PROG_LOAD, &attr);
 }
 
-/* A clock of @cpu that runs @program; its file, or -errno. */
+/* Makes a clock of @cpu that runs @program. Returns its file descriptor, or -errno. */
 static int make_clock(int cpu, int program)
 {
 	struct perf_event_attr attr = {
@@ -94,7 +94,7 @@ static void count(int map)
 		wrong("no counts: %s", strerror(-err));
 	for (int cpu = 0; cpu < load_cpus; cpu++)
 		if (counts[cpu] < before[cpu])
-			wrong("CPU %d counts back", cpu);
+			wrong("CPU %d counts backwards", cpu);
 	memcpy(before, counts, sizeof(before));
 }
 

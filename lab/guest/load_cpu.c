@@ -179,7 +179,7 @@ static void perf(int which)
 		} else if (read(fds[cpu], &count, sizeof(count)) != sizeof(count)) {
 			wrong("CPU %d: no count", cpu);
 		} else if (count < last[cpu]) {
-			wrong("CPU %d: counts back", cpu);
+			wrong("CPU %d counts backwards", cpu);
 		} else {
 			last[cpu] = count;
 			if (draw(8) == 0) {

@@ -24,7 +24,10 @@ static void *block(void)
 	return data;
 }
 
-/* Reads blocks of @fd from @first on, in random order; each must hold what was last written. */
+/*
+ * Reads and rewrites blocks of @fd from @first on, in random order; each block must hold
+ * what was last written.
+ */
 static void turn_over(int fd, int first, bool sync)
 {
 	static uint64_t seeds[BLOCKS];

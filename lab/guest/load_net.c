@@ -110,7 +110,7 @@ static int connected(const char *host, int port)
 	return fd;
 }
 
-/* Connections are made and closed as well. */
+/* This worker also makes and closes a connection. */
 static void tcp(int which)
 {
 	int port = 7000 + which, listener = socket(AF_INET, SOCK_STREAM, 0), ours, theirs;
@@ -128,7 +128,7 @@ static void tcp(int which)
 	waitpid(pid, NULL, 0);
 }
 
-/* Loopback drops nothing as long as one message is under way. */
+/* Loopback drops no message as long as only one message is under way. */
 static void udp(int which)
 {
 	static char out[MESSAGE], in[MESSAGE];

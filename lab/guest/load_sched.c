@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Workers for what the scheduler of some kernels and machines has: core scheduling, NUMA balancing,
- * schedulers that are BPF programs.
+ * Workers for features that the scheduler has on some kernels and machines only: core
+ * scheduling, NUMA balancing, schedulers that are BPF programs.
  */
 #define _GNU_SOURCE
 #include "load.h"
@@ -15,7 +15,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* See prctl(2); the headers of older C libraries have none of these. */
+/* See prctl(2); the headers of older C libraries have none of these constants. */
 enum { SCHED_CORE = 62, CORE_GET = 0, CORE_CREATE, CORE_SHARE_TO, CORE_THREAD = 0 };
 
 #define AREA (4 << 20)
@@ -41,8 +41,9 @@ static pid_t partner(void)
 }
 
 /*
- * Two tasks with one cookie, beside which the threads of a core run no task of another cookie. While
- * no core has two CPUs online, the kernel has no cookies.
+ * Two tasks have the same cookie: while one of these tasks runs on a core, no thread of
+ * the core runs a task with another cookie. While no core has two CPUs online, the kernel
+ * gives no cookies.
  */
 static void cookies(int which)
 {
@@ -76,7 +77,7 @@ static bool has_cookies(void)
 	return !prctl(SCHED_CORE, CORE_GET, 0, CORE_THREAD, &value);
 }
 
-/* Memory that follows its task from node to node. */
+/* A task moves from node to node, and its memory follows. */
 static void nodes(int which)
 {
 	uint64_t seed = (uint64_t)which << 32;
@@ -105,7 +106,7 @@ static bool balances_nodes(void)
 
 static const char *const programs[] = { "/bin/scx_simple", "/bin/scx_qmap" };
 
-/* Starts a scheduler, which says on @said why the kernel has unloaded it. */
+/* Starts a scheduler, which writes to @said why the kernel has unloaded the scheduler. */
 static pid_t start_scheduler(const char *program, int said)
 {
 	pid_t pid = child();
@@ -121,7 +122,7 @@ static pid_t start_scheduler(const char *program, int said)
 	return pid;
 }
 
-/* Takes what @program has said from @said; errors and tasks that did not run are wrong. */
+/* Reads what @program has written to @said; an error, or a task that did not run, is wrong. */
 static void read_reasons(const char *program, int said)
 {
 	static const char *const bad[] = { "runtime error", "scx_bpf_error", "stall" };

@@ -65,8 +65,9 @@ static void intervals(int which)
 		int64_t interval = (i + 2) * 1100000, before, least, most;
 
 		/*
-		 * A late interval is counted a moment later, a lost one never. Look
-		 * rarely, as a look may fall between the earliest and latest time.
+		 * A late interval is counted a moment later, a lost interval never. The
+		 * worker looks rarely: between the bounds of an interval, a look cannot
+		 * tell whether the interval has passed.
 		 */
 		for (long ms = 1; ; ms *= 2) {
 			uint64_t times = 0;

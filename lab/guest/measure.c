@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Latency of CPU hotplug requests: CLOCK_MONOTONIC around the write, from a
- * CPU that stays. usage: measure KIND cpus=LIST n=N warmup=N gap_ms=N
+ * Measures the latency of CPU hotplug requests: CLOCK_MONOTONIC before and after the
+ * write, on a CPU that stays. usage: measure KIND cpus=LIST n=N warmup=N gap_ms=N
  *
  *	pairs	offline and online of each CPU of the list in turn
  *	bounded	as pairs, in a guest whose emulator keeps each CPU's turn short
- *	ballast	as pairs, and before each the CPU gets counters and cached objects
+ *	ballast	as pairs, and before each pair the CPU gets counters and cached objects
  *	busy	as pairs, with tasks, timers, files and pipes on the CPUs
  *	irqs	as pairs, with interrupts of the module in vectors/ on the first CPU
- *	kept	as irqs, but if the kernel has irq_keep, it keeps these on CPU 0
+ *	kept	as irqs, but a kernel with irq_keep keeps these interrupts on CPU 0
  *	bulk	offline and online of all CPUs of the list in one request
  *	curve	requests for the first CPUs of the list, as many as sizes= says: one
- *		after the other, and, where the kernel has it, in one request
+ *		after the other, and in one request if the kernel has such requests
  *	curve_bounded as curve, in a guest as for bounded
  *	alternate online of all CPUs of the list in one request and one after the
  *		other, in turn
@@ -19,10 +19,10 @@
  *	freeze	suspend's freeze and thaw of all CPUs but the first, which cpus= lists
  *	stops	for how long requests for all CPUs of the list stop the machine, natively
  *		and with Bolt in turn
- *	stops_suspend the same of suspend
+ *	stops_suspend for how long suspend stops the machine, in the same way
  *	settled	online after all deferred teardowns have run
  *	away	online after away_ms offline
- *	total	offline, settling (where the kernel has it) and online, in one time
+ *	total	the sum of offline, settling (if the kernel can settle) and online
  *	moments	entry (from the write until the CPU is dead), exit (from the write
  *		until the first task runs on the CPU)
  */
@@ -53,7 +53,10 @@ int64_t request(const struct measure *m, bool online)
 	return now_ns() - start;
 }
 
-/* Runs deferred teardowns; returns 0 on native kernels, which defer nothing. */
+/*
+ * Runs deferred teardowns. Returns how long that took, or 0 on a kernel without Bolt,
+ * which defers nothing.
+ */
 static int64_t settle(void)
 {
 	int64_t start = now_ns();
@@ -73,7 +76,7 @@ static void report(const struct measure *m, const char *what, const int64_t *ns)
 	emit_samples(name, m->ncpus, ns + m->warmup, m->n);
 }
 
-/* Offline and online of the CPUs of the list, in turn, as @ask asks for them. */
+/* Takes the CPUs of the list offline and online by @ask, in turn. */
 static void rounds(const struct measure *m,
 		   int64_t (*ask)(const struct measure *m, bool online))
 {
@@ -123,7 +126,7 @@ static void curve(const struct measure *m)
 	for (int k = 0; k < m->nsizes; k++) {
 		some.ncpus = m->sizes[k];
 		if (some.ncpus < 1 || some.ncpus > m->ncpus)
-			die("%d CPUs are not among %d", some.ncpus, m->ncpus);
+			die("cannot take %d of %d CPUs", some.ncpus, m->ncpus);
 		some.suffix = one_by_one;
 		pairs(&some);
 		some.suffix = together;
@@ -183,7 +186,7 @@ static void smt(const struct measure *m)
 		gap(m->gap_ms, i);
 	}
 	if (gone < 1)
-		die("no thread went");
+		die("smt/control took no CPU offline");
 	snprintf(off, sizeof(off), "smt_off%s", m->suffix);
 	snprintf(on, sizeof(on), "smt_on%s", m->suffix);
 	emit_samples(off, gone, down_ns + m->warmup, m->n);

@@ -19,22 +19,25 @@ struct measure {
 };
 
 /*
- * Offline or online of all CPUs of the list, one after the other and in one request: how long
- * that takes (measure.c).
+ * request() takes all CPUs of the list offline or online one after the other,
+ * request_bulk() in one request. Both functions return how long that took (measure.c).
  */
 int64_t request(const struct measure *m, bool online);
 int64_t request_bulk(const struct measure *m, bool online);
 
-/* Load that lives on the CPUs of a measurement (busy.c). */
+/* Load that runs on the CPUs of a measurement (busy.c). */
 void busy_start(const struct measure *m);
 void busy_gather(const struct measure *m);
 void busy_stop(void);
 
-/* The lab's module ballast: gives CPUs a share of its counters, and checks these (ballast.c). */
+/*
+ * The lab's module ballast: gives CPUs a share of its counters, and checks the counters
+ * (ballast.c).
+ */
 void ballast_charge(const struct measure *m);
 void ballast_check(void);
 
-/* Interrupts of the lab's module, configured for a CPU (vectors.c). */
+/* Interrupts of the lab's module vectors, configured for a CPU (vectors.c). */
 void vectors_keep(const char *list);
 void vectors_gather(int cpu);
 void vectors_raise(void);
@@ -43,14 +46,14 @@ void vectors_check(void);
 /* Suspend's times to take CPUs offline and online (freeze.c). */
 void freezes(const struct measure *m);
 
-/* From now on suspend returns when all CPUs but the first have gone (freeze.c). */
+/* Makes suspend return when all CPUs but the first have gone (freeze.c). */
 void suspend_stops_early(void);
 
 /* For how long batches and suspend stop the machine (stops.c). */
 void stops(const struct measure *m);
 void stops_suspend(const struct measure *m);
 
-/* Times seen through ftrace: "dead" and "first task" (moment.c). */
+/* Times until a CPU is dead, and until its first task runs, seen through ftrace (moment.c). */
 void moments(const struct measure *m);
 
 #endif

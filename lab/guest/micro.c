@@ -29,7 +29,7 @@ static void check(bool good, const char *what)
 		die("%s: %s", what, strerror(errno));
 }
 
-/* A partner in another process on @cpu, with which this task takes turns. */
+/* Pipes to and from the partner, another process, with which this task takes turns. */
 static int to_partner[2], from_partner[2];
 static int *word;	/* shared with the partner: says which task's turn it is */
 

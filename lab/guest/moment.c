@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Moments inside a request that user space cannot see, on any kernel:
- *   entry: the control CPU has seen the AP dead. It then first calls
+ *   entry: the control CPU has seen the AP dead. That CPU then first calls
  *          tick_cleanup_dead_cpu(), which is the only traced function.
- *   exit:  the first task runs on the AP: the first sched_switch there, when
- *          only the AP is traced.
+ *   exit:  the first task runs on the AP. This is the first sched_switch in
+ *          the trace, because only the AP is traced.
  */
 #define _GNU_SOURCE
 #include "measure.h"
@@ -25,7 +25,7 @@ static void set(const char *file, const char *value)
 }
 
 /*
- * Time of the first record of @event in the trace, in ns; the trace prints
+ * Returns the time of the first record of @event in the trace, in ns; the trace prints
  * microseconds: "measure-70 [000] d....   12.345678: EVENT ...".
  */
 static int64_t first_record(const char *event)
@@ -51,7 +51,10 @@ static int64_t first_record(const char *event)
 	die("no %s in the trace", event);
 }
 
-/* An offline and an online request, of which the @online one is traced. */
+/*
+ * Makes an offline and an online request, and traces the request that @online tells.
+ * Returns the time from the write to @event.
+ */
 static int64_t one(int cpu, int i, bool online, const char *event)
 {
 	int64_t start, moment;

@@ -30,7 +30,7 @@ void pause_prepare(const struct pause *p)
 {
 	bool ours = p->way >= COLD;
 
-	/* A kernel without Bolt has no such file. */
+	/* A kernel without Bolt has no file bolt/enabled. */
 	if (write_text(BOLT_DIR "enabled", ours ? "1" : "0") && ours)
 		die("this kernel has no Bolt");
 	if (ours)

@@ -7,7 +7,7 @@
 
 enum way { ONLINE, ISOLATED, NATIVE, EXPEDITED, COLD, WARM, WAYS };
 
-/* CPUs that are paused together; @list has them as files of the kernel want them. */
+/* CPUs that are paused together; @list names these CPUs as files of the kernel want a list. */
 struct pause {
 	enum way way;
 	const char *list;
@@ -17,7 +17,7 @@ struct pause {
 
 extern const char *const way_names[WAYS];
 
-/* Whether CPUs are taken offline. */
+/* Whether this way takes CPUs offline. */
 bool way_is_offline(enum way way);
 
 /* Called before the first request and after the last request of a way. */
@@ -30,7 +30,7 @@ void pause_request(const struct pause *p, bool away);
 /* Dies unless the kernel has done what was asked for. */
 void pause_check(const struct pause *p, bool away);
 
-/* How long CPU p->cpus[0] takes to be free and to come back, @n times (inout.c). */
+/* Measures @n times how long CPU p->cpus[0] takes to be free and to come back (inout.c). */
 void pause_times(const struct pause *p, int n);
 
 /* What a pause of CPU p->cpus[0] takes from tasks, timers and counters there (taken.c). */

@@ -53,7 +53,7 @@ int do_swapon(char **args)
 
 /*
  * kexec: starts the kernel and the initramfs in /kexec. Returns on failure only.
- * kexec last: starts the image there without initramfs, which powers off silently.
+ * kexec last: starts the image in /kexec without initramfs; the image powers off silently.
  */
 int do_kexec(char **args)
 {

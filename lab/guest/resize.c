@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* CPUs that come and go by this program's write, by the guest agent, or as the host takes them. */
+/*
+ * CPUs that come and go by this program's write, by the guest agent, or because the host
+ * takes them.
+ */
 #define _GNU_SOURCE
 #include "guest.h"
 #include "lib/online.h"
@@ -26,7 +29,10 @@ static const char *online_file(int cpu)
 	return online_path(cpu, path);
 }
 
-/* '1', '0', or 0 if there is no such CPU. Waits until the kernel has ended the change. */
+/*
+ * Returns '1', '0', or 0 if there is no such CPU. The read waits until the kernel has
+ * ended a change.
+ */
 static char state(int cpu)
 {
 	char text[8];
@@ -63,7 +69,10 @@ static struct change by_file(int cpu, bool online)
 	return change;
 }
 
-/* Runs before all other tasks, so that a time is that of the event. */
+/*
+ * Makes this task run before all other tasks, so that the time it reads is the time of
+ * the event.
+ */
 static void hurry(bool wish)
 {
 	struct sched_param param = { .sched_priority = wish };
@@ -74,8 +83,9 @@ static void hurry(bool wish)
 }
 
 /*
- * The agent opens the file, writes to it if the CPU is not yet as it should be, and closes it: the
- * events of that, one at a time, are begin and end of the request.
+ * The agent opens cpuN/online, writes to the file if the CPU is not yet as it should be,
+ * and closes the file. The request begins with the event of the open, and ends with the
+ * next event.
  */
 static struct change by_agent(int cpu, bool online)
 {
@@ -107,8 +117,8 @@ static struct change by_agent(int cpu, bool online)
 }
 
 /*
- * The time is known to a millisecond: it lasts from when the CPU was last seen online
- * until it was seen offline.
+ * The time is known to a millisecond: the change begins when the CPU was last seen
+ * online, and ends when the CPU was first seen offline.
  */
 static struct change by_host(int cpu)
 {

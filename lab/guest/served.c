@@ -5,11 +5,12 @@
  * served cpus=LIST cycles=N rate=N work_us=N servers=N dwell_ms=N ways=N slots=0|1
  *
  * One thread sends @rate requests a second to a UDP socket of the loopback device, whether or not
- * earlier ones were answered; @servers threads compute for @work_us each and answer. A latency is
- * counted from when the request was due. In each cycle the program asks the host for each CPU of
- * the list, sets a CPU that has come online, and gives it a task; after @dwell_ms the program sets
- * the CPU offline, and asks the host to take it out. The first @ways of enum way are used in turn.
- * Where the host cannot add CPUs (slots=0), the CPUs are there and are set online and offline only.
+ * earlier requests were answered; @servers threads compute for @work_us each and answer. A latency
+ * is counted from when the request was due. In each cycle the program asks the host to add each CPU
+ * of the list, brings the CPU online when the host has added it, and gives the CPU a task; after
+ * @dwell_ms the program takes the CPU offline, and asks the host to take the CPU out. The first
+ * @ways of enum way are used in turn. If the host cannot add CPUs (slots=0), the CPUs are there all
+ * the time, and only come online and go offline.
  */
 #define _GNU_SOURCE
 #include "guest.h"
@@ -133,7 +134,7 @@ static void go(int cpu, enum way way)
 	     (long long)(change.end - start_ns));
 }
 
-/* The latencies in the order of the requests, in us; -1 for one that was lost. */
+/* Reports the latencies in the order of the requests, in us; -1 for a request that was lost. */
 static void report(void)
 {
 	unsigned int count = sent;

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * For how long requests stop the machine, natively and with Bolt, in turn: the
- * durations of multi_cpu_stop(), the function in which the stopper thread of a CPU
- * keeps that CPU from every other task. From each request come
+ * Measures for how long requests stop the machine, natively and with Bolt, in turn:
+ * the durations of multi_cpu_stop(), the function in which the stopper thread of a CPU
+ * keeps that CPU from every other task. Each request gives three times:
  *
- *	stop	the longest of these durations, on whatever CPU
- *	stopped	their sum on the CPU that asks, which stays
- *	took	the whole request
+ *	stop	the longest of these durations, on any CPU
+ *	stopped	the sum of these durations on the CPU that asks, which stays
+ *	took	the duration of the whole request
  *
  * Natively a request is for one CPU, and the times are those of all requests that
  * take the CPUs of the list offline or online. *Natively* is with enabled=0; a
@@ -34,8 +34,8 @@ enum { NATIVE, BOLT, VARIANTS };
 enum { DOWN, UP, WAYS };
 
 struct stops {
-	int64_t longest, sum, took;	/* took: of a whole request, where that was traced */
-	int times;			/* on the CPU that asks */
+	int64_t longest, sum, took;	/* took: the duration of the whole request */
+	int times;			/* how many stops the CPU that asks has had */
 };
 
 static const char *const variant_names[VARIANTS] = { "native", "bolt" };
@@ -52,10 +52,10 @@ static void trace_start(const char *functions)
 }
 
 /*
- * Adds up lines " CPU) # 1234.567 us |  FUNCTION();". If the tracer saw anything
- * inside the function, its name is in a comment behind "}". Stops after the end of
- * freeze_secondary_cpus() are those of thaw_secondary_cpus(); if neither was traced,
- * all are @all[DOWN].
+ * Adds up lines " CPU) # 1234.567 us |  FUNCTION();". If the tracer saw anything inside
+ * the function, its name is in a comment behind "}". Stops after the end of
+ * freeze_secondary_cpus() are those of thaw_secondary_cpus(); if neither function was
+ * traced, all stops are for @all[DOWN].
  */
 static void trace_read(struct stops *all)
 {
@@ -126,7 +126,7 @@ static void suspend_round(const struct measure *m, int variant, int i)
 	gap(m->gap_ms, i);
 }
 
-/* Dies if the way down had fewer stops than are needed, because the trace then lacks some. */
+/* Dies if the way down had fewer stops than are needed, because the trace then lacks some stops. */
 static void check(const struct measure *m, int variant, int i)
 {
 	int times = found[variant][DOWN][i].times, least = variant == BOLT ? 1 : m->ncpus;
@@ -168,7 +168,7 @@ static void in_turn(const struct measure *m, const char *const *ways,
 	int variants = access(ENABLED, F_OK) ? BOLT : VARIANTS;
 
 	if (m->n + m->warmup > MAX_ROUNDS)
-		die("at most %d", MAX_ROUNDS);
+		die("at most %d rounds", MAX_ROUNDS);
 	for (int i = 0; i < m->warmup + m->n; i++) {
 		for (int variant = NATIVE; variant < variants; variant++) {
 			if (variants > BOLT)

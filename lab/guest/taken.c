@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What a pause takes from a task, a timer and a counter that use a CPU. Each of these was on the
- * CPU before the pause:
- *	affinity	a task that asked for this CPU only, and runs now and then: has what it asked
- *			for again when the CPU is back
- *	timer		a timer that is due in the pause: wakes this CPU
- *	counter		a perf event of this CPU: goes on counting when the CPU is back
+ * Tests what a pause takes from a task, a timer and a counter that use a CPU before the pause.
+ * The pause takes nothing if
+ *	affinity	a task that asked for this CPU only, and runs now and then, has that
+ *			affinity again when the CPU is back
+ *	timer		a timer that is due in the pause wakes this CPU
+ *	counter		a perf event of this CPU goes on counting when the CPU is back
  */
 #define _GNU_SOURCE
 #include "guest.h"

@@ -6,15 +6,15 @@
 #include <pthread.h>
 #include <stdint.h>
 
-/* Starts a thread that may run on any CPU, those included that come later. */
+/* Starts a thread that may run on any CPU, CPUs that come later included. */
 pthread_t thread_start(void *(*run)(void *));
 
 /* Allows the thread CPU @cpu only, or any CPU if @cpu is negative. */
 void thread_allow(pthread_t thread, int cpu);
 
 /*
- * When a thread ran on CPU @cpu, ns of CLOCK_MONOTONIC. The thread sleeps before, and is allowed
- * CPU @cpu only, from this call until the call returns.
+ * Wakes a thread that sleeps, and returns when it ran on CPU @cpu, in ns of
+ * CLOCK_MONOTONIC. The thread may run on CPU @cpu only, until the call returns.
  */
 int64_t thread_first_run(int cpu);
 

@@ -6,8 +6,8 @@
 #include <stdint.h>
 
 /*
- * @functions: names with commas between; @missing is called for each function
- * that this kernel does not have, or inlines. @buffer_kb is for each CPU.
+ * Starts the tracer. @functions has names with commas in between; @missing is called for
+ * each function that this kernel does not have, or inlines. @buffer_kb is for each CPU.
  */
 void tracing_start(const char *buffer_kb, const char *functions,
 		   void (*missing)(const char *name));
@@ -19,7 +19,7 @@ void tracing_functions(const char *functions, void (*missing)(const char *name))
 /* A @missing that ends the program. */
 void tracing_untraceable(const char *name);
 
-/* Begin and end of tracing; tracing_on() first empties the buffer. */
+/* Begin and end tracing; tracing_on() first empties the buffer. */
 void tracing_on(void);
 void tracing_off(void);
 

@@ -1,17 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * undisturbed cpus=LIST seconds=N n=N ways=WAY,...: what pausing CPUs costs, and what it is good for
+ * undisturbed cpus=LIST seconds=N n=N ways=WAY,...: measures what a pause of CPUs
+ * costs, and how little disturbs the paused CPUs
  *
  * A way is one of pause.h: CPUs that are online and idle; in an isolated partition of cpusets;
  * natively offline, without and with expedited grace periods; parked cold and warm. Without ways=,
  * the program uses all ways that the kernel has.
  *
  * For each way, the first CPU of the list goes and comes @n times in a guest without load (inout.c,
- * taken.c). Then a small load runs on the other CPUs or wherever the scheduler puts it, while all
- * CPUs of the list are paused. Counted for each of them are idle periods, interrupts,
- * interprocessor interrupts among these, and tasks that ran, by the kernel's trace events. The
- * kernel traces nothing on a CPU that is offline. So the counts of the CPU in /proc/interrupts are
- * compared, too: after a long absence, and after an absence that is over at once.
+ * taken.c). Then a small load runs on the other CPUs, or on any CPU that the scheduler chooses,
+ * while all CPUs of the list are paused. For each of these CPUs the program counts, by the kernel's
+ * trace events, idle periods, interrupts, interprocessor interrupts among the interrupts, and tasks
+ * that ran. The kernel traces nothing on a CPU that is offline. So the program also compares the
+ * counts of the CPU in /proc/interrupts after a long absence with the counts after an absence that
+ * is over at once.
  */
 #define _GNU_SOURCE
 #include "guest.h"
@@ -30,7 +32,7 @@
 #include <unistd.h>
 
 #define SETTLE BOLT_DIR "settle_delay_ms"
-#define SETTLE_MS "600000"	/* no CPU is settled while this measures */
+#define SETTLE_MS "600000"	/* no CPU is settled while the program measures */
 #define WORKERS 3
 #define WORK_NS 100000
 #define MAP_SIZE 16384
@@ -124,7 +126,7 @@ static bool has_one(const char *line, const char *const *words, size_t count)
 	return false;
 }
 
-/* Microseconds of a line "TASK [CPU] FLAGS SECONDS: EVENT: ..." */
+/* Returns the time in a line "TASK [CPU] FLAGS SECONDS: EVENT: ...", in microseconds. */
 static int64_t time_of(const char *line)
 {
 	const char *end = strstr(line, ": "), *start = end;
@@ -137,7 +139,10 @@ static int64_t time_of(const char *line)
 	return seconds * 1000000LL + us;
 }
 
-/* Counts the task that a line says runs now: without the CPU of its name, if the task is the CPU's. */
+/*
+ * Counts the task that by @line runs next. The name of a thread of one CPU counts without
+ * the CPU.
+ */
 static void count_task(struct counts *found, const char *line)
 {
 	char name[MAX_COMM];
@@ -197,7 +202,10 @@ static struct counts count_trace(int cpu)
 	return found;
 }
 
-/* All of a CPU's interrupts since the boot; its column is found by the first line. */
+/*
+ * Returns how many interrupts a CPU has had since the boot. The first line tells the
+ * CPU's column.
+ */
 static long all_interrupts(int cpu)
 {
 	static char text[65536];
@@ -233,8 +241,8 @@ static long all_interrupts(int cpu)
 /* -- Absences -------------------------------------------------------------- */
 
 /*
- * Makes one absence of the CPUs; @counts may be NULL. Returns in @all how many
- * interrupts each CPU took from end to end.
+ * Makes one absence of the CPUs; @counts may be NULL. Returns in @all how many interrupts
+ * each CPU took from before the absence until after the absence.
  */
 static void be_away(const struct pause *p, long ms, struct counts *counts, long *all)
 {
@@ -270,7 +278,7 @@ static void undisturbed(const struct pause *p, long seconds)
 	static struct counts counts[MAX_CPUS];
 	static long at_once[MAX_CPUS], all[MAX_CPUS];
 
-	/* The first absence finds nothing prepared. */
+	/* The second absence counts: the first also does work that is done only once. */
 	be_away(p, 1, NULL, at_once);
 	be_away(p, 1, NULL, at_once);
 	be_away(p, seconds * 1000, counts, all);
@@ -318,7 +326,7 @@ static void measure(enum way way, const char *list, const int *cpus, int n, long
 		must_write(SETTLE, SETTLE_MS);
 	}
 	pause_prepare(&all);
-	/* The tasks of the load may run anywhere, except one. */
+	/* One task of the load runs on CPU 0, the other tasks may run on any CPU. */
 	start_load(pids);
 	wait_ms(200);
 	undisturbed(&all, seconds);
@@ -357,7 +365,7 @@ int main(int argc, char **argv)
 		snprintf(path, sizeof(path), TRACE_DIR "events/%s/enable", events[i]);
 		must_write(path, "1");
 	}
-	/* Requests are those of a task on CPU 0. */
+	/* This task, which makes the requests, runs on CPU 0. */
 	pin_to(0);
 	for (enum way way = 0; way < WAYS; way++)
 		if (ways ? named(ways, way_names[way]) : bolt || way < COLD)

@@ -65,7 +65,7 @@ static int online_count(void)
 	return parse_cpus(text, list, MAX_CPUS);
 }
 
-/* Prints the log of the daemon, when a check has failed. */
+/* Prints the log of the daemon and ends this program, because a check has failed. */
 static void give_up(const char *what)
 {
 	char text[256];
@@ -232,7 +232,7 @@ static void orderly(void)
 	if (strcmp(text, "1"))
 		give_up("the daemon took a CPU that another program has brought back");
 	say("explain", "2", NULL);
-	/* ... and takes another CPU: the daemon leaves that CPU offline. */
+	/* Then the other program takes another CPU: the daemon leaves that CPU offline. */
 	*level = count;
 	wait_count(count, count, "CPUs do not come with load");
 	if (write_text(CPU_DIR "cpu3/online", "0"))
@@ -301,7 +301,7 @@ static void idle(const char *config, const char *what, long seconds)
 #define DENIED	CPU_DIR "cpu1/online"	/* in "deny": never taken */
 #define TAKEN	CPU_DIR "cpu3/online"	/* taken by another program at times */
 
-/* Checks that the CPUs of "deny" and of another program are as these have been left. */
+/* Checks that the daemon has not changed the CPU of "deny" or the CPU of another program. */
 static void check_left_alone(bool taken)
 {
 	char text[16];
@@ -320,7 +320,10 @@ static void change_load(long ms, bool taken, int *least)
 		long step = 10 + draw(150);
 		int now;
 
-		/* There is little to do most of the time; otherwise all CPUs would be online most of the time. */
+		/*
+		 * The load is low most of the time; otherwise all CPUs would be online
+		 * most of the time.
+		 */
 		*level = draw(3) ? draw(2) : draw(count + 1);
 		step = step < ms ? step : ms;
 		wait_ms(step);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What the guest's programs share. */
+/* Functions that the guest's programs share. */
 #define _GNU_SOURCE
 #include "guest.h"
 #include "lib/cpulist.h"
@@ -130,10 +130,10 @@ void emit_samples(const char *name, int batch, const int64_t *ns, int n)
 }
 
 /*
- * Requests in step with the tick would all see the same phase of it. Both
- * waits grow through whole ticks of 4 ms in 23 unequal steps: between pairs
- * through four of them, inside a pair through one, which is too short for a
- * grace period to end in it.
+ * Requests in step with the tick of 4 ms would all begin in the same phase of the tick.
+ * So both waits grow in 23 unequal steps: the wait between pairs grows by up to four
+ * ticks, the wait inside a pair by up to one tick, which is too short for a grace period
+ * to end.
  */
 void gap(long ms, int i)
 {

@@ -22,7 +22,7 @@ static long number(const char *path)
 	return atol(text);
 }
 
-/* Keeps interrupts on the CPUs of @list, where the kernel can do that and does. */
+/* Keeps interrupts on the CPUs of @list, if the kernel has Bolt and Bolt is enabled. */
 void vectors_keep(const char *list)
 {
 	if (access(BOLT_DIR "enabled", F_OK) || !number(BOLT_DIR "enabled"))
@@ -32,8 +32,8 @@ void vectors_keep(const char *list)
 }
 
 /*
- * Checks that all interrupts are configured for @cpu, and are on that CPU unless they
- * are kept elsewhere.
+ * Configures all interrupts for @cpu, and checks that the interrupts are on that CPU,
+ * unless irq_keep keeps the interrupts on another CPU.
  */
 void vectors_gather(int cpu)
 {
@@ -47,7 +47,7 @@ void vectors_gather(int cpu)
 		die("%ld interrupts are on CPU %d", there, cpu);
 }
 
-/* Each interrupt arrives. */
+/* Makes each interrupt arrive. */
 void vectors_raise(void)
 {
 	must_write(PARAMETERS "raise", "1");

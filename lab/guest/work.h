@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What keeps a CPU busy, without asking the kernel for anything. */
+/* Work that keeps a CPU busy, without asking the kernel for anything. */
 #ifndef BOLT_WORK_H
 #define BOLT_WORK_H
 

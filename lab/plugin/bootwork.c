@@ -4,9 +4,9 @@
  * CPU runs from the address FROM to the address TO. Instructions of other CPUs
  * do not count.
  *
- * CPUs run in turn, so the plugin tells them apart by the register that holds
- * the base of their per-CPU data, see bystanders.c; with QEMU 7.2 by their
- * number.
+ * The emulator runs CPUs in turn, so the plugin tells CPUs apart by the register
+ * that holds the base of their per-CPU data, as bystanders.c explains; with QEMU
+ * 7.2 by their numbers.
  */
 #include "plugin.h"
 

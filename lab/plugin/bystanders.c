@@ -10,11 +10,11 @@
  * length, so the time that one CPU spends waiting is about the time for which
  * the other CPUs work meanwhile.
  *
- * Running CPUs in turn, QEMU 8 and later give the number of the CPU that
- * translated a block, not of the one that executes it. So the plugin tells CPUs
- * apart by the address of their per-CPU data, which the kernel has in a
- * register, and numbers the CPUs in the order of these addresses. QEMU 7.2
- * gives the right number, but no registers.
+ * When QEMU 8 or later runs CPUs in turn, a plugin gets the number of the CPU
+ * that translated a block, not of the CPU that executes the block. So this
+ * plugin tells CPUs apart by the address of their per-CPU data, which the kernel
+ * has in a register, and numbers the CPUs in the order of these addresses. QEMU
+ * 7.2 gives the right number, but no registers.
  *
  * Built with -DARM64 for arm64 guests.
  */
@@ -29,7 +29,10 @@
 #define FLAGS_NAME "cpsr"
 #define INTERRUPTS_OFF(flags) ((flags) & 0x80)
 #else
-/* Registers with the base of per-CPU data: in the kernel, and on the way in or out. */
+/*
+ * Registers with the base of per-CPU data: in the kernel, and on the way into or out of
+ * the kernel.
+ */
 #define BASE_NAMES { "gs_base", "k_gs_base" }
 #define FLAGS_NAME "eflags"
 #define INTERRUPTS_OFF(flags) (!((flags) & 0x200))
@@ -71,7 +74,10 @@ static bool interrupts_off(void)
 	return INTERRUPTS_OFF(read_register(flags));
 }
 
-/* One of the two registers may have a value of user space, which is below all of the kernel's. */
+/*
+ * One of the two registers may have a value of user space, which is below all values of
+ * the kernel.
+ */
 static uint64_t whose(unsigned int index)
 {
 	uint64_t one = read_register(bases[0]), other = read_register(bases[1]);

@@ -40,7 +40,7 @@ struct descriptor {		/* qemu_plugin_reg_descriptor */
 	const char *name, *feature;
 };
 
-struct descriptors {		/* GArray of them */
+struct descriptors {		/* GArray of struct descriptor */
 	struct descriptor *data;
 	unsigned int len;
 };

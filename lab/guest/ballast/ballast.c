@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Ballast: per-CPU counters and slab caches, as many as a large machine has,
- * for requests to deal with. One source for all kernels, Bolt or not.
+ * for requests to deal with. The module builds for all kernels, with and without Bolt.
  *
  * Below /sys/module/ballast/parameters:
- *	charge	w: a CPU: it adds 1 to every counter, and takes objects from
- *		every cache and gives them back
+ *	charge	w: a CPU, which then adds 1 to every counter, and takes objects from
+ *		every cache and gives these objects back
  *	wrong	r: how many counters do not hold the number of charges
  */
 #include <linux/cpu.h>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Measures how many nanoseconds readers take for a thousand times each of their
- * operations, when /sys/module/readers/parameters/measure is written. In virtual
- * time that is a number of instructions. The source fits all kernels.
+ * A write to /sys/module/readers/parameters/measure measures how many nanoseconds readers
+ * take to do each of their operations a thousand times. In virtual time this is a number
+ * of instructions. The module builds for all kernels.
  */
 #include <linux/cpu.h>
 #include <linux/cpumask.h>
@@ -30,7 +30,7 @@ static noinline void walk_online(void)
 
 	for_each_online_cpu(cpu)
 		sum += cpu;
-	/* Otherwise the compiler could drop the walk. */
+	/* Without this use of the sum the compiler could drop the walk. */
 	OPTIMIZER_HIDE_VAR(sum);
 }
 
@@ -39,7 +39,7 @@ static noinline void do_nothing(void)
 	barrier();
 }
 
-/* The least of several times, because a tick may interrupt a measurement. */
+/* Returns the least of several times, because a tick may interrupt a measurement. */
 static u64 time_of(void (*work)(void))
 {
 	u64 least = U64_MAX;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * A driver whose callbacks no person has read: a module built elsewhere that registers a
- * hotplug state, and asks in its callbacks how many CPUs are online. What the module has
- * found is in /sys/module/stranger/parameters/seen: for each callback "+CPU:N" or
- * "-CPU:N", and "!" where one callback began before another one had ended.
+ * A driver whose callbacks no person has read: a module from outside the kernel tree that
+ * registers a hotplug state, and asks in its callbacks how many CPUs are online. What the
+ * module has found is in /sys/module/stranger/parameters/seen: for each callback "+CPU:N"
+ * or "-CPU:N", and "!" where one callback began before another callback had ended.
  * Writing a CPU to refuse makes the next teardown for that CPU fail.
  */
 #include <linux/atomic.h>
@@ -17,10 +17,13 @@
 
 #define SEEN 512
 
-/* May be the name of a state that a driver of the kernel has, ... */
+/* The name of the state, which may be the name of a state that a driver of the kernel has. */
 static char *name = "stranger:online";
 module_param(name, charp, 0400);
-/* ... or the number of such a state: that of the RAID5 driver, which this kernel lacks. */
+/*
+ * Whether the state has a number that is fixed: the number of the RAID5 driver, which
+ * this kernel lacks.
+ */
 static bool fixed;
 module_param(fixed, bool, 0400);
 

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Stubborn: makes CPUs fail where hotplug/fail cannot make them fail, several
- * times in one request. It has two hotplug states, each with two instances, and
+ * times in one request. The module has two hotplug states, each with two instances, and
  * on x86 replaces the two operations that wake a CPU and that let a CPU go.
  *
  * Below /sys/module/stubborn/parameters, masks of CPUs unless said otherwise:
  *	high_up, high_down, low_up, low_down
- *		the next callback of the second instance of that state fails
+ *		in that state the next callback of the instance that runs last fails
  *	refuses	x86: these CPUs refuse to go, when all CPUs are stopped
- *	deaf	x86: these CPUs are not woken, and nobody is told
+ *	deaf	x86: these CPUs are not woken, but the kernel is told that they were
  *	wrong	r: how many instances are not set up just once on CPUs that are
- *		online, or set up on CPUs that are not
+ *		online, or are set up on CPUs that are offline
  */
 #include <linux/bolt.h>
 #include <linux/cpu.h>
@@ -33,7 +33,7 @@ module_param(low_down, ulong, 0600);
 struct instance {
 	struct hlist_node node;
 	bool fails;		/* fails for the CPUs in the masks */
-	int __percpu *ups;	/* number of startups less that of teardowns */
+	int __percpu *ups;	/* number of startups less number of teardowns */
 };
 
 struct state {
@@ -170,7 +170,7 @@ static int state_init(struct state *state, const char *name,
 	if (state->nr < 0)
 		return state->nr;
 	err = bolt_defer_state(state->nr, &stubborn_concurrent);
-	/* Each new instance runs before the earlier ones, so the instance that runs last fails. */
+	/* Each new instance runs before earlier instances, so the instance that runs last fails. */
 	state->instances[0].fails = true;
 	for (int i = 0; i < INSTANCES && !err; i++)
 		err = cpuhp_state_add_instance(state->nr,

@@ -1,22 +1,24 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Vectors: interrupts of x86's local APICs that no device sends, but this module by
- * IPIs to their vectors. One source for all kernels, Bolt or not.
+ * Vectors: interrupts of x86's local APICs that no device sends, but this module, by
+ * IPIs to the interrupts' vectors. The module builds for all kernels, with and without
+ * Bolt.
  *
  *	count	how many interrupts there are
  *
  * Below /sys/module/vectors/parameters:
- *	level	from the next "renew" on, they are handled as level-triggered ones:
+ *	level	from the next "renew" on, interrupts are handled as level-triggered:
  *		until the EOI an interrupt is active, is not sent again, and free_irq()
  *		waits
- *	gather	w: a CPU: all interrupts are moved there
+ *	gather	w: a CPU, to which all interrupts are moved
  *	gathered r: how many interrupts are on the CPU of the last "gather"
  *	raise	w: each interrupt is sent once
- *	flying	a mask of CPUs: when one of them goes, each of its interrupts is sent to it
- *		in the stop, right before the interrupt is moved, and so is in flight
- *	late	every second of these is sent to its old vector later, in the third of a
- *		millisecond that follows the stop, while CPUs of Bolt's requests wait for
- *		such interrupts; natively these would be lost
+ *	flying	a mask of CPUs: when one of these CPUs goes, each interrupt of the CPU is
+ *		sent to the CPU in the stop, right before the interrupt is moved, and so is
+ *		in flight
+ *	late	every second of these interrupts is sent to its old vector later, in the
+ *		third of a millisecond that follows the stop, while CPUs that go in Bolt's
+ *		requests wait for such interrupts; natively such interrupts would be lost
  *	flown	r: how many interrupts were in flight since the last "renew"
  *	renew	w: all interrupts are freed, and as many are allocated and requested
  *	wrong	r: how many interrupts were not handled as often as they were sent, or were
@@ -42,7 +44,7 @@
  */
 #define ROUNDS 4
 
-/* The time between interrupts that are sent late: 32 of them take 320 us. */
+/* The time between interrupts that are sent late, in us: 32 interrupts take 320 us. */
 #define LATE_US 10
 
 static unsigned int count = 64;
@@ -73,7 +75,7 @@ static int first_irq = -1;
 static unsigned int gathered_on;
 static bool level_now;
 
-/* Whether the interrupt may be sent. */
+/* Whether the interrupt may be sent. Counts an interrupt that may be sent as sent. */
 static bool vectors_may_send(struct vector *v)
 {
 	if (level_now && atomic_xchg(&v->active, 1))
@@ -105,7 +107,7 @@ static void vectors_send_late(void *unused)
 
 static call_single_data_t late_call = CSD_INIT(vectors_send_late, NULL);
 
-/* The CPU goes. */
+/* Sends an interrupt to this CPU, which goes; or has the interrupt sent late. */
 static void vectors_fly(struct irq_data *data)
 {
 	struct vector *v = irq_data_get_irq_chip_data(data);
@@ -114,8 +116,8 @@ static void vectors_fly(struct irq_data *data)
 		v->old_cpu = smp_processor_id();
 		v->old_vector = irqd_cfg(data)->vector;
 		/*
-		 * The first call does the work; later calls return -EBUSY until the
-		 * machine runs again.
+		 * One call sends all late interrupts: further calls return -EBUSY until
+		 * the machine runs again.
 		 */
 		smp_call_function_single_async(cpumask_first(cpu_online_mask), &late_call);
 		return;
@@ -198,7 +200,7 @@ static irqreturn_t vectors_handle(int irq, void *data)
 
 static void vectors_put(void)
 {
-	/* After calls to vectors_send_late(). */
+	/* Waits for calls of vectors_send_late() that are under way. */
 	kick_all_cpus_sync();
 	for (unsigned int i = 0; i < count && first_irq > 0; i++) {
 		if (vectors[i].irq)

@@ -63,7 +63,7 @@ TEST_F(abi, malformed_is_refused)
 		int err;
 	} bad[] = {
 		{ BOLT_DIR "enabled", "2", -EINVAL },
-		{ BOLT_DIR "enabled", "", 0 },	/* the write is not made */
+		{ BOLT_DIR "enabled", "", 0 },	/* sysfs does not pass on an empty write */
 		{ BOLT_DIR "enabled", "\n", -EINVAL },
 		{ BOLT_DIR "enabled", "maybe", -EINVAL },
 		{ BOLT_DIR "enabled", "none", -EINVAL },
@@ -104,7 +104,7 @@ TEST_F(abi, malformed_is_refused)
 	EXPECT_TRUE(is(BOLT_DIR "keep", "pressure"));
 }
 
-/* kernfs passes on at most a page, so a longer text would be cut, and is refused. */
+/* kernfs cuts a text that is longer than a page, so Bolt refuses a text that fills a page. */
 TEST_F(abi, a_page_or_more_is_refused)
 {
 	size_t page = sysconf(_SC_PAGESIZE), i;
@@ -136,7 +136,7 @@ TEST_F(abi, parked_until_settled)
 	EXPECT_EQ(0, set_online(VICTIM, true));
 }
 
-/* A new delay also counts for a CPU that is parked already. */
+/* A new value of keep also counts for a CPU that is parked already. */
 TEST_F(abi, kept_no_longer_than_wanted)
 {
 	ASSERT_EQ(0, put(BOLT_DIR "settle_delay_ms", "50"));
@@ -197,7 +197,7 @@ TEST_F(abi, disabling_settles)
 	EXPECT_TRUE(is(BOLT_DIR "parked", ""));
 }
 
-/* A write to hotplug/target finds a CPU that is natively offline. */
+/* A write to hotplug/target first settles the CPU, which is then natively offline. */
 TEST_F(abi, hotplug_target_settles)
 {
 	char state[32];
@@ -211,7 +211,7 @@ TEST_F(abi, hotplug_target_settles)
 	EXPECT_TRUE(is(BOLT_DIR "parked", ""));
 }
 
-/* A veto leaves everything as it was, in both directions. */
+/* A request that fails leaves the CPU as it was, an online request as well as an offline one. */
 TEST_F(abi, a_failing_state_is_undone)
 {
 	char state[32];

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The affinity of tasks whose CPUs were away: lost, as natively, or given back if
- * keep_affinity says so.
+ * The affinity of tasks whose CPUs were away is lost, as natively, or given back if
+ * keep_affinity is 1.
  */
 #define _GNU_SOURCE
 #include "affinity.h"
@@ -20,7 +20,10 @@ static void doze(struct slot *slot)
 	}
 }
 
-/* One of many tasks, which all have to find out that their CPU is away. */
+/*
+ * One of many tasks, each of which loses the affinity to an offline CPU only when the
+ * task wakes.
+ */
 static void doze_long(struct slot *slot)
 {
 	for (;;) {
@@ -137,7 +140,10 @@ TEST_F(affinity, is_forgotten_when_bolt_is_disabled)
 	EXPECT_TRUE(allowed(&self->task, self->all));
 }
 
-/* A deadline task must be allowed all CPUs, so it gets its affinity when it is none. */
+/*
+ * A deadline task must be allowed all CPUs, so the task gets its affinity back only when
+ * it is no deadline task any more.
+ */
 TEST_F(affinity, is_not_forced_on_a_deadline_task)
 {
 	struct sched_param normal = {};
@@ -169,7 +175,7 @@ TEST_F(affinity, is_not_that_of_a_child)
 	task_kill(&child);
 }
 
-/* The kernel's worker may be looking at the tasks when 0 is written. */
+/* The kernel's worker may be looking at the tasks when the test writes 0 to keep_affinity. */
 TEST_F(affinity, is_given_to_no_task_after_the_switch)
 {
 	static struct task crowd[CROWD];
@@ -224,7 +230,7 @@ TEST_F(affinity, is_not_given_back_by_another_cpu)
 	EXPECT_TRUE(soon_allowed(&self->task, "1"));
 }
 
-/* A CPU that goes while the kernel's worker moves a task there. */
+/* A CPU may go while the kernel's worker moves a task to that CPU. */
 TEST_F(affinity, is_where_the_task_runs)
 {
 	char state;
@@ -241,7 +247,7 @@ TEST_F(affinity, is_where_the_task_runs)
 	EXPECT_EQ(VICTIM, cpu);
 }
 
-/* One request brings the CPU of an older affinity and takes that of a newer one. */
+/* One request brings the CPU of an older affinity and takes the CPU of a newer affinity. */
 TEST_F(affinity, is_the_newest)
 {
 	ASSERT_EQ(0, set_online(VICTIM, false));

@@ -11,10 +11,10 @@
 /* A second CPU that comes and goes. */
 #define OTHER (VICTIM + 1)
 #define PATIENCE_MS 2000
-/* A time in which the kernel's worker would have changed an affinity, if it were going to. */
+/* If the kernel's worker is going to change an affinity, the worker does so within this time. */
 #define LONG_MS 200
 
-/* Why a test with @least CPUs cannot run here, or NULL. */
+/* Why a test that needs @least CPUs cannot run on this machine, or NULL. */
 static inline const char *affinity_cannot_run(int least)
 {
 	static const char * const needs[] = {
@@ -24,7 +24,7 @@ static inline const char *affinity_cannot_run(int least)
 	return cannot_run() ?: cpu_is_movable(least - 1) ? NULL : needs[least];
 }
 
-/* As start_over(), with OTHER: before a test, and after a test. */
+/* Both functions do what start_over() does, for OTHER too: one before a test, one after a test. */
 static inline int affinity_start_over(void)
 {
 	return start_over() ?: set_online(OTHER, true);
@@ -49,7 +49,7 @@ static inline int keeping_set(enum keeping how)
 	return err ?: enable(how != NATIVELY);
 }
 
-/* Takes VICTIM, OTHER or both of them offline or online: "1", "2" or "1-2". */
+/* Takes VICTIM, OTHER or both CPUs offline or online, as @list says: "1", "2" or "1-2". */
 static inline int cpus_move(enum keeping how, const char *list, bool online)
 {
 	int err = 0;
@@ -62,7 +62,7 @@ static inline int cpus_move(enum keeping how, const char *list, bool online)
 	return err;
 }
 
-/* Binds a task to VICTIM, OTHER or both of them, named as above. */
+/* Binds a task to VICTIM, OTHER or both CPUs, as @list says: "1", "2" or "1-2". */
 static inline int pin_list(pid_t pid, const char *list)
 {
 	cpu_set_t set;
@@ -87,13 +87,13 @@ static inline bool soon_allowed(const struct task *task, const char *list)
 	return soon(allowed(task, list), PATIENCE_MS);
 }
 
-/* Waits until a child has been round once. */
+/* Waits until a child has run through its loop once. */
 static inline bool task_began(const struct task *task)
 {
 	return soon(slot_beats(task->slot), PATIENCE_MS);
 }
 
-/* Whether a task may soon run on these CPUs, and on no others some time later. */
+/* Whether a task may soon run on just the CPUs of @list, and still may after LONG_MS. */
 static inline bool stays_allowed(const struct task *task, const char *list)
 {
 	if (!soon_allowed(task, list))

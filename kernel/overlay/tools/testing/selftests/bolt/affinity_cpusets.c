@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The affinity of tasks in cpusets whose CPUs were away, by what becomes of the task
- * and its cpuset meanwhile. Each row says where a task may run natively, and where if
- * keep_affinity says so.
+ * The affinity of tasks in cpusets after CPUs were away and the task or its cpuset
+ * changed meanwhile. Each step of a variant says where the task may run natively, and
+ * where the task may run if keep_affinity is 1.
  */
 #define _GNU_SOURCE
 #include "affinity.h"
@@ -35,7 +35,7 @@ struct step {
 	enum act act;
 	const char *what;
 	const char *lost;	/* where the task may then run, natively */
-	const char *kept;	/* the same if affinities are kept; NULL: as natively */
+	const char *kept;	/* where if affinities are kept; NULL: as natively */
 };
 
 FIXTURE(affinity_cpusets) {
@@ -45,7 +45,7 @@ FIXTURE(affinity_cpusets) {
 
 FIXTURE_VARIANT(affinity_cpusets) {
 	const char *cpus;	/* of HERE; NULL: left empty */
-	const char *partition;	/* what HERE is; NULL: a member of its parent */
+	const char *partition;	/* the kind of partition of HERE; NULL: no partition */
 	const char *there;	/* the CPUs of THERE */
 	const char *group;	/* the group of the task; NULL: HERE */
 	const char *asks;	/* what the task asks for at first; NULL: nothing */
@@ -53,7 +53,7 @@ FIXTURE_VARIANT(affinity_cpusets) {
 	struct step steps[STEPS_MAX];
 };
 
-/* Nothing is kept of what a task has from its cpuset alone. */
+/* The kernel keeps no affinity that a task has only from its cpuset. */
 FIXTURE_VARIANT_ADD(affinity_cpusets, asks_for_nothing) {
 	.cpus = "1",
 	.steps = {
@@ -64,7 +64,7 @@ FIXTURE_VARIANT_ADD(affinity_cpusets, asks_for_nothing) {
 	},
 };
 
-/* What the task has asked for shows when the cpuset has more CPUs. */
+/* Which CPU the task has asked for shows only when the cpuset has more CPUs. */
 FIXTURE_VARIANT_ADD(affinity_cpusets, only_cpu) {
 	.cpus = "1",
 	.asks = "1",
@@ -117,7 +117,7 @@ FIXTURE_VARIANT_ADD(affinity_cpusets, narrower_than_cpuset) {
 	},
 };
 
-/* The cpuset leaves the task another CPU than those that it has asked for. */
+/* While both CPUs that the task has asked for are away, the cpuset leaves CPU 3 to the task. */
 FIXTURE_VARIANT_ADD(affinity_cpusets, two_narrower_than_cpuset) {
 	.cpus = "1-3",
 	.asks = "1-2",
@@ -147,7 +147,7 @@ FIXTURE_VARIANT_ADD(affinity_cpusets, child_cpuset) {
 	},
 };
 
-/* When a partition has no CPU left, 6.12 warns of its own counts, without Bolt too. */
+/* CPU 2 stays: when a partition has no CPU left, Linux 6.12 warns of its counts, natively too. */
 FIXTURE_VARIANT_ADD(affinity_cpusets, partition) {
 	.cpus = "1-2",
 	.partition = "root",
@@ -183,7 +183,7 @@ FIXTURE_VARIANT_ADD(affinity_cpusets, rewritten_with_one_of_two_cpus) {
 	},
 };
 
-/* A cpuset of CPUs that are away has those of its parent. */
+/* A cpuset whose CPUs are all away uses the CPUs of its parent. */
 FIXTURE_VARIANT_ADD(affinity_cpusets, rewritten_with_nothing_else) {
 	.cpus = "1-3",
 	.asks = "1",
@@ -230,7 +230,7 @@ FIXTURE_VARIANT_ADD(affinity_cpusets, asks_for_another_cpu_meanwhile) {
 	},
 };
 
-/* What a task that sleeps asks for stays natively, and nothing is kept. */
+/* A task that sleeps does not lose its affinity natively, so there is nothing to give back. */
 FIXTURE_VARIANT_ADD(affinity_cpusets, sleeps) {
 	.cpus = "1-3",
 	.asks = "1",
@@ -285,7 +285,7 @@ static int enter(const struct task *task, const char *group)
 	return group_put(V2, group, "cgroup.procs", pid);
 }
 
-/* Tries again, because rmdir() of a group fails with EBUSY until its last task has gone. */
+/* Waits first, because rmdir() of a group fails with EBUSY until its last task has gone. */
 static void remove_groups(void)
 {
 	wait_ms(20);
@@ -294,7 +294,7 @@ static void remove_groups(void)
 	group_remove(V2, HERE);
 }
 
-/* The lists of the variants that a task may run on at last are those of four CPUs. */
+/* The lists of CPUs in the variants are right only for a machine with exactly four CPUs. */
 static const char *five_cpus(void)
 {
 	return access(CPU_DIR "cpu4", F_OK) ? NULL : "needs four CPUs";
@@ -324,7 +324,7 @@ FIXTURE_SETUP(affinity_cpusets)
 	ASSERT_NE(NULL, self->slot);
 	ASSERT_GT(task_start(&self->task, self->slot, variant->sleeps ? idle : spin), 0);
 	ASSERT_TRUE(task_began(&self->task));
-	/* By then a task that sleeps does so. */
+	/* After this wait a task that is to sleep sleeps. */
 	wait_ms(20);
 	ASSERT_EQ(0, enter(&self->task, variant->group ?: HERE));
 	if (variant->asks)
@@ -369,7 +369,7 @@ static void play(struct __test_metadata *_metadata, enum keeping how,
 
 		ASSERT_EQ(0, carry_out(how, task, step))
 			TH_LOG("step %d", n);
-		/* Only CPUs that come can have an affinity given back. */
+		/* The kernel's worker gives affinities back only after CPUs have come. */
 		right = step->act == COME ? stays_allowed(task, list) :
 					    soon_allowed(task, list);
 		task_status(task->pid, "Cpus_allowed_list", now, sizeof(now));
@@ -396,7 +396,7 @@ TEST_F(affinity_cpusets, if_wanted)
 	play(_metadata, IF_WANTED, &self->task, variant->sleeps, variant->steps);
 }
 
-/* A cpuset that is rewritten all the time, while its CPU comes and goes. */
+/* A task rewrites a cpuset all the time, while a CPU of the cpuset comes and goes. */
 FIXTURE(affinity_rewritten) {
 	struct slot *slots;
 	struct task task, writer;
@@ -411,7 +411,7 @@ FIXTURE_VARIANT_ADD(affinity_rewritten, natively) { NATIVELY, "1-3" };
 FIXTURE_VARIANT_ADD(affinity_rewritten, by_default) { BY_DEFAULT, "1-3" };
 FIXTURE_VARIANT_ADD(affinity_rewritten, if_wanted) { IF_WANTED, "1" };
 
-/* Rewrites the cpuset, and ends with all of its CPUs in it. */
+/* Rewrites the cpuset until told to stop, and leaves CPUs 1 to 3 in the cpuset. */
 static void rewrite(struct slot *slot)
 {
 	for (;;) {

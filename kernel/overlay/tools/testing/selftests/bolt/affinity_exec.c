@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The affinity of tasks that exec, exit or start others while their CPUs are away. An
- * exec does not change the affinity that a task gets back, but a task never gets an
+ * The affinity of tasks that exec, exit or start other tasks while their CPUs are away.
+ * An exec does not change the affinity that a task gets back, but a task never gets an
  * affinity that was kept for another task.
  */
 #define _GNU_SOURCE
@@ -19,7 +19,7 @@
 enum order {
 	GO_ON,
 	EXEC,		/* begin this program anew */
-	EXEC_AGAIN,	/* the same, again and again */
+	EXEC_AGAIN,	/* begin this program anew, again and again */
 	START,		/* start a child by vfork(), or a thread, which begins anew */
 	EXIT,
 	BEGUN,		/* said when the program has begun anew */
@@ -45,7 +45,7 @@ static void spin_until_told(struct slot *slot)
 		slot_beat(slot);
 }
 
-/* Begins this program anew, with a slot. */
+/* Begins this program anew; the new program uses @slot. */
 static void exec(const struct slot *slot)
 {
 	char fd[16], nr[16];
@@ -71,7 +71,7 @@ static bool slots_make(void)
 	return fd >= 0 && !ftruncate(fd, SLOTS * sizeof(*slots)) && slots_attach(fd);
 }
 
-/* What the program does that was begun anew. */
+/* What the program does after it has begun anew. */
 static int begun(int fd, int nr)
 {
 	struct slot *slot;
@@ -102,8 +102,8 @@ static void *obey_in_thread(void *slot)
 }
 
 /*
- * A child that execs while its parent waits in vfork(), with the next slot. The number of
- * the child is in the last slot.
+ * Starts a child with the next slot, which execs while its parent waits in vfork(). The
+ * child writes its number to the last slot.
  */
 static void start_child(struct slot *slot)
 {
@@ -118,7 +118,7 @@ static void start_child(struct slot *slot)
 		slot_beat(slot);
 }
 
-/* A thread that execs, with the next slot. */
+/* Starts a thread with the next slot, which execs. */
 static void start_thread(struct slot *slot)
 {
 	pthread_t thread;
@@ -130,14 +130,14 @@ static void start_thread(struct slot *slot)
 		slot_beat(slot);
 }
 
-/* A thread whose number is in the last slot. */
+/* A thread that writes its number to the last slot. */
 static void *tell_number(void *slot)
 {
 	tell(slots + SLOTS - 1, syscall(SYS_gettid));
 	return obey_in_thread(slot);
 }
 
-/* Two threads; the first one may end before the other one, which uses the next slot. */
+/* Starts a second thread, with the next slot. The first thread may end before the second. */
 static void two_threads(struct slot *slot)
 {
 	pthread_t thread;
@@ -153,8 +153,8 @@ static void two_threads(struct slot *slot)
 FIXTURE(affinity_exec) {
 	struct task task, other;
 	char all[64];
-	const char *one;	/* where a task may run at last that was bound to VICTIM */
-	const char *two;	/* the same, to OTHER */
+	const char *one;	/* where a task that was bound to VICTIM may run at last */
+	const char *two;	/* where a task that was bound to OTHER may run at last */
 };
 
 FIXTURE_VARIANT(affinity_exec) {
@@ -189,7 +189,7 @@ FIXTURE_TEARDOWN(affinity_exec)
 	EXPECT_EQ(0, affinity_put_back());
 }
 
-/* Starts a child that is bound to some CPUs, with a slot. */
+/* Starts a child that uses @slot, and binds the child to the CPUs of @list. */
 static bool start(struct task *task, struct slot *slot, void (*run)(struct slot *slot),
 		  const char *list)
 {
@@ -197,7 +197,7 @@ static bool start(struct task *task, struct slot *slot, void (*run)(struct slot 
 	       !pin_list(task->pid, list);
 }
 
-/* Waits until a task that was told to begin anew has done so. */
+/* Waits until a task that was told to begin anew has begun. */
 static bool has_begun(const struct slot *slot)
 {
 	return soon(order_of(slot) == BEGUN, PATIENCE_MS);
@@ -265,7 +265,7 @@ TEST_F(affinity_exec, asks_for_another_cpu_afterwards)
 	ASSERT_EQ(0, pin(self->task.pid, OTHER));
 	ASSERT_EQ(0, set_online(VICTIM, true));
 	EXPECT_TRUE(stays_allowed(&self->task, "2"));
-	/* What the task asked for after the exec is lost, and given back, as well. */
+	/* The affinity that the task asked for after the exec is also lost and given back. */
 	ASSERT_EQ(0, set_online(OTHER, false));
 	ASSERT_TRUE(soon_allowed(&self->task, self->all));
 	ASSERT_EQ(0, set_online(OTHER, true));
@@ -283,7 +283,7 @@ TEST_F(affinity_exec, asks_for_all_cpus_afterwards)
 	EXPECT_TRUE(stays_allowed(&self->task, self->all));
 }
 
-/* The number of a thread that execs is then that of its process. */
+/* Starts a process with two threads. A thread that execs gets the number of its process. */
 static void start_threads(struct __test_metadata *_metadata, struct task *task,
 			  struct task *thread)
 {
@@ -294,7 +294,10 @@ static void start_threads(struct __test_metadata *_metadata, struct task *task,
 	ASSERT_EQ(0, pin(thread->pid, OTHER));
 }
 
-/* A process has what was kept for the thread that did the exec. */
+/*
+ * After the exec a process gets back the affinity that was kept for the thread that did
+ * the exec.
+ */
 TEST_F(affinity_exec, by_a_thread)
 {
 	struct task thread, process;
@@ -330,7 +333,7 @@ TEST_F(affinity_exec, by_the_first_thread)
 	EXPECT_TRUE(stays_allowed(&self->task, self->one));
 }
 
-/* A thread that was started while the CPU was away has nothing to get back. */
+/* A thread that was started while the CPU was away has no affinity to get back. */
 TEST_F(affinity_exec, by_a_new_thread)
 {
 	struct task process;
@@ -347,7 +350,7 @@ TEST_F(affinity_exec, by_a_new_thread)
 	EXPECT_TRUE(stays_allowed(&process, self->all));
 }
 
-/* A task whose number changes is found after the next request at the latest. */
+/* The kernel's worker finds a task whose number changes after the next request at the latest. */
 TEST_F_TIMEOUT(affinity_exec, by_a_thread_when_the_cpu_comes, 120)
 {
 	for (int i = 0; i < ROUNDS; i++) {
@@ -406,7 +409,7 @@ TEST_F(affinity_exec, by_a_new_child_of_vfork)
 	EXPECT_TRUE(stays_allowed(&child, self->all));
 }
 
-/* Starts a child with a number of which no process is left. */
+/* Starts a child with the number of a process that has ended. */
 static pid_t fork_as(pid_t pid)
 {
 	struct clone_args args = {
@@ -418,7 +421,7 @@ static pid_t fork_as(pid_t pid)
 	return syscall(SYS_clone3, &args, sizeof(args));
 }
 
-/* What was kept for a task is not for the next task with its number. */
+/* An affinity that was kept for a task is not given to the next task with its number. */
 TEST_F(affinity_exec, of_a_task_that_exits)
 {
 	pid_t pid;
@@ -448,7 +451,7 @@ TEST_F(affinity_exec, of_a_task_that_exits)
 	EXPECT_TRUE(allowed(&self->task, self->all));
 }
 
-/* The first thread is a zombie until the other one ends. */
+/* The first thread is a zombie until the second thread ends. */
 TEST_F(affinity_exec, of_a_process_without_its_first_thread)
 {
 	struct task thread;
@@ -478,7 +481,7 @@ static void begin_and_sleep(struct slot *slot)
 		wait_ms(1);
 }
 
-/* Tasks that exit while the kernel's worker looks for those that have lost a CPU. */
+/* Tasks exit while the kernel's worker looks for tasks that have lost a CPU. */
 TEST_F_TIMEOUT(affinity_exec, of_many_that_exit_when_the_cpu_comes, 120)
 {
 	static struct task crowd[CROWD];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What Bolt's selftests share: requests, settings, and the CPU that tests use. What the
- * programs of the lab's guests use as well is in lib/.
+ * What Bolt's selftests share: requests, settings, and the CPU that tests use. Functions
+ * that programs of the lab's guests use as well are in lib/.
  */
 #ifndef SELFTESTS_BOLT_H
 #define SELFTESTS_BOLT_H
@@ -15,7 +15,7 @@
 #include "lib/files.h"
 #include "lib/online.h"
 
-/* The CPU that comes and goes: the second one, as good as any. */
+/* The CPU that comes and goes. Any CPU but the first would do. */
 #define VICTIM 1
 
 static inline int enable(bool on)
@@ -35,7 +35,7 @@ static inline bool debug_files(void)
 	       !mount("debugfs", "/sys/kernel/debug", "debugfs", 0, NULL);
 }
 
-/* A number from DEBUG_DIR "stats", or -1. */
+/* Returns the number called @name in DEBUG_DIR "stats", or -1. */
 static inline long long stat_of(const char *name)
 {
 	FILE *file = fopen(DEBUG_DIR "stats", "r");
@@ -53,7 +53,7 @@ static inline long long stat_of(const char *name)
 	return value;
 }
 
-/* Why these tests cannot run here, or NULL. */
+/* Why these tests cannot run on this machine, or NULL. */
 static inline const char *cannot_run(void)
 {
 	if (geteuid())
@@ -65,7 +65,7 @@ static inline const char *cannot_run(void)
 	return NULL;
 }
 
-/* Brings CPUs and Bolt's settings to what tests expect when they start. */
+/* Disables Bolt, brings VICTIM online, and gives settings the values with which tests start. */
 static inline int start_over(void)
 {
 	int err = enable(false);

@@ -50,13 +50,13 @@ FIXTURE_TEARDOWN(bulk)
 	EXPECT_EQ(0, start_over());
 }
 
-/* The CPUs that tests take: not the first one, which may be special. */
+/* The CPUs that tests take offline: all that can go but CPU 0, which always stays. */
 static cpus_t victims(const struct world *world)
 {
 	return world->movable & ~CPU(0);
 }
 
-/* Every other CPU of these, which is a set that no range describes. */
+/* Every second CPU of victims(): a set that no range from one CPU to another describes. */
 static cpus_t some(const struct world *world)
 {
 	cpus_t all = victims(world), set = 0;
@@ -152,7 +152,7 @@ TEST_F_TIMEOUT(bulk, gathered_and_kept_open, 120)
 	fd = open(ask_mask[OFFLINE_THEM], O_WRONLY);
 	ASSERT_GE(fd, 0);
 	memcpy(mask, &set, sizeof(set));
-	/* As long as a cpu_set_t. */
+	/* This mask is as long as a cpu_set_t. */
 	ASSERT_EQ(sizeof(mask), pwrite(fd, mask, sizeof(mask), 0));
 	ASSERT_TRUE(sight_take(&self->world, &self->before));
 	EXPECT_EQ(self->before.online, (CPU(0) | all) & ~set);
@@ -243,7 +243,7 @@ TEST_F_TIMEOUT(bulk, too_long_is_refused_whole, 120)
 	memset(list, ' ', page);
 	list[0] = '1';
 	ASSERT_EQ(0, put_bytes(ask_list[ONLINE_THEM], list, page - 1));
-	expect_unchanged("there and back");
+	expect_unchanged("CPU 1 offline and online");
 }
 
 TEST_F_TIMEOUT(bulk, odd_masks_are_refused_whole, 120)
@@ -364,7 +364,7 @@ TEST_F_TIMEOUT(bulk, all_of_them, 120)
 	ASSERT_TRUE(sight_take(&self->world, &self->before));
 	EXPECT_EQ(err, ask_by_list(OFFLINE_THEM, CPU(0)));
 	EXPECT_EQ(err, ask_by_mask(OFFLINE_THEM, all));
-	expect_unchanged("the last one offline");
+	expect_unchanged("the last CPU offline");
 	EXPECT_EQ(0, ask_by_list(SET_THEM, all));
 	if (err == -EBUSY)
 		return;
@@ -501,7 +501,7 @@ TEST_F_TIMEOUT(bulk, made_up, 3600)
 			    ask_result(ask, set, self->before.online));
 		self->before = self->after;
 	}
-	TH_LOG("%d taken, %d refused", taken, refused);
+	TH_LOG("%d requests accepted, %d refused", taken, refused);
 	EXPECT_GT(taken, n / 20);
 	EXPECT_GT(refused, n / 3);
 }
@@ -552,8 +552,8 @@ static void check_events(struct __test_metadata *_metadata, int fd, cpus_t came,
 }
 
 /*
- * There is one event for each CPU that has changed, in the order of their numbers,
- * and no other.
+ * The kernel sends one event for each CPU that has changed, in the order of the CPUs'
+ * numbers, and no other event.
  */
 TEST_F_TIMEOUT(bulk, uevents, 120)
 {
@@ -617,14 +617,17 @@ TEST_F_TIMEOUT(bulk, uevents_come_last, 120)
 	close(fd);
 }
 
-/* The CPUs that the children of the next tests take, and the CPU of a bad request. */
+/*
+ * What children of the next tests use: their CPUs, a CPU that may not go, and whether no
+ * other child takes these CPUs.
+ */
 static cpus_t share;
 static int bad_cpu;
 static bool alone;
 
 /*
- * Takes its share of the CPUs offline and back, and checks the result if no other
- * child changes these CPUs.
+ * Takes the child's share of the CPUs offline and back online, and checks the result if
+ * no other child changes these CPUs.
  */
 static void toggle(struct slot *slot)
 {
@@ -674,8 +677,8 @@ static void settle_and_disable(struct slot *slot)
 }
 
 /*
- * Makes requests that are refused, and finds its own line in last_error. If the
- * child does not run for long, other children may have written more lines than
+ * Makes requests that are refused, and looks for its own line in last_error. The line may
+ * be missing: while the child does not run, other children may write more lines than
  * last_error keeps.
  */
 static void be_refused(struct slot *slot)
@@ -729,7 +732,7 @@ TEST_F_TIMEOUT(bulk, writers_of_their_own_cpus, 600)
 	}
 	let_run(_metadata, tasks, writers);
 	EXPECT_EQ(0, ask_by_list(ONLINE_THEM, all));
-	expect_unchanged("all back");
+	expect_unchanged("all CPUs online again");
 }
 
 TEST_F_TIMEOUT(bulk, writers_of_the_same_cpus, 600)
@@ -750,7 +753,7 @@ TEST_F_TIMEOUT(bulk, writers_of_the_same_cpus, 600)
 	let_run(_metadata, tasks, 5);
 	ASSERT_EQ(0, enable(true));
 	EXPECT_EQ(0, ask_by_list(ONLINE_THEM, all));
-	expect_unchanged("all back");
+	expect_unchanged("all CPUs online again");
 }
 
 TEST_F_TIMEOUT(bulk, writers_find_their_own_result, 300)

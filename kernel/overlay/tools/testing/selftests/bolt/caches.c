@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The caches of CPUs that are online say what they say natively, whichever CPUs are
- * parked, were settled, or have come back in any order. BOLT_ROUNDS=N sets how many
+ * The files about the caches of online CPUs say what they say natively, whichever CPUs
+ * are parked, were settled, or have come back in any order. BOLT_ROUNDS=N sets how many
  * random requests are made.
  */
 #define _GNU_SOURCE
@@ -98,9 +98,9 @@ static cpus_t draw_set(unsigned int *seed, cpus_t among)
 }
 
 /*
- * Of the CPUs that shared a cache when all were online, those that are online share
- * it. Where the machine gives parts of one cache different numbers, the kernel never
- * takes a CPU of one part out of the map of a CPU of the other part.
+ * Of the CPUs that shared a cache when all were online, those that are online now share
+ * the cache. Where the machine gives parts of one cache different numbers, the kernel
+ * never takes a CPU of one part out of the map of a CPU of the other part.
  */
 static cpus_t sharing(struct shared caches[SETS_MAX][LEAVES], int cpu, int leaf,
 		      cpus_t online)
@@ -164,8 +164,9 @@ TEST_F_TIMEOUT(caches, have_the_cpus_that_are_online, 600)
 		if (draw(&seed, 3) || !set)
 			continue;
 		/*
-		 * A CPU that was settled and comes back must find the CPUs that are
-		 * still parked.
+		 * Settling drops what the kernel knows of the caches of the settled CPUs,
+		 * but not of CPUs that stay parked: the maps must be right now, and when
+		 * CPUs come back.
 		 */
 		ASSERT_EQ(0, put(BOLT_DIR "settle", cpus_text(set, 0, text)));
 		ASSERT_TRUE(maps_are_right(&self->world, self->caches, online)) {
@@ -174,7 +175,7 @@ TEST_F_TIMEOUT(caches, have_the_cpus_that_are_online, 600)
 	}
 }
 
-/* Takes one CPU after the other natively, by its file cpuN/online. */
+/* Brings or takes one CPU after the other, natively, until just @online are online. */
 static int go_to(const struct world *world, cpus_t online)
 {
 	int err = 0;

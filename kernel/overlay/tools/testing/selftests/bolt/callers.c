@@ -20,7 +20,7 @@
 /* The quota of a caller, in us: a hundredth of the CPU time. */
 #define QUOTA 1000
 #define PERIOD 100000
-/* How much longer than natively a request may take. */
+/* How many times as long as natively a request may take. */
 #define TIMES 2
 
 /* Why the task that asks makes slow progress. */
@@ -80,8 +80,8 @@ static int rounds(void)
 }
 
 /*
- * Natively a caller of idle policy may wait for seconds before it asks, so fewer
- * such requests are made.
+ * Natively a caller of idle policy may wait for seconds before it asks, so fewer requests
+ * are made with this policy.
  */
 static int rounds_of(enum ail ail)
 {
@@ -89,8 +89,8 @@ static int rounds_of(enum ail ail)
 }
 
 /*
- * Takes the hotplug lock for reading again and again, with the highest priority of
- * all tasks here.
+ * Takes the hotplug lock for reading again and again, with the highest priority of all
+ * tasks of this test.
  */
 static void read_on(struct slot *slot)
 {
@@ -153,7 +153,10 @@ FIXTURE_SETUP(callers)
 	shared = self->shared;
 	self->slots = slots_map(CPU_SETSIZE + 1);
 	ASSERT_NE(NULL, self->slots);
-	/* This task sees at once when a caller is done, or has been stopped. */
+	/*
+	 * With a real-time priority this task sees at once when a caller is done, or has
+	 * been stopped.
+	 */
 	ASSERT_EQ(0, pin(0, 0));
 	ASSERT_EQ(0, set_fifo(0, TEST_PRIORITY));
 	ASSERT_GT(task_start(&self->reader, &self->slots[CPU_SETSIZE], read_on), 0);
@@ -161,7 +164,8 @@ FIXTURE_SETUP(callers)
 	for (int i = 0; i < nr && variant->busy; i++) {
 		/*
 		 * Hotplug threads of CPUs that go or come have a fair policy, natively
-		 * too: only CPUs that stay have a real-time task.
+		 * too, and would not run beside a busy real-time task: only CPUs that
+		 * stay have a real-time task.
 		 */
 		if (variant->ail == BUSY_FIFO && (self->cpus & CPU(i)))
 			continue;
@@ -191,7 +195,7 @@ FIXTURE_TEARDOWN(callers)
 	unpin(0);
 }
 
-/* Natively a request is made for one CPU after the other. */
+/* Takes @cpus offline or online: with Bolt in one request, natively one CPU after the other. */
 static int ask_for(const struct want *want, cpus_t cpus, bool bolt)
 {
 	int err = 0;
@@ -207,7 +211,7 @@ static int ask_for(const struct want *want, cpus_t cpus, bool bolt)
 	return err;
 }
 
-/* Has the kernel send @signal to the caller itself after @ns. */
+/* Has the kernel send @signal to the task that calls this function, after @ns ns. */
 static int strike(int signal, long long ns)
 {
 	struct sigevent event = { .sigev_notify = SIGEV_SIGNAL, .sigev_signo = signal };
@@ -245,7 +249,7 @@ static void turn_idle(pid_t pid, long long ns)
 		abort();
 }
 
-/* The task that asks; @round of rounds() says how far it gets undisturbed. */
+/* What the task that asks does. The later @round is, the longer the request runs undisturbed. */
 static void ask(enum ail ail, const struct want *want, cpus_t cpus, bool bolt,
 		long long usual, int round)
 {
@@ -257,7 +261,7 @@ static void ask(enum ail ail, const struct want *want, cpus_t cpus, bool bolt,
 	case NOTHING:
 	case TURNED_IDLE:
 	case BUSY_FIFO:
-		/* The caller goes before the busy tasks, if there are any. */
+		/* The caller runs before the busy tasks, if there are any. */
 		err = err ?: set_fifo(0, CALLER_PRIORITY);
 		break;
 	case IDLE_POLICY:
@@ -265,7 +269,7 @@ static void ask(enum ail ail, const struct want *want, cpus_t cpus, bool bolt,
 		break;
 	case THROTTLED:
 		err = err ?: put(GROUP "/cgroup.procs", "0");
-		/* The rest of the quota is used up in the middle of the request. */
+		/* Uses up most of the quota, so that the rest ends in the middle of the request. */
 		until = clock_ns(CLOCK_THREAD_CPUTIME_ID) +
 			QUOTA * 10LL * (90 + 2 * round);
 		while (clock_ns(CLOCK_THREAD_CPUTIME_ID) < until)
@@ -280,22 +284,22 @@ static void ask(enum ail ail, const struct want *want, cpus_t cpus, bool bolt,
 	__atomic_store_n(&shared->begin, now_ns(), __ATOMIC_SEQ_CST);
 	shared->err = err ?: ask_for(want, cpus, bolt);
 	shared->end = now_ns();
-	/* The signal may be late. */
+	/* The signal may come only after the request. */
 	if (ail == STOPPED || ail == KILLED)
 		pause();
 	_exit(0);
 }
 
 /*
- * Measures rounds() requests: how long all of them took, until a reader saw what they
- * did, as the caller itself may have to wait for its next quota; the longest wait
- * of a reader.
+ * How long all requests took in sum, and the longest wait of a reader, in ns. A request
+ * ends when a reader sees the CPUs as wanted, because the caller itself may have to wait
+ * for its next quota.
  */
 struct times {
 	long long took, held;
 };
 
-/* Makes rounds() requests, by tasks whose trouble is @ail, natively or with Bolt. */
+/* Makes rounds_of(@ail) requests, by tasks whose trouble is @ail, natively or with Bolt. */
 static void measure(struct __test_metadata *_metadata, enum ail ail,
 		    const struct want *want, cpus_t cpus, bool bolt,
 		    long long usual, struct times *times)
@@ -335,11 +339,12 @@ static void measure(struct __test_metadata *_metadata, enum ail ail,
 			turn_idle(pid, middle(usual, round));
 		ASSERT_EQ(pid, waitpid(pid, &status, WUNTRACED));
 		end = shared->end ?: now_ns();
-		/* A reader that has waited for the lock has it by now. */
+		/* After this wait a reader that has waited for the lock has taken it. */
 		wait_ms(2);
 		/*
 		 * Natively a caller that is killed does not get to all CPUs of the
-		 * request.
+		 * request. No reader sees such a request done, and the request ends with
+		 * its caller.
 		 */
 		if (shared->done && ail != NOTHING)
 			end = shared->done;
@@ -416,8 +421,9 @@ TEST_F_TIMEOUT(callers, request_is_not_held, 3600)
 		       wants[i].name, times[0].took / nr / 1000, times[0].held / 1000,
 		       times[1].took / nr / 1000, times[1].held / 1000);
 		/*
-		 * Bolt holds the lock for the whole batch. Natively the lock is
-		 * released after each CPU.
+		 * Bolt holds the lock for the whole batch, but natively the lock is
+		 * released after each CPU. So a reader may wait for as long as a native
+		 * batch takes.
 		 */
 		if (wants[i].batch)
 			times[0].held = times[0].took / nr;
@@ -425,8 +431,8 @@ TEST_F_TIMEOUT(callers, request_is_not_held, 3600)
 			compare(_metadata, &times[0], &times[1]);
 	}
 	/*
-	 * Beside busy tasks, a single request depends on chance, the sum of all
-	 * much less.
+	 * Beside busy tasks, the time of one kind of request depends on chance. The sum
+	 * over all kinds depends on chance much less.
 	 */
 	if (variant->busy)
 		compare(_metadata, &all[0], &all[1]);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Many pairs, native and Bolt in turn, with settling at different moments:
- * nothing may leak and everything must come back. BOLT_PAIRS=N sets how many.
+ * Takes a CPU offline and back online again and again, with Bolt in each second pair, and
+ * settles the CPU at different moments: no memory may leak, and all files in sysfs must
+ * come back. BOLT_PAIRS=N sets how many pairs.
  */
 #include "bolt.h"
 #include "env.h"
@@ -13,10 +14,10 @@
 #define WARMUP 16
 
 /*
- * A leak grows all the time; caches that fill, workers that come and go, and names
- * of files that were looked up do not. So memory is measured after each part of the
- * pairs, and the least that a part has added counts. In kB: how many pages, and how
- * much slab memory, may be left over.
+ * A leak grows all the time; caches that fill, workers that come and go, and names of
+ * files that were looked up do not. So memory is measured after each part of the pairs,
+ * and the least that a part has added counts. In kB: how much memory of slabs, of per-CPU
+ * data and of kernel stacks may be left over.
  */
 #define PARTS 4
 #define SLAB_SLACK 48
@@ -29,8 +30,8 @@ struct memory {
 };
 
 /*
- * Returns how many more objects are a leak: one for each eight pairs, with one more
- * worker allowed.
+ * Returns how many objects a cache may gain in @pairs pairs: half of what a leak of one
+ * object in eight pairs adds, and the objects of one more worker.
  */
 static long too_many(int pairs)
 {
@@ -59,8 +60,8 @@ static void measure(struct memory *now)
 	 */
 	wait_ms(6000);
 	/*
-	 * Objects that were looked up, or had a reference, are freed later than the
-	 * others.
+	 * Objects that were looked up, or had a reference, are freed later than other
+	 * objects, so the caches are dropped three times.
 	 */
 	for (int i = 0; i < 3; i++) {
 		put("/proc/sys/vm/drop_caches", "3");
@@ -72,7 +73,10 @@ static void measure(struct memory *now)
 	now->kernel_stack = kb_of("KernelStack:");
 }
 
-/* The least that a part of the pairs has added to a cache, or to all slabs. */
+/*
+ * The least that a part of the pairs has added: objects to @cache, or kB to all slabs if
+ * @cache is NULL.
+ */
 static long least_added(const struct memory *after, const char *cache)
 {
 	long least = LONG_MAX;
@@ -99,8 +103,8 @@ static int pair(int i)
 	if (err)
 		return err;
 	/*
-	 * Of eight pairs, one settles the CPU, one disables Bolt while it is
-	 * parked, six do neither.
+	 * Of eight pairs, one settles the CPU, one disables Bolt while the CPU is parked,
+	 * six do neither.
 	 */
 	if (i % 8 == 3)
 		err = settle_all();

@@ -36,7 +36,7 @@ static void add(struct counters *counters, const char *file, const char *row,
 	counters->at[counters->n++].value = value;
 }
 
-/* Reads a table with CPUs as columns. The first line has the CPUs that are shown. */
+/* Reads a table with CPUs as columns. The first line names the CPUs of the columns. */
 static void read_table(struct counters *counters, const char *path)
 {
 	static char line[65536], columns[CPU_SETSIZE][16];
@@ -64,7 +64,7 @@ static void read_table(struct counters *counters, const char *path)
 	fclose(file);
 }
 
-/* Reads lines that have a name and numbers. */
+/* Reads lines of a name and numbers; the name begins with one of @names. */
 static void read_lines(struct counters *counters, const char *path,
 		       const char * const *names)
 {
@@ -124,8 +124,8 @@ static int find(const struct counters *counters, const char *name, int from)
 }
 
 /*
- * Does work that all kinds of counters count, on the CPU that goes while it is
- * online.
+ * Does work that all kinds of counters count. The test binds this task to VICTIM while
+ * VICTIM is online.
  */
 static void work(struct slot *slot)
 {
@@ -196,7 +196,7 @@ static bool is_known(const char *name)
 	return backwards->n && find(backwards, name, 0) >= 0;
 }
 
-/* Compares with the last reading, and keeps this one. */
+/* Reads all counters. Returns how many have gone backwards since the last reading; natively 0. */
 static int step(struct __test_metadata *_metadata, bool native, const char *when)
 {
 	struct counters *other;
@@ -273,14 +273,14 @@ TEST_F_TIMEOUT(counters, never_go_backwards, 600)
 		cycle(_metadata, &self->crew, true, false);
 	for (int i = 0; i < backwards->n; i++)
 		TH_LOG("goes backwards natively: %s", backwards->at[i].name);
-	/* Without these, the comparison would leave out the counters that it is for. */
+	/* If page faults went backwards natively, the comparison would leave out too much. */
 	ASSERT_EQ(-1, backwards->n ? find(backwards, "/proc/vmstat pgfault 0", 0) : -1);
 	ASSERT_EQ(0, enable(true));
 	for (int round = 0; round < rounds; round++)
 		EXPECT_EQ(0, cycle(_metadata, &self->crew, false, round % 2));
 }
 
-/* Shared memory: each CPU counts, and the counts are summed when a task reads them. */
+/* Each CPU counts pages of shared memory, and statfs() sums the counts of all CPUs. */
 TEST_F_TIMEOUT(counters, sums_are_exact, 600)
 {
 	char *map;
@@ -317,14 +317,14 @@ TEST_F_TIMEOUT(counters, sums_are_exact, 600)
 }
 
 /*
- * For each event, whether counting goes on and how reading ends is compared, and
- * not the count.
+ * For each event the test compares whether counting goes on and how read() ends, but not
+ * the count.
  */
 struct event {
 	const char *name;
 	unsigned int type;
 	unsigned long long config;
-	bool task;		/* whether the event is of the child, or of the CPU */
+	bool task;		/* true: an event of the child; false: of the CPU */
 };
 
 static const struct event kinds[] = {
@@ -371,7 +371,7 @@ static bool life(struct crew *crew, const struct event *kind,
 	fine = task_lives(task, 5, 5000);
 	note(text, size, "online", fd, &last);
 	fine &= !set_online(VICTIM, false);
-	/* The event may have counted until now. */
+	/* The event may have counted until the CPU went: see forgive(). */
 	note(text, size, kind->task ? "going" : "", fd, &last);
 	fine &= task_lives(task, 5, 5000);
 	note(text, size, "offline", fd, &last);
@@ -385,8 +385,8 @@ static bool life(struct crew *crew, const struct event *kind,
 }
 
 /*
- * Two events may or may not have gone on counting, so only how reading ended is
- * compared.
+ * Right after the CPU has gone or come, an event may or may not have counted more. So the
+ * comparison of these readings is only of how read() ended.
  */
 static void forgive(char *text)
 {

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The CPUs that can come and go, and hotplug states whose callbacks fail for these. */
+/*
+ * The CPUs that can come and go, and callbacks of hotplug states that a test makes fail
+ * for these CPUs.
+ */
 #ifndef SELFTESTS_BOLT_CPUS_H
 #define SELFTESTS_BOLT_CPUS_H
 
@@ -20,7 +23,7 @@ static inline int cpus_movable(int cpus[CPUS_MAX])
 	return n;
 }
 
-/* Makes the next callback of @state fail for @cpu; with -1, no callback fails. */
+/* Makes the next callback of @state fail for @cpu; with @state -1, no callback fails. */
 static inline int hp_fail(int cpu, int state)
 {
 	char path[128], text[16];
@@ -30,7 +33,7 @@ static inline int hp_fail(int cpu, int state)
 	return put(path, text);
 }
 
-/* Whether what hp_fail() asked for has not happened yet. */
+/* Whether the failure that hp_fail() asked for has not happened yet. */
 static inline bool hp_failing(int cpu)
 {
 	char path[128];
@@ -40,8 +43,9 @@ static inline bool hp_failing(int cpu)
 }
 
 /*
- * Does what start_over() does for all CPUs, and has no callback fail. After a write to its
- * hotplug/target, cpuN/online of a CPU still says 1, natively too.
+ * Does what start_over() does, for all CPUs, and makes no callback fail. hotplug/target
+ * is written too, because a CPU that a write to that file took offline still has 1 in
+ * cpuN/online, natively too.
  */
 static inline int start_over_all(void)
 {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What a request does to the tasks of a cpuset: affinities follow the CPUs, and
- * memory policies, which need the mmap lock of each task, are left alone. The
- * effective masks of cpusets with no CPUs or nodes of their own are those of
- * their parent at any time.
+ * What a request does to the tasks of a cpuset: affinities change with the CPUs of the
+ * cpuset; memory policies, whose change needs the mmap lock of each task, are left alone.
+ * The effective masks of cpusets with no CPUs or nodes of their own are those of their
+ * parent at any time.
  */
 #define _GNU_SOURCE
 #include <limits.h>
@@ -148,9 +148,9 @@ FIXTURE_TEARDOWN(cpusets)
 }
 
 /*
- * Moves the controller between the versions of control groups. That is possible
- * when the version that has the controller has no groups left; groups exist for a
- * while after rmdir().
+ * Moves the cpuset controller to the version of control groups that is mounted at @root.
+ * The kernel allows the move when the other version has no groups left; groups exist for
+ * a while after rmdir().
  */
 static bool have(struct crew *crew, const char *root)
 {
@@ -176,7 +176,7 @@ static bool have(struct crew *crew, const char *root)
 	return true;
 }
 
-/* Starts a task in @group, or in none; NULL if that does not work. */
+/* Starts a task in @group, or in no group. Returns NULL if that fails. */
 static struct task *start(struct crew *crew, const char *group,
 			  void (*run)(struct slot *slot), long value)
 {
@@ -200,10 +200,10 @@ static struct task *start(struct crew *crew, const char *group,
 }
 
 /*
- * How long VICTIM takes to go and to come, in ns; -1: it did not. Returns the shortest
- * time of several cycles: what this test has hold up a request holds up each cycle,
- * while a native request waits for a grace period that is sometimes longer and
- * sometimes shorter.
+ * Returns how long VICTIM takes to go and to come, in ns, or -1 if VICTIM did not. The
+ * result is the shortest time of several cycles: the tasks of this test would hold up
+ * each cycle, while a grace period, for which a native request waits, is sometimes longer
+ * and sometimes shorter.
  */
 static long long cycle_ns(void)
 {
@@ -225,8 +225,8 @@ static long long cycle_ns(void)
 }
 
 /*
- * Does what cycle_ns() does, with @n tasks that run @run, in a group without CPUs
- * or nodes of its own.
+ * Does what cycle_ns() does, beside @n tasks that run @run, in @group, or in no group if
+ * @group is NULL.
  */
 static long long crew_ns(struct crew *crew, const char *group, int n,
 			 void (*run)(struct slot *slot), long value)
@@ -277,7 +277,7 @@ TEST_F_TIMEOUT(cpusets, mmap_locks, 300)
 	}
 }
 
-/* However many mappings a task has, they do not hold up a request. */
+/* The mappings of a task do not hold up a request, however many there are. */
 TEST_F_TIMEOUT(cpusets, mappings, 300)
 {
 	if (!make_groups(&self->crew))

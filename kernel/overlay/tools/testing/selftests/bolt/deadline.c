@@ -89,7 +89,7 @@ static int room(struct crew *crew)
 	return n;
 }
 
-/* One offline request with @n tasks of @percent each, and back. */
+/* Takes VICTIM offline and back online beside @n tasks of @percent each. */
 static int request(struct crew *crew, int n, int percent, bool *live)
 {
 	int err = 0;
@@ -161,7 +161,7 @@ TEST_F_TIMEOUT(deadline, bandwidth_is_counted_as_natively, 600)
 	EXPECT_EQ(native[2], room(&self->crew));
 }
 
-/* Compares the same after many cycles, during which tasks have promises. */
+/* Compares how many tasks are admitted after several cycles during which tasks have promises. */
 TEST_F_TIMEOUT(deadline, promises_outlive_cycles, 600)
 {
 	int native;
@@ -182,7 +182,7 @@ TEST_F_TIMEOUT(deadline, promises_outlive_cycles, 600)
 	EXPECT_EQ(native, room(&self->crew));
 }
 
-/* Which CPUs the domains of each CPU have, if the kernel says so. */
+/* Which CPUs the domains of each CPU have, if the kernel has /proc/schedstat. */
 static void spans(char *text, size_t size)
 {
 	FILE *file = fopen("/proc/schedstat", "r");
@@ -203,8 +203,8 @@ static void spans(char *text, size_t size)
 }
 
 /*
- * A request for all CPUs of @list is refused for the first CPU, when all have left
- * the scheduler.
+ * The kernel refuses a request for all CPUs of @list at its first CPU, when all CPUs of
+ * @list have already left the scheduler.
  */
 static void refused(struct __test_metadata *_metadata, struct crew *crew, const char *list)
 {
@@ -216,17 +216,23 @@ static void refused(struct __test_metadata *_metadata, struct crew *crew, const 
 	ASSERT_EQ(0, put(BOLT_DIR "offline", list));
 	stay = sysconf(_SC_NPROCESSORS_ONLN);
 	ASSERT_EQ(0, put(BOLT_DIR "online", list));
-	/* There are more tasks, of 95 per cent each, than the CPUs that would stay can hold. */
+	/*
+	 * One task of 80 per cent more than the CPUs that would stay can hold, at 95 per
+	 * cent each.
+	 */
 	tasks = 95 * stay / 80 + 1;
-	/* But all CPUs together can hold them, with 5 per cent for fair tasks. */
+	/*
+	 * All CPUs together can hold the tasks, at 90 per cent each: 5 per cent are for
+	 * fair tasks.
+	 */
 	if (tasks > TASKS_MAX || 80 * tasks > 90 * nr)
-		SKIP(return, "needs another machine");
+		SKIP(return, "needs nodes of other sizes");
 	while (crew->n < tasks)
 		ASSERT_EQ(0, start(crew, 80));
 	EXPECT_EQ(-EBUSY, put(BOLT_DIR "offline", list))
 		TH_LOG("%s", list);
 	kill_all(crew);
-	/* Domains are built anew, natively and then in a batch. */
+	/* The kernel builds domains anew, natively and then in a batch. */
 	ASSERT_EQ(0, enable(false));
 	ASSERT_EQ(0, set_online(VICTIM, false));
 	ASSERT_EQ(0, set_online(VICTIM, true));
@@ -249,7 +255,10 @@ TEST_F_TIMEOUT(deadline, refused_node_keeps_its_place, 600)
 	refused(_metadata, &self->crew, node);
 }
 
-/* The CPU that has failed makes the masks when no other node has an active CPU left. */
+/*
+ * The CPU that fails makes the masks of nodes while no other node of the request has an
+ * active CPU.
+ */
 TEST_F_TIMEOUT(deadline, refused_nodes_keep_their_places, 600)
 {
 	char list[1024] = "", path[64], node[256];

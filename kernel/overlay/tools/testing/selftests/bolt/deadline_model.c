@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Which offline requests SCHED_DEADLINE refuses is a rule: in each root domain
- * that a request takes CPUs from, what has been promised to its tasks and to the
- * servers of the CPUs that stay must fit into what these CPUs can give. The rule
- * is computed here from what the test has done and what user space can read, and
- * must be what the kernel answers, after whatever makes the kernel count anew or
- * forget. BOLT_CASES=N sets how many random cases there are, BOLT_SEED=N repeats
- * a run; the seed is printed.
+ * A rule says which offline requests SCHED_DEADLINE refuses: in each root domain that a
+ * request takes CPUs from, what has been promised to its tasks and to the servers of the
+ * CPUs that stay must fit into what these CPUs can give. The test applies the rule to
+ * what it has done and what user space can read, and the kernel must give the same
+ * answer, whatever has made the kernel count promises anew or forget promises.
+ * BOLT_CASES=N sets how many random cases there are, BOLT_SEED=N repeats a run; the seed
+ * is printed.
  */
 #define _GNU_SOURCE
 #include <sys/mount.h>
@@ -31,7 +31,10 @@
 #define PERIOD_NS 20000000ULL
 #define PATIENCE_MS 5000
 
-/* A share of a CPU, as the scheduler counts it. */
+/*
+ * To the scheduler, a whole CPU is a share of 1 << WHOLE_BITS, and has a capacity of
+ * 1 << CAPACITY_BITS.
+ */
 #define WHOLE_BITS 20
 #define CAPACITY_BITS 10
 
@@ -125,7 +128,7 @@ static int group_put(int group, const char *file, const char *text)
 	return put(path, text);
 }
 
-/* Reads the limit, at which the kernel counts all promises anew. */
+/* Reads the limit. This read makes the kernel count all promises anew. */
 static void look_limit(struct model *m)
 {
 	long long runtime = number(RT_RUNTIME, 0);
@@ -134,7 +137,10 @@ static void look_limit(struct model *m)
 	m->limit = share_of(runtime, number(RT_PERIOD, 0));
 }
 
-/* Reads which CPUs are in which domain, but not the limit. */
+/*
+ * Reads which CPUs are in which domain, but not the limit, so that the kernel counts
+ * nothing anew.
+ */
 static void look(struct model *m)
 {
 	char path[128], text[64];
@@ -214,7 +220,7 @@ static bool may_go(struct model *m, cpus_t up, cpus_t down)
 			continue;
 		weigh(m, d, down, &promised, &room);
 		ok &= promised <= room;
-		/* So near the limit that one server more or less decides. */
+		/* So near the limit that the servers of the CPUs that go decide. */
 		if (promised + share_of(cpus_count(down) * 50, 1000) > room &&
 		    promised < room + share_of(cpus_count(down) * 50, 1000))
 			m->tight++;
@@ -261,7 +267,7 @@ static void rest(struct slot *slot)
 		pause();
 }
 
-/* Starts a deadline task in @group with so much of a CPU: 0, or why that failed. */
+/* Starts a deadline task in @group with @permille of a CPU. Returns 0 or -errno. */
 static int member_start(struct model *m, int group, int permille)
 {
 	struct slot *slot = &m->slots[m->started++ % SLOTS];
@@ -393,9 +399,9 @@ static cpus_t some_of(struct model *m, cpus_t set)
 }
 
 /*
- * Makes the group a partition, or none. The CPUs are chosen while the group is no
- * partition, and are online: other orders make 6.12 warn of its own counts
- * (nr_subparts) and of partitions that overlap, without Bolt too.
+ * Makes a group a partition, or makes a partition a plain group. The CPUs are chosen
+ * while the group is no partition, and are online: other orders make Linux 6.12 warn of
+ * its own counts (nr_subparts) and of partitions that overlap, without Bolt too.
  */
 static void do_group(struct model *m)
 {
@@ -457,8 +463,8 @@ static void (* const actions[])(struct model *m) = {
 };
 
 /*
- * Makes one CPU of @set fail in a state below the one that checks the promises.
- * False: that is not possible.
+ * Makes one CPU of @set fail in a state below the one that checks the promises. Returns
+ * false if that is not possible.
  */
 static bool break_one(struct model *m, cpus_t set, int *cpu)
 {
@@ -476,9 +482,9 @@ static bool break_one(struct model *m, cpus_t set, int *cpu)
 }
 
 /*
- * The last CPU of a partition, or the last one outside, is asked to go only if the
- * request will be refused: when a partition has no CPU left, 6.12 warns of
- * nr_subparts, without Bolt too.
+ * Leaves out one CPU of a domain that would have no CPU left, unless the request will be
+ * refused: when a partition has no CPU left, Linux 6.12 warns of nr_subparts, without
+ * Bolt too.
  */
 static cpus_t leave_some(const struct model *m, cpus_t down)
 {
@@ -524,8 +530,8 @@ static void one_case(struct __test_metadata *_metadata, struct model *m, int nr)
 	if (way == BY_FILE)
 		set &= -set;
 	/*
-	 * A group whose partition is not valid now may have a valid one when its
-	 * CPUs have come.
+	 * A group whose partition is not valid now may have a valid partition when its
+	 * CPUs have come. So with such a group no request brings CPUs.
 	 */
 	for (int g = 0; g < GROUPS && way == BY_SET; g++)
 		if (m->groups && m->of_group[g] == TOP)
@@ -664,7 +670,7 @@ TEST_F_TIMEOUT(deadline_model, nobody_changes_it_by_reading, 600)
 		look(m);
 		EXPECT_FALSE(may_go(m, 0, down));
 		EXPECT_EQ(-EBUSY, ask_by_list(OFFLINE_THEM, down))
-			TH_LOG("%s", read ? "read before" : "not read");
+			TH_LOG("%s", read ? "limit read" : "limit not read");
 		ask_by_list(ONLINE_THEM, down);
 		members_end(m);
 	}

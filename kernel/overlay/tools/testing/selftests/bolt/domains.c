@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Cpusets, affinities and the choice of a CPU are what they are natively, at
- * every return of a request, though the scheduler's domains are rebuilt later.
+ * When a request returns, cpusets, affinities and the choice of a CPU for a task are as
+ * natively, though the scheduler's domains may be rebuilt later.
  */
 #define _GNU_SOURCE
 #include <ctype.h>
@@ -117,7 +117,7 @@ FIXTURE_TEARDOWN(domains)
 	EXPECT_EQ(0, start_over());
 }
 
-/* Whether a rebuild is pending: 1 or 0, -1 if that cannot be known here. */
+/* Whether a rebuild of domains is pending: 1 or 0, or -1 if the kernel does not tell. */
 static int put_off(void)
 {
 	char text[4096], *at;
@@ -138,8 +138,8 @@ static int put_active(const char *what)
 }
 
 /*
- * Takes VICTIM offline with Bolt, so that a rebuild is pending. False: not possible
- * here.
+ * Takes VICTIM offline with Bolt. Returns whether a rebuild of domains is pending then,
+ * as it should be unless the kernel rebuilds domains at once.
  */
 static bool park(struct __test_metadata *_metadata)
 {
@@ -149,8 +149,9 @@ static bool park(struct __test_metadata *_metadata)
 }
 
 /*
- * Waits until version 2 has the controller. That is when version 1 is unmounted and
- * its groups, which exist for a while after rmdir(), are gone.
+ * Waits until version 2 of control groups has the cpuset controller. Before that, version
+ * 1 must be unmounted and its groups, which exist for a while after rmdir(), must be
+ * gone.
  */
 static int have_v2(void)
 {
@@ -166,8 +167,8 @@ static int have_v2(void)
 }
 
 /*
- * Makes groups with a sleeping task each, and a pinned task outside. Returns 0, or
- * why that failed.
+ * Makes groups with a sleeping task each, and a pinned task outside. Returns NULL, or why
+ * that failed.
  */
 static const char *make_groups(struct __test_metadata *_metadata,
 			       struct world *world, const char *root)
@@ -222,8 +223,8 @@ static void drop_all(struct world *world)
 }
 
 /*
- * Whether the root domain of a group has only CPUs of the group. Only then may a
- * task of the group be a deadline task.
+ * Makes a task of a group a deadline task, which the kernel allows only if the root
+ * domain of the group has only CPUs of the group. Returns 0 or the error.
  */
 static int probe(const char *root, int group)
 {
@@ -272,7 +273,7 @@ static void add_affinity(struct tree *tree, const char *who, const char *pid)
 
 /*
  * Adds all kernel threads, except workers of workqueues, which come and go, and the
- * control thread, which does not exist natively.
+ * control task, which does not exist natively.
  */
 static void add_kthreads(struct tree *tree)
 {
@@ -330,8 +331,8 @@ struct seen {
 };
 
 /*
- * In version 1 a worker moves tasks out of a cpuset that has become empty, natively
- * too.
+ * How long to wait for workers: in version 1 a worker moves tasks out of a cpuset that
+ * has become empty, natively too.
  */
 #define WORKERS_MS 100
 
@@ -500,11 +501,11 @@ TEST_F_TIMEOUT(domains, partition_is_sync, 120)
 	EXPECT_EQ(0, put_in(V2, 1, "cpuset.cpus.partition", "member"));
 }
 
-/* With "STATE critical" for sched:active the rebuild is not deferred. */
+/* After "STATE critical" for sched:active, the rebuild of domains is not deferred. */
 TEST_F_TIMEOUT(domains, critical_is_sync, 120)
 {
 	if (!park(_metadata))
-		SKIP(return, "domains are rebuilt at once here");
+		SKIP(return, "this kernel rebuilds domains at once");
 	EXPECT_EQ(0, set_online(VICTIM, true));
 	EXPECT_EQ(0, put_active("critical"));
 	EXPECT_FALSE(park(_metadata));
@@ -513,7 +514,10 @@ TEST_F_TIMEOUT(domains, critical_is_sync, 120)
 	EXPECT_TRUE(park(_metadata));
 }
 
-/* A CPU whose bandwidth is reserved cannot go; a CPU with free bandwidth may. */
+/*
+ * Reserves all bandwidth for deadline tasks, tries to take VICTIM offline, and returns
+ * the error.
+ */
 static int full_offline(struct __test_metadata *_metadata)
 {
 	pid_t full[MAX_CPUS * 2];
@@ -555,7 +559,10 @@ TEST_F_TIMEOUT(domains, deadline_is_sync, 120)
 	EXPECT_NE(0, put_off());
 }
 
-/* A task that may run on all CPUs that are left is admitted as a deadline task. */
+/*
+ * A task that may run on all CPUs but VICTIM is admitted as a deadline task while VICTIM
+ * is offline.
+ */
 static int admit(struct __test_metadata *_metadata)
 {
 	cpu_set_t set;
@@ -590,9 +597,9 @@ TEST_F_TIMEOUT(domains, deadline_admission, 120)
 #define TASK "bolt-placed"
 
 /*
- * How often each CPU was chosen when a task woke up or started, before the load
- * balancer moved the task; and how often the CPU that was chosen could not be used,
- * so that the first CPU was.
+ * How often each CPU was chosen when a task woke up or started, before the load balancer
+ * moved the task; and how often the CPU that was chosen could not be used, so that
+ * select_fallback_rq() chose another CPU.
  */
 struct placed {
 	int woken[MAX_CPUS];
@@ -649,8 +656,8 @@ static void count_trace(struct placed *placed)
 }
 
 /*
- * There are more such tasks than CPUs, but not enough to keep all CPUs busy. So
- * some tasks find their last CPU busy when they wake up, and another CPU idle.
+ * More tasks run this function than there are CPUs, but not enough to keep all CPUs busy.
+ * So some tasks find their last CPU busy when they wake up, and another CPU idle.
  */
 static void worker(int nr)
 {
@@ -677,7 +684,7 @@ static void place(struct __test_metadata *_metadata, struct placed *placed,
 		children[i] = fork();
 		if (children[i])
 			continue;
-		/* All tasks sleep on the CPU that goes, and are woken at once. */
+		/* All tasks sleep on the CPU that goes, and are woken at the same time. */
 		prctl(PR_SET_NAME, TASK);
 		pin(0, VICTIM);
 		close(go[1]);
@@ -730,7 +737,7 @@ static void print_placed(const char *who, const struct placed *placed)
 {
 	const int *woken = placed->woken, *forked = placed->forked;
 
-	ksft_print_msg("%s: woken on %d %d %d %d, started on %d %d %d %d, not where wanted %d\n",
+	ksft_print_msg("%s: woken on %d %d %d %d, started on %d %d %d %d, fallbacks %d\n",
 		       who, woken[0], woken[1], woken[2], woken[3],
 		       forked[0], forked[1], forked[2], forked[3],
 		       placed->fallback);
@@ -743,8 +750,8 @@ TEST_F_TIMEOUT(domains, placement, 240)
 	if (!trace(true))
 		SKIP(return, "no events of the scheduler, or no function tracer");
 	/*
-	 * Rounds alternate, because the result of one round depends on where its
-	 * tasks began.
+	 * Native rounds alternate with rounds of Bolt, because the result of one round
+	 * depends on where its tasks began.
 	 */
 	for (int i = 0; i < PLACINGS; i++) {
 		ASSERT_EQ(0, enable(false));
@@ -775,7 +782,7 @@ TEST_F_TIMEOUT(domains, pending_ends, 120)
 	char text[256];
 
 	if (!park(_metadata))
-		SKIP(return, "domains are rebuilt at once here");
+		SKIP(return, "this kernel rebuilds domains at once");
 	EXPECT_EQ(0, get(BOLT_DIR "parked", text, sizeof(text)));
 	EXPECT_STREQ("1", text);
 	EXPECT_EQ(0, settle_all());

@@ -32,7 +32,7 @@ static inline size_t draw_nonsense(unsigned int *seed, char *text, size_t size)
 	};
 	size_t len = 0, n = 1 + draw(seed, 6);
 
-	/* One in sixteen is about a page long. */
+	/* One text in sixteen fills almost all of @size. */
 	if (!draw(seed, 16))
 		n = size;
 	while (n-- && len + 32 < size) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Numbers that the environment sets: how often, for how long, from which seed. */
+/* Numbers that a test takes from the environment: counts, times and seeds of random numbers. */
 #ifndef SELFTESTS_BOLT_ENV_H
 #define SELFTESTS_BOLT_ENV_H
 
@@ -11,8 +11,8 @@
 #include "../kselftest.h"
 
 /*
- * Returns the value of @name, or @usual if it is not set. Ends the test if it is no
- * number.
+ * Returns the value of @name, or @usual if it is not set. Ends the test if the value is
+ * no number.
  */
 static inline unsigned long long env_number(const char *name, unsigned long long usual)
 {
@@ -30,8 +30,8 @@ static inline unsigned long long env_number(const char *name, unsigned long long
 }
 
 /*
- * Returns a seed from the environment, or else from the clock, and prints it. Never
- * 0.
+ * Returns a seed from the environment, or else from the clock, and prints the seed, which
+ * is never 0.
  */
 static inline unsigned long long env_seed(void)
 {

@@ -8,8 +8,8 @@
 #define TEXT_MAX 256
 
 /*
- * Reads the last line without the number of its batch. Returns how many lines there
- * are.
+ * Reads the last line: the number of its batch, and the text after that number. Returns
+ * how many lines there are, or -1.
  */
 static inline int last_error(char last[TEXT_MAX], unsigned long *batch)
 {
@@ -23,7 +23,7 @@ static inline int last_error(char last[TEXT_MAX], unsigned long *batch)
 		next = strchrnul(line, '\n');
 		if (*next)
 			*next++ = '\0';
-		/* The number must be decimal, without leading zeros or signs. */
+		/* Each line begins with the number of its batch. */
 		if (sscanf(line, "batch=%lu %n", batch, &used) != 1)
 			return -1;
 		snprintf(last, TEXT_MAX, "%s", line + used);

@@ -47,7 +47,7 @@ static inline void facts_add(struct facts *facts, const char *format, ...)
 	facts->len += n < 0 ? 0 : (size_t)n < room ? (size_t)n : room - 1;
 }
 
-/* Whether this is a kernel thread whose affinity follows the CPUs that are online. */
+/* Whether a kernel thread of this name has an affinity that changes with the online CPUs. */
 static inline bool thread_follows(const char *name)
 {
 	static const char *const names[] = {
@@ -80,7 +80,7 @@ static inline void facts_add_threads(struct facts *facts)
 	globfree(&found);
 }
 
-/* Adds the threshold of each zone and CPU, by which its counters may be off. */
+/* Adds for each zone and CPU how far the CPU's counters may be off, and the size of its batches. */
 static inline void facts_add_thresholds(struct facts *facts)
 {
 	FILE *file = fopen("/proc/zoneinfo", "r");

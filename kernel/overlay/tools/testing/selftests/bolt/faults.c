@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * A request that fails, at every hotplug state that can fail, in both
- * directions: it ends as natively, to the last file and uevent, and the next
- * one works. For the first and the last CPU only every third state is tried,
- * unless BOLT_FAULTS is set.
+ * Offline and online requests fail, at every hotplug state that can fail. Each failed
+ * request ends as natively, to the last file and uevent, and the next request works. For
+ * the first and the last CPU the test tries only every third state, unless BOLT_FAULTS is
+ * set.
  */
 #define _GNU_SOURCE
 #include <sys/stat.h>
@@ -19,8 +19,8 @@
 
 /* All that can be seen after a request. */
 struct outcome {
-	int armed;		/* whether the state can fail, or why not */
-	bool met;		/* whether the request has passed the state */
+	int armed;		/* 0: the state can fail; else why not */
+	bool met;		/* whether the failure has happened */
 	int err;
 	bool online;
 	char effective[2][TEXT_MAX];
@@ -83,8 +83,8 @@ struct bench {
 
 /* Which requests a test tries. */
 struct plan {
-	int which;		/* of three: the first, middle or last CPU */
-	int step;		/* try every so many states */
+	int which;		/* 0, 1 or 2: the first, middle or last CPU */
+	int step;		/* 1: every state fails; 3: every third state */
 };
 
 FIXTURE(faults) {
@@ -148,8 +148,9 @@ static void compare(struct __test_metadata *_metadata, const char *name,
 
 #ifdef __aarch64__
 	/*
-	 * Natively a CPU enters the maps of shared caches when it starts, and stays there
-	 * if its bring-up fails later. With Bolt a parked CPU enters them when it is up.
+	 * Natively a CPU enters the maps of shared caches when it starts, and stays in
+	 * the maps if its bring-up fails later. With Bolt a parked CPU enters the maps
+	 * only when the CPU is up. So the test does not compare these maps.
 	 */
 	if (native->err && !native->online) {
 		tree_drop(&native->tree, "/shared_cpu_");
@@ -178,7 +179,7 @@ static void compare(struct __test_metadata *_metadata, const char *name,
 		TH_LOG("%s: differs at %s", name, line);
 }
 
-/* Checks the parts of an outcome that exist only with Bolt. */
+/* Checks the outcome of a request with Bolt without regard to the native outcome. */
 static void check(struct __test_metadata *_metadata, const char *name, int cpu,
 		  enum from from, const struct outcome *out)
 {
@@ -195,8 +196,8 @@ static void check(struct __test_metadata *_metadata, const char *name, int cpu,
 	}
 	snprintf(text, sizeof(text), "%d", cpu);
 	/*
-	 * If the CPU was settled, and no state was set up again yet, it need not be
-	 * parked.
+	 * A CPU that was settled need not be parked after the failure, which may have
+	 * happened before any state was set up again.
 	 */
 	if (out->online || from == PARKED) {
 		EXPECT_STREQ(out->online ? "" : text, out->parked)
@@ -254,7 +255,7 @@ TEST_F_TIMEOUT(faults, coming_up_from_settled, 3600)
 	every_state(_metadata, &self->bench, &variant->plan, SETTLED);
 }
 
-/* CPUHP_AP_ACTIVE, the last state but one, is the first on the way down. */
+/* Makes an offline request fail at its first state: CPUHP_AP_ACTIVE, the last state but one. */
 static int fail_once(const struct bench *bench, int cpu)
 {
 	int state = bench->states[bench->nr_states - 2].nr, err;

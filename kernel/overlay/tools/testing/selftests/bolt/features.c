@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Features of the machine are those that all CPUs have. A CPU that comes for the
- * first time takes the features that it lacks away from the machine, and the CPUs
- * of a request come together: no CPU may undo what another CPU does. Needs CPUs
- * that differ and have not been online since the machine booted (maxcpus=1).
+ * Features of the machine are those that all CPUs have. A CPU that comes for the first
+ * time takes the features that it lacks away from the machine, and the CPUs of a request
+ * come together: no CPU may give back a feature that another CPU takes away. The test
+ * needs CPUs that differ and have not been online since the machine booted (maxcpus=1).
  */
 #define _GNU_SOURCE
 #include <sched.h>
@@ -18,9 +18,9 @@
 #define TELL "BOLT_TELL_FEATURES"
 
 /*
- * The kernel tells a program about the machine's features when it starts. So this
- * program is started once more, prints the features and ends. It does not use
- * getauxval(), whose answer the C library has changed.
+ * The kernel tells a program about the machine's features when the program starts. So the
+ * test starts this program once more, and the new process prints the features and ends.
+ * The process does not use getauxval(), whose answer the C library has changed.
  */
 static void __attribute__((constructor)) features_tell(void)
 {
@@ -38,7 +38,7 @@ static void __attribute__((constructor)) features_tell(void)
 	      sizeof(entry[1]));
 }
 
-/* Reads what the kernel says about the word of CPUID that has most old features. */
+/* Reads AT_HWCAP: the features in CPUID leaf 1, edx, that the kernel says the machine has. */
 static bool features_of_machine(uint64_t *features)
 {
 	int ends[2], status;
@@ -61,7 +61,7 @@ static bool features_of_machine(uint64_t *features)
 	return pid > 0 && waitpid(pid, &status, 0) == pid && !status && good;
 }
 
-/* Reads the same word from the CPU itself. */
+/* Reads CPUID leaf 1, edx, from the CPU itself. */
 static bool features_of_cpu(int cpu, uint64_t *features)
 {
 #ifdef __x86_64__
@@ -89,7 +89,7 @@ FIXTURE_SETUP(features)
 	if (why)
 		SKIP(return, "%s", why);
 #ifndef __x86_64__
-	SKIP(return, "only x86 keeps them like this");
+	SKIP(return, "only x86 keeps features like this");
 #endif
 	self->nr = cpus_movable(self->cpus);
 	ASSERT_EQ(0, enable(true));
@@ -125,7 +125,7 @@ TEST_F(features, those_of_all_cpus_remain)
 	}
 	if (all == first)
 		SKIP(return, "needs CPUs that differ");
-	/* No CPU has taken away features that it does not lack. */
+	/* Each CPU has taken away only features that the CPU lacks. */
 	EXPECT_EQ(before & all, after);
 }
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Interrupts in flight to a CPU that goes: each is handled once, on a CPU that is
- * online, whatever happens to the CPU next; and free_irq() comes to an end. A module
- * of the lab sends interrupts to CPUs in the stop in which they go, and to CPUs of
- * requests also shortly after it.
+ * Interrupts that are in flight to a CPU that goes are handled once each, on a CPU that
+ * is online, whatever happens to the first CPU next; and free_irq() returns. A module of
+ * the lab sends interrupts to CPUs in the stop in which the CPUs go, and with Bolt also
+ * shortly after the stop.
  */
 #define _GNU_SOURCE
 #include <sched.h>
@@ -22,8 +22,8 @@
 #define NIC_DEVICE "/sys/class/net/" NIC "/device"
 
 /*
- * How long a test waits for a CPU to look: longer than the look takes, even on
- * kernels that check themselves.
+ * How long a test waits for a CPU that has gone to look for interrupts in flight: longer
+ * than the CPU takes, even on kernels with many checks.
  */
 #define LOOKED_MS 50
 
@@ -82,7 +82,7 @@ FIXTURE_SETUP(flight)
 	ASSERT_EQ(0, all_online());
 	ASSERT_EQ(0, vectors("flying", "0"));
 	ASSERT_EQ(0, vectors("level", variant->level ? "1" : "0"));
-	/* Natively the CPU does not wait beyond the stop. */
+	/* Natively a CPU does not look for interrupts after the stop in which the CPU goes. */
 	ASSERT_EQ(0, vectors("late", variant->bolt ? "1" : "0"));
 	ASSERT_EQ(0, vectors("renew", "1"));
 	if (variant->bolt) {
@@ -141,7 +141,7 @@ TEST_F_TIMEOUT(flight, back_at_once, 300)
 	}
 }
 
-/* The interrupts move to CPUs that go as well, before the first CPU has looked. */
+/* The interrupts move to CPUs that also go, before the first CPU has looked for interrupts. */
 TEST_F_TIMEOUT(flight, moved_again, 300)
 {
 	for (int cpu = VICTIM; cpu <= LAST; cpu++)
@@ -163,7 +163,7 @@ TEST_F_TIMEOUT(flight, several_cpus, 300)
 	EXPECT_EQ(0, vectors_number("wrong"));
 }
 
-/* Another kernel, suspend and the like make CPUs natively dead in this way. */
+/* A start of another kernel, suspend and the like take CPUs natively offline in this way. */
 TEST_F_TIMEOUT(flight, natively_dead_at_once, 300)
 {
 	ASSERT_EQ(0, set_online(VICTIM, false));
@@ -194,8 +194,8 @@ TEST_F_TIMEOUT(flight, freed_at_once, 300)
 }
 
 /*
- * The network card, with a line of the IO-APIC in place of messages: it is
- * level-triggered, so that no further interrupt arrives after one has got lost.
+ * The network card interrupts by a line of the IO-APIC, not by messages. The line is
+ * level-triggered, so that no interrupt arrives after a lost one.
  */
 FIXTURE(line) {
 	struct busy busy;
@@ -255,7 +255,7 @@ static bool answered(int fd, char c)
 	return recv(fd, &back, 1, 0) == 1 && back == c;
 }
 
-/* Has the driver take the device back; the connection is a new one. */
+/* Binds the driver to the device again, and makes a new connection. */
 static int line_bind(const char *device, int *fd, char c)
 {
 	int err = put(DRIVER "bind", device);
@@ -297,8 +297,8 @@ TEST_F_TIMEOUT(line, freed_at_once, 600)
 
 /*
  * The CPU to which the interrupt has moved goes as well, while the driver resets the
- * device and frees the interrupt. The driver of virtio waits for the interrupt itself
- * before free_irq() does.
+ * device and frees the interrupt. Before the driver of virtio calls free_irq(), which
+ * waits for the interrupt, the driver waits for the interrupt too.
  */
 TEST_F_TIMEOUT(line, freed_while_the_next_goes, 600)
 {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Writes to every file of Bolt at every offset and length: right texts, almost
- * right ones, cut ones, random ones. What the documented grammars refuse is refused
- * with the errno that is documented, and changes nothing; what they allow does what
- * it says; reads return the piece that was asked for. BOLT_FUZZ=N sets how many
- * texts are made up, BOLT_SECONDS=N how long instead, BOLT_SEED=N repeats a run;
+ * Writes to every file of Bolt, at many offsets and lengths: right texts, almost right
+ * texts, cut texts and random texts. A text that the documented grammar refuses is
+ * refused with the documented errno, and changes nothing; a text that the grammar allows
+ * does what the text says; a read returns the piece that was asked for. BOLT_FUZZ=N sets
+ * how many texts are made up, or BOLT_SECONDS=N for how long; BOLT_SEED=N repeats a run;
  * the seed is printed.
  */
 #define _GNU_SOURCE
@@ -29,7 +29,7 @@
 /* The kinds of text that files take. */
 enum kind {
 	LIST, MASK, SETTLE, KEEP, ENABLED, SWITCH, DELAY, CHOICE, PARK, OVERRIDE, TIMING,
-	TARGET, FAIL,	/* the kernel's own, of VICTIM */
+	TARGET, FAIL,	/* the kernel's own files, for VICTIM */
 	NOTHING,
 };
 
@@ -38,7 +38,7 @@ static const struct file {
 	enum kind kind;
 	enum ask ask;
 	bool is_read;
-	bool counts;	/* what happens: not part of what must not change */
+	bool counts;	/* whether the file counts events, and so may change */
 	const char *choices[2];
 } files[] = {
 	{ BOLT_DIR "online", LIST, ONLINE_THEM },
@@ -73,11 +73,11 @@ struct fuzz {
 	unsigned long long top;		/* the number of CPUHP_ONLINE */
 	int states[STATES_MAX], nr_states;	/* that are registered */
 	bool enabled;
-	bool can_warm;			/* CPUs of this machine can wait in the kernel */
+	bool can_warm;			/* whether the machine accepts "warm" for park */
 	cpus_t keep;
 	struct sight sight;
-	char *texts[4];			/* texts of all files: before a write, after it, scratch */
-	size_t quiet[3];		/* the length of the files that do not count events */
+	char *texts[4];			/* all texts before and after a write; scratch */
+	size_t quiet[3];		/* the length of the texts that do not count events */
 	char *buf;			/* the text that is written */
 	int taken, refused;
 	char why[512];			/* the reason why a test has failed, or empty */
@@ -88,7 +88,7 @@ struct meaning {
 	cpus_t set;
 	unsigned long long number;
 	long long value;
-	int word;			/* of override_words */
+	int word;			/* the index in choices or override_words */
 	bool skip;			/* true if the text must not be written */
 };
 
@@ -172,7 +172,7 @@ static bool look(struct fuzz *f, int which)
 	return true;
 }
 
-/* Returns 0, or the error of @text that does not depend on the state of CPUs. */
+/* Returns 0, or the error with which the kernel refuses @text in every state of CPUs. */
 static int refusal(struct fuzz *f, const struct file *file, const char *text,
 		   size_t len, off_t at, struct meaning *m)
 {
@@ -180,7 +180,7 @@ static int refusal(struct fuzz *f, const struct file *file, const char *text,
 	int err = 0;
 
 	memset(m, 0, sizeof(*m));
-	/* sysfs refuses to open such a file; debugfs lets root open it. */
+	/* sysfs refuses to open a file that takes no text; debugfs lets root open the file. */
 	if (file->kind == NOTHING && strncmp(file->path, DEBUG_DIR, strlen(DEBUG_DIR)))
 		return -EACCES;
 	if (at < 0 || at > LLONG_MAX - (long long)len)
@@ -231,8 +231,8 @@ static int refusal(struct fuzz *f, const struct file *file, const char *text,
 		if (!err && (m->value < 0 || m->value > (long long)f->top))
 			err = -EINVAL;
 		/*
-		 * A state between offline and online would leave the CPU half-way, so
-		 * it is not written.
+		 * A state between offline and online would leave the CPU half-way, so the
+		 * test does not write such a state.
 		 */
 		m->skip = !err && m->value && m->value != (long long)f->top;
 		return err;
@@ -281,7 +281,7 @@ static bool check_sight(struct fuzz *f, const struct sight *now, cpus_t online)
 	return true;
 }
 
-/* Checks the effect of a text; undoes it if it would disturb later texts. */
+/* Checks the effect of a text, and undoes effects that would disturb later texts. */
 static bool check_taken(struct fuzz *f, const struct file *file,
 			const struct meaning *m)
 {
@@ -341,13 +341,13 @@ static bool check_taken(struct fuzz *f, const struct file *file,
 			return wrong(f, "state %llu is not as written", m->number);
 		snprintf(text, sizeof(text), "%llu default", m->number);
 		if (put(file->path, text))
-			return wrong(f, "cannot take back %llu", m->number);
+			return wrong(f, "cannot take back the word for state %llu", m->number);
 		break;
 	case TARGET:
 		snprintf(text, sizeof(text), "%llu",
 			 f->sight.online & CPU(VICTIM) ? f->top : 0);
 		if (now.parked & CPU(VICTIM))
-			return wrong(f, "parked by a write to its target");
+			return wrong(f, "CPU parked by a write to hotplug/target");
 		if (put(file->path, text))
 			return wrong(f, "cannot take back the target");
 		break;
@@ -356,7 +356,7 @@ static bool check_taken(struct fuzz *f, const struct file *file,
 			return wrong(f, "cannot take back the failure");
 		break;
 	default:
-		return wrong(f, "nothing can be written there");
+		return wrong(f, "accepted by a file that takes no text");
 	}
 	if (!sight_take(&f->world, &now) || !look(f, 0))
 		return false;
@@ -406,10 +406,10 @@ static bool try(struct fuzz *f, const struct file *file, const char *text,
 		if ((size_t)n != len &&
 		    !((file->kind == TARGET || file->kind == FAIL) &&
 		      (size_t)n == f->world.page))
-			return wrong(f, "%zd bytes of it taken", n);
+			return wrong(f, "%zd bytes of the text accepted", n);
 		if (file->kind == LIST || file->kind == MASK) {
 			if (!may_end(f, file, m.set, 0))
-				return wrong(f, "taken");
+				return wrong(f, "accepted, not refused");
 		}
 		f->taken++;
 		return check_taken(f, file, &m);
@@ -420,10 +420,10 @@ static bool try(struct fuzz *f, const struct file *file, const char *text,
 	if (!sight_same(&now, &f->sight))
 		return wrong(f, "refused with %zd, but CPUs have changed", n);
 	line = difference(f->texts[0], f->texts[1]);
-	/* A text that led to a request is counted. */
+	/* A text that has led to a request may change the files that count events. */
 	if (wanted || !n ? !!strcmp(f->texts[0], f->texts[1]) :
 	    line < f->texts[1] + f->quiet[1])
-		return wrong(f, "refused with %zd, but: %.100s", n, line);
+		return wrong(f, "refused with %zd, but changed: %.100s", n, line);
 	return wanted || !n || look(f, 0);
 }
 
@@ -529,7 +529,7 @@ TEST_F(fuzz, every_file_is_known)
 	}
 }
 
-/* sysfs refuses to open these files in the other direction; debugfs lets root. */
+/* sysfs refuses to read files that are only written, and to write files that are only read. */
 TEST_F(fuzz, one_way_files)
 {
 	struct fuzz *f = &self->f;
@@ -622,17 +622,17 @@ static size_t draw_text(struct fuzz *f, const struct file *file, char *text)
 	switch (roll(f, 12)) {
 	case 0:		/* cut */
 		return len ? roll(f, len) : 0;
-	case 1:		/* one byte is another */
+	case 1:		/* one byte is changed */
 		if (len)
 			text[roll(f, len)] = roll(f, 256);
 		return len;
-	case 2:		/* one is missing */
+	case 2:		/* one byte is missing */
 		if (!len)
 			return 0;
 		at = roll(f, len);
 		memmove(text + at, text + at + 1, len - at - 1);
 		return len - 1;
-	case 3:		/* one too many */
+	case 3:		/* one byte too many */
 		at = roll(f, len + 1);
 		memmove(text + at + 1, text + at, len - at);
 		text[at] = odd[roll(f, sizeof(odd))];
@@ -642,7 +642,7 @@ static size_t draw_text(struct fuzz *f, const struct file *file, char *text)
 	case 5:		/* something behind a NUL */
 		text[len++] = '\0';
 		return len + (roll(f, 2) ? draw_right(f, file, text + len) : 0);
-	case 6:		/* twice */
+	case 6:		/* two texts */
 		if (roll(f, 2))
 			text[len++] = joins[roll(f, sizeof(joins))];
 		return len + draw_right(f, file, text + len);
@@ -699,7 +699,7 @@ TEST_F_TIMEOUT(fuzz, cut_at_every_place, 7200)
 			}
 		}
 	}
-	TH_LOG("%d taken, %d refused", f->taken, f->refused);
+	TH_LOG("%d texts accepted, %d refused", f->taken, f->refused);
 	EXPECT_GT(f->taken, 5);
 	EXPECT_GT(f->refused, 100);
 }
@@ -712,8 +712,8 @@ static bool try_read(struct fuzz *f, const struct file *file, size_t len, off_t 
 	int tries = 0;
 
 	/*
-	 * Reads again until the text is the same before and after the read, as its
-	 * counts change: see drop_kept().
+	 * Reads again until the text is the same before and after the read, because
+	 * counts in the text change: see drop_kept().
 	 */
 	do {
 		if (tries++ == 100)
@@ -728,9 +728,9 @@ static bool try_read(struct fuzz *f, const struct file *file, size_t len, off_t 
 	if (all < 0 || n != wanted)
 		return wrong(f, "read %zd of %zd, not %zd", n, all, wanted);
 	if (n > 0 && memcmp(whole + at, piece, n))
-		return wrong(f, "read something else");
+		return wrong(f, "read other bytes than the file has");
 	if (piece[n < 0 ? 0 : n] != 0x5a)
-		return wrong(f, "read more than it says");
+		return wrong(f, "read() wrote beyond the bytes that it returned");
 	return true;
 }
 
@@ -806,7 +806,7 @@ TEST_F_TIMEOUT(fuzz, made_up, 7200)
 			ASSERT_TRUE(look(f, 0));
 		}
 	}
-	TH_LOG("%d made up: %d taken, %d refused", done, f->taken, f->refused);
+	TH_LOG("%d made up: %d accepted, %d refused", done, f->taken, f->refused);
 	EXPECT_GT(f->taken, done / 20);
 	EXPECT_GT(f->refused, done / 20);
 }
@@ -815,7 +815,7 @@ static struct fuzz *shared;
 
 /*
  * A malformed text is refused as always; a right one may find CPUs in any state. The
- * kernel's own files get no right text, which would make requests of others fail.
+ * kernel's own files get no right text, which would make requests of other writers fail.
  */
 static bool try_among_others(struct fuzz *f, const struct file *file,
 			     const char *text, size_t len, off_t at)

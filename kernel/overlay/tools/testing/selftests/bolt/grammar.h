@@ -87,7 +87,10 @@ static inline int grammar_switch(const struct world *world, const char *text,
 	return err == -E2BIG ? err : err || *on > 1 ? -EINVAL : 0;
 }
 
-/* The rule for one of two words: which word it is, or the error of the refusal. */
+/*
+ * The rule for one of two words: 0, with the index of the word in @which, or the error of
+ * the refusal.
+ */
 static inline int grammar_choice(const struct world *world, const char *text, size_t len,
 				 const char *const choices[2], int *which)
 {
@@ -103,7 +106,7 @@ static inline int grammar_choice(const struct world *world, const char *text, si
 	return -EINVAL;
 }
 
-/* The words for a hotplug state; the first one takes all others back. */
+/* The words for a hotplug state; the first word takes the effect of all other words back. */
 enum { DEFAULT, CRITICAL, SERIAL, UNFIT, WORDS };
 
 static const char *const override_words[WORDS] = {

@@ -7,7 +7,7 @@
 
 #include "bolt.h"
 
-/* Why there can be no cpusets of version 2 here, or NULL. */
+/* Enables cpusets of version 2. Returns why that is not possible, or NULL. */
 static inline const char *group_no_cpusets(void)
 {
 	return put(V2 "/cgroup.subtree_control", "+cpuset") ?

@@ -211,7 +211,7 @@ TEST_F(hardware, machine_checks_are_polled)
 				break;
 		}
 		EXPECT_EQ(0, status)
-			TH_LOG("way %d: nobody has looked", way);
+			TH_LOG("way %d: the kernel has not polled the bank", way);
 		pwrite(fd, &none, sizeof(none), BANK2_STATUS);
 	}
 	close(fd);
@@ -235,7 +235,7 @@ static void add_event(struct tree *tree, const char *when, const char *what,
 	tree_add(tree, line, false);
 }
 
-/* Adds whether @fd can be read, and has counted since it was last read. */
+/* Adds whether the event of @fd can be read, and has counted since the last read. */
 static void add_count(struct tree *tree, const char *when, int fd,
 		      uint64_t *count)
 {
@@ -299,7 +299,7 @@ TEST_F(hardware, events_count_as_natively)
 			follow_event(&self->way[way], way, events[i].type,
 				     events[i].config, &err);
 	ASSERT_EQ(0, err);
-	/* The event of the clock has been read to the end. */
+	/* With fewer lines even the event of the clock was not followed to the end. */
 	ASSERT_GE(self->way[NATIVE].n, 11);
 	expect_alike(_metadata, self->way);
 }
@@ -332,15 +332,15 @@ static long ticks(void)
 }
 
 /*
- * A task can move to the CPU, is interrupted while it runs, and is woken when it
- * sleeps.
+ * A task can move to the CPU, is interrupted by the timer while it runs, and is woken
+ * after a sleep.
  */
 TEST_F(hardware, timers_tick)
 {
 	long before;
 
 	if (ticks() < 0)
-		SKIP(return, "cannot tell timers in /proc/interrupts");
+		SKIP(return, "/proc/interrupts does not show timers");
 	for (int way = 0; way < WAYS; way++) {
 		ASSERT_EQ(0, leave(way));
 		EXPECT_EQ(-1, ticks());

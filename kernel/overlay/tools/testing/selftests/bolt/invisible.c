@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * User space cannot tell a parked CPU from one that is natively offline. The test
- * records all that can be seen of CPUs after a native request, after a request of
- * Bolt and after settling, and compares the records. Tables have what the
- * comparison leaves out, with the reason.
+ * User space cannot tell a parked CPU from one that is natively offline. The test records
+ * all that can be seen of CPUs after a native request, after a request of Bolt and after
+ * settling, and compares the records. Tables in this file list what the comparison leaves
+ * out, with the reason.
  */
 #define _GNU_SOURCE
 #include <sys/stat.h>
@@ -36,9 +36,9 @@ static void tree_number(struct tree *tree, const char *what, long value)
 }
 
 /*
- * Files of /proc and debugfs: of each line that begins with @begins the first
- * @words words, or the whole line if @words is 0. The rest of the line counts
- * events.
+ * Files of which the test records parts. Of each line that begins with @begins the test
+ * takes the first @words words, or the whole line if @words is 0. The words after the
+ * first @words count events.
  */
 static const struct picked {
 	const char *path, *begins;
@@ -59,7 +59,7 @@ static const struct picked {
 	{ "/proc/timer_list", "tick_broadcast", 0 },
 	{ "/proc/zoneinfo", "Node", 0 },
 	{ "/proc/zoneinfo", "    cpu:", 0 },
-	/* "high" itself is left out, as it follows what is allocated. */
+	/* "high" itself is left out, because its value depends on what is allocated. */
 	{ "/proc/zoneinfo", "              high_", 0 },
 	{ "/proc/zoneinfo", "  vm stats threshold", 0 },
 	{ "/proc/self/status", "Cpus_allowed", 0 },
@@ -80,7 +80,7 @@ static const struct picked {
 static const struct {
 	const char *begins, *reason;
 } restless[] = {
-	{ "cpu MHz", "measured while it is read" },
+	{ "cpu MHz", "measured anew at each read" },
 };
 
 /*
@@ -96,10 +96,10 @@ static const struct {
 	{ "listing of /dev/cpu: 1", "as above" },
 	{ "listing of /dev/cpu/1: ", "as above" },
 	{ "listing of /sys/kernel/debug/sched/domains/cpu1: ",
-	  "still those of one CPU more: rebuilt by settling" },
+	  "the old domains, with the CPU: settling rebuilds them" },
 	{ "/sys/kernel/debug/sched/domains/cpu1/", "as above" },
 	{ "/proc/zoneinfo:   vm stats threshold",
-	  "still that of one CPU more: recomputed for all CPUs by settling" },
+	  "the old threshold, for one CPU more: settling computes all thresholds anew" },
 };
 
 static bool is_known(const char *line)
@@ -158,8 +158,8 @@ static bool lists(const char *list, long cpu)
 }
 
 /*
- * Which CPU takes an interrupt depends on chance, so only compares whether the CPU
- * that has gone may take it.
+ * Which CPU takes an interrupt depends on chance, so the test compares only whether the
+ * CPU that has gone may take the interrupt.
  */
 static void look_at_irqs(struct tree *tree)
 {
@@ -212,7 +212,7 @@ static void ask(struct tree *tree)
 	}
 }
 
-/* The CPUs whose backlogs are shown: the last column but two. */
+/* Adds the CPUs whose backlogs are shown. Their numbers are in the last column but two. */
 static void look_at_softnet(struct tree *tree)
 {
 	FILE *file = fopen("/proc/net/softnet_stat", "r");
@@ -344,8 +344,8 @@ TEST_F_TIMEOUT(invisible, parked_and_settled, 600)
 	tree_free(&self->back[0]);
 	look(&self->back[0]);
 	/*
-	 * If online and offline looked the same, the files would have nothing to do
-	 * with CPUs.
+	 * If the records of the CPU online and offline were alike, the files would have
+	 * nothing to do with CPUs.
 	 */
 	ASSERT_NE(NULL, tree_differ(&self->native, &self->back[0]));
 
@@ -446,8 +446,9 @@ TEST_F_TIMEOUT(invisible, open_files, 600)
 			EXPECT_EQ(native.err[0][i], bolt.err[0][i])
 				TH_LOG("offline: %s", native.path[i]);
 			/*
-			 * When the CPU is back, the file is natively a new one with
-			 * the same name. A file that was only hidden works again.
+			 * Natively a descriptor fails also when the CPU is back, because
+			 * the file is a new file with the same name. A file that Bolt had
+			 * only hidden works again.
 			 */
 			EXPECT_TRUE(bolt.err[1][i] == native.err[1][i] ||
 				    (!round && !bolt.err[1][i]))
@@ -458,7 +459,10 @@ TEST_F_TIMEOUT(invisible, open_files, 600)
 	}
 }
 
-/* Opens, reads and lists files all the time; *value: the first errno that is wrong. */
+/*
+ * The files that race() opens and reads all the time. The value of the slot is the first
+ * wrong errno.
+ */
 static const struct tree *raced;
 
 static void race(struct slot *slot)

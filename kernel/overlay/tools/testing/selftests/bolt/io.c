@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Disk and network work while CPUs come and go in random order: every request
- * completes, and the data are right. BOLT_PARKS=N sets how often CPUs go. If a
+ * A disk and a network card are at work while CPUs come and go in random order: every
+ * request completes, and the data are right. BOLT_PARKS=N sets how often CPUs go. If a
  * request is lost, the test waits for it until the time limit of the run is over.
  */
 #define _GNU_SOURCE
@@ -16,7 +16,7 @@
 
 #define PARKS 200
 #define DISK "/dev/vda"
-#define CPUS 4			/* the first one stays */
+#define CPUS 4			/* the first CPU stays */
 #define WORKERS 3
 #define DEPTH 8
 #define BLOCK 4096
@@ -38,7 +38,7 @@ static int fail(struct worker *worker, const char *what, long value)
 	return -1;
 }
 
-/* Moves this task to one CPU if that CPU is online, or else lets it run anywhere. */
+/* Moves this task to @cpu if that CPU is online. With -1, the task may run on all CPUs. */
 static void move_to(int cpu)
 {
 	if (cpu >= 0)
@@ -74,16 +74,16 @@ static int transfer(struct worker *worker, int fd, aio_context_t aio,
 	move_to(rand() % CPUS);
 	n = syscall(SYS_io_submit, aio, DEPTH, list);
 	if (n != DEPTH)
-		return fail(worker, "submitted", n < 0 ? -errno : n);
+		return fail(worker, "requests submitted", n < 0 ? -errno : n);
 	move_to(-1);
 	do {
 		n = syscall(SYS_io_getevents, aio, DEPTH, DEPTH, events, NULL);
 	} while (n < 0 && errno == EINTR);
 	if (n != DEPTH)
-		return fail(worker, "completed", n < 0 ? -errno : n);
+		return fail(worker, "requests completed", n < 0 ? -errno : n);
 	for (int i = 0; i < DEPTH; i++) {
 		if (events[i].res != BLOCK)
-			return fail(worker, "a result", events[i].res);
+			return fail(worker, "bytes of a request", events[i].res);
 	}
 	worker->done += DEPTH;
 	return 0;

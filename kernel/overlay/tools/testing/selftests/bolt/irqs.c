@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* irq_keep: which interrupts Bolt moves to which CPUs, and which it leaves alone. */
+/* irq_keep: which interrupts Bolt moves to which CPUs, and which interrupts Bolt leaves alone. */
 #include "bolt.h"
 #include "wire.h"
 #include "../kselftest_harness.h"
@@ -17,7 +17,7 @@ FIXTURE(irqs) {
 	struct busy busy;
 	int echo;
 	int irq;		/* of the card's receiving queue */
-	char affinity[256];	/* its own */
+	char affinity[256];	/* of @irq, before the test */
 };
 
 FIXTURE_SETUP(irqs)
@@ -60,9 +60,9 @@ FIXTURE_TEARDOWN(irqs)
 }
 
 /*
- * Some interrupt chips move an interrupt only when it arrives, and not twice at
- * once. So makes the interrupt arrive: that of the network card, or of the console
- * if there is no connection.
+ * Some interrupt chips move an interrupt only when the interrupt arrives, and not twice
+ * at once. So this function makes the interrupt arrive: the interrupt of the network
+ * card, or of the console if @echo_fd is -1.
  */
 static bool arrives_on(int echo_fd, int irq, const char *cpus)
 {
@@ -118,10 +118,7 @@ TEST_F_TIMEOUT(irqs, its_cpus_stay, 300)
 	EXPECT_EQ(0, set_online(VICTIM, false));
 }
 
-/*
- * The effective affinity changes for an interrupt whose smp_affinity was not
- * written.
- */
+/* irq_keep changes the effective affinity of interrupts, and leaves smp_affinity as it is. */
 TEST_F_TIMEOUT(irqs, only_the_effective_affinity, 300)
 {
 	int output = irq_of(NIC_DEVICE, "output.0");
@@ -135,7 +132,7 @@ TEST_F_TIMEOUT(irqs, only_the_effective_affinity, 300)
 	ASSERT_EQ(0, get(irq_file(output, "effective_affinity_list"), before,
 			 sizeof(before)));
 
-	/* The list has the CPU on which the interrupt of the transmitting queue is not yet. */
+	/* irq_keep gets a CPU on which the interrupt of the transmitting queue is not yet. */
 	ASSERT_EQ(0, put(KEEP, strcmp(before, "1") ? "1" : "0"));
 	EXPECT_TRUE(arrives_on(self->echo, self->irq,
 			       strcmp(before, "1") ? "1" : "0"));
@@ -151,7 +148,10 @@ TEST_F_TIMEOUT(irqs, only_the_effective_affinity, 300)
 	EXPECT_TRUE(is(irq_file(output, "smp_affinity_list"), configured));
 }
 
-/* The driver of the card places its interrupts when a CPU comes or goes. */
+/*
+ * Returns the interrupt of the serial console. Tests in which CPUs come or go use this
+ * interrupt, because the driver of the network card then places its interrupts by itself.
+ */
 static int tty_irq(void)
 {
 	int irq = irq_named("ttyS0");
@@ -160,7 +160,7 @@ static int tty_irq(void)
 }
 
 /*
- * Natively an interrupt loses its affinity when the last CPU of it goes. An
+ * Natively an interrupt loses its affinity when the last CPU of the affinity goes. An
  * interrupt that irq_keep has moved keeps its affinity.
  */
 TEST_F_TIMEOUT(irqs, what_is_configured_outlives_its_cpu, 300)
@@ -192,7 +192,10 @@ TEST_F_TIMEOUT(irqs, the_user_wins, 300)
 	EXPECT_TRUE(arrives_on(self->echo, self->irq, "1"));
 	ASSERT_EQ(0, put(irq_file(self->irq, "smp_affinity_list"), "2"));
 	EXPECT_TRUE(arrives_on(self->echo, self->irq, "2"));
-	/* The exemption outlasts the next list, but not an empty list. */
+	/*
+	 * A next list in irq_keep leaves the interrupt exempt, but an empty list ends the
+	 * exemption.
+	 */
 	ASSERT_EQ(0, put(KEEP, "0"));
 	EXPECT_TRUE(arrives_on(self->echo, self->irq, "2"));
 	ASSERT_EQ(0, put(KEEP, "\n"));

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * A request that fails, and then its undo: CPUs that could not be put back say
- * so, in cpuN/online, by uevents and in last_error, and writing 1 goes on from
- * where a CPU is. The kernel warns once.
+ * A request fails, and then its undo: CPUs that the undo could not put back are lost.
+ * cpuN/online, uevents and last_error tell which CPUs are lost, and a write of 1 to
+ * cpuN/online goes on from the state in which the CPU was left. The kernel warns once.
  */
 #define _GNU_SOURCE
 #include <sched.h>
@@ -22,7 +22,7 @@ enum { FIRST, SECOND, OTHER, USED };
 
 /* What can be seen of the CPUs that are used. */
 struct look {
-	cpus_t files;		/* what cpuN/online say */
+	cpus_t files;		/* CPUs that are online by cpuN/online */
 	int at[SETS_MAX];	/* cpuN/hotplug/state */
 };
 
@@ -127,8 +127,8 @@ static int state_nr(const struct bench *bench, const char *name)
 }
 
 /*
- * Returns the CPUs in "undo=CPU:STATE,..." at the end of a line, and checks that
- * the states have names.
+ * Returns the CPUs in "undo=CPU:STATE,..." at the end of a line, and checks that the
+ * kernel has these states.
  */
 static cpus_t undo_of(struct __test_metadata *_metadata, const char *line,
 		      const struct bench *bench)
@@ -159,9 +159,9 @@ static cpus_t undo_of(struct __test_metadata *_metadata, const char *line,
 }
 
 /*
- * Checks the result of a request: files say which CPUs are online, each CPU that
- * has changed had one event, and last_error has the CPUs that were not put back.
- * Returns the latter.
+ * Checks the result of a request: files say which CPUs are online, each CPU that has
+ * changed had one event, and last_error has the CPUs that were not put back. Returns the
+ * CPUs that were not put back.
  */
 static cpus_t check(struct __test_metadata *_metadata,
 		    const struct bench *bench, const struct look *before,
@@ -290,8 +290,8 @@ TEST_F_TIMEOUT(lost, and_gone, 300)
 }
 
 /*
- * The CPU goes by cpuN/online, which says already that it is offline, so there is
- * no second event.
+ * The CPU goes by cpuN/online, which says already that the CPU is offline, so there is no
+ * second event.
  */
 TEST_F_TIMEOUT(lost, and_gone_alone, 300)
 {
@@ -320,14 +320,14 @@ TEST_F_TIMEOUT(lost, and_ejected, 300)
 	struct look before;
 
 	if (!getenv("BOLT_EJECT"))
-		SKIP(return, "takes a CPU for good");
+		SKIP(return, "needs BOLT_EJECT, as the CPU does not come back");
 	lose_first();
 	EXPECT_TRUE(cpu_eject(a));
 }
 
 /*
- * Requests for other CPUs do not touch the CPU that is lost; "set" takes it into
- * account.
+ * Requests for other CPUs do not touch the CPU that is lost; "set" with the lost CPU
+ * brings it back.
  */
 TEST_F_TIMEOUT(lost, beside_others, 300)
 {
@@ -358,8 +358,8 @@ TEST_F_TIMEOUT(lost, in_both_directions, 300)
 	ASSERT_EQ(0, hp_fail(a, nr_of("random:online")));
 	ASSERT_EQ(0, hp_fail(b, nr_of("smpboot/threads:online")));
 	/*
-	 * This state has no startup, so it fails when the CPU that came is taken
-	 * down again.
+	 * This state has no startup, so only its teardown fails, when the CPU that came
+	 * is taken down again.
 	 */
 	ASSERT_EQ(0, hp_fail(c, nr_of("sched:waitempty")));
 	begin();
@@ -469,8 +469,8 @@ static int stubborn(const char *what, cpus_t cpus)
 }
 
 /*
- * These tests use a module of the lab, whose callbacks fail more often than
- * hotplug/fail can make them.
+ * These tests use a module of the lab, whose callbacks can fail more often than
+ * hotplug/fail makes a callback fail.
  */
 FIXTURE(stubborn) {
 	struct bench bench;
@@ -499,8 +499,8 @@ FIXTURE_TEARDOWN(stubborn)
 }
 
 /*
- * A callback fails, and on the way back another one: the state that failed must not
- * count as passed.
+ * A callback fails, and on the way back another callback fails: the state that failed
+ * must not count as passed.
  */
 TEST_F_TIMEOUT(stubborn, twice_on_one_cpu, 300)
 {
@@ -508,7 +508,7 @@ TEST_F_TIMEOUT(stubborn, twice_on_one_cpu, 300)
 	struct look before;
 
 	for (int n = 0; n < 2; n++) {
-		/* The CPU goes alone, and in a batch. */
+		/* In the first round the CPU goes alone, in the second round in a batch. */
 		cpus_t all = CPU(a) | (n ? CPU(b) : 0);
 
 		for (int from = ONLINE; from <= SETTLED; from++) {
@@ -527,8 +527,8 @@ TEST_F_TIMEOUT(stubborn, twice_on_one_cpu, 300)
 }
 
 /*
- * One CPU is dead already when another one refuses, and then does not answer when
- * it is to come back.
+ * One CPU is dead already when another CPU refuses to go. In the undo the dead CPU does
+ * not answer.
  */
 TEST_F_TIMEOUT(stubborn, no_answer_on_the_way_back, 300)
 {
@@ -567,7 +567,10 @@ TEST_F_TIMEOUT(stubborn, no_answer_on_the_way_back, 300)
 TEST_F_TIMEOUT(stubborn, no_answer_and_no_way_back, 300)
 {
 	int a = self->bench.cpus[FIRST], b = self->bench.cpus[OTHER];
-	/* The first of the two threads of the core is woken before the second. */
+	/*
+	 * CPU c must come before CPU b: the first of two threads of a core is woken
+	 * before the second.
+	 */
 	int c = self->bench.cpus[SECOND];
 	char last[TEXT_MAX], wanted[TEXT_MAX];
 	struct look before;
@@ -598,8 +601,8 @@ TEST_F_TIMEOUT(stubborn, no_answer_and_no_way_back, 300)
 }
 
 /*
- * The first of two threads of a core dies, the second stays, and the first does not
- * come back: with core scheduling the second must lead the core by then.
+ * The first of two threads of a core dies, the second stays, and the first does not come
+ * back: with core scheduling the second must then lead the core.
  */
 TEST_F_TIMEOUT(stubborn, leader_of_a_core_does_not_answer, 300)
 {
@@ -614,7 +617,10 @@ TEST_F_TIMEOUT(stubborn, leader_of_a_core_does_not_answer, 300)
 		SKIP(return, "CPU %d and CPU %d are not the threads of a core", a, b);
 	if (stubborn("deaf", 0))
 		SKIP(return, "only on x86");
-	/* One CPU after the other: the first is dead before the second refuses. */
+	/*
+	 * With an unfit state the request takes one CPU after the other: the first is
+	 * dead before the second refuses.
+	 */
 	if (!debug_files())
 		SKIP(return, "no debugfs");
 	snprintf(path, sizeof(path), "%d unfit", nr_of("random:online"));
@@ -626,7 +632,7 @@ TEST_F_TIMEOUT(stubborn, leader_of_a_core_does_not_answer, 300)
 	EXPECT_EQ(CPU(a), check_it(-EAGAIN));
 	snprintf(path, sizeof(path), "%d default", nr_of("random:online"));
 	EXPECT_EQ(0, put(STATES, path));
-	/* Here the scheduler would warn if the leader of the core were another CPU. */
+	/* In this request the scheduler would warn if the leader of the core were another CPU. */
 	EXPECT_EQ(0, set_online(b, false));
 	EXPECT_EQ(0, set_online(b, true));
 	EXPECT_EQ(0, stubborn("deaf", 0));
@@ -636,8 +642,8 @@ TEST_F_TIMEOUT(stubborn, leader_of_a_core_does_not_answer, 300)
 }
 
 /*
- * The CPU comes back neither with the other CPUs nor alone; the driver core must
- * still be told.
+ * The CPU comes back neither with the other CPUs nor alone; the driver core must still be
+ * told that the CPU is offline.
  */
 TEST_F_TIMEOUT(stubborn, not_back_after_suspend, 300)
 {
@@ -671,9 +677,9 @@ static bool is_dead(const struct hp_state *state)
 }
 
 /*
- * Two failures, in every order: for the CPU that is to be lost every state, for the
- * CPU that fails first some states; with either CPU having the higher number; and
- * in both directions.
+ * Two callbacks fail, in every order. The CPU that is to be lost fails in every state,
+ * the CPU that fails first in some states; either CPU has the higher number; and requests
+ * take CPUs offline as well as online.
  */
 FIXTURE(pairs) {
 	struct bench bench;
@@ -721,8 +727,8 @@ TEST_F_TIMEOUT(pairs, in_every_order, 3600)
 			continue;
 		if (variant->ask == SET_THEM) {
 			/*
-			 * The CPU that is to be lost is the one that comes, or
-			 * another one that goes.
+			 * The CPU that is to be lost is the CPU that comes, or another
+			 * CPU that goes.
 			 */
 			a = i & 2 ? self->bench.cpus[OTHER] : a;
 			ASSERT_EQ(0, ask_by_list(SET_THEM, self->bench.world.present &

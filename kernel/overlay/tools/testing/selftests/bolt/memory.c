@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What user space reads of memory and swap is right while a CPU comes and goes that
- * holds pages, counts or swap slots: counters never go back, sums stay exact,
- * swapoff ends.
+ * What user space reads of memory and swap is right while a CPU that holds pages, counts
+ * or swap slots comes and goes: counters never go back, sums stay exact, swapoff ends.
  */
 #define _GNU_SOURCE
 #include <pthread.h>
@@ -27,7 +26,7 @@
 /* So few events that the CPU has not yet added them to the global count. */
 #define FEW 10
 
-/* The guest's disk, if it has one. The test destroys its contents. */
+/* The guest's disk, if the guest has a disk. The test destroys the contents of the disk. */
 #define DISK "/dev/vda"
 
 FIXTURE(memory) {
@@ -55,7 +54,7 @@ FIXTURE_TEARDOWN(memory)
 	EXPECT_EQ(0, start_over());
 }
 
-/* In /proc/vmstat, all lines from this one on count events. */
+/* In /proc/vmstat, all lines from this line on count events. */
 #define FIRST_EVENT "pgpgin"
 #define EVENTS_MAX 512
 
@@ -216,8 +215,8 @@ static int make_swap(long page)
 }
 
 /*
- * Swaps out on the CPU, which takes slots of the swap area 64 at a time, so that
- * the CPU keeps some.
+ * Swaps out on the CPU, which takes slots of the swap area 64 at a time, so that the CPU
+ * keeps some slots.
  */
 static int swap_out_on(int cpu, long page)
 {

@@ -15,7 +15,7 @@
 #define TASKS_MAX 64
 #define TEXT_MAX 512
 #define GROUP GROUP_DIR "migration"
-/* A task that has not run by then never will. */
+/* A task that has not run within this time never will. */
 #define PATIENCE_MS 5000
 
 static int rounds(void)
@@ -57,7 +57,7 @@ static void breed(struct slot *slot)
 	}
 }
 
-/* A task that sleeps until the test writes to this pipe. */
+/* Tasks that run listen_up() sleep until the test writes to this pipe. */
 static int told[2];
 
 static void listen_up(struct slot *slot)
@@ -166,7 +166,7 @@ static int waiting_on(int cpu)
 
 		if (entry->d_name[0] < '0' || entry->d_name[0] > '9')
 			continue;
-		/* A task may be moved while it is looked at, so look at it again. */
+		/* The kernel may be moving the task, so look at the task three times. */
 		for (int i = 0; i < 3; i++) {
 			if (task_where(atoi(entry->d_name), &state, &where) ||
 			    state != 'R' || where != cpu)
@@ -197,8 +197,8 @@ TEST_F_TIMEOUT(migration, nobody_stays, 600)
 		ASSERT_EQ(0, set_online(VICTIM, false));
 		for (int i = 0; i < self->crew.n; i++) {
 			/*
-			 * Two rounds, as the first may have begun on the CPU before
-			 * it went.
+			 * A task must run through its loop twice, because the first time
+			 * may have begun on the CPU before the CPU went.
 			 */
 			EXPECT_TRUE(task_lives(&self->crew.tasks[i], 2, PATIENCE_MS))
 				TH_LOG("round %d: %s", round, kinds[i].name);
@@ -228,7 +228,7 @@ TEST_F_TIMEOUT(migration, nobody_stays, 600)
 	EXPECT_TRUE(came_back);
 }
 
-/* Notes where a task may run, and whether it is on the CPU that goes. */
+/* Notes where a task may run: as its status file says, and as sched_getaffinity() says. */
 static void note(char *text, const struct task *task, const char *when)
 {
 	char allowed[TEXT_MAX / 4] = "?", seen[64] = "";
@@ -244,8 +244,8 @@ static void note(char *text, const struct task *task, const char *when)
 }
 
 /*
- * Tasks that are always running, or asleep all the time: for a task that wakes up
- * in the middle of a request, chance decides which rule applies, natively too.
+ * The test has tasks that run all the time or sleep all the time: for a task that wakes
+ * up in the middle of a request, chance decides which rule applies, natively too.
  */
 struct pinned {
 	const char *name;
@@ -267,10 +267,7 @@ static const struct pinned pinneds[] = {
 	{ "asleep, larger cpuset", { "listen", listen_up }, { VICTIM, 2, -1 }, true },
 };
 
-/*
- * Wakes a task that is asleep, or watches one that runs. Returns whether the task
- * goes on.
- */
+/* Wakes a task that is asleep, or watches a task that runs. Returns whether the task goes on. */
 static bool rouse(const struct task *task, bool asleep)
 {
 	unsigned long end = slot_beats(task->slot) + 1;
@@ -283,8 +280,8 @@ static bool rouse(const struct task *task, bool asleep)
 }
 
 /*
- * Notes what becomes of the affinity of a pinned task. False: the task does not go
- * on.
+ * Notes what becomes of the affinity of a pinned task. Returns false if the task does not
+ * go on.
  */
 static bool broken_affinity(struct crew *crew,
 			    const struct pinned *how, char *text)
@@ -361,7 +358,7 @@ struct pair {
 	const char *name;
 	struct kind kind;
 	bool wakes;		/* whether the task is woken while the CPUs are offline */
-	bool group;		/* in a cpuset that follows its parent */
+	bool group;		/* in a cpuset that has the CPUs of its parent */
 	bool keeps;		/* whether the task has its affinity again when the CPUs are back */
 };
 
@@ -385,8 +382,8 @@ static int put_pair(bool online, bool batch)
 }
 
 /*
- * Notes what becomes of the task's affinity, and whether the task keeps it. False:
- * the task does not go on.
+ * Notes what becomes of the task's affinity, and whether the task keeps its affinity.
+ * Returns false if the task does not go on.
  */
 static bool away_together(struct crew *crew, const struct pair *how, bool batch,
 			  char *text, bool *kept)
@@ -405,7 +402,7 @@ static bool away_together(struct crew *crew, const struct pair *how, bool batch,
 	    pin_pair(task->pid, VICTIM, 2))
 		return false;
 	lives &= rouse(task, asleep);
-	/* By then the task sleeps. */
+	/* After this wait a task that does not spin sleeps. */
 	wait_ms(20);
 	note(text, task, "before");
 	if (put_pair(false, batch))
@@ -510,7 +507,7 @@ TEST_F(migration, kernel_threads)
 	}
 }
 
-/* Queued signals that a pinned task gets while its CPU comes and goes. */
+/* How many queued signals a pinned task gets while its CPU comes and goes. */
 #define SIGNALS 400
 
 static void count_signals(struct slot *slot)

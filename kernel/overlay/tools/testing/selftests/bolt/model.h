@@ -7,7 +7,7 @@
 
 #include "sets.h"
 
-/* A digit, or the letter for the last CPU. */
+/* Reads a number, or N for the last CPU. Returns the text after the number, or NULL. */
 static inline const char *model_number(const char *at, unsigned long long last,
 				       unsigned long long *value)
 {
@@ -25,7 +25,10 @@ static inline const char *model_number(const char *at, unsigned long long last,
 	return at;
 }
 
-/* Reads one region from @at on, which must not be empty. NULL: malformed. */
+/*
+ * Reads one region from @at on, which must not be empty. Returns the text after the
+ * region, or NULL if the region is malformed.
+ */
 static inline const char *model_region(const char *at, int nr, cpus_t *set)
 {
 	unsigned long long first = 0, last = nr - 1, used = 1, group = 1;

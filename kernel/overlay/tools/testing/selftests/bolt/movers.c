@@ -16,7 +16,7 @@
 
 #define ROUNDS 60
 #define GROUP GROUP_DIR "bolt"
-/* No step takes that long, so a task that is not done by then would wait for ever. */
+/* No step takes that long, so a task that is not done within this time would wait for ever. */
 #define PATIENCE_MS 60000
 
 static int requests(int rounds)

@@ -7,7 +7,7 @@
 #include "tree.h"
 #include "../kselftest_harness.h"
 
-/* Files that vanish with a CPU; not every machine has every one. */
+/* Files that vanish with a CPU; not every machine has every file. */
 static const char * const files[] = {
 	CPU_DIR "cpu1/topology/core_id",
 	CPU_DIR "cpu1/cache/index0/level",
@@ -78,8 +78,8 @@ TEST_F(nodes, returning_brings_everything_back)
 	for (int round = 0; round < 3; round++) {
 		ASSERT_EQ(0, set_online(VICTIM, false));
 		/*
-		 * In the three rounds the CPU is parked, settled, and parked and
-		 * natively brought up.
+		 * Before it returns, the CPU is parked in the first round, and settled in
+		 * the second. In the third the CPU is parked, and Bolt is then disabled.
 		 */
 		if (round == 1)
 			ASSERT_EQ(0, settle_all());
@@ -122,7 +122,7 @@ TEST_F(nodes, open_files_answer_enodev)
 	}
 }
 
-/* A program that entered a directory before it was hidden sees nothing there either. */
+/* A program that entered a directory before Bolt hid the directory finds no file there either. */
 TEST_F(nodes, from_inside_the_directory)
 {
 	int dir = open(CPU_DIR "cpu1/topology", O_RDONLY | O_DIRECTORY);
@@ -142,7 +142,7 @@ TEST_F(nodes, device_nodes_answer_enxio)
 	};
 
 	if (access(nodes[0], F_OK) && access(nodes[1], F_OK))
-		SKIP(return, "no device nodes of CPUs here");
+		SKIP(return, "no device nodes of CPUs on this machine");
 	ASSERT_EQ(0, enable(true));
 	ASSERT_EQ(0, set_online(VICTIM, false));
 	for (size_t i = 0; i < ARRAY_SIZE(nodes); i++) {

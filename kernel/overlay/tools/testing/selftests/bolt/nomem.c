@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * A request in which the nth allocation of memory fails, for every n there is: the
- * request succeeds nevertheless, or nothing has changed, and the next request
- * works. The allocations are those of the task that asks, of the control thread,
- * which carries the request out, or of a hotplug thread.
+ * The nth allocation of memory in a request fails, for every n: the request succeeds
+ * nevertheless, or changes nothing, and the next request works. The allocations are those
+ * of the task that asks, of the control task, which carries the request out, or of a
+ * hotplug thread.
  */
 #define _GNU_SOURCE
 #include "cpus.h"
@@ -13,10 +13,10 @@
 #include "../kselftest_harness.h"
 
 #define BATCH 3
-#define MOST 2000		/* allocations of a request: fewer */
+#define MOST 2000		/* a request makes fewer allocations */
 #define DEBUG "/sys/kernel/debug/"
 
-/* The state of the CPUs when the request is made. */
+/* Settings of fault injection: allocations of all kinds and sizes can fail, without messages. */
 static const struct {
 	const char *file, *value;
 } settings[] = {
@@ -31,7 +31,7 @@ static const struct {
 FIXTURE(nomem) {
 	struct world world;
 	cpus_t set;
-	int cpu;		/* the second of them */
+	int cpu;		/* the second CPU of @set */
 	int tried, failed;
 };
 
@@ -80,8 +80,8 @@ FIXTURE_SETUP(nomem)
 	ASSERT_EQ(0, start_over_all());
 	ASSERT_EQ(0, sets_start_over(&self->world));
 	/*
-	 * Pinned to a CPU that stays, so that no other task allocates in place of
-	 * this one.
+	 * This task is pinned to a CPU that stays, so that no other task allocates in its
+	 * place.
 	 */
 	ASSERT_EQ(0, pin(0, 0));
 }
@@ -107,9 +107,8 @@ static int thread_called(const char *wanted)
 }
 
 /*
- * Makes a request in which the nth allocation fails. The request is the first
- * write() after fail-nth has been set. @left: how many allocations were not
- * reached.
+ * Makes a request in which the nth allocation fails. The request is the first write()
+ * after fail-nth has been set. @left is 0 if the request made that many allocations.
  */
 static int ask_nth(int fail, int file, cpus_t set, int nth, int *left)
 {
@@ -180,7 +179,7 @@ TEST_F_TIMEOUT(nomem, every_allocation, 7200)
 	close(file);
 	TH_LOG("%d allocations, %d made the request fail", nth - 1, self->failed);
 	EXPECT_LT(nth, MOST);
-	/* The task that asks must allocate something; the threads may need nothing. */
+	/* The task that asks must allocate something; the kernel threads may need no memory. */
 	EXPECT_TRUE(variant->whose != ASKER || nth > 1);
 }
 

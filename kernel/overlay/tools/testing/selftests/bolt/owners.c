@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * After batches of all CPUs but one, all that belongs to a CPU belongs to a CPU
+ * After batches of all CPUs but one, everything that belongs to a CPU belongs to a CPU
  * that is online: interrupts, timers, tasks, the clock, works, readers of PMUs,
- * affinities of kernel threads. Each ends up where it natively does when the same
- * CPUs go one after the other.
+ * affinities of kernel threads. The new CPU is the one that is natively chosen when the
+ * same CPUs go one after the other.
  */
 #define _GNU_SOURCE
 #include <dirent.h>
@@ -26,22 +26,22 @@
 #define IRQS_MAX 256
 #define TASKS_MAX (3 * CPUS_MAX)
 
-/* The kind of timer with which a task waits; WIDE: the task may run on any CPU. */
+/* The kind of timer with which a task waits; WIDE: the task may also run on the CPU that stays. */
 enum kind { TIMER, WHEEL, WIDE, KINDS };
 
 struct irq {
 	int nr;
-	bool movable;	/* user space may set its affinity */
-	bool stays;	/* whether the interrupt stays, natively as well */
-	bool arrives;	/* by make_some_arrive() */
+	bool movable;	/* user space may set the affinity */
+	bool stays;	/* the interrupt stays on a CPU that goes, natively as well */
+	bool arrives;	/* make_some_arrive() makes the interrupt arrive */
 	char affinity[256];
 };
 
 FIXTURE(owners) {
 	int leaving[CPUS_MAX], nr_leaving;
 	int survivor;
-	cpu_set_t stay;		/* with a CPU that cannot leave */
-	char list[512];		/* those that leave */
+	cpu_set_t stay;		/* the survivor, and CPUs that cannot leave */
+	char list[512];		/* the CPUs that leave */
 	struct slot *slots;
 	struct task tasks[TASKS_MAX];
 	int nr_tasks;
@@ -197,7 +197,7 @@ static int clock_event(int cpu)
 	return event_open_software(PERF_COUNT_SW_CPU_CLOCK, cpu);
 }
 
-/* Returns how far @fd counts within 10 ms; 0 also if it cannot be read any more. */
+/* Returns how far @fd counts within 10 ms; also 0 if @fd cannot be read any more. */
 static long long counted(int fd)
 {
 	unsigned long long from = 0, to = 0;
@@ -298,7 +298,7 @@ FIXTURE_TEARDOWN(owners)
 		irq_set(&self->irqs[i], self->irqs[i].affinity);
 }
 
-/* Takes CPUs offline or back in one batch or in several, or natively one by one. */
+/* Takes CPUs offline or back online, in one batch or one by one. */
 static int go(const int *cpus, int nr, const char *list, bool batch, bool online)
 {
 	if (!batch)
@@ -347,9 +347,9 @@ TEST_F_TIMEOUT(owners, of_timers_tasks_and_the_clock, 7200)
 }
 
 /*
- * Orders the interrupts for moving. Those that arrive come last, with another one
- * at the end each time: if a CPU forgets the last of its interrupts, the test
- * notices only if that interrupt arrives.
+ * Orders the interrupts for moving. Interrupts that arrive come last, with another
+ * interrupt at the end in each turn: if a CPU forgets the last of its interrupts, the
+ * test notices only if that interrupt arrives.
  */
 static int irqs_in_order(const struct irq *irqs, int nr, int turn, int *order)
 {
@@ -382,8 +382,8 @@ TEST_F_TIMEOUT(owners, of_interrupts, 7200)
 		char list[640];
 
 		/*
-		 * Each interrupt is moved to another CPU that goes; then to all
-		 * CPUs, the survivor included.
+		 * In even rounds each interrupt is moved to another CPU that goes; in odd
+		 * rounds, to all CPUs, the survivor included.
 		 */
 		n = irqs_in_order(self->irqs, self->nr_irqs, round / 2, order);
 		for (int i = 0; i < n; i++) {
@@ -425,19 +425,19 @@ TEST_F_TIMEOUT(owners, of_works_and_threads, 7200)
 		ASSERT_EQ(0, go(self->leaving, self->nr_leaving, self->list,
 				round % 4 != 2, false));
 		EXPECT_EQ(0, make_works(self->echo));
-		/* Thresholds may count CPUs that are parked, so settle these first. */
+		/* Thresholds may count CPUs that are parked, so settle these CPUs first. */
 		if (round % 2) {
 			ASSERT_EQ(0, settle_all());
 			wrong = facts_differ(&self->down);
 			EXPECT_EQ(NULL, wrong)
-				TH_LOG("without them: %s", wrong);
+				TH_LOG("while the CPUs are offline: %s", wrong);
 		}
 		ASSERT_EQ(0, go(self->leaving, self->nr_leaving, self->list,
 				round % 4 != 1, true));
 		EXPECT_EQ(0, make_works(self->echo));
 		wrong = facts_differ(&self->up);
 		EXPECT_EQ(NULL, wrong)
-			TH_LOG("with them again: %s", wrong);
+			TH_LOG("when the CPUs are back: %s", wrong);
 	}
 }
 

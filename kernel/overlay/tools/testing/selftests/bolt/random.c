@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Requests in random order: any CPU, several down at a time, native and Bolt
- * mixed, with pauses around the settle delay. BOLT_PAIRS=N sets how many pairs,
- * BOLT_SEED=N repeats a run; the seed is printed.
+ * Requests in random order: any CPU, several down at a time, native and Bolt mixed, with
+ * pauses around the settle delay. BOLT_PAIRS=N sets how many pairs of an offline and an
+ * online request, BOLT_SEED=N repeats a run; the seed is printed.
  */
 #define _GNU_SOURCE
 #include <sched.h>
@@ -18,12 +18,12 @@
 #define PAIRS 100
 #define MAX_CPUS 64
 
-/* What the kernel should say, and what it has said so far. */
+/* The state that the kernel should show, and counts of what has happened. */
 struct world {
 	unsigned long long seed;
 	int cpus[MAX_CPUS], n;		/* that can go offline */
 	bool online[MAX_CPUS];
-	int up;				/* all CPUs online, others included */
+	int up;				/* how many CPUs are online, of all CPUs */
 	bool enabled;
 	int delay_ms;
 	int pairs, most_down, switched, settled;
@@ -74,7 +74,7 @@ static const char *broken_rule(struct world *w)
 		if (!w->online[i])
 			offline |= 1ULL << w->cpus[i];
 		if (!(online >> w->cpus[i] & 1) == w->online[i])
-			return "cpu/online";
+			return "cpu/online does not follow the requests";
 	}
 	if (parked & ~offline)
 		return "a CPU is parked that is not offline";

@@ -21,7 +21,7 @@ static inline unsigned long long rules_faults(void)
 	return value;
 }
 
-/* Moves to a CPU that is online: 0 if the CPU runs the task, or the error. */
+/* Moves this task to a CPU that is online. Returns 0 if the CPU runs the task, or the error. */
 static inline int rules_visit(int cpu)
 {
 	int err = pin(0, cpu);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Sets of CPUs below 64, requests for them, and what can be seen of all CPUs.
- * The first word of a mask is the set itself on both little-endian machines
- * that Bolt is for, and on 64-bit big-endian ones.
+ * Sets of CPUs below 64, requests for them, and what can be seen of all CPUs. The first
+ * word of a mask is the set itself on both little-endian architectures that Bolt is for,
+ * and on 64-bit big-endian machines.
  */
 #ifndef SELFTESTS_BOLT_SETS_H
 #define SELFTESTS_BOLT_SETS_H
@@ -21,8 +21,8 @@
 typedef uint64_t cpus_t;
 
 /*
- * Reads a list that the kernel writes, such as "0-2,5". False: a CPU does not fit
- * in the set.
+ * Reads a list that the kernel writes, such as "0-2,5". Returns false if the file cannot
+ * be read, or a CPU does not fit in the set.
  */
 static inline bool cpus_read(const char *path, cpus_t *set)
 {
@@ -125,11 +125,11 @@ static inline cpus_t ask_result(enum ask ask, cpus_t set, cpus_t online)
 /* The CPUs of the machine. */
 struct world {
 	cpus_t possible, present, movable;
-	int nr;			/* the last possible one, and one more */
+	int nr;			/* the number of the last possible CPU, and one more */
 	size_t page;
 };
 
-/* Reads which CPUs the machine has. False: more CPUs than fit in a set. */
+/* Reads which CPUs the machine has. Returns false if there are more CPUs than fit in a set. */
 static inline bool world_look(struct world *world)
 {
 	memset(world, 0, sizeof(*world));
@@ -148,7 +148,7 @@ static inline bool world_look(struct world *world)
 
 /* What files say about all CPUs. */
 struct sight {
-	cpus_t online;		/* the mask */
+	cpus_t online;		/* what cpu/online says */
 	cpus_t files;		/* what cpuN/online say */
 	cpus_t parked;
 };
@@ -180,8 +180,8 @@ static inline bool sight_same(const struct sight *a, const struct sight *b)
 }
 
 /*
- * Brings all CPUs online with Bolt enabled, and sets a delay at which none settles
- * by itself.
+ * Brings all CPUs online, sets a delay so long that no CPU settles by itself, and enables
+ * Bolt anew.
  */
 static inline int sets_start_over(const struct world *world)
 {
@@ -197,7 +197,7 @@ static inline int sets_start_over(const struct world *world)
 	return err ?: enable(true);
 }
 
-/* Has the firmware eject a CPU, and waits for that. False: the CPU stays. */
+/* Has the firmware eject a CPU, and waits until the CPU is gone. Returns false if the CPU stays. */
 static inline bool cpu_eject(int cpu)
 {
 	char path[128];

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The files of debugfs/bolt and their counts; last_error; memory pressure. */
+/* Tests of the files in debugfs/bolt and their counts, of last_error, and of memory pressure. */
 #define _GNU_SOURCE
 #include <sched.h>
 #include <sys/mman.h>
@@ -16,7 +16,7 @@
 #define SLABS "slub:dead"
 #define PAGES "mm/page_alloc:pcp"
 
-/* Pages that a task uses on the CPU, so that the CPU holds many of them. */
+/* How many pages a task uses on the CPU, so that the CPU then holds many free pages. */
 #define MANY_PAGES 2048
 
 /*
@@ -41,7 +41,7 @@ static bool parse(const char *line, struct state *state)
 		      &state->slowed, &state->ns, state->rest) == 10;
 }
 
-/* Finds the state of that name. False: there is none. */
+/* Finds the state of that name. Returns false if there is no such state. */
 static bool find(const char *name, struct state *state)
 {
 	FILE *file = fopen(DEBUG_DIR "states", "r");
@@ -100,8 +100,8 @@ FIXTURE_TEARDOWN(states)
 }
 
 /*
- * Each state that is registered has a line with a class and a reason, and no other
- * line is there.
+ * Each state that is registered has a line with a class and a reason, and there is no
+ * other line.
  */
 TEST_F(states, all_are_listed)
 {
@@ -134,8 +134,8 @@ TEST_F(states, all_are_listed)
 }
 
 /*
- * Checks the runs, skips and settles of a state that is deferred and of one that is
- * not.
+ * Checks the runs, skips and settles of a state that is deferred and of a state that is
+ * not deferred.
  */
 TEST_F(states, callbacks_are_counted)
 {
@@ -321,7 +321,10 @@ TEST_F(states, forced_grace_periods_are_said)
 	EXPECT_NE(NULL, strstr(text, "grace_periods normal"));
 }
 
-/* A request that failed has one line, which names the CPU and the state that failed. */
+/*
+ * A request that failed has one line in last_error, which names the CPU and the state
+ * that failed.
+ */
 TEST_F(states, last_error_names_what_failed)
 {
 	long long failed = stat_of("failed_requests");
@@ -365,8 +368,8 @@ TEST_F(states, kept_until_memory_is_short)
 }
 
 /*
- * Returns how many bytes the lines of DEBUG_DIR "stats" say that are kept, state by
- * state; -1 if these do not add up to the line for all states.
+ * Returns how many bytes are kept, as the line for all states in DEBUG_DIR "stats" says;
+ * -1 if the lines for single states do not add up to that number.
  */
 static long long bytes_kept(void)
 {
@@ -377,7 +380,10 @@ static long long bytes_kept(void)
 	if (!file)
 		return -1;
 	while (fgets(line, sizeof(line), file)) {
-		/* A space in a format also stands for none. */
+		/*
+		 * A space in the format also matches no space, so kept_bytes must be
+		 * tried first.
+		 */
 		if (sscanf(line, "kept_bytes %lld", &bytes) == 1)
 			all = bytes;
 		else if (sscanf(line, "kept %*s %lld", &bytes) == 1)
@@ -411,7 +417,10 @@ TEST_F(states, what_is_kept_is_counted)
 	EXPECT_EQ(0, bytes_kept());
 }
 
-/* The settle delay ends what other CPUs could use, and nothing else. */
+/*
+ * After the settle delay a CPU still keeps what only its return needs, but nothing that
+ * other CPUs could use.
+ */
 TEST_F(states, what_only_the_return_needs_stays)
 {
 	long long bytes;
@@ -431,7 +440,7 @@ TEST_F(states, what_only_the_return_needs_stays)
 	EXPECT_LT(0, bytes_kept());
 }
 
-/* Has a task use many pages on the CPU, which holds some of these afterwards. */
+/* Has a task use many pages on the CPU, which holds some of these pages afterwards. */
 static int use_pages(int cpu)
 {
 	pid_t pid = fork();
@@ -460,14 +469,14 @@ static long long free_pages(void)
 	char line[128];
 	FILE *file;
 
-	/* Adds up what CPUs have not reported yet. */
+	/* Makes the kernel add up what CPUs have counted but not reported yet. */
 	if (put("/proc/sys/vm/stat_refresh", "1"))
 		return -1;
 	file = fopen("/proc/zoneinfo", "r");
 	if (!file)
 		return -1;
 	while (fgets(line, sizeof(line), file)) {
-		/* The pages of a zone, or those in the list of an online CPU. */
+		/* The free pages of a zone, or the pages in the list of an online CPU. */
 		if (sscanf(line, " pages free %lld", &some) == 1 ||
 		    sscanf(line, " count: %lld", &some) == 1)
 			pages += some;
@@ -511,7 +520,7 @@ TEST_F(states, pages_that_are_kept_become_free)
 
 /*
  * Returns how many bytes of slab objects have been freed from one count to the next.
- * Caches that have grown do not count: other tasks have taken objects there.
+ * Caches that have grown do not count: other tasks have taken objects of these caches.
  */
 static long long bytes_freed(const struct slabs *before, const struct slabs *after)
 {
@@ -536,19 +545,19 @@ TEST_F(states, entries_that_are_kept_are_freed)
 
 	ASSERT_EQ(0, put(BOLT_DIR "settle_delay_ms", "1000000"));
 	ASSERT_EQ(0, set_online(VICTIM, false));
-	/* What the request and earlier tests have left is freed first. */
+	/* Waits until the kernel has freed what the request and earlier tests have left. */
 	wait_ms(500);
 	ASSERT_LT(0, slabs_count(&before));
 	bytes = bytes_for(TOPOLOGY) + bytes_for(CACHES);
 	ASSERT_EQ(0, settle_state(CACHES));
 	ASSERT_EQ(0, settle_state(TOPOLOGY));
-	/* Some of it is freed when a grace period is over. */
+	/* The kernel frees some of the memory only when a grace period is over. */
 	wait_ms(200);
 	ASSERT_LT(0, slabs_count(&after));
 	freed = bytes_freed(&before, &after);
 	TH_LOG("%lld bytes kept, %lld freed", bytes, freed);
 	EXPECT_LE(bytes, freed);
-	/* A kernel that checks itself keeps more about each object. */
+	/* A kernel that checks all objects also frees data about each object. */
 	if (!slabs_are_checked())
 		EXPECT_GE(2 * bytes, freed);
 }

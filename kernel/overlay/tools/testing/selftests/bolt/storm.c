@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Requests of all kinds from several writers at once, native ones among them, while
- * Bolt is switched on and off, settled, suspended ... Each attempt is counted:
- * done, refused for a good reason, or wrong. Now and then all writers wait while
- * the program checks the rules that must hold.
+ * Several writers at once make requests of all kinds, native requests among them, while
+ * Bolt is switched on and off, CPUs are settled, the machine is suspended ... Each
+ * attempt is counted as done, refused for a good reason, or wrong. Now and then all
+ * writers wait while the program checks the rules that must hold.
  *
  * usage: storm [KEY=VALUE]...
  *	actors=NAME[*N],...	the writers, N of each kind; names are in storm.h
@@ -40,7 +40,7 @@ static long long now_ms(void)
 	return now_ns() / 1000000;
 }
 
-/* Adds the actors of "NAME*N". False: there is no such kind, or no room. */
+/* Adds the actors of "NAME*N". Returns false if there is no such kind, or no room. */
 static bool hire(char *text)
 {
 	char *times = strchr(text, '*');
@@ -78,7 +78,7 @@ static void hire_all(const char *names)
 	free(copy);
 }
 
-/* Waits while the gate is closed. */
+/* Waits while the gate is closed, so that the actor begins no request. */
 static void pass_gate(struct tally *tally)
 {
 	for (;;) {
@@ -128,8 +128,8 @@ static void stop_all(void)
 }
 
 /*
- * Closes the gate and waits until no actor is in the middle of anything. False: an
- * actor is stuck.
+ * Closes the gate and waits until no actor is in the middle of a request. Returns false
+ * if an actor is stuck or has died.
  */
 static bool close_gate(void)
 {
@@ -182,13 +182,13 @@ static const char *broken_rule(void)
 
 	if (!sight_take(&storm->world, &sight))
 		return "cpuN/online, cpu/online or bolt/parked cannot be read";
-	/* After a write to its hotplug/target, cpuN/online of a CPU still says 1. */
+	/* A CPU that a write to its hotplug/target has taken offline still has 1 in cpuN/online. */
 	if (!storm->native_targets && sight.files != sight.online)
 		return "cpuN/online and cpu/online differ";
 	if (sight.parked & sight.online)
 		return "a CPU is parked and online";
 	if (sight.parked & ~storm->players)
-		return "a CPU is parked that nobody has asked to go";
+		return "a CPU is parked that no actor takes offline";
 	if (sight.parked && is(BOLT_DIR "enabled", "0"))
 		return "a CPU is parked while Bolt is disabled";
 	faults = rules_faults();
@@ -245,13 +245,13 @@ static const char *weather(long long end, unsigned long wanted)
 
 		wait_ms(ROUND_MS);
 		if (!close_gate())
-			return "an actor does not come forward";
+			return "an actor is stuck or has died";
 		rule = broken_rule();
 		if (rule)
 			return rule;
 		__atomic_store_n(&storm->closed, false, __ATOMIC_SEQ_CST);
 	}
-	return close_gate() ? NULL : "an actor does not come forward";
+	return close_gate() ? NULL : "an actor is stuck or has died";
 }
 
 static void report(long long ms)

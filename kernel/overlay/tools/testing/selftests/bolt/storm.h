@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The actors of a storm: the requests that each makes, and the errors with which
- * these may be refused.
+ * The actors of a storm: the requests that each actor makes, and the errors with which
+ * these requests may be refused.
  */
 #ifndef SELFTESTS_BOLT_STORM_H
 #define SELFTESTS_BOLT_STORM_H
@@ -55,7 +55,7 @@ static inline unsigned int may_of(int err)
 /* What an actor has done, in memory that all actors share. */
 struct tally {
 	pid_t pid;
-	bool outside;		/* not in the middle of anything */
+	bool outside;		/* not in the middle of a request */
 	unsigned long attempted, done, refused, wrong;
 	char complaint[160];	/* the first thing that was wrong */
 };
@@ -63,8 +63,8 @@ struct tally {
 /* Data that all actors share. */
 struct storm {
 	struct world world;
-	cpus_t players;		/* the CPUs that come and go: not the first */
-	int top;		/* the last hotplug state */
+	cpus_t players;		/* the CPUs that come and go: never CPU 0 */
+	int top;		/* the number of the last hotplug state */
 	unsigned int may;		/* errors that any request may be refused with */
 	bool native_targets;	/* some actor writes to hotplug/target */
 	const char *module;
@@ -79,10 +79,10 @@ struct actor {
 };
 
 /*
- * A kind of actor. @run does one thing; @permits are errors that other actors have
- * to expect because of that; @ready tells whether this kernel and machine have what
- * the actor needs. The actor waits for up to @pause_ms between two calls of @run.
- * @asks: @run makes requests for CPUs, which are counted.
+ * A kind of actor. @run does one thing; @permits are errors that other actors have to
+ * expect because of @run; @ready tells whether this kernel and machine have what the
+ * actor needs. The actor waits for up to @pause_ms between two calls of @run. @asks: @run
+ * makes requests for CPUs, which are counted.
  */
 struct kind {
 	const char *name;
@@ -160,7 +160,7 @@ static inline void batch(struct actor *actor)
 	book(actor, what, err, actor->storm->may);
 }
 
-/* Writes a random text, or one that looks like a request. */
+/* Writes a random text, which may look like a request. */
 static inline void malformed(struct actor *actor)
 {
 	const struct world *world = &actor->storm->world;
@@ -176,8 +176,8 @@ static inline void malformed(struct actor *actor)
 		return;
 	wanted = model_list(world, text, len, &set);
 	/*
-	 * A text that is a valid request is not written, as other actors work with
-	 * the CPUs.
+	 * A text that is a valid request is written only if it brings CPUs: another
+	 * request could take a CPU that must stay, such as CPU 0.
 	 */
 	if (!wanted && ask != ONLINE_THEM)
 		return;
@@ -306,7 +306,7 @@ static inline int suspend_to(const char *level)
 	return put(PM_DIR "pm_test", level) ?: put(PM_DIR "state", deep ? "mem" : "disk");
 }
 
-/* The first suspend may leave devices that were not there before: terminals. */
+/* Suspends once before the run, as the first suspend may add devices: terminals. */
 static inline bool has_suspend(const struct storm *storm)
 {
 	return storm->players && !put("/sys/module/suspend/parameters/pm_test_delay", "0") &&
@@ -349,7 +349,7 @@ static inline void come_and_go(struct actor *actor)
 	book(actor, "remove the module", err, 0);
 }
 
-/* Touches as much memory as the machine has free, and now and then more. */
+/* Touches most of the memory that is available, and now and then more than that. */
 static inline void hog(struct actor *actor)
 {
 	unsigned long kb = 0;
@@ -380,8 +380,8 @@ static inline void hog(struct actor *actor)
 }
 
 /*
- * Occupies a CPU for a while, so that kernel threads and workers are late, those
- * that settle included.
+ * Occupies all online CPUs for a while, so that kernel threads and workers are late,
+ * workers that settle CPUs included.
  */
 static inline void starve(struct actor *actor)
 {
@@ -483,14 +483,17 @@ static const struct kind kinds[] = {
 	{ "malformed", malformed, NULL, 0, 8, false },
 	{ "all", everything, NULL, 0, 20, true },
 	{ "single", single, has_players, 0, 8, true },
-	/* By then the CPU may be the last one, as far as cpuN/online knows. */
+	/*
+	 * A CPU that this actor has taken still has 1 in cpuN/online. A write of 0 to
+	 * that file is refused with EBUSY if only one CPU is online.
+	 */
 	{ "target", native_target, has_players, MAY_BUSY, 30, true },
 	{ "switch", switcher, NULL, MAY_OFF, 60, false },
 	{ "settle", settler, NULL, 0, 20, false },
 	{ "keep", keeper, NULL, MAY_BUSY, 60, false },
 	{ "read", reader, NULL, 0, 10, false },
 	{ "smt", threads, has_smt, MAY_PERM, 100, true },
-	/* All other actors are frozen, but may have been about to make a request. */
+	/* All other actors are frozen, but a request that an actor was about to make is refused. */
 	{ "suspend", suspend, has_suspend, MAY_BUSY, 300, true },
 	{ "module", come_and_go, has_module, 0, 50, false },
 	{ "hog", hog, NULL, MAY_NOMEM, 200, false },

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * A task opens the first software event of the system while a CPU comes; the event
- * must count on that CPU. If neither checks again, the CPU and the task that opens
- * the event each leave it to the other to make the CPU's list. An event that is
- * opened while others are open, or when the request is over, does not test that. A
- * second test: an event of a thread that runs on the CPU before perf is ready there
- * must also count.
+ * A task opens the first software event of the system while a CPU comes; the event must
+ * count on that CPU. If the CPU and the task that opens the event did not check again,
+ * each would leave it to the other to make the CPU's list of events. An event that is
+ * opened while other events are open, or when the request is over, does not test that. In
+ * a second test, an event of a thread that runs on the CPU before perf is ready on that
+ * CPU must also count.
  */
 #define _GNU_SOURCE
 #include <dirent.h>
@@ -26,7 +26,7 @@
 /* Memory that the test shares with the task that opens events. */
 struct stage {
 	unsigned long go;	/* requests that have begun */
-	unsigned long done;	/* events opened, tried everywhere and closed */
+	unsigned long done;	/* events opened, tried on all CPUs and closed */
 	unsigned long lost;	/* CPUs on which an event did not count */
 	unsigned long within;	/* events opened before the request was over */
 	unsigned long over;	/* requests that are over */
@@ -79,9 +79,9 @@ static int open_switches(pid_t pid, unsigned long long format)
 }
 
 /*
- * Opens one event for each request, at a random moment of the request. This task
- * sees late that the request has begun, so moments in the last quarter, which would
- * mostly be after its end, are left out.
+ * Opens one event for each request, at a random moment of the request. This task sees
+ * late that the request has begun, so moments in the last quarter, which would mostly be
+ * after the end of the request, are left out.
  */
 static void opener(struct stage *stage)
 {
@@ -161,8 +161,8 @@ static void rounds(struct __test_metadata *_metadata, struct stage *stage,
 		ASSERT_EQ(round, peek(&stage->done));
 	}
 	/*
-	 * Otherwise the test would not have tried what it is for. The host decides
-	 * how often an event comes too late.
+	 * With fewer events in a request the test has not tried what it is for. How often
+	 * an event is opened too late depends on the host.
 	 */
 	EXPECT_EQ(INSIDE, stage->within);
 	TH_LOG("%lu of %lu events opened inside a request", stage->within, round);

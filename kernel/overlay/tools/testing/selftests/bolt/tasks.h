@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Child processes that run where and how a test tells them, and count that they run. */
+/* Child processes that run on the CPUs that a test chooses, and count how often their loops run. */
 #ifndef SELFTESTS_BOLT_TASKS_H
 #define SELFTESTS_BOLT_TASKS_H
 
@@ -49,9 +49,10 @@ static inline void slot_beat(struct slot *slot)
 }
 
 /*
- * Runs without a pause. The instruction that a waiting CPU runs makes an emulator with
- * one thread go on with the next CPU; without it QEMU 7.2 lets a busy CPU run until the
- * next timer in virtual time, and may give another busy CPU 30 us in 8 ms.
+ * Runs without a sleep. The instruction for a CPU that waits in a loop, pause or yield,
+ * makes an emulator with one thread go on with the next CPU; without that instruction
+ * QEMU 7.2 lets a busy CPU run until the next timer in virtual time, and may give another
+ * busy CPU 30 us in 8 ms.
  */
 static inline void spin(struct slot *slot)
 {
@@ -87,7 +88,10 @@ static inline void task_kill(struct task *task)
 	task->pid = 0;
 }
 
-/* Waits until the child has been round @n times more: false if it does not. */
+/*
+ * Waits until the child has run through its loop @n times more. Returns false if that
+ * takes too long.
+ */
 static inline bool task_lives(const struct task *task, unsigned long n, long ms)
 {
 	unsigned long end = slot_beats(task->slot) + n;
@@ -127,7 +131,7 @@ static inline int task_where(pid_t pid, char *state, int *cpu)
 	err = get(path, text, sizeof(text));
 	if (err)
 		return err;
-	/* The name may hold anything, ')' too. */
+	/* The name of the task may hold any character, ')' too. */
 	at = strrchr(text, ')');
 	if (!at)
 		return -EINVAL;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Timers armed on a CPU that goes: every one fires, none early, and not later
- * than after a native request by more than a few ticks. BOLT_SLACK_MS=N sets
- * how much later is allowed, for guests that are themselves made to wait.
+ * Timers are armed on a CPU that goes: every timer fires, none fires early, and none
+ * fires more than a few ticks later than after a native request. BOLT_SLACK_MS=N sets how
+ * much later a timer may fire, for guests that the host makes wait.
  */
 #define _GNU_SOURCE
 #include <poll.h>
@@ -17,10 +17,10 @@
 #define SHOTS 12
 #define SLACK_MS 20
 #define NSEC 1000000000LL
-/* A timer that has not fired after that time has been lost. */
+/* A timer that has not fired within this time has been lost. */
 #define PATIENCE_MS 3000
 
-/* Timers of one kind, and how late each fired; -1: not yet. */
+/* Timers of one kind: when each timer is due, and how late each timer fired, in ns. */
 struct shots {
 	int armed, fired;
 	long long due[SHOTS], late[SHOTS];
@@ -36,8 +36,8 @@ static struct timespec spec(long long ns)
 }
 
 /*
- * Returns the delay of timer @i, from 3 ms, when a native request is under way, to
- * a time when it is long over.
+ * Returns the delay of timer @i, from 3 ms, when a native request is under way, to a time
+ * when the request is long over.
  */
 static long long delay(int i)
 {
@@ -179,7 +179,7 @@ static void sleep_receive(clockid_t clock, int i)
 	if (socketpair(AF_UNIX, SOCK_DGRAM, 0, fds) ||
 	    setsockopt(fds[0], SOL_SOCKET, SO_RCVTIMEO, &tv, sizeof(tv)))
 		_exit(1);
-	/* The delay counts from here. */
+	/* The delay counts from this moment. */
 	shots->due[i] = clock_ns(clock);
 	shots->due[i] += delay(i) - overdue(shots->due[i]);
 	if (recv(fds[0], &c, 1, 0) != -1)
@@ -376,8 +376,8 @@ FIXTURE_TEARDOWN(periods)
 #define PERIOD_NS 2000000LL
 
 /*
- * Counts expirations of a periodic timer; *value: how many more or fewer these are
- * than the clock says.
+ * Counts expirations of a periodic timer. The value of the slot is how many more
+ * expirations there should be by the clock.
  */
 static void count_periods(struct slot *slot)
 {
@@ -394,8 +394,8 @@ static void count_periods(struct slot *slot)
 	while (read(fd, &n, sizeof(n)) == sizeof(n)) {
 		total += n;
 		/*
-		 * The clock is read before the count: one more expiration may be
-		 * due by then, never one less.
+		 * The clock is read after the count: by then more expirations may be due
+		 * than were counted, never fewer.
 		 */
 		slot->value = (now_ns() - start) / PERIOD_NS - total;
 		slot_beat(slot);

@@ -31,7 +31,7 @@
 #define GROUP GROUP_DIR "traffic"
 #define RPS "/sys/class/net/lo/queues/rx-0/rps_cpus"
 
-/* Ends a child, which leaves the number of the line that found something wrong. */
+/* Ends a child, and leaves in its slot the number of the source line that found a fault. */
 #define WRONG(slot) do { (slot)->value = __LINE__; _exit(1); } while (0)
 
 static int rounds(void)
@@ -187,8 +187,8 @@ static void pty(struct slot *slot)
 		WRONG(slot);
 	for (c = 'a';; c = c == 'z' ? 'a' : c + 1) {
 		/*
-		 * Sends a line, as the other side is in canonical mode, and echoes
-		 * it.
+		 * Sends a whole line, because the other side is in canonical mode. The
+		 * other side echoes the line.
 		 */
 		unsigned char line[2] = { c, '\n' }, back[3];
 
@@ -334,8 +334,8 @@ static bool uring_right(unsigned long long data, int res)
 }
 
 /*
- * Takes the requests that have completed. False: a request has completed twice, or
- * with a wrong result.
+ * Takes the requests that have completed. Returns false if a request has completed twice,
+ * or with a wrong result.
  */
 static bool ring_reap(struct ring *ring, int *seen)
 {
@@ -384,8 +384,9 @@ static void uring(struct slot *slot)
 		ring_next(&ring, IORING_OP_NOP, 4);
 		memset(text, 0, sizeof(text));
 		/*
-		 * A timeout that fires ends the wait, however few have
-		 * completed: here the read may be the slower one.
+		 * A timeout that fires ends the wait, however few requests have
+		 * completed. The read may be slower than the timeout, so the loop then
+		 * waits for the read.
 		 */
 		for (; seen != 7; new = 0)
 			if (syscall(SYS_io_uring_enter, ring.fd, new,
@@ -399,7 +400,7 @@ static void uring(struct slot *slot)
 	}
 }
 
-/* Waits for RCU callbacks of all CPUs. */
+/* Waits for grace periods, each of which ends with an RCU callback. */
 static void barriers(struct slot *slot)
 {
 	for (;;) {
@@ -409,7 +410,7 @@ static void barriers(struct slot *slot)
 	}
 }
 
-/* Queues a work item on every CPU that is online, and waits for all of them. */
+/* Queues a work item on every CPU that is online, and waits for all work items. */
 static void work_items(struct slot *slot)
 {
 	for (;;) {
@@ -459,7 +460,7 @@ struct kind {
 	const char *name;
 	void (*run)(struct slot *slot);
 	const char *needs;
-	bool rps;		/* all packets by way of VICTIM */
+	bool rps;		/* all packets are steered to VICTIM */
 };
 
 static const struct kind packets[] = {
@@ -530,7 +531,7 @@ FIXTURE_TEARDOWN(traffic)
 	EXPECT_EQ(0, start_over());
 }
 
-/* Returns the number of dropped packets, the third column of /proc/net/softnet_stat. */
+/* Returns the number of dropped packets, the second column of /proc/net/softnet_stat. */
 static long dropped(void)
 {
 	FILE *file = fopen("/proc/net/softnet_stat", "r");
@@ -593,8 +594,8 @@ static void run(struct __test_metadata *_metadata, struct crew *crew,
 	ASSERT_TRUE(goes_on(crew, WINDOW + 1))
 		TH_LOG("%s: wrong at line %ld", kind->name, crew->slot->value);
 	/*
-	 * The children also end while the CPU is offline, with work that they have
-	 * left there.
+	 * The children also end while the CPU is offline, with work that the children
+	 * have left on the CPU.
 	 */
 	ASSERT_EQ(0, set_online(VICTIM, false));
 	task_kill(&crew->task);

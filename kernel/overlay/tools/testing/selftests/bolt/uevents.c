@@ -77,7 +77,7 @@ TEST_F(uevents, online)
 	}
 }
 
-/* The removal was announced when the CPU went. */
+/* The kernel sent the events of the removal when the CPU went. */
 TEST_F(uevents, settling_is_silent)
 {
 	ASSERT_EQ(0, enable(true));

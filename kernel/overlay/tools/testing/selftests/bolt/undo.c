@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * A request for four CPUs of which one fails, at every hotplug state that can fail,
- * in both directions: all four CPUs are then as before, and the next request works.
+ * One CPU fails in a request for four CPUs, at every hotplug state that can fail, when
+ * the CPUs go and when the CPUs come: all four CPUs are then as before, and the next
+ * request works.
  */
 #define _GNU_SOURCE
 #include <sys/wait.h>
@@ -23,7 +24,7 @@ FIXTURE(undo) {
 };
 
 FIXTURE_VARIANT(undo) {
-	int which;		/* of the batch */
+	int which;		/* which CPU of the batch fails */
 };
 
 FIXTURE_VARIANT_ADD(undo, first) { .which = 0 };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Requests are refused by the native rules and with the native error, and change
+ * Requests that the native rules refuse are refused with the native error, and change
  * nothing. BOLT_FUZZ=N sets how many malformed values are written.
  */
 #define _GNU_SOURCE
@@ -53,9 +53,9 @@ static bool last_error_ends(const char *end)
 }
 
 /*
- * Makes one request after the other, and notes the result of each. No request is
- * made on the CPU that goes, if there is another CPU, because natively a worker
- * would then make it.
+ * Takes one CPU after the other offline, and notes the result of each request. This task
+ * never runs on the CPU that goes, if there is another CPU, because natively a worker
+ * would then make the request.
  */
 static int down_all(const int *cpus, int n, int *errs)
 {
@@ -80,7 +80,7 @@ TEST_F_TIMEOUT(veto, last_housekeeping_cpu, 300)
 	refused = down_all(cpus, n, native);
 	ASSERT_EQ(0, start_over_all());
 	if (refused < 0)
-		SKIP(return, "the last housekeeping CPU can never go here: isolcpus=");
+		SKIP(return, "no request was for the last housekeeping CPU: needs isolcpus=");
 	ASSERT_EQ(0, enable(true));
 	EXPECT_EQ(refused, down_all(cpus, n, bolt));
 	for (int i = 0; i < n; i++) {
@@ -156,10 +156,7 @@ TEST_F_TIMEOUT(veto, smt_control, 300)
 	}
 }
 
-/*
- * For files that the native kernel has as well, malformed values get the same
- * answer.
- */
+/* For files that the native kernel has as well, malformed values get the native answer. */
 TEST_F_TIMEOUT(veto, malformed_natively, 300)
 {
 	static const char * const files[] = {
@@ -243,7 +240,7 @@ TEST_F_TIMEOUT(veto, nonsense, 900)
 		ASSERT_EQ(0, set_online(VICTIM, false));
 	}
 	free(value);
-	TH_LOG("%d taken, %d refused", taken, refused);
+	TH_LOG("%d texts accepted, %d refused", taken, refused);
 	EXPECT_GT(taken, n / 100);
 	EXPECT_GT(refused, n / 4);
 }
@@ -311,7 +308,7 @@ TEST_F_TIMEOUT(veto, killed_in_a_request, 600)
 		ASSERT_GT(task_start(&task, slot, toggle), 0);
 		usleep(500 + i * 731 % 9000);
 		task_kill(&task);
-		/* Both files are about the same CPU. */
+		/* Both files must say the same about the CPU. */
 		EXPECT_EQ(cpu_is_online(VICTIM),
 			  !is(CPU_DIR "cpu1/hotplug/state", "0"));
 		EXPECT_EQ(0, slot->value);

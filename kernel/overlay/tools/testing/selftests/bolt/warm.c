@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* bolt/park: CPUs that wait in the kernel while they are parked, and each way out. */
+/*
+ * bolt/park: a CPU that is parked warm waits in the kernel, until the CPU returns or
+ * becomes cold, which means natively dead. The tests try each way in which such a wait
+ * ends.
+ */
 #define _GNU_SOURCE
 #include <sched.h>
 
@@ -43,7 +47,7 @@ FIXTURE_SETUP(warm)
 	if (!debug_files())
 		SKIP(return, "no debugfs");
 	if (!world_look(&self->world))
-		SKIP(return, "more CPUs than this test knows");
+		SKIP(return, "more than 64 CPUs");
 	self->cpus = self->world.movable & ~CPU(0);
 	if (cpus_count(self->cpus) < 2)
 		SKIP(return, "needs two CPUs that can go offline");
@@ -63,7 +67,7 @@ FIXTURE_TEARDOWN(warm)
 	EXPECT_EQ(0, start_over());
 }
 
-/* Expects that so many more CPUs have returned, or become cold, than before. */
+/* Expects that since the test began @r CPUs have returned warm, and @c CPUs have become cold. */
 #define EXPECT_ENDS(r, c)						\
 do {									\
 	struct ends now;						\
@@ -130,7 +134,10 @@ static void look_around(const struct world *world, struct place *place)
 	}
 }
 
-/* A CPU that returns is where it was, in the masks of all others as well. */
+/*
+ * A CPU that returns has the place in the topology that it had, in the files of other
+ * CPUs as well.
+ */
 TEST_F(warm, return_to_the_same_place)
 {
 	static struct place before, after;
@@ -183,7 +190,7 @@ TEST_F(warm, settled_cpu_is_cold)
 	EXPECT_ENDS(0, 1);
 	ASSERT_EQ(0, set_online(VICTIM, true));
 	EXPECT_ENDS(0, 1);
-	/* The next cycle must be as if nothing had happened. */
+	/* In the next cycle the CPU must wait in the kernel and return warm again. */
 	ASSERT_EQ(0, set_online(VICTIM, false));
 	ASSERT_EQ(0, set_online(VICTIM, true));
 	EXPECT_ENDS(1, 1);
@@ -216,7 +223,7 @@ TEST_F(warm, disabled_makes_all_cold)
 	EXPECT_ENDS(0, cpus_count(self->cpus));
 }
 
-/* CPUs that wait and CPUs that do not return in one request. */
+/* One request brings back both CPUs that wait in the kernel and a CPU that is cold. */
 TEST_F(warm, mixed)
 {
 	int first = cpus_first(self->cpus), n = cpus_count(self->cpus);
@@ -232,8 +239,8 @@ TEST_F(warm, mixed)
 }
 
 /*
- * When the delay is over, a CPU goes on waiting if that saves as much power;
- * otherwise it becomes cold.
+ * When the settle delay is over, a CPU goes on waiting in the kernel if the wait saves as
+ * much power as being cold; otherwise the CPU becomes cold.
  */
 TEST_F(warm, when_the_delay_is_over)
 {
@@ -259,13 +266,13 @@ TEST_F(warm, when_the_delay_is_over)
 }
 
 /*
- * The CPU is natively dead before the machine takes it away, and is not expected to
- * answer later.
+ * The CPU is natively dead before the machine takes it away, so that the kernel later
+ * expects no answer from the CPU.
  */
 TEST_F(warm, ejected_cpu_is_cold)
 {
 	if (!getenv("BOLT_EJECT"))
-		SKIP(return, "takes a CPU for good");
+		SKIP(return, "needs BOLT_EJECT, as the CPU does not come back");
 	ASSERT_EQ(0, set_online(cpus_first(self->cpus), false));
 	EXPECT_TRUE(cpu_eject(cpus_first(self->cpus)));
 	ASSERT_TRUE(world_look(&self->world));

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Finds interrupts by name, and makes them arrive by a network card, behind which
- * TCP port 7 of 10.0.2.100 sends back all that it receives.
+ * Finds interrupts by name, and makes interrupts of a network card arrive. Behind the
+ * card, TCP port 7 of 10.0.2.100 sends back all that the port receives.
  */
 #ifndef SELFTESTS_BOLT_WIRE_H
 #define SELFTESTS_BOLT_WIRE_H
@@ -19,10 +19,7 @@
 #define NIC "eth0"
 #define MAX_CPUS 64
 
-/*
- * Returns the name that virtio gives the device of this class, such as virtio3; or
- * "".
- */
+/* Returns the name that virtio gives @device, such as virtio3; or "". */
 static inline const char *virtio_name(const char *device)
 {
 	static char name[64];

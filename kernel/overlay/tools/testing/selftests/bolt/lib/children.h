@@ -14,7 +14,7 @@ static inline pid_t fork_mortal(void)
 
 	if (!pid) {
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
-		/* A parent that has ended before is not noticed otherwise. */
+		/* If the parent ended before the prctl(), the kernel sends no signal. */
 		if (getppid() != parent)
 			_exit(1);
 	}

@@ -6,7 +6,7 @@
 #include <errno.h>
 #include <time.h>
 
-/* What the clock says, in ns; -1: there is no such clock. */
+/* Returns the time of @clock in ns, or -1 if the kernel has no such clock. */
 static inline long long clock_ns(clockid_t clock)
 {
 	struct timespec ts;

@@ -8,8 +8,8 @@
 #include <stdlib.h>
 
 /*
- * Takes the first range off the list at @list. Returns 1; 0 at the end of the list; or -EINVAL
- * where no list goes on, which @list points to then.
+ * Takes the first range off the list that *@list points to. Returns 1; 0 if the list has
+ * ended; or -EINVAL if *@list then points to text that does not continue a list.
  */
 static inline int cpulist_next(const char **list, long *first, long *last)
 {

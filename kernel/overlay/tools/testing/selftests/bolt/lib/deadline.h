@@ -9,12 +9,12 @@
 #include <sys/types.h>
 #include <unistd.h>
 
-/* The period of a deadline task, where a test does not care. */
+/* The period of a deadline task in tests for which any period will do. */
 #define DEADLINE_NS 100000000ULL
 
 /*
- * The kernel's struct sched_attr, under a name of its own, as only some C libraries
- * have it.
+ * The kernel's struct sched_attr, under another name, because only some C libraries
+ * define struct sched_attr.
  */
 struct deadline_attr {
 	uint32_t size, policy;
@@ -24,7 +24,7 @@ struct deadline_attr {
 	uint64_t runtime, deadline, period;
 };
 
-/* Makes @pid a deadline task, with @runtime_ns out of every @period_ns: 0 or -errno. */
+/* Makes @pid a deadline task, with @runtime_ns out of every @period_ns. Returns 0 or -errno. */
 static inline int set_deadline_each(pid_t pid, uint64_t runtime_ns, uint64_t period_ns)
 {
 	struct deadline_attr attr = {

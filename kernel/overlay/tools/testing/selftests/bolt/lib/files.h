@@ -54,7 +54,7 @@ static inline int get(const char *path, char *text, size_t size)
 	return 0;
 }
 
-/* Reads a file to its end, or until @text is full: the length, or -errno. */
+/* Reads a file to its end, or until @text is full. Returns the length, or -errno. */
 static inline ssize_t get_all(const char *path, char *text, size_t size)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC);

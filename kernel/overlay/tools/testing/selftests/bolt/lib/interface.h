@@ -24,8 +24,8 @@ static inline int interface_set(int fd, unsigned long what, struct ifreq *reques
 }
 
 /*
- * Gives an interface its address and has it up; one that is so already stays so. Returns 0 or
- * -errno.
+ * Gives interface @name its address and netmask, and brings the interface up if it is
+ * down. Returns 0 or -errno.
  */
 static inline int interface_up(const char *name, const char *host, const char *mask)
 {

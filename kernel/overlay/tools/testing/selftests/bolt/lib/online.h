@@ -16,7 +16,7 @@ static inline const char *online_path(int cpu, char path[ONLINE_PATH_MAX])
 	return path;
 }
 
-/* Whether the CPU has such a file: it is present, and can go offline. */
+/* Whether the CPU has a file cpuN/online: the CPU is present, and can go offline. */
 static inline bool cpu_is_movable(int cpu)
 {
 	char path[ONLINE_PATH_MAX];

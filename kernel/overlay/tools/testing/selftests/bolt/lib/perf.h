@@ -8,7 +8,10 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* Opens an event of a task, or with @pid -1 of all tasks of a CPU. Returns its file, or -errno. */
+/*
+ * Opens an event of a task, or of all tasks of a CPU if @pid is -1. Returns a descriptor
+ * or -errno.
+ */
 static inline int event_open(struct perf_event_attr *attr, pid_t pid, int cpu)
 {
 	int fd;

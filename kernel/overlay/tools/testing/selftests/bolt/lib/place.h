@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Where and how a task may run. All functions return 0 or -errno. */
+/* Where a task may run. All functions return 0 or -errno. */
 #ifndef SELFTESTS_BOLT_LIB_PLACE_H
 #define SELFTESTS_BOLT_LIB_PLACE_H
 

@@ -7,7 +7,7 @@
 
 #include "clocks.h"
 
-/* Whether @condition comes to hold: looks before and after each of @ms waits of 1 ms. */
+/* Whether @condition becomes true: looks at once, and again after each of @ms waits of 1 ms. */
 #define soon(condition, ms) ({						\
 	bool __holds;							\
 									\
