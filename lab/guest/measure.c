@@ -16,6 +16,7 @@
  *	alternate online of all CPUs of the list in one request and one after the
  *		other, in turn
  *	smt	the writes of off and of on to smt/control
+ *	smt_bounded as smt, in a guest as for bounded
  *	freeze	suspend's freeze and thaw of all CPUs but the first, which cpus= lists
  *	stops	for how long requests for all CPUs of the list stop the machine, natively
  *		and with Bolt in turn

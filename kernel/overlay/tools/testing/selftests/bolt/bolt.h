@@ -31,8 +31,9 @@ static inline int settle_all(void)
 /* Whether Bolt has files in debugfs. Mounts debugfs if need be. */
 static inline bool debug_files(void)
 {
-	return !access(DEBUG_DIR, F_OK) ||
-	       !mount("debugfs", "/sys/kernel/debug", "debugfs", 0, NULL);
+	if (access(DEBUG_DIR, F_OK))
+		mount("debugfs", "/sys/kernel/debug", "debugfs", 0, NULL);
+	return !access(DEBUG_DIR, F_OK);
 }
 
 /* Returns the number called @name in DEBUG_DIR "stats", or -1. */
