@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The table of architectures: all that differs between them is data here."""
+"""The table of architectures: how the lab builds, boots and measures kernels of each."""
 
 import platform
 from collections.abc import Mapping
@@ -16,12 +16,12 @@ class Arch:
     name: str
     kernel_arch: str  # ARCH= of the kernel's make
     srcarch: str  # directory under arch/
-    machines: tuple[str, ...]  # what uname -m calls it
+    machines: tuple[str, ...]  # names that uname -m prints for the architecture
     triplet: str  # GNU triplet of its Debian compilers
     image_target: str  # make target of the kernel image
     image_path: str  # where that target leaves the image, a path in the tree
     qemu: str  # system emulator
-    machine_args: tuple[str, ...]  # arguments of an emulator without KVM; last: the CPU
+    machine_args: tuple[str, ...]  # arguments of an emulator without KVM; the last names the CPU
     kvm_machine_args: tuple[str, ...]
     console: str  # the serial console's tty
     settings: Mapping[str, str]  # name of the measuring setting -> kernel arguments
@@ -97,14 +97,15 @@ def host() -> Arch:
         if entry.is_host:
             return entry
     raise BoltError(
-        f"this machine is {platform.machine()}: say --arch {' or --arch '.join(ARCHES)}"
+        f"no kernel for this machine, {platform.machine()}: say --arch {' or --arch '.join(ARCHES)}"
     )
 
 
 def select(name: str | None) -> list[Arch]:
     """Return the architectures an ``--arch`` value stands for.
 
-    None is the host's; ``all`` puts the host's first. Raises BoltError on an unknown name.
+    None stands for the host's architecture, ``all`` for all architectures, the host's first. Raises
+    BoltError on an unknown name.
     """
     if name is None:
         return [host()]

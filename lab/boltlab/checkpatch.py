@@ -21,7 +21,7 @@ _FINDING = re.compile(r"^.*?:(?:\d+:)? (?:ERROR|WARNING|CHECK):.*$", re.M)
 
 @dataclass(frozen=True)
 class Finding:
-    """What checkpatch says of one patch."""
+    """The findings of checkpatch in one patch."""
 
     patch: str
     lines: tuple[str, ...]
@@ -48,11 +48,11 @@ def _one(tree: Path, patch: Path) -> Finding:
         text=True,
         errors="replace",
         env={"PATH": "/usr/bin:/bin", "LC_ALL": "C.UTF-8", "HOME": str(tree)},
-        cwd=tree,  # In a git repository checkpatch would look there for the kernel's licence texts.
+        cwd=tree,  # in a git repository checkpatch would look for licence texts in the repository
         check=False,
     )
     lines = tuple(line.strip() for line in _FINDING.findall(done.stdout))
     if not lines and (done.returncode != 0 or done.stderr):
-        words = (done.stderr or done.stdout).strip().splitlines() or ["it said nothing"]
+        words = (done.stderr or done.stdout).strip().splitlines() or ["no message"]
         raise BoltError(f"checkpatch failed on {patch.name}: {words[0]}")
     return Finding(patch.name, lines)

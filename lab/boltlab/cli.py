@@ -79,7 +79,8 @@ def add_version(
 ) -> None:
     """Add ``--version``: args.DEST is the series that was named, or ``default``.
 
-    ``said`` is what the help says of a call without, if that does not take the default series.
+    ``said`` is what the help says of a call without ``--version``, if such a call does not take the
+    default series.
     """
     known = versions.load()
     otherwise = said or f"default: {known[0].package}"
@@ -101,7 +102,7 @@ def add_jobs(parser: argparse.ArgumentParser) -> None:
 
 
 def positive(text: str) -> int:
-    """Return the number above 0 that an option was given, or make argparse refuse it."""
+    """Return the number above 0 in ``text``, an option's value, or have argparse refuse it."""
     try:
         value = int(text)
     except ValueError:
@@ -112,7 +113,7 @@ def positive(text: str) -> int:
 
 
 def numbers(text: str) -> tuple[int, ...]:
-    """Return the numbers between commas that an option was given, or make argparse refuse it."""
+    """Return the numbers in ``text``, an option's value with commas, or have argparse refuse it."""
     try:
         return tuple(int(word) for word in text.split(","))
     except ValueError as error:
@@ -146,8 +147,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         _fail("interrupted; the next call goes on from here")
         return errors.INTERRUPTED
     except BrokenPipeError:
-        # It is no failure if the program that reads the lab's output has ended, as head and less
-        # do.
+        # The program that reads the lab's output has ended, as head and less do. The lab prints no
+        # message then, and the exit status says that the output is not complete.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return errors.FAILURE
 
@@ -160,7 +161,8 @@ def _run(name: str, words: Sequence[str]) -> int:
 
 
 def _ended(number: int, _frame: object) -> NoReturn:
-    # SIGTERM becomes an exception, so that the lab ends its children and removes half-made files.
+    # SIGTERM and SIGHUP become an exception, so that the lab ends its children and removes
+    # half-made files.
     raise SystemExit(128 + number)
 
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Result files: JSON objects with a schema, read into dataclasses by the types of their fields.
 
-A type can say more than Python's do: ``Annotated[int, Least(1)]``. A dataclass may have a method
-``flaw()`` that returns what is wrong with its fields together, or "".
+The type of a field may have a rule for the field's value, as in ``Annotated[int, Least(1)]``. A
+dataclass may have a method ``flaw()`` that returns how its fields contradict each other, or "".
 """
 
 import json
@@ -17,7 +17,7 @@ from typing import Annotated, Any, TypeVar
 from boltlab.errors import BoltError
 
 SCHEMA = 1
-UNIT = "ms"  # the schema of the files that hold the times of cases
+UNIT = "ms"  # the unit of the times of cases in result files
 
 T = TypeVar("T")
 
@@ -73,10 +73,10 @@ def load(path: Path, no: str, make: Callable[[Any], T]) -> T:
 
 
 def read(made: type[T], path: Path, no: str, kind: str = "") -> T:
-    """Return a ``made``, which is a dataclass, from the file ``path``, a document of that ``kind``.
+    """Return an object of the dataclass ``made`` from the file ``path``, a document of ``kind``.
 
-    Raises BoltError as load() does. In a document without a kind keys that are no fields are
-    ignored, because such a document also has figures that can be computed from its others.
+    Raises BoltError as load() does. In a document without a kind, keys that are no fields are
+    ignored, because such a document also has figures that are computed from its other figures.
     """
     return load(path, no, lambda document: _whole(made, document, kind))
 
@@ -182,7 +182,7 @@ def lines(kind: str, more: Mapping[str, Any], key: str, rows: Iterable[Mapping[s
 
 
 def save(text: str, path: Path) -> None:
-    """Write ``text`` to the file ``path``, whole or not at all; BoltError when that fails."""
+    """Write ``text`` to the file ``path``, whole or not at all; raise BoltError if that fails."""
     half = path.with_name(f".{path.name}.half")
     try:
         half.write_text(text, encoding="utf-8")

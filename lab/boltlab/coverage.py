@@ -5,7 +5,7 @@ A row's third column holds in backquotes either a test below lab/tests, with or 
 parameters, or a ``./bolt`` command that takes too long for ``./bolt test``. A run of the whole
 suite fails unless every test that the file names has run and passed. Behind the tests a row may say
 what these need, as in "(needs root, zsh)": a fact of FACTS, or a Debian package of packages.toml or
-versions.toml. On a machine without it the tests of the row may be skipped.
+versions.toml. On a machine that lacks such a need, the tests of the row may be skipped.
 """
 
 import functools
@@ -50,7 +50,7 @@ class Row:
     needs: tuple[str, ...] = ()
 
     def lacking(self) -> list[str]:
-        """Return which of ``needs`` this machine has not."""
+        """Return which of ``needs`` this machine lacks."""
         return [name for name in self.needs if not needs()[name]()]
 
 
@@ -63,7 +63,7 @@ def needs() -> Mapping[str, Callable[[], bool]]:
 
 
 def load(file: Path = FILE) -> list[Row]:
-    """Return the rows of ``file``; BoltError naming the first that is malformed."""
+    """Return the rows of ``file``; raise BoltError naming the first row that is malformed."""
     rows = []
     try:
         lines = file.read_text(encoding="utf-8").splitlines()
@@ -85,7 +85,7 @@ def load(file: Path = FILE) -> list[Row]:
         if unknown := sorted(set(wanted) - set(needs())):
             raise BoltError(f"{file.name}:{number}: nothing is known of the need '{unknown[0]}'")
         if not cells[3]:
-            raise BoltError(f"{file.name}:{number}: was never run")
+            raise BoltError(f"{file.name}:{number}: the row was never run")
         rows.append(Row(cells[0], cells[1], tests, commands, cells[3], cells[4], wanted))
     if not rows:
         raise BoltError(f"{file.name} has no rows")
@@ -111,7 +111,7 @@ def gaps(rows: Iterable[Row], outcomes: Mapping[str, str]) -> list[str]:
 
 
 def not_run(rows: Iterable[Row], outcomes: Mapping[str, str]) -> list[str]:
-    """Return a line for every row of which a test was skipped, as the machine lacks a need."""
+    """Return a line for every row of which a test was skipped because the machine lacks a need."""
     return [
         f"{row.requirement}: not run (needs {', '.join(row.lacking())})"
         for row in rows
@@ -151,7 +151,7 @@ class Plugin:
             session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
-        """Print which rows of the table this run does not show, and which this machine cannot."""
+        """Print the rows of the table that this run does not show, or this machine cannot show."""
         for title, lines in (
             ("docs/coverage.md: not run on this machine", self.not_run),
             ("docs/coverage.md: not shown by this run", self.found),

@@ -19,8 +19,8 @@ def unpack(arch: Arch, names: Sequence[str], to: Path, depends: bool = False) ->
     """Unpack the packages ``names`` for ``arch`` into the folder ``to``, which is made anew.
 
     With ``depends``, the packages on which ``names`` depend are unpacked, too. The packages come
-    from the archives that this machine's apt is set up for; apt's lists and state of the machine
-    stay as they are. Raises BoltError when apt cannot get a package.
+    from the archives that this machine's apt is set up for; the machine's own lists and state of
+    apt do not change. Raises BoltError when apt cannot get a package.
     """
     for tool in ("apt-get", "dpkg-deb"):
         if packages.which(tool) is None:
@@ -57,5 +57,5 @@ def _options(arch: Arch, scratch: Path) -> list[str]:
         f"Dir::State::status={scratch}/status",
         f"Dir::Cache={scratch}/cache",
     ]
-    # The user _apt, as which apt downloads, may not enter the cache directory of root.
+    # apt usually downloads as the user _apt, who may not enter the cache directory of root.
     return [*options, "APT::Sandbox::User=root"] if os.geteuid() == 0 else options

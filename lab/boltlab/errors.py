@@ -5,7 +5,7 @@ from pathlib import Path
 
 FAILURE = 1
 USAGE = 2
-UNAVAILABLE = 69  # EX_UNAVAILABLE: packages are missing and cannot be installed from here
+UNAVAILABLE = 69  # EX_UNAVAILABLE: packages are missing, and the lab cannot install them
 INTERRUPTED = 130
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Throw-away git repositories, independent of the user's configuration."""
+"""Makes throw-away git repositories, which do not depend on the user's configuration of git."""
 
 import os
 import subprocess
@@ -9,7 +9,7 @@ from pathlib import Path
 from boltlab import packages, paths
 from boltlab.errors import BoltError
 
-DATE = "2025-01-01T00:00:00+0000"  # of each commit, so that exports are equal
+DATE = "2025-01-01T00:00:00+0000"  # of each commit, so that two exports are equal
 NOBODY = ("Bolt", "bolt@example.org")
 CONFIG = {
     "core.abbrev": "12",
@@ -23,7 +23,7 @@ CONFIG = {
     "diff.mnemonicPrefix": "false",
     "advice.updateSparsePath": "false",
 }
-# From the kernel's own .gitattributes, which decide what function git names in an @@ line.
+# From the kernel's own .gitattributes, which decide which function git names in an @@ line.
 ATTRIBUTES = "*.c diff=cpp\n*.h diff=cpp\n*.S diff=\n"
 
 
@@ -36,7 +36,10 @@ class Git:
 
     @staticmethod
     def init(tree: Path, git_dir: Path | None = None) -> "Git":
-        """Make an empty repository for the existing directory ``tree``; BoltError on failure."""
+        """Make an empty repository for the existing directory ``tree``.
+
+        Raises BoltError when git fails.
+        """
         packages.ensure("export")
         git = Git(git_dir or tree / ".git", tree)
         git.run("init", "-q")
@@ -45,9 +48,10 @@ class Git:
         return git
 
     def run(self, *arguments: str, author: tuple[str, str] = NOBODY, stdin: str = "") -> str:
-        """Run git with ``arguments``; return its stdout; BoltError with git's last message.
+        """Run git with ``arguments``, and return git's stdout.
 
-        ``author`` is the name and mail address for commits.
+        ``author`` is the name and mail address for commits. If git fails, raises BoltError with the
+        first line of git's messages.
         """
         settings = [word for item in CONFIG.items() for word in ("-c", "=".join(item))]
         done = subprocess.run(
@@ -92,7 +96,7 @@ class Git:
 
 
 def user() -> tuple[str, str]:
-    """Return name and mail that the user gave git, or a neutral pair."""
+    """Return the user's name and mail address in git's configuration, or else NOBODY."""
     found = []
     for key in ("user.name", "user.email"):
         asked = subprocess.run(

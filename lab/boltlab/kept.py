@@ -31,7 +31,10 @@ def find(name: str) -> Path:
 
 
 def commit(file: Path) -> str:
-    """Return the commit on which ``file``'s results were measured; BoltError if it is not known."""
+    """Return the commit on which ``file``'s results were measured.
+
+    Raises BoltError if the file does not tell the commit.
+    """
     named = json.loads(file.read_text(encoding="utf-8")).get("commit")
     if not isinstance(named, str) or not named:
         raise BoltError(f"{file.name} does not say which commit was measured")

@@ -20,8 +20,8 @@ from pathlib import Path
 from boltlab import checkpatch, layers, packages, paths
 from boltlab.errors import USAGE, BoltError
 
-LARGEST = 900  # lines that a source file may have: a longer one has more than one purpose
-RULES = ".pre-commit-config.yaml"  # commits must be signed off from the one on that added this file
+LARGEST = 900  # lines that a source file may have: a longer file has more than one purpose
+RULES = ".pre-commit-config.yaml"  # commits after the one that added this file must be signed off
 OVERLAY = "kernel/overlay"
 HOOKS = "kernel/hooks"
 LAB = "lab/boltlab"
@@ -42,7 +42,7 @@ _BARE = {
     "settings",
     "sysfs-devices-system-cpu-bolt",
 }
-# The address of a package registry; the brackets keep this line from being one.
+# The address of a package registry. Because of the brackets this line itself does not match.
 _ADDRESS = re.compile(
     r"inde[x]-url|GOPROX[Y]=http|registr[y]=http|^de[b] +(\[[^]]*\] +)?http|URI[s]: *http", re.M
 )
@@ -70,7 +70,7 @@ def _name(path: Path, root: Path) -> str:
 
 
 def _tool(root: Path, *words: str) -> list[str]:
-    """Return the lines that a linter, run in lab/, prints; none if it finds nothing."""
+    """Return the lines that a linter, run in lab/, prints; none if the linter finds nothing."""
     done = subprocess.run(words, cwd=root / "lab", capture_output=True, text=True, check=False)
     if done.returncode == 0:
         return []
@@ -237,8 +237,8 @@ def base(root: Path, given: str | None = None) -> str | None:
 def sign_off(root: Path, since: str | None) -> list[str]:
     """Look for commits after ``since`` that their authors have not signed off.
 
-    If ``since`` is None, all commits from the one on that added the file RULES are looked at.
-    Commits that a shallow clone lacks are passed over, and so are merges, which CI may make.
+    If ``since`` is None, all commits after the one that added the file RULES are looked at. Commits
+    that a shallow clone lacks are passed over, and so are merges, which CI may make.
     """
     try:
         _git(root, "rev-parse", "--verify", "HEAD")
@@ -259,7 +259,7 @@ def sign_off(root: Path, since: str | None) -> list[str]:
 
 
 def message(root: Path, file: Path) -> list[str]:
-    """Check that the commit message in ``file`` is signed off by the committer."""
+    """Check that the commit message in ``file`` is signed off by the commit's author."""
     author = _git(root, "var", "GIT_AUTHOR_IDENT")
     mail = author[author.index("<") + 1 : author.index(">")]
     try:
@@ -303,7 +303,7 @@ def kernel_style(root: Path, since: str | None, pristine: Path) -> list[str]:
 
 
 def _checkpatch(pristine: Path, patch: Path) -> tuple[str, ...]:
-    """Return checkpatch's findings in ``patch``; one that was clean before is not checked again."""
+    """Return checkpatch's findings in ``patch``; do not check again what was clean before."""
     digest = hashlib.sha256((pristine / "scripts" / "checkpatch.pl").read_bytes())
     digest.update(repr(checkpatch.IGNORED).encode() + patch.read_bytes())
     clean = paths.cache() / "checkpatch" / digest.hexdigest()

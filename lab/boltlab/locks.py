@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Locks between concurrent calls of the lab."""
+"""Locks between calls of the lab that run at the same time."""
 
 import fcntl
 from collections.abc import Iterator
@@ -11,7 +11,7 @@ from boltlab import ui
 
 @contextmanager
 def lock(what: Path) -> Iterator[int]:
-    """Hold the lock of the path ``what``, a file ``what.lock`` beside it; wait while it is taken.
+    """Hold the lock of the path ``what``, the file ``what.lock``; wait while the lock is taken.
 
     Yields the file descriptor of the lock. The lock ends when every process that has the descriptor
     has ended. So a caller passes the descriptor to children that change what the lock guards: the

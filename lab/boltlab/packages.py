@@ -16,7 +16,8 @@ from boltlab import paths, ui
 from boltlab.arch import ARCHES, Arch
 from boltlab.errors import UNAVAILABLE, BoltError
 
-# On a fresh machine the automatic update often holds apt's lock when the lab first installs.
+# On a fresh machine an automatic update often holds apt's lock when the lab first installs a
+# package. So the lab waits up to 300 s for the lock.
 LOCK = ("-o", "DPkg::Lock::Timeout=300")
 # Debian keeps some tools (depmod) in directories that are not in a user's PATH.
 SBIN = ("/usr/local/sbin", "/usr/sbin", "/sbin")
@@ -119,7 +120,8 @@ def install(names: Sequence[str], whats: Sequence[str] = (), suite: str = "") ->
     with ui.status(f"installing {' '.join(names)}"):
         chosen = ["-t", suite] if suite else []
         get = [*command, "install", "--no-install-recommends", *chosen, "--", *names]
-        # apt's lists may be absent (fresh containers) or stale (404): only then are they updated.
+        # apt's lists may be absent (fresh containers) or stale (404). So the lists are updated if
+        # an installation fails, and for a ``suite``.
         if suite or not _logged(get, log):
             _logged([*command, "update"], log)
             if not _logged(get, log):

@@ -17,7 +17,7 @@ DATA = Path(__file__).resolve().parent / "data"
 def cache() -> Path:
     """Return the cache's directory, ``$BOLT_CACHE`` or ``~/.cache/bolt``, and make it.
 
-    Raises BoltError when it cannot be made.
+    Raises BoltError when the directory cannot be made.
     """
     named = os.environ.get("BOLT_CACHE")
     path = Path(named).absolute() if named else Path.home() / ".cache" / "bolt"
@@ -47,7 +47,7 @@ def require_space(where: Path, gigabytes: float, purpose: str) -> None:
 def prune(root: Path, keep: int) -> None:
     """Remove all but the ``keep`` newest directories in ``root``.
 
-    Another call of the lab may be removing the same directories.
+    Another call of the lab may be removing the same directories, and so missing ones are no error.
     """
     with contextlib.suppress(FileNotFoundError):
         folders = sorted(root.iterdir(), key=lambda path: path.stat().st_mtime_ns)

@@ -14,7 +14,7 @@ from boltlab import ui
 
 GAP = 2  # blanks between two columns
 PROSE = 20  # characters that prose needs: with less room, another column is left out
-# Characters that prose gets in any case: a longer word is broken. A column of figures is not.
+# Characters that prose gets in any case: a longer word is broken. Figures are never broken.
 LEAST = 8
 LONGEST = 120  # characters of the rule under the titles, however long prose is
 REMEDY = "all: a wider terminal, or | less -S"
@@ -140,7 +140,7 @@ def _room(
         return room
     rest = width - GAP * (len(shown) - 1)
     rest -= sum(room[place] for place in shown if place not in prose)
-    # The narrowest column of prose first: wider ones share the room that this one does not need.
+    # The narrowest column of prose comes first: wider columns share the room that it does not need.
     for done, place in enumerate(prose):
         room[place] = min(room[place], max(LEAST, rest // (len(prose) - done)))
         rest -= room[place]

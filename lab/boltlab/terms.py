@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Sums of terms fitted to what was measured, for machines that are larger than what can be run."""
+"""Fits sums of terms to measured values, to predict machines that are too large to run."""
 
 import itertools
 from collections.abc import Mapping, Sequence
@@ -10,8 +10,8 @@ import numpy as np
 def fit(terms: Mapping[str, Sequence[float]], values: Sequence[float]) -> dict[str, float]:
     """Return the factors of ``terms``, none below 0, whose sum fits ``values`` best.
 
-    ``terms`` has, for each name, what the term is at each of ``values``, which are above 0. The
-    error is relative, and a term more has to lower the sum of its squares by a fifth. Terms that
+    ``terms`` has, for each name, the term's value for each of ``values``, which are above 0. Errors
+    are relative, and a further term has to lower the sum of their squares by a fifth. Terms that
     are left out are not in the result.
     """
     best: tuple[float, dict[str, float]] | None = None

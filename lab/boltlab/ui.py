@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What the user sees: one console, progress bars on a terminal, plain lines elsewhere."""
+"""Prints what the user sees: with progress bars on a terminal, in plain lines elsewhere."""
 
 import time
 from collections.abc import Iterator

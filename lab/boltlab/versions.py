@@ -80,7 +80,7 @@ def default() -> Version:
 
 
 def named(series: str) -> Version:
-    """Return the series called ``series``; argparse's ArgumentTypeError when there is none."""
+    """Return the series called ``series``; raise argparse's ArgumentTypeError if there is none."""
     known = {version.series: version for version in load()}
     if series not in known:
         raise ArgumentTypeError(f"no hooks for '{series}' (one of {', '.join(known)})")
@@ -88,22 +88,22 @@ def named(series: str) -> Version:
 
 
 def of_release(release: str) -> Version:
-    """Return the series of ``release`` ("6.12.117"); BoltError when Bolt has no hooks for it."""
+    """Return the series of ``release`` ("6.12.117"); raise BoltError if there are no hooks."""
     known = load()
     for version in known:
         if release == version.series or release.startswith(f"{version.series}."):
             return version
     raise BoltError(
         f"linux {release} is not supported: Bolt has hooks for "
-        f"{', '.join(version.series for version in known)} (./bolt kernel check-hooks tries them)"
+        f"{', '.join(version.series for version in known)} (./bolt kernel check-hooks tries hooks)"
     )
 
 
 def for_hooks(release: str, series: str | None = None) -> Version:
     """Return the series whose hooks to try on ``release``.
 
-    That is ``series`` if it is given, else the series of ``release``, or the newest series of all
-    if Bolt has no hooks for that one.
+    The result is ``series`` if it is given, else the series of ``release``, or the newest series if
+    Bolt has no hooks for the series of ``release``.
     """
     known = load()
     if series:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Ways to keep tasks away from CPUs, beside each other: the records of lab/guest/undisturbed.c."""
+"""Compares ways to keep tasks away from CPUs, by the records of lab/guest/undisturbed.c."""
 
 import functools
 import tomllib
@@ -17,8 +17,8 @@ from boltlab.guest.qemu import Guest
 from boltlab.kept import number
 from boltlab.kernel.build import Kernel
 
-KIND = "alternatives"  # of result file
-PAUSED = "2-3"  # the CPUs, of a guest of four
+KIND = "alternatives"  # kind of result file
+PAUSED = "2-3"  # the CPUs that each way pauses; the guest has four CPUs
 TIMES = ("in", "left", "back", "out")
 NONE = "-"
 
@@ -34,10 +34,11 @@ Way = Annotated[str, Among("way", ways)]
 
 @dataclass(frozen=True)
 class Quiet:
-    """What happened on one paused CPU beside a small load; idle periods in ms.
+    """What happened on one paused CPU while a small load ran; idle periods in ms.
 
-    ``counted`` is how many interrupts more /proc/interrupts has for this absence than for one that
-    is over at once. ``tasks`` maps a task's name to how often the task was switched to.
+    ``counted`` is how many more interrupts /proc/interrupts counts on the CPU over this pause than
+    over a pause that ends at once. ``tasks`` maps a task's name to how often the CPU switched to
+    the task.
     """
 
     cpu: Amount
@@ -56,9 +57,9 @@ class Quiet:
 class Row:
     """One way on one architecture.
 
-    ``times`` are those of TIMES, as lab/guest/inout.c defines them, in ms. ``taken`` says which
-    things of lab/guest/taken.c the pause took from users of the CPU. ``quiet`` has a row for each
-    CPU.
+    ``times`` are those of TIMES, as lab/guest/inout.c defines them, in ms. ``taken`` names what the
+    pause took from a user of the CPU: an affinity, a timer or a counter, see lab/guest/taken.c.
+    ``quiet`` has a row for each CPU.
     """
 
     arch: Annotated[str, Among("architecture", lambda: ARCHES)]
@@ -147,7 +148,7 @@ COLUMNS = (
 
 
 def cells(row: Row) -> list[str]:
-    """Return the cells of ``row`` below COLUMNS; of several CPUs, one after the other."""
+    """Return the cells of ``row`` for COLUMNS; a cell has the figures of all CPUs, with slashes."""
 
     def middle(name: str) -> str:
         return number(row.times[name].median) if name in row.times else NONE
@@ -184,5 +185,5 @@ def dumps(qemu: str, rows: Sequence[Row]) -> str:
 
 
 def load(path: Path) -> Measured:
-    """Return what the file ``path`` holds; or BoltError."""
+    """Return the contents of the file ``path``; raise BoltError if the file has no such results."""
     return codec.read(Measured, path, "holds no ways to pause CPUs", KIND)

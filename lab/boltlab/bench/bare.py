@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""A service under load in the lab's own small guest, in virtual time: CPUs go and come."""
+"""Runs a service under load in the lab's own small guest, in virtual time; CPUs go and come."""
 
 from dataclasses import dataclass
 

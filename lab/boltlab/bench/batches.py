@@ -1,14 +1,15 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Turns traces of requests for several CPUs into counts, and into their longest serial chain.
+"""Turns a trace of a request for several CPUs into counts, and into the longest serial chain.
 
 In virtual time CPUs take turns, so work that several CPUs do at once is added up. The serial chain
-is the time that a request would take if these CPUs really worked at once. It is the time of the
-request, less that of the callbacks of concurrent states on hotplug threads of all CPUs, plus the
-time of these callbacks on the CPU where they took longest. All other work counts in full, whichever
-CPU did it: what a thread does from its first serial callback to its last, for which threads take
-turns; callbacks on the control CPU; waking CPUs; the stop. So the chain is an upper bound. When
-callbacks of several CPUs are under way, only one of them can be running, so that each gets an equal
-share of that time. Tracing itself takes time; chain and sum are of the same traced requests.
+is the time that a request would take if these CPUs really worked at once. The chain is the time of
+the request, less the time of the callbacks of concurrent states on hotplug threads of all CPUs,
+plus the time of these callbacks on the CPU where these callbacks took longest. All other work
+counts in full, whichever CPU did the work: what a thread does from its first serial callback to its
+last, for which threads take turns; callbacks on the control CPU; waking CPUs; the stop. So the
+chain is an upper bound. When callbacks of several CPUs are under way, only one of these CPUs can be
+running, so that each callback gets an equal share of that time. Tracing makes a request longer. So
+chain and sum are taken from the same traced requests, and can be compared with each other.
 """
 
 import itertools
@@ -83,12 +84,15 @@ def summarise(trace: Iterable[str]) -> list[Batch]:
 
 
 def counted() -> list[str]:
-    """Return the names of what is counted."""
+    """Return the kinds of calls that are counted: the keys of data/batches.toml."""
     return list(traced.batches()["count"])
 
 
 def count(request: Request, what: str) -> int:
-    """Return how often ``what`` ran in ``request``; a run inside another run does not count."""
+    """Return how often functions of the kind ``what`` ran in ``request``.
+
+    A run inside another run of the kind does not count.
+    """
     names = set(traced.batches()["count"][what])
     runs: dict[str, list[tuple[int, int]]] = defaultdict(list)
     for call in request.calls:
@@ -108,7 +112,7 @@ def _outermost(spans: list[tuple[int, int]]) -> int:
 
 
 def chain(request: Request) -> int:
-    """Return the ns of the longest serial chain of ``request``; the module's text explains it."""
+    """Return the ns of the longest serial chain of ``request``; see the module's text."""
     work: dict[int, Fraction] = defaultdict(Fraction)
     inside: dict[int, int] = defaultdict(int)
     edges = sorted(_edges(request))
@@ -130,7 +134,7 @@ def _edges(request: Request) -> Iterator[tuple[int, int, int]]:
 
 
 def parse(trace: Iterable[str]) -> Iterator[Request]:
-    """Yield the requests of a guest's ``trace``; raise BoltError on a damaged one."""
+    """Yield the requests of a guest's ``trace``; raise BoltError if the trace is damaged."""
     told: dict[str, list[int]] = {}
     for begin, end, records in blocks(_heard(trace, told), _BEGIN, KINDS):
         yield Request(
@@ -145,7 +149,7 @@ def parse(trace: Iterable[str]) -> Iterator[Request]:
 
 
 def _heard(trace: Iterable[str], told: dict[str, list[int]]) -> Iterator[str]:
-    """Yield the lines of ``trace``, and write what its lines say of states into ``told``."""
+    """Yield the lines of ``trace`` but those that list states, which are written into ``told``."""
     for line in trace:
         if said := _TOLD.match(line):
             told[said[1]] = [int(state) for state in said[2].split()]
@@ -154,7 +158,7 @@ def _heard(trace: Iterable[str], told: dict[str, list[int]]) -> Iterator[str]:
 
 
 def _free(told: Mapping[str, Sequence[int]]) -> frozenset[int]:
-    """Return the concurrent states that do not lie between two serial ones."""
+    """Return the concurrent states before the first serial state, and those after the last one."""
     serial = told.get("serial") or [0]
     low, high = min(serial), max(serial)
     return frozenset(state for state in told.get("concurrent", ()) if not low < state < high)

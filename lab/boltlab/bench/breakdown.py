@@ -30,7 +30,7 @@ _LOST = re.compile(r"LOST \d+ EVENTS")
 
 @dataclass(frozen=True)
 class Call:
-    """One run of a traced function: entry and exit in ns; exit is None when not seen.
+    """One run of a traced function: entry and exit in ns; exit is None if the trace has no exit.
 
     ``task`` is a different text for each task.
     """
@@ -112,13 +112,13 @@ def blocks(
 
 
 def parse(trace: Iterable[str]) -> Iterator[Request]:
-    """Yield the requests of a guest's ``trace``; raise BoltError on a damaged one."""
+    """Yield the requests of a guest's ``trace``; raise BoltError if the trace is damaged."""
     for begin, end, records in blocks(trace, _BEGIN, DIRECTIONS):
         yield Request(begin[1], int(begin[3]), end, calls_of(records))
 
 
 def paint(request: Request) -> dict[str, int]:
-    """Return the ns of each phase of ``request``; they add up to its length exactly.
+    """Return the ns of each phase of ``request``; the sum is exactly the length of the request.
 
     When functions of several phases run at once, the time counts for the phase of the highest
     priority.

@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Counts how often a request crosses from one source file to another; finds circles of files.
 
-A crossing is a call of a function of another file, or the return from it, if one of the two files
-is Bolt's. The guest traces one offline and one online request of a CPU with the function_graph
-tracer, which sees every function of Bolt, the hooked functions that name Bolt or that Bolt calls,
-and the functions of kernel/cpu.c that Bolt calls. Calls of drivers do not count. Each pair of
-caller and callee counts once, however often the request makes that call, because a reader of the
-code has to follow the pair once. The caller is the innermost traced function that is still running
-in the same task.
+A crossing is a call of a function of another file, or the return from the call, if one of the two
+files is Bolt's. The guest traces one offline and one online request of a CPU with the
+function_graph tracer, which sees every function of Bolt, the hooked functions that name Bolt or
+that Bolt calls, and the functions of kernel/cpu.c that Bolt calls. Calls of drivers do not count.
+Each pair of caller and callee counts once, however often the request makes that call, because a
+reader of the code has to follow the pair once. The caller is the innermost traced function that is
+still running in the same task.
 """
 
 import graphlib
@@ -49,10 +49,10 @@ _VARIABLE = re.compile(
 
 @dataclass(frozen=True)
 class Crossings:
-    """Crossings of one request: how often it comes to each file, and each pair that it crosses."""
+    """The crossings of one request."""
 
     direction: str
-    entered: Mapping[str, int]
+    entered: Mapping[str, int]  # file -> how often the request comes to the file
     pairs: tuple[tuple[str, str], ...]  # pairs of caller and callee, both as "file: function"
 
     @property
@@ -108,8 +108,8 @@ def functions(source: Source, target: str, kernel: Path | None = None) -> dict[s
 def trace(target: Arch, source: Source, jobs: int) -> list[Crossings]:
     """Boot a guest of the architecture ``target`` and return the crossings of its requests.
 
-    The guest traces the third offline and online request of a CPU, because the first ones also
-    set up what later ones find.
+    The guest traces the third offline and online request of a CPU, because the first requests also
+    set up objects that later requests find.
     """
     where = functions(source, target.name)
     names = ",".join(["bolt_*", *sorted(name for name in where if not name.startswith("bolt_"))])

@@ -17,7 +17,7 @@ def recorded(run: Results, folder: Path = kept.FOLDER) -> Results:
 
     The results must be of the architecture, setting and accelerator of ``run``, and must have
     figures of single requests for native and Bolt. Results from the same major version of QEMU are
-    preferred to newer ones from another version. Raises BoltError when there are none.
+    preferred to newer ones from another version. Raises BoltError when there are no such results.
     """
     found = []
     named = f"*-{run.arch}-{run.setting}"

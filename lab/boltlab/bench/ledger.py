@@ -20,7 +20,7 @@ from boltlab.errors import BoltError, GuestError
 from boltlab.guest import qemu
 from boltlab.guest.qemu import Guest, GuestResult
 
-KIND = "guest of a bench"  # of the file ORIGIN
+KIND = "guest of a bench"  # kind of the file ORIGIN
 ORIGIN = "origin.json"
 FILES = ("console.log", *qemu.PORTS.values())
 PARTS = ("kernel", "lab")  # the folders of the repository on which figures depend
@@ -42,7 +42,7 @@ DIFFERS = {
     "tree": "kernel/ or lab/ has changed",
     "kernel": "the kernel was built from something else",
     "emulator": "QEMU has another version",
-    "settings": "the settings are others",
+    "settings": "the settings of the guest have changed",
 }
 
 
@@ -79,7 +79,7 @@ def folder() -> Path:
 def keep(name: str, origin: Origin, ran: GuestResult) -> None:
     """Keep what the guest ``name`` has measured, in place of what the same guest measured before.
 
-    Raises BoltError when that cannot be written.
+    Raises BoltError when the folder cannot be written.
     """
     place = _place(name, origin)
     try:
@@ -97,7 +97,7 @@ def keep(name: str, origin: Origin, ran: GuestResult) -> None:
 
 
 def take(name: str, origin: Origin) -> GuestResult | None:
-    """Return what the guest ``name`` has measured; None if that is not there, or damaged."""
+    """Return what the guest ``name`` has measured; None if no figures are kept, or damaged ones."""
     place = _place(name, origin)
     with contextlib.suppress(GuestError):
         return qemu.judge(place, "guest-shutdown") if place.is_dir() else None
@@ -110,7 +110,7 @@ def forget(name: str, origin: Origin) -> None:
 
 
 def why_none(guests: Iterable[tuple[str, Origin]]) -> str:
-    """Return why nothing is kept of ``guests``: how the newest one of the same name differs."""
+    """Return why nothing is kept of ``guests``: how the newest one kept of that name differs."""
     found = [
         (place.stat().st_mtime, name, place, wanted)
         for name, wanted in guests

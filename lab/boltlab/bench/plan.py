@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Which guests a bench runs, and what each of them measures: the rows of data/cases.toml."""
+"""Finds out, from data/cases.toml, which guests a bench runs and what each guest measures."""
 
 import functools
 import tomllib
@@ -58,8 +58,8 @@ class Job:
 class Plan:
     """What to measure: cases (None: all), variants, CPUs, accelerator, and the breakdown.
 
-    ``extra``: also run the guests that a demo leaves out. ``large``: run only the guests with more
-    CPUs, and those that need a kernel of their own.
+    ``extra``: also run the guests that a demo leaves out. ``large``: run only the guests for which
+    cases.toml gives a number of CPUs.
     """
 
     cases: tuple[str, ...] | None = None
@@ -81,7 +81,7 @@ def check(plan: Plan) -> None:
             if name not in among:
                 raise BoltError(f"no {what} '{name}' (there are: {', '.join(among)})", code=USAGE)
     if plan.cpus < 2:
-        raise BoltError("a guest needs 2 CPUs at least: one stays", code=USAGE)
+        raise BoltError("a guest needs 2 CPUs at least: one CPU stays online", code=USAGE)
 
 
 def names() -> list[str]:
@@ -176,7 +176,7 @@ def _commands(target: Arch, plan: Plan, kind: str) -> list[str]:
 
 
 def lacking(target: Arch, plan: Plan, job: Job) -> list[str]:
-    """Return the names of what has no figures if ``job`` fails."""
+    """Return the names of the cases, or of the trace, that have no figures if ``job`` fails."""
     if job.kind in (TRACED, COUNTED):
         return [job.kind]
     cpus = job.guest.machine.cpus

@@ -34,9 +34,9 @@ class Expected:
 def check(results: Results) -> str | None:
     """Compare the baselines (native and expedited) of ``results`` with the table of references.
 
-    Returns None when they agree, or one sentence saying why they could not be compared (another
-    emulator, another number of CPUs ...). Raises BoltError when they disagree, because the set-up
-    then measures something else, and its figures must not be used.
+    Returns None when the baselines agree with the table, or one sentence saying why the two could
+    not be compared (another emulator, another number of CPUs ...). Raises BoltError when a baseline
+    disagrees, because the set-up then measures something else, and its figures must not be used.
     """
     table = _table()
     why_not = _incomparable(results, table)
@@ -55,7 +55,7 @@ def check(results: Results) -> str | None:
             raise BoltError(
                 f"{results.arch} {results.setting}: {expected.variant} {expected.case} took "
                 f"{stats.median:.3g} ms where a right set-up has {expected} ms "
-                f"(QEMU {results.qemu}): its figures cannot be trusted"
+                f"(QEMU {results.qemu}): the figures of this set-up cannot be trusted"
             )
     return None
 

@@ -41,7 +41,7 @@ class Stats:
     max: float
 
     def flaw(self) -> str:
-        """Return what is wrong with the fields compared with each other, or ""."""
+        """Return how the fields contradict each other, or ""."""
         ordered = 0 <= self.min <= self.median <= self.p99 <= self.max
         return "" if ordered else "min, median, p99 and max are not in ascending order"
 
@@ -177,7 +177,7 @@ def to_json(results: Results) -> dict[str, Any]:
 
 
 def from_json(document: object) -> Results:
-    """Return the results in ``document``; raise BoltError naming the first flaw of it."""
+    """Return the results in ``document``; raise BoltError naming the document's first flaw."""
     top = codec.head(document, "results")
     found = codec.decode(Results, top, "results")
     for number, case in enumerate(top["cases"]):
@@ -187,7 +187,7 @@ def from_json(document: object) -> Results:
 
 
 def load(path: Path) -> Results:
-    """Return the results in the file ``path``; raise BoltError if that is no valid result file."""
+    """Return the results in ``path``; raise BoltError if ``path`` is no valid result file."""
     return codec.load(path, "is no result file", from_json)
 
 

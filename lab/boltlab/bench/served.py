@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What a service felt of CPUs that came and went: the records of lab/guest/served.c."""
+"""Reads how much CPUs that came and went delayed a service: the records of lab/guest/served.c."""
 
 import bisect
 from collections.abc import Callable, Mapping, Sequence
@@ -12,24 +12,25 @@ from boltlab import codec, git
 from boltlab.bench.results import summarise
 from boltlab.errors import BoltError
 
-KIND = "vm-demo"  # of result file
-LOST = -1  # in place of a latency
-AFTER = 20_000_000  # ns after a change in which a request still counts as one beside it
-TIMED = ("file", "agent")  # by which the guest knows exactly when a change began
+KIND = "vm-demo"  # kind of result file
+LOST = -1  # the latency of a request that had no answer
+AFTER = 20_000_000  # ns after a change in which a request still counts as one beside the change
+TIMED = ("file", "agent")  # the guest knows exactly when a change by one of these began
 
 
 @dataclass(frozen=True)
 class Change:
-    """CPUs that came or went: ns of the guest's clock since the first request was due.
+    """CPUs that came or went; times are ns of the guest's clock since the first request was due.
 
-    ``by``: "file", the guest's own write; "agent", the guest agent's, which the host asks for it;
-    "host", which takes a CPU out that is online; "daemon", cpuboltd. ``task`` is when the first
-    task ran on a CPU that came, 0 where none was sent there.
+    ``by`` says what made the change: "file", a write by the program of the service; "agent", a
+    write by the guest agent on the host's order; "host", the host, which took out a CPU that was
+    online; "daemon", cpuboltd. ``task`` is when the first task ran on a CPU that came, 0 if no task
+    was sent to the CPU.
     """
 
     change: str  # "online" or "offline"
     by: str
-    cpu: int  # the first one of those of the daemon
+    cpu: int  # of a change by the daemon, the first CPU
     begin: int
     end: int
     task: int = 0
@@ -37,12 +38,13 @@ class Change:
 
 @dataclass(frozen=True)
 class Outcome:
-    """One variant: latencies in us by number of the request, all changes, seconds of the host.
+    """The figures of one variant.
 
-    ``rate`` is how many requests were due in a second. ``deleted``: for each CPU that the host took
-    out, in the order in which these went, from the host's order until the emulator has no
-    such CPU. ``answered``: for each order to the guest agent, until its answer. ``refused``: how
-    many requests of cpuboltd the kernel refused.
+    ``rate`` is how many requests were due in a second. ``latencies`` are in us, by the number of
+    the request. ``deleted`` has, for each CPU that the host took out, the seconds of the host from
+    the order to take the CPU out until the emulator has no such CPU; CPUs are in the order in which
+    the CPUs went. ``answered`` has, for each order to the guest agent, the seconds of the host
+    until the agent's answer. ``refused`` is how many requests of cpuboltd the kernel refused.
     """
 
     variant: str
@@ -65,7 +67,7 @@ class Outcome:
         return 1_000_000_000 // self.rate
 
     def due(self, number: int) -> int:
-        """Return when the request ``number`` was due, in ns since the first one was."""
+        """Return when the request ``number`` was due, in ns since the first request was due."""
         return number * self.step
 
     def beside(self) -> list[int]:
@@ -77,7 +79,7 @@ class Outcome:
         return [us for us, near in self._answered() if not near]
 
     def took(self, change: str) -> list[int]:
-        """Return how long each ``change`` took, in ns, of those that the guest can time."""
+        """Return how long each ``change`` that the guest can time took, in ns."""
         return [each.end - each.begin for each in self._of(change) if each.by in TIMED]
 
     def first_tasks(self) -> list[int]:
@@ -101,7 +103,7 @@ class Outcome:
         return [each for each in self.changes if each.change == change]
 
     def _answered(self) -> list[tuple[int, bool]]:
-        """Return each latency, in us, and whether a change was near; both lists are in order."""
+        """Return each latency, in us, and whether a change was near the request."""
         spans = sorted((each.begin, each.end + AFTER) for each in self.changes)
         found, first = [], 0
         for number, us in enumerate(self.latencies):
@@ -131,7 +133,7 @@ class Measured:
 
     @property
     def title(self) -> str:
-        """Where the figures come from, and of which clock the guest's latencies are."""
+        """Where the figures come from, and by which clock the guest's latencies are measured."""
         clock = "virtual time" if self.accel == "icount" else "the host's time, with its noise"
         where = f"{self.arch}, {self.system}, QEMU {self.qemu}"
         return f"{where}, {self.accel}: {clock}; {self.cycles} cycles"
@@ -144,9 +146,9 @@ def read(
     deleted: Sequence[float] = (),
     answered: Sequence[float] = (),
 ) -> Outcome:
-    """Return what the ``records`` of a guest say; BoltError when the service did not end well.
+    """Return the figures in the ``records`` of a guest.
 
-    ``deleted`` and ``answered``: see Outcome.
+    ``deleted`` and ``answered``: see Outcome. Raises BoltError when the service did not end well.
     """
     parts = sorted((row for row in records if "served" in row), key=lambda row: row["served"])
     latencies: list[int] = []
@@ -159,7 +161,7 @@ def read(
         raise BoltError(f"{variant}: the service in the guest said nothing")
     gone = [each for each in changes if each.change == "offline"]
     if deleted and len(deleted) != len(gone):
-        raise BoltError(f"{variant}: {len(gone)} CPUs went, {len(deleted)} are out")
+        raise BoltError(f"{variant}: {len(gone)} CPUs went, the host took {len(deleted)} out")
     done = [row for row in records if "CPUBOLT_OPERATION" in row]
     changes += [_of_daemon(row, parts[0]["start"]) for row in done if not _refused(row)]
     return Outcome(
@@ -179,14 +181,14 @@ def _refused(row: Mapping[str, Any]) -> bool:
 
 
 def _of_daemon(row: Mapping[str, Any], start: int) -> Change:
-    """Return the request of cpuboltd that the journal's entry ``row`` tells of, after its end."""
+    """Return the request of ``row``, an entry that cpuboltd writes to the journal at the end."""
     end = int(row["__MONOTONIC_TIMESTAMP"]) * 1000 - start
     first = str(row["CPUBOLT_CPUS"]).partition(",")[0].partition("-")[0]
     return Change(row["CPUBOLT_OPERATION"], "daemon", int(first), end - int(row["CPUBOLT_NS"]), end)
 
 
 def joined(outcomes: Sequence[Outcome]) -> Outcome:
-    """Return the ``outcomes`` of several guests of one variant as one, one after the other."""
+    """Join the ``outcomes`` of several guests of one variant, in order, into one outcome."""
     first, *others = outcomes
     for each in others:
         offset = first.due(len(first.latencies))
@@ -229,7 +231,7 @@ def _daemon(outcome: Outcome, change: str) -> str:
     return f"{len(took)}, {_middle(took)}" if took else ""
 
 
-# What is shown of an outcome. The latencies are of the guest's clock.
+# The figures of an outcome that are shown. Latencies are measured by the guest's clock.
 ROWS: tuple[tuple[str, Callable[[Outcome], str]], ...] = (
     ("requests", lambda each: f"{len(each.latencies)}"),
     ("requests lost", lambda each: f"{each.lost}"),
@@ -252,7 +254,7 @@ ROWS: tuple[tuple[str, Callable[[Outcome], str]], ...] = (
 def table(outcomes: Sequence[Outcome]) -> tuple[list[str], list[list[str]]]:
     """Return the header, and a row for each figure with a cell for each of ``outcomes``.
 
-    Figures that none of them has are left out.
+    Figures that no outcome has are left out.
     """
     rows = [[name, *(cell(each) for each in outcomes)] for name, cell in ROWS]
     return ["", *(each.label for each in outcomes)], [row for row in rows if any(row[1:])]
@@ -267,5 +269,5 @@ def dumps(measured: Measured) -> str:
 
 
 def load(path: Path) -> Measured:
-    """Return what the file ``path`` holds; or BoltError."""
+    """Return the contents of the file ``path``; raise BoltError if the file has no such results."""
     return codec.read(Measured, path, "holds nothing of a service", KIND)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""A bench some of whose guests have failed: which, why, what lacks figures, and how to go on."""
+"""Says which guests of a bench have failed and why, what has no figures, and how to go on."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from boltlab.bench import ledger
 from boltlab.errors import BoltError, GuestError
 
-RESUME = " --resume"  # the option that takes what is kept
+RESUME = " --resume"  # the option with which a bench uses figures that are kept
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ class UnfinishedError(BoltError):
         self.kept = len(failed) < number
 
     def lines(self, again: str) -> list[str]:
-        """Return the lines that tell a user; the command ``again`` makes the same bench."""
+        """Return the lines that a user gets to see; the command ``again`` repeats the bench."""
         lacking: dict[str, dict[str, None]] = {}
         for each in self.failed:
             lacking.setdefault(each.variant, {}).update(dict.fromkeys(each.lacking))

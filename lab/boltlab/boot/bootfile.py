@@ -14,7 +14,7 @@ from boltlab.boot import bootmodel, boots
 from boltlab.boot.boots import Boot
 
 CASE = "boot_cpu_dependent"
-VIRTUAL = "icount"  # the accelerator with which times are the host's real time
+VIRTUAL = "icount"  # the accelerator with which times are in virtual time
 NONE = "-"
 
 
@@ -91,17 +91,17 @@ def _case(results: BootResults, size: tuple[int, int]) -> dict[str, dict[str, fl
 
 
 def save(results: BootResults, path: Path) -> None:
-    """Write ``results`` to ``path``; BoltError when that is not possible."""
+    """Write ``results`` to ``path``; raise BoltError if ``path`` cannot be written."""
     codec.save(json.dumps(to_json(results), indent=1) + "\n", path)
 
 
 def load(path: Path) -> BootResults:
-    """Return the results in the file ``path``; BoltError if that is no result of boot-bench."""
+    """Return the results in ``path``; raise BoltError if ``path`` is no result of boot-bench."""
     return codec.read(BootResults, path, "is no result file of boot-bench")
 
 
 def dependents(results: BootResults) -> tuple[list[str], list[list[str]]]:
-    """Return header and cells of the table of CPU-dependent times, with the native / own ratios."""
+    """Return header and cells of the table of CPU-dependent times, with ratios to native."""
     header = ["CPUs/nodes", *names(results)]
     cells = []
     for size in sizes(results):
@@ -121,7 +121,7 @@ def dependents(results: BootResults) -> tuple[list[str], list[list[str]]]:
 
 
 def phases(results: BootResults, size: tuple[int, int]) -> tuple[list[str], list[list[str]]]:
-    """Return header and cells of the table of phases: their ms above those of one CPU."""
+    """Return header and cells of the table of phases: ms more than on a machine of one CPU."""
     header = [f"{size[0]}/{size[1]}, ms", *(row["name"] for row in boots.table()["phase"])]
     cells = []
     for variant in names(results):
@@ -163,7 +163,10 @@ def draw(results: BootResults, title: str) -> Canvas:
 
 
 def headline(results: BootResults, variants: Sequence[str] = ("talk", "all")) -> list[str]:
-    """Return for each of ``variants`` a line with native / own time of the largest machine."""
+    """Return a line for each of ``variants`` with its CPU-dependent time on the largest machine.
+
+    The line says by which factor this time is less than natively.
+    """
     lines = []
     for size in sizes(results)[-1:]:
         values = _case(results, size)

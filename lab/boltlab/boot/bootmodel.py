@@ -4,8 +4,8 @@
 The model's costs come from measured boots: each phase of a variant is a sum of terms in the number
 of CPUs and nodes, fitted to the boots of all machines. In virtual time CPUs take turns; for that
 case the model adds up the work of all CPUs, and check() compares the sum with the boots. For CPUs
-that work at once the model goes through the bring-up CPU by CPU: which CPU is free at what time,
-and which work only one CPU can do at a time.
+that work at once the model goes through the bring-up CPU by CPU. For this the model takes into
+account when each CPU is free, and which work only one CPU can do at a time.
 """
 
 import math
@@ -45,10 +45,10 @@ _PHASES: Mapping[str, tuple[str, ...]] = {
 class Bringup:
     """The costs, in ns, of bringing up one CPU on a machine of a certain size.
 
-    First another CPU prepares (``ahead``) and wakes (``wake``) the CPU that comes. Then this CPU
-    takes ``own`` until it idles, and ``after`` for its startup callbacks. Last the control task
-    takes ``active`` to make the CPU active. Of ``ahead`` and ``own`` the share ``turns`` can be
-    done for one CPU at a time only.
+    First another CPU prepares (``ahead``) and wakes (``wake``) the CPU that comes. Then the CPU
+    that comes takes ``own`` until it idles, and ``after`` for its startup callbacks. Last the
+    control task takes ``active`` to make the CPU active. Of ``ahead`` and ``own`` the share
+    ``turns`` can be done for one CPU at a time only.
     """
 
     ahead: float
@@ -61,7 +61,11 @@ class Bringup:
 
 @dataclass(frozen=True)
 class Model:
-    """Terms of each phase: phase -> term -> ns; and which shares of SMP init Bringup divides up."""
+    """Terms of each phase (phase -> term -> ns), and two shares of SMP init.
+
+    ``ahead`` is the share of callbacks that run before a CPU is woken, ``after`` the share of
+    callbacks that the woken CPU runs.
+    """
 
     terms: Mapping[str, Mapping[str, float]]
     ahead: float
@@ -166,7 +170,7 @@ def _tree(cost: Bringup, comers: int, come: int) -> list[float]:
 
 
 def check(boots: Sequence[Boot]) -> dict[str, Any]:
-    """Return the model's errors at every size that ran, and its times for the talk and LARGE."""
+    """Return the model's errors at every size that was booted, and times for the talk and LARGE."""
     names = list(dict.fromkeys(boot.variant for boot in boots))
     models = {name: found for name in names if (found := model(boots, name))}
     said: dict[str, Any] = {"errors": {}, "large": {}}
@@ -193,7 +197,7 @@ def check(boots: Sequence[Boot]) -> dict[str, Any]:
 
 
 def talk(native: Model) -> dict[str, Any]:
-    """Compare the native model with the talk's four points, scaled by one factor for all of them.
+    """Compare the native model with the talk's four points; one factor scales all four points.
 
     The talk's machines have no devicetree, and so the model's phase "boot CPU", which reads the
     devicetree before other CPUs are woken, is left out.
@@ -203,7 +207,8 @@ def talk(native: Model) -> dict[str, Any]:
         for cpus, nodes, _ in TALK
     ]
     # The talk's seconds include the boot on one CPU, and the talk does not say how long that takes.
-    # So take the time for which the error is least, up to the whole boot of the smallest machine.
+    # So try all times up to the whole boot of the smallest machine, and take the time with the
+    # least error.
     tries = [_scaled(guessed, TALK[0][2] * step / 100) for step in range(100)]
     base, factor, _ = min(tries, key=lambda found: found[2])
     return {
@@ -223,7 +228,7 @@ def talk(native: Model) -> dict[str, Any]:
 
 
 def _scaled(guessed: Sequence[float], base: float) -> tuple[float, float, float]:
-    """Return ``base``, the factor that with this base fits the talk best, and the error left."""
+    """Return ``base``, the factor that with this base fits the talk best, and the error then."""
     pairs = [((seen - base), ours) for (_, _, seen), ours in zip(TALK, guessed, strict=True)]
     factor = math.exp(sum(math.log(seen / ours) for seen, ours in pairs) / len(pairs))
     error = sum(math.log((base + ours * factor) / (base + seen)) ** 2 for seen, ours in pairs)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Boots of machines of different sizes: their phases, their callbacks, and how these grow.
+"""Reads boots of machines of different sizes: phases, callbacks, and how both grow with the size.
 
-The CPU-dependent time is compared: the time of a boot less the time that the same kernel takes to
-boot on one CPU. So work that does not depend on the number of CPUs does not count.
+Boots are compared by the CPU-dependent time: the time of a boot less the time that the same kernel
+takes to boot on one CPU. So work that does not depend on the number of CPUs does not count.
 """
 
 import functools
@@ -28,8 +28,8 @@ _EVENT = re.compile(
 _ENTER = re.compile(r"^cpu: (?P<cpu>\d+) target: +\d+ step: +(?P<step>\d+) \((?P<name>[^)]+)\)")
 _LOST = re.compile(r"^CPU:\d+ \[LOST \d+ EVENTS\]")
 INITCALLS = 40  # how many initcalls, those that take longest, are kept
-# The callback of this state waits until the CPU has run its own callbacks, which have counts of
-# their own.
+# Callbacks of these names wait until the CPU that comes has run its own callbacks. Their time is
+# left out, because the time of the CPU's own callbacks counts already.
 _WAITS = ("bringup_cpu", "cpuhp_bringup_ap")
 
 
@@ -68,8 +68,8 @@ class Boot:
 class Fit:
     """How a time grows: ``each`` ns times the value of ``law``, and how well that fits.
 
-    ``error`` is the root of the mean square of relative errors; ``r2`` says how much of what a
-    constant leaves unexplained the law explains.
+    ``error`` is the root of the mean square of relative errors. ``r2`` says by which share the sum
+    of squared errors is smaller with this law than with the law "constant".
     """
 
     law: str
@@ -107,7 +107,10 @@ def append(target: Arch, setting: str, *more: str) -> str:
 
 
 def phases(log: Path) -> dict[str, int]:
-    """Return the ns of each phase in the kernel's ``log``; BoltError if a message is missing."""
+    """Return the ns of each phase in the kernel's ``log``.
+
+    Raises BoltError if a message is missing.
+    """
     found, last = {}, 0
     for row in table()["phase"]:
         now = console.time_of(log, row["until"])
@@ -119,7 +122,8 @@ def phases(log: Path) -> dict[str, int]:
 def traced(lines: Iterable[str]) -> tuple[list[Callback], list[Callback]]:
     """Return the callbacks for CPUs other than the first, and the initcalls, of a traced boot.
 
-    Both are sorted by the time they took. Raises BoltError when the trace has lost records.
+    Both lists are sorted by time, the longest first. Raises BoltError when the trace has lost
+    records.
     """
     spans: list[tuple[int, int, str]] = []
     ahead: set[str] = set()
@@ -160,7 +164,7 @@ def _callbacks(
 ) -> list[Callback]:
     """Return the callbacks with the times of their ``spans`` (start, end, name) added up.
 
-    CPUs take turns, so callbacks that are under way at the same time get an equal share of it.
+    CPUs take turns, so callbacks that are under way at the same time get equal shares of that time.
     """
     edges = [(start, 1, i) for i, (start, _, _) in enumerate(spans)]
     edges += [(end, 0, i) for i, (_, end, _) in enumerate(spans)]
@@ -194,7 +198,7 @@ def dependent(boots: Iterable[Boot], boot: Boot) -> int | None:
 
 
 def fit(points: Mapping[tuple[int, int], float]) -> Fit | None:
-    """Return the law that best fits ``points``, (CPUs, nodes) -> total; None for less than 3.
+    """Return the law that best fits ``points``, (CPUs, nodes) -> total; None for under 3 points.
 
     Errors count in relation to the total; otherwise the largest machine alone would decide. Among
     laws that fit about equally well the law that grows least is taken.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Boots machines of all sizes in all of Bolt's ways: all CPUs must come, without a complaint."""
+"""Boots machines of all sizes with all variants of Bolt: all CPUs must come, with no complaint."""
 
 import random
 from collections.abc import Mapping
@@ -45,7 +45,7 @@ class Soak:
 def draw(
     target: Arch, setting: str, kernels: Mapping[str, Kernel], count: int, seed: int = 1
 ) -> list[Soak]:
-    """Return ``count`` boots of the variants of Bolt's kernel, with sizes drawn from the table."""
+    """Return ``count`` boots of the variants of Bolt's kernel, with random sizes of the table."""
     rows = boots.table()["soak"]
     ways = {
         name: row for name, row in boots.variants(target.name).items() if row["kernel"] == "bolt"
@@ -58,7 +58,8 @@ def draw(
         nodes = rng.choice([n for n in rows["nodes"] if cpus % n == 0])
         # Variants take turns, so that no variant is left out.
         variant = list(ways)[number % len(ways)]
-        # With a trial, most CPUs come one by one where CPUs really run at once: use both ways.
+        # With a trial, most CPUs come one by one if CPUs really run at once. So some boots have a
+        # trial, and other boots have none.
         trial = "bolt.trial=" + rng.choice(("on", "off"))
         found.append(
             Soak(

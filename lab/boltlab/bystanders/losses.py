@@ -41,8 +41,8 @@ class Row:
     In microseconds of virtual time: ``longest`` is the longest that a bystander's task could not
     run, ``off`` the longest with interrupts off (None: not known), and ``stolen`` the time that the
     kernel took from a task during a request; ``times`` is how often the kernel interrupted the
-    task. The last two are means of all bystanders and requests. The direction "idle" is the same
-    time without a request. ``tickless``: the bystander is a nohz_full CPU.
+    task. The last two are means of all bystanders and requests. The direction "idle" is for a time
+    of the same length without a request. ``tickless``: the bystander is a nohz_full CPU.
     """
 
     variant: str
@@ -103,7 +103,7 @@ def read(lines: Iterable[str], variant: str, cpus: int, batch: int, tickless: bo
         row = json.loads(line)
         if row["cpu"] >= cpus:
             raise BoltError(f"the plugin saw CPU {row['cpu']} of {cpus}")
-        # CPU 0 asks, and the CPUs from 1 on come and go.
+        # CPU 0 makes the requests, and the CPUs 1 to ``batch`` come and go.
         if row["cpu"] > batch and (not tickless or row["cpu"] == cpus - 1):
             found.setdefault(row["phase"], []).append(row)
     rows = []
@@ -133,12 +133,15 @@ def dumps(arch: Arch, rows: Sequence[Row]) -> str:
 
 
 def load(path: Path) -> tuple[str, list[Row]]:
-    """Return the architecture and rows of the file ``path``; BoltError if that is no such file."""
+    """Return the architecture and rows of the file ``path``.
+
+    Raises BoltError if the file has no figures of bystanders.
+    """
     found = codec.read(Measured, path, "holds no figures of bystanders", KIND)
     return found.arch, found.rows
 
 
-# Columns of table(): those with the highest rank leave a narrow terminal first.
+# Columns of table(): a narrow terminal leaves out the columns with the highest rank first.
 COLUMNS = (
     Column("CPUs"),
     Column("of"),

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""``bolt alternatives``: ways to keep tasks away from CPUs, native offline and Bolt among them."""
+"""``bolt alternatives``: compares ways to keep tasks away from CPUs, Bolt among them."""
 
 import argparse
 from pathlib import Path
@@ -13,8 +13,8 @@ from boltlab.kernel import build, source
 from boltlab.tables import Column
 
 NAME = "alternatives"
-HELP = "Measure idle states, cpuset partitions, native offline and Bolt beside each other."
-# In the order of alternatives.COLUMNS: which columns leave a narrow terminal, the highest first.
+HELP = "Measure and compare idle states, cpuset partitions, native offline and Bolt."
+# Ranks of alternatives.COLUMNS, in order: a narrow terminal leaves out the highest ranks first.
 RANKS = (0, 0, 0, 2, 0, 1, 4, 5, 6, 3, 7)
 
 
@@ -33,15 +33,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=cli.positive,
         default=5,
         metavar="N",
-        help="how long CPUs are looked at (%(default)s)",
+        help="seconds for which the paused CPUs are watched (%(default)s)",
     )
-    parser.add_argument("--json", type=Path, metavar="FILE", help="also write what was measured")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="also write the results to FILE")
     cli.add_source(parser)
     cli.add_jobs(parser)
 
 
 def run(args: argparse.Namespace) -> int:
-    """Run the guests, print the table and write the file; BoltError when a guest fails."""
+    """Run the guests, print the table and write the file; raise BoltError when a guest fails."""
     targets = arch.select(args.arch)
     packages.ensure("build", "guest", "qemu", arches=targets)
     where = source.resolve(args.source)

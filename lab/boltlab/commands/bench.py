@@ -46,7 +46,7 @@ ALL_SETTINGS = "all"
 
 
 class Bench(NamedTuple):
-    """One bench of those that a call makes; ``kernels`` are by flavour."""
+    """One of the benches that a call of the command makes; ``kernels`` are by flavour."""
 
     target: Arch
     setting: str
@@ -69,16 +69,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="only these variants; bolt_cold is measured only if it is named",
     )
     parser.add_argument(
-        "--bulk", action="store_true", help="only requests for many CPUs; suspend, kexec"
+        "--bulk", action="store_true", help="only requests for many CPUs, suspend and kexec"
     )
     parser.add_argument("--no-breakdown", action="store_true", help="no traced runs")
     parser.add_argument(
         "--accel",
         choices=("icount", "kvm"),
         default="icount",
-        help="icount: virtual time, repeatable (default); kvm: real time, where it works",
+        help="icount: virtual time, repeatable (default); kvm: real time, where KVM works",
     )
-    parser.add_argument("--json", type=Path, metavar="FILE", help="also write the results there")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="also write the results to FILE")
     parser.add_argument(
         "--resume",
         action="store_true",
@@ -146,7 +146,7 @@ def measure(
 def prepare(
     targets: Sequence[Arch], plan: Plan, where: source.Where, jobs: int
 ) -> dict[str, dict[str, Kernel]]:
-    """Build what is missing of the kernels that ``plan`` needs; return them by name and flavour.
+    """Return the kernels that ``plan`` needs, by architecture and flavour; build missing ones.
 
     Raises BoltError when a package is missing or a build fails.
     """
@@ -177,7 +177,7 @@ def _here(bench: Bench, resume: bool) -> Results | UnfinishedError:
 
 
 def _again(args: argparse.Namespace, bench: Bench, file: Path | None) -> str:
-    """Return the command that makes ``bench`` alone, whose results go to ``file``."""
+    """Return the command that repeats ``bench`` alone and writes the results to ``file``."""
     words = f"./bolt bench {_words(bench.target, bench.setting, bench.plan)}{options.source(args)}"
     words += f" --json {shlex.quote(str(file))}" if file else ""
     return words + options.engine(args)
@@ -264,7 +264,7 @@ def row(target: Arch, setting: str, variant: str, plan: Plan, more: str = "") ->
 
 
 def _words(target: Arch, setting: str, plan: Plan) -> str:
-    """Return the options with which this command follows ``plan``."""
+    """Return the options that make this command follow ``plan``."""
     words = [f"--arch {target.name} --setting {setting} --variants {','.join(plan.variants)}"]
     words += [f"--cpus {plan.cpus} --accel {plan.accel}"]
     words += [f"--cases {','.join(plan.cases)}"] if plan.cases else []
@@ -307,7 +307,7 @@ def collect(
 def _run(
     target: Arch, setting: str, plan: Plan, work: Sequence[Job], resume: bool
 ) -> list[tuple[Job, GuestResult]]:
-    """Return each job of ``work`` with what its guest has measured, now or before."""
+    """Return each job of ``work`` with what its guest has measured, in this call or before."""
     title = f"{target.name}, {setting}"
     done: dict[str, GuestResult] = {}
     for job in work:
@@ -409,7 +409,7 @@ def _batches(ran: GuestResult) -> list[Batch]:
         return batches.summarise(file)
 
 
-# How the results of a kind of guest are read that has a trace.
+# Kind of guest that writes a trace -> the function that reads the trace.
 _READ: Mapping[str, Callable[[GuestResult], object]] = {TRACED: _phases, COUNTED: _batches}
 
 

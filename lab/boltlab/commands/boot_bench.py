@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""``bolt boot-bench``: boots larger and larger machines, natively and with each fix."""
+"""``bolt boot-bench``: boots larger and larger machines, natively and with changes of Bolt."""
 
 import argparse
 from collections import Counter, defaultdict
@@ -29,13 +29,13 @@ from boltlab.report import summary
 from boltlab.tables import Column
 
 NAME = "boot-bench"
-HELP = "Boot larger and larger machines, natively and with each fix, and compare."
+HELP = "Boot larger and larger machines, natively and with each of Bolt's changes, and compare."
 TIMEOUT = 3600  # seconds of the host that one boot may take
 SPLITS = ("native", "all")  # variants whose callbacks are traced
-# The variants that a narrow terminal shows for longest; single fixes are left out before these.
+# A narrow terminal leaves out these variants last, after all variants with one change of Bolt.
 IMPORTANT = ("native", "all", "talk", "tree", "parallel")
-FIT = {"R2": 1, "error": 2}  # the error of a fit is left out of a narrow terminal before the fit
-BASES = 3  # boots on one CPU; their median counts, as they differ by 2 %
+FIT = {"R2": 1, "error": 2}  # columns of a fit -> rank: a narrow terminal leaves out "error" first
+BASES = 3  # boots on one CPU, of which the median counts, because such boots differ by 2 %
 
 
 @dataclass(frozen=True)
@@ -67,7 +67,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--setting", metavar="NAME", help="measuring setting (x86: strict, ...)")
     parser.add_argument("--cpus", type=cli.numbers, metavar="N,N", help="CPUs of the machines")
     parser.add_argument(
-        "--nodes", type=cli.numbers, metavar="M,M", help="nodes, of each size or one"
+        "--nodes", type=cli.numbers, metavar="M,M", help="nodes of each machine, or M for all"
     )
     parser.add_argument("--variants", metavar="A,B", help="only these (native, talk, all, ...)")
     parser.add_argument(
@@ -76,29 +76,34 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--work",
         action="store_true",
-        help="count the boot CPU's instructions while it brings up others, and nothing else",
+        help="count the instructions with which the boot CPU brings up other CPUs; no boot times",
     )
     parser.add_argument(
         "--soak",
         type=cli.positive,
         metavar="N",
-        help="boot N machines of all sizes in all of Bolt's ways: do all CPUs come?",
+        help="boot N machines of all sizes with all variants of Bolt; see whether all CPUs come",
     )
     parser.add_argument(
         "--stress",
         type=cli.positive,
         metavar="N",
-        help="boot each machine N times in the host's own time, with its CPUs really at once",
+        help="boot each machine N times in the host's time, with CPUs that really run at once",
     )
-    parser.add_argument("--json", type=Path, metavar="FILE", help="write the results there")
-    parser.add_argument("--figure", type=Path, metavar="FILE", help="draw the largest machine")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write the results to FILE")
+    parser.add_argument(
+        "--figure", type=Path, metavar="FILE", help="draw the boots of the largest machine"
+    )
     options.add(parser)
     cli.add_source(parser)
     cli.add_jobs(parser)
 
 
 def run(args: argparse.Namespace) -> int:
-    """Boot, print the tables and write the files that options name; BoltError if a boot fails."""
+    """Boot, print the tables and write the files that options name.
+
+    Raises BoltError if a boot fails.
+    """
     fleet = options.on_cluster(args, "work", "soak", "stress")
     for target in arch.select(args.arch):
         name = arch.setting(target, args.setting)
@@ -211,7 +216,7 @@ def sizes(
         raise BoltError("--nodes takes one number, or as many as --cpus", code=USAGE)
     for n, m in zip(cpus, many, strict=True):
         if n < 2 or n % m:
-            raise BoltError(f"{n} CPUs do not fill {m} nodes, or are no more than one", code=USAGE)
+            raise BoltError(f"{n} CPUs do not fill {m} nodes, or are fewer than two", code=USAGE)
     return list(zip(cpus, many, strict=True))
 
 
@@ -253,7 +258,7 @@ def _at_once(guest: Guest) -> Guest:
 
 
 def stressed(work: Sequence[Job], times: int) -> list[Job]:
-    """Return the boots of jobs() for the host's time, each of them ``times`` times.
+    """Return the boots of jobs() in the host's time, each of them ``times`` times.
 
     The repetitions take turns, so that a change of the host's load affects all boots alike.
     """
@@ -272,7 +277,7 @@ def counting(
     machines: Sequence[tuple[int, int]],
     kernels: Mapping[str, Kernel],
 ) -> list[Job]:
-    """Return the boots in which the boot CPU's instructions are counted, as jobs() does."""
+    """Return the boots in which the boot CPU's instructions are counted, in the order of jobs()."""
     rows = boots.table()["work"]
     plugin = plugins.build("bootwork", target)
     chosen = {name: wanted[name] for name in rows["variants"] if name in wanted}
@@ -304,7 +309,10 @@ def counted(
 
 
 def soak(work: Sequence[Soak], title: str) -> None:
-    """Run all boots in ``work``, and print how many each variant had; BoltError at a complaint."""
+    """Run all boots in ``work``, and print how many boots each variant had.
+
+    Raises BoltError when a kernel prints a complaint, or a CPU does not come.
+    """
     guests.run_all(work, title)
     ways = Counter((job.variant, job.guest.machine.accel) for job in work)
     for (variant, accel), number in sorted(ways.items()):
@@ -385,7 +393,7 @@ def _show_model(results: BootResults) -> None:
 
 
 def _by_importance(header: Sequence[str]) -> list[Column]:
-    """Return columns for variants: a narrow terminal leaves out single fixes before the sum."""
+    """Return columns for variants: a narrow terminal leaves out those of IMPORTANT last."""
     rank = {name: place for place, name in enumerate(IMPORTANT)}
     later = len(IMPORTANT)
     return [

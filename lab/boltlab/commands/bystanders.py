@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""``bolt bystanders``: measures what requests take from tasks on CPUs that are no part of them."""
+"""``bolt bystanders``: measures the time that requests take from tasks on other CPUs."""
 
 import argparse
 from collections.abc import Sequence
@@ -14,7 +14,7 @@ from boltlab.kernel import build, source
 from boltlab.report import figures
 
 NAME = "bystanders"
-HELP = "Measure what requests take from tasks on other CPUs: native, expedited, Bolt."
+HELP = "Measure the time that requests take from tasks on other CPUs: native, expedited, Bolt."
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -31,7 +31,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--batch",
         type=cli.numbers,
         metavar="N,...",
-        help="how many of them come and go at once (1 and half of them)",
+        help="how many CPUs come and go at once (1, and half of the machine's)",
     )
     parser.add_argument(
         "--rounds",
@@ -40,9 +40,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="N",
         help="requests of each direction (%(default)s)",
     )
-    parser.add_argument("--tickless", action="store_true", help="also of a nohz_full CPU of four")
-    parser.add_argument("--json", type=Path, metavar="FILE", help="write the figures there")
-    parser.add_argument("--figure", type=Path, metavar="FILE", help="draw them there (.svg, .png)")
+    parser.add_argument(
+        "--tickless", action="store_true", help="also measure a nohz_full CPU of a machine of four"
+    )
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write the figures to FILE")
+    parser.add_argument("--figure", type=Path, metavar="FILE", help="draw the figures (.svg, .png)")
     cli.add_source(parser)
     cli.add_jobs(parser)
 

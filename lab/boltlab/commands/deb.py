@@ -26,9 +26,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--config",
         choices=packing.CONFIGS,
         default="debian",
-        help="configuration of the kernel: Debian's of its default kernel (default) or of its "
-        "kernel for clouds, that of the running kernel, or the lab's, a small one for virtual "
-        "machines",
+        help="configuration of the kernel: that of Debian's default kernel (debian, the default), "
+        "of Debian's kernel for clouds, of the running kernel, or of the lab's small kernel for "
+        "virtual machines",
     )
     parser.add_argument("--only", choices=PARTS, help="build the kernel or the tools only")
     parser.add_argument(
@@ -36,10 +36,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=Path,
         default=OUT,
         metavar="DIR",
-        help="the repository; what is there of other packages stays (default: %(default)s)",
+        help="the repository; other packages in DIR are kept (default: %(default)s)",
     )
     parser.add_argument(
-        "--dry-run", action="store_true", help="say what would be built, and build nothing"
+        "--dry-run", action="store_true", help="list the packages, and build nothing"
     )
     parser.add_argument(
         "--arch", choices=tuple(arch.ARCHES), help="architecture (default: the host's)"
@@ -49,7 +49,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Build the packages that options name, and publish them; BoltError when a step fails."""
+    """Build the packages that options name, and publish them; raise BoltError when a step fails."""
     target = arch.select(args.arch)[0]
     parts = PARTS if args.only is None else (args.only,)
     _refuse(args, target, parts)
@@ -75,7 +75,7 @@ def _refuse(args: argparse.Namespace, target: Arch, parts: tuple[str, ...]) -> N
     """Raise BoltError, before anything is built, if the options ask for something impossible."""
     if "tools" in parts and not target.is_host:
         raise BoltError(
-            f"the tools for {target.name} are built on such a machine: say --only kernel",
+            f"the tools for {target.name} are built on that architecture only: say --only kernel",
             code=USAGE,
         )
     if args.out.exists() and not args.out.is_dir():
@@ -97,7 +97,7 @@ def _plan(args: argparse.Namespace, target: Arch, parts: tuple[str, ...], stamp:
     if "kernel" in parts:
         found = source.cached() if args.source is None else source.resolve(args.source)
         if found is None:
-            ui.say(f"{args.out}/linux-image-...-{args.config}-bolt: of Debian's kernel source")
+            ui.say(f"{args.out}/linux-image-...-{args.config}-bolt, from Debian's kernel source")
         else:
             version = stamp.version(found.release)
             for name in packing.kernel_names(found, args.config):

@@ -37,7 +37,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Build, measure and report; BoltError when a part fails."""
+    """Build, measure and report; raise BoltError when a part fails."""
     start = time.monotonic()
     targets = arch.select(args.arch)
     ui.say(_forecast(targets))
@@ -60,7 +60,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _forecast(targets: list[Arch]) -> str:
-    """Print what the demo will do, and about how long that takes."""
+    """Return a line that says what the demo will do, and about how long the demo takes."""
     have = {kernel.arch for kernel in build.built() if kernel.flavour == "bolt"}
     missing = [target.name for target in targets if target.name not in have]
     minutes = len(missing) * BUILD_MINUTES + len(targets) * BENCH_MINUTES

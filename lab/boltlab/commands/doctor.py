@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""``bolt doctor``: prints what this machine has for the lab, and what each lack costs."""
+"""``bolt doctor``: prints what the lab needs, what this machine has, and what a lack prevents."""
 
 import argparse
 
@@ -9,14 +9,17 @@ from boltlab.guest.doctor import Level
 from boltlab.tables import Column
 
 NAME = "doctor"
-HELP = "Say what this machine has for the lab, and what each lack costs. Changes nothing."
+HELP = (
+    "List what the lab needs, whether this machine has it, and what does not work without it. "
+    "Changes nothing."
+)
 
 STYLES = {Level.GOOD.value: "green", Level.LACK.value: "yellow", Level.BLOCK.value: "red"}
 COLUMNS = (
     Column(""),
     Column("what", prose=True),
     Column("found", prose=True),
-    Column("what the lack costs", prose=True),
+    Column("what does not work without it", prose=True),
 )
 
 
@@ -26,7 +29,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Print the table; return 0 when demo can run here, 1 otherwise."""
+    """Print the table; return 0 when demo can run on this machine, 1 otherwise."""
     with ui.status("looking at this machine"):
         findings = doctor.examine(args.version)
     cells = [[each.level.value, each.what, each.found, each.cost] for each in findings]
@@ -35,6 +38,6 @@ def run(args: argparse.Namespace) -> int:
     if blocked:
         ui.error(f"demo cannot run here: {', '.join(blocked)}")
         return 1
-    later = "; what is missing it installs itself" if packages.can_install() else ""
+    later = "; demo installs missing packages itself" if packages.can_install() else ""
     ui.say(f"demo can run here{later}")
     return 0

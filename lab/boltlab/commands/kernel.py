@@ -29,7 +29,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     fetch = sub.add_parser("fetch", help="get the source and unpack it")
     cli.add_source(fetch)
 
-    make = sub.add_parser("build", help="build kernels, no more than changed")
+    make = sub.add_parser("build", help="build kernels; only changed files are compiled")
     cli.add_source(make)
     cli.add_arch(make)
     cli.add_jobs(make)
@@ -37,7 +37,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--flavour",
         choices=[name for name in flavours.table() if name not in ("off", "refactored", "each")],
         action="append",
-        help="kind of kernel, may be repeated (default: pristine and bolt)",
+        help="flavour to build; may be repeated (default: pristine and bolt)",
     )
 
     fresh = sub.add_parser("refresh", help="rewrite the hooks for this source")
@@ -60,16 +60,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--hooks",
         choices=[version.series for version in versions.load()],
         metavar="SERIES",
-        help="whose hooks (default: the kernel's series, or the newest that there are hooks for)",
+        help="the series whose hooks are tried (default: the kernel's, or the newest with hooks)",
     )
     check.add_argument(
         "--against",
         type=Path,
         metavar="DIR|TARBALL",
-        help="what the hooks were made for (default: Debian's source of their series)",
+        help="the kernel that the hooks were made for (default: Debian's source of their series)",
     )
     check.add_argument(
-        "--json", type=Path, metavar="FILE", help="write all that was found there (-: print it)"
+        "--json", type=Path, metavar="FILE", help="write all findings to FILE (-: print them)"
     )
 
     series = sub.add_parser("export", help="write five postings for git am")
@@ -83,12 +83,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="DIR",
         help="default: %(default)s",
     )
-    series.add_argument("--check", action="store_true", help="checkpatch --strict and git am them")
+    series.add_argument(
+        "--check", action="store_true", help="run checkpatch --strict and git am on the patches"
+    )
     series.add_argument(
         "--build",
         action="store_true",
-        help="build what each commit touches, with and without CONFIG_BOLT, for --arch: hours the "
-        "first time; a check that was interrupted goes on where it ended",
+        help="build the objects that each commit touches, with and without CONFIG_BOLT, for "
+        "--arch; takes hours the first time; an interrupted build goes on where it ended",
     )
     series.add_argument(
         "--link", action="store_true", help="with --build: link the kernel after each posting too"
@@ -102,7 +104,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Run the chosen subcommand; BoltError as its functions raise it."""
+    """Run the chosen subcommand; pass on a BoltError that the subcommand raises."""
     if args.action == "check-hooks":
         return _check(args)
     found = source.resolve(args.source)
@@ -146,7 +148,7 @@ def _export(args: argparse.Namespace, found: source.Source) -> int:
             report = each.check(target, found, args.jobs, link=args.link)
             ui.say(
                 f"{target.name}: {report.objects} objects, {report.kept} of them by an earlier "
-                f"check, and {report.links} kernels built; "
+                f"check, and {report.links} kernels built; source files "
                 f"without an object in this configuration: {' '.join(report.unbuilt) or 'none'}"
             )
     return status
@@ -154,7 +156,7 @@ def _export(args: argparse.Namespace, found: source.Source) -> int:
 
 def _examine(found: source.Source, patches: list[Path]) -> int:
     export.verify(found, patches)
-    ui.say("git am applies them to the pristine source")
+    ui.say("git am applies the patches to the pristine source")
     findings = checkpatch.check(found.path, patches)
     for finding in findings:
         for line in finding.lines:
@@ -167,7 +169,7 @@ def _check(args: argparse.Namespace) -> int:
     where = args.source
     where = source.debian_tarball(where) if isinstance(where, Version) else where.absolute()
     known = versions.load()
-    # Hooks of all series touch the same parts of a kernel.
+    # Only the open tree tells the kernel's series, so the tree must have the files of all hooks.
     series = {version.series: hooks.load(version.hooks) for version in known}
     every = [hook for each in series.values() for hook in each]
     files = {name for hook in every for name in hook.files}
@@ -223,7 +225,7 @@ def show_check(found: Report) -> None:
                 Column("state"),
                 Column("file", prose=True),
                 Column("line"),
-                Column("what to see to", prose=True),
+                Column("what needs a look", prose=True),
             ],
             todo,
             styles=STYLES,
@@ -280,7 +282,7 @@ def _crossings(args: argparse.Namespace, found: source.Source) -> int:
         for one in crossings.trace(target, found, args.jobs):
             ui.say(
                 f"{target.name} {one.direction}: {one.total} crossings between "
-                f"{len(one.ours)} files of Bolt and {len(one.entered) - len(one.ours)} others"
+                f"{len(one.ours)} files of Bolt and {len(one.entered) - len(one.ours)} other files"
             )
             for file, times in one.entered.items():
                 ui.say(f"{times:5} {file}")

@@ -21,15 +21,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--base",
         metavar="COMMIT",
-        help="commits after this one are new (default: what upstream's branch does not have)",
+        help="check commits after COMMIT (default: those that upstream's branch does not have)",
     )
     parser.add_argument(
-        "--message", type=Path, metavar="FILE", help="only see whether this message is signed off"
+        "--message", type=Path, metavar="FILE", help="only check that this message is signed off"
     )
 
 
 def run(args: argparse.Namespace) -> int:
-    """Print the complaints of the checks; return 1 if there is one."""
+    """Print the complaints of the checks; return 1 if there is a complaint."""
     root = paths.REPO
     packages.ensure("export", "test")
     if args.message:

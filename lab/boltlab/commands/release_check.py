@@ -12,7 +12,7 @@ from boltlab.release.steps import Done, Step
 from boltlab.tables import Column
 
 NAME = "release-check"
-HELP = "Run what a release needs, in the order that fails fastest; goes on where it ended."
+HELP = "Run what a release needs, quick steps first; steps that passed before are not run again."
 
 COLUMNS = (
     Column("step"),
@@ -25,18 +25,21 @@ COLUMNS = (
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the command's own arguments."""
-    parser.add_argument("--list", action="store_true", help="say what there is, and what was run")
+    parser.add_argument("--list", action="store_true", help="list the steps, and how each ended")
     parser.add_argument("--only", metavar="STEP,...", help="only these steps")
     parser.add_argument(
         "--again", action="store_true", help="run steps that have passed before as well"
     )
     parser.add_argument(
-        "--page", type=Path, metavar="FILE", help="where to write (default: in the cache)"
+        "--page", type=Path, metavar="FILE", help="write the page there (default: in the cache)"
     )
 
 
 def run(args: argparse.Namespace) -> int:
-    """Run steps that have not passed until a step fails, and write the page; 1 if a step failed."""
+    """Run steps that have not passed until a step fails, and write the page.
+
+    Returns 1 if a step has failed.
+    """
     table = steps.load()
     chosen = select(table, args.only)
     place = steps.folder()
@@ -66,7 +69,10 @@ def run(args: argparse.Namespace) -> int:
 
 
 def select(table: Mapping[str, Step], wanted: str | None) -> list[Step]:
-    """Return the steps that ``wanted`` names, or all for None; BoltError for an unknown name."""
+    """Return the steps that ``wanted`` names, or all steps if ``wanted`` is None.
+
+    Raises BoltError for an unknown name.
+    """
     names = list(table) if wanted is None else wanted.split(",")
     for name in names:
         if name not in table:

@@ -23,17 +23,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="result files of bench, or of cpubolt bench",
     )
     parser.add_argument(
-        "--output", type=Path, metavar="DIR", help="where to write (default: beside the first)"
+        "--output", type=Path, metavar="DIR", help="where to write (default: beside the first file)"
     )
     parser.add_argument(
         "--docs",
         action="store_true",
-        help="write what README and docs quote of results/ anew, and draw docs/figures",
+        help="renew the figures that README and docs quote from results/, and draw docs/figures",
     )
 
 
 def run(args: argparse.Namespace) -> int:
-    """Print the tables, write figures and page; BoltError when a file is no result file."""
+    """Print the tables, write figures and page; raise BoltError if a file is no result file."""
     if args.docs:
         return _docs()
     if not args.files:

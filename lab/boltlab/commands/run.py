@@ -22,14 +22,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "scenario",
         nargs="?",
         metavar="SCENARIO",
-        help=f"one of {', '.join(scenario.names())}, or a .toml file; without it, list them",
+        help=f"one of {', '.join(scenario.names())}, or a .toml file; if left out, list all",
     )
     cli.add_arch(parser)
-    parser.add_argument("--kernel", metavar="FLAVOUR", help="kernel to run it on")
+    parser.add_argument("--kernel", metavar="FLAVOUR", help="kernel on which the scenario runs")
     parser.add_argument("--setting", metavar="NAME", help="measuring setting (x86: strict, ...)")
-    parser.add_argument("--accel", choices=tuple(qemu.ACCELERATORS), help="how QEMU runs it")
+    parser.add_argument("--accel", choices=tuple(qemu.ACCELERATORS), help="how QEMU runs CPUs")
     parser.add_argument("--cpus", type=int, metavar="N", help="CPUs of the guest")
-    parser.add_argument("--threads", type=int, metavar="N", help="threads of each of its cores")
+    parser.add_argument("--threads", type=int, metavar="N", help="hardware threads of each core")
     parser.add_argument("--append", metavar="TEXT", help="more for the kernel's command line")
     cli.add_source(parser)
     cli.add_jobs(parser)

@@ -12,15 +12,15 @@ from boltlab.guest.qemu import Guest
 from boltlab.kernel import build, source
 
 NAME = "shell"
-HELP = "Open a prompt in a guest with either kernel."
+HELP = "Open a prompt in a guest with the pristine kernel or Bolt's."
 
 PROFILE = """\
 /bin/busybox mkdir -p /sbin /usr/bin /usr/sbin
 /bin/busybox --install -s
 """
 HINTS = {
-    "pristine": "take a CPU down: echo 0 > /sys/devices/system/cpu/cpu1/online",
-    "bolt": "switch Bolt on: echo 1 > /sys/devices/system/cpu/bolt/enabled",
+    "pristine": "take a CPU offline: echo 0 > /sys/devices/system/cpu/cpu1/online",
+    "bolt": "enable Bolt: echo 1 > /sys/devices/system/cpu/bolt/enabled",
 }
 
 

@@ -17,7 +17,7 @@ LAB = paths.REPO / "lab"
 TESTS = LAB / "tests"
 FLAVOURS = ("pristine", "bolt")
 NIGHTLY = ("debug", "kasan", "kcsan", "rt", "scheduling", "torture")
-MOST_WORKERS = 8  # GiB of memory that a guest takes at most
+MOST_WORKERS = 8  # most tests that run at once, because a guest takes up to 4 GiB of memory
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

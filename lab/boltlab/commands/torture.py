@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""``bolt torture``: runs requests of all kinds for a given time, and adds up counts of all runs."""
+"""``bolt torture``: runs requests of all kinds for a given time; adds up the counts of all runs."""
 
 import argparse
 import contextlib
@@ -27,11 +27,11 @@ from boltlab.torture.sightings import Ledger
 from boltlab.torture.tally import Book
 
 NAME = "torture"
-HELP = "Requests of all kinds on kernels that check themselves; counts add up over runs."
+HELP = "Run requests of all kinds on kernels that check themselves; add up the counts of all runs."
 
 RESULTS = paths.REPO / "results" / "torture.json"
 PLANTED = "planted.json"  # file beside the results
-# Requests of one run on the production kernel, by accelerator.
+# Requests of one run in the configuration "production", by accelerator.
 REQUESTS = {"mttcg": 300, "icount": 1500}
 MINUTES = 10.0
 NIGHT = 8 * 60.0
@@ -49,14 +49,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help=f"how long ({MINUTES:g}; --races: {races.plan().minutes:g} for each architecture)",
     )
     parser.add_argument("--config", metavar="NAME,...", help="on which configurations (all)")
-    parser.add_argument("--scenario", metavar="NAME,...", help="what to run (all)")
+    parser.add_argument("--scenario", metavar="NAME,...", help="which scenarios to run (all)")
     parser.add_argument(
-        "--accel", choices=qemu.EMULATED, help="how QEMU runs it (one after the other)"
+        "--accel", choices=qemu.EMULATED, help="how QEMU runs guests (default: both in turn)"
     )
-    parser.add_argument("--seed", type=int, metavar="N", help="one run, with these numbers")
+    parser.add_argument("--seed", type=int, metavar="N", help="make one run, with this seed")
     parser.add_argument("--requests", type=int, metavar="N", help="requests of a run")
     parser.add_argument(
-        "--resume", action="store_true", help="first what lacks most of its goal so far"
+        "--resume", action="store_true", help="begin with scenarios that lack most of their goal"
     )
     either = parser.add_mutually_exclusive_group()
     either.add_argument("--nightly", action="store_true", help="8 hours, resumed")
@@ -64,24 +64,26 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--runs",
         type=cli.positive,
         metavar="N",
-        help="so many runs, however long (--engine slurm: one of each)",
+        help="make N runs, however long (--engine slurm: one run of each scenario, if not given)",
     )
-    parser.add_argument("--built", action="store_true", help="only on kernels that are built")
+    parser.add_argument("--built", action="store_true", help="use only kernels that are built")
     either.add_argument(
         "--planted",
         nargs="?",
         const="",
         metavar="NAME,...",
-        help="put each of these faults (all) into a kernel: its check must find it",
+        help="put each of these faults (all) into a kernel; the fault's check must find the fault",
     )
     either.add_argument(
         races.OPTION,
         action="store_true",
-        help="find data races that the kernel has with Bolt, and does not have without",
+        help="find data races that the kernel has with Bolt, and does not have without Bolt",
     )
-    parser.add_argument("--list", action="store_true", help="say what there is, and what was run")
     parser.add_argument(
-        "--results", type=Path, default=RESULTS, metavar="FILE", help="where counts are added up"
+        "--list", action="store_true", help="list configurations and scenarios, and the counts"
+    )
+    parser.add_argument(
+        "--results", type=Path, default=RESULTS, metavar="FILE", help="the file that has the counts"
     )
     options.add(parser)
     cli.add_source(parser)
@@ -99,7 +101,7 @@ class Field:
 
     @property
     def goal(self) -> float:
-        """Return how many requests are wanted of the scenario on this configuration."""
+        """Return how many requests the scenario has to reach on this configuration."""
         return self.config.goal * self.story.share
 
 
@@ -212,7 +214,7 @@ def _fields(
                 ui.say(f"{config.name} on {name}: its kernel, {config.kernel}, is not built")
                 continue
             if not matrix.meets(kernel, config.needs):
-                raise BoltError(f"the {config.kernel} kernel is not what {config.name} needs")
+                raise BoltError(f"the {config.kernel} kernel lacks an option for {config.name}")
             for story in stories:
                 if story.fits(config) and matrix.meets(kernel, story.needs):
                     yield Field(name, config, story, kernel)
@@ -229,8 +231,8 @@ def _cases(
 ) -> Iterator[tuple[Case, Kernel]]:
     """Yield runs without end.
 
-    The fields take turns, or, with --resume, the field comes next that lacks most of its goal in
-    the book that ``look`` returns.
+    The fields take turns. With --resume or --nightly, the next field is the one that lacks most of
+    its goal in the book that ``look`` returns.
     """
     for turn in itertools.count():
         book = look()
@@ -247,8 +249,8 @@ def _cases(
 def lack(field: Field, book: Book) -> tuple[float, int]:
     """Return how much of its goal ``field`` has reached; the field with the least comes first.
 
-    A run counts for some requests even if it did none, because a field whose scenario does no
-    requests would otherwise come first for ever.
+    Each run counts at least for its usual number of requests, because otherwise a field whose
+    scenario does no requests would always come first.
     """
     reached = book.survived(field.config.name, field.arch, field.story.name)
     cell = book.cells.get((field.config.name, field.arch, field.story.name))
@@ -290,7 +292,7 @@ def _say(case: Case, outcome: Outcome) -> None:
     ui.say(
         f"{case.story.name} on {case.arch}, {case.config.name}, {case.accel}: "
         f"{counts.attempted} requests, {counts.done} done, {counts.refused} refused, "
-        f"{outcome.virtual_s:.0f} s of the guest's in {outcome.host_s:.0f} s"
+        f"{outcome.virtual_s:.0f} s of the guest's time in {outcome.host_s:.0f} s"
     )
     if outcome.why:
         ui.say(f"FAILED: {outcome.why} ({outcome.folder})")
@@ -300,7 +302,8 @@ def _say(case: Case, outcome: Outcome) -> None:
 def _planted(args: argparse.Namespace, arches: Sequence[arch.Arch], where: Source) -> int:
     """Run the check of each planted bug; return 1 if a check misses its bug.
 
-    Each check also runs on a kernel without the bug, and must then find nothing.
+    If no bug is named, each check also runs on a kernel without the bug, and must find nothing
+    there.
     """
     packages.ensure("patch")
     bugs: list[Bug] = matrix.select(planted.bugs(), args.planted or None, "planted bug")
@@ -327,7 +330,7 @@ def _planted(args: argparse.Namespace, arches: Sequence[arch.Arch], where: Sourc
 
 
 def _races(args: argparse.Namespace) -> int:
-    """Look for races that Bolt causes, on one architecture after the other; return 1 if some are.
+    """Look for races that Bolt causes, on one architecture after the other; return 1 for a race.
 
     A run that fails for another reason than a race makes the command fail as well.
     """
@@ -350,7 +353,7 @@ def _races(args: argparse.Namespace) -> int:
         if kernel is None:
             raise BoltError(f"the {setting.kernel} kernel of {target.name} is not built")
         if not matrix.meets(kernel, setting.needs):
-            raise BoltError(f"the {setting.kernel} kernel is not what --races needs")
+            raise BoltError(f"the {setting.kernel} kernel lacks an option for --races")
         fit = [story for story in stories if matrix.meets(kernel, story.needs)]
         if not fit:
             raise BoltError(f"the {setting.kernel} kernel cannot run these scenarios", code=USAGE)
@@ -367,9 +370,10 @@ def _hunt(
     path: Path,
     fingerprint: str,
 ) -> bool:
-    """Run ``stories`` on the architecture ``name`` until the time is over; tell whether one failed.
+    """Run ``stories`` on the architecture ``name`` until the time is over.
 
-    What the runs have seen is added to the ledger ``path``.
+    The races of the runs are added to the ledger ``path``. Returns whether a run has failed, or a
+    race is due to Bolt.
     """
     plan, broken, suspects = races.plan(), 0, set[Pair]()
     deadline = time.monotonic() + 60 * (args.minutes or plan.minutes)
@@ -415,7 +419,7 @@ def _next_story(ledger: Ledger, name: str, stories: Sequence[Story], turn: int) 
 
 
 def _sum_up(ledger: Ledger, arches: Sequence[str]) -> None:
-    """Print for how long ``ledger`` has runs, and how many pairs of functions these have shown."""
+    """Print the time of all runs in ``ledger``, and how many pairs of functions raced in runs."""
     tables.show(sightings.COLUMNS, sightings.table(ledger, arches), left=2)
     ui.say("")
     for name in arches:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""``bolt vm-demo``: a Debian guest whose host adds CPUs and takes them out, under load."""
+"""``bolt vm-demo``: adds CPUs to a Debian guest under load, and takes them out again."""
 
 import argparse
 from collections.abc import Callable
@@ -63,14 +63,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--arch", choices=tuple(arch.ARCHES), help="architecture of the guest (default: the host's)"
     )
-    parser.add_argument("--json", type=Path, metavar="FILE", help="also write what was measured")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="also write the results to FILE")
     parser.add_argument("--page", type=Path, metavar="FILE", help="where to write the page")
     cli.add_source(parser)
     cli.add_jobs(parser)
 
 
 def run(args: argparse.Namespace) -> int:
-    """Run the guests, print the table and write the page; BoltError when a guest fails."""
+    """Run the guests, print the table and write the page; raise BoltError when a guest fails."""
     measured = _bare(args) if args.bare else _debian(args)
     show(measured)
     page = args.page or paths.cache() / "vm-demo.html"
@@ -127,10 +127,10 @@ def _kernels(args: argparse.Namespace, target: Arch) -> Callable[[str], Kernel]:
 def measure(
     kernel: Kernel, root: Path, name: str, cycles: int, accel: str, dwell_ms: int = DWELL_MS
 ) -> Outcome:
-    """Run the variant ``name`` on ``kernel`` with the image ``root`` and return what it felt.
+    """Run the variant ``name`` on ``kernel`` with the image ``root``; return the service's figures.
 
-    Raises BoltError when a guest fails, its kernel complains, a request was lost, or cpuboltd, in a
-    variant with it, took no CPU offline or brought none back.
+    Raises BoltError when a guest fails, its kernel complains, or a request was lost. In a variant
+    with cpuboltd, the daemon must also have taken a CPU offline, and have brought a CPU back.
     """
     row = vmdemo.variant(name)
     ran = vmdemo.run(kernel, root, name, cycles, accel, dwell_ms)
@@ -145,7 +145,7 @@ def measure(
 
 
 def measure_bare(target: Arch, jobs: list[bare.Job], cycles: int) -> Measured:
-    """Run ``jobs`` and return what each service felt; BoltError as measure()."""
+    """Run ``jobs``; return the figures of each job's service. Raises BoltError as measure()."""
     done = bare.run(jobs, f"{cycles} cycles on {target.name}")
     outcomes = [
         served.read(done[job.variant].records, job.variant, variants()[job.variant]["short"])

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-# Functions in POSIX shell, with which the script begins that a stage runs in its guest.
+# Functions in POSIX shell. The script of each stage (installed.toml), which the guest runs, begins with
+# this text.
 set -u
 export PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root LC_ALL=C DEBIAN_FRONTEND=noninteractive
 udevadm settle
@@ -7,7 +8,7 @@ exec 3>/dev/virtio-ports/bolt.results
 mkdir -p /srv/bolt
 mount -o ro /dev/vdd /srv/bolt
 
-# NAME SECONDS COMMAND
+# step NAME SECONDS COMMAND: runs COMMAND, and writes its status and its output to the results.
 step() {
 	echo "installed: $1" >/dev/kmsg
 	timeout "$2" sh -c "$3" >/run/output 2>&1 </dev/null

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0-only
-# Functions in POSIX shell, with which the script begins that a userland guest runs.
+# Functions in POSIX shell. The script that a guest with Debian's user space runs begins with this text.
 set -u
 export cpu=/sys/devices/system/cpu mode
-# Before udev has settled, the ports have no names.
+# Before udev has settled, the virtio ports have no names.
 udevadm settle
 exec 3>/dev/virtio-ports/bolt.results
 
-# Numbers of the CPUs in a cpulist.
+# numbers CPULIST: prints the number of each CPU in the list.
 numbers() {
 	for range in $(echo "$1" | tr , ' '); do
 		seq "${range%-*}" "${range#*-}"
@@ -21,11 +21,12 @@ all_online() {
 
 mode() {
 	mode=$1
-	# CPUs stay parked for as long as a check may take.
+	# With this settle delay, CPUs stay parked for as long as a check may take.
 	[ "$mode" = native ] || echo 600000 >$cpu/bolt/settle_delay_ms
 }
 
-# NAME CPULIST SECONDS COMMAND
+# check NAME CPULIST SECONDS COMMAND: takes the CPUs offline, runs COMMAND, and writes its status, time and
+# output to the results.
 check() {
 	all_online
 	for number in $(numbers "$2"); do

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-only
-# Functions in POSIX shell for the script of ./bolt vm-demo, in which they
-# follow those of userland.sh.
+# Functions in POSIX shell. The script that a guest of ./bolt vm-demo runs begins with the text of
+# userland.sh and this text.
 bolt=/run/bolt
 mkdir -p $bolt
 mount -o ro /dev/vdd $bolt
 
-# Ends the guest, with what the file $1 says; $2 is the command that failed.
+# fail FILE COMMAND: prints FILE on the console, reports that COMMAND has failed, and ends the guest.
 fail() {
 	cat "$1" >/dev/console
 	printf '{"end":"error","command":"%s","errno":5}\n' "$2" >&3
@@ -19,7 +19,7 @@ served() {
 	bash -c "exec $bolt/bin/served $* 10>&3" 2>/run/said || fail /run/said served
 }
 
-# POLICY
+# daemon POLICY: starts cpuboltd with this policy.
 daemon() {
 	units=/run/systemd/system
 	mkdir -p $units/cpuboltd.service.d
@@ -52,8 +52,8 @@ bursts() {
 	done >/dev/null 2>&1 &
 }
 
-# SECONDS N: for SECONDS the kernel's counters say that a host takes most of each CPU, then for SECONDS there is
-# work for N CPUs, of which the host takes nothing, and so on.
+# pretend_steal SECONDS N: for SECONDS the kernel's counters say that a host takes most of each CPU; then for
+# SECONDS there is work for N CPUs, and the host takes nothing of any CPU; and so on.
 pretend_steal() {
 	mkdir -p /run/real
 	mount -t proc proc /run/real
@@ -67,16 +67,16 @@ pretend_steal() {
 			add=0
 			[ $((turn % ($1 * 2))) != 0 ] || stress-ng --quiet --cpu "$2" --timeout "$1" &
 		fi
-		# The stolen time of a CPU that was offline begins anew, because nothing was taken
-		# from that CPU.
+		# The stolen time of a CPU that was offline begins anew, because the host took
+		# nothing of that CPU.
 		awk -v add=$add '
 			FNR == NR { stolen[$1] = $9; next }
 			/^cpu[0-9]/ && $1 in stolen { $9 = stolen[$1] + add }
 			1
 		' /run/stat.now /run/real/stat >/run/stat.next
 		mv /run/stat.next /run/stat.now
-		# The file is written in one piece, and keeps its length although there are fewer
-		# lines with fewer CPUs.
+		# dd writes the file in one piece, and pads the file to the same length each time,
+		# because the file has fewer lines while fewer CPUs are online.
 		dd if=/run/stat.now of=/run/stat conv=notrunc,sync bs=32k 2>/dev/null
 	done >/dev/null 2>&1 &
 }

@@ -66,8 +66,8 @@ async def set_cpus(
 ) -> None:
     """Have the agent set CPUs as the guest's records "vcpu" say, "online N" or "offline N".
 
-    Go on until cancelled. ``took`` is told the host's seconds from each order to its answer;
-    BoltError when the agent refuses one. ``poll``: see qemu.wishes().
+    Go on until cancelled. ``took`` is called with the host's seconds from each order to its answer.
+    ``poll``: see qemu.wishes(). Raises BoltError when the agent refuses an order.
     """
     reader, writer = await asyncio.open_unix_connection(sock=link)
     with contextlib.closing(writer):
@@ -85,7 +85,7 @@ async def set_cpus(
 async def _ask(
     reader: asyncio.StreamReader, writer: asyncio.StreamWriter, sent: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """Return the agent's answer to ``sent``; BoltError when the agent does not answer."""
+    """Return the agent's answer to ``sent``; raise BoltError when the agent does not answer."""
     writer.write(json.dumps(sent).encode() + b"\n")
     try:
         async with asyncio.timeout(ANSWER):

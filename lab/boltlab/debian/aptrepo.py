@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""A directory of Debian packages that apt takes as a repository."""
+"""Makes a directory of Debian packages into a repository for apt."""
 
 import shutil
 import subprocess
@@ -52,7 +52,8 @@ def index(folder: Path) -> None:
         listing = _run(["apt-ftparchive", "packages", "."], folder)
         (half / "Packages").write_bytes(listing)
         (half / "Packages.gz").write_bytes(_run(["gzip", "-9nc", "Packages"], half))
-        # Release is not in the folder while apt-ftparchive runs, or it would list its own checksum.
+        # Release is not in the folder while apt-ftparchive runs, because apt-ftparchive would list
+        # a checksum of Release in Release.
         options = [f"APT::FTPArchive::Release::{key}={value}" for key, value in ORIGIN.items()]
         words = [word for option in options for word in ("-o", option)]
         said = _run(["apt-ftparchive", *words, "release", "."], half)

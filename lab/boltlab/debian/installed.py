@@ -26,7 +26,7 @@ from boltlab.guest.qemu import Guest, GuestResult
 
 TABLE = paths.DATA / "installed.toml"
 PROLOGUE = paths.DATA / "installed.sh"
-# The guest's fourth disk, which holds the repository.
+# Where the guest mounts its fourth disk, which holds the repository.
 PLACE = "/srv/bolt"
 MODULE = "stranger"  # a module of the lab's, which DKMS is to build
 DKMS = f"""\
@@ -99,7 +99,7 @@ def script(stage: Stage) -> tuple[str, ...]:
 
 
 def disk() -> Path:
-    """Return an image of the machine's disk, with Debian's kernel; BoltError if that fails."""
+    """Return an image of the machine's disk, with Debian's kernel; raise BoltError on failure."""
     return userland.image("installed", included())
 
 

@@ -33,7 +33,7 @@ UNWANTED = ("linux-libc-dev",)
 
 @dataclass(frozen=True)
 class Cost:
-    """The cost of a configuration: GB, minutes on two idle cores, lines that make prints."""
+    """The cost of a configuration: GB, minutes on two idle cores, lines of make for modules."""
 
     space: float
     minutes: int
@@ -60,7 +60,10 @@ class Stamp:
 
     @classmethod
     def now(cls) -> "Stamp":
-        """Return the time now, or in SOURCE_DATE_EPOCH if set; BoltError if that is no number."""
+        """Return the time now, or in SOURCE_DATE_EPOCH if set.
+
+        Raises BoltError if SOURCE_DATE_EPOCH is no number.
+        """
         said = os.environ.get("SOURCE_DATE_EPOCH")
         if said is not None and not said.isdecimal():
             raise BoltError(f"SOURCE_DATE_EPOCH is no number of seconds: '{said}'", code=USAGE)
@@ -100,7 +103,7 @@ def kernel_names(source: Source, config: str) -> tuple[str, ...]:
 
 
 def tools_version(meson: Path = TOOLS / "meson.build") -> str:
-    """Return the version of the tools in the file ``meson``; BoltError if the file has none."""
+    """Return the version of the tools in the file ``meson``; raise BoltError if there is none."""
     try:
         found = _VERSION.search(meson.read_text(encoding="utf-8"))
     except OSError as error:
@@ -148,7 +151,7 @@ def kernel(target: Arch, config: str, source: Source, stamp: Stamp, to: Path, jo
 
 
 def _take(tree: Path, root: Path, to: Path) -> None:
-    """Move the packages of bindeb-pkg into ``to``; remove its records, and unwanted packages."""
+    """Move the packages of bindeb-pkg into ``to``; remove the records and packages not wanted."""
     for line in (tree / "debian" / "files").read_text(encoding="utf-8").splitlines():
         path = root / line.split()[0]
         if path.suffix == ".deb" and not path.name.startswith(UNWANTED):
@@ -161,7 +164,7 @@ def _take(tree: Path, root: Path, to: Path) -> None:
 
 
 def meta(target: Arch, name: str, version: str, stamp: Stamp, to: Path) -> None:
-    """Put packages that depend on the kernel of the release ``name``, the newest, into ``to``."""
+    """Put packages that depend on the newest kernel, whose release is ``name``, into ``to``."""
     with _copied(META, "debian", "linux-bolt") as tree:
         entry = stamp.changelog("linux-bolt-meta", version, f"Follows Linux {name}.")
         (tree / "debian" / "changelog").write_text(entry, encoding="utf-8")
@@ -171,7 +174,7 @@ def meta(target: Arch, name: str, version: str, stamp: Stamp, to: Path) -> None:
 def tools(stamp: Stamp, to: Path, jobs: int) -> None:
     """Put the packages of the tools, for this machine's architecture, into ``to``.
 
-    The tests of the tools are run by ``./bolt test``, and not here.
+    The build runs no tests of the tools, because ``./bolt test`` runs these.
     """
     with _copied(TOOLS, "", "cpubolt") as tree:
         changelog = tree / "debian" / "changelog"

@@ -32,7 +32,8 @@ T = TypeVar("T")
 
 TABLE = paths.DATA / "userland.toml"
 PROLOGUE = paths.DATA / "userland.sh"
-# On a busy host an x86 kernel may find an emulated timer broken, or take the TSC for much slower.
+# Without these arguments, an x86 kernel on a busy host may find an emulated timer broken, or take
+# the TSC for much slower than it is.
 CLOCK = "no_timer_check clocksource=hpet tsc=unstable"
 # Mode -> arguments of the kernel.
 APPEND = {"native": f"{CLOCK} bolt=off", "bolt": f"{CLOCK} bolt=on"}
@@ -61,7 +62,7 @@ FILES = {
     "etc/machine-id": "b017" * 8 + "\n",
     f"{UNITS}/checks.service": UNIT,
     f"{UNITS}/multi-user.target.wants/checks.service": f"/{UNITS}/checks.service",
-    # Units that would do work of their own while a check runs.
+    # These links disable units that would do work of their own while a check runs.
     f"{UNITS}/timers.target": "/dev/null",
     f"{UNITS}/serial-getty@.service": "/dev/null",
     f"{UNITS}/irqbalance.service": "/dev/null",
@@ -89,7 +90,10 @@ class Check:
 
 
 def release() -> str:
-    """Return the code name of the host's Debian release; BoltError, code 69, if it has none."""
+    """Return the code name of the host's Debian release.
+
+    Raises BoltError, code 69, if the host is no Debian.
+    """
     words = platform.freedesktop_os_release()
     if words.get("ID") != "debian" or "VERSION_CODENAME" not in words:
         raise BoltError("the userland tests need a Debian host", code=UNAVAILABLE)
@@ -214,7 +218,7 @@ def run(kernel: Kernel, root: Path, name: str, rows: Sequence[Check], mode: str)
 def again(what: str, boot: Callable[[], T]) -> T:
     """Return the result of ``boot``. A guest that QEMU loses by a known fault is booted again.
 
-    A remark on stderr, which begins with ``what``, says so. Raises BoltError when QEMU loses TRIES
+    A line on stdout, which begins with ``what``, says so. Raises BoltError when QEMU loses TRIES
     guests, and the first BoltError that ``boot`` raises, alone or in a group.
     """
     for left in reversed(range(TRIES)):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""A Debian guest with a service under load, whose host adds CPUs and takes them out again."""
+"""Runs a Debian guest with a service under load; the host adds CPUs, and takes them out again."""
 
 import asyncio
 import shlex
@@ -25,7 +25,7 @@ from boltlab.kernel.build import Kernel
 FUNCTIONS = paths.DATA / "vm-demo.sh"
 UNIT = paths.REPO / "tools" / "cpuboltd" / "systemd" / "cpuboltd.service.in"
 PLACE = "/run/bolt"  # in the guest: where the medium is mounted
-POLL = 0.05  # seconds between two looks for what the guest wants
+POLL = 0.05  # seconds between two looks for requests of the guest
 MEDIUM = 64 << 20  # bytes
 
 
@@ -33,8 +33,8 @@ MEDIUM = 64 << 20  # bytes
 class Ran:
     """A guest that ended well, and seconds of the host, in the order of the guest's records.
 
-    ``deleted``: from each order to take a CPU out until it was out. ``answered``: until the guest
-    agent had set a CPU.
+    ``deleted``: from each order to take a CPU out until the CPU was out. ``answered``: from each
+    order to the guest agent until the agent had set the CPU.
     """
 
     done: GuestResult
@@ -48,7 +48,7 @@ def variants() -> dict[str, Mapping[str, Any]]:
 
 
 def variant(name: str) -> Mapping[str, Any]:
-    """Return the variant ``name``; BoltError when there is none."""
+    """Return the variant ``name``; raise BoltError when there is no such variant."""
     rows = variants()
     if name not in rows:
         known = ", ".join(rows)
@@ -59,8 +59,8 @@ def variant(name: str) -> Mapping[str, Any]:
 def adds(accel: str) -> bool:
     """Tell whether the host adds and removes CPUs; otherwise CPUs only go online and offline.
 
-    A kernel that believes in slots asks a port of VMware's for the time, which QEMU cannot answer
-    in virtual time.
+    A kernel that takes the machine for VMware's, and so counts empty slots, asks a port of VMware's
+    for the time. QEMU cannot answer in virtual time.
     """
     return accel != "icount"
 
@@ -68,8 +68,8 @@ def adds(accel: str) -> bool:
 def guests(cycles: int, accel: str) -> list[int]:
     """Return how many cycles each guest of a run of ``cycles`` has.
 
-    QEMU emulates each CPU that is added by a thread of its own, also one that was there before,
-    and makes no more threads than there are slots.
+    QEMU makes a new thread each time that a CPU is added, even if the same CPU was there before,
+    and makes no more threads than there are slots. So a guest can have only so many cycles.
     """
     row = serving.table()["guest"]
     most = (row["most"] - row["cpus"]) // len(serving.cpus()) if adds(accel) else cycles
@@ -78,9 +78,10 @@ def guests(cycles: int, accel: str) -> list[int]:
 
 
 def script(name: str, cycles: int, accel: str, dwell_ms: int) -> tuple[str, ...]:
-    """Return the lines that a guest of the variant ``name`` runs; BoltError when there is none.
+    """Return the lines that a guest of the variant ``name`` runs.
 
     ``dwell_ms``: how long the guest waits between two changes, or longer if its variant says so.
+    Raises BoltError when there is no such variant.
     """
     row = variant(name)
     ways = len(serving.WAYS) if adds(accel) else len(serving.WAYS) - 1
@@ -100,7 +101,7 @@ def script(name: str, cycles: int, accel: str, dwell_ms: int) -> tuple[str, ...]
 
 
 def medium(to: Path, nodes: Mapping[str, Node]) -> Path:
-    """Make the file system ``to`` of ``nodes``, by path; BoltError when that fails."""
+    """Make the file system ``to`` of ``nodes`` (path -> node); raise BoltError when that fails."""
     root = to.with_suffix(".d")
     for name, node in nodes.items():
         path = root / name
@@ -114,12 +115,12 @@ def medium(to: Path, nodes: Mapping[str, Node]) -> Path:
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     shutil.rmtree(root)
     if done.returncode:
-        raise BoltError(f"no file system of the demo's programs: {done.stderr.strip()}")
+        raise BoltError(f"cannot make the demo's file system: {done.stderr.strip()}")
     return to
 
 
 def nodes(target: arch.Arch, row: Mapping[str, Any]) -> dict[str, Node]:
-    """Return what a guest of the variant ``row`` has on its medium."""
+    """Return the files that a guest of the variant ``row`` has on its medium."""
     found = {serving.PROGRAM: guestimage.file(guestimage.program(target, serving.PROGRAM), 0o755)}
     if "daemon" in row:
         unit = UNIT.read_text(encoding="utf-8")
@@ -134,8 +135,8 @@ def nodes(target: arch.Arch, row: Mapping[str, Any]) -> dict[str, Node]:
 def run(kernel: Kernel, root: Path, name: str, cycles: int, accel: str, dwell_ms: int) -> list[Ran]:
     """Run the variant ``name`` on ``kernel`` with the image ``root``, in one guest or in several.
 
-    Raises BoltError when a guest fails, its kernel complains, or it keeps a CPU that the host wants
-    out.
+    Raises BoltError when a guest fails, its kernel complains, or a guest keeps a CPU that the host
+    wants out.
     """
 
     def boot(each: int) -> Ran:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""A private cluster of this machine alone, for tests: Debian's Slurm as child processes.
+"""Runs a private cluster of this machine alone, for tests: Debian's Slurm as child processes.
 
 This machine may belong to another cluster, which is not touched: the private cluster has its own
 programs, configuration, key, sockets, state and ports.
@@ -57,7 +57,10 @@ PartitionName=all Nodes=ALL Default=YES State=UP MaxTime=INFINITE
 
 
 def programs() -> Path:
-    """Return a folder with Slurm and munge, fetched if need be; BoltError if apt lacks them."""
+    """Return a folder with Slurm and munge, fetched if need be.
+
+    Raises BoltError if apt lacks a package.
+    """
     folder = paths.cache() / "slurm"
     with lock(folder):
         if not folder.exists():
@@ -180,7 +183,7 @@ def _cgroup(root: Path, env: Mapping[str, str]) -> str:
     """Return the name of Slurm's plugin that leaves the control groups of this machine alone."""
     said = _said([str(root / "usr/bin/sinfo"), "--version"], env)
     found = re.match(r"slurm\S* (\d+)\.", said)
-    # Slurm before 23.11 must have a real plugin; v1 does nothing while no other plugin uses it.
+    # Slurm before 23.11 needs a real plugin; cgroup/v1 does nothing while no other plugin uses it.
     return "disabled" if found and int(found[1]) >= 24 else "cgroup/v1"
 
 

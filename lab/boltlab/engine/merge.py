@@ -15,7 +15,7 @@ Value = TypeVar("Value")
 
 
 def bench(parts: Sequence[Results], order: Sequence[str], instead: Mapping[str, str]) -> Results:
-    """Return one result of ``parts``, each of other variants of the same architecture and setting.
+    """Join ``parts``, which are results of different variants on one architecture and setting.
 
     Cases come in the ``order`` of their names. ``instead`` maps a case that a variant lacks to the
     case whose figures are used in its place. Raises BoltError when ``parts`` do not fit together.
@@ -67,7 +67,7 @@ def boots(parts: Sequence[BootResults]) -> BootResults:
 
 
 def _alike(parts: Sequence[Part]) -> Part:
-    """Return the first of ``parts``; BoltError if a part has another origin than the first."""
+    """Return the first of ``parts``; raise BoltError if another part differs from it in origin."""
     first = parts[0]
     for part in parts[1:]:
         for name in ("arch", "setting", "accel", "qemu", "kernel", "commit"):

@@ -19,7 +19,7 @@ def add(parser: argparse.ArgumentParser) -> None:
         "--engine",
         choices=(LOCAL, SLURM),
         default=LOCAL,
-        help="where it runs: on this machine (default), or as job arrays of Slurm (docs/fleet.md)",
+        help="run on this machine (local, the default), or as job arrays of Slurm (docs/fleet.md)",
     )
     parser.add_argument(
         "--at-once",
@@ -30,7 +30,11 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 
 def on_cluster(args: argparse.Namespace, *refused: str) -> bool:
-    """Tell whether to run on a cluster; then BoltError if an option in ``refused`` was given."""
+    """Tell whether to run on a cluster.
+
+    Raises BoltError if an option does not fit the engine (``refused``: the options that a cluster
+    does not take), or if this machine has no Slurm.
+    """
     if args.engine == LOCAL:
         if args.at_once:
             raise BoltError("--at-once is for --engine slurm", code=USAGE)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Shows how many rows of a matrix wait, run and have ended: one table, which a terminal updates."""
+"""Shows in a table how many rows of a matrix wait, run and have ended; terminals get updates."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from types import TracebackType

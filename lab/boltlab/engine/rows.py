@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Keeps the rows of a matrix, and their results, in files that each machine of a cluster can read.
 
-The folder of a matrix holds the command of each row in ``rows``, a line a row, and for a row
-that has ended the folder ``done/N`` with its ledger, its exit status and its output. element.sh
-makes that folder under another name and renames it at the end, so that a row which is killed
-half-way leaves nothing that counts, and a row that runs twice counts once.
+The folder of a matrix holds the command of each row in ``rows``, a line a row. For a row that has
+ended the folder has ``done/N`` with the ledger (the file of results), the exit status and the
+output of the row. element.sh makes ``done/N`` under another name, and renames it at the end. So a
+row that is killed half-way has no ``done/N``, and a row that runs twice counts once.
 """
 
 import tempfile
@@ -27,9 +27,9 @@ FAILED = 1  # exit status of a row that has run to its end, and has found a fail
 class Row:
     """One row of a matrix.
 
-    ``line`` is the command that the lab prints to repeat the row, and ``more`` the options that
-    make it write its ledger to ``$LEDGER``. ``group`` is the row's line in the table of progress.
-    ``seconds``, ``cpus`` and ``memory`` (MiB) are the most that the row may take.
+    ``line`` is the command that the lab prints to repeat the row, and ``more`` the options with
+    which the command writes its ledger to ``$LEDGER``. ``group`` is the row's line in the table of
+    progress. ``seconds``, ``cpus`` and ``memory`` (MiB) are the most that the row may take.
     """
 
     line: str
@@ -60,7 +60,7 @@ class Ended:
         return self.folder / LEDGER
 
     def check(self) -> None:
-        """Raise BoltError, with the last line of the row's output, if there is no ledger."""
+        """Raise BoltError, with the last line of output, if the row has not run to its end."""
         if self.status in (0, FAILED) and self.ledger.is_file():
             return
         last = next((line for line in reversed(self._output()) if line.strip()), "no message")

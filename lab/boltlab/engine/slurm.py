@@ -28,7 +28,7 @@ LIMIT = 1001  # most elements of an array if the cluster does not tell
 ENVIRONMENT = ("PATH", "HOME", "USER", "LANG")
 CACHE = "BOLT_CACHE"
 PROGRAMS = ("sbatch", "squeue", "scancel", "scontrol")
-# Reasons for which an element waits, and that pass without help.
+# Reasons for which an element waits, and which pass without help.
 PATIENT = ("None", "Priority", "Resources", "JobArrayTaskLimit", "BeginTime", "Cleaning")
 
 
@@ -57,7 +57,7 @@ def require() -> None:
 
 
 def run(rows: Sequence[Row], folder: Path, at_once: int | None = None, poll: float = POLL) -> None:
-    """Run ``rows``, whose files are in ``folder``, ``at_once`` at a time; return when all ended.
+    """Run ``rows``, whose files are in ``folder``, ``at_once`` at a time, until all have ended.
 
     Rows that were killed are submitted again, up to TRIES times in all. Raises BoltError when
     Slurm refuses an array or does not answer, or when rows are lost. On any exception the array
@@ -87,7 +87,7 @@ def run(rows: Sequence[Row], folder: Path, at_once: int | None = None, poll: flo
 
 
 def ended(rows: Sequence[Row], folder: Path) -> list[Ended]:
-    """Return the rows of run() that have ended; BoltError for a row that could not run at all."""
+    """Return the rows of run() that have ended; raise BoltError if a row could not run at all."""
     found = elements.ended(folder, rows)
     for each in found:
         each.check()
@@ -152,7 +152,8 @@ def submission(
 def _wait(job: str, chunk: Sequence[int], folder: Path, board: Board, poll: float) -> None:
     """Wait until ``job`` has left the queue, and its files can be seen on this machine."""
     heard, empty, noted = time.monotonic(), 0, set[str]()
-    # Look once more, because a network file system shows other machines' files with a delay.
+    # Once the queue is empty, look a second time, because a network file system shows the files of
+    # other machines with a delay.
     while empty < 2:
         found = queue(job)
         if found is None:
@@ -188,7 +189,7 @@ def queue(job: str) -> dict[int, Element] | None:
 
 
 def parse(text: str) -> dict[int, Element]:
-    """Return the elements that ``text``, squeue's output, lists; BoltError if that is no list."""
+    """Return the elements that squeue's output ``text`` lists; raise BoltError if it is no list."""
     found = {}
     for line in text.splitlines():
         place, _, rest = line.strip().partition("|")
@@ -208,7 +209,10 @@ def longest() -> int:
 
 
 def _call(command: Sequence[str]) -> str:
-    """Return the output of ``command``; BoltError with the first line of its error if it fails."""
+    """Return the output of ``command``.
+
+    If the command fails, raises BoltError with the first line of the command's error.
+    """
     env = {**os.environ, CACHE: str(paths.cache())}
     done = subprocess.run(command, capture_output=True, text=True, check=False, env=env)
     if done.returncode:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""QEMU 10 for Debian 12, from its backports suite, if the user agrees."""
+"""Installs QEMU 10 on Debian 12, from the suite of backports, if the user agrees."""
 
 import subprocess
 import sys
@@ -22,16 +22,16 @@ QUESTION = f"enable Debian's {SUITE} on this machine and install QEMU {WANTED} f
 
 
 def offer(arches: Iterable[Arch], ask: Callable[[str], str] = input) -> None:
-    """On Debian 12 with an older QEMU, ask the user whether to install QEMU 10; do so on a yes.
+    """On Debian 12 with an older QEMU, install QEMU 10 if the user agrees.
 
-    Where no user can be asked, offer() prints what an older QEMU means, and changes nothing. Raises
-    BoltError when the installation fails.
+    offer() prints what an older QEMU means, and then asks the user. Where no user can be asked,
+    offer() changes nothing. Raises BoltError when the installation fails.
     """
     old = [arch.qemu for arch in arches if _major(arch.qemu) < WANTED]
     if not old:
         return
     ui.note(
-        f"QEMU {qemu.version(old[0])}: everything runs, with references of its own; "
+        f"QEMU {qemu.version(old[0])}: everything runs, and has its own reference figures; "
         f"goals are judged on QEMU {WANTED}"
     )
     uri = mirror()
@@ -50,7 +50,7 @@ def _major(emulator: str) -> int:
 
 
 def mirror(release: str = RELEASE) -> str | None:
-    """Return the mirror from which Debian's ``release`` comes; None if the system is another."""
+    """Return apt's mirror of Debian's ``release``; None if this system is no such Debian."""
     if packages.which("apt-get") is None:
         return None
     listing = subprocess.run(
@@ -68,7 +68,7 @@ def mirror(release: str = RELEASE) -> str | None:
 
 def _enable(uri: str) -> None:
     text = (
-        "# Written by Bolt's lab when its user agreed to it.\n"
+        "# Bolt's lab wrote this file when the user of the lab agreed.\n"
         f"Types: deb\nURIs: {uri}\nSuites: {SUITE}\nComponents: main\nSigned-By: {KEYRING}\n"
     )
     with tempfile.NamedTemporaryFile("w", suffix=".sources") as file:

@@ -11,24 +11,26 @@ from pathlib import Path
 from boltlab import paths
 from boltlab.errors import BoltError
 
-# What is before the text of a record: log level ("<4>"), time ("[    1.234567]") and the
-# context that printed the record ("[   T12]").
+# A record has before its text: log level ("<4>"), time ("[    1.234567]") and the context that
+# printed the record ("[   T12]").
 _TIME = re.compile(r"^(?:<\d+>)?\[ *(\d+)\.(\d{6})\]")
 _PREFIX = re.compile(r"^(?:<\d+>)?(?:\[ *\d+\.\d+\](?:\[ *[TC]\d+\])? ?)?")
 
 # A complaint has many lines, some of which alone would count as a complaint ("Oops", then
-# "Call Trace", then "Kernel panic"). Within so many lines they belong to the first one.
+# "Call Trace", then "Kernel panic"). Within so many lines after the complaint's first line, such
+# lines belong to that complaint.
 _ONE_COMPLAINT = 120
 
 
-# The kernel prints this line first, then a warning's own message if any, then the warning.
+# The kernel prints this line first, then the warning's own message if there is one, then the
+# warning.
 _CUT = "------------[ cut here ]------------"
-_LONGEST_MESSAGE = 8  # most lines of such a message
+_LONGEST_MESSAGE = 8  # most lines of a warning's own message
 
 
 @dataclass(frozen=True)
 class Splat:
-    """One complaint: the number (from 1) of its first line, its kind, that line, its message."""
+    """One complaint: its first line (number, from 1, and text), its kind, and its own message."""
 
     line: int
     kind: str
@@ -106,7 +108,7 @@ def scan_file(path: Path, ignored: Sequence[re.Pattern[str]] = ()) -> list[Splat
 
 
 def unexpected(splats: Sequence[Splat], expected: Sequence[re.Pattern[str]]) -> list[Splat]:
-    """Return the complaints not ``expected``: each of these patterns stands for one complaint."""
+    """Return complaints that no pattern ``expected`` fits; a pattern allows one complaint only."""
     left = list(expected)
     found = []
     for splat in splats:

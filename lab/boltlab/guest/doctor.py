@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Looks for what the lab needs on this machine, and says what each lack costs."""
+"""Looks for what the lab needs on this machine, and says what does not work without it."""
 
 import os
 import platform
@@ -36,7 +36,7 @@ class Level(Enum):
 
 @dataclass(frozen=True)
 class Finding:
-    """One row of the table: a thing, what of it is there, and the cost of its lack."""
+    """One row: what the lab needs, what this machine has, and the cost if that is not enough."""
 
     what: str
     found: str
@@ -82,7 +82,7 @@ def _cores() -> Finding:
     cores = len(os.sched_getaffinity(0))
     if cores >= 2:
         return Finding("cores", str(cores))
-    return Finding("cores", str(cores), Level.LACK, "a first demo takes about 20 minutes")
+    return Finding("cores", str(cores), Level.LACK, "the first demo takes about 20 minutes")
 
 
 def _memory(meminfo: str) -> Finding:
@@ -133,7 +133,7 @@ def _qemu(arch: Arch, host: Arch) -> Finding:
     found = version[1] + version[2]
     if int(version[1]) >= GOAL_QEMU:
         return Finding(what, found)
-    cost = f"all runs; goals are judged on {GOAL_QEMU} or newer (Debian 12: backports)"
+    cost = f"everything runs; goals are judged on {GOAL_QEMU} or newer (Debian 12: backports)"
     return Finding(what, found, Level.LACK, cost)
 
 
@@ -142,7 +142,7 @@ def _kvm(host: Arch) -> Finding:
     answer = kvm.probe(host, images[0] if images else None)
     if answer.usable:
         return Finding("KVM", answer.detail)
-    return Finding("KVM", answer.detail, Level.LACK, "no table of real time; the rest is the same")
+    return Finding("KVM", answer.detail, Level.LACK, "no figures in real time; all else works")
 
 
 def _source(version: Version) -> Finding:
@@ -156,7 +156,7 @@ def _source(version: Version) -> Finding:
 
 
 def _lack(present: object, arch: Arch, host: Arch) -> Level:
-    """Grade a missing tool: one that the host's kernels need and apt cannot install blocks demo."""
+    """Grade a tool: demo is blocked if the host's kernels need it, and apt cannot install it."""
     if present:
         return Level.GOOD
     blocks = arch is host and not packages.can_install()

@@ -19,8 +19,8 @@ SOURCES = paths.REPO / "lab" / "guest"
 LIBRARY = paths.KERNEL / "overlay" / "tools" / "testing" / "selftests" / "bolt" / "lib"
 FLAGS = ("-static", "-O2", "-Wall", "-Wextra", "-Werror")
 
-# Program in the guest -> its sources. A header counts as a source of every program, as does each
-# of LIBRARY.
+# Program in the guest -> its sources. Each header in SOURCES and in LIBRARY counts as a source of
+# every program.
 PROGRAMS: Mapping[str, tuple[str, ...]] = {
     "init": ("init.c", "power.c", "util.c"),
     "bin/measure": (

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Runs guests, one on each core of the host: in virtual time guests do not disturb each other."""
+"""Runs guests, one on each core of the host. In virtual time guests do not disturb each other."""
 
 import asyncio
 import os
@@ -59,8 +59,8 @@ def run_each(
     """Return each job of ``work`` with its guest's result, or with the error of the guest.
 
     ``ended`` is called for each guest that has ended well; the guest counts as failed if ``ended``
-    raises GuestError. Any other error is of the set-up, and ends all guests. Apart from that,
-    run_each() is as run_all().
+    raises GuestError. Any other error is an error of the set-up, and ends all guests. In all other
+    respects run_each() does the same as run_all().
     """
 
     async def play(job: AnyJob, seen: Seen) -> GuestResult | GuestError:

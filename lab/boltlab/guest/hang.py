@@ -3,8 +3,8 @@
 
 QEMU 10 can lose the end of an interrupt. When one vCPU changes where devices lie in memory, as
 Linux does for each PCI device at boot, another vCPU's write to its APIC can reach a wrong device.
-The APIC then still takes the interrupt to be in service, and this vCPU gets no timer interrupt any
-more. See docs/measuring.md.
+The APIC then still takes the interrupt to be in service, and the vCPU of this APIC gets no timer
+interrupt any more. See docs/measuring.md.
 """
 
 import asyncio
@@ -34,7 +34,7 @@ INTERRUPTS_ON = 0x200  # the bit of RFL that enables interrupts
 STALL = "detected stalls on CPUs"
 LOOK = 5  # seconds between two looks at the console
 WIDTH = 100  # characters of the console's last line that a message repeats
-PLACES = 3  # functions that a message names
+PLACES = 3  # most functions that a message names
 
 
 async def describe(client: QMPClient, image: Path, folder: Path) -> str:
@@ -56,9 +56,10 @@ async def describe(client: QMPClient, image: Path, folder: Path) -> str:
 
 
 def brief(found: Sequence[tuple[int, str]]) -> str:
-    """Return in a few words where the CPUs are, which places() has ``found``; REGISTERS has all.
+    """Return in a few words in which functions the CPUs are, as places() has ``found`` out.
 
-    Functions come in the order of the lowest CPU in each: that of the control CPU comes first.
+    Functions come in the order of the lowest CPU in each: usually that of the control CPU is first.
+    The file REGISTERS has all CPUs.
     """
     cpus: dict[str, list[int]] = defaultdict(list)
     for cpu, name in found:
@@ -82,8 +83,8 @@ async def _ask(client: QMPClient, command: str) -> str:
 async def watch(client: QMPClient, folder: Path) -> None:
     """Raise EmulatorError when the console in ``folder`` tells of a stall that QEMU has caused.
 
-    Only guests of x86_64 whose vCPUs run at once need this. QEMU's answer about the APICs is
-    written to a file in ``folder``.
+    Only guests of x86_64 whose vCPUs run at once need such a watch. QEMU's answer about the APICs
+    is written to a file in ``folder``.
     """
     seen = ""
     while STALL not in seen:
@@ -103,7 +104,7 @@ def deaf(registers: str, apics: Sequence[str]) -> dict[int, int]:
     """Return CPU -> interrupt in service, for each CPU that halts and waits for interrupts.
 
     ``registers`` is QEMU's "info registers -a", ``apics`` its "info lapic" of each CPU. An x86_64
-    kernel never halts inside of an interrupt that it has not ended, so QEMU has lost that end.
+    kernel never halts before it has ended an interrupt, so QEMU has lost the interrupt's end.
     """
     found = {}
     # Skip the text before the first CPU; then number and registers of each CPU follow.
@@ -115,7 +116,7 @@ def deaf(registers: str, apics: Sequence[str]) -> dict[int, int]:
 
 
 def places(registers: str, image: Path) -> list[tuple[int, str]]:
-    """Return each CPU in QEMU's ``registers`` with the function, or else the address, it is at.
+    """Return each CPU in QEMU's ``registers`` with the function, or else address, of the CPU.
 
     The System.map beside ``image``, if there is one, has the names of functions.
     """

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Finds out whether KVM works here, by booting: the device node alone proves nothing."""
+"""Finds out whether KVM works, by booting a guest, because the device node alone proves nothing."""
 
 import os
 import re
@@ -17,7 +17,7 @@ TINY_TIMEOUT = 20  # seconds
 KERNEL_TIMEOUT = 30
 DEBUG_EXIT = 0x10  # QEMU's device isa-debug-exit ends QEMU with the status 2 * this + 1
 
-# The kernel has booted if it gets so far as to panic for want of a root file system.
+# Lines by which the kernel shows that it has booted. Then the kernel panics for want of a root.
 _RAN = re.compile(rb"Freeing unused kernel|VFS: |as init process|No working init")
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Limits of a scenario: how large the median of one case may be beside that of another."""
+"""Checks limits of a scenario: how many times larger one case's median may be than another's."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -28,7 +28,7 @@ class Limit:
     base: str
 
     def judge(self, samples: Mapping[str, Sequence[int]]) -> Verdict:
-        """Compare the medians in ``samples`` (case -> ns); BoltError when a case is missing."""
+        """Compare the medians in ``samples`` (case -> ns); raise BoltError if a case is missing."""
         for case in (self.case, self.base):
             if not samples.get(case):
                 raise BoltError(f"the guest has not measured {case}")
@@ -41,7 +41,7 @@ class Limit:
 
 
 def parse(text: str) -> Limit:
-    """Return the limit in ``text``, of the form "CASE <= FACTOR CASE"; BoltError if it has none."""
+    """Return the limit in ``text``; raise BoltError unless it is like "CASE <= FACTOR CASE"."""
     found = _FORM.fullmatch(text)
     if not found:
         raise BoltError(f"'{text}' is not of the form 'CASE <= FACTOR CASE'")

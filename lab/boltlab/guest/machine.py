@@ -32,6 +32,6 @@ KEYS = tuple(entry.name for entry in fields(Machine))
 
 
 def split(table: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Divide ``table``: return the machine made of its fields, and the other keys."""
+    """Divide ``table``: return the entries that are fields of Machine, and all other entries."""
     ours = {key: value for key, value in table.items() if key in KEYS}
     return ours, {key: value for key, value in table.items() if key not in KEYS}

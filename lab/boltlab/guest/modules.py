@@ -28,8 +28,8 @@ def names() -> list[str]:
 def nodes(kernel: Kernel, wanted: Sequence[str]) -> dict[str, Node]:
     """Return ``wanted`` modules for ``kernel`` as nodes of an initramfs, ``lib/NAME.ko``.
 
-    A module is the lab's, or one of the kernel's own if the kernel's configuration makes it a
-    module. Raises BoltError when there is no such module, or when a module does not build.
+    A module is one of the lab, or one of the kernel for which the kernel's configuration says "m".
+    Raises BoltError when there is no such module, or when a module does not build.
     """
     found = {}
     for name in wanted:
@@ -39,7 +39,7 @@ def nodes(kernel: Kernel, wanted: Sequence[str]) -> dict[str, Node]:
 
 
 def built_in_tree(kernel: Kernel, name: str) -> Path:
-    """Return the kernel's own module ``name``; build all modules of the kernel's configuration.
+    """Return the kernel's own module ``name``; first build all modules of the kernel if need be.
 
     Raises BoltError when there is no such module, or when a module does not build.
     """
@@ -74,7 +74,7 @@ def build(kernel: Kernel, name: str) -> Path:
     prefix = f"{kernel.arch}-{kernel.flavour}-{kernel.id}-{name}"
     folder = paths.cache() / "modules"
     found = folder / f"{prefix}-{_fingerprint(kernel, FOLDER / name)}.ko"
-    # Hold the lock of the kernel's tree, because its make writes there.
+    # Hold the lock of the kernel's tree, because the kernel's make writes into the tree.
     with lock(kernel.tree) as fd:
         if found.is_file():
             return found
@@ -93,7 +93,7 @@ def _make(kernel: Kernel, source: Path, scratch: Path, fd: int) -> Path:
     work = scratch / source.name
     shutil.copytree(source, work)
     make(kernel.tree, arch, ["modules_prepare"], log, title=title, lock_fd=fd)
-    # The tree has no Module.symvers, because the kernel's own modules are not built.
+    # The tree may have no Module.symvers, which make writes only with the kernel's own modules.
     variables = {"M": str(work), "KBUILD_EXTRA_SYMBOLS": str(kernel.tree / "vmlinux.symvers")}
     make(kernel.tree, arch, ["modules"], log, title=title, variables=variables, lock_fd=fd)
     return work / f"{source.name}.ko"

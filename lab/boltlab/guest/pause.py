@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Stops single virtual CPUs of a running guest, as a busy host would, but for a longer time.
 
-QEMU's command ``stop`` stops all CPUs, and a stop signal QEMU's whole process. So the lab attaches
-to the thread of one CPU as a tracer (ptrace), which can stop a single thread.
+QEMU's command ``stop`` stops all CPUs, and a stop signal stops QEMU's whole process. So the lab
+attaches to the thread of one CPU as a tracer (ptrace), which can stop a single thread.
 """
 
 import asyncio
@@ -40,7 +40,7 @@ class Stopped:
         self.threads: set[int] = set()
 
     def stop(self, thread: int) -> None:
-        """Stop ``thread``; BoltError when this machine does not let us."""
+        """Stop ``thread``; raise BoltError when this machine does not allow that."""
         if thread in self.threads:
             return
         _ptrace(_SEIZE, thread)
@@ -85,7 +85,7 @@ async def obey(client: QMPClient, folder: Path) -> None:
     """Stop CPUs and let them go on as the guest asks with its command ``host``."""
     known = await threads(client)
     if len(set(known.values())) < len(known):
-        raise BoltError("a CPU can only be stopped where each has a thread of its own (mttcg)")
+        raise BoltError("a CPU can be stopped only if each CPU has a thread of its own (mttcg)")
     stopped, done = Stopped(), 0
     try:
         while True:

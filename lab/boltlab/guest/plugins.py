@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Plugins of the emulator that count what guests run: lab/plugin/*.c."""
+"""Builds plugins of the emulator, which count what guests run: lab/plugin/*.c."""
 
 import hashlib
 import subprocess

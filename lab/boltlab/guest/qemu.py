@@ -54,7 +54,7 @@ DISK = 512 << 20  # bytes of a scratch disk, which is a sparse file
 # The only address that a guest's network card reaches: an echo server.
 ECHO = "restrict=on,guestfwd=tcp:10.0.2.100:7-cmd:cat"
 PVPANIC = ("pvpanic", "pvpanic-pci")
-# An error is to be one line of the lab's: the library must not print more.
+# The lab prints one line for an error, and so the library must not print anything.
 logging.getLogger("qemu.qmp").addHandler(logging.NullHandler())
 
 # A coroutine that runs while a guest does. It gets the connection to QEMU's monitor and the run's
@@ -190,7 +190,7 @@ def command(guest: Guest, initrd: Path) -> list[str]:
         raise BoltError(f"unknown accelerator '{machine.accel}' (one of {known})")
     board = arch.kvm_machine_args if machine.accel == "kvm" else arch.machine_args
     board = guest.board or board
-    # After an oops a guest might wait for the dead task until its time is over, and so it panics.
+    # After an oops a guest might wait for the dead task until its time is over. So an oops panics.
     start = "root=/dev/vda rw" if guest.root else "rdinit=/init"
     fixed = f"console={arch.console} loglevel=5 panic=-1 oops=panic {start}"
     append = f"{fixed} {guest.append}".strip()
@@ -318,7 +318,7 @@ def disks(guest: Guest, folder: Path) -> list[str]:
 def nics(guest: Guest) -> list[str]:
     """Return QEMU's arguments for the guest's network cards.
 
-    A card could have several queues, but a network in user mode has one, and so the card has one.
+    A card could have several queues. A network in user mode has one queue, and so the card has one.
     """
     args = []
     for number in range(guest.machine.nics):
@@ -328,7 +328,7 @@ def nics(guest: Guest) -> list[str]:
 
 
 def binary(emulator: str) -> str:
-    """Return the path of the program ``emulator``; BoltError when there is none."""
+    """Return the path of the program ``emulator``; raise BoltError if it is not installed."""
     path = packages.which(emulator)
     if path is None:
         raise BoltError(f"{emulator} is not installed")
@@ -376,7 +376,7 @@ def judge(
 
     Raises GuestError unless the guest powered off by itself, its script ran to the end, and neither
     its console nor its kernel log holds a complaint that is not ``ignored``. Each pattern of
-    ``warns`` must fit a complaint, and no log may have two such complaints.
+    ``warns`` must fit a complaint, and no log may have two complaints for one pattern.
     """
     log = folder / "console.log"
     expected = [re.compile(text) for text in warns]
@@ -415,7 +415,7 @@ def _escaped(path: Path) -> str:
 async def _process(
     args: list[str], folder: Path, qmp: socket.socket, agent: socket.socket | None
 ) -> AsyncIterator[asyncio.subprocess.Process]:
-    """Run QEMU, out of reach of the terminal's Ctrl-C, until the context ends at the latest."""
+    """Run QEMU, which the terminal's Ctrl-C does not reach; end QEMU with the context."""
     with (folder / "qemu.log").open("wb") as log, qmp:
         process = await asyncio.create_subprocess_exec(
             *args,

@@ -58,7 +58,7 @@ class Scenario:
         return tuple(traced.fill(line) for line in self.commands) * self.repeat
 
     def changed(self, **changes: Any) -> "Scenario":
-        """Return the scenario with the fields, of itself or of its machine, as in ``changes``."""
+        """Return the scenario with ``changes`` of its own fields, or of fields of its machine."""
         machine, own = split(changes)
         return replace(self, machine=replace(self.machine, **machine), **own)
 
@@ -101,9 +101,9 @@ def names() -> list[str]:
 
 
 def load(name: str) -> Scenario:
-    """Return the scenario ``name``, or the one in the file ``name`` if that ends in .toml.
+    """Return the scenario ``name``; a ``name`` that ends in .toml is the scenario's file.
 
-    Raises BoltError when there is no such scenario, or naming what is wrong in its file.
+    Raises BoltError when there is no such scenario, or when something is wrong in its file.
     """
     if name in selftest.scenarios():
         return parse(name, {**selftest.scenarios()[name]})

@@ -13,7 +13,7 @@ from boltlab.guest.guestimage import Node
 from boltlab.kernel.build import Kernel
 from boltlab.locks import lock
 
-CLANG = "clang-19"  # tools/sched_ext needs version 16; Debian 12 and 13 have this one
+CLANG = "clang-19"  # tools/sched_ext needs version 16 or newer; Debian 12 and 13 have version 19
 
 
 def nodes(kernel: Kernel, wanted: Sequence[str]) -> dict[str, Node]:

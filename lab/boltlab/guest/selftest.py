@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The kernel's own selftests of Bolt: static programs for guests, and scenarios that run them."""
+"""Builds the kernel's selftests of Bolt for guests, and makes scenarios that run the selftests."""
 
 import functools
 import re

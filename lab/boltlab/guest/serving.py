@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What lab/guest/served.c is told: a service under load while CPUs come and go."""
+"""Makes the arguments of lab/guest/served.c, a service under load while CPUs come and go."""
 
 import tomllib
 from typing import Any
@@ -8,12 +8,12 @@ from boltlab import paths
 
 TABLE = paths.DATA / "vm-demo.toml"
 PROGRAM = "bin/served"
-# Who changes a CPU, in the order of lab/guest/served.h; the last one needs slots.
+# What changes a CPU, in the order of lab/guest/served.h. "host" needs slots.
 WAYS = ("file", "agent", "host")
 
 
 def table() -> dict[str, Any]:
-    """Return what data/vm-demo.toml says."""
+    """Return data/vm-demo.toml."""
     return tomllib.loads(TABLE.read_text(encoding="utf-8"))
 
 
@@ -24,10 +24,11 @@ def cpus() -> range:
 
 
 def words(cycles: int, dwell_ms: int, ways: int, slots: bool) -> list[str]:
-    """Return the words for a guest whose CPUs come and go ``cycles`` times by the first ``ways``.
+    """Return the arguments for a guest whose CPUs come and go ``cycles`` times.
 
-    ``dwell_ms``: how long the guest waits between two changes. ``slots``: the host adds the CPUs
-    and takes them out; otherwise the CPUs are there, offline at first.
+    ``ways``: the first so many of WAYS take turns. ``dwell_ms``: how long the guest waits between
+    two changes. ``slots``: the host adds the CPUs, and takes the CPUs out; otherwise the guest has
+    the CPUs all the time, offline at first.
     """
     load = {**table()["load"], "cycles": cycles, "dwell_ms": dwell_ms}
     load |= {"ways": ways, "slots": int(slots)}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Adds CPUs to a running guest and takes them out again, as the guest asks for it."""
+"""Adds CPUs to a running guest, and takes CPUs out again, as the guest asks."""
 
 import asyncio
 import time
@@ -13,7 +13,7 @@ from boltlab.errors import BoltError
 from boltlab.guest import qemu
 
 POLL = 0.2  # seconds between two looks for requests of the guest
-LOOK = 0.01  # seconds between two looks for whether a CPU is out
+LOOK = 0.01  # seconds between two looks whether a CPU is out
 PATIENCE = 120  # seconds in which a CPU must be out, if the time until then is to be measured
 
 
@@ -27,7 +27,8 @@ async def obey(
 
     Slots are counted from 0, in the order of their sockets. The guest itself sees when the CPU has
     come or gone. ``out`` is called with the seconds of the host from each order to the emulator to
-    take a CPU out until the CPU is out; BoltError when the CPU stays. ``poll``: see qemu.wishes().
+    take a CPU out until the CPU is out. ``poll``: see qemu.wishes(). Raises BoltError when a CPU
+    stays for which ``out`` waits.
     """
     async for wish in qemu.wishes(folder, "slot", poll):
         await _obey(client, wish, out)

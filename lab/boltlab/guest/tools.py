@@ -39,7 +39,10 @@ GUEST = ("-Dwerror=true", "-Dman=disabled", "-Dtests=disabled", "-Dcompletion=di
 
 
 def run_logged(command: Sequence[str], log: Path, what: str) -> None:
-    """Run ``command`` with its output in ``log``; BoltError with the first error when it fails."""
+    """Run ``command`` with its output in ``log``.
+
+    If the command fails, raises BoltError with the first error in the output.
+    """
     with log.open("ab") as out:
         done = subprocess.run(
             command, stdin=subprocess.DEVNULL, stdout=out, stderr=out, check=False
@@ -53,7 +56,7 @@ def run_logged(command: Sequence[str], log: Path, what: str) -> None:
 def _build(folder: Path, options: Sequence[str], targets: Sequence[str] = ()) -> None:
     """Build tools/ in ``folder`` with meson's ``options``; only changed parts are compiled."""
     log = paths.new_log(f"tools-{folder.name}")
-    # The folder was made with other options or for another clone of the repository: begin anew.
+    # A folder that was made with other options, or for another clone of the repository, is removed.
     stamp, wanted = folder / "bolt-stamp", repr((str(SOURCES), tuple(options)))
     if not stamp.is_file() or stamp.read_text(encoding="utf-8") != wanted:
         shutil.rmtree(folder, ignore_errors=True)
@@ -65,7 +68,7 @@ def _build(folder: Path, options: Sequence[str], targets: Sequence[str] = ()) ->
 
 
 def host(name: str) -> Path:
-    """Return the folder of the build ``name`` of BUILDS, which is updated first, with its tests."""
+    """Return the folder of the build ``name`` of BUILDS; first update the build and its tests."""
     packages.ensure("tools", "guest")
     folder = paths.cache() / "tools" / name
     with lock(folder):
@@ -137,7 +140,7 @@ def cross_file(arch: Arch, root: Path) -> str:
 
 
 def guest(arch: Arch) -> Path:
-    """Return the folder of the build for guests of ``arch``, which is updated first."""
+    """Return the folder of the build for guests of ``arch``; first update the build."""
     packages.ensure("tools", "guest", arches=[arch])
     root = sysroot(arch)
     folder = paths.cache() / "tools" / f"guest-{arch.name}"
@@ -198,7 +201,7 @@ def linker(program: Path, root: Path) -> dict[str, Node]:
     match = re.search(r"program interpreter: /(.+)\]", _readelf("-l", program))
     if match is None:
         raise BoltError(f"{program.name} names no dynamic linker")
-    # Debian's package has the linker in /lib of the architecture, and at the path a link.
+    # Debian's package has the linker in /lib/TRIPLET, and a link at the path that programs name.
     target = (root / match[1]).resolve(strict=True)
     folder = str(Path(match[1]).parent)
     nodes = {} if folder in guestimage.DIRECTORIES else {folder: guestimage.directory()}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The functions of the kernel that guests trace, and the placeholders for them in scripts."""
+"""Says which functions of the kernel guests trace, and fills in these functions in scripts."""
 
 import functools
 import tomllib

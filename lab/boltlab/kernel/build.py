@@ -31,7 +31,7 @@ class Kernel:
     flavour: str
     id: str  # name of the source, as in "6.12.117-1a2b3c4d"
     release: str
-    config_sha: str  # pristine and Bolt have the same, see config.sha()
+    config_sha: str  # equal for the pristine kernel and Bolt's, see config.sha()
     stamp: str  # a hash of everything the kernel was made from
     folder: Path
 
@@ -67,12 +67,12 @@ class Prepared:
 
 
 def tree_path(arch: str, flavour: str, source_id: str) -> Path:
-    """Return the path that the tree of that kernel has, or would have if it were built."""
+    """Return the path of the tree of that kernel, whether or not the kernel has been built."""
     return paths.cache() / "build" / f"{arch}-{flavour}-{source_id}"
 
 
 def ensure_kernel(arch: Arch, flavour: str, source: Source, jobs: int = 1) -> Kernel:
-    """Return the kernel of ``flavour`` for ``arch``; build it if a file or setting of it changed.
+    """Return the kernel of ``flavour`` for ``arch``; build it if its files or settings changed.
 
     Raises BoltError when a tool is missing, the disk is full, a hook does not apply or the
     build fails.
@@ -108,7 +108,7 @@ def changed_kernel(
 
 
 def load(folder: Path) -> Kernel | None:
-    """Return the kernel in ``folder`` of the cache, or None if that is not complete."""
+    """Return the kernel in ``folder`` of the cache, or None if the folder is not complete."""
     try:
         fields = json.loads((folder / "kernel.json").read_text(encoding="utf-8"))
         kernel = Kernel(**{**fields, "folder": folder})
@@ -137,8 +137,8 @@ def built() -> list[Kernel]:
 def prepared(arch: Arch, flavour: str, source: Source, jobs: int = 1) -> Iterator[Prepared]:
     """Yield the tree of ``flavour``: files up to date, configured, locked; not yet compiled.
 
-    If the flavour is based on another one, that one is built first. Raises BoltError as
-    ensure_kernel() does.
+    If the flavour is based on another flavour, the other flavour is built first. Raises BoltError
+    as ensure_kernel() does.
     """
     kind = flavours.get(flavour)
     path = tree_path(arch.name, flavour, source.id)
@@ -166,7 +166,7 @@ def prepared(arch: Arch, flavour: str, source: Source, jobs: int = 1) -> Iterato
 
 
 def _settings(arch: Arch, kind: Flavour, source: Source) -> tuple[str | None, str]:
-    """Return the base configuration of ``kind``, or None, and the fragment to put over it."""
+    """Return the base configuration of ``kind``, or None, and the fragment to put over the base."""
     fragment = source.version.translated(kind.fragment(arch))
     if not kind.base:
         return None, fragment
@@ -182,7 +182,10 @@ def _files(kind: Flavour, source: Source) -> dict[str, tree.Content]:
 
 @contextmanager
 def built_tree(arch: Arch, flavour: str, source: Source, jobs: int = 1) -> Iterator[Path]:
-    """Yield the completely built tree of ``flavour``, locked; BoltError as ensure_kernel()."""
+    """Yield the completely built tree of ``flavour``, locked.
+
+    Raises BoltError as ensure_kernel() does.
+    """
     path = tree_path(arch.name, flavour, source.id)
     kernel = ensure_kernel(arch, flavour, source, jobs)
     if not _is_built(path, kernel.stamp):
@@ -219,7 +222,7 @@ def _compile(arch: Arch, kind: Flavour, ready: Prepared, stamp: str, jobs: int) 
 def _collect(
     arch: Arch, kind: Flavour, source: Source, ready: Prepared, stamp: str, folder: Path
 ) -> Kernel:
-    """Copy image, .config and System.map from the tree; last kernel.json: then all are there."""
+    """Copy image, .config and System.map from the tree; write kernel.json, the mark, at the end."""
     folder.mkdir(parents=True, exist_ok=True)
     mark = folder / "kernel.json"
     mark.unlink(missing_ok=True)

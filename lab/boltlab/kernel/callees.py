@@ -23,7 +23,7 @@ _START = re.compile(
     r"|(?P<type>[A-Za-z_][\w \t*]*?[ \t*])??(?P<name>\w+)[ \t]*\()",
     re.M,
 )
-# Words in a definition that make no difference to callers. (__init does, and is not here.)
+# Words in a definition that make no difference to callers. (__init makes one, and is not listed.)
 _INLINED = re.compile(
     r"\b(?:extern|inline|__always_inline|__inline|noinline|notrace|noinstr|__cold|__maybe_unused)\b"
 )
@@ -73,7 +73,7 @@ def calls(text: str) -> set[str]:
 
 
 def index(tree: Path, names: Collection[str], folders: Iterable[str]) -> Index:
-    """Return the definitions of ``names`` in C files below CORE, and in ``folders`` themselves."""
+    """Return the definitions of ``names`` in C files below CORE, and directly in ``folders``."""
     found: Index = defaultdict(list)
     for path in _files(tree, folders):
         text = path.read_text(encoding="utf-8", errors="replace")
@@ -112,7 +112,7 @@ def _macro(text: str, file: str, match: re.Match[str]) -> Definition:
         end = stop + 1
     whole = text[match.start() : stop if stop >= 0 else len(text)].replace("\\\n", " ")
     head, _, body = whole.partition(")")
-    # Other files can use the macros of headers only.
+    # A macro counts as static, because other files can use a macro only if it is in a header.
     return Definition(file, True, False, _squeeze(f"{head})"), _squeeze(body))
 
 
@@ -189,8 +189,9 @@ def change(name: str, caller: str, was: Index, now: Index) -> Change | None:
         )
         for file in both
     ]
-    # A definition that moved to another file is compared as well. A variant that is in one of the
-    # kernels only belongs to another configuration, and so makes no difference to the callers.
+    # A definition that moved to another file is compared as well. If only one of the kernels has
+    # further definitions, these are variants for other configurations, and make no difference to
+    # the callers.
     left = [each for each in before if each.file not in both]
     came = [each for each in after if each.file not in both]
     pairs += [(left, came)] if left and came else []
@@ -204,7 +205,7 @@ def change(name: str, caller: str, was: Index, now: Index) -> Change | None:
 
 
 def _visible(name: str, caller: str, found: Index) -> list[Definition]:
-    """Return the definitions of ``name`` that the file ``caller`` has, or else all it can see."""
+    """Return the definitions of ``name`` in the file ``caller``, or else all that it can use."""
     known = found.get(name, [])
     own = [each for each in known if each.file == caller and not each.prototype]
     if own:
@@ -222,7 +223,7 @@ def _reaches(definition: Definition, caller: str) -> bool:
         return not definition.static and not definition.prototype
     if re.match(r"(?:arch/\w+/)?include/", file):
         return True
-    # The header lies in the same folder as the file that includes it.
+    # Any other header is for files in the folder of the header, and below.
     return caller.startswith(file[: file.rfind("/") + 1])
 
 

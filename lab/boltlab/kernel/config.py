@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Kernel configurations: made from a fragment, verified, compared."""
+"""Makes kernel configurations from fragments, verifies the result, and compares configurations."""
 
 import hashlib
 import re
@@ -9,7 +9,7 @@ from boltlab.arch import Arch
 from boltlab.errors import BoltError
 from boltlab.kernel.make import make
 
-BOLT = re.compile(r"CONFIG_(BOLT(_\w+)?|SCHED_LOST_AFFINITY)$")  # what Bolt adds
+BOLT = re.compile(r"CONFIG_(BOLT(_\w+)?|SCHED_LOST_AFFINITY)$")  # symbols that Bolt adds
 # Symbols that may differ between compared kernels: Bolt's own, and whether the machine had a C
 # library when the kernel was configured, on which only the kernel's samples depend.
 ASIDE = re.compile(rf"{BOLT.pattern}|CONFIG_CC_CAN_LINK(_\w+)?$")
@@ -35,7 +35,7 @@ def parse(text: str) -> dict[str, str]:
 
 
 def lost(fragment: str, config: str) -> list[str]:
-    """Return the settings of ``fragment``, as ``A=y``, that are not so in ``config``.
+    """Return the settings of ``fragment``, as ``A=y``, that ``config`` does not have.
 
     A setting whose value is the empty text ``""`` is also met when ``config`` lacks the symbol.
     """

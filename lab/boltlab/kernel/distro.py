@@ -85,7 +85,7 @@ def debug_info(text: str) -> str:
     """Return the fragment that turns debug information off in the configuration ``text``.
 
     If the configuration asks for BTF and this machine's pahole can make BTF, the fragment keeps the
-    debug information from which pahole makes it.
+    debug information from which pahole makes BTF.
     """
     name = "btf" if has_btf(text) and pahole() else "no-btf"
     return (flavours.CONFIGS / f"{name}.config").read_text(encoding="utf-8")

@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Builds the objects that each commit of the series touches, with and without CONFIG_BOLT.
 
-The objects of a commit are built with W=1; a warning that the pristine kernel does not have is
-an error here. CONFIG_BOLT is on from the commit that adds the option; the commits before that one
-are built once, as they have no such option. On request the kernel is linked as well at the end of
-each posting from that commit on.
+The objects of a commit are built with W=1; a warning that the pristine kernel does not have fails
+the check. CONFIG_BOLT is on from the commit that adds the option. Earlier commits have no such
+option, and are built once. On request the kernel is also linked, at the end of each posting from
+the commit on that adds the option.
 
 The cache remembers which commits have been built. So a check that was interrupted goes on at the
-commit where it ended, and after a change of a hook only the commits from the hook's one on are
+commit where it ended, and after a change of a hook only the hook's commit and later commits are
 built again.
 """
 
@@ -153,7 +153,7 @@ def keys(begin: str, found: Sequence[Step]) -> list[str]:
 
 
 def _begin(run: Run) -> str:
-    """Return a text of what the kernels of ``run`` are made from besides the series."""
+    """Return a text that names all that the kernels of ``run`` depend on besides the series."""
     parts = (run.source.path.name, run.arch.name, build.toolchain(run.arch))
     lines = [run.arch.config_fragment.read_text(encoding="utf-8"), *flavours.get("bolt").config]
     return repr((parts, lines))
@@ -208,7 +208,8 @@ def _build(
     tree.sync(run.ready.path, run.source.path, step.files)
     _configure(run, symbols)
     if not run.begun:
-        # A check that was interrupted may have built some of these objects.
+        # A check that was interrupted may have built some of these objects, and make would not
+        # print the warnings of such an object again.
         _remove(run.ready.path, wanted)
         run.begun = True
     log = _make(run, wanted, f"{title} {'with' if run.bolt else 'without'} CONFIG_BOLT")
@@ -217,7 +218,7 @@ def _build(
         raise BoltError(f"{title} on {run.arch.name}: {sorted(fresh)[0]}", run.ready.log)
     if linking:
         _make(run, [run.arch.image_target], f"posting '{step.commit.posting}'", extra=False)
-    # The commit that adds an option has files of earlier commits built, too.
+    # In the commit that adds the option, make also builds files of earlier commits.
     new = [name for name in step.files if not (run.source.path / name).exists()]
     files = []
     for name in dict.fromkeys([*step.changed, *new]):
@@ -228,7 +229,7 @@ def _build(
 
 
 def _remove(top: Path, targets: Sequence[str]) -> None:
-    """Remove the ``targets`` below ``top``: make repeats no warning of an up-to-date object."""
+    """Remove the ``targets`` below ``top``, because make warns only when it builds an object."""
     for name in targets:
         path = top / name
         for file in list(path.rglob("*.o")) if path.is_dir() else [path]:
@@ -242,7 +243,7 @@ def _symbols(files: Mapping[str, Content]) -> tuple[str, ...]:
 
 
 def _configure(run: Run, symbols: tuple[str, ...]) -> None:
-    """Configure the tree if ``symbols``, which are what can be chosen, have changed."""
+    """Configure the tree if ``symbols``, the options that can be chosen, have changed."""
     if symbols == run.symbols:
         return
     run.symbols = symbols
@@ -258,12 +259,12 @@ def targets(run: Run, step: Step, selected: bool) -> list[str]:
     found: set[str] = set()
     for name in step.changed:
         if name.endswith(".h"):
-            # All files that include the header and that the series has changed so far.
+            # Build all files that include the header and that the series has changed so far.
             stem = re.escape(name.rsplit("/", 1)[-1])
             include = re.compile(rf'^#\s*include [<"][^">]*\b{stem}'.encode(), re.M)
             users = [other for other, text in step.files.items() if include.search(text.data)]
         elif name.endswith("/Makefile"):
-            # All files of its directory that are not the pristine kernel's.
+            # Build all files of the Makefile's directory that the pristine kernel does not have.
             beside = [other for other in step.files if Path(other).parent == Path(name).parent]
             users = [other for other in beside if not (run.source.path / other).exists()]
         else:
@@ -279,7 +280,7 @@ def _objects(run: Run, name: str, files: dict[str, Content], selected: bool) -> 
     if not selected:
         return []
     if name.startswith(BOLT):
-        # kernel/cpu.c includes a header of Bolt's.
+        # kernel/cpu.c includes a header of Bolt's, and so is built as well.
         return [BOLT, "kernel/cpu.o"]
     if name.startswith("arch/") and not name.startswith(f"arch/{run.arch.srcarch}/"):
         return []
@@ -316,6 +317,6 @@ def _make(
 
 
 def warnings(log: str) -> Counter[str]:
-    """Return the warnings in ``log`` without their line numbers, and how often each came."""
+    """Return the warnings in ``log`` without line numbers; warnings with equal text count once."""
     found = (_WARNING.match(line) for line in log.splitlines())
     return Counter({f"{match[1]}: {match[2]}": 1 for match in found if match})

@@ -103,9 +103,9 @@ def export(source: Source, output: Path, kernel: Path | None = None) -> list[Pat
     """Write the series for ``source`` below the directory ``output``, a directory a posting.
 
     ``output`` is made, and must not hold anything but an earlier export. Each posting has a
-    cover letter and numbered patches; the patches of all are returned, in order. Raises
+    cover letter and numbered patches; the patches of all postings are returned, in order. Raises
     BoltError when a file is in no commit, a hook does not apply, a commit is too large or a
-    figure is missing; ``output`` is then as it was.
+    figure is missing; ``output`` then has not been changed.
     """
     what = plan(source, kernel)
     texts = [letters.render(posting, source.version.hooks) for posting in what.series.postings]
@@ -126,9 +126,10 @@ def export(source: Source, output: Path, kernel: Path | None = None) -> list[Pat
 
 
 def check_sizes(git: Git, series: Series) -> None:
-    """Raise BoltError naming commits of ``series``, the last ones of ``git``, that are too large.
+    """Raise BoltError naming the commits of ``series`` that are too large.
 
-    Lines of tests and documentation are not counted, because each commit brings its own along.
+    The last commits of ``git`` are those of the series. Lines of tests and documentation are not
+    counted, because each commit has its own tests and documentation.
     """
     large = []
     for number, commit in enumerate(reversed(series.commits)):
@@ -191,7 +192,7 @@ def _check_output(output: Path) -> None:
 def verify(source: Source, patches: Sequence[Path]) -> None:
     """Apply ``patches`` with ``git am`` to the whole pristine source and compare the result.
 
-    Raises BoltError when one does not apply or a file is not what the lab builds.
+    Raises BoltError when a patch does not apply, or when a file differs from what the lab builds.
     """
     expected = tree.bolt_files(source)
     store = _repository(source)

@@ -54,7 +54,7 @@ def table() -> Mapping[str, Flavour]:
 
 
 def get(name: str) -> Flavour:
-    """Return the flavour ``name``; BoltError when there is none."""
+    """Return the flavour ``name``; raise BoltError when there is none."""
     if name not in table():
         raise BoltError(f"unknown flavour '{name}' (one of {', '.join(table())})", code=USAGE)
     return table()[name]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Tries hooks on another kernel without building it: they apply, need a look, or fail."""
+"""Tries hooks on another kernel, without a build: a hook applies, needs a look, or fails."""
 
 import re
 import shutil
@@ -18,7 +18,7 @@ from boltlab.kernel import callees
 from boltlab.kernel.callees import Change, Index
 from boltlab.kernel.hooks import Hook, Hunk
 
-NEAR = 10  # a hunk needs a look if one of so many lines before or after it has changed
+NEAR = 10  # a hunk needs a look if one of so many lines before or after the hunk has changed
 _SAID = re.compile(r"^Hunk #(\d+) (succeeded|FAILED|ignored) at (\d+)", re.M)
 
 
@@ -38,10 +38,10 @@ class Place:
     """One hunk on the other kernel."""
 
     hunk: Hunk
-    line: int  # the line at which the hunk applies, or would
+    line: int  # the line at which the hunk applies, or would apply
     failed: str = ""  # why the hunk does not apply
     looks: tuple[str, ...] = ()  # what has changed around the hunk
-    called: Mapping[str, Change] = field(default_factory=dict)  # functions that the hunk calls
+    called: Mapping[str, Change] = field(default_factory=dict)  # changed functions the hunk calls
 
     @property
     def state(self) -> State:
@@ -81,7 +81,7 @@ class Report:
 
     @property
     def failed(self) -> bool:
-        """Tell whether a hook or a file of the overlay cannot be laid over the kernel."""
+        """Tell whether a hook, or a file of the overlay, cannot be applied to the kernel."""
         return bool(self.taken) or any(each.state is State.FAILS for each in self.verdicts)
 
     def functions(self) -> dict[tuple[str, Change], list[str]]:
@@ -232,11 +232,11 @@ def _why(said: str, hunk: Hunk, lines: Sequence[str]) -> str:
     if said == "absent":
         return "the file is gone"
     if said == "ignored":
-        return "the kernel has it already"
+        return "the kernel has the change already"
     match = re.search(r"(\w+)\s*\(", hunk.function)
     if match and not any(re.search(rf"\b{match[1]}\b", line) for line in lines):
         return f"{match[1]}() is gone from the file"
-    return "its lines are not there"
+    return "the file does not have the lines of the hunk"
 
 
 def _looks(lines: Sequence[list[str]], hunk: Hunk, ours: int, theirs: int) -> Iterator[str]:
@@ -253,13 +253,13 @@ def _looks(lines: Sequence[list[str]], hunk: Hunk, ours: int, theirs: int) -> It
         if windows[0] != windows[1]:
             changed.append(side)
     if changed:
-        yield f"the {NEAR} lines {' and '.join(changed)} it changed"
+        yield f"the {NEAR} lines {' and '.join(changed)} the hunk changed"
     if hunk.file.endswith((".c", ".h")):
         was, now = (
             callees.enclosing(each, at) for each, at in zip(lines, (ours, theirs), strict=True)
         )
         if was != now:
-            yield f"it was in {was or 'no function'}, and is in {now or 'none'}"
+            yield f"the hunk was in {was or 'no function'}, and is in {now or 'none'}"
 
 
 def to_json(report: Report) -> dict[str, Any]:

@@ -26,7 +26,7 @@ class Hunk:
     lines: int
     new_start: int
     new_lines: int
-    function: str  # what git wrote behind the second @@: the function
+    function: str  # the function, as git wrote it behind the second @@
     added: int  # lines that the hunk adds
     removed: int
 
@@ -52,17 +52,23 @@ class Hook:
 
 
 def load(folder: Path) -> list[Hook]:
-    """Return the hooks in ``folder`` in the order of series.toml; BoltError if one is malformed."""
+    """Return the hooks in ``folder`` in the order of series.toml.
+
+    Raises BoltError if a hook is malformed.
+    """
     return [parse(folder / name) for name in series.hook_order(folder)]
 
 
 def parse(path: Path) -> Hook:
-    """Read the patch file ``path``; BoltError if that is no git diff of existing kernel files."""
+    """Read the patch file ``path``.
+
+    Raises BoltError if ``path`` is no git diff of existing kernel files.
+    """
     return parse_text(path, path.read_text(encoding="utf-8"))
 
 
 def parse_text(path: Path, text: str) -> Hook:
-    """Read ``text`` as the patch called ``path``; errors as for parse()."""
+    """Read ``text`` as the patch called ``path``. Raises BoltError as parse() does."""
     start = re.search(r"^diff --git ", text, re.M)
     if not start:
         raise BoltError(f"hook {path.name} has no 'diff --git' line")
@@ -77,7 +83,7 @@ def parse_text(path: Path, text: str) -> Hook:
             new = line[4:].split("\t")[0]
             file = new.removeprefix("b/")
             if old.removeprefix("a/") != file:
-                raise BoltError(f"hook {path.name}: {file} is new or gone; it belongs to overlay/")
+                raise BoltError(f"hook {path.name}: {file} is new or gone: belongs to overlay/")
         elif match := _HUNK.match(line):
             hunks.append(_hunk(path, file, match, lines))
     if not hunks:
@@ -105,8 +111,8 @@ def _hunk(path: Path, file: str, match: re.Match[str], lines: Iterator[str]) -> 
 def apply(hooks: Sequence[Hook], pristine: Path, release: str) -> dict[str, bytes]:
     """Return the contents of all hooked files after ``hooks``, by kernel path.
 
-    ``pristine`` is the kernel source, only read. Raises BoltError naming patch, file, hunk and
-    ``release`` when a hunk does not apply exactly (offsets are fine, fuzz is not).
+    ``pristine`` is the kernel source, which is only read. Raises BoltError naming patch, file, hunk
+    and ``release`` when a hunk does not apply exactly (offsets are fine, fuzz is not).
     """
     with tempfile.TemporaryDirectory(prefix="bolt-hooks-") as scratch:
         tree = Path(scratch)
@@ -118,7 +124,10 @@ def apply(hooks: Sequence[Hook], pristine: Path, release: str) -> dict[str, byte
 
 
 def copy_files(hooks: Sequence[Hook], pristine: Path, tree: Path, release: str) -> None:
-    """Copy files that ``hooks`` touch from ``pristine`` to ``tree``; BoltError if one is absent."""
+    """Copy files that ``hooks`` touch from ``pristine`` to ``tree``.
+
+    Raises BoltError if a file is absent.
+    """
     for hook in hooks:
         for name in hook.files:
             if not (pristine / name).is_file():
@@ -128,10 +137,11 @@ def copy_files(hooks: Sequence[Hook], pristine: Path, tree: Path, release: str) 
 
 
 def apply_one(hook: Hook, tree: Path, release: str) -> None:
-    """Apply ``hook`` to the files in ``tree``; BoltError as for apply()."""
+    """Apply ``hook`` to the files in ``tree``. Raises BoltError as apply() does."""
     packages.ensure("patch")
     patch = packages.which("patch") or "patch"
-    # patch must ask nothing and leave no backups or rejects: the tree becomes part of a diff.
+    # patch must ask nothing, and leave no backups or rejects, which a later diff of the tree would
+    # contain.
     quiet = ("--batch", "--forward", "--no-backup-if-mismatch")
     done = subprocess.run(
         [patch, "-p1", "--fuzz=0", *quiet, "-r", "-", "-d", str(tree), "-i", str(hook.path)],
@@ -155,7 +165,7 @@ def _failure(hook: Hook, output: str, release: str) -> str:
             place = f" ({hunk.function})" if hunk.function else ""
             failed.append(f"{file} hunk {match[1]} at line {hunk.start}{place}")
         elif "previously applied" in line or "Ignoring" in line:
-            failed.append(f"{file} has it already")
+            failed.append(f"{file} has the change already")
     what = "; ".join(dict.fromkeys(failed)) or " ".join(output.split())
     return f"hook {hook.name} does not apply to linux {release}: {what}"
 

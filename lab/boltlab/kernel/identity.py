@@ -1,20 +1,23 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Checks law 1: without CONFIG_BOLT hooked files compile to the code of the kernel without Bolt.
 
-The kernel without Bolt is the pristine kernel with the hooks that prepare for Bolt, those that
-series.toml lists with ``refactor = true``. These hooks do not name Bolt; tests, and their use in a
-kernel without Bolt, justify them.
+The kernel without Bolt is the pristine kernel with the hooks that prepare the kernel for Bolt:
+those that series.toml lists with ``refactor = true``. These hooks do not name Bolt. Tests, and the
+use of these hooks in a kernel without Bolt, justify the hooks.
 
-All executable sections of the two objects are disassembled with their relocations, and must be the
-same line by line, addresses included. Two differences are allowed, both due to moved source lines:
+For each hooked file, the objects of both kernels are compared. All executable sections of the two
+objects are disassembled with their relocations, and must be the same line by line, addresses
+included. Two differences are allowed, both due to moved source lines:
 
 - numbers that GCC appends to local symbols (``__already_done.12``);
-- an immediate that is a source line number in the prepared file and, in the other object, the
-  number which exactly that line has in the hooked file (``__LINE__`` passed to a function).
+- an immediate that is the number of a source line (``__LINE__`` passed to a function): in one
+  object the line's number in the file without Bolt, in the other object the number that exactly
+  this line has in the hooked file.
 
 Line tables of WARN and BUG are in data sections (__bug_table), which are not code. Nothing else
-may differ: sizes, order, registers, string offsets, symbols. A file that no other hook touches
-is the same text in both. A header has no object: the hooked files that include the header cover it.
+may differ: sizes, order, registers, string offsets, symbols. A file that only preparing hooks touch
+has the same text in both kernels. A header has no object: the hooked files that include the header
+cover the header.
 """
 
 import itertools
@@ -132,7 +135,10 @@ def _verdict(
 
 
 def disassemble(arch: Arch, path: Path) -> list[str]:
-    """Return the code of the object ``path`` as lines; BoltError when objdump cannot read it."""
+    """Return the code of the object ``path`` as lines.
+
+    Raises BoltError when objdump cannot read it.
+    """
     tool = f"{arch.cross_compile}objdump"
     done = subprocess.run(
         [tool, "-dr", "--no-show-raw-insn", path.name],

@@ -41,7 +41,7 @@ class _Formatter(string.Formatter):
 def render(posting: Posting, folder: Path) -> str:
     """Return the text of the cover letter of ``posting`` with its figures filled in.
 
-    ``folder`` is the one with series.toml. Raises BoltError when the text or a figure is missing,
+    ``folder`` is the folder of series.toml. Raises BoltError when the text or a figure is missing,
     or when series.toml names a figure that the text does not use.
     """
     file = folder / posting.cover
@@ -68,7 +68,7 @@ def _parts(figures: Mapping[str, str]) -> set[str]:
 
 
 def resolve(figures: Mapping[str, str]) -> dict[str, Figure]:
-    """Return the figures by name, read from results/; BoltError when a figure is missing."""
+    """Return the figures by name, read from results/; raise BoltError when a figure is missing."""
     found: dict[str, Figure] = {}
     for name, rule in figures.items():
         if " / " not in rule:
@@ -148,7 +148,7 @@ def _has(value: Any, key: str) -> bool:
 
 
 def _select(values: list[Any], key: str, wanted: str) -> list[Any]:
-    """Return the entries of the lists in ``values``, or those of ``values`` that match."""
+    """Return the entries of the lists in ``values``, or with ``key`` those entries that match."""
     entries = []
     for value in values:
         entries += value if isinstance(value, list) else [value]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Runs the kernel's make: fixed environment, progress, log, one-line errors."""
+"""Runs the kernel's make with a fixed environment, progress, a log, and errors of one line."""
 
 import os
 import re
@@ -12,7 +12,7 @@ from boltlab import ui
 from boltlab.arch import Arch
 from boltlab.errors import BoltError
 
-# Without these the same source would not give the same image.
+# Without these variables the same source would not give the same image.
 FIXED = {
     "KBUILD_BUILD_TIMESTAMP": "Wed Jan  1 00:00:00 UTC 2025",
     "KBUILD_BUILD_USER": "bolt",
@@ -28,7 +28,7 @@ _ERROR = re.compile(r"(: (?:fatal )?error: |undefined reference|: multiple defin
 
 
 def environment() -> dict[str, str]:
-    """Return the environment of make, without any variable of the caller's that affects a build."""
+    """Return the environment of make: FIXED, and no variables of the caller but INHERITED."""
     inherited = {name: os.environ[name] for name in INHERITED if name in os.environ}
     return inherited | FIXED
 
@@ -47,9 +47,10 @@ def make(
 ) -> int:
     """Make ``targets`` in the kernel tree ``tree``; append all output to ``log``.
 
-    ``steps`` is about how many lines make will print (0: show no progress). ``lock_fd`` is a lock
-    that must be held until make has ended. Returns the number of lines that make has printed.
-    Raises BoltError with the first error in make's output; any other exception ends make first.
+    A step is a line of make's such as "  CC      kernel/cpu.o". ``steps`` is about how many steps
+    make will print (0: show no progress). ``lock_fd`` is a lock that must be held until make has
+    ended. Returns how many steps make has printed, 0 if progress is not shown. Raises BoltError
+    with the first error in make's output; any other exception ends make first.
     """
     command = ["make", f"-j{jobs}", f"ARCH={arch.kernel_arch}"]
     command.append(f"CROSS_COMPILE={arch.cross_compile}")
@@ -95,7 +96,7 @@ def _follow(process: subprocess.Popen[bytes], write: object, title: str, steps: 
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:
-    """End make and its children, and wait for their ends: nothing writes to the tree afterwards."""
+    """End make and its children, and wait, so that no program writes to the tree afterwards."""
     try:
         os.killpg(process.pid, signal.SIGTERM)
         process.wait(timeout=20)

@@ -14,7 +14,8 @@ from pathlib import PurePosixPath
 from boltlab.errors import BoltError
 
 _STRING = re.compile(r'"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'')
-# A block with one statement only, which is no branch of an if that has other blocks.
+# A block with one statement only, whose braces are removed. A branch of an if that has other blocks
+# does not match.
 _BRACES = re.compile(r"^((?!\t*\}).*\)) \{(\n\t+[^\n{};]*;)\n\t+\}(?=\n)", re.MULTILINE)
 _WORD = re.compile(r"(?<![\w/.$({-])([\w-]+)(\.o|/)?(?=\s|$)")
 
@@ -217,7 +218,7 @@ def _with_comment(lines: Sequence[str], code: Sequence[str], begin: int) -> int:
 
 
 def _tidy(lines: Sequence[str], gone: Collection[int]) -> list[str]:
-    """Return ``lines`` without those in ``gone``, and without a second blank line in a row."""
+    """Return ``lines`` without those in ``gone``, and without blank lines that are left over."""
     out: list[str] = []
     cut = False
     for number, line in enumerate(lines):

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Reads series.toml: the commits of the exported series in order, and their postings.
 
-A commit belongs to one posting. Postings have the order in which series.toml lists them, and so
-have the commits of a posting. Hooks apply in the order of their commits.
+A commit belongs to one posting. Postings, and the commits of each posting, have the order in which
+series.toml lists them. Hooks apply in the order of their commits.
 """
 
 import fnmatch
@@ -39,9 +39,9 @@ class Commit:
     overlay: tuple[str, ...] = ()  # globs of kernel paths: the overlay files that the commit adds
     hooks: tuple[str, ...] = ()  # names of the hooks that the commit adds
     refactor: bool = False  # prepares the kernel for Bolt without naming Bolt
-    posting: str = ""  # name of the posting; a refactor that names none is in the first one
-    # Overlay file of an earlier commit -> texts. The statements, table rows, declarations and
-    # functions that contain one of the texts are left out there, and this commit adds them.
+    posting: str = ""  # name of the posting; a refactor that names none is in the first posting
+    # Overlay file of an earlier commit -> texts. Earlier commits leave the statements, table rows,
+    # declarations and functions out that contain one of the texts, and this commit adds them.
     adds: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
 
@@ -58,7 +58,10 @@ class Series:
 
 
 def load(folder: Path) -> Series:
-    """Return the series that ``folder``/series.toml describes; BoltError when it is malformed."""
+    """Return the series that ``folder``/series.toml describes.
+
+    Raises BoltError when it is malformed.
+    """
     file = folder / SERIES
     try:
         document = tomllib.loads(file.read_text(encoding="utf-8"))
@@ -114,8 +117,8 @@ def _commit(row: Mapping[str, Any], first: str) -> Commit:
 def hook_order(folder: Path) -> list[str]:
     """Return the names of the hooks in ``folder`` in the order in which they apply.
 
-    Hooks that are in no commit come last, by name. Raises BoltError as load() does, but a folder
-    without series.toml is fine.
+    Hooks that are in no commit come last, by name. A folder needs no series.toml. Raises BoltError
+    as load() does.
     """
     found = sorted(path.name for path in folder.glob("*.patch"))
     if not (folder / SERIES).exists():

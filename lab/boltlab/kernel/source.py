@@ -71,7 +71,7 @@ def _resolve(where: Where) -> Source:
 
 
 def of_series(version: Version) -> Source:
-    """Return Debian's source of the series ``version``; BoltError as for resolve()."""
+    """Return Debian's source of the series ``version``. Raises BoltError as resolve() does."""
     return _tarball(debian_tarball(version))
 
 
@@ -135,7 +135,7 @@ def _want(version: Version) -> None:
 
 
 def release_of(tree: Path) -> str:
-    """Return the release ("6.12.117") that ``tree``'s Makefile tells; BoltError if none."""
+    """Return the release ("6.12.117") that ``tree``'s Makefile tells; raise BoltError if none."""
     try:
         head = (tree / "Makefile").read_text(encoding="utf-8")[:2000]
     except OSError as error:
@@ -256,7 +256,7 @@ def _finish(half: Path, digest: str) -> Source:
         raise
     target = _root() / f"{release}-{digest}"
     if target.exists():
-        shutil.rmtree(target)  # it has no stamp, or its source would have been used
+        shutil.rmtree(target)  # it has no stamp, because otherwise its source would have been used
     half.rename(target)
     (target / COMPLETE).write_text(f"{release}\n", encoding="utf-8")
     return Source(target, target.name, release, version)

@@ -11,7 +11,8 @@ from boltlab.errors import BoltError
 
 DYNAMIC = ("CPUHP_AP_ONLINE_DYN", "CPUHP_BP_PREPARE_DYN")
 
-# File -> what the file is for. Neither x86_64 nor arm64 can have the state that the file registers.
+# File -> the machines that the file is for. Neither x86_64 nor arm64 can have the state that the
+# file registers.
 ELSEWHERE = {
     "drivers/bus/mips_cdmm.c": "MIPS",
     "drivers/clocksource/arc_timer.c": "ARC",
@@ -50,7 +51,7 @@ ELSEWHERE = {
 # Of arch/ only x86, arm64 and the parts of arm that arm64 builds are searched.
 _ARCH = re.compile(r"arch/(?!x86/|arm64/|arm/xen/)")
 
-# State -> the file with its callbacks, where that belongs to another module than the file that
+# State -> the file with its callbacks, if this file belongs to another module than the file that
 # registers the state.
 CALLBACKS = {
     f"perf/hisi/{one}:online": "drivers/perf/hisilicon/hisi_uncore_pmu.c"
@@ -116,7 +117,7 @@ def registered(source: Path) -> list[Registration]:
 
 
 def _handed(text: str, name: str) -> list[str]:
-    """Return the strings that ``text`` passes to its function with a parameter ``name``."""
+    """Return the strings that ``text`` passes to its own function with a parameter ``name``."""
     function = re.search(rf"^[a-z][^\n;]*?(\w+)\([^;{{]*?\bchar \*{name}\)\n\{{", text, re.M)
     if not function:
         return []

@@ -39,8 +39,8 @@ def overlay_files(overlay: Path) -> Iterator[str]:
 def overlaid(version: Version, kernel: Path | None = None) -> dict[str, Path]:
     """Return the files that Bolt adds to kernels of ``version``: kernel path -> path here.
 
-    Files for all versions are in kernel/overlay/; files for one version only are beside its hooks.
-    Raises BoltError when a file is in both places.
+    Files for all versions are in kernel/overlay/; files for one version only are in overlay/ beside
+    the version's hooks. Raises BoltError when a file is in both places.
     """
     found: dict[str, Path] = {}
     for overlay in ((kernel or paths.KERNEL) / "overlay", version.hooks / "overlay"):
@@ -107,7 +107,7 @@ def fingerprint(source: Source, kernel: Path | None = None) -> str:
 
 
 def copy(origin: Path, target: Path, title: str) -> None:
-    """Copy the tree ``origin``, with the times of its files, to ``target`` if that is not there.
+    """Copy the tree ``origin``, with the times of its files, unless ``target`` exists already.
 
     An interrupted copy never has the name ``target``. Raises BoltError when the disk is full.
     """
@@ -180,7 +180,7 @@ def _read(path: Path) -> Content:
 
 
 def _write(path: Path, content: Content) -> None:
-    # A restored file gets a new time, so that make sees it is newer than the object.
+    # A restored file gets a new time, so that make finds the file newer than its object.
     path.parent.mkdir(parents=True, exist_ok=True)
     half = path.with_name(f"{path.name}.bolt-half")
     half.write_bytes(content.data)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The page of a release check: steps, figures beside those of the last release, open rows."""
+"""Writes the page of a release check: steps, figures beside the last release's, open rows."""
 
 import re
 from collections.abc import Iterable, Mapping
@@ -23,7 +23,7 @@ OPEN = re.compile(r"\bopen\b(?=[:;,.]|$| for| on)")
 
 
 def write(file: Path, steps: Mapping[str, Step], done: Mapping[str, Done], place: Path) -> None:
-    """Write the page to ``file``; BoltError when that is not possible."""
+    """Write the page to ``file``; raise BoltError when ``file`` cannot be written."""
     parts = [
         ["<!-- SPDX-License-Identifier: GPL-2.0-only -->", "# Release check", ""],
         versions_of(),

@@ -42,7 +42,7 @@ class Done:
 
 
 def load(file: Path = TABLE) -> dict[str, Step]:
-    """Return the steps in their order; BoltError naming what is wrong in the table."""
+    """Return the steps in their order; raise BoltError naming what is wrong in the table."""
     known = {entry.name for entry in fields(Step)}
     found = {}
     for name, row in tomllib.loads(file.read_text(encoding="utf-8")).items():
@@ -89,7 +89,10 @@ def folder() -> Path:
 
 
 def state(place: Path) -> dict[str, Done]:
-    """Return how steps ended in earlier calls; BoltError if the file in ``place`` is damaged."""
+    """Return how steps ended in earlier calls.
+
+    Raises BoltError if the file in ``place`` is damaged.
+    """
     file = place / STATE
     if not file.exists():
         return {}

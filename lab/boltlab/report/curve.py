@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Fits lines to the times of requests for more and more CPUs: the cost of each further CPU."""
+"""Fits lines to the times of requests for more and more CPUs: the slope is the cost of a CPU."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

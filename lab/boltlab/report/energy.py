@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The picture of the energy that offline CPUs save, as ``cpubolt energy`` computes it."""
+"""Draws the energy that offline CPUs save, as ``cpubolt energy`` computes it."""
 
 import io
 import json
@@ -17,7 +17,8 @@ from boltlab.guest import tools
 
 NAME = "energy-break-even"
 FOLDER = paths.REPO / "tools/cpubolt/energy"
-# Files of the model and of the times of requests -> lines to draw: index in a point, and name.
+# A panel has a file of the model, and files of the times of requests. Each of the latter files maps
+# to the lines to draw: index of the line's value in a point -> name of the line.
 WARM, COLD = {1: "native", 2: "Bolt, parked warm"}, {2: "Bolt, parked cold"}
 PANELS = (
     ("exynos5410", {"arm64-4": WARM, "arm64-4-cold": COLD}),
@@ -27,7 +28,7 @@ _COLOURS = {"native": "#777777", "Bolt, parked warm": "#d98200", "Bolt, parked c
 
 
 def computed(binary: Path, model: str, requests: str) -> dict[str, Any]:
-    """Return the output of ``cpubolt energy``; BoltError when the command fails."""
+    """Return the output of ``cpubolt energy``; raise BoltError when the command fails."""
     words = ["-m", str(FOLDER / f"{model}.conf"), "-r", str(FOLDER / f"{requests}.conf")]
     done = subprocess.run(
         [str(binary), "energy", "--json", *words], capture_output=True, text=True, check=False
@@ -53,7 +54,7 @@ def svg() -> str:
 
 
 def _draw(axes: Axes, found: dict[str, Any], lines: dict[int, str]) -> None:
-    """Draw what a package saves while all CPUs but one are offline, and how long that must last."""
+    """Draw the energy that a package saves by the time for which all CPUs but one are offline."""
     cpus = {each["cpus"]: each["saved_mj"] for each in found["curves"]}
     package = found["inputs"]["machine package"]["value"]
     points = cpus[package - 1]

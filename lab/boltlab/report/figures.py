@@ -235,7 +235,7 @@ def _finish(axes: Axes, title: str) -> None:
 def figure(canvas: Canvas, caption: str, salt: str) -> Figure:
     """Return ``canvas`` as a picture; pictures with different ``salt`` have no ids in common."""
     svg, png = io.StringIO(), io.BytesIO()
-    # matplotlib makes the ids in the SVG from the salt, so they are the same each time.
+    # matplotlib makes the ids in the SVG from the salt, so the ids are the same each time.
     with mpl.rc_context({"svg.hashsalt": f"{salt} {caption}", "svg.fonttype": "path"}):
         canvas.savefig(svg, format="svg", metadata={"Date": None, "Creator": None})
         canvas.savefig(png, format="png", dpi=120)

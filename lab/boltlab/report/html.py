@@ -37,7 +37,7 @@ class Section:
 
 PREFACE = (
     "Medians in milliseconds, least and greatest in brackets. Virtual time charges the work of all "
-    "CPUs to one clock: work at the same time saves nothing."
+    "CPUs to one clock: work that CPUs do at the same time takes as long as work in turn."
 )
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Draws docs/figures: pictures of the newest results (KIND-ARCH-SETTING.svg), a sketch, a model."""
+"""Draws docs/figures: the newest results (KIND-ARCH-SETTING.svg), README's sketch, and energy."""
 
 import io
 import json
@@ -28,7 +28,10 @@ def renew() -> list[Path]:
 
 
 def draw(name: str) -> str:
-    """Return the picture ``name`` as SVG; BoltError if results/ lacks what the picture shows."""
+    """Return the picture ``name`` as SVG.
+
+    Raises BoltError if results/ lacks what the picture shows.
+    """
     if name == sketch.NAME:
         return sketch.svg()
     if name == energy.NAME:

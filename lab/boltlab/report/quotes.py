@@ -98,7 +98,7 @@ def table(words: str) -> str:
 
 
 def value(place: str) -> float:
-    """Return the result that ``place``, FILE#CASE PART, names; BoltError if there is none."""
+    """Return the result that ``place``, FILE#CASE PART, names; raise BoltError if there is none."""
     name, _, key = place.partition("#")
     words = key.split()
     if len(words) < 2:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The picture and the page of a service whose machine gains and loses CPUs."""
+"""Makes the picture and the page of a service whose machine gains and loses CPUs."""
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure as Canvas
@@ -18,12 +18,13 @@ _CAPTION = (
 )
 _PREFACE = (
     "A service answers requests while the host of its machine adds CPUs and takes them out. All "
-    "milliseconds are of the guest's clock, which in an emulator that runs in the host's time is "
-    "the host's, with all that the host does besides; seconds of the host begin with the order to "
-    "the emulator or to the guest agent. CPUs take turns: the guest writes to the CPU's file in "
-    "sysfs, the guest agent does so on the host's order, or the host takes a CPU out that is "
-    "online. Of the last the guest knows no exact begin: it is not in the medians, but in what is "
-    "beside changes, which is all that was in flight during a change or due up to 20 ms later."
+    "milliseconds are measured by the guest's clock. If the emulator runs in the host's time, that "
+    "is the host's clock, and other work of the host makes times longer. Seconds of the host begin "
+    "with the order to the emulator or to the guest agent. CPUs go in one of three ways, in turn: "
+    "the guest writes to the CPU's file in sysfs, the guest agent writes to the file on the host's "
+    "order, or the host takes a CPU out that is online. Of the third way the guest knows no exact "
+    "begin, and so these changes are in no median. A request counts as beside changes if the "
+    "request was in flight during a change of any of the ways, or due up to 20 ms later."
 )
 _COLOURS = {"online": "#1f6fb4", "offline": "#d98200"}
 _NAMES = {"online": "a CPU comes", "offline": "a CPU goes"}
@@ -41,7 +42,7 @@ def draw(measured: Measured) -> Figure:
     last = rows[-1, 0]
     last.set_xlabel("seconds of the guest's clock")
     ends = [each.due(len(each.latencies)) for each in outcomes]
-    # A busy host may keep the sender of the requests back.
+    # On a busy host the sender may be late, so that changes end after the last request was due.
     ends += [each.end for outcome in outcomes for each in outcome.changes]
     last.set_xlim(0, max(ends) / 1e9)
     answered = [us / 1000 for each in outcomes for us in each.latencies if us != LOST]

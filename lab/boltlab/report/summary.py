@@ -18,9 +18,9 @@ from boltlab.tables import Column
 RATIOS = (("vs native", "native"), ("vs expedited", "expedited"))
 NONE = "-"
 
-BOOTS = "boots"  # how far apart the medians of the boots are for the column before
+BOOTS = "boots"  # column that says how far apart the medians of boots are for the column before
 
-# Shorter names of variants whose own names are too long for a column.
+# Shorter names of counts and of requests whose own names are too long for a column.
 SHORT = {"grace_periods": "GPs", "online_settled": "from settled"}
 
 # Ranks of columns: a narrow terminal leaves out the columns with the highest rank first. Columns
@@ -36,7 +36,7 @@ RANKS = {
     "Bolt cold": 2,
     "native": 1,
 }
-COUNTED = 10  # index of the first count in the table of consists()
+COUNTED = 10  # rank of the first count in the table of consists()
 
 CURVE_TEXT = (
     "medians in ms by the number of CPUs in a request, and the straight line through them: "
@@ -44,7 +44,7 @@ CURVE_TEXT = (
 )
 CONSISTS_TEXT = (
     "traced requests, which take longer; GPs: grace periods; sum: ms of all CPUs together; "
-    "chain: at most so much is left if they work at once"
+    "chain: ms at most if all CPUs work at once"
 )
 
 
@@ -263,7 +263,7 @@ def _cell(stats: Stats, ranges: bool) -> str:
 
 
 def number(value: float) -> str:
-    """Return ``value`` with three significant digits, never in powers of ten."""
+    """Return ``value`` with 3 decimals below 1, 2 below 10, 1 below 1000, and none above."""
     digits = 3 if value < 1 else 2 if value < 10 else 1 if value < 1000 else 0
     return f"{value:.{digits}f}"
 

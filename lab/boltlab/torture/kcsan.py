@@ -23,7 +23,7 @@ _CALLER = re.compile(r"^(?:<\d+>)?\[ *\d+\.\d+\]\[ *([TC]\d+)\]")
 
 @dataclass
 class Access:
-    """One of two accesses: what it does, and its stack, beginning with the function it is in."""
+    """One of two accesses: its kind, and its stack, beginning with the function of the access."""
 
     how: str
     stack: list[str] = field(default_factory=list)
@@ -100,7 +100,7 @@ def _add(report: Report, text: str) -> bool:
 
 
 def heads(report: Report, frames: int) -> list[str]:
-    """Return the accesses of ``report`` as text: what each does, and ``frames`` frames at most."""
+    """Return the accesses of ``report`` as text: the kind and at most ``frames`` frames of each."""
     return [
         f"{access.how}: {' < '.join(access.stack[:frames])}"
         + (" < ..." if len(access.stack) > frames else "")

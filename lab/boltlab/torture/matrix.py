@@ -21,7 +21,7 @@ from boltlab.kernel.config import parse as parse_config
 
 FOLDER = paths.REPO / "lab" / "torture"
 SIZES = ("cpus", "nodes", "threads", "memory")  # fields of a machine that a configuration sets
-SECONDS = 60  # most seconds of guest's time of a run, on the production kernel
+SECONDS = 60  # seconds of the guest's time that a run takes at most in "production"
 
 _ACTOR = re.compile(
     r"^# actor (\S+) asks=(\d) attempted=(\d+) done=(\d+) refused=(\d+) wrong=(\d+)$"
@@ -62,9 +62,9 @@ class Story:
     ``all_succeed``: no request may be refused. ``scripts`` are files of the kernel's source that
     busybox runs. ``variants``: there is one scenario for each entry, whose commands, between
     semicolons, stand for ``{variant}``. ``pauses``: the host stops single CPUs now and then. ``on``
-    lists the configurations for which the scenario is, if not for all; ``not_on`` those for which
-    it is not. ``needs``: settings of the kernel's configuration without which the scenario is
-    skipped.
+    lists the only configurations on which the scenario runs, ``not_on`` configurations on which the
+    scenario does not run. ``needs``: settings of the kernel's configuration without which the
+    scenario is skipped.
     """
 
     name: str
@@ -90,7 +90,7 @@ class Case:
     """One run, with everything that is needed to repeat it.
 
     ``option`` is an option of ``./bolt torture`` that chooses such runs. ``limit`` is after how
-    many seconds of the host the guest is said to hang, or 0 for a limit by its configuration.
+    many seconds of the host the guest counts as hung; 0: the configuration gives the limit.
     """
 
     arch: str
@@ -114,7 +114,7 @@ class Case:
 
     @property
     def timeout(self) -> float:
-        """Return after how many seconds of the host the guest is said to hang."""
+        """Return after how many seconds of the host the guest counts as hung."""
         return self.limit or 300 + 20 * self.seconds * self.config.slow
 
     def line(self) -> str:
@@ -171,7 +171,10 @@ class Counts:
 
 @dataclass(frozen=True)
 class Outcome:
-    """How a run ended. ``why`` is "" if all was well; ``ignored`` complaints are not Bolt's."""
+    """How a run ended.
+
+    ``why`` is "" if all was well. ``ignored`` is the number of complaints that are not Bolt's.
+    """
 
     counts: Counts
     virtual_s: float
@@ -251,7 +254,7 @@ def _scripts(arch: Arch, kernel: Kernel, wanted: Sequence[str]) -> dict[str, gue
 
 @functools.cache
 def configs() -> Mapping[str, Config]:
-    """Return all rows of configs.toml by name; BoltError naming what is wrong in one."""
+    """Return all rows of configs.toml by name; raise BoltError naming what is wrong in a row."""
     rows = tomllib.loads((FOLDER / "configs.toml").read_text(encoding="utf-8"))
     known = {entry.name for entry in fields(Config)} - {"name", "machine"} | {*SIZES}
     found = {}
@@ -265,7 +268,7 @@ def configs() -> Mapping[str, Config]:
 
 @functools.cache
 def stories() -> Mapping[str, Story]:
-    """Return torture's scenarios by name, one for each variant; BoltError if a file is wrong."""
+    """Return torture's scenarios by name, one for each variant; raise BoltError for a bad file."""
     found: dict[str, Story] = {}
     for path in sorted((FOLDER / "scenarios").glob("*.toml")):
         for story in parse(path.stem, tomllib.loads(path.read_text(encoding="utf-8"))):
@@ -274,7 +277,10 @@ def stories() -> Mapping[str, Story]:
 
 
 def parse(name: str, table: dict[str, Any]) -> list[Story]:
-    """Return the stories in ``table``, a scenario with a table ``torture``; BoltError if wrong."""
+    """Return the stories in ``table``, a scenario with a table ``torture``.
+
+    Raises BoltError naming what is wrong in the table.
+    """
     own = dict(table.get("torture", {}))
     rest = {key: value for key, value in table.items() if key != "torture"}
     plain = scenario.parse(name, rest)
@@ -297,7 +303,10 @@ def parse(name: str, table: dict[str, Any]) -> list[Story]:
 
 
 def select(table: Mapping[str, Any], wanted: str | None, what: str) -> list[Any]:
-    """Return the rows of ``table`` that ``wanted`` names, or all for None; BoltError for others."""
+    """Return the rows of ``table`` that ``wanted`` names, or all rows if ``wanted`` is None.
+
+    Raises BoltError for an unknown name.
+    """
     if wanted is None:
         return list(table.values())
     for name in wanted.split(","):

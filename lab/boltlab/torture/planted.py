@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Planted bugs: faults put into a scratch tree, one at a time, and the checks that must find them.
+"""Puts planted bugs into a scratch tree, one at a time, and runs the checks that must find them.
 
 kernel/planted/planted.toml lists the bugs and their checks.
 """
@@ -46,7 +46,7 @@ class Bug:
 
 @dataclass(frozen=True)
 class Verdict:
-    """The result of a check of a planted bug; ``by`` is "" if the check did not find the bug."""
+    """The result of a check of a planted bug; ``by`` is the check's complaint, "" if none came."""
 
     name: str
     arch: str
@@ -57,7 +57,7 @@ class Verdict:
 
 @functools.cache
 def bugs() -> Mapping[str, Bug]:
-    """Return all planted bugs by name; BoltError naming what is wrong in the table."""
+    """Return all planted bugs by name; raise BoltError naming what is wrong in the table."""
     table = tomllib.loads((FOLDER / "planted.toml").read_text(encoding="utf-8"))
     return {name: parse(name, row) for name, row in table.items()}
 
@@ -86,7 +86,10 @@ def parse(name: str, row: Mapping[str, Any]) -> Bug:
 
 
 def plant(bug: Bug, tree: Path) -> str:
-    """Put the bug into ``tree`` and return its name; BoltError when its patch does not apply."""
+    """Put the bug into ``tree`` and return its name.
+
+    Raises BoltError when its patch does not apply.
+    """
     done = subprocess.run(
         ["patch", "-p1", "--fuzz=2", "--no-backup-if-mismatch", "-i", str(bug.patch)],
         cwd=tree,
@@ -141,5 +144,5 @@ class _Kept:
 
 
 def load(path: Path) -> list[Verdict]:
-    """Return the verdicts in the file ``path``; BoltError if that is no such file."""
+    """Return the verdicts in ``path``; raise BoltError if ``path`` is no file of verdicts."""
     return codec.read(_Kept, path, "holds no verdicts on planted bugs", KIND).bugs

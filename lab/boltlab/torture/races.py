@@ -61,7 +61,7 @@ class Plan:
     functions: Functions
 
     def setting(self) -> Config:
-        """Return the configuration on which all is run: a report of a race does not end a run."""
+        """Return the configuration of all runs, in which a report of a race does not end a run."""
         return replace(matrix.configs()[self.config], ignored=("^BUG: KCSAN: ",))
 
     def stories(self) -> dict[str, Story]:
@@ -70,7 +70,7 @@ class Plan:
         return {name: known[name] for each in self.scenarios for name in sides(each)}
 
     def case(self, arch: str, story: Story, accel: str, seed: int, requests: int | None) -> Case:
-        """Return the run of ``story``; with ``requests`` None it makes as many as the plan says."""
+        """Return the run of ``story``, with ``requests`` or as many requests as the plan says."""
         wanted = requests or self.requests[accel]
         return Case(arch, self.setting(), story, accel, seed, wanted, OPTION, self.timeout)
 
@@ -88,12 +88,12 @@ def side(story: str) -> str:
 
 @functools.cache
 def plan() -> Plan:
-    """Return the contents of races.toml; BoltError naming what is wrong there."""
+    """Return the contents of races.toml; raise BoltError naming what is wrong there."""
     return parse(tomllib.loads((FOLDER / "races.toml").read_text(encoding="utf-8")))
 
 
 def parse(table: Mapping[str, Any]) -> Plan:
-    """Return the plan in ``table``; BoltError naming what is wrong."""
+    """Return the plan in ``table``; raise BoltError naming what is wrong."""
     _exactly(Plan, table, "races.toml")
     _exactly(Functions, table["functions"], "races.toml, functions")
     functions = {key: tuple(names) for key, names in table["functions"].items()}
@@ -111,12 +111,15 @@ def parse(table: Mapping[str, Any]) -> Plan:
 
 @functools.cache
 def known(path: Path = FOLDER / "known-races.toml") -> Mapping[Pair, str]:
-    """Return the known races of ``path``, and the reason of each; BoltError if a row is wrong."""
+    """Return the known races of ``path``, and the reason of each.
+
+    Raises BoltError if a row is wrong.
+    """
     return rows(tomllib.loads(path.read_text(encoding="utf-8")))
 
 
 def rows(table: Mapping[str, Any]) -> Mapping[Pair, str]:
-    """Return the reason for each pair in ``table``; BoltError naming a row that is wrong."""
+    """Return the reason for each pair in ``table``; raise BoltError naming a row that is wrong."""
     found: dict[Pair, str] = {}
     for row in table.get("race", []):
         if row.keys() != {"pair", "reason"} or len(row["pair"]) != 2 or not row["reason"].strip():

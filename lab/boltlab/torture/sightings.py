@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The races that runs of ``bolt torture --races`` have seen, all in one JSON file.
+"""Keeps the races that all runs of ``bolt torture --races`` have seen in one JSON file.
 
-Races seen without Bolt are pooled over all runs: a race of the kernel's own that is seldom seen is
-then no race of Bolt's because chance has shown it with Bolt first.
+Races seen without Bolt count in all later runs. Otherwise a rare race of the kernel itself would
+count as a race of Bolt's if only the runs with Bolt of one call happened to show the race.
 """
 
 from collections.abc import Collection, Iterable, Sequence
@@ -18,7 +18,7 @@ from boltlab.torture.races import Functions, Pair
 
 KIND = "races"
 FILE = "races.json"
-FRAMES = 12  # of each stack that are kept
+FRAMES = 12  # how many frames of each stack are kept
 
 
 @dataclass
@@ -39,8 +39,8 @@ class Sighting:
 
     ``native`` and ``bolt`` say how often the pair was reported without and with Bolt, ``paths`` how
     often with a hotplug path in a stack. ``stacks``, ``repeat`` and ``kernel`` are of the last
-    report that may be due to Bolt: the stacks' heads, the line that repeats the run, and with what
-    the fingerprint of that Bolt begins.
+    report that may be due to Bolt: the stacks' heads, the line that repeats the run, and the first
+    digits of the fingerprint of Bolt's code.
     """
 
     arch: str
@@ -82,7 +82,7 @@ class Ledger:
     ) -> set[Pair]:
         """Count a run of ``case`` and its ``reports``; return the pairs that may be due to Bolt.
 
-        ``kernel`` is with what the fingerprint of the kernel's Bolt begins.
+        ``kernel`` has the first digits of the fingerprint of Bolt's code.
         """
         span = self.span(case.arch, case.story.name)
         span.runs += 1
@@ -100,7 +100,8 @@ class Ledger:
             seen.native += not with_bolt
             on_path = functions.on_path(report)
             seen.paths += on_path
-            # Without Bolt enabled the kernel has Bolt's functions as well.
+            # The kernel runs some of Bolt's functions even if Bolt is disabled, and so races of
+            # these functions in runs without Bolt are due to Bolt as well.
             if functions.has_own(pair) or (with_bolt and on_path):
                 seen.kernel, seen.repeat = kernel, case.line()
                 seen.stacks = kcsan.heads(report, FRAMES)
@@ -114,8 +115,8 @@ class Ledger:
     def due(self, arch: str, scenario: str, share: float) -> str:
         """Return the side whose run is next.
 
-        A run with Bolt is next once the runs without have had ``share`` times the time that those
-        with Bolt will have had afterwards.
+        A run with Bolt is next if the runs without Bolt have taken at least ``share`` times as long
+        as the runs with Bolt will have taken after one more run.
         """
         native, bolt = (self.span(arch, name) for name in races.sides(scenario))
         runs = native.runs + bolt.runs
@@ -126,10 +127,10 @@ class Ledger:
     def open(
         self, arch: str, functions: Functions, known: Collection[Pair], kernel: str
     ) -> list[Sighting]:
-        """Return what ``kernel`` has shown on ``arch`` that is due to Bolt and not ``known``.
+        """Return the races that ``kernel`` has shown on ``arch``, due to Bolt and not ``known``.
 
-        That is each pair with a hotplug path that was never reported without Bolt, and each pair
-        with a function of Bolt's.
+        A race is due to Bolt if its pair has a function of Bolt's, or if a stack has a hotplug path
+        and the pair was never reported without Bolt.
         """
         return [
             seen
@@ -160,14 +161,17 @@ class _Kept:
 
 
 def load(path: Path) -> Ledger:
-    """Return the ledger in ``path``, empty if there is no file; BoltError if it is no ledger."""
+    """Return the ledger in ``path``, empty if there is no file.
+
+    Raises BoltError if the file is no ledger.
+    """
     if not path.exists():
         return Ledger()
     kept = codec.read(_Kept, path, "holds no races", KIND)
     return Ledger(kept.spans, kept.sightings)
 
 
-# Columns of table(): those with the highest rank leave a narrow terminal first.
+# Columns of table(): a narrow terminal leaves out the columns with the highest rank first.
 COLUMNS = (
     Column("arch"),
     Column("scenario"),

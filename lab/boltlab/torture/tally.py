@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The counts of all runs of torture, in one small JSON file to which each run is added."""
+"""Keeps the counts of all runs of torture in one small JSON file, to which each run is added."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, field
@@ -75,7 +75,7 @@ class Book:
         self.cells = {cell.key: cell for cell in cells}
 
     def add(self, case: Case, outcome: Outcome, date: str, kernel: str) -> None:
-        """Count a run of ``case`` on the Bolt whose fingerprint begins with ``kernel``."""
+        """Count a run of ``case``; ``kernel``: first digits of the fingerprint of Bolt's code."""
         config, arch, scenario = case.cell
         cell = self.cells.setdefault(case.cell, Cell(config, arch, scenario))
         cell.add(case, outcome, date, kernel)
@@ -129,13 +129,16 @@ def failures(book: Book) -> list[Failure]:
 
 
 def load(path: Path) -> Book:
-    """Return the book in ``path``, empty if there is no such file; BoltError if it is no book."""
+    """Return the book in ``path``, empty if there is no such file.
+
+    Raises BoltError if the file is no book.
+    """
     if not path.exists():
         return Book()
     return Book(codec.read(_Kept, path, "holds no torture results", KIND).cells)
 
 
-# Columns of table(): those with the highest rank leave a narrow terminal first.
+# Columns of table(): a narrow terminal leaves out the columns with the highest rank first.
 COLUMNS = (
     Column("config"),
     Column("arch"),

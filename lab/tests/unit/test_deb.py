@@ -102,7 +102,7 @@ def test_dry_run_names_all_packages(
     [
         (["--config", "fast"], "argument --config: invalid choice: 'fast'"),
         (["--only", "docs"], "argument --only: invalid choice: 'docs'"),
-        (["--arch", OTHER.name], f"the tools for {OTHER.name} are built on such a machine"),
+        (["--arch", OTHER.name], f"the tools for {OTHER.name} are built on that architecture"),
         (["--out", "/etc/passwd"], "/etc/passwd is no directory"),
         (["--out", "/proc/packages"], "cannot write /proc"),
     ],

@@ -110,13 +110,14 @@ def test_ten_lines_around(line: int, state: State, folder: Path, ours: Path, the
     place = only(check(folder, ours, theirs))
     assert place.state is state
     side = "before" if line < 19 else "after"
-    assert place.looks == ((f"the 10 lines {side} it changed",) if state is State.LOOK else ())
+    changed = f"the 10 lines {side} the hunk changed"
+    assert place.looks == ((changed,) if state is State.LOOK else ())
 
 
 @pytest.mark.parametrize(
     ("old", "new", "why"),
     [
-        ("\tb3();", "\tc3();", "its lines are not there"),
+        ("\tb3();", "\tc3();", "the file does not have the lines of the hunk"),
         (
             "static int second(void)\n{\n\tb0();\n\tb1();\n\tb2();",
             "int x;",
@@ -136,14 +137,14 @@ def test_context_changed(
 
 def test_file_gone_and_already_there(folder: Path, ours: Path, theirs: Path) -> None:
     edit(theirs, "kernel/cpu.c", "\tb4();\n", f"\tb4();\n{ADDED}")
-    assert only(check(folder, ours, theirs)).failed == "the kernel has it already"
+    assert only(check(folder, ours, theirs)).failed == "the kernel has the change already"
     (theirs / "kernel/cpu.c").unlink()
     assert only(check(folder, ours, theirs)).failed == "the file is gone"
 
 
 def test_another_function(folder: Path, ours: Path, theirs: Path) -> None:
     edit(theirs, "kernel/cpu.c", "int second(", "int other(")
-    assert "it was in second, and is in other" in only(check(folder, ours, theirs)).looks
+    assert "the hunk was in second, and is in other" in only(check(folder, ours, theirs)).looks
 
 
 def test_hunks_are_judged_one_by_one(folder: Path, ours: Path, theirs: Path) -> None:

@@ -81,7 +81,7 @@ def test_who_changes_a_cpu() -> None:
     assert (outcome.daemon("offline"), outcome.daemon("online")) == ([2 * MS], [])
     assert outcome.refused == 1
     assert [each.begin for each in outcome.changes if each.by == "daemon"] == [150 * MS]
-    with pytest.raises(BoltError, match="3 CPUs went, 2 are out"):
+    with pytest.raises(BoltError, match="3 CPUs went, the host took 2 out"):
         read(records, (1.0, 2.0))
 
 

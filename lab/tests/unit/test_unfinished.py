@@ -105,7 +105,8 @@ def test_nothing_to_go_on_with(emulator: Emulator, capsys: pytest.CaptureFixture
     assert "nothing to go on with: no such guest has ended well" in capsys.readouterr().err
     assert call("--setting", "legacy") == 0
     assert call("--setting", "nodelay", "--resume") == USAGE
-    assert "-measured-1 was measured: the settings are others" in capsys.readouterr().err
+    said = "-measured-1 was measured: the settings of the guest have changed"
+    assert said in capsys.readouterr().err
 
 
 def test_when_all_guests_fail_it_begins_anew(
