@@ -3,6 +3,7 @@
 
 import argparse
 import importlib
+import math
 import os
 import signal
 import sys
@@ -108,6 +109,17 @@ def positive(text: str) -> int:
     except ValueError:
         value = 0
     if value < 1:
+        raise argparse.ArgumentTypeError(f"'{text}' is not a number above 0")
+    return value
+
+
+def above_zero(text: str) -> float:
+    """Return the number above 0, whole or not, in ``text``, or have argparse refuse ``text``."""
+    try:
+        value = float(text)
+    except ValueError:
+        value = 0
+    if not 0 < value < math.inf:
         raise argparse.ArgumentTypeError(f"'{text}' is not a number above 0")
     return value
 

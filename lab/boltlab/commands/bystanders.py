@@ -35,7 +35,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--rounds",
-        type=int,
+        type=cli.positive,
         default=losses.ROUNDS,
         metavar="N",
         help="requests of each direction (%(default)s)",

@@ -44,7 +44,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     cli.add_arch(parser)
     parser.add_argument(
         "--minutes",
-        type=float,
+        type=cli.above_zero,
         metavar="N",
         help=f"how long ({MINUTES:g}; --races: {races.plan().minutes:g} for each architecture)",
     )
@@ -54,7 +54,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--accel", choices=qemu.EMULATED, help="how QEMU runs guests (default: both in turn)"
     )
     parser.add_argument("--seed", type=int, metavar="N", help="make one run, with this seed")
-    parser.add_argument("--requests", type=int, metavar="N", help="requests of a run")
+    parser.add_argument("--requests", type=cli.positive, metavar="N", help="requests of a run")
     parser.add_argument(
         "--resume", action="store_true", help="begin with scenarios that lack most of their goal"
     )

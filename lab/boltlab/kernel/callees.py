@@ -174,13 +174,6 @@ def change(name: str, caller: str, was: Index, now: Index) -> Change | None:
         return None
     if not after:
         return Change.GONE
-    pairs = [
-        (
-            [each for each in before if each.file == file],
-            [each for each in after if each.file == file],
-        )
-        for file in {each.file for each in before} & {each.file for each in after}
-    ]
     both = {each.file for each in before} & {each.file for each in after}
     pairs = [
         (

@@ -14,7 +14,6 @@ built again.
 import hashlib
 import json
 import re
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -88,7 +87,7 @@ class Run:
     link: bool = False
     begun: bool = False  # a step with this CONFIG_BOLT has been built
     symbols: tuple[str, ...] | None = None  # what could be chosen in Kconfig when .config was made
-    known: Counter[str] = field(default_factory=Counter)  # warnings that the pristine kernel has
+    known: set[str] = field(default_factory=set)  # warnings that the pristine kernel has
     objects: int = 0
     links: int = 0
     kept: int = 0
@@ -186,7 +185,7 @@ def _series(run: Run, found: Sequence[Step], past: Past) -> set[str]:
     return built
 
 
-def _known(run: Run, found: Sequence[Step], begin: str, past: Past) -> Counter[str]:
+def _known(run: Run, found: Sequence[Step], begin: str, past: Past) -> set[str]:
     """Return the warnings that the pristine kernel has in the files that the series changes."""
     hooked = {name for step in found for name in step.changed}
     first = sorted({path for name in hooked for path in identity.objects_of(name, run.pristine)})
@@ -196,7 +195,7 @@ def _known(run: Run, found: Sequence[Step], begin: str, past: Past) -> Counter[s
         _remove(run.ready.path, first)
         log = _make(run, first, "the pristine kernel", quiet=False)
         past.keep(key, {"warnings": sorted(warnings(log))})
-    return Counter(past.records[key]["warnings"])
+    return set(past.records[key]["warnings"])
 
 
 def _build(
@@ -316,7 +315,10 @@ def _make(
         return log.read().decode(errors="replace")
 
 
-def warnings(log: str) -> Counter[str]:
-    """Return the warnings in ``log`` without line numbers; warnings with equal text count once."""
+def warnings(log: str) -> set[str]:
+    """Return the warnings in ``log`` without line numbers.
+
+    A warning that a header causes in several objects is one, as is one that make repeats.
+    """
     found = (_WARNING.match(line) for line in log.splitlines())
-    return Counter({f"{match[1]}: {match[2]}": 1 for match in found if match})
+    return {f"{match[1]}: {match[2]}" for match in found if match}

@@ -256,6 +256,19 @@ def test_a_matrix_on_a_cluster_has_no_end_in_time(guests: list[qemu.Guest], tmp_
     assert call(tmp_path, "--at-once", "3") == 2
 
 
+@pytest.mark.parametrize("words", [("--minutes", "0"), ("--minutes", "nan"), ("--requests", "-1")])
+def test_numbers_are_above_zero(
+    guests: list[qemu.Guest],
+    tmp_path: Path,
+    words: tuple[str, str],
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    with pytest.raises(SystemExit, match="2"):
+        call(tmp_path, *words)
+    assert f"'{words[1]}' is not a number above 0" in capsys.readouterr().err
+    assert guests == []
+
+
 def test_so_many_runs_on_this_machine(guests: list[qemu.Guest], tmp_path: Path) -> None:
     assert call(tmp_path, "--config", "production", "--scenario", "quiet", "--runs", "3") == 0
     assert len(guests) == 3
