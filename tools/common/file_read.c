@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Reads a small file below the root, for cpubolt and cpuboltd */
+/* Reads a small file below a root directory, for cpubolt and cpuboltd */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>

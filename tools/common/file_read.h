@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Reads a small file below the root, for cpubolt and cpuboltd */
+/* Reads a small file below a root directory, for cpubolt and cpuboltd */
 #ifndef FILE_READ_H
 #define FILE_READ_H
 
@@ -7,9 +7,9 @@
 
 /**
  * file_read() - contents of a file
- * @root: "" is the running system
+ * @root: directory that stands for "/"; "" is the running system
  * @path: begins with "/", or @root is ""
- * @length: of the text, which may contain NULs; may be NULL
+ * @length: where the length is stored, as the text may contain NULs; or NULL
  *
  * Return: the text, to be freed with free(), or NULL with errno set.
  */

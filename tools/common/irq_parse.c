@@ -8,7 +8,7 @@
 
 #include "irq_parse.h"
 
-/* A number of decimal digits before @end; NULL if there is none, or if it exceeds 32 bits. */
+/* Reads decimal digits before @end. Returns where they end; NULL without any, or beyond 32 bits. */
 static const char *read_count(const char *text, const char *end, unsigned int *value)
 {
 	unsigned long long number = 0;
@@ -30,7 +30,7 @@ static const char *skip_blanks(const char *text, const char *end)
 	return text;
 }
 
-/* "           CPU0       CPU1       " */
+/* Reads the first line: "           CPU0       CPU1       " */
 static int read_cpus(const char *line, const char *end, struct irq_table *table)
 {
 	for (line = skip_blanks(line, end); line < end; line = skip_blanks(line, end)) {
@@ -50,7 +50,7 @@ static int read_cpus(const char *line, const char *end, struct irq_table *table)
 	return table->cpu_count ? 0 : -EINVAL;
 }
 
-/* Whether a word is how an interrupt is triggered: "3-edge", "Level". */
+/* Tells whether a word says how an interrupt is triggered, such as "3-edge" or "Level". */
 static bool is_trigger(const char *word, size_t length)
 {
 	static const char *const ends[] = { "edge", "level", "fasteoi", "event", "virq", "ipi" };
@@ -64,7 +64,7 @@ static bool is_trigger(const char *word, size_t length)
 	return false;
 }
 
-/* What follows the counts of a numbered interrupt: chip, number at the chip, trigger, device. */
+/* Reads what follows the counts of an interrupt: chip, number at the chip, trigger, device. */
 static int read_device(struct irq_row *row, const char *text, const char *end)
 {
 	const char *name = NULL, *word, *gap;
@@ -111,7 +111,7 @@ static void clear_row(struct irq_row *row)
 	free(row->counts);
 }
 
-/* Return: 1 with a row, 0 for a line that is left out, or a negative errno. */
+/* Reads one line. Return: 1 with a row, 0 for a line that is left out, or a negative errno. */
 static int read_row(const struct irq_table *table, struct irq_row *row, const char *line,
 		    const char *end)
 {
@@ -190,8 +190,8 @@ void irq_free(struct irq_table *table)
 }
 
 /*
- * Finds the same interrupt of the same device in another reading, where it is mostly at the same
- * place.
+ * Finds the same interrupt of the same device in another reading, where the row is mostly at the
+ * same index, @place.
  */
 static const struct irq_row *same_row(const struct irq_table *table, const struct irq_row *row,
 				      size_t place)
@@ -205,7 +205,7 @@ static const struct irq_row *same_row(const struct irq_table *table, const struc
 	return NULL;
 }
 
-/* Both lists of CPUs ascend, so the search goes on at index @from of @table's list. */
+/* Looks for @cpu in @table. CPUs ascend in both readings, so the search goes on at index @from. */
 static bool same_cpu(const struct irq_table *table, unsigned int cpu, size_t *from)
 {
 	while (*from < table->cpu_count && table->cpus[*from] < cpu)
@@ -243,7 +243,7 @@ static bool is_private(const struct irq_row *row)
 
 	if (!strncmp(row->chip, "GIC", 3))
 		return hwirq >= 16 && hwirq < 32;
-	/* "RISC-V INTC" is one name of two words. */
+	/* "RISC-V INTC" is one name of two words, of which row->chip has the first. */
 	return !strcmp(row->chip, "xen-percpu") || !strcmp(row->chip, "RISC-V");
 }
 
@@ -253,7 +253,7 @@ enum irq_kind irq_kind_of(const struct irq_row *row, bool writable)
 		return IRQ_PER_CPU;
 	if (writable)
 		return IRQ_MOVABLE;
-	/* Drivers ask for managed interrupts when they allocate message-signalled ones. */
+	/* Drivers can ask for managed interrupts only where interrupts are message-signalled. */
 	return strstr(row->chip, "MSI") ? IRQ_MANAGED : IRQ_FIXED;
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* /proc/interrupts: what it says, and rates between two readings. */
+/* Reads /proc/interrupts, and computes rates between two readings. */
 #ifndef IRQ_PARSE_H
 #define IRQ_PARSE_H
 
@@ -8,10 +8,10 @@
 
 /** One line of /proc/interrupts that has a count for each CPU */
 struct irq_row {
-	char *irq;		/* "25", or "LOC" for interrupts that belong to each CPU */
+	char *irq;		/* "25", or "LOC" for interrupts that each CPU has of its own */
 	int number;		/* 25, or -1 without a number */
 	char *chip;		/* "IO-APIC"; "" without a number */
-	char *hwirq;		/* number or pin at the chip, as "27" or "3-edge"; "" without */
+	char *hwirq;		/* number or pin at the chip, as "27" or "3-edge"; "" likewise */
 	char *name;		/* what uses it: "virtio0-config", "Local timer interrupts" */
 	unsigned int *counts;	/* one for each of irq_table.cpus; 32 bits, as in the kernel */
 };
@@ -27,8 +27,8 @@ struct irq_table {
 /** Kind of an interrupt: whether user space and irq_keep can move it */
 enum irq_kind {
 	IRQ_MOVABLE,
-	IRQ_MANAGED,		/* the kernel spreads the queues of a device over all CPUs */
-	IRQ_PER_CPU,		/* each CPU has its own, as timers and inter-processor interrupts */
+	IRQ_MANAGED,		/* of a device's queue: the kernel spreads queues over all CPUs */
+	IRQ_PER_CPU,		/* each CPU has one of its own, such as its timer's */
 	IRQ_FIXED,		/* cannot be moved for another reason */
 	IRQ_KIND_COUNT
 };
@@ -40,8 +40,8 @@ enum irq_kind {
  *
  * Lines with a count for the whole machine ("ERR", "MIS") are left out.
  *
- * Return: 0, -EINVAL if the text has no line of CPUs, or a line that is no
- * interrupt, -ENOMEM. After an error @table is empty.
+ * Return: 0; -EINVAL if the text has no line of CPUs, or has a line that is no
+ * interrupt; -ENOMEM. After an error @table is empty.
  */
 int irq_parse(const char *text, struct irq_table *table);
 
@@ -52,11 +52,11 @@ void irq_free(struct irq_table *table);
  * irq_rates() - interrupts per second
  * @before: the first reading, or NULL: all counts were 0
  * @after: the second reading
- * @seconds: time between them, more than 0
+ * @seconds: time between the readings, more than 0
  *
  * A count may wrap at 2^32. An interrupt that another device uses now counts
- * from 0. A CPU that was not online at the first reading has no rate: the kernel
- * goes on with the counts that the CPU had when the CPU went offline.
+ * from 0. A CPU that was not online at the first reading has the rate 0: its
+ * counts do not begin at 0, but at those that the CPU had when it went offline.
  *
  * Return: an array [row of @after][CPU of @after], to be freed with free(), or
  * NULL without memory.

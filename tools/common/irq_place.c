@@ -10,7 +10,7 @@
 #include "file_read.h"
 #include "irq_place.h"
 
-/* A line of /proc/irq/N/FILE, to be freed; "" if there is none. */
+/* The first line of /proc/irq/N/FILE, to be freed; "" if there is no such file. */
 static char *read_line(const char *root, int irq, const char *file)
 {
 	char path[64], *text;
@@ -38,8 +38,8 @@ static bool is_writable(const char *root, int irq)
 }
 
 /*
- * Older kernels make smp_affinity writable for every interrupt; there, debugfs tells whether the
- * interrupt is managed, if the kernel has that file.
+ * Older kernels make smp_affinity writable for every interrupt. On such a kernel a file in debugfs,
+ * if there is one, tells whether the interrupt is managed.
  */
 static bool is_managed(const char *root, int irq)
 {

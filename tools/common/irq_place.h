@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Where an interrupt is and may go: /proc/irq/N */
+/* Reads /proc/irq/N: where an interrupt is, and where the interrupt may go */
 #ifndef IRQ_PLACE_H
 #define IRQ_PLACE_H
 
 #include "irq_parse.h"
 
-/** What /proc/irq/N says beside the counts */
+/** What /proc/irq/N says of an interrupt */
 struct irq_place {
 	enum irq_kind kind;
 	char *affinity;		/* cpulist that is configured, "" if there is none */
-	char *effective;	/* cpulist on which the interrupt is, "" likewise */
+	char *effective;	/* cpulist on which the interrupt is, "" if that is not known */
 	int node;		/* NUMA node of the device, -1 if it has none */
 };
 

@@ -48,13 +48,13 @@ static const struct {
 struct parsing {
 	unsigned int line, cpus;
 	int at[COLUMNS];	/* number of the field, or -1 */
-	double most[COLUMNS];	/* the most that a field may have */
+	double most[COLUMNS];	/* largest value that a field may have */
 	char separator[2];
 	struct load_trace *trace;
 	unsigned int room;
 	double last;		/* end of the row before */
 	bool begun;
-	double offset;		/* "time" of the begin */
+	double offset;		/* "time" of the first row */
 	char **error;
 };
 
@@ -220,14 +220,14 @@ static int parse_row(struct parsing *parsing, char *line)
 		row.end = values[TIME] - parsing->offset;
 	}
 	if (row.end < row.begin || (row.end == row.begin && parsing->trace->count))
-		return wrong(parsing, "the time does not go on");
+		return wrong(parsing, "the time is not later than in the line before");
 	if (row.end > LONGEST_TRACE_S)
 		return wrong(parsing, "a trace may not be longer than 400 days");
 	parsing->last = row.end;
 	return add_row(parsing, &row);
 }
 
-/* "time" stands at the end of an interval, so the first row is as long as the one after. */
+/* "time" gives only the end of the first interval, which is taken to be as long as the second. */
 static void mend_first(struct load_trace *trace)
 {
 	double length = trace->count > 1 ? trace->rows[1].end - trace->rows[1].begin : 1;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Recorded load: a table in text, with a line of column names. Fields are separated by commas, or by
- * semicolons as sadf(1) has it. cpuboltd(8) lists the columns.
+ * Recorded load is a table in text, with a line of column names. Fields are separated by commas, or
+ * by semicolons as sadf(1) prints them. cpuboltd(8) lists the columns.
  */
 #ifndef LOAD_TRACE_H
 #define LOAD_TRACE_H
@@ -11,7 +11,7 @@
 #include "plant.h"
 
 struct load_row {
-	double begin, end;	/* seconds since the begin of the trace */
+	double begin, end;	/* seconds since the trace begins */
 	struct sample sample;
 };
 

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The order in which CPUs are filled */
+/* The order in which policies want CPUs online */
 #include <stdlib.h>
 
 #include "policy.h"
 
 struct sorting {
 	const struct inputs *inputs;
-	const struct position *base;	/* where the first CPU of the floor is, or the first one */
+	const struct position *base;	/* of the floor's first CPU, or else of the first CPU */
 };
 
-/* Less than, equal to or more than 0; @own comes before all other numbers. */
+/* Compares as qsort(3) wants it; @own comes before all other numbers. */
 static int compare_numbers(int a, int b, int own)
 {
 	if (a == b)

@@ -3,8 +3,8 @@
  * A simulated machine: recorded work is done on the CPUs that a policy keeps online
  *
  * Work that finds no CPU waits, and is done later. The scheduler is taken for an ideal one that keeps
- * all CPUs busy alike. Work that waits for more than a minute of the whole machine is dropped: a
- * recording cannot say what programs would have done then.
+ * all CPUs busy alike. If more work waits than the whole machine can do in a minute, the surplus is
+ * dropped: a recording cannot say what programs would have done then.
  */
 #ifndef PLANT_H
 #define PLANT_H
@@ -14,9 +14,9 @@
 /** What was recorded of one interval */
 struct sample {
 	double demand;		/* full CPUs that the tasks would have kept busy */
-	double steal;		/* full CPUs that the host did not run, or 0 */
+	double steal;		/* full CPUs of time in which the host ran something else, or 0 */
 	unsigned int runnable;	/* tasks that run or wait, or 0 if that was not recorded */
-	unsigned int pressure;	/* thousandths of the interval, or 0 if that was not recorded */
+	unsigned int pressure;	/* thousandths in which a task waited; 0 if not recorded */
 };
 
 struct plant {
@@ -26,7 +26,7 @@ struct plant {
 };
 
 /**
- * plant_step() - @sample for @seconds on the online CPUs of @inputs
+ * plant_step() - do the work of @sample for @seconds on the online CPUs of @inputs
  * @loads: overwritten, as are inputs->runnable and inputs->pressure
  */
 void plant_step(struct plant *plant, const struct sample *sample, double seconds,

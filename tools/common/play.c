@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Recorded load, and what a policy would have done: see play.h */
+/* Plays recorded load to a policy: see play.h */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,12 +7,12 @@
 #include "plant.h"
 #include "play.h"
 
-/* Waiting is counted in steps, and nothing waits longer than that. */
+/* Waiting is counted in steps. Work that waits for more steps than this counts as done. */
 #define MOST_WAIT	4096
 
 /* The work of one step, until it is done. */
 struct work {
-	double until;		/* this work is done when so much has been done in all */
+	double until;		/* this work is done when plant.left has reached this value */
 	double amount;
 	unsigned long step;
 };
@@ -25,14 +25,14 @@ struct player {
 	struct restraint *restraint;
 	struct decision decision;
 	struct plant plant;
-	double *gone_at;			/* when each CPU went last */
+	double *gone_at;			/* when each CPU last went offline */
 	unsigned int going, coming, settled;	/* CPUs of the request of this step */
 	double free_at;				/* end of the request that is under way */
-	double last_on;				/* how long the last CPUs took to come */
+	double last_on;				/* how long the CPUs that came last took */
 	struct work waiting[MOST_WAIT];		/* a ring */
 	unsigned long head, tail;
-	double waits[MOST_WAIT + 1];		/* how much work waited for so many steps */
-	double extra[MOST_WAIT + 1];		/* and for requests, at most */
+	double waits[MOST_WAIT + 1];		/* [n]: how much work waited for n steps */
+	double extra[MOST_WAIT + 1];		/* [n]: longest request that this work waited for */
 };
 
 static double span(double first, double more, unsigned int count)
@@ -144,7 +144,7 @@ static void sum_up(struct player *player, unsigned long steps, struct outcome *o
 	outcome->seconds = (double)steps * length;
 }
 
-/* The request to which the policy's decision leads. */
+/* Computes how long the request takes to which the policy's decision leads. */
 static void time_request(struct player *player, double now)
 {
 	const struct play *play = player->play;

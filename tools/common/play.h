@@ -3,8 +3,8 @@
  * Plays recorded load to a policy, without a look at CPUs of this machine
  *
  * Each interval has two halves: first the CPUs that are online do the work of the trace, then the
- * policy and restrain.c decide. What they have changed counts from the next interval on. While a
- * request is under way nothing is decided.
+ * policy and restrain.c decide. A decision takes effect in the next interval. While a request is
+ * under way there is no decision.
  */
 #ifndef PLAY_H
 #define PLAY_H
@@ -16,11 +16,11 @@
 struct request_times {
 	double off, off_more;	/* the first CPU of a request, and each further one */
 	double on, on_more;
-	double settled_more;	/* how much longer a CPU takes to come that went so long ago: */
-	double settle_after;
+	double settled_more;	/* how much longer a CPU takes to come that was settled */
+	double settle_after;	/* a CPU that went so long ago was settled */
 };
 
-/** request_seconds() - a request that brings and takes so many CPUs, none of which was settled */
+/** request_seconds() - how long a request takes that brings and takes CPUs, none of them settled */
 double request_seconds(const struct request_times *times, unsigned int coming, unsigned int going);
 
 /** What is played */
@@ -39,26 +39,26 @@ struct play {
 
 /** One interval of the trace */
 struct play_step {
-	double begin, seconds;		/* since the begin of the trace, and the interval */
+	double begin, seconds;		/* when the interval begins, and its length */
 	const cpu_set_t *online;	/* in this interval */
-	const cpu_set_t *next;		/* from the end of it on */
+	const cpu_set_t *next;		/* from the next interval on */
 	const struct load *loads;	/* in this interval */
-	const char *why;		/* the policy has decided so at its end */
-	unsigned int going, coming;	/* CPUs of the request at its end */
+	const char *why;		/* the reason that the policy gives for "next" */
+	unsigned int going, coming;	/* CPUs of the request at the end of the interval */
 	unsigned int settled;		/* how many of the CPUs that come were settled */
 	double off_seconds;		/* how long the CPUs that go take */
 };
 
 typedef void play_watch(const struct play_step *step, void *data);
 
-/** What a policy has made of a trace */
+/** What has become of a trace that was played to a policy */
 struct outcome {
 	double seconds;
-	double cpu_seconds;		/* sum over all CPUs, of the time online */
+	double cpu_seconds;		/* sum of the time online over all CPUs */
 	unsigned int least, most;	/* CPUs online */
-	unsigned int changes, most_in_a_minute;
+	unsigned int changes, most_in_a_minute;	/* requests */
 	double waited;			/* share of the work that had to wait for an interval */
-	double wait_p99, wait_longest;	/* of all work, in seconds */
+	double wait_p99, wait_longest;	/* seconds: of 99 % of all work at most, and of all */
 	double requesting;		/* seconds in which a request was under way */
 };
 
@@ -66,8 +66,8 @@ struct outcome {
  * play_trace() - run a policy over a trace
  * @watch: called for each interval, may be NULL
  *
- * Waiting is counted in whole intervals; work that waited until CPUs came has waited for their request,
- * too. Return: 0 or -ENOMEM.
+ * Waiting is counted in whole intervals; to work that waited, the time of the last request that
+ * brought CPUs is added. Return: 0 or -ENOMEM.
  */
 int play_trace(const struct play *play, const struct load_trace *trace, play_watch *watch, void *data,
 	       struct outcome *outcome);

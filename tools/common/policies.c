@@ -51,7 +51,7 @@ unsigned long demand(const struct inputs *inputs, unsigned int pressure)
 	if (!suffices(capacity, busy, 95)) {
 		busy += waiting * (unsigned long)FULL_CAPACITY;
 	} else if (inputs->pressure >= pressure * 10 && !suffices(capacity, busy, 50)) {
-		/* The CPUs were not busy all the time, but at times there were too few of them. */
+		/* The CPUs were not busy all the time, but at times there were too few CPUs. */
 		busy += (waiting ?: 1) * (unsigned long)FULL_CAPACITY;
 	}
 	return busy;

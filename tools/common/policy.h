@@ -56,18 +56,18 @@ enum package_level {
 	LEVEL_CLUSTER
 };
 
-/** What can be set for each policy; percentages where nothing else is said */
+/** The settings of each policy; numbers are percentages */
 struct policy_settings {
 	struct {
-		unsigned int up;	/* busier than that on average: more CPUs */
-		unsigned int down; /* if fewer CPUs would not be busier than that: fewer CPUs */
+		unsigned int up;	/* CPUs busier than this on average: more CPUs */
+		unsigned int down; /* fewer CPUs, if these would not be busier than this */
 		unsigned int pressure;	/* a task waits for so much of the time: more CPUs */
 	} load, package;
 	enum package_level package_level;
 	struct {
 		unsigned int give;	/* stolen time from which on CPUs are given back */
 		unsigned int take;	/* stolen time up to which a busy guest takes a CPU */
-		unsigned int up;	/* busier than that on average: the guest is busy */
+		unsigned int up;	/* CPUs busier than this on average: the guest is busy */
 	} steal;
 	cpu_set_t *fixed;
 };
@@ -83,9 +83,9 @@ struct policy {
 	const char *name;
 	const char *summary;
 	/*
-	 * CPUs come in the interval in which the policy first wants CPUs. For other policies CPUs
-	 * come with the same delay as CPUs go; a CPU that was soon not wanted any more after it
-	 * came, comes later the next time.
+	 * True: a CPU comes in the interval in which the policy first wants the CPU. False: the CPU
+	 * comes after the delay with which CPUs go, and after a longer delay if the policy soon did
+	 * not want the CPU any more when it came before.
 	 */
 	bool urgent;
 	/** decide() - fill in @decision; 0, or -ENOMEM */
@@ -95,7 +95,7 @@ struct policy {
 
 extern const struct policy policy_load, policy_steal, policy_package, policy_fixed;
 
-/** policies - all of these, in the order of "--help"; ends with NULL */
+/** policies - all policies, in the order of "--help"; ends with NULL */
 extern const struct policy *const policies[];
 
 /** policy_find() - the policy called @name, or NULL */
@@ -104,11 +104,11 @@ const struct policy *policy_find(const char *name);
 /* -- What several policies need ------------------------------------------- */
 
 /**
- * demand() - what the tasks would run, in units of capacity: FULL_CAPACITY is one fast CPU
+ * demand() - how much the tasks would run, in units of capacity: FULL_CAPACITY is one fast CPU
  * @pressure: percentage from which on waiting tasks count
  *
- * As long as no task waits, the demand is what the CPUs ran. CPUs that are busy all the time hide
- * how much there is to do; then each task that waits counts as a full CPU.
+ * As long as no task waits, the demand is how much the CPUs ran. CPUs that are busy all the time
+ * do not show how much more there is to do; then each task that waits counts as a full CPU.
  */
 unsigned long demand(const struct inputs *inputs, unsigned int pressure);
 
@@ -119,12 +119,12 @@ unsigned long capacity_of(const struct inputs *inputs, const cpu_set_t *set);
 bool suffices(unsigned long capacity, unsigned long wanted, unsigned int percent);
 
 /**
- * order_new() - the usable CPUs in the order in which these are filled
+ * order_new() - the usable CPUs in the order in which policies want CPUs online
  * @length: how many there are
  *
- * The floor comes first, then the package, cluster and core of the first CPU of the floor: siblings
- * stand together, as do clusters and packages, so that whole cores, clusters and packages stay
- * empty.
+ * The floor comes first. Other CPUs are in the order of packages, clusters and cores, with those of
+ * the floor's first CPU before others. Siblings stand together, as do clusters and packages, so
+ * that CPUs that are not wanted are whole cores, clusters and packages.
  *
  * To be freed with free(); NULL without memory.
  */

@@ -7,7 +7,7 @@
 
 #include "policy.h"
 
-/* The first CPUs of @order that suffice, all if none do; at least one, and the whole floor. */
+/* How many CPUs of @order suffice, the first ones first: at least one, and the whole floor. */
 static unsigned int enough(const struct inputs *inputs, const unsigned int *order,
 			   unsigned int length, unsigned long wanted, unsigned int percent)
 {
@@ -53,7 +53,7 @@ static int decide(const struct policy_settings *settings, const struct inputs *i
 			 CPU_COUNT_S(inputs->size, decision->wanted));
 	} else {
 		want_first(inputs, order, fewer, decision->wanted);
-		/* Between both limits the CPUs stay as they are. */
+		/* Between the limits "up" and "down" the CPUs stay as they are. */
 		if (capacity_of(inputs, decision->wanted) >= now)
 			memcpy(decision->wanted, inputs->before, inputs->size);
 		snprintf(decision->why, sizeof(decision->why),

@@ -2,10 +2,10 @@
 /*
  * The policy "package": whole packages or clusters go, so that these can sleep
  *
- * A group is the usable CPUs of one package or of one cluster. The candidates are each single
- * group, and the first groups together; the policy takes the candidate with the least capacity that
- * suffices. On a machine with a small group and a big one, as with big.LITTLE, the policy so
- * switches from one group to the other.
+ * A group is the usable CPUs of one package or of one cluster. A candidate is one group alone, or
+ * the first groups of the order together; the policy takes the candidate with the least capacity
+ * that suffices. On a machine with a small group and a big one, as with big.LITTLE, the policy
+ * therefore switches from one group to the other.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -45,7 +45,7 @@ static void add_group(const struct search *search, unsigned int member, cpu_set_
 			CPU_SET_S(cpu, inputs->size, set);
 }
 
-/* All CPUs of @inner are in @outer. */
+/* Tells whether all CPUs of @inner are in @outer. */
 static bool contains(const struct search *search, const cpu_set_t *outer, const cpu_set_t *inner)
 {
 	unsigned int cpu;
@@ -57,7 +57,7 @@ static bool contains(const struct search *search, const cpu_set_t *outer, const 
 	return true;
 }
 
-/* Takes the candidate, with the groups of the floor, if it suffices and is better than the best. */
+/* Adds the floor's groups to @candidate, the best one so far if it suffices with less capacity. */
 static void consider(struct search *search, cpu_set_t *candidate)
 {
 	const struct inputs *inputs = search->inputs;
@@ -74,7 +74,7 @@ static void consider(struct search *search, cpu_set_t *candidate)
 								search->settings->package.down;
 	if (!suffices(capacity, search->wanted, percent))
 		return;
-	/* If two groups of CPUs are equally good, the one that was online before stays. */
+	/* Of two candidates with equal capacity, the one that the policy wanted last stays. */
 	now = CPU_EQUAL_S(inputs->size, candidate, inputs->before);
 	if (search->found && capacity >= search->best_capacity &&
 	    !(now && capacity == search->best_capacity))
@@ -92,8 +92,8 @@ static void consider_all(struct search *search, const unsigned int *order, unsig
 
 	for (i = 0; i < length; i++) {
 		/*
-		 * Each group is tried once: its CPUs stand together in the order, except CPUs of
-		 * the floor.
+		 * Each group is tried once, when its first CPU comes in the order; first_ones has
+		 * the CPUs of all groups that were tried.
 		 */
 		if (CPU_ISSET_S(order[i], inputs->size, first_ones))
 			continue;

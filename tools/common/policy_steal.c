@@ -2,9 +2,9 @@
 /*
  * The policy "steal": a guest gives back CPUs that its host does not run
  *
- * With more virtual CPUs than the host runs at once, the host stops some in the middle of a critical
- * section while other CPUs of the guest wait for these. With as many virtual CPUs as the host runs,
- * each virtual CPU runs.
+ * If a guest has more virtual CPUs than the host runs at once, the host stops some virtual CPUs in
+ * the middle of a critical section for which other virtual CPUs wait. If the guest has only as many
+ * virtual CPUs as the host runs at once, the host need not stop any.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -13,7 +13,7 @@
 
 #include "policy.h"
 
-/* The first @count CPUs of the order, and the floor, which stands at its begin. */
+/* Wants the first @count CPUs of @order, and the floor, which stands at the begin of @order. */
 static void want_first(const struct inputs *inputs, const unsigned int *order, unsigned int length,
 		       unsigned int count, cpu_set_t *wanted)
 {
@@ -37,7 +37,7 @@ static int decide(const struct policy_settings *settings, const struct inputs *i
 		busy += inputs->loads[cpu].busy;
 		steal += inputs->loads[cpu].steal;
 	}
-	/* The share is one of the time for which the guest wanted to run, not of all time. */
+	/* The percentage is of the time for which the guest wanted to run, not of all time. */
 	percent = busy + steal ? steal * 100 / (busy + steal) : 0;
 	order = order_new(inputs, &length);
 	if (!order)
@@ -47,7 +47,7 @@ static int decide(const struct policy_settings *settings, const struct inputs *i
 		want_first(inputs, order, length, length, decision->wanted);
 		snprintf(decision->why, sizeof(decision->why), "no CPU is online");
 	} else if (percent >= settings->steal.give && steal >= 500) {
-		/* By how many CPUs the host ran fewer than there are. */
+		/* How many CPUs fewer the host ran than the guest has. */
 		unsigned int back = (steal + 500) / 1000;
 
 		want_first(inputs, order, length, back < online ? online - back : 1,

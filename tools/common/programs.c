@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Programs that run on the machine */
+/* Finds programs that run on the machine */
 #include <ctype.h>
 #include <dirent.h>
 #include <errno.h>

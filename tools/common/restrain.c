@@ -12,10 +12,10 @@
 struct cpu {
 	bool wanted;		/* whether the last decision wanted the CPU */
 	bool decided;		/* there was a decision */
-	uint64_t since_us;	/* wanted, or not wanted, since then */
-	bool came;		/* at online_us; otherwise the CPU was always online */
+	uint64_t since_us;	/* when "wanted" last changed */
+	bool came;		/* the CPU came at online_us; if false, it was always online */
 	uint64_t online_us;
-	unsigned int in_vain;	/* times that the CPU came and soon was not wanted any more */
+	unsigned int in_vain;	/* times in a row that the CPU came, and soon was not wanted */
 	enum reason reason;
 };
 
@@ -63,7 +63,7 @@ static void note_wish(struct cpu *cpu, bool wanted, uint64_t now_us)
 {
 	if (cpu->decided && cpu->wanted == wanted)
 		return;
-	/* The CPU was wanted for less than a minute after it came, so it comes later next time. */
+	/* A CPU that was wanted for less than a minute after it came, comes later the next time. */
 	if (cpu->decided && !wanted && cpu->came) {
 		if (now_us - cpu->online_us >= MINUTE_US)
 			cpu->in_vain = 0;
@@ -81,7 +81,7 @@ static bool may_come(const struct cpu *cpu, const struct restraint_rules *rules,
 	return policy->urgent || now_us - cpu->since_us >= rules->hold_us << cpu->in_vain;
 }
 
-/* Decides what becomes of a usable CPU, before the limit of changes applies. */
+/* Decides whether a usable CPU is to be online, before the limit of changes applies. */
 static bool judge(struct cpu *cpu, const struct restraint_rules *rules,
 		  const struct policy *policy, bool online, bool floor, uint64_t now_us)
 {
@@ -119,7 +119,7 @@ static void keep(struct restraint *restraint, const struct inputs *inputs, unsig
 		CPU_CLR_S(cpu, inputs->size, result);
 }
 
-/* The last change that is left brings all CPUs. */
+/* The last change that is left in this minute brings all CPUs. */
 static void bring_all(struct restraint *restraint, const struct inputs *inputs, cpu_set_t *result)
 {
 	unsigned int cpu;

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What holds whatever a policy wants
+ * The rules that hold whatever a policy wants
  *
  * - The floor is online, and CPUs that may not be online do not come.
- * - Delay: a CPU goes when no decision of "hold" has wanted the CPU.
- * - Dwell: a CPU that came stays for "dwell" at least.
- * - Limit: there are so many changes in a minute at most. The last change that is left brings all
- *   CPUs, so that no load has to wait until the minute is over. Only CPUs of the floor come even
- *   when no change is left.
+ * - Delay: a CPU goes when no decision in the time "hold" has wanted the CPU.
+ * - Dwell: a CPU that came stays for the time "dwell" at least.
+ * - Limit: in a minute there are "per_minute" changes at most. The last change that is left brings
+ *   all CPUs, so that no load has to wait until the minute is over. Only CPUs of the floor come
+ *   even when no change is left.
  *
- * These functions are pure, too, as policies are: the caller says what time it is.
+ * These functions do not look at a clock: the caller says what time it is.
  */
 #ifndef RESTRAIN_H
 #define RESTRAIN_H
@@ -30,21 +30,21 @@ enum reason {
 	REASON_UNWANTED,	/* the policy does not want the CPU, which is or goes offline */
 	REASON_FLOOR,		/* the CPU has to be online */
 	REASON_HOLD,		/* not wanted, or wanted, but not for long enough */
-	REASON_DWELL,		/* not wanted, but online since a short time only */
-	REASON_LIMIT,		/* a change too much for this minute */
+	REASON_DWELL,		/* not wanted, but online for a short time only */
+	REASON_LIMIT,		/* the limit of changes decides: see above */
 	REASON_UNUSABLE,	/* the daemon leaves the CPU alone */
 };
 
 struct restraint;
 
-/** restraint_new() - for @count CPUs, all of which count as online for ever; NULL without memory */
+/** restraint_new() - for @count CPUs, which all count as always online; NULL without memory */
 struct restraint *restraint_new(unsigned int count);
 
 void restraint_free(struct restraint *restraint);
 
 /**
- * restrain() - what is to be done now
- * @policy: whose decision this is
+ * restrain() - decide which CPUs are to be online now
+ * @policy: the policy that has decided on @wanted
  * @wanted: CPUs that the policy wants
  * @now_us: time, of a clock that does not go back
  * @result: overwritten with the usable CPUs that are to be online; may be inputs->online
@@ -56,11 +56,11 @@ void restrain(struct restraint *restraint, const struct restraint_rules *rules,
 /** restraint_reason() - why the last call of restrain() has decided on @cpu as it has */
 enum reason restraint_reason(const struct restraint *restraint, unsigned int cpu);
 
-/** restraint_changed() - CPUs have come or gone, as restrain() has said: @before, and @after */
+/** restraint_changed() - note that the CPUs online have changed from @before to @after */
 void restraint_changed(struct restraint *restraint, const struct inputs *inputs,
 		       const cpu_set_t *before, const cpu_set_t *after, uint64_t now_us);
 
-/** restraint_came() - @cpu has come without a change of the daemon */
+/** restraint_came() - note that @cpu has come online without the daemon */
 void restraint_came(struct restraint *restraint, unsigned int cpu, uint64_t now_us);
 
 /** restraint_changes() - changes in the minute before @now_us */

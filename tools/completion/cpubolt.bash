@@ -4,7 +4,7 @@
 # Subcommands, options and columns are read from --help, which does not look at
 # the machine.
 
-# Numbers of a list such as 0-3,8, one a line.
+# Prints the numbers of a list such as 0-3,8, one a line.
 _cpubolt_numbers()
 {
 	local part first last
@@ -38,7 +38,7 @@ _cpubolt_policies()
 	cpuboltd --help 2>/dev/null | sed -n '/^Policies:/,/^$/s/^ \([a-z]\{1,\}\) .*/\1/p'
 }
 
-# Models of power and times of requests that are installed.
+# Prints the names of the installed models of power and times of requests.
 _cpubolt_energy()
 {
 	local file
@@ -48,7 +48,7 @@ _cpubolt_energy()
 	done
 }
 
-# Complete the last item of a list with commas, from the words in $1.
+# Completes the last item of a list with commas, from the words in $1.
 _cpubolt_list()
 {
 	local done_part=''

@@ -20,13 +20,13 @@
 
 #define ENABLED_FILE	"/sys/devices/system/cpu/bolt/enabled"
 #define EXPEDITED_FILE	"/sys/kernel/rcu_expedited"
-/* Without --cpus, so many CPUs are taken. */
+/* How many CPUs are used without --cpus. */
 #define USUAL_CPUS	3
 #define MOST_BATCHES	16
 #define MOST_PAIRS	1000000
 #define MOST_GAP_MS	60000
 #define BAR_WIDTH	30
-/* Defaults with --energy: RAPL counts once a millisecond, batteries once in some seconds. */
+/* Defaults with --energy: long waits, as the gauges of batteries change once in some seconds. */
 #define ENERGY_WAIT_MS	5000
 #define ENERGY_PAIRS	5
 #define UNSAID		(~0UL)
@@ -35,11 +35,11 @@ static const struct help help = {
 	.usage = "[options]",
 	.about = "Take CPUs offline and bring these online, many times, and print how long the\n"
 		 "requests take: natively, with expedited grace periods, and with Bolt. Times are\n"
-		 "real time. All that is changed is put back, also after Ctrl-C. Tasks that may run\n"
-		 "on the measured CPUs only lose this affinity.",
+		 "real time. Afterwards CPUs and settings are put back, also after Ctrl-C. A task\n"
+		 "that may run only on measured CPUs loses its affinity.",
 	.options = " -b, --batch LIST         CPUs in a request (default: 1 and all of --cpus)\n"
 		   " -c, --cpus CPULIST       use these CPUs (default: three that are not isolated)\n"
-		   " -e, --energy             measure power while the CPUs are away, too\n"
+		   " -e, --energy             also measure power, with CPUs offline and online\n"
 		   " -f, --force              warn of tasks that lose their last CPU, and go on\n"
 		   " -g, --gap MS             wait between two pairs (default: 50)\n"
 		   " -H, --hold MS            wait while the CPUs are offline (default: 0)\n"
@@ -47,7 +47,7 @@ static const struct help help = {
 		   " -n, --pairs N            pairs of requests for each case (default: 20)\n"
 		   " -o, --output FILE        write a result file, for \"bolt report\"\n"
 		   " -v, --variants LIST      of native, expedited and bolt (default: all)\n"
-		   "     --no-check           do not look at tasks\n"
+		   "     --no-check           do not look for tasks that lose their last CPU\n"
 		   HELP_OPTION_HELP,
 	.examples = " cpubolt bench\n"
 		    " cpubolt bench --cpus 4-7 --batch 1,2,4 --pairs 100 -o machine.json\n"
@@ -156,7 +156,7 @@ static int read_variants(struct bench *bench, const char *text)
 		bench->variants[i] = true;
 		place += length + (place[length] == ',');
 	}
-	return *text ? EXIT_DONE : fail(EXIT_USAGE, "--variants names none");
+	return *text ? EXIT_DONE : fail(EXIT_USAGE, "--variants names no variant");
 }
 
 static int read_option(struct bench *bench, int option)
@@ -235,7 +235,7 @@ static int read_options(struct bench *bench, bool *done)
 			return fail_usage(call);
 	}
 	if (bench->energy && bench->json) {
-		complain("--energy prints a table, which --json would not have");
+		complain("--energy prints a table, which --json cannot print");
 		return fail_usage(call);
 	}
 	set_usual(bench);
@@ -262,8 +262,8 @@ static cpu_set_t *free_cpus(struct cpubolt *machine)
 }
 
 /*
- * Chooses the last CPUs, because the first ones have most of the interrupts. One CPU that can go
- * stays.
+ * Chooses the last CPUs, because the first ones have most of the interrupts. If all CPUs can go,
+ * the first one stays.
  */
 static int choose_cpus(struct bench *bench)
 {
@@ -272,7 +272,7 @@ static int choose_cpus(struct bench *bench)
 	unsigned int left = set_count(machine, usable), cpu;
 
 	if (left == set_count(machine, online) && left)
-		left--;		/* nothing is fixed: the first CPU is to stay */
+		left--;		/* all CPUs can go: the first one is to stay */
 	CPU_FREE(online);
 	for (cpu = set_limit(machine); cpu-- && left &&
 	     set_count(machine, bench->cpus) < USUAL_CPUS;) {
@@ -306,7 +306,7 @@ static int read_cpus(struct bench *bench)
 	set_minus(machine, wrong, online);
 	text = set_text(machine, wrong);
 	if (set_count(machine, wrong))
-		code = fail(EXIT_FAILED, "CPUs %s are not online: bench needs CPUs that are", text);
+		code = fail(EXIT_FAILED, "bench needs CPUs that are online: CPUs %s are not", text);
 	else if (!set_count(machine, bench->cpus))
 		code = fail(EXIT_USAGE, "the list of CPUs is empty");
 	else if (set_count(machine, bench->cpus) == set_count(machine, online))
@@ -317,7 +317,7 @@ static int read_cpus(struct bench *bench)
 	return code;
 }
 
-/* Without --batch: requests for one CPU, and for all. */
+/* Checks the numbers of --batch. Without --batch: requests for one CPU, and for all of --cpus. */
 static int check_batches(struct bench *bench)
 {
 	unsigned int cpus = set_count(bench->machine, bench->cpus);
@@ -329,8 +329,8 @@ static int check_batches(struct bench *bench)
 	}
 	for (size_t i = 0; i < bench->batch_count; i++)
 		if (bench->batches[i] > cpus)
-			return fail(EXIT_FAILED, "requests for %u CPUs need as many (--cpus): "
-				    "there are %u", bench->batches[i], cpus);
+			return fail(EXIT_FAILED, "a request for %u CPUs needs as many in --cpus, "
+				    "which has %u", bench->batches[i], cpus);
 	return EXIT_DONE;
 }
 
@@ -352,7 +352,7 @@ static int check_tasks(struct bench *bench)
 		return fail(EXIT_FAILED, "cannot look at the tasks: %s (see --no-check)",
 			    strerror(-found));
 	if (found && !bench->force)
-		return fail(EXIT_FAILED, "nothing was measured; --force does it all the same");
+		return fail(EXIT_FAILED, "nothing was measured; --force measures all the same");
 	return EXIT_DONE;
 }
 
@@ -425,11 +425,12 @@ static int check_variants(struct bench *bench)
 
 	if (bench->variants[BENCH_BOLT] &&
 	    !(cpubolt_features(bench->machine) & CPUBOLT_HAS_BOLT)) {
-		complain("this kernel has no Bolt: the other variants are measured");
+		complain("this kernel has no Bolt: only the other variants are measured");
 		bench->variants[BENCH_BOLT] = false;
 	}
 	if (bench->variants[BENCH_EXPEDITED] && access(EXPEDITED_FILE, F_OK)) {
-		complain("this kernel has no %s: the other variants are measured", EXPEDITED_FILE);
+		complain("this kernel has no %s: only the other variants are measured",
+			 EXPEDITED_FILE);
 		bench->variants[BENCH_EXPEDITED] = false;
 	}
 	for (size_t i = 0; i < BENCH_VARIANTS; i++)
@@ -437,7 +438,7 @@ static int check_variants(struct bench *bench)
 	return any ? EXIT_DONE : fail(EXIT_FAILED, "no variant is left to measure");
 }
 
-/* CPUs are put back first, because with Bolt they come back sooner. */
+/* CPUs are put back before the settings, because CPUs come back sooner while Bolt is enabled. */
 static int put_back(struct bench *bench)
 {
 	struct cpubolt_result result;
@@ -533,7 +534,7 @@ static int wait_and_measure(struct bench *bench, unsigned long ms, struct bench_
 	return watts && !interrupted ? bench_energy_end(&bench->meters, &before, watts) : EXIT_DONE;
 }
 
-/* @power: NULL if power is not measured */
+/* Takes @cpus offline and brings them back. @power: NULL if power is not measured */
 static int measure_pair(struct bench *bench, enum bench_variant variant, const cpu_set_t *cpus,
 			struct bench_case *cases, struct bench_power *power, bool keep)
 {
@@ -546,7 +547,7 @@ static int measure_pair(struct bench *bench, enum bench_variant variant, const c
 		return code;
 	code = request(bench, variant, CPUBOLT_BRING_ONLINE, cpus,
 		       keep ? &(cases + 1)->samples[variant] : NULL);
-	/* The waits are not in step with the tick, which is 1 to 10 ms. */
+	/* The wait varies by 3 ms, so as not to be in step with the tick, which is 1 to 10 ms. */
 	if (code == EXIT_DONE && bench->gap_ms)
 		code = wait_and_measure(bench, bench->gap_ms + bench->done * 3 % 4,
 					power ? &power->there : NULL);
@@ -635,7 +636,7 @@ static void put_row(struct sheet *sheet, struct bench_case *entry, enum bench_va
 
 static void print_machine(const struct bench_machine *machine)
 {
-	printf("\nReal time in ms, on this machine. BOLT: how many times the median of Bolt.\n"
+	printf("\nReal time in ms, on this machine. BOLT: the median, divided by that of Bolt.\n"
 	       "%s, %u CPUs online, Linux %s, ", *machine->model ? machine->model : "unknown CPU",
 	       machine->cpus, machine->kernel);
 	if (strcmp(machine->accel, "hardware"))
@@ -683,7 +684,7 @@ static int report(struct bench *bench, FILE *output)
 	return code;
 }
 
-/* Opened before anything is measured; what is in the file stays until there is a result. */
+/* Opens the file before anything is measured, and keeps its contents until there is a result. */
 static int open_output(struct bench *bench, FILE **output)
 {
 	int fd;

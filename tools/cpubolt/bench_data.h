@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <stdio.h>
 
-/** What is compared */
+/** The variants that are compared */
 enum bench_variant {
 	BENCH_NATIVE,		/* Bolt is off */
 	BENCH_EXPEDITED,	/* Bolt is off, /sys/kernel/rcu_expedited is 1 */
@@ -24,14 +24,14 @@ struct bench_samples {
 	size_t count;
 };
 
-/** Requests of one kind for so many CPUs, in all variants */
+/** Requests of one kind and one size, in all variants */
 struct bench_case {
-	bool online;		/* CPUs come; otherwise these go */
+	bool online;		/* CPUs come; if false, CPUs go */
 	unsigned int batch;	/* CPUs in a request */
 	struct bench_samples samples[BENCH_VARIANTS];
 };
 
-/** Statistics of samples, in ms; a percentile is the nearest rank */
+/** Statistics of samples, in ms; percentiles are nearest ranks */
 struct bench_summary {
 	size_t count;
 	double min, median, p90, p99, max;
@@ -43,7 +43,7 @@ int bench_add(struct bench_samples *samples, unsigned long long ns);
 /** bench_free() - free what @samples holds */
 void bench_free(struct bench_samples *samples);
 
-/** bench_summarise() - the statistics of @samples, which are sorted by it; all 0 without any */
+/** bench_summarise() - sort @samples, and compute their statistics; all 0 without a sample */
 struct bench_summary bench_summarise(struct bench_samples *samples);
 
 /** bench_case_name() - "offline1" or "online_bulk", as in docs/measuring.md */

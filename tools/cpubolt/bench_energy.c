@@ -28,9 +28,9 @@ int bench_energy_open(const struct invocation *call, struct energy_meters *meter
 	int error = energy_meters_open(call->root, meters);
 
 	if (error == -ENOENT)
-		return fail(EXIT_FAILED, "this machine does not measure what it takes: there is no "
+		return fail(EXIT_FAILED, "this machine does not measure its power: there is no "
 			    "RAPL (/sys/class/powercap), and no battery that is being discharged "
-			    "(/sys/class/power_supply); \"cpubolt energy\" computes it by a model");
+			    "(/sys/class/power_supply); \"cpubolt energy\" computes power");
 	if (error == -EACCES)
 		return fail(EXIT_NOT_PERMITTED, "only root may read RAPL's counters");
 	return error ? fail(EXIT_FAILED, "cannot look for meters: %s", strerror(-error)) : EXIT_DONE;
@@ -40,7 +40,7 @@ int bench_energy_read(const struct energy_meters *meters, struct energy_reading 
 {
 	int error = energy_meters_read(meters, reading);
 
-	return error ? fail(EXIT_FAILED, "a meter does not answer: %s", strerror(-error)) : EXIT_DONE;
+	return error ? fail(EXIT_FAILED, "cannot read a meter: %s", strerror(-error)) : EXIT_DONE;
 }
 
 int bench_energy_end(const struct energy_meters *meters, const struct energy_reading *before,
@@ -92,10 +92,10 @@ int bench_energy_print(const struct energy_meters *meters, const unsigned int *b
 				put_power(&sheet, batches[i], j, &powers[i][j]);
 	putchar('\n');
 	sheet_print(&sheet);
-	printf("\nWatts while the CPUs are there and away, by %s:",
+	printf("\nWatts while the CPUs are online and away, by %s:",
 	       meters->kind == METER_RAPL ? "RAPL" : "the gauge of a battery");
 	for (size_t i = 0; i < meters->count; i++)
 		printf(" %s", meters->names[i]);
-	puts(".\nSPREAD is how far apart single waits are: a smaller LESS says nothing.");
+	puts(".\nSPREAD is how far apart single waits are; a LESS below SPREAD may be chance.");
 	return EXIT_DONE;
 }

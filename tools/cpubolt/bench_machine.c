@@ -17,7 +17,7 @@ static void keep(char *to, size_t size, const char *text, size_t length)
 	snprintf(to, size, "%.*s", (int)length, text);
 }
 
-/* The first line of a file; nothing if there is none. */
+/* Copies the first line of a file to @to; does nothing if the file cannot be read. */
 static void read_line(const struct invocation *call, const char *path, char *to, size_t size)
 {
 	char *text = invocation_read(call, path);
@@ -27,7 +27,7 @@ static void read_line(const struct invocation *call, const char *path, char *to,
 	free(text);
 }
 
-/* The value of a line "KEY<blanks>: VALUE" of /proc/cpuinfo. */
+/* Copies the value of a line "KEY<blanks>: VALUE" of /proc/cpuinfo to @to. */
 static void read_key(const char *cpuinfo, const char *key, char *to, size_t size)
 {
 	size_t length = strlen(key);
@@ -46,7 +46,7 @@ static void read_key(const char *cpuinfo, const char *key, char *to, size_t size
 	}
 }
 
-/* arm64 has numbers in place of a name. */
+/* /proc/cpuinfo of arm64 has numbers in place of the model's name. */
 static void read_arm_model(const char *cpuinfo, struct bench_machine *machine)
 {
 	char implementer[16] = "", part[16] = "", revision[16] = "";
@@ -64,7 +64,7 @@ static void read_arm_model(const char *cpuinfo, struct bench_machine *machine)
 static const struct {
 	const char *sign, *name;
 } signs[] = {
-	/* of CPUID */
+	/* signs in CPUID */
 	{ "KVMKVMKVM", "kvm" },
 	{ "TCGTCGTCGTCG", "tcg" },
 	{ "Microsoft Hv", "hyper-v" },
@@ -72,7 +72,7 @@ static const struct {
 	{ "XenVMMXenVMM", "xen" },
 	{ "bhyve bhyve ", "bhyve" },
 	{ "ACRNACRNACRN", "acrn" },
-	/* of the vendor or the product in firmware tables */
+	/* signs in the names of vendor and product in firmware tables */
 	{ "QEMU", "qemu" },
 	{ "KVM", "kvm" },
 	{ "VMware", "vmware" },
@@ -112,7 +112,7 @@ static bool ask_cpu(struct bench_machine *machine)
 }
 #endif
 
-/* A machine of a cloud without a hypervisor has a product name such as "c5.metal". */
+/* A cloud's machine that has no hypervisor has a product name such as "c5.metal". */
 static bool ask_firmware(const struct invocation *call, struct bench_machine *machine)
 {
 	char vendor[64] = "", product[64] = "", board[64] = "";
@@ -169,8 +169,8 @@ static unsigned int count_nodes(const struct invocation *call, const cpu_set_t *
 }
 
 /*
- * Where the kernel's source names an architecture otherwise than uname(2), the lab's name is that
- * of the source.
+ * The lab names an architecture as the kernel's source does, which may be otherwise than uname(2)
+ * does.
  */
 static void read_kernel(const struct invocation *call, struct bench_machine *machine)
 {

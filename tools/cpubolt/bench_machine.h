@@ -10,7 +10,7 @@
  * bench_machine_read() - fill @machine from sysfs and procfs below the root
  *
  * The machine has to be open. On the running system the CPU itself is asked for
- * its hypervisor. What cannot be found out is "".
+ * its hypervisor. A text that cannot be found out is "".
  */
 void bench_machine_read(const struct invocation *call, struct bench_machine *machine);
 

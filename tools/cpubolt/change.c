@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What online, offline and set have in common */
+/* What the subcommands online, offline and set have in common */
 #include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,7 +12,7 @@
 #include "select.h"
 #include "sets.h"
 
-/* A message names at most so many of the tasks that lose their last CPU. */
+/* At most so many messages name a task that loses its last CPU; one more counts the others. */
 #define MOST_SENTENCES	8
 
 struct change {
@@ -21,7 +21,7 @@ struct change {
 	enum cpubolt_op op;
 	struct selection selection;
 	bool dry_run, force, no_check, quiet;
-	cpu_set_t *cpus;		/* as the request names them */
+	cpu_set_t *cpus;		/* the CPUs that the request names */
 	cpu_set_t *online, *after;	/* online now, online afterwards */
 	cpu_set_t *coming, *going;	/* CPUs that change */
 };
@@ -138,7 +138,7 @@ static void add_halfway(struct change *change, cpu_set_t *cpus)
 	CPU_FREE(present);
 }
 
-/* Which CPUs change, and which are online afterwards. */
+/* Finds which CPUs change, and which are online afterwards. */
 static void plan(struct change *change)
 {
 	struct cpubolt *machine = change->machine;
@@ -177,7 +177,10 @@ static char *name_cpus(struct cpubolt *machine, const cpu_set_t *cpus)
 	return text;
 }
 
-/* Complain if some of @cpus are members of @which, or if some are not. */
+/*
+ * Complains of the CPUs of @cpus that are in the set @which, or without @members of those that are
+ * not. Says whether there are any.
+ */
 static bool refuse(struct change *change, const cpu_set_t *cpus, enum cpubolt_which which,
 		   bool members, const char *why)
 {
@@ -308,7 +311,7 @@ static void print_plan(struct change *change)
 	if (!come && !go)
 		printf("Nothing would change.\n");
 	else
-		printf("%s\n", batch ? "Bolt would do so in one request." :
+		printf("%s\n", batch ? "Bolt would change these CPUs in one request." :
 		       "Bolt is not enabled: the kernel would change one CPU after the other.");
 	printf("Online afterwards: %s\n", after);
 	free(coming);
@@ -425,7 +428,7 @@ static int carry_out(struct change *change)
 	code = check_cpus(change);
 	if (code != EXIT_DONE)
 		return code;
-	/* No CPU is as the options want it; a list without a CPU is an error. */
+	/* Options may choose no CPU. A list without a CPU is an error of the request below. */
 	if (!set_count(change->machine, change->cpus) &&
 	    selection_needs_topology(&change->selection))
 		return report_nothing(change);

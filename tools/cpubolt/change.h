@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What online, offline and set have in common */
+/* What the subcommands online, offline and set have in common */
 #ifndef CHANGE_H
 #define CHANGE_H
 
@@ -16,10 +16,10 @@ int run_change(struct invocation *call, enum cpubolt_op op, const struct help *h
 #define HELP_KEEP										\
 	" -k, --keep LIST          leave these CPUs as they are\n"
 #define HELP_DRY_RUN										\
-	" -n, --dry-run            say what would happen and what refuses; change nothing\n"
+	" -n, --dry-run            say what would happen or be refused; change nothing\n"
 #define HELP_LOOK										\
 	" -f, --force              warn of tasks that lose their last CPU, and go on\n"		\
-	"     --no-check           do not look at tasks\n"
+	"     --no-check           do not look for tasks that lose their last CPU\n"
 #define HELP_QUIET										\
 	" -q, --quiet              print nothing but errors\n"
 

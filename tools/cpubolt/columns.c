@@ -7,7 +7,7 @@
 #include "columns.h"
 #include "sets.h"
 
-/* A list of the CPUs of a large machine may be a few kilobytes. */
+/* Needs room: the list of the CPUs of a large machine may be a few kilobytes long. */
 static void value_cpus(struct facts *facts, const struct cell *cell, char *text, size_t size)
 {
 	char *list = set_text(facts->machine, cell->cpus);
@@ -65,7 +65,7 @@ static void value_state(struct facts *facts, const struct cell *cell, char *text
 		snprintf(text, size, "%s", cpubolt_state_name(state));
 }
 
-/* "stopped at NAME": cpuN/hotplug/state has a number, hotplug/states its name. */
+/* Writes "stopped at NAME": cpuN/hotplug/state has a number, hotplug/states the name. */
 static void value_halfway(struct facts *facts, unsigned int cpu, char *text, size_t size)
 {
 	char path[96], *number, *states, *line = NULL;
@@ -153,7 +153,7 @@ static void value_mhz(struct facts *facts, const struct cell *cell, char *text, 
 		snprintf(text, size, "%d", topology->max_khz / 1000);
 }
 
-/* The number of each cache, nearest first, with colons between, as lscpu(1) prints these. */
+/* Writes the number of each cache, nearest first, with colons between, as lscpu(1) does. */
 static void value_caches(struct facts *facts, const struct cell *cell, char *text, size_t size)
 {
 	struct cpubolt_cache cache;

@@ -14,9 +14,9 @@
 /** Exit codes, as documented in cpubolt(1) */
 enum exit_code {
 	EXIT_DONE = 0,
-	EXIT_FAILED = 1,		/* and nothing has changed */
+	EXIT_FAILED = 1,		/* failed, and nothing has changed */
 	EXIT_USAGE = 2,
-	EXIT_PARTIAL = 64,		/* a change stayed partial */
+	EXIT_PARTIAL = 64,		/* failed, and not all was put back */
 	EXIT_NOT_PERMITTED = 77,
 };
 
@@ -54,7 +54,7 @@ struct subcommand {
 	SUBCOMMAND(states, "show what Bolt does with each hotplug state")		\
 	SUBCOMMAND(irq, "show interrupts, and keep these on some CPUs")			\
 	SUBCOMMAND(bench, "measure requests with and without Bolt on this machine")	\
-	SUBCOMMAND(energy, "compute what a recorded load takes, by a model of power")	\
+	SUBCOMMAND(energy, "compute the energy of a recorded load, by a model")		\
 	SUBCOMMAND_TRACE(SUBCOMMAND)							\
 	SUBCOMMAND(policy, "show and change what the daemon cpuboltd does")			\
 	SUBCOMMAND(doctor, "find what keeps requests slow, and what else changes CPUs")
@@ -65,8 +65,8 @@ SUBCOMMANDS(DECLARE_SUBCOMMAND)
 /**
  * invocation_open() - open the machine, unless the machine is open already
  *
- * To be called when the options are read, so that --help and wrong options are
- * answered without looking at the machine.
+ * To be called after the options have been read, so that --help and wrong
+ * options are answered without a look at the machine.
  *
  * Return: EXIT_DONE, or another exit code after a message.
  */
@@ -100,7 +100,7 @@ int fail_usage(const struct invocation *call);
 /**
  * refuse_arguments() - complain if something follows the options, which getopt_long() has read
  *
- * Return: EXIT_DONE if nothing does, otherwise EXIT_USAGE.
+ * Return: EXIT_DONE if nothing follows, otherwise EXIT_USAGE.
  */
 int refuse_arguments(const struct invocation *call);
 

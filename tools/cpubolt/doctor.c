@@ -14,7 +14,7 @@
 
 static const struct help help = {
 	.usage = "[options]",
-	.about = "Look for what keeps requests slow, and for programs that change CPUs, too, and\n"
+	.about = "Look for what keeps requests slow, and for other programs that change CPUs, and\n"
 		 "say what to do. Exit status: 0 all is fine, 1 something needs doing.",
 	.options = " -J, --json               print JSON\n"
 		   HELP_OPTION_HELP,
@@ -52,7 +52,7 @@ static int print_json(const struct findings *findings)
 	return EXIT_DONE;
 }
 
-/* @text in lines that begin at TEXT_COLUMN, the first of these after @mark. */
+/* Prints @mark at TEXT_COLUMN, and behind @mark the lines of @text, one below the other. */
 static void print_wrapped(const char *mark, const char *text)
 {
 	unsigned int indent = TEXT_COLUMN + strlen(mark), column = indent;

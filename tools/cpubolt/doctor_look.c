@@ -103,7 +103,7 @@ static char *read_line(struct doctor *doctor, const char *path)
 
 /* -- Kernel --------------------------------------------------------------- */
 
-/* The variable has four bytes of attributes, and then 1 if Secure Boot is on. */
+/* The EFI variable "SecureBoot" has four bytes of attributes, and then 1 if Secure Boot is on. */
 static bool has_secure_boot(struct doctor *doctor)
 {
 	struct invocation *call = doctor->call;
@@ -124,7 +124,7 @@ static bool has_secure_boot(struct doctor *doctor)
 	return value[4] == 1;
 }
 
-/* The kernel image with Bolt that is installed but does not run, to be freed; or NULL. */
+/* The path of an installed kernel with Bolt, for when the running one has none; to be freed. */
 static char *installed_kernel(struct doctor *doctor)
 {
 	const char *root = doctor->call->root;
@@ -233,11 +233,12 @@ static void check_smt(struct doctor *doctor)
 	} else if (!strcmp(control, "forceoff")) {
 		find(doctor, FINDING_NOTE, "SMT", "SMT is off until the next boot: second threads "
 		     "of cores cannot come online");
-		advise(doctor, "to use them, take nosmt=force off the kernel's command line");
+		advise(doctor, "to use second threads, take nosmt=force off the kernel's command "
+		       "line");
 	} else if (!strcmp(control, "off")) {
 		find(doctor, FINDING_NOTE, "SMT", "SMT is off: second threads of cores cannot come "
 		     "online");
-		advise(doctor, "to use them, echo on > " CPU_DIR "/smt/control");
+		advise(doctor, "to use second threads, echo on > " CPU_DIR "/smt/control");
 	} else {
 		find(doctor, FINDING_OK, "SMT", "SMT is %s", control);
 	}
@@ -260,7 +261,7 @@ static void check_housekeeping(struct doctor *doctor)
 	if (count == 1) {
 		find(doctor, FINDING_NOTE, "housekeeping", "CPU %s is the only one online that "
 		     "tasks may use freely, so it cannot go offline", text);
-		advise(doctor, "to take it offline, bring another CPU online that is neither "
+		advise(doctor, "to take this CPU offline, bring another CPU online that is neither "
 		       "isolated nor nohz_full");
 	} else if (!count) {
 		find(doctor, FINDING_NOTE, "housekeeping", "all CPUs online are isolated or "
@@ -301,7 +302,7 @@ static void check_grace_periods(struct doctor *doctor, const char *stats)
 		find(doctor, FINDING_TODO, "RCU", "grace periods are forced to be normal: each "
 		     "offline request waits 8 to 20 ms for one");
 		advise(doctor, "echo 0 > /sys/kernel/rcu_normal, and boot without "
-		       "rcupdate.rcu_normal=1; kernels with PREEMPT_RT are always so");
+		       "rcupdate.rcu_normal=1; with PREEMPT_RT, grace periods are always normal");
 	}
 	free(kind);
 }
@@ -356,7 +357,8 @@ static void check_interrupts(struct doctor *doctor)
 	kept = keep && *keep;
 	if (pid > 0 && kept) {
 		find(doctor, FINDING_TODO, "interrupts", "irqbalance (PID %d) runs beside the keep "
-		     "list %s: interrupts that it has written are not kept", pid, keep);
+		     "list %s: interrupts whose affinity irqbalance has written are not kept", pid,
+		     keep);
 		advise(doctor, "systemctl disable --now irqbalance; or confine it, see "
 		       "\"cpubolt irq\"");
 	} else if (pid > 0) {
@@ -387,7 +389,7 @@ static const struct {
 	{ "qemu-ga", "changes CPUs when the host asks (guest-set-vcpus)",
 	  "agree with the host's administrator which CPUs each of you changes" },
 	{ "cpuplugd", "takes CPUs offline and brings them online by load",
-	  "systemctl disable --now cpuplugd, or let it alone decide" },
+	  "systemctl disable --now cpuplugd, or let cpuplugd alone decide" },
 	{ "google_guest_agent", "sets affinities of network interrupts",
 	  "see \"cpubolt irq\"; set_multiqueue = false in instance_configs.cfg" },
 };
@@ -409,7 +411,8 @@ static void check_programs(struct doctor *doctor)
 		advise(doctor, "%s", programs[i].advice);
 	}
 	if (!any)
-		find(doctor, FINDING_OK, "programs", "none runs that is known to change CPUs");
+		find(doctor, FINDING_OK, "programs", "no program that is known to change CPUs "
+		     "runs");
 }
 
 /** A file of rules while it is read */

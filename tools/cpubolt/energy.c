@@ -17,9 +17,9 @@
 
 static const struct help help = {
 	.usage = "[options]",
-	.about = "Compute what a machine takes under a recorded load: without hotplug, and with a\n"
-		 "policy that takes CPUs offline, natively and with Bolt; and how long CPUs have to be\n"
-		 "away so that this saves something. All is computed: no CPU is looked at.",
+	.about = "Compute the energy that a machine takes for a recorded load: without hotplug,\n"
+		 "and with a policy that takes CPUs offline, natively and with Bolt; and how long\n"
+		 "CPUs have to be away until that saves energy. The command looks at no CPU.",
 	.options = " -m, --model NAME         model of a machine (default: " USUAL_MODEL "), or its file\n"
 		   " -r, --requests NAME      how long requests take (default: as the model says), or\n"
 		   "                          the file of these times\n"
@@ -27,9 +27,9 @@ static const struct help help = {
 		   "     --native OFF,ON      milliseconds of a native request, for each CPU\n"
 		   "     --bolt OFF,ON        milliseconds of a request with Bolt, for each CPU\n"
 		   "     --interval MS        how often the policy decides (default: 100)\n"
-		   "     --hold MS            so long a CPU is not wanted before it goes (default: 300)\n"
-		   "     --dwell MS           so long a CPU stays at least (default: 500)\n"
-		   "     --changes N          so many changes a minute at most (default: 600)\n"
+		   "     --hold MS            how long an unwanted CPU stays (default: 300)\n"
+		   "     --dwell MS           how long a CPU that came stays (default: 500)\n"
+		   "     --changes N          how many changes a minute at most (default: 600)\n"
 		   " -J, --json               print all that was computed as JSON\n"
 		   HELP_OPTION_HELP,
 	.examples = " cpubolt energy                             how long CPUs have to be away\n"

@@ -13,7 +13,7 @@
 #define POWERCAP	"/sys/class/powercap"
 #define POWER_SUPPLY	"/sys/class/power_supply"
 
-/* A line of a file of sysfs, without its end; to be freed, NULL with errno set. */
+/* The first line of a file of sysfs, to be freed; NULL with errno set after an error. */
 static char *read_word(const char *root, const char *folder, const char *file)
 {
 	char *path, *text;
@@ -56,7 +56,7 @@ static int add(struct energy_meters *meters, char *folder, const char *name, uin
 	return 0;
 }
 
-/* A zone of RAPL is taken if it is a package or memory: cores are part of packages. */
+/* Adds a zone of RAPL if the zone is a package or memory: cores are part of packages. */
 static int add_zone(struct energy_meters *meters, char *folder)
 {
 	char *name = read_word(meters->root, folder, "name");
@@ -75,7 +75,7 @@ static int add_zone(struct energy_meters *meters, char *folder)
 	}
 	free(name);
 	free(folder);
-	/* A meter that gives no reading counts as absent. */
+	/* A meter that gives no reading counts as absent, unless only root may read the meter. */
 	return err == -EACCES || err == -EPERM ? -EACCES : 0;
 }
 
@@ -117,7 +117,7 @@ static int look_in(struct energy_meters *meters, const char *folder)
 				err = -ENOMEM;
 			else if (meters->kind == METER_BATTERY)
 				err = add_battery(meters, path, name);
-			/* "intel-rapl-mmio:0" counts the same package once more. */
+			/* "intel-rapl-mmio:0" counts the same package as "intel-rapl:0". */
 			else if (!strncmp(name, "intel-rapl:", 11))
 				err = add_zone(meters, path);
 			else

@@ -30,19 +30,19 @@ struct energy_reading {
 };
 
 /**
- * energy_meters_open() - find what this machine has
+ * energy_meters_open() - find the meters of this machine
  * @root: stands for "/"; "" is the running system
  *
- * RAPL's packages with their memory are taken, otherwise all batteries that are being discharged.
+ * Meters are RAPL's packages with their memory, or else all batteries that are being discharged.
  *
- * Return: 0; -ENOENT if there is neither; -EACCES if the user may not read RAPL's counters; -ENOMEM. To
- * be closed in any case.
+ * Return: 0; -ENOENT without a meter; -EACCES if the user may not read RAPL's counters; -ENOMEM.
+ * @meters is to be closed in any case.
  */
 int energy_meters_open(const char *root, struct energy_meters *meters);
 
 void energy_meters_close(struct energy_meters *meters);
 
-/** energy_meters_read() - 0, or a negative errno if a meter does not answer */
+/** energy_meters_read() - read all meters; 0, or a negative errno if a meter does not answer */
 int energy_meters_read(const struct energy_meters *meters, struct energy_reading *reading);
 
 /**

@@ -14,7 +14,7 @@
 #define MOST_US	1e9
 #define MOST_MS	1e6
 
-/* Sections; those with names of their own are "idle C1". */
+/* The sections of a file. Some have a name of their own, as "C1" in "idle C1". */
 enum section {
 	MACHINE, POWER, WAKEUPS, IDLE, SLEEP, NATIVE, BOLT, SECTIONS, NO_SECTION = SECTIONS
 };
@@ -360,7 +360,7 @@ struct part {
 	unsigned int line;
 };
 
-/* The parts of a model one after the other, false after the last one. */
+/* Finds the part @number of a model; false after the last part. */
 static bool find_part(struct energy_model *model, size_t number, struct part *part)
 {
 	if (number <= WAKEUPS) {
@@ -442,7 +442,8 @@ static int check_idle(const char *name, const struct energy_model *model, char *
 		if (idle[i].residency_us.value <= idle[i - 1].residency_us.value ||
 		    idle[i].power.value > idle[i - 1].power.value)
 			return wrong_at(name, idle[i].line, error,
-					"[idle %s] has to take less than [idle %s], and stay longer",
+					"[idle %s] has to take less than [idle %s], with a longer "
+					"residency",
 					idle[i].name, idle[i - 1].name);
 	if (deepest->power.high > 0)
 		return wrong_at(name, deepest->power.line, error,
@@ -464,7 +465,8 @@ static int check_sleep(const char *name, const struct energy_model *model, char 
 		if (i && (sleep[i].residency_us.value <= sleep[i - 1].residency_us.value ||
 			  sleep[i].power.value > sleep[i - 1].power.value))
 			return wrong_at(name, sleep[i].line, error,
-					"[sleep %s] has to take less than [sleep %s], and stay longer",
+					"[sleep %s] has to take less than [sleep %s], with a "
+					"longer residency",
 					sleep[i].name, sleep[i - 1].name);
 	}
 	return 0;
@@ -481,7 +483,7 @@ int energy_model_check(const char *name, const struct energy_model *model, char 
 		err = wrong_at(name, 1, error, "no source is named");
 	if (!err && fmod(model->cpus.value, model->package.value) != 0)
 		err = wrong_at(name, model->package.line, error,
-			       "%g CPUs are not packages of %g", model->cpus.value,
+			       "%g CPUs are no whole packages of %g", model->cpus.value,
 			       model->package.value);
 	if (!err)
 		err = check_idle(name, model, error);

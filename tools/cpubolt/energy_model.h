@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * A model of the power that a machine takes: files of sections, keys and numbers, which cpubolt-energy(1) lists
+ * A model of the power that a machine takes. Its files have sections, keys and numbers, which
+ * cpubolt-energy(1) lists.
  *
- * A number may have a range: "97 (90..104)". What is computed uses the number; the range says how far
- * the truth may be off.
+ * A number may have a range: "97 (90..104)". All results are computed with the number; the range is
+ * where the true value may be.
  */
 #ifndef ENERGY_MODEL_H
 #define ENERGY_MODEL_H
@@ -24,7 +25,7 @@ struct quantity {
 	unsigned int line;		/* line of the file; 0 if the number is not there */
 };
 
-/** An idle state of a CPU; what it takes is counted from the deepest one on */
+/** An idle state of a CPU; its power is what the CPU takes more than in the deepest idle state */
 struct energy_idle {
 	char name[ENERGY_NAME];
 	struct quantity power, residency_us, exit_us;
@@ -34,10 +35,10 @@ struct energy_idle {
 /** A state of a package all of whose CPUs are idle or offline */
 struct energy_sleep {
 	char name[ENERGY_NAME];
-	struct quantity power;		/* all of the package, its CPUs in the deepest idle state */
+	struct quantity power;		/* of the package, its CPUs in the deepest idle state */
 	struct quantity residency_us, exit_us;
 	struct quantity online_most;	/* CPUs of the package that may be online; absent: all */
-	struct quantity share; /* share of the time in which it could sleep, that it sleeps */
+	struct quantity share; /* of the time in which the package could sleep, spent asleep */
 	unsigned int line;
 };
 
@@ -46,10 +47,10 @@ struct energy_requests {
 	struct quantity off_ms, off_more_ms;	/* the first CPU, each further one */
 	struct quantity on_ms, on_more_ms;
 	struct quantity off_busy, on_busy;	/* CPUs that are kept busy by a request */
-	struct quantity settle_after_ms;	/* so long a CPU that went stays parked */
-	struct quantity parks_warm;		/* 1: and takes "warm" meanwhile */
-	struct quantity settle_ms;		/* work for a CPU when that is over */
-	struct quantity settled_more_ms;	/* a CPU takes so much more to come afterwards */
+	struct quantity settle_after_ms;	/* how long a CPU that went stays parked */
+	struct quantity parks_warm;		/* 1: a parked CPU takes "warm" */
+	struct quantity settle_ms;		/* work of settling a CPU */
+	struct quantity settled_more_ms;	/* how much longer a settled CPU takes to come */
 	unsigned int line;
 };
 
@@ -61,12 +62,12 @@ struct energy_model {
 	char *sources[ENERGY_MOST_SOURCES];
 	size_t source_count;
 	struct quantity cpus, package;		/* CPUs of the machine, and of each package */
-	struct quantity active;			/* a CPU that runs, more than in the deepest state */
-	struct quantity awake;			/* a package, all CPUs in the deepest state */
-	struct quantity offline, warm;		/* such a CPU, more than in the deepest state */
-	struct quantity warm_sleeps;		/* 1: a package may sleep although a CPU is parked warm */
-	struct quantity idle_wakeups;		/* a second, of a CPU that has nothing to do */
-	struct quantity work_wakeups;		/* and for each second of work */
+	struct quantity active;			/* a CPU that runs, above the deepest idle state */
+	struct quantity awake;			/* a package, all CPUs in the deepest idle state */
+	struct quantity offline, warm;		/* a CPU, above the deepest idle state */
+	struct quantity warm_sleeps;		/* 1: a package with a CPU parked warm may sleep */
+	struct quantity idle_wakeups;		/* wake-ups a second of a CPU without work */
+	struct quantity work_wakeups;		/* wake-ups for each second of work */
 	struct energy_idle idle[ENERGY_IDLE_STATES];	/* the deepest one last */
 	size_t idle_count;
 	struct energy_sleep sleep[ENERGY_SLEEP_STATES];	/* the deepest one last */
@@ -77,7 +78,7 @@ struct energy_model {
 /**
  * energy_model_parse() - add what a text says to a model
  * @name: of the file, for messages
- * @model: zero before the first text
+ * @model: all zero before the first text
  * @error: "FILE:LINE: ..." if -EINVAL is returned; to be freed
  *
  * Return: 0, -EINVAL or -ENOMEM. The model is to be freed in any case.
@@ -86,7 +87,7 @@ int energy_model_parse(const char *name, const char *text, size_t length, struct
 		       char **error);
 
 /**
- * energy_model_check() - what is missing, and what contradicts itself
+ * energy_model_check() - refuse a model that lacks numbers, or whose numbers contradict each other
  * @name: of the file, for messages
  *
  * Return: as energy_model_parse().
@@ -96,11 +97,11 @@ int energy_model_check(const char *name, const struct energy_model *model, char 
 void energy_model_free(struct energy_model *model);
 
 /**
- * energy_quantity() - the numbers of a model one after the other
- * @number: from 0 on
+ * energy_quantity() - one of the numbers of a model
+ * @number: which one, from 0 on
  * @label: overwritten with what the number is, as "idle C1 power"
  *
- * Return: NULL when there are no more.
+ * Return: NULL if the model has no more numbers.
  */
 struct quantity *energy_quantity(struct energy_model *model, unsigned int number, char *label,
 				 size_t size);

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What a machine takes by a model: see energy_power.h */
+/* Computes the power that a machine takes, by a model: see energy_power.h */
 #include <math.h>
 
 #include "energy_power.h"
 
 /*
- * For idle periods that end at random, so many of them a second: the share of the idle time that is in periods
- * of at least this length, and how many of the periods are so long.
+ * Idle periods end at random, "rate" of them in a second of idle time. Returns the share of the
+ * idle time that is in periods of "seconds" or more; number_of_long() returns the share of periods.
  */
 static double time_in_long(double rate, double seconds)
 {
@@ -18,7 +18,7 @@ static double number_of_long(double rate, double seconds)
 	return exp(-rate * seconds);
 }
 
-/* Of one CPU that is online. */
+/* The power of one CPU that is online. */
 static double cpu_power(const struct energy_model *model, double busy, double rate)
 {
 	double power = busy * model->active.value, idle = 1 - busy;
@@ -51,7 +51,7 @@ static bool may_sleep(const struct energy_model *model, const struct energy_slee
 	return !state->online_most.line || load->online <= state->online_most.value;
 }
 
-/* What a package saves by sleeping while none of its CPUs is awake. */
+/* The power that a package saves by sleeping while none of its CPUs is awake. */
 static double sleep_saves(const struct energy_model *model, const struct energy_load *load,
 			  double rate)
 {
@@ -60,8 +60,8 @@ static double sleep_saves(const struct energy_model *model, const struct energy_
 	size_t i;
 
 	/*
-	 * The deepest state comes first: time in which the package cannot be in it is left for the
-	 * state before.
+	 * The deepest state comes first: time in which the package cannot be in that state is left
+	 * for the next shallower one.
 	 */
 	for (i = model->sleep_count; asleep > 0 && i-- > 0;) {
 		const struct energy_sleep *state = &model->sleep[i];
@@ -124,11 +124,11 @@ double energy_of_requests(const struct energy_model *model, enum energy_kind kin
 
 /* -- A while ----------------------------------------------------------------- */
 
-/* CPUs that go and come, once. */
+/* What CPUs take that go and come once. */
 struct round {
 	double off, settle_after;	/* seconds */
 	double before, warm, cold;	/* milliwatts */
-	double cost, settled_cost;	/* millijoules, of which the latter begins later */
+	double cost, settled_cost;	/* millijoules of the requests, and of settling */
 };
 
 static struct round round_of(const struct energy_model *model, const struct energy_leave *leave)
@@ -157,7 +157,7 @@ static struct round round_of(const struct energy_model *model, const struct ener
 	};
 }
 
-/* Nothing is saved before the request has ended. */
+/* Nothing is saved before the request to go has ended. */
 static double saved(const struct round *round, double seconds)
 {
 	bool settles = isfinite(round->settle_after);
@@ -184,14 +184,14 @@ double energy_break_even(const struct energy_model *model, const struct energy_l
 	double less = round.before - round.cold, warm_less = round.before - round.warm;
 	double settle_after = round.settle_after, spent = round.cost;
 
-	/* The last digits of a difference of sums mean nothing. */
+	/* A smaller difference is a rounding error. */
 	if (less <= round.before * 1e-9)
 		return -1;
 	if (!isfinite(settle_after))
 		return round.off + spent / less;
 	/*
-	 * If nothing is lost even right after the CPUs were settled, the break-even time is before
-	 * that moment.
+	 * If the CPUs, right after they were settled, have saved as much as settling and requests
+	 * cost, the break-even time is before that moment.
 	 */
 	if (warm_less * settle_after >= spent + round.settled_cost)
 		return round.off + spent / warm_less;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What a machine takes by a model: pure functions
+ * Computes the power that a machine takes, by a model: pure functions
  *
- * The CPUs of a package wake up at random moments, independently of each other. An idle state is
- * entered in idle periods that are at least as long as its residency, and a package sleeps while none
- * of its CPUs is awake for at least the residency of that state.
+ * The CPUs of a package wake up at random moments, independently of each other. A CPU enters an
+ * idle state in idle periods that are at least as long as the state's residency. A package enters
+ * a sleep state when none of its CPUs is awake for at least the residency of the sleep state.
  */
 #ifndef ENERGY_POWER_H
 #define ENERGY_POWER_H
@@ -12,7 +12,7 @@
 #include "energy_model.h"
 #include "play.h"
 
-/** What the CPUs of one package do; the rest of them is natively offline */
+/** What the CPUs of one package do; CPUs that are not counted are natively offline */
 struct energy_load {
 	unsigned int online, warm;	/* CPUs online, parked warm */
 	double busy;			/* share of the time in which each online CPU runs */
@@ -27,12 +27,12 @@ struct request_times energy_request_times(const struct energy_requests *requests
 /** What requests have done */
 struct energy_requested {
 	unsigned long off, off_cpus;	/* requests to go, and their CPUs */
-	unsigned long on, on_cpus;
+	unsigned long on, on_cpus;	/* requests to come, and their CPUs */
 	unsigned long settled;		/* CPUs that were settled */
-	unsigned long came_settled;	/* and came back afterwards */
+	unsigned long came_settled;	/* CPUs that came after they were settled */
 };
 
-/** energy_of_requests() - millijoules beyond what the CPUs take anyhow */
+/** energy_of_requests() - millijoules of requests, beyond what the CPUs take anyhow */
 double energy_of_requests(const struct energy_model *model, enum energy_kind kind,
 			  const struct energy_requested *requested);
 
@@ -43,14 +43,14 @@ struct energy_leave {
 };
 
 /**
- * energy_saved() - millijoules that are saved if the CPUs are needed again after so long
- * @seconds: from the beginning of the request to go until the beginning of the one to come
+ * energy_saved() - millijoules that are saved if the CPUs are needed again after @seconds
+ * @seconds: from the beginning of the request to go to the beginning of the request to come
  */
 double energy_saved(const struct energy_model *model, const struct energy_leave *leave,
 		    double seconds);
 
 /**
- * energy_break_even() - how long CPUs have to be away so that this costs nothing
+ * energy_break_even() - how long CPUs have to be away so that their absence costs no energy
  *
  * Return: seconds, from which on energy_saved() is not negative; or a negative number if there is no
  * such time.

@@ -18,7 +18,7 @@ const char *const energy_way_names[WAYS] = {
 	[WAY_BOLT] = "bolt",
 };
 
-/* CPUs that are online whatever happens. */
+/* How many CPUs are always online. */
 static const unsigned int least_online[WAYS] = {
 	[WAY_CONSERVATIVE] = 2, [WAY_NATIVE] = 1, [WAY_BOLT] = 1,
 };
@@ -49,7 +49,7 @@ static double *cell(struct energy_run *run, const struct energy_load *load)
 	return &run->seconds[(load->online * width + load->warm) * THOUSANDTHS + busy];
 }
 
-/* CPUs that went long enough ago have been settled since the last step. */
+/* Notes which CPUs have been settled since the last step: those that went long enough ago. */
 static void settle(struct walk *walk, const struct play_step *step)
 {
 	double middle = step->begin + step->seconds / 2;
@@ -81,7 +81,7 @@ static struct energy_load load_of(const struct walk *walk, const struct play_ste
 	return load;
 }
 
-/* CPUs that go take what they took before, until their request has ended. */
+/* CPUs that go take as much power as before, until their request has ended. */
 static void count_request(struct walk *walk, const struct play_step *step)
 {
 	struct energy_requested *requested = &walk->run->requested;

@@ -9,7 +9,7 @@ enum energy_way {
 	WAY_NONE,		/* no hotplug: all CPUs are online */
 	WAY_CONSERVATIVE,	/* native, with two CPUs always online, as the daemon by default */
 	WAY_NATIVE,		/* native, down to one CPU */
-	WAY_BOLT,		/* the same with Bolt */
+	WAY_BOLT,		/* with Bolt, down to one CPU */
 	WAYS
 };
 
@@ -45,10 +45,10 @@ int energy_run(const struct energy_model *model, enum energy_way way,
 
 void energy_run_free(struct energy_run *run);
 
-/** energy_spent() - joules of a run by a model, which may have other powers than that of the run */
+/** energy_spent() - joules of a run by @model, whose powers may differ from the run's model */
 double energy_spent(const struct energy_model *model, const struct energy_run *run);
 
-/** What a way saves, with how uncertain that is */
+/** What a way saves, and how uncertain this figure is */
 struct energy_saving {
 	double value;			/* share of what the machine takes without hotplug */
 	double low, high;		/* with each number of the model at the ends of its range */
@@ -57,7 +57,7 @@ struct energy_saving {
 
 /**
  * energy_saving() - the energy that a way of offlining CPUs saves
- * @model: is as it was when this returns
+ * @model: changed meanwhile, and as before when energy_saving() returns
  */
 struct energy_saving energy_saving(struct energy_model *model, const struct energy_run *none,
 				   const struct energy_run *run);

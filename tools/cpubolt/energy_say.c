@@ -16,7 +16,7 @@ static const char *const kind_names[ENERGY_KINDS] = {
 
 /* -- How long CPUs have to be away ---------------------------------------- */
 
-/** A break-even time in seconds, negative for never, with how uncertain it is */
+/** A break-even time in seconds, negative for never, and how uncertain it is */
 struct break_even {
 	double value, low, high;
 };
@@ -57,7 +57,7 @@ static struct break_even break_even(struct energy_model *model, const struct ene
 	return found;
 }
 
-/* How many CPUs go: one CPU, all but one of a package, and a whole package if there are several. */
+/* Chooses how many CPUs go: one, all but one of a package, or one package if there are several. */
 static bool leave_number(const struct energy_model *model, unsigned int number,
 			 struct energy_leave *leave)
 {
@@ -96,7 +96,7 @@ static const struct sheet_column columns[COLUMN_COUNT] = {
 	[COLUMN_CHANGES] = { "CHANGES/MIN", "", SCOLS_FL_RIGHT, SCOLS_JSON_NUMBER, true },
 };
 
-/* Without the sign of a number that is rounded to 0. */
+/* In per cent, without the sign of a number that is rounded to 0. */
 static double percent(double share)
 {
 	return fabs(share) < 0.0005 ? 0 : 100 * share;
@@ -140,9 +140,10 @@ static int say_ways(const struct energy_words *words)
 	       "and decide every %u ms, with %u ms of delay, %u ms of dwell, %u changes a minute.\n",
 	       energy_usual_pace.interval_ms, words->pace->interval_ms, words->pace->hold_ms,
 	       words->pace->dwell_ms, words->pace->per_minute);
-	puts("SAVED is against none; RANGE has each number of the model at the ends of its range, one\n"
-	     "at a time. WAITED is the share of the work that found no CPU, P99-MS how long 99 % of\n"
-	     "all work waited at most, in whole intervals and the requests within.");
+	puts("SAVED is the share of the energy of none that a way saves. RANGE is where SAVED is\n"
+	     "with each number of the model at the ends of its range, one number at a time.\n"
+	     "WAITED is the share of the work that found no CPU. P99-MS is how long 99 % of all\n"
+	     "work waited at most: whole intervals, and the request that brought CPUs.");
 	for (way = WAY_CONSERVATIVE; way < WAYS; way++) {
 		saving = energy_saving(words->model, &words->runs[WAY_NONE], &words->runs[way]);
 		if (*saving.most)
@@ -166,8 +167,8 @@ static void say_break_even(struct energy_model *model)
 	struct energy_leave leave;
 	unsigned int number;
 
-	puts("How long CPUs of a package without work have to be away so that this costs nothing, in\n"
-	     "milliseconds, with the range:");
+	puts("How long CPUs of a package without work have to be away until their absence costs\n"
+	     "no energy, in milliseconds, with the range:");
 	printf("%6s %-7s %10s %10s %10s\n", "CPUS", "", "", "FROM", "TO");
 	for (number = 0; leave_number(model, number, &leave); number++) {
 		for (leave.kind = 0; leave.kind < ENERGY_KINDS; leave.kind++) {
@@ -191,10 +192,11 @@ static void say_inputs(struct energy_model *model)
 	char label[64];
 	size_t i;
 
-	printf("\nComputed, not measured, of the model \"%s\":\n", model->name);
+	printf("\nComputed, not measured, from the model \"%s\":\n", model->name);
 	for (i = 0; i < model->source_count; i++)
 		printf("- %s\n", model->sources[i]);
-	puts("Powers are in milliwatts, and those of CPUs count from the deepest idle state on.");
+	puts("Powers are in milliwatts; those of CPUs are what a CPU takes more than in the\n"
+	     "deepest idle state.");
 	for (number = 0; (quantity = energy_quantity(model, number, label, sizeof(label)));
 	     number++) {
 		printf("%-32s %10g", label, quantity->value);
@@ -306,7 +308,7 @@ static void json_break_even(struct energy_model *model, const struct energy_leav
 	putchar('}');
 }
 
-/* What is saved in one round, by how long the CPUs are away: [seconds, native, Bolt] */
+/* What one absence of CPUs saves, by its length: [seconds, native, Bolt] */
 static void json_curve(const struct energy_model *model, const struct energy_leave *leave)
 {
 	struct energy_leave each = *leave;

@@ -6,16 +6,16 @@
 #include "energy_replay.h"
 
 struct energy_words {
-	struct energy_model *model;		/* the same when energy_say_*() returns */
+	struct energy_model *model;		/* as before when energy_say_*() returns */
 	const char *trace;			/* NULL: no way was played */
 	const struct energy_pace *pace;
 	const struct energy_run *runs;		/* WAYS of them */
 };
 
-/** energy_say_tables() - an exit code */
+/** energy_say_tables() - print tables; an exit code */
 int energy_say_tables(const struct energy_words *words);
 
-/** energy_say_json() - the same figures and more of them, as JSON for programs; an exit code */
+/** energy_say_json() - print the figures of the tables, and more, as JSON; an exit code */
 int energy_say_json(const struct energy_words *words);
 
 #endif /* ENERGY_SAY_H */

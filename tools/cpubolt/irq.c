@@ -21,7 +21,7 @@ static const struct help help = {
 	.about = "Show which interrupts occur how often on which CPU, and whether these can be\n"
 		 "moved. A CPU without interrupts goes offline sooner: with Bolt, interrupts can be\n"
 		 "kept on the CPUs of a list.",
-	.options = " -a, --all                interrupts that did not occur, too\n"
+	.options = " -a, --all                also interrupts that did not occur\n"
 		   " -b, --by-cpu             a row for each CPU\n"
 		   " -i, --interval SECONDS   count for so long; 0: average since boot (default: 1)\n"
 		   " -J, --json               print JSON\n"
@@ -66,14 +66,14 @@ enum {
 static const struct sheet_column cpu_columns[CPU_COLUMN_COUNT] = {
 	[CPU_CPU] = { "CPU", "number of the CPU", SCOLS_FL_RIGHT, SCOLS_JSON_NUMBER, true },
 	[CPU_RATE] = { "RATE", "interrupts a second", SCOLS_FL_RIGHT, SCOLS_JSON_NUMBER, true },
-	[CPU_MOVABLE] = { "MOVABLE", "... of these such that can be moved", SCOLS_FL_RIGHT,
+	[CPU_MOVABLE] = { "MOVABLE", "rate of interrupts that can be moved", SCOLS_FL_RIGHT,
 			  SCOLS_JSON_NUMBER, true },
-	[CPU_MANAGED] = { "MANAGED", "... that the kernel spreads over the CPUs", SCOLS_FL_RIGHT,
+	[CPU_MANAGED] = { "MANAGED", "rate of those that the kernel spreads over CPUs",
+			  SCOLS_FL_RIGHT, SCOLS_JSON_NUMBER, true },
+	[CPU_PER_CPU] = { "PER-CPU", "rate of those that each CPU has of its own", SCOLS_FL_RIGHT,
 			  SCOLS_JSON_NUMBER, true },
-	[CPU_PER_CPU] = { "PER-CPU", "... that each CPU has of its own", SCOLS_FL_RIGHT,
-			  SCOLS_JSON_NUMBER, true },
-	[CPU_FIXED] = { "FIXED", "... that cannot be moved for another reason", SCOLS_FL_RIGHT,
-			SCOLS_JSON_NUMBER, true },
+	[CPU_FIXED] = { "FIXED", "rate of those that cannot be moved for another reason",
+			SCOLS_FL_RIGHT, SCOLS_JSON_NUMBER, true },
 	[CPU_KEPT] = { "KEEP", "whether the CPU is in the keep list", 0, SCOLS_JSON_BOOLEAN,
 		       true },
 };
@@ -82,10 +82,10 @@ enum { KEEP_CPU, KEEP_NODE, KEEP_IRQS, KEEP_PER_SECOND, KEEP_FIXED, KEEP_COLUMN_
 
 static const struct sheet_column keep_columns[KEEP_COLUMN_COUNT] = {
 	[KEEP_CPU] = { "CPU", "proposed CPU", SCOLS_FL_RIGHT, SCOLS_JSON_NUMBER, true },
-	[KEEP_NODE] = { "NODE", "its NUMA node", SCOLS_FL_RIGHT, SCOLS_JSON_NUMBER, true },
-	[KEEP_IRQS] = { "INTERRUPTS", "about so many are put there", SCOLS_FL_RIGHT,
+	[KEEP_NODE] = { "NODE", "NUMA node of the CPU", SCOLS_FL_RIGHT, SCOLS_JSON_NUMBER, true },
+	[KEEP_IRQS] = { "INTERRUPTS", "about how many interrupts the CPU gets", SCOLS_FL_RIGHT,
 			SCOLS_JSON_NUMBER, true },
-	[KEEP_PER_SECOND] = { "RATE", "about so many a second", SCOLS_FL_RIGHT,
+	[KEEP_PER_SECOND] = { "RATE", "about how many times a second these occur", SCOLS_FL_RIGHT,
 			      SCOLS_JSON_NUMBER, true },
 	[KEEP_FIXED] = { "FIXED", "whether the CPU cannot go offline anyhow", 0,
 			 SCOLS_JSON_BOOLEAN, true },
@@ -192,7 +192,7 @@ static int read_options(struct view *view, bool *done)
 
 static void put_rate(struct sheet *sheet, size_t column, double rate, bool json)
 {
-	/* Small rates are not hidden by rounding. */
+	/* A small rate has two digits, so that it is not rounded to 0. */
 	if (json || rate >= 9.95 || rate == 0)
 		sheet_put(sheet, column, json ? "%.3f" : "%.0f", rate);
 	else
@@ -211,7 +211,7 @@ static int compare_rates(const void *a, const void *b)
 	return (one > other) - (one < other);
 }
 
-/* The places of @rates in the order of these, to be freed; NULL without memory. */
+/* The indices of @rates, sorted by the rates, to be freed; NULL without memory. */
 static size_t *sort_rates(const double *rates, size_t count)
 {
 	size_t *order = calloc(count + 1, sizeof(*order));
@@ -327,7 +327,7 @@ static int show_cpus(struct view *view, const struct irq_report *report)
 
 /* -- irqbalance ----------------------------------------------------------- */
 
-/* CPUs on which irqbalance puts interrupts, or NULL if it has not been told. */
+/* CPUs on which irqbalance puts interrupts, or NULL if irqbalance was given no list of CPUs. */
 static cpu_set_t *balanced_cpus(struct view *view, int pid)
 {
 	char *list = program_variable(view->call->root, pid, "IRQBALANCE_BANNED_CPULIST");
@@ -373,7 +373,7 @@ static void print_irqbalance(struct view *view, bool kept)
 		return;
 	if (!kept) {
 		printf("irqbalance (PID %d) moves interrupts between CPUs about every 10 seconds: "
-		       "a CPU that\ngoes offline may have some at any time.\n", pid);
+		       "a CPU that\ngoes offline may have interrupts at any time.\n", pid);
 		return;
 	}
 	if (is_confined(view, pid)) {
@@ -383,8 +383,8 @@ static void print_irqbalance(struct view *view, bool kept)
 	others = set_new(view->machine, CPUBOLT_PRESENT);
 	set_minus(view->machine, others, view->keep);
 	text = set_text(view->machine, others);
-	printf("irqbalance (PID %d) writes smp_affinity of interrupts: those it has written are "
-	       "not kept.\nStop it, or have IRQBALANCE_BANNED_CPULIST=%s in "
+	printf("irqbalance (PID %d) writes smp_affinity of interrupts, which are then not kept.\n"
+	       "Stop irqbalance, or have IRQBALANCE_BANNED_CPULIST=%s in "
 	       "/etc/default/irqbalance.\n", pid, text);
 	free(text);
 	CPU_FREE(others);
@@ -430,7 +430,7 @@ static int put_list(struct view *view, const char *list)
 	switch (error) {
 	case 0:
 		if (!(cpubolt_features(view->machine) & CPUBOLT_ENABLED))
-			complain("Bolt is not enabled: the list applies when it is");
+			complain("Bolt is not enabled: the list applies when Bolt is enabled");
 		return EXIT_DONE;
 	case -EACCES:
 	case -EPERM:
@@ -455,7 +455,7 @@ static int apply(struct view *view)
 	if (error) {
 		code = fail_list(view->call, view->apply, error, at);
 	} else if (!set_count(view->machine, cpus)) {
-		code = fail(EXIT_USAGE, "the list has no CPU: --clear makes it empty");
+		code = fail(EXIT_USAGE, "the list has no CPU: --clear makes the keep list empty");
 	} else {
 		text = set_text(view->machine, cpus);
 		code = put_list(view, text);

@@ -79,7 +79,7 @@ static bool has_cpu(const struct keep_cpu *cpus, size_t count, int node)
 	return false;
 }
 
-/* Whether the interrupts of @node's devices stay there. */
+/* Whether the interrupts of @node's devices stay on CPUs of @node. */
 static bool has_own(const struct keep_cpu *cpus, size_t cpu_count, const struct keep_irq *irqs,
 		    size_t irq_count, int node, int home)
 {
@@ -87,7 +87,7 @@ static bool has_own(const struct keep_cpu *cpus, size_t cpu_count, const struct 
 	       rate_of(irqs, irq_count, node) >= KEEP_NODE_RATE;
 }
 
-/* CPUs for the devices of one node. */
+/* Chooses CPUs for the devices of one node. */
 static size_t choose_node(struct keep_cpu *cpus, size_t cpu_count, const struct keep_irq *irqs,
 			  size_t irq_count, int node)
 {

@@ -20,8 +20,8 @@ struct keep_cpu {
 	int thread;		/* 0 for the first CPU of its core */
 	bool fixed;		/* cannot go offline anyhow */
 	bool chosen;		/* set by keep_propose() */
-	double rate;		/* interrupts a second that the proposal gives it, likewise */
-	double interrupts;	/* how many interrupts the proposal gives it */
+	double rate;		/* set likewise: interrupts a second that the CPU gets */
+	double interrupts;	/* set likewise: how many interrupts the CPU gets */
 };
 
 /** A movable interrupt */

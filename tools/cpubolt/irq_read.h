@@ -16,7 +16,7 @@ struct irq_report {
 
 /**
  * irq_read() - read /proc/interrupts twice, and /proc/irq
- * @seconds: time between; 0: the average since the machine was booted
+ * @seconds: time between the readings; 0: read once, for the average since boot
  * @report: is overwritten; free it with irq_report_free()
  *
  * Return: EXIT_DONE, or another exit code after a message.

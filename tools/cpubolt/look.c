@@ -2,8 +2,8 @@
 /*
  * The look at tasks before CPUs go offline
  *
- * Most tasks may run on some CPU that stays, so one call of sched_getaffinity(2)
- * for each task answers nearly everything. Files of procfs are read only for the
+ * Most tasks may run on some CPU that stays, so for most tasks one call of
+ * sched_getaffinity(2) suffices. Files of procfs are read only for the
  * few tasks whose CPUs all go: reading /proc/PID/status takes the kernel longer
  * than the whole request.
  */
@@ -67,7 +67,7 @@ static char *read_task_file(struct search *search, int pid, int tid, const char 
 	return invocation_read(search->call, path);
 }
 
-/* In a recorded tree, what sched_getaffinity(2) would say. */
+/* Reads from a recorded tree what sched_getaffinity(2) would say. */
 static bool read_allowed(struct search *search, int pid, int tid)
 {
 	static const char key[] = "\nCpus_allowed_list:\t";
@@ -102,7 +102,7 @@ static bool may_run_on(struct search *search, const cpu_set_t *cpus)
 	return CPU_COUNT_S(size, search->common);
 }
 
-/* Fields of proc_pid_stat(5) by their numbers there; @text begins with field 3. */
+/* Reads fields by their numbers in proc_pid_stat(5); @text begins with field 3. */
 static bool parse_numbers(char *text, struct task *task)
 {
 	unsigned int number = 3;
@@ -154,7 +154,7 @@ static bool read_task(struct search *search, struct task *task)
 	return done;
 }
 
-/* QEMU names such threads "CPU N/KVM", and libvirt puts such threads into cgroups vcpuN. */
+/* QEMU names a virtual CPU's thread "CPU N/KVM", libvirt puts the thread into a cgroup vcpuN. */
 static bool is_virtual_cpu(struct search *search, const struct task *task)
 {
 	unsigned int number;
@@ -172,7 +172,7 @@ static bool is_virtual_cpu(struct search *search, const struct task *task)
 	return found;
 }
 
-/* "CPU 3 is the only CPU of the real-time task "audio" (pid 812, SCHED_FIFO 80)" */
+/* Says "CPU 3 is the only CPU of the real-time task "audio" (pid 812, SCHED_FIFO 80)". */
 static void tell(struct search *search, const struct task *task, const char *what,
 		 const char *more)
 {
@@ -222,7 +222,7 @@ static void consider(struct search *search, int pid, int tid)
 	judge(search, &task);
 }
 
-/* Call @each for each directory below @fd whose name is a number. */
+/* Calls @each for each directory below @fd whose name is a number. */
 static int walk_numbers(struct search *search, int fd, int pid,
 			void (*each)(struct search *search, int fd, int pid, int number))
 {
@@ -255,7 +255,7 @@ static void each_process(struct search *search, int proc, int unused, int pid)
 	if (pid == getpid() && !*search->call->root)
 		return;
 	snprintf(path, sizeof(path), "%d/task", pid);
-	/* Cheaper than to open the directory; most processes have one thread. */
+	/* Most processes have one thread, for which the directory need not be opened. */
 	if (!fstatat(proc, path, &about, 0) && about.st_nlink == LINKS_OF_ONE) {
 		consider(search, pid, pid);
 		return;

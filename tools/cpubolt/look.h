@@ -11,9 +11,9 @@
  * @after: the CPUs that are to be online afterwards
  * @report: is called with a sentence for each such task
  *
- * Such a task is a real-time task, a virtual CPU, or any task on a CPU of
- * nohz_full=, if all CPUs that the task may run on are in @going. Kernel threads do not count: a
- * kernel thread leaves with its CPU, or may move.
+ * These are real-time tasks, virtual CPUs, and any tasks on CPUs of nohz_full=,
+ * if all online CPUs that the task may run on are in @going. Kernel threads do
+ * not count: a kernel thread leaves with its CPU, or may move.
  *
  * Return: number of such tasks, or a negative errno if /proc cannot be read.
  */

@@ -32,7 +32,7 @@ static const struct help help = {
 		    " cpubolt policy lease 4-7 600     CPUs 4 to 7 are online for ten minutes\n",
 };
 
-/* Words of the user -> words of control.h, and how many follow. */
+/* Words of the user, the words of control.h for these, and how many words follow. */
 static const struct {
 	const char *word, *request;
 	int more;
@@ -57,7 +57,8 @@ static char *make_request(struct invocation *call)
 		if (strcmp(forms[i].word, word))
 			continue;
 		if (count != forms[i].more) {
-			complain("%s: wants %d more, and has %d", word, forms[i].more, count);
+			complain("%s: expects %d word(s) more, not %d", word, forms[i].more,
+				 count);
 			return NULL;
 		}
 		got = asprintf(&request, "%s%s%s%s%s", forms[i].request, count ? " " : "",
@@ -70,11 +71,11 @@ static char *make_request(struct invocation *call)
 		complain("the request is too long");
 		return NULL;
 	}
-	complain("there is no \"%s\"", word);
+	complain("\"%s\" is none of show, explain, switch, lease and release", word);
 	return NULL;
 }
 
-/* The socket, connected to the daemon; the kernel gives it a name to which the answer comes. */
+/* Opens a socket to the daemon. The kernel gives the socket a name, to which the answer comes. */
 static int reach(const struct invocation *call)
 {
 	struct sockaddr_un to = { .sun_family = AF_UNIX };

@@ -42,7 +42,7 @@ static int parse(struct work *work, const char *text, cpu_set_t *set)
 	return error ? fail_list(work->call, text, error, at) : EXIT_DONE;
 }
 
-/* All CPUs that may be meant, where the user has not listed CPUs. */
+/* Begins with all CPUs that the user may mean, if the user has not listed CPUs. */
 static void start_without_list(struct work *work)
 {
 	const struct selection *selection = work->selection;
@@ -68,7 +68,7 @@ static int number_of(const struct cpubolt_topology *topology, bool node)
 	return node ? topology->node : topology->package;
 }
 
-/* Candidates stay whose package or node is in the list @text. */
+/* Keeps the candidates whose package or node is in the list @text. */
 static int filter(struct work *work, const char *text, bool node)
 {
 	const char *what = node ? "node" : "package";
@@ -105,7 +105,7 @@ static int filter(struct work *work, const char *text, bool node)
 	return code;
 }
 
-/* A candidate of which nothing is known cannot be chosen by its place. */
+/* Reads the core of each CPU. A candidate whose core is not known is no candidate any more. */
 static void read_cores(struct work *work)
 {
 	cpu_set_t *unknown = set_empty(work->machine);
@@ -135,7 +135,7 @@ static struct core *find_core(struct work *work, int number)
 	unsigned int i;
 
 	/*
-	 * The search begins at the last core that was found, because CPUs of a core mostly have
+	 * The search begins at the core that was listed last, because CPUs of a core mostly have
 	 * neighbouring numbers.
 	 */
 	for (i = work->core_count; i-- > 0;)
@@ -167,8 +167,8 @@ static void list_cores(struct work *work)
 }
 
 /*
- * The CPU of a core that stays: a CPU that cannot go if there is one, or else one that is online,
- * or else the first.
+ * If one CPU of a core stays, it is the one with the highest rank: a CPU that cannot go, or else
+ * one that is online; of equal ones, the first.
  */
 static int rank(struct work *work, unsigned int cpu)
 {
@@ -348,7 +348,7 @@ static int run(struct work *work)
 		start_without_list(work);
 	if (code != EXIT_DONE)
 		return code;
-	/* Cores are picked among those of which every CPU may go. */
+	/* --cores picks cores of which every CPU may go, so --keep has to be applied before. */
 	if (work->op == CPUBOLT_TAKE_OFFLINE)
 		apply_keep(work, false);
 	if (selection_needs_topology(selection))

@@ -8,7 +8,7 @@
 
 #include "settings.h"
 
-/* Without the newline at its end; such files are short. */
+/* Reads a short file, without the newline at its end. */
 static int read_value(const char *path, char *value, size_t size)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
@@ -34,7 +34,7 @@ static int write_value(const char *path, const char *value)
 
 	if (fd < 0)
 		return -errno;
-	/* An empty value is an empty line: a write() of nothing does nothing. */
+	/* An empty value is written as an empty line: a write() of no bytes does nothing. */
 	if (write(fd, length ? value : "\n", length ?: 1) < 0)
 		error = -errno;
 	close(fd);

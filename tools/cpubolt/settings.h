@@ -18,7 +18,7 @@ struct settings {
 };
 
 /**
- * settings_change() - write @value to the file @path, and remember what was there
+ * settings_change() - write @value to the file @path, and remember the value before
  *
  * A file that has @value already is not written.
  *
@@ -27,7 +27,7 @@ struct settings {
 int settings_change(struct settings *settings, const char *path, const char *value);
 
 /**
- * settings_put_back() - write what was there, in reverse order, and forget it
+ * settings_put_back() - write the remembered values back, in reverse order, and forget them
  * @failed: is called for each file that could not be written; may be NULL
  *
  * Return: number of such files.

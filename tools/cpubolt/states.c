@@ -44,26 +44,26 @@ static const struct sheet_column columns[COLUMN_COUNT] = {
 			  SCOLS_JSON_NUMBER, true },
 	[COLUMN_SLOWED] = { "SLOWED", "requests that went CPU by CPU because of the state",
 			    SCOLS_FL_RIGHT, SCOLS_JSON_NUMBER, true },
-	[COLUMN_SLOW] = { "SLOW", "whether requests go CPU by CPU now because of it", 0,
+	[COLUMN_SLOW] = { "SLOW", "whether requests go CPU by CPU now because of the state", 0,
 			  SCOLS_JSON_BOOLEAN, false },
 	[COLUMN_MOVED] = { "MOVED", "whether --set has changed the row", 0, SCOLS_JSON_BOOLEAN,
 			   false },
-	[COLUMN_REASON] = { "REASON", "why Bolt does so", SCOLS_FL_TRUNC, SCOLS_JSON_STRING,
-			    false },
+	[COLUMN_REASON] = { "REASON", "why CLASS and FIT are so", SCOLS_FL_TRUNC,
+			    SCOLS_JSON_STRING, false },
 };
 
 static const struct help help = {
 	.usage = "[options]\n--set STATE=critical|serial|unfit|default ...\n--timing on|off",
 	.about = "Show what Bolt does with each hotplug state, how often its callbacks ran, and\n"
-		 "which state makes requests for several CPUs slow. Move a state back.",
+		 "which state makes requests for several CPUs slow. --set changes what Bolt does.",
 	.options = " -J, --json               print JSON\n"
 		   " -o, --output LIST        these columns\n"
 		   " -s, --set STATE=WORD     STATE is a name or a number; WORD is one of\n"
 		   "                            critical  run its teardown inside requests\n"
 		   "                            serial    fit for requests for several CPUs\n"
 		   "                            unfit     not fit: such requests go CPU by CPU\n"
-		   "                            default   all as Bolt has it\n"
-		   "     --timing on|off      measure the callbacks, or do not any more\n"
+		   "                            default   as Bolt's policy says\n"
+		   "     --timing on|off      measure the callbacks, or no longer\n"
 		   HELP_OPTION_HELP,
 	.examples = " cpubolt states\n"
 		    " cpubolt states -o NAME,CLASS,REASON\n"
@@ -335,7 +335,7 @@ static int tell(const struct view *view, int state, const char *word)
 	return write_file(view, STATES_FILE, text);
 }
 
-/* The row is put back to what was read. */
+/* Puts a state back to the class and fitness that were read. */
 static int put_back(const struct view *view, const struct state_row *row)
 {
 	int error = tell(view, row->number, "default");
@@ -368,7 +368,7 @@ static int find_states(struct view *view)
 
 static int explain_refusal(const struct wish *wish, int error, bool undone)
 {
-	const char *after = undone ? "nothing has changed" : "and rows before it stay changed";
+	const char *after = undone ? "nothing has changed" : "states named before stay changed";
 
 	if (error == -EACCES || error == -EPERM)
 		return fail(undone ? EXIT_NOT_PERMITTED : EXIT_PARTIAL,

@@ -52,7 +52,7 @@ static enum column column_of(const char *word, size_t length)
 	return COLUMN_OTHER;
 }
 
-/* "# state class fit unit runs skips settles slowed ns name (reason)" */
+/* Reads "# state class fit unit runs skips settles slowed ns name (reason)". */
 static int read_layout(const char *line, size_t length, struct layout *layout)
 {
 	const char *end = line + length;
@@ -94,7 +94,7 @@ static int read_number(const char *word, size_t length, long long *value)
 	return errno || *end || isspace((unsigned char)*text) ? -EINVAL : 0;
 }
 
-/* A word that may end with "!", which means that the value differs from the kernel's own row. */
+/* Reads a word. A "!" at its end means that the value differs from Bolt's policy. */
 static int read_marked(const char *word, size_t length, char **text, bool *marked)
 {
 	*marked = length && word[length - 1] == '!';
@@ -151,7 +151,7 @@ static int read_cell(struct state_row *row, enum column column, const char *word
 	return 0;
 }
 
-/* "NAME (REASON)": the name of a driver's state may contain blanks. */
+/* Reads "NAME (REASON)": the name of a driver's state may contain blanks. */
 static int read_name(struct state_row *row, const char *text, size_t length)
 {
 	const char *open = memmem(text, length, " (", 2);
@@ -255,7 +255,7 @@ int states_parse(const char *text, struct state_row **rows, size_t *count, size_
 	return error;
 }
 
-/* " 85: cpu:kick_ap" */
+/* Reads " 85: cpu:kick_ap". */
 static int read_native(struct state_row *row, const char *line, size_t length)
 {
 	const char *colon = memchr(line, ':', length);

@@ -32,14 +32,14 @@ struct state_row {
  * @count: how many rows
  * @line: number of the line that was not understood, from 1; may be NULL
  *
- * Return: 0, -EINVAL if the text is no such file, -ENOMEM.
+ * Return: 0, -EINVAL if @text is not the text of such a file, -ENOMEM.
  */
 int states_parse(const char *text, struct state_row **rows, size_t *count, size_t *line);
 
 /**
  * states_parse_native() - read /sys/devices/system/cpu/hotplug/states
  *
- * That file has number and name only: all else of the rows is NULL or 0.
+ * That file has number and name only: all other members of the rows are NULL or 0.
  *
  * Return: as states_parse().
  */
@@ -60,7 +60,7 @@ int states_find(const struct state_row *rows, size_t count, const char *what,
 
 /**
  * stats_value() - value of a key in the file stats
- * @text: contents of the file, "KEY VALUE" a line
+ * @text: contents of the file, with a line "KEY VALUE" for each key
  *
  * Return: the value, to be freed with free(), or NULL if @text has no such key.
  */

@@ -10,7 +10,7 @@
 #include "sets.h"
 #include "table.h"
 
-/* Longer lists are left to the table. */
+/* The summary leaves longer lists of CPUs to the table. */
 #define LONGEST_LIST	30
 
 static const struct help help = {
@@ -209,7 +209,7 @@ static int choose_columns(struct status *status)
 	return code == EXIT_DONE ? check_columns(status) : code;
 }
 
-/* CPUs to be shown: present ones, as the options and the list want them. */
+/* Chooses the CPUs to be shown: present ones, as the options and the list want them. */
 static int choose_cpus(struct status *status, cpu_set_t *cpus)
 {
 	cpu_set_t *online = set_new(status->machine, CPUBOLT_ONLINE), *listed;
@@ -272,7 +272,7 @@ static cpu_set_t *cpus_in_state(struct status *status, enum cpubolt_state state)
 	return cpus;
 }
 
-/* " (6-7)", if the list is short enough for a summary */
+/* Prints " (6-7)", if the list is short enough for a summary. */
 static void print_short_list(struct status *status, const cpu_set_t *cpus)
 {
 	char *list = set_text(status->machine, cpus);
@@ -282,7 +282,7 @@ static void print_short_list(struct status *status, const cpu_set_t *cpus)
 	free(list);
 }
 
-/* ", 2 parked (6-7)", or nothing */
+/* Prints ", 2 parked (6-7)", or nothing if no CPU is in @state. */
 static void print_state(struct status *status, enum cpubolt_state state)
 {
 	cpu_set_t *cpus = cpus_in_state(status, state);

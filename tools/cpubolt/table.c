@@ -12,7 +12,7 @@
 
 /* A value may be the list of all CPUs of a large machine. */
 #define LONGEST		16384
-/* On a terminal, lists of CPUs are broken into lines of about so many characters. */
+/* On a terminal, lists of CPUs are broken into lines of about this many characters. */
 #define LIST_WIDTH	24
 
 /* A row: its CPUs, and what these have in common, a line for each column */
@@ -33,7 +33,7 @@ static bool one_row_a_cpu(const struct table *table)
 	return true;
 }
 
-/* What CPUs of one row have in common. */
+/* Makes a text of what the CPUs of one row have in common, to be freed. */
 static char *make_key(const struct table *table, struct facts *facts, unsigned int cpu)
 {
 	struct cell cell = { .cpu = cpu, .for_people = true };
@@ -111,7 +111,7 @@ static void free_rows(struct row *rows)
 	}
 }
 
-/* Turn a comma into the end of a line about every LIST_WIDTH characters. */
+/* Breaks the line after a comma, about every LIST_WIDTH characters. */
 static void break_list(char *text)
 {
 	size_t width = 0;
@@ -164,7 +164,7 @@ static int fill_cell(struct output *output, struct libscols_line *line, unsigned
 	const char *name = NULL;
 
 	value[0] = '\0';
-	/* Half of the buffer is left for the line ends. */
+	/* Half of the buffer is left for the ends of lines that break_list() adds. */
 	column->value(output->facts, &cell, value, sizeof(value) / 2);
 	if (*value)
 		output->used[at] = true;
@@ -237,7 +237,7 @@ static void drop_columns(struct output *output)
 					       SCOLS_FL_HIDDEN);
 }
 
-/* lscpu(1) has these lines, too: programs skip what begins with '#'. */
+/* lscpu(1) prints these lines, too: programs skip lines that begin with '#'. */
 static void print_parsable_head(const struct table *table)
 {
 	unsigned int i;
@@ -249,7 +249,7 @@ static void print_parsable_head(const struct table *table)
 	putchar('\n');
 }
 
-/* libsmartcols prints an object with the table as its only member: @head becomes its first. */
+/* libsmartcols prints an object whose only member is the table: @head is put before the table. */
 static int print_json(struct output *output, const char *head)
 {
 	char *text;

@@ -25,18 +25,19 @@ static const struct help help = {
 	.usage = "[options] offline|online|set CPULIST\n[options] --input FILE",
 	.about = "Carry out one request, as the subcommand of that name does, and show what ran\n"
 		 "when: the phases of the request with Bolt, and the callbacks of hotplug states.\n"
-		 "The request is not undone. Recording makes it slower: \"cpubolt bench\" measures.",
+		 "The request is not undone. Recording makes the request slower: to measure, use\n"
+		 "\"cpubolt bench\".",
 	.options = " -a, --all                show each hotplug state, however short\n"
 		   " -f, --force              warn of tasks that lose their last CPU, and go on\n"
 		   " -i, --input FILE         show a trace that -o or -t has recorded\n"
 		   " -o, --output FILE        also write a file for trace-cmd and KernelShark\n"
 		   " -t, --text FILE          also write ftrace's text, which Perfetto opens\n"
 		   " -w, --width N            use N columns\n"
-		   "     --no-check           do not look at tasks\n"
+		   "     --no-check           do not look for tasks that lose their last CPU\n"
 		   HELP_OPTION_HELP,
 	.examples = " cpubolt trace offline 3               take CPU 3 offline, show what ran\n"
 		    " cpubolt trace -o off.dat offline 2-3  ... and keep the trace\n"
-		    " cpubolt trace --all --input off.dat   look at it again\n"
+		    " cpubolt trace --all --input off.dat   show that trace again\n"
 		    " cpubolt trace -t off.txt online 2-3   a file for https://ui.perfetto.dev\n",
 };
 
@@ -150,7 +151,7 @@ static int read_options(struct tracing *tracing, bool *done)
 
 /* -- The picture ---------------------------------------------------------- */
 
-/* Numbers of states differ between kernels: names are those of the kernel that was traced. */
+/* Numbers of states differ between kernels: reads names only of the kernel that was traced. */
 static void read_state_names(struct tracing *tracing)
 {
 	char *text;
@@ -163,7 +164,7 @@ static void read_state_names(struct tracing *tracing)
 	free(text);
 }
 
-/* The callback of the first and the last state is the kernel's own work for all between. */
+/* NULL for the first and the last state: their events are of code that runs all states between. */
 static const char *name_of(int state, void *data)
 {
 	const struct tracing *tracing = data;
@@ -448,7 +449,8 @@ static int check_tasks(struct tracing *tracing, const cpu_set_t *cpus)
 		return fail(EXIT_FAILED, "cannot look at the tasks: %s (see --no-check)",
 			    strerror(-found));
 	if (found && !tracing->force)
-		return fail(EXIT_FAILED, "nothing has changed; --force does it all the same");
+		return fail(EXIT_FAILED, "nothing has changed; --force makes the request all "
+			    "the same");
 	return EXIT_DONE;
 }
 

@@ -17,7 +17,7 @@
 
 #include "trace_dat.h"
 
-/* Where a page of a CPU's buffer begins in the file, and how long the pages are. */
+/* Where the pages of a CPU's buffer begin in the file, and how long they are together. */
 struct cpu_data {
 	uint64_t offset, size;
 	char *pages;
@@ -53,7 +53,7 @@ static void put_start(FILE *out)
 	put_u32(out, sysconf(_SC_PAGESIZE));
 }
 
-/* A file of tracefs, after its length in 64 bits; an empty one if it cannot be read. */
+/* Writes a file of tracefs after its length in 64 bits; as an empty file if it cannot be read. */
 static void put_file(FILE *out, const char *path)
 {
 	int size = 0;
@@ -75,7 +75,7 @@ static void put_format(FILE *out, const char *system, const char *event)
 	free(path);
 }
 
-/* Directories only: files such as "enable" are not among what tracefs_system_events() lists. */
+/* tracefs_system_events() lists directories only, not files such as "enable". */
 static void put_formats(FILE *out, const char *system)
 {
 	char **events = tracefs_system_events(NULL, system);
@@ -133,7 +133,7 @@ static void put_printk_formats(FILE *out)
 	free(text);
 }
 
-/* Writes all pages of one CPU's buffer, which this empties; the last page may be partly used. */
+/* Takes all pages out of one CPU's buffer; the last page may be partly used. */
 static int take_pages(struct tracefs_instance *instance, unsigned int cpu, struct cpu_data *data)
 {
 	size_t page = sysconf(_SC_PAGESIZE), room = 0;

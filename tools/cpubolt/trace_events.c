@@ -33,7 +33,7 @@ void trace_free(struct trace_events *events)
 	events->count = 0;
 }
 
-/* qsort() need not be stable, and the events are nearly sorted. */
+/* An insertion sort: qsort() need not be stable, and the events are nearly sorted. */
 void trace_sort(struct trace_events *events)
 {
 	for (size_t i = 1; i < events->count; i++) {
@@ -46,7 +46,7 @@ void trace_sort(struct trace_events *events)
 	}
 }
 
-/* A decimal number after @key in "key=value key=value"; @sign: it may be negative. */
+/* Finds the decimal number after @key in "key=value key=value". @sign: may be negative */
 static bool find_number(const char *text, const char *key, bool sign, long long *value)
 {
 	const char *place = strstr(text, key);
@@ -111,7 +111,7 @@ static bool read_state(const char *text, struct trace_event *event)
 	return true;
 }
 
-/* "cpu: 0003 target: 234 step: 235 (sched_cpu_deactivate)" */
+/* Reads "cpu: 0003 target: 234 step: 235 (sched_cpu_deactivate)". */
 static bool read_enter(const char *text, struct trace_event *event)
 {
 	const char *open = strchr(text, '(');
@@ -126,7 +126,7 @@ static bool read_enter(const char *text, struct trace_event *event)
 	return true;
 }
 
-/* " cpu: 0003  state: 234 step: 235 ret: 0" */
+/* Reads " cpu: 0003  state: 234 step: 235 ret: 0". */
 static bool read_exit(const char *text, struct trace_event *event)
 {
 	long long cpu, step, ret;
@@ -141,7 +141,7 @@ static bool read_exit(const char *text, struct trace_event *event)
 	return true;
 }
 
-/* What a task has written to trace_marker; the kernel puts the caller's name before it. */
+/* Reads what a task has written to trace_marker; the kernel puts the caller's name before that. */
 static bool read_mark(const char *text, struct trace_event *event)
 {
 	const char *begin = strstr(text, TRACE_MARK_BEGIN), *end = strstr(text, TRACE_MARK_END);
@@ -187,7 +187,7 @@ int trace_read(struct trace_events *events, unsigned long long ns, const char *n
 	return 0;
 }
 
-/* "1.236124: " */
+/* Reads "1.236124: ". */
 static const char *read_time(const char *text, unsigned long long *ns)
 {
 	unsigned long long seconds, micro;
@@ -209,8 +209,9 @@ static const char *read_time(const char *text, unsigned long long *ns)
 }
 
 /*
- * "   cpuhp/3-31   [003] .N...   1.236235: cpuhp_exit: ...": where the event's
- * name begins. The name of a task may contain blanks and brackets.
+ * Returns where the event's name begins in a line such as
+ * "   cpuhp/3-31   [003] .N...   1.236235: cpuhp_exit: ...".
+ * The name of a task may contain blanks and brackets.
  */
 static const char *read_head(const char *line, unsigned long long *ns)
 {

@@ -9,7 +9,7 @@ enum trace_kind {
 	TRACE_BEGIN,		/* cpubolt's own mark: the request begins */
 	TRACE_END,		/* cpubolt's own mark: the request has ended */
 	TRACE_ENTER,		/* a callback of a hotplug state begins */
-	TRACE_EXIT,		/* and has ended */
+	TRACE_EXIT,		/* a callback of a hotplug state has ended */
 	TRACE_PHASE,		/* a phase of a batch has ended, which took @duration */
 	TRACE_BATCH,		/* a batch has ended, which took @duration */
 	TRACE_DEFER,		/* a teardown has been deferred */
@@ -17,11 +17,11 @@ enum trace_kind {
 	TRACE_SETTLE,		/* a deferred teardown has run */
 };
 
-/** What cpubolt writes to trace_marker, before what the request is */
+/** What cpubolt writes to trace_marker, before the words of the request */
 #define TRACE_MARK_BEGIN	"cpubolt: begin "
 #define TRACE_MARK_END		"cpubolt: end "
 
-/** One event; what its kind does not have is 0 */
+/** One event; a member that its kind does not have is 0 */
 struct trace_event {
 	enum trace_kind kind;
 	unsigned long long ns;		/* when, by the trace's clock */
@@ -31,7 +31,7 @@ struct trace_event {
 	int state;			/* number of the hotplug state */
 	int error;			/* of a callback, or of a batch */
 	unsigned int up, down;		/* CPUs of a batch */
-	char name[48];			/* of a callback, a phase, or what is requested */
+	char name[48];			/* of a callback or a phase; or the words of the request */
 };
 
 /** Events in the order of their times */
@@ -42,10 +42,12 @@ struct trace_events {
 
 /**
  * trace_parse() - read the text of a tracing instance's file trace
- * @text: its contents: times in seconds with six digits
- * @events: is overwritten; free it with trace_free(). Other events are left out.
+ * @text: contents of the file, with times in seconds and six decimals
+ * @events: is overwritten; free it with trace_free()
  *
- * Return: 0, -EINVAL if one of the events above is malformed, -ENOMEM.
+ * Events that enum trace_kind does not have are left out.
+ *
+ * Return: 0, -EINVAL if an event that enum trace_kind has is malformed, -ENOMEM.
  */
 int trace_parse(const char *text, struct trace_events *events);
 
@@ -56,8 +58,8 @@ int trace_parse(const char *text, struct trace_events *events);
  * @name: of the event, without its system
  * @text: what is printed after "NAME: "
  *
- * Return: 0, also if the event is none of those above; -EINVAL if it is one of
- * these and malformed; -ENOMEM.
+ * Return: 0, also if enum trace_kind does not have the event; -EINVAL if it has
+ * the event, and @text is malformed; -ENOMEM.
  */
 int trace_read(struct trace_events *events, unsigned long long ns, const char *name,
 	       const char *text);
@@ -65,7 +67,7 @@ int trace_read(struct trace_events *events, unsigned long long ns, const char *n
 /** trace_add() - add a copy of @event to @events; -ENOMEM */
 int trace_add(struct trace_events *events, const struct trace_event *event);
 
-/** trace_sort() - put @events in the order of their times; equal times stay as they are */
+/** trace_sort() - sort @events by time; events of the same time keep their order */
 void trace_sort(struct trace_events *events);
 
 /** trace_free() - free what @events holds */

@@ -15,7 +15,8 @@
 
 /*
  * A CPU that comes or goes makes some 100 events of 40 bytes. The kernel records
- * most of these on the CPU that carries the request out, which can be any.
+ * most of these on the CPU that carries the request out. That can be any CPU, so
+ * the buffer of each has room for all events.
  */
 #define KB_FOR_A_CPU	8
 #define LEAST_KB	512
@@ -36,7 +37,7 @@ static const char *const *systems_of(const struct trace_session *session)
 	return session->bolt ? systems_with_bolt : systems_without;
 }
 
-/* An error of libtracefs, which does not always leave one in errno. */
+/* The error of a call of libtracefs, which does not always set errno. */
 static int last_error(void)
 {
 	return -(errno ?: EIO);
@@ -129,7 +130,7 @@ void trace_session_end(struct trace_session *session, const char *what)
 	tracefs_trace_off(session->instance);
 }
 
-/* "overrun: 0" and "dropped events: 0" */
+/* Reads a number such as that of "overrun: 0" or "dropped events: 0". */
 static unsigned long long lost_in(const char *stats, const char *key)
 {
 	const char *place = strstr(stats, key);

@@ -32,11 +32,11 @@ void trace_session_end(struct trace_session *session, const char *what);
 /** trace_session_lost() - how many events did not fit into the buffers */
 unsigned long long trace_session_lost(struct trace_session *session);
 
-/** trace_session_text() - what was recorded as the kernel prints it; NULL, or to be freed */
+/** trace_session_text() - the recording as the kernel prints it; to be freed; NULL on errors */
 char *trace_session_text(struct trace_session *session);
 
 /**
- * trace_session_save() - write what was recorded to the open file @fd, for trace-cmd
+ * trace_session_save() - write the recording to the open file @fd, for trace-cmd
  *
  * Afterwards trace_session_text() has nothing. Return: 0 or a negative errno.
  */

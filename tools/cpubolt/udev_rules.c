@@ -11,14 +11,14 @@ struct term {
 	size_t key_length, operator_length, value_length;
 };
 
-/* The next term from *@text on; false at the end, or if the rest is malformed. */
+/* Reads the next term from *@text on; false at the end, or if the rest is malformed. */
 static bool next_term(const char **text, struct term *term)
 {
 	const char *place = *text + strspn(*text, " \t,");
 
 	term->key = place;
 	term->key_length = strcspn(place, " \t=!+-:");
-	/* The name of an attribute may have such characters: ATTR{[dmi/id]sys_vendor}. */
+	/* The name of an attribute, in braces, may have characters of operators, such as "-". */
 	if (memchr(place, '{', term->key_length)) {
 		const char *close = strchr(place, '}');
 
@@ -52,7 +52,7 @@ struct sayings {
 	bool cpu, not_cpu, jumps, sets, online, add, other_action;
 };
 
-/* ACTION=="add|change" */
+/* Reads ACTION=="add|change". */
 static void read_action(const struct term *term, struct sayings *says)
 {
 	const char *value = term->value, *end = value + term->value_length;
@@ -102,7 +102,7 @@ static struct sayings read_rule(const char *text)
 	return says;
 }
 
-/* A line and those that continue it, to be freed; *@lines: how many these are. */
+/* Returns a line with the lines that continue it, to be freed; *@lines is their number. */
 static char *next_line(const char **text, size_t *lines)
 {
 	size_t length = 0, size = strlen(*text);

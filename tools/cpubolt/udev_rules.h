@@ -9,8 +9,8 @@
 /** A rule that writes cpuN/online */
 struct udev_rule {
 	size_t line;		/* where the rule begins, from 1 */
-	bool online;		/* it writes 1 */
-	bool add_only;		/* only when a CPU is plugged in; otherwise at other events, too */
+	bool online;		/* the rule writes 1 */
+	bool add_only;		/* applies only when a CPU is plugged in, not at other events */
 };
 
 /**

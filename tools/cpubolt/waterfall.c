@@ -9,7 +9,7 @@
 #define LEAST_WIDTH	60
 #define NAME_WIDTH	26
 #define TIME_WIDTH	9
-/* States and gaps that take less of the request than this are summed up, or left out. */
+/* States of less than a 100th of the request are summed up; gaps get a line from a 20th on. */
 #define SHORT_PART	100
 #define GAP_PART	20
 
@@ -31,7 +31,7 @@ static bool is_work(const struct trace_event *event)
 	return event->kind != TRACE_BEGIN && event->kind != TRACE_END;
 }
 
-/* The last batch is the request's own: requests of other programs were before it. */
+/* The last batch is the request's own; batches before it are requests of other programs. */
 static int find_bounds(const struct trace_events *events, struct bounds *bounds)
 {
 	const struct trace_event *begin = NULL, *end = NULL, *first = NULL, *last = NULL;
@@ -98,11 +98,11 @@ static int add_span(struct waterfall_row *row, const struct bounds *bounds,
 struct group {
 	char name[48];
 	unsigned long long start, end;
-	bool any_cpu;		/* events of all CPUs belong to it */
+	bool any_cpu;		/* events of all CPUs belong to the group */
 	unsigned int cpu;
 };
 
-/* The row of @state among those of the last group, which begin at @first. */
+/* The row for @enter's state in the last group, whose states begin at @first; a new one at need. */
 static struct waterfall_row *state_row(struct waterfall *waterfall, size_t first,
 				       const struct trace_event *enter)
 {
@@ -177,10 +177,7 @@ static int add_group(struct waterfall *waterfall, const struct trace_events *eve
 	return error ?: add_states(waterfall, events, bounds, group);
 }
 
-/*
- * Phases follow each other, so the time from the end of one phase to the end of the next counts for
- * the next.
- */
+/* Makes a group of each phase. The event of a phase comes at its end, and says how long it took. */
 static int add_phases(struct waterfall *waterfall, const struct trace_events *events,
 		      const struct bounds *bounds)
 {
@@ -315,7 +312,7 @@ static void paint(char *bar, unsigned int width, char ink, const struct span *sp
 	while (from < to && from < width);
 }
 
-/* A line: a name, a bar of @spans, a time. */
+/* Prints a line: a name, a bar of @spans, a time. */
 static void print_line(const struct waterfall_look *look, unsigned long long total,
 		       const char *name, char ink, const struct span *spans, size_t count,
 		       unsigned long long ns, FILE *out)
@@ -358,7 +355,7 @@ static bool is_short(const struct waterfall *waterfall, const struct waterfall_r
 	return !row->error && row->busy < waterfall->total / SHORT_PART;
 }
 
-/* How many rows after @group are its states. */
+/* How many rows after that of @group are states of @group. */
 static size_t states_of(const struct waterfall *waterfall, size_t group)
 {
 	size_t i;
@@ -368,7 +365,7 @@ static size_t states_of(const struct waterfall *waterfall, size_t group)
 	return i - group - 1;
 }
 
-/* Append the spans of @row to @spans; a state that ends after the request may have none. */
+/* Appends the spans of @row to @spans. A state that ends after the request may have no span. */
 static size_t append_spans(struct span *spans, size_t length, const struct waterfall_row *row)
 {
 	if (row->count)
@@ -376,7 +373,7 @@ static size_t append_spans(struct span *spans, size_t length, const struct water
 	return length + row->count;
 }
 
-/* One line for all states of a group that take too little to have one of their own. */
+/* Prints one line for all states of a group that take too little time for a line of their own. */
 static void print_short(const struct waterfall *waterfall, const struct waterfall_row *rows,
 			size_t count, const struct waterfall_look *look, FILE *out)
 {
@@ -413,8 +410,8 @@ static int compare_spans(const void *a, const void *b)
 }
 
 /*
- * Prints how long no callback of a group ran between its first and its last one, if
- * that is much: the kernel's own code ran, or the task waited.
+ * Prints for how much of the time of a group no callback ran, if that is much:
+ * meanwhile other code of the kernel ran, or the task waited.
  */
 static void print_gaps(const struct waterfall *waterfall, const struct waterfall_row *group,
 		       size_t count, const struct waterfall_look *look, FILE *out)
@@ -435,7 +432,7 @@ static void print_gaps(const struct waterfall *waterfall, const struct waterfall
 	qsort(spans, length, sizeof(*spans), compare_spans);
 	spans[length].start = last;
 	spans[length].end = last;
-	/* Each gap is stored where spans that have been read were. */
+	/* Gaps are stored over spans that have been read. */
 	for (size_t i = 0; i <= length; i++) {
 		struct span span = spans[i];
 
@@ -466,7 +463,7 @@ static void print_group(const struct waterfall *waterfall, size_t group,
 	print_gaps(waterfall, &waterfall->rows[group], states, look, out);
 }
 
-/* Prints how much of the request is before the first group and after the last, if that is much. */
+/* Prints how much of the request is before the first group, or after the last, if that is much. */
 static void print_rest(const struct waterfall *waterfall, const struct waterfall_look *look,
 		       bool before, FILE *out)
 {

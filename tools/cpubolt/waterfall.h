@@ -16,13 +16,13 @@ struct span {
 
 /** One line of the waterfall */
 struct waterfall_row {
-	bool group;		/* a phase, or a CPU of a native request; otherwise a state in it */
+	bool group;		/* a phase, or a CPU of a native request; if not, a state */
 	char name[48];
 	int state;		/* number of the state, -1 for a group */
-	struct span *spans;	/* a span for each time that it ran */
+	struct span *spans;	/* a span for each time that the state or group ran */
 	size_t count;
 	unsigned long long busy; /* sum of the spans, ns */
-	int error;		/* what its callback returned, if that is an error */
+	int error;		/* the error that a callback of the state returned, or 0 */
 };
 
 struct waterfall {

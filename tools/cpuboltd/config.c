@@ -111,7 +111,7 @@ struct reading {
 	const char *name;
 	const char *here, *end;		/* what is left of the text */
 	unsigned int line;
-	char **error;			/* the first one */
+	char **error;			/* the first error */
 };
 
 static void wrong(struct reading *reading, const char *format, ...)

@@ -16,13 +16,13 @@
 /** What cpuboltd does where irqbalance runs */
 enum beside_irqbalance {
 	IRQBALANCE_YIELD,	/* cpuboltd leaves interrupts alone */
-	IRQBALANCE_BAN,		/* irqbalance is told to leave alone what cpuboltd moves */
+	IRQBALANCE_BAN,		/* irqbalance is told to leave movable interrupts alone */
 };
 
 /** Section [interrupts] */
 struct interrupt_settings {
 	bool enabled;
-	unsigned int busy;		/* with so many a second an interrupt is busy */
+	unsigned int busy;		/* an interrupt that occurs so often in a second is busy */
 	unsigned int dwell_s;
 	unsigned int per_minute;
 	enum beside_irqbalance irqbalance;
@@ -47,7 +47,7 @@ int config_init(const struct machine *machine, struct config *config);
 
 /**
  * config_read() - read a file and its drop-ins into @config
- * @file: NULL is CONFIG_FILE, which need not exist; another one must
+ * @file: a file that exists; or NULL for CONFIG_FILE, which need not exist
  * @error: a message "FILE:LINE: ..." if -EINVAL is returned; to be freed
  *
  * Errors: -EINVAL with a message; -ENOMEM.
@@ -62,7 +62,7 @@ int config_read(const struct machine *machine, const char *file, struct config *
 int config_parse(const struct machine *machine, const char *name, const char *text, size_t length,
 		 struct config *config, char **error);
 
-/** config_check() - check values against each other: limits that contradict each other */
+/** config_check() - refuse values that contradict each other */
 int config_check(const struct machine *machine, const struct config *config, char **error);
 
 void config_free(struct config *config);

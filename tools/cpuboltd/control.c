@@ -15,7 +15,7 @@
 #include "daemon.h"
 #include "say.h"
 
-#define MOST_AT_ONCE	16	/* requests between two looks at everything else */
+#define MOST_AT_ONCE	16	/* requests that are answered before other events are handled */
 
 /* -- Requests --------------------------------------------------------------------- */
 
@@ -81,7 +81,7 @@ static char *do_switch(struct daemon *daemon, const char *name)
 	return okay(field("the policy is now \"%s\"\n", policy->name));
 }
 
-/* The CPUs come at once, not after the interval, so that the answer can say which have come. */
+/* The CPUs come at once, not after the interval, so that the answer can say which CPUs came. */
 static char *carry_out_lease(struct daemon *daemon, int id, const cpu_set_t *cpus,
 			     const char *list, unsigned long seconds)
 {
@@ -91,7 +91,7 @@ static char *carry_out_lease(struct daemon *daemon, int id, const cpu_set_t *cpu
 	if (!offline)
 		return NULL;
 	if (daemon->timer) {
-		/* An error comes up again in the interval, which begins now. */
+		/* An error is not handled: it occurs again in the interval, which begins now. */
 		daemon_round(daemon);
 		sd_event_source_set_time(daemon->timer, 0);
 	}
@@ -119,7 +119,7 @@ static char *do_lease(struct daemon *daemon, const char *list, const char *time)
 		return NULL;
 	if (!list || cpubolt_parse_list(daemon->machine->handle, list, cpus, NULL) ||
 	    !CPU_COUNT_S(daemon->machine->size, cpus)) {
-		answer = error("that is no list of CPUs of this machine");
+		answer = error("the second word is no list of CPUs of this machine");
 	} else if (!take_number(time, LONGEST_LEASE_S, &seconds) || !seconds) {
 		answer = error("a lease is for 1 to %d seconds", LONGEST_LEASE_S);
 	} else {
@@ -167,7 +167,7 @@ char *control_answer(struct daemon *daemon, const char *request, bool privileged
 			    strcmp(words[0], "release")))
 		answer = error("there is no such request");
 	else if (!privileged)
-		answer = error("only root may do that");
+		answer = error("only root may make this request");
 	else if (count == 2 && !strcmp(words[0], "switch"))
 		answer = do_switch(daemon, words[1]);
 	else if (count == 3 && !strcmp(words[0], "lease"))
@@ -196,7 +196,7 @@ static bool is_root(struct msghdr *message)
 	return false;
 }
 
-/* False if there was no request. */
+/* Answers one request; false if there was none. */
 static bool receive(struct daemon *daemon)
 {
 	char request[CONTROL_REQUEST_SIZE + 1], *answer;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The daemon: measures, decides, asks the kernel, and puts back what it has found */
+/* The daemon: measures, decides, makes requests, and brings CPUs back at its end */
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -21,7 +21,7 @@
 
 #define RUN_FOLDER	"/run/cpubolt"
 #define LOCK_FILE	RUN_FOLDER "/cpuboltd.lock"
-#define NEEDS_US	10000000	/* tasks and cpusets are looked at so often */
+#define NEEDS_US	10000000	/* from one look at tasks and cpusets to the next */
 
 uint64_t daemon_now_us(void)
 {
@@ -75,8 +75,8 @@ static void on_foreign(void *data, unsigned int cpu, bool online, bool taken)
 }
 
 /*
- * The daemon leaves alone the CPUs of other programs, CPUs that failed lately, and CPUs with a
- * purpose of their own.
+ * The daemon leaves alone the CPUs of other programs, CPUs that failed lately, isolated CPUs, and
+ * CPUs in "deny".
  */
 static int find_usable(struct daemon *daemon)
 {
@@ -156,8 +156,8 @@ static void say_request(struct daemon *daemon, enum cpubolt_op op, const cpu_set
 }
 
 /*
- * A CPU that fails is left alone for a while; if it is not known which CPU failed, all CPUs of the
- * request are left alone.
+ * A CPU that fails is left alone for a while; if it is not known which CPU failed, the daemon makes
+ * no request for a while.
  */
 static void yield_to_failure(struct daemon *daemon, const struct cpubolt_result *result)
 {
@@ -169,8 +169,8 @@ static void yield_to_failure(struct daemon *daemon, const struct cpubolt_result 
 }
 
 /*
- * The file lists the CPUs before the request, so that it also has those of a request that is cut
- * off.
+ * The file lists the CPUs before the request, so that the file also has CPUs of a request in which
+ * the daemon is killed.
  */
 static int save(struct daemon *daemon, const cpu_set_t *going)
 {
@@ -241,7 +241,7 @@ static int ask_once(struct daemon *daemon, enum cpubolt_op op, const cpu_set_t *
 	return err < 0 ? err : 0;
 }
 
-/* @cpus is "going" or "coming". A CPU that does not come is left out, and all others come. */
+/* @cpus is "going" or "coming". If a CPU does not come, the request is made again without it. */
 static int ask(struct daemon *daemon, enum cpubolt_op op, cpu_set_t *cpus)
 {
 	struct cpubolt_result result = { .error = EAGAIN };
@@ -274,7 +274,7 @@ static int move_interrupts(struct daemon *daemon, const cpu_set_t *online, const
 
 	if (!daemon->interrupts)
 		return 0;
-	/* CPUs that the policy does not want stay for a while only. */
+	/* CPUs that the policy does not want will go soon, so they do not count as staying. */
 	CPU_OR_S(size, daemon->stay, daemon->wanted, daemon->floor);
 	CPU_AND_S(size, daemon->stay, daemon->stay, online);
 	CPU_AND_S(size, daemon->stay, daemon->stay, daemon->usable);
@@ -283,7 +283,7 @@ static int move_interrupts(struct daemon *daemon, const cpu_set_t *online, const
 	return interrupts_update(daemon->interrupts, &cpus, daemon->now_us);
 }
 
-/* A CPU without interrupts goes faster. */
+/* Moves interrupts off the CPUs that go: a CPU without interrupts goes faster. */
 static int free_of_interrupts(struct daemon *daemon)
 {
 	memcpy(daemon->more, daemon->owner.online, daemon->machine->size);
@@ -291,7 +291,7 @@ static int free_of_interrupts(struct daemon *daemon)
 	return move_interrupts(daemon, daemon->more, daemon->going);
 }
 
-/* In a dry run the CPUs stay that would go. */
+/* In a dry run, CPUs that would have gone are online, and count as CPUs that go. */
 static int renew_interrupts(struct daemon *daemon)
 {
 	size_t size = daemon->machine->size;
@@ -313,7 +313,7 @@ static int carry_out(struct daemon *daemon)
 	if (!is_empty(daemon, daemon->going)) {
 		err = save(daemon, daemon->going);
 		if (err) {
-			/* Without the file no CPU may go: a crash would lose it. */
+			/* Without the file no CPU may go: a crash would lose which were taken. */
 			say(LOG_ERR, "cannot write " RUN_FOLDER "/cpuboltd: %s", strerror(-err));
 			daemon->pause_until_us = daemon->now_us +
 						 daemon->config->backoff_s * 1000000ULL;
@@ -321,7 +321,7 @@ static int carry_out(struct daemon *daemon)
 		}
 	}
 	err = ask(daemon, CPUBOLT_BRING_ONLINE, daemon->coming);
-	/* CPUs that were to replace others have not come, so these others stay. */
+	/* No CPU goes if some have not come, which may have been to replace the CPUs that go. */
 	memcpy(daemon->coming, daemon->next, daemon->machine->size);
 	remove_from(daemon, daemon->coming, daemon->owner.online);
 	if (!is_empty(daemon, daemon->coming))
@@ -351,7 +351,7 @@ static void find_difference(struct daemon *daemon)
 	remove_from(daemon, daemon->coming, daemon->online);
 }
 
-/* CPUs that tasks and cpusets need stay: "needs" is among the floor from now on. 1 if there are any. */
+/* Adds CPUs that tasks and cpusets need to "needs", and lets them stay. 1 if there are any. */
 static int spare_the_needed(struct daemon *daemon)
 {
 	size_t size = daemon->machine->size;
@@ -374,7 +374,8 @@ static int spare_the_needed(struct daemon *daemon)
 
 /*
  * Looks every ten seconds which CPUs are still needed, and whether any CPU that was taken is needed.
- * A CPU that was needed counts as needed until the next look, or policies would go to and fro.
+ * A CPU that was needed counts as needed until the next look; or else it might go and come again in
+ * each interval.
  */
 static int renew_needs(struct daemon *daemon)
 {
@@ -395,7 +396,7 @@ static int renew_needs(struct daemon *daemon)
 	return err;
 }
 
-/* A dry run says what it would do, when that changes. */
+/* Logs in a dry run which CPUs would be online, when these change. */
 static void say_plan(struct daemon *daemon)
 {
 	char *list;
@@ -418,8 +419,8 @@ static int decide(struct daemon *daemon)
 	int err = 1;
 
 	/*
-	 * When more CPUs turn out to be needed, the policy may want other CPUs than before, so it
-	 * is asked again.
+	 * When more CPUs turn out to be needed, the policy may want other CPUs than before, so the
+	 * policy is asked again.
 	 */
 	for (tries = 0; err > 0 && tries < 2; tries++) {
 		err = config->policy->decide(&config->settings, &daemon->inputs,
@@ -460,7 +461,7 @@ int daemon_round(struct daemon *daemon)
 	bool first = !daemon->counters.at_us;
 	int err = look(daemon);
 
-	/* A lease makes the daemon come here early; the load of so short a time means nothing. */
+	/* A lease starts a round early. The load of so short a time means nothing: skip that. */
 	if (!err && (first || daemon->now_us - daemon->counters.at_us >=
 				      daemon->config->interval_ms * 500ULL))
 		err = sample_take(daemon->machine, &daemon->counters, daemon->now_us,
@@ -520,7 +521,7 @@ static int on_event(sd_event_source *source, int fd, uint32_t events, void *data
 		say(LOG_WARNING, "no more events of CPUs: %s", strerror(-got));
 		sd_event_source_set_enabled(source, SD_EVENT_OFF);
 	}
-	/* Errors are not handled here, because they occur again in the next interval. */
+	/* An error of this look is not handled: it occurs again in the next interval. */
 	look(daemon);
 	return 0;
 }
@@ -651,7 +652,7 @@ int daemon_begin(struct daemon *daemon)
 	if (err)
 		return err;
 	memcpy(daemon->before, daemon->owner.online, daemon->machine->size);
-	/* CPUs that could not be put back at the start are tried again at the end. */
+	/* At its end the daemon tries again to put back CPUs that it could not put back before. */
 	if (!daemon->dry_run)
 		state_load(daemon->machine, daemon->left);
 	listen_to_events(daemon);
@@ -660,7 +661,7 @@ int daemon_begin(struct daemon *daemon)
 	return 0;
 }
 
-/* One daemon at a time, and none while CPUs are put back. The lock is held until the process ends. */
+/* Takes the lock: one daemon runs at a time, and none while "--restore" puts CPUs back. */
 static int lock_alone(const struct machine *machine)
 {
 	char *folder = field("%s" RUN_FOLDER, machine->root);
@@ -691,7 +692,7 @@ static int refuse_lock(int err)
 		    "cannot write " LOCK_FILE ": %s", strerror(-err));
 }
 
-/* CPUs that were taken before the configuration had them in "deny". */
+/* Logs CPUs that were taken, and that the configuration now has in "deny". */
 static void say_denied(const struct machine *machine, const cpu_set_t *deny, cpu_set_t *set)
 {
 	char *list;
@@ -743,7 +744,7 @@ int run_restore(struct machine *machine, const cpu_set_t *deny)
 	static const struct timespec pause = { .tv_nsec = 100000000 };
 	int lock = lock_alone(machine), code, tries;
 
-	/* A daemon that is about to end puts CPUs back itself. */
+	/* A daemon that is about to end puts its CPUs back: wait until the lock is free. */
 	for (tries = 0; lock == -EWOULDBLOCK && tries < 30; tries++) {
 		nanosleep(&pause, NULL);
 		lock = lock_alone(machine);
@@ -796,8 +797,8 @@ int run_daemon(struct machine *machine, struct config *config, bool dry_run,
 	if (lock < 0)
 		return refuse_lock(lock);
 	/*
-	 * A daemon that was killed may have left CPUs offline. A CPU that does not come now is
-	 * another program's to this daemon, and is no reason not to start.
+	 * A daemon that was killed may have left CPUs offline. A CPU that does not come now counts
+	 * as taken by another program, and is no reason not to start.
 	 */
 	restore(machine, config->deny);
 	code = run(&daemon);

@@ -26,7 +26,7 @@ struct lease {
 struct tally {
 	unsigned long long came, went;		/* CPUs */
 	unsigned long long requests, errors;
-	unsigned long long foreign;		/* changes of other writers */
+	unsigned long long foreign;		/* changes by other programs */
 	unsigned long long buckets[BUCKETS];	/* requests that took up to metrics_bounds[] */
 	double seconds;				/* of all requests */
 };
@@ -43,8 +43,8 @@ struct daemon {
 	struct load *loads;
 	cpu_set_t *usable, *online, *floor, *before, *wanted, *next, *more, *needs;
 	cpu_set_t *going, *coming;
-	cpu_set_t *left;		/* taken by a daemon before, and still not back */
-	cpu_set_t *planned;		/* in a dry run: the CPUs that it has named last */
+	cpu_set_t *left;		/* taken by an earlier daemon, and still offline */
+	cpu_set_t *planned;		/* in a dry run: the CPUs that were logged last */
 	cpu_set_t *stay;		/* CPUs that may have interrupts */
 	struct interrupts *interrupts;	/* NULL if these are not moved */
 	uint64_t needs_until_us;	/* when to look again which CPUs are needed */
@@ -67,12 +67,12 @@ struct daemon {
 	int code;			/* exit code of the daemon */
 };
 
-/** run_daemon() - until a signal comes, or @samples are taken; an exit code */
+/** run_daemon() - run until a signal comes, or for @samples intervals; an exit code */
 int run_daemon(struct machine *machine, struct config *config, bool dry_run,
 	       unsigned long samples);
 
 /**
- * run_restore() - "--restore": bring back what a daemon that has ended left; an exit code
+ * run_restore() - "--restore": bring back CPUs that a daemon has left offline; an exit code
  * @deny: CPUs that are left as they are, or NULL
  */
 int run_restore(struct machine *machine, const cpu_set_t *deny);
@@ -111,23 +111,23 @@ void lease_free(struct daemon *daemon);
 /** metrics_count() - count one request that took so many nanoseconds */
 void metrics_count(struct daemon *daemon, unsigned long long ns);
 
-/** metrics_write() - write the file of the configuration, at most every ten seconds */
+/** metrics_write() - write the file "metrics", if @now or if ten seconds have passed */
 void metrics_write(struct daemon *daemon, bool now);
 
-/** metrics_text() - what the file has; to be freed; NULL without memory */
+/** metrics_text() - the text of the file; to be freed; NULL without memory */
 char *metrics_text(const struct daemon *daemon);
 
 /* -- "cpubolt policy": control.c, explain.c ------------------------------------- */
 
 /*
- * control_open() - open the socket; after a failure, which is logged, the daemon goes on without it
+ * control_open() - open the socket; logs a failure, after which the daemon goes on without a socket
  */
 void control_open(struct daemon *daemon);
 
 void control_close(struct daemon *daemon);
 
 /**
- * control_answer() - what a request gets
+ * control_answer() - carry out @request, and make the answer
  * @privileged: the request may change something
  *
  * Return: "ok TEXT" or "error TEXT", to be freed; NULL without memory.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Small files below the root, which are written */
+/* Writes small files below a root directory */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Small files below the root */
+/* Reads and writes small files below a root directory */
 #ifndef FILES_H
 #define FILES_H
 
@@ -12,10 +12,10 @@
  */
 int file_replace(const char *root, const char *path, const char *text);
 
-/** file_write() - write @text to a file that is there, in one piece; 0 or a negative errno */
+/** file_write() - write @text to a file that exists, in one piece; 0 or a negative errno */
 int file_write(const char *root, const char *path, const char *text);
 
-/** file_remove() - 0 also if there is no such file, or a negative errno */
+/** file_remove() - remove a file; 0, also if there is no such file, or a negative errno */
 int file_remove(const char *root, const char *path);
 
 #endif /* FILES_H */

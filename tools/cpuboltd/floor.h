@@ -6,7 +6,7 @@
 #include "config.h"
 
 /**
- * floor_own() - what machine and configuration ask for
+ * floor_own() - the CPUs that machine and configuration keep online
  * @inputs: as for a policy; inputs->floor is the set that is overwritten
  * @more: CPUs that also have to be online, as leases; may be NULL
  *
@@ -17,15 +17,16 @@ int floor_own(const struct machine *machine, const struct config *config,
 	      const struct inputs *inputs, const cpu_set_t *more, cpu_set_t *floor);
 
 /**
- * floor_others() - what tasks and cpusets need of CPUs that are to go
+ * floor_others() - find CPUs of @going that tasks and cpusets need
  * @going: CPUs that are to go offline, or have gone
  * @after: CPUs that stay or come
  * @needed: overwritten with those of @going that have to stay
  *
  * - A task, and a cpuset, keeps one of its CPUs at least.
- * - A real-time task and a virtual CPU that may run on some CPUs only keep all these.
- * - A cpuset partition keeps all its CPUs; so does a cpuset of cgroup version 1, where the kernel
- *   would not give back a CPU that was offline once. Only cpusets that are mounted here are seen.
+ * - A real-time task or a virtual CPU that may run on some CPUs only keeps all of these.
+ * - A cpuset partition keeps all its CPUs; so does a cpuset of cgroup version 1, to which the
+ *   kernel would not give back a CPU that was offline once. Cpusets are seen only if they are
+ *   mounted where the daemon runs.
  */
 int floor_others(const struct machine *machine, const cpu_set_t *going, const cpu_set_t *after,
 		 cpu_set_t *needed);

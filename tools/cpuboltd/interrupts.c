@@ -9,7 +9,7 @@
 #include "say.h"
 
 #define INTERVALS	5	/* intervals of the daemon from one measurement to the next */
-#define BACK_AGAIN	"interrupts that have the affinity again that was found: %zu"
+#define BACK_AGAIN	"interrupts that have their affinity back: %zu"
 #define MOST_LINES	100	/* most lines of an explanation */
 
 struct interrupts *interrupts_new(struct machine *machine, const struct config *config,
@@ -26,7 +26,7 @@ struct interrupts *interrupts_new(struct machine *machine, const struct config *
 	all->rules.busy = config->interrupts.busy;
 	all->rules.dwell_us = config->interrupts.dwell_s * SECOND_US;
 	all->others = calloc(machine->count + 1, sizeof(*all->others));
-	/* Affinities that could not be put back at the start are tried again at the end. */
+	/* At its end the daemon tries again to put back affinities that it could not put back. */
 	if (!dry_run)
 		irq_state_load(machine, &all->left);
 	if (all->others)
@@ -47,7 +47,7 @@ void interrupts_free(struct interrupts *all)
 	free(all);
 }
 
-/* -- Beside others ------------------------------------------------------------------- */
+/* -- Beside other programs ----------------------------------------------------------- */
 
 static void put_back(struct interrupts *all)
 {
@@ -68,11 +68,11 @@ static void put_back(struct interrupts *all)
 	if (all->told)
 		irqbalance_ban(all->machine->root, all->told, NULL, 0);
 	all->told = 0;
-	/* Affinities that could not be put back are tried again when the daemon ends. */
+	/* The daemon tries again at its end if an affinity could not be put back. */
 	irqs_save(all);
 }
 
-/* Leaves all interrupts alone for @reason, or moves them if it is NULL; owns @reason afterwards. */
+/* Leaves interrupts alone for @reason, or moves them if @reason is NULL. Frees @reason later. */
 static void stand_back(struct interrupts *all, char *reason)
 {
 	bool same = reason && all->reason && !strcmp(reason, all->reason);

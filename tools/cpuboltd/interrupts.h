@@ -15,7 +15,7 @@
 #include "config.h"
 #include "irq_plan.h"
 
-/** CPUs, as interrupts_update() has to know these */
+/** What interrupts_update() has to know of CPUs */
 struct irq_cpus {
 	const cpu_set_t *online;
 	const cpu_set_t *stay;	/* may have interrupts */
@@ -26,8 +26,8 @@ struct irq_cpus {
 struct interrupts;
 
 /**
- * interrupts_new() - NULL without memory
- * @dry_run: say what would move; nothing is written, and irqbalance is told nothing
+ * interrupts_new() - begin; NULL without memory
+ * @dry_run: only say what would move: write no affinity, and tell irqbalance nothing
  */
 struct interrupts *interrupts_new(struct machine *machine, const struct config *config,
 				  bool dry_run);
@@ -37,8 +37,9 @@ void interrupts_free(struct interrupts *all);
 /**
  * interrupts_update() - measure, if it is time for that, and move interrupts
  *
- * Interrupts of CPUs that are about to go move in any case, others only after a measurement, which
- * is every five intervals. Return: 0, also if interrupts are left alone, or -ENOMEM.
+ * Interrupts of CPUs that are about to go move in any case, other interrupts only after a
+ * measurement, which is every five intervals. Return: 0, also if interrupts are left alone, or
+ * -ENOMEM.
  */
 int interrupts_update(struct interrupts *all, const struct irq_cpus *cpus, uint64_t now_us);
 
@@ -54,18 +55,18 @@ struct irq_tally {
 	unsigned long long moves[CAUSE_COUNT];
 	unsigned long long errors;
 	unsigned long long foreign;	/* affinities that other programs have set */
-	unsigned int moved;		/* interrupts that have an affinity of the daemon's now */
+	unsigned int moved;		/* interrupts that have an affinity set by the daemon */
 };
 
 /** interrupts_tally() - figures for metrics */
 struct irq_tally interrupts_tally(const struct interrupts *all);
 
 /**
- * interrupts_restore() - "--restore", and each begin and end of the daemon
+ * interrupts_restore() - put affinities back: with "--restore", and when the daemon begins and ends
  *
  * interrupts_restore_begin() comes before the daemon's CPUs are brought back, and
  * interrupts_restore_end() after that, since an affinity without a CPU that is online cannot be
- * written. Both functions log what is wrong. interrupts_restore_end() returns whether all
+ * written. Both functions log errors. interrupts_restore_end() returns whether all
  * affinities are as they were found.
  */
 struct irq_state;

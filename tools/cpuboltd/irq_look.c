@@ -33,7 +33,7 @@ void irqs_free(struct irq **irqs, size_t count)
 	free(irqs);
 }
 
-/* Takes over an interrupt that an earlier daemon has moved, with the affinity found then. */
+/* Takes over an interrupt that an earlier daemon has moved, with the affinity found by that one. */
 static void adopt(struct interrupts *all, struct irq *irq)
 {
 	size_t i;
@@ -83,7 +83,7 @@ static struct irq *new_irq(struct interrupts *all, const struct irq_row *row)
 	return NULL;
 }
 
-/* Returns the interrupt of the row: a new one, or that of the old list, mostly at @hint there. */
+/* Returns the interrupt of @row: from the old list, where it is mostly at @hint, or a new one. */
 static struct irq *take_irq(struct interrupts *all, const struct irq_row *row, size_t hint)
 {
 	size_t i;
@@ -99,7 +99,10 @@ static struct irq *take_irq(struct interrupts *all, const struct irq_row *row, s
 	return new_irq(all, row);
 }
 
-/* Notes that another program set the affinity, unless the kernel had to for want of online CPUs. */
+/*
+ * Notes that another program has set the affinity. If no CPU of the affinity is online, the kernel
+ * has set it.
+ */
 static void find_foreign(struct interrupts *all, struct irq *irq, const struct irq_cpus *cpus)
 {
 	size_t size = all->machine->size;
@@ -146,7 +149,7 @@ static void measure(struct interrupts *all, struct irq *irq, double rate, uint64
 	irq->busy = irq_busy(&all->rules, irq->rate, irq->busy, now_us, &irq->calm_us);
 }
 
-/* Interrupts of each CPU that cannot be moved; those that each CPU has of its own do not count. */
+/* Adds the rates of an interrupt that cannot be moved to "others" of its CPUs. */
 static void add_others(struct interrupts *all, const struct irq_table *table, const double *rates)
 {
 	size_t i;

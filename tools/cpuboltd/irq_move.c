@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Moves interrupts, and writes down what was found before, see irqs.h */
+/* Moves interrupts, and first writes down the affinities that were found, see irqs.h */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -143,7 +143,7 @@ static void remember(struct interrupts *all, struct irq *irq, const struct irq_m
 	say_move(all, irq);
 }
 
-/* Records the move, for the state's file, which is written before the affinity is. */
+/* Records the move in @irq, for the file of irq_state.h, which is written before the affinity. */
 static void prepare(struct interrupts *all, struct irq *irq, const struct irq_move *move)
 {
 	if (!irq->ours)
@@ -172,7 +172,7 @@ static void write_one(struct interrupts *all, struct irq *irq, const struct irq_
 	take_back(all, irq);
 	all->tally.errors++;
 	irq->failed_until_us = now_us + all->config->backoff_s * SECOND_US;
-	/* Older kernels let the files of managed interrupts be opened for writing. */
+	/* Older kernels refuse the affinity of a managed interrupt only when it is written. */
 	if (err == -EIO || err == -EPERM)
 		irq->kind = IRQ_FIXED;
 	say(LOG_WARNING, "interrupt %d (%s) does not go to CPU %u, and is left alone: %s",
@@ -195,7 +195,7 @@ static void carry_out(struct interrupts *all, const struct irq_move *moves, int 
 		prepare(all, all->irqs[moves[i].irq], &moves[i]);
 	if (count)
 		err = irqs_save(all);
-	/* Without the file no affinity is written: a crash would lose what was found. */
+	/* Without the file no affinity is written: a crash would lose the one that was found. */
 	for (i = 0; i < count; i++) {
 		if (err)
 			take_back(all, all->irqs[moves[i].irq]);

@@ -28,8 +28,8 @@ static bool has(const struct plan *plan, const cpu_set_t *set, unsigned int cpu)
 }
 
 /*
- * A CPU that is about to go, if the interrupt is on one; else the first CPU that the interrupt is
- * on.
+ * Returns a CPU that is about to go, if the interrupt is on one; otherwise the first CPU that the
+ * interrupt is on.
  */
 static int find_place(const struct plan *plan, const struct irq_fact *irq)
 {
@@ -115,7 +115,7 @@ static bool narrow(struct plan *plan, const cpu_set_t *set, const cpu_set_t *oth
 	return CPU_COUNT_S(plan->scene->size, plan->choices);
 }
 
-/* CPUs on which the interrupt may be from now on. False if there are none. */
+/* Finds the CPUs on which the interrupt may be from now on. False if there are none. */
 static bool find_choices(struct plan *plan, const struct irq_fact *irq, bool forced)
 {
 	const struct irq_scene *scene = plan->scene;
@@ -148,7 +148,7 @@ static int least_loaded(const struct plan *plan, int place)
 	for (cpu = 0; cpu < plan->scene->cpus; cpu++) {
 		if ((int)cpu == place || !has(plan, plan->choices, cpu))
 			continue;
-		/* A CPU with room is better than a full CPU, however much either has to do. */
+		/* A CPU with room is better than a full CPU, whatever their loads are. */
 		if (found == NOWHERE || is_full(plan, cpu) < is_full(plan, (unsigned int)found) ||
 		    (is_full(plan, cpu) == is_full(plan, (unsigned int)found) &&
 		     plan->loads[cpu] < plan->loads[found]))

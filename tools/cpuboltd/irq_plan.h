@@ -17,8 +17,8 @@
 #include <stdint.h>
 
 /*
- * A CPU of x86 has about 200 vectors: a CPU with so many interrupts gets another one only if it
- * must.
+ * A CPU of x86 has about 200 vectors: a CPU with this many interrupts gets another one only if no
+ * other CPU has room.
  */
 #define MOST_ON_A_CPU	150
 
@@ -70,21 +70,21 @@ struct irq_move {
 };
 
 /**
- * irq_plan() - which interrupts are to change
+ * irq_plan() - decide which interrupts are to change
  * @moves: overwritten; has room for scene->count moves
  *
  * - An interrupt goes to a CPU of scene->stay, and to one of its allowed CPUs if one of these
  *   stays. An interrupt of which no allowed CPU stays goes to the base CPU when it has to leave,
  *   and is left alone otherwise.
  * - An interrupt that is not movable is in no move.
- * - An interrupt whose CPU is about to go moves at once. Any other one moves only if it was
+ * - An interrupt whose CPU is about to go moves at once. Any other interrupt moves only if it was
  *   measured, not within the dwell time after its last move, and only as long as scene->left has
  *   moves.
  * - A busy interrupt moves if the CPU that has the interrupt then has less to do than the CPU
  *   that had the interrupt before: by as many interrupts a second as make an interrupt busy, and
- *   by a fifth. With rates that stay as they are, moves come to an end.
+ *   by a fifth. So moves come to an end while rates stay as they are.
  *
- * Interrupts that have to leave come first, then busy interrupts, then the rest.
+ * Interrupts that have to leave come first, then busy interrupts, then idle ones.
  *
  * Return: number of moves, or -ENOMEM.
  */
@@ -94,15 +94,15 @@ int irq_plan(const struct irq_rules *rules, const struct irq_scene *scene, struc
  * irq_busy() - whether an interrupt counts as busy
  * @rate: times a second, now
  * @was: the last result of this function for the interrupt; false at first
- * @calm_us: since when the rate is less than half of what makes an interrupt busy; 0 if it is not.
- *	     Kept by the caller from call to call, 0 at first.
+ * @calm_us: since when the rate is less than half of rules->busy; 0 while it is not less. Kept by
+ *	     the caller from call to call, 0 at first.
  *
  * A busy interrupt becomes idle when its rate was less than half of rules->busy for the dwell time.
  */
 bool irq_busy(const struct irq_rules *rules, double rate, bool was, uint64_t now_us,
 	      uint64_t *calm_us);
 
-/** irq_smooth() - the rate to go by after one more measurement; @before is negative at first */
+/** irq_smooth() - the smoothed rate after one more measurement; @before is negative at first */
 double irq_smooth(double before, double rate);
 
 #endif /* IRQ_PLAN_H */

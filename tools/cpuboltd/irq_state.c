@@ -116,8 +116,8 @@ int irq_state_save(const struct machine *machine, const struct irq_state *state)
 }
 
 /*
- * "@key=VALUE" up to the next blank, or up to the end of the line; NULL if something else is
- * there.
+ * Takes "@key=VALUE" up to a character of @end off the text, and returns VALUE; NULL if the text
+ * begins with something else.
  */
 static char *take_value(char **here, const char *key, const char *end)
 {
@@ -264,7 +264,7 @@ static bool is_there(const struct irq_table *table, const struct irq_saved *irq)
 	return false;
 }
 
-/* Tells whether the affinity is still one that the daemon has set. @now and @both are scratch. */
+/* Tells whether the affinity is still one that the daemon has set. Overwrites @now and @both. */
 static bool is_ours(const struct machine *machine, const struct irq_saved *irq,
 		    const cpu_set_t *online, cpu_set_t *now, cpu_set_t *both)
 {

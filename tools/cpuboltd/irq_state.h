@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * /run/cpubolt/cpuboltd.interrupts: the interrupts that the daemon has moved, or is about to move,
- * the affinities that were found, and the boot.
+ * /run/cpubolt/cpuboltd.interrupts has the interrupts that the daemon has moved, or is about to
+ * move, the affinities that were found, and the number of the boot.
  *
  * The file is written before an affinity is, so that whatever happens to the daemon, no affinity is
  * forgotten: "cpuboltd --restore" writes back what was found.
@@ -26,7 +26,7 @@ struct irq_state {
 	int irqbalance;		/* PID that was told to leave interrupts alone, or 0 */
 };
 
-/** irq_state_add() - an interrupt with three empty sets; NULL without memory */
+/** irq_state_add() - add an interrupt with three empty sets; NULL without memory */
 struct irq_saved *irq_state_add(const struct machine *machine, struct irq_state *state, int number,
 				const char *name);
 
@@ -39,32 +39,32 @@ void irq_state_free(struct irq_state *state);
 int irq_state_save(const struct machine *machine, const struct irq_state *state);
 
 /**
- * irq_state_load() - what a daemon of this boot has left
+ * irq_state_load() - read the interrupts that a daemon of this boot has moved
  *
  * Errors: -ENOENT there is no file, or the file is of another boot; -EINVAL the file cannot be
  * understood; -ENOMEM. @state is overwritten, and empty after an error.
  */
 int irq_state_load(const struct machine *machine, struct irq_state *state);
 
-/** irq_state_parse() - as irq_state_load(), of a text and for a boot */
+/** irq_state_parse() - as irq_state_load(), from @text in place of the file, for the boot @boot */
 int irq_state_parse(const struct machine *machine, const char *text, const char *boot,
 		    struct irq_state *state);
 
 /** What has become of the interrupts in the file */
 struct irq_restored {
-	size_t back;		/* have the affinity that was found, which was written */
-	size_t failed;		/* could not be written, and stay in the file */
+	size_t back;		/* interrupts that have the affinity again that was found */
+	size_t failed;		/* interrupts whose affinity was refused; these stay in the file */
 	int error;		/* error of one of the failed writes, or 0 */
 	int irq;		/* the interrupt with that error */
 };
 
 /**
- * irq_state_begin() - read the file, and drop what is not the daemon's any more
+ * irq_state_begin() - read the file, and drop interrupts that are not the daemon's any more
  *
  * To be called before CPUs are brought back. Dropped are interrupts that are gone or have another
- * device, and those whose affinity another program has set: neither the last affinity that the
- * daemon has written nor the one before. When none of the CPUs of these two is online, the kernel
- * has chosen an affinity itself, and the interrupt is not dropped.
+ * device, and those whose affinity another program has set, as it is neither the last affinity that
+ * the daemon has written nor the one before. When no CPU of these two affinities is online, the
+ * kernel has chosen an affinity itself, and the interrupt is not dropped.
  *
  * Return: 0, also without a file, or a negative errno as irq_state_load().
  */
@@ -72,7 +72,7 @@ int irq_state_begin(const struct machine *machine, struct irq_state *state);
 
 /**
  * irq_state_restore() - write the affinities that were found, and remove the file
- * @state: from irq_state_begin(); only what could not be written is left in it, and in the file
+ * @state: from irq_state_begin(); only interrupts that failed are left in @state, and in the file
  *
  * irqbalance gets back the interrupts that it was told to leave alone.
  */
@@ -88,7 +88,7 @@ void irq_state_discard(const struct machine *machine);
 /** irq_write() - write the affinity of an interrupt; 0 or a negative errno */
 int irq_write(const struct machine *machine, int irq, const cpu_set_t *cpus);
 
-/** irq_read_set() - a list of CPUs of /proc/irq/N/@file; false if there is none */
+/** irq_read_set() - read the list of CPUs in /proc/irq/N/@file; false if there is none */
 bool irq_read_set(const struct machine *machine, int irq, const char *file, cpu_set_t *cpus);
 
 #endif /* IRQ_STATE_H */

@@ -10,9 +10,10 @@ int irqbalance_find(const char *root);
 
 /**
  * irqbalance_ban() - tell irqbalance to leave interrupts alone
- * @irqs: numbers of these; irqbalance forgets those that were told before
+ * @irqs: numbers of the interrupts; irqbalance forgets the numbers that it was told before
  *
- * The interrupts that the command line of irqbalance bans are told with these.
+ * irqbalance is also told the interrupts that its command line bans, as it would forget these
+ * otherwise.
  *
  * Return: 0, or a negative errno: -E2BIG if the list is longer than irqbalance reads, -ENOENT or
  * -ECONNREFUSED if irqbalance has no socket.

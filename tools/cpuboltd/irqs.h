@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The interrupts as interrupts.c, irq_look.c and irq_move.c know them
+ * What interrupts.c, irq_look.c and irq_move.c know of interrupts
  *
- * irq_look.c measures, irq_move.c moves; interrupts.c decides when, and when all are left alone.
+ * irq_look.c measures interrupts, irq_move.c moves interrupts; interrupts.c decides when, and when
+ * all interrupts are left alone.
  */
 #ifndef IRQS_H
 #define IRQS_H
@@ -34,7 +35,7 @@ struct irq {
 	cpu_set_t *written;	/* affinity that the daemon has written last */
 	cpu_set_t *near;	/* CPUs of the node */
 	bool readable;		/* now and where are known */
-	bool ours;		/* the daemon has moved it */
+	bool ours;		/* the daemon has moved the interrupt */
 	bool foreign;		/* another program has set the affinity after that */
 	bool pretended;		/* moved in a dry run */
 	uint64_t failed_until_us;
@@ -54,9 +55,9 @@ struct interrupts {
 	uint64_t before_us, due_us;
 	double *others;			/* CPU -> interrupts a second that cannot be moved */
 	int base;			/* CPU, or -1 */
-	int told;			/* PID of an irqbalance that was told, or 0 */
-	size_t told_count;
-	unsigned long told_hash;	/* hash of the interrupts that irqbalance was told */
+	int told;			/* PID of the irqbalance that got a list, or 0 */
+	size_t told_count;		/* how many interrupts irqbalance is to leave alone */
+	unsigned long told_hash;	/* hash of the list */
 	char *reason;			/* why all interrupts are left alone, or NULL */
 	struct irq_state left;		/* interrupts of an earlier daemon that were not put back */
 	uint64_t recent[MOST_RECENT];	/* times of the last moves */
@@ -100,12 +101,12 @@ void irqs_forget(struct interrupts *all);
 /**
  * irqs_read_where() - read which CPU an interrupt is on
  *
- * If the affinity is a single CPU, the next interrupt occurs there; the effective affinity may lag
- * behind.
+ * If the affinity is a single CPU, the next interrupt occurs on that CPU, and the effective
+ * affinity, which may lag behind, is not read.
  */
 void irqs_read_where(struct interrupts *all, struct irq *irq, const struct irq_cpus *cpus);
 
-/** irqs_save() - write which interrupts have moved, and from where; 0 or -errno */
+/** irqs_save() - write which interrupts have moved, and their affinities before; 0 or -errno */
 int irqs_save(const struct interrupts *all);
 
 /** irqs_find_base() - choose the base CPU; false if no CPU may have interrupts */
@@ -116,7 +117,7 @@ unsigned int irqs_recent_moves(const struct interrupts *all, uint64_t now_us);
 
 /**
  * irqs_move() - move interrupts as irq_plan() says; 0 or -ENOMEM
- * @forced_only: only those of CPUs that are about to go
+ * @forced_only: move only interrupts of CPUs that are about to go
  */
 int irqs_move(struct interrupts *all, const struct irq_cpus *cpus, bool forced_only,
 	      uint64_t now_us);

@@ -10,8 +10,8 @@
 #include "policy.h"
 
 /*
- * Processes of the kernel, by number and by the inode of their folder in /proc, which another process
- * that gets the number does not have. The daemon does not look at these processes again.
+ * Kernel threads, by PID and by the inode of their folder in /proc: another process that gets the
+ * PID has another inode. The daemon does not look at these processes again.
  */
 struct kthreads {
 	struct kthread {
@@ -30,18 +30,18 @@ struct machine {
 	struct kthreads *kthreads;	/* as found last */
 };
 
-/** machine_open() - 0, or a negative errno as cpubolt_open() has it */
+/** machine_open() - open the machine; 0, or a negative errno as of cpubolt_open() */
 int machine_open(const char *root, struct machine *machine);
 
 void machine_close(struct machine *machine);
 
-/** machine_places() - read where CPUs are; what an offline CPU does not say stays as it was */
+/** machine_places() - read where CPUs are; where that is not known, the place stays as it was */
 void machine_places(struct machine *machine);
 
 /** machine_set() - an empty set, or NULL; to be freed with CPU_FREE() */
 cpu_set_t *machine_set(const struct machine *machine);
 
-/** machine_list() - @set as a cpulist, "none" if it is empty; to be freed; NULL without memory */
+/** machine_list() - @set as a cpulist, "none" for an empty set; to be freed; NULL without memory */
 char *machine_list(const struct machine *machine, const cpu_set_t *set);
 
 #endif /* MACHINE_H */

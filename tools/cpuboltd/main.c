@@ -33,7 +33,7 @@ static int print_help(void)
 	     " -n, --dry-run        measure, and say what would be done\n"
 	     "     --samples N      end after so many intervals\n"
 	     "     --replay TRACE   say what the policy would make of a recorded load\n"
-	     "     --restore        bring back what a daemon that has ended has left offline\n"
+	     "     --restore        bring back CPUs that a daemon has left offline\n"
 	     "     --root DIR       read the CPUs of the recorded tree DIR\n"
 	     " -h, --help           display this help\n"
 	     " -V, --version        display version\n"

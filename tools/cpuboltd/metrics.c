@@ -11,7 +11,7 @@
 
 #define INTERVAL_US	10000000
 
-/* Bounds in seconds: from a request of Bolt for one CPU to native ones for many. */
+/* Bounds in seconds: from a request of Bolt for one CPU to a native request for many. */
 static const double bounds[BUCKETS] = {
 	0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.05, 0.25, 1
 };
@@ -48,7 +48,7 @@ static void write_cpus(FILE *out, const struct daemon *daemon)
 	size_t i;
 
 	write_name(out, "cpus", "gauge",
-		   "CPUs that are online, taken by cpuboltd, taken by others, wanted, or needed.");
+		   "CPUs online, taken by cpuboltd, taken by other programs, wanted, or needed.");
 	for (i = 0; i < sizeof(sets) / sizeof(sets[0]); i++)
 		fprintf(out, "cpuboltd_cpus{set=\"%s\"} %d\n", sets[i].name,
 			CPU_COUNT_S(size, sets[i].set));
@@ -86,17 +86,17 @@ static void write_interrupts(FILE *out, const struct interrupts *interrupts)
 	unsigned int i;
 
 	write_name(out, "interrupts_moved", "gauge",
-		   "Interrupts that have an affinity of cpuboltd's.");
+		   "Interrupts whose affinity cpuboltd has set.");
 	fprintf(out, "cpuboltd_interrupts_moved %u\n", tally.moved);
 	write_name(out, "interrupt_moves_total", "counter",
-		   "Interrupts that were moved, as their CPU goes, as busy ones, as idle ones.");
+		   "Moves of interrupts whose CPU was about to go, of busy ones, of idle ones.");
 	for (i = 0; i < CAUSE_COUNT; i++)
 		fprintf(out, "cpuboltd_interrupt_moves_total{cause=\"%s\"} %llu\n", causes[i],
 			tally.moves[i]);
 	write_name(out, "interrupt_errors_total", "counter", "Affinities that were refused.");
 	fprintf(out, "cpuboltd_interrupt_errors_total %llu\n", tally.errors);
 	write_name(out, "interrupt_foreign_changes_total", "counter",
-		   "Interrupts of cpuboltd's whose affinity another program has set.");
+		   "Interrupts moved by cpuboltd whose affinity another program has set.");
 	fprintf(out, "cpuboltd_interrupt_foreign_changes_total %llu\n", tally.foreign);
 }
 

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What tasks and cpusets need of CPUs that are to go, or have gone
+ * Which CPUs tasks and cpusets need, of CPUs that are to go or have gone
  *
  * The daemon looks for these needs right before CPUs go, and every ten seconds while CPUs are
- * taken. With all CPUs online one call of sched_getaffinity(2) for each task answers nearly
- * everything. Otherwise one file of each task says whether the task is a strict one, and a second
- * file is read of strict ones only. A process that was found to be one of the kernel is not looked
- * at again.
+ * taken. With all CPUs online, one call of sched_getaffinity(2) for each task mostly suffices.
+ * Otherwise one file of each task says whether the task is real-time or a virtual CPU, and only of
+ * such a task a second file is read. A kernel thread is not looked at again.
  */
 #include <ctype.h>
 #include <dirent.h>
@@ -27,14 +26,14 @@ struct search {
 	const struct machine *machine;
 	const cpu_set_t *going, *after;
 	cpu_set_t *online;
-	cpu_set_t *shared;	/* CPUs of tasks for which nobody has chosen CPUs: present, not isolated */
+	cpu_set_t *shared;	/* CPUs that a task has by default: present, not isolated */
 	bool all_online;	/* all CPUs of "shared" are online */
-	cpu_set_t *mask;	/* of the task or cpuset at hand */
+	cpu_set_t *mask;	/* CPUs of the task or cpuset at hand */
 	cpu_set_t *common;
 	cpu_set_t *needed;
 	/*
-	 * Masks of which one CPU has to stay; the choice is made when it is known which CPUs stay
-	 * anyway.
+	 * Masks of which one CPU has to stay. That CPU is chosen at the end, when it is known which
+	 * CPUs stay anyway.
 	 */
 	cpu_set_t **ones;
 	size_t count;
@@ -49,21 +48,21 @@ struct task {
 	unsigned int flags, policy;
 };
 
-/* The mask at hand and @cpus have a CPU in common; search->common is what they have. */
+/* Sets search->common to the CPUs of the mask at hand that are in @cpus; false without any. */
 static bool meets(struct search *search, const cpu_set_t *cpus)
 {
 	CPU_AND_S(search->machine->size, search->common, search->mask, cpus);
 	return CPU_COUNT_S(search->machine->size, search->common);
 }
 
-/* All CPUs of the mask at hand stay that were to go. */
+/* Lets all CPUs of the mask at hand stay that were to go. */
 static void need_all(struct search *search)
 {
 	meets(search, search->going);
 	CPU_OR_S(search->machine->size, search->needed, search->needed, search->common);
 }
 
-/* One CPU of the mask at hand has to stay. */
+/* Notes that one CPU of the mask at hand has to stay. */
 static void need_one(struct search *search)
 {
 	cpu_set_t **longer, *copy;
@@ -118,7 +117,7 @@ static char *task_file(const struct search *search, int pid, int tid, const char
 	return file_read(search->machine->root, path, NULL);
 }
 
-/* The mask that the task was given, of which sched_getaffinity(2) shows the online part only. */
+/* Reads the mask that the task was given; sched_getaffinity(2) shows the online part only. */
 static bool read_allowed(struct search *search, int pid, int tid)
 {
 	static const char key[] = "\nCpus_allowed_list:\t";
@@ -135,7 +134,7 @@ static bool read_allowed(struct search *search, int pid, int tid)
 	return !err;
 }
 
-/* The online part of that mask. */
+/* Reads the online part of the mask that the task was given. */
 static bool get_active(struct search *search, int pid, int tid)
 {
 	if (!*search->machine->root)
@@ -146,7 +145,7 @@ static bool get_active(struct search *search, int pid, int tid)
 	return true;
 }
 
-/* The mask at hand has all of @cpus. */
+/* Tells whether the mask at hand has all of @cpus. */
 static bool has_all(struct search *search, const cpu_set_t *cpus)
 {
 	meets(search, cpus);
@@ -183,7 +182,7 @@ static bool read_task(const struct search *search, int pid, int tid, struct task
 	return found;
 }
 
-/* Real-time, deadline, or a virtual CPU as QEMU names it. */
+/* Tells whether a task is real-time, deadline, or a virtual CPU as QEMU names it. */
 static bool is_strict(const struct task *task)
 {
 	unsigned int number;
@@ -217,7 +216,7 @@ static void consider_task(struct search *search, int pid, int tid)
 		return;
 	if (!lost && !is_strict(&task))
 		return;
-	/* A task with CPUs that are offline now may have others that are to come. */
+	/* CPUs of the task that are offline now may be about to come, so read the whole mask. */
 	if (!read_allowed(search, pid, tid))
 		return;
 	if (is_strict(&task) && !has_all(search, search->shared))
@@ -251,7 +250,7 @@ static void consider_process(struct search *search, int pid)
 	closedir(folder);
 }
 
-/* The folder /proc has processes in the order of their numbers. */
+/* Tells whether a process is a kernel thread of the last search. /proc lists PIDs in order. */
 static bool is_known(struct search *search, int pid, ino_t inode)
 {
 	const struct kthreads *last = search->machine->kthreads;
@@ -267,12 +266,12 @@ static void remember_kthread(struct search *search, int pid, ino_t inode)
 	struct kthreads *found = &search->kthreads;
 	struct kthread *longer = found->list;
 
-	/* Powers of two, beginning at none. */
+	/* The list grows when its length is 0 or a power of two. */
 	if (!(found->count & (found->count - 1)))
 		longer = realloc(found->list, (found->count ? 2 * found->count : 1) *
 				 sizeof(*longer));
 	if (!longer)
-		return;		/* its files are read again */
+		return;		/* the next search looks at the thread again */
 	found->list = longer;
 	found->list[found->count++] = (struct kthread){ pid, inode };
 }
@@ -343,7 +342,7 @@ static bool add_file(struct search *search, int folder, const char *name)
 	return found;
 }
 
-/* A partition may have CPUs of its own that "cpuset.cpus" does not list. */
+/* Adds the CPUs of a partition that "cpuset.cpus" does not list; false if it is no partition. */
 static bool is_partition(struct search *search, int folder)
 {
 	char *partition = file_at(folder, "cpuset.cpus.partition");
@@ -358,13 +357,13 @@ static bool is_partition(struct search *search, int folder)
 	return found;
 }
 
-/* @strict: version 1, where a CPU that was offline once is lost, also if all CPUs are listed. */
+/* @strict: version 1, where a cpuset loses a CPU that goes offline, even if it lists all CPUs. */
 static void consider_cpuset(struct search *search, int folder, bool strict)
 {
 	bool whole;
 
 	CPU_ZERO_S(search->machine->size, search->mask);
-	/* Android mounts version 1 with "noprefix". */
+	/* Android mounts version 1 with "noprefix", so that names do not begin with "cpuset.". */
 	if (!add_file(search, folder, "cpuset.cpus") && strict)
 		add_file(search, folder, "cpus");
 	whole = is_partition(search, folder) || strict;
@@ -414,7 +413,7 @@ static void search_cpusets(struct search *search, const char *path, bool strict)
 		walk_cpusets(search, folder, strict, 0);
 }
 
-/* In mountinfo a space is "\040". */
+/* Puts back characters that mountinfo has escaped, such as "\040" for a space. */
 static void unescape(char *text)
 {
 	char *to = text;
@@ -461,7 +460,7 @@ static bool search_mount(struct search *search, char *line)
 	if (!point || !options)
 		return false;
 	strict = strcmp(type, "cgroup2");
-	/* The type "cpuset" is an older name for version 1 with this controller alone. */
+	/* The type "cpuset" is an older name for version 1 with the controller cpuset alone. */
 	if (!strict || !strcmp(type, "cpuset")) {
 		found = true;
 	} else if (!strcmp(type, "cgroup")) {
@@ -469,7 +468,7 @@ static bool search_mount(struct search *search, char *line)
 		found = copy && has_option(copy, "cpuset");
 		free(copy);
 	}
-	/* With that option version 1 gives CPUs back, as version 2 does. */
+	/* With "cpuset_v2_mode" version 1 gives CPUs back, as version 2 does. */
 	if (found && strict)
 		strict = !has_option(options, "cpuset_v2_mode");
 	unescape(point);
@@ -489,7 +488,7 @@ static void search_mounts(struct search *search)
 	free(text);
 	if (found)
 		return;
-	/* The usual mount points. */
+	/* mountinfo names none: try the usual mount points. */
 	search_cpusets(search, "/sys/fs/cgroup/cpuset", true);
 	search_cpusets(search, "/sys/fs/cgroup", false);
 }

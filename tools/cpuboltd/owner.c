@@ -15,7 +15,7 @@ static bool has(const struct owner *owner, const cpu_set_t *set, unsigned int cp
 	return CPU_ISSET_S(cpu, owner->machine->size, set);
 }
 
-/* Short files say in most intervals that there is nothing to look at. */
+/* Compares short files with their contents before. In most intervals no CPU has changed. */
 static bool is_as_before(struct owner *owner)
 {
 	static const char *const paths[] = { "/sys/devices/system/cpu/online",
@@ -176,7 +176,8 @@ int owner_look(struct owner *owner, uint64_t now_us,
 }
 
 /*
- * The request was done, but @cpu is not as the request left it, so another program has changed it.
+ * The request was done, but @cpu is not as the request left it, so another program has changed the
+ * CPU.
  */
 static void undone(struct owner *owner, unsigned int cpu, bool online, uint64_t now_us)
 {
@@ -193,7 +194,7 @@ int owner_changed(struct owner *owner, const cpu_set_t *cpus, bool online, bool 
 	int err = look(owner, owner->scratch), found = 0;
 	unsigned int cpu;
 
-	/* The contents of the files before the request mean nothing after it. */
+	/* The next owner_look() has to look, whatever the files said before the request. */
 	free(owner->texts[0]);
 	owner->texts[0] = NULL;
 	for (cpu = 0; !err && cpu < owner->machine->count; cpu++) {

@@ -2,8 +2,9 @@
 /*
  * Which program has taken each CPU: the daemon, or another one
  *
- * A CPU that is offline without the daemon's doing belongs to another writer, and stays offline. A CPU
- * that another writer brings back is left alone for a while, twice as long each time.
+ * A CPU that is offline without the daemon's doing belongs to another program, and stays offline.
+ * A CPU that the daemon has taken, and that another program brings back, is left alone for a while,
+ * twice as long each time.
  */
 #ifndef OWNER_H
 #define OWNER_H
@@ -23,30 +24,30 @@ struct owner {
 	struct backoff {
 		uint64_t until_us;
 		unsigned int times;
-		bool failed;	/* a request for the CPU failed; otherwise another writer changed it */
+		bool failed;	/* a request failed; if false, another program changed the CPU */
 	} *backoffs;
 	unsigned int backoff_s;	/* how long a CPU is left alone the first time */
 };
 
-/** owner_begin() - take the CPUs that are online now for those found online; 0 or a negative errno */
+/** owner_begin() - note which CPUs are online and which are foreign; 0 or a negative errno */
 int owner_begin(struct owner *owner, struct machine *machine, unsigned int backoff_s);
 
 void owner_end(struct owner *owner);
 
 /**
- * owner_look() - look at the machine, and find what others have changed
- * @report: called for each such CPU; @online: it has come, @taken: it was the daemon's
+ * owner_look() - look at the machine, and find CPUs that other programs have changed
+ * @report: called for each such CPU; @online: the CPU has come, @taken: the daemon had taken it
  *
- * Return: how many CPUs others have changed, or a negative errno.
+ * Return: how many CPUs other programs have changed, or a negative errno.
  */
 int owner_look(struct owner *owner, uint64_t now_us,
 	       void (*report)(void *data, unsigned int cpu, bool online, bool taken), void *data);
 
 /**
- * owner_changed() - the daemon has asked for @cpus to be @online: look what has become of that
- * @done: the kernel said that it was done; a CPU that is not so has been changed by another writer
+ * owner_changed() - look what has become of the daemon's request that @cpus be @online
+ * @done: the request was done; then a CPU that is otherwise has been changed by another program
  *
- * Return: how many CPUs others have changed meanwhile, or a negative errno.
+ * Return: how many CPUs other programs have changed meanwhile, or a negative errno.
  */
 int owner_changed(struct owner *owner, const cpu_set_t *cpus, bool online, bool done,
 		  uint64_t now_us);
@@ -54,7 +55,7 @@ int owner_changed(struct owner *owner, const cpu_set_t *cpus, bool online, bool 
 /** owner_yield() - leave @cpu as it is for a while; @failed: because a request failed */
 void owner_yield(struct owner *owner, unsigned int cpu, bool failed, uint64_t now_us);
 
-/** owner_waits() - seconds for which @cpu still is left as it is, 0 if it is not */
+/** owner_waits() - for how many seconds @cpu still is left as it is, or 0 */
 unsigned int owner_waits(const struct owner *owner, unsigned int cpu, uint64_t now_us);
 
 #endif /* OWNER_H */

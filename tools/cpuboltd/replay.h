@@ -10,7 +10,7 @@ typedef void change_printer(const struct machine *machine, double seconds,
 			    const cpu_set_t *online, const char *why);
 
 /**
- * replay() - run the policy of @config over @trace, without a look at a CPU
+ * replay() - run the policy of @config over @trace; no CPU is measured or changed
  * @print: called for each change, may be NULL
  *
  * Return: 0 or -ENOMEM.

@@ -28,8 +28,8 @@ void counters_free(struct counters *counters)
 }
 
 /*
- * The numbers of a line of /proc/stat after its name, in the order of proc_stat(5), as many as there
- * are. sscanf(3) would look for the end of the whole text in each line.
+ * Reads the numbers of a line of /proc/stat after its name, in the order of proc_stat(5); returns
+ * how many there are. sscanf(3) is slower: it looks for the end of the whole text each time.
  */
 static unsigned int line_numbers(const char *line, unsigned long long *numbers, unsigned int most)
 {
@@ -86,7 +86,7 @@ int sample_parse_pressure(const char *text, unsigned long long *stalled_us)
 	return total && sscanf(total, " total=%llu", stalled_us) == 1 ? 0 : -EINVAL;
 }
 
-/* Thousandths of @whole; a counter that went back counts as still. */
+/* By how many thousandths of @whole a counter has grown; 0 if the counter went back. */
 static unsigned int thousandths(unsigned long long now, unsigned long long before,
 				unsigned long long whole)
 {
@@ -136,7 +136,7 @@ int sample_take(const struct machine *machine, struct counters *counters, uint64
 		free(busy);
 		return err;
 	}
-	/* The task that reads this runs as well. */
+	/* The daemon's own task, which reads the file, is not to count. */
 	inputs->runnable -= inputs->runnable > 0;
 	for (cpu = 0; cpu < machine->count; cpu++) {
 		bool online = CPU_ISSET_S(cpu, machine->size, inputs->online);

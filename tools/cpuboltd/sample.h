@@ -7,28 +7,28 @@
 
 #include "machine.h"
 
-/** What /proc has said last time; zero before the first one */
+/** What /proc has said last time; all zero before the first time */
 struct counters {
 	uint64_t at_us;			/* CLOCK_MONOTONIC */
 	unsigned long long *busy;	/* ticks of each CPU */
 	unsigned long long *steal;
 	unsigned long long stalled_us;	/* "some" of PSI */
 	bool has_pressure;
-	unsigned long ticks;		/* a second has */
+	unsigned long ticks;		/* how many ticks a second has */
 };
 
-/** counters_init() - 0 or -ENOMEM */
+/** counters_init() - begin; 0 or -ENOMEM */
 int counters_init(const struct machine *machine, struct counters *counters);
 
 void counters_free(struct counters *counters);
 
 /**
- * sample_take() - what happened since the last call
+ * sample_take() - measure what happened since the last call
  * @inputs: runnable and pressure are overwritten, for inputs->online
  * @loads: overwritten
  *
- * After the first call all is 0. Errors: -ENOENT and others of open(2) if /proc/stat cannot be read,
- * -EINVAL if it cannot be understood.
+ * After the first call @loads and pressure are 0. Errors: -ENOENT and others of open(2) if
+ * /proc/stat cannot be read, -EINVAL if the file cannot be understood.
  */
 int sample_take(const struct machine *machine, struct counters *counters, uint64_t now_us,
 		struct inputs *inputs, struct load *loads);

@@ -15,7 +15,10 @@
 
 #define MOST_FIELDS	16
 
-/* systemd names a unit's stderr there; programs that the unit starts may have another one. */
+/*
+ * Tells whether stderr goes to the journal: systemd names a unit's stderr in JOURNAL_STREAM, but
+ * programs that the unit starts may have another stderr.
+ */
 static bool in_a_unit(void)
 {
 	const char *stream = getenv("JOURNAL_STREAM");

@@ -13,7 +13,7 @@ enum exit_code {
 	EXIT_NOT_PERMITTED = 77,
 };
 
-/** say() - a message of a level of syslog(3) */
+/** say() - print or log a message of a level of syslog(3) */
 void say(int level, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /**

@@ -109,7 +109,7 @@ static int bring_one(struct machine *machine, unsigned int cpu, cpu_set_t *set,
 	return cpubolt_request(machine->handle, CPUBOLT_BRING_ONLINE, set, 0, result);
 }
 
-/* All in one request; if that fails, one after the other. */
+/* Brings all CPUs in one request; if that fails, one CPU after the other. */
 static int bring(struct machine *machine, const cpu_set_t *cpus, cpu_set_t *left,
 		 struct cpubolt_result *result)
 {
@@ -137,7 +137,7 @@ static int bring(struct machine *machine, const cpu_set_t *cpus, cpu_set_t *left
 	return err;
 }
 
-/* CPUs that are gone from the machine, or are online already, cannot be brought back. */
+/* Leaves out CPUs that cannot be brought back: CPUs that were unplugged, or are online already. */
 static int find_missing(struct machine *machine, cpu_set_t *cpus)
 {
 	unsigned int cpu;
@@ -151,7 +151,7 @@ static int find_missing(struct machine *machine, cpu_set_t *cpus)
 	return err;
 }
 
-/* A file that cannot be understood is of no use, and would be in the way of the next file. */
+/* Renames a file that cannot be understood: the next daemon will write a new one. */
 static void put_aside(const struct machine *machine)
 {
 	char *from, *to;
@@ -165,7 +165,7 @@ static void put_aside(const struct machine *machine)
 	free(from);
 }
 
-/* @set without what is in @other too. */
+/* Removes the CPUs of @other from @set. */
 static void remove_from(const struct machine *machine, cpu_set_t *set, const cpu_set_t *other)
 {
 	unsigned int cpu;

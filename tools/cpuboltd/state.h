@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * /run/cpubolt/cpuboltd: the CPUs that the daemon has taken, or is about to take, and the boot.
+ * /run/cpubolt/cpuboltd has the CPUs that the daemon has taken, or is about to take, and the number
+ * of the boot.
  *
  * The file is written before each request, so that whatever happens to the daemon, no CPU is
  * forgotten: "cpuboltd --restore" brings these CPUs back.
@@ -18,32 +19,33 @@ char *state_boot(const struct machine *machine);
 /** state_folder() - make /run/cpubolt; 0, also if the folder is there, or a negative errno */
 int state_folder(const struct machine *machine);
 
-/** state_save() - write that @taken are CPUs of the daemon's; 0 or a negative errno */
+/** state_save() - write that the daemon has taken the CPUs @taken; 0 or a negative errno */
 int state_save(const struct machine *machine, const cpu_set_t *taken);
 
 /**
- * state_load() - the CPUs that a daemon of this boot had taken
+ * state_load() - read the CPUs that a daemon of this boot had taken
  *
- * Errors: -ENOENT there is no file, or it is of another boot; -EINVAL it cannot be understood.
+ * Errors: -ENOENT there is no file, or the file is of another boot; -EINVAL the file cannot be
+ * understood.
  */
 int state_load(const struct machine *machine, cpu_set_t *taken);
 
-/** state_parse() - as state_load(), of a text and for a boot */
+/** state_parse() - as state_load(), from @text in place of the file, for the boot @boot */
 int state_parse(const struct machine *machine, const char *text, const char *boot,
 		cpu_set_t *taken);
 
-/** state_remove() - no CPU is taken any more */
+/** state_remove() - remove the file, as no CPU is taken any more; 0 or a negative errno */
 int state_remove(const struct machine *machine);
 
 /**
- * state_restore() - bring back all CPUs in the file, and remove it
+ * state_restore() - bring back all CPUs in the file, and remove the file
  * @deny: CPUs that stay as they are, or NULL
  * @back: overwritten with CPUs that have come back
- * @result: of the request that failed, or of the last one
+ * @result: result of the request that failed, or of the last request
  *
- * A CPU that does not come holds up no other one; the file then keeps it. A file that cannot be
- * understood is renamed, to STATE_BAD_FILE. Return: 0, also if there is nothing to do, or a negative
- * errno: -EINVAL for such a file.
+ * If a CPU does not come, all others come nevertheless, and the file keeps that CPU. A file that
+ * cannot be understood is renamed, to STATE_BAD_FILE. Return: 0, also if there is nothing to do, or
+ * a negative errno: -EINVAL for a file that cannot be understood.
  */
 int state_restore(struct machine *machine, const cpu_set_t *deny, cpu_set_t *back,
 		  struct cpubolt_result *result);

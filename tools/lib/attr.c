@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/* Single files of bolt/. */
+/* Reads and writes single files of bolt/. */
 #include <errno.h>
 #include <limits.h>
 #include <stdio.h>
@@ -8,7 +8,7 @@
 
 #include "private.h"
 
-/* The path of the file @name; nothing outside of bolt/ has one. */
+/* Makes the path of the file @name; refuses a name that would lead out of bolt/. */
 static int path_of(const char *name, char *path, size_t size)
 {
 	if (!*name || strchr(name, '/') || !strcmp(name, ".") || !strcmp(name, ".."))
@@ -41,14 +41,15 @@ int cpubolt_put(struct cpubolt *handle, const char *name, const char *value)
 
 	if (err)
 		return err;
-	/* A write of no bytes would not reach the kernel: an empty line makes a list empty. */
+	/* A write of no bytes would not reach the kernel, which takes an empty line for no CPUs. */
 	if (!*value)
 		value = "\n";
 	return sysfs_write(handle->cpus, path, value, strlen(value));
 }
 
 /*
- * A list that is too long for one write is written in parts, as settling twice does no harm.
+ * Writes a list in parts that is too long for one write. Unlike a request, settling need not be
+ * done for all CPUs or none.
  */
 static int settle_list(struct cpubolt *handle, char *list)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/* Caches of a CPU, which are read when first asked for. */
+/* Reads the caches of a CPU when a program first asks for one. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -27,7 +27,7 @@ static int leaf_number(struct cpubolt *handle, unsigned int cpu, unsigned int in
 	return err ? err : sysfs_parse_number(line, number);
 }
 
-/* "48K" in bytes; 0 for what is not understood. */
+/* The size "48K" in bytes; 0 for a text that is no size. */
 static unsigned long long parse_size(const char *text)
 {
 	unsigned long long size;
@@ -46,7 +46,7 @@ static unsigned long long parse_size(const char *text)
 	return *end ? 0 : size;
 }
 
-/* Where firmware gives the cache no number, the lowest CPU that shares the cache stands for it. */
+/* Where firmware gives a cache no number, the number is that of the lowest CPU that shares it. */
 static int first_sharer(struct cpubolt *handle, unsigned int cpu, unsigned int index)
 {
 	cpu_set_t *cpus = cpubolt_set_new(handle);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/* Numbers of cores, unique in the machine, and numbers of threads within their cores. */
+/* Numbers cores, so that each number is unique in the machine, and the threads of each core. */
 #include <errno.h>
 #include <stdlib.h>
 
@@ -11,7 +11,7 @@ struct member {
 	unsigned int group;
 };
 
-/* The kernel counts cores within a package, within a die, or within a cluster. */
+/* core_id is not unique: the kernel counts cores within a package, a die, or a cluster. */
 static int compare_cores(const void *a, const void *b)
 {
 	const struct place *one = ((const struct member *)a)->place;

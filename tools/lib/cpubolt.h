@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * libcpubolt: CPUs of a Linux machine, which of them are online, and requests
- * that bring CPUs online or take CPUs offline.
+ * libcpubolt tells which CPUs of a Linux machine are online, and carries out
+ * requests that bring CPUs online or take CPUs offline.
  *
  * A request is one write to /sys/devices/system/cpu/bolt/ where the kernel has
  * Bolt and Bolt is enabled. Elsewhere the library writes cpuN/online, one CPU
@@ -13,7 +13,7 @@
  * size, and is freed with CPU_FREE().
  *
  * Functions that can fail return 0 or a negative errno, unless said otherwise.
- * A handle belongs to one thread at a time. Nothing is printed.
+ * A handle belongs to one thread at a time. The library prints nothing.
  */
 #ifndef CPUBOLT_H
 #define CPUBOLT_H
@@ -52,9 +52,9 @@ void cpubolt_close(struct cpubolt *handle);
 /**
  * cpubolt_refresh() - read which CPUs are online, parked and so on anew
  *
- * cpubolt_open() does so itself. cpubolt_request() does so before it begins, unless the last time
- * was some milliseconds ago only, and after what it has changed. Topology and caches of a CPU are
- * read when first asked for, and remembered while that CPU is offline.
+ * cpubolt_open() refreshes the handle itself. cpubolt_request() refreshes the handle before it
+ * writes, unless the last refresh was less than 10 ms ago, and again after it has written. Topology
+ * and caches of a CPU are read when first asked for, and remembered while that CPU is offline.
  */
 int cpubolt_refresh(struct cpubolt *handle);
 
@@ -87,19 +87,19 @@ size_t cpubolt_set_size(const struct cpubolt *handle);
 int cpubolt_parse_list(const struct cpubolt *handle, const char *text, cpu_set_t *set,
 		       size_t *error_at);
 
-/** cpubolt_parse_mask() - read a mask "ff,ffffffff" or "0xff"; else as cpubolt_parse_list() */
+/** cpubolt_parse_mask() - as cpubolt_parse_list(), but of a mask such as "ff,ffffffff" or "0xff" */
 int cpubolt_parse_mask(const struct cpubolt *handle, const char *text, cpu_set_t *set,
 		       size_t *error_at);
 
 /** cpubolt_format_list() - @set as a cpulist, to be freed with free(); NULL without memory */
 char *cpubolt_format_list(const struct cpubolt *handle, const cpu_set_t *set);
 
-/** cpubolt_format_mask() - @set as a mask in groups of 32 bits; else as cpubolt_format_list() */
+/** cpubolt_format_mask() - @set as a mask in groups of 32 bits; to be freed likewise */
 char *cpubolt_format_mask(const struct cpubolt *handle, const cpu_set_t *set);
 
 /** Sets of the machine, for cpubolt_cpus() */
 enum cpubolt_which {
-	CPUBOLT_POSSIBLE,	/* may ever be there */
+	CPUBOLT_POSSIBLE,	/* may ever be plugged in */
 	CPUBOLT_PRESENT,	/* are plugged in */
 	CPUBOLT_ONLINE,		/* are completely online */
 	CPUBOLT_PARKED,		/* offline, with teardowns that Bolt has deferred */
@@ -113,7 +113,7 @@ enum cpubolt_which {
 /**
  * cpubolt_cpus() - copy one of the machine's sets into @set
  *
- * Errors: -EINVAL if @which is none, or if the kernel's list cannot be understood.
+ * Errors: -EINVAL if @which is no set of the machine, or if the kernel's list cannot be understood.
  */
 int cpubolt_cpus(const struct cpubolt *handle, enum cpubolt_which which, cpu_set_t *set);
 
@@ -129,7 +129,7 @@ enum cpubolt_state {
 /** cpubolt_state() - enum cpubolt_state of @cpu, or -ERANGE if the machine has no such number */
 int cpubolt_state(const struct cpubolt *handle, unsigned int cpu);
 
-/** cpubolt_state_name() - "online", "half-way", ...: a constant, "unknown" for other numbers */
+/** cpubolt_state_name() - constant string "online", "half-way", ...; "unknown" for other numbers */
 const char *cpubolt_state_name(enum cpubolt_state state);
 
 /* -- Topology and caches -------------------------------------------------- */
@@ -149,9 +149,9 @@ struct cpubolt_topology {
 /**
  * cpubolt_topology() - where @cpu is
  *
- * A CPU that is offline has no topology in sysfs. The library answers with what
- * it has seen of the CPU while that CPU was online: with this handle, or with
- * what cpubolt_request() has written to /run/cpubolt/topology in this boot.
+ * A CPU that is offline has no topology in sysfs. The library then answers with
+ * the topology that this handle has read while the CPU was online, or that some
+ * cpubolt_request() since boot has written to /run/cpubolt/topology.
  *
  * Errors: -ERANGE no such CPU number, -ENODATA nothing is known of @cpu.
  */
@@ -169,10 +169,10 @@ struct cpubolt_cache {
 /**
  * cpubolt_cache() - the @index-th cache of @cpu, nearest first
  *
- * The caches of a CPU are remembered with this handle only.
+ * The library remembers the caches of a CPU in @handle only, not in /run.
  *
  * Errors: as cpubolt_topology(), -ENODATA also if the caches of a CPU that is offline were never
- * asked for; -ENOENT if @cpu has not so many caches.
+ * asked for; -ENOENT if @cpu has no more than @index caches.
  */
 int cpubolt_cache(struct cpubolt *handle, unsigned int cpu, unsigned int index,
 		  struct cpubolt_cache *cache);
@@ -198,15 +198,15 @@ struct cpubolt_result {
 	int error;		/* 0, or the positive errno of the request */
 	int cpu;		/* CPU that failed, or -1 */
 	char state[64];		/* hotplug state that failed, "admission", or "" if not known */
-	char undo[128];		/* what could not be put back: "CPU:STATE,...", or "" */
+	char undo[128];		/* CPUs that could not be put back: "CPU:STATE,...", or "" */
 	unsigned int changed;	/* CPUs that are now as wanted and were not before */
 	unsigned int missing;	/* CPUs that are not as wanted now */
 	unsigned long long ns;	/* duration of the writes, CLOCK_MONOTONIC */
 };
 
 #define CPUBOLT_NATIVE		(1 << 0) /* write cpuN/online although Bolt is enabled */
-#define CPUBOLT_BATCH_ONLY	(1 << 1) /* -EOPNOTSUPP rather than cpuN/online */
-#define CPUBOLT_KEEP_CHANGES	(1 << 2) /* natively, an error does not undo what was changed */
+#define CPUBOLT_BATCH_ONLY	(1 << 1) /* -EOPNOTSUPP rather than write cpuN/online */
+#define CPUBOLT_KEEP_CHANGES	(1 << 2) /* on the native way, put back no CPU after an error */
 
 /**
  * cpubolt_request() - bring CPUs online, or take CPUs offline
@@ -228,15 +228,16 @@ int cpubolt_request(struct cpubolt *handle, enum cpubolt_op op, const cpu_set_t 
 /**
  * cpubolt_explain() - @result as one English sentence without a newline
  *
- * The sentence names the CPU and the state that failed, and what may be done.
- * To be freed with free(); NULL without memory.
+ * After an error the sentence says why, and names the CPU and the hotplug state
+ * that failed if these are known. To be freed with free(); NULL without memory.
  */
 char *cpubolt_explain(enum cpubolt_op op, const struct cpubolt_result *result);
 
 /**
  * cpubolt_settle() - run the deferred teardowns of @cpus, of all CPUs if @cpus is NULL
  *
- * Returns when all have run. Errors: -EINVAL no CPU; as cpubolt_put(), -ENOENT without Bolt.
+ * Returns when these teardowns have run. Errors: -EINVAL if @cpus is empty, -ENOENT without Bolt;
+ * otherwise as cpubolt_put().
  */
 int cpubolt_settle(struct cpubolt *handle, const cpu_set_t *cpus);
 
@@ -257,23 +258,23 @@ int cpubolt_put(struct cpubolt *handle, const char *name, const char *value);
 
 /* -- Events --------------------------------------------------------------- */
 
-/** A change of one CPU that udev or the kernel has announced */
+/** A change of one CPU that udev has announced */
 struct cpubolt_event {
 	unsigned int cpu;
-	bool online;		/* the CPU came online; otherwise it left or was unplugged */
+	bool online;		/* came online; if false, the CPU went offline or was unplugged */
 };
 
 /**
  * cpubolt_monitor_open() - listen for CPUs that come and go
  *
- * Errors: those of sd_device_monitor_new(3); -EOPNOTSUPP with a recorded tree, where udev does not
- * run, and if the library was built without libsystemd.
+ * Errors: those of sd_device_monitor_new(3); -EOPNOTSUPP if @handle reads a recorded tree, if udev
+ * does not run, or if the library was built without libsystemd.
  */
 int cpubolt_monitor_open(struct cpubolt *handle, struct cpubolt_monitor **monitor);
 
 /**
  * cpubolt_monitor_next() - wait for the next event
- * @timeout_us: microseconds at most, UINT64_MAX for ever, 0 not at all
+ * @timeout_us: microseconds to wait at most; UINT64_MAX: wait for ever, 0: do not wait
  *
  * Return: 1 with an event, 0 after the time is up, or a negative errno; -ENOBUFS
  * if events were lost, after which cpubolt_refresh() tells the state.

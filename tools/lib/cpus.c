@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/* In which state each CPU is. The masks of sysfs say that for all CPUs at once. */
+/* Finds the state of each CPU. A list in sysfs says for all CPUs at once which ones are online. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -54,7 +54,7 @@ unsigned long long cpu_now_ns(void)
 	return (unsigned long long)now.tv_sec * 1000000000ULL + (unsigned long long)now.tv_nsec;
 }
 
-/* Reads a cpulist of the kernel's. A mask that the kernel has not allocated is "(null)". */
+/* Reads a cpulist. The kernel prints "(null)" for a mask that the kernel has not allocated. */
 static int read_list(const struct cpubolt *handle, const char *name, cpu_set_t *cpus)
 {
 	struct set target = set_of(handle, cpus);
@@ -98,7 +98,7 @@ static int read_bolt(struct cpubolt *handle, struct view *view)
 	return 0;
 }
 
-/* Finds the CPUs that have a file cpuN/online, which does not change while a CPU is present. */
+/* Finds the CPUs that have a file cpuN/online. No CPU gets or loses the file while present. */
 static void look_for_files(struct cpubolt *handle, const cpu_set_t *present)
 {
 	unsigned int cpu;
@@ -120,7 +120,7 @@ static void look_for_files(struct cpubolt *handle, const cpu_set_t *present)
 
 /* -- Looking ---------------------------------------------------------------- */
 
-/* Makes the sets that follow from others. */
+/* Computes the sets that follow from the sets that were read. */
 static void complete(struct cpubolt *handle, struct view *view)
 {
 	cpu_set_t **sets = view->sets;
@@ -128,7 +128,7 @@ static void complete(struct cpubolt *handle, struct view *view)
 	set_subtract(handle->size, sets[CPUBOLT_ONLINE], sets[CPUBOLT_ONLINE], view->halfway);
 	set_subtract(handle->size, sets[CPUBOLT_OFFLINE], sets[CPUBOLT_PRESENT],
 		     sets[CPUBOLT_ONLINE]);
-	/* A CPU may have come back between two reads. */
+	/* A CPU that was read as parked may have come online before "online" was read. */
 	CPU_AND_S(handle->size, sets[CPUBOLT_PARKED], sets[CPUBOLT_PARKED], sets[CPUBOLT_OFFLINE]);
 	set_subtract(handle->size, sets[CPUBOLT_FIXED], sets[CPUBOLT_ONLINE], handle->movable);
 	if (CPU_COUNT_S(handle->size, handle->movable))
@@ -173,8 +173,8 @@ int cpubolt_refresh(struct cpubolt *handle)
 }
 
 /*
- * The last look is so recent that another is not worth it: the machine may as well change right
- * after that.
+ * Does not look again right after the last look: the machine may change after a new look as well,
+ * so a new look would be no safer.
  */
 int cpu_refresh_if_old(struct cpubolt *handle)
 {
@@ -187,8 +187,8 @@ unsigned int cpubolt_features(struct cpubolt *handle)
 }
 
 /*
- * These sets are read when asked for, because few programs do, and a request should not wait for
- * the files.
+ * The sets of isolated CPUs are read when a program asks for one: few programs ask, and a request
+ * should not wait for the files.
  */
 static int read_isolated(const struct cpubolt *handle)
 {
@@ -289,7 +289,7 @@ unsigned int cpu_missing(const struct cpubolt *handle, enum cpubolt_op op, const
 		if (wanted ? state == CPUBOLT_STATE_ONLINE :
 			     state == CPUBOLT_STATE_OFFLINE || state == CPUBOLT_STATE_PARKED)
 			continue;
-		/* "set" says nothing of CPUs that are not plugged in, unless it names them. */
+		/* A CPU that is not plugged in is as "set" wants, unless @cpus has the CPU. */
 		if (!wanted && state == CPUBOLT_STATE_ABSENT && op == CPUBOLT_SET_ONLINE)
 			continue;
 		CPU_SET_S(cpu, handle->size, missing);

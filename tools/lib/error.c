@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/* bolt/last_error: "batch=N pid=P cpu=C state=NAME errno=E", and perhaps " undo=C:NAME,C:NAME". */
+/* Reads bolt/last_error: "batch=N pid=P cpu=C state=NAME errno=E", maybe " undo=C:NAME,C:NAME". */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -94,7 +94,7 @@ int error_undo_next(const char **undo)
 		return -2;
 	memcpy(text, *undo, length);
 	text[length] = '\0';
-	/* The last entries may be "...". */
+	/* A list that the kernel has cut ends with "...". */
 	if (sysfs_parse_number(text, &cpu) || cpu < 0)
 		return -2;
 	*undo += strcspn(*undo, ",");

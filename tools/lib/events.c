@@ -19,7 +19,7 @@ int event_parse(const char *action, const char *name, struct cpubolt_event *even
 		return 0;
 	event->cpu = (unsigned int)cpu;
 	event->online = !strcmp(action, "online");
-	/* A CPU that is plugged in ("add") is offline, as it was. */
+	/* "add" makes no event: a CPU that was just plugged in is not online, as before. */
 	return event->online || !strcmp(action, "offline") || !strcmp(action, "remove");
 }
 
@@ -64,8 +64,8 @@ static int start(struct cpubolt_monitor *monitor)
 	if (err < 0)
 		return err;
 	/*
-	 * Without privilege the kernel gives a smaller buffer, which only means that events may be
-	 * lost.
+	 * Without privilege the kernel gives a smaller buffer. Events may then be lost, which
+	 * lost_events() finds.
 	 */
 	sd_device_monitor_set_receive_buffer_size(monitor->device, RECEIVE_BUFFER);
 	err = sd_device_monitor_start(monitor->device, receive, monitor);
@@ -78,7 +78,7 @@ int cpubolt_monitor_open(struct cpubolt *handle, struct cpubolt_monitor **monito
 	int err;
 
 	*monitor = NULL;
-	/* Without udev, as in most containers, nothing would ever arrive. */
+	/* Without udev, as in most containers, no event would ever arrive. */
 	if (handle->recorded || access(UDEV_CONTROL, F_OK))
 		return -EOPNOTSUPP;
 	made = calloc(1, sizeof(*made));
@@ -93,7 +93,7 @@ int cpubolt_monitor_open(struct cpubolt *handle, struct cpubolt_monitor **monito
 	return 0;
 }
 
-/* The library drops the error with which the kernel says that events were lost. */
+/* libsystemd drops the error by which the kernel says that events were lost: ask the socket. */
 static bool lost_events(struct cpubolt_monitor *monitor)
 {
 	int fd = sd_event_source_get_io_fd(sd_device_monitor_get_event_source(monitor->device));
@@ -134,8 +134,8 @@ int cpubolt_monitor_next(struct cpubolt_monitor *monitor, unsigned long long tim
 		}
 		spent = now_us() - begin;
 		/*
-		 * The event that was dispatched may not have been of a CPU, and more events may
-		 * wait.
+		 * The event just dispatched was of no CPU that came or went, but events that wait
+		 * behind it may be: take them even if the time is up.
 		 */
 		if (timeout_us != UINT64_MAX && spent >= timeout_us) {
 			if (!err)

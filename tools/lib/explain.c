@@ -63,7 +63,7 @@ static void say_ebusy(FILE *out, enum cpubolt_op op, const struct cpubolt_result
 	say_cpu(out, result);
 	fputs(" has to stay: no CPU that tasks may run on would be left", out);
 	if (result->way != CPUBOLT_WAY_NATIVE)
-		fputs(", irq_keep has the CPU", out);
+		fputs(", irq_keep lists the CPU", out);
 	fputs(", or CPU hotplug is disabled at the moment", out);
 }
 
@@ -153,8 +153,8 @@ static void say_refused(FILE *out, enum cpubolt_op op, const struct cpubolt_resu
 static void say_failed(FILE *out, const struct cpubolt_result *result)
 {
 	if (result->error == EBUSY && !strcmp(result->state, "sched:active")) {
-		fputs("the CPUs that stay could not give SCHED_DEADLINE tasks", out);
-		fputs(" what these have been promised", out);
+		fputs("the CPUs that stay do not have the CPU time", out);
+		fputs(" that SCHED_DEADLINE tasks have been promised", out);
 		return;
 	}
 	say_cpu(out, result);
@@ -165,7 +165,7 @@ static void say_failed(FILE *out, const struct cpubolt_result *result)
 static void say_rest(FILE *out, const struct cpubolt_result *result)
 {
 	if (result->undo[0])
-		fprintf(out, "; these CPUs stay where the hotplug state named failed: %s",
+		fprintf(out, "; these CPUs could not be put back, each with its hotplug state: %s",
 			result->undo);
 	else if (result->changed)
 		fprintf(out, "; %u CPU%s changed, %u CPU%s did not", result->changed,

@@ -15,7 +15,7 @@ int hotplug_state(const struct cpubolt *handle, unsigned int cpu)
 	return sysfs_number(handle->cpus, name, &state) || state < 0 ? -1 : state;
 }
 
-/* Adds the CPUs that requests could not put back, all of @present if that list was cut. */
+/* Adds the CPUs in @undo, which a request could not put back; all of @present if @undo was cut. */
 static void add_undo(struct cpubolt *handle, const char *undo, const cpu_set_t *present,
 		     cpu_set_t *suspects)
 {
@@ -30,7 +30,7 @@ static void add_undo(struct cpubolt *handle, const char *undo, const cpu_set_t *
 		CPU_OR_S(handle->size, suspects, suspects, present);
 }
 
-/* Adds what last_error knows to @suspects; says whether last_error could be read. */
+/* Adds the CPUs in the undo lists of last_error; says whether last_error could be read. */
 static bool read_errors(struct cpubolt *handle, struct view *view, cpu_set_t *suspects)
 {
 	struct error_line line;
@@ -50,8 +50,9 @@ static bool read_errors(struct cpubolt *handle, struct view *view, cpu_set_t *su
 }
 
 /*
- * A CPU that is neither at the first nor at the last hotplug state may just be on its way. Reading
- * cpuN/online waits for the request of another program, after which such a CPU has moved.
+ * A CPU that is neither at the first nor at the last hotplug state may just be on its way in the
+ * request of another program. Reading cpuN/online waits for the end of that request; a CPU that is
+ * then at the same state as before is half-way.
  */
 static bool stays_halfway(struct cpubolt *handle, unsigned int cpu, int state, int last)
 {
@@ -66,8 +67,8 @@ static bool stays_halfway(struct cpubolt *handle, unsigned int cpu, int state, i
 
 /*
  * A look at a CPU means reading a file, so only suspects are looked at. With Bolt these are the
- * CPUs that last_error names, and the CPUs that are offline without being parked; where last_error
- * cannot be read, any CPU may be half-way.
+ * CPUs in the undo lists of last_error, and the CPUs that are offline without being parked; where
+ * last_error cannot be read, every CPU is a suspect.
  */
 int halfway_find(struct cpubolt *handle, struct view *view)
 {
@@ -88,7 +89,7 @@ int halfway_find(struct cpubolt *handle, struct view *view)
 	if (!read_errors(handle, view, suspects))
 		CPU_OR_S(handle->size, suspects, suspects, present);
 	any = CPU_COUNT_S(handle->size, suspects);
-	/* The first CPU that is no suspect tells which state is the last one. */
+	/* The first CPU that is online and no suspect tells which state is the last one. */
 	for (cpu = 0; cpu < handle->numbers && any; cpu++) {
 		if (!CPU_ISSET_S(cpu, handle->size, suspects) &&
 		    (last || !CPU_ISSET_S(cpu, handle->size, view->sets[CPUBOLT_ONLINE])))

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/* The handle: it is opened, its sets of CPUs are of one size, and it is closed. */
+/* Opens and closes a handle, and makes sets of CPUs, all of which have the size of the handle's. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -81,7 +81,7 @@ static int count_numbers(struct cpubolt *handle, const char *text)
 	return 0;
 }
 
-/* Which CPUs are possible never changes, so this is read once. */
+/* The list of possible CPUs never changes, so it is read once. */
 static int read_possible(struct cpubolt *handle)
 {
 	struct set target;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/* Requests without Bolt: cpuN/online, one CPU after the other, and back if a CPU fails. */
+/* Requests without Bolt: writes cpuN/online of one CPU after the other, and back if one fails. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -7,7 +7,7 @@
 
 #include "private.h"
 
-/* Has room for ",..." at the end. */
+/* Adds @cpu to the undo list, which keeps room for ",..." at its end. */
 static void add_undo(struct cpubolt_result *result, unsigned int cpu, const char *state)
 {
 	static const char more[] = ",...";
@@ -40,7 +40,7 @@ static void state_name(const char *states, int number, char *name, size_t size)
 	}
 }
 
-/* Writes to @result in which state @cpu is, after its way back has failed. */
+/* Writes to @result in which state @cpu is, as @cpu could not be put back. */
 static void say_where(struct cpubolt *handle, unsigned int cpu, struct cpubolt_result *result)
 {
 	char name[64], *states;
@@ -65,7 +65,7 @@ struct step {
 	bool online;
 };
 
-/* CPUs that are to come do so before other CPUs go. */
+/* Orders the steps: CPUs come online before other CPUs go, so that one is always online. */
 static unsigned int plan(const struct cpubolt *handle, enum cpubolt_op op, const cpu_set_t *cpus,
 			 const cpu_set_t *missing, struct step *steps)
 {

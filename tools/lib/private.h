@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* What the files of libcpubolt use of each other. Nothing of this is exported. */
+/* What the files of libcpubolt use of each other. The library exports none of these functions. */
 #ifndef CPUBOLT_PRIVATE_H
 #define CPUBOLT_PRIVATE_H
 
@@ -9,7 +9,7 @@
 
 #define ARRAY_SIZE(array) (sizeof(array) / sizeof((array)[0]))
 
-/* No machine has as many CPU numbers: what says otherwise is not sysfs. */
+/* No machine has as many CPU numbers: a file that names more is not from sysfs. */
 #define CPU_NUMBERS_MAX (1U << 16)
 
 /* -- sysfs.c: files below a directory --------------------------------------- */
@@ -54,24 +54,25 @@ struct set {
 
 /**
  * set_parse_list() - read a cpulist into @set
- * @possible: the CPU numbers that there are, and what "all" means; NULL for every one of @set
+ * @possible: the CPUs that @text may name, and what "all" means; NULL: every number of @set
+ * @error_at: after an error, the offset in @text of what is wrong; may be NULL
  *
- * Errors: -EINVAL, -ERANGE; @set is then empty, and @error_at has where.
+ * Errors: -EINVAL, -ERANGE; @set is then empty.
  */
 int set_parse_list(const struct set *set, const cpu_set_t *possible, const char *text,
 		   size_t *error_at);
 
-/** set_parse_mask() - read a mask in hexadecimal digits; else as set_parse_list() */
+/** set_parse_mask() - read a mask in hexadecimal digits; otherwise like set_parse_list() */
 int set_parse_mask(const struct set *set, const cpu_set_t *possible, const char *text,
 		   size_t *error_at);
 
 /** set_format_list() - a cpulist, to be freed with free(); NULL without memory */
 char *set_format_list(const struct set *set);
 
-/** set_format_mask() - a mask in groups of 32 bits; else as set_format_list() */
+/** set_format_mask() - a mask in groups of 32 bits, to be freed with free(); NULL without memory */
 char *set_format_mask(const struct set *set);
 
-/** set_subtract() - make @target what @from has and @without has not; these may be the same set */
+/** set_subtract() - put the CPUs of @from that are not in @without into @target, maybe @from */
 void set_subtract(size_t size, cpu_set_t *target, const cpu_set_t *from, const cpu_set_t *without);
 
 /** set_next() - the lowest CPU of @cpus from @cpu on, or @numbers if there is none */
@@ -83,7 +84,7 @@ unsigned int set_next(const cpu_set_t *cpus, unsigned int numbers, unsigned int 
 struct view {
 	cpu_set_t *sets[CPUBOLT_WHICH_COUNT];
 	cpu_set_t *halfway;
-	bool isolated_known;	/* the sets of isolated CPUs are read when asked for */
+	bool isolated_known;	/* the sets of isolated CPUs have been read */
 	unsigned int features;
 	unsigned long long last_batch; /* newest request in last_error */
 };
@@ -98,8 +99,8 @@ struct cpubolt {
 	unsigned long long looked_ns; /* when now was made, CLOCK_MONOTONIC */
 	struct view *now;
 	struct view *next;	/* is filled by cpubolt_refresh(), and then becomes now */
-	cpu_set_t *looked;	/* CPUs that have been looked at for a file cpuN/online, ... */
-	cpu_set_t *movable;	/* ... and those of them that have one */
+	cpu_set_t *looked;	/* CPUs of which is known whether they have a file cpuN/online */
+	cpu_set_t *movable;	/* CPUs that have that file */
 	struct topology *topology;
 };
 
@@ -131,7 +132,7 @@ unsigned int cpu_missing(const struct cpubolt *handle, enum cpubolt_op op, const
 
 /* -- halfway.c ----------------------------------------------------------------- */
 
-/** halfway_find() - fill in @view->halfway and @view->last_batch; the masks have been read */
+/** halfway_find() - fill in @view->halfway and @view->last_batch; needs @view->sets */
 int halfway_find(struct cpubolt *handle, struct view *view);
 
 /** hotplug_state() - number of the hotplug state at which @cpu is, or -1 */
@@ -165,7 +166,7 @@ int error_undo_next(const char **undo);
 /** What is known of one CPU */
 struct place {
 	bool known;		/* was seen online, now or by an earlier program */
-	bool saved;		/* is in /run */
+	bool saved;		/* is in the file in /run */
 	int core_id;		/* as in sysfs, unlike the number in topology.core */
 	struct cpubolt_topology topology;
 	struct cpubolt_cache *caches;
@@ -174,14 +175,14 @@ struct place {
 
 struct topology {
 	struct place *places;	/* one for each CPU number */
-	bool loaded;		/* /run has been read */
+	bool loaded;		/* the file in /run has been read */
 	bool fresh;		/* every CPU online is known, and cores have numbers */
 };
 
-/** topology_free() - free what was remembered */
+/** topology_free() - free all that is known of CPUs */
 void topology_free(struct cpubolt *handle);
 
-/** topology_stale() - CPUs have come or gone */
+/** topology_stale() - note that CPUs may have come or gone */
 void topology_stale(struct cpubolt *handle);
 
 /** topology_save() - see to it that the places of @cpus, which go offline, can be found in /run */
@@ -193,7 +194,7 @@ int cores_number(struct cpubolt *handle);
 /** remember_load() - fill in the places that an earlier program has left in /run */
 void remember_load(struct cpubolt *handle);
 
-/** remember_parse() - the same from @text, if it was written in the boot @boot */
+/** remember_parse() - fill in the places that @text has, if @text was written in the boot @boot */
 int remember_parse(struct cpubolt *handle, const char *text, const char *boot);
 
 /** remember_save() - write all known places to /run; 0 or a negative errno */
@@ -201,7 +202,7 @@ int remember_save(struct cpubolt *handle);
 
 /* -- request.c, native.c ---------------------------------------------------------- */
 
-/** request_find_error() - fill in what last_error has of a request that has failed with @err */
+/** request_find_error() - fill in what last_error says of a request that has failed with @err */
 void request_find_error(struct cpubolt *handle, int err, struct cpubolt_result *result);
 
 /**
@@ -214,7 +215,7 @@ int native_request(struct cpubolt *handle, enum cpubolt_op op, const cpu_set_t *
 
 /* -- events.c ---------------------------------------------------------------------- */
 
-/** event_parse() - fill in @event for the device @name: 1, or 0 if that is no change of a CPU */
+/** event_parse() - fill in @event of the device @name: 1, or 0 if no CPU has come or gone */
 int event_parse(const char *action, const char *name, struct cpubolt_event *event);
 
 #endif /* CPUBOLT_PRIVATE_H */

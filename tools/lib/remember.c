@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
- * /run/cpubolt/topology: where CPUs are that have been taken offline. The first line names the
- * boot, as the CPUs may be other ones after the next boot; then each CPU has a line.
+ * Reads and writes /run/cpubolt/topology, which says where CPUs are that may be offline. The first
+ * line names the boot, as a number may mean another CPU after the next boot; then each CPU has a
+ * line.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -44,7 +45,7 @@ static int *at(struct place *place, size_t offset)
 
 /* -- Reading ---------------------------------------------------------------- */
 
-/* Takes "KEY=NUMBER" off @line, with what stands behind it. */
+/* Takes "KEY=NUMBER" and the blank behind it off @line. */
 static int take(char **line, const char *key, int *number)
 {
 	size_t length = strlen(key);
@@ -172,7 +173,7 @@ static void mark_saved(struct cpubolt *handle)
 		handle->topology->places[cpu].saved |= handle->topology->places[cpu].known;
 }
 
-/* Another program may have added CPUs since the file was read. */
+/* Reads the file again before it is replaced, as another program may have added CPUs. */
 static int save_in(struct cpubolt *handle, int folder)
 {
 	char boot[BOOT_SIZE], *text;
@@ -207,8 +208,9 @@ int remember_save(struct cpubolt *handle)
 	if (err)
 		return err;
 	/*
-	 * Of two programs that write at once, the later one would leave out the CPUs of the other. But
-	 * every user may lock the folder, and no user may hold up a request: the wait is short.
+	 * Of two programs that write at once, the later one would leave out the CPUs of the other:
+	 * hence the lock. But any user can lock the folder, and must not hold up a request: after
+	 * a short wait the file is written without the lock.
 	 */
 	for (tries = 0; flock(folder, LOCK_EX | LOCK_NB) && tries < LOCK_TRIES; tries++)
 		usleep(LOCK_WAIT_US);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/* A request: one write to bolt/ where Bolt is enabled, else what native.c does. */
+/* Carries out a request: one write to bolt/ where Bolt is enabled, otherwise as native.c does. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -76,9 +76,10 @@ static int write_batch(struct cpubolt *handle, enum cpubolt_op op, const cpu_set
 }
 
 /*
- * Finds in last_error what has become of this request: the newest line that has come since the
- * machine was last looked at. The kernel counts processes over all PID namespaces, so in a
- * container a line with another process may be meant, if no other line has the same error.
+ * Finds the line of this request in last_error: the newest one with this process and this error
+ * that has come since the last look at the machine. In a container the kernel's number of this
+ * process is not the number that getpid() gives, so no line may match. Then a new line of another
+ * process is taken if it is the only one with this error.
  */
 void request_find_error(struct cpubolt *handle, int err, struct cpubolt_result *result)
 {
@@ -112,7 +113,7 @@ void request_find_error(struct cpubolt *handle, int err, struct cpubolt_result *
 
 static bool may_batch(const struct cpubolt *handle, unsigned int flags)
 {
-	/* Where "enabled" cannot be read, the write says whether this user may ask. */
+	/* Where "enabled" cannot be read, the write shows whether this user may make requests. */
 	return !(flags & CPUBOLT_NATIVE) &&
 	       (handle->now->features & (CPUBOLT_ENABLED | CPUBOLT_UNREADABLE));
 }
@@ -140,7 +141,7 @@ static int carry_out(struct cpubolt *handle, enum cpubolt_op op, const cpu_set_t
 	return err;
 }
 
-/* Counts what has changed, with a new look at the machine. */
+/* Counts the CPUs that have changed, with a new look at the machine. */
 static int count_changes(struct cpubolt *handle, enum cpubolt_op op, const cpu_set_t *cpus,
 			 cpu_set_t *before, struct cpubolt_result *result)
 {

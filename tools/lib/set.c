@@ -50,7 +50,7 @@ void set_subtract(size_t size, cpu_set_t *target, const cpu_set_t *from, const c
 		words(target)[i] = words(from)[i] & ~words(without)[i];
 }
 
-/* A blank or comma stands between regions; the text ends at a NUL, or at one newline before it. */
+/* Blanks or commas stand between regions; the text ends at a NUL, or at a newline and a NUL. */
 static bool between_regions(char c)
 {
 	return c == ',' || c == ' ' || (c >= '\t' && c <= '\r' && c != '\n');
@@ -138,7 +138,7 @@ static int parse_region(const char **text, unsigned int last, struct region *reg
 check:
 	if (region->first <= region->last && region->last <= last)
 		return 0;
-	/* The error is the CPU number, not what follows it. */
+	/* The CPU numbers are wrong, not the text behind these: @text returns to the first one. */
 	*text = begin;
 	return region->first > region->last ? -EINVAL : -ERANGE;
 }
@@ -197,7 +197,7 @@ static int digit(char c)
 	return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
 }
 
-/* Adds the four CPUs from @bit on that @value has. */
+/* Adds those of the four CPUs from @bit on whose bits are set in @value. */
 static int add_digit(const struct set *set, const cpu_set_t *possible, size_t bit, int value)
 {
 	unsigned int i;
@@ -251,7 +251,7 @@ int set_parse_mask(const struct set *set, const cpu_set_t *possible, const char 
 	end = begin + strlen(begin);
 	while (end > begin && strchr(" \t\n", end[-1]))
 		end--;
-	/* The last digit is for the lowest CPUs. */
+	/* The last digit is for the lowest CPUs, so the text is read from its end. */
 	for (;; bit += GROUP_BITS) {
 		err = parse_group(set, possible, begin, &end, bit);
 		if (err)
@@ -299,14 +299,14 @@ char *set_format_list(const struct set *set)
 char *set_format_mask(const struct set *set)
 {
 	unsigned int groups = (set->numbers + GROUP_BITS - 1) / GROUP_BITS;
-	/* Eight digits and a comma, or the NUL. */
+	/* Each group has eight digits, and a comma or the NUL. */
 	char *text = malloc((size_t)groups * 9), *out = text;
 	unsigned int group, i;
 
 	if (!text)
 		return NULL;
 	for (group = groups; group-- > 0;) {
-		/* As the kernel does: the first group has as many digits as the machine needs. */
+		/* As in the kernel's files, the first group has no more digits than are needed. */
 		unsigned int left = set->numbers - group * GROUP_BITS;
 		int digits = left >= GROUP_BITS ? 8 : (int)(left + 3) / 4;
 		uint32_t value = 0;

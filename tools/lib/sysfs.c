@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/* Files below a directory, which may be sysfs or a recorded tree. */
+/* Reads and writes files below a directory, which may be sysfs or a recorded tree. */
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -65,7 +65,7 @@ static int read_all(int fd, char **text)
 			return (int)got;
 		}
 		length += (size_t)got;
-		/* sysfs gives a page at least, unless the file ends there. */
+		/* A read of less than a page is the last one: sysfs gives less only at the end. */
 	} while ((size_t)got == asked || got >= FIRST_READ);
 	buffer[length] = '\0';
 	if (strlen(buffer) < length) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
- * Where CPUs are. Only CPUs that are online have a topology in sysfs, so what was read is
- * remembered.
+ * Reads where CPUs are. Only CPUs that are online have a topology in sysfs, so the handle remembers
+ * what was read.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -13,12 +13,12 @@
 #include "private.h"
 
 #define NODE_FOLDER "sys/devices/system/node"
-#define NODES_MAX 1024	/* as the kernel has it */
+#define NODES_MAX 1024	/* the most that the kernel supports */
 
 /* What all CPUs of a package, or of a die, have in common is read once for all of them. */
 struct level {
-	const char *list;	/* CPUs that have it in common */
-	const char *number;
+	const char *list;	/* file that lists the CPUs of a package or die */
+	const char *number;	/* file that has its number */
 	size_t offset;		/* offset in struct place */
 };
 
@@ -27,7 +27,7 @@ static const struct level levels[] = {
 	{ "die_cpus_list", "die_id", offsetof(struct place, topology.die) },
 };
 
-/* What is read for each CPU. */
+/* What is read for each CPU, or with SMT for one CPU of each core. */
 static const struct {
 	const char *file;
 	size_t offset;
@@ -93,7 +93,7 @@ void topology_stale(struct cpubolt *handle)
 	if (!handle->topology)
 		return;
 	handle->topology->fresh = false;
-	/* Another CPU may be plugged in where one has been unplugged. */
+	/* A CPU that was unplugged may return as another one, at another place. */
 	for (cpu = 0; cpu < handle->numbers; cpu++) {
 		if (cpubolt_state(handle, cpu) == CPUBOLT_STATE_ABSENT)
 			place_clear(&handle->topology->places[cpu]);
@@ -102,7 +102,7 @@ void topology_stale(struct cpubolt *handle)
 
 /* -- Reading ---------------------------------------------------------------- */
 
-/* CPUs that @list of @cpu names, itself included. */
+/* Fills @group with the CPUs that the file @list of @cpu names, and with @cpu. */
 static void read_group(struct cpubolt *handle, const char *list, unsigned int cpu,
 		       cpu_set_t *group)
 {
@@ -136,7 +136,7 @@ static void read_own(struct cpubolt *handle, unsigned int cpu)
 	place->known = true;
 }
 
-/* Gives the threads of @cpu's core that are in @left what was read for @cpu. */
+/* Copies what was read for @cpu to the threads of its core in @left, and takes these off @left. */
 static void copy_to_core(struct cpubolt *handle, unsigned int cpu, cpu_set_t *left,
 			 cpu_set_t *core)
 {
@@ -156,7 +156,7 @@ static void copy_to_core(struct cpubolt *handle, unsigned int cpu, cpu_set_t *le
 	}
 }
 
-/* Reads @left, and empties that set. */
+/* Reads the files of own[] for the CPUs in @left, and empties @left. */
 static void read_cores(struct cpubolt *handle, cpu_set_t *left, cpu_set_t *scratch)
 {
 	unsigned int cpu;
@@ -195,7 +195,7 @@ static void read_level(struct cpubolt *handle, const struct level *level, const 
 	}
 }
 
-/* A CPU that was never online has a link to its node all the same. */
+/* A node does not list a CPU that was never online, but such a CPU has a link to its node. */
 static bool has_link(struct cpubolt *handle, unsigned int cpu, unsigned int node)
 {
 	char name[48];
@@ -239,7 +239,7 @@ static void read_nodes(struct cpubolt *handle, cpu_set_t *scratch)
 		close(folder);
 		return;
 	}
-	/* set_parse_list() is of no use here, because a machine may have more nodes than CPUs. */
+	/* set_parse_list() refuses numbers that no CPU has, and a machine may have more nodes. */
 	for (here = text; *here >= '0' && *here <= '9'; here += *here == ',') {
 		first = strtoul(here, &here, 10);
 		last = *here == '-' ? strtoul(here + 1, &here, 10) : first;

@@ -37,7 +37,7 @@ TIME = re.compile(r"line, \d+\.\d\d ms")
 
 
 def task(root: Path, words: list[str]) -> None:
-    """Lay down what procfs has of one task."""
+    """Write the files that procfs has of one task."""
     pid, tid, name, *rest = words
     keys = dict(word.split("=", 1) for word in rest)
     folder = root / "proc" / pid / "task" / tid
@@ -77,7 +77,7 @@ def run(binary: Path, root: Path, line: str) -> list[str]:
         env={"LC_ALL": "C.UTF-8", "ASAN_OPTIONS": "detect_leaks=0"},
     )
     errors = done.stderr.splitlines()
-    # The tasks that the look names come in the order of the directory, which procfs sorts.
+    # Messages on tasks come in the order of the directory, which only procfs sorts by PID.
     errors.sort(key=lambda line: line if "(pid " in line else "~")
     lines = [f"err: {each}" for each in errors] + done.stdout.splitlines()
     if done.returncode:
@@ -88,7 +88,7 @@ def run(binary: Path, root: Path, line: str) -> list[str]:
 def play(binary: Path, file: Path) -> list[str]:
     """Return ``file`` with what its commands print now."""
     out: list[str] = []
-    # A tree of 1,780 CPUs is 98,000 files: in memory where that is possible.
+    # A tree of 1,780 CPUs is 98,000 files, so it is laid down in memory where that is possible.
     folder = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
     with tempfile.TemporaryDirectory(prefix="cpubolt-tree-", dir=folder) as scratch:
         root = Path(scratch) / "root"
@@ -97,7 +97,7 @@ def play(binary: Path, file: Path) -> list[str]:
         for line in file.read_text(encoding="utf-8").splitlines():
             if line[:2] not in ("# ", "+ ", "$ "):
                 continue
-            # Tables of programs may have lines that begin with "#", too: remarks come first.
+            # A command may print lines that begin with "#": remarks stand before all commands.
             if line.startswith("# ") and any(each.startswith("$ ") for each in out):
                 continue
             out.append(line)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* last_error, and the uevents of CPUs, as text. */
+/* Tests the readers of last_error and of the uevents of CPUs. */
 #include <errno.h>
 #include <string.h>
 

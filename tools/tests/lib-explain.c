@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Results as sentences: every error of the ABI document has one of its own. */
+/* Tests results as sentences: every error in the ABI document has a sentence of its own. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -42,7 +42,7 @@ static const struct row rows[] = {
 	  "CPU 5 cannot be taken offline, or must not come online while SMT is switched off "
 	  "(see /sys/devices/system/cpu/smt/control); nothing has changed" },
 	{ CPUBOLT_TAKE_OFFLINE, { BATCH, EBUSY, 3, "admission", "", 0, 1, 0 },
-	  "CPU 3 has to stay: no CPU that tasks may run on would be left, irq_keep has the CPU, "
+	  "CPU 3 has to stay: no CPU that tasks may run on would be left, irq_keep lists the CPU, "
 	  "or CPU hotplug is disabled at the moment; nothing has changed" },
 	{ CPUBOLT_TAKE_OFFLINE, { NATIVE, EBUSY, 3, "", "", 0, 1, 0 },
 	  "CPU 3 has to stay: no CPU that tasks may run on would be left, "
@@ -50,7 +50,8 @@ static const struct row rows[] = {
 	{ CPUBOLT_BRING_ONLINE, { BATCH, EBUSY, -1, "", "", 0, 1, 0 },
 	  "CPU hotplug is disabled at the moment; nothing has changed" },
 	{ CPUBOLT_TAKE_OFFLINE, { BATCH, EBUSY, 3, "sched:active", "", 0, 1, 0 },
-	  "the CPUs that stay could not give SCHED_DEADLINE tasks what these have been promised; "
+	  "the CPUs that stay do not have the CPU time that SCHED_DEADLINE tasks have been "
+	  "promised; "
 	  "nothing has changed" },
 	{ CPUBOLT_TAKE_OFFLINE, { CPUBOLT_WAY_NONE, EOPNOTSUPP, -1, "", "", 0, 1, 0 },
 	  "the kernel has no Bolt, Bolt is disabled, or the platform has no CPU hotplug; "
@@ -65,8 +66,8 @@ static const struct row rows[] = {
 	  "CPU 3 failed in the hotplug state workqueue:online: Cannot allocate memory (errno 12); "
 	  "nothing has changed" },
 	{ CPUBOLT_TAKE_OFFLINE, { BATCH, ENOMEM, 3, "a", "1:smpboot/threads:online", 1, 1, 0 },
-	  "CPU 3 failed in the hotplug state a: Cannot allocate memory (errno 12); these CPUs stay "
-	  "where the hotplug state named failed: 1:smpboot/threads:online" },
+	  "CPU 3 failed in the hotplug state a: Cannot allocate memory (errno 12); these CPUs "
+	  "could not be put back, each with its hotplug state: 1:smpboot/threads:online" },
 	{ CPUBOLT_TAKE_OFFLINE, { NATIVE, EAGAIN, 3, "", "", 2, 4, 0 },
 	  "CPU 3 failed: Resource temporarily unavailable (errno 11); "
 	  "2 CPUs changed, 4 CPUs did not" },

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Single files: bolt/NAME by name, settle, and what is not to be read or written. */
+/* Tests single files: bolt/NAME by name, settle, and files that must not be read or written. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -58,7 +58,7 @@ static void test_settle(void **state)
 	assert_int_equal(cpubolt_parse_list(handle, "3,1778-1779", cpus, NULL), 0);
 	assert_int_equal(cpubolt_settle(handle, cpus), 0);
 	assert_text(tree_folder(), BOLT "settle", "3,1778-1779");
-	/* A list that is too long for one write goes in pieces, of which the file has the last. */
+	/* A list that is too long for one write is written in parts; the file has the last part. */
 	assert_int_equal(cpubolt_parse_list(handle, "1-N:2/3", cpus, NULL), 0);
 	assert_int_equal(cpubolt_settle(handle, cpus), 0);
 	text = tree_text(tree_folder(), BOLT "settle");
@@ -98,7 +98,7 @@ static void test_sysfs(void **state)
 	tree_remove(folder);
 }
 
-/* A file of the largest size that is read, and one with a byte more. */
+/* A file a byte larger than SYSFS_READ_MAX is refused, and one a byte smaller is read. */
 static void test_large_files(void **state)
 {
 	char *folder = tree_make("small"), *text = malloc(SYSFS_READ_MAX + 2), *found;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Events, from a sender that stands for udev. The test has a network and a /run of its own, so that
- * neither the machine's udev nor its programs hear of it.
+ * Tests events, from a sender that stands for udev. The test has a network and a /run of its own,
+ * so that neither the machine's udev nor its programs get these events.
  */
 #include <arpa/inet.h>
 #include <errno.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* /run/cpubolt/topology: what is written, and what is believed. */
+/* Tests /run/cpubolt/topology: what requests write, and what later programs take from the file. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -68,7 +68,7 @@ static void test_a_later_program_knows(void **state)
 	assert_int_equal(cpubolt_topology(later, 9, &topology), 0);
 	assert_int_equal(topology.core, 9);
 	cpubolt_close(later);
-	/* After another boot nothing of the file is believed; only the link to the node is left. */
+	/* After another boot the file is not used, and only the link to the node is left. */
 	tree_write(tree_folder(), "proc/sys/kernel/random/boot_id", "another\n");
 	assert_int_equal(cpubolt_open(tree_folder(), &later), 0);
 	assert_int_equal(cpubolt_topology(later, 9, &topology), 0);
@@ -78,7 +78,7 @@ static void test_a_later_program_knows(void **state)
 	tree_close(handle);
 }
 
-/* A file that is written anew is another file. */
+/* Returns the number of the inode: a file that is written anew has another one. */
 static ino_t number_of_file(void)
 {
 	struct stat status;

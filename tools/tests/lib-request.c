@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Requests: what is written, in which order, what is refused, and what is put back. */
+/* Tests requests: what is written, in which order, what is refused, and what is put back. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -76,7 +76,7 @@ static void test_an_old_look(void **state)
 	tree_close(handle);
 }
 
-/* A CPU half-way is neither as an online nor as an offline request wants it. */
+/* A CPU half-way is neither as an online request nor as an offline request wants. */
 static void test_halfway(void **state)
 {
 	struct cpubolt *handle = tree_open("small+bolt+halfway");
@@ -89,7 +89,7 @@ static void test_halfway(void **state)
 	tree_close(handle);
 }
 
-/* A list of a page or more goes as a mask. */
+/* A list of a page or more is written as a mask. */
 static void test_long_lists(void **state)
 {
 	struct cpubolt *handle = tree_open_wide();
@@ -146,7 +146,7 @@ static void find(struct cpubolt *handle, const char *text, int err, struct cpubo
 
 static void test_own_line(void **state)
 {
-	struct cpubolt *handle = tree_open("small+bolt+halfway");	/* its newest batch is 7 */
+	struct cpubolt *handle = tree_open("small+bolt+halfway");	/* last_error has batch 7 */
 	struct cpubolt_result result;
 	char text[512];
 
@@ -158,7 +158,7 @@ static void test_own_line(void **state)
 	assert_int_equal(result.cpu, 2);
 	assert_string_equal(result.state, "sched:active");
 	assert_string_equal(result.undo, "2:a:b");
-	/* No line of this request: one that is older, of another error, or of other programs. */
+	/* No line is of this request: lines are older, of another error, or of other programs. */
 	find(handle, text, EPERM, &result);
 	assert_int_equal(result.cpu, -1);
 	snprintf(text, sizeof(text), "batch=7 pid=%d cpu=1 state=old errno=16\n", (int)getpid());
@@ -167,7 +167,7 @@ static void test_own_line(void **state)
 	find(handle, "batch=8 pid=1 cpu=1 state=a errno=16\nbatch=9 pid=2 cpu=2 state=b errno=16\n",
 	     EBUSY, &result);
 	assert_int_equal(result.cpu, -1);
-	/* In a container the kernel's number of this process is not known. */
+	/* In a container the line has another PID than getpid() gives: the only line is taken. */
 	find(handle, "batch=8 pid=1 cpu=1 state=a errno=16\n", EBUSY, &result);
 	assert_int_equal(result.cpu, 1);
 	tree_close(handle);
@@ -265,7 +265,7 @@ static void test_native_undo(void **state)
 	tree_close(handle);
 }
 
-/* CPUs come before others go: if one does not come, none has gone. */
+/* CPUs come before other CPUs go: if one CPU does not come, no CPU has gone. */
 static void test_native_order(void **state)
 {
 	struct cpubolt *handle = tree_open("smt+offline");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* cpulists and masks: what is read, what is refused and where, and what is written. */
+/* Tests cpulists and masks: what is read, what is refused and where, and what is written. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -159,7 +159,7 @@ static void test_format(void **state)
 	CPU_FREE(set.cpus);
 }
 
-/* A number between two possible CPUs is refused, and "all" leaves it out. */
+/* A number that no possible CPU has is refused, and "all" leaves that number out. */
 static void test_a_machine_with_holes(void **state)
 {
 	struct set set = { CPU_ALLOC(NUMBERS), CPU_ALLOC_SIZE(NUMBERS), NUMBERS };

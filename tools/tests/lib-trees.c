@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What the library says of each recorded machine: states, topology, caches. */
+/* Tests what the library says of each recorded machine: states, topology, caches. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -87,7 +87,7 @@ static void test_states(void **state)
 	tree_close(handle);
 }
 
-/* A CPU that no request could put back is found in last_error, unless it has moved since. */
+/* last_error names a CPU that a request could not put back, and that may have moved since. */
 static void test_halfway_with_bolt(void **state)
 {
 	struct cpubolt *handle = tree_open("small+halfway+bolt");
@@ -105,7 +105,7 @@ static void test_halfway_with_bolt(void **state)
 		   "batch=9 pid=1 cpu=1 state=a errno=5 undo=1:a,...\n");
 	assert_int_equal(cpubolt_refresh(handle), 0);
 	assert_int_equal(cpubolt_state(handle, 2), CPUBOLT_STATE_HALFWAY);
-	/* The list of CPUs online does not have that CPU either. */
+	/* A CPU that is not in the list of CPUs online is looked at, too. */
 	tree_write(folder, CPUS "bolt/last_error", "");
 	tree_write(folder, CPUS "online", "0-1,3\n");
 	assert_int_equal(cpubolt_refresh(handle), 0);
@@ -268,7 +268,7 @@ static void test_no_topology(void **state)
 	tree_close(handle);
 }
 
-/* What was seen is remembered while the CPU is offline, but not when another one is plugged in. */
+/* The topology of a CPU is remembered while it is offline, and forgotten when it is unplugged. */
 static void test_topology_is_remembered(void **state)
 {
 	struct cpubolt *handle = tree_open("smt+bolt+slots");
@@ -316,7 +316,7 @@ static void test_caches(void **state)
 	assert_int_equal(cpubolt_cache(handle, 19, 0, &cache), -ENODATA);
 	assert_int_equal(cpubolt_cache(handle, 99, 0, &cache), -ERANGE);
 	tree_close(handle);
-	/* Without numbers of caches the first CPU stands for each. */
+	/* Without numbers of caches, a cache has the number of the first CPU that shares it. */
 	handle = tree_open("clusters");
 	assert_int_equal(cpubolt_cache(handle, 6, 2, &cache), 0);
 	assert_int_equal(cache.id, 4);

@@ -18,11 +18,11 @@ struct cpubolt *tree_open(const char *name);
 /**
  * tree_open_wide() - the tree "small+bolt" with masks that say that 1,780 CPUs are online
  *
- * Such a tree is made quickly, as it has no other file of most CPUs.
+ * This tree is made quickly, as it has no file of most CPUs.
  */
 struct cpubolt *tree_open_wide(void);
 
-/** tree_make() - only make the tree; the folder's name, to be given to tree_remove() */
+/** tree_make() - only make the tree; returns its folder's name, for tree_remove() */
 char *tree_make(const char *name);
 
 /** tree_remove() - remove a folder and all in it, and free its name */
@@ -37,24 +37,24 @@ const char *tree_folder(void);
 /** tree_text() - contents of @file below @folder, to be freed; NULL if there is none */
 char *tree_text(const char *folder, const char *file);
 
-/** tree_write() - make @file below @folder have @text */
+/** tree_write() - write @text to @file below @folder */
 void tree_write(const char *folder, const char *file, const char *text);
 
 /**
- * tree_put() - tree_write() of a file whose folders need not be there
+ * tree_put() - write @text to a new file, and make its folders
  *
- * The file is a new one, also if there is one that cannot be written. The text is written by
- * stdio, which a test that stands for the kernel in write() does not see.
+ * An existing file is replaced, even if that file cannot be written. The text is written by stdio,
+ * so that a test whose own write() stands for the kernel does not see the text.
  */
 void tree_put(const char *folder, const char *file, const char *text);
 
 /** tree_delete() - remove @file below @folder */
 void tree_delete(const char *folder, const char *file);
 
-/** assert_text() - the file has this text */
+/** assert_text() - check that the file has this text */
 void assert_text(const char *folder, const char *file, const char *text);
 
-/** assert_cpus() - the set of the machine is this cpulist */
+/** assert_cpus() - check that the set of the machine is this cpulist */
 void assert_cpus(struct cpubolt *handle, enum cpubolt_which which, const char *list);
 
 #endif /* TREE_H */

@@ -6,12 +6,14 @@
     trees.py --list         the machines and variants
 
 NAME is a machine and any number of variants, as in "smt", "hybrid+bolt+parked" or
-"large+isolated+slots". DIR is then what cpubolt takes as its root. A program that writes to a file
-of a tree leaves there what it has written, and nothing else changes, so that a test can tell what
-would have been asked of the kernel. Tests in Python may import this file and call make().
+"large+isolated+slots". "cpubolt --root DIR" then shows that machine. When a program writes to a
+file of a tree, the file has what the program has written, and no other file changes, so that a test
+can tell what the program would have asked of the kernel. Tests in Python may import this file and
+call make().
 
-A machine is a row of MACHINES, and a variant one of VARIANTS. Files have the modes that the kernel
-gives, but root may read anything: a test of what others may see has to become another user.
+A machine is a row of MACHINES, and a variant a row of VARIANTS. Files have the modes that the
+kernel gives, but root may read anything: a test of what other users may see has to become another
+user.
 """
 
 import argparse
@@ -71,7 +73,7 @@ STATES = {
 
 @dataclass(frozen=True)
 class Cache:
-    """A level of caches: how many KiB, and which field of Cpu says what CPUs share one."""
+    """A cache: level, kind, size in KiB, and the level of topology whose CPUs share the cache."""
 
     level: int
     kind: str
@@ -96,7 +98,7 @@ class Cpu:
 
 @dataclass
 class Machine:
-    """A machine, and in which state its CPUs are; variants change the latter."""
+    """A machine, and in which states its CPUs are; variants change the states."""
 
     arch: str
     model: str
@@ -374,7 +376,7 @@ def _machine_files(made: Machine) -> Iterator[File]:
     yield File(f"{CPU}/offline", cpulist(gone))
     yield File(f"{CPU}/kernel_max", "8191")
     yield File(f"{CPU}/isolated", cpulist(made.isolated))
-    # The kernel prints a mask that it has not allocated, to the width of a mask.
+    # The kernel prints "(null)" for a mask that is not allocated, as wide as a mask.
     yield File(f"{CPU}/nohz_full", full or f"{'(null)':>{made.numbers}}")
     yield File(f"{CPU}/hotplug/states", "\n".join(f"{n:3}: {s}" for n, s in STATES.items()))
     control = "notsupported" if not made.smt else "off" if made.smt_off else "on"
@@ -432,7 +434,7 @@ def _cpu_files(made: Machine) -> Iterator[File]:
         here = f"{CPU}/cpu{number}"
         away, half = number in made.offline, number in made.halfway
         if number not in made.fixed:
-            # Natively a CPU that has stopped half-way still says 1.
+            # Natively cpuN/online of a CPU that has stopped half-way still has 1.
             said = "0" if away or (half and made.bolt) else "1"
             yield File(f"{here}/online", said, 0o644)
         yield File(f"{here}/hotplug/state", str(HALFWAY if half else 0 if away else ONLINE))

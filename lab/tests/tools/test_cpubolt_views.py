@@ -252,12 +252,12 @@ def test_irqbalance_is_explained(run: Callable[..., Done], tree: Callable[..., P
     put(root / BOLT / "irq_keep", "0\n")
     text = run("--root", root, "irq", "-i", "0").stdout
     assert "Movable interrupts are kept on CPU 0." in text
-    assert "Stop it, or have IRQBALANCE_BANNED_CPULIST=1-3 in" in text
+    assert "Stop irqbalance, or have IRQBALANCE_BANNED_CPULIST=1-3 in" in text
     program(root, "irqbalance", environ=b"A=1\0IRQBALANCE_BANNED_CPULIST=1-3\0")
     text = run("--root", root, "irq", "-i", "0").stdout
     assert "irqbalance (PID 512) uses CPUs of the keep list only." in text
     program(root, "irqbalance", environ=b"IRQBALANCE_BANNED_CPUS=c\0")
-    assert "Stop it" in run("--root", root, "irq", "-i", "0").stdout
+    assert "Stop irqbalance" in run("--root", root, "irq", "-i", "0").stdout
 
 
 def test_a_keep_list_is_proposed_applied_and_cleared(
@@ -626,7 +626,7 @@ def test_real_requests_in_a_guest(kernel: Callable[[str, str], Kernel], arch: st
     assert re.search(r"hotplug state sched:active makes requests", text)
     assert "State sched:active made 2 requests go CPU by CPU, and no longer does." in text
     assert "Movable interrupts are kept on CPU 1." in text
-    assert "this machine does not measure what it takes: there is no RAPL" in text
+    assert "this machine does not measure its power: there is no RAPL" in text
     assert re.search(r"^CPU 3 +\|", text, re.M)  # a row of a native request
     console = (done.folder / "console.log").read_bytes()
     assert re.search(rb"\r\[=* *\] +\d+ %  bolt +\d CPU", console)

@@ -281,7 +281,7 @@ def test_a_daemon(daemon: Path, command: Path, tree: Tree) -> None:
         assert run(*ask, "release", "1", status=1) == "cpubolt: there is no such lease\n"
         assert run(*ask, "switch", "fixed") == 'the policy is now "fixed"\n'
         assert run(*ask, "switch", "fast", status=1) == "cpubolt: there is no such policy\n"
-        assert run(*ask, "explain", status=2).startswith("cpubolt: explain: wants 1 more")
+        assert run(*ask, "explain", status=2).startswith("cpubolt: explain: expects 1 word(s)")
         assert run(*ask, "explain", "99", status=1).startswith("cpubolt: this machine has no such")
     assert "cpuboltd_request_seconds_bucket" in (root / "metrics").read_text()
     left = {path.name for path in (root / "run/cpubolt").iterdir()}
@@ -316,7 +316,7 @@ def test_only_root_may_change_something(daemon: Path, command: Path, tree: Tree)
                 check=False,
             )
             assert done.returncode == status, done.stderr
-            assert (done.stderr == "cpubolt: only root may do that\n") == (status == 77)
+            assert (done.stderr == "cpubolt: only root may make this request\n") == (status == 77)
 
 
 def test_what_was_left_is_brought_back(daemon: Path, tree: Tree) -> None:
@@ -429,7 +429,7 @@ def test_affinities_after_sigkill(daemon: Path, tree: Tree) -> None:
         if again:
             break
         said = run(daemon, "--root", root, "--restore")
-        assert said == "cpuboltd: interrupts that have the affinity again that was found: 1\n"
+        assert said == "cpuboltd: interrupts that have their affinity back: 1\n"
         assert affinity(root, 25).read_text() == "0-3"
         assert not state.exists()
         assert run(daemon, "--root", root, "--restore") == ""

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Files of a model of power, and what follows of these */
+/* Fuzzes the files of a model of power, and what is computed with a model */
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Meters of power on recorded trees, laid down in a folder of the test */
+/* Tests meters of power on recorded trees, which are laid down in a folder of the test */
 #include <errno.h>
 #include <math.h>
 #include <setjmp.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Models of power: what is read, what follows of it, and the ways to run a machine */
+/* Tests models of power: their files, what is computed with these, and the ways to run a machine */
 #include <errno.h>
 #include <math.h>
 #include <setjmp.h>
@@ -73,7 +73,7 @@ static void test_the_installed_models(void **unused)
 	}
 }
 
-/* 97 mW with all cores in C2, and 55 mW, 43 % less, when all but one are offline. */
+/* The paper has 97 mW with all cores in C2, and 55 mW, 43 % less, when all but one are offline. */
 static void test_the_figures_of_the_paper(void **unused)
 {
 	struct energy_load all = { .online = 4 }, one = { .online = 1 }, two = { .online = 2 };
@@ -163,7 +163,7 @@ static void test_what_contradicts_itself(void **unused)
 	read_model(&model, "exynos5410", NULL);
 	model.cpus.value = 6;
 	assert_int_equal(energy_model_check("f", &model, &error), -EINVAL);
-	assert_non_null(strstr(error, ": 6 CPUs are not packages of 4"));
+	assert_non_null(strstr(error, ": 6 CPUs are no whole packages of 4"));
 	free(error);
 	model.cpus.value = 4;
 	model.idle[1].residency_us.value = 0;
@@ -183,7 +183,7 @@ static void test_what_contradicts_itself(void **unused)
 	energy_model_free(&model);
 }
 
-/* -- What follows of a model ---------------------------------------------- */
+/* -- What is computed with a model ---------------------------------------- */
 
 static void make_up(struct energy_model *model)
 {
@@ -217,8 +217,9 @@ static void make_up(struct energy_model *model)
 }
 
 /*
- * A time before @seconds, the break-even time, at which nothing may be saved yet: CPUs that are settled
- * in between may have saved something until then, and lose that by being settled.
+ * Returns a time before the break-even time @seconds at which nothing may be saved yet. CPUs that
+ * are settled shortly before @seconds may have saved energy until then, which settling costs again:
+ * then the time is after that.
  */
 static double shortly_before(const struct energy_model *model, const struct energy_leave *leave,
 			     double seconds)
@@ -248,7 +249,7 @@ static void test_break_even_is_where_nothing_is_saved(void **unused)
 		seconds = energy_break_even(&model, &leave);
 		if (seconds < 0) {
 			never++;
-			/* Nearly for ever: longer than any machine runs. */
+			/* 1e7 seconds are longer than any machine runs. */
 			assert_true(energy_saved(&model, &leave, 1e7) < 1 ||
 				    energy_saved(&model, &leave, 1e7) < 1e7 * 1e-6);
 		} else {
@@ -305,7 +306,7 @@ static void test_more_requests_take_more(void **unused)
 	}
 }
 
-/* CPUs that nothing wakes take least, and a package that may sleep no more than one that may not. */
+/* CPUs that nothing wakes take least power, and a package that cannot sleep takes no less. */
 static void test_power(void **unused)
 {
 	unsigned int round;
@@ -414,7 +415,7 @@ static void test_ways_on_a_recorded_load(void **unused)
 	}
 }
 
-/* With the same times, and nothing left for later, Bolt is the native kernel. */
+/* With the times of native requests, and without settling, Bolt takes the energy of native. */
 static void test_same_times_same_energy(void **unused)
 {
 	struct energy_run native, bolt;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Writes a result file of made-up times, for the lab's reader: fixed values, odd names. */
+/* Writes a result file of made-up times and odd names, with which the lab's reader is tested. */
 #include <stdio.h>
 
 #include "bench_data.h"

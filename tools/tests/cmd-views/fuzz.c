@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Gives changed copies of recorded files to everything that parses text for
- * states, irq, trace and doctor. Meant for a build with ASan and UBSan.
+ * Gives changed copies of recorded files to all functions that parse text for
+ * states, irq, trace and doctor. This program is for a build with ASan and UBSan.
  *
  *     fuzz SECONDS SEED FILE...
  *
@@ -22,7 +22,7 @@
 
 static unsigned long long random_state;
 
-/* xorshift64*: repeatable, and the same everywhere */
+/* xorshift64*: draws the same numbers on every machine */
 static unsigned int draw(unsigned int below)
 {
 	random_state ^= random_state >> 12;
@@ -92,7 +92,7 @@ static void try_all(const char *text, FILE *nowhere)
 	udev_parse(text, ignore_rule, &lines);
 }
 
-/* One change: a byte, a piece that leaves, a piece that is there twice, or a large number. */
+/* Makes one change: another byte, a piece removed, a piece copied, or a large number. */
 static size_t change(char *text, size_t length)
 {
 	size_t from = draw(length), size = draw(40) + 1, to = draw(length);
@@ -122,7 +122,7 @@ static size_t change(char *text, size_t length)
 	return length;
 }
 
-/* A file from a place on: long ones are tried in pieces, with their first line. */
+/* Copies a file to @text; of a long file, the first line and a piece. */
 static size_t take_piece(const char *file, char *text)
 {
 	size_t length = strlen(file), head = strcspn(file, "\n") + 1, from;
@@ -177,7 +177,7 @@ int main(int argc, char **argv)
 		text[length] = '\0';
 		try_all(text, nowhere);
 	}
-	try_interrupts("CPU0\n");	/* frees the last one */
+	try_interrupts("CPU0\n");	/* frees the table before */
 	for (int i = 3; i < argc; i++)
 		free(files[i - 3]);
 	free(files);

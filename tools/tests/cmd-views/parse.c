@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What states, irq, bench, trace and doctor parse and compute, on recorded files. */
+/* Tests what states, irq, bench, trace and doctor parse and compute, with recorded files. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -250,7 +250,7 @@ static void rates_of_counts_that_wrap_and_cpus_that_come(void **state)
 				   " 6: 60 0 0 chip 6-edge  other\n", &after), 0);
 	rates = irq_rates(&before, &after, 2);
 	assert_float_equal(rates[0], 5, 1e-9);		/* 10 in 2 s, over 2^32 */
-	assert_float_equal(rates[1], 0, 1e-9);		/* a CPU that has come: 30 may be old */
+	assert_float_equal(rates[1], 0, 1e-9);		/* the CPU has come: its 30 may be old */
 	assert_float_equal(rates[2], 10, 1e-9);
 	assert_float_equal(rates[3], 30, 1e-9);		/* another device has the interrupt */
 	free(rates);
@@ -351,7 +351,7 @@ static void complain(const char *path, const char *before, int error)
 	complaints++;
 }
 
-/* The value before the first change is what comes back, as the kernel would take it. */
+/* The value before the first change comes back, however often the value has changed since. */
 static void settings_come_back(void **state)
 {
 	char one[] = "setting-XXXXXX", other[] = "setting-XXXXXX";
@@ -404,7 +404,7 @@ static void build(const char *name, struct waterfall *waterfall)
 	free(text);
 }
 
-/* No line is longer than the terminal is wide. */
+/* Checks that no line is longer than the terminal is wide. */
 static void expect_width(const struct waterfall *waterfall, unsigned int width, bool all)
 {
 	struct waterfall_look look = { .width = width, .all = all };

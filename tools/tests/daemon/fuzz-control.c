@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Requests of "cpubolt policy" */
+/* Fuzzes requests of "cpubolt policy" */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -32,7 +32,7 @@ static void begin(void)
 		     !owner_begin(&daemon_here.owner, &machine, 60), "a machine");
 	machine.root = "";
 	tree_remove(folder);
-	/* What the requests say of themselves is not of interest. */
+	/* Messages that the daemon logs on requests are of no interest. */
 	fuzz_require(freopen("/dev/null", "w", stderr) != NULL, "/dev/null");
 	daemon_here.restraint = restraint_new(machine.count);
 	daemon_here.memories = calloc(machine.count, sizeof(*daemon_here.memories));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Recorded load, and counters of /proc */
+/* Fuzzes recorded load, and counters of /proc */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Which interrupt cpuboltd puts on which CPU */
+/* Tests which interrupt cpuboltd puts on which CPU */
 #include <errno.h>
 #include <math.h>
 #include <stdarg.h>
@@ -36,7 +36,7 @@ static cpu_set_t range(unsigned int first, unsigned int last)
 	return set;
 }
 
-/* Interrupts that may be anywhere, on CPU 0 of these CPUs. */
+/* Sets up @count interrupts, which are on CPU 0 and may be on any of @cpus CPUs. */
 static void begin(unsigned int cpus, size_t count)
 {
 	size_t i;
@@ -121,7 +121,7 @@ static void test_busy_interrupts_are_spread(void **state)
 	rate(2, 2000);
 	rate(3, 20);
 	assert_int_equal(plan(), 2);
-	/* The busiest interrupt first: the other ones have as much to do on CPU 0 as that one. */
+	/* The busiest interrupt moves first: with the others CPU 0 has more to do than CPU 1. */
 	assert_int_equal(moves[0].irq, 0);
 	assert_int_equal(moves[0].to, 1);
 	assert_int_equal(moves[0].cause, CAUSE_BUSY);
@@ -130,7 +130,7 @@ static void test_busy_interrupts_are_spread(void **state)
 	assert_int_equal(moves[1].irq, 1);
 	assert_int_equal(moves[1].to, 2);
 	assert_int_equal(plan(), 0);
-	/* One alone gains nothing from another CPU. */
+	/* An interrupt that is alone on its CPU gains nothing from another CPU. */
 	begin(4, 1);
 	rate(0, 50000);
 	assert_int_equal(plan(), 0);
@@ -186,7 +186,7 @@ static void test_interrupts_leave_a_cpu_that_goes(void **state)
 					  "was found stayed");
 }
 
-/* An affinity of only CPUs that the daemon leaves alone was chosen on purpose. */
+/* If the daemon leaves alone all CPUs of an affinity, the affinity was chosen on purpose. */
 static void test_an_affinity_elsewhere_is_left_alone(void **state)
 {
 	begin(4, 1);
@@ -226,7 +226,7 @@ static void test_the_node_of_a_device(void **state)
 	assert_int_equal(plan(), 1);
 	assert_int_equal(moves[0].irq, 0);
 	assert_int_equal(moves[0].to, 3);
-	/* None of these CPUs stays. */
+	/* No CPU of the device's node stays. */
 	begin(4, 2);
 	rate(0, 5000);
 	rate(1, 5000);
@@ -269,7 +269,7 @@ static void test_busy_and_idle(void **state)
 	assert_float_equal(irq_smooth(10, 20), 15, 1e-9);
 }
 
-/* -- Whatever comes ------------------------------------------------------------------- */
+/* -- Made-up interrupts ---------------------------------------------------------------- */
 
 static uint64_t seed;
 
@@ -384,12 +384,12 @@ static void test_what_holds_for_any_interrupts(void **state)
 }
 
 struct played {
-	unsigned int moves, late;	/* all of them, and those of the second half */
-	unsigned int most;		/* of one interrupt */
-	unsigned int back;		/* to the CPU that the interrupt was on before */
+	unsigned int moves, late;	/* all moves, and moves in the second half of the time */
+	unsigned int most;		/* most moves of one interrupt */
+	unsigned int back;		/* moves to the CPU that the interrupt was on before */
 };
 
-/* What the daemon keeps of the interrupts from one look to the next. */
+/* What the daemon keeps of each interrupt from one measurement to the next. */
 static struct {
 	double rate, smooth;
 	uint64_t calm_us;
@@ -464,7 +464,7 @@ static struct played play(unsigned int noise_percent)
 	return played;
 }
 
-/* 1,000 machines whose rates stay as they are, and 1,000 whose rates are never the same. */
+/* Plays 1,000 machines with constant rates, and 1,000 whose rates change all the time. */
 static void test_interrupts_do_not_go_back_and_forth(void **state)
 {
 	unsigned int machine, late = 0, back = 0;
@@ -484,7 +484,8 @@ static void test_interrupts_do_not_go_back_and_forth(void **state)
 		back += played.back;
 	}
 	/*
-	 * Of ten machines, one has a move in the second quarter of an hour; hardly any goes back.
+	 * At most one machine of ten has a move in the second quarter of an hour, and hardly any
+	 * interrupt goes back.
 	 */
 	assert_true(late < 100);
 	assert_true(back < 50);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What cpuboltd keeps of a machine: whose CPUs these are, what is needed, what has to be put back */
+/* Tests which program has taken each CPU, which CPUs are needed, and what has to be put back */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,7 +19,7 @@
 
 #define SECOND_US	1000000ULL
 
-/* -- Whose CPUs these are ---------------------------------------------------------- */
+/* -- Which program has taken a CPU ------------------------------------------------- */
 
 struct seen {
 	unsigned int count, cpu;
@@ -46,7 +46,7 @@ static void test_what_others_take_stays(void **state)
 	assert_false(seen.online);
 	assert_list(owner.foreign, "3");
 	assert_list(owner.taken, "none");
-	/* Nothing new. */
+	/* No CPU has changed since. */
 	assert_int_equal(owner_look(&owner, SECOND_US, see, &seen), 0);
 	make_online("0-3");
 	assert_int_equal(owner_look(&owner, SECOND_US, see, &seen), 1);
@@ -84,13 +84,13 @@ static void test_who_brings_a_cpu_back_is_yielded_to(void **state)
 		assert_int_equal(owner_look(&owner, now, see, &seen), 1);
 		assert_true(seen.online && seen.taken && seen.cpu == 2);
 		assert_list(owner.taken, "3");
-		/* Longer each time. */
+		/* The CPU is left alone for longer each time. */
 		assert_int_equal(owner_waits(&owner, 2, now), 10 << i);
 		assert_int_equal(owner_waits(&owner, 3, now), 0);
 		now += (10 << i) * SECOND_US;
 		assert_int_equal(owner_waits(&owner, 2, now), 0);
 	}
-	/* Long after the last failure, the next one counts as the first. */
+	/* A program that brings the CPU back a long time after counts as the first one. */
 	now += 3600 * SECOND_US;
 	take_offline(&owner, "2", "0-1", now);
 	make_online("0-2");
@@ -100,7 +100,7 @@ static void test_who_brings_a_cpu_back_is_yielded_to(void **state)
 	place_end();
 }
 
-/* Another program is quicker than the look after the request. */
+/* Another program changes a CPU after the request, and before the daemon looks. */
 static void test_a_request_that_others_undo(void **state)
 {
 	struct owner owner;
@@ -171,7 +171,7 @@ static void test_restore(void **state)
 	cpus = cpus_of("1-3");
 	back = machine_set(&machine);
 	put("/run/x", "");
-	/* Nothing was left. */
+	/* No daemon has left a CPU offline. */
 	assert_int_equal(state_restore(&machine, NULL, back, &result), 0);
 	assert_text(folder, CPUS "bolt/online", "");
 	make_online("0-1");
@@ -225,7 +225,7 @@ static void test_restore_that_fails(void **state)
 	machine_close(&machine);
 	assert_int_equal(machine_open(folder, &machine), 0);
 	assert_true(state_restore(&machine, NULL, back, &result) < 0);
-	/* The other CPU is back, and this one is not forgotten. */
+	/* CPU 3 is back, and the file keeps CPU 2. */
 	assert_text(folder, CPUS "cpu3/online", "1");
 	assert_list(back, "3");
 	assert_int_equal(state_load(&machine, back), 0);
@@ -290,7 +290,10 @@ static void put_interrupt(const char *affinity)
 	put("/proc/irq/25/smp_affinity_list", affinity);
 }
 
-/* The state of an interrupt that was found on CPUs 0-3, and moved from CPU 1 to CPU 2. */
+/*
+ * Writes the file of an interrupt that was found on CPUs 0-3, and moved from CPU 1 to CPU 2, and
+ * puts its affinity back. Returns how many affinities were put back.
+ */
 static size_t restored_from(const char *name, const char *affinity)
 {
 	struct irq_restored restored;
@@ -370,7 +373,7 @@ static int listen_as_irqbalance(int pid)
 	return fd;
 }
 
-/* One request, with the credentials that irqbalance asks for. */
+/* Receives one request, which has to be @text, with the credentials that irqbalance asks for. */
 static void assert_told(int fd, const char *text)
 {
 	_Alignas(struct cmsghdr) char about[CMSG_SPACE(sizeof(struct ucred))];
@@ -425,12 +428,12 @@ static void test_irqbalance_is_told(void **state)
 	assert_int_equal(irqbalance_find(folder), 77);
 	assert_int_equal(irqbalance_ban(folder, 77, two, 2), -ENOENT);
 	fd = listen_as_irqbalance(77);
-	/* irqbalance takes interrupt 0 for the end of the list. */
+	/* irqbalance takes interrupt 0 for the end of the list, so 0 comes last. */
 	assert_int_equal(irqbalance_ban(folder, 77, two, 2), 0);
 	assert_told(fd, "settings ban irqs 25 0");
 	assert_int_equal(irqbalance_ban(folder, 77, NULL, 0), 0);
 	assert_told(fd, "settings ban irqs NONE");
-	/* Without these, irqbalance would forget the bans of its command line. */
+	/* irqbalance forgets the bans of its command line that a request does not repeat. */
 	put_words("/proc/77/cmdline", words, sizeof(words));
 	assert_int_equal(irqbalance_ban(folder, 77, two, 2), 0);
 	assert_told(fd, "settings ban irqs 25 9 7 0");
@@ -498,11 +501,11 @@ static void test_threads_of_the_kernel_are_known(void **state)
 	place_begin("small+bolt");
 	put_task(13, "kworker/1", "1", 0, 0x00200000);
 	assert_needed("1", "0,2-3", "none");
-	/* Its files are not read again ... */
+	/* The files of the kernel thread are not read again ... */
 	put_task(13, "kworker/1", "1", 0, 0);
 	assert_needed("1", "0,2-3", "none");
 	assert_needed("1", "0,2-3", "none");
-	/* ... but those of another process that has its number are. */
+	/* ... but the files of another process that has the PID are read. */
 	put_task(99, "pinned", "1", 0, 0);
 	move("/proc/13", "/proc/gone");
 	move("/proc/99", "/proc/13");
@@ -523,7 +526,7 @@ static void test_cpusets_need_cpus(void **state)
 	put("/sys/fs/cgroup/a/b/cpuset.cpus.partition", "root\n");
 	assert_needed("1-3", "0", "2-3");
 	assert_needed("1", "0,2-3", "none");
-	/* Version 1 would not give CPU 1 back. */
+	/* Version 1 would not give CPU 1 back to the cpuset. */
 	put("/sys/fs/cgroup/cpuset/c/cpuset.cpus", "0-1\n");
 	assert_needed("1", "0,2-3", "1");
 	place_end();
@@ -538,21 +541,21 @@ static void test_tasks_need_cpus_when_few_are_left(void **state)
 	make_online("0-1");
 	assert_int_equal(cpubolt_refresh(machine.handle), 0);
 	assert_needed("1", "0", "1");
-	/* An ordinary task has CPU 0. */
+	/* An ordinary task needs no other CPU while it has CPU 0. */
 	put_task(11, "audio", "0-1", 0, 0);
 	assert_needed("1", "0", "none");
 	/* CPUs that were taken before the task asked for them have to come. */
 	put_task(11, "audio", "0,3", 1, 0);
 	assert_needed("2-3", "0-1", "3");
-	/* If an ordinary task has a CPU that is online, this one stays. */
+	/* Of the CPUs of an ordinary task, one that is online stays. */
 	put_task(12, "pinned", "1-2", 0, 0);
 	assert_needed("1-2", "0", "1");
 	place_end();
 }
 
 /*
- * Real-time tasks may run on all CPUs but for the isolated one, as long as no program asks
- * otherwise.
+ * Real-time tasks may run on all CPUs but for the isolated ones, as long as no program chooses
+ * CPUs for the tasks.
  */
 static void test_tasks_beside_isolated_cpus(void **state)
 {
@@ -573,7 +576,7 @@ static void test_cpusets_where_they_are_mounted(void **state)
 	    "30 1 0:26 / /sys/fs/cgroup rw shared:9 - cgroup2 cgroup2 rw,nsdelegate\n"
 	    "31 1 0:27 / /dev/my\\040sets rw - cgroup none rw,cpuset,noprefix\n"
 	    "32 1 0:28 / /dev/memory rw - cgroup none rw,memory\n");
-	/* A folder of version 2 is not version 1 for its name. */
+	/* A folder "cpuset" in a hierarchy of version 2 is not version 1. */
 	put("/sys/fs/cgroup/cpuset/a/cpuset.cpus", "0-3\n");
 	assert_needed("1-3", "0", "none");
 	put("/dev/memory/a/cpuset.cpus", "3\n");
@@ -588,7 +591,7 @@ static void test_cpusets_where_they_are_mounted(void **state)
 	place_end();
 }
 
-/* Version 1 cuts the list of a cpuset for good, also where that lists all CPUs. */
+/* Version 1 cuts the list of a cpuset for good, even if the cpuset lists all CPUs. */
 static void test_cpusets_of_version_1_with_all_cpus(void **state)
 {
 	place_begin("small+bolt");
@@ -656,7 +659,7 @@ static void test_requests(void **state)
 	assert_answer(&daemon, "lease 1 60", false, "error only root");
 	assert_answer(&daemon, "lease 1 60", true, "ok lease 1: CPUs 1 for 60 s");
 	assert_answer(&daemon, "explain 1", false, "ok CPU 1 is online: ");
-	assert_answer(&daemon, "lease 1- 60", true, "error that is no list");
+	assert_answer(&daemon, "lease 1- 60", true, "error the second word is no list");
 	assert_answer(&daemon, "lease 1 0", true, "error a lease is for 1 to 86400");
 	assert_answer(&daemon, "lease 1 86401", true, "error a lease is for 1 to 86400");
 	assert_answer(&daemon, "lease 1", true, "error the request has too few");

@@ -19,15 +19,15 @@ void place_end(void);
 /** put() - write a file below the tree, and make its folders */
 void put(const char *path, const char *text);
 
-/** make_online() - these CPUs are the ones online, as if somebody had asked the kernel */
+/** make_online() - make these CPUs the only ones online, as if a program had asked the kernel */
 void make_online(const char *list);
 
 cpu_set_t *cpus_of(const char *list);
 
-/** assert_list() - the set is this cpulist, or "none" */
+/** assert_list() - check that the set is this cpulist, or "none" */
 void assert_list(const cpu_set_t *set, const char *list);
 
-/** put_task() - a task with these CPUs, this scheduling policy and these flags */
+/** put_task() - add a task with these CPUs, this scheduling policy and these flags */
 void put_task(int pid, const char *name, const char *allowed, unsigned int policy,
 	      unsigned long flags);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Policies of cpuboltd, and what holds whatever a policy wants: examples, and 10,000 made-up loads */
+/* Tests the policies of cpuboltd and restrain.c, with examples and with 10,000 made-up loads */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -18,7 +18,7 @@
 #define SECOND_US	1000000ULL
 #define SIZE		CPU_ALLOC_SIZE(MOST)
 
-/* A machine that is made up, and what a daemon would keep of it. */
+/* A made-up machine, and what a daemon would know of the machine. */
 struct world {
 	struct inputs inputs;
 	struct position places[MOST];
@@ -136,12 +136,12 @@ static void test_load_takes_what_is_needed(void **unused)
 	set_loads(&world, 100, 0);
 	assert_int_equal(decide(&world, &policy_load), 3);
 	assert_wanted(&world, 0, 2);
-	/* One CPU is online, and eight tasks wait: all CPUs come at once. */
+	/* One CPU is online, and eight tasks run or wait: the work of 8 CPUs is 80 % of 10. */
 	set_online(&world, 0, 0);
 	set_loads(&world, 1000, 0);
 	world.inputs.runnable = 8;
 	assert_int_equal(decide(&world, &policy_load), 10);
-	/* The CPUs are half idle, but a task waits for a fifth of the time. */
+	/* The CPUs are idle for 40 % of the time, but a task waits for a fifth of the time. */
 	set_online(&world, 0, 1);
 	set_loads(&world, 600, 0);
 	world.inputs.runnable = 1;
@@ -222,7 +222,7 @@ static void test_package_empties_packages(void **unused)
 	set_loads(&world, 0, 0);
 	assert_int_equal(decide(&world, &policy_package), 4);
 	assert_wanted(&world, 0, 3);
-	/* 5.6 CPUs: two packages of four have 70 %, where 60 would do to take one away. */
+	/* The work of 5.6 CPUs is 70 % of two packages: CPUs go only as far as 60 % allow. */
 	set_loads(&world, 350, 0);
 	assert_int_equal(decide(&world, &policy_package), 12);
 	set_online(&world, 0, 7);
@@ -234,7 +234,7 @@ static void test_package_empties_packages(void **unused)
 	end(&world);
 }
 
-/* Four small CPUs and four big ones: one cluster at a time as long as that does. */
+/* Four small CPUs and four big ones: one cluster at a time is online as long as one suffices. */
 static void test_package_switches_clusters(void **unused)
 {
 	struct world world;
@@ -248,7 +248,7 @@ static void test_package_switches_clusters(void **unused)
 	set_loads(&world, 50, 0);
 	decide(&world, &policy_package);
 	assert_wanted(&world, 0, 3);
-	/* The small ones are full: 1.7 big CPUs of work are too much for these. */
+	/* The small CPUs are busy for 90 % of the time, which is more than 80 %. */
 	set_online(&world, 0, 3);
 	set_loads(&world, 900, 0);
 	decide(&world, &policy_package);
@@ -259,7 +259,7 @@ static void test_package_switches_clusters(void **unused)
 	world.inputs.runnable = 8;
 	decide(&world, &policy_package);
 	assert_wanted(&world, 0, 7);
-	/* A CPU of the floor holds its cluster. */
+	/* A CPU of the floor keeps its cluster online. */
 	CPU_SET(1, &world.floor);
 	world.inputs.runnable = 0;
 	set_loads(&world, 400, 0);
@@ -348,7 +348,7 @@ static void test_the_last_change_brings_all(void **unused)
 	assert_int_equal(CPU_COUNT(&world.result), 1);
 	apply(&world);
 	assert_int_equal(restraint_changes(world.restraint, world.now_us), 1);
-	/* One more CPU would suffice. */
+	/* One more CPU would suffice, but the last change of the minute brings all CPUs. */
 	set_loads(&world, 900, 0);
 	step(&world, &policy_load);
 	assert_int_equal(CPU_COUNT(&world.wanted), 2);
@@ -366,7 +366,10 @@ static void test_the_last_change_brings_all(void **unused)
 	end(&world);
 }
 
-/* The host takes CPUs, and gives these back as soon as the guest has given them back: a trap. */
+/*
+ * The host takes time from four CPUs, but none as soon as the guest has given one CPU back. The
+ * policy learns not to ask for the fourth CPU again and again.
+ */
 static void test_steal_learns(void **unused)
 {
 	struct world world;
@@ -418,7 +421,7 @@ static double made_up_demand(struct made_up *load, unsigned int second, double m
 	}
 }
 
-/* Checks what has to hold after each decision. */
+/* What watch_change() keeps, to check what has to hold after each decision. */
 struct watch {
 	uint64_t came[MOST], times[600];
 	unsigned int changes;
@@ -529,7 +532,7 @@ static void test_made_up_loads(void **unused)
 		play(policies[i % 4], 200);
 }
 
-/* A step from nothing to everything is answered in the interval after. */
+/* When the load steps from nothing to everything, CPUs come in the next interval. */
 static void test_a_step_is_answered_at_once(void **unused)
 {
 	struct world world;

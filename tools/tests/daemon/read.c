@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What cpuboltd reads: the configuration, recorded load, and counters of /proc */
+/* Tests what cpuboltd reads: the configuration, recorded load, and counters of /proc */
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
@@ -121,7 +121,7 @@ static void test_what_is_wrong(void **state)
 		  "f:2: busy_per_second = 0: a number from 1 to 1000000 is wanted" },
 		{ "[interrupts]\n\nbusy = 5\n",
 		  "f:3: the section [interrupts] has no key \"busy\"" },
-		/* The first of several. */
+		/* The message is about the first of several errors. */
 		{ "[load]\nx=1\n[y]\n", "f:2: the section [load] has no key \"x\"" },
 	};
 	struct config config;
@@ -223,7 +223,7 @@ static void test_a_trace(void **state)
 	assert_null(parse_trace("# remark\n\ntime,demand,runnable,pressure,steal\n100,1.5,2,12.5,0.25\n"
 				"# remark\n\n110,3,0,0,0\n111,0,0,0,0\n", &trace));
 	assert_int_equal(trace.count, 3);
-	/* The trace does not say how long the first interval was: as long as the second. */
+	/* The trace does not say how long the first interval was, so take that of the second. */
 	assert_true(trace.rows[0].begin == 0 && trace.rows[0].end == 10);
 	assert_true(trace.rows[1].end == 20 && trace.rows[2].end == 21);
 	assert_true(trace.rows[0].sample.demand == 1.5);
@@ -233,7 +233,7 @@ static void test_a_trace(void **state)
 	load_trace_free(&trace);
 }
 
-/* What "sadf -d -h -- -u -q" prints: of all CPUs, in percent. */
+/* "sadf -d -h -- -u -q" prints percentages of all CPUs. */
 static void test_a_trace_of_sadf(void **state)
 {
 	struct load_trace trace;
@@ -269,8 +269,10 @@ static void test_what_is_wrong_in_a_trace(void **state)
 		{ "time,demand\n1,nan\n", "line 2: \"nan\" is no number from 0 to 1e+06" },
 		{ "time,demand\n1,-1\n", "line 2: \"-1\" is no number from 0 to 1e+06" },
 		{ "time,demand\n1\n", "line 2: the line is too short" },
-		{ "time,demand\n2,1\n2,1\n", "line 3: the time does not go on" },
-		{ "time,demand\n2,1\n1,1\n", "line 3: the time does not go on" },
+		{ "time,demand\n2,1\n2,1\n",
+		  "line 3: the time is not later than in the line before" },
+		{ "time,demand\n2,1\n1,1\n",
+		  "line 3: the time is not later than in the line before" },
 		{ "interval,%idle\n1,101\n", "line 2: \"101\" is no number from 0 to 100.5" },
 	};
 	struct load_trace trace;
@@ -396,7 +398,7 @@ static void test_samples(void **state)
 	assert_int_equal(loads[0].busy, 250);
 	assert_int_equal(loads[0].steal, 100);
 	assert_int_equal(loads[1].busy, 1000);
-	/* The line is of a CPU outside of the set. */
+	/* CPU 2 is not in inputs.online, so its line does not count. */
 	assert_int_equal(loads[2].busy, 0);
 	assert_int_equal(inputs.runnable, 2);
 	assert_int_equal(inputs.pressure, 250);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Whole intervals of cpuboltd, with a recorded tree in which CPUs do come and go when asked to */
+/* Tests whole intervals of cpuboltd, on a recorded tree whose CPUs come and go on request */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,7 +13,7 @@
 #include "irq_state.h"
 #include "say.h"
 #include "state.h"
-/* Its cmocka.h makes fail() of say.h a macro. */
+/* place.h comes last: its cmocka.h makes fail() of say.h a macro. */
 #include "place.h"
 
 #define SECOND_US	1000000ULL
@@ -24,7 +24,7 @@ static struct daemon one;
 static uint64_t clock_us;
 static int broken;		/* the CPU that does not come, or NO_CPU */
 static unsigned int requests;
-static const char *race;	/* CPUs that are left when the daemon writes its file next, or NULL */
+static const char *race;	/* CPUs online from the next write of the file on, or NULL */
 
 /* Interrupts of the machine, and how often each has occurred on each CPU. */
 static struct device {
@@ -39,9 +39,9 @@ static struct device {
 };
 
 #define DEVICES	(sizeof(devices) / sizeof(devices[0]))
-#define MANAGED	3			/* the last of these */
+#define MANAGED	3			/* index of the managed one, which is the last */
 
-static unsigned int affinities;		/* that were written */
+static unsigned int affinities;		/* how many were written */
 static unsigned int late;		/* movable interrupts on CPUs when these went offline */
 
 /* -- The kernel ---------------------------------------------------------------------- */
@@ -220,7 +220,7 @@ ssize_t __wrap_write(int fd, const void *data, size_t size)
 
 /* -- The daemon ---------------------------------------------------------------------- */
 
-/* Makes the first @cpus CPUs have been busy for @ticks hundredths of seconds up to now. */
+/* Writes that the first @cpus CPUs have been busy for @ticks hundredths of seconds up to now. */
 static void put_busy(unsigned int cpus, unsigned long ticks)
 {
 	char text[4096];
@@ -235,7 +235,7 @@ static void put_busy(unsigned int cpus, unsigned long ticks)
 	put("/proc/stat", text);
 }
 
-/* What the interrupts have done in one more second. */
+/* Counts the interrupts of one more second. */
 static void put_counts(void)
 {
 	cpu_set_t *online = online_now();
@@ -361,7 +361,7 @@ static void test_a_pinned_task_with_the_policy_package(void **state)
 	end();
 }
 
-/* The daemon looks again at what is needed, also of CPUs that are taken. */
+/* The daemon looks again which CPUs are needed, also of those that it has taken. */
 static void test_needs_come_and_end(void **state)
 {
 	begin("small+bolt", "load");
@@ -371,7 +371,7 @@ static void test_needs_come_and_end(void **state)
 	wait_for(60);
 	assert_online("0,2");
 	assert_int_equal(requests, 1);
-	/* Meanwhile a task has become a real-time task, and a partition was made. */
+	/* The task becomes a real-time task; after that, a partition is made. */
 	put_task(10, "pinned", "2-3", 1, 0);
 	wait_for(11);
 	assert_online("0,2-3");
@@ -387,7 +387,7 @@ static void test_needs_come_and_end(void **state)
 	end();
 }
 
-/* Between the look and the request another program takes a CPU: that one is not the daemon's. */
+/* Between the look and the request another program takes a CPU, which is then not the daemon's. */
 static void test_a_cpu_that_is_taken_meanwhile(void **state)
 {
 	struct cpubolt_result result;
@@ -427,7 +427,7 @@ static void test_a_wanted_cpu_that_is_taken(void **state)
 	end();
 }
 
-/* One CPU that does not come holds up no other one. */
+/* If one CPU does not come, all others come nevertheless. */
 static void test_a_cpu_that_does_not_come(void **state)
 {
 	cpu_set_t *all;
@@ -458,7 +458,7 @@ static void test_a_cpu_that_is_isolated_meanwhile(void **state)
 	end();
 }
 
-/* The answer to "cpubolt policy lease" is true when it is given. */
+/* The answer to "cpubolt policy lease" says which CPUs are online when it is given. */
 static void test_a_lease_is_answered_when_cpus_are_there(void **state)
 {
 	char *answer;
@@ -479,7 +479,7 @@ static void test_a_lease_is_answered_when_cpus_are_there(void **state)
 	end();
 }
 
-/* What a daemon before has left wrong does not keep the next one from its work. */
+/* A daemon works even if it cannot put back what an earlier daemon has left. */
 static void test_a_start_with_what_cannot_be_put_back(void **state)
 {
 	cpu_set_t *taken;
@@ -487,7 +487,7 @@ static void test_a_start_with_what_cannot_be_put_back(void **state)
 
 	begin("small+bolt", "load");
 	daemon_end(&one);
-	/* An interval whose time is long over is due at once. */
+	/* The event loop has the real clock, by which each interval is over and due at once. */
 	clock_us = SECOND_US;
 	taken = cpus_of("2-3");
 	make_online("0-1");
@@ -563,14 +563,14 @@ static void assert_explained(const char *request, const char *text)
 	free(answer);
 }
 
-/* When a CPU goes, it has no interrupt any more that could have been moved. */
+/* When a CPU goes, no interrupt that can be moved is on the CPU any more. */
 static void test_interrupts_leave_before_their_cpus_go(void **state)
 {
 	begin_interrupts("load", "0-3");
 	put_affinity(&devices[0], "1-3");
 	put_affinity(&devices[1], "3");
 	put_affinity(&devices[2], "2");
-	/* These two interrupts are already on the CPU to which they are to go. */
+	/* No CPU has anything to do, so all but one go. */
 	put_busy(4, 0);
 	wait_for(10);
 	assert_online("0");
@@ -605,7 +605,7 @@ static void test_interrupts_by_their_rates(void **state)
 	assert_explained("explain 1", "busy, 5000 a second, when CPU 0 had 9000 and CPU 1 had 0");
 	wait_for(300);
 	assert_int_equal(affinities, 1);
-	/* After a minute the interrupt counts as idle, and joins the other idle one. */
+	/* After a minute the interrupt counts as idle, and goes to the base CPU. */
 	devices[1].rate = 10;
 	wait_for(50);
 	assert_int_equal(affinities, 1);
@@ -615,7 +615,7 @@ static void test_interrupts_by_their_rates(void **state)
 	end();
 }
 
-/* From then on the daemon leaves the interrupt alone, also when the interrupt's CPU goes. */
+/* After that the daemon leaves the interrupt alone, also when the interrupt's CPU goes. */
 static void test_an_affinity_that_another_program_sets(void **state)
 {
 	begin_interrupts("load", "0-3");
@@ -637,7 +637,7 @@ static void test_an_affinity_that_another_program_sets(void **state)
 	end();
 }
 
-/* The daemon has ended without a word, and another program has set an affinity since. */
+/* The daemon was killed, and another program has set an affinity since. */
 static void test_what_was_changed_since_is_not_put_back(void **state)
 {
 	begin_interrupts("load", "0-3");
@@ -646,7 +646,7 @@ static void test_what_was_changed_since_is_not_put_back(void **state)
 	put_affinity(&devices[2], "2-3");
 	wait_for(20);
 	put_affinity(&devices[1], "0-1");
-	/* Another device has this number. */
+	/* Another device has the number of this interrupt. */
 	devices[2].name = "sound";
 	put_counts();
 	devices[2].name = "net tx";
@@ -683,7 +683,7 @@ static void test_interrupts_are_left_to_irqbalance(void **state)
 	wait_for(30);
 	assert_int_equal(affinities, 1);
 	assert_affinity(1, "1");
-	/* When irqbalance begins again, the affinities are those that were found. */
+	/* When irqbalance starts again, the daemon puts back the affinities that it found. */
 	put("/proc/77/comm", "irqbalance\n");
 	wait_for(6);
 	assert_affinity(1, "0-3");
@@ -736,7 +736,7 @@ static void test_a_dry_run_moves_no_interrupt(void **state)
 	end();
 }
 
-/* What a daemon before could not put back has the affinity again when the next one ends. */
+/* An affinity that an earlier daemon could not put back is put back when the next daemon ends. */
 static void test_interrupts_of_a_daemon_before(void **state)
 {
 	struct irq_state state_before = { 0 };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Runs a fuzz target without libFuzzer: PROGRAM SECONDS SEED makes random inputs of the target's
- * seeds, PROGRAM FILE tries the one input in FILE. The input that ends the program is left in
+ * Runs a fuzz target without libFuzzer: PROGRAM SECONDS SEED makes random inputs from the target's
+ * seeds, PROGRAM FILE tries the one input in FILE. The program leaves the input that ends it in
  * fuzz-input.
  */
 #include <fcntl.h>
@@ -152,7 +152,7 @@ int main(int count, char **words)
 #ifdef __SANITIZE_ADDRESS__
 	__sanitizer_set_death_callback(keep_input);
 #endif
-	/* Zero would stay zero. */
+	/* chance() would never leave a state of 0. */
 	state = strtoull(words[2], NULL, 0) * 2 + 1;
 	end = time(NULL) + atol(words[1]);
 	do {

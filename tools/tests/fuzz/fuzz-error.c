@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* last_error. */
+/* Fuzzes the reader of last_error. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* cpulists */
+/* Fuzzes the reader of cpulists. */
 #include "fuzz.h"
 #include "round.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Masks */
+/* Fuzzes the reader of masks. */
 #include "fuzz.h"
 #include "round.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* A recorded machine, of which one file has what the input says. The first byte says which file. */
+/* Opens a recorded machine with the input as text of one file, which the first byte chooses. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -12,7 +12,7 @@
 /** LLVMFuzzerTestOneInput() - try one input; 0 */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/** fuzz_seeds - good inputs, of which bad ones are made; ends with NULL */
+/** fuzz_seeds - good inputs, from which bad inputs are made; ends with NULL */
 extern const char *const fuzz_seeds[];
 
 /** fuzz_text() - @data as a text that ends with a NUL; to be freed */

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* A set of CPUs as text: a set that was read and written is read again as the same set. */
+/* Checks that a set of CPUs that was read, and written as text, is read again as the same set. */
 #include <stdlib.h>
 
 #include "fuzz.h"
@@ -18,7 +18,7 @@ void fuzz_round(const uint8_t *data, size_t size, parse_set *parse, format_set *
 	fuzz_require(!err || !CPU_COUNT_S(set.size, set.cpus), "an error leaves no CPU");
 	written = format(&set);
 	fuzz_require(!parse(&again, NULL, written, NULL), "what is written can be read");
-	fuzz_require(CPU_EQUAL_S(set.size, set.cpus, again.cpus), "and is the same");
+	fuzz_require(CPU_EQUAL_S(set.size, set.cpus, again.cpus), "the set read again is the same");
 	free(written);
 	free(text);
 	CPU_FREE(set.cpus);

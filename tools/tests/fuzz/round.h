@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What the targets for cpulists and for masks have in common */
+/* What the fuzz targets for cpulists and for masks have in common */
 #ifndef FUZZ_ROUND_H
 #define FUZZ_ROUND_H
 
@@ -13,7 +13,7 @@ typedef int parse_set(const struct set *set, const cpu_set_t *possible, const ch
 typedef char *format_set(const struct set *set);
 
 /**
- * fuzz_round() - read a set, write it, and read that again
+ * fuzz_round() - read a set, write the set as text, and read that text
  * @data: the first byte says how many CPU numbers the machine has, times 32; text follows
  */
 void fuzz_round(const uint8_t *data, size_t size, parse_set *parse, format_set *format);
