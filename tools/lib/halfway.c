@@ -76,8 +76,8 @@ int halfway_find(struct cpubolt *handle, struct view *view)
 	cpu_set_t *suspects = cpubolt_set_new(handle);
 	int *states = calloc(handle->numbers, sizeof(*states));
 	unsigned int cpu;
+	bool any, known = false;
 	int last = 0;
-	bool any;
 
 	if (!suspects || !states) {
 		CPU_FREE(suspects);
@@ -91,9 +91,12 @@ int halfway_find(struct cpubolt *handle, struct view *view)
 	any = CPU_COUNT_S(handle->size, suspects);
 	/* The first CPU that is online and no suspect tells which state is the last one. */
 	for (cpu = 0; cpu < handle->numbers && any; cpu++) {
-		if (!CPU_ISSET_S(cpu, handle->size, suspects) &&
-		    (last || !CPU_ISSET_S(cpu, handle->size, view->sets[CPUBOLT_ONLINE])))
+		bool suspect = CPU_ISSET_S(cpu, handle->size, suspects);
+
+		if (!suspect &&
+		    (known || !CPU_ISSET_S(cpu, handle->size, view->sets[CPUBOLT_ONLINE])))
 			continue;
+		known = known || !suspect;
 		states[cpu] = hotplug_state(handle, cpu);
 		last = states[cpu] > last ? states[cpu] : last;
 	}

@@ -110,6 +110,13 @@ static void test_halfway_with_bolt(void **state)
 	tree_write(folder, CPUS "online", "0-1,3\n");
 	assert_int_equal(cpubolt_refresh(handle), 0);
 	assert_int_equal(cpubolt_state(handle, 2), CPUBOLT_STATE_HALFWAY);
+	/* The last hotplug state is that of an online CPU, not that of the suspect before it. */
+	tree_write(folder, CPUS "bolt/last_error",
+		   "batch=9 pid=1 cpu=1 state=a errno=5 undo=0:a\n");
+	tree_write(folder, CPUS "online", "0-3\n");
+	tree_write(folder, CPUS "cpu0/hotplug/state", "149\n");
+	assert_int_equal(cpubolt_refresh(handle), 0);
+	assert_int_equal(cpubolt_state(handle, 0), CPUBOLT_STATE_HALFWAY);
 	tree_close(handle);
 }
 
