@@ -194,7 +194,7 @@ static DECLARE_WORK(bolt_affinity_worker, bolt_affinity_work);
 void bolt_give_affinity_back(void)
 {
 	if (atomic_read(&bolt_affinities))
-		queue_work(system_unbound_wq, &bolt_affinity_worker);
+		queue_work(system_dfl_wq, &bolt_affinity_worker);
 }
 
 /*

@@ -20,6 +20,7 @@
 #include <linux/kthread.h>
 #include <linux/limits.h>
 #include <linux/lockdep.h>
+#include <linux/rcupdate.h>
 #include <linux/sched.h>
 #include <linux/sched/isolation.h>
 #include <linux/sched/prio.h>
@@ -108,6 +109,7 @@ static int bolt_take_orders(void *unused)
 int bolt_control_start(void)
 {
 	static struct lock_class_key key;
+	static struct cpumask cpus;
 	struct task_struct *thread;
 
 	lockdep_init_map(&bolt_order_map, "bolt_order", &key, 0);
@@ -117,9 +119,11 @@ int bolt_control_start(void)
 	set_user_nice(thread, MIN_NICE);
 	/*
 	 * User space must not choose the thread's CPUs, nor move the thread to
-	 * another control group.
+	 * another control group. A cpuset that isolates CPUs may replace the mask.
 	 */
-	kthread_bind_mask(thread, housekeeping_cpumask(HK_TYPE_KTHREAD));
+	scoped_guard(rcu)
+		cpumask_copy(&cpus, housekeeping_cpumask(HK_TYPE_KTHREAD));
+	kthread_bind_mask(thread, &cpus);
 	wake_up_process(thread);
 	bolt_thread = thread;
 	return 0;
@@ -147,10 +151,12 @@ static void bolt_choose_cpus(const struct cpumask *leaving)
 	unsigned int cpu;
 
 	cpumask_clear(&cpus);
+	rcu_read_lock();
 	for_each_cpu_andnot(cpu, cpu_active_mask, leaving) {
 		if (!cpu_is_isolated(cpu))
 			__cpumask_set_cpu(cpu, &cpus);
 	}
+	rcu_read_unlock();
 	if (cpumask_empty(&cpus) &&
 	    !cpumask_andnot(&cpus, cpu_online_mask, leaving))
 		cpumask_copy(&cpus, cpu_possible_mask);

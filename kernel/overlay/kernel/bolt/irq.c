@@ -600,7 +600,7 @@ static DECLARE_WORK(bolt_irq_work, bolt_irq_again);
 void bolt_irq_online(unsigned int cpu)
 {
 	if (bolt_irq_kept(cpu))
-		queue_work(system_unbound_wq, &bolt_irq_work);
+		queue_work(system_dfl_wq, &bolt_irq_work);
 }
 
 /**

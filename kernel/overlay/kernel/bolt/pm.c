@@ -155,7 +155,7 @@ static void bolt_notify_later(const struct cpumask *mask)
 			cpumask_set_cpu(cpu, &bolt_unnotified);
 	}
 	if (!cpumask_empty(&bolt_unnotified))
-		queue_work(system_unbound_wq, &bolt_notifier);
+		queue_work(system_dfl_wq, &bolt_notifier);
 }
 
 static void bolt_trace_suspend(const char *what, const struct cpumask *cpus,

@@ -30,6 +30,7 @@
 #include <linux/kobject.h>
 #include <linux/kthread.h>
 #include <linux/memory_hotplug.h>
+#include <linux/rcupdate.h>
 #include <linux/sched/isolation.h>
 #include <linux/sched/smt.h>
 #include <linux/spinlock.h>
@@ -100,6 +101,7 @@ static int bolt_admit(struct bolt_batch *batch)
 	 */
 	if ((batch->flags & BOLT_FROZEN) || cpumask_empty(batch->down))
 		return 0;
+	guard(rcu)();
 	for_each_cpu_and(survivor, cpu_active_mask,
 			 housekeeping_cpumask(HK_TYPE_DOMAIN)) {
 		if (!cpumask_test_cpu(survivor, batch->down))

@@ -324,7 +324,7 @@ static void bolt_settle_work(struct work_struct *work)
 	if (next < 0)
 		return;
 	/* A request may have queued this work for a time after the next CPU is due. */
-	mod_delayed_work(system_unbound_wq, to_delayed_work(work),
+	mod_delayed_work(system_dfl_wq, to_delayed_work(work),
 			 msecs_to_jiffies(next) + 1);
 	/*
 	 * Another task may have queued the work for now, which mod_delayed_work()
@@ -332,7 +332,7 @@ static void bolt_settle_work(struct work_struct *work)
 	 */
 	if (READ_ONCE(bolt_settle_delay_ms) != delay || bolt_due_with_delay() != last ||
 	    READ_ONCE(bolt_pressure) || bolt_any_async())
-		mod_delayed_work(system_unbound_wq, to_delayed_work(work), 0);
+		mod_delayed_work(system_dfl_wq, to_delayed_work(work), 0);
 }
 
 static DECLARE_DELAYED_WORK(bolt_settler, bolt_settle_work);
@@ -351,9 +351,9 @@ void bolt_settle_later(unsigned int cpu)
 	unsigned int delay = READ_ONCE(bolt_settle_delay_ms);
 
 	if (bolt_owes(cpu, BOLT_ASYNC))
-		mod_delayed_work(system_unbound_wq, &bolt_settler, 0);
+		mod_delayed_work(system_dfl_wq, &bolt_settler, 0);
 	else
-		queue_delayed_work(system_unbound_wq, &bolt_settler,
+		queue_delayed_work(system_dfl_wq, &bolt_settler,
 				   msecs_to_jiffies(delay));
 }
 
@@ -368,7 +368,7 @@ static void bolt_settle_pressure(void)
 		return;
 	WRITE_ONCE(bolt_pressure, true);
 	bolt_stats[BOLT_STAT_PRESSURE]++;
-	mod_delayed_work(system_unbound_wq, &bolt_settler, 0);
+	mod_delayed_work(system_dfl_wq, &bolt_settler, 0);
 }
 
 /**
@@ -380,7 +380,7 @@ static void bolt_settle_pressure(void)
 void bolt_settle_delay(unsigned int ms)
 {
 	WRITE_ONCE(bolt_settle_delay_ms, ms);
-	mod_delayed_work(system_unbound_wq, &bolt_settler, 0);
+	mod_delayed_work(system_dfl_wq, &bolt_settler, 0);
 }
 
 /**
@@ -392,7 +392,7 @@ void bolt_settle_delay(unsigned int ms)
 void bolt_set_keep(bool for_delay)
 {
 	WRITE_ONCE(bolt_keep_for_delay, for_delay);
-	mod_delayed_work(system_unbound_wq, &bolt_settler, 0);
+	mod_delayed_work(system_dfl_wq, &bolt_settler, 0);
 }
 
 /**

@@ -414,7 +414,7 @@ void bolt_broken(unsigned int cpu, enum cpuhp_state state, const char *what)
 {
 	WRITE_ONCE(bolt_is_broken, true);
 	WARN_ONCE(1, "bolt: CPU %u, hotplug state %d: %s\n", cpu, state, what);
-	queue_work(system_unbound_wq, &bolt_disabler);
+	queue_work(system_dfl_wq, &bolt_disabler);
 }
 
 #include "tests/state-kunit.h"

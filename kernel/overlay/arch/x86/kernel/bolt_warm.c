@@ -14,7 +14,7 @@
  *
  *	its TLB, and instructions that it has fetched: first of all;
  *	what native_cpu_disable() has torn down: the APIC, masks of siblings and nodes,
- *	the vectors;
+ *	the vectors, and where there is one, the flag by which the kernel may use the FPU;
  *	the clock of a hypervisor, which a callback has switched off;
  *	speculation controls, of which SMT control changes some;
  *	memory types, as natively, if some were set in the meantime;
@@ -397,6 +397,7 @@ asmlinkage void __noreturn notrace bolt_warm_start(void)
 	current->active_mm = &init_mm;
 	initialize_tlbstate_and_flush();
 	enter_lazy_tlb(&init_mm, current);
+	compat_allow_fpu();
 
 	rcutree_report_cpu_starting(cpu);
 	x86_cpuinit.early_percpu_clock_init();

@@ -158,7 +158,7 @@ static void waits_for_its_requests(struct kunit *test, bool fast)
 	KUNIT_ASSERT_EQ(test, bolt_enable(fast), 0);
 	reinit_completion(&arrived);
 	submit_on_victim(test);
-	queue_delayed_work_on(cpumask_first(cpu_online_mask), system_wq, &later,
+	queue_delayed_work_on(cpumask_first(cpu_online_mask), system_percpu_wq, &later,
 			      HZ / 4);
 	KUNIT_EXPECT_EQ(test, remove_cpu(victim), 0);
 	KUNIT_EXPECT_TRUE(test, completion_done(&arrived));

@@ -40,6 +40,9 @@ static inline void compat_cleanup_dead_cpu(unsigned int cpu)
 /* WBINVD in a form that may be used where code must not be instrumented. */
 #define compat_wbinvd() native_wbinvd()
 
+/* Lets the kernel use the FPU on this CPU: a CPU that goes offline does not forbid it. */
+#define compat_allow_fpu() do { } while (0)
+
 static inline struct kernfs_node *compat_kernfs_parent(const struct kernfs_node *kn)
 {
 	return kn->parent;

@@ -27,6 +27,9 @@ static inline void compat_cleanup_dead_cpu(unsigned int cpu)
 /* WBINVD in a form that may be used where code must not be instrumented. */
 #define compat_wbinvd() wbinvd()
 
+/* Lets the kernel use the FPU on this CPU, as fpu__init_cpu() does when a CPU comes. */
+#define compat_allow_fpu() this_cpu_write(kernel_fpu_allowed, true)
+
 /* In mm/page_alloc.h. */
 struct zone;
 void drain_all_pages(struct zone *zone);
