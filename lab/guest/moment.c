@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Moments inside a request that user space cannot see, on any kernel:
- *   entry: the control CPU has seen the AP dead. That CPU then first calls
- *          tick_cleanup_dead_cpu(), which is the only traced function.
+ *   entry: the control CPU has seen the AP dead. The function that the control CPU
+ *          calls first after that, see dead[], is the only traced function.
  *   exit:  the first task runs on the AP. This is the first sched_switch in
  *          the trace, because only the AP is traced.
  */
@@ -14,6 +14,9 @@
 #include <string.h>
 
 #define MAX_MOMENTS 1000
+
+/* The first function after the death of a CPU: in Linux 6.12, and in 7.3. */
+static const char *const dead[] = { "tick_cleanup_dead_cpu", "rcutree_migrate_callbacks" };
 
 static void set(const char *file, const char *value)
 {
@@ -87,10 +90,27 @@ static void repeat(const struct measure *m, bool online, const char *event, cons
 	emit_samples(name, 1, ns + m->warmup, m->n);
 }
 
+/* Traces the function of dead[] that this kernel has, and returns its name. */
+static const char *trace_death(void)
+{
+	char text[256];
+
+	for (size_t i = 0; i < ARRAY_SIZE(dead); i++) {
+		/* Some kernels accept the name of a function that they do not have. */
+		if (write_text(TRACE_DIR "set_ftrace_filter", dead[i]) ||
+		    read_text(TRACE_DIR "set_ftrace_filter", text, sizeof(text)) < 0)
+			continue;
+		if (!strncmp(text, dead[i], strlen(dead[i])))
+			return dead[i];
+	}
+	die("this kernel can trace no function that follows the death of a CPU");
+}
+
 void moments(const struct measure *m)
 {
 	char mask[64], all[1024];
 	int cpu = m->cpus[0];
+	const char *death;
 
 	if (m->ncpus != 1 || cpu >= 32 || m->n + m->warmup > MAX_MOMENTS)
 		die("moments wants one CPU below 32");
@@ -99,9 +119,9 @@ void moments(const struct measure *m)
 		die("cannot read tracing_cpumask");
 	set("tracing_on", "0");
 	set("trace_clock", "mono");
-	set("set_ftrace_filter", "tick_cleanup_dead_cpu");
+	death = trace_death();
 	set("current_tracer", "function");
-	repeat(m, false, "tick_cleanup_dead_cpu", "entry1");
+	repeat(m, false, death, "entry1");
 	set("current_tracer", "nop");
 
 	set("tracing_cpumask", mask);
