@@ -203,8 +203,8 @@ static struct counts count_trace(int cpu)
 }
 
 /*
- * Returns how many interrupts a CPU has had since the boot. The first line tells the
- * CPU's column.
+ * Returns how many interrupts a CPU has had since the boot. The first line of
+ * /proc/interrupts tells the CPU's column.
  */
 static long all_interrupts(int cpu)
 {
