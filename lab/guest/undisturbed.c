@@ -140,8 +140,8 @@ static int64_t time_of(const char *line)
 }
 
 /*
- * Counts the task that by @line runs next. The name of a thread of one CPU counts without
- * the CPU.
+ * Counts the task that runs next according to @line. Threads that each CPU has of its own
+ * are counted together, under their name without the number of the CPU.
  */
 static void count_task(struct counts *found, const char *line)
 {
@@ -203,8 +203,8 @@ static struct counts count_trace(int cpu)
 }
 
 /*
- * Returns how many interrupts a CPU has had since the boot. The first line tells the
- * CPU's column.
+ * Returns how many interrupts a CPU has had since the boot. The first line of
+ * /proc/interrupts tells the CPU's column.
  */
 static long all_interrupts(int cpu)
 {

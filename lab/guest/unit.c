@@ -243,7 +243,7 @@ static void orderly(void)
 	say("explain", "3", NULL);
 	*level = 0;
 	/* If CPU 0 may go as well, CPU 2 alone is enough. */
-	wait_count(1, 2, "CPUs do not go beside those of another program");
+	wait_count(1, 2, "the daemon takes no CPU while another program has taken one");
 	measure_daemon(daemon, "without load", 60);
 	kill(daemon, SIGTERM);
 	if (ended(daemon))

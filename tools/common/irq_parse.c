@@ -8,7 +8,7 @@
 
 #include "irq_parse.h"
 
-/* Reads decimal digits before @end. Returns where they end; NULL without any, or beyond 32 bits. */
+/* Reads a number before @end. Returns where it ends; NULL: no digit, or more than 32 bits. */
 static const char *read_count(const char *text, const char *end, unsigned int *value)
 {
 	unsigned long long number = 0;

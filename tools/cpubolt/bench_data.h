@@ -56,7 +56,7 @@ struct bench_machine {
 	char accel[32];		/* "hardware", or the hypervisor: "kvm", "vmware", ... */
 	char model[128];	/* of the CPU */
 	char microcode[32];
-	char idle_driver[32];	/* of cpuidle, "none" without */
+	char idle_driver[32];	/* of cpuidle; "none" if it has no driver */
 	char clocksource[32];
 	unsigned int cpus;	/* online */
 	unsigned int nodes;	/* NUMA nodes with CPUs */

@@ -157,7 +157,7 @@ static struct round round_of(const struct energy_model *model, const struct ener
 	};
 }
 
-/* Nothing is saved before the request to go has ended. */
+/* Nothing is saved before the offline request has ended. */
 static double saved(const struct round *round, double seconds)
 {
 	bool settles = isfinite(round->settle_after);

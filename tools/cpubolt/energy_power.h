@@ -26,8 +26,8 @@ struct request_times energy_request_times(const struct energy_requests *requests
 
 /** What requests have done */
 struct energy_requested {
-	unsigned long off, off_cpus;	/* requests to go, and their CPUs */
-	unsigned long on, on_cpus;	/* requests to come, and their CPUs */
+	unsigned long off, off_cpus;	/* offline requests, and their CPUs */
+	unsigned long on, on_cpus;	/* online requests, and their CPUs */
 	unsigned long settled;		/* CPUs that were settled */
 	unsigned long came_settled;	/* CPUs that came after they were settled */
 };
@@ -44,7 +44,7 @@ struct energy_leave {
 
 /**
  * energy_saved() - millijoules that are saved if the CPUs are needed again after @seconds
- * @seconds: from the beginning of the request to go to the beginning of the request to come
+ * @seconds: from the beginning of the offline request to the beginning of the online request
  */
 double energy_saved(const struct energy_model *model, const struct energy_leave *leave,
 		    double seconds);

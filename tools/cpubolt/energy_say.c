@@ -140,7 +140,7 @@ static int say_ways(const struct energy_words *words)
 	       "and decide every %u ms, with %u ms of delay, %u ms of dwell, %u changes a minute.\n",
 	       energy_usual_pace.interval_ms, words->pace->interval_ms, words->pace->hold_ms,
 	       words->pace->dwell_ms, words->pace->per_minute);
-	puts("SAVED is the share of the energy of none that a way saves. RANGE is where SAVED is\n"
+	puts("SAVED is the share of the energy of \"none\" that a way saves. RANGE is where SAVED is\n"
 	     "with each number of the model at the ends of its range, one number at a time.\n"
 	     "WAITED is the share of the work that found no CPU. P99-MS is how long 99 % of all\n"
 	     "work waited at most: whole intervals, and the request that brought CPUs.");

@@ -43,7 +43,7 @@ static const struct help help = {
 
 struct tracing {
 	struct invocation *call;
-	const char *input, *output, *text;	/* names of files, NULL without */
+	const char *input, *output, *text;	/* names of files, NULL if not given */
 	bool all, force, no_check;
 	unsigned int width;
 	enum cpubolt_op op;

@@ -94,7 +94,7 @@ static int add_span(struct waterfall_row *row, const struct bounds *bounds,
 	return 0;
 }
 
-/** A group while its states are looked for */
+/** A phase of the batch, or without Bolt a CPU, whose states are being looked for */
 struct group {
 	char name[48];
 	unsigned long long start, end;
@@ -102,7 +102,7 @@ struct group {
 	unsigned int cpu;
 };
 
-/* The row for @enter's state in the last group, whose states begin at @first; a new one at need. */
+/* The row of @enter's state in the last group, whose states begin at row @first; or a new row. */
 static struct waterfall_row *state_row(struct waterfall *waterfall, size_t first,
 				       const struct trace_event *enter)
 {

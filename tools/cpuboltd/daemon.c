@@ -313,7 +313,7 @@ static int carry_out(struct daemon *daemon)
 	if (!is_empty(daemon, daemon->going)) {
 		err = save(daemon, daemon->going);
 		if (err) {
-			/* Without the file no CPU may go: a crash would lose which were taken. */
+			/* Without the file no CPU may go: after a crash, none would come back. */
 			say(LOG_ERR, "cannot write " RUN_FOLDER "/cpuboltd: %s", strerror(-err));
 			daemon->pause_until_us = daemon->now_us +
 						 daemon->config->backoff_s * 1000000ULL;

@@ -123,11 +123,11 @@ static void print_online(FILE *out, const struct daemon *daemon, unsigned int cp
 		print_floor(out, daemon, cpu, now);
 		break;
 	case REASON_HOLD:
-		fprintf(out, "the policy does not want it, but not for %u ms yet",
+		fprintf(out, "the policy does not want it, but wanted it less than %u ms ago",
 			daemon->config->hold_ms);
 		break;
 	case REASON_DWELL:
-		fprintf(out, "it came less than %u ms ago, and stays so long",
+		fprintf(out, "it came less than %u ms ago, and stays for at least that time",
 			daemon->config->dwell_ms);
 		break;
 	case REASON_LIMIT:

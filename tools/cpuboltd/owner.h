@@ -45,7 +45,7 @@ int owner_look(struct owner *owner, uint64_t now_us,
 
 /**
  * owner_changed() - look what has become of the daemon's request that @cpus be @online
- * @done: the request was done; then a CPU that is otherwise has been changed by another program
+ * @done: the request succeeded; if a CPU then is not @online, another program has changed the CPU
  *
  * Return: how many CPUs other programs have changed meanwhile, or a negative errno.
  */

@@ -128,7 +128,7 @@ class Machine:
 
     @property
     def online(self) -> set[int]:
-        """The kernel's cpu_online_mask: a CPU that stopped half-way is in it here."""
+        """The kernel's cpu_online_mask, with CPUs that have stopped half-way."""
         return set(self.present) - self.offline
 
     @property
@@ -220,7 +220,7 @@ def _clusters() -> Machine:
 def _large() -> Machine:
     """1,780 CPUs: ten packages of 89 cores of two threads; masks only as lists, one cache."""
     made = _packages(10, 89, 2, "Intel(R) Xeon(R) Platinum 8490H", 3_500_000)
-    # A file that the tools do not read is 1,780 files here, which take long to make and to remove.
+    # Files that the tools do not read are left out: there would be 1,780 of each.
     made.brief = True
     made.cpus = [replace(cpu, caches=cpu.caches[3:]) for cpu in made.cpus]
     return made

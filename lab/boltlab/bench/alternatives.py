@@ -186,4 +186,4 @@ def dumps(qemu: str, rows: Sequence[Row]) -> str:
 
 def load(path: Path) -> Measured:
     """Return the contents of the file ``path``; raise BoltError if the file has no such results."""
-    return codec.read(Measured, path, "holds no ways to pause CPUs", KIND)
+    return codec.read(Measured, path, "holds no results of ./bolt alternatives", KIND)

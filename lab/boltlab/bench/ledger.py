@@ -70,7 +70,7 @@ def fingerprint(root: Path = paths.REPO) -> str:
 
 
 def folder() -> Path:
-    """Return the directory of all guests that are kept, made if it is not there."""
+    """Return the directory that has a folder for each guest, made if it is not there."""
     place = paths.cache() / "bench"
     place.mkdir(exist_ok=True)
     return place
@@ -119,7 +119,7 @@ def why_none(guests: Iterable[tuple[str, Origin]]) -> str:
     if not found:
         return "no such guest has ended well"
     _, name, place, wanted = max(found, key=lambda each: each[0])
-    kept = codec.read(Origin, place / ORIGIN, "is no origin of figures", KIND)
+    kept = codec.read(Origin, place / ORIGIN, "holds no origin of kept figures", KIND)
     changed = [text for key, text in DIFFERS.items() if getattr(kept, key) != getattr(wanted, key)]
     return f"since {name} was measured: {', '.join(changed)}"
 

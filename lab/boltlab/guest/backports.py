@@ -31,8 +31,8 @@ def offer(arches: Iterable[Arch], ask: Callable[[str], str] = input) -> None:
     if not old:
         return
     ui.note(
-        f"QEMU {qemu.version(old[0])}: everything runs, and has its own reference figures; "
-        f"goals are judged on QEMU {WANTED}"
+        f"QEMU {qemu.version(old[0])} can run everything, and there are reference figures for this "
+        f"version; but the figures that Bolt's goals name are those of QEMU {WANTED}"
     )
     uri = mirror()
     if uri is None or not sys.stdin.isatty() or not packages.can_install():

@@ -133,7 +133,7 @@ def _qemu(arch: Arch, host: Arch) -> Finding:
     found = version[1] + version[2]
     if int(version[1]) >= GOAL_QEMU:
         return Finding(what, found)
-    cost = f"everything runs; goals are judged on {GOAL_QEMU} or newer (Debian 12: backports)"
+    cost = f"no figures for goals: QEMU {GOAL_QEMU} or newer is needed (Debian 12: backports)"
     return Finding(what, found, Level.LACK, cost)
 
 

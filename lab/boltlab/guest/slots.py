@@ -46,7 +46,7 @@ async def _obey(client: QMPClient, wish: str, out: Callable[[float], None] | Non
     elif verb == "eject":
         await client.execute("device_del", {"id": name})
     else:
-        raise BoltError(f"the guest wants '{wish}' of a slot")
+        raise BoltError(f"the guest asks for '{wish}', which is neither add nor eject")
 
 
 async def _timed(client: QMPClient, number: int) -> float:

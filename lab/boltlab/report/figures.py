@@ -51,8 +51,8 @@ _CURVE_CAPTION = (
 
 
 _BYSTANDERS_CAPTION = (
-    "The longest that a task on a CPU that neither asks nor comes nor goes could not run because "
-    "of a request, and as long without one."
+    "The longest time for which a task on a CPU that neither asks nor comes nor goes could not "
+    "run: in requests, and, for comparison, in equally long spans without a request."
 )
 
 

@@ -299,7 +299,7 @@ def test_nodes_come_and_go_in_a_batch(kernel: Kernels, arch: str) -> None:
 
 @pytest.mark.nightly
 def test_lockdep_knows_what_hotplug_waits_for(kernel: Kernels, arch: str) -> None:
-    """After two requests, lockdep knows bolt_serial_sem, and the gates of sysfs directories."""
+    """After two requests, lockdep knows bolt_serial_sem, and kernfs_gate of sysfs directories."""
     play(kernel, arch, "lockdep", "debug")
 
 

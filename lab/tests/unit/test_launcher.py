@@ -15,7 +15,7 @@ TOOLS = "sh dirname readlink grep id mkdir sha256sum cut cat rm mv env flock"
 
 @pytest.fixture
 def machine(tmp_path: Path) -> Path:
-    """Return a directory: repo/ with a copy of the launcher, bin/ with tools of every system."""
+    """Return a directory: repo/ has a copy of the launcher, bin/ the tools of any Linux system."""
     repo = tmp_path / "repo"
     (repo / "lab/boltlab/data").mkdir(parents=True)
     shutil.copy(paths.REPO / "bolt", repo / "bolt")

@@ -20,10 +20,10 @@ extern struct cpumask bolt_undrained_mask;
  * for_each_undrained_cpu - walk the CPUs that may keep per-CPU data while offline
  * @cpu:	loop variable, an unsigned int
  *
- * A CPU is walked from before the first of its teardowns is deferred until the
- * last of class BOLT_ASYNC or BOLT_LAZY has been settled, or until the CPU is back
- * in cpu_online_mask. Without the hotplug lock CPUs may come and go during the walk:
- * a CPU that comes back is always found here, in cpu_online_mask, or in both.
+ * A CPU is in bolt_undrained_mask from before the first of its teardowns is deferred
+ * until the last of class BOLT_ASYNC or BOLT_LAZY has been settled, or until the CPU is
+ * back in cpu_online_mask. Without the hotplug lock CPUs may come and go during the walk:
+ * a CPU that comes back is always in this mask, in cpu_online_mask, or in both.
  *
  * Context: any.
  */

@@ -101,11 +101,11 @@ static struct cpumask *bolt_take_affinity(struct task_struct *p)
  * cpuset of @p has none of the CPUs, @p is a deadline task, which may not be bound
  * to these CPUs, or @p must not move at the moment.
  *
- * No CPU goes or comes meanwhile. If the last CPU of the affinity went before @p has
- * moved there, @p would go on where it runs, with an affinity that does not allow that.
- * A task that must not move is left alone, unless the task disables its migration
+ * The hotplug lock is held: otherwise the last CPU of the affinity could go before @p has
+ * moved there, and @p would go on where it runs, with an affinity that does not allow
+ * that. A task that must not move is left alone, unless the task disables its migration
  * between the check and the move, and sleeps: hotplug then waits for that task, as for
- * any other task whose affinity is set with this lock held.
+ * any other task whose affinity is set with the hotplug lock held.
  *
  * Returns -EAGAIN if @p must not move at the moment.
  */

@@ -22,7 +22,7 @@ struct block_test {
 
 static struct gendisk *disk;
 
-/* Whether the device keeps requests in place of completing these, and the last one. */
+/* Whether the device keeps requests and does not complete these; the request kept last. */
 static bool keeps;
 static struct request *kept;
 

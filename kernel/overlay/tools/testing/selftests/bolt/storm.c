@@ -78,7 +78,7 @@ static void hire_all(const char *names)
 	free(copy);
 }
 
-/* Waits while the gate is closed, so that the actor begins no request. */
+/* Waits while storm->closed is true, so that the actor begins no request. */
 static void pass_gate(struct tally *tally)
 {
 	for (;;) {
@@ -128,8 +128,8 @@ static void stop_all(void)
 }
 
 /*
- * Closes the gate and waits until no actor is in the middle of a request. Returns false
- * if an actor is stuck or has died.
+ * Sets storm->closed and waits until no actor is in the middle of a request. Returns
+ * false if an actor is stuck or has died.
  */
 static bool close_gate(void)
 {
