@@ -32,7 +32,7 @@ def nodes(kernel: Kernel, wanted: Sequence[str]) -> dict[str, Node]:
     found: dict[str, Node] = {}
     for program in _build(kernel, wanted):
         found[f"bin/{program.name}"] = guestimage.file(program.read_bytes(), 0o755)
-        found |= tools.libraries(arch, program, places) | tools.linker(program, Path("/"))
+        found |= tools.libraries(arch, program, places) | tools.linker(program, places)
     return found
 
 

@@ -168,7 +168,7 @@ def nodes(arch: Arch, names: Iterable[str]) -> dict[str, Node]:
             raise BoltError(f"tools has no program '{name}'")
         found[f"bin/{name}"] = guestimage.file(program.read_bytes(), 0o755)
         found |= libraries(arch, program, [folder / "lib", *_places(arch, root)])
-        found |= linker(program, root)
+        found |= linker(program, _places(arch, root))
     return found
 
 
@@ -196,16 +196,22 @@ def _needed(program: Path) -> list[str]:
     return re.findall(r"\(NEEDED\).*\[(.+)\]", _readelf("-d", program))
 
 
-def linker(program: Path, root: Path) -> dict[str, Node]:
-    """Return the dynamic linker at the path that ``program`` names, and that path's folder."""
+def linker(program: Path, places: Sequence[Path]) -> dict[str, Node]:
+    """Return the dynamic linker at the path that ``program`` names, and that path's folder.
+
+    The linker itself is taken from one of ``places``. The path that programs name is a link, which
+    Debian 12 has in /lib64 and Debian 13 in /usr/lib64.
+    """
     match = re.search(r"program interpreter: /(.+)\]", _readelf("-l", program))
     if match is None:
         raise BoltError(f"{program.name} names no dynamic linker")
-    # Debian's package has the linker in /lib/TRIPLET, and a link at the path that programs name.
-    target = (root / match[1]).resolve(strict=True)
+    name = Path(match[1]).name
+    found = next((place / name for place in places if (place / name).exists()), None)
+    if found is None:
+        raise BoltError(f"there is no {name} for {program.name}")
     folder = str(Path(match[1]).parent)
     nodes = {} if folder in guestimage.DIRECTORIES else {folder: guestimage.directory()}
-    return {**nodes, match[1]: guestimage.file(target.read_bytes(), 0o755)}
+    return {**nodes, match[1]: guestimage.file(found.read_bytes(), 0o755)}
 
 
 def _readelf(word: str, program: Path) -> str:

@@ -100,10 +100,12 @@ def test_a_guest_gets_what_its_program_needs(tmp_path: Path) -> None:
     found = tools.libraries(ARCHES["x86_64"], own, places)
     assert {"lib/libfirst.so.1", "lib/libsecond.so.2", "lib/libc.so.6"} <= set(found)
     assert found["lib/libsecond.so.2"].data == second.read_bytes()
-    linker = tools.linker(own, Path("/"))
+    linker = tools.linker(own, [host.parent])
     assert any(
         name.startswith(("lib/ld-", "lib64/ld-")) and node.data for name, node in linker.items()
     )
+    with pytest.raises(BoltError, match=r"there is no ld-linux.* for cpubolt"):
+        tools.linker(own, [built])
     second.unlink()
     with pytest.raises(BoltError, match=r"there is no libsecond\.so\.2 for x86_64"):
         tools.libraries(ARCHES["x86_64"], first, [built / "lib"])
