@@ -22,7 +22,7 @@ from qemu.qmp import EventListener, QMPClient, QMPError
 from boltlab import packages, paths
 from boltlab.arch import Arch
 from boltlab.errors import BoltError, EmulatorError, GuestError
-from boltlab.guest import console, guestimage, hang, pause
+from boltlab.guest import console, guestimage, hang, ktap, pause
 from boltlab.guest.guestimage import Node
 from boltlab.guest.machine import Machine
 
@@ -395,11 +395,8 @@ def judge(
         raise GuestError(f"the guest failed at '{end['command']}': {why}", log)
     if end.get("end") != "ok":
         raise GuestError("the guest ended before its script did", log)
-    for row in records:
-        if "kunit" in row and row["line"].lstrip().startswith("not ok "):
-            raise GuestError(
-                f"KUnit {row['kunit']}: {row['line'].strip()}", folder / PORTS["bolt.results"]
-            )
+    if said := ktap.complaint(records):
+        raise GuestError(said, folder / PORTS["bolt.results"])
     if missing:
         texts = ", ".join(sorted(one.pattern for one in missing))
         raise GuestError(f"the guest's kernel did not complain as it should: {texts}", log)

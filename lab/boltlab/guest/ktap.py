@@ -1,0 +1,31 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""What is wrong with the results of KUnit suites, which the guest's command ``kunit`` reports."""
+
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+# Lines of a suite's tests are indented by four blanks; lines of a test's parameters by eight.
+_PLAN = re.compile(r" {4}1\.\.(\d+)")
+_TEST = re.compile(r" {4}(not )?ok \d+ ")
+
+
+def complaint(records: Iterable[Mapping[str, Any]]) -> str | None:
+    """Return what is wrong with the first bad suite in a guest's ``records``, or None.
+
+    A kernel that has suites but does not run their tests calls each suite ok. A suite therefore
+    needs a result for each test of its plan.
+    """
+    suites = defaultdict[str, list[str]](list)
+    for row in records:
+        if "kunit" in row:
+            suites[row["kunit"]].append(row["line"])
+    for name, lines in suites.items():
+        if failed := next((line for line in lines if line.lstrip().startswith("not ok ")), None):
+            return f"KUnit {name}: {failed.strip()}"
+        planned = sum(int(match[1]) for match in map(_PLAN.match, lines) if match)
+        ran = sum(1 for line in lines if _TEST.match(line))
+        if not planned or ran < planned:
+            return f"KUnit {name}: {ran} of {planned} tests have run"
+    return None
