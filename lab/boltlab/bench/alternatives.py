@@ -57,9 +57,9 @@ class Quiet:
 class Row:
     """One way on one architecture.
 
-    ``times`` are those of TIMES, as lab/guest/inout.c defines them, in ms. ``taken`` names what the
-    pause took from a user of the CPU: an affinity, a timer or a counter, see lab/guest/taken.c.
-    ``quiet`` has a row for each CPU.
+    ``times`` are the times that TIMES names and lab/guest/inout.c defines, in ms. ``taken`` names
+    what the pause took from a user of the CPU: an affinity, a timer or a counter, see
+    lab/guest/taken.c. ``quiet`` has a row for each CPU.
     """
 
     arch: Annotated[str, Among("architecture", lambda: ARCHES)]
@@ -86,8 +86,8 @@ def kernels() -> list[str]:
 def guest(target: Arch, kernel: Kernel, flavour: str, rounds: int, seconds: int) -> Guest:
     """Return the guest that measures all ways of one ``flavour`` on its ``kernel``.
 
-    The CPUs' turns in the emulator are kept short, so that a CPU that comes is measured without the
-    emulator's part.
+    In the emulator CPUs run in turn. The turns are kept short, so that the time that a CPU takes to
+    come does not include a long wait for the CPU's turn.
     """
     names = ",".join(name for name, way in ways().items() if way["kernel"] == flavour)
     words = f"run /bin/undisturbed cpus={PAUSED} n={rounds} seconds={seconds} ways={names}"

@@ -15,7 +15,7 @@ from boltlab.errors import BoltError
 KIND = "vm-demo"  # kind of result file
 LOST = -1  # the latency of a request that had no answer
 AFTER = 20_000_000  # ns after a change in which a request still counts as one beside the change
-TIMED = ("file", "agent")  # the guest knows exactly when a change by one of these began
+TIMED = ("file", "agent")  # makers of changes whose beginning the guest knows exactly
 
 
 @dataclass(frozen=True)
@@ -75,7 +75,7 @@ class Outcome:
         return [us for us, near in self._answered() if near]
 
     def apart(self) -> list[int]:
-        """Return the latencies, in us, of all other requests."""
+        """Return the latencies, in us, of requests that beside() leaves out."""
         return [us for us, near in self._answered() if not near]
 
     def took(self, change: str) -> list[int]:
@@ -181,7 +181,7 @@ def _refused(row: Mapping[str, Any]) -> bool:
 
 
 def _of_daemon(row: Mapping[str, Any], start: int) -> Change:
-    """Return the request of ``row``, an entry that cpuboltd writes to the journal at the end."""
+    """Return the request of ``row``, which cpuboltd writes to the journal when the request ends."""
     end = int(row["__MONOTONIC_TIMESTAMP"]) * 1000 - start
     first = str(row["CPUBOLT_CPUS"]).partition(",")[0].partition("-")[0]
     return Change(row["CPUBOLT_OPERATION"], "daemon", int(first), end - int(row["CPUBOLT_NS"]), end)

@@ -69,7 +69,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--nodes", type=cli.numbers, metavar="M,M", help="nodes of each machine, or M for all"
     )
-    parser.add_argument("--variants", metavar="A,B", help="only these (native, talk, all, ...)")
+    parser.add_argument("--variants", metavar="A,B", help="only these variants (native, talk, ...)")
     parser.add_argument(
         "--no-trace", action="store_true", help="no traced boots: phases only, in half the time"
     )

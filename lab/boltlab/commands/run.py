@@ -30,7 +30,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--accel", choices=tuple(qemu.ACCELERATORS), help="how QEMU runs CPUs")
     parser.add_argument("--cpus", type=int, metavar="N", help="CPUs of the guest")
     parser.add_argument("--threads", type=int, metavar="N", help="hardware threads of each core")
-    parser.add_argument("--append", metavar="TEXT", help="more for the kernel's command line")
+    parser.add_argument("--append", metavar="TEXT", help="more arguments of the kernel")
     cli.add_source(parser)
     cli.add_jobs(parser)
 

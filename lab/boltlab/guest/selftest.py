@@ -19,7 +19,7 @@ from boltlab.guest.guestimage import Node
 FOLDER = Path("tools/testing/selftests/bolt")
 OVERLAY = paths.KERNEL / "overlay"
 TABLE = paths.REPO / "lab" / "selftests.toml"
-PREFIX = "selftest-"  # what the names of these scenarios begin with
+PREFIX = "selftest-"  # what the names of scenarios of selftests begin with
 
 FLAGS = ("-static", "-O2", "-Wall")
 

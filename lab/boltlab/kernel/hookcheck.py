@@ -97,7 +97,7 @@ class Report:
 
 
 def folders(series: Sequence[Hook]) -> list[str]:
-    """Return the folders of a kernel that check() reads: CORE whole, others without subfolders."""
+    """Return the folders that check() reads: CORE whole, other folders without subfolders."""
     beside = {str(Path(name).parent) for hook in series for name in hook.files} - {"."}
     return [*callees.CORE, *sorted(beside)]
 

@@ -137,7 +137,7 @@ def _verdict(
 def disassemble(arch: Arch, path: Path) -> list[str]:
     """Return the code of the object ``path`` as lines.
 
-    Raises BoltError when objdump cannot read it.
+    Raises BoltError when objdump cannot read the object.
     """
     tool = f"{arch.cross_compile}objdump"
     done = subprocess.run(

@@ -117,7 +117,7 @@ def run(step: Step, place: Path) -> Done:
             status = _call(step, place, more="")
         if status or not end:
             break
-        ui.say(f"{step.name}: {len(end())} of {len(before)} are left")
+        ui.say(f"{step.name}: {len(end())} of {len(before)} goals are not reached yet")
     if status == INTERRUPTED:
         raise KeyboardInterrupt
     done = Done(status, round(time.monotonic() - start, 1), time.strftime("%Y-%m-%d"))

@@ -278,7 +278,7 @@ def show(results: Results) -> None:
     ui.prose(f"\n{title(results)}")
     if results.latencies:
         _print(*rows(results, ranges=False))
-        ui.prose("medians in ms; over: the growth; vs: how many times the median of Bolt")
+        ui.prose("medians in ms; over: by how much longer; vs: how many times the median of Bolt")
     for direction in DIRECTIONS:
         if curve.cases(results, direction):
             _print(*scaling(results, direction))
