@@ -229,7 +229,7 @@ def test_a_terminal_has_one_table(monkeypatch: pytest.MonkeyPatch) -> None:
     with Board([row("a"), row("b")]) as board:
         board.update({0: True, 1: False}, [])
         board.update({1: True}, [0])
-        assert said.getvalue().count("waiting") == 2  # each drawn over the one before
+        assert said.getvalue().count("waiting") == 2  # each table drawn over the one before
     end = said.getvalue().splitlines()[-1].split()
     assert end == ["production", "x86_64", "0", "1", "1", "0", "2"]
 
