@@ -17,7 +17,7 @@ class Arch:
     kernel_arch: str  # ARCH= of the kernel's make
     srcarch: str  # directory under arch/
     machines: tuple[str, ...]  # names that uname -m prints for the architecture
-    triplet: str  # GNU triplet of its Debian compilers
+    triplet: str  # GNU triplet of Debian's compilers for the architecture
     image_target: str  # make target of the kernel image
     image_path: str  # where make leaves the image, a path in the kernel's tree
     qemu: str  # system emulator

@@ -25,7 +25,7 @@ NONE = "-"
 
 @functools.cache
 def ways() -> dict[str, dict[str, str]]:
-    """Return data/alternatives.toml: way -> label, kernel."""
+    """Return the ways in data/alternatives.toml: name -> label and kernel of the way."""
     return tomllib.loads((paths.DATA / "alternatives.toml").read_text(encoding="utf-8"))
 
 
@@ -185,5 +185,5 @@ def dumps(qemu: str, rows: Sequence[Row]) -> str:
 
 
 def load(path: Path) -> Measured:
-    """Return the contents of the file ``path``; raise BoltError if the file has no such results."""
+    """Return the contents of the file ``path``; raise BoltError if it has no results of ways."""
     return codec.read(Measured, path, "holds no results of ./bolt alternatives", KIND)

@@ -70,7 +70,7 @@ def fingerprint(root: Path = paths.REPO) -> str:
 
 
 def folder() -> Path:
-    """Return the directory that has a folder for each guest, made if it is not there."""
+    """Return the directory of the folders of all guests; make the directory if need be."""
     place = paths.cache() / "bench"
     place.mkdir(exist_ok=True)
     return place

@@ -18,7 +18,7 @@ from boltlab.guest.qemu import Guest
 from boltlab.kernel.build import Kernel
 
 TIMEOUT = 900  # seconds of the host that a guest may take, unless cases.toml gives more
-CPU_MEMORY = 16  # a guest with more CPUs than this needs more memory than the default
+CPU_MEMORY = 16  # most CPUs of a guest with the default memory; a larger guest gets more memory
 
 MEASURED = "measured"  # the kind of guest for rows of cases.toml that name no kind
 TRACED, COUNTED = "breakdown", "batches"  # kinds of guests whose results are traces

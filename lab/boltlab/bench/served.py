@@ -269,5 +269,5 @@ def dumps(measured: Measured) -> str:
 
 
 def load(path: Path) -> Measured:
-    """Return the contents of the file ``path``; raise BoltError if the file has no such results."""
+    """Return the contents of the file ``path``; raise BoltError if it has no service's figures."""
     return codec.read(Measured, path, "holds nothing of a service", KIND)

@@ -85,8 +85,8 @@ class Run:
     jobs: int
     bolt: bool
     link: bool = False
-    begun: bool = False  # a step with this CONFIG_BOLT has been built
-    symbols: tuple[str, ...] | None = None  # those that could be chosen when .config was made
+    begun: bool = False  # a step with this value of CONFIG_BOLT has been built
+    symbols: tuple[str, ...] | None = None  # symbols to choose from when .config was made
     known: set[str] = field(default_factory=set)  # warnings that the pristine kernel has
     objects: int = 0
     links: int = 0

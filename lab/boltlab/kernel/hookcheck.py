@@ -35,7 +35,7 @@ _ORDER = list(State)
 
 @dataclass(frozen=True)
 class Place:
-    """One hunk on the other kernel."""
+    """One hunk, tried on another kernel."""
 
     hunk: Hunk
     line: int  # the line at which the hunk applies, or would apply
@@ -53,7 +53,7 @@ class Place:
 
 @dataclass(frozen=True)
 class Verdict:
-    """One hook on the other kernel."""
+    """One hook, tried on another kernel."""
 
     hook: str
     places: tuple[Place, ...]

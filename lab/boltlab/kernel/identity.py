@@ -58,7 +58,7 @@ class Verdict:
 
 
 def check(arch: Arch, source: Source, jobs: int = 1) -> list[Verdict]:
-    """Build both kernels' objects, and return a verdict for every hooked file.
+    """Build the objects of the two kernels, and return a verdict for every hooked file.
 
     Raises BoltError when an object does not build, but not when files differ.
     """

@@ -16,7 +16,7 @@ from typing import Any
 from boltlab.errors import BoltError
 
 SERIES = "series.toml"
-LARGEST = 800  # lines that a commit may add; those of tests and documentation are not counted
+LARGEST = 800  # lines that a commit may add; lines of tests and documentation do not count
 ASIDE = ("Documentation/", "tools/testing/", "kernel/bolt/tests/")
 
 
@@ -50,7 +50,7 @@ class Series:
     """The whole series."""
 
     postings: tuple[Posting, ...]
-    commits: tuple[Commit, ...]  # in the order in which they apply
+    commits: tuple[Commit, ...]  # all commits, in the order in which commits apply
 
     def of(self, posting: Posting) -> list[Commit]:
         """Return the commits of ``posting``, in order."""

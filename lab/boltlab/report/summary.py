@@ -263,7 +263,7 @@ def _cell(stats: Stats, ranges: bool) -> str:
 
 
 def number(value: float) -> str:
-    """Return ``value`` with 3 decimals below 1, 2 below 10, 1 below 1000, and none above."""
+    """Return ``value`` with 3 decimals below 1, 2 below 10, 1 below 1000, and no decimals above."""
     digits = 3 if value < 1 else 2 if value < 10 else 1 if value < 1000 else 0
     return f"{value:.{digits}f}"
 
