@@ -67,7 +67,7 @@ def test_each_row_runs_once(played: Path, monkeypatch: pytest.MonkeyPatch) -> No
     rows = [row(f"echo '{number} $LANG'") for number in range(7)]
     folder = written(rows, monkeypatch)
     slurm.run(rows, folder, 2, poll=0)
-    (folder / "done" / ".nfs0001").mkdir()  # NFS may leave such a name
+    (folder / "done" / ".nfs0001").mkdir()  # NFS may leave an entry with such a name
     ended = slurm.ended(rows, folder)
     assert [each.ledger.read_text().split()[0] for each in ended] == list("0123456")
     assert [each.row for each in ended] == rows
