@@ -85,7 +85,7 @@ def load(file: Path = FILE) -> list[Row]:
         if unknown := sorted(set(wanted) - set(needs())):
             raise BoltError(f"{file.name}:{number}: nothing is known of the need '{unknown[0]}'")
         if not cells[3]:
-            raise BoltError(f"{file.name}:{number}: the row was never run")
+            raise BoltError(f"{file.name}:{number}: the row has no date of a run")
         rows.append(Row(cells[0], cells[1], tests, commands, cells[3], cells[4], wanted))
     if not rows:
         raise BoltError(f"{file.name} has no rows")

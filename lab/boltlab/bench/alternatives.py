@@ -127,7 +127,7 @@ def read(records: Sequence[Mapping[str, Any]], arch: str) -> list[Row]:
             if row.get("undisturbed") == way
         ]
         if not times or not quiet:
-            raise BoltError(f"{arch}: the guest said nothing of '{way}'")
+            raise BoltError(f"{arch}: the guest has no record of '{way}'")
         found.append(Row(arch, way, times, taken, quiet))
     return found
 

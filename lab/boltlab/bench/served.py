@@ -158,7 +158,7 @@ def read(
         latencies += row["us"]
     changes = [Change(**row) for row in records if "change" in row]
     if not latencies or not changes:
-        raise BoltError(f"{variant}: the service in the guest said nothing")
+        raise BoltError(f"{variant}: the guest has no record of the service")
     gone = [each for each in changes if each.change == "offline"]
     if deleted and len(deleted) != len(gone):
         raise BoltError(f"{variant}: {len(gone)} CPUs went, the host took {len(deleted)} out")

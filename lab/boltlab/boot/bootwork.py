@@ -53,7 +53,7 @@ def read(lines: Iterable[str], names: list[tuple[int, str]]) -> dict[str, int]:
         place = bisect.bisect_right(starts, int(row["at"], 16)) - 1
         found[names[place][1] if place >= 0 else "?"] += row["instructions"]
     if not found:
-        raise BoltError(f"the plugin saw nothing between {FROM}() and {TO}()")
+        raise BoltError(f"the plugin counted nothing between {FROM}() and {TO}()")
     return dict(found)
 
 

@@ -102,7 +102,7 @@ def read(lines: Iterable[str], variant: str, cpus: int, batch: int, tickless: bo
     for line in lines:
         row = json.loads(line)
         if row["cpu"] >= cpus:
-            raise BoltError(f"the plugin saw CPU {row['cpu']} of {cpus}")
+            raise BoltError(f"the plugin counted on CPU {row['cpu']} in a guest of {cpus} CPUs")
         # CPU 0 makes the requests, and the CPUs 1 to ``batch`` come and go.
         if row["cpu"] > batch and (not tickless or row["cpu"] == cpus - 1):
             found.setdefault(row["phase"], []).append(row)

@@ -86,5 +86,5 @@ def _show(wanted: Scenario, target: Arch, done: qemu.GuestResult) -> None:
             exceeded.append(f"'{text}'")
     if exceeded:
         texts = ", ".join(exceeded)
-        raise BoltError(f"{wanted.name} on {target.name}: more than {texts} ({done.folder})")
+        raise BoltError(f"{wanted.name} on {target.name}: exceeds {texts} ({done.folder})")
     ui.say(f"{wanted.name} on {target.name}: passed ({done.folder})")

@@ -59,7 +59,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--resume", action="store_true", help="begin with scenarios that lack most of their goal"
     )
     either = parser.add_mutually_exclusive_group()
-    either.add_argument("--nightly", action="store_true", help="8 hours, resumed")
+    either.add_argument("--nightly", action="store_true", help="run for 8 hours, with --resume")
     parser.add_argument(
         "--runs",
         type=cli.positive,

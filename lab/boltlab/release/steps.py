@@ -49,7 +49,7 @@ def load(file: Path = TABLE) -> dict[str, Step]:
         for key in row.keys() - known:
             raise BoltError(f"release step {name}: unknown key '{key}'")
         if row.get("until", "") not in ("", *ENDS):
-            raise BoltError(f"release step {name}: there is no end '{row['until']}'")
+            raise BoltError(f"release step {name}: there is no condition '{row['until']}'")
         try:
             found[name] = Step(name=name, **row)
         except TypeError as error:

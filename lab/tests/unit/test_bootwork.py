@@ -49,7 +49,7 @@ def test_blocks_belong_to_functions(system_map: Path) -> None:
     ]
     found = bootwork.read(lines, symbols.read(system_map))
     assert found == {"osq_lock": 7, "smp_init": 7, "?": 3}
-    with pytest.raises(BoltError, match="saw nothing"):
+    with pytest.raises(BoltError, match="counted nothing"):
         bootwork.read([], symbols.read(system_map))
 
 
