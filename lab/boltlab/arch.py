@@ -17,11 +17,11 @@ class Arch:
     kernel_arch: str  # ARCH= of the kernel's make
     srcarch: str  # directory under arch/
     machines: tuple[str, ...]  # names that uname -m prints for the architecture
-    triplet: str  # GNU triplet of its Debian compilers
+    triplet: str  # GNU triplet of Debian's compilers for the architecture
     image_target: str  # make target of the kernel image
-    image_path: str  # where that target leaves the image, a path in the tree
+    image_path: str  # where make leaves the image, a path in the kernel's tree
     qemu: str  # system emulator
-    machine_args: tuple[str, ...]  # arguments of an emulator without KVM; the last names the CPU
+    machine_args: tuple[str, ...]  # the emulator's arguments without KVM; the last is the CPU
     kvm_machine_args: tuple[str, ...]
     console: str  # the serial console's tty
     settings: Mapping[str, str]  # name of the measuring setting -> kernel arguments
@@ -43,7 +43,7 @@ class Arch:
 
     @property
     def default_setting(self) -> str:
-        """Name of the measuring setting used unless another is asked for."""
+        """Name of the measuring setting that is used if no setting is named."""
         return next(iter(self.settings))
 
     @property

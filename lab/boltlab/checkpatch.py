@@ -12,8 +12,8 @@ from pathlib import Path
 from boltlab import packages
 from boltlab.errors import BoltError
 
-# FILE_PATH_CHANGES reminds of MAINTAINERS for each file that a patch adds, even when the patch
-# changes MAINTAINERS.
+# checkpatch's FILE_PATH_CHANGES asks, for each file that a patch adds, whether MAINTAINERS needs a
+# change, even when the patch changes MAINTAINERS.
 IGNORED = ("FILE_PATH_CHANGES",)
 
 _FINDING = re.compile(r"^.*?:(?:\d+:)? (?:ERROR|WARNING|CHECK):.*$", re.M)

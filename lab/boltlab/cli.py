@@ -98,12 +98,16 @@ def add_version(
 def add_jobs(parser: argparse.ArgumentParser) -> None:
     """Add ``--jobs``, an int: how many jobs make runs at once."""
     parser.add_argument(
-        "--jobs", type=positive, default=os.cpu_count() or 1, metavar="N", help="jobs of make"
+        "--jobs",
+        type=positive,
+        default=os.cpu_count() or 1,
+        metavar="N",
+        help="how many jobs make may run at once",
     )
 
 
 def positive(text: str) -> int:
-    """Return the number above 0 in ``text``, an option's value, or have argparse refuse it."""
+    """Return the number above 0 in an option's value, or have argparse refuse the value."""
     try:
         value = int(text)
     except ValueError:
@@ -125,7 +129,7 @@ def above_zero(text: str) -> float:
 
 
 def numbers(text: str) -> tuple[int, ...]:
-    """Return the numbers in ``text``, an option's value with commas, or have argparse refuse it."""
+    """Return the numbers in ``text``, separated by commas, or have argparse refuse ``text``."""
     try:
         return tuple(int(word) for word in text.split(","))
     except ValueError as error:
@@ -156,7 +160,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         _fail(str(error))
         return error.code
     except KeyboardInterrupt:
-        _fail("interrupted; the next call goes on from here")
+        _fail("interrupted; the next call goes on where this ended")
         return errors.INTERRUPTED
     except BrokenPipeError:
         # The program that reads the lab's output has ended, as head and less do. The lab prints no

@@ -35,7 +35,7 @@ class Least:
 
 @dataclass(frozen=True)
 class Among:
-    """Says of a field's type: the value must be one of ``names()``, each the name of a ``what``."""
+    """Says of a field's type: the value must be one of ``names()``; errors call it a ``what``."""
 
     what: str
     names: Callable[[], Collection[str]]

@@ -56,7 +56,7 @@ class Row:
 
 @functools.cache
 def needs() -> Mapping[str, Callable[[], bool]]:
-    """Return what a row may need: a name -> whether this machine has it."""
+    """Return each need that a row may name -> whether this machine has what is needed."""
     there = {need.package: need.present for need in packages.table()}
     sources = {version.package: version.tarball.is_file for version in versions.load()}
     return {**FACTS, **there, **sources}
@@ -85,7 +85,7 @@ def load(file: Path = FILE) -> list[Row]:
         if unknown := sorted(set(wanted) - set(needs())):
             raise BoltError(f"{file.name}:{number}: nothing is known of the need '{unknown[0]}'")
         if not cells[3]:
-            raise BoltError(f"{file.name}:{number}: the row was never run")
+            raise BoltError(f"{file.name}:{number}: the row has no date of a run")
         rows.append(Row(cells[0], cells[1], tests, commands, cells[3], cells[4], wanted))
     if not rows:
         raise BoltError(f"{file.name} has no rows")
@@ -144,14 +144,14 @@ class Plugin:
             self.outcomes[name] = report.outcome
 
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
-        """Compare the tests that ran with the table."""
+        """Compare the tests that ran with docs/coverage.md."""
         self.found = gaps(self.rows, self.outcomes)
         self.not_run = not_run(self.rows, self.outcomes)
         if self.found and session.exitstatus == pytest.ExitCode.OK:
             session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
-        """Print the rows of the table that this run does not show, or this machine cannot show."""
+        """Print the requirements that this run does not, or this machine cannot, show to be met."""
         for title, lines in (
             ("docs/coverage.md: not run on this machine", self.not_run),
             ("docs/coverage.md: not shown by this run", self.found),

@@ -24,7 +24,7 @@ def unpack(arch: Arch, names: Sequence[str], to: Path, depends: bool = False) ->
     """
     for tool in ("apt-get", "dpkg-deb"):
         if packages.which(tool) is None:
-            raise BoltError(f"cannot get {' '.join(names)} for {arch.name}: there is no {tool}")
+            raise BoltError(f"cannot get {' '.join(names)} for {arch.name} without {tool}")
     scratch = to.with_name(f"{to.name}.debs")
     for folder in (scratch, to):
         shutil.rmtree(folder, ignore_errors=True)

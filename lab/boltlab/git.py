@@ -9,7 +9,7 @@ from pathlib import Path
 from boltlab import packages, paths
 from boltlab.errors import BoltError
 
-DATE = "2025-01-01T00:00:00+0000"  # of each commit, so that two exports are equal
+DATE = "2025-01-01T00:00:00+0000"  # date of each commit, so that two exports are equal
 NOBODY = ("Bolt", "bolt@example.org")
 CONFIG = {
     "core.abbrev": "12",

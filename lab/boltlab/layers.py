@@ -43,7 +43,7 @@ def check(lab: Path) -> list[str]:
     beside = [name for name in files if not _package(name)]
     found = []
     if len(beside) > BESIDE:
-        found.append(f"*.py: {len(beside)} modules lie beside the packages: {BESIDE} may")
+        found.append(f"*.py: {len(beside)} modules lie beside the packages: at most {BESIDE} may")
     for package in sorted({_package(name) for name in files} - {"", *MAY_IMPORT}):
         found.append(f"{package}/: layers.py does not say what this package may import")
     needs = {name: dict(_needs(path, name, files)) for name, path in files.items()}

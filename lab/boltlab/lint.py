@@ -21,7 +21,7 @@ from boltlab import checkpatch, layers, packages, paths
 from boltlab.errors import USAGE, BoltError
 
 LARGEST = 900  # lines that a source file may have: a longer file has more than one purpose
-RULES = ".pre-commit-config.yaml"  # commits after the one that added this file must be signed off
+RULES = ".pre-commit-config.yaml"  # commits after the one that added RULES must be signed off
 OVERLAY = "kernel/overlay"
 HOOKS = "kernel/hooks"
 LAB = "lab/boltlab"
@@ -59,7 +59,7 @@ def _git(root: Path, *words: str) -> str:
 
 
 def tracked(root: Path) -> list[Path]:
-    """Return all files of the repository that git tracks, or would if they were added."""
+    """Return the files that git tracks, and new files that git does not ignore."""
     listing = _git(root, "ls-files", "-z", "--cached", "--others", "--exclude-standard")
     files = [root / name for name in listing.split("\0") if name]
     return [path for path in files if path.is_file()]
@@ -122,7 +122,7 @@ def licences(root: Path) -> list[str]:
         line = re.compile(rf"SPDX-License-Identifier: {re.escape(licence)}(-only)?(?![\w.+-])")
         bare = path.suffix in _DATA or path.name in _BARE
         if not bare and not line.search("\n".join(_text(path).splitlines()[:3])):
-            found.append(f"{name}: no SPDX line with {licence} among the first three")
+            found.append(f"{name}: no SPDX line with {licence} among the first three lines")
     return found
 
 
@@ -175,7 +175,7 @@ def whitespace(root: Path) -> list[str]:
                 found.append(f"{_name(path, root)}:{line}: {what}")
         ended = path.suffix == ".png" or not text or text.endswith("\n")
         if rules.get("insert_final_newline") == "true" and not ended:
-            found.append(f"{_name(path, root)}: the last line has no end")
+            found.append(f"{_name(path, root)}: the last line has no newline")
     return found
 
 
@@ -303,7 +303,7 @@ def kernel_style(root: Path, since: str | None, pristine: Path) -> list[str]:
 
 
 def _checkpatch(pristine: Path, patch: Path) -> tuple[str, ...]:
-    """Return checkpatch's findings in ``patch``; do not check again what was clean before."""
+    """Return checkpatch's findings in ``patch``; a patch that was clean before is not checked."""
     digest = hashlib.sha256((pristine / "scripts" / "checkpatch.pl").read_bytes())
     digest.update(repr(checkpatch.IGNORED).encode() + patch.read_bytes())
     clean = paths.cache() / "checkpatch" / digest.hexdigest()

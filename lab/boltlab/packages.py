@@ -25,7 +25,7 @@ SBIN = ("/usr/local/sbin", "/usr/sbin", "/sbin")
 
 @dataclass(frozen=True)
 class Need:
-    """One row of data/packages.toml: a Debian package, and how the lab sees that it is there."""
+    """One row of data/packages.toml: a Debian package, and how to see whether a machine has it."""
 
     package: str
     groups: tuple[str, ...] = ()

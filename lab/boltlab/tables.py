@@ -16,8 +16,8 @@ GAP = 2  # blanks between two columns
 PROSE = 20  # characters that prose needs: with less room, another column is left out
 # Characters that prose gets in any case: a longer word is broken. Figures are never broken.
 LEAST = 8
-LONGEST = 120  # characters of the rule under the titles, however long prose is
-REMEDY = "all: a wider terminal, or | less -S"
+LONGEST = 120  # most characters of the line under the titles, however long prose is
+REMEDY = "to see all columns: a wider terminal, or | less -S"
 
 
 @dataclass(frozen=True)
@@ -133,14 +133,14 @@ def _room(
     shown: Sequence[int],
     width: int | None,
 ) -> dict[int, int]:
-    """Return the width of each column ``shown``: prose shares the room that the others leave."""
+    """Return the width of each column ``shown``: prose shares the room left by other columns."""
     room = {place: _natural(columns, cells, place) for place in shown}
     prose = sorted((place for place in shown if columns[place].prose), key=room.__getitem__)
     if width is None or not prose:
         return room
     rest = width - GAP * (len(shown) - 1)
     rest -= sum(room[place] for place in shown if place not in prose)
-    # The narrowest column of prose comes first: wider columns share the room that it does not need.
+    # The narrowest column of prose comes first, and wider columns share the room that is left.
     for done, place in enumerate(prose):
         room[place] = min(room[place], max(LEAST, rest // (len(prose) - done)))
         rest -= room[place]

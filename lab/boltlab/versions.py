@@ -48,7 +48,7 @@ class Version:
 
 
 def load(file: Path | None = None) -> list[Version]:
-    """Return the kernel series that ``file`` (default: kernel/versions.toml) lists, in its order.
+    """Return the kernel series that ``file`` (default: kernel/versions.toml) lists, in order.
 
     Raises BoltError when the file is missing or malformed.
     """

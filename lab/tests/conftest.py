@@ -21,7 +21,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Without --nightly, deselect nightly tests, so that the summary lists no skips of these."""
+    """Without --nightly, deselect nightly tests, so that the summary does not list the tests."""
     if config.getoption("--nightly"):
         return
     long = [item for item in items if item.get_closest_marker("nightly")]

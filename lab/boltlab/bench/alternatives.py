@@ -25,7 +25,7 @@ NONE = "-"
 
 @functools.cache
 def ways() -> dict[str, dict[str, str]]:
-    """Return data/alternatives.toml: way -> label, kernel."""
+    """Return the ways in data/alternatives.toml: name -> label and kernel of the way."""
     return tomllib.loads((paths.DATA / "alternatives.toml").read_text(encoding="utf-8"))
 
 
@@ -57,9 +57,9 @@ class Quiet:
 class Row:
     """One way on one architecture.
 
-    ``times`` are those of TIMES, as lab/guest/inout.c defines them, in ms. ``taken`` names what the
-    pause took from a user of the CPU: an affinity, a timer or a counter, see lab/guest/taken.c.
-    ``quiet`` has a row for each CPU.
+    ``times`` are the times that TIMES names and lab/guest/inout.c defines, in ms. ``taken`` names
+    what the pause took from a user of the CPU: an affinity, a timer or a counter, see
+    lab/guest/taken.c. ``quiet`` has a row for each CPU.
     """
 
     arch: Annotated[str, Among("architecture", lambda: ARCHES)]
@@ -86,8 +86,8 @@ def kernels() -> list[str]:
 def guest(target: Arch, kernel: Kernel, flavour: str, rounds: int, seconds: int) -> Guest:
     """Return the guest that measures all ways of one ``flavour`` on its ``kernel``.
 
-    The CPUs' turns in the emulator are kept short, so that a CPU that comes is measured without the
-    emulator's part.
+    In the emulator CPUs run in turn. The turns are kept short, so that the time that a CPU takes to
+    come does not include a long wait for the CPU's turn.
     """
     names = ",".join(name for name, way in ways().items() if way["kernel"] == flavour)
     words = f"run /bin/undisturbed cpus={PAUSED} n={rounds} seconds={seconds} ways={names}"
@@ -127,7 +127,7 @@ def read(records: Sequence[Mapping[str, Any]], arch: str) -> list[Row]:
             if row.get("undisturbed") == way
         ]
         if not times or not quiet:
-            raise BoltError(f"{arch}: the guest said nothing of '{way}'")
+            raise BoltError(f"{arch}: the guest has no record of '{way}'")
         found.append(Row(arch, way, times, taken, quiet))
     return found
 
@@ -185,5 +185,5 @@ def dumps(qemu: str, rows: Sequence[Row]) -> str:
 
 
 def load(path: Path) -> Measured:
-    """Return the contents of the file ``path``; raise BoltError if the file has no such results."""
+    """Return the contents of the file ``path``; raise BoltError if it has no results of ways."""
     return codec.read(Measured, path, "holds no results of ./bolt alternatives", KIND)

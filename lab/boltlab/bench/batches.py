@@ -91,7 +91,7 @@ def counted() -> list[str]:
 def count(request: Request, what: str) -> int:
     """Return how often functions of the kind ``what`` ran in ``request``.
 
-    A run inside another run of the kind does not count.
+    A run inside another run of the same kind does not count.
     """
     names = set(traced.batches()["count"][what])
     runs: dict[str, list[tuple[int, int]]] = defaultdict(list)

@@ -26,7 +26,7 @@ from boltlab.guest.scenario import Scenario
 from boltlab.kernel import build, tree
 from boltlab.kernel.source import Source
 
-# "static int __init name(...)" and "{", each at the beginning of a line.
+# A function: "static int __init name(...)" and "{", each at the beginning of a line.
 _DEFINITION = re.compile(
     r"^(?!return\b|else\b|typedef\b)(?:[\w \t*]+[ \t*\n])?(\w+)"
     r"\((?:[^;{}()]|\([^;{}()]*\))*\)\s*\n\{",
@@ -40,7 +40,7 @@ _APART = re.compile(r"^tools/|/tests/|^drivers/(?!base/)|/events/|_pmu")
 _MACHINE = "kernel/cpu.c"
 _BODY_END = "\n}"
 _TREES = {"x86_64": "x86"}
-# "struct cpumask bolt_lost;", "unsigned int bolt_settle_delay_ms = 1000;"
+# A variable: "struct cpumask bolt_lost;", "unsigned int bolt_settle_delay_ms = 1000;"
 _VARIABLE = re.compile(
     r"^(?!static|extern|return)(?:[\w*]+[ *]+)+?(?!__)(\w+)(?:\[\w*\])?(?: __\w+)*(?: = [^(]*)?;$",
     re.M,

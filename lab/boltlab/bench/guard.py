@@ -48,7 +48,7 @@ def lost(run: Results, before: Results, share: float = SHARE) -> list[str]:
             old, new = (native / each.variants["bolt"].median for each in (case, now[key]))
             if new < share * old:
                 name = f"{case.case}, {case.batch} CPUs of {case.cpus or before.cpus}"
-                lines.append(f"{name}: {new:.1f}x native, recorded are {old:.1f}x")
+                lines.append(f"{name}: {new:.1f}x faster than native, {old:.1f}x in results/")
     return lines
 
 

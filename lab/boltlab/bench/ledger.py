@@ -25,15 +25,15 @@ ORIGIN = "origin.json"
 FILES = ("console.log", *qemu.PORTS.values())
 PARTS = ("kernel", "lab")  # the folders of the repository on which figures depend
 KEPT = 500  # guests whose folders stay in the cache; a bench has up to 40 on an architecture
-KEY = 12  # characters
+KEY = 12  # characters of a key
 
 
 @dataclass(frozen=True)
 class Origin:
     """What a guest's figures depend on, besides its name; DIFFERS has a text for each field."""
 
-    tree: str  # a hash of PARTS
-    kernel: str  # the kernel's stamp
+    tree: str  # a hash of all files in PARTS
+    kernel: str  # the stamp of the kernel: a hash of what the kernel was built from
     emulator: str
     settings: str  # the guest's script, command line and machine
 
@@ -70,7 +70,7 @@ def fingerprint(root: Path = paths.REPO) -> str:
 
 
 def folder() -> Path:
-    """Return the directory that has a folder for each guest, made if it is not there."""
+    """Return the directory of the folders of all guests; make the directory if need be."""
     place = paths.cache() / "bench"
     place.mkdir(exist_ok=True)
     return place
@@ -97,7 +97,7 @@ def keep(name: str, origin: Origin, ran: GuestResult) -> None:
 
 
 def take(name: str, origin: Origin) -> GuestResult | None:
-    """Return what the guest ``name`` has measured; None if no figures are kept, or damaged ones."""
+    """Return what the guest ``name`` has measured; None if no figures are kept, or bad figures."""
     place = _place(name, origin)
     with contextlib.suppress(GuestError):
         return qemu.judge(place, "guest-shutdown") if place.is_dir() else None
@@ -110,7 +110,7 @@ def forget(name: str, origin: Origin) -> None:
 
 
 def why_none(guests: Iterable[tuple[str, Origin]]) -> str:
-    """Return why nothing is kept of ``guests``: how the newest one kept of that name differs."""
+    """Return why no figures of ``guests`` are kept: how the newest kept origin differs."""
     found = [
         (place.stat().st_mtime, name, place, wanted)
         for name, wanted in guests

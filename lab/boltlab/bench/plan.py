@@ -18,9 +18,9 @@ from boltlab.guest.qemu import Guest
 from boltlab.kernel.build import Kernel
 
 TIMEOUT = 900  # seconds of the host that a guest may take, unless cases.toml gives more
-CPU_MEMORY = 16  # a guest with more CPUs than this needs more memory than the default
+CPU_MEMORY = 16  # most CPUs of a guest with the default memory; a larger guest gets more memory
 
-MEASURED = "measured"  # the kind of guest for rows of cases.toml that name none
+MEASURED = "measured"  # the kind of guest for rows of cases.toml that name no kind
 TRACED, COUNTED = "breakdown", "batches"  # kinds of guests whose results are traces
 
 
@@ -28,7 +28,7 @@ TRACED, COUNTED = "breakdown", "batches"  # kinds of guests whose results are tr
 class Job:
     """One guest of a bench: the kind of measurement, and the number of records to expect.
 
-    ``stamp`` is that of the guest's kernel.
+    ``stamp`` is the stamp of the guest's kernel.
     """
 
     variant: str

@@ -62,7 +62,7 @@ def check(results: Results) -> str | None:
 
 def _incomparable(results: Results, table: Mapping[str, Any]) -> str | None:
     if results.accel != table["accel"]:
-        return f"accelerator {results.accel}: not virtual time, not comparable with any reference"
+        return f"accelerator {results.accel}: times are not virtual, so no reference applies"
     if results.cpus != table["cpus"]:
         return f"{results.cpus} CPUs: the reference figures are for {table['cpus']}"
     kernels = dict.fromkeys(row["kernel"] for row in table["row"])

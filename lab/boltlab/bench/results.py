@@ -125,7 +125,7 @@ class Results:
 
     @property
     def large(self) -> list[Case]:
-        """The cases that time requests in guests with more CPUs."""
+        """The cases that time requests in guests with more CPUs than the run says."""
         return [case for case in self.cases if case.cpus]
 
     @property
@@ -140,7 +140,7 @@ class Results:
 
 
 def usual_variants() -> tuple[str, ...]:
-    """Return the variants that are measured unless others are asked for."""
+    """Return the variants that are measured unless a command names variants."""
     return tuple(name for name, row in variants().items() if not row.get("asked"))
 
 

@@ -15,7 +15,7 @@ from boltlab.errors import BoltError
 KIND = "vm-demo"  # kind of result file
 LOST = -1  # the latency of a request that had no answer
 AFTER = 20_000_000  # ns after a change in which a request still counts as one beside the change
-TIMED = ("file", "agent")  # the guest knows exactly when a change by one of these began
+TIMED = ("file", "agent")  # makers of changes whose beginning the guest knows exactly
 
 
 @dataclass(frozen=True)
@@ -75,7 +75,7 @@ class Outcome:
         return [us for us, near in self._answered() if near]
 
     def apart(self) -> list[int]:
-        """Return the latencies, in us, of all other requests."""
+        """Return the latencies, in us, of requests that beside() leaves out."""
         return [us for us, near in self._answered() if not near]
 
     def took(self, change: str) -> list[int]:
@@ -158,7 +158,7 @@ def read(
         latencies += row["us"]
     changes = [Change(**row) for row in records if "change" in row]
     if not latencies or not changes:
-        raise BoltError(f"{variant}: the service in the guest said nothing")
+        raise BoltError(f"{variant}: the guest has no record of the service")
     gone = [each for each in changes if each.change == "offline"]
     if deleted and len(deleted) != len(gone):
         raise BoltError(f"{variant}: {len(gone)} CPUs went, the host took {len(deleted)} out")
@@ -181,7 +181,7 @@ def _refused(row: Mapping[str, Any]) -> bool:
 
 
 def _of_daemon(row: Mapping[str, Any], start: int) -> Change:
-    """Return the request of ``row``, an entry that cpuboltd writes to the journal at the end."""
+    """Return the request of ``row``, which cpuboltd writes to the journal when the request ends."""
     end = int(row["__MONOTONIC_TIMESTAMP"]) * 1000 - start
     first = str(row["CPUBOLT_CPUS"]).partition(",")[0].partition("-")[0]
     return Change(row["CPUBOLT_OPERATION"], "daemon", int(first), end - int(row["CPUBOLT_NS"]), end)
@@ -269,5 +269,5 @@ def dumps(measured: Measured) -> str:
 
 
 def load(path: Path) -> Measured:
-    """Return the contents of the file ``path``; raise BoltError if the file has no such results."""
+    """Return the contents of the file ``path``; raise BoltError if it has no service's figures."""
     return codec.read(Measured, path, "holds nothing of a service", KIND)

@@ -46,7 +46,7 @@ def find(results: BootResults, variant: str, size: tuple[int, int]) -> Boot | No
 
 
 def names(results: BootResults) -> list[str]:
-    """Return the variants that were booted, in the table's order."""
+    """Return the variants that were booted, in the order of data/boot.toml."""
     booted = {boot.variant for boot in results.boots}
     return [name for name in boots.variants(results.arch) if name in booted]
 

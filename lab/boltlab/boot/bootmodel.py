@@ -98,7 +98,7 @@ class Model:
 
 
 def model(boots: Sequence[Boot], variant: str) -> Model | None:
-    """Return the model of ``variant`` from its ``boots``, or None with less than 3 machines."""
+    """Return the model of ``variant`` from its ``boots``, or None for fewer than 3 machines."""
     base = next((b for b in boots if (b.variant, b.cpus) == (variant, 1)), None)
     runs = [boot for boot in boots if boot.variant == variant and boot.cpus > 1]
     if base is None or len(runs) < 3:

@@ -35,7 +35,7 @@ _WAITS = ("bringup_cpu", "cpuhp_bringup_ap")
 
 @dataclass(frozen=True)
 class Callback:
-    """All runs of one callback in a boot: the callback's name, the number of runs, their sum in ns.
+    """All runs of one callback in a boot: its name, the number of runs, the sum of their ns.
 
     ``early_ns`` is the sum for runs before the scheduling domains are built. ``ahead`` says whether
     the control task runs the callback, before the CPU is woken.

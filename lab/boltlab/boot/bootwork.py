@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Counts the instructions that the boot CPU runs while it brings up the other CPUs.
 
-A plugin of the emulator (lab/plugin/bootwork.c) counts them from smp_init() to sched_init_smp().
+A plugin of the emulator, lab/plugin/bootwork.c, counts instructions from smp_init() to
+sched_init_smp().
 Instructions with which the boot CPU only spins until another CPU is ready are left out;
 data/boot.toml lists the functions that spin.
 """
@@ -52,7 +53,7 @@ def read(lines: Iterable[str], names: list[tuple[int, str]]) -> dict[str, int]:
         place = bisect.bisect_right(starts, int(row["at"], 16)) - 1
         found[names[place][1] if place >= 0 else "?"] += row["instructions"]
     if not found:
-        raise BoltError(f"the plugin saw nothing between {FROM}() and {TO}()")
+        raise BoltError(f"the plugin counted nothing between {FROM}() and {TO}()")
     return dict(found)
 
 
@@ -75,7 +76,7 @@ def table(works: Iterable[Work], top: int = 12) -> list[str]:
     for (variant, cpus), count in share.items():
         native = share.get(("native", cpus))
         gain = f", {native / count:.1f} times less than natively" if native and count else ""
-        lines.append(f"{variant}, {cpus} CPUs: {count:,.0f} instructions for each{gain}")
+        lines.append(f"{variant}, {cpus} CPUs: {count:,.0f} instructions for a further CPU{gain}")
         largest = next(run for run in runs if (run.variant, run.cpus) == (variant, cpus))
         names = sorted(largest.functions, key=lambda name: -largest.functions[name])[:top]
         spins = boots.table()["work"]["spins"]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Reads how much time requests take from tasks on bystanders: CPUs that do not ask, come or go.
+"""Reads how much time requests take from tasks on bystanders: CPUs that neither ask, come nor go.
 
 A plugin of the emulator counts that time; lab/plugin/bystanders.c says how.
 """
@@ -30,7 +30,7 @@ VARIANTS: Mapping[str, tuple[str, tuple[str, ...]]] = {
     "expedited": ("pristine", ("write /sys/kernel/rcu_expedited 1",)),
     "bolt": ("bolt", ("write /sys/devices/system/cpu/bolt/enabled 1",)),
 }
-# A CPU without a tick: the last one of four CPUs, on a kernel built with nohz_full.
+# The flavour, built with nohz_full, on which the last one of four CPUs has no tick.
 TICKLESS = "torture"
 
 
@@ -102,7 +102,7 @@ def read(lines: Iterable[str], variant: str, cpus: int, batch: int, tickless: bo
     for line in lines:
         row = json.loads(line)
         if row["cpu"] >= cpus:
-            raise BoltError(f"the plugin saw CPU {row['cpu']} of {cpus}")
+            raise BoltError(f"the plugin counted on CPU {row['cpu']} in a guest of {cpus} CPUs")
         # CPU 0 makes the requests, and the CPUs 1 to ``batch`` come and go.
         if row["cpu"] > batch and (not tickless or row["cpu"] == cpus - 1):
             found.setdefault(row["phase"], []).append(row)

@@ -58,7 +58,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the command's own arguments."""
     cli.add_arch(parser)
     parser.add_argument(
-        "--setting", metavar="NAME", help="legacy, nodelay or strict (x86, default), or all"
+        "--setting", metavar="NAME", help="legacy, nodelay, strict (x86's default), or all"
     )
     parser.add_argument("--cpus", type=int, default=4, metavar="N", help="CPUs of a guest (4)")
     parser.add_argument("--cases", type=_names, metavar="A,B", help="only these cases")
@@ -71,7 +71,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--bulk", action="store_true", help="only requests for many CPUs, suspend and kexec"
     )
-    parser.add_argument("--no-breakdown", action="store_true", help="no traced runs")
+    parser.add_argument("--no-breakdown", action="store_true", help="make no breakdown")
     parser.add_argument(
         "--accel",
         choices=("icount", "kvm"),
@@ -383,7 +383,7 @@ def _cases(target: Arch, plan: Plan, done: Sequence[tuple[Job, GuestResult]]) ->
 
 
 def _between(target: Arch, plan: Plan, job: Job, ran: GuestResult) -> Iterator[dict[str, Any]]:
-    """Yield records of times that are read from the console, for guests whose kind needs that."""
+    """Yield records of times read from the console, for kinds of guests that need such times."""
     messages = table()["guest"][job.kind].get("between")
     if not messages:
         return
@@ -416,7 +416,7 @@ _READ: Mapping[str, Callable[[GuestResult], object]] = {TRACED: _phases, COUNTED
 def _settings(target: Arch, args: argparse.Namespace) -> list[str]:
     if args.setting == ALL_SETTINGS:
         return list(target.settings)
-    # With --arch all, a setting that only one architecture has must not fail the other.
+    # With --arch all, a setting that only one architecture has must not end the bench of the other.
     if args.arch == ALL_SETTINGS and args.setting not in target.settings:
         return [target.default_setting]
     return [arch.setting(target, args.setting)]

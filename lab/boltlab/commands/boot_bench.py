@@ -69,7 +69,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--nodes", type=cli.numbers, metavar="M,M", help="nodes of each machine, or M for all"
     )
-    parser.add_argument("--variants", metavar="A,B", help="only these (native, talk, all, ...)")
+    parser.add_argument("--variants", metavar="A,B", help="only these variants (native, talk, ...)")
     parser.add_argument(
         "--no-trace", action="store_true", help="no traced boots: phases only, in half the time"
     )
@@ -317,7 +317,7 @@ def soak(work: Sequence[Soak], title: str) -> None:
     ways = Counter((job.variant, job.guest.machine.accel) for job in work)
     for (variant, accel), number in sorted(ways.items()):
         ui.say(f"{variant}, {accel}: {number} boots")
-    ui.say(f"{len(work)} boots, all CPUs came, no complaint")
+    ui.say(f"{len(work)} boots: all CPUs came, and no kernel complained")
 
 
 def collect(done: Sequence[tuple[Job, GuestResult]]) -> list[Boot]:
@@ -382,7 +382,7 @@ def _show_model(results: BootResults) -> None:
         ui.say(f"model, {variant}: error at {text}")
     for point in said.get("talk", {}).get("points", []):
         ui.say(
-            f"model, talk: {point['cpus']}/{point['nodes']} {point['model_s']:.1f} s, "
+            f"{point['cpus']} CPUs, {point['nodes']} nodes: model {point['model_s']:.1f} s, "
             f"talk {point['talk_s']} s ({point['error']:+.0%})"
         )
     for variant, large in said["large"].items():

@@ -40,7 +40,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="flavour to build; may be repeated (default: pristine and bolt)",
     )
 
-    fresh = sub.add_parser("refresh", help="rewrite the hooks for this source")
+    fresh = sub.add_parser("refresh", help="rewrite the hooks to fit the source exactly")
     cli.add_source(fresh)
 
     check = sub.add_parser(
@@ -133,7 +133,7 @@ def _build(args: argparse.Namespace, found: source.Source) -> int:
 
 def _refresh(args: argparse.Namespace, found: source.Source) -> int:
     changed = refresh.refresh(found.version.hooks, found.path, found.release)
-    ui.say(f"rewritten: {' '.join(changed)}" if changed else "all hooks are fresh")
+    ui.say(f"rewritten: {' '.join(changed)}" if changed else "all hooks are up to date")
     return 0
 
 
@@ -169,7 +169,7 @@ def _check(args: argparse.Namespace) -> int:
     where = args.source
     where = source.debian_tarball(where) if isinstance(where, Version) else where.absolute()
     known = versions.load()
-    # Only the open tree tells the kernel's series, so the tree must have the files of all hooks.
+    # Only the Makefile of the tree tells the series, so the hooks of all series say what to unpack.
     series = {version.series: hooks.load(version.hooks) for version in known}
     every = [hook for each in series.values() for hook in each]
     files = {name for hook in every for name in hook.files}

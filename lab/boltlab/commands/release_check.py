@@ -31,7 +31,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--again", action="store_true", help="run steps that have passed before as well"
     )
     parser.add_argument(
-        "--page", type=Path, metavar="FILE", help="write the page there (default: in the cache)"
+        "--page", type=Path, metavar="FILE", help="write the page to FILE (default: in the cache)"
     )
 
 

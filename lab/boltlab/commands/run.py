@@ -30,7 +30,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--accel", choices=tuple(qemu.ACCELERATORS), help="how QEMU runs CPUs")
     parser.add_argument("--cpus", type=int, metavar="N", help="CPUs of the guest")
     parser.add_argument("--threads", type=int, metavar="N", help="hardware threads of each core")
-    parser.add_argument("--append", metavar="TEXT", help="more for the kernel's command line")
+    parser.add_argument("--append", metavar="TEXT", help="more arguments of the kernel")
     cli.add_source(parser)
     cli.add_jobs(parser)
 
@@ -86,5 +86,5 @@ def _show(wanted: Scenario, target: Arch, done: qemu.GuestResult) -> None:
             exceeded.append(f"'{text}'")
     if exceeded:
         texts = ", ".join(exceeded)
-        raise BoltError(f"{wanted.name} on {target.name}: more than {texts} ({done.folder})")
+        raise BoltError(f"{wanted.name} on {target.name}: exceeds {texts} ({done.folder})")
     ui.say(f"{wanted.name} on {target.name}: passed ({done.folder})")

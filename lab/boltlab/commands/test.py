@@ -17,12 +17,12 @@ LAB = paths.REPO / "lab"
 TESTS = LAB / "tests"
 FLAVOURS = ("pristine", "bolt")
 NIGHTLY = ("debug", "kasan", "kcsan", "rt", "scheduling", "torture")
-MOST_WORKERS = 8  # most tests that run at once, because a guest takes up to 4 GiB of memory
+MOST_WORKERS = 8  # tests that run at once, at most: a guest takes up to 4 GiB of memory
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the command's own arguments."""
-    parser.add_argument("--nightly", action="store_true", help="the long form as well")
+    parser.add_argument("--nightly", action="store_true", help="run the long form as well")
     parser.add_argument(
         "-k", dest="only", metavar="EXPRESSION", help="only tests that match (as pytest -k)"
     )
@@ -54,7 +54,7 @@ def _pytest(args: argparse.Namespace, where: Path | None, rows: list[coverage.Ro
     os.chdir(LAB)
     words = ["-q", f"--jobs={args.jobs}", str(TESTS)]
     # A guest in virtual time keeps one CPU busy, so as many tests run at once as there are CPUs.
-    # The long form runs its tests one after the other, because they build kernels.
+    # The long form runs its tests one after the other, because its tests build kernels.
     if not args.nightly and args.jobs > 1:
         words.append(f"--numprocesses={min(args.jobs, MOST_WORKERS)}")
     if where:

@@ -30,7 +30,7 @@ NAME = "torture"
 HELP = "Run requests of all kinds on kernels that check themselves; add up the counts of all runs."
 
 RESULTS = paths.REPO / "results" / "torture.json"
-PLANTED = "planted.json"  # file beside the results
+PLANTED = "planted.json"  # file of verdicts on planted bugs, beside the results
 # Requests of one run in the configuration "production", by accelerator.
 REQUESTS = {"mttcg": 300, "icount": 1500}
 MINUTES = 10.0
@@ -46,10 +46,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--minutes",
         type=cli.above_zero,
         metavar="N",
-        help=f"how long ({MINUTES:g}; --races: {races.plan().minutes:g} for each architecture)",
+        help=f"minutes to run ({MINUTES:g}; --races: {races.plan().minutes:g} per architecture)",
     )
-    parser.add_argument("--config", metavar="NAME,...", help="on which configurations (all)")
-    parser.add_argument("--scenario", metavar="NAME,...", help="which scenarios to run (all)")
+    parser.add_argument("--config", metavar="NAME,...", help="only these configurations (all)")
+    parser.add_argument("--scenario", metavar="NAME,...", help="only these scenarios (all)")
     parser.add_argument(
         "--accel", choices=qemu.EMULATED, help="how QEMU runs guests (default: both in turn)"
     )
@@ -59,14 +59,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--resume", action="store_true", help="begin with scenarios that lack most of their goal"
     )
     either = parser.add_mutually_exclusive_group()
-    either.add_argument("--nightly", action="store_true", help="8 hours, resumed")
+    either.add_argument("--nightly", action="store_true", help="run for 8 hours, with --resume")
     parser.add_argument(
         "--runs",
         type=cli.positive,
         metavar="N",
         help="make N runs, however long (--engine slurm: one run of each scenario, if not given)",
     )
-    parser.add_argument("--built", action="store_true", help="use only kernels that are built")
+    parser.add_argument("--built", action="store_true", help="use only kernels in the cache")
     either.add_argument(
         "--planted",
         nargs="?",
@@ -303,7 +303,7 @@ def _planted(args: argparse.Namespace, arches: Sequence[arch.Arch], where: Sourc
     """Run the check of each planted bug; return 1 if a check misses its bug.
 
     If no bug is named, each check also runs on a kernel without the bug, and must find nothing
-    there.
+    on that kernel.
     """
     packages.ensure("patch")
     bugs: list[Bug] = matrix.select(planted.bugs(), args.planted or None, "planted bug")
@@ -330,7 +330,7 @@ def _planted(args: argparse.Namespace, arches: Sequence[arch.Arch], where: Sourc
 
 
 def _races(args: argparse.Namespace) -> int:
-    """Look for races that Bolt causes, on one architecture after the other; return 1 for a race.
+    """Look for races that Bolt causes, on an architecture at a time; return 1 if one is found.
 
     A run that fails for another reason than a race makes the command fail as well.
     """

@@ -145,7 +145,7 @@ def measure(
 
 
 def measure_bare(target: Arch, jobs: list[bare.Job], cycles: int) -> Measured:
-    """Run ``jobs``; return the figures of each job's service. Raises BoltError as measure()."""
+    """Run ``jobs``; return the figures of each service. Raises BoltError as measure() does."""
     done = bare.run(jobs, f"{cycles} cycles on {target.name}")
     outcomes = [
         served.read(done[job.variant].records, job.variant, variants()[job.variant]["short"])

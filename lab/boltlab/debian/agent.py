@@ -22,7 +22,7 @@ FILE = "/run/agent"  # a file in the guest: a line for each answer, then "end"
 
 
 def request(row: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the request to the agent for a row of the table; its ``vcpus`` are [CPU, online]."""
+    """Return the request to the agent for a row of the table; ``vcpus`` are pairs [CPU, online]."""
     sent = {"execute": row["execute"]}
     if "vcpus" in row:
         vcpus = [{"logical-id": cpu, "online": online} for cpu, online in row["vcpus"]]

@@ -67,13 +67,13 @@ def _table() -> dict[str, Any]:
 
 
 def included() -> list[str]:
-    """Return the packages that the machine has before Bolt's are installed."""
+    """Return the packages that the machine has before Bolt's packages are installed."""
     names = (str(name) for name in _table()["packages"])
     return [name.format(debian=debs.NAMES[arch.host().name]) for name in names]
 
 
 def stages(version: str = "") -> list[Stage]:
-    """Return the stages, in order; ``version`` is the version of the newer packages."""
+    """Return the stages, in order; ``version`` is that of the packages of an upgrade."""
     found, known = [], re.escape(version)
     for row in _table()["stage"]:
         steps = [

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Builds Debian packages of a kernel with Bolt, of the tools, and packages that follow a kernel."""
+"""Builds Debian packages of a kernel with Bolt, of the tools, and metapackages."""
 
 import os
 import re
@@ -33,7 +33,7 @@ UNWANTED = ("linux-libc-dev",)
 
 @dataclass(frozen=True)
 class Cost:
-    """The cost of a configuration: GB, minutes on two idle cores, lines of make for modules."""
+    """The cost of a build: GB of disk, minutes on two idle cores, lines that make prints."""
 
     space: float
     minutes: int
@@ -119,7 +119,7 @@ def tools_names(control: Path = TOOLS / "debian" / "control") -> tuple[str, ...]
 
 
 def kernel(target: Arch, config: str, source: Source, stamp: Stamp, to: Path, jobs: int) -> None:
-    """Put the packages of the kernel of ``config``, and those that follow it, into ``to``.
+    """Put the packages of the kernel of ``config``, and those of meta(), into ``to``.
 
     Only changed files are compiled. Raises BoltError when the disk is full, or a command fails.
     """

@@ -26,7 +26,7 @@ FUNCTIONS = paths.DATA / "vm-demo.sh"
 UNIT = paths.REPO / "tools" / "cpuboltd" / "systemd" / "cpuboltd.service.in"
 PLACE = "/run/bolt"  # in the guest: where the medium is mounted
 POLL = 0.05  # seconds between two looks for requests of the guest
-MEDIUM = 64 << 20  # bytes
+MEDIUM = 64 << 20  # bytes of the file system that medium() makes
 
 
 @dataclass(frozen=True)

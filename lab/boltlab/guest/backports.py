@@ -50,7 +50,7 @@ def _major(emulator: str) -> int:
 
 
 def mirror(release: str = RELEASE) -> str | None:
-    """Return apt's mirror of Debian's ``release``; None if this system is no such Debian."""
+    """Return apt's mirror of Debian's ``release``; None if this system is not that Debian."""
     if packages.which("apt-get") is None:
         return None
     listing = subprocess.run(

@@ -44,7 +44,7 @@ def is_static(program: bytes, arch: Arch) -> bool:
 
 
 def _fetch(arch: Arch, to: Path) -> None:
-    """Take busybox from Debian's package."""
+    """Copy busybox out of Debian's package into the file ``to``."""
     scratch = to.with_name(f"{to.name}.half")
     debs.unpack(arch, [PACKAGE], scratch)
     for place in PLACES:

@@ -22,8 +22,8 @@ _PREFIX = re.compile(r"^(?:<\d+>)?(?:\[ *\d+\.\d+\](?:\[ *[TC]\d+\])? ?)?")
 _ONE_COMPLAINT = 120
 
 
-# The kernel prints this line first, then the warning's own message if there is one, then the
-# warning.
+# Of a warning the kernel prints this line first, then the warning's own message if there is one,
+# then the warning's first line.
 _CUT = "------------[ cut here ]------------"
 _LONGEST_MESSAGE = 8  # most lines of a warning's own message
 

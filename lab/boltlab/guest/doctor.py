@@ -23,15 +23,15 @@ MEMORY = 4.0  # GB (10^9) of memory with which builds do not swap
 MEMORY_LEAST = 1.8
 DISK_ALL = 12.0  # GB of disk for both architectures
 DISK_ONE = 6.0
-DISK_AGAIN = 1.0  # GB once the host's kernels are built
+DISK_AGAIN = 1.0  # GB of disk once the host's kernels are built
 
 
 class Level(Enum):
     """How bad a finding is."""
 
     GOOD = "ok"
-    LACK = "lack"  # the lab works without this, or installs it when needed
-    BLOCK = "missing"  # ./bolt demo cannot run
+    LACK = "lack"  # the lab works without what is lacking, or installs it when needed
+    BLOCK = "missing"  # ./bolt demo cannot run without what is missing
 
 
 @dataclass(frozen=True)

@@ -59,7 +59,7 @@ def brief(found: Sequence[tuple[int, str]]) -> str:
     """Return in a few words in which functions the CPUs are, as places() has ``found`` out.
 
     Functions come in the order of the lowest CPU in each: usually that of the control CPU is first.
-    The file REGISTERS has all CPUs.
+    The file REGISTERS has the registers of all CPUs.
     """
     cpus: dict[str, list[int]] = defaultdict(list)
     for cpu, name in found:
@@ -116,7 +116,7 @@ def deaf(registers: str, apics: Sequence[str]) -> dict[int, int]:
 
 
 def places(registers: str, image: Path) -> list[tuple[int, str]]:
-    """Return each CPU in QEMU's ``registers`` with the function, or else address, of the CPU.
+    """Return each CPU in ``registers`` and the function, or else address, where the CPU is.
 
     The System.map beside ``image``, if there is one, has the names of functions.
     """

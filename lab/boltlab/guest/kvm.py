@@ -13,9 +13,9 @@ from boltlab import packages
 from boltlab.arch import Arch
 
 NODE = Path("/dev/kvm")
-TINY_TIMEOUT = 20  # seconds
+TINY_TIMEOUT = 20  # seconds that the tiny program may take
 KERNEL_TIMEOUT = 30
-DEBUG_EXIT = 0x10  # QEMU's device isa-debug-exit ends QEMU with the status 2 * this + 1
+DEBUG_EXIT = 0x10  # QEMU's device isa-debug-exit ends QEMU with the status 2 * 0x10 + 1
 
 # Lines by which the kernel shows that it has booted. Then the kernel panics for want of a root.
 _RAN = re.compile(rb"Freeing unused kernel|VFS: |as init process|No working init")
@@ -60,7 +60,7 @@ def tiny_image(arch: Arch) -> bytes:
 
 
 def tiny_arguments(arch: Arch, image: Path) -> tuple[list[str], int]:
-    """Return QEMU's arguments to run tiny_image() in the file ``image``, and its exit status."""
+    """Return QEMU's arguments to run tiny_image() in the file ``image``, and QEMU's exit status."""
     if arch.name == "x86_64":
         drive = ["-drive", f"file={image},format=raw,if=none,id=disk", "-device"]
         ending = ["ide-hd,drive=disk", "-device", "isa-debug-exit,iobase=0xf4,iosize=4"]

@@ -19,7 +19,7 @@ from boltlab.guest.guestimage import Node
 FOLDER = Path("tools/testing/selftests/bolt")
 OVERLAY = paths.KERNEL / "overlay"
 TABLE = paths.REPO / "lab" / "selftests.toml"
-PREFIX = "selftest-"  # what the names of these scenarios begin with
+PREFIX = "selftest-"  # what the names of scenarios of selftests begin with
 
 FLAGS = ("-static", "-O2", "-Wall")
 
@@ -53,7 +53,7 @@ def scenarios() -> Mapping[str, Mapping[str, Any]]:
     }
     for name, row in table.items():
         if name not in rows and "selftests" not in row:
-            raise BoltError(f"{TABLE.name}: '{name}' is no selftest and has no selftests")
+            raise BoltError(f"{TABLE.name}: '{name}' is no selftest and lists none")
         rows[name] = {**rows.get(name, {}), **row}
     return {
         f"{PREFIX}{name}": {

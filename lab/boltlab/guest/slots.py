@@ -50,7 +50,7 @@ async def _obey(client: QMPClient, wish: str, out: Callable[[float], None] | Non
 
 
 async def _timed(client: QMPClient, number: int) -> float:
-    """Take the CPU of a slot out; return the seconds until the emulator has no CPU there.
+    """Take the CPU of a slot out; return the seconds until the slot is empty.
 
     The event DEVICE_DELETED comes when QEMU frees the object of the CPU. Without KVM, QEMU 10.0.2
     had not freed the object two minutes after the CPU was out. So this function asks QEMU which

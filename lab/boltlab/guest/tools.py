@@ -122,7 +122,7 @@ def cross_file(arch: Arch, root: Path) -> str:
         [
             "[binaries]",
             *(f"{key} = '{value}'" for key, value in binaries.items()),
-            "pkgconfig = 'pkg-config'",  # later versions of meson accept this name as well
+            "pkgconfig = 'pkg-config'",  # later versions of meson accept 'pkgconfig' as well
             "[properties]",
             f"sys_root = '{root}'",
             f"pkg_config_libdir = '{pkg}'",

@@ -67,7 +67,7 @@ class Prepared:
 
 
 def tree_path(arch: str, flavour: str, source_id: str) -> Path:
-    """Return the path of the tree of that kernel, whether or not the kernel has been built."""
+    """Return the path of the tree of a kernel, whether or not the kernel has been built."""
     return paths.cache() / "build" / f"{arch}-{flavour}-{source_id}"
 
 
@@ -189,7 +189,7 @@ def built_tree(arch: Arch, flavour: str, source: Source, jobs: int = 1) -> Itera
     path = tree_path(arch.name, flavour, source.id)
     kernel = ensure_kernel(arch, flavour, source, jobs)
     if not _is_built(path, kernel.stamp):
-        # The kernel's image is in the cache, but its tree is gone or only half rebuilt.
+        # The kernel's image is in the cache, but the kernel's tree is gone or half rebuilt.
         with prepared(arch, flavour, source, jobs) as ready:
             _compile(arch, flavours.get(flavour), ready, kernel.stamp, jobs)
     with lock(path):
@@ -222,7 +222,7 @@ def _compile(arch: Arch, kind: Flavour, ready: Prepared, stamp: str, jobs: int) 
 def _collect(
     arch: Arch, kind: Flavour, source: Source, ready: Prepared, stamp: str, folder: Path
 ) -> Kernel:
-    """Copy image, .config and System.map from the tree; write kernel.json, the mark, at the end."""
+    """Copy image, .config and System.map; write kernel.json last, as a mark that all is there."""
     folder.mkdir(parents=True, exist_ok=True)
     mark = folder / "kernel.json"
     mark.unlink(missing_ok=True)

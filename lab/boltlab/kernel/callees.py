@@ -23,7 +23,7 @@ _START = re.compile(
     r"|(?P<type>[A-Za-z_][\w \t*]*?[ \t*])??(?P<name>\w+)[ \t]*\()",
     re.M,
 )
-# Words in a definition that make no difference to callers. (__init makes one, and is not listed.)
+# Words in a definition that make no difference to callers. (__init does make one.)
 _INLINED = re.compile(
     r"\b(?:extern|inline|__always_inline|__inline|noinline|notrace|noinstr|__cold|__maybe_unused)\b"
 )
@@ -33,7 +33,7 @@ _COMMENT = re.compile(r"/\*.*?(?:\*/|\Z)|//[^\n]*", re.S)
 _STRING = re.compile(r'"(?:\\.|[^"\\\n])*"')
 _CALL = re.compile(r"(?<![\w.>])([A-Za-z_]\w*)[ \t]*\(")
 _KEYWORDS = "if while for switch return sizeof typeof defined"
-_TYPES = "void bool char short int long unsigned"  # as in types of pointers to functions
+_TYPES = "void bool char short int long unsigned"  # as in pointers to functions: void (*name)(int)
 _WORDS = frozenset(f"{_KEYWORDS} {_TYPES}".split())
 
 
@@ -198,7 +198,7 @@ def change(name: str, caller: str, was: Index, now: Index) -> Change | None:
 
 
 def _visible(name: str, caller: str, found: Index) -> list[Definition]:
-    """Return the definitions of ``name`` in the file ``caller``, or else all that it can use."""
+    """Return the definitions of ``name`` in ``caller``, or else all that this file can use."""
     known = found.get(name, [])
     own = [each for each in known if each.file == caller and not each.prototype]
     if own:

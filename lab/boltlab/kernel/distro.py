@@ -13,7 +13,8 @@ from boltlab.arch import Arch
 from boltlab.errors import BoltError
 from boltlab.kernel import config, flavours
 
-# Name of a base configuration -> Debian's name of it in the package linux-config-6.12.
+# Name of a base configuration -> name of the configuration in the package
+# linux-config-6.12.
 DEBIAN = {"cloud": "cloud-{arch}", "debian": "{arch}"}
 RUNNING = "running"
 BASES = (*DEBIAN, RUNNING)

@@ -85,8 +85,8 @@ class Run:
     jobs: int
     bolt: bool
     link: bool = False
-    begun: bool = False  # a step with this CONFIG_BOLT has been built
-    symbols: tuple[str, ...] | None = None  # what could be chosen in Kconfig when .config was made
+    begun: bool = False  # a step with this value of CONFIG_BOLT has been built
+    symbols: tuple[str, ...] | None = None  # symbols to choose from when .config was made
     known: set[str] = field(default_factory=set)  # warnings that the pristine kernel has
     objects: int = 0
     links: int = 0
@@ -201,7 +201,7 @@ def _known(run: Run, found: Sequence[Step], begin: str, past: Past) -> set[str]:
 def _build(
     run: Run, step: Step, symbols: tuple[str, ...], wanted: list[str], linking: bool
 ) -> dict[str, Any]:
-    """Build the objects ``wanted`` of ``step``, link if ``linking``; return a record of that."""
+    """Build the objects ``wanted`` of ``step``, link if ``linking``; return a record."""
     title = f"'{step.commit.subject}'"
     selected = run.bolt and "BOLT" in symbols
     tree.sync(run.ready.path, run.source.path, step.files)
@@ -318,7 +318,7 @@ def _make(
 def warnings(log: str) -> set[str]:
     """Return the warnings in ``log`` without line numbers.
 
-    A warning that a header causes in several objects is one, as is one that make repeats.
+    A warning that a header causes in several objects, or that make repeats, counts as one.
     """
     found = (_WARNING.match(line) for line in log.splitlines())
     return {f"{match[1]}: {match[2]}" for match in found if match}

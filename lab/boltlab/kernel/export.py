@@ -79,7 +79,7 @@ def lay(what: Plan, source: Source, work: Path) -> Iterator[Commit]:
 
 
 def _missing(files: Sequence[str], there: Sequence[str]) -> set[str]:
-    """Return ``files``, and, with a slash at the end, directories that hold no other files."""
+    """Return ``files``, and those of their directories, as ``DIR/``, with no file ``there``."""
     folders = {f"{folder}/" for name in files for folder in Path(name).parents}
     return {*files, *folders} - {f"{folder}/" for name in there for folder in Path(name).parents}
 

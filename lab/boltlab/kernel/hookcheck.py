@@ -35,7 +35,7 @@ _ORDER = list(State)
 
 @dataclass(frozen=True)
 class Place:
-    """One hunk on the other kernel."""
+    """One hunk, tried on another kernel."""
 
     hunk: Hunk
     line: int  # the line at which the hunk applies, or would apply
@@ -53,7 +53,7 @@ class Place:
 
 @dataclass(frozen=True)
 class Verdict:
-    """One hook on the other kernel."""
+    """One hook, tried on another kernel."""
 
     hook: str
     places: tuple[Place, ...]
@@ -97,7 +97,7 @@ class Report:
 
 
 def folders(series: Sequence[Hook]) -> list[str]:
-    """Return the folders of a kernel that check() reads: CORE whole, others without subfolders."""
+    """Return the folders that check() reads: CORE whole, other folders without subfolders."""
     beside = {str(Path(name).parent) for hook in series for name in hook.files} - {"."}
     return [*callees.CORE, *sorted(beside)]
 

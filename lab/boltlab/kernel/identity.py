@@ -58,7 +58,7 @@ class Verdict:
 
 
 def check(arch: Arch, source: Source, jobs: int = 1) -> list[Verdict]:
-    """Build both kernels' objects, and return a verdict for every hooked file.
+    """Build the objects of the two kernels, and return a verdict for every hooked file.
 
     Raises BoltError when an object does not build, but not when files differ.
     """
@@ -137,7 +137,7 @@ def _verdict(
 def disassemble(arch: Arch, path: Path) -> list[str]:
     """Return the code of the object ``path`` as lines.
 
-    Raises BoltError when objdump cannot read it.
+    Raises BoltError when objdump cannot read the object.
     """
     tool = f"{arch.cross_compile}objdump"
     done = subprocess.run(

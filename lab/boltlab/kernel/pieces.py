@@ -33,7 +33,7 @@ def without(name: str, text: str, anchors: Sequence[str]) -> str:
         wanted = anchor.lstrip("^")
         found = [number for number, line in enumerate(code) if wanted in line]
         if not found:
-            raise BoltError(f"'{wanted}' is nowhere in {name}, to be added by a later commit")
+            raise BoltError(f"'{wanted}', of a later commit, is nowhere in {name}")
         for number in found:
             if number in gone:
                 continue

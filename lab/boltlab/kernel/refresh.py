@@ -48,7 +48,7 @@ def _check(old: Hook, new: Hook, release: str) -> None:
             # git may merge or split hunks as long as they stay in the same functions.
             was, now = sorted(set(was)), sorted(set(now))
         for before, after in itertools.zip_longest(was, now, fillvalue=""):
-            if before and before != after:  # a hunk outside of functions cannot land in another one
+            if before and before != after:  # a hunk that was in no function may land anywhere
                 raise BoltError(
                     f"hook {old.name} moved on linux {release}: {file}: a hunk in '{before}' "
                     f"now lands in '{after or 'no function'}'"

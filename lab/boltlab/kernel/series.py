@@ -16,7 +16,7 @@ from typing import Any
 from boltlab.errors import BoltError
 
 SERIES = "series.toml"
-LARGEST = 800  # lines that a commit may add; those of tests and documentation are not counted
+LARGEST = 800  # lines that a commit may add; lines of tests and documentation do not count
 ASIDE = ("Documentation/", "tools/testing/", "kernel/bolt/tests/")
 
 
@@ -39,7 +39,7 @@ class Commit:
     overlay: tuple[str, ...] = ()  # globs of kernel paths: the overlay files that the commit adds
     hooks: tuple[str, ...] = ()  # names of the hooks that the commit adds
     refactor: bool = False  # prepares the kernel for Bolt without naming Bolt
-    posting: str = ""  # name of the posting; a refactor that names none is in the first posting
+    posting: str = ""  # name of the posting; "" for a refactor: the first posting
     # Overlay file of an earlier commit -> texts. Earlier commits leave the statements, table rows,
     # declarations and functions out that contain one of the texts, and this commit adds them.
     adds: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
@@ -50,7 +50,7 @@ class Series:
     """The whole series."""
 
     postings: tuple[Posting, ...]
-    commits: tuple[Commit, ...]  # in the order in which they apply
+    commits: tuple[Commit, ...]  # all commits, in the order in which commits apply
 
     def of(self, posting: Posting) -> list[Commit]:
         """Return the commits of ``posting``, in order."""
@@ -60,7 +60,7 @@ class Series:
 def load(folder: Path) -> Series:
     """Return the series that ``folder``/series.toml describes.
 
-    Raises BoltError when it is malformed.
+    Raises BoltError when series.toml is malformed.
     """
     file = folder / SERIES
     try:
@@ -136,7 +136,7 @@ def refactors(folder: Path) -> set[str]:
 def assign(
     commits: Sequence[Commit], overlay: Sequence[str], patches: Sequence[str]
 ) -> list[list[str]]:
-    """Return the overlay files of each commit; every file and patch must be in exactly one.
+    """Return the overlay files of each commit; each file and patch must be in just one commit.
 
     Raises BoltError naming a file or patch that is in no commit or in several, a glob that matches
     nothing, a patch that does not exist, or a file to which a commit adds pieces though no earlier

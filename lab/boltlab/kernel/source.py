@@ -55,7 +55,7 @@ def resolve(where: Where = None) -> Source:
     found = _resolve(where)
     tested = found.version.tested
     if found.release not in tested:
-        ui.note(f"linux {found.release} is not among those tested ({', '.join(tested)})")
+        ui.note(f"linux {found.release} is not one of the tested releases ({', '.join(tested)})")
     return found
 
 
@@ -256,7 +256,7 @@ def _finish(half: Path, digest: str) -> Source:
         raise
     target = _root() / f"{release}-{digest}"
     if target.exists():
-        shutil.rmtree(target)  # it has no stamp, because otherwise its source would have been used
+        shutil.rmtree(target)  # The folder has no stamp: otherwise its source would have been used.
     half.rename(target)
     (target / COMPLETE).write_text(f"{release}\n", encoding="utf-8")
     return Source(target, target.name, release, version)

@@ -37,7 +37,7 @@ def overlay_files(overlay: Path) -> Iterator[str]:
 
 
 def overlaid(version: Version, kernel: Path | None = None) -> dict[str, Path]:
-    """Return the files that Bolt adds to kernels of ``version``: kernel path -> path here.
+    """Return the files that Bolt adds to kernels of ``version``: kernel path -> path in kernel/.
 
     Files for all versions are in kernel/overlay/; files for one version only are in overlay/ beside
     the version's hooks. Raises BoltError when a file is in both places.
@@ -98,7 +98,7 @@ def fingerprint(source: Source, kernel: Path | None = None) -> str:
     digest = hashlib.sha256()
     inputs = list(overlaid(source.version, kernel).values())
     folder = source.version.hooks
-    inputs += [folder / name for name in series.hook_order(folder)]  # in order
+    inputs += [folder / name for name in series.hook_order(folder)]  # in the order of series.toml
     for path in inputs:
         data = path.read_bytes()
         digest.update(f"{path.name}\0{_executable(path)}\0{len(data)}\0".encode())

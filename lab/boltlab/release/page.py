@@ -134,7 +134,7 @@ def torture() -> list[str]:
 
 
 def bugs(file: Path = PLANTED) -> list[str]:
-    """Return lines with the number of planted bugs that were found, and the bugs that were not."""
+    """Return lines with the number of planted bugs that were found, and the missed bugs."""
     known = planted.load(file) if file.exists() else []
     verdicts = {(each.name, each.arch): each.caught for each in known}
     wanted = [(bug.name, arch) for bug in planted.bugs().values() for arch in bug.arches]
@@ -144,7 +144,8 @@ def bugs(file: Path = PLANTED) -> list[str]:
         for key in wanted
         if key not in found
     ]
-    return [f"{len(found)} of {len(wanted)} were found.", *([""] if left else []), *left]
+    said = f"{len(found)} of {len(wanted)} planted bugs were found."
+    return [said, *([""] if left else []), *left]
 
 
 def rows(table: Iterable[coverage.Row]) -> list[str]:

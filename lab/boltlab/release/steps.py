@@ -49,7 +49,7 @@ def load(file: Path = TABLE) -> dict[str, Step]:
         for key in row.keys() - known:
             raise BoltError(f"release step {name}: unknown key '{key}'")
         if row.get("until", "") not in ("", *ENDS):
-            raise BoltError(f"release step {name}: there is no end '{row['until']}'")
+            raise BoltError(f"release step {name}: there is no condition '{row['until']}'")
         try:
             found[name] = Step(name=name, **row)
         except TypeError as error:
@@ -117,7 +117,7 @@ def run(step: Step, place: Path) -> Done:
             status = _call(step, place, more="")
         if status or not end:
             break
-        ui.say(f"{step.name}: {len(end())} of {len(before)} are left")
+        ui.say(f"{step.name}: {len(end())} of {len(before)} goals are not reached yet")
     if status == INTERRUPTED:
         raise KeyboardInterrupt
     done = Done(status, round(time.monotonic() - start, 1), time.strftime("%Y-%m-%d"))

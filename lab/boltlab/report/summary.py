@@ -263,7 +263,7 @@ def _cell(stats: Stats, ranges: bool) -> str:
 
 
 def number(value: float) -> str:
-    """Return ``value`` with 3 decimals below 1, 2 below 10, 1 below 1000, and none above."""
+    """Return ``value`` with 3 decimals below 1, 2 below 10, 1 below 1000, and no decimals above."""
     digits = 3 if value < 1 else 2 if value < 10 else 1 if value < 1000 else 0
     return f"{value:.{digits}f}"
 
@@ -278,7 +278,7 @@ def show(results: Results) -> None:
     ui.prose(f"\n{title(results)}")
     if results.latencies:
         _print(*rows(results, ranges=False))
-        ui.prose("medians in ms; over: the growth; vs: how many times the median of Bolt")
+        ui.prose("medians in ms; over: by how much longer; vs: how many times the median of Bolt")
     for direction in DIRECTIONS:
         if curve.cases(results, direction):
             _print(*scaling(results, direction))

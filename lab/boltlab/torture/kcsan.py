@@ -17,7 +17,7 @@ _ACCESS = re.compile(
 _FRAME = re.compile(r"^ (?P<place>(?P<name>[\w.$]+)\+0x[0-9a-f]+/0x[0-9a-f]+(?: \[[\w-]+\])?)$")
 _CHANGE = re.compile(r"^value changed: .+$")
 _END = re.compile(r"^={20,}$|^Reported by Kernel Concurrency Sanitizer on:$")
-# CONFIG_PRINTK_CALLER: which task or CPU has printed a line.
+# With CONFIG_PRINTK_CALLER a line says which task or CPU has printed the line.
 _CALLER = re.compile(r"^(?:<\d+>)?\[ *\d+\.\d+\]\[ *([TC]\d+)\]")
 
 
@@ -46,8 +46,8 @@ class Report:
     def pair(self, helper: Callable[[str], bool] = lambda name: False) -> tuple[str, str]:
         """Return the functions that race, in alphabetical order.
 
-        A function for which ``helper`` returns true stands for its caller. A function that a log
-        with an end too early does not have is taken from the title.
+        A function for which ``helper`` returns true stands for its caller. If the log ends too
+        early to have a function, the function is taken from the title.
         """
         found = [
             next((name for name in access.functions if not helper(name)), access.functions[0])
@@ -114,7 +114,7 @@ def _caller(line: str) -> str:
 
 
 def above(functions: Sequence[str], end: Callable[[str], bool]) -> list[str]:
-    """Return the ``functions`` of a stack that were called by the first one that is an ``end``."""
+    """Return the ``functions`` of a stack before the first one for which ``end`` returns true."""
     for place, name in enumerate(functions):
         if end(name):
             return list(functions[:place])

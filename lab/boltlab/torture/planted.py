@@ -46,7 +46,7 @@ class Bug:
 
 @dataclass(frozen=True)
 class Verdict:
-    """The result of a check of a planted bug; ``by`` is the check's complaint, "" if none came."""
+    """The result of a check of a planted bug; ``by`` is the check's complaint, or ""."""
 
     name: str
     arch: str
@@ -88,7 +88,7 @@ def parse(name: str, row: Mapping[str, Any]) -> Bug:
 def plant(bug: Bug, tree: Path) -> str:
     """Put the bug into ``tree`` and return its name.
 
-    Raises BoltError when its patch does not apply.
+    Raises BoltError when the bug's patch does not apply.
     """
     done = subprocess.run(
         ["patch", "-p1", "--fuzz=2", "--no-backup-if-mismatch", "-i", str(bug.patch)],

@@ -65,7 +65,7 @@ class Plan:
         return replace(matrix.configs()[self.config], ignored=("^BUG: KCSAN: ",))
 
     def stories(self) -> dict[str, Story]:
-        """Return the scenarios of both sides by name."""
+        """Return the scenarios with and without Bolt by name."""
         known = matrix.stories()
         return {name: known[name] for each in self.scenarios for name in sides(each)}
 

@@ -60,7 +60,7 @@ class Sighting:
 
     @property
     def names(self) -> Pair:
-        """Return both functions."""
+        """Return the two functions of the pair."""
         return (self.pair[0], self.pair[1])
 
 
@@ -113,7 +113,7 @@ class Ledger:
         return self.spans.setdefault((arch, scenario), Span(arch, scenario))
 
     def due(self, arch: str, scenario: str, share: float) -> str:
-        """Return the side whose run is next.
+        """Return the side, without Bolt or with Bolt, whose run is next.
 
         A run with Bolt is next if the runs without Bolt have taken at least ``share`` times as long
         as the runs with Bolt will have taken after one more run.
@@ -199,7 +199,7 @@ def table(ledger: Ledger, arches: Sequence[str]) -> list[list[str]]:
 
 
 def summary(ledger: Ledger, arch: str, known: Collection[Pair]) -> str:
-    """Return in one line how many pairs each side has shown on ``arch``."""
+    """Return in one line how many pairs have raced on ``arch`` without and with Bolt."""
     seen = [each for each in ledger.sightings.values() if each.arch == arch]
     only = [each for each in seen if each.bolt and not each.native]
     return (

@@ -37,7 +37,7 @@ def test_beside_a_load(kernel: Kernels, arch: str) -> None:
 
 
 def test_little_is_taken_of_an_idle_machine(kernel: Kernels, arch: str) -> None:
-    """The daemon's cost at the default interval, with 63 of 64 CPUs taken and with all online."""
+    """The daemon's cost at the default interval, with 63 of 64 CPUs offline and with all online."""
     words = ("write /sys/devices/system/cpu/bolt/enabled 1", "run /bin/unit idle seconds=60")
     text = "\n".join(output(play(kernel, arch, "cpuboltd-idle", commands=words)))
     found = re.findall(

@@ -49,7 +49,7 @@ def test_boots_and_cycles_every_cpu(kernel: Kernels, arch: str, flavour: str) ->
     assert all(value > 0 for value in samples["offline_seq"] + samples["online_seq"])
 
 
-# The KUnit suites that run on every architecture, and those that run on one only.
+# The KUnit suites that run on every architecture, and the suites that run on one architecture only.
 COMMON = {
     "bolt_asleep",
     "bolt_boot",
@@ -263,7 +263,7 @@ def test_interrupts_in_flight(
 
 @pytest.mark.parametrize("name", ["boot-on", "boot-off"])
 def test_command_line(kernel: Kernels, arch: str, name: str) -> None:
-    """The scenario fails unless Bolt is on or off as the command line says, then times requests."""
+    """The scenario checks that Bolt is on or off as the command line says, then times requests."""
     assert set(play(kernel, arch, name).samples()) == {"offline1", "online1"}
 
 

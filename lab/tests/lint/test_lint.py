@@ -29,7 +29,7 @@ def test_the_map_of_the_lab() -> None:
 
 
 def test_sign_off() -> None:
-    """Checks the commits that upstream lacks; in a clone without history, all commits there are."""
+    """Checks the commits that upstream lacks, or, without upstream, all commits of the clone."""
     assert lint.sign_off(paths.REPO, lint.base(paths.REPO)) == []
 
 

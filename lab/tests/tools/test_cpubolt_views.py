@@ -615,7 +615,7 @@ def test_real_requests_in_a_guest(kernel: Callable[[str, str], Kernel], arch: st
     text = "\n".join(lines)
     titles = re.findall(r"^offline 2-3: [\d.]+ [mu]s, [\d.]+ [mu]s of it in Bolt's batch \d+$",
                         text, re.M)  # fmt: skip
-    assert len(titles) == 3  # of the request, of its file of trace-cmd, and of its text
+    assert len(titles) == 3  # a title of the request, one of its file of trace-cmd, one of its text
     assert titles[0] == titles[1]
     assert re.search(r"^online 2-3: .* in Bolt's batch", text, re.M)
     assert "teardowns: 0 deferred, " in text

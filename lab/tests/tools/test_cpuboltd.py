@@ -138,7 +138,7 @@ def test_each_option_and_key_is_in_the_manual(daemon: Path) -> None:
 
 
 def test_the_installed_configuration_is_the_default(daemon: Path, tree: Tree) -> None:
-    """The daemon accepts the installed file with all values in effect that are comments there."""
+    """The daemon accepts the installed file after its comments have become settings."""
     root = tree("small+bolt")
     text = (TOOLS / "cpuboltd/systemd/cpuboltd.conf").read_text(encoding="utf-8")
     values = re.sub(r"^#(\w)", r"\1", text, flags=re.M)

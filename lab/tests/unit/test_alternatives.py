@@ -41,7 +41,7 @@ def test_what_guests_say() -> None:
 
 
 def test_a_way_that_was_not_measured_is_an_error() -> None:
-    with pytest.raises(BoltError, match="arm64: the guest said nothing of 'cold'"):
+    with pytest.raises(BoltError, match="arm64: the guest has no record of 'cold'"):
         alternatives.read([row for row in records() if "cold" not in row.values()], "arm64")
 
 

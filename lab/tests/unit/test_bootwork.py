@@ -49,7 +49,7 @@ def test_blocks_belong_to_functions(system_map: Path) -> None:
     ]
     found = bootwork.read(lines, symbols.read(system_map))
     assert found == {"osq_lock": 7, "smp_init": 7, "?": 3}
-    with pytest.raises(BoltError, match="saw nothing"):
+    with pytest.raises(BoltError, match="counted nothing"):
         bootwork.read([], symbols.read(system_map))
 
 
@@ -63,7 +63,8 @@ def test_waiting_is_no_work() -> None:
     ]
     assert bootwork.each(runs) == {("native", 5): 100.0, ("tree", 5): 10.0}
     lines = bootwork.table(runs)
-    assert "tree, 5 CPUs: 10 instructions for each, 10.0 times less than natively" in lines
+    line = "tree, 5 CPUs: 10 instructions for a further CPU, 10.0 times less than natively"
+    assert line in lines
     assert "osq_lock (waits) 70,000" in lines[-1]
 
 

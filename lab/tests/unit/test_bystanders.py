@@ -39,7 +39,7 @@ def test_only_bystanders_count() -> None:
     lines = [line(2, 2, longest=9**9), line(2, 3, longest_off=0)]
     (row,) = losses.read(lines, "bolt", 4, 1, True)
     assert (row.direction, row.longest, row.off) == ("online", 2.0, None)
-    with pytest.raises(BoltError, match="saw CPU 4 of 4"):
+    with pytest.raises(BoltError, match="on CPU 4 in a guest of 4 CPUs"):
         losses.read([line(1, 4)], "bolt", 4, 1, False)
 
 

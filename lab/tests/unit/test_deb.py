@@ -37,7 +37,7 @@ def found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Source:
 
 def test_versions_grow_with_time_and_release() -> None:
     order = [
-        "6.12.117-1",  # Debian's own
+        "6.12.117-1",  # the version of Debian's package
         NOON.version("6.12.117"),
         Stamp(NOON.seconds + 1).version("6.12.117"),
         Stamp(NOON.seconds + 86400 * 400).version("6.12.117"),

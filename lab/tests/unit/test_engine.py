@@ -67,7 +67,7 @@ def test_each_row_runs_once(played: Path, monkeypatch: pytest.MonkeyPatch) -> No
     rows = [row(f"echo '{number} $LANG'") for number in range(7)]
     folder = written(rows, monkeypatch)
     slurm.run(rows, folder, 2, poll=0)
-    (folder / "done" / ".nfs0001").mkdir()  # NFS may leave such a name
+    (folder / "done" / ".nfs0001").mkdir()  # NFS may leave an entry with such a name
     ended = slurm.ended(rows, folder)
     assert [each.ledger.read_text().split()[0] for each in ended] == list("0123456")
     assert [each.row for each in ended] == rows
@@ -229,7 +229,7 @@ def test_a_terminal_has_one_table(monkeypatch: pytest.MonkeyPatch) -> None:
     with Board([row("a"), row("b")]) as board:
         board.update({0: True, 1: False}, [])
         board.update({1: True}, [0])
-        assert said.getvalue().count("waiting") == 2  # each drawn over the one before
+        assert said.getvalue().count("waiting") == 2  # each table drawn over the one before
     end = said.getvalue().splitlines()[-1].split()
     assert end == ["production", "x86_64", "0", "1", "1", "0", "2"]
 

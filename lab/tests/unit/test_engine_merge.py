@@ -22,7 +22,7 @@ INSTEAD = {"offline_bulk": "offline_seq", "online_bulk": "online_seq"}
 
 
 def part(whole: Results, variant: str) -> Results:
-    """Return the results of a run of ``variant`` alone; only Bolt's have the cases of INSTEAD."""
+    """Return results of a run of ``variant`` alone; only Bolt's results have cases of INSTEAD."""
     cases = [
         replace(
             case,

@@ -35,7 +35,7 @@ def test_what_is_kept_outlives_the_run(tmp_path: Path) -> None:
     assert taken.samples() == {"offline1": [5]}
     assert taken.trace.read_text() == "a trace\n"
     assert ledger.take("guest-2", ORIGIN) is None
-    ledger.keep("guest-1", ORIGIN, ran(tmp_path / "run"))  # replaces the first
+    ledger.keep("guest-1", ORIGIN, ran(tmp_path / "run"))  # replaces what was kept first
     assert len(list(ledger.folder().iterdir())) == 1
     ledger.forget("guest-1", ORIGIN)
     assert ledger.take("guest-1", ORIGIN) is None

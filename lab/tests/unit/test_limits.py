@@ -74,7 +74,7 @@ def test_a_run_fails_when_a_limit_is_exceeded(
     if bolt_ns <= 3_000_000:
         assert run.run(args) == 0
     else:
-        with pytest.raises(BoltError, match="mine on x86_64: more than 'a_bolt <= 3 a_native'"):
+        with pytest.raises(BoltError, match="mine on x86_64: exceeds 'a_bolt <= 3 a_native'"):
             run.run(args)
     said = capsys.readouterr().out
     assert "a_bolt is 3.00 times a_native" in said

@@ -62,7 +62,7 @@ def commit(root: Path, message: str, **files: str) -> str:
             f"/* {SPDX.strip()} */\n        int a;\n",
             "b.c:2: blanks, not a tab",
         ),
-        ("whitespace", "b.py", f"{SPDX}A = 1", "b.py: the last line has no end"),
+        ("whitespace", "b.py", f"{SPDX}A = 1", "b.py: the last line has no newline"),
         (
             "imports",
             "lab/boltlab/kernel/b.py",

@@ -101,7 +101,7 @@ def test_all_that_has_the_text() -> None:
 def test_comments_and_strings_are_no_code() -> None:
     text = '/* settle( */\nint a = f("/*"); /* b; */\nint settle(void);\n'
     assert left(text, "settle(") == ["int settle(void);"]
-    with pytest.raises(BoltError, match=r"'nothing' is nowhere in a\.c"):
+    with pytest.raises(BoltError, match=r"'nothing', of a later commit, is nowhere in a\.c"):
         pieces.without("a.c", TABLE, ["nothing"])
 
 

@@ -71,7 +71,7 @@ def test_wrong_tables(tmp_path: Path) -> None:
     file = tmp_path / "release.toml"
     for text, said in (
         ("hours = 1\ncommands = 'x'", "unknown key 'commands'"),
-        ("what = 'x'\ncommand = 'x'\nhours = 1\nuntil = 'dawn'", "there is no end 'dawn'"),
+        ("what = 'x'\ncommand = 'x'\nhours = 1\nuntil = 'dawn'", "there is no condition 'dawn'"),
         ("what = 'x'", "missing"),
     ):
         file.write_text(f"[lint]\n{text}\n")

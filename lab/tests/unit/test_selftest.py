@@ -68,7 +68,7 @@ def test_the_table_has_what_is_otherwise(table: Made) -> None:
     ("text", "message"),
     [
         ('elsewhere = ["bow"]\n', r"no selftest 'bow' \(there are: aim, bow_string\)"),
-        ("elsewhere = []\n[arm]\ncpus = 8\n", "'arm' is no selftest and has no selftests"),
+        ("elsewhere = []\n[arm]\ncpus = 8\n", "'arm' is no selftest and lists none"),
         ("[aim]\ncpus = 8\n", "'elsewhere' is missing"),
     ],
 )

@@ -75,7 +75,8 @@ def test_columns_leave_by_rank(
     assert "1234.5x" in out.getvalue()
     assert "0.003x" in out.getvalue()
     remark = " ".join(out.getvalue().split()).partition("no room for: ")[2]
-    assert remark.startswith({4: "", 3: "n (all:", 2: "n, boots of native (all:"}[shown])
+    begin = {4: "", 3: "n (to see all ", 2: "n, boots of native (to see all "}
+    assert remark.startswith(begin[shown])
     assert bool(remark) == (shown < 4)
 
 
@@ -185,7 +186,7 @@ def test_no_table_loses_a_figure(
 def check(
     text: str, columns: Sequence[Column], cells: Sequence[Sequence[str]], width: int | None
 ) -> None:
-    """Assert that lines fit, that shown columns have all figures, and that others are named."""
+    """Assert that lines fit, shown columns have all figures, and missing columns are named."""
     assert "\u2026" not in text
     if width:
         assert max(map(len, text.splitlines())) <= width

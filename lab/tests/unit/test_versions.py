@@ -86,7 +86,7 @@ def test_draft() -> None:
 
 
 def test_configurations_are_translated(tmp_path: Path) -> None:
-    """An option with another name in a series gets that name; an option it lacks is left out."""
+    """An option with another name in a series gets that name; one that is gone is left out."""
     file = tmp_path / "versions.toml"
     file.write_text(
         '[kernel."9.1"]\npackage = "x"\nhooks = "h"\ntested = []\narchitectures = []\n'
