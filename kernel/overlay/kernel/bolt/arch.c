@@ -54,7 +54,7 @@ unsigned int __weak bolt_arch_slots(void)
 
 /**
  * bolt_arch_coming - prepare for CPUs that are about to be woken
- * @nr:	how many CPUs
+ * @nr:	how many CPUs are to be woken
  *
  * Context: the control task, hotplug lock held for writing.
  */

@@ -47,7 +47,7 @@ struct bolt_call {
 	int err;
 };
 
-/* All of these are protected by cpuhp_state_mutex. */
+/* cpuhp_state_mutex protects these variables. */
 static DEFINE_PER_CPU(struct bolt_call, bolt_calls);
 static struct cpumask bolt_done;
 static atomic_t bolt_calls_left;
