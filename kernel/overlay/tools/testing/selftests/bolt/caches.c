@@ -53,7 +53,7 @@ FIXTURE_SETUP(caches)
 		}
 	}
 	if (!self->leaves)
-		SKIP(return, "nothing is known of the caches");
+		SKIP(return, "the kernel shows no caches of CPUs");
 }
 
 FIXTURE_TEARDOWN(caches)

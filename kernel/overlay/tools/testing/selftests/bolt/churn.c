@@ -2,7 +2,7 @@
 /*
  * Takes a CPU offline and back online again and again, with Bolt in each second pair, and
  * settles the CPU at different moments: no memory may leak, and all files in sysfs must
- * come back. BOLT_PAIRS=N sets how many pairs.
+ * come back. BOLT_PAIRS=N sets the number of pairs.
  */
 #include "bolt.h"
 #include "env.h"

@@ -54,7 +54,7 @@ static bool hire(char *text)
 		if (strcmp(text, kind->name))
 			continue;
 		if (kind->ready && !kind->ready(storm)) {
-			ksft_print_msg("%s: not on this machine\n", kind->name);
+			ksft_print_msg("no actor %s on this machine\n", kind->name);
 			return true;
 		}
 		if (players + n > CAST)
@@ -311,7 +311,7 @@ int main(int argc, char **args)
 	if (rule || any_wrong())
 		ksft_exit_fail();
 	put(PM_DIR "pm_test", "none");
-	line = enable(false) || all_back() ? "a CPU that does not come back" : NULL;
+	line = enable(false) || all_back() ? "a CPU does not come back" : NULL;
 	if (!line && !is(BOLT_DIR "parked", ""))
 		line = BOLT_DIR "parked";
 	tree_of_cpus(&after, true);
