@@ -112,7 +112,7 @@ static void start_all(const struct worker *const *tables, size_t n)
 	for (size_t i = 0; i < n; i++) {
 		for (const struct worker *kind = tables[i]; kind->name; kind++) {
 			if (kind->ready && !kind->ready()) {
-				printf("%s: not in this guest\n", kind->name);
+				printf("no load %s: not in this guest\n", kind->name);
 				continue;
 			}
 			for (int which = 0; which < kind->copies; which++)

@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #define PERIOD_NS 10000000
-#define MOST_POSSIBLE 8192	/* CPUs of a kernel: a map has a value for each */
+#define MOST_POSSIBLE 8192	/* most CPUs of a kernel; a map has a value for each CPU */
 
 static uint64_t counts[MOST_POSSIBLE], before[MOST_POSSIBLE];
 

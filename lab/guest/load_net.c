@@ -148,7 +148,7 @@ static void udp(int which)
 		if (recv(receiver, in, MESSAGE, 0) != (ssize_t)size)
 			wrong("receive: %s", strerror(errno));
 		if (!filled(in, size, seed))
-			wrong("%zu bytes came changed", size);
+			wrong("%zu bytes arrived changed", size);
 		once_round();
 		wait_ms(draw(3));
 	}

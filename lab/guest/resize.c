@@ -18,7 +18,7 @@
 #include <sys/inotify.h>
 #include <unistd.h>
 
-#define PATIENCE_MS 120000	/* for the host */
+#define PATIENCE_MS 120000	/* how long to wait for the host */
 
 const char *const way_names[WAYS] = { "file", "agent", "host" };
 

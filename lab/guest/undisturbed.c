@@ -40,8 +40,8 @@
 #define MAX_COMM 32
 
 /*
- * The events that are traced; which of these are interrupts, which the timer's, and
- * which interprocessor interrupts.
+ * The events that are traced; and which of these are interrupts, interrupts of the timer,
+ * and interprocessor interrupts.
  */
 #ifdef __aarch64__
 static const char *const events[] = {

@@ -162,7 +162,7 @@ static void check_restored(void)
 	if (strcmp(text, found))
 		give_up("not all CPUs are back");
 	if (!access(STATE, F_OK))
-		give_up("the file of CPUs is still there");
+		give_up("the file of taken CPUs is still there");
 }
 
 /* -- In order -------------------------------------------------------------------- */
@@ -184,7 +184,7 @@ static int64_t time_of(clockid_t clock)
 	int64_t ns = clock_ns(clock);
 
 	if (ns < 0)
-		give_up("no time of the daemon");
+		give_up("cannot read the CPU time of the daemon");
 	return ns;
 }
 
@@ -196,7 +196,7 @@ static void measure_daemon(pid_t pid, const char *what, long seconds)
 	long kb = 0;
 
 	if (clock_getcpuclockid(pid, &clock))
-		give_up("no clock of the daemon");
+		give_up("the daemon has no clock of CPU time");
 	begin = now_ns();
 	used = time_of(clock);
 	wait_ms(seconds * 1000);
@@ -350,7 +350,7 @@ static void kills(long rounds)
 		kill(daemon, kindly ? SIGTERM : SIGKILL);
 		status = ended(daemon);
 		if (kindly ? status && WTERMSIG(status) != SIGTERM : !WIFSIGNALED(status))
-			give_up("the daemon ended in another way");
+			give_up("the daemon ended otherwise than by the signal");
 		killed += !kindly;
 		with_file += !access(STATE, F_OK);
 		restore();
