@@ -86,7 +86,7 @@ struct parsing {
 	unsigned int line;
 	struct energy_model *model;
 	enum section section;
-	void *filled;		/* what the section fills */
+	void *filled;		/* the struct that the section fills */
 	char **error;
 };
 

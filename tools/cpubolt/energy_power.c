@@ -124,7 +124,7 @@ double energy_of_requests(const struct energy_model *model, enum energy_kind kin
 
 /* -- A while ----------------------------------------------------------------- */
 
-/* What CPUs take that go and come once. */
+/* The time and energy of CPUs that go and come once. */
 struct round {
 	double off, settle_after;	/* seconds */
 	double before, warm, cold;	/* milliwatts */

@@ -86,8 +86,8 @@ struct view {
 	size_t wish_count;
 	struct state_row *rows;
 	size_t count;
-	bool native;		/* no Bolt: rows have number and name only */
-	char *slow_state;	/* NULL if there is none */
+	bool native;		/* whether there is no Bolt: rows have number and name only */
+	char *slow_state;	/* state that slows requests down, NULL if there is none */
 	char *grace_periods;
 };
 

@@ -53,9 +53,9 @@ struct status {
 	struct invocation *call;
 	struct cpubolt *machine;
 	struct table table;
-	const char *columns;		/* as the user wants them, or NULL */
+	const char *columns;		/* the columns that the user wants, or NULL */
 	bool all_columns;
-	char which;			/* 'a', 'b' or 'c' as the options */
+	char which;			/* 'a', 'b' or 'c', for the options -a, -b and -c */
 	const char *list;
 };
 
