@@ -228,7 +228,7 @@ static void settling_in_parts_folds_all(struct kunit *test)
 		    percpu_counter_read(&counters[i]) != 2 * i)
 			break;
 	}
-	KUNIT_EXPECT_EQ_MSG(test, i, COUNTERS, "not folded");
+	KUNIT_EXPECT_EQ_MSG(test, i, COUNTERS, "this counter was not folded");
 	for (i = 0; i < COUNTERS; i++)
 		percpu_counter_destroy(&counters[i]);
 }

@@ -289,7 +289,7 @@ static void package_that_was_offline_is_full(struct kunit *test)
 	unsigned int *full;
 
 	if (same_package(cpumask_first(cpu_online_mask)))
-		kunit_skip(test, "one package");
+		kunit_skip(test, "the machine has only one package");
 	full = kunit_kcalloc(test, nr_cpu_ids, sizeof(*full), GFP_KERNEL);
 	KUNIT_ASSERT_NOT_NULL(test, full);
 	tsc_clocksource_reliable = 0;
@@ -322,7 +322,7 @@ static void package_that_returns_at_once_is_full(struct kunit *test)
 	unsigned int *full, cpu;
 
 	if (same_package(cpumask_first(cpu_online_mask)))
-		kunit_skip(test, "one package");
+		kunit_skip(test, "the machine has only one package");
 	full = kunit_kcalloc(test, nr_cpu_ids, sizeof(*full), GFP_KERNEL);
 	KUNIT_ASSERT_NOT_NULL(test, full);
 	package = kunit_kzalloc(test, cpumask_size(), GFP_KERNEL);

@@ -612,7 +612,7 @@ TEST_F_TIMEOUT(bulk, uevents_come_last, 120)
 		ASSERT_EQ(0, ask_by_list(SET_THEM, wanted));
 		ASSERT_EQ(pid, waitpid(pid, &status, 0));
 		EXPECT_EQ(0, status)
-			TH_LOG("round %d: %d", i, WEXITSTATUS(status));
+			TH_LOG("round %d: the child ended with %d", i, WEXITSTATUS(status));
 	}
 	close(fd);
 }

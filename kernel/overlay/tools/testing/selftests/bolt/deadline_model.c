@@ -670,7 +670,7 @@ TEST_F_TIMEOUT(deadline_model, nobody_changes_it_by_reading, 600)
 		look(m);
 		EXPECT_FALSE(may_go(m, 0, down));
 		EXPECT_EQ(-EBUSY, ask_by_list(OFFLINE_THEM, down))
-			TH_LOG("%s", read ? "limit read" : "limit not read");
+			TH_LOG("%s", read ? "the limit was read before" : "the limit was not read");
 		ask_by_list(ONLINE_THEM, down);
 		members_end(m);
 	}

@@ -165,7 +165,7 @@ static bool look(struct fuzz *f, int which)
 		used += sprintf(text + used, "\n== %s\n", file->path);
 		n = get_all(file->path, text + used, TEXTS - used - 256);
 		if (n < 0 || used + n + 256 >= TEXTS)
-			return wrong(f, "reading %s: %zd", file->path, n);
+			return wrong(f, "a read of %s returned %zd", file->path, n);
 		used += drop_kept(text + used, n);
 	}
 	text[used] = '\0';
@@ -272,11 +272,11 @@ static bool is_overridden(const char *texts, unsigned long long state)
 static bool check_sight(struct fuzz *f, const struct sight *now, cpus_t online)
 {
 	if (now->online != online || now->files != online)
-		return wrong(f, "online %llx, files %llx, wanted %llx",
+		return wrong(f, "cpu/online has %llx, cpuN/online %llx, wanted %llx",
 			     (long long)now->online, (long long)now->files,
 			     (long long)online);
 	if (now->parked & now->online)
-		return wrong(f, "parked %llx, online %llx", (long long)now->parked,
+		return wrong(f, "parked CPUs are online: %llx of %llx", (long long)now->parked,
 			     (long long)now->online);
 	return true;
 }
@@ -296,7 +296,7 @@ static bool check_taken(struct fuzz *f, const struct file *file,
 	case MASK:
 		wanted = ask_result(file->ask, m->set, wanted);
 		if ((f->sight.online & ~wanted) & ~now.parked)
-			return wrong(f, "not parked: %llx", (long long)now.parked);
+			return wrong(f, "CPUs have gone, but parked are %llx", (long long)now.parked);
 		break;
 	case SETTLE:
 		if (now.parked != (f->sight.parked & ~m->set))
@@ -306,7 +306,7 @@ static bool check_taken(struct fuzz *f, const struct file *file,
 	case KEEP:
 		f->keep = m->set;
 		if (!cpus_read(file->path, &keep) || keep != m->set)
-			return wrong(f, "keeps %llx", (long long)keep);
+			return wrong(f, "the file has %llx", (long long)keep);
 		break;
 	case ENABLED:
 		f->enabled = m->number;
@@ -323,7 +323,7 @@ static bool check_taken(struct fuzz *f, const struct file *file,
 		 * goes on later.
 		 */
 		if (m->number < 3900000000 && settle_all())
-			return wrong(f, "cannot settle");
+			return wrong(f, "cannot settle all CPUs");
 		break;
 	case CHOICE:
 	case PARK:
@@ -386,7 +386,7 @@ static bool try(struct fuzz *f, const struct file *file, const char *text,
 		wanted = -EOPNOTSUPP;
 	n = write_at(file->path, text, len, at);
 	if (wanted ? n != wanted : m.skip && n)
-		return wrong(f, "%zd, not %d", n, wanted);
+		return wrong(f, "the result is %zd, not %d", n, wanted);
 	if (!wanted && n < 0) {
 		bool known = false;
 
@@ -831,7 +831,7 @@ static bool try_among_others(struct fuzz *f, const struct file *file,
 	if (batch && n == -EOPNOTSUPP)
 		return true;
 	if (wanted)
-		return n == wanted || wrong(f, "%zd, not %d", n, wanted);
+		return n == wanted || wrong(f, "the result is %zd, not %d", n, wanted);
 	if (n == (ssize_t)len || (batch && (n == -EBUSY || n == -EPERM ||
 					    n == -ENODEV || n == -EINVAL)) ||
 	    (file->kind == KEEP && n == -EINVAL))

@@ -23,7 +23,7 @@ enum { FIRST, SECOND, OTHER, USED };
 /* What can be seen of the CPUs that are used. */
 struct look {
 	cpus_t files;		/* CPUs that are online by cpuN/online */
-	int at[SETS_MAX];	/* cpuN/hotplug/state */
+	int at[SETS_MAX];	/* what cpuN/hotplug/state says */
 };
 
 /* The data of a test. */

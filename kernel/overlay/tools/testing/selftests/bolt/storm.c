@@ -139,11 +139,11 @@ static bool close_gate(void)
 	for (int i = 0; i < players; i++) {
 		while (!__atomic_load_n(&tallies[i].outside, __ATOMIC_SEQ_CST)) {
 			if (waitpid(tallies[i].pid, NULL, WNOHANG)) {
-				ksft_print_msg("%s has died\n", cast[i]->name);
+				ksft_print_msg("actor %s has died\n", cast[i]->name);
 				return false;
 			}
 			if (now_ms() > end) {
-				ksft_print_msg("%s is stuck\n", cast[i]->name);
+				ksft_print_msg("actor %s is stuck\n", cast[i]->name);
 				return false;
 			}
 			wait_ms(1);
@@ -317,7 +317,7 @@ int main(int argc, char **args)
 	tree_of_cpus(&after, true);
 	line = line ?: tree_differ(&before, &after);
 	if (line)
-		ksft_print_msg("after all: %s\n", line);
+		ksft_print_msg("differs after the storm: %s\n", line);
 	ksft_test_result(!line, "everything is as before\n");
 	put(BOLT_DIR "settle_delay_ms", "1000");
 	ksft_finished();
