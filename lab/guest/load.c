@@ -269,7 +269,7 @@ int main(int argc, char **argv)
 	printf("BOLT_SEED=%llu\n", state);
 	load_cpus = sysconf(_SC_NPROCESSORS_ONLN);
 	if (load_cpus < 2)
-		die("one CPU only");
+		die("the guest has only one CPU");
 	ledger = mmap(NULL, MAX_WORKERS * sizeof(*ledger), PROT_READ | PROT_WRITE,
 		      MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	if (ledger == MAP_FAILED)

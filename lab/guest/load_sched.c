@@ -149,7 +149,7 @@ static void schedulers(int which)
 		pid_t pid;
 
 		if (said < 0)
-			wrong("no file: %s", strerror(errno));
+			wrong("cannot make a file in /tmp: %s", strerror(errno));
 		pid = start_scheduler(program, said);
 		wait_ms(500 + draw(2000));
 		kill(pid, SIGINT);

@@ -322,7 +322,7 @@ static void measure(enum way way, const char *list, const int *cpus, int n, long
 
 	if (way >= COLD) {
 		if (read_text(SETTLE, delay, sizeof(delay)) < 0)
-			die("no %s", SETTLE);
+			die("cannot read %s", SETTLE);
 		must_write(SETTLE, SETTLE_MS);
 	}
 	pause_prepare(&all);

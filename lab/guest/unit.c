@@ -284,7 +284,7 @@ static void idle(const char *config, const char *what, long seconds)
 	pid_t daemon;
 
 	if (write_text(CONFIG, config))
-		die("no %s", CONFIG);
+		die("cannot write %s", CONFIG);
 	daemon = start_daemon();
 	wait_ms(1000);
 	wait_for_rest();
@@ -381,7 +381,7 @@ int main(int argc, char **argv)
 	state += arg_long(argv, "seed", 0);
 	close(open(CONFIG, O_WRONLY | O_CREAT, 0644));
 	if (write_text(CONFIG, configs[killing]))
-		die("no %s", CONFIG);
+		die("cannot write %s", CONFIG);
 	if (!strcmp(word, "idle")) {
 		long seconds = arg_long(argv, "seconds", 600);
 		char all[64];
