@@ -351,7 +351,7 @@ void energy_model_free(struct energy_model *model)
 	*model = (struct energy_model){ 0 };
 }
 
-/* -- The whole ------------------------------------------------------------ */
+/* -- The whole model ------------------------------------------------------ */
 
 struct part {
 	enum section section;

@@ -122,7 +122,7 @@ double energy_of_requests(const struct energy_model *model, enum energy_kind kin
 	return busy_ms / 1000 * model->active.value;
 }
 
-/* -- A while ----------------------------------------------------------------- */
+/* -- CPUs that go for a while ------------------------------------------------ */
 
 /* The time and energy of CPUs that go and come once. */
 struct round {

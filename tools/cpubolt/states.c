@@ -79,7 +79,7 @@ struct wish {
 
 struct view {
 	struct invocation *call;
-	const char *chosen;	/* columns */
+	const char *chosen;	/* columns that the user has chosen, or NULL */
 	const char *timing;	/* NULL, "0" or "1" */
 	bool json;
 	struct wish *wishes;

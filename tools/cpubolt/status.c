@@ -383,7 +383,7 @@ static int print(struct status *status)
 	CPU_FREE(facts.fixed);
 	CPU_FREE(facts.isolated);
 	CPU_FREE(facts.nohz_full);
-	return error ? fail(EXIT_FAILED, "no table: %s", strerror(-error)) : EXIT_DONE;
+	return error ? fail(EXIT_FAILED, "cannot print a table: %s", strerror(-error)) : EXIT_DONE;
 }
 
 int run_status(struct invocation *call)

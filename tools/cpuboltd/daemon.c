@@ -769,7 +769,7 @@ static int run(struct daemon *daemon)
 	sd_notify(0, "READY=1");
 	err = sd_event_loop(daemon->loop);
 	if (err < 0)
-		daemon->code = fail(EXIT_FAILED, "the event loop: %s", strerror(-err));
+		daemon->code = fail(EXIT_FAILED, "the event loop has failed: %s", strerror(-err));
 	sd_notify(0, "STOPPING=1");
 	/* Changes that other programs have made since the last interval are not put back. */
 	if (!daemon->dry_run && err >= 0)

@@ -164,7 +164,7 @@ static int ban(struct interrupts *all, int irqbalance)
 	return 0;
 }
 
-/* -- When --------------------------------------------------------------------------- */
+/* -- When interrupts are measured ----------------------------------------------------- */
 
 /* Makes one measurement; sets all->reason if interrupts are to be left alone. */
 static int look_around(struct interrupts *all, const struct irq_cpus *cpus, uint64_t now_us)

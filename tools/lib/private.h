@@ -170,7 +170,7 @@ struct place {
 	int core_id;		/* number as in sysfs, unlike the number in topology.core */
 	struct cpubolt_topology topology;
 	struct cpubolt_cache *caches;
-	int cache_count;	/* -1: not read */
+	int cache_count;	/* number of caches, -1 before these are read */
 };
 
 struct topology {

@@ -30,7 +30,7 @@ static const char *race;	/* CPUs online after the next write of the daemon's fil
 static struct device {
 	int irq;
 	const char *name;
-	unsigned int rate;		/* a second */
+	unsigned int rate;		/* interrupts a second */
 	unsigned int counts[4];
 	bool refuses;			/* whether writes of the affinity fail */
 } devices[] = {
