@@ -253,7 +253,7 @@ void bolt_serial_leave(void);
 void bolt_settle_cpu(unsigned int cpu);
 void bolt_settle_all(void);
 
-/* Operations that natively take CPUs one by one. cpu_add_remove_lock is held. */
+/* For operations that natively take CPUs one by one, with cpu_add_remove_lock held. */
 int bolt_smt_disable(int ctrlval);
 int bolt_smt_enable(void);
 int bolt_freeze(unsigned int primary, struct cpumask *frozen);

@@ -52,7 +52,7 @@ void bolt_hold_readers_slow(bool hold)
 	rcu_sync_enter(&cpu_hotplug_lock.rss);
 	if (bolt_patient_sem)
 		return;
-	/* While this task holds the lock no writer waits; later writers see the new pointer. */
+	/* With the lock held no other writer waits for readers; later writers see the pointer. */
 	cpus_write_lock();
 	WRITE_ONCE(bolt_patient_sem, &cpu_hotplug_lock);
 	cpus_write_unlock();

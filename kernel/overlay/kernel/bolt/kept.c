@@ -106,7 +106,7 @@ static unsigned long bolt_kept_fixed(unsigned int cpu, enum cpuhp_state state)
 	}
 }
 
-/* Returns the bytes that the function of @state counts, for all instances if any. */
+/* Returns how many bytes the function of @state counts, for all instances of @state. */
 static unsigned long bolt_kept_said(unsigned int cpu, enum cpuhp_state state)
 {
 	cpuhp_kept_fn kept = READ_ONCE(bolt_kept_fns[state]);

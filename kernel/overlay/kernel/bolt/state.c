@@ -39,7 +39,7 @@ EXPORT_SYMBOL_GPL(bolt_undrained_mask);
 bool bolt_on;
 u64 bolt_batches;
 
-/* Not NULL only while the hotplug lock is held for writing. */
+/* The request that is under way; NULL unless the hotplug lock is held for writing. */
 struct bolt_batch *bolt_batch;
 
 /* The task that carries the request out: the control thread, but not during boot. */

@@ -34,10 +34,10 @@ static struct instance instances[INSTANCES];
 
 struct defer_test {
 	struct bolt_fixture fixture;
-	int dead;	/* number of a state that has only a teardown */
-	int online;	/* of a state with only a startup, in the unit of @dead */
-	int multi;	/* of a state with instances */
-	int parts;	/* of a state that is settled in parts */
+	int dead;	/* a state that has only a teardown */
+	int online;	/* a state that has only a startup, in the unit of @dead */
+	int multi;	/* a state with instances */
+	int parts;	/* a state that is settled in parts */
 };
 
 static int count_dead(unsigned int cpu)
