@@ -276,7 +276,7 @@ static bool check_sight(struct fuzz *f, const struct sight *now, cpus_t online)
 			     (long long)now->online, (long long)now->files,
 			     (long long)online);
 	if (now->parked & now->online)
-		return wrong(f, "parked CPUs are online: %llx of %llx", (long long)now->parked,
+		return wrong(f, "CPUs are both: parked %llx, online %llx", (long long)now->parked,
 			     (long long)now->online);
 	return true;
 }
@@ -296,7 +296,7 @@ static bool check_taken(struct fuzz *f, const struct file *file,
 	case MASK:
 		wanted = ask_result(file->ask, m->set, wanted);
 		if ((f->sight.online & ~wanted) & ~now.parked)
-			return wrong(f, "CPUs have gone, but parked are %llx", (long long)now.parked);
+			return wrong(f, "CPUs have gone; parked are %llx", (long long)now.parked);
 		break;
 	case SETTLE:
 		if (now.parked != (f->sight.parked & ~m->set))
