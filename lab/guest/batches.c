@@ -52,7 +52,7 @@ static void request(const int *cpus, int n, bool online)
 		err = write_text(online ? BOLT_DIR "online" : BOLT_DIR "offline", list);
 	}
 	if (err)
-		die("request: %d CPUs %s: %s", n, online ? "online" : "offline", strerror(-err));
+		die("%d CPUs %s: %s", n, online ? "online" : "offline", strerror(-err));
 }
 
 /* Runs all deferred teardowns, and a deferred rebuild of domains. */

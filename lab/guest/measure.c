@@ -49,7 +49,7 @@ int64_t request(const struct measure *m, bool online)
 		int err = cpu_write(cpu, online);
 
 		if (err)
-			die("request: CPU %d %s: %s", cpu, online ? "online" : "offline", strerror(-err));
+			die("CPU %d %s: %s", cpu, online ? "online" : "offline", strerror(-err));
 	}
 	return now_ns() - start;
 }
@@ -108,7 +108,7 @@ int64_t request_bulk(const struct measure *m, bool online)
 	start = now_ns();
 	err = write_text(online ? BOLT_DIR "online" : BOLT_DIR "offline", list);
 	if (err)
-		die("request: CPUs %s %s: %s", list, online ? "online" : "offline", strerror(-err));
+		die("CPUs %s %s: %s", list, online ? "online" : "offline", strerror(-err));
 	return now_ns() - start;
 }
 

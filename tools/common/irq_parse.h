@@ -12,7 +12,7 @@ struct irq_row {
 	int number;		/* 25, or -1 without a number */
 	char *chip;		/* "IO-APIC"; "" without a number */
 	char *hwirq;		/* number or pin at the chip, as "3-edge"; "" without a number */
-	char *name;		/* its device or use: "virtio0-config", "Local timer interrupts" */
+	char *name;		/* device, or use: "virtio0-config", "Local timer interrupts" */
 	unsigned int *counts;	/* one for each of irq_table.cpus; 32 bits, as in the kernel */
 };
 
@@ -27,7 +27,7 @@ struct irq_table {
 /** Kind of an interrupt: whether user space and irq_keep can move it */
 enum irq_kind {
 	IRQ_MOVABLE,
-	IRQ_MANAGED,		/* is of a device's queue: the kernel spreads queues over CPUs */
+	IRQ_MANAGED,		/* belongs to a device's queue; queues are spread over CPUs */
 	IRQ_PER_CPU,		/* each CPU has its own, such as the interrupt of its timer */
 	IRQ_FIXED,		/* cannot be moved for another reason */
 	IRQ_KIND_COUNT

@@ -14,8 +14,8 @@
 
 /** How long requests take, in seconds */
 struct request_times {
-	double off, off_more;	/* for the first CPU of an offline request, each further CPU */
-	double on, on_more;	/* for the first CPU of an online request, each further CPU */
+	double off, off_more;	/* for the first CPU that goes, and for each further CPU */
+	double on, on_more;	/* for the first CPU that comes, and for each further CPU */
 	double settled_more;	/* how much longer a CPU takes to come if it was settled */
 	double settle_after;	/* how long after its offline request a CPU is settled */
 };
@@ -46,7 +46,7 @@ struct play_step {
 	const char *why;		/* the reason that the policy gives for "next" */
 	unsigned int going, coming;	/* CPUs of the request at the end of the interval */
 	unsigned int settled;		/* how many of the CPUs that come were settled */
-	double off_seconds;		/* how long the CPUs that go take to go */
+	double off_seconds;		/* how long the CPUs take to go */
 };
 
 typedef void play_watch(const struct play_step *step, void *data);
@@ -58,7 +58,7 @@ struct outcome {
 	unsigned int least, most;	/* fewest and most CPUs online */
 	unsigned int changes, most_in_a_minute;	/* requests: all, and most in one minute */
 	double waited;			/* share of the work that had to wait for an interval */
-	double wait_p99, wait_longest;	/* most seconds that 99 % of the work, and all, waited */
+	double wait_p99, wait_longest;	/* most seconds of waiting: of 99 % of the work, of all */
 	double requesting;		/* seconds in which a request was under way */
 };
 

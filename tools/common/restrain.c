@@ -13,7 +13,7 @@ struct cpu {
 	bool wanted;		/* whether the last decision wanted the CPU */
 	bool decided;		/* whether there was a decision */
 	uint64_t since_us;	/* when "wanted" last changed */
-	bool came;		/* whether the CPU came at online_us, or was always online */
+	bool came;		/* true: the CPU came at online_us; false: it was always online */
 	uint64_t online_us;
 	unsigned int in_vain;	/* times in a row that the CPU came, and soon was not wanted */
 	enum reason reason;

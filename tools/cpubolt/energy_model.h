@@ -44,8 +44,8 @@ struct energy_sleep {
 
 /** Requests of one kind, in milliseconds */
 struct energy_requests {
-	struct quantity off_ms, off_more_ms;	/* for the first CPU that goes, each further CPU */
-	struct quantity on_ms, on_more_ms;	/* for the first CPU that comes, each further CPU */
+	struct quantity off_ms, off_more_ms;	/* first CPU that goes, and each further CPU */
+	struct quantity on_ms, on_more_ms;	/* first CPU that comes, and each further CPU */
 	struct quantity off_busy, on_busy;	/* CPUs that are kept busy by a request */
 	struct quantity settle_after_ms;	/* how long a CPU that went stays parked */
 	struct quantity parks_warm;		/* 1: a parked CPU takes the power "warm" */

@@ -615,7 +615,7 @@ static void test_interrupts_by_their_rates(void **state)
 	end();
 }
 
-/* The daemon then leaves the interrupt alone, also when the interrupt's CPU goes. */
+/* The daemon leaves an interrupt alone that another program has placed, even if a CPU goes. */
 static void test_an_affinity_that_another_program_sets(void **state)
 {
 	begin_interrupts("load", "0-3");
