@@ -320,7 +320,7 @@ void bolt_irq_managed(unsigned int irq)
  * @at:		the first number to look at
  *
  * Context: irq_lock_sparse().
- * Return: @irq, or NULL if there is no other.
+ * Return: @irq, or NULL if there is no other such interrupt.
  */
 unsigned int *bolt_irq_managed_from(unsigned int *irq, unsigned int at)
 {

@@ -40,7 +40,7 @@
 static cpuhp_kept_fn bolt_kept_fns[BOLT_NR_STATES];
 
 /**
- * cpuhp_count_kept - have what a hotplug state keeps for an offline CPU counted
+ * cpuhp_count_kept - set the function that counts what a hotplug state keeps for a CPU
  * @state:	the state that was passed to cpuhp_setup_state(); for a dynamic
  *		state what cpuhp_setup_state() has returned; an error number is
  *		passed over

@@ -95,7 +95,7 @@ static const struct bolt_row bolt_rows[BOLT_NR_STATES] = {
  * bolt_row_fixed - classification of a fixed hotplug state
  * @state:	the state
  *
- * Return: its row, or NULL if the state is dynamic, or exists only on other
+ * Return: the row, or NULL if the state is dynamic, or exists only on other
  * architectures.
  */
 const struct bolt_row *bolt_row_fixed(enum cpuhp_state state)

@@ -311,7 +311,7 @@ EXPORT_SYMBOL_GPL(__cpuhp_setup_state_parallel_cpuslocked);
  * See __cpuhp_setup_state_parallel_cpuslocked().
  *
  * Context: may sleep; takes the hotplug lock for reading.
- * Return: as there.
+ * Return: as __cpuhp_setup_state_parallel_cpuslocked().
  */
 int __cpuhp_setup_state_parallel(enum cpuhp_state state, const char *name,
 				 bool invoke,
