@@ -26,7 +26,7 @@ struct irq_cpus {
 struct interrupts;
 
 /**
- * interrupts_new() - begin; NULL if memory is short
+ * interrupts_new() - begin to look after interrupts; NULL if memory is short
  * @dry_run: only say what would move: write no affinity, and tell irqbalance nothing
  */
 struct interrupts *interrupts_new(struct machine *machine, const struct config *config,
