@@ -67,7 +67,7 @@ struct bolt_named {
 /*
  * Callbacks of a serial state run for one CPU of a request at a time. Callbacks of
  * a concurrent state touch only data of their own CPU, or take locks for all else.
- * Callbacks of either must also choose right among the CPUs of a request: see
+ * Callbacks of either kind must also choose right among the CPUs of a request: see
  * cpuhp_successor(). A state whose callbacks choose otherwise in a request than
  * natively is unfit.
  */

@@ -275,7 +275,7 @@ bool bolt_arch_warm_stays(void)
  * Handles an NMI that was sent to wake this CPU and arrives late: a hypervisor has
  * kept the control task or the CPU from running, the CPU has taken its order
  * without the NMI, and is online by now. An NMI of unknown reason is taken for such
- * a late one only within a second after the last NMI was sent, and only as often as
+ * a late NMI only within a second after the last NMI was sent, and only as often as
  * NMIs were sent; NMIs that the CPU received while offline are not subtracted.
  */
 static int bolt_warm_nmi(unsigned int cmd, struct pt_regs *regs)

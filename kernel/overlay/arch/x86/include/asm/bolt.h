@@ -55,8 +55,8 @@ void bolt_look(void);
 /*
  * A CPU of a batch is in the masks of its siblings before the TSC test and the
  * calibration of its delay loop, and in cpu_online_mask after both. Natively only
- * one CPU is between the two at a time. With a batch there may be several, so code
- * that looks for a sibling to copy from passes over siblings that are not online.
+ * one CPU is between the two moments at a time. With a batch several CPUs may be, so
+ * code that looks for a sibling to copy from passes over siblings that are not online.
  */
 #define bolt_any_sibling_but(mask, cpu) \
 	cpumask_any_and_but(mask, cpu_online_mask, cpu)

@@ -16,8 +16,8 @@
 /*
  * A leak grows all the time; caches that fill, workers that come and go, and names of
  * files that were looked up do not. So memory is measured after each part of the pairs,
- * and the least that a part has added counts. In kB: how much memory of slabs, of per-CPU
- * data and of kernel stacks may be left over.
+ * and the least that a part has added counts. The constants below say how many kB of
+ * slabs, of per-CPU data and of kernel stacks may be left over.
  */
 #define PARTS 4
 #define SLAB_SLACK 48
