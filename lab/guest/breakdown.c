@@ -29,7 +29,7 @@ static struct request request(int cpu, bool online)
 
 	r.end = now_ns();
 	if (err)
-		die("CPU %d: %s", cpu, strerror(-err));
+		die("cannot change CPU %d: %s", cpu, strerror(-err));
 	return r;
 }
 

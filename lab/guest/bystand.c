@@ -96,7 +96,7 @@ int main(int argc, char **argv)
 	for (int i = 0; i < n; i++)
 		goes[cpus[i]] = true;
 	if (bolt && write_text(BOLT_DIR "enabled", "1"))
-		die("no Bolt");
+		die("this kernel has no Bolt");
 	pin_to(0);
 	for (int cpu = 1; cpu < all; cpu++)
 		if (!goes[cpu])

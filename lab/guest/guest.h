@@ -23,7 +23,7 @@
 /* File descriptors that init hands to every program it starts. */
 enum { FD_RESULTS = 10, FD_TRACE = 11 };
 
-/* Write and read text files as a shell does. All functions return -errno if that fails. */
+/* Functions that write and read text files as a shell does; all return -errno on failure. */
 int write_text(const char *path, const char *text);
 int append_text(const char *path, const char *text);
 ssize_t read_text(const char *path, char *buf, size_t size);

@@ -106,7 +106,7 @@ static void busy_round(const struct pause *p, pthread_t task, int i)
 	gap(GAP_MS, i);
 }
 
-/* -- Both ------------------------------------------------------------------------ */
+/* -- The report ------------------------------------------------------------------ */
 
 static void report(const struct pause *p, const char *what, const int64_t *ns, int n)
 {

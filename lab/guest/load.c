@@ -112,7 +112,7 @@ static void start_all(const struct worker *const *tables, size_t n)
 	for (size_t i = 0; i < n; i++) {
 		for (const struct worker *kind = tables[i]; kind->name; kind++) {
 			if (kind->ready && !kind->ready()) {
-				printf("%s: not in this guest\n", kind->name);
+				printf("no load %s: not in this guest\n", kind->name);
 				continue;
 			}
 			for (int which = 0; which < kind->copies; which++)
@@ -269,7 +269,7 @@ int main(int argc, char **argv)
 	printf("BOLT_SEED=%llu\n", state);
 	load_cpus = sysconf(_SC_NPROCESSORS_ONLN);
 	if (load_cpus < 2)
-		die("one CPU only");
+		die("the guest has only one CPU");
 	ledger = mmap(NULL, MAX_WORKERS * sizeof(*ledger), PROT_READ | PROT_WRITE,
 		      MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	if (ledger == MAP_FAILED)

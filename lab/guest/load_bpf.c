@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #define PERIOD_NS 10000000
-#define MOST_POSSIBLE 8192	/* CPUs of a kernel: a map has a value for each */
+#define MOST_POSSIBLE 8192	/* most CPUs of a kernel; a map has a value for each CPU */
 
 static uint64_t counts[MOST_POSSIBLE], before[MOST_POSSIBLE];
 
@@ -91,7 +91,7 @@ static void count(int map)
 	int err = bpf(BPF_MAP_LOOKUP_ELEM, &attr);
 
 	if (err)
-		wrong("no counts: %s", strerror(-err));
+		wrong("cannot read the counts: %s", strerror(-err));
 	for (int cpu = 0; cpu < load_cpus; cpu++)
 		if (counts[cpu] < before[cpu])
 			wrong("CPU %d counts backwards", cpu);
@@ -106,10 +106,10 @@ static void programs(int which)
 
 	(void)which;
 	if (map < 0)
-		wrong("no map: %s", strerror(-map));
+		wrong("cannot make a map: %s", strerror(-map));
 	program = make_program(map);
 	if (program < 0)
-		wrong("no program: %s", strerror(-program));
+		wrong("cannot load the program: %s", strerror(-program));
 	memset(clocks, -1, sizeof(clocks));
 	clocks[0] = make_clock(0, program);
 	while (!stopping()) {
@@ -118,7 +118,7 @@ static void programs(int which)
 		if (clocks[cpu] < 0) {
 			clocks[cpu] = make_clock(cpu, program);
 			if (clocks[cpu] < 0 && clocks[cpu] != -ENODEV)
-				wrong("CPU %d: %s", cpu, strerror(-clocks[cpu]));
+				wrong("no clock of CPU %d: %s", cpu, strerror(-clocks[cpu]));
 		} else if (cpu && draw(8) == 0) {
 			close(clocks[cpu]);
 			clocks[cpu] = -1;

@@ -37,7 +37,7 @@ static void pinned(int which)
 		int err = affine(cpu);
 
 		if (err && err != -EINVAL)
-			wrong("CPU %d: %s", cpu, strerror(-err));
+			wrong("cannot run on CPU %d: %s", cpu, strerror(-err));
 		work_rounds(2000);
 		wait_ms(2);
 		once_round();
@@ -175,9 +175,9 @@ static void perf(int which)
 			fds[cpu] = open_event(cpu);
 			last[cpu] = 0;
 			if (fds[cpu] < 0 && fds[cpu] != -ENODEV)
-				wrong("CPU %d: %s", cpu, strerror(-fds[cpu]));
+				wrong("no perf event on CPU %d: %s", cpu, strerror(-fds[cpu]));
 		} else if (read(fds[cpu], &count, sizeof(count)) != sizeof(count)) {
-			wrong("CPU %d: no count", cpu);
+			wrong("the perf event of CPU %d has no count", cpu);
 		} else if (count < last[cpu]) {
 			wrong("CPU %d counts backwards", cpu);
 		} else {

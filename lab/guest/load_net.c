@@ -106,7 +106,7 @@ static int connected(const char *host, int port)
 		wrong("socket: %s", strerror(errno));
 	impatient(fd);
 	if (connect(fd, (void *)&to, sizeof(to)))
-		wrong("%s, port %d: %s", host, port, strerror(errno));
+		wrong("cannot connect to %s, port %d: %s", host, port, strerror(errno));
 	return fd;
 }
 
@@ -118,7 +118,7 @@ static void tcp(int which)
 	pid_t pid;
 
 	if (listener < 0 || bind(listener, (void *)&at, sizeof(at)) || listen(listener, 1))
-		wrong("port %d: %s", port, strerror(errno));
+		wrong("cannot listen at port %d: %s", port, strerror(errno));
 	ours = connected("127.0.0.1", port);
 	theirs = accept(listener, NULL, NULL);
 	if (theirs < 0)
@@ -148,7 +148,7 @@ static void udp(int which)
 		if (recv(receiver, in, MESSAGE, 0) != (ssize_t)size)
 			wrong("receive: %s", strerror(errno));
 		if (!filled(in, size, seed))
-			wrong("%zu bytes came changed", size);
+			wrong("%zu bytes arrived changed", size);
 		once_round();
 		wait_ms(draw(3));
 	}

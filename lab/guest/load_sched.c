@@ -25,7 +25,7 @@ static unsigned long cookie(pid_t pid)
 	unsigned long value = 0;
 
 	if (prctl(SCHED_CORE, CORE_GET, pid, CORE_THREAD, &value) && errno != ENODEV)
-		wrong("the cookie of a task: %s", strerror(errno));
+		wrong("cannot read the cookie of a task: %s", strerror(errno));
 	return value;
 }
 
@@ -56,11 +56,11 @@ static void cookies(int which)
 			int err = prctl(SCHED_CORE, CORE_SHARE_TO, pid, CORE_THREAD, 0) ? errno : 0;
 
 			if (err && err != ENODEV)
-				wrong("a cookie is not shared: %s", strerror(err));
+				wrong("cannot share a cookie: %s", strerror(err));
 			if (!err && mine && cookie(pid) && cookie(pid) != mine)
-				wrong("a partner has a cookie of its own");
+				wrong("the partner does not have the cookie that was shared");
 		} else if (errno != ENODEV) {
-			wrong("no cookie: %s", strerror(errno));
+			wrong("cannot create a cookie: %s", strerror(errno));
 		}
 		work_rounds(20000);
 		wait_ms(draw(3));
@@ -122,7 +122,7 @@ static pid_t start_scheduler(const char *program, int said)
 	return pid;
 }
 
-/* Reads what @program has written to @said; an error, or a task that did not run, is wrong. */
+/* Reads what @program has written to @said; an error or a stall there ends this worker. */
 static void read_reasons(const char *program, int said)
 {
 	static const char *const bad[] = { "runtime error", "scx_bpf_error", "stall" };
@@ -149,7 +149,7 @@ static void schedulers(int which)
 		pid_t pid;
 
 		if (said < 0)
-			wrong("no file: %s", strerror(errno));
+			wrong("cannot make a file in /tmp: %s", strerror(errno));
 		pid = start_scheduler(program, said);
 		wait_ms(500 + draw(2000));
 		kill(pid, SIGINT);

@@ -8,12 +8,12 @@
 #define MAX_SIZES 16
 
 struct measure {
-	int cpus[MAX_CPUS];	/* taken offline in this order, brought online in reverse */
+	int cpus[MAX_CPUS];	/* go offline in this order, come online in reverse order */
 	int ncpus;
 	int sizes[MAX_SIZES];	/* how many CPUs a request has (curve) */
 	int nsizes;
-	int n, warmup;		/* pairs counted, pairs thrown away before them */
-	long gap_ms;		/* between two requests */
+	int n, warmup;		/* pairs that count, and pairs before that do not count */
+	long gap_ms;		/* the pause between two requests */
 	long away_ms;		/* time offline, in the kind "away" */
 	const char *suffix;	/* end of the case's name: "1", "1_busy", "_seq" */
 };
@@ -25,7 +25,7 @@ struct measure {
 int64_t request(const struct measure *m, bool online);
 int64_t request_bulk(const struct measure *m, bool online);
 
-/* Load that runs on the CPUs of a measurement (busy.c). */
+/* Start, gather and stop load that runs on the CPUs of a measurement (busy.c). */
 void busy_start(const struct measure *m);
 void busy_gather(const struct measure *m);
 void busy_stop(void);
@@ -37,23 +37,23 @@ void busy_stop(void);
 void ballast_charge(const struct measure *m);
 void ballast_check(void);
 
-/* Interrupts of the lab's module vectors, configured for a CPU (vectors.c). */
+/* Configure, raise and check interrupts of the lab's module vectors (vectors.c). */
 void vectors_keep(const char *list);
 void vectors_gather(int cpu);
 void vectors_raise(void);
 void vectors_check(void);
 
-/* Suspend's times to take CPUs offline and online (freeze.c). */
+/* Measures how long suspend takes to take CPUs offline and online (freeze.c). */
 void freezes(const struct measure *m);
 
 /* Makes suspend return when all CPUs but the first have gone (freeze.c). */
 void suspend_stops_early(void);
 
-/* For how long batches and suspend stop the machine (stops.c). */
+/* Measure for how long batches and suspend stop the machine (stops.c). */
 void stops(const struct measure *m);
 void stops_suspend(const struct measure *m);
 
-/* Times until a CPU is dead, and until its first task runs, seen through ftrace (moment.c). */
+/* Measures by ftrace when a CPU is dead, and when its first task runs (moment.c). */
 void moments(const struct measure *m);
 
 #endif

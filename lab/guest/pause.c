@@ -78,7 +78,7 @@ void pause_check(const struct pause *p, bool away)
 	if (p->way == ISOLATED) {
 		/* A partition that the kernel refuses is "isolated invalid (why)". */
 		if (read_text(PARTITION, text, sizeof(text)) < 0)
-			die("no %s", PARTITION);
+			die("cannot read %s", PARTITION);
 		text[strcspn(text, "\n")] = '\0';
 		if (strcmp(text, wanted))
 			die("%s is \"%s\"", PARTITION, text);
@@ -89,6 +89,6 @@ void pause_check(const struct pause *p, bool away)
 
 		online_path(p->cpus[i], path);
 		if (read_text(path, text, sizeof(text)) < 0 || (text[0] == '0') != away)
-			die("CPU %d is not as asked for", p->cpus[i]);
+			die("CPU %d is not in the state that was asked for", p->cpus[i]);
 	}
 }

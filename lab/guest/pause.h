@@ -33,7 +33,7 @@ void pause_check(const struct pause *p, bool away);
 /* Measures @n times how long CPU p->cpus[0] takes to be free and to come back (inout.c). */
 void pause_times(const struct pause *p, int n);
 
-/* What a pause of CPU p->cpus[0] takes from tasks, timers and counters there (taken.c). */
+/* Reports what a pause of CPU p->cpus[0] takes from its tasks, timers and counters (taken.c). */
 void pause_takes(const struct pause *p);
 
 #endif

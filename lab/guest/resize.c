@@ -18,7 +18,7 @@
 #include <sys/inotify.h>
 #include <unistd.h>
 
-#define PATIENCE_MS 120000	/* for the host */
+#define PATIENCE_MS 120000	/* how long to wait for the host */
 
 const char *const way_names[WAYS] = { "file", "agent", "host" };
 
@@ -64,7 +64,7 @@ static struct change by_file(int cpu, bool online)
 	int err = cpu_write(cpu, online);
 
 	if (err)
-		die("CPU %d, online %d: %s", cpu, online, strerror(-err));
+		die("CPU %d: cannot write %d to its file online: %s", cpu, online, strerror(-err));
 	change.end = now_ns();
 	return change;
 }

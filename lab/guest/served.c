@@ -30,7 +30,7 @@
 #include <unistd.h>
 
 #define SECOND 1000000000LL
-#define DRAIN_NS (10 * SECOND)		/* for the last answers */
+#define DRAIN_NS (10 * SECOND)		/* how long to wait for the last answers */
 #define MAX_REQUESTS (1 << 20)
 #define MAX_SERVERS 64
 
@@ -45,7 +45,7 @@ static long rate, work_us;
 static int64_t start_ns;
 static atomic_uint sent, answered;
 static atomic_bool stopping;
-static int64_t latency[MAX_REQUESTS];	/* ns, 0: no answer */
+static int64_t latency[MAX_REQUESTS];	/* of each request, in ns; 0: no answer */
 
 static int64_t due_ns(uint32_t number)
 {

@@ -95,7 +95,7 @@ static bool expired_on(int cpu)
 
 	snprintf(path, sizeof(path), TRACE_DIR "per_cpu/cpu%d/trace", cpu);
 	if (read_text(path, text, sizeof(text)) < 0)
-		die("no %s", path);
+		die("cannot read %s", path);
 	return strstr(text, "function=timerfd_tmrproc");
 }
 

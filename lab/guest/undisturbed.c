@@ -40,8 +40,8 @@
 #define MAX_COMM 32
 
 /*
- * The events that are traced; which of these are interrupts, which the timer's, and
- * which interprocessor interrupts.
+ * The events that are traced; and which of these are interrupts, interrupts of the timer,
+ * and interprocessor interrupts.
  */
 #ifdef __aarch64__
 static const char *const events[] = {
@@ -322,7 +322,7 @@ static void measure(enum way way, const char *list, const int *cpus, int n, long
 
 	if (way >= COLD) {
 		if (read_text(SETTLE, delay, sizeof(delay)) < 0)
-			die("no %s", SETTLE);
+			die("cannot read %s", SETTLE);
 		must_write(SETTLE, SETTLE_MS);
 	}
 	pause_prepare(&all);

@@ -162,7 +162,7 @@ static void check_restored(void)
 	if (strcmp(text, found))
 		give_up("not all CPUs are back");
 	if (!access(STATE, F_OK))
-		give_up("the file of CPUs is still there");
+		give_up("the file of taken CPUs is still there");
 }
 
 /* -- In order -------------------------------------------------------------------- */
@@ -184,7 +184,7 @@ static int64_t time_of(clockid_t clock)
 	int64_t ns = clock_ns(clock);
 
 	if (ns < 0)
-		give_up("no time of the daemon");
+		give_up("cannot read the CPU time of the daemon");
 	return ns;
 }
 
@@ -196,7 +196,7 @@ static void measure_daemon(pid_t pid, const char *what, long seconds)
 	long kb = 0;
 
 	if (clock_getcpuclockid(pid, &clock))
-		give_up("no clock of the daemon");
+		give_up("the daemon has no clock of CPU time");
 	begin = now_ns();
 	used = time_of(clock);
 	wait_ms(seconds * 1000);
@@ -284,7 +284,7 @@ static void idle(const char *config, const char *what, long seconds)
 	pid_t daemon;
 
 	if (write_text(CONFIG, config))
-		die("no %s", CONFIG);
+		die("cannot write %s", CONFIG);
 	daemon = start_daemon();
 	wait_ms(1000);
 	wait_for_rest();
@@ -350,7 +350,7 @@ static void kills(long rounds)
 		kill(daemon, kindly ? SIGTERM : SIGKILL);
 		status = ended(daemon);
 		if (kindly ? status && WTERMSIG(status) != SIGTERM : !WIFSIGNALED(status))
-			give_up("the daemon ended in another way");
+			give_up("the daemon ended otherwise than by the signal");
 		killed += !kindly;
 		with_file += !access(STATE, F_OK);
 		restore();
@@ -381,7 +381,7 @@ int main(int argc, char **argv)
 	state += arg_long(argv, "seed", 0);
 	close(open(CONFIG, O_WRONLY | O_CREAT, 0644));
 	if (write_text(CONFIG, configs[killing]))
-		die("no %s", CONFIG);
+		die("cannot write %s", CONFIG);
 	if (!strcmp(word, "idle")) {
 		long seconds = arg_long(argv, "seconds", 600);
 		char all[64];

@@ -53,11 +53,11 @@ void vectors_raise(void)
 	must_write(PARAMETERS "raise", "1");
 }
 
-/* Checks that each interrupt was handled as often as it was sent. */
+/* Checks that each interrupt was handled as often as the interrupt was sent. */
 void vectors_check(void)
 {
 	long wrong = number(PARAMETERS "wrong");
 
 	if (wrong)
-		die("%ld interrupts are wrong", wrong);
+		die("%ld interrupts were not handled as often as sent", wrong);
 }

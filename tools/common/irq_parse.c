@@ -8,7 +8,7 @@
 
 #include "irq_parse.h"
 
-/* Reads a number before @end. Returns where it ends; NULL: no digit, or more than 32 bits. */
+/* Reads a number of 32 bits before @end. Returns where the number ends; NULL if there is none. */
 static const char *read_count(const char *text, const char *end, unsigned int *value)
 {
 	unsigned long long number = 0;

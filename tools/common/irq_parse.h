@@ -11,14 +11,14 @@ struct irq_row {
 	char *irq;		/* "25", or "LOC" for interrupts that each CPU has of its own */
 	int number;		/* 25, or -1 without a number */
 	char *chip;		/* "IO-APIC"; "" without a number */
-	char *hwirq;		/* number or pin at the chip, as "27" or "3-edge"; "" likewise */
-	char *name;		/* what uses it: "virtio0-config", "Local timer interrupts" */
+	char *hwirq;		/* number or pin at the chip, as "3-edge"; "" without a number */
+	char *name;		/* device, or use: "virtio0-config", "Local timer interrupts" */
 	unsigned int *counts;	/* one for each of irq_table.cpus; 32 bits, as in the kernel */
 };
 
 /** One reading of /proc/interrupts */
 struct irq_table {
-	unsigned int *cpus;	/* numbers of the CPUs that have a column: those online */
+	unsigned int *cpus;	/* numbers of the CPUs that have a column, which are online */
 	size_t cpu_count;
 	struct irq_row *rows;
 	size_t count;
@@ -27,15 +27,15 @@ struct irq_table {
 /** Kind of an interrupt: whether user space and irq_keep can move it */
 enum irq_kind {
 	IRQ_MOVABLE,
-	IRQ_MANAGED,		/* of a device's queue: the kernel spreads queues over all CPUs */
-	IRQ_PER_CPU,		/* each CPU has one of its own, such as its timer's */
+	IRQ_MANAGED,		/* belongs to a device's queue; queues are spread over CPUs */
+	IRQ_PER_CPU,		/* each CPU has its own, such as the interrupt of its timer */
 	IRQ_FIXED,		/* cannot be moved for another reason */
 	IRQ_KIND_COUNT
 };
 
 /**
  * irq_parse() - read the text of /proc/interrupts
- * @text: its contents
+ * @text: contents of /proc/interrupts
  * @table: is overwritten; free it with irq_free()
  *
  * Lines with a count for the whole machine ("ERR", "MIS") are left out.
@@ -59,7 +59,7 @@ void irq_free(struct irq_table *table);
  * counts do not begin at 0, but at those that the CPU had when it went offline.
  *
  * Return: an array [row of @after][CPU of @after], to be freed with free(), or
- * NULL without memory.
+ * NULL if memory is short.
  */
 double *irq_rates(const struct irq_table *before, const struct irq_table *after, double seconds);
 

@@ -14,13 +14,13 @@
 /** What was recorded of one interval */
 struct sample {
 	double demand;		/* full CPUs that the tasks would have kept busy */
-	double steal;		/* full CPUs of time in which the host ran something else, or 0 */
+	double steal;		/* full CPUs that the host took for something else, or 0 */
 	unsigned int runnable;	/* tasks that run or wait, or 0 if that was not recorded */
-	unsigned int pressure;	/* thousandths in which a task waited; 0 if not recorded */
+	unsigned int pressure;	/* thousandths of the interval in which a task waited, or 0 */
 };
 
 struct plant {
-	double backlog;		/* seconds of a full CPU */
+	double backlog;		/* work that has not been done, in seconds of a full CPU */
 	double came;		/* all work that has come, in seconds of a full CPU */
 	double left;		/* all work that was done or dropped */
 };

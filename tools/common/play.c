@@ -26,9 +26,9 @@ struct player {
 	struct decision decision;
 	struct plant plant;
 	double *gone_at;			/* when each CPU last went offline */
-	unsigned int going, coming, settled;	/* CPUs of the request of this step */
+	unsigned int going, coming, settled;	/* CPUs of this step's request */
 	double free_at;				/* end of the request that is under way */
-	double last_on;				/* how long the CPUs that came last took */
+	double last_on;				/* how long the last online request took */
 	struct work waiting[MOST_WAIT];		/* a ring */
 	unsigned long head, tail;
 	double waits[MOST_WAIT + 1];		/* [n]: how much work waited for n steps */

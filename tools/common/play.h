@@ -14,21 +14,21 @@
 
 /** How long requests take, in seconds */
 struct request_times {
-	double off, off_more;	/* the first CPU of a request, and each further one */
-	double on, on_more;
-	double settled_more;	/* how much longer a CPU takes to come that was settled */
-	double settle_after;	/* a CPU that went so long ago was settled */
+	double off, off_more;	/* for the first CPU that goes, and for each further CPU */
+	double on, on_more;	/* for the first CPU that comes, and for each further CPU */
+	double settled_more;	/* how much longer a CPU takes to come if it was settled */
+	double settle_after;	/* how long after its offline request a CPU is settled */
 };
 
 /** request_seconds() - how long a request takes that brings and takes CPUs, none of them settled */
 double request_seconds(const struct request_times *times, unsigned int coming, unsigned int going);
 
-/** What is played */
+/** What is played to a policy, besides the trace */
 struct play {
 	unsigned int count;			/* CPU numbers are 0 to count - 1 */
-	size_t size;				/* of each set */
+	size_t size;				/* size of each set */
 	const struct position *places;
-	const cpu_set_t *usable;		/* all are online at first */
+	const cpu_set_t *usable;		/* CPUs that may be online, as all are at first */
 	const cpu_set_t *floor;
 	const struct policy *policy;
 	const struct policy_settings *settings;
@@ -40,13 +40,13 @@ struct play {
 /** One interval of the trace */
 struct play_step {
 	double begin, seconds;		/* when the interval begins, and its length */
-	const cpu_set_t *online;	/* in this interval */
-	const cpu_set_t *next;		/* from the next interval on */
-	const struct load *loads;	/* in this interval */
+	const cpu_set_t *online;	/* CPUs online in this interval */
+	const cpu_set_t *next;		/* CPUs online from the next interval on */
+	const struct load *loads;	/* what each CPU did in this interval */
 	const char *why;		/* the reason that the policy gives for "next" */
 	unsigned int going, coming;	/* CPUs of the request at the end of the interval */
 	unsigned int settled;		/* how many of the CPUs that come were settled */
-	double off_seconds;		/* how long the CPUs that go take */
+	double off_seconds;		/* how long the CPUs take to go */
 };
 
 typedef void play_watch(const struct play_step *step, void *data);
@@ -55,10 +55,10 @@ typedef void play_watch(const struct play_step *step, void *data);
 struct outcome {
 	double seconds;
 	double cpu_seconds;		/* sum of the time online over all CPUs */
-	unsigned int least, most;	/* CPUs online */
-	unsigned int changes, most_in_a_minute;	/* requests */
+	unsigned int least, most;	/* fewest and most CPUs online */
+	unsigned int changes, most_in_a_minute;	/* requests: all, and most in one minute */
 	double waited;			/* share of the work that had to wait for an interval */
-	double wait_p99, wait_longest;	/* seconds: of 99 % of all work at most, and of all */
+	double wait_p99, wait_longest;	/* most seconds of waiting: of 99 % of the work, of all */
 	double requesting;		/* seconds in which a request was under way */
 };
 

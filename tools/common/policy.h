@@ -28,8 +28,8 @@ struct position {
 
 /** What one CPU did in the interval, in thousandths of the interval; 0 for a CPU that is offline */
 struct load {
-	unsigned int busy;	/* ran something */
-	unsigned int steal;	/* had something to run, but the host ran something else */
+	unsigned int busy;	/* the CPU ran something */
+	unsigned int steal;	/* the CPU had something to run, but the host ran something else */
 };
 
 /**
@@ -40,7 +40,7 @@ struct load {
  */
 struct inputs {
 	unsigned int count;		/* CPU numbers are 0 to count - 1 */
-	size_t size;			/* of each set, for CPU_*_S() */
+	size_t size;			/* size of each set, for CPU_*_S() */
 	const struct position *places;
 	const struct load *loads;
 	unsigned int runnable;		/* tasks that run or wait for a CPU, at the interval's end */
@@ -48,7 +48,7 @@ struct inputs {
 	const cpu_set_t *usable;	/* CPUs that may be online */
 	const cpu_set_t *online;	/* those of the usable CPUs that are online */
 	const cpu_set_t *floor;		/* those of the usable CPUs that have to be online */
-	const cpu_set_t *before; /* the CPUs that the policy wanted last; at first those online */
+	const cpu_set_t *before; /* CPUs that the policy wanted last; at first the CPUs online */
 };
 
 enum package_level {
@@ -59,15 +59,15 @@ enum package_level {
 /** The settings of each policy; numbers are percentages */
 struct policy_settings {
 	struct {
-		unsigned int up;	/* CPUs busier than this on average: more CPUs */
-		unsigned int down; /* fewer CPUs, if these would not be busier than this */
-		unsigned int pressure;	/* a task waits for so much of the time: more CPUs */
+		unsigned int up;	/* if CPUs are busier than this on average, CPUs come */
+		unsigned int down; /* CPUs go if the CPUs that stay would not be busier than this */
+		unsigned int pressure;	/* if a task waits for so much of the time, CPUs come */
 	} load, package;
 	enum package_level package_level;
 	struct {
 		unsigned int give;	/* stolen time from which on CPUs are given back */
 		unsigned int take;	/* stolen time up to which a busy guest takes a CPU */
-		unsigned int up;	/* CPUs busier than this on average: the guest is busy */
+		unsigned int up;	/* a guest whose CPUs are busier on average is busy */
 	} steal;
 	cpu_set_t *fixed;
 };
@@ -88,7 +88,7 @@ struct policy {
 	 * not want the CPU any more when it came before.
 	 */
 	bool urgent;
-	/** decide() - fill in @decision; 0, or -ENOMEM */
+	/** decide() - fill in @decision; return 0, or -ENOMEM */
 	int (*decide)(const struct policy_settings *settings, const struct inputs *inputs,
 		      struct decision *decision);
 };
@@ -120,13 +120,13 @@ bool suffices(unsigned long capacity, unsigned long wanted, unsigned int percent
 
 /**
  * order_new() - the usable CPUs in the order in which policies want CPUs online
- * @length: how many there are
+ * @length: overwritten with the number of these CPUs
  *
  * The floor comes first. Other CPUs are in the order of packages, clusters and cores, with those of
  * the floor's first CPU before others. Siblings stand together, as do clusters and packages, so
  * that CPUs that are not wanted are whole cores, clusters and packages.
  *
- * To be freed with free(); NULL without memory.
+ * To be freed with free(); NULL if memory is short.
  */
 unsigned int *order_new(const struct inputs *inputs, unsigned int *length);
 

@@ -11,9 +11,9 @@
 
 struct cpu {
 	bool wanted;		/* whether the last decision wanted the CPU */
-	bool decided;		/* there was a decision */
+	bool decided;		/* whether there was a decision */
 	uint64_t since_us;	/* when "wanted" last changed */
-	bool came;		/* the CPU came at online_us; if false, it was always online */
+	bool came;		/* true: the CPU came at online_us; false: it was always online */
 	uint64_t online_us;
 	unsigned int in_vain;	/* times in a row that the CPU came, and soon was not wanted */
 	enum reason reason;
@@ -21,7 +21,7 @@ struct cpu {
 
 struct restraint {
 	unsigned int count;
-	unsigned int next, changes;	/* place in the ring times[], and entries */
+	unsigned int next, changes;	/* next place in the ring times[]; number of entries */
 	uint64_t times[MOST_CHANGES];
 	struct cpu cpus[];
 };

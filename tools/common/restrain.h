@@ -37,7 +37,7 @@ enum reason {
 
 struct restraint;
 
-/** restraint_new() - for @count CPUs, which all count as always online; NULL without memory */
+/** restraint_new() - for @count CPUs, which count as always online; NULL if memory is short */
 struct restraint *restraint_new(unsigned int count);
 
 void restraint_free(struct restraint *restraint);
@@ -63,7 +63,7 @@ void restraint_changed(struct restraint *restraint, const struct inputs *inputs,
 /** restraint_came() - note that @cpu has come online without the daemon */
 void restraint_came(struct restraint *restraint, unsigned int cpu, uint64_t now_us);
 
-/** restraint_changes() - changes in the minute before @now_us */
+/** restraint_changes() - number of changes in the minute before @now_us */
 unsigned int restraint_changes(const struct restraint *restraint, uint64_t now_us);
 
 #endif /* RESTRAIN_H */

@@ -82,11 +82,11 @@ struct bench {
 	unsigned int batches[MOST_BATCHES];
 	size_t batch_count;
 	cpu_set_t *cpus;		/* the CPUs that come and go */
-	struct bench_case *cases;	/* offline and online, for each batch */
+	struct bench_case *cases;	/* offline and online requests, for each batch */
 	struct energy_meters meters;
-	struct bench_power (*powers)[BENCH_VARIANTS];	/* for each batch, with --energy */
+	struct bench_power (*powers)[BENCH_VARIANTS];	/* for each batch; NULL without --energy */
 	struct settings settings;
-	unsigned long done, total;	/* pairs, for the progress bar */
+	unsigned long done, total;	/* pairs of requests, for the progress bar */
 	struct timespec shown;		/* when the bar was last drawn */
 };
 
@@ -389,7 +389,7 @@ static int pin(struct bench *bench)
 
 static void could_not_put_back(const char *path, const char *before, int error)
 {
-	complain("%s could not be put back (%s): write \"%s\" to it", path, strerror(-error),
+	complain("%s could not be put back (%s): write \"%s\" to the file", path, strerror(-error),
 		 before);
 }
 

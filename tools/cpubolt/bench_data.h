@@ -37,7 +37,7 @@ struct bench_summary {
 	double min, median, p90, p99, max;
 };
 
-/** bench_add() - add a sample; -ENOMEM */
+/** bench_add() - add a sample; 0 or -ENOMEM */
 int bench_add(struct bench_samples *samples, unsigned long long ns);
 
 /** bench_free() - free what @samples holds */
@@ -54,11 +54,11 @@ struct bench_machine {
 	char arch[65];		/* as the lab names it: "x86_64", "arm64" */
 	char kernel[65];	/* uname -r */
 	char accel[32];		/* "hardware", or the hypervisor: "kvm", "vmware", ... */
-	char model[128];	/* of the CPU */
+	char model[128];	/* model of the CPU */
 	char microcode[32];
-	char idle_driver[32];	/* of cpuidle; "none" if it has no driver */
+	char idle_driver[32];	/* driver of cpuidle; "none" without a driver */
 	char clocksource[32];
-	unsigned int cpus;	/* online */
+	unsigned int cpus;	/* CPUs online */
 	unsigned int nodes;	/* NUMA nodes with CPUs */
 };
 

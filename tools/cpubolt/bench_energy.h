@@ -23,7 +23,7 @@ struct bench_power {
 /** bench_energy_open() - find meters; an exit code, other than EXIT_DONE after a message */
 int bench_energy_open(const struct invocation *call, struct energy_meters *meters);
 
-/** bench_energy_read() - read the meters before a wait; an exit code likewise */
+/** bench_energy_read() - read the meters before a wait; an exit code, as bench_energy_open() */
 int bench_energy_read(const struct energy_meters *meters, struct energy_reading *reading);
 
 /** bench_energy_end() - read the meters after a wait, and add the wait to @watts; an exit code */

@@ -64,7 +64,7 @@ static void read_arm_model(const char *cpuinfo, struct bench_machine *machine)
 static const struct {
 	const char *sign, *name;
 } signs[] = {
-	/* signs in CPUID */
+	/* names of hypervisors in CPUID */
 	{ "KVMKVMKVM", "kvm" },
 	{ "TCGTCGTCGTCG", "tcg" },
 	{ "Microsoft Hv", "hyper-v" },
@@ -72,7 +72,7 @@ static const struct {
 	{ "XenVMMXenVMM", "xen" },
 	{ "bhyve bhyve ", "bhyve" },
 	{ "ACRNACRNACRN", "acrn" },
-	/* signs in the names of vendor and product in firmware tables */
+	/* words in the vendor's and the product's name in firmware tables */
 	{ "QEMU", "qemu" },
 	{ "KVM", "kvm" },
 	{ "VMware", "vmware" },

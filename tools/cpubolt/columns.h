@@ -11,8 +11,8 @@ struct facts {
 	struct invocation *call;
 	struct cpubolt *machine;
 	cpu_set_t *fixed, *isolated, *nohz_full;
-	struct last *last;		/* of each CPU number */
-	unsigned int topology_of;	/* CPU of which topology is, or UINT_MAX */
+	struct last *last;		/* the last request of each CPU number */
+	unsigned int topology_of;	/* CPU that @topology is about, or UINT_MAX */
 	struct cpubolt_topology topology;
 	bool topology_known;
 };
@@ -21,13 +21,13 @@ struct facts {
 struct cell {
 	unsigned int cpu;		/* the first CPU of the row */
 	const cpu_set_t *cpus;		/* all CPUs of the row */
-	bool for_people;		/* with units; otherwise numbers only */
+	bool for_people;		/* values have units; if false, only numbers */
 };
 
 enum column_kind {
 	COLUMN_TEXT,
 	COLUMN_NUMBER,
-	COLUMN_BOOLEAN,		/* a word if true, nothing if false */
+	COLUMN_BOOLEAN,		/* prints a word if true, nothing if false */
 	COLUMN_GROUP_LIST,	/* speaks of all CPUs of the row */
 	COLUMN_GROUP_NUMBER,
 };

@@ -22,7 +22,7 @@ enum exit_code {
 
 /** One call of cpubolt */
 struct invocation {
-	const char *name;		/* of the subcommand */
+	const char *name;		/* name of the subcommand */
 	const char *root;		/* stands for "/"; "" is the running system */
 	struct cpubolt *machine;	/* NULL until invocation_open(); closed by main() */
 	int argc;			/* arguments for getopt_long(): argv[0] is "cpubolt" */

@@ -86,7 +86,7 @@ struct parsing {
 	unsigned int line;
 	struct energy_model *model;
 	enum section section;
-	void *filled;		/* what the section fills */
+	void *filled;		/* the struct that the section fills */
 	char **error;
 };
 
@@ -351,7 +351,7 @@ void energy_model_free(struct energy_model *model)
 	*model = (struct energy_model){ 0 };
 }
 
-/* -- The whole ------------------------------------------------------------ */
+/* -- The whole model ------------------------------------------------------ */
 
 struct part {
 	enum section section;

@@ -35,49 +35,49 @@ struct energy_idle {
 /** A state of a package all of whose CPUs are idle or offline */
 struct energy_sleep {
 	char name[ENERGY_NAME];
-	struct quantity power;		/* of the package, its CPUs in the deepest idle state */
+	struct quantity power;		/* power of the package, CPUs in the deepest idle state */
 	struct quantity residency_us, exit_us;
 	struct quantity online_most;	/* CPUs of the package that may be online; absent: all */
-	struct quantity share; /* of the time in which the package could sleep, spent asleep */
+	struct quantity share; /* share of sleep in the time in which the package could sleep */
 	unsigned int line;
 };
 
 /** Requests of one kind, in milliseconds */
 struct energy_requests {
-	struct quantity off_ms, off_more_ms;	/* the first CPU, each further one */
-	struct quantity on_ms, on_more_ms;
+	struct quantity off_ms, off_more_ms;	/* first CPU that goes, and each further CPU */
+	struct quantity on_ms, on_more_ms;	/* first CPU that comes, and each further CPU */
 	struct quantity off_busy, on_busy;	/* CPUs that are kept busy by a request */
 	struct quantity settle_after_ms;	/* how long a CPU that went stays parked */
-	struct quantity parks_warm;		/* 1: a parked CPU takes "warm" */
-	struct quantity settle_ms;		/* work of settling a CPU */
+	struct quantity parks_warm;		/* 1: a parked CPU takes the power "warm" */
+	struct quantity settle_ms;		/* how long settling a CPU takes */
 	struct quantity settled_more_ms;	/* how much longer a settled CPU takes to come */
 	unsigned int line;
 };
 
 enum energy_kind { ENERGY_NATIVE, ENERGY_BOLT, ENERGY_KINDS };
 
-/** A model; powers are in milliwatts */
+/** A model; powers are in milliwatts, and those of CPUs are beyond the deepest idle state */
 struct energy_model {
 	char *name, *default_requests;
 	char *sources[ENERGY_MOST_SOURCES];
 	size_t source_count;
 	struct quantity cpus, package;		/* CPUs of the machine, and of each package */
-	struct quantity active;			/* a CPU that runs, above the deepest idle state */
-	struct quantity awake;			/* a package, all CPUs in the deepest idle state */
-	struct quantity offline, warm;		/* a CPU, above the deepest idle state */
+	struct quantity active;			/* power of a CPU that runs */
+	struct quantity awake;			/* an awake package's power, to which CPUs add */
+	struct quantity offline, warm;		/* power of a CPU offline, and parked warm */
 	struct quantity warm_sleeps;		/* 1: a package with a CPU parked warm may sleep */
 	struct quantity idle_wakeups;		/* wake-ups a second of a CPU without work */
 	struct quantity work_wakeups;		/* wake-ups for each second of work */
-	struct energy_idle idle[ENERGY_IDLE_STATES];	/* the deepest one last */
+	struct energy_idle idle[ENERGY_IDLE_STATES];	/* the deepest state last */
 	size_t idle_count;
-	struct energy_sleep sleep[ENERGY_SLEEP_STATES];	/* the deepest one last */
+	struct energy_sleep sleep[ENERGY_SLEEP_STATES];	/* the deepest state last */
 	size_t sleep_count;
 	struct energy_requests requests[ENERGY_KINDS];
 };
 
 /**
  * energy_model_parse() - add what a text says to a model
- * @name: of the file, for messages
+ * @name: name of the file, for messages
  * @model: all zero before the first text
  * @error: "FILE:LINE: ..." if -EINVAL is returned; to be freed
  *
@@ -88,7 +88,7 @@ int energy_model_parse(const char *name, const char *text, size_t length, struct
 
 /**
  * energy_model_check() - refuse a model that lacks numbers, or whose numbers contradict each other
- * @name: of the file, for messages
+ * @name: name of the file, for messages
  *
  * Return: as energy_model_parse().
  */
@@ -98,7 +98,7 @@ void energy_model_free(struct energy_model *model);
 
 /**
  * energy_quantity() - one of the numbers of a model
- * @number: which one, from 0 on
+ * @number: index of the number, from 0 on
  * @label: overwritten with what the number is, as "idle C1 power"
  *
  * Return: NULL if the model has no more numbers.

@@ -122,9 +122,9 @@ double energy_of_requests(const struct energy_model *model, enum energy_kind kin
 	return busy_ms / 1000 * model->active.value;
 }
 
-/* -- A while ----------------------------------------------------------------- */
+/* -- CPUs that go for a while ------------------------------------------------ */
 
-/* What CPUs take that go and come once. */
+/* The time and energy of CPUs that go and come once. */
 struct round {
 	double off, settle_after;	/* seconds */
 	double before, warm, cold;	/* milliwatts */

@@ -14,7 +14,7 @@
 
 /** What the CPUs of one package do; CPUs that are not counted are natively offline */
 struct energy_load {
-	unsigned int online, warm;	/* CPUs online, parked warm */
+	unsigned int online, warm;	/* CPUs online, and CPUs parked warm */
 	double busy;			/* share of the time in which each online CPU runs */
 };
 

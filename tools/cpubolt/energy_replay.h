@@ -29,12 +29,12 @@ struct energy_run {
 	enum energy_kind kind;
 	struct energy_requested requested;
 	unsigned int package;		/* CPUs of each package */
-	double *seconds;		/* [online][warm][thousandths busy] of one package */
+	double *seconds;		/* of one package: [online][warm][thousandths busy] */
 };
 
 /**
  * energy_run() - play a trace
- * @pace: of WAY_NATIVE and WAY_BOLT
+ * @pace: the pace of WAY_NATIVE and WAY_BOLT
  * @run: overwritten; to be freed with energy_run_free()
  *
  * Return: 0 or -ENOMEM.

@@ -21,7 +21,7 @@ struct break_even {
 	double value, low, high;
 };
 
-/* Never is later than any time. */
+/* A negative time means never, which is later than any time. */
 static double no_later(double a, double b)
 {
 	return a < 0 ? b : b < 0 ? a : fmin(a, b);
@@ -96,7 +96,7 @@ static const struct sheet_column columns[COLUMN_COUNT] = {
 	[COLUMN_CHANGES] = { "CHANGES/MIN", "", SCOLS_FL_RIGHT, SCOLS_JSON_NUMBER, true },
 };
 
-/* In per cent, without the sign of a number that is rounded to 0. */
+/* Returns @share in per cent, without the sign of a number that is rounded to 0. */
 static double percent(double share)
 {
 	return fabs(share) < 0.0005 ? 0 : 100 * share;

@@ -6,10 +6,10 @@
 #include "energy_replay.h"
 
 struct energy_words {
-	struct energy_model *model;		/* as before when energy_say_*() returns */
-	const char *trace;			/* NULL: no way was played */
+	struct energy_model *model;		/* unchanged when energy_say_*() returns */
+	const char *trace;			/* name of the trace; NULL: no trace was played */
 	const struct energy_pace *pace;
-	const struct energy_run *runs;		/* WAYS of them */
+	const struct energy_run *runs;		/* a run for each of the WAYS ways */
 };
 
 /** energy_say_tables() - print tables; an exit code */

@@ -211,7 +211,7 @@ static int compare_rates(const void *a, const void *b)
 	return (one > other) - (one < other);
 }
 
-/* The indices of @rates, sorted by the rates, to be freed; NULL without memory. */
+/* The indices of @rates, sorted by the rates, to be freed; NULL if memory is short. */
 static size_t *sort_rates(const double *rates, size_t count)
 {
 	size_t *order = calloc(count + 1, sizeof(*order));

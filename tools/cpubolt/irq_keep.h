@@ -16,18 +16,18 @@
 /** A CPU that may have interrupts: online, and not isolated */
 struct keep_cpu {
 	unsigned int cpu;
-	int node;		/* -1 if it is not known */
+	int node;		/* NUMA node, -1 if the node is not known */
 	int thread;		/* 0 for the first CPU of its core */
-	bool fixed;		/* cannot go offline anyhow */
-	bool chosen;		/* set by keep_propose() */
-	double rate;		/* set likewise: interrupts a second that the CPU gets */
-	double interrupts;	/* set likewise: how many interrupts the CPU gets */
+	bool fixed;		/* whether the CPU cannot go offline anyhow */
+	bool chosen;		/* set by keep_propose(): whether the CPU gets interrupts */
+	double rate;		/* set by keep_propose(): interrupts a second that the CPU gets */
+	double interrupts;	/* set by keep_propose(): how many interrupts the CPU gets */
 };
 
 /** A movable interrupt */
 struct keep_irq {
-	int node;		/* of its device, -1 if it has none */
-	double rate;		/* a second */
+	int node;		/* NUMA node of its device, -1 without a node */
+	double rate;		/* how often a second the interrupt occurs */
 };
 
 /**

@@ -9,8 +9,8 @@
 /** All interrupts, over some time */
 struct irq_report {
 	struct irq_table table;
-	double *rates;			/* a second: [row of table][CPU of table] */
-	double *sums;			/* a second on all CPUs: [row of table] */
+	double *rates;			/* interrupts a second: [row of table][CPU of table] */
+	double *sums;			/* interrupts a second on all CPUs: [row of table] */
 	struct irq_place *places;	/* one for each row of table */
 };
 

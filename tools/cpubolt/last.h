@@ -28,7 +28,7 @@ struct last {
 void last_record(const struct invocation *call, bool online, const cpu_set_t *cpus,
 		 const struct cpubolt_result *result);
 
-/** last_read() - the last request of each CPU number; to be freed, NULL without memory */
+/** last_read() - the last request of each CPU number; to be freed, NULL if memory is short */
 struct last *last_read(const struct invocation *call);
 
 #endif /* LAST_H */

@@ -57,7 +57,7 @@ static int run(struct invocation *call)
 	for (row = subcommands; row->name; row++) {
 		if (strcmp(row->name, call->name))
 			continue;
-		optind = 0;	/* glibc: begin anew, with the options of the subcommand */
+		optind = 0;	/* glibc: getopt_long() begins anew, for the subcommand */
 		return row->run(call);
 	}
 	complain("there is no subcommand \"%s\"", call->name);

@@ -10,7 +10,7 @@
 	for ((cpu) = next_cpu(machine, 0, set); (cpu) < set_limit(machine);		\
 	     (cpu) = next_cpu(machine, (cpu) + 1, set))
 
-/** set_limit() - all CPU numbers of the machine are smaller */
+/** set_limit() - a number greater than all CPU numbers of the machine */
 static inline unsigned int set_limit(const struct cpubolt *machine)
 {
 	return cpubolt_set_size(machine) * 8;
@@ -42,16 +42,16 @@ static inline void set_or(const struct cpubolt *machine, cpu_set_t *to, const cp
 /** set_minus() - take the members of @other out of @to */
 void set_minus(const struct cpubolt *machine, cpu_set_t *to, const cpu_set_t *other);
 
-/** set_new() - a new set, filled by cpubolt_cpus(); ends the program if there is no memory */
+/** set_new() - a new set, filled by cpubolt_cpus(); ends the program if memory is short */
 cpu_set_t *set_new(const struct cpubolt *machine, enum cpubolt_which which);
 
-/** set_empty() - a new set without members; ends the program likewise */
+/** set_empty() - a new set without members; ends the program if memory is short */
 cpu_set_t *set_empty(const struct cpubolt *machine);
 
-/** set_copy() - a new set with the members of @set; ends the program likewise */
+/** set_copy() - a new set with the members of @set; ends the program if memory is short */
 cpu_set_t *set_copy(const struct cpubolt *machine, const cpu_set_t *set);
 
-/** set_text() - @set as a cpulist, to be freed with free(); ends the program likewise */
+/** set_text() - @set as a cpulist, to be freed; ends the program if memory is short */
 char *set_text(const struct cpubolt *machine, const cpu_set_t *set);
 
 #endif /* SETS_H */

@@ -9,11 +9,11 @@
 
 /** One column that a table can have */
 struct sheet_column {
-	const char *name;	/* as in the heading, and for --output */
+	const char *name;	/* the name in the heading, and for --output */
 	const char *help;	/* what the column says, for --help */
 	int flags;		/* SCOLS_FL_* */
 	int json;		/* SCOLS_JSON_* */
-	bool shown;		/* without --output */
+	bool shown;		/* whether the column is shown without --output */
 };
 
 /** A table that is being filled */
@@ -27,11 +27,11 @@ struct sheet {
 
 /**
  * sheet_open() - begin a table
- * @name: of the list in JSON
- * @chosen: names of columns with commas between, NULL for those that are usually shown
+ * @name: name of the list in JSON
+ * @chosen: names of columns with commas between, NULL for the columns that are usually shown
  *
  * Return: EXIT_DONE, EXIT_USAGE after a message if @chosen has a wrong name, or
- * EXIT_FAILED after a message without memory.
+ * EXIT_FAILED after a message if memory is short.
  */
 int sheet_open(struct sheet *sheet, const char *name, const struct sheet_column *columns,
 	       size_t count, const char *chosen, bool json);

@@ -79,15 +79,15 @@ struct wish {
 
 struct view {
 	struct invocation *call;
-	const char *chosen;	/* columns */
+	const char *chosen;	/* columns that the user has chosen, or NULL */
 	const char *timing;	/* NULL, "0" or "1" */
 	bool json;
 	struct wish *wishes;
 	size_t wish_count;
 	struct state_row *rows;
 	size_t count;
-	bool native;		/* no Bolt: rows have number and name only */
-	char *slow_state;	/* NULL if there is none */
+	bool native;		/* whether there is no Bolt: rows have number and name only */
+	char *slow_state;	/* state that slows requests down, NULL if there is none */
 	char *grace_periods;
 };
 

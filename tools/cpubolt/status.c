@@ -53,9 +53,9 @@ struct status {
 	struct invocation *call;
 	struct cpubolt *machine;
 	struct table table;
-	const char *columns;		/* as the user wants them, or NULL */
+	const char *columns;		/* the columns that the user wants, or NULL */
 	bool all_columns;
-	char which;			/* 'a', 'b' or 'c' as the options */
+	char which;			/* 'a', 'b' or 'c', for the options -a, -b and -c */
 	const char *list;
 };
 
@@ -383,7 +383,7 @@ static int print(struct status *status)
 	CPU_FREE(facts.fixed);
 	CPU_FREE(facts.isolated);
 	CPU_FREE(facts.nohz_full);
-	return error ? fail(EXIT_FAILED, "no table: %s", strerror(-error)) : EXIT_DONE;
+	return error ? fail(EXIT_FAILED, "cannot print a table: %s", strerror(-error)) : EXIT_DONE;
 }
 
 int run_status(struct invocation *call)

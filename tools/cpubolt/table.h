@@ -16,7 +16,7 @@ enum table_style {
 struct table {
 	enum table_style style;
 	const struct column *columns[32];
-	unsigned int count;		/* of columns */
+	unsigned int count;		/* number of @columns */
 	bool drop_empty;		/* leave out columns of which nothing is known */
 	const cpu_set_t *cpus;
 };

@@ -175,7 +175,7 @@ int trace_read(struct trace_events *events, unsigned long long ns, const char *n
 {
 	struct trace_event event = { .ns = ns };
 
-	/* "print" in files of trace-cmd, "tracing_mark_write" in the kernel's text. */
+	/* The name is "print" in files of trace-cmd, "tracing_mark_write" in the kernel's text. */
 	if (!strcmp(name, "print") || !strcmp(name, "tracing_mark_write"))
 		return read_mark(text, &event) ? trace_add(events, &event) : 0;
 	for (size_t i = 0; i < sizeof(readers) / sizeof(*readers); i++) {

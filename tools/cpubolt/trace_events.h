@@ -24,14 +24,14 @@ enum trace_kind {
 /** One event; a member that its kind does not have is 0 */
 struct trace_event {
 	enum trace_kind kind;
-	unsigned long long ns;		/* when, by the trace's clock */
+	unsigned long long ns;		/* when the event was, by the trace's clock */
 	unsigned long long duration;	/* ns */
 	unsigned long long batch;	/* number of the batch */
-	unsigned int cpu;		/* CPU that comes or goes; the first one of a batch */
+	unsigned int cpu;		/* CPU that comes or goes; the first CPU of a batch */
 	int state;			/* number of the hotplug state */
-	int error;			/* of a callback, or of a batch */
+	int error;			/* error of a callback or of a batch */
 	unsigned int up, down;		/* CPUs of a batch */
-	char name[48];			/* of a callback or a phase; or the words of the request */
+	char name[48];			/* name of a callback or phase, or the request in words */
 };
 
 /** Events in the order of their times */
@@ -54,17 +54,17 @@ int trace_parse(const char *text, struct trace_events *events);
 /**
  * trace_read() - read one event as the kernel and libtraceevent print it
  * @events: gets the event
- * @ns: when it was, by the trace's clock
- * @name: of the event, without its system
+ * @ns: when the event was, by the trace's clock
+ * @name: name of the event, without its system
  * @text: what is printed after "NAME: "
  *
- * Return: 0, also if enum trace_kind does not have the event; -EINVAL if it has
- * the event, and @text is malformed; -ENOMEM.
+ * Return: 0, also if enum trace_kind does not have the event; -EINVAL if enum
+ * trace_kind has the event, and @text is malformed; -ENOMEM.
  */
 int trace_read(struct trace_events *events, unsigned long long ns, const char *name,
 	       const char *text);
 
-/** trace_add() - add a copy of @event to @events; -ENOMEM */
+/** trace_add() - add a copy of @event to @events; 0 or -ENOMEM */
 int trace_add(struct trace_events *events, const struct trace_event *event);
 
 /** trace_sort() - sort @events by time; events of the same time keep their order */

@@ -16,7 +16,7 @@
 /*
  * A CPU that comes or goes makes some 100 events of 40 bytes. The kernel records
  * most of these on the CPU that carries the request out. That can be any CPU, so
- * the buffer of each has room for all events.
+ * the buffer of each CPU has room for all events.
  */
 #define KB_FOR_A_CPU	8
 #define LEAST_KB	512

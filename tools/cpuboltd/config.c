@@ -28,7 +28,7 @@ struct key {
 	const char *section, *name;
 	enum kind kind;
 	size_t offset;
-	unsigned int least, most, usual;	/* of a number */
+	unsigned int least, most, usual;	/* bounds and default of a number */
 };
 
 #define AT(MEMBER)	offsetof(struct config, MEMBER)

@@ -42,7 +42,7 @@ struct config {
 	char *metrics;		/* file for Prometheus, or NULL */
 };
 
-/** config_init() - the defaults; 0 or -ENOMEM */
+/** config_init() - fill in the defaults; 0 or -ENOMEM */
 int config_init(const struct machine *machine, struct config *config);
 
 /**
@@ -57,7 +57,7 @@ int config_read(const struct machine *machine, const char *file, struct config *
 
 /**
  * config_parse() - read one text into @config
- * @name: of the file, for messages
+ * @name: name of the file, for messages
  */
 int config_parse(const struct machine *machine, const char *name, const char *text, size_t length,
 		 struct config *config, char **error);

@@ -241,7 +241,7 @@ static int ask_once(struct daemon *daemon, enum cpubolt_op op, const cpu_set_t *
 	return err < 0 ? err : 0;
 }
 
-/* @cpus is "going" or "coming". If a CPU does not come, the request is made again without it. */
+/* @cpus is "going" or "coming". If a CPU does not come, asks again without that CPU. */
 static int ask(struct daemon *daemon, enum cpubolt_op op, cpu_set_t *cpus)
 {
 	struct cpubolt_result result = { .error = EAGAIN };
@@ -313,7 +313,7 @@ static int carry_out(struct daemon *daemon)
 	if (!is_empty(daemon, daemon->going)) {
 		err = save(daemon, daemon->going);
 		if (err) {
-			/* Without the file no CPU may go: after a crash, none would come back. */
+			/* Without the file no CPU may go: after a crash, no CPU would come back. */
 			say(LOG_ERR, "cannot write " RUN_FOLDER "/cpuboltd: %s", strerror(-err));
 			daemon->pause_until_us = daemon->now_us +
 						 daemon->config->backoff_s * 1000000ULL;
@@ -461,7 +461,7 @@ int daemon_round(struct daemon *daemon)
 	bool first = !daemon->counters.at_us;
 	int err = look(daemon);
 
-	/* A lease starts a round early. The load of so short a time means nothing: skip that. */
+	/* A lease starts a round early: the load of so short a time tells nothing, so skip it. */
 	if (!err && (first || daemon->now_us - daemon->counters.at_us >=
 				      daemon->config->interval_ms * 500ULL))
 		err = sample_take(daemon->machine, &daemon->counters, daemon->now_us,
@@ -769,7 +769,7 @@ static int run(struct daemon *daemon)
 	sd_notify(0, "READY=1");
 	err = sd_event_loop(daemon->loop);
 	if (err < 0)
-		daemon->code = fail(EXIT_FAILED, "the event loop: %s", strerror(-err));
+		daemon->code = fail(EXIT_FAILED, "the event loop has failed: %s", strerror(-err));
 	sd_notify(0, "STOPPING=1");
 	/* Changes that other programs have made since the last interval are not put back. */
 	if (!daemon->dry_run && err >= 0)

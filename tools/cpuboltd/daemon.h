@@ -24,18 +24,18 @@ struct lease {
 
 /** What has happened since the daemon has started */
 struct tally {
-	unsigned long long came, went;		/* CPUs */
+	unsigned long long came, went;		/* CPUs that came, CPUs that went */
 	unsigned long long requests, errors;
 	unsigned long long foreign;		/* changes by other programs */
 	unsigned long long buckets[BUCKETS];	/* requests that took up to metrics_bounds[] */
-	double seconds;				/* of all requests */
+	double seconds;				/* sum of the times of all requests */
 };
 
 struct daemon {
 	struct machine *machine;
 	struct config *config;
 	bool dry_run;
-	unsigned long samples;		/* intervals that are left, 0 for ever */
+	unsigned long samples;		/* intervals until the end, 0 for no end */
 	struct owner owner;
 	struct restraint *restraint;
 	struct counters counters;
@@ -43,12 +43,12 @@ struct daemon {
 	struct load *loads;
 	cpu_set_t *usable, *online, *floor, *before, *wanted, *next, *more, *needs;
 	cpu_set_t *going, *coming;
-	cpu_set_t *left;		/* taken by an earlier daemon, and still offline */
+	cpu_set_t *left;		/* CPUs taken by an earlier daemon, and still offline */
 	cpu_set_t *planned;		/* in a dry run: the CPUs that were logged last */
 	cpu_set_t *stay;		/* CPUs that may have interrupts */
-	struct interrupts *interrupts;	/* NULL if these are not moved */
+	struct interrupts *interrupts;	/* NULL if the daemon moves no interrupts */
 	uint64_t needs_until_us;	/* when to look again which CPUs are needed */
-	uint64_t pause_until_us;	/* no request until then, after one that failed as a whole */
+	uint64_t pause_until_us;	/* no request until then, as a request failed as a whole */
 	uint64_t metrics_at_us;
 	struct decision decision;
 	uint64_t now_us;
@@ -89,15 +89,15 @@ int daemon_round(struct daemon *daemon);
 
 void daemon_end(struct daemon *daemon);
 
-/** daemon_now_us() - CLOCK_MONOTONIC */
+/** daemon_now_us() - the time of CLOCK_MONOTONIC */
 uint64_t daemon_now_us(void);
 
 /* -- Leases: leases.c ------------------------------------------------------- */
 
-/** lease_add() - the lease's id, -ENOSPC or -ENOMEM */
+/** lease_add() - add a lease; its id, -ENOSPC or -ENOMEM */
 int lease_add(struct daemon *daemon, const cpu_set_t *cpus, unsigned int seconds);
 
-/** lease_end() - end a lease before its time; false if there is none with that id */
+/** lease_end() - end a lease before its time; false if no lease has that id */
 bool lease_end(struct daemon *daemon, unsigned int id);
 
 /** lease_expire() - end leases whose time has come, and add the CPUs of all other leases to @set */
@@ -114,7 +114,7 @@ void metrics_count(struct daemon *daemon, unsigned long long ns);
 /** metrics_write() - write the file "metrics", if @now or if ten seconds have passed */
 void metrics_write(struct daemon *daemon, bool now);
 
-/** metrics_text() - the text of the file; to be freed; NULL without memory */
+/** metrics_text() - the text of the file; to be freed; NULL if memory is short */
 char *metrics_text(const struct daemon *daemon);
 
 /* -- "cpubolt policy": control.c, explain.c ------------------------------------- */
@@ -130,7 +130,7 @@ void control_close(struct daemon *daemon);
  * control_answer() - carry out @request, and make the answer
  * @privileged: the request may change something
  *
- * Return: "ok TEXT" or "error TEXT", to be freed; NULL without memory.
+ * Return: "ok TEXT" or "error TEXT", to be freed; NULL if memory is short.
  */
 char *control_answer(struct daemon *daemon, const char *request, bool privileged);
 

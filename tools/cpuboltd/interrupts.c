@@ -103,7 +103,7 @@ static char *keep_list(const struct interrupts *all)
 	return NULL;
 }
 
-/* Returns why the daemon must leave interrupts alone, to be freed; NULL if it may move them. */
+/* Returns why the daemon must leave interrupts alone, to be freed; NULL if there is no reason. */
 static char *find_reason(const struct interrupts *all, int irqbalance)
 {
 	char *list = keep_list(all), *reason = NULL;
@@ -164,7 +164,7 @@ static int ban(struct interrupts *all, int irqbalance)
 	return 0;
 }
 
-/* -- When --------------------------------------------------------------------------- */
+/* -- When interrupts are measured ----------------------------------------------------- */
 
 /* Makes one measurement; sets all->reason if interrupts are to be left alone. */
 static int look_around(struct interrupts *all, const struct irq_cpus *cpus, uint64_t now_us)

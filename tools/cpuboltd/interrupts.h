@@ -18,15 +18,15 @@
 /** What interrupts_update() has to know of CPUs */
 struct irq_cpus {
 	const cpu_set_t *online;
-	const cpu_set_t *stay;	/* may have interrupts */
-	const cpu_set_t *going;	/* are about to go; none of these is in @stay */
-	const cpu_set_t *floor;	/* have to be online */
+	const cpu_set_t *stay;	/* CPUs that may have interrupts */
+	const cpu_set_t *going;	/* CPUs that are about to go; none of these is in @stay */
+	const cpu_set_t *floor;	/* CPUs that have to be online */
 };
 
 struct interrupts;
 
 /**
- * interrupts_new() - begin; NULL without memory
+ * interrupts_new() - begin to look after interrupts; NULL if memory is short
  * @dry_run: only say what would move: write no affinity, and tell irqbalance nothing
  */
 struct interrupts *interrupts_new(struct machine *machine, const struct config *config,
@@ -58,7 +58,7 @@ struct irq_tally {
 	unsigned int moved;		/* interrupts that have an affinity set by the daemon */
 };
 
-/** interrupts_tally() - figures for metrics */
+/** interrupts_tally() - return figures for metrics */
 struct irq_tally interrupts_tally(const struct interrupts *all);
 
 /**

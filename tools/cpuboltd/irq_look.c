@@ -33,7 +33,7 @@ void irqs_free(struct irq **irqs, size_t count)
 	free(irqs);
 }
 
-/* Takes over an interrupt that an earlier daemon has moved, with the affinity found by that one. */
+/* Takes over an interrupt that an earlier daemon has moved, with the affinity that was found. */
 static void adopt(struct interrupts *all, struct irq *irq)
 {
 	size_t i;
@@ -101,7 +101,7 @@ static struct irq *take_irq(struct interrupts *all, const struct irq_row *row, s
 
 /*
  * Notes that another program has set the affinity. If no CPU of the affinity is online, the kernel
- * has set it.
+ * has set the affinity.
  */
 static void find_foreign(struct interrupts *all, struct irq *irq, const struct irq_cpus *cpus)
 {

@@ -29,10 +29,10 @@ struct irq_rules {
 
 /** What is known of one interrupt */
 struct irq_fact {
-	bool movable;			/* not managed, not per-CPU; can be written */
-	bool measured;			/* rate and busy are known */
-	bool busy;			/* as irq_busy() has said */
-	double rate;			/* times a second */
+	bool movable;			/* neither managed nor per-CPU; affinity can be written */
+	bool measured;			/* whether @rate and @busy are known */
+	bool busy;			/* whether irq_busy() has said that the interrupt is busy */
+	double rate;			/* how often a second the interrupt occurs */
 	const cpu_set_t *allowed;	/* CPUs of the affinity that was found */
 	const cpu_set_t *near;		/* CPUs of the device's node, or NULL */
 	const cpu_set_t *where;		/* CPUs on which the interrupt is */
@@ -44,14 +44,14 @@ struct irq_scene {
 	const struct irq_fact *irqs;
 	size_t count;
 	unsigned int cpus;		/* CPU numbers are 0 to cpus - 1 */
-	size_t size;			/* of each set, for CPU_*_S() */
+	size_t size;			/* size of each set, for CPU_*_S() */
 	const cpu_set_t *stay;		/* CPUs that stay online, and may have interrupts */
 	const cpu_set_t *going;		/* CPUs that are about to go offline; none of these stays */
 	unsigned int base;		/* a CPU that stays, for idle interrupts */
 	const double *others;		/* CPU -> rate of all other interrupts */
 	uint64_t now_us;
 	unsigned int left;		/* how many moves are still allowed in this minute */
-	bool forced_only;		/* only interrupts of CPUs that are about to go */
+	bool forced_only;		/* move only interrupts of CPUs that are about to go */
 };
 
 enum irq_cause {
@@ -63,8 +63,8 @@ enum irq_cause {
 
 /** One interrupt that is to change */
 struct irq_move {
-	size_t irq;		/* its place in irq_scene.irqs */
-	unsigned int from, to;	/* CPUs; the new affinity is "to" alone */
+	size_t irq;		/* index of the interrupt in irq_scene.irqs */
+	unsigned int from, to;	/* CPUs; the new affinity is the CPU @to alone */
 	enum irq_cause cause;
 	char why[128];		/* one English clause */
 };
@@ -92,10 +92,10 @@ int irq_plan(const struct irq_rules *rules, const struct irq_scene *scene, struc
 
 /**
  * irq_busy() - whether an interrupt counts as busy
- * @rate: times a second, now
+ * @rate: how often a second the interrupt occurs now
  * @was: the last result of this function for the interrupt; false at first
- * @calm_us: since when the rate is less than half of rules->busy; 0 while it is not less. Kept by
- *	     the caller from call to call, 0 at first.
+ * @calm_us: since when the rate is less than half of rules->busy; 0 while the rate is not less.
+ *	     Kept by the caller from call to call, 0 at first.
  *
  * A busy interrupt becomes idle when its rate was less than half of rules->busy for the dwell time.
  */

@@ -14,7 +14,7 @@
 /** One interrupt that the daemon has moved */
 struct irq_saved {
 	int number;
-	char *name;		/* of the device, as in /proc/interrupts */
+	char *name;		/* name of the device, as in /proc/interrupts */
 	cpu_set_t *found;	/* affinity before the first move */
 	cpu_set_t *was;		/* affinity before the last move */
 	cpu_set_t *written;	/* affinity that the last move writes */
@@ -26,7 +26,7 @@ struct irq_state {
 	int irqbalance;		/* PID that was told to leave interrupts alone, or 0 */
 };
 
-/** irq_state_add() - add an interrupt with three empty sets; NULL without memory */
+/** irq_state_add() - add an interrupt with three empty sets; NULL if memory is short */
 struct irq_saved *irq_state_add(const struct machine *machine, struct irq_state *state, int number,
 				const char *name);
 
@@ -52,7 +52,7 @@ int irq_state_parse(const struct machine *machine, const char *text, const char 
 
 /** What has become of the interrupts in the file */
 struct irq_restored {
-	size_t back;		/* interrupts that have the affinity again that was found */
+	size_t back;		/* interrupts that have their first affinity again */
 	size_t failed;		/* interrupts whose affinity was refused; these stay in the file */
 	int error;		/* error of one of the failed writes, or 0 */
 	int irq;		/* the interrupt with that error */

@@ -23,7 +23,7 @@ struct irq {
 	int number;
 	char *name;
 	enum irq_kind kind;
-	int node;		/* of the device, or -1 */
+	int node;		/* NUMA node of the device, or -1 */
 	double rate;		/* interrupts a second, smoothed; negative before the first measurement */
 	unsigned int samples;
 	bool busy;
@@ -33,14 +33,14 @@ struct irq {
 	cpu_set_t *found;	/* affinity before the daemon's first move */
 	cpu_set_t *was;		/* affinity before the last move */
 	cpu_set_t *written;	/* affinity that the daemon has written last */
-	cpu_set_t *near;	/* CPUs of the node */
-	bool readable;		/* now and where are known */
-	bool ours;		/* the daemon has moved the interrupt */
-	bool foreign;		/* another program has set the affinity after that */
-	bool pretended;		/* moved in a dry run */
+	cpu_set_t *near;	/* CPUs of the device's node */
+	bool readable;		/* whether @now and @where are known */
+	bool ours;		/* whether the daemon has moved the interrupt */
+	bool foreign;		/* whether another program has set the affinity since then */
+	bool pretended;		/* whether a dry run has moved the interrupt */
 	uint64_t failed_until_us;
 	uint64_t moved_us;
-	unsigned int from, to;	/* of the last move */
+	unsigned int from, to;	/* CPUs of the last move */
 	char why[128];
 };
 
@@ -54,7 +54,7 @@ struct interrupts {
 	struct irq_table before;	/* the last measurement */
 	uint64_t before_us, due_us;
 	double *others;			/* CPU -> interrupts a second that cannot be moved */
-	int base;			/* CPU, or -1 */
+	int base;			/* the base CPU, or -1 */
 	int told;			/* PID of the irqbalance that got a list, or 0 */
 	size_t told_count;		/* how many interrupts irqbalance is to leave alone */
 	unsigned long told_hash;	/* hash of the list */

@@ -25,9 +25,9 @@ struct machine {
 	const char *root;	/* stands for "/"; "" is the running system */
 	struct cpubolt *handle;
 	unsigned int count;	/* CPU numbers are 0 to count - 1 */
-	size_t size;		/* of each set */
+	size_t size;		/* size of each set */
 	struct position *places;
-	struct kthreads *kthreads;	/* as found last */
+	struct kthreads *kthreads;	/* the kernel threads found last */
 };
 
 /** machine_open() - open the machine; 0, or a negative errno as of cpubolt_open() */
@@ -41,7 +41,7 @@ void machine_places(struct machine *machine);
 /** machine_set() - an empty set, or NULL; to be freed with CPU_FREE() */
 cpu_set_t *machine_set(const struct machine *machine);
 
-/** machine_list() - @set as a cpulist, "none" for an empty set; to be freed; NULL without memory */
+/** machine_list() - @set as a cpulist, or "none"; to be freed; NULL if memory is short */
 char *machine_list(const struct machine *machine, const cpu_set_t *set);
 
 #endif /* MACHINE_H */

@@ -27,7 +27,7 @@ struct search {
 	const cpu_set_t *going, *after;
 	cpu_set_t *online;
 	cpu_set_t *shared;	/* CPUs that a task has by default: present, not isolated */
-	bool all_online;	/* all CPUs of "shared" are online */
+	bool all_online;	/* whether all CPUs of @shared are online */
 	cpu_set_t *mask;	/* CPUs of the task or cpuset at hand */
 	cpu_set_t *common;
 	cpu_set_t *needed;
@@ -37,9 +37,9 @@ struct search {
 	 */
 	cpu_set_t **ones;
 	size_t count;
-	struct kthreads kthreads;	/* found now, in the order of the folder */
+	struct kthreads kthreads;	/* kernel threads found now, in the order of /proc */
 	size_t known;			/* index of the search in the last list of kernel processes */
-	bool is_kthread;		/* the process at hand */
+	bool is_kthread;		/* whether the process at hand is a kernel thread */
 	int err;
 };
 
@@ -488,7 +488,7 @@ static void search_mounts(struct search *search)
 	free(text);
 	if (found)
 		return;
-	/* mountinfo names none: try the usual mount points. */
+	/* mountinfo names no cpusets: try the usual mount points. */
 	search_cpusets(search, "/sys/fs/cgroup/cpuset", true);
 	search_cpusets(search, "/sys/fs/cgroup", false);
 }

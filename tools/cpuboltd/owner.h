@@ -16,9 +16,9 @@
 struct owner {
 	struct machine *machine;
 	cpu_set_t *present;
-	cpu_set_t *online;	/* as the daemon knows it */
-	cpu_set_t *taken;	/* offline, and the daemon's */
-	cpu_set_t *foreign;	/* offline, and not the daemon's */
+	cpu_set_t *online;	/* CPUs that are online, as far as the daemon knows */
+	cpu_set_t *taken;	/* CPUs that are offline because of the daemon */
+	cpu_set_t *foreign;	/* CPUs that are offline for another reason */
 	cpu_set_t *scratch;
 	char *texts[3];		/* what sysfs said of online, present and isolated CPUs last */
 	struct backoff {
@@ -36,7 +36,7 @@ void owner_end(struct owner *owner);
 
 /**
  * owner_look() - look at the machine, and find CPUs that other programs have changed
- * @report: called for each such CPU; @online: the CPU has come, @taken: the daemon had taken it
+ * @report: called for each such CPU; @online: the CPU came, @taken: the daemon had taken the CPU
  *
  * Return: how many CPUs other programs have changed, or a negative errno.
  */

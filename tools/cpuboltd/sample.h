@@ -12,12 +12,12 @@ struct counters {
 	uint64_t at_us;			/* CLOCK_MONOTONIC */
 	unsigned long long *busy;	/* ticks of each CPU */
 	unsigned long long *steal;
-	unsigned long long stalled_us;	/* "some" of PSI */
+	unsigned long long stalled_us;	/* total of the line "some" of /proc/pressure/cpu */
 	bool has_pressure;
 	unsigned long ticks;		/* how many ticks a second has */
 };
 
-/** counters_init() - begin; 0 or -ENOMEM */
+/** counters_init() - set up counters; 0 or -ENOMEM */
 int counters_init(const struct machine *machine, struct counters *counters);
 
 void counters_free(struct counters *counters);

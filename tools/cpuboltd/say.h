@@ -19,7 +19,7 @@ void say(int level, const char *format, ...) __attribute__((format(printf, 2, 3)
 /**
  * say_with() - say(), with fields of the journal
  * @fields: "NAME=value" each; NULL entries are left out
- * @count: how many
+ * @count: number of fields
  */
 void say_with(int level, char *const *fields, unsigned int count, const char *format, ...)
 	__attribute__((format(printf, 4, 5)));
@@ -27,7 +27,7 @@ void say_with(int level, char *const *fields, unsigned int count, const char *fo
 /** fail() - say() that something failed, and return @code */
 int fail(enum exit_code code, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/** field() - "NAME=value" for say_with(), to be freed; NULL without memory */
+/** field() - "NAME=value" for say_with(), to be freed; NULL if memory is short */
 char *field(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 #endif /* SAY_H */

@@ -27,7 +27,7 @@ static int leaf_number(struct cpubolt *handle, unsigned int cpu, unsigned int in
 	return err ? err : sysfs_parse_number(line, number);
 }
 
-/* The size "48K" in bytes; 0 for a text that is no size. */
+/* Returns in bytes a size such as "48K"; 0 if the text is no size. */
 static unsigned long long parse_size(const char *text)
 {
 	unsigned long long size;

@@ -69,7 +69,7 @@ unsigned int cpubolt_features(struct cpubolt *handle);
 
 /* -- Sets of CPUs --------------------------------------------------------- */
 
-/** cpubolt_set_new() - an empty set for every CPU number of the machine, or NULL without memory */
+/** cpubolt_set_new() - an empty set for all CPU numbers of the machine; NULL if memory is short */
 cpu_set_t *cpubolt_set_new(const struct cpubolt *handle);
 
 /** cpubolt_set_size() - size of the machine's sets in bytes, the first argument of CPU_*_S() */
@@ -91,22 +91,22 @@ int cpubolt_parse_list(const struct cpubolt *handle, const char *text, cpu_set_t
 int cpubolt_parse_mask(const struct cpubolt *handle, const char *text, cpu_set_t *set,
 		       size_t *error_at);
 
-/** cpubolt_format_list() - @set as a cpulist, to be freed with free(); NULL without memory */
+/** cpubolt_format_list() - @set as a cpulist, to be freed with free(); NULL if memory is short */
 char *cpubolt_format_list(const struct cpubolt *handle, const cpu_set_t *set);
 
-/** cpubolt_format_mask() - @set as a mask in groups of 32 bits; to be freed likewise */
+/** cpubolt_format_mask() - as cpubolt_format_list(), but a mask in groups of 32 bits */
 char *cpubolt_format_mask(const struct cpubolt *handle, const cpu_set_t *set);
 
 /** Sets of the machine, for cpubolt_cpus() */
 enum cpubolt_which {
-	CPUBOLT_POSSIBLE,	/* may ever be plugged in */
-	CPUBOLT_PRESENT,	/* are plugged in */
-	CPUBOLT_ONLINE,		/* are completely online */
-	CPUBOLT_PARKED,		/* offline, with teardowns that Bolt has deferred */
-	CPUBOLT_OFFLINE,	/* present, not online; includes CPUs that are parked or half-way */
-	CPUBOLT_ISOLATED,	/* isolcpus= and isolated cpuset partitions */
-	CPUBOLT_NOHZ_FULL,	/* nohz_full= */
-	CPUBOLT_FIXED,		/* online without a file cpuN/online: cannot go offline */
+	CPUBOLT_POSSIBLE,	/* CPUs that may ever be plugged in */
+	CPUBOLT_PRESENT,	/* CPUs that are plugged in */
+	CPUBOLT_ONLINE,		/* CPUs that are completely online */
+	CPUBOLT_PARKED,		/* CPUs that are offline, with teardowns that Bolt has deferred */
+	CPUBOLT_OFFLINE,	/* CPUs present but not online, parked and half-way CPUs included */
+	CPUBOLT_ISOLATED,	/* CPUs of isolcpus= and of isolated cpuset partitions */
+	CPUBOLT_NOHZ_FULL,	/* CPUs of nohz_full= */
+	CPUBOLT_FIXED,		/* CPUs online without a file cpuN/online: these cannot go */
 	CPUBOLT_WHICH_COUNT
 };
 
@@ -119,7 +119,7 @@ int cpubolt_cpus(const struct cpubolt *handle, enum cpubolt_which which, cpu_set
 
 /** State of one CPU */
 enum cpubolt_state {
-	CPUBOLT_STATE_ABSENT,	/* possible, but not plugged in */
+	CPUBOLT_STATE_ABSENT,	/* the CPU is possible, but not plugged in */
 	CPUBOLT_STATE_OFFLINE,
 	CPUBOLT_STATE_PARKED,
 	CPUBOLT_STATE_HALFWAY,	/* hotplug has stopped between offline and online */
@@ -189,7 +189,7 @@ enum cpubolt_op {
 enum cpubolt_way {
 	CPUBOLT_WAY_NONE,	/* every CPU was already as wanted, or the request was malformed */
 	CPUBOLT_WAY_BATCH,	/* one write to bolt/ */
-	CPUBOLT_WAY_NATIVE	/* cpuN/online, one CPU after the other */
+	CPUBOLT_WAY_NATIVE	/* writes to cpuN/online, one CPU after the other */
 };
 
 /** What became of a request */
@@ -201,11 +201,11 @@ struct cpubolt_result {
 	char undo[128];		/* CPUs that could not be put back: "CPU:STATE,...", or "" */
 	unsigned int changed;	/* CPUs that are now as wanted and were not before */
 	unsigned int missing;	/* CPUs that are not as wanted now */
-	unsigned long long ns;	/* duration of the writes, CLOCK_MONOTONIC */
+	unsigned long long ns;	/* duration of the writes, by CLOCK_MONOTONIC */
 };
 
 #define CPUBOLT_NATIVE		(1 << 0) /* write cpuN/online although Bolt is enabled */
-#define CPUBOLT_BATCH_ONLY	(1 << 1) /* -EOPNOTSUPP rather than write cpuN/online */
+#define CPUBOLT_BATCH_ONLY	(1 << 1) /* fail with -EOPNOTSUPP rather than write cpuN/online */
 #define CPUBOLT_KEEP_CHANGES	(1 << 2) /* on the native way, put back no CPU after an error */
 
 /**
@@ -229,7 +229,7 @@ int cpubolt_request(struct cpubolt *handle, enum cpubolt_op op, const cpu_set_t 
  * cpubolt_explain() - @result as one English sentence without a newline
  *
  * After an error the sentence says why, and names the CPU and the hotplug state
- * that failed if these are known. To be freed with free(); NULL without memory.
+ * that failed if these are known. To be freed with free(); NULL if memory is short.
  */
 char *cpubolt_explain(enum cpubolt_op op, const struct cpubolt_result *result);
 

@@ -66,13 +66,13 @@ int set_parse_list(const struct set *set, const cpu_set_t *possible, const char 
 int set_parse_mask(const struct set *set, const cpu_set_t *possible, const char *text,
 		   size_t *error_at);
 
-/** set_format_list() - a cpulist, to be freed with free(); NULL without memory */
+/** set_format_list() - a cpulist, to be freed with free(); NULL if memory is short */
 char *set_format_list(const struct set *set);
 
-/** set_format_mask() - a mask in groups of 32 bits, to be freed with free(); NULL without memory */
+/** set_format_mask() - as set_format_list(), but a mask in groups of 32 bits */
 char *set_format_mask(const struct set *set);
 
-/** set_subtract() - put the CPUs of @from that are not in @without into @target, maybe @from */
+/** set_subtract() - put the CPUs of @from that are not in @without into @target, maybe = @from */
 void set_subtract(size_t size, cpu_set_t *target, const cpu_set_t *from, const cpu_set_t *without);
 
 /** set_next() - the lowest CPU of @cpus from @cpu on, or @numbers if there is none */
@@ -91,14 +91,14 @@ struct view {
 
 struct cpubolt {
 	int root;
-	int cpus;		/* sys/devices/system/cpu */
-	bool recorded;		/* a tree, not the running system */
-	unsigned int numbers;	/* how many CPU numbers: one more than the highest */
+	int cpus;		/* descriptor of sys/devices/system/cpu */
+	bool recorded;		/* whether this is a recorded tree, not the running system */
+	unsigned int numbers;	/* how many CPU numbers there are: one more than the highest */
 	size_t size;		/* size of a set, in bytes */
 	cpu_set_t *possible;
-	unsigned long long looked_ns; /* when now was made, CLOCK_MONOTONIC */
+	unsigned long long looked_ns; /* when @now was made, by CLOCK_MONOTONIC */
 	struct view *now;
-	struct view *next;	/* is filled by cpubolt_refresh(), and then becomes now */
+	struct view *next;	/* the view that cpubolt_refresh() fills, to become @now */
 	cpu_set_t *looked;	/* CPUs of which is known whether they have a file cpuN/online */
 	cpu_set_t *movable;	/* CPUs that have that file */
 	struct topology *topology;
@@ -107,7 +107,7 @@ struct cpubolt {
 /** set_of() - a set of the machine, for the functions of set.c */
 struct set set_of(const struct cpubolt *handle, const cpu_set_t *cpus);
 
-/** view_new() - an empty view, or NULL without memory */
+/** view_new() - an empty view, or NULL if memory is short */
 struct view *view_new(const struct cpubolt *handle);
 
 /** view_free() - free @view; NULL is allowed */
@@ -165,12 +165,12 @@ int error_undo_next(const char **undo);
 
 /** What is known of one CPU */
 struct place {
-	bool known;		/* was seen online, now or by an earlier program */
-	bool saved;		/* is in the file in /run */
-	int core_id;		/* as in sysfs, unlike the number in topology.core */
+	bool known;		/* the CPU was seen online, now or by an earlier program */
+	bool saved;		/* the place is in the file in /run */
+	int core_id;		/* number as in sysfs, unlike the number in topology.core */
 	struct cpubolt_topology topology;
 	struct cpubolt_cache *caches;
-	int cache_count;	/* -1: not read */
+	int cache_count;	/* number of caches, -1 before these are read */
 };
 
 struct topology {

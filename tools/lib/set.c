@@ -138,7 +138,7 @@ static int parse_region(const char **text, unsigned int last, struct region *reg
 check:
 	if (region->first <= region->last && region->last <= last)
 		return 0;
-	/* The CPU numbers are wrong, not the text behind these: @text returns to the first one. */
+	/* The numbers are wrong, not the text behind these: @text returns to the first number. */
 	*text = begin;
 	return region->first > region->last ? -EINVAL : -ERANGE;
 }

@@ -18,8 +18,8 @@
 /* What all CPUs of a package, or of a die, have in common is read once for all of them. */
 struct level {
 	const char *list;	/* file that lists the CPUs of a package or die */
-	const char *number;	/* file that has its number */
-	size_t offset;		/* offset in struct place */
+	const char *number;	/* file that has the number of the package or die */
+	size_t offset;		/* offset of that number in struct place */
 };
 
 static const struct level levels[] = {

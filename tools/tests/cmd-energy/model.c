@@ -14,7 +14,7 @@
 #include "energy_replay.h"
 #include "file_read.h"
 
-#define MODEL_ROUNDS	2000	/* made-up models */
+#define MODEL_ROUNDS	2000	/* number of made-up models */
 
 static uint64_t state = 88172645463325252ULL;
 

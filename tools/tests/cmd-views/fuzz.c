@@ -177,7 +177,7 @@ int main(int argc, char **argv)
 		text[length] = '\0';
 		try_all(text, nowhere);
 	}
-	try_interrupts("CPU0\n");	/* frees the table before */
+	try_interrupts("CPU0\n");	/* frees the table of the last input */
 	for (int i = 3; i < argc; i++)
 		free(files[i - 3]);
 	free(files);

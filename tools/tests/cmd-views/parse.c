@@ -249,7 +249,7 @@ static void rates_of_counts_that_wrap_and_cpus_that_come(void **state)
 	assert_int_equal(irq_parse("CPU0 CPU1 CPU2\n 5: 4 30 120 chip 5-edge  a\n"
 				   " 6: 60 0 0 chip 6-edge  other\n", &after), 0);
 	rates = irq_rates(&before, &after, 2);
-	assert_float_equal(rates[0], 5, 1e-9);		/* 10 in 2 s, over 2^32 */
+	assert_float_equal(rates[0], 5, 1e-9);		/* 10 in 2 s: the count wraps */
 	assert_float_equal(rates[1], 0, 1e-9);		/* the CPU has come: its 30 may be old */
 	assert_float_equal(rates[2], 10, 1e-9);
 	assert_float_equal(rates[3], 30, 1e-9);		/* another device has the interrupt */

@@ -121,7 +121,7 @@ static void test_busy_interrupts_are_spread(void **state)
 	rate(2, 2000);
 	rate(3, 20);
 	assert_int_equal(plan(), 2);
-	/* The busiest interrupt moves first: with the others CPU 0 has more to do than CPU 1. */
+	/* The busiest interrupt moves first: the other interrupts make CPU 0 busier than CPU 1. */
 	assert_int_equal(moves[0].irq, 0);
 	assert_int_equal(moves[0].to, 1);
 	assert_int_equal(moves[0].cause, CAUSE_BUSY);
@@ -147,7 +147,7 @@ static void test_a_gain_that_is_not_worth_a_move(void **state)
 	rate(0, 1000);
 	rate(1, 100);
 	others[1] = 950;
-	/* CPU 0 has 1100, and CPU 1 would have 1050. */
+	/* CPU 0 has 1100 interrupts a second, and CPU 1 would have 1050. */
 	assert_int_equal(plan(), 0);
 	others[1] = 850;
 	assert_int_equal(plan(), 0);

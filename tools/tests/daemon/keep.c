@@ -90,7 +90,7 @@ static void test_who_brings_a_cpu_back_is_yielded_to(void **state)
 		now += (10 << i) * SECOND_US;
 		assert_int_equal(owner_waits(&owner, 2, now), 0);
 	}
-	/* A program that brings the CPU back a long time after counts as the first one. */
+	/* If a program brings the CPU back long after that, the wait is as long as at first. */
 	now += 3600 * SECOND_US;
 	take_offline(&owner, "2", "0-1", now);
 	make_online("0-2");

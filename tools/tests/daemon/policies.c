@@ -184,7 +184,7 @@ static void test_siblings_and_packages_stay_together(void **unused)
 	CPU_SET(6, &world.floor);
 	set_loads(&world, 3 * 1000 * 60 / 100 / 16, 0);
 	assert_int_equal(decide(&world, &policy_load), 3);
-	/* CPU 6, its sibling, and a CPU of the same package. */
+	/* The policy wants CPU 6, its sibling, and a CPU of the same package. */
 	assert_true(CPU_ISSET(6, &world.wanted));
 	assert_true(CPU_ISSET(14, &world.wanted));
 	assert_true(CPU_ISSET(4, &world.wanted));
@@ -552,7 +552,7 @@ static void test_a_step_is_answered_at_once(void **unused)
 		if (second >= 60)
 			assert_true(CPU_COUNT(&world.online) >= 30);
 	}
-	/* By then the machine has done all work that had to wait. */
+	/* At the end the machine has done all work that had to wait. */
 	assert_true(world.plant.backlog < 0.01);
 	end(&world);
 }

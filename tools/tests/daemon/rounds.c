@@ -24,24 +24,24 @@ static struct daemon one;
 static uint64_t clock_us;
 static int broken;		/* the CPU that does not come, or NO_CPU */
 static unsigned int requests;
-static const char *race;	/* CPUs online from the next write of the file on, or NULL */
+static const char *race;	/* CPUs online after the next write of the daemon's file, or NULL */
 
 /* Interrupts of the machine, and how often each has occurred on each CPU. */
 static struct device {
 	int irq;
 	const char *name;
-	unsigned int rate;		/* a second */
+	unsigned int rate;		/* interrupts a second */
 	unsigned int counts[4];
-	bool refuses;			/* an affinity cannot be written */
+	bool refuses;			/* whether writes of the affinity fail */
 } devices[] = {
 	{ .irq = 24, .name = "disk" }, { .irq = 25, .name = "net rx" },
 	{ .irq = 26, .name = "net tx" }, { .irq = 27, .name = "nvme0q1" },
 };
 
 #define DEVICES	(sizeof(devices) / sizeof(devices[0]))
-#define MANAGED	3			/* index of the managed one, which is the last */
+#define MANAGED	3			/* index of the managed interrupt, which is the last */
 
-static unsigned int affinities;		/* how many were written */
+static unsigned int affinities;		/* how many affinities were written */
 static unsigned int late;		/* movable interrupts on CPUs when these went offline */
 
 /* -- The kernel ---------------------------------------------------------------------- */
@@ -259,7 +259,7 @@ static void put_counts(void)
 	CPU_FREE(online);
 }
 
-/* Each interrupt may be anywhere, and is on CPU 0; but the managed one is on CPU 3. */
+/* Each interrupt may be anywhere, and is on CPU 0; but the managed interrupt is on CPU 3. */
 static void put_interrupts(void)
 {
 	char *path;
@@ -458,7 +458,7 @@ static void test_a_cpu_that_is_isolated_meanwhile(void **state)
 	end();
 }
 
-/* The answer to "cpubolt policy lease" says which CPUs are online when it is given. */
+/* The answer to "cpubolt policy lease" says which CPUs are online at that time. */
 static void test_a_lease_is_answered_when_cpus_are_there(void **state)
 {
 	char *answer;
@@ -615,7 +615,7 @@ static void test_interrupts_by_their_rates(void **state)
 	end();
 }
 
-/* After that the daemon leaves the interrupt alone, also when the interrupt's CPU goes. */
+/* The daemon leaves an interrupt alone that another program has placed, even if a CPU goes. */
 static void test_an_affinity_that_another_program_sets(void **state)
 {
 	begin_interrupts("load", "0-3");

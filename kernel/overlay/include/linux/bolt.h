@@ -235,7 +235,7 @@ int bolt_cpus_down(const struct cpumask *mask);
 int bolt_cpus_up(const struct cpumask *mask);
 int bolt_cpus_set(const struct cpumask *mask);
 
-/* For kernel/cpu.c. */
+/* Called by kernel/cpu.c. */
 int bolt_cpu_down(unsigned int cpu);
 int bolt_cpu_up(unsigned int cpu);
 int bolt_finish_offline(struct device *dev);
@@ -253,7 +253,7 @@ void bolt_serial_leave(void);
 void bolt_settle_cpu(unsigned int cpu);
 void bolt_settle_all(void);
 
-/* For operations that natively take CPUs one by one; cpu_add_remove_lock held. */
+/* For operations that natively take CPUs one by one, with cpu_add_remove_lock held. */
 int bolt_smt_disable(int ctrlval);
 int bolt_smt_enable(void);
 int bolt_freeze(unsigned int primary, struct cpumask *frozen);
@@ -261,7 +261,7 @@ void bolt_thaw(const struct cpumask *frozen);
 void bolt_shutdown(unsigned int primary);
 
 /*
- * In kernel/kthread.c and kernel/smpboot.c: to tell threads to park, and to wait
+ * Defined in kernel/kthread.c and kernel/smpboot.c: tell threads to park, and wait
  * until the threads are parked, in two steps.
  */
 bool kthread_parking(struct task_struct *k);
@@ -271,10 +271,10 @@ bool kthread_park_asleep(struct task_struct *k, const bool *idle);
 bool kthread_unpark_asleep(struct task_struct *k);
 void smpboot_collect_threads(unsigned int cpu);
 
-/* In kernel/smpboot.c: the idle task of one CPU, while the machine boots. */
+/* Defined in kernel/smpboot.c: makes the idle task of one CPU while the machine boots. */
 void idle_thread_init(unsigned int cpu);
 
-/* For kernel/sched and kernel/cgroup. */
+/* Used by kernel/sched and kernel/cgroup. */
 DECLARE_STATIC_KEY_FALSE(bolt_domains_key);
 extern bool bolt_domains_stale;
 
@@ -336,29 +336,29 @@ void bolt_free_affinity(struct task_struct *p);
 bool bolt_asker_sleeps_on(unsigned int cpu);
 bool bolt_look_out_idle(unsigned int cpu);
 
-/* In kernel/sched/core.c. */
+/* Defined in kernel/sched/core.c. */
 void sched_cpu_leave(unsigned int cpu);
 void sched_cpu_push_tasks(unsigned int cpu);
 void sched_cpu_stay(unsigned int cpu);
 void sched_cpus_have_changed(void);
 
 /*
- * In kernel/workqueue.c and kernel/irq/cpuhotplug.c: called once for all CPUs of a
- * batch.
+ * Defined in kernel/workqueue.c and kernel/irq/cpuhotplug.c. Called once for all
+ * CPUs of a batch.
  */
 void workqueue_cpus_leave(const struct cpumask *cpus);
 void workqueue_cpus_come(const struct cpumask *cpus);
 void irq_affinity_online_cpus(const struct cpumask *cpus);
 
-/* In mm/vmstat.c, and drivers/base/cacheinfo.c. */
+/* Defined in mm/vmstat.c and drivers/base/cacheinfo.c. */
 void vmstat_cpus_come(void);
 void cacheinfo_cpus_changed(void);
 
-/* For kernel/locking/percpu-rwsem.c. */
+/* Used by kernel/locking/percpu-rwsem.c. */
 extern struct percpu_rw_semaphore *bolt_patient_sem;
 void bolt_await_reader(struct percpu_rw_semaphore *sem, long *ticks);
 
-/* In kernel/cgroup/cpuset.c. */
+/* Defined in kernel/cgroup/cpuset.c. */
 #ifdef CONFIG_CPUSETS
 void cpuset_flush_domains(void);
 bool cpuset_deadline_tasks(void);
@@ -369,18 +369,18 @@ static inline void cpuset_flush_domains(void) { }
 #define cpuset_effective_cpus(p) ((p)->cpus_ptr)
 #endif
 
-/* In kernel/sched/topology.c. */
+/* Defined in kernel/sched/topology.c. */
 bool sched_domains_keep(const struct cpumask *cpus,
 			struct sched_domain_attr *attr, bool may_shrink);
 
-/* For drivers/base/core.c. */
+/* Called by drivers/base/core.c. */
 const struct device_driver *bolt_uevent_driver(const struct device *dev);
 bool bolt_uevent_replay(const struct device *dev, struct kobj_uevent_env *env);
 void bolt_uevent_record(const struct device *dev,
 			const struct device_driver *driver,
 			const struct kobj_uevent_env *env, int nr, int len);
 
-/* In fs/kernfs/dir.c. */
+/* Defined in fs/kernfs/dir.c. */
 void bolt_kernfs_show(struct kernfs_node *kn, bool show);
 unsigned long bolt_kernfs_bytes(struct kernfs_node *kn);
 
@@ -419,7 +419,7 @@ static __always_inline enum bolt_warm bolt_warm_order(void)
 	return raw_atomic_read_acquire(raw_cpu_ptr(&bolt_warm_words));
 }
 
-/* In kernel/bolt/warm.c, for the architecture. */
+/* Defined in kernel/bolt/warm.c, and called by the architecture. */
 bool bolt_warm_park(void);
 bool bolt_warm_take(void);
 bool bolt_is_warm(unsigned int cpu);

@@ -15,12 +15,12 @@ struct irq_matrix;
 
 #ifdef CONFIG_BOLT
 
-/* In kernel/irq/matrix.c. */
+/* Defined in kernel/irq/matrix.c. */
 unsigned int irq_matrix_available_without(struct irq_matrix *m,
 					  const struct cpumask *cpus,
 					  unsigned int *allocated);
 
-/* Lists of the interrupts that may be on a CPU that goes. */
+/* Keep for each CPU the list of interrupts that may be on the CPU. */
 void bolt_irq_target(struct irq_data *data, const struct cpumask *mask);
 void bolt_irq_mark(struct irq_desc *desc);
 bool bolt_irq_stopping(struct irq_data *data);
@@ -43,7 +43,7 @@ unsigned int *bolt_irq_managed_from(unsigned int *irq, unsigned int at);
 	for (unsigned int *__irq = bolt_irq_managed_from(&(irq), 0);	\
 	     __irq; __irq = bolt_irq_managed_from(__irq, *__irq + 1))
 
-/* For the file bolt/irq_keep. */
+/* Keep interrupts on the CPUs that the file bolt/irq_keep lists. */
 bool bolt_irq_keep(struct irq_data *data, const struct cpumask *mask,
 		   struct cpumask *kept);
 int bolt_irq_set_by_user(unsigned int irq, const struct cpumask *mask);

@@ -46,7 +46,7 @@ cpuhp_started_first(int *cpu, enum cpuhp_state state)
 
 /**
  * for_each_started_cpu - walk the CPUs on which a hotplug state is up
- * @cpu:	int
+ * @cpu:	loop variable, an int
  * @state:	the state
  *
  * Context: as cpuhp_started().

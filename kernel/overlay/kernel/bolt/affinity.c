@@ -125,7 +125,7 @@ static int bolt_return_affinity(struct task_struct *p)
 		.flags = SCA_USER | SCA_LOST,
 	};
 	err = __sched_setaffinity(p, &ac);
-	/* The mask is no longer in @ac if @p has it. */
+	/* If @p has the mask now, the mask is no longer in @ac. */
 	if (err && err != -EEXIST && ac.user_mask) {
 		guard(raw_spinlock_irqsave)(&p->pi_lock);
 		if (!p->lost_cpus_ptr && READ_ONCE(bolt_affinity_on)) {
@@ -218,7 +218,7 @@ static void bolt_affinity_switch(bool on)
 	WRITE_ONCE(bolt_affinity_on, on);
 	if (on || !was)
 		return;
-	/* From now on the worker keeps no affinity either. */
+	/* When this wait is over, the worker keeps no affinity either. */
 	cancel_work_sync(&bolt_affinity_worker);
 	bolt_forget_all();
 }
@@ -251,7 +251,7 @@ bool bolt_affinity_kept(void)
 
 /**
  * bolt_keep_affinity - choose whether tasks get their affinity back
- * @keep:	true if they do; false if they lose it, as natively
+ * @keep:	true if tasks do; false if tasks lose their affinity, as natively
  *
  * Affinities that are kept are forgotten if @keep is false.
  *

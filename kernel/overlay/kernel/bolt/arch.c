@@ -31,7 +31,7 @@ int __weak bolt_arch_may_go(const struct cpumask *cpus)
  * @cpu:	the CPU
  *
  * Context: the control task.
- * Return: 0, or 1 if all CPUs for which this returns 0 must have arrived before.
+ * Return: 0, or 1 if all CPUs of the first wave must have arrived before.
  */
 unsigned int __weak bolt_arch_wave(unsigned int cpu)
 {
@@ -54,7 +54,7 @@ unsigned int __weak bolt_arch_slots(void)
 
 /**
  * bolt_arch_coming - prepare for CPUs that are about to be woken
- * @nr:	how many CPUs
+ * @nr:	how many CPUs are to be woken
  *
  * Context: the control task, hotplug lock held for writing.
  */
@@ -76,7 +76,7 @@ void __weak bolt_arch_arrived(const struct cpumask *cpus)
  * bolt_arch_warm_possible - whether CPUs of this machine can be parked warm
  *
  * Context: any.
- * Return: true if some can.
+ * Return: true if some CPUs can.
  */
 bool __weak bolt_arch_warm_possible(void)
 {
@@ -166,7 +166,7 @@ bool __weak bolt_arch_warm_resets(void)
  * bolt_arch_warm_stays - whether CPUs wait in the kernel beyond the settle delay
  *
  * Context: any.
- * Return: true if CPUs save as much power there as when natively dead; false if
+ * Return: true if waiting CPUs save as much power as natively dead CPUs; false if
  * CPUs are to die natively when the delay is over.
  */
 bool __weak bolt_arch_warm_stays(void)

@@ -193,7 +193,7 @@ bool bolt_pass(unsigned int cpu, enum cpuhp_state state, bool bringup)
 }
 
 /**
- * bolt_bringup_done - cancel, after a bring-up, what no startup has cancelled
+ * bolt_bringup_done - cancel, after a bring-up, teardowns that no startup has cancelled
  * @cpu:	the CPU
  *
  * A pending teardown whose state has no startup is cancelled when the CPU is back.

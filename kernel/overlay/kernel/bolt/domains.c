@@ -48,7 +48,7 @@ static const struct bolt_defer bolt_domains_defer = {
  * bolt_may_defer_domains - whether a rebuild of domains may be deferred
  *
  * Context: inside a hotplug operation.
- * Return: true if Bolt allows that; cpuset.c and topology.c may still forbid it.
+ * Return: true if Bolt allows the deferral; cpuset.c and topology.c may still forbid it.
  */
 bool bolt_may_defer_domains(void)
 {

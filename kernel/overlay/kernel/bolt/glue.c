@@ -52,7 +52,7 @@ void bolt_hold_readers_slow(bool hold)
 	rcu_sync_enter(&cpu_hotplug_lock.rss);
 	if (bolt_patient_sem)
 		return;
-	/* No other writer waits for readers now, and every later writer looks again. */
+	/* With the lock held no other writer waits for readers; later writers see the pointer. */
 	cpus_write_lock();
 	WRITE_ONCE(bolt_patient_sem, &cpu_hotplug_lock);
 	cpus_write_unlock();

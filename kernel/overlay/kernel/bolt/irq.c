@@ -253,7 +253,7 @@ bool bolt_irqs_leave(void)
 	struct bolt_irqs *list = this_cpu_ptr(&bolt_irqs);
 	struct bolt_irqs *going = this_cpu_ptr(&bolt_irqs_going);
 
-	/* No lock is needed: all other CPUs wait, and none of them holds the lock. */
+	/* The list's lock is not needed: all other CPUs wait, and no CPU holds that lock. */
 	going->all = list->all || bolt_irq_stuck || !bolt_may_defer();
 	going->nr = list->nr;
 	memcpy(going->irqs, list->irqs, sizeof(going->irqs));
@@ -273,7 +273,7 @@ bool bolt_irqs_leave(void)
 
 /**
  * bolt_irqs_next - find the next interrupt that could have to move off this CPU
- * @irq:	where to put its number
+ * @irq:	where to put the number of the interrupt
  *
  * Context: after bolt_irqs_leave().
  * Return: false if no interrupt is left.
@@ -316,11 +316,11 @@ void bolt_irq_managed(unsigned int irq)
 
 /**
  * bolt_irq_managed_from - find the next interrupt that may be a managed one
- * @irq:	where to put its number
+ * @irq:	where to put the number of the interrupt
  * @at:		the first number to look at
  *
  * Context: irq_lock_sparse().
- * Return: @irq, or NULL if there is no other.
+ * Return: @irq, or NULL if there is no other such interrupt.
  */
 unsigned int *bolt_irq_managed_from(unsigned int *irq, unsigned int at)
 {
@@ -544,8 +544,8 @@ static void bolt_irq_place_all(void)
 		from = bolt_irq_place(desc);
 		raw_spin_unlock_irq(&desc->lock);
 		/*
-		 * If an entry is there, it stays: the interrupt leaves a CPU of an
-		 * earlier irq_keep.
+		 * An entry that the interrupt has already stays: the interrupt then
+		 * leaves a CPU of an earlier irq_keep.
 		 */
 		if (from >= 0 &&
 		    xa_insert(&bolt_irq_homes, irq, xa_mk_value(from),

@@ -40,7 +40,7 @@
 static cpuhp_kept_fn bolt_kept_fns[BOLT_NR_STATES];
 
 /**
- * cpuhp_count_kept - have what a hotplug state keeps for an offline CPU counted
+ * cpuhp_count_kept - set the function that counts what a hotplug state keeps for a CPU
  * @state:	the state that was passed to cpuhp_setup_state(); for a dynamic
  *		state what cpuhp_setup_state() has returned; an error number is
  *		passed over
@@ -86,7 +86,7 @@ static unsigned long bolt_kept_fixed(unsigned int cpu, enum cpuhp_state state)
 	case CPUHP_PAGE_ALLOC:
 		return bolt_pages_held(cpu) << PAGE_SHIFT;
 	case CPUHP_AP_BASE_CACHEINFO_ONLINE:
-		/* A device for each cache and one above these, if there are any. */
+		/* Each cache has a device; one more device is the parent of all of these. */
 		if (!bolt_entries_bytes(cpu, state))
 			return 0;
 		return (1 + get_cpu_cacheinfo(cpu)->num_leaves) * sizeof(struct device);
@@ -106,7 +106,7 @@ static unsigned long bolt_kept_fixed(unsigned int cpu, enum cpuhp_state state)
 	}
 }
 
-/* Returns what the function of @state says, for all instances if @state has some. */
+/* Returns how many bytes the function of @state counts, for all instances of @state. */
 static unsigned long bolt_kept_said(unsigned int cpu, enum cpuhp_state state)
 {
 	cpuhp_kept_fn kept = READ_ONCE(bolt_kept_fns[state]);

@@ -129,7 +129,7 @@ bool bolt_parse_word(const char *buf, size_t count, const char *word)
  * bolt_parse_number - read a decimal number
  * @buf:	what was written, with a NUL after it
  * @count:	how many bytes
- * @number:	where to put it
+ * @number:	where to put the number
  *
  * kstrtouint() would not see bytes that follow a NUL; such a text is refused here.
  *

@@ -45,7 +45,7 @@ static void bolt_smt_coming(struct cpumask *cpus)
 	unsigned int cpu;
 
 	for_each_present_cpu(cpu) {
-		/* Either offline, or left half-way by an undo. */
+		/* The CPU is offline, or an undo has left the CPU half-way. */
 		if (bolt_cpu_state(cpu) < CPUHP_ONLINE &&
 		    node_online(cpu_to_node(cpu)) &&
 		    bolt_smt_allowed(cpu) && bolt_core_online(cpu))

@@ -67,7 +67,7 @@ struct bolt_named {
 /*
  * Callbacks of a serial state run for one CPU of a request at a time. Callbacks of
  * a concurrent state touch only data of their own CPU, or take locks for all else.
- * Callbacks of either must also choose right among the CPUs of a request: see
+ * Callbacks of either kind must also choose right among the CPUs of a request: see
  * cpuhp_successor(). A state whose callbacks choose otherwise in a request than
  * natively is unfit.
  */
@@ -95,7 +95,7 @@ static const struct bolt_row bolt_rows[BOLT_NR_STATES] = {
  * bolt_row_fixed - classification of a fixed hotplug state
  * @state:	the state
  *
- * Return: its row, or NULL if the state is dynamic, or exists only on other
+ * Return: the row, or NULL if the state is dynamic, or exists only on other
  * architectures.
  */
 const struct bolt_row *bolt_row_fixed(enum cpuhp_state state)
@@ -426,7 +426,7 @@ static void bolt_know(enum cpuhp_state state)
 /**
  * bolt_set_overridden - note that the administrator has made a state critical
  * @state:	the state, of which nothing is pending
- * @critical:	false if the administrator has taken that back
+ * @critical:	false if the administrator has moved the state back to its class
  *
  * Context: hotplug lock held for reading, and cpuhp_state_mutex.
  */
@@ -440,14 +440,14 @@ void bolt_set_overridden(enum cpuhp_state state, bool critical)
 /**
  * bolt_set_defer - let the teardown of a state be deferred
  * @state:	the state
- * @defer:	how; see bolt_defer_state(), which has checked it
+ * @defer:	how the state is deferred; bolt_defer_state() has checked @defer
  *
  * Context: any.
  */
 void bolt_set_defer(enum cpuhp_state state, const struct bolt_defer *defer)
 {
 	guard(spinlock)(&bolt_fit_lock);
-	/* Pairs with bolt_row() and the like: a request may run on another CPU. */
+	/* Pairs with bolt_row() and other readers: a request may run on another CPU. */
 	smp_store_release(&bolt_defers[state], defer);
 	bolt_know(state);
 }

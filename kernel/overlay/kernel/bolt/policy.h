@@ -23,9 +23,9 @@ enum bolt_fit {
 
 /**
  * struct bolt_row - classification of a hotplug state
- * @class:	when its teardown runs
- * @unit:	the states together with which it is deferred
- * @fit:	what its callbacks allow in a request for several CPUs
+ * @class:	when the teardown of the state runs
+ * @unit:	the states together with which the state is deferred
+ * @fit:	what the callbacks of the state allow in a request for several CPUs
  * @reason:	why class, unit and fit are right
  */
 struct bolt_row {

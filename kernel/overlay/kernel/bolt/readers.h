@@ -16,7 +16,7 @@
 #include <linux/bolt.h>
 #include <linux/percpu-rwsem.h>
 
-/* A writer that sees the lower count must see all of the section that has ended. */
+/* When a writer sees the lower count, all of the reader's section must be done. */
 static inline void bolt_count_down(struct percpu_rw_semaphore *sem)
 {
 #ifdef CONFIG_X86

@@ -126,8 +126,8 @@
 	CRITICAL("waits for the CPU that comes; drops the mm of a dead CPU's idle task"),
 
 /*
- * STARTING and DYING states: the callbacks run on the AP itself with interrupts
- * off, startups after a reset or a return from waiting in the kernel.
+ * STARTING and DYING states: the callbacks run on the AP itself with interrupts off.
+ * The startups run after a reset, or when a CPU has waited in the kernel.
  */
 [CPUHP_AP_CACHECTRL_STARTING] =
 	OVERLAPS("sets MTRR and PAT in a rendezvous of CPUs, under stop_cpus_mutex"),

@@ -28,10 +28,10 @@
 #include "visibility.h"
 #include "warm.h"
 
-/* How long a parked CPU keeps what costs other CPUs something. */
+/* The settle delay: how long a parked CPU keeps the objects of lazy states. */
 unsigned int bolt_settle_delay_ms = 1000;
 
-/* Whether a CPU keeps what only its return needs for the settle delay only. */
+/* Whether a CPU keeps the objects of elided states only until the settle delay is over. */
 bool bolt_keep_for_delay;
 
 /* Set when memory is short: the worker then does not wait for the settle delay. */
@@ -373,7 +373,7 @@ static void bolt_settle_pressure(void)
 
 /**
  * bolt_settle_delay - set how long CPUs stay parked
- * @ms:		milliseconds from the last offline request of a CPU
+ * @ms:		milliseconds from a CPU's last offline request until the CPU is settled
  *
  * Context: may sleep. The new value also counts for CPUs that are parked already.
  */
@@ -384,7 +384,7 @@ void bolt_settle_delay(unsigned int ms)
 }
 
 /**
- * bolt_set_keep - set how long parked CPUs keep what only their return needs
+ * bolt_set_keep - set how long parked CPUs keep the objects of elided states
  * @for_delay:	true: until the settle delay is over; false: until memory is short
  *
  * Context: may sleep. The new value also counts for CPUs that are parked already.

@@ -73,7 +73,7 @@ bool cpuhp_started(unsigned int cpu, enum cpuhp_state state)
 EXPORT_SYMBOL_GPL(cpuhp_started);
 
 /**
- * bolt_steps_at_rest - lower the number of each CPU to the CPU's state number
+ * bolt_steps_at_rest - lower bolt_reached of each CPU to the CPU's state number
  *
  * A CPU that hotplug has left half-way on the way down has passed states without a
  * callback, which its number does not show. A state that is registered among these

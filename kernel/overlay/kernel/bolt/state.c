@@ -35,11 +35,11 @@ struct cpumask bolt_parked_mask;
 struct cpumask bolt_undrained_mask;
 EXPORT_SYMBOL_GPL(bolt_undrained_mask);
 
-/* Both are written with cpu_add_remove_lock held. */
+/* These two variables are written with cpu_add_remove_lock held. */
 bool bolt_on;
 u64 bolt_batches;
 
-/* Set while the hotplug lock is held for writing, and only then. */
+/* The request that is under way; NULL unless the hotplug lock is held for writing. */
 struct bolt_batch *bolt_batch;
 
 /* The task that carries the request out: the control thread, but not during boot. */
@@ -47,7 +47,7 @@ struct task_struct *bolt_control_task;
 
 /*
  * The CPU on which the task that asks sleeps until the control task is done;
- * UINT_MAX if no task does.
+ * UINT_MAX if no task sleeps.
  */
 unsigned int bolt_asker_cpu = UINT_MAX;
 
@@ -57,7 +57,7 @@ unsigned int bolt_asker_cpu = UINT_MAX;
  */
 struct cpumask bolt_lost;
 
-/* There is one request at a time, so these exist once. */
+/* There is one request at a time, so these variables exist once. */
 struct cpumask bolt_round;
 struct bolt_stop *bolt_stopping;
 

@@ -75,7 +75,7 @@ DECLARE_PER_CPU(struct bolt_cpu, bolt_cpus);
 
 extern struct cpumask bolt_parked_mask;
 
-#define BOLT_NO_DEFER	BIT(0)	/* every teardown runs, no shortcuts */
+#define BOLT_NO_DEFER	BIT(0)	/* every teardown runs in the request, as natively */
 #define BOLT_FROZEN	BIT(1)	/* tasks are frozen: suspend, hibernation */
 #define BOLT_FORCED	BIT(2)	/* allowed while hotplug is disabled */
 #define BOLT_BOOT	BIT(3)	/* the machine boots: all CPUs come that can */
@@ -134,7 +134,7 @@ struct bolt_batch {
 	char lost[BOLT_LOST_TEXT];
 };
 
-/* bolt_run() sets the first two while it holds the hotplug lock; else these are NULL. */
+/* The first two pointers are set while bolt_run() holds the hotplug lock, else NULL. */
 extern struct bolt_batch *bolt_batch;
 extern struct task_struct *bolt_control_task;
 extern unsigned int bolt_asker_cpu;
@@ -144,13 +144,13 @@ extern bool bolt_on;
 extern u64 bolt_batches;
 extern struct cpumask bolt_lost;
 
-/* Set, and queued, when law 2 does not hold; see bolt_broken(). */
+/* bolt_broken() sets the flag, and queues the work, when law 2 does not hold. */
 extern bool bolt_is_broken;
 extern struct work_struct bolt_disabler;
 
 /*
- * The CPUs that a phase is about, see bolt_find(); and the stop of down.c in which
- * CPUs go.
+ * The CPUs that a phase is about, see bolt_find(); and the struct bolt_stop of down.c
+ * for the stop in which CPUs go.
  */
 extern struct cpumask bolt_round;
 extern struct bolt_stop *bolt_stopping;

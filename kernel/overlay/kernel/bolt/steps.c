@@ -46,8 +46,8 @@ static bool bolt_has_work(enum cpuhp_state state, bool startup)
 }
 
 /**
- * bolt_steps_link - update both lists after a state's callbacks or instances have
- * changed
+ * bolt_steps_link - update bolt_startups[] and bolt_teardowns[] when callbacks or
+ * instances of a state have changed
  * @state:	the state, neither CPUHP_OFFLINE nor CPUHP_ONLINE
  *
  * Context: cpuhp_state_mutex held, or early in the boot.

@@ -152,7 +152,7 @@ static ssize_t set_store(struct device *dev, struct device_attribute *attr,
 }
 static DEVICE_ATTR_WO(set);
 
-/* A write at another offset is refused, as it is a part of a longer mask. */
+/* A write at an offset is refused, as such a write is a part of a longer mask. */
 static ssize_t bolt_ask_mask(const char *buf, loff_t pos, size_t count,
 			     int (*request)(const struct cpumask *mask))
 {

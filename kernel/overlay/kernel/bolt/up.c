@@ -60,7 +60,7 @@ void bolt_up_by_tree(int (*tree)(const struct cpumask *mask))
  * bolt_prepare_idle - give a CPU that is offline a stack for its return
  * @cpu:	the CPU; a CPU that is not offline keeps the stack it has
  *
- * Context: the control task, or a hotplug thread that works for it.
+ * Context: the control task, or a hotplug thread that works for that task.
  * Return: 0 or a negative error number.
  */
 int bolt_prepare_idle(unsigned int cpu)

@@ -297,7 +297,7 @@ void bolt_warm_leave(const struct cpumask *cpus)
 }
 
 /**
- * bolt_warm_crash - have CPUs that wait in this kernel die, as it has crashed
+ * bolt_warm_crash - have CPUs that wait in this kernel die, as the kernel has crashed
  *
  * The crash kernel can only start CPUs that are natively dead. No task is left to
  * wait for the CPUs, and no lock can be taken.

@@ -56,7 +56,7 @@ static inline bool bolt_word_leave(atomic_t *word)
 
 /*
  * Gives up waiting for a CPU that was ordered to die natively. True: the CPU has
- * not answered, and dies when it looks the next time.
+ * not answered, and dies when it next reads the word.
  */
 static inline bool bolt_word_give_up(atomic_t *word)
 {

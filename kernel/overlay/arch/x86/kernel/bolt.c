@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * x86: versions of its own for some functions of kernel/bolt/arch.c. down.c calls
+ * x86's own versions of some functions of kernel/bolt/arch.c. down.c calls
  * bolt_arch_may_go() in the stop; up.c calls the other functions when it wakes
  * CPUs. smpboot.c calls bolt_startup_delay() between the IPIs that wake a CPU.
  */
@@ -18,7 +18,7 @@ static bool bolt_caches_wait;
 
 /**
  * bolt_startup_delay - give a CPU time to accept a startup IPI
- * @usecs:	how long, in microseconds
+ * @usecs:	how long to wait at most, in microseconds
  *
  * Returns early when the CPU has reported itself alive, as it has then accepted the
  * IPI.
@@ -86,7 +86,7 @@ unsigned int bolt_arch_slots(void)
 
 /**
  * bolt_arch_coming - prepare for CPUs that are about to be woken
- * @nr:	how many CPUs
+ * @nr:	how many CPUs are to be woken
  *
  * Natively each CPU stops the machine when it comes, to set up its memory types.
  * Several CPUs of a request stop the machine once, together, when all have arrived,

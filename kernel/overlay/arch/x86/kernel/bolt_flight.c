@@ -210,21 +210,21 @@ void bolt_look(void)
 	if (!bolt_looks(cpu))
 		return;
 	mdelay(1);
-	/* Kernel text may have been patched, and CPUs that are offline are not told. */
+	/* Kernel text may have been patched, of which no IPI tells CPUs that are offline. */
 	sync_core();
 	/*
 	 * Interrupts stay off from here on. Until this CPU has vector_lock, the APIC
 	 * must hold nothing back: see bolt_look_hold().
 	 */
 	apic_write(APIC_TASKPRI, BOLT_TPR_USUAL);
-	/* Takes many accesses to the APIC, so this is done before other CPUs have to wait. */
+	/* This call accesses the APIC often, so it comes before other CPUs have to wait. */
 	clear_local_APIC();
 	/* Lockdep reads lists that RCU protects, and RCU does not watch this CPU. */
 	lockdep_off();
 	lock_vector_lock();
 	/*
-	 * As apic_soft_disable(). What the APIC has accepted stays in it, and IPIs can
-	 * still be sent.
+	 * As apic_soft_disable(). Interrupts that the APIC has accepted stay in the
+	 * APIC, and IPIs can still be sent.
 	 */
 	apic_write(APIC_SPIV, apic_read(APIC_SPIV) & ~APIC_SPIV_APIC_ENABLED);
 	bolt_look_at_vectors();
@@ -232,7 +232,7 @@ void bolt_look(void)
 	lockdep_on();
 	/* An IPI that has not left yet would be lost with INIT. */
 	safe_apic_wait_icr_idle();
-	/* Pairs with bolt_arch_finish_death(): all of the look is done before. */
+	/* Pairs with bolt_arch_finish_death(): the look ends before the bit is cleared. */
 	smp_mb__before_atomic();
 	cpumask_clear_cpu(cpu, &bolt_looking);
 }

@@ -58,7 +58,7 @@ enum bolt_tsc_side {
 
 /**
  * struct bolt_tsc_test - a short test; there is never more than one
- * @lock:	raw, as in the long test, so that a hand-over takes as little time
+ * @lock:	a raw lock, as in the long test, so that a hand-over takes as little time
  *		as possible
  * @last:	the TSC as read last
  * @reader:	the side that has read the TSC last

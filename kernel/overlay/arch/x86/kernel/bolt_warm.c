@@ -275,7 +275,7 @@ bool bolt_arch_warm_stays(void)
  * Handles an NMI that was sent to wake this CPU and arrives late: a hypervisor has
  * kept the control task or the CPU from running, the CPU has taken its order
  * without the NMI, and is online by now. An NMI of unknown reason is taken for such
- * a late one only within a second after the last NMI was sent, and only as often as
+ * a late NMI only within a second after the last NMI was sent, and only as often as
  * NMIs were sent; NMIs that the CPU received while offline are not subtracted.
  */
 static int bolt_warm_nmi(unsigned int cmd, struct pt_regs *regs)
@@ -411,7 +411,7 @@ asmlinkage void __noreturn notrace bolt_warm_start(void)
 	 */
 	bolt_ap_lock();
 	x86_spec_ctrl_setup_ap();
-	/* These two set up vectors of the APIC, which identify_cpu() does natively. */
+	/* These two functions set up vectors of the APIC, as identify_cpu() does natively. */
 	mcheck_cpu_restore_vectors(&cpu_data(cpu));
 	if (cpu_data(cpu).x86_vendor == X86_VENDOR_INTEL)
 		intel_init_thermal(&cpu_data(cpu));
@@ -423,7 +423,7 @@ asmlinkage void __noreturn notrace bolt_warm_start(void)
 
 	if (w->types == READ_ONCE(bolt_warm_types))
 		cpumask_set_cpu(cpu, &bolt_types_kept);
-	/* As in ap_starting(): orders all of this before the callbacks. */
+	/* As in ap_starting(): orders all writes above before those of the callbacks. */
 	wmb();
 	notify_cpu_starting(cpu);
 

@@ -86,8 +86,8 @@ bool __init bolt_boot_idle(unsigned int max)
 }
 
 /*
- * How many CPUs come in each of the first requests while it is tried whether CPUs
- * come faster together. All other CPUs come in one request after that.
+ * How many CPUs come in each of the first requests, which try whether CPUs come faster
+ * together. All other CPUs come in one request after that.
  */
 static const unsigned int bolt_groups[] __initconst = { 1, 1, 1, 2, 4, 8 };
 

@@ -47,7 +47,7 @@ struct bolt_call {
 	int err;
 };
 
-/* All of these are protected by cpuhp_state_mutex. */
+/* cpuhp_state_mutex protects these variables. */
 static DEFINE_PER_CPU(struct bolt_call, bolt_calls);
 static struct cpumask bolt_done;
 static atomic_t bolt_calls_left;
@@ -311,7 +311,7 @@ EXPORT_SYMBOL_GPL(__cpuhp_setup_state_parallel_cpuslocked);
  * See __cpuhp_setup_state_parallel_cpuslocked().
  *
  * Context: may sleep; takes the hotplug lock for reading.
- * Return: as there.
+ * Return: as __cpuhp_setup_state_parallel_cpuslocked().
  */
 int __cpuhp_setup_state_parallel(enum cpuhp_state state, const char *name,
 				 bool invoke,

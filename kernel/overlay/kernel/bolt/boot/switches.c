@@ -26,7 +26,7 @@ static s8 bolt_switches[BOLT_BOOT_SWITCHES] = {
 
 /**
  * bolt_boot_option - whether a part of the boot is done otherwise than natively
- * @what:	the part
+ * @what:	the switch for that part
  *
  * Context: any, once the command line has been parsed for the first time.
  * Return: true if so.

@@ -8,9 +8,9 @@
 
 #include "../../sched/sched.h"
 
-#define DEADLINE 1000 /* ns, later than that of the task of the test, which is 0 */
+#define DEADLINE 1000 /* in ns; later than the deadline of the test's task, which is 0 */
 
-/* The task of the test may run on all CPUs. None of them is free, as none is in free_cpus. */
+/* The test's task may run on all CPUs. No CPU is free, as free_cpus is empty. */
 static int found(struct cpudl *heap, struct cpumask *mask)
 {
 	cpumask_clear(mask);

@@ -34,10 +34,10 @@ static struct instance instances[INSTANCES];
 
 struct defer_test {
 	struct bolt_fixture fixture;
-	int dead;	/* teardown only */
-	int online;	/* startup only, of the same unit */
-	int multi;	/* with instances */
-	int parts;	/* settled in parts */
+	int dead;	/* a state that has only a teardown */
+	int online;	/* a state that has only a startup, in the unit of @dead */
+	int multi;	/* a state with instances */
+	int parts;	/* a state that is settled in parts */
 };
 
 static int count_dead(unsigned int cpu)

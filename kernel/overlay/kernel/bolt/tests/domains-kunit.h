@@ -136,7 +136,7 @@ static void two_may_have_gone(struct kunit *test)
 	struct sched_domain *before = top_domain(f);
 
 	if (num_online_cpus() < 2 || remove_cpu(other))
-		kunit_skip(test, "no second CPU that can go offline");
+		kunit_skip(test, "no second CPU can go offline");
 	KUNIT_ASSERT_EQ(test, add_cpu(f->victim), 0);
 	KUNIT_EXPECT_PTR_EQ(test, top_domain(f), before);
 	KUNIT_EXPECT_TRUE(test, bolt_domains_pending());

@@ -91,7 +91,7 @@ static void interrupts_of_other_cpus(struct kunit *test)
 	unsigned int cpu;
 
 	if (num_online_cpus() < 2)
-		kunit_skip(test, "one CPU");
+		kunit_skip(test, "only one CPU is online");
 	guard(cpus_read_lock)();
 	cpu = cpumask_last(cpu_online_mask);
 	KUNIT_EXPECT_EQ(test, set_cpus_allowed_ptr(current, cpumask_of(cpu)), 0);

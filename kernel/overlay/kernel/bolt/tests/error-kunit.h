@@ -9,7 +9,7 @@
 #include <linux/limits.h>
 #include <linux/string.h>
 
-#define MANY 8192	/* CPUs */
+#define MANY 8192	/* a number of CPUs */
 
 static void few_are_listed(struct kunit *test)
 {

@@ -72,7 +72,7 @@ static inline int bolt_fixture_begin(struct kunit *test,
 	f->victim = cpumask_last(cpu_online_mask);
 	dev = get_cpu_device(f->victim);
 	if (num_online_cpus() < 2 || !dev || dev_offline_disabled(dev))
-		kunit_skip(test, "no CPU that can go offline");
+		kunit_skip(test, "no CPU can go offline");
 	f->was_enabled = bolt_enabled();
 	f->delay_ms = bolt_settle_delay_ms;
 	bolt_settle_delay(60 * MSEC_PER_SEC);

@@ -162,14 +162,14 @@ static void an_ipi_to_a_cpu_that_dies_too(struct kunit *test)
 {
 	static const struct bolt_defer fit = {
 		.class = BOLT_CRITICAL,
-		.reason = "asks which CPU it is",
+		.reason = "only asks on which CPU the callback runs",
 	};
 	struct bolt_handover *h = test->priv;
 	bool was_up;
 
 	mate = find_mate();
 	if (!mate)
-		kunit_skip(test, "no second CPU that can go offline");
+		kunit_skip(test, "no second CPU can go offline");
 	cpumask_clear(&both);
 	cpumask_set_cpu(victim, &both);
 	cpumask_set_cpu(mate, &both);

@@ -24,10 +24,10 @@
 /* How many free stacks kernel/fork.c keeps for a CPU at the most. */
 #define STACKS 2
 
-/* Pages that a test frees on the CPU. */
+/* How many pages a test frees on the CPU. */
 #define PAGES 8
 
-/* Bios, and ranges of I/O addresses, that a test frees on the CPU. */
+/* How many bios, and ranges of I/O addresses, a test frees on the CPU. */
 #define BIOS 3
 #define RANGES 5
 
@@ -175,7 +175,7 @@ static void entries_are_counted(struct kunit *test)
 	KUNIT_ASSERT_NOT_NULL(test, kn);
 	KUNIT_EXPECT_EQ(test, kept_for(test, CPUHP_TOPOLOGY_PREPARE),
 			bolt_kernfs_bytes(kn));
-	/* The directory, and at least the files core_id and core_cpus. */
+	/* The bytes are of the directory, and of at least the files core_id and core_cpus. */
 	KUNIT_EXPECT_GT(test, bolt_kernfs_bytes(kn), 2 * sizeof(*kn));
 	kernfs_put(kn);
 }

@@ -137,7 +137,7 @@ static void one_after_the_other(struct kunit *test)
 	int state;
 
 	if (num_online_cpus() < 2)
-		kunit_skip(test, "one CPU is always alone");
+		kunit_skip(test, "on one CPU no two callbacks run at once");
 	seen.at_once = false;
 	state = set_up(CPUHP_AP_ONLINE_DYN, "bolt/test:one", parallel_startup,
 		       parallel_teardown);
@@ -158,7 +158,7 @@ static void the_switch_decides(struct kunit *test)
 	int n = num_online_cpus(), together = on ? n : 1, state;
 
 	if (n < 2)
-		kunit_skip(test, "one CPU is always alone");
+		kunit_skip(test, "on one CPU no two callbacks run at once");
 	state = cpuhp_setup_state_parallel(CPUHP_AP_ONLINE_DYN, "bolt/test:api",
 					   parallel_startup, parallel_teardown);
 	KUNIT_ASSERT_GT(test, state, 0);

@@ -12,7 +12,7 @@
 #include <linux/mm.h>
 #include <linux/slab.h>
 
-#define SMALL 100	/* CPUs, not a multiple of the bits of a long */
+#define SMALL 100	/* a number of CPUs that is no multiple of the bits of a long */
 #define LARGE 4096
 #define ODD 1780	/* so many CPUs that a list of them is longer than a page */
 

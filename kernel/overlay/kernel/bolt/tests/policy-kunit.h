@@ -344,8 +344,8 @@ static void the_administrator_decides(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, bolt_declare_fit(state, BOLT_SERIAL), -ENOENT);
 
 	/*
-	 * The next state that gets the same number is another one, and is unfit
-	 * again.
+	 * The next state that gets the same number is another state, and nothing is
+	 * declared for it.
 	 */
 	KUNIT_EXPECT_EQ(test, add_state(test, "bolt/test:unknown"), state);
 	KUNIT_EXPECT_EQ(test, bolt_fit(state), BOLT_UNFIT);

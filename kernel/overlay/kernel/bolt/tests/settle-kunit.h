@@ -228,7 +228,7 @@ static void settling_in_parts_folds_all(struct kunit *test)
 		    percpu_counter_read(&counters[i]) != 2 * i)
 			break;
 	}
-	KUNIT_EXPECT_EQ_MSG(test, i, COUNTERS, "not folded");
+	KUNIT_EXPECT_EQ_MSG(test, i, COUNTERS, "this counter was not folded");
 	for (i = 0; i < COUNTERS; i++)
 		percpu_counter_destroy(&counters[i]);
 }
@@ -409,7 +409,7 @@ static s8 *threshold_of(struct kunit *test, unsigned int cpu)
 	return &per_cpu_ptr(zone->per_cpu_zonestats, cpu)->stat_threshold;
 }
 
-/* A CPU that returns has its old threshold, or the one that was set meanwhile. */
+/* A CPU that returns has its old threshold, or a threshold that was set meanwhile. */
 static void thresholds_follow_changes(struct kunit *test)
 {
 	s8 *own = threshold_of(test, victim), *first = threshold_of(test, 0);
@@ -510,7 +510,7 @@ static void leave(struct kunit *test, struct zone *zone)
 		KUNIT_EXPECT_EQ(test, remove_cpu(victim), 0);
 }
 
-/* A CPU leaves while thresholds are being set, and misses the new ones. */
+/* A CPU leaves while thresholds are being set, and misses the new thresholds. */
 static void thresholds_are_set_while_leaving(struct kunit *test)
 {
 	set_thresholds(test, leave);
@@ -521,8 +521,8 @@ static void thresholds_are_set_while_leaving(struct kunit *test)
 }
 
 /*
- * The CPU comes back before the last zone has its turn; the zones before that one were
- * set without the CPU.
+ * The CPU comes back before the last zone has its turn; the thresholds of the zones
+ * before were set without the CPU.
  */
 static void come(struct kunit *test, struct zone *zone)
 {
@@ -536,7 +536,7 @@ static void come(struct kunit *test, struct zone *zone)
 		KUNIT_EXPECT_EQ(test, add_cpu(victim), 0);
 }
 
-/* A CPU returns while thresholds are being set, and has missed some of them. */
+/* A CPU returns while thresholds are being set, and has missed some thresholds. */
 static void thresholds_are_set_while_coming(struct kunit *test)
 {
 	if (zones_of(zoned_node()) < 2)

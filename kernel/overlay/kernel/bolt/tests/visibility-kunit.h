@@ -53,8 +53,8 @@ static void what_is_below_is_hidden(struct kunit *test)
 	int i;
 
 	/*
-	 * The first time the nodes are deactivated one by one, later as a whole: the
-	 * top of the tree is then a gate for all nodes below it.
+	 * The first time the nodes are deactivated one by one. Later only the top of
+	 * the tree is deactivated, which hides all nodes below the top.
 	 */
 	for (i = 0; i < 3; i++) {
 		tree_show(tt, false);

@@ -91,8 +91,8 @@ static void warm_step_name(const struct warm_step *s, char *desc)
 KUNIT_ARRAY_PARAM(warm_step, warm_steps, warm_step_name);
 
 /*
- * The CPU takes its order while the control task withdraws it. In either sequence
- * exactly one of the two succeeds.
+ * The CPU takes its order while the control task withdraws the order. In either
+ * sequence either the CPU or the control task succeeds, and not both.
  */
 static void warm_order_is_obeyed_once(struct kunit *test)
 {

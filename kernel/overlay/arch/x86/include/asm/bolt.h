@@ -16,11 +16,11 @@ struct irq_desc;
 
 #ifdef CONFIG_BOLT
 
-/* In arch/x86/kernel/apic/vector.c and arch/x86/kernel/cpu/cacheinfo.c. */
+/* Defined in arch/x86/kernel/apic/vector.c and arch/x86/kernel/cpu/cacheinfo.c. */
 int lapic_can_unplug_cpus(const struct cpumask *cpus);
 void cache_aps_init_cpuslocked(const struct cpumask *cpus);
 
-/* In arch/x86/kernel/cpu/mce/core.c. */
+/* Defined in arch/x86/kernel/cpu/mce/core.c. */
 #ifdef CONFIG_X86_MCE
 void mcheck_cpu_restore_vectors(struct cpuinfo_x86 *c);
 #else
@@ -33,7 +33,7 @@ void bolt_tsc_forget_all(void);
 bool bolt_tsc_retest(unsigned int cpu);
 void bolt_startup_delay(unsigned int usecs);
 
-/* CPUs that are parked warm: bolt_warm.c, and in smpboot.c bolt_send_init(). */
+/* For CPUs that are parked warm: in bolt_warm.c, but bolt_send_init() is in smpboot.c. */
 void bolt_send_init(unsigned int cpu);
 void bolt_warm_wait(void);
 asmlinkage void bolt_warm_restart(unsigned long sp);
@@ -45,7 +45,7 @@ bool bolt_keeps_types(unsigned int cpu);
 const struct cpumask *bolt_outdated_types(const struct cpumask *cpus);
 void bolt_forget_kept_types(void);
 
-/* Interrupts in flight to CPUs that go: bolt_flight.c. */
+/* For interrupts in flight to CPUs that go, in bolt_flight.c. */
 bool bolt_look_later(void);
 bool bolt_look_hold(void);
 bool bolt_looks(unsigned int cpu);
@@ -55,8 +55,8 @@ void bolt_look(void);
 /*
  * A CPU of a batch is in the masks of its siblings before the TSC test and the
  * calibration of its delay loop, and in cpu_online_mask after both. Natively only
- * one CPU is between the two at a time. With a batch there may be several, so code
- * that looks for a sibling to copy from passes over siblings that are not online.
+ * one CPU is between the two moments at a time. With a batch several CPUs may be, so
+ * code that looks for a sibling to copy from passes over siblings that are not online.
  */
 #define bolt_any_sibling_but(mask, cpu) \
 	cpumask_any_and_but(mask, cpu_online_mask, cpu)

@@ -43,9 +43,9 @@ static int tsc_test_init(struct kunit *test)
 	victim = cpumask_last(cpu_online_mask);
 	dev = get_cpu_device(victim);
 	if (num_online_cpus() < 2 || !dev || dev_offline_disabled(dev))
-		kunit_skip(test, "no CPU that can go offline");
+		kunit_skip(test, "no CPU can go offline");
 	if (unsynchronized_tsc() || boot_cpu_has(X86_FEATURE_TSC_ADJUST))
-		kunit_skip(test, "no TSC that would be tested");
+		kunit_skip(test, "this machine tests no TSC");
 	tt = kunit_kzalloc(test, sizeof(*tt), GFP_KERNEL);
 	if (!tt)
 		return -ENOMEM;
@@ -265,7 +265,7 @@ static void too_few_handovers_are_no_test(struct kunit *test)
 static void resume_is_full(struct kunit *test)
 {
 	pass(test);
-	/* As restore_processor_state() calls it. */
+	/* Preemption is disabled, as when restore_processor_state() calls the function. */
 	preempt_disable();
 	tsc_verify_tsc_adjust(true);
 	preempt_enable();
@@ -289,7 +289,7 @@ static void package_that_was_offline_is_full(struct kunit *test)
 	unsigned int *full;
 
 	if (same_package(cpumask_first(cpu_online_mask)))
-		kunit_skip(test, "one package");
+		kunit_skip(test, "the machine has only one package");
 	full = kunit_kcalloc(test, nr_cpu_ids, sizeof(*full), GFP_KERNEL);
 	KUNIT_ASSERT_NOT_NULL(test, full);
 	tsc_clocksource_reliable = 0;
@@ -322,7 +322,7 @@ static void package_that_returns_at_once_is_full(struct kunit *test)
 	unsigned int *full, cpu;
 
 	if (same_package(cpumask_first(cpu_online_mask)))
-		kunit_skip(test, "one package");
+		kunit_skip(test, "the machine has only one package");
 	full = kunit_kcalloc(test, nr_cpu_ids, sizeof(*full), GFP_KERNEL);
 	KUNIT_ASSERT_NOT_NULL(test, full);
 	package = kunit_kzalloc(test, cpumask_size(), GFP_KERNEL);

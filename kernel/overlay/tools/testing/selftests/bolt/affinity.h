@@ -24,7 +24,7 @@ static inline const char *affinity_cannot_run(int least)
 	return cannot_run() ?: cpu_is_movable(least - 1) ? NULL : needs[least];
 }
 
-/* Both functions do what start_over() does, for OTHER too: one before a test, one after a test. */
+/* As start_over(), for OTHER too. affinity_put_back() is for the end of a test. */
 static inline int affinity_start_over(void)
 {
 	return start_over() ?: set_online(OTHER, true);

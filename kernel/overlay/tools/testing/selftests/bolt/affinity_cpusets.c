@@ -34,8 +34,8 @@ enum act {
 struct step {
 	enum act act;
 	const char *what;
-	const char *lost;	/* where the task may then run, natively */
-	const char *kept;	/* where if affinities are kept; NULL: as natively */
+	const char *lost;	/* where the task may natively run then */
+	const char *kept;	/* where the task may run if affinities are kept; NULL: as @lost */
 };
 
 FIXTURE(affinity_cpusets) {
@@ -44,7 +44,7 @@ FIXTURE(affinity_cpusets) {
 };
 
 FIXTURE_VARIANT(affinity_cpusets) {
-	const char *cpus;	/* of HERE; NULL: left empty */
+	const char *cpus;	/* the CPUs of HERE; NULL: HERE lists no CPU */
 	const char *partition;	/* the kind of partition of HERE; NULL: no partition */
 	const char *there;	/* the CPUs of THERE */
 	const char *group;	/* the group of the task; NULL: HERE */

@@ -15,17 +15,17 @@
 #define ROUNDS 20
 #define SLOTS 4
 
-/* What a child is told through the value of its slot, and what the child says there. */
+/* What a child is told through the value of its slot, and what the child stores in the slot. */
 enum order {
 	GO_ON,
 	EXEC,		/* begin this program anew */
 	EXEC_AGAIN,	/* begin this program anew, again and again */
 	START,		/* start a child by vfork(), or a thread, which begins anew */
 	EXIT,
-	BEGUN,		/* said when the program has begun anew */
+	BEGUN,		/* stored by the child when the program has begun anew */
 };
 
-/* The slots are memory that an exec does not take away. */
+/* The memory of the slots, and its descriptor, by which a program finds the slots after an exec. */
 static int slots_fd = -1;
 static struct slot *slots;
 

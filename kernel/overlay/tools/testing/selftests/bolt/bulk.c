@@ -193,7 +193,7 @@ TEST_F_TIMEOUT(bulk, malformed_is_refused_whole, 120)
 		for (size_t i = 0; i < ARRAY_SIZE(bad); i++) {
 			ASSERT_EQ(-EINVAL, model_list(&self->world, bad[i].text,
 						      bad[i].len, &set))
-				TH_LOG("the test's own model: %s", bad[i].text);
+				TH_LOG("the test's own model accepts: %s", bad[i].text);
 			for (int ask = 0; ask < ASKS; ask++) {
 				EXPECT_EQ(-EINVAL, put_bytes(ask_list[ask],
 							     bad[i].text,
@@ -612,7 +612,7 @@ TEST_F_TIMEOUT(bulk, uevents_come_last, 120)
 		ASSERT_EQ(0, ask_by_list(SET_THEM, wanted));
 		ASSERT_EQ(pid, waitpid(pid, &status, 0));
 		EXPECT_EQ(0, status)
-			TH_LOG("round %d: %d", i, WEXITSTATUS(status));
+			TH_LOG("round %d: the child ended with %d", i, WEXITSTATUS(status));
 	}
 	close(fd);
 }

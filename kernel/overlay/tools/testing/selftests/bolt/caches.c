@@ -53,7 +53,7 @@ FIXTURE_SETUP(caches)
 		}
 	}
 	if (!self->leaves)
-		SKIP(return, "nothing is known of the caches");
+		SKIP(return, "the kernel shows no caches of CPUs");
 }
 
 FIXTURE_TEARDOWN(caches)
@@ -207,12 +207,12 @@ TEST_F_TIMEOUT(caches, are_as_natively, 600)
 		look(&self->world, &parked);
 		line = tree_differ(&native, &parked);
 		EXPECT_EQ(NULL, line)
-			TH_LOG("parked: %s", line);
+			TH_LOG("differs while CPUs are parked: %s", line);
 		ASSERT_EQ(0, ask_by_list(SET_THEM, self->world.present));
 		look(&self->world, &back);
 		line = tree_differ(&full, &back);
 		EXPECT_EQ(NULL, line)
-			TH_LOG("back: %s", line);
+			TH_LOG("differs with all CPUs back: %s", line);
 		tree_free(&native);
 		tree_free(&parked);
 		tree_free(&back);

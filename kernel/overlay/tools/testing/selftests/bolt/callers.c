@@ -56,7 +56,7 @@ FIXTURE(callers) {
 	struct slot *slots;
 	struct task busy[CPU_SETSIZE], reader;
 	int nr_busy;
-	cpus_t cpus;		/* that come and go */
+	cpus_t cpus;		/* the CPUs that come and go */
 };
 
 FIXTURE_VARIANT(callers) {
@@ -417,7 +417,7 @@ TEST_F_TIMEOUT(callers, request_is_not_held, 3600)
 			all[bolt].took += times[bolt].took;
 			all[bolt].held += times[bolt].held;
 		}
-		TH_LOG("%s: natively %lld us, a reader waits up to %lld; Bolt %lld, %lld",
+		TH_LOG("%s: natively %lld us, readers wait up to %lld us; Bolt %lld us, %lld us",
 		       wants[i].name, times[0].took / nr / 1000, times[0].held / 1000,
 		       times[1].took / nr / 1000, times[1].held / 1000);
 		/*

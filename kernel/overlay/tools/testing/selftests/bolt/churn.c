@@ -2,7 +2,7 @@
 /*
  * Takes a CPU offline and back online again and again, with Bolt in each second pair, and
  * settles the CPU at different moments: no memory may leak, and all files in sysfs must
- * come back. BOLT_PAIRS=N sets how many pairs.
+ * come back. BOLT_PAIRS=N sets the number of pairs.
  */
 #include "bolt.h"
 #include "env.h"
@@ -16,8 +16,8 @@
 /*
  * A leak grows all the time; caches that fill, workers that come and go, and names of
  * files that were looked up do not. So memory is measured after each part of the pairs,
- * and the least that a part has added counts. In kB: how much memory of slabs, of per-CPU
- * data and of kernel stacks may be left over.
+ * and the least that a part has added counts. The constants below say how many kB of
+ * slabs, of per-CPU data and of kernel stacks may be left over.
  */
 #define PARTS 4
 #define SLAB_SLACK 48

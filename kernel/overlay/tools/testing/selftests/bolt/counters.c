@@ -88,7 +88,7 @@ static void read_lines(struct counters *counters, const char *path,
 
 static void read_all(struct counters *counters)
 {
-	/* Without nr_*, which are amounts and not counts of events. */
+	/* The list lacks nr_*, which are amounts and not counts of events. */
 	static const char * const events[] = {
 		"pg", "numa_", "thp_", "compact_", "unevictable_pgs",
 		"drop_", "slabs_scanned", "oom_kill", "allocstall", "kswapd_",

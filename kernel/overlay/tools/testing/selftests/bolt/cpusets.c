@@ -67,9 +67,9 @@ struct crew {
 /* The control groups, parents first. Each group without a group below has a task. */
 struct group {
 	const char *name;
-	const char *cpus;	/* NULL: left empty */
+	const char *cpus;	/* the CPUs that the group lists; NULL: none */
 	const char *offline;	/* the group's effective CPUs while VICTIM is offline */
-	const char *online;	/* the same while VICTIM is online */
+	const char *online;	/* the group's effective CPUs while VICTIM is online */
 	int pinned;		/* the CPU that the group's task has asked for, -1: none */
 	const char *allowed;	/* the affinity of the task while VICTIM is offline */
 };

@@ -217,8 +217,8 @@ static void refused(struct __test_metadata *_metadata, struct crew *crew, const 
 	stay = sysconf(_SC_NPROCESSORS_ONLN);
 	ASSERT_EQ(0, put(BOLT_DIR "online", list));
 	/*
-	 * One task of 80 per cent more than the CPUs that would stay can hold, at 95 per
-	 * cent each.
+	 * As many tasks of 80 per cent as the CPUs that would stay can hold, at 95 per
+	 * cent each, and one task more.
 	 */
 	tasks = 95 * stay / 80 + 1;
 	/*
@@ -232,7 +232,7 @@ static void refused(struct __test_metadata *_metadata, struct crew *crew, const 
 	EXPECT_EQ(-EBUSY, put(BOLT_DIR "offline", list))
 		TH_LOG("%s", list);
 	kill_all(crew);
-	/* The kernel builds domains anew, natively and then in a batch. */
+	/* The kernel must build the same domains anew, natively and then in a batch. */
 	ASSERT_EQ(0, enable(false));
 	ASSERT_EQ(0, set_online(VICTIM, false));
 	ASSERT_EQ(0, set_online(VICTIM, true));

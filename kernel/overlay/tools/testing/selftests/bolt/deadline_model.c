@@ -46,7 +46,7 @@ enum way { BY_FILE, BY_LIST, BY_MASK, BY_SET, WAYS };
 
 struct member {
 	struct task task;
-	int group;		/* its control group, or TOP */
+	int group;		/* the task's control group, or TOP */
 	uint64_t share;
 };
 
@@ -56,7 +56,7 @@ struct model {
 	struct slot *slots;
 	unsigned int started;
 	struct member members[TASKS_MAX];
-	int n;			/* of @members */
+	int n;			/* number of @members */
 	bool groups;		/* whether control groups can be made */
 	bool servers;		/* whether parameters of servers can be read and changed */
 	struct hp_state states[STATES_MAX];
@@ -220,7 +220,7 @@ static bool may_go(struct model *m, cpus_t up, cpus_t down)
 			continue;
 		weigh(m, d, down, &promised, &room);
 		ok &= promised <= room;
-		/* So near the limit that the servers of the CPUs that go decide. */
+		/* The promises are so near the limit that servers of CPUs that go decide. */
 		if (promised + share_of(cpus_count(down) * 50, 1000) > room &&
 		    promised < room + share_of(cpus_count(down) * 50, 1000))
 			m->tight++;
@@ -670,7 +670,7 @@ TEST_F_TIMEOUT(deadline_model, nobody_changes_it_by_reading, 600)
 		look(m);
 		EXPECT_FALSE(may_go(m, 0, down));
 		EXPECT_EQ(-EBUSY, ask_by_list(OFFLINE_THEM, down))
-			TH_LOG("%s", read ? "limit read" : "limit not read");
+			TH_LOG("%s", read ? "the limit was read before" : "the limit was not read");
 		ask_by_list(ONLINE_THEM, down);
 		members_end(m);
 	}
@@ -711,9 +711,9 @@ TEST_F_TIMEOUT(deadline_model, random_cases, 3600)
 		one_case(_metadata, m, tried);
 	}
 	TH_LOG("%d accepted, %d refused, %d undone", m->accepted, m->refused, m->undone);
-	TH_LOG("by file %d, list %d, mask %d, set %d", m->asked[BY_FILE],
+	TH_LOG("requests by file %d, list %d, mask %d, set %d", m->asked[BY_FILE],
 	       m->asked[BY_LIST], m->asked[BY_MASK], m->asked[BY_SET]);
-	TH_LOG("%d near the limit, %d with tasks in partitions, servers %s",
+	TH_LOG("%d cases near the limit, %d with tasks in partitions, servers %s",
 	       m->tight, m->in_groups, m->servers ? "differ" : "alike");
 }
 

@@ -19,7 +19,7 @@
 
 /* All that can be seen after a request. */
 struct outcome {
-	int armed;		/* 0: the state can fail; else why not */
+	int armed;		/* 0: the state can fail; else the error that says why not */
 	bool met;		/* whether the failure has happened */
 	int err;
 	bool online;

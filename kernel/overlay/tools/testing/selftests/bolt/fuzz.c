@@ -71,12 +71,12 @@ struct fuzz {
 	struct world world;
 	unsigned long long seed;
 	unsigned long long top;		/* the number of CPUHP_ONLINE */
-	int states[STATES_MAX], nr_states;	/* that are registered */
+	int states[STATES_MAX], nr_states;	/* numbers of registered states */
 	bool enabled;
 	bool can_warm;			/* whether the machine accepts "warm" for park */
 	cpus_t keep;
 	struct sight sight;
-	char *texts[4];			/* all texts before and after a write; scratch */
+	char *texts[4];			/* all texts before and after a write, and scratch texts */
 	size_t quiet[3];		/* the length of the texts that do not count events */
 	char *buf;			/* the text that is written */
 	int taken, refused;
@@ -165,7 +165,7 @@ static bool look(struct fuzz *f, int which)
 		used += sprintf(text + used, "\n== %s\n", file->path);
 		n = get_all(file->path, text + used, TEXTS - used - 256);
 		if (n < 0 || used + n + 256 >= TEXTS)
-			return wrong(f, "reading %s: %zd", file->path, n);
+			return wrong(f, "a read of %s returned %zd", file->path, n);
 		used += drop_kept(text + used, n);
 	}
 	text[used] = '\0';
@@ -272,11 +272,11 @@ static bool is_overridden(const char *texts, unsigned long long state)
 static bool check_sight(struct fuzz *f, const struct sight *now, cpus_t online)
 {
 	if (now->online != online || now->files != online)
-		return wrong(f, "online %llx, files %llx, wanted %llx",
+		return wrong(f, "cpu/online has %llx, cpuN/online %llx, wanted %llx",
 			     (long long)now->online, (long long)now->files,
 			     (long long)online);
 	if (now->parked & now->online)
-		return wrong(f, "parked %llx, online %llx", (long long)now->parked,
+		return wrong(f, "CPUs are both: parked %llx, online %llx", (long long)now->parked,
 			     (long long)now->online);
 	return true;
 }
@@ -296,7 +296,7 @@ static bool check_taken(struct fuzz *f, const struct file *file,
 	case MASK:
 		wanted = ask_result(file->ask, m->set, wanted);
 		if ((f->sight.online & ~wanted) & ~now.parked)
-			return wrong(f, "not parked: %llx", (long long)now.parked);
+			return wrong(f, "CPUs have gone; parked are %llx", (long long)now.parked);
 		break;
 	case SETTLE:
 		if (now.parked != (f->sight.parked & ~m->set))
@@ -306,7 +306,7 @@ static bool check_taken(struct fuzz *f, const struct file *file,
 	case KEEP:
 		f->keep = m->set;
 		if (!cpus_read(file->path, &keep) || keep != m->set)
-			return wrong(f, "keeps %llx", (long long)keep);
+			return wrong(f, "the file has %llx", (long long)keep);
 		break;
 	case ENABLED:
 		f->enabled = m->number;
@@ -317,31 +317,31 @@ static bool check_taken(struct fuzz *f, const struct file *file,
 	case DELAY:
 		snprintf(text, sizeof(text), "%llu", m->number);
 		if (!is(file->path, text) || put(file->path, "4000000000"))
-			return wrong(f, "the delay is not %s", text);
+			return wrong(f, "the file does not have the delay %s", text);
 		/*
 		 * Settles all CPUs, so that no settling which the new delay has begun
 		 * goes on later.
 		 */
 		if (m->number < 3900000000 && settle_all())
-			return wrong(f, "cannot settle");
+			return wrong(f, "cannot settle all CPUs");
 		break;
 	case CHOICE:
 	case PARK:
 		if (!is(file->path, file->choices[m->word]))
-			return wrong(f, "the word is not %s", file->choices[m->word]);
+			return wrong(f, "the file does not have %s", file->choices[m->word]);
 		break;
 	case SWITCH:
 	case TIMING:
 		if (!is(file->path, m->number ? "1" : "0"))
-			return wrong(f, "the switch is not %llu", m->number);
+			return wrong(f, "the file does not have %llu", m->number);
 		break;
 	case OVERRIDE:
 		/* bolt/states marks a state for every word but the first, "default". */
 		if (is_listed(f, m->number) && is_overridden(f->texts[1], m->number) == !m->word)
-			return wrong(f, "state %llu is not as written", m->number);
+			return wrong(f, "bolt/states shows another word for state %llu", m->number);
 		snprintf(text, sizeof(text), "%llu default", m->number);
 		if (put(file->path, text))
-			return wrong(f, "cannot take back the word for state %llu", m->number);
+			return wrong(f, "cannot write default for state %llu", m->number);
 		break;
 	case TARGET:
 		snprintf(text, sizeof(text), "%llu",
@@ -349,11 +349,11 @@ static bool check_taken(struct fuzz *f, const struct file *file,
 		if (now.parked & CPU(VICTIM))
 			return wrong(f, "CPU parked by a write to hotplug/target");
 		if (put(file->path, text))
-			return wrong(f, "cannot take back the target");
+			return wrong(f, "cannot write the old target again");
 		break;
 	case FAIL:
 		if (put(file->path, "-1"))
-			return wrong(f, "cannot take back the failure");
+			return wrong(f, "cannot clear the failure");
 		break;
 	default:
 		return wrong(f, "accepted by a file that takes no text");
@@ -386,7 +386,7 @@ static bool try(struct fuzz *f, const struct file *file, const char *text,
 		wanted = -EOPNOTSUPP;
 	n = write_at(file->path, text, len, at);
 	if (wanted ? n != wanted : m.skip && n)
-		return wrong(f, "%zd, not %d", n, wanted);
+		return wrong(f, "the result is %zd, not %d", n, wanted);
 	if (!wanted && n < 0) {
 		bool known = false;
 
@@ -399,7 +399,7 @@ static bool try(struct fuzz *f, const struct file *file, const char *text,
 		else if (file->kind == TARGET)
 			known = n == -EBUSY;
 		if (!known)
-			return wrong(f, "%zd is not documented", n);
+			return wrong(f, "the result %zd is not documented", n);
 	}
 	if (!wanted && n > 0) {
 		/* The kernel's own files ignore bytes beyond a page. */
@@ -523,7 +523,7 @@ TEST_F(fuzz, every_file_is_known)
 			for (int k = 0; k < FILES; k++)
 				known |= !strcmp(files[k].path, path);
 			EXPECT_TRUE(known)
-				TH_LOG("nothing is tried on %s", path);
+				TH_LOG("the test has no texts for %s", path);
 		}
 		closedir(dir);
 	}
@@ -806,7 +806,7 @@ TEST_F_TIMEOUT(fuzz, made_up, 7200)
 			ASSERT_TRUE(look(f, 0));
 		}
 	}
-	TH_LOG("%d made up: %d accepted, %d refused", done, f->taken, f->refused);
+	TH_LOG("%d random texts: %d accepted, %d refused", done, f->taken, f->refused);
 	EXPECT_GT(f->taken, done / 20);
 	EXPECT_GT(f->refused, done / 20);
 }
@@ -831,12 +831,12 @@ static bool try_among_others(struct fuzz *f, const struct file *file,
 	if (batch && n == -EOPNOTSUPP)
 		return true;
 	if (wanted)
-		return n == wanted || wrong(f, "%zd, not %d", n, wanted);
+		return n == wanted || wrong(f, "the result is %zd, not %d", n, wanted);
 	if (n == (ssize_t)len || (batch && (n == -EBUSY || n == -EPERM ||
 					    n == -ENODEV || n == -EINVAL)) ||
 	    (file->kind == KEEP && n == -EINVAL))
 		return true;
-	return wrong(f, "%zd is not documented", n);
+	return wrong(f, "the result %zd is not documented", n);
 }
 
 static void write_among_others(struct slot *slot)

@@ -91,13 +91,13 @@ static const struct {
 	const char *begins, *reason;
 } known[] = {
 	{ "/dev/cpu/1/msr", "the node stays, and opening it answers ENXIO" },
-	{ "/dev/cpu/1/cpuid", "as above" },
-	{ "/dev/cpu/1: ", "as above" },
-	{ "listing of /dev/cpu: 1", "as above" },
-	{ "listing of /dev/cpu/1: ", "as above" },
+	{ "/dev/cpu/1/cpuid", "the node stays, and opening it answers ENXIO" },
+	{ "/dev/cpu/1: ", "the directory of these nodes stays" },
+	{ "listing of /dev/cpu: 1", "the directory of these nodes stays" },
+	{ "listing of /dev/cpu/1: ", "these nodes stay" },
 	{ "listing of /sys/kernel/debug/sched/domains/cpu1: ",
-	  "the old domains, with the CPU: settling rebuilds them" },
-	{ "/sys/kernel/debug/sched/domains/cpu1/", "as above" },
+	  "the old domains, with the CPU: settling rebuilds the domains" },
+	{ "/sys/kernel/debug/sched/domains/cpu1/", "the old domains" },
 	{ "/proc/zoneinfo:   vm stats threshold",
 	  "the old threshold, for one CPU more: settling computes all thresholds anew" },
 };

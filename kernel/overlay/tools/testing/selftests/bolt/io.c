@@ -25,7 +25,7 @@
 struct worker {
 	pthread_t thread;
 	unsigned int number;
-	unsigned long done;	/* requests, or messages */
+	unsigned long done;	/* how many requests or messages are done */
 	char why[128];		/* why the worker has ended, or empty */
 };
 

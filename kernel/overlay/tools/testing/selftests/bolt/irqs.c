@@ -16,8 +16,8 @@
 FIXTURE(irqs) {
 	struct busy busy;
 	int echo;
-	int irq;		/* of the card's receiving queue */
-	char affinity[256];	/* of @irq, before the test */
+	int irq;		/* the interrupt of the card's receiving queue */
+	char affinity[256];	/* the affinity of @irq before the test */
 };
 
 FIXTURE_SETUP(irqs)

@@ -23,7 +23,7 @@ enum { FIRST, SECOND, OTHER, USED };
 /* What can be seen of the CPUs that are used. */
 struct look {
 	cpus_t files;		/* CPUs that are online by cpuN/online */
-	int at[SETS_MAX];	/* cpuN/hotplug/state */
+	int at[SETS_MAX];	/* what cpuN/hotplug/state says */
 };
 
 /* The data of a test. */
@@ -151,7 +151,7 @@ static cpus_t undo_of(struct __test_metadata *_metadata, const char *line,
 		EXPECT_GE(state_nr(bench, name), 0)
 			TH_LOG("%s", line);
 		EXPECT_GT(CPU(cpu), set)
-			TH_LOG("not in order, or twice: %s", line);
+			TH_LOG("CPUs are not in order, or listed twice: %s", line);
 		set |= CPU(cpu);
 	}
 	free(list);

@@ -182,7 +182,7 @@ TEST_F(memory, sums_stay_exact)
 	ASSERT_EQ(0, pthread_join(thread, NULL));
 	EXPECT_GT(watch.reads, ROUNDS);
 	EXPECT_EQ(0, watch.wrong)
-		TH_LOG("of %lu reads", watch.reads);
+		TH_LOG("there were %lu reads in all", watch.reads);
 	free(page);
 	EXPECT_EQ(0, umount(TMPFS));
 	rmdir(TMPFS);

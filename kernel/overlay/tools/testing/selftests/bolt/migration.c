@@ -251,7 +251,7 @@ struct pinned {
 	const char *name;
 	struct kind kind;
 	int cpus[3];		/* ends with -1 */
-	bool group;		/* in a cpuset of these CPUs */
+	bool group;		/* whether the task is in a cpuset of these CPUs */
 };
 
 static const struct pinned pinneds[] = {
@@ -358,7 +358,7 @@ struct pair {
 	const char *name;
 	struct kind kind;
 	bool wakes;		/* whether the task is woken while the CPUs are offline */
-	bool group;		/* in a cpuset that has the CPUs of its parent */
+	bool group;		/* whether the task's cpuset has the CPUs of its parent */
 	bool keeps;		/* whether the task has its affinity again when the CPUs are back */
 };
 

@@ -47,7 +47,7 @@ FIXTURE(owners) {
 	int nr_tasks;
 	struct irq irqs[IRQS_MAX];
 	int nr_irqs;
-	struct facts down, up;	/* natively */
+	struct facts down, up;	/* after native requests: CPUs offline; CPUs back online */
 	int echo;
 };
 

@@ -21,7 +21,7 @@
 /* The state that the kernel should show, and counts of what has happened. */
 struct world {
 	unsigned long long seed;
-	int cpus[MAX_CPUS], n;		/* that can go offline */
+	int cpus[MAX_CPUS], n;		/* the CPUs that can go offline */
 	bool online[MAX_CPUS];
 	int up;				/* how many CPUs are online, of all CPUs */
 	bool enabled;

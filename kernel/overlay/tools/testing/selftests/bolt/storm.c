@@ -54,7 +54,7 @@ static bool hire(char *text)
 		if (strcmp(text, kind->name))
 			continue;
 		if (kind->ready && !kind->ready(storm)) {
-			ksft_print_msg("%s: not on this machine\n", kind->name);
+			ksft_print_msg("no actor %s on this machine\n", kind->name);
 			return true;
 		}
 		if (players + n > CAST)
@@ -139,11 +139,11 @@ static bool close_gate(void)
 	for (int i = 0; i < players; i++) {
 		while (!__atomic_load_n(&tallies[i].outside, __ATOMIC_SEQ_CST)) {
 			if (waitpid(tallies[i].pid, NULL, WNOHANG)) {
-				ksft_print_msg("%s has died\n", cast[i]->name);
+				ksft_print_msg("actor %s has died\n", cast[i]->name);
 				return false;
 			}
 			if (now_ms() > end) {
-				ksft_print_msg("%s is stuck\n", cast[i]->name);
+				ksft_print_msg("actor %s is stuck\n", cast[i]->name);
 				return false;
 			}
 			wait_ms(1);
@@ -311,13 +311,13 @@ int main(int argc, char **args)
 	if (rule || any_wrong())
 		ksft_exit_fail();
 	put(PM_DIR "pm_test", "none");
-	line = enable(false) || all_back() ? "a CPU that does not come back" : NULL;
+	line = enable(false) || all_back() ? "a CPU does not come back" : NULL;
 	if (!line && !is(BOLT_DIR "parked", ""))
 		line = BOLT_DIR "parked";
 	tree_of_cpus(&after, true);
 	line = line ?: tree_differ(&before, &after);
 	if (line)
-		ksft_print_msg("after all: %s\n", line);
+		ksft_print_msg("differs after the storm: %s\n", line);
 	ksft_test_result(!line, "everything is as before\n");
 	put(BOLT_DIR "settle_delay_ms", "1000");
 	ksft_finished();

@@ -55,7 +55,7 @@ static inline unsigned int may_of(int err)
 /* What an actor has done, in memory that all actors share. */
 struct tally {
 	pid_t pid;
-	bool outside;		/* not in the middle of a request */
+	bool outside;		/* whether the actor is outside of a request */
 	unsigned long attempted, done, refused, wrong;
 	char complaint[160];	/* the first thing that was wrong */
 };
@@ -66,7 +66,7 @@ struct storm {
 	cpus_t players;		/* the CPUs that come and go: never CPU 0 */
 	int top;		/* the number of the last hotplug state */
 	unsigned int may;		/* errors that any request may be refused with */
-	bool native_targets;	/* some actor writes to hotplug/target */
+	bool native_targets;	/* whether some actor writes to hotplug/target */
 	const char *module;
 	bool closed;		/* set when no actor may begin a request */
 };
@@ -306,7 +306,7 @@ static inline int suspend_to(const char *level)
 	return put(PM_DIR "pm_test", level) ?: put(PM_DIR "state", deep ? "mem" : "disk");
 }
 
-/* Suspends once before the run, as the first suspend may add devices: terminals. */
+/* Suspends once before the run, as the first suspend may add terminal devices. */
 static inline bool has_suspend(const struct storm *storm)
 {
 	return storm->players && !put("/sys/module/suspend/parameters/pm_test_delay", "0") &&

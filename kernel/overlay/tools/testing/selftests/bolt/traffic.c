@@ -84,7 +84,7 @@ static void echo(struct slot *slot, int ours, int theirs, bool in_order)
 {
 	unsigned char text[MESSAGE];
 	struct timeval tv = { .tv_sec = PATIENCE_MS / 1000 };
-	/* Bit i: message first + i is back. */
+	/* Bit i of @back: whether message @first + i is back. */
 	unsigned int first = 0, back = 0, sent = 0, nr;
 
 	if (!fork_mortal()) {

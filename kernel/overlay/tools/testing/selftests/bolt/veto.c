@@ -273,7 +273,7 @@ TEST_F(veto, no_privilege)
 	}
 	ASSERT_EQ(pid, waitpid(pid, &status, 0));
 	EXPECT_EQ(0, status)
-		TH_LOG("the file of row %d", WEXITSTATUS(status) - 1);
+		TH_LOG("the open() of row %d is not refused with EACCES", WEXITSTATUS(status) - 1);
 }
 
 static void toggle(struct slot *slot)

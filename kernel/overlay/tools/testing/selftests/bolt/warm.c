@@ -16,10 +16,10 @@
 
 /* Counts of what has become of CPUs that waited, from DEBUG_DIR "stats". */
 struct ends {
-	long long returned;	/* came back warm */
-	long long unanswered;	/* were woken natively, as they did not answer */
-	long long cold;		/* became natively dead */
-	long long silent;	/* did not answer the order to become natively dead */
+	long long returned;	/* CPUs that came back warm */
+	long long unanswered;	/* CPUs that were woken natively, as these did not answer */
+	long long cold;		/* CPUs that became natively dead */
+	long long silent;	/* CPUs that did not answer the order to become natively dead */
 };
 
 static bool look(struct ends *ends)
