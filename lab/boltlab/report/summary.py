@@ -163,7 +163,7 @@ def _table(
 
 
 def label(case: Case) -> str:
-    """Return the name of ``case`` in tables, with the number of CPUs where that says more."""
+    """Return the name of ``case`` in tables, with the CPUs of a batch and of a larger guest."""
     what = case.case if case.batch == 1 else f"{case.case} {case.batch}"
     return f"{what} of {case.cpus}" if case.cpus else what
 

@@ -348,7 +348,7 @@ static void test_the_last_change_brings_all(void **unused)
 	assert_int_equal(CPU_COUNT(&world.result), 1);
 	apply(&world);
 	assert_int_equal(restraint_changes(world.restraint, world.now_us), 1);
-	/* One more CPU would suffice, but the last change of the minute brings all CPUs. */
+	/* One more CPU would suffice, but the last change that the minute allows brings all CPUs. */
 	set_loads(&world, 900, 0);
 	step(&world, &policy_load);
 	assert_int_equal(CPU_COUNT(&world.wanted), 2);

@@ -21,8 +21,8 @@
  * irq_data_update_affinity(), and irq_do_set_affinity() sets the affinity. Code that
  * changes an interrupt that has been started holds the lock of the interrupt, with
  * interrupts off, so that no change is half done while stop_machine() has stopped all
- * CPUs. A CPU of x86 on which an old vector of an interrupt waits to be cleaned up
- * has been an effective target since it came online, so its list has the interrupt.
+ * CPUs. If an old vector of an interrupt waits on a CPU of x86 to be cleaned up, the
+ * interrupt was on that CPU before, so the list of the CPU has the interrupt.
  *
  * If a pending move has only one CPU as its online target, the interrupt is on the
  * list of that CPU too, and the move is called off when the CPU goes. If the move has

@@ -147,7 +147,7 @@ FIXTURE_VARIANT_ADD(affinity_cpusets, child_cpuset) {
 	},
 };
 
-/* CPU 2 stays: when a partition has no CPU left, Linux 6.12 warns of its counts, natively too. */
+/* CPU 2 stays: a WARN_ON() of Linux 6.12 fires, natively too, if a partition loses all CPUs. */
 FIXTURE_VARIANT_ADD(affinity_cpusets, partition) {
 	.cpus = "1-2",
 	.partition = "root",

@@ -161,7 +161,7 @@ TEST_F_TIMEOUT(deadline, bandwidth_is_counted_as_natively, 600)
 	EXPECT_EQ(native[2], room(&self->crew));
 }
 
-/* Compares how many tasks are admitted after several cycles during which tasks have promises. */
+/* Compares how many tasks are admitted after several cycles while deadline tasks exist. */
 TEST_F_TIMEOUT(deadline, promises_outlive_cycles, 600)
 {
 	int native;
