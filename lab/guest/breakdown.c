@@ -2,7 +2,7 @@
 /*
  * Traces requests for the figures of phases: the text of the function_graph
  * tracer goes to the trace port, each request between two marker lines.
- * usage: breakdown cpus=N n=N warmup=N gap_ms=N functions=A,B,...
+ * usage: breakdown cpus=N n=N warmup=N gap_ms=N away_ms=N functions=A,B,...
  */
 #define _GNU_SOURCE
 #include "guest.h"
@@ -37,12 +37,13 @@ static struct request request(int cpu, bool online)
  * The trace is read only after both requests: during a read in between, a grace period
  * could pass, for which the second request would then not wait.
  */
-static void pair(int cpu, bool keep)
+static void pair(int cpu, bool keep, long away_ms)
 {
 	struct request down, up;
 
 	tracing_on();
 	down = request(cpu, false);
+	wait_ms(away_ms);
 	up = request(cpu, true);
 	tracing_off();
 	if (!keep)
@@ -56,7 +57,7 @@ int main(int argc, char **argv)
 {
 	int cpu = arg_long(argv, "cpus", 1);
 	int n = arg_long(argv, "n", 10), warmup = arg_long(argv, "warmup", 2);
-	long gap_ms = arg_long(argv, "gap_ms", 50);
+	long gap_ms = arg_long(argv, "gap_ms", 50), away_ms = arg_long(argv, "away_ms", 0);
 	const char *functions = arg_text(argv, "functions", NULL);
 
 	if (argc < 2 || !functions)
@@ -64,7 +65,7 @@ int main(int argc, char **argv)
 	pin_to(arg_long(argv, "control", 0));
 	tracing_start("2048", functions, missing);
 	for (int i = 0; i < warmup + n; i++) {
-		pair(cpu, i >= warmup);
+		pair(cpu, i >= warmup, away_ms);
 		/* Keep requests out of step with the tick of 4 ms. */
 		wait_ms(gap_ms + i * 3 % 4);
 	}
