@@ -23,8 +23,10 @@ _ONE_COMPLAINT = 120
 
 
 # Of a warning the kernel prints this line first, then the warning's own message if there is one,
-# then the warning's first line.
+# then the warning's first line. Linux 7.3 prints the cut with a level that consoles leave out, and
+# then the line before the warning counts as the message.
 _CUT = "------------[ cut here ]------------"
+_WITHOUT_CUT = re.compile(r"^WARNING: \S+:\d+ at ")
 _LONGEST_MESSAGE = 8  # most lines of a warning's own message
 
 
@@ -79,6 +81,7 @@ def scan(lines: Iterable[str], ignored: Sequence[re.Pattern[str]] = ()) -> list[
     found: list[Splat] = []
     passed_over = -_ONE_COMPLAINT
     about: list[str] | None = None
+    before = ""
     for number, raw in enumerate(lines, start=1):
         text = message(raw)
         if text == _CUT:
@@ -91,9 +94,12 @@ def scan(lines: Iterable[str], ignored: Sequence[re.Pattern[str]] = ()) -> list[
         if kind is None or (kind == "stack trace" and number - passed_over < _ONE_COMPLAINT):
             if about is not None and len(about) < _LONGEST_MESSAGE:
                 about.append(text)
+            before = text
             continue
         if found and number - found[-1].line < _ONE_COMPLAINT and _continues(kind):
             continue
+        if about is None and before and _WITHOUT_CUT.search(text):
+            about = [before]
         found.append(Splat(number, kind, text, tuple(about or ())))
         about = None
     return found

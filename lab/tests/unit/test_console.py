@@ -127,6 +127,17 @@ def test_a_complaint_has_the_message_above_it() -> None:
     assert [splat.about for splat in console.scan(["x", *WARNED])] == [("bolt: first",)]
 
 
+def test_the_message_of_a_warning_without_a_cut() -> None:
+    lines = [
+        "[    1.000000] x",
+        "[    1.000001] bolt: first",
+        "[    1.000002] WARNING: kernel/bolt/request.c:308 at bolt_request+0x6/0x7, CPU#3: lost/54",
+    ]
+    assert [splat.about for splat in console.scan(lines)] == [("bolt: first",)]
+    assert [splat.about for splat in console.scan(lines[2:])] == [()]
+    assert [splat.about for splat in console.scan([CUT, *lines[2:]])] == [()]
+
+
 def test_expected_is_one_complaint_and_no_other() -> None:
     first, place = re.compile("^bolt: first$"), re.compile("at kernel/bolt/request.c")
     other = ["WARNING: CPU: 1 at x"]
