@@ -100,6 +100,9 @@ static const struct {
 	{ "/sys/kernel/debug/sched/domains/cpu1/", "the old domains" },
 	{ "/proc/zoneinfo:   vm stats threshold",
 	  "the old threshold, for one CPU more: settling computes all thresholds anew" },
+	/* Linux 6.12 does not print these limits. */
+	{ "/proc/zoneinfo:               high_",
+	  "the old limit of page lists, for one CPU more: settling computes all limits anew" },
 };
 
 static bool is_known(const char *line)

@@ -17,6 +17,7 @@
 
 #include "bolt.h"
 #include "lib/place.h"
+#include "lib/states.h"
 #include "../kselftest_harness.h"
 
 #define ROUNDS 20
@@ -257,7 +258,8 @@ static long swap_used(void)
 
 /*
  * swapoff gives back the slots that a parked CPU holds; otherwise swapoff would
- * never end.
+ * never end. Linux 7.3 has no slots that a CPU holds, and no hotplug state for such
+ * slots.
  */
 TEST_F_TIMEOUT(memory, swapoff_ends, 20)
 {
@@ -267,7 +269,10 @@ TEST_F_TIMEOUT(memory, swapoff_ends, 20)
 	ASSERT_EQ(0, swapon(DISK, 0));
 	ASSERT_EQ(0, swap_out_on(VICTIM, self->page));
 	ASSERT_EQ(0, set_online(VICTIM, false));
-	EXPECT_GT(swap_used(), 0);
+	if (hp_state_nr("swap_slots_cache") < 0)
+		EXPECT_EQ(0, swap_used());
+	else
+		EXPECT_GT(swap_used(), 0);
 	EXPECT_EQ(0, swapoff(DISK));
 	ASSERT_EQ(0, set_online(VICTIM, true));
 }
