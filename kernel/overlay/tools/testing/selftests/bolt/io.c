@@ -202,6 +202,7 @@ TEST_F_TIMEOUT(io, completes, 36000)
 	bool online[CPUS] = { true, true, true, true };
 	unsigned long requests = 0;
 	int parks = 0, cpu, err;
+	unsigned int seen = 0;
 
 	stop = false;
 	ASSERT_EQ(0, busy_start(&self->busy));
@@ -242,15 +243,20 @@ TEST_F_TIMEOUT(io, completes, 36000)
 	EXPECT_LE(parks, requests);
 	EXPECT_LE(parks / 4, self->net.done);
 	/* Every queue must have had some requests. */
-	for (cpu = 0; cpu < CPUS; cpu++) {
+	for (int queue = 0; queue < CPUS; queue++) {
 		unsigned long counts[MAX_CPUS];
 		char what[32];
+		int irq;
 
-		snprintf(what, sizeof(what), "req.%d", cpu);
-		ASSERT_EQ(0, irq_counts(irq_of("/sys/block/vda/device", what),
-					counts));
+		snprintf(what, sizeof(what), "req.%d", queue);
+		irq = irq_of("/sys/block/vda/device", what);
+		cpu = irq_cpu(irq);
+		ASSERT_TRUE(cpu >= 0 && !(seen & 1U << cpu))
+			TH_LOG("queue %d is for CPU %d", queue, cpu);
+		seen |= 1U << cpu;
+		ASSERT_EQ(0, irq_counts(irq, counts));
 		EXPECT_LT(0, counts[cpu])
-			TH_LOG("queue %d", cpu);
+			TH_LOG("queue %d", queue);
 	}
 }
 

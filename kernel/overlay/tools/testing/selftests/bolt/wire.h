@@ -94,6 +94,21 @@ static inline const char *irq_file(int irq, const char *file)
 }
 
 /*
+ * Returns the CPU of a managed interrupt, or -1 if the interrupt is for several CPUs. The
+ * kernel decides which queue of a disk is for which CPU.
+ */
+static inline int irq_cpu(int irq)
+{
+	char text[64], *end;
+	long cpu;
+
+	if (get(irq_file(irq, "smp_affinity_list"), text, sizeof(text)))
+		return -1;
+	cpu = strtol(text, &end, 10);
+	return end == text || (*end && *end != '\n') || cpu >= MAX_CPUS ? -1 : cpu;
+}
+
+/*
  * A thread that keeps a CPU busy. When all CPUs of a guest wait for the host, the
  * guest's clock may jump, and timeouts end early. While this thread runs, that does
  * not happen.
