@@ -5,6 +5,7 @@
  */
 #define _GNU_SOURCE
 #include "cpus.h"
+#include "groups.h"
 #include "lib/deadline.h"
 #include "tasks.h"
 #include "../kselftest_harness.h"
@@ -180,6 +181,54 @@ TEST_F_TIMEOUT(deadline, promises_outlive_cycles, 600)
 	}
 	EXPECT_TRUE(task_lives(&self->crew.tasks[0], 2, PATIENCE_MS));
 	EXPECT_EQ(native, room(&self->crew));
+}
+
+/* Sleeps on VICTIM, with any affinity, for longer than a test takes. */
+static void sleep_there(struct slot *slot)
+{
+	pin(0, VICTIM);
+	unpin(0);
+	slot_beat(slot);
+	for (;;)
+		wait_ms(1000000);
+}
+
+/*
+ * When the CPU on which a deadline task sleeps has gone, the CPUs of the task's cpuset
+ * change. Linux 6.12 and 7.3 without the patches of Bolt then divide by zero, if no
+ * domain has the CPU any more.
+ */
+TEST_F_TIMEOUT(deadline, cpuset_of_a_sleeper_shrinks, 600)
+{
+	const char *why = group_no_cpusets();
+	struct crew *crew = &self->crew;
+
+	if (why)
+		SKIP(return, "%s", why);
+	ASSERT_EQ(0, group_make(V2, "sleeper"));
+	for (int bolt = 0; bolt < 2; bolt++) {
+		struct task *task = &crew->tasks[0];
+		char pid[32];
+
+		ASSERT_EQ(0, enable(bolt));
+		ASSERT_EQ(0, group_put(V2, "sleeper", "cpuset.cpus", "0-3"));
+		memset(&crew->slots[0], 0, sizeof(crew->slots[0]));
+		ASSERT_LT(0, task_start(task, &crew->slots[0], sleep_there));
+		crew->n = 1;
+		ASSERT_TRUE(soon(slot_beats(task->slot), PATIENCE_MS));
+		/* The task counts before it sleeps. */
+		wait_ms(20);
+		ASSERT_EQ(1, task->slot->there);
+		snprintf(pid, sizeof(pid), "%d", task->pid);
+		ASSERT_EQ(0, group_put(V2, "sleeper", "cgroup.procs", pid));
+		ASSERT_EQ(0, set_deadline(task->pid, DEADLINE_NS / 10));
+		ASSERT_EQ(0, set_online(VICTIM, false));
+		ASSERT_EQ(0, settle_all());
+		EXPECT_EQ(0, group_put(V2, "sleeper", "cpuset.cpus", "2-3"));
+		ASSERT_EQ(0, set_online(VICTIM, true));
+		kill_all(crew);
+	}
+	EXPECT_EQ(0, group_remove(V2, "sleeper"));
 }
 
 /* Which CPUs the domains of each CPU have, if the kernel has /proc/schedstat. */
