@@ -202,16 +202,19 @@ TEST_F_TIMEOUT(deadline, cpuset_of_a_sleeper_shrinks, 600)
 {
 	const char *why = group_no_cpusets();
 	struct crew *crew = &self->crew;
+	char all[64];
 
 	if (why)
 		SKIP(return, "%s", why);
+	/* A deadline task must be allowed on all CPUs of its root domain. */
+	ASSERT_EQ(0, get(CPU_DIR "present", all, sizeof(all)));
 	ASSERT_EQ(0, group_make(V2, "sleeper"));
 	for (int bolt = 0; bolt < 2; bolt++) {
 		struct task *task = &crew->tasks[0];
 		char pid[32];
 
 		ASSERT_EQ(0, enable(bolt));
-		ASSERT_EQ(0, group_put(V2, "sleeper", "cpuset.cpus", "0-3"));
+		ASSERT_EQ(0, group_put(V2, "sleeper", "cpuset.cpus", all));
 		memset(&crew->slots[0], 0, sizeof(crew->slots[0]));
 		ASSERT_LT(0, task_start(task, &crew->slots[0], sleep_there));
 		crew->n = 1;
