@@ -216,6 +216,32 @@ static int make_swap(long page)
 }
 
 /*
+ * Waits until all pages are written. A page that is being written keeps its slot of the
+ * swap area when the task that had the page ends.
+ */
+static int wait_written(void)
+{
+	for (int i = 0; i < 1000; i++) {
+		char line[128];
+		long pages = -1;
+		FILE *file;
+
+		/* Adds up what the CPUs have counted. */
+		if (put("/proc/sys/vm/stat_refresh", "1"))
+			return -1;
+		file = fopen("/proc/vmstat", "re");
+		while (file && pages < 0 && fgets(line, sizeof(line), file))
+			sscanf(line, "nr_writeback %ld", &pages);
+		if (file)
+			fclose(file);
+		if (pages <= 0)
+			return pages;
+		wait_ms(5);
+	}
+	return -1;
+}
+
+/*
  * Swaps out on the CPU, which takes slots of the swap area 64 at a time, so that the CPU
  * keeps some slots.
  */
@@ -235,7 +261,9 @@ static int swap_out_on(int cpu, long page)
 		if (area == MAP_FAILED)
 			_exit(2);
 		memset(area, 1, len);
-		_exit(madvise(area, len, MADV_PAGEOUT) ? 3 : 0);
+		if (madvise(area, len, MADV_PAGEOUT))
+			_exit(3);
+		_exit(wait_written() ? 4 : 0);
 	}
 	if (pid < 0 || waitpid(pid, &status, 0) != pid)
 		return -errno;
