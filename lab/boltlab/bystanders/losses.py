@@ -41,8 +41,8 @@ class Row:
     In microseconds of virtual time: ``longest`` is the longest that a bystander's task could not
     run, ``off`` the longest with interrupts off (None: not known), and ``stolen`` the time that the
     kernel took from a task during a request; ``times`` is how often the kernel interrupted the
-    task. The last two are means of all bystanders and requests. The direction "idle" is for a time
-    of the same length without a request. ``tickless``: the bystander is a nohz_full CPU.
+    task. ``stolen`` and ``times`` are means of all bystanders and requests. The direction "idle" is
+    for a time of the same length without a request. ``tickless``: the bystander is a nohz_full CPU.
     """
 
     variant: str
