@@ -152,7 +152,7 @@ COLUMNS = (
     Column("stolen us", 1),
     Column("times", 3),
 )
-TICKLESS_TEXT = "* of a CPU without a tick (nohz_full)"
+TICKLESS_TEXT = "*: the bystander is a CPU without a tick (nohz_full)"
 
 
 def table(rows: Sequence[Row]) -> list[list[str]]:
