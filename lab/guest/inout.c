@@ -54,7 +54,7 @@ static void idle_round(const struct pause *p, int i)
 static sem_t work_now;
 static atomic_bool working;
 static atomic_int works_on;
-static _Atomic int64_t moved_at;	/* when the task first moved since moved_at was 0 */
+static _Atomic int64_t moved_at;	/* when the task first moved after busy_round() set this to 0 */
 
 /*
  * The task sleeps between two pieces of work: in virtual time, a CPU that never halts

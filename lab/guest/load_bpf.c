@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* A BPF program that a clock of each CPU runs, and that counts on each CPU. */
+/* A perf event of each CPU, a clock, runs a BPF program, which counts its runs on each CPU. */
 #define _GNU_SOURCE
 #include "lib/perf.h"
 #include "load.h"

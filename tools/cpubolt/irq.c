@@ -85,8 +85,8 @@ static const struct sheet_column keep_columns[KEEP_COLUMN_COUNT] = {
 	[KEEP_NODE] = { "NODE", "NUMA node of the CPU", SCOLS_FL_RIGHT, SCOLS_JSON_NUMBER, true },
 	[KEEP_IRQS] = { "INTERRUPTS", "about how many interrupts the CPU gets", SCOLS_FL_RIGHT,
 			SCOLS_JSON_NUMBER, true },
-	[KEEP_PER_SECOND] = { "RATE", "about how many times a second these occur", SCOLS_FL_RIGHT,
-			      SCOLS_JSON_NUMBER, true },
+	[KEEP_PER_SECOND] = { "RATE", "about how often a second the CPU's interrupts occur",
+			      SCOLS_FL_RIGHT, SCOLS_JSON_NUMBER, true },
 	[KEEP_FIXED] = { "FIXED", "whether the CPU cannot go offline anyhow", 0,
 			 SCOLS_JSON_BOOLEAN, true },
 };

@@ -26,7 +26,7 @@ struct keep_cpu {
 
 /** A movable interrupt */
 struct keep_irq {
-	int node;		/* NUMA node of its device, -1 without a node */
+	int node;		/* NUMA node of the interrupt's device, -1 without a node */
 	double rate;		/* how often a second the interrupt occurs */
 };
 

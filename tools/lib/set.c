@@ -138,7 +138,10 @@ static int parse_region(const char **text, unsigned int last, struct region *reg
 check:
 	if (region->first <= region->last && region->last <= last)
 		return 0;
-	/* The numbers are wrong, not the text behind these: @text returns to the first number. */
+	/*
+	 * The range runs backwards, or a number is too large: the error is at the first number
+	 * of the range, not at the text behind the range.
+	 */
 	*text = begin;
 	return region->first > region->last ? -EINVAL : -ERANGE;
 }

@@ -41,8 +41,8 @@ class Row:
     In microseconds of virtual time: ``longest`` is the longest that a bystander's task could not
     run, ``off`` the longest with interrupts off (None: not known), and ``stolen`` the time that the
     kernel took from a task during a request; ``times`` is how often the kernel interrupted the
-    task. The last two are means of all bystanders and requests. The direction "idle" is for a time
-    of the same length without a request. ``tickless``: the bystander is a nohz_full CPU.
+    task. ``stolen`` and ``times`` are means of all bystanders and requests. The direction "idle" is
+    for a time of the same length without a request. ``tickless``: the bystander is a nohz_full CPU.
     """
 
     variant: str
@@ -152,7 +152,7 @@ COLUMNS = (
     Column("stolen us", 1),
     Column("times", 3),
 )
-TICKLESS_TEXT = "* of a CPU without a tick (nohz_full)"
+TICKLESS_TEXT = "*: the bystander is a CPU without a tick (nohz_full)"
 
 
 def table(rows: Sequence[Row]) -> list[list[str]]:

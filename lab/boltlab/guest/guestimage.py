@@ -102,8 +102,8 @@ def cpio(nodes: Mapping[str, Node]) -> bytes:
             2 if stat.S_ISDIR(node.mode) else 1,
             0,  # mtime
             len(node.data),
-            0,  # device of the archive
-            0,
+            0,  # major number of the device that has the file, unused
+            0,  # minor number of that device, unused
             *node.device,
             len(path),
             0,  # checksum, unused

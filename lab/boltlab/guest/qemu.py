@@ -190,7 +190,8 @@ def command(guest: Guest, initrd: Path) -> list[str]:
         raise BoltError(f"unknown accelerator '{machine.accel}' (one of {known})")
     board = arch.kvm_machine_args if machine.accel == "kvm" else arch.machine_args
     board = guest.board or board
-    # After an oops a guest might wait for the dead task until its time is over. So an oops panics.
+    # After an oops a guest might wait for the dead task until the run's time is over. So an oops
+    # panics.
     start = "root=/dev/vda rw" if guest.root else "rdinit=/init"
     fixed = f"console={arch.console} loglevel=5 panic=-1 oops=panic {start}"
     append = f"{fixed} {guest.append}".strip()

@@ -278,7 +278,10 @@ def show(results: Results) -> None:
     ui.prose(f"\n{title(results)}")
     if results.latencies:
         _print(*rows(results, ranges=False))
-        ui.prose("medians in ms; over: by how much longer; vs: how many times the median of Bolt")
+        ui.prose(
+            "medians in ms; over X: how much longer the case takes than X; "
+            "vs X: the median of X divided by the median of Bolt"
+        )
     for direction in DIRECTIONS:
         if curve.cases(results, direction):
             _print(*scaling(results, direction))

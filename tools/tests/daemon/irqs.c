@@ -134,7 +134,7 @@ static void test_busy_interrupts_are_spread(void **state)
 	begin(4, 1);
 	rate(0, 50000);
 	assert_int_equal(plan(), 0);
-	/* Interrupts that cannot be moved count as well. */
+	/* Interrupts that cannot be moved add to the load of their CPU as well. */
 	others[0] = 60000;
 	others[1] = 20000;
 	assert_int_equal(plan(), 1);

@@ -387,7 +387,10 @@ static void test_needs_come_and_end(void **state)
 	end();
 }
 
-/* Between the look and the request another program takes a CPU, which is then not the daemon's. */
+/*
+ * After the daemon has read which CPUs are online, and before its request, another program takes a
+ * CPU: that CPU is then not the daemon's.
+ */
 static void test_a_cpu_that_is_taken_meanwhile(void **state)
 {
 	struct cpubolt_result result;

@@ -4,9 +4,9 @@
  * teardown has not begun.
  *
  * A CPU passes the states in their order, so one number for each CPU is enough: the
- * highest state that is certainly up. The state number of the CPU is not that
- * number, as it advances before the callback runs. cpuhp_invoke_callback() updates
- * the number by the following rules, for a serial state while the CPU has the turn:
+ * highest state that is certainly up. (The state number of the CPU is another number,
+ * which advances before the callback runs.) cpuhp_invoke_callback() updates the number
+ * by the following rules, for a serial state while the CPU has the turn:
  *
  * - Before a teardown runs, the number falls below the state; also if the teardown
  *   is deferred instead. If the teardown of a CPU that is online fails, the number

@@ -22,12 +22,12 @@
  *
  * Until the look is over, the vectors of the CPU name the interrupts that were on
  * them, although the interrupts have moved, perhaps more than once. vector_lock
- * protects these names: the CPU that looks sends an interrupt to where it is by then,
- * and bolt_look_forget() removes the name of an interrupt before the interrupt is freed.
- * So the CPU needs neither the lock of an interrupt nor RCU, which no longer watches
- * the CPU. Only the CPU itself ends its look, however late that is: a hypervisor may
- * leave the CPU waiting for a long time, and an interrupt may be freed at any moment
- * until then.
+ * protects these names: the CPU that looks sends each interrupt on to the CPU on which
+ * the interrupt is by then, and bolt_look_forget() removes the name of an interrupt
+ * before the interrupt is freed. So the CPU needs neither the lock of an interrupt nor
+ * RCU, which no longer watches the CPU. Only the CPU itself ends its look, however late
+ * that is: a hypervisor may leave the CPU waiting for a long time, and an interrupt may
+ * be freed at any moment until then.
  *
  * free_irq() of a level-triggered interrupt waits until the IO-APIC has got the EOI.
  * For an interrupt in flight the EOI comes when this CPU has looked and the CPU to

@@ -440,7 +440,7 @@ asmlinkage void __noreturn notrace bolt_warm_start(void)
 
 	local_irq_enable();
 	x86_cpuinit.setup_percpu_clockev();
-	/* As in start_secondary(). */
+	/* start_secondary() has this barrier, too. */
 	wmb();
 	cpu_startup_entry(CPUHP_AP_ONLINE_IDLE);
 }

@@ -21,7 +21,7 @@ static inline void compat_cleanup_dead_cpu(unsigned int cpu)
 /* A binary attribute as its functions take it. */
 #define compat_bin_attribute const struct bin_attribute
 
-/* Memory for an object, cleared; may sleep. */
+/* Allocates cleared memory for an object; may sleep. */
 #define compat_kzalloc_obj(obj) kzalloc_obj(obj)
 
 /* WBINVD in a form that may be used where code must not be instrumented. */

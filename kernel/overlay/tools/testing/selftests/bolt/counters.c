@@ -209,8 +209,8 @@ static int step(struct __test_metadata *_metadata, bool native, const char *when
 
 		if (k < 0) {
 			/*
-			 * The column is gone. Its last value is kept, and must
-			 * still be reached when the column is back.
+			 * The counter's column is gone. The last value is kept,
+			 * and the counter must reach it when the column is back.
 			 */
 			if (after->n < COUNTERS_MAX)
 				after->at[after->n++] = before->at[i];

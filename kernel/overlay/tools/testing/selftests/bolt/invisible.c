@@ -50,7 +50,7 @@ static const struct picked {
 	{ "/proc/interrupts", "", 1 },
 	{ "/proc/softirqs", "                    ", 0 },
 	{ "/proc/stat", "cpu", 1 },
-	/* Domains with their CPUs. */
+	/* Names of CPUs, and scheduler domains with their CPUs. */
 	{ "/proc/schedstat", "cpu", 1 },
 	{ "/proc/schedstat", "domain", 2 },
 	{ "/proc/timer_list", "cpu:", 0 },

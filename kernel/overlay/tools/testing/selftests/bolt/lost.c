@@ -657,7 +657,7 @@ TEST_F_TIMEOUT(stubborn, not_back_after_suspend, 300)
 	begin();
 	EXPECT_EQ(0, sleep_and_wake());
 	EXPECT_TRUE(is(STUBBORN "high_up", "0"));
-	/* A worker tells the driver core, after the tasks have been thawed. */
+	/* After the thaw a worker tells the driver core that the CPU is offline. */
 	for (int i = 0; i < 100 && cpu_is_online(a); i++)
 		wait_ms(20);
 	EXPECT_EQ(0, check_it(0));
