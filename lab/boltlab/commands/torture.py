@@ -203,6 +203,8 @@ def _fields(
     """Yield each scenario on each configuration that fits; build the kernels that are needed."""
     kernels: dict[tuple[str, str], Kernel | None] = {}
     for config in configs:
+        if not config.is_of(where.version.series):
+            continue
         for name in arches:
             if name not in config.arches or not any(story.fits(config) for story in stories):
                 continue
@@ -307,9 +309,15 @@ def _planted(args: argparse.Namespace, arches: Sequence[arch.Arch], where: Sourc
     """
     packages.ensure("patch")
     bugs: list[Bug] = matrix.select(planted.bugs(), args.planted or None, "planted bug")
+    series = where.version.series
+    plan = {
+        target: [bug for bug in bugs if target.name in bug.arches and bug.is_of(series)]
+        for target in arches
+    }
+    if not any(plan.values()):
+        raise BoltError(f"no such bug is tried on {series} and this architecture", code=USAGE)
     missed = 0
-    for target in arches:
-        chosen = [bug for bug in bugs if target.name in bug.arches]
+    for target, chosen in plan.items():
         if not args.planted:
             healthy = planted.kernel(None, target, where, args.jobs)
             for bug in {bug.check: bug for bug in chosen}.values():

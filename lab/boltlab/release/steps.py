@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 
-from boltlab import paths, ui
+from boltlab import paths, ui, versions
 from boltlab.errors import INTERRUPTED, USAGE, BoltError
 from boltlab.torture import matrix, tally
 
@@ -58,11 +58,15 @@ def load(file: Path = TABLE) -> dict[str, Step]:
 
 
 def lacking() -> list[str]:
-    """Return the configurations and architectures whose goal torture has not reached."""
+    """Return the configurations and architectures whose goal torture has not reached.
+
+    Configurations that kernels of the default series cannot have do not count.
+    """
     book = tally.load(TORTURE)
     return [
         f"{config.name} {arch}"
         for config in matrix.configs().values()
+        if config.is_of(versions.default().series)
         for arch in config.arches
         if book.survived(config.name, arch) < config.goal
     ]

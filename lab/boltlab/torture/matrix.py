@@ -48,9 +48,14 @@ class Config:
     shows: str = ""
     append: str = ""
     arches: tuple[str, ...] = tuple(ARCHES)
+    series: tuple[str, ...] = ()
     machine: Machine = field(default_factory=functools.partial(Machine, memory=""))
     slow: float = 1
     ignored: tuple[str, ...] = ()
+
+    def is_of(self, series: str) -> bool:
+        """Tell whether kernels of ``series`` can have the configuration."""
+        return not self.series or series in self.series
 
 
 @dataclass(frozen=True)

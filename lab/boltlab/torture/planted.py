@@ -37,11 +37,16 @@ class Bug:
     says: str
     expects: str = ""
     arches: tuple[str, ...] = ("x86_64",)
+    series: tuple[str, ...] = ()
 
     @property
     def patch(self) -> Path:
         """Return the path of the patch that plants the bug."""
         return FOLDER / f"{self.name}.patch"
+
+    def is_of(self, series: str) -> bool:
+        """Tell whether kernels of ``series`` have the code that the bug is in."""
+        return not self.series or series in self.series
 
 
 @dataclass(frozen=True)

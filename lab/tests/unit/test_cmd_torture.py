@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from boltlab import cli, packages
+from boltlab import cli, packages, versions
 from boltlab.commands import torture as cmd_torture
 from boltlab.commands.torture import Field
 from boltlab.engine import slurm
@@ -38,7 +38,9 @@ def guests(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[qemu.Guest]:
         return GuestResult(more["folder"], [])
 
     monkeypatch.setattr(packages, "ensure", lambda *args, **kwargs: None)
-    monkeypatch.setattr(source, "resolve", lambda path: Namespace(id="x"))
+    monkeypatch.setattr(
+        source, "resolve", lambda path: Namespace(id="x", version=versions.default())
+    )
     monkeypatch.setattr(tree, "fingerprint", lambda where: "c0ffee00")
     monkeypatch.setattr(build, "ensure_kernel", lambda *args: built)
     monkeypatch.setattr(build, "current", lambda arch, flavour, where: built)
@@ -80,6 +82,35 @@ def test_what_is_passed_over_is_counted(
     words = ("--config", "kcsan", "--scenario", "quiet", "--accel", "icount", "--seed", "5")
     assert call(tmp_path, *words) == 0
     assert tally.load(tmp_path / "t.json").cells["kcsan", "x86_64", "quiet"].ignored == 1
+
+
+@pytest.mark.parametrize(
+    ("series", "has", "lacks"),
+    [("6.12", ["none", "voluntary"], ["lazy"]), ("7.3", ["lazy"], ["none", "voluntary"])],
+)
+def test_a_configuration_that_the_series_cannot_have_is_left_out(
+    guests: list[qemu.Guest],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    series: str,
+    has: list[str],
+    lacks: list[str],
+) -> None:
+    """Linux 7.3 refuses preempt=none on these architectures, and 6.12 has no preempt=lazy."""
+    (version,) = (each for each in versions.load() if each.series == series)
+    monkeypatch.setattr(source, "resolve", lambda path: Namespace(id="x", version=version))
+    ran: list[str] = []
+
+    def play(case: Case, kernel: Kernel) -> Outcome:
+        ran.append(case.config.name)
+        return Outcome(Counts(), 1, 1)
+
+    monkeypatch.setattr(cmd_torture, "play", play)
+    words = ("--scenario", "storm", "--runs", "6", "--config")
+    assert call(tmp_path, *words, ",".join(f"preempt-{mode}" for mode in [*has, *lacks])) == 0
+    assert set(ran) == {f"preempt-{mode}" for mode in has}
+    for mode in lacks:
+        assert call(tmp_path, *words, f"preempt-{mode}") == 2
 
 
 @pytest.fixture

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from boltlab import paths
+from boltlab import paths, versions
 from boltlab.errors import BoltError
 from boltlab.guest import qemu
 from boltlab.guest.qemu import Guest, GuestResult
@@ -37,6 +37,15 @@ def test_every_patch_is_in_the_table_and_the_docs() -> None:
     assert {path.stem for path in planted.FOLDER.glob("*.patch")} == set(BUGS)
     page = (paths.REPO / "docs" / "planted.md").read_text(encoding="utf-8")
     assert [name for name in BUGS if f"`{name}`" not in page] == []
+
+
+def test_a_bug_is_of_series_that_there_are() -> None:
+    known = {version.series for version in versions.load()}
+    for bug in BUGS.values():
+        assert {*bug.series} <= known
+    here = planted.parse("a", {**GOOD, "series": ["6.12"]})
+    assert (here.is_of("6.12"), here.is_of("7.3")) == (True, False)
+    assert planted.parse("a", GOOD).is_of("7.3")
 
 
 def test_keys_of_the_scenario_change_the_check() -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from boltlab import cli, coverage, paths
+from boltlab import cli, coverage, paths, versions
 from boltlab.bench import results
 from boltlab.errors import BoltError
 from boltlab.release import page, steps
@@ -171,7 +171,13 @@ def test_list_runs_nothing(clone: Path, tmp_path: Path, capsys: pytest.CaptureFi
 
 def test_goals(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(steps, "TORTURE", tmp_path / "torture.json")
-    every = [(config, arch) for config in matrix.configs().values() for arch in config.arches]
+    default = versions.default().series
+    every = [
+        (config, arch)
+        for config in matrix.configs().values()
+        if config.is_of(default)
+        for arch in config.arches
+    ]
     assert len(steps.lacking()) == len(every)
     book = tally.Book()
     story = matrix.stories()["storm"]

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from boltlab import versions
 from boltlab.errors import USAGE, BoltError
 from boltlab.guest import busybox, guestimage
 from boltlab.kernel import flavours
@@ -37,6 +38,13 @@ def test_configurations_are_of_flavours_there_are(name: str) -> None:
     assert config.machine.cpus % (config.machine.nodes * config.machine.threads) == 0
 
 
+def test_a_configuration_is_of_series_that_there_are() -> None:
+    known = {version.series for version in versions.load()}
+    for config in CONFIGS.values():
+        assert {*config.series} <= known
+        assert any(config.is_of(series) for series in known)
+
+
 def test_every_configuration_of_the_requirement_is_there() -> None:
     kernels = {config.kernel for config in CONFIGS.values()}
     assert {"bolt", "debug", "kasan", "kcsan", "rt", "torture", "cloud"} <= kernels
@@ -47,11 +55,15 @@ def test_every_configuration_of_the_requirement_is_there() -> None:
     assert STORIES["schedulers"].fits(CONFIGS["sched-ext"])
     assert {1, 4, 16, 64} <= {config.machine.cpus for config in CONFIGS.values()}
     assert {1, 2, 4} <= {config.machine.nodes for config in CONFIGS.values()}
-    for mode in ("none", "voluntary", "full"):
-        assert CONFIGS[f"preempt-{mode}"].append == f"preempt={mode}"
+    modes = {"none": "6.12", "voluntary": "6.12", "lazy": "7.3", "full": ""}
+    for mode, series in modes.items():
+        config = CONFIGS[f"preempt-{mode}"]
+        assert config.append == f"preempt={mode}"
+        assert config.series == ((series,) if series else ())
         run = case(f"preempt-{mode}")
         assert matrix.complaint(run, Counts(), [f"[ 0.1] Dynamic Preempt: {mode}"]) == ""
-        assert "does not say" in matrix.complaint(run, Counts(), ["Dynamic Preempt: lazy"])
+        other = "none" if mode == "lazy" else "lazy"
+        assert "does not say" in matrix.complaint(run, Counts(), [f"Dynamic Preempt: {other}"])
 
 
 @pytest.mark.parametrize("name", STORIES)
