@@ -5,6 +5,7 @@
  */
 #define _GNU_SOURCE
 #include "cpus.h"
+#include "facts.h"
 #include "groups.h"
 #include "lib/deadline.h"
 #include "tasks.h"
@@ -243,12 +244,9 @@ static void spans(char *text, size_t size)
 
 	*text = '\0';
 	while (file && fgets(line, sizeof(line), file)) {
-		char name[32], mask[1024];
-
-		if (sscanf(line, "%31s %1023s", name, mask) != 2)
-			continue;
-		if (!strncmp(name, "domain", 6) && at < size)
-			at += snprintf(text + at, size - at, "%s %s\n", name, mask);
+		if (!strncmp(line, "domain", 6) && at < size)
+			at += snprintf(text + at, size - at, "%.*s\n",
+				       schedstat_span(line), line);
 	}
 	if (file)
 		fclose(file);

@@ -95,6 +95,25 @@ static inline void facts_add_thresholds(struct facts *facts)
 		fclose(file);
 }
 
+/*
+ * Returns how many characters of a line "domainN ..." of /proc/schedstat name the domain and
+ * the CPUs of the domain. In newer kernels, such as 7.3, the name of the level ("MC") stands
+ * before the mask of CPUs.
+ */
+static inline int schedstat_span(const char *line)
+{
+	const char *end = line + strcspn(line, " \n");
+
+	for (int words = 0; words < 2 && *end == ' '; words++) {
+		const char *word = end + 1;
+
+		end = word + strcspn(word, " \n");
+		if (word + strspn(word, "0123456789abcdef,") == end)
+			break;
+	}
+	return end - line;
+}
+
 static inline void facts_add_files(struct facts *facts, const char *pattern)
 {
 	char text[1024];

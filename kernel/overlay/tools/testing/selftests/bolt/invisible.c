@@ -10,6 +10,7 @@
 #include <sys/sysinfo.h>
 
 #include "env.h"
+#include "facts.h"
 #include "lib/cpulist.h"
 #include "lib/perf.h"
 #include "tasks.h"
@@ -50,9 +51,8 @@ static const struct picked {
 	{ "/proc/interrupts", "", 1 },
 	{ "/proc/softirqs", "                    ", 0 },
 	{ "/proc/stat", "cpu", 1 },
-	/* Names of CPUs, and scheduler domains with their CPUs. */
+	/* Names of CPUs; look_at_domains() takes the scheduler domains. */
 	{ "/proc/schedstat", "cpu", 1 },
-	{ "/proc/schedstat", "domain", 2 },
 	{ "/proc/timer_list", "cpu:", 0 },
 	{ "/proc/timer_list", "Per CPU device", 0 },
 	{ "/proc/timer_list", "Clock Event Device", 0 },
@@ -224,6 +224,22 @@ static void look_at_softnet(struct tree *tree)
 		fclose(file);
 }
 
+/* Adds the scheduler domains of each CPU with the CPUs of the domains. */
+static void look_at_domains(struct tree *tree)
+{
+	FILE *file = fopen("/proc/schedstat", "r");
+	char line[4096];
+
+	while (file && fgets(line, sizeof(line), file)) {
+		if (strncmp(line, "domain", 6))
+			continue;
+		line[schedstat_span(line)] = '\0';
+		tree_line(tree, "/proc/schedstat", line);
+	}
+	if (file)
+		fclose(file);
+}
+
 static void look(struct tree *tree)
 {
 	static const char * const listed[] = {
@@ -239,6 +255,7 @@ static void look(struct tree *tree)
 	look_at_files(tree);
 	look_at_irqs(tree);
 	look_at_softnet(tree);
+	look_at_domains(tree);
 	ask(tree);
 	for (size_t i = 0; i < ARRAY_SIZE(listed); i++) {
 		struct dirent **names;
