@@ -254,6 +254,7 @@ TEST_F_TIMEOUT(io, completes, 36000)
 		ASSERT_TRUE(cpu >= 0 && !(seen & 1U << cpu))
 			TH_LOG("queue %d is for CPU %d", queue, cpu);
 		seen |= 1U << cpu;
+		EXPECT_TRUE(queue_is_for(queue, cpu));
 		ASSERT_EQ(0, irq_counts(irq, counts));
 		EXPECT_LT(0, counts[cpu])
 			TH_LOG("queue %d", queue);

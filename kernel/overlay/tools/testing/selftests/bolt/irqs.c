@@ -256,6 +256,8 @@ TEST_F_TIMEOUT(irqs, managed_ones_are_left_alone, 300)
 		ASSERT_TRUE(cpu >= 0 && cpu < 4 && !irqs[cpu])
 			TH_LOG("%s is for CPU %d", what, cpu);
 		irqs[cpu] = irq;
+		EXPECT_TRUE(queue_is_for(i, cpu))
+			TH_LOG("%s is for CPU %d", what, cpu);
 		snprintf(text, sizeof(text), "%d", cpu);
 		EXPECT_TRUE(is(irq_file(irq, "effective_affinity_list"), text));
 	}

@@ -108,6 +108,15 @@ static inline int irq_cpu(int irq)
 	return end == text || (*end && *end != '\n') || cpu >= MAX_CPUS ? -1 : cpu;
 }
 
+/* Whether the block layer gives the requests of @cpu to @queue of the disk. */
+static inline bool queue_is_for(int queue, int cpu)
+{
+	char path[64];
+
+	snprintf(path, sizeof(path), "/sys/block/vda/mq/%d/cpu%d", queue, cpu);
+	return !access(path, F_OK);
+}
+
 /*
  * A thread that keeps a CPU busy. When all CPUs of a guest wait for the host, the
  * guest's clock may jump, and timeouts end early. While this thread runs, that does
