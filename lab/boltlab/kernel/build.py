@@ -170,7 +170,7 @@ def _settings(arch: Arch, kind: Flavour, source: Source) -> tuple[str | None, st
     fragment = source.version.translated(kind.fragment(arch))
     if not kind.base:
         return None, fragment
-    base = distro.base(kind.base, arch)
+    base = distro.base(kind.base, arch, source.version)
     return base, fragment + distro.debug_info(base)
 
 

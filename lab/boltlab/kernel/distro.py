@@ -8,12 +8,13 @@ import re
 import subprocess
 from pathlib import Path
 
-from boltlab import debs, packages, paths, versions
+from boltlab import debs, packages, paths
 from boltlab.arch import Arch
 from boltlab.errors import BoltError
 from boltlab.kernel import config, flavours
+from boltlab.versions import Version
 
-# Name of a base configuration -> name of the configuration in the package
+# Name of a base configuration -> name of the configuration in a series' package, such as
 # linux-config-6.12.
 DEBIAN = {"cloud": "cloud-{arch}", "debian": "{arch}"}
 RUNNING = "running"
@@ -26,17 +27,17 @@ PAHOLE = (1, 22)
 BTF = "CONFIG_DEBUG_INFO_BTF"
 
 
-def base(name: str, arch: Arch) -> str:
-    """Return the configuration ``name`` (one of BASES) for kernels of ``arch``.
+def base(name: str, arch: Arch, version: Version) -> str:
+    """Return the configuration ``name`` (one of BASES) for kernels of ``arch`` and ``version``.
 
-    Debian's configurations come from a package, which is fetched if it is not installed. Raises
-    BoltError when there is no such configuration.
+    Debian's configurations come from a package of the series, which is fetched if it is not
+    installed. Raises BoltError when there is no such configuration.
     """
-    return _running(arch) if name == RUNNING else _debian(name, arch)
+    return _running(arch) if name == RUNNING else _debian(name, arch, version)
 
 
-def _debian(name: str, arch: Arch) -> str:
-    package = versions.default().package.replace("source", "config")
+def _debian(name: str, arch: Arch, version: Version) -> str:
+    package = version.package.replace("source", "config")
     debian = debs.NAMES[arch.name]
     file = f"{package}/config.{debian}_none_{DEBIAN[name].format(arch=debian)}.xz"
     path = CONFIGS / file

@@ -8,12 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from boltlab import arch, debs, packages
+from boltlab import arch, debs, packages, versions
 from boltlab.errors import BoltError
 from boltlab.kernel import config, distro, flavours
 
 HOST = arch.host()
 OTHER = next(each for each in arch.ARCHES.values() if not each.is_host)
+DEFAULT = versions.default()
 DEBIAN = """CONFIG_SMP=y
 CONFIG_MODULE_SIG=y
 # CONFIG_DEBUG_INFO_NONE is not set
@@ -31,9 +32,9 @@ def places(tmp_path: Path, cache: Path, monkeypatch: pytest.MonkeyPatch) -> Path
     return tmp_path
 
 
-def put(places: Path, flavour: str, of: arch.Arch = HOST) -> None:
+def put(places: Path, flavour: str, of: arch.Arch = HOST, series: str = "6.12") -> None:
     name = debs.NAMES[of.name]
-    folder = places / "linux-config-6.12"
+    folder = places / f"linux-config-{series}"
     folder.mkdir(parents=True)
     path = folder / f"config.{name}_none_{flavour.format(arch=name)}.xz"
     path.write_bytes(lzma.compress(DEBIAN.encode()))
@@ -42,7 +43,17 @@ def put(places: Path, flavour: str, of: arch.Arch = HOST) -> None:
 @pytest.mark.parametrize(("name", "flavour"), [("cloud", "cloud-{arch}"), ("debian", "{arch}")])
 def test_debians(places: Path, name: str, flavour: str) -> None:
     put(places, flavour)
-    assert distro.base(name, HOST) == DEBIAN
+    assert distro.base(name, HOST, DEFAULT) == DEBIAN
+
+
+def test_the_configuration_is_of_the_series(places: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(debs, "unpack", lambda *words: None)
+    (newer,) = (each for each in versions.load() if each.series == "7.3")
+    put(places, "cloud-{arch}")
+    with pytest.raises(BoltError, match=r"the package linux-config-7\.3 has no"):
+        distro.base("cloud", HOST, newer)
+    put(places, "cloud-{arch}", series="7.3")
+    assert distro.base("cloud", HOST, newer) == DEBIAN
 
 
 @pytest.mark.parametrize("of", [HOST, OTHER], ids=str)
@@ -56,28 +67,28 @@ def test_a_missing_package_is_fetched_once(
         put(to / "usr" / "src", "cloud-{arch}", of)
 
     monkeypatch.setattr(debs, "unpack", unpack)
-    assert distro.base("cloud", of) == distro.base("cloud", of) == DEBIAN
+    assert distro.base("cloud", of, DEFAULT) == distro.base("cloud", of, DEFAULT) == DEBIAN
     assert asked == [(of, ["linux-config-6.12"])]
 
 
 def test_a_package_without_the_configuration(places: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(debs, "unpack", lambda *words: None)
     with pytest.raises(BoltError, match=r"^the package linux-config-6\.12 has no config\..*_none_"):
-        distro.base("debian", HOST)
+        distro.base("debian", HOST, DEFAULT)
 
 
 def test_the_running_kernel_is_of_the_host(places: Path) -> None:
     with pytest.raises(BoltError, match=f"the running kernel is not one of {OTHER.name}"):
-        distro.base("running", OTHER)
+        distro.base("running", OTHER, DEFAULT)
 
 
 def test_running(places: Path) -> None:
     with pytest.raises(BoltError, match="the running kernel's configuration is neither "):
-        distro.base("running", HOST)
+        distro.base("running", HOST, DEFAULT)
     distro.PROC.write_bytes(gzip.compress(b"CONFIG_PROC=y\n"))
-    assert distro.base("running", HOST) == "CONFIG_PROC=y\n"
+    assert distro.base("running", HOST, DEFAULT) == "CONFIG_PROC=y\n"
     (places / f"config-{platform.release()}").write_text("CONFIG_BOOT=y\n")
-    assert distro.base("running", HOST) == "CONFIG_BOOT=y\n"
+    assert distro.base("running", HOST, DEFAULT) == "CONFIG_BOOT=y\n"
 
 
 @pytest.mark.parametrize(
