@@ -12,6 +12,7 @@ import pytest
 from boltlab.arch import ARCHES
 from boltlab.bench import alternatives, batches
 from boltlab.bench.plan import Plan, names
+from boltlab.bench.results import summarise
 from boltlab.commands import bench as cmd_bench
 from boltlab.guest import limits, scenario
 from boltlab.guest.qemu import GuestResult
@@ -283,6 +284,11 @@ def test_what_other_ways_to_pause_a_cpu_take(
     assert middle["out"]["online"] < middle["out"]["warm"] < middle["out"]["isolated"]
     # Natively a CPU that comes waits for no grace period.
     assert (middle["out"]["isolated"] > middle["out"]["native"]) == waits
+    # Nothing but grace periods makes a partition slow: expedited, each series takes the same time.
+    expedited = ("write /sys/kernel/rcu_expedited 1", f"{words} ways=isolated")
+    fast = play(kernel, arch, "undisturbed", commands=expedited).samples()
+    for name, limit in (("in", middle["in"]["native"] / 5), ("out", middle["out"]["native"])):
+        assert middle[name]["warm"] < summarise(fast[f"isolated_{name}"]).median < limit, name
     for way, row in rows.items():
         gone = [] if way in ("online", "isolated") else ["affinity", "timer", "counter"]
         assert row.taken == gone, way
