@@ -97,18 +97,19 @@ static int bolt_admit(struct bolt_batch *batch)
 	}
 	/*
 	 * Suspend may keep any CPU online. Every other request must keep an active
-	 * housekeeping CPU, as scheduler domains need one.
+	 * housekeeping CPU, as scheduler domains need one. A CPU of an isolated partition
+	 * is enough: if no other CPU stays, cpusets end the partition, as natively.
 	 */
 	if ((batch->flags & BOLT_FROZEN) || cpumask_empty(batch->down))
 		return 0;
 	guard(rcu)();
 	for_each_cpu_and(survivor, cpu_active_mask,
-			 housekeeping_cpumask(HK_TYPE_DOMAIN)) {
+			 housekeeping_cpumask(COMPAT_HK_TYPE_DOMAIN_BOOT)) {
 		if (!cpumask_test_cpu(survivor, batch->down))
 			return 0;
 	}
 	for_each_cpu_and(survivor, batch->up,
-			 housekeeping_cpumask(HK_TYPE_DOMAIN))
+			 housekeeping_cpumask(COMPAT_HK_TYPE_DOMAIN_BOOT))
 		return 0;
 	return -EBUSY;
 }

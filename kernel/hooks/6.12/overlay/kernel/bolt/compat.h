@@ -48,6 +48,9 @@ static inline struct kernfs_node *compat_kernfs_parent(const struct kernfs_node 
 	return kn->parent;
 }
 
+/* The housekeeping CPUs that isolcpus= leaves; cpusets change no housekeeping mask. */
+#define COMPAT_HK_TYPE_DOMAIN_BOOT HK_TYPE_DOMAIN
+
 static inline unsigned int compat_nr_irqs(void)
 {
 	return nr_irqs;

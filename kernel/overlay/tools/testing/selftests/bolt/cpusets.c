@@ -8,6 +8,7 @@
 #define _GNU_SOURCE
 #include <limits.h>
 #include <sys/mount.h>
+#include <sys/utsname.h>
 
 #include "groups.h"
 #include "tasks.h"
@@ -385,6 +386,68 @@ TEST_F_TIMEOUT(cpusets, masks, 120)
 TEST_F_TIMEOUT(cpusets, masks_v2_mode, 120)
 {
 	masks(_metadata, &self->crew, V1);
+}
+
+/*
+ * Whether the native code refuses a request for the last CPU of a domain, even if there
+ * is no deadline task: in Linux 6.12 the fair server of that CPU counts.
+ */
+static bool linux_keeps_the_last(void)
+{
+	struct utsname name;
+
+	return uname(&name) || atoi(name.release) < 7;
+}
+
+/* Whether the partition of CPU 0 is valid, or else whether it is invalid. */
+static bool partition_is(bool valid)
+{
+	char text[128];
+
+	group_get(V2, "alone", "cpuset.cpus.partition", text, sizeof(text));
+	return valid ? !strcmp(text, "isolated") :
+		       !strncmp(text, "isolated invalid", strlen("isolated invalid"));
+}
+
+/*
+ * CPU 0 is alone in an isolated partition, and all other CPUs go. Cpusets end the
+ * partition when the last of these CPUs goes, and make it valid when one of them returns.
+ */
+TEST_F_TIMEOUT(cpusets, only_isolated_cpus_stay, 120)
+{
+	int last = 3;
+	char list[32], path[64];
+
+	if (linux_keeps_the_last())
+		SKIP(return, "natively the last CPU of a domain must stay");
+	if (!have(&self->crew, V2))
+		SKIP(return, "no cpuset controller");
+	do {
+		snprintf(path, sizeof(path), CPU_DIR "cpu%d/online", last + 1);
+	} while (!access(path, F_OK) && ++last);
+	snprintf(list, sizeof(list), "1-%d", last);
+	ASSERT_EQ(0, group_make(V2, "alone"));
+	EXPECT_EQ(0, group_put(V2, "alone", "cpuset.cpus", "0"));
+	EXPECT_EQ(0, group_put(V2, "alone", "cpuset.cpus.partition", "isolated"));
+	EXPECT_TRUE(partition_is(true));
+	for (int cpu = 1; cpu <= last; cpu++) {
+		EXPECT_EQ(0, set_online(cpu, false))
+			TH_LOG("cpu %d", cpu);
+	}
+	EXPECT_TRUE(partition_is(false));
+	EXPECT_EQ(0, set_online(last, true));
+	EXPECT_TRUE(partition_is(true));
+	for (int cpu = 1; cpu < last; cpu++) {
+		EXPECT_EQ(0, set_online(cpu, true))
+			TH_LOG("cpu %d", cpu);
+	}
+	if (variant->bolt) {
+		EXPECT_EQ(0, put(BOLT_DIR "offline", list));
+		EXPECT_TRUE(partition_is(false));
+		EXPECT_EQ(0, put(BOLT_DIR "online", list));
+		EXPECT_TRUE(partition_is(true));
+	}
+	EXPECT_EQ(0, group_remove(V2, "alone"));
 }
 
 TEST_HARNESS_MAIN
