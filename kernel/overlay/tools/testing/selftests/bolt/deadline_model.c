@@ -576,13 +576,6 @@ static void one_case(struct __test_metadata *_metadata, struct model *m, int nr)
 		return;
 	}
 	m->refused++;
-	/*
-	 * To Linux 7.3 CPUs of isolated partitions are no housekeeping CPUs. So a request
-	 * that leaves only such CPUs online is refused before promises are looked at.
-	 */
-	if (!(((before & ~down) | up) & ~m->cpus[OUTSIDE]) &&
-	    strstr(last, "state=admission errno=16"))
-		return;
 	ASSERT_NE(NULL, strstr(last, "state=sched:active errno=16"))
 		TH_LOG("case %d: %s", nr, last);
 }
