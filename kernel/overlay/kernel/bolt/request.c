@@ -96,9 +96,8 @@ static int bolt_admit(struct bolt_batch *batch)
 			return -EBUSY;
 	}
 	/*
-	 * Suspend may keep any CPU online. Every other request must keep an active
-	 * housekeeping CPU, as scheduler domains need one. A CPU of an isolated partition
-	 * is enough: if no other CPU stays, cpusets end the partition, as natively.
+	 * Scheduler domains need an active housekeeping CPU, except during suspend. A CPU
+	 * of an isolated partition is enough: cpusets then end the partition, as natively.
 	 */
 	if ((batch->flags & BOLT_FROZEN) || cpumask_empty(batch->down))
 		return 0;
