@@ -99,6 +99,10 @@ SKIPPED = {
     ("arm64", "kunit"): 1,
 }
 
+# Natively 6.12 refuses to take the last CPU of a domain offline, so that the test of isolated CPUs
+# that are left alone is skipped, with and without Bolt.
+SKIPPED_OF_SERIES: dict[str, dict[str, int]] = {"6.12": {"cpusets": 2}, "7.3": {}}
+
 
 def kunit(done: GuestResult) -> tuple[set[str], list[tuple[int, ...]]]:
     """Return the names of Bolt's suites that passed, and how many tests passed, failed, skipped.
@@ -168,12 +172,13 @@ SELFTESTS = [
 
 
 @pytest.mark.parametrize("selftest", SELFTESTS)
-def test_selftest(kernel: Kernels, arch: str, selftest: str) -> None:
+def test_selftest(kernel: Kernels, arch: str, selftest: str, kernel_source: Source) -> None:
     found = [PLAN.match(line) for line in output(play(kernel, arch, f"selftest-{selftest}"))]
     totals = [tuple(map(int, each.groups())) for each in found if each]
     assert len(totals) == 1
     passed, failed, skipped = totals[0]
-    assert (failed, skipped) == (0, SKIPPED.get((arch, selftest), 0))
+    of_series = SKIPPED_OF_SERIES[kernel_source.version.series].get(selftest, 0)
+    assert (failed, skipped) == (0, SKIPPED.get((arch, selftest), 0) + of_series)
     assert passed >= 2
 
 
