@@ -668,11 +668,18 @@ TEST_F_TIMEOUT(stubborn, not_back_after_suspend, 300)
 	EXPECT_EQ(0, run_on(a));
 }
 
-/* Whether a failure in this state counts as a bug of the callback, natively too. */
+/*
+ * Whether a failure in this state counts as a bug of the callback, natively too. Not all
+ * states that have only a callback for dead CPUs are named after that.
+ */
 static bool is_dead(const struct hp_state *state)
 {
+	static const char * const others[] = { "fork:vm_stack_cache", "scs:scs_cache" };
 	size_t len = strlen(state->name);
 
+	for (size_t i = 0; i < ARRAY_SIZE(others); i++)
+		if (!strcmp(state->name, others[i]))
+			return true;
 	return len > 5 && !strcmp(state->name + len - 5, ":dead");
 }
 
