@@ -102,12 +102,12 @@ static inline void facts_add_thresholds(struct facts *facts)
  */
 static inline int schedstat_span(const char *line)
 {
-	const char *end = line + strcspn(line, " \n");
+	const char *end = line + strcspn(line, "\n ");
 
 	for (int words = 0; words < 2 && *end == ' '; words++) {
 		const char *word = end + 1;
 
-		end = word + strcspn(word, " \n");
+		end = word + strcspn(word, "\n ");
 		if (word + strspn(word, "0123456789abcdef,") == end)
 			break;
 	}
