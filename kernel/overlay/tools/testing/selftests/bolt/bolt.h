@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mount.h>
+#include <sys/utsname.h>
 
 #include "lib/clocks.h"
 #include "lib/dirs.h"
@@ -36,10 +37,10 @@ static inline bool debug_files(void)
 	return !access(DEBUG_DIR, F_OK);
 }
 
-/* Returns the number called @name in DEBUG_DIR "stats", or -1. */
-static inline long long stat_of(const char *name)
+/* Returns the number called @name in the file @path, which has a name on each line, or -1. */
+static inline long long number_in(const char *path, const char *name)
 {
-	FILE *file = fopen(DEBUG_DIR "stats", "r");
+	FILE *file = fopen(path, "re");
 	long long value = -1;
 	char line[128];
 	size_t len = strlen(name);
@@ -52,6 +53,20 @@ static inline long long stat_of(const char *name)
 	}
 	fclose(file);
 	return value;
+}
+
+/* Returns the number called @name in DEBUG_DIR "stats", or -1. */
+static inline long long stat_of(const char *name)
+{
+	return number_in(DEBUG_DIR "stats", name);
+}
+
+/* Returns the first number of the kernel's release, such as 6 of 6.12.117, or 0. */
+static inline int linux_major(void)
+{
+	struct utsname name;
+
+	return uname(&name) ? 0 : atoi(name.release);
 }
 
 /* Why these tests cannot run on this machine, or NULL. */

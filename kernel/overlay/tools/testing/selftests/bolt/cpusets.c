@@ -8,7 +8,6 @@
 #define _GNU_SOURCE
 #include <limits.h>
 #include <sys/mount.h>
-#include <sys/utsname.h>
 
 #include "groups.h"
 #include "tasks.h"
@@ -394,9 +393,7 @@ TEST_F_TIMEOUT(cpusets, masks_v2_mode, 120)
  */
 static bool linux_keeps_the_last(void)
 {
-	struct utsname name;
-
-	return uname(&name) || atoi(name.release) < 7;
+	return linux_major() < 7;
 }
 
 /* Whether the partition of CPU 0 is valid, or else whether it is invalid. */

@@ -17,6 +17,7 @@
 
 #include "bolt.h"
 #include "lib/place.h"
+#include "lib/soon.h"
 #include "lib/states.h"
 #include "../kselftest_harness.h"
 
@@ -216,29 +217,14 @@ static int make_swap(long page)
 }
 
 /*
- * Waits until all pages are written. A page that is being written keeps its slot of the
- * swap area when the task that had the page ends.
+ * Whether all pages are written. A page that is being written keeps its slot of the swap
+ * area when the task that had the page ends.
  */
-static int wait_written(void)
+static bool all_written(void)
 {
-	for (int i = 0; i < 1000; i++) {
-		char line[128];
-		long pages = -1;
-		FILE *file;
-
-		/* Adds up what the CPUs have counted. */
-		if (put("/proc/sys/vm/stat_refresh", "1"))
-			return -1;
-		file = fopen("/proc/vmstat", "re");
-		while (file && pages < 0 && fgets(line, sizeof(line), file))
-			sscanf(line, "nr_writeback %ld", &pages);
-		if (file)
-			fclose(file);
-		if (pages <= 0)
-			return pages;
-		wait_ms(5);
-	}
-	return -1;
+	/* stat_refresh adds up what the CPUs have counted. */
+	return !put("/proc/sys/vm/stat_refresh", "1") &&
+	       !number_in("/proc/vmstat", "nr_writeback");
 }
 
 /*
@@ -263,7 +249,7 @@ static int swap_out_on(int cpu, long page)
 		memset(area, 1, len);
 		if (madvise(area, len, MADV_PAGEOUT))
 			_exit(3);
-		_exit(wait_written() ? 4 : 0);
+		_exit(soon(all_written(), 5000) ? 0 : 4);
 	}
 	if (pid < 0 || waitpid(pid, &status, 0) != pid)
 		return -errno;

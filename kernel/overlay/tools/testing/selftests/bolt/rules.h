@@ -9,16 +9,9 @@
 /* Returns the page faults of all CPUs, CPUs that are offline included. */
 static inline unsigned long long rules_faults(void)
 {
-	unsigned long long value = 0;
-	char line[256];
-	FILE *file = fopen("/proc/vmstat", "r");
+	long long value = number_in("/proc/vmstat", "pgfault");
 
-	while (file && fgets(line, sizeof(line), file))
-		if (sscanf(line, "pgfault %llu", &value) == 1)
-			break;
-	if (file)
-		fclose(file);
-	return value;
+	return value < 0 ? 0 : value;
 }
 
 /* Moves this task to a CPU that is online. Returns 0 if the CPU runs the task, or the error. */

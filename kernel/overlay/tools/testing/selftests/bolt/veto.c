@@ -5,7 +5,6 @@
  */
 #define _GNU_SOURCE
 #include <sys/stat.h>
-#include <sys/utsname.h>
 
 #include "cpus.h"
 #include "draw.h"
@@ -61,9 +60,7 @@ static bool last_error_ends(const char *end)
  */
 static bool linux_takes_the_last(void)
 {
-	struct utsname name;
-
-	return !uname(&name) && atoi(name.release) >= 7;
+	return linux_major() >= 7;
 }
 
 /* Whether no housekeeping CPU is online when @cpu has gone. */

@@ -15,6 +15,7 @@
 
 #include "bolt.h"
 #include "lib/interface.h"
+#include "sets.h"
 
 #define NIC "eth0"
 #define MAX_CPUS 64
@@ -99,13 +100,10 @@ static inline const char *irq_file(int irq, const char *file)
  */
 static inline int irq_cpu(int irq)
 {
-	char text[64], *end;
-	long cpu;
+	cpus_t cpus;
 
-	if (get(irq_file(irq, "smp_affinity_list"), text, sizeof(text)))
-		return -1;
-	cpu = strtol(text, &end, 10);
-	return end == text || (*end && *end != '\n') || cpu >= MAX_CPUS ? -1 : cpu;
+	return cpus_read(irq_file(irq, "smp_affinity_list"), &cpus) && cpus_count(cpus) == 1 ?
+	       cpus_first(cpus) : -1;
 }
 
 /* Whether the block layer gives the requests of @cpu to @queue of the disk. */
