@@ -16,6 +16,7 @@
 #include "states_parse.h"
 #include "trace_dat.h"
 #include "trace_session.h"
+#include "trace_slices.h"
 #include "waterfall.h"
 
 #define DEFAULT_WIDTH	80
@@ -31,7 +32,7 @@ static const struct help help = {
 		   " -f, --force              warn of tasks that lose their last CPU, and go on\n"
 		   " -i, --input FILE         show a trace that -o or -t has recorded\n"
 		   " -o, --output FILE        also write a file for trace-cmd and KernelShark\n"
-		   " -t, --text FILE          also write ftrace's text, which Perfetto opens\n"
+		   " -t, --text FILE          also write ftrace's text, with slices for Perfetto\n"
 		   " -w, --width N            use N columns\n"
 		   "     --no-check           do not look for tasks that lose their last CPU\n"
 		   HELP_OPTION_HELP,
@@ -310,6 +311,32 @@ static unsigned int cpu_limit(const struct cpubolt *machine)
 	return limit;
 }
 
+/* Returns the kernel's text of the trace with the same events as slices, to be freed, or NULL. */
+static char *text_with_slices(struct trace_session *session)
+{
+	char *text = trace_session_text(session), *whole = NULL;
+	struct trace_events events;
+	size_t size;
+	FILE *out;
+
+	if (!text || trace_parse(text, &events)) {
+		free(text);
+		return NULL;
+	}
+	out = open_memstream(&whole, &size);
+	if (out) {
+		fputs(text, out);
+		trace_slices_print(&events, getpid(), out);
+		if (fclose(out)) {
+			free(whole);
+			whole = NULL;
+		}
+	}
+	trace_free(&events);
+	free(text);
+	return whole;
+}
+
 /* The text is written first, because writing the other file empties the buffers. */
 static int save(struct tracing *tracing, struct trace_session *session, const struct files *files,
 		struct trace_events *events)
@@ -321,7 +348,7 @@ static int save(struct tracing *tracing, struct trace_session *session, const st
 	if (lost)
 		complain("%llu events did not fit into the buffers: the trace is incomplete", lost);
 	if (files->text >= 0) {
-		text = trace_session_text(session);
+		text = text_with_slices(session);
 		error = text ? write_text(files->text, text) : -EIO;
 		free(text);
 		if (error)

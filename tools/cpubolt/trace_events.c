@@ -46,6 +46,28 @@ void trace_sort(struct trace_events *events)
 	}
 }
 
+unsigned long long trace_start_of(const struct trace_event *event)
+{
+	return event->ns > event->duration ? event->ns - event->duration : 0;
+}
+
+const struct trace_event *trace_exit_of(const struct trace_events *events, size_t from)
+{
+	const struct trace_event *enter = &events->list[from];
+
+	for (size_t i = from + 1; i < events->count; i++) {
+		const struct trace_event *event = &events->list[i];
+
+		if (event->cpu != enter->cpu || event->state != enter->state)
+			continue;
+		if (event->kind == TRACE_EXIT)
+			return event;
+		if (event->kind == TRACE_ENTER)
+			return NULL;
+	}
+	return NULL;
+}
+
 /* Finds the decimal number after @key in "key=value key=value". @sign: may be negative */
 static bool find_number(const char *text, const char *key, bool sign, long long *value)
 {

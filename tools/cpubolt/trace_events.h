@@ -70,6 +70,18 @@ int trace_add(struct trace_events *events, const struct trace_event *event);
 /** trace_sort() - sort @events by time; events of the same time keep their order */
 void trace_sort(struct trace_events *events);
 
+/** trace_start_of() - when @event, of a phase or a batch that has ended, began: ns */
+unsigned long long trace_start_of(const struct trace_event *event);
+
+/**
+ * trace_exit_of() - find the end of a callback
+ * @events: in the order of their times
+ * @from: index of the event of kind TRACE_ENTER with which the callback begins
+ *
+ * Return: the event of kind TRACE_EXIT, or NULL if the trace has no such event.
+ */
+const struct trace_event *trace_exit_of(const struct trace_events *events, size_t from);
+
 /** trace_free() - free what @events holds */
 void trace_free(struct trace_events *events);
 

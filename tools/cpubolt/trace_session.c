@@ -118,15 +118,21 @@ int trace_session_open(struct trace_session **session, bool bolt, unsigned int c
 	return 0;
 }
 
+/* "I|PID|" makes the mark an instant of Perfetto's, for which any other text is an error. */
+static void print_mark(struct trace_session *session, const char *mark, const char *what)
+{
+	tracefs_printf(session->instance, "I|%d|%s%s", getpid(), mark, what);
+}
+
 void trace_session_begin(struct trace_session *session, const char *what)
 {
 	tracefs_trace_on(session->instance);
-	tracefs_printf(session->instance, "%s%s", TRACE_MARK_BEGIN, what);
+	print_mark(session, TRACE_MARK_BEGIN, what);
 }
 
 void trace_session_end(struct trace_session *session, const char *what)
 {
-	tracefs_printf(session->instance, "%s%s", TRACE_MARK_END, what);
+	print_mark(session, TRACE_MARK_END, what);
 	tracefs_trace_off(session->instance);
 }
 

@@ -21,11 +21,6 @@ struct bounds {
 
 /* -- Building ------------------------------------------------------------- */
 
-static unsigned long long start_of(const struct trace_event *event)
-{
-	return event->ns > event->duration ? event->ns - event->duration : 0;
-}
-
 static bool is_work(const struct trace_event *event)
 {
 	return event->kind != TRACE_BEGIN && event->kind != TRACE_END;
@@ -53,7 +48,7 @@ static int find_bounds(const struct trace_events *events, struct bounds *bounds)
 	}
 	if (!first)
 		return -ENODATA;
-	bounds->start = begin ? begin->ns : bounds->batch ? start_of(bounds->batch) : first->ns;
+	bounds->start = begin ? begin->ns : bounds->batch ? trace_start_of(bounds->batch) : first->ns;
 	bounds->end = end ? end->ns : bounds->batch ? bounds->batch->ns : last->ns;
 	return bounds->end > bounds->start ? 0 : -ENODATA;
 }
@@ -119,24 +114,6 @@ static struct waterfall_row *state_row(struct waterfall *waterfall, size_t first
 	return row;
 }
 
-/* The event with which the callback that begins at @from ends, or NULL. */
-static const struct trace_event *exit_of(const struct trace_events *events, size_t from)
-{
-	const struct trace_event *enter = &events->list[from];
-
-	for (size_t i = from + 1; i < events->count; i++) {
-		const struct trace_event *event = &events->list[i];
-
-		if (event->cpu != enter->cpu || event->state != enter->state)
-			continue;
-		if (event->kind == TRACE_EXIT)
-			return event;
-		if (event->kind == TRACE_ENTER)
-			return NULL;
-	}
-	return NULL;
-}
-
 static int add_states(struct waterfall *waterfall, const struct trace_events *events,
 		      const struct bounds *bounds, const struct group *group)
 {
@@ -150,7 +127,7 @@ static int add_states(struct waterfall *waterfall, const struct trace_events *ev
 		if (event->kind != TRACE_ENTER || event->ns < group->start ||
 		    event->ns >= group->end || (!group->any_cpu && event->cpu != group->cpu))
 			continue;
-		last = exit_of(events, i);
+		last = trace_exit_of(events, i);
 		row = state_row(waterfall, first, event);
 		if (!row)
 			return -ENOMEM;
@@ -190,7 +167,7 @@ static int add_phases(struct waterfall *waterfall, const struct trace_events *ev
 		if (event->kind != TRACE_PHASE || event->batch != bounds->batch->batch)
 			continue;
 		memcpy(group.name, event->name, sizeof(group.name));
-		group.start = start_of(event);
+		group.start = trace_start_of(event);
 		group.end = event->ns;
 		error = add_group(waterfall, events, bounds, &group);
 	}

@@ -390,6 +390,38 @@ def test_text_and_file_of_trace_cmd_make_the_same_waterfall(
     assert lines[-1] == "teardowns: 30 deferred, 0 cancelled, 0 settled"
 
 
+# How Perfetto's importer of ftrace's text reads a line (systrace_line_tokenizer.cc). Of the systems
+# that cpubolt traces the importer draws only tracing_mark_write.
+PERFETTO_LINE = re.compile(
+    r"-(\d+)\s+\(?\s*(\d+|-+)?\)?\s?\[(\d+)\]\s*[a-zA-Z0-9.]{0,5}\s*(\d+\.\d+):\s+(\S+):"
+)
+
+
+def slices(text: str) -> dict[str, list[tuple[str, float, float]]]:
+    """Return the slices of each track that Perfetto draws: name, begin and end in s."""
+    assert text.startswith("# tracer")  # without this Perfetto takes the file for something else
+    begun: dict[tuple[str, str], tuple[str, float]] = {}
+    tracks: dict[str, list[tuple[str, float, float]]] = {}
+    for line in text.splitlines():
+        if line.startswith("#"):
+            continue
+        found = PERFETTO_LINE.search(line)
+        assert found, line
+        if found[5] != "tracing_mark_write":
+            continue
+        kind, _, *rest = line[found.end() :].strip().split("|")
+        assert kind in "GHI", line
+        if kind == "G":
+            track, name, number = rest
+            begun[track, number] = (name, float(found[4]))
+        elif kind == "H":
+            track, number = rest
+            name, start = begun.pop((track, number))
+            tracks.setdefault(track, []).append((name, start, float(found[4])))
+    assert begun == {}
+    return tracks
+
+
 @pytest.mark.parametrize("name", ["online-bolt", "offline-native", "online-native-arm64"])
 @pytest.mark.parametrize("width", [60, 80, 132])
 def test_a_waterfall_fits_and_is_to_scale(run: Callable[..., Done], name: str, width: int) -> None:
@@ -612,11 +644,20 @@ def test_real_requests_in_a_guest(kernel: Callable[[str, str], Kernel], arch: st
     guest = wanted.guest(target, kernel(arch, "bolt"), target.default_setting)
     done = qemu.run(guest, f"test-{arch}-cpubolt-views")
     lines = [row["output"] for row in done.records if "output" in row]
+    begin, end = lines.index("# tracer: nop"), lines.index("end of the text")
+    drawn = slices("\n".join(lines[begin:end]))
+    del lines[begin : end + 1]
     text = "\n".join(lines)
     titles = re.findall(r"^offline 2-3: [\d.]+ [mu]s, [\d.]+ [mu]s of it in Bolt's batch \d+$",
                         text, re.M)  # fmt: skip
     assert len(titles) == 3  # a title of the request, one of its file of trace-cmd, one of its text
     assert titles[0] == titles[1]
+    assert {"request", "CPU 2", "CPU 3"} < set(drawn)
+    (request,) = drawn.pop("request")
+    assert request[0] == "offline 2-3"
+    inside = [each for track in drawn.values() for each in track]
+    assert all(request[1] <= start <= end <= request[2] for _, start, end in inside)
+    assert "sched_cpu_deactivate" in {name for name, _, _ in drawn["CPU 2"]}
     assert re.search(r"^online 2-3: .* in Bolt's batch", text, re.M)
     assert "teardowns: 0 deferred, " in text
     assert all(len(line) <= 80 for line in lines if line.count("|") == 2)

@@ -15,6 +15,7 @@
 #include "irq_parse.h"
 #include "states_parse.h"
 #include "trace_events.h"
+#include "trace_slices.h"
 #include "udev_rules.h"
 #include "waterfall.h"
 
@@ -68,6 +69,7 @@ static void try_trace(const char *text, FILE *nowhere)
 
 	if (trace_parse(text, &events))
 		return;
+	trace_slices_print(&events, draw(100), nowhere);
 	if (!waterfall_build(&events, &waterfall)) {
 		waterfall_print(&waterfall, &look, nowhere);
 		waterfall_free(&waterfall);

@@ -19,6 +19,7 @@
 #include "settings.h"
 #include "states_parse.h"
 #include "trace_events.h"
+#include "trace_slices.h"
 #include "udev_rules.h"
 #include "waterfall.h"
 
@@ -474,6 +475,61 @@ static void a_native_request(void **state)
 	waterfall_free(&waterfall);
 }
 
+/* Prints the slices of @events to memory; free the result. */
+static char *print_slices(const struct trace_events *events)
+{
+	char *text = NULL;
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+
+	assert_non_null(out);
+	trace_slices_print(events, 59, out);
+	assert_int_equal(fclose(out), 0);
+	return text;
+}
+
+/* Counts the places in @text where @part begins. */
+static size_t count_of(const char *text, const char *part)
+{
+	size_t count = 0;
+
+	for (; (text = strstr(text, part)); text += strlen(part))
+		count++;
+	return count;
+}
+
+static void slices_of_a_request(void **state)
+{
+	char *text = recorded("offline-bolt.txt"), *slices;
+	struct trace_events events, again;
+	size_t callbacks = 0, phases = 0;
+
+	(void)state;
+	assert_int_equal(trace_parse(text, &events), 0);
+	for (size_t i = 0; i < events.count; i++) {
+		callbacks += events.list[i].kind == TRACE_EXIT;
+		phases += events.list[i].kind == TRACE_PHASE;
+	}
+	slices = print_slices(&events);
+	assert_non_null(strstr(slices, "1.154177: tracing_mark_write: "
+			       "G|59|request|offline 2-3|0\n"));
+	assert_non_null(strstr(slices, "1.154912: tracing_mark_write: "
+			       "G|59|CPU 2|sched_cpu_deactivate|"));
+	/* The phase ended at 1.154907 and took 14.27 us. */
+	assert_non_null(strstr(slices, "1.154892: tracing_mark_write: G|59|batch 1|lock|1\n"));
+	assert_non_null(strstr(slices, "1.154907: tracing_mark_write: H|59|batch 1|1\n"));
+	assert_int_equal(count_of(slices, ": G|59|CPU "), callbacks);
+	assert_int_equal(count_of(slices, ": G|59|batch 1|"), phases);
+	assert_int_equal(count_of(slices, ": G|59|"), count_of(slices, ": H|59|"));
+	/* A text with slices is read as the text without. */
+	assert_int_equal(trace_parse(slices, &again), 0);
+	assert_int_equal(again.count, 0);
+	trace_free(&again);
+	trace_free(&events);
+	free(slices);
+	free(text);
+}
+
 static void traces_that_are_none(void **state)
 {
 	static const char line[] = "  a task [x]-1  [000] .N...     1.000002: ";
@@ -577,6 +633,7 @@ int main(void)
 		cmocka_unit_test(settings_come_back),
 		cmocka_unit_test(a_request_of_bolt),
 		cmocka_unit_test(a_native_request),
+		cmocka_unit_test(slices_of_a_request),
 		cmocka_unit_test(traces_that_are_none),
 		cmocka_unit_test(times_have_units),
 		cmocka_unit_test(rules_of_udev),

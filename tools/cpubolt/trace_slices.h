@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* A traced request as slices, the form in which Perfetto draws what runs when. */
+#ifndef TRACE_SLICES_H
+#define TRACE_SLICES_H
+
+#include <stdio.h>
+
+#include "trace_events.h"
+
+/**
+ * trace_slices_print() - print @events as lines that can follow the kernel's text of a trace
+ * @events: in the order of their times
+ * @pid: the process under which Perfetto shows the slices
+ * @out: gets two lines, begin and end, for each slice
+ *
+ * Perfetto draws no events of the kernel's systems bolt and cpuhp. The request and the
+ * phases of each batch are slices of a track of their own; the callbacks of each CPU that
+ * comes or goes are slices of a track of that CPU. trace_parse() reads none of the lines.
+ */
+void trace_slices_print(const struct trace_events *events, unsigned int pid, FILE *out);
+
+#endif /* TRACE_SLICES_H */
