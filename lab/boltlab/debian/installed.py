@@ -37,8 +37,7 @@ DEST_MODULE_LOCATION[0]="/updates"
 AUTOINSTALL="yes"
 """
 # Name of a kernel that a stage may boot -> the end of that kernel's release.
-KERNELS = {"stock": "-cloud-{debian}", "bolt": "-lab-bolt"}
-CONFIG = "lab"
+KERNELS = {"stock": "-cloud-{debian}", "bolt": "-{config}-bolt"}
 
 
 @dataclass(frozen=True)
@@ -72,15 +71,23 @@ def included() -> list[str]:
     return [name.format(debian=debs.NAMES[arch.host().name]) for name in names]
 
 
-def stages(version: str = "") -> list[Stage]:
-    """Return the stages, in order; ``version`` is that of the packages of an upgrade."""
-    found, known = [], re.escape(version)
+def stages(config: str, version: str) -> list[Stage]:
+    """Return the stages, in order.
+
+    ``config`` is the configuration of Bolt's kernel (a key of packing.COSTS), ``version`` that of
+    the packages of an upgrade.
+    """
+
+    def filled(text: str) -> str:
+        return text.replace("{config}", config).replace("{version}", re.escape(version))
+
+    found = []
     for row in _table()["stage"]:
         steps = [
             Step(
                 name=each["name"],
-                command=each["command"].strip(),
-                wants=tuple(text.replace("{version}", known) for text in each.get("wants", ())),
+                command=filled(each["command"]).strip(),
+                wants=tuple(filled(text) for text in each.get("wants", ())),
                 refuses=tuple(each.get("refuses", ())),
                 timeout=each.get("timeout", 300),
             )
@@ -121,12 +128,13 @@ def medium(repository: Path, to: Path) -> Path:
     return to
 
 
-def kernel_of(image: Path, which: str, to: Path) -> tuple[Path, Path]:
+def kernel_of(image: Path, which: str, config: str, to: Path) -> tuple[Path, Path]:
     """Copy the kernel ``which`` (a key of KERNELS) and its initramfs out of a disk's /boot.
 
-    Raises BoltError when /boot has no such kernel, or several.
+    ``config`` is the configuration of Bolt's kernel. Raises BoltError when /boot has no such
+    kernel, or several.
     """
-    end = KERNELS[which].format(debian=debs.NAMES[arch.host().name])
+    end = KERNELS[which].format(debian=debs.NAMES[arch.host().name], config=config)
     listing = _run(qemu.binary("debugfs"), "-R", "ls -p /boot", str(image))
     found = sorted(set(re.findall(rf"/vmlinuz-([^/]+{re.escape(end)})/", listing)))
     if len(found) != 1:
@@ -141,9 +149,12 @@ def kernel_of(image: Path, which: str, to: Path) -> tuple[Path, Path]:
     return taken[0], taken[1]
 
 
-def run(stage: Stage, image: Path, media: Path, folder: Path) -> GuestResult:
-    """Boot the machine whose disk is ``image`` for ``stage``, with the file system ``media``."""
-    kernel, initrd = kernel_of(image, stage.kernel, folder)
+def run(stage: Stage, config: str, image: Path, media: Path, folder: Path) -> GuestResult:
+    """Boot the machine whose disk is ``image`` for ``stage``, with the file system ``media``.
+
+    ``config`` is the configuration of Bolt's kernel.
+    """
+    kernel, initrd = kernel_of(image, stage.kernel, config, folder)
     target = arch.host()
     guest = Guest(
         target,
@@ -157,7 +168,7 @@ def run(stage: Stage, image: Path, media: Path, folder: Path) -> GuestResult:
         media=(media,),
         initrd=initrd,
     )
-    return qemu.run(guest, f"test-{target.name}-installed-{stage.name}")
+    return qemu.run(guest, f"test-{target.name}-installed-{config}-{stage.name}")
 
 
 def complaints(stage: Stage, records: Sequence[Mapping[str, Any]]) -> list[str]:

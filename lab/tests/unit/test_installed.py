@@ -46,7 +46,7 @@ def test_a_bad_stage(records: list[dict[str, Any]], why: str) -> None:
 
 
 def test_the_stages_of_the_table(tmp_path: Path) -> None:
-    stages = installed.stages("6.12.117+bolt1")
+    stages = installed.stages("cloud", "6.12.117+bolt1")
     assert [stage.kernel for stage in stages] == ["stock", "bolt", "bolt", "stock"]
     assert {stage.repository for stage in stages} == {"first", "second"}
     path = tmp_path / "script"
@@ -63,7 +63,9 @@ def test_the_stages_of_the_table(tmp_path: Path) -> None:
             assert all(re.compile(each) for each in (*step.wants, *step.refuses))
     wanted = [each for stage in stages for step in stage.steps for each in step.wants]
     assert any(re.search(each, "Setting up linux-image-bolt (6.12.117+bolt1)") for each in wanted)
-    assert not any("{version}" in each for each in wanted)
+    assert any(re.search(each, "6.12.117-cloud-bolt") for each in wanted)
+    words = [*wanted, *(step.command for stage in stages for step in stage.steps)]
+    assert not any("{version}" in each or "{config}" in each for each in words)
 
 
 def test_packages_are_of_the_architecture() -> None:
@@ -95,7 +97,7 @@ def test_kernels_are_taken_from_the_disk(tmp_path: Path) -> None:
     to = tmp_path / "to"
     to.mkdir()
     for which, release in (("stock", STOCK), ("bolt", bolt)):
-        kernel, initrd = installed.kernel_of(image, which, to)
+        kernel, initrd = installed.kernel_of(image, which, "lab", to)
         assert kernel.read_text() == f"vmlinuz-{release}"
         assert initrd.read_text() == f"initrd.img-{release}"
 
@@ -110,7 +112,7 @@ def test_kernels_are_taken_from_the_disk(tmp_path: Path) -> None:
 )
 def test_a_disk_without_the_kernel(tmp_path: Path, names: list[str], why: str) -> None:
     with pytest.raises(BoltError, match=why):
-        installed.kernel_of(disk(tmp_path, *names), "bolt", tmp_path)
+        installed.kernel_of(disk(tmp_path, *names), "bolt", "lab", tmp_path)
 
 
 def test_the_medium_has_what_the_stages_use(tmp_path: Path) -> None:
