@@ -13,7 +13,7 @@
 
 #include "policy.h"
 
-/* Wants the first @count CPUs of @order, and the floor, which stands at the begin of @order. */
+/* Wants the first @count CPUs of @order, and the floor, which stands at the beginning of @order. */
 static void want_first(const struct inputs *inputs, const unsigned int *order, unsigned int length,
 		       unsigned int count, cpu_set_t *wanted)
 {
