@@ -25,8 +25,9 @@ from boltlab.kernel.hookcheck import State
 from boltlab.kernel.source import Source
 from boltlab.torture import planted
 
-# How many hooked files may name Bolt.
-MOST_FILES = 65
+# Series of kernels -> how many hooked files may name Bolt. 7.3 has a driver of GICv5, splits cpusets
+# of version 1 off, and reads scheduler domains or deadline bandwidth in three more files.
+MOST_FILES = {"6.12": 65, "7.3": 70}
 
 
 @pytest.fixture(scope="module")
@@ -182,4 +183,4 @@ def test_hooked_files_that_name_bolt(kernel_source: Source) -> None:
                 file = line.removeprefix("+++ b/")
             elif line.startswith("+") and "bolt" in line.lower():
                 naming.add(file)
-    assert len(naming) <= MOST_FILES, sorted(naming)
+    assert len(naming) <= MOST_FILES[kernel_source.version.series], sorted(naming)
