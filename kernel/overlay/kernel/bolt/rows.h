@@ -264,7 +264,7 @@
 [CPUHP_AP_RANDOM_ONLINE] =
 	OVERLAPS("startup only: sets a flag of the CPU"),
 [CPUHP_AP_RCUTREE_ONLINE] =
-	OVERLAPS("marks the CPU in its RCU node, 6.12 also moves RCU's threads: under the node's locks"),
+	OVERLAPS("tells RCU's node, and in 6.12 its threads, under the lock of that node"),
 [CPUHP_AP_BASE_CACHEINFO_ONLINE] = {
 	BOLT_ELIDE, BOLT_NO_UNIT, CONCURRENT,
 	"keeps the CPU's cache devices; a mutex guards the siblings' shared_cpu_map" },
