@@ -444,10 +444,8 @@ TEST_F_TIMEOUT(cpusets, only_isolated_cpus_stay, 120)
 	if (variant->bolt) {
 		EXPECT_EQ(kept ? -EBUSY : 0, put(BOLT_DIR "offline", list));
 		EXPECT_TRUE(partition_is(kept));
-		if (kept)
-			EXPECT_TRUE(cpu_is_online(last));
-		else
-			EXPECT_EQ(0, put(BOLT_DIR "online", list));
+		EXPECT_EQ(kept, cpu_is_online(last));
+		EXPECT_EQ(0, put(BOLT_DIR "online", list));
 		EXPECT_TRUE(partition_is(true));
 	}
 	EXPECT_EQ(0, group_remove(V2, "alone"));
