@@ -25,8 +25,8 @@ from boltlab.kernel.hookcheck import State
 from boltlab.kernel.source import Source
 from boltlab.torture import planted
 
-# Series of kernels -> how many hooked files may name Bolt. 7.3 has a driver of GICv5, more of cpusets
-# in cpuset-v1.c, and reads scheduler domains or deadline bandwidth in three more files.
+# Series of kernels -> how many hooked files may name Bolt. 7.3 has a driver of GICv5, more of its
+# cpusets in cpuset-v1.c, and reads scheduler domains or deadline bandwidth in three more files.
 MOST_FILES = {"6.12": 65, "7.3": 70}
 
 

@@ -644,9 +644,10 @@ def test_real_requests_in_a_guest(kernel: Callable[[str, str], Kernel], arch: st
     guest = wanted.guest(target, kernel(arch, "bolt"), target.default_setting)
     done = qemu.run(guest, f"test-{arch}-cpubolt-views")
     lines = [row["output"] for row in done.records if "output" in row]
-    begin, end = lines.index("# tracer: nop"), lines.index("end of the text")
+    begin = lines.index("# tracer: nop")
+    end = next(i for i, line in enumerate(lines[begin:], begin) if line.startswith("online 2-3: "))
     drawn = slices("\n".join(lines[begin:end]))
-    del lines[begin : end + 1]
+    del lines[begin:end]
     text = "\n".join(lines)
     titles = re.findall(r"^offline 2-3: [\d.]+ [mu]s, [\d.]+ [mu]s of it in Bolt's batch \d+$",
                         text, re.M)  # fmt: skip
@@ -654,10 +655,10 @@ def test_real_requests_in_a_guest(kernel: Callable[[str, str], Kernel], arch: st
     assert titles[0] == titles[1]
     assert {"request", "CPU 2", "CPU 3"} < set(drawn)
     (request,) = drawn.pop("request")
-    assert request[0] == "offline 2-3"
+    assert request[0] == "online 2-3"
     inside = [each for track in drawn.values() for each in track]
     assert all(request[1] <= start <= end <= request[2] for _, start, end in inside)
-    assert "sched_cpu_deactivate" in {name for name, _, _ in drawn["CPU 2"]}
+    assert "sched_cpu_activate" in {name for name, _, _ in drawn["CPU 2"]}
     assert re.search(r"^online 2-3: .* in Bolt's batch", text, re.M)
     assert "teardowns: 0 deferred, " in text
     assert all(len(line) <= 80 for line in lines if line.count("|") == 2)
