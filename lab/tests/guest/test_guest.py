@@ -89,6 +89,8 @@ SKIPPED = {
     ("arm64", "hardware"): 1,
     ("arm64", "bulk"): 2,
     ("x86_64", "bulk"): 2,
+    ("arm64", "cpusets"): 2,
+    ("x86_64", "cpusets"): 2,
     ("arm64", "veto"): 2,
     ("x86_64", "veto"): 2,
     ("arm64", "lost"): 7,

@@ -451,4 +451,62 @@ TEST_F_TIMEOUT(cpusets, only_isolated_cpus_stay, 120)
 	EXPECT_EQ(0, group_remove(V2, "alone"));
 }
 
+/* Expects that each request that takes CPU 1 is refused, and that no CPU goes or comes. */
+static void expect_refusals(struct __test_metadata *_metadata, const char *kind)
+{
+	static const struct {
+		const char *file;
+		const char *list;
+	} requests[] = {
+		{ CPU_DIR "cpu1/online", "0" },
+		{ BOLT_DIR "offline", "1" },
+		{ BOLT_DIR "offline", "1-3" },
+		{ BOLT_DIR "set", "0" },
+		{ BOLT_DIR "set", "0,2-3" },
+	};
+	char before[64];
+
+	get(CPU_DIR "online", before, sizeof(before));
+	for (size_t i = 0; i < ARRAY_SIZE(requests); i++) {
+		EXPECT_EQ(-EBUSY, put(requests[i].file, requests[i].list))
+			TH_LOG("%s partition, %s to %s", kind, requests[i].list,
+			       requests[i].file);
+		EXPECT_TRUE(is(CPU_DIR "online", before));
+	}
+}
+
+/*
+ * CPUs 2 and 3 are isolated at boot, and CPU 0 is alone in a partition, so that only CPU 1
+ * is left for the scheduler domains of the root cpuset: CPU 1 must stay as long as the
+ * partition exists. Natively CPU 1 may go, whereupon the kernel warns, or crashes.
+ */
+TEST_F_TIMEOUT(cpusets, beside_cpus_isolated_at_boot, 120)
+{
+	static const char * const kinds[] = { "root", "isolated" };
+
+	if (!is(CPU_DIR "isolated", "2-3"))
+		SKIP(return, "needs isolcpus=domain,2-3");
+	if (!have(&self->crew, V2))
+		SKIP(return, "no cpuset controller");
+	for (size_t i = 0; i < ARRAY_SIZE(kinds); i++) {
+		ASSERT_EQ(0, group_make(V2, "alone"));
+		EXPECT_EQ(0, group_put(V2, "alone", "cpuset.cpus", "0"));
+		EXPECT_EQ(0, group_put(V2, "alone", "cpuset.cpus.partition", kinds[i]));
+		if (variant->bolt)
+			expect_refusals(_metadata, kinds[i]);
+		EXPECT_EQ(0, set_online(2, false));
+		EXPECT_EQ(0, set_online(3, false));
+		if (variant->bolt)
+			expect_refusals(_metadata, kinds[i]);
+		EXPECT_EQ(0, set_online(2, true));
+		EXPECT_EQ(0, set_online(3, true));
+		EXPECT_EQ(0, group_remove(V2, "alone"));
+		/* Without the partition CPU 0 is enough. */
+		for (int cpu = 1; cpu <= 3; cpu++)
+			EXPECT_EQ(0, set_online(cpu, false));
+		for (int cpu = 1; cpu <= 3; cpu++)
+			EXPECT_EQ(0, set_online(cpu, true));
+	}
+}
+
 TEST_HARNESS_MAIN
