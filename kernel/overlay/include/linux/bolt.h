@@ -361,12 +361,10 @@ void bolt_await_reader(struct percpu_rw_semaphore *sem, long *ticks);
 /* Defined in kernel/cgroup/cpuset.c. */
 #ifdef CONFIG_CPUSETS
 void cpuset_flush_domains(void);
-bool cpuset_domains_without(const struct cpumask *down);
 bool cpuset_deadline_tasks(void);
 const struct cpumask *cpuset_effective_cpus(struct task_struct *p);
 #else
 static inline void cpuset_flush_domains(void) { }
-static inline bool cpuset_domains_without(const struct cpumask *down) { return true; }
 #define cpuset_deadline_tasks() true
 #define cpuset_effective_cpus(p) ((p)->cpus_ptr)
 #endif

@@ -96,8 +96,8 @@ static int bolt_admit(struct bolt_batch *batch)
 			return -EBUSY;
 	}
 	/*
-	 * Scheduler domains need an active housekeeping CPU, except during suspend. Whether
-	 * partitions of cpusets leave one is checked under the hotplug lock.
+	 * Scheduler domains need an active housekeeping CPU, except during suspend. A CPU
+	 * of an isolated partition is enough: cpusets then end the partition, as natively.
 	 */
 	if ((batch->flags & BOLT_FROZEN) || cpumask_empty(batch->down))
 		return 0;
@@ -195,19 +195,6 @@ static int bolt_recheck_devices(struct bolt_batch *batch)
 	return 0;
 }
 
-/*
- * Checks that scheduler domains keep a CPU. bolt_admit() has checked that, too, but
- * without the hotplug lock, so that partitions of cpusets could change.
- */
-static int bolt_recheck_domains(struct bolt_batch *batch)
-{
-	if ((batch->flags & BOLT_FROZEN) || cpumask_empty(batch->down) ||
-	    cpuset_domains_without(batch->down))
-		return 0;
-	batch->culprit = cpumask_first(batch->down);
-	return -EBUSY;
-}
-
 /* Unparks the hotplug thread of @cpu if the request has left @cpu online. */
 static void bolt_unpark_thread(unsigned int cpu)
 {
@@ -244,8 +231,6 @@ static int bolt_run(void *arg)
 
 	if (!cpumask_empty(batch->up))
 		err = bolt_online_batch(batch->up) ?: bolt_recheck_devices(batch);
-	if (!err)
-		err = bolt_recheck_domains(batch);
 	if (!err && !cpumask_empty(batch->down))
 		err = bolt_offline_batch(batch->down, batch->flags & BOLT_FROZEN);
 	if (err && !(batch->flags & BOLT_BOOT))

@@ -388,37 +388,35 @@ TEST_F_TIMEOUT(cpusets, masks_v2_mode, 120)
 }
 
 /*
- * Whether the last CPU that is in no partition must stay. Linux 6.12 counts partitions
- * wrongly, and warns, if partitions end because only their CPUs are left.
+ * Whether natively the last CPU of a scheduler domain must stay: Linux 6.12 counts the
+ * deadline server of a CPU that goes, although no task is left that needs the server.
  */
-static bool partitions_must_not_end(void)
+static bool last_cpu_must_stay(void)
 {
 	return linux_major() < 7;
 }
 
 /* Whether the partition of CPU 0 is valid, or else whether it is invalid. */
-static bool partition_is(bool valid)
+static bool partition_is(const char *kind, bool valid)
 {
-	char text[128];
+	char text[128], invalid[64];
 
 	group_get(V2, "alone", "cpuset.cpus.partition", text, sizeof(text));
-	return valid ? !strcmp(text, "isolated") :
-		       !strncmp(text, "isolated invalid", strlen("isolated invalid"));
+	snprintf(invalid, sizeof(invalid), "%s invalid", kind);
+	return valid ? !strcmp(text, kind) : !strncmp(text, invalid, strlen(invalid));
 }
 
 /*
  * CPU 0 is alone in an isolated partition, and all other CPUs go. Cpusets end the
- * partition when the last of these CPUs goes, and make it valid when one of them returns;
- * or the last of these CPUs must stay, and all CPUs cannot go in one request.
+ * partition when the last of these CPUs goes, and make it valid when one of them returns.
  */
 TEST_F_TIMEOUT(cpusets, only_isolated_cpus_stay, 120)
 {
-	bool kept = partitions_must_not_end();
 	int last = 3;
 	char list[32], path[64];
 
-	if (kept && !variant->bolt)
-		SKIP(return, "natively Linux 6.12 may allow the request, and warn");
+	if (!variant->bolt && last_cpu_must_stay())
+		SKIP(return, "natively the last CPU must stay");
 	if (!have(&self->crew, V2))
 		SKIP(return, "no cpuset controller");
 	do {
@@ -428,84 +426,95 @@ TEST_F_TIMEOUT(cpusets, only_isolated_cpus_stay, 120)
 	ASSERT_EQ(0, group_make(V2, "alone"));
 	EXPECT_EQ(0, group_put(V2, "alone", "cpuset.cpus", "0"));
 	EXPECT_EQ(0, group_put(V2, "alone", "cpuset.cpus.partition", "isolated"));
-	EXPECT_TRUE(partition_is(true));
+	EXPECT_TRUE(partition_is("isolated", true));
 	for (int cpu = 1; cpu <= last; cpu++) {
-		EXPECT_EQ(kept && cpu == last ? -EBUSY : 0, set_online(cpu, false))
+		EXPECT_EQ(0, set_online(cpu, false))
 			TH_LOG("cpu %d", cpu);
 	}
-	EXPECT_TRUE(partition_is(kept));
-	if (!kept)
-		EXPECT_EQ(0, set_online(last, true));
-	EXPECT_TRUE(partition_is(true));
+	EXPECT_TRUE(partition_is("isolated", false));
+	EXPECT_EQ(0, set_online(last, true));
+	EXPECT_TRUE(partition_is("isolated", true));
 	for (int cpu = 1; cpu < last; cpu++) {
 		EXPECT_EQ(0, set_online(cpu, true))
 			TH_LOG("cpu %d", cpu);
 	}
 	if (variant->bolt) {
-		EXPECT_EQ(kept ? -EBUSY : 0, put(BOLT_DIR "offline", list));
-		EXPECT_TRUE(partition_is(kept));
-		EXPECT_EQ(kept, cpu_is_online(last));
+		EXPECT_EQ(0, put(BOLT_DIR "offline", list));
+		EXPECT_TRUE(partition_is("isolated", false));
 		EXPECT_EQ(0, put(BOLT_DIR "online", list));
-		EXPECT_TRUE(partition_is(true));
+		EXPECT_TRUE(partition_is("isolated", true));
 	}
 	EXPECT_EQ(0, group_remove(V2, "alone"));
 }
 
-/* Expects that each request that takes CPU 1 is refused, and that no CPU goes or comes. */
-static void expect_refusals(struct __test_metadata *_metadata, const char *kind)
+/* Expects that @cpus are online and that tasks run on these CPUs, but for CPU 0. */
+static void expect_usable(struct __test_metadata *_metadata, const char *kind,
+			  const char *cpus)
 {
-	static const struct {
-		const char *file;
-		const char *list;
-	} requests[] = {
-		{ CPU_DIR "cpu1/online", "0" },
-		{ BOLT_DIR "offline", "1" },
-		{ BOLT_DIR "offline", "1-3" },
-		{ BOLT_DIR "set", "0" },
-		{ BOLT_DIR "set", "0,2-3" },
-	};
-	char before[64];
-
-	get(CPU_DIR "online", before, sizeof(before));
-	for (size_t i = 0; i < ARRAY_SIZE(requests); i++) {
-		EXPECT_EQ(-EBUSY, put(requests[i].file, requests[i].list))
-			TH_LOG("%s partition, %s to %s", kind, requests[i].list,
-			       requests[i].file);
-		EXPECT_TRUE(is(CPU_DIR "online", before));
+	EXPECT_TRUE(is(CPU_DIR "online", cpus))
+		TH_LOG("%s partition, wanted %s", kind, cpus);
+	for (int cpu = 1; cpu <= 3; cpu++) {
+		if (cpu_is_online(cpu))
+			EXPECT_EQ(0, pin(0, cpu));
 	}
+	EXPECT_EQ(0, unpin(0));
 }
 
 /*
  * CPUs 2 and 3 are isolated at boot, and CPU 0 is alone in a partition, so that only CPU 1
- * is left for the scheduler domains of the root cpuset: CPU 1 must stay as long as the
- * partition exists. Natively CPU 1 may go, whereupon the kernel warns, or crashes.
+ * is left for the scheduler domains of the root cpuset. When CPU 1 goes, there is no such
+ * domain, and the kernel must not try to build one. When only CPU 0 stays, the partition
+ * ends, and is valid again when another CPU comes.
  */
 TEST_F_TIMEOUT(cpusets, beside_cpus_isolated_at_boot, 120)
 {
 	static const char * const kinds[] = { "root", "isolated" };
+	/* One CPU after the other goes or comes. */
+	static const struct {
+		int cpu;
+		bool online;
+		const char *after;
+	} steps[] = {
+		{ 1, false, "0,2-3" }, { 1, true, "0-3" },
+		{ 1, false, "0,2-3" }, { 2, false, "0,3" },
+		{ 2, true, "0,2-3" }, { 3, false, "0,2" },
+		{ 2, false, "0" }, { 3, true, "0,3" },
+		{ 2, true, "0,2-3" }, { 1, true, "0-3" },
+	};
+	static const char * const sets[] = {
+		"0,2-3", "0-1", "0,3", "0", "0,2-3", "0", "0-1", "0-3",
+	};
+	bool may_go = variant->bolt || !last_cpu_must_stay();
 
 	if (!is(CPU_DIR "isolated", "2-3"))
 		SKIP(return, "needs isolcpus=domain,2-3");
 	if (!have(&self->crew, V2))
 		SKIP(return, "no cpuset controller");
-	for (size_t i = 0; i < ARRAY_SIZE(kinds); i++) {
+	for (size_t kind = 0; kind < ARRAY_SIZE(kinds); kind++) {
 		ASSERT_EQ(0, group_make(V2, "alone"));
 		EXPECT_EQ(0, group_put(V2, "alone", "cpuset.cpus", "0"));
-		EXPECT_EQ(0, group_put(V2, "alone", "cpuset.cpus.partition", kinds[i]));
-		if (variant->bolt)
-			expect_refusals(_metadata, kinds[i]);
-		EXPECT_EQ(0, set_online(2, false));
-		EXPECT_EQ(0, set_online(3, false));
-		if (variant->bolt)
-			expect_refusals(_metadata, kinds[i]);
-		EXPECT_EQ(0, set_online(2, true));
-		EXPECT_EQ(0, set_online(3, true));
+		EXPECT_EQ(0, group_put(V2, "alone", "cpuset.cpus.partition", kinds[kind]));
+		for (size_t i = 0; may_go && i < ARRAY_SIZE(steps); i++) {
+			EXPECT_EQ(0, set_online(steps[i].cpu, steps[i].online));
+			expect_usable(_metadata, kinds[kind], steps[i].after);
+		}
+		for (size_t i = 0; variant->bolt && i < ARRAY_SIZE(sets); i++) {
+			EXPECT_EQ(0, put(BOLT_DIR "set", sets[i]));
+			expect_usable(_metadata, kinds[kind], sets[i]);
+		}
+		EXPECT_TRUE(partition_is(kinds[kind], true));
 		EXPECT_EQ(0, group_remove(V2, "alone"));
-		/* Without the partition CPU 0 is enough. */
-		for (int cpu = 1; cpu <= 3; cpu++)
-			EXPECT_EQ(0, set_online(cpu, false));
-		for (int cpu = 1; cpu <= 3; cpu++)
-			EXPECT_EQ(0, set_online(cpu, true));
+		/* The partition begins while CPU 1 is away. */
+		EXPECT_EQ(0, set_online(1, false));
+		ASSERT_EQ(0, group_make(V2, "alone"));
+		EXPECT_EQ(0, group_put(V2, "alone", "cpuset.cpus", "0"));
+		EXPECT_EQ(0, group_put(V2, "alone", "cpuset.cpus.partition", kinds[kind]));
+		EXPECT_EQ(0, set_online(2, false));
+		expect_usable(_metadata, kinds[kind], "0,3");
+		EXPECT_EQ(0, set_online(2, true));
+		EXPECT_EQ(0, set_online(1, true));
+		expect_usable(_metadata, kinds[kind], "0-3");
+		EXPECT_EQ(0, group_remove(V2, "alone"));
 	}
 }
 
