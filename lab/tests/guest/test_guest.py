@@ -91,6 +91,8 @@ SKIPPED = {
     ("x86_64", "bulk"): 2,
     ("arm64", "cpusets"): 2,
     ("x86_64", "cpusets"): 2,
+    ("arm64", "deadline"): 2,
+    ("x86_64", "deadline"): 2,
     ("arm64", "veto"): 2,
     ("x86_64", "veto"): 2,
     ("arm64", "lost"): 7,
@@ -101,9 +103,9 @@ SKIPPED = {
     ("arm64", "kunit"): 1,
 }
 
-# How many more tests are skipped on kernels of a series. Natively 6.12 may warn when only CPUs of
-# partitions stay, so that the native half of the test of that is skipped. 7.3 has SMT control on
-# arm64.
+# How many more tests are skipped on kernels of a series. Natively 6.12 does not let the last CPU of
+# a scheduler domain go, so that the native halves of tests of that are skipped. 7.3 has SMT control
+# on arm64.
 SKIPPED_OF_SERIES = {
     "6.12": {("arm64", "cpusets"): 1, ("x86_64", "cpusets"): 1},
     "7.3": {("arm64", "lost"): -1},

@@ -235,6 +235,61 @@ TEST_F_TIMEOUT(deadline, cpuset_of_a_sleeper_shrinks, 600)
 	EXPECT_EQ(0, group_remove(V2, "sleeper"));
 }
 
+/* Sleeps on CPU 3, and may use CPUs 2 and 3, for longer than a test takes. */
+static void sleep_isolated(struct slot *slot)
+{
+	pin(0, 3);
+	pin_range(0, 2, 3);
+	slot_beat(slot);
+	for (;;)
+		wait_ms(1000000);
+}
+
+/*
+ * A deadline task may use only CPUs isolated at boot. One of these CPUs must stay, also
+ * when the CPU on which the task sleeps has gone before. Linux 7.3 crashes at the next
+ * rebuild of domains without such a CPU.
+ */
+static void last_isolated(struct __test_metadata *_metadata, struct crew *crew, bool bolt)
+{
+	struct task *task = &crew->tasks[0];
+
+	if (!is(CPU_DIR "isolated", "2-3"))
+		SKIP(return, "needs isolcpus=domain,2-3");
+	ASSERT_EQ(0, enable(bolt));
+	memset(&crew->slots[0], 0, sizeof(crew->slots[0]));
+	ASSERT_LT(0, task_start(task, &crew->slots[0], sleep_isolated));
+	crew->n = 1;
+	ASSERT_TRUE(soon(slot_beats(task->slot), PATIENCE_MS));
+	wait_ms(20);
+	ASSERT_EQ(0, set_deadline(task->pid, DEADLINE_NS / 10));
+	ASSERT_EQ(0, set_online(3, false));
+	EXPECT_EQ(-EBUSY, set_online(2, false));
+	if (bolt) {
+		EXPECT_EQ(-EBUSY, put(BOLT_DIR "offline", "1-2"));
+		EXPECT_EQ(-EBUSY, put(BOLT_DIR "set", "0-1"));
+	}
+	/* Domains are rebuilt. */
+	EXPECT_EQ(0, set_online(1, false));
+	EXPECT_EQ(0, set_online(1, true));
+	EXPECT_EQ(0, set_online(3, true));
+	kill_all(crew);
+	EXPECT_EQ(0, set_online(3, false));
+	EXPECT_EQ(0, set_online(2, false));
+	EXPECT_EQ(0, set_online(2, true));
+	EXPECT_EQ(0, set_online(3, true));
+}
+
+TEST_F_TIMEOUT(deadline, last_isolated_cpu_natively, 120)
+{
+	last_isolated(_metadata, &self->crew, false);
+}
+
+TEST_F_TIMEOUT(deadline, last_isolated_cpu, 120)
+{
+	last_isolated(_metadata, &self->crew, true);
+}
+
 /* Which CPUs the domains of each CPU have, if the kernel has /proc/schedstat. */
 static void spans(char *text, size_t size)
 {
