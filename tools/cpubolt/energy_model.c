@@ -442,8 +442,8 @@ static int check_idle(const char *name, const struct energy_model *model, char *
 		if (idle[i].residency_us.value <= idle[i - 1].residency_us.value ||
 		    idle[i].power.value > idle[i - 1].power.value)
 			return wrong_at(name, idle[i].line, error,
-					"[idle %s] has to take less than [idle %s], with a longer "
-					"residency",
+					"[idle %s] must have a longer residency than [idle %s], "
+					"and must not take more power",
 					idle[i].name, idle[i - 1].name);
 	if (deepest->power.high > 0)
 		return wrong_at(name, deepest->power.line, error,
@@ -465,8 +465,8 @@ static int check_sleep(const char *name, const struct energy_model *model, char 
 		if (i && (sleep[i].residency_us.value <= sleep[i - 1].residency_us.value ||
 			  sleep[i].power.value > sleep[i - 1].power.value))
 			return wrong_at(name, sleep[i].line, error,
-					"[sleep %s] has to take less than [sleep %s], with a "
-					"longer residency",
+					"[sleep %s] must have a longer residency than [sleep %s], "
+					"and must not take more power",
 					sleep[i].name, sleep[i - 1].name);
 	}
 	return 0;

@@ -6,7 +6,9 @@
  *
  * Below /sys/module/stubborn/parameters, masks of CPUs unless said otherwise:
  *	high_up, high_down, low_up, low_down
- *		in that state the next callback of the instance that runs last fails
+ *		on each of these CPUs the next startup (up) or teardown (down) of the
+ *		state lab/stubborn:high or lab/stubborn:low fails, in the instance
+ *		whose callback runs last; the failure takes the CPU out of the mask
  *	refuses	x86: these CPUs refuse to go, when all CPUs are stopped
  *	deaf	x86: these CPUs are not woken, but the kernel is told that they were
  *	wrong	r: how many instances are not set up just once on CPUs that are

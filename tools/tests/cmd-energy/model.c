@@ -168,7 +168,7 @@ static void test_what_contradicts_itself(void **unused)
 	model.cpus.value = 4;
 	model.idle[1].residency_us.value = 0;
 	assert_int_equal(energy_model_check("f", &model, &error), -EINVAL);
-	assert_non_null(strstr(error, "[idle C2] has to take less than [idle C1]"));
+	assert_non_null(strstr(error, "[idle C2] must have a longer residency than [idle C1]"));
 	free(error);
 	model.idle[1].residency_us.value = 2000;
 	model.idle[1].power.value = model.idle[1].power.high = 1;

@@ -153,7 +153,7 @@ enum bolt_boot_switch {
  *		returns, though no teardown has run
  * @may_defer:	function that returns false to have the teardown run inside the
  *		request this time; or NULL
- * @at_once:	the part of the teardown that cannot wait, run when node and
+ * @at_once:	the part of the teardown that cannot be deferred, run when node and
  *		device have been hidden; or NULL
  * @cancel:	function that undoes @at_once, run before node and device are
  *		shown; may fail where the startup may; or NULL; always NULL if

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * How much memory a CPU keeps that its teardown would free. A CPU may be offline
- * while such a teardown still waits; what the CPU keeps meanwhile can be counted.
+ * while such a teardown is still pending; what the CPU keeps meanwhile can be counted.
  */
 #ifndef _LINUX_CPUHOTPLUG_KEPT_H
 #define _LINUX_CPUHOTPLUG_KEPT_H

@@ -113,7 +113,10 @@ bool bolt_smt_allowed(unsigned int cpu)
 	return cpu_smt_thread_allowed(cpu);
 }
 
-/* Whether SMT control would bring up a thread of @cpu's core. */
+/*
+ * Whether SMT control brings up threads of @cpu's core when SMT is switched on: an
+ * architecture may demand that the core is online already.
+ */
 bool bolt_core_online(unsigned int cpu)
 {
 	return topology_is_core_online(cpu);

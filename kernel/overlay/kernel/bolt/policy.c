@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What is known of each hotplug state: whether its teardown may wait, and whether
- * its callbacks may run in a request for several CPUs. request.c, defer.c, settle.c
- * and turn.c call these functions in the course of a request.
+ * What is known of each hotplug state: whether its teardown may be deferred, and
+ * whether its callbacks may run in a request for several CPUs. request.c, defer.c,
+ * settle.c and turn.c call these functions in the course of a request.
  *
  * Rows classify the states. rows.h has a row, with a reason, for every fixed state that
- * x86_64 or arm64 can have; a fixed state that may wait has an entry in
+ * x86_64 or arm64 can have; a fixed state whose teardown may be deferred has an entry in
  * bolt_defers[] below as well, or its code calls bolt_defer_state(). A dynamic
  * state has a row by its registered name, in names.h, or its code calls
  * bolt_defer_state(), if the state has functions of its own that defer and cancel.

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What is known of each hotplug state: whether its teardown may wait, and together
- * with which states.
+ * What is known of each hotplug state: whether its teardown may be deferred, and
+ * together with which states.
  */
 #ifndef _KERNEL_BOLT_POLICY_H
 #define _KERNEL_BOLT_POLICY_H

@@ -285,8 +285,8 @@ static void instances_come_and_go(struct kunit *test)
 }
 
 /*
- * A long teardown gives up the locks between its parts, and is still pending in
- * between.
+ * If the settle function of a state returns -EAGAIN, settle.c releases the hotplug lock
+ * and cpuhp_state_mutex, and calls the function again, until the function returns 0.
  */
 static void settling_in_parts(struct kunit *test)
 {

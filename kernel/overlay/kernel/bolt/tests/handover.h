@@ -77,7 +77,7 @@ static inline void bolt_handover_end(struct bolt_handover *h)
 	bolt_fixture_end(&h->fixture);
 }
 
-/* The init function of suites that need nothing else. */
+/* The init function of suites whose tests need only a struct bolt_handover. */
 static inline int bolt_handover_init(struct kunit *test)
 {
 	struct bolt_handover *h = kunit_kzalloc(test, sizeof(*h), GFP_KERNEL);

@@ -16,7 +16,10 @@
 
 #define ROUNDS 60
 #define GROUP GROUP_DIR "bolt"
-/* No step takes that long, so a task that is not done within this time would wait for ever. */
+/*
+ * How long a test waits for the child to make its requests, which takes far less time: a
+ * child that has not made its requests by then would wait for ever.
+ */
 #define PATIENCE_MS 60000
 
 static int requests(int rounds)

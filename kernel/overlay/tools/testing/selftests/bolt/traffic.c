@@ -317,8 +317,8 @@ static struct io_uring_sqe *ring_next(struct ring *ring, int op, int data)
 }
 
 /*
- * Whether a request of uring() has the right result. Each request has a bit of its
- * own in @data.
+ * Whether an io_uring request of uring() has the right result. Each of these requests has
+ * a bit of its own in @data.
  */
 static bool uring_right(unsigned long long data, int res)
 {
@@ -334,8 +334,8 @@ static bool uring_right(unsigned long long data, int res)
 }
 
 /*
- * Takes the requests that have completed. Returns false if a request has completed twice,
- * or with a wrong result.
+ * Takes the io_uring requests that have completed. Returns false if one has completed
+ * twice, or with a wrong result.
  */
 static bool ring_reap(struct ring *ring, int *seen)
 {
@@ -353,7 +353,10 @@ static bool ring_reap(struct ring *ring, int *seen)
 	return true;
 }
 
-/* Submits a timeout, a read by a worker, and a request that completes at once. */
+/*
+ * Submits to io_uring a timeout, a read by a worker, and a request that completes at
+ * once.
+ */
 static void uring(struct slot *slot)
 {
 	struct __kernel_timespec ts = { .tv_nsec = 500000 };
