@@ -336,6 +336,9 @@ void bolt_free_affinity(struct task_struct *p);
 bool bolt_asker_sleeps_on(unsigned int cpu);
 bool bolt_look_out_idle(unsigned int cpu);
 
+/* Defined in kernel/sched/deadline.c. */
+int dl_may_leave(int cpu);
+
 /* Defined in kernel/sched/core.c. */
 void sched_cpu_leave(unsigned int cpu);
 void sched_cpu_push_tasks(unsigned int cpu);
@@ -442,7 +445,10 @@ int bolt_arch_finish_death(unsigned int cpu);
 
 #else /* !CONFIG_BOLT */
 
-/* Macros: an inline function, though empty, can change what GCC makes of its caller. */
+/*
+ * These are macros, because an inline function, even an empty one, can change the code
+ * that GCC makes of its caller.
+ */
 #define bolt_boot_option(...) false
 #define bolt_topology_unchecked() false
 #define bolt_boot_idle(...) false

@@ -38,6 +38,25 @@
 #include "turn.h"
 
 /*
+ * Asks SCHED_DEADLINE whether the CPUs of bolt_round may leave, while each task that is
+ * awake is still on the CPU on which the task was promised its share.
+ */
+static int bolt_ask_deadline(void)
+{
+	unsigned int cpu;
+	int err;
+
+	for_each_cpu(cpu, &bolt_round) {
+		err = dl_may_leave(cpu);
+		if (err) {
+			bolt_callback_failed(cpu, CPUHP_AP_ACTIVE);
+			return err;
+		}
+	}
+	return 0;
+}
+
+/*
  * All CPUs of bolt_round leave the scheduler, with one grace period for all of
  * them. The callback of CPUHP_AP_ACTIVE runs after that, and may still refuse.
  */
@@ -49,13 +68,16 @@ static int bolt_deactivate(void)
 	for_each_cpu(cpu, &bolt_round)
 		sched_cpu_leave(cpu);
 	synchronize_rcu();
-	for_each_cpu(cpu, &bolt_round)
-		sched_cpu_push_tasks(cpu);
 	bolt_set_round(&bolt_round);
+	err = bolt_ask_deadline();
+	if (!err) {
+		for_each_cpu(cpu, &bolt_round)
+			sched_cpu_push_tasks(cpu);
+	}
 	for_each_cpu(cpu, &bolt_round) {
-		err = bolt_run_callbacks(cpu, CPUHP_AP_ACTIVE - 1) ?: err;
 		if (bolt_gives_up(err))
 			break;
+		err = bolt_run_callbacks(cpu, CPUHP_AP_ACTIVE - 1) ?: err;
 	}
 	bolt_set_round(NULL);
 	for_each_cpu(cpu, &bolt_round) {
@@ -131,7 +153,7 @@ static void bolt_take_irqs_lock(struct bolt_stop *stop)
 }
 
 /**
- * bolt_irqs_moved_off - let another CPU give up its interrupts, as this CPU has
+ * bolt_irqs_moved_off - let another CPU give up its interrupts after this CPU
  *
  * The work that is left for these interrupts may take a millisecond, and all CPUs
  * may do that work at once.
@@ -152,8 +174,8 @@ void bolt_irqs_moved_off(void)
 }
 
 /*
- * The CPU that comes first takes all CPUs out of the online mask, so that no CPU
- * chooses a successor that goes as well.
+ * The CPU that comes first takes all CPUs of @stop out of the online mask, so that no
+ * CPU chooses a successor that goes as well.
  */
 static int bolt_begin_stop(struct bolt_stop *stop)
 {
@@ -189,9 +211,9 @@ static void bolt_wait_for_all(struct bolt_stop *stop)
 }
 
 /*
- * Runs on every CPU of a stop, in phases. First all CPUs leave the online mask. Then
- * the CPUs give up their interrupts, one CPU at a time, because each changes the
- * masks of its siblings. Then the dying callbacks run.
+ * Runs in the stop on every CPU that goes, in phases. First all these CPUs leave the
+ * online mask. Then the CPUs give up their interrupts, one CPU at a time, because each
+ * changes the masks of its siblings. Then the dying callbacks run.
  */
 static int bolt_take_down(void *data)
 {

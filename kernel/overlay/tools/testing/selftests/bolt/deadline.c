@@ -184,7 +184,7 @@ TEST_F_TIMEOUT(deadline, promises_outlive_cycles, 600)
 	EXPECT_EQ(native, room(&self->crew));
 }
 
-/* Sleeps on VICTIM, with any affinity, for longer than a test takes. */
+/* Sleeps on VICTIM, and may use all CPUs, for longer than a test takes. */
 static void sleep_there(struct slot *slot)
 {
 	pin(0, VICTIM);
@@ -220,7 +220,7 @@ TEST_F_TIMEOUT(deadline, cpuset_of_a_sleeper_shrinks, 600)
 		ASSERT_LT(0, task_start(task, &crew->slots[0], sleep_there));
 		crew->n = 1;
 		ASSERT_TRUE(soon(slot_beats(task->slot), PATIENCE_MS));
-		/* The task counts before it sleeps. */
+		/* The task calls slot_beat() before the task sleeps. */
 		wait_ms(20);
 		ASSERT_EQ(1, task->slot->there);
 		snprintf(pid, sizeof(pid), "%d", task->pid);
@@ -235,41 +235,64 @@ TEST_F_TIMEOUT(deadline, cpuset_of_a_sleeper_shrinks, 600)
 	EXPECT_EQ(0, group_remove(V2, "sleeper"));
 }
 
-/* Sleeps on CPU 3, and may use CPUs 2 and 3, for longer than a test takes. */
+/* May use CPUs 2 and 3, and sleeps on CPU @slot->value for longer than a test takes. */
 static void sleep_isolated(struct slot *slot)
 {
-	pin(0, 3);
+	pin(0, slot->value);
 	pin_range(0, 2, 3);
 	slot_beat(slot);
 	for (;;)
 		wait_ms(1000000);
 }
 
+/* May use CPUs 2 and 3, and is nearly always awake. */
+static void spin_isolated(struct slot *slot)
+{
+	pin_range(0, 2, 3);
+	for (;;)
+		slot_beat(slot);
+}
+
+/* Starts a task that runs @run, on @cpu if it is to sleep, and promises it @percent. */
+static int start_isolated(struct crew *crew, void (*run)(struct slot *slot), int cpu,
+			  int percent)
+{
+	struct slot *slot = &crew->slots[crew->n];
+	struct task *task = &crew->tasks[crew->n];
+
+	memset(slot, 0, sizeof(*slot));
+	slot->value = cpu;
+	if (task_start(task, slot, run) < 0)
+		return -errno;
+	crew->n++;
+	if (!soon(slot_beats(slot), PATIENCE_MS))
+		return -ETIME;
+	wait_ms(20);
+	return set_deadline(task->pid, DEADLINE_NS / 100 * percent);
+}
+
 /*
  * A deadline task may use only CPUs isolated at boot. One of these CPUs must stay, also
- * when the CPU on which the task sleeps has gone before. Linux 7.3 crashes at the next
- * rebuild of domains without such a CPU.
+ * when the CPU on which the task sleeps has gone before. If none of these CPUs is online,
+ * Linux 7.3 crashes at the next rebuild of domains.
  */
-static void last_isolated(struct __test_metadata *_metadata, struct crew *crew, bool bolt)
+static void last_isolated(struct __test_metadata *_metadata, struct crew *crew, bool bolt,
+			  void (*run)(struct slot *slot), int percent)
 {
-	struct task *task = &crew->tasks[0];
-
 	if (!is(CPU_DIR "isolated", "2-3"))
 		SKIP(return, "needs isolcpus=domain,2-3");
 	ASSERT_EQ(0, enable(bolt));
-	memset(&crew->slots[0], 0, sizeof(crew->slots[0]));
-	ASSERT_LT(0, task_start(task, &crew->slots[0], sleep_isolated));
-	crew->n = 1;
-	ASSERT_TRUE(soon(slot_beats(task->slot), PATIENCE_MS));
-	wait_ms(20);
-	ASSERT_EQ(0, set_deadline(task->pid, DEADLINE_NS / 10));
+	ASSERT_EQ(0, start_isolated(crew, run, 3, percent));
 	ASSERT_EQ(0, set_online(3, false));
-	EXPECT_EQ(-EBUSY, set_online(2, false));
-	if (bolt) {
-		EXPECT_EQ(-EBUSY, put(BOLT_DIR "offline", "1-2"));
-		EXPECT_EQ(-EBUSY, put(BOLT_DIR "set", "0-1"));
+	for (int i = 0; i < 5; i++) {
+		EXPECT_EQ(-EBUSY, set_online(2, false));
+		if (bolt) {
+			EXPECT_EQ(-EBUSY, put(BOLT_DIR "offline", "1-2"));
+			EXPECT_EQ(-EBUSY, put(BOLT_DIR "set", "0-1"));
+		}
+		wait_ms(3);
 	}
-	/* Domains are rebuilt. */
+	/* These two requests make the kernel rebuild domains. */
 	EXPECT_EQ(0, set_online(1, false));
 	EXPECT_EQ(0, set_online(1, true));
 	EXPECT_EQ(0, set_online(3, true));
@@ -280,14 +303,48 @@ static void last_isolated(struct __test_metadata *_metadata, struct crew *crew, 
 	EXPECT_EQ(0, set_online(3, true));
 }
 
-TEST_F_TIMEOUT(deadline, last_isolated_cpu_natively, 120)
+TEST_F_TIMEOUT(deadline, isolated_sleeper_natively, 120)
 {
-	last_isolated(_metadata, &self->crew, false);
+	last_isolated(_metadata, &self->crew, false, sleep_isolated, 10);
 }
 
-TEST_F_TIMEOUT(deadline, last_isolated_cpu, 120)
+TEST_F_TIMEOUT(deadline, isolated_sleeper, 120)
 {
-	last_isolated(_metadata, &self->crew, true);
+	last_isolated(_metadata, &self->crew, true, sleep_isolated, 10);
+}
+
+TEST_F_TIMEOUT(deadline, isolated_spinner, 120)
+{
+	last_isolated(_metadata, &self->crew, true, spin_isolated, 80);
+}
+
+/*
+ * A deadline task that may use only CPUs isolated at boot, and sleeps on one that has
+ * gone, gets other CPUs: then its share is free for other tasks on isolated CPUs.
+ */
+TEST_F_TIMEOUT(deadline, share_of_an_isolated_sleeper_is_free, 120)
+{
+	struct crew *crew = &self->crew;
+	char pid[32];
+
+	if (!is(CPU_DIR "isolated", "2-3"))
+		SKIP(return, "needs isolcpus=domain,2-3");
+	if (group_no_cpusets())
+		SKIP(return, "no cpuset controller of version 2");
+	ASSERT_EQ(0, group_make(V2, "away"));
+	ASSERT_EQ(0, group_put(V2, "away", "cpuset.cpus", "0-1"));
+	for (int bolt = 0; bolt < 2; bolt++) {
+		ASSERT_EQ(0, enable(bolt));
+		ASSERT_EQ(0, start_isolated(crew, sleep_isolated, 3, 50));
+		ASSERT_EQ(0, set_online(3, false));
+		snprintf(pid, sizeof(pid), "%d", crew->tasks[0].pid);
+		EXPECT_EQ(0, group_put(V2, "away", "cgroup.procs", pid));
+		EXPECT_EQ(0, start_isolated(crew, sleep_isolated, 2, 60))
+			TH_LOG("bolt %d", bolt);
+		kill_all(crew);
+		EXPECT_EQ(0, set_online(3, true));
+	}
+	EXPECT_EQ(0, group_remove(V2, "away"));
 }
 
 /* Which CPUs the domains of each CPU have, if the kernel has /proc/schedstat. */
@@ -322,13 +379,13 @@ static void refused(struct __test_metadata *_metadata, struct crew *crew, const 
 	stay = sysconf(_SC_NPROCESSORS_ONLN);
 	ASSERT_EQ(0, put(BOLT_DIR "online", list));
 	/*
-	 * As many tasks of 80 per cent as the CPUs that would stay can hold, at 95 per
-	 * cent each, and one task more.
+	 * The CPUs that a request for @list leaves online can hold all these tasks but
+	 * one: each task needs 80 per cent of a CPU, and a CPU can give 95 per cent.
 	 */
 	tasks = 95 * stay / 80 + 1;
 	/*
-	 * All CPUs together can hold the tasks, at 90 per cent each: 5 per cent are for
-	 * fair tasks.
+	 * All CPUs together must be able to hold the tasks: a CPU can give 90 per cent,
+	 * because 5 of the 95 per cent are for fair tasks.
 	 */
 	if (tasks > TASKS_MAX || 80 * tasks > 90 * nr)
 		SKIP(return, "needs nodes of other sizes");
@@ -361,8 +418,8 @@ TEST_F_TIMEOUT(deadline, refused_node_keeps_its_place, 600)
 }
 
 /*
- * The CPU that fails makes the masks of nodes while no other node of the request has an
- * active CPU.
+ * When the first CPU of the request is refused, sched_update_numa() makes the masks of
+ * nodes anew while no other node of the request has an active CPU.
  */
 TEST_F_TIMEOUT(deadline, refused_nodes_keep_their_places, 600)
 {
