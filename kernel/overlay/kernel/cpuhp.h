@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The types of the CPU hotplug state machine, and what moves a CPU's state. Private
- * to kernel/: the machine itself is in kernel/cpu.c.
+ * The types of the CPU hotplug state machine, and functions that set a CPU's target
+ * state, start its hotplug thread, and wait for that thread. Private to kernel/: the
+ * machine itself is in kernel/cpu.c.
  */
 #ifndef _KERNEL_CPUHP_H
 #define _KERNEL_CPUHP_H
@@ -146,7 +147,7 @@ cpuhp_reset_state(int cpu, struct cpuhp_cpu_state *st,
 		set_cpu_dying(cpu, !bringup);
 }
 
-/* Sets the AP hotplug thread going, without waiting for it */
+/* Starts the AP's hotplug thread, and does not wait until the thread is done */
 static __always_inline void cpuhp_start_ap(struct cpuhp_cpu_state *st)
 {
 	st->result = 0;

@@ -11,8 +11,8 @@
  * state number of such a CPU does not answer the question either, as it advances
  * before the callback runs.
  *
- * Without CONFIG_BOLT there are no such requests, and what this header defines asks
- * cpu_online_mask, as callbacks do natively.
+ * Without CONFIG_BOLT there are no such requests, and the definitions of this header
+ * ask cpu_online_mask, as callbacks do natively.
  */
 #ifndef _LINUX_CPUHOTPLUG_STARTED_H
 #define _LINUX_CPUHOTPLUG_STARTED_H
@@ -58,7 +58,10 @@ cpuhp_started_first(int *cpu, enum cpuhp_state state)
 
 #else /* !CONFIG_BOLT */
 
-/* Macros: an inline function may change what GCC makes of its caller. */
+/*
+ * These are macros, because an inline function may change the code that GCC makes of
+ * its caller.
+ */
 #define cpuhp_started(cpu, ...) cpu_online(cpu)
 #define for_each_started_cpu(cpu, ...) for_each_online_cpu(cpu)
 

@@ -224,7 +224,7 @@ static void bolt_affinity_switch(bool on)
 }
 
 /**
- * bolt_affinity_enable - begin or end to keep affinities with Bolt
+ * bolt_affinity_enable - begin or stop keeping affinities, as Bolt is enabled or disabled
  * @on:	whether Bolt is enabled now
  *
  * Affinities that are kept are forgotten when Bolt is disabled.

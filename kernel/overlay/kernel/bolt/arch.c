@@ -87,8 +87,8 @@ bool __weak bolt_arch_warm_possible(void)
  * bolt_arch_can_park_warm - whether a CPU can wait in the kernel when it dies
  * @cpu:	the CPU
  *
- * If true, the architecture has the CPU wait for bolt_warm_order() in the place
- * where natively the CPU would be stopped.
+ * If this function returns true, the architecture has the CPU wait for
+ * bolt_warm_order() in the place where the CPU is stopped natively.
  *
  * Context: the CPU, in bolt_warm_park().
  * Return: true if so.
@@ -141,7 +141,7 @@ void __weak bolt_arch_warm_gone(unsigned int cpu, bool answered)
  * bolt_arch_warm_lost - note that a CPU that waits has not answered in time
  * @cpu:	the CPU, which dies natively when it runs again
  *
- * Such a CPU would not have arrived in the native way either. Only called where
+ * Such a CPU does not arrive in the native way either. Only called where
  * bolt_arch_warm_resets() is false.
  *
  * Context: as bolt_arch_warm_kick().

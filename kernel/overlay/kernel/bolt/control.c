@@ -9,11 +9,11 @@
  * thread of normal scheduling policy and highest priority carries requests out, and
  * the task that asks sleeps meanwhile.
  *
- * A real-time task that asks must not wait for tasks of lower priority: meanwhile
- * the thread has the priority of that task.
+ * A real-time task that asks must not wait for tasks of lower priority, so the thread
+ * has the priority of that task until the request is done.
  *
- * The thread exists while Bolt is enabled, so that no request needs memory to be
- * handed over to the thread. It is not frozen when the system is suspended.
+ * The thread exists while Bolt is enabled, so that handing a request over to the thread
+ * needs no memory. The thread is not frozen when the system is suspended.
  */
 #include <linux/cpumask.h>
 #include <linux/err.h>
@@ -46,7 +46,10 @@ struct bolt_order {
 /* The control thread, or NULL. Written with cpu_add_remove_lock held. */
 static struct task_struct *bolt_thread;
 
-/* Not NULL from when a task asks until the thread has done what the task asks for. */
+/*
+ * What the task that asks wants from the thread; NULL before a task asks, and when the
+ * thread is done.
+ */
 static struct bolt_order *bolt_order;
 
 /* The control thread sleeps in the first queue, the task that asks in the second. */
@@ -164,8 +167,8 @@ static void bolt_choose_cpus(const struct cpumask *leaving)
 }
 
 /*
- * Gives the thread the priority of a real-time caller. True: the thread's policy
- * was changed.
+ * Gives the thread the priority of a real-time caller. Returns true if the thread's
+ * policy was changed.
  */
 static bool bolt_lend_priority(void)
 {

@@ -69,8 +69,9 @@ static void bolt_show_state(struct seq_file *m, int state)
 	struct bolt_row row = bolt_row(state);
 
 	/*
-	 * A row may allow to defer a state whose callbacks cannot be deferred; then
-	 * the state is critical.
+	 * The row of a state may allow deferring the teardown although Bolt does not
+	 * defer it now, for example after "STATE critical"; the state is then shown as
+	 * critical.
 	 */
 	if (bolt_deferred(state))
 		class = row.class;
@@ -99,9 +100,9 @@ static int bolt_states_show(struct seq_file *m, void *unused)
 }
 
 /*
- * Returns a copy of all that one write() has brought, with a NUL after it, which
- * the caller frees. The offset of the write is ignored, as in the text files of
- * sysfs: a program may keep the file open and write one order after the other.
+ * Returns a copy of all that one write() has brought, with a NUL at the end. The caller
+ * frees the copy. The offset of the write is ignored, as in the text files of sysfs: a
+ * program may keep the file open and write one line after the other.
  */
 static char *bolt_take_text(const char __user *ubuf, size_t count)
 {

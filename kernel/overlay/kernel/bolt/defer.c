@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Deferring: what is done in place of a callback whose hotplug state may wait.
- * cpuhp_invoke_callback() of kernel/cpu.c calls bolt_intercept() before every
- * callback, on the way down of a CPU and on its way up, in requests and in native
- * operations. A teardown may be deferred there. The startup of a state whose
- * teardown is pending is skipped, which cancels the teardown. In a request,
- * bolt_walk() goes from one state that has something to run to the next, and
- * bolt_pass() defers or cancels at once the teardowns for which a bit in the
- * pending set is all that changes. policy.c says which states may wait; this file
- * decides whether a state may wait on this CPU now; settle.c runs the teardowns
- * that were not cancelled. The rebuild of scheduler domains is no callback and is
- * deferred in domains.c.
+ * Deferring: what is done in place of a callback if the teardown of its hotplug state
+ * may be deferred. cpuhp_invoke_callback() of kernel/cpu.c calls bolt_intercept()
+ * before every callback, on the way down of a CPU and on its way up, in requests and in
+ * native operations. A teardown may be deferred there. The startup of a state whose
+ * teardown is pending is skipped, which cancels the teardown. In a request, bolt_walk()
+ * goes from one state that has something to run to the next, and bolt_pass() itself
+ * defers or cancels the teardowns for which a bit in the pending set is all that
+ * changes. policy.c says which teardowns may be deferred; this file decides whether a
+ * teardown is deferred for a CPU now; settle.c runs the teardowns that were not
+ * cancelled. The rebuild of scheduler domains is no callback and is deferred in
+ * domains.c.
  */
 
 #include <linux/cpu.h>
@@ -111,8 +111,8 @@ static bool bolt_skip_startup(unsigned int cpu, enum cpuhp_state state,
 
 /*
  * The same as bolt_may_defer(), for code that runs callbacks. Such code is
- * always part of the request that is under way, so this function need not check
- * that.
+ * always part of the request that is under way, so this function need not check whether
+ * the caller is a part of the request.
  */
 static bool bolt_walk_may_defer(void)
 {
@@ -121,7 +121,7 @@ static bool bolt_walk_may_defer(void)
 	return batch && !(batch->flags & BOLT_NO_DEFER);
 }
 
-/* Defers a teardown if that is possible. False: the teardown must run. */
+/* Defers a teardown if that is possible. Returns false if the teardown must run. */
 static bool bolt_skip_teardown(unsigned int cpu, enum cpuhp_state state,
 			       const struct bolt_defer *defer)
 {
@@ -147,7 +147,7 @@ static bool bolt_skip_teardown(unsigned int cpu, enum cpuhp_state state,
 }
 
 /**
- * bolt_stand_in - what bolt_intercept() does for a state that may wait
+ * bolt_stand_in - what bolt_intercept() does for a state that may be deferred
  * @cpu:	the CPU
  * @state:	the state whose callback is due
  * @bringup:	startup, or teardown

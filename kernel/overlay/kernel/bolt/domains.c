@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Scheduler domains: the rebuild without the CPUs that have gone waits until these
- * CPUs are settled, and is not needed if they return first. down.c calls
- * bolt_note_stale_in_domains() for each CPU that has left the scheduler. Decisions
- * that depend on cpusets, such as whether the rebuild may wait for a CPU of a
- * partition, are made in kernel/cgroup/cpuset.c, those that depend on domains in
- * kernel/sched/topology.c. A deferred rebuild is pending like the teardown of the
+ * Scheduler domains: the rebuild without the CPUs that have gone is deferred until
+ * these CPUs are settled, and is not needed if the CPUs return first. down.c calls
+ * bolt_note_stale_in_domains() for each CPU that has left the scheduler. Decisions that
+ * depend on cpusets, such as whether the rebuild may be deferred when a CPU of a
+ * partition goes, are made in kernel/cgroup/cpuset.c, decisions that depend on domains
+ * in kernel/sched/topology.c. A deferred rebuild is pending like the teardown of the
  * topmost state, as domains are the first thing that a CPU leaves.
  */
 
@@ -20,8 +20,8 @@
 #include "state.h"
 
 /*
- * On while Bolt is enabled, not only while a rebuild is pending: to flip a static
- * key takes longer than a request.
+ * The key is on while Bolt is enabled, not only while a rebuild is pending: to flip a
+ * static key takes longer than a request.
  */
 DEFINE_STATIC_KEY_FALSE(bolt_domains_key);
 

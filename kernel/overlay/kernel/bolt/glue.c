@@ -164,7 +164,7 @@ void bolt_note_wait_for_threads(void)
 
 /*
  * Runs callbacks of @cpu in the control task until @cpu has reached @target. If a
- * callback fails, @cpu goes back to where it was.
+ * callback fails, @cpu goes back to the state from which it has come.
  */
 int bolt_run_callbacks(unsigned int cpu, enum cpuhp_state target)
 {
@@ -236,8 +236,8 @@ bool bolt_cpu_alive(unsigned int cpu)
 
 #ifdef CONFIG_HOTPLUG_SPLIT_STARTUP
 /*
- * Gives up waiting for @cpu. False: @cpu has seen that it was released, and will
- * arrive.
+ * Gives up waiting for @cpu. Returns false if @cpu has seen that it was released, and
+ * will arrive.
  */
 bool bolt_arrival_given_up(unsigned int cpu)
 {
@@ -249,7 +249,7 @@ bool bolt_arrival_given_up(unsigned int cpu)
 
 /*
  * Releases @cpu, which waits in the kernel, so that it does not wait again on its
- * way up. False: @cpu may not come up.
+ * way up. Returns false if @cpu may not come up.
  */
 bool bolt_release_warm(unsigned int cpu)
 {

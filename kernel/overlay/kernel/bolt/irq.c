@@ -3,11 +3,11 @@
  * Interrupts: which of them may be on a CPU, and on which CPUs they are to be kept.
  * The code of kernel/irq calls bolt_irq_target() and bolt_irq_mark() wherever it
  * places an interrupt, and bolt_irqs_leave() for a CPU that goes, in the stop: down.c
- * decides when.
+ * decides at which moment of the stop.
  *
- * Natively a CPU that goes looks at every interrupt in the system for those that
- * have to move, while all other CPUs wait. With Bolt each CPU has a list of the
- * interrupts that may be on it, and looks at no others. As long as Bolt is enabled:
+ * Natively a CPU that goes looks at every interrupt in the system to find the
+ * interrupts that have to move, while all other CPUs wait. With Bolt each CPU looks only
+ * at the interrupts of a list, which may be on the CPU. As long as Bolt is enabled:
  *
  *	An interrupt that has been started and could be moved is on the lists
  *	of all CPUs in its effective affinity (or in its affinity, if the chip
@@ -246,7 +246,7 @@ static bool bolt_irqs_complete(const struct bolt_irqs *list)
  * interrupt.
  *
  * Context: the CPU that goes, in stop_machine().
- * Return: false if no interrupt could have to move.
+ * Return: false if there is no interrupt that may have to move.
  */
 bool bolt_irqs_leave(void)
 {
@@ -272,7 +272,7 @@ bool bolt_irqs_leave(void)
 }
 
 /**
- * bolt_irqs_next - find the next interrupt that could have to move off this CPU
+ * bolt_irqs_next - find the next interrupt that may have to move off this CPU
  * @irq:	where to put the number of the interrupt
  *
  * Context: after bolt_irqs_leave().
@@ -544,8 +544,8 @@ static void bolt_irq_place_all(void)
 		from = bolt_irq_place(desc);
 		raw_spin_unlock_irq(&desc->lock);
 		/*
-		 * An entry that the interrupt has already stays: the interrupt then
-		 * leaves a CPU of an earlier irq_keep.
+		 * If the interrupt has an entry already, that entry stays: the CPU that
+		 * the interrupt leaves now was in an earlier irq_keep.
 		 */
 		if (from >= 0 &&
 		    xa_insert(&bolt_irq_homes, irq, xa_mk_value(from),
@@ -604,7 +604,7 @@ void bolt_irq_online(unsigned int cpu)
 }
 
 /**
- * bolt_irq_enable - begin or end to track interrupts, as Bolt is enabled or disabled
+ * bolt_irq_enable - begin or stop tracking interrupts, as Bolt is enabled or disabled
  * @on:		whether Bolt is enabled now
  *
  * The list in irq_keep is remembered while Bolt is disabled.

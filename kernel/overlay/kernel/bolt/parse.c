@@ -52,8 +52,8 @@ static bool bolt_text_fits(const char *buf, size_t len)
  * @nbits:	how many CPUs there may be
  *
  * bitmap_parselist() stops at a newline, takes 0xa0 for a space, and adds up group
- * sizes beyond 32 bits. A text for which that would matter is refused here. A list
- * may be empty.
+ * sizes beyond 32 bits. A text with a newline inside, with 0xa0 or with such a group
+ * size is refused here. A list may be empty.
  *
  * Context: any.
  * Return: 0; -E2BIG: a page or more, which kernfs has cut; -EINVAL: malformed, or a
@@ -113,7 +113,7 @@ int bolt_parse_mask(const void *buf, size_t count, unsigned long *bits,
  * @count:	how many bytes
  * @word:	the word
  *
- * sysfs_streq() would not see bytes that follow a NUL.
+ * sysfs_streq() is not used, as it does not see bytes that follow a NUL.
  *
  * Context: any.
  * Return: true if so.
@@ -131,7 +131,8 @@ bool bolt_parse_word(const char *buf, size_t count, const char *word)
  * @count:	how many bytes
  * @number:	where to put the number
  *
- * kstrtouint() would not see bytes that follow a NUL; such a text is refused here.
+ * kstrtouint() does not see bytes that follow a NUL; a text with such bytes is refused
+ * here.
  *
  * Context: any.
  * Return: 0; -E2BIG: a page or more, which kernfs has cut; -ERANGE: more than

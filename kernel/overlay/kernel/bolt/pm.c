@@ -27,7 +27,7 @@
 static struct cpumask bolt_pm_mask;
 
 #ifdef CONFIG_HOTPLUG_SMT
-/* Adds the CPUs that cpuhp_smt_disable() would take down. */
+/* Adds to @cpus the CPUs that cpuhp_smt_disable() takes down natively. */
 static void bolt_smt_leaving(struct cpumask *cpus, enum cpuhp_smt_control control)
 {
 	unsigned int cpu;
@@ -39,7 +39,7 @@ static void bolt_smt_leaving(struct cpumask *cpus, enum cpuhp_smt_control contro
 	}
 }
 
-/* Adds the CPUs that cpuhp_smt_enable() would bring up. */
+/* Adds to @cpus the CPUs that cpuhp_smt_enable() brings up natively. */
 static void bolt_smt_coming(struct cpumask *cpus)
 {
 	unsigned int cpu;
@@ -54,8 +54,8 @@ static void bolt_smt_coming(struct cpumask *cpus)
 }
 
 /*
- * Makes threads that SMT control has switched off natively dead, if they wait in
- * the kernel.
+ * Makes the threads cold that SMT control has taken offline: a thread that waits in the
+ * kernel becomes natively dead.
  */
 static void bolt_smt_make_cold(void)
 {
@@ -74,7 +74,7 @@ static void bolt_smt_make_cold(void)
  * @ctrlval:	an enum cpuhp_smt_control
  *
  * Context: cpu_add_remove_lock and device hotplug lock held; may sleep.
- * Return: 0, also while Bolt is disabled; otherwise an error, when all threads are
+ * Return: 0, also while Bolt is disabled; otherwise an error, and then all threads are
  * up except those that could not be put back.
  */
 int bolt_smt_disable(int ctrlval)
@@ -177,7 +177,7 @@ static void bolt_trace_suspend(const char *what, const struct cpumask *cpus,
  * No teardown is deferred. A pending wake-up ends the request between two phases.
  *
  * Context: cpu_add_remove_lock held; may sleep.
- * Return: 0, or an error, when all CPUs are up except those in @frozen.
+ * Return: 0; or an error, and then all CPUs are up except those in @frozen.
  */
 int bolt_freeze(unsigned int primary, struct cpumask *frozen)
 {

@@ -22,10 +22,10 @@
  * package, choose a successor for a duty of its CPU, or wait for what other CPUs
  * do. In a request for several CPUs the callback finds another answer than
  * natively, because CPUs that are about to go are still online, and CPUs that have
- * come are not active yet. A state is therefore fit only if somebody has looked at
- * its callbacks and said so. One registered state that is not fit makes every
- * request for several CPUs take these CPUs one after the other through all states,
- * in native order.
+ * come are not active yet. A state is therefore fit only if a person has read its
+ * callbacks and declared the state fit. One registered state that is not fit makes
+ * every request for several CPUs take these CPUs one after the other through all
+ * states, in native order.
  *
  * A row describes code of this kernel's source. A row does not count for callbacks
  * of a module that was built from other source, whatever name or number that module
@@ -250,9 +250,9 @@ static bool bolt_owned(enum cpuhp_state state, const char *name)
 
 /*
  * Whether bolt_intercept() can defer and cancel in place of the callbacks of
- * @state. A teardown without a startup can only be deferred if it runs for dead
- * CPUs, as no callback undoes it. A startup without a teardown is skipped when
- * another state of its unit is pending, so the state must have a unit.
+ * @state. A teardown without a startup can only be deferred if the teardown runs for
+ * dead CPUs, as no callback undoes that teardown. A startup without a teardown is
+ * skipped when another state of its unit is pending, so the state must have a unit.
  */
 static bool bolt_state_deferrable(enum cpuhp_state state, enum bolt_unit unit)
 {
@@ -272,8 +272,8 @@ static bool bolt_defer_fits(const struct bolt_defer *defer, enum cpuhp_state sta
 }
 
 /*
- * Whether @named may have been written for the callbacks of @state: if @named
- * defers the state, these must be callbacks that can be deferred.
+ * Whether @named may have been written for the callbacks of @state: if @named defers
+ * the state, the callbacks must allow that.
  */
 static bool bolt_named_fits(const struct bolt_named *named, enum cpuhp_state state)
 {
@@ -346,7 +346,7 @@ static bool bolt_is_foreign(enum cpuhp_state state)
  * or what names.h says of its name. The row does not include what the administrator
  * has changed: see bolt_overridden() and bolt_fit().
  *
- * Context: any; for a dynamic state with cpuhp_state_mutex, so that it is not
+ * Context: any; for a dynamic state with cpuhp_state_mutex, so that the state is not
  * removed.
  * Return: the row; critical and unfit for a state that has none.
  */
@@ -376,7 +376,10 @@ struct bolt_row bolt_row(enum cpuhp_state state)
 	return bolt_is_foreign(state) ? foreign : none;
 }
 
-/* Whether bolt_row(@state).fit is BOLT_CONCURRENT, found out in less time. */
+/*
+ * Whether bolt_row(@state).fit is BOLT_CONCURRENT, found out in less time than by
+ * bolt_row().
+ */
 bool bolt_concurrent(enum cpuhp_state state)
 {
 	const struct bolt_row *row = bolt_row_fixed(state);

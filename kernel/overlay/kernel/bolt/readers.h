@@ -3,11 +3,12 @@
  * For kernel/cpu.c, which has cpus_read_lock().
  *
  * While Bolt is enabled readers of the hotplug lock are on their slow path, where
- * each passes three full barriers. The first, between its count and its look
- * for a writer, is needed. The second, between the end of its section and its
- * count, need be no more than a release. The third, between its count and its look
- * for a sleeping writer, makes sure that the writer is woken; that barrier is not
- * needed if writers also wake up by themselves, see bolt_await_reader().
+ * each passes three full barriers. The first, after the reader has raised its count and
+ * before the reader looks for a writer, is needed. The second, after the section and
+ * before the reader lowers its count, need be no more than a release. The third, after
+ * the reader has lowered its count and before the reader looks for a sleeping writer,
+ * makes sure that the writer is woken; that barrier is not needed if writers also wake
+ * up by themselves, see bolt_await_reader().
  */
 #ifndef _KERNEL_BOLT_READERS_H
 #define _KERNEL_BOLT_READERS_H

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Requests. A request names any number of CPUs that are to come online, and any
- * number that are to go offline; either all of them do, or none. A request runs
+ * Requests. A request names any number of CPUs that are to come online, and any number
+ * that are to go offline; either all these CPUs come and go, or none. A request runs
  * through this file as follows.
  *
  *	bolt_change(), bolt_request_one()	bolt_change() is where a write to bolt/offline
@@ -55,8 +55,8 @@
 #include "warm.h"
 
 /*
- * Another kernel is about to take over the CPUs, so no teardown is deferred any
- * more.
+ * Set when the machine reboots: the kernel that follows must find no CPU parked, so no
+ * teardown is deferred any more.
  */
 static bool bolt_going_down;
 
@@ -139,11 +139,11 @@ static void bolt_reverse_goals(const struct cpumask *mask)
 }
 
 /*
- * Notes the CPUs that the undo has not put back, which are not in the state in
- * which the request found them. A CPU that was to come back and is not even online
- * becomes offline altogether, as natively when a CPU does not come. The names of
- * states are copied here, while the hotplug lock keeps the modules that own the
- * names from being unloaded.
+ * Notes the CPUs that the undo has not put back into the states in which the request
+ * found these CPUs. A CPU that was to come back and is not even online becomes offline
+ * altogether, as natively when a CPU does not come. The names of states are copied
+ * here, while the hotplug lock keeps the modules that own the names from being
+ * unloaded.
  */
 static void bolt_find_lost(struct bolt_batch *batch)
 {
@@ -215,7 +215,7 @@ static int bolt_run(void *arg)
 	/* Expedites all grace periods, those inside callbacks as well. */
 	rcu_expedite_gp();
 	/*
-	 * Set only with the lock held for writing: tasks that hold the lock for
+	 * Both are set only with the lock held for writing: tasks that hold the lock for
 	 * reading run callbacks, too, and must not find a request.
 	 */
 	WRITE_ONCE(bolt_batch, batch);
@@ -310,7 +310,8 @@ static void bolt_report_lost(const struct bolt_batch *batch, bool devices)
 
 /*
  * Checks law 2 at the end of a request: a state whose teardown is pending must be
- * above the state that the CPU has reached. Then has the CPU settled later.
+ * above the state that the CPU has reached. If the law holds, and the CPU is parked or
+ * must not stay warm, the worker of settle.c settles the CPU later.
  */
 static void bolt_check_pending(unsigned int cpu)
 {
@@ -375,8 +376,8 @@ int bolt_request(const struct cpumask *up, const struct cpumask *down,
 			continue;
 		__cpumask_set_cpu(cpu, &going);
 		/*
-		 * Written before any teardown of @cpu is pending, as the worker
-		 * that settles CPUs reads this without a lock.
+		 * parked_at is written before any teardown of @cpu is pending, as the
+		 * worker that settles CPUs reads parked_at without a lock.
 		 */
 		WRITE_ONCE(per_cpu_ptr(&bolt_cpus, cpu)->parked_at, start);
 	}
@@ -437,7 +438,7 @@ static int bolt_request_one(unsigned int cpu, bool online)
  *
  * Context: may sleep; device hotplug lock held. If Bolt has been disabled in the
  * meantime, the CPU is taken offline in the native way.
- * Return: 0 or what cpu_down() would return.
+ * Return: 0, or an error as from cpu_down().
  */
 int bolt_cpu_down(unsigned int cpu)
 {
@@ -449,7 +450,7 @@ int bolt_cpu_down(unsigned int cpu)
  * @cpu:	the CPU
  *
  * Context: as bolt_cpu_down().
- * Return: 0 or what cpu_up() would return.
+ * Return: 0, or an error as from cpu_up().
  */
 int bolt_cpu_up(unsigned int cpu)
 {

@@ -2,8 +2,8 @@
 /*
  * A row for every fixed hotplug state that x86_64 or arm64 can have, in the order of
  * their numbers. policy.c includes this file and says what the columns mean. A state
- * that may wait also needs an entry in bolt_defers[] of policy.c, or code that calls
- * bolt_defer_state(). States that only some kernels have are in compat-rows.h.
+ * that may be deferred also needs an entry in bolt_defers[] of policy.c, or code that
+ * calls bolt_defer_state(). States that only some kernels have are in compat-rows.h.
  */
 
 /*

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Settling: running the teardowns that parked CPUs still owe, so that the CPUs
- * become natively offline. request.c has the worker queued when a request is over.
- * When the settle delay is over, the worker runs those teardowns of a CPU whose
- * absence costs other CPUs something. With bolt/keep set to "pressure", the CPU keeps
- * what only its own return needs until the shrinker at the end of this file finds that
- * memory is short; then the worker runs all teardowns. The worker looks at CPUs in the
- * order of their numbers. Disabling Bolt, suspend, a new kernel, a module that
+ * Settling: running the pending teardowns of parked CPUs, so that the CPUs become
+ * natively offline. request.c has the worker queued when a request is over. When the
+ * settle delay is over, the worker runs the lazy teardowns of a CPU, which cost other
+ * CPUs something while they are pending. With bolt/keep set to "pressure", the CPU
+ * keeps what only its own return needs until the shrinker at the end of this file finds
+ * that memory is short; then the worker runs all teardowns. The worker looks at CPUs in
+ * the order of their numbers. Disabling Bolt, suspend, a new kernel, a module that
  * goes, and a write to bolt/settle need CPUs, or a state, to be as natively. These
  * callers settle by themselves and wait.
  */
@@ -170,8 +170,8 @@ void bolt_settle_everywhere(enum cpuhp_state state)
  * bolt_forget_state - settle a hotplug state that is being removed
  * @state:	the state
  *
- * Runs the teardown for all CPUs that owe it, while the code of the teardown is
- * still there.
+ * Runs the teardown for all CPUs for which it is pending, while the code of the
+ * teardown is still there.
  *
  * Context: as bolt_settle_state().
  */
@@ -188,13 +188,16 @@ void bolt_forget_state(enum cpuhp_state state)
 
 /*
  * Settles the highest pending state of @cpu whose class is @last or before, or a
- * part of that state. False: there was no such state.
+ * part of that state. Returns false if there was no such state.
  */
 static bool bolt_settle_next(unsigned int cpu, enum bolt_class last)
 {
 	int state;
 
-	/* Taken even if nothing seems pending: another task may run a teardown of @cpu. */
+	/*
+	 * The locks are taken even if nothing seems pending: another task may be
+	 * running a teardown of @cpu.
+	 */
 	bolt_lock_states();
 	state = bolt_next_to_settle(cpu, last);
 	if (state >= 0)
@@ -311,7 +314,10 @@ static void bolt_settle_work(struct work_struct *work)
 		s64 left;
 
 		bolt_settle_due(cpu, BOLT_ASYNC);
-		/* Not locked: the functions that settle look again, with the locks. */
+		/*
+		 * No lock is held here: the functions that settle look again, with the
+		 * locks held.
+		 */
 		if (!bolt_awaits(cpu, pressure ? BOLT_ELIDE : last))
 			continue;
 		left = delay - ktime_ms_delta(ktime_get(),
@@ -360,7 +366,7 @@ void bolt_settle_later(unsigned int cpu)
 /**
  * bolt_settle_pressure - have all parked CPUs settled soon, as memory is short
  *
- * Context: any, also reclaim, as this takes no lock but the workqueue's.
+ * Context: any, also reclaim, as this function takes no lock but the workqueue's.
  */
 static void bolt_settle_pressure(void)
 {
@@ -431,9 +437,9 @@ void bolt_override(enum cpuhp_state state, bool critical)
 }
 
 /*
- * A measure of the memory that @cpu keeps: the pages in its lists, and one for each
- * pending state. bolt_kept() would count what the other states keep, but takes locks
- * that a task which reclaims memory may hold.
+ * A measure of the memory that @cpu keeps: the pages in its lists, and one object for
+ * each pending state. bolt_kept() counts what each state keeps, but needs locks that a
+ * task which reclaims memory may hold.
  */
 static unsigned long bolt_held(unsigned int cpu)
 {

@@ -47,8 +47,8 @@ DEFINE_PER_CPU(enum cpuhp_state, bolt_reached);
  *
  * The state is up if its startup has completed on @cpu and its teardown has not
  * begun. In a request, the state is therefore up neither on the CPU whose startup
- * or teardown of @state runs, nor where that teardown was deferred; it is up again
- * when the startup has been skipped on the return of the CPU. While @state is
+ * or teardown of @state runs, nor on a CPU whose teardown of @state was deferred; it is
+ * up again when the startup has been skipped on the return of the CPU. While @state is
  * registered or removed, it is up on all CPUs that are online.
  *
  * Ask about states from the STARTING section on: without CONFIG_BOLT the answer is
@@ -76,7 +76,7 @@ EXPORT_SYMBOL_GPL(cpuhp_started);
  * bolt_steps_at_rest - lower bolt_reached of each CPU to the CPU's state number
  *
  * A CPU that hotplug has left half-way on the way down has passed states without a
- * callback, which its number does not show. A state that is registered among these
+ * callback, which bolt_reached does not show. A state that is registered among these
  * must not count as up on that CPU.
  *
  * Context: cpuhp_state_mutex held, and the hotplug lock at least for reading.

@@ -43,13 +43,13 @@ static __always_inline struct bolt_step bolt_step_begin(struct bolt_step step)
 
 	if (!step.bringup) {
 		/*
-		 * The release orders the teardowns of higher states, as in
-		 * bolt_step_end().
+		 * All that the teardowns of higher states have written is ordered
+		 * before this store, as in bolt_step_end().
 		 */
 		smp_store_release(reached, step.st->state);
 		/*
-		 * Ordered before all that the teardown writes. Pairs with the read
-		 * barrier of a caller of cpuhp_started().
+		 * The store is ordered before all that the teardown writes. Pairs with
+		 * the read barrier of a caller of cpuhp_started().
 		 */
 		smp_wmb();
 	} else if (*reached >= step.st->state &&
@@ -68,15 +68,15 @@ static __always_inline void bolt_step_end(const struct bolt_step *step)
 {
 	if (step->bringup) {
 		/*
-		 * During these two callbacks of the control task the CPU runs
-		 * callbacks of its own, and only the CPU itself notes how far it
-		 * has come.
+		 * While the control task runs the startup of CPUHP_BP_KICK_AP or
+		 * CPUHP_BRINGUP_CPU, the CPU runs callbacks of its own, and only the
+		 * CPU itself notes how far it has come.
 		 */
 		if (*step->ret || step->state == CPUHP_BP_KICK_AP ||
 		    step->state == CPUHP_BRINGUP_CPU)
 			return;
 		/*
-		 * Ordered after all that the startup writes. Pairs with
+		 * The store is ordered after all that the startup writes. Pairs with
 		 * cpuhp_started().
 		 */
 		smp_store_release(&per_cpu(bolt_reached, step->cpu), step->st->state);
@@ -90,14 +90,15 @@ static __always_inline void bolt_step_end(const struct bolt_step *step)
 
 /*
  * Notes that @cpu has passed a state without a callback: on the way down the
- * teardown was deferred; on the way up it was pending, so that no startup is due.
+ * teardown was deferred; on the way up the teardown was pending, so that no startup is
+ * due.
  */
 static inline void bolt_step_passed(unsigned int cpu, bool bringup)
 {
 	/* As in bolt_step_begin() and bolt_step_end(). */
 	smp_store_release(per_cpu_ptr(&bolt_reached, cpu), bolt_cpu_state(cpu));
 	if (!bringup) {
-		/* Ordered before all that teardowns of lower states write. */
+		/* The store comes before all that teardowns of lower states write. */
 		smp_wmb();
 	}
 }

@@ -87,8 +87,8 @@ bool bolt_enabled(void)
 static bool bolt_is_hotplug_thread(void)
 {
 	/*
-	 * If the caller is moved meanwhile, this reads the thread of another CPU;
-	 * but the hotplug thread itself cannot be moved.
+	 * If the caller is moved meanwhile, the next line reads the thread of another
+	 * CPU; but the hotplug thread itself cannot be moved.
 	 */
 	return raw_cpu_ptr(bolt_cpuhp_states)->thread == current;
 }
@@ -257,7 +257,8 @@ bool bolt_is_last_in(unsigned int cpu, const struct cpumask *mask)
  * @mask:	the CPUs that count
  *
  * A check that concerns all CPUs of a request is made for the first of them. In an
- * undo the check is left out, as the CPUs only go back to where they were.
+ * undo the check is left out, as the CPUs only go back to the states in which the
+ * request found them.
  *
  * Context: as bolt_is_last().
  * Return: true if no CPU of @mask is before @cpu, and the request is not being
@@ -402,7 +403,7 @@ unsigned long bolt_pages_held(unsigned int cpu)
 /**
  * bolt_broken - disable Bolt for good, as law 2 does not hold
  * @cpu:	the CPU
- * @state:	the state that has run, or would have run, twice
+ * @state:	the state whose callback has run, or was about to run, twice
  * @what:	what was found
  *
  * Warns once, and queues a work of request.c that settles all CPUs and disables

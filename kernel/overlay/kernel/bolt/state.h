@@ -99,7 +99,7 @@ extern struct cpumask bolt_parked_mask;
  * @first:	one of the CPUs, for traces
  * @alone:	whether the request is for a single CPU
  * @by_cpu:	whether each CPU goes through all states before the next CPU begins
- * @undo:	whether a failing callback does not end the request: the request has
+ * @undo:	whether the request goes on after a callback has failed: the request has
  *		failed already and takes its CPUs back, or the machine boots
  * @serial_low:	the lowest serial state of hotplug threads
  * @serial_high: the highest serial state of hotplug threads
@@ -244,7 +244,7 @@ static inline int bolt_set_remove(struct bolt_set *set, enum cpuhp_state state)
  * bolt_set_highest - the state to settle next
  * @set:	the CPU's pending set
  *
- * Teardowns run in descending order of states, as they would have natively.
+ * Teardowns run in descending order of states, as natively.
  *
  * Return: the state, or -ENOENT if the set is empty.
  */

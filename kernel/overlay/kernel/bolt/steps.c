@@ -25,10 +25,10 @@
 
 struct bolt_known bolt_known[BOLT_NR_STATES];
 
-/* States whose teardown does not wait for the settle delay. */
+/* States of class BOLT_ASYNC whose teardown may be deferred. */
 struct bolt_set bolt_async;
 
-/* States whose teardown waits until memory is short. */
+/* States of class BOLT_ELIDE whose teardown may be deferred. */
 struct bolt_set bolt_elided;
 
 u16 bolt_startups[BOLT_NR_STATES + 1] = {

@@ -30,8 +30,8 @@ static bool bolt_runs_alone(void)
 {
 	struct rq *rq = raw_rq();
 	/*
-	 * Read without the runqueue lock: if a count changes meanwhile, the
-	 * look-out only ends early or late.
+	 * The counts are read without the runqueue lock: if a count changes meanwhile,
+	 * the look-out only ends early or late.
 	 */
 	unsigned int queued = READ_ONCE(rq->cfs.h_nr_queued);
 	unsigned int delayed = queued - READ_ONCE(rq->cfs.h_nr_runnable);
@@ -58,8 +58,8 @@ static bool bolt_looks_out(unsigned int cpu, u64 end)
  * @cpu:	the CPU
  * @bringup:	whether the CPU comes
  *
- * For the caller, to fall asleep and be woken takes longer than most of what CPUs do
- * meanwhile.
+ * Falling asleep and being woken takes the caller longer than most of the work for
+ * which the caller waits.
  *
  * Context: the task that has set the CPU going and is about to sleep until the CPU is
  * done; preemption and interrupts are on.
@@ -97,8 +97,9 @@ bool bolt_look_out_idle(unsigned int cpu)
 }
 
 /*
- * Has the thread of @cpu run callbacks until @target. False: @cpu is at @target
- * already. The thread is parked if @cpu has just come, or has been kept from going.
+ * Has the thread of @cpu run callbacks until @target. Returns false if @cpu is at
+ * @target already. The thread is parked if @cpu has just come, or has been kept from
+ * going.
  */
 static bool bolt_start_thread(unsigned int cpu, enum cpuhp_state target)
 {
@@ -176,8 +177,8 @@ static int bolt_wait_thread(unsigned int cpu)
  *
  * When CPUs come, at most bolt_arch_slots() threads run at once, or BOLT_SLOTS if that
  * is more. The control task waits first for the thread that it started last, because
- * the threads that it started before are likely to be done by then. Afterwards
- * bolt_round lacks CPUs of the phase.
+ * the threads that it started before are likely to be done by then. When this function
+ * returns, bolt_round lacks some CPUs of the phase.
  *
  * Context: the control task, inside a request.
  * Return: 0, or the error of the first CPU that failed.
@@ -282,8 +283,8 @@ int bolt_wait_for_callback(unsigned int cpu)
 	st->node = NULL;
 	st->last = NULL;
 	/*
-	 * Cleared, so that the thread does not take its next order for a single
-	 * callback.
+	 * The flag is cleared, so that the next start of the thread does not count as
+	 * one for a single callback.
 	 */
 	st->single = false;
 	return st->result;

@@ -44,8 +44,8 @@ static DEFINE_RAW_SPINLOCK(bolt_arrivals);
  * bolt_ap_lock - begin a section that only one CPU of a batch runs at a time
  *
  * The section is a step of the way up outside of callbacks, or a part of a callback
- * that CPUs run at once otherwise. A CPU that has the lock must not wait for
- * another CPU of the request. Documentation/core-api/bolt.rst has a table of what
+ * whose other parts several CPUs may run at once. A CPU that has the lock must not wait
+ * for another CPU of the request. Documentation/core-api/bolt.rst has a table of what
  * is done under the lock.
  *
  * Context: a CPU that comes, interrupts off; bolt_ap_unlock() ends the section.

@@ -33,7 +33,7 @@
 
 /*
  * The CPUs that are being woken, and the @due that bolt_online_batch() passes on.
- * Static, as there is one request at a time.
+ * Both masks are static, as there is one request at a time.
  */
 static struct cpumask bolt_wave;
 static struct cpumask bolt_due;
@@ -133,7 +133,7 @@ static int bolt_kick(unsigned int cpu)
 
 /*
  * Gives up waiting for @cpu. If the CPU comes later, it finds no idle task and
- * stops, as natively. False: the CPU has come after all.
+ * stops, as natively. Returns false if the CPU has come after all.
  */
 static bool bolt_give_up(unsigned int cpu)
 {
@@ -151,8 +151,8 @@ static bool bolt_give_up(unsigned int cpu)
 #endif
 
 /*
- * As bolt_kick(), for a CPU that waits in the kernel. False: the CPU does not wait
- * there, and must be woken natively.
+ * As bolt_kick(), for a CPU that waits in the kernel. Returns false if the CPU does not
+ * wait there, and must be woken natively.
  */
 static bool bolt_kick_warm(unsigned int cpu)
 {
@@ -183,7 +183,7 @@ static int bolt_kick_cpu(unsigned int cpu)
 	st->state = CPUHP_BRINGUP_CPU;
 	/*
 	 * cpuN/hotplug/fail may ask this state to fail. bolt_kick_warm() runs no
-	 * callback, so the callback's check for that is made here.
+	 * callback, so the check of that file is made here.
 	 */
 	err = bolt_is_warm(cpu) ? bolt_inject(cpu, BOLT_KICK_STATE) : 0;
 	err = err ?: bolt_arch_finish_death(cpu);
@@ -231,7 +231,7 @@ static bool bolt_woken_again(unsigned int cpu, int *err)
 	*err = bolt_kick(cpu);
 	/*
 	 * If the native wake-up has failed, it has been cleaned up, so
-	 * bolt_clean_up_kick() must not do that again.
+	 * bolt_clean_up_kick() must not clean up again.
 	 */
 	bc->woken_warm = *err;
 	return true;
@@ -385,8 +385,8 @@ static int bolt_activate(const struct cpumask *due)
 	}
 	bolt_set_round(NULL);
 	/*
-	 * As in bolt_deactivate(): the CPU that failed may be the last one, which
-	 * would have done the work that is done once for all CPUs.
+	 * As in bolt_deactivate(): the work that is done once for all CPUs is left to
+	 * the last CPU, and the CPU that failed may be the last one.
 	 */
 	if (err && !bolt_gives_up(err))
 		sched_cpus_have_changed();
@@ -457,8 +457,8 @@ int bolt_online_batch(const struct cpumask *mask)
 			return err;
 	}
 	/*
-	 * In an undo, the last CPU, which would have done the work that is done once
-	 * for all CPUs, may not have come.
+	 * The work that is done once for all CPUs is left to the last CPU. In an undo
+	 * the last CPU may not have come, so the work is done here.
 	 */
 	if (err)
 		sched_cpus_have_changed();

@@ -377,7 +377,7 @@ static void bolt_put_entries(struct bolt_entries *entries)
  *
  * Context: hotplug lock held for writing; may sleep: waits for tasks that are reading
  * the files, as the removal of the files would.
- * Return: 0, or -ENOMEM, when nothing is hidden.
+ * Return: 0; or -ENOMEM, and then nothing is hidden.
  */
 int bolt_hide(unsigned int cpu, enum cpuhp_state state,
 	      const struct bolt_defer *defer)
@@ -424,8 +424,8 @@ void bolt_show(unsigned int cpu, enum cpuhp_state state)
 	if (!entries)
 		return;
 	/*
-	 * Done before the entries are shown, while no task can write to the
-	 * device's uevent file: the flag is a bitfield, and not safe against other
+	 * The flag is cleared before the entries are shown, while no task can write to
+	 * the device's uevent file: the flag is a bitfield, and not safe against other
 	 * writers.
 	 */
 	if (entries->dev)

@@ -16,10 +16,10 @@
  *	               WARM --leave-> LEAVE --take-----> COLD, and dies natively
  *	                              LEAVE --give up--> COLD, and dies when it looks
  *
- * The CPU itself does park and take. The other transitions are made by the control
- * task, or by a task that has the hotplug lock for reading and cpuhp_state_mutex,
- * so that two of these never overlap. A CPU that waits and finds COLD dies
- * natively.
+ * The CPU itself makes the transitions park and take. The other transitions are made by
+ * the control task, or by a task that has the hotplug lock for reading and
+ * cpuhp_state_mutex, so that two of these never overlap. A CPU that waits and finds
+ * COLD dies natively.
  */
 #define pr_fmt(fmt) "bolt: " fmt
 
@@ -139,8 +139,8 @@ noinstr bool bolt_warm_take(void)
 
 /*
  * Waits until @cpu has taken @order. @cpu is kicked again from time to time, as a
- * kick may get lost when it reaches a CPU that is about to halt. False: @cpu has
- * not answered.
+ * kick may get lost when it reaches a CPU that is about to halt. Returns false if @cpu
+ * has not answered in time.
  */
 static bool bolt_warm_answered(unsigned int cpu, enum bolt_warm order)
 {
@@ -173,7 +173,7 @@ static void bolt_warm_await_cold(unsigned int cpu)
 
 	while (!bolt_warm_answered(cpu, BOLT_LEAVE) && tries--)
 		usleep_range(1000, 2000);
-	/* If the CPU has answered, this changes nothing. */
+	/* If the CPU has answered, bolt_word_give_up() changes nothing. */
 	silent = bolt_word_give_up(bolt_word(cpu));
 	bolt_arch_warm_gone(cpu, !silent);
 	bolt_stats[BOLT_STAT_WARM_SILENT] += silent;
@@ -197,8 +197,8 @@ bool bolt_warm_wake(unsigned int cpu, struct task_struct *idle)
 		return false;
 	if (bolt_may_defer() && bolt_arch_warm_prepare(cpu, idle)) {
 		/*
-		 * A full barrier, so that the CPU sees what has been prepared for
-		 * it.
+		 * bolt_word_wake() is a full barrier, so that the CPU sees what has
+		 * been prepared for it.
 		 */
 		if (!bolt_word_wake(word))
 			return false;
@@ -271,8 +271,8 @@ void bolt_warm_forget(unsigned int cpu)
  * @cpus:	the CPUs; CPUs that are parked warm have to leave the kernel
  *
  * A CPU that does not answer in time, because the hypervisor does not run it or
- * because it is stuck, becomes natively dead when it runs again. A stuck CPU would
- * not answer natively either. A request waits for one such CPU at the most.
+ * because it is stuck, becomes natively dead when it runs again. A stuck CPU does not
+ * answer natively either. A request waits for one such CPU at the most.
  *
  * Context: may sleep; takes the hotplug lock for reading, once for every CPU, so
  * that no CPU goes or comes meanwhile.

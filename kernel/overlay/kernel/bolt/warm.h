@@ -2,7 +2,7 @@
 /*
  * CPUs that are parked warm, and the transitions of the word that each CPU has. A
  * word changes only by cmpxchg, so that of two tasks or CPUs that change a word at
- * the same time one succeeds and the other finds out.
+ * the same time one succeeds and the other sees that it has failed.
  */
 #ifndef _KERNEL_BOLT_WARM_H
 #define _KERNEL_BOLT_WARM_H
@@ -14,16 +14,16 @@
 struct cpumask;
 struct task_struct;
 
-/* Called on the CPU that dies. True: the CPU now waits. */
+/* Called on the CPU that dies. Returns true if the CPU now waits. */
 static __always_inline bool bolt_word_park(atomic_t *word)
 {
 	return raw_atomic_cmpxchg(word, BOLT_COLD, BOLT_WARM) == BOLT_COLD;
 }
 
 /*
- * Called on the CPU that waits, to take its order. True: the order was to return.
- * If the control task calls bolt_word_withdraw() at the same time, one of the two
- * calls comes first, and only that one has an effect.
+ * Called on the CPU that waits, to take its order. Returns true if the order was to
+ * return. If the control task calls bolt_word_withdraw() at the same time, one of the
+ * two calls comes first, and only that one has an effect.
  */
 static __always_inline bool bolt_word_take(atomic_t *word)
 {
@@ -36,27 +36,33 @@ static __always_inline bool bolt_word_take(atomic_t *word)
 	return false;
 }
 
-/* Orders a CPU to return. False: the CPU does not wait, and must be woken natively. */
+/*
+ * Orders a CPU to return. Returns false if the CPU does not wait, and must be woken
+ * natively.
+ */
 static inline bool bolt_word_wake(atomic_t *word)
 {
 	return atomic_cmpxchg(word, BOLT_WARM, BOLT_WAKE) == BOLT_WARM;
 }
 
-/* Takes back the order to return. False: the CPU has taken the order already. */
+/*
+ * Takes back the order to return. Returns false if the CPU has taken the order already,
+ * or had none.
+ */
 static inline bool bolt_word_withdraw(atomic_t *word)
 {
 	return atomic_cmpxchg(word, BOLT_WAKE, BOLT_COLD) == BOLT_WAKE;
 }
 
-/* Orders a CPU to die natively. False: the CPU does not wait. */
+/* Orders a CPU to die natively. Returns false if the CPU does not wait. */
 static inline bool bolt_word_leave(atomic_t *word)
 {
 	return atomic_cmpxchg(word, BOLT_WARM, BOLT_LEAVE) == BOLT_WARM;
 }
 
 /*
- * Gives up waiting for a CPU that was ordered to die natively. True: the CPU has
- * not answered, and dies when it next reads the word.
+ * Gives up waiting for a CPU that was ordered to die natively. Returns true if the CPU
+ * has not answered, and dies when it next reads the word.
  */
 static inline bool bolt_word_give_up(atomic_t *word)
 {

@@ -69,10 +69,10 @@ unsigned int bolt_arch_wave(unsigned int cpu)
 /**
  * bolt_arch_slots - how many CPUs may be on their way at once
  *
- * All CPUs, if each can find out its own number. The default of BOLT_SLOTS is not
- * needed, as guests have spinlocks without a queue. CPUs of a Xen PV guest come by
- * cpu_bringup(), which does not call bolt_ap_lock(), so each must be online before
- * the next one is woken.
+ * All CPUs may, if each CPU can find out its own number. The default of BOLT_SLOTS is
+ * not needed, because a spinlock of an x86 guest has no queue, or a queue in which CPUs
+ * halt. CPUs of a Xen PV guest come by cpu_bringup(), which does not call
+ * bolt_ap_lock(), so each must be online before the next one is woken.
  *
  * Context: the control task.
  * Return: the number of CPUs.
@@ -91,8 +91,8 @@ unsigned int bolt_arch_slots(void)
  * Natively each CPU stops the machine when it comes, to set up its memory types.
  * Several CPUs of a request stop the machine once, together, when all have arrived,
  * as after suspend. A single CPU that an undo brings back while other CPUs are
- * inactive also waits for that stop, as the native one would not stop CPUs that are
- * inactive.
+ * inactive also waits for that stop, because a stop that the CPU makes by itself, as
+ * natively, leaves out CPUs that are inactive.
  *
  * Context: the control task, hotplug lock held for writing.
  */

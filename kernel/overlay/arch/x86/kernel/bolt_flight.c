@@ -31,7 +31,7 @@
  *
  * free_irq() of a level-triggered interrupt waits until the IO-APIC has got the EOI.
  * For an interrupt in flight the EOI comes when this CPU has looked and the CPU to
- * which the interrupt has moved has got it. The look waits for nothing but
+ * which the interrupt has moved has got the interrupt. The look waits for nothing but
  * vector_lock. If that other CPU goes before it has got the interrupt, the interrupt
  * moves once more, although it is shut down: see bolt_irq_stopping().
  *
@@ -39,10 +39,10 @@
  * from rcutree_report_cpu_dead() to HLT, although the removal of a tracer or a
  * probe does not wait for a CPU that is offline.
  *
- * INIT would drop what the APIC holds, and hit a CPU that may hold vector_lock. So
- * all code that brings a CPU back, or needs it natively dead, waits for the end of
- * its look, and does not reset the CPU if the look does not end:
- * bolt_arch_finish_death().
+ * An INIT before the look is over would drop the interrupts that the APIC holds, and
+ * reset a CPU that may hold vector_lock. So all code that brings a CPU back, or needs
+ * it natively dead, waits for the end of its look, and does not reset the CPU if the
+ * look does not end: bolt_arch_finish_death().
  */
 #define pr_fmt(fmt) "bolt: " fmt
 
@@ -88,7 +88,8 @@ static struct cpumask bolt_looking;
  * bolt_look_later - put off the look of this CPU for interrupts in flight
  *
  * The look cannot be put off if the platform lets CPUs die, or wakes them, in a way
- * of its own, because only the native way calls bolt_look(), and waits for its end.
+ * of its own, because only the native way calls bolt_look(), and waits for the end of
+ * the look.
  *
  * Context: the CPU, in the stop in which it goes; its interrupts have moved, and
  * may be in flight.
@@ -189,7 +190,11 @@ static void bolt_look_at_vectors(void)
 		pending = is_vector_pending(vector);
 		if (pending)
 			bolt_send_on(desc);
-		/* The APIC still holds the interrupt when a CPU that was parked warm returns. */
+		/*
+		 * The APIC still holds a pending interrupt when a CPU that was parked
+		 * warm returns: VECTOR_RETRIGGERED tells the CPU to ignore that
+		 * interrupt.
+		 */
 		__this_cpu_write(vector_irq[vector],
 				 pending ? VECTOR_RETRIGGERED : VECTOR_UNUSED);
 	}
@@ -217,7 +222,10 @@ void bolt_look(void)
 	 * must hold nothing back: see bolt_look_hold().
 	 */
 	apic_write(APIC_TASKPRI, BOLT_TPR_USUAL);
-	/* This call accesses the APIC often, so it comes before other CPUs have to wait. */
+	/*
+	 * This call accesses the APIC often, so the call is made before other CPUs have
+	 * to wait for vector_lock.
+	 */
 	clear_local_APIC();
 	/* Lockdep reads lists that RCU protects, and RCU does not watch this CPU. */
 	lockdep_off();
@@ -230,7 +238,7 @@ void bolt_look(void)
 	bolt_look_at_vectors();
 	unlock_vector_lock();
 	lockdep_on();
-	/* An IPI that has not left yet would be lost with INIT. */
+	/* An INIT would drop an IPI that has not left the APIC yet. */
 	safe_apic_wait_icr_idle();
 	/* Pairs with bolt_arch_finish_death(): the look ends before the bit is cleared. */
 	smp_mb__before_atomic();

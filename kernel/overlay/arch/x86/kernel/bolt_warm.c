@@ -3,9 +3,9 @@
  * x86: CPUs that are parked warm, see kernel/bolt/warm.c. Natively a CPU that is
  * offline waits in the kernel as well, by MWAIT or HLT with interrupts off, and
  * only its return is a reset. A CPU that is parked warm waits in the same way, but
- * looks at its word when it is woken: by a store to the word if it waits by MWAIT,
- * by an NMI if it waits by HLT. exc_nmi() returns at once on a CPU that is offline,
- * so the NMI has no other effect.
+ * looks at its word in bolt_warm_words when it is woken: by a store to the word if it
+ * waits by MWAIT, by an NMI if it waits by HLT. exc_nmi() returns at once on a CPU that
+ * is offline, so the NMI has no other effect.
  *
  * native_play_dead() calls bolt_warm_wait(). If the CPU returns, bolt_warm_wait() does
  * not return to its caller: the CPU goes on in bolt_warm_start(), which takes the
@@ -294,8 +294,8 @@ static int __init bolt_warm_init(void)
 early_initcall(bolt_warm_init);
 
 /*
- * Waits until this CPU has an order, and takes the order. False: the CPU dies
- * natively.
+ * Waits until this CPU has an order, and takes the order. Returns false if the CPU is
+ * to die natively.
  */
 static noinstr bool bolt_warm_ordered(void)
 {
@@ -361,10 +361,11 @@ static bool bolt_apic_holds(void)
 }
 
 /*
- * Delivers the interrupts that the APIC had accepted before it was disabled, and
- * which INIT would have dropped: the tick, IPIs for which other CPUs have done the
- * work, and interrupts of devices that bolt_look() has sent on. The handlers find nothing
- * to do. If the APIC still held these interrupts, setup_local_APIC() would wait for them.
+ * Delivers the interrupts that the APIC had accepted before it was disabled, and which
+ * INIT drops in a native return: the tick, IPIs for which other CPUs have done the
+ * work, and interrupts of devices that bolt_look() has sent on. The handlers find
+ * nothing to do. If the APIC still held these interrupts, setup_local_APIC() would wait
+ * for them.
  */
 static void bolt_apic_drain(void)
 {

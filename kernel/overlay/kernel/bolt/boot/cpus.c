@@ -50,9 +50,10 @@ static int __init bolt_parse_order(char *str)
 early_param("bolt.boot", bolt_parse_order);
 
 /*
- * Whether a request might not do what the native way does. In a tree, a CPU that
- * brings up another CPU waits with a timeout, and has no ksoftirqd yet that could
- * run the timer on PREEMPT_RT or with threaded interrupts.
+ * Whether CPUs come natively although bolt.boot= asks for requests: a request may fail
+ * where the native way works, or be no faster. In a tree, a CPU that brings up another
+ * CPU waits with a timeout, and has no ksoftirqd yet that could run the timer on
+ * PREEMPT_RT or with threaded interrupts.
  */
 static bool __init bolt_in_doubt(void)
 {
@@ -60,8 +61,8 @@ static bool __init bolt_in_doubt(void)
 	    (IS_ENABLED(CONFIG_PREEMPT_RT) || force_irqthreads()))
 		return true;
 	/*
-	 * The request would take one CPU after the other, for which the native way
-	 * serves as well.
+	 * With an unfit state a request takes one CPU after the other, for which the
+	 * native way serves as well.
 	 */
 	if (bolt_find_unfit() != CPUHP_INVALID)
 		return true;
@@ -164,7 +165,7 @@ static void __init bolt_come(struct cpumask *left, unsigned int flags)
 		err = bolt_request(&group, cpu_none_mask, flags);
 		took = sched_clock() - start;
 		/*
-		 * How long a group took that has failed says nothing about other
+		 * The time of a request that has failed says nothing about other
 		 * groups.
 		 */
 		if (err)

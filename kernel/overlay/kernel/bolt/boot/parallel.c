@@ -103,9 +103,9 @@ static int bolt_call_ahead(struct cpumask *cpus, enum cpuhp_state state,
 			bolt_call_here(call);
 	}
 	/*
-	 * flush_work() is not called, as it would tell lockdep that the works take no
-	 * lock that this task holds; but the works run with the hotplug lock of this
-	 * task.
+	 * flush_work() is not called: lockdep would report a deadlock, because
+	 * bolt_call_work() tells lockdep that the work takes the hotplug lock, which
+	 * this task holds for the work.
 	 */
 	if (!atomic_dec_and_test(&bolt_calls_left))
 		wait_for_completion(&bolt_calls_done);
@@ -277,12 +277,12 @@ static int bolt_add_instance(enum cpuhp_state state, struct hlist_node *node,
  * @startup runs for several CPUs at once, now and when CPUs come up in one
  * request; so does @teardown. Both touch nothing but data of their own CPU, or
  * take a lock for the rest. Neither may take the hotplug lock, which the task
- * that waits for the callbacks holds; lockdep reports that. Callbacks of a state
- * of the PREPARE section run on any CPU, all others on their own CPU, in its
- * hotplug thread. If @startup fails for a CPU, @teardown runs for all CPUs for
- * which @startup has succeeded, and the state is removed.
+ * that waits for the callbacks holds; lockdep reports a callback that does. Callbacks
+ * of a state of the PREPARE section run on any CPU; callbacks of any other state run on
+ * their own CPU, in its hotplug thread. If @startup fails for a CPU, @teardown runs for
+ * all CPUs for which @startup has succeeded, and the state is removed.
  *
- * Without bolt.parallel= @startup runs for one CPU after the other now.
+ * If bolt.parallel= is off, @startup runs for one CPU after the other now.
  *
  * Context: may sleep; hotplug lock held for reading.
  * Return: as __cpuhp_setup_state_cpuslocked(); -EINVAL also for a state that
@@ -336,8 +336,8 @@ EXPORT_SYMBOL_GPL(__cpuhp_setup_state_parallel);
  * @node:	the instance
  *
  * Context: may sleep; hotplug lock held for reading.
- * Return: 0; -EINVAL if the state has no instances or is not parallel; or what
- * the first startup that failed has returned, and there is no instance.
+ * Return: 0; -EINVAL if the state has no instances or is not parallel; or what the
+ * first startup that failed has returned, and then the instance is not added.
  */
 int cpuhp_state_add_instance_parallel_cpuslocked(enum cpuhp_state state,
 						 struct hlist_node *node)

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * With bolt.boot=tree, CPUs that are online bring up other CPUs: each does for one
- * CPU what the control task would do for all, so that the number of CPUs that are
- * online doubles in every round. boot/cpus.c calls bolt_tree_begin() and
- * bolt_tree_end() around its requests; up.c calls bolt_tree_up() in place of its
- * first two phases, and the CPUs that bring up another one, the helpers, call the
- * single steps of these phases. bolt_arch_wave() says which CPUs come first. The
- * hotplug threads of the helpers do the work, as every CPU has such a thread as
- * soon as it is online.
+ * With bolt.boot=tree, CPUs that are online bring up other CPUs: each of these CPUs
+ * does for one other CPU what the control task does for all CPUs otherwise, so that the
+ * number of CPUs that are online doubles in every round. boot/cpus.c calls
+ * bolt_tree_begin() and bolt_tree_end() around its requests; up.c calls bolt_tree_up()
+ * in place of its first two phases, and the CPUs that bring up another one, the
+ * helpers, call the single steps of these phases. bolt_arch_wave() says which CPUs come
+ * first. The hotplug threads of the helpers do the work, as every CPU has such a thread
+ * as soon as it is online.
  */
 
 #include <linux/cpu.h>
@@ -46,9 +46,9 @@ static unsigned int bolt_helpers[NR_CPUS], bolt_nr_helpers;
 static int bolt_tree_state;
 
 /*
- * Held for prepare callbacks that are not concurrent, and while a CPU is woken. Not
- * a mutex: helpers would spin for the mutex, and a hypervisor with fewer CPUs than
- * helpers would let them spin while the helper that has the mutex does not run.
+ * Held for prepare callbacks that are not concurrent, and while a CPU is woken. The
+ * lock is no mutex: helpers would spin for a mutex, and a hypervisor with fewer CPUs
+ * than helpers would let them spin while the helper that has the mutex does not run.
  */
 static DEFINE_SEMAPHORE(bolt_tree_lock, 1);
 
@@ -95,8 +95,8 @@ bool bolt_makes_kthreads(void)
 }
 
 /*
- * Makes an idle task for @cpu and runs the prepare callbacks, those that are not
- * concurrent under a lock. Called only while the machine boots.
+ * Makes an idle task for @cpu and runs the prepare callbacks. Callbacks that are not
+ * concurrent run under bolt_tree_lock. Called only while the machine boots.
  */
 static int __ref bolt_tree_prepare(unsigned int cpu)
 {

@@ -18,7 +18,7 @@
 #include "../../sched/sched.h"
 
 /*
- * Returns the domain with the most CPUs that the CPU of the test belongs to, or
+ * Returns the largest domain to which an active CPU other than the victim belongs, or
  * NULL.
  */
 static struct sched_domain *top_domain(struct bolt_fixture *f)
@@ -156,8 +156,8 @@ struct busy_count {
 
 /*
  * Runs while all CPUs are stopped, so that no CPU becomes idle or busy meanwhile.
- * Adds up by how much nr_busy_cpus of each CPU's cache differs from the active CPUs
- * that are not marked as idle.
+ * Adds up by how much nr_busy_cpus of each CPU's cache differs from the number of
+ * active CPUs that are not marked as idle.
  */
 static int count_busy_cpus(void *arg)
 {
@@ -265,8 +265,8 @@ static const struct {
 };
 
 /*
- * The rebuild may be deferred when a CPU leaves, but something forbids that when
- * the CPU returns. The count of busy CPUs must stay right.
+ * The rebuild is deferred when a CPU leaves, but an entry of forbids[] forbids
+ * deferring a rebuild when the CPU returns. The count of busy CPUs must stay right.
  */
 static void forbidden_while_parked(struct kunit *test)
 {
@@ -295,7 +295,10 @@ static void forbidden_while_parked(struct kunit *test)
 	expect_right_count(test, "back after 100 rounds");
 }
 
-/* The rebuild must not be deferred when a CPU leaves, but may be when it returns. */
+/*
+ * An entry of forbids[] forbids deferring the rebuild when a CPU leaves, but no longer
+ * applies when the CPU returns.
+ */
 static void forbidden_before(struct kunit *test)
 {
 	struct bolt_fixture *f = test->priv;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * KUnit: the lock with which CPUs of a stop give up their interrupts. The tests hold
- * the hotplug lock for reading, so that no request has the lock meanwhile.
+ * KUnit: bolt_irqs_lock, under which CPUs of a stop give up their interrupts. The tests
+ * hold the hotplug lock for reading, so that no request takes bolt_irqs_lock meanwhile.
  */
 #ifdef CONFIG_BOLT_KUNIT_TEST
 
@@ -27,7 +27,10 @@ static int bolt_see_turn(void *data)
 
 	bolt_take_irqs_lock(&seen->stop);
 	inside = atomic_inc_return(&seen->inside);
-	/* Long enough for the other CPUs to come in as well, if nothing stops them. */
+	/*
+	 * The loop gives the other CPUs time to come in as well, if the lock does not
+	 * keep them out.
+	 */
 	for (us = 0; us < 2000 && inside == 1; us++) {
 		udelay(1);
 		inside = atomic_read(&seen->inside);
@@ -58,7 +61,10 @@ static void one_cpu_at_a_time(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, raw_spin_is_locked(&bolt_irqs_lock));
 }
 
-/* A CPU that has released the lock must not release the lock of another CPU. */
+/*
+ * A CPU that does not have the lock must not release the lock: neither while another
+ * CPU has it, nor a second time.
+ */
 static void second_call_has_no_effect(struct kunit *test)
 {
 	struct bolt_stop stop = {};
@@ -83,7 +89,7 @@ static void second_call_has_no_effect(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, after_own);
 }
 
-/* A CPU with a lower number may have its turn later. */
+/* A CPU with a lower number may give up its interrupts after this CPU. */
 static void interrupts_of_other_cpus(struct kunit *test)
 {
 	bool own, other, outside;

@@ -34,8 +34,9 @@ static void (*leave)(void);
 static DECLARE_COMPLETION(arrived);
 
 /*
- * Runs as a lazy irq_work, from the tick, and then queues the irq_work once more; or in
- * the stop, on a CPU that dies.
+ * Runs as a lazy irq_work: from the tick of a CPU that is online, where this function
+ * queues the irq_work once more; or in the stop, on a CPU that dies, where this
+ * function calls leave().
  */
 static void do_late(struct irq_work *work)
 {

@@ -187,7 +187,11 @@ static void an_ipi_to_a_cpu_that_dies_too(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, change_both(true), 0);
 
 	was_up = begin_to_receive(test);
-	/* An IPI to the CPU of this task would be a call with interrupts off. */
+	/*
+	 * smp_call_function_single() is not used: for the CPU of this task that
+	 * function makes a plain call with interrupts off, and netif_rx() then enables
+	 * softirqs, which need interrupts to be on.
+	 */
 	KUNIT_EXPECT_EQ(test, smp_call_on_cpu(mate, receive_here, NULL, false), 0);
 	KUNIT_EXPECT_NE(test, 0,
 			wait_for_completion_timeout(&arrived, HANDOVER_PATIENCE));

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * KUnit: how much memory the highest CPU keeps while it is parked. What is counted
- * is what settling gives back.
+ * KUnit: how much memory the highest CPU keeps while it is parked. The bytes that are
+ * counted are the bytes that settling gives back.
  */
 #ifdef CONFIG_BOLT_KUNIT_TEST
 
@@ -271,8 +271,8 @@ static int kept_thread(void *unused)
 }
 
 /*
- * As many threads end on the CPU as it keeps stacks, and all were made before one
- * ends: making a thread may take a stack that is kept.
+ * As many threads end on the CPU as the CPU keeps stacks. All threads are made before
+ * the first one ends, because making a thread may take a stack that is kept.
  */
 static void stacks_are_counted(struct kunit *test)
 {

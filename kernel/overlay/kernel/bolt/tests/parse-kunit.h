@@ -51,7 +51,10 @@ static void lists(struct kunit *test)
 		{ "0-31:3/2", 0, -EINVAL },
 		{ "0-31:0/0", 0, -EINVAL },
 		{ "0-31:1", 0, -EINVAL },
-		/* In bitmap_parselist() these numbers would overflow to 1 and 0. */
+		/*
+		 * In bitmap_parselist() CPU 2 plus this group size overflows to 1, and
+		 * then to 0.
+		 */
 		{ "2-3:1/4294967295", 0, -EINVAL },
 		{ "100", 0, -EINVAL },
 		{ "1,2,99-100", 0, -EINVAL },

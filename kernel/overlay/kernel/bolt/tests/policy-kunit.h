@@ -54,10 +54,7 @@ static void starting_is_critical(struct kunit *test)
 	}
 }
 
-/*
- * A fixed state that is deferred has a row that allows that, and callbacks that can
- * be deferred.
- */
+/* A fixed state that is deferred has a row and callbacks that allow that. */
 static void deferred_states_fit(struct kunit *test)
 {
 	int state;
@@ -418,8 +415,8 @@ static void names_need_their_callbacks(struct kunit *test)
 	int state;
 
 	/*
-	 * A teardown without a startup, in the ONLINE section, where no callback
-	 * would undo it.
+	 * A teardown without a startup, in the ONLINE section, where no callback undoes
+	 * the teardown.
 	 */
 	state = cpuhp_setup_state_nocalls(CPUHP_AP_ONLINE_DYN,
 					  "fork:vm_stack_cache", NULL,

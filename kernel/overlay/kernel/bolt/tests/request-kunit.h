@@ -154,10 +154,7 @@ static void removing_a_state_settles_it(struct kunit *test)
 	rt->state = 0;
 }
 
-/*
- * A cancel function that fails undoes the bring-up, and nothing of the state is
- * left.
- */
+/* If a cancel function fails, the bring-up is undone, and the state leaves nothing. */
 static void failing_cancel_is_a_failing_startup(struct kunit *test)
 {
 	struct request_test *rt = test->priv;

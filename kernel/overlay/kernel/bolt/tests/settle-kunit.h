@@ -66,7 +66,10 @@ static void memory_exit(struct kunit *test)
 	percpu_counter_destroy(&mt->counter);
 }
 
-/* The zone of @test->priv: @test lies on a stack, and stacks may be mapped pages. */
+/*
+ * The zone of @test->priv. @test itself lies on a stack, and virt_to_page() does not
+ * work for stacks in vmalloc space.
+ */
 static struct zone *zone_of_test(struct kunit *test)
 {
 	return page_zone(virt_to_page(test->priv));
@@ -233,7 +236,7 @@ static void settling_in_parts_folds_all(struct kunit *test)
 		percpu_counter_destroy(&counters[i]);
 }
 
-/* The limit of a counter depends on how many CPUs are online, not parked. */
+/* The batch of counters depends on the CPUs that are online, not on parked CPUs. */
 static void batch_is_native(struct kunit *test)
 {
 	int batch = percpu_counter_batch;
@@ -429,8 +432,8 @@ static void thresholds_follow_changes(struct kunit *test)
 }
 
 /*
- * A function that is called while thresholds are being set, before @zone has its
- * turn.
+ * A function that is called while thresholds are being set, before the thresholds of
+ * @zone are set.
  */
 static void (*in_between)(struct kunit *test, struct zone *zone);
 static struct kunit *in_between_test;
@@ -463,7 +466,7 @@ static pg_data_t *zoned_node(void)
 	return most;
 }
 
-/* Sets thresholds as kswapd does, which takes no lock that would keep requests off. */
+/* Sets thresholds as kswapd does, which takes no lock that keeps requests off. */
 static void set_thresholds(struct kunit *test,
 			   void (*func)(struct kunit *test, struct zone *zone))
 {
@@ -521,8 +524,8 @@ static void thresholds_are_set_while_leaving(struct kunit *test)
 }
 
 /*
- * The CPU comes back before the last zone has its turn; the thresholds of the zones
- * before were set without the CPU.
+ * The CPU comes back before the thresholds of the last zone are set; the thresholds of
+ * all other zones were set without the CPU.
  */
 static void come(struct kunit *test, struct zone *zone)
 {

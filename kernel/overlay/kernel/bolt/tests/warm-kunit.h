@@ -179,7 +179,9 @@ static void unmap(struct mapping *m)
 	flush_tlb_kernel_range(addr, addr + PAGE_SIZE);
 }
 
-/* On arm64 a valid entry must be cleared before it is set to another page. */
+/*
+ * On arm64 a valid page table entry must be cleared before it is set to another page.
+ */
 static int map(struct mapping *m, unsigned int which)
 {
 	unmap(m);
@@ -216,8 +218,8 @@ static int mapping_make(struct mapping *m)
 }
 
 /*
- * A CPU that returns uses the new mapping of an address that changed while it
- * waited.
+ * While a CPU waits in the kernel, an address is mapped to another page. The CPU reads
+ * that page when it has returned.
  */
 static void warm_return_sees_new_mappings(struct kunit *test)
 {

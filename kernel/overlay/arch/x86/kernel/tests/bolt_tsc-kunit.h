@@ -76,7 +76,7 @@ static void cycle(struct kunit *test, unsigned int full, unsigned int again,
 {
 	struct bolt_tsc *tsc = per_cpu_ptr(&bolt_tscs, victim), was = *tsc;
 
-	/* With "tsc=reliable" no CPU would be tested. */
+	/* With "tsc=reliable" no CPU is tested. */
 	tsc_clocksource_reliable = 0;
 	KUNIT_ASSERT_EQ(test, remove_cpu(victim), 0);
 	KUNIT_ASSERT_EQ(test, add_cpu(victim), 0);
