@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What measure does with the module ballast, which ballast/ballast.c explains. */
+/* The part of measure that uses the module ballast, which ballast/ballast.c explains. */
 #define _GNU_SOURCE
 #include "measure.h"
 

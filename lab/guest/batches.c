@@ -19,7 +19,10 @@
 #define STATES DEBUG_DIR "states"
 #define MAX_SIZES 16
 
-/* Writes a line with the numbers of all states of hotplug threads that the kernel calls @what. */
+/*
+ * Writes a line with the numbers of all states whose callbacks hotplug threads run and that
+ * debugfs/bolt/states calls @what, such as "serial".
+ */
 static void tell(const char *what)
 {
 	char line[1024], word[32];
@@ -109,7 +112,7 @@ int main(int argc, char **argv)
 	pin_to(arg_long(argv, "control", 0));
 	tell("concurrent");
 	tell("serial");
-	/* The count of a function that cannot be traced would be zero. */
+	/* Dies if a function cannot be traced: the count of that function would be zero. */
 	tracing_start("1024", functions, tracing_untraceable);
 	for (int k = 0; k < nsizes; k++) {
 		if (sizes[k] < 1 || sizes[k] > ncpus)

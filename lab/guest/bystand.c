@@ -43,8 +43,8 @@ static void make_marks(void)
 }
 
 /*
- * The first requests are not counted, because the first requests also set up what later
- * requests find.
+ * The first requests are not counted, because the first requests also set up objects that
+ * later requests find.
  */
 static bool warm;
 

@@ -29,7 +29,7 @@ int append_text(const char *path, const char *text);
 ssize_t read_text(const char *path, char *buf, size_t size);
 int copy_to_fd(const char *path, int fd);
 
-/* As write_text(), but ends the program if the write fails. */
+/* Does what write_text() does, and ends the program if the write fails. */
 void must_write(const char *path, const char *value);
 
 /* Writes one JSON line to the results port; json_text() escapes a text for such a line. */
@@ -47,7 +47,7 @@ void turn(int i);
 /* Allows this task CPU @cpu only. */
 void pin_to(int cpu);
 
-/* As arg_text(), for a number. */
+/* Returns the value of @key, a number, or @fallback. @args ends with NULL. */
 long arg_long(char **args, const char *key, long fallback);
 int parse_cpus(const char *list, int *cpus, int max);
 

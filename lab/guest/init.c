@@ -216,7 +216,7 @@ static int do_wait(char **args)
 	return 0;
 }
 
-/* host stop|go CPU: the lab stops that CPU, as a busy host would, or lets the CPU go on. */
+/* host stop|go CPU: the lab stops that CPU, as a busy host does, or lets the CPU go on. */
 static int do_host(char **args)
 {
 	if (!args[1] || !args[2])

@@ -58,7 +58,7 @@ static _Atomic int64_t moved_at;	/* when the task first moved after busy_round()
 
 /*
  * The task sleeps between two pieces of work: in virtual time, a CPU that never halts
- * keeps the emulator from giving the other CPUs their turns, for milliseconds.
+ * keeps the emulator from running the other CPUs, for milliseconds.
  */
 static void *work(void *unused)
 {

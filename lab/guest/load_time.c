@@ -66,8 +66,8 @@ static void intervals(int which)
 
 		/*
 		 * A late interval is counted a moment later, a lost interval never. The
-		 * worker looks rarely: between the bounds of an interval, a look cannot
-		 * tell whether the interval has passed.
+		 * worker reads the timer rarely: between the earliest and the latest end
+		 * of an interval, a read cannot tell whether the interval has passed.
 		 */
 		for (long ms = 1; ; ms *= 2) {
 			uint64_t times = 0;

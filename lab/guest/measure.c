@@ -4,7 +4,7 @@
  * write, on a CPU that stays. usage: measure KIND cpus=LIST n=N warmup=N gap_ms=N
  *
  *	pairs	offline and online of each CPU of the list in turn
- *	bounded	as pairs, in a guest whose emulator keeps each CPU's turn short
+ *	bounded	as pairs, in a guest whose emulator runs each CPU in short slices
  *	ballast	as pairs, and before each pair the CPU gets counters and cached objects
  *	busy	as pairs, with tasks, timers, files and pipes on the CPUs
  *	irqs	as pairs, with interrupts of the module in vectors/ on the first CPU
@@ -17,7 +17,8 @@
  *		other, in turn
  *	smt	the writes of off and of on to smt/control
  *	smt_bounded as smt, in a guest as for bounded
- *	freeze	suspend's freeze and thaw of all CPUs but the first, which cpus= lists
+ *	freeze	suspend's freeze and thaw of the CPUs of the list, which must be all but
+ *		the first
  *	stops	for how long requests for all CPUs of the list stop the machine, natively
  *		and with Bolt in turn
  *	stops_suspend for how long suspend stops the machine, in the same way
@@ -55,8 +56,8 @@ int64_t request(const struct measure *m, bool online)
 }
 
 /*
- * Runs deferred teardowns. Returns how long that took, or 0 on a kernel without Bolt,
- * which defers nothing.
+ * Runs deferred teardowns. Returns how long the teardowns took, or 0 on a kernel without
+ * Bolt, which defers no teardown.
  */
 static int64_t settle(void)
 {

@@ -20,7 +20,7 @@ struct measure {
 
 /*
  * request() takes all CPUs of the list offline or online one after the other,
- * request_bulk() in one request. Both functions return how long that took (measure.c).
+ * request_bulk() in one request. Both functions return how long the CPUs took (measure.c).
  */
 int64_t request(const struct measure *m, bool online);
 int64_t request_bulk(const struct measure *m, bool online);

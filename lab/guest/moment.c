@@ -55,8 +55,8 @@ static int64_t first_record(const char *event)
 }
 
 /*
- * Makes an offline and an online request, and traces the request that @online tells.
- * Returns the time from the write to @event.
+ * Makes an offline and an online request, and traces the online request if @online is
+ * true, or else the offline request. Returns the time from the traced write to @event.
  */
 static int64_t one(int cpu, int i, bool online, const char *event)
 {

@@ -70,8 +70,8 @@ static struct change by_file(int cpu, bool online)
 }
 
 /*
- * Makes this task run before all other tasks, so that the time it reads is the time of
- * the event.
+ * Makes this task run before all other tasks, so that the time that this task reads is
+ * the time of the event.
  */
 static void hurry(bool wish)
 {

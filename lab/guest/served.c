@@ -4,13 +4,13 @@
  *
  * served cpus=LIST cycles=N rate=N work_us=N servers=N dwell_ms=N ways=N slots=0|1
  *
- * One thread sends @rate requests a second to a UDP socket of the loopback device, whether or not
- * earlier requests were answered; @servers threads compute for @work_us each and answer. A latency
- * is counted from when the request was due. In each cycle the program asks the host to add each CPU
- * of the list, brings the CPU online when the host has added it, and gives the CPU a task; after
- * @dwell_ms the program takes the CPU offline, and asks the host to take the CPU out. The first
- * @ways of enum way are used in turn. If the host cannot add CPUs (slots=0), the CPUs are there all
- * the time, and only come online and go offline.
+ * One thread sends @rate UDP requests a second to a socket of the loopback device, whether or not
+ * earlier UDP requests were answered; @servers threads compute for @work_us each and answer. A
+ * latency is counted from when the UDP request was due. In each cycle the program asks the host to
+ * add each CPU of the list, brings the CPU online when the host has added it, and gives the CPU a
+ * task; after @dwell_ms the program takes the CPU offline, and asks the host to take the CPU out.
+ * The first @ways of enum way are used in turn. If the host cannot add CPUs (slots=0), the CPUs are
+ * there all the time, and only come online and go offline.
  */
 #define _GNU_SOURCE
 #include "guest.h"
@@ -45,7 +45,7 @@ static long rate, work_us;
 static int64_t start_ns;
 static atomic_uint sent, answered;
 static atomic_bool stopping;
-static int64_t latency[MAX_REQUESTS];	/* of each request, in ns; 0: no answer */
+static int64_t latency[MAX_REQUESTS];	/* of each UDP request, in ns; 0: no answer */
 
 static int64_t due_ns(uint32_t number)
 {
@@ -134,7 +134,7 @@ static void go(int cpu, enum way way)
 	     (long long)(change.end - start_ns));
 }
 
-/* Reports the latencies in the order of the requests, in us; -1 for a request that was lost. */
+/* Reports the latencies in the order of the UDP requests, in us; -1: the UDP request was lost. */
 static void report(void)
 {
 	unsigned int count = sent;

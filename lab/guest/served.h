@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * CPUs come and go while the machine serves requests. served.c makes the load, and
+ * CPUs come and go while the machine serves UDP requests. served.c makes the load, and
  * resize.c changes the CPUs.
  */
 #ifndef BOLT_SERVED_H

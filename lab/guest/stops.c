@@ -8,9 +8,9 @@
  *	stopped	the sum of these durations on the CPU that asks, which stays
  *	took	the duration of the whole request
  *
- * Natively a request is for one CPU, and the times are those of all requests that
- * take the CPUs of the list offline or online. *Natively* is with enabled=0; a
- * kernel without Bolt has native figures only.
+ * Natively a request is for one CPU, and each of the three times is for all requests
+ * that take the CPUs of the list offline, or online, together. *Natively* is with
+ * enabled=0; a kernel without Bolt has native figures only.
  */
 #define _GNU_SOURCE
 #include "measure.h"

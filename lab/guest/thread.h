@@ -13,8 +13,9 @@ pthread_t thread_start(void *(*run)(void *));
 void thread_allow(pthread_t thread, int cpu);
 
 /*
- * Wakes a thread that sleeps, and returns when it ran on CPU @cpu, in ns of
- * CLOCK_MONOTONIC. The thread may run on CPU @cpu only, until the call returns.
+ * Wakes a thread that sleeps, and returns the time at which the thread first ran on CPU
+ * @cpu, in ns of CLOCK_MONOTONIC. Until the call returns, the thread may run on CPU @cpu
+ * only.
  */
 int64_t thread_first_run(int cpu);
 

@@ -7,8 +7,8 @@
  *			program that brings a CPU back, and an orderly stop
  * unit kills rounds=N	kills the daemon N times: CPUs must be online as before, whatever the daemon
  *			was doing
- * unit idle seconds=N	measures what the daemon takes at its default interval without any load: while
- *			its policy has taken CPUs, and while all CPUs have to stay
+ * unit idle seconds=N	measures the daemon's CPU time and memory at its default interval, without
+ *			load: while its policy has taken CPUs, and while all CPUs have to stay
  */
 #define _GNU_SOURCE
 #include "guest.h"

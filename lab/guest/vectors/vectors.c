@@ -18,7 +18,7 @@
  *		in flight
  *	late	every second of these interrupts is sent to its old vector later, in the
  *		third of a millisecond that follows the stop, while CPUs that go in Bolt's
- *		requests wait for such interrupts; natively such interrupts would be lost
+ *		requests wait for such interrupts; natively such interrupts are lost
  *	flown	r: how many interrupts were in flight since the last "renew"
  *	renew	w: all interrupts are freed, and as many are allocated and requested
  *	wrong	r: how many interrupts were not handled as often as they were sent, or were

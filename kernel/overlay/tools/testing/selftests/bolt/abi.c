@@ -160,7 +160,7 @@ TEST_F(abi, settled_after_the_delay)
 	EXPECT_TRUE(is(BOLT_DIR "parked", ""));
 }
 
-/* The delay counts from the last offline request, not from the first. */
+/* The settle delay counts from the last offline request, not from the first. */
 TEST_F(abi, returning_starts_the_delay_again)
 {
 	ASSERT_EQ(0, put(BOLT_DIR "keep", "delay"));

@@ -175,7 +175,10 @@ TEST_F(affinity, is_not_that_of_a_child)
 	task_kill(&child);
 }
 
-/* The kernel's worker may be looking at the tasks when the test writes 0 to keep_affinity. */
+/*
+ * The kernel's worker that gives affinities back may be looking at the tasks when the test
+ * writes 0 to keep_affinity.
+ */
 TEST_F(affinity, is_given_to_no_task_after_the_switch)
 {
 	static struct task crowd[CROWD];

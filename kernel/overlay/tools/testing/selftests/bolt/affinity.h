@@ -11,7 +11,10 @@
 /* A second CPU that comes and goes. */
 #define OTHER (VICTIM + 1)
 #define PATIENCE_MS 2000
-/* If the kernel's worker is going to change an affinity, the worker does so within this time. */
+/*
+ * If the kernel's worker is going to give a task its affinity back, the worker does so
+ * within this time.
+ */
 #define LONG_MS 200
 
 /* Why a test that needs @least CPUs cannot run on this machine, or NULL. */
@@ -24,7 +27,10 @@ static inline const char *affinity_cannot_run(int least)
 	return cannot_run() ?: cpu_is_movable(least - 1) ? NULL : needs[least];
 }
 
-/* As start_over(), for OTHER too. affinity_put_back() is for the end of a test. */
+/*
+ * Does what start_over() does, and brings OTHER online. A test calls affinity_put_back()
+ * at its end.
+ */
 static inline int affinity_start_over(void)
 {
 	return start_over() ?: set_online(OTHER, true);

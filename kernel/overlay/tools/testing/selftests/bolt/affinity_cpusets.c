@@ -48,7 +48,7 @@ FIXTURE_VARIANT(affinity_cpusets) {
 	const char *partition;	/* the kind of partition of HERE; NULL: no partition */
 	const char *there;	/* the CPUs of THERE */
 	const char *group;	/* the group of the task; NULL: HERE */
-	const char *asks;	/* what the task asks for at first; NULL: nothing */
+	const char *asks;	/* the CPUs that the task asks for at first; NULL: none */
 	bool sleeps;		/* the task sleeps all the time */
 	struct step steps[STEPS_MAX];
 };
@@ -158,7 +158,10 @@ FIXTURE_VARIANT_ADD(affinity_cpusets, partition) {
 	},
 };
 
-/* The task has its affinity back after the next request that brings a CPU. */
+/*
+ * When the cpuset has CPU 1 again, the task has its affinity back after the next request
+ * that brings a CPU.
+ */
 FIXTURE_VARIANT_ADD(affinity_cpusets, rewritten_without_the_cpu) {
 	.cpus = "1-3",
 	.asks = "1",

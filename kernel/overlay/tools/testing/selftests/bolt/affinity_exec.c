@@ -15,7 +15,7 @@
 #define ROUNDS 20
 #define SLOTS 4
 
-/* What a child is told through the value of its slot, and what the child stores in the slot. */
+/* The orders that a child gets in the value of its slot, and what the child stores there. */
 enum order {
 	GO_ON,
 	EXEC,		/* begin this program anew */
@@ -102,8 +102,8 @@ static void *obey_in_thread(void *slot)
 }
 
 /*
- * Starts a child with the next slot, which execs while its parent waits in vfork(). The
- * child writes its number to the last slot.
+ * Starts a child, which uses the next slot and execs while its parent waits in vfork().
+ * The child writes its number to the last slot.
  */
 static void start_child(struct slot *slot)
 {
@@ -118,7 +118,7 @@ static void start_child(struct slot *slot)
 		slot_beat(slot);
 }
 
-/* Starts a thread with the next slot, which execs. */
+/* Starts a thread, which uses the next slot and execs. */
 static void start_thread(struct slot *slot)
 {
 	pthread_t thread;
@@ -240,7 +240,10 @@ TEST_F(affinity_exec, before)
 	EXPECT_TRUE(task_lives(&self->task, 20, PATIENCE_MS));
 }
 
-/* The kernel's worker may find the task in the middle of an exec. */
+/*
+ * The kernel's worker that gives affinities back may find the task in the middle of an
+ * exec.
+ */
 TEST_F_TIMEOUT(affinity_exec, all_the_time, 120)
 {
 	ASSERT_TRUE(start(&self->task, slots, obey, "1"));
@@ -350,7 +353,10 @@ TEST_F(affinity_exec, by_a_new_thread)
 	EXPECT_TRUE(stays_allowed(&process, self->all));
 }
 
-/* The kernel's worker finds a task whose number changes after the next request at the latest. */
+/*
+ * If the number of a task changes by an exec while the kernel's worker looks at all tasks,
+ * the worker may miss the task, and finds it after the next request at the latest.
+ */
 TEST_F_TIMEOUT(affinity_exec, by_a_thread_when_the_cpu_comes, 120)
 {
 	for (int i = 0; i < ROUNDS; i++) {

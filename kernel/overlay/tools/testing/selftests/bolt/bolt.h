@@ -16,7 +16,7 @@
 #include "lib/files.h"
 #include "lib/online.h"
 
-/* The CPU that comes and goes. Any CPU but the first would do. */
+/* The CPU that comes and goes, which may be any CPU but the first. */
 #define VICTIM 1
 
 static inline int enable(bool on)

@@ -208,7 +208,7 @@ TEST_F_TIMEOUT(bulk, malformed_is_refused_whole, 120)
 	}
 }
 
-/* Lists that kernfs would cut, and lists with CPUs that no machine has. */
+/* Lists that fill a page, because kernfs cuts longer ones, and CPUs that no machine has. */
 TEST_F_TIMEOUT(bulk, too_long_is_refused_whole, 120)
 {
 	size_t page = self->world.page, len = 0;
@@ -618,8 +618,8 @@ TEST_F_TIMEOUT(bulk, uevents_come_last, 120)
 }
 
 /*
- * What children of the next tests use: their CPUs, a CPU that may not go, and whether no
- * other child takes these CPUs.
+ * The data of a child of the next tests: its CPUs, a CPU that may not go, and whether no
+ * other child takes its CPUs.
  */
 static cpus_t share;
 static int bad_cpu;
@@ -677,9 +677,9 @@ static void settle_and_disable(struct slot *slot)
 }
 
 /*
- * Makes requests that are refused, and looks for its own line in last_error. The line may
- * be missing: while the child does not run, other children may write more lines than
- * last_error keeps.
+ * Makes requests that are refused, and looks for the child's own line in last_error. The
+ * line may be missing: while the child does not run, other children may write more lines
+ * than last_error keeps.
  */
 static void be_refused(struct slot *slot)
 {

@@ -164,8 +164,8 @@ FIXTURE_SETUP(callers)
 	for (int i = 0; i < nr && variant->busy; i++) {
 		/*
 		 * Hotplug threads of CPUs that go or come have a fair policy, natively
-		 * too, and would not run beside a busy real-time task: only CPUs that
-		 * stay have a real-time task.
+		 * too, and do not run beside a busy real-time task: so only CPUs that
+		 * stay get a busy real-time task.
 		 */
 		if (variant->ail == BUSY_FIFO && (self->cpus & CPU(i)))
 			continue;

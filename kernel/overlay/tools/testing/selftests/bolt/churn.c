@@ -146,8 +146,8 @@ TEST_F_TIMEOUT(churn, nothing_leaks, 3600)
 	ASSERT_GE(pairs, PARTS);
 	tree_of_cpus(&self->before, true);
 	/*
-	 * Makes some pairs first, in which the kernel allocates what it allocates
-	 * only once.
+	 * Makes some pairs first, in which the kernel allocates memory that it
+	 * allocates only once.
 	 */
 	for (; i < WARMUP; i++)
 		ASSERT_EQ(0, pair(i));

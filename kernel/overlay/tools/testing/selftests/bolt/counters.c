@@ -196,7 +196,10 @@ static bool is_known(const char *name)
 	return backwards->n && find(backwards, name, 0) >= 0;
 }
 
-/* Reads all counters. Returns how many have gone backwards since the last reading; natively 0. */
+/*
+ * Reads all counters. Returns how many have gone backwards since the last reading; if
+ * @native is true, adds these counters to backwards, and returns 0.
+ */
 static int step(struct __test_metadata *_metadata, bool native, const char *when)
 {
 	struct counters *other;

@@ -576,7 +576,10 @@ static void one_case(struct __test_metadata *_metadata, struct model *m, int nr)
 		return;
 	}
 	m->refused++;
-	/* If only CPUs of partitions would stay, the request is refused before that. */
+	/*
+	 * A request that leaves only CPUs of partitions may be refused at admission
+	 * already, before sched:active compares the promises.
+	 */
 	ASSERT_TRUE(strstr(last, "state=sched:active errno=16") ||
 		    (!(m->cpus[TOP] & ~down) && strstr(last, "state=admission errno=16")))
 		TH_LOG("case %d: %s", nr, last);

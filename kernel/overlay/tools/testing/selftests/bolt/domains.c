@@ -167,8 +167,8 @@ static int have_v2(void)
 }
 
 /*
- * Makes groups with a sleeping task each, and a pinned task outside. Returns NULL, or why
- * that failed.
+ * Makes groups with a sleeping task each, and a pinned task in no group. Returns NULL, or
+ * why the groups cannot be made.
  */
 static const char *make_groups(struct __test_metadata *_metadata,
 			       struct world *world, const char *root)
@@ -234,7 +234,7 @@ static int probe(const char *root, int group)
 
 	/*
 	 * The task must have run since it moved to the group; until then the kernel
-	 * counts it where it was.
+	 * counts the task in its old group.
 	 */
 	while (!child)
 		wait_ms(1);
@@ -428,8 +428,8 @@ static void writes(struct __test_metadata *_metadata,
 }
 
 /*
- * Compares the effect of the same writes natively and with Bolt. @becomes: what the
- * partition "some" says afterwards, or NULL.
+ * Compares the effect of the same writes natively and with Bolt. @becomes: the text of
+ * cpuset.cpus.partition of the group "some" after the writes, or NULL.
  */
 static void same_writes(struct __test_metadata *_metadata,
 			struct world *world, const struct write *write,

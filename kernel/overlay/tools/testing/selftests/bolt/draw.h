@@ -11,7 +11,7 @@
 #include "../kselftest.h"
 #include "lib/xorshift.h"
 
-/* Draws one of 0 to @n - 1. */
+/* Draws a number from 0 to @n - 1. */
 static inline unsigned int draw(unsigned int *seed, unsigned int n)
 {
 	*seed = *seed * 1664525 + 1013904223;

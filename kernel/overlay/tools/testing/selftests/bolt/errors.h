@@ -8,8 +8,8 @@
 #define TEXT_MAX 256
 
 /*
- * Reads the last line: the number of its batch, and the text after that number. Returns
- * how many lines there are, or -1.
+ * Reads the last line of last_error: the number of its batch, and the text after that
+ * number. Returns how many lines last_error has, or -1.
  */
 static inline int last_error(char last[TEXT_MAX], unsigned long *batch)
 {

@@ -80,7 +80,10 @@ static inline void facts_add_threads(struct facts *facts)
 	globfree(&found);
 }
 
-/* Adds for each zone and CPU how far the CPU's counters may be off, and the size of its batches. */
+/*
+ * Adds, for each CPU of each zone, how far the CPU's counters may be off, and how many
+ * pages the CPU's page list takes or gives back at a time.
+ */
 static inline void facts_add_thresholds(struct facts *facts)
 {
 	FILE *file = fopen("/proc/zoneinfo", "r");

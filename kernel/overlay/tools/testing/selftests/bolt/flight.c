@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Interrupts that are in flight to a CPU that goes are handled once each, on a CPU that
- * is online, whatever happens to the first CPU next; and free_irq() returns. A module of
- * the lab sends interrupts to CPUs in the stop in which the CPUs go, and with Bolt also
+ * is online, whatever happens next to the CPU that goes; and free_irq() returns. A module
+ * of the lab sends interrupts to CPUs in the stop in which the CPUs go, and with Bolt also
  * shortly after the stop.
  */
 #define _GNU_SOURCE
@@ -163,7 +163,7 @@ TEST_F_TIMEOUT(flight, several_cpus, 300)
 	EXPECT_EQ(0, vectors_number("wrong"));
 }
 
-/* A start of another kernel, suspend and the like take CPUs natively offline in this way. */
+/* The CPU is settled right after it has gone, as suspend and kexec settle parked CPUs. */
 TEST_F_TIMEOUT(flight, natively_dead_at_once, 300)
 {
 	ASSERT_EQ(0, set_online(VICTIM, false));
@@ -176,8 +176,8 @@ TEST_F_TIMEOUT(flight, natively_dead_at_once, 300)
 }
 
 /*
- * An interrupt that is freed while it is in flight does not reach the next interrupt
- * with its vector.
+ * An interrupt that is freed while it is in flight does not reach the handler of the
+ * interrupt that gets its vector next.
  */
 TEST_F_TIMEOUT(flight, freed_at_once, 300)
 {

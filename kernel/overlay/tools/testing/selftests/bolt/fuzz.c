@@ -815,7 +815,7 @@ static struct fuzz *shared;
 
 /*
  * A malformed text is refused as always; a right one may find CPUs in any state. The
- * kernel's own files get no right text, which would make requests of other writers fail.
+ * kernel's own files get no right text, which makes requests of other writers fail.
  */
 static bool try_among_others(struct fuzz *f, const struct file *file,
 			     const char *text, size_t len, off_t at)

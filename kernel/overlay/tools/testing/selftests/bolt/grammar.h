@@ -7,7 +7,7 @@
 
 #include "model.h"
 
-/* Returns a copy without one newline and one NUL at the end, which the caller frees. */
+/* Returns a copy, which the caller frees, without one newline and one NUL at the end. */
 static inline char *grammar_text(const char *text, size_t len)
 {
 	if (len && !text[len - 1])

@@ -299,7 +299,7 @@ TEST_F(hardware, events_count_as_natively)
 			follow_event(&self->way[way], way, events[i].type,
 				     events[i].config, &err);
 	ASSERT_EQ(0, err);
-	/* With fewer lines even the event of the clock was not followed to the end. */
+	/* With fewer lines the test has not even followed the clock's event to the end. */
 	ASSERT_GE(self->way[NATIVE].n, 11);
 	expect_alike(_metadata, self->way);
 }

@@ -84,8 +84,8 @@ static const struct {
 };
 
 /*
- * Lines that differ while a CPU is parked, and why that is right. After settling
- * they must be as natively.
+ * Lines that differ while a CPU is parked, and the reasons why these lines may differ.
+ * When the CPU has been settled, these lines must be as natively.
  */
 static const struct {
 	const char *begins, *reason;
@@ -314,8 +314,9 @@ static int count(const struct tree *tree, const char *line)
 }
 
 /*
- * Whether @line may differ while the CPU is parked. @online is the record of the CPU
- * online if the line is Bolt's, and NULL if the line is native.
+ * Whether @line may differ while the CPU is parked. If the line is from the record of the
+ * parked CPU, @online is the record of that CPU online; if the line is from the native
+ * record, @online is NULL.
  */
 static bool is_known(const char *line, const struct tree *online)
 {
@@ -360,8 +361,8 @@ static int differences(struct __test_metadata *_metadata, const char *what,
 TEST_F_TIMEOUT(invisible, parked_and_settled, 600)
 {
 	/*
-	 * A first request makes things that stay for ever, so it is made before the
-	 * comparison.
+	 * The first request makes kernel objects that stay for ever, so this request is
+	 * made before the comparison.
 	 */
 	ASSERT_EQ(0, set_online(VICTIM, false));
 	ASSERT_EQ(0, set_online(VICTIM, true));

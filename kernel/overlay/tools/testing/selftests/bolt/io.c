@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * A disk and a network card are at work while CPUs come and go in random order: every
- * request completes, and the data are right. BOLT_PARKS=N sets how often CPUs go. If a
- * request is lost, the test waits for it until the time limit of the run is over.
+ * I/O request completes, and the data are right. BOLT_PARKS=N sets how often CPUs go. If
+ * an I/O request is lost, the test waits for this I/O request until the time limit of the
+ * run is over.
  */
 #define _GNU_SOURCE
 #include <linux/aio_abi.h>
@@ -25,7 +26,7 @@
 struct worker {
 	pthread_t thread;
 	unsigned int number;
-	unsigned long done;	/* how many requests or messages are done */
+	unsigned long done;	/* how many I/O requests or messages are done */
 	char why[128];		/* why the worker has ended, or empty */
 };
 
@@ -55,7 +56,7 @@ static void fill(unsigned char *data, unsigned int block, unsigned int turn)
 		words[i] = (block * 40503 + turn) * 2654435761u + i;
 }
 
-/* Submits DEPTH requests on a CPU that may go before they are complete. */
+/* Submits DEPTH I/O requests on a CPU that may go before these I/O requests complete. */
 static int transfer(struct worker *worker, int fd, aio_context_t aio,
 		    unsigned char *data, const unsigned int *blocks, int opcode)
 {
@@ -104,7 +105,7 @@ static void *disk_worker(void *argument)
 	}
 	for (turn = 1; !stop; turn++) {
 		for (unsigned int i = 0; i < DEPTH; i++) {
-			/* The requests are for DEPTH different blocks. */
+			/* The I/O requests are for DEPTH different blocks. */
 			blocks[i] = worker->number * BLOCKS +
 				    rand() % (BLOCKS / DEPTH) * DEPTH + i;
 			fill(data + i * BLOCK, blocks[i], turn);
@@ -242,7 +243,7 @@ TEST_F_TIMEOUT(io, completes, 36000)
 	       self->net.done);
 	EXPECT_LE(parks, requests);
 	EXPECT_LE(parks / 4, self->net.done);
-	/* Every queue must have had some requests. */
+	/* Every queue must have had some I/O requests. */
 	for (int queue = 0; queue < CPUS; queue++) {
 		unsigned long counts[MAX_CPUS];
 		char what[32];

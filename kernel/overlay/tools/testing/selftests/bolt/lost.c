@@ -469,8 +469,8 @@ static int stubborn(const char *what, cpus_t cpus)
 }
 
 /*
- * These tests use a module of the lab, whose callbacks can fail more often than
- * hotplug/fail makes a callback fail.
+ * These tests use a module of the lab, whose callbacks can fail several times in a request;
+ * hotplug/fail makes only one callback fail, once.
  */
 FIXTURE(stubborn) {
 	struct bench bench;
@@ -669,8 +669,8 @@ TEST_F_TIMEOUT(stubborn, not_back_after_suspend, 300)
 }
 
 /*
- * Whether a failure in this state counts as a bug of the callback, natively too. Not all
- * states that have only a callback for dead CPUs are named after that.
+ * Whether a failure in this state counts as a bug of the callback, natively too: the
+ * callback is a dead callback. The names of most of these states end with ":dead".
  */
 static bool is_dead(const struct hp_state *state)
 {

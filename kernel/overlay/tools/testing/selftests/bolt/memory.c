@@ -43,7 +43,7 @@ FIXTURE_SETUP(memory)
 		SKIP(return, "%s", why);
 	self->page = sysconf(_SC_PAGESIZE);
 	ASSERT_EQ(0, start_over());
-	/* The delay is so long that only the test settles. */
+	/* The settle delay is so long that only the test settles CPUs. */
 	ASSERT_EQ(0, put(BOLT_DIR "settle_delay_ms", "1000000"));
 	ASSERT_EQ(0, enable(true));
 }
@@ -288,7 +288,7 @@ TEST_F_TIMEOUT(memory, swapoff_ends, 20)
 	ASSERT_EQ(0, set_online(VICTIM, true));
 }
 
-/* The kernel warns of counters that are negative after all were folded. */
+/* The kernel warns of counters that are negative when the counts of all CPUs were folded. */
 TEST_F(memory, counters_balance)
 {
 	for (int round = 0; round < ROUNDS; round++) {

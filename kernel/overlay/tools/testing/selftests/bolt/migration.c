@@ -151,7 +151,7 @@ static struct task *start(struct crew *crew, const struct kind *kind)
 }
 
 /*
- * Returns how many tasks are ready to run on @cpu, which is offline, and would wait
+ * Returns how many tasks are ready to run on @cpu, which is offline: such a task waits
  * for ever.
  */
 static int waiting_on(int cpu)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * A task that makes requests can be moved between cpusets, and its affinity can be
- * changed, while it waits in the middle of a request.
+ * changed, while the task waits in the middle of a request.
  */
 #define _GNU_SOURCE
 #include <sched.h>

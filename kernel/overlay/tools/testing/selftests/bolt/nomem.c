@@ -80,8 +80,8 @@ FIXTURE_SETUP(nomem)
 	ASSERT_EQ(0, start_over_all());
 	ASSERT_EQ(0, sets_start_over(&self->world));
 	/*
-	 * This task is pinned to a CPU that stays, so that no other task allocates in its
-	 * place.
+	 * This task is pinned to a CPU that stays, so that no request moves this task to
+	 * another CPU.
 	 */
 	ASSERT_EQ(0, pin(0, 0));
 }

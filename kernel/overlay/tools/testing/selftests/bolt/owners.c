@@ -2,8 +2,8 @@
 /*
  * After batches of all CPUs but one, everything that belongs to a CPU belongs to a CPU
  * that is online: interrupts, timers, tasks, the clock, works, readers of PMUs,
- * affinities of kernel threads. The new CPU is the one that is natively chosen when the
- * same CPUs go one after the other.
+ * affinities of kernel threads. The successor is the CPU that is natively chosen when
+ * the same CPUs go one after the other.
  */
 #define _GNU_SOURCE
 #include <dirent.h>
@@ -280,7 +280,7 @@ FIXTURE_SETUP(owners)
 	ASSERT_EQ(0, one_by_one(self->leaving, self->nr_leaving, true));
 	facts_gather(&self->up);
 	ASSERT_EQ(0, enable(true));
-	/* The delay is so long that only the test settles. */
+	/* The settle delay is so long that only the test settles CPUs. */
 	ASSERT_EQ(0, put(BOLT_DIR "settle_delay_ms", "4000000000"));
 }
 
@@ -347,9 +347,9 @@ TEST_F_TIMEOUT(owners, of_timers_tasks_and_the_clock, 7200)
 }
 
 /*
- * Orders the interrupts for moving. Interrupts that arrive come last, with another
- * interrupt at the end in each turn: if a CPU forgets the last of its interrupts, the
- * test notices only if that interrupt arrives.
+ * Orders the interrupts for moving. Interrupts that make_some_arrive() makes arrive come
+ * last, another of them at the end for each @turn: if a CPU forgets the last of its
+ * interrupts, the test notices only if that interrupt arrives.
  */
 static int irqs_in_order(const struct irq *irqs, int nr, int turn, int *order)
 {

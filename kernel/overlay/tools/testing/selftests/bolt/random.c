@@ -2,7 +2,7 @@
 /*
  * Requests in random order: any CPU, several down at a time, native and Bolt mixed, with
  * pauses around the settle delay. BOLT_PAIRS=N sets how many pairs of an offline and an
- * online request, BOLT_SEED=N repeats a run; the seed is printed.
+ * online request are made, BOLT_SEED=N repeats a run; the seed is printed.
  */
 #define _GNU_SOURCE
 #include <sched.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Sets of CPUs below 64, requests for them, and what can be seen of all CPUs. The first
+ * Sets of CPUs 0 to 63, requests for these sets, and facts about all CPUs. The first
  * word of a mask is the set itself on both little-endian architectures that Bolt is for,
  * and on 64-bit big-endian machines.
  */
@@ -180,8 +180,8 @@ static inline bool sight_same(const struct sight *a, const struct sight *b)
 }
 
 /*
- * Brings all CPUs online, sets a delay so long that no CPU settles by itself, and enables
- * Bolt anew.
+ * Brings all CPUs online, sets a settle delay so long that CPUs are settled only when the
+ * test asks, and enables Bolt anew.
  */
 static inline int sets_start_over(const struct world *world)
 {

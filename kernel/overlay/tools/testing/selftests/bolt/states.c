@@ -346,7 +346,7 @@ TEST_F(states, last_error_names_what_failed)
 	EXPECT_EQ(failed + 1, stat_of("failed_requests"));
 }
 
-/* Lazy states are settled after the delay, elided states when memory is short. */
+/* Lazy states are settled after the settle delay, elided states when memory is short. */
 TEST_F(states, kept_until_memory_is_short)
 {
 	ASSERT_EQ(0, put(BOLT_DIR "settle_delay_ms", "200"));
@@ -418,8 +418,8 @@ TEST_F(states, what_is_kept_is_counted)
 }
 
 /*
- * After the settle delay a CPU still keeps what only its return needs, but nothing that
- * other CPUs could use.
+ * After the settle delay a CPU still keeps memory that only its return needs, but no
+ * memory that other CPUs could use.
  */
 TEST_F(states, what_only_the_return_needs_stays)
 {

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * A task opens the first software event of the system while a CPU comes; the event must
- * count on that CPU. If the CPU and the task that opens the event did not check again,
- * each would leave it to the other to make the CPU's list of events. An event that is
- * opened while other events are open, or when the request is over, does not test that. In
+ * count on that CPU. In Linux 6.12 the task makes no list of events for a CPU that is not
+ * online for perf yet, and the CPU makes its list only if an event is open: so the CPU
+ * checks twice, before and after it is online for perf. An event that is opened while
+ * other events are open, or when the request is over, does not test the second check. In
  * a second test, an event of a thread that runs on the CPU before perf is ready on that
  * CPU must also count.
  */
@@ -16,8 +17,8 @@
 #include "../kselftest_harness.h"
 
 /*
- * How many events must be opened while a request runs, and how many requests are
- * made for that at most.
+ * How many events must be opened while a request runs, and how many requests a test
+ * makes at most.
  */
 #define INSIDE 75
 #define ROUNDS 1500
@@ -161,8 +162,8 @@ static void rounds(struct __test_metadata *_metadata, struct stage *stage,
 		ASSERT_EQ(round, peek(&stage->done));
 	}
 	/*
-	 * With fewer events in a request the test has not tried what it is for. How often
-	 * an event is opened too late depends on the host.
+	 * If fewer events were opened inside a request, the test has shown too little. How
+	 * often an event is opened too late depends on the host.
 	 */
 	EXPECT_EQ(INSIDE, stage->within);
 	TH_LOG("%lu of %lu events opened inside a request", stage->within, round);
@@ -223,7 +224,7 @@ TEST_F(swevents, of_the_thread_that_brings_up_a_cpu)
 			   PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING);
 	ASSERT_GE(fd, 0);
 	ASSERT_EQ(0, set_online(cpu, true));
-	/* The thread may not have gone back to sleep yet. */
+	/* The event counts when the thread goes back to sleep, maybe after the request. */
 	for (int i = 0; i < PATIENCE_MS; i++) {
 		ASSERT_EQ(sizeof(seen), read(fd, &seen, sizeof(seen)));
 		if (seen.value)

@@ -76,8 +76,8 @@ static bool is_last_housekeeping(int cpu)
 /*
  * Takes one CPU after the other offline, and notes the result of each request. If @spare
  * is set, no request is made for the last housekeeping CPU, and such a request counts as
- * refused. This task never runs on the CPU that goes, if there is another CPU, because
- * natively a worker would then make the request.
+ * refused. This task never runs on the CPU that goes, if there is another CPU, so that no
+ * request moves this task.
  */
 static int down_all(const int *cpus, int n, int *errs, bool spare)
 {
@@ -256,7 +256,7 @@ TEST_F_TIMEOUT(veto, nonsense, 900)
 		taken++;
 		ASSERT_EQ(0, put(BOLT_DIR "settle_delay_ms", "4000000000"));
 		/*
-		 * Waits until a worker that uses the delay which was written has
+		 * Waits until a worker that uses the settle delay which was written has
 		 * ended.
 		 */
 		wait_ms(20);

@@ -17,7 +17,7 @@
 /* Counts of what has become of CPUs that waited, from DEBUG_DIR "stats". */
 struct ends {
 	long long returned;	/* CPUs that came back warm */
-	long long unanswered;	/* CPUs that were woken natively, as these did not answer */
+	long long unanswered;	/* CPUs that did not answer, and so were woken natively */
 	long long cold;		/* CPUs that became natively dead */
 	long long silent;	/* CPUs that did not answer the order to become natively dead */
 };

@@ -106,7 +106,7 @@ static inline int irq_cpu(int irq)
 	       cpus_first(cpus) : -1;
 }
 
-/* Whether the block layer gives the requests of @cpu to @queue of the disk. */
+/* Whether the block layer gives the I/O requests of @cpu to @queue of the disk. */
 static inline bool queue_is_for(int queue, int cpu)
 {
 	char path[64];
@@ -117,8 +117,8 @@ static inline bool queue_is_for(int queue, int cpu)
 
 /*
  * A thread that keeps a CPU busy. When all CPUs of a guest wait for the host, the
- * guest's clock may jump, and timeouts end early. While this thread runs, that does
- * not happen.
+ * guest's clock may jump, and timeouts end early. While this thread runs, the clock does
+ * not jump.
  */
 struct busy {
 	pthread_t thread;

@@ -3,7 +3,7 @@
 #ifndef SELFTESTS_BOLT_LIB_XORSHIFT_H
 #define SELFTESTS_BOLT_LIB_XORSHIFT_H
 
-/* Draws one of 0 to @n - 1, from any seed but 0. */
+/* Draws a number from 0 to @n - 1. The seed must not be 0. */
 static inline unsigned int draw64(unsigned long long *seed, unsigned int n)
 {
 	*seed ^= *seed >> 12;
