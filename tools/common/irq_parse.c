@@ -190,8 +190,8 @@ void irq_free(struct irq_table *table)
 }
 
 /*
- * Finds the same interrupt of the same device in another reading, where the row is mostly at the
- * same index, @place.
+ * Finds the interrupt of @row, with the same device, in another reading: usually at the index
+ * @place, which @row has in its own reading.
  */
 static const struct irq_row *same_row(const struct irq_table *table, const struct irq_row *row,
 				      size_t place)

@@ -50,7 +50,7 @@ void irq_free(struct irq_table *table);
 
 /**
  * irq_rates() - interrupts per second
- * @before: the first reading, or NULL: all counts were 0
+ * @before: the first reading, or NULL if all counts were 0
  * @after: the second reading
  * @seconds: time between the readings, more than 0
  *

@@ -128,7 +128,7 @@ static int take_number(struct parsing *parsing, const char *text, enum column co
 	return 0;
 }
 
-/* Sets @wanted to false if the line is about a single one of several CPUs. */
+/* Sets @wanted to false if the line is about a single CPU, not about all CPUs. */
 static int parse_fields(struct parsing *parsing, char *line, double *values, bool *wanted)
 {
 	int number = 0, column, err;

@@ -6,7 +6,7 @@
 
 struct sorting {
 	const struct inputs *inputs;
-	const struct position *base;	/* where the floor's first CPU is, or else the first CPU */
+	const struct position *base;	/* of the floor's first CPU, or else of the first CPU */
 };
 
 /* Compares as qsort(3) wants it; @own comes before all other numbers. */

@@ -31,7 +31,7 @@ void plant_step(struct plant *plant, const struct sample *sample, double seconds
 		loads[cpu].busy = (unsigned int)lround(
 			runs ? 1000 * share * (1 - steal / online) : 0);
 	}
-	/* Each task keeps one CPU busy at most, so this work is of at least so many tasks. */
+	/* A task keeps one CPU busy at most, so work for N CPUs is that of N tasks or more. */
 	tasks = ceil(sample->demand + plant->backlog / seconds);
 	inputs->runnable = plant->backlog > 0 ? (unsigned int)tasks : sample->runnable;
 	if (plant->backlog > 0 && sample->runnable > inputs->runnable)

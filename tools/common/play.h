@@ -20,7 +20,7 @@ struct request_times {
 	double settle_after;	/* how long after its offline request a CPU is settled */
 };
 
-/** request_seconds() - how long a request takes that brings and takes CPUs, none of them settled */
+/** request_seconds() - duration of a request, if none of the CPUs that come was settled */
 double request_seconds(const struct request_times *times, unsigned int coming, unsigned int going);
 
 /** What is played to a policy, besides the trace */
@@ -28,7 +28,7 @@ struct play {
 	unsigned int count;			/* CPU numbers are 0 to count - 1 */
 	size_t size;				/* size of each set */
 	const struct position *places;
-	const cpu_set_t *usable;		/* CPUs that may be online, as all are at first */
+	const cpu_set_t *usable;		/* CPUs that may be, and at first are, online */
 	const cpu_set_t *floor;
 	const struct policy *policy;
 	const struct policy_settings *settings;
@@ -66,8 +66,8 @@ struct outcome {
  * play_trace() - run a policy over a trace
  * @watch: called for each interval, may be NULL
  *
- * Waiting is counted in whole intervals; to work that waited, the time of the last request that
- * brought CPUs is added. Return: 0 or -ENOMEM.
+ * Waiting is counted in whole intervals. If work had to wait, the duration of the last request that
+ * brought CPUs is added to the wait. Return: 0 or -ENOMEM.
  */
 int play_trace(const struct play *play, const struct load_trace *trace, play_watch *watch, void *data,
 	       struct outcome *outcome);

@@ -3,9 +3,8 @@
  * What a policy gets, and what a policy answers.
  *
  * A policy is a pure function: from what was measured in one interval it computes the set of CPUs
- * that it wants online, and says why. A policy keeps nothing from one call to the next. What must
- * hold whatever a policy wants - the floor, dwell, delay and the limit of changes - is the business
- * of restrain.c.
+ * that it wants online, and says why. A policy keeps nothing from one call to the next. restrain.c
+ * has the rules that hold whatever a policy wants: floor, dwell, delay and the limit of changes.
  *
  * A policy NAME is a file policy_NAME.c, and a line in policies.c.
  */
@@ -18,7 +17,7 @@
 
 #define FULL_CAPACITY	1024	/* capacity of the fastest kind of CPU in the machine */
 
-/** Where one CPU is; -1 where that is not known */
+/** Where one CPU is; a number that is not known is -1 */
 struct position {
 	int core;
 	int cluster;
@@ -46,8 +45,8 @@ struct inputs {
 	unsigned int runnable;		/* tasks that run or wait for a CPU, at the interval's end */
 	unsigned int pressure;		/* thousandths of the interval in which a task waited for a CPU */
 	const cpu_set_t *usable;	/* CPUs that may be online */
-	const cpu_set_t *online;	/* those of the usable CPUs that are online */
-	const cpu_set_t *floor;		/* those of the usable CPUs that have to be online */
+	const cpu_set_t *online;	/* usable CPUs that are online */
+	const cpu_set_t *floor;		/* usable CPUs that have to be online */
 	const cpu_set_t *before; /* CPUs that the policy wanted last; at first the CPUs online */
 };
 
@@ -60,7 +59,7 @@ enum package_level {
 struct policy_settings {
 	struct {
 		unsigned int up;	/* if CPUs are busier than this on average, CPUs come */
-		unsigned int down; /* CPUs go if the CPUs that stay would not be busier than this */
+		unsigned int down; /* CPUs go if the CPUs that stay are then not busier than this */
 		unsigned int pressure;	/* if a task waits for so much of the time, CPUs come */
 	} load, package;
 	enum package_level package_level;
@@ -84,8 +83,8 @@ struct policy {
 	const char *summary;
 	/*
 	 * True: a CPU comes in the interval in which the policy first wants the CPU. False: the CPU
-	 * comes after the delay with which CPUs go, and after a longer delay if the policy soon did
-	 * not want the CPU any more when it came before.
+	 * comes after the delay with which CPUs go; the delay is longer if the CPU has come before,
+	 * and the policy soon wanted the CPU no more.
 	 */
 	bool urgent;
 	/** decide() - fill in @decision; return 0, or -ENOMEM */
@@ -104,11 +103,12 @@ const struct policy *policy_find(const char *name);
 /* -- What several policies need ------------------------------------------- */
 
 /**
- * demand() - how much the tasks would run, in units of capacity: FULL_CAPACITY is one fast CPU
+ * demand() - how much the tasks would run if there were enough CPUs, in units of capacity
  * @pressure: percentage from which on waiting tasks count
  *
- * As long as no task waits, the demand is how much the CPUs ran. CPUs that are busy all the time
- * do not show how much more there is to do; then each task that waits counts as a full CPU.
+ * FULL_CAPACITY is one fast CPU. As long as no task waits, the demand is how much the CPUs ran.
+ * CPUs that are busy all the time do not show how much more there is to do; then each task that
+ * waits counts as a full CPU.
  */
 unsigned long demand(const struct inputs *inputs, unsigned int pressure);
 
@@ -122,9 +122,10 @@ bool suffices(unsigned long capacity, unsigned long wanted, unsigned int percent
  * order_new() - the usable CPUs in the order in which policies want CPUs online
  * @length: overwritten with the number of these CPUs
  *
- * The floor comes first. Other CPUs are in the order of packages, clusters and cores, with those of
- * the floor's first CPU before others. Siblings stand together, as do clusters and packages, so
- * that CPUs that are not wanted are whole cores, clusters and packages.
+ * The floor comes first. Other CPUs are in the order of packages, clusters and cores, but CPUs that
+ * share one of these with the floor's first CPU come before CPUs that do not. Siblings stand
+ * together, as do the CPUs of a cluster and of a package: if a policy wants the first CPUs of the
+ * order, the CPUs that go are mostly whole cores, clusters and packages.
  *
  * To be freed with free(); NULL if memory is short.
  */

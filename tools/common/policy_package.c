@@ -57,7 +57,7 @@ static bool contains(const struct search *search, const cpu_set_t *outer, const 
 	return true;
 }
 
-/* Adds the floor's groups to @candidate, the best one so far if it suffices with less capacity. */
+/* Adds the floor's groups to @candidate. Keeps the smallest candidate that suffices. */
 static void consider(struct search *search, cpu_set_t *candidate)
 {
 	const struct inputs *inputs = search->inputs;
@@ -69,7 +69,7 @@ static void consider(struct search *search, cpu_set_t *candidate)
 		if (CPU_ISSET_S(cpu, inputs->size, inputs->floor))
 			add_group(search, cpu, candidate);
 	capacity = capacity_of(inputs, candidate);
-	/* If CPUs would go, the CPUs that stay must not be fully busy at once. */
+	/* If the candidate lets CPUs go, the CPUs that stay must not be fully busy at once. */
 	percent = contains(search, candidate, inputs->before) ? search->settings->package.up :
 								search->settings->package.down;
 	if (!suffices(capacity, search->wanted, percent))

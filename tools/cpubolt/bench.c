@@ -194,7 +194,7 @@ static int read_option(struct bench *bench, int option)
 	return EXIT_USAGE;
 }
 
-/* Fills in defaults for what no option has set. */
+/* Fills in the default of each value that no option has set. */
 static void set_usual(struct bench *bench)
 {
 	if (bench->pairs == UNSAID)
@@ -244,7 +244,7 @@ static int read_options(struct bench *bench, bool *done)
 
 /* -- CPUs ----------------------------------------------------------------- */
 
-/* CPUs that are online, can go, and are not set apart for something else; to be freed. */
+/* CPUs that are online, can go, and are neither isolated nor nohz_full; to be freed. */
 static cpu_set_t *free_cpus(struct cpubolt *machine)
 {
 	static const enum cpubolt_which others[] = {
@@ -547,7 +547,7 @@ static int measure_pair(struct bench *bench, enum bench_variant variant, const c
 		return code;
 	code = request(bench, variant, CPUBOLT_BRING_ONLINE, cpus,
 		       keep ? &(cases + 1)->samples[variant] : NULL);
-	/* The wait varies by 3 ms, so as not to be in step with the tick, which is 1 to 10 ms. */
+	/* The wait varies by 3 ms, to be out of step with the tick, whose period is 1 to 10 ms. */
 	if (code == EXIT_DONE && bench->gap_ms)
 		code = wait_and_measure(bench, bench->gap_ms + bench->done * 3 % 4,
 					power ? &power->there : NULL);

@@ -169,8 +169,7 @@ static unsigned int count_nodes(const struct invocation *call, const cpu_set_t *
 }
 
 /*
- * The lab names an architecture as the kernel's source does, which may be otherwise than uname(2)
- * does.
+ * The lab names an architecture as the kernel's source does, and uname(2) may give another name.
  */
 static void read_kernel(const struct invocation *call, struct bench_machine *machine)
 {

@@ -12,7 +12,7 @@
 #include "select.h"
 #include "sets.h"
 
-/* At most so many messages name a task that loses its last CPU; one more counts the others. */
+/* At most so many messages name a task that loses its last CPU; one more counts all other tasks. */
 #define MOST_SENTENCES	8
 
 struct change {
@@ -204,7 +204,7 @@ static bool refuse(struct change *change, const cpu_set_t *cpus, enum cpubolt_wh
 	return true;
 }
 
-/* Refuses, before anything is changed, what the kernel is known to refuse. */
+/* Refuses, before any CPU has changed, a request that the kernel is known to refuse. */
 static int check_cpus(struct change *change)
 {
 	unsigned int features = cpubolt_features(change->machine);
@@ -428,7 +428,7 @@ static int carry_out(struct change *change)
 	code = check_cpus(change);
 	if (code != EXIT_DONE)
 		return code;
-	/* Options may choose no CPU. A list without a CPU is an error of the request below. */
+	/* Options may match no CPU, which is no error. The request below refuses an empty list. */
 	if (!set_count(change->machine, change->cpus) &&
 	    selection_needs_topology(&change->selection))
 		return report_nothing(change);

@@ -7,7 +7,7 @@
 #include "columns.h"
 #include "sets.h"
 
-/* Needs room: the list of the CPUs of a large machine may be a few kilobytes long. */
+/* @text must have room: the list of the CPUs of a large machine may be some kilobytes long. */
 static void value_cpus(struct facts *facts, const struct cell *cell, char *text, size_t size)
 {
 	char *list = set_text(facts->machine, cell->cpus);

@@ -284,7 +284,8 @@ static void check_slow_state(struct doctor *doctor, const char *stats)
 
 	if (state && strcmp(state, "-")) {
 		find(doctor, FINDING_TODO, "drivers", "hotplug state %s makes requests for several "
-		     "CPUs go CPU by CPU: nobody has declared its driver fit for more", state);
+		     "CPUs go CPU by CPU: the state is not declared fit for such requests",
+		     state);
 		advise(doctor, "unload the driver; or, if you know that it copes with several CPUs "
 		       "at once, cpubolt states --set %s=serial", state);
 	} else {
@@ -338,7 +339,7 @@ static void check_settling(struct doctor *doctor)
 		return;
 	if (!strcmp(delay, "0")) {
 		find(doctor, FINDING_NOTE, "settling", "settle_delay_ms is 0: teardowns run right "
-		     "after each request, and a CPU that returns sets all up again");
+		     "after each request, and all startups when a CPU returns");
 		advise(doctor, "echo 1000 > " CPU_DIR "/bolt/settle_delay_ms");
 	}
 	free(delay);
@@ -447,7 +448,7 @@ static const char *const rule_dirs[] = {
 	"/usr/lib/udev/rules.d",
 };
 
-/* A file of an earlier directory replaces those of the same name in later ones. */
+/* A file of an earlier directory replaces files of the same name in later directories. */
 static bool is_replaced(struct doctor *doctor, size_t dir, const char *name)
 {
 	for (size_t i = 0; i < dir; i++) {

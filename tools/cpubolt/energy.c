@@ -19,7 +19,8 @@ static const struct help help = {
 	.usage = "[options]",
 	.about = "Compute the energy that a machine takes for a recorded load: without hotplug,\n"
 		 "and with a policy that takes CPUs offline, natively and with Bolt; and how long\n"
-		 "CPUs have to be away until that saves energy. The command looks at no CPU.",
+		 "CPUs have to be away until their absence saves energy. The command looks at no\n"
+		 "CPU.",
 	.options = " -m, --model NAME         model of a machine (default: " USUAL_MODEL "), or its file\n"
 		   " -r, --requests NAME      how long requests take (default: as the model says), or\n"
 		   "                          the file of these times\n"

@@ -153,7 +153,7 @@ void energy_meters_close(struct energy_meters *meters)
 	meters->count = 0;
 }
 
-/* Some batteries report their power, others their current and voltage. */
+/* Some batteries report their power, other batteries their current and voltage. */
 static int read_battery(const char *root, const char *folder, uint64_t *microwatts)
 {
 	uint64_t current, voltage;

@@ -48,8 +48,8 @@ int energy_meters_read(const struct energy_meters *meters, struct energy_reading
 /**
  * energy_watts() - power on average between two readings
  *
- * A counter may have begun anew once between the readings. Batteries report their power at the two
- * moments, of which this function returns the average.
+ * A counter may have begun anew once between the readings. A battery reports its power at each
+ * reading; of the two powers, the function returns the average.
  */
 double energy_watts(const struct energy_meters *meters, const struct energy_reading *before,
 		    const struct energy_reading *after);

@@ -248,8 +248,8 @@ static int take_value(struct parsing *parsing, const struct key *key, const char
 		return wrong(parsing, "%s = %.40s: a whole number without a range is wanted",
 			     key->name, text);
 	/*
-	 * The number decides when something happens, not only how much power that takes, so it has
-	 * no range.
+	 * A number that decides when CPUs are settled has no range: a range is for numbers that
+	 * only say how long something takes, or how much power.
 	 */
 	if ((key->flags & FIXED) && taken.low != taken.high)
 		return wrong(parsing, "%s = %.40s: a number without a range is wanted", key->name,

@@ -56,7 +56,7 @@ struct energy_requests {
 
 enum energy_kind { ENERGY_NATIVE, ENERGY_BOLT, ENERGY_KINDS };
 
-/** A model; powers are in milliwatts, and those of CPUs are beyond the deepest idle state */
+/** A model; powers are in milliwatts, those of CPUs are counted from the deepest idle state's */
 struct energy_model {
 	char *name, *default_requests;
 	char *sources[ENERGY_MOST_SOURCES];

@@ -5,8 +5,9 @@
 #include "energy_power.h"
 
 /*
- * Idle periods end at random, "rate" of them in a second of idle time. Returns the share of the
- * idle time that is in periods of "seconds" or more; number_of_long() returns the share of periods.
+ * Idle periods end at random, "rate" of them in a second of idle time. Returns which share of the
+ * idle time is in periods of "seconds" or more; number_of_long() returns which share of the periods
+ * is that long.
  */
 static double time_in_long(double rate, double seconds)
 {

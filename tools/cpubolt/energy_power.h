@@ -39,7 +39,7 @@ double energy_of_requests(const struct energy_model *model, enum energy_kind kin
 /** CPUs of an idle package that go for a while */
 struct energy_leave {
 	enum energy_kind kind;
-	unsigned int online, going; /* how many of the package are online, how many of these go */
+	unsigned int online, going; /* CPUs of the package that are online, and that go */
 };
 
 /**

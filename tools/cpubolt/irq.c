@@ -199,7 +199,7 @@ static void put_rate(struct sheet *sheet, size_t column, double rate, bool json)
 		sheet_put(sheet, column, "%.2g", rate);
 }
 
-/** What is sorted by rate, the highest first: rows of a report, or CPUs of a row */
+/** The rates by which compare_rates() sorts: of the rows of a report, or of the CPUs of a row */
 static const double *sorted_rates;
 
 static int compare_rates(const void *a, const void *b)

@@ -10,7 +10,7 @@
 #define KEEP_RATE	20000
 /* A CPU is given no more interrupts than this, as a CPU of x86 has about 200 vectors. */
 #define KEEP_COUNT	150
-/* The interrupts of a node's devices stay on the node if there are so many a second. */
+/* The interrupts of a node's devices stay on the node if at least so many occur in a second. */
 #define KEEP_NODE_RATE	1000
 
 /** A CPU that may have interrupts: online, and not isolated */
@@ -35,7 +35,8 @@ struct keep_irq {
  *
  * CPUs that cannot go offline come first, then first CPUs of their cores, then
  * lower numbers. A node whose devices have KEEP_NODE_RATE interrupts a second
- * gets CPUs of its own; all other interrupts go to the node of the first choice.
+ * gets CPUs of its own. All other interrupts get CPUs of the node of the CPU that
+ * comes first, and if these are too few, CPUs of other nodes.
  *
  * Return: number of CPUs chosen; 0 if there is no CPU.
  */

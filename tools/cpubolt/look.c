@@ -67,7 +67,7 @@ static char *read_task_file(struct search *search, int pid, int tid, const char 
 	return invocation_read(search->call, path);
 }
 
-/* Reads from a recorded tree what sched_getaffinity(2) would say. */
+/* Reads the CPUs of a task of a recorded tree; sched_getaffinity(2) knows real tasks only. */
 static bool read_allowed(struct search *search, int pid, int tid)
 {
 	static const char key[] = "\nCpus_allowed_list:\t";

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* cpubolt: which CPUs are online, and requests that change that */
+/* cpubolt: shows CPUs, brings CPUs online, and takes CPUs offline */
 #include <errno.h>
 #include <getopt.h>
 #include <stdio.h>

@@ -167,8 +167,8 @@ static void list_cores(struct work *work)
 }
 
 /*
- * If one CPU of a core stays, it is the one with the highest rank: a CPU that cannot go, or else
- * one that is online; of equal ones, the first.
+ * If one CPU of a core stays, that is the CPU with the highest rank: a CPU that cannot go, or else
+ * a CPU that is online; of CPUs with the same rank, the first.
  */
 static int rank(struct work *work, unsigned int cpu)
 {
@@ -348,7 +348,7 @@ static int run(struct work *work)
 		start_without_list(work);
 	if (code != EXIT_DONE)
 		return code;
-	/* --cores picks cores of which every CPU may go, so --keep has to be applied before. */
+	/* --cores picks cores of which every CPU may go, so CPUs of --keep are removed first. */
 	if (work->op == CPUBOLT_TAKE_OFFLINE)
 		apply_keep(work, false);
 	if (selection_needs_topology(selection))

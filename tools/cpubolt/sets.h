@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What cpubolt.h and CPU_SET(3) do not have for sets of CPUs */
+/* Functions for sets of CPUs that cpubolt.h and CPU_SET(3) do not have */
 #ifndef SETS_H
 #define SETS_H
 

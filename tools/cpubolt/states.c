@@ -36,7 +36,7 @@ static const struct sheet_column columns[COLUMN_COUNT] = {
 	[COLUMN_UNIT] = { "UNIT", "states that are deferred together", 0, SCOLS_JSON_STRING,
 			  false },
 	[COLUMN_RUNS] = { "RUNS", "callbacks that ran", SCOLS_FL_RIGHT, SCOLS_JSON_NUMBER, true },
-	[COLUMN_SKIPS] = { "SKIPS", "callbacks that were not needed, or not yet", SCOLS_FL_RIGHT,
+	[COLUMN_SKIPS] = { "SKIPS", "deferred teardowns, startups not needed", SCOLS_FL_RIGHT,
 			   SCOLS_JSON_NUMBER, true },
 	[COLUMN_SETTLES] = { "SETTLES", "deferred teardowns that ran later", SCOLS_FL_RIGHT,
 			     SCOLS_JSON_NUMBER, true },
@@ -372,7 +372,7 @@ static int explain_refusal(const struct wish *wish, int error, bool undone)
 
 	if (error == -EACCES || error == -EPERM)
 		return fail(undone ? EXIT_NOT_PERMITTED : EXIT_PARTIAL,
-			    "only root may move states: %s", after);
+			    "only root may change what Bolt does with a state: %s", after);
 	return fail(undone ? EXIT_FAILED : EXIT_PARTIAL, "the kernel refuses %s=%s (%s): %s",
 		    wish->state, wish->word, strerror(-error), after);
 }

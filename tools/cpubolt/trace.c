@@ -337,7 +337,7 @@ static char *text_with_slices(struct trace_session *session)
 	return whole;
 }
 
-/* The text is written first, because writing the other file empties the buffers. */
+/* The text is written first, because writing the file for trace-cmd empties the buffers. */
 static int save(struct tracing *tracing, struct trace_session *session, const struct files *files,
 		struct trace_events *events)
 {

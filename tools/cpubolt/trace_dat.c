@@ -53,7 +53,7 @@ static void put_start(FILE *out)
 	put_u32(out, sysconf(_SC_PAGESIZE));
 }
 
-/* Writes a file of tracefs after its length in 64 bits; as an empty file if it cannot be read. */
+/* Writes the length of a file of tracefs in 64 bits, then its text; no text if reading fails. */
 static void put_file(FILE *out, const char *path)
 {
 	int size = 0;

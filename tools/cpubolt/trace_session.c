@@ -118,7 +118,7 @@ int trace_session_open(struct trace_session **session, bool bolt, unsigned int c
 	return 0;
 }
 
-/* "I|PID|" makes the mark an instant of Perfetto's, for which any other text is an error. */
+/* "I|PID|" makes the mark an instant event of Perfetto, which takes other text for an error. */
 static void print_mark(struct trace_session *session, const char *mark, const char *what)
 {
 	tracefs_printf(session->instance, "I|%d|%s%s", getpid(), mark, what);
@@ -136,7 +136,7 @@ void trace_session_end(struct trace_session *session, const char *what)
 	tracefs_trace_off(session->instance);
 }
 
-/* Reads a number such as that of "overrun: 0" or "dropped events: 0". */
+/* Reads the number that stands behind @key, as in "overrun: 0" or "dropped events: 0". */
 static unsigned long long lost_in(const char *stats, const char *key)
 {
 	const char *place = strstr(stats, key);

@@ -9,7 +9,10 @@
 #define LEAST_WIDTH	60
 #define NAME_WIDTH	26
 #define TIME_WIDTH	9
-/* States of less than a 100th of the request are summed up; gaps get a line from a 20th on. */
+/*
+ * States that take less than a 100th of the request share a line. The gaps of a group, which is a
+ * phase or natively a CPU, get a line if they take a 20th of the request or more together.
+ */
 #define SHORT_PART	100
 #define GAP_PART	20
 
@@ -409,7 +412,7 @@ static void print_gaps(const struct waterfall *waterfall, const struct waterfall
 	qsort(spans, length, sizeof(*spans), compare_spans);
 	spans[length].start = last;
 	spans[length].end = last;
-	/* Gaps are stored over spans that have been read. */
+	/* Each gap is stored in place of a span that has been read already. */
 	for (size_t i = 0; i <= length; i++) {
 		struct span span = spans[i];
 

@@ -297,7 +297,7 @@ static bool take_irqbalance(struct reading *reading, const struct key *key, cons
 	return true;
 }
 
-/* Called by inih, for which only 0 is success. */
+/* Called by inih, for which 0 is failure, and any other result success. */
 static int take(void *data, const char *section, const char *name, const char *value)
 {
 	struct reading *reading = data;

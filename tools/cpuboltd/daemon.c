@@ -156,8 +156,8 @@ static void say_request(struct daemon *daemon, enum cpubolt_op op, const cpu_set
 }
 
 /*
- * A CPU that fails is left alone for a while; if it is not known which CPU failed, the daemon makes
- * no request for a while.
+ * A CPU that fails in a request is left alone for a while. If the request does not say which CPU
+ * failed, the daemon makes no request for a while.
  */
 static void yield_to_failure(struct daemon *daemon, const struct cpubolt_result *result)
 {
@@ -261,7 +261,7 @@ static int ask(struct daemon *daemon, enum cpubolt_op op, cpu_set_t *cpus)
 	return err;
 }
 
-/* @online: CPUs that are online when those of @going have gone, if any go. */
+/* @online: CPUs that are online when the CPUs of @going, which may be empty, have gone. */
 static int move_interrupts(struct daemon *daemon, const cpu_set_t *online, const cpu_set_t *going)
 {
 	size_t size = daemon->machine->size;
@@ -321,7 +321,7 @@ static int carry_out(struct daemon *daemon)
 		}
 	}
 	err = ask(daemon, CPUBOLT_BRING_ONLINE, daemon->coming);
-	/* No CPU goes if some have not come, which may have been to replace the CPUs that go. */
+	/* No CPU goes if a CPU has not come, which may be meant to replace a CPU that goes. */
 	memcpy(daemon->coming, daemon->next, daemon->machine->size);
 	remove_from(daemon, daemon->coming, daemon->owner.online);
 	if (!is_empty(daemon, daemon->coming))
@@ -351,7 +351,7 @@ static void find_difference(struct daemon *daemon)
 	remove_from(daemon, daemon->coming, daemon->online);
 }
 
-/* Adds CPUs that tasks and cpusets need to "needs", and lets them stay. 1 if there are any. */
+/* Adds to "needs" the CPUs of "going" that are needed, and lets these stay. 1 if there are any. */
 static int spare_the_needed(struct daemon *daemon)
 {
 	size_t size = daemon->machine->size;
@@ -374,8 +374,8 @@ static int spare_the_needed(struct daemon *daemon)
 
 /*
  * Looks every ten seconds which CPUs are still needed, and whether any CPU that was taken is needed.
- * A CPU that was needed counts as needed until the next look; or else it might go and come again in
- * each interval.
+ * A CPU that was needed counts as needed until the next look; otherwise the CPU might go and come
+ * again in each interval.
  */
 static int renew_needs(struct daemon *daemon)
 {
@@ -461,7 +461,7 @@ int daemon_round(struct daemon *daemon)
 	bool first = !daemon->counters.at_us;
 	int err = look(daemon);
 
-	/* A lease starts a round early: the load of so short a time tells nothing, so skip it. */
+	/* A lease starts a round early. Load of so short a time says nothing, so measure later. */
 	if (!err && (first || daemon->now_us - daemon->counters.at_us >=
 				      daemon->config->interval_ms * 500ULL))
 		err = sample_take(daemon->machine, &daemon->counters, daemon->now_us,

@@ -108,7 +108,7 @@ void lease_free(struct daemon *daemon);
 
 /* -- Figures: metrics.c ------------------------------------------------------- */
 
-/** metrics_count() - count one request that took so many nanoseconds */
+/** metrics_count() - count one request that took @ns nanoseconds */
 void metrics_count(struct daemon *daemon, unsigned long long ns);
 
 /** metrics_write() - write the file "metrics", if @now or if ten seconds have passed */

@@ -8,10 +8,10 @@
 /**
  * floor_own() - the CPUs that machine and configuration keep online
  * @inputs: as for a policy; inputs->floor is the set that is overwritten
- * @more: CPUs that also have to be online, as leases; may be NULL
+ * @more: CPUs that also have to be online, such as those of leases; may be NULL
  *
- * These are CPUs that cannot go offline, those of "keep" and of @more, and so many others that
- * "min_cpus" is reached. Return: 0 or -ENOMEM.
+ * These are CPUs that cannot go offline, CPUs of "keep" and of @more, and as many further CPUs as
+ * "min_cpus" requires. Return: 0 or -ENOMEM.
  */
 int floor_own(const struct machine *machine, const struct config *config,
 	      const struct inputs *inputs, const cpu_set_t *more, cpu_set_t *floor);
@@ -23,7 +23,8 @@ int floor_own(const struct machine *machine, const struct config *config,
  * @needed: overwritten with those of @going that have to stay
  *
  * - A task, and a cpuset, keeps one of its CPUs at least.
- * - A real-time task or a virtual CPU that may run on some CPUs only keeps all of these.
+ * - A real-time task or a virtual CPU that may not run on all CPUs keeps all CPUs on which the task
+ *   may run.
  * - A cpuset partition keeps all its CPUs; so does a cpuset of cgroup version 1, to which the
  *   kernel would not give back a CPU that was offline once. Cpusets are seen only if they are
  *   mounted where the daemon runs.

@@ -38,7 +38,7 @@ void interrupts_free(struct interrupts *all);
  * interrupts_update() - measure, if it is time for that, and move interrupts
  *
  * Interrupts of CPUs that are about to go move in any case, other interrupts only after a
- * measurement, which is every five intervals. Return: 0, also if interrupts are left alone, or
+ * measurement, which is made every five intervals. Return: 0, also if interrupts are left alone, or
  * -ENOMEM.
  */
 int interrupts_update(struct interrupts *all, const struct irq_cpus *cpus, uint64_t now_us);

@@ -83,7 +83,7 @@ static struct irq *new_irq(struct interrupts *all, const struct irq_row *row)
 	return NULL;
 }
 
-/* Returns the interrupt of @row: from the old list, where it is mostly at @hint, or a new one. */
+/* Returns the interrupt of @row: from the old list, usually at index @hint, or a new interrupt. */
 static struct irq *take_irq(struct interrupts *all, const struct irq_row *row, size_t hint)
 {
 	size_t i;
@@ -100,8 +100,9 @@ static struct irq *take_irq(struct interrupts *all, const struct irq_row *row, s
 }
 
 /*
- * Notes that another program has set the affinity. If no CPU of the affinity is online, the kernel
- * has set the affinity.
+ * Notes whether another program has set the affinity since the daemon has. If no CPU of the
+ * affinity that the daemon has written is online, the kernel has chosen another affinity, which
+ * then counts as the daemon's.
  */
 static void find_foreign(struct interrupts *all, struct irq *irq, const struct irq_cpus *cpus)
 {
@@ -149,7 +150,7 @@ static void measure(struct interrupts *all, struct irq *irq, double rate, uint64
 	irq->busy = irq_busy(&all->rules, irq->rate, irq->busy, now_us, &irq->calm_us);
 }
 
-/* Adds the rates of an interrupt that cannot be moved to "others" of its CPUs. */
+/* Adds @rates, of an interrupt that cannot be moved, to "others" of each CPU. */
 static void add_others(struct interrupts *all, const struct irq_table *table, const double *rates)
 {
 	size_t i;

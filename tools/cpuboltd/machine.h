@@ -11,7 +11,7 @@
 
 /*
  * Kernel threads, by PID and by the inode of their folder in /proc: another process that gets the
- * PID has another inode. The daemon does not look at these processes again.
+ * PID has another inode. The daemon does not look at a kernel thread of this list again.
  */
 struct kthreads {
 	struct kthread {
@@ -35,7 +35,7 @@ int machine_open(const char *root, struct machine *machine);
 
 void machine_close(struct machine *machine);
 
-/** machine_places() - read where CPUs are; where that is not known, the place stays as it was */
+/** machine_places() - read the places of CPUs; a place that is not known stays as it was */
 void machine_places(struct machine *machine);
 
 /** machine_set() - an empty set, or NULL; to be freed with CPU_FREE() */

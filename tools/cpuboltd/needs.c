@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Which CPUs tasks and cpusets need, of CPUs that are to go or have gone
+ * Finds which of the CPUs that are to go, or have gone, are needed by tasks and cpusets
  *
  * The daemon looks for these needs right before CPUs go, and every ten seconds while CPUs are
  * taken. With all CPUs online, one call of sched_getaffinity(2) for each task mostly suffices.
@@ -38,7 +38,7 @@ struct search {
 	cpu_set_t **ones;
 	size_t count;
 	struct kthreads kthreads;	/* kernel threads found now, in the order of /proc */
-	size_t known;			/* index of the search in the last list of kernel processes */
+	size_t known;			/* index of the search in the last list of kernel threads */
 	bool is_kthread;		/* whether the process at hand is a kernel thread */
 	int err;
 };
@@ -342,7 +342,7 @@ static bool add_file(struct search *search, int folder, const char *name)
 	return found;
 }
 
-/* Adds the CPUs of a partition that "cpuset.cpus" does not list; false if it is no partition. */
+/* Adds the CPUs of a partition that "cpuset.cpus" does not list; false for other cpusets. */
 static bool is_partition(struct search *search, int folder)
 {
 	char *partition = file_at(folder, "cpuset.cpus.partition");
@@ -357,7 +357,7 @@ static bool is_partition(struct search *search, int folder)
 	return found;
 }
 
-/* @strict: version 1, where a cpuset loses a CPU that goes offline, even if it lists all CPUs. */
+/* @strict: version 1, where any cpuset, even one with all CPUs, loses a CPU that goes offline. */
 static void consider_cpuset(struct search *search, int folder, bool strict)
 {
 	bool whole;

@@ -15,7 +15,7 @@ static bool has(const struct owner *owner, const cpu_set_t *set, unsigned int cp
 	return CPU_ISSET_S(cpu, owner->machine->size, set);
 }
 
-/* Compares short files with their contents before. In most intervals no CPU has changed. */
+/* Compares short files with what was read at the last look: mostly no CPU has changed since. */
 static bool is_as_before(struct owner *owner)
 {
 	static const char *const paths[] = { "/sys/devices/system/cpu/online",

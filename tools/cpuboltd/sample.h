@@ -27,7 +27,7 @@ void counters_free(struct counters *counters);
  * @inputs: runnable and pressure are overwritten, for inputs->online
  * @loads: overwritten
  *
- * After the first call @loads and pressure are 0. Errors: -ENOENT and others of open(2) if
+ * After the first call @loads and pressure are 0. Errors: those of open(2) if
  * /proc/stat cannot be read, -EINVAL if the file cannot be understood.
  */
 int sample_take(const struct machine *machine, struct counters *counters, uint64_t now_us,

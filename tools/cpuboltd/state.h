@@ -43,7 +43,7 @@ int state_remove(const struct machine *machine);
  * @back: overwritten with CPUs that have come back
  * @result: result of the request that failed, or of the last request
  *
- * If a CPU does not come, all others come nevertheless, and the file keeps that CPU. A file that
+ * If a CPU does not come, all other CPUs come, and the file keeps that CPU. A file that
  * cannot be understood is renamed, to STATE_BAD_FILE. Return: 0, also if there is nothing to do, or
  * a negative errno: -EINVAL for a file that cannot be understood.
  */

@@ -41,15 +41,15 @@ int cpubolt_put(struct cpubolt *handle, const char *name, const char *value)
 
 	if (err)
 		return err;
-	/* A write of no bytes would not reach the kernel, which takes an empty line for no CPUs. */
+	/* The kernel never sees a write of no bytes, but reads an empty line as an empty list. */
 	if (!*value)
 		value = "\n";
 	return sysfs_write(handle->cpus, path, value, strlen(value));
 }
 
 /*
- * Writes a list in parts that is too long for one write. Unlike a request, settling need not be
- * done for all CPUs or none.
+ * Writes a list, in parts if the list is too long for one write. A request is done for all its CPUs
+ * or for none, but settling may be done for some CPUs only.
  */
 static int settle_list(struct cpubolt *handle, char *list)
 {

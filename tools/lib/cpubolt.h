@@ -134,7 +134,7 @@ const char *cpubolt_state_name(enum cpubolt_state state);
 
 /* -- Topology and caches -------------------------------------------------- */
 
-/** Where a CPU is; -1 where the kernel does not say, as for a CPU that was never seen online */
+/** Where a CPU is; numbers that are not known, as of a CPU that was never seen online, are -1 */
 struct cpubolt_topology {
 	int core;		/* number of the core, unique in the machine */
 	int cluster;
@@ -214,9 +214,9 @@ struct cpubolt_result {
  * @flags: CPUBOLT_NATIVE, CPUBOLT_BATCH_ONLY, CPUBOLT_KEEP_CHANGES, or 0
  * @result: is overwritten; may be NULL
  *
- * With Bolt the kernel does all of the request or nothing. On the native way the
- * library puts back what it has changed when a CPU fails, and says in
- * @result->missing and @result->undo what it could not put back.
+ * With Bolt the kernel does all of the request or nothing. When a CPU fails on the native way, the
+ * library puts back the CPUs that it has changed; @result->undo names those that could not be put
+ * back.
  *
  * Errors: as listed for the file "offline" in
  * Documentation/ABI/testing/sysfs-devices-system-cpu-bolt, -EACCES without
@@ -277,7 +277,7 @@ int cpubolt_monitor_open(struct cpubolt *handle, struct cpubolt_monitor **monito
  * @timeout_us: microseconds to wait at most; UINT64_MAX: wait for ever, 0: do not wait
  *
  * Return: 1 with an event, 0 after the time is up, or a negative errno; -ENOBUFS
- * if events were lost, after which cpubolt_refresh() tells the state.
+ * if events were lost; cpubolt_refresh() then finds the state of all CPUs.
  */
 int cpubolt_monitor_next(struct cpubolt_monitor *monitor, unsigned long long timeout_us,
 			 struct cpubolt_event *event);

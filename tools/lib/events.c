@@ -19,7 +19,7 @@ int event_parse(const char *action, const char *name, struct cpubolt_event *even
 		return 0;
 	event->cpu = (unsigned int)cpu;
 	event->online = !strcmp(action, "online");
-	/* "add" makes no event: a CPU that was just plugged in is not online, as before. */
+	/* "add" makes no event: a CPU is offline before and right after it is plugged in. */
 	return event->online || !strcmp(action, "offline") || !strcmp(action, "remove");
 }
 
@@ -134,8 +134,8 @@ int cpubolt_monitor_next(struct cpubolt_monitor *monitor, unsigned long long tim
 		}
 		spent = now_us() - begin;
 		/*
-		 * The event just dispatched was of no CPU that came or went, but events that wait
-		 * behind it may be: take them even if the time is up.
+		 * The message that was just read is about no CPU that came or went, but messages
+		 * that wait behind may be about such a CPU: read on even if the time is up.
 		 */
 		if (timeout_us != UINT64_MAX && spent >= timeout_us) {
 			if (!err)

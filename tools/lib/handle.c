@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/* Opens and closes a handle, and makes sets of CPUs, all of which have the size of the handle's. */
+/* Opens and closes a handle, and makes sets of CPUs. All sets of a handle have the same size. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>

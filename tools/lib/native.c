@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/* Requests without Bolt: writes cpuN/online of one CPU after the other, and back if one fails. */
+/* Requests without Bolt: writes cpuN/online of one CPU after the other; undoes all if one fails. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -126,7 +126,7 @@ static int take(struct cpubolt *handle, const struct step *steps, unsigned int c
 		err = write_online(handle, steps[i].cpu, steps[i].online);
 		if (!err)
 			continue;
-		/* If the kernel has Bolt, last_error says more. */
+		/* If the kernel has Bolt, last_error names the hotplug state, too. */
 		request_find_error(handle, -err, result);
 		result->cpu = (int)steps[i].cpu;
 		if (!(flags & CPUBOLT_KEEP_CHANGES))

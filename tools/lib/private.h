@@ -72,7 +72,7 @@ char *set_format_list(const struct set *set);
 /** set_format_mask() - as set_format_list(), but a mask in groups of 32 bits */
 char *set_format_mask(const struct set *set);
 
-/** set_subtract() - put the CPUs of @from that are not in @without into @target, maybe = @from */
+/** set_subtract() - fill @target, which may be @from, with the CPUs of @from not in @without */
 void set_subtract(size_t size, cpu_set_t *target, const cpu_set_t *from, const cpu_set_t *without);
 
 /** set_next() - the lowest CPU of @cpus from @cpu on, or @numbers if there is none */
@@ -99,8 +99,8 @@ struct cpubolt {
 	unsigned long long looked_ns; /* when @now was made, by CLOCK_MONOTONIC */
 	struct view *now;
 	struct view *next;	/* the view that cpubolt_refresh() fills, to become @now */
-	cpu_set_t *looked;	/* CPUs of which is known whether they have a file cpuN/online */
-	cpu_set_t *movable;	/* CPUs that have that file */
+	cpu_set_t *looked;	/* CPUs whose file cpuN/online has been looked for */
+	cpu_set_t *movable;	/* CPUs that have a file cpuN/online */
 	struct topology *topology;
 };
 
@@ -116,10 +116,10 @@ void view_free(struct view *view);
 /** cpu_now_ns() - the time of CLOCK_MONOTONIC */
 unsigned long long cpu_now_ns(void);
 
-/** cpu_refresh_if_old() - cpubolt_refresh(), unless that was some milliseconds ago only */
+/** cpu_refresh_if_old() - cpubolt_refresh(), unless the last refresh was less than 10 ms ago */
 int cpu_refresh_if_old(struct cpubolt *handle);
 
-/** cpu_is_away() - tell whether sysfs has no topology of @cpu; a CPU half-way may have one */
+/** cpu_is_away() - tell whether sysfs has no topology of @cpu; for a half-way CPU, false */
 bool cpu_is_away(const struct cpubolt *handle, unsigned int cpu);
 
 /** cpu_wanted() - tell whether @op with @cpus wants @cpu online: 1, offline: 0, or neither: -1 */
@@ -208,7 +208,8 @@ void request_find_error(struct cpubolt *handle, int err, struct cpubolt_result *
 /**
  * native_request() - write cpuN/online of each CPU in @missing
  *
- * Return: 0 or a negative errno; @result has the CPU, and what could not be put back.
+ * Return: 0 or a negative errno; @result has the CPU that failed, and the CPUs that could not be
+ * put back.
  */
 int native_request(struct cpubolt *handle, enum cpubolt_op op, const cpu_set_t *cpus,
 		   const cpu_set_t *missing, unsigned int flags, struct cpubolt_result *result);

@@ -76,10 +76,10 @@ static int write_batch(struct cpubolt *handle, enum cpubolt_op op, const cpu_set
 }
 
 /*
- * Finds the line of this request in last_error: the newest one with this process and this error
- * that has come since the last look at the machine. In a container the kernel's number of this
- * process is not the number that getpid() gives, so no line may match. Then a new line of another
- * process is taken if it is the only one with this error.
+ * Finds the line of this request in last_error: the newest line with this process and this error
+ * that the kernel has added since the last look at the machine. In a container the kernel's number
+ * of this process is not the number that getpid() gives, so no line may match. Then a new line of
+ * another process is taken if that line is the only new one with this error.
  */
 void request_find_error(struct cpubolt *handle, int err, struct cpubolt_result *result)
 {

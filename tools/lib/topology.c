@@ -27,7 +27,7 @@ static const struct level levels[] = {
 	{ "die_cpus_list", "die_id", offsetof(struct place, topology.die) },
 };
 
-/* What is read for each CPU, or with SMT for one CPU of each core. */
+/* The files that are read for each CPU, or with SMT for one CPU of each core. */
 static const struct {
 	const char *file;
 	size_t offset;
@@ -239,7 +239,7 @@ static void read_nodes(struct cpubolt *handle, cpu_set_t *scratch)
 		close(folder);
 		return;
 	}
-	/* set_parse_list() refuses numbers that no CPU has, and a machine may have more nodes. */
+	/* set_parse_list() refuses numbers that no CPU has, and a node may have such a number. */
 	for (here = text; *here >= '0' && *here <= '9'; here += *here == ',') {
 		first = strtoul(here, &here, 10);
 		last = *here == '-' ? strtoul(here + 1, &here, 10) : first;

@@ -78,7 +78,7 @@ static void test_a_later_program_knows(void **state)
 	tree_close(handle);
 }
 
-/* Returns the number of the inode: a file that is written anew has another one. */
+/* Returns the number of the inode: a file that is written anew has another inode. */
 static ino_t number_of_file(void)
 {
 	struct stat status;

@@ -219,7 +219,7 @@ static void make_up(struct energy_model *model)
 /*
  * Returns a time before the break-even time @seconds at which nothing may be saved yet. CPUs that
  * are settled shortly before @seconds may have saved energy until then, which settling costs again:
- * then the time is after that.
+ * in this case the function returns a time after settling.
  */
 static double shortly_before(const struct energy_model *model, const struct energy_leave *leave,
 			     double seconds)
@@ -306,7 +306,10 @@ static void test_more_requests_take_more(void **unused)
 	}
 }
 
-/* CPUs that nothing wakes take least power, and a package that cannot sleep takes no less. */
+/*
+ * CPUs that nothing wakes take no more power than other CPUs. A package takes no less power when
+ * its sleep state saves nothing.
+ */
 static void test_power(void **unused)
 {
 	unsigned int round;
@@ -415,7 +418,7 @@ static void test_ways_on_a_recorded_load(void **unused)
 	}
 }
 
-/* With the times of native requests, and without settling, Bolt takes the energy of native. */
+/* With the times of native requests, and without settling, Bolt takes as much energy as native. */
 static void test_same_times_same_energy(void **unused)
 {
 	struct energy_run native, bolt;

@@ -521,7 +521,7 @@ static void slices_of_a_request(void **state)
 	assert_int_equal(count_of(slices, ": G|59|CPU "), callbacks);
 	assert_int_equal(count_of(slices, ": G|59|batch 1|"), phases);
 	assert_int_equal(count_of(slices, ": G|59|"), count_of(slices, ": H|59|"));
-	/* A text with slices is read as the text without. */
+	/* trace_parse() finds no event in the lines of slices. */
 	assert_int_equal(trace_parse(slices, &again), 0);
 	assert_int_equal(again.count, 0);
 	trace_free(&again);

@@ -532,7 +532,7 @@ static void test_cpusets_need_cpus(void **state)
 	place_end();
 }
 
-/* While CPUs are offline, the CPUs chosen for a task may be all that are online. */
+/* While CPUs are offline, the CPUs chosen for a task may be the only CPUs online. */
 static void test_tasks_need_cpus_when_few_are_left(void **state)
 {
 	place_begin("small+bolt");

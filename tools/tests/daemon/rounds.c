@@ -361,7 +361,7 @@ static void test_a_pinned_task_with_the_policy_package(void **state)
 	end();
 }
 
-/* The daemon looks again which CPUs are needed, also of those that it has taken. */
+/* The daemon looks again which CPUs are needed, also among the CPUs that it has taken. */
 static void test_needs_come_and_end(void **state)
 {
 	begin("small+bolt", "load");
@@ -482,7 +482,7 @@ static void test_a_lease_is_answered_when_cpus_are_there(void **state)
 	end();
 }
 
-/* A daemon works even if it cannot put back what an earlier daemon has left. */
+/* A daemon works even if it cannot bring back CPUs that an earlier daemon has left offline. */
 static void test_a_start_with_what_cannot_be_put_back(void **state)
 {
 	cpu_set_t *taken;
@@ -490,7 +490,7 @@ static void test_a_start_with_what_cannot_be_put_back(void **state)
 
 	begin("small+bolt", "load");
 	daemon_end(&one);
-	/* The event loop has the real clock, by which each interval is over and due at once. */
+	/* The event loop has the real clock, by which the end of each interval has passed. */
 	clock_us = SECOND_US;
 	taken = cpus_of("2-3");
 	make_online("0-1");

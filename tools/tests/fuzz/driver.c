@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Runs a fuzz target without libFuzzer: PROGRAM SECONDS SEED makes random inputs from the target's
- * seeds, PROGRAM FILE tries the one input in FILE. The program leaves the input that ends it in
- * fuzz-input.
+ * seeds, PROGRAM FILE tries the one input in FILE. An input that ends the program is written to the
+ * file fuzz-input.
  */
 #include <fcntl.h>
 #include <signal.h>
@@ -152,7 +152,7 @@ int main(int count, char **words)
 #ifdef __SANITIZE_ADDRESS__
 	__sanitizer_set_death_callback(keep_input);
 #endif
-	/* chance() would never leave a state of 0. */
+	/* chance() would never change a state of 0, so the state is made odd. */
 	state = strtoull(words[2], NULL, 0) * 2 + 1;
 	end = time(NULL) + atol(words[1]);
 	do {
