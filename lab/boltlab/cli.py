@@ -160,7 +160,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         _fail(str(error))
         return error.code
     except KeyboardInterrupt:
-        _fail("interrupted; the next call goes on where this ended")
+        _fail("interrupted; the next call goes on where this call ended")
         return errors.INTERRUPTED
     except BrokenPipeError:
         # The program that reads the lab's output has ended, as head and less do. The lab prints no

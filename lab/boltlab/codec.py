@@ -35,7 +35,7 @@ class Least:
 
 @dataclass(frozen=True)
 class Among:
-    """Says of a field's type: the value must be one of ``names()``; errors call it a ``what``."""
+    """Says of a field's type: the value, in errors called ``what``, must be one of ``names()``."""
 
     what: str
     names: Callable[[], Collection[str]]
@@ -58,7 +58,7 @@ def load(path: Path, no: str, make: Callable[[Any], T]) -> T:
     """Return what the function ``make`` makes of the JSON in the file ``path``.
 
     Raises BoltError when the file cannot be read. When the file is no JSON or ``make`` raises
-    BoltError, the message begins with "PATH ``no``: ".
+    BoltError, the message begins with the path and ``no``, such as "holds no torture results".
     """
     try:
         document = json.loads(path.read_text(encoding="utf-8"))

@@ -4,8 +4,9 @@
 A row's third column holds in backquotes either a test below lab/tests, with or without its
 parameters, or a ``./bolt`` command that takes too long for ``./bolt test``. A run of the whole
 suite fails unless every test that the file names has run and passed. Behind the tests a row may say
-what these need, as in "(needs root, zsh)": a fact of FACTS, or a Debian package of packages.toml or
-versions.toml. On a machine that lacks such a need, the tests of the row may be skipped.
+what the tests need, as in "(needs root, zsh)": a fact of FACTS, or a Debian package of
+packages.toml or versions.toml. On a machine without the fact or the package, the tests of the row
+may be skipped.
 """
 
 import functools

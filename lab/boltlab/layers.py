@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Says which package of the lab may import which other, and checks the lab's modules for that."""
+"""Says which package of the lab may import which other, and checks the imports of the modules."""
 
 import ast
 import graphlib
@@ -8,9 +8,9 @@ from pathlib import Path
 
 BESIDE = 20  # how many modules may lie beside the packages
 
-# Package -> the packages whose modules its own modules may import. A package that is imported has
-# its row further up, so that no two packages need each other. Every module may import the modules
-# that lie beside the packages, and these import from no package.
+# Package -> the packages whose modules its own modules may import. A row names only packages whose
+# own rows are further up, so that no two packages need each other. Every module may import the
+# modules that lie beside the packages; the modules beside the packages import from no package.
 MAY_IMPORT: Mapping[str, Collection[str]] = {
     "kernel": (),
     "guest": ("kernel",),

@@ -57,7 +57,7 @@ class Need:
 
 
 def which(tool: str) -> str | None:
-    """Return the path of the program ``tool``, also from the directories of root, or None."""
+    """Return the path of the program ``tool`` in a directory of PATH or SBIN, or None."""
     search = os.environ.get("PATH", os.defpath).split(os.pathsep)
     return shutil.which(tool, path=os.pathsep.join([*search, *SBIN]))
 

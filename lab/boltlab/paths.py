@@ -47,7 +47,8 @@ def require_space(where: Path, gigabytes: float, purpose: str) -> None:
 def prune(root: Path, keep: int) -> None:
     """Remove all but the ``keep`` newest directories in ``root``.
 
-    Another call of the lab may be removing the same directories, and so missing ones are no error.
+    Another call of the lab may remove the same directories meanwhile, and so a directory that is
+    gone is no error.
     """
     with contextlib.suppress(FileNotFoundError):
         folders = sorted(root.iterdir(), key=lambda path: path.stat().st_mtime_ns)

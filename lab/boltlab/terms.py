@@ -10,9 +10,10 @@ import numpy as np
 def fit(terms: Mapping[str, Sequence[float]], values: Sequence[float]) -> dict[str, float]:
     """Return the factors of ``terms``, none below 0, whose sum fits ``values`` best.
 
-    ``terms`` has, for each name, the term's value for each of ``values``, which are above 0. Errors
-    are relative, and a further term has to lower the sum of their squares by a fifth. Terms that
-    are left out are not in the result.
+    ``terms`` has, for each name, the term's value for each of ``values``, which are above 0. The
+    error of a fit is the sum of the squares of the relative errors. Small sets of terms are tried
+    first, and a later set is taken only if its error is at least a fifth smaller than that of the
+    best set before. The result has only the terms of the set that is taken.
     """
     best: tuple[float, dict[str, float]] | None = None
     sets = itertools.chain.from_iterable(

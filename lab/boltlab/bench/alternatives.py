@@ -86,8 +86,8 @@ def kernels() -> list[str]:
 def guest(target: Arch, kernel: Kernel, flavour: str, rounds: int, seconds: int) -> Guest:
     """Return the guest that measures all ways of one ``flavour`` on its ``kernel``.
 
-    In the emulator CPUs run in turn. The turns are kept short, so that the time that a CPU takes to
-    come does not include a long wait for the CPU's turn.
+    In the emulator CPUs run in turn, a slice each. Slices are kept short, so that the time that a
+    CPU takes to come does not include a long wait for the CPU's slice.
     """
     names = ",".join(name for name, way in ways().items() if way["kernel"] == flavour)
     words = f"run /bin/undisturbed cpus={PAUSED} n={rounds} seconds={seconds} ways={names}"
@@ -148,7 +148,7 @@ COLUMNS = (
 
 
 def cells(row: Row) -> list[str]:
-    """Return the cells of ``row`` for COLUMNS; a cell has the figures of all CPUs, with slashes."""
+    """Return the cells of ``row`` for COLUMNS; slashes divide the figures of the CPUs."""
 
     def middle(name: str) -> str:
         return number(row.times[name].median) if name in row.times else NONE

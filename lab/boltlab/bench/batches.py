@@ -5,11 +5,12 @@ In virtual time CPUs take turns, so work that several CPUs do at once is added u
 is the time that a request would take if these CPUs really worked at once. The chain is the time of
 the request, less the time of the callbacks of concurrent states on hotplug threads of all CPUs,
 plus the time of these callbacks on the CPU where these callbacks took longest. All other work
-counts in full, whichever CPU did the work: what a thread does from its first serial callback to its
-last, for which threads take turns; callbacks on the control CPU; waking CPUs; the stop. So the
-chain is an upper bound. When callbacks of several CPUs are under way, only one of these CPUs can be
-running, so that each callback gets an equal share of that time. Tracing makes a request longer. So
-chain and sum are taken from the same traced requests, and can be compared with each other.
+counts in full, whichever CPU did the work: all callbacks of a hotplug thread from the first serial
+callback to the last serial callback, for which hotplug threads take turns; callbacks on the control
+CPU; waking CPUs; the stop. So the chain is an upper bound. While callbacks of several CPUs are
+under way, the emulator runs one CPU at a time; that time is divided equally among these callbacks.
+Tracing makes a request longer. So chain and sum are taken from the same traced requests, and can be
+compared with each other.
 """
 
 import itertools

@@ -159,7 +159,7 @@ def count(records: Iterable[str], where: Mapping[str, str]) -> list[Crossings]:
 
 
 def _nested(calls: Iterable[Call], end: int) -> Iterator[tuple[str, str]]:
-    """Yield (caller, callee) for each of the ``calls`` of a task that is inside another call."""
+    """Yield (caller, callee) for each of the ``calls``, all of one task, that is inside another."""
     running: list[Call] = []
     # Of two calls that begin in the same microsecond, the outer one ends last.
     for call in sorted(calls, key=lambda call: (call.entry, -(call.exit or end))):

@@ -34,11 +34,11 @@ def recorded(run: Results, folder: Path = kept.FOLDER) -> Results:
 def lost(run: Results, before: Results, share: float = SHARE) -> list[str]:
     """Return a line for each case of ``run`` whose ratio is below ``share`` of that in ``before``.
 
-    The ratio is the native median divided by Bolt's. A native offline waits for ticks, and so the
-    median of 100 requests is 24 ms in one run and 31 ms in the next (arm64, the same kernel). This
-    difference says nothing of Bolt, and so both ratios are made with the same native median, the
-    larger one of ``run`` and ``before``. Only cases that time requests and that both results have
-    are compared.
+    The ratio is the native median divided by Bolt's. A native offline request waits for ticks,
+    and so the median of 100 requests is 24 ms in one run and 31 ms in the next (arm64, the same
+    kernel). This difference says nothing of Bolt, and so both ratios are made with the same native
+    median, the larger one of ``run`` and ``before``. Only cases that time requests and that both
+    results have are compared.
     """
     now = _timed(run)
     lines = []

@@ -97,7 +97,7 @@ def keep(name: str, origin: Origin, ran: GuestResult) -> None:
 
 
 def take(name: str, origin: Origin) -> GuestResult | None:
-    """Return what the guest ``name`` has measured; None if no figures are kept, or bad figures."""
+    """Return what the guest ``name`` has measured, or None if no valid figures are kept."""
     place = _place(name, origin)
     with contextlib.suppress(GuestError):
         return qemu.judge(place, "guest-shutdown") if place.is_dir() else None

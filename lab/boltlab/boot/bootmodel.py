@@ -116,7 +116,7 @@ def model(boots: Sequence[Boot], variant: str) -> Model | None:
 
 
 def _shares(boot: Boot) -> tuple[float, float]:
-    """Return the shares of SMP init that are callbacks before a CPU is woken, and on that CPU."""
+    """Return two shares of SMP init: callbacks before a CPU is woken, and callbacks on that CPU."""
     ahead = sum(entry.early_ns for entry in boot.callbacks if entry.ahead)
     after = sum(entry.early_ns for entry in boot.callbacks if not entry.ahead)
     whole = max(boot.phases[SMP], 1.2 * (ahead + after))

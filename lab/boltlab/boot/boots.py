@@ -66,7 +66,7 @@ class Boot:
 
 @dataclass(frozen=True)
 class Fit:
-    """How a time grows: ``each`` ns times the value of ``law``, and how well that fits.
+    """How a time grows: ``each`` ns times the value of ``law``, and how well the law fits.
 
     ``error`` is the root of the mean square of relative errors. ``r2`` says by which share the sum
     of squared errors is smaller with this law than with the law "constant".

@@ -58,8 +58,9 @@ def draw(
         nodes = rng.choice([n for n in rows["nodes"] if cpus % n == 0])
         # Variants take turns, so that no variant is left out.
         variant = list(ways)[number % len(ways)]
-        # With a trial, most CPUs come one by one if CPUs really run at once. So some boots have a
-        # trial, and other boots have none.
+        # In a trial the kernel compares groups of CPUs with lone CPUs (docs/boot.md). If CPUs of a
+        # guest really run at once, a group may be too slow, and then all further CPUs come one by
+        # one. So some boots have a trial, and other boots have none.
         trial = "bolt.trial=" + rng.choice(("on", "off"))
         found.append(
             Soak(

@@ -38,11 +38,12 @@ TICKLESS = "torture"
 class Row:
     """The costs for bystanders of requests of one direction for ``batch`` of ``cpus`` CPUs.
 
-    In microseconds of virtual time: ``longest`` is the longest that a bystander's task could not
-    run, ``off`` the longest with interrupts off (None: not known), and ``stolen`` the time that the
-    kernel took from a task during a request; ``times`` is how often the kernel interrupted the
-    task. ``stolen`` and ``times`` are means of all bystanders and requests. The direction "idle" is
-    for a time of the same length without a request. ``tickless``: the bystander is a nohz_full CPU.
+    In microseconds of virtual time: ``longest`` is the longest time for which a bystander's task
+    could not run, ``off`` the longest time with interrupts off (None: not known), and ``stolen``
+    the time that the kernel took from a task during a request; ``times`` is how often the kernel
+    interrupted the task. ``stolen`` and ``times`` are means of all bystanders and requests. The
+    direction "idle" is for a time of the same length without a request. ``tickless``: the bystander
+    is a nohz_full CPU.
     """
 
     variant: str

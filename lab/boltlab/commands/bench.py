@@ -416,7 +416,7 @@ _READ: Mapping[str, Callable[[GuestResult], object]] = {TRACED: _phases, COUNTED
 def _settings(target: Arch, args: argparse.Namespace) -> list[str]:
     if args.setting == ALL_SETTINGS:
         return list(target.settings)
-    # With --arch all, a setting that only one architecture has must not end the bench of the other.
+    # With --arch all, an architecture that lacks the setting is measured in its default setting.
     if args.arch == ALL_SETTINGS and args.setting not in target.settings:
         return [target.default_setting]
     return [arch.setting(target, args.setting)]

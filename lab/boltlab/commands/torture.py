@@ -148,7 +148,7 @@ def _here(args: argparse.Namespace, fields: Sequence[Field], where: Source) -> i
 
 
 def _on_cluster(args: argparse.Namespace, fields: Sequence[Field]) -> int:
-    """Run each run as an element of a job array; return how many runs have failed."""
+    """Make each run an element of a job array; return how many runs have failed."""
     cases = planned(args, fields)
     rows = [row(case, options.source(args)) for case in cases]
     folder = elements.write(rows, NAME)

@@ -12,7 +12,7 @@ from boltlab.errors import BoltError
 # The file that tells apt of the repository once a user copies it to /etc/apt/sources.list.d.
 SOURCES = "bolt.sources"
 INDEXES = ("Packages", "Packages.gz", "Release")
-# A user's signatures of Release, which are removed because they would not fit a newer Release.
+# A user's signatures of Release, which are removed because a newer Release needs new signatures.
 SIGNATURES = ("InRelease", "Release.gpg")
 ORIGIN = {"Origin": "Bolt", "Label": "Bolt", "Suite": "bolt", "Codename": "bolt"}
 

@@ -26,8 +26,8 @@ META = paths.KERNEL / "debian"
 # Name of the source package that the kernel's packages name.
 SOURCE = "linux-bolt"
 MAINTAINER = ("Bolt developers", "bolt@localhost.localdomain")
-# A package that bindeb-pkg makes besides the kernel's. It is removed, because programs are to be
-# compiled with Debian's own linux-libc-dev.
+# A package that bindeb-pkg makes besides the kernel's. The lab removes this package, because
+# programs are to be compiled with Debian's own linux-libc-dev.
 UNWANTED = ("linux-libc-dev",)
 
 

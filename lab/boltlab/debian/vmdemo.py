@@ -69,7 +69,7 @@ def guests(cycles: int, accel: str) -> list[int]:
     """Return how many cycles each guest of a run of ``cycles`` has.
 
     QEMU makes a new thread each time that a CPU is added, even if the same CPU was there before,
-    and makes no more threads than there are slots. So a guest can have only so many cycles.
+    and makes no more threads than there are slots. So the slots limit the cycles of a guest.
     """
     row = serving.table()["guest"]
     most = (row["most"] - row["cpus"]) // len(serving.cpus()) if adds(accel) else cycles

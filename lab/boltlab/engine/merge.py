@@ -67,7 +67,7 @@ def boots(parts: Sequence[BootResults]) -> BootResults:
 
 
 def _alike(parts: Sequence[Part]) -> Part:
-    """Return the first of ``parts``; raise BoltError if another part differs from it in origin."""
+    """Return the first of ``parts``; raise BoltError if another part has another origin."""
     first = parts[0]
     for part in parts[1:]:
         for name in ("arch", "setting", "accel", "qemu", "kernel", "commit"):

@@ -23,8 +23,8 @@ _ONE_COMPLAINT = 120
 
 
 # Of a warning the kernel prints this line first, then the warning's own message if there is one,
-# then the warning's first line. Linux 7.3 prints the cut with a level that consoles leave out, and
-# then the line before the warning counts as the message.
+# then the warning's first line. Linux 7.3 prints this line with a level that consoles leave out. In
+# a log without this line, the line before the warning's first line counts as the message.
 _CUT = "------------[ cut here ]------------"
 _WITHOUT_CUT = re.compile(r"^WARNING: \S+:\d+ at ")
 _LONGEST_MESSAGE = 8  # most lines of a warning's own message

@@ -58,8 +58,8 @@ async def describe(client: QMPClient, image: Path, folder: Path) -> str:
 def brief(found: Sequence[tuple[int, str]]) -> str:
     """Return in a few words in which functions the CPUs are, as places() has ``found`` out.
 
-    Functions come in the order of the lowest CPU in each: usually that of the control CPU is first.
-    The file REGISTERS has the registers of all CPUs.
+    Functions come in the order of the lowest CPU in each function: usually the function of the
+    control CPU is first. The file REGISTERS has the registers of all CPUs.
     """
     cpus: dict[str, list[int]] = defaultdict(list)
     for cpu, name in found:

@@ -60,7 +60,10 @@ def tiny_image(arch: Arch) -> bytes:
 
 
 def tiny_arguments(arch: Arch, image: Path) -> tuple[list[str], int]:
-    """Return QEMU's arguments to run tiny_image() in the file ``image``, and QEMU's exit status."""
+    """Return QEMU's arguments to run tiny_image() in the file ``image``, and QEMU's exit status.
+
+    QEMU ends with this status if the program has run to its end.
+    """
     if arch.name == "x86_64":
         drive = ["-drive", f"file={image},format=raw,if=none,id=disk", "-device"]
         ending = ["ide-hd,drive=disk", "-device", "isa-debug-exit,iobase=0xf4,iosize=4"]

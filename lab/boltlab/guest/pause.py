@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Stops single virtual CPUs of a running guest, as a busy host would, but for a longer time.
+"""Stops single virtual CPUs of a running guest, as a busy host does, but for a longer time.
 
 QEMU's command ``stop`` stops all CPUs, and a stop signal stops QEMU's whole process. So the lab
 attaches to the thread of one CPU as a tracer (ptrace), which can stop a single thread.

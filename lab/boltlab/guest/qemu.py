@@ -42,9 +42,9 @@ PORTS = {
 PLUGIN = "plugin.jsonl"
 # A guest's seed selects how long an instruction takes: 1, 2 or 4 ns.
 SHIFTS = 3
-# In virtual time a CPU's turn lasts until the next timer of the emulator is due, and the reset of
-# a CPU is charged the rest of a turn. A device whose only work is a timer every 50 us keeps turns
-# short.
+# In virtual time a CPU runs without a break until the next timer of the emulator is due, at most:
+# such a run is a slice. The reset of a CPU takes the rest of the slice. A device whose only work is
+# a timer every 50 us keeps slices short.
 BOUND = (
     *("-netdev", "hubport,id=bound,hubid=0"),
     *("-object", "filter-buffer,id=bounds,netdev=bound,interval=50"),
@@ -57,8 +57,8 @@ PVPANIC = ("pvpanic", "pvpanic-pci")
 # The lab prints one line for an error, and so the library must not print anything.
 logging.getLogger("qemu.qmp").addHandler(logging.NullHandler())
 
-# A coroutine that runs while a guest does. It gets the connection to QEMU's monitor and the run's
-# directory, and may raise BoltError.
+# A coroutine that runs while a guest runs. The coroutine gets the connection to QEMU's monitor and
+# the run's directory, and may raise BoltError.
 Watcher = Callable[[QMPClient, Path], Coroutine[Any, Any, None]]
 
 KEEP_RUNS = 200
@@ -71,7 +71,7 @@ class Guest:
     """What to run: a kernel, a script, and a machine. ``timeout`` is in seconds of the host.
 
     ``programs`` are added to the initramfs, by path without the leading slash. ``bounded``: no CPU
-    runs for more than a few microseconds of virtual time before the next CPU gets its turn.
+    runs for more than a few microseconds of virtual time before the next CPU runs.
     ``seed`` makes a run that can be repeated: in virtual time all random numbers, and the time of
     an instruction, come from the seed.
     ``plugin`` is a plugin of the emulator, which writes to PLUGIN in the run's directory;
@@ -152,9 +152,9 @@ async def boot(
     """Run ``guest`` to its end and return its result, in a new directory for ``name``.
 
     ``folder`` is used in place of a new directory. ``seen`` is called now and then with the number
-    of records so far; ``watcher`` runs while the guest does. Raises BoltError with a log when QEMU
+    of records so far; ``watcher`` runs while the guest runs. Raises BoltError with a log when QEMU
     does not start, and GuestError when the guest panics, hangs or fails a command, or when its
-    kernel prints a complaint that is neither ``ignored`` nor one that ``guest`` is to have.
+    kernel prints a complaint that fits neither ``ignored`` nor ``guest.warns``.
     """
     folder = folder or new_run(name)
     if watcher is None and any(line.startswith("host ") for line in guest.script):
@@ -413,7 +413,7 @@ def _escaped(path: Path) -> str:
 async def _process(
     args: list[str], folder: Path, qmp: socket.socket, agent: socket.socket | None
 ) -> AsyncIterator[asyncio.subprocess.Process]:
-    """Run QEMU, which the terminal's Ctrl-C does not reach; end QEMU with the context."""
+    """Run QEMU, which the terminal's Ctrl-C does not reach; end QEMU when the context ends."""
     with (folder / "qemu.log").open("wb") as log, qmp:
         process = await asyncio.create_subprocess_exec(
             *args,
@@ -512,7 +512,7 @@ def records_of(path: Path) -> list[dict[str, Any]]:
 
 
 async def wishes(folder: Path, key: str, poll: float) -> AsyncIterator[str]:
-    """Yield what the records ``key`` of the guest in ``folder`` say, as these come.
+    """Yield the text of each record ``key`` of the guest in ``folder``, as the records come.
 
     ``poll``: seconds of the host between two looks.
     """

@@ -29,9 +29,10 @@ class Scenario:
     kernel's command line. ``selftests`` are the kernel's own, found in /bin of the guest;
     ``modules`` are the lab's. ``tools`` are programs of tools/, ``schedulers`` are of the kernel's
     tools/sched_ext. ``setting`` is the measuring setting, for scenarios that need a certain one.
-    ``warns`` are patterns, each of which must fit one complaint of the kernel: its first line, or
-    the message that the kernel prints above that. Any other complaint fails the run. ``limits``
-    compare medians of cases; see limits.py. A scenario's file also has the fields of ``machine``.
+    ``warns`` are patterns, each of which must fit one complaint of the kernel: the complaint's
+    first line, or the message that the kernel prints above this line. Any other complaint fails the
+    run. ``limits`` compare medians of cases; see limits.py. A scenario's file also has the fields
+    of ``machine``.
     """
 
     name: str

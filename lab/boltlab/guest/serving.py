@@ -26,9 +26,9 @@ def cpus() -> range:
 def words(cycles: int, dwell_ms: int, ways: int, slots: bool) -> list[str]:
     """Return the arguments for a guest whose CPUs come and go ``cycles`` times.
 
-    ``ways``: the first so many of WAYS take turns. ``dwell_ms``: how long the guest waits between
-    two changes. ``slots``: the host adds the CPUs, and takes the CPUs out; otherwise the guest has
-    the CPUs all the time, offline at first.
+    ``ways``: how many of WAYS, from the first on, the changes use in turn. ``dwell_ms``: how long
+    the guest waits between two changes. ``slots``: the host adds the CPUs, and takes the CPUs out;
+    otherwise the guest has the CPUs all the time, offline at first.
     """
     load = {**table()["load"], "cycles": cycles, "dwell_ms": dwell_ms}
     load |= {"ways": ways, "slots": int(slots)}

@@ -27,8 +27,8 @@ async def obey(
 
     Slots are counted from 0, in the order of their sockets. The guest itself sees when the CPU has
     come or gone. ``out`` is called with the seconds of the host from each order to the emulator to
-    take a CPU out until the CPU is out. ``poll``: see qemu.wishes(). Raises BoltError when a CPU
-    stays for which ``out`` waits.
+    take a CPU out until the CPU is out. ``poll``: see qemu.wishes(). If ``out`` is given, raises
+    BoltError when a CPU that the host takes out stays for longer than PATIENCE.
     """
     async for wish in qemu.wishes(folder, "slot", poll):
         await _obey(client, wish, out)

@@ -95,8 +95,8 @@ def changed_kernel(
 ) -> Kernel:
     """Return a kernel of ``flavour``, built after ``change`` has changed its tree.
 
-    ``change`` returns a name of what it changed. The next build of the flavour takes the change
-    back. Raises BoltError as ensure_kernel() does.
+    ``change`` gets the path of the tree, and returns a name of the change. The next build of the
+    flavour takes the change back. Raises BoltError as ensure_kernel() does.
     """
     kind = flavours.get(flavour)
     packages.ensure("build", *kind.packages, arches=[arch])

@@ -165,9 +165,9 @@ def _squeeze(text: str) -> str:
 
 
 def change(name: str, caller: str, was: Index, now: Index) -> Change | None:
-    """Return how the function ``name`` that ``caller`` calls has changed, None if it has not.
+    """Return how the function ``name`` that the file ``caller`` calls has changed, or None.
 
-    The result is also None if ``name`` was not found in the first kernel.
+    The result is None if the function has not changed, or was not found in the first kernel.
     """
     before, after = (_visible(name, caller, each) for each in (was, now))
     if not before:
@@ -198,7 +198,7 @@ def change(name: str, caller: str, was: Index, now: Index) -> Change | None:
 
 
 def _visible(name: str, caller: str, found: Index) -> list[Definition]:
-    """Return the definitions of ``name`` in ``caller``, or else all that this file can use."""
+    """Return definitions of ``name`` in the file ``caller``, or else all that reach the file."""
     known = found.get(name, [])
     own = [each for each in known if each.file == caller and not each.prototype]
     if own:

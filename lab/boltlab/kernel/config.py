@@ -88,7 +88,7 @@ def configure(
     lock_fd: int | None = None,
     base: str | None = None,
 ) -> str:
-    """Make ``tree``/.config: all options are off but those of ``fragment`` and what they imply.
+    """Make ``tree``/.config: all options are off that ``fragment`` neither sets nor implies.
 
     With ``base`` all options are as in that configuration, except for those of ``fragment``.
     Returns the text of .config. Raises BoltError when make fails or a setting of the fragment is

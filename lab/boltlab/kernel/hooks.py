@@ -83,7 +83,10 @@ def parse_text(path: Path, text: str) -> Hook:
             new = line[4:].split("\t")[0]
             file = new.removeprefix("b/")
             if old.removeprefix("a/") != file:
-                raise BoltError(f"hook {path.name}: {file} is new or gone: it belongs to overlay/")
+                raise BoltError(
+                    f"hook {path.name}: {file} is new or gone: "
+                    "a hook changes files that exist, overlay/ adds new files"
+                )
         elif match := _HUNK.match(line):
             hunks.append(_hunk(path, file, match, lines))
     if not hunks:

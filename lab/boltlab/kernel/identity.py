@@ -2,8 +2,8 @@
 """Checks law 1: without CONFIG_BOLT hooked files compile to the code of the kernel without Bolt.
 
 The kernel without Bolt is the pristine kernel with the hooks that prepare the kernel for Bolt:
-those that series.toml lists with ``refactor = true``. These hooks do not name Bolt. Tests, and the
-use of these hooks in a kernel without Bolt, justify the hooks.
+those that series.toml lists with ``refactor = true``. These hooks do not name Bolt. This check does
+not cover these hooks: tests, and the use of the hooks in a kernel without Bolt, justify the hooks.
 
 For each hooked file, the objects of both kernels are compared. All executable sections of the two
 objects are disassembled with their relocations, and must be the same line by line, addresses

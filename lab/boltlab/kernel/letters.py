@@ -2,15 +2,15 @@
 """Cover letters: an export fills in their figures from the files in results/.
 
 In a letter ``{name}`` stands for a figure of three digits; ``{name:>9}`` aligns the figure in a
-column, and ``{name:,}`` or another format of Python's str.format() writes it in that format.
-series.toml says for each name where the figure is: ``FILE PATH``. FILE is the name, without the
-date, of a file in results/, of which the newest is taken. PATH leads through the file's JSON, as in
-``cases[case=offline1].variants.bolt.median``; ``[key=value]`` selects entries of a list by a key,
-and ``[key=]`` the entries without such a key. ``sum(FILE PATH[].key)`` adds up what all selected
-entries have under the key, and ``count(FILE PATH)`` counts the entries. ``model(FILE PATH X Y AT)``
-takes X and Y, which are paths in an entry, of all selected entries, fits Y as a sum of X and its
-square, and gives the Y of the X that AT says. ``NAME / NAME`` is the ratio of two other figures or
-numbers.
+column, and ``{name:,}`` or another format of Python's str.format() writes the figure in that
+format. series.toml says for each name where the figure is: ``FILE PATH``. FILE is the name, without
+the date, of a file in results/, of which the newest is taken. PATH leads through the file's JSON,
+as in ``cases[case=offline1].variants.bolt.median``; ``[key=value]`` selects entries of a list by a
+key, and ``[key=]`` the entries without such a key. ``sum(FILE PATH[].key)`` adds up the values that
+all selected entries have under the key, and ``count(FILE PATH)`` counts the entries.
+``model(FILE PATH X Y AT)`` takes X and Y, which are paths in an entry, of all selected entries,
+fits Y as a multiple of X plus a multiple of the square of X, and gives the fitted Y for X = AT.
+``NAME / NAME`` is the ratio of two other figures or numbers.
 """
 
 import json

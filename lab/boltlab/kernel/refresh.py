@@ -45,7 +45,7 @@ def _check(old: Hook, new: Hook, release: str) -> None:
     for file in old.files:
         was, now = _functions(old, file), _functions(new, file)
         if len(was) != len(now):
-            # git may merge or split hunks as long as they stay in the same functions.
+            # git may merge or split hunks as long as the hunks stay in the same functions.
             was, now = sorted(set(was)), sorted(set(now))
         for before, after in itertools.zip_longest(was, now, fillvalue=""):
             if before and before != after:  # a hunk that was in no function may land anywhere

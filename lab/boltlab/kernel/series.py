@@ -39,7 +39,7 @@ class Commit:
     overlay: tuple[str, ...] = ()  # globs of kernel paths: the overlay files that the commit adds
     hooks: tuple[str, ...] = ()  # names of the hooks that the commit adds
     refactor: bool = False  # prepares the kernel for Bolt without naming Bolt
-    posting: str = ""  # name of the posting; "" for a refactor: the first posting
+    posting: str = ""  # name of the posting; a refactor is in the first one by default
     # Overlay file of an earlier commit -> texts. Earlier commits leave the statements, table rows,
     # declarations and functions out that contain one of the texts, and this commit adds them.
     adds: Mapping[str, tuple[str, ...]] = field(default_factory=dict)

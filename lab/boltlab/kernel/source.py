@@ -107,7 +107,7 @@ def opened(where: Path, folders: Iterable[str], files: Iterable[str]) -> Iterato
         command += ["-f", str(where), "--wildcards", "--anchored", "--no-wildcards-match-slash"]
         names = (*folders, *files, "Makefile", "Kconfig")
         with log.open("wb") as errors, ui.status(f"unpack a part of {where.name}"):
-            # tar fails if one of the names is not in the tarball; the caller looks which are there.
+            # tar fails if the tarball lacks a name; the caller looks which files are there.
             subprocess.run([*command, *(f"*/{name}" for name in names)], stderr=errors, check=False)
         log.unlink()
         yield Path(scratch)

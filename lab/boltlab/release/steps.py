@@ -72,7 +72,7 @@ def lacking() -> list[str]:
     ]
 
 
-# Name in ``until`` of a step -> function that returns the names of what is still to be done.
+# Name in ``until`` of a step -> function that returns the names of the work still to be done.
 ENDS: Mapping[str, Callable[[], list[str]]] = {"goals": lacking}
 
 

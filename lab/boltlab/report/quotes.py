@@ -153,7 +153,10 @@ def _walk(document: Path) -> tuple[str, list[Stale]]:
 
 
 def _rounded(figure: float, digits: int) -> str:
-    """Return ``figure`` with ``digits`` decimals, or with more if so few would be far off."""
+    """Return ``figure`` with ``digits`` decimals, or as kept.number() if these are too coarse.
+
+    Decimals are too coarse if rounding changes the figure by more than the share COARSEST.
+    """
     exact = Decimal(repr(figure)).quantize(Decimal(1).scaleb(-digits), ROUND_HALF_UP)
     if abs(float(exact) - figure) > abs(figure) * COARSEST:
         return kept.number(figure)

@@ -18,9 +18,10 @@ _CAPTION = (
 )
 _PREFACE = (
     "A service answers requests while the host of its machine adds CPUs and takes them out. All "
-    "milliseconds are measured by the guest's clock. If the emulator runs in the host's time, that "
-    "is the host's clock, and other work of the host makes times longer. Seconds of the host begin "
-    "with the order to the emulator or to the guest agent. CPUs go in one of three ways, in turn: "
+    "milliseconds are measured by the guest's clock. If the emulator runs in the host's time, the "
+    "guest's clock is the host's clock, and other work of the host makes times longer. Seconds of "
+    "the host begin with the order to the emulator or to the guest agent. CPUs go in one of three "
+    "ways, in turn: "
     "the guest writes to the CPU's file in sysfs, the guest agent writes to the file on the host's "
     "order, or the host takes a CPU out that is online. The guest does not know exactly when "
     "a change of the third way begins, and so these changes are in no median. A request counts as "

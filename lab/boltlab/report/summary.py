@@ -102,7 +102,7 @@ def remark(results: Results) -> str:
 
 
 def stem(results: Results) -> str:
-    """Return the end of the names of files made from ``results``, different for each table."""
+    """Return the end of the names of files of ``results``: architecture, setting and machine."""
     machine = results.machine
     parts = [results.arch, results.setting]
     if machine:
@@ -304,7 +304,7 @@ def _print(header: Sequence[str], cells: Sequence[Sequence[str]], left: int = 1)
 
 
 def columns(header: Sequence[str]) -> list[Column]:
-    """Return the columns with the titles ``header``, with the ranks of the table that has them."""
+    """Return the columns with the titles ``header``, ranked for the table that has these titles."""
     # Counts stand between the columns that name the request and the columns of its times.
     counted = list(header[3:-2]) if header[-1] == "chain" else []
     found: list[Column] = []

@@ -46,8 +46,8 @@ class Report:
     def pair(self, helper: Callable[[str], bool] = lambda name: False) -> tuple[str, str]:
         """Return the functions that race, in alphabetical order.
 
-        A function for which ``helper`` returns true stands for its caller. If the log ends too
-        early to have a function, the function is taken from the title.
+        In place of a function for which ``helper`` returns true, the result has the function's
+        caller. If the log ends too early to have a function, the function is taken from the title.
         """
         found = [
             next((name for name in access.functions if not helper(name)), access.functions[0])

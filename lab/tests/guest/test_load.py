@@ -189,9 +189,9 @@ def test_one_of_each_for_any_number_of_cpus(kernel: Kernels, arch: str) -> None:
 
 @pytest.mark.nightly
 def test_starting_32_cpus_on_few(kernel: Kernels, arch: str) -> None:
-    """Stress, in the host's time: one request for 32 CPUs is no slower than 32 requests, to 10 %.
+    """Stress, in the host's time: one request for 32 CPUs is at most 10 % slower than 32 requests.
 
-    On few cores, CPUs that spin would keep other CPUs of the guest from running.
+    On few cores, CPUs that spin keep other CPUs of the guest from running.
     """
     within_limits(play(kernel, arch, "start32"), "start32")
 
@@ -212,7 +212,7 @@ def test_stops_of_the_machine(kernel: Kernels, arch: str) -> None:
 @pytest.mark.nightly
 @pytest.mark.parametrize("name", ["overcommit", "overcommit-suspend"])
 def test_stops_of_32_cpus_on_few(kernel: Kernels, arch: str, name: str) -> None:
-    """Stress, in the host's time: Bolt stops the machine at most 3 times as long as natively."""
+    """Stress, in the host's time: a stop with Bolt takes at most 3 times as long as natively."""
     if arch in scenario.load(name).arches:
         within_limits(play(kernel, arch, name), name)
 
@@ -284,7 +284,8 @@ def test_what_other_ways_to_pause_a_cpu_take(
     assert middle["out"]["online"] < middle["out"]["warm"] < middle["out"]["isolated"]
     # Natively a CPU that comes waits for no grace period.
     assert (middle["out"]["isolated"] > middle["out"]["native"]) == waits
-    # Nothing but grace periods makes a partition slow: expedited, each series takes the same time.
+    # Nothing but grace periods makes a partition slow: if grace periods are expedited, the kernels
+    # of all series take the same time.
     expedited = ("write /sys/kernel/rcu_expedited 1", f"{words} ways=isolated")
     fast = play(kernel, arch, "undisturbed", commands=expedited).samples()
     for name, limit in (("in", middle["in"]["native"] / 5), ("out", middle["out"]["native"])):

@@ -52,7 +52,7 @@ def empty_package(name: str, version: str, scratch: Path, to: Path) -> None:
 
 @pytest.fixture(scope="session")
 def tools(tmp_path_factory: pytest.TempPathFactory, jobs: int) -> Path:
-    """Build the packages of the tools; return the directory with these."""
+    """Build the packages of the tools; return the directory with the packages."""
     packages.ensure("deb", "tools", "lintian")
     to = tmp_path_factory.mktemp("tools")
     packing.tools(NOON, to, jobs)

@@ -68,7 +68,11 @@ def test_modules(name: str) -> None:
             1,
             f"bolt: it broke (log: {paths.REPO}/x.log)\n",
         ),
-        (KeyboardInterrupt(), 130, "bolt: interrupted; the next call goes on where this ended\n"),
+        (
+            KeyboardInterrupt(),
+            130,
+            "bolt: interrupted; the next call goes on where this call ended\n",
+        ),
     ],
 )
 def test_failures(

@@ -169,7 +169,7 @@ def test_repository_overlay_is_where_the_lab_looks() -> None:
 def test_files_of_some_hooks(
     kernel_tree: Path, bolt_kernel: Path, make_source: Callable[[Path], Source]
 ) -> None:
-    """With some hooks only, there is no overlay file, and no change of another hook."""
+    """The files of some hooks have no overlay file among them, and no change by another hook."""
     folder = bolt_kernel / "hooks/6.12"
     make_hook(kernel_tree, folder, "0001-split.patch", {"kernel/cpu.c": ("\tb4();\n", "\tb();\n")})
     edits = {"kernel/Makefile": ("cpu.o\n", "cpu.o bolt/\n")}

@@ -24,7 +24,7 @@ PLAN = Plan(cases=("offline1", "online1"), variants=("native", "bolt"), traced=F
 
 
 class Emulator:
-    """Stands in for guests: a guest has figures of its variant, or fails if it is in ``bad``."""
+    """Stands in for guests: guests in ``bad`` fail, other guests have figures of their variant."""
 
     def __init__(self) -> None:
         self.bad: dict[str, BoltError] = {}
