@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
+EXACT = 1e-12  # a fit with an error below this one is exact but for rounding
+
 
 def fit(terms: Mapping[str, Sequence[float]], values: Sequence[float]) -> dict[str, float]:
     """Return the factors of ``terms``, none below 0, whose sum fits ``values`` best.
@@ -27,6 +29,6 @@ def fit(terms: Mapping[str, Sequence[float]], values: Sequence[float]) -> dict[s
         if (found < 0).any():
             continue
         error = float(np.square(np.array(rows) @ found - 1).sum())
-        if best is None or error < 0.8 * best[0]:
+        if best is None or error < 0.8 * best[0] - EXACT:
             best = error, dict(zip(chosen, map(float, found), strict=True))
     return best[1] if best else {next(iter(terms)): 0.0}

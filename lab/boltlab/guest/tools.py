@@ -73,15 +73,27 @@ def host(name: str) -> Path:
     folder = paths.cache() / "tools" / name
     with lock(folder):
         _build(folder, BUILDS[name])
-        targets = [Path(test["cmd"][0]).relative_to(folder).as_posix() for test in tests(folder)]
-        _build(folder, BUILDS[name], targets)
+        _build(folder, BUILDS[name], _programs(folder))
     return folder
 
 
 def tests(folder: Path, suite: str = "lib") -> list[dict[str, Any]]:
     """Return meson's descriptions of the tests of ``suite`` in the build ``folder``."""
+    return [test for test in _tests(folder) if f"cpubolt:{suite}" in test["suite"]]
+
+
+def _tests(folder: Path) -> list[dict[str, Any]]:
     text = (folder / "meson-info" / "intro-tests.json").read_text(encoding="utf-8")
-    return [test for test in json.loads(text) if f"cpubolt:{suite}" in test["suite"]]
+    found: list[dict[str, Any]] = json.loads(text)
+    return found
+
+
+def _programs(folder: Path) -> list[str]:
+    """Return the programs of all tests, which meson 1.7 and later do not build by default."""
+    paths_of = {Path(test["cmd"][0]) for test in _tests(folder)}
+    return sorted(
+        path.relative_to(folder).as_posix() for path in paths_of if path.is_relative_to(folder)
+    )
 
 
 # -- Guests -----------------------------------------------------------------------------------
