@@ -90,9 +90,9 @@ def _tests(folder: Path) -> list[dict[str, Any]]:
 
 def _programs(folder: Path) -> list[str]:
     """Return the programs of all tests, which meson 1.7 and later do not build by default."""
-    paths_of = {Path(test["cmd"][0]) for test in _tests(folder)}
+    programs = {Path(test["cmd"][0]) for test in _tests(folder)}
     return sorted(
-        path.relative_to(folder).as_posix() for path in paths_of if path.is_relative_to(folder)
+        path.relative_to(folder).as_posix() for path in programs if path.is_relative_to(folder)
     )
 
 

@@ -257,6 +257,8 @@ def test_cpus_that_are_away_are_left_alone(kernel: Kernels, arch: str) -> None:
 
 # Series whose housekeeping_update() waits for a grace period when an isolated partition changes.
 PARTITIONS_WAIT = {"6.12": False, "7.3": True}
+# By which factor a partition may take longer than elsewhere: 18.6 ms here, natively 13.7 to 15.0.
+SLOWER = {("7.3", "arm64"): 2}
 
 
 def test_what_other_ways_to_pause_a_cpu_take(
@@ -267,7 +269,8 @@ def test_what_other_ways_to_pause_a_cpu_take(
     A CPU that goes offline loses affinities of tasks, timers and perf counters; a CPU in a
     partition does not.
     """
-    waits = PARTITIONS_WAIT[kernel_source.version.series]
+    series = kernel_source.version.series
+    waits = PARTITIONS_WAIT[series]
     words = "run /bin/undisturbed cpus=2-3 seconds=1 n=8"
     done = play(kernel, arch, "undisturbed", commands=(words,))
     rows = {row.way: row for row in alternatives.read(done.records, arch)}
@@ -276,9 +279,8 @@ def test_what_other_ways_to_pause_a_cpu_take(
         name: {way: row.times[name].median for way, row in rows.items() if name in row.times}
         for name in alternatives.TIMES
     }
-    # Natively a CPU waits for more than one grace period before it is offline. A partition of a
-    # series that waits takes up to twice as long: on arm64 of 7.3 18.6 ms, natively 15.0.
-    limit = middle["in"]["native"] * (3 if waits else 1 / 5)
+    # Natively a CPU waits for more than one grace period before it is offline.
+    limit = middle["in"]["native"] / (1 if waits else 5) * SLOWER.get((series, arch), 1)
     for way in ("warm", "cold"):
         assert middle["in"][way] < middle["in"]["isolated"] < limit, way
         assert middle["in"][way] < middle["in"]["expedited"] / 2, way
