@@ -122,7 +122,9 @@ def test_few_points_have_no_law() -> None:
 
 
 def test_noise_does_not_make_it_grow_faster() -> None:
-    points = {(n, m): 70_000.0 * (n - 1) * (1.03 if n.bit_length() % 2 else 0.97) for n, m in MACHINES}
+    points = {
+        (n, m): 70_000.0 * (n - 1) * (1.03 if n.bit_length() % 2 else 0.97) for n, m in MACHINES
+    }
     found = boots.fit(points)
     assert found is not None
     assert found.law == "N"
