@@ -15,6 +15,9 @@
 /* The cache from which a write of one character to a file of sysfs takes an object. */
 #define SLAB_OF_WRITES "kmalloc-8"
 
+/* Each area of vmalloc(), and each gap between two areas, holds an object of this cache. */
+#define SLAB_OF_AREAS "vmap_area"
+
 /* Whether the kernel checks all objects: a CPU then keeps no slabs. */
 static inline bool slabs_are_checked(void)
 {
@@ -68,6 +71,24 @@ static inline void slabs_note(struct slabs *slabs, const char *name, long object
 }
 
 /*
+ * A thread's stack that was freed stays mapped until the kernel unmaps many areas at a
+ * time. Until then, the area and the gap after the area hold objects of the cache
+ * SLAB_OF_AREAS. Returns how many areas are in use.
+ */
+static inline long slabs_areas(void)
+{
+	FILE *file = fopen("/proc/vmallocinfo", "r");
+	char line[512];
+	long areas = 0;
+
+	while (file && fgets(line, sizeof(line), file))
+		areas += !strstr(line, "unpurged");
+	if (file)
+		fclose(file);
+	return areas;
+}
+
+/*
  * Free objects in the slab of a CPU count as used. Shrinking flushes that slab, but
  * the CPU may have taken another slab before the counts are read. So all files are
  * opened first, and the least of several readings is right. Returns how many caches
@@ -78,7 +99,7 @@ static inline int slabs_count(struct slabs *slabs)
 	FILE *file = fopen("/proc/slabinfo", "r");
 	char line[512], name[64];
 	int fds[MAX_SLABS], nr;
-	long objects;
+	long objects, areas;
 
 	slabs->nr = 0;
 	nr = slabs_open(fds);
@@ -87,9 +108,12 @@ static inline int slabs_count(struct slabs *slabs)
 			if (write(fds[k], "1", 1) != 1)
 				goto out;
 		rewind(file);
-		while (fgets(line, sizeof(line), file))
-			if (sscanf(line, "%63s %ld", name, &objects) == 2)
-				slabs_note(slabs, name, objects);
+		areas = slabs_areas();
+		while (fgets(line, sizeof(line), file)) {
+			if (sscanf(line, "%63s %ld", name, &objects) != 2)
+				continue;
+			slabs_note(slabs, name, strcmp(name, SLAB_OF_AREAS) ? objects : areas);
+		}
 	}
 out:
 	for (int k = 0; k < nr; k++)
