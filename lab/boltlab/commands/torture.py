@@ -310,14 +310,14 @@ def _planted(args: argparse.Namespace, arches: Sequence[arch.Arch], where: Sourc
     packages.ensure("patch")
     bugs: list[Bug] = matrix.select(planted.bugs(), args.planted or None, "planted bug")
     series = where.version.series
-    plan = {
-        target: [bug for bug in bugs if target.name in bug.arches and bug.is_of(series)]
+    plan = [
+        (target, [bug for bug in bugs if target.name in bug.arches and bug.is_of(series)])
         for target in arches
-    }
-    if not any(plan.values()):
+    ]
+    if not any(chosen for _, chosen in plan):
         raise BoltError(f"no such bug is tried on {series} and this architecture", code=USAGE)
     missed = 0
-    for target, chosen in plan.items():
+    for target, chosen in plan:
         if not args.planted:
             healthy = planted.kernel(None, target, where, args.jobs)
             for bug in {bug.check: bug for bug in chosen}.values():

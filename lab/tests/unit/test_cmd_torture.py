@@ -18,7 +18,7 @@ from boltlab.guest import busybox, qemu
 from boltlab.guest.qemu import GuestResult
 from boltlab.kernel import build, source, tree
 from boltlab.kernel.build import Kernel
-from boltlab.torture import matrix, races, sightings, tally
+from boltlab.torture import matrix, planted, races, sightings, tally
 from boltlab.torture.matrix import Case, Counts, Outcome
 
 KERNEL = Kernel("x86_64", "bolt", "6.12.1-0", "6.12.1", "c0ffee", "stamp", Path("kernel"))
@@ -111,6 +111,24 @@ def test_a_configuration_that_the_series_cannot_have_is_left_out(
     assert set(ran) == {f"preempt-{mode}" for mode in has}
     for mode in lacks:
         assert call(tmp_path, *words, f"preempt-{mode}") == 2
+
+
+@pytest.mark.parametrize("said", ["WARNING: build_sched_domains+0x4", ""])
+def test_a_planted_bug_is_caught_or_missed(
+    guests: list[qemu.Guest], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, said: str
+) -> None:
+    monkeypatch.setattr(planted, "kernel", lambda bug, arch, where, jobs: KERNEL)
+    monkeypatch.setattr(planted, "check", lambda bug, arch, built: said)
+    assert call(tmp_path, "--planted", "empty-domain") == (0 if said else 1)
+    (verdict,) = planted.load(tmp_path / "planted.json")
+    assert (verdict.name, verdict.caught) == ("empty-domain", bool(said))
+
+
+def test_a_planted_bug_of_another_series_is_refused(
+    guests: list[qemu.Guest], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert call(tmp_path, "--planted", "listed-when-online") == 2
+    assert "no such bug is tried on 6.12" in capsys.readouterr().err
 
 
 @pytest.fixture
