@@ -337,7 +337,7 @@ bool bolt_asker_sleeps_on(unsigned int cpu);
 bool bolt_look_out_idle(unsigned int cpu);
 
 /* Defined in kernel/sched/deadline.c. */
-int dl_may_leave(int cpu);
+int dl_may_leave(int cpu, const struct cpumask *leaving);
 
 /* Defined in kernel/sched/core.c. */
 void sched_cpu_leave(unsigned int cpu);

@@ -37,17 +37,14 @@
 #include "threads.h"
 #include "turn.h"
 
-/*
- * Asks SCHED_DEADLINE whether the CPUs of bolt_round may leave, while each task that is
- * awake is still on the CPU on which the task was promised its share.
- */
+/* Asks SCHED_DEADLINE whether the CPUs of bolt_round may leave. */
 static int bolt_ask_deadline(void)
 {
 	unsigned int cpu;
 	int err;
 
 	for_each_cpu(cpu, &bolt_round) {
-		err = dl_may_leave(cpu);
+		err = dl_may_leave(cpu, &bolt_round);
 		if (err) {
 			bolt_callback_failed(cpu, CPUHP_AP_ACTIVE);
 			return err;
@@ -63,12 +60,19 @@ static int bolt_ask_deadline(void)
 static int bolt_deactivate(void)
 {
 	unsigned int cpu;
-	int err = 0;
+	int err;
 
+	bolt_set_round(&bolt_round);
+	/* From sched_cpu_leave() on, a task of these CPUs may lose its affinity. */
+	err = bolt_ask_deadline();
+	if (bolt_gives_up(err)) {
+		bolt_set_round(NULL);
+		return err;
+	}
 	for_each_cpu(cpu, &bolt_round)
 		sched_cpu_leave(cpu);
 	synchronize_rcu();
-	bolt_set_round(&bolt_round);
+	/* Another task may have been promised a share until the CPUs had left. */
 	err = bolt_ask_deadline();
 	if (!err) {
 		for_each_cpu(cpu, &bolt_round)
