@@ -126,6 +126,16 @@ def test_an_undo_that_fails_in_suspend(kernel: Kernels, arch: str) -> None:
     }
 
 
+@pytest.mark.nightly
+def test_suspend_beside_a_partition(kernel: Kernels, arch: str) -> None:
+    """Suspend takes a partition with a deadline task offline, natively and with Bolt."""
+    if arch not in scenario.load("deadline-suspend").arches:
+        pytest.skip("arm64 guests have no deep suspend")
+    lines = output(play(kernel, arch, "deadline-suspend", timeout=LONG))
+    done = [line for line in lines if line.startswith("ok ")]
+    assert len(done) == 2 and not [line for line in lines if "SKIP" in line]
+
+
 def test_a_cpu_left_half_way_is_ejected(kernel: Kernels, arch: str) -> None:
     """Before a CPU is ejected, the kernel takes it offline completely; other CPUs run on (x86)."""
     if arch not in scenario.load("lost-eject").arches:

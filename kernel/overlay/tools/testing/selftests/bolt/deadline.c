@@ -8,6 +8,7 @@
 #include "facts.h"
 #include "groups.h"
 #include "lib/deadline.h"
+#include "sleep.h"
 #include "tasks.h"
 #include "../kselftest_harness.h"
 
@@ -61,6 +62,7 @@ FIXTURE_TEARDOWN(deadline)
 	/* A test that failed may have left its group. */
 	group_remove(V2, "sleeper");
 	group_remove(V2, "away");
+	group_remove(V2, "pair");
 	EXPECT_EQ(0, start_over_all());
 }
 
@@ -355,6 +357,44 @@ TEST_F_TIMEOUT(deadline, share_of_an_isolated_sleeper_is_free, 120)
 		EXPECT_EQ(0, set_online(3, true));
 	}
 	EXPECT_EQ(0, group_remove(V2, "away"));
+}
+
+/*
+ * CPUs 2 and 3 are a partition with a deadline task. Suspend takes both offline, and is not
+ * refused: the CPU that stays can keep the promise.
+ */
+static void suspend_beside(struct __test_metadata *_metadata, struct crew *crew, bool bolt)
+{
+	struct task *task = &crew->tasks[0];
+	const char *why = can_sleep() ? group_no_cpusets() : "no suspend";
+	char pid[32];
+
+	if (why)
+		SKIP(return, "%s", why);
+	ASSERT_EQ(0, enable(bolt));
+	ASSERT_EQ(0, group_make(V2, "pair"));
+	ASSERT_EQ(0, group_put(V2, "pair", "cpuset.cpus", "2-3"));
+	ASSERT_EQ(0, group_put(V2, "pair", "cpuset.cpus.partition", "root"));
+	memset(&crew->slots[0], 0, sizeof(crew->slots[0]));
+	ASSERT_LT(0, task_start(task, &crew->slots[0], nap));
+	crew->n = 1;
+	snprintf(pid, sizeof(pid), "%d", task->pid);
+	ASSERT_EQ(0, group_put(V2, "pair", "cgroup.procs", pid));
+	ASSERT_EQ(0, set_deadline(task->pid, DEADLINE_NS / 10));
+	EXPECT_EQ(0, sleep_and_wake());
+	EXPECT_TRUE(task_lives(task, 2, PATIENCE_MS));
+	kill_all(crew);
+	EXPECT_EQ(0, group_remove(V2, "pair"));
+}
+
+TEST_F_TIMEOUT(deadline, suspend_beside_a_partition_natively, 120)
+{
+	suspend_beside(_metadata, &self->crew, false);
+}
+
+TEST_F_TIMEOUT(deadline, suspend_beside_a_partition, 120)
+{
+	suspend_beside(_metadata, &self->crew, true);
 }
 
 /* Which CPUs the domains of each CPU have, if the kernel has /proc/schedstat. */

@@ -12,6 +12,7 @@
 #include "events.h"
 #include "lib/place.h"
 #include "sets.h"
+#include "sleep.h"
 #include "../kselftest_harness.h"
 
 /*
@@ -424,15 +425,6 @@ TEST_F_TIMEOUT(lost, by_smt_control, 300)
 	EXPECT_EQ(0, run_on(a));
 }
 
-#define POWER "/sys/power/"
-
-/* Suspends up to the step at which all CPUs but one have gone, and wakes up. */
-static int sleep_and_wake(void)
-{
-	return put("/sys/module/suspend/parameters/pm_test_delay", "0") ?:
-	       put(POWER "pm_test", "processors") ?: put(POWER "state", "mem");
-}
-
 /* A CPU that suspend could not put back is brought up with the other CPUs. */
 TEST_F_TIMEOUT(lost, by_suspend, 300)
 {
@@ -441,7 +433,7 @@ TEST_F_TIMEOUT(lost, by_suspend, 300)
 	struct look before, after;
 	unsigned long batch;
 
-	if (access(POWER "pm_test", W_OK))
+	if (!can_sleep())
 		SKIP(return, "no suspend");
 	ASSERT_EQ(0, hp_fail(a, nr_of("random:online")));
 	ASSERT_EQ(0, hp_fail(b, nr_of("smpboot/threads:online")));
@@ -650,7 +642,7 @@ TEST_F_TIMEOUT(stubborn, not_back_after_suspend, 300)
 	int a = self->bench.cpus[FIRST];
 	struct look before;
 
-	if (access(POWER "pm_test", W_OK))
+	if (!can_sleep())
 		SKIP(return, "no suspend");
 	ASSERT_EQ(0, hp_fail(a, nr_of("random:online")));
 	ASSERT_EQ(0, stubborn("high_up", CPU(a)));
