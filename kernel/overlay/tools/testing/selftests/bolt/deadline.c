@@ -365,7 +365,6 @@ TEST_F_TIMEOUT(deadline, share_of_an_isolated_sleeper_is_free, 120)
  */
 static void suspend_beside(struct __test_metadata *_metadata, struct crew *crew, bool bolt)
 {
-	struct task *task = &crew->tasks[0];
 	const char *why = can_sleep() ? group_no_cpusets() : "no suspend";
 	char pid[32];
 
@@ -375,14 +374,11 @@ static void suspend_beside(struct __test_metadata *_metadata, struct crew *crew,
 	ASSERT_EQ(0, group_make(V2, "pair"));
 	ASSERT_EQ(0, group_put(V2, "pair", "cpuset.cpus", "2-3"));
 	ASSERT_EQ(0, group_put(V2, "pair", "cpuset.cpus.partition", "root"));
-	memset(&crew->slots[0], 0, sizeof(crew->slots[0]));
-	ASSERT_LT(0, task_start(task, &crew->slots[0], nap));
-	crew->n = 1;
-	snprintf(pid, sizeof(pid), "%d", task->pid);
+	ASSERT_EQ(0, start(crew, 10));
+	snprintf(pid, sizeof(pid), "%d", crew->tasks[0].pid);
 	ASSERT_EQ(0, group_put(V2, "pair", "cgroup.procs", pid));
-	ASSERT_EQ(0, set_deadline(task->pid, DEADLINE_NS / 10));
 	EXPECT_EQ(0, sleep_and_wake());
-	EXPECT_TRUE(task_lives(task, 2, PATIENCE_MS));
+	EXPECT_TRUE(task_lives(&crew->tasks[0], 2, PATIENCE_MS));
 	kill_all(crew);
 	EXPECT_EQ(0, group_remove(V2, "pair"));
 }

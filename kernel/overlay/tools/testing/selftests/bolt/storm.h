@@ -16,9 +16,9 @@
 #include "model.h"
 #include "rules.h"
 #include "sets.h"
+#include "sleep.h"
 
 #define SMT_DIR CPU_DIR "smt/"
-#define PM_DIR "/sys/power/"
 
 /* A set of errors with which a request may be refused. */
 enum {
@@ -298,19 +298,10 @@ static inline void threads(struct actor *actor)
 	book(actor, "smt/control", put(SMT_DIR "control", to), actor->storm->may);
 }
 
-/* On a machine without deep suspend, hibernation takes CPUs down in the same way. */
-static inline int suspend_to(const char *level)
-{
-	bool deep = !put(PM_DIR "mem_sleep", "deep");
-
-	return put(PM_DIR "pm_test", level) ?: put(PM_DIR "state", deep ? "mem" : "disk");
-}
-
 /* Suspends once before the run, as the first suspend may add terminal devices. */
 static inline bool has_suspend(const struct storm *storm)
 {
-	return storm->players && !put("/sys/module/suspend/parameters/pm_test_delay", "0") &&
-	       !suspend_to("freezer");
+	return storm->players && !no_sleep_delay() && !suspend_to("freezer");
 }
 
 /* Suspends up to the step at which CPUs have gone, and wakes up. */
