@@ -23,6 +23,15 @@
 /* File descriptors that init hands to every program it starts. */
 enum { FD_RESULTS = 10, FD_TRACE = 11 };
 
+/* Opens the virtio-serial port called @name with O_RDWR and @flags; returns -1 without a port. */
+int open_port(const char *name, int flags);
+
+/* Opens the ports for results and traces as the file descriptors above. */
+bool place_ports(void);
+
+/* Writes @len bytes to the results port, after suspend as well. Returns 0 or -errno. */
+int write_result(const char *buf, size_t len);
+
 /* Functions that write and read text files as a shell does; all return -errno on failure. */
 int write_text(const char *path, const char *text);
 int append_text(const char *path, const char *text);

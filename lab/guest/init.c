@@ -49,40 +49,6 @@ static void mount_all(void)
 	}
 }
 
-/* Opens the virtio-serial port called @name in /sys/class/virtio-ports. */
-static int open_port(const char *name)
-{
-	static const char ports[] = "/sys/class/virtio-ports";
-	char path[512], text[128];
-	struct dirent *entry;
-	DIR *dir = opendir(ports);
-	int fd = -1;
-
-	while (dir && (entry = readdir(dir))) {
-		snprintf(path, sizeof(path), "%s/%s/name", ports, entry->d_name);
-		if (read_text(path, text, sizeof(text)) < 0)
-			continue;
-		text[strcspn(text, "\n")] = '\0';
-		if (strcmp(text, name))
-			continue;
-		snprintf(path, sizeof(path), "/dev/%s", entry->d_name);
-		fd = open(path, O_RDWR);
-		break;
-	}
-	if (dir)
-		closedir(dir);
-	return fd;
-}
-
-static void place_port(const char *name, int fd)
-{
-	int port = open_port(name);
-
-	if (port < 0 || dup2(port, fd) < 0)
-		die("no port %s", name);
-	close(port);
-}
-
 /* Makes the console the controlling terminal: Ctrl-C then reaches the programs of the shell. */
 static void take_terminal(void)
 {
@@ -492,7 +458,7 @@ static void run_script(void)
 
 static void send_kernel_log(void)
 {
-	int port = open_port("bolt.dmesg");
+	int port = open_port("bolt.dmesg", 0);
 	int size = klogctl(10 /* SYSLOG_ACTION_SIZE_BUFFER */, NULL, 0);
 	char *log = size > 0 ? malloc(size) : NULL;
 	int n = log ? klogctl(3 /* SYSLOG_ACTION_READ_ALL */, log, size) : -1;
@@ -518,8 +484,8 @@ int main(void)
 	for (int fd = 0; fd < 3; fd++)
 		if (dup2(open("/dev/console", O_RDWR), fd) < 0)
 			return 1;
-	place_port("bolt.results", FD_RESULTS);
-	place_port("bolt.trace", FD_TRACE);
+	if (!place_ports())
+		die("no ports for results and traces");
 	emit("{\"booted\":%lld}", booted);
 	run_script();
 	send_kernel_log();

@@ -92,8 +92,9 @@ void emit(const char *fmt, ...)
 	if (n < 0 || (size_t)n >= sizeof(line) - 1)
 		die("result line too long");
 	line[n++] = '\n';
-	if (write_all(FD_RESULTS, line, n))
-		die("results port: %s", strerror(errno));
+	n = write_result(line, n);
+	if (n)
+		die("results port: %s", strerror(-n));
 }
 
 void json_text(char *out, size_t size, const char *text)

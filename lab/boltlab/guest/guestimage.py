@@ -19,10 +19,13 @@ SOURCES = paths.REPO / "lab" / "guest"
 LIBRARY = paths.KERNEL / "overlay" / "tools" / "testing" / "selftests" / "bolt" / "lib"
 FLAGS = ("-static", "-O2", "-Wall", "-Wextra", "-Werror")
 
+# Sources of every program.
+SHARED = ("ports.c", "util.c")
+
 # Program in the guest -> its sources. Each header in SOURCES and in LIBRARY counts as a source of
 # every program.
 PROGRAMS: Mapping[str, tuple[str, ...]] = {
-    "init": ("init.c", "power.c", "util.c"),
+    "init": ("init.c", "power.c", *SHARED),
     "bin/measure": (
         "measure.c",
         "moment.c",
@@ -32,13 +35,13 @@ PROGRAMS: Mapping[str, tuple[str, ...]] = {
         "busy.c",
         "ballast.c",
         "vectors.c",
-        "util.c",
+        *SHARED,
     ),
-    "bin/breakdown": ("breakdown.c", "tracing.c", "util.c"),
-    "bin/batches": ("batches.c", "tracing.c", "util.c"),
-    "bin/micro": ("micro.c", "util.c"),
-    "bin/bystand": ("bystand.c", "util.c"),
-    "bin/cost": ("cost.c", "util.c"),
+    "bin/breakdown": ("breakdown.c", "tracing.c", *SHARED),
+    "bin/batches": ("batches.c", "tracing.c", *SHARED),
+    "bin/micro": ("micro.c", *SHARED),
+    "bin/bystand": ("bystand.c", *SHARED),
+    "bin/cost": ("cost.c", *SHARED),
     "bin/undisturbed": (
         "undisturbed.c",
         "pause.c",
@@ -46,10 +49,10 @@ PROGRAMS: Mapping[str, tuple[str, ...]] = {
         "thread.c",
         "taken.c",
         "tracing.c",
-        "util.c",
+        *SHARED,
     ),
-    "bin/served": ("served.c", "resize.c", "thread.c", "util.c"),
-    "bin/unit": ("unit.c", "util.c"),
+    "bin/served": ("served.c", "resize.c", "thread.c", *SHARED),
+    "bin/unit": ("unit.c", *SHARED),
     "bin/load": (
         "load.c",
         "load_cpu.c",
@@ -59,7 +62,7 @@ PROGRAMS: Mapping[str, tuple[str, ...]] = {
         "load_group.c",
         "load_sched.c",
         "load_bpf.c",
-        "util.c",
+        *SHARED,
     ),
 }
 
