@@ -64,7 +64,9 @@ def _resolve(where: Where) -> Source:
         return _tarball(debian_tarball(where or versions.default()))
     where = where.absolute()
     if where.is_dir():
-        return _directory(where)
+        # A tree of the cache keeps its name, so that no kernel of that tree is built twice.
+        known = where.parent == _root() and _complete(where.name.partition("-")[2])
+        return known or _directory(where)
     if where.is_file():
         return _tarball(where)
     raise BoltError(f"no kernel source at {where}")

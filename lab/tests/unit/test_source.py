@@ -119,6 +119,13 @@ def test_directory(kernel_tree: Path) -> None:
     assert source.resolve(kernel_tree).id != found.id
 
 
+def test_a_tree_of_the_cache_is_itself(kernel_tree: Path, tmp_path: Path) -> None:
+    of_a_tarball = source.resolve(pack(kernel_tree, tmp_path / "linux.tar", ""))
+    of_a_tree = source.resolve(kernel_tree)
+    for found in (of_a_tarball, of_a_tree):
+        assert source.resolve(found.path) == found
+
+
 def test_built_directory_is_refused(kernel_tree: Path) -> None:
     (kernel_tree / ".config").write_text("")
     with pytest.raises(BoltError, match="make mrproper"):
