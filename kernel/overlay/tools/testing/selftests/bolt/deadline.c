@@ -189,10 +189,28 @@ TEST_F_TIMEOUT(deadline, promises_outlive_cycles, 600)
 	EXPECT_EQ(native, room(&self->crew));
 }
 
-/* Sleeps on VICTIM, and may use all CPUs, for longer than a test takes. */
+/* Starts a task that runs @run with @cpu in slot->value, and promises it @percent. */
+static int start_as(struct crew *crew, void (*run)(struct slot *slot), int cpu,
+		    int percent)
+{
+	struct slot *slot = &crew->slots[crew->n];
+	struct task *task = &crew->tasks[crew->n];
+
+	memset(slot, 0, sizeof(*slot));
+	slot->value = cpu;
+	if (task_start(task, slot, run) < 0)
+		return -errno;
+	crew->n++;
+	if (!soon(slot_beats(slot), PATIENCE_MS))
+		return -ETIME;
+	wait_ms(20);
+	return set_deadline(task->pid, DEADLINE_NS / 100 * percent);
+}
+
+/* Sleeps on CPU @slot->value, and may use all CPUs, for longer than a test takes. */
 static void sleep_there(struct slot *slot)
 {
-	pin(0, VICTIM);
+	pin(0, slot->value);
 	unpin(0);
 	slot_beat(slot);
 	for (;;)
@@ -224,19 +242,14 @@ TEST_F_TIMEOUT(deadline, cpuset_of_a_sleeper_shrinks, 600)
 	ASSERT_EQ(0, get(CPU_DIR "present", all, sizeof(all)));
 	ASSERT_EQ(0, group_make(V2, "sleeper"));
 	for (int bolt = 0; bolt < 2; bolt++) {
-		struct task *task = &crew->tasks[0];
 		char pid[32];
 
 		ASSERT_EQ(0, enable(bolt));
 		ASSERT_EQ(0, group_put(V2, "sleeper", "cpuset.cpus", all));
-		memset(&crew->slots[0], 0, sizeof(crew->slots[0]));
-		ASSERT_LT(0, task_start(task, &crew->slots[0], sleep_there));
-		crew->n = 1;
-		ASSERT_TRUE(soon(slot_beats(task->slot), PATIENCE_MS));
-		ASSERT_TRUE(soon(asleep_on(task, VICTIM), PATIENCE_MS));
-		snprintf(pid, sizeof(pid), "%d", task->pid);
+		ASSERT_EQ(0, start_as(crew, sleep_there, VICTIM, 10));
+		ASSERT_TRUE(soon(asleep_on(&crew->tasks[0], VICTIM), PATIENCE_MS));
+		snprintf(pid, sizeof(pid), "%d", crew->tasks[0].pid);
 		ASSERT_EQ(0, group_put(V2, "sleeper", "cgroup.procs", pid));
-		ASSERT_EQ(0, set_deadline(task->pid, DEADLINE_NS / 10));
 		ASSERT_EQ(0, set_online(VICTIM, false));
 		ASSERT_EQ(0, settle_all());
 		EXPECT_EQ(0, group_put(V2, "sleeper", "cpuset.cpus", "2-3"));
@@ -244,6 +257,50 @@ TEST_F_TIMEOUT(deadline, cpuset_of_a_sleeper_shrinks, 600)
 		kill_all(crew);
 	}
 	EXPECT_EQ(0, group_remove(V2, "sleeper"));
+}
+
+/* Begins on CPU @slot->value, may use all CPUs, and is nearly always awake. */
+static void spin_there(struct slot *slot)
+{
+	pin(0, slot->value);
+	unpin(0);
+	for (;;)
+		slot_beat(slot);
+}
+
+/*
+ * A deadline task that has used its share waits for its next period, in no queue of its
+ * CPU. The CPU goes meanwhile: the task then goes on elsewhere, and its share counts once.
+ */
+static void throttled(struct __test_metadata *_metadata, struct crew *crew, bool bolt)
+{
+	int native;
+
+	ASSERT_EQ(0, enable(false));
+	native = room(crew);
+	ASSERT_EQ(0, enable(bolt));
+	for (int i = 0; i < 8; i++) {
+		ASSERT_EQ(0, start_as(crew, spin_there, VICTIM, 10));
+		/* The share of 10 ms is used up, and the period of 100 ms is not over. */
+		wait_ms(30 + 5 * i);
+		ASSERT_EQ(0, set_online(VICTIM, false));
+		EXPECT_TRUE(task_lives(&crew->tasks[0], 2, PATIENCE_MS));
+		if (i % 2)
+			ASSERT_EQ(0, set_online(VICTIM, true));
+		kill_all(crew);
+		ASSERT_EQ(0, set_online(VICTIM, true));
+	}
+	EXPECT_EQ(native, room(crew));
+}
+
+TEST_F_TIMEOUT(deadline, throttled_task_leaves_natively, 120)
+{
+	throttled(_metadata, &self->crew, false);
+}
+
+TEST_F_TIMEOUT(deadline, throttled_task_leaves, 120)
+{
+	throttled(_metadata, &self->crew, true);
 }
 
 /* May use CPUs 2 and 3, and sleeps on CPU @slot->value for longer than a test takes. */
@@ -264,24 +321,6 @@ static void spin_isolated(struct slot *slot)
 		slot_beat(slot);
 }
 
-/* Starts a task that runs @run, on @cpu if it is to sleep, and promises it @percent. */
-static int start_isolated(struct crew *crew, void (*run)(struct slot *slot), int cpu,
-			  int percent)
-{
-	struct slot *slot = &crew->slots[crew->n];
-	struct task *task = &crew->tasks[crew->n];
-
-	memset(slot, 0, sizeof(*slot));
-	slot->value = cpu;
-	if (task_start(task, slot, run) < 0)
-		return -errno;
-	crew->n++;
-	if (!soon(slot_beats(slot), PATIENCE_MS))
-		return -ETIME;
-	wait_ms(20);
-	return set_deadline(task->pid, DEADLINE_NS / 100 * percent);
-}
-
 /*
  * A deadline task may use only CPUs isolated at boot. One of these CPUs must stay, also
  * when the CPU on which the task sleeps has gone before. If none of these CPUs is online,
@@ -293,7 +332,7 @@ static void last_isolated(struct __test_metadata *_metadata, struct crew *crew, 
 	if (!is(CPU_DIR "isolated", "2-3"))
 		SKIP(return, "needs isolcpus=domain,2-3");
 	ASSERT_EQ(0, enable(bolt));
-	ASSERT_EQ(0, start_isolated(crew, run, 3, percent));
+	ASSERT_EQ(0, start_as(crew, run, 3, percent));
 	ASSERT_EQ(0, set_online(3, false));
 	for (int i = 0; i < 5; i++) {
 		EXPECT_EQ(-EBUSY, set_online(2, false));
@@ -347,11 +386,11 @@ TEST_F_TIMEOUT(deadline, share_of_an_isolated_sleeper_is_free, 120)
 	ASSERT_EQ(0, group_put(V2, "away", "cpuset.cpus", "0-1"));
 	for (int bolt = 0; bolt < 2; bolt++) {
 		ASSERT_EQ(0, enable(bolt));
-		ASSERT_EQ(0, start_isolated(crew, sleep_isolated, 3, 50));
+		ASSERT_EQ(0, start_as(crew, sleep_isolated, 3, 50));
 		ASSERT_EQ(0, set_online(3, false));
 		snprintf(pid, sizeof(pid), "%d", crew->tasks[0].pid);
 		EXPECT_EQ(0, group_put(V2, "away", "cgroup.procs", pid));
-		EXPECT_EQ(0, start_isolated(crew, sleep_isolated, 2, 88))
+		EXPECT_EQ(0, start_as(crew, sleep_isolated, 2, 88))
 			TH_LOG("bolt %d", bolt);
 		kill_all(crew);
 		EXPECT_EQ(0, set_online(3, true));
