@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Tests of the files in debugfs/bolt and their counts, of last_error, and of memory pressure. */
 #define _GNU_SOURCE
+#include <limits.h>
 #include <sched.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
@@ -538,28 +539,46 @@ static long long bytes_freed(const struct slabs *before, const struct slabs *aft
 	return bytes;
 }
 
-TEST_F(states, entries_that_are_kept_are_freed)
+/*
+ * Settles what the return of VICTIM needs, and returns how many bytes that frees, and in
+ * @bytes how many bytes bolt/stats has called kept; -1 on an error.
+ */
+static long long settle_entries(long long *bytes)
 {
 	static struct slabs before, after;
-	long long bytes, freed;
 
-	ASSERT_EQ(0, put(BOLT_DIR "settle_delay_ms", "1000000"));
-	ASSERT_EQ(0, set_online(VICTIM, false));
+	if (set_online(VICTIM, false))
+		return -1;
 	/* Waits until the kernel has freed what the request and earlier tests have left. */
 	wait_ms(500);
-	ASSERT_LT(0, slabs_count(&before));
-	bytes = bytes_for(TOPOLOGY) + bytes_for(CACHES);
-	ASSERT_EQ(0, settle_state(CACHES));
-	ASSERT_EQ(0, settle_state(TOPOLOGY));
+	if (slabs_count(&before) <= 0)
+		return -1;
+	*bytes = bytes_for(TOPOLOGY) + bytes_for(CACHES);
+	if (settle_state(CACHES) || settle_state(TOPOLOGY))
+		return -1;
 	/* The kernel frees some of the memory only when a grace period is over. */
 	wait_ms(200);
-	ASSERT_LT(0, slabs_count(&after));
-	freed = bytes_freed(&before, &after);
-	TH_LOG("%lld bytes kept, %lld freed", bytes, freed);
-	EXPECT_LE(bytes, freed);
+	if (slabs_count(&after) <= 0 || set_online(VICTIM, true))
+		return -1;
+	return bytes_freed(&before, &after);
+}
+
+TEST_F(states, entries_that_are_kept_are_freed)
+{
+	long long bytes = 0, freed, least = LLONG_MAX;
+
+	ASSERT_EQ(0, put(BOLT_DIR "settle_delay_ms", "1000000"));
+	/* Other tasks may free objects meanwhile, too, but hardly each time. */
+	for (int i = 0; i < 3; i++) {
+		freed = settle_entries(&bytes);
+		TH_LOG("%lld bytes kept, %lld freed", bytes, freed);
+		ASSERT_LE(bytes, freed);
+		if (freed < least)
+			least = freed;
+	}
 	/* A kernel that checks all objects also frees data about each object. */
 	if (!slabs_are_checked())
-		EXPECT_GE(2 * bytes, freed);
+		EXPECT_GE(2 * bytes, least);
 }
 
 TEST_HARNESS_MAIN
