@@ -356,7 +356,7 @@ void energy_model_free(struct energy_model *model)
 struct part {
 	enum section section;
 	void *filled;
-	const char *name;	/* name of the section itself */
+	const char *name;	/* such as C1 in [idle C1] */
 	unsigned int line;
 };
 

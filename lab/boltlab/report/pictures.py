@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Draws docs/figures: the newest results (KIND-ARCH-SETTING.svg), README's sketch, and energy."""
+"""Draws the pictures in docs/figures: of the newest results, in README, and in docs/energy.md.
+
+A picture of results is called KIND-ARCH-SETTING.svg.
+"""
 
 import io
 import json

@@ -532,7 +532,10 @@ static void test_cpusets_need_cpus(void **state)
 	place_end();
 }
 
-/* While CPUs are offline, the CPUs chosen for a task may be the only CPUs online. */
+/*
+ * While other CPUs are offline, the affinity chosen for a task may contain all CPUs that
+ * are online. The daemon must not take this task for one that may run on all CPUs.
+ */
 static void test_tasks_need_cpus_when_few_are_left(void **state)
 {
 	place_begin("small+bolt");

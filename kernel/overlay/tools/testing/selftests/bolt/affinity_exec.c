@@ -71,7 +71,7 @@ static bool slots_make(void)
 	return fd >= 0 && !ftruncate(fd, SLOTS * sizeof(*slots)) && slots_attach(fd);
 }
 
-/* What the program does after it has begun anew. */
+/* What the program does after it has executed itself again. */
 static int begun(int fd, int nr)
 {
 	struct slot *slot;
