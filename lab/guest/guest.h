@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What the lab's programs share: ports, key=value arguments, and functions that end a
+ * What the lab's programs share: reports, key=value arguments, and functions that end a
  * program when the kernel refuses. Functions that the kernel's selftests use as well are
  * in tools/testing/selftests/bolt/lib.
  */
@@ -23,25 +23,26 @@
 /* File descriptors that init hands to every program it starts. */
 enum { FD_RESULTS = 10, FD_TRACE = 11 };
 
-/* Opens the virtio-serial port called @name with O_RDWR and @flags; returns -1 without a port. */
-int open_port(const char *name, int flags);
+/* Opens what takes results and traces, as the file descriptors above. */
+bool place_channels(void);
 
-/* Opens the ports for results and traces as the file descriptors above. */
-bool place_ports(void);
+/* Opens what takes the kernel's log; returns -1 if the lab has made no place for the log. */
+int open_log(void);
 
-/* Writes @len bytes to the results port, after suspend as well. Returns 0 or -errno. */
-int write_result(const char *buf, size_t len);
+/* Sends @len bytes, none of which is zero, to one of the above. Returns 0 or -errno. */
+int send_text(int fd, const char *buf, size_t len);
 
 /* Functions that write and read text files as a shell does; all return -errno on failure. */
 int write_text(const char *path, const char *text);
 int append_text(const char *path, const char *text);
 ssize_t read_text(const char *path, char *buf, size_t size);
+int write_all(int fd, const char *buf, size_t len);
 int copy_to_fd(const char *path, int fd);
 
 /* Does what write_text() does, and ends the program if the write fails. */
 void must_write(const char *path, const char *value);
 
-/* Writes one JSON line to the results port; json_text() escapes a text for such a line. */
+/* Sends one JSON line as a result; json_text() escapes a text for such a line. */
 void emit(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 void json_text(char *out, size_t size, const char *text);
 void emit_samples(const char *name, int batch, const int64_t *ns, int n);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * PID 1 of a lab guest: mounts file systems, opens the ports, runs the commands of
+ * PID 1 of a lab guest: mounts file systems, opens what takes reports, runs the commands of
  * /script in order, sends the kernel log and powers off.
  */
 #define _GNU_SOURCE
@@ -458,22 +458,19 @@ static void run_script(void)
 
 static void send_kernel_log(void)
 {
-	int port = open_port("bolt.dmesg", 0);
+	int fd = open_log();
 	int size = klogctl(10 /* SYSLOG_ACTION_SIZE_BUFFER */, NULL, 0);
 	char *log = size > 0 ? malloc(size) : NULL;
 	int n = log ? klogctl(3 /* SYSLOG_ACTION_READ_ALL */, log, size) : -1;
+	int err;
 
-	if (port < 0 || n < 0)
+	if (fd < 0 || n < 0)
 		die("cannot send the kernel log");
-	for (int done = 0; done < n;) {
-		ssize_t part = write(port, log + done, n - done);
-
-		if (part < 0)
-			die("dmesg port: %s", strerror(errno));
-		done += part;
-	}
-	fsync(port);
-	close(port);
+	err = send_text(fd, log, n);
+	if (err)
+		die("cannot send the kernel log: %s", strerror(-err));
+	fsync(fd);
+	close(fd);
 }
 
 int main(void)
@@ -484,8 +481,8 @@ int main(void)
 	for (int fd = 0; fd < 3; fd++)
 		if (dup2(open("/dev/console", O_RDWR), fd) < 0)
 			return 1;
-	if (!place_ports())
-		die("no ports for results and traces");
+	if (!place_channels())
+		die("no place for results and traces");
 	emit("{\"booted\":%lld}", booted);
 	run_script();
 	send_kernel_log();

@@ -41,7 +41,7 @@ void must_write(const char *path, const char *value)
 		die("%s: %s", path, strerror(-err));
 }
 
-static int write_all(int fd, const char *buf, size_t len)
+int write_all(int fd, const char *buf, size_t len)
 {
 	while (len) {
 		ssize_t n = write(fd, buf, len);
@@ -92,9 +92,9 @@ void emit(const char *fmt, ...)
 	if (n < 0 || (size_t)n >= sizeof(line) - 1)
 		die("result line too long");
 	line[n++] = '\n';
-	n = write_result(line, n);
+	n = send_text(FD_RESULTS, line, n);
 	if (n)
-		die("results port: %s", strerror(-n));
+		die("cannot send results: %s", strerror(-n));
 }
 
 void json_text(char *out, size_t size, const char *text)

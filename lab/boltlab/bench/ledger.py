@@ -17,12 +17,12 @@ from pathlib import Path
 
 from boltlab import codec, paths
 from boltlab.errors import BoltError, GuestError
-from boltlab.guest import qemu
+from boltlab.guest import channels, qemu
 from boltlab.guest.qemu import Guest, GuestResult
 
 KIND = "guest of a bench"  # kind of the file ORIGIN
 ORIGIN = "origin.json"
-FILES = ("console.log", *qemu.PORTS.values())
+FILES = ("console.log", *channels.FILES.values())
 PARTS = ("kernel", "lab")  # the folders of the repository on which figures depend
 KEPT = 500  # guests whose folders stay in the cache; a bench has up to 40 on an architecture
 KEY = 12  # characters of a key

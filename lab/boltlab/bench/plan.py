@@ -152,6 +152,7 @@ def _jobs(
             threads=row.get("threads", 1),
             memory="1G" if cpus <= CPU_MEMORY else "4G",
             accel=plan.accel,
+            suspends=row.get("suspends", False),
         ),
         timeout=row.get("seconds", TIMEOUT),
         bounded=row.get("bounded", False),

@@ -20,7 +20,7 @@ from boltlab.engine import merge, options, slurm
 from boltlab.engine import rows as elements
 from boltlab.engine.rows import Row
 from boltlab.errors import USAGE, BoltError
-from boltlab.guest import backports, guests, plugins, qemu
+from boltlab.guest import backports, channels, guests, plugins, qemu
 from boltlab.guest.machine import Machine
 from boltlab.guest.qemu import Guest, GuestResult
 from boltlab.kernel import build, source, symbols
@@ -331,7 +331,7 @@ def collect(done: Sequence[tuple[Job, GuestResult]]) -> list[Boot]:
     for job, ran in done:
         if not job.traced:
             booted = next(int(row["booted"]) for row in ran.records if "booted" in row)
-            phases = boots.phases(ran.folder / qemu.PORTS["bolt.dmesg"])
+            phases = boots.phases(ran.folder / channels.FILES["bolt.dmesg"])
             found[job.variant, job.cpus, job.nodes].append((booted, phases))
     return sorted(
         (_boot(key, runs, *traces.get(key, ([], []))) for key, runs in found.items()),

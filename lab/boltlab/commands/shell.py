@@ -6,7 +6,7 @@ import subprocess
 
 from boltlab import arch, cli, packages, ui
 from boltlab.errors import USAGE, BoltError
-from boltlab.guest import busybox, guestimage, kvm, qemu
+from boltlab.guest import busybox, channels, guestimage, kvm, qemu
 from boltlab.guest.machine import Machine
 from boltlab.guest.qemu import Guest
 from boltlab.kernel import build, source
@@ -65,7 +65,7 @@ def run(args: argparse.Namespace) -> int:
     guestimage.make(target, guest.script, initrd, extra)
     ui.say(f"linux {kernel.release} ({args.kernel}), {target.name}, {guest.machine.accel}")
     ui.say(f"{HINTS[args.kernel]}; leave: exit; kill the guest: Ctrl-A X")
-    command = [*qemu.command(guest, initrd), "-serial", "mon:stdio", *qemu.ports(folder)]
+    command = [*qemu.command(guest, initrd), "-serial", "mon:stdio", *channels.ports(folder)]
     status = subprocess.run(command, check=False).returncode
     if status:
         raise BoltError(f"{target.qemu} ended with status {status}")

@@ -15,7 +15,7 @@ from boltlab.engine import options, slurm
 from boltlab.engine import rows as elements
 from boltlab.engine.rows import Row
 from boltlab.errors import USAGE, BoltError
-from boltlab.guest import console, pause, qemu
+from boltlab.guest import channels, console, pause, qemu
 from boltlab.kernel import build, source, tree
 from boltlab.kernel.build import Kernel
 from boltlab.kernel.source import Source
@@ -277,8 +277,8 @@ def play(case: Case, kernel: Kernel) -> Outcome:
             why = error.message
     host_s = time.monotonic() - start
     said = _lines(folder / "console.log")
-    counts = matrix.count(qemu.records_of(folder / qemu.PORTS["bolt.results"]), said)
-    log = _lines(folder / qemu.PORTS["bolt.dmesg"])
+    counts = matrix.count(qemu.records_of(folder / channels.FILES["bolt.results"]), said)
+    log = _lines(folder / channels.FILES["bolt.dmesg"])
     why = why or matrix.complaint(case, counts, [*said, *log])
     passed_over = sum(any(each.search(console.message(line)) for each in skipped) for line in said)
     return Outcome(counts, matrix.last_moment(folder), host_s, why, passed_over, folder)

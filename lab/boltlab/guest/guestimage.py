@@ -20,7 +20,7 @@ LIBRARY = paths.KERNEL / "overlay" / "tools" / "testing" / "selftests" / "bolt" 
 FLAGS = ("-static", "-O2", "-Wall", "-Wextra", "-Werror")
 
 # Sources of every program.
-SHARED = ("ports.c", "util.c")
+SHARED = ("channels.c", "util.c")
 
 # Program in the guest -> its sources. Each header in SOURCES and in LIBRARY counts as a source of
 # every program.

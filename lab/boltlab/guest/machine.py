@@ -13,7 +13,8 @@ class Machine:
     ``threads``: hardware threads of a core. ``disks``: scratch disks with a queue for each CPU, the
     first ``ext4`` of which have a file system. ``nics``: network cards, each on a network of its
     own. ``accel``: how the emulator runs the CPUs. ``features``, written as QEMU does, are added to
-    the CPU's model; CPU n + 1 does not have the n-th feature of ``lacks``.
+    the CPU's model; CPU n + 1 does not have the n-th feature of ``lacks``. ``suspends``: the guest
+    suspends or hibernates, and so needs reports that do this as well; see channels.py.
     """
 
     cpus: int = 4
@@ -26,6 +27,7 @@ class Machine:
     accel: str = "icount"
     features: str = ""
     lacks: tuple[str, ...] = ()
+    suspends: bool = False
 
 
 KEYS = tuple(entry.name for entry in fields(Machine))

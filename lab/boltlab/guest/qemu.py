@@ -22,7 +22,7 @@ from qemu.qmp import EventListener, QMPClient, QMPError
 from boltlab import packages, paths
 from boltlab.arch import Arch
 from boltlab.errors import BoltError, EmulatorError, GuestError
-from boltlab.guest import console, guestimage, hang, ktap, pause
+from boltlab.guest import channels, console, guestimage, hang, ktap, pause
 from boltlab.guest.guestimage import Node
 from boltlab.guest.machine import Machine
 
@@ -34,11 +34,6 @@ ACCELERATORS = {
     "kvm": ("-accel", "kvm"),
 }
 EMULATED = ("mttcg", "icount")  # the accelerators that every host has
-PORTS = {
-    "bolt.results": "results.jsonl",
-    "bolt.dmesg": "dmesg.log",
-    "bolt.trace": "trace.txt",
-}
 PLUGIN = "plugin.jsonl"
 # A guest's seed selects how long an instruction takes: 1, 2 or 4 ns.
 SHIFTS = 3
@@ -118,7 +113,7 @@ class GuestResult:
     @property
     def trace(self) -> Path:
         """Path of the raw trace; the file is empty unless the guest's script has traced."""
-        return self.folder / PORTS["bolt.trace"]
+        return self.folder / channels.FILES["bolt.trace"]
 
     def samples(self) -> dict[str, list[int]]:
         """Return the samples of every case, in ns."""
@@ -163,12 +158,13 @@ async def boot(
     if not guest.root:
         guestimage.make(guest.arch, guest.script, initrd, guest.programs)
     ours, theirs = socket.socketpair()
-    serial = ["-serial", f"file:{_escaped(folder / 'console.log')}"]
-    args = [*command(guest, initrd), *serial, *ports(folder), *system(guest, folder)]
+    serial = ["-serial", f"file:{channels.escaped(folder / 'console.log')}"]
+    ways = channels.shared(folder) if guest.machine.suspends else channels.ports(folder)
+    args = [*command(guest, initrd), *serial, *ways, *system(guest, folder)]
     args += [*disks(guest, folder), *nics(guest)]
     if guest.plugin:
-        out = _escaped(folder / PLUGIN)
-        words = [f"file={_escaped(guest.plugin)}", f"out={out}", guest.plugin_args]
+        out = channels.escaped(folder / PLUGIN)
+        words = [f"file={channels.escaped(guest.plugin)}", f"out={out}", guest.plugin_args]
         args += ["-plugin", ",".join(filter(None, words))]
     (folder / "command.txt").write_text(shlex.join(args) + "\n", encoding="utf-8")
     control = ["-S", "-chardev", f"socket,id=qmp,fd={theirs.fileno()}"]
@@ -179,6 +175,7 @@ async def boot(
     finally:
         for scratch in folder.glob("*.img"):
             scratch.unlink()
+        channels.cut(folder)
     return judge(folder, reason, ignored, guest.warns)
 
 
@@ -269,15 +266,6 @@ def numa(machine: Machine) -> list[str]:
     return args
 
 
-def ports(folder: Path) -> list[str]:
-    """Return QEMU's arguments for the guest's ports: files in ``folder``."""
-    args = ["-device", "virtio-serial-pci"]
-    for number, (port, file) in enumerate(PORTS.items()):
-        args += ["-chardev", f"file,id=port{number},path={_escaped(folder / file)}"]
-        args += ["-device", f"virtserialport,chardev=port{number},name={port}"]
-    return args
-
-
 def system(guest: Guest, folder: Path) -> list[str]:
     """Return QEMU's arguments for the disks of a guest with a system of its own; see Guest."""
     if not guest.root:
@@ -291,7 +279,7 @@ def system(guest: Guest, folder: Path) -> list[str]:
     disks = [(guest.root, mode)]
     disks += [(path, "readonly=on") for path in (script, guest.image, *guest.media)]
     for number, (path, mode) in enumerate(disks):
-        drive = f"if=none,id=system{number},format=raw,{mode},file={_escaped(path)}"
+        drive = f"if=none,id=system{number},format=raw,{mode},file={channels.escaped(path)}"
         args += ["-drive", drive, "-device", f"virtio-blk-pci,drive=system{number}"]
     if guest.agent:
         args += ["-chardev", f"socket,id=agent,fd={guest.agent.fileno()}"]
@@ -310,7 +298,7 @@ def disks(guest: Guest, folder: Path) -> list[str]:
         if number < machine.ext4:
             _output([binary("mkfs.ext4"), "-q", "-F", str(path)])
         # QEMU must not wait for the host's disk, because virtual time goes on meanwhile.
-        drive = f"if=none,id=disk{number},format=raw,cache=unsafe,file={_escaped(path)}"
+        drive = f"if=none,id=disk{number},format=raw,cache=unsafe,file={channels.escaped(path)}"
         device = f"virtio-blk-pci,drive=disk{number},num-queues={machine.cpus}"
         args += ["-drive", drive, "-device", device]
     return args
@@ -382,14 +370,14 @@ def judge(
     log = folder / "console.log"
     expected = [re.compile(text) for text in warns]
     missing = set(expected)
-    for path in (log, folder / PORTS["bolt.dmesg"]):
+    for path in (log, folder / channels.FILES["bolt.dmesg"]):
         splats = console.scan_file(path, ignored)
         missing -= {one for one in expected for splat in splats if splat.fits(one)}
         if wrong := console.unexpected(splats, expected):
             raise GuestError(f"the guest's kernel complained: {wrong[0]}", path)
     if reason != "guest-shutdown":
         raise GuestError(f"the guest did not power off by itself ({reason})", log)
-    records = records_of(folder / PORTS["bolt.results"])
+    records = records_of(folder / channels.FILES["bolt.results"])
     end = records[-1] if records else {}
     if end.get("end") == "error":
         why = _last_words(log) or os.strerror(end["errno"])
@@ -397,16 +385,11 @@ def judge(
     if end.get("end") != "ok":
         raise GuestError("the guest ended before its script did", log)
     if said := ktap.complaint(records):
-        raise GuestError(said, folder / PORTS["bolt.results"])
+        raise GuestError(said, folder / channels.FILES["bolt.results"])
     if missing:
         texts = ", ".join(sorted(one.pattern for one in missing))
         raise GuestError(f"the guest's kernel did not complain as it should: {texts}", log)
     return GuestResult(folder, records[:-1])
-
-
-def _escaped(path: Path) -> str:
-    """Return ``path`` for QEMU's option lists, in which a comma is written twice."""
-    return str(path).replace(",", ",,")
 
 
 @contextlib.asynccontextmanager
@@ -458,7 +441,7 @@ async def _watch(
                 await asyncio.wait_for(process.wait(), POLL)
                 break
             if seen:
-                seen(_lines(folder / PORTS["bolt.results"]))
+                seen(_lines(folder / channels.FILES["bolt.results"]))
             if time.monotonic() - start > guest.timeout:
                 what = await hang.describe(client, guest.image, folder)
                 raise GuestError(
@@ -519,7 +502,7 @@ async def wishes(folder: Path, key: str, poll: float) -> AsyncIterator[str]:
     done = 0
     while True:
         await asyncio.sleep(poll)
-        records = records_of(folder / PORTS["bolt.results"])
+        records = records_of(folder / channels.FILES["bolt.results"])
         for row in [row for row in records if key in row][done:]:
             done += 1
             yield str(row[key])

@@ -83,12 +83,13 @@ class Scenario:
         )
 
 
-# Field of a scenario's file -> its type; all other fields are text.
+# The types of fields of a scenario's file; all other fields are text.
 _LISTS = (
     *("commands", "arches", "selftests", "modules", "tools", "schedulers", "kexec", "warns"),
     *("limits", "lacks"),
 )
 _NUMBERS = ("cpus", "nodes", "threads", "disks", "ext4", "nics", "timeout", "repeat")
+_FLAGS = ("suspends",)
 
 
 def allowed() -> set[str]:
@@ -160,4 +161,4 @@ def _fits(key: str, value: object) -> bool:
         return isinstance(value, list) and all(isinstance(item, str) for item in value)
     if key in _NUMBERS:
         return isinstance(value, int) and not isinstance(value, bool) and value > 0
-    return isinstance(value, str)
+    return isinstance(value, bool if key in _FLAGS else str)

@@ -9,7 +9,7 @@ import pytest
 from boltlab.arch import ARCHES
 from boltlab.boot import boots, bootsoak, bootwork
 from boltlab.commands import boot_bench as cmd_boot_bench
-from boltlab.guest import qemu, scenario
+from boltlab.guest import channels, qemu, scenario
 from boltlab.kernel.build import Kernel
 
 Kernels = Callable[[str, str], Kernel]
@@ -18,7 +18,7 @@ pytestmark = pytest.mark.guest
 
 
 def says(done: qemu.GuestResult, text: str) -> bool:
-    return text in (done.folder / qemu.PORTS["bolt.dmesg"]).read_text(encoding="utf-8")
+    return text in (done.folder / channels.FILES["bolt.dmesg"]).read_text(encoding="utf-8")
 
 
 def untried(guest: qemu.Guest) -> qemu.Guest:

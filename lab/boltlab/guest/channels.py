@@ -1,0 +1,59 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""The files that a guest reports to, and the emulator's devices through which the guest does so.
+
+Most guests have virtio-serial ports. A guest that suspends has shared memory instead, because the
+driver of these ports in Linux 7.3 asks for the state of each port before the driver can get an
+answer, and a suspend that begins while the driver adds ports waits for ever.
+"""
+
+import mmap
+from pathlib import Path
+
+# Name of the port -> file in the run's directory.
+FILES = {
+    "bolt.results": "results.jsonl",
+    "bolt.dmesg": "dmesg.log",
+    "bolt.trace": "trace.txt",
+}
+# The reports that a guest with shared memory can make -> slot of the PCI device. The guest's
+# programs know the same slots (lab/guest/channels.c).
+SLOTS = {"bolt.results": 0x18, "bolt.dmesg": 0x19}
+SIZE = 4 << 20  # bytes of shared memory for a report
+
+
+def escaped(path: Path) -> str:
+    """Return ``path`` for QEMU's option lists, in which a comma is written twice."""
+    return str(path).replace(",", ",,")
+
+
+def ports(folder: Path) -> list[str]:
+    """Return QEMU's arguments for virtio-serial ports that write to files in ``folder``."""
+    args = ["-device", "virtio-serial-pci"]
+    for number, (port, file) in enumerate(FILES.items()):
+        args += ["-chardev", f"file,id=port{number},path={escaped(folder / file)}"]
+        args += ["-device", f"virtserialport,chardev=port{number},name={port}"]
+    return args
+
+
+def shared(folder: Path) -> list[str]:
+    """Return QEMU's arguments for memory that the guest shares with files in ``folder``."""
+    args = []
+    for port, slot in SLOTS.items():
+        path = escaped(folder / FILES[port])
+        back = f"memory-backend-file,id=channel{slot},share=on,size={SIZE},mem-path={path}"
+        args += ["-object", back]
+        args += ["-device", f"ivshmem-plain,memdev=channel{slot},addr={slot:#x}"]
+    return args
+
+
+def cut(folder: Path) -> None:
+    """Cut the zeros that end each file of shared memory in ``folder``; other files keep all."""
+    for port in SLOTS:
+        path = folder / FILES[port]
+        if not path.is_file() or path.stat().st_size != SIZE:
+            continue
+        with path.open("r+b") as file:
+            with mmap.mmap(file.fileno(), SIZE, access=mmap.ACCESS_READ) as text:
+                end = text.find(b"\0")
+            if end >= 0:
+                file.truncate(end)
