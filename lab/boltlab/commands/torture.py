@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from boltlab import arch, cli, errors, packages, paths, tables, ui
+from boltlab import arch, cli, errors, packages, paths, tables, ui, versions
 from boltlab.engine import options, slurm
 from boltlab.engine import rows as elements
 from boltlab.engine.rows import Row
@@ -25,6 +25,7 @@ from boltlab.torture.planted import Bug
 from boltlab.torture.races import Pair
 from boltlab.torture.sightings import Ledger
 from boltlab.torture.tally import Book
+from boltlab.versions import Version
 
 NAME = "torture"
 HELP = "Run requests of all kinds on kernels that check themselves; add up the counts of all runs."
@@ -83,7 +84,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--list", action="store_true", help="list configurations and scenarios, and the counts"
     )
     parser.add_argument(
-        "--results", type=Path, default=RESULTS, metavar="FILE", help="the file that has the counts"
+        "--results",
+        type=Path,
+        metavar="FILE",
+        help="the file that has the counts (default: results/torture.json, for a series that is not"
+        " the default series results/linuxSERIES/torture.json)",
     )
     options.add(parser)
     cli.add_source(parser)
@@ -107,6 +112,7 @@ class Field:
 
 def run(args: argparse.Namespace) -> int:
     """Run until the time is over; return 1 if a run failed."""
+    args.results = args.results or _ledger(args.source)
     if args.races:
         return _races(args)
     configs: list[Config] = matrix.select(matrix.configs(), args.config, "configuration")
@@ -127,6 +133,20 @@ def run(args: argparse.Namespace) -> int:
     failed = _on_cluster(args, fields) if fleet else _here(args, fields, where)
     show(tally.load(args.results), configs, [each.name for each in arches])
     return errors.FAILURE if failed else 0
+
+
+def _ledger(where: source.Where) -> Path:
+    """Return the file that has the counts of kernels of ``where``; a series has its own counts."""
+    default = versions.default()
+    if where is None:
+        version = default
+    else:
+        version = where if isinstance(where, Version) else source.resolve(where).version
+    folder = RESULTS.parent
+    if version.series != default.series:
+        folder /= f"linux{version.series}"
+        folder.mkdir(exist_ok=True)
+    return folder / RESULTS.name
 
 
 def _here(args: argparse.Namespace, fields: Sequence[Field], where: Source) -> int:

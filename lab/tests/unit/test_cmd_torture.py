@@ -53,6 +53,34 @@ def call(tmp_path: Path, *words: str) -> int:
     return cli.main(["torture", "--arch", "x86_64", "--results", str(tmp_path / "t.json"), *words])
 
 
+@pytest.mark.parametrize(
+    ("series", "words", "folder"),
+    [
+        ("6.12", (), ""),
+        ("6.12", ("--version", "6.12"), ""),
+        ("7.3", ("--version", "7.3"), "linux7.3"),
+    ],
+)
+def test_a_series_has_its_own_counts(
+    guests: list[qemu.Guest],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    series: str,
+    words: tuple[str, ...],
+    folder: str,
+) -> None:
+    monkeypatch.setattr(cmd_torture, "RESULTS", tmp_path / "torture.json")
+    where = Namespace(id="x", version=versions.named(series))
+    monkeypatch.setattr(source, "resolve", lambda path: where)
+    chosen = ("--config", "production", "--scenario", "quiet", "--accel", "icount", "--seed", "5")
+    assert cli.main(["torture", "--arch", "x86_64", *chosen, *words]) == 0
+    assert [*tmp_path.rglob("torture.json")] == [tmp_path / folder / "torture.json"]
+    # A source that is named by its path has the counts of its series too.
+    assert cli.main(["torture", "--arch", "x86_64", *chosen, "--source", str(tmp_path)]) == 0
+    [cell] = tally.load(tmp_path / folder / "torture.json").cells.values()
+    assert cell.runs == 2
+
+
 def test_a_run_is_counted(guests: list[qemu.Guest], tmp_path: Path) -> None:
     words = ("--config", "production", "--scenario", "quiet", "--accel", "icount", "--seed", "5")
     assert call(tmp_path, *words) == 0
