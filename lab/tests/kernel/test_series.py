@@ -90,7 +90,10 @@ def test_a_commit_has_the_headers_that_it_includes(kernel_source: Source) -> Non
 
 
 def test_hooks_sit_where_they_say(kernel_source: Source, tmp_path: Path) -> None:
-    """A refresh rewrites no hook: each applies without offset or fuzz, in the function it names."""
+    """A refresh rewrites no hook: each applies without offset or fuzz, in the function it names.
+
+    To another release than that for which the hooks were made, hooks may apply with an offset.
+    """
     assert refreshed(kernel_source, tmp_path / "hooks") == []
 
 
@@ -106,9 +109,20 @@ def test_hooks_of_another_series(series_name: str, tmp_path: Path) -> None:
 def refreshed(kernel: Source, copies: Path) -> list[str]:
     """Refresh copies of the hooks for ``kernel``; return the names of the hooks that change."""
     copies.mkdir()
-    for hook in hooks.load(kernel.version.hooks):
+    series = hooks.load(kernel.version.hooks)
+    for hook in series:
         (copies / hook.name).write_bytes(hook.path.read_bytes())
-    return refresh.refresh(copies, kernel.path, kernel.release)
+    changed = refresh.refresh(copies, kernel.path, kernel.release)
+    if kernel.release == kernel.version.tested[0]:
+        return changed
+    return [hook.name for hook in series if unplaced(hook.path) != unplaced(copies / hook.name)]
+
+
+def unplaced(patch: Path) -> str:
+    """Return the text of ``patch`` without what depends on the files' other contents."""
+    text = patch.read_text(encoding="utf-8")
+    text = re.sub(r"^@@ -\d+(,\d+)? \+\d+(,\d+)? @@", r"@@ \1 \2 @@", text, flags=re.M)
+    return re.sub(r"^index [0-9a-f]+\.\.[0-9a-f]+", "index", text, flags=re.M)
 
 
 def test_hooks_are_checked_in_a_minute(kernel_source: Source) -> None:
