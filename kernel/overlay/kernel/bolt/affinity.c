@@ -96,10 +96,10 @@ static struct cpumask *bolt_take_affinity(struct task_struct *p)
 }
 
 /*
- * Gives @p the affinity back that is kept, unless the user has asked for another
- * one, or @p has lost another one. The affinity stays kept if @p cannot have it now: the
- * cpuset of @p has none of the CPUs, @p is a deadline task, which may not be bound
- * to these CPUs, or @p must not move at the moment.
+ * Gives @p the affinity back that is kept; drops that affinity instead if the user has
+ * set another one since, or @p has lost another one. The affinity stays kept if @p cannot
+ * have it now: the cpuset of @p has none of the CPUs, @p is a deadline task, which may not
+ * be bound to these CPUs, or @p must not move at the moment.
  *
  * The hotplug lock is held: otherwise the last CPU of the affinity could go before @p has
  * moved there, and @p would go on where it runs, with an affinity that does not allow
@@ -139,7 +139,7 @@ static int bolt_return_affinity(struct task_struct *p)
 }
 
 /*
- * Returns, with a reference, the task with the smallest number from *@nr on for which
+ * Returns, with a reference, the task with the smallest PID from *@nr on for which
  * an affinity is kept.
  */
 static struct task_struct *bolt_next_loser(int *nr)
@@ -185,9 +185,9 @@ static DECLARE_WORK(bolt_affinity_worker, bolt_affinity_work);
 /**
  * bolt_give_affinity_back - have tasks get their affinity back
  *
- * Called at the end of a request after which more CPUs are online. A task that the
- * worker misses, because the task has got another number by an exec of one of its
- * threads, is found after the next such request.
+ * Called at the end of a request after which more CPUs are online. If a thread calls
+ * exec and so gets the PID of its process, the worker may miss that thread, and finds the
+ * thread after the next such request.
  *
  * Context: any.
  */
@@ -251,7 +251,7 @@ bool bolt_affinity_kept(void)
 
 /**
  * bolt_keep_affinity - choose whether tasks get their affinity back
- * @keep:	true if tasks do; false if tasks lose their affinity, as natively
+ * @keep:	true if tasks get their affinity back; false if tasks lose it, as natively
  *
  * Affinities that are kept are forgotten if @keep is false.
  *

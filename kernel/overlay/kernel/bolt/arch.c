@@ -176,7 +176,7 @@ bool __weak bolt_arch_warm_stays(void)
 
 /**
  * bolt_arch_finish_death - wait for what a CPU does after it has reported its death
- * @cpu:	the CPU; a CPU that is not about to die has nothing to do
+ * @cpu:	the CPU; if it is not dying, the function does not wait
  *
  * Until the CPU is done it must not be reset, and does not yet wait for an order.
  *

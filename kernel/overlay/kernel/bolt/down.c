@@ -72,7 +72,7 @@ static int bolt_deactivate(void)
 	for_each_cpu(cpu, &bolt_round)
 		sched_cpu_leave(cpu);
 	synchronize_rcu();
-	/* Another task may have been promised a share until the CPUs had left. */
+	/* Before the CPUs had left, another deadline task may have been promised bandwidth. */
 	err = bolt_ask_deadline();
 	if (!err) {
 		for_each_cpu(cpu, &bolt_round)
@@ -91,7 +91,7 @@ static int bolt_deactivate(void)
 	/*
 	 * Work that a request does once for all its CPUs is left to the last CPU of the
 	 * round. In an undo that CPU may have stayed active, so the work is done here.
-	 * Only afterwards is it clear whether the domains contain the CPUs.
+	 * Only after that work is it clear whether the domains contain the CPUs.
 	 */
 	if (err && !bolt_gives_up(err))
 		sched_cpus_have_changed();
@@ -147,7 +147,7 @@ bool bolt_irqs_left_in(const struct cpumask *mask)
 
 /*
  * Any CPU that finds the lock free takes it. If the CPUs took turns in a fixed order, a
- * host with fewer cores than its guest has CPUs would have to keep that order as well.
+ * host with fewer cores than its guest has CPUs would have to run the CPUs in that order.
  */
 static void bolt_take_irqs_lock(struct bolt_stop *stop)
 {
@@ -370,7 +370,7 @@ static int bolt_take_off(const struct cpumask *mask, bool poll)
 }
 
 /*
- * Returns the CPU that goes in place @i when CPUs go one by one. Natively suspend
+ * Returns the CPU that is the @i-th to go when CPUs go one by one. Natively suspend
  * takes CPUs from the highest to the lowest, every other caller from the lowest up.
  */
 static unsigned int bolt_native_order(unsigned int i)

@@ -59,8 +59,8 @@ void bolt_hold_readers_slow(bool hold)
 }
 
 /*
- * Changes one CPU in the native way, for a caller that comes while Bolt is being
- * disabled.
+ * Changes one CPU in the native way, for a caller that has seen Bolt enabled before
+ * another task disabled Bolt.
  */
 int bolt_request_natively(unsigned int cpu, bool online)
 {

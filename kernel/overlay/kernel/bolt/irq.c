@@ -7,7 +7,7 @@
  *
  * Natively a CPU that goes looks at every interrupt in the system to find the
  * interrupts that have to move, while all other CPUs wait. With Bolt each CPU looks only
- * at the interrupts of a list, which may be on the CPU. As long as Bolt is enabled:
+ * at its list of interrupts that may be on the CPU. As long as Bolt is enabled:
  *
  *	An interrupt that has been started and could be moved is on the lists
  *	of all CPUs in its effective affinity (or in its affinity, if the chip

@@ -67,9 +67,9 @@ struct bolt_named {
 /*
  * Callbacks of a serial state run for one CPU of a request at a time. Callbacks of
  * a concurrent state touch only data of their own CPU, or take locks for all else.
- * Callbacks of either kind must also choose right among the CPUs of a request: see
- * cpuhp_successor(). A state whose callbacks choose otherwise in a request than
- * natively is unfit.
+ * A callback of either kind that gives work of its CPU to another CPU must not choose
+ * a CPU that the same request takes offline: see cpuhp_successor(). A state whose
+ * callbacks may choose such a CPU is unfit.
  */
 #define SERIAL BOLT_SERIAL
 #define CONCURRENT BOLT_CONCURRENT

@@ -215,8 +215,8 @@ static int bolt_run(void *arg)
 	/* Expedites all grace periods, those inside callbacks as well. */
 	rcu_expedite_gp();
 	/*
-	 * Both are set only with the lock held for writing: tasks that hold the lock for
-	 * reading run callbacks, too, and must not find a request.
+	 * The two pointers are set only with the lock held for writing: tasks that hold the
+	 * lock for reading run callbacks, too, and must not find a request.
 	 */
 	WRITE_ONCE(bolt_batch, batch);
 	WRITE_ONCE(bolt_control_task, current);

@@ -6,9 +6,9 @@
  * CPUs something while they are pending. With bolt/keep set to "pressure", the CPU
  * keeps what only its own return needs until the shrinker at the end of this file finds
  * that memory is short; then the worker runs all teardowns. The worker looks at CPUs in
- * the order of their numbers. Disabling Bolt, suspend, a new kernel, a module that
- * goes, and a write to bolt/settle need CPUs, or a state, to be as natively. These
- * callers settle by themselves and wait.
+ * the order of their numbers. Code that disables Bolt, suspends the system, starts another
+ * kernel, removes a state, or carries out a write to bolt/settle does not leave this to the
+ * worker: such code settles the CPUs, or the state, by itself and waits.
  */
 
 #include <linux/cpu.h>
@@ -100,7 +100,7 @@ int bolt_tear_down(unsigned int cpu, enum cpuhp_state state,
 		err = defer->settle(cpu);
 	else
 		bolt_run_teardown(cpu, state);
-	/* A task that was moved reads two clocks, which is good enough for a statistic. */
+	/* If this task has moved, the clocks of two CPUs are read: good enough for a statistic. */
 	atomic64_add(local_clock() - start, &bolt_counts[state].ns);
 	if (err == -EAGAIN)
 		return err;
@@ -426,7 +426,7 @@ void bolt_override(enum cpuhp_state state, bool critical)
 		    (unit == BOLT_NO_UNIT || bolt_row(s).unit != unit))
 			continue;
 		bolt_settle_everywhere(s);
-		/* When teardowns run natively, startups make the entries anew. */
+		/* Native teardowns will remove the sysfs entries, and startups make new ones. */
 		for_each_possible_cpu(cpu)
 			bolt_forget_entries(cpu, s);
 		bolt_set_overridden(s, critical);

@@ -29,8 +29,8 @@ struct cpumask bolt_parked_mask;
 
 /*
  * The parked CPUs that may keep per-CPU data, for code that walks the online CPUs
- * to drain or add up such data: law 3 of Documentation/core-api/bolt.rst. A CPU is
- * in this mask from before its first teardown is deferred.
+ * to drain or add up such data: law 3 of Documentation/core-api/bolt.rst. A CPU
+ * enters this mask before its first teardown is deferred.
  */
 struct cpumask bolt_undrained_mask;
 EXPORT_SYMBOL_GPL(bolt_undrained_mask);

@@ -24,7 +24,7 @@
 
 /*
  * Whether no other task wants this CPU. A task that sleeps, as the task that asks
- * does, may be on the runqueue until its dequeue is no longer delayed.
+ * does, may stay on the runqueue for a while (delayed dequeue), and does not count here.
  */
 static bool bolt_runs_alone(void)
 {
@@ -177,8 +177,8 @@ static int bolt_wait_thread(unsigned int cpu)
  *
  * When CPUs come, at most bolt_arch_slots() threads run at once, or BOLT_SLOTS if that
  * is more. The control task waits first for the thread that it started last, because
- * the threads that it started before are likely to be done by then. When this function
- * returns, bolt_round lacks some CPUs of the phase.
+ * the threads that it started before are likely to be done by then. This function removes
+ * some CPUs from bolt_round.
  *
  * Context: the control task, inside a request.
  * Return: 0, or the error of the first CPU that failed.

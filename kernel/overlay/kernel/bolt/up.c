@@ -87,8 +87,8 @@ static int bolt_prepare(const struct cpumask *mask)
 		enum cpuhp_state state = bolt_cpu_state(cpu);
 
 		/*
-		 * A write to cpuN/hotplug/target has left this CPU woken but not
-		 * online, or dead.
+		 * A write to cpuN/hotplug/target has left this CPU dead, or woken
+		 * and not yet online.
 		 */
 		if (state > BOLT_PREPARED && state < CPUHP_TEARDOWN_CPU &&
 		    !cpu_online(cpu))
@@ -386,7 +386,7 @@ static int bolt_activate(const struct cpumask *due)
 	bolt_set_round(NULL);
 	/*
 	 * As in bolt_deactivate(): the work that is done once for all CPUs is left to
-	 * the last CPU, and the CPU that failed may be the last one.
+	 * the last CPU. The last CPU may have failed, so the work is done here.
 	 */
 	if (err && !bolt_gives_up(err))
 		sched_cpus_have_changed();

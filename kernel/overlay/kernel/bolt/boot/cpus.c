@@ -73,8 +73,8 @@ static bool __init bolt_in_doubt(void)
 }
 
 /**
- * bolt_boot_idle - whether CPUs that bring up other CPUs make the idle tasks of
- * these
+ * bolt_boot_idle - whether a CPU that brings up another CPU makes the idle task of
+ * that other CPU
  * @max:	as for bolt_boot_cpus(), which makes the idle tasks that are missing
  *		afterwards
  *

@@ -160,7 +160,7 @@ static int bolt_tree_all(int (*work)(unsigned int cpu))
  * bolt_tree_up - bring CPUs from offline to their idle loops
  * @mask:	the CPUs; CPUs that are online are passed over
  *
- * Context: the control task, inside a request for a boot.
+ * Context: the control task, inside a request during boot.
  * Return: 0, or the error of a CPU that has not come; all other CPUs have come if
  * they could.
  */

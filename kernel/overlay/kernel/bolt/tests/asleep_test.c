@@ -74,7 +74,7 @@ static void sleeps_on(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, worked_on, f->victim);
 }
 
-/* Work that came while its CPU was parked is done when the CPU is back. */
+/* Work that the thread gets while its CPU is parked is done when the CPU is back. */
 static void works_when_back(struct kunit *test)
 {
 	struct bolt_fixture *f = test->priv;
@@ -106,7 +106,7 @@ static void work_meets_requests(struct kunit *test)
 	}
 }
 
-/* A CPU is brought back natively, and its thread was parked while asleep. */
+/* A thread that was parked while asleep works again when its CPU comes back natively. */
 static void native_return(struct kunit *test)
 {
 	struct bolt_fixture *f = test->priv;

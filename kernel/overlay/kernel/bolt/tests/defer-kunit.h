@@ -255,8 +255,8 @@ static void a_row_can_be_moved_back(struct kunit *test)
 }
 
 /*
- * Instances that are added or removed while a CPU is parked are right when the CPU
- * is back.
+ * Instances are added and removed while a CPU is parked. When the CPU is back, exactly
+ * the instances that have not been removed are up on the CPU.
  */
 static void instances_come_and_go(struct kunit *test)
 {

@@ -275,8 +275,8 @@ static void forbidden_while_parked(struct kunit *test)
 
 	for (round = 0; round < 100; round++) {
 		/*
-		 * Each reason is tried for several rounds, in which lost counts add
-		 * up.
+		 * Each entry is tried for several rounds, so that errors of the count
+		 * add up.
 		 */
 		typeof(forbids[0]) *forbid = &forbids[round * ARRAY_SIZE(forbids) / 100];
 
@@ -332,8 +332,8 @@ static void override_rebuilds(struct kunit *test)
 }
 
 /*
- * Counts are right in the native way, in which CPUs that leave are still in the
- * masks of their neighbours when domains are rebuilt.
+ * The count of busy CPUs is right natively, too, where CPUs that leave are still in
+ * the masks of their neighbours when domains are rebuilt.
  */
 static void native_counts_are_right(struct kunit *test)
 {

@@ -119,7 +119,7 @@ struct kept_object {
 	void *object;
 };
 
-/* Takes an object, and another one that is free again at once. */
+/* Allocates an object, and a second object that is freed at once. */
 static int kept_take_object(void *arg)
 {
 	struct kept_object *taken = arg;
@@ -141,7 +141,7 @@ static void objects_are_counted(struct kunit *test)
 	unsigned long all, less;
 
 	if (IS_ENABLED(CONFIG_SLUB_DEBUG_ON))
-		kunit_skip(test, "CPUs keep no slabs whose objects are checked");
+		kunit_skip(test, "with SLUB debugging on, CPUs keep no slabs");
 	taken.cache = kmem_cache_create("bolt_kept", PAGE_SIZE / 2, 0, SLAB_NO_MERGE, NULL);
 	KUNIT_ASSERT_NOT_NULL(test, taken.cache);
 	KUNIT_EXPECT_EQ(test, smp_call_on_cpu(kept_victim(test), kept_take_object, &taken,

@@ -314,7 +314,7 @@ static void a_failure_is_undone(struct kunit *test)
 			2 * cpumask_weight(&ft->cpus) + 2);
 }
 
-/* What the administrator has declared counts until the state is removed. */
+/* What the administrator has declared applies until the state is removed. */
 static void the_administrator_decides(struct kunit *test)
 {
 	static const struct bolt_defer concurrent = {

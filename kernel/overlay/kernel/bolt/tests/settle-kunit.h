@@ -44,7 +44,7 @@ static int memory_init(struct kunit *test)
 	int err;
 
 	if (num_online_cpus() < 3)
-		kunit_skip(test, "some tests take two CPUs");
+		kunit_skip(test, "fewer than three CPUs are online");
 	mt = kunit_kzalloc(test, sizeof(*mt), GFP_KERNEL);
 	if (!mt)
 		return -ENOMEM;

@@ -14,7 +14,7 @@
 #include "../request.h"
 #include "fixture.h"
 
-/* What the callbacks of the test's state have found, and what the test knows. */
+/* What the callbacks of the test's state have found, and which of them is to fail. */
 static struct {
 	int state;
 	struct cpumask up;
