@@ -6,6 +6,8 @@
 #ifndef SELFTESTS_BOLT_STORM_H
 #define SELFTESTS_BOLT_STORM_H
 
+#include <fcntl.h>
+#include <sys/file.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
@@ -408,6 +410,24 @@ static inline bool has_cpusets(const struct storm *storm)
 	return storm->players && !group_no_cpusets();
 }
 
+/*
+ * Writes @text to @file of @group, while no other actor does so. Linux 6.12 deadlocks, also
+ * without Bolt, if a task moves to a group while another task makes a partition: that task
+ * has cpuset_mutex and waits for kthreadd, which is to start a worker; kthreadd waits for
+ * the move to end, and the move waits for cpuset_mutex.
+ */
+static inline int put_in_turn(const char *group, const char *file, const char *text)
+{
+	int dir = open(V2, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	int err;
+
+	if (dir < 0 || flock(dir, LOCK_EX))
+		return -errno;
+	err = group_put(V2, group, file, text);
+	close(dir);
+	return err;
+}
+
 /* Starts a task in @group, if the group has a CPU; returns the task, or -errno. */
 static inline pid_t inhabit(struct actor *actor, const char *group)
 {
@@ -418,8 +438,7 @@ static inline pid_t inhabit(struct actor *actor, const char *group)
 		burn_ns(CLOCK_MONOTONIC, 1000000);
 	if (pid > 0) {
 		snprintf(text, sizeof(text), "%d", pid);
-		book(actor, "cgroup.procs", group_put(V2, group, "cgroup.procs", text),
-		     MAY_NOSPC);
+		book(actor, "cgroup.procs", put_in_turn(group, "cgroup.procs", text), MAY_NOSPC);
 	}
 	return pid;
 }
@@ -452,7 +471,7 @@ static inline void enclose(struct actor *actor)
 	snprintf(group, sizeof(group), "partition-%d", getpid());
 	cpus_text(set, 0, text);
 	err = group_make(V2, group) ?: group_put(V2, group, "cpuset.cpus", text) ?:
-	      group_put(V2, group, "cpuset.cpus.partition", kind);
+	      put_in_turn(group, "cpuset.cpus.partition", kind);
 	book(actor, "make a partition", err, 0);
 	pid = inhabit(actor, group);
 	wait_ms(roll(actor, 40));
@@ -461,7 +480,7 @@ static inline void enclose(struct actor *actor)
 		waitpid(pid, NULL, 0);
 		pid = 0;
 	}
-	book(actor, "end a partition", group_put(V2, group, "cpuset.cpus.partition", "member"), 0);
+	book(actor, "end a partition", put_in_turn(group, "cpuset.cpus.partition", "member"), 0);
 	if (pid > 0) {
 		kill(pid, SIGKILL);
 		waitpid(pid, NULL, 0);
