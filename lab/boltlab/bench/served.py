@@ -30,7 +30,7 @@ class Change:
 
     change: str  # "online" or "offline"
     by: str
-    cpu: int  # of a change by the daemon, the first CPU
+    cpu: int  # the first CPU, if cpuboltd changed several CPUs
     begin: int
     end: int
     task: int = 0

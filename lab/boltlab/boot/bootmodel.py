@@ -132,14 +132,14 @@ def play(cost: Bringup, comers: int, order: str) -> float:
         n = min(size, comers - come)
         if n:
             arrivals = _at_once(cost, n) if order == "parallel" else _tree(cost, n, come)
-            # Callbacks begin when all CPUs of a group have arrived, and run on all of them at once.
+            # Startup callbacks begin when all CPUs of a group idle, and run on all CPUs at once.
             now += max(arrivals) + cost.after + n * cost.active
             come += n
     return now
 
 
 def _at_once(cost: Bringup, comers: int) -> list[float]:
-    """Return when each CPU arrives if one task prepares all CPUs, and then wakes them."""
+    """Return the ns until each CPU idles if one task prepares all CPUs, and then wakes them."""
     now = comers * cost.ahead
     turn = 0.0
     arrivals: list[float] = []
@@ -151,7 +151,7 @@ def _at_once(cost: Bringup, comers: int) -> list[float]:
 
 
 def _tree(cost: Bringup, comers: int, come: int) -> list[float]:
-    """Return when each CPU arrives if in every round each CPU brings up another CPU.
+    """Return the ns until each CPU idles if in every round each CPU brings up another CPU.
 
     ``come`` CPUs have come before. The boot CPU brings up a CPU only while no other CPU has come.
     """
@@ -228,7 +228,7 @@ def talk(native: Model) -> dict[str, Any]:
 
 
 def _scaled(guessed: Sequence[float], base: float) -> tuple[float, float, float]:
-    """Return ``base``, the factor that with this base fits the talk best, and the error then."""
+    """Return ``base``, the factor that fits the talk best with this base, and the fit's error."""
     pairs = [((seen - base), ours) for (_, _, seen), ours in zip(TALK, guessed, strict=True)]
     factor = math.exp(sum(math.log(seen / ours) for seen, ours in pairs) / len(pairs))
     error = sum(math.log((base + ours * factor) / (base + seen)) ** 2 for seen, ours in pairs)

@@ -87,8 +87,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--results",
         type=Path,
         metavar="FILE",
-        help="the file that has the counts (default: results/torture.json, for a series that is not"
-        " the default series results/linuxSERIES/torture.json)",
+        help="the file that has the counts (default: results/torture.json; of another series"
+        " than the default one: results/linuxSERIES/torture.json)",
     )
     options.add(parser)
     cli.add_source(parser)
@@ -358,7 +358,7 @@ def _planted(args: argparse.Namespace, arches: Sequence[arch.Arch], where: Sourc
 
 
 def _races(args: argparse.Namespace) -> int:
-    """Look for races that Bolt causes, on an architecture at a time; return 1 if one is found.
+    """Look for races that Bolt causes, one architecture after the other; return 1 if one is found.
 
     A run that fails for another reason than a race makes the command fail as well.
     """

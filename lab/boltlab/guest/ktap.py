@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What is wrong with the results of KUnit suites, which the guest's command ``kunit`` reports."""
+"""Finds what is wrong with KUnit suites, whose results the guest's command ``kunit`` reports."""
 
 import re
 from collections import defaultdict

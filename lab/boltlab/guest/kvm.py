@@ -17,7 +17,8 @@ TINY_TIMEOUT = 20  # seconds that the tiny program may take
 KERNEL_TIMEOUT = 30
 DEBUG_EXIT = 0x10  # QEMU's device isa-debug-exit ends QEMU with the status 2 * 0x10 + 1
 
-# Lines by which the kernel shows that it has booted. Then the kernel panics for want of a root.
+# Lines by which the kernel shows that it has booted. Then the kernel panics, because it has no root
+# file system.
 _RAN = re.compile(rb"Freeing unused kernel|VFS: |as init process|No working init")
 
 

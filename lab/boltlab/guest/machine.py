@@ -14,7 +14,7 @@ class Machine:
     first ``ext4`` of which have a file system. ``nics``: network cards, each on a network of its
     own. ``accel``: how the emulator runs the CPUs. ``features``, written as QEMU does, are added to
     the CPU's model; CPU n + 1 does not have the n-th feature of ``lacks``. ``suspends``: the guest
-    suspends or hibernates, and so needs reports that do this as well; see channels.py.
+    suspends or hibernates, and so reports through shared memory; see channels.py.
     """
 
     cpus: int = 4

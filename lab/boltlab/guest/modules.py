@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Builds modules for any kernel in the cache: the lab's, out of tree, and the kernel's own."""
+"""Builds modules for kernels in the cache: the lab's own, out of tree, and those of the kernel."""
 
 import hashlib
 import shutil

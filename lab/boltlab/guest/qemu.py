@@ -272,7 +272,7 @@ def system(guest: Guest, folder: Path) -> list[str]:
         return []
     script = folder / "script"
     text = "".join(f"{line}\n" for line in guest.script).encode()
-    # A shell reads the whole disk, which ends at the end of a block.
+    # A shell reads the whole disk, whose size is whole blocks: newlines fill the last block.
     script.write_bytes(text + b"\n" * (-len(text) % BLOCK))
     args = []
     mode = "cache=unsafe" if guest.keep else "snapshot=on"

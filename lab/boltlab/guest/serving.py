@@ -8,7 +8,7 @@ from boltlab import paths
 
 TABLE = paths.DATA / "vm-demo.toml"
 PROGRAM = "bin/served"
-# What changes a CPU, in the order of lab/guest/served.h. "host" needs slots.
+# What makes a CPU come or go, in the order of lab/guest/served.h. "host" needs slots.
 WAYS = ("file", "agent", "host")
 
 

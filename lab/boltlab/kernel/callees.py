@@ -198,7 +198,7 @@ def change(name: str, caller: str, was: Index, now: Index) -> Change | None:
 
 
 def _visible(name: str, caller: str, found: Index) -> list[Definition]:
-    """Return definitions of ``name`` in the file ``caller``, or else all that reach the file."""
+    """Return definitions of ``name`` in the file ``caller``, or else all that this file can use."""
     known = found.get(name, [])
     own = [each for each in known if each.file == caller and not each.prototype]
     if own:

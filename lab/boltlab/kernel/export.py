@@ -79,7 +79,7 @@ def lay(what: Plan, source: Source, work: Path) -> Iterator[Commit]:
 
 
 def _missing(files: Sequence[str], there: Sequence[str]) -> set[str]:
-    """Return ``files`` and, as ``DIR/``, their directories without a file of ``there``."""
+    """Return ``files`` and, as ``DIR/``, their directories that have no file of ``there``."""
     folders = {f"{folder}/" for name in files for folder in Path(name).parents}
     return {*files, *folders} - {f"{folder}/" for name in there for folder in Path(name).parents}
 

@@ -117,7 +117,7 @@ def registered(source: Path) -> list[Registration]:
 
 
 def _handed(text: str, name: str) -> list[str]:
-    """Return the strings that ``text`` passes as the parameter ``name`` of its own function."""
+    """Return the strings that ``text`` passes to its own function with the parameter ``name``."""
     function = re.search(rf"^[a-z][^\n;]*?(\w+)\([^;{{]*?\bchar \*{name}\)\n\{{", text, re.M)
     if not function:
         return []

@@ -18,7 +18,7 @@ RESULTS = paths.REPO / "results"
 PLANTED = RESULTS / "planted.json"
 VARIANT = "bolt"
 MORE = 0.05  # a figure is marked if it exceeds the last release's by more than this share
-# The coverage table has these words in rows of requirements that are not shown yet.
+# The coverage table has this word in rows of requirements that are not yet shown to be met.
 OPEN = re.compile(r"\bopen\b(?=[:;,.]|$| for| on)")
 
 
@@ -150,7 +150,7 @@ def bugs(file: Path = PLANTED) -> list[str]:
 
 
 def rows(table: Iterable[coverage.Row]) -> list[str]:
-    """Return a line for each row of the coverage table that says that a figure is open."""
+    """Return a line for each row of the coverage table whose figure matches OPEN."""
     found = [
         f"* {row.step}: {row.requirement}: {row.figure}" for row in table if OPEN.search(row.figure)
     ]

@@ -54,7 +54,7 @@ def svg() -> str:
 
 
 def _draw(axes: Axes, found: dict[str, Any], lines: dict[int, str]) -> None:
-    """Draw the energy that a package saves by the time for which all CPUs but one are offline."""
+    """Draw the energy that a package saves, over the time that all CPUs but one are offline."""
     cpus = {each["cpus"]: each["saved_mj"] for each in found["curves"]}
     package = found["inputs"]["machine package"]["value"]
     points = cpus[package - 1]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Draws the pictures in docs/figures: of the newest results, in README, and in docs/energy.md.
+"""Draws docs/figures: the newest results, the README's picture of a request, and the energy saved.
 
 A picture of results is called KIND-ARCH-SETTING.svg.
 """

@@ -69,7 +69,7 @@ class Cell:
 
 
 class Book:
-    """All cells. Two books made apart can be put together with merge()."""
+    """The cells with the counts of all runs. merge() adds the counts of another book."""
 
     def __init__(self, cells: Iterable[Cell] = ()) -> None:
         self.cells = {cell.key: cell for cell in cells}
