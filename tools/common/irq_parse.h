@@ -54,8 +54,8 @@ void irq_free(struct irq_table *table);
  * @after: the second reading
  * @seconds: time between the readings, more than 0
  *
- * A count may wrap at 2^32. An interrupt that another device uses now counts
- * from 0. A CPU that was not online at the first reading has the rate 0: its
+ * A count may wrap at 2^32. If @before has no row with the same interrupt and device,
+ * the counts begin at 0. A CPU that was not online at the first reading has the rate 0: its
  * counts do not begin at 0, but at those that the CPU had when it went offline.
  *
  * Return: an array [row of @after][CPU of @after], to be freed with free(), or

@@ -9,7 +9,7 @@ struct sorting {
 	const struct position *base;	/* of the floor's first CPU, or else of the first CPU */
 };
 
-/* Compares as qsort(3) wants it; @own comes before all other numbers. */
+/* Returns the order of @a and @b as for qsort(3); @own comes before all other numbers. */
 static int compare_numbers(int a, int b, int own)
 {
 	if (a == b)

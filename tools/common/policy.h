@@ -83,8 +83,8 @@ struct policy {
 	const char *summary;
 	/*
 	 * True: a CPU comes in the interval in which the policy first wants the CPU. False: the CPU
-	 * comes after the delay with which CPUs go; the delay is longer if the CPU has come before,
-	 * and the policy soon wanted the CPU no more.
+	 * comes when the policy has wanted the CPU for the time "hold" of restrain.h, which doubles
+	 * for each time in a row that the CPU came, and soon was not wanted.
 	 */
 	bool urgent;
 	/** decide() - fill in @decision; return 0, or -ENOMEM */

@@ -69,7 +69,7 @@ static void consider(struct search *search, cpu_set_t *candidate)
 		if (CPU_ISSET_S(cpu, inputs->size, inputs->floor))
 			add_group(search, cpu, candidate);
 	capacity = capacity_of(inputs, candidate);
-	/* If the candidate lets CPUs go, the CPUs that stay must not be fully busy at once. */
+	/* If CPUs would go, the lower limit applies, so that the CPUs that stay have a reserve. */
 	percent = contains(search, candidate, inputs->before) ? search->settings->package.up :
 								search->settings->package.down;
 	if (!suffices(capacity, search->wanted, percent))

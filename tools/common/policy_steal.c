@@ -47,7 +47,7 @@ static int decide(const struct policy_settings *settings, const struct inputs *i
 		want_first(inputs, order, length, length, decision->wanted);
 		snprintf(decision->why, sizeof(decision->why), "no CPU is online");
 	} else if (percent >= settings->steal.give && steal >= 500) {
-		/* How many CPUs fewer the host ran than the guest has. */
+		/* How many of the guest's CPUs the host did not run, rounded. */
 		unsigned int back = (steal + 500) / 1000;
 
 		want_first(inputs, order, length, back < online ? online - back : 1,

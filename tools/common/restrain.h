@@ -29,7 +29,7 @@ enum reason {
 	REASON_WANTED,		/* the policy wants the CPU */
 	REASON_UNWANTED,	/* the policy does not want the CPU, which is or goes offline */
 	REASON_FLOOR,		/* the CPU has to be online */
-	REASON_HOLD,		/* the policy has wanted the CPU, or not, for too short a time */
+	REASON_HOLD,		/* too soon after the policy began, or ceased, to want the CPU */
 	REASON_DWELL,		/* not wanted, but online for a short time only */
 	REASON_LIMIT,		/* the limit of changes decides: see above */
 	REASON_UNUSABLE,	/* the daemon leaves the CPU alone */

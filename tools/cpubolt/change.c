@@ -179,7 +179,7 @@ static char *name_cpus(struct cpubolt *machine, const cpu_set_t *cpus)
 
 /*
  * Complains of those CPUs of @cpus that are in the set @which, if @members is true, or else of
- * those that are not in the set. Says whether there are such CPUs.
+ * those that are not in the set. Returns whether there are such CPUs.
  */
 static bool refuse(struct change *change, const cpu_set_t *cpus, enum cpubolt_which which,
 		   bool members, const char *why)

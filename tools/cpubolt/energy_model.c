@@ -14,7 +14,7 @@
 #define MOST_US	1e9
 #define MOST_MS	1e6
 
-/* The sections of a file. Some have a name of their own, as "C1" in "idle C1". */
+/* The sections of a file. Some also have the name of a state, as "C1" in "idle C1". */
 enum section {
 	MACHINE, POWER, WAKEUPS, IDLE, SLEEP, NATIVE, BOLT, SECTIONS, NO_SECTION = SECTIONS
 };

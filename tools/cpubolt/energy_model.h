@@ -56,7 +56,7 @@ struct energy_requests {
 
 enum energy_kind { ENERGY_NATIVE, ENERGY_BOLT, ENERGY_KINDS };
 
-/** A model; powers are in milliwatts, those of CPUs are counted from the deepest idle state's */
+/** A model; powers are in milliwatts, those of CPUs beyond the power of the deepest idle state */
 struct energy_model {
 	char *name, *default_requests;
 	char *sources[ENERGY_MOST_SOURCES];

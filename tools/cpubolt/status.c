@@ -209,7 +209,7 @@ static int choose_columns(struct status *status)
 	return code == EXIT_DONE ? check_columns(status) : code;
 }
 
-/* Chooses the CPUs to be shown: present ones, as the options and the list want them. */
+/* Chooses the CPUs to be shown: the present CPUs that the options and the list choose. */
 static int choose_cpus(struct status *status, cpu_set_t *cpus)
 {
 	cpu_set_t *online = set_new(status->machine, CPUBOLT_ONLINE), *listed;

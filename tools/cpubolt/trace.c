@@ -165,7 +165,7 @@ static void read_state_names(struct tracing *tracing)
 	free(text);
 }
 
-/* NULL for the first and the last state: their events are of code that runs all states between. */
+/* NULL for the first and the last state: the function in their events runs many other states. */
 static const char *name_of(int state, void *data)
 {
 	const struct tracing *tracing = data;

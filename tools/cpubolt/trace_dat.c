@@ -17,7 +17,7 @@
 
 #include "trace_dat.h"
 
-/* Where the pages of a CPU's buffer begin in the file, and how long they are together. */
+/* Where the pages of a CPU's buffer begin in the file, and their total length. */
 struct cpu_data {
 	uint64_t offset, size;
 	char *pages;

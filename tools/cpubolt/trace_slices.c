@@ -6,10 +6,10 @@
 struct printer {
 	FILE *out;
 	unsigned int pid;
-	unsigned int slices;	/* how many were printed, from which each gets its number */
+	unsigned int slices;	/* slices printed so far: the number of the next slice */
 };
 
-/* The line of an event of @printer's process at @ns, up to the text that the event has. */
+/* Prints the beginning of a line: process and time of an event, whose text follows. */
 static void print_head(const struct printer *printer, unsigned long long ns)
 {
 	fprintf(printer->out, "         cpubolt-%-7u [000] ..... %5llu.%06llu: tracing_mark_write: ",

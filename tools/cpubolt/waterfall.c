@@ -10,8 +10,8 @@
 #define NAME_WIDTH	26
 #define TIME_WIDTH	9
 /*
- * States that take less than a 100th of the request share a line. The gaps of a group, which is a
- * phase or natively a CPU, get a line if they take a 20th of the request or more together.
+ * States that take less than a 100th of the request share a line. A group is a phase, or natively a
+ * CPU; its time without callbacks gets a line if that time is a 20th of the request or more.
  */
 #define SHORT_PART	100
 #define GAP_PART	20

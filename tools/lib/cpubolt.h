@@ -210,7 +210,7 @@ struct cpubolt_result {
 
 /**
  * cpubolt_request() - bring CPUs online, or take CPUs offline
- * @cpus: the CPUs, as wanted by @op
+ * @cpus: the CPUs that @op brings online, takes offline, or makes the only ones online
  * @flags: CPUBOLT_NATIVE, CPUBOLT_BATCH_ONLY, CPUBOLT_KEEP_CHANGES, or 0
  * @result: is overwritten; may be NULL
  *

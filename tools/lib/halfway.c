@@ -30,7 +30,7 @@ static void add_undo(struct cpubolt *handle, const char *undo, const cpu_set_t *
 		CPU_OR_S(handle->size, suspects, suspects, present);
 }
 
-/* Adds the CPUs in the undo lists of last_error; says whether last_error could be read. */
+/* Adds the CPUs in the undo lists of last_error; returns whether last_error could be read. */
 static bool read_errors(struct cpubolt *handle, struct view *view, cpu_set_t *suspects)
 {
 	struct error_line line;

@@ -139,7 +139,7 @@ class Machine:
 
 
 def _key(cpu: Cpu, level: str) -> tuple[int, ...]:
-    """Return what CPUs that share ``level`` have in common."""
+    """Return a key that is equal for all CPUs that share ``level``, and for no other CPU."""
     return {
         "cpu": (id(cpu),),
         "core": (cpu.package, cpu.die, cpu.cluster, cpu.core),
@@ -412,7 +412,7 @@ def _sharing(made: Machine, level: str) -> dict[tuple[int, ...], list[int]]:
 
 
 def _topology(made: Machine) -> Iterator[tuple[str, str, str]]:
-    """Yield level, name of its files, and name of its number."""
+    """Yield each level with the names of its lists of CPUs and of the file with its number."""
     yield "core", "core_cpus", "core_id"
     yield "core", "thread_siblings", ""
     yield "package", "package_cpus", "physical_package_id"

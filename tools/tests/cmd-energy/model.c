@@ -218,8 +218,8 @@ static void make_up(struct energy_model *model)
 
 /*
  * Returns a time before the break-even time @seconds at which nothing may be saved yet. CPUs that
- * are settled shortly before @seconds may have saved energy until then, which settling costs again:
- * in this case the function returns a time after settling.
+ * are settled shortly before @seconds may have saved energy before, which settling then uses up: in
+ * this case the function returns a time after settling.
  */
 static double shortly_before(const struct energy_model *model, const struct energy_leave *leave,
 			     double seconds)

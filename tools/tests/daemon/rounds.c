@@ -490,7 +490,7 @@ static void test_a_start_with_what_cannot_be_put_back(void **state)
 
 	begin("small+bolt", "load");
 	daemon_end(&one);
-	/* The event loop has the real clock, by which the end of each interval has passed. */
+	/* The event loop uses the real clock, which is past the end of each interval already. */
 	clock_us = SECOND_US;
 	taken = cpus_of("2-3");
 	make_online("0-1");
