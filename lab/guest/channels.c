@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The ways by which a guest reports to the lab. Most guests have virtio-serial ports. A
- * guest that suspends has none: Linux 7.3 loses these ports when it suspends. Such a guest
- * has memory that it shares with the lab, in PCI devices that need no driver.
+ * The ways by which a guest reports to the lab. Most guests have virtio-serial ports, which
+ * Linux 7.3 loses in suspend. So a guest that suspends shares memory with the lab for its
+ * results and its log, in PCI devices that need no driver.
  */
 #define _GNU_SOURCE
 #include "guest.h"
@@ -62,19 +62,16 @@ static bool place(int from, int to)
 
 bool place_channels(void)
 {
-	int shared = open(SHARED_RESULTS, O_RDWR);
+	int results = open(SHARED_RESULTS, O_RDWR);
 
-	/* A guest that suspends cannot send a trace: an attempt to do so must fail. */
-	if (shared >= 0)
-		return place(shared, FD_RESULTS) && place(open("/dev/full", O_WRONLY), FD_TRACE);
-	return place(open_port("bolt.results"), FD_RESULTS) &&
+	return place(results >= 0 ? results : open_port("bolt.results"), FD_RESULTS) &&
 	       place(open_port("bolt.trace"), FD_TRACE);
 }
 
 /*
- * Adds @len bytes behind what the shared memory @fd of @size bytes holds. The memory is all
- * zeros at first, and no report has a zero. Single bytes are read and written, as arm64 may
- * map a device such that larger accesses must be aligned.
+ * Adds @len bytes at the first zero byte of the shared memory @fd of @size bytes: the memory is
+ * all zeros at first, and no report contains a zero byte. Single bytes are read and written, as
+ * arm64 may map a device such that larger accesses must be aligned.
  */
 static int share(int fd, size_t size, const char *buf, size_t len)
 {

@@ -65,7 +65,7 @@ def run(args: argparse.Namespace) -> int:
     guestimage.make(target, guest.script, initrd, extra)
     ui.say(f"linux {kernel.release} ({args.kernel}), {target.name}, {guest.machine.accel}")
     ui.say(f"{HINTS[args.kernel]}; leave: exit; kill the guest: Ctrl-A X")
-    command = [*qemu.command(guest, initrd), "-serial", "mon:stdio", *channels.ports(folder)]
+    command = [*qemu.command(guest, initrd), "-serial", "mon:stdio", *channels.devices(folder)]
     status = subprocess.run(command, check=False).returncode
     if status:
         raise BoltError(f"{target.qemu} ended with status {status}")

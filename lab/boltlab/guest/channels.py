@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """The files that a guest reports to, and the emulator's devices through which the guest does so.
 
-Most guests have virtio-serial ports. A guest that suspends has shared memory instead, because the
-driver of these ports in Linux 7.3 asks for the state of each port before the driver can get an
-answer, and a suspend that begins while the driver adds ports waits for ever.
+Most guests have virtio-serial ports. A guest that suspends has shared memory for its results and
+its log, because the driver of these ports in Linux 7.3 asks for the state of each port before the
+driver can get an answer, and so loses the ports in suspend. The port for traces stays in such a
+guest as well: without the device, suspend would be measured in another phase of the tick.
 """
 
 import mmap
@@ -26,23 +27,19 @@ def escaped(path: Path) -> str:
     return str(path).replace(",", ",,")
 
 
-def ports(folder: Path) -> list[str]:
-    """Return QEMU's arguments for virtio-serial ports that write to files in ``folder``."""
+def devices(folder: Path, *, suspends: bool = False) -> list[str]:
+    """Return QEMU's arguments for channels to files in ``folder``, see Machine.suspends."""
+    shared = SLOTS if suspends else {}
     args = ["-device", "virtio-serial-pci"]
     for number, (port, file) in enumerate(FILES.items()):
-        args += ["-chardev", f"file,id=port{number},path={escaped(folder / file)}"]
-        args += ["-device", f"virtserialport,chardev=port{number},name={port}"]
-    return args
-
-
-def shared(folder: Path) -> list[str]:
-    """Return QEMU's arguments for memory that the guest shares with files in ``folder``."""
-    args = []
-    for port, slot in SLOTS.items():
-        path = escaped(folder / FILES[port])
-        back = f"memory-backend-file,id=channel{slot},share=on,size={SIZE},mem-path={path}"
-        args += ["-object", back]
-        args += ["-device", f"ivshmem-plain,memdev=channel{slot},addr={slot:#x}"]
+        path = escaped(folder / file)
+        if slot := shared.get(port):
+            back = f"memory-backend-file,id=channel{slot},share=on,size={SIZE},mem-path={path}"
+            args += ["-object", back]
+            args += ["-device", f"ivshmem-plain,memdev=channel{slot},addr={slot:#x}"]
+        else:
+            args += ["-chardev", f"file,id=port{number},path={path}"]
+            args += ["-device", f"virtserialport,chardev=port{number},name={port}"]
     return args
 
 

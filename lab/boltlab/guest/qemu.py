@@ -159,7 +159,7 @@ async def boot(
         guestimage.make(guest.arch, guest.script, initrd, guest.programs)
     ours, theirs = socket.socketpair()
     serial = ["-serial", f"file:{channels.escaped(folder / 'console.log')}"]
-    ways = channels.shared(folder) if guest.machine.suspends else channels.ports(folder)
+    ways = channels.devices(folder, suspends=guest.machine.suspends)
     args = [*command(guest, initrd), *serial, *ways, *system(guest, folder)]
     args += [*disks(guest, folder), *nics(guest)]
     if guest.plugin:

@@ -10,15 +10,16 @@ from boltlab.guest import channels, guestimage, scenario
 
 def test_each_file_has_a_port(tmp_path: Path) -> None:
     folder = tmp_path / "a,b"
-    text = " ".join(channels.ports(folder))
+    text = " ".join(channels.devices(folder))
     for port, file in channels.FILES.items():
         assert f"path={tmp_path}/a,,b/{file} " in text
         assert f"name={port}" in text
 
 
 def test_a_guest_that_suspends_has_no_driver_for_its_results(tmp_path: Path) -> None:
-    args = channels.shared(tmp_path)
-    assert "virtio" not in " ".join(args)
+    args = channels.devices(tmp_path, suspends=True)
+    ports = re.findall(r"virtserialport\S*name=(\S+)", " ".join(args))
+    assert ports == ["bolt.trace"]
     for port in ("bolt.results", "bolt.dmesg"):
         [back] = [arg for arg in args if f"mem-path={tmp_path / channels.FILES[port]}" in arg]
         [name] = re.findall(r"id=(\w+)", back)
