@@ -9,7 +9,7 @@
 
 #define PARAMETERS "/sys/module/ballast/parameters/"
 
-/* Gives every CPU of the measurement a share of every counter and cache. */
+/* Makes every CPU of the measurement add to every counter and use every cache. */
 void ballast_charge(const struct measure *m)
 {
 	for (int i = 0; i < m->ncpus; i++) {

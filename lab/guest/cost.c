@@ -14,8 +14,8 @@
  * vcpu=CPU     a thread with the name of a virtual CPU may run on that CPU only
  *
  * The program's output, on both streams, goes to the standard output when the program has ended:
- * the guest's CPUs share one clock, so that a task which passed the output on earlier would be
- * counted as well.
+ * in virtual time the guest's CPUs share one clock, so that the work of a task which passed the
+ * output on earlier would count as time of the program.
  */
 #define _GNU_SOURCE
 #include "guest.h"

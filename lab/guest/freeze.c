@@ -2,8 +2,8 @@
 /*
  * Measures how long suspend takes to take all CPUs but the first offline, and to bring
  * these CPUs back: the durations of the kernel's functions FREEZE and THAW, and only
- * these functions are traced. Suspend goes as far as that step and returns. Hibernation
- * calls the same functions, but pauses the tracer.
+ * these functions are traced. Suspend turns back when these CPUs are offline.
+ * Hibernation calls the same functions, but pauses the tracer.
  */
 #define _GNU_SOURCE
 #include "measure.h"

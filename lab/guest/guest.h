@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * What the lab's programs share: reports, key=value arguments, and functions that end a
- * program when the kernel refuses. Functions that the kernel's selftests use as well are
+ * program when the kernel returns an error. Functions that the kernel's selftests use as well are
  * in tools/testing/selftests/bolt/lib.
  */
 #ifndef BOLT_GUEST_H
@@ -23,13 +23,13 @@
 /* File descriptors that init hands to every program it starts. */
 enum { FD_RESULTS = 10, FD_TRACE = 11 };
 
-/* Opens what takes results and traces, as the file descriptors above. */
+/* Opens the files that take results and traces, as FD_RESULTS and FD_TRACE. */
 bool place_channels(void);
 
-/* Opens what takes the kernel's log; returns -1 if the lab has made no place for the log. */
+/* Opens the file that takes the kernel's log; returns -1 if the guest has no such file. */
 int open_log(void);
 
-/* Sends @len bytes, none of which is zero, to one of the above. Returns 0 or -errno. */
+/* Sends @len bytes, none of which is zero, to one of these files. Returns 0 or -errno. */
 int send_text(int fd, const char *buf, size_t len);
 
 /* Functions that write and read text files as a shell does; all return -errno on failure. */

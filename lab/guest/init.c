@@ -344,8 +344,8 @@ static int do_kunit(char **args)
 }
 
 /*
- * kmemleak: fails if the kernel has lost memory, or has no kmemleak. The kernel suspects
- * an object in a second scan at the earliest, when the object is 5 seconds old.
+ * kmemleak: fails if the kernel has lost memory, or has no kmemleak. kmemleak reports
+ * an object in its second scan at the earliest, and only if the object is 5 seconds old.
  */
 static int do_kmemleak(char **args)
 {
@@ -482,7 +482,7 @@ int main(void)
 		if (dup2(open("/dev/console", O_RDWR), fd) < 0)
 			return 1;
 	if (!place_channels())
-		die("no place for results and traces");
+		die("cannot open the channels for results and traces");
 	emit("{\"booted\":%lld}", booted);
 	run_script();
 	send_kernel_log();

@@ -262,7 +262,7 @@ int main(int argc, char **argv)
 	int most_down;
 
 	if (argc > 1 && !strcmp(argv[1], "nothing"))
-		return 0;	/* a worker has run this program, only to start a process */
+		return 0;	/* a worker's child runs this program only for the execve() */
 	if (n < 1)
 		die("BOLT_REQUESTS=%s", requested);
 	state = (seed ? strtoull(seed, NULL, 0) : (unsigned long long)now_ns()) ?: 1;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* A perf event of each CPU, a clock, runs a BPF program, which counts its runs on each CPU. */
+/* On each CPU a perf event, a clock, runs a BPF program that counts its runs on that CPU. */
 #define _GNU_SOURCE
 #include "lib/perf.h"
 #include "load.h"
@@ -63,7 +63,7 @@ static int make_program(int map)
 	return bpf(BPF_PROG_LOAD, &attr);
 }
 
-/* Makes a clock of @cpu that runs @program. Returns its file descriptor, or -errno. */
+/* Makes a perf event, a clock of @cpu, that runs @program. Returns its descriptor, or -errno. */
 static int make_clock(int cpu, int program)
 {
 	struct perf_event_attr attr = {

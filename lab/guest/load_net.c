@@ -110,7 +110,7 @@ static int connected(const char *host, int port)
 	return fd;
 }
 
-/* This worker also makes and closes a connection. */
+/* This worker connects to itself by loopback; echo() has the other end of the connection. */
 static void tcp(int which)
 {
 	int port = 7000 + which, listener = socket(AF_INET, SOCK_STREAM, 0), ours, theirs;

@@ -31,7 +31,7 @@ void busy_gather(const struct measure *m);
 void busy_stop(void);
 
 /*
- * The lab's module ballast: gives CPUs a share of its counters, and checks the counters
+ * The lab's module ballast: makes CPUs use its counters and caches, and checks the counters
  * (ballast.c).
  */
 void ballast_charge(const struct measure *m);

@@ -15,7 +15,7 @@
 
 #define MAX_MOMENTS 1000
 
-/* The first function after the death of a CPU: in Linux 6.12, and in 7.3. */
+/* The function that the control CPU calls first after a CPU has died: in Linux 6.12, in 7.3. */
 static const char *const dead[] = { "tick_cleanup_dead_cpu", "rcutree_migrate_callbacks" };
 
 static void set(const char *file, const char *value)

@@ -76,7 +76,7 @@ void pause_check(const struct pause *p, bool away)
 	char text[256];
 
 	if (p->way == ISOLATED) {
-		/* A partition that the kernel refuses is "isolated invalid (why)". */
+		/* If the kernel refuses the partition, the file has "isolated invalid (REASON)". */
 		if (read_text(PARTITION, text, sizeof(text)) < 0)
 			die("cannot read %s", PARTITION);
 		text[strcspn(text, "\n")] = '\0';

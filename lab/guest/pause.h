@@ -7,7 +7,7 @@
 
 enum way { ONLINE, ISOLATED, NATIVE, EXPEDITED, COLD, WARM, WAYS };
 
-/* CPUs that are paused together; @list names these CPUs as files of the kernel want a list. */
+/* CPUs that are paused together: @list as a cpulist, @cpus as an array of @n numbers. */
 struct pause {
 	enum way way;
 	const char *list;

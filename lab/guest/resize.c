@@ -84,8 +84,8 @@ static void hurry(bool wish)
 
 /*
  * The agent opens cpuN/online, writes to the file if the CPU is not yet as it should be,
- * and closes the file. The request begins with the event of the open, and ends with the
- * next event.
+ * and closes the file. The change begins with the inotify event of the open, and ends with
+ * the next event, of the write or of the close.
  */
 static struct change by_agent(int cpu, bool online)
 {

@@ -13,7 +13,7 @@ void tracing_start(const char *buffer_kb, const char *functions,
 		   void (*missing)(const char *name));
 void tracing_stop(void);
 
-/* The part of tracing_start() that chooses the functions, without its settings for the trace port. */
+/* Does what tracing_start() does, except for the settings of the trace and of the buffer. */
 void tracing_functions(const char *functions, void (*missing)(const char *name));
 
 /* A @missing that ends the program. */

@@ -242,7 +242,7 @@ static void orderly(void)
 		give_up("the daemon brought back a CPU that another program has taken");
 	say("explain", "3", NULL);
 	*level = 0;
-	/* If CPU 0 may go as well, CPU 2 alone is enough. */
+	/* Where CPU 0 can go offline, CPU 2 alone may stay online; elsewhere CPUs 0 and 2 stay. */
 	wait_count(1, 2, "the daemon takes no CPU while another program has taken one");
 	measure_daemon(daemon, "without load", 60);
 	kill(daemon, SIGTERM);

@@ -31,7 +31,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 class Scheduling(LoadScopeScheduling):  # type: ignore[misc]  # pytest-xdist has no types
-    """Any worker takes one test of guest/; one worker takes all tests of another folder.
+    """Workers share the tests of guest/; all tests of any other folder run in one worker.
 
     The tests of such a folder share fixtures, which otherwise each worker would have to make.
     """

@@ -75,7 +75,7 @@ static int first_irq = -1;
 static unsigned int gathered_on;
 static bool level_now;
 
-/* Whether the interrupt may be sent. Counts an interrupt that may be sent as sent. */
+/* Returns whether the interrupt may be sent, and if so, counts the interrupt as sent. */
 static bool vectors_may_send(struct vector *v)
 {
 	if (level_now && atomic_xchg(&v->active, 1))

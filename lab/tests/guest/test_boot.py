@@ -65,7 +65,7 @@ def test_the_rest_comes_one_by_one_after_a_slow_group(kernel: Kernels) -> None:
 
 @pytest.mark.nightly
 def test_the_rest_comes_one_by_one_where_cores_are_few(kernel: Kernels) -> None:
-    """On a host with fewer cores than the guest has CPUs, a group is slow in one of five boots."""
+    """On a host with fewer cores than guest CPUs, a group is slow in at least one of five boots."""
     assert says(booted(kernel, "mttcg", "bolt.trial=off"), "bolt: up to 15 CPUs came in a tree")
     for _ in range(5):
         if says(booted(kernel, "mttcg", ""), "all further CPUs come one by one"):
@@ -95,7 +95,7 @@ def test_boot_bench(kernel: Kernels) -> None:
 def test_the_boot_cpu_has_less_to_do_in_a_tree(kernel: Kernels, arch: str) -> None:
     """For each of 16 CPUs, the boot CPU runs less than half of the native number of instructions.
 
-    A third or less has been measured. The test counts instructions, not time. So it switches the
+    A third or less has been measured. The test counts instructions, not time, and so switches the
     trial off: CPUs come in a tree even where a tree takes longer.
     """
     target = ARCHES[arch]

@@ -293,7 +293,7 @@ def test_thousand_pairs(kernel: Kernels, arch: str) -> None:
 
 @pytest.mark.parametrize("flavour", ["pristine", "bolt"])
 def test_breakdown(kernel: Kernels, arch: str, flavour: str) -> None:
-    """On both kernels, requests of both directions have phases, those of Bolt's paper included."""
+    """On both kernels, offline and online requests spend time in phases that Bolt's paper names."""
     with play(kernel, arch, "breakdown", flavour).trace.open(encoding="utf-8") as file:
         phases = breakdown.summarise(file)
     assert set(phases) == {"offline", "online"}
@@ -310,7 +310,10 @@ def test_last_cpu_of_a_node(kernel: Kernels, arch: str) -> None:
 
 
 def test_nodes_come_and_go_in_a_batch(kernel: Kernels, arch: str) -> None:
-    """Requests bring whole nodes and parts of nodes; the scheduler first lacks masks of a node."""
+    """Requests bring whole nodes and parts of nodes.
+
+    Until the first CPU of a node comes, the scheduler has no masks of the node.
+    """
     play(kernel, arch, "numa-batch")
 
 
@@ -321,7 +324,7 @@ def test_lockdep_knows_what_hotplug_waits_for(kernel: Kernels, arch: str) -> Non
 
 
 def gains(kernel: Kernels, arch: str, setting: str, plan: Plan) -> tuple[int, list[str]]:
-    """Measure ``plan``; return how many cases results/ has as well, and which cases gain less."""
+    """Measure ``plan``; return how many cases results/ also has, and which gain less than there."""
     target = ARCHES[arch]
     kernels = {flavour: kernel(arch, flavour) for flavour in flavours(target, plan)}
     measured = cmd_bench.collect(target, setting, plan, kernels)

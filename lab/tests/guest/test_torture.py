@@ -43,7 +43,7 @@ def test_a_slice(kernel: Kernels, arch: str, story: str) -> None:
         assert (done.counts.refused > 0) == (story == "storm")
 
 
-@pytest.mark.nightly  # open: two runs differ on a busy host, docs/torture.md
+@pytest.mark.nightly  # unsolved: two runs of a seed differ on a busy host, see docs/torture.md
 def test_a_seed_makes_the_same_run(kernel: Kernels, arch: str) -> None:
     one = run(kernel, arch, "production", "storm", requests=30)
     other = run(kernel, arch, "production", "storm", requests=30)

@@ -390,8 +390,8 @@ def test_text_and_file_of_trace_cmd_make_the_same_waterfall(
     assert lines[-1] == "teardowns: 30 deferred, 0 cancelled, 0 settled"
 
 
-# How Perfetto's importer of ftrace's text reads a line (systrace_line_tokenizer.cc). Of the systems
-# that cpubolt traces the importer draws only tracing_mark_write.
+# How Perfetto's importer of ftrace's text reads a line (systrace_line_tokenizer.cc). Of the events
+# in cpubolt's text the importer draws only tracing_mark_write.
 PERFETTO_LINE = re.compile(
     r"-(\d+)\s+\(?\s*(\d+|-+)?\)?\s?\[(\d+)\]\s*[a-zA-Z0-9.]{0,5}\s*(\d+\.\d+):\s+(\S+):"
 )
@@ -651,7 +651,7 @@ def test_real_requests_in_a_guest(kernel: Callable[[str, str], Kernel], arch: st
     text = "\n".join(lines)
     titles = re.findall(r"^offline 2-3: [\d.]+ [mu]s, [\d.]+ [mu]s of it in Bolt's batch \d+$",
                         text, re.M)  # fmt: skip
-    assert len(titles) == 3  # a title of the request, one of its file of trace-cmd, one of its text
+    assert len(titles) == 3  # of the request, of the file off.dat, of the text off.txt
     assert titles[0] == titles[1]
     assert {"request", "CPU 2", "CPU 3"} < set(drawn)
     (request,) = drawn.pop("request")

@@ -19,7 +19,7 @@ def rows(*lines: str) -> list[dict[str, str]]:
         # The parameters of a test have a plan of their own.
         (("    1..1", "        1..2", "        ok 1 p", "        ok 2 q", "    ok 1 a"), None),
         (("    1..2", "    ok 1 a", "    not ok 2 b"), "KUnit bolt_x: not ok 2 b"),
-        # Linux 7.3 answers like this with kunit.enable=1 and without kunit.autorun=1.
+        # Linux 7.3 prints these lines with kunit.enable=1, but without kunit.autorun=1.
         (("    1..2", "ok 1 bolt_x"), "KUnit bolt_x: 0 of 2 tests have run"),
         (("    1..2", "    ok 1 a"), "KUnit bolt_x: 1 of 2 tests have run"),
         (("ok 1 bolt_x",), "KUnit bolt_x: 0 of 0 tests have run"),

@@ -67,7 +67,7 @@ def test_what_a_service_felt() -> None:
 
 
 def test_who_changes_a_cpu() -> None:
-    """took() has changes whose begin the guest knows; out() tells online CPUs from offline CPUs."""
+    """took() has changes that the guest can time, out() the host's times of taking CPUs out."""
     records = [
         *RECORDS,
         change(by="agent", begin=350 * MS, end=360 * MS),
