@@ -253,7 +253,7 @@ void bolt_serial_leave(void);
 void bolt_settle_cpu(unsigned int cpu);
 void bolt_settle_all(void);
 
-/* For operations that natively take CPUs one by one, with cpu_add_remove_lock held. */
+/* Called, with cpu_add_remove_lock held, where CPUs natively go or come one by one. */
 int bolt_smt_disable(int ctrlval);
 int bolt_smt_enable(void);
 int bolt_freeze(unsigned int primary, struct cpumask *frozen);
@@ -322,14 +322,14 @@ static __always_inline bool bolt_has_left_sched(unsigned int cpu)
 
 /*
  * A flag of struct affinity_context: @user_mask is the affinity that the task has
- * lost, and is not set if the user has asked for another affinity since.
+ * lost, and is refused if the user has asked for another affinity since.
  */
 #define SCA_LOST	0x10
 
 struct cpumask *bolt_lose_affinity(struct task_struct *p, struct cpumask *mask);
 void bolt_free_affinity(struct task_struct *p);
 
-/* @p is a new task, and has lost no affinity. */
+/* Initialises a new task, @p: the task has lost no affinity. */
 #define bolt_no_affinity(p) ((p)->lost_cpus_ptr = NULL)
 #define bolt_has_lost(p) ((p)->lost_cpus_ptr)
 

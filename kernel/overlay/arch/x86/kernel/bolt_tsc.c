@@ -17,10 +17,10 @@
  * duration, so the quickest one in each direction decides what is found. Every
  * hand-over takes about the same time, that of one transfer of a cache line. So the
  * thousands of hand-overs of a test of 2 ms find no more than a few hand-overs do,
- * unless an SMI or the host delays one. Not all of dozens of hand-overs are
- * delayed: among BOLT_TSC_HANDOVERS in either direction, the quickest one is as
- * quick as it gets. A drift, for which the time of the test matters, would have
- * shown in the long test.
+ * unless an SMI or the host delays one. An SMI or the host does not delay all of
+ * dozens of hand-overs: of BOLT_TSC_HANDOVERS in either direction, the quickest one
+ * is not delayed. A drift, for which the time of the test matters, would have shown
+ * in the long test.
  *
  * In any doubt the long test runs.
  */

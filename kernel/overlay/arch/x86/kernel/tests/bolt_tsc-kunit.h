@@ -265,7 +265,7 @@ static void too_few_handovers_are_no_test(struct kunit *test)
 static void resume_is_full(struct kunit *test)
 {
 	pass(test);
-	/* Preemption is disabled, as when restore_processor_state() calls the function. */
+	/* Preemption is disabled, as when restore_processor_state() calls this function. */
 	preempt_disable();
 	tsc_verify_tsc_adjust(true);
 	preempt_enable();

@@ -103,7 +103,7 @@ static void *obey_in_thread(void *slot)
 
 /*
  * Starts a child, which uses the next slot and execs while its parent waits in vfork().
- * The child writes its number to the last slot.
+ * The child writes its PID to the last slot.
  */
 static void start_child(struct slot *slot)
 {
@@ -130,7 +130,7 @@ static void start_thread(struct slot *slot)
 		slot_beat(slot);
 }
 
-/* A thread that writes its number to the last slot. */
+/* A thread that writes its thread ID to the last slot. */
 static void *tell_number(void *slot)
 {
 	tell(slots + SLOTS - 1, syscall(SYS_gettid));
@@ -286,7 +286,7 @@ TEST_F(affinity_exec, asks_for_all_cpus_afterwards)
 	EXPECT_TRUE(stays_allowed(&self->task, self->all));
 }
 
-/* Starts a process with two threads. A thread that execs gets the number of its process. */
+/* Starts a process with two threads. A thread that execs gets the PID of its process. */
 static void start_threads(struct __test_metadata *_metadata, struct task *task,
 			  struct task *thread)
 {
@@ -354,7 +354,7 @@ TEST_F(affinity_exec, by_a_new_thread)
 }
 
 /*
- * If the number of a task changes by an exec while the kernel's worker looks at all tasks,
+ * If the PID of a task changes by an exec while the kernel's worker looks at all tasks,
  * the worker may miss the task, and finds it after the next request at the latest.
  */
 TEST_F_TIMEOUT(affinity_exec, by_a_thread_when_the_cpu_comes, 120)
@@ -415,7 +415,7 @@ TEST_F(affinity_exec, by_a_new_child_of_vfork)
 	EXPECT_TRUE(stays_allowed(&child, self->all));
 }
 
-/* Starts a child with the number of a process that has ended. */
+/* Starts a child with the PID of a process that has ended. */
 static pid_t fork_as(pid_t pid)
 {
 	struct clone_args args = {
@@ -427,7 +427,7 @@ static pid_t fork_as(pid_t pid)
 	return syscall(SYS_clone3, &args, sizeof(args));
 }
 
-/* An affinity that was kept for a task is not given to the next task with its number. */
+/* An affinity that was kept for a task is not given to a later task with the same PID. */
 TEST_F(affinity_exec, of_a_task_that_exits)
 {
 	pid_t pid;

@@ -261,7 +261,7 @@ static void ask(enum ail ail, const struct want *want, cpus_t cpus, bool bolt,
 	case NOTHING:
 	case TURNED_IDLE:
 	case BUSY_FIFO:
-		/* The caller runs before the busy tasks, if there are any. */
+		/* The caller has a higher priority than the busy tasks, if there are any. */
 		err = err ?: set_fifo(0, CALLER_PRIORITY);
 		break;
 	case IDLE_POLICY:

@@ -59,7 +59,7 @@ FIXTURE_TEARDOWN(deadline)
 	if (cannot_run())
 		return;
 	kill_all(&self->crew);
-	/* A test that failed may have left its group. */
+	/* A test that failed may not have removed its group. */
 	group_remove(V2, "sleeper");
 	group_remove(V2, "away");
 	group_remove(V2, "pair");
@@ -450,8 +450,8 @@ static void spans(char *text, size_t size)
 }
 
 /*
- * The kernel refuses a request for all CPUs of @list at its first CPU, when all CPUs of
- * @list have already left the scheduler.
+ * The kernel refuses a request for all CPUs of @list because of deadline tasks, before one
+ * of these CPUs has left the scheduler.
  */
 static void refused(struct __test_metadata *_metadata, struct crew *crew, const char *list)
 {
@@ -503,8 +503,8 @@ TEST_F_TIMEOUT(deadline, refused_node_keeps_its_place, 600)
 }
 
 /*
- * When the first CPU of the request is refused, sched_update_numa() makes the masks of
- * nodes anew while no other node of the request has an active CPU.
+ * As above, with a request for all CPUs of at least two nodes: of each node but node 0,
+ * if the node has CPUs.
  */
 TEST_F_TIMEOUT(deadline, refused_nodes_keep_their_places, 600)
 {

@@ -77,7 +77,7 @@ struct fuzz {
 	cpus_t keep;
 	struct sight sight;
 	char *texts[4];			/* all texts before and after a write, and scratch texts */
-	size_t quiet[3];		/* the length of the texts that do not count events */
+	size_t quiet[3];		/* how long the texts of files that count no events are */
 	char *buf;			/* the text that is written */
 	int taken, refused;
 	char why[512];			/* the reason why a test has failed, or empty */
@@ -646,7 +646,7 @@ static size_t draw_text(struct fuzz *f, const struct file *file, char *text)
 		if (roll(f, 2))
 			text[len++] = joins[roll(f, sizeof(joins))];
 		return len + draw_right(f, file, text + len);
-	case 7:		/* as long as it may be, or longer */
+	case 7:		/* as long as a text may be, or longer */
 		more = draw_length(&f->seed, f->world.page);
 		if (more > len)
 			memset(text + len, roll(f, 2) ? ' ' : file->kind == MASK ? 0 :

@@ -217,8 +217,8 @@ static int make_swap(long page)
 }
 
 /*
- * Whether all pages are written. A page that is being written keeps its slot of the swap
- * area when the task that had the page ends.
+ * Whether no page is being written any more. A page that is being written keeps its slot
+ * of the swap area when the task that had the page ends.
  */
 static bool all_written(void)
 {

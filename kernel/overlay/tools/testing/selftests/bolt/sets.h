@@ -15,7 +15,7 @@
 
 #define SETS_MAX 64
 #define CPU(n) (1ULL << (n))
-/* Room for all CPUs as "63-63,63-64,". */
+/* Room for any list of cpus_text(), which takes up to 12 characters for a CPU: "62-62,62-63,". */
 #define SETS_TEXT (SETS_MAX * 12)
 
 typedef uint64_t cpus_t;

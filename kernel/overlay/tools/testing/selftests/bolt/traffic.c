@@ -591,8 +591,8 @@ static void run(struct __test_metadata *_metadata, struct crew *crew,
 		ASSERT_EQ(0, pin(crew->task.pid, VICTIM));
 	}
 	/*
-	 * There are more rounds than messages can be under way, so a message that was
-	 * lost shows.
+	 * These are more rounds of the child's loop than messages can be under way: a
+	 * child that has lost a message does not get so far.
 	 */
 	ASSERT_TRUE(goes_on(crew, WINDOW + 1))
 		TH_LOG("%s: wrong at line %ld", kind->name, crew->slot->value);
