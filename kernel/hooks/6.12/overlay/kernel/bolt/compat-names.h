@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* As names.h: states that Linux 6.12 has and later kernels have not. */
+/* More rows of names.h, for states that Linux 6.12 has and later kernels do not have. */
 NAMED_CONCURRENT("mm/compaction:online", "",
 		 "startup only: lets kcompactd run on all CPUs of its node"),
 NAMED_SERIAL("pci/xgene:online", "",
-	     "startup only: moves the interrupts that belong to the CPU to the CPU"),
+	     "startup only: moves to the CPU the interrupts that belong to it"),
 NAMED_SERIAL("perf/x86/intel/i915:online", "i915",
 	     "the CPU that reads hands over to a CPU that stays; the first to come takes over"),
 NAMED_LAZY("swap_slots_cache", "", CONCURRENT,

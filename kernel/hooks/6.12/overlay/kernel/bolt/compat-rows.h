@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* As rows.h: states that Linux 6.12 has and later kernels have not. */
+/* More rows of rows.h, for states that Linux 6.12 has and later kernels do not have. */
 [CPUHP_PERF_PREPARE] =
 	OVERLAPS("perf locks the lists; a thread may have events before perf:online"),
 [CPUHP_PCI_XGENE_DEAD] =

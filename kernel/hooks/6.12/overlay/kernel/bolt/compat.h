@@ -31,7 +31,7 @@ static inline void compat_cleanup_dead_cpu(unsigned int cpu)
 	tick_cleanup_dead_cpu(cpu);
 }
 
-/* A binary attribute as its functions take it. */
+/* The type of the binary attribute that a read or write function takes. */
 #define compat_bin_attribute struct bin_attribute
 
 /* Allocates cleared memory for an object; may sleep. */
@@ -40,7 +40,7 @@ static inline void compat_cleanup_dead_cpu(unsigned int cpu)
 /* WBINVD in a form that may be used where code must not be instrumented. */
 #define compat_wbinvd() native_wbinvd()
 
-/* Lets the kernel use the FPU on this CPU: a CPU that goes offline does not forbid it. */
+/* Lets the kernel use the FPU on this CPU: nothing to do, as going offline does not forbid it. */
 #define compat_allow_fpu() do { } while (0)
 
 static inline struct kernfs_node *compat_kernfs_parent(const struct kernfs_node *kn)

@@ -1,2 +1,2 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* As bolt_defers[] of policy.c: none of the states of compat-rows.h may wait. */
+/* More entries of bolt_defers[] of policy.c: none, as no state of compat-rows.h may be deferred. */

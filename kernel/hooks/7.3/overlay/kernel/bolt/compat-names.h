@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* As names.h: states that Linux 7.3 has and earlier kernels have not. */
+/* More rows of names.h, for states that Linux 7.3 has and earlier kernels do not have. */
 NAMED_UNFIT("PIT timer:starting", "",
 	    "registers the CPU's timer a second time if the CPU is brought back"),
 NAMED_UNFIT("STM timer:starting", "",

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* As rows.h: states that Linux 7.3 has and earlier kernels have not. */
+/* More rows of rows.h, for states that Linux 7.3 has and earlier kernels do not have. */
 [CPUHP_AP_ARM_CORESIGHT_ONLINE] =
 	CRITICAL("stops the trace unit, which loses its power with the CPU"),
 [CPUHP_AP_PERF_ARM_MRVL_PEM_ONLINE] =

@@ -18,7 +18,7 @@ static inline void compat_cleanup_dead_cpu(unsigned int cpu)
 	lockdep_cleanup_dead_cpu(cpu, idle_thread_get(cpu));
 }
 
-/* A binary attribute as its functions take it. */
+/* The type of the binary attribute that a read or write function takes. */
 #define compat_bin_attribute const struct bin_attribute
 
 /* Allocates cleared memory for an object; may sleep. */
