@@ -690,8 +690,10 @@ static void be_refused(struct slot *slot)
 	for (;;) {
 		if (ask_by_list(OFFLINE_THEM, share | CPU(bad_cpu)) != -EBUSY)
 			slot->value = -EILSEQ;
-		if (get(BOLT_DIR "last_error", text, sizeof(text) - 1))
+		if (get(BOLT_DIR "last_error", text, sizeof(text) - 1)) {
 			slot->value = -EIO;
+			continue;
+		}
 		strcat(text, "\n");
 		if (strstr(text, mine))
 			slot_beat(slot);

@@ -144,6 +144,8 @@ FIXTURE_TEARDOWN(cpusets)
 	if (cannot_run() || access(CPU_DIR "cpu3/online", F_OK))
 		return;
 	drop(&self->crew);
+	/* A test that failed may not have removed its partition. */
+	group_remove(V2, "alone");
 	EXPECT_EQ(0, start_over());
 }
 

@@ -747,8 +747,10 @@ TEST_F_TIMEOUT(domains, placement, 240)
 {
 	static struct placed native, bolt;
 
-	if (!trace(true))
+	if (!trace(true)) {
+		trace(false);
 		SKIP(return, "no events of the scheduler, or no function tracer");
+	}
 	/*
 	 * Native rounds alternate with rounds of Bolt, because the result of one round
 	 * depends on where its tasks began.
