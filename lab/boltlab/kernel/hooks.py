@@ -2,6 +2,7 @@
 """Reads the hook patches, and applies them with fuzz 0: each line of context must fit."""
 
 import difflib
+import os
 import re
 import shutil
 import subprocess
@@ -82,9 +83,9 @@ def parse_text(path: Path, text: str) -> Hook:
         elif line.startswith("+++ "):
             new = line[4:].split("\t")[0]
             file = new.removeprefix("b/")
-            if old.removeprefix("a/") != file:
+            if (before := old.removeprefix("a/")) != file:
                 raise BoltError(
-                    f"hook {path.name}: {file} is new or gone: "
+                    f"hook {path.name}: {before if new == os.devnull else file} is new or gone: "
                     "a hook changes files that exist, overlay/ adds new files"
                 )
         elif match := _HUNK.match(line):

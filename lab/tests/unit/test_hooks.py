@@ -42,7 +42,7 @@ def test_parse_format_patch_signature(hook: Path) -> None:
         ("nothing\n", "no 'diff --git' line"),
         ("diff --git a/x b/x\n", "has no hunk"),
         ("diff --git a/x b/x\n--- /dev/null\n+++ b/x\n@@ -0,0 +1 @@\n+x\n", "overlay/ adds"),
-        ("diff --git a/x b/x\n--- a/x\n+++ /dev/null\n@@ -1 +0,0 @@\n-x\n", "overlay/ adds"),
+        ("diff --git a/x b/x\n--- a/x\n+++ /dev/null\n@@ -1 +0,0 @@\n-x\n", ": x is new or gone"),
         ("diff --git a/x b/x\n--- a/x\n+++ b/x\n@@ -1,3 +1,4 @@\n a\n+b\n", "cut short"),
     ],
 )
