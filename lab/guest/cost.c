@@ -60,7 +60,7 @@ static void step_back(pid_t pid, unsigned long entry)
 	if (ptrace(PTRACE_GETREGS, pid, NULL, &regs))
 		die("registers: %s", strerror(errno));
 	if (regs.rip != entry + 1)
-		die("stopped at %llx, not at %lx", regs.rip, entry);
+		die("the program stopped at %llx, not at its entry %lx", regs.rip, entry);
 	regs.rip = entry;
 	if (ptrace(PTRACE_SETREGS, pid, NULL, &regs))
 		die("registers: %s", strerror(errno));
@@ -92,7 +92,7 @@ static void wait_for_stop(pid_t pid)
 	int status;
 
 	if (waitpid(pid, &status, 0) != pid || !WIFSTOPPED(status) || WSTOPSIG(status) != SIGTRAP)
-		die("the program did not stop: %x", status);
+		die("the program did not stop by SIGTRAP: wait status %x", status);
 }
 
 /* Lets the program run up to its first instruction. */

@@ -91,14 +91,14 @@ static void busy_round(const struct pause *p, pthread_t task, int i)
 	thread_allow(task, cpu);
 	sem_post(&work_now);
 	if (!soon(works_on == cpu, PATIENCE_MS))
-		die("the task that works does not come to the CPU");
+		die("the working task does not come to the CPU");
 	thread_allow(task, -1);
 	turn(i);
 	moved_at = 0;
 	start = now_ns();
 	pause_request(p, true);
 	if (!soon(moved_at, PATIENCE_MS))
-		die("the task that works does not leave the CPU");
+		die("the working task does not leave the CPU");
 	left_ns[i] = moved_at - start;
 	working = false;
 	pause_request(p, false);

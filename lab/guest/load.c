@@ -295,7 +295,7 @@ int main(int argc, char **argv)
 	all_end();
 	if (bolt)
 		put_setting(BOLT_DIR "enabled", "0");
-	printf("%ld requests, %d CPUs down at most, %d workers:\n", n, most_down, workers);
+	printf("%ld requests, at most %d CPUs offline at a time, %d workers:\n", n, most_down, workers);
 	show_ledger();
 	return 0;
 }

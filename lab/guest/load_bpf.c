@@ -76,7 +76,7 @@ static int make_clock(int cpu, int program)
 	if (fd < 0)
 		return fd;
 	if (ioctl(fd, PERF_EVENT_IOC_SET_BPF, program))
-		wrong("CPU %d: the clock takes no program: %s", cpu, strerror(errno));
+		wrong("CPU %d: no BPF program can be attached to the clock: %s", cpu, strerror(errno));
 	return fd;
 }
 

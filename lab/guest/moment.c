@@ -75,7 +75,7 @@ static int64_t one(int cpu, int i, bool online, const char *event)
 		die("CPU %d: online failed", cpu);
 	moment = first_record(event) - start;
 	if (moment <= 0)
-		die("%s at %lld ns before the request", event, (long long)-moment);
+		die("event %s was recorded %lld ns before the request began", event, (long long)-moment);
 	return moment;
 }
 
@@ -113,7 +113,8 @@ void moments(const struct measure *m)
 	const char *death;
 
 	if (m->ncpus != 1 || cpu >= 32 || m->n + m->warmup > MAX_MOMENTS)
-		die("moments wants one CPU below 32");
+		die("moments: takes one CPU below 32, and at most %d rounds with the warm-up",
+		    MAX_MOMENTS);
 	snprintf(mask, sizeof(mask), "%x", 1U << cpu);
 	if (read_text(TRACE_DIR "tracing_cpumask", all, sizeof(all)) < 0)
 		die("cannot read tracing_cpumask");

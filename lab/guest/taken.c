@@ -108,7 +108,7 @@ void pause_takes(const struct pause *p)
 
 	wait_ms(50);
 	if (!asks_for(pid, cpu) || !goes_on(counter))
-		die("nothing to take from CPU %d", cpu);
+		die("the task is not pinned to CPU %d, or its counter does not count", cpu);
 	must_write(EXPIRY, "1");
 	timer = timer_on(cpu);
 	tracing_on();

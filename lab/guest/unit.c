@@ -196,7 +196,7 @@ static void measure_daemon(pid_t pid, const char *what, long seconds)
 	long kb = 0;
 
 	if (clock_getcpuclockid(pid, &clock))
-		give_up("the daemon has no clock of CPU time");
+		give_up("the daemon's CPU time cannot be read");
 	begin = now_ns();
 	used = time_of(clock);
 	wait_ms(seconds * 1000);
@@ -361,8 +361,8 @@ static void kills(long rounds)
 		unlink(LOG);
 	}
 	*level = 0;
-	printf("%ld rounds, %d killed, %d of these with CPUs taken, %d online at least\n", rounds,
-	       killed, with_file, least);
+	printf("%ld rounds, %d killed, %d of these while the daemon had CPUs offline, "
+	       "%d online at least\n", rounds, killed, with_file, least);
 	if (least == count || !with_file)
 		give_up("the daemon has never taken a CPU");
 }

@@ -72,7 +72,7 @@ static struct handle *find_register(const char *name, bool optional)
 		if (!strcmp(known->data[i].name, name))
 			return known->data[i].handle;
 	if (!optional) {
-		fprintf(stderr, "this emulator does not show %s\n", name);
+		fprintf(stderr, "this QEMU does not show the register %s\n", name);
 		exit(1);
 	}
 	return NULL;

@@ -636,7 +636,7 @@ static void put_row(struct sheet *sheet, struct bench_case *entry, enum bench_va
 
 static void print_machine(const struct bench_machine *machine)
 {
-	printf("\nReal time in ms, on this machine. BOLT: the median, divided by that of Bolt.\n"
+	printf("\nReal time in ms, on this machine. BOLT: the median divided by the median of Bolt.\n"
 	       "%s, %u CPUs online, Linux %s, ", *machine->model ? machine->model : "unknown CPU",
 	       machine->cpus, machine->kernel);
 	if (strcmp(machine->accel, "hardware"))

@@ -114,7 +114,7 @@ static int read_options(struct change *change, const struct help *help, bool *do
 			return fail_usage(call);
 	}
 	if (call->argc > optind + 1) {
-		complain("one list of CPUs, please: \"%s\" is a second one",
+		complain("only one list of CPUs is allowed: \"%s\" is a second list",
 			 call->argv[optind + 1]);
 		return fail_usage(call);
 	}

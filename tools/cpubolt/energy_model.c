@@ -483,7 +483,7 @@ int energy_model_check(const char *name, const struct energy_model *model, char 
 		err = wrong_at(name, 1, error, "no source is named");
 	if (!err && fmod(model->cpus.value, model->package.value) != 0)
 		err = wrong_at(name, model->package.line, error,
-			       "%g CPUs are no whole packages of %g", model->cpus.value,
+			       "%g CPUs cannot be divided into packages of %g", model->cpus.value,
 			       model->package.value);
 	if (!err)
 		err = check_idle(name, model, error);

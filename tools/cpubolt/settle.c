@@ -63,7 +63,7 @@ int run_settle(struct invocation *call)
 		return print_help(call, &help);
 	}
 	if (call->argc > optind + 1) {
-		complain("one list of CPUs, please: \"%s\" is a second one",
+		complain("only one list of CPUs is allowed: \"%s\" is a second list",
 			 call->argv[optind + 1]);
 		return fail_usage(call);
 	}

@@ -133,7 +133,7 @@ static int read_options(struct status *status, bool *done)
 			return fail_usage(call);
 	}
 	if (call->argc > optind + 1) {
-		complain("one list of CPUs, please: \"%s\" is a second one",
+		complain("only one list of CPUs is allowed: \"%s\" is a second list",
 			 call->argv[optind + 1]);
 		return fail_usage(call);
 	}
@@ -178,7 +178,7 @@ static int check_columns(struct status *status)
 	unsigned int i;
 
 	if (!table->count)
-		return fail(EXIT_USAGE, "which columns?");
+		return fail(EXIT_USAGE, "no column is named");
 	for (i = 0; i < table->count; i++) {
 		bool alone = table->style == TABLE_EXTENDED || table->style == TABLE_PARSABLE;
 

@@ -722,7 +722,7 @@ static int restore(struct machine *machine, const cpu_set_t *deny)
 
 	if (back && CPU_COUNT_S(machine->size, back)) {
 		list = machine_list(machine, back);
-		say(LOG_NOTICE, "CPUs %s are online again, as they were found", list ?: "");
+		say(LOG_NOTICE, "CPUs %s are online again, as the daemon found them", list ?: "");
 		free(list);
 	}
 	if (err == -EINVAL && !result.error) {

@@ -224,7 +224,7 @@ void interrupts_explain(FILE *out, const struct interrupts *all, uint64_t now_us
 	else if (all->base < 0)
 		fputs("nothing was measured yet\n", out);
 	else
-		fprintf(out, "%u moved, %u in the last minute; idle ones go to CPU %d\n",
+		fprintf(out, "%u moved, %u in the last minute; idle interrupts go to CPU %d\n",
 			tally.moved, irqs_recent_moves(all, now_us), all->base);
 }
 

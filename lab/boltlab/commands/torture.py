@@ -73,7 +73,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         nargs="?",
         const="",
         metavar="NAME,...",
-        help="put each of these faults (all) into a kernel; the fault's check must find the fault",
+        help="build a kernel with each of these faults (all); the fault's check must find it",
     )
     either.add_argument(
         races.OPTION,
@@ -344,7 +344,7 @@ def _planted(args: argparse.Namespace, arches: Sequence[arch.Arch], where: Sourc
                 with ui.status(f"the check of {bug.name} without the bug, on {target.name}"):
                     said = planted.check(bug, target.name, healthy)
                 if said:
-                    raise BoltError(f"without a bug the check of {bug.name} says: {said}")
+                    raise BoltError(f"without the fault, the check of {bug.name} fails: {said}")
         for bug in chosen:
             built = planted.kernel(bug, target, where, args.jobs)
             with ui.status(f"{bug.name} on {target.name}"):

@@ -243,7 +243,9 @@ def smp(guest: Guest) -> str:
         )
     cores, rest = divmod(machine.cpus, machine.nodes * machine.threads)
     if rest:
-        raise BoltError(f"{machine.cpus} CPUs are no cores of {machine.threads} threads")
+        raise BoltError(
+            f"{machine.cpus} CPUs cannot be divided into cores of {machine.threads} threads"
+        )
     return f"{machine.cpus},sockets={machine.nodes},cores={cores},threads={machine.threads}"
 
 

@@ -38,7 +38,9 @@ def draw(results: Results, title: str) -> dict[str, Figure]:
     return pictures
 
 
-_LATENCY_CAPTION = "Median latency of each case; the whiskers end at the least and the greatest."
+_LATENCY_CAPTION = (
+    "Median latency of each case. The whiskers end at the least and the greatest latency."
+)
 _BREAKDOWN_CAPTION = (
     "Where the time of one request goes: medians of traced requests. Tracing costs time and moves "
     "grace periods by whole ticks, so the sums are not the measured latencies. *The wake-up of a "
@@ -51,8 +53,9 @@ _CURVE_CAPTION = (
 
 
 _BYSTANDERS_CAPTION = (
-    "The longest time for which a task on a CPU that neither asks nor comes nor goes could not "
-    "run: in requests, and, for comparison, in equally long spans without a request."
+    "The longest time for which a task could not run on a CPU that neither makes the request nor "
+    "comes nor goes: in requests, and, for comparison, in spans of the same length without a "
+    "request."
 )
 
 

@@ -14,7 +14,7 @@ from boltlab.report.figures import WIDTH, Figure
 _CAPTION = (
     "Each point is a request, at the time when it was due and with its latency, by the guest's "
     "clock. A line marks a CPU that comes or goes; where the change takes longer than the line is "
-    "wide, the line is a band from begin to end."
+    "wide, the line is a band from the start to the end of the change."
 )
 _PREFACE = (
     "A service answers requests while the host of its machine adds CPUs and takes them out. All "

@@ -105,7 +105,10 @@ def parse(table: Mapping[str, Any]) -> Plan:
         if name not in matrix.stories():
             raise BoltError(f"races.toml: there is no scenario '{name}'")
     if not set(made.accels) or not set(made.accels) <= {*qemu.EMULATED} & made.requests.keys():
-        raise BoltError("races.toml: accels are those of 'requests', " + ", ".join(qemu.EMULATED))
+        raise BoltError(
+            "races.toml: each of 'accels' must be in 'requests', and one of "
+            + ", ".join(qemu.EMULATED)
+        )
     return made
 
 

@@ -139,7 +139,7 @@ static inline void stubborn_give_ops_back(void) { }
 /* The states are concurrent, so that a request takes several CPUs together. */
 static const struct bolt_defer stubborn_concurrent = {
 	.concurrent = true,
-	.reason = "a test's: counts for each CPU",
+	.reason = "test: the callback only counts its calls for each CPU",
 };
 
 static void state_exit(struct state *state)

@@ -332,7 +332,7 @@ def test_what_was_left_is_brought_back(daemon: Path, tree: Tree) -> None:
     assert not (root / BOLT / "online").read_text()
     state.write_text(f"boot_id={boot}\ntaken=0-3\n")
     # CPU 3 does not come in a recorded tree, but the file with the list must be gone.
-    assert "online again, as they were found" in run(*words)
+    assert "online again, as the daemon found them" in run(*words)
     assert (root / BOLT / "online").read_text() == "3"
     assert not state.exists()
     state.write_text("nonsense")
@@ -409,7 +409,7 @@ def test_idle_interrupts_are_packed_and_put_back(daemon: Path, command: Path, tr
         said = run(*ask, "explain", "3")
         what = r"^interrupt 25 \(queue 1\) went from CPU 3 to CPU 0 \d+ s ago: idle, 0.0 a second$"
         assert re.search(what, said, re.M), said
-        assert "irqs      1 moved, 1 in the last minute; idle ones go to CPU 0\n" in run(*ask)
+        assert "irqs      1 moved, 1 in the last minute; idle interrupts go to CPU 0\n" in run(*ask)
     assert 'cpuboltd_interrupt_moves_total{cause="idle"} 1\n' in (root / "metrics").read_text()
     # Interrupt 24 is on CPU 0 already, and interrupt 26 is managed: only interrupt 25 was moved.
     assert [affinity(root, n).read_text() for n in (24, 25, 26)] == ["0-3\n", "0-3", "0-3\n"]

@@ -279,7 +279,7 @@ def test_command_lines(fake: Path) -> None:
     assert qemu.smp(Guest(X86, Path("image"), (), machine=Machine(nodes=2, threads=2))) == (
         "4,sockets=2,cores=1,threads=2"
     )
-    with pytest.raises(BoltError, match="4 CPUs are no cores of 3 threads"):
+    with pytest.raises(BoltError, match="4 CPUs cannot be divided into cores of 3 threads"):
         qemu.command(Guest(X86, Path("image"), (), machine=Machine(threads=3)), initrd)
     with pytest.raises(BoltError, match="4 CPUs and 1G do not fill 3 nodes"):
         qemu.command(Guest(ARM, Path("image"), (), machine=Machine(nodes=3)), initrd)

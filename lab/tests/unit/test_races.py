@@ -307,7 +307,7 @@ def test_wrong_plans_are_refused() -> None:
         ({"shares": 2}, "missing or unknown: shares"),
         ({"config": "nonsense"}, "no configuration 'nonsense'"),
         ({"scenarios": ["storm"]}, "no scenario 'storm-native'"),
-        ({"accels": ["kvm"]}, "accels are those"),
+        ({"accels": ["kvm"]}, "each of 'accels' must be"),
         ({"functions": {}}, "functions: a key is missing"),
     ):
         with pytest.raises(BoltError, match=message):

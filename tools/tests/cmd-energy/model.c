@@ -163,7 +163,7 @@ static void test_what_contradicts_itself(void **unused)
 	read_model(&model, "exynos5410", NULL);
 	model.cpus.value = 6;
 	assert_int_equal(energy_model_check("f", &model, &error), -EINVAL);
-	assert_non_null(strstr(error, ": 6 CPUs are no whole packages of 4"));
+	assert_non_null(strstr(error, ": 6 CPUs cannot be divided into packages of 4"));
 	free(error);
 	model.cpus.value = 4;
 	model.idle[1].residency_us.value = 0;

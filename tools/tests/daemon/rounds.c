@@ -584,7 +584,7 @@ static void test_interrupts_leave_before_their_cpus_go(void **state)
 	assert_affinity(MANAGED, "3");
 	assert_explained("explain 3", "interrupt 25 (net rx) went from CPU 3 to CPU 0 ");
 	assert_explained("explain 0", "CPU 2 was about to go, and no CPU of the affinity that was");
-	assert_explained("status", "irqs      3 moved, 3 in the last minute; idle ones go to CPU 0");
+	assert_explained("status", "irqs      3 moved, 3 in the last minute; idle interrupts go to CPU 0");
 	restore_interrupts(3);
 	assert_affinity(0, "1-3");
 	assert_affinity(1, "3");
