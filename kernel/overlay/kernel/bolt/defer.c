@@ -137,8 +137,9 @@ static bool bolt_skip_teardown(unsigned int cpu, enum cpuhp_state state,
 		 */
 		bolt_set_remove(bolt_pending(cpu), state);
 	}
-	if (!bolt_walk_may_defer() || (defer->may_defer && !defer->may_defer(cpu)) ||
-	    bolt_hide(cpu, state, defer)) {
+	/* bolt_walk() would not cancel the teardown of a state without an instance. */
+	if (!bolt_walk_may_defer() || bolt_step_from(state, false) != state ||
+	    (defer->may_defer && !defer->may_defer(cpu)) || bolt_hide(cpu, state, defer)) {
 		bolt_forget_entries(cpu, state);
 		return false;
 	}

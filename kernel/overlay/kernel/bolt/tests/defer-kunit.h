@@ -285,6 +285,26 @@ static void instances_come_and_go(struct kunit *test)
 }
 
 /*
+ * While cpuN/hotplug/fail asks for a failure, a CPU passes all states natively, also a
+ * state without an instance. No teardown of that state is then pending.
+ */
+static void nothing_is_pending_without_an_instance(struct kunit *test)
+{
+	struct defer_test *dt = test->priv;
+	struct cpuhp_cpu_state *st = bolt_cpuhp_cpu(victim);
+
+	/* No teardown of this state can fail, because the state has none. */
+	st->fail = dt->online;
+	KUNIT_EXPECT_EQ(test, remove_cpu(victim), 0);
+	st->fail = CPUHP_INVALID;
+	KUNIT_EXPECT_TRUE(test, bolt_test_parked(victim));
+	KUNIT_EXPECT_FALSE(test, bolt_set_has(bolt_pending(victim), dt->multi));
+	KUNIT_ASSERT_EQ(test, add_cpu(victim), 0);
+	KUNIT_EXPECT_FALSE(test, bolt_test_parked(victim));
+	KUNIT_EXPECT_FALSE(test, bolt_is_broken);
+}
+
+/*
  * If the settle function of a state returns -EAGAIN, settle.c releases the hotplug lock
  * and cpuhp_state_mutex, and calls the function again, until the function returns 0.
  */
@@ -304,6 +324,7 @@ static struct kunit_case bolt_defer_cases[] = {
 	KUNIT_CASE(not_this_time_is_native),
 	KUNIT_CASE(a_row_can_be_moved_back),
 	KUNIT_CASE(instances_come_and_go),
+	KUNIT_CASE(nothing_is_pending_without_an_instance),
 	KUNIT_CASE(settling_in_parts),
 	{}
 };
