@@ -399,6 +399,47 @@ TEST_F_TIMEOUT(deadline, share_of_an_isolated_sleeper_is_free, 120)
 }
 
 /*
+ * A deadline task may use only CPUs isolated at boot. All of these CPUs may go while
+ * another CPU is isolated by a partition. When the partition ends, no CPU that is online is
+ * left for the task, and Linux 7.3 without the patches of Bolt crashes.
+ */
+static void partition_ends(struct __test_metadata *_metadata, struct crew *crew, bool bolt)
+{
+	if (!is(CPU_DIR "isolated", "2-3"))
+		SKIP(return, "needs isolcpus=domain,2-3");
+	if (group_no_cpusets())
+		SKIP(return, "no cpuset controller of version 2");
+	ASSERT_EQ(0, enable(bolt));
+	ASSERT_EQ(0, start_as(crew, sleep_isolated, 3, 10));
+	ASSERT_EQ(0, group_make(V2, "away"));
+	ASSERT_EQ(0, group_put(V2, "away", "cpuset.cpus", "1"));
+	ASSERT_EQ(0, group_put(V2, "away", "cpuset.cpus.partition", "isolated"));
+	ASSERT_EQ(0, set_online(3, false));
+	ASSERT_EQ(0, set_online(2, false));
+	EXPECT_EQ(0, group_remove(V2, "away"));
+	EXPECT_TRUE(is(CPU_DIR "online", "0-1"));
+	EXPECT_EQ(0, set_online(2, true));
+	/* The share is promised on CPU 2, the only CPU that the task may use. */
+	EXPECT_EQ(-EBUSY, set_online(2, false));
+	EXPECT_EQ(0, set_online(3, true));
+	kill_all(crew);
+	EXPECT_EQ(0, set_online(3, false));
+	EXPECT_EQ(0, set_online(2, false));
+	EXPECT_EQ(0, set_online(2, true));
+	EXPECT_EQ(0, set_online(3, true));
+}
+
+TEST_F_TIMEOUT(deadline, partition_beside_a_sleeper_ends, 120)
+{
+	partition_ends(_metadata, &self->crew, true);
+}
+
+TEST_F_TIMEOUT(deadline, partition_beside_a_sleeper_ends_natively, 120)
+{
+	partition_ends(_metadata, &self->crew, false);
+}
+
+/*
  * CPUs 2 and 3 are a partition with a deadline task. Suspend takes both offline, and is not
  * refused: the CPU that stays can keep the promise.
  */
