@@ -460,7 +460,7 @@ static int check_sleep(const char *name, const struct energy_model *model, char 
 	for (i = 0; i < model->sleep_count; i++) {
 		if (sleep[i].power.value > model->awake.value)
 			return wrong_at(name, sleep[i].power.line, error,
-					"a package takes more in [sleep %s] than awake",
+					"a package takes more power in [sleep %s] than awake",
 					sleep[i].name);
 		if (i && (sleep[i].residency_us.value <= sleep[i - 1].residency_us.value ||
 			  sleep[i].power.value > sleep[i - 1].power.value))

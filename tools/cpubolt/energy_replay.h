@@ -23,7 +23,7 @@ struct energy_pace {
 /** The pace of the daemon by default, and that of the ways that go down to one CPU */
 extern const struct energy_pace energy_usual_pace, energy_fast_pace;
 
-/** What a way has done: all that energy_spent() has to know */
+/** The result of the replay of a load in one way: all that energy_spent() has to know */
 struct energy_run {
 	struct outcome outcome;
 	enum energy_kind kind;

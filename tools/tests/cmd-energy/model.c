@@ -178,7 +178,7 @@ static void test_what_contradicts_itself(void **unused)
 	model.idle[1].power.value = model.idle[1].power.high = 0;
 	model.sleep[0].power.value = 98;
 	assert_int_equal(energy_model_check("f", &model, &error), -EINVAL);
-	assert_non_null(strstr(error, "a package takes more in [sleep C3] than awake"));
+	assert_non_null(strstr(error, "a package takes more power in [sleep C3] than awake"));
 	free(error);
 	energy_model_free(&model);
 }

@@ -127,7 +127,8 @@ bool bolt_look_hold(void)
  * bolt_looks - whether a CPU has still to look for interrupts in flight
  * @cpu:	the CPU
  *
- * Context: any. For a CPU that is about to look, the answer may be old.
+ * Context: any. The CPU itself changes the answer: to true in the stop in which the CPU
+ * goes, and to false when its look is over. So the answer may be out of date at once.
  * Return: true if so: its APIC must stay enabled, its vectors must stay as they are,
  * and INIT must not be sent to the CPU.
  */

@@ -154,7 +154,10 @@ static void removing_a_state_settles_it(struct kunit *test)
 	rt->state = 0;
 }
 
-/* If a cancel function fails, the bring-up is undone, and the state leaves nothing. */
+/*
+ * If a cancel function fails, the teardown of its state runs, is no longer pending, and
+ * the bring-up is undone.
+ */
 static void failing_cancel_is_a_failing_startup(struct kunit *test)
 {
 	struct request_test *rt = test->priv;

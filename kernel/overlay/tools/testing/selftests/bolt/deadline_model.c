@@ -463,8 +463,8 @@ static void (* const actions[])(struct model *m) = {
 };
 
 /*
- * Makes one CPU of @set fail in a state below the one that checks the promises. Returns
- * false if that is not possible.
+ * Makes one CPU of @set fail in a state below sched:active, which checks the promised
+ * bandwidth. Returns false if that is not possible.
  */
 static bool break_one(struct model *m, cpus_t set, int *cpu)
 {

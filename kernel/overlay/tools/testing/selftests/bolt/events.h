@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Uevents in the order in which the kernel sends them, to compare. */
+/* Lists of uevents, in the order in which the kernel has sent them, and their comparison. */
 #ifndef SELFTESTS_BOLT_EVENTS_H
 #define SELFTESTS_BOLT_EVENTS_H
 

@@ -336,7 +336,7 @@ static bool check_taken(struct fuzz *f, const struct file *file,
 			return wrong(f, "the file does not have %llu", m->number);
 		break;
 	case OVERRIDE:
-		/* bolt/states marks a state for every word but the first, "default". */
+		/* bolt/states shows "!" beside a state with a word other than "default". */
 		if (is_listed(f, m->number) && is_overridden(f->texts[1], m->number) == !m->word)
 			return wrong(f, "bolt/states shows another word for state %llu", m->number);
 		snprintf(text, sizeof(text), "%llu default", m->number);
