@@ -91,8 +91,8 @@ SKIPPED = {
     ("x86_64", "bulk"): 2,
     ("arm64", "cpusets"): 4,
     ("x86_64", "cpusets"): 4,
-    ("arm64", "deadline"): 6,
-    ("x86_64", "deadline"): 6,
+    ("arm64", "deadline"): 8,
+    ("x86_64", "deadline"): 8,
     ("arm64", "veto"): 2,
     ("x86_64", "veto"): 2,
     ("arm64", "lost"): 7,
@@ -315,6 +315,18 @@ def test_nodes_come_and_go_in_a_batch(kernel: Kernels, arch: str) -> None:
     Until the first CPU of a node comes, the scheduler has no masks of the node.
     """
     play(kernel, arch, "numa-batch")
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("scenario", ["selftest-places", "selftest-invisible-domains"])
+def test_scheduler_domains_in_schedstat(kernel: Kernels, arch: str, scenario: str) -> None:
+    """A failed request for nodes, and a parked CPU, change no domain in /proc/schedstat."""
+    found = [PLAN.match(line) for line in output(play(kernel, arch, scenario, "debug"))]
+    totals = [tuple(map(int, each.groups())) for each in found if each]
+    assert len(totals) == 1
+    passed, failed, skipped = totals[0]
+    assert passed >= 2
+    assert (failed, skipped) == (0, 0)
 
 
 @pytest.mark.nightly

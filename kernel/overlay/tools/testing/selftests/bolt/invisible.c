@@ -99,6 +99,8 @@ static const struct {
 	{ "listing of /sys/kernel/debug/sched/domains/cpu1: ",
 	  "the old domains, with the CPU: settling rebuilds the domains" },
 	{ "/sys/kernel/debug/sched/domains/cpu1/", "the old domains" },
+	{ "/proc/schedstat: domain",
+	  "the old domains, with the CPU: settling rebuilds the domains", true },
 	{ "/proc/zoneinfo:   vm stats threshold",
 	  "the old threshold, for one CPU more: settling computes all thresholds anew",
 	  true },
