@@ -321,6 +321,17 @@ static void spin_isolated(struct slot *slot)
 		slot_beat(slot);
 }
 
+/* Brings CPU 3 back, and ends the task: then both CPUs isolated at boot may go. */
+static void isolated_are_free(struct __test_metadata *_metadata, struct crew *crew)
+{
+	EXPECT_EQ(0, set_online(3, true));
+	kill_all(crew);
+	EXPECT_EQ(0, set_online(3, false));
+	EXPECT_EQ(0, set_online(2, false));
+	EXPECT_EQ(0, set_online(2, true));
+	EXPECT_EQ(0, set_online(3, true));
+}
+
 /*
  * A deadline task may use only CPUs isolated at boot. One of these CPUs must stay, also
  * when the CPU on which the task sleeps has gone before. If none of these CPUs is online,
@@ -345,12 +356,7 @@ static void last_isolated(struct __test_metadata *_metadata, struct crew *crew, 
 	/* These two requests make the kernel rebuild domains. */
 	EXPECT_EQ(0, set_online(1, false));
 	EXPECT_EQ(0, set_online(1, true));
-	EXPECT_EQ(0, set_online(3, true));
-	kill_all(crew);
-	EXPECT_EQ(0, set_online(3, false));
-	EXPECT_EQ(0, set_online(2, false));
-	EXPECT_EQ(0, set_online(2, true));
-	EXPECT_EQ(0, set_online(3, true));
+	isolated_are_free(_metadata, crew);
 }
 
 TEST_F_TIMEOUT(deadline, isolated_sleeper_natively, 120)
@@ -421,12 +427,7 @@ static void partition_ends(struct __test_metadata *_metadata, struct crew *crew,
 	EXPECT_EQ(0, set_online(2, true));
 	/* The share is promised on CPU 2, the only CPU that the task may use. */
 	EXPECT_EQ(-EBUSY, set_online(2, false));
-	EXPECT_EQ(0, set_online(3, true));
-	kill_all(crew);
-	EXPECT_EQ(0, set_online(3, false));
-	EXPECT_EQ(0, set_online(2, false));
-	EXPECT_EQ(0, set_online(2, true));
-	EXPECT_EQ(0, set_online(3, true));
+	isolated_are_free(_metadata, crew);
 }
 
 TEST_F_TIMEOUT(deadline, partition_beside_a_sleeper_ends, 120)
