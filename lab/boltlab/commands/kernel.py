@@ -96,7 +96,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--link", action="store_true", help="with --build: link the kernel after each posting too"
     )
 
-    crossed = sub.add_parser("crossings", help="count how often a request goes from file to file")
+    crossed = sub.add_parser(
+        "crossings",
+        help="count a request's calls from source file to source file, if one is Bolt's",
+    )
     cli.add_source(crossed)
     cli.add_arch(crossed)
     cli.add_jobs(crossed)

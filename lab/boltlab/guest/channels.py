@@ -28,7 +28,10 @@ def escaped(path: Path) -> str:
 
 
 def devices(folder: Path, *, suspends: bool = False) -> list[str]:
-    """Return QEMU's arguments for channels to files in ``folder``, see Machine.suspends."""
+    """Return QEMU's arguments for channels to files in ``folder``.
+
+    ``suspends``: see Machine.suspends.
+    """
     shared = SLOTS if suspends else {}
     args = ["-device", "virtio-serial-pci"]
     for number, (port, file) in enumerate(FILES.items()):

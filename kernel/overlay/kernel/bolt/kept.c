@@ -43,7 +43,7 @@ static cpuhp_kept_fn bolt_kept_fns[BOLT_NR_STATES];
  * cpuhp_count_kept - set the function that counts what a hotplug state keeps for a CPU
  * @state:	the state that was passed to cpuhp_setup_state(); for a dynamic
  *		state what cpuhp_setup_state() has returned; an error number is
- *		passed over
+ *		ignored
  * @kept:	counts what the teardown of the state would free
  *
  * Call this function after the state has been set up. cpuhp_remove_state() drops

@@ -107,7 +107,10 @@ static int __init bolt_parse_limit(char *str)
 }
 early_param("bolt.trial_limit", bolt_parse_limit);
 
-/* Moves the first @max CPUs of @left to @group, and returns how many there were. */
+/*
+ * Moves the first CPUs of @left that are present, at most @max, to @group, and returns
+ * how many. CPUs before these that are not present leave @left as well.
+ */
 static unsigned int __init bolt_next_group(struct cpumask *left,
 					   struct cpumask *group, unsigned int max)
 {
