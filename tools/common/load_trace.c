@@ -107,9 +107,9 @@ static int parse_names(struct parsing *parsing, char *line)
 	if (err)
 		return err;
 	if (parsing->at[TIME] < 0 && parsing->at[INTERVAL] < 0)
-		return wrong(parsing, "there is neither a column \"time\" nor \"interval\"");
+		return wrong(parsing, "there is no column \"time\", and no column \"interval\"");
 	if (parsing->at[DEMAND] < 0 && parsing->at[IDLE] < 0)
-		return wrong(parsing, "there is neither a column \"demand\" nor \"%%idle\"");
+		return wrong(parsing, "there is no column \"demand\", and no column \"%%idle\"");
 	return 0;
 }
 

@@ -158,7 +158,7 @@ static void print_offline(FILE *out, const struct daemon *daemon, unsigned int c
 	else
 		fprintf(out, "cpuboltd took it %llu s ago, %s",
 			(unsigned long long)(now - memory->at_us) / 1000000,
-			memory->why ?: "when it was started");
+			memory->why ?: "for a reason that is not recorded");
 }
 
 char *explain_cpu(struct daemon *daemon, unsigned int cpu)

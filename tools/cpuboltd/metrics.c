@@ -89,7 +89,7 @@ static void write_interrupts(FILE *out, const struct interrupts *interrupts)
 		   "Interrupts whose affinity cpuboltd has set.");
 	fprintf(out, "cpuboltd_interrupts_moved %u\n", tally.moved);
 	write_name(out, "interrupt_moves_total", "counter",
-		   "Moves of interrupts whose CPU was about to go, of busy or idle interrupts.");
+		   "Moves of interrupts: the CPU was about to go, or the interrupt was busy or idle.");
 	for (i = 0; i < CAUSE_COUNT; i++)
 		fprintf(out, "cpuboltd_interrupt_moves_total{cause=\"%s\"} %llu\n", causes[i],
 			tally.moves[i]);

@@ -216,7 +216,8 @@ def sizes(
         raise BoltError("--nodes takes one number, or as many as --cpus", code=USAGE)
     for n, m in zip(cpus, many, strict=True):
         if n < 2 or n % m:
-            raise BoltError(f"{n} CPUs do not fill {m} nodes, or are fewer than two", code=USAGE)
+            wrong = f"{n} CPUs cannot be divided equally among {m} nodes, or are fewer than two"
+            raise BoltError(wrong, code=USAGE)
     return list(zip(cpus, many, strict=True))
 
 

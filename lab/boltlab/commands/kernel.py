@@ -150,8 +150,8 @@ def _export(args: argparse.Namespace, found: source.Source) -> int:
         for target in arch.select(args.arch):
             report = each.check(target, found, args.jobs, link=args.link)
             ui.say(
-                f"{target.name}: {report.objects} objects, {report.kept} of them by an earlier "
-                f"check, and {report.links} kernels built; source files "
+                f"{target.name}: {report.objects} objects built, {report.kept} of them by an "
+                f"earlier check, and {report.links} kernels; source files "
                 f"without an object in this configuration: {' '.join(report.unbuilt) or 'none'}"
             )
     return status

@@ -232,7 +232,7 @@ def again(what: str, boot: Callable[[], T]) -> T:
         if wrong:
             raise wrong
         ui.say(f"{what}: {why}; {left} more tries")
-    raise BoltError(f"{TRIES} guests were lost by QEMU; the last: {why}")
+    raise BoltError(f"a known fault of QEMU stopped the guest {TRIES} times; at last: {why}")
 
 
 def _boot(kernel: Kernel, root: Path, name: str, rows: Sequence[Check], mode: str) -> GuestResult:

@@ -214,7 +214,7 @@ def test_replay(daemon: Path, tree: Tree) -> None:
     assert not (root / BOLT / "offline").read_text()
     assert not (root / "run/cpubolt").exists()
     said = run(daemon, "--root", root, "--replay", root / "config", status=1)
-    what = 'line 1: there is neither a column "time" nor "interval"'
+    what = 'line 1: there is no column "time", and no column "interval"'
     assert said == f"cpuboltd: {root}/config: {what}\n"
 
 

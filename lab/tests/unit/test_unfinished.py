@@ -102,7 +102,10 @@ def test_a_guest_that_fails_is_not_taken_from_an_earlier_bench(emulator: Emulato
 
 def test_nothing_to_go_on_with(emulator: Emulator, capsys: pytest.CaptureFixture[str]) -> None:
     assert call("--resume") == USAGE
-    assert "nothing to go on with: no such guest has ended well" in capsys.readouterr().err
+    assert (
+        "nothing to go on with: no guest of this bench has ended well before"
+        in capsys.readouterr().err
+    )
     assert call("--setting", "legacy") == 0
     assert call("--setting", "nodelay", "--resume") == USAGE
     said = "-measured-1 was measured: the settings of the guest have changed"
