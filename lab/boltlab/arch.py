@@ -21,7 +21,7 @@ class Arch:
     image_target: str  # make target of the kernel image
     image_path: str  # where make leaves the image, a path in the kernel's tree
     qemu: str  # system emulator
-    machine_args: tuple[str, ...]  # the emulator's arguments without KVM; the last is the CPU
+    machine_args: tuple[str, ...]  # QEMU's arguments without KVM; the last one is the CPU model
     kvm_machine_args: tuple[str, ...]
     console: str  # the serial console's tty
     settings: Mapping[str, str]  # name of the measuring setting -> kernel arguments

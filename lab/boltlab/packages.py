@@ -71,7 +71,7 @@ def table() -> tuple[Need, ...]:
 
 
 def missing(groups: Iterable[str], arches: Sequence[Arch] = ()) -> list[Need]:
-    """Return the needs of ``groups`` of work on kernels of ``arches`` that the system lacks."""
+    """Return what ``groups`` need for kernels of ``arches``, and the system does not have."""
     wanted = set(groups)
     unknown = wanted - {group for need in table() for group in need.groups}
     if unknown:

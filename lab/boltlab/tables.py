@@ -13,10 +13,10 @@ from rich.text import Text
 from boltlab import ui
 
 GAP = 2  # blanks between two columns
-PROSE = 20  # characters that prose needs: with less room, another column is left out
+PROSE = 20  # characters: if a column of prose would get fewer, other columns are left out
 # Characters that prose gets in any case: a longer word is broken. Figures are never broken.
 LEAST = 8
-LONGEST = 120  # most characters of the line under the titles, however long prose is
+LONGEST = 120  # the line under the titles has at most so many characters, whatever the width
 REMEDY = "to see all columns: a wider terminal, or | less -S"
 
 

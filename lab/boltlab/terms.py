@@ -10,7 +10,7 @@ EXACT = 1e-12  # a fit with an error below this one is exact but for rounding
 
 
 def fit(terms: Mapping[str, Sequence[float]], values: Sequence[float]) -> dict[str, float]:
-    """Return the factors of ``terms``, none below 0, whose sum fits ``values`` best.
+    """Return factors for ``terms``, none below 0, with which their sum fits ``values`` best.
 
     ``terms`` has, for each name, the term's value for each of ``values``, which are above 0. The
     error of a fit is the sum of the squares of the relative errors. Small sets of terms are tried

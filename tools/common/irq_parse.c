@@ -205,7 +205,10 @@ static const struct irq_row *same_row(const struct irq_table *table, const struc
 	return NULL;
 }
 
-/* Looks for @cpu in @table. CPUs ascend in both readings, so the search goes on at index @from. */
+/*
+ * Tells whether @table has @cpu. The caller asks for CPUs in ascending order, and table->cpus is
+ * ascending, so the search begins at index *@from, where the search before has ended.
+ */
 static bool same_cpu(const struct irq_table *table, unsigned int cpu, size_t *from)
 {
 	while (*from < table->cpu_count && table->cpus[*from] < cpu)

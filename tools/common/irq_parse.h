@@ -18,7 +18,7 @@ struct irq_row {
 
 /** One reading of /proc/interrupts */
 struct irq_table {
-	unsigned int *cpus;	/* numbers of the CPUs that have a column, which are online */
+	unsigned int *cpus;	/* the CPUs that have a column: those that are online */
 	size_t cpu_count;
 	struct irq_row *rows;
 	size_t count;
@@ -54,9 +54,10 @@ void irq_free(struct irq_table *table);
  * @after: the second reading
  * @seconds: time between the readings, more than 0
  *
- * A count may wrap at 2^32. If @before has no row with the same interrupt and device,
- * the counts begin at 0. A CPU that was not online at the first reading has the rate 0: its
- * counts do not begin at 0, but at those that the CPU had when it went offline.
+ * A count may wrap at 2^32. If @before has no row with the same interrupt and device, the
+ * counts of the interrupt are taken to have been 0. A CPU that was not online at the first
+ * reading gets the rate 0: the kernel keeps the counts of an offline CPU, but does not show them,
+ * so the counts at the first reading are not known.
  *
  * Return: an array [row of @after][CPU of @after], to be freed with free(), or
  * NULL if memory is short.

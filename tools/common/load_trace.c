@@ -16,7 +16,7 @@
 enum column {
 	TIME,		/* seconds, at the end of the interval */
 	INTERVAL,	/* seconds */
-	CPU_NUMBER,	/* CPU of the line; only lines of "all" are read */
+	CPU_NUMBER,	/* CPU that the line is about; lines about one CPU are skipped */
 	DEMAND,		/* full CPUs */
 	IDLE,		/* percent of all CPUs */
 	IOWAIT,

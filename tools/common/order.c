@@ -6,7 +6,8 @@
 
 struct sorting {
 	const struct inputs *inputs;
-	const struct position *base;	/* of the floor's first CPU, or else of the first CPU */
+	/* Position of the floor's first CPU; without a floor, of the first usable CPU */
+	const struct position *base;
 };
 
 /* Returns the order of @a and @b as for qsort(3); @own comes before all other numbers. */

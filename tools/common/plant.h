@@ -2,9 +2,9 @@
 /*
  * A simulated machine: recorded work is done on the CPUs that a policy keeps online
  *
- * Work that finds no CPU waits, and is done later. The scheduler is taken for an ideal one that keeps
- * all CPUs busy alike. If more work waits than the whole machine can do in a minute, the surplus is
- * dropped: a recording cannot say what programs would have done then.
+ * Work that finds no CPU waits, and is done later. The scheduler is taken for an ideal one that
+ * keeps all CPUs busy alike. If more work waits than the whole machine can do in a minute, the
+ * surplus is dropped: a recording cannot say what programs would have done then.
  */
 #ifndef PLANT_H
 #define PLANT_H

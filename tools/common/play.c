@@ -7,7 +7,7 @@
 #include "plant.h"
 #include "play.h"
 
-/* Waiting is counted in steps. Work that waits for more steps than this counts as done. */
+/* Waiting is counted in steps. Work that waits longer counts as done after MOST_WAIT steps. */
 #define MOST_WAIT	4096
 
 /* The work of one step, until it is done. */
@@ -32,7 +32,7 @@ struct player {
 	struct work waiting[MOST_WAIT];		/* a ring */
 	unsigned long head, tail;
 	double waits[MOST_WAIT + 1];		/* [n]: how much work waited for n steps */
-	double extra[MOST_WAIT + 1];		/* [n]: longest request that this work waited for */
+	double extra[MOST_WAIT + 1];		/* [n]: greatest last_on when such work was done */
 };
 
 static double span(double first, double more, unsigned int count)

@@ -58,7 +58,7 @@ struct outcome {
 	unsigned int least, most;	/* fewest and most CPUs online */
 	unsigned int changes, most_in_a_minute;	/* requests: all, and most in one minute */
 	double waited;			/* share of the work that had to wait for an interval */
-	double wait_p99, wait_longest;	/* most seconds of waiting: of 99 % of the work, of all */
+	double wait_p99, wait_longest;	/* longest wait, in seconds: of 99 % of the work, of all */
 	double requesting;		/* seconds in which a request was under way */
 };
 

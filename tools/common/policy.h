@@ -42,8 +42,8 @@ struct inputs {
 	size_t size;			/* size of each set, for CPU_*_S() */
 	const struct position *places;
 	const struct load *loads;
-	unsigned int runnable;		/* tasks that run or wait for a CPU, at the interval's end */
-	unsigned int pressure;		/* thousandths of the interval in which a task waited for a CPU */
+	unsigned int runnable;		/* tasks that run or wait for a CPU at the interval's end */
+	unsigned int pressure;	/* thousandths of the interval in which a task waited for a CPU */
 	const cpu_set_t *usable;	/* CPUs that may be online */
 	const cpu_set_t *online;	/* usable CPUs that are online */
 	const cpu_set_t *floor;		/* usable CPUs that have to be online */

@@ -7,7 +7,10 @@
 
 #include "policy.h"
 
-/* How many CPUs of @order suffice, the first ones first: at least one, and the whole floor. */
+/*
+ * How many CPUs from the beginning of @order suffice for @wanted: at least one CPU, and at least
+ * the whole floor.
+ */
 static unsigned int enough(const struct inputs *inputs, const unsigned int *order,
 			   unsigned int length, unsigned long wanted, unsigned int percent)
 {

@@ -3,9 +3,10 @@
  * The policy "package": whole packages or clusters go, so that these can sleep
  *
  * A group is the usable CPUs of one package or of one cluster. A candidate is one group alone, or
- * the first groups in the order of order_new() together, and always has the groups of the floor. The
- * policy takes the candidate with the least capacity that suffices. On a machine with a small group and a big one, as with big.LITTLE, the policy
- * therefore switches from one group to the other.
+ * the first groups in the order of order_new() together, and always has the groups of the floor.
+ * The policy takes the candidate with the least capacity that suffices. On a machine with a small
+ * group and a big one, as with big.LITTLE, the policy therefore switches from one group to the
+ * other.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -69,7 +70,7 @@ static void consider(struct search *search, cpu_set_t *candidate)
 		if (CPU_ISSET_S(cpu, inputs->size, inputs->floor))
 			add_group(search, cpu, candidate);
 	capacity = capacity_of(inputs, candidate);
-	/* If CPUs would go, the lower limit applies, so that the CPUs that stay have a reserve. */
+	/* If CPUs would go, "down" is the limit, so that the CPUs that stay have a reserve. */
 	percent = contains(search, candidate, inputs->before) ? search->settings->package.up :
 								search->settings->package.down;
 	if (!suffices(capacity, search->wanted, percent))

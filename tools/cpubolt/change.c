@@ -428,7 +428,7 @@ static int carry_out(struct change *change)
 	code = check_cpus(change);
 	if (code != EXIT_DONE)
 		return code;
-	/* Options may match no CPU, which is no error. The request below refuses an empty list. */
+	/* Options that match no CPU are no error; an empty cpulist is one, and request() says so. */
 	if (!set_count(change->machine, change->cpus) &&
 	    selection_needs_topology(&change->selection))
 		return report_nothing(change);

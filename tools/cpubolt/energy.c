@@ -100,8 +100,8 @@ static int read_option(struct energy *energy, int option)
 	case BOLT_TIMES:
 		return read_times("bolt", optarg, energy->times[ENERGY_BOLT]);
 	/*
-	 * The limits are those of the daemon, except that the daemon does not take an interval as
-	 * short as a millisecond.
+	 * The bounds of these numbers are those of cpuboltd.conf(5), except that the three times
+	 * may be as short as a millisecond.
 	 */
 	case INTERVAL:
 		return read_whole("interval", optarg, 1, 60000, &pace->interval_ms);

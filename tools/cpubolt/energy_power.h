@@ -52,8 +52,8 @@ double energy_saved(const struct energy_model *model, const struct energy_leave 
 /**
  * energy_break_even() - how long CPUs have to be away so that their absence costs no energy
  *
- * Return: seconds, from which on energy_saved() is not negative; or a negative number if there is no
- * such time.
+ * Return: seconds, from which on energy_saved() is not negative; or a negative number if there is
+ * no such time.
  */
 double energy_break_even(const struct energy_model *model, const struct energy_leave *leave);
 

@@ -15,7 +15,7 @@ enum energy_way {
 
 extern const char *const energy_way_names[WAYS];
 
-/** How quickly a policy reacts; the limits are those of cpuboltd.conf(5) */
+/** How quickly a policy reacts: interval_ms and [limits] of cpuboltd.conf(5) */
 struct energy_pace {
 	unsigned int interval_ms, hold_ms, dwell_ms, per_minute;
 };
@@ -29,7 +29,7 @@ struct energy_run {
 	enum energy_kind kind;
 	struct energy_requested requested;
 	unsigned int package;		/* CPUs of each package */
-	double *seconds;		/* of one package: [online][warm][thousandths busy] */
+	double *seconds;		/* of all packages: [online][warm][thousandths busy] */
 };
 
 /**
@@ -51,7 +51,7 @@ double energy_spent(const struct energy_model *model, const struct energy_run *r
 /** What a way saves, and how uncertain this figure is */
 struct energy_saving {
 	double value;			/* share of what the machine takes without hotplug */
-	double low, high;		/* with each number of the model at the ends of its range */
+	double low, high;		/* with one number of the model at an end of its range */
 	char most[64];			/* the input that changes the result most; "" if none does */
 };
 

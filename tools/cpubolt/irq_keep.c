@@ -39,7 +39,9 @@ static double rate_of(const struct keep_irq *irqs, size_t count, int node)
 	return rate;
 }
 
-/* Chooses as many CPUs of @node as @rate and @interrupts need; with @any also CPUs of other nodes. */
+/*
+ * Chooses as many CPUs of @node as @rate and @interrupts need; with @any also CPUs of other nodes.
+ */
 static size_t choose(struct keep_cpu *cpus, size_t cpu_count, int node, bool any, double rate,
 		     double interrupts)
 {
@@ -79,7 +81,10 @@ static bool has_cpu(const struct keep_cpu *cpus, size_t count, int node)
 	return false;
 }
 
-/* Whether the interrupts of @node's devices stay on CPUs of @node. */
+/*
+ * Whether CPUs of @node are chosen for the interrupts of its devices alone. CPUs for all other
+ * interrupts are chosen on the node @home.
+ */
 static bool has_own(const struct keep_cpu *cpus, size_t cpu_count, const struct keep_irq *irqs,
 		    size_t irq_count, int node, int home)
 {

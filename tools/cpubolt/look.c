@@ -40,7 +40,7 @@ struct search {
 	struct cpubolt *machine;
 	const cpu_set_t *going, *after;
 	cpu_set_t *nohz_full;
-	cpu_set_t *allowed;		/* CPUs that the task at hand may run on */
+	cpu_set_t *allowed;		/* CPUs that the task being looked at may run on */
 	cpu_set_t *common;
 	void (*report)(const char *sentence);
 	int found;

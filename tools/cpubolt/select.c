@@ -21,7 +21,7 @@ struct work {
 	struct cpubolt *machine;
 	enum cpubolt_op op;
 	const struct selection *selection;
-	cpu_set_t *cpus;	/* the candidates; in the end the answer */
+	cpu_set_t *cpus;	/* the candidates; in the end the CPUs selected */
 	cpu_set_t *online, *present, *fixed, *keep;
 	int *core;		/* number of the core of each CPU, -1 if not known */
 	struct core *cores;

@@ -239,9 +239,7 @@ static void put_row(struct view *view, struct sheet *sheet, const struct state_r
 	sheet_put(sheet, COLUMN_NAME, "%s", row->name);
 	if (view->native)
 		return;
-	/*
-	 * A mark stands behind each value that differs from Bolt's policy, as in the kernel's file.
-	 */
+	/* A "!" follows each value that differs from Bolt's policy, as in the kernel's file. */
 	sheet_put(sheet, COLUMN_CLASS, "%s%s", row->class,
 		  row->class_moved && !view->json ? "!" : "");
 	sheet_put(sheet, COLUMN_FIT, "%s%s", row->fit,

@@ -165,7 +165,10 @@ static void read_state_names(struct tracing *tracing)
 	free(text);
 }
 
-/* NULL for the first and the last state: the function in their events runs many other states. */
+/*
+ * Returns NULL for the first and the last state of the list. Their events name a function that
+ * runs the callbacks of many other states; with NULL, the name of this function is shown.
+ */
 static const char *name_of(int state, void *data)
 {
 	const struct tracing *tracing = data;

@@ -102,7 +102,10 @@ static void put_systems(FILE *out, const char *const *systems)
 	}
 }
 
-/* Writes the kernel's functions, because events have addresses only. Symbols of data are left out. */
+/*
+ * Writes the names of the kernel's functions, because events have addresses only. Symbols of data
+ * are left out.
+ */
 static void put_symbols(FILE *out)
 {
 	FILE *in = fopen("/proc/kallsyms", "re");

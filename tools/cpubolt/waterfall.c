@@ -345,7 +345,7 @@ static size_t states_of(const struct waterfall *waterfall, size_t group)
 	return i - group - 1;
 }
 
-/* Appends the spans of @row to @spans. A state that ends after the request may have no span. */
+/* Appends the spans of @row to @spans. A state that ran only after the request has no span. */
 static size_t append_spans(struct span *spans, size_t length, const struct waterfall_row *row)
 {
 	if (row->count)

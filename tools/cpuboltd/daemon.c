@@ -169,8 +169,8 @@ static void yield_to_failure(struct daemon *daemon, const struct cpubolt_result 
 }
 
 /*
- * The file lists the CPUs before the request, so that the file also has CPUs of a request in which
- * the daemon is killed.
+ * Writes the CPUs taken so far and the CPUs of @going to the file /run/cpubolt/cpuboltd, before the
+ * request, so that "--restore" finds all of them if the daemon is killed in the request.
  */
 static int save(struct daemon *daemon, const cpu_set_t *going)
 {
@@ -185,8 +185,8 @@ static int save(struct daemon *daemon, const cpu_set_t *going)
 }
 
 /*
- * The daemon goes on without the file: at worst --restore brings CPUs back that another program has
- * taken.
+ * If the file cannot be written, the daemon goes on with the old file: at worst "--restore" brings
+ * CPUs back that another program has taken since.
  */
 static void save_taken(struct daemon *daemon)
 {
@@ -200,8 +200,8 @@ static void save_taken(struct daemon *daemon)
 
 /*
  * Another program may have changed CPUs since the daemon has looked. It is not known yet which
- * tasks need such a CPU, so CPUs go in the next interval at the earliest, and only CPUs that the
- * daemon has taken come.
+ * tasks need a CPU that the program has brought online, so that CPU goes in the next interval at
+ * the earliest. A CPU that the program has taken offline does not come.
  */
 static int look_again(struct daemon *daemon)
 {
@@ -351,7 +351,10 @@ static void find_difference(struct daemon *daemon)
 	remove_from(daemon, daemon->coming, daemon->online);
 }
 
-/* Adds to "needs" the CPUs of "going" that are needed, and lets these stay. 1 if there are any. */
+/*
+ * Adds to "needs" the CPUs of "going" that are needed, and lets these stay. Returns 1 if there are
+ * such CPUs, 0 if there are none, or a negative errno.
+ */
 static int spare_the_needed(struct daemon *daemon)
 {
 	size_t size = daemon->machine->size;
@@ -373,9 +376,9 @@ static int spare_the_needed(struct daemon *daemon)
 }
 
 /*
- * Looks every ten seconds which CPUs are still needed, and whether any CPU that was taken is needed.
- * A CPU that was needed counts as needed until the next look; otherwise the CPU might go and come
- * again in each interval.
+ * Looks every ten seconds which CPUs are still needed, and whether any CPU that was taken is
+ * needed. A CPU that was needed counts as needed until the next look; otherwise the CPU might go
+ * and come again in each interval.
  */
 static int renew_needs(struct daemon *daemon)
 {
@@ -461,7 +464,10 @@ int daemon_round(struct daemon *daemon)
 	bool first = !daemon->counters.at_us;
 	int err = look(daemon);
 
-	/* A lease starts a round early. Load of so short a time says nothing, so measure later. */
+	/*
+	 * A lease starts a round early. If less than half an interval has passed since the load was
+	 * measured, the next round measures it: load of so short a time says nothing.
+	 */
 	if (!err && (first || daemon->now_us - daemon->counters.at_us >=
 				      daemon->config->interval_ms * 500ULL))
 		err = sample_take(daemon->machine, &daemon->counters, daemon->now_us,
@@ -521,7 +527,7 @@ static int on_event(sd_event_source *source, int fd, uint32_t events, void *data
 		say(LOG_WARNING, "no more events of CPUs: %s", strerror(-got));
 		sd_event_source_set_enabled(source, SD_EVENT_OFF);
 	}
-	/* An error of this look is not handled: it occurs again in the next interval. */
+	/* An error of look() is not handled here: look() fails again in the next interval. */
 	look(daemon);
 	return 0;
 }

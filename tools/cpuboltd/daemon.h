@@ -111,7 +111,7 @@ void lease_free(struct daemon *daemon);
 /** metrics_count() - count one request that took @ns nanoseconds */
 void metrics_count(struct daemon *daemon, unsigned long long ns);
 
-/** metrics_write() - write the file "metrics", if @now or if ten seconds have passed */
+/** metrics_write() - write the file config->metrics, if @now or once in ten seconds */
 void metrics_write(struct daemon *daemon, bool now);
 
 /** metrics_text() - the text of the file; to be freed; NULL if memory is short */

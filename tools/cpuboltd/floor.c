@@ -11,7 +11,7 @@ static int fill(const struct inputs *inputs, unsigned int least, cpu_set_t *floo
 
 	if (!order)
 		return -ENOMEM;
-	/* CPUs of the floor come first in the order. */
+	/* order_new() puts the CPUs of the floor first. */
 	for (i = 0; i < length && i < least; i++)
 		CPU_SET_S(order[i], inputs->size, floor);
 	free(order);

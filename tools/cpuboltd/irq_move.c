@@ -195,7 +195,7 @@ static void carry_out(struct interrupts *all, const struct irq_move *moves, int 
 		prepare(all, all->irqs[moves[i].irq], &moves[i]);
 	if (count)
 		err = irqs_save(all);
-	/* Without the file nothing is written: a crash would lose the affinity that was found. */
+	/* Without a saved file no affinity is written: a crash would lose the affinity found. */
 	for (i = 0; i < count; i++) {
 		if (err)
 			take_back(all, all->irqs[moves[i].irq]);

@@ -15,7 +15,7 @@ struct plan {
 	double *loads;		/* interrupts a second of each CPU */
 	unsigned int *held;	/* movable interrupts of each CPU */
 	int *places;		/* CPU of each interrupt, or NOWHERE */
-	size_t *order;		/* indices of the interrupts in the order in which they are planned */
+	size_t *order;		/* indices of the interrupts in the order of planning */
 	cpu_set_t *choices;
 	unsigned int left;
 	struct irq_move *moves;

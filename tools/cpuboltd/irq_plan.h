@@ -23,7 +23,7 @@
 #define MOST_ON_A_CPU	150
 
 struct irq_rules {
-	unsigned int busy;	/* an interrupt that occurs so many times a second, or more, is busy */
+	unsigned int busy;	/* an interrupt is busy that occurs at least so often a second */
 	uint64_t dwell_us;	/* an interrupt stays for so long where cpuboltd has put it */
 };
 

@@ -62,10 +62,10 @@ struct irq_restored {
  * irq_state_begin() - read the file, and drop interrupts that are not the daemon's any more
  *
  * To be called before CPUs are brought back. Interrupts are dropped that are gone, have another
- * device or their first affinity, or have an affinity that another program has set. Such an
- * affinity is neither the last one that the daemon has written nor the one before the last move.
- * When no CPU of these two affinities is online, the kernel has chosen an affinity itself, and the
- * interrupt is not dropped.
+ * device or their first affinity, or have an affinity that another program has set: one that is
+ * neither the last that the daemon has written nor the one before the daemon's last move. If no CPU
+ * of these two affinities is online, the kernel has chosen an affinity itself, and the interrupt is
+ * not dropped.
  *
  * Return: 0, also without a file, or a negative errno as irq_state_load().
  */

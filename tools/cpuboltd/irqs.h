@@ -24,7 +24,7 @@ struct irq {
 	char *name;
 	enum irq_kind kind;
 	int node;		/* NUMA node of the device, or -1 */
-	double rate;		/* interrupts a second, smoothed; negative before the first measurement */
+	double rate;		/* interrupts a second, smoothed; negative until first measured */
 	unsigned int samples;
 	bool busy;
 	uint64_t calm_us;	/* see irq_busy() */
@@ -94,7 +94,7 @@ int irqs_look(struct interrupts *all, const struct irq_cpus *cpus, uint64_t now_
 /**
  * irqs_forget() - forget all measurements as out of date
  *
- * Interrupts that could not be put back stay known.
+ * Interrupts whose affinity the daemon could not put back are kept in @all.
  */
 void irqs_forget(struct interrupts *all);
 

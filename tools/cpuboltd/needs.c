@@ -38,7 +38,7 @@ struct search {
 	cpu_set_t **ones;
 	size_t count;
 	struct kthreads kthreads;	/* kernel threads found now, in the order of /proc */
-	size_t known;			/* index of the search in the last list of kernel threads */
+	size_t known;			/* position in the list of kernel threads found last */
 	bool is_kthread;		/* whether the process at hand is a kernel thread */
 	int err;
 };

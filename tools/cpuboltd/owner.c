@@ -95,7 +95,7 @@ void owner_yield(struct owner *owner, unsigned int cpu, bool failed, uint64_t no
 
 	if (seconds > LONGEST_BACKOFF_S)
 		seconds = LONGEST_BACKOFF_S;
-	/* A failure long after the last one counts as the first again. */
+	/* If the last wait ended long ago, this one is as short as the first. */
 	if (backoff->times && now_us - backoff->until_us > seconds * 1000000 &&
 	    now_us > backoff->until_us) {
 		backoff->times = 0;

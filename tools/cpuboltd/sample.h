@@ -24,8 +24,8 @@ void counters_free(struct counters *counters);
 
 /**
  * sample_take() - measure what happened since the last call
- * @inputs: runnable and pressure are overwritten, for inputs->online
- * @loads: overwritten
+ * @inputs: inputs->online is read, runnable and pressure are overwritten
+ * @loads: overwritten; 0 for CPUs that are not in inputs->online
  *
  * After the first call @loads and pressure are 0. Errors: those of open(2) if
  * /proc/stat cannot be read, -EINVAL if the file cannot be understood.

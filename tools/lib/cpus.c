@@ -98,7 +98,10 @@ static int read_bolt(struct cpubolt *handle, struct view *view)
 	return 0;
 }
 
-/* Finds the CPUs that have a file cpuN/online. No CPU gets or loses the file while present. */
+/*
+ * Finds the CPUs that have a file cpuN/online. While a CPU is present, the CPU neither gets nor
+ * loses that file.
+ */
 static void look_for_files(struct cpubolt *handle, const cpu_set_t *present)
 {
 	unsigned int cpu;

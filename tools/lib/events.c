@@ -93,7 +93,7 @@ int cpubolt_monitor_open(struct cpubolt *handle, struct cpubolt_monitor **monito
 	return 0;
 }
 
-/* libsystemd drops the error by which the kernel says that events were lost: ask the socket. */
+/* Reads from the socket whether the kernel has lost events: libsystemd drops that error. */
 static bool lost_events(struct cpubolt_monitor *monitor)
 {
 	int fd = sd_event_source_get_io_fd(sd_device_monitor_get_event_source(monitor->device));

@@ -141,7 +141,7 @@ static int carry_out(struct cpubolt *handle, enum cpubolt_op op, const cpu_set_t
 	return err;
 }
 
-/* Counts the CPUs that have changed, with a new look at the machine. */
+/* Reads the state of the CPUs again, and counts the CPUs that have changed. */
 static int count_changes(struct cpubolt *handle, enum cpubolt_op op, const cpu_set_t *cpus,
 			 cpu_set_t *before, struct cpubolt_result *result)
 {

@@ -97,7 +97,7 @@ def play(binary: Path, file: Path) -> list[str]:
         for line in file.read_text(encoding="utf-8").splitlines():
             if line[:2] not in ("# ", "+ ", "$ "):
                 continue
-            # A command may print lines that begin with "#": remarks stand before all commands.
+            # Remarks stand before all commands: a later line with "# " was printed by a command.
             if line.startswith("# ") and any(each.startswith("$ ") for each in out):
                 continue
             out.append(line)

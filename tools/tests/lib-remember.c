@@ -61,7 +61,7 @@ static void test_a_later_program_knows(void **state)
 	assert_int_equal(cpubolt_open(tree_folder(), &later), 0);
 	assert_int_equal(cpubolt_topology(later, 9, &topology), 0);
 	assert_memory_equal(&topology, &before, sizeof(topology));
-	/* A program that takes another CPU keeps what the file has. */
+	/* A program that takes CPU 10 offline keeps what the file says of CPU 9. */
 	take_offline(later, "10");
 	cpubolt_close(later);
 	assert_int_equal(cpubolt_open(tree_folder(), &later), 0);

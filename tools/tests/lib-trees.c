@@ -87,7 +87,10 @@ static void test_states(void **state)
 	tree_close(handle);
 }
 
-/* last_error names a CPU that a request could not put back, and that may have moved since. */
+/*
+ * last_error names a CPU that a request could not put back; the hotplug state of that CPU may have
+ * changed since.
+ */
 static void test_halfway_with_bolt(void **state)
 {
 	struct cpubolt *handle = tree_open("small+halfway+bolt");
@@ -97,7 +100,7 @@ static void test_halfway_with_bolt(void **state)
 	tree_write(folder, CPUS "cpu1/hotplug/state", "236\n");
 	assert_int_equal(cpubolt_refresh(handle), 0);
 	assert_int_equal(cpubolt_state(handle, 1), CPUBOLT_STATE_ONLINE);
-	/* A CPU that last_error does not name is not looked at, unless the list was cut. */
+	/* The library looks at CPU 2, which no undo list names, only if an undo list was cut. */
 	tree_write(folder, CPUS "cpu2/hotplug/state", "149\n");
 	assert_int_equal(cpubolt_refresh(handle), 0);
 	assert_int_equal(cpubolt_state(handle, 2), CPUBOLT_STATE_ONLINE);
@@ -110,7 +113,10 @@ static void test_halfway_with_bolt(void **state)
 	tree_write(folder, CPUS "online", "0-1,3\n");
 	assert_int_equal(cpubolt_refresh(handle), 0);
 	assert_int_equal(cpubolt_state(handle, 2), CPUBOLT_STATE_HALFWAY);
-	/* The last hotplug state is that of an online CPU, not that of the suspect before it. */
+	/*
+	 * CPU 0, which last_error names, may be half-way, so the library learns from CPU 1 which
+	 * hotplug state is the last one.
+	 */
 	tree_write(folder, CPUS "bolt/last_error",
 		   "batch=9 pid=1 cpu=1 state=a errno=5 undo=0:a\n");
 	tree_write(folder, CPUS "online", "0-3\n");
@@ -134,7 +140,7 @@ static void test_changes_are_seen(void **state)
 	assert_cpus(handle, CPUBOLT_ONLINE, "0-1");
 	assert_cpus(handle, CPUBOLT_PARKED, "3");
 	assert_cpus(handle, CPUBOLT_OFFLINE, "2-3");
-	/* An error leaves everything as it was. */
+	/* A refresh that fails leaves all sets as they were. */
 	tree_write(folder, CPUS "online", "0-99\n");
 	assert_int_equal(cpubolt_refresh(handle), -EINVAL);
 	assert_cpus(handle, CPUBOLT_ONLINE, "0-1");

@@ -376,7 +376,7 @@ def _machine_files(made: Machine) -> Iterator[File]:
     yield File(f"{CPU}/offline", cpulist(gone))
     yield File(f"{CPU}/kernel_max", "8191")
     yield File(f"{CPU}/isolated", cpulist(made.isolated))
-    # The kernel prints "(null)" for a mask that is not allocated, as wide as a mask.
+    # For a mask that is not allocated, the kernel pads "(null)" to one character for each CPU.
     yield File(f"{CPU}/nohz_full", full or f"{'(null)':>{made.numbers}}")
     yield File(f"{CPU}/hotplug/states", "\n".join(f"{n:3}: {s}" for n, s in STATES.items()))
     control = "notsupported" if not made.smt else "off" if made.smt_off else "on"
@@ -434,7 +434,7 @@ def _cpu_files(made: Machine) -> Iterator[File]:
         here = f"{CPU}/cpu{number}"
         away, half = number in made.offline, number in made.halfway
         if number not in made.fixed:
-            # Natively cpuN/online of a CPU that has stopped half-way still has 1.
+            # Without Bolt, cpuN/online of a CPU that has stopped half-way still says 1.
             said = "0" if away or (half and made.bolt) else "1"
             yield File(f"{here}/online", said, 0o644)
         yield File(f"{here}/hotplug/state", str(HALFWAY if half else 0 if away else ONLINE))

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What ``bolt bench`` measures: results, traces taken apart, and the figures to expect."""
+"""Parts of ``bolt bench``: guests to run, result files, reading of traces, reference figures."""

@@ -71,7 +71,7 @@ class Row:
 
 @dataclass(frozen=True)
 class Measured:
-    """What a file holds: with which emulator and on which commit the rows were measured."""
+    """The contents of a result file: the rows, and the emulator and commit that were measured."""
 
     qemu: str
     rows: Annotated[list[Row], Filled()]

@@ -9,8 +9,8 @@ counts in full, whichever CPU did the work: all callbacks of a hotplug thread fr
 callback to the last serial callback, for which hotplug threads take turns; callbacks on the control
 CPU; waking CPUs; the stop. So the chain is an upper bound. While callbacks of several CPUs are
 under way, the emulator runs one CPU at a time; that time is divided equally among these callbacks.
-Tracing makes a request longer. So chain and sum are taken from the same traced requests, and can be
-compared with each other.
+Tracing makes a request longer. So the times of the chain and of the whole request (``sum_ns``) are
+taken from the same traced requests, and can be compared with each other.
 """
 
 import itertools

@@ -56,10 +56,10 @@ class Job:
 
 @dataclass(frozen=True)
 class Plan:
-    """What to measure: cases (None: all), variants, CPUs, accelerator, and the breakdown.
+    """What to measure: cases (None: all), variants, CPUs of a guest, and the accelerator.
 
-    ``extra``: also run the guests that a demo leaves out. ``large``: run only the guests for which
-    cases.toml gives a number of CPUs.
+    ``traced``: also run the guests whose results are traces. ``extra``: also run the guests that a
+    demo leaves out. ``large``: run only the guests for which cases.toml gives a number of CPUs.
     """
 
     cases: tuple[str, ...] | None = None

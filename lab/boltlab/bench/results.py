@@ -120,12 +120,12 @@ class Results:
 
     @property
     def latencies(self) -> list[Case]:
-        """The cases that time requests in guests with as many CPUs as the run says."""
+        """The cases that time requests in guests with ``cpus`` CPUs."""
         return [case for case in self.cases if not case.boots and not case.cpus]
 
     @property
     def large(self) -> list[Case]:
-        """The cases that time requests in guests with more CPUs than the run says."""
+        """The cases of guests for which cases.toml gives a number of CPUs: see Case.cpus."""
         return [case for case in self.cases if case.cpus]
 
     @property

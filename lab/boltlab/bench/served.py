@@ -14,8 +14,8 @@ from boltlab.errors import BoltError
 
 KIND = "vm-demo"  # kind of result file
 LOST = -1  # the latency of a request that had no answer
-AFTER = 20_000_000  # ns after a change in which a request still counts as one beside the change
-TIMED = ("file", "agent")  # makers of changes whose beginning the guest knows exactly
+AFTER = 20_000_000  # requests due up to so many ns after a change count as beside the change
+TIMED = ("file", "agent")  # values of Change.by for which the guest knows when a change began
 
 
 @dataclass(frozen=True)
@@ -79,7 +79,7 @@ class Outcome:
         return [us for us, near in self._answered() if not near]
 
     def took(self, change: str) -> list[int]:
-        """Return how long each ``change`` that the guest can time took, in ns."""
+        """Return how long each ``change`` took that was made by one of TIMED, in ns."""
         return [each.end - each.begin for each in self._of(change) if each.by in TIMED]
 
     def first_tasks(self) -> list[int]:

@@ -124,7 +124,7 @@ def _shares(boot: Boot) -> tuple[float, float]:
 
 
 def play(cost: Bringup, comers: int, order: str) -> float:
-    """Return the ns until ``comers`` CPUs are up, in the order serial, parallel or tree."""
+    """Return the ns until ``comers`` CPUs are up; ``order`` is "serial", "parallel" or "tree"."""
     if order == "serial":
         return comers * (cost.ahead + cost.wake + cost.own + cost.after + cost.active)
     now, come = 0.0, 0
@@ -170,7 +170,7 @@ def _tree(cost: Bringup, comers: int, come: int) -> list[float]:
 
 
 def check(boots: Sequence[Boot]) -> dict[str, Any]:
-    """Return the model's errors at every size that was booted, and times for the talk and LARGE."""
+    """Return the model's errors at each booted size, and its times for TALK and for LARGE."""
     names = list(dict.fromkeys(boot.variant for boot in boots))
     models = {name: found for name in names if (found := model(boots, name))}
     said: dict[str, Any] = {"errors": {}, "large": {}}
@@ -228,7 +228,10 @@ def talk(native: Model) -> dict[str, Any]:
 
 
 def _scaled(guessed: Sequence[float], base: float) -> tuple[float, float, float]:
-    """Return ``base``, the factor that fits the talk best with this base, and the fit's error."""
+    """Return ``base``, the factor that fits TALK best, and the error of that fit.
+
+    ``base`` are the seconds that a boot on one CPU is taken to last.
+    """
     pairs = [((seen - base), ours) for (_, _, seen), ours in zip(TALK, guessed, strict=True)]
     factor = math.exp(sum(math.log(seen / ours) for seen, ours in pairs) / len(pairs))
     error = sum(math.log((base + ours * factor) / (base + seen)) ** 2 for seen, ours in pairs)

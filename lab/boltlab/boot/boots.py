@@ -101,7 +101,7 @@ def variants(arch: str) -> dict[str, dict[str, Any]]:
 
 
 def append(target: Arch, setting: str, *more: str) -> str:
-    """Return a boot's kernel command line: arguments of the setting, of the table, and ``more``."""
+    """Return a boot's kernel arguments: those of ``setting``, of data/boot.toml, and ``more``."""
     words = (target.settings[setting], table()["append"][target.name], *more)
     return " ".join(word for word in words if word)
 
@@ -109,7 +109,7 @@ def append(target: Arch, setting: str, *more: str) -> str:
 def phases(log: Path) -> dict[str, int]:
     """Return the ns of each phase in the kernel's ``log``.
 
-    Raises BoltError if a message is missing.
+    Raises BoltError if the log lacks the message that ends a phase.
     """
     found, last = {}, 0
     for row in table()["phase"]:
@@ -221,7 +221,7 @@ def fit(points: Mapping[tuple[int, int], float]) -> Fit | None:
 
 
 def growth(boots: Sequence[Boot], variant: str, top: int = 12) -> list[tuple[str, Fit | None, int]]:
-    """Return name, fit, and ns on the largest machine, of the ``top`` callbacks of ``variant``."""
+    """Return name, fit, and ns on the largest machine, of the ``top`` longest callbacks."""
     runs = [boot for boot in boots if boot.variant == variant and boot.callbacks]
     if not runs:
         return []

@@ -45,7 +45,7 @@ class Soak:
 def draw(
     target: Arch, setting: str, kernels: Mapping[str, Kernel], count: int, seed: int = 1
 ) -> list[Soak]:
-    """Return ``count`` boots of the variants of Bolt's kernel, with random sizes of the table."""
+    """Return ``count`` boots of the variants of Bolt's kernel; boot.toml has the possible sizes."""
     rows = boots.table()["soak"]
     ways = {
         name: row for name, row in boots.variants(target.name).items() if row["kernel"] == "bolt"

@@ -32,7 +32,7 @@ NAME = "boot-bench"
 HELP = "Boot larger and larger machines, natively and with each of Bolt's changes, and compare."
 TIMEOUT = 3600  # seconds of the host that one boot may take
 SPLITS = ("native", "all")  # variants whose callbacks are traced
-# A narrow terminal leaves out these variants last, after all variants with one change of Bolt.
+# For a narrow terminal, all other variants are left out first, and then these, the last one first.
 IMPORTANT = ("native", "all", "talk", "tree", "parallel")
 FIT = {"R2": 1, "error": 2}  # columns of a fit -> rank: a narrow terminal leaves out "error" first
 BASES = 3  # boots on one CPU, of which the median counts, because such boots differ by 2 %
@@ -205,7 +205,7 @@ def sizes(
 ) -> list[tuple[int, int]]:
     """Return the machines to boot, (CPUs, nodes), without the machine of one CPU.
 
-    Raises BoltError when CPUs do not fill the nodes.
+    Raises BoltError when the CPUs cannot be divided equally among the nodes.
     """
     if cpus is None:
         found = [(int(n), int(m)) for n, m in boots.table()["sizes"][target.name]]
@@ -322,7 +322,7 @@ def soak(work: Sequence[Soak], title: str) -> None:
 
 
 def collect(done: Sequence[tuple[Job, GuestResult]]) -> list[Boot]:
-    """Return the boots, each with the callbacks of the traced boot of the same kind, if any."""
+    """Return the boots, with callbacks from a traced boot of that variant and machine, if any."""
     traces = {}
     for job, ran in done:
         if job.traced:
@@ -394,7 +394,7 @@ def _show_model(results: BootResults) -> None:
 
 
 def _by_importance(header: Sequence[str]) -> list[Column]:
-    """Return columns for variants: a narrow terminal leaves out those of IMPORTANT last."""
+    """Return columns for variants: a narrow terminal leaves out the variants of IMPORTANT last."""
     rank = {name: place for place, name in enumerate(IMPORTANT)}
     later = len(IMPORTANT)
     return [

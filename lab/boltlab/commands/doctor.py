@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""``bolt doctor``: prints what the lab needs, what this machine has, and what a lack prevents."""
+"""``bolt doctor``: prints what the lab needs, what this machine has, and what cannot run here."""
 
 import argparse
 

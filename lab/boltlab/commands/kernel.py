@@ -172,7 +172,7 @@ def _check(args: argparse.Namespace) -> int:
     where = args.source
     where = source.debian_tarball(where) if isinstance(where, Version) else where.absolute()
     known = versions.load()
-    # Only the Makefile of the tree tells the series, so the hooks of all series say what to unpack.
+    # The series is known only once the Makefile is unpacked: unpack the files of all series' hooks.
     series = {version.series: hooks.load(version.hooks) for version in known}
     every = [hook for each in series.values() for hook in each]
     files = {name for hook in every for name in hook.files}
@@ -266,7 +266,7 @@ def _todo(found: Report) -> Iterator[list[str]]:
 
 
 def _functions(found: Report) -> Iterator[list[str]]:
-    """Yield a row for each function that differs from the kernel that the hooks were made for."""
+    """Yield a row for each called function that has changed since the kernel of the hooks."""
     callers: dict[tuple[str, Change], list[str]] = {}
     for key, named in found.functions().items():
         callers[key] = [name.removesuffix(".patch") for name in named]

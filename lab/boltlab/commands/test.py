@@ -63,6 +63,6 @@ def _pytest(args: argparse.Namespace, where: Path | None, rows: list[coverage.Ro
         words.append("--nightly")
     if args.only:
         words += ["-k", args.only]
-    # With -k only a part of the tests runs, which cannot show all rows of docs/coverage.md.
+    # With -k only a part of the tests runs: not all tests that docs/coverage.md names.
     plugins = [] if args.only else [coverage.Plugin(rows, Path("tests"))]
     return int(pytest.main(words, plugins=plugins))

@@ -22,7 +22,7 @@ FILE = "/run/agent"  # a file in the guest: a line for each answer, then "end"
 
 
 def request(row: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the request to the agent for a row of the table; ``vcpus`` are pairs [CPU, online]."""
+    """Return the request to the agent that ``row`` describes; ``vcpus`` are pairs [CPU, online]."""
     sent = {"execute": row["execute"]}
     if "vcpus" in row:
         vcpus = [{"logical-id": cpu, "online": online} for cpu, online in row["vcpus"]]
@@ -31,7 +31,7 @@ def request(row: Mapping[str, Any]) -> dict[str, Any]:
 
 
 class Agent:
-    """Sends ``rows`` each time the guest writes a record "agent"; writes the answers to FILE."""
+    """Sends the requests ``rows`` at each record "agent" of the guest; writes answers to FILE."""
 
     def __init__(self, link: socket.socket, rows: Sequence[Mapping[str, Any]]) -> None:
         self.link = link

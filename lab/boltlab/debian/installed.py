@@ -53,7 +53,7 @@ class Step:
 
 @dataclass(frozen=True)
 class Stage:
-    """One boot: the kernel (a key of KERNELS), the repository, and the commands."""
+    """One boot: the kernel (a key of KERNELS), the repository ("first", "second"), the commands."""
 
     name: str
     kernel: str

@@ -39,7 +39,7 @@ CLOCK = "no_timer_check clocksource=hpet tsc=unstable"
 APPEND = {"native": f"{CLOCK} bolt=off", "bolt": f"{CLOCK} bolt=on"}
 MODES = tuple(APPEND)
 LONGEST = 3600  # seconds of the host that a guest may take
-TRIES = 3  # how many guests of one run QEMU may lose before the run fails
+TRIES = 3  # how often a guest is booted, if a known fault of QEMU stops the guest each time
 # Version of the image's files besides packages, and of the way the image is made.
 VERSION = 1
 GIGABYTES = 4.0  # GB of disk for the image and the files it is made from
@@ -216,10 +216,10 @@ def run(kernel: Kernel, root: Path, name: str, rows: Sequence[Check], mode: str)
 
 
 def again(what: str, boot: Callable[[], T]) -> T:
-    """Return the result of ``boot``. A guest that QEMU loses by a known fault is booted again.
+    """Return the result of ``boot``; if a known fault of QEMU stops the guest, boot again.
 
-    A line on stdout, which begins with ``what``, says so. Raises BoltError when QEMU loses TRIES
-    guests, and the first BoltError that ``boot`` raises, alone or in a group.
+    A line on stdout, which begins with ``what``, says so. Raises BoltError when QEMU's fault stops
+    TRIES guests, and the first other BoltError that ``boot`` raises, alone or in a group.
     """
     for left in reversed(range(TRIES)):
         why, wrong = "", None

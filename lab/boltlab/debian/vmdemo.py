@@ -78,7 +78,7 @@ def guests(cycles: int, accel: str) -> list[int]:
 
 
 def script(name: str, cycles: int, accel: str, dwell_ms: int) -> tuple[str, ...]:
-    """Return the lines that a guest of the variant ``name`` runs.
+    """Return the shell script, as lines, that a guest of the variant ``name`` runs.
 
     ``dwell_ms``: how long the guest waits between two changes; a variant may have a longer time.
     Raises BoltError when there is no such variant.

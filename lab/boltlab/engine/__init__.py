@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Runs the rows of a matrix on machines of a cluster; each row is one line of shell."""
+"""Runs a command's work (a matrix) on a cluster: each row of the matrix is a line of shell."""

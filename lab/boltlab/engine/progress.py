@@ -22,7 +22,7 @@ COLUMNS = (
 
 
 class Board:
-    """The state of each row of ``rows``; a context manager that shows its table until the end."""
+    """The states of ``rows``; as a context manager it shows these states in a table."""
 
     def __init__(self, rows: Sequence[Row]) -> None:
         self._groups = [row.group for row in rows]

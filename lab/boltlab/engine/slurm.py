@@ -87,7 +87,7 @@ def run(rows: Sequence[Row], folder: Path, at_once: int | None = None, poll: flo
 
 
 def ended(rows: Sequence[Row], folder: Path) -> list[Ended]:
-    """Return the rows of run() that have ended; raise BoltError if a row could not run at all."""
+    """Return the rows of run() that have ended; raise BoltError if one has not run to its end."""
     found = elements.ended(folder, rows)
     for each in found:
         each.check()

@@ -24,8 +24,8 @@ QUESTION = f"enable Debian's {SUITE} on this machine and install QEMU {WANTED} f
 def offer(arches: Iterable[Arch], ask: Callable[[str], str] = input) -> None:
     """On Debian 12 with an older QEMU, install QEMU 10 if the user agrees.
 
-    offer() prints what an older QEMU means, and then asks the user. Where no user can be asked,
-    offer() changes nothing. Raises BoltError when the installation fails.
+    offer() prints which figures the older QEMU can be compared with, and then asks the user. Where
+    no user can be asked, offer() changes nothing. Raises BoltError when the installation fails.
     """
     old = [arch.qemu for arch in arches if _major(arch.qemu) < WANTED]
     if not old:
@@ -50,7 +50,7 @@ def _major(emulator: str) -> int:
 
 
 def mirror(release: str = RELEASE) -> str | None:
-    """Return apt's mirror of Debian's ``release``; None if this system is not that Debian."""
+    """Return the mirror from which apt takes Debian's ``release``; None if apt takes none."""
     if packages.which("apt-get") is None:
         return None
     listing = subprocess.run(

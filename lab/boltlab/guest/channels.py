@@ -4,7 +4,8 @@
 Most guests have virtio-serial ports. A guest that suspends has shared memory for its results and
 its log, because the driver of these ports in Linux 7.3 asks for the state of each port before the
 driver can get an answer, and so loses the ports in suspend. The port for traces stays in such a
-guest as well: without the device, suspend would be measured in another phase of the tick.
+guest as well, because without the virtio-serial device the guest would suspend at another moment
+between two ticks, which changes the measured times.
 """
 
 import mmap
@@ -47,7 +48,7 @@ def devices(folder: Path, *, suspends: bool = False) -> list[str]:
 
 
 def cut(folder: Path) -> None:
-    """Cut the zeros that end each file of shared memory in ``folder``; other files keep all."""
+    """Cut the zeros that end each file of shared memory in ``folder``."""
     for port in SLOTS:
         path = folder / FILES[port]
         if not path.is_file() or path.stat().st_size != SIZE:

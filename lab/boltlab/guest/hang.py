@@ -34,7 +34,7 @@ INTERRUPTS_ON = 0x200  # the bit of RFL that enables interrupts
 STALL = "detected stalls on CPUs"
 LOOK = 5  # seconds between two looks at the console
 WIDTH = 100  # characters of the console's last line that a message repeats
-PLACES = 3  # most functions that a message names
+PLACES = 3  # a message names at most so many functions
 
 
 async def describe(client: QMPClient, image: Path, folder: Path) -> str:
@@ -56,7 +56,7 @@ async def describe(client: QMPClient, image: Path, folder: Path) -> str:
 
 
 def brief(found: Sequence[tuple[int, str]]) -> str:
-    """Return in a few words in which functions the CPUs are, as places() has ``found`` out.
+    """Return in a few words in which functions the CPUs are; ``found`` is what places() returned.
 
     Functions come in the order of the lowest CPU in each function: usually the function of the
     control CPU is first. The file REGISTERS has the registers of all CPUs.
@@ -83,7 +83,7 @@ async def _ask(client: QMPClient, command: str) -> str:
 async def watch(client: QMPClient, folder: Path) -> None:
     """Raise EmulatorError when the console in ``folder`` tells of a stall that QEMU has caused.
 
-    Only guests of x86_64 whose vCPUs run at once need such a watch. QEMU's answer about the APICs
+    Only guests of x86_64 whose vCPUs run in parallel need watch(). QEMU's answer about the APICs
     is written to a file in ``folder``.
     """
     seen = ""

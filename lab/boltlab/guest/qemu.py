@@ -38,8 +38,8 @@ PLUGIN = "plugin.jsonl"
 # A guest's seed selects how long an instruction takes: 1, 2 or 4 ns.
 SHIFTS = 3
 # In virtual time a CPU runs without a break until the next timer of the emulator is due, at most:
-# such a run is a slice. The reset of a CPU takes the rest of the slice. A device whose only work is
-# a timer every 50 us keeps slices short.
+# such a run is a slice. The reset of a CPU takes the rest of the slice. BOUND is a network filter
+# that no packet reaches: the filter's timer, which is due every 50 us, keeps slices short.
 BOUND = (
     *("-netdev", "hubport,id=bound,hubid=0"),
     *("-object", "filter-buffer,id=bounds,netdev=bound,interval=50"),
@@ -49,7 +49,7 @@ DISK = 512 << 20  # bytes of a scratch disk, which is a sparse file
 # The only address that a guest's network card reaches: an echo server.
 ECHO = "restrict=on,guestfwd=tcp:10.0.2.100:7-cmd:cat"
 PVPANIC = ("pvpanic", "pvpanic-pci")
-# The lab prints one line for an error, and so the library must not print anything.
+# The lab prints one line for an error, and so the library qemu.qmp must not print anything.
 logging.getLogger("qemu.qmp").addHandler(logging.NullHandler())
 
 # A coroutine that runs while a guest runs. The coroutine gets the connection to QEMU's monitor and

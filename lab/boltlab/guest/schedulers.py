@@ -37,7 +37,7 @@ def nodes(kernel: Kernel, wanted: Sequence[str]) -> dict[str, Node]:
 
 
 def _build(kernel: Kernel, wanted: Sequence[str]) -> list[Path]:
-    """Return the programs; make builds those whose sources or types have changed."""
+    """Return the programs; make builds those whose sources, or whose kernel's BTF, have changed."""
     types = kernel.tree / "vmlinux"
     if not types.is_file():
         raise BoltError(f"the tree of the {kernel.flavour} kernel is gone: {kernel.tree}")

@@ -134,7 +134,7 @@ def cross_file(arch: Arch, root: Path) -> str:
         [
             "[binaries]",
             *(f"{key} = '{value}'" for key, value in binaries.items()),
-            "pkgconfig = 'pkg-config'",  # later versions of meson accept 'pkgconfig' as well
+            "pkgconfig = 'pkg-config'",  # the key that old and new versions of meson know
             "[properties]",
             f"sys_root = '{root}'",
             f"pkg_config_libdir = '{pkg}'",

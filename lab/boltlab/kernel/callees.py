@@ -23,7 +23,7 @@ _START = re.compile(
     r"|(?P<type>[A-Za-z_][\w \t*]*?[ \t*])??(?P<name>\w+)[ \t]*\()",
     re.M,
 )
-# Words in a definition that make no difference to callers. (__init does make one.)
+# Words in a definition that make no difference to callers. (__init does make a difference.)
 _INLINED = re.compile(
     r"\b(?:extern|inline|__always_inline|__inline|noinline|notrace|noinstr|__cold|__maybe_unused)\b"
 )

@@ -22,7 +22,7 @@ BASES = (*DEBIAN, RUNNING)
 CONFIGS = Path("/usr/src")
 BOOT = Path("/boot")
 PROC = Path("/proc/config.gz")
-# pahole makes BTF of modules since version 1.22.
+# pahole can make BTF of modules since version 1.22.
 PAHOLE = (1, 22)
 BTF = "CONFIG_DEBUG_INFO_BTF"
 

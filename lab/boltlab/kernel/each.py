@@ -86,7 +86,7 @@ class Run:
     bolt: bool
     link: bool = False
     begun: bool = False  # a step with this value of CONFIG_BOLT has been built
-    symbols: tuple[str, ...] | None = None  # symbols to choose from when .config was made
+    symbols: tuple[str, ...] | None = None  # Bolt's options in Kconfig when .config was made
     known: set[str] = field(default_factory=set)  # warnings that the pristine kernel has
     objects: int = 0
     links: int = 0

@@ -2,8 +2,9 @@
 """Checks law 1: without CONFIG_BOLT hooked files compile to the code of the kernel without Bolt.
 
 The kernel without Bolt is the pristine kernel with the hooks that prepare the kernel for Bolt:
-those that series.toml lists with ``refactor = true``. These hooks do not name Bolt. This check does
-not cover these hooks: tests, and the use of the hooks in a kernel without Bolt, justify the hooks.
+those that series.toml lists with ``refactor = true``. These hooks do not name Bolt, and may change
+the code. This check does not cover these hooks: section Preparation of kernel/README.md says what
+each of them changes, and which test shows that.
 
 For each hooked file, the objects of both kernels are compared. All executable sections of the two
 objects are disassembled with their relocations, and must be the same line by line, addresses
@@ -124,7 +125,7 @@ def _verdict(
     if refactor:
         return Verdict(name, REFACTORED)
     if not objects:
-        # Hooked Kconfig files and Makefiles have no code of their own either.
+        # A hooked Kconfig file or Makefile has no object either, and counts as not built.
         return Verdict(name, HEADER if name.endswith(".h") else NOT_BUILT)
     lines = hooks.line_map((base / name).read_bytes(), (off / name).read_bytes())
     for path in objects:
@@ -153,7 +154,7 @@ def disassemble(arch: Arch, path: Path) -> list[str]:
 
 
 def normalise(text: str) -> Iterator[str]:
-    """Yield the lines of code in objdump's output, with GCC's counters cut off symbols."""
+    """Yield the lines of code in objdump's output, with N for each number that GCC appends."""
     for line in text.splitlines():
         if line.strip() and "file format" not in line:
             line = _UNIQUE.sub(r"\1N", _COMMENT.sub("", line.rstrip()))
@@ -163,7 +164,7 @@ def normalise(text: str) -> Iterator[str]:
 def difference(base: list[str], off: list[str], lines: Mapping[int, int]) -> str:
     """Return the first difference of two disassemblies as text, empty if there is none.
 
-    ``lines`` maps line numbers of the prepared file to line numbers of the hooked file.
+    ``lines`` maps line numbers of the file without Bolt to line numbers of the hooked file.
     """
     section = "no section"
     for one, other in itertools.zip_longest(base, off, fillvalue="(nothing)"):
@@ -175,7 +176,7 @@ def difference(base: list[str], off: list[str], lines: Mapping[int, int]) -> str
 
 
 def _moved_lines(one: str, other: str, lines: Mapping[int, int]) -> bool:
-    """Tell whether two instructions differ only in line numbers that moved as mapped."""
+    """Tell whether two instructions differ only in line numbers, and these as ``lines`` says."""
     if _IMMEDIATE.sub("", one) != _IMMEDIATE.sub("", other):
         return False
     pairs = zip(_IMMEDIATE.findall(one), _IMMEDIATE.findall(other), strict=True)

@@ -148,7 +148,7 @@ def _has(value: Any, key: str) -> bool:
 
 
 def _select(values: list[Any], key: str, wanted: str) -> list[Any]:
-    """Return the entries of the lists in ``values``, or with ``key`` those entries that match."""
+    """Return the entries of the lists in ``values`` that ``[key=wanted]`` of a PATH selects."""
     entries = []
     for value in values:
         entries += value if isinstance(value, list) else [value]

@@ -172,7 +172,7 @@ def _begin(code: Sequence[str], number: int) -> int:
     while number:
         before = next((line for line in reversed(code[:number]) if line.strip()), "")
         if code[number - 1].strip() == "" or re.search(r"([;{}:,]|\*/)\s*$", before):
-            # A comma ends a row of a table, but no argument or parameter.
+            # A comma ends a row of a table; within parentheses the statement goes on after a comma.
             if not before.rstrip().endswith(",") or _balance(code, number) == 0:
                 return number
         elif before.startswith("#"):

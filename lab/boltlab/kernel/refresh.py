@@ -62,7 +62,7 @@ def _functions(hook: Hook, file: str) -> list[str]:
 def _name(function: str) -> str:
     """Return the bare name of ``static int name(args``, "" for a label, and other text as it is.
 
-    git names a label when git does not know that the file is C; a label tells no function.
+    git names a label when git does not know that the file is C; a label does not tell the function.
     """
     if re.fullmatch(r"\w+:", function):
         return ""

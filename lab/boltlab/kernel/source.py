@@ -64,7 +64,7 @@ def _resolve(where: Where) -> Source:
         return _tarball(debian_tarball(where or versions.default()))
     where = where.absolute()
     if where.is_dir():
-        # A tree of the cache keeps its name, so that no kernel of that tree is built twice.
+        # A source that is already in the cache keeps its id, so that no kernel is built again.
         known = where.parent == _root() and _complete(where.name.partition("-")[2])
         return known or _directory(where)
     if where.is_file():

@@ -117,7 +117,7 @@ def registered(source: Path) -> list[Registration]:
 
 
 def _handed(text: str, name: str) -> list[str]:
-    """Return the strings that ``text`` passes to its own function with the parameter ``name``."""
+    """Return the strings that callers in ``text`` pass for ``name``, a parameter of a function."""
     function = re.search(rf"^[a-z][^\n;]*?(\w+)\([^;{{]*?\bchar \*{name}\)\n\{{", text, re.M)
     if not function:
         return []
@@ -182,7 +182,8 @@ def module_of(source: Path, file: str) -> str:
         if prefixed:
             name = f"{prefixed[1]}_{wanted.removesuffix('.o').replace('-', '_')}"
             return name if prefixed[2] in _tristates(source) else ""
-        # ``wanted`` is in a list that is part of another list, or is a part of another object.
+        # ``target`` is a list that another rule uses as $(target), or the list of the parts of an
+        # object, such as foo-y of foo.o.
         if any(f"$({target})" in of for _, of in rules):
             wanted = target
         else:

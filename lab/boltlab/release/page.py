@@ -150,7 +150,7 @@ def bugs(file: Path = PLANTED) -> list[str]:
 
 
 def rows(table: Iterable[coverage.Row]) -> list[str]:
-    """Return a line for each row of the coverage table whose figure matches OPEN."""
+    """Return a line for each row of the coverage table whose column "figure" matches OPEN."""
     found = [
         f"* {row.step}: {row.requirement}: {row.figure}" for row in table if OPEN.search(row.figure)
     ]

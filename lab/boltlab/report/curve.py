@@ -74,6 +74,6 @@ def colour(series: str) -> str:
 
 
 def others(results: Results) -> list[Case]:
-    """Return the cases of guests with more CPUs than the run says, without points of a curve."""
+    """Return the cases of guests larger than the run's usual guests, without points of curves."""
     names = {direction + suffix for direction in DIRECTIONS for _, suffix, _ in SERIES.values()}
     return [case for case in results.large if case.case not in names]

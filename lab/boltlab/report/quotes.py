@@ -12,8 +12,9 @@ A quote names a file in results/: ``x86_64-strict`` is the newest file of that n
   the microseconds of each further CPU of a request, and ``offline start`` the microseconds of a
   request for no CPU, by the fitted line. In results of bystanders, ``1 of 4`` is the longest time
   that a bystander's task could not run when one of four CPUs goes. In results of alternatives, CASE
-  is ``ARCH in``, ``ARCH left`` or ``ARCH out`` (ms), or ``ARCH wakeups`` and the like for all CPUs
-  that are paused, and PART is a way to pause CPUs.
+  is ``ARCH in``, ``ARCH left``, ``ARCH back`` or ``ARCH out``, times in ms that lab/guest/inout.c
+  explains, or ARCH and a count such as ``wakeups``, summed over the CPUs that are paused; PART is a
+  way to pause CPUs.
 
 A number may have any precision: it must be the result, rounded to the digits that the number has,
 and must not be off by more than a tenth.
@@ -193,7 +194,7 @@ def _medians(file: Path, case: Sequence[str], place: str) -> dict[str, float]:
 
 
 def _ways(file: Path, arch: str, what: str = "") -> dict[str, float]:
-    """Return ``what`` of each way: a time's median in ms, or a sum over the paused CPUs."""
+    """Return way to pause CPUs -> median of the time ``what`` in ms, or sum of a count ``what``."""
     found = {}
     for row in alternatives.load(file).rows:
         if row.arch != arch:
@@ -218,7 +219,7 @@ def _title(measured: Results) -> str:
     return measured.arch if measured.setting == "default" else f"{measured.arch} {measured.setting}"
 
 
-# Case, CPUs of a request, CPUs of the guest (0: as many as the run says), and title of the row.
+# Case, CPUs of a request, CPUs of the guest (0: the run's usual guest), and title of the row.
 _HEADLINE = (
     ("offline1", 1, 0, "one off"),
     ("online1", 1, 0, "one on"),
@@ -317,7 +318,7 @@ def _further(names: Sequence[str]) -> Table:
 
 
 def _breakdown(names: Sequence[str]) -> Table:
-    """Make the table of one direction: FILE@DIRECTION."""
+    """Make the table of the phases of requests; each of ``names`` is FILE@DIRECTION."""
     files, _, direction = zip(*(name.partition("@") for name in names), strict=True)
     way = direction[0]
     runs = [results.load(kept.find(file)) for file in files]
@@ -397,7 +398,7 @@ def _boot(names: Sequence[str]) -> Table:
 
 
 def _parts(names: Sequence[str]) -> Table:
-    """Make the table of the parts of a boot: FILE@CPUS/NODES."""
+    """Make the table of the parts of a boot; the name is FILE@CPUS/NODES."""
     name, _, size = names[0].partition("@")
     measured = bootfile.load(kept.find(name))
     cpus, _, nodes = size.partition("/")

@@ -18,7 +18,7 @@ from boltlab.tables import Column
 RATIOS = (("vs native", "native"), ("vs expedited", "expedited"))
 NONE = "-"
 
-BOOTS = "boots"  # column that says how far apart the medians of boots are for the column before
+BOOTS = "boots"  # its column says how far apart the boots' medians are for the column to its left
 
 # Shorter names of counts and of requests whose own names are too long for a column.
 SHORT = {"grace_periods": "GPs", "online_settled": "from settled"}
@@ -169,7 +169,7 @@ def label(case: Case) -> str:
 
 
 def scaling(results: Results, direction: str) -> tuple[list[str], list[list[str]]]:
-    """Return header and cells of the table of requests for more and more CPUs, with the fits."""
+    """Return header and cells of the table of growing requests, and of the lines fitted to them."""
     series = curve.cases(results, direction)
     ratios = [name for name in series if name != curve.OURS and curve.OURS in series]
     header = [

@@ -21,7 +21,7 @@ from boltlab.kernel.config import parse as parse_config
 
 FOLDER = paths.REPO / "lab" / "torture"
 SIZES = ("cpus", "nodes", "threads", "memory")  # fields of a machine that a configuration sets
-SECONDS = 60  # seconds of the guest's time that a run takes at most in "production"
+SECONDS = 60  # of the guest's time; a run takes at most so long if its scenario sets no other limit
 
 _ACTOR = re.compile(
     r"^# actor (\S+) asks=(\d) attempted=(\d+) done=(\d+) refused=(\d+) wrong=(\d+)$"

@@ -130,7 +130,7 @@ def check(bug: Bug, arch: str, built: Kernel) -> str:
 
 
 def judge(bug: Bug, arch: str, said: str, date: str) -> Verdict:
-    """Return the verdict: only the complaint that ``bug`` expects counts as found."""
+    """Return the verdict: the bug is found if the complaint ``said`` matches ``bug.says``."""
     return Verdict(bug.name, arch, bool(re.search(bug.says, said)), said, date)
 
 

@@ -88,7 +88,7 @@ static void test_rapl(void **unused)
 	assert_string_equal(meters.names[1], "dram");
 	assert_string_equal(meters.names[2], "package-1");
 	assert_int_equal(energy_meters_read(&meters, &before), 0);
-	/* The first counter begins anew: 0.32885 J until then, and 0.67115 J after. */
+	/* The first counter wraps: 0.32885 J before the wrap, and 0.67115 J after it. */
 	put(RAPL ":0/energy_uj", "671150\n");
 	put(RAPL ":0:1/energy_uj", "3000000\n");
 	put(RAPL ":1/energy_uj", "47000000\n");

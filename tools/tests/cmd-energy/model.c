@@ -217,9 +217,9 @@ static void make_up(struct energy_model *model)
 }
 
 /*
- * Returns a time before the break-even time @seconds at which nothing may be saved yet. CPUs that
- * are settled shortly before @seconds may have saved energy before, which settling then uses up: in
- * this case the function returns a time after settling.
+ * Returns a time shortly before the break-even time @seconds, at which CPUs that are away have not
+ * saved energy yet. If CPUs are settled shortly before @seconds, the CPUs may have saved energy
+ * until then, which settling uses up: in this case the function returns a time after settling.
  */
 static double shortly_before(const struct energy_model *model, const struct energy_leave *leave,
 			     double seconds)
@@ -307,8 +307,8 @@ static void test_more_requests_take_more(void **unused)
 }
 
 /*
- * CPUs that nothing wakes take no more power than other CPUs. A package takes no less power when
- * its sleep state saves nothing.
+ * CPUs without work that nothing wakes up take no more power than CPUs that work and wake up. A
+ * package whose sleep state saves nothing takes no less power than with a sleep state that does.
  */
 static void test_power(void **unused)
 {

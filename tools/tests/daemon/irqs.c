@@ -147,7 +147,7 @@ static void test_a_gain_that_is_not_worth_a_move(void **state)
 	rate(0, 1000);
 	rate(1, 100);
 	others[1] = 950;
-	/* CPU 0 has 1100 interrupts a second, and CPU 1 would have 1050. */
+	/* CPU 0 has 1100 interrupts a second; with interrupt 1, CPU 1 would have 1050. */
 	assert_int_equal(plan(), 0);
 	others[1] = 850;
 	assert_int_equal(plan(), 0);
@@ -186,7 +186,10 @@ static void test_interrupts_leave_a_cpu_that_goes(void **state)
 					  "was found stayed");
 }
 
-/* If the daemon leaves alone all CPUs of an affinity, the affinity was chosen on purpose. */
+/*
+ * The affinity has only CPU 3, which the daemon leaves alone: such an affinity was chosen on
+ * purpose, so the interrupt does not move.
+ */
 static void test_an_affinity_elsewhere_is_left_alone(void **state)
 {
 	begin(4, 1);
@@ -260,7 +263,7 @@ static void test_busy_and_idle(void **state)
 	assert_true(irq_busy(&rules, 51, true, now += 100 * SECOND_US, &calm));
 	assert_true(irq_busy(&rules, 49, true, now += SECOND_US, &calm));
 	assert_true(irq_busy(&rules, 49, true, now += 59 * SECOND_US, &calm));
-	/* The rate was never low for the whole dwell time without a break. */
+	/* After a rate of 51, the interrupt is busy until its rate was below 50 for 60 s again. */
 	assert_true(irq_busy(&rules, 51, true, now += SECOND_US, &calm));
 	assert_true(irq_busy(&rules, 49, true, now += SECOND_US, &calm));
 	assert_true(irq_busy(&rules, 49, true, now += 59 * SECOND_US, &calm));

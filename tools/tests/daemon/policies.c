@@ -207,7 +207,10 @@ static void test_steal_gives_back_and_takes(void **unused)
 	/* The CPUs are not busy, and the host takes nothing. */
 	set_loads(&world, 300, 0);
 	assert_int_equal(decide(&world, &policy_steal), 4);
-	/* A large share of a small time is no reason to give back CPUs. */
+	/*
+	 * The host takes 75 % of the time that tasks had work, but less than half a CPU: the guest
+	 * gives no CPU back.
+	 */
 	set_loads(&world, 10, 30);
 	assert_int_equal(decide(&world, &policy_steal), 4);
 	end(&world);
@@ -222,7 +225,10 @@ static void test_package_empties_packages(void **unused)
 	set_loads(&world, 0, 0);
 	assert_int_equal(decide(&world, &policy_package), 4);
 	assert_wanted(&world, 0, 3);
-	/* The work of 5.6 CPUs is 70 % of two packages: CPUs go only as far as 60 % allow. */
+	/*
+	 * The work of 5.6 CPUs would be 70 % of two packages, but packages go only if the CPUs that
+	 * stay are then busy for at most 60 % of the time.
+	 */
 	set_loads(&world, 350, 0);
 	assert_int_equal(decide(&world, &policy_package), 12);
 	set_online(&world, 0, 7);
@@ -348,7 +354,7 @@ static void test_the_last_change_brings_all(void **unused)
 	assert_int_equal(CPU_COUNT(&world.result), 1);
 	apply(&world);
 	assert_int_equal(restraint_changes(world.restraint, world.now_us), 1);
-	/* One more CPU would suffice, but the last change that the minute allows brings all CPUs. */
+	/* One more CPU would suffice, but the last change allowed in a minute brings all CPUs. */
 	set_loads(&world, 900, 0);
 	step(&world, &policy_load);
 	assert_int_equal(CPU_COUNT(&world.wanted), 2);
@@ -439,7 +445,7 @@ static void watch_change(struct watch *watch, struct world *world, bool floor_mo
 			assert_true(world->now_us - watch->came[cpu] >= world->rules.dwell_us);
 		if (!before && after)
 			watch->came[cpu] = world->now_us;
-		/* A load that goes on as it was needs no CPU that it did not need before. */
+		/* While the load stays about the same, CPUs may go, but none comes. */
 		assert_false(settled && !before && after);
 	}
 	if (floor_moved)
@@ -532,7 +538,7 @@ static void test_made_up_loads(void **unused)
 		play(policies[i % 4], 200);
 }
 
-/* When the load steps from nothing to everything, CPUs come in the next interval. */
+/* When the load rises from 0.1 to 24 CPUs in one step, CPUs come in the next interval. */
 static void test_a_step_is_answered_at_once(void **unused)
 {
 	struct world world;

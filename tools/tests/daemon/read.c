@@ -233,7 +233,7 @@ static void test_a_trace(void **state)
 	load_trace_free(&trace);
 }
 
-/* "sadf -d -h -- -u -q" prints percentages of all CPUs. */
+/* "sadf -d -h -- -u -q" prints percentages of the time of all CPUs, here eight. */
 static void test_a_trace_of_sadf(void **state)
 {
 	struct load_trace trace;

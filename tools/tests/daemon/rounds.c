@@ -22,9 +22,10 @@
 static struct config config;
 static struct daemon one;
 static uint64_t clock_us;
-static int broken;		/* the CPU that does not come, or NO_CPU */
+static int broken;		/* requests that bring this CPU online fail; or NO_CPU */
 static unsigned int requests;
-static const char *race;	/* CPUs online after the next write of the daemon's file, or NULL */
+/* If not NULL: CPUs that another program leaves online when the daemon next writes its file. */
+static const char *race;
 
 /* Interrupts of the machine, and how often each has occurred on each CPU. */
 static struct device {
@@ -343,8 +344,8 @@ static void test_idle_cpus_go_and_are_put_back(void **state)
 }
 
 /*
- * A task needs a CPU outside of the group that suffices: the group of that CPU stays, and CPUs do
- * not come and go for ever.
+ * A task needs a CPU outside of the cluster that suffices for the load: the cluster of that CPU
+ * stays online, and CPUs do not come and go for ever.
  */
 static void test_a_pinned_task_with_the_policy_package(void **state)
 {
@@ -410,7 +411,10 @@ static void test_a_cpu_that_is_taken_meanwhile(void **state)
 	end();
 }
 
-/* The policy wanted three CPUs, of which another program takes one, so that one is missing. */
+/*
+ * The policy wants three CPUs. Another program takes one of them offline, so the daemon brings
+ * another CPU online.
+ */
 static void test_a_wanted_cpu_that_is_taken(void **state)
 {
 	unsigned long ticks = 0;
@@ -504,7 +508,7 @@ static void test_a_start_with_what_cannot_be_put_back(void **state)
 	assert_non_null(text);
 	assert_non_null(strstr(text, "{set=\"foreign\"} 1\n"));
 	free(text);
-	/* At last the CPU comes. */
+	/* Now CPU 2 can come online. */
 	broken = NO_CPU;
 	assert_int_equal(run_daemon(&machine, &config, false, 3), EXIT_DONE);
 	assert_online("0-3");
@@ -618,7 +622,10 @@ static void test_interrupts_by_their_rates(void **state)
 	end();
 }
 
-/* The daemon leaves an interrupt alone that another program has placed, even if a CPU goes. */
+/*
+ * The daemon leaves alone an interrupt whose affinity another program has set, even if the CPUs of
+ * that affinity go.
+ */
 static void test_an_affinity_that_another_program_sets(void **state)
 {
 	begin_interrupts("load", "0-3");

@@ -3,13 +3,13 @@
  * On which CPUs a hotplug state is up: its startup has completed, and its
  * teardown has not begun.
  *
- * Natively a callback finds every other CPU that is online past its own state, and
- * no other CPU between two states, so that cpu_online_mask answers the question. In
- * a request for several CPUs a callback of one CPU also finds CPUs that are online
- * and whose callback of the same state has not run yet, or has run already on the
- * way down, and CPUs whose startup has completed before any of them is online. The
- * state number of such a CPU does not answer the question either, as it advances
- * before the callback runs.
+ * Natively, while a callback runs for a CPU, every other CPU that is online has passed
+ * the state of the callback, and no other CPU is between two states, so that
+ * cpu_online_mask answers the question. In a request for several CPUs a callback of one
+ * CPU also finds CPUs that are online and whose callback of the same state has not run
+ * yet, or has run already on the way down, and CPUs whose startup has completed before
+ * any of them is online. The state number of such a CPU does not answer the question
+ * either, as it advances before the callback runs.
  *
  * Without CONFIG_BOLT there are no such requests, and the definitions of this header
  * ask cpu_online_mask, as callbacks do natively.

@@ -39,7 +39,7 @@ static bool bolt_affinity_on;
 /* How many tasks have an affinity that is kept. */
 static atomic_t bolt_affinities;
 
-/* How often the worker tries to move tasks that must not move at the moment. */
+/* How often the worker tries to move tasks that have their migration disabled. */
 #define BOLT_TRIES 10
 
 /**
@@ -99,15 +99,15 @@ static struct cpumask *bolt_take_affinity(struct task_struct *p)
  * Gives @p the affinity back that is kept; drops that affinity instead if the user has
  * set another one since, or @p has lost another one. The affinity stays kept if @p cannot
  * have it now: the cpuset of @p has none of the CPUs, @p is a deadline task, which may not
- * be bound to these CPUs, or @p must not move at the moment.
+ * be bound to these CPUs, or @p has its migration disabled.
  *
  * The hotplug lock is held: otherwise the last CPU of the affinity could go before @p has
  * moved there, and @p would go on where it runs, with an affinity that does not allow
- * that. A task that must not move is left alone, unless the task disables its migration
- * between the check and the move, and sleeps: hotplug then waits for that task, as for
- * any other task whose affinity is set with the hotplug lock held.
+ * that. __sched_setaffinity() does not move @p while @p has its migration disabled. If @p
+ * disables its migration after the check for that, and sleeps, hotplug waits for @p, as
+ * for any other task whose affinity is set with the hotplug lock held.
  *
- * Returns -EAGAIN if @p must not move at the moment.
+ * Returns -EAGAIN if @p has its migration disabled.
  */
 static int bolt_return_affinity(struct task_struct *p)
 {
@@ -157,7 +157,7 @@ static struct task_struct *bolt_next_loser(int *nr)
 	return NULL;
 }
 
-/* Looks at all tasks once; returns whether one of them must not move at the moment. */
+/* Looks at all tasks once; returns whether one of them has its migration disabled. */
 static bool bolt_return_affinities(void)
 {
 	struct task_struct *p;
@@ -218,7 +218,7 @@ static void bolt_affinity_switch(bool on)
 	WRITE_ONCE(bolt_affinity_on, on);
 	if (on || !was)
 		return;
-	/* When this wait is over, the worker keeps no affinity either. */
+	/* A worker that has seen the old value may keep an affinity until this call returns. */
 	cancel_work_sync(&bolt_affinity_worker);
 	bolt_forget_all();
 }

@@ -31,7 +31,8 @@ int __weak bolt_arch_may_go(const struct cpumask *cpus)
  * @cpu:	the CPU
  *
  * Context: the control task.
- * Return: 0, or 1 if all CPUs of the first wave must have arrived before.
+ * Return: 0; or 1 if @cpu must not be woken before all CPUs of the first wave have
+ * arrived.
  */
 unsigned int __weak bolt_arch_wave(unsigned int cpu)
 {
@@ -42,7 +43,7 @@ unsigned int __weak bolt_arch_wave(unsigned int cpu)
  * bolt_arch_slots - how many CPUs may be on their way at once
  *
  * CPUs that come spin in a queue for each other's locks. If a hypervisor has fewer CPUs
- * than its guest, the guest's CPUs take the longer the more of them come at once.
+ * than its guest, each CPU of the guest takes longer when more of them come at once.
  *
  * Context: the control task.
  * Return: the number.
@@ -103,7 +104,7 @@ bool __weak bolt_arch_can_park_warm(unsigned int cpu)
  * @cpu:	the CPU
  * @idle:	its idle task
  *
- * Context: the control task, inside a request. The CPU has no order yet.
+ * Context: the control task, inside a request, before the CPU is ordered to return.
  * Return: true; or false if the CPU must be woken natively, because something has
  * changed that only a native bring-up sets up.
  */
@@ -141,8 +142,8 @@ void __weak bolt_arch_warm_gone(unsigned int cpu, bool answered)
  * bolt_arch_warm_lost - note that a CPU that waits has not answered in time
  * @cpu:	the CPU, which dies natively when it runs again
  *
- * Such a CPU does not arrive in the native way either. Only called where
- * bolt_arch_warm_resets() is false.
+ * Only called where bolt_arch_warm_resets() is false: there a native wake-up has no
+ * effect on such a CPU before the CPU has run again and died.
  *
  * Context: as bolt_arch_warm_kick().
  */

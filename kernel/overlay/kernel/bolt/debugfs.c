@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* /sys/kernel/debug/bolt: the hotplug states, what Bolt does with each, and counts. */
+/* /sys/kernel/debug/bolt: the hotplug states, what Bolt does with each, and statistics. */
 #include <linux/cleanup.h>
 #include <linux/cpu.h>
 #include <linux/debugfs.h>
@@ -127,7 +127,7 @@ static int bolt_states_tell(enum cpuhp_state state, enum bolt_say say)
 /*
  * "STATE critical": the teardown is not deferred from now on. "STATE serial": the
  * state is fit for requests for several CPUs. "STATE unfit": the state is not fit.
- * "STATE default": the row of the state counts again.
+ * "STATE default": the row of the state applies again.
  */
 static ssize_t bolt_states_write(struct file *file, const char __user *ubuf,
 				 size_t count, loff_t *ppos)
@@ -164,7 +164,8 @@ static void bolt_show_slow_state(struct seq_file *m)
 
 /*
  * Shows how many bytes parked CPUs keep: a line for each state, and one for all.
- * The locks are taken for each state, so that a request waits for one state only.
+ * The hotplug lock is taken anew for each state, so that a request waits until the bytes
+ * of one state are counted, not of all states.
  */
 static void bolt_show_kept(struct seq_file *m)
 {

@@ -72,7 +72,7 @@ static int bolt_deactivate(void)
 	for_each_cpu(cpu, &bolt_round)
 		sched_cpu_leave(cpu);
 	synchronize_rcu();
-	/* Before the CPUs had left, another deadline task may have been promised bandwidth. */
+	/* Asks again: a task may have got deadline bandwidth before the CPUs had left. */
 	err = bolt_ask_deadline();
 	if (!err) {
 		for_each_cpu(cpu, &bolt_round)
@@ -159,8 +159,8 @@ static void bolt_take_irqs_lock(struct bolt_stop *stop)
 /**
  * bolt_irqs_moved_off - let another CPU give up its interrupts after this CPU
  *
- * The work that is left for these interrupts may take a millisecond, and all CPUs
- * may do that work at once.
+ * fixup_irqs() of x86 then waits for a millisecond if interrupts may be in flight, which
+ * all CPUs may do at once.
  *
  * Context: a CPU that goes, in stop_machine(). A second call, and a call outside of
  * a request, has no effect.

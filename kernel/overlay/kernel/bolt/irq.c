@@ -50,7 +50,7 @@
 #include "irq.h"
 #include "state.h"
 
-/* The length of a list: a CPU on which interrupts are not kept has fewer interrupts. */
+/* How many interrupts fit in a list; a CPU that is not in irq_keep usually has fewer. */
 #define BOLT_IRQS 30
 
 /**
@@ -337,7 +337,7 @@ unsigned int *bolt_irq_managed_from(unsigned int *irq, unsigned int at)
 		}
 		/*
 		 * The interrupt was freed; if its number is used again for a managed
-		 * interrupt, that one is noted anew.
+		 * interrupt, bolt_irq_managed() notes it anew.
 		 */
 		xa_erase(&bolt_irqs_managed, index);
 	}

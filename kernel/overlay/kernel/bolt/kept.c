@@ -5,7 +5,7 @@
  * nothing: the bytes are added up when that file is read.
  *
  * The bytes of a state are the sum of three parts: entries in sysfs, as visibility.c
- * counts them; what a function returns that the code of the state has passed to
+ * counts them; the result of the function that the code of the state has passed to
  * cpuhp_count_kept(); and what this file itself knows of some fixed states without such
  * a function.
  *

@@ -27,7 +27,7 @@
  * every request for several CPUs take these CPUs one after the other through all
  * states, in native order.
  *
- * A row describes code of this kernel's source. A row does not count for callbacks
+ * A row describes code of this kernel's source. A row does not apply to callbacks
  * of a module that was built from other source, whatever name or number that module
  * has chosen for its state.
  */
@@ -662,8 +662,8 @@ enum cpuhp_state bolt_find_unfit(void)
 /**
  * bolt_must_go_by_cpu - whether the request that begins must go CPU by CPU
  *
- * Counts the request for the state that is the reason, and prints a message for the
- * first one.
+ * Adds the request to the count of requests that the unfit state has slowed, and prints
+ * a message for the first of these requests.
  *
  * Context: hotplug lock held for writing.
  * Return: true if so.

@@ -9,8 +9,8 @@
 /*
  * PREPARE and DEAD states: the callbacks run on the control CPU, for one AP after
  * the other. APs that come are not online yet, and APs that go are no longer
- * online. When APs come, several CPUs may run concurrent callbacks at once, each
- * for another AP.
+ * online. With bolt.boot=tree several CPUs may run concurrent callbacks at once
+ * while the machine boots, each for a different AP.
  */
 [CPUHP_CREATE_THREADS] =
 	OVERLAPS("startup only: makes newly registered threads, under smpboot_threads_lock"),

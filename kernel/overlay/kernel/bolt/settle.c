@@ -2,10 +2,10 @@
 /*
  * Settling: running the pending teardowns of parked CPUs, so that the CPUs become
  * natively offline. request.c has the worker queued when a request is over. When the
- * settle delay is over, the worker runs the lazy teardowns of a CPU, which cost other
- * CPUs something while they are pending. With bolt/keep set to "pressure", the CPU
- * keeps what only its own return needs until the shrinker at the end of this file finds
- * that memory is short; then the worker runs all teardowns. The worker looks at CPUs in
+ * settle delay of a CPU is over, the worker runs the lazy teardowns of that CPU: while
+ * these are pending, other CPUs have to look for what the CPU keeps. With bolt/keep set
+ * to "pressure", elided teardowns stay pending until the shrinker at the end of this file
+ * finds memory short; then the worker runs all teardowns. The worker looks at CPUs in
  * the order of their numbers. Code that disables Bolt, suspends the system, starts another
  * kernel, removes a state, or carries out a write to bolt/settle does not leave this to the
  * worker: such code settles the CPUs, or the state, by itself and waits.
@@ -43,8 +43,8 @@ static bool bolt_pressure;
  * @last:	BOLT_ASYNC, BOLT_LAZY or BOLT_ELIDE: states of this class and of the
  *		classes before it count
  *
- * Context: as bolt_settle_state(); or RCU read lock held, if the answer may be
- * outdated.
+ * Context: as bolt_settle_state(); or RCU read lock held, and then another task may
+ * settle the state before the caller looks at it.
  * Return: the state, or -ENOENT if there is none.
  */
 static int bolt_next_to_settle(unsigned int cpu, enum bolt_class last)

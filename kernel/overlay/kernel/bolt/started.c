@@ -28,8 +28,8 @@
  *
  * An undo follows the same rules. The number is written by the task that runs the
  * callbacks of the CPU, which is the control task or the hotplug thread of the CPU,
- * or by the CPU itself where it starts or dies. The number passes from one of these to
- * the next as the CPU's state number does.
+ * or by the CPU itself where it starts or dies. Whichever of these may write the state
+ * number of the CPU at a moment may write this number as well.
  */
 #include <linux/cpuhotplug_started.h>
 #include <linux/cpumask.h>
@@ -49,11 +49,11 @@ DEFINE_PER_CPU(enum cpuhp_state, bolt_reached);
  * begun. In a request, the state is therefore up neither on the CPU whose startup
  * or teardown of @state runs, nor on a CPU whose teardown of @state was deferred; it is
  * up again when the startup has been skipped on the return of the CPU. While @state is
- * registered or removed, it is up on all CPUs that are online.
+ * being registered or removed, it counts as up on all CPUs that are online.
  *
- * Ask about states from the STARTING section on: without CONFIG_BOLT the answer is
- * cpu_online(), which is no answer for a CPU that is only prepared. A callback asks
- * about other CPUs than its own.
+ * Do not ask about states below the STARTING section: without CONFIG_BOLT this function
+ * is cpu_online(), which is false for a CPU that has only run its PREPARE startups. A
+ * callback of @state asks about other CPUs, as @state is not up on its own CPU.
  *
  * If the answer is yes, the caller sees all that the startup did. If the caller
  * has seen something that the teardown did, and a read barrier follows, the

@@ -42,7 +42,7 @@ u64 bolt_batches;
 /* The request that is under way; NULL unless the hotplug lock is held for writing. */
 struct bolt_batch *bolt_batch;
 
-/* The task that carries the request out: the control thread, but not during boot. */
+/* The task that carries the request out: the control thread; during boot, the caller. */
 struct task_struct *bolt_control_task;
 
 /*
@@ -75,7 +75,7 @@ u64 bolt_stats[BOLT_STATS];
 /**
  * bolt_enabled - whether Bolt is enabled
  *
- * Context: any. Without cpu_add_remove_lock the answer may be old.
+ * Context: any. Without cpu_add_remove_lock, Bolt may be enabled or disabled meanwhile.
  * Return: true if so.
  */
 bool bolt_enabled(void)
@@ -156,7 +156,7 @@ bool bolt_is_control_task(void)
  * bolt_asker_sleeps_on - whether the task that asks for a request sleeps on a CPU
  * @cpu:	the CPU
  *
- * Context: any. That task may have been moved since, so that the answer is a hint.
+ * Context: any. That task may have been moved since, so that the result is only a hint.
  * Return: true if so.
  */
 bool bolt_asker_sleeps_on(unsigned int cpu)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * What all files of kernel/bolt share: the request that is under way, what Bolt knows
- * of each CPU, and the counts. Every file of kernel/bolt may call state.c; state.c
- * itself calls only glue.c.
+ * of each CPU, and how often each callback ran. Every file of kernel/bolt may call
+ * state.c; state.c itself calls only glue.c.
  */
 #ifndef _KERNEL_BOLT_STATE_H
 #define _KERNEL_BOLT_STATE_H

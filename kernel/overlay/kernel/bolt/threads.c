@@ -132,8 +132,8 @@ static void bolt_thread_turn_round(struct cpuhp_cpu_state *st)
 
 /*
  * Called if a callback fails on the way back, too. The state number says that the CPU
- * has passed the state of that callback, which is not true. The instances of the
- * state whose callbacks have run are taken back once more.
+ * has passed the state of that callback, which is not true. If the state has instances,
+ * the callbacks that have run on the way back for some of these are undone.
  */
 static void bolt_stay_before(struct cpuhp_cpu_state *st)
 {

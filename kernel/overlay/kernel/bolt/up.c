@@ -57,8 +57,8 @@ void bolt_up_by_tree(int (*tree)(const struct cpumask *mask))
 }
 
 /**
- * bolt_prepare_idle - give a CPU that is offline a stack for its return
- * @cpu:	the CPU; a CPU that is not offline keeps the stack it has
+ * bolt_prepare_idle - prepare the stack of the idle task for the return of a CPU
+ * @cpu:	the CPU; if it is not offline, there is nothing to do
  *
  * Context: the control task, or a hotplug thread that works for that task.
  * Return: 0 or a negative error number.
@@ -322,7 +322,7 @@ static int bolt_wake(void)
 		last = cpu;
 	}
 	/*
-	 * Waits for the CPU that was woken last first, as the CPUs woken before it
+	 * First waits for the CPU that was woken last, as the CPUs woken before it
 	 * are likely to have arrived by then.
 	 */
 	if (last < nr_cpu_ids && next <= last) {

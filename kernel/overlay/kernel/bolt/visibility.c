@@ -173,8 +173,8 @@ static bool bolt_uevent_whole(const struct device *dev,
 			      const struct kobj_uevent_env *env, int nr, int len)
 {
 	/*
-	 * There were no variables before but ACTION, DEVPATH and SUBSYSTEM, so user
-	 * space has added none.
+	 * If the event had more variables before than ACTION, DEVPATH and SUBSYSTEM,
+	 * user space has added some.
 	 */
 	if (nr > 3 || len > UEVENT_BUFFER_SIZE / 4 || env->envp_idx == nr)
 		return false;

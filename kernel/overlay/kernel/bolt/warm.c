@@ -69,7 +69,7 @@ static atomic_t *bolt_word(unsigned int cpu)
  * bolt_is_warm - whether a CPU waits in the kernel
  * @cpu:	the CPU
  *
- * Context: any. Without the hotplug lock the answer may be old.
+ * Context: any. Without the hotplug lock, the CPU may begin or end its wait meanwhile.
  * Return: true if so, also while the CPU has an order that it has not taken yet.
  */
 bool bolt_is_warm(unsigned int cpu)

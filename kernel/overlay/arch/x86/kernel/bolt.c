@@ -69,10 +69,10 @@ unsigned int bolt_arch_wave(unsigned int cpu)
 /**
  * bolt_arch_slots - how many CPUs may be on their way at once
  *
- * All CPUs may, if each CPU can find out its own number. The default of BOLT_SLOTS is
- * not needed, because a spinlock of an x86 guest has no queue, or a queue in which CPUs
- * halt. CPUs of a Xen PV guest come by cpu_bringup(), which does not call
- * bolt_ap_lock(), so each must be online before the next one is woken.
+ * All CPUs may, if each CPU can find out its own number. The limit BOLT_SLOTS is for
+ * guests whose CPUs spin in the queue of a lock; on x86 a spinlock of a guest has no
+ * queue, or a queue in which CPUs halt. CPUs of a Xen PV guest come by cpu_bringup(),
+ * which does not call bolt_ap_lock(), so each must be online before the next is woken.
  *
  * Context: the control task.
  * Return: the number of CPUs.

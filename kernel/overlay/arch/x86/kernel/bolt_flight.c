@@ -111,7 +111,7 @@ bool bolt_look_later(void)
  * afterwards and take locks as well; natively the APIC is disabled by then.
  *
  * Context: as bolt_look_later(), where native_cpu_disable() disables the APIC.
- * Return: true if the APIC holds interrupts back; false if this CPU does not look later.
+ * Return: true if the APIC holds interrupts back; false if the look was not put off.
  */
 bool bolt_look_hold(void)
 {

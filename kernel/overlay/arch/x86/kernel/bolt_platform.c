@@ -11,8 +11,8 @@
 /**
  * bolt_native_platform - whether CPUs of this machine die and come as on hardware
  *
- * CPUs do not if the platform starts or stops CPUs in another way than by INIT, or
- * frees what a CPU needs as soon as the CPU has reported its death, nor in guests
+ * CPUs die or come in another way if the platform does not start or stop CPUs by INIT,
+ * or frees what a CPU needs as soon as the CPU has reported its death, and in guests
  * whose memory or registers are encrypted. Such CPUs can neither be parked warm nor
  * do anything after they have reported their death.
  *

@@ -72,7 +72,7 @@ struct bolt_tsc_test {
 	u64 last;
 	enum bolt_tsc_side reader;
 
-	/* In another cache line, so that a hand-over transfers only one. */
+	/* Not in the cache line of @lock, so that a hand-over transfers only one line. */
 	unsigned int handovers[2] ____cacheline_aligned;
 	bool warped[2];
 	bool entered, left;

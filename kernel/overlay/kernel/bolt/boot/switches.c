@@ -19,7 +19,7 @@
 static bool bolt_at_boot __ro_after_init =
 	IS_ENABLED(CONFIG_BOLT_DEFAULT_ENABLED);
 
-/* The value of each switch; less than 0 if it is not set, so that bolt= counts. */
+/* The value of each switch; less than 0 if it is not set, so that bolt= applies. */
 static s8 bolt_switches[BOLT_BOOT_SWITCHES] = {
 	[0 ... BOLT_BOOT_SWITCHES - 1] = -1,
 };

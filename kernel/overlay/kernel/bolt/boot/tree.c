@@ -42,7 +42,7 @@ static DEFINE_PER_CPU(struct bolt_job, bolt_job);
 /* The helpers of this round; each first starts two other helpers. */
 static unsigned int bolt_helpers[NR_CPUS], bolt_nr_helpers;
 
-/* The number of a state whose callback does the job of its CPU, if the CPU has one. */
+/* The number of the hotplug state whose startup does the job of its CPU, if there is one. */
 static int bolt_tree_state;
 
 /*

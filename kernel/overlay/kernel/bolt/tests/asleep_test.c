@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * KUnit: a per-CPU thread that sleeps is not woken only because its CPU is parked.
+ * KUnit: a request that parks a CPU does not wake a per-CPU thread that sleeps there.
  * The thread does its work when the CPU is back, and can be ended while the CPU is
  * parked.
  */
@@ -53,7 +53,7 @@ static void give_work(unsigned int cpu)
 	wake_up_process(per_cpu(sleeper, cpu));
 }
 
-/* No task has woken the thread while its CPU was parked, nor could a task do that. */
+/* While the CPU is parked, no task wakes its thread, and wake_up_process() has no effect. */
 static void sleeps_on(struct kunit *test)
 {
 	struct bolt_fixture *f = test->priv;

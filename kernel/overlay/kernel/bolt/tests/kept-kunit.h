@@ -132,8 +132,8 @@ static int kept_take_object(void *arg)
 }
 
 /*
- * The parked CPU keeps free objects of the cache until the cache is shrunk. Objects
- * of half a page make the count large beside what other tasks free meanwhile.
+ * The parked CPU keeps free objects of the cache until the cache is shrunk. An object
+ * has half a page, which is more than what other tasks are likely to free meanwhile.
  */
 static void objects_are_counted(struct kunit *test)
 {
@@ -175,7 +175,7 @@ static void entries_are_counted(struct kunit *test)
 	KUNIT_ASSERT_NOT_NULL(test, kn);
 	KUNIT_EXPECT_EQ(test, kept_for(test, CPUHP_TOPOLOGY_PREPARE),
 			bolt_kernfs_bytes(kn));
-	/* The bytes are of the directory, and of at least the files core_id and core_cpus. */
+	/* The bytes include the directory and at least the files core_id and core_cpus. */
 	KUNIT_EXPECT_GT(test, bolt_kernfs_bytes(kn), 2 * sizeof(*kn));
 	kernfs_put(kn);
 }

@@ -82,8 +82,8 @@ static int parallel_init(struct kunit *test)
 }
 
 /*
- * As the functions of <linux/cpuhotplug_parallel.h>, but does not ask for the
- * switch bolt.parallel=.
+ * Does what the functions of <linux/cpuhotplug_parallel.h> do, without looking at
+ * the switch bolt.parallel=.
  */
 static int set_up_locked(enum cpuhp_state state, const char *name,
 			 int (*startup)(unsigned int cpu),

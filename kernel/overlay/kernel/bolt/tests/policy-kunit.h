@@ -401,8 +401,8 @@ static int note_instance(unsigned int cpu, struct hlist_node *node)
 }
 
 /*
- * A row that defers a state does not count for a state of the same name with other
- * callbacks.
+ * A row that defers a state does not apply to a state of the same name whose callbacks
+ * do not allow that.
  */
 static void names_need_their_callbacks(struct kunit *test)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * KUnit: memory and counters of the highest CPU while it is parked, on its way
- * back, and settled. Code that drains or adds up must find what the CPU keeps (law
- * 3).
+ * back, and settled. Code that drains or adds up per-CPU data must find what the CPU
+ * keeps (law 3).
  */
 #ifdef CONFIG_BOLT_KUNIT_TEST
 

@@ -156,7 +156,7 @@ static void in_a_request(struct kunit *test)
 			(int)num_online_cpus());
 }
 
-/* A request that is undone leaves the answers as they were. */
+/* A request that is undone leaves the answers of cpuhp_started() as they were. */
 static void after_a_failure(struct kunit *test)
 {
 	struct started_test *st = test->priv;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * KUnit: the lock of CPUs that come, as the control task takes it for a late CPU. No
- * request takes that lock meanwhile.
+ * KUnit: bolt_ap_lock_for_late(), by which the control task takes the lock of
+ * bolt_ap_lock(). No request takes that lock meanwhile, as the hotplug lock is held.
  */
 #ifdef CONFIG_BOLT_KUNIT_TEST
 

@@ -103,7 +103,7 @@ static void hiding_waits_for_readers(struct kunit *test)
 	}
 }
 
-/* Hiding does not wait for a reader that has given up its protection. */
+/* Hiding does not wait for a reader that has called kernfs_break_active_protection(). */
 static void protection_is_broken_and_restored(struct kunit *test)
 {
 	struct tree_test *tt = test->priv;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * KUnit: the word of a CPU that is parked warm, without touching a CPU; and one test in
- * which a CPU is parked warm and returns.
+ * KUnit: the transitions of the word by which warm.c orders a CPU to return or to die,
+ * without touching a CPU; and one test in which a CPU is parked warm and returns.
  */
 #ifdef CONFIG_BOLT_KUNIT_TEST
 
@@ -91,8 +91,8 @@ static void warm_step_name(const struct warm_step *s, char *desc)
 KUNIT_ARRAY_PARAM(warm_step, warm_steps, warm_step_name);
 
 /*
- * The CPU takes its order while the control task withdraws the order. In either
- * sequence either the CPU or the control task succeeds, and not both.
+ * The CPU takes its order while the control task withdraws the order. Whichever of the
+ * two is first, either the CPU or the control task succeeds, and not both.
  */
 static void warm_order_is_obeyed_once(struct kunit *test)
 {

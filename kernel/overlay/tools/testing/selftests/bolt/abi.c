@@ -136,7 +136,7 @@ TEST_F(abi, parked_until_settled)
 	EXPECT_EQ(0, set_online(VICTIM, true));
 }
 
-/* A new value of keep also counts for a CPU that is parked already. */
+/* A new value of keep also applies to a CPU that is parked already. */
 TEST_F(abi, kept_no_longer_than_wanted)
 {
 	ASSERT_EQ(0, put(BOLT_DIR "settle_delay_ms", "50"));

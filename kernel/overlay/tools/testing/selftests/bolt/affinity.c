@@ -250,7 +250,7 @@ TEST_F(affinity, is_where_the_task_runs)
 	EXPECT_EQ(VICTIM, cpu);
 }
 
-/* A request brings the CPU that the task lost, and takes the CPU that it asked for since. */
+/* The task lost VICTIM and asked for OTHER: a request brings VICTIM online, OTHER offline. */
 TEST_F(affinity, is_the_newest)
 {
 	ASSERT_EQ(0, set_online(VICTIM, false));

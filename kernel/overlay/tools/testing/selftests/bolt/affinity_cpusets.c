@@ -64,7 +64,7 @@ FIXTURE_VARIANT_ADD(affinity_cpusets, asks_for_nothing) {
 	},
 };
 
-/* Which CPU the task has asked for shows only when the cpuset has more CPUs. */
+/* Only when the cpuset gets more CPUs does the test see that CPU 1 is what the task asked for. */
 FIXTURE_VARIANT_ADD(affinity_cpusets, only_cpu) {
 	.cpus = "1",
 	.asks = "1",
@@ -160,7 +160,7 @@ FIXTURE_VARIANT_ADD(affinity_cpusets, partition) {
 
 /*
  * When the cpuset has CPU 1 again, the task has its affinity back after the next request
- * that brings a CPU.
+ * that brings a CPU online.
  */
 FIXTURE_VARIANT_ADD(affinity_cpusets, rewritten_without_the_cpu) {
 	.cpus = "1-3",
@@ -327,7 +327,7 @@ FIXTURE_SETUP(affinity_cpusets)
 	ASSERT_NE(NULL, self->slot);
 	ASSERT_GT(task_start(&self->task, self->slot, variant->sleeps ? idle : spin), 0);
 	ASSERT_TRUE(task_began(&self->task));
-	/* After this wait a task that is to sleep sleeps. */
+	/* Waits until a task that does not spin has gone to sleep. */
 	wait_ms(20);
 	ASSERT_EQ(0, enter(&self->task, variant->group ?: HERE));
 	if (variant->asks)

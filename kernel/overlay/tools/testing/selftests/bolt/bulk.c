@@ -618,8 +618,8 @@ TEST_F_TIMEOUT(bulk, uevents_come_last, 120)
 }
 
 /*
- * The data of a child of the next tests: its CPUs, a CPU that may not go, and whether no
- * other child takes its CPUs.
+ * The data of a child of the next tests: its CPUs, a CPU that cannot go, and whether no
+ * other child makes requests for its CPUs.
  */
 static cpus_t share;
 static int bad_cpu;

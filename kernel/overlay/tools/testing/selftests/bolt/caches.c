@@ -165,8 +165,8 @@ TEST_F_TIMEOUT(caches, have_the_cpus_that_are_online, 600)
 			continue;
 		/*
 		 * Settling drops what the kernel knows of the caches of the settled CPUs,
-		 * but not of CPUs that stay parked: the maps must be right now, and when
-		 * CPUs come back.
+		 * but not of CPUs that stay parked: the maps must be right after the
+		 * settling, and again when CPUs come back.
 		 */
 		ASSERT_EQ(0, put(BOLT_DIR "settle", cpus_text(set, 0, text)));
 		ASSERT_TRUE(maps_are_right(&self->world, self->caches, online)) {
@@ -175,7 +175,7 @@ TEST_F_TIMEOUT(caches, have_the_cpus_that_are_online, 600)
 	}
 }
 
-/* Brings or takes one CPU after the other, natively, until just @online are online. */
+/* Natively brings CPUs online or takes CPUs offline, one by one, until just @online are online. */
 static int go_to(const struct world *world, cpus_t online)
 {
 	int err = 0;

@@ -15,9 +15,9 @@
 
 /*
  * A leak grows all the time; caches that fill, workers that come and go, and names of
- * files that were looked up do not. So memory is measured after each part of the pairs,
- * and the least that a part has added counts. The constants below say how many kB of
- * slabs, of per-CPU data and of kernel stacks may be left over.
+ * files that were looked up do not. So slabs are measured after each part of the pairs,
+ * and may grow by SLAB_SLACK kB in the part in which they grow least. Per-CPU data and
+ * kernel stacks may grow by PERCPU_SLACK and STACK_SLACK kB in all parts together.
  */
 #define PARTS 4
 #define SLAB_SLACK 48

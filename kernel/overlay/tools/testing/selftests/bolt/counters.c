@@ -389,7 +389,7 @@ static bool life(struct crew *crew, const struct event *kind,
 
 /*
  * Right after the CPU has gone or come, an event may or may not have counted more. So the
- * comparison of these readings is only of how read() ended.
+ * test compares only how read() ended in these readings.
  */
 static void forgive(char *text)
 {

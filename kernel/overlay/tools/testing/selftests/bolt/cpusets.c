@@ -122,7 +122,7 @@ FIXTURE_SETUP(cpusets)
 	self->crew.slots = slots_map(TASKS_MAX);
 	ASSERT_NE(NULL, self->crew.slots);
 	ASSERT_EQ(0, enable(variant->bolt));
-	/* The first cycle does work that happens only once, and does not count. */
+	/* The first cycle does work that happens only once, so tests look at later cycles. */
 	ASSERT_EQ(0, set_online(VICTIM, false));
 	ASSERT_EQ(0, set_online(VICTIM, true));
 }

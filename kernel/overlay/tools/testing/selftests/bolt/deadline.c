@@ -207,7 +207,7 @@ static int start_as(struct crew *crew, void (*run)(struct slot *slot), int cpu,
 	return set_deadline(task->pid, DEADLINE_NS / 100 * percent);
 }
 
-/* Sleeps on CPU @slot->value, and may use all CPUs, for longer than a test takes. */
+/* Sleeps on CPU @slot->value for longer than a test takes, and may use all CPUs. */
 static void sleep_there(struct slot *slot)
 {
 	pin(0, slot->value);
@@ -270,7 +270,7 @@ static void spin_there(struct slot *slot)
 
 /*
  * A deadline task that has used its share waits for its next period, in no queue of its
- * CPU. The CPU goes meanwhile: the task then goes on elsewhere, and its share counts once.
+ * CPU. The CPU goes meanwhile: the task then runs elsewhere, and its share is counted once.
  */
 static void throttled(struct __test_metadata *_metadata, struct crew *crew, bool bolt)
 {
@@ -377,7 +377,7 @@ TEST_F_TIMEOUT(deadline, isolated_spinner, 120)
 /*
  * A deadline task that may use only CPUs isolated at boot, and sleeps on one that has
  * gone, gets other CPUs: then its share is free for other tasks on isolated CPUs. The
- * fair server of the CPU that has gone, which needs 5 per cent, counts no more.
+ * fair server of the CPU that has gone, which needs 5 per cent, is no longer counted.
  */
 TEST_F_TIMEOUT(deadline, share_of_an_isolated_sleeper_is_free, 120)
 {

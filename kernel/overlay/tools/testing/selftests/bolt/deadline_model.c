@@ -89,7 +89,7 @@ static uint64_t share_of(uint64_t runtime, uint64_t period)
 	return period ? (runtime << WHOLE_BITS) / period : 0;
 }
 
-/* What the server of ordinary tasks on @cpu has been promised. */
+/* Returns the bandwidth that has been promised to the fair server of @cpu. */
 static uint64_t server(const struct model *m, int cpu)
 {
 	char path[128];
@@ -220,7 +220,7 @@ static bool may_go(struct model *m, cpus_t up, cpus_t down)
 			continue;
 		weigh(m, d, down, &promised, &room);
 		ok &= promised <= room;
-		/* The promises are so near the limit that servers of CPUs that go decide. */
+		/* Counting the servers of CPUs that go as well might give another answer. */
 		if (promised + share_of(cpus_count(down) * 50, 1000) > room &&
 		    promised < room + share_of(cpus_count(down) * 50, 1000))
 			m->tight++;
@@ -531,7 +531,7 @@ static void one_case(struct __test_metadata *_metadata, struct model *m, int nr)
 		set &= -set;
 	/*
 	 * A group whose partition is not valid now may have a valid partition when its
-	 * CPUs have come. So with such a group no request brings CPUs.
+	 * CPUs have come. So if there is such a group, the request brings no CPU online.
 	 */
 	for (int g = 0; g < GROUPS && way == BY_SET; g++)
 		if (m->groups && m->of_group[g] == TOP)

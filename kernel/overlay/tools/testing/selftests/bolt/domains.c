@@ -100,7 +100,7 @@ FIXTURE_SETUP(domains)
 	mount("debugfs", "/sys/kernel/debug", "debugfs", 0, NULL);
 	ASSERT_EQ(0, start_over());
 	ASSERT_EQ(0, put(BOLT_DIR "settle_delay_ms", "60000"));
-	/* The first cycle does work that happens only once, and does not count. */
+	/* The first cycle does work that happens only once, so tests look at later cycles. */
 	ASSERT_EQ(0, set_online(VICTIM, false));
 	ASSERT_EQ(0, set_online(VICTIM, true));
 }
@@ -117,7 +117,7 @@ FIXTURE_TEARDOWN(domains)
 	EXPECT_EQ(0, start_over());
 }
 
-/* Whether a rebuild of domains is pending: 1 or 0, or -1 if the kernel does not tell. */
+/* Whether a rebuild of domains is pending: 1 or 0, or -1 if bolt/stats does not say so. */
 static int put_off(void)
 {
 	char text[4096], *at;

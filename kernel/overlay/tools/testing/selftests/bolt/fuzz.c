@@ -798,7 +798,7 @@ TEST_F_TIMEOUT(fuzz, made_up, 7200)
 		at = draw_offset(f);
 		ASSERT_TRUE(try(f, file, f->buf, len, at))
 			say(_metadata, f, file, f->buf, len, at);
-		/* Enables Bolt soon, or most texts would be refused for long. */
+		/* Enables Bolt soon, because while disabled Bolt refuses most texts. */
 		if (!f->enabled && !roll(f, 8)) {
 			ASSERT_EQ(0, enable(true));
 			f->enabled = true;
@@ -815,7 +815,7 @@ static struct fuzz *shared;
 
 /*
  * A malformed text is refused as always; a right one may find CPUs in any state. The
- * kernel's own files get no right text, which makes requests of other writers fail.
+ * kernel's own files get no right text, which would make requests of other writers fail.
  */
 static bool try_among_others(struct fuzz *f, const struct file *file,
 			     const char *text, size_t len, off_t at)

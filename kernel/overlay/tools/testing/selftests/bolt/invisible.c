@@ -51,7 +51,7 @@ static const struct picked {
 	{ "/proc/interrupts", "", 1 },
 	{ "/proc/softirqs", "                    ", 0 },
 	{ "/proc/stat", "cpu", 1 },
-	/* Names of CPUs; look_at_domains() takes the scheduler domains. */
+	/* Only the names of CPUs; look_at_domains() records the scheduler domains. */
 	{ "/proc/schedstat", "cpu", 1 },
 	{ "/proc/timer_list", "cpu:", 0 },
 	{ "/proc/timer_list", "Per CPU device", 0 },

@@ -60,8 +60,8 @@ FIXTURE_TEARDOWN(irqs)
 }
 
 /*
- * Some interrupt chips move an interrupt only when the interrupt arrives, and not twice
- * at once. So this function makes the interrupt arrive: the interrupt of the network
+ * Some interrupt chips move an interrupt only when the interrupt arrives, and not again
+ * before a move is done. So this function makes the interrupt arrive: that of the network
  * card, or of the console if @echo_fd is -1.
  */
 static bool arrives_on(int echo_fd, int irq, const char *cpus)
@@ -193,8 +193,8 @@ TEST_F_TIMEOUT(irqs, the_user_wins, 300)
 	ASSERT_EQ(0, put(irq_file(self->irq, "smp_affinity_list"), "2"));
 	EXPECT_TRUE(arrives_on(self->echo, self->irq, "2"));
 	/*
-	 * A next list in irq_keep leaves the interrupt exempt, but an empty list ends the
-	 * exemption.
+	 * Another list in irq_keep leaves the interrupt exempt, but an empty list ends
+	 * the exemption.
 	 */
 	ASSERT_EQ(0, put(KEEP, "0"));
 	EXPECT_TRUE(arrives_on(self->echo, self->irq, "2"));

@@ -491,8 +491,8 @@ FIXTURE_TEARDOWN(stubborn)
 }
 
 /*
- * A callback fails, and on the way back another callback fails: the state that failed
- * must not count as passed.
+ * A callback fails, and in the undo the callback of another state fails: the kernel must
+ * not treat that other state as one that the CPU has passed.
  */
 TEST_F_TIMEOUT(stubborn, twice_on_one_cpu, 300)
 {

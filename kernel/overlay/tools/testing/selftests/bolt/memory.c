@@ -288,7 +288,7 @@ TEST_F_TIMEOUT(memory, swapoff_ends, 20)
 	ASSERT_EQ(0, set_online(VICTIM, true));
 }
 
-/* The kernel warns of counters that are negative when the counts of all CPUs were folded. */
+/* Folds the counts of all CPUs: then the kernel warns of each counter that is negative. */
 TEST_F(memory, counters_balance)
 {
 	for (int round = 0; round < ROUNDS; round++) {

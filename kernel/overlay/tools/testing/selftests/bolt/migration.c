@@ -402,7 +402,7 @@ static bool away_together(struct crew *crew, const struct pair *how, bool batch,
 	    pin_pair(task->pid, VICTIM, 2))
 		return false;
 	lives &= rouse(task, asleep);
-	/* After this wait a task that does not spin sleeps. */
+	/* Waits until a task that does not spin has gone to sleep. */
 	wait_ms(20);
 	note(text, task, "before");
 	if (put_pair(false, batch))

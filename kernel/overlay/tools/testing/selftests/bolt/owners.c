@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * After batches of all CPUs but one, everything that belongs to a CPU belongs to a CPU
- * that is online: interrupts, timers, tasks, the clock, works, readers of PMUs,
+ * that is online: interrupts, timers, tasks, the clock, work items, readers of PMUs,
  * affinities of kernel threads. The successor is the CPU that is natively chosen when
  * the same CPUs go one after the other.
  */
@@ -153,7 +153,7 @@ static void irqs_that_arrive(struct irq *irqs, int nr, int echo_fd)
 	}
 }
 
-/* Makes the kernel run works on every CPU, and works that may run on any CPU. */
+/* Makes the kernel run work items on every CPU, and work items that may run on any CPU. */
 static int make_works(int echo_fd)
 {
 	int err = put("/proc/sys/vm/stat_refresh", "1");
@@ -425,7 +425,7 @@ TEST_F_TIMEOUT(owners, of_works_and_threads, 7200)
 		ASSERT_EQ(0, go(self->leaving, self->nr_leaving, self->list,
 				round % 4 != 2, false));
 		EXPECT_EQ(0, make_works(self->echo));
-		/* Thresholds may count CPUs that are parked, so settle these CPUs first. */
+		/* Until the CPUs are settled, thresholds of zones may still count these CPUs. */
 		if (round % 2) {
 			ASSERT_EQ(0, settle_all());
 			wrong = facts_differ(&self->down);

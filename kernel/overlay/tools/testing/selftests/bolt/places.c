@@ -34,8 +34,8 @@ FIXTURE_VARIANT_ADD(places, first_of_two_nodes) { .nodes = 2, .last = false };
 FIXTURE_VARIANT_ADD(places, last_of_two_nodes) { .nodes = 2, .last = true };
 
 /*
- * Reads which CPUs the domains of each CPU have. Returns false if the kernel does not
- * tell, or tells too much.
+ * Reads which CPUs the domains of each CPU have. Returns false if the kernel shows no
+ * domains, or more than @text has room for.
  */
 static bool spans(char text[SPANS_MAX])
 {

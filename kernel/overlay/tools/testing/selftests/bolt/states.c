@@ -521,7 +521,7 @@ TEST_F(states, pages_that_are_kept_become_free)
 
 /*
  * Returns how many bytes of slab objects have been freed from one count to the next.
- * Caches that have grown do not count: other tasks have taken objects of these caches.
+ * Caches that have grown are left out: other tasks have taken objects of these caches.
  */
 static long long bytes_freed(const struct slabs *before, const struct slabs *after)
 {
@@ -540,8 +540,8 @@ static long long bytes_freed(const struct slabs *before, const struct slabs *aft
 }
 
 /*
- * Settles what the return of VICTIM needs, and returns how many bytes that frees, and in
- * @bytes how many bytes bolt/stats has called kept; -1 on an error.
+ * Takes VICTIM offline and settles the states of its sysfs entries. Returns how many bytes
+ * that frees, and in @bytes how many bytes bolt/stats has called kept; -1 on an error.
  */
 static long long settle_entries(long long *bytes)
 {
@@ -568,7 +568,7 @@ TEST_F(states, entries_that_are_kept_are_freed)
 	long long bytes = 0, freed, least = LLONG_MAX;
 
 	ASSERT_EQ(0, put(BOLT_DIR "settle_delay_ms", "1000000"));
-	/* Other tasks may free objects meanwhile, too, but hardly each time. */
+	/* Other tasks may free objects meanwhile, too, but hardly in all three rounds. */
 	for (int i = 0; i < 3; i++) {
 		freed = settle_entries(&bytes);
 		TH_LOG("%lld bytes kept, %lld freed", bytes, freed);

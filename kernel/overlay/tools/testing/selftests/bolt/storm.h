@@ -178,8 +178,8 @@ static inline void malformed(struct actor *actor)
 		return;
 	wanted = model_list(world, text, len, &set);
 	/*
-	 * A text that is a valid request is written only if it brings CPUs: another
-	 * request could take a CPU that must stay, such as CPU 0.
+	 * A text that is a valid request is written only if it brings CPUs online: another
+	 * request could take a CPU offline that must stay, such as CPU 0.
 	 */
 	if (!wanted && ask != ONLINE_THEM)
 		return;
@@ -494,8 +494,8 @@ static const struct kind kinds[] = {
 	{ "all", everything, NULL, 0, 20, true },
 	{ "single", single, has_players, 0, 8, true },
 	/*
-	 * A CPU that this actor has taken still has 1 in cpuN/online. A write of 0 to
-	 * that file is refused with EBUSY if only one CPU is online.
+	 * A CPU that this actor has taken offline still has 1 in cpuN/online. A write of
+	 * 0 to that file is refused with EBUSY if only one CPU is online.
 	 */
 	{ "target", native_target, has_players, MAY_BUSY, 30, true },
 	{ "switch", switcher, NULL, MAY_OFF, 60, false },

@@ -10,7 +10,7 @@
 
 #include "../../sched/sched.h"
 
-#define CPUS 4U	/* as many as the smallest machine that tests run on */
+#define CPUS 4U	/* as many CPUs as the smallest machine that tests run on */
 #define ROUNDS 20000
 
 static struct cpumask masks[CPUS], map, seen, first;
