@@ -235,7 +235,7 @@ static void every_state(struct __test_metadata *_metadata, struct bench *bench,
 		outcome_free(&bench->native);
 		outcome_free(&bench->bolt);
 	}
-	TH_LOG("cpu %d: %d states, %d can fail, %d did", cpu, bench->nr_states,
+	TH_LOG("cpu %d: %d states, %d can fail, %d failed", cpu, bench->nr_states,
 	       tried, met);
 	ASSERT_GT(met, 3);
 }

@@ -89,7 +89,7 @@ FIXTURE_SETUP(features)
 	if (why)
 		SKIP(return, "%s", why);
 #ifndef __x86_64__
-	SKIP(return, "only x86 keeps features like this");
+	SKIP(return, "only x86 removes features that a new CPU lacks");
 #endif
 	self->nr = cpus_movable(self->cpus);
 	ASSERT_EQ(0, enable(true));

@@ -276,8 +276,8 @@ static bool check_sight(struct fuzz *f, const struct sight *now, cpus_t online)
 			     (long long)now->online, (long long)now->files,
 			     (long long)online);
 	if (now->parked & now->online)
-		return wrong(f, "CPUs are both: parked %llx, online %llx", (long long)now->parked,
-			     (long long)now->online);
+		return wrong(f, "CPUs are parked and online: parked %llx, online %llx",
+			     (long long)now->parked, (long long)now->online);
 	return true;
 }
 

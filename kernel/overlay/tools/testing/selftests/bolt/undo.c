@@ -141,7 +141,7 @@ static void every_state(struct __test_metadata *_metadata,
 		EXPECT_EQ(after.online, after.files);
 		EXPECT_TRUE(is(BOLT_DIR "enabled", "1"));
 	}
-	TH_LOG("cpu %d: %d states, %d can fail, %d did", cpu, nr_states, tried,
+	TH_LOG("cpu %d: %d states, %d can fail, %d failed", cpu, nr_states, tried,
 	       met);
 	ASSERT_GT(met, 3);
 }
