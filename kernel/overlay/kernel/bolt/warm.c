@@ -2,10 +2,10 @@
 /*
  * CPUs that are parked warm. A CPU that dies in a request may wait for its return in a
  * loop of its architecture, in the kernel and with interrupts off. Natively such a CPU
- * is reset, or powered off. The hardware of a CPU that waits was not reset, so that on
- * the way back only what software has torn down is set up again. Except for the
- * last steps of its death and the first steps of its return, the CPU is treated as
- * any other CPU that is offline.
+ * is reset, or powered off: the CPU is then natively dead. The hardware of a CPU that
+ * waits was not reset, so that on the way back only what software has torn down is set
+ * up again. Except for the last steps of its death and the first steps of its return,
+ * the CPU is treated as any other CPU that is offline.
  *
  * Each CPU has a word, which says what the CPU is to do. The way down ends when the CPU
  * calls bolt_warm_park(); the way up begins when up.c calls bolt_warm_wake().

@@ -177,7 +177,7 @@ TEST_F_TIMEOUT(churn, nothing_leaks, 3600)
 	EXPECT_LE(last->kernel_stack, after->kernel_stack + STACK_SLACK);
 	line = tree_differ(&self->before, &self->after);
 	EXPECT_EQ(NULL, line)
-		TH_LOG("sysfs differs at %s", line ?: "");
+		TH_LOG("sysfs differs from before at %s", line ?: "");
 }
 
 TEST_HARNESS_MAIN

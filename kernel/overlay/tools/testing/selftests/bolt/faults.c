@@ -176,7 +176,7 @@ static void compare(struct __test_metadata *_metadata, const char *name,
 		       native->events.n, bolt->events.n, line);
 	line = tree_differ(&native->tree, &bolt->tree);
 	EXPECT_EQ(NULL, line)
-		TH_LOG("%s: differs at %s", name, line);
+		TH_LOG("%s: sysfs differs from native at %s", name, line);
 }
 
 /* Checks the outcome of a request with Bolt without regard to the native outcome. */

@@ -296,7 +296,7 @@ static bool check_taken(struct fuzz *f, const struct file *file,
 	case MASK:
 		wanted = ask_result(file->ask, m->set, wanted);
 		if ((f->sight.online & ~wanted) & ~now.parked)
-			return wrong(f, "CPUs have gone; parked are %llx", (long long)now.parked);
+			return wrong(f, "a CPU went, but parked is %llx", (long long)now.parked);
 		break;
 	case SETTLE:
 		if (now.parked != (f->sight.parked & ~m->set))

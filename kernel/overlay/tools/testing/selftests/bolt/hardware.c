@@ -165,7 +165,7 @@ static void expect_alike(struct __test_metadata *_metadata, struct tree *ways)
 	for (int way = NATIVE + 1; way < WAYS; way++) {
 		line = tree_differ(&ways[NATIVE], &ways[way]);
 		EXPECT_EQ(NULL, line)
-			TH_LOG("way %d: differs at %s", way, line ?: "");
+			TH_LOG("way %d: another result than natively: %s", way, line ?: "");
 	}
 }
 

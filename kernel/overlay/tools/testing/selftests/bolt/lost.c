@@ -321,7 +321,7 @@ TEST_F_TIMEOUT(lost, and_ejected, 300)
 	struct look before;
 
 	if (!getenv("BOLT_EJECT"))
-		SKIP(return, "needs BOLT_EJECT, as the CPU does not come back");
+		SKIP(return, "the CPU would not come back; BOLT_EJECT=1 asks for this test");
 	lose_first();
 	EXPECT_TRUE(cpu_eject(a));
 }

@@ -66,7 +66,7 @@ TEST_F(nodes, parked_looks_natively_offline)
 	EXPECT_TRUE(is(BOLT_DIR "parked", "1"));
 	line = tree_differ(&self->offline, &self->again);
 	EXPECT_EQ(NULL, line)
-		TH_LOG("parked differs at %s", line ?: "");
+		TH_LOG("parked, not natively offline: sysfs differs at %s", line ?: "");
 }
 
 TEST_F(nodes, returning_brings_everything_back)
@@ -89,7 +89,7 @@ TEST_F(nodes, returning_brings_everything_back)
 		tree_of_cpus(&self->again, true);
 		line = tree_differ(&self->online, &self->again);
 		EXPECT_EQ(NULL, line)
-			TH_LOG("round %d: differs at %s", round, line ?: "");
+			TH_LOG("round %d: sysfs differs from before at %s", round, line ?: "");
 		tree_free(&self->again);
 	}
 }

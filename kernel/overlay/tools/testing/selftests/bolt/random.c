@@ -254,7 +254,7 @@ TEST_F_TIMEOUT(random, pairs, 3600)
 	tree_of_cpus(&self->after, true);
 	line = tree_differ(&self->before, &self->after);
 	EXPECT_EQ(NULL, line)
-		TH_LOG("sysfs differs at %s", line ?: "");
+		TH_LOG("sysfs differs from before at %s", line ?: "");
 }
 
 TEST_HARNESS_MAIN

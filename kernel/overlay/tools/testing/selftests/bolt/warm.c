@@ -272,7 +272,7 @@ TEST_F(warm, when_the_delay_is_over)
 TEST_F(warm, ejected_cpu_is_cold)
 {
 	if (!getenv("BOLT_EJECT"))
-		SKIP(return, "needs BOLT_EJECT, as the CPU does not come back");
+		SKIP(return, "the CPU would not come back; BOLT_EJECT=1 asks for this test");
 	ASSERT_EQ(0, set_online(cpus_first(self->cpus), false));
 	EXPECT_TRUE(cpu_eject(cpus_first(self->cpus)));
 	ASSERT_TRUE(world_look(&self->world));
