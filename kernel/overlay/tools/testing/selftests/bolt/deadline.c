@@ -14,6 +14,7 @@
 
 #define TASKS_MAX 64
 #define PATIENCE_MS 5000
+#define RT_RUNTIME "/proc/sys/kernel/sched_rt_runtime_us"
 
 static void nap(struct slot *slot)
 {
@@ -187,6 +188,32 @@ TEST_F_TIMEOUT(deadline, promises_outlive_cycles, 600)
 	}
 	EXPECT_TRUE(task_lives(&self->crew.tasks[0], 2, PATIENCE_MS));
 	EXPECT_EQ(native, room(&self->crew));
+}
+
+/* How much room there is when VICTIM has gone and a limit that is too low was refused. */
+static void refuse_limit(struct __test_metadata *_metadata, struct crew *crew, bool bolt,
+			 int *left)
+{
+	ASSERT_EQ(0, enable(bolt));
+	ASSERT_EQ(0, set_online(VICTIM, false));
+	/* Less than the share of the server that each CPU has for normal tasks. */
+	EXPECT_EQ(-EBUSY, put(RT_RUNTIME, "40000"));
+	*left = room(crew);
+	ASSERT_EQ(0, set_online(VICTIM, true));
+}
+
+/*
+ * A write of a limit that is too low is refused after a pending rebuild of scheduler
+ * domains. The rebuild makes a root domain, which takes the limit of that moment.
+ */
+TEST_F_TIMEOUT(deadline, refused_limit_changes_nothing, 120)
+{
+	int native, bolt;
+
+	refuse_limit(_metadata, &self->crew, false, &native);
+	ASSERT_GT(native, 0);
+	refuse_limit(_metadata, &self->crew, true, &bolt);
+	EXPECT_EQ(native, bolt);
 }
 
 /* Starts a task that runs @run with @cpu in slot->value, and promises it @percent. */
