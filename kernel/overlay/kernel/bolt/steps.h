@@ -232,8 +232,9 @@ bool bolt_stand_in(unsigned int cpu, enum cpuhp_state state, bool bringup,
  * @ret:	where to put what the callback would have returned
  *
  * A startup is skipped exactly when its teardown is pending, in a request of Bolt
- * and in any other bring-up. If there is no memory to defer a teardown, the
- * teardown runs.
+ * and in any other bring-up. A teardown runs if there is no memory to defer it, if
+ * its state asks for a condition that does not hold now, or if its state has no
+ * instance.
  *
  * Context: where the callback would run, hotplug lock held for writing.
  * Return: true if the callback must not run.
