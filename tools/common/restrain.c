@@ -59,12 +59,15 @@ unsigned int restraint_changes(const struct restraint *restraint, uint64_t now_u
 
 /* -- One CPU ---------------------------------------------------------------- */
 
-static void note_wish(struct cpu *cpu, bool wanted, uint64_t now_us)
+static void note_wish(struct cpu *cpu, bool wanted, bool online, uint64_t now_us)
 {
 	if (cpu->decided && cpu->wanted == wanted)
 		return;
-	/* A CPU that was wanted for less than a minute after it came, comes later the next time. */
-	if (cpu->decided && !wanted && cpu->came) {
+	/*
+	 * A CPU that was wanted for less than a minute after it came, comes later the next time. A
+	 * wish that ends before the CPU has come says nothing of that.
+	 */
+	if (cpu->decided && !wanted && cpu->came && online) {
 		if (now_us - cpu->online_us >= MINUTE_US)
 			cpu->in_vain = 0;
 		else if (cpu->in_vain < MOST_DOUBLINGS)
@@ -166,6 +169,7 @@ void restrain(struct restraint *restraint, const struct restraint_rules *rules,
 	      uint64_t now_us, cpu_set_t *result)
 {
 	unsigned int cpu;
+	bool online;
 
 	CPU_ZERO_S(inputs->size, result);
 	for (cpu = 0; cpu < inputs->count; cpu++) {
@@ -174,8 +178,9 @@ void restrain(struct restraint *restraint, const struct restraint_rules *rules,
 		one->reason = REASON_UNUSABLE;
 		if (!CPU_ISSET_S(cpu, inputs->size, inputs->usable))
 			continue;
-		note_wish(one, CPU_ISSET_S(cpu, inputs->size, wanted), now_us);
-		if (judge(one, rules, policy, CPU_ISSET_S(cpu, inputs->size, inputs->online),
+		online = CPU_ISSET_S(cpu, inputs->size, inputs->online);
+		note_wish(one, CPU_ISSET_S(cpu, inputs->size, wanted), online, now_us);
+		if (judge(one, rules, policy, online,
 			  CPU_ISSET_S(cpu, inputs->size, inputs->floor), now_us))
 			CPU_SET_S(cpu, inputs->size, result);
 	}

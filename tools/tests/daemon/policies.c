@@ -396,6 +396,46 @@ static void test_steal_learns(void **unused)
 	end(&world);
 }
 
+static void wish(struct world *world, bool wanted)
+{
+	world->now_us += SECOND_US;
+	CPU_ZERO(&world->wanted);
+	CPU_SET(0, &world->wanted);
+	if (wanted)
+		CPU_SET(1, &world->wanted);
+	restrain(world->restraint, &world->rules, &policy_steal, &world->inputs, &world->wanted,
+		 world->now_us, &world->result);
+	apply(world);
+}
+
+/* Wishes that end before the CPU has come neither lengthen nor shorten the time until it comes. */
+static void test_wishes_that_end_early(void **unused)
+{
+	struct world world;
+	unsigned int i, waited, round;
+
+	begin(&world, 2, 1, 2, 1);
+	set_online(&world, 0, 0);
+	for (i = 0; i < 5; i++)
+		wish(&world, true);
+	assert_int_equal(CPU_COUNT(&world.online), 2);
+	for (i = 0; i < 10; i++)
+		wish(&world, false);
+	assert_int_equal(CPU_COUNT(&world.online), 1);
+	for (round = 0; round < 2; round++) {
+		for (i = 0; i < 6; i++) {
+			wish(&world, true);
+			wish(&world, false);
+		}
+		world.now_us += round * 120 * SECOND_US;
+	}
+	for (waited = 0; waited < 300 && CPU_COUNT(&world.online) < 2; waited++)
+		wish(&world, true);
+	/* The first wish lasted less than a minute, so the hold of three seconds is doubled. */
+	assert_int_equal(waited, 7);
+	end(&world);
+}
+
 /* -- 10,000 made-up loads ----------------------------------------------------- */
 
 enum shape { STEADY, NOISY, SQUARE, SPIKES, WAVE, WALK, SHAPES };
@@ -576,6 +616,7 @@ int main(void)
 		cmocka_unit_test(test_hold_and_dwell),
 		cmocka_unit_test(test_the_last_change_brings_all),
 		cmocka_unit_test(test_steal_learns),
+		cmocka_unit_test(test_wishes_that_end_early),
 		cmocka_unit_test(test_a_step_is_answered_at_once),
 		cmocka_unit_test(test_made_up_loads),
 	};
