@@ -7,11 +7,23 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "file_read.h"
 #include "programs.h"
 
 #define COMM_LENGTH	15	/* TASK_COMM_LEN - 1 */
+
+/*
+ * Any user may give a program of theirs the name of a daemon, so only programs of the user who
+ * owns /proc count, which is root.
+ */
+static bool is_of(int folder, const char *pid)
+{
+	struct stat all, one;
+
+	return !fstat(folder, &all) && !fstatat(folder, pid, &one, 0) && all.st_uid == one.st_uid;
+}
 
 static bool has_name(const char *root, const char *pid, const char *name)
 {
@@ -44,7 +56,8 @@ int program_find(const char *root, const char *name)
 	if (!dir)
 		return -errno;
 	while (!pid && (entry = readdir(dir)))
-		if (isdigit((unsigned char)*entry->d_name) && has_name(root, entry->d_name, name))
+		if (isdigit((unsigned char)*entry->d_name) &&
+		    has_name(root, entry->d_name, name) && is_of(dirfd(dir), entry->d_name))
 			pid = atoi(entry->d_name);
 	closedir(dir);
 	return pid;
