@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* What the subcommands online, offline and set have in common */
 #include <getopt.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -397,12 +398,31 @@ static int report_nothing(struct change *change)
 	return EXIT_DONE;
 }
 
+/*
+ * Makes the request. Without Bolt the request is many writes, and a signal that ended the command
+ * between two of them would leave the request half done: signals are held until its end.
+ */
+static int ask(struct change *change, struct cpubolt_result *result)
+{
+	sigset_t held, before;
+	int error;
+
+	sigemptyset(&held);
+	sigaddset(&held, SIGINT);
+	sigaddset(&held, SIGTERM);
+	sigaddset(&held, SIGHUP);
+	sigaddset(&held, SIGQUIT);
+	sigprocmask(SIG_BLOCK, &held, &before);
+	error = cpubolt_request(change->machine, change->op, change->cpus, 0, result);
+	sigprocmask(SIG_SETMASK, &before, NULL);
+	return error;
+}
+
 static int request(struct change *change)
 {
 	struct cpubolt_result result;
-	int error;
+	int error = ask(change, &result);
 
-	error = cpubolt_request(change->machine, change->op, change->cpus, 0, &result);
 	if (error)
 		return report_error(change, &result, error);
 	if (result.way == CPUBOLT_WAY_NONE)
