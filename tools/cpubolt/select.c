@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Which CPUs a request is about: a cpulist, and options such as --node */
 #include <errno.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -68,6 +69,61 @@ static int number_of(const struct cpubolt_topology *topology, bool node)
 	return node ? topology->node : topology->package;
 }
 
+/* Adds the CPUs of package or node @number to @found; false if there is none. */
+static bool add_place(struct work *work, unsigned long number, bool node, cpu_set_t *found)
+{
+	struct cpubolt_topology topology;
+	unsigned int cpu;
+	bool any = false;
+
+	for_each_cpu(work->machine, cpu, work->present) {
+		int place = -1;
+
+		if (!cpubolt_topology(work->machine, cpu, &topology))
+			place = number_of(&topology, node);
+		if (place < 0 || (unsigned long)place != number)
+			continue;
+		CPU_SET_S(cpu, cpubolt_set_size(work->machine), found);
+		any = true;
+	}
+	return any;
+}
+
+/*
+ * The same as filter() for a list with a number that no CPU has. On arm64 the number of a package
+ * may be an offset in a table of the firmware.
+ */
+static int filter_large(struct work *work, const char *text, bool node)
+{
+	cpu_set_t *found = set_empty(work->machine);
+	const char *what = node ? "node" : "package", *here = text;
+	unsigned long first, last;
+	int code = EXIT_DONE;
+	char *end;
+
+	do {
+		if (!parse_number(here, 0, INT_MAX, &first, &end)) {
+			code = fail(EXIT_USAGE, "\"%s\" is no list of %ss", text, what);
+			break;
+		}
+		last = first;
+		if ((*end == '-' && !parse_number(end + 1, first, INT_MAX, &last, &end)) ||
+		    (*end && *end != ',')) {
+			code = fail(EXIT_USAGE, "\"%s\" is no list of %ss", text, what);
+			break;
+		}
+		while (first <= last && add_place(work, first, node, found))
+			first++;
+		if (first <= last)
+			code = fail(EXIT_FAILED, "no CPU is known to be in %s %lu", what, first);
+		here = end + 1;
+	} while (code == EXIT_DONE && *end);
+	if (code == EXIT_DONE)
+		set_and(work->machine, work->cpus, found);
+	CPU_FREE(found);
+	return code;
+}
+
 /* Keeps the candidates whose package or node is in the list @text. */
 static int filter(struct work *work, const char *text, bool node)
 {
@@ -78,10 +134,12 @@ static int filter(struct work *work, const char *text, bool node)
 	unsigned int cpu;
 	int code = EXIT_DONE, error = cpubolt_parse_list(work->machine, text, numbers, NULL);
 
-	if (error == -ERANGE)
-		code = fail(EXIT_FAILED, "no CPU is known to be in %s %s", what, text);
-	else if (error)
-		code = fail(EXIT_USAGE, "\"%s\" is no list of %ss", text, what);
+	if (error) {
+		CPU_FREE(numbers);
+		CPU_FREE(found);
+		return error == -ERANGE ? filter_large(work, text, node) :
+		       fail(EXIT_USAGE, "\"%s\" is no list of %ss", text, what);
+	}
 	for_each_cpu(work->machine, cpu, work->present) {
 		int number = -1;
 
@@ -92,7 +150,7 @@ static int filter(struct work *work, const char *text, bool node)
 		else
 			CPU_CLR_S(cpu, size, work->cpus);
 	}
-	if (code == EXIT_DONE && !CPU_EQUAL_S(size, numbers, found)) {
+	if (!CPU_EQUAL_S(size, numbers, found)) {
 		char *missing;
 
 		set_minus(work->machine, numbers, found);

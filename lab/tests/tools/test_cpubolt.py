@@ -75,6 +75,19 @@ def test_expected(binary: Path, file: Path) -> None:
     assert done.returncode == 0, done.stdout + done.stderr
 
 
+def test_packages_with_large_numbers(run: Run, tree: Callable[[str], Path]) -> None:
+    """On arm64 the number of a package may be larger than the number of any CPU."""
+    root = tree("nodes")
+    for file in root.glob("sys/devices/system/cpu/cpu*/topology/physical_package_id"):
+        file.write_text(f"{3180 + int(file.read_text())}\n")
+    done = run("--root", root, "offline", "-n", "--package", "3181-3182")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith("CPUs 16-47 would go offline."), done.stdout
+    for text, code in (("3181,3190", 1), ("3181,", 2), ("3181-3180", 2), ("3181x", 2)):
+        done = run("--root", root, "offline", "-n", "--package", text)
+        assert done.returncode == code, (text, done.stderr)
+
+
 def test_expected_under_sanitizers() -> None:
     """AddressSanitizer and UndefinedBehaviorSanitizer report nothing."""
     binary = tools.host("sanitized") / "cpubolt/cpubolt"
