@@ -49,6 +49,22 @@ void interrupts_free(struct interrupts *all)
 
 /* -- Beside other programs ----------------------------------------------------------- */
 
+/*
+ * Whether another program has set the affinity of @irq since the daemon has moved @irq. When no
+ * CPU is online to which the daemon moved @irq, the kernel has chosen another affinity.
+ */
+static bool is_changed(const struct interrupts *all, struct irq *irq)
+{
+	size_t size = all->machine->size;
+
+	if (!irq_read_set(all->machine, irq->number, "smp_affinity_list", irq->now) ||
+	    CPU_EQUAL_S(size, irq->now, irq->written) ||
+	    cpubolt_cpus(all->machine->handle, CPUBOLT_ONLINE, irq->near))
+		return false;
+	CPU_AND_S(size, irq->near, irq->near, irq->written);
+	return !is_empty(all, irq->near);
+}
+
 static void put_back(struct interrupts *all)
 {
 	size_t i, back = 0;
@@ -56,6 +72,8 @@ static void put_back(struct interrupts *all)
 	for (i = 0; i < all->count; i++) {
 		struct irq *irq = all->irqs[i];
 
+		if (irq->ours && is_changed(all, irq))
+			irq->ours = false;
 		if (!irq->ours || irq_write(all->machine, irq->number, irq->found))
 			continue;
 		irq->ours = false;
