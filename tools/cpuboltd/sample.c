@@ -136,11 +136,17 @@ int sample_take(const struct machine *machine, struct counters *counters, uint64
 		free(busy);
 		return err;
 	}
-	/* The daemon's own task, which reads the file, is not to count. */
+	/*
+	 * The daemon's own task, which reads the file, is not to count, nor is the task of a busy
+	 * CPU that is left alone, such as an isolated one.
+	 */
 	inputs->runnable -= inputs->runnable > 0;
 	for (cpu = 0; cpu < machine->count; cpu++) {
 		bool online = CPU_ISSET_S(cpu, machine->size, inputs->online);
 
+		if (!CPU_ISSET_S(cpu, machine->size, inputs->usable) &&
+		    thousandths(busy[cpu], counters->busy[cpu], whole) >= 500)
+			inputs->runnable -= inputs->runnable > 0;
 		loads[cpu].busy = online ? thousandths(busy[cpu], counters->busy[cpu], whole) : 0;
 		loads[cpu].steal = online ? thousandths(steal[cpu], counters->steal[cpu], whole) :
 					    0;

@@ -379,7 +379,9 @@ static void test_samples(void **state)
 	struct counters counters;
 	struct load loads[33];
 	cpu_set_t *online = machine_set(&machine);
-	struct inputs inputs = { .count = 32, .size = machine.size, .online = online };
+	struct inputs inputs = {
+		.count = 32, .size = machine.size, .online = online, .usable = online,
+	};
 
 	CPU_SET_S(0, machine.size, online);
 	CPU_SET_S(1, machine.size, online);
@@ -398,9 +400,9 @@ static void test_samples(void **state)
 	assert_int_equal(loads[0].busy, 250);
 	assert_int_equal(loads[0].steal, 100);
 	assert_int_equal(loads[1].busy, 1000);
-	/* CPU 2 is not in inputs.online, so its line does not count. */
+	/* CPU 2 is left alone, so neither its line counts nor the task that keeps CPU 2 busy. */
 	assert_int_equal(loads[2].busy, 0);
-	assert_int_equal(inputs.runnable, 2);
+	assert_int_equal(inputs.runnable, 1);
 	assert_int_equal(inputs.pressure, 250);
 	counters_free(&counters);
 	CPU_FREE(online);
