@@ -76,7 +76,7 @@ static void on_foreign(void *data, unsigned int cpu, bool online, bool taken)
 
 /*
  * The daemon leaves alone the CPUs of other programs, CPUs that failed lately, isolated CPUs, and
- * CPUs in "deny".
+ * CPUs in "deny". A CPU that the daemon took and that was isolated afterwards comes back first.
  */
 static int find_usable(struct daemon *daemon)
 {
@@ -90,6 +90,9 @@ static int find_usable(struct daemon *daemon)
 	memcpy(daemon->usable, owner->present, size);
 	for (i = 0; !err && i < sizeof(alone) / sizeof(alone[0]); i++) {
 		err = cpubolt_cpus(daemon->machine->handle, alone[i], daemon->next);
+		CPU_AND_S(size, daemon->going, daemon->next, owner->taken);
+		CPU_OR_S(size, daemon->more, daemon->more, daemon->going);
+		remove_from(daemon, daemon->next, owner->taken);
 		remove_from(daemon, daemon->usable, daemon->next);
 	}
 	remove_from(daemon, daemon->usable, daemon->config->deny);

@@ -465,6 +465,53 @@ static void test_a_cpu_that_is_isolated_meanwhile(void **state)
 	end();
 }
 
+/* A partition that is made of a CPU that the daemon took has its CPU. */
+static void test_a_cpu_that_is_isolated_after_it_went(void **state)
+{
+	begin("small+bolt", "load");
+	wait_for(10);
+	assert_online("0");
+	put(CPUS "isolated", "3\n");
+	wait_for(2);
+	assert_online("0,3");
+	wait_for(10);
+	assert_online("0,3");
+	end();
+}
+
+/* While the file of the CPUs taken cannot be written, no CPU goes, but CPUs come. */
+static void test_cpus_come_when_no_file_can_be_written(void **state)
+{
+	char path[4096];
+
+	begin("small+bolt", "load");
+	wait_for(10);
+	assert_online("0");
+	free(control_answer(&one, "lease 1 10", true));
+	assert_online("0-1");
+	snprintf(path, sizeof(path), "%s/run/cpubolt/cpuboltd.new", folder);
+	assert_int_equal(mkdir(path, 0700), 0);
+	wait_for(20);
+	assert_online("0-1");
+	free(control_answer(&one, "lease 3 60", true));
+	assert_online("0-1,3");
+	assert_int_equal(rmdir(path), 0);
+	wait_for(90);
+	assert_online("0");
+	end();
+}
+
+/* Without a list the policy "fixed" wants all CPUs, also CPUs that are plugged in later. */
+static void test_fixed_without_a_list(void **state)
+{
+	begin("small+bolt+slots", "fixed");
+	assert_true(CPU_COUNT_S(machine.size, config.settings.fixed) >
+		    CPU_COUNT_S(machine.size, one.owner.present));
+	wait_for(10);
+	assert_int_equal(requests, 0);
+	end();
+}
+
 /* The answer to "cpubolt policy lease" says which CPUs are online at that time. */
 static void test_a_lease_is_answered_when_cpus_are_there(void **state)
 {
