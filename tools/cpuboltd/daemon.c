@@ -313,13 +313,15 @@ static int carry_out(struct daemon *daemon)
 {
 	int err;
 
+	if (daemon->now_us < daemon->stay_until_us)
+		CPU_ZERO_S(daemon->machine->size, daemon->going);
 	if (!is_empty(daemon, daemon->going)) {
 		err = save(daemon, daemon->going);
 		if (err) {
 			/* Without the file no CPU may go: after a crash, no CPU would come back. */
 			say(LOG_ERR, "cannot write " RUN_FOLDER "/cpuboltd: %s", strerror(-err));
-			daemon->pause_until_us = daemon->now_us +
-						 daemon->config->backoff_s * 1000000ULL;
+			daemon->stay_until_us = daemon->now_us +
+						daemon->config->backoff_s * 1000000ULL;
 			CPU_ZERO_S(daemon->machine->size, daemon->going);
 		}
 	}

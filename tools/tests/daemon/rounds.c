@@ -747,6 +747,15 @@ static void test_interrupts_are_left_to_irqbalance(void **state)
 	assert_int_equal(affinities, 2);
 	wait_for(30);
 	assert_int_equal(affinities, 2);
+	/* An affinity that irqbalance has set before the daemon sees irqbalance is left alone. */
+	put("/proc/77/comm", "another\n");
+	wait_for(30);
+	assert_int_equal(affinities, 3);
+	put("/proc/77/comm", "irqbalance\n");
+	put_affinity(&devices[1], "0");
+	wait_for(6);
+	assert_affinity(1, "0");
+	assert_int_equal(affinities, 3);
 	restore_interrupts(0);
 	end();
 }
@@ -830,6 +839,9 @@ int main(void)
 		cmocka_unit_test(test_a_wanted_cpu_that_is_taken),
 		cmocka_unit_test(test_a_cpu_that_does_not_come),
 		cmocka_unit_test(test_a_cpu_that_is_isolated_meanwhile),
+		cmocka_unit_test(test_a_cpu_that_is_isolated_after_it_went),
+		cmocka_unit_test(test_cpus_come_when_no_file_can_be_written),
+		cmocka_unit_test(test_fixed_without_a_list),
 		cmocka_unit_test(test_a_lease_is_answered_when_cpus_are_there),
 		cmocka_unit_test(test_a_start_with_what_cannot_be_put_back),
 		cmocka_unit_test(test_interrupts_leave_before_their_cpus_go),
