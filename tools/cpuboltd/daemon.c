@@ -679,8 +679,9 @@ static int lock_alone(const struct machine *machine)
 	char *path = field("%s" LOCK_FILE, machine->root);
 	int fd = -ENOMEM;
 
-	if (folder && path) {
-		mkdir(folder, 0755);
+	if (folder && path && mkdir(folder, 0755) && errno != EEXIST) {
+		fd = -errno;
+	} else if (folder && path) {
 		fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
 		if (fd < 0 || flock(fd, LOCK_EX | LOCK_NB)) {
 			int err = -errno;
