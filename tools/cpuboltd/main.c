@@ -2,6 +2,7 @@
 /* cpuboltd: takes CPUs offline that nothing needs, and brings them back */
 #include <errno.h>
 #include <getopt.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -190,6 +191,8 @@ int main(int argc, char **argv)
 
 	if (argc)
 		argv[0] = name;		/* messages of getopt_long() begin with the name */
+	/* When no program reads the messages any more, the daemon goes on without them. */
+	signal(SIGPIPE, SIG_IGN);
 	code = parse_options(argc, argv, &options);
 	if (code >= 0)
 		return code;
