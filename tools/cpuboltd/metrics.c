@@ -134,7 +134,8 @@ void metrics_write(struct daemon *daemon, bool now)
 	text = metrics_text(daemon);
 	err = text ? file_replace(daemon->machine->root, path, text) : -ENOMEM;
 	free(text);
-	if (err && !daemon->metrics_at_us)
+	if (err && err != daemon->metrics_error)
 		say(LOG_WARNING, "cannot write %s: %s", path, strerror(-err));
+	daemon->metrics_error = err;
 	daemon->metrics_at_us = daemon->now_us;
 }

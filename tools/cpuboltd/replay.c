@@ -151,7 +151,7 @@ int run_replay(const struct machine *machine, const struct config *config, const
 	err = replay(machine, config, &trace, print_change, &outcome);
 	load_trace_free(&trace);
 	if (err)
-		return fail(EXIT_FAILED, "no memory");
+		return fail(EXIT_FAILED, "%s: %s", file, strerror(-err));
 	print_outcome(config, &outcome);
 	return EXIT_DONE;
 }
