@@ -330,6 +330,15 @@ def test_scheduler_domains_in_schedstat(kernel: Kernels, arch: str, scenario: st
 
 
 @pytest.mark.nightly
+def test_batches_beside_a_check_of_calls(kernel: Kernels, arch: str) -> None:
+    """CPUs that die together do not wait for calls that no CPU answers in a stop (Linux 7.3)."""
+    found = [PLAN.match(line) for line in output(play(kernel, arch, "csd", "debug"))]
+    ((passed, failed, _),) = [tuple(map(int, each.groups())) for each in found if each]
+    assert passed >= 10
+    assert failed == 0
+
+
+@pytest.mark.nightly
 def test_lockdep_knows_what_hotplug_waits_for(kernel: Kernels, arch: str) -> None:
     """After two requests, lockdep knows bolt_serial_sem, and kernfs_gate of sysfs directories."""
     play(kernel, arch, "lockdep", "debug")
