@@ -556,6 +556,17 @@ int bolt_cpus_up(const struct cpumask *mask)
 }
 EXPORT_SYMBOL_GPL(bolt_cpus_up);
 
+/* Removes CPUs that are not plugged in: on arm64 these are present, without a device. */
+static void bolt_drop_unplugged(struct cpumask *cpus)
+{
+	unsigned int cpu;
+
+	for_each_cpu_andnot(cpu, cpus, cpu_online_mask) {
+		if (!get_cpu_device(cpu))
+			cpumask_clear_cpu(cpu, cpus);
+	}
+}
+
 /**
  * bolt_cpus_set - have just these CPUs online, or change nothing
  * @mask:	CPUs that are to be online; all other CPUs are to be offline
@@ -573,6 +584,7 @@ int bolt_cpus_set(const struct cpumask *mask)
 	if (!alloc_cpumask_var(&others, GFP_KERNEL))
 		return -ENOMEM;
 	cpumask_andnot(others, cpu_present_mask, mask);
+	bolt_drop_unplugged(others);
 	err = bolt_change(mask, others);
 	free_cpumask_var(others);
 	return err;
