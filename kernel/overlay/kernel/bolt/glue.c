@@ -234,6 +234,12 @@ bool bolt_cpu_alive(unsigned int cpu)
 	return false;
 }
 
+/* Whether @cpu has reported its death. */
+bool bolt_cpu_dead(unsigned int cpu)
+{
+	return atomic_read(per_cpu_ptr(&cpuhp_state.ap_sync_state, cpu)) == SYNC_STATE_DEAD;
+}
+
 #ifdef CONFIG_HOTPLUG_SPLIT_STARTUP
 /*
  * Gives up waiting for @cpu. Returns false if @cpu has seen that it was released, and

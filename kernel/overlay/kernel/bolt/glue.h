@@ -82,6 +82,7 @@ int bolt_invoke_callback(unsigned int cpu, enum cpuhp_state state, bool bringup,
 int bolt_invoke_callback_for(unsigned int cpu, enum cpuhp_state state, bool bringup,
 			     struct hlist_node *node);
 bool bolt_cpu_alive(unsigned int cpu);
+bool bolt_cpu_dead(unsigned int cpu);
 #ifdef CONFIG_HOTPLUG_SPLIT_STARTUP
 bool bolt_arrival_given_up(unsigned int cpu);
 bool bolt_release_warm(unsigned int cpu);

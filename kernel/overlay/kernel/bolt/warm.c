@@ -36,6 +36,7 @@
 #include <linux/tick.h>
 
 #include "../time/tick-sched.h"
+#include "glue.h"
 #include "state.h"
 #include "warm.h"
 
@@ -105,7 +106,8 @@ static void bolt_forget_idle(unsigned int cpu)
  *
  * Before suspend, and before another kernel starts, CPUs die natively. The control
  * task still waits for the CPU to report its death, so that no task changes the
- * word meanwhile.
+ * word meanwhile. When the hypervisor has not run the CPU for ten seconds, the control
+ * task has given up, and there may be no batch any more.
  *
  * Context: the idle task of the CPU, interrupts off, before cpuhp_ap_report_dead(),
  * which has a full barrier.
@@ -113,9 +115,10 @@ static void bolt_forget_idle(unsigned int cpu)
  */
 bool bolt_warm_park(void)
 {
+	const struct bolt_batch *batch = READ_ONCE(bolt_batch);
 	unsigned int cpu = smp_processor_id();
 
-	if (!bolt_may_defer() || (bolt_batch->flags & BOLT_PARK_COLD) ||
+	if (!batch || !bolt_may_defer() || (batch->flags & BOLT_PARK_COLD) ||
 	    !READ_ONCE(bolt_park_warm) || READ_ONCE(bolt_suspending) ||
 	    !bolt_arch_can_park_warm(cpu))
 		return false;
@@ -175,7 +178,12 @@ static void bolt_warm_await_cold(unsigned int cpu)
 		usleep_range(1000, 2000);
 	/* If the CPU has answered, bolt_word_give_up() changes nothing. */
 	silent = bolt_word_give_up(bolt_word(cpu));
-	bolt_arch_warm_gone(cpu, !silent);
+	/*
+	 * A CPU that has yet to report its death, because the hypervisor does not run the
+	 * CPU, finds COLD when it runs again. After a reset the CPU would never report.
+	 */
+	if (!silent || bolt_cpu_dead(cpu))
+		bolt_arch_warm_gone(cpu, !silent);
 	bolt_stats[BOLT_STAT_WARM_SILENT] += silent;
 	bolt_stats[BOLT_STAT_WARM_COLD]++;
 }
