@@ -13,6 +13,7 @@
 
 #include "bench_energy.h"
 #include "bench_machine.h"
+#include "bring.h"
 #include "look.h"
 #include "settings.h"
 #include "sets.h"
@@ -438,39 +439,11 @@ static int check_variants(struct bench *bench)
 	return any ? EXIT_DONE : fail(EXIT_FAILED, "no variant is left to measure");
 }
 
-/*
- * Brings all CPUs in one request; if that fails, one CPU after the other, so that one CPU that
- * does not come keeps no other CPU offline. Returns the last error, and its @result.
- */
-static int bring(struct bench *bench, struct cpubolt_result *result)
-{
-	int error = cpubolt_request(bench->machine, CPUBOLT_BRING_ONLINE, bench->cpus,
-				    CPUBOLT_KEEP_CHANGES, result);
-	size_t size = cpubolt_set_size(bench->machine);
-	cpu_set_t *one = error ? cpubolt_set_new(bench->machine) : NULL;
-	struct cpubolt_result last;
-	unsigned int cpu;
-
-	if (!one)
-		return error;
-	error = 0;
-	for_each_cpu(bench->machine, cpu, bench->cpus) {
-		CPU_ZERO_S(size, one);
-		CPU_SET_S(cpu, size, one);
-		if (!cpubolt_request(bench->machine, CPUBOLT_BRING_ONLINE, one, 0, &last))
-			continue;
-		*result = last;
-		error = -last.error;
-	}
-	CPU_FREE(one);
-	return error;
-}
-
 /* CPUs are put back before the settings, because CPUs come back sooner while Bolt is enabled. */
 static int put_back(struct bench *bench)
 {
 	struct cpubolt_result result;
-	int error = bring(bench, &result);
+	int error = bring_cpus(bench->machine, bench->cpus, CPUBOLT_KEEP_CHANGES, NULL, &result);
 	char *sentence;
 
 	if (error) {

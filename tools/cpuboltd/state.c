@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "bring.h"
 #include "files.h"
 #include "state.h"
 
@@ -101,42 +102,6 @@ int state_remove(const struct machine *machine)
 
 /* -- Back to what was found ------------------------------------------------------ */
 
-static int bring_one(struct machine *machine, unsigned int cpu, cpu_set_t *set,
-		     struct cpubolt_result *result)
-{
-	CPU_ZERO_S(machine->size, set);
-	CPU_SET_S(cpu, machine->size, set);
-	return cpubolt_request(machine->handle, CPUBOLT_BRING_ONLINE, set, 0, result);
-}
-
-/* Brings all CPUs in one request; if that fails, one CPU after the other. */
-static int bring(struct machine *machine, const cpu_set_t *cpus, cpu_set_t *left,
-		 struct cpubolt_result *result)
-{
-	cpu_set_t *one = machine_set(machine);
-	struct cpubolt_result last;
-	unsigned int cpu;
-	int err;
-
-	CPU_ZERO_S(machine->size, left);
-	if (!one)
-		return -ENOMEM;
-	err = cpubolt_request(machine->handle, CPUBOLT_BRING_ONLINE, cpus, 0, result);
-	if (err) {
-		err = 0;
-		for (cpu = 0; cpu < machine->count; cpu++) {
-			if (!CPU_ISSET_S(cpu, machine->size, cpus) ||
-			    !bring_one(machine, cpu, one, &last))
-				continue;
-			*result = last;
-			err = -last.error;
-			CPU_SET_S(cpu, machine->size, left);
-		}
-	}
-	CPU_FREE(one);
-	return err;
-}
-
 /* Leaves out CPUs that cannot be brought back: CPUs that were unplugged, or are online already. */
 static int find_missing(struct machine *machine, cpu_set_t *cpus)
 {
@@ -194,7 +159,7 @@ int state_restore(struct machine *machine, const cpu_set_t *deny, cpu_set_t *bac
 	if (!err)
 		err = find_missing(machine, back);
 	if (!err && CPU_COUNT_S(machine->size, back)) {
-		err = bring(machine, back, left, result);
+		err = bring_cpus(machine->handle, back, 0, left, result);
 		CPU_XOR_S(machine->size, back, back, left);
 		if (err && CPU_COUNT_S(machine->size, left))
 			state_save(machine, left);

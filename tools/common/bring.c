@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Brings CPUs back that a program has taken offline, see bring.h */
+#include <errno.h>
+
+#include "bring.h"
+
+int bring_cpus(struct cpubolt *handle, const cpu_set_t *cpus, unsigned int flags, cpu_set_t *left,
+	       struct cpubolt_result *result)
+{
+	size_t size = cpubolt_set_size(handle);
+	cpu_set_t *one = cpubolt_set_new(handle);
+	struct cpubolt_result last;
+	unsigned int cpu;
+	int err;
+
+	if (left)
+		CPU_ZERO_S(size, left);
+	err = cpubolt_request(handle, CPUBOLT_BRING_ONLINE, cpus, flags, result);
+	if (!err || !one) {
+		if (err && left)
+			CPU_OR_S(size, left, cpus, cpus);
+		CPU_FREE(one);
+		return err;
+	}
+	err = 0;
+	for (cpu = 0; cpu < size * 8; cpu++) {
+		if (!CPU_ISSET_S(cpu, size, cpus))
+			continue;
+		CPU_ZERO_S(size, one);
+		CPU_SET_S(cpu, size, one);
+		if (!cpubolt_request(handle, CPUBOLT_BRING_ONLINE, one, 0, &last))
+			continue;
+		*result = last;
+		err = -last.error;
+		if (left)
+			CPU_SET_S(cpu, size, left);
+	}
+	CPU_FREE(one);
+	return err;
+}
