@@ -8,7 +8,8 @@
  * @root: stands for "/"; "" is the running system
  *
  * The kernel cuts names to 15 characters; @name may be longer. A kernel thread
- * with that name is found as well.
+ * with that name is found as well. A process of another user than the owner of
+ * /proc, who is root, is not found, as any user may choose such a name.
  *
  * Return: the PID, 0 if there is none, or a negative errno if /proc cannot be read.
  */

@@ -143,11 +143,11 @@ int sample_take(const struct machine *machine, struct counters *counters, uint64
 	inputs->runnable -= inputs->runnable > 0;
 	for (cpu = 0; cpu < machine->count; cpu++) {
 		bool online = CPU_ISSET_S(cpu, machine->size, inputs->online);
+		unsigned int share = thousandths(busy[cpu], counters->busy[cpu], whole);
 
-		if (!CPU_ISSET_S(cpu, machine->size, inputs->usable) &&
-		    thousandths(busy[cpu], counters->busy[cpu], whole) >= 500)
+		if (!CPU_ISSET_S(cpu, machine->size, inputs->usable) && share >= 500)
 			inputs->runnable -= inputs->runnable > 0;
-		loads[cpu].busy = online ? thousandths(busy[cpu], counters->busy[cpu], whole) : 0;
+		loads[cpu].busy = online ? share : 0;
 		loads[cpu].steal = online ? thousandths(steal[cpu], counters->steal[cpu], whole) :
 					    0;
 	}
