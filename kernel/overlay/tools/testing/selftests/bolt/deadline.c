@@ -14,7 +14,6 @@
 
 #define TASKS_MAX 64
 #define PATIENCE_MS 5000
-#define RT_RUNTIME "/proc/sys/kernel/sched_rt_runtime_us"
 
 static void nap(struct slot *slot)
 {

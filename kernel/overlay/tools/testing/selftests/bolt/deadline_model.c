@@ -25,7 +25,6 @@
 #define TASKS_MAX 24
 #define SLOTS 1024
 #define GROUPS 2
-#define RT_RUNTIME "/proc/sys/kernel/sched_rt_runtime_us"
 #define RT_PERIOD "/proc/sys/kernel/sched_rt_period_us"
 #define SERVERS "/sys/kernel/debug/sched/fair_server/"
 #define PERIOD_NS 20000000ULL

@@ -12,6 +12,9 @@
 /* The period of a deadline task in tests for which any period will do. */
 #define DEADLINE_NS 100000000ULL
 
+/* The limit of the bandwidth of all deadline tasks, in us of each second. */
+#define RT_RUNTIME "/proc/sys/kernel/sched_rt_runtime_us"
+
 /*
  * The kernel's struct sched_attr, under another name, because only some C libraries
  * define struct sched_attr.
