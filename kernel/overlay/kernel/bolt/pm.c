@@ -55,8 +55,9 @@ static void bolt_smt_coming(struct cpumask *cpus)
 
 /*
  * Makes the threads cold that SMT control has taken offline, or found offline: a thread
- * that waits in the kernel becomes natively dead. arm64 takes each CPU that is offline
- * for a primary thread, so there all CPUs that are offline become cold.
+ * that waits in the kernel becomes natively dead. An architecture with the generic
+ * topology takes each CPU that is offline for a primary thread, so there all CPUs that
+ * are offline become cold.
  */
 static void bolt_smt_make_cold(void)
 {
@@ -64,7 +65,8 @@ static void bolt_smt_make_cold(void)
 
 	cpumask_clear(&bolt_pm_mask);
 	for_each_present_cpu(cpu) {
-		if (!topology_is_primary_thread(cpu) || IS_ENABLED(CONFIG_ARM64))
+		if (!topology_is_primary_thread(cpu) ||
+		    IS_ENABLED(CONFIG_GENERIC_ARCH_TOPOLOGY))
 			cpumask_set_cpu(cpu, &bolt_pm_mask);
 	}
 	bolt_warm_leave(&bolt_pm_mask);

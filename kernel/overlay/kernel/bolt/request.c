@@ -556,7 +556,10 @@ int bolt_cpus_up(const struct cpumask *mask)
 }
 EXPORT_SYMBOL_GPL(bolt_cpus_up);
 
-/* Removes CPUs that are not plugged in: on arm64 these are present, without a device. */
+/*
+ * Removes CPUs that are not plugged in: on arm64 such a CPU may be present, without a
+ * device.
+ */
 static void bolt_drop_unplugged(struct cpumask *cpus)
 {
 	unsigned int cpu;
