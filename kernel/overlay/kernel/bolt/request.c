@@ -347,22 +347,21 @@ int bolt_request(const struct cpumask *up, const struct cpumask *down,
 		 unsigned int flags)
 {
 	static struct cpumask coming, going;
-	struct bolt_batch batch = {
+	/* Not on the stack, as a CPU that dies late may read the batch. */
+	static struct bolt_batch batch;
+	unsigned int cpu, returning = 0, nr_up, nr_down;
+	ktime_t start = ktime_get();
+	int err;
+
+	batch = (struct bolt_batch){
 		.id = ++bolt_batches,
 		.up = &coming,
 		.down = &going,
 		.flags = flags | (bolt_going_down ? BOLT_NO_DEFER : 0),
-		/*
-		 * During boot a CPU that fails is left where it is, and the other
-		 * CPUs come.
-		 */
+		/* A CPU that fails during boot is left where it is, and other CPUs come. */
 		.undo = flags & BOLT_BOOT,
-		.last = ktime_get(),
+		.last = start,
 	};
-	unsigned int cpu, returning = 0, nr_up, nr_down;
-	ktime_t start = batch.last;
-	int err;
-
 	raw_spin_lock_init(&batch.lock);
 	cpumask_clear(&bolt_lost);
 	cpumask_clear(&coming);
