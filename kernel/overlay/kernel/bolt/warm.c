@@ -180,9 +180,10 @@ static void bolt_warm_await_cold(unsigned int cpu)
 	silent = bolt_word_give_up(bolt_word(cpu));
 	/*
 	 * A CPU that has yet to report its death, because the hypervisor does not run the
-	 * CPU, finds COLD when it runs again. After a reset the CPU would never report.
+	 * CPU, finds COLD when it runs again. After a reset the CPU would never report, so
+	 * an architecture that resets CPUs must leave this CPU alone.
 	 */
-	if (!silent || bolt_cpu_dead(cpu))
+	if (!silent || bolt_cpu_dead(cpu) || !bolt_arch_warm_resets())
 		bolt_arch_warm_gone(cpu, !silent);
 	bolt_stats[BOLT_STAT_WARM_SILENT] += silent;
 	bolt_stats[BOLT_STAT_WARM_COLD]++;
