@@ -276,6 +276,8 @@ int bolt_wait_for_arrival(unsigned int cpu, unsigned long deadline)
 		pr_err("CPU%u failed to report alive state\n", cpu);
 		st->state = CPUHP_BP_KICK_AP - 1;
 	} else if (WARN_ON_ONCE(!cpu_online(cpu)) || !bolt_cpu_bootable(cpu)) {
+		/* If SMT control is off, the undo leaves the thread natively dead. */
+		bolt_batch->flags |= BOLT_PARK_COLD;
 		err = -ECANCELED;
 	}
 	if (err)
