@@ -26,8 +26,8 @@
  * the interrupt is by then, and bolt_look_forget() removes the name of an interrupt
  * before the interrupt is freed. So the CPU needs neither the lock of an interrupt nor
  * RCU, which no longer watches the CPU. Only the CPU itself ends its look, however late
- * that is: a hypervisor may leave the CPU waiting for a long time, and an interrupt may
- * be freed at any moment until then.
+ * that is, or the removal of the CPU: a hypervisor may leave the CPU waiting for a long
+ * time, and an interrupt may be freed at any moment until then.
  *
  * free_irq() of a level-triggered interrupt waits until the IO-APIC has got the EOI.
  * For an interrupt in flight the EOI comes when this CPU has looked and the CPU to
@@ -243,6 +243,19 @@ void bolt_look(void)
 	safe_apic_wait_icr_idle();
 	/* Pairs with bolt_arch_finish_death(): the look ends before the bit is cleared. */
 	smp_mb__before_atomic();
+	cpumask_clear_cpu(cpu, &bolt_looking);
+}
+
+/**
+ * bolt_look_unplugged - forget the look of a CPU that has been unplugged
+ * @cpu:	the CPU, which does not run any more
+ *
+ * The next CPU that is plugged in may get the same number, and is not waited for.
+ *
+ * Context: topology_hotunplug_apic(), device hotplug lock held.
+ */
+void bolt_look_unplugged(unsigned int cpu)
+{
 	cpumask_clear_cpu(cpu, &bolt_looking);
 }
 

@@ -51,6 +51,7 @@ bool bolt_look_hold(void);
 bool bolt_looks(unsigned int cpu);
 void bolt_look_forget(const struct irq_desc *desc);
 void bolt_look(void);
+void bolt_look_unplugged(unsigned int cpu);
 
 /*
  * A CPU of a batch is in the masks of its siblings before the TSC test and the
@@ -78,6 +79,7 @@ void bolt_look(void);
 #define bolt_looks(...) false
 #define bolt_look_forget(...) do { } while (0)
 #define bolt_look() do { } while (0)
+#define bolt_look_unplugged(...) do { } while (0)
 #define bolt_any_sibling_but(mask, cpu) cpumask_any_but(mask, cpu)
 #define bolt_has_sibling(mask, cpu) ((void)(cpu), cpumask_weight(mask) > 1)
 
