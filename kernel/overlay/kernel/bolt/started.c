@@ -24,7 +24,9 @@
  *   half-way, a state that is registered afterwards counts as up only when a
  *   startup has run since, of this state or of a higher one.
  * - A state with instances is up when the startups of all instances have completed.
- *   Instances that are added later are not looked at.
+ *   Instances that are added later are not looked at. If the teardown of one instance
+ *   fails, the state counts as up, although the startups of other instances have yet to
+ *   run again: the CPU stays, and goes on to use all instances.
  *
  * An undo follows the same rules. The number is written by the task that runs the
  * callbacks of the CPU, which is the control task or the hotplug thread of the CPU,

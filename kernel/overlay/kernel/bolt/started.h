@@ -25,16 +25,16 @@ DECLARE_PER_CPU(enum cpuhp_state, bolt_reached);
  * @st:		the CPU's place in the state machine
  * @state:	the state
  * @bringup:	startup, or teardown
+ * @was_up:	whether the state was up before a teardown
  * @ret:	where the result of the callback is
- * @partial:	points to the first instance whose callback has failed; or NULL
  */
 struct bolt_step {
 	unsigned int cpu;
 	struct cpuhp_cpu_state *st;
 	enum cpuhp_state state;
 	bool bringup;
+	bool was_up;
 	const int *ret;
-	struct hlist_node **partial;
 };
 
 static __always_inline struct bolt_step bolt_step_begin(struct bolt_step step)
@@ -42,6 +42,7 @@ static __always_inline struct bolt_step bolt_step_begin(struct bolt_step step)
 	enum cpuhp_state *reached = per_cpu_ptr(&bolt_reached, step.cpu);
 
 	if (!step.bringup) {
+		step.was_up = *reached >= step.state;
 		/*
 		 * All that the teardowns of higher states have written is ordered
 		 * before this store, as in bolt_step_end().
@@ -80,10 +81,13 @@ static __always_inline void bolt_step_end(const struct bolt_step *step)
 		 * cpuhp_started().
 		 */
 		smp_store_release(&per_cpu(bolt_reached, step->cpu), step->st->state);
-	} else if (unlikely(*step->ret) && step->st->state < step->state &&
-		   cpu_online(step->cpu) &&
-		   !(step->partial && *step->partial)) {
-		/* The teardown has refused, so the state is up as before. */
+	} else if (unlikely(*step->ret) && step->was_up &&
+		   step->st->state < step->state && cpu_online(step->cpu)) {
+		/*
+		 * The teardown has refused, so the CPU stays, and the state is up as
+		 * before. If the state has instances, the startups of some instances run
+		 * again before the request ends.
+		 */
 		smp_store_release(per_cpu_ptr(&bolt_reached, step->cpu), step->state);
 	}
 }
@@ -114,14 +118,13 @@ static __always_inline const int *bolt_step_ret(int *ret)
  * Wraps the rest of the block, in which the callback of a state runs or is skipped.
  * @_result is the callback's result.
  */
-#define bolt_step(_cpu, _st, _state, _bringup, _partial, _result)	\
+#define bolt_step(_cpu, _st, _state, _bringup, _result)		\
 	struct bolt_step __bolt_step __cleanup(bolt_step_end) =		\
 		bolt_step_begin((struct bolt_step){			\
 			.cpu = (_cpu),					\
 			.st = (_st),					\
 			.state = (_state),				\
 			.bringup = (_bringup),				\
-			.partial = (_partial),				\
 			.ret = bolt_step_ret(_result),			\
 		})
 

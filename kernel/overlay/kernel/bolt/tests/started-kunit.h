@@ -24,6 +24,15 @@ static struct {
 	bool refuses_startup;
 } seen;
 
+/* Instances of a state; the second refuses to let the first CPU go that asks. */
+static struct {
+	struct hlist_node instances[3];
+	int added;
+	unsigned int refuser;
+	atomic_t asked;
+	atomic_t wrong;
+} some;
+
 struct started_test {
 	struct bolt_fixture fixture;
 	struct cpumask cpus;
@@ -234,6 +243,59 @@ static void registered_below(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, count(&st->cpus, CPUHP_AP_ACTIVE), nr);
 }
 
+static int start_instance(unsigned int cpu, struct hlist_node *instance)
+{
+	return 0;
+}
+
+static int refuse_by_one_instance(unsigned int cpu, struct hlist_node *instance)
+{
+	if (some.refuser < nr_cpu_ids) {
+		atomic_inc(&some.asked);
+		if (!cpuhp_started(some.refuser, seen.state))
+			atomic_inc(&some.wrong);
+		return 0;
+	}
+	if (instance != &some.instances[1])
+		return 0;
+	some.refuser = cpu;
+	return -ENXIO;
+}
+
+/*
+ * While other CPUs pass a state, the state is up on a CPU that one instance has kept
+ * from going. Callbacks of other CPUs run after the refusal, as the state is serial.
+ */
+static void one_instance_refuses(struct kunit *test)
+{
+	struct started_test *st = test->priv;
+	struct hlist_node *instance;
+	int err;
+
+	some.refuser = nr_cpu_ids;
+	atomic_set(&some.asked, 0);
+	atomic_set(&some.wrong, 0);
+	seen.state = cpuhp_setup_state_multi(CPUHP_AP_ONLINE_DYN,
+					     "bolt/test:instances",
+					     start_instance,
+					     refuse_by_one_instance);
+	KUNIT_ASSERT_GT(test, seen.state, 0);
+	KUNIT_ASSERT_EQ(test, bolt_defer_state(seen.state, &serial), 0);
+	for (; some.added < ARRAY_SIZE(some.instances); some.added++) {
+		instance = &some.instances[some.added];
+		err = cpuhp_state_add_instance_nocalls(seen.state, instance);
+		KUNIT_ASSERT_EQ(test, err, 0);
+	}
+	if (bolt_find_unfit() != CPUHP_INVALID)
+		kunit_skip(test, "another state is unfit");
+	KUNIT_EXPECT_EQ(test, bolt_test_go(&st->cpus, false), -ENXIO);
+	KUNIT_EXPECT_LT(test, some.refuser, nr_cpu_ids);
+	KUNIT_EXPECT_GT(test, atomic_read(&some.asked), 0);
+	KUNIT_EXPECT_EQ(test, atomic_read(&some.wrong), 0);
+	KUNIT_EXPECT_EQ(test, count(&st->cpus, seen.state),
+			(int)cpumask_weight(&st->cpus));
+}
+
 /* for_each_started_cpu() and cpumask_keep_started() agree with cpuhp_started(). */
 static void masks(struct kunit *test)
 {
@@ -290,6 +352,9 @@ static void started_exit(struct kunit *test)
 		add_cpu(cpu);
 	if (st->above > 0)
 		cpuhp_remove_state_nocalls(st->above);
+	while (some.added)
+		cpuhp_state_remove_instance_nocalls(seen.state,
+						    &some.instances[--some.added]);
 	if (seen.state > 0)
 		cpuhp_remove_state_nocalls(seen.state);
 	bolt_fixture_end(&st->fixture);
@@ -317,6 +382,7 @@ static struct kunit_case bolt_started_cases[] = {
 	KUNIT_CASE(online_and_offline),
 	KUNIT_CASE(in_a_request),
 	KUNIT_CASE(after_a_failure),
+	KUNIT_CASE(one_instance_refuses),
 	KUNIT_CASE(put_off),
 	KUNIT_CASE(registered_below),
 	KUNIT_CASE(registered_where_a_cpu_is_half_way),
