@@ -11,8 +11,11 @@
  * any of them is online. The state number of such a CPU does not answer the question
  * either, as it advances before the callback runs.
  *
+ * In such a request, the teardown of one CPU may also wait while that of another CPU
+ * has failed, so that all CPUs will go back: cpuhp_refused() tells.
+ *
  * Without CONFIG_BOLT there are no such requests, and the definitions of this header
- * ask cpu_online_mask, as callbacks do natively.
+ * ask cpu_online_mask, as callbacks do natively; cpuhp_refused() is false.
  */
 #ifndef _LINUX_CPUHOTPLUG_STARTED_H
 #define _LINUX_CPUHOTPLUG_STARTED_H
@@ -36,6 +39,7 @@ bool cpuhp_started(unsigned int cpu, enum cpuhp_state state);
 bool cpuhp_started_next(struct cpuhp_started_walk *walk);
 void cpumask_keep_started(struct cpumask *mask, unsigned int cpu,
 			  enum cpuhp_state state);
+bool cpuhp_refused(void);
 
 static inline struct cpuhp_started_walk
 cpuhp_started_first(int *cpu, enum cpuhp_state state)
@@ -63,6 +67,7 @@ cpuhp_started_first(int *cpu, enum cpuhp_state state)
  * its caller.
  */
 #define cpuhp_started(cpu, ...) cpu_online(cpu)
+#define cpuhp_refused() false
 #define for_each_started_cpu(cpu, ...) for_each_online_cpu(cpu)
 
 static __always_inline void cpumask_keep_started(struct cpumask *mask,

@@ -39,6 +39,7 @@
 
 #include "glue.h"
 #include "started.h"
+#include "state.h"
 
 DEFINE_PER_CPU(enum cpuhp_state, bolt_reached);
 
@@ -134,5 +135,23 @@ void cpumask_keep_started(struct cpumask *mask, unsigned int cpu,
 	}
 }
 EXPORT_SYMBOL_GPL(cpumask_keep_started);
+
+/**
+ * cpuhp_refused - whether a callback of another CPU has failed in this request
+ *
+ * All CPUs of the request then go back, so a teardown that waits for long may fail as
+ * well. Natively no other CPU is on its way, and a callback that has seen an event only
+ * once, such as a wake-up in suspend, is the only one that waits.
+ *
+ * Context: a callback; any context.
+ * Return: true if so; false while a request is undone.
+ */
+bool cpuhp_refused(void)
+{
+	const struct bolt_batch *batch = bolt_batch;
+
+	return batch && !batch->undo && READ_ONCE(batch->failed[0]);
+}
+EXPORT_SYMBOL_GPL(cpuhp_refused);
 
 #include "tests/started-kunit.h"

@@ -252,10 +252,12 @@ static int refuse_by_one_instance(unsigned int cpu, struct hlist_node *instance)
 {
 	if (some.refuser < nr_cpu_ids) {
 		atomic_inc(&some.asked);
-		if (!cpuhp_started(some.refuser, seen.state))
+		if (!cpuhp_started(some.refuser, seen.state) || !cpuhp_refused())
 			atomic_inc(&some.wrong);
 		return 0;
 	}
+	if (cpuhp_refused())
+		atomic_inc(&some.wrong);
 	if (instance != &some.instances[1])
 		return 0;
 	some.refuser = cpu;
