@@ -11,8 +11,9 @@
  * any of them is online. The state number of such a CPU does not answer the question
  * either, as it advances before the callback runs.
  *
- * In such a request, the teardown of one CPU may also wait while that of another CPU
- * has failed, so that all CPUs will go back: cpuhp_refused() tells.
+ * In such a request, the teardown of one CPU may wait for an event for long, although
+ * the teardown of another CPU has failed and all CPUs of the request will go back. By
+ * cpuhp_refused() the teardown that waits finds out that another callback has failed.
  *
  * Without CONFIG_BOLT there are no such requests, and the definitions of this header
  * ask cpu_online_mask, as callbacks do natively; cpuhp_refused() is false.

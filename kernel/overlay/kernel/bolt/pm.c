@@ -55,9 +55,9 @@ static void bolt_smt_coming(struct cpumask *cpus)
 
 /*
  * Makes the threads cold that SMT control has taken offline, or found offline: a thread
- * that waits in the kernel becomes natively dead. An architecture with the generic
- * topology takes each CPU that is offline for a primary thread, so there all CPUs that
- * are offline become cold.
+ * that waits in the kernel becomes natively dead. With CONFIG_GENERIC_ARCH_TOPOLOGY,
+ * topology_is_primary_thread() takes each CPU that is offline for a primary thread, so
+ * all CPUs that are offline become cold.
  */
 static void bolt_smt_make_cold(void)
 {

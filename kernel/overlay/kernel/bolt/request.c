@@ -347,7 +347,7 @@ int bolt_request(const struct cpumask *up, const struct cpumask *down,
 		 unsigned int flags)
 {
 	static struct cpumask coming, going;
-	/* Not on the stack, as a CPU that dies late may read the batch. */
+	/* Static: a CPU that dies late may read the batch after this function. */
 	static struct bolt_batch batch;
 	unsigned int cpu, returning = 0, nr_up, nr_down;
 	ktime_t start = ktime_get();
@@ -556,8 +556,8 @@ int bolt_cpus_up(const struct cpumask *mask)
 EXPORT_SYMBOL_GPL(bolt_cpus_up);
 
 /*
- * Removes CPUs that are not plugged in: on arm64 such a CPU may be present, without a
- * device.
+ * Removes from @cpus the CPUs that are not plugged in: on arm64 such a CPU may be in
+ * cpu_present_mask, although the CPU has no device.
  */
 static void bolt_drop_unplugged(struct cpumask *cpus)
 {

@@ -140,11 +140,12 @@ EXPORT_SYMBOL_GPL(cpumask_keep_started);
  * cpuhp_refused - whether a callback of another CPU has failed in this request
  *
  * All CPUs of the request then go back, so a teardown that waits for long may fail as
- * well. Natively no other CPU is on its way, and a callback that has seen an event only
- * once, such as a wake-up in suspend, is the only one that waits.
+ * well. The teardown cannot always see the cause by itself: a wake-up in suspend is
+ * reported only once, to the teardown that asks first. Natively that is the only
+ * teardown that waits; in a request the teardown of another CPU may wait as well.
  *
  * Context: a callback; any context.
- * Return: true if so; false while a request is undone.
+ * Return: true if so; false while a request is undone, and while the machine boots.
  */
 bool cpuhp_refused(void)
 {

@@ -276,7 +276,11 @@ int bolt_wait_for_arrival(unsigned int cpu, unsigned long deadline)
 		pr_err("CPU%u failed to report alive state\n", cpu);
 		st->state = CPUHP_BP_KICK_AP - 1;
 	} else if (WARN_ON_ONCE(!cpu_online(cpu)) || !bolt_cpu_bootable(cpu)) {
-		/* If SMT control is off, the undo leaves the thread natively dead. */
+		/*
+		 * If SMT is off, and this CPU is not the first thread of its core, the
+		 * undo must leave the CPU natively dead, as SMT control does, and not
+		 * waiting in the kernel.
+		 */
 		bolt_batch->flags |= BOLT_PARK_COLD;
 		err = -ECANCELED;
 	}

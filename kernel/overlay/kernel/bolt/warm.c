@@ -180,8 +180,9 @@ static void bolt_warm_await_cold(unsigned int cpu)
 	silent = bolt_word_give_up(bolt_word(cpu));
 	/*
 	 * A CPU that has yet to report its death, because the hypervisor does not run the
-	 * CPU, finds COLD when it runs again. After a reset the CPU would never report, so
-	 * an architecture that resets CPUs must leave this CPU alone.
+	 * CPU, finds COLD when it runs again. If the CPU were reset before, the CPU would
+	 * never report. So bolt_arch_warm_gone() is not called for such a CPU on an
+	 * architecture on which that function resets a CPU.
 	 */
 	if (!silent || bolt_cpu_dead(cpu) || !bolt_arch_warm_resets())
 		bolt_arch_warm_gone(cpu, !silent);

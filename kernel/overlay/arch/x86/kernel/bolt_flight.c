@@ -25,9 +25,11 @@
  * protects these names: the CPU that looks sends each interrupt on to the CPU on which
  * the interrupt is by then, and bolt_look_forget() removes the name of an interrupt
  * before the interrupt is freed. So the CPU needs neither the lock of an interrupt nor
- * RCU, which no longer watches the CPU. Only the CPU itself ends its look, however late
- * that is, or the removal of the CPU: a hypervisor may leave the CPU waiting for a long
- * time, and an interrupt may be freed at any moment until then.
+ * RCU, which no longer watches the CPU. A look ends in one of two ways, and no timeout
+ * ends a look: the CPU itself ends its look, or bolt_look_unplugged() forgets the look
+ * when the CPU is removed. The CPU may be late, because a hypervisor may leave the CPU
+ * waiting for a long time, and an interrupt may be freed at any moment until the look
+ * has ended.
  *
  * free_irq() of a level-triggered interrupt waits until the IO-APIC has got the EOI.
  * For an interrupt in flight the EOI comes when this CPU has looked and the CPU to
@@ -250,7 +252,9 @@ void bolt_look(void)
  * bolt_look_unplugged - forget the look of a CPU that has been unplugged
  * @cpu:	the CPU, which does not run any more
  *
- * The next CPU that is plugged in may get the same number, and is not waited for.
+ * The next CPU that is plugged in may get the same number. Without this call, each
+ * bring-up of that CPU would wait in bolt_arch_finish_death() for the look of the
+ * removed CPU, and fail with -EIO after ten seconds.
  *
  * Context: topology_hotunplug_apic(), device hotplug lock held.
  */

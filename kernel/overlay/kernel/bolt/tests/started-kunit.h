@@ -24,7 +24,11 @@ static struct {
 	bool refuses_startup;
 } seen;
 
-/* Instances of a state; the second refuses to let the first CPU go that asks. */
+/*
+ * Instances of a state. The teardown of the second instance fails for @refuser, the
+ * first CPU for which that teardown runs. @asked counts the teardowns that run after
+ * that failure, @wrong counts wrong answers of cpuhp_started() and cpuhp_refused().
+ */
 static struct {
 	struct hlist_node instances[3];
 	int added;
