@@ -49,7 +49,7 @@ struct daemon {
 	struct interrupts *interrupts;	/* NULL if the daemon moves no interrupts */
 	uint64_t needs_until_us;	/* when to look again which CPUs are needed */
 	uint64_t pause_until_us;	/* no request until then, as a request failed as a whole */
-	uint64_t stay_until_us;		/* no CPU goes until then, as the state was not saved */
+	uint64_t stay_until_us;		/* no CPU goes until then, as state_save() has failed */
 	uint64_t metrics_at_us;
 	int metrics_error;		/* of the last attempt: each error is logged once */
 	struct decision decision;

@@ -103,7 +103,10 @@ def _plan(args: argparse.Namespace, target: Arch, parts: tuple[str, ...], stamp:
             for name in packing.kernel_names(found, args.config):
                 ui.say(f"{args.out}/{name}_{version}_{debian}.deb")
         cost = packing.COSTS[args.config]
-        ui.say(f"the kernel takes {cost.minutes} minutes on two cores, and {cost.space:.0f} GB")
+        ui.say(
+            f"building the kernel takes {cost.minutes} minutes on two cores, "
+            f"and {cost.space:.0f} GB of disk"
+        )
     return 0
 
 

@@ -3,8 +3,8 @@
 
 The objects of a commit are built with W=1; a warning that the pristine kernel does not have fails
 the check. CONFIG_BOLT is on from the commit that adds the option. Earlier commits have no such
-option, and are built once. On request the kernel is also linked at the end of each posting whose
-last commit has the option.
+option, and are built once. With --link the kernel is also linked at the end of each posting whose
+last commit has CONFIG_BOLT.
 
 The cache remembers which commits have been built. So a check that was interrupted goes on at the
 commit where it ended, and after a change of a hook only the hook's commit and later commits are

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* irq_keep, for the other files of Bolt. The hooks of genirq are in <linux/bolt_irq.h>. */
+/* Functions of irq_keep that other files of Bolt call; <linux/bolt_irq.h> has genirq's. */
 #ifndef _KERNEL_BOLT_IRQ_H
 #define _KERNEL_BOLT_IRQ_H
 

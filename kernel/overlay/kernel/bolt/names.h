@@ -141,7 +141,7 @@ NAMED_SERIAL("platform/x86/tpmi_power_domains:online", "intel_tpmi_power_domains
 NAMED_SERIAL("platform/x86/turbo_max_3:online", "",
 	     "startup only: asks a mailbox of the package; notes the least and greatest priority"),
 NAMED_SERIAL("platform/x86/uncore-freq:online", "intel_uncore_frequency",
-	     "a die's control CPU hands over to a CPU that stays, in a mask of the driver's own"),
+	     "the CPU that controls a die hands over to a CPU that stays, in the driver's mask"),
 NAMED_SERIAL("powercap/rapl:online", "intel_rapl_msr",
 	     "finds the last CPU of a package in rp->cpumask, which only this state changes"),
 NAMED_CONCURRENT("printk:online", "",

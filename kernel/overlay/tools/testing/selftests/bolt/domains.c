@@ -336,7 +336,10 @@ struct seen {
  */
 #define WORKERS_MS 100
 
-/* Takes one CPU offline and back, and reads what can be seen each time. */
+/*
+ * Takes VICTIM offline and back, and has observe() read what files show after each of
+ * the two requests. @could is false if the groups cannot be made.
+ */
 static void cycle(struct __test_metadata *_metadata,
 		  struct world *world, const char *root,
 		  struct seen *seen, bool *could)

@@ -624,7 +624,7 @@ TEST_F_TIMEOUT(stubborn, leader_of_a_core_does_not_answer, 300)
 	EXPECT_EQ(CPU(a), check_it(-EAGAIN));
 	snprintf(path, sizeof(path), "%d default", nr_of("random:online"));
 	EXPECT_EQ(0, put(STATES, path));
-	/* In this request the scheduler would warn if the leader of the core were another CPU. */
+	/* In this request the scheduler would warn if CPU b did not lead the core. */
 	EXPECT_EQ(0, set_online(b, false));
 	EXPECT_EQ(0, set_online(b, true));
 	EXPECT_EQ(0, stubborn("deaf", 0));
