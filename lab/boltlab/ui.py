@@ -68,7 +68,7 @@ class Task:
 @contextmanager
 def progress(title: str, total: float) -> Iterator[Task]:
     """Show progress of work that has ``total`` units; ``total`` may be an estimate."""
-    if not console.is_terminal:
+    if not console.is_interactive:
         say(title)
         task = Task(title, total, None)
         yield task
@@ -91,7 +91,7 @@ def progress(title: str, total: float) -> Iterator[Task]:
 @contextmanager
 def status(title: str) -> Iterator[None]:
     """Show that work of unknown length goes on."""
-    if not console.is_terminal:
+    if not console.is_interactive:
         say(title)
         yield
         return

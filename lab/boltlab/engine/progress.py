@@ -33,7 +33,7 @@ class Board:
         self._live = Live(console=ui.console, auto_refresh=False, transient=True)
 
     def __enter__(self) -> "Board":
-        if ui.console.is_terminal:
+        if ui.console.is_interactive:
             self._live.start()
         return self
 
@@ -50,7 +50,7 @@ class Board:
         """Take note of the rows in the queue, whether each runs, and the rows that have ended."""
         self._done = set(done)
         self._running = {number for number, runs in queued.items() if runs} - self._done
-        if ui.console.is_terminal:
+        if ui.console.is_interactive:
             self._live.update(self._table(), refresh=True)
             return
         percent = 100 * len(self._done) // max(1, len(self._groups))

@@ -223,7 +223,20 @@ def test_progress_by_group() -> None:
     assert board.cells()[0] == ["production x86_64", "1", "0", "2", "1", "3"]
 
 
+def test_a_terminal_that_cannot_redraw_has_lines(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TERM", "dumb")
+    said = io.StringIO()
+    monkeypatch.setattr(ui, "console", Console(file=said, force_terminal=True, width=80))
+    with Board([row("a"), row("b")]) as board:
+        board.update({1: True}, [0])
+        assert said.getvalue() == "1 of 2 rows have ended, 1 run\n"
+        with ui.progress("building", 2) as task:
+            task.update(1)
+        assert "building: 50 %" in said.getvalue()
+
+
 def test_a_terminal_has_one_table(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TERM", "xterm")
     said = io.StringIO()
     monkeypatch.setattr(ui, "console", Console(file=said, force_terminal=True, width=80))
     with Board([row("a"), row("b")]) as board:
