@@ -223,10 +223,16 @@ def test_progress_by_group() -> None:
     assert board.cells()[0] == ["production x86_64", "1", "0", "2", "1", "3"]
 
 
-def test_a_terminal_that_cannot_redraw_has_lines(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("TERM", "dumb")
+def terminal(kind: str, monkeypatch: pytest.MonkeyPatch) -> io.StringIO:
+    """Has the lab print on a terminal of ``kind``; return what the lab prints."""
+    monkeypatch.setenv("TERM", kind)
     said = io.StringIO()
     monkeypatch.setattr(ui, "console", Console(file=said, force_terminal=True, width=80))
+    return said
+
+
+def test_a_terminal_that_cannot_redraw_has_lines(monkeypatch: pytest.MonkeyPatch) -> None:
+    said = terminal("dumb", monkeypatch)
     with Board([row("a"), row("b")]) as board:
         board.update({1: True}, [0])
         assert said.getvalue() == "1 of 2 rows have ended, 1 run\n"
@@ -236,9 +242,7 @@ def test_a_terminal_that_cannot_redraw_has_lines(monkeypatch: pytest.MonkeyPatch
 
 
 def test_a_terminal_has_one_table(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("TERM", "xterm")
-    said = io.StringIO()
-    monkeypatch.setattr(ui, "console", Console(file=said, force_terminal=True, width=80))
+    said = terminal("xterm", monkeypatch)
     with Board([row("a"), row("b")]) as board:
         board.update({0: True, 1: False}, [])
         board.update({1: True}, [0])
