@@ -151,8 +151,9 @@ static void polls(clockid_t clock)
 }
 
 /*
- * Returns for how long a tick has been due at @when without being counted; one tick
- * at most.
+ * Returns for how long a tick may have been due at @when without being counted: what the
+ * coarse clock says, one tick at most, and a quarter of a tick, because the coarse clock
+ * changes at another time than the count of ticks.
  */
 static long long overdue(long long when)
 {
@@ -162,8 +163,10 @@ static long long overdue(long long when)
 	clock_getres(CLOCK_MONOTONIC_COARSE, &tick);
 	late -= tick.tv_nsec;
 	if (late < 0)
-		return 0;
-	return late < tick.tv_nsec ? late : tick.tv_nsec;
+		late = 0;
+	if (late > tick.tv_nsec)
+		late = tick.tv_nsec;
+	return late + tick.tv_nsec / 4;
 }
 
 /*
@@ -330,7 +333,8 @@ TEST_F_TIMEOUT(timers, fire_on_time, 600)
 		native = shoot(&self->range, &kinds[i], variant->then, &first);
 		ASSERT_GT(native, 0)
 			TH_LOG("%s", kinds[i].name);
-		ASSERT_GE(first, 0);
+		ASSERT_GE(first, 0)
+			TH_LOG("%s", kinds[i].name);
 		ASSERT_EQ(0, enable(true));
 		for (int round = 0; round < 2; round++) {
 			bolt = shoot(&self->range, &kinds[i], variant->then, &first);
