@@ -17,6 +17,8 @@
 #define SHOTS 12
 #define SLACK_MS 20
 #define NSEC 1000000000LL
+/* A number that no clock of the kernel has. */
+#define CLOCK_TICKS 1000
 /* A timer that has not fired within this time has been lost. */
 #define PATIENCE_MS 3000
 
@@ -44,15 +46,41 @@ static long long delay(int i)
 	return (3 + i * i) * NSEC / 1000;
 }
 
+/*
+ * Returns the kernel's count of ticks, as the time that as many ticks take. The timer wheel
+ * counts ticks, and no clock shows whether a tick that is due has been counted.
+ */
+static long long ticks_ns(void)
+{
+	FILE *list = fopen("/proc/timer_list", "r");
+	unsigned long long ticks;
+	struct timespec tick;
+	char line[512];
+
+	if (!list || clock_getres(CLOCK_MONOTONIC_COARSE, &tick))
+		_exit(1);
+	do {
+		if (!fgets(line, sizeof(line), list))
+			_exit(1);
+	} while (sscanf(line, "jiffies: %llu", &ticks) != 1);
+	fclose(list);
+	return ticks * tick.tv_nsec;
+}
+
+static long long now(clockid_t clock)
+{
+	return clock == CLOCK_TICKS ? ticks_ns() : clock_ns(clock);
+}
+
 static void fired(int i, clockid_t clock)
 {
-	shots->late[i] = clock_ns(clock) - shots->due[i];
+	shots->late[i] = now(clock) - shots->due[i];
 	__atomic_add_fetch(&shots->fired, 1, __ATOMIC_SEQ_CST);
 }
 
 static void armed(int i, clockid_t clock)
 {
-	shots->due[i] = clock_ns(clock) + delay(i);
+	shots->due[i] = now(clock) + delay(i);
 	__atomic_add_fetch(&shots->armed, 1, __ATOMIC_SEQ_CST);
 }
 
@@ -150,41 +178,17 @@ static void polls(clockid_t clock)
 	sleepers(clock, sleep_poll);
 }
 
-/*
- * Returns for how long a tick may have been due at @when without being counted: what the
- * coarse clock says, one tick at most, and a quarter of a tick, because the coarse clock
- * changes at another time than the count of ticks.
- */
-static long long overdue(long long when)
-{
-	struct timespec tick;
-	long long late = when - clock_ns(CLOCK_MONOTONIC_COARSE);
-
-	clock_getres(CLOCK_MONOTONIC_COARSE, &tick);
-	late -= tick.tv_nsec;
-	if (late < 0)
-		late = 0;
-	if (late > tick.tv_nsec)
-		late = tick.tv_nsec;
-	return late + tick.tv_nsec / 4;
-}
-
-/*
- * Sleeps by schedule_timeout(), which uses the timer wheel and so counts ticks. A
- * tick that is late when the timer is armed counts as one of the timer's ticks.
- */
+/* Sleeps by schedule_timeout(), which uses the timer wheel and so counts ticks. */
 static void sleep_receive(clockid_t clock, int i)
 {
 	struct timeval tv = { .tv_usec = delay(i) / 1000 };
 	int fds[2];
 	char c;
 
+	(void)clock;
 	if (socketpair(AF_UNIX, SOCK_DGRAM, 0, fds) ||
 	    setsockopt(fds[0], SOL_SOCKET, SO_RCVTIMEO, &tv, sizeof(tv)))
 		_exit(1);
-	/* The delay counts from this moment. */
-	shots->due[i] = clock_ns(clock);
-	shots->due[i] += delay(i) - overdue(shots->due[i]);
 	if (recv(fds[0], &c, 1, 0) != -1)
 		_exit(1);
 }
@@ -227,7 +231,7 @@ static const struct kind kinds[] = {
 	{ "POSIX timer, TAI", posix_timers, CLOCK_TAI },
 	{ "nanosleep", nanosleeps, CLOCK_MONOTONIC },
 	{ "poll", polls, CLOCK_MONOTONIC },
-	{ "timer wheel", receives, CLOCK_MONOTONIC },
+	{ "timer wheel", receives, CLOCK_TICKS },
 	{ "interval timer", itimers, CLOCK_MONOTONIC },
 };
 
@@ -331,7 +335,7 @@ TEST_F_TIMEOUT(timers, fire_on_time, 600)
 
 		ASSERT_EQ(0, enable(false));
 		native = shoot(&self->range, &kinds[i], variant->then, &first);
-		ASSERT_GT(native, 0)
+		ASSERT_GE(native, 0)
 			TH_LOG("%s", kinds[i].name);
 		ASSERT_GE(first, 0)
 			TH_LOG("%s", kinds[i].name);
@@ -342,7 +346,7 @@ TEST_F_TIMEOUT(timers, fire_on_time, 600)
 			 * A negative value is an error; -ETIMEDOUT says that a
 			 * timer was lost.
 			 */
-			ASSERT_GT(bolt, 0)
+			ASSERT_GE(bolt, 0)
 				TH_LOG("%s", kinds[i].name);
 			EXPECT_GE(first, 0)
 				TH_LOG("%s", kinds[i].name);
