@@ -243,7 +243,7 @@ bool bolt_boot_idle(unsigned int max);
 bool bolt_boot_cpus(unsigned int max);
 bool bolt_makes_kthreads(void);
 void bolt_phase_end(enum bolt_phase phase);
-void bolt_callback_failed(unsigned int cpu, enum cpuhp_state state);
+void bolt_callback_failed(unsigned int cpu, enum cpuhp_state state, int err);
 void bolt_bringup_done(unsigned int cpu);
 void bolt_callbacks_changed(enum cpuhp_state state);
 void bolt_instances_changed(enum cpuhp_state state);

@@ -46,7 +46,7 @@ static int bolt_ask_deadline(void)
 	for_each_cpu(cpu, &bolt_round) {
 		err = dl_may_leave(cpu, &bolt_round);
 		if (err) {
-			bolt_callback_failed(cpu, CPUHP_AP_ACTIVE);
+			bolt_callback_failed(cpu, CPUHP_AP_ACTIVE, err);
 			return err;
 		}
 	}
@@ -287,7 +287,7 @@ static int bolt_stop_and_take_down(const struct cpumask *cpus)
 
 		if (cpu_online(cpu)) {
 			st->state = CPUHP_TEARDOWN_CPU;
-			bolt_callback_failed(cpu, CPUHP_TEARDOWN_CPU);
+			bolt_callback_failed(cpu, CPUHP_TEARDOWN_CPU, err);
 			continue;
 		}
 		bolt_look_out(cpu, false);

@@ -233,6 +233,9 @@ static int bolt_run(void *arg)
 		err = bolt_online_batch(batch->up) ?: bolt_recheck_devices(batch);
 	if (!err && !cpumask_empty(batch->down))
 		err = bolt_offline_batch(batch->down, batch->flags & BOLT_FROZEN);
+	/* Of several callbacks that have failed, the error is that of the first. */
+	if (err && batch->err)
+		err = batch->err;
 	if (err && !(batch->flags & BOLT_BOOT))
 		bolt_undo(batch);
 	for_each_cpu_or(cpu, batch->up, batch->down) {

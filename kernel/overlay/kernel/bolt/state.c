@@ -336,6 +336,7 @@ void bolt_run_timed(enum cpuhp_state state, u64 start)
  * bolt_callback_failed - note that a callback has failed
  * @cpu:	the CPU
  * @state:	the callback's state
+ * @err:	negative error number that the callback has returned
  *
  * The first callback that fails is the reason why the request is undone. In the
  * undo, the first callback that fails for a CPU is the reason if that CPU is not put
@@ -343,7 +344,7 @@ void bolt_run_timed(enum cpuhp_state state, u64 start)
  *
  * Context: where the callback ran, hotplug lock held for writing.
  */
-void bolt_callback_failed(unsigned int cpu, enum cpuhp_state state)
+void bolt_callback_failed(unsigned int cpu, enum cpuhp_state state, int err)
 {
 	struct bolt_batch *batch = bolt_batch;
 
@@ -360,6 +361,7 @@ void bolt_callback_failed(unsigned int cpu, enum cpuhp_state state)
 	if (batch->failed[0])
 		return;
 	batch->culprit = cpu;
+	batch->err = err;
 	strscpy(batch->failed, bolt_state_name(state) ?: "unnamed",
 		sizeof(batch->failed));
 }
@@ -379,7 +381,7 @@ int bolt_inject(unsigned int cpu, enum cpuhp_state state)
 	if (st->fail != state)
 		return 0;
 	st->fail = CPUHP_INVALID;
-	bolt_callback_failed(cpu, state);
+	bolt_callback_failed(cpu, state, -EAGAIN);
 	return -EAGAIN;
 }
 

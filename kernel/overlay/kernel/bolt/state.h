@@ -107,8 +107,9 @@ extern struct cpumask bolt_parked_mask;
  * @round:	the CPUs that take turns in the step that is under way, or NULL
  * @at:		the CPU of @round whose turn it is, on the way up
  * @last:	when the last phase ended
- * @lock:	protects @culprit, @failed, and @failed of the CPUs
+ * @lock:	protects @culprit, @err, @failed, and @failed of the CPUs
  * @culprit:	the CPU whose callback was the first to fail
+ * @err:	the error that this callback has returned, or 0
  * @failed:	the name of that callback's state, or empty; a copy, as the state's
  *		module may be unloaded
  * @lost:	the CPUs of bolt_lost, as text for bolt/last_error
@@ -130,6 +131,7 @@ struct bolt_batch {
 	ktime_t last;
 	raw_spinlock_t lock;
 	unsigned int culprit;
+	int err;
 	char failed[BOLT_STATE_NAME];
 	char lost[BOLT_LOST_TEXT];
 };

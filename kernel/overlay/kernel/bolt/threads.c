@@ -170,17 +170,6 @@ static int bolt_wait_thread(unsigned int cpu)
 	return bolt_wait_for_thread(cpu, per_cpu_ptr(&bolt_cpus, cpu)->from);
 }
 
-/*
- * Has @err be the error of the callback that was the first to fail, which last_error
- * names: the threads of other CPUs may have failed only because of that failure, see
- * cpuhp_refused().
- */
-static void bolt_note_error(int *err, int ret, unsigned int cpu)
-{
-	if (ret && (!*err || cpu == bolt_batch->culprit))
-		*err = ret;
-}
-
 /**
  * bolt_run_threads - run the hotplug threads of the CPUs in bolt_round
  * @target:	the state at which each thread stops, unless its CPU's goal comes first
@@ -192,13 +181,13 @@ static void bolt_note_error(int *err, int ret, unsigned int cpu)
  * some CPUs from bolt_round.
  *
  * Context: the control task, inside a request.
- * Return: 0, or the error of the first callback that failed.
+ * Return: 0, or the error of one of the callbacks that failed.
  */
 int bolt_run_threads(enum cpuhp_state target, bool up)
 {
 	unsigned int slots = up ? max(bolt_arch_slots(), BOLT_SLOTS) : nr_cpu_ids;
 	unsigned int cpu, first, last = nr_cpu_ids;
-	int err = 0;
+	int err = 0, ret;
 
 	for_each_cpu(cpu, &bolt_round) {
 		struct bolt_cpu *bc = per_cpu_ptr(&bolt_cpus, cpu);
@@ -214,16 +203,20 @@ int bolt_run_threads(enum cpuhp_state target, bool up)
 		if (--slots || !up)
 			continue;
 		first = cpumask_first(&bolt_round);
-		bolt_note_error(&err, bolt_wait_thread(first), first);
+		ret = bolt_wait_thread(first);
+		err = err ?: ret;
 		__cpumask_clear_cpu(first, &bolt_round);
 		slots++;
 	}
 	if (last >= nr_cpu_ids || !cpumask_test_cpu(last, &bolt_round))
 		return err;
-	bolt_note_error(&err, bolt_wait_thread(last), last);
+	ret = bolt_wait_thread(last);
+	err = err ?: ret;
 	__cpumask_clear_cpu(last, &bolt_round);
-	for_each_cpu(cpu, &bolt_round)
-		bolt_note_error(&err, bolt_wait_thread(cpu), cpu);
+	for_each_cpu(cpu, &bolt_round) {
+		ret = bolt_wait_thread(cpu);
+		err = err ?: ret;
+	}
 	return err;
 }
 

@@ -191,7 +191,7 @@ static int bolt_kick_cpu(unsigned int cpu)
 		return 0;
 	err = err ?: bolt_kick(cpu);
 	if (err) {
-		bolt_callback_failed(cpu, BOLT_KICK_STATE);
+		bolt_callback_failed(cpu, BOLT_KICK_STATE, err);
 		st->state = CPUHP_BP_KICK_AP - 1;
 	}
 	return err;
@@ -285,7 +285,7 @@ int bolt_wait_for_arrival(unsigned int cpu, unsigned long deadline)
 		err = -ECANCELED;
 	}
 	if (err)
-		bolt_callback_failed(cpu, CPUHP_BRINGUP_CPU);
+		bolt_callback_failed(cpu, CPUHP_BRINGUP_CPU, err);
 	return err;
 }
 

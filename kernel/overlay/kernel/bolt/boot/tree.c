@@ -106,7 +106,7 @@ static int __ref bolt_tree_prepare(unsigned int cpu)
 	idle_thread_init(cpu);
 	err = bolt_prepare_idle(cpu);
 	if (err)
-		bolt_callback_failed(cpu, CPUHP_BRINGUP_CPU);
+		bolt_callback_failed(cpu, CPUHP_BRINGUP_CPU, err);
 	for (state = bolt_cpu_state(cpu) + 1; state <= BOLT_PREPARED && !err;
 	     state++) {
 		if (state < BOLT_PREPARED && !bolt_state_has(state, true))

@@ -14,13 +14,18 @@
 #include "../request.h"
 #include "fixture.h"
 
-/* What the callbacks of the test's state have found, and which of them is to fail. */
+/*
+ * What the callbacks of the test's state have found. The startup or the teardown is to
+ * fail for the CPU @refuses or, with @all_refuse, for all CPUs; @failed counts the latter.
+ */
 static struct {
 	int state;
 	struct cpumask up;
 	struct cpumask asked;
 	atomic_t wrong;
+	atomic_t failed;
 	unsigned int refuses;
+	bool all_refuse;
 	bool refuses_startup;
 } seen;
 
@@ -59,23 +64,32 @@ static void ask(unsigned int cpu)
 	}
 }
 
-static bool refuse(unsigned int cpu, bool startup)
+static int refuse(unsigned int cpu, bool startup)
 {
-	if (cpu != seen.refuses || startup != seen.refuses_startup)
-		return false;
+	if (startup != seen.refuses_startup)
+		return 0;
+	if (seen.all_refuse) {
+		atomic_inc(&seen.failed);
+		return cpuhp_refused() ? -EBUSY : -ENXIO;
+	}
+	if (cpu != seen.refuses)
+		return 0;
 	seen.refuses = nr_cpu_ids;
-	return true;
+	return -ENXIO;
 }
 
 static int noting_startup(unsigned int cpu)
 {
+	int err;
+
 	/*
 	 * The state must not be up before the startup has done anything, nor before
 	 * it has returned.
 	 */
 	ask(cpu);
-	if (refuse(cpu, true))
-		return -ENXIO;
+	err = refuse(cpu, true);
+	if (err)
+		return err;
 	cpumask_set_cpu(cpu, &seen.up);
 	if (cpuhp_started(cpu, seen.state))
 		atomic_inc(&seen.wrong);
@@ -84,12 +98,14 @@ static int noting_startup(unsigned int cpu)
 
 static int teardown(unsigned int cpu)
 {
+	int err;
+
 	cpumask_clear_cpu(cpu, &seen.up);
 	ask(cpu);
-	if (!refuse(cpu, false))
-		return 0;
-	cpumask_set_cpu(cpu, &seen.up);
-	return -ENXIO;
+	err = refuse(cpu, false);
+	if (err)
+		cpumask_set_cpu(cpu, &seen.up);
+	return err;
 }
 
 static const struct bolt_defer serial = { .reason = "test" };
@@ -104,6 +120,7 @@ static void watch(struct kunit *test, const struct bolt_defer *defer)
 	cpumask_clear(&seen.asked);
 	atomic_set(&seen.wrong, 0);
 	seen.refuses = nr_cpu_ids;
+	seen.all_refuse = false;
 	seen.state = cpuhp_setup_state_nocalls(CPUHP_AP_ONLINE_DYN,
 					       "bolt/test:started", noting_startup,
 					       teardown);
@@ -194,6 +211,29 @@ static void after_a_failure(struct kunit *test)
 				0);
 	}
 	KUNIT_ASSERT_EQ(test, bolt_test_go(&st->cpus, true), 0);
+	KUNIT_EXPECT_EQ(test, atomic_read(&seen.wrong), 0);
+}
+
+/*
+ * If callbacks of several CPUs fail, the request fails with the error of the callback
+ * that failed first: all other callbacks find that a callback has failed, and return
+ * EBUSY.
+ */
+static void first_error_counts(struct kunit *test)
+{
+	struct started_test *st = test->priv;
+	int online;
+
+	watch(test, &serial);
+	for (online = 0; online < 2; online++) {
+		atomic_set(&seen.failed, 0);
+		seen.refuses_startup = online;
+		seen.all_refuse = true;
+		KUNIT_EXPECT_EQ(test, bolt_test_go(&st->cpus, online), -ENXIO);
+		KUNIT_EXPECT_GT(test, atomic_read(&seen.failed), 1);
+		seen.all_refuse = false;
+		KUNIT_ASSERT_EQ(test, bolt_test_go(&st->cpus, online), 0);
+	}
 	KUNIT_EXPECT_EQ(test, atomic_read(&seen.wrong), 0);
 }
 
@@ -354,6 +394,7 @@ static void started_exit(struct kunit *test)
 	if (!st)
 		return;
 	seen.refuses = nr_cpu_ids;
+	seen.all_refuse = false;
 	for_each_cpu(cpu, &st->cpus)
 		add_cpu(cpu);
 	if (st->above > 0)
@@ -388,6 +429,7 @@ static struct kunit_case bolt_started_cases[] = {
 	KUNIT_CASE(online_and_offline),
 	KUNIT_CASE(in_a_request),
 	KUNIT_CASE(after_a_failure),
+	KUNIT_CASE(first_error_counts),
 	KUNIT_CASE(one_instance_refuses),
 	KUNIT_CASE(put_off),
 	KUNIT_CASE(registered_below),
