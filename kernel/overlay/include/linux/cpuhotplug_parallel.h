@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Hotplug states whose startup runs on all CPUs at once. Each function stands for the
- * function of <linux/cpuhotplug.h> without "_parallel" in its name, and without Bolt
- * is that function. See __cpuhp_setup_state_parallel_cpuslocked() for the rules.
+ * Hotplug states whose startup runs on all CPUs at once. Code calls a function of this
+ * header in place of the function of <linux/cpuhotplug.h> that lacks "_parallel" in its
+ * name; without CONFIG_BOLT both do the same. See
+ * __cpuhp_setup_state_parallel_cpuslocked() for the rules.
  */
 #ifndef _LINUX_CPUHOTPLUG_PARALLEL_H
 #define _LINUX_CPUHOTPLUG_PARALLEL_H

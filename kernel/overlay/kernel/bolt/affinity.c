@@ -3,10 +3,10 @@
  * Affinity of tasks, given back when CPUs return. A task all of whose CPUs are
  * offline may run on any CPU of its cpuset, and natively the scheduler then forgets
  * the CPUs that the task had asked for. While bolt/keep_affinity is 1, the mask of these
- * CPUs is kept beside the task, where the scheduler does not look: until the affinity
- * is given back, the task is treated as natively. A request that brings CPUs online
- * queues a worker, which asks for the CPUs again in the name of the task, as
- * sched_setaffinity() would; the request does not wait for the worker.
+ * CPUs is kept in lost_cpus_ptr of the task. The scheduler does not look for CPUs
+ * there: until the affinity is given back, the task is treated as natively. A request
+ * that brings CPUs online queues a worker, which asks for the CPUs again in the name of
+ * the task, as sched_setaffinity() would; the request does not wait for the worker.
  */
 #include <linux/atomic.h>
 #include <linux/bolt.h>
@@ -39,7 +39,7 @@ static bool bolt_affinity_on;
 /* How many tasks have an affinity that is kept. */
 static atomic_t bolt_affinities;
 
-/* How often the worker tries to move tasks that have their migration disabled. */
+/* How many times the worker tries to move tasks that have their migration disabled. */
 #define BOLT_TRIES 10
 
 /**
@@ -218,7 +218,7 @@ static void bolt_affinity_switch(bool on)
 	WRITE_ONCE(bolt_affinity_on, on);
 	if (on || !was)
 		return;
-	/* A worker that has seen the old value may keep an affinity until this call returns. */
+	/* A worker that has seen the old value may keep an affinity until it ends. */
 	cancel_work_sync(&bolt_affinity_worker);
 	bolt_forget_all();
 }

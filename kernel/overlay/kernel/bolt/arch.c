@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * What an architecture may do in its own way when CPUs of a request go or come.
- * These functions serve for an architecture that has none of its own: x86 has some
- * in arch/x86/kernel/bolt.c, arm64 in arch/arm64/kernel/smp.c. An architecture
- * without CONFIG_HOTPLUG_SPLIT_STARTUP, such as arm64, must also have
- * bolt_arch_kick() and bolt_arch_gave_up(), which wake a CPU without waiting for
- * it, and clean up after a CPU that has not arrived. A new architecture is added to
- * Kconfig as well, and its hotplug states to rows.h and names.h. Functions with
- * "warm" in their names are for CPUs that wait in the kernel while they are parked,
- * see warm.c. down.c, up.c, threads.c, turn.c, warm.c, settle.c and boot/tree.c
- * call these functions.
+ * The functions of this file are defaults, which an architecture may replace by
+ * functions of its own: x86 has some in arch/x86/kernel, arm64 has some in
+ * arch/arm64/kernel/smp.c. An architecture without CONFIG_HOTPLUG_SPLIT_STARTUP, such
+ * as arm64, must also have bolt_arch_kick() and bolt_arch_gave_up(), which wake a CPU
+ * without waiting for it, and clean up after a CPU that has not arrived. A new
+ * architecture is added to Kconfig as well, and its hotplug states to rows.h and
+ * names.h. Functions with "warm" in their names are for CPUs that wait in the kernel
+ * while they are parked, see warm.c. down.c, up.c, threads.c, turn.c, warm.c and
+ * boot/tree.c call these functions.
  */
 #include <linux/bolt.h>
 #include <linux/cpumask.h>
@@ -40,10 +40,11 @@ unsigned int __weak bolt_arch_wave(unsigned int cpu)
 }
 
 /**
- * bolt_arch_slots - how many CPUs may be on their way at once
+ * bolt_arch_slots - how many CPUs may be on their way up at once
  *
  * CPUs that come spin in a queue for each other's locks. If a hypervisor has fewer CPUs
- * than its guest, each CPU of the guest takes longer when more of them come at once.
+ * than its guest, each CPU of the guest takes longer when more of these CPUs come at
+ * once.
  *
  * Context: the control task.
  * Return: the number.
@@ -88,8 +89,8 @@ bool __weak bolt_arch_warm_possible(void)
  * bolt_arch_can_park_warm - whether a CPU can wait in the kernel when it dies
  * @cpu:	the CPU
  *
- * If this function returns true, the architecture has the CPU wait for
- * bolt_warm_order() in the place where the CPU is stopped natively.
+ * If this function returns true, the architecture has the CPU wait for an order, as
+ * bolt_warm_order() reads it, in the place where the CPU is stopped natively.
  *
  * Context: the CPU, in bolt_warm_park().
  * Return: true if so.

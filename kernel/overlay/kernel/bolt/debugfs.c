@@ -211,10 +211,10 @@ static int bolt_timing_show(struct seq_file *m, void *unused)
 	return 0;
 }
 
-/* static_branch_enable() warns if another task is inside static_branch_disable(). */
+/* static_branch_disable() warns if another task is inside static_branch_enable(). */
 static DEFINE_MUTEX(bolt_timing_mutex);
 
-/* This is not a simple attribute, because that would cut a text longer than its buffer. */
+/* DEFINE_SIMPLE_ATTRIBUTE() would cut off a text that is longer than its buffer. */
 static ssize_t bolt_timing_write(struct file *file, const char __user *ubuf,
 				 size_t count, loff_t *ppos)
 {

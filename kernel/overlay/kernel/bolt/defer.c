@@ -33,7 +33,7 @@ static void bolt_note_deferred(unsigned int cpu, enum cpuhp_state state)
 	trace_bolt_defer(cpu, state);
 }
 
-/* Removes the teardown of @state from the pending set, as the startup is skipped. */
+/* Removes the teardown of @state from the pending set, as @cpu has come back. */
 static void bolt_note_cancelled(unsigned int cpu, enum cpuhp_state state)
 {
 	bolt_set_remove(bolt_pending(cpu), state);
@@ -151,7 +151,7 @@ static bool bolt_skip_teardown(unsigned int cpu, enum cpuhp_state state,
  * bolt_stand_in - what bolt_intercept() does for a state that may be deferred
  * @cpu:	the CPU
  * @state:	the state whose callback is due
- * @bringup:	startup, or teardown
+ * @bringup:	true if that callback is a startup; false if it is a teardown
  * @defer:	how the teardown is deferred
  * @ret:	where to put what the callback would have returned
  *
@@ -169,7 +169,7 @@ bool bolt_stand_in(unsigned int cpu, enum cpuhp_state state, bool bringup,
 /**
  * bolt_pass - pass a state for which only its bit in the pending set changes
  * @cpu:	the CPU
- * @state:	the state, for which bolt_known[] says plain
+ * @state:	the state, for which @plain of struct bolt_known is true
  * @bringup:	whether the CPU comes
  *
  * cpuhp_started() then answers as if the callback had run.

@@ -13,10 +13,11 @@
  *				bolt_take_down() has the order of the stop
  *	bolt_run_dead_callbacks()	teardowns of dead CPUs, in the control task
  *
- * A phase takes the CPUs that are in its first state and leaves them in its last
- * one; if the phase fails, it leaves them in the first state. Every callback passes
- * through defer.c, which may defer the teardown; the rebuild of scheduler domains,
- * which is no callback, is deferred by domains.c.
+ * A phase takes the CPUs that are in its first state and leaves these CPUs in its last
+ * state. A CPU for which a phase fails goes back to the first state of that phase;
+ * other CPUs may be in the last state by then. Every callback passes through defer.c,
+ * which may defer the teardown; the rebuild of scheduler domains, which is no callback,
+ * is deferred by domains.c.
  */
 
 #include <linux/cpu.h>
@@ -63,7 +64,7 @@ static int bolt_deactivate(void)
 	int err;
 
 	bolt_set_round(&bolt_round);
-	/* From sched_cpu_leave() on, a task of these CPUs may lose its affinity. */
+	/* Asks first: sched_cpu_leave() may cost tasks of these CPUs their affinity. */
 	err = bolt_ask_deadline();
 	if (bolt_gives_up(err)) {
 		bolt_set_round(NULL);

@@ -84,7 +84,10 @@ static bool bolt_irq_stuck;
 static struct cpumask bolt_irq_list;
 static struct cpumask *bolt_irq_applied;
 
-/* For each interrupt the CPU that it was on before its move to irq_keep: a hint. */
+/*
+ * For each interrupt that has moved to CPUs of irq_keep, the CPU on which the interrupt
+ * was before. An entry may be outdated.
+ */
 static DEFINE_XARRAY(bolt_irq_homes);
 
 static bool bolt_irq_listed(const struct bolt_irqs *list, unsigned int irq)
@@ -169,8 +172,8 @@ static bool bolt_irq_awaited(struct irq_data *data)
  * @data:	the interrupt
  *
  * An interrupt in flight may reach a CPU that has gone, which sends it on to the CPU
- * to which the interrupt has moved. free_irq() waits until a handler has run there,
- * so if that CPU goes as well, the interrupt must move once more.
+ * to which the interrupt has moved. free_irq() waits until that CPU has acknowledged
+ * the interrupt, so if that CPU goes as well, the interrupt must move once more.
  *
  * Context: the CPU that goes, in stop_machine(); lock of the interrupt held.
  * Return: true if so.

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Functions of irq_keep that other files of Bolt call; <linux/bolt_irq.h> has genirq's. */
+/* Functions of irq.c for Bolt's files; genirq calls those of <linux/bolt_irq.h>. */
 #ifndef _KERNEL_BOLT_IRQ_H
 #define _KERNEL_BOLT_IRQ_H
 

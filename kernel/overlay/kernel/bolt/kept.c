@@ -10,7 +10,7 @@
  * a function.
  *
  * What a parked CPU keeps is bounded by what the CPU may have while it is online: a
- * CPU that is offline takes no page, object, stack or address, and other CPUs only
+ * CPU that is offline takes no page, object, stack or I/O address, and other CPUs only
  * take from what the CPU keeps.
  */
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * SMT control, suspend and hibernation, and the shutdown before another kernel.
- * Natively their code in kernel/cpu.c takes CPUs one by one. That code calls this file,
- * and each such operation becomes one request of request.c. A reboot settles all
- * CPUs.
+ * Natively the code of these operations, in kernel/cpu.c, takes CPUs down and brings
+ * CPUs up one by one. That code calls functions of this file, so that each operation
+ * becomes one request of request.c. A reboot settles all CPUs.
  */
 #define pr_fmt(fmt) "bolt: " fmt
 

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * For kernel/cpu.c, which has cpus_read_lock().
+ * kernel/cpu.c, which defines cpus_read_unlock(), includes this file.
  *
- * While Bolt is enabled readers of the hotplug lock are on their slow path, where
- * each passes three full barriers. The first, after the reader has raised its count and
- * before the reader looks for a writer, is needed. The second, after the section and
- * before the reader lowers its count, need be no more than a release. The third, after
- * the reader has lowered its count and before the reader looks for a sleeping writer,
- * makes sure that the writer is woken; that barrier is not needed if writers also wake
- * up by themselves, see bolt_await_reader().
+ * While Bolt is enabled readers of the hotplug lock are on their slow path, where each
+ * reader natively passes three full barriers. The first, after the reader has raised
+ * its count and before the reader looks for a writer, is needed. The second, after the
+ * section and before the reader lowers its count, need be no more than a release. The
+ * third, after the reader has lowered its count and before the reader looks for a
+ * sleeping writer, makes sure that the writer is woken; that barrier is not needed if
+ * writers also wake up by themselves, see bolt_await_reader().
  */
 #ifndef _KERNEL_BOLT_READERS_H
 #define _KERNEL_BOLT_READERS_H

@@ -4,19 +4,19 @@
  * that are to go offline; either all these CPUs come and go, or none. A request runs
  * through this file as follows.
  *
- *	bolt_change(), bolt_request_one()	bolt_change() is where a write to bolt/offline
- *					and the like begins, bolt_request_one() a call
- *					of cpu_device_down(); pm.c and boot/ begin at
- *					the next line
- *	bolt_request()			which of the CPUs have to move
- *	bolt_admit()			may these CPUs move? If not, nothing changes
+ *	bolt_change(), bolt_request_one()	a write to bolt/offline and the like begins in
+ *					bolt_change(), a call of cpu_device_down() or
+ *					cpu_device_up() in bolt_request_one(), and a
+ *					request of pm.c or boot/ at the next line
+ *	bolt_request()			finds which of the CPUs have to come or go
+ *	bolt_admit()			refuses the request if a CPU must not come or go
  *	bolt_run()			in the control thread, with the hotplug lock
- *					held: up.c, then down.c, and back by
- *					bolt_undo() if a callback has failed
- *	bolt_check_pending()		in the caller again: what was deferred is
- *					settled later
- *	bolt_notify()			the state in the driver core, and one uevent for
- *					each CPU, in the order of their numbers
+ *					held: calls up.c, then down.c; if a callback has
+ *					failed, bolt_undo() takes all CPUs back
+ *	bolt_check_pending()		in the caller again: has settle.c settle later
+ *					what was deferred
+ *	bolt_notify()			tells the driver core the new states, and sends
+ *					one uevent for each CPU, in numerical order
  *
  * Enabling and disabling Bolt is at the end.
  */

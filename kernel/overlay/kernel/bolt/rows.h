@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * A row for every fixed hotplug state that x86_64 or arm64 can have, in the order of
- * their numbers. policy.c includes this file and says what the columns mean. A state
- * that may be deferred also needs an entry in bolt_defers[] of policy.c, or code that
- * calls bolt_defer_state(). States that only some kernels have are in compat-rows.h.
+ * their numbers. policy.c includes this file and says what the columns mean. A reason
+ * says what would go wrong if the teardown were deferred, or what the callbacks do. Where
+ * a reason has no subject, the state is the subject. A state that may be deferred also
+ * needs an entry in bolt_defers[] of policy.c, or code that calls bolt_defer_state().
+ * States that only some kernels have are in compat-rows.h.
  */
 
 /*
@@ -25,7 +27,7 @@
 	"the next startup would take a second HPET channel and lose the first" },
 [CPUHP_X86_MCE_DEAD] = {
 	BOLT_ASYNC, BOLT_UNIT_MCE, SERIAL,
-	"calls all CPUs and waits; until then no CPU polls the banks that the CPU owned" },
+	"calls all CPUs and waits; no CPU polls the banks of the dead CPU until that call" },
 [CPUHP_VIRT_NET_DEAD] = {
 	BOLT_CRITICAL, BOLT_UNIT_VIRTIO_NET, SERIAL,
 	"sets XPS and affinity of all queues; virtio_net has no code to do that later" },
@@ -40,7 +42,7 @@
 	"ratelimit_pages counts one CPU too many; every startup sets a new value" },
 [CPUHP_MM_VMSTAT_DEAD] = {
 	BOLT_LAZY, BOLT_UNIT_VMSTAT, SERIAL,
-	"zone thresholds count one CPU too many; the last CPU of a node does not wait" },
+	"zone thresholds count one CPU too many; not deferred for the last CPU of a node" },
 [CPUHP_SOFTIRQ_DEAD] =
 	CRITICAL("tasklets and BH works queued on the dead CPU would never run"),
 [CPUHP_NET_MVNETA_DEAD] =
@@ -64,10 +66,10 @@
 [CPUHP_PRINTK_DEAD] =
 	CRITICAL("tries once to take the console lock: deferring would cost more"),
 [CPUHP_MM_MEMCQ_DEAD] =
-	CRITICAL("drains two stocks; drain_all_stock() could not keep the CPU offline"),
+	CRITICAL("drains two stocks; drain_all_stock() could not keep a CPU from returning"),
 [CPUHP_PERCPU_CNT_DEAD] = {
 	BOLT_LAZY, BOLT_NO_UNIT, SERIAL,
-	"folding many counters takes long; until then sums include parked CPUs" },
+	"folding many counters takes long; sums include parked CPUs until that is done" },
 [CPUHP_RADIX_DEAD] = {
 	BOLT_ELIDE, BOLT_NO_UNIT, SERIAL,
 	"keeps preloaded tree nodes that only the CPU itself takes" },
@@ -167,7 +169,7 @@
 [CPUHP_AP_EXYNOS4_MCT_TIMER_STARTING] =
 	CRITICAL("starts and stops the CPU's clock event device"),
 [CPUHP_AP_ARM_ARCH_TIMER_STARTING] =
-	OVERLAPS("starts and stops the CPU's clock event device; clockevents_lock"),
+	OVERLAPS("starts and stops the CPU's clock event device, under clockevents_lock"),
 [CPUHP_AP_ARM_ARCH_TIMER_EVTSTRM_STARTING] =
 	OVERLAPS("sets the timer's event stream in a register of the CPU"),
 [CPUHP_AP_TEGRA_TIMER_STARTING] =
@@ -175,7 +177,7 @@
 [CPUHP_AP_HYPERV_TIMER_STARTING] =
 	CRITICAL("starts and stops the CPU's clock event device"),
 [CPUHP_AP_DUMMY_TIMER_STARTING] =
-	OVERLAPS("registers the CPU's clock event device; clockevents_lock"),
+	OVERLAPS("registers the CPU's clock event device, under clockevents_lock"),
 [CPUHP_AP_ARM_XEN_STARTING] =
 	CRITICAL("tells Xen where the CPU's vcpu_info is"),
 [CPUHP_AP_ARM_XEN_RUNSTATE_STARTING] =
@@ -258,13 +260,13 @@
 [CPUHP_AP_WATCHDOG_ONLINE] = {
 	BOLT_CRITICAL, BOLT_NO_UNIT,
 	CONCURRENT_UNLESS(HARDLOCKUP_DETECTOR_BUDDY),
-	"the watchdog timer would move to another CPU; a buddy is told its next CPU" },
+	"the watchdog timer would move to another CPU; the buddy detector watches the next CPU" },
 [CPUHP_AP_WORKQUEUE_ONLINE] =
 	OVERLAPS("unbinds the CPU's workers, under wq_pool_mutex"),
 [CPUHP_AP_RANDOM_ONLINE] =
 	OVERLAPS("startup only: sets a flag of the CPU"),
 [CPUHP_AP_RCUTREE_ONLINE] =
-	OVERLAPS("tells RCU's node, and in 6.12 its threads, under the lock of that node"),
+	OVERLAPS("changes a mask of RCU's node, and in 6.12 thread affinities, under node locks"),
 [CPUHP_AP_BASE_CACHEINFO_ONLINE] = {
 	BOLT_ELIDE, BOLT_NO_UNIT, CONCURRENT,
 	"keeps the CPU's cache devices; a mutex guards the siblings' shared_cpu_map" },
@@ -274,4 +276,4 @@
 [CPUHP_AP_X86_KVM_CLK_ONLINE] =
 	OVERLAPS("notes, and forgets, the TSC frequency of the CPU"),
 [CPUHP_AP_ACTIVE] =
-	CRITICAL("may refuse; no task may come to the CPU; domains are rebuilt later"),
+	CRITICAL("may refuse; keeps tasks off the CPU; only the rebuild of domains is deferred"),

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Settling: running the pending teardowns of parked CPUs, so that the CPUs become
- * natively offline. request.c has the worker queued when a request is over. When the
+ * natively offline. request.c queues the worker at the end of a request. When the
  * settle delay of a CPU is over, the worker runs the lazy teardowns of that CPU: while
  * these are pending, other CPUs have to look for what the CPU keeps. With bolt/keep set
  * to "pressure", elided teardowns stay pending until the shrinker at the end of this file
@@ -344,8 +344,9 @@ static void bolt_settle_work(struct work_struct *work)
 static DECLARE_DELAYED_WORK(bolt_settler, bolt_settle_work);
 
 /**
- * bolt_settle_later - have a parked CPU settled when the settle delay is over
- * @cpu:	the CPU
+ * bolt_settle_later - queue the worker that settles CPUs
+ * @cpu:	the CPU; if a teardown of class BOLT_ASYNC is pending for this CPU, the
+ *		worker runs at once, otherwise when the settle delay is over
  *
  * The work is unbound, so that it runs even if the CPU that has queued it goes
  * offline.
@@ -378,8 +379,9 @@ static void bolt_settle_pressure(void)
 }
 
 /**
- * bolt_settle_delay - set how long CPUs stay parked
- * @ms:		milliseconds from a CPU's last offline request until the CPU is settled
+ * bolt_settle_delay - set the settle delay
+ * @ms:		milliseconds from a CPU's last offline request until the CPU's lazy
+ *		states are settled
  *
  * Context: may sleep. The new value also counts for CPUs that are parked already.
  */

@@ -141,8 +141,8 @@ EXPORT_SYMBOL_GPL(cpumask_keep_started);
  *
  * All CPUs of the request then go back, so a teardown that waits for long may fail as
  * well. The teardown cannot always see the cause by itself: a wake-up in suspend is
- * reported only once, to the teardown that asks first. Natively that is the only
- * teardown that waits; in a request the teardown of another CPU may wait as well.
+ * reported only once, to the teardown that asks first. Natively no other teardown
+ * waits at that time; in a request the teardown of another CPU may wait as well.
  *
  * Context: a callback; any context.
  * Return: true if so; false while a request is undone, and while the machine boots.

@@ -24,7 +24,7 @@ DECLARE_PER_CPU(enum cpuhp_state, bolt_reached);
  * @cpu:	the CPU
  * @st:		the CPU's place in the state machine
  * @state:	the state
- * @bringup:	startup, or teardown
+ * @bringup:	true for the startup, false for the teardown
  * @was_up:	whether the state was up before a teardown
  * @ret:	where the result of the callback is
  */

@@ -228,7 +228,7 @@ bool bolt_stand_in(unsigned int cpu, enum cpuhp_state state, bool bringup,
  * bolt_intercept - defer a teardown, or cancel one, in place of a callback
  * @cpu:	the CPU
  * @state:	the state whose callback is due
- * @bringup:	startup, or teardown
+ * @bringup:	true for the startup, false for the teardown
  * @ret:	where to put what the callback would have returned
  *
  * A startup is skipped exactly when its teardown is pending, in a request of Bolt

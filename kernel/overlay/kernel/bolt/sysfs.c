@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * /sys/devices/system/cpu/bolt. When user space writes to online, offline or set,
- * bolt_ask() has parse.c read the list and calls bolt_change() of request.c with
- * the device hotplug lock held.
+ * The files of /sys/devices/system/cpu/bolt. When user space writes a list to online,
+ * offline or set, or a mask to online_mask, offline_mask or set_mask, bolt_ask() has
+ * parse.c read the list or the mask, and calls bolt_cpus_up(), bolt_cpus_down() or
+ * bolt_cpus_set() of request.c with the device hotplug lock held.
  * Documentation/ABI/testing/sysfs-devices-system-cpu-bolt describes the files.
  */
 #define pr_fmt(fmt) "bolt: " fmt

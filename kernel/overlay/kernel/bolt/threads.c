@@ -23,15 +23,16 @@
 #define BOLT_LOOKOUT (50 * NSEC_PER_USEC)
 
 /*
- * Whether no other task wants this CPU. A task that sleeps, as the task that asks
- * does, may stay on the runqueue for a while (delayed dequeue), and does not count here.
+ * Whether no other task wants this CPU. A task that sleeps, as the task that asks for
+ * the request does, may stay on the runqueue for a while (delayed dequeue), and does not
+ * count here.
  */
 static bool bolt_runs_alone(void)
 {
 	struct rq *rq = raw_rq();
 	/*
 	 * The counts are read without the runqueue lock: if a count changes meanwhile,
-	 * the look-out only ends early or late.
+	 * the control task only stops polling too early or too late.
 	 */
 	unsigned int queued = READ_ONCE(rq->cfs.h_nr_queued);
 	unsigned int delayed = queued - READ_ONCE(rq->cfs.h_nr_runnable);
@@ -40,10 +41,10 @@ static bool bolt_runs_alone(void)
 }
 
 /*
- * Whether the control task goes on looking out for @cpu. The look-out ends if
- * another task wants to run on this CPU: that task gets the CPU at once, whatever
- * priority the control task was lent. The look-out also ends if @cpu cannot run
- * meanwhile, because @cpu is this CPU, or a virtual CPU that the host has
+ * Whether the control task goes on polling for @cpu. The control task stops polling if
+ * another task wants to run on this CPU: that task gets this CPU at once, whatever
+ * priority the control task was lent. The control task also stops polling if @cpu
+ * cannot run meanwhile, because @cpu is this CPU, or a virtual CPU that the host has
  * preempted.
  */
 static bool bolt_looks_out(unsigned int cpu, u64 end)
@@ -79,7 +80,7 @@ void bolt_look_out(unsigned int cpu, bool bringup)
 }
 
 /**
- * bolt_look_out_idle - look out for a CPU that pushes its tasks away
+ * bolt_look_out_idle - poll for a while until a CPU has pushed its tasks away
  * @cpu:	the CPU
  *
  * Context: as bolt_look_out(). No task is woken on @cpu any more.
@@ -131,9 +132,10 @@ static void bolt_thread_turn_round(struct cpuhp_cpu_state *st)
 }
 
 /*
- * Called if a callback fails on the way back, too. The state number says that the CPU
- * has passed the state of that callback, which is not true. If the state has instances,
- * the callbacks that have run on the way back for some of these are undone.
+ * Called if a callback fails on the way back, too. The state number then says that the
+ * CPU has passed the state of that callback, which is not true: this function corrects
+ * the number. If the state has instances, the callbacks that have run on the way back
+ * for some of these are undone.
  */
 static void bolt_stay_before(struct cpuhp_cpu_state *st)
 {
@@ -224,7 +226,7 @@ int bolt_run_threads(enum cpuhp_state target, bool up)
  * __bolt_start_callback - have a hotplug thread run one callback
  * @cpu:	the thread's CPU, which is online
  * @state:	the callback's state
- * @bringup:	startup, or teardown
+ * @bringup:	true for the startup, false for the teardown
  * @node:	the instance, or NULL
  *
  * The thread runs the callback as it natively does when a state is registered.
@@ -252,7 +254,7 @@ void __bolt_start_callback(unsigned int cpu, enum cpuhp_state state, bool bringu
  * bolt_start_callback - __bolt_start_callback(), if the CPU has a thread
  * @cpu:	the CPU
  * @state:	the callback's state
- * @bringup:	startup, or teardown
+ * @bringup:	true for the startup, false for the teardown
  * @node:	the instance, or NULL
  *
  * Context: a task that waits for the callback; cpuhp_state_mutex held.

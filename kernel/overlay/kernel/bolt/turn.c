@@ -88,8 +88,9 @@ static bool bolt_try_arrivals(void)
 /**
  * bolt_ap_lock_for_late - keep a CPU that is late out of sections of bolt_ap_lock()
  *
- * A CPU that is late may be inside a section, or may have stopped there for ever, so
- * the control task waits for the lock for a millisecond at most.
+ * A CPU is late if the control task has given up waiting for the CPU to come. Such a
+ * CPU may be inside a section, or may have stopped there for ever, so the control task
+ * waits for the lock for a millisecond at most.
  *
  * Context: the control task, preemption on; after success bolt_ap_unlock() ends the
  * section, and the control task must not sleep before.

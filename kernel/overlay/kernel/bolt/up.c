@@ -87,7 +87,7 @@ static int bolt_prepare(const struct cpumask *mask)
 		enum cpuhp_state state = bolt_cpu_state(cpu);
 
 		/*
-		 * A write to cpuN/hotplug/target has left this CPU dead, or woken
+		 * A write to cpuN/hotplug/target may have left this CPU dead, or woken
 		 * and not yet online.
 		 */
 		if (state > BOLT_PREPARED && state < CPUHP_TEARDOWN_CPU &&
@@ -169,7 +169,7 @@ static bool bolt_kick_warm(unsigned int cpu)
 
 /*
  * Wakes a CPU. The CPU goes all the way to its idle loop without waiting for the
- * control task, so its hotplug state and goal are set before it is woken.
+ * control task, so its hotplug state and target state are set before it is woken.
  */
 static int bolt_kick_cpu(unsigned int cpu)
 {

@@ -260,10 +260,10 @@ struct bolt_entries {
 };
 
 /*
- * For each CPU a list with an item for each state, kept from the first time that
- * the state is deferred until its teardown runs. The list is changed by the task
- * that runs the CPU's callbacks, inside a request or not, and by the task that
- * settles the CPU, never by two tasks at once.
+ * For each CPU a list with an item for each state that hides entries. An item is kept
+ * from the first time that its state is deferred until the teardown of the state runs.
+ * The list is changed by the task that runs the CPU's callbacks, inside a request or
+ * not, and by the task that settles the CPU, never by two tasks at once.
  */
 static DEFINE_PER_CPU(struct bolt_entries *, bolt_entries);
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * x86's own versions of some functions of kernel/bolt/arch.c. down.c calls
- * bolt_arch_may_go() in the stop; up.c calls the other functions when it wakes
- * CPUs. smpboot.c calls bolt_startup_delay() between the IPIs that wake a CPU.
+ * bolt_arch_may_go() in the stop; up.c and boot/tree.c call the other functions when
+ * CPUs come. smpboot.c calls bolt_startup_delay() between the IPIs that wake a CPU.
  */
 #include <linux/bolt.h>
 #include <linux/cpufeature.h>
@@ -67,7 +67,7 @@ unsigned int bolt_arch_wave(unsigned int cpu)
 }
 
 /**
- * bolt_arch_slots - how many CPUs may be on their way at once
+ * bolt_arch_slots - how many CPUs may be on their way up at once
  *
  * All CPUs may, if each CPU can find out its own number. The limit BOLT_SLOTS is for
  * guests whose CPUs spin in the queue of a lock; on x86 a spinlock of a guest has no

@@ -8,7 +8,8 @@
  * when it has reported its death, and no other CPU waits:
  *
  *	fixup_irqs()		bolt_look_later(): the look is put off
- *	lapic_offline()		leaves vectors that are still to be cleaned up
+ *	lapic_offline()		frees old vectors of moved interrupts, but leaves their
+ *				entries in vector_irq[] to the look
  *	native_cpu_disable()	bolt_look_hold(): leaves the APIC enabled, and has the
  *				APIC hold back the interrupts that it accepts
  *	native_play_dead()	bolt_look(): waits, disables the APIC and looks
@@ -218,7 +219,7 @@ void bolt_look(void)
 	if (!bolt_looks(cpu))
 		return;
 	mdelay(1);
-	/* Kernel text may have been patched, of which no IPI tells CPUs that are offline. */
+	/* No IPI tells a CPU that is offline that kernel text was patched. */
 	sync_core();
 	/*
 	 * Interrupts stay off from here on. Until this CPU has vector_lock, the APIC

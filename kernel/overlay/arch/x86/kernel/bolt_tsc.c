@@ -42,8 +42,8 @@
 #define BOLT_TSC_HANDOVERS 64
 
 /*
- * How long the short test may take: an eighth of the long test, which allows 2 us
- * for each hand-over.
+ * How long the short test may take: an eighth of the time of the long test, or about
+ * 2 us for each hand-over.
  */
 #define BOLT_TSC_LIMIT_US 250
 

@@ -2,7 +2,7 @@
 /*
  * x86: CPUs that are parked warm, see kernel/bolt/warm.c. Natively a CPU that is
  * offline waits in the kernel as well, by MWAIT or HLT with interrupts off, and
- * only its return is a reset. A CPU that is parked warm waits in the same way, but
+ * is reset only when it returns. A CPU that is parked warm waits in the same way, but
  * looks at its word in bolt_warm_words when it is woken: by a store to the word if it
  * waits by MWAIT, by an NMI if it waits by HLT. exc_nmi() returns at once on a CPU that
  * is offline, so the NMI has no other effect.
@@ -206,7 +206,8 @@ bool bolt_arch_can_park_warm(unsigned int cpu)
  * @idle:	its idle task
  *
  * Context: the control task, inside a request.
- * Return: true; false if other microcode was loaded in the meantime.
+ * Return: true; false if other microcode was loaded in the meantime, or if CPUs of this
+ * machine cannot be parked warm any more.
  */
 bool bolt_arch_warm_prepare(unsigned int cpu, struct task_struct *idle)
 {

@@ -94,8 +94,8 @@ DEFINE_EVENT(bolt_state, bolt_defer,
 );
 
 /*
- * The CPU came back before the deferred teardown of @state ran, so neither that
- * teardown nor the startup ran.
+ * The CPU came back before the deferred teardown of @state ran, so that teardown did
+ * not run. Nor did the startup, unless struct bolt_defer of the state has @restart set.
  */
 DEFINE_EVENT(bolt_state, bolt_cancel,
 	     TP_PROTO(unsigned int cpu, int state),

@@ -32,7 +32,7 @@
  * @work:	the work that runs the callback
  * @cpu:	the CPU
  * @state:	the state
- * @bringup:	startup, or teardown
+ * @bringup:	true for the startup, false for the teardown
  * @node:	the instance, or NULL
  * @there:	whether the CPU's hotplug thread runs the callback
  * @err:	what the callback has returned

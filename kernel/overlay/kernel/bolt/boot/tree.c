@@ -126,7 +126,7 @@ static int bolt_tree_wake(unsigned int cpu)
 {
 	int err;
 
-	/* Preparing this CPU has failed, which the control task knows already. */
+	/* If preparing @cpu has failed, the control task knows of the error already. */
 	if (bolt_cpu_state(cpu) != BOLT_PREPARED)
 		return 0;
 	down(&bolt_tree_slots);

@@ -85,7 +85,7 @@ static bool defer_if_told(unsigned int cpu)
 	return ran.may_defer;
 }
 
-/* The unit is one that no other state of the test kernel has. */
+/* No other state of this unit is ever deferred: CPUHP_RCUTREE_PREP is critical. */
 static const struct bolt_defer dead_defer = {
 	.class = BOLT_LAZY,
 	.unit = BOLT_UNIT_RCU,

@@ -333,7 +333,7 @@ static void override_rebuilds(struct kunit *test)
 
 /*
  * The count of busy CPUs is right natively, too, where CPUs that leave are still in
- * the masks of their neighbours when domains are rebuilt.
+ * the topology masks of other CPUs when domains are rebuilt.
  */
 static void native_counts_are_right(struct kunit *test)
 {

@@ -89,7 +89,10 @@ static void second_call_has_no_effect(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, after_own);
 }
 
-/* A CPU with a lower number may give up its interrupts after this CPU. */
+/*
+ * bolt_irqs_left_in() also finds a CPU with a lower number than this CPU, because such
+ * a CPU may give up its interrupts later than this CPU.
+ */
 static void interrupts_of_other_cpus(struct kunit *test)
 {
 	bool own, other, outside;

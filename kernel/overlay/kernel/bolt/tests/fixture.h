@@ -18,9 +18,9 @@
 
 /**
  * struct bolt_fixture - the CPU of a test, and the settings to restore
- * @victim:		the CPU that the test takes
- * @was_enabled:	whether Bolt was enabled
- * @delay_ms:		the settle delay
+ * @victim:		the CPU that the test takes offline
+ * @was_enabled:	whether Bolt was enabled before the test
+ * @delay_ms:		the settle delay before the test
  */
 struct bolt_fixture {
 	unsigned int victim;

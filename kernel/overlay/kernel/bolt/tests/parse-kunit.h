@@ -95,8 +95,8 @@ static void lists(struct kunit *test)
 }
 
 /*
- * kernfs has cut a text of a page or more, so such a text is refused even if it can
- * be read.
+ * kernfs may have cut a text that fills a page, so such a text is refused even if it
+ * can be parsed.
  */
 static void a_page_is_too_long(struct kunit *test)
 {

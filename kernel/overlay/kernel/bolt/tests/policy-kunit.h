@@ -54,7 +54,10 @@ static void starting_is_critical(struct kunit *test)
 	}
 }
 
-/* A fixed state that is deferred has a row and callbacks that allow that. */
+/*
+ * A state that may be deferred has a class other than critical, a reason, and callbacks
+ * that allow deferring.
+ */
 static void deferred_states_fit(struct kunit *test)
 {
 	int state;

@@ -23,8 +23,8 @@
 #include "fixture.h"
 
 /*
- * More than any count in these tests, so that a count stays on its CPU and is not
- * folded.
+ * The batch for tests that count less than this number on each CPU, so that each count
+ * stays on its CPU and is not folded.
  */
 #define BATCH 1000
 
@@ -67,8 +67,8 @@ static void memory_exit(struct kunit *test)
 }
 
 /*
- * The zone of @test->priv. @test itself lies on a stack, and virt_to_page() does not
- * work for stacks in vmalloc space.
+ * The memory zone in which @test->priv lies. @test itself lies on a stack, and
+ * virt_to_page() does not work for stacks in vmalloc space.
  */
 static struct zone *zone_of_test(struct kunit *test)
 {
@@ -328,8 +328,8 @@ static void pages_are_kept_and_drained(struct kunit *test)
 }
 
 /*
- * When a CPU is settled, the page lists of the other CPUs become larger; when the CPU
- * returns, the lists become smaller again.
+ * When a CPU is settled, the page lists of the other CPUs may hold more pages; when a
+ * CPU returns, the lists may hold fewer pages again.
  */
 static void page_lists_are_sized_as_natively(struct kunit *test)
 {
