@@ -34,7 +34,7 @@ enum act {
 struct step {
 	enum act act;
 	const char *what;
-	const char *lost;	/* where the task may natively run then */
+	const char *lost;	/* where the task may natively run after the step */
 	const char *kept;	/* where the task may run if affinities are kept; NULL: as @lost */
 };
 

@@ -37,7 +37,7 @@ static inline bool debug_files(void)
 	return !access(DEBUG_DIR, F_OK);
 }
 
-/* Returns the number called @name in the file @path, which has a name on each line, or -1. */
+/* Returns the number after @name in the file @path, whose lines are "NAME NUMBER", or -1. */
 static inline long long number_in(const char *path, const char *name)
 {
 	FILE *file = fopen(path, "re");

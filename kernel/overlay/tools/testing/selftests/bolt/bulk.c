@@ -208,7 +208,10 @@ TEST_F_TIMEOUT(bulk, malformed_is_refused_whole, 120)
 	}
 }
 
-/* Lists that fill a page, because kernfs cuts longer ones, and CPUs that no machine has. */
+/*
+ * kernfs cuts a list that is longer than a page, so Bolt refuses a list that fills a
+ * page. Bolt also refuses a short list with CPUs that no machine has.
+ */
 TEST_F_TIMEOUT(bulk, too_long_is_refused_whole, 120)
 {
 	size_t page = self->world.page, len = 0;

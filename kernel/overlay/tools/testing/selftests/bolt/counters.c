@@ -198,7 +198,7 @@ static bool is_known(const char *name)
 
 /*
  * Reads all counters. Returns how many have gone backwards since the last reading; if
- * @native is true, adds these counters to backwards, and returns 0.
+ * @native is true, adds these counters to the list "backwards", and returns 0.
  */
 static int step(struct __test_metadata *_metadata, bool native, const char *when)
 {

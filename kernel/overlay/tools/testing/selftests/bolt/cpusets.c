@@ -24,7 +24,7 @@
 #define MADV_POPULATE_READ 22
 #endif
 
-/* Reads zeros of a large area all the time, under its mmap lock. */
+/* Faults pages of a large area in and drops them, all the time, under the task's mmap lock. */
 static void hold(struct slot *slot)
 {
 	char *area = mmap(NULL, AREA, PROT_READ,
@@ -32,7 +32,7 @@ static void hold(struct slot *slot)
 
 	if (area == MAP_FAILED || pin(0, 2 + slot->value % 2))
 		_exit(1);
-	/* Reads page by page, also on kernels with huge pages. */
+	/* Faults in page by page, also on kernels with huge pages. */
 	madvise(area, AREA, MADV_NOHUGEPAGE);
 	for (;;) {
 		if (madvise(area, AREA, MADV_POPULATE_READ) ||
@@ -525,9 +525,10 @@ TEST_F_TIMEOUT(cpusets, beside_cpus_isolated_at_boot, 120)
 }
 
 /*
- * As above, and a task whose cpuset has only CPU 1 is awake when CPU 1 goes. The task goes
- * to a CPU that is isolated. Linux 7.3 without the patches of Bolt finds no CPU for the
- * task if the partition is isolated, and crashes.
+ * CPUs 2 and 3 are isolated at boot, CPU 0 is alone in a partition, and a task whose cpuset
+ * has only CPU 1 is awake when CPU 1 goes. The task goes to a CPU that is isolated. Linux
+ * 7.3 without the patches of Bolt finds no CPU for the task if the partition is isolated,
+ * and crashes.
  */
 TEST_F_TIMEOUT(cpusets, awake_beside_isolated_cpus, 120)
 {

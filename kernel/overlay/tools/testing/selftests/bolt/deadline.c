@@ -84,7 +84,7 @@ static int start(struct crew *crew, int percent)
 	return err;
 }
 
-/* How many tasks of 10 per cent there is room for. */
+/* Returns for how many deadline tasks of 10 per cent each there is room. */
 static int room(struct crew *crew)
 {
 	int n;
@@ -195,7 +195,7 @@ static void refuse_limit(struct __test_metadata *_metadata, struct crew *crew, b
 {
 	ASSERT_EQ(0, enable(bolt));
 	ASSERT_EQ(0, set_online(VICTIM, false));
-	/* Less than the share of the server that each CPU has for normal tasks. */
+	/* This is less than the share of the server that each CPU has for normal tasks. */
 	EXPECT_EQ(-EBUSY, put(RT_RUNTIME, "40000"));
 	*left = room(crew);
 	ASSERT_EQ(0, set_online(VICTIM, true));

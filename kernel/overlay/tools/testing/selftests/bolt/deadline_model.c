@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * A rule says which offline requests SCHED_DEADLINE refuses: in each root domain that a
- * request takes CPUs from, what has been promised to its tasks and to the servers of the
- * CPUs that stay must fit into what these CPUs can give. The test applies the rule to
- * what it has done and what user space can read, and the kernel must give the same
- * answer, whatever has made the kernel count promises anew or forget promises.
- * BOLT_CASES=N sets how many random cases there are, BOLT_SEED=N repeats a run; the seed
- * is printed.
+ * request takes CPUs from, what has been promised to the tasks of the domain and to the
+ * servers of the CPUs that stay must fit into what these CPUs can give. The test applies
+ * the rule to what the test has done and what user space can read, and the kernel must
+ * give the same answer, whatever has made the kernel count promises anew or forget
+ * promises. BOLT_CASES=N sets how many random cases there are, BOLT_SEED=N repeats a run;
+ * the seed is printed.
  */
 #define _GNU_SOURCE
 #include <sys/mount.h>
@@ -37,7 +37,11 @@
 #define WHOLE_BITS 20
 #define CAPACITY_BITS 10
 
-/* Where a CPU's bandwidth is counted; OUTSIDE: CPUs without scheduler domains. */
+/*
+ * Where a CPU's bandwidth is counted: a number below TOP stands for the partition of that
+ * group, TOP for all CPUs that are in no partition, OUTSIDE for CPUs without scheduler
+ * domains.
+ */
 enum domain { TOP = GROUPS, OUTSIDE, DOMAINS };
 
 /* How a request is made. */
@@ -219,7 +223,7 @@ static bool may_go(struct model *m, cpus_t up, cpus_t down)
 			continue;
 		weigh(m, d, down, &promised, &room);
 		ok &= promised <= room;
-		/* Counting the servers of CPUs that go as well might give another answer. */
+		/* If the servers of the CPUs that go also counted, the answer might differ. */
 		if (promised + share_of(cpus_count(down) * 50, 1000) > room &&
 		    promised < room + share_of(cpus_count(down) * 50, 1000))
 			m->tight++;
@@ -648,7 +652,7 @@ FIXTURE_TEARDOWN(deadline_model)
 	munmap(m->slots, SLOTS * sizeof(*m->slots));
 }
 
-/* More is promised than two CPUs can give, so the other six must not all go. */
+/* More is promised than two CPUs can give, so a request that leaves only two is refused. */
 TEST_F_TIMEOUT(deadline_model, nobody_changes_it_by_reading, 600)
 {
 	struct model *m = &self->m;

@@ -46,7 +46,7 @@ static inline size_t draw_nonsense(unsigned int *seed, char *text, size_t size)
 	return len;
 }
 
-/* Draws a length for a text, often around a page, where most limits are. */
+/* Draws a length for a text: short, or near one page or two, where most limits are. */
 static inline size_t draw_length(unsigned long long *seed, size_t page)
 {
 	size_t lengths[] = { page - 1, page, page + 1, 2 * page - 1, 2 * page + 8 };

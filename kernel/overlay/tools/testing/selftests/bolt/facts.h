@@ -166,8 +166,8 @@ static inline const char *facts_differ(const struct facts *before)
 }
 
 /*
- * Whether each PMU that names the CPUs on which it is read names only CPUs that are
- * online.
+ * Whether each file cpumask of a PMU, which names the CPUs on which the PMU is read, names
+ * only CPUs that are online, and at least one.
  */
 static inline bool pmu_readers_are_online(void)
 {

@@ -22,8 +22,8 @@
 #define NIC_DEVICE "/sys/class/net/" NIC "/device"
 
 /*
- * How long a test waits for a CPU that has gone to look for interrupts in flight: longer
- * than the CPU takes, even on kernels with many checks.
+ * A CPU that has gone looks for interrupts in flight. A test waits for this time, so that
+ * the look is over: the look takes less time, even on kernels with many checks.
  */
 #define LOOKED_MS 50
 

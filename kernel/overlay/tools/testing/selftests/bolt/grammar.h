@@ -7,7 +7,10 @@
 
 #include "model.h"
 
-/* Returns a copy, which the caller frees, without one newline and one NUL at the end. */
+/*
+ * Returns a copy, which the caller frees, without one newline and one NUL at the end; or
+ * NULL if there is another NUL.
+ */
 static inline char *grammar_text(const char *text, size_t len)
 {
 	if (len && !text[len - 1])
@@ -61,8 +64,8 @@ static inline bool grammar_ends(const char *text, size_t len)
 }
 
 /*
- * The rule for an unsigned int, as in settle_delay_ms: 0, or the error of the
- * refusal.
+ * Applies the rule for an unsigned int, as in settle_delay_ms. Returns 0, or the error with
+ * which a file refuses the number.
  */
 static inline int grammar_number(const struct world *world, const char *text,
 				 size_t len, unsigned long long *number)
@@ -78,7 +81,7 @@ static inline int grammar_number(const struct world *world, const char *text,
 	return err;
 }
 
-/* The rule for 0 or 1. */
+/* Applies the rule for a file that takes 0 or 1. */
 static inline int grammar_switch(const struct world *world, const char *text,
 				 size_t len, unsigned long long *on)
 {
@@ -88,8 +91,8 @@ static inline int grammar_switch(const struct world *world, const char *text,
 }
 
 /*
- * The rule for one of two words: 0, with the index of the word in @which, or the error of
- * the refusal.
+ * Applies the rule for a file that takes one of two words. Returns 0, with the index of
+ * the word in @which, or the error with which the file refuses the text.
  */
 static inline int grammar_choice(const struct world *world, const char *text, size_t len,
 				 const char *const choices[2], int *which)
@@ -113,7 +116,7 @@ static const char *const override_words[WORDS] = {
 	"default", "critical", "serial", "unfit",
 };
 
-/* The rule for a line for bolt/states: a hotplug state below @online, and a word. */
+/* Applies the rule for a line for bolt/states: a hotplug state below @online, and a word. */
 static inline int grammar_override(const struct world *world, const char *text,
 				   size_t len, unsigned long long online,
 				   unsigned long long *state, int *which)
@@ -150,7 +153,10 @@ out:
 	return err;
 }
 
-/* The rule for a signed number as the kernel's own files read it: up to a NUL. */
+/*
+ * Applies the rule by which the kernel's own files read a signed number, which ends at the
+ * first NUL.
+ */
 static inline int grammar_int(const char *text, size_t len, long long *number)
 {
 	char *copy = strndup(text, len);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * A request fails, and then its undo: CPUs that the undo could not put back are lost.
+ * A request fails, and its undo fails as well: CPUs that are not put back are lost.
  * cpuN/online, uevents and last_error tell which CPUs are lost, and a write of 1 to
  * cpuN/online goes on from the state in which the CPU was left. The kernel warns once.
  */
@@ -347,7 +347,7 @@ TEST_F_TIMEOUT(lost, beside_others, 300)
 	EXPECT_EQ(self->bench.top, state_of(a));
 }
 
-/* In the undo of "set", one CPU does not come back, and one does not go again. */
+/* In the undo of "set", one CPU does not come back, and another CPU does not go again. */
 TEST_F_TIMEOUT(lost, in_both_directions, 300)
 {
 	int a = self->bench.cpus[FIRST], b = self->bench.cpus[SECOND], c = self->bench.cpus[OTHER];
@@ -676,9 +676,11 @@ static bool is_dead(const struct hp_state *state)
 }
 
 /*
- * Two callbacks fail, in every order. The CPU that is to be lost fails in every state,
- * the CPU that fails first in some states; either CPU has the higher number; and requests
- * take CPUs offline as well as online.
+ * Callbacks of two CPUs are made to fail: the callback of one CPU makes the request fail,
+ * and in the undo the callback of the other CPU fails, so that the other CPU is lost. For
+ * the CPU that is to be lost the test tries every state, for the CPU that fails first only
+ * some states. Either CPU may have the lower number, and requests take CPUs offline as
+ * well as online.
  */
 FIXTURE(pairs) {
 	struct bench bench;

@@ -25,7 +25,10 @@
 #define TMPFS "/tmp/bolt-memory"
 #define TMPFS_PAGES 1024
 
-/* So few events that the CPU has not yet added them to the global count. */
+/*
+ * How many pages a test writes on the CPU: so few that the CPU has not yet added its own
+ * count to the global count.
+ */
 #define FEW 10
 
 /* The guest's disk, if the guest has a disk. The test destroys the contents of the disk. */

@@ -358,7 +358,7 @@ struct pair {
 	const char *name;
 	struct kind kind;
 	bool wakes;		/* whether the task is woken while the CPUs are offline */
-	bool group;		/* whether the task's cpuset has the CPUs of its parent */
+	bool group;		/* whether the task is in a cpuset without CPUs of its own */
 	bool keeps;		/* whether the task has its affinity again when the CPUs are back */
 };
 

@@ -59,7 +59,10 @@ static inline const char *model_region(const char *at, int nr, cpus_t *set)
 	return at;
 }
 
-/* The rule for a list that may be empty: 0, or the error of the refusal. */
+/*
+ * Applies the rule for a list that may be empty. Returns 0, or the error with which a file
+ * refuses the list.
+ */
 static inline int model_list_any(const struct world *world, const char *text,
 				 size_t len, cpus_t *set)
 {
@@ -86,7 +89,7 @@ static inline int model_list_any(const struct world *world, const char *text,
 	return at ? 0 : -EINVAL;
 }
 
-/* The rule for a list that must not be empty. */
+/* Applies the rule for a list that must not be empty. */
 static inline int model_list(const struct world *world, const char *text,
 			     size_t len, cpus_t *set)
 {
@@ -95,7 +98,7 @@ static inline int model_list(const struct world *world, const char *text,
 	return !err && !*set ? -EINVAL : err;
 }
 
-/* The rule for a mask. */
+/* Applies the rule for a mask. */
 static inline int model_mask(const struct world *world, const char *data,
 			     size_t len, cpus_t *set)
 {

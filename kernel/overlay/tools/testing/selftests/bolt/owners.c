@@ -210,7 +210,10 @@ static long long counted(int fd)
 	return to - from;
 }
 
-/* Returns how far the clock that the timekeeper's tick advances goes within 50 ms. */
+/*
+ * Returns how many ms CLOCK_MONOTONIC_COARSE, which the tick of the timekeeper advances,
+ * goes on within 50 ms.
+ */
 static long long coarse_ms(void)
 {
 	long long from = clock_ns(CLOCK_MONOTONIC_COARSE);

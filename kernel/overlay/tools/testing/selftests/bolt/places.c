@@ -18,14 +18,14 @@ FIXTURE(places) {
 	struct hp_state states[STATES_MAX];
 	int active;		/* the index of "sched:active" in @states */
 	cpus_t set;		/* the CPUs of the request */
-	int cpu;		/* the CPU of the request that fails */
+	int cpu;		/* the CPU of the request for which a callback fails */
 	char before[SPANS_MAX];
 	char after[SPANS_MAX];
 };
 
 FIXTURE_VARIANT(places) {
 	int nodes;		/* the request has the CPUs of nodes 1 to @nodes */
-	bool last;		/* the last CPU of the request fails, or the first CPU */
+	bool last;		/* whether a callback fails for the last CPU, or the first */
 };
 
 FIXTURE_VARIANT_ADD(places, first_of_a_node) { .nodes = 1, .last = false };
@@ -102,7 +102,10 @@ FIXTURE_TEARDOWN(places)
 			TH_LOG("%s, when %s had failed", when, name);		\
 	} while (0)
 
-/* In the order of a teardown: "sched:active" fails, then the states below it. */
+/*
+ * In each request the callback of one state fails: first the callback of "sched:active",
+ * then the callbacks of states below, in the order of a teardown.
+ */
 TEST_F_TIMEOUT(places, are_kept, 600)
 {
 	int met = 0;

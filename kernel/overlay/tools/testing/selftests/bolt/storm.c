@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Several writers at once make requests of all kinds, native requests among them, while
- * Bolt is switched on and off, CPUs are settled, the machine is suspended ... Each
- * attempt is counted as done, refused for a good reason, or wrong. Now and then all
- * writers wait while the program checks the rules that must hold.
+ * Several processes at once, the actors, make requests of all kinds, native requests
+ * among them, while Bolt is switched on and off, CPUs are settled, the machine is
+ * suspended ... Each attempt is counted as done, refused for a good reason, or wrong. Now
+ * and then all actors wait while the program checks the rules that must hold.
  *
  * usage: storm [KEY=VALUE]...
- *	actors=NAME[*N],...	the writers, N of each kind; names are in storm.h
+ *	actors=NAME[*N],...	the actors, N of each kind; names are in storm.h
  *	requests=N seconds=N	the run ends at the first of these
  *	seed=N			of random numbers; by default from the time
- *	bolt=0|1		whether Bolt is enabled at first; 1
+ *	bolt=0|1		whether Bolt is enabled at first; by default 1
  *	module=FILE		for the actor "module"
  *
  * Each actor's counts stand in a line "# actor NAME attempted=N ...".
@@ -171,7 +171,7 @@ static bool any_wrong(void)
 }
 
 /*
- * Checks the rules while all writers wait. Returns NULL, or the rule that does not
+ * Checks the rules while all actors wait. Returns NULL, or the rule that does not
  * hold.
  */
 static const char *broken_rule(void)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The actors of a storm: the requests that each actor makes, and the errors with which
- * these requests may be refused.
+ * The actors of storm.c, which are processes that make requests at the same time: what
+ * each kind of actor does, and the errors with which its requests may be refused.
  */
 #ifndef SELFTESTS_BOLT_STORM_H
 #define SELFTESTS_BOLT_STORM_H
@@ -412,9 +412,9 @@ static inline bool has_cpusets(const struct storm *storm)
 
 /*
  * Writes @text to @file of @group, while no other actor does so. Linux 6.12 deadlocks, also
- * without Bolt, if a task moves to a group while another task makes a partition: that task
- * has cpuset_mutex and waits for kthreadd, which is to start a worker; kthreadd waits for
- * the move to end, and the move waits for cpuset_mutex.
+ * without Bolt, if a task moves to a group while another task makes a partition: the task
+ * that makes the partition has cpuset_mutex and waits for kthreadd, which is to start a
+ * worker; kthreadd waits for the move to end, and the move waits for cpuset_mutex.
  */
 static inline int put_in_turn(const char *group, const char *file, const char *text)
 {
@@ -503,7 +503,10 @@ static const struct kind kinds[] = {
 	{ "keep", keeper, NULL, MAY_BUSY, 60, false },
 	{ "read", reader, NULL, 0, 10, false },
 	{ "smt", threads, has_smt, MAY_PERM, 100, true },
-	/* All other actors are frozen, but a request that an actor was about to make is refused. */
+	/*
+	 * A suspend freezes all other actors. Shortly before and after that, the kernel
+	 * refuses requests of the actors with EBUSY.
+	 */
 	{ "suspend", suspend, has_suspend, MAY_BUSY, 300, true },
 	{ "module", come_and_go, has_module, 0, 50, false },
 	{ "hog", hog, NULL, MAY_NOMEM, 200, false },

@@ -52,7 +52,7 @@ static inline void slot_beat(struct slot *slot)
  * Runs without a sleep. The instruction for a CPU that waits in a loop, pause or yield,
  * makes an emulator with one thread go on with the next CPU; without that instruction
  * QEMU 7.2 lets a busy CPU run until the next timer in virtual time, and may give another
- * busy CPU 30 us in 8 ms.
+ * busy CPU no more than 30 us in 8 ms.
  */
 static inline void spin(struct slot *slot)
 {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Packets, completions, work items and RCU callbacks that are on their way through
- * a CPU that goes must arrive. A child for each kind counts what it has sent,
- * checks what it receives, and must make progress all the time.
+ * a CPU that goes must arrive. For each kind, a child process counts what the child
+ * has sent, checks what the child receives, and must make progress all the time.
  */
 #define _GNU_SOURCE
 #include <arpa/inet.h>

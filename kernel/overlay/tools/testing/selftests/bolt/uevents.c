@@ -77,7 +77,10 @@ TEST_F(uevents, online)
 	}
 }
 
-/* The kernel sent the events of the removal when the CPU went. */
+/*
+ * Settling removes sysfs entries and devices of the CPU, but sends no uevents: the kernel
+ * sent the uevents of this removal when the CPU went.
+ */
 TEST_F(uevents, settling_is_silent)
 {
 	ASSERT_EQ(0, enable(true));

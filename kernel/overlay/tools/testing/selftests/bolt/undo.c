@@ -40,7 +40,7 @@ FIXTURE_SETUP(undo)
 		SKIP(return, "%s", why);
 	if (!world_look(&self->world))
 		SKIP(return, "more than 64 CPUs");
-	/* The four CPUs have gaps between them, if there are enough CPUs. */
+	/* If there are enough CPUs, there is a gap between the first CPU and the other three. */
 	for (int cpu = 1; cpu < self->world.nr && n < BATCH; cpu++) {
 		if (!(self->world.movable & CPU(cpu)))
 			continue;
@@ -168,8 +168,8 @@ TEST_F_TIMEOUT(undo, coming_up_from_settled, 3600)
 
 /*
  * When "set" fails, CPUs that have come go again, and CPUs that have gone come
- * back. The state that fails is the first on the way down, and the last but one on
- * the way up.
+ * back. The state that fails is CPUHP_AP_ACTIVE, the last but one listed: its callback is
+ * the first on the way down, and the last on the way up.
  */
 TEST_F_TIMEOUT(undo, both_directions_at_once, 600)
 {

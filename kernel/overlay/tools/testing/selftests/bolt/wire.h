@@ -50,7 +50,7 @@ static inline int irq_named(const char *name)
 	return irq;
 }
 
-/* Returns the interrupt of @device for @what, or -1. */
+/* Returns the interrupt of @device for the queue @what, such as "input.0", or -1. */
 static inline int irq_of(const char *device, const char *what)
 {
 	char name[128];
