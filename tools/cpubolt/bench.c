@@ -318,7 +318,7 @@ static int read_cpus(struct bench *bench)
 	return code;
 }
 
-/* Checks the numbers of --batch. Without --batch: requests for one CPU, and for all of --cpus. */
+/* Checks the numbers of --batch. By default, requests are for one CPU, and for all of --cpus. */
 static int check_batches(struct bench *bench)
 {
 	unsigned int cpus = set_count(bench->machine, bench->cpus);

@@ -15,7 +15,7 @@ enum bench_variant {
 	BENCH_VARIANTS
 };
 
-/** bench_variant_name() - "native", "expedited", "bolt": as result files have it */
+/** bench_variant_name() - name of a variant in result files: "native", "expedited" or "bolt" */
 const char *bench_variant_name(enum bench_variant variant);
 
 /** Latencies of one case in one variant, in ns */
@@ -31,7 +31,7 @@ struct bench_case {
 	struct bench_samples samples[BENCH_VARIANTS];
 };
 
-/** Statistics of samples, in ms; percentiles are nearest ranks */
+/** Statistics of samples, in ms; percentiles are computed by the nearest-rank method */
 struct bench_summary {
 	size_t count;
 	double min, median, p90, p99, max;
@@ -46,7 +46,7 @@ void bench_free(struct bench_samples *samples);
 /** bench_summarise() - sort @samples, and compute their statistics; all 0 without a sample */
 struct bench_summary bench_summarise(struct bench_samples *samples);
 
-/** bench_case_name() - "offline1" or "online_bulk", as in docs/measuring.md */
+/** bench_case_name() - name of a case in docs/measuring.md, such as "offline1" */
 const char *bench_case_name(const struct bench_case *entry);
 
 /** The machine that was measured; "" where nothing is known */

@@ -96,7 +96,7 @@ int bench_energy_print(const struct energy_meters *meters, const unsigned int *b
 	       meters->kind == METER_RAPL ? "RAPL" : "the gauge of a battery");
 	for (size_t i = 0; i < meters->count; i++)
 		printf(" %s", meters->names[i]);
-	puts(".\nSPREAD is how far apart the watts of single waits are; a LESS below SPREAD\n"
-	     "may be chance.");
+	puts(".\nLESS is the difference. SPREAD is how far apart the watts of single waits are:\n"
+	     "a LESS that is smaller than SPREAD may be chance.");
 	return EXIT_DONE;
 }

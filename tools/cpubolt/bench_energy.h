@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Power that a machine measures itself, while the CPUs of a bench are away and while online */
+/* The power that a machine measures itself while the CPUs of a bench are away, or are online */
 #ifndef BENCH_ENERGY_H
 #define BENCH_ENERGY_H
 

@@ -13,7 +13,7 @@
 #include "select.h"
 #include "sets.h"
 
-/* At most so many messages name a task that loses its last CPU; one more counts all other tasks. */
+/* So many messages name a task that loses its last CPU; one more message counts all other tasks. */
 #define MOST_SENTENCES	8
 
 struct change {
@@ -127,7 +127,7 @@ static int read_options(struct change *change, const struct help *help, bool *do
 	return EXIT_DONE;
 }
 
-/* A CPU that has stopped half-way can go offline as well as come online. */
+/* A CPU whose hotplug has stopped half-way can go offline as well as come online. */
 static void add_halfway(struct change *change, cpu_set_t *cpus)
 {
 	cpu_set_t *present = set_new(change->machine, CPUBOLT_PRESENT);

@@ -11,7 +11,7 @@ struct facts {
 	struct invocation *call;
 	struct cpubolt *machine;
 	cpu_set_t *fixed, *isolated, *nohz_full;
-	struct last *last;		/* the last request of each CPU number */
+	struct last *last;		/* by CPU number: the last request for the CPU */
 	unsigned int topology_of;	/* CPU that @topology is about, or UINT_MAX */
 	struct cpubolt_topology topology;
 	bool topology_known;

@@ -124,7 +124,7 @@ static bool has_secure_boot(struct doctor *doctor)
 	return value[4] == 1;
 }
 
-/* The path of an installed kernel with Bolt, if the running kernel has no Bolt; to be freed. */
+/* The path of an installed kernel with Bolt, to be freed; NULL if no such kernel is found. */
 static char *installed_kernel(struct doctor *doctor)
 {
 	const char *root = doctor->call->root;

@@ -215,7 +215,7 @@ static bool take_quantity(const char *text, struct quantity *quantity)
 	if (strncmp(text, " (", 2))
 		return false;
 	text += 2;
-	/* strtod() would take the first of two dots as that of "90." */
+	/* strtod() would take the first of the two dots for a decimal point, as in "90." */
 	dots = strstr(text, "..");
 	if (!dots || (size_t)(dots - text) >= sizeof(low))
 		return false;

@@ -35,9 +35,10 @@ struct energy_idle {
 /** A state of a package all of whose CPUs are idle or offline */
 struct energy_sleep {
 	char name[ENERGY_NAME];
-	struct quantity power;		/* power of the package, CPUs in the deepest idle state */
+	/* power of the package while its CPUs are in the deepest idle state */
+	struct quantity power;
 	struct quantity residency_us, exit_us;
-	struct quantity online_most;	/* CPUs of the package that may be online; absent: all */
+	struct quantity online_most;	/* CPUs of the package that may be online; if absent, all */
 	struct quantity share; /* share of sleep in the time in which the package could sleep */
 	unsigned int line;
 };
@@ -56,7 +57,10 @@ struct energy_requests {
 
 enum energy_kind { ENERGY_NATIVE, ENERGY_BOLT, ENERGY_KINDS };
 
-/** A model; powers are in milliwatts, those of CPUs beyond the power of the deepest idle state */
+/**
+ * A model; powers are in milliwatts, and the power of a CPU is what the CPU takes more than in the
+ * deepest idle state
+ */
 struct energy_model {
 	char *name, *default_requests;
 	char *sources[ENERGY_MOST_SOURCES];

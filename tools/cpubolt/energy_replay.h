@@ -7,7 +7,7 @@
 
 enum energy_way {
 	WAY_NONE,		/* no hotplug: all CPUs are online */
-	WAY_CONSERVATIVE,	/* native, with two CPUs always online, as the daemon by default */
+	WAY_CONSERVATIVE,	/* native, two CPUs always online, at the daemon's default pace */
 	WAY_NATIVE,		/* native, down to one CPU */
 	WAY_BOLT,		/* with Bolt, down to one CPU */
 	WAYS

@@ -48,7 +48,8 @@ static const struct sheet_column irq_columns[IRQ_COLUMN_COUNT] = {
 	[IRQ_KIND] = { "KIND", "movable, managed, per-CPU or fixed", 0, SCOLS_JSON_STRING, true },
 	[IRQ_CPUS] = { "BY-CPU", "CPU:RATE, the busiest CPU first", 0, SCOLS_JSON_STRING,
 		       true },
-	[IRQ_AFFINITY] = { "AFFINITY", "CPUs that are configured", 0, SCOLS_JSON_STRING, true },
+	[IRQ_AFFINITY] = { "AFFINITY", "CPUs that are configured for the interrupt", 0,
+			   SCOLS_JSON_STRING, true },
 	[IRQ_EFFECTIVE] = { "EFFECTIVE", "CPUs on which the interrupt is", 0, SCOLS_JSON_STRING,
 			    true },
 	[IRQ_NODE] = { "NODE", "NUMA node of the device", SCOLS_FL_RIGHT, SCOLS_JSON_NUMBER,
@@ -538,7 +539,7 @@ static int print_choice(struct view *view, const struct keep_cpu *cpus, size_t c
 	return code;
 }
 
-/* Prints the interrupts to which a keep list does not apply. */
+/* Prints how many interrupts there are to which a keep list does not apply. */
 static void print_unmovable(const struct irq_report *report)
 {
 	size_t counts[IRQ_KIND_COUNT] = { 0 };
@@ -585,7 +586,8 @@ static int propose(struct view *view, const struct irq_report *report)
 	if (!cpus || !irqs)
 		code = fail(EXIT_FAILED, "no memory");
 	else if (!keep_propose(cpus, cpu_count, irqs, irq_count))
-		code = fail(EXIT_FAILED, "all CPUs are isolated: none may have interrupts");
+		code = fail(EXIT_FAILED, "all CPUs online are isolated or nohz_full: none may "
+			    "have interrupts");
 	else
 		code = print_proposal(view, report, cpus, cpu_count);
 	free(cpus);

@@ -13,7 +13,7 @@
 /* The interrupts of a node's devices stay on the node if at least so many occur in a second. */
 #define KEEP_NODE_RATE	1000
 
-/** A CPU that may have interrupts: online, and not isolated */
+/** A CPU that may have interrupts: online, and neither isolated nor nohz_full */
 struct keep_cpu {
 	unsigned int cpu;
 	int node;		/* NUMA node, -1 if the node is not known */

@@ -11,7 +11,7 @@
 
 #include "command.h"
 
-/** The last request that changed a CPU; ns is 0 if there is no record of one */
+/** The last request that changed a CPU; ns is 0 if no such request is recorded */
 struct last {
 	unsigned long long ns;
 	bool online;		/* the CPU came online; otherwise it went offline */
@@ -28,7 +28,7 @@ struct last {
 void last_record(const struct invocation *call, bool online, const cpu_set_t *cpus,
 		 const struct cpubolt_result *result);
 
-/** last_read() - the last request of each CPU number; to be freed, NULL if memory is short */
+/** last_read() - by CPU number, the last request for the CPU; to be freed, NULL without memory */
 struct last *last_read(const struct invocation *call);
 
 #endif /* LAST_H */

@@ -8,7 +8,7 @@
 #include "select.h"
 #include "sets.h"
 
-/* One core, of which some CPU is a candidate */
+/* One core, of which at least one CPU is a candidate for the selection */
 struct core {
 	int number;
 	bool online;		/* a CPU of the core is online */
@@ -101,8 +101,8 @@ static bool parse_range(const char *text, unsigned long *first, unsigned long *l
 }
 
 /*
- * The same as filter() for a list with a number that no CPU has. On arm64 the number of a package
- * may be an offset in a table of the firmware.
+ * Does the work of filter() for a list with a number that is too large for a set of CPUs. On arm64
+ * the number of a package may be an offset in a table of the firmware.
  */
 static int filter_large(struct work *work, const char *text, bool node)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Tables of states, irq, bench and doctor */
+/* Tables of the subcommands states, irq, bench, energy and doctor */
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Tables of states, irq, bench and doctor: columns that the user chooses, by libsmartcols */
+/* Tables of the subcommands states, irq, bench, energy and doctor, printed by libsmartcols */
 #ifndef SHEET_H
 #define SHEET_H
 

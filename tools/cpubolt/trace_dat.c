@@ -254,8 +254,8 @@ static int read_record(struct tracecmd_input *input, struct tep_record *record, 
 
 /*
  * This function stands in for tracecmd_open(), which closes an incomplete handle when the data of a
- * CPU are cut off, so that libtracecmd 3.1.6 crashes. Here such a handle stays open until the
- * program ends.
+ * CPU are cut off, so that libtracecmd 1.3.1 (of trace-cmd 3.1.6) crashes. Here such a handle stays
+ * open until the program ends.
  */
 static struct tracecmd_input *open_input(const char *path)
 {
