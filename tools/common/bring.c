@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Brings CPUs back that a program has taken offline, see bring.h */
+/* Brings back CPUs that a program has taken offline, see bring.h */
 #include <errno.h>
 
 #include "bring.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Brings CPUs back that a program has taken offline */
+/* Brings back CPUs that a program has taken offline */
 #ifndef BRING_H
 #define BRING_H
 
@@ -7,11 +7,12 @@
 
 /**
  * bring_cpus() - bring @cpus online in one request; if that fails, one CPU after the other
- * @flags: of the one request, as for cpubolt_request()
+ * @flags: flags of the request for all of @cpus, as for cpubolt_request()
  * @left: overwritten with the CPUs that did not come; may be NULL
- * @result: overwritten with that of the one request or, if a CPU did not come, of the last such CPU
+ * @result: overwritten with the result of the request for all of @cpus or, if a CPU did not come,
+ *	    with the result of the last request for a single CPU that failed
  *
- * One CPU that does not come keeps no other CPU offline.
+ * A CPU that does not come online does not keep other CPUs offline.
  *
  * Return: 0 if all CPUs are online, or the negative errno of the last request that failed.
  */

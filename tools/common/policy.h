@@ -34,8 +34,8 @@ struct load {
 /**
  * What was measured in one interval
  *
- * Only CPUs that the daemon may move are counted: isolated CPUs, for instance, are in none of the
- * sets.
+ * Only CPUs that the daemon may bring online or take offline are counted: isolated CPUs, for
+ * instance, are in none of the sets.
  */
 struct inputs {
 	unsigned int count;		/* CPU numbers are 0 to count - 1 */
@@ -66,14 +66,15 @@ struct policy_settings {
 	struct {
 		unsigned int give;	/* stolen time from which on CPUs are given back */
 		unsigned int take;	/* stolen time up to which a busy guest takes a CPU */
-		unsigned int up;	/* a guest whose CPUs are busier on average is busy */
+		/* a guest is busy if its CPUs are busier than this on average */
+		unsigned int up;
 	} steal;
 	cpu_set_t *fixed;
 };
 
 /** What a policy answers */
 struct decision {
-	cpu_set_t *wanted;	/* made by the caller; the policy overwrites it */
+	cpu_set_t *wanted;	/* made by the caller; the policy overwrites this set */
 	char why[160];		/* one English clause */
 };
 
@@ -104,7 +105,8 @@ const struct policy *policy_find(const char *name);
 
 /**
  * demand() - how much the tasks would run if there were enough CPUs, in units of capacity
- * @pressure: percentage from which on waiting tasks count
+ * @pressure: if tasks waited for so many percent of the interval or more, tasks that wait count
+ *	      even if the CPUs were not busy all the time
  *
  * FULL_CAPACITY is one fast CPU. As long as no task waits, the demand is how much the CPUs ran.
  * CPUs that are busy all the time do not show how much more there is to do; then each task that

@@ -3,10 +3,10 @@
  * The policy "package": whole packages or clusters go, so that these can sleep
  *
  * A group is the usable CPUs of one package or of one cluster. A candidate is one group alone, or
- * the first groups in the order of order_new() together, and always has the groups of the floor.
- * The policy takes the candidate with the least capacity that suffices. On a machine with a small
- * group and a big one, as with big.LITTLE, the policy therefore switches from one group to the
- * other.
+ * the first groups in the order of order_new() together; the groups of the floor's CPUs are added
+ * to each candidate. The policy takes the candidate with the least capacity that suffices. On a
+ * machine with a small group and a big one, as with big.LITTLE, the policy therefore switches from
+ * one group to the other.
  */
 #include <errno.h>
 #include <stdio.h>

@@ -15,8 +15,8 @@
 #define COMM_LENGTH	15	/* TASK_COMM_LEN - 1 */
 
 /*
- * Any user may give a program of theirs the name of a daemon, so only programs of the user who
- * owns /proc count, which is root.
+ * Any user may give a program the name of a daemon, so only programs of root count. Root is the
+ * user who owns /proc.
  */
 static bool is_of(int folder, const char *pid)
 {

@@ -64,8 +64,8 @@ static void note_wish(struct cpu *cpu, bool wanted, bool online, uint64_t now_us
 	if (cpu->decided && cpu->wanted == wanted)
 		return;
 	/*
-	 * A CPU that was wanted for less than a minute after it came, comes later the next time. A
-	 * wish that ends before the CPU has come says nothing of that.
+	 * If the policy wanted a CPU for less than a minute after the CPU came, the CPU comes later
+	 * the next time. If the wish ends before the CPU has come, "in_vain" stays as it is.
 	 */
 	if (cpu->decided && !wanted && cpu->came && online) {
 		if (now_us - cpu->online_us >= MINUTE_US)
@@ -111,7 +111,7 @@ static bool judge(struct cpu *cpu, const struct restraint_rules *rules,
 
 /* -- The limit of changes --------------------------------------------------- */
 
-/* Leaves @cpu as it is, because the limit of changes is reached. */
+/* Leaves @cpu as it is, because of the limit of changes. */
 static void keep(struct restraint *restraint, const struct inputs *inputs, unsigned int cpu,
 		 cpu_set_t *result)
 {

@@ -37,7 +37,11 @@ enum reason {
 
 struct restraint;
 
-/** restraint_new() - for @count CPUs, which count as always online; NULL if memory is short */
+/**
+ * restraint_new() - make the state that restrain() keeps of @count CPUs; NULL if memory is short
+ *
+ * A CPU counts as never offline until restraint_changed() or restraint_came() notes that it came.
+ */
 struct restraint *restraint_new(unsigned int count);
 
 void restraint_free(struct restraint *restraint);
@@ -47,7 +51,8 @@ void restraint_free(struct restraint *restraint);
  * @policy: the policy that has decided on @wanted
  * @wanted: CPUs that the policy wants
  * @now_us: time, of a clock that does not go back
- * @result: overwritten with the usable CPUs that are to be online; may be inputs->online
+ * @result: overwritten with the usable CPUs that are to be online; must not be the set
+ *	    inputs->online, which is read while @result is filled in
  */
 void restrain(struct restraint *restraint, const struct restraint_rules *rules,
 	      const struct policy *policy, const struct inputs *inputs, const cpu_set_t *wanted,

@@ -85,7 +85,7 @@ int config_init(const struct machine *machine, struct config *config)
 			*(cpu_set_t **)value_at(config, &keys[i]) = set;
 		}
 	}
-	/* The default is to use all CPUs, as without a daemon, also CPUs that are plugged in later. */
+	/* The default of "cpus" in [fixed] is all CPUs, also CPUs that are plugged in later. */
 	return cpubolt_cpus(machine->handle, CPUBOLT_POSSIBLE, config->settings.fixed);
 }
 

@@ -51,7 +51,7 @@ static void remove_from(struct daemon *daemon, cpu_set_t *set, const cpu_set_t *
 			CPU_CLR_S(cpu, daemon->machine->size, set);
 }
 
-/* -- Which CPUs may be moved ---------------------------------------------------- */
+/* -- Which CPUs may come or go -------------------------------------------------- */
 
 static void on_foreign(void *data, unsigned int cpu, bool online, bool taken)
 {
@@ -76,7 +76,8 @@ static void on_foreign(void *data, unsigned int cpu, bool online, bool taken)
 
 /*
  * The daemon leaves alone the CPUs of other programs, CPUs that failed lately, isolated CPUs, and
- * CPUs in "deny". A CPU that the daemon took and that was isolated afterwards comes back first.
+ * CPUs in "deny". If a CPU was isolated after the daemon took the CPU offline, the daemon brings
+ * the CPU back before leaving the CPU alone.
  */
 static int find_usable(struct daemon *daemon)
 {
@@ -326,7 +327,7 @@ static int carry_out(struct daemon *daemon)
 		}
 	}
 	err = ask(daemon, CPUBOLT_BRING_ONLINE, daemon->coming);
-	/* No CPU goes if a CPU has not come, which may be meant to replace a CPU that goes. */
+	/* If a CPU has not come, no CPU goes: the CPU may be meant to replace a CPU that goes. */
 	memcpy(daemon->coming, daemon->next, daemon->machine->size);
 	remove_from(daemon, daemon->coming, daemon->owner.online);
 	if (!is_empty(daemon, daemon->coming))
@@ -783,7 +784,7 @@ static int run(struct daemon *daemon)
 	if (err < 0)
 		daemon->code = fail(EXIT_FAILED, "the event loop has failed: %s", strerror(-err));
 	sd_notify(0, "STOPPING=1");
-	/* Changes that other programs have made since the last interval are not put back. */
+	/* Notes what other programs have changed since the last interval: that is not put back. */
 	if (!daemon->dry_run && err >= 0)
 		look(daemon);
 	metrics_write(daemon, true);

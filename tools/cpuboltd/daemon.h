@@ -27,7 +27,7 @@ struct tally {
 	unsigned long long came, went;		/* CPUs that came, CPUs that went */
 	unsigned long long requests, errors;
 	unsigned long long foreign;		/* changes by other programs */
-	unsigned long long buckets[BUCKETS];	/* requests that took up to metrics_bounds[] */
+	unsigned long long buckets[BUCKETS];	/* requests that took up to bounds[] of metrics.c */
 	double seconds;				/* sum of the times of all requests */
 };
 
@@ -51,7 +51,7 @@ struct daemon {
 	uint64_t pause_until_us;	/* no request until then, as a request failed as a whole */
 	uint64_t stay_until_us;		/* no CPU goes until then, as state_save() has failed */
 	uint64_t metrics_at_us;
-	int metrics_error;		/* of the last attempt: each error is logged once */
+	int metrics_error;		/* error of the last write of "metrics"; logged once */
 	struct decision decision;
 	uint64_t now_us;
 	struct lease leases[MOST_LEASES];

@@ -7,8 +7,9 @@
 
 /**
  * floor_own() - the CPUs that machine and configuration keep online
- * @inputs: as for a policy; inputs->floor is the set that is overwritten
+ * @inputs: as for a policy; inputs->floor is not read
  * @more: CPUs that also have to be online, such as those of leases; may be NULL
+ * @floor: overwritten with the CPUs that have to be online; may be inputs->floor
  *
  * These are CPUs that cannot go offline, CPUs of "keep" and of @more, and as many further CPUs as
  * "min_cpus" requires. Return: 0 or -ENOMEM.

@@ -62,8 +62,9 @@ struct irq_tally {
 struct irq_tally interrupts_tally(const struct interrupts *all);
 
 /**
- * interrupts_restore() - put affinities back: with "--restore", and when the daemon begins and ends
+ * interrupts_restore_begin(), interrupts_restore_end() - put affinities back
  *
+ * Both functions are called for "--restore", and when the daemon begins and ends.
  * interrupts_restore_begin() comes before the daemon's CPUs are brought back, and
  * interrupts_restore_end() after that, since an affinity without a CPU that is online cannot be
  * written. Both functions log errors. interrupts_restore_end() returns whether all

@@ -78,11 +78,11 @@ struct irq_move {
  *   and is left alone otherwise.
  * - An interrupt that is not movable is in no move.
  * - An interrupt whose CPU is about to go moves at once. Any other interrupt moves only if it was
- *   measured, not within the dwell time after its last move, and only as long as scene->left has
- *   moves.
- * - A busy interrupt moves if the CPU that has the interrupt then has less to do than the CPU
- *   that had the interrupt before: by as many interrupts a second as make an interrupt busy, and
- *   by a fifth. So moves come to an end while rates stay as they are.
+ *   measured, not within the dwell time after its last move, and only while the plan has fewer than
+ *   scene->left moves.
+ * - A busy interrupt moves only if the new CPU, together with the interrupt, then has less to do
+ *   than the old CPU has before the move: less by at least rules->busy interrupts a second, and by
+ *   at least a fifth of the old CPU's rate. So moves come to an end while rates do not change.
  *
  * Interrupts that have to leave come first, then busy interrupts, then idle ones.
  *

@@ -3,8 +3,8 @@
  * /run/cpubolt/cpuboltd.interrupts has the interrupts that the daemon has moved, or is about to
  * move, the affinities that were found, and the number of the boot.
  *
- * The file is written before an affinity is, so that whatever happens to the daemon, no affinity is
- * forgotten: "cpuboltd --restore" writes back what was found.
+ * The file is written before any affinity is written, so that whatever happens to the daemon, no
+ * affinity is forgotten: "cpuboltd --restore" writes back what was found.
  */
 #ifndef IRQ_STATE_H
 #define IRQ_STATE_H
@@ -23,14 +23,14 @@ struct irq_saved {
 struct irq_state {
 	struct irq_saved *irqs;
 	size_t count;
-	int irqbalance;		/* PID that was told to leave interrupts alone, or 0 */
+	int irqbalance;		/* PID of an irqbalance told to leave interrupts alone, or 0 */
 };
 
 /** irq_state_add() - add an interrupt with three empty sets; NULL if memory is short */
 struct irq_saved *irq_state_add(const struct machine *machine, struct irq_state *state, int number,
 				const char *name);
 
-/** irq_state_drop() - forget one interrupt; the last one takes its place */
+/** irq_state_drop() - forget one interrupt; the last interrupt takes its place */
 void irq_state_drop(struct irq_state *state, size_t i);
 
 void irq_state_free(struct irq_state *state);
@@ -61,18 +61,17 @@ struct irq_restored {
 /**
  * irq_state_begin() - read the file, and drop interrupts that are not the daemon's any more
  *
- * To be called before CPUs are brought back. Interrupts are dropped that are gone, have another
- * device or their first affinity, or have an affinity that another program has set: one that is
- * neither the last that the daemon has written nor the one before the daemon's last move. If no CPU
- * of these two affinities is online, the kernel has chosen an affinity itself, and the interrupt is
- * not dropped.
+ * To be called before CPUs are brought back. An interrupt is dropped if the interrupt is gone, has
+ * another device, has its first affinity, or has an affinity that another program has set: an
+ * affinity that is neither "written" nor "was" of struct irq_saved. If no CPU of these two
+ * affinities is online, the kernel has chosen an affinity itself, and the interrupt is not dropped.
  *
  * Return: 0, also without a file, or a negative errno as irq_state_load().
  */
 int irq_state_begin(const struct machine *machine, struct irq_state *state);
 
 /**
- * irq_state_restore() - write the affinities that were found, and remove the file
+ * irq_state_restore() - write the affinities that were found; remove the file if none failed
  * @state: from irq_state_begin(); only interrupts that failed are left in @state, and in the file
  *
  * irqbalance gets back the interrupts that it was told to leave alone.

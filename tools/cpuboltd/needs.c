@@ -4,8 +4,9 @@
  *
  * The daemon looks for these needs right before CPUs go, and every ten seconds while CPUs are
  * taken. With all CPUs online, one call of sched_getaffinity(2) for each task mostly suffices.
- * Otherwise one file of each task says whether the task is real-time or a virtual CPU, and only of
- * such a task a second file is read. A kernel thread is not looked at again.
+ * Otherwise one file of each task says whether the task is real-time or a virtual CPU. A second
+ * file is read only of such a task, and of a task of which no CPU would stay online. A kernel
+ * thread is not looked at again.
  */
 #include <ctype.h>
 #include <dirent.h>
@@ -92,7 +93,7 @@ static void choose_one(struct search *search, const cpu_set_t *mask)
 	memcpy(search->mask, mask, search->machine->size);
 	if (meets(search, search->needed) || !meets(search, search->going))
 		return;
-	/* A CPU that stays is a better choice than one that has to come. */
+	/* A CPU that is online is a better choice than a CPU that would have to come. */
 	if (meets(search, search->online))
 		memcpy(search->mask, search->common, search->machine->size);
 	if (!meets(search, search->going)) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Which program has taken each CPU: the daemon, or another one
+ * Which program has taken each CPU: the daemon, or another program
  *
  * A CPU that is offline without the daemon's doing belongs to another program, and stays offline.
  * A CPU that the daemon has taken, and that another program brings back, is left alone for a while,

@@ -138,7 +138,7 @@ int sample_take(const struct machine *machine, struct counters *counters, uint64
 	}
 	/*
 	 * The daemon's own task, which reads the file, is not to count, nor is the task of a busy
-	 * CPU that is left alone, such as an isolated one.
+	 * CPU that is left alone, such as an isolated CPU.
 	 */
 	inputs->runnable -= inputs->runnable > 0;
 	for (cpu = 0; cpu < machine->count; cpu++) {

@@ -50,7 +50,7 @@ int cpubolt_open(const char *root, struct cpubolt **handle);
 void cpubolt_close(struct cpubolt *handle);
 
 /**
- * cpubolt_refresh() - read which CPUs are online, parked and so on anew
+ * cpubolt_refresh() - read anew which CPUs are online, parked and so on
  *
  * cpubolt_open() refreshes the handle itself. cpubolt_request() refreshes the handle before it
  * writes, unless the last refresh was less than 10 ms ago, and again after it has written. Topology
@@ -134,7 +134,11 @@ const char *cpubolt_state_name(enum cpubolt_state state);
 
 /* -- Topology and caches -------------------------------------------------- */
 
-/** Where a CPU is; numbers that are not known, as of a CPU that was never seen online, are -1 */
+/**
+ * Where a CPU is
+ *
+ * A number that is not known is -1. Of a CPU that was never seen online, at most the node is known.
+ */
 struct cpubolt_topology {
 	int core;		/* number of the core, unique in the machine */
 	int cluster;
@@ -242,7 +246,7 @@ char *cpubolt_explain(enum cpubolt_op op, const struct cpubolt_result *result);
 int cpubolt_settle(struct cpubolt *handle, const cpu_set_t *cpus);
 
 /**
- * cpubolt_get() - contents of a file of bolt/, as "settle_delay_ms", without the last newline
+ * cpubolt_get() - contents of a file of bolt/, such as "settle_delay_ms", without the last newline
  * @value: to be freed with free()
  *
  * Errors: -ENOENT no such file, -EACCES; -EINVAL if @name is not a plain file name.
@@ -276,8 +280,8 @@ int cpubolt_monitor_open(struct cpubolt *handle, struct cpubolt_monitor **monito
  * cpubolt_monitor_next() - wait for the next event
  * @timeout_us: microseconds to wait at most; UINT64_MAX: wait for ever, 0: do not wait
  *
- * Return: 1 with an event, 0 after the time is up, or a negative errno; -ENOBUFS
- * if events were lost; cpubolt_refresh() then finds the state of all CPUs.
+ * Return: 1 with an event, 0 after the time is up, or a negative errno. -ENOBUFS means that events
+ * were lost; cpubolt_refresh() then finds the state of all CPUs.
  */
 int cpubolt_monitor_next(struct cpubolt_monitor *monitor, unsigned long long timeout_us,
 			 struct cpubolt_event *event);

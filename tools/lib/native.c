@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/* Requests without Bolt: writes cpuN/online of one CPU after the other; undoes all if one fails. */
+/*
+ * Requests without Bolt: writes cpuN/online of one CPU after the other. If a CPU fails, the CPUs
+ * that were changed before are put back, unless CPUBOLT_KEEP_CHANGES forbids that.
+ */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>

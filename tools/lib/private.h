@@ -9,7 +9,7 @@
 
 #define ARRAY_SIZE(array) (sizeof(array) / sizeof((array)[0]))
 
-/* No machine has as many CPU numbers: a file that names more is not from sysfs. */
+/* No machine has so many CPU numbers: a file with this number or a higher one is not from sysfs. */
 #define CPU_NUMBERS_MAX (1U << 16)
 
 /* -- sysfs.c: files below a directory --------------------------------------- */
@@ -17,7 +17,7 @@
 /* The largest file that is read: a list of CPUs may be longer than a page. */
 #define SYSFS_READ_MAX (1U << 20)
 
-/** sysfs_write_max() - the longest text that a file of sysfs takes: the kernel refuses a page */
+/** sysfs_write_max() - the longest text that a file of bolt/ takes: Bolt refuses a page or more */
 size_t sysfs_write_max(void);
 
 /** sysfs_open() - open the directory @name below @dir; a descriptor or a negative errno */

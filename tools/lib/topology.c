@@ -93,7 +93,7 @@ void topology_stale(struct cpubolt *handle)
 	if (!handle->topology)
 		return;
 	handle->topology->fresh = false;
-	/* A CPU that was unplugged may return as another one, at another place. */
+	/* After a CPU was unplugged, a CPU at another place may get the number. */
 	for (cpu = 0; cpu < handle->numbers; cpu++) {
 		if (cpubolt_state(handle, cpu) == CPUBOLT_STATE_ABSENT)
 			place_clear(&handle->topology->places[cpu]);
@@ -162,7 +162,7 @@ static void read_cores(struct cpubolt *handle, cpu_set_t *left, cpu_set_t *scrat
 	unsigned int cpu;
 	int smt = 0;
 
-	/* Without SMT there are no siblings whose files could be left out. */
+	/* Without SMT no CPU has siblings whose files need not be read. */
 	sysfs_number(handle->cpus, "smt/active", &smt);
 	for (cpu = set_next(left, handle->numbers, 0); cpu < handle->numbers;
 	     cpu = set_next(left, handle->numbers, cpu + 1)) {

@@ -5,7 +5,7 @@ r"""Runs cpubolt on recorded trees, and compares what it prints with files in ex
     cmd-expected.py BINARY FILE...            compare; exit status 1 and a diff if they differ
     cmd-expected.py --write BINARY FILE...    write what the commands print now
 
-A file is called TREE--SUBCOMMAND.txt; TREE is a tree of trees.py, laid down anew for each file.
+A file is called TREE--SUBCOMMAND.txt; TREE is a tree of trees.py, made anew for each file.
 Its lines:
 
     # text                       a remark
@@ -88,7 +88,7 @@ def run(binary: Path, root: Path, line: str) -> list[str]:
 def play(binary: Path, file: Path) -> list[str]:
     """Return ``file`` with what its commands print now."""
     out: list[str] = []
-    # A tree of 1,780 CPUs is 98,000 files, so it is laid down in memory where that is possible.
+    # A tree of 1,780 CPUs is 98,000 files, so trees are written to memory where that is possible.
     folder = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
     with tempfile.TemporaryDirectory(prefix="cpubolt-tree-", dir=folder) as scratch:
         root = Path(scratch) / "root"

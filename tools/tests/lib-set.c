@@ -114,7 +114,7 @@ static void test_masks(void **state)
 		check(&masks[i], true);
 }
 
-/* What is written is read as the same set, for machines of every size up to thousands of CPUs. */
+/* What is written is read as the same set, for machines of 1 to thousands of CPUs. */
 static void test_there_and_back(void **state)
 {
 	static const unsigned int sizes[] = { 1, 4, 31, 32, 33, 63, 64, 65, 1780, 8192 };

@@ -154,7 +154,7 @@ static void plug(struct cpubolt *handle, const char *list)
 	assert_int_equal(cpubolt_refresh(handle), 0);
 }
 
-/* A CPU that was unplugged and plugged in again may be another one. */
+/* After a CPU was unplugged, another CPU may be plugged in and get the number. */
 static void test_a_cpu_is_replaced(void **state)
 {
 	struct cpubolt *handle = tree_open("small");
@@ -190,7 +190,7 @@ static void test_bad_trees(void **state)
 	cpubolt_close(NULL);
 }
 
-/* Root may read everything, so a child becomes another user. */
+/* Root may read everything, so a child process becomes another user. */
 static void test_unreadable(void **state)
 {
 	struct cpubolt *handle = tree_open("small+unreadable+halfway");

@@ -29,7 +29,8 @@ static void run(const char *program, const char *name, const char *folder)
 }
 
 /*
- * A tree may have tens of thousands of files, so it is laid down in memory where that is possible.
+ * A tree may have tens of thousands of files, so trees are written to memory where that is
+ * possible.
  */
 static const char *where(void)
 {

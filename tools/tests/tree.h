@@ -18,7 +18,7 @@ struct cpubolt *tree_open(const char *name);
 /**
  * tree_open_wide() - the tree "small+bolt" with masks that say that 1,780 CPUs are online
  *
- * This tree is made quickly, as it has no file of most CPUs.
+ * This tree is made quickly, as most CPUs have no files of their own in the tree.
  */
 struct cpubolt *tree_open_wide(void);
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
-"""Lays down recorded trees: what Linux 6.12 shows of a machine's CPUs below /sys and /proc.
+"""Writes recorded trees: what Linux 6.12 shows of a machine's CPUs below /sys and /proc.
 
     trees.py NAME DIR       make DIR, and in it sys/devices/system/cpu and so on
     trees.py --list         the machines and variants
@@ -163,7 +163,7 @@ def _x86_caches(l1: int, l2: int, l3: int, l2_shared: str = "core") -> tuple[Cac
 
 
 def _hybrid() -> Machine:
-    """Six P cores of two threads and eight E cores, four of which share a second-level cache."""
+    """Six P cores of two threads, and eight E cores; every four share a second-level cache."""
     fast, slow = _x86_caches(48, 1280, 24576), _x86_caches(32, 2048, 24576, "cluster")
     cpus = [
         Cpu(n // 2 * 4, n // 2 * 8, 0, 0, 0, 5_000_000, caches=fast, kind="cpu_core")
@@ -177,7 +177,7 @@ def _hybrid() -> Machine:
 
 
 def _packages(packages: int, cores: int, threads: int, model: str, khz: int) -> Machine:
-    """Return packages that are a node each; second threads have the second half of the numbers."""
+    """Return packages, each a NUMA node; the second half of the numbers are second threads."""
     caches = _x86_caches(32, 1024, 36608)
     cpus = [
         Cpu(core, package * 256 + core * 2, 0, package, package, khz, caches=caches)
@@ -256,7 +256,7 @@ def _disabled(machine: Machine) -> None:
 
 
 def _parked(machine: Machine) -> None:
-    """With Bolt: the last two CPUs are parked, the one before is natively offline."""
+    """With Bolt: the last two CPUs are parked, the CPU before these two is natively offline."""
     machine.bolt = True
     last = machine.present[-1]
     machine.parked = {last, last - 1}
@@ -297,7 +297,7 @@ def _smtoff(machine: Machine) -> None:
 
 
 def _unreadable(machine: Machine) -> None:
-    """With Bolt: only root may look at its files, not even the user who made the tree."""
+    """With Bolt: only root may read the files of bolt/; the user who made the tree may not."""
     machine.bolt = machine.unreadable = True
 
 
@@ -353,7 +353,7 @@ def cpumask(cpus: Iterable[int], numbers: int) -> str:
 class File:
     """A file of a tree; ``link`` is where a symbolic link points to.
 
-    The kernel ends the text with a newline, unless it is ``raw``.
+    As in the kernel, a newline follows the text, unless ``raw`` is set.
     """
 
     path: str
@@ -505,7 +505,7 @@ def files(made: Machine) -> Iterator[File]:
 
 
 def make(name: str, folder: Path) -> Machine:
-    """Lay down the tree ``name`` in ``folder``, which need not exist, and return its machine."""
+    """Write the tree ``name`` to ``folder``, which need not exist, and return its machine."""
     made = machine(name)
     known: set[str] = set()
     for each in files(made):
@@ -527,7 +527,7 @@ def make(name: str, folder: Path) -> Machine:
 
 def main() -> int:
     """Run as a program."""
-    parser = argparse.ArgumentParser(description="lay down a recorded tree of sysfs")
+    parser = argparse.ArgumentParser(description="write a recorded tree of sysfs")
     parser.add_argument("--list", action="store_true", help="print machines and variants")
     parser.add_argument("name", nargs="?", help="machine, and +VARIANT any number of times")
     parser.add_argument("folder", nargs="?", type=Path, help="where: the root of the tree")

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Tests meters of power on recorded trees, which are laid down in a folder of the test */
+/* Tests meters of power on files that stand for /sys, which each test writes to its own folder */
 #include <errno.h>
 #include <math.h>
 #include <setjmp.h>

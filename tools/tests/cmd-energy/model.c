@@ -73,7 +73,10 @@ static void test_the_installed_models(void **unused)
 	}
 }
 
-/* The paper has 97 mW with all cores in C2, and 55 mW, 43 % less, when all but one are offline. */
+/*
+ * The paper on Bolt, the source of exynos5410.conf, has 97 mW with all cores in C2, and 55 mW, 43 %
+ * less, when all cores but one are offline.
+ */
 static void test_the_figures_of_the_paper(void **unused)
 {
 	struct energy_load all = { .online = 4 }, one = { .online = 1 }, two = { .online = 2 };
@@ -249,7 +252,7 @@ static void test_break_even_is_where_nothing_is_saved(void **unused)
 		seconds = energy_break_even(&model, &leave);
 		if (seconds < 0) {
 			never++;
-			/* 1e7 seconds are longer than any machine runs. */
+			/* 1e7 seconds, 116 days, stand for a time without end. */
 			assert_true(energy_saved(&model, &leave, 1e7) < 1 ||
 				    energy_saved(&model, &leave, 1e7) < 1e7 * 1e-6);
 		} else {

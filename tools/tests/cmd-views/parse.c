@@ -75,7 +75,7 @@ static void states_are_read(void **state)
 	free(text);
 }
 
-/* Columns are found by their names; marks, names with blanks and brackets in reasons are kept. */
+/* Columns are found by their names; "!" marks, names with blanks and nested brackets are read. */
 static void other_kernels_have_other_columns(void **state)
 {
 	static const char text[] =

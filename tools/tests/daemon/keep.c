@@ -326,7 +326,7 @@ static void test_which_interrupts_are_put_back(void **state)
 	assert_text(folder, "/proc/irq/25/smp_affinity_list", "0\n");
 	assert_int_equal(restored_from("disk", "2\n"), 0);
 	assert_int_equal(restored_from("net", "0-3\n"), 0);
-	/* The kernel had to choose an affinity, as none of the CPUs was online. */
+	/* Neither CPU 1 nor CPU 2 was online, so the kernel had to choose an affinity. */
 	make_online("0,3");
 	assert_int_equal(restored_from("net", "0,3\n"), 1);
 	place_end();

@@ -98,7 +98,7 @@ static void set_online(struct world *world, unsigned int first, unsigned int las
 	world->before = world->online;
 }
 
-/* Each online CPU was busy for so many thousandths. */
+/* Each online CPU was busy, or not run by the host, for so many thousandths of the interval. */
 static void set_loads(struct world *world, unsigned int busy, unsigned int steal)
 {
 	unsigned int cpu;
@@ -132,7 +132,7 @@ static void test_load_takes_what_is_needed(void **unused)
 	begin(&world, 16, 2, 4, 1);
 	set_loads(&world, 0, 0);
 	assert_int_equal(decide(&world, &policy_load), 1);
-	/* 16 CPUs, a tenth each: 1.6 CPUs are busy, which is 60 % of 2.7. */
+	/* 16 CPUs are busy for a tenth of the time: the work of 1.6 CPUs is 60 % of 2.7. */
 	set_loads(&world, 100, 0);
 	assert_int_equal(decide(&world, &policy_load), 3);
 	assert_wanted(&world, 0, 2);
@@ -259,7 +259,7 @@ static void test_package_switches_clusters(void **unused)
 	set_loads(&world, 900, 0);
 	decide(&world, &policy_package);
 	assert_wanted(&world, 4, 7);
-	/* All CPUs are full, and eight tasks wait: every CPU is wanted. */
+	/* All CPUs online are full, and eight tasks run or wait: every CPU is wanted. */
 	set_online(&world, 4, 7);
 	set_loads(&world, 1000, 0);
 	world.inputs.runnable = 8;
@@ -373,8 +373,9 @@ static void test_the_last_change_brings_all(void **unused)
 }
 
 /*
- * The host takes time from four CPUs, but none as soon as the guest has given one CPU back. The
- * policy learns not to ask for the fourth CPU again and again.
+ * The host takes time from four CPUs, but none as soon as the guest has given one CPU back. So the
+ * policy soon ceases to want the fourth CPU each time the CPU comes, and restrain.c then lets the
+ * CPU come later and later.
  */
 static void test_steal_learns(void **unused)
 {

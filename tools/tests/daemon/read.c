@@ -223,7 +223,7 @@ static void test_a_trace(void **state)
 	assert_null(parse_trace("# remark\n\ntime,demand,runnable,pressure,steal\n100,1.5,2,12.5,0.25\n"
 				"# remark\n\n110,3,0,0,0\n111,0,0,0,0\n", &trace));
 	assert_int_equal(trace.count, 3);
-	/* The trace does not say how long the first interval was, so take that of the second. */
+	/* The trace does not give the length of the first interval: that of the second is taken. */
 	assert_true(trace.rows[0].begin == 0 && trace.rows[0].end == 10);
 	assert_true(trace.rows[1].end == 20 && trace.rows[2].end == 21);
 	assert_true(trace.rows[0].sample.demand == 1.5);
@@ -312,7 +312,7 @@ static void test_replay(void **state)
 
 	assert_true(outcome.seconds == 180);
 	assert_int_equal(outcome.least, 1);
-	/* The work of the first second with too few CPUs is done in the second after. */
+	/* The work for which there are too few CPUs in the 61st second is done in the 62nd. */
 	assert_true(outcome.wait_longest == 1);
 	assert_true(outcome.wait_p99 <= 1);
 	assert_true(outcome.waited > 0 && outcome.waited < 0.05);

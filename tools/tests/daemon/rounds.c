@@ -13,7 +13,7 @@
 #include "irq_state.h"
 #include "say.h"
 #include "state.h"
-/* place.h comes last: its cmocka.h makes fail() of say.h a macro. */
+/* place.h comes last: place.h includes cmocka.h, whose macro fail() would break say.h. */
 #include "place.h"
 
 #define SECOND_US	1000000ULL
@@ -465,7 +465,7 @@ static void test_a_cpu_that_is_isolated_meanwhile(void **state)
 	end();
 }
 
-/* A partition that is made of a CPU that the daemon took has its CPU. */
+/* A partition is made of a CPU that the daemon has taken: the daemon brings the CPU back. */
 static void test_a_cpu_that_is_isolated_after_it_went(void **state)
 {
 	begin("small+bolt", "load");

@@ -14,8 +14,8 @@ typedef char *format_set(const struct set *set);
 
 /**
  * fuzz_round() - read a set, write the set as text, and read that text
- * @data: the machine has 32 CPU numbers for each unit of the first byte, or 1 if the byte is 0;
- *	  text follows
+ * @data: the first byte, times 32, is how many CPU numbers the machine has; a byte of 0 means one
+ *	  CPU number. The text of a set follows.
  */
 void fuzz_round(const uint8_t *data, size_t size, parse_set *parse, format_set *format);
 
