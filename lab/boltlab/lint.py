@@ -29,7 +29,8 @@ LAB = "lab/boltlab"
 # Folder -> licence of its files, the innermost folder first. The library has the LGPL, so that
 # programs of any licence may link it.
 LICENCES = {"tools/lib/": "LGPL-2.1-or-later", "": "GPL-2.0"}
-# Files that need no SPDX line: formats without comments, files of git, and the licence text.
+# Files that need no SPDX line: data, licence texts, and files in formats of Debian's packages or of
+# the kernel that have no such line.
 _DATA = {".log", ".txt", ".json", ".svg", ".png", ".html"}
 _BARE = {
     "COPYING",
@@ -42,7 +43,7 @@ _BARE = {
     "settings",
     "sysfs-devices-system-cpu-bolt",
 }
-# The address of a package registry. Because of the brackets this line itself does not match.
+# The address of a package registry. The brackets keep the pattern from matching its own text.
 _ADDRESS = re.compile(
     r"inde[x]-url|GOPROX[Y]=http|registr[y]=http|^de[b] +(\[[^]]*\] +)?http|URI[s]: *http", re.M
 )

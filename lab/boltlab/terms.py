@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Fits sums of terms to measured values, to predict machines that are too large to run."""
+"""Fits sums of terms to measured values, to predict values of machines too large to run."""
 
 import itertools
 from collections.abc import Mapping, Sequence

@@ -58,7 +58,7 @@ static void request(const int *cpus, int n, bool online)
 		die("%d CPUs %s: %s", n, online ? "online" : "offline", strerror(-err));
 }
 
-/* Runs all deferred teardowns, and a deferred rebuild of domains. */
+/* Runs all deferred teardowns, and a deferred rebuild of scheduler domains. */
 static void settle(const int *cpus, int n, bool online)
 {
 	(void)cpus;

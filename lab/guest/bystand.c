@@ -4,7 +4,8 @@
  * each CPU that stays. The emulator's plugin (lab/plugin/bystanders.c) measures
  * these tasks; the program tells the plugin when requests begin and end.
  * usage: bystand cpus=LIST n=N warmup=N bolt=0|1 gap_ms=N
- * The task on CPU 0 asks: natively for one CPU after the other, with Bolt for all CPUs at once.
+ * The program's main task, on CPU 0, makes the requests: natively for one CPU after the
+ * other, with Bolt for all CPUs at once.
  */
 #define _GNU_SOURCE
 #include "guest.h"
@@ -22,7 +23,10 @@
 
 enum phase { NONE, OFFLINE, ONLINE, IDLE };
 
-/* The plugin sees when a CPU executes one of these addresses. */
+/*
+ * Puts an instruction at each of eight addresses; the plugin sees when a CPU executes
+ * such an instruction.
+ */
 static void make_marks(void)
 {
 #ifdef __aarch64__

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * PID 1 of a lab guest: mounts file systems, opens what takes reports, runs the commands of
- * /script in order, sends the kernel log and powers off.
+ * PID 1 of a lab guest: mounts file systems, opens the channels that take reports, runs the
+ * commands of /script in order, sends the kernel log and powers off.
  */
 #define _GNU_SOURCE
 #include "guest.h"

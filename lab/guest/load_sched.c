@@ -106,7 +106,10 @@ static bool balances_nodes(void)
 
 static const char *const programs[] = { "/bin/scx_simple", "/bin/scx_qmap" };
 
-/* Starts a scheduler, which writes to @said why the kernel has unloaded the scheduler. */
+/*
+ * Starts @program, which loads a scheduler, and which writes to @said why the kernel has
+ * unloaded the scheduler.
+ */
 static pid_t start_scheduler(const char *program, int said)
 {
 	pid_t pid = child();

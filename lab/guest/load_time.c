@@ -65,9 +65,11 @@ static void intervals(int which)
 		int64_t interval = (i + 2) * 1100000, before, least, most;
 
 		/*
-		 * A late interval is counted a moment later, a lost interval never. The
-		 * worker reads the timer rarely: between the earliest and the latest end
-		 * of an interval, a read cannot tell whether the interval has passed.
+		 * A late interval is counted a moment later, a lost interval never. A
+		 * read between the earliest and the latest end of the next interval
+		 * cannot show that an interval was lost, because the next interval may
+		 * have been counted in place of the lost interval. So the worker waits
+		 * longer before each read, to make few such reads.
 		 */
 		for (long ms = 1; ; ms *= 2) {
 			uint64_t times = 0;

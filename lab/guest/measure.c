@@ -3,7 +3,7 @@
  * Measures the latency of CPU hotplug requests: CLOCK_MONOTONIC before and after the
  * write, on a CPU that stays. usage: measure KIND cpus=LIST n=N warmup=N gap_ms=N
  *
- *	pairs	offline and online of each CPU of the list in turn
+ *	pairs	all CPUs of the list offline, one after the other, and then online
  *	bounded	as pairs, in a guest whose emulator runs each CPU in short slices
  *	ballast	as pairs, and before each pair the CPU gets counters and cached objects
  *	busy	as pairs, with tasks, timers, files and pipes on the CPUs
@@ -78,7 +78,7 @@ static void report(const struct measure *m, const char *what, const int64_t *ns)
 	emit_samples(name, m->ncpus, ns + m->warmup, m->n);
 }
 
-/* Takes the CPUs of the list offline and online by @ask, in turn. */
+/* Takes all CPUs of the list offline and then online by @ask, again and again. */
 static void rounds(const struct measure *m,
 		   int64_t (*ask)(const struct measure *m, bool online))
 {

@@ -12,7 +12,7 @@ struct measure {
 	int ncpus;
 	int sizes[MAX_SIZES];	/* how many CPUs a request has (curve) */
 	int nsizes;
-	int n, warmup;		/* pairs that count, and pairs before that do not count */
+	int n, warmup;		/* pairs that count, and pairs before these */
 	long gap_ms;		/* the pause between two requests */
 	long away_ms;		/* time offline, in the kind "away" */
 	const char *suffix;	/* end of the case's name: "1", "1_busy", "_seq" */

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Ways to keep tasks away from CPUs. */
+/* Ways to pause CPUs, which means to keep tasks away from the CPUs. */
 #define _GNU_SOURCE
 #include "guest.h"
 #include "lib/online.h"

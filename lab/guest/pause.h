@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Ways to keep tasks away from CPUs: idle states alone, a cpuset partition, hotplug. */
+/*
+ * Ways to pause CPUs, which means to keep tasks away from the CPUs: idle states alone, a
+ * cpuset partition, hotplug.
+ */
 #ifndef BOLT_PAUSE_H
 #define BOLT_PAUSE_H
 

@@ -5,7 +5,7 @@
  * keeps that CPU from every other task. Each request gives three times:
  *
  *	stop	the longest of these durations, on any CPU
- *	stopped	the sum of these durations on the CPU that asks, which stays
+ *	stopped	the sum of these durations on the CPU where this program runs, which stays
  *	took	the duration of the whole request
  *
  * Natively a request is for one CPU, and each of the three times is for all requests
@@ -35,7 +35,7 @@ enum { DOWN, UP, WAYS };
 
 struct stops {
 	int64_t longest, sum, took;	/* took: the duration of the whole request */
-	int times;			/* how many stops the CPU that asks has had */
+	int times;			/* how many stops this program's CPU has had */
 };
 
 static const char *const variant_names[VARIANTS] = { "native", "bolt" };
@@ -126,7 +126,10 @@ static void suspend_round(const struct measure *m, int variant, int i)
 	gap(m->gap_ms, i);
 }
 
-/* Dies if the way down had fewer stops than are needed, because the trace then lacks some stops. */
+/*
+ * Dies if the trace has fewer stops than taking the CPUs offline needs: the trace then
+ * lacks some stops.
+ */
 static void check(const struct measure *m, int variant, int i)
 {
 	int times = found[variant][DOWN][i].times, least = variant == BOLT ? 1 : m->ncpus;

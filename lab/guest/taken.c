@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Tests what a pause takes from a task, a timer and a counter that use a CPU before the pause.
+ * Tests what a pause of a CPU (see pause.h) takes from a task, a timer and a counter that use the
+ * CPU before the pause.
  * The pause takes nothing if
  *	affinity	a task that asked for this CPU only, and runs now and then, has that
  *			affinity again when the CPU is back

@@ -132,9 +132,9 @@ void emit_samples(const char *name, int batch, const int64_t *ns, int n)
 
 /*
  * Requests in step with the tick of 4 ms would all begin in the same phase of the tick.
- * So both waits grow in 23 unequal steps: the wait between pairs grows by up to four
- * ticks, the wait inside a pair by up to one tick, which is too short for a grace period
- * to end.
+ * So one of 23 unequal times is added to both waits, in turn: up to four ticks to the
+ * wait between pairs, and up to one tick to the wait inside a pair, which is too short
+ * for a grace period to end.
  */
 void gap(long ms, int i)
 {

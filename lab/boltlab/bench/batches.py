@@ -150,7 +150,7 @@ def parse(trace: Iterable[str]) -> Iterator[Request]:
 
 
 def _heard(trace: Iterable[str], told: dict[str, list[int]]) -> Iterator[str]:
-    """Yield the lines of ``trace`` but those that list states, which are written into ``told``."""
+    """Yield the lines of ``trace`` without those that list states; write the states to ``told``."""
     for line in trace:
         if said := _TOLD.match(line):
             told[said[1]] = [int(state) for state in said[2].split()]

@@ -196,7 +196,10 @@ def uses(overlay: Path) -> dict[str, set[str]]:
 
 
 def circle(graph: Mapping[str, Iterable[str]]) -> list[str]:
-    """Return a circle in ``graph``, files each of which uses the next; empty if there is none."""
+    """Return a circle of files in ``graph``, or no file: each file is used by the file behind it.
+
+    The first file of the circle is named again at the end.
+    """
     try:
         graphlib.TopologicalSorter(graph).prepare()
     except graphlib.CycleError as error:

@@ -15,9 +15,10 @@ SHARE = 0.8  # the share of a recorded ratio that a run must reach
 def recorded(run: Results, folder: Path = kept.FOLDER) -> Results:
     """Return the newest results in ``folder`` that ``run`` can be compared with.
 
-    The results must be of the architecture, setting and accelerator of ``run``, and must have
-    figures of single requests for native and Bolt. Results from the same major version of QEMU are
-    preferred to newer ones from another version. Raises BoltError when there are no such results.
+    The results must be of the architecture, setting, accelerator and number of CPUs of ``run``, and
+    must have figures of single requests for native and Bolt. Results from the same major version of
+    QEMU are preferred to newer results from another version. Raises BoltError when there are no
+    such results.
     """
     found = []
     named = f"*-{run.arch}-{run.setting}"

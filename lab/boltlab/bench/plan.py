@@ -45,7 +45,7 @@ class Job:
 
     @property
     def units(self) -> int:
-        """The guest's share of the progress: the number of records."""
+        """The guest's share of the progress: a unit for each record, and one for the end."""
         return self.records + 1
 
     @property
@@ -72,7 +72,7 @@ class Plan:
 
 
 def check(plan: Plan) -> None:
-    """Raise BoltError when ``plan`` names a case or variant that does not exist."""
+    """Raise BoltError when ``plan`` names an unknown case or variant, or has too few CPUs."""
     for what, wanted, among in (
         ("case", plan.cases or (), names()),
         ("variant", plan.variants, list(results.variants())),

@@ -100,7 +100,7 @@ class Results:
     ``note`` is a remark to be printed with every table of the figures.
     ``commit`` is the commit of this repository that was measured, "" if it is not known.
     ``machine`` is set if the times are real times of a machine instead of times of a lab's guest.
-    Then ``accel`` is the machine's hypervisor, or "hardware", and ``qemu`` is not set.
+    Then ``accel`` is the machine's hypervisor, or "hardware", and ``qemu`` is "".
     """
 
     arch: str

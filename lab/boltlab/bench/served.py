@@ -13,19 +13,20 @@ from boltlab.bench.results import summarise
 from boltlab.errors import BoltError
 
 KIND = "vm-demo"  # kind of result file
-LOST = -1  # the latency of a request that had no answer
-AFTER = 20_000_000  # requests due up to so many ns after a change count as beside the change
+LOST = -1  # the latency of a UDP request that had no answer
+AFTER = 20_000_000  # UDP requests due up to so many ns after a change count as beside the change
 TIMED = ("file", "agent")  # values of Change.by for which the guest knows when a change began
 
 
 @dataclass(frozen=True)
 class Change:
-    """CPUs that came or went; times are ns of the guest's clock since the first request was due.
+    """CPUs that came or went.
 
-    ``by`` says what made the change: "file", a write by the program of the service; "agent", a
-    write by the guest agent on the host's order; "host", the host, which took out a CPU that was
-    online; "daemon", cpuboltd. ``task`` is when the first task ran on a CPU that came, 0 if no task
-    was sent to the CPU.
+    Times are in ns of the guest's clock, counted from when the first UDP request was due. ``by``
+    says what made the change: "file", a write by the program of the service; "agent", a write by
+    the guest agent on the host's order; "host", the host, which took out a CPU that was online;
+    "daemon", cpuboltd. ``task`` is when the first task ran on a CPU that came, 0 if no task was
+    sent to the CPU.
     """
 
     change: str  # "online" or "offline"
@@ -38,13 +39,14 @@ class Change:
 
 @dataclass(frozen=True)
 class Outcome:
-    """The figures of one variant.
+    """The figures of one variant. A client sends UDP requests to the service.
 
-    ``rate`` is how many requests were due in a second. ``latencies`` are in us, by the number of
-    the request. ``deleted`` has, for each CPU that the host took out, the seconds of the host from
-    the order to take the CPU out until the emulator has no such CPU; CPUs are in the order in which
-    the CPUs went. ``answered`` has, for each order to the guest agent, the seconds of the host
-    until the agent's answer. ``refused`` is how many requests of cpuboltd the kernel refused.
+    ``rate`` is how many UDP requests were due in a second. ``latencies`` are in us, by the number
+    of the UDP request. ``deleted`` has, for each CPU that the host took out, the seconds of the
+    host from the order to take the CPU out until the emulator has no such CPU; CPUs are in the
+    order in which the CPUs went. ``answered`` has, for each order to the guest agent, the seconds
+    of the host until the agent's answer. ``refused`` is how many requests of cpuboltd the kernel
+    refused.
     """
 
     variant: str
@@ -58,28 +60,31 @@ class Outcome:
 
     @property
     def lost(self) -> int:
-        """How many requests had no answer."""
+        """How many UDP requests had no answer."""
         return self.latencies.count(LOST)
 
     @property
     def step(self) -> int:
-        """The ns between two requests."""
+        """The ns between two UDP requests."""
         return 1_000_000_000 // self.rate
 
     def due(self, number: int) -> int:
-        """Return when the request ``number`` was due, in ns since the first request was due."""
+        """Return when the UDP request ``number`` was due, in ns since the first one was due."""
         return number * self.step
 
     def beside(self) -> list[int]:
-        """Return the latencies, in us, of requests in flight during a change or due just after."""
+        """Return the latencies, in us, of the UDP requests near a change.
+
+        Such a UDP request was in flight during the change, or was due within AFTER ns of its end.
+        """
         return [us for us, near in self._answered() if near]
 
     def apart(self) -> list[int]:
-        """Return the latencies, in us, of requests that beside() leaves out."""
+        """Return the latencies, in us, of answered UDP requests that beside() leaves out."""
         return [us for us, near in self._answered() if not near]
 
     def took(self, change: str) -> list[int]:
-        """Return how long each ``change`` took that was made by one of TIMED, in ns."""
+        """Return how long each ``change`` took whose ``by`` is in TIMED, in ns."""
         return [each.end - each.begin for each in self._of(change) if each.by in TIMED]
 
     def first_tasks(self) -> list[int]:
@@ -95,7 +100,10 @@ class Outcome:
         return [each for each in self._of(change) if each.by != "daemon"]
 
     def out(self, online: bool) -> list[float]:
-        """Return the times in ``deleted`` of CPUs that were ``online``, or that were not."""
+        """Return the times in ``deleted`` of CPUs that the host took out in the state ``online``.
+
+        If ``online`` is False, these are the CPUs that were offline.
+        """
         pairs = zip(self.deleted, self.ordered("offline"), strict=False)
         return [took for took, each in pairs if (each.by == "host") is online]
 
@@ -103,7 +111,7 @@ class Outcome:
         return [each for each in self.changes if each.change == change]
 
     def _answered(self) -> list[tuple[int, bool]]:
-        """Return each latency, in us, and whether a change was near the request."""
+        """Return each latency, in us, and whether a change was near the UDP request."""
         spans = sorted((each.begin, each.end + AFTER) for each in self.changes)
         found, first = [], 0
         for number, us in enumerate(self.latencies):

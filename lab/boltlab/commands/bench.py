@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""``bolt bench``: measures pristine, pristine with rcu_expedited, and Bolt in one run."""
+"""``bolt bench``: measures native, expedited and Bolt in one run."""
 
 import argparse
 import dataclasses
@@ -71,7 +71,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--bulk", action="store_true", help="only requests for many CPUs, suspend and kexec"
     )
-    parser.add_argument("--no-breakdown", action="store_true", help="make no breakdown")
+    parser.add_argument("--no-breakdown", action="store_true", help="trace no requests")
     parser.add_argument(
         "--accel",
         choices=("icount", "kvm"),
@@ -92,7 +92,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Measure and print; return 1 if guests have failed.
 
-    Raises BoltError when the set-up is wrong or the baselines are off the reference.
+    Raises BoltError when the set-up is wrong, or reference.check() finds wrong baselines.
     """
     plan = Plan(
         cases=args.cases,
@@ -137,7 +137,7 @@ def measure(
 ) -> Results:
     """Build the kernels, run the guests of ``plan``, and return the results.
 
-    Raises BoltError when a build or guest fails, or when the baselines are off the reference.
+    Raises BoltError when a build or guest fails, or reference.check() finds wrong baselines.
     """
     kernels = prepare([target], plan, where, jobs)
     return checked(collect(target, setting, plan, kernels[target.name]))

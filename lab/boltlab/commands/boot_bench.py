@@ -32,7 +32,8 @@ NAME = "boot-bench"
 HELP = "Boot larger and larger machines, natively and with each of Bolt's changes, and compare."
 TIMEOUT = 3600  # seconds of the host that one boot may take
 SPLITS = ("native", "all")  # variants whose callbacks are traced
-# For a narrow terminal, all other variants are left out first, and then these, the last one first.
+# A narrow terminal leaves out first all variants that are not listed here, and then the variants of
+# this list, from the last one to the first.
 IMPORTANT = ("native", "all", "talk", "tree", "parallel")
 FIT = {"R2": 1, "error": 2}  # columns of a fit -> rank: a narrow terminal leaves out "error" first
 BASES = 3  # boots on one CPU, of which the median counts, because such boots differ by 2 %

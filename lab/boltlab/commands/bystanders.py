@@ -41,7 +41,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="requests of each direction (%(default)s)",
     )
     parser.add_argument(
-        "--tickless", action="store_true", help="also measure a nohz_full CPU of a machine of four"
+        "--tickless", action="store_true", help="also measure a nohz_full CPU, in guests of 4 CPUs"
     )
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the figures to FILE")
     parser.add_argument("--figure", type=Path, metavar="FILE", help="draw the figures (.svg, .png)")

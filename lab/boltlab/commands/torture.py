@@ -65,7 +65,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--runs",
         type=cli.positive,
         metavar="N",
-        help="make N runs, however long (--engine slurm: one run of each scenario, if not given)",
+        help="make N runs, however long (default with --engine slurm: one run of each scenario on"
+        " each configuration)",
     )
     parser.add_argument("--built", action="store_true", help="use only kernels in the cache")
     either.add_argument(
@@ -269,10 +270,12 @@ def _cases(
 
 
 def lack(field: Field, book: Book) -> tuple[float, int]:
-    """Return how much of its goal ``field`` has reached; the field with the least comes first.
+    """Return a key that sorts fields: the field that lacks most comes first.
 
-    Each run counts at least for its usual number of requests, because otherwise a field whose
-    scenario does no requests would always come first.
+    The key's first part adds two shares: the share of its goal that the configuration has reached,
+    and the share of its goal that ``field`` has reached. Of fields with equal sums the field with
+    the fewest runs comes first. Each run counts at least for its usual number of requests, because
+    otherwise a field whose scenario does no requests would always come first.
     """
     reached = book.survived(field.config.name, field.arch, field.story.name)
     cell = book.cells.get((field.config.name, field.arch, field.story.name))

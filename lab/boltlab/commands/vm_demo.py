@@ -129,8 +129,9 @@ def measure(
 ) -> Outcome:
     """Run the variant ``name`` on ``kernel`` with the image ``root``; return the service's figures.
 
-    Raises BoltError when a guest fails, its kernel complains, or a request was lost. In a variant
-    with cpuboltd, the daemon must also have taken a CPU offline, and have brought a CPU back.
+    Raises BoltError when a guest fails, its kernel complains, or a UDP request to the service had
+    no answer. In a variant with cpuboltd, the daemon must also have taken a CPU offline, and have
+    brought a CPU back.
     """
     row = vmdemo.variant(name)
     ran = vmdemo.run(kernel, root, name, cycles, accel, dwell_ms)

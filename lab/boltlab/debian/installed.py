@@ -74,8 +74,8 @@ def included() -> list[str]:
 def stages(config: str, version: str) -> list[Stage]:
     """Return the stages, in order.
 
-    ``config`` is the configuration of Bolt's kernel (a key of packing.COSTS), ``version`` that of
-    the packages of an upgrade.
+    ``config`` is the configuration of Bolt's kernel (a key of packing.COSTS), ``version`` is the
+    version of the packages of an upgrade.
     """
 
     def filled(text: str) -> str:

@@ -151,7 +151,7 @@ def kernel(target: Arch, config: str, source: Source, stamp: Stamp, to: Path, jo
 
 
 def _take(tree: Path, root: Path, to: Path) -> None:
-    """Move the packages of bindeb-pkg into ``to``; remove the records and packages not wanted."""
+    """Move the packages of bindeb-pkg, except UNWANTED, into ``to``; remove its other files."""
     for line in (tree / "debian" / "files").read_text(encoding="utf-8").splitlines():
         path = root / line.split()[0]
         if path.suffix == ".deb" and not path.name.startswith(UNWANTED):

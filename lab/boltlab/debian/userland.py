@@ -218,8 +218,9 @@ def run(kernel: Kernel, root: Path, name: str, rows: Sequence[Check], mode: str)
 def again(what: str, boot: Callable[[], T]) -> T:
     """Return the result of ``boot``; if a known fault of QEMU stops the guest, boot again.
 
-    A line on stdout, which begins with ``what``, says so. Raises BoltError when QEMU's fault stops
-    TRIES guests, and the first other BoltError that ``boot`` raises, alone or in a group.
+    Before the guest is booted again, a line on stdout tells of the fault; the line begins with
+    ``what``. Raises BoltError when QEMU's fault stops TRIES guests, and the first other BoltError
+    that ``boot`` raises, alone or in a group.
     """
     for left in reversed(range(TRIES)):
         why, wrong = "", None

@@ -23,7 +23,7 @@ TRIES = 3  # how often a row may be killed before the row counts as lost
 POLL = 5.0  # seconds between two looks at the queue
 SILENCE = 300.0  # seconds for which Slurm's controller may be out of reach
 WORDS = "%K|%T|%r"  # what squeue prints of an element: place in the array, state, reason
-LIMIT = 1001  # most elements of an array if the cluster does not tell
+LIMIT = 1001  # most elements of an array if the cluster does not tell its limit
 # The variables that an element gets from the environment of the command that submits it.
 ENVIRONMENT = ("PATH", "HOME", "USER", "LANG")
 CACHE = "BOLT_CACHE"

@@ -22,9 +22,10 @@ _PREFIX = re.compile(r"^(?:<\d+>)?(?:\[ *\d+\.\d+\](?:\[ *[TC]\d+\])? ?)?")
 _ONE_COMPLAINT = 120
 
 
-# Of a warning the kernel prints this line first, then the warning's own message if there is one,
-# then the warning's first line. Linux 7.3 prints this line with a level that consoles leave out. In
-# a log without this line, the line before the warning's first line counts as the message.
+# For a warning the kernel prints the line _CUT, then the warning's own message if there is one, and
+# then the line that begins with "WARNING:". Linux 7.3 prints the line _CUT with a level that
+# consoles leave out. In a log without the line _CUT, the line before "WARNING:" counts as the
+# message.
 _CUT = "------------[ cut here ]------------"
 _WITHOUT_CUT = re.compile(r"^WARNING: \S+:\d+ at ")
 _LONGEST_MESSAGE = 8  # most lines of a warning's own message

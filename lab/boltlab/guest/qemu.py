@@ -66,7 +66,7 @@ class Guest:
     """What to run: a kernel, a script, and a machine. ``timeout`` is in seconds of the host.
 
     ``programs`` are added to the initramfs, by path without the leading slash. ``bounded``: no CPU
-    runs for more than a few microseconds of virtual time before the next CPU runs.
+    runs for more than 50 us of virtual time before the next CPU runs (see BOUND).
     ``seed`` makes a run that can be repeated: in virtual time all random numbers, and the time of
     an instruction, come from the seed.
     ``plugin`` is a plugin of the emulator, which writes to PLUGIN in the run's directory;
@@ -188,7 +188,7 @@ def command(guest: Guest, initrd: Path) -> list[str]:
     board = arch.kvm_machine_args if machine.accel == "kvm" else arch.machine_args
     board = guest.board or board
     # After an oops a guest might wait for the dead task until the run's time is over. So an oops
-    # panics.
+    # makes the kernel panic.
     start = "root=/dev/vda rw" if guest.root else "rdinit=/init"
     fixed = f"console={arch.console} loglevel=5 panic=-1 oops=panic {start}"
     append = f"{fixed} {guest.append}".strip()

@@ -27,12 +27,12 @@ class Scenario:
     calls are counted. ``kexec`` is the script for the kernel that the command kexec starts.
     ``timeout`` is in seconds of the host. ``kernel`` is a flavour. ``append`` is added to the
     kernel's command line. ``selftests`` are the kernel's own, found in /bin of the guest;
-    ``modules`` are the lab's. ``tools`` are programs of tools/, ``schedulers`` are of the kernel's
-    tools/sched_ext. ``setting`` is the measuring setting, for scenarios that need a certain one.
-    ``warns`` are patterns, each of which must fit one complaint of the kernel: the complaint's
-    first line, or the message that the kernel prints above this line. Any other complaint fails the
-    run. ``limits`` compare medians of cases; see limits.py. A scenario's file also has the fields
-    of ``machine``.
+    ``modules`` are modules of the lab or of the kernel. ``tools`` are programs of tools/,
+    ``schedulers`` are programs of the kernel's tools/sched_ext. ``setting`` is the measuring
+    setting, for scenarios that need a certain one. ``warns`` are patterns, each of which must fit
+    one complaint of the kernel: the complaint's first line, or the message that the kernel prints
+    above this line. Any other complaint fails the run. ``limits`` compare medians of cases; see
+    limits.py. A scenario's file also has the fields of ``machine``.
     """
 
     name: str
@@ -55,7 +55,7 @@ class Scenario:
 
     @property
     def script(self) -> tuple[str, ...]:
-        """Return the guest's script, a command a line."""
+        """Return the guest's script, one command on each line."""
         return tuple(traced.fill(line) for line in self.commands) * self.repeat
 
     def changed(self, **changes: Any) -> "Scenario":

@@ -35,7 +35,8 @@ def names(tree: Path) -> list[str]:
 def scenarios() -> Mapping[str, Mapping[str, Any]]:
     """Return a scenario for each selftest and each further table of selftests.toml, by name.
 
-    The scenarios are tables as in lab/scenarios. Raises BoltError when selftests.toml does not fit
+    Selftests that the list ``elsewhere`` of selftests.toml names have no scenario here. The
+    scenarios are tables as in lab/scenarios. Raises BoltError when selftests.toml does not fit
     the selftests in the Makefile.
     """
     table = tomllib.loads(TABLE.read_text(encoding="utf-8"))

@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Tries hooks on another kernel, without a build: a hook applies, needs a look, or fails."""
+"""Tries hooks on another kernel, without a build: a hook applies, needs a look, or fails.
+
+A hook that needs a look applies, but a person has to see whether the hook is still right.
+"""
 
 import re
 import shutil

@@ -50,7 +50,8 @@ def make(
     A step is a line of make's such as "  CC      kernel/cpu.o". ``steps`` is about how many steps
     make will print (0: show no progress). ``lock_fd`` is a lock that must be held until make has
     ended. Returns how many steps make has printed, 0 if progress is not shown. Raises BoltError
-    with the first error in make's output; any other exception ends make first.
+    with the first error in make's output. On any other exception, such as Ctrl-C, make is ended
+    before the exception goes on to the caller.
     """
     command = ["make", f"-j{jobs}", f"ARCH={arch.kernel_arch}"]
     command.append(f"CROSS_COMPILE={arch.cross_compile}")

@@ -74,7 +74,7 @@ class Registration:
     """One call that registers a state."""
 
     file: str
-    state: str  # a constant, CPUHP_…
+    state: str  # a constant, CPUHP_...
     name: str
 
 

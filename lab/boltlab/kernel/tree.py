@@ -66,7 +66,7 @@ def bolt_files(source: Source, kernel: Path | None = None) -> dict[str, Content]
 
 
 def hooked_files(source: Source, only: Collection[str] | None = None) -> dict[str, Content]:
-    """Return the files that the hooks for ``source`` change, or that the hooks ``only`` change.
+    """Return the files that hooks for ``source`` change: all hooks, or those that ``only`` names.
 
     Raises BoltError when a hook does not apply.
     """

@@ -26,7 +26,7 @@ class Line:
     r2: float
 
     def at(self, cpus: float) -> float:
-        """Return the ms, on the line, of a request for that many CPUs."""
+        """Return the ms, on the line, of a request for ``cpus`` CPUs."""
         return self.start + cpus * self.each
 
 

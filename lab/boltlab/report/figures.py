@@ -19,7 +19,7 @@ WIDTH = 10.0  # width of a figure, in inches
 
 @dataclass(frozen=True)
 class Figure:
-    """One picture: its caption, as SVG text and as PNG bytes."""
+    """One picture, as SVG text and as PNG bytes, and its caption."""
 
     caption: str
     svg: str

@@ -37,7 +37,8 @@ class Section:
 
 PREFACE = (
     "Medians in milliseconds, least and greatest in brackets. Virtual time charges the work of all "
-    "CPUs to one clock: work that CPUs do at the same time takes as long as work in turn."
+    "CPUs to one clock: work that CPUs do at the same time takes as long as if the CPUs did it one "
+    "after the other."
 )
 
 

@@ -44,7 +44,7 @@ CURVE_TEXT = (
 )
 CONSISTS_TEXT = (
     "traced requests, which take longer; GPs: grace periods; sum: ms of all CPUs together; "
-    "chain: ms at most if all CPUs work at once"
+    "chain: ms that the request takes at most if CPUs really work at once"
 )
 
 

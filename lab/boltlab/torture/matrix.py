@@ -95,7 +95,8 @@ class Case:
     """One run, with everything that is needed to repeat it.
 
     ``option`` is an option of ``./bolt torture`` that chooses such runs. ``limit`` is after how
-    many seconds of the host the guest counts as hung; 0: the configuration gives the limit.
+    many seconds of the host the guest counts as hung; if ``limit`` is 0, the guest gets more time
+    the longer the scenario runs and the slower the configuration is.
     """
 
     arch: str

@@ -37,10 +37,10 @@ class Span:
 class Sighting:
     """One pair of functions on one architecture.
 
-    ``native`` and ``bolt`` say how often the pair was reported without and with Bolt, ``paths`` how
-    often with a hotplug path in a stack. ``stacks``, ``repeat`` and ``kernel`` are of the last
-    report that may be due to Bolt: the stacks' heads, the line that repeats the run, and the first
-    digits of the fingerprint of Bolt's code.
+    ``native`` and ``bolt`` say how often the pair was reported without and with Bolt, ``paths`` in
+    how many of these reports a stack or the title has a hotplug path. ``stacks``, ``repeat`` and
+    ``kernel`` are of the last report that may be due to Bolt: the stacks' heads, the line that
+    repeats the run, and the first digits of the fingerprint of Bolt's code.
     """
 
     arch: str

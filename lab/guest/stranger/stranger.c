@@ -4,7 +4,7 @@
  * registers a hotplug state, and asks in its callbacks how many CPUs are online. What the
  * module has found is in /sys/module/stranger/parameters/seen: for each callback "+CPU:N"
  * or "-CPU:N", and "!" where one callback began before another callback had ended.
- * Writing a CPU to refuse makes the next teardown for that CPU fail.
+ * The parameter "refuse" names a CPU for which the next teardown fails.
  */
 #include <linux/atomic.h>
 #include <linux/cpu.h>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Vectors: interrupts of x86's local APICs that no device sends, but this module, by
- * IPIs to the interrupts' vectors. The module builds for all kernels, with and without
- * Bolt.
+ * Vectors: interrupts of x86's local APICs. Not a device but this module sends these
+ * interrupts, as IPIs to the interrupts' vectors. The module builds for all kernels, with
+ * and without Bolt.
  *
  *	count	how many interrupts there are
  *

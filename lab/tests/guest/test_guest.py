@@ -320,7 +320,7 @@ def test_nodes_come_and_go_in_a_batch(kernel: Kernels, arch: str) -> None:
 @pytest.mark.nightly
 @pytest.mark.parametrize("scenario", ["selftest-places", "selftest-invisible-domains"])
 def test_scheduler_domains_in_schedstat(kernel: Kernels, arch: str, scenario: str) -> None:
-    """A failed request for nodes, and a parked CPU, change no domain in /proc/schedstat."""
+    """A failed request for whole nodes, and a parked CPU, change no domain in /proc/schedstat."""
     found = [PLAN.match(line) for line in output(play(kernel, arch, scenario, "debug"))]
     totals = [tuple(map(int, each.groups())) for each in found if each]
     assert len(totals) == 1
@@ -345,7 +345,10 @@ def test_lockdep_knows_what_hotplug_waits_for(kernel: Kernels, arch: str) -> Non
 
 
 def gains(kernel: Kernels, arch: str, setting: str, plan: Plan) -> tuple[int, list[str]]:
-    """Measure ``plan``; return how many cases results/ also has, and which gain less than there."""
+    """Measure ``plan``; return how many of its cases results/ has, and which gain less than there.
+
+    Gains are those of boltlab.bench.guard.
+    """
     target = ARCHES[arch]
     kernels = {flavour: kernel(arch, flavour) for flavour in flavours(target, plan)}
     measured = cmd_bench.collect(target, setting, plan, kernels)

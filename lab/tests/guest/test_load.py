@@ -243,7 +243,7 @@ def test_no_cost_without_requests(kernel: Kernels, arch: str) -> None:
 
 
 def test_cpus_that_are_away_are_left_alone(kernel: Kernels, arch: str) -> None:
-    """Interrupts wake an idle CPU, in a partition without tasks as well, but no offline CPU."""
+    """Interrupts wake an idle CPU, even in a partition without tasks, but wake no offline CPU."""
     done = play(kernel, arch, "undisturbed")
     found: dict[str, list[dict[str, Any]]] = {}
     for row in done.records:
@@ -265,10 +265,12 @@ def test_cpus_that_are_away_are_left_alone(kernel: Kernels, arch: str) -> None:
             assert abs(row["counted"]) < 40, way
 
 
-# Series whose housekeeping_update() waits for a grace period when an isolated partition changes.
+# Series -> whether housekeeping_update() waits for a grace period when an isolated partition
+# changes.
 PARTITIONS_WAIT = {"6.12": False, "7.3": True}
-# How many times as long as a native offline request an isolated partition may take to free a CPU.
-# On this kernel a partition has taken 18.6 ms, native requests 13.7 to 15.0 ms.
+# Series and architecture -> how many times as long as a native offline request an isolated
+# partition may take to free a CPU. With 7.3 on arm64 a partition has taken 18.6 ms, native requests
+# 13.7 to 15.0 ms.
 SLOWER = {("7.3", "arm64"): 2}
 
 

@@ -348,7 +348,7 @@ def test_a_change_that_stays_partial(run: Run, tree: Callable[[str], Path]) -> N
     assert "1:" in done.stderr
 
 
-# -- The look for hindrances, at real tasks -------------------------------------------------------
+# -- The search for hindrances, among real tasks --------------------------------------------------
 
 
 @pytest.fixture

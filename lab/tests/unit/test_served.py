@@ -43,7 +43,8 @@ RECORDS: list[dict[str, Any]] = [
     {"slot": "add 2"},
     change(change="online", begin=100 * MS, end=101 * MS, task=102 * MS),
     change(begin=300 * MS, end=330 * MS),
-    # A request is due every 10 ms. Request 30 is due when CPU 2 begins to go, and takes 40 ms.
+    # A UDP request is due every 10 ms. UDP request 30 is due when CPU 2 begins to go, and takes
+    # 40 ms.
     {"served": 0, "start": START, "rate": 100, "us": [500] * 20},
     {"served": 20, "start": START, "rate": 100, "us": [500] * 9 + [15000, 40000] + [500] * 9},
 ]
@@ -60,8 +61,8 @@ def test_what_a_service_felt() -> None:
     assert outcome.took("offline") == [30 * MS]
     assert outcome.took("online") == [1 * MS]
     assert outcome.first_tasks() == [2 * MS]
-    # Request 29 is in flight when a CPU goes, requests 30 to 33 are due while it goes, and requests
-    # 10 to 12 and 34 are due when a change begins or up to 20 ms after its end.
+    # UDP request 29 is in flight when a CPU goes, 30 to 33 are due while the CPU goes, and 10 to 12
+    # and 34 are due when a change begins or up to 20 ms after its end.
     assert sorted(outcome.beside()) == [500] * 7 + [15000, 40000]
     assert outcome.apart() == [500] * 30
 
