@@ -128,6 +128,23 @@ def above_zero(text: str) -> float:
     return value
 
 
+def output(text: str) -> Path:
+    """Return the path in ``text``, or have argparse refuse a path that cannot be written.
+
+    A command that measures for an hour finds out before that time that its results cannot be
+    written.
+    """
+    path = Path(text)
+    folder = path.absolute().parent
+    if path.is_dir():
+        raise argparse.ArgumentTypeError(f"{path} is a directory")
+    if not folder.is_dir():
+        raise argparse.ArgumentTypeError(f"no directory {folder}")
+    if not os.access(path if path.exists() else folder, os.W_OK):
+        raise argparse.ArgumentTypeError(f"cannot write {path}")
+    return path
+
+
 def numbers(text: str) -> tuple[int, ...]:
     """Return the numbers in ``text``, separated by commas, or have argparse refuse ``text``."""
     try:
@@ -160,7 +177,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         _fail(str(error))
         return error.code
     except KeyboardInterrupt:
-        _fail("interrupted; the next call goes on where this call ended")
+        _fail("interrupted; the next call uses what is built already")
         return errors.INTERRUPTED
     except BrokenPipeError:
         # The program that reads the lab's output has ended, as head and less do. The lab prints no

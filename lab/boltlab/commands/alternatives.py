@@ -2,7 +2,6 @@
 """``bolt alternatives``: compares ways to keep tasks away from CPUs, Bolt among them."""
 
 import argparse
-from pathlib import Path
 from typing import Any
 
 from boltlab import arch, cli, codec, packages, tables, ui
@@ -35,7 +34,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="N",
         help="seconds for which the paused CPUs are watched (%(default)s)",
     )
-    parser.add_argument("--json", type=Path, metavar="FILE", help="also write the results to FILE")
+    parser.add_argument(
+        "--json", type=cli.output, metavar="FILE", help="also write the results to FILE"
+    )
     cli.add_source(parser)
     cli.add_jobs(parser)
 
@@ -56,7 +57,8 @@ def run(args: argparse.Namespace) -> int:
         rows += alternatives.read(records, target.name)
     show(rows)
     if args.json:
-        codec.save(alternatives.dumps(qemu.version(targets[0].qemu), rows), args.json)
+        versions = sorted({qemu.version(target.qemu) for target in targets})
+        codec.save(alternatives.dumps(", ".join(versions), rows), args.json)
     return 0
 
 

@@ -78,7 +78,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default="icount",
         help="icount: virtual time, repeatable (default); kvm: real time, where KVM works",
     )
-    parser.add_argument("--json", type=Path, metavar="FILE", help="also write the results to FILE")
+    parser.add_argument(
+        "--json", type=cli.output, metavar="FILE", help="also write the results to FILE"
+    )
     parser.add_argument(
         "--resume",
         action="store_true",
@@ -425,8 +427,6 @@ def _settings(target: Arch, args: argparse.Namespace) -> list[str]:
 def _files(json: Path | None, targets: Sequence[tuple[Arch, str]]) -> list[Path | None]:
     if json is None:
         return [None] * len(targets)
-    if not json.absolute().parent.is_dir():
-        raise BoltError(f"no directory {json.absolute().parent}")
     if len(targets) == 1:
         return [json]
     return [

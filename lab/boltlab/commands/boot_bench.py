@@ -91,9 +91,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="N",
         help="boot each machine N times in the host's time, with CPUs that really run at once",
     )
-    parser.add_argument("--json", type=Path, metavar="FILE", help="write the results to FILE")
+    parser.add_argument("--json", type=cli.output, metavar="FILE", help="write the results to FILE")
     parser.add_argument(
-        "--figure", type=Path, metavar="FILE", help="draw the boots of the largest machine"
+        "--figure", type=cli.output, metavar="FILE", help="draw the boots of the largest machine"
     )
     options.add(parser)
     cli.add_source(parser)

@@ -3,7 +3,6 @@
 
 import argparse
 from collections.abc import Sequence
-from pathlib import Path
 
 from boltlab import arch, cli, packages, tables, ui
 from boltlab.bystanders import losses
@@ -19,7 +18,9 @@ HELP = "Measure the time that requests take from tasks on other CPUs: native, ex
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the command's own arguments."""
-    cli.add_arch(parser)
+    parser.add_argument(
+        "--arch", choices=tuple(arch.ARCHES), help="architecture (default: the host's)"
+    )
     parser.add_argument(
         "--cpus",
         type=lambda text: tuple(int(word) for word in text.split(",") if word),
@@ -43,8 +44,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--tickless", action="store_true", help="also measure a nohz_full CPU, in guests of 4 CPUs"
     )
-    parser.add_argument("--json", type=Path, metavar="FILE", help="write the figures to FILE")
-    parser.add_argument("--figure", type=Path, metavar="FILE", help="draw the figures (.svg, .png)")
+    parser.add_argument("--json", type=cli.output, metavar="FILE", help="write the figures to FILE")
+    parser.add_argument(
+        "--figure", type=cli.output, metavar="FILE", help="draw the figures (.svg, .png)"
+    )
     cli.add_source(parser)
     cli.add_jobs(parser)
 
@@ -56,7 +59,7 @@ def run(args: argparse.Namespace) -> int:
         if not 0 < batch < cpus - 1:
             raise BoltError(f"{batch} of {cpus} CPUs leave no bystander", code=USAGE)
     plan += [(4, 1, True), (4, 2, True)] if args.tickless else []
-    target = arch.select(args.arch)[0]
+    (target,) = arch.select(args.arch)
     packages.ensure("build", "guest", "qemu", arches=[target])
     where = source.resolve(args.source)
     plugin = plugins.build(losses.KIND, target)

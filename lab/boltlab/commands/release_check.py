@@ -3,9 +3,8 @@
 
 import argparse
 from collections.abc import Mapping
-from pathlib import Path
 
-from boltlab import errors, tables, ui
+from boltlab import cli, errors, tables, ui
 from boltlab.errors import USAGE, BoltError
 from boltlab.release import page, steps
 from boltlab.release.steps import Done, Step
@@ -31,7 +30,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--again", action="store_true", help="run steps that have passed before as well"
     )
     parser.add_argument(
-        "--page", type=Path, metavar="FILE", help="write the page to FILE (default: in the cache)"
+        "--page",
+        type=cli.output,
+        metavar="FILE",
+        help="write the page to FILE (default: in the cache)",
     )
 
 
@@ -47,8 +49,6 @@ def run(args: argparse.Namespace) -> int:
         _list(table, steps.state(place))
         return 0
     file = args.page or place / "release.md"
-    if not file.absolute().parent.is_dir():
-        raise BoltError(f"no directory {file.absolute().parent}")
     failed = False
     try:
         for step in chosen:

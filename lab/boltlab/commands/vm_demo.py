@@ -63,8 +63,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--arch", choices=tuple(arch.ARCHES), help="architecture of the guest (default: the host's)"
     )
-    parser.add_argument("--json", type=Path, metavar="FILE", help="also write the results to FILE")
-    parser.add_argument("--page", type=Path, metavar="FILE", help="where to write the page")
+    parser.add_argument(
+        "--json", type=cli.output, metavar="FILE", help="also write the results to FILE"
+    )
+    parser.add_argument("--page", type=cli.output, metavar="FILE", help="where to write the page")
     cli.add_source(parser)
     cli.add_jobs(parser)
 

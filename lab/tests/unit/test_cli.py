@@ -3,6 +3,7 @@
 
 import argparse
 import types
+from pathlib import Path
 
 import pytest
 
@@ -71,7 +72,7 @@ def test_modules(name: str) -> None:
         (
             KeyboardInterrupt(),
             130,
-            "bolt: interrupted; the next call goes on where this call ended\n",
+            "bolt: interrupted; the next call uses what is built already\n",
         ),
     ],
 )
@@ -91,6 +92,24 @@ def test_failures(
     monkeypatch.setattr(cli, "load", lambda name: module)
     assert cli.main(["demo"]) == status
     assert capsys.readouterr().err == error
+
+
+def test_a_file_that_cannot_be_written_is_refused_at_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "results.json"
+    assert cli.output(str(file)) == file
+    file.write_text("old", encoding="utf-8")
+    assert cli.output(str(file)) == file
+    assert file.read_text(encoding="utf-8") == "old"
+    with pytest.raises(argparse.ArgumentTypeError, match="is a directory"):
+        cli.output(str(tmp_path))
+    with pytest.raises(argparse.ArgumentTypeError, match=r"no directory .*/nowhere"):
+        cli.output(str(tmp_path / "nowhere" / "results.json"))
+    # Root may write anywhere, so the answer for another user is made up.
+    monkeypatch.setattr("os.access", lambda path, mode: False)
+    with pytest.raises(argparse.ArgumentTypeError, match=r"cannot write .*/results\.json"):
+        cli.output(str(file))
 
 
 def test_arch_selection() -> None:
