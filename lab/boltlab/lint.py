@@ -38,7 +38,6 @@ _BARE = {
     "changelog",
     "copyright",
     "format",
-    "README.md",
     "config",
     "settings",
     "sysfs-devices-system-cpu-bolt",

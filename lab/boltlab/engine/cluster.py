@@ -183,7 +183,8 @@ def _cgroup(root: Path, env: Mapping[str, str]) -> str:
     """Return the name of Slurm's plugin that leaves the control groups of this machine alone."""
     said = _said([str(root / "usr/bin/sinfo"), "--version"], env)
     found = re.match(r"slurm\S* (\d+)\.", said)
-    # Slurm before 23.11 needs a real plugin; cgroup/v1 does nothing while no other plugin uses it.
+    # Debian 13's Slurm, 24.11, has a plugin "disabled". Debian 12's, 22.05, needs a real plugin;
+    # cgroup/v1 does nothing while no other plugin uses it.
     return "disabled" if found and int(found[1]) >= 24 else "cgroup/v1"
 
 
