@@ -62,11 +62,13 @@ int64_t request(const struct measure *m, bool online)
 static int64_t settle(void)
 {
 	int64_t start = now_ns();
+	int err;
 
 	if (access(SETTLE, F_OK))
 		return 0;
-	if (write_text(SETTLE, "all"))
-		die("settle: %s", strerror(errno));
+	err = write_text(SETTLE, "all");
+	if (err)
+		die("settle: %s", strerror(-err));
 	return now_ns() - start;
 }
 

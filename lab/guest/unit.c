@@ -352,7 +352,7 @@ static void kills(long rounds)
 		if (kindly ? status && WTERMSIG(status) != SIGTERM : !WIFSIGNALED(status))
 			give_up("the daemon ended otherwise than by the signal");
 		killed += !kindly;
-		with_file += !access(STATE, F_OK);
+		with_file += !kindly && !access(STATE, F_OK);
 		restore();
 		check_left_alone(taken);
 		if (taken && write_text(TAKEN, "1"))
