@@ -241,7 +241,9 @@ static int check_tasks(struct change *change)
 	if (found < 0)
 		return fail(EXIT_FAILED, "cannot look at the tasks in %s/proc: %s (see --no-check)",
 			    change->call->root, strerror(-found));
-	if (found > MOST_SENTENCES)
+	if (found == MOST_SENTENCES + 1)
+		complain("one more task would lose its last CPU");
+	else if (found > MOST_SENTENCES)
 		complain("%d more tasks would lose their last CPU", found - MOST_SENTENCES);
 	if (look_is_partial(change->call))
 		complain("tasks outside of this container were not looked at");
@@ -404,15 +406,10 @@ static int report_nothing(struct change *change)
  */
 static int ask(struct change *change, struct cpubolt_result *result)
 {
-	sigset_t held, before;
+	sigset_t before;
 	int error;
 
-	sigemptyset(&held);
-	sigaddset(&held, SIGINT);
-	sigaddset(&held, SIGTERM);
-	sigaddset(&held, SIGHUP);
-	sigaddset(&held, SIGQUIT);
-	sigprocmask(SIG_BLOCK, &held, &before);
+	hold_signals(&before);
 	error = cpubolt_request(change->machine, change->op, change->cpus, 0, result);
 	sigprocmask(SIG_SETMASK, &before, NULL);
 	return error;

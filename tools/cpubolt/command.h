@@ -9,6 +9,8 @@
 #ifndef COMMAND_H
 #define COMMAND_H
 
+#include <signal.h>
+
 #include <cpubolt.h>
 
 /** Exit codes, as documented in cpubolt(1) */
@@ -113,6 +115,12 @@ int refuse_arguments(const struct invocation *call);
  * Return: EXIT_USAGE.
  */
 int fail_list(const struct invocation *call, const char *text, int error, size_t at);
+
+/**
+ * hold_signals() - block SIGINT, SIGTERM, SIGHUP and SIGQUIT until the caller has cleaned up
+ * @before: set to the signals that were blocked before, for sigprocmask(SIG_SETMASK)
+ */
+void hold_signals(sigset_t *before);
 
 /** exit_code_of() - exit code for a negative errno: EXIT_NOT_PERMITTED for -EACCES */
 enum exit_code exit_code_of(int error);

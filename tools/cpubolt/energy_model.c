@@ -433,11 +433,12 @@ static int check_keys(const char *name, struct energy_model *model, char **error
 
 static int check_idle(const char *name, const struct energy_model *model, char **error)
 {
-	const struct energy_idle *idle = model->idle, *deepest = &idle[model->idle_count - 1];
+	const struct energy_idle *idle = model->idle, *deepest;
 	size_t i;
 
 	if (!model->idle_count)
 		return wrong_at(name, 1, error, "there is no [idle ...]");
+	deepest = &idle[model->idle_count - 1];
 	for (i = 1; i < model->idle_count; i++)
 		if (idle[i].residency_us.value <= idle[i - 1].residency_us.value ||
 		    idle[i].power.value > idle[i - 1].power.value)

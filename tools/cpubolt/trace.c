@@ -470,6 +470,9 @@ static int check_tasks(struct tracing *tracing, const cpu_set_t *cpus)
 	else
 		set_minus(machine, going, cpus);
 	set_minus(machine, after, going);
+	/* A task may also run on CPUs that come. */
+	if (tracing->op != CPUBOLT_TAKE_OFFLINE)
+		set_or(machine, after, cpus);
 	if (!tracing->no_check && tracing->op != CPUBOLT_BRING_ONLINE)
 		found = look(tracing->call, going, after, say);
 	CPU_FREE(online);

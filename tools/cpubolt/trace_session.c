@@ -9,6 +9,7 @@
 
 #include <tracefs.h>
 
+#include "command.h"
 #include "trace_dat.h"
 #include "trace_events.h"
 #include "trace_session.h"
@@ -71,17 +72,6 @@ static int set_up(struct trace_session *session, unsigned int changing)
 	return 0;
 }
 
-static void hold_signals(struct trace_session *session)
-{
-	sigset_t held;
-
-	sigemptyset(&held);
-	sigaddset(&held, SIGINT);
-	sigaddset(&held, SIGTERM);
-	sigaddset(&held, SIGHUP);
-	sigprocmask(SIG_BLOCK, &held, &session->old_signals);
-}
-
 int trace_session_open(struct trace_session **session, bool bolt, unsigned int changing,
 		       unsigned int cpus)
 {
@@ -106,7 +96,7 @@ int trace_session_open(struct trace_session **session, bool bolt, unsigned int c
 	made->cpus = cpus;
 	made->bolt = bolt && tracefs_dir_exists(NULL, "events/bolt");
 	snprintf(name, sizeof(name), "cpubolt-%d", getpid());
-	hold_signals(made);
+	hold_signals(&made->old_signals);
 	errno = 0;
 	made->instance = tracefs_instance_create(name);
 	error = made->instance ? set_up(made, changing) : last_error();

@@ -73,6 +73,18 @@ enum exit_code exit_code_of(int error)
 	return error == -EACCES ? EXIT_NOT_PERMITTED : EXIT_FAILED;
 }
 
+void hold_signals(sigset_t *before)
+{
+	sigset_t held;
+
+	sigemptyset(&held);
+	sigaddset(&held, SIGINT);
+	sigaddset(&held, SIGTERM);
+	sigaddset(&held, SIGHUP);
+	sigaddset(&held, SIGQUIT);
+	sigprocmask(SIG_BLOCK, &held, before);
+}
+
 int invocation_open(struct invocation *call)
 {
 	int error;
