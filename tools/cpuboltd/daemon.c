@@ -232,7 +232,8 @@ static int ask_once(struct daemon *daemon, enum cpubolt_op op, const cpu_set_t *
 	say_request(daemon, op, cpus, result);
 	if (err)
 		yield_to_failure(daemon, result);
-	else
+	/* A request that has failed may leave CPUs offline, if it could not be undone. */
+	if (!err || !online)
 		remember(daemon, cpus);
 	if (!err)
 		*(online ? &daemon->tally.came : &daemon->tally.went) += result->changed;

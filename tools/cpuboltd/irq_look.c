@@ -163,8 +163,9 @@ static void add_others(struct interrupts *all, const struct irq_table *table, co
 static int take_table(struct interrupts *all, const struct irq_table *table, const double *rates,
 		      const struct irq_cpus *cpus, uint64_t now_us)
 {
-	struct irq **irqs = calloc(table->count + 1, sizeof(*irqs));
+	struct irq **irqs = calloc(table->count + all->count + 1, sizeof(*irqs));
 	size_t count = 0, i, cpu;
+	int err = 0;
 
 	if (!irqs)
 		return -ENOMEM;
@@ -178,8 +179,8 @@ static int take_table(struct interrupts *all, const struct irq_table *table, con
 			continue;
 		irq = take_irq(all, &table->rows[i], count);
 		if (!irq) {
-			irqs_free(irqs, count);
-			return -ENOMEM;
+			err = -ENOMEM;
+			break;
 		}
 		irqs[count++] = irq;
 		irqs_read_where(all, irq, cpus);
@@ -190,10 +191,16 @@ static int take_table(struct interrupts *all, const struct irq_table *table, con
 		else if (of_row && irq->kind != IRQ_PER_CPU)
 			add_others(all, table, of_row);
 	}
+	/* If memory ran out, interrupts that were not looked at stay in the list as they were. */
+	for (i = 0; err && i < all->count; i++) {
+		if (all->irqs[i])
+			irqs[count++] = all->irqs[i];
+		all->irqs[i] = NULL;
+	}
 	irqs_free(all->irqs, all->count);
 	all->irqs = irqs;
 	all->count = count;
-	return 0;
+	return err;
 }
 
 void irqs_forget(struct interrupts *all)
