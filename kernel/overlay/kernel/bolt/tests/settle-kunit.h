@@ -36,6 +36,7 @@ static unsigned int victim;
 struct memory_test {
 	struct bolt_fixture fixture;
 	struct percpu_counter counter;
+	int watching;		/* the state of look_on_return() */
 };
 
 static int memory_init(struct kunit *test)
@@ -63,6 +64,8 @@ static void memory_exit(struct kunit *test)
 	if (!mt)
 		return;
 	bolt_fixture_end(&mt->fixture);
+	if (mt->watching > 0)
+		cpuhp_remove_state_nocalls(mt->watching);
 	percpu_counter_destroy(&mt->counter);
 }
 
@@ -81,40 +84,21 @@ static void on_cpu(struct kunit *test, unsigned int cpu, int (*func)(void *),
 	KUNIT_ASSERT_EQ(test, smp_call_on_cpu(cpu, func, arg, false), 0);
 }
 
-/*
- * A function that a callback runs on the control CPU, early in a bring-up of the
- * victim.
- */
-static void (*on_return)(void *arg);
-static void *on_return_arg;
-
-static int returning(unsigned int cpu)
-{
-	if (cpu == victim && on_return)
-		on_return(on_return_arg);
-	return 0;
-}
-
-static int watch_returns(void (*func)(void *arg), void *arg)
-{
-	on_return = func;
-	on_return_arg = arg;
-	return cpuhp_setup_state_nocalls(CPUHP_BP_PREPARE_DYN,
-					 "bolt/test:returning", returning,
-					 NULL);
-}
-
-static void unwatch_returns(int state)
-{
-	cpuhp_remove_state_nocalls(state);
-	on_return = NULL;
-}
-
-struct counting {
+/* What a callback finds early in a bring-up of the victim, on the control CPU. */
+static struct {
 	struct percpu_counter *counter;
 	s64 sum;
 	bool added;
-};
+} found;
+
+static int look_on_return(unsigned int cpu)
+{
+	if (cpu != victim)
+		return 0;
+	found.sum = percpu_counter_sum(found.counter);
+	found.added = __percpu_counter_limited_add(found.counter, BATCH, 2, BATCH);
+	return 0;
+}
 
 static int count_most_of_a_batch(void *arg)
 {
@@ -122,23 +106,16 @@ static int count_most_of_a_batch(void *arg)
 	return 0;
 }
 
-static void sum_up(void *arg)
-{
-	struct counting *c = arg;
-
-	c->sum = percpu_counter_sum(c->counter);
-	c->added = __percpu_counter_limited_add(c->counter, BATCH, 2, BATCH);
-}
-
 static void sums_are_exact(struct kunit *test)
 {
 	struct memory_test *mt = test->priv;
 	struct percpu_counter *counter = &mt->counter;
-	struct counting c = { .counter = counter };
-	int state;
 
-	state = watch_returns(sum_up, &c);
-	KUNIT_ASSERT_GE(test, state, 0);
+	found.counter = counter;
+	mt->watching = cpuhp_setup_state_nocalls(CPUHP_BP_PREPARE_DYN,
+						 "bolt/test:returning",
+						 look_on_return, NULL);
+	KUNIT_ASSERT_GT(test, mt->watching, 0);
 	on_cpu(test, victim, count_most_of_a_batch, counter);
 
 	KUNIT_ASSERT_EQ(test, remove_cpu(victim), 0);
@@ -148,20 +125,19 @@ static void sums_are_exact(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, __percpu_counter_limited_add(counter, BATCH, 2,
 							      BATCH));
 
-	c.added = true;
+	found.added = true;
 	KUNIT_ASSERT_EQ(test, add_cpu(victim), 0);
-	KUNIT_EXPECT_EQ(test, c.sum, BATCH - 1);
-	KUNIT_EXPECT_FALSE(test, c.added);
+	KUNIT_EXPECT_EQ(test, found.sum, BATCH - 1);
+	KUNIT_EXPECT_FALSE(test, found.added);
 	KUNIT_EXPECT_EQ(test, percpu_counter_sum(counter), BATCH - 1);
 
 	KUNIT_ASSERT_EQ(test, remove_cpu(victim), 0);
 	bolt_settle_cpu(victim);
 	KUNIT_EXPECT_EQ(test, *per_cpu_ptr(counter->counters, victim), 0);
 	KUNIT_EXPECT_EQ(test, percpu_counter_sum(counter), BATCH - 1);
-	c.sum = 0;
+	found.sum = 0;
 	KUNIT_ASSERT_EQ(test, add_cpu(victim), 0);
-	KUNIT_EXPECT_EQ(test, c.sum, BATCH - 1);
-	unwatch_returns(state);
+	KUNIT_EXPECT_EQ(test, found.sum, BATCH - 1);
 }
 
 /*
