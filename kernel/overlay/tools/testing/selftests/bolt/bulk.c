@@ -77,8 +77,8 @@ do {									\
 
 /* Checks the result of a request that was accepted. */
 static void check_taken(struct __test_metadata *_metadata,
-			const struct world *world, const struct sight *before,
-			const struct sight *after, cpus_t wanted)
+			const struct sight *before, const struct sight *after,
+			cpus_t wanted)
 {
 	cpus_t gone = before->online & ~wanted;
 
@@ -122,7 +122,7 @@ TEST_F_TIMEOUT(bulk, does_what_it_says, 300)
 						     ask_by_list(steps[i].ask,
 								 steps[i].set));
 				ASSERT_TRUE(sight_take(&self->world, &self->after));
-				check_taken(_metadata, &self->world, &self->before,
+				check_taken(_metadata, &self->before,
 					    &self->after, wanted);
 				self->before = self->after;
 			}
@@ -500,7 +500,7 @@ TEST_F_TIMEOUT(bulk, made_up, 3600)
 		}
 		taken++;
 		ASSERT_TRUE(sight_take(&self->world, &self->after));
-		check_taken(_metadata, &self->world, &self->before, &self->after,
+		check_taken(_metadata, &self->before, &self->after,
 			    ask_result(ask, set, self->before.online));
 		self->before = self->after;
 	}

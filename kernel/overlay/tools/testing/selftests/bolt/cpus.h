@@ -49,11 +49,14 @@ static inline bool hp_failing(int cpu)
  */
 static inline int start_over_all(void)
 {
-	int cpus[CPUS_MAX], n = cpus_movable(cpus), err;
+	int cpus[CPUS_MAX], n = cpus_movable(cpus), nr, err;
 	struct hp_state states[STATES_MAX];
 	char path[128], top[16];
 
-	snprintf(top, sizeof(top), "%d", states[hp_states(states) - 1].nr);
+	nr = hp_states(states);
+	if (!nr)
+		return -ENOENT;
+	snprintf(top, sizeof(top), "%d", states[nr - 1].nr);
 	err = enable(false);
 	for (int i = 0; i < n && !err; i++) {
 		hp_fail(cpus[i], -1);

@@ -472,7 +472,8 @@ TEST_F_TIMEOUT(invisible, open_files, 600)
 		ASSERT_EQ(0, set_online(VICTIM, true));
 		read_held(&bolt, 1);
 		let_go(&bolt);
-		for (int i = 0; native.path[i] && i < FDS_MAX; i++) {
+		for (int i = 0; i < FDS_MAX && native.path[i]; i++) {
+			ASSERT_NE(NULL, bolt.path[i]);
 			EXPECT_STREQ(native.path[i], bolt.path[i]);
 			EXPECT_EQ(native.err[0][i], bolt.err[0][i])
 				TH_LOG("offline: %s", native.path[i]);

@@ -32,7 +32,7 @@ FIXTURE(nomem) {
 	struct world world;
 	cpus_t set;
 	int cpu;		/* the second CPU of @set */
-	int tried, failed;
+	int failed;
 };
 
 /* The task whose allocations fail. */

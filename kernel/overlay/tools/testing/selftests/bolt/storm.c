@@ -33,7 +33,7 @@
 static struct storm *storm;
 static struct tally *tallies;
 static const struct kind *cast[CAST];
-static int players;		/* how many actors there are */
+static int actors;		/* how many actors there are */
 
 static long long now_ms(void)
 {
@@ -57,12 +57,12 @@ static bool hire(char *text)
 			ksft_print_msg("no actor %s on this machine\n", kind->name);
 			return true;
 		}
-		if (players + n > CAST)
+		if (actors + n > CAST)
 			return false;
 		storm->may |= kind->permits;
 		storm->native_targets |= !strcmp(kind->name, "target");
 		while (n-- > 0)
-			cast[players++] = kind;
+			cast[actors++] = kind;
 		return true;
 	}
 	return false;
@@ -121,9 +121,9 @@ static void start(int which, unsigned long long seed)
 
 static void stop_all(void)
 {
-	for (int i = 0; i < players; i++)
+	for (int i = 0; i < actors; i++)
 		kill(tallies[i].pid, SIGKILL);
-	for (int i = 0; i < players; i++)
+	for (int i = 0; i < actors; i++)
 		waitpid(tallies[i].pid, NULL, 0);
 }
 
@@ -136,7 +136,7 @@ static bool close_gate(void)
 	long long end = now_ms() + PATIENCE_MS;
 
 	__atomic_store_n(&storm->closed, true, __ATOMIC_SEQ_CST);
-	for (int i = 0; i < players; i++) {
+	for (int i = 0; i < actors; i++) {
 		while (!__atomic_load_n(&tallies[i].outside, __ATOMIC_SEQ_CST)) {
 			if (waitpid(tallies[i].pid, NULL, WNOHANG)) {
 				ksft_print_msg("actor %s has died\n", cast[i]->name);
@@ -156,7 +156,7 @@ static unsigned long requests(void)
 {
 	unsigned long sum = 0;
 
-	for (int i = 0; i < players; i++)
+	for (int i = 0; i < actors; i++)
 		if (cast[i]->asks)
 			sum += __atomic_load_n(&tallies[i].attempted, __ATOMIC_RELAXED);
 	return sum;
@@ -164,7 +164,7 @@ static unsigned long requests(void)
 
 static bool any_wrong(void)
 {
-	for (int i = 0; i < players; i++)
+	for (int i = 0; i < actors; i++)
 		if (__atomic_load_n(&tallies[i].wrong, __ATOMIC_RELAXED))
 			return true;
 	return false;
@@ -224,6 +224,7 @@ static int all_back(void)
 static bool set_up(char **args)
 {
 	struct hp_state states[STATES_MAX];
+	int nr;
 
 	storm = mmap(NULL, sizeof(*storm) + CAST * sizeof(*tallies), PROT_READ | PROT_WRITE,
 		     MAP_SHARED | MAP_ANONYMOUS, -1, 0);
@@ -233,7 +234,10 @@ static bool set_up(char **args)
 	if (!world_look(&storm->world))
 		return false;
 	storm->players = storm->world.movable & ~CPU(0);
-	storm->top = states[hp_states(states) - 1].nr;
+	nr = hp_states(states);
+	if (!nr)
+		return false;
+	storm->top = states[nr - 1].nr;
 	storm->module = arg_text(args, "module", NULL);
 	return true;
 }
@@ -256,7 +260,7 @@ static const char *weather(long long end, unsigned long wanted)
 
 static void report(long long ms)
 {
-	for (int i = 0; i < players; i++) {
+	for (int i = 0; i < actors; i++) {
 		struct tally *tally = &tallies[i];
 
 		ksft_print_msg("actor %s asks=%d attempted=%lu done=%lu refused=%lu wrong=%lu\n",
@@ -297,7 +301,7 @@ int main(int argc, char **args)
 	put(BOLT_DIR "settle_delay_ms", "100");
 	enable(bolt);
 	begin = now_ms();
-	for (int i = 0; i < players; i++)
+	for (int i = 0; i < actors; i++)
 		start(i, seed);
 	rule = weather(begin + 1000 * seconds, wanted);
 	stop_all();
