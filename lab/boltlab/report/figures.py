@@ -44,7 +44,7 @@ _LATENCY_CAPTION = (
 _BREAKDOWN_CAPTION = (
     "Where the time of one request goes: medians of traced requests. Tracing costs time and moves "
     "grace periods by whole ticks, so the sums are not the measured latencies. *The wake-up of a "
-    "CPU holds up to 0.8 ms that is one turn of the emulator's scheduler (x86)."
+    "CPU includes a jump of up to 1 ms of the emulator's clock (x86)."
 )
 _CURVE_CAPTION = (
     "Requests for more and more CPUs of one machine: medians, and straight lines through them. "
