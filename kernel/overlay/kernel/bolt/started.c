@@ -145,13 +145,16 @@ EXPORT_SYMBOL_GPL(cpumask_keep_started);
  * waits at that time; in a request the teardown of another CPU may wait as well.
  *
  * Context: a callback; any context.
- * Return: true if so; false while a request is undone, and while the machine boots.
+ * Return: true if so; false while a request is undone, while the machine boots, and while
+ * this CPU goes back after one of its callbacks has failed: a teardown that natively has
+ * to wait must not fail then.
  */
 bool cpuhp_refused(void)
 {
 	const struct bolt_batch *batch = bolt_batch;
 
-	return batch && !batch->undo && READ_ONCE(batch->failed[0]);
+	return batch && !batch->undo && READ_ONCE(batch->failed[0]) &&
+	       !bolt_cpuhp_cpu(raw_smp_processor_id())->rollback;
 }
 EXPORT_SYMBOL_GPL(cpuhp_refused);
 

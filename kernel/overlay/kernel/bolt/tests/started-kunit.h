@@ -237,6 +237,47 @@ static void first_error_counts(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, atomic_read(&seen.wrong), 0);
 }
 
+static int fail_from_above(unsigned int cpu)
+{
+	return cpu == seen.refuses ? -ENXIO : 0;
+}
+
+static int ask_whether_refused(unsigned int cpu)
+{
+	if (cpuhp_refused())
+		atomic_inc(&seen.wrong);
+	return 0;
+}
+
+/* The teardowns that run because a startup has failed must not fail, and are not asked to. */
+static void way_back_is_not_refused(struct kunit *test)
+{
+	struct started_test *st = test->priv;
+	unsigned int cpu;
+
+	atomic_set(&seen.wrong, 0);
+	seen.refuses = nr_cpu_ids;
+	seen.state = cpuhp_setup_state_nocalls(CPUHP_AP_ONLINE_DYN,
+					       "bolt/test:below", NULL,
+					       ask_whether_refused);
+	KUNIT_ASSERT_GT(test, seen.state, 0);
+	KUNIT_ASSERT_EQ(test, bolt_defer_state(seen.state, &serial), 0);
+	st->above = cpuhp_setup_state_nocalls(CPUHP_AP_ONLINE_DYN,
+					      "bolt/test:above",
+					      fail_from_above, NULL);
+	KUNIT_ASSERT_GT(test, st->above, seen.state);
+	KUNIT_ASSERT_EQ(test, bolt_defer_state(st->above, &serial), 0);
+	KUNIT_ASSERT_EQ(test, bolt_test_go(&st->cpus, false), 0);
+	for_each_cpu(cpu, &st->cpus) {
+		seen.refuses = cpu;
+		KUNIT_EXPECT_EQ(test, bolt_test_go(&st->cpus, true), -ENXIO);
+		KUNIT_EXPECT_FALSE(test, cpu_online(cpu));
+	}
+	seen.refuses = nr_cpu_ids;
+	KUNIT_ASSERT_EQ(test, bolt_test_go(&st->cpus, true), 0);
+	KUNIT_EXPECT_EQ(test, atomic_read(&seen.wrong), 0);
+}
+
 static int look_from_above(unsigned int cpu)
 {
 	if (!cpuhp_started(cpu, seen.state))
@@ -430,6 +471,7 @@ static struct kunit_case bolt_started_cases[] = {
 	KUNIT_CASE(in_a_request),
 	KUNIT_CASE(after_a_failure),
 	KUNIT_CASE(first_error_counts),
+	KUNIT_CASE(way_back_is_not_refused),
 	KUNIT_CASE(one_instance_refuses),
 	KUNIT_CASE(put_off),
 	KUNIT_CASE(registered_below),
