@@ -173,6 +173,15 @@ static int count_in_all(void *arg)
 	return 0;
 }
 
+static void destroy_counters(void *arg)
+{
+	struct percpu_counter *counters = arg;
+	int i;
+
+	for (i = 0; i < COUNTERS; i++)
+		percpu_counter_destroy(&counters[i]);
+}
+
 /*
  * Settling folds some counters at a time. No count is lost if the CPU comes back in
  * between.
@@ -185,6 +194,7 @@ static void settling_in_parts_folds_all(struct kunit *test)
 	counters = kunit_kzalloc(test, COUNTERS * sizeof(*counters),
 				 GFP_KERNEL);
 	KUNIT_ASSERT_NOT_NULL(test, counters);
+	KUNIT_ASSERT_EQ(test, kunit_add_action(test, destroy_counters, counters), 0);
 	for (i = 0; i < COUNTERS; i++)
 		KUNIT_ASSERT_EQ(test, percpu_counter_init(&counters[i], 0,
 							  GFP_KERNEL), 0);
@@ -208,8 +218,6 @@ static void settling_in_parts_folds_all(struct kunit *test)
 			break;
 	}
 	KUNIT_EXPECT_EQ_MSG(test, i, COUNTERS, "this counter was not folded");
-	for (i = 0; i < COUNTERS; i++)
-		percpu_counter_destroy(&counters[i]);
 }
 
 /* The batch of counters depends on the CPUs that are online, not on parked CPUs. */
@@ -558,6 +566,14 @@ static int free_iova_here(void *arg)
 	return 0;
 }
 
+static void put_domain(void *arg)
+{
+	struct iova_user *user = arg;
+
+	put_iova_domain(&user->domain);
+	iova_cache_put();
+}
+
 /*
  * An allocation finds the last free address, which lies in a magazine of the parked
  * CPU.
@@ -571,6 +587,7 @@ static void addresses_are_found(struct kunit *test)
 	KUNIT_ASSERT_NOT_NULL(test, user);
 	KUNIT_ASSERT_EQ(test, iova_cache_get(), 0);
 	init_iova_domain(&user->domain, PAGE_SIZE, 1);
+	KUNIT_ASSERT_EQ(test, kunit_add_action(test, put_domain, user), 0);
 	KUNIT_ASSERT_EQ(test, iova_domain_init_rcaches(&user->domain), 0);
 	while ((pfn = alloc_iova_fast(&user->domain, 1, LIMIT_PFN, true)))
 		user->pfn = pfn;
@@ -580,8 +597,6 @@ static void addresses_are_found(struct kunit *test)
 			0);
 	KUNIT_EXPECT_EQ(test, alloc_iova_fast(&user->domain, 1, LIMIT_PFN, true),
 			user->pfn);
-	put_iova_domain(&user->domain);
-	iova_cache_put();
 }
 #endif
 
