@@ -28,7 +28,7 @@ TRACED, COUNTED = "breakdown", "batches"  # kinds of guests whose results are tr
 class Job:
     """One guest of a bench: the kind of measurement, and the number of records to expect.
 
-    ``stamp`` is the stamp of the guest's kernel.
+    ``stamp`` is a hash of everything the guest's kernel was built from, as in build.Kernel.
     """
 
     variant: str

@@ -170,7 +170,11 @@ def _tree(cost: Bringup, comers: int, come: int) -> list[float]:
 
 
 def check(boots: Sequence[Boot]) -> dict[str, Any]:
-    """Return the model's errors at each booted size, and its times for TALK and for LARGE."""
+    """Return the model's errors at each booted size, and its times for larger machines.
+
+    The larger machines are the talk's four (TALK) and, for each variant, a machine of the size of
+    the talk's largest (LARGE).
+    """
     names = list(dict.fromkeys(boot.variant for boot in boots))
     models = {name: found for name in names if (found := model(boots, name))}
     said: dict[str, Any] = {"errors": {}, "large": {}}

@@ -76,7 +76,7 @@ class Past:
 
 @dataclass
 class Run:
-    """One architecture in one configuration, from the first commit to the last."""
+    """What it takes to build all commits in turn, for one architecture in one configuration."""
 
     arch: Arch
     source: Source

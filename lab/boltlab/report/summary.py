@@ -304,7 +304,10 @@ def _print(header: Sequence[str], cells: Sequence[Sequence[str]], left: int = 1)
 
 
 def columns(header: Sequence[str]) -> list[Column]:
-    """Return the columns with the titles ``header``, ranked for the table that has these titles."""
+    """Return the columns with the titles ``header``.
+
+    The rank of a column says how early a narrow terminal leaves out the column (tables.Column).
+    """
     # Counts stand between the columns that name the request and the columns of its times.
     counted = list(header[3:-2]) if header[-1] == "chain" else []
     found: list[Column] = []

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""How tools/ is built for guests: Debian's packages, meson's file, a program's libraries."""
+"""How tools/ is built for guests: Debian's packages, settings for meson, a program's libraries."""
 
 import subprocess
 from collections.abc import Sequence

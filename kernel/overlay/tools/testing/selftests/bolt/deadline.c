@@ -215,7 +215,10 @@ TEST_F_TIMEOUT(deadline, refused_limit_changes_nothing, 120)
 	EXPECT_EQ(native, bolt);
 }
 
-/* Starts a task that runs @run with @cpu in slot->value, and promises it @percent. */
+/*
+ * Starts a task that runs @run with @cpu in slot->value, and makes it a deadline task to
+ * which @percent of the time of a CPU are promised.
+ */
 static int start_as(struct crew *crew, void (*run)(struct slot *slot), int cpu,
 		    int percent)
 {

@@ -437,7 +437,7 @@ static void say(struct __test_metadata *_metadata, const struct fuzz *f,
 		to += sprintf(to, text[i] > ' ' && text[i] <= '~' && text[i] != '\\' ?
 			      "%c" : "\\x%02x", (unsigned char)text[i]);
 	*to = '\0';
-	TH_LOG("%zu bytes at %lld of %s: '%s': %s", len, (long long)at, file->path,
+	TH_LOG("wrote %zu bytes at %lld of %s: '%s': %s", len, (long long)at, file->path,
 	       shown, f->why);
 }
 
