@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Functions of Bolt for interrupt code. bolt.h does not have these functions, because
- * <linux/irq.h> must not pull in all that bolt.h includes. See
- * Documentation/core-api/bolt.rst.
+ * Functions of Bolt for interrupt code, which are not in bolt.h, because <linux/irq.h>
+ * must not pull in all that bolt.h includes. See Documentation/core-api/bolt.rst.
  */
 #ifndef _LINUX_BOLT_IRQ_H
 #define _LINUX_BOLT_IRQ_H

@@ -84,10 +84,7 @@ static bool bolt_irq_stuck;
 static struct cpumask bolt_irq_list;
 static struct cpumask *bolt_irq_applied;
 
-/*
- * For each interrupt that has moved to CPUs of irq_keep, the CPU on which the interrupt
- * was before. An entry may be outdated.
- */
+/* Where each interrupt that moved to irq_keep was before. An entry may be outdated. */
 static DEFINE_XARRAY(bolt_irq_homes);
 
 static bool bolt_irq_listed(const struct bolt_irqs *list, unsigned int irq)

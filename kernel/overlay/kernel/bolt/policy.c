@@ -250,10 +250,9 @@ static bool bolt_owned(enum cpuhp_state state, const char *name)
 
 /*
  * Whether bolt_intercept() can defer and cancel in place of the callbacks of
- * @state. A teardown without a startup can be deferred if it runs for a dead CPU: it
- * only cleans up, so a CPU that comes back needs no startup to undo what was left
- * undone. What a teardown on a CPU that still runs would leave undone is not known to be
- * harmless. A startup without a teardown is skipped when another state of its unit is
+ * @state. A teardown without a startup can be deferred if it runs for a dead CPU: such
+ * a teardown only cleans up, so a CPU that comes back before needs no startup in its
+ * place. A startup without a teardown is skipped when another state of its unit is
  * pending, so the state must have a unit.
  */
 static bool bolt_state_deferrable(enum cpuhp_state state, enum bolt_unit unit)

@@ -13,8 +13,7 @@
  *	bolt_run()			in the control thread, with the hotplug lock
  *					held: calls up.c, then down.c; if a callback has
  *					failed, bolt_undo() takes all CPUs back
- *	bolt_check_pending()		in the caller again: has settle.c settle later
- *					what was deferred
+ *	bolt_check_pending()		in the caller again: has settle.c settle CPUs later
  *	bolt_notify()			tells the driver core the new states, and sends
  *					one uevent for each CPU, in numerical order
  *
@@ -234,8 +233,7 @@ static int bolt_run(void *arg)
 	if (!err && !cpumask_empty(batch->down))
 		err = bolt_offline_batch(batch->down, batch->flags & BOLT_FROZEN);
 	/* Of several callbacks that have failed, the error is that of the first. */
-	if (err && batch->err)
-		err = batch->err;
+	err = batch->err ?: err;
 	if (err && !(batch->flags & BOLT_BOOT))
 		bolt_undo(batch);
 	for_each_cpu_or(cpu, batch->up, batch->down) {

@@ -380,8 +380,7 @@ static void bolt_settle_pressure(void)
 
 /**
  * bolt_settle_delay - set the settle delay
- * @ms:		milliseconds from a CPU's last offline request until the CPU's lazy
- *		states are settled
+ * @ms:		milliseconds from a CPU's last offline request to settling its lazy states
  *
  * Context: may sleep. The new value also counts for CPUs that are parked already.
  */
