@@ -49,14 +49,12 @@ static inline bool hp_failing(int cpu)
  */
 static inline int start_over_all(void)
 {
-	int cpus[CPUS_MAX], n = cpus_movable(cpus), nr, err;
-	struct hp_state states[STATES_MAX];
+	int cpus[CPUS_MAX], n = cpus_movable(cpus), nr = hp_top_state(), err;
 	char path[128], top[16];
 
-	nr = hp_states(states);
-	if (!nr)
+	if (nr < 0)
 		return -ENOENT;
-	snprintf(top, sizeof(top), "%d", states[nr - 1].nr);
+	snprintf(top, sizeof(top), "%d", nr);
 	err = enable(false);
 	for (int i = 0; i < n && !err; i++) {
 		hp_fail(cpus[i], -1);

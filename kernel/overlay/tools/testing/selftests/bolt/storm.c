@@ -223,9 +223,6 @@ static int all_back(void)
 
 static bool set_up(char **args)
 {
-	struct hp_state states[STATES_MAX];
-	int nr;
-
 	storm = mmap(NULL, sizeof(*storm) + CAST * sizeof(*tallies), PROT_READ | PROT_WRITE,
 		     MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	if (storm == MAP_FAILED)
@@ -234,12 +231,9 @@ static bool set_up(char **args)
 	if (!world_look(&storm->world))
 		return false;
 	storm->players = storm->world.movable & ~CPU(0);
-	nr = hp_states(states);
-	if (!nr)
-		return false;
-	storm->top = states[nr - 1].nr;
+	storm->top = hp_top_state();
 	storm->module = arg_text(args, "module", NULL);
-	return true;
+	return storm->top >= 0;
 }
 
 static const char *weather(long long end, unsigned long wanted)

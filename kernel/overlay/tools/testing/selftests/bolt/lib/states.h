@@ -50,4 +50,13 @@ static inline int hp_state_nr(const char *name)
 	return -1;
 }
 
+/* Returns the number of the highest state, or -1. */
+static inline int hp_top_state(void)
+{
+	struct hp_state states[STATES_MAX];
+	int n = hp_states(states);
+
+	return n ? states[n - 1].nr : -1;
+}
+
 #endif /* SELFTESTS_BOLT_LIB_STATES_H */
