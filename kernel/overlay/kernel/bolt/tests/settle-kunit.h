@@ -587,7 +587,7 @@ static void addresses_are_found(struct kunit *test)
 	KUNIT_ASSERT_NOT_NULL(test, user);
 	KUNIT_ASSERT_EQ(test, iova_cache_get(), 0);
 	init_iova_domain(&user->domain, PAGE_SIZE, 1);
-	KUNIT_ASSERT_EQ(test, kunit_add_action(test, put_domain, user), 0);
+	KUNIT_ASSERT_EQ(test, kunit_add_action_or_reset(test, put_domain, user), 0);
 	KUNIT_ASSERT_EQ(test, iova_domain_init_rcaches(&user->domain), 0);
 	while ((pfn = alloc_iova_fast(&user->domain, 1, LIMIT_PFN, true)))
 		user->pfn = pfn;

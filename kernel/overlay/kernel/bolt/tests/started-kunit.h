@@ -114,6 +114,18 @@ static const struct bolt_defer elided = {
 	.reason = "test",
 };
 
+/* Registers a state without running its callbacks. The exit removes *@state. */
+static void add_state(struct kunit *test, int *state, const char *name,
+		      int (*startup)(unsigned int cpu),
+		      int (*teardown)(unsigned int cpu),
+		      const struct bolt_defer *defer)
+{
+	*state = cpuhp_setup_state_nocalls(CPUHP_AP_ONLINE_DYN, name, startup,
+					   teardown);
+	KUNIT_ASSERT_GT(test, *state, 0);
+	KUNIT_ASSERT_EQ(test, bolt_defer_state(*state, defer), 0);
+}
+
 static void watch(struct kunit *test, const struct bolt_defer *defer)
 {
 	cpumask_copy(&seen.up, cpu_online_mask);
@@ -121,11 +133,8 @@ static void watch(struct kunit *test, const struct bolt_defer *defer)
 	atomic_set(&seen.wrong, 0);
 	seen.refuses = nr_cpu_ids;
 	seen.all_refuse = false;
-	seen.state = cpuhp_setup_state_nocalls(CPUHP_AP_ONLINE_DYN,
-					       "bolt/test:started", noting_startup,
-					       teardown);
-	KUNIT_ASSERT_GT(test, seen.state, 0);
-	KUNIT_ASSERT_EQ(test, bolt_defer_state(seen.state, defer), 0);
+	add_state(test, &seen.state, "bolt/test:started", noting_startup, teardown,
+		  defer);
 	if (bolt_find_unfit() != CPUHP_INVALID)
 		kunit_skip(test, "another state is unfit");
 }
@@ -257,16 +266,10 @@ static void way_back_is_not_refused(struct kunit *test)
 
 	atomic_set(&seen.wrong, 0);
 	seen.refuses = nr_cpu_ids;
-	seen.state = cpuhp_setup_state_nocalls(CPUHP_AP_ONLINE_DYN,
-					       "bolt/test:below", NULL,
-					       ask_whether_refused);
-	KUNIT_ASSERT_GT(test, seen.state, 0);
-	KUNIT_ASSERT_EQ(test, bolt_defer_state(seen.state, &serial), 0);
-	st->above = cpuhp_setup_state_nocalls(CPUHP_AP_ONLINE_DYN,
-					      "bolt/test:above",
-					      fail_from_above, NULL);
+	add_state(test, &seen.state, "bolt/test:below", NULL, ask_whether_refused,
+		  &serial);
+	add_state(test, &st->above, "bolt/test:above", fail_from_above, NULL, &serial);
 	KUNIT_ASSERT_GT(test, st->above, seen.state);
-	KUNIT_ASSERT_EQ(test, bolt_defer_state(st->above, &serial), 0);
 	KUNIT_ASSERT_EQ(test, bolt_test_go(&st->cpus, false), 0);
 	for_each_cpu(cpu, &st->cpus) {
 		seen.refuses = cpu;
@@ -295,11 +298,9 @@ static void put_off(struct kunit *test)
 	int nr = cpumask_weight(&st->cpus);
 
 	watch(test, &elided);
-	st->above = cpuhp_setup_state_nocalls(CPUHP_AP_ONLINE_DYN,
-					      "bolt/test:above",
-					      look_from_above, look_from_above);
+	add_state(test, &st->above, "bolt/test:above", look_from_above,
+		  look_from_above, &serial);
 	KUNIT_ASSERT_GT(test, st->above, seen.state);
-	KUNIT_ASSERT_EQ(test, bolt_defer_state(st->above, &serial), 0);
 	KUNIT_ASSERT_EQ(test, bolt_test_go(&st->cpus, false), 0);
 	KUNIT_EXPECT_EQ(test, count(&st->cpus, seen.state), 0);
 	KUNIT_ASSERT_EQ(test, bolt_test_go(&st->cpus, true), 0);
