@@ -60,6 +60,13 @@ def add_arch(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def add_one_arch(parser: argparse.ArgumentParser) -> None:
+    """Add ``--arch`` for a command that works on one architecture only."""
+    parser.add_argument(
+        "--arch", choices=tuple(arch.ARCHES), help="architecture (default: the host's)"
+    )
+
+
 def add_source(parser: argparse.ArgumentParser) -> None:
     """Add ``--source`` and ``--version``: both set args.source, a Where for source.resolve()."""
     either = parser.add_mutually_exclusive_group()
@@ -140,7 +147,8 @@ def output(text: str) -> Path:
         raise argparse.ArgumentTypeError(f"{path} is a directory")
     if not folder.is_dir():
         raise argparse.ArgumentTypeError(f"no directory {folder}")
-    if not os.access(path if path.exists() else folder, os.W_OK):
+    # codec.save() writes a new file, and renames it.
+    if not all(os.access(each, os.W_OK) for each in (folder, path) if each.exists()):
         raise argparse.ArgumentTypeError(f"cannot write {path}")
     return path
 

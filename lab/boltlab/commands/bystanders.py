@@ -4,7 +4,7 @@
 import argparse
 from collections.abc import Sequence
 
-from boltlab import arch, cli, packages, tables, ui
+from boltlab import arch, cli, codec, packages, tables, ui
 from boltlab.bystanders import losses
 from boltlab.bystanders.losses import Row
 from boltlab.errors import USAGE, BoltError
@@ -18,9 +18,7 @@ HELP = "Measure the time that requests take from tasks on other CPUs: native, ex
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the command's own arguments."""
-    parser.add_argument(
-        "--arch", choices=tuple(arch.ARCHES), help="architecture (default: the host's)"
-    )
+    cli.add_one_arch(parser)
     parser.add_argument(
         "--cpus",
         type=lambda text: tuple(int(word) for word in text.split(",") if word),
@@ -75,7 +73,7 @@ def run(args: argparse.Namespace) -> int:
             lines = (done.folder / qemu.PLUGIN).read_text(encoding="utf-8").splitlines()
             rows += losses.read(lines, variant, cpus, batch, tickless)
             if args.json:
-                args.json.write_text(losses.dumps(target, rows), encoding="utf-8")
+                codec.save(losses.dumps(target, rows), args.json)
     show(rows)
     if args.figure:
         title = f"{target.name}, QEMU {qemu.version(target.qemu)}, virtual time"

@@ -41,9 +41,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--dry-run", action="store_true", help="list the packages, and build nothing"
     )
-    parser.add_argument(
-        "--arch", choices=tuple(arch.ARCHES), help="architecture (default: the host's)"
-    )
+    cli.add_one_arch(parser)
     cli.add_source(parser)
     cli.add_jobs(parser)
 

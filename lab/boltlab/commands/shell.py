@@ -26,9 +26,7 @@ HINTS = {
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the command's own arguments."""
-    parser.add_argument(
-        "--arch", choices=tuple(arch.ARCHES), help="architecture (default: the host's)"
-    )
+    cli.add_one_arch(parser)
     parser.add_argument(
         "--kernel", choices=tuple(HINTS), default="bolt", help="which kernel (default: %(default)s)"
     )

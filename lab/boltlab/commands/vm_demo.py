@@ -60,9 +60,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="the lab's own small guest in place of Debian, in virtual time, on the kernels that "
         f"./bolt bench measures ({','.join(bare.VARIANTS)})",
     )
-    parser.add_argument(
-        "--arch", choices=tuple(arch.ARCHES), help="architecture of the guest (default: the host's)"
-    )
+    cli.add_one_arch(parser)
     parser.add_argument(
         "--json", type=cli.output, metavar="FILE", help="also write the results to FILE"
     )
@@ -76,7 +74,7 @@ def run(args: argparse.Namespace) -> int:
     measured = _bare(args) if args.bare else _debian(args)
     show(measured)
     page = args.page or paths.cache() / "vm-demo.html"
-    page.write_text(service.page(measured), encoding="utf-8")
+    codec.save(service.page(measured), page)
     ui.say(f"page: {page}")
     if args.json:
         codec.save(served.dumps(measured), args.json)
