@@ -93,10 +93,10 @@ def parse(name: str, row: Mapping[str, Any]) -> Bug:
 def plant(bug: Bug, tree: Path) -> str:
     """Put the bug into ``tree`` and return its name.
 
-    Raises BoltError when the bug's patch does not apply.
+    Raises BoltError when a line of context in the bug's patch differs from the line in ``tree``.
     """
     done = subprocess.run(
-        ["patch", "-p1", "--fuzz=2", "--no-backup-if-mismatch", "-i", str(bug.patch)],
+        ["patch", "-p1", "--fuzz=0", "--no-backup-if-mismatch", "-i", str(bug.patch)],
         cwd=tree,
         capture_output=True,
         text=True,
