@@ -5,8 +5,9 @@ import json
 import re
 from pathlib import Path
 
-from boltlab import paths
+from boltlab import paths, versions
 from boltlab.errors import BoltError
+from boltlab.versions import Version
 
 FOLDER = paths.REPO / "results"
 
@@ -28,6 +29,12 @@ def find(name: str) -> Path:
     if not found:
         raise BoltError(f"there are no results called '{name}' in {FOLDER.name}/")
     return found[-1]
+
+
+def counted(name: str, version: Version) -> Path:
+    """Return the path of ``name``, a file of counts: each series but the default has a folder."""
+    default = version.series == versions.default().series
+    return (FOLDER if default else FOLDER / f"linux{version.series}") / name
 
 
 def commit(file: Path) -> str:

@@ -4,7 +4,7 @@
 import argparse
 from collections.abc import Mapping
 
-from boltlab import cli, errors, tables, ui
+from boltlab import cli, errors, tables, ui, versions
 from boltlab.errors import USAGE, BoltError
 from boltlab.release import page, steps
 from boltlab.release.steps import Done, Step
@@ -35,6 +35,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="FILE",
         help="write the page to FILE (default: in the cache)",
     )
+    cli.add_version(parser, default=versions.default())
 
 
 def run(args: argparse.Namespace) -> int:
@@ -44,7 +45,7 @@ def run(args: argparse.Namespace) -> int:
     """
     table = steps.load()
     chosen = select(table, args.only)
-    place = steps.folder()
+    place = steps.folder(args.version)
     if args.list:
         _list(table, steps.state(place))
         return 0
@@ -56,14 +57,14 @@ def run(args: argparse.Namespace) -> int:
             if before and not before.status and not args.again:
                 ui.say(f"{step.name}: passed on {before.date}")
                 continue
-            done = steps.run(step, place)
+            done = steps.run(step, place, args.version)
             failed = bool(done.status)
             verdict = f"FAILED ({steps.log(step, place)})" if failed else "passed"
             ui.say(f"{step.name}: {verdict} in {ui.clock(done.seconds)}")
             if failed:
                 break
     finally:
-        page.write(file, table, steps.state(place), place)
+        page.write(file, table, steps.state(place), place, args.version)
         ui.say(f"page: {file}")
     return errors.FAILURE if failed else 0
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from boltlab import arch, cli, errors, packages, paths, tables, ui, versions
+from boltlab import arch, cli, errors, kept, packages, tables, ui, versions
 from boltlab.engine import options, slurm
 from boltlab.engine import rows as elements
 from boltlab.engine.rows import Row
@@ -30,7 +30,7 @@ from boltlab.versions import Version
 NAME = "torture"
 HELP = "Run requests of all kinds on kernels that check themselves; add up the counts of all runs."
 
-RESULTS = paths.REPO / "results" / "torture.json"
+RESULTS = "torture.json"
 PLANTED = "planted.json"  # file of verdicts on planted bugs, beside the results
 # Requests of one run in the configuration "production", by accelerator.
 REQUESTS = {"mttcg": 300, "icount": 1500}
@@ -138,16 +138,13 @@ def run(args: argparse.Namespace) -> int:
 
 def _ledger(where: source.Where) -> Path:
     """Return the file that has the counts of kernels of ``where``; a series has its own counts."""
-    default = versions.default()
     if where is None:
-        version = default
+        version = versions.default()
     else:
         version = where if isinstance(where, Version) else source.resolve(where).version
-    folder = RESULTS.parent
-    if version.series != default.series:
-        folder /= f"linux{version.series}"
-        folder.mkdir(exist_ok=True)
-    return folder / RESULTS.name
+    file = kept.counted(RESULTS, version)
+    file.parent.mkdir(exist_ok=True)
+    return file
 
 
 def _here(args: argparse.Namespace, fields: Sequence[Field], where: Source) -> int:

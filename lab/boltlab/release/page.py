@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from boltlab import coverage, git, paths, tables, ui, versions
+from boltlab import coverage, git, kept, tables, ui, versions
 from boltlab.arch import ARCHES
 from boltlab.bench import results
 from boltlab.bench.results import Results
@@ -13,24 +13,29 @@ from boltlab.errors import BoltError
 from boltlab.guest import qemu
 from boltlab.release.steps import TORTURE, Done, Step
 from boltlab.torture import matrix, planted, tally
+from boltlab.versions import Version
 
-RESULTS = paths.REPO / "results"
-PLANTED = RESULTS / "planted.json"
+PLANTED = "planted.json"
 VARIANT = "bolt"
 MORE = 0.05  # a figure is marked if it exceeds the last release's by more than this share
 # The coverage table has this word in rows of requirements that are not yet shown to be met.
 OPEN = re.compile(r"\bopen\b(?=[:;,.]|$| for| on)")
 
 
-def write(file: Path, steps: Mapping[str, Step], done: Mapping[str, Done], place: Path) -> None:
-    """Write the page to ``file``; raise BoltError when ``file`` cannot be written."""
+def write(
+    file: Path, steps: Mapping[str, Step], done: Mapping[str, Done], place: Path, version: Version
+) -> None:
+    """Write the page of a release on ``version``.
+
+    Raises BoltError when ``file`` cannot be written.
+    """
     parts = [
         ["<!-- SPDX-License-Identifier: GPL-2.0-only -->", "# Release check", ""],
-        versions_of(),
+        versions_of(version),
         ["", "## Steps", "", *steps_of(steps, done)],
-        ["", "## Figures against the last release", "", *figures(place)],
-        ["", "## Torture", "", *torture()],
-        ["", "## Planted bugs", "", *bugs()],
+        ["", "## Figures against the last release", "", *figures(place, version)],
+        ["", "## Torture", "", *torture(version)],
+        ["", "## Planted bugs", "", *bugs(version)],
         ["", "## Open rows", "", *rows(coverage.load())],
     ]
     text = "\n".join(line for part in parts for line in part) + "\n"
@@ -40,12 +45,8 @@ def write(file: Path, steps: Mapping[str, Step], done: Mapping[str, Done], place
         raise BoltError(f"cannot write {file}: {error.strerror}") from error
 
 
-def versions_of() -> list[str]:
+def versions_of(version: Version) -> list[str]:
     """Return lines with the versions of Bolt, Linux and QEMU that the check is about."""
-    series = [
-        f"{each.series} ({', '.join(each.tested)}; {', '.join(each.architectures)})"
-        for each in versions.load()
-    ]
     emulators = []
     for arch in ARCHES.values():
         try:
@@ -54,8 +55,8 @@ def versions_of() -> list[str]:
             emulators.append(f"{arch.name} none")
     return [
         f"* Bolt: commit {git.measured()}",
-        f"* Linux: {'; '.join(series)}",
-        f"* Architectures: {', '.join(ARCHES)}",
+        f"* Linux: {version.series} ({', '.join(version.tested)})",
+        f"* Architectures: {', '.join(version.architectures)}",
         f"* QEMU: {', '.join(emulators)}",
     ]
 
@@ -73,12 +74,12 @@ def steps_of(steps: Mapping[str, Step], done: Mapping[str, Done]) -> list[str]:
     return tables.markdown(("step", "what", "result", "took", "date"), lines)
 
 
-def figures(place: Path) -> list[str]:
+def figures(place: Path, version: Version) -> list[str]:
     """Return tables of the medians in ``place`` beside the newest medians in results/."""
     found = []
     for file in sorted(place.glob("bench*.json")):
         now = results.load(file)
-        name, last = _last(now)
+        name, last = _last(now, version)
         if last is None:
             found += [f"{now.arch} {now.setting}: there is nothing to compare with.", ""]
             continue
@@ -108,19 +109,22 @@ def compare(last: Results, now: Results) -> list[list[str]]:
     return found
 
 
-def _last(now: Results) -> tuple[str, Results | None]:
-    """Return the newest results with architecture and setting of ``now``, and the file's name."""
-    pattern = f"*-{now.arch}-{now.setting}.json"
-    for file in sorted(RESULTS.glob(pattern), reverse=True):
+def _last(now: Results, version: Version) -> tuple[str, Results | None]:
+    """Return the newest results of ``version`` with the architecture and setting of ``now``.
+
+    Returns their file's name too.
+    """
+    default = version.series == versions.default().series
+    pattern = f"*-{now.arch}-{now.setting}{'' if default else f'-linux{version.series}'}.json"
+    for file in sorted(kept.FOLDER.glob(pattern), reverse=True):
         return file.name, results.load(file)
     return "", None
 
 
-def torture() -> list[str]:
+def torture(version: Version) -> list[str]:
     """Return the table of requests that kernels survived in all runs so far, and of the goals."""
-    book = tally.load(TORTURE)
-    series = versions.default().series
-    configs = [config for config in matrix.configs().values() if config.is_of(series)]
+    book = tally.load(kept.counted(TORTURE, version))
+    configs = [config for config in matrix.configs().values() if config.is_of(version.series)]
     found = tally.table(book, configs, list(ARCHES))
     met = {(line[0], line[1]) for line in found}
     for config in configs:
@@ -134,11 +138,17 @@ def torture() -> list[str]:
     return tables.markdown(("configuration", "on", "survived", "goal", "", "runs", "failed"), lines)
 
 
-def bugs(file: Path = PLANTED) -> list[str]:
+def bugs(version: Version) -> list[str]:
     """Return lines with the number of planted bugs that were found, and the missed bugs."""
+    file = kept.counted(PLANTED, version)
     known = planted.load(file) if file.exists() else []
     verdicts = {(each.name, each.arch): each.caught for each in known}
-    wanted = [(bug.name, arch) for bug in planted.bugs().values() for arch in bug.arches]
+    wanted = [
+        (bug.name, arch)
+        for bug in planted.bugs().values()
+        if bug.is_of(version.series)
+        for arch in bug.arches
+    ]
     found = [key for key in wanted if verdicts.get(key)]
     left = [
         f"* {'missed' if key in verdicts else 'never run'}: {key[0]}, {key[1]}"

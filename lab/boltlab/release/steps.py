@@ -10,12 +10,13 @@ from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 
-from boltlab import paths, ui, versions
+from boltlab import kept, paths, ui
 from boltlab.errors import INTERRUPTED, USAGE, BoltError
 from boltlab.torture import matrix, tally
+from boltlab.versions import Version
 
 TABLE = paths.DATA / "release.toml"
-TORTURE = paths.REPO / "results" / "torture.json"
+TORTURE = "torture.json"
 PARTS = ("kernel", "lab", "tools")  # only a change in these folders makes a step run again
 STATE = "state.json"
 
@@ -30,6 +31,7 @@ class Step:
     hours: float
     until: str = ""
     again: str = ""
+    of_kernel: bool = True
 
 
 @dataclass(frozen=True)
@@ -57,29 +59,29 @@ def load(file: Path = TABLE) -> dict[str, Step]:
     return found
 
 
-def lacking() -> list[str]:
+def lacking(version: Version) -> list[str]:
     """Return the configurations and architectures whose goal torture has not reached.
 
-    Configurations that kernels of the default series cannot have do not count.
+    Configurations that kernels of ``version`` cannot have do not count.
     """
-    book = tally.load(TORTURE)
+    book = tally.load(kept.counted(TORTURE, version))
     return [
         f"{config.name} {arch}"
         for config in matrix.configs().values()
-        if config.is_of(versions.default().series)
+        if config.is_of(version.series)
         for arch in config.arches
         if book.survived(config.name, arch) < config.goal
     ]
 
 
 # Name in ``until`` of a step -> function that returns the names of the work still to be done.
-ENDS: Mapping[str, Callable[[], list[str]]] = {"goals": lacking}
+ENDS: Mapping[str, Callable[[Version], list[str]]] = {"goals": lacking}
 
 
-def folder() -> Path:
-    """Return the cache's folder for a release of the present kernel/, lab/ and tools/.
+def folder(version: Version) -> Path:
+    """Return the cache's folder for a release of the present sources on ``version``.
 
-    Raises BoltError when files in these folders differ from the commit.
+    The sources are the folders ``PARTS``. Raises BoltError when a file there is not as committed.
     """
     changed = _git("status", "--porcelain", "--", *PARTS)
     if changed:
@@ -87,7 +89,7 @@ def folder() -> Path:
         raise BoltError(f"a release is a commit: {first} is not what was committed", code=USAGE)
     trees = _git("rev-parse", *(f"HEAD:{part}" for part in PARTS))
     key = hashlib.sha256(trees.encode()).hexdigest()[:12]
-    place = paths.cache() / "release" / key
+    place = paths.cache() / "release" / key / version.series
     place.mkdir(parents=True, exist_ok=True)
     return place
 
@@ -107,21 +109,24 @@ def state(place: Path) -> dict[str, Done]:
         raise BoltError(f"{file} is no state of a release check: {error}") from error
 
 
-def run(step: Step, place: Path) -> Done:
-    """Run ``step`` to its end; record in ``place``, and return, how the step ended."""
+def run(step: Step, place: Path, version: Version) -> Done:
+    """Run ``step`` of a release on ``version`` to its end.
+
+    Records in ``place``, and returns, how the step ended.
+    """
     start = time.monotonic()
     end = ENDS.get(step.until)
     status = 0
     last = state(place).get(step.name)
     more = step.again if last and last.status else ""
-    while not end or end():
-        before = end() if end else []
-        status = _call(step, place, more)
+    while not end or end(version):
+        before = end(version) if end else []
+        status = _call(step, place, version, more)
         if more and status == USAGE:
-            status = _call(step, place, more="")
+            status = _call(step, place, version, more="")
         if status or not end:
             break
-        ui.say(f"{step.name}: {len(end())} of {len(before)} goals are not reached yet")
+        ui.say(f"{step.name}: {len(end(version))} of {len(before)} goals are not reached yet")
     if status == INTERRUPTED:
         raise KeyboardInterrupt
     done = Done(status, round(time.monotonic() - start, 1), time.strftime("%Y-%m-%d"))
@@ -137,8 +142,10 @@ def log(step: Step, place: Path) -> Path:
     return place / f"{step.name}.log"
 
 
-def _call(step: Step, place: Path, more: str) -> int:
+def _call(step: Step, place: Path, version: Version, more: str) -> int:
     words = [word.format(folder=place) for word in f"{step.command} {more}".split()]
+    if step.of_kernel:
+        words += ["--version", version.series]
     with log(step, place).open("ab") as out, ui.status(f"./bolt {' '.join(words)}"):
         done = subprocess.run(
             [str(paths.REPO / "bolt"), *words],

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from boltlab import cli, packages, versions
+from boltlab import cli, kept, packages, versions
 from boltlab.commands import torture as cmd_torture
 from boltlab.commands.torture import Field
 from boltlab.engine import slurm
@@ -69,7 +69,7 @@ def test_a_series_has_its_own_counts(
     words: tuple[str, ...],
     folder: str,
 ) -> None:
-    monkeypatch.setattr(cmd_torture, "RESULTS", tmp_path / "torture.json")
+    monkeypatch.setattr(kept, "FOLDER", tmp_path)
     where = Namespace(id="x", version=versions.named(series))
     monkeypatch.setattr(source, "resolve", lambda path: where)
     chosen = ("--config", "production", "--scenario", "quiet", "--accel", "icount", "--seed", "5")

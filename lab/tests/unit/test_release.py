@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from boltlab import cli, coverage, paths, versions
+from boltlab import cli, coverage, kept, paths, versions
 from boltlab.bench import results
 from boltlab.errors import BoltError
 from boltlab.release import page, steps
@@ -32,9 +32,8 @@ def clone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     git(repo, "init", "-q")
     commit(repo)
     monkeypatch.setattr(paths, "REPO", repo)
-    monkeypatch.setattr(steps, "TORTURE", tmp_path / "torture.json")
-    monkeypatch.setattr(steps, "lacking", lambda: [])
-    monkeypatch.setattr(steps, "ENDS", {"goals": lambda: []})
+    monkeypatch.setattr(kept, "FOLDER", tmp_path)
+    monkeypatch.setattr(steps, "ENDS", {"goals": lambda version: []})
     return repo
 
 
@@ -63,6 +62,7 @@ def test_the_table(tmp_path: Path) -> None:
         name, *words = step.command.format(folder=tmp_path).split()
         parser = cli._Parser(prog=name)
         cli.load(name).add_arguments(parser)
+        words += ["--version", "7.3"] if step.of_kernel else []
         parser.parse_args(words)
         parser.parse_args([*words, *step.again.split()])
 
@@ -115,7 +115,7 @@ def test_a_step_with_an_end_is_called_until_then(
     clone: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     left = iter([["a", "b"], ["a", "b"], ["a"], ["a"], ["a"], [], []])
-    monkeypatch.setattr(steps, "ENDS", {"goals": lambda: next(left)})
+    monkeypatch.setattr(steps, "ENDS", {"goals": lambda version: next(left)})
     assert cli.main(["release-check", "--only", "torture"]) == 0
     assert asked(tmp_path) == ["torture", "torture"]
 
@@ -127,18 +127,19 @@ def test_a_bench_that_failed_goes_on(clone: Path, tmp_path: Path) -> None:
         return [line.split(" ", 1)[1] for line in text.splitlines()]
 
     words = ["release-check", "--only", "bench"]
-    usual = f"--arch all --json {steps.folder()}/bench.json"
+    usual = f"--arch all --json {steps.folder(versions.default())}/bench.json"
+    of = "--version 6.12"
     (tmp_path / "bad").touch()
     assert cli.main(words) == 1
-    assert lines() == [usual]
+    assert lines() == [f"{usual} {of}"]
     assert cli.main(words) == 1
-    assert lines() == [f"{usual} --resume"]
+    assert lines() == [f"{usual} --resume {of}"]
     # Nothing is kept: the command refuses --resume as a wrong use.
     (clone / "bolt").write_text(
-        f'#!/bin/sh\necho "$*" >>{tmp_path}/asked\ncase $* in *resume) exit 2; esac\n'
+        f'#!/bin/sh\necho "$*" >>{tmp_path}/asked\ncase $* in *resume*) exit 2; esac\n'
     )
     assert cli.main(words) == 0
-    assert lines() == [f"{usual} --resume", usual]
+    assert lines() == [f"{usual} --resume {of}", f"{usual} {of}"]
 
 
 def test_wrong_calls(
@@ -159,7 +160,7 @@ def test_wrong_calls(
 
 
 def test_a_damaged_state(clone: Path) -> None:
-    place = steps.folder()
+    place = steps.folder(versions.default())
     (place / "state.json").write_text('{"lint": {"status": 0}}')
     with pytest.raises(BoltError, match="is no state of a release check"):
         steps.state(place)
@@ -172,15 +173,15 @@ def test_list_runs_nothing(clone: Path, tmp_path: Path, capsys: pytest.CaptureFi
 
 
 def test_goals(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(steps, "TORTURE", tmp_path / "torture.json")
-    default = versions.default().series
+    monkeypatch.setattr(kept, "FOLDER", tmp_path)
+    default = versions.default()
     every = [
         (config, arch)
         for config in matrix.configs().values()
-        if config.is_of(default)
+        if config.is_of(default.series)
         for arch in config.arches
     ]
-    assert len(steps.lacking()) == len(every)
+    assert len(steps.lacking(default)) == len(every)
     book = tally.Book()
     story = matrix.stories()["storm"]
     for config, arch in every:
@@ -190,7 +191,7 @@ def test_goals(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
             Case(arch, config, story, "icount", 1, 1), Outcome(counts, 1, 1), "2026-01-01", "x"
         )
     book.save(tmp_path / "torture.json")
-    assert steps.lacking() == ["kasan arm64"]
+    assert steps.lacking(default) == ["kasan arm64"]
 
 
 def test_figures_against_the_last(tmp_path: Path) -> None:
@@ -206,22 +207,30 @@ def test_figures_against_the_last(tmp_path: Path) -> None:
     assert rows[1][1:3] == ["1 of 4", rows[1][3]]
     assert rows[1][4] == "+0.0%"
     results.save(last, tmp_path / "bench-x86_64-strict.json")
-    assert any(line.startswith("| offline1 | 1 of 4 |") for line in page.figures(tmp_path))
-    assert page.figures(tmp_path / "nothing") == ["Not measured."]
+    default = versions.default()
+    assert any(line.startswith("| offline1 | 1 of 4 |") for line in page.figures(tmp_path, default))
+    assert page.figures(tmp_path / "nothing", default) == ["Not measured."]
+    newer = "\n".join(page.figures(tmp_path, versions.named("7.3")))
+    assert "x86_64-strict-linux7.3.json" in newer
 
 
-def test_planted_bugs(tmp_path: Path) -> None:
+def test_planted_bugs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(kept, "FOLDER", tmp_path)
     file = tmp_path / "planted.json"
-    first, *_ = page.bugs(file)
+    default = versions.default()
+    first, *_ = page.bugs(default)
     assert first.startswith("0 of ")
     verdicts = [("half-undo", True), ("late-push", False)]
     planted.save(
         file, [Verdict(name, "x86_64", caught, "", "2026-01-01") for name, caught in verdicts]
     )
-    first, _, *others = page.bugs(file)
+    first, _, *others = page.bugs(default)
     assert first.startswith("1 of ")
     assert "* missed: late-push, x86_64" in others
     assert not [line for line in others if "half-undo, x86_64" in line]
+    newer = page.bugs(versions.named("7.3"))
+    assert "* never run: half-undo, x86_64" in newer
+    assert not [line for line in newer if "successor-in-batch" in line]
 
 
 def test_open_rows() -> None:

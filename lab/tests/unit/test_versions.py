@@ -39,7 +39,6 @@ REQUIRED = {"run": ("boot",)}
 OF_NO_SERIES = {
     "lint": "checks files of the repository, with checkpatch from a source that is unpacked",
     "report": "makes tables of results that were measured before",
-    "release-check": "a release is judged by references, goals and results of the default series",
 }
 
 
