@@ -14,6 +14,8 @@
  * In such a request, the teardown of one CPU may wait for an event for long, although
  * the teardown of another CPU has failed and all CPUs of the request will go back. By
  * cpuhp_refused() the teardown that waits finds out that another callback has failed.
+ * On a CPU that goes back because its own callback has failed, a teardown waits as
+ * natively, and cpuhp_refused() is false.
  *
  * Without CONFIG_BOLT there are no such requests, and the definitions of this header
  * ask cpu_online_mask, as callbacks do natively; cpuhp_refused() is false.

@@ -232,8 +232,10 @@ static int bolt_take_down(void *data)
 
 	bolt_take_irqs_lock(stop);
 	err = __cpu_disable();
-	if (err)
+	if (err) {
 		set_cpu_online(this_cpu, true);
+		bolt_callback_failed(this_cpu, CPUHP_TEARDOWN_CPU, err);
+	}
 	bolt_irqs_moved_off();
 	bolt_wait_for_all(stop);
 	if (err)

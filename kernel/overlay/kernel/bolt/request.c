@@ -59,10 +59,7 @@
  */
 static bool bolt_going_down;
 
-/*
- * Checks whether the request may begin: 0, or the error with which the request is
- * refused.
- */
+/* Checks whether the request may begin: 0, or the error of the refusal. */
 static int bolt_admit(struct bolt_batch *batch)
 {
 	unsigned int cpu, survivor;
@@ -94,6 +91,8 @@ static int bolt_admit(struct bolt_batch *batch)
 		if (!(batch->flags & BOLT_NO_DEFER) && bolt_irq_kept(cpu))
 			return -EBUSY;
 	}
+	/* No CPU is at fault from here on, until a callback fails. */
+	batch->culprit = batch->first;
 	/*
 	 * Scheduler domains need an active housekeeping CPU, except during suspend. A CPU
 	 * of an isolated partition is enough: cpusets then end the partition, as natively.

@@ -144,7 +144,7 @@ EXPORT_SYMBOL_GPL(cpumask_keep_started);
  * reported only once, to the teardown that asks first. Natively no other teardown
  * waits at that time; in a request the teardown of another CPU may wait as well.
  *
- * Context: a callback; any context.
+ * Context: a callback that the hotplug thread of its CPU runs; false elsewhere.
  * Return: true if so; false while a request is undone, while the machine boots, and while
  * this CPU goes back after one of its callbacks has failed: a teardown that natively has
  * to wait must not fail then.
@@ -152,9 +152,10 @@ EXPORT_SYMBOL_GPL(cpumask_keep_started);
 bool cpuhp_refused(void)
 {
 	const struct bolt_batch *batch = bolt_batch;
+	const struct cpuhp_cpu_state *st = bolt_cpuhp_cpu(raw_smp_processor_id());
 
-	return batch && !batch->undo && READ_ONCE(batch->failed[0]) &&
-	       !bolt_cpuhp_cpu(raw_smp_processor_id())->rollback;
+	return batch && !batch->undo && READ_ONCE(batch->err) &&
+	       st->thread == current && !st->rollback;
 }
 EXPORT_SYMBOL_GPL(cpuhp_refused);
 

@@ -358,10 +358,11 @@ void bolt_callback_failed(unsigned int cpu, enum cpuhp_state state, int err)
 			bc->failed = state;
 		return;
 	}
-	if (batch->failed[0])
+	if (batch->err)
 		return;
 	batch->culprit = cpu;
-	batch->err = err;
+	/* cpuhp_refused() reads this without the lock. */
+	WRITE_ONCE(batch->err, err);
 	strscpy(batch->failed, bolt_state_name(state) ?: "unnamed",
 		sizeof(batch->failed));
 }

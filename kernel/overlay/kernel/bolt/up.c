@@ -95,8 +95,10 @@ static int bolt_prepare(const struct cpumask *mask)
 			bolt_run_dead_callbacks(cpu, state == CPUHP_AP_IDLE_DEAD ?
 					    CPUHP_OFFLINE : BOLT_PREPARED);
 		err = bolt_prepare_idle(cpu);
-		if (err)
+		if (err) {
+			bolt_callback_failed(cpu, CPUHP_BRINGUP_CPU, err);
 			return err;
+		}
 	}
 	for_each_cpu(cpu, mask) {
 		if (bolt_cpu_state(cpu) >= BOLT_PREPARED)

@@ -115,13 +115,12 @@ static const struct bolt_defer elided = {
 };
 
 /* Registers a state without running its callbacks. The exit removes *@state. */
-static void add_state(struct kunit *test, int *state, const char *name,
-		      int (*startup)(unsigned int cpu),
+static void add_state(struct kunit *test, int *state, enum cpuhp_state section,
+		      const char *name, int (*startup)(unsigned int cpu),
 		      int (*teardown)(unsigned int cpu),
 		      const struct bolt_defer *defer)
 {
-	*state = cpuhp_setup_state_nocalls(CPUHP_AP_ONLINE_DYN, name, startup,
-					   teardown);
+	*state = cpuhp_setup_state_nocalls(section, name, startup, teardown);
 	KUNIT_ASSERT_GT(test, *state, 0);
 	KUNIT_ASSERT_EQ(test, bolt_defer_state(*state, defer), 0);
 }
@@ -133,8 +132,8 @@ static void watch(struct kunit *test, const struct bolt_defer *defer)
 	atomic_set(&seen.wrong, 0);
 	seen.refuses = nr_cpu_ids;
 	seen.all_refuse = false;
-	add_state(test, &seen.state, "bolt/test:started", noting_startup, teardown,
-		  defer);
+	add_state(test, &seen.state, CPUHP_AP_ONLINE_DYN, "bolt/test:started",
+		  noting_startup, teardown, defer);
 	if (bolt_find_unfit() != CPUHP_INVALID)
 		kunit_skip(test, "another state is unfit");
 }
@@ -255,30 +254,48 @@ static int ask_whether_refused(unsigned int cpu)
 {
 	if (cpuhp_refused())
 		atomic_inc(&seen.wrong);
+	cpumask_set_cpu(cpu, &seen.asked);
 	return 0;
 }
 
-/* The teardowns that run because a startup has failed must not fail, and are not asked to. */
-static void way_back_is_not_refused(struct kunit *test)
+/*
+ * The teardowns that run because a startup has failed must not fail, and are not asked
+ * to.
+ */
+static void go_back(struct kunit *test, enum cpuhp_state section)
 {
 	struct started_test *st = test->priv;
 	unsigned int cpu;
 
 	atomic_set(&seen.wrong, 0);
 	seen.refuses = nr_cpu_ids;
-	add_state(test, &seen.state, "bolt/test:below", NULL, ask_whether_refused,
+	add_state(test, &seen.state, section, "bolt/test:below", NULL,
+		  ask_whether_refused, &serial);
+	add_state(test, &st->above, section, "bolt/test:above", fail_from_above, NULL,
 		  &serial);
-	add_state(test, &st->above, "bolt/test:above", fail_from_above, NULL, &serial);
 	KUNIT_ASSERT_GT(test, st->above, seen.state);
 	KUNIT_ASSERT_EQ(test, bolt_test_go(&st->cpus, false), 0);
 	for_each_cpu(cpu, &st->cpus) {
 		seen.refuses = cpu;
+		cpumask_clear(&seen.asked);
 		KUNIT_EXPECT_EQ(test, bolt_test_go(&st->cpus, true), -ENXIO);
 		KUNIT_EXPECT_FALSE(test, cpu_online(cpu));
+		KUNIT_EXPECT_TRUE(test, cpumask_test_cpu(cpu, &seen.asked));
 	}
 	seen.refuses = nr_cpu_ids;
 	KUNIT_ASSERT_EQ(test, bolt_test_go(&st->cpus, true), 0);
 	KUNIT_EXPECT_EQ(test, atomic_read(&seen.wrong), 0);
+}
+
+static void way_back_is_not_refused(struct kunit *test)
+{
+	go_back(test, CPUHP_AP_ONLINE_DYN);
+}
+
+/* The control task, which runs these callbacks, is on a CPU of no interest. */
+static void way_back_in_prepare_is_not_refused(struct kunit *test)
+{
+	go_back(test, CPUHP_BP_PREPARE_DYN);
 }
 
 static int look_from_above(unsigned int cpu)
@@ -298,8 +315,8 @@ static void put_off(struct kunit *test)
 	int nr = cpumask_weight(&st->cpus);
 
 	watch(test, &elided);
-	add_state(test, &st->above, "bolt/test:above", look_from_above,
-		  look_from_above, &serial);
+	add_state(test, &st->above, CPUHP_AP_ONLINE_DYN, "bolt/test:above",
+		  look_from_above, look_from_above, &serial);
 	KUNIT_ASSERT_GT(test, st->above, seen.state);
 	KUNIT_ASSERT_EQ(test, bolt_test_go(&st->cpus, false), 0);
 	KUNIT_EXPECT_EQ(test, count(&st->cpus, seen.state), 0);
@@ -473,6 +490,7 @@ static struct kunit_case bolt_started_cases[] = {
 	KUNIT_CASE(after_a_failure),
 	KUNIT_CASE(first_error_counts),
 	KUNIT_CASE(way_back_is_not_refused),
+	KUNIT_CASE(way_back_in_prepare_is_not_refused),
 	KUNIT_CASE(one_instance_refuses),
 	KUNIT_CASE(put_off),
 	KUNIT_CASE(registered_below),
