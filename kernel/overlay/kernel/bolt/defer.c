@@ -34,10 +34,11 @@ static void bolt_note_deferred(unsigned int cpu, enum cpuhp_state state)
 }
 
 /* Removes the teardown of @state from the pending set, as @cpu has come back. */
-static void bolt_note_cancelled(unsigned int cpu, enum cpuhp_state state)
+static void bolt_note_cancelled(unsigned int cpu, enum cpuhp_state state, bool skipped)
 {
 	bolt_set_remove(bolt_pending(cpu), state);
-	atomic64_inc(&bolt_counts[state].skips);
+	if (skipped)
+		atomic64_inc(&bolt_counts[state].skips);
 	trace_bolt_cancel(cpu, state);
 }
 
@@ -55,10 +56,12 @@ static int bolt_cancel_teardown(unsigned int cpu, enum cpuhp_state state,
 {
 	int err = 0;
 
-	if (defer->restart)
+	if (defer->restart) {
+		bolt_account(state);
 		err = bolt_cpuhp_step(state)->startup.single(cpu);
-	else if (defer->cancel)
+	} else if (defer->cancel) {
 		err = defer->cancel(cpu);
+	}
 	if (err) {
 		/* As after a startup that has failed, nothing of the state may be left. */
 		while (bolt_tear_down(cpu, state, defer) == -EAGAIN)
@@ -67,18 +70,11 @@ static int bolt_cancel_teardown(unsigned int cpu, enum cpuhp_state state,
 		return err;
 	}
 	bolt_show(cpu, state);
-	bolt_note_cancelled(cpu, state);
+	bolt_note_cancelled(cpu, state, !defer->restart);
 	return 0;
 }
 
-/**
- * bolt_unit_pending - whether a teardown of a unit is pending
- * @cpu:	the CPU
- * @unit:	the unit
- *
- * Context: hotplug lock held for writing.
- * Return: true if so.
- */
+/* Whether a teardown of @unit is pending on @cpu. */
 static bool bolt_unit_pending(unsigned int cpu, enum bolt_unit unit)
 {
 	unsigned int state;
@@ -182,7 +178,7 @@ bool bolt_pass(unsigned int cpu, enum cpuhp_state state, bool bringup)
 	if (bolt_set_has(bolt_pending(cpu), state) != bringup)
 		return false;
 	if (bringup) {
-		bolt_note_cancelled(cpu, state);
+		bolt_note_cancelled(cpu, state, true);
 	} else {
 		if (!bolt_walk_may_defer())
 			return false;

@@ -363,8 +363,7 @@ void bolt_callback_failed(unsigned int cpu, enum cpuhp_state state, int err)
 	batch->culprit = cpu;
 	/* cpuhp_refused() reads this without the lock. */
 	WRITE_ONCE(batch->err, err);
-	strscpy(batch->failed, bolt_state_name(state) ?: "unnamed",
-		sizeof(batch->failed));
+	strscpy(batch->failed, bolt_state_name(state) ?: "unnamed", sizeof(batch->failed));
 }
 
 /**
