@@ -23,9 +23,10 @@ _START = re.compile(
     r"|(?P<type>[A-Za-z_][\w \t*]*?[ \t*])??(?P<name>\w+)[ \t]*\()",
     re.M,
 )
-# Words in a definition that make no difference to callers. (__init does make a difference.)
+# Words in a definition that make no difference to callers. (__init does make a difference, and
+# noinstr to callers that are noinstr themselves.)
 _INLINED = re.compile(
-    r"\b(?:extern|inline|__always_inline|__inline|noinline|notrace|noinstr|__cold|__maybe_unused)\b"
+    r"\b(?:extern|inline|__always_inline|__inline|noinline|notrace|__cold|__maybe_unused)\b"
 )
 _TYPE_LINE = re.compile(r"^[A-Za-z_][\w \t*]*$")
 _TAIL = re.compile(r"[^;{}#=]{0,200}?([;{])")
@@ -150,7 +151,10 @@ def _function(text: str, file: str, match: re.Match[str]) -> Definition | None:
 
 
 def _close(text: str, start: int) -> int:
-    """Return where the parenthesis opened before ``start`` is closed, 0 if it is never closed."""
+    """Return the place behind the parenthesis that closes the one opened before ``start``.
+
+    Returns 0 if none of the next 2,000 characters closes it.
+    """
     depth = 1
     for match in re.compile(r"[()]").finditer(text, start, start + 2000):
         depth += 1 if match[0] == "(" else -1
