@@ -121,7 +121,7 @@ def why_none(guests: Iterable[tuple[str, Origin]]) -> str:
     _, name, place, wanted = max(found, key=lambda each: each[0])
     kept = codec.read(Origin, place / ORIGIN, "holds no origin of kept figures", KIND)
     changed = [text for key, text in DIFFERS.items() if getattr(kept, key) != getattr(wanted, key)]
-    return f"since {name} was measured: {', '.join(changed)}"
+    return f"since {name} was measured: {', '.join(changed) or 'what was kept has been damaged'}"
 
 
 def _place(name: str, origin: Origin) -> Path:
