@@ -12,8 +12,8 @@ from pathlib import Path
 from boltlab import packages
 from boltlab.errors import BoltError
 
-# checkpatch's FILE_PATH_CHANGES asks, for each file that a patch adds, whether MAINTAINERS needs a
-# change, even when the patch changes MAINTAINERS.
+# checkpatch's FILE_PATH_CHANGES asks, for each patch that adds, moves or removes files, whether
+# MAINTAINERS needs a change, although another patch of the series has made that change.
 IGNORED = ("FILE_PATH_CHANGES",)
 
 _FINDING = re.compile(r"^.*?:(?:\d+:)? (?:ERROR|WARNING|CHECK):.*$", re.M)
@@ -48,7 +48,7 @@ def _one(tree: Path, patch: Path) -> Finding:
         text=True,
         errors="replace",
         env={"PATH": "/usr/bin:/bin", "LC_ALL": "C.UTF-8", "HOME": str(tree)},
-        cwd=tree,  # in a git repository checkpatch would look for licence texts in the repository
+        cwd=tree,  # with .git there, checkpatch would run spdxcheck.py, which reads a repository
         check=False,
     )
     lines = tuple(line.strip() for line in _FINDING.findall(done.stdout))

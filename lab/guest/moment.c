@@ -48,7 +48,7 @@ static int64_t first_record(const char *event)
 		while (stamp > line && stamp[-1] != ' ')
 			stamp--;
 		if (sscanf(stamp, "%lld.%6lld", &sec, &usec) != 2)
-			die("no time in the trace: %s", line);
+			die("a line of the trace has no time: %s", line);
 		return (sec * 1000000 + usec) * 1000;
 	}
 	die("no %s in the trace", event);
@@ -96,7 +96,10 @@ static const char *trace_death(void)
 	char text[256];
 
 	for (size_t i = 0; i < ARRAY_SIZE(dead); i++) {
-		/* Some kernels accept the name of a function that they do not have. */
+		/*
+		 * The kernel looks for a function of this name only when the file is
+		 * closed, so that the write of a name without a function succeeds, too.
+		 */
 		if (write_text(TRACE_DIR "set_ftrace_filter", dead[i]) ||
 		    read_text(TRACE_DIR "set_ftrace_filter", text, sizeof(text)) < 0)
 			continue;

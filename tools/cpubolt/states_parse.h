@@ -15,7 +15,7 @@ struct state_row {
 	bool fit_declared;	/* the administrator has declared the fitness */
 	char *unit;		/* states that are deferred together, "-" for none */
 	long long runs;		/* callbacks that ran */
-	long long skips;	/* deferred teardowns, and startups not run after a cancel */
+	long long skips;	/* deferred teardowns, and startups that were not needed */
 	long long settles;	/* deferred teardowns that ran later */
 	long long slowed;	/* requests that went CPU by CPU because of the state */
 	long long ns;		/* time in callbacks, while timing is on */

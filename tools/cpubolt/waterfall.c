@@ -391,7 +391,8 @@ static int compare_spans(const void *a, const void *b)
 
 /*
  * Prints for how much of the time of a group no callback ran, if that is much:
- * meanwhile other code of the kernel ran, or the task waited.
+ * meanwhile other code of the kernel ran, or the task that would run the next callback
+ * waited.
  */
 static void print_gaps(const struct waterfall *waterfall, const struct waterfall_row *group,
 		       size_t count, const struct waterfall_look *look, FILE *out)

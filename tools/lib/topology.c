@@ -195,7 +195,7 @@ static void read_level(struct cpubolt *handle, const struct level *level, const 
 	}
 }
 
-/* A node does not list a CPU that was never online, but such a CPU has a link to its node. */
+/* The list of a node has only CPUs that are online; an offline CPU has a link to its node. */
 static bool has_link(struct cpubolt *handle, unsigned int cpu, unsigned int node)
 {
 	char name[48];

@@ -172,10 +172,10 @@ def _nested(calls: Iterable[Call], end: int) -> Iterator[tuple[str, str]]:
 
 
 def uses(overlay: Path) -> dict[str, set[str]]:
-    """Return for each file of Bolt below ``overlay`` the files whose functions or data it names.
+    """Return for each C file of Bolt in ``overlay`` the C files whose functions or data it names.
 
-    A header belongs to the source file of the same name: state.h to state.c. Test files do not
-    count.
+    Headers are passed over: the functions that a header defines inline, and what these functions
+    use. Test files do not count.
     """
     texts = {}
     for path in sorted(overlay.rglob("*.[ch]")):

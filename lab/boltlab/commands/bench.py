@@ -285,8 +285,9 @@ def collect(
 ) -> Results:
     """Run the guests of ``plan`` on ``kernels`` (by flavour); return the results.
 
-    What each guest has measured is kept. With ``resume``, guests of which something is kept are not
-    run. Raises UnfinishedError when guests fail, and BoltError when the set-up is wrong.
+    What each guest has measured is kept. With ``resume``, a guest is not run if valid figures of
+    the same origin are kept. Raises UnfinishedError when guests fail, and BoltError when the set-up
+    is wrong.
     """
     done = _run(target, setting, plan, jobs_of(target, setting, plan, kernels), resume)
     first = next(iter(kernels.values()))

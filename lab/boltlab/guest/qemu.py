@@ -250,7 +250,10 @@ def smp(guest: Guest) -> str:
 
 
 def numa(machine: Machine) -> list[str]:
-    """Return QEMU's arguments for the nodes: equal shares of CPUs and memory, in MiB."""
+    """Return QEMU's arguments for the nodes: equal shares of CPUs and memory.
+
+    Shares of memory are whole MiB; node 0 also gets what is left over.
+    """
     if machine.nodes == 1:
         return []
     if machine.cpus % machine.nodes or not machine.memory.endswith("G"):

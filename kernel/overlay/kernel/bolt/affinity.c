@@ -185,7 +185,8 @@ static DECLARE_WORK(bolt_affinity_worker, bolt_affinity_work);
 /**
  * bolt_give_affinity_back - have tasks get their affinity back
  *
- * Called at the end of a request after which more CPUs are online. If a thread calls
+ * Called at the end of a request that has brought CPUs up, or has failed, as the undo of
+ * a request may bring CPUs up. If a thread calls
  * exec and so gets the PID of its process, the worker may miss that thread, and finds the
  * thread after the next such request.
  *

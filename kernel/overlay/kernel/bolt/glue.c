@@ -179,8 +179,8 @@ int bolt_run_callbacks(unsigned int cpu, enum cpuhp_state target)
 }
 
 /*
- * Runs teardowns of a CPU that is dead, or was never woken. Nothing brings that
- * CPU back, so a teardown that fails counts as done.
+ * Runs teardowns of a CPU that is dead, or was never woken. A teardown that fails counts
+ * as done, and the next one runs: the startups could not run on such a CPU.
  */
 int bolt_run_dead_callbacks(unsigned int cpu, enum cpuhp_state target)
 {

@@ -12,12 +12,15 @@
  * The callbacks were read with these questions:
  *
  * - When CPUs go, all CPUs of the request are in cpu_online_mask and in the masks
- *   of cores, dies and nodes, but not in cpu_active_mask, until the last callback
- *   of the last CPU has run. Does the callback choose a CPU from these masks, count
- *   the CPUs, or ask whether its CPU is the last one?
+ *   of cores, dies and nodes, but not in cpu_active_mask, until the last teardown
+ *   of a hotplug thread has run. Does the callback choose a CPU from these masks,
+ *   count the CPUs, or ask whether its CPU is the last one?
  * - When CPUs come, all CPUs of the request are in cpu_online_mask before the first
- *   callback of the first CPU runs. Does the callback choose, call or wait for a
+ *   startup of a hotplug thread runs. Does the callback choose, call or wait for a
  *   CPU on which the startup of the state has not run?
+ * - Callbacks of prepare states run in the control task while all CPUs of the
+ *   request are offline: startups before the first CPU is woken, teardowns after
+ *   the last CPU has died. Does such a callback count on CPUs of the request?
  * - Does the callback wait for code on another CPU that waits for the hotplug lock,
  *   which is not free before the request is over?
  * - If a callback fails for one CPU, do the callbacks that take the other CPUs back
@@ -73,7 +76,7 @@ NAMED_SERIAL("hisi_ptt", "hisi_ptt",
 NAMED_SERIAL("hwmon/coretemp:online", "coretemp",
 	     "finds the last CPU of a core in pdata->cpumask, which only this state changes"),
 NAMED_SERIAL("hwmon/via:online", "via_cputemp",
-	     "adds and removes one device of the CPU, under pdev_list_mutex"),
+	     "adds and removes one device of the CPU; pdev_list_mutex guards the list"),
 NAMED_SERIAL("hyperv/vmbus:online", "hv_vmbus",
 	     "refuses while a channel is bound to the CPU; stops the CPU's synthetic interrupts"),
 NAMED_SERIAL("idle/intel:online", "",
@@ -177,11 +180,11 @@ NAMED_CONCURRENT("virt/vcpu_stall_detector:online", "vcpu_stall_detector",
 NAMED_SERIAL("virtio/net:online", "virtio_net",
 	     "sets the affinity of all queues of virtio_net, without a lock"),
 NAMED_ELIDED("x86/cpuid:online", "cpuid", CONCURRENT,
-	     "keeps the CPU's device, hidden from user space", .major = CPUID_MAJOR),
+	     "keeps the CPU's device, hidden in sysfs", .major = CPUID_MAJOR),
 NAMED_CONCURRENT("x86/kvm:online", "",
 		 "sets registers of the CPU; locks guard the lists of sleeping tasks"),
 NAMED_ELIDED("x86/msr:online", "msr", CONCURRENT,
-	     "keeps the CPU's device, hidden from user space", .major = MSR_MAJOR),
+	     "keeps the CPU's device, hidden in sysfs", .major = MSR_MAJOR),
 NAMED_SERIAL("x86/resctrl/cat:online:", "",
 	     "moves a domain's work to a CPU that stays; only this state changes a domain's mask"),
 NAMED_CONCURRENT("x86/splitlock", "",

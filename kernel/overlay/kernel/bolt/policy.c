@@ -539,9 +539,10 @@ static void bolt_review(enum cpuhp_state state)
  * to be deferred, @defer may say whether the state is concurrent, and why.
  *
  * Context: as cpuhp_setup_state().
- * Return: 0, or -EINVAL if @state cannot be deferred: @state is an error number,
- * a fixed state that is critical in rows.h, a dynamic state for which @defer
- * has no reason, or a state with other callbacks than these rules ask for.
+ * Return: 0, or -EINVAL if @state is not between CPUHP_OFFLINE and CPUHP_ONLINE, as
+ * an error number is not; is a fixed state that rows.h calls critical or lacks; is a
+ * dynamic state for which @defer has no reason; or is to be deferred and has other
+ * callbacks than these rules ask for.
  */
 int bolt_defer_state(int state, const struct bolt_defer *defer)
 {

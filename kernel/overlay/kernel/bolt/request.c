@@ -533,8 +533,8 @@ static int bolt_change(const struct cpumask *up, const struct cpumask *down)
  * Context: may sleep; device hotplug lock held.
  * Return: 0; -EINVAL if a CPU of @mask is not possible; -ENODEV if a CPU is not
  * present; -EPERM if a CPU cannot go offline; -EBUSY if no housekeeping CPU would
- * stay, a CPU is in irq_keep, or CPU hotplug is disabled; -EOPNOTSUPP if Bolt is
- * disabled; or the error of the callback that failed.
+ * stay, a CPU is in irq_keep, or CPU hotplug is disabled; -EOPNOTSUPP if Bolt or the
+ * platform has no CPU go offline; or the error of the callback that failed.
  */
 int bolt_cpus_down(const struct cpumask *mask)
 {

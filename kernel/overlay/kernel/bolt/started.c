@@ -52,7 +52,7 @@ DEFINE_PER_CPU(enum cpuhp_state, bolt_reached);
  * begun. In a request, the state is therefore up neither on the CPU whose startup
  * or teardown of @state runs, nor on a CPU whose teardown of @state was deferred; it is
  * up again when the startup has been skipped on the return of the CPU. While @state is
- * being registered or removed, it counts as up on all CPUs that are online.
+ * being registered or removed, it counts as up on all CPUs that have got past it.
  *
  * Do not ask about states below the STARTING section: without CONFIG_BOLT this function
  * is cpu_online(), which is false for a CPU that has only run its PREPARE startups. A

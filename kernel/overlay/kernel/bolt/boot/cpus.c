@@ -149,9 +149,9 @@ static void __init bolt_come_one_by_one(const struct cpumask *left,
 /*
  * Under a hypervisor with fewer CPUs than the guest, CPUs may come slower together
  * than one by one: the CPU that holds a lock does not run while other CPUs spin for
- * the lock. So bolt_come() brings up larger groups only as long as a group takes at
- * most bolt_group_limit per cent of the time that its CPUs would take one by one. Each
- * CPU is taken out of @left before the CPU is brought up.
+ * the lock. So bolt_come(), unless bolt.trial is off, brings up larger groups only as
+ * long as a group takes at most bolt_group_limit per cent of the time that its CPUs
+ * would take one by one. Each CPU is taken out of @left before the CPU is brought up.
  */
 static void __init bolt_come(struct cpumask *left, unsigned int flags)
 {

@@ -23,8 +23,8 @@ static inline void tree_free(struct tree *tree)
 }
 
 /*
- * Whether the test leaves a file out, because its text changes by itself or is
- * Bolt's own.
+ * Whether the test leaves a file out, because its text changes by itself, is what a
+ * user has written, or is Bolt's own.
  */
 static inline bool tree_skips(const char *path)
 {
