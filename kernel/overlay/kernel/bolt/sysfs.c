@@ -11,6 +11,7 @@
 #include <linux/bolt.h>
 #include <linux/cpu.h>
 #include <linux/cpumask.h>
+#include <linux/delay.h>
 #include <linux/device.h>
 #include <linux/init.h>
 #include <linux/string.h>
@@ -20,6 +21,7 @@
 #include "boot/boot.h"
 #include "compat.h"
 #include "error.h"
+#include "glue.h"
 #include "irq.h"
 #include "parse.h"
 #include "request.h"
@@ -108,6 +110,25 @@ static int bolt_mask(const char *buf, size_t count, struct cpumask *mask)
 	       !cpumask_subset(mask, cpu_possible_mask) ? -EINVAL : 0;
 }
 
+/*
+ * Waits, for 620 ms at most, until CPU hotplug is allowed, as a write to cpuN/online
+ * does: probing a PCI device, for instance, disables CPU hotplug for a short time.
+ */
+static void bolt_wait_until_allowed(void)
+{
+	unsigned int ms;
+	int err;
+
+	for (ms = 20; ms <= 320; ms *= 2) {
+		cpu_maps_update_begin();
+		err = bolt_hotplug_forbidden(true);
+		cpu_maps_update_done();
+		if (!err)
+			return;
+		msleep(ms);
+	}
+}
+
 /* Reads what was written and carries out one request for it. */
 static ssize_t bolt_ask(const char *buf, size_t count,
 			int (*parse)(const char *buf, size_t count,
@@ -122,6 +143,8 @@ static ssize_t bolt_ask(const char *buf, size_t count,
 	if (!zalloc_cpumask_var(&mask, GFP_KERNEL))
 		return -ENOMEM;
 	err = parse(buf, count, mask);
+	if (!err && request != bolt_cpus_down)
+		bolt_wait_until_allowed();
 	if (!err)
 		err = lock_device_hotplug_sysfs();
 	if (!err) {
@@ -363,3 +386,5 @@ static int __init bolt_init(void)
 	return bolt_enable_after_boot() ? bolt_enable(true) : 0;
 }
 late_initcall(bolt_init);
+
+#include "tests/sysfs-kunit.h"
