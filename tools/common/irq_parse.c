@@ -8,7 +8,7 @@
 
 #include "irq_parse.h"
 
-/* Reads a number of 32 bits before @end. Returns where the number ends; NULL if there is none. */
+/* Reads a number before @end. Returns where it ends; NULL if none is there, or 32 bits overflow. */
 static const char *read_count(const char *text, const char *end, unsigned int *value)
 {
 	unsigned long long number = 0;

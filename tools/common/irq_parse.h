@@ -38,7 +38,8 @@ enum irq_kind {
  * @text: contents of /proc/interrupts
  * @table: is overwritten; free it with irq_free()
  *
- * Lines with a count for the whole machine ("ERR", "MIS") are left out.
+ * Lines with fewer counts than CPUs, such as "ERR" and "MIS" with one count for the whole machine,
+ * are left out.
  *
  * Return: 0; -EINVAL if the text has no line of CPUs, or has a line that is no
  * interrupt; -ENOMEM. After an error @table is empty.
@@ -66,7 +67,7 @@ double *irq_rates(const struct irq_table *before, const struct irq_table *after,
 
 /**
  * irq_kind_of() - what kind of interrupt @row is
- * @writable: whether /proc/irq/N/smp_affinity can be written by its owner
+ * @writable: whether /proc/irq/N/smp_affinity_list can be written by its owner
  */
 enum irq_kind irq_kind_of(const struct irq_row *row, bool writable);
 

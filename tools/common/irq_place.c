@@ -38,8 +38,8 @@ static bool is_writable(const char *root, int irq)
 }
 
 /*
- * Older kernels make smp_affinity writable for every interrupt. On such a kernel a file in debugfs,
- * if there is one, tells whether the interrupt is managed.
+ * Older kernels make smp_affinity_list writable for every interrupt. On such a kernel a file in
+ * debugfs, if there is one, tells whether the interrupt is managed.
  */
 static bool is_managed(const char *root, int irq)
 {

@@ -2,7 +2,7 @@
 /*
  * Plays recorded load to a policy, without a look at CPUs of this machine
  *
- * Each interval has two halves: first the CPUs that are online do the work of the trace, then the
+ * Each interval has two steps: first the CPUs that are online do the work of the trace, then the
  * policy and restrain.c decide. A decision takes effect in the next interval. While a request is
  * under way there is no decision.
  */
@@ -34,7 +34,7 @@ struct play {
 	const struct policy_settings *settings;
 	struct restraint_rules rules;
 	unsigned int interval_ms;
-	struct request_times requests;		/* 0: a request takes no time */
+	struct request_times requests;		/* all 0: a request takes no time */
 };
 
 /** One interval of the trace */
@@ -57,7 +57,7 @@ struct outcome {
 	double cpu_seconds;		/* sum of the time online over all CPUs */
 	unsigned int least, most;	/* fewest and most CPUs online */
 	unsigned int changes, most_in_a_minute;	/* requests: all, and most in one minute */
-	double waited;			/* share of the work that had to wait for an interval */
+	double waited;			/* share of the work that waited for an interval or more */
 	double wait_p99, wait_longest;	/* longest wait, in seconds: of 99 % of the work, of all */
 	double requesting;		/* seconds in which a request was under way */
 };

@@ -34,8 +34,7 @@ struct load {
 /**
  * What was measured in one interval
  *
- * Only CPUs that the daemon may bring online or take offline are counted: isolated CPUs, for
- * instance, are in none of the sets.
+ * CPUs that the daemon leaves alone, such as isolated ones, are in none of the sets.
  */
 struct inputs {
 	unsigned int count;		/* CPU numbers are 0 to count - 1 */
@@ -60,7 +59,8 @@ struct policy_settings {
 	struct {
 		unsigned int up;	/* if CPUs are busier than this on average, CPUs come */
 		unsigned int down; /* CPUs go if the CPUs that stay are then not busier than this */
-		unsigned int pressure;	/* if a task waits for so much of the time, CPUs come */
+		/* CPUs come, too, if a task waits for so much of the time and CPUs are half busy */
+		unsigned int pressure;
 	} load, package;
 	enum package_level package_level;
 	struct {
@@ -105,12 +105,12 @@ const struct policy *policy_find(const char *name);
 
 /**
  * demand() - how much the tasks would run if there were enough CPUs, in units of capacity
- * @pressure: if tasks waited for so many percent of the interval or more, tasks that wait count
- *	      even if the CPUs were not busy all the time
+ * @pressure: if tasks waited for so many percent of the interval or more, and the CPUs were busy
+ *	      for more than half of the interval, tasks that wait count, one at least
  *
- * FULL_CAPACITY is one fast CPU. As long as no task waits, the demand is how much the CPUs ran.
- * CPUs that are busy all the time do not show how much more there is to do; then each task that
- * waits counts as a full CPU.
+ * FULL_CAPACITY is one fast CPU. As long as no task counts as waiting, the demand is how much the
+ * CPUs ran, stolen time included. CPUs that are busy for more than 95 % of the time do not show how
+ * much more there is to do; then each task that waits counts as a full CPU.
  */
 unsigned long demand(const struct inputs *inputs, unsigned int pressure);
 

@@ -6,7 +6,7 @@
  * the first groups in the order of order_new() together; the groups of the floor's CPUs are added
  * to each candidate. The policy takes the candidate with the least capacity that suffices. On a
  * machine with a small group and a big one, as with big.LITTLE, the policy therefore switches from
- * one group to the other.
+ * one group to the other, but only if the floor is empty: the group of a floor's CPU stays online.
  */
 #include <errno.h>
 #include <stdio.h>

@@ -11,7 +11,7 @@
  * with that name is found as well. A process of another user than the owner of
  * /proc, who is root, is not found, as any user may choose such a name.
  *
- * Return: the PID, 0 if there is none, or a negative errno if /proc cannot be read.
+ * Return: the PID, 0 if there is none, -ENOMEM, or a negative errno if /proc cannot be read.
  */
 int program_find(const char *root, const char *name);
 

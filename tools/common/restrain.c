@@ -65,7 +65,8 @@ static void note_wish(struct cpu *cpu, bool wanted, bool online, uint64_t now_us
 		return;
 	/*
 	 * If the policy wanted a CPU for less than a minute after the CPU came, the CPU comes later
-	 * the next time. If the wish ends before the CPU has come, "in_vain" stays as it is.
+	 * the next time, unless the policy is urgent. If the wish ends before the CPU has come,
+	 * "in_vain" stays as it is.
 	 */
 	if (cpu->decided && !wanted && cpu->came && online) {
 		if (now_us - cpu->online_us >= MINUTE_US)
@@ -122,7 +123,7 @@ static void keep(struct restraint *restraint, const struct inputs *inputs, unsig
 		CPU_CLR_S(cpu, inputs->size, result);
 }
 
-/* The last change that is left in this minute brings all CPUs. */
+/* The last change that is left in this minute brings all usable CPUs. */
 static void bring_all(struct restraint *restraint, const struct inputs *inputs, cpu_set_t *result)
 {
 	unsigned int cpu;

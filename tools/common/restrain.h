@@ -3,11 +3,12 @@
  * The rules that hold whatever a policy wants
  *
  * - The floor is online, and CPUs that may not be online do not come.
- * - Delay: a CPU goes when no decision in the time "hold" has wanted the CPU.
+ * - Delay: a CPU goes when no decision in the time "hold" has wanted the CPU. For a policy that is
+ *   not urgent, "hold" also delays CPUs that come, see policy.h.
  * - Dwell: a CPU that came stays for the time "dwell" at least.
  * - Limit: in a minute there are "per_minute" changes at most. The last change that is left brings
- *   all CPUs, so that no load has to wait until the minute is over. Only CPUs of the floor come
- *   even when no change is left.
+ *   all usable CPUs, so that no load has to wait until the minute is over. Only CPUs of the floor
+ *   come even when no change is left.
  *
  * These functions do not look at a clock: the caller says what time it is.
  */

@@ -21,7 +21,7 @@
 
 #define ENABLED_FILE	"/sys/devices/system/cpu/bolt/enabled"
 #define EXPEDITED_FILE	"/sys/kernel/rcu_expedited"
-/* How many CPUs are used without --cpus. */
+/* How many CPUs are used at most without --cpus. */
 #define USUAL_CPUS	3
 #define MOST_BATCHES	16
 #define MOST_PAIRS	1000000
@@ -39,7 +39,7 @@ static const struct help help = {
 		 "real time. Afterwards CPUs and settings are put back, also after Ctrl-C. A task\n"
 		 "that may run only on measured CPUs loses its affinity.",
 	.options = " -b, --batch LIST         CPUs in a request (default: 1 and all of --cpus)\n"
-		   " -c, --cpus CPULIST       use these CPUs (default: three that are not isolated)\n"
+		   " -c, --cpus CPULIST       use these CPUs (default: at most three, not isolated)\n"
 		   " -e, --energy             also measure power, with CPUs offline and online\n"
 		   " -f, --force              warn of tasks that lose their last CPU, and go on\n"
 		   " -g, --gap MS             wait between two pairs (default: 50)\n"
@@ -522,7 +522,7 @@ static int request(struct bench *bench, enum bench_variant variant, enum cpubolt
 	return EXIT_DONE;
 }
 
-/* Waits, and measures power meanwhile if --energy was given. */
+/* Waits, and adds the power meanwhile to @watts, unless @watts is NULL. */
 static int wait_and_measure(struct bench *bench, unsigned long ms, struct bench_watts *watts)
 {
 	struct energy_reading before;

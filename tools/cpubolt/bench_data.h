@@ -59,7 +59,7 @@ struct bench_machine {
 	char idle_driver[32];	/* driver of cpuidle; "none" without a driver */
 	char clocksource[32];
 	unsigned int cpus;	/* CPUs online */
-	unsigned int nodes;	/* NUMA nodes with CPUs */
+	unsigned int nodes;	/* NUMA nodes with CPUs online; 1 if nodes are not known */
 };
 
 /**

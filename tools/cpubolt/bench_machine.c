@@ -72,7 +72,7 @@ static const struct {
 	{ "XenVMMXenVMM", "xen" },
 	{ "bhyve bhyve ", "bhyve" },
 	{ "ACRNACRNACRN", "acrn" },
-	/* words in the vendor's and the product's name in firmware tables */
+	/* beginnings of the vendor's or the product's name in firmware tables */
 	{ "QEMU", "qemu" },
 	{ "KVM", "kvm" },
 	{ "VMware", "vmware" },
@@ -168,9 +168,7 @@ static unsigned int count_nodes(const struct invocation *call, const cpu_set_t *
 	return count ?: 1;
 }
 
-/*
- * The lab names an architecture as the kernel's source does, and uname(2) may give another name.
- */
+/* uname(2) gives the lab's names of architectures, except that arm64 is called aarch64. */
 static void read_kernel(const struct invocation *call, struct bench_machine *machine)
 {
 	struct utsname name;

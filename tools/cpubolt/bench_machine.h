@@ -7,9 +7,9 @@
 #include "command.h"
 
 /**
- * bench_machine_read() - fill @machine from sysfs and procfs below the root
+ * bench_machine_read() - fill @machine from uname(2), and sysfs and procfs below the root
  *
- * The machine has to be open. On the running system the CPU itself is asked for
+ * The machine has to be open. On a running system of x86 the CPU itself is asked for
  * its hypervisor. A text that cannot be found out is "".
  */
 void bench_machine_read(const struct invocation *call, struct bench_machine *machine);

@@ -13,7 +13,7 @@
 #include "select.h"
 #include "sets.h"
 
-/* So many messages name a task that loses its last CPU; one more message counts all other tasks. */
+/* At most so many messages name a task each; one more message counts the tasks that are left. */
 #define MOST_SENTENCES	8
 
 struct change {

@@ -21,6 +21,6 @@ int run_change(struct invocation *call, enum cpubolt_op op, const struct help *h
 	" -f, --force              warn of tasks that lose their last CPU, and go on\n"		\
 	"     --no-check           do not look for tasks that lose their last CPU\n"
 #define HELP_QUIET										\
-	" -q, --quiet              print nothing but errors\n"
+	" -q, --quiet              print nothing but errors and warnings\n"
 
 #endif /* CHANGE_H */

@@ -188,7 +188,7 @@ static const struct column columns[] = {
 	{ "CPU", value_cpu, "number of the CPU", COLUMN_NUMBER },
 	{ "CPUS", value_cpus, "CPUs that are equal in the other columns", COLUMN_GROUP_LIST },
 	{ "COUNT", value_count, "how many CPUs the row is about", COLUMN_GROUP_NUMBER },
-	{ "STATE", value_state, "online, parked, offline, half-way or absent", COLUMN_TEXT },
+	{ "STATE", value_state, "online, parked, offline or half-way", COLUMN_TEXT },
 	{ "PACKAGE", value_package, "number of the package", COLUMN_NUMBER },
 	{ "NODE", value_node, "number of the NUMA node", COLUMN_NUMBER },
 	{ "DIE", value_die, "number of the die in its package", COLUMN_NUMBER },

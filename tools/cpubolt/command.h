@@ -4,7 +4,8 @@
  *
  * A subcommand NAME is a file NAME.c with a function run_NAME(), a line in
  * SUBCOMMANDS below and a line in meson.build. run_NAME() reads its options with
- * getopt_long(), then calls invocation_open(), and returns an exit code.
+ * getopt_long(), calls invocation_open() if NAME needs the CPUs of the machine, and
+ * returns an exit code.
  */
 #ifndef COMMAND_H
 #define COMMAND_H
@@ -35,7 +36,7 @@ struct invocation {
 struct subcommand {
 	const char *name;
 	int (*run)(struct invocation *call);
-	const char *summary;		/* what the subcommand does, in at most 55 columns */
+	const char *summary;		/* what the subcommand does, in at most 60 columns */
 };
 
 /* cpubolt may be built without the libraries that trace needs. */
@@ -112,7 +113,7 @@ int refuse_arguments(const struct invocation *call);
  * @error: what cpubolt_parse_list() has returned
  * @at: offset in @text of what was not understood
  *
- * Return: EXIT_USAGE.
+ * Return: EXIT_USAGE; EXIT_FAILED if @error is neither -EINVAL nor -ERANGE.
  */
 int fail_list(const struct invocation *call, const char *text, int error, size_t at);
 

@@ -52,7 +52,7 @@ static int print_json(const struct findings *findings)
 	return EXIT_DONE;
 }
 
-/* Prints @mark at TEXT_COLUMN, and behind @mark the lines of @text, one below the other. */
+/* Prints @mark, which begins at TEXT_COLUMN, and behind @mark the lines of @text. */
 static void print_wrapped(const char *mark, const char *text)
 {
 	unsigned int indent = TEXT_COLUMN + strlen(mark), column = indent;

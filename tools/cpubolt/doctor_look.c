@@ -303,7 +303,8 @@ static void check_grace_periods(struct doctor *doctor, const char *stats)
 		find(doctor, FINDING_TODO, "RCU", "grace periods are forced to be normal: each "
 		     "offline request waits 8 to 20 ms for one");
 		advise(doctor, "echo 0 > /sys/kernel/rcu_normal, and boot without "
-		       "rcupdate.rcu_normal=1; with PREEMPT_RT, grace periods are always normal");
+		       "rcupdate.rcu_normal=1; a kernel with PREEMPT_RT sets rcu_normal to 1 "
+		       "at the end of each boot");
 	}
 	free(kind);
 }

@@ -43,7 +43,7 @@ struct energy_sleep {
 	unsigned int line;
 };
 
-/** Requests of one kind, in milliseconds */
+/** Requests of one kind; times are in milliseconds */
 struct energy_requests {
 	struct quantity off_ms, off_more_ms;	/* first CPU that goes, and each further CPU */
 	struct quantity on_ms, on_more_ms;	/* first CPU that comes, and each further CPU */
@@ -91,7 +91,8 @@ int energy_model_parse(const char *name, const char *text, size_t length, struct
 		       char **error);
 
 /**
- * energy_model_check() - refuse a model that lacks numbers, or whose numbers contradict each other
+ * energy_model_check() - refuse a model that lacks its name, a source or a number, or whose numbers
+ * contradict each other
  * @name: name of the file, for messages
  *
  * Return: as energy_model_parse().

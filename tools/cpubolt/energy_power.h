@@ -12,7 +12,7 @@
 #include "energy_model.h"
 #include "play.h"
 
-/** What the CPUs of one package do; CPUs that are not counted are natively offline */
+/** What the CPUs of one package do; all other CPUs are natively offline or parked cold */
 struct energy_load {
 	unsigned int online, warm;	/* CPUs online, and CPUs parked warm */
 	double busy;			/* share of the time in which each online CPU runs */

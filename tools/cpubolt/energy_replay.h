@@ -20,10 +20,10 @@ struct energy_pace {
 	unsigned int interval_ms, hold_ms, dwell_ms, per_minute;
 };
 
-/** The pace of the daemon by default, and that of the ways that go down to one CPU */
+/** Default paces: of the daemon, and of the ways that go down to one CPU */
 extern const struct energy_pace energy_usual_pace, energy_fast_pace;
 
-/** The result of the replay of a load in one way: all that energy_spent() has to know */
+/** The result of the replay of a load in one way */
 struct energy_run {
 	struct outcome outcome;
 	enum energy_kind kind;

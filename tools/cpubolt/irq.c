@@ -328,7 +328,10 @@ static int show_cpus(struct view *view, const struct irq_report *report)
 
 /* -- irqbalance ----------------------------------------------------------- */
 
-/* CPUs on which irqbalance puts interrupts, or NULL if irqbalance was given no list of CPUs. */
+/*
+ * CPUs on which irqbalance puts interrupts; NULL if no list of CPUs that irqbalance avoids can be
+ * read.
+ */
 static cpu_set_t *balanced_cpus(struct view *view, int pid)
 {
 	char *list = program_variable(view->call->root, pid, "IRQBALANCE_BANNED_CPULIST");

@@ -6,9 +6,9 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* A CPU is given no more interrupts a second than this, unless there are too few CPUs. */
+/* If there are enough CPUs, a CPU is given no more interrupts a second than this. */
 #define KEEP_RATE	20000
-/* A CPU is given no more interrupts than this, as a CPU of x86 has about 200 vectors. */
+/* Nor is a CPU given then more interrupts than this: a CPU of x86 has about 200 vectors. */
 #define KEEP_COUNT	150
 /* The interrupts of a node's devices stay on the node if at least so many occur in a second. */
 #define KEEP_NODE_RATE	1000
@@ -34,9 +34,9 @@ struct keep_irq {
  * keep_propose() - choose CPUs for the keep list
  *
  * CPUs that cannot go offline come first, then first CPUs of their cores, then
- * lower numbers. A node whose devices have KEEP_NODE_RATE interrupts a second
- * gets CPUs of its own. All other interrupts get CPUs of the node of the CPU that
- * comes first, and if these are too few, CPUs of other nodes.
+ * lower numbers. A node with usable CPUs whose devices have KEEP_NODE_RATE interrupts
+ * a second gets CPUs of its own. All other interrupts get CPUs of the node of the CPU
+ * that comes first, and if these are too few, CPUs of other nodes.
  *
  * Return: number of CPUs chosen; 0 if there is no CPU.
  */

@@ -23,7 +23,7 @@ static int read_table(const struct invocation *call, struct irq_table *table)
 	return EXIT_DONE;
 }
 
-/* Seconds since boot, without the time for which the machine slept. */
+/* Seconds since boot, the time for which the machine slept included. */
 static double uptime(const struct invocation *call)
 {
 	char *text = invocation_read(call, "/proc/uptime");

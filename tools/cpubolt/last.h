@@ -2,9 +2,10 @@
 /*
  * How long the last request for each CPU took, as cpubolt itself has measured
  *
- * /run/cpubolt/requests has a line for each request that changed CPUs:
- * "SECONDS online|offline batch|native NANOSECONDS CPULIST", the oldest first,
- * SECONDS being CLOCK_BOOTTIME. A file of more than 64 KiB begins anew.
+ * The subcommands online, offline and set write to /run/cpubolt/requests a line for
+ * the CPUs that a request has brought online, and a line for those that it has taken
+ * offline: "SECONDS online|offline batch|native NANOSECONDS CPULIST", SECONDS being
+ * CLOCK_BOOTTIME. The oldest line comes first. A file of more than 64 KiB begins anew.
  */
 #ifndef LAST_H
 #define LAST_H

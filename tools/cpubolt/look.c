@@ -3,9 +3,9 @@
  * The look at tasks before CPUs go offline
  *
  * Most tasks may run on some CPU that stays, so for most tasks one call of
- * sched_getaffinity(2) suffices. Files of procfs are read only for the
- * few tasks whose CPUs all go: reading /proc/PID/status takes the kernel longer
- * than the whole request.
+ * sched_getaffinity(2) suffices. On a running system, files of procfs are read
+ * only for the few tasks whose CPUs all go: reading /proc/PID/status takes the
+ * kernel longer than the whole request.
  */
 #include <ctype.h>
 #include <dirent.h>

@@ -65,7 +65,7 @@ static int run(struct invocation *call)
 	return EXIT_USAGE;
 }
 
-/** close_stdout() - EXIT_FAILED if what was printed could not be written, otherwise @code */
+/** close_stdout() - @code; in place of EXIT_DONE, EXIT_FAILED if the output was not all written */
 static int close_stdout(int code)
 {
 	bool failed = ferror(stdout);

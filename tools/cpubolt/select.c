@@ -101,7 +101,7 @@ static bool parse_range(const char *text, unsigned long *first, unsigned long *l
 }
 
 /*
- * Does the work of filter() for a list with a number that is too large for a set of CPUs. On arm64
+ * Does the work of filter() for a list with a number that no CPU of the machine can have. On arm64
  * the number of a package may be an offset in a table of the firmware.
  */
 static int filter_large(struct work *work, const char *text, bool node)

@@ -28,9 +28,10 @@ struct sheet {
 /**
  * sheet_open() - begin a table
  * @name: name of the list in JSON
- * @chosen: names of columns with commas between, NULL for the columns that are usually shown
+ * @chosen: names of columns with commas between; NULL for the columns that are usually shown, in
+ *	    JSON for all columns
  *
- * Return: EXIT_DONE, EXIT_USAGE after a message if @chosen has a wrong name, or
+ * Return: EXIT_DONE; EXIT_USAGE after a message if @chosen has a wrong name, or no name;
  * EXIT_FAILED after a message if memory is short.
  */
 int sheet_open(struct sheet *sheet, const char *name, const struct sheet_column *columns,
@@ -43,7 +44,7 @@ void sheet_line(struct sheet *sheet);
 void sheet_put(struct sheet *sheet, size_t column, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
 
-/** sheet_print() - print the table on stdout, and free it */
+/** sheet_print() - print the table on stdout, if it has lines or is JSON; free the table */
 void sheet_print(struct sheet *sheet);
 
 /** sheet_close() - free the table without printing it */

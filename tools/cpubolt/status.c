@@ -16,10 +16,11 @@
 static const struct help help = {
 	.usage = "[options] [CPULIST]",
 	.about = "Show the CPUs: where each CPU is, its state, what is pending, and how long the\n"
-		 "last request of cpubolt for the CPU took. CPUs that are equal share a row.",
+		 "last cpubolt online, offline or set for the CPU took. CPUs that are equal share\n"
+		 "a row.",
 	.options = " -a, --all                online and offline CPUs (the default)\n"
 		   " -b, --online             online CPUs only\n"
-		   " -c, --offline            offline and parked CPUs only\n"
+		   " -c, --offline            offline, parked and half-way CPUs only\n"
 		   " -e, --extended[=LIST]    one row for each CPU\n"
 		   " -J, --json               JSON, one object for each CPU\n"
 		   " -o, --output LIST        these columns; \"+LIST\" adds to the default\n"

@@ -237,7 +237,7 @@ static void drop_columns(struct output *output)
 					       SCOLS_FL_HIDDEN);
 }
 
-/* lscpu(1) prints these lines, too: programs skip lines that begin with '#'. */
+/* lscpu(1) prints such lines, too: programs skip lines that begin with '#'. */
 static void print_parsable_head(const struct table *table)
 {
 	unsigned int i;

@@ -23,7 +23,7 @@ struct table {
 
 /**
  * table_print() - print @table on stdout
- * @head: members of the JSON object before "cpus", each with a comma and newline; or NULL
+ * @head: for TABLE_JSON, members of the JSON object before "cpus", each with a comma and newline
  *
  * Return: 0, or a negative errno.
  */

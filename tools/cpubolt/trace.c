@@ -166,8 +166,9 @@ static void read_state_names(struct tracing *tracing)
 }
 
 /*
- * Returns NULL for the first and the last state of the list. Their events name a function that
- * runs the callbacks of many other states; with NULL, the name of this function is shown.
+ * Returns NULL for a state that the list lacks, and for the first and the last state of the list.
+ * Events of these two name a function that runs the callbacks of many other states; with NULL, the
+ * name of this function is shown.
  */
 static const char *name_of(int state, void *data)
 {
@@ -244,7 +245,7 @@ static int show_input(struct tracing *tracing)
 
 /* -- One request ---------------------------------------------------------- */
 
-/** Descriptors of the files that are written, opened before anything is changed */
+/** Descriptors of the files that are written, opened before the request */
 struct files {
 	int dat, text;		/* text is -1 without --text */
 };

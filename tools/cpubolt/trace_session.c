@@ -17,11 +17,11 @@
 /*
  * A CPU that comes or goes makes some 100 events of 40 bytes. The kernel records
  * most of these on the CPU that carries the request out. That can be any CPU, so
- * the buffer of each CPU has room for all events.
+ * the buffer of each CPU has room for all events, as far as MOST_KB allows.
  */
 #define KB_FOR_A_CPU	8
 #define LEAST_KB	512
-#define MOST_KB		(1u << 20)	/* size of all buffers together */
+#define MOST_KB		(1u << 20)	/* all buffers together, unless each has LEAST_KB */
 
 struct trace_session {
 	struct tracefs_instance *instance;

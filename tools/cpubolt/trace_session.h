@@ -14,8 +14,8 @@ struct trace_session;
  * @changing: CPUs in the request, for the size of the buffers
  * @cpus: all CPU numbers of the machine are smaller
  *
- * Until trace_session_close() SIGINT, SIGTERM and SIGHUP wait, so that the
- * instance is removed whatever happens.
+ * Until trace_session_close() SIGINT, SIGTERM, SIGHUP and SIGQUIT wait, so that
+ * none of these signals leaves the instance behind.
  *
  * Return: 0; -EACCES without privilege; -ENOENT without tracefs; -EOPNOTSUPP if
  * the kernel has no events cpuhp; other negative errno.

@@ -13,9 +13,10 @@
  * @pid: the process under which Perfetto shows the slices
  * @out: gets two lines, begin and end, for each slice
  *
- * Perfetto draws no events of the kernel's systems bolt and cpuhp. The request and the
- * phases of each batch are slices of a track of their own; the callbacks of each CPU that
- * comes or goes are slices of a track of that CPU. trace_parse() reads none of the lines.
+ * Perfetto draws no events of the kernel's systems bolt and cpuhp. There is a track with
+ * the request, a track for each batch, whose slices are the phases of the batch, and a
+ * track for each CPU that comes or goes, whose slices are the callbacks that ran for the
+ * CPU. trace_parse() finds no event in the lines.
  */
 void trace_slices_print(const struct trace_events *events, unsigned int pid, FILE *out);
 

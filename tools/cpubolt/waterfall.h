@@ -54,13 +54,17 @@ void waterfall_free(struct waterfall *waterfall);
 /** What waterfall_print() shows */
 struct waterfall_look {
 	unsigned int width;	/* columns; 60 at least are used */
-	bool all;		/* show each state; if false, one line sums up short states */
+	bool all;		/* show each state; if false, a group sums up short ones */
 	/* Name of a state, or NULL: then the name of its callback is shown. */
 	const char *(*state_name)(int state, void *data);
 	void *data;
 };
 
-/** waterfall_print() - print @waterfall, no line longer than @look->width */
+/**
+ * waterfall_print() - print @waterfall
+ *
+ * A line with a bar is at most @look->width columns long, or 60 if @look->width is less.
+ */
 void waterfall_print(const struct waterfall *waterfall, const struct waterfall_look *look,
 		     FILE *out);
 

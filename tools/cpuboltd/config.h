@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The configuration: /etc/cpubolt/cpuboltd.conf, then the files of the folder
+ * The configuration: /etc/cpubolt/cpuboltd.conf, then the files *.conf of the folder
  * /etc/cpubolt/cpuboltd.conf.d in the order of their names. A later value replaces an earlier one.
  * An unknown section or key is an error.
  */
@@ -22,7 +22,7 @@ enum beside_irqbalance {
 /** Section [interrupts] */
 struct interrupt_settings {
 	bool enabled;
-	unsigned int busy;		/* an interrupt that occurs so often in a second is busy */
+	unsigned int busy;		/* an interrupt is busy that occurs so often a second */
 	unsigned int dwell_s;
 	unsigned int per_minute;
 	enum beside_irqbalance irqbalance;
@@ -37,8 +37,8 @@ struct config {
 	unsigned int hold_ms, dwell_ms;
 	unsigned int min_cpus;
 	unsigned int backoff_s;
-	cpu_set_t *keep;	/* CPUs that always are online */
-	cpu_set_t *deny;	/* CPUs that never come online */
+	cpu_set_t *keep;	/* CPUs that the daemon never takes offline */
+	cpu_set_t *deny;	/* CPUs that the daemon leaves as they are */
 	char *metrics;		/* file for Prometheus, or NULL */
 };
 
@@ -48,7 +48,7 @@ int config_init(const struct machine *machine, struct config *config);
 /**
  * config_read() - read a file and its drop-ins into @config
  * @file: a file that exists; or NULL for CONFIG_FILE, which need not exist
- * @error: a message "FILE:LINE: ..." if -EINVAL is returned; to be freed
+ * @error: a message if -EINVAL is returned, "FILE:LINE: ..." if a line is wrong; to be freed
  *
  * Errors: -EINVAL with a message; -ENOMEM.
  */
@@ -58,6 +58,8 @@ int config_read(const struct machine *machine, const char *file, struct config *
 /**
  * config_parse() - read one text into @config
  * @name: name of the file, for messages
+ *
+ * Errors and @error: as config_read().
  */
 int config_parse(const struct machine *machine, const char *name, const char *text, size_t length,
 		 struct config *config, char **error);

@@ -91,7 +91,7 @@ static char *carry_out_lease(struct daemon *daemon, int id, const cpu_set_t *cpu
 	if (!offline)
 		return NULL;
 	if (daemon->timer) {
-		/* An error is not handled here: it occurs again in the interval that begins now. */
+		/* An error is handled in the interval that begins now, if it occurs again. */
 		daemon_round(daemon);
 		sd_event_source_set_time(daemon->timer, 0);
 	}

@@ -75,9 +75,9 @@ static void on_foreign(void *data, unsigned int cpu, bool online, bool taken)
 }
 
 /*
- * The daemon leaves alone the CPUs of other programs, CPUs that failed lately, isolated CPUs, and
- * CPUs in "deny". If a CPU was isolated after the daemon took the CPU offline, the daemon brings
- * the CPU back before leaving the CPU alone.
+ * The daemon leaves alone the CPUs that other programs have taken, CPUs that failed or that another
+ * program has brought back lately, isolated and nohz_full CPUs, and CPUs in "deny". If the kernel
+ * lists a CPU as isolated after the daemon took the CPU offline, the daemon first brings it back.
  */
 static int find_usable(struct daemon *daemon)
 {
@@ -203,9 +203,9 @@ static void save_taken(struct daemon *daemon)
 }
 
 /*
- * Another program may have changed CPUs since the daemon has looked. It is not known yet which
- * tasks need a CPU that the program has brought online, so that CPU goes in the next interval at
- * the earliest. A CPU that the program has taken offline does not come.
+ * Another program may have changed CPUs since the daemon has looked. Then no CPU goes in this
+ * interval, because it is not known which tasks need the CPUs that are online now: save_taken()
+ * empties "going". A CPU comes only if it still is one that the daemon has taken.
  */
 static int look_again(struct daemon *daemon)
 {
@@ -534,7 +534,7 @@ static int on_event(sd_event_source *source, int fd, uint32_t events, void *data
 		say(LOG_WARNING, "no more events of CPUs: %s", strerror(-got));
 		sd_event_source_set_enabled(source, SD_EVENT_OFF);
 	}
-	/* An error of look() is not handled here: look() fails again in the next interval. */
+	/* An error of look() is not handled here, but in the next interval if it occurs again. */
 	look(daemon);
 	return 0;
 }
@@ -758,7 +758,7 @@ int run_restore(struct machine *machine, const cpu_set_t *deny)
 	static const struct timespec pause = { .tv_nsec = 100000000 };
 	int lock = lock_alone(machine), code, tries;
 
-	/* A daemon that is about to end puts its CPUs back: wait until the lock is free. */
+	/* A daemon that is about to end puts its CPUs back: wait for the lock, for up to 3 s. */
 	for (tries = 0; lock == -EWOULDBLOCK && tries < 30; tries++) {
 		nanosleep(&pause, NULL);
 		lock = lock_alone(machine);

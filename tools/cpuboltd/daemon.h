@@ -48,7 +48,7 @@ struct daemon {
 	cpu_set_t *stay;		/* CPUs that may have interrupts */
 	struct interrupts *interrupts;	/* NULL if the daemon moves no interrupts */
 	uint64_t needs_until_us;	/* when to look again which CPUs are needed */
-	uint64_t pause_until_us;	/* no request until then, as a request failed as a whole */
+	uint64_t pause_until_us;	/* no request until then: one has failed and named no CPU */
 	uint64_t stay_until_us;		/* no CPU goes until then, as state_save() has failed */
 	uint64_t metrics_at_us;
 	int metrics_error;		/* error of the last write of "metrics"; logged once */
@@ -74,7 +74,7 @@ int run_daemon(struct machine *machine, struct config *config, bool dry_run,
 	       unsigned long samples);
 
 /**
- * run_restore() - "--restore": bring back CPUs that a daemon has left offline; an exit code
+ * run_restore() - "--restore": put back CPUs and affinities that a daemon has left; an exit code
  * @deny: CPUs that are left as they are, or NULL
  */
 int run_restore(struct machine *machine, const cpu_set_t *deny);
@@ -113,7 +113,7 @@ void lease_free(struct daemon *daemon);
 /** metrics_count() - count one request that took @ns nanoseconds */
 void metrics_count(struct daemon *daemon, unsigned long long ns);
 
-/** metrics_write() - write the file config->metrics, if @now or once in ten seconds */
+/** metrics_write() - write the file config->metrics: at once if @now, else once in ten seconds */
 void metrics_write(struct daemon *daemon, bool now);
 
 /** metrics_text() - the text of the file; to be freed; NULL if memory is short */

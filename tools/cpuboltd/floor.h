@@ -11,8 +11,8 @@
  * @more: CPUs that also have to be online, such as those of leases; may be NULL
  * @floor: overwritten with the CPUs that have to be online; may be inputs->floor
  *
- * These are CPUs that cannot go offline, CPUs of "keep" and of @more, and as many further CPUs as
- * "min_cpus" requires. Return: 0 or -ENOMEM.
+ * These are the usable ones of the CPUs that cannot go offline and of the CPUs of "keep" and of
+ * @more, and as many further usable CPUs as "min_cpus" requires. Return: 0 or -ENOMEM.
  */
 int floor_own(const struct machine *machine, const struct config *config,
 	      const struct inputs *inputs, const cpu_set_t *more, cpu_set_t *floor);
@@ -23,12 +23,14 @@ int floor_own(const struct machine *machine, const struct config *config,
  * @after: CPUs that stay or come
  * @needed: overwritten with those of @going that have to stay
  *
- * - A task, and a cpuset, keeps one of its CPUs at least.
- * - A real-time task or a virtual CPU that may not run on all CPUs keeps all CPUs on which the task
- *   may run.
+ * - A task, and a cpuset, keeps one of its CPUs at least. Kernel threads do not count.
+ * - A real-time or deadline task, or a virtual CPU, that may not run on all CPUs keeps all CPUs on
+ *   which the task may run.
  * - A cpuset partition keeps all its CPUs; so does a cpuset of cgroup version 1, to which the
- *   kernel would not give back a CPU that was offline once. Cpusets are seen only if they are
- *   mounted where the daemon runs.
+ *   kernel would not give back a CPU that was offline once, unless version 1 is mounted with
+ *   "cpuset_v2_mode". Cpusets are seen only if they are mounted where the daemon runs.
+ *
+ * Return: 0, -ENOMEM, or a negative errno if /proc or a list of CPUs cannot be read.
  */
 int floor_others(const struct machine *machine, const cpu_set_t *going, const cpu_set_t *after,
 		 cpu_set_t *needed);

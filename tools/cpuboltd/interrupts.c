@@ -150,7 +150,7 @@ static int *movable_numbers(const struct interrupts *all, size_t *count, unsigne
 	return numbers;
 }
 
-/* Tells irqbalance which interrupts to leave alone, after it starts or the list changes. */
+/* Tells irqbalance which interrupts to leave alone, when irqbalance is new or the list changes. */
 static int ban(struct interrupts *all, int irqbalance)
 {
 	unsigned long hash;

@@ -3,8 +3,8 @@
  * Measures interrupts, and writes the affinities that irq_plan() asks for
  *
  * An interrupt whose affinity another program sets after the daemon has moved the interrupt is left
- * alone from then on. While irqbalance runs, or Bolt has a keep list, the daemon leaves all
- * interrupts alone.
+ * alone from then on. While Bolt has a keep list, or irqbalance runs and is not told to leave
+ * interrupts alone, the daemon leaves all interrupts alone.
  */
 #ifndef INTERRUPTS_H
 #define INTERRUPTS_H
@@ -46,7 +46,7 @@ int interrupts_update(struct interrupts *all, const struct irq_cpus *cpus, uint6
 /** interrupts_explain() - a line on all interrupts, for "cpubolt policy" */
 void interrupts_explain(FILE *out, const struct interrupts *all, uint64_t now_us);
 
-/** interrupts_explain_cpu() - lines on interrupts that have come to @cpu, or have left @cpu */
+/** interrupts_explain_cpu() - lines on interrupts whose last move was to @cpu, or from @cpu */
 void interrupts_explain_cpu(FILE *out, const struct interrupts *all, unsigned int cpu,
 			    uint64_t now_us);
 
@@ -67,8 +67,8 @@ struct irq_tally interrupts_tally(const struct interrupts *all);
  * Both functions are called for "--restore", and when the daemon begins and ends.
  * interrupts_restore_begin() comes before the daemon's CPUs are brought back, and
  * interrupts_restore_end() after that, since an affinity without a CPU that is online cannot be
- * written. Both functions log errors. interrupts_restore_end() returns whether all
- * affinities are as they were found.
+ * written. Both functions log errors. interrupts_restore_end() returns true if nothing has failed;
+ * affinities that another program has set stay.
  */
 struct irq_state;
 int interrupts_restore_begin(const struct machine *machine, struct irq_state *state);

@@ -72,10 +72,7 @@ static bool comes_before(const struct plan *plan, size_t one, size_t other)
 	return one < other;
 }
 
-/*
- * The plan that compare() sorts. qsort_r(), which would pass the plan to compare(), has other
- * arguments in the C library than in POSIX.
- */
+/* The plan that compare() sorts: qsort() passes two elements to compare(), and no plan. */
 static const struct plan *sorted;
 
 static int compare(const void *a, const void *b)

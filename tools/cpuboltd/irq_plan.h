@@ -80,6 +80,7 @@ struct irq_move {
  * - An interrupt whose CPU is about to go moves at once. Any other interrupt moves only if it was
  *   measured, not within the dwell time after its last move, and only while the plan has fewer than
  *   scene->left moves.
+ * - An idle interrupt moves only to the base CPU, unless the interrupt has to leave its CPU.
  * - A busy interrupt moves only if the new CPU, together with the interrupt, then has less to do
  *   than the old CPU has before the move: less by at least rules->busy interrupts a second, and by
  *   at least a fifth of the old CPU's rate. So moves come to an end while rates do not change.

@@ -61,12 +61,14 @@ struct irq_restored {
 /**
  * irq_state_begin() - read the file, and drop interrupts that are not the daemon's any more
  *
- * To be called before CPUs are brought back. An interrupt is dropped if the interrupt is gone, has
- * another device, has its first affinity, or has an affinity that another program has set: an
- * affinity that is neither "written" nor "was" of struct irq_saved. If no CPU of these two
- * affinities is online, the kernel has chosen an affinity itself, and the interrupt is not dropped.
+ * To be called before CPUs are brought back. A file of another boot is removed. An interrupt is
+ * dropped if the interrupt is gone, has another device, has its first affinity, or has an affinity
+ * that another program has set: an affinity that is neither "written" nor "was" of struct
+ * irq_saved. If no CPU of these two affinities is online, the kernel has chosen an affinity itself,
+ * and the interrupt is not dropped.
  *
- * Return: 0, also without a file, or a negative errno as irq_state_load().
+ * Return: 0, also without a file, or a negative errno: as irq_state_load(), or of reading /proc or
+ * the CPUs.
  */
 int irq_state_begin(const struct machine *machine, struct irq_state *state);
 

@@ -98,7 +98,7 @@ static char *make_request(struct numbers *numbers)
 	return text;
 }
 
-/* irqbalance answers only if the message carries the credentials of the sender. */
+/* irqbalance obeys only a message that carries the credentials of the sender. */
 static int send_request(int fd, const char *text)
 {
 	struct ucred own = { getpid(), geteuid(), getegid() };

@@ -53,7 +53,7 @@ struct interrupts {
 	size_t count;
 	struct irq_table before;	/* the last measurement */
 	uint64_t before_us, due_us;
-	double *others;			/* CPU -> interrupts a second that cannot be moved */
+	double *others;			/* CPU -> rate of interrupts neither movable nor per-CPU */
 	int base;			/* the base CPU, or -1 */
 	int told;			/* PID of the irqbalance that got a list, or 0 */
 	size_t told_count;		/* how many interrupts irqbalance is to leave alone */
@@ -101,8 +101,8 @@ void irqs_forget(struct interrupts *all);
 /**
  * irqs_read_where() - read which CPU an interrupt is on
  *
- * If the affinity is a single CPU, the next interrupt occurs on that CPU, and the effective
- * affinity, which may lag behind, is not read.
+ * If the affinity has a single CPU that is online, the next interrupt occurs on that CPU, and the
+ * effective affinity, which may lag behind, is not read.
  */
 void irqs_read_where(struct interrupts *all, struct irq *irq, const struct irq_cpus *cpus);
 

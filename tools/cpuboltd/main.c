@@ -66,7 +66,7 @@ static bool take_count(const char *text, unsigned long *count)
 	return *text >= '0' && *text <= '9' && !*end && !errno && *count;
 }
 
-/* Refuses options that would have no effect. Returns -1, or the exit code. */
+/* Refuses --dry-run, --samples and --replay if these do nothing. Returns -1, or the exit code. */
 static int check_together(const struct options *options)
 {
 	if (options->restore && (options->dry_run || options->samples || options->replay))

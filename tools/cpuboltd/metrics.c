@@ -59,7 +59,7 @@ static void write_requests(FILE *out, const struct tally *tally)
 {
 	unsigned int i;
 
-	write_name(out, "moves_total", "counter", "CPUs that have come or gone.");
+	write_name(out, "moves_total", "counter", "CPUs that cpuboltd has brought or taken.");
 	fprintf(out, "cpuboltd_moves_total{direction=\"online\"} %llu\n", tally->came);
 	fprintf(out, "cpuboltd_moves_total{direction=\"offline\"} %llu\n", tally->went);
 	write_name(out, "request_errors_total", "counter", "Requests that failed.");

@@ -2,11 +2,11 @@
 /*
  * Finds which of the CPUs that are to go, or have gone, are needed by tasks and cpusets
  *
- * The daemon looks for these needs right before CPUs go, and every ten seconds while CPUs are
- * taken. With all CPUs online, one call of sched_getaffinity(2) for each task mostly suffices.
- * Otherwise one file of each task says whether the task is real-time or a virtual CPU. A second
- * file is read only of such a task, and of a task of which no CPU would stay online. A kernel
- * thread is not looked at again.
+ * The daemon looks for these needs right before CPUs go, and every ten seconds while CPUs are taken
+ * or were needed at the last look. With all CPUs online, one call of sched_getaffinity(2) for each
+ * task mostly suffices. Otherwise one file of each task says whether the task is real-time or a
+ * virtual CPU. A second file is read only of such a task, and of a task of which no CPU would stay
+ * online. A kernel thread is not looked at again.
  */
 #include <ctype.h>
 #include <dirent.h>
@@ -27,7 +27,7 @@ struct search {
 	const struct machine *machine;
 	const cpu_set_t *going, *after;
 	cpu_set_t *online;
-	cpu_set_t *shared;	/* CPUs that a task has by default: present, not isolated */
+	cpu_set_t *shared;	/* CPUs present, without those of isolcpus=: the usual affinity */
 	bool all_online;	/* whether all CPUs of @shared are online */
 	cpu_set_t *mask;	/* CPUs of the task or cpuset at hand */
 	cpu_set_t *common;
@@ -56,14 +56,14 @@ static bool meets(struct search *search, const cpu_set_t *cpus)
 	return CPU_COUNT_S(search->machine->size, search->common);
 }
 
-/* Lets all CPUs of the mask at hand stay that were to go. */
+/* Notes that all CPUs of the mask at hand that are in "going" are needed. */
 static void need_all(struct search *search)
 {
 	meets(search, search->going);
 	CPU_OR_S(search->machine->size, search->needed, search->needed, search->common);
 }
 
-/* Notes that one CPU of the mask at hand has to stay. */
+/* Notes that one CPU of the mask at hand has to stay, unless one stays anyway. */
 static void need_one(struct search *search)
 {
 	cpu_set_t **longer, *copy;
@@ -358,7 +358,7 @@ static bool is_partition(struct search *search, int folder)
 	return found;
 }
 
-/* @strict: version 1, where any cpuset, even one with all CPUs, loses a CPU that goes offline. */
+/* @strict: version 1: any cpuset, even one with all CPUs, loses a CPU that goes, for good. */
 static void consider_cpuset(struct search *search, int folder, bool strict)
 {
 	bool whole;

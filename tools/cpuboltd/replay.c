@@ -16,7 +16,7 @@ struct replay {
 	change_printer *print;
 };
 
-/* Finds all CPUs that are plugged in, except those that a daemon would leave alone. */
+/* Finds all CPUs that are plugged in, except isolated and nohz_full CPUs, and those of "deny". */
 static int find_usable(struct replay *replay, const struct config *config)
 {
 	static const enum cpubolt_which alone[] = { CPUBOLT_ISOLATED, CPUBOLT_NOHZ_FULL };

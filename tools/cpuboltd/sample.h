@@ -24,11 +24,11 @@ void counters_free(struct counters *counters);
 
 /**
  * sample_take() - measure what happened since the last call
- * @inputs: inputs->online is read, runnable and pressure are overwritten
+ * @inputs: online and usable are read, runnable and pressure are overwritten
  * @loads: overwritten; 0 for CPUs that are not in inputs->online
  *
  * After the first call @loads and pressure are 0. Errors: those of open(2) if
- * /proc/stat cannot be read, -EINVAL if the file cannot be understood.
+ * /proc/stat cannot be read, -EINVAL if the file cannot be understood, -ENOMEM.
  */
 int sample_take(const struct machine *machine, struct counters *counters, uint64_t now_us,
 		struct inputs *inputs, struct load *loads);

@@ -3,8 +3,8 @@
  * /run/cpubolt/cpuboltd has the CPUs that the daemon has taken, or is about to take, and the number
  * of the boot.
  *
- * The file is written before each request, so that whatever happens to the daemon, no CPU is
- * forgotten: "cpuboltd --restore" brings these CPUs back.
+ * The file is written before each request that takes CPUs offline, so that whatever happens to the
+ * daemon, no CPU is forgotten: "cpuboltd --restore" brings these CPUs back.
  */
 #ifndef STATE_H
 #define STATE_H
@@ -26,7 +26,7 @@ int state_save(const struct machine *machine, const cpu_set_t *taken);
  * state_load() - read the CPUs that a daemon of this boot had taken
  *
  * Errors: -ENOENT there is no file, or the file is of another boot; -EINVAL the file cannot be
- * understood.
+ * understood; -ENOMEM; the errno if a file cannot be read.
  */
 int state_load(const struct machine *machine, cpu_set_t *taken);
 
@@ -41,11 +41,11 @@ int state_remove(const struct machine *machine);
  * state_restore() - bring back all CPUs in the file, and remove the file
  * @deny: CPUs that stay as they are, or NULL
  * @back: overwritten with CPUs that have come back
- * @result: result of the request that failed, or of the last request
+ * @result: as that of bring_cpus()
  *
- * If a CPU does not come, all other CPUs come, and the file keeps that CPU. A file that
- * cannot be understood is renamed, to STATE_BAD_FILE. Return: 0, also if there is nothing to do, or
- * a negative errno: -EINVAL for a file that cannot be understood.
+ * If a CPU does not come, all other CPUs come, and the file keeps that CPU. CPUs of @deny are
+ * forgotten. A file that cannot be understood is renamed, to STATE_BAD_FILE. Return: 0, also if
+ * there is nothing to do, or a negative errno: -EINVAL for a file that cannot be understood.
  */
 int state_restore(struct machine *machine, const cpu_set_t *deny, cpu_set_t *back,
 		  struct cpubolt_result *result);

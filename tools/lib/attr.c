@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/* Reads and writes single files of bolt/. */
+/* Reads and writes single files of bolt/, and settles CPUs. */
 #include <errno.h>
 #include <limits.h>
 #include <stdio.h>
@@ -41,15 +41,15 @@ int cpubolt_put(struct cpubolt *handle, const char *name, const char *value)
 
 	if (err)
 		return err;
-	/* The kernel never sees a write of no bytes, but reads an empty line as an empty list. */
+	/* sysfs drops a write of no bytes; an empty line is an empty list to the kernel. */
 	if (!*value)
 		value = "\n";
 	return sysfs_write(handle->cpus, path, value, strlen(value));
 }
 
 /*
- * Writes a list, in parts if the list is too long for one write. A request is done for all its CPUs
- * or for none, but settling may be done for some CPUs only.
+ * Writes a list, in parts if the list is too long for one write. CPUs may be settled in parts; a
+ * request, which is done for all its CPUs or for none, could not be written in parts.
  */
 static int settle_list(struct cpubolt *handle, char *list)
 {

@@ -46,7 +46,7 @@ static unsigned long long parse_size(const char *text)
 	return *end ? 0 : size;
 }
 
-/* A cache without a number of firmware gets the number of the lowest CPU that uses the cache. */
+/* A cache that firmware gives no number gets that of the lowest online CPU that uses the cache. */
 static int first_sharer(struct cpubolt *handle, unsigned int cpu, unsigned int index)
 {
 	cpu_set_t *cpus = cpubolt_set_new(handle);

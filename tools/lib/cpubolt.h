@@ -4,11 +4,11 @@
  * requests that bring CPUs online or take CPUs offline.
  *
  * A request is one write to /sys/devices/system/cpu/bolt/ where the kernel has
- * Bolt and Bolt is enabled. Elsewhere the library writes cpuN/online, one CPU
- * after the other.
+ * Bolt and Bolt is enabled. Elsewhere, or with the flag CPUBOLT_NATIVE, the
+ * library writes cpuN/online of one CPU after the other.
  *
  * Sets of CPUs are glibc's cpu_set_t of dynamic size, see CPU_ALLOC(3): a set
- * made by cpubolt_set_new() holds every CPU number of the machine, is worked on
+ * made by cpubolt_set_new() has room for every CPU number of the machine, is worked on
  * with CPU_SET_S(), CPU_AND_S() and their like, with cpubolt_set_size() as the
  * size, and is freed with CPU_FREE().
  *
@@ -41,8 +41,9 @@ struct cpubolt_monitor;
  *	  "" is the running system
  * @handle: where the handle is stored; free it with cpubolt_close()
  *
- * Errors: -ENOENT if @root has no sys/devices/system/cpu, -ENOMEM, -EINVAL if a
- * file of sysfs there cannot be understood.
+ * Errors: -ENOENT if @root has no sys/devices/system/cpu, or no lists of possible, present and
+ * online CPUs there; -EINVAL if a file there cannot be understood; -ENOMEM; errors of open(2) and
+ * read(2).
  */
 int cpubolt_open(const char *root, struct cpubolt **handle);
 
@@ -53,13 +54,16 @@ void cpubolt_close(struct cpubolt *handle);
  * cpubolt_refresh() - read anew which CPUs are online, parked and so on
  *
  * cpubolt_open() refreshes the handle itself. cpubolt_request() refreshes the handle before it
- * writes, unless the last refresh was less than 10 ms ago, and again after it has written. Topology
- * and caches of a CPU are read when first asked for, and remembered while that CPU is offline.
+ * writes, unless the last refresh was less than 10 ms ago, and again after it has written. The
+ * handle reads topology and caches of a CPU when a program first asks for these, the topology also
+ * before a request takes the CPU offline, and remembers both until the CPU is unplugged.
+ *
+ * Errors: as cpubolt_open(); after an error all sets are as before.
  */
 int cpubolt_refresh(struct cpubolt *handle);
 
 /** What a kernel offers, for cpubolt_features() */
-#define CPUBOLT_HAS_HOTPLUG	(1 << 0) /* some CPU has a file cpuN/online */
+#define CPUBOLT_HAS_HOTPLUG	(1 << 0) /* some CPU that is plugged in has a file cpuN/online */
 #define CPUBOLT_HAS_BOLT	(1 << 1) /* the directory bolt/ exists */
 #define CPUBOLT_ENABLED		(1 << 2) /* bolt/enabled is 1 */
 #define CPUBOLT_UNREADABLE	(1 << 3) /* bolt/ exists, but this user may not read its files */
@@ -104,7 +108,7 @@ enum cpubolt_which {
 	CPUBOLT_ONLINE,		/* CPUs that are completely online */
 	CPUBOLT_PARKED,		/* CPUs that are offline, with teardowns that Bolt has deferred */
 	CPUBOLT_OFFLINE,	/* CPUs present but not online, parked and half-way CPUs included */
-	CPUBOLT_ISOLATED,	/* CPUs of isolcpus= and of isolated cpuset partitions */
+	CPUBOLT_ISOLATED,	/* CPUs of isolcpus=, not those of isolated cpuset partitions */
 	CPUBOLT_NOHZ_FULL,	/* CPUs of nohz_full= */
 	CPUBOLT_FIXED,		/* CPUs online without a file cpuN/online: these cannot go */
 	CPUBOLT_WHICH_COUNT
@@ -113,7 +117,9 @@ enum cpubolt_which {
 /**
  * cpubolt_cpus() - copy one of the machine's sets into @set
  *
- * Errors: -EINVAL if @which is no set of the machine, or if the kernel's list cannot be understood.
+ * Errors: -EINVAL if @which is no set of the machine. The lists "isolated" and "nohz_full" are read
+ * only now: -EINVAL also if the list cannot be understood, -ENOMEM, and errors of open(2) and
+ * read(2). After an error @set is empty.
  */
 int cpubolt_cpus(const struct cpubolt *handle, enum cpubolt_which which, cpu_set_t *set);
 
@@ -157,7 +163,7 @@ struct cpubolt_topology {
  * the topology that this handle has read while the CPU was online, or that some
  * cpubolt_request() since boot has written to /run/cpubolt/topology.
  *
- * Errors: -ERANGE no such CPU number, -ENODATA nothing is known of @cpu.
+ * Errors: -ERANGE no such CPU number, -ENODATA nothing is known of @cpu, -ENOMEM.
  */
 int cpubolt_topology(struct cpubolt *handle, unsigned int cpu,
 		     struct cpubolt_topology *topology);
@@ -191,7 +197,7 @@ enum cpubolt_op {
 
 /** Way in which a request was carried out */
 enum cpubolt_way {
-	CPUBOLT_WAY_NONE,	/* every CPU was already as wanted, or the request was malformed */
+	CPUBOLT_WAY_NONE,	/* every CPU was as wanted, or the library tried no write */
 	CPUBOLT_WAY_BATCH,	/* one write to bolt/ */
 	CPUBOLT_WAY_NATIVE	/* writes to cpuN/online, one CPU after the other */
 };
@@ -219,12 +225,12 @@ struct cpubolt_result {
  * @result: is overwritten; may be NULL
  *
  * With Bolt the kernel does all of the request or nothing. When a CPU fails on the native way, the
- * library puts back the CPUs that it has changed; @result->undo names those that could not be put
- * back.
+ * library puts back the CPUs that it has changed, unless CPUBOLT_KEEP_CHANGES is set. In both cases
+ * @result->undo names CPUs that could not be put back.
  *
  * Errors: as listed for the file "offline" in
  * Documentation/ABI/testing/sysfs-devices-system-cpu-bolt, -EACCES without
- * privilege.
+ * privilege, and errors of reading and writing sysfs, such as -EROFS.
  */
 int cpubolt_request(struct cpubolt *handle, enum cpubolt_op op, const cpu_set_t *cpus,
 		    unsigned int flags, struct cpubolt_result *result);
@@ -241,7 +247,8 @@ char *cpubolt_explain(enum cpubolt_op op, const struct cpubolt_result *result);
  * cpubolt_settle() - run the deferred teardowns of @cpus, of all CPUs if @cpus is NULL
  *
  * Returns when these teardowns have run. Errors: -EINVAL if @cpus is empty, -ENOENT without Bolt;
- * otherwise as cpubolt_put().
+ * otherwise as cpubolt_put(). A list that is too long for one write is written in parts, so that
+ * after an error some CPUs may be settled.
  */
 int cpubolt_settle(struct cpubolt *handle, const cpu_set_t *cpus);
 
@@ -249,12 +256,13 @@ int cpubolt_settle(struct cpubolt *handle, const cpu_set_t *cpus);
  * cpubolt_get() - contents of a file of bolt/, such as "settle_delay_ms", without the last newline
  * @value: to be freed with free()
  *
- * Errors: -ENOENT no such file, -EACCES; -EINVAL if @name is not a plain file name.
+ * Errors: -EINVAL if @name is not a plain file name, -ENAMETOOLONG, -ENOMEM, and errors of open(2)
+ * and read(2), such as -ENOENT or -EACCES.
  */
 int cpubolt_get(struct cpubolt *handle, const char *name, char **value);
 
 /**
- * cpubolt_put() - write @value to a file of bolt/ with one write()
+ * cpubolt_put() - write @value to a file of bolt/ with one write(); a newline if @value is empty
  *
  * Errors: as cpubolt_get(), and what the kernel gives for the file.
  */
@@ -271,8 +279,8 @@ struct cpubolt_event {
 /**
  * cpubolt_monitor_open() - listen for CPUs that come and go
  *
- * Errors: those of sd_device_monitor_new(3); -EOPNOTSUPP if @handle reads a recorded tree, if udev
- * does not run, or if the library was built without libsystemd.
+ * Errors: those of sd_device_monitor_new(3) and sd_event_new(3), -ENOMEM; -EOPNOTSUPP if @handle
+ * reads a recorded tree, if udev does not run, or if the library was built without libsystemd.
  */
 int cpubolt_monitor_open(struct cpubolt *handle, struct cpubolt_monitor **monitor);
 
@@ -286,7 +294,7 @@ int cpubolt_monitor_open(struct cpubolt *handle, struct cpubolt_monitor **monito
 int cpubolt_monitor_next(struct cpubolt_monitor *monitor, unsigned long long timeout_us,
 			 struct cpubolt_event *event);
 
-/** cpubolt_monitor_fd() - a descriptor for poll(2) */
+/** cpubolt_monitor_fd() - a descriptor for poll(2), or a negative errno */
 int cpubolt_monitor_fd(const struct cpubolt_monitor *monitor);
 
 /** cpubolt_monitor_close() - free @monitor; NULL is allowed */

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/* Reads bolt/last_error: "batch=N pid=P cpu=C state=NAME errno=E", maybe " undo=C:NAME,C:NAME". */
+/* Reads bolt/last_error, with lines "batch=N pid=P cpu=C state=NAME errno=E[ undo=C:NAME,...]". */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

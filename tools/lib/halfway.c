@@ -51,8 +51,9 @@ static bool read_errors(struct cpubolt *handle, struct view *view, cpu_set_t *su
 
 /*
  * A CPU that is neither at the first nor at the last hotplug state may just be on its way in the
- * request of another program. Reading cpuN/online waits for the end of that request; a CPU that is
- * then at the same state as before is half-way.
+ * request of another program. If that program writes cpuN/online, reading cpuN/online waits for the
+ * end of the request; a CPU that is then at the same state as before counts as half-way. The end of
+ * a write to bolt/ is not waited for: a CPU of that request may count as half-way.
  */
 static bool stays_halfway(struct cpubolt *handle, unsigned int cpu, int state, int last)
 {

@@ -43,7 +43,7 @@ static void state_name(const char *states, int number, char *name, size_t size)
 	}
 }
 
-/* Writes to @result in which state @cpu is, as @cpu could not be put back. */
+/* Adds @cpu, which could not be put back, to the undo list, with the hotplug state it is at. */
 static void say_where(struct cpubolt *handle, unsigned int cpu, struct cpubolt_result *result)
 {
 	char name[64], *states;
@@ -85,7 +85,7 @@ static unsigned int plan(const struct cpubolt *handle, enum cpubolt_op op, const
 	return count;
 }
 
-/* Refuses, before any CPU has changed, a request that would fail in the middle. */
+/* Refuses, before any CPU has changed, a request that is known to fail in the middle. */
 static int admit(const struct cpubolt *handle, const struct step *steps, unsigned int count,
 		 struct cpubolt_result *result)
 {

@@ -14,7 +14,7 @@
 
 /* -- sysfs.c: files below a directory --------------------------------------- */
 
-/* The largest file that is read: a list of CPUs may be longer than a page. */
+/* A file of this size or more is not read. A list of CPUs may be longer than a page. */
 #define SYSFS_READ_MAX (1U << 20)
 
 /** sysfs_write_max() - the longest text that a file of bolt/ takes: Bolt refuses a page or more */
@@ -27,11 +27,11 @@ int sysfs_open(int dir, const char *name);
  * sysfs_read() - read all of the file @name below the directory @dir
  * @text: contents, with a NUL behind; to be freed with free(), NULL after an error
  *
- * Return: 0 or a negative errno: -EFBIG beyond SYSFS_READ_MAX, -EINVAL with a NUL in the text.
+ * Return: 0 or a negative errno: -EFBIG for SYSFS_READ_MAX bytes or more, -EINVAL for a NUL.
  */
 int sysfs_read(int dir, const char *name, char **text);
 
-/** sysfs_line() - read a file of one line into @line, without the newline; -EMSGSIZE if longer */
+/** sysfs_line() - read a file of one line into @line, without the newline; -EMSGSIZE: no room */
 int sysfs_line(int dir, const char *name, char *line, size_t size);
 
 /** sysfs_number() - read a decimal number; -EINVAL if the file has anything else */
@@ -84,9 +84,9 @@ unsigned int set_next(const cpu_set_t *cpus, unsigned int numbers, unsigned int 
 struct view {
 	cpu_set_t *sets[CPUBOLT_WHICH_COUNT];
 	cpu_set_t *halfway;
-	bool isolated_known;	/* the sets of isolated CPUs have been read */
+	bool isolated_known;	/* the sets of isolated and of nohz_full CPUs have been read */
 	unsigned int features;
-	unsigned long long last_batch; /* newest request in last_error */
+	unsigned long long last_batch; /* number of the newest request in last_error, or 0 */
 };
 
 struct cpubolt {
@@ -119,7 +119,7 @@ unsigned long long cpu_now_ns(void);
 /** cpu_refresh_if_old() - cpubolt_refresh(), unless the last refresh was less than 10 ms ago */
 int cpu_refresh_if_old(struct cpubolt *handle);
 
-/** cpu_is_away() - tell whether sysfs has no topology of @cpu; for a half-way CPU, false */
+/** cpu_is_away() - tell whether @cpu is neither online nor half-way; sysfs has no topology then */
 bool cpu_is_away(const struct cpubolt *handle, unsigned int cpu);
 
 /** cpu_wanted() - tell whether @op with @cpus wants @cpu online: 1, offline: 0, or neither: -1 */
@@ -165,7 +165,7 @@ int error_undo_next(const char **undo);
 
 /** What is known of one CPU */
 struct place {
-	bool known;		/* the CPU was seen online, now or by an earlier program */
+	bool known;		/* the CPU was seen online, by this program or by another */
 	bool saved;		/* the place is in the file in /run */
 	int core_id;		/* number as in sysfs, unlike the number in topology.core */
 	struct cpubolt_topology topology;
@@ -175,7 +175,7 @@ struct place {
 
 struct topology {
 	struct place *places;	/* one for each CPU number */
-	bool loaded;		/* the file in /run has been read */
+	bool loaded;		/* the file in /run has been read, if there is one */
 	bool fresh;		/* every CPU online is known, and cores have numbers */
 };
 
@@ -185,7 +185,7 @@ void topology_free(struct cpubolt *handle);
 /** topology_stale() - note that CPUs may have come or gone */
 void topology_stale(struct cpubolt *handle);
 
-/** topology_save() - see to it that the places of @cpus, which go offline, can be found in /run */
+/** topology_save() - see to it that the places of those of @cpus that are online are in /run */
 void topology_save(struct cpubolt *handle, const cpu_set_t *cpus);
 
 /** cores_number() - number cores in the order of their first CPUs, and the threads of each */
@@ -202,14 +202,14 @@ int remember_save(struct cpubolt *handle);
 
 /* -- request.c, native.c ---------------------------------------------------------- */
 
-/** request_find_error() - fill in what last_error says of a request that has failed with @err */
+/** request_find_error() - fill in what last_error says of a request that failed with errno @err */
 void request_find_error(struct cpubolt *handle, int err, struct cpubolt_result *result);
 
 /**
  * native_request() - write cpuN/online of each CPU in @missing
  *
- * Return: 0 or a negative errno; @result has the CPU that failed, and the CPUs that could not be
- * put back.
+ * CPUs that come are written first. Return: 0 or a negative errno; @result has the CPU that failed,
+ * and the CPUs that could not be put back.
  */
 int native_request(struct cpubolt *handle, enum cpubolt_op op, const cpu_set_t *cpus,
 		   const cpu_set_t *missing, unsigned int flags, struct cpubolt_result *result);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/* Carries out a request: one write to bolt/ where Bolt is enabled, otherwise as native.c does. */
+/* Carries out a request: one write to bolt/ if Bolt is enabled and allowed, else by native.c. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -129,7 +129,7 @@ static int carry_out(struct cpubolt *handle, enum cpubolt_op op, const cpu_set_t
 		err = write_batch(handle, op, cpus);
 		result->ns = cpu_now_ns() - begin;
 	}
-	/* Bolt may have been disabled since the machine was looked at. */
+	/* Bolt may not be used, or was disabled after the machine was looked at. */
 	if (err == -EOPNOTSUPP && !(flags & CPUBOLT_BATCH_ONLY)) {
 		result->way = CPUBOLT_WAY_NATIVE;
 		begin = cpu_now_ns();
@@ -141,7 +141,7 @@ static int carry_out(struct cpubolt *handle, enum cpubolt_op op, const cpu_set_t
 	return err;
 }
 
-/* Reads the state of the CPUs again, and counts the CPUs that have changed. */
+/* Reads the state of the CPUs again; counts CPUs that have changed, and CPUs still missing. */
 static int count_changes(struct cpubolt *handle, enum cpubolt_op op, const cpu_set_t *cpus,
 			 cpu_set_t *before, struct cpubolt_result *result)
 {

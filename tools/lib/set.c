@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/* Sets of CPUs as text: cpulists as bitmap_parselist() of the kernel reads them, and masks. */
+/* Sets of CPUs as text: cpulists as the kernel's files of bolt/ take them, and masks. */
 #include <ctype.h>
 #include <errno.h>
 #include <limits.h>
@@ -218,7 +218,8 @@ static int add_digit(const struct set *set, const cpu_set_t *possible, size_t bi
 
 /*
  * Reads one group of at most eight digits, of which the last one stands before @end, and moves
- * @end to the first one. After an error @end is behind the character that is wrong.
+ * @end to the first one. After an error @end is behind the character that is wrong, or at @begin if
+ * digits are missing there.
  */
 static int parse_group(const struct set *set, const cpu_set_t *possible, const char *begin,
 		       const char **end, size_t bit)
@@ -302,14 +303,14 @@ char *set_format_list(const struct set *set)
 char *set_format_mask(const struct set *set)
 {
 	unsigned int groups = (set->numbers + GROUP_BITS - 1) / GROUP_BITS;
-	/* Each group has eight digits, and a comma or the NUL. */
+	/* Each group has at most eight digits, and a comma or the NUL. */
 	char *text = malloc((size_t)groups * 9), *out = text;
 	unsigned int group, i;
 
 	if (!text)
 		return NULL;
 	for (group = groups; group-- > 0;) {
-		/* As in the kernel's files, the first group has no more digits than are needed. */
+		/* As in the kernel's files, the first group has no more digits than CPUs need. */
 		unsigned int left = set->numbers - group * GROUP_BITS;
 		int digits = left >= GROUP_BITS ? 8 : (int)(left + 3) / 4;
 		uint32_t value = 0;

@@ -162,7 +162,7 @@ static void read_cores(struct cpubolt *handle, cpu_set_t *left, cpu_set_t *scrat
 	unsigned int cpu;
 	int smt = 0;
 
-	/* Without SMT no CPU has siblings whose files need not be read. */
+	/* With SMT the files of one CPU hold for its siblings as well. */
 	sysfs_number(handle->cpus, "smt/active", &smt);
 	for (cpu = set_next(left, handle->numbers, 0); cpu < handle->numbers;
 	     cpu = set_next(left, handle->numbers, cpu + 1)) {
@@ -250,7 +250,7 @@ static void read_nodes(struct cpubolt *handle, cpu_set_t *scratch)
 	close(folder);
 }
 
-/* Reads what is not known yet of the CPUs in @wanted that are online. */
+/* Reads what is not known yet of the CPUs in @wanted that are online or half-way. */
 static int read_places(struct cpubolt *handle, const cpu_set_t *wanted)
 {
 	cpu_set_t *unknown = cpubolt_set_new(handle), *left = cpubolt_set_new(handle);

@@ -88,7 +88,7 @@ def run(binary: Path, root: Path, line: str) -> list[str]:
 def play(binary: Path, file: Path) -> list[str]:
     """Return ``file`` with what its commands print now."""
     out: list[str] = []
-    # A tree of 1,780 CPUs is 98,000 files, so trees are written to memory where that is possible.
+    # A tree of 1,780 CPUs is 30,000 files, so trees are written to memory where that is possible.
     folder = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
     with tempfile.TemporaryDirectory(prefix="cpubolt-tree-", dir=folder) as scratch:
         root = Path(scratch) / "root"

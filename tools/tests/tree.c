@@ -29,8 +29,8 @@ static void run(const char *program, const char *name, const char *folder)
 }
 
 /*
- * A tree may have tens of thousands of files, so trees are written to memory where that is
- * possible.
+ * Returns the folder for trees: that in TMPDIR, or memory if there is room, as a tree may have tens
+ * of thousands of files; otherwise /tmp.
  */
 static const char *where(void)
 {

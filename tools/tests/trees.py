@@ -114,7 +114,7 @@ class Machine:
     smt_off: bool = False
     unreadable: bool = False
     errors: str = ""  # last_error
-    brief: bool = False  # without files that say what another file says
+    brief: bool = False  # without files that the tools do not read
 
     @property
     def present(self) -> range:
@@ -163,7 +163,7 @@ def _x86_caches(l1: int, l2: int, l3: int, l2_shared: str = "core") -> tuple[Cac
 
 
 def _hybrid() -> Machine:
-    """Six P cores of two threads, and eight E cores; every four share a second-level cache."""
+    """Six P cores of two threads, and eight E cores; four E cores share a second-level cache."""
     fast, slow = _x86_caches(48, 1280, 24576), _x86_caches(32, 2048, 24576, "cluster")
     cpus = [
         Cpu(n // 2 * 4, n // 2 * 8, 0, 0, 0, 5_000_000, caches=fast, kind="cpu_core")
@@ -376,7 +376,7 @@ def _machine_files(made: Machine) -> Iterator[File]:
     yield File(f"{CPU}/offline", cpulist(gone))
     yield File(f"{CPU}/kernel_max", "8191")
     yield File(f"{CPU}/isolated", cpulist(made.isolated))
-    # For a mask that is not allocated, the kernel pads "(null)" to one character for each CPU.
+    # For a mask that is not allocated, the kernel pads "(null)" to a character for each CPU.
     yield File(f"{CPU}/nohz_full", full or f"{'(null)':>{made.numbers}}")
     yield File(f"{CPU}/hotplug/states", "\n".join(f"{n:3}: {s}" for n, s in STATES.items()))
     control = "notsupported" if not made.smt else "off" if made.smt_off else "on"
@@ -404,7 +404,7 @@ def _bolt_files(made: Machine) -> Iterator[File]:
 
 
 def _sharing(made: Machine, level: str) -> dict[tuple[int, ...], list[int]]:
-    """Return the CPUs online that share each ``level``."""
+    """Return the CPUs online of each core, package and so on, as ``level`` says."""
     found: dict[tuple[int, ...], list[int]] = {}
     for number in sorted(made.online):
         found.setdefault(_key(made.cpus[number], level), []).append(number)
@@ -412,7 +412,10 @@ def _sharing(made: Machine, level: str) -> dict[tuple[int, ...], list[int]]:
 
 
 def _topology(made: Machine) -> Iterator[tuple[str, str, str]]:
-    """Yield each level with the names of its lists of CPUs and of the file with its number."""
+    """Yield each level with the names of its mask of CPUs and of the file with its number.
+
+    The latter is "" for the older names that the kernel has for the same masks.
+    """
     yield "core", "core_cpus", "core_id"
     yield "core", "thread_siblings", ""
     yield "package", "package_cpus", "physical_package_id"

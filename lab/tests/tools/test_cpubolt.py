@@ -102,7 +102,7 @@ def test_expected_under_sanitizers() -> None:
 
 
 def test_each_machine_and_subcommand_has_expected_output() -> None:
-    """Every recorded machine has an expected output for each subcommand."""
+    """Each machine of trees.py, and each of five subcommands, has a file of expected output."""
     trees = {file.stem.partition("--")[0].partition("+")[0] for file in EXPECTED}
     assert trees >= {"hybrid", "smt", "nodes", "clusters", "large", "small"}
     subcommands = {file.stem.partition("--")[2] for file in EXPECTED}
@@ -203,7 +203,7 @@ def test_output_that_cannot_be_written_is_an_error(run: Run, tree: Callable[[str
 
 
 def as_nobody(binary: Path, words: Sequence[str | Path]) -> subprocess.CompletedProcess[str]:
-    """Run cpubolt as a user who may read the tree and the command, but write nothing."""
+    """Run cpubolt as the user of the test or, if that is root, as a user who may write nothing."""
     if os.geteuid():
         return subprocess.run([binary, *words], capture_output=True, text=True, check=False)
     root = Path(words[1])

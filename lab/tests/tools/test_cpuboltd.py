@@ -342,7 +342,7 @@ def test_what_was_left_is_brought_back(daemon: Path, tree: Tree) -> None:
 
 
 def test_a_denied_cpu_is_not_brought_back(daemon: Path, tree: Tree) -> None:
-    """A CPU in "deny" stays offline even if the rest of the configuration is wrong."""
+    """A CPU in "deny" stays offline even if a later line of the configuration is wrong."""
     root = tree("small+bolt+offline")
     boot = (root / "proc/sys/kernel/random/boot_id").read_text().strip()
     state = root / "run/cpubolt/cpuboltd"

@@ -48,7 +48,7 @@ def files(model: str = "exynos5410", requests: str = "paper-exynos5410") -> list
 
 @pytest.mark.parametrize("build", tools.BUILDS)
 def test_units(build: str) -> None:
-    """The unit tests compute figures of Bolt's paper, models and a recorded load, and fuzz."""
+    """The unit tests check figures of Bolt's paper, models, recorded load and meters, and fuzz."""
     folder = tools.host(build)
     names = {test["name"] for test in tools.tests(folder, "energy")}
     assert names >= {"cmd-energy-meter", "cmd-energy-model", "fuzz-energy"}

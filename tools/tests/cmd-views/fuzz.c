@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Gives changed copies of recorded files to all functions that parse text for
+ * Gives changed copies of recorded files to functions that parse text for
  * states, irq, trace and doctor. This program is for a build with ASan and UBSan.
  *
  *     fuzz SECONDS SEED FILE...
  *
- * Prints how many inputs were tried; the same seed tries the same inputs.
+ * Prints how many inputs were tried; the same seed tries the same inputs, for as long as is asked.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -94,7 +94,7 @@ static void try_all(const char *text, FILE *nowhere)
 	udev_parse(text, ignore_rule, &lines);
 }
 
-/* Makes one change: another byte, a piece removed, a piece copied, or a large number. */
+/* Makes one change: another byte, a piece removed, a piece copied, a large number, punctuation. */
 static size_t change(char *text, size_t length)
 {
 	size_t from = draw(length), size = draw(40) + 1, to = draw(length);

@@ -407,7 +407,7 @@ static void build(const char *name, struct waterfall *waterfall)
 	free(text);
 }
 
-/* Checks that no line is longer than the terminal is wide. */
+/* Checks that no line is longer than the terminal is wide, or than 60 in a narrower terminal. */
 static void expect_width(const struct waterfall *waterfall, unsigned int width, bool all)
 {
 	struct waterfall_look look = { .width = width, .all = all };

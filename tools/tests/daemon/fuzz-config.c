@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Fuzzes configurations, and the files of CPUs that were taken and of interrupts that were moved */
+/* Fuzzes configurations, and the daemon's files of CPUs taken and of interrupts moved */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

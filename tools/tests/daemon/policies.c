@@ -240,7 +240,7 @@ static void test_package_empties_packages(void **unused)
 	end(&world);
 }
 
-/* Four small CPUs and four big ones: one cluster at a time is online as long as one suffices. */
+/* Four small CPUs and four big ones, no floor: one cluster is online as long as one suffices. */
 static void test_package_switches_clusters(void **unused)
 {
 	struct world world;
@@ -409,7 +409,7 @@ static void wish(struct world *world, bool wanted)
 	apply(world);
 }
 
-/* Wishes that end before the CPU has come neither lengthen nor shorten the time until it comes. */
+/* Wishes that end before the CPU comes do not change how long the CPU is held back. */
 static void test_wishes_that_end_early(void **unused)
 {
 	struct world world;
@@ -432,7 +432,7 @@ static void test_wishes_that_end_early(void **unused)
 	}
 	for (waited = 0; waited < 300 && CPU_COUNT(&world.online) < 2; waited++)
 		wish(&world, true);
-	/* The first wish lasted less than a minute, so the hold of three seconds is doubled. */
+	/* The CPU was wanted for less than a minute, so the hold of three seconds is doubled. */
 	assert_int_equal(waited, 7);
 	end(&world);
 }

@@ -102,7 +102,7 @@ static struct device *device_of(const char *path)
 	return NULL;
 }
 
-/* As in the kernel, the interrupt is on the first online CPU of its affinity. */
+/* As with a GIC, the interrupt is on the first online CPU of its affinity. */
 static void put_affinity(const struct device *device, const char *list)
 {
 	cpu_set_t *cpus = cpus_of(list), *online = online_now();
@@ -434,7 +434,7 @@ static void test_a_wanted_cpu_that_is_taken(void **state)
 	end();
 }
 
-/* If one CPU does not come, all others come nevertheless. */
+/* If one CPU does not come, all other CPUs of the request come nevertheless. */
 static void test_a_cpu_that_does_not_come(void **state)
 {
 	cpu_set_t *all;
@@ -454,7 +454,7 @@ static void test_a_cpu_that_does_not_come(void **state)
 	end();
 }
 
-/* An isolated partition is made while the daemon runs. */
+/* The kernel lists a CPU as isolated while the daemon runs. */
 static void test_a_cpu_that_is_isolated_meanwhile(void **state)
 {
 	begin("small+bolt", "load");
@@ -465,7 +465,7 @@ static void test_a_cpu_that_is_isolated_meanwhile(void **state)
 	end();
 }
 
-/* A partition is made of a CPU that the daemon has taken: the daemon brings the CPU back. */
+/* The kernel lists a CPU as isolated that the daemon has taken: the daemon brings the CPU back. */
 static void test_a_cpu_that_is_isolated_after_it_went(void **state)
 {
 	begin("small+bolt", "load");

@@ -9,10 +9,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/** LLVMFuzzerTestOneInput() - try one input; 0 */
+/** LLVMFuzzerTestOneInput() - try one input; returns 0 */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/** fuzz_seeds - good inputs, from which bad inputs are made; ends with NULL */
+/** fuzz_seeds - inputs, mostly good, from which other inputs are made; ends with NULL */
 extern const char *const fuzz_seeds[];
 
 /** fuzz_text() - @data as a text that ends with a NUL; to be freed */
