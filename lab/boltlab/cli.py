@@ -15,6 +15,8 @@ from boltlab import arch, errors, paths, versions
 from boltlab.errors import BoltError
 from boltlab.versions import Version
 
+PICTURES = (".svg", ".png", ".pdf")  # kinds of pictures that matplotlib writes
+
 COMMANDS = (
     "demo",
     "test",
@@ -114,13 +116,13 @@ def add_jobs(parser: argparse.ArgumentParser) -> None:
 
 
 def positive(text: str) -> int:
-    """Return the number above 0 in an option's value, or have argparse refuse the value."""
+    """Return the whole number above 0 in ``text``, or have argparse refuse ``text``."""
     try:
         value = int(text)
     except ValueError:
         value = 0
     if value < 1:
-        raise argparse.ArgumentTypeError(f"'{text}' is not a number above 0")
+        raise argparse.ArgumentTypeError(f"'{text}' is not a whole number above 0")
     return value
 
 
@@ -142,14 +144,27 @@ def output(text: str) -> Path:
     written.
     """
     path = Path(text)
-    folder = path.absolute().parent
     if path.is_dir():
         raise argparse.ArgumentTypeError(f"{path} is a directory")
+    device = path.exists() and not path.is_file()
+    folder = path.parent if device else path.resolve().parent
     if not folder.is_dir():
         raise argparse.ArgumentTypeError(f"no directory {folder}")
-    # codec.save() writes a new file, and renames it.
-    if not all(os.access(each, os.W_OK) for each in (folder, path) if each.exists()):
+    # codec.save() writes a new file, and renames it; a device is written to.
+    written = (path,) if device else (folder, path)
+    if not all(os.access(each, os.W_OK) for each in written if each.exists()):
         raise argparse.ArgumentTypeError(f"cannot write {path}")
+    return path
+
+
+def picture(text: str) -> Path:
+    """Return the path of a picture to write, or have argparse refuse ``text`` as by output().
+
+    The end of the name says which kind of picture is wanted.
+    """
+    path = output(text)
+    if path.suffix not in PICTURES:
+        raise argparse.ArgumentTypeError(f"'{text}' ends in none of {', '.join(PICTURES)}")
     return path
 
 

@@ -88,7 +88,8 @@ def _whole(made: type[T], document: object, kind: str) -> T:
 def head(document: object, where: str, kind: str = "") -> Mapping[str, Any]:
     """Return ``document`` without its key "schema" and, if ``kind`` is not "", its key "kind".
 
-    Raises BoltError when the document has another schema or kind.
+    Raises BoltError when ``document`` is no object, or when its schema or kind is missing or
+    another one.
     """
     found = _object(document, where)
     wanted: dict[str, object] = {"schema": SCHEMA, "kind": kind} if kind else {"schema": SCHEMA}
@@ -182,7 +183,17 @@ def lines(kind: str, more: Mapping[str, Any], key: str, rows: Iterable[Mapping[s
 
 
 def save(text: str, path: Path) -> None:
-    """Write ``text`` to the file ``path``, whole or not at all; raise BoltError if that fails."""
+    """Write ``text`` to the file ``path``, whole or not at all; raise BoltError if that fails.
+
+    A device or a pipe is written to, and a file to which ``path`` is a link is replaced.
+    """
+    if path.exists() and not path.is_file():
+        try:
+            path.write_text(text, encoding="utf-8")
+        except OSError as error:
+            raise BoltError(f"cannot write {path}: {error.strerror}") from error
+        return
+    path = path.resolve()
     half = path.with_name(f".{path.name}.half")
     try:
         half.write_text(text, encoding="utf-8")
