@@ -13,6 +13,8 @@ REPO = Path(__file__).resolve().parents[2]
 KERNEL = REPO / "kernel"
 DATA = Path(__file__).resolve().parent / "data"
 
+START = time.time()  # when this call of the lab began
+
 
 def cache() -> Path:
     """Return the cache's directory, ``$BOLT_CACHE`` or ``~/.cache/bolt``, and make it.
@@ -30,7 +32,7 @@ def logs() -> Path:
 
 
 def new_log(name: str) -> Path:
-    """Return a path for a new log; the file's name is the local time and ``name``."""
+    """Return a path for a new log, whose name has the local time, this process's id, ``name``."""
     return logs() / f"{time.strftime('%Y%m%d-%H%M%S')}-{os.getpid()}-{name}.log"
 
 
@@ -45,15 +47,16 @@ def require_space(where: Path, gigabytes: float, purpose: str) -> None:
 
 
 def prune(root: Path, keep: int) -> None:
-    """Remove all but the ``keep`` newest directories in ``root``.
+    """Remove all but the ``keep`` newest directories in ``root``, and those younger than this call.
 
     Another call of the lab may remove the same directories meanwhile, and so a directory that is
     gone is no error.
     """
     with contextlib.suppress(FileNotFoundError):
-        folders = sorted(root.iterdir(), key=lambda path: path.stat().st_mtime_ns)
-        for folder in folders[:-keep]:
-            shutil.rmtree(folder, ignore_errors=True)
+        changed = {folder: folder.stat().st_mtime for folder in root.iterdir()}
+        for folder in sorted(changed, key=lambda each: changed[each])[:-keep]:
+            if changed[folder] < START:
+                shutil.rmtree(folder, ignore_errors=True)
 
 
 def _directory(path: Path) -> Path:

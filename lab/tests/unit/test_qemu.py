@@ -405,6 +405,10 @@ def test_no_emulator(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_run_directories_are_new_and_old_ones_go(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(qemu, "KEEP_RUNS", 3)
     made = [qemu.new_run("same") for _ in range(5)]
+    # A call keeps its own runs, however many.
+    assert all(folder.is_dir() for folder in made)
+    monkeypatch.setattr(paths, "START", time.time() + 60)
+    made = [qemu.new_run("same") for _ in range(5)]
     assert made[-1].is_dir()
     assert len(list((paths.cache() / "runs").iterdir())) == 3
 
