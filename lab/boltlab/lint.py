@@ -129,8 +129,8 @@ def licences(root: Path) -> list[str]:
 def one_machine(root: Path) -> list[str]:
     """Look for paths of this machine, and for addresses of package registries.
 
-    A path of this machine is one that names a directory above the repository; the directory for
-    temporary files is allowed, because every machine has one.
+    A path of this machine is one that names the directory in which the repository lies. The
+    directory for temporary files may be named, because every machine has one.
     """
     around = f"{root.parent}/"
     told = len(around) > 2 and root.parent != Path(tempfile.gettempdir())
@@ -216,10 +216,10 @@ CHECKS: Mapping[str, Callable[[Path], list[str]]] = {
 
 
 def base(root: Path, given: str | None = None) -> str | None:
-    """Return the commit after which commits are new: ``given``, or the end of upstream's branch.
+    """Return the commit after which commits are new: ``given``, or the last that upstream has too.
 
-    Returns None if there is no upstream branch, as in a shallow clone. Raises BoltError, code
-    USAGE, if there is no commit ``given``.
+    Returns None if git finds no commit of upstream, as in a clone without a remote. Raises
+    BoltError, code USAGE, if there is no commit ``given``.
     """
     if given:
         try:
@@ -271,10 +271,10 @@ def message(root: Path, file: Path) -> list[str]:
 
 
 def kernel_style(root: Path, since: str | None, pristine: Path) -> list[str]:
-    """Run checkpatch over the files of kernel/ that changed after ``since``, or after HEAD.
+    """Run checkpatch over hooks and files of kernel/overlay that changed after ``since``, or HEAD.
 
-    ``pristine`` is a kernel source. Of a hook that changed, the whole diff is checked, but not its
-    message.
+    ``pristine`` is a kernel source. Of a hook that changed, the whole diff is checked, but not the
+    hook's message.
     """
     start = since or "HEAD"
     with tempfile.TemporaryDirectory(prefix="bolt-lint-") as scratch:
@@ -285,7 +285,7 @@ def kernel_style(root: Path, since: str | None, pristine: Path) -> list[str]:
         for name in {*changed.split("\0"), *new.split("\0")} - {""}:
             if name.endswith(".patch"):
                 text = _text(root / name)
-                patch = Path(scratch) / Path(name).name
+                patch = Path(scratch) / name.removeprefix(f"{HOOKS}/").replace("/", "-")
                 patch.write_text(text[text.index("diff --git ") :], encoding="utf-8")
                 patches.append(patch)
         # The patch names files by their kernel paths, because checkpatch has rules for some paths.

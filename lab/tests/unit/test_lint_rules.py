@@ -195,8 +195,8 @@ def test_checkpatch_sees_what_changed(root: Path, monkeypatch: pytest.MonkeyPatc
     assert lint.kernel_style(root, None, root) == []
     write_tree(root, {"kernel/hooks/6.12/1.patch": hook.replace("+b", "+c")})
     commit(root, SIGNED)
-    assert lint.kernel_style(root, start, root) == ["1.patch:1: WARNING: x", *changed]
-    assert given["1.patch"].startswith("diff --git")
+    assert lint.kernel_style(root, start, root) == ["6.12-1.patch:1: WARNING: x", *changed]
+    assert given["6.12-1.patch"].startswith("diff --git")
 
 
 def test_what_checkpatch_was_content_with_is_not_asked_again(
