@@ -163,9 +163,9 @@ def draw(results: BootResults, title: str) -> Canvas:
 
 
 def headline(results: BootResults, variants: Sequence[str] = ("talk", "all")) -> list[str]:
-    """Return a line for each of ``variants`` with its CPU-dependent time on the largest machine.
+    """Return a line for each of ``variants`` that was booted on the largest machine.
 
-    The line says by which factor this time is less than natively.
+    The line says by which factor the CPU-dependent time is less than natively.
     """
     lines = []
     for size in sizes(results)[-1:]:

@@ -98,7 +98,10 @@ class Model:
 
 
 def model(boots: Sequence[Boot], variant: str) -> Model | None:
-    """Return the model of ``variant`` from its ``boots``, or None for fewer than 3 machines."""
+    """Return the model of ``variant`` from its ``boots``.
+
+    Returns None if there is no boot on one CPU, or if there are fewer than 3 larger machines.
+    """
     base = next((b for b in boots if (b.variant, b.cpus) == (variant, 1)), None)
     runs = [boot for boot in boots if boot.variant == variant and boot.cpus > 1]
     if base is None or len(runs) < 3:
@@ -170,10 +173,10 @@ def _tree(cost: Bringup, comers: int, come: int) -> list[float]:
 
 
 def check(boots: Sequence[Boot]) -> dict[str, Any]:
-    """Return the model's errors at each booted size, and its times for larger machines.
+    """Return the model's errors at each booted size, and its times for machines of the talk.
 
-    The larger machines are the talk's four (TALK) and, for each variant, a machine of the size of
-    the talk's largest (LARGE).
+    For each variant there are times for the talk's largest machine (LARGE). The native model is
+    also compared with all four of the talk's machines (TALK).
     """
     names = list(dict.fromkeys(boot.variant for boot in boots))
     models = {name: found for name in names if (found := model(boots, name))}

@@ -200,8 +200,9 @@ def dependent(boots: Iterable[Boot], boot: Boot) -> int | None:
 def fit(points: Mapping[tuple[int, int], float]) -> Fit | None:
     """Return the law that best fits ``points``, (CPUs, nodes) -> total; None for under 3 points.
 
-    Errors count in relation to the total; otherwise the largest machine alone would decide. Among
-    laws that fit about equally well the law that grows least is taken.
+    Returns None as well if a total is not above 0. Errors count in relation to the total; otherwise
+    the largest machine alone would decide. Among laws that fit about equally well the law that
+    grows least is taken.
     """
     if len(points) < 3 or any(total <= 0 for total in points.values()):
         return None

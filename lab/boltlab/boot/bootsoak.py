@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Boots machines of all sizes with all variants of Bolt: all CPUs must come, with no complaint."""
+"""Boots machines of random sizes with variants of Bolt: all CPUs must come, with no complaint."""
 
 import random
 from collections.abc import Mapping

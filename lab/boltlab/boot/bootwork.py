@@ -23,10 +23,11 @@ FROM, TO = "smp_init", "sched_init_smp"
 
 @dataclass(frozen=True)
 class Work:
-    """Instructions of the boot CPU by function, and the variant and number of CPUs of the boot."""
+    """Instructions of the boot CPU by function, and the variant and the machine of the boot."""
 
     variant: str
     cpus: int
+    nodes: int
     functions: Mapping[str, int]
 
     @property
@@ -57,12 +58,12 @@ def read(lines: Iterable[str], names: list[tuple[int, str]]) -> dict[str, int]:
     return dict(found)
 
 
-def each(works: Iterable[Work]) -> dict[tuple[str, int], float]:
-    """Return the instructions for each further CPU, by variant and number of CPUs."""
+def each(works: Iterable[Work]) -> dict[tuple[str, int, int], float]:
+    """Return the instructions for each further CPU, by variant, number of CPUs, and of nodes."""
     runs = list(works)
     alone = {work.variant: work.total for work in runs if work.cpus == 1}
     return {
-        (work.variant, work.cpus): (work.total - alone[work.variant]) / (work.cpus - 1)
+        (work.variant, work.cpus, work.nodes): (work.total - alone[work.variant]) / (work.cpus - 1)
         for work in runs
         if work.cpus > 1 and work.variant in alone
     }
@@ -73,11 +74,13 @@ def table(works: Iterable[Work], top: int = 12) -> list[str]:
     runs = list(works)
     share = each(runs)
     lines = []
-    for (variant, cpus), count in share.items():
-        native = share.get(("native", cpus))
+    for (variant, cpus, nodes), count in share.items():
+        native = share.get(("native", cpus, nodes))
         gain = f", {native / count:.1f} times less than natively" if native and count else ""
-        lines.append(f"{variant}, {cpus} CPUs: {count:,.0f} instructions for a further CPU{gain}")
-        largest = next(run for run in runs if (run.variant, run.cpus) == (variant, cpus))
+        size = f"{cpus} CPUs, {nodes} nodes" if nodes > 1 else f"{cpus} CPUs"
+        lines.append(f"{variant}, {size}: {count:,.0f} instructions for a further CPU{gain}")
+        place = (variant, cpus, nodes)
+        largest = next(run for run in runs if (run.variant, run.cpus, run.nodes) == place)
         names = sorted(largest.functions, key=lambda name: -largest.functions[name])[:top]
         spins = boots.table()["work"]["spins"]
         lines.append(

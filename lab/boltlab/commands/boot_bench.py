@@ -33,7 +33,7 @@ HELP = "Boot larger and larger machines, natively and with each of Bolt's change
 TIMEOUT = 3600  # seconds of the host that one boot may take
 SPLITS = ("native", "all")  # variants whose callbacks are traced
 # A narrow terminal leaves out first all variants that are not listed here, and then the variants of
-# this list, from the last one to the first.
+# this list, the last one first. The first variant of this list is always shown.
 IMPORTANT = ("native", "all", "talk", "tree", "parallel")
 FIT = {"R2": 1, "error": 2}  # columns of a fit -> rank: a narrow terminal leaves out "error" first
 BASES = 3  # boots on one CPU, of which the median counts, because such boots differ by 2 %
@@ -68,7 +68,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--setting", metavar="NAME", help="measuring setting (x86: strict, ...)")
     parser.add_argument("--cpus", type=cli.numbers, metavar="N,N", help="CPUs of the machines")
     parser.add_argument(
-        "--nodes", type=cli.numbers, metavar="M,M", help="nodes of each machine, or M for all"
+        "--nodes",
+        type=cli.numbers,
+        metavar="M,M",
+        help="nodes of each machine, or M for all; without --cpus: only machines of so many nodes",
     )
     parser.add_argument("--variants", metavar="A,B", help="only these variants (native, talk, ...)")
     parser.add_argument(
@@ -83,7 +86,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--soak",
         type=cli.positive,
         metavar="N",
-        help="boot N machines of all sizes with all variants of Bolt; see whether all CPUs come",
+        help="boot N machines of random sizes, with Bolt's variants in turn; all CPUs must come",
     )
     parser.add_argument(
         "--stress",
@@ -93,7 +96,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--json", type=cli.output, metavar="FILE", help="write the results to FILE")
     parser.add_argument(
-        "--figure", type=cli.output, metavar="FILE", help="draw the boots of the largest machine"
+        "--figure", type=cli.picture, metavar="FILE", help="draw the boots of the largest machine"
     )
     options.add(parser)
     cli.add_source(parser)
@@ -206,17 +209,24 @@ def sizes(
 ) -> list[tuple[int, int]]:
     """Return the machines to boot, (CPUs, nodes), without the machine of one CPU.
 
-    Raises BoltError when the CPUs cannot be divided equally among the nodes.
+    If ``cpus`` is None, these are machines of data/boot.toml. Raises BoltError when CPUs cannot be
+    divided equally among the nodes, or when ``nodes`` are neither one number nor as many as
+    ``cpus``.
     """
     if cpus is None:
-        found = [(int(n), int(m)) for n, m in boots.table()["sizes"][target.name]]
-        return [(n, m) for n, m in found if nodes is None or m in nodes]
+        known = [(int(n), int(m)) for n, m in boots.table()["sizes"][target.name]]
+        found = [(n, m) for n, m in known if nodes is None or m in nodes]
+        if not found:
+            raise BoltError(
+                "no machine of data/boot.toml has so many nodes: see --cpus", code=USAGE
+            )
+        return found
     many = list(nodes or [1])
     many = many * len(cpus) if len(many) == 1 else many
     if len(many) != len(cpus):
         raise BoltError("--nodes takes one number, or as many as --cpus", code=USAGE)
     for n, m in zip(cpus, many, strict=True):
-        if n < 2 or n % m:
+        if m < 1 or n < 2 or n % m:
             wrong = f"{n} CPUs cannot be divided equally among {m} nodes, or are fewer than two"
             raise BoltError(wrong, code=USAGE)
     return list(zip(cpus, many, strict=True))
@@ -307,7 +317,7 @@ def counted(
     """Return the instructions of the boot CPU in one of the boots of counting()."""
     lines = (ran.folder / qemu.PLUGIN).read_text(encoding="utf-8").splitlines()
     names = symbols.read(kernels[wanted[job.variant]["kernel"]].system_map)
-    return Work(job.variant, job.cpus, bootwork.read(lines, names))
+    return Work(job.variant, job.cpus, job.nodes, bootwork.read(lines, names))
 
 
 def soak(work: Sequence[Soak], title: str) -> None:

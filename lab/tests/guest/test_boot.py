@@ -74,7 +74,10 @@ def test_the_rest_comes_one_by_one_where_cores_are_few(kernel: Kernels) -> None:
 
 
 def test_boot_bench(kernel: Kernels) -> None:
-    """The variant "all" boots 16 CPUs on two nodes faster than "native", and one CPU no slower."""
+    """16 CPUs on two nodes lengthen the boot of one CPU less in "all" than in "native".
+
+    With one CPU, "all" boots less than a tenth slower than "native".
+    """
     target = ARCHES["arm64"]
     wanted = {name: boots.variants("arm64")[name] for name in ("native", "all")}
     kernels = {row["kernel"]: kernel("arm64", row["kernel"]) for row in wanted.values()}
@@ -109,7 +112,7 @@ def test_the_boot_cpu_has_less_to_do_in_a_tree(kernel: Kernels, arch: str) -> No
         )
         for job in work
     )
-    assert found["tree", 16] < found["native", 16] / 2
+    assert found["tree", 16, 2] < found["native", 16, 2] / 2
 
 
 @pytest.mark.parametrize("arch", ARCHES)

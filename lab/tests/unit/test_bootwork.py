@@ -55,17 +55,20 @@ def test_blocks_belong_to_functions(system_map: Path) -> None:
 
 def test_waiting_is_no_work() -> None:
     runs = [
-        Work("native", 1, {"smp_init": 100, "osq_lock": 1000}),
-        Work("native", 5, {"smp_init": 500, "osq_lock": 9}),
-        Work("tree", 1, {"smp_init": 100}),
-        Work("tree", 5, {"smp_init": 140, "osq_lock": 70000}),
-        Work("all", 5, {"smp_init": 140}),
+        Work("native", 1, 1, {"smp_init": 100, "osq_lock": 1000}),
+        Work("native", 5, 1, {"smp_init": 500, "osq_lock": 9}),
+        Work("tree", 1, 1, {"smp_init": 100}),
+        Work("tree", 5, 1, {"smp_init": 140, "osq_lock": 70000}),
+        Work("tree", 5, 2, {"smp_init": 180}),
+        Work("all", 5, 1, {"smp_init": 140}),
     ]
-    assert bootwork.each(runs) == {("native", 5): 100.0, ("tree", 5): 10.0}
+    found = {("native", 5, 1): 100.0, ("tree", 5, 1): 10.0, ("tree", 5, 2): 20.0}
+    assert bootwork.each(runs) == found
     lines = bootwork.table(runs)
     line = "tree, 5 CPUs: 10 instructions for a further CPU, 10.0 times less than natively"
     assert line in lines
-    assert "osq_lock (waits) 70,000" in lines[-1]
+    assert "osq_lock (waits) 70,000" in lines[-3]
+    assert lines[-2] == "tree, 5 CPUs, 2 nodes: 20 instructions for a further CPU"
 
 
 @pytest.mark.parametrize("name", sorted(arch.ARCHES))
