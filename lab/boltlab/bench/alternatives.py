@@ -104,7 +104,7 @@ def guest(target: Arch, kernel: Kernel, flavour: str, rounds: int, seconds: int)
 def read(records: Sequence[Mapping[str, Any]], arch: str) -> list[Row]:
     """Return the rows in the ``records`` of guests, in the order of the ways.
 
-    Raises BoltError when a way has not been measured to its end.
+    Raises BoltError when the records have no times of a way, or no paused CPU.
     """
     samples = {row["case"]: row["samples"] for row in records if "case" in row}
     found = []

@@ -77,7 +77,7 @@ def folder() -> Path:
 
 
 def keep(name: str, origin: Origin, ran: GuestResult) -> None:
-    """Keep what the guest ``name`` has measured, in place of what the same guest measured before.
+    """Keep what the guest ``name`` has measured, in place of what is kept of the same origin.
 
     Raises BoltError when the folder cannot be written.
     """

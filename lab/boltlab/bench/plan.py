@@ -90,7 +90,7 @@ def names() -> list[str]:
 
 
 def seconds(target: Arch, variant: str, plan: Plan) -> list[int]:
-    """Return how long each guest of ``variant`` that has cases to measure may take, in seconds."""
+    """Return how long each guest of ``variant`` that ``plan`` has may take, in seconds."""
     return [
         row.get("seconds", TIMEOUT)
         for kind, row in table()["guest"].items()
@@ -121,7 +121,7 @@ def _flavour(variant: str, kind: str) -> str:
 
 
 def jobs_of(target: Arch, setting: str, plan: Plan, kernels: Mapping[str, Kernel]) -> list[Job]:
-    """Return the guests of ``plan``: for each variant those of each kind with cases to measure."""
+    """Return the guests of ``plan``: for each variant those of each kind that ``plan`` needs."""
     return [
         job
         for name in plan.variants
@@ -168,7 +168,7 @@ def _jobs(
 
 
 def _commands(target: Arch, plan: Plan, kind: str) -> list[str]:
-    """Return the commands that guests of ``kind`` have to run; none if no case needs the kind."""
+    """Return the commands that guests of ``kind`` have to run; none if ``plan`` has no such."""
     guest, common = table()["guest"][kind], table()["common"]
     if "trace" in guest:
         line = traced.fill(f"{guest['trace']} {common}")

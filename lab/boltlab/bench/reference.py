@@ -45,8 +45,8 @@ def check(results: Results) -> str | None:
     row = _row(results, table)
     if row is None:
         return (
-            f"no reference figures for Linux {results.kernel} on QEMU {results.qemu}: "
-            "compare within this run only"
+            f"no reference figures for Linux {results.kernel} on QEMU {results.qemu} "
+            f"({results.arch}, {results.setting}): compare within this run only"
         )
     for expected in _expectations(row):
         case = results.find(expected.case)

@@ -97,7 +97,7 @@ class Results:
 
     ``breakdown`` maps variant -> direction -> phases, in the order in which they are drawn.
     ``batches`` maps variant -> counts and times of its traced requests for several CPUs.
-    ``note`` is a remark to be printed with every table of the figures.
+    ``note`` is a remark to be printed with the tables of the figures.
     ``commit`` is the commit of this repository that was measured, "" if it is not known.
     ``machine`` is set if the times are real times of a machine instead of times of a lab's guest.
     Then ``accel`` is the machine's hypervisor, or "hardware", and ``qemu`` is "".
@@ -134,7 +134,7 @@ class Results:
         return [case for case in self.cases if case.boots and not case.cpus]
 
     def find(self, case: str) -> Case | None:
-        """Return the case called ``case``, or None when that case was not measured."""
+        """Return the case called ``case`` of guests with ``cpus`` CPUs, or None without one."""
         found = (entry for entry in self.cases if entry.case == case and not entry.cpus)
         return next(found, None)
 

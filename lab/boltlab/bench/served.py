@@ -15,7 +15,7 @@ from boltlab.errors import BoltError
 KIND = "vm-demo"  # kind of result file
 LOST = -1  # the latency of a UDP request that had no answer
 AFTER = 20_000_000  # UDP requests due up to so many ns after a change count as beside the change
-TIMED = ("file", "agent")  # values of Change.by for which the guest knows when a change began
+TIMED = ("file", "agent")  # values of Change.by of changes that lab/guest/served.c times exactly
 
 
 @dataclass(frozen=True)
@@ -156,7 +156,8 @@ def read(
 ) -> Outcome:
     """Return the figures in the ``records`` of a guest.
 
-    ``deleted`` and ``answered``: see Outcome. Raises BoltError when the service did not end well.
+    ``deleted`` and ``answered``: see Outcome. Raises BoltError when records are missing, or when
+    ``deleted`` does not have a time for each CPU that went.
     """
     parts = sorted((row for row in records if "served" in row), key=lambda row: row["served"])
     latencies: list[int] = []

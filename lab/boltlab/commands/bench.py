@@ -40,7 +40,7 @@ from boltlab.kernel.build import Kernel
 from boltlab.report import summary
 
 NAME = "bench"
-HELP = "Measure three kernels in one run: pristine, pristine with rcu_expedited, Bolt."
+HELP = "Measure requests in one run: natively, natively with rcu_expedited, and with Bolt."
 
 ALL_SETTINGS = "all"
 
@@ -108,8 +108,13 @@ def run(args: argparse.Namespace) -> int:
     targets = [
         (target, name) for target in arch.select(args.arch) for name in _settings(target, args)
     ]
+    for target, _ in targets:
+        if not rows(target, plan):
+            raise BoltError(f"{target.name} has none of these cases: see --bulk", code=USAGE)
     files = _files(args.json, targets)
     fleet = options.on_cluster(args)
+    if fleet and args.accel == "kvm":
+        raise BoltError("--engine slurm measures virtual time only", code=USAGE)
     kernels = prepare([target for target, _ in targets], plan, args.source, args.jobs)
     work = [Bench(target, name, plan, kernels[target.name]) for target, name in targets]
     if args.resume:
@@ -420,7 +425,8 @@ def _settings(target: Arch, args: argparse.Namespace) -> list[str]:
     if args.setting == ALL_SETTINGS:
         return list(target.settings)
     # With --arch all, an architecture that lacks the setting is measured in its default setting.
-    if args.arch == ALL_SETTINGS and args.setting not in target.settings:
+    known = {name for each in arch.ARCHES.values() for name in each.settings}
+    if args.arch == ALL_SETTINGS and args.setting in known - set(target.settings):
         return [target.default_setting]
     return [arch.setting(target, args.setting)]
 

@@ -19,6 +19,7 @@ from boltlab.guest import channels, console, pause, qemu
 from boltlab.kernel import build, source, tree
 from boltlab.kernel.build import Kernel
 from boltlab.kernel.source import Source
+from boltlab.locks import lock
 from boltlab.torture import kcsan, matrix, planted, races, sightings, tally
 from boltlab.torture.matrix import Case, Config, Counts, Outcome, Story
 from boltlab.torture.planted import Bug
@@ -36,6 +37,8 @@ PLANTED = "planted.json"  # file of verdicts on planted bugs, beside the results
 REQUESTS = {"mttcg": 300, "icount": 1500}
 MINUTES = 10.0
 NIGHT = 8 * 60.0
+# Options of runs, which --planted does not take: the check of a bug says how the guest runs.
+NOT_PLANTED = ("minutes", "config", "scenario", "accel", "seed", "requests", "resume", "runs")
 STARTS = 600  # seconds that a machine of a cluster may need before and after a run
 LEDGER = '--built --results "$LEDGER"'  # a cluster's machine uses built kernels only
 
@@ -65,8 +68,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--runs",
         type=cli.positive,
         metavar="N",
-        help="make N runs, however long (default with --engine slurm: one run of each scenario on"
-        " each configuration)",
+        help="make N runs, however long (default with --engine slurm: as many runs as there are"
+        " scenarios on configurations and architectures)",
     )
     parser.add_argument("--built", action="store_true", help="use only kernels in the cache")
     either.add_argument(
@@ -127,6 +130,7 @@ def run(args: argparse.Namespace) -> int:
     packages.ensure("guest", "qemu", arches=arches)
     where = source.resolve(args.source)
     if args.planted is not None:
+        options.refuse(args, "--planted", *NOT_PLANTED)
         return _planted(args, arches, where)
     fields = list(_fields(args, configs, stories, [each.name for each in arches], where))
     if not fields:
@@ -154,9 +158,10 @@ def _here(args: argparse.Namespace, fields: Sequence[Field], where: Source) -> i
     failed = 0
     for done, (case, kernel) in enumerate(_cases(args, fields, lambda: tally.load(args.results))):
         outcome = play(case, kernel)
-        book = tally.load(args.results)
-        book.add(case, outcome, time.strftime("%Y-%m-%d"), fingerprint)
-        book.save(args.results)
+        with lock(args.results):
+            book = tally.load(args.results)
+            book.add(case, outcome, time.strftime("%Y-%m-%d"), fingerprint)
+            book.save(args.results)
         _say(case, outcome)
         failed += bool(outcome.why)
         over = done + 1 == args.runs if args.runs else time.monotonic() > deadline
@@ -175,11 +180,12 @@ def _on_cluster(args: argparse.Namespace, fields: Sequence[Field]) -> int:
     finally:
         # Runs that have ended are counted, even if other rows of the array were lost.
         ended = elements.ended(folder, rows)
-        book = tally.load(args.results)
-        for each in ended:
-            if each.ledger.is_file():
-                book.merge(tally.load(each.ledger))
-        book.save(args.results)
+        with lock(args.results):
+            book = tally.load(args.results)
+            for each in ended:
+                if each.ledger.is_file():
+                    book.merge(tally.load(each.ledger))
+            book.save(args.results)
     for each in ended:
         each.check()
         for failure in tally.failures(tally.load(each.ledger)):
@@ -271,8 +277,8 @@ def lack(field: Field, book: Book) -> tuple[float, int]:
 
     The key's first part adds two shares: the share of its goal that the configuration has reached,
     and the share of its goal that ``field`` has reached. Of fields with equal sums the field with
-    the fewest runs comes first. Each run counts at least for its usual number of requests, because
-    otherwise a field whose scenario does no requests would always come first.
+    the fewest runs comes first. Each run counts at least for as many requests as a run in mttcg
+    usually has, because otherwise a field whose scenario does no requests would always come first.
     """
     reached = book.survived(field.config.name, field.arch, field.story.name)
     cell = book.cells.get((field.config.name, field.arch, field.story.name))
@@ -447,7 +453,7 @@ def _next_story(ledger: Ledger, name: str, stories: Sequence[Story], turn: int) 
 
 
 def _sum_up(ledger: Ledger, arches: Sequence[str]) -> None:
-    """Print the time of all runs in ``ledger``, and how many pairs of functions raced in runs."""
+    """Print the time of the runs on ``arches``, and how many pairs of functions raced there."""
     tables.show(sightings.COLUMNS, sightings.table(ledger, arches), left=2)
     ui.say("")
     for name in arches:

@@ -22,7 +22,7 @@ from boltlab.errors import BoltError
 from boltlab.locks import lock
 
 PACKAGES = ("slurmctld", "slurmd", "slurm-client", "munge")
-PATIENCE = 60.0  # seconds in which the machine must be ready for jobs
+PATIENCE = 60.0  # seconds in which munge must have its socket, and then Slurm must take jobs
 STOP = 10.0  # seconds in which a daemon must end
 CONFIG = """\
 ClusterName=private
@@ -77,7 +77,8 @@ def private(
     """Run the programs in ``root`` with their state in ``folder``; yield the environment to use.
 
     Slurm is told that the machine has ``cpus`` CPUs and ``memory`` MiB, even if that is not true.
-    Raises BoltError when a daemon ends by itself, or when the machine is not ready in time.
+    Raises BoltError when the path ``folder`` is too long, when a daemon ends by itself before the
+    cluster takes jobs, or when the cluster is not ready in time.
     """
     folder.mkdir(parents=True)
     for part in ("state", "spool"):

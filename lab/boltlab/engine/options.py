@@ -39,12 +39,17 @@ def on_cluster(args: argparse.Namespace, *refused: str) -> bool:
         if args.at_once:
             raise BoltError("--at-once is for --engine slurm", code=USAGE)
         return False
-    for name in refused:
-        if getattr(args, name) not in (None, False):
-            option = name.replace("_", "-")
-            raise BoltError(f"--{option} is for --engine local", code=USAGE)
+    refuse(args, "--engine slurm", *refused)
     slurm.require()
     return True
+
+
+def refuse(args: argparse.Namespace, beside: str, *names: str) -> None:
+    """Raise BoltError if ``args`` has an option of ``names``, which does not go with ``beside``."""
+    for name in names:
+        if getattr(args, name) not in (None, False):
+            option = name.replace("_", "-")
+            raise BoltError(f"--{option} is not for {beside}", code=USAGE)
 
 
 def source(args: argparse.Namespace) -> str:

@@ -19,7 +19,7 @@ from boltlab.engine.progress import Board
 from boltlab.engine.rows import Ended, Row
 from boltlab.errors import UNAVAILABLE, BoltError
 
-TRIES = 3  # how often a row may be killed before the row counts as lost
+TRIES = 3  # a row that has been killed so often counts as lost
 POLL = 5.0  # seconds between two looks at the queue
 SILENCE = 300.0  # seconds for which Slurm's controller may be out of reach
 WORDS = "%K|%T|%r"  # what squeue prints of an element: place in the array, state, reason

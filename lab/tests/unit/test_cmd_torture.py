@@ -333,6 +333,16 @@ def test_a_matrix_on_a_cluster_has_no_end_in_time(guests: list[qemu.Guest], tmp_
     assert call(tmp_path, "--at-once", "3") == 2
 
 
+@pytest.mark.parametrize("word", cmd_torture.NOT_PLANTED)
+def test_a_planted_bug_takes_no_options_of_runs(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], word: str
+) -> None:
+    values = {"accel": ["icount"], "resume": []}
+    assert call(tmp_path, "--planted", "half-undo", f"--{word}", *values.get(word, ["3"])) == 2
+    said = capsys.readouterr().err
+    assert f"--{word} is not for --planted" in said or f"no {word}" in said or "no " in said
+
+
 @pytest.mark.parametrize("words", [("--minutes", "0"), ("--minutes", "nan"), ("--requests", "-1")])
 def test_numbers_are_above_zero(
     guests: list[qemu.Guest],
@@ -342,7 +352,8 @@ def test_numbers_are_above_zero(
 ) -> None:
     with pytest.raises(SystemExit, match="2"):
         call(tmp_path, *words)
-    assert f"'{words[1]}' is not a number above 0" in capsys.readouterr().err
+    kind = "whole number" if words[0] == "--requests" else "number"
+    assert f"'{words[1]}' is not a {kind} above 0" in capsys.readouterr().err
     assert guests == []
 
 

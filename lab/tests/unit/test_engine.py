@@ -262,7 +262,7 @@ def test_options(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert options.source(args) == f" --source '{Path.cwd()}/a tree'"
     assert options.source(parser.parse_args(["--version", "7.3"])) == " --version 7.3"
     assert options.source(parser.parse_args([])) == ""
-    with pytest.raises(BoltError, match="--no-trace is for --engine local"):
+    with pytest.raises(BoltError, match="--no-trace is not for --engine slurm"):
         options.on_cluster(Namespace(engine="slurm", at_once=None, no_trace=True), "no_trace")
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(BoltError, match="without sbatch squeue scancel scontrol") as caught:
