@@ -72,7 +72,9 @@ def load(file: Path = FILE) -> list[Row]:
         raise BoltError(f"cannot read {file}: {error.strerror}") from error
     for number, line in enumerate(lines, start=1):
         cells = [cell.strip() for cell in line.strip().strip("|").split("|")]
-        if not line.startswith("|") or cells[0].lower() == COLUMNS[0] or set(cells[0]) <= {"-"}:
+        if not line.startswith("|") or cells[0].lower() == COLUMNS[0]:
+            continue
+        if cells[0] and set(cells[0]) <= {"-"}:
             continue
         if len(cells) != len(COLUMNS):
             raise BoltError(f"{file.name}:{number}: {len(cells)} columns, not {len(COLUMNS)}")
@@ -85,6 +87,8 @@ def load(file: Path = FILE) -> list[Row]:
         wanted = tuple(named[1].split(", ")) if named else ()
         if unknown := sorted(set(wanted) - set(needs())):
             raise BoltError(f"{file.name}:{number}: nothing is known of the need '{unknown[0]}'")
+        if not cells[0]:
+            raise BoltError(f"{file.name}:{number}: the row has no step")
         if not cells[3]:
             raise BoltError(f"{file.name}:{number}: the row has no date of a run")
         rows.append(Row(cells[0], cells[1], tests, commands, cells[3], cells[4], wanted))

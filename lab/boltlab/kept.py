@@ -49,8 +49,11 @@ def commit(file: Path) -> str:
 
 
 def number(figure: float) -> str:
-    """Return ``figure`` with three significant digits, never in powers of ten."""
-    if abs(figure) >= 1000:
+    """Return ``figure`` with three significant digits, from 1000 on as a whole number.
+
+    A figure below 0.0005 becomes "0".
+    """
+    if abs(figure) >= 999.5:
         return f"{figure:,.0f}"
     if abs(figure) < 0.0005:
         return "0"

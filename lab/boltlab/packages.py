@@ -87,8 +87,8 @@ def missing(groups: Iterable[str], arches: Sequence[Arch] = ()) -> list[Need]:
 def ensure(*groups: str, arches: Sequence[Arch] = ()) -> None:
     """Install the packages that ``groups`` need and the system lacks.
 
-    Raises BoltError with code 69 and one line of names when the lab may not install packages, and
-    with the log when apt fails.
+    Raises BoltError with code 69 and one line of names when the lab may not install packages, with
+    the log when apt fails, and when the contents of a package are still missing afterwards.
     """
     lacking = missing(groups, arches)
     if lacking:
@@ -106,15 +106,17 @@ def can_install() -> bool:
 def install(names: Sequence[str], whats: Sequence[str] = (), suite: str = "") -> None:
     """Install the Debian packages ``names``; messages for other systems name ``whats`` instead.
 
-    If ``suite`` is given, the packages must come from that suite, whose lists are fetched first.
-    Raises BoltError, with code 69 when there is no apt or no right to use it.
+    If ``suite`` is given, apt first fetches its lists, and then prefers the packages of that suite.
+    Raises BoltError, with code 69 when there is no apt or no right to use apt.
     """
     names = list(dict.fromkeys(names))
     if shutil.which("apt-get") is None:
         raise BoltError(f"install these: {' '.join(whats or names)}", code=UNAVAILABLE)
     prefix = _privilege()
     if prefix is None:
-        raise BoltError(f"install these packages: {' '.join(names)}", code=UNAVAILABLE)
+        # The lab does not ask for a password: nobody may be there to see the question.
+        hint = " (or let sudo -v ask for the password first)" if shutil.which("sudo") else ""
+        raise BoltError(f"install these packages{hint}: {' '.join(names)}", code=UNAVAILABLE)
     log = paths.new_log("apt")
     command = [*prefix, "env", "DEBIAN_FRONTEND=noninteractive", "apt-get", "-y", "-q", *LOCK]
     with ui.status(f"installing {' '.join(names)}"):
@@ -129,7 +131,10 @@ def install(names: Sequence[str], whats: Sequence[str] = (), suite: str = "") ->
 
 
 def candidate(package: str) -> str:
-    """Return the version of ``package`` that apt would install, or "" if apt knows none."""
+    """Return the version of ``package`` that apt would install, or "" if apt knows none.
+
+    If apt has no lists, and so cannot know, returns a text in brackets that says so.
+    """
     if shutil.which("apt-cache") is None:
         return ""
     done = subprocess.run(

@@ -16,12 +16,17 @@ NAME = "bystanders"
 HELP = "Measure the time that requests take from tasks on other CPUs: native, expedited, Bolt."
 
 
+def sizes(text: str) -> tuple[int, ...]:
+    """Return the numbers in ``text``, which may be empty, or have argparse refuse ``text``."""
+    return cli.numbers(text) if text else ()
+
+
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the command's own arguments."""
     cli.add_one_arch(parser)
     parser.add_argument(
         "--cpus",
-        type=lambda text: tuple(int(word) for word in text.split(",") if word),
+        type=sizes,
         default=losses.SIZES,
         metavar="N,...",
         help="sizes of the machine (4,16,32; empty: none)",
@@ -44,7 +49,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--json", type=cli.output, metavar="FILE", help="write the figures to FILE")
     parser.add_argument(
-        "--figure", type=cli.output, metavar="FILE", help="draw the figures (.svg, .png)"
+        "--figure", type=cli.picture, metavar="FILE", help="draw the figures (.svg, .png)"
     )
     cli.add_source(parser)
     cli.add_jobs(parser)

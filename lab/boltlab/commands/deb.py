@@ -12,6 +12,7 @@ from boltlab.debian import aptrepo, packing
 from boltlab.debian.packing import Stamp
 from boltlab.errors import USAGE, BoltError
 from boltlab.kernel import source
+from boltlab.versions import Version
 
 NAME = "deb"
 HELP = "Build Debian packages of a kernel with Bolt and of the tools, into an apt repository."
@@ -86,14 +87,18 @@ def _refuse(args: argparse.Namespace, target: Arch, parts: tuple[str, ...]) -> N
 
 
 def _plan(args: argparse.Namespace, target: Arch, parts: tuple[str, ...], stamp: Stamp) -> int:
-    """Print which packages would be built, without fetching or installing anything."""
+    """Print which packages would be built, without building anything.
+
+    Of Debian's sources only one that the cache has is read; a source named by its path is unpacked.
+    """
     debian = debs.NAMES[target.name]
     if "tools" in parts:
         version = stamp.version(packing.tools_version())
         for name in packing.tools_names():
             ui.say(f"{args.out}/{name}_{version}_{debian}.deb")
     if "kernel" in parts:
-        found = source.cached() if args.source is None else source.resolve(args.source)
+        debians = args.source is None or isinstance(args.source, Version)
+        found = source.cached(args.source) if debians else source.resolve(args.source)
         if found is None:
             ui.say(f"{args.out}/linux-image-...-{args.config}-bolt, from Debian's kernel source")
         else:

@@ -49,7 +49,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         description="Say which hooks apply to a kernel, which need a look, and which fail. A hook "
         f"needs a look if the {hookcheck.NEAR} lines before or after one of its hunks changed, if "
         "a hunk lands in another function, or if a function that a hunk calls is gone or defined "
-        "otherwise. Exit status: 0 all apply or need a look, 1 a hook fails, 2 no kernel source.",
+        "otherwise. Exit status: 0 all apply or need a look, 1 a hook fails, or the kernel has a "
+        "file of kernel/overlay already, 2 no kernel source.",
     )
     which = check.add_mutually_exclusive_group(required=True)
     which.add_argument(
@@ -98,7 +99,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
     crossed = sub.add_parser(
         "crossings",
-        help="count a request's calls from source file to source file, if one is Bolt's",
+        help="count a request's calls between two source files of which at least one is Bolt's",
     )
     cli.add_source(crossed)
     cli.add_arch(crossed)
@@ -252,7 +253,7 @@ def show_check(found: Report) -> None:
 
 
 def _todo(found: Report) -> Iterator[list[str]]:
-    """Yield a row for each hunk that fails, or around which lines have changed."""
+    """Yield a row for each hunk that fails, with changed lines around, or in another function."""
     for verdict in found.verdicts:
         for place in verdict.places:
             if place.failed or place.looks:
@@ -284,7 +285,7 @@ def _crossings(args: argparse.Namespace, found: source.Source) -> int:
     for target in arches:
         for one in crossings.trace(target, found, args.jobs):
             ui.say(
-                f"{target.name} {one.direction}: {one.total} crossings between "
+                f"{target.name} {one.direction}: {one.total} crossings among "
                 f"{len(one.ours)} files of Bolt and {len(one.entered) - len(one.ours)} other files"
             )
             for file, times in one.entered.items():

@@ -28,8 +28,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--kernel", metavar="FLAVOUR", help="kernel on which the scenario runs")
     parser.add_argument("--setting", metavar="NAME", help="measuring setting (x86: strict, ...)")
     parser.add_argument("--accel", choices=tuple(qemu.ACCELERATORS), help="how QEMU runs CPUs")
-    parser.add_argument("--cpus", type=int, metavar="N", help="CPUs of the guest")
-    parser.add_argument("--threads", type=int, metavar="N", help="hardware threads of each core")
+    parser.add_argument("--cpus", type=cli.positive, metavar="N", help="CPUs of the guest")
+    parser.add_argument(
+        "--threads", type=cli.positive, metavar="N", help="hardware threads of each core"
+    )
     parser.add_argument("--append", metavar="TEXT", help="more arguments of the kernel")
     cli.add_source(parser)
     cli.add_jobs(parser)

@@ -35,8 +35,8 @@ def run(args: argparse.Namespace) -> int:
     arches = arch.select("all")
     rows = coverage.load()
     ui.say(
-        "kernels and tests for both architectures: about 40 minutes on 2 cores the first time, "
-        "then about 10"
+        "kernels and tests for both architectures: over an hour on 2 cores the first time, "
+        "then about half an hour"
     )
     packages.ensure(
         *("build", "guest", "qemu", "export", "checkpatch", "test", "unpack", "patch", "tools"),
@@ -53,8 +53,9 @@ def run(args: argparse.Namespace) -> int:
 def _pytest(args: argparse.Namespace, where: Path | None, rows: list[coverage.Row]) -> int:
     os.chdir(LAB)
     words = ["-q", f"--jobs={args.jobs}", str(TESTS)]
-    # A guest in virtual time keeps one CPU busy, so as many tests run at once as there are CPUs.
-    # The long form runs its tests one after the other, because its tests build kernels.
+    # A guest in virtual time keeps one CPU busy, so as many tests run at once as --jobs says: by
+    # default one for each CPU, at most MOST_WORKERS. The long form runs its tests one after the
+    # other, because its tests build kernels.
     if not args.nightly and args.jobs > 1:
         words.append(f"--numprocesses={min(args.jobs, MOST_WORKERS)}")
     if where:

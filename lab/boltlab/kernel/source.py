@@ -77,9 +77,9 @@ def of_series(version: Version) -> Source:
     return _tarball(debian_tarball(version))
 
 
-def cached() -> Source | None:
-    """Return a source of the default series that the cache has already, or None."""
-    series = versions.default().series
+def cached(version: Version | None = None) -> Source | None:
+    """Return a source of ``version`` (default: the default series) that the cache has, or None."""
+    series = (version or versions.default()).series
     for stamp in sorted(_root().glob(f"{series}.*/{COMPLETE}"), reverse=True):
         if found := _complete(stamp.parent.name.partition("-")[2]):
             return found
@@ -90,9 +90,11 @@ def cached() -> Source | None:
 def opened(where: Path, folders: Iterable[str], files: Iterable[str]) -> Iterator[Path]:
     """Yield a tree to read: the directory ``where``, or a part of the tarball ``where``.
 
-    The part has ``folders`` with all files below them, ``files``, and the Makefile, which tells the
-    release. Unlike resolve(), opened() takes any kernel and leaves nothing in the cache. Raises
-    BoltError, code USAGE, when ``where`` holds no kernel source.
+    The part has ``folders`` with all files below them, ``files``, the Makefile, which tells the
+    release, and Kconfig. A name that the tarball lacks is no error. Unlike resolve(), opened()
+    takes any kernel and leaves nothing in the cache. Raises BoltError, code USAGE, when there is
+    nothing at ``where``, and BoltError when the name of the file ``where`` is not of a tarball that
+    the lab can unpack.
     """
     if where.is_dir():
         yield where
@@ -127,7 +129,7 @@ def debian_tarball(version: Version) -> Path:
 
 
 def _want(version: Version) -> None:
-    """Raise BoltError, saying how to get the source, if no suite of apt has ``version``."""
+    """Raise BoltError, saying how to get the source, if apt works and no suite has ``version``."""
     if packages.can_install() and not packages.candidate(version.package):
         raise BoltError(
             f"no {version.package} in apt's suites: add Debian's {version.suite} to them, or say "

@@ -54,8 +54,7 @@ _CURVE_CAPTION = (
 
 _BYSTANDERS_CAPTION = (
     "The longest time for which a task could not run on a CPU that neither makes the request nor "
-    "comes nor goes: in requests, and, for comparison, in spans of the same length without a "
-    "request."
+    "comes nor goes, in requests."
 )
 
 

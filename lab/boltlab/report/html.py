@@ -25,7 +25,7 @@ dd { margin: 0; }
 
 @dataclass(frozen=True)
 class Section:
-    """One run: its title, a table, the meaning of the rows, and pictures (caption, SVG text)."""
+    """A part of a page: title, table, the meaning of the rows, and pictures (caption, SVG text)."""
 
     title: str
     header: Sequence[str]

@@ -71,7 +71,7 @@ def documents() -> list[Path]:
 def check(document: Path) -> list[Stale]:
     """Return the quotes in the file ``document`` that differ from the results.
 
-    Raises BoltError for a quote that names no result.
+    Raises BoltError for a quote that names no result, and for a malformed mark.
     """
     return _walk(document)[1]
 
@@ -79,7 +79,7 @@ def check(document: Path) -> list[Stale]:
 def renew(document: Path) -> bool:
     """Write the results into the quotes of the file ``document``; return whether it changed.
 
-    Raises BoltError for a quote that names no result.
+    Raises BoltError as check() does.
     """
     text, stale = _walk(document)
     if stale:
@@ -175,7 +175,10 @@ def _medians(file: Path, case: Sequence[str], place: str) -> dict[str, float]:
     wanted: dict[str, object]
     if document.get("kind") == losses.KIND:
         at = {"direction": "offline", "tickless": False}
-        at |= {"batch": int(case[0]), "cpus": int(case[-1])}
+        try:
+            at |= {"batch": int(case[0]), "cpus": int(case[-1])}
+        except ValueError as error:
+            raise BoltError(f"'{' '.join(case)}' is not of the form N of M") from error
         rows = [row for row in document["rows"] if at.items() <= row.items()]
         return {row["variant"]: row["longest"] for row in rows}
     if document.get("kind") == alternatives.KIND:

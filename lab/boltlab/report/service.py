@@ -17,14 +17,15 @@ _CAPTION = (
     "wide, the line is a band from the start to the end of the change."
 )
 _PREFACE = (
-    "A service answers UDP requests while the host of its machine adds CPUs and takes CPUs out. "
+    "A service answers UDP requests while CPUs of its machine come and go. "
     "All milliseconds are measured by the guest's clock. If the emulator runs in the host's time, "
     "the guest's clock is the host's clock, and other work of the host makes times longer. Times "
     "in seconds of the host begin with the host's order to the emulator or to the guest agent. "
-    "CPUs go in one of three ways, in turn: "
+    "CPUs go in up to three ways, in turn: "
     "the guest writes to the CPU's file in sysfs, the guest agent writes to the file on the host's "
     "order, or the host takes a CPU out that is online. The guest does not know exactly when "
-    "a change of the third way begins, and so these changes are in no median. A UDP request counts "
+    "a change of the third way begins, and so no median in milliseconds has such changes. "
+    "A UDP request counts "
     "as beside changes if the UDP request was in flight during a change of any of the ways, or due "
     "up to 20 ms later."
 )

@@ -274,7 +274,7 @@ def spread(stats: Stats) -> str:
 
 
 def show(results: Results) -> None:
-    """Print the table of ``results``."""
+    """Print the tables of ``results``."""
     ui.prose(f"\n{title(results)}")
     if results.latencies:
         _print(*rows(results, ranges=False))
@@ -313,7 +313,8 @@ def columns(header: Sequence[str]) -> list[Column]:
     found: list[Column] = []
     for place, name in enumerate(header):
         if name == BOOTS:
-            # The spread of a median is left out before the median; Bolt's spread is left out last.
+            # The spread of a median is left out before the median. The spreads of Bolt and native
+            # are left out together, after all other spreads.
             of = found[-1]
             found.append(Column(name, 2 if of.rank == 0 else of.rank + 1, f"{name} of {of.title}"))
         elif name in counted:

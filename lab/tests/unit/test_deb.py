@@ -30,7 +30,7 @@ def found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Source:
     tree = tmp_path / "linux"
     tree.mkdir()
     one = Source(tree, "6.12.117-12345678", "6.12.117", default())
-    monkeypatch.setattr(source, "cached", lambda: one)
+    monkeypatch.setattr(source, "cached", lambda version=None: one)
     monkeypatch.setattr(source, "resolve", lambda where=None: one)
     return one
 
