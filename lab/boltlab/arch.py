@@ -48,7 +48,7 @@ class Arch:
 
     @property
     def config_fragment(self) -> Path:
-        """Return the path of the kernel configuration that all flavours share."""
+        """Return the path of the kernel configuration that all flavours without a base share."""
         return Path(__file__).resolve().parent / "data" / "config" / f"{self.name}.config"
 
 
@@ -105,7 +105,7 @@ def select(name: str | None) -> list[Arch]:
     """Return the architectures an ``--arch`` value stands for.
 
     None stands for the host's architecture, ``all`` for all architectures, the host's first. Raises
-    BoltError on an unknown name.
+    BoltError on an unknown name, and for None as host() does.
     """
     if name is None:
         return [host()]

@@ -48,7 +48,7 @@ def _one(tree: Path, patch: Path) -> Finding:
         text=True,
         errors="replace",
         env={"PATH": "/usr/bin:/bin", "LC_ALL": "C.UTF-8", "HOME": str(tree)},
-        cwd=tree,  # with .git there, checkpatch would run spdxcheck.py, which reads a repository
+        cwd=tree,  # in a folder with .git, checkpatch would run spdxcheck.py, which reads git
         check=False,
     )
     lines = tuple(line.strip() for line in _FINDING.findall(done.stdout))

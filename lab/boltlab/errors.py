@@ -5,7 +5,7 @@ from pathlib import Path
 
 FAILURE = 1
 USAGE = 2
-UNAVAILABLE = 69  # EX_UNAVAILABLE: packages are missing, and the lab cannot install them
+UNAVAILABLE = 69  # EX_UNAVAILABLE: this machine lacks what the command needs, such as packages
 INTERRUPTED = 130
 
 

@@ -13,9 +13,9 @@ from boltlab import ui
 def lock(what: Path) -> Iterator[int]:
     """Hold the lock of the path ``what``, the file ``what.lock``; wait while the lock is taken.
 
-    Yields the file descriptor of the lock. The lock ends when every process that has the descriptor
-    has ended. So a caller passes the descriptor to children that change what the lock guards: the
-    lock then lasts as long as these children.
+    Yields the file descriptor of the lock. The lock ends when the ``with`` block has ended, and
+    each child that got the descriptor as well. So a caller passes the descriptor to children that
+    change what the lock guards: the lock then lasts as long as these children.
     """
     what.parent.mkdir(parents=True, exist_ok=True)
     with what.with_name(f"{what.name}.lock").open("a", encoding="utf-8") as file:

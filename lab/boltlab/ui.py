@@ -42,7 +42,7 @@ class Task:
     def update(self, done: float) -> None:
         """Set how many units are done; a number above ``total`` is shown as nearly finished."""
         self.done = done
-        # ``total`` may be an estimate that is too small, so 100 % is shown by finish() only.
+        # ``total`` may be an estimate that is too small, so more than ``total`` is shown as 99 %.
         shown = min(done, self.total * 0.99) if done > self.total else done
         if self._bar and self._id is not None:
             self._bar.update(self._id, completed=shown)

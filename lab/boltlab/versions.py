@@ -75,7 +75,7 @@ def load(file: Path | None = None) -> list[Version]:
 
 
 def default() -> Version:
-    """Return the series used when no ``--source`` is given."""
+    """Return the series that is used when neither ``--source`` nor ``--version`` is given."""
     return load()[0]
 
 

@@ -4,7 +4,7 @@
  * request. The text of the function_graph tracer and of the cpuhp events goes to
  * the trace port, each request between two marker lines. On a kernel without
  * such requests the CPUs go and come one after the other.
- * usage: batches cpus=LIST sizes=LIST n=N warmup=N gap_ms=N functions=A,B,...
+ * usage: batches cpus=LIST sizes=LIST n=N warmup=N gap_ms=N control=CPU functions=A,B,...
  */
 #define _GNU_SOURCE
 #include "guest.h"

@@ -2,7 +2,7 @@
 /*
  * Traces requests for the figures of phases: the text of the function_graph
  * tracer goes to the trace port, each request between two marker lines.
- * usage: breakdown cpus=N n=N warmup=N gap_ms=N away_ms=N functions=A,B,...
+ * usage: breakdown cpus=CPU n=N warmup=N gap_ms=N away_ms=N control=CPU functions=A,B,...
  */
 #define _GNU_SOURCE
 #include "guest.h"

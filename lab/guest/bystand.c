@@ -114,7 +114,7 @@ int main(int argc, char **argv)
 		wait_ms(gap_ms);
 		change(list, cpus, n, bolt, true);
 		wait_ms(gap_ms);
-		/* A phase that is as long as a request, but in which there is no request. */
+		/* A phase about as long as the offline request, in which there is no request. */
 		mark(IDLE);
 		wait_ms(took / 1000000 + 1);
 		mark(NONE);

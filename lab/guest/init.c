@@ -139,7 +139,7 @@ static int do_write(char **args)
 	return join(args + 2, text, sizeof(text)) ?: write_text(args[1], text);
 }
 
-/* load MODULE PARAMETERS...: loads a module of the lab's. */
+/* load MODULE PARAMETERS...: loads a module, of the lab's or of the kernel's. */
 static int do_load(char **args)
 {
 	char path[256], text[4096];
@@ -208,7 +208,7 @@ static int do_refuse(char **args)
 	return -EPROTO;
 }
 
-/* expect FILE WORDS...: the file must hold exactly these words, besides its last newline. */
+/* expect FILE WORDS...: the first line of the file must be exactly these words. */
 static int do_expect(char **args)
 {
 	char text[4096], wanted[4096];

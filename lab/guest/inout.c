@@ -2,9 +2,11 @@
 /*
  * Measures how long a CPU takes to be free of tasks, and to have a task again:
  *	in	from the start to the end of the write that frees an idle CPU
- *	left	from that write until a task that was working on the CPU works on another CPU
+ *	left	from the start of the write that frees a CPU on which a task works until the
+ *		task works on another CPU
  *	back	from the start to the end of the write that gives the CPU back
- *	out	from that write until a task that asks for the CPU after the write runs there
+ *	out	from the start of that write until a task that asks for the CPU after the
+ *		write runs there
  * If the CPU stays online and is only idle, there is no write: only the last time is measured.
  */
 #define _GNU_SOURCE
@@ -54,7 +56,7 @@ static void idle_round(const struct pause *p, int i)
 static sem_t work_now;
 static atomic_bool working;
 static atomic_int works_on;
-static _Atomic int64_t moved_at;	/* when the task first moved after busy_round() set this to 0 */
+static _Atomic int64_t moved_at;	/* first move since busy_round() set this to 0, or 0 */
 
 /*
  * The task sleeps between two pieces of work: in virtual time, a CPU that never halts

@@ -11,7 +11,7 @@
 
 #define MAX_WORKERS 64
 
-/* One worker's page of the ledger, shared between the worker and the main process. */
+/* One worker's entry in the ledger, shared between the worker and the main process. */
 struct entry {
 	char name[24];
 	pid_t pid;
@@ -40,7 +40,7 @@ extern const struct worker cpu_workers[], time_workers[], disk_workers[], net_wo
 extern const struct worker sched_workers[], bpf_workers[];
 
 extern struct entry *me;
-extern int load_cpus;	/* all CPUs of the guest */
+extern int load_cpus;	/* how many CPUs the guest has */
 
 static inline bool stopping(void)
 {

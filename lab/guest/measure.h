@@ -13,7 +13,7 @@ struct measure {
 	int sizes[MAX_SIZES];	/* how many CPUs a request has (curve) */
 	int nsizes;
 	int n, warmup;		/* pairs that count, and pairs before these */
-	long gap_ms;		/* the pause between two requests */
+	long gap_ms;		/* the least pause between two pairs */
 	long away_ms;		/* time offline, in the kind "away" */
 	const char *suffix;	/* end of the case's name: "1", "1_busy", "_seq" */
 };

@@ -18,7 +18,7 @@
 #include <sys/inotify.h>
 #include <unistd.h>
 
-#define PATIENCE_MS 120000	/* how long to wait for the host */
+#define PATIENCE_MS 120000	/* how long to wait for the host or the agent */
 
 const char *const way_names[WAYS] = { "file", "agent", "host" };
 
@@ -70,8 +70,8 @@ static struct change by_file(int cpu, bool online)
 }
 
 /*
- * Makes this task run before all other tasks, so that the time that this task reads is
- * the time of the event.
+ * With @wish this task runs before tasks of the normal class from now on, so that the
+ * time that this task reads is the time of the event; otherwise no longer.
  */
 static void hurry(bool wish)
 {

@@ -65,7 +65,7 @@ static uint64_t count_of(int fd)
 	uint64_t value = 0;
 	ssize_t n = read(fd, &value, sizeof(value));
 
-	/* An event whose CPU has gone reads as end of file. */
+	/* The kernel answers end of file for an event in an error state. */
 	return n == sizeof(value) ? value : 0;
 }
 

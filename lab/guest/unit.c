@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Stands for systemd: starts cpuboltd, stops or kills the daemon, and then runs the command of the
- * unit's ExecStopPost=. Meanwhile as many tasks as the guest has CPUs work now and then.
+ * Stands for systemd: starts cpuboltd, and stops or kills the daemon. Meanwhile, except in idle, as
+ * many tasks as the guest has CPUs work now and then.
  *
  * unit orderly		runs the daemon once: few CPUs without load, all with load, a lease, another
- *			program that brings a CPU back, and an orderly stop
- * unit kills rounds=N	kills the daemon N times: CPUs must be online as before, whatever the daemon
- *			was doing
+ *			program that brings one CPU back and takes another, and an orderly stop
+ * unit kills rounds=N	starts the daemon N times; kills it, or in a fifth of the rounds stops it,
+ *			and runs the command of the unit's ExecStopPost=: CPUs must be online as
+ *			before, whatever the daemon was doing
  * unit idle seconds=N	measures the daemon's CPU time and memory at its default interval, without
  *			load: while its policy has taken CPUs, and while all CPUs have to stay
  */
@@ -276,7 +277,7 @@ static void wait_for_rest(void)
 
 /*
  * Measures the CPU time and memory of the daemon with its defaults, changed by
- * @config, after the CPUs have gone.
+ * @config, once CPUs no longer come or go.
  */
 static void idle(const char *config, const char *what, long seconds)
 {

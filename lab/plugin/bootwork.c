@@ -5,8 +5,8 @@
  * do not count.
  *
  * The emulator runs CPUs in turn, so the plugin tells CPUs apart by the register
- * that holds the base of their per-CPU data, as bystanders.c explains; with QEMU
- * 7.2 by their numbers.
+ * that holds the base of their per-CPU data, as bystanders.c explains; with a QEMU
+ * before 9 by their numbers.
  */
 #include "plugin.h"
 

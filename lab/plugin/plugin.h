@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * Declarations of the emulator's functions that plugins use, as Debian does not
- * package QEMU's own header. -DAPI=N names the interface of the installed QEMU:
- * interface 1, of QEMU 7.2, cannot read registers.
+ * package QEMU's own header. -DAPI=N names the interface that a plugin is compiled
+ * for: interface 1, for versions of QEMU before 9, cannot read registers.
  */
 #ifndef LAB_PLUGIN_H
 #define LAB_PLUGIN_H

@@ -42,8 +42,8 @@ class Row:
     could not run, ``off`` the longest time with interrupts off (None: not known), and ``stolen``
     the time that the kernel took from a task during a request; ``times`` is how often the kernel
     interrupted the task. ``stolen`` and ``times`` are means of all bystanders and requests. The
-    direction "idle" is for a time of the same length without a request. ``tickless``: the bystander
-    is a nohz_full CPU.
+    direction "idle" is for a time without a request, about as long as an offline request.
+    ``tickless``: the bystander is a nohz_full CPU.
     """
 
     variant: str

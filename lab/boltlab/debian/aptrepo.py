@@ -20,8 +20,8 @@ ORIGIN = {"Origin": "Bolt", "Label": "Bolt", "Suite": "bolt", "Codename": "bolt"
 def publish(made: Path, folder: Path) -> list[Path]:
     """Move the packages in ``made`` into the repository ``folder``; return their new paths.
 
-    Older versions of the same packages are removed; apt never sees a half-written index. Raises
-    BoltError when ``folder`` cannot be written, or a package's file name is malformed.
+    Other files of the same packages in ``folder`` are removed; apt never sees a half-written index.
+    Raises BoltError when ``folder`` cannot be written, or a package's file name is malformed.
     """
     new = []
     try:

@@ -172,7 +172,7 @@ def run(stage: Stage, config: str, image: Path, media: Path, folder: Path) -> Gu
 
 
 def complaints(stage: Stage, records: Sequence[Mapping[str, Any]]) -> list[str]:
-    """Return a line for each step in ``records`` that did not end as ``stage`` wants."""
+    """Return a text for each step of ``stage`` that, by ``records``, did not end as it must."""
     found = {row["step"]: row for row in records if "step" in row}
     wrong = []
     for step in stage.steps:

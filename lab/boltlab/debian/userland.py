@@ -116,7 +116,10 @@ def checks() -> list[Check]:
 
 
 def guests() -> dict[str, dict[str, Any]]:
-    """Return the guests of the table: name -> fields of qemu.Guest."""
+    """Return the guests of the table: name -> fields of qemu.Guest and of its machine.
+
+    The field ``board`` has one value for each architecture.
+    """
     return dict(_table()["guest"])
 
 
@@ -135,7 +138,8 @@ def image(kind: str = "", names: Sequence[str] | None = None) -> Path:
     """Return an ext4 image of the host's release with packages ``names``, made if need be.
 
     By default ``names`` are the table's packages. The cache has one image of each ``kind``. Raises
-    BoltError when the image cannot be made, code 69 if the host is no Debian or has no mmdebstrap.
+    BoltError when the image cannot be made, code 69 if the host is no Debian, lacks a program that
+    the lab may not install, or has no mirror for apt, or if the user is not root.
     """
     suite = release()
     names = included() if names is None else names
@@ -218,9 +222,9 @@ def run(kernel: Kernel, root: Path, name: str, rows: Sequence[Check], mode: str)
 def again(what: str, boot: Callable[[], T]) -> T:
     """Return the result of ``boot``; if a known fault of QEMU stops the guest, boot again.
 
-    Before the guest is booted again, a line on stdout tells of the fault; the line begins with
-    ``what``. Raises BoltError when QEMU's fault stops TRIES guests, and the first other BoltError
-    that ``boot`` raises, alone or in a group.
+    A line on stdout, which begins with ``what``, tells of each fault. Raises BoltError when QEMU's
+    fault stops TRIES guests, and the first other BoltError that ``boot`` raises, alone or in a
+    group.
     """
     for left in reversed(range(TRIES)):
         why, wrong = "", None
@@ -268,7 +272,7 @@ def _boot(kernel: Kernel, root: Path, name: str, rows: Sequence[Check], mode: st
 
 
 def differences(rows: Sequence[Check], records: Sequence[Mapping[str, Any]]) -> list[str]:
-    """Return a line for each check in ``records`` that did not end as its row wants."""
+    """Return a text for each way in which, by ``records``, a check of ``rows`` ended wrongly."""
     found = {(row["check"], row["mode"]): row for row in records if "check" in row}
     wrong = []
     for row in rows:

@@ -24,15 +24,16 @@ QUESTION = f"enable Debian's {SUITE} on this machine and install QEMU {WANTED} f
 def offer(arches: Iterable[Arch], ask: Callable[[str], str] = input) -> None:
     """On Debian 12 with an older QEMU, install QEMU 10 if the user agrees.
 
-    offer() prints which figures the older QEMU can be compared with, and then asks the user. Where
-    no user can be asked, offer() changes nothing. Raises BoltError when the installation fails.
+    offer() prints which versions of QEMU have figures to compare with, on any system with an older
+    QEMU, and then asks the user. Where no user can be asked, offer() changes nothing. Raises
+    BoltError when the installation fails.
     """
     old = [arch.qemu for arch in arches if _major(arch.qemu) < WANTED]
     if not old:
         return
     ui.note(
-        f"QEMU {qemu.version(old[0])} can run everything, and there are reference figures for this "
-        f"version; but the figures that Bolt's goals name are those of QEMU {WANTED}"
+        f"QEMU {qemu.version(old[0])} can run everything; but the figures that Bolt's goals name "
+        f"are those of QEMU {WANTED} (of older versions, only 7.2 has reference figures)"
     )
     uri = mirror()
     if uri is None or not sys.stdin.isatty() or not packages.can_install():

@@ -174,7 +174,7 @@ def second(arch: Arch, image: Path, script: Iterable[str]) -> dict[str, Node]:
 def power_off() -> dict[str, Node]:
     """Return an image that powers off, for the guest's command "kexec last" on arm64.
 
-    The image has the header of a kernel for any page size, and its code calls PSCI's SYSTEM_OFF.
+    The image has the header of a kernel with pages of 4 KiB, and its code calls PSCI's SYSTEM_OFF.
     """
     header = struct.pack("<IIQQQ24x4sI", 0x14000010, 0xD503201F, 0, 0x1000, 0xA, b"ARMd", 0)
     code = struct.pack("<4I", 0x52800100, 0x72B08000, 0xD4000002, 0x14000000)

@@ -15,7 +15,7 @@ SOURCES = paths.REPO / "lab" / "plugin"
 
 
 def api(version: str) -> int:
-    """Return the number of the plugin interface that QEMU ``version`` has."""
+    """Return the number of the plugin interface to compile a plugin for, for QEMU ``version``."""
     return 2 if int(version.partition(".")[0]) >= 9 else 1
 
 

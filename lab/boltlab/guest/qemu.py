@@ -148,8 +148,8 @@ async def boot(
 
     ``folder`` is used in place of a new directory. ``seen`` is called now and then with the number
     of records so far; ``watcher`` runs while the guest runs. Raises BoltError with a log when QEMU
-    does not start, and GuestError when the guest panics, hangs or fails a command, or when its
-    kernel prints a complaint that fits neither ``ignored`` nor ``guest.warns``.
+    does not start, and GuestError when QEMU ends without a reason, when the guest hangs, or when
+    judge() raises it for the way in which the guest ended. An error of ``watcher`` ends the guest.
     """
     folder = folder or new_run(name)
     if watcher is None and any(line.startswith("host ") for line in guest.script):
@@ -368,9 +368,10 @@ def judge(
 ) -> GuestResult:
     """Return the result of the run in ``folder``, which ended for ``reason``.
 
-    Raises GuestError unless the guest powered off by itself, its script ran to the end, and neither
-    its console nor its kernel log holds a complaint that is not ``ignored``. Each pattern of
-    ``warns`` must fit a complaint, and no log may have two complaints for one pattern.
+    Raises GuestError unless the guest powered off by itself, its script ran to the end, its KUnit
+    suites have passed (see ktap.py), and its console and its kernel log hold no complaint but those
+    that ``ignored`` or ``warns`` fit. Each pattern of ``warns`` must fit a complaint, and no log
+    may have two complaints for one pattern.
     """
     log = folder / "console.log"
     expected = [re.compile(text) for text in warns]

@@ -32,7 +32,7 @@ class Scenario:
     setting, for scenarios that need a certain one. ``warns`` are patterns, each of which must fit
     one complaint of the kernel: the complaint's first line, or the message that the kernel prints
     above this line. Any other complaint fails the run. ``limits`` compare medians of cases; see
-    limits.py. A scenario's file also has the fields of ``machine``.
+    limits.py. A scenario's file may also have the fields of ``machine``.
     """
 
     name: str

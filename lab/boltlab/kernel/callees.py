@@ -66,7 +66,7 @@ Index = dict[str, list[Definition]]
 
 
 def calls(text: str) -> set[str]:
-    """Return the names before parentheses in the C code ``text``, which may be part of a file."""
+    """Return the names before parentheses, except keywords, in the C ``text``, a part of a file."""
     bare = _STRING.sub('""', _COMMENT.sub(" ", text))
     # A hunk may begin inside a comment, each line of which begins with a star.
     bare = re.sub(r"^[ \t]*\*(?:[ \t/].*)?$", "", bare, flags=re.M)

@@ -56,7 +56,10 @@ class Report:
 
 
 class Past:
-    """What earlier checks of one architecture have built: key of a step -> record of its build."""
+    """What earlier checks of one architecture have found, by keys.
+
+    There is a record of the build of each step, and one of the pristine kernel's warnings.
+    """
 
     def __init__(self, file: Path) -> None:
         """Read ``file``, if there is such a file."""
@@ -240,7 +243,7 @@ def _remove(top: Path, targets: Sequence[str]) -> None:
 
 
 def _symbols(files: Mapping[str, Content]) -> tuple[str, ...]:
-    """Return the symbols of Kconfig that can be chosen in a tree with ``files``."""
+    """Return Bolt's symbols of Kconfig that can be chosen in a tree with ``files``."""
     sourced = b"kernel/bolt/Kconfig" in files.get("init/Kconfig", Content(b"")).data
     return tuple(_SECTION.findall(files[f"{BOLT}Kconfig"].data.decode())) if sourced else ()
 

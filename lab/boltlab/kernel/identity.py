@@ -8,9 +8,9 @@ each of these hooks changes, and which test, if any, shows that.
 
 For each hooked file, the objects of both kernels are compared. All executable sections of the two
 objects are disassembled with their relocations, and must be the same line by line, addresses
-included. Two differences are allowed, both due to moved source lines:
+included. Two differences are allowed, which added source lines cause in code that is the same:
 
-- numbers that GCC appends to local symbols (``__already_done.12``);
+- numbers that GCC appends to local symbols (``__already_done.12``), or __UNIQUE_ID() to names;
 - an immediate that is the number of a source line (``__LINE__`` passed to a function): in one
   object the line's number in the file without Bolt, in the other object the number that exactly
   this line has in the hooked file.
@@ -154,7 +154,7 @@ def disassemble(arch: Arch, path: Path) -> list[str]:
 
 
 def normalise(text: str) -> Iterator[str]:
-    """Yield the lines of code in objdump's output, with N for each number that GCC appends."""
+    """Yield the lines of code in objdump's output, with N for each number appended to a name."""
     for line in text.splitlines():
         if line.strip() and "file format" not in line:
             line = _UNIQUE.sub(r"\1N", _COMMENT.sub("", line.rstrip()))

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Cover letters: an export fills in their figures from the files in results/.
 
-In a letter ``{name}`` stands for a figure of three digits; ``{name:>9}`` aligns the figure in a
-column, and ``{name:,}`` or another format of Python's str.format() writes the figure in that
-format. series.toml says for each name where the figure is: ``FILE PATH``. FILE is the name, without
+In a letter ``{name}`` stands for a figure: an integer or a text as it is, any other number as
+kept.number() writes it. ``{name:>9}`` also aligns the figure in a column; ``{name:,}``, or another
+format of Python's str.format() with a comma or a point, writes the figure in that format instead.
+series.toml says for each name where the figure is: ``FILE PATH``. FILE is the name, without
 the date, of a file in results/, of which the newest is taken. PATH leads through the file's JSON,
 as in ``cases[case=offline1].variants.bolt.median``; ``[key=value]`` selects entries of a list by a
 key, and ``[key=]`` the entries without such a key. ``sum(FILE PATH[].key)`` adds up the values that

@@ -23,8 +23,9 @@ _WORD = re.compile(r"(?<![\w/.$({-])([\w-]+)(\.o|/)?(?=\s|$)")
 def without(name: str, text: str, anchors: Sequence[str]) -> str:
     """Return ``text`` of the file ``name`` without the pieces that contain one of ``anchors``.
 
-    An anchor that begins with ``^`` also removes the block, a loop or an if with its braces, in
-    which the piece stands. Raises BoltError when an anchor is nowhere in the text.
+    An anchor that begins with ``^`` removes the whole block in which the piece stands, a loop or an
+    if with its braces; ``^^`` removes the block around that block, and so on. Raises BoltError when
+    an anchor is nowhere in the text, or a piece has no end.
     """
     lines = text.splitlines()
     code = _code(name, lines)
@@ -76,7 +77,7 @@ def makefile(name: str, text: str, missing: Collection[str]) -> str:
 
 
 def _code(name: str, lines: Sequence[str]) -> list[str]:
-    """Return ``lines`` with comments and the contents of strings blanked, if the file is C."""
+    """Return ``lines`` with comments blanked, if the file is C."""
     if not name.endswith((".c", ".h")):
         return list(lines)
     out, inside = [], False

@@ -139,8 +139,8 @@ def assign(
     """Return the overlay files of each commit; each file and patch must be in just one commit.
 
     Raises BoltError naming a file or patch that is in no commit or in several, a glob that matches
-    nothing, a patch that does not exist, or a file to which a commit adds pieces though no earlier
-    commit has the file.
+    nothing, a patch that does not exist, an empty commit, or a file to which a commit adds pieces
+    though no earlier commit has the file.
     """
     files: list[list[str]] = []
     for commit in commits:

@@ -80,7 +80,7 @@ def hooked_files(source: Source, only: Collection[str] | None = None) -> dict[st
 def prepared_files(source: Source, kernel: Path | None = None) -> dict[str, Content]:
     """Return the files that refactors of the series change or add, by kernel path.
 
-    Raises BoltError as bolt_files() does.
+    Raises BoltError when a hook does not apply.
     """
     folder = source.version.hooks
     files = hooked_files(source, series.refactors(folder))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Writes the page of a release check: steps, figures beside the last release's, open rows."""
+"""Writes the page of a release check: steps, figures beside those in results/, open rows."""
 
 import re
 from collections.abc import Iterable, Mapping
@@ -17,7 +17,7 @@ from boltlab.versions import Version
 
 PLANTED = "planted.json"
 VARIANT = "bolt"
-MORE = 0.05  # a figure is marked if it exceeds the last release's by more than this share
+MORE = 0.05  # a figure is marked if it exceeds the one in results/ by more than this share
 # The coverage table has this word in rows of requirements that are not yet shown to be met.
 OPEN = re.compile(r"\bopen\b(?=[:;,.]|$| for| on)")
 
@@ -112,7 +112,7 @@ def compare(last: Results, now: Results) -> list[list[str]]:
 def _last(now: Results, version: Version) -> tuple[str, Results | None]:
     """Return the newest results of ``version`` with the architecture and setting of ``now``.
 
-    Returns their file's name too.
+    The first part of the pair is the name of the file. If there is no file, returns ("", None).
     """
     default = version.series == versions.default().series
     pattern = f"*-{now.arch}-{now.setting}{'' if default else f'-linux{version.series}'}.json"
@@ -139,7 +139,7 @@ def torture(version: Version) -> list[str]:
 
 
 def bugs(version: Version) -> list[str]:
-    """Return lines with the number of planted bugs that were found, and the missed bugs."""
+    """Return lines with the number of planted bugs that were found, and all other planted bugs."""
     file = kept.counted(PLANTED, version)
     known = planted.load(file) if file.exists() else []
     verdicts = {(each.name, each.arch): each.caught for each in known}

@@ -112,7 +112,8 @@ def state(place: Path) -> dict[str, Done]:
 def run(step: Step, place: Path, version: Version) -> Done:
     """Run ``step`` of a release on ``version`` to its end.
 
-    Records in ``place``, and returns, how the step ended.
+    Records in ``place``, and returns, how the step ended. Raises KeyboardInterrupt, and records
+    nothing, if a command of the step was interrupted.
     """
     start = time.monotonic()
     end = ENDS.get(step.until)

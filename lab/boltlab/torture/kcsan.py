@@ -46,8 +46,9 @@ class Report:
     def pair(self, helper: Callable[[str], bool] = lambda name: False) -> tuple[str, str]:
         """Return the functions that race, in alphabetical order.
 
-        In place of a function for which ``helper`` returns true, the result has the function's
-        caller. If the log ends too early to have a function, the function is taken from the title.
+        In place of a function for which ``helper`` returns true, the result has the nearest caller
+        for which ``helper`` returns false. If the log ends too early to have the stacks of all
+        functions in the title, the result has the functions of the title.
         """
         found = [
             next((name for name in access.functions if not helper(name)), access.functions[0])
@@ -100,7 +101,10 @@ def _add(report: Report, text: str) -> bool:
 
 
 def heads(report: Report, frames: int) -> list[str]:
-    """Return the accesses of ``report`` as text: the kind and at most ``frames`` frames of each."""
+    """Return a text for each access of ``report``, and the text that tells the value's change.
+
+    The text of an access has its kind, and at most ``frames`` frames of its stack.
+    """
     return [
         f"{access.how}: {' < '.join(access.stack[:frames])}"
         + (" < ..." if len(access.stack) > frames else "")

@@ -64,12 +64,13 @@ class Story:
 
     In the scenario's commands ``{seed}``, ``{requests}``, ``{seconds}`` and ``{variant}`` are
     filled in. ``share`` is the share of a configuration's goal that this scenario has to reach.
-    ``all_succeed``: no request may be refused. ``scripts`` are files of the kernel's source that
-    busybox runs. ``variants``: there is one scenario for each entry, whose commands, between
-    semicolons, stand for ``{variant}``. ``pauses``: the host stops single CPUs now and then. ``on``
-    lists the only configurations on which the scenario runs, ``not_on`` configurations on which the
-    scenario does not run. ``needs``: settings of the kernel's configuration without which the
-    scenario is skipped.
+    ``all_succeed``: no request may be refused, on machines of several CPUs. ``scripts`` are files
+    of the kernel's source that busybox runs. The table's ``variants``: there is one scenario for
+    each entry, whose commands, between semicolons, stand for the command ``{variant}``. ``pauses``:
+    the host stops single CPUs now and then. ``on`` lists the only configurations on which the
+    scenario runs, ``not_on`` configurations on which the scenario does not run. ``needs``: settings
+    of the kernel's configuration without which the scenario is skipped. ``seconds``: see SECONDS.
+    ``ignored``: see Config.
     """
 
     name: str
@@ -92,7 +93,7 @@ class Story:
 
 @dataclass(frozen=True)
 class Case:
-    """One run, with everything that is needed to repeat it.
+    """One run, with all that is needed to repeat it on a kernel of the same source.
 
     ``option`` is an option of ``./bolt torture`` that chooses such runs. ``limit`` is after how
     many seconds of the host the guest counts as hung; if ``limit`` is 0, the guest gets more time
@@ -124,7 +125,7 @@ class Case:
         return self.limit or 300 + 20 * self.seconds * self.config.slow
 
     def line(self) -> str:
-        """Return the command that repeats the run."""
+        """Return the command that repeats the run, if the kernel's source is the default one."""
         return (
             f"./bolt torture {self.option and f'{self.option} '}--arch {self.arch} "
             f"--config {self.config.name} "

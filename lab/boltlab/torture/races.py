@@ -61,7 +61,7 @@ class Plan:
     functions: Functions
 
     def setting(self) -> Config:
-        """Return the configuration of all runs, in which a report of a race does not end a run."""
+        """Return the configuration of all runs, in which a report of a race does not fail a run."""
         return replace(matrix.configs()[self.config], ignored=("^BUG: KCSAN: ",))
 
     def stories(self) -> dict[str, Story]:

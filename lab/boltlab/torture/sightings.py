@@ -129,8 +129,8 @@ class Ledger:
     ) -> list[Sighting]:
         """Return the races that ``kernel`` has shown on ``arch``, due to Bolt and not ``known``.
 
-        A race is due to Bolt if its pair has a function of Bolt's, or if a stack has a hotplug path
-        and the pair was never reported without Bolt.
+        A race is due to Bolt if its pair has a function of Bolt's, or if a stack or the title has a
+        hotplug path and the pair was never reported without Bolt.
         """
         return [
             seen

@@ -10,9 +10,9 @@
  *		state lab/stubborn:high or lab/stubborn:low fails, in the instance
  *		whose callback runs last; the failure takes the CPU out of the mask
  *	refuses	x86: these CPUs refuse to go, when all CPUs are stopped
- *	deaf	x86: these CPUs are not woken, but the kernel is told that they were
- *	wrong	r: how many instances are not set up just once on CPUs that are
- *		online, or are set up on CPUs that are offline
+ *	deaf	x86: these CPUs are not woken, but the kernel is told that the CPUs were
+ *	wrong	r: how many pairs of an instance and a CPU are wrong: an instance must be
+ *		set up just once on each active CPU, and on no other CPU
  */
 #include <linux/bolt.h>
 #include <linux/cpu.h>

@@ -96,7 +96,10 @@ def test_counters_and_caches(kernel: Kernels, arch: str) -> None:
 
 
 def test_threads_of_a_core(kernel: Kernels, arch: str) -> None:
-    """Only x86 has SMT control; the arm64 guest also has cores with several threads."""
+    """The scenario "smt" is for x86: with 6.12, arm64 has no SMT control.
+
+    The arm64 guest also has cores with several threads.
+    """
     name = "smt" if arch == "x86_64" else "pair"
     assert set(play(kernel, arch, name, "bolt", threads=2).samples()) == {
         "offline_seq",
@@ -107,7 +110,7 @@ def test_threads_of_a_core(kernel: Kernels, arch: str) -> None:
 @pytest.mark.nightly
 @pytest.mark.parametrize("name", ["suspend", "hibernate", "kexec"])
 def test_who_needs_native_offline(kernel: Kernels, arch: str, name: str) -> None:
-    """The last command takes every CPU offline and back: after resume, or in the second kernel."""
+    """After resume, or in the second kernel, all CPUs but the first go offline and come back."""
     if arch == "arm64" and name == "suspend":
         name = "hibernate"  # arm64 guests have no deep suspend; hibernation calls the same code
     assert "online_seq" in play(kernel, arch, name, timeout=LONG).samples()
@@ -128,7 +131,7 @@ def test_an_undo_that_fails_in_suspend(kernel: Kernels, arch: str) -> None:
 
 @pytest.mark.nightly
 def test_suspend_beside_a_partition(kernel: Kernels, arch: str) -> None:
-    """Suspend takes a partition with a deadline task offline, natively and with Bolt."""
+    """Suspend takes the CPUs of a partition with a deadline task, natively and with Bolt."""
     if arch not in scenario.load("deadline-suspend").arches:
         pytest.skip("arm64 guests have no deep suspend")
     lines = output(play(kernel, arch, "deadline-suspend", timeout=LONG))

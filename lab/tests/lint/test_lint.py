@@ -29,7 +29,7 @@ def test_the_map_of_the_lab() -> None:
 
 
 def test_sign_off() -> None:
-    """Checks the commits that upstream lacks, or, without upstream, all commits of the clone."""
+    """Checks commits that upstream lacks, or, without upstream, all since signing off is a rule."""
     assert lint.sign_off(paths.REPO, lint.base(paths.REPO)) == []
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Tables of every command on narrow terminals and in pipes: no figure is cut, and none is lost."""
+"""Tables of commands on narrow terminals and in pipes: no figure is cut, and none is lost."""
 
 import argparse
 import fcntl
