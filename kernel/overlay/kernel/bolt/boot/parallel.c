@@ -259,6 +259,7 @@ static int bolt_add_instance(enum cpuhp_state state, struct hlist_node *node,
 	err = bolt_start_all(state, node);
 	if (!err)
 		hlist_add_head(node, &bolt_cpuhp_step(state)->list);
+	bolt_instances_changed(state);
 	bolt_unlock_instances();
 	return err;
 }
