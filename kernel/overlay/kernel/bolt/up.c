@@ -82,7 +82,7 @@ static int bolt_prepare(const struct cpumask *mask)
 	unsigned int cpu;
 	int err = 0;
 
-	/* An idle task may be missing, which is found out before any callback runs. */
+	/* An idle task may be missing, which is found out before any startup runs. */
 	for_each_cpu(cpu, mask) {
 		enum cpuhp_state state = bolt_cpu_state(cpu);
 
@@ -153,8 +153,8 @@ static bool bolt_give_up(unsigned int cpu)
 #endif
 
 /*
- * As bolt_kick(), for a CPU that waits in the kernel. Returns false if the CPU does not
- * wait there, and must be woken natively.
+ * As bolt_kick(), for a CPU that waits in the kernel. Returns false if the CPU was not
+ * woken there, and must be woken natively.
  */
 static bool bolt_kick_warm(unsigned int cpu)
 {
@@ -203,7 +203,7 @@ static int bolt_kick_cpu(unsigned int cpu)
  * bolt_wake_cpu - wake a CPU
  * @cpu:	the CPU, whose prepare callbacks have run
  *
- * Context: the control task, inside a request.
+ * Context: as bolt_prepare_idle(), inside a request.
  * Return: 0 or a negative error number.
  */
 int bolt_wake_cpu(unsigned int cpu)
@@ -253,7 +253,7 @@ static void bolt_clean_up_kick(unsigned int cpu)
  * @deadline:	until when to wait, in jiffies
  *
  * Context: the task that has woken @cpu.
- * Return: 0, or a negative error number: the CPU is not in its idle loop.
+ * Return: 0; an error if the CPU has not come, or -ECANCELED if the CPU must not stay.
  */
 int bolt_wait_for_arrival(unsigned int cpu, unsigned long deadline)
 {
@@ -288,6 +288,7 @@ int bolt_wait_for_arrival(unsigned int cpu, unsigned long deadline)
 	}
 	if (err)
 		bolt_callback_failed(cpu, CPUHP_BRINGUP_CPU, err);
+	bolt_stats[BOLT_STAT_WARM] += !err && per_cpu_ptr(&bolt_cpus, cpu)->woken_warm;
 	return err;
 }
 
@@ -403,7 +404,7 @@ static int bolt_activate(const struct cpumask *due)
 
 /*
  * Brings CPUs from offline to active. @due: the CPUs that become active one after
- * the other, in this call or in later ones; the last of @due does the work that is done
+ * the other, in this call or in other ones; the last of @due does the work that is done
  * once for all CPUs.
  */
 static int bolt_bring_up(const struct cpumask *mask, const struct cpumask *due)

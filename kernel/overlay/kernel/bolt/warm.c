@@ -2,24 +2,24 @@
 /*
  * CPUs that are parked warm. A CPU that dies in a request may wait for its return in a
  * loop of its architecture, in the kernel and with interrupts off. Natively such a CPU
- * is reset, or powered off: the CPU is then natively dead. The hardware of a CPU that
- * waits was not reset, so that on the way back only what software has torn down is set
- * up again. Except for the last steps of its death and the first steps of its return,
- * the CPU is treated as any other CPU that is offline.
+ * is powered off, or reset before it returns: the CPU is natively dead. The hardware of
+ * a CPU that waits is not reset, so that on the way back only what software has torn
+ * down is set up again. Except for the last steps of its death and the first steps of
+ * its return, the CPU is treated as any other CPU that is offline.
  *
  * Each CPU has a word, which says what the CPU is to do. The way down ends when the CPU
  * calls bolt_warm_park(); the way up begins when up.c calls bolt_warm_wake().
- * settle.c and sysfs.c call bolt_warm_leave() when a CPU must be natively dead.
+ * settle.c and pm.c call bolt_warm_leave() when a CPU must be natively dead.
  *
  *	COLD --park--> WARM --wake--> WAKE --take------> COLD, and returns
- *	                              WAKE --withdraw--> COLD, and is woken natively
+ *	                              WAKE --withdraw--> COLD, and is reset, or dies
  *	               WARM --leave-> LEAVE --take-----> COLD, and dies natively
  *	                              LEAVE --give up--> COLD, and dies when it looks
  *
- * The CPU itself makes the transitions park and take. The other transitions are made by
- * the control task, or by a task that has the hotplug lock for reading and
- * cpuhp_state_mutex, so that two of these never overlap. A CPU that waits and finds
- * COLD dies natively.
+ * The CPU itself makes the transitions park and take. The other transitions are made by a
+ * task that has the hotplug lock for writing, or for reading with cpuhp_state_mutex, so
+ * that two of these never overlap; or after a crash by the CPU that has crashed. A CPU
+ * that waits and finds COLD dies natively.
  */
 #define pr_fmt(fmt) "bolt: " fmt
 
@@ -49,7 +49,7 @@
 /* After how long a CPU that may have missed its kick is kicked again. */
 #define BOLT_WARM_KICK_US 50
 
-/* How many times bolt_warm_await_cold() waits for an answer, and sleeps in between. */
+/* How many times bolt_warm_await_cold() sleeps between two waits for an answer. */
 #define BOLT_WARM_LEAVE_TRIES 100
 
 /* Each word has a cache line of its own, which the CPU may monitor by MWAIT. */
@@ -237,11 +237,8 @@ bool bolt_warm_wake(unsigned int cpu, struct task_struct *idle)
  */
 bool bolt_warm_taken(unsigned int cpu)
 {
-	if (!bolt_warm_answered(cpu, BOLT_WAKE) && bolt_arch_warm_resets() &&
-	    bolt_warm_withdraw(cpu))
-		return false;
-	bolt_stats[BOLT_STAT_WARM]++;
-	return true;
+	return bolt_warm_answered(cpu, BOLT_WAKE) || !bolt_arch_warm_resets() ||
+	       !bolt_warm_withdraw(cpu);
 }
 
 /**
@@ -341,7 +338,7 @@ bool bolt_warm_wanted(void)
  *		become natively dead
  *
  * Context: as bolt_warm_leave().
- * Return: 0, or -EOPNOTSUPP if no CPU of this machine can be parked warm.
+ * Return: 0, or -EOPNOTSUPP if @warm and no CPU of this machine can be parked warm.
  */
 int bolt_warm_want(bool warm)
 {
