@@ -25,12 +25,13 @@
 #include <linux/radix-tree.h>
 #include <linux/smp.h>
 
+#include "compat.h"
 #include "kept.h"
 #include "state.h"
 #include "steps.h"
 #include "visibility.h"
 
-/* zswap and zram have a buffer of this size for each CPU and compressor. */
+/* In 6.12 zswap and zram have a buffer of this size for each CPU and compressor. */
 #define BOLT_COMPRESSED_MAX (2 * PAGE_SIZE)
 
 /* How many bytes alloc_cpumask_var() allocates for a mask. */
@@ -99,8 +100,9 @@ static unsigned long bolt_kept_fixed(unsigned int cpu, enum cpuhp_state state)
 	case CPUHP_X2APIC_PREPARE:
 		return BOLT_MASK_BYTES;
 	case CPUHP_MM_ZSWP_POOL_PREPARE:
-	case CPUHP_ZCOMP_PREPARE:
 		return bolt_instances(state) * BOLT_COMPRESSED_MAX;
+	case CPUHP_ZCOMP_PREPARE:
+		return bolt_instances(state) * COMPAT_ZCOMP_PAGES * PAGE_SIZE;
 	default:
 		return 0;
 	}

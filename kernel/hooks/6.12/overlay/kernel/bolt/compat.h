@@ -25,7 +25,7 @@ static inline bool dev_offline_disabled(const struct device *dev)
 	return dev->offline_disabled;
 }
 
-/* Does what takedown_cpu() does last for a CPU that is dead. */
+/* Does what takedown_cpu() does for a dead CPU before rcutree_migrate_callbacks(). */
 static inline void compat_cleanup_dead_cpu(unsigned int cpu)
 {
 	tick_cleanup_dead_cpu(cpu);
@@ -55,5 +55,8 @@ static inline unsigned int compat_nr_irqs(void)
 {
 	return nr_irqs;
 }
+
+/* The pages of a stream of zram: the result of a compression. */
+#define COMPAT_ZCOMP_PAGES 2
 
 #endif /* _KERNEL_BOLT_COMPAT_H */

@@ -12,7 +12,7 @@
 
 #include "../smpboot.h"
 
-/* Does what takedown_cpu() does last for a CPU that is dead. */
+/* Does what takedown_cpu() does for a dead CPU before rcutree_migrate_callbacks(). */
 static inline void compat_cleanup_dead_cpu(unsigned int cpu)
 {
 	lockdep_cleanup_dead_cpu(cpu, idle_thread_get(cpu));
@@ -46,5 +46,8 @@ static inline unsigned int compat_nr_irqs(void)
 {
 	return irq_get_nr_irqs();
 }
+
+/* The pages of a stream of zram: the result of a compression, and a copy of a page. */
+#define COMPAT_ZCOMP_PAGES 3
 
 #endif /* _KERNEL_BOLT_COMPAT_H */
