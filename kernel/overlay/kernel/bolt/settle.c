@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Settling: running the pending teardowns of parked CPUs, so that the CPUs become
- * natively offline. request.c queues the worker at the end of a request. When the
- * settle delay of a CPU is over, the worker runs the lazy teardowns of that CPU: while
- * these are pending, other CPUs have to look for what the CPU keeps. With bolt/keep set
- * to "pressure", elided teardowns stay pending until the shrinker at the end of this file
- * finds memory short; then the worker runs all teardowns. The worker looks at CPUs in
- * the order of their numbers. Code that disables Bolt, suspends the system, starts another
- * kernel, removes a state, or carries out a write to bolt/settle does not leave this to the
- * worker: such code settles the CPUs, or the state, by itself and waits.
+ * natively offline. request.c queues the worker at the end of a request. The worker runs
+ * async teardowns at once. When the settle delay of a CPU is over, the worker runs the
+ * lazy teardowns of that CPU: while these are pending, other CPUs have to look for what the
+ * CPU keeps. With bolt/keep set to "pressure", elided teardowns stay pending until the
+ * shrinker at the end of this file finds memory short; then the worker runs all teardowns.
+ * The worker looks at CPUs in the order of their numbers. Code that disables Bolt, suspends
+ * the system, starts another kernel, removes a state, or carries out a write to bolt/settle
+ * does not leave this to the worker: such code settles the CPUs, or the state, and waits.
  */
 
 #include <linux/cpu.h>
@@ -43,8 +43,8 @@ static bool bolt_pressure;
  * @last:	BOLT_ASYNC, BOLT_LAZY or BOLT_ELIDE: states of this class and of the
  *		classes before it count
  *
- * Context: as bolt_settle_state(); or RCU read lock held, and then another task may
- * settle the state before the caller looks at it.
+ * Context: as bolt_settle_state(); or any, and then another task may settle the state
+ * before the caller looks at it.
  * Return: the state, or -ENOENT if there is none.
  */
 static int bolt_next_to_settle(unsigned int cpu, enum bolt_class last)
@@ -215,7 +215,7 @@ static void bolt_settle_states(unsigned int cpu)
 
 /**
  * bolt_settle_cpu - make a CPU natively offline
- * @cpu:	the CPU; if it is not parked there is nothing to do
+ * @cpu:	the CPU; if it is neither parked nor warm there is nothing to do
  *
  * Context: may sleep. Takes the hotplug lock for reading once for every state,
  * so that a request waits at the most for one callback, or for one CPU that leaves
@@ -229,7 +229,7 @@ void bolt_settle_cpu(unsigned int cpu)
 
 /**
  * bolt_settle_mask - make CPUs natively offline
- * @mask:	the CPUs; CPUs that are not parked are passed over
+ * @mask:	the CPUs; CPUs that are neither parked nor warm are passed over
  *
  * Context: as bolt_settle_cpu().
  */
@@ -243,7 +243,7 @@ void bolt_settle_mask(const struct cpumask *mask)
 }
 
 /**
- * bolt_settle_all - make all parked CPUs natively offline
+ * bolt_settle_all - make all CPUs that are parked or warm natively offline
  *
  * Context: as bolt_settle_cpu().
  */
@@ -255,8 +255,6 @@ void bolt_settle_all(void)
 /* Whether a teardown of @cpu is pending whose class is @last or before. */
 static bool bolt_owes(unsigned int cpu, enum bolt_class last)
 {
-	/* RCU keeps the struct bolt_defer of a module that is being unloaded. */
-	guard(rcu)();
 	return bolt_next_to_settle(cpu, last) >= 0;
 }
 
