@@ -2,14 +2,14 @@
 /*
  * Bolt: fast CPU hotplug.
  *
- * A CPU that goes offline under Bolt is parked: no task can run on the CPU or see
- * it online, but the teardowns of some hotplug states have been deferred. These
- * states are the pending set of the CPU. To settle the CPU is to run the teardowns
- * of its pending set.
+ * A CPU that goes offline under Bolt is parked, unless no teardown may be deferred:
+ * no task can run on the CPU or see it online, but the teardowns of some hotplug
+ * states have been deferred. These states are the pending set of the CPU. To settle
+ * the CPU is to run the teardowns of its pending set.
  *
- * This header has the functions that hooks in the rest of the kernel call.
- * kernel/bolt/state.c answers questions about the request that is under way.
- * Documentation/core-api/bolt.rst explains the words and the laws.
+ * This header has functions that hooks in the rest of the kernel call, and functions
+ * of hooks that Bolt calls. kernel/bolt/state.c answers questions about the request
+ * under way. Documentation/core-api/bolt.rst explains the words and the laws.
  */
 #ifndef _LINUX_BOLT_H
 #define _LINUX_BOLT_H
@@ -90,9 +90,9 @@ enum bolt_unit {
 /**
  * enum bolt_phase - parts of a request, in the order in which they end
  * @BOLT_PHASE_LOCK: from the request to the hotplug write lock
- * @BOLT_PHASE_PREPARE: startup callbacks on the control CPU
+ * @BOLT_PHASE_PREPARE: startup callbacks before the AP is woken
  * @BOLT_PHASE_HARDWARE: from waking the AP to its idle loop
- * @BOLT_PHASE_AP: callbacks on the AP
+ * @BOLT_PHASE_AP: callbacks on the AP, and those of CPUHP_AP_ACTIVE
  * @BOLT_PHASE_STOP: stop_machine() with everything in it
  * @BOLT_PHASE_DIE: from the end of the stop to the AP's death
  * @BOLT_PHASE_DEAD: teardown callbacks on the control CPU
@@ -112,13 +112,13 @@ enum bolt_phase {
 /**
  * enum bolt_boot_switch - what is done otherwise than natively during boot
  * @BOLT_BOOT_BALANCE: bolt.balance=: until init runs, the scheduler moves tasks
- *	between CPUs of one node only
+ *	between CPUs of one node only, except to a CPU that is alone on its node
  * @BOLT_BOOT_PARALLEL: bolt.parallel=: the startup of a parallel state runs on
  *	all CPUs at once when the state is registered, during boot and later
  * @BOLT_BOOT_TRIAL: bolt.trial=: CPUs come together only as long as groups of CPUs
  *	come fast enough
- * @BOLT_BOOT_VMSTAT: bolt.vmstat=: thresholds of memory zones are set once,
- *	when all CPUs have come
+ * @BOLT_BOOT_VMSTAT: bolt.vmstat=: sizes of page lists, and in 6.12 thresholds of
+ *	memory zones, are set once, when all CPUs have come
  * @BOLT_BOOT_WORKQUEUE: bolt.workqueue=: unbound workqueues are set up for all
  *	CPUs at once
  * @BOLT_BOOT_SWITCHES: number of switches
@@ -144,9 +144,9 @@ enum bolt_boot_switch {
  * @reason:	why class, unit and concurrent are right, shown in bolt/states
  * @node:	entry to hide in the directory of the CPU's device, or NULL
  * @device:	function that returns the device to hide, with a reference, or NULL
- *		if there is none. Links to the device in its class and on its bus
- *		are hidden, too, and uevents tell user space that the device goes
- *		and comes
+ *		if there is none. Links to the device in its class, on its bus and
+ *		in dev/char are hidden, too, and uevents tell user space that the
+ *		device goes and comes
  * @major:	in place of @device: major number of the character device whose
  *		minor number is the CPU's, and which is hidden likewise
  * @restart:	in place of @cancel: true if the startup runs when the CPU
@@ -162,12 +162,12 @@ enum bolt_boot_switch {
  *		teardown, of all instances if the state has instances
  *
  * @may_defer, @at_once and @cancel run where teardown and startup of the state run,
- * with the hotplug lock held for writing. @settle runs in any task on any CPU,
- * with the hotplug lock held for reading, while the CPU is offline. A request
- * that wants the lock waits for @settle, so @settle may do a part of the work
- * and return -EAGAIN: Bolt calls the function again, unless the CPU has come
- * back. When the work is done @settle returns 0. If @cancel fails, Bolt calls
- * @settle until the work is done, and treats the startup of the state as failed.
+ * with the hotplug lock held for writing. @settle runs in any task on any CPU, with
+ * the hotplug lock held for reading, while the CPU is below the state. A request that
+ * wants the lock waits for @settle, so @settle may do a part of the work and return
+ * -EAGAIN: Bolt calls the function again, unless the CPU has come back. When the work
+ * is done @settle returns 0. If @cancel fails, or the startup for @restart, the same
+ * task calls @settle until the work is done, and the startup counts as failed.
  */
 struct bolt_defer {
 	enum bolt_class class;
@@ -209,12 +209,12 @@ void bolt_assert_ap_lock(void);
 
 /*
  * Functions of the architecture, in arch/.../kernel/; kernel/bolt/arch.c has a default
- * for an architecture that has no function of its own.
+ * for each of them but bolt_arch_kick() and bolt_arch_gave_up().
  */
 
 /*
- * How many CPUs of a request may be on their way up at once, unless the
- * architecture has a bolt_arch_slots() of its own.
+ * How many CPUs of a request may be on their way to their idle loops at once, unless
+ * the architecture has a bolt_arch_slots() of its own.
  */
 #define BOLT_SLOTS 4U
 
@@ -235,7 +235,7 @@ int bolt_cpus_down(const struct cpumask *mask);
 int bolt_cpus_up(const struct cpumask *mask);
 int bolt_cpus_set(const struct cpumask *mask);
 
-/* Called by kernel/cpu.c. */
+/* Most of these functions are called by kernel/cpu.c. */
 int bolt_cpu_down(unsigned int cpu);
 int bolt_cpu_up(unsigned int cpu);
 int bolt_finish_offline(struct device *dev);
@@ -281,8 +281,8 @@ extern bool bolt_domains_stale;
 /**
  * bolt_domains_pending - whether a rebuild of scheduler domains is pending
  *
- * Until the rebuild, domains may contain CPUs that have gone offline. The test
- * costs nothing while Bolt is disabled.
+ * Until the rebuild, domains may contain CPUs that have gone offline. While Bolt is
+ * disabled, the test costs no more than a jump label.
  *
  * Context: any. Without the hotplug lock the answer may be outdated at once.
  * Return: true if a rebuild is pending.
@@ -347,7 +347,7 @@ void sched_cpus_have_changed(void);
 
 /*
  * Defined in kernel/workqueue.c and kernel/irq/cpuhotplug.c. Called once for all
- * CPUs of a batch.
+ * CPUs that go, or come, together.
  */
 void workqueue_cpus_leave(const struct cpumask *cpus);
 void workqueue_cpus_come(const struct cpumask *cpus);
@@ -357,7 +357,7 @@ void irq_affinity_online_cpus(const struct cpumask *cpus);
 void vmstat_cpus_come(void);
 void cacheinfo_cpus_changed(void);
 
-/* Used by kernel/locking/percpu-rwsem.c. */
+/* Used by kernel/locking/percpu-rwsem.c and kernel/bolt/readers.h. */
 extern struct percpu_rw_semaphore *bolt_patient_sem;
 void bolt_await_reader(struct percpu_rw_semaphore *sem, long *ticks);
 
@@ -389,7 +389,7 @@ unsigned long bolt_kernfs_bytes(struct kernfs_node *kn);
 
 /**
  * enum bolt_warm - whether a CPU waits in the kernel, and what order the CPU has
- * @BOLT_COLD: the CPU is online or natively dead, or is about to become natively
+ * @BOLT_COLD: the CPU does not wait: the CPU is online, coming, dying or natively
  *		dead
  * @BOLT_WARM: the CPU is parked warm, and waits; its hardware was not reset
  * @BOLT_WAKE: the CPU waits, and has the order to return

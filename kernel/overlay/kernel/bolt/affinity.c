@@ -2,9 +2,9 @@
 /*
  * Affinity of tasks, given back when CPUs return. A task all of whose CPUs are
  * offline may run on any CPU of its cpuset, and natively the scheduler then forgets
- * the CPUs that the task had asked for. While bolt/keep_affinity is 1, the mask of these
- * CPUs is kept in lost_cpus_ptr of the task. The scheduler does not look for CPUs
- * there: until the affinity is given back, the task is treated as natively. A request
+ * the CPUs that the task had asked for. While Bolt is enabled and bolt/keep_affinity is 1,
+ * the mask of these CPUs is kept in lost_cpus_ptr of the task. The scheduler does not look
+ * for CPUs there: until the affinity is given back, the task is treated as natively. A request
  * that brings CPUs online queues a worker, which asks for the CPUs again in the name of
  * the task, as sched_setaffinity() would; the request does not wait for the worker.
  */
@@ -99,7 +99,7 @@ static struct cpumask *bolt_take_affinity(struct task_struct *p)
  * Gives @p the affinity back that is kept; drops that affinity instead if the user has
  * set another one since, or @p has lost another one. The affinity stays kept if @p cannot
  * have it now: the cpuset of @p has none of the CPUs, @p is a deadline task, which may not
- * be bound to these CPUs, or @p has its migration disabled.
+ * be bound to these CPUs, @p has its migration disabled, or there is no memory.
  *
  * The hotplug lock is held: otherwise the last CPU of the affinity could go before @p has
  * moved there, and @p would go on where it runs, with an affinity that does not allow
@@ -157,7 +157,7 @@ static struct task_struct *bolt_next_loser(int *nr)
 	return NULL;
 }
 
-/* Looks at all tasks once; returns whether one of them has its migration disabled. */
+/* Looks at all tasks once; returns whether one with a kept affinity cannot be moved yet. */
 static bool bolt_return_affinities(void)
 {
 	struct task_struct *p;
@@ -230,8 +230,7 @@ static void bolt_affinity_switch(bool on)
  *
  * Affinities that are kept are forgotten when Bolt is disabled.
  *
- * Context: may sleep until the worker has looked at all tasks; cpu_add_remove_lock
- * may be held.
+ * Context: may sleep until the worker is done; cpu_add_remove_lock may be held.
  */
 void bolt_affinity_enable(bool on)
 {
@@ -243,7 +242,7 @@ void bolt_affinity_enable(bool on)
  * bolt_affinity_kept - return the value of bolt/keep_affinity
  *
  * Context: any.
- * Return: true if tasks get their affinity back.
+ * Return: true if tasks get their affinity back while Bolt is enabled.
  */
 bool bolt_affinity_kept(void)
 {
@@ -256,7 +255,7 @@ bool bolt_affinity_kept(void)
  *
  * Affinities that are kept are forgotten if @keep is false.
  *
- * Context: may sleep until the worker has looked at all tasks.
+ * Context: may sleep until the worker is done.
  */
 void bolt_keep_affinity(bool keep)
 {

@@ -8,8 +8,8 @@
  * without waiting for it, and clean up after a CPU that has not arrived. A new
  * architecture is added to Kconfig as well, and its hotplug states to rows.h and
  * names.h. Functions with "warm" in their names are for CPUs that wait in the kernel
- * while they are parked, see warm.c. down.c, up.c, threads.c, turn.c, warm.c and
- * boot/tree.c call these functions.
+ * while they are parked, see warm.c. Of the files of Bolt, down.c, up.c, threads.c,
+ * turn.c, warm.c and boot/tree.c call these functions.
  */
 #include <linux/bolt.h>
 #include <linux/cpumask.h>
@@ -120,7 +120,7 @@ bool __weak bolt_arch_warm_prepare(unsigned int cpu, struct task_struct *idle)
  *
  * Bolt calls this function again if the CPU does not answer.
  *
- * Context: a task; no CPU goes or comes but those of the task's own request.
+ * Context: a task, while only CPUs of its own request go or come; or a CPU that crashed.
  */
 void __weak bolt_arch_warm_kick(unsigned int cpu)
 {
@@ -133,7 +133,7 @@ void __weak bolt_arch_warm_kick(unsigned int cpu)
  *
  * Waits until the CPU is natively dead, if the architecture can tell.
  *
- * Context: as bolt_arch_warm_kick().
+ * Context: a task; no CPU goes or comes but those of the task's own request.
  */
 void __weak bolt_arch_warm_gone(unsigned int cpu, bool answered)
 {
@@ -146,7 +146,7 @@ void __weak bolt_arch_warm_gone(unsigned int cpu, bool answered)
  * Only called where bolt_arch_warm_resets() is false: there a native wake-up has no
  * effect on such a CPU before the CPU has run again and died.
  *
- * Context: as bolt_arch_warm_kick().
+ * Context: as bolt_arch_warm_gone().
  */
 void __weak bolt_arch_warm_lost(unsigned int cpu)
 {
@@ -155,7 +155,7 @@ void __weak bolt_arch_warm_lost(unsigned int cpu)
 /**
  * bolt_arch_warm_resets - whether the native way wakes a CPU that does not answer
  *
- * Context: as bolt_arch_warm_kick().
+ * Context: as bolt_arch_warm_gone().
  * Return: true if a CPU that waits in the kernel and does not answer can be woken
  * natively.
  */

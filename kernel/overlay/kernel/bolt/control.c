@@ -5,12 +5,12 @@
  * task releases the lock. The task that asks for the request may hardly get any CPU
  * time: because it has idle priority and all CPUs are busy, because the quota of
  * its control group is used up, or because a real-time task occupies its CPU. If
- * that task carried the request out, the machine would wait for it. So a kernel
- * thread of normal scheduling policy and highest priority carries requests out, and
+ * that task carried the request out, the machine would wait for that task. So a kernel
+ * thread of normal scheduling policy, with nice value -20, carries requests out, and
  * the task that asks sleeps meanwhile.
  *
- * A real-time task that asks must not wait for tasks of lower priority, so the thread
- * has the priority of that task until the request is done.
+ * A real-time task that asks must not wait for tasks of lower priority, so the thread has
+ * the priority of that task, or 99 for a deadline task, until the request is done.
  *
  * The thread exists while Bolt is enabled, so that handing a request over to the thread
  * needs no memory. The thread is not frozen when the system is suspended.
@@ -63,9 +63,9 @@ static DECLARE_WAIT_QUEUE_HEAD(bolt_answers);
 static struct lockdep_map __maybe_unused bolt_order_map;
 
 /*
- * Wakes @sleeper. The task that is woken runs on this CPU, which is quickest,
- * because the caller is about to sleep. If other tasks are ready to run on this CPU,
- * the scheduler chooses the CPU.
+ * Wakes the task in @sleeper. If no other task is ready to run on this CPU, the task
+ * that is woken runs here, which is quickest, because the caller is about to sleep.
+ * Otherwise the scheduler chooses the CPU.
  */
 static void bolt_pass_to(struct wait_queue_head *sleeper)
 {
@@ -146,7 +146,7 @@ void bolt_control_stop(void)
 /*
  * Allows the control thread only CPUs that stay online, so that neither the thread
  * nor its timers have to move. Isolated CPUs are allowed only if no other CPU
- * stays. If no CPU stays at all, the thread may run on the CPUs that come.
+ * stays. If no CPU stays at all, the thread may run on any CPU, also on one that comes.
  */
 static void bolt_choose_cpus(const struct cpumask *leaving)
 {
@@ -167,8 +167,8 @@ static void bolt_choose_cpus(const struct cpumask *leaving)
 }
 
 /*
- * Gives the thread the priority of a real-time caller. Returns true if the thread's
- * policy was changed.
+ * Gives the thread the priority of a real-time caller, or the highest one for a deadline
+ * caller. Returns true if the thread's policy was changed.
  */
 static bool bolt_lend_priority(void)
 {

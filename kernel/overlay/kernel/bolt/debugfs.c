@@ -163,7 +163,7 @@ static void bolt_show_slow_state(struct seq_file *m)
 }
 
 /*
- * Shows how many bytes parked CPUs keep: a line for each state, and one for all.
+ * Shows how many bytes parked CPUs keep: a line for each state with any, and one for all.
  * The hotplug lock is taken anew for each state, so that a request waits until the bytes
  * of one state are counted, not of all states.
  */

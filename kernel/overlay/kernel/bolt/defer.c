@@ -193,8 +193,8 @@ bool bolt_pass(unsigned int cpu, enum cpuhp_state state, bool bringup)
  * bolt_bringup_done - cancel, after a bring-up, teardowns that no startup has cancelled
  * @cpu:	the CPU
  *
- * A pending teardown whose state has no startup is cancelled when the CPU is back.
- * After a bring-up that has failed, such a teardown stays pending.
+ * A pending teardown whose state has no startup is cancelled if the CPU has passed the
+ * state. After a bring-up that has left the CPU dead, such a teardown stays pending.
  *
  * Context: hotplug lock held for writing.
  */

@@ -109,7 +109,7 @@ static int bolt_deactivate(void)
  * @nr:		number of the CPUs
  * @err:	0, or why none of the CPUs goes; valid once @begun is set
  * @first:	set by the first CPU that comes into the stop
- * @begun:	set when the first CPU has taken all CPUs out of the online mask
+ * @begun:	set when the first CPU has taken all CPUs out of the online mask, or set @err
  * @owner:	the CPU that gives up its interrupts and has bolt_irqs_lock, or
  *		nr_cpu_ids
  * @done:	number of CPUs that have given up their interrupts, or refused to
@@ -316,8 +316,8 @@ static int bolt_stop_and_take_down(const struct cpumask *cpus)
 }
 
 /*
- * Makes the CPUs of bolt_round die, all or none. In an undo, after a failure, tries
- * each CPU by itself.
+ * Makes the CPUs of bolt_round die in one stop. In an undo, after a failure, tries
+ * each CPU that is still online by itself.
  */
 static int bolt_take_down_round(void)
 {
@@ -384,14 +384,14 @@ static unsigned int bolt_native_order(unsigned int i)
 /**
  * bolt_offline_batch - take CPUs down to their goals
  * @mask:	the CPUs; a CPU that is at its goal already is passed over
- * @poll:	whether this function fails if, between phases, the system is to wake up
+ * @poll:	whether a wake-up of the system that is pending between phases is an error
  *
  * All CPUs leave the scheduler with one grace period, even if the later phases are
  * done for one CPU after the other.
  *
  * Context: the control task, hotplug lock held for writing.
- * Return: 0, or the error of the first CPU that failed; the other CPUs are left
- * somewhere on the way.
+ * Return: 0; or the error of a CPU that failed, or -EBUSY for the wake-up: the CPUs
+ * are then left somewhere on the way.
  */
 int bolt_offline_batch(const struct cpumask *mask, bool poll)
 {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The last requests that failed. request.c adds each request that has failed or was
+ * The last requests that failed. request.c adds requests that have failed or were
  * refused; sysfs.c prints all of them for bolt/last_error.
  */
 #include <linux/build_bug.h>
@@ -30,7 +30,7 @@
  * @pid:	the process that asked
  * @cpu:	the CPU that failed
  * @err:	negative error number
- * @state:	name of the state
+ * @state:	name of the state, or "admission"
  * @lost:	CPUs that could not be put back, from bolt_error_lost()
  */
 struct bolt_error {
@@ -50,8 +50,8 @@ static DEFINE_SPINLOCK(bolt_errors_lock);
  * bolt_error_add - remember a request that failed
  * @batch:	number of the request
  * @cpu:	the CPU that failed
- * @state:	name of the state whose callback failed; empty if no callback had
- *		run
+ * @state:	name of the state whose callback failed; empty if no callback has
+ *		failed
  * @err:	negative error number
  * @lost:	CPUs that could not be put back, from bolt_error_lost(), or empty
  *

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The functions of Bolt that call static functions of kernel/cpu.c, or take its
- * static locks. kernel/cpu.c includes this file at its end. The functions only do what
+ * The functions of Bolt that need static functions, locks or variables of kernel/cpu.c.
+ * kernel/cpu.c includes this file at its end. The functions only do what
  * needs kernel/cpu.c; the file that calls a function says what a request needs the
  * function for.
  */
@@ -163,7 +163,7 @@ void bolt_note_wait_for_threads(void)
 }
 
 /*
- * Runs callbacks of @cpu in the control task until @cpu has reached @target. If a
+ * Runs callbacks of @cpu in the caller until @cpu has reached @target. If a
  * callback fails, @cpu goes back to the state from which it has come.
  */
 int bolt_run_callbacks(unsigned int cpu, enum cpuhp_state target)
@@ -180,7 +180,7 @@ int bolt_run_callbacks(unsigned int cpu, enum cpuhp_state target)
 
 /*
  * Runs teardowns of a CPU that is dead, or was never woken. A teardown that fails counts
- * as done, and the next one runs: the startups could not run on such a CPU.
+ * as done, and the next one runs, as such a CPU cannot go back to where it came from.
  */
 int bolt_run_dead_callbacks(unsigned int cpu, enum cpuhp_state target)
 {
@@ -266,7 +266,7 @@ bool bolt_release_warm(unsigned int cpu)
 }
 #endif
 
-/* Waits until @cpu says that it is dead, where the architecture has CPUs say so. */
+/* Waits, for 10 s at most, until @cpu reports its death, if CPUs of the architecture do. */
 void bolt_wait_for_death(unsigned int cpu)
 {
 	cpuhp_bp_sync_dead(cpu);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Interrupts: which of them may be on a CPU, and on which CPUs they are to be kept.
- * The code of kernel/irq calls bolt_irq_target() and bolt_irq_mark() wherever it
- * places an interrupt, and bolt_irqs_leave() for a CPU that goes, in the stop: down.c
- * decides at which moment of the stop.
+ * <linux/irq.h> and kernel/irq call bolt_irq_target() and bolt_irq_mark() wherever an
+ * interrupt is placed, and kernel/irq calls bolt_irqs_leave() for a CPU that goes, in
+ * the stop: down.c decides at which moment of the stop.
  *
  * Natively a CPU that goes looks at every interrupt in the system to find the
  * interrupts that have to move, while all other CPUs wait. With Bolt each CPU looks only
@@ -80,7 +80,7 @@ static bool bolt_irq_tracking;
 /* Whether there may be an interrupt all of whose CPUs have gone. */
 static bool bolt_irq_stuck;
 
-/* The list in irq_keep, and the list that applies now, or NULL; cpu_add_remove_lock guards both. */
+/* The list in irq_keep, and the list that applies, or NULL; set with cpu_add_remove_lock held. */
 static struct cpumask bolt_irq_list;
 static struct cpumask *bolt_irq_applied;
 
@@ -253,7 +253,7 @@ bool bolt_irqs_leave(void)
 	struct bolt_irqs *list = this_cpu_ptr(&bolt_irqs);
 	struct bolt_irqs *going = this_cpu_ptr(&bolt_irqs_going);
 
-	/* The list's lock is not needed: all other CPUs wait, and no CPU holds that lock. */
+	/* The list's lock is not needed: no other CPU places interrupts now, or has that lock. */
 	going->all = list->all || bolt_irq_stuck || !bolt_may_defer();
 	going->nr = list->nr;
 	memcpy(going->irqs, list->irqs, sizeof(going->irqs));
@@ -370,7 +370,7 @@ static bool bolt_irq_isolated(const struct cpumask *mask)
 
 /*
  * Sets @home to the CPU on which the interrupt was before irq_keep was set, if that
- * CPU is in @mask.
+ * CPU is in @mask. Returns whether @home has an online CPU.
  */
 static bool bolt_irq_home(unsigned int irq, const struct cpumask *mask,
 			  struct cpumask *home)
@@ -647,7 +647,7 @@ static void bolt_irq_forget_users(void)
 
 /**
  * bolt_irq_set_list - set irq_keep
- * @list:	the CPUs; if empty, interrupts go back to where they are configured
+ * @list:	the CPUs; if empty, interrupts go back to where they were or are configured
  *
  * Context: may sleep.
  * Return: 0, or -EINVAL if no CPU of @list is online.

@@ -6,7 +6,7 @@
  * The module is the one that the callbacks are part of, which need not be the
  * module that registers them; "" if the code cannot be a module. A state whose code
  * calls bolt_defer_state() is not here, because that code has functions that defer
- * and cancel. For any other state the row also says whether the teardown is
+ * and cancel. The row of a state also says whether the teardown is
  * deferred, and what is then hidden from user space.
  *
  * The callbacks were read with these questions:
@@ -37,7 +37,7 @@ NAMED_SERIAL("RCU_TORTURE", "rcutorture",
 NAMED_CONCURRENT("SDEI", "",
 		 "masks and unmasks the CPU's own firmware events, under sdei_list_lock"),
 NAMED_SERIAL("acpi/cpu-drv:online", "processor",
-	     "startup only: binds the ACPI driver and the thermal zone of a new CPU"),
+	     "startup only: binds the ACPI driver of a new CPU; renews limits of one that returns"),
 NAMED_SERIAL("ali_drw_pmu:online", "alibaba_uncore_drw_pmu",
 	     "the CPU that reads the PMU hands over, with the interrupt, to a CPU that stays"),
 NAMED_SERIAL("arm/coresight4:online", "coresight_etm4x",
@@ -80,7 +80,7 @@ NAMED_SERIAL("hwmon/via:online", "via_cputemp",
 NAMED_SERIAL("hyperv/vmbus:online", "hv_vmbus",
 	     "refuses while a channel is bound to the CPU; stops the CPU's synthetic interrupts"),
 NAMED_SERIAL("idle/intel:online", "",
-	     "startup only: registers a device of the CPU; sets bits in shared registers"),
+	     "startup only: registers a device of the CPU; changes bits in shared registers"),
 NAMED_SERIAL("imx8_ddr_perf_pmu", "fsl_imx8_ddr_perf",
 	     "the CPU that reads the PMU hands over, with the interrupt, to a CPU that stays"),
 NAMED_SERIAL("imx9_ddr_perf_pmu", "fsl_imx9_ddr_perf",
@@ -90,7 +90,7 @@ NAMED_CONCURRENT("io-wq/online", "",
 NAMED_SERIAL("irqchip/arm/gicv3/memreserve:online", "",
 	     "startup only: reserves memory of the CPU, once; the last CPU removes the state"),
 NAMED_CONCURRENT("irqchip/arm/gicv3:checkrdist", "",
-		 "startup only: sets the CPU's bit in a mask"),
+		 "startup only: refuses a CPU whose redistributor is marked as broken in a mask"),
 NAMED_CONCURRENT("kernel/nohz:predown", "",
 		 "refuses if the CPU is the timekeeper, which with nohz_full never changes"),
 NAMED_CONCURRENT("kvmclock:setup_percpu", "",
@@ -138,7 +138,7 @@ NAMED_SERIAL("perf/hisi/uc:online", "hisi_uncore_pmu",
 NAMED_SERIAL("perf/nvdimm:online", "libnvdimm",
 	     "the CPU that reads the PMU hands over to a CPU that stays"),
 NAMED_SERIAL("platform/x86/isst-if:online", "isst_if_common",
-	     "startup only: stores the CPU's registers in the CPU's own entry"),
+	     "startup only: notes numbers of the CPU in its own entry, and restores its registers"),
 NAMED_SERIAL("platform/x86/tpmi_power_domains:online", "intel_tpmi_power_domains",
 	     "startup only: enters the CPU in a mask and in a hash table, under tpmi_lock"),
 NAMED_SERIAL("platform/x86/turbo_max_3:online", "",

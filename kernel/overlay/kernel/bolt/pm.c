@@ -142,10 +142,10 @@ static void bolt_notify_work(struct work_struct *work)
 static DECLARE_WORK(bolt_notifier, bolt_notify_work);
 
 /*
- * Notes the CPUs of @mask whose state the driver core has wrong. The driver core is told
- * only when the resume is over, because suspend does not hold the device hotplug
- * lock, and because a CPU that has not come with the other CPUs may still come
- * alone.
+ * Notes the CPUs of @mask whose state the driver core has wrong. A worker tells the
+ * driver core when thaw_secondary_cpus() is done, because suspend does not hold the
+ * device hotplug lock, and because a CPU that has not come with the other CPUs may
+ * still come alone.
  */
 static void bolt_notify_later(const struct cpumask *mask)
 {

@@ -2,7 +2,7 @@
 /*
  * What is known of each hotplug state: whether its teardown may be deferred, and
  * whether its callbacks may run in a request for several CPUs. request.c, defer.c,
- * settle.c and turn.c call these functions in the course of a request.
+ * settle.c, domains.c and boot/tree.c call these functions in the course of a request.
  *
  * Rows classify the states. rows.h has a row, with a reason, for every fixed state that
  * x86_64 or arm64 can have; a fixed state whose teardown may be deferred has an entry in
@@ -16,7 +16,7 @@
  * A reason says what would go wrong if the teardown were deferred, or what the
  * callbacks do, and under which lock several CPUs may run these at once.
  * bolt/states shows the reason after the name of the state. Where the reason has no
- * subject, that name is the subject: "random:online (sets a flag of the CPU)".
+ * subject, that name is the subject: "umwait:online (sets a register of the CPU)".
  *
  * What does "fit" mean? A callback may ask whether its CPU is the last one of a
  * package, choose a successor for a duty of its CPU, or wait for what other CPUs
@@ -165,7 +165,7 @@ static const struct bolt_defer *bolt_defers[BOLT_NR_STATES] = {
 /* States that the administrator has moved back to critical; see bolt_override(). */
 static struct bolt_set bolt_overrides;
 
-/* Protects the sets below, and bolt_known[], against two updates at once. */
+/* Protects bolt_unfit, bolt_foreign and bolt_known[] against two updates at once. */
 static DEFINE_SPINLOCK(bolt_fit_lock);
 
 /* States that are registered, and not fit. */
@@ -194,7 +194,7 @@ static bool bolt_dynamic(int state)
 		state <= CPUHP_AP_ONLINE_DYN_END);
 }
 
-/* Whether @code is part of the kernel's image. */
+/* Whether @code is part of the kernel's image, or is 0, as there is no code. */
 static bool bolt_built_in(unsigned long code)
 {
 	return !code || core_kernel_text(code);
@@ -234,7 +234,7 @@ static unsigned long bolt_state_callback(enum cpuhp_state state, bool startup)
 					 step->teardown.single);
 }
 
-/* Whether both callbacks of @state belong to this kernel, or to its module @name. */
+/* Whether both callbacks of @state are in this kernel or its module @name (NULL: any). */
 static bool bolt_owned(enum cpuhp_state state, const char *name)
 {
 	unsigned int up;
@@ -444,9 +444,9 @@ void bolt_set_overridden(enum cpuhp_state state, bool critical)
 /**
  * bolt_set_defer - let the teardown of a state be deferred
  * @state:	the state
- * @defer:	how the state is deferred; bolt_defer_state() has checked @defer
+ * @defer:	how the state is deferred, as bolt_defer_state() has checked; or NULL
  *
- * Context: any.
+ * Context: a task.
  */
 void bolt_set_defer(enum cpuhp_state state, const struct bolt_defer *defer)
 {
@@ -456,7 +456,7 @@ void bolt_set_defer(enum cpuhp_state state, const struct bolt_defer *defer)
 	bolt_know(state);
 }
 
-/* Forgets how @state is deferred, as @state is being removed. */
+/* Forgets what code has said of deferring @state, as @state is being removed. */
 void bolt_drop_defer(enum cpuhp_state state)
 {
 	if (bolt_defers[state] == &bolt_defer_all ||
@@ -472,8 +472,8 @@ void bolt_drop_defer(enum cpuhp_state state)
  * @state:	the state
  *
  * Context: as bolt_row_named().
- * Return: what the administrator has declared; otherwise what the row of the state
- * says, or the code that has registered the state.
+ * Return: what the administrator has declared, but a concurrent state that was declared
+ * fit stays concurrent; otherwise what the row of the state, or its code, says.
  */
 enum bolt_fit bolt_fit(enum cpuhp_state state)
 {
@@ -528,8 +528,8 @@ static void bolt_review(enum cpuhp_state state)
  *		state the number that cpuhp_setup_state() has returned
  * @defer:	how the state is deferred; must live as long as the state
  *
- * Call this function after the state has been set up. Until this function is
- * called, a request for several CPUs takes one CPU after the other.
+ * Call this function after the state has been set up. Until this function is called
+ * for a dynamic state, a request for several CPUs takes one CPU after the other.
  * cpuhp_remove_state() settles the state on all CPUs first, and drops @defer.
  * Adding or removing an instance of the state also settles the state first, and
  * keeps @defer.
@@ -647,7 +647,7 @@ static bool bolt_state_no_instance(enum cpuhp_state state)
  * A state with instances does not count while it has no instance, as none of its
  * callbacks runs then.
  *
- * Context: hotplug lock held for writing, or early in the boot.
+ * Context: hotplug lock held for writing, or as bolt_forget_declared(), or early in boot.
  * Return: the lowest state that is not fit, or CPUHP_INVALID if all are.
  */
 enum cpuhp_state bolt_find_unfit(void)

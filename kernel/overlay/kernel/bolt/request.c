@@ -5,17 +5,17 @@
  * through this file as follows.
  *
  *	bolt_change(), bolt_request_one()	a write to bolt/offline and the like begins in
- *					bolt_change(), a call of cpu_device_down() or
- *					cpu_device_up() in bolt_request_one(), and a
- *					request of pm.c or boot/ at the next line
+ *					bolt_change(), cpu_device_down() and _up() in
+ *					bolt_request_one(), pm.c and boot/ at the next line
  *	bolt_request()			finds which of the CPUs have to come or go
  *	bolt_admit()			refuses the request if a CPU must not come or go
  *	bolt_run()			in the control thread, with the hotplug lock
  *					held: calls up.c, then down.c; if a callback has
  *					failed, bolt_undo() takes all CPUs back
  *	bolt_check_pending()		in the caller again: has settle.c settle CPUs later
- *	bolt_notify()			tells the driver core the new states, and sends
- *					one uevent for each CPU, in numerical order
+ *	bolt_notify()			in bolt_change() and SMT control: tells the driver
+ *					core the new states, and sends one uevent for
+ *					each CPU, first for CPUs that have come
  *
  * Enabling and disabling Bolt is at the end.
  */
@@ -288,9 +288,9 @@ void bolt_notify_lost(unsigned int cpu)
 
 /*
  * Reports the CPUs that an undo has failed to put back. CPUs that stay half-way are
- * settled now, and dev->offline is made to say which CPUs are online. Callers that
- * pass BOLT_NO_DEFER to bolt_request() write dev->offline themselves, or have no
- * need to.
+ * settled now, and dev->offline is cleared for CPUs that are all the way up, and set
+ * for all others. Callers that pass BOLT_NO_DEFER to bolt_request() write dev->offline
+ * themselves, or have no need to.
  */
 static void bolt_report_lost(const struct bolt_batch *batch, bool devices)
 {
@@ -340,7 +340,7 @@ static void bolt_check_pending(unsigned int cpu)
  *
  * Either all CPUs change or none. While the machine boots, all CPUs come that can.
  *
- * Context: may sleep; cpu_add_remove_lock held. Bolt is enabled.
+ * Context: may sleep; cpu_add_remove_lock held. Bolt is enabled, or the machine boots.
  * Return: 0 or a negative error number, with the reason in bolt/last_error.
  */
 int bolt_request(const struct cpumask *up, const struct cpumask *down,
@@ -533,8 +533,8 @@ static int bolt_change(const struct cpumask *up, const struct cpumask *down)
  * Context: may sleep; device hotplug lock held.
  * Return: 0; -EINVAL if a CPU of @mask is not possible; -ENODEV if a CPU is not
  * present; -EPERM if a CPU cannot go offline; -EBUSY if no housekeeping CPU would
- * stay, a CPU is in irq_keep, or CPU hotplug is disabled; -EOPNOTSUPP if Bolt or the
- * platform has no CPU go offline; or the error of the callback that failed.
+ * stay, a CPU is in irq_keep, or CPU hotplug is disabled; -EOPNOTSUPP if Bolt is
+ * disabled, or no CPU of this platform can go; or the error of the callback that failed.
  */
 int bolt_cpus_down(const struct cpumask *mask)
 {
@@ -547,7 +547,7 @@ EXPORT_SYMBOL_GPL(bolt_cpus_down);
  * @mask:	CPUs that are to be online; a CPU that is online is no error
  *
  * Context: as bolt_cpus_down().
- * Return: as bolt_cpus_down(); -EPERM if SMT control forbids a CPU.
+ * Return: as bolt_cpus_down(); -EPERM if SMT control forbids a CPU; or -ENOMEM.
  */
 int bolt_cpus_up(const struct cpumask *mask)
 {
@@ -576,7 +576,7 @@ static void bolt_drop_unplugged(struct cpumask *cpus)
  * CPUs of @mask come before other CPUs go.
  *
  * Context: as bolt_cpus_down().
- * Return: as bolt_cpus_down() and bolt_cpus_up().
+ * Return: as bolt_cpus_down() and bolt_cpus_up(); or -ENOMEM.
  */
 int bolt_cpus_set(const struct cpumask *mask)
 {

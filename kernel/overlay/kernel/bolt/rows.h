@@ -15,7 +15,7 @@
  * while the machine boots, each for a different AP.
  */
 [CPUHP_CREATE_THREADS] =
-	OVERLAPS("startup only: makes newly registered threads, under smpboot_threads_lock"),
+	OVERLAPS("startup only: makes threads that the CPU lacks, under smpboot_threads_lock"),
 [CPUHP_PERF_X86_PREPARE] = {
 	BOLT_CRITICAL, BOLT_UNIT_PERF_X86, SERIAL,
 	"the next startup would free shared_regs of the CPU, which perf still uses" },
@@ -195,7 +195,7 @@
 [CPUHP_AP_X86_TBOOT_DYING] =
 	UNFIT("the last CPU online waits for all other CPUs to enter tboot"),
 
-/* ONLINE states: the callbacks run on the AP, in its hotplug thread. */
+/* ONLINE states: callbacks run on the AP, except the first's and, in requests, the last's. */
 [CPUHP_TEARDOWN_CPU] =
 	CRITICAL("stops the machine and takes the CPU down"),
 [CPUHP_AP_HYPERV_ONLINE] =
@@ -264,7 +264,7 @@
 [CPUHP_AP_WORKQUEUE_ONLINE] =
 	OVERLAPS("unbinds the CPU's workers, under wq_pool_mutex"),
 [CPUHP_AP_RANDOM_ONLINE] =
-	OVERLAPS("startup only: sets a flag of the CPU"),
+	OVERLAPS("startup only: clears a counter of the CPU"),
 [CPUHP_AP_RCUTREE_ONLINE] =
 	OVERLAPS("changes a mask of RCU's node, and in 6.12 thread affinities, under node locks"),
 [CPUHP_AP_BASE_CACHEINFO_ONLINE] = {

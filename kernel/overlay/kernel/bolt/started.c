@@ -5,8 +5,8 @@
  *
  * A CPU passes the states in their order, so one number for each CPU is enough: the
  * highest state that is certainly up. (The state number of the CPU is another number,
- * which advances before the callback runs.) cpuhp_invoke_callback() updates the number
- * by the following rules, for a serial state while the CPU has the turn:
+ * which advances before the callback runs.) cpuhp_invoke_callback() and bolt_pass()
+ * update the number by these rules, for a serial state while the CPU has the turn:
  *
  * - Before a teardown runs, the number falls below the state; also if the teardown
  *   is deferred instead. If the teardown of a CPU that is online fails, the number
@@ -28,10 +28,10 @@
  *   fails, the state counts as up, although the startups of other instances have yet to
  *   run again: the CPU stays, and goes on to use all instances.
  *
- * An undo follows the same rules. The number is written by the task that runs the
- * callbacks of the CPU, which is the control task or the hotplug thread of the CPU,
- * or by the CPU itself where it starts or dies. Whichever of these may write the state
- * number of the CPU at a moment may write this number as well.
+ * An undo follows the same rules. The number is written by the task that runs callbacks
+ * of the CPU, such as the control task or the hotplug thread of the CPU, by the CPU itself
+ * where it starts or dies, and by bolt_steps_at_rest(). A task or CPU that may write the
+ * state number of the CPU at a moment may write this number as well.
  */
 #include <linux/cpuhotplug_started.h>
 #include <linux/cpumask.h>

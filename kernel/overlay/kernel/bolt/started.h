@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Keeps for each CPU the highest state that is certainly up on it; see started.c.
- * kernel/cpu.c, which runs all callbacks, includes this file.
+ * Keeps for each CPU the highest state that is certainly up on the CPU; see started.c.
+ * kernel/cpu.c, whose cpuhp_invoke_callback() runs callbacks, includes this file.
  */
 #ifndef _KERNEL_BOLT_STARTED_H
 #define _KERNEL_BOLT_STARTED_H

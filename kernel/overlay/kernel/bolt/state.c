@@ -2,8 +2,8 @@
 /*
  * What all files of kernel/bolt share: which request is under way, whether the caller
  * is a part of that request, which CPUs a phase is about, which callback has failed,
- * and how often each callback ran. Every file of Bolt calls these functions, and so do
- * hooks in the kernel that ask about the request. This file itself calls only glue.c.
+ * and how often each callback ran. Every file of Bolt may call these functions, and
+ * hooks that ask about the request call some. This file itself calls only glue.c.
  */
 
 #include <linux/cpu.h>
@@ -168,7 +168,7 @@ bool bolt_asker_sleeps_on(unsigned int cpu)
  * bolt_may_defer - whether the request may defer teardowns and take shortcuts
  *
  * Context: as bolt_in_request().
- * Return: true if so; false for suspend, and before another kernel starts.
+ * Return: true if so; false outside of requests, and in suspend, boot, reboot and kexec.
  */
 bool bolt_may_defer(void)
 {
@@ -195,7 +195,7 @@ bool bolt_several_cpus(void)
  *
  * A CPU that runs kernel code needs no further startup IPI.
  *
- * Context: the control task, inside a hotplug operation.
+ * Context: the task that wakes the CPU, inside a hotplug operation.
  * Return: true if so; always false outside of requests.
  */
 bool bolt_woken_cpu_alive(void)
@@ -261,8 +261,8 @@ bool bolt_is_last_in(unsigned int cpu, const struct cpumask *mask)
  * request found them.
  *
  * Context: as bolt_is_last().
- * Return: true if no CPU of @mask is before @cpu, and the request is not being
- * undone.
+ * Return: true if @cpu is the first of the CPUs of the request that are in @mask, and the
+ * request is not being undone; always false outside of requests.
  */
 bool bolt_is_first_in(unsigned int cpu, const struct cpumask *mask)
 {
@@ -371,7 +371,7 @@ void bolt_callback_failed(unsigned int cpu, enum cpuhp_state state, int err)
  * @cpu:	the CPU
  * @state:	the callback's state
  *
- * Context: the control task, inside a request.
+ * Context: the task that would run the callback, inside a request.
  * Return: 0, or -EAGAIN if the callback is to fail.
  */
 int bolt_inject(unsigned int cpu, enum cpuhp_state state)

@@ -28,7 +28,7 @@ struct work_struct;
 /* No callback has this state: it stands for the rebuild of scheduler domains. */
 #define BOLT_DOMAINS CPUHP_ONLINE
 
-/* The last state before a CPU is woken; after it, the CPU runs by itself. */
+/* The last state of a CPU that comes before the CPU is woken. */
 #define BOLT_PREPARED (CPUHP_BP_KICK_AP - 1)
 
 /**
@@ -47,15 +47,15 @@ struct bolt_set {
  * @start:	the CPU's state before the request that is under way
  * @goal:	the state to which that request takes the CPU
  * @from:	the CPU's state before its hotplug thread was started
- * @failed:	the first state whose callback failed for the CPU in an undo, or
- *		CPUHP_INVALID
+ * @failed:	in an undo, the first state whose callback failed for the CPU, or CPUHP_INVALID
  * @half_way:	whether an undo has left the CPU online but not active, and its
  *		device offline; ignored once the CPU is offline or all the way up
  * @may_run_serial:	whether the CPU's hotplug thread may run serial callbacks
  * @has_lock:	whether the CPU has the lock of bolt_ap_lock()
  * @woken_warm:	whether the CPU waited in the kernel when it was last woken
- * @transit:	whether the CPU is going or coming; then all that it runs with
- *		interrupts off, or in its idle task, belongs to the request
+ * @transit:	whether the CPU is between the stop and its death, or between its wake-up
+ *		and its idle loop; then all that the CPU runs with interrupts off, or in
+ *		its idle task, belongs to the request
  */
 struct bolt_cpu {
 	struct bolt_set pending;
@@ -96,19 +96,19 @@ extern struct cpumask bolt_parked_mask;
  * @up:		CPUs that come
  * @down:	CPUs that go, after those of @up have come
  * @flags:	BOLT_NO_DEFER, BOLT_FROZEN, ...
- * @first:	one of the CPUs, for traces
+ * @first:	the CPU with the lowest number, for traces
  * @alone:	whether the request is for a single CPU
- * @by_cpu:	whether each CPU goes through all states before the next CPU begins
+ * @by_cpu:	whether CPUs come one by one, and go likewise after all have left the scheduler
  * @undo:	whether the request goes on after a callback has failed: the request has
  *		failed already and takes its CPUs back, or the machine boots
  * @serial_low:	the lowest serial state of hotplug threads
  * @serial_high: the highest serial state of hotplug threads
  * @waking:	the CPU that is being woken
- * @round:	the CPUs that take turns in the step that is under way, or NULL
- * @at:		the CPU of @round whose turn it is, on the way up
+ * @round:	CPUs whose callbacks of CPUHP_AP_ACTIVE run one after the other, or NULL
+ * @at:		the CPU of @round whose startup runs
  * @last:	when the last phase ended
  * @lock:	protects @culprit, @err, @failed, and @failed of the CPUs
- * @culprit:	the CPU whose callback was the first to fail
+ * @culprit:	the CPU whose callback failed first, or for which the request was refused
  * @err:	the error that this callback has returned, or 0
  * @failed:	the name of that callback's state, or empty; a copy, as the state's
  *		module may be unloaded

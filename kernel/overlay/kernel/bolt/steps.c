@@ -3,8 +3,8 @@
  * Which hotplug states have something to run, and what a request needs to know of
  * each state while a CPU walks through the states.
  *
- * There are more than 200 states, and a machine has callbacks for about 50. A CPU
- * of a request goes from one of these 50 to the next by two lists, of startups and of
+ * There are more than 200 states, and a machine has callbacks for about 60. A CPU
+ * of a request goes from one of these 60 to the next by two lists, of startups and of
  * teardowns. A state with instances is in neither list while it has no instance.
  *
  * The lists change when a state is registered or removed, and when an instance

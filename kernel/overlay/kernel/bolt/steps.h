@@ -73,8 +73,8 @@ bool bolt_pass(unsigned int cpu, enum cpuhp_state state, bool bringup);
 
 /*
  * Whether the CPU goes from state to state by bolt_walk(). If cpuN/hotplug/fail
- * asks for a failure, the CPU passes all states natively, because bolt_walk() would
- * pass over the state that is to fail if that state has no instances.
+ * asks for a failure, the CPU passes all states natively, because bolt_walk() passes
+ * over some states without a look at that file.
  */
 static __always_inline bool bolt_walks(const struct cpuhp_cpu_state *st)
 {
@@ -119,8 +119,8 @@ static __always_inline bool bolt_walk(unsigned int cpu, bool bringup,
 }
 
 /*
- * Whether a hotplug thread runs its next callback at once, without going to sleep
- * in between.
+ * Whether a hotplug thread runs its next callback at once, without a return to
+ * smpboot_thread_fn() in between.
  */
 static __always_inline bool bolt_goes_on(const struct cpuhp_cpu_state *st)
 {
@@ -157,8 +157,8 @@ static __always_inline enum bolt_turn bolt_serial_enter(enum cpuhp_state state)
 	struct bolt_batch *batch = READ_ONCE(bolt_batch);
 
 	/*
-	 * Before a CPU is woken and after its death, only the control task runs its
-	 * callbacks.
+	 * Before a CPU is woken and after its death, only the control task runs callbacks,
+	 * or helpers of boot/tree.c, which have a lock of their own.
 	 */
 	if (!batch || batch->alone || state < CPUHP_AP_IDLE_DEAD ||
 	    state >= CPUHP_AP_ACTIVE || state == CPUHP_TEARDOWN_CPU)
@@ -182,7 +182,7 @@ static __always_inline void bolt_serial_exit(enum bolt_turn turn)
 DEFINE_CLASS(bolt_serial_section, enum bolt_turn, bolt_serial_exit(_T),
 	     bolt_serial_enter(state), enum cpuhp_state state)
 
-/* Keeps serial callbacks of other CPUs off, at least until the end of the block. */
+/* If @state is serial, keeps serial callbacks of other CPUs off, at least in this block. */
 #define bolt_serialize(state) CLASS(bolt_serial_section, __bolt_serial_section)(state)
 
 /**
@@ -218,7 +218,7 @@ static __always_inline void bolt_run_end(struct bolt_run run)
 DEFINE_CLASS(bolt_run, struct bolt_run, bolt_run_end(_T), bolt_run_begin(state),
 	     enum cpuhp_state state)
 
-/* Counts a callback, and times it from here to the end of the block. */
+/* In a request: counts a callback, and with bolt/timing times it until the block ends. */
 #define bolt_account(state) CLASS(bolt_run, __bolt_run)(state)
 
 bool bolt_stand_in(unsigned int cpu, enum cpuhp_state state, bool bringup,
@@ -231,10 +231,10 @@ bool bolt_stand_in(unsigned int cpu, enum cpuhp_state state, bool bringup,
  * @bringup:	true for the startup, false for the teardown
  * @ret:	where to put what the callback would have returned
  *
- * A startup is skipped exactly when its teardown is pending, in a request of Bolt
- * and in any other bring-up. A teardown runs if there is no memory to defer it, if
- * its state asks for a condition that does not hold now, or if its state has no
- * instance.
+ * A startup is skipped if the teardown of the state is pending and @restart is not set,
+ * or if the state has no teardown and another of its unit is pending. A teardown runs
+ * outside of requests that may defer; and if there is no memory to hide its entries, if
+ * its state asks for a condition that does not hold now, or has no instance.
  *
  * Context: where the callback would run, hotplug lock held for writing.
  * Return: true if the callback must not run.

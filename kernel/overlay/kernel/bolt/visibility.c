@@ -140,8 +140,8 @@ const struct device_driver *bolt_uevent_driver(const struct device *dev)
  * @env:	the event's environment
  *
  * Context: may sleep.
- * Return: false if no variables are kept for the device, so that the driver core
- * must build them.
+ * Return: false if no variables are kept for the device and its driver, or these do
+ * not fit, so that the driver core must build the variables.
  */
 bool bolt_uevent_replay(const struct device *dev, struct kobj_uevent_env *env)
 {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * x86's own versions of some functions of kernel/bolt/arch.c. down.c calls
- * bolt_arch_may_go() in the stop; up.c and boot/tree.c call the other functions when
- * CPUs come. smpboot.c calls bolt_startup_delay() between the IPIs that wake a CPU.
+ * bolt_arch_may_go() in the stop; the files of kernel/bolt that bring CPUs up call the
+ * other functions. smpboot.c calls bolt_startup_delay() after each IPI that starts a CPU.
  */
 #include <linux/bolt.h>
 #include <linux/cpufeature.h>
@@ -20,10 +20,10 @@ static bool bolt_caches_wait;
  * bolt_startup_delay - give a CPU time to accept a startup IPI
  * @usecs:	how long to wait at most, in microseconds
  *
- * Returns early when the CPU has reported itself alive, as it has then accepted the
- * IPI.
+ * In a request that may take shortcuts, returns early when the CPU has reported itself
+ * alive, as it has then accepted the IPI.
  *
- * Context: the control task, inside a hotplug operation; preemption off.
+ * Context: the task that wakes the CPU, inside a hotplug operation; preemption off.
  */
 void bolt_startup_delay(unsigned int usecs)
 {

@@ -83,7 +83,7 @@
 
 /*
  * CPUs whose look is not over. A CPU enters the mask in the stop in which it goes, and
- * leaves the mask by itself.
+ * leaves the mask when it has looked, or when it is unplugged.
  */
 static struct cpumask bolt_looking;
 
@@ -130,8 +130,8 @@ bool bolt_look_hold(void)
  * bolt_looks - whether a CPU has still to look for interrupts in flight
  * @cpu:	the CPU
  *
- * Context: any. The CPU itself changes the answer: to true in the stop in which the CPU
- * goes, and to false when its look is over. So the answer may be out of date at once.
+ * Context: any. The answer becomes true in the stop in which the CPU goes, and false when
+ * its look is over or the CPU is unplugged. So the answer may be out of date at once.
  * Return: true if so: its APIC must stay enabled, its vectors must stay as they are,
  * and INIT must not be sent to the CPU.
  */

@@ -3,13 +3,13 @@
  * x86: TSC tests of CPUs that return. A CPU that comes calls bolt_tsc_retest() from
  * check_tsc_sync_target(), before the native test.
  *
- * The native test compares two CPUs for 2 ms, which is most of a bring-up. Where
- * there is an MSR for the offset, TSC_ADJUST, the kernel does without the test for
- * all CPUs of a package but the first. Where there is no such MSR, a CPU that
- * returns to a package of which some CPU was always online gets a short test: the
- * CPU has passed the native (long) test in this boot, and INIT does not touch the
- * TSC. Only firmware or a hypervisor may have written to the TSC since, which
- * shifts it by a constant.
+ * The native test compares two CPUs for 2 ms, and the first CPU of a package for 20 ms,
+ * which is most of a bring-up. Where there is an MSR for the offset, TSC_ADJUST, the
+ * kernel tests only the first CPU of a package. Where there is no such MSR, a CPU that
+ * returns to a package of which some CPU was always online gets a short test: the CPU has
+ * passed the native (long) test in this boot, and INIT does not touch the TSC. Only
+ * firmware or a hypervisor may have written to the TSC since, which shifts the TSC by a
+ * constant.
  *
  * The TSC is read on one CPU, then on the other, with nothing in between but the
  * hand-over of a lock. The second reading is smaller if the second CPU lags by more

@@ -88,7 +88,7 @@ bool __init bolt_boot_idle(unsigned int max)
 
 /*
  * How many CPUs come in each of the first requests, which try whether CPUs come faster
- * together. All other CPUs come in one request after that.
+ * together. After that all other CPUs come in one request, or one by one.
  */
 static const unsigned int bolt_groups[] __initconst = { 1, 1, 1, 2, 4, 8 };
 
@@ -122,8 +122,8 @@ static unsigned int __init bolt_next_group(struct cpumask *left,
 			break;
 		__cpumask_clear_cpu(cpu, left);
 		/*
-		 * A CPU that has tried to come up may have been marked as not
-		 * present.
+		 * A CPU may have been marked as not present since @left was
+		 * made.
 		 */
 		if (!cpu_present(cpu))
 			continue;
@@ -151,7 +151,7 @@ static void __init bolt_come_one_by_one(const struct cpumask *left,
  * than one by one: the CPU that holds a lock does not run while other CPUs spin for
  * the lock. So bolt_come(), unless bolt.trial is off, brings up larger groups only as
  * long as a group takes at most bolt_group_limit per cent of the time that its CPUs
- * would take one by one. Each CPU is taken out of @left before the CPU is brought up.
+ * would take one by one. Each CPU of a group is taken out of @left before the group comes.
  */
 static void __init bolt_come(struct cpumask *left, unsigned int flags)
 {

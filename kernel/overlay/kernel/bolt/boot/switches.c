@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * The command line: bolt=, and the switches bolt.WHAT=, each of which makes one
- * part of the boot different from the native boot. The hooks ask bolt_boot_option()
- * and bolt_topology_unchecked(); sysfs.c asks bolt_enable_after_boot().
+ * part of the boot different from the native boot. Hooks, cpus.c and parallel.c ask
+ * bolt_boot_option(), hooks bolt_topology_unchecked(), sysfs.c bolt_enable_after_boot().
  */
 #define pr_fmt(fmt) "bolt: " fmt
 

@@ -2,7 +2,7 @@
 /*
  * With bolt.boot=tree, CPUs that are online bring up other CPUs: each of these CPUs
  * does for one other CPU what the control task does for all CPUs otherwise, so that the
- * number of CPUs that are online doubles in every round. boot/cpus.c calls
+ * number of CPUs that are online almost doubles in every round. boot/cpus.c calls
  * bolt_tree_begin() and bolt_tree_end() around its requests; up.c calls bolt_tree_up()
  * in place of its first two phases, and the CPUs that bring up another one, the
  * helpers, call the single steps of these phases. bolt_arch_wave() says which CPUs come
@@ -39,7 +39,7 @@ struct bolt_job {
 
 static DEFINE_PER_CPU(struct bolt_job, bolt_job);
 
-/* The helpers of this round; each first starts two other helpers. */
+/* The helpers of this round; each first starts up to two other helpers. */
 static unsigned int bolt_helpers[NR_CPUS], bolt_nr_helpers;
 
 /* The number of the hotplug state whose startup does the job of its CPU, if there is one. */

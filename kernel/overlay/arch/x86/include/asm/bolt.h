@@ -33,7 +33,7 @@ void bolt_tsc_forget_all(void);
 bool bolt_tsc_retest(unsigned int cpu);
 void bolt_startup_delay(unsigned int usecs);
 
-/* For CPUs that are parked warm: in bolt_warm.c, but bolt_send_init() is in smpboot.c. */
+/* CPUs that are parked warm: bolt_warm.c, bolt_warm_64.S, bolt_platform.c, smpboot.c. */
 void bolt_send_init(unsigned int cpu);
 void bolt_warm_wait(void);
 asmlinkage void bolt_warm_restart(unsigned long sp);
