@@ -71,6 +71,7 @@ COMMON = {
     "bolt_request",
     "bolt_started",
     "bolt_steps",
+    "bolt_sysfs",
     "bolt_turn",
     "bolt_visibility",
     "bolt_warm",
@@ -151,6 +152,13 @@ def test_kunit_parallel(kernel: Kernels, arch: str) -> None:
     assert ours == {"bolt_parallel"}
     assert counted
     assert all((failed, skipped) == (0, 0) for _, failed, skipped in counted)
+
+
+def test_kunit_on_one_cpu(kernel: Kernels, arch: str) -> None:
+    """Tests that need a second CPU are skipped; the scenario checks that settings are as before."""
+    _, counted = kunit(play(kernel, arch, "kunit-one-cpu"))
+    assert len(counted) == 3
+    assert all((passed, failed) == (0, 0) for passed, failed, _ in counted)
 
 
 def domains_are_right(done: GuestResult) -> bool:

@@ -146,12 +146,17 @@ static int bolt_asleep_init(struct kunit *test)
 
 	if (!f)
 		return -ENOMEM;
-	err = smpboot_register_percpu_thread(&sleepers);
+	err = bolt_fixture_begin(test, f);
 	if (err)
 		return err;
+	err = smpboot_register_percpu_thread(&sleepers);
+	if (err) {
+		bolt_fixture_end(f);
+		return err;
+	}
 	reinit_completion(&worked);
 	test->priv = f;
-	return bolt_fixture_begin(test, f);
+	return 0;
 }
 
 static void bolt_asleep_exit(struct kunit *test)

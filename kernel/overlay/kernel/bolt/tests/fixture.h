@@ -62,12 +62,14 @@ static inline void bolt_test_choose(struct cpumask *cpus)
 
 /*
  * Chooses a CPU and enables Bolt with a long settle delay, so that only the test
- * settles. Skips the test if no CPU can go offline.
+ * settles. Skips the test if no CPU can go offline. bolt_fixture_end() must be called only
+ * after success.
  */
 static inline int bolt_fixture_begin(struct kunit *test,
 				     struct bolt_fixture *f)
 {
 	struct device *dev;
+	int err;
 
 	f->victim = cpumask_last(cpu_online_mask);
 	dev = get_cpu_device(f->victim);
@@ -76,7 +78,10 @@ static inline int bolt_fixture_begin(struct kunit *test,
 	f->was_enabled = bolt_enabled();
 	f->delay_ms = bolt_settle_delay_ms;
 	bolt_settle_delay(60 * MSEC_PER_SEC);
-	return bolt_enable(true);
+	err = bolt_enable(true);
+	if (err)
+		bolt_settle_delay(f->delay_ms);
+	return err;
 }
 
 static inline void bolt_fixture_end(struct bolt_fixture *f)

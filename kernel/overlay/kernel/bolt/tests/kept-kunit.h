@@ -34,12 +34,15 @@
 static int kept_init(struct kunit *test)
 {
 	struct bolt_fixture *fixture;
+	int err;
 
 	fixture = kunit_kzalloc(test, sizeof(*fixture), GFP_KERNEL);
 	if (!fixture)
 		return -ENOMEM;
-	test->priv = fixture;
-	return bolt_fixture_begin(test, fixture);
+	err = bolt_fixture_begin(test, fixture);
+	if (!err)
+		test->priv = fixture;
+	return err;
 }
 
 static void kept_exit(struct kunit *test)

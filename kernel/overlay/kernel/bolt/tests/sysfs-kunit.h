@@ -74,12 +74,15 @@ static void does_not_wait_for_ever(struct kunit *test)
 static int begin_sysfs(struct kunit *test)
 {
 	struct sysfs_test *st = kunit_kzalloc(test, sizeof(*st), GFP_KERNEL);
+	int err;
 
 	if (!st)
 		return -ENOMEM;
 	INIT_DELAYED_WORK(&st->allow, allow_hotplug);
-	test->priv = st;
-	return bolt_fixture_begin(test, &st->fixture);
+	err = bolt_fixture_begin(test, &st->fixture);
+	if (!err)
+		test->priv = st;
+	return err;
 }
 
 static void end_sysfs(struct kunit *test)
