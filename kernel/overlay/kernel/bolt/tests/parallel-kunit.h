@@ -151,16 +151,20 @@ static void one_after_the_other(struct kunit *test)
 }
 
 /*
- * The functions that drivers call obey bolt.parallel=. The scenario kunit-parallel
- * runs this test with the switch on.
+ * The functions that drivers call obey the switch: by it the startups run at once or not. The
+ * lab runs this test with bolt.parallel=on, and with a command line that does not name Bolt.
  */
 static void the_switch_decides(struct kunit *test)
 {
-	bool on = strstr(saved_command_line, "bolt.parallel=on");
+	bool on = bolt_boot_option(BOLT_BOOT_PARALLEL);
 	int n = num_online_cpus(), together = on ? n : 1, state;
 
 	if (n < 2)
 		kunit_skip(test, "on one CPU no two callbacks run at once");
+	if (strstr(saved_command_line, "bolt.parallel=on"))
+		KUNIT_EXPECT_TRUE(test, on);
+	else if (!strstr(saved_command_line, "bolt"))
+		KUNIT_EXPECT_EQ(test, on, IS_ENABLED(CONFIG_BOLT_DEFAULT_ENABLED));
 	state = cpuhp_setup_state_parallel(CPUHP_AP_ONLINE_DYN, "bolt/test:api",
 					   parallel_startup, parallel_teardown);
 	KUNIT_ASSERT_GT(test, state, 0);
