@@ -168,8 +168,8 @@ static void waits_for_its_requests(struct kunit *test, bool fast)
 }
 
 /*
- * The CPU is the last one of a hardware queue, whose interrupt is shut down with
- * the CPU.
+ * The CPU is the only one of its hardware queue, so its teardown waits until the
+ * device has completed the requests of the queue.
  */
 static void with_the_device(struct kunit *test)
 {

@@ -292,7 +292,7 @@ static void way_back_is_not_refused(struct kunit *test)
 	go_back(test, CPUHP_AP_ONLINE_DYN);
 }
 
-/* The control task, which runs these callbacks, is on a CPU of no interest. */
+/* The control task runs these callbacks, on a CPU that does not go back. */
 static void way_back_in_prepare_is_not_refused(struct kunit *test)
 {
 	go_back(test, CPUHP_BP_PREPARE_DYN);

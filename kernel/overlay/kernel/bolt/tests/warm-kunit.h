@@ -168,8 +168,8 @@ static int unset_mapping(pte_t *pte, unsigned long addr, void *unused)
 }
 
 /*
- * Flushes the TLBs of CPUs that are online, but not that of a CPU that waits in the
- * kernel.
+ * Flushes the TLBs of CPUs that are online; on x86, not that of a CPU that waits in
+ * the kernel.
  */
 static void unmap(struct mapping *m)
 {
@@ -223,6 +223,7 @@ static int mapping_make(struct mapping *m)
  */
 static void warm_return_sees_new_mappings(struct kunit *test)
 {
+	bool wanted = READ_ONCE(bolt_park_warm);
 	struct bolt_fixture f = {};
 	struct mapping m = {};
 	u64 returned;
@@ -248,6 +249,7 @@ static void warm_return_sees_new_mappings(struct kunit *test)
 out:
 	mapping_free(&m);
 	bolt_fixture_end(&f);
+	bolt_warm_want(wanted);
 }
 
 static struct kunit_case warm_cases[] = {
