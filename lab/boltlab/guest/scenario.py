@@ -26,13 +26,14 @@ class Scenario:
     ``{functions}`` stands for the functions of the breakdown, ``{batches}`` for the functions whose
     calls are counted. ``kexec`` is the script for the kernel that the command kexec starts.
     ``timeout`` is in seconds of the host. ``kernel`` is a flavour. ``append`` is added to the
-    kernel's command line. ``selftests`` are the kernel's own, found in /bin of the guest;
-    ``modules`` are modules of the lab or of the kernel. ``tools`` are programs of tools/,
-    ``schedulers`` are programs of the kernel's tools/sched_ext. ``setting`` is the measuring
-    setting, for scenarios that need a certain one. ``warns`` are patterns, each of which must fit
-    one complaint of the kernel: the complaint's first line, or the message that the kernel prints
-    above this line. Any other complaint fails the run. ``limits`` compare medians of cases; see
-    limits.py. A scenario's file may also have the fields of ``machine``.
+    kernel's command line. ``selftests`` are the kernel's own, found in /bin of the guest, and may
+    overwrite its first disk without a file system. ``modules`` are modules of the lab or of the
+    kernel. ``tools`` are programs of tools/, ``schedulers`` are programs of the kernel's
+    tools/sched_ext. ``setting`` is the measuring setting, for scenarios that need a certain one.
+    ``warns`` are patterns, each of which must fit one complaint of the kernel: the complaint's
+    first line, or the message that the kernel prints above this line. Any other complaint fails the
+    run. ``limits`` compare medians of cases; see limits.py. A scenario's file may also have the
+    fields of ``machine``.
     """
 
     name: str
@@ -67,15 +68,17 @@ class Scenario:
         """Return the guest that runs this scenario on ``kernel`` in a measuring ``setting``."""
         programs = modules.nodes(kernel, self.modules) | tools.nodes(arch, self.tools)
         programs |= schedulers.nodes(kernel, self.schedulers)
+        append = [arch.settings[self.setting or setting], self.append]
         if self.selftests:
             programs |= selftest.build(arch, kernel.tree, self.selftests)
+            append.append(selftest.variables(self.machine))
         if self.kexec:
             programs |= guestimage.second(arch, kernel.image, self.kexec)
         return Guest(
             arch=arch,
             image=kernel.image,
             script=self.script,
-            append=f"{arch.settings[self.setting or setting]} {self.append}".strip(),
+            append=" ".join(filter(None, append)),
             machine=self.machine,
             warns=self.warns,
             timeout=self.timeout,

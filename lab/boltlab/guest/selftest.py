@@ -3,6 +3,7 @@
 
 import functools
 import re
+import string
 import subprocess
 import tempfile
 import tomllib
@@ -15,6 +16,7 @@ from boltlab.arch import Arch
 from boltlab.errors import BoltError
 from boltlab.guest import guestimage
 from boltlab.guest.guestimage import Node
+from boltlab.guest.machine import Machine
 
 FOLDER = Path("tools/testing/selftests/bolt")
 OVERLAY = paths.KERNEL / "overlay"
@@ -88,6 +90,20 @@ def build(arch: Arch, tree: Path, wanted: Sequence[str]) -> dict[str, Node]:
             f"bin/{name}": guestimage.file(_compile(arch, tree, name, Path(scratch)), 0o755)
             for name in wanted
         }
+
+
+def variables(machine: Machine) -> str:
+    """Return the words of the kernel's command line that let selftests use disk and network card.
+
+    Selftests use only devices that the variables BOLT_DISK and BOLT_NIC name. The kernel hands
+    unknown words NAME=VALUE to init as variables. The disk is the first without a file system.
+    """
+    words = []
+    if machine.disks > machine.ext4:
+        words.append(f"BOLT_DISK=vd{string.ascii_lowercase[machine.ext4]}")
+    if machine.nics:
+        words.append("BOLT_NIC=eth0")
+    return " ".join(words)
 
 
 def _compile(arch: Arch, tree: Path, name: str, scratch: Path) -> bytes:

@@ -2,12 +2,16 @@
 """Scenarios of selftests follow from the selftests' Makefile and a table of exceptions."""
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from boltlab.arch import ARCHES
 from boltlab.errors import BoltError
 from boltlab.guest import scenario, selftest
+from boltlab.guest.machine import Machine
+from boltlab.kernel.build import Kernel
 
 MAKEFILE = "TEST_GEN_PROGS := aim bow_string\n"
 Made = Callable[[str], None]
@@ -76,6 +80,45 @@ def test_a_table_that_does_not_fit_is_refused(table: Made, text: str, message: s
     table(text)
     with pytest.raises(BoltError, match=message):
         selftest.scenarios()
+
+
+@pytest.mark.parametrize(
+    ("machine", "words"),
+    [
+        (Machine(), ""),
+        (Machine(disks=1, nics=1), "BOLT_DISK=vda BOLT_NIC=eth0"),
+        (Machine(disks=2, ext4=1), "BOLT_DISK=vdb"),
+        (Machine(disks=1, ext4=1, nics=2), "BOLT_NIC=eth0"),
+    ],
+)
+def test_the_guest_tells_selftests_which_devices_are_theirs(
+    machine: Machine, words: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(selftest, "build", lambda arch, tree, names: {})
+    kernel = Kernel("x86_64", "bolt", "6.12.1-0", "6.12.1", "c0ffee", "stamp", tmp_path)
+    table = {"description": "x", "commands": ["run /bin/aim"], "append": "BOLT_PARKS=1"}
+    plain = replace(scenario.parse("a", table), machine=machine)
+    wanted = {(): "BOLT_PARKS=1", ("aim",): f"BOLT_PARKS=1 {words}".strip()}
+    for names, append in wanted.items():
+        guest = replace(plain, selftests=names).guest(ARCHES["x86_64"], kernel, "legacy")
+        assert guest.append == f"cpu_init_udelay=10000 {append}"
+
+
+@pytest.mark.parametrize(
+    ("asks", "word"), [("no_disk()", "BOLT_DISK=vda"), ("no_nic()", "BOLT_NIC=eth0")]
+)
+def test_each_device_that_a_selftest_asks_for_is_there(asks: str, word: str) -> None:
+    """A selftest that asks for a device is skipped, in whole or in part, where there is none."""
+    folder = selftest.OVERLAY / selftest.FOLDER
+    users = {path.stem for path in folder.glob("*.c") if asks in path.read_text(encoding="utf-8")}
+    assert users
+    having = {
+        name
+        for each in map(scenario.load, scenario.names())
+        if word in selftest.variables(each.machine).split()
+        for name in each.selftests
+    }
+    assert users <= having
 
 
 def test_every_selftest_is_run() -> None:

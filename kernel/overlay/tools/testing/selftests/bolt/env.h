@@ -1,9 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Numbers that a test takes from the environment: counts, times and seeds of random numbers. */
+/*
+ * What a test takes from the environment: counts, times and seeds of random numbers, and the
+ * disk and the network card that the test may use.
+ */
 #ifndef SELFTESTS_BOLT_ENV_H
 #define SELFTESTS_BOLT_ENV_H
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
@@ -44,6 +48,50 @@ static inline unsigned long long env_seed(void)
 	printf("# BOLT_SEED=%llu\n", seed);
 	fflush(stdout);
 	return seed;
+}
+
+/* Why a test may use no disk, or NULL. */
+static inline const char *no_disk(void)
+{
+	return getenv("BOLT_DISK") ? NULL :
+	       "needs a disk that may be overwritten: BOLT_DISK names it, such as vdb";
+}
+
+static inline const char *disk_name(void)
+{
+	return getenv("BOLT_DISK") ?: "";
+}
+
+static inline const char *disk_path(void)
+{
+	static char path[128];
+
+	snprintf(path, sizeof(path), "/dev/%.100s", disk_name());
+	return path;
+}
+
+/*
+ * Opens the disk for reading and writing; @flags are further flags of open(). Returns the
+ * file descriptor, or -errno: -EBUSY if the disk is in use, for instance mounted, or open in
+ * another test.
+ */
+static inline int disk_open(int flags)
+{
+	int fd = open(disk_path(), O_RDWR | O_EXCL | O_CLOEXEC | flags);
+
+	return fd < 0 ? -errno : fd;
+}
+
+/* Why a test may use no network card, or NULL. */
+static inline const char *no_nic(void)
+{
+	return getenv("BOLT_NIC") ? NULL :
+	       "needs a virtio network card that may be set up: BOLT_NIC names it, such as eth1";
+}
+
+static inline const char *nic_name(void)
+{
+	return getenv("BOLT_NIC") ?: "";
 }
 
 #endif /* SELFTESTS_BOLT_ENV_H */

@@ -304,7 +304,7 @@ TEST_F(hardware, events_count_as_natively)
 	expect_alike(_metadata, self->way);
 }
 
-/* Returns how often the CPU's timer has interrupted the CPU; -1 if no file says so. */
+/* Returns how often the CPU's timer has interrupted the CPU; -1 without such a count. */
 static long ticks(void)
 {
 	FILE *file = fopen("/proc/interrupts", "r");

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * A disk and a network card are at work while CPUs come and go in random order: every
- * I/O request completes, and the data are right. BOLT_PARKS=N sets how often CPUs go. If
- * an I/O request is lost, the test waits for this I/O request until the time limit of the
- * run is over.
+ * I/O request completes, and the data are right. BOLT_PARKS=N sets how often CPUs go. The
+ * disk BOLT_DISK is overwritten. If an I/O request is lost, the test waits for this I/O
+ * request until the time limit of the run is over.
  */
 #define _GNU_SOURCE
 #include <linux/aio_abi.h>
@@ -16,7 +16,6 @@
 #include "../kselftest_harness.h"
 
 #define PARKS 200
-#define DISK "/dev/vda"
 #define CPUS 4			/* the first CPU stays */
 #define WORKERS 3
 #define DEPTH 8
@@ -26,6 +25,7 @@
 struct worker {
 	pthread_t thread;
 	unsigned int number;
+	int disk;		/* the disk, which all workers share */
 	unsigned long done;	/* how many I/O requests or messages are done */
 	char why[128];		/* why the worker has ended, or empty */
 };
@@ -57,7 +57,7 @@ static void fill(unsigned char *data, unsigned int block, unsigned int turn)
 }
 
 /* Submits DEPTH I/O requests on a CPU that may go before these I/O requests complete. */
-static int transfer(struct worker *worker, int fd, aio_context_t aio,
+static int transfer(struct worker *worker, aio_context_t aio,
 		    unsigned char *data, const unsigned int *blocks, int opcode)
 {
 	struct iocb requests[DEPTH] = {}, *list[DEPTH];
@@ -66,7 +66,7 @@ static int transfer(struct worker *worker, int fd, aio_context_t aio,
 
 	for (int i = 0; i < DEPTH; i++) {
 		requests[i].aio_lio_opcode = opcode;
-		requests[i].aio_fildes = fd;
+		requests[i].aio_fildes = worker->disk;
 		requests[i].aio_buf = (unsigned long)(data + i * BLOCK);
 		requests[i].aio_nbytes = BLOCK;
 		requests[i].aio_offset = (long long)blocks[i] * BLOCK;
@@ -96,9 +96,8 @@ static void *disk_worker(void *argument)
 	struct worker *worker = argument;
 	unsigned int blocks[DEPTH], turn;
 	aio_context_t aio = 0;
-	int fd = open(DISK, O_RDWR | O_DIRECT | O_CLOEXEC);
 
-	if (fd < 0 || syscall(SYS_io_setup, DEPTH, &aio) ||
+	if (syscall(SYS_io_setup, DEPTH, &aio) ||
 	    posix_memalign((void **)&data, BLOCK, DEPTH * BLOCK)) {
 		fail(worker, "start", errno);
 		return NULL;
@@ -110,10 +109,10 @@ static void *disk_worker(void *argument)
 				    rand() % (BLOCKS / DEPTH) * DEPTH + i;
 			fill(data + i * BLOCK, blocks[i], turn);
 		}
-		if (transfer(worker, fd, aio, data, blocks, IOCB_CMD_PWRITE))
+		if (transfer(worker, aio, data, blocks, IOCB_CMD_PWRITE))
 			break;
 		memset(data, 0, DEPTH * BLOCK);
-		if (transfer(worker, fd, aio, data, blocks, IOCB_CMD_PREAD))
+		if (transfer(worker, aio, data, blocks, IOCB_CMD_PREAD))
 			break;
 		for (unsigned int i = 0; i < DEPTH; i++) {
 			fill(wanted, blocks[i], turn);
@@ -126,7 +125,6 @@ static void *disk_worker(void *argument)
 out:
 	syscall(SYS_io_destroy, aio);
 	free(data);
-	close(fd);
 	return NULL;
 }
 
@@ -155,6 +153,7 @@ static void *net_worker(void *argument)
 FIXTURE(io) {
 	struct worker disk[WORKERS], net;
 	struct busy busy;
+	int fd;			/* the disk */
 	int parks;
 };
 
@@ -172,13 +171,15 @@ FIXTURE_VARIANT_ADD(io, kept_on_the_first_cpu) {
 
 FIXTURE_SETUP(io)
 {
-	const char *why = cannot_run();
+	const char *why = cannot_run() ?: no_disk() ?: no_nic();
 
 	if (why)
 		SKIP(return, "%s", why);
-	if (access(CPU_DIR "cpu3/online", F_OK) || access(DISK, F_OK) ||
-	    access("/sys/class/net/" NIC, F_OK))
-		SKIP(return, "needs 4 CPUs, a disk and a network card");
+	if (access(CPU_DIR "cpu3/online", F_OK))
+		SKIP(return, "needs 4 CPUs");
+	self->fd = disk_open(O_DIRECT);
+	ASSERT_LE(0, self->fd)
+		TH_LOG("%s: %s", disk_path(), strerror(-self->fd));
 	self->parks = env_number("BOLT_PARKS", PARKS);
 	ASSERT_EQ(0, start_over());
 	ASSERT_EQ(0, enable(true));
@@ -190,8 +191,9 @@ FIXTURE_SETUP(io)
 
 FIXTURE_TEARDOWN(io)
 {
-	if (cannot_run())
+	if (cannot_run() || no_disk() || no_nic())
 		return;
+	close(self->fd);
 	put(BOLT_DIR "irq_keep", "\n");
 	EXPECT_EQ(0, start_over());
 	for (int cpu = 1; cpu < CPUS; cpu++)
@@ -209,6 +211,7 @@ TEST_F_TIMEOUT(io, completes, 36000)
 	ASSERT_EQ(0, busy_start(&self->busy));
 	for (int i = 0; i < WORKERS; i++) {
 		self->disk[i].number = i;
+		self->disk[i].disk = self->fd;
 		pthread_create(&self->disk[i].thread, NULL, disk_worker,
 			       &self->disk[i]);
 	}
@@ -250,7 +253,7 @@ TEST_F_TIMEOUT(io, completes, 36000)
 		int irq;
 
 		snprintf(what, sizeof(what), "req.%d", queue);
-		irq = irq_of("/sys/block/vda/device", what);
+		irq = irq_of(disk_device(), what);
 		cpu = irq_cpu(irq);
 		ASSERT_TRUE(cpu >= 0 && !(seen & 1U << cpu))
 			TH_LOG("queue %d is for CPU %d", queue, cpu);

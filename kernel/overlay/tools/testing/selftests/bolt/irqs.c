@@ -10,9 +10,6 @@
 #define ISOLATED 3
 #define DRIVER "/sys/bus/virtio/drivers/virtio_net/"
 
-#define NIC_DEVICE "/sys/class/net/" NIC "/device"
-#define DISK_DEVICE "/sys/block/vda/device"
-
 FIXTURE(irqs) {
 	struct busy busy;
 	int echo;
@@ -22,15 +19,13 @@ FIXTURE(irqs) {
 
 FIXTURE_SETUP(irqs)
 {
-	const char *why = cannot_run();
+	const char *why = cannot_run() ?: no_nic();
 
 	self->echo = -1;
 	if (why)
 		SKIP(return, "%s", why);
 	if (!cpu_is_online(OTHER) || !cpu_is_online(ISOLATED))
 		SKIP(return, "needs 4 CPUs");
-	if (access(NIC_DEVICE, F_OK))
-		SKIP(return, "needs a network card of virtio");
 	ASSERT_EQ(0, start_over());
 	ASSERT_EQ(0, put(KEEP, "\n"));
 	ASSERT_EQ(0, enable(true));
@@ -38,7 +33,7 @@ FIXTURE_SETUP(irqs)
 	ASSERT_EQ(0, nic_up());
 	self->echo = echo_open();
 	ASSERT_LE(0, self->echo);
-	self->irq = irq_of(NIC_DEVICE, "input.0");
+	self->irq = irq_of(nic_device(), "input.0");
 	ASSERT_LT(0, self->irq);
 	ASSERT_EQ(0, get(irq_file(self->irq, "smp_affinity_list"),
 			 self->affinity, sizeof(self->affinity)));
@@ -54,7 +49,7 @@ FIXTURE_TEARDOWN(irqs)
 	EXPECT_EQ(0, start_over());
 	EXPECT_EQ(0, set_online(OTHER, true));
 	EXPECT_EQ(0, set_online(ISOLATED, true));
-	self->irq = irq_of(NIC_DEVICE, "input.0");
+	self->irq = irq_of(nic_device(), "input.0");
 	EXPECT_EQ(0, put(irq_file(self->irq, "smp_affinity_list"),
 			 self->affinity));
 }
@@ -121,7 +116,7 @@ TEST_F_TIMEOUT(irqs, its_cpus_stay, 300)
 /* irq_keep changes the effective affinity of interrupts, and leaves smp_affinity as it is. */
 TEST_F_TIMEOUT(irqs, only_the_effective_affinity, 300)
 {
-	int output = irq_of(NIC_DEVICE, "output.0");
+	int output = irq_of(nic_device(), "output.0");
 	char configured[256], before[256];
 
 	ASSERT_LT(0, output);
@@ -149,7 +144,7 @@ TEST_F_TIMEOUT(irqs, only_the_effective_affinity, 300)
 }
 
 /*
- * Returns the interrupt of the serial console. Tests in which CPUs come or go use this
+ * Returns the interrupt of the serial console. Tests that set an affinity before CPUs go use this
  * interrupt, because the driver of the network card then places its interrupts by itself.
  */
 static int tty_irq(void)
@@ -240,17 +235,18 @@ TEST_F_TIMEOUT(irqs, isolated_cpus_are_left_alone, 300)
 
 TEST_F_TIMEOUT(irqs, managed_ones_are_left_alone, 300)
 {
+	const char *why = no_disk();
 	char what[32], text[32];
 	int irqs[4] = { 0 };
 
-	if (access(DISK_DEVICE, F_OK))
-		SKIP(return, "needs a disk of virtio");
+	if (why)
+		SKIP(return, "%s", why);
 	ASSERT_EQ(0, put(KEEP, "1"));
 	for (int i = 0; i < 4; i++) {
 		int irq, cpu;
 
 		snprintf(what, sizeof(what), "req.%d", i);
-		irq = irq_of(DISK_DEVICE, what);
+		irq = irq_of(disk_device(), what);
 		ASSERT_LT(0, irq);
 		cpu = irq_cpu(irq);
 		ASSERT_TRUE(cpu >= 0 && cpu < 4 && !irqs[cpu])
@@ -275,7 +271,7 @@ TEST_F_TIMEOUT(irqs, new_ones_go_there, 300)
 {
 	char name[64];
 
-	snprintf(name, sizeof(name), "%s", virtio_name(NIC_DEVICE));
+	snprintf(name, sizeof(name), "%s", virtio_name(nic_device()));
 	ASSERT_EQ(0, put(KEEP, "2"));
 	ASSERT_EQ(0, put(DRIVER "unbind", name));
 	ASSERT_EQ(0, put(DRIVER "bind", name));
@@ -283,17 +279,17 @@ TEST_F_TIMEOUT(irqs, new_ones_go_there, 300)
 	close(self->echo);
 	self->echo = echo_open();
 	ASSERT_LE(0, self->echo);
-	self->irq = irq_of(NIC_DEVICE, "input.0");
+	self->irq = irq_of(nic_device(), "input.0");
 	ASSERT_LT(0, self->irq);
 	EXPECT_TRUE(arrives_on(self->echo, self->irq, "2"));
-	EXPECT_TRUE(arrives_on(self->echo, irq_of(NIC_DEVICE, "output.0"),
+	EXPECT_TRUE(arrives_on(self->echo, irq_of(nic_device(), "output.0"),
 			       "2"));
 }
 
 TEST_F_TIMEOUT(irqs, none_arrives_elsewhere, 300)
 {
 	unsigned long before[2][MAX_CPUS], after[2][MAX_CPUS];
-	int irqs[2] = { self->irq, irq_of(NIC_DEVICE, "output.0") };
+	int irqs[2] = { self->irq, irq_of(nic_device(), "output.0") };
 
 	ASSERT_EQ(0, put(KEEP, "1"));
 	for (int i = 0; i < 2; i++) {

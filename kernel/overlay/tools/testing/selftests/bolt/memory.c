@@ -16,6 +16,7 @@
 #include <sys/wait.h>
 
 #include "bolt.h"
+#include "env.h"
 #include "lib/place.h"
 #include "lib/soon.h"
 #include "lib/states.h"
@@ -30,9 +31,6 @@
  * count to the global count.
  */
 #define FEW 10
-
-/* The guest's disk, if the guest has a disk. The test destroys the contents of the disk. */
-#define DISK "/dev/vda"
 
 FIXTURE(memory) {
 	long page;
@@ -59,7 +57,7 @@ FIXTURE_TEARDOWN(memory)
 	EXPECT_EQ(0, start_over());
 }
 
-/* In /proc/vmstat, all lines from this line on count events. */
+/* In /proc/vmstat, this line and those after it count events; the last line is always 0. */
 #define FIRST_EVENT "pgpgin"
 #define EVENTS_MAX 512
 
@@ -193,7 +191,7 @@ TEST_F(memory, sums_stay_exact)
 	rmdir(TMPFS);
 }
 
-/* Makes the whole disk a swap area. */
+/* Makes the whole disk BOLT_DISK a swap area. Returns 0 or -errno. */
 static int make_swap(long page)
 {
 	union {
@@ -203,12 +201,12 @@ static int make_swap(long page)
 			unsigned int version, last_page, bad_pages;
 		} info;
 	} header = { .info.version = 1 };
-	int fd = open(DISK, O_RDWR | O_CLOEXEC);
+	int fd = disk_open(0);
 	off_t size;
 	ssize_t n;
 
 	if (fd < 0)
-		return -errno;
+		return fd;
 	size = lseek(fd, 0, SEEK_END);
 	header.info.last_page = size / page - 1;
 	memcpy(header.page + page - 10, "SWAPSPACE2", 10);
@@ -231,8 +229,8 @@ static bool all_written(void)
 }
 
 /*
- * Swaps out on the CPU, which takes slots of the swap area 64 at a time, so that the CPU
- * keeps some slots.
+ * Swaps out on the CPU, which in Linux 6.12 takes slots of the swap area 64 at a time, and
+ * so keeps some slots.
  */
 static int swap_out_on(int cpu, long page)
 {
@@ -280,18 +278,20 @@ static long swap_used(void)
  */
 TEST_F_TIMEOUT(memory, swapoff_ends, 20)
 {
-	if (access(DISK, F_OK))
-		SKIP(return, "needs a disk " DISK);
+	const char *why = no_disk();
+
+	if (why)
+		SKIP(return, "%s", why);
 	ASSERT_EQ(0, make_swap(self->page));
-	ASSERT_EQ(0, swapon(DISK, 0));
+	ASSERT_EQ(0, swapon(disk_path(), 0));
 	ASSERT_EQ(0, swap_out_on(VICTIM, self->page));
 	ASSERT_EQ(0, set_online(VICTIM, false));
 	EXPECT_EQ(hp_state_nr("swap_slots_cache") >= 0, swap_used() > 0);
-	EXPECT_EQ(0, swapoff(DISK));
+	EXPECT_EQ(0, swapoff(disk_path()));
 	ASSERT_EQ(0, set_online(VICTIM, true));
 }
 
-/* Folds the counts of all CPUs: then the kernel warns of each counter that is negative. */
+/* Folds the counts of all CPUs: then the kernel warns of counters that are negative. */
 TEST_F(memory, counters_balance)
 {
 	for (int round = 0; round < ROUNDS; round++) {

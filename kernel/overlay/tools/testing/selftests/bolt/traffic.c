@@ -403,7 +403,7 @@ static void uring(struct slot *slot)
 	}
 }
 
-/* Waits for grace periods, each of which ends with an RCU callback. */
+/* Waits for grace periods. In Linux 6.12 an RCU callback ends such a wait by default. */
 static void barriers(struct slot *slot)
 {
 	for (;;) {
@@ -441,10 +441,10 @@ static void cgroups(struct slot *slot)
 	}
 }
 
-/* Reads the guest's disk, whose contents must not change. */
+/* Reads the disk BOLT_DISK, whose contents must not change. */
 static void disk(struct slot *slot)
 {
-	int fd = open("/dev/vda", O_RDONLY | O_DIRECT);
+	int fd = disk_open(O_DIRECT);
 	void *first = NULL, *again = NULL;
 
 	if (posix_memalign(&first, 4096, 4096) ||
@@ -464,6 +464,7 @@ struct kind {
 	void (*run)(struct slot *slot);
 	const char *needs;
 	bool rps;		/* all packets are steered to VICTIM */
+	bool disk;		/* needs BOLT_DISK */
 };
 
 static const struct kind packets[] = {
@@ -482,7 +483,7 @@ static const struct kind completions[] = {
 	{ "membarrier", barriers },
 	{ "work items", work_items, "/proc/sys/vm/stat_refresh" },
 	{ "cgroups", cgroups, GROUP },
-	{ "disk", disk, "/dev/vda" },
+	{ "disk", disk, .disk = true },
 };
 
 /* The data of a test. */
@@ -620,6 +621,10 @@ static int run_all(struct __test_metadata *_metadata,
 		if (kinds[i].needs && access(kinds[i].needs, F_OK)) {
 			TH_LOG("%s: there is no %s", kinds[i].name,
 			       kinds[i].needs);
+			continue;
+		}
+		if (kinds[i].disk && no_disk()) {
+			TH_LOG("%s: %s", kinds[i].name, no_disk());
 			continue;
 		}
 		run(_metadata, crew, &kinds[i]);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Finds interrupts by name, and makes interrupts of a network card arrive. Behind the
- * card, TCP port 7 of 10.0.2.100 sends back all that the port receives.
+ * Finds interrupts by name, and makes interrupts of the network card arrive that BOLT_NIC
+ * names. Behind the card, TCP port 7 of 10.0.2.100 sends back all that the port receives.
  */
 #ifndef SELFTESTS_BOLT_WIRE_H
 #define SELFTESTS_BOLT_WIRE_H
@@ -14,10 +14,10 @@
 #include <sys/socket.h>
 
 #include "bolt.h"
+#include "env.h"
 #include "lib/interface.h"
 #include "sets.h"
 
-#define NIC "eth0"
 #define MAX_CPUS 64
 
 /* Returns the name that virtio gives @device, such as virtio3; or "". */
@@ -30,6 +30,24 @@ static inline const char *virtio_name(const char *device)
 	path[n < 0 ? 0 : n] = '\0';
 	snprintf(name, sizeof(name), "%.63s", n < 0 ? "" : basename(path));
 	return name;
+}
+
+/* Returns the directory of the device behind the network card. */
+static inline const char *nic_device(void)
+{
+	static char path[64];
+
+	snprintf(path, sizeof(path), "/sys/class/net/%.15s/device", nic_name());
+	return path;
+}
+
+/* Returns the directory of the device behind the disk. */
+static inline const char *disk_device(void)
+{
+	static char path[128];
+
+	snprintf(path, sizeof(path), "/sys/block/%.100s/device", disk_name());
+	return path;
 }
 
 /* Returns the interrupt of that name, or -1. */
@@ -109,9 +127,9 @@ static inline int irq_cpu(int irq)
 /* Whether the block layer gives the I/O requests of @cpu to @queue of the disk. */
 static inline bool queue_is_for(int queue, int cpu)
 {
-	char path[64];
+	char path[160];
 
-	snprintf(path, sizeof(path), "/sys/block/vda/mq/%d/cpu%d", queue, cpu);
+	snprintf(path, sizeof(path), "/sys/block/%.100s/mq/%d/cpu%d", disk_name(), queue, cpu);
 	return !access(path, F_OK);
 }
 
@@ -146,9 +164,10 @@ static inline void busy_stop(struct busy *busy)
 	pthread_join(busy->thread, NULL);
 }
 
+/* Gives the network card its address. Returns 0 or -errno. */
 static inline int nic_up(void)
 {
-	return interface_up(NIC, "10.0.2.15", "255.255.255.0");
+	return no_nic() ? -ENODEV : interface_up(nic_name(), "10.0.2.15", "255.255.255.0");
 }
 
 static inline int echo_open(void)
