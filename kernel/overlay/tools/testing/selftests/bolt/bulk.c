@@ -210,7 +210,7 @@ TEST_F_TIMEOUT(bulk, malformed_is_refused_whole, 120)
 
 /*
  * kernfs cuts a list that is longer than a page, so Bolt refuses a list that fills a
- * page. Bolt also refuses a short list with CPUs that no machine has.
+ * page. Bolt also refuses a short list with CPUs that this machine does not have.
  */
 TEST_F_TIMEOUT(bulk, too_long_is_refused_whole, 120)
 {
@@ -555,8 +555,8 @@ static void check_events(struct __test_metadata *_metadata, int fd, cpus_t came,
 }
 
 /*
- * The kernel sends one event for each CPU that has changed, in the order of the CPUs'
- * numbers, and no other event.
+ * The kernel sends one event for each CPU that has come, then one for each that has gone,
+ * both in the order of the CPUs' numbers.
  */
 TEST_F_TIMEOUT(bulk, uevents, 120)
 {

@@ -249,7 +249,7 @@ static void turn_idle(pid_t pid, long long ns)
 		abort();
 }
 
-/* What the task that asks does. The later @round is, the longer the request runs undisturbed. */
+/* What the task that asks does. Each @round disturbs the request at another moment. */
 static void ask(enum ail ail, const struct want *want, cpus_t cpus, bool bolt,
 		long long usual, int round)
 {
@@ -269,9 +269,12 @@ static void ask(enum ail ail, const struct want *want, cpus_t cpus, bool bolt,
 		break;
 	case THROTTLED:
 		err = err ?: put(GROUP "/cgroup.procs", "0");
-		/* Uses up most of the quota, so that the rest ends in the middle of the request. */
+		/*
+		 * Uses up 90 per cent of the quota, more in each round, but never all. So the
+		 * quota ends in the middle of the request.
+		 */
 		until = clock_ns(CLOCK_THREAD_CPUTIME_ID) +
-			QUOTA * 10LL * (90 + 2 * round);
+			QUOTA * 100LL * (9 * rounds() + round) / rounds();
 		while (clock_ns(CLOCK_THREAD_CPUTIME_ID) < until)
 			;
 		break;

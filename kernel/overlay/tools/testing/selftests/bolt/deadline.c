@@ -12,7 +12,8 @@
 #include "tasks.h"
 #include "../kselftest_harness.h"
 
-#define TASKS_MAX 64
+/* More tasks of 10 per cent than a CPU has room for: some of its time is for other tasks. */
+#define TASKS_PER_CPU 10
 #define PATIENCE_MS 5000
 
 static void nap(struct slot *slot)
@@ -26,8 +27,8 @@ static void nap(struct slot *slot)
 /* The data of a test. */
 struct crew {
 	struct slot *slots;
-	struct task tasks[TASKS_MAX];
-	int n;
+	struct task *tasks;
+	int n, max;
 };
 
 FIXTURE(deadline) {
@@ -42,8 +43,11 @@ FIXTURE_SETUP(deadline)
 		SKIP(return, "%s", why);
 	ASSERT_EQ(0, start_over_all());
 	ASSERT_EQ(0, put(BOLT_DIR "settle_delay_ms", "4000000000"));
-	self->crew.slots = slots_map(TASKS_MAX);
+	self->crew.max = TASKS_PER_CPU * sysconf(_SC_NPROCESSORS_CONF);
+	self->crew.slots = slots_map(self->crew.max);
 	ASSERT_NE(NULL, self->crew.slots);
+	self->crew.tasks = calloc(self->crew.max, sizeof(self->crew.tasks[0]));
+	ASSERT_NE(NULL, self->crew.tasks);
 }
 
 static void kill_all(struct crew *crew)
@@ -70,7 +74,7 @@ static int start(struct crew *crew, int percent)
 {
 	int err;
 
-	if (crew->n == TASKS_MAX)
+	if (crew->n == crew->max)
 		abort();
 	memset(&crew->slots[crew->n], 0, sizeof(crew->slots[0]));
 	if (task_start(&crew->tasks[crew->n], &crew->slots[crew->n], nap) < 0)

@@ -534,7 +534,7 @@ static void one_case(struct __test_metadata *_metadata, struct model *m, int nr)
 		set &= -set;
 	/*
 	 * A group whose partition is not valid now may have a valid partition when its
-	 * CPUs have come. So if there is such a group, the request brings no CPU online.
+	 * CPUs have come. So if a group has no partition, the request brings no CPU online.
 	 */
 	for (int g = 0; g < GROUPS && way == BY_SET; g++)
 		if (m->groups && m->of_group[g] == TOP)

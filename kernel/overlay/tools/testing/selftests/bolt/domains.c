@@ -26,7 +26,7 @@
 #define STATS "/sys/kernel/debug/bolt/stats"
 #define MAX_CPUS 64
 
-/* Groups with all CPUs, with some CPUs, and with only the CPU that goes. */
+/* Groups with four CPUs, with two CPUs, and with only the CPU that goes. */
 static const char * const groups[] = { "wide", "some", "only" };
 static const char * const cpus[] = { "0-3", "1-2", "1" };
 
@@ -285,7 +285,7 @@ static void add_kthreads(struct tree *tree)
 		const char *pid = names[i]->d_name;
 
 		snprintf(path, sizeof(path), "/proc/%s/cmdline", pid);
-		if (isdigit(*pid) && !get(path, text, sizeof(text)) && !*text) {
+		if (isdigit((unsigned char)*pid) && !get(path, text, sizeof(text)) && !*text) {
 			snprintf(path, sizeof(path), "/proc/%s/comm", pid);
 			if (!get(path, text, sizeof(text)) &&
 			    strncmp(text, "kworker", 7) && strcmp(text, "bolt")) {

@@ -29,22 +29,27 @@ static inline bool set_within(const cpu_set_t *set, const cpu_set_t *of)
 	return CPU_EQUAL(&both, set);
 }
 
-/* Lines of text, to be compared one by one. */
+/* Lines of text, to be compared one by one. Zeroed before the first use. */
 struct facts {
-	char text[16384];
+	char *text;
 	size_t len;
 };
 
 static inline void facts_add(struct facts *facts, const char *format, ...)
 {
-	size_t room = sizeof(facts->text) - facts->len;
 	va_list args;
+	char *line;
 	int n;
 
 	va_start(args, format);
-	n = vsnprintf(facts->text + facts->len, room, format, args);
+	n = vasprintf(&line, format, args);
 	va_end(args);
-	facts->len += n < 0 ? 0 : (size_t)n < room ? (size_t)n : room - 1;
+	facts->text = n < 0 ? NULL : realloc(facts->text, facts->len + n + 1);
+	if (!facts->text)
+		abort();
+	memcpy(facts->text + facts->len, line, n + 1);
+	facts->len += n;
+	free(line);
 }
 
 /* Whether a kernel thread of this name has an affinity that changes with the online CPUs. */
@@ -119,7 +124,7 @@ static inline int schedstat_span(const char *line)
 
 static inline void facts_add_files(struct facts *facts, const char *pattern)
 {
-	char text[1024];
+	char text[4096];
 	glob_t found;
 
 	if (glob(pattern, 0, NULL, &found))
@@ -133,7 +138,7 @@ static inline void facts_add_files(struct facts *facts, const char *pattern)
 static inline void facts_gather(struct facts *facts)
 {
 	facts->len = 0;
-	facts->text[0] = '\0';
+	facts_add(facts, "%s", "");
 	facts_add_threads(facts);
 	facts_add_thresholds(facts);
 	facts_add_files(facts, CPU_DIR "smt/active");
@@ -148,9 +153,11 @@ static inline const char *facts_differ(const struct facts *before)
 {
 	static struct facts now;
 	static char both[1024];
-	const char *a = before->text, *b = now.text;
+	const char *a, *b;
 
 	facts_gather(&now);
+	a = before->text;
+	b = now.text;
 	while (*a || *b) {
 		int m = strcspn(a, "\n"), n = strcspn(b, "\n");
 

@@ -427,18 +427,18 @@ static bool try(struct fuzz *f, const struct file *file, const char *text,
 	return wanted || !n || look(f, 0);
 }
 
-/* Prints what went wrong, and the text in a form that can be written again. */
+/* Prints what went wrong, and the escaped start of @text, which is NULL if the test has read. */
 static void say(struct __test_metadata *_metadata, const struct fuzz *f,
 		const struct file *file, const char *text, size_t len, off_t at)
 {
 	char shown[4 * 64 + 1], *to = shown;
 
-	for (size_t i = 0; i < len && i < 64; i++)
+	for (size_t i = 0; text && i < len && i < 64; i++)
 		to += sprintf(to, text[i] > ' ' && text[i] <= '~' && text[i] != '\\' ?
 			      "%c" : "\\x%02x", (unsigned char)text[i]);
 	*to = '\0';
-	TH_LOG("wrote %zu bytes at %lld of %s: '%s': %s", len, (long long)at, file->path,
-	       shown, f->why);
+	TH_LOG("%s %zu bytes at %lld of %s: '%s': %s", text ? "wrote" : "read", len,
+	       (long long)at, file->path, shown, f->why);
 }
 
 FIXTURE(fuzz) {
@@ -475,7 +475,7 @@ FIXTURE_SETUP(fuzz)
 	ASSERT_TRUE(sight_take(&f->world, &f->sight));
 	self->before = f->sight;
 	at = strstr(f->texts[0], DEBUG_DIR "states");
-	for (at = strchr(at, '#'); (at = strchr(at, '\n')) && isdigit(at[1]); at++)
+	for (at = strchr(at, '#'); (at = strchr(at, '\n')) && isdigit((unsigned char)at[1]); at++)
 		if (f->nr_states < STATES_MAX)
 			f->states[f->nr_states++] = atoi(at + 1);
 	ASSERT_GT(f->nr_states, 10);
@@ -753,7 +753,7 @@ TEST_F_TIMEOUT(fuzz, pieces, 7200)
 				bool fine = try_read(f, &files[i], lengths[l], offsets[k]);
 
 				ASSERT_TRUE(fine)
-					say(_metadata, f, &files[i], "", lengths[l], offsets[k]);
+					say(_metadata, f, &files[i], NULL, lengths[l], offsets[k]);
 			}
 		}
 		for (int k = 0; k < 20; k++) {
@@ -761,7 +761,7 @@ TEST_F_TIMEOUT(fuzz, pieces, 7200)
 			off_t at = roll(f, 3 * page);
 
 			ASSERT_TRUE(try_read(f, &files[i], len, at))
-				say(_metadata, f, &files[i], "", len, at);
+				say(_metadata, f, &files[i], NULL, len, at);
 		}
 	}
 }
@@ -791,7 +791,7 @@ TEST_F_TIMEOUT(fuzz, made_up, 7200)
 			len = draw_length(&f->seed, f->world.page);
 			at = draw_offset(f);
 			ASSERT_TRUE(try_read(f, file, len, at))
-				say(_metadata, f, file, "", len, at);
+				say(_metadata, f, file, NULL, len, at);
 			continue;
 		}
 		len = draw_text(f, file, f->buf);

@@ -29,9 +29,9 @@ static inline int grammar_digits(const char *at, unsigned long long max,
 {
 	bool over = false;
 
-	if (!isdigit(*at))
+	if (!isdigit((unsigned char)*at))
 		return -EINVAL;
-	for (*number = 0; isdigit(*at); at++)
+	for (*number = 0; isdigit((unsigned char)*at); at++)
 		over |= __builtin_mul_overflow(*number, 10ULL, number) ||
 			__builtin_add_overflow(*number, (unsigned long long)(*at - '0'),
 					       number);

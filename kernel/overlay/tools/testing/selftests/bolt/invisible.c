@@ -329,8 +329,8 @@ static bool is_known(const char *line, const struct tree *online)
 }
 
 /*
- * Prints each line that only one of the two records has, and returns how many there
- * are. If @bolt is the record of a parked CPU, @online is the record of that CPU online,
+ * Prints up to 40 lines that one record has more often than the other, and returns how many
+ * there are. If @bolt is the record of a parked CPU, @online is the record of that CPU online,
  * and lines that are known to differ are left out; otherwise @online is NULL.
  */
 static int differences(struct __test_metadata *_metadata, const char *what,
@@ -354,7 +354,7 @@ static int differences(struct __test_metadata *_metadata, const char *what,
 				       side ? "Bolt" : "native", line);
 		}
 	}
-	/* If the same lines are in another order, that also counts as a difference. */
+	/* Another order of the same lines counts as a difference, unless the CPU is parked. */
 	if (!n && !online)
 		n++;
 	return n;

@@ -216,7 +216,7 @@ static int run_on(int cpu)
 	return sched_getcpu() == cpu ? 0 : -ESRCH;
 }
 
-/* Makes a request lose FIRST, which comes back only as far as random:online. */
+/* Makes a request lose FIRST: on its way back, the startup of random:online fails. */
 #define lose_first() do {						\
 	int a = self->bench.cpus[FIRST], b = self->bench.cpus[SECOND];		\
 	ASSERT_EQ(0, hp_fail(a, nr_of("random:online")));		\

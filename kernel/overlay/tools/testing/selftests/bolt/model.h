@@ -15,9 +15,9 @@ static inline const char *model_number(const char *at, unsigned long long last,
 		*value = last;
 		return at + 1;
 	}
-	if (!isdigit(*at))
+	if (!isdigit((unsigned char)*at))
 		return NULL;
-	for (*value = 0; isdigit(*at); at++) {
+	for (*value = 0; isdigit((unsigned char)*at); at++) {
 		*value = *value * 10 + *at - '0';
 		if (*value > INT32_MAX)
 			return NULL;

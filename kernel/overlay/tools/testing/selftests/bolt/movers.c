@@ -98,7 +98,6 @@ static void move_cpuset(pid_t child, int i)
 {
 	char pid[32];
 
-	(void)child;
 	put(GROUP "/cpuset.cpus", i % 2 ? "0-1" : "1-2");
 	snprintf(pid, sizeof(pid), "%d", child);
 	if (i % 8 == 0)

@@ -165,8 +165,8 @@ static int settle(struct world *w)
 }
 
 /*
- * bolt/park changes also while CPUs are parked, so that warm and cold CPUs return
- * together.
+ * bolt/park changes also while CPUs are parked, so that warm and cold CPUs are parked
+ * at the same time.
  */
 static int park(struct world *w)
 {
@@ -201,6 +201,7 @@ static int act(struct world *w)
 }
 
 FIXTURE(random) {
+	char park[16];			/* what bolt/park was before the test */
 	struct tree before, after;
 	struct world w;
 };
@@ -211,6 +212,7 @@ FIXTURE_SETUP(random)
 
 	if (why)
 		SKIP(return, "%s", why);
+	ASSERT_EQ(0, get(BOLT_DIR "park", self->park, sizeof(self->park)));
 	ASSERT_EQ(0, start_over());
 }
 
@@ -222,6 +224,7 @@ FIXTURE_TEARDOWN(random)
 		return;
 	for (int i = 0; i < self->w.n; i++)
 		set_online(self->w.cpus[i], true);
+	EXPECT_EQ(0, put(BOLT_DIR "park", self->park));
 	EXPECT_EQ(0, start_over());
 }
 

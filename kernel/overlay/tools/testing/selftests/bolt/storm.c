@@ -12,7 +12,7 @@
  *	bolt=0|1		whether Bolt is enabled at first; by default 1
  *	module=FILE		for the actor "module"
  *
- * Each actor's counts stand in a line "# actor NAME attempted=N ...".
+ * Each actor's counts stand in a line "# actor NAME asks=N attempted=N ...".
  */
 #define _GNU_SOURCE
 #include <signal.h>
@@ -200,7 +200,7 @@ static const char *broken_rule(void)
 	return NULL;
 }
 
-/* Brings all CPUs online natively. */
+/* Empties irq_keep, switches SMT on and brings all CPUs online. */
 static int all_back(void)
 {
 	char path[128], top[16];
@@ -221,19 +221,21 @@ static int all_back(void)
 	return err;
 }
 
-static bool set_up(char **args)
+/* Ends the program if there can be no storm on this machine. */
+static void set_up(char **args)
 {
 	storm = mmap(NULL, sizeof(*storm) + CAST * sizeof(*tallies), PROT_READ | PROT_WRITE,
 		     MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	if (storm == MAP_FAILED)
-		return false;
+		ksft_exit_fail_perror("mmap");
 	tallies = (struct tally *)(storm + 1);
 	if (!world_look(&storm->world))
-		return false;
+		ksft_exit_skip("more than 64 CPUs\n");
 	storm->players = storm->world.movable & ~CPU(0);
 	storm->top = hp_top_state();
 	storm->module = arg_text(args, "module", NULL);
-	return storm->top >= 0;
+	if (storm->top < 0)
+		ksft_exit_fail_msg(CPU_DIR "hotplug/states cannot be read\n");
 }
 
 static const char *weather(long long end, unsigned long wanted)
@@ -283,8 +285,7 @@ int main(int argc, char **args)
 		ksft_exit_skip("needs root\n");
 	if (access(BOLT_DIR "enabled", F_OK))
 		ksft_exit_skip("the kernel has no Bolt\n");
-	if (!set_up(args))
-		ksft_exit_skip("more than 64 CPUs\n");
+	set_up(args);
 	ksft_set_plan(3);
 	seed = seed ?: now_ms();
 	ksft_print_msg("seed=%llu\n", seed);

@@ -5,7 +5,7 @@
  * online for perf yet, and the CPU makes its list only if an event is open: so the CPU
  * checks twice, before and after it is online for perf. An event that is opened while
  * other events are open, or when the request is over, does not test the second check. In
- * a second test, an event of a thread that runs on the CPU before perf is ready on that
+ * the last test, an event of a thread that runs on the CPU before perf is ready on that
  * CPU must also count.
  */
 #define _GNU_SOURCE

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Requests that the native rules refuse are refused with the native error, and change
- * nothing. BOLT_FUZZ=N sets how many malformed values are written.
+ * nothing. BOLT_FUZZ=N sets how many random texts are written.
  */
 #define _GNU_SOURCE
 #include <sys/stat.h>
@@ -181,7 +181,7 @@ TEST_F_TIMEOUT(veto, smt_control, 300)
 	}
 }
 
-/* For files that the native kernel has as well, malformed values get the native answer. */
+/* Odd and malformed values get the native answer from files that are not Bolt's own. */
 TEST_F_TIMEOUT(veto, malformed_natively, 300)
 {
 	static const char * const files[] = {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * bolt/park: a CPU that is parked warm waits in the kernel, until the CPU returns or
- * becomes cold, which means natively dead. The tests try each way in which such a wait
+ * becomes cold, which means natively dead. The tests try ways in which such a wait
  * ends.
  */
 #define _GNU_SOURCE

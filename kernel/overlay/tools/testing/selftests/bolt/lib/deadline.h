@@ -12,7 +12,7 @@
 /* The period of a deadline task in tests for which any period will do. */
 #define DEADLINE_NS 100000000ULL
 
-/* The limit of the bandwidth of all deadline tasks, in us of each second. */
+/* The limit of the bandwidth of all deadline tasks, in us of each sched_rt_period_us. */
 #define RT_RUNTIME "/proc/sys/kernel/sched_rt_runtime_us"
 
 /*
