@@ -25,12 +25,16 @@ static const struct {
 void tracing_functions(const char *functions, void (*missing)(const char *name))
 {
 	static char names[8192];
+	char line[128];
 
 	snprintf(names, sizeof(names), "%s", functions);
 	must_write(TRACE_DIR "set_ftrace_filter", " ");
-	for (char *name = strtok(names, ","); name; name = strtok(NULL, ","))
-		if (append_text(TRACE_DIR "set_ftrace_filter", name))
+	for (char *name = strtok(names, ","); name; name = strtok(NULL, ",")) {
+		/* The kernel looks for the function when it has read the end of the line. */
+		snprintf(line, sizeof(line), "%s\n", name);
+		if (append_text(TRACE_DIR "set_ftrace_filter", line))
 			missing(name);
+	}
 	must_write(TRACE_DIR "current_tracer", "function_graph");
 }
 
