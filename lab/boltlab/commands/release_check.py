@@ -11,7 +11,7 @@ from boltlab.release.steps import Done, Step
 from boltlab.tables import Column
 
 NAME = "release-check"
-HELP = "Run what a release needs, quick steps first; steps that passed before are not run again."
+HELP = "Run what a release needs, quick steps first; long steps that passed are not run again."
 
 COLUMNS = (
     Column("step"),
@@ -39,7 +39,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Run steps that have not passed until a step fails, and write the page.
+    """Run steps that have not passed or run always, until a step fails, and write the page.
 
     Returns 1 if a step has failed.
     """
@@ -54,7 +54,7 @@ def run(args: argparse.Namespace) -> int:
     try:
         for step in chosen:
             before = steps.state(place).get(step.name)
-            if before and not before.status and not args.again:
+            if before and not before.status and not (step.always or args.again):
                 ui.say(f"{step.name}: passed on {before.date}")
                 continue
             done = steps.run(step, place, args.version)

@@ -3,6 +3,7 @@
 
 import hashlib
 import json
+import shlex
 import subprocess
 import time
 import tomllib
@@ -17,7 +18,8 @@ from boltlab.versions import Version
 
 TABLE = paths.DATA / "release.toml"
 TORTURE = "torture.json"
-PARTS = ("kernel", "lab", "tools")  # only a change in these folders makes a step run again
+# Only a change in these folders makes a step run again that has passed and is not to run always.
+PARTS = ("kernel", "lab", "tools")
 STATE = "state.json"
 
 
@@ -31,6 +33,7 @@ class Step:
     hours: float
     until: str = ""
     again: str = ""
+    always: bool = False
     of_kernel: bool = True
 
 
@@ -144,10 +147,10 @@ def log(step: Step, place: Path) -> Path:
 
 
 def _call(step: Step, place: Path, version: Version, more: str) -> int:
-    words = [word.format(folder=place) for word in f"{step.command} {more}".split()]
+    words = [word.format(folder=place) for word in shlex.split(f"{step.command} {more}")]
     if step.of_kernel:
         words += ["--version", version.series]
-    with log(step, place).open("ab") as out, ui.status(f"./bolt {' '.join(words)}"):
+    with log(step, place).open("ab") as out, ui.status(f"./bolt {shlex.join(words)}"):
         done = subprocess.run(
             [str(paths.REPO / "bolt"), *words],
             stdin=subprocess.DEVNULL,

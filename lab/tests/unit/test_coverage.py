@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """docs/coverage.md: its rows, what each row needs, and which rows a run of the tests has shown."""
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from boltlab import coverage, packages, versions
+from boltlab import coverage, packages, paths, versions
 from boltlab.errors import BoltError
 
 HEAD = "| step | requirement | shown by | last run | figure |\n|---|---|---|---|---|\n"
@@ -33,6 +34,14 @@ def row(folder: Path, shown: str) -> coverage.Row:
 
 def test_the_repository() -> None:
     assert [row for row in coverage.load() if row.needs]
+
+
+def test_the_tests_of_the_repository_exist() -> None:
+    for row in coverage.load():
+        for test in row.tests:
+            file, *_, name = test.partition("[")[0].split("::")
+            text = (paths.REPO / "lab/tests" / file).read_text(encoding="utf-8")
+            assert re.search(rf"\bdef {name}\(", text), test
 
 
 def test_a_row_says_what_it_needs(tmp_path: Path, machine: set[str]) -> None:

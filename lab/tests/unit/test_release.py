@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """The steps of a release check, how a check goes on where the last one ended, and its page."""
 
+import shlex
 import subprocess
 from dataclasses import replace
 from pathlib import Path
@@ -59,7 +60,7 @@ def test_the_table(tmp_path: Path) -> None:
     hours = [step.hours for step in table.values()]
     assert hours == sorted(hours)  # the shortest step comes first
     for step in table.values():
-        name, *words = step.command.format(folder=tmp_path).split()
+        name, *words = shlex.split(step.command.format(folder=tmp_path))
         parser = cli._Parser(prog=name)
         cli.load(name).add_arguments(parser)
         words += ["--version", "7.3"] if step.of_kernel else []
@@ -95,20 +96,30 @@ def test_it_ends_at_the_first_failure_and_goes_on_there(
     (tmp_path / "bad").unlink()
     assert cli.main(words) == 0
     assert asked(tmp_path) == ["lint", "test", "test"]
-    # A step that has passed is not run again without --again.
+    # A step that has passed is not run again without --again, unless the step runs always.
     assert cli.main(words) == 0
-    assert asked(tmp_path) == []
+    assert asked(tmp_path) == ["lint"]
     assert cli.main([*words, "--again"]) == 0
     assert asked(tmp_path) == ["lint", "test", "test"]
-    # A step runs again after a change of the kernel, but not after a change of documents.
+    # Such a step runs again after a change of the kernel, but not after a change of documents.
     (clone / "README").write_text("x\n")
     commit(clone)
     assert cli.main(words) == 0
-    assert asked(tmp_path) == []
+    assert asked(tmp_path) == ["lint"]
     (clone / "kernel" / "file").write_text("2\n")
     commit(clone)
     assert cli.main(words) == 0
     assert asked(tmp_path) == ["lint", "test", "test"]
+
+
+def test_a_document_that_became_wrong_is_found(clone: Path, tmp_path: Path) -> None:
+    words = ["release-check", "--only", "documents,test"]
+    assert cli.main(words) == 0
+    only = " ".join([*shlex.split(steps.load()["documents"].command), "--version 6.12"])
+    assert (tmp_path / "asked").read_text() == f"{only}\ntest --version 6.12\n"
+    (tmp_path / "bad").touch()
+    assert cli.main(words) == 1
+    assert (tmp_path / "asked").read_text().splitlines()[2:] == [only]
 
 
 def test_a_step_with_an_end_is_called_until_then(
@@ -146,7 +157,7 @@ def test_wrong_calls(
     clone: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert cli.main(["release-check", "--only", "sleep"]) == 2
-    assert "no step 'sleep' (there are: lint, test," in capsys.readouterr().err
+    assert "no step 'sleep' (there are: lint, documents, test," in capsys.readouterr().err
     with pytest.raises(SystemExit) as ended:
         cli.main(["release-check", "--page", str(tmp_path / "none" / "page.md")])
     assert ended.value.code == 2
