@@ -157,8 +157,12 @@ def keys(begin: str, found: Sequence[Step]) -> list[str]:
 def _begin(run: Run) -> str:
     """Return a text that names all that the kernels of ``run`` depend on besides the series."""
     parts = (run.source.path.name, run.arch.name, build.toolchain(run.arch))
-    lines = [run.arch.config_fragment.read_text(encoding="utf-8"), *flavours.get("bolt").config]
-    return repr((parts, lines))
+    return repr((parts, [_fragment(run), *flavours.get("bolt").config]))
+
+
+def _fragment(run: Run) -> str:
+    """Return the configuration fragment of the kernels of ``run``, without Bolt's options."""
+    return run.source.version.translated(flavours.get(FLAVOUR).fragment(run.arch))
 
 
 def _series(run: Run, found: Sequence[Step], past: Past) -> set[str]:
@@ -255,8 +259,7 @@ def _configure(run: Run, symbols: tuple[str, ...]) -> None:
     run.symbols = symbols
     wanted = flavours.get("bolt").config if run.bolt else ("CONFIG_BOLT=n",)
     lines = [line for line in wanted if line.partition("=")[0][7:] in symbols]
-    fragment = run.arch.config_fragment.read_text(encoding="utf-8")
-    fragment += "".join(f"{line}\n" for line in lines)
+    fragment = _fragment(run) + "".join(f"{line}\n" for line in lines)
     config.configure(run.ready.path, run.arch, fragment, run.ready.log, run.ready.lock_fd)
 
 

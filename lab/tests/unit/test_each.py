@@ -3,14 +3,15 @@
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from boltlab import paths
+from boltlab import paths, versions
 from boltlab.arch import ARCHES
 from boltlab.errors import BoltError
-from boltlab.kernel import build, each, tree
+from boltlab.kernel import build, config, each, tree
 from boltlab.kernel.build import Prepared
 from boltlab.kernel.each import Step
 from boltlab.kernel.series import Commit
@@ -203,6 +204,36 @@ def test_an_interrupted_check_goes_on(
     assert (report.objects, report.kept, report.links) == (4, 1, 0)
     # kernel/bolt/early.c is of the first commit, and is built with its directory at the second.
     assert report.unbuilt == ()
+
+
+@pytest.mark.parametrize(
+    ("series", "model", "other"),
+    [("6.12", "PREEMPT_VOLUNTARY", "PREEMPT_LAZY"), ("7.3", "PREEMPT_LAZY", "PREEMPT_VOLUNTARY")],
+)
+def test_a_series_names_the_options(
+    series: str,
+    model: str,
+    other: str,
+    tmp_path: Path,
+    kernel_tree: Path,
+    make_source: Callable[[Path], Source],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    given: list[str] = []
+    monkeypatch.setattr(
+        config, "configure", lambda tree, arch, fragment, *_: given.append(fragment)
+    )
+    source = replace(make_source(kernel_tree), version=versions.named(series))
+    ready = Prepared(kernel_tree, "", tmp_path / "log", 0)
+    run = each.Run(ARCHES["x86_64"], source, ready, kernel_tree, 1, bolt=True)
+    each._configure(run, ())
+    each._configure(run, ("BOLT",))
+    common = given[0].splitlines()
+    assert f"CONFIG_{model}=y" in common
+    assert given[1].splitlines() == [*common, "CONFIG_BOLT=y"]
+    begin = each._begin(run)
+    assert model in begin
+    assert not [text for text in (given[0], begin) if other in text]
 
 
 LOG = """\
