@@ -188,11 +188,13 @@ def built_tree(arch: Arch, flavour: str, source: Source, jobs: int = 1) -> Itera
     """
     path = tree_path(arch.name, flavour, source.id)
     kernel = ensure_kernel(arch, flavour, source, jobs)
-    if not _is_built(path, kernel.stamp):
-        # The kernel's image is in the cache, but the kernel's tree is gone or half rebuilt.
-        with prepared(arch, flavour, source, jobs) as ready:
-            _compile(arch, flavours.get(flavour), ready, kernel.stamp, jobs)
     with lock(path):
+        if _is_built(path, kernel.stamp):
+            yield path
+            return
+    # The kernel's image is in the cache, but the kernel's tree is gone or half rebuilt.
+    with prepared(arch, flavour, source, jobs) as ready:
+        _compile(arch, flavours.get(flavour), ready, kernel.stamp, jobs)
         yield path
 
 

@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Which kernels and files are built again, and which are not: in a tree whose make only copies."""
 
-from collections.abc import Callable
+import fcntl
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -10,6 +12,7 @@ from boltlab import arch, packages, paths
 from boltlab.errors import BoltError
 from boltlab.kernel import build, config, tree
 from boltlab.kernel.source import Source
+from boltlab.locks import lock
 from tests.unit.conftest import make_hook, write_tree
 
 HOST = arch.host()
@@ -139,6 +142,29 @@ def test_lost_tree_is_built_again_when_needed(source: Source) -> None:
     hook(source)
     build.ensure_kernel(HOST, "bolt", source)
     assert compiles() == 3
+
+
+def test_a_tree_that_another_call_rebuilds_is_not_yielded(
+    source: Source, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tree = build.ensure_kernel(HOST, "pristine", source).tree
+    others = [tree]
+
+    @contextmanager
+    def late(what: Path) -> Iterator[int]:
+        """Take the lock of the tree when another call has begun a rebuild and has been stopped."""
+        with lock(what) as fd:
+            if what in others:
+                others.remove(what)
+                (tree / build.BUILT).unlink()
+            yield fd
+
+    monkeypatch.setattr(build, "lock", late)
+    with build.built_tree(HOST, "pristine", source) as path:
+        assert (path / build.BUILT).is_file()
+        with pytest.raises(BlockingIOError), tree.with_name(f"{tree.name}.lock").open() as file:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    assert not others
 
 
 def test_configuration_that_did_not_take(source: Source) -> None:
