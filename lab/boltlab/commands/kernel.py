@@ -177,6 +177,8 @@ def _check(args: argparse.Namespace) -> int:
     series = {version.series: hooks.load(version.hooks) for version in known}
     every = [hook for each in series.values() for hook in each]
     files = {name for hook in every for name in hook.files}
+    # hookcheck looks whether the kernel has files of its own in the places of the overlay's files.
+    files |= {name for version in known for name in trees.overlaid(version)}
     with source.opened(where, hookcheck.folders(every), files) as tree:
         try:
             release = source.release_of(tree)

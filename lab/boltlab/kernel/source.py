@@ -34,6 +34,10 @@ DECOMPRESSORS = {
 TARBALLS = ".tar, .tar.xz, .tar.gz, .tar.bz2, .tar.zst"
 
 _MAKEFILE = re.compile(r"^(VERSION|PATCHLEVEL|SUBLEVEL|EXTRAVERSION) *=[ \t]*(.*)$", re.M)
+# What tar says of a tarball that lacks a name, and at its end.
+_LACKING = re.compile(
+    r"tar: (.*: Not found in archive|Exiting with failure status due to previous errors)"
+)
 
 
 @dataclass(frozen=True)
@@ -93,8 +97,8 @@ def opened(where: Path, folders: Iterable[str], files: Iterable[str]) -> Iterato
     The part has ``folders`` with all files below them, ``files``, the Makefile, which tells the
     release, and Kconfig. A name that the tarball lacks is no error. Unlike resolve(), opened()
     takes any kernel and leaves nothing in the cache. Raises BoltError, code USAGE, when there is
-    nothing at ``where``, and BoltError when the name of the file ``where`` is not of a tarball that
-    the lab can unpack.
+    nothing at ``where`` or when tar cannot read the tarball to its end, and BoltError when the name
+    of the file ``where`` is not of a tarball that the lab can unpack.
     """
     if where.is_dir():
         yield where
@@ -111,8 +115,16 @@ def opened(where: Path, folders: Iterable[str], files: Iterable[str]) -> Iterato
         command += ["-f", str(where), "--wildcards", "--anchored", "--no-wildcards-match-slash"]
         names = (*folders, *files, "Makefile", "Kconfig")
         with log.open("wb") as errors, ui.status(f"unpack a part of {where.name}"):
-            # tar fails if the tarball lacks a name; the caller looks which files are there.
-            subprocess.run([*command, *(f"*/{name}" for name in names)], stderr=errors, check=False)
+            done = subprocess.run(
+                [*command, *(f"*/{name}" for name in names)],
+                stderr=errors,
+                env={**os.environ, "LC_ALL": "C"},  # _LACKING has tar's messages in English
+                check=False,
+            )
+        # tar also fails if the tarball lacks a name; the caller looks which files are there.
+        said = log.read_text(encoding="utf-8", errors="replace").splitlines()
+        if done.returncode and not (said and all(map(_LACKING.fullmatch, said))):
+            raise BoltError(f"cannot unpack {where}", log, USAGE)
         log.unlink()
         yield Path(scratch)
 

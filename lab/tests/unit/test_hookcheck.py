@@ -306,6 +306,28 @@ def test_the_command(
     assert json.loads(said[said.index("{") :]) == document
 
 
+@pytest.mark.parametrize("packed", [False, True])
+def test_a_file_of_the_overlay_anywhere(
+    packed: bool,
+    repo: Path,
+    ours: Path,
+    theirs: Path,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    name = "Documentation/core-api/bolt.rst"
+    write_tree(repo / "overlay", {name: "Bolt\n", "tools/bolt.c": "\n"})
+    write_tree(theirs, {name: "of the kernel\n"})
+    given = theirs
+    if packed:
+        given = tmp_path / "other.tar"
+        with tarfile.open(given, "w") as tar:
+            tar.add(theirs, "linux-6.12.118")
+    words = ["kernel", "check-hooks", "--source", str(given), "--against", str(ours)]
+    assert cli.main([*words, "--json", str(tmp_path / "check.json")]) == 1
+    assert json.loads((tmp_path / "check.json").read_text())["overlay"]["taken"] == [name]
+
+
 @pytest.mark.parametrize("words", [["--source", "nowhere"], ["--source", "."], []])
 def test_bad_input(
     words: list[str],

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from boltlab import packages, versions
-from boltlab.errors import BoltError
+from boltlab.errors import USAGE, BoltError
 from boltlab.kernel import source
 from tests.unit.conftest import MAKEFILE, write_tree
 
@@ -90,6 +90,24 @@ def test_damaged_tarball(kernel_tree: Path, tmp_path: Path, cache: Path) -> None
         source.resolve(tarball)
     assert failure.value.log and failure.value.log.read_text()
     assert not [path for path in (cache / "src").iterdir() if path.is_dir()]
+
+
+@pytest.mark.parametrize(("suffix", "mode", "cut"), [(".tar", "", 12000), (".tar.gz", "gz", 40)])
+def test_a_part_of_a_tarball(
+    kernel_tree: Path, tmp_path: Path, suffix: str, mode: str, cut: int
+) -> None:
+    (kernel_tree / "kernel/late.c").write_text("int late;\n" * 2000)
+    tarball = pack(kernel_tree, tmp_path / f"linux{suffix}", mode)
+    wanted = (["kernel"], ["include/none.h"])
+    # The tarball lacks a name, which is no error.
+    with source.opened(tarball, *wanted) as tree:
+        assert source.release_of(tree) == "6.12.117"
+        assert (tree / "kernel/late.c").read_text().endswith("int late;\n")
+    tarball.write_bytes(tarball.read_bytes()[:-cut])
+    with pytest.raises(BoltError, match="cannot unpack") as error, source.opened(tarball, *wanted):
+        pytest.fail("the tarball was taken to be whole")
+    assert error.value.code == USAGE
+    assert error.value.log and error.value.log.read_text()
 
 
 def test_changed_tarball_is_another_source(kernel_tree: Path, tmp_path: Path) -> None:
