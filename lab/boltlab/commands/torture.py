@@ -7,7 +7,7 @@ import itertools
 import random
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from boltlab import arch, cli, errors, kept, packages, tables, ui, versions
@@ -173,7 +173,7 @@ def _here(args: argparse.Namespace, fields: Sequence[Field], where: Source) -> i
 def _on_cluster(args: argparse.Namespace, fields: Sequence[Field]) -> int:
     """Make each run an element of a job array; return how many runs have failed."""
     cases = planned(args, fields)
-    rows = [row(case, options.source(args)) for case in cases]
+    rows = [row(case) for case in cases]
     folder = elements.write(rows, NAME)
     try:
         slurm.run(rows, folder, args.at_once)
@@ -204,11 +204,11 @@ def planned(args: argparse.Namespace, fields: Sequence[Field]) -> list[Case]:
     return cases
 
 
-def row(case: Case, more: str = "") -> Row:
-    """Return a job array's element that runs ``case``; ``more`` are words to add to its command."""
+def row(case: Case) -> Row:
+    """Return a job array's element that runs ``case``."""
     memory = case.config.machine.memory or case.story.scenario.machine.memory
     return Row(
-        line=f"{case.line()}{more}",
+        line=case.line(),
         more=LEDGER,
         group=f"{case.config.name} {case.arch}",
         seconds=case.timeout + STARTS,
@@ -269,7 +269,8 @@ def _cases(
         accel = args.accel or qemu.EMULATED[cell.runs % 2 if cell else 0]
         wanted = args.requests or max(20, round(REQUESTS[accel] / each.config.slow))
         seed = args.seed if args.seed is not None else random.randrange(1, 2**31)
-        yield Case(each.arch, each.config, each.story, accel, seed, wanted), each.kernel
+        case = Case(each.arch, each.config, each.story, accel, seed, wanted)
+        yield replace(case, source=options.source(args)), each.kernel
 
 
 def lack(field: Field, book: Book) -> tuple[float, int]:
@@ -417,7 +418,7 @@ def _hunt(
         runs = before.span(name, story.name).runs
         accel = args.accel or plan.accels[runs % len(plan.accels)]
         seed = args.seed if args.seed is not None else random.randrange(1, 2**31)
-        case = plan.case(name, story, accel, seed, args.requests)
+        case = plan.case(name, story, accel, seed, args.requests, options.source(args))
         outcome = play(case, kernel)
         assert outcome.folder
         reports = kcsan.read(_lines(outcome.folder / "console.log"))

@@ -97,7 +97,8 @@ class Case:
 
     ``option`` is an option of ``./bolt torture`` that chooses such runs. ``limit`` is after how
     many seconds of the host the guest counts as hung; if ``limit`` is 0, the guest gets more time
-    the longer the scenario runs and the slower the configuration is.
+    the longer the scenario runs and the slower the configuration is. ``source``, a text that is
+    empty or begins with a space, has the options that name the kernel's source.
     """
 
     arch: str
@@ -108,6 +109,7 @@ class Case:
     requests: int
     option: str = ""
     limit: float = 0
+    source: str = ""
 
     @property
     def cell(self) -> tuple[str, str, str]:
@@ -125,12 +127,12 @@ class Case:
         return self.limit or 300 + 20 * self.seconds * self.config.slow
 
     def line(self) -> str:
-        """Return the command that repeats the run, if the kernel's source is the default one."""
+        """Return the command that repeats the run."""
         return (
             f"./bolt torture {self.option and f'{self.option} '}--arch {self.arch} "
             f"--config {self.config.name} "
             f"--scenario {self.story.name} --accel {self.accel} --seed {self.seed} "
-            f"--requests {self.requests}"
+            f"--requests {self.requests}{self.source}"
         )
 
     def script(self) -> tuple[str, ...]:

@@ -69,10 +69,21 @@ class Plan:
         known = matrix.stories()
         return {name: known[name] for each in self.scenarios for name in sides(each)}
 
-    def case(self, arch: str, story: Story, accel: str, seed: int, requests: int | None) -> Case:
-        """Return the run of ``story``, with ``requests`` or as many requests as the plan says."""
+    def case(
+        self,
+        arch: str,
+        story: Story,
+        accel: str,
+        seed: int,
+        requests: int | None,
+        source: str = "",
+    ) -> Case:
+        """Return the run of ``story``, with ``requests`` or as many requests as the plan says.
+
+        ``source``: see Case.
+        """
         wanted = requests or self.requests[accel]
-        return Case(arch, self.setting(), story, accel, seed, wanted, OPTION, self.timeout)
+        return Case(arch, self.setting(), story, accel, seed, wanted, OPTION, self.timeout, source)
 
 
 def sides(scenario: str) -> tuple[str, str]:

@@ -205,6 +205,6 @@ def summary(ledger: Ledger, arch: str, known: Collection[Pair]) -> str:
     return (
         f"{arch}: {sum(each.native > 0 for each in seen)} pairs without Bolt, "
         f"{sum(each.bolt > 0 for each in seen)} with Bolt, {len(only)} with Bolt only, of which "
-        f"{sum(bool(each.kernel) for each in only)} on a hotplug path and "
+        f"{sum(bool(each.kernel) for each in only)} taken to be due to Bolt and "
         f"{sum(each.names in known for each in only)} known"
     )

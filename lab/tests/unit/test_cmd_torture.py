@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from boltlab import cli, kept, packages, versions
+from boltlab import cli, kept, packages, paths, versions
 from boltlab.commands import torture as cmd_torture
 from boltlab.commands.torture import Field
 from boltlab.engine import slurm
@@ -181,6 +181,13 @@ def test_a_failure_is_counted_and_said(
     assert [failure.why for failure in cell.failures] == ["the guest's kernel complained: BUG"]
     said = capsys.readouterr().out.replace("\n", " ")
     assert f"repeat: {cell.failures[0].repeat}" in said
+    # On another series the line that repeats the run names the series, also in the run's folder.
+    assert call(tmp_path, *words, "--version", "7.3") == 1
+    repeat = f"{cell.failures[0].repeat} --version 7.3"
+    found = tally.failures(tally.load(tmp_path / "t.json"))
+    assert [failure.repeat for failure in found] == [cell.failures[0].repeat, repeat]
+    folders = (paths.cache() / "runs").glob("*/repeat.txt")
+    assert f"{repeat}\n" in [file.read_text(encoding="utf-8") for file in folders]
 
 
 def test_it_goes_on_until_the_time_is_over(

@@ -266,8 +266,8 @@ def test_the_ledger_is_kept(tmp_path: Path) -> None:
         ("races-native", "1", "1"),
     ]
     assert sightings.summary(again, "x86_64", set()) == (
-        "x86_64: 1 pairs without Bolt, 1 with Bolt, 1 with Bolt only, of which 1 on a hotplug path "
-        "and 0 known"
+        "x86_64: 1 pairs without Bolt, 1 with Bolt, 1 with Bolt only, of which 1 taken to be due "
+        "to Bolt and 0 known"
     )
     path.write_text(ledger.dumps().replace('["rcu_note_deferred", ', "["), encoding="utf-8")
     with pytest.raises(BoltError, match="a pair has two functions"):

@@ -85,6 +85,7 @@ def test_a_run_is_repeated_by_one_line() -> None:
         "./bolt torture --arch x86_64 --config production --scenario storm "
         "--accel icount --seed 7 --requests 100"
     )
+    assert case(source=" --version 7.3").line() == f"{case().line()} --version 7.3"
     assert "run /bin/storm seed=7 requests=100 seconds=60" in case().script()
 
 
@@ -232,6 +233,28 @@ def test_a_failed_run_counts_as_none_survived_and_says_how_to_repeat_it() -> Non
     assert (cell.first, cell.last) == ("2026-01-01", "2026-01-02")
     (row,) = tally.table(made, [CONFIGS["production"], CONFIGS["rt"]], ["x86_64"])
     assert row[:6] == ["production", "x86_64", "50", "20000", "2", "1"]
+
+
+def test_all_failures_are_counted_though_only_the_last_are_kept(tmp_path: Path) -> None:
+    def failed(runs: int) -> tally.Book:
+        made = tally.Book()
+        for _ in range(runs):
+            made.add(case(), Outcome(Counts(), 1.0, 2.0, "it broke"), "2026-01-01", "c0ffee")
+        return made
+
+    def column(made: tally.Book) -> str:
+        return tally.table(made, [CONFIGS["production"]], ["x86_64"])[0][5]
+
+    made, path = failed(15), tmp_path / "torture.json"
+    made.merge(failed(15))
+    assert column(made) == "30"
+    made.save(path)
+    made = tally.load(path)
+    assert column(made) == "30"
+    assert [len(cell.failures) for cell in made.cells.values()] == [tally.KEEP_FAILURES]
+    # A file of an older lab does not say how many runs have failed.
+    path.write_text(made.dumps().replace('"failed": 30, ', ""), encoding="utf-8")
+    assert column(tally.load(path)) == "20"
 
 
 def test_a_file_that_is_no_book_is_refused(tmp_path: Path) -> None:
