@@ -15,12 +15,25 @@ SOURCES = paths.REPO / "lab" / "plugin"
 
 
 def api(version: str) -> int:
-    """Return the number of the plugin interface to compile a plugin for, for QEMU ``version``."""
-    return 2 if int(version.partition(".")[0]) >= 9 else 1
+    """Return the number of the plugin interface to compile a plugin for, for QEMU ``version``.
+
+    Raises BoltError for QEMU 8, which tells plugins neither registers nor the right CPU:
+    lab/plugin/bystanders.c says why the plugins need one of the two.
+    """
+    major = int(version.partition(".")[0])
+    if major == 8:
+        raise BoltError(
+            f"QEMU {version} does not tell a plugin which CPU executes an instruction: "
+            "this command needs QEMU 7.2, or QEMU 9 or newer"
+        )
+    return 2 if major >= 9 else 1
 
 
 def build(name: str, arch: Arch) -> Path:
-    """Return the plugin ``name`` for the emulator of ``arch``, compiled if its source changed."""
+    """Return the plugin ``name`` for the emulator of ``arch``, compiled if its source changed.
+
+    Raises BoltError as api() does, or if the plugin does not compile.
+    """
     code = SOURCES / f"{name}.c"
     number = api(qemu.version(arch.qemu))
     words = ["gcc", "-shared", "-fPIC", "-O2", "-Wall", "-Wextra", "-Werror", f"-DAPI={number}"]

@@ -3,12 +3,19 @@ import pytest
 
 from boltlab import arch, packages
 from boltlab.arch import Arch
+from boltlab.errors import BoltError
 from boltlab.guest import plugins, qemu
 
 
 @pytest.mark.parametrize(("version", "number"), [("7.2.11", 1), ("9.0.0", 2), ("10.0.2", 2)])
 def test_the_interface_of_the_emulator(version: str, number: int) -> None:
     assert plugins.api(version) == number
+
+
+def test_an_emulator_whose_plugins_cannot_tell_cpus_apart(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(qemu, "version", lambda emulator: "8.2.2")
+    with pytest.raises(BoltError, match=r"QEMU 8\.2\.2 does not tell .* needs QEMU 7\.2, or "):
+        plugins.build("bystanders", arch.ARCHES["x86_64"])
 
 
 @pytest.mark.parametrize("name", ["bystanders", "bootwork"])
