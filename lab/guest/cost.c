@@ -223,7 +223,7 @@ static void start_vcpu(int cpu)
  */
 static pid_t start_race(int cpu)
 {
-	pid_t pid = fork();
+	pid_t pid = fork_mortal();
 
 	if (pid < 0)
 		die("fork: %s", strerror(errno));

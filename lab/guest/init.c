@@ -266,8 +266,10 @@ static int do_find(char **args)
 		fclose(in);
 		return -EINVAL;
 	}
-	while (!found && fgets(line, sizeof(line), in))
+	while (!found && fgets(line, sizeof(line), in)) {
+		line[strcspn(line, "\n")] = '\0';	/* otherwise no pattern that ends in $ would fit */
 		found = !regexec(&pattern, line, 0, NULL, 0);
+	}
 	regfree(&pattern);
 	fclose(in);
 	return found ? 0 : -ENODATA;

@@ -107,9 +107,13 @@ static void start_load(void)
 
 /* -- Programs ------------------------------------------------------------------- */
 
+/*
+ * A daemon that outlived this program would keep the output open, and init would wait for
+ * the daemon.
+ */
 static pid_t start(char **args)
 {
-	pid_t pid = fork();
+	pid_t pid = fork_mortal();
 	int fd;
 
 	if (pid < 0)
