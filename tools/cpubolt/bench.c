@@ -669,7 +669,7 @@ static int report(struct bench *bench, FILE *output)
 {
 	struct bench_machine machine;
 	size_t count = 2 * bench->batch_count;
-	int code = EXIT_DONE;
+	int code = EXIT_DONE, error = 0;
 
 	bench_machine_read(bench->call, &machine);
 	if (bench->json)
@@ -679,8 +679,10 @@ static int report(struct bench *bench, FILE *output)
 	if (code == EXIT_DONE && bench->powers)
 		code = bench_energy_print(&bench->meters, bench->batches, bench->batch_count,
 					  bench->powers);
-	if (output && bench_write(output, &machine, bench->cases, count))
-		code = fail(EXIT_FAILED, "cannot write %s: %s", bench->output, strerror(errno));
+	if (output)
+		error = bench_write(output, &machine, bench->cases, count);
+	if (error)
+		code = fail(EXIT_FAILED, "cannot write %s: %s", bench->output, strerror(-error));
 	return code;
 }
 

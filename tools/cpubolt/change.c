@@ -297,10 +297,20 @@ static bool check_smt(struct change *change)
 	return refused;
 }
 
+/* Says in which way the kernel would change the CPUs, as far as this user can see that. */
+static const char *way_of_plan(unsigned int features)
+{
+	if (features & CPUBOLT_UNREADABLE)
+		return "Only root can see whether Bolt is enabled. If it is not, the kernel would "
+		       "change\none CPU after the other.";
+	if (features & CPUBOLT_ENABLED)
+		return "Bolt would change these CPUs in one request.";
+	return "Bolt is not enabled: the kernel would change one CPU after the other.";
+}
+
 static void print_plan(struct change *change)
 {
 	struct cpubolt *machine = change->machine;
-	bool batch = cpubolt_features(machine) & CPUBOLT_ENABLED;
 	char *coming = name_cpus(machine, change->coming);
 	char *going = name_cpus(machine, change->going);
 	unsigned int come = set_count(machine, change->coming);
@@ -314,8 +324,7 @@ static void print_plan(struct change *change)
 	if (!come && !go)
 		printf("Nothing would change.\n");
 	else
-		printf("%s\n", batch ? "Bolt would change these CPUs in one request." :
-		       "Bolt is not enabled: the kernel would change one CPU after the other.");
+		puts(way_of_plan(cpubolt_features(machine)));
 	printf("Online afterwards: %s\n", after);
 	free(coming);
 	free(going);
@@ -445,9 +454,8 @@ static int carry_out(struct change *change)
 	code = check_cpus(change);
 	if (code != EXIT_DONE)
 		return code;
-	/* Options that match no CPU are no error; an empty cpulist is one, and request() says so. */
-	if (!set_count(change->machine, change->cpus) &&
-	    selection_needs_topology(&change->selection))
+	/* Options may choose no CPU; select_cpus() has refused a list without CPUs. */
+	if (!set_count(change->machine, change->cpus))
 		return report_nothing(change);
 	code = check_tasks(change);
 	if (code != EXIT_DONE)

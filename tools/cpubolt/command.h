@@ -108,12 +108,12 @@ int fail_usage(const struct invocation *call);
 int refuse_arguments(const struct invocation *call);
 
 /**
- * fail_list() - say what is wrong with a cpulist that cpubolt_parse_list() does not take
+ * fail_list() - say what is wrong with a cpulist
  * @text: the list
- * @error: what cpubolt_parse_list() has returned
+ * @error: what cpubolt_parse_list() has returned; 0: the list has no CPU, but has to have one
  * @at: offset in @text of what was not understood
  *
- * Return: EXIT_USAGE; EXIT_FAILED if @error is neither -EINVAL nor -ERANGE.
+ * Return: EXIT_USAGE; EXIT_FAILED if @error is an error other than -EINVAL and -ERANGE.
  */
 int fail_list(const struct invocation *call, const char *text, int error, size_t at);
 

@@ -11,6 +11,7 @@
 #include <sys/statvfs.h>
 
 #include "doctor_look.h"
+#include "irq_confined.h"
 #include "programs.h"
 #include "sets.h"
 #include "states_parse.h"
@@ -348,6 +349,17 @@ static void check_settling(struct doctor *doctor)
 
 /* -- Interrupts ----------------------------------------------------------- */
 
+static bool is_confined(struct doctor *doctor, int pid, const char *keep)
+{
+	cpu_set_t *cpus = set_empty(doctor->machine);
+	bool confined;
+
+	confined = !cpubolt_parse_list(doctor->machine, keep, cpus, NULL) &&
+		   irqbalance_is_confined(doctor->call, pid, cpus);
+	CPU_FREE(cpus);
+	return confined;
+}
+
 static void check_interrupts(struct doctor *doctor)
 {
 	int pid = program_find(doctor->call->root, "irqbalance");
@@ -357,7 +369,10 @@ static void check_interrupts(struct doctor *doctor)
 	if (doctor->features & CPUBOLT_HAS_BOLT)
 		cpubolt_get(doctor->machine, "irq_keep", &keep);
 	kept = keep && *keep;
-	if (pid > 0 && kept) {
+	if (pid > 0 && kept && is_confined(doctor, pid, keep)) {
+		find(doctor, FINDING_OK, "interrupts", "the keep list of movable interrupts is %s, "
+		     "and irqbalance (PID %d) uses these CPUs only", keep, pid);
+	} else if (pid > 0 && kept) {
 		find(doctor, FINDING_TODO, "interrupts", "irqbalance (PID %d) runs beside the keep "
 		     "list %s: interrupts whose affinity irqbalance has written are not kept", pid,
 		     keep);
@@ -424,28 +439,35 @@ struct rules_file {
 	bool any;
 };
 
+/* Where the administrator's own rules are; a file there replaces a file of the same name. */
+#define OWN_RULES	"/etc/udev/rules.d"
+
 static void report_rule(const struct udev_rule *rule, void *data)
 {
 	struct rules_file *file = data;
 	struct doctor *doctor = file->doctor;
 	const char *what = rule->online ? "brings CPUs online" : "takes CPUs offline";
+	bool own = !strncmp(file->path, OWN_RULES "/", strlen(OWN_RULES "/"));
+	char *remedy;
 
+	if (asprintf(&remedy, own ? "remove the rule from %s/%s" : "ln -s /dev/null %s/%s",
+		     OWN_RULES, file->name) < 0)
+		exit(fail(EXIT_FAILED, "no memory"));
 	file->any = true;
 	if (rule->add_only) {
 		find(doctor, FINDING_NOTE, "udev", "%s:%zu %s when these are plugged in",
 		     file->path, rule->line, what);
-		advise(doctor, "to decide yourself: ln -s /dev/null /etc/udev/rules.d/%s",
-		       file->name);
-		return;
+		advise(doctor, "to decide yourself: %s", remedy);
+	} else {
+		find(doctor, FINDING_TODO, "udev", "%s:%zu %s whenever udev sees an event of a "
+		     "CPU, so also right after a request", file->path, rule->line, what);
+		advise(doctor, "%s, or let the rule have ACTION==\"add\"", remedy);
 	}
-	find(doctor, FINDING_TODO, "udev", "%s:%zu %s whenever udev sees an event of a CPU, "
-	     "so also right after a request", file->path, rule->line, what);
-	advise(doctor, "ln -s /dev/null /etc/udev/rules.d/%s, or let the rule have "
-	       "ACTION==\"add\"", file->name);
+	free(remedy);
 }
 
 static const char *const rule_dirs[] = {
-	"/etc/udev/rules.d", "/run/udev/rules.d", "/usr/local/lib/udev/rules.d",
+	OWN_RULES, "/run/udev/rules.d", "/usr/local/lib/udev/rules.d",
 	"/usr/lib/udev/rules.d",
 };
 

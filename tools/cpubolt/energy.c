@@ -180,7 +180,7 @@ static int add_file(struct energy_model *model, const char *name)
 
 static struct quantity exactly(double value)
 {
-	return (struct quantity){ value, value, value, 1 };
+	return (struct quantity){ .value = value, .low = value, .high = value, .line = 1 };
 }
 
 /*
@@ -213,7 +213,7 @@ static int read_model(struct energy *energy)
 		code = add_file(model, energy->requests_name);
 	if (code != EXIT_DONE)
 		return code;
-	err = energy_model_check(energy->model_name, model, &error);
+	err = energy_model_check(model, &error);
 	if (err)
 		code = fail(EXIT_FAILED, "%s", error ?: strerror(-err));
 	free(error);

@@ -123,6 +123,7 @@ static int begin_idle(struct parsing *parsing, const char *name)
 	model->idle_count++;
 	snprintf(idle->name, sizeof(idle->name), "%s", name);
 	idle->line = parsing->line;
+	idle->file = parsing->name;
 	parsing->filled = idle;
 	return 0;
 }
@@ -138,6 +139,7 @@ static int begin_sleep(struct parsing *parsing, const char *name)
 	model->sleep_count++;
 	snprintf(sleep->name, sizeof(sleep->name), "%s", name);
 	sleep->line = parsing->line;
+	sleep->file = parsing->name;
 	parsing->filled = sleep;
 	return 0;
 }
@@ -156,10 +158,13 @@ static int begin_section(struct parsing *parsing, enum section section, const ch
 	if (section == SLEEP)
 		return begin_sleep(parsing, name);
 	if (section == NATIVE || section == BOLT) {
-		parsing->filled = &model->requests[section - NATIVE];
-		if (model->requests[section - NATIVE].line)
+		struct energy_requests *requests = &model->requests[section - NATIVE];
+
+		parsing->filled = requests;
+		if (requests->line)
 			return wrong(parsing, "[%s] is there twice", sections[section].name);
-		model->requests[section - NATIVE].line = parsing->line;
+		requests->line = parsing->line;
+		requests->file = parsing->name;
 	}
 	return 0;
 }
@@ -231,7 +236,7 @@ static bool take_quantity(const char *text, struct quantity *quantity)
 static int take_value(struct parsing *parsing, const struct key *key, const char *text)
 {
 	struct quantity *quantity = (struct quantity *)((char *)parsing->filled + key->offset);
-	struct quantity taken = { .line = parsing->line };
+	struct quantity taken = { .line = parsing->line, .file = parsing->name };
 
 	if (quantity->line)
 		return wrong(parsing, "%s is there twice", key->name);
@@ -319,13 +324,18 @@ static int parse_line(struct parsing *parsing, char *line)
 int energy_model_parse(const char *name, const char *text, size_t length, struct energy_model *model,
 		       char **error)
 {
-	struct parsing parsing = {
-		.name = name, .model = model, .section = NO_SECTION, .error = error,
-	};
-	char *copy = strndup(text, length), *here = copy, *line;
+	struct parsing parsing = { .model = model, .section = NO_SECTION, .error = error };
+	char *copy, *here, *line;
 	int err = 0;
 
 	*error = NULL;
+	if (model->file_count == ENERGY_MOST_FILES)
+		return wrong_at(name, 1, error, "there are more than %d files", ENERGY_MOST_FILES);
+	parsing.name = model->files[model->file_count] = strdup(name);
+	if (!parsing.name)
+		return -ENOMEM;
+	model->file_count++;
+	copy = here = strndup(text, length);
 	if (!copy)
 		return -ENOMEM;
 	if (strlen(copy) != length) {
@@ -344,6 +354,8 @@ void energy_model_free(struct energy_model *model)
 {
 	size_t i;
 
+	for (i = 0; i < model->file_count; i++)
+		free(model->files[i]);
 	free(model->name);
 	free(model->default_requests);
 	for (i = 0; i < model->source_count; i++)
@@ -357,36 +369,43 @@ struct part {
 	enum section section;
 	void *filled;
 	const char *name;	/* such as C1 in [idle C1] */
+	const char *file;
 	unsigned int line;
 };
+
+static bool find_requests(struct energy_model *model, size_t kind, struct part *part)
+{
+	struct energy_requests *requests = &model->requests[kind];
+	const char *last = model->files[model->file_count ? model->file_count - 1 : 0];
+
+	*part = (struct part){ NATIVE + kind, requests, "", requests->file ?: last,
+			       requests->line ?: 1 };
+	return true;
+}
 
 /* Finds the part @number of a model; false after the last part. */
 static bool find_part(struct energy_model *model, size_t number, struct part *part)
 {
 	if (number <= WAKEUPS) {
-		*part = (struct part){ number, model, "", 1 };
+		*part = (struct part){ number, model, "", model->files[0], 1 };
 		return true;
 	}
 	number -= WAKEUPS + 1;
 	if (number < model->idle_count) {
 		struct energy_idle *idle = &model->idle[number];
 
-		*part = (struct part){ IDLE, idle, idle->name, idle->line };
+		*part = (struct part){ IDLE, idle, idle->name, idle->file, idle->line };
 		return true;
 	}
 	number -= model->idle_count;
 	if (number < model->sleep_count) {
 		struct energy_sleep *sleep = &model->sleep[number];
 
-		*part = (struct part){ SLEEP, sleep, sleep->name, sleep->line };
+		*part = (struct part){ SLEEP, sleep, sleep->name, sleep->file, sleep->line };
 		return true;
 	}
 	number -= model->sleep_count;
-	if (number >= ENERGY_KINDS)
-		return false;
-	*part = (struct part){ NATIVE + number, &model->requests[number], "",
-			       model->requests[number].line };
-	return true;
+	return number < ENERGY_KINDS && find_requests(model, number, part);
 }
 
 static struct quantity *at(const struct part *part, const struct key *key)
@@ -413,7 +432,7 @@ struct quantity *energy_quantity(struct energy_model *model, unsigned int number
 	return NULL;
 }
 
-static int check_keys(const char *name, struct energy_model *model, char **error)
+static int check_keys(struct energy_model *model, char **error)
 {
 	struct part part;
 	size_t i, k;
@@ -423,7 +442,7 @@ static int check_keys(const char *name, struct energy_model *model, char **error
 			if (keys[k].section != part.section || at(&part, &keys[k])->line ||
 			    (keys[k].flags & OPTIONAL))
 				continue;
-			return wrong_at(name, part.line ?: 1, error, "[%s%s%s] lacks %s",
+			return wrong_at(part.file, part.line, error, "[%s%s%s] lacks %s",
 					sections[part.section].name, *part.name ? " " : "",
 					part.name, keys[k].name);
 		}
@@ -431,41 +450,41 @@ static int check_keys(const char *name, struct energy_model *model, char **error
 	return 0;
 }
 
-static int check_idle(const char *name, const struct energy_model *model, char **error)
+static int check_idle(const struct energy_model *model, char **error)
 {
 	const struct energy_idle *idle = model->idle, *deepest;
 	size_t i;
 
 	if (!model->idle_count)
-		return wrong_at(name, 1, error, "there is no [idle ...]");
+		return wrong_at(model->files[0], 1, error, "there is no [idle ...]");
 	deepest = &idle[model->idle_count - 1];
 	for (i = 1; i < model->idle_count; i++)
 		if (idle[i].residency_us.value <= idle[i - 1].residency_us.value ||
 		    idle[i].power.value > idle[i - 1].power.value)
-			return wrong_at(name, idle[i].line, error,
+			return wrong_at(idle[i].file, idle[i].line, error,
 					"[idle %s] must have a longer residency than [idle %s], "
 					"and must not take more power",
 					idle[i].name, idle[i - 1].name);
 	if (deepest->power.high > 0)
-		return wrong_at(name, deepest->power.line, error,
+		return wrong_at(deepest->power.file, deepest->power.line, error,
 				"powers are counted from the deepest idle state on: that of "
 				"[idle %s] has to be 0", deepest->name);
 	return 0;
 }
 
-static int check_sleep(const char *name, const struct energy_model *model, char **error)
+static int check_sleep(const struct energy_model *model, char **error)
 {
 	const struct energy_sleep *sleep = model->sleep;
 	size_t i;
 
 	for (i = 0; i < model->sleep_count; i++) {
 		if (sleep[i].power.value > model->awake.value)
-			return wrong_at(name, sleep[i].power.line, error,
+			return wrong_at(sleep[i].power.file, sleep[i].power.line, error,
 					"a package takes more power in [sleep %s] than awake",
 					sleep[i].name);
 		if (i && (sleep[i].residency_us.value <= sleep[i - 1].residency_us.value ||
 			  sleep[i].power.value > sleep[i - 1].power.value))
-			return wrong_at(name, sleep[i].line, error,
+			return wrong_at(sleep[i].file, sleep[i].line, error,
 					"[sleep %s] must have a longer residency than [sleep %s], "
 					"and must not take more power",
 					sleep[i].name, sleep[i - 1].name);
@@ -473,20 +492,20 @@ static int check_sleep(const char *name, const struct energy_model *model, char 
 	return 0;
 }
 
-int energy_model_check(const char *name, const struct energy_model *model, char **error)
+int energy_model_check(const struct energy_model *model, char **error)
 {
 	/* The model is not changed here; the table of keys gives pointers that are not const. */
-	int err = check_keys(name, (struct energy_model *)model, error);
+	int err = check_keys((struct energy_model *)model, error);
 
 	if (!err && !model->name)
-		err = wrong_at(name, 1, error, "[machine] lacks name");
+		err = wrong_at(model->files[0], 1, error, "[machine] lacks name");
 	if (!err && !model->source_count)
-		err = wrong_at(name, 1, error, "no source is named");
+		err = wrong_at(model->files[0], 1, error, "no source is named");
 	if (!err && fmod(model->cpus.value, model->package.value) != 0)
-		err = wrong_at(name, model->package.line, error,
+		err = wrong_at(model->package.file, model->package.line, error,
 			       "%g CPUs cannot be divided into packages of %g", model->cpus.value,
 			       model->package.value);
 	if (!err)
-		err = check_idle(name, model, error);
-	return err ?: check_sleep(name, model, error);
+		err = check_idle(model, error);
+	return err ?: check_sleep(model, error);
 }

@@ -18,11 +18,13 @@
 #define ENERGY_MOST_CPUS	1024
 #define ENERGY_MOST_PACKAGE	64
 #define ENERGY_MOST_SOURCES	16
+#define ENERGY_MOST_FILES	2
 
 /** A number of a model */
 struct quantity {
 	double value, low, high;
 	unsigned int line;		/* line of the file; 0 if the number is not there */
+	const char *file;		/* name of the file, which belongs to the model */
 };
 
 /** An idle state of a CPU; its power is what the CPU takes more than in the deepest idle state */
@@ -30,6 +32,7 @@ struct energy_idle {
 	char name[ENERGY_NAME];
 	struct quantity power, residency_us, exit_us;
 	unsigned int line;
+	const char *file;
 };
 
 /** A state of a package all of whose CPUs are idle or offline */
@@ -41,6 +44,7 @@ struct energy_sleep {
 	struct quantity online_most;	/* CPUs of the package that may be online; if absent, all */
 	struct quantity share; /* share of sleep in the time in which the package could sleep */
 	unsigned int line;
+	const char *file;
 };
 
 /** Requests of one kind; times are in milliseconds */
@@ -53,6 +57,7 @@ struct energy_requests {
 	struct quantity settle_ms;		/* how long settling a CPU takes */
 	struct quantity settled_more_ms;	/* how much longer a settled CPU takes to come */
 	unsigned int line;
+	const char *file;
 };
 
 enum energy_kind { ENERGY_NATIVE, ENERGY_BOLT, ENERGY_KINDS };
@@ -62,6 +67,8 @@ enum energy_kind { ENERGY_NATIVE, ENERGY_BOLT, ENERGY_KINDS };
  * deepest idle state
  */
 struct energy_model {
+	char *files[ENERGY_MOST_FILES];		/* names of the files that were read */
+	size_t file_count;
 	char *name, *default_requests;
 	char *sources[ENERGY_MOST_SOURCES];
 	size_t source_count;
@@ -81,8 +88,8 @@ struct energy_model {
 
 /**
  * energy_model_parse() - add what a text says to a model
- * @name: name of the file, for messages
- * @model: all zero before the first text
+ * @name: name of the file, for messages; the model keeps a copy
+ * @model: all zero before the first text; takes ENERGY_MOST_FILES texts
  * @error: "FILE:LINE: ..." if -EINVAL is returned; to be freed
  *
  * Return: 0, -EINVAL or -ENOMEM. The model is to be freed in any case.
@@ -93,11 +100,12 @@ int energy_model_parse(const char *name, const char *text, size_t length, struct
 /**
  * energy_model_check() - refuse a model that lacks its name, a source or a number, or whose numbers
  * contradict each other
- * @name: name of the file, for messages
+ * @error: begins with the file and the line of the section or of the number. If there is no such
+ *	   section, the file is the last one for requests, and otherwise the first one.
  *
  * Return: as energy_model_parse().
  */
-int energy_model_check(const char *name, const struct energy_model *model, char **error);
+int energy_model_check(const struct energy_model *model, char **error);
 
 void energy_model_free(struct energy_model *model);
 

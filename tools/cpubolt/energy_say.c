@@ -137,8 +137,9 @@ static int say_ways(const struct energy_words *words)
 		put_way(words, way, &sheet);
 	sheet_print(&sheet);
 	printf("\nnative-two keeps two CPUs online and decides every %u ms; native and bolt keep one,\n"
-	       "and decide every %u ms. A CPU that is not wanted stays for another %u ms, a CPU that\n"
-	       "has come for at least %u ms; a minute has at most %u changes.\n",
+	       "and decide every %u ms. With native and bolt, a CPU that is not wanted stays for\n"
+	       "another %u ms, a CPU that has come for at least %u ms; a minute has at most %u\n"
+	       "changes.\n",
 	       energy_usual_pace.interval_ms, words->pace->interval_ms, words->pace->hold_ms,
 	       words->pace->dwell_ms, words->pace->per_minute);
 	puts("SAVED is the share of the energy of \"none\" that a way saves. RANGE is where SAVED is\n"

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "irq_confined.h"
 #include "irq_keep.h"
 #include "irq_read.h"
 #include "programs.h"
@@ -328,45 +329,6 @@ static int show_cpus(struct view *view, const struct irq_report *report)
 
 /* -- irqbalance ----------------------------------------------------------- */
 
-/*
- * CPUs on which irqbalance puts interrupts; NULL if no list of CPUs that irqbalance avoids can be
- * read.
- */
-static cpu_set_t *balanced_cpus(struct view *view, int pid)
-{
-	char *list = program_variable(view->call->root, pid, "IRQBALANCE_BANNED_CPULIST");
-	char *mask = program_variable(view->call->root, pid, "IRQBALANCE_BANNED_CPUS");
-	cpu_set_t *banned = set_empty(view->machine), *left = set_new(view->machine,
-								       CPUBOLT_ONLINE);
-	int error = -EINVAL;
-
-	if (list)
-		error = cpubolt_parse_list(view->machine, list, banned, NULL);
-	else if (mask)
-		error = cpubolt_parse_mask(view->machine, mask, banned, NULL);
-	set_minus(view->machine, left, banned);
-	CPU_FREE(banned);
-	free(list);
-	free(mask);
-	if (!error)
-		return left;
-	CPU_FREE(left);
-	return NULL;
-}
-
-static bool is_confined(struct view *view, int pid)
-{
-	cpu_set_t *cpus = balanced_cpus(view, pid);
-	bool confined;
-
-	if (!cpus)
-		return false;
-	set_minus(view->machine, cpus, view->keep);
-	confined = !set_count(view->machine, cpus);
-	CPU_FREE(cpus);
-	return confined;
-}
-
 static void print_irqbalance(struct view *view, bool kept)
 {
 	int pid = program_find(view->call->root, "irqbalance");
@@ -380,7 +342,7 @@ static void print_irqbalance(struct view *view, bool kept)
 		       "a CPU that\ngoes offline may have interrupts at any time.\n", pid);
 		return;
 	}
-	if (is_confined(view, pid)) {
+	if (irqbalance_is_confined(view->call, pid, view->keep)) {
 		printf("irqbalance (PID %d) uses CPUs of the keep list only.\n", pid);
 		return;
 	}

@@ -42,6 +42,7 @@ struct search {
 	cpu_set_t *nohz_full;
 	cpu_set_t *allowed;		/* CPUs that the task being looked at may run on */
 	cpu_set_t *common;
+	bool coming;			/* CPUs of @after are not online yet */
 	void (*report)(const char *sentence);
 	int found;
 };
@@ -67,7 +68,7 @@ static char *read_task_file(struct search *search, int pid, int tid, const char 
 	return invocation_read(search->call, path);
 }
 
-/* Reads the CPUs of a task of a recorded tree; sched_getaffinity(2) knows real tasks only. */
+/* Reads the CPUs of a task from procfs, which a recorded tree has, too. */
 static bool read_allowed(struct search *search, int pid, int tid)
 {
 	static const char key[] = "\nCpus_allowed_list:\t";
@@ -210,6 +211,19 @@ static void judge(struct search *search, const struct task *task)
 	}
 }
 
+/*
+ * sched_getaffinity(2) leaves out the CPUs that are offline, and procfs does not. So a task for
+ * which all CPUs online go may still run on a CPU that comes. Also true if the task has ended.
+ */
+static bool may_run_on_coming(struct search *search, const struct task *task)
+{
+	if (!search->coming || *search->call->root)
+		return false;
+	if (!read_allowed(search, task->pid, task->tid) || may_run_on(search, search->after))
+		return true;
+	return !get_allowed(search, task->pid, task->tid);
+}
+
 static void consider(struct search *search, int pid, int tid)
 {
 	struct task task = { .pid = pid, .tid = tid };
@@ -217,7 +231,8 @@ static void consider(struct search *search, int pid, int tid)
 	if (!get_allowed(search, pid, tid) || may_run_on(search, search->after) ||
 	    !may_run_on(search, search->going))
 		return;
-	if (!read_task(search, &task) || task.flags & TASK_IS_KERNEL_THREAD)
+	if (!read_task(search, &task) || task.flags & TASK_IS_KERNEL_THREAD ||
+	    may_run_on_coming(search, &task))
 		return;
 	judge(search, &task);
 }
@@ -284,6 +299,19 @@ static int search_tasks(struct search *search)
 	return error;
 }
 
+static bool some_come(struct invocation *call, const cpu_set_t *after)
+{
+	cpu_set_t *online = set_new(call->machine, CPUBOLT_ONLINE);
+	cpu_set_t *coming = set_copy(call->machine, after);
+	bool some;
+
+	set_minus(call->machine, coming, online);
+	some = set_count(call->machine, coming);
+	CPU_FREE(online);
+	CPU_FREE(coming);
+	return some;
+}
+
 int look(struct invocation *call, const cpu_set_t *going, const cpu_set_t *after,
 	 void (*report)(const char *sentence))
 {
@@ -295,6 +323,7 @@ int look(struct invocation *call, const cpu_set_t *going, const cpu_set_t *after
 		.nohz_full = set_new(call->machine, CPUBOLT_NOHZ_FULL),
 		.allowed = set_empty(call->machine),
 		.common = set_empty(call->machine),
+		.coming = some_come(call, after),
 		.report = report,
 	};
 	int error = search_tasks(&search);

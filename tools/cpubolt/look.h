@@ -12,8 +12,7 @@
  * @report: is called with a sentence for each such task
  *
  * These are real-time tasks, virtual CPUs, and any tasks on CPUs of nohz_full=,
- * if the task may run on CPUs of @going, and on no CPU of @after. On a running
- * system a CPU that is offline now does not count as one on which a task may run.
+ * if the task may run on CPUs of @going, and on no CPU of @after.
  * Kernel threads do not count: a kernel thread leaves with its CPU, or may move.
  *
  * Return: number of such tasks, or a negative errno if /proc cannot be read.

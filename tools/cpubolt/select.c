@@ -4,6 +4,7 @@
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "select.h"
 #include "sets.h"
@@ -41,6 +42,25 @@ static int parse(struct work *work, const char *text, cpu_set_t *set)
 	int error = cpubolt_parse_list(work->machine, text, set, &at);
 
 	return error ? fail_list(work->call, text, error, at) : EXIT_DONE;
+}
+
+/* "all", or "all" with a pattern, as in "all:1/2" */
+static bool means_all(const char *text)
+{
+	return !strncasecmp(text, "all", 3) && !text[strcspn(text, ", ")];
+}
+
+/* Reads the list of the request. "all" means the CPUs that are plugged in. */
+static int parse_request(struct work *work)
+{
+	const char *text = work->selection->list;
+	int code = parse(work, text, work->cpus);
+
+	if (code == EXIT_DONE && !set_count(work->machine, work->cpus))
+		code = fail_list(work->call, text, 0, 0);
+	if (means_all(text))
+		set_and(work->machine, work->cpus, work->present);
+	return code;
 }
 
 /* Begins with all CPUs that the user may mean, if the user has not listed CPUs. */
@@ -129,10 +149,14 @@ static int filter_large(struct work *work, const char *text, bool node)
 	return code;
 }
 
-/* Keeps the candidates whose package or node is in the list @text. */
+/*
+ * Keeps the candidates whose package or node is in the list @text; "all" stands for every number
+ * that is known.
+ */
 static int filter(struct work *work, const char *text, bool node)
 {
 	const char *what = node ? "node" : "package";
+	bool all = !strcasecmp(text, "all");
 	cpu_set_t *numbers = set_empty(work->machine), *found = set_empty(work->machine);
 	size_t size = cpubolt_set_size(work->machine);
 	struct cpubolt_topology topology;
@@ -150,12 +174,12 @@ static int filter(struct work *work, const char *text, bool node)
 
 		if (!cpubolt_topology(work->machine, cpu, &topology))
 			number = number_of(&topology, node);
-		if (number >= 0 && CPU_ISSET_S(number, size, numbers))
+		if (number >= 0 && (all || CPU_ISSET_S(number, size, numbers)))
 			CPU_SET_S(number, size, found);
 		else
 			CPU_CLR_S(cpu, size, work->cpus);
 	}
-	if (!CPU_EQUAL_S(size, numbers, found)) {
+	if (!all && !CPU_EQUAL_S(size, numbers, found)) {
 		char *missing;
 
 		set_minus(work->machine, numbers, found);
@@ -230,14 +254,15 @@ static void list_cores(struct work *work)
 }
 
 /*
- * If one CPU of a core stays, that is the CPU with the highest rank: a CPU that cannot go, or else
- * a CPU that is online; of CPUs with the same rank, the first.
+ * If one CPU of a core stays, that is the CPU with the highest rank: a CPU online that cannot go or
+ * that --keep lists, or else a CPU that is online; of CPUs with the same rank, the first.
  */
 static int rank(struct work *work, unsigned int cpu)
 {
-	if (set_has(work->machine, cpu, work->fixed))
-		return 2;
-	return set_has(work->machine, cpu, work->online);
+	if (!set_has(work->machine, cpu, work->online))
+		return 0;
+	return set_has(work->machine, cpu, work->fixed) ||
+	       set_has(work->machine, cpu, work->keep) ? 2 : 1;
 }
 
 static bool has_better_sibling(struct work *work, unsigned int cpu, const cpu_set_t *among)
@@ -388,6 +413,21 @@ static int apply_topology(struct work *work)
 	return code;
 }
 
+/*
+ * A half-way CPU of --keep could not stay as it is: "set" brings the CPUs that it names online, and
+ * takes all others offline.
+ */
+static int refuse_halfway(struct work *work)
+{
+	unsigned int cpu;
+
+	for_each_cpu(work->machine, cpu, work->keep)
+		if (cpubolt_state(work->machine, cpu) == CPUBOLT_STATE_HALFWAY)
+			return fail(EXIT_FAILED, "\"set\" cannot leave CPU %u as it is, because "
+				    "its hotplug has stopped half-way", cpu);
+	return EXIT_DONE;
+}
+
 /* CPUs of --keep are neither brought online nor taken offline. */
 static void apply_keep(struct work *work, bool last)
 {
@@ -405,8 +445,10 @@ static int run(struct work *work)
 
 	if (selection->keep)
 		code = parse(work, selection->keep, work->keep);
+	if (code == EXIT_DONE && work->op == CPUBOLT_SET_ONLINE)
+		code = refuse_halfway(work);
 	if (code == EXIT_DONE && selection->list)
-		code = parse(work, selection->list, work->cpus);
+		code = parse_request(work);
 	else if (code == EXIT_DONE)
 		start_without_list(work);
 	if (code != EXIT_DONE)

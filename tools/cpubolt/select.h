@@ -29,6 +29,8 @@ bool selection_needs_topology(const struct selection *selection);
  * @op: the request; a selection means other CPUs when CPUs go than when CPUs come
  * @cpus: made by cpubolt_set_new(); is overwritten
  *
+ * A list without CPUs is an error. Options that choose no CPU are none: @cpus is then empty.
+ *
  * Return: EXIT_DONE, or another exit code after a message.
  */
 int select_cpus(struct invocation *call, enum cpubolt_op op, const struct selection *selection,

@@ -43,7 +43,10 @@ static int settle_list(struct invocation *call, const char *text)
 	if (!cpus)
 		return fail(EXIT_FAILED, "no memory");
 	error = cpubolt_parse_list(call->machine, text, cpus, &at);
-	code = error ? fail_list(call, text, error, at) : settle(call, cpus);
+	if (error || !CPU_COUNT_S(cpubolt_set_size(call->machine), cpus))
+		code = fail_list(call, text, error, at);
+	else
+		code = settle(call, cpus);
 	CPU_FREE(cpus);
 	return code;
 }

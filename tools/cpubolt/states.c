@@ -257,13 +257,21 @@ static void put_row(struct view *view, struct sheet *sheet, const struct state_r
 	sheet_put(sheet, COLUMN_REASON, "%s", row->reason);
 }
 
-/* Prints in sentences what matters most in the table. */
+/*
+ * Prints in sentences what matters most in the table. While the kernel names a slow state, other
+ * unfit states may take its place. While the kernel names none, an unfit state slows no request,
+ * because the state has no instance.
+ */
 static void print_summary(const struct view *view)
 {
-	for (size_t i = 0; i < view->count; i++)
-		if (view->rows[i].slowed && !is_slow(view, &view->rows[i]))
-			printf("State %s made %lld requests go CPU by CPU, and no longer does.\n",
-			       view->rows[i].name, view->rows[i].slowed);
+	for (size_t i = 0; i < view->count; i++) {
+		const struct state_row *row = &view->rows[i];
+		bool unfit = view->slow_state && !strcmp(row->fit, "unfit");
+
+		if (row->slowed && !is_slow(view, row))
+			printf("State %s made %lld requests go CPU by CPU, and %s.\n", row->name,
+			       row->slowed, unfit ? "is still unfit" : "no longer does");
+	}
 	if (!view->slow_state) {
 		puts("No state makes requests for several CPUs go CPU by CPU.");
 	} else {

@@ -412,8 +412,9 @@ static int finish(struct tracing *tracing, const struct cpubolt_result *result, 
 	if (!error && result->way == CPUBOLT_WAY_NONE)
 		return fail(EXIT_DONE, "nothing to trace: the CPUs are as wanted");
 	if (failed)
-		return fail(code ?: EXIT_FAILED, "the request is done, but its trace is lost: %s",
-			    strerror(-failed));
+		return fail(code ?: EXIT_FAILED, "%s: %s",
+			    error ? "the trace of the request is lost" :
+			    "the request is done, but its trace is lost", strerror(-failed));
 	/* A request that was refused before anything ran has no events. */
 	if (error && !events->count)
 		return code;
@@ -439,10 +440,27 @@ static int record(struct tracing *tracing, struct trace_session *session, const 
 	return code;
 }
 
+/* How many CPUs the request may change: with "set", all but those of the list that are online. */
+static unsigned int count_changing(struct tracing *tracing, const cpu_set_t *cpus)
+{
+	struct cpubolt *machine = tracing->call->machine;
+	cpu_set_t *changing = set_copy(machine, cpus), *online;
+	unsigned int count;
+
+	if (tracing->op == CPUBOLT_SET_ONLINE) {
+		online = set_new(machine, CPUBOLT_ONLINE);
+		CPU_XOR_S(cpubolt_set_size(machine), changing, changing, online);
+		CPU_FREE(online);
+	}
+	count = set_count(machine, changing);
+	CPU_FREE(changing);
+	return count;
+}
+
 static int request(struct tracing *tracing, const cpu_set_t *cpus)
 {
 	struct trace_session *session;
-	int code = open_session(tracing, set_count(tracing->call->machine, cpus), &session);
+	int code = open_session(tracing, count_changing(tracing, cpus), &session);
 
 	if (code != EXIT_DONE)
 		return code;

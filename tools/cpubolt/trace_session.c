@@ -17,11 +17,12 @@
 /*
  * A CPU that comes or goes makes some 100 events of 40 bytes. The kernel records
  * most of these on the CPU that carries the request out. That can be any CPU, so
- * the buffer of each CPU has room for all events, as far as MOST_KB allows.
+ * the buffer of each CPU has room for all events, and LEAST_KB at least, as far as
+ * MOST_KB allows.
  */
 #define KB_FOR_A_CPU	8
 #define LEAST_KB	512
-#define MOST_KB		(1u << 20)	/* all buffers together, unless each has LEAST_KB */
+#define MOST_KB		(1u << 20)	/* all buffers together */
 
 struct trace_session {
 	struct tracefs_instance *instance;
@@ -46,11 +47,11 @@ static int last_error(void)
 
 static unsigned int buffer_kb(unsigned int changing, unsigned int cpus)
 {
-	unsigned int kb = changing * KB_FOR_A_CPU;
+	unsigned int kb = changing * KB_FOR_A_CPU, most = MOST_KB / cpus;
 
-	if (kb > MOST_KB / cpus)
-		kb = MOST_KB / cpus;
-	return kb > LEAST_KB ? kb : LEAST_KB;
+	if (kb < LEAST_KB)
+		kb = LEAST_KB;
+	return kb < most ? kb : most;
 }
 
 static int set_up(struct trace_session *session, unsigned int changing)

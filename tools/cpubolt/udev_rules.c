@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Finds rules of udev that change which CPUs are online. */
+#include <fnmatch.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -49,8 +50,31 @@ static bool is(const char *text, size_t length, const char *wanted)
 
 /** The parts of a rule that decide whether it changes CPUs, and when */
 struct sayings {
-	bool cpu, not_cpu, jumps, sets, online, add, other_action;
+	bool cpu, not_cpu, other, sets, online, add, other_action;
+	struct term jump, label;	/* GOTO and LABEL; without a value if the rule has none */
 };
+
+/* Whether one of the patterns in a value, such as "cpu|node" or "c*", matches "cpu". */
+static bool matches_cpu(const struct term *term)
+{
+	const char *value = term->value, *end = value + term->value_length;
+	char pattern[32];
+
+	while (value < end) {
+		size_t length = 0;
+
+		while (value + length < end && value[length] != '|')
+			length++;
+		if (length < sizeof(pattern)) {
+			memcpy(pattern, value, length);
+			pattern[length] = '\0';
+			if (!fnmatch(pattern, "cpu", 0))
+				return true;
+		}
+		value += length + 1;
+	}
+	return false;
+}
 
 /* Reads ACTION=="add|change". */
 static void read_action(const struct term *term, struct sayings *says)
@@ -75,12 +99,15 @@ static void read_term(const struct term *term, struct sayings *says)
 	bool equal = is(term->operator, term->operator_length, "==");
 
 	if (is(term->key, term->key_length, "SUBSYSTEM")) {
-		bool cpu = is(term->value, term->value_length, "cpu");
+		bool cpu = matches_cpu(term);
 
 		says->cpu |= cpu && equal;
+		says->other |= !cpu && equal;
 		says->not_cpu |= cpu && !equal;
 	} else if (is(term->key, term->key_length, "GOTO")) {
-		says->jumps = true;
+		says->jump = *term;
+	} else if (is(term->key, term->key_length, "LABEL")) {
+		says->label = *term;
 	} else if (is(term->key, term->key_length, "ACTION") && equal) {
 		read_action(term, says);
 	} else if (is(term->key, term->key_length, "ATTR{online}") &&
@@ -125,10 +152,26 @@ static char *next_line(const char **text, size_t *lines)
 	return line;
 }
 
+/*
+ * Follows the jump of SUBSYSTEM!="cpu", GOTO="x": only events of CPUs come to the lines before
+ * LABEL="x". *@label is "x" while there are such lines, or else NULL.
+ */
+static void follow_jump(const struct sayings *says, char **label)
+{
+	const struct term *here = &says->label;
+
+	if (*label && here->value && is(here->value, here->value_length, *label)) {
+		free(*label);
+		*label = NULL;
+	}
+	if (!*label && says->not_cpu && says->jump.value)
+		*label = strndup(says->jump.value, says->jump.value_length);
+}
+
 void udev_parse(const char *text, void (*found)(const struct udev_rule *rule, void *data),
 		void *data)
 {
-	bool only_cpus = false;
+	char *label = NULL;
 	size_t line = 1, lines;
 
 	while (*text) {
@@ -136,12 +179,11 @@ void udev_parse(const char *text, void (*found)(const struct udev_rule *rule, vo
 		struct sayings says;
 
 		if (!rule)
-			return;
+			break;
 		says = read_rule(rule[strspn(rule, " \t")] == '#' ? "" : rule);
+		follow_jump(&says, &label);
 		free(rule);
-		if (says.not_cpu && says.jumps)
-			only_cpus = true;
-		if (says.sets && (says.cpu || only_cpus)) {
+		if (says.sets && !says.other && (says.cpu || label)) {
 			struct udev_rule one = {
 				.line = line,
 				.online = says.online,
@@ -152,4 +194,5 @@ void udev_parse(const char *text, void (*found)(const struct udev_rule *rule, vo
 		}
 		line += lines;
 	}
+	free(label);
 }

@@ -18,9 +18,9 @@ struct udev_rule {
  * @text: contents of a file *.rules, see udev(7)
  * @found: is called for each rule that writes cpuN/online
  *
- * A rule is for CPUs if it says SUBSYSTEM=="cpu", or if an earlier line has
- * SUBSYSTEM!="cpu" and a GOTO, whose label is not looked for. Other jumps are not
- * followed. Programs that a rule runs are not looked into.
+ * A rule is for CPUs if it says SUBSYSTEM=="cpu", or if it names no SUBSYSTEM and
+ * stands between SUBSYSTEM!="cpu" with a GOTO and the label of this GOTO. Other jumps
+ * are not followed. Programs that a rule runs are not looked into.
  */
 void udev_parse(const char *text, void (*found)(const struct udev_rule *rule, void *data),
 		void *data);

@@ -55,8 +55,8 @@ int refuse_arguments(const struct invocation *call)
 
 int fail_list(const struct invocation *call, const char *text, int error, size_t at)
 {
-	if (!*text)
-		complain("the list of CPUs is empty");
+	if (!error)
+		complain("the list \"%s\" has no CPU", text);
 	else if (error == -ERANGE)
 		complain("\"%s\" names a CPU number that this machine cannot have", text);
 	else if (error == -EINVAL && !text[at])

@@ -245,6 +245,16 @@ def test_status_without_privilege(binary: Path, tree: Callable[[str], Path]) -> 
     assert "CPUs: 4 of 4 online" in done.stdout
 
 
+def test_a_dry_run_without_privilege(binary: Path, tree: Callable[[str], Path]) -> None:
+    """A user who cannot see whether Bolt is enabled is not told that it is disabled."""
+    done = as_nobody(binary, ["--root", tree("small+unreadable"), "offline", "-n", "2"])
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "CPU 2 would go offline." in done.stdout
+    assert "Only root can see whether Bolt is enabled." in done.stdout
+    assert "Bolt is not enabled" not in done.stdout
+    assert "in one request" not in done.stdout
+
+
 def test_settle_without_privilege(binary: Path, tree: Callable[[str], Path]) -> None:
     done = as_nobody(binary, ["--root", tree("small+parked"), "settle"])
     assert (done.returncode, done.stdout) == (77, "")

@@ -103,7 +103,7 @@ def test_units(build: str) -> None:
     where = tools.host(build)
     tests = tools.tests(where, "views")
     names = {test["name"] for test in tests}
-    assert names >= {"cmd-views-parse", "cmd-views-bench", "cmd-views-fuzz"}
+    assert names >= {"cmd-views-parse", "cmd-views-bench", "cmd-views-fuzz", "cmd-views-look"}
     targets = [Path(test["cmd"][0]).relative_to(where).as_posix() for test in tests]
     subprocess.run(["ninja", "-C", where, *targets], check=True, capture_output=True)
     for test in tests:
@@ -152,6 +152,23 @@ def test_the_state_that_makes_requests_slow_is_named(
     put(root / DEBUG / "stats", "slow_state -\n")
     text = run("--root", root, "states").stdout
     assert "State slub:dead made 41 requests go CPU by CPU, and no longer does." in text
+
+
+def test_another_unfit_state_is_called_unfit(
+    run: Callable[..., Done], tree: Callable[..., Path]
+) -> None:
+    """The kernel names only the unfit state with the lowest number."""
+    root = tree("small+bolt")
+    states = recorded("states.txt")
+    put(root / DEBUG / "stats", "slow_state slub:dead\n")
+    for fit, sentence in (("unfit", "and is still unfit"), ("serial", "and no longer does")):
+        both = states.replace("11 lazy serial - 0 6 2 0", "11 lazy unfit - 0 6 2 0")
+        both = both.replace("32 critical serial - 6 0 0 0", f"32 critical {fit} - 6 0 0 5")
+        assert both.count("unfit") == 2 - (fit == "serial")
+        put(root / DEBUG / "states", both)
+        text = run("--root", root, "states").stdout
+        assert f"State net/dev:dead made 5 requests go CPU by CPU, {sentence}." in text
+        assert "State slub:dead makes requests for several CPUs go CPU by CPU: 0 so far." in text
 
 
 @pytest.mark.parametrize("which", ["slub:dead", "11"])
@@ -592,6 +609,14 @@ def test_irqbalance_beside_a_keep_list(run: Callable[..., Done], tree: Callable[
     code, found = findings(run, root)
     assert code == 1
     assert found["interrupts"]["status"] == "todo"
+    # What "cpubolt irq" advises is enough.
+    program(root, "irqbalance", environ=b"A=1\0IRQBALANCE_BANNED_CPULIST=1-3\0")
+    code, found = findings(run, root)
+    assert code == 0
+    assert found["interrupts"]["status"] == "ok"
+    assert "irqbalance (PID 512) uses these CPUs only" in found["interrupts"]["found"]
+    program(root, "irqbalance", environ=b"IRQBALANCE_BANNED_CPULIST=2-3\0")
+    assert findings(run, root)[1]["interrupts"]["status"] == "todo"
 
 
 def test_rules_of_udev(run: Callable[..., Done], tree: Callable[..., Path]) -> None:
@@ -606,9 +631,17 @@ def test_rules_of_udev(run: Callable[..., Done], tree: Callable[..., Path]) -> N
     code, found = findings(run, root)
     assert code == 1
     assert found["udev"]["status"] == "todo"
+    assert "ln -s /dev/null /etc/udev/rules.d/40-hotadd.rules" in found["udev"]["do"]
     # A file of the same name in /etc replaces the file in /usr/lib.
-    put(root / "etc/udev/rules.d/40-hotadd.rules", "")
+    own = root / "etc/udev/rules.d/40-hotadd.rules"
+    put(own, "")
     assert findings(run, root)[1]["udev"]["status"] == "ok"
+    # A link to /dev/null cannot be made where a file of that name is.
+    for text in ('SUBSYSTEM=="cpu", ATTR{online}="1"\n', recorded("udev-hotadd.txt")):
+        put(own, text)
+        advice = findings(run, root)[1]["udev"]["do"]
+        assert "remove the rule from /etc/udev/rules.d/40-hotadd.rules" in advice
+        assert "ln -s" not in advice
 
 
 # -- Pages ----------------------------------------------------------------------------------------

@@ -231,6 +231,17 @@ def test_a_wrong_model(run: Run, tmp_path: Path, text: str, line: int, what: str
     assert what in done.stderr
 
 
+def test_a_wrong_file_of_requests(run: Run, tmp_path: Path) -> None:
+    """The message names the file that has the line, not the model."""
+    file = tmp_path / "times.conf"
+    lines = (MODELS / "arm64-4.conf").read_text(encoding="utf-8").splitlines()
+    at = lines.index("[requests bolt]") + 1
+    file.write_text("".join(f"{line}\n" for line in lines if not line.startswith("settle_ms")))
+    done = run("--model", MODELS / "exynos5410.conf", "--requests", file)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr == f"cpubolt: {file}:{at}: [requests bolt] lacks settle_ms\n"
+
+
 def test_a_wrong_trace(run: Run, tmp_path: Path) -> None:
     file = tmp_path / "trace.csv"
     file.write_text("interval,demand\n1,2\n1,x\n")

@@ -51,7 +51,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	fuzz_require(err == (error ? -EINVAL : 0), "a message with each error");
 	if (!err) {
-		err = energy_model_check("f", &model, &error);
+		err = energy_model_check(&model, &error);
 		fuzz_require(err == (error ? -EINVAL : 0), "a message with each error");
 		if (!err)
 			check(&model);

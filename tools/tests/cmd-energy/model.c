@@ -48,7 +48,7 @@ static void read_model(struct energy_model *model, const char *name, const char 
 	read_into(model, name);
 	assert_non_null(model->default_requests);
 	read_into(model, requests ?: model->default_requests);
-	assert_int_equal(energy_model_check(name, model, &error), 0);
+	assert_int_equal(energy_model_check(model, &error), 0);
 }
 
 static void test_the_installed_models(void **unused)
@@ -146,7 +146,7 @@ static void test_what_is_wrong_in_a_model(void **unused)
 		model = (struct energy_model){ 0 };
 		err = energy_model_parse("f", text, strlen(text), &model, &error);
 		if (!err)
-			err = energy_model_check("f", &model, &error);
+			err = energy_model_check(&model, &error);
 		assert_int_equal(err, -EINVAL);
 		assert_string_equal(error, cases[i].error);
 		free(error);
@@ -156,6 +156,51 @@ static void test_what_is_wrong_in_a_model(void **unused)
 	assert_int_equal(energy_model_parse("f", "[machine]\n\0", 11, &model, &error), -EINVAL);
 	assert_string_equal(error, "f:1: the file contains a NUL: it is no text");
 	free(error);
+	energy_model_free(&model);
+}
+
+/* Checks a model of two texts, which are called "m" and "r". */
+static void check_two(const char *machine, const char *requests, const char *wanted)
+{
+	struct energy_model model = { 0 };
+	char *error;
+
+	assert_int_equal(energy_model_parse("m", machine, strlen(machine), &model, &error), 0);
+	assert_int_equal(energy_model_parse("r", requests, strlen(requests), &model, &error), 0);
+	assert_int_equal(energy_model_check(&model, &error), -EINVAL);
+	assert_string_equal(error, wanted);
+	free(error);
+	energy_model_free(&model);
+}
+
+/* The message names the file that has the line, or that would have to have the section. */
+static void test_messages_name_the_right_file(void **unused)
+{
+	static const char machine[] = HEAD
+		"[power]\nactive = 9\nawake = 9\noffline = 0\nwarm = 0\nwarm_sleeps = 0\n"
+		"[wakeups]\nidle = 1\nwork = 1\n"
+		"[idle C1]\npower = 0\nresidency_us = 1\nexit_us = 1\n";
+	static const char native[] =
+		"\n[requests native]\noff_ms = 1\noff_more_ms = 1\non_ms = 1\non_more_ms = 1\n"
+		"off_busy = 1\non_busy = 1\n";
+	struct energy_model model = { 0 };
+	char text[512], *error;
+	int i;
+
+	check_two(machine, "", "r:1: [requests native] lacks off_ms");
+	check_two(machine, "[requests native]\n", "r:1: [requests native] lacks off_ms");
+	check_two(machine, native, "r:1: [requests bolt] lacks off_ms");
+	snprintf(text, sizeof(text), "%s[requests bolt]\n", native);
+	check_two(machine, text, "r:9: [requests bolt] lacks off_ms");
+	check_two(HEAD, native, "m:1: [power] lacks active");
+	check_two(machine, "\n[idle C2]\n", "r:2: [idle C2] lacks power");
+	check_two(machine, "\n[sleep S]\n", "r:2: [sleep S] lacks power");
+	for (i = 0; i < ENERGY_MOST_FILES; i++)
+		assert_int_equal(energy_model_parse("f", "", 0, &model, &error), 0);
+	assert_int_equal(energy_model_parse("g", "", 0, &model, &error), -EINVAL);
+	assert_string_equal(error, "g:1: there are more than 2 files");
+	free(error);
+	energy_model_free(&model);
 }
 
 static void test_what_contradicts_itself(void **unused)
@@ -165,22 +210,22 @@ static void test_what_contradicts_itself(void **unused)
 
 	read_model(&model, "exynos5410", NULL);
 	model.cpus.value = 6;
-	assert_int_equal(energy_model_check("f", &model, &error), -EINVAL);
+	assert_int_equal(energy_model_check(&model, &error), -EINVAL);
 	assert_non_null(strstr(error, ": 6 CPUs cannot be divided into packages of 4"));
 	free(error);
 	model.cpus.value = 4;
 	model.idle[1].residency_us.value = 0;
-	assert_int_equal(energy_model_check("f", &model, &error), -EINVAL);
+	assert_int_equal(energy_model_check(&model, &error), -EINVAL);
 	assert_non_null(strstr(error, "[idle C2] must have a longer residency than [idle C1]"));
 	free(error);
 	model.idle[1].residency_us.value = 2000;
 	model.idle[1].power.value = model.idle[1].power.high = 1;
-	assert_int_equal(energy_model_check("f", &model, &error), -EINVAL);
+	assert_int_equal(energy_model_check(&model, &error), -EINVAL);
 	assert_non_null(strstr(error, "that of [idle C2] has to be 0"));
 	free(error);
 	model.idle[1].power.value = model.idle[1].power.high = 0;
 	model.sleep[0].power.value = 98;
-	assert_int_equal(energy_model_check("f", &model, &error), -EINVAL);
+	assert_int_equal(energy_model_check(&model, &error), -EINVAL);
 	assert_non_null(strstr(error, "a package takes more power in [sleep C3] than awake"));
 	free(error);
 	energy_model_free(&model);
@@ -455,6 +500,7 @@ int main(void)
 		cmocka_unit_test(test_the_installed_models),
 		cmocka_unit_test(test_the_figures_of_the_paper),
 		cmocka_unit_test(test_what_is_wrong_in_a_model),
+		cmocka_unit_test(test_messages_name_the_right_file),
 		cmocka_unit_test(test_what_contradicts_itself),
 		cmocka_unit_test(test_break_even_is_where_nothing_is_saved),
 		cmocka_unit_test(test_more_requests_take_more),

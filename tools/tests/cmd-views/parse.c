@@ -216,6 +216,11 @@ static void odd_interrupts(void **state)
 		"           CPU1       CPU64\n"
 		" 5:          1 4294967295  IO-APIC   5-edge      two, devices\n"
 		" 6:          0          0  IO-APIC   6-edge\n"
+		" 7:          0          0  PCI-MSI 7-edge      virtio0-event\n"
+		" 8:          0          0  GICv3  40 Level     battery-level\n"
+		" 9:          0          0  xen-dyn    -event     \n"
+		"10:          0          0  xen-dyn  3 Edge    -event     \n"
+		"11:          0          0  xen-dyn    -event     eth0-ipi\n"
 		"ERR:          7\n"
 		"\n";
 	static const char *const wrong[] = {
@@ -225,11 +230,23 @@ static void odd_interrupts(void **state)
 	struct irq_table table;
 
 	assert_int_equal(irq_parse(text, &table), 0);
-	assert_int_equal(table.count, 2);
+	assert_int_equal(table.count, 7);
 	assert_int_equal(table.cpus[1], 64);
 	assert_string_equal(table.rows[0].name, "two, devices");
 	assert_int_equal(table.rows[0].counts[1], UINT32_MAX);
 	assert_string_equal(table.rows[1].name, "");
+	/* The name of a device may end as the word that says how an interrupt is triggered. */
+	assert_string_equal(table.rows[2].name, "virtio0-event");
+	assert_string_equal(table.rows[3].name, "battery-level");
+	assert_string_equal(table.rows[4].name, "");
+	assert_string_equal(table.rows[5].name, "");
+	assert_string_equal(table.rows[6].name, "eth0-ipi");
+	irq_free(&table);
+	/* With one CPU, the counts of the whole machine look like those of the CPU. */
+	assert_int_equal(irq_parse("CPU0\nLOC: 5   Local timer interrupts\nERR: 7\nMIS:  0  \n",
+				   &table), 0);
+	assert_int_equal(table.count, 1);
+	assert_string_equal(table.rows[0].irq, "LOC");
 	irq_free(&table);
 	for (size_t i = 0; i < sizeof(wrong) / sizeof(*wrong); i++) {
 		/* A line without a count for the first CPU is left out. */
@@ -618,6 +635,36 @@ static void rules_of_udev(void **state)
 	assert_int_equal(seen.count, 0);
 }
 
+/* SUBSYSTEM!="cpu" with a GOTO says what the lines up to the label are for, and no line after. */
+static void rules_behind_a_label(void **state)
+{
+	struct seen seen = { .count = 0 };
+
+	udev_parse("SUBSYSTEM!=\"cpu\", GOTO=\"end\"\n"
+		   "LABEL=\"other\"\n"
+		   "SUBSYSTEM==\"memory\", ATTR{online}=\"1\"\n"
+		   "ATTR{online}=\"1\"\n"
+		   "SUBSYSTEM==\"cpu|memory\", ATTR{online}=\"1\"\n"
+		   "LABEL=\"end\"\n"
+		   "ATTR{online}=\"1\"\n"
+		   "SUBSYSTEM==\"memory\", ATTR{online}=\"1\"\n"
+		   "SUBSYSTEM==\"c*\", ATTR{online}=\"0\"\n", see, &seen);
+	assert_int_equal(seen.count, 3);
+	assert_int_equal(seen.rules[0].line, 4);
+	assert_int_equal(seen.rules[1].line, 5);
+	assert_true(seen.rules[2].line == 9 && !seen.rules[2].online);
+
+	/* A second jump does not end the lines of the first. */
+	seen.count = 0;
+	udev_parse("SUBSYSTEM!=\"cpu\", GOTO=\"a\"\n"
+		   "SUBSYSTEM!=\"cpu\", GOTO=\"b\"\n"
+		   "LABEL=\"b\"\n"
+		   "ATTR{online}=\"1\"\n"
+		   "LABEL=\"a\", ATTR{online}=\"1\"\n", see, &seen);
+	assert_int_equal(seen.count, 1);
+	assert_int_equal(seen.rules[0].line, 4);
+}
+
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
@@ -639,6 +686,7 @@ int main(void)
 		cmocka_unit_test(traces_that_are_none),
 		cmocka_unit_test(times_have_units),
 		cmocka_unit_test(rules_of_udev),
+		cmocka_unit_test(rules_behind_a_label),
 	};
 
 	return cmocka_run_group_tests_name("views", tests, NULL, NULL);
