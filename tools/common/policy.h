@@ -54,8 +54,9 @@ enum package_level {
 	LEVEL_CLUSTER
 };
 
-/** The settings of each policy; numbers are percentages */
+/** The settings of each policy; numbers but min_cpus are percentages */
 struct policy_settings {
+	unsigned int min_cpus;	/* see chooses_min of struct policy */
 	struct {
 		unsigned int up;	/* if CPUs are busier than this on average, CPUs come */
 		unsigned int down; /* CPUs go if the CPUs that stay are then not busier than this */
@@ -88,6 +89,11 @@ struct policy {
 	 * for each time in a row that the CPU came, and soon was not wanted.
 	 */
 	bool urgent;
+	/*
+	 * True: the policy wants at least settings->min_cpus CPUs, or all usable ones, and chooses
+	 * these itself. False: the floor has so many CPUs.
+	 */
+	bool chooses_min;
 	/** decide() - fill in @decision; return 0, or -ENOMEM */
 	int (*decide)(const struct policy_settings *settings, const struct inputs *inputs,
 		      struct decision *decision);

@@ -4,9 +4,10 @@
  *
  * A group is the usable CPUs of one package or of one cluster. A candidate is one group alone, or
  * the first groups in the order of order_new() together; the groups of the floor's CPUs are added
- * to each candidate. The policy takes the candidate with the least capacity that suffices. On a
- * machine with a small group and a big one, as with big.LITTLE, the policy therefore switches from
- * one group to the other, but only if the floor is empty: the group of a floor's CPU stays online.
+ * to each candidate. The policy takes the candidate with the least capacity that suffices and with
+ * at least min_cpus CPUs. On a machine with a small group and a big one, as with big.LITTLE, the
+ * policy therefore switches from one group to the other, as long as the floor has no CPU of the
+ * group that would go.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -58,6 +59,14 @@ static bool contains(const struct search *search, const cpu_set_t *outer, const 
 	return true;
 }
 
+static bool has_min(const struct search *search, const cpu_set_t *candidate)
+{
+	const struct inputs *inputs = search->inputs;
+	unsigned int count = (unsigned int)CPU_COUNT_S(inputs->size, candidate);
+
+	return count >= search->settings->min_cpus;
+}
+
 /* Adds the floor's groups to @candidate. Keeps the smallest candidate that suffices. */
 static void consider(struct search *search, cpu_set_t *candidate)
 {
@@ -73,7 +82,7 @@ static void consider(struct search *search, cpu_set_t *candidate)
 	/* If CPUs would go, "down" is the limit, so that the CPUs that stay have a reserve. */
 	percent = contains(search, candidate, inputs->before) ? search->settings->package.up :
 								search->settings->package.down;
-	if (!suffices(capacity, search->wanted, percent))
+	if (!suffices(capacity, search->wanted, percent) || !has_min(search, candidate))
 		return;
 	/* Of two candidates with equal capacity, the one that the policy wanted last stays. */
 	now = CPU_EQUAL_S(inputs->size, candidate, inputs->before);
@@ -157,5 +166,6 @@ const struct policy policy_package = {
 	.name = "package",
 	.summary = "whole packages or clusters go, so that these can sleep",
 	.urgent = true,
+	.chooses_min = true,
 	.decide = decide,
 };

@@ -31,5 +31,5 @@ int floor_own(const struct machine *machine, const struct config *config,
 		CPU_OR_S(inputs->size, floor, floor, more);
 	CPU_AND_S(inputs->size, floor, floor, inputs->usable);
 	own.floor = floor;
-	return fill(&own, config->min_cpus, floor);
+	return config->policy->chooses_min ? 0 : fill(&own, config->settings.min_cpus, floor);
 }

@@ -12,7 +12,8 @@
  * @floor: overwritten with the CPUs that have to be online; may be inputs->floor
  *
  * These are the usable ones of the CPUs that cannot go offline and of the CPUs of "keep" and of
- * @more, and as many further usable CPUs as "min_cpus" requires. Return: 0 or -ENOMEM.
+ * @more, and as many further usable CPUs as "min_cpus" requires, unless the policy chooses these
+ * itself. Return: 0 or -ENOMEM.
  */
 int floor_own(const struct machine *machine, const struct config *config,
 	      const struct inputs *inputs, const cpu_set_t *more, cpu_set_t *floor);
@@ -25,7 +26,8 @@ int floor_own(const struct machine *machine, const struct config *config,
  *
  * - A task, and a cpuset, keeps one of its CPUs at least. Kernel threads do not count.
  * - A real-time or deadline task, or a virtual CPU, that may not run on all CPUs keeps all CPUs on
- *   which the task may run.
+ *   which the task may run. Isolated CPUs and CPUs of partitions do not count among "all CPUs", as
+ *   no task runs there that was not put there.
  * - A cpuset partition keeps all its CPUs; so does a cpuset of cgroup version 1, to which the
  *   kernel would not give back a CPU that was offline once, unless version 1 is mounted with
  *   "cpuset_v2_mode". Cpusets are seen only if they are mounted where the daemon runs.

@@ -27,7 +27,8 @@ struct search {
 	const struct machine *machine;
 	const cpu_set_t *going, *after;
 	cpu_set_t *online;
-	cpu_set_t *shared;	/* CPUs present, without those of isolcpus=: the usual affinity */
+	/* CPUs present, without those of isolcpus= and of partitions: the usual affinity */
+	cpu_set_t *shared;
 	bool all_online;	/* whether all CPUs of @shared are online */
 	cpu_set_t *mask;	/* CPUs of the task or cpuset at hand */
 	cpu_set_t *common;
@@ -343,11 +344,25 @@ static bool add_file(struct search *search, int folder, const char *name)
 	return found;
 }
 
+/* Removes the CPUs of a valid partition from "shared": the kernel keeps other tasks off them. */
+static void leave_out(struct search *search, int folder)
+{
+	size_t size = search->machine->size;
+
+	/* add_file() leaves the list of the file in "common". Linux before 6.7 has no such file. */
+	if (!add_file(search, folder, "cpuset.cpus.exclusive.effective"))
+		memcpy(search->common, search->mask, size);
+	CPU_AND_S(size, search->common, search->common, search->shared);
+	CPU_XOR_S(size, search->shared, search->shared, search->common);
+}
+
 /* Adds the CPUs of a partition that "cpuset.cpus" does not list; false for other cpusets. */
 static bool is_partition(struct search *search, int folder)
 {
 	char *partition = file_at(folder, "cpuset.cpus.partition");
 	bool found = partition && strcmp(partition, "member");
+	/* The kernel writes "root invalid (...)" if the partition holds no CPUs. */
+	bool valid = found && (!strcmp(partition, "root") || !strcmp(partition, "isolated"));
 
 	free(partition);
 	if (found) {
@@ -355,6 +370,8 @@ static bool is_partition(struct search *search, int folder)
 		add_file(search, folder, "cpuset.cpus.exclusive.effective");
 		add_file(search, folder, "cpuset.cpus.effective");
 	}
+	if (valid)
+		leave_out(search, folder);
 	return found;
 }
 
@@ -509,8 +526,6 @@ static int find_shared(struct search *search)
 		return err;
 	meets(search, search->shared);
 	CPU_XOR_S(machine->size, search->shared, search->shared, search->common);
-	memcpy(search->mask, search->online, machine->size);
-	search->all_online = has_all(search, search->shared);
 	return 0;
 }
 
@@ -533,7 +548,10 @@ int floor_others(const struct machine *machine, const cpu_set_t *going, const cp
 	if (search.online && search.shared && search.mask && search.common)
 		err = find_shared(&search);
 	if (!err) {
+		/* The partitions among the cpusets decide which CPUs are shared. */
 		search_mounts(&search);
+		memcpy(search.mask, search.online, machine->size);
+		search.all_online = has_all(&search, search.shared);
 		err = search_tasks(&search) ?: search.err;
 	}
 	if (machine->kthreads) {

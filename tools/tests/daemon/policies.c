@@ -240,7 +240,10 @@ static void test_package_empties_packages(void **unused)
 	end(&world);
 }
 
-/* Four small CPUs and four big ones, no floor: one cluster is online as long as one suffices. */
+/*
+ * Four small CPUs and four big ones, no floor, as the daemon leaves min_cpus to this policy: one
+ * cluster is online as long as one suffices.
+ */
 static void test_package_switches_clusters(void **unused)
 {
 	struct world world;
@@ -265,6 +268,16 @@ static void test_package_switches_clusters(void **unused)
 	world.inputs.runnable = 8;
 	decide(&world, &policy_package);
 	assert_wanted(&world, 0, 7);
+	/* One cluster would suffice, but has too few CPUs. */
+	world.inputs.runnable = 0;
+	set_loads(&world, 50, 0);
+	world.settings.min_cpus = 4;
+	assert_int_equal(decide(&world, &policy_package), 4);
+	world.settings.min_cpus = 5;
+	assert_int_equal(decide(&world, &policy_package), 8);
+	world.settings.min_cpus = 9;
+	assert_int_equal(decide(&world, &policy_package), 8);
+	world.settings.min_cpus = 1;
 	/* A CPU of the floor keeps its cluster online. */
 	CPU_SET(1, &world.floor);
 	world.inputs.runnable = 0;
