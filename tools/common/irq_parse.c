@@ -50,17 +50,19 @@ static int read_cpus(const char *line, const char *end, struct irq_table *table)
 	return table->cpu_count ? 0 : -EINVAL;
 }
 
-/* Tells whether a word says how an interrupt is triggered, such as "3-edge" or "Level". */
+/*
+ * Tells whether a word says how an interrupt is triggered. Blanks come before such a word if the
+ * interrupt has no number at the chip, as "-event" with Xen, or before the second word of "Edge
+ * -event". The name of a device may end in the same letters, as "virtio0-event".
+ */
 static bool is_trigger(const char *word, size_t length)
 {
-	static const char *const ends[] = { "edge", "level", "fasteoi", "event", "virq", "ipi" };
+	static const char *const words[] = { "edge", "level", "fasteoi", "event", "virq", "ipi" };
 
-	for (size_t i = 0; i < sizeof(ends) / sizeof(*ends); i++) {
-		size_t size = strlen(ends[i]);
-
-		if (length >= size && !strncasecmp(word + length - size, ends[i], size))
+	for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++)
+		if (length == strlen(words[i]) + 1 && *word == '-' &&
+		    !strncmp(word + 1, words[i], length - 1))
 			return true;
-	}
 	return false;
 }
 
@@ -136,7 +138,10 @@ static int read_row(const struct irq_table *table, struct irq_row *row, const ch
 		if (text < end && *text != ' ')
 			return -EINVAL;
 	}
-	return read_meaning(row, text, end) ?: 1;
+	if (read_meaning(row, text, end))
+		return -ENOMEM;
+	/* With one CPU, "ERR" and "MIS" have as many counts as there are CPUs, but no description. */
+	return row->number >= 0 || *row->name;
 }
 
 static int add_row(struct irq_table *table, const char *line, const char *end)

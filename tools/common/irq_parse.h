@@ -38,8 +38,8 @@ enum irq_kind {
  * @text: contents of /proc/interrupts
  * @table: is overwritten; free it with irq_free()
  *
- * Lines with fewer counts than CPUs, such as "ERR" and "MIS" with one count for the whole machine,
- * are left out.
+ * Lines that count for the whole machine, such as "ERR" and "MIS", are left out: lines with fewer
+ * counts than CPUs, and lines with neither a number nor a description.
  *
  * Return: 0; -EINVAL if the text has no line of CPUs, or has a line that is no
  * interrupt; -ENOMEM. After an error @table is empty.

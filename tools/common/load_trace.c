@@ -207,6 +207,8 @@ static int parse_row(struct parsing *parsing, char *line)
 		return err;
 	take_sample(parsing, values, &row.sample);
 	if (values[TIME] < 0) {
+		if (values[INTERVAL] == 0)
+			return wrong(parsing, "an interval may not be 0");
 		row.end = parsing->last + values[INTERVAL];
 	} else if (!parsing->begun) {
 		/*

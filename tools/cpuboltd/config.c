@@ -39,7 +39,7 @@ static const struct key keys[] = {
 	{ "daemon", "deny", LIST, AT(deny), 0, 0, 0 },
 	{ "daemon", "backoff_s", NUMBER, AT(backoff_s), 1, 3600, 60 },
 	{ "daemon", "metrics", PATH, AT(metrics), 0, 0, 0 },
-	{ "limits", "min_cpus", NUMBER, AT(min_cpus), 1, 65536, 1 },
+	{ "limits", "min_cpus", NUMBER, AT(settings.min_cpus), 1, 65536, 1 },
 	{ "limits", "hold_ms", NUMBER, AT(hold_ms), 100, 3600000, 3000 },
 	{ "limits", "dwell_ms", NUMBER, AT(dwell_ms), 100, 3600000, 5000 },
 	{ "limits", "changes_per_minute", NUMBER, AT(rules.per_minute), 2, 600, 20 },
@@ -112,6 +112,7 @@ struct reading {
 	const char *here, *end;		/* what is left of the text */
 	unsigned int line;
 	char **error;			/* the first error */
+	unsigned int wrong_line;	/* the line of the first error */
 };
 
 static void wrong(struct reading *reading, const char *format, ...)
@@ -124,6 +125,7 @@ static void wrong(struct reading *reading, const char *format, ...)
 
 	if (*reading->error)
 		return;
+	reading->wrong_line = reading->line;
 	va_start(arguments, format);
 	if (vasprintf(&text, format, arguments) < 0)
 		text = NULL;
@@ -168,32 +170,36 @@ static void check_line(struct reading *reading, const char *line, size_t length)
 		wrong(reading, "there is no section [%s]", name);
 }
 
-/* Called by inih; works as fgets(). */
+/*
+ * Called by inih; works as fgets(). Reading goes on after an error, as "--restore" needs "deny"
+ * even then. Of a line that begins with blanks inih gets the rest, as inih would take such a line
+ * for more of the value in the line before. In place of a line that cannot be read, inih gets an
+ * empty line.
+ */
 static char *next_line(char *line, int size, void *data)
 {
 	struct reading *reading = data;
-	size_t left = (size_t)(reading->end - reading->here), length;
-	const char *newline;
+	size_t left = (size_t)(reading->end - reading->here), length, blanks;
+	const char *newline, *text = reading->here;
 
-	if (!left || *reading->error)
+	if (!left)
 		return NULL;
-	newline = memchr(reading->here, '\n', left);
-	length = newline ? (size_t)(newline - reading->here) : left;
+	newline = memchr(text, '\n', left);
+	length = newline ? (size_t)(newline - text) : left;
 	reading->line++;
+	reading->here += length + !!newline;
 	if (length + 2 > (size_t)size) {
 		wrong(reading, "a line may not have more than %d characters", size - 2);
-		return NULL;
-	}
-	if (memchr(reading->here, '\0', length)) {
+		length = 0;
+	} else if (memchr(text, '\0', length)) {
 		wrong(reading, "the line contains a NUL");
-		return NULL;
+		length = 0;
 	}
-	memcpy(line, reading->here, length);
+	memcpy(line, text, length);
 	line[length] = '\0';
-	reading->here += length + !!newline;
 	check_line(reading, line, length);
-	if (*reading->error)
-		return NULL;
+	blanks = strspn(line, " \t\r\v\f");
+	memmove(line, line + blanks, length - blanks + 1);
 	return line;
 }
 
@@ -214,16 +220,22 @@ static bool take_number(struct reading *reading, const struct key *key, const ch
 	return true;
 }
 
+/* A list that is wrong leaves the earlier list as it was. */
 static bool take_list(struct reading *reading, const struct key *key, const char *text)
 {
 	cpu_set_t *set = *(cpu_set_t **)value_at(reading->config, key);
-	int err;
+	cpu_set_t *found = machine_set(reading->machine);
+	int err = 0;
 
-	if (!*text) {
-		CPU_ZERO_S(reading->machine->size, set);
-		return true;
+	if (!found) {
+		wrong(reading, "no memory");
+		return false;
 	}
-	err = cpubolt_parse_list(reading->machine->handle, text, set, NULL);
+	if (*text)
+		err = cpubolt_parse_list(reading->machine->handle, text, found, NULL);
+	if (!err)
+		memcpy(set, found, reading->machine->size);
+	CPU_FREE(found);
 	if (err == -ERANGE)
 		wrong(reading, "%s = %s: this machine has no such CPU number", key->name, text);
 	else if (err)
@@ -347,7 +359,9 @@ int config_parse(const struct machine *machine, const char *name, const char *te
 
 	*error = NULL;
 	line = ini_parse_stream(next_line, &reading, take, &reading);
-	if (line > 0 && !*error) {
+	if (line > 0 && (!*error || (unsigned int)line < reading.wrong_line)) {
+		free(*error);
+		*error = NULL;
 		reading.line = (unsigned int)line;
 		wrong(&reading, "the line is neither a section nor \"key = value\"");
 	}
@@ -377,6 +391,21 @@ static int read_one(const struct machine *machine, const char *root, const char 
 	return err;
 }
 
+/* Reads one more file after others that gave the error @before; the first error stays. */
+static int read_next(const struct machine *machine, const char *root, const char *path,
+		     bool required, struct config *config, int before, char **error)
+{
+	char *message = NULL;
+	int err = read_one(machine, root, path, required, config, &message);
+
+	if (!before) {
+		*error = message;
+		return err;
+	}
+	free(message);
+	return before;
+}
+
 static int is_config(const struct dirent *entry)
 {
 	size_t length = strlen(entry->d_name), suffix = strlen(CONFIG_SUFFIX);
@@ -390,30 +419,29 @@ static int by_name(const struct dirent **a, const struct dirent **b)
 	return strcmp((*a)->d_name, (*b)->d_name);
 }
 
+/* @err: what has become of the files before. Returns that error, or else the first error here. */
 static int read_folder(const struct machine *machine, const char *root, const char *folder,
-		       struct config *config, char **error)
+		       struct config *config, int err, char **error)
 {
 	struct dirent **entries = NULL;
 	char *full, *path;
-	int count, i, err = 0;
+	int count, i;
 
 	if (asprintf(&full, "%s%s", root, folder) < 0)
-		return -ENOMEM;
+		return err ?: -ENOMEM;
 	count = scandir(full, &entries, is_config, by_name);
-	if (count < 0 && errno != ENOENT) {
+	if (!err && count < 0 && errno != ENOENT) {
 		if (asprintf(error, "cannot read %s: %s", full, strerror(errno)) < 0)
 			*error = NULL;
 		err = -EINVAL;
 	}
 	free(full);
 	for (i = 0; i < count; i++) {
-		if (!err) {
-			if (asprintf(&path, "%s/%s", folder, entries[i]->d_name) < 0) {
-				err = -ENOMEM;
-			} else {
-				err = read_one(machine, root, path, true, config, error);
-				free(path);
-			}
+		if (asprintf(&path, "%s/%s", folder, entries[i]->d_name) < 0) {
+			err = err ?: -ENOMEM;
+		} else {
+			err = read_next(machine, root, path, true, config, err, error);
+			free(path);
 		}
 		free(entries[i]);
 	}
@@ -430,13 +458,11 @@ int config_read(const struct machine *machine, const char *file, struct config *
 	int err;
 
 	*error = NULL;
-	err = read_one(machine, root, path, file, config, error);
-	if (!err) {
-		if (asprintf(&folder, "%s.d", path) < 0)
-			return -ENOMEM;
-		err = read_folder(machine, root, folder, config, error);
-		free(folder);
-	}
+	err = read_next(machine, root, path, file, config, 0, error);
+	if (asprintf(&folder, "%s.d", path) < 0)
+		return err ?: -ENOMEM;
+	err = read_folder(machine, root, folder, config, err, error);
+	free(folder);
 	if (!err)
 		err = config_check(machine, config, error);
 	config->rules.hold_us = config->hold_ms * 1000ULL;

@@ -35,7 +35,6 @@ struct config {
 	struct interrupt_settings interrupts;
 	unsigned int interval_ms;
 	unsigned int hold_ms, dwell_ms;
-	unsigned int min_cpus;
 	unsigned int backoff_s;
 	cpu_set_t *keep;	/* CPUs that the daemon never takes offline */
 	cpu_set_t *deny;	/* CPUs that the daemon leaves as they are */
@@ -50,7 +49,8 @@ int config_init(const struct machine *machine, struct config *config);
  * @file: a file that exists; or NULL for CONFIG_FILE, which need not exist
  * @error: a message if -EINVAL is returned, "FILE:LINE: ..." if a line is wrong; to be freed
  *
- * Errors: -EINVAL with a message; -ENOMEM.
+ * Lines and files after an error are read as well, and what is right in them is in @config; the
+ * message is about the first error. Errors: -EINVAL with a message; -ENOMEM.
  */
 int config_read(const struct machine *machine, const char *file, struct config *config,
 		char **error);

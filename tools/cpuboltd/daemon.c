@@ -466,6 +466,20 @@ static int look(struct daemon *daemon)
 	return found < 0 ? found : find_usable(daemon);
 }
 
+/* Decides which CPUs are wanted, and makes the requests. */
+static int change(struct daemon *daemon)
+{
+	int err = decide(daemon);
+
+	if (err)
+		return err;
+	if (daemon->dry_run)
+		say_plan(daemon);
+	else if (!is_empty(daemon, daemon->going) || !is_empty(daemon, daemon->coming))
+		err = carry_out(daemon);
+	return err;
+}
+
 int daemon_round(struct daemon *daemon)
 {
 	bool first = !daemon->counters.at_us;
@@ -479,15 +493,10 @@ int daemon_round(struct daemon *daemon)
 				      daemon->config->interval_ms * 500ULL))
 		err = sample_take(daemon->machine, &daemon->counters, daemon->now_us,
 				  &daemon->inputs, daemon->loads);
-	if (err || first || daemon->now_us < daemon->pause_until_us)
+	if (err || first)
 		return err;
-	err = decide(daemon);
-	if (err)
-		return err;
-	if (daemon->dry_run)
-		say_plan(daemon);
-	else if (!is_empty(daemon, daemon->going) || !is_empty(daemon, daemon->coming))
-		err = carry_out(daemon);
+	if (daemon->now_us >= daemon->pause_until_us)
+		err = change(daemon);
 	if (!err)
 		err = renew_interrupts(daemon);
 	metrics_write(daemon, false);

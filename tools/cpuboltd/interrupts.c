@@ -171,6 +171,10 @@ static int ban(struct interrupts *all, int irqbalance)
 	all->told_count = count;
 	all->told_hash = hash;
 	if (err) {
+		/* irqbalance has no list, or has an earlier one, which stand_back() takes back. */
+		all->told = before;
+		if (!all->dry_run)
+			irqs_save(all);
 		stand_back(all, field("irqbalance (PID %d) runs, and cannot be told to leave "
 				      "%zu interrupts alone: %s", irqbalance, count,
 				      err == -E2BIG ? "these are too many" : strerror(-err)));

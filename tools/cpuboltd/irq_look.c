@@ -186,9 +186,11 @@ static int take_table(struct interrupts *all, const struct irq_table *table, con
 		irqs_read_where(all, irq, cpus);
 		for (cpu = 0; of_row && cpu < table->cpu_count; cpu++)
 			sum += of_row[cpu];
-		if (of_row && irq->kind == IRQ_MOVABLE && sum < MOST_RATE)
+		if (!of_row || sum >= MOST_RATE)
+			continue;
+		if (irq->kind == IRQ_MOVABLE)
 			measure(all, irq, sum, now_us);
-		else if (of_row && irq->kind != IRQ_PER_CPU)
+		else if (irq->kind != IRQ_PER_CPU)
 			add_others(all, table, of_row);
 	}
 	/* If memory ran out, interrupts that were not looked at stay in the list as they were. */

@@ -138,25 +138,21 @@ static int parse_options(int argc, char **argv, struct options *options)
 	return check_together(options);
 }
 
+/* The files are read even if there is no such policy: "--restore" needs "deny". */
 static int read_config(const struct machine *machine, const struct options *options,
 		       struct config *config)
 {
-	const struct policy *policy = NULL;
 	char *error = NULL;
-	int err;
+	int err = config_init(machine, config);
 
-	if (options->policy) {
-		policy = policy_find(options->policy);
-		if (!policy) {
+	if (!err)
+		err = config_read(machine, options->config, config, &error);
+	if (!err && options->policy) {
+		config->policy = policy_find(options->policy);
+		if (!config->policy) {
 			fail(EXIT_USAGE, "there is no policy \"%s\"", options->policy);
 			return usage();
 		}
-	}
-	err = config_init(machine, config);
-	if (!err)
-		err = config_read(machine, options->config, config, &error);
-	if (!err && policy) {
-		config->policy = policy;
 		err = config_check(machine, config, &error);
 	}
 	if (!err)

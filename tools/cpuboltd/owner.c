@@ -38,6 +38,13 @@ static bool is_as_before(struct owner *owner)
 	return same;
 }
 
+/* The next owner_look() has to look, whatever the files say. */
+static void look_next_time(struct owner *owner)
+{
+	free(owner->texts[0]);
+	owner->texts[0] = NULL;
+}
+
 static int look(struct owner *owner, cpu_set_t *online)
 {
 	int err = cpubolt_refresh(owner->machine->handle);
@@ -153,8 +160,10 @@ int owner_look(struct owner *owner, uint64_t now_us,
 	if (is_as_before(owner))
 		return 0;
 	err = look(owner, owner->scratch);
-	if (err)
+	if (err) {
+		look_next_time(owner);
 		return err;
+	}
 	for (cpu = 0; cpu < owner->machine->count; cpu++) {
 		bool online = has(owner, owner->scratch, cpu), taken;
 		bool known = has(owner, owner->foreign, cpu) || has(owner, owner->taken, cpu);
@@ -194,9 +203,7 @@ int owner_changed(struct owner *owner, const cpu_set_t *cpus, bool online, bool 
 	int err = look(owner, owner->scratch), found = 0;
 	unsigned int cpu;
 
-	/* The next owner_look() has to look, whatever the files said before the request. */
-	free(owner->texts[0]);
-	owner->texts[0] = NULL;
+	look_next_time(owner);
 	for (cpu = 0; !err && cpu < owner->machine->count; cpu++) {
 		if (!has(owner, cpus, cpu))
 			continue;

@@ -104,8 +104,7 @@ static void take_pressure(const struct machine *machine, struct counters *counte
 	unsigned long long now;
 
 	inputs->pressure = 0;
-	counters->has_pressure = text && !sample_parse_pressure(text, &now);
-	if (counters->has_pressure) {
+	if (text && !sample_parse_pressure(text, &now)) {
 		inputs->pressure = thousandths(now, counters->stalled_us, elapsed_us);
 		counters->stalled_us = now;
 	}

@@ -13,7 +13,6 @@ struct counters {
 	unsigned long long *busy;	/* ticks of each CPU */
 	unsigned long long *steal;
 	unsigned long long stalled_us;	/* total of the line "some" of /proc/pressure/cpu */
-	bool has_pressure;
 	unsigned long ticks;		/* how many ticks a second has */
 };
 

@@ -202,7 +202,12 @@ enum cpubolt_way {
 	CPUBOLT_WAY_NATIVE	/* writes to cpuN/online, one CPU after the other */
 };
 
-/** What became of a request */
+/**
+ * What became of a request
+ *
+ * If the CPUs could not be looked at after the writes, @error is set, and @changed and @missing are
+ * both 0: the counts are not known then.
+ */
 struct cpubolt_result {
 	enum cpubolt_way way;
 	int error;		/* 0, or the positive errno of the request */

@@ -133,11 +133,21 @@ static void say_other(FILE *out, int err)
 		fprintf(out, "errno %d", err);
 }
 
+/*
+ * The library refuses wrong numbers of CPUs before any write, so natively these errors come from a
+ * callback of a hotplug state. Without Bolt it is not known of which state.
+ */
+static bool by_a_callback(const struct cpubolt_result *result)
+{
+	return result->way == CPUBOLT_WAY_NATIVE && !result->state[0] &&
+	       (result->error == EINVAL || result->error == ENODEV);
+}
+
 static void say_refused(FILE *out, enum cpubolt_op op, const struct cpubolt_result *result)
 {
 	size_t i;
 
-	for (i = 0; i < ARRAY_SIZE(reasons); i++) {
+	for (i = 0; i < ARRAY_SIZE(reasons) && !by_a_callback(result); i++) {
 		if (reasons[i].err == result->error) {
 			reasons[i].say(out, op, result);
 			return;
@@ -170,7 +180,7 @@ static void say_rest(FILE *out, const struct cpubolt_result *result)
 	else if (result->changed)
 		fprintf(out, "; %u CPU%s changed, %u CPU%s did not", result->changed,
 			plural(result->changed), result->missing, plural(result->missing));
-	else
+	else if (result->way == CPUBOLT_WAY_NONE || result->missing)
 		fputs("; nothing has changed", out);
 }
 

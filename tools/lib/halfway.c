@@ -52,17 +52,20 @@ static bool read_errors(struct cpubolt *handle, struct view *view, cpu_set_t *su
 /*
  * A CPU that is neither at the first nor at the last hotplug state may just be on its way in the
  * request of another program. If that program writes cpuN/online, reading cpuN/online waits for the
- * end of the request; a CPU that is then at the same state as before counts as half-way. The end of
- * a write to bolt/ is not waited for: a CPU of that request may count as half-way.
+ * end of the request; if it writes to bolt/, reading bolt/parked does. A CPU that is then at the
+ * same state as before counts as half-way. Only root may read bolt/parked: for other users, a CPU
+ * of a request to bolt/ may count as half-way.
  */
 static bool stays_halfway(struct cpubolt *handle, unsigned int cpu, int state, int last)
 {
-	char name[32], line[8];
+	char name[32], line[8], *parked;
 
 	if (state <= 0 || state >= last)
 		return false;
 	snprintf(name, sizeof(name), "cpu%u/online", cpu);
 	sysfs_line(handle->cpus, name, line, sizeof(line));
+	if (!sysfs_read(handle->cpus, "bolt/parked", &parked))
+		free(parked);
 	return hotplug_state(handle, cpu) == state;
 }
 

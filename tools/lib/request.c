@@ -176,6 +176,8 @@ static int request(struct cpubolt *handle, enum cpubolt_op op, const cpu_set_t *
 		topology_save(handle, missing);
 	err = carry_out(handle, op, cpus, missing, flags, result);
 	lost = count_changes(handle, op, cpus, missing, result);
+	if (lost)
+		result->missing = 0;	/* @changed is 0, too: the counts are not known */
 	return err ? err : lost;
 }
 

@@ -71,6 +71,14 @@ static const struct row rows[] = {
 	{ CPUBOLT_TAKE_OFFLINE, { NATIVE, EAGAIN, 3, "", "", 2, 4, 0 },
 	  "CPU 3 failed: Resource temporarily unavailable (errno 11); "
 	  "2 CPUs changed, 4 CPUs did not" },
+	/* Natively these are errors of a callback. */
+	{ CPUBOLT_TAKE_OFFLINE, { NATIVE, EINVAL, 3, "", "", 0, 1, 0 },
+	  "CPU 3 failed: Invalid argument (errno 22); nothing has changed" },
+	{ CPUBOLT_BRING_ONLINE, { NATIVE, ENODEV, 3, "", "", 0, 1, 0 },
+	  "CPU 3 failed: No such device (errno 19); nothing has changed" },
+	/* The CPUs could not be looked at after the write. */
+	{ CPUBOLT_TAKE_OFFLINE, { BATCH, ENOMEM, -1, "", "", 0, 0, 0 },
+	  "memory is short" },
 	{ CPUBOLT_TAKE_OFFLINE, { BATCH, 4242, 3, "a", "", 0, 1, 0 },
 	  "CPU 3 failed in the hotplug state a: errno 4242; nothing has changed" },
 };

@@ -135,6 +135,27 @@ static void test_refused_by_the_library(void **state)
 	tree_close(handle);
 }
 
+/* The request is done, but "enabled", to which it was written here, cannot be read after that. */
+static void test_counts_that_are_not_known(void **state)
+{
+	struct cpubolt *handle = tree_open("small+bolt");
+	struct cpubolt_result result;
+	char *path, *text;
+
+	tree_delete(tree_folder(), CPUS "bolt/offline");
+	assert_true(asprintf(&path, "%s/" CPUS "bolt/offline", tree_folder()) > 0);
+	assert_int_equal(symlink("enabled", path), 0);
+	free(path);
+	assert_int_equal(ask(handle, CPUBOLT_TAKE_OFFLINE, "2-3", 0, &result), -EINVAL);
+	assert_int_equal(result.way, CPUBOLT_WAY_BATCH);
+	assert_int_equal(result.changed, 0);
+	assert_int_equal(result.missing, 0);
+	text = cpubolt_explain(CPUBOLT_TAKE_OFFLINE, &result);
+	assert_null(strstr(text, "nothing has changed"));
+	free(text);
+	tree_close(handle);
+}
+
 /* -- last_error: a file that changes when a request is written ------------------- */
 
 static void find(struct cpubolt *handle, const char *text, int err, struct cpubolt_result *result)
@@ -288,6 +309,7 @@ int main(void)
 		cmocka_unit_test(test_halfway),
 		cmocka_unit_test(test_long_lists),
 		cmocka_unit_test(test_refused_by_the_library),
+		cmocka_unit_test(test_counts_that_are_not_known),
 		cmocka_unit_test(test_own_line),
 		cmocka_unit_test(test_native),
 		cmocka_unit_test(test_ways),

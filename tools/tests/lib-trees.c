@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Tests what the library says of each recorded machine: states, topology, caches. */
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -123,6 +124,61 @@ static void test_halfway_with_bolt(void **state)
 	tree_write(folder, CPUS "cpu0/hotplug/state", "149\n");
 	assert_int_equal(cpubolt_refresh(handle), 0);
 	assert_int_equal(cpubolt_state(handle, 0), CPUBOLT_STATE_HALFWAY);
+	tree_close(handle);
+}
+
+/* Waits until the library reads the file @name, which is a FIFO; the library gets @text. */
+static void serve(const char *name, const char *text, const char *then)
+{
+	char *path;
+	int fd;
+
+	if (asprintf(&path, "%s/%s", tree_folder(), name) < 0)
+		_exit(1);
+	fd = open(path, O_WRONLY);
+	free(path);
+	if (then)
+		tree_write(tree_folder(), CPUS "cpu2/hotplug/state", then);
+	if (fd < 0 || write(fd, text, strlen(text)) < 0 || close(fd))
+		_exit(1);
+}
+
+static void make_fifo(const char *name)
+{
+	char *path;
+
+	tree_delete(tree_folder(), name);
+	assert_true(asprintf(&path, "%s/%s", tree_folder(), name) > 0);
+	assert_int_equal(mkfifo(path, 0644), 0);
+	free(path);
+}
+
+/*
+ * A CPU is on its way in a request to bolt/. Reading bolt/parked waits for the end of the request,
+ * here for a child process, which stands for the kernel.
+ */
+static void test_a_request_that_is_under_way(void **state)
+{
+	struct cpubolt *handle = tree_open("small+bolt");
+	pid_t child;
+	int status;
+
+	tree_write(tree_folder(), CPUS "online", "0-1,3\n");
+	tree_write(tree_folder(), CPUS "cpu2/hotplug/state", "149\n");
+	make_fifo(CPUS "bolt/parked");
+	make_fifo(CPUS "cpu2/online");
+	child = fork();
+	if (!child) {
+		alarm(20);
+		serve(CPUS "bolt/parked", "\n", NULL);
+		serve(CPUS "cpu2/online", "1\n", NULL);
+		serve(CPUS "bolt/parked", "2\n", "0\n");
+		_exit(0);
+	}
+	assert_int_equal(cpubolt_refresh(handle), 0);
+	assert_int_equal(cpubolt_state(handle, 2), CPUBOLT_STATE_OFFLINE);
+	assert_int_equal(waitpid(child, &status, 0), child);
+	assert_int_equal(status, 0);
 	tree_close(handle);
 }
 
@@ -336,6 +392,28 @@ static void test_caches(void **state)
 	tree_close(handle);
 }
 
+/* A CPU goes offline after the library has looked, so sysfs has no caches of the CPU any more. */
+static void test_caches_of_a_cpu_that_goes(void **state)
+{
+	static const char level[] = CPUS "cpu12/cache/index0/level";
+	struct cpubolt *handle = tree_open("hybrid");
+	struct cpubolt_topology topology;
+	struct cpubolt_cache cache;
+
+	assert_int_equal(cpubolt_topology(handle, 12, &topology), 0);
+	tree_delete(tree_folder(), level);
+	tree_write(tree_folder(), CPUS "online", "0-11,13-19\n");
+	tree_write(tree_folder(), CPUS "cpu12/hotplug/state", "0\n");
+	assert_int_equal(cpubolt_cache(handle, 12, 0, &cache), -ENODATA);
+	tree_write(tree_folder(), level, "1\n");
+	tree_write(tree_folder(), CPUS "online", "0-19\n");
+	tree_write(tree_folder(), CPUS "cpu12/hotplug/state", "236\n");
+	assert_int_equal(cpubolt_refresh(handle), 0);
+	assert_int_equal(cpubolt_cache(handle, 12, 0, &cache), 0);
+	assert_int_equal(cache.level, 1);
+	tree_close(handle);
+}
+
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
@@ -343,6 +421,7 @@ int main(void)
 		cmocka_unit_test(test_sets_of_1780_cpus),
 		cmocka_unit_test(test_states),
 		cmocka_unit_test(test_halfway_with_bolt),
+		cmocka_unit_test(test_a_request_that_is_under_way),
 		cmocka_unit_test(test_changes_are_seen),
 		cmocka_unit_test(test_a_cpu_is_replaced),
 		cmocka_unit_test(test_bad_trees),
@@ -351,6 +430,7 @@ int main(void)
 		cmocka_unit_test(test_no_topology),
 		cmocka_unit_test(test_topology_is_remembered),
 		cmocka_unit_test(test_caches),
+		cmocka_unit_test(test_caches_of_a_cpu_that_goes),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

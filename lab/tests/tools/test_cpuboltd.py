@@ -89,8 +89,8 @@ def test_units(build: str) -> None:
     """The unit tests include 10,000 random loads, and each fuzz target for two seconds."""
     folder = tools.host(build)
     names = {test["name"] for test in tools.tests(folder, "daemon")}
-    own = {"daemon-policies", "daemon-read", "daemon-keep", "daemon-irqs", "daemon-rounds"}
-    assert own | {"fuzz-config", "fuzz-trace"} <= names
+    own = {"policies", "read", "keep", "irqs", "interrupts", "rounds"}
+    assert {f"daemon-{each}" for each in own} | {"fuzz-config", "fuzz-trace"} <= names
     words = ("--no-rebuild", "--suite", "daemon", "--print-errorlogs")
     said = run("meson", "test", "-C", folder, *words)
     assert re.search(rf"^Ok: +{len(names)} *$", said, re.M), said
@@ -342,17 +342,27 @@ def test_what_was_left_is_brought_back(daemon: Path, tree: Tree) -> None:
 
 
 def test_a_denied_cpu_is_not_brought_back(daemon: Path, tree: Tree) -> None:
-    """A CPU in "deny" stays offline even if a later line of the configuration is wrong."""
+    """A CPU in "deny" stays offline even if something else is wrong in configuration or options."""
     root = tree("small+bolt+offline")
     boot = (root / "proc/sys/kernel/random/boot_id").read_text().strip()
     state = root / "run/cpubolt/cpuboltd"
     state.parent.mkdir()
-    for rest in ("", "[polic]\n"):
+    (root / "config.d").mkdir()
+    denied = "[daemon]\ndeny = 3\n"
+    section, number = "there is no section [polic]", "a number from 2 to 100 is wanted"
+    for text, drop_in, options, wrong in (
+        (denied, "", (), ""),
+        (f"{denied}[polic]\n", "", (), section),
+        (f"[load]\nup = 1000\n{denied}", "", (), number),
+        ("[load]\nup = 1000\n", denied, (), number),
+        (denied, "", ("--policy", "typo"), 'there is no policy "typo"'),
+    ):
         state.write_text(f"boot_id={boot}\ntaken=2-3\n")
-        (root / "config").write_text(f"[daemon]\ndeny = 3\n{rest}")
-        said = run(daemon, "--root", root, "--config", root / "config", "--restore")
+        (root / "config").write_text(text)
+        (root / "config.d/x.conf").write_text(drop_in)
+        said = run(daemon, "--root", root, "--config", root / "config", "--restore", *options)
         assert 'CPUs 3 are in "deny", and are left as they are\n' in said
-        assert ("there is no section [polic]" in said) == bool(rest)
+        assert wrong in said
         assert "3" not in (root / BOLT / "online").read_text()
         assert not state.exists()
 

@@ -47,8 +47,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	err = config_parse(machine, "f", text, size, &config, &error);
 	fuzz_require(err == (error ? -EINVAL : 0), "a message with each error");
 	fuzz_require(!error || !strncmp(error, "f:", 2), "the name of the file");
-	fuzz_require(config.interval_ms >= 50 && config.min_cpus && config.rules.per_minute >= 2 &&
-		     config.hold_ms >= 100 && config.dwell_ms >= 100 && config.interrupts.busy &&
+	fuzz_require(config.interval_ms >= 50 && config.settings.min_cpus &&
+		     config.rules.per_minute >= 2 && config.hold_ms >= 100 &&
+		     config.dwell_ms >= 100 && config.interrupts.busy &&
 		     config.interrupts.dwell_s && config.interrupts.per_minute,
 		     "values in their bounds");
 	free(error);

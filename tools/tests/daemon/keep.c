@@ -4,15 +4,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
-#include <sys/un.h>
 #include <unistd.h>
 
 #include "daemon.h"
 #include "files.h"
 #include "floor.h"
 #include "irq_state.h"
-#include "irqbalance.h"
 #include "owner.h"
 #include "state.h"
 #include "place.h"
@@ -130,6 +127,23 @@ static void test_a_cpu_that_is_plugged_in(void **state)
 	put(CPUS "present", "0-4\n");
 	assert_int_equal(owner_look(&owner, SECOND_US, NULL, NULL), 0);
 	assert_list(owner.foreign, "4");
+	owner_end(&owner);
+	place_end();
+}
+
+/* A look that fails loses no change: the next look finds what has changed. */
+static void test_a_look_that_fails(void **state)
+{
+	struct owner owner;
+
+	place_begin("small+bolt");
+	assert_int_equal(owner_begin(&owner, &machine, 10), 0);
+	make_online("0-2");
+	put(CPUS "bolt/parked", "x\n");
+	assert_true(owner_look(&owner, SECOND_US, NULL, NULL) < 0);
+	put(CPUS "bolt/parked", "\n");
+	assert_int_equal(owner_look(&owner, SECOND_US, NULL, NULL), 1);
+	assert_list(owner.foreign, "3");
 	owner_end(&owner);
 	place_end();
 }
@@ -356,99 +370,6 @@ static void test_an_interrupt_that_cannot_be_put_back(void **state)
 	place_end();
 }
 
-/* -- irqbalance ----------------------------------------------------------------------- */
-
-static int listen_as_irqbalance(int pid)
-{
-	struct sockaddr_un own = { .sun_family = AF_UNIX };
-	int fd = socket(AF_UNIX, SOCK_STREAM, 0), on = 1;
-
-	put("/run/irqbalance/x", "");
-	assert_true(snprintf(own.sun_path, sizeof(own.sun_path),
-			     "%s/run/irqbalance/irqbalance%d.sock", folder, pid) <
-		    (int)sizeof(own.sun_path));
-	assert_int_equal(bind(fd, (struct sockaddr *)&own, sizeof(own)), 0);
-	assert_int_equal(setsockopt(fd, SOL_SOCKET, SO_PASSCRED, &on, sizeof(on)), 0);
-	assert_int_equal(listen(fd, 1), 0);
-	return fd;
-}
-
-/* Receives one request, which has to be @text, with the credentials that irqbalance asks for. */
-static void assert_told(int fd, const char *text)
-{
-	_Alignas(struct cmsghdr) char about[CMSG_SPACE(sizeof(struct ucred))];
-	char got[512] = "";
-	struct iovec piece = { got, sizeof(got) - 1 };
-	struct msghdr message = {
-		.msg_iov = &piece,
-		.msg_iovlen = 1,
-		.msg_control = about,
-		.msg_controllen = sizeof(about),
-	};
-	struct cmsghdr *part;
-	struct ucred from;
-	int peer = accept(fd, NULL, NULL);
-
-	assert_true(peer >= 0);
-	assert_true(recvmsg(peer, &message, 0) > 0);
-	assert_string_equal(got, text);
-	part = CMSG_FIRSTHDR(&message);
-	assert_non_null(part);
-	assert_int_equal(part->cmsg_type, SCM_CREDENTIALS);
-	memcpy(&from, CMSG_DATA(part), sizeof(from));
-	assert_int_equal(from.pid, getpid());
-	assert_int_equal(from.uid, geteuid());
-	close(peer);
-}
-
-static void put_words(const char *path, const char *words, size_t size)
-{
-	char *full;
-	FILE *out;
-
-	put(path, "");
-	assert_true(asprintf(&full, "%s%s", folder, path) > 0);
-	out = fopen(full, "w");
-	assert_non_null(out);
-	assert_int_equal(fwrite(words, 1, size, out), size);
-	assert_int_equal(fclose(out), 0);
-	free(full);
-}
-
-static void test_irqbalance_is_told(void **state)
-{
-	static const char words[] = "irqbalance\0-i\0" "9\0--banirq=25\0-i7\0--foreground";
-	const int two[] = { 0, 25 };
-	int many[100], fd;
-	size_t i;
-
-	place_begin("small+bolt");
-	assert_int_equal(irqbalance_find(folder), 0);
-	put("/proc/77/comm", "irqbalance\n");
-	assert_int_equal(irqbalance_find(folder), 77);
-	assert_int_equal(irqbalance_ban(folder, 77, two, 2), -ENOENT);
-	fd = listen_as_irqbalance(77);
-	/* irqbalance takes interrupt 0 for the end of the list, so 0 comes last. */
-	assert_int_equal(irqbalance_ban(folder, 77, two, 2), 0);
-	assert_told(fd, "settings ban irqs 25 0");
-	assert_int_equal(irqbalance_ban(folder, 77, NULL, 0), 0);
-	assert_told(fd, "settings ban irqs NONE");
-	/* irqbalance forgets the bans of its command line that a request does not repeat. */
-	put_words("/proc/77/cmdline", words, sizeof(words));
-	assert_int_equal(irqbalance_ban(folder, 77, two, 2), 0);
-	assert_told(fd, "settings ban irqs 25 9 7 0");
-	assert_int_equal(irqbalance_ban(folder, 77, NULL, 0), 0);
-	assert_told(fd, "settings ban irqs 25 9 7");
-	/* The list is too long: irqbalance would read only a part of it. */
-	for (i = 0; i < 100; i++)
-		many[i] = 100 + (int)i;
-	assert_int_equal(irqbalance_ban(folder, 77, many, 100), -E2BIG);
-	assert_int_equal(irqbalance_ban(folder, 77, many, 60), 0);
-	close(fd);
-	assert_int_equal(irqbalance_ban(folder, 77, two, 2), -ECONNREFUSED);
-	place_end();
-}
-
 /* -- What tasks and cpusets need ------------------------------------------------------- */
 
 static void assert_needed(const char *going, const char *after, const char *needed)
@@ -618,6 +539,38 @@ static void test_partitions_with_exclusive_cpus(void **state)
 	place_end();
 }
 
+/*
+ * The kernel takes the CPUs of a valid partition from the masks of other tasks, so a real-time task
+ * with all other CPUs was given no CPUs on purpose.
+ */
+static void test_real_time_tasks_beside_a_partition(void **state)
+{
+	place_begin("small+bolt");
+	put_task(10, "rt", "0-2", 1, 0);
+	put("/sys/fs/cgroup/a/cpuset.cpus", "2-3\n");
+	put("/sys/fs/cgroup/a/cpuset.cpus.partition", "isolated\n");
+	put("/sys/fs/cgroup/a/cpuset.cpus.exclusive.effective", "3\n");
+	put("/sys/fs/cgroup/a/cpuset.cpus.effective", "3\n");
+	assert_needed("1", "0,2-3", "none");
+	make_online("0,2-3");
+	assert_int_equal(cpubolt_refresh(machine.handle), 0);
+	assert_needed("1", "0,2-3", "none");
+	make_online("0-3");
+	assert_int_equal(cpubolt_refresh(machine.handle), 0);
+	put_task(10, "rt", "0-1", 1, 0);
+	assert_needed("1", "0,2-3", "1");
+	/* Other tasks may run on the CPUs of a partition that is not valid. */
+	put_task(10, "rt", "0-2", 1, 0);
+	put("/sys/fs/cgroup/a/cpuset.cpus.partition", "root invalid (Cpu list not exclusive)\n");
+	assert_needed("1", "0,2-3", "1");
+	/* Linux before 6.7 has no "cpuset.cpus.exclusive.effective". */
+	put("/sys/fs/cgroup/a/cpuset.cpus", "3\n");
+	put("/sys/fs/cgroup/a/cpuset.cpus.exclusive.effective", "\n");
+	put("/sys/fs/cgroup/a/cpuset.cpus.partition", "root\n");
+	assert_needed("1", "0,2-3", "none");
+	place_end();
+}
+
 /* -- Requests of "cpubolt policy" -------------------------------------------------------- */
 
 static void assert_answer(struct daemon *daemon, const char *request, bool privileged,
@@ -695,6 +648,7 @@ int main(void)
 		cmocka_unit_test(test_who_brings_a_cpu_back_is_yielded_to),
 		cmocka_unit_test(test_a_request_that_others_undo),
 		cmocka_unit_test(test_a_cpu_that_is_plugged_in),
+		cmocka_unit_test(test_a_look_that_fails),
 		cmocka_unit_test(test_the_file),
 		cmocka_unit_test(test_restore),
 		cmocka_unit_test(test_restore_but_for_denied_cpus),
@@ -702,7 +656,6 @@ int main(void)
 		cmocka_unit_test(test_the_file_of_interrupts),
 		cmocka_unit_test(test_which_interrupts_are_put_back),
 		cmocka_unit_test(test_an_interrupt_that_cannot_be_put_back),
-		cmocka_unit_test(test_irqbalance_is_told),
 		cmocka_unit_test(test_tasks_need_cpus),
 		cmocka_unit_test(test_threads_of_the_kernel_are_known),
 		cmocka_unit_test(test_cpusets_need_cpus),
@@ -711,6 +664,7 @@ int main(void)
 		cmocka_unit_test(test_cpusets_where_they_are_mounted),
 		cmocka_unit_test(test_cpusets_of_version_1_with_all_cpus),
 		cmocka_unit_test(test_partitions_with_exclusive_cpus),
+		cmocka_unit_test(test_real_time_tasks_beside_a_partition),
 		cmocka_unit_test(test_requests),
 	};
 

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "files.h"
 #include "place.h"
 
 char *folder;
@@ -57,6 +58,26 @@ void assert_list(const cpu_set_t *set, const char *list)
 
 	assert_string_equal(text, list);
 	free(text);
+}
+
+cpu_set_t *online_now(void)
+{
+	char *text = file_read(folder, CPUS "online", NULL);
+	cpu_set_t *set;
+
+	assert_non_null(text);
+	text[strcspn(text, "\n")] = '\0';
+	set = cpus_of(text);
+	free(text);
+	return set;
+}
+
+void assert_online(const char *list)
+{
+	cpu_set_t *set = online_now();
+
+	assert_list(set, list);
+	CPU_FREE(set);
 }
 
 void put_task(int pid, const char *name, const char *allowed, unsigned int policy,

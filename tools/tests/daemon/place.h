@@ -22,6 +22,11 @@ void put(const char *path, const char *text);
 /** make_online() - make these CPUs the only ones online, as if a program had asked the kernel */
 void make_online(const char *list);
 
+/** online_now() - the CPUs that the tree says are online */
+cpu_set_t *online_now(void);
+
+void assert_online(const char *list);
+
 cpu_set_t *cpus_of(const char *list);
 
 /** assert_list() - check that the set is this cpulist, or "none" */

@@ -49,7 +49,7 @@ static void test_defaults(void **state)
 	assert_null(parse(&config, ""));
 	assert_ptr_equal(config.policy, &policy_load);
 	assert_int_equal(config.interval_ms, 1000);
-	assert_int_equal(config.min_cpus, 1);
+	assert_int_equal(config.settings.min_cpus, 1);
 	assert_int_equal(config.rules.per_minute, 20);
 	assert_int_equal(config.settings.load.up, 80);
 	assert_int_equal(CPU_COUNT_S(machine.size, config.deny), 0);
@@ -123,6 +123,8 @@ static void test_what_is_wrong(void **state)
 		  "f:3: the section [interrupts] has no key \"busy\"" },
 		/* The message is about the first of several errors. */
 		{ "[load]\nx=1\n[y]\n", "f:2: the section [load] has no key \"x\"" },
+		{ "[load]\nup\n[y]\n",
+		  "f:2: the line is neither a section nor \"key = value\"" },
 	};
 	struct config config;
 	size_t i;
@@ -135,6 +137,39 @@ static void test_what_is_wrong(void **state)
 		free(error);
 		config_free(&config);
 	}
+}
+
+/* What is right behind an error is read, too. */
+static void test_values_behind_an_error(void **state)
+{
+	static const char *const errors[] = {
+		"[load]\nup = 1000\n", "[load\n", "[polic]\nkeep = 1\n", "nonsense\n",
+		"[daemon]\ndeny = 4\n 5\n", "[daemon]\ndeny = 3\ndeny = 3-\n[load]\n",
+	};
+	char text[128], *error;
+	struct config config;
+	cpu_set_t *denied = machine_set(&machine);
+	size_t i;
+
+	CPU_SET_S(3, machine.size, denied);
+	for (i = 0; i < sizeof(errors) / sizeof(errors[0]); i++) {
+		/* The last text has "deny" itself: a wrong list leaves the list as it was. */
+		snprintf(text, sizeof(text), "%s[daemon]\n%s", errors[i],
+			 i == 5 ? "" : "deny = 3\n");
+		error = parse(&config, text);
+		assert_non_null(error);
+		assert_true(CPU_EQUAL_S(machine.size, config.deny, denied));
+		assert_int_equal(CPU_COUNT_S(machine.size, config.keep), 0);
+		free(error);
+		config_free(&config);
+	}
+	/* A line that begins with a blank does not go on with the value before. */
+	error = parse(&config, "[daemon]\ndeny = 3\n 5\n");
+	assert_string_equal(error, "f:3: a line may not begin with a blank");
+	assert_true(CPU_EQUAL_S(machine.size, config.deny, denied));
+	free(error);
+	config_free(&config);
+	CPU_FREE(denied);
 }
 
 static void test_a_long_line_and_a_nul(void **state)
@@ -197,6 +232,13 @@ static void test_drop_ins(void **state)
 	assert_string_equal(error, "/etc/cpubolt/cpuboltd.conf.d/20.conf:3: up = 7o: "
 				   "a number from 2 to 100 is wanted");
 	free(error);
+	/* The drop-ins behind an error are read, too, and the message is about the first error. */
+	write_below("/etc/cpubolt/cpuboltd.conf.d/30.conf", "[daemon]\ndeny = 2\n[x]\n");
+	assert_int_equal(config_read(&machine, NULL, &config, &error), -EINVAL);
+	assert_non_null(strstr(error, "20.conf:3: up = 7o: "));
+	assert_true(CPU_ISSET_S(2, machine.size, config.deny));
+	free(error);
+	write_below("/etc/cpubolt/cpuboltd.conf.d/30.conf", "");
 	/* Values that contradict each other. */
 	write_below("/etc/cpubolt/cpuboltd.conf.d/20.conf", "[load]\nup=50\n");
 	assert_int_equal(config_read(&machine, NULL, &config, &error), -EINVAL);
@@ -274,6 +316,8 @@ static void test_what_is_wrong_in_a_trace(void **state)
 		{ "time,demand\n2,1\n1,1\n",
 		  "line 3: the time is not later than in the line before" },
 		{ "interval,%idle\n1,101\n", "line 2: \"101\" is no number from 0 to 100.5" },
+		{ "interval,demand\n0,1\n60,1\n", "line 2: an interval may not be 0" },
+		{ "interval,demand\n60,1\n0,1\n", "line 3: an interval may not be 0" },
 	};
 	struct load_trace trace;
 	size_t i;
@@ -414,6 +458,7 @@ int main(void)
 		cmocka_unit_test(test_defaults),
 		cmocka_unit_test(test_values),
 		cmocka_unit_test(test_what_is_wrong),
+		cmocka_unit_test(test_values_behind_an_error),
 		cmocka_unit_test(test_a_long_line_and_a_nul),
 		cmocka_unit_test(test_drop_ins),
 		cmocka_unit_test(test_a_trace),

@@ -58,26 +58,6 @@ int __wrap_clock_gettime(clockid_t id, struct timespec *now)
 	return 0;
 }
 
-static cpu_set_t *online_now(void)
-{
-	char *text = file_read(folder, CPUS "online", NULL);
-	cpu_set_t *set;
-
-	assert_non_null(text);
-	text[strcspn(text, "\n")] = '\0';
-	set = cpus_of(text);
-	free(text);
-	return set;
-}
-
-static void assert_online(const char *list)
-{
-	cpu_set_t *set = online_now();
-
-	assert_list(set, list);
-	CPU_FREE(set);
-}
-
 static ssize_t refuse(int cpu)
 {
 	char text[128];
@@ -359,6 +339,58 @@ static void test_a_pinned_task_with_the_policy_package(void **state)
 	before = requests;
 	wait_for(60);
 	assert_int_equal(requests, before);
+	end();
+}
+
+/* Lets the first @cpus CPUs be busy, for @percent of the time, for so many seconds. */
+static void work(unsigned int cpus, unsigned long percent, unsigned int seconds)
+{
+	static unsigned long ticks;
+
+	while (seconds--) {
+		put_busy(cpus, ticks += percent);
+		wait_for(1);
+	}
+}
+
+/* big.LITTLE: when the small CPUs are full, the big ones come, and the small ones go. */
+static void test_clusters_are_switched(void **state)
+{
+	begin("clusters+bolt", "package");
+	config.settings.package_level = LEVEL_CLUSTER;
+	work(8, 0, 10);
+	assert_online("0-3");
+	work(8, 90, 1);
+	work(8, 40, 9);
+	assert_online("4-7");
+	work(8, 5, 10);
+	assert_online("0-3");
+	/* A task needs a small CPU, so the small CPUs stay beside the big ones. */
+	put_task(10, "pinned", "0-3", 0, 0);
+	work(8, 90, 20);
+	assert_true(CPU_ISSET_S(0, machine.size, one.owner.online));
+	assert_true(CPU_ISSET_S(7, machine.size, one.owner.online));
+	/* One cluster has fewer CPUs than this. */
+	put_task(10, "pinned", "0-7", 0, 0);
+	config.settings.min_cpus = 5;
+	work(8, 0, 60);
+	assert_online("0-7");
+	end();
+}
+
+/* The daemon makes no request for a while, but goes on writing its metrics. */
+static void test_metrics_in_a_pause(void **state)
+{
+	begin("small+bolt", "load");
+	config.metrics = strdup("/metrics");
+	wait_for(2);
+	tree_delete(folder, "/metrics");
+	one.pause_until_us = clock_us + 60 * SECOND_US;
+	wait_for(15);
+	assert_int_equal(requests, 0);
+	tree_delete(folder, "/metrics");
+	wait_for(60);
+	assert_online("0");
 	end();
 }
 
@@ -834,6 +866,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_idle_cpus_go_and_are_put_back),
 		cmocka_unit_test(test_a_pinned_task_with_the_policy_package),
+		cmocka_unit_test(test_clusters_are_switched),
+		cmocka_unit_test(test_metrics_in_a_pause),
 		cmocka_unit_test(test_needs_come_and_end),
 		cmocka_unit_test(test_a_cpu_that_is_taken_meanwhile),
 		cmocka_unit_test(test_a_wanted_cpu_that_is_taken),
