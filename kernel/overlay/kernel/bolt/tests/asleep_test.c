@@ -5,6 +5,7 @@
  * parked.
  */
 #include <linux/completion.h>
+#include <linux/jiffies.h>
 #include <linux/percpu.h>
 #include <linux/sched.h>
 #include <linux/smpboot.h>
@@ -43,7 +44,14 @@ static struct smp_hotplug_thread sleepers = {
  */
 static unsigned long rests(struct task_struct *thread)
 {
-	WARN_ON(!wait_task_inactive(thread, TASK_INTERRUPTIBLE));
+	unsigned long end = jiffies + HZ;
+
+	/* wait_task_inactive() does not wait for a thread that has yet to go to sleep. */
+	while (!wait_task_inactive(thread, TASK_INTERRUPTIBLE)) {
+		if (WARN_ON(time_after(jiffies, end)))
+			break;
+		schedule_timeout_uninterruptible(1);
+	}
 	return thread->nvcsw;
 }
 
