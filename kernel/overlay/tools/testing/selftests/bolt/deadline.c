@@ -15,6 +15,8 @@
 /* More tasks of 10 per cent than a CPU has room for: some of its time is for other tasks. */
 #define TASKS_PER_CPU 10
 #define PATIENCE_MS 5000
+/* Per cent of a CPU; 95 per cent is free, of which servers of the scheduler take up to 10. */
+#define SHARE 84
 
 static void nap(struct slot *slot)
 {
@@ -129,10 +131,10 @@ TEST_F_TIMEOUT(deadline, promised_bandwidth_is_a_veto, 600)
 		bool live = true;
 
 		ASSERT_EQ(0, enable(false));
-		native = request(&self->crew, n, 80, &live);
+		native = request(&self->crew, n, SHARE, &live);
 		ASSERT_TRUE(live);
 		ASSERT_EQ(0, enable(true));
-		bolt = request(&self->crew, n, 80, &live);
+		bolt = request(&self->crew, n, SHARE, &live);
 		EXPECT_EQ(native, bolt)
 			TH_LOG("%d tasks", n);
 		EXPECT_TRUE(live);
@@ -140,9 +142,10 @@ TEST_F_TIMEOUT(deadline, promised_bandwidth_is_a_veto, 600)
 	}
 	/*
 	 * Promises that need all CPUs but one allow a CPU to go; promises that need
-	 * all CPUs do not.
+	 * all CPUs do not. A CPU has room for 95 per cent: with more than 8 CPUs, one
+	 * share for each CPU fits on all CPUs but one.
 	 */
-	EXPECT_EQ(-EBUSY, native);
+	EXPECT_EQ(nr * SHARE > (nr - 1) * 95 ? -EBUSY : 0, native);
 }
 
 /* Compares how many tasks are admitted at every point of a cycle. */
