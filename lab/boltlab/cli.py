@@ -15,7 +15,7 @@ from boltlab import arch, errors, paths, versions
 from boltlab.errors import BoltError
 from boltlab.versions import Version
 
-PICTURES = (".svg", ".png", ".pdf")  # kinds of pictures that matplotlib writes
+PICTURES = (".svg", ".png", ".pdf")  # kinds of pictures that a command may write
 
 COMMANDS = (
     "demo",

@@ -201,7 +201,7 @@ static const struct column columns[] = {
 	{ "CAPACITY", value_capacity, "computing power, at most 1024", COLUMN_NUMBER },
 	{ "FIXED", value_fixed, "\"fixed\" if the CPU cannot go offline", COLUMN_BOOLEAN },
 	{ "FLAGS", value_flags, "isolated, nohz_full", COLUMN_TEXT },
-	{ "PENDING", value_pending, "what has still to be done for the CPU", COLUMN_TEXT },
+	{ "PENDING", value_pending, "teardowns to run if parked, or where hotplug stopped", COLUMN_TEXT },
 	{ "LAST", value_last, "milliseconds that the last request took", COLUMN_NUMBER },
 	{ "LASTOP", value_last_op, "the last request: online or offline", COLUMN_TEXT },
 	{ "LASTWAY", value_last_way, "the last request: batch (by Bolt) or native", COLUMN_TEXT },

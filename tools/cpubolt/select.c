@@ -222,8 +222,8 @@ static struct core *find_core(struct work *work, int number)
 	unsigned int i;
 
 	/*
-	 * The search begins at the core that was listed last, because CPUs of a core mostly have
-	 * neighbouring numbers.
+	 * The search begins at the core that was listed last: that is the wanted core where the
+	 * CPUs of a core have neighbouring numbers.
 	 */
 	for (i = work->core_count; i-- > 0;)
 		if (work->cores[i].number == number)

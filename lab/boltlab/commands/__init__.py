@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The commands of ``./bolt``: each is a module with the name of the command."""
+"""The commands of ``./bolt``: each is a module with the command's name, ``_`` for ``-``."""

@@ -187,7 +187,7 @@ def tools(stamp: Stamp, to: Path, jobs: int) -> None:
 
 @contextmanager
 def _copied(folder: Path, below: str, name: str) -> Iterator[Path]:
-    """Yield a scratch copy of ``folder``, at ``below`` in a tree called ``name``."""
+    """Yield a scratch tree called ``name``, in which ``below`` is a copy of ``folder``."""
     with tempfile.TemporaryDirectory(prefix="deb-", dir=paths.cache()) as scratch:
         tree = Path(scratch) / name
         ignored = shutil.ignore_patterns("__pycache__", "*.orig", "*.rej")

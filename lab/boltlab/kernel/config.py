@@ -11,8 +11,8 @@ from boltlab.kernel.make import make
 
 BOLT = re.compile(r"CONFIG_(BOLT(_\w+)?|SCHED_LOST_AFFINITY)$")  # symbols that Bolt adds
 # Symbols that may differ between compared kernels: Bolt's own, and those that say whether the
-# machine had a C library when the kernel was configured. Only the kernel's samples depend on the
-# C library.
+# machine had a C library when the kernel was configured. Only the kernel's samples and the
+# test of its user headers depend on the C library.
 ASIDE = re.compile(rf"{BOLT.pattern}|CONFIG_CC_CAN_LINK(_\w+)?$")
 EMPTY = '""'
 _SET = re.compile(r"^(CONFIG_\w+)=(.*)$")

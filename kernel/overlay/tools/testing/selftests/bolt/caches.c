@@ -2,7 +2,7 @@
 /*
  * The files about the caches of online CPUs say what they say natively, whichever CPUs
  * are parked, were settled, or have come back in any order. BOLT_ROUNDS=N sets how many
- * random requests are made.
+ * rounds of random requests the first test makes.
  */
 #define _GNU_SOURCE
 #include "draw.h"
@@ -141,7 +141,7 @@ static bool maps_are_right(const struct world *world,
 
 TEST_F_TIMEOUT(caches, have_the_cpus_that_are_online, 600)
 {
-	unsigned long long rounds = env_number("BOLT_ROUNDS", ROUNDS);
+	unsigned long long rounds = env_number("BOLT_ROUNDS", ROUNDS) ?: ROUNDS;
 	cpus_t all = self->world.movable & ~CPU(0), online = self->world.present;
 	char text[SETS_TEXT];
 	unsigned int seed = 17;
