@@ -31,7 +31,7 @@
 #include "steps.h"
 #include "visibility.h"
 
-/* In 6.12 zswap and zram have a buffer of this size for each CPU and compressor. */
+/* In 6.12 zswap has a buffer of this size for each CPU and compressor. */
 #define BOLT_COMPRESSED_MAX (2 * PAGE_SIZE)
 
 /* How many bytes alloc_cpumask_var() allocates for a mask. */
