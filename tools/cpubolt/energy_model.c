@@ -373,14 +373,13 @@ struct part {
 	unsigned int line;
 };
 
-static bool find_requests(struct energy_model *model, size_t kind, struct part *part)
+static void find_requests(struct energy_model *model, size_t kind, struct part *part)
 {
 	struct energy_requests *requests = &model->requests[kind];
 	const char *last = model->files[model->file_count ? model->file_count - 1 : 0];
 
 	*part = (struct part){ NATIVE + kind, requests, "", requests->file ?: last,
 			       requests->line ?: 1 };
-	return true;
 }
 
 /* Finds the part @number of a model; false after the last part. */
@@ -405,7 +404,10 @@ static bool find_part(struct energy_model *model, size_t number, struct part *pa
 		return true;
 	}
 	number -= model->sleep_count;
-	return number < ENERGY_KINDS && find_requests(model, number, part);
+	if (number >= ENERGY_KINDS)
+		return false;
+	find_requests(model, number, part);
+	return true;
 }
 
 static struct quantity *at(const struct part *part, const struct key *key)

@@ -54,24 +54,33 @@ struct sayings {
 	struct term jump, label;	/* GOTO and LABEL; without a value if the rule has none */
 };
 
+/* Returns the part of a value, as in "add|change", that begins at @at, and moves @at behind it. */
+static const char *next_part(const struct term *term, size_t *at, size_t *length)
+{
+	const char *part = term->value + *at;
+
+	if (*at >= term->value_length)
+		return NULL;
+	for (*length = 0; *at + *length < term->value_length && part[*length] != '|';)
+		++*length;
+	*at += *length + 1;
+	return part;
+}
+
 /* Whether one of the patterns in a value, such as "cpu|node" or "c*", matches "cpu". */
 static bool matches_cpu(const struct term *term)
 {
-	const char *value = term->value, *end = value + term->value_length;
+	size_t at = 0, length;
+	const char *part;
 	char pattern[32];
 
-	while (value < end) {
-		size_t length = 0;
-
-		while (value + length < end && value[length] != '|')
-			length++;
-		if (length < sizeof(pattern)) {
-			memcpy(pattern, value, length);
-			pattern[length] = '\0';
-			if (!fnmatch(pattern, "cpu", 0))
-				return true;
-		}
-		value += length + 1;
+	while ((part = next_part(term, &at, &length))) {
+		if (length >= sizeof(pattern))
+			continue;
+		memcpy(pattern, part, length);
+		pattern[length] = '\0';
+		if (!fnmatch(pattern, "cpu", 0))
+			return true;
 	}
 	return false;
 }
@@ -79,18 +88,14 @@ static bool matches_cpu(const struct term *term)
 /* Reads ACTION=="add|change". */
 static void read_action(const struct term *term, struct sayings *says)
 {
-	const char *value = term->value, *end = value + term->value_length;
+	size_t at = 0, length;
+	const char *part;
 
-	while (value < end) {
-		size_t length = 0;
-
-		while (value + length < end && value[length] != '|')
-			length++;
-		if (is(value, length, "add"))
+	while ((part = next_part(term, &at, &length))) {
+		if (is(part, length, "add"))
 			says->add = true;
 		else
 			says->other_action = true;
-		value += length + 1;
 	}
 }
 
