@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NoReturn, Protocol, cast
 
-from boltlab import arch, errors, paths, versions
+from boltlab import arch, codec, errors, paths, versions
 from boltlab.errors import BoltError
 from boltlab.versions import Version
 
@@ -146,7 +146,7 @@ def output(text: str) -> Path:
     path = Path(text)
     if path.is_dir():
         raise argparse.ArgumentTypeError(f"{path} is a directory")
-    device = path.exists() and not path.is_file()
+    device = codec.is_device(path)
     folder = path.parent if device else path.resolve().parent
     if not folder.is_dir():
         raise argparse.ArgumentTypeError(f"no directory {folder}")

@@ -9,12 +9,15 @@ import json
 import math
 import types
 import typing
-from collections.abc import Callable, Collection, Iterable, Mapping, Sized
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sized
+from contextlib import contextmanager
 from dataclasses import MISSING, dataclass, fields, is_dataclass
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
 
+from boltlab import paths
 from boltlab.errors import BoltError
+from boltlab.locks import lock
 
 SCHEMA = 1
 UNIT = "ms"  # the unit of the times of cases in result files
@@ -182,12 +185,27 @@ def lines(kind: str, more: Mapping[str, Any], key: str, rows: Iterable[Mapping[s
     return start.removesuffix("]}") + f"\n{body}\n]}}\n"
 
 
+def is_device(path: Path) -> bool:
+    """Tell whether ``path`` is a device or a pipe, which save() does not replace by a file."""
+    return path.exists() and not path.is_file()
+
+
+@contextmanager
+def changing() -> Iterator[None]:
+    """Keep off other calls that change result files, while the caller reads and saves one.
+
+    The lock is in the cache, so that no file is left beside the results.
+    """
+    with lock(paths.cache() / "results"):
+        yield
+
+
 def save(text: str, path: Path) -> None:
     """Write ``text`` to the file ``path``, whole or not at all; raise BoltError if that fails.
 
     A device or a pipe is written to, and a file to which ``path`` is a link is replaced.
     """
-    if path.exists() and not path.is_file():
+    if is_device(path):
         try:
             path.write_text(text, encoding="utf-8")
         except OSError as error:

@@ -72,9 +72,7 @@ def load(file: Path = FILE) -> list[Row]:
         raise BoltError(f"cannot read {file}: {error.strerror}") from error
     for number, line in enumerate(lines, start=1):
         cells = [cell.strip() for cell in line.strip().strip("|").split("|")]
-        if not line.startswith("|") or cells[0].lower() == COLUMNS[0]:
-            continue
-        if cells[0] and set(cells[0]) <= {"-"}:
+        if not line.startswith("|") or cells[0].lower() == COLUMNS[0] or set(cells[0]) == {"-"}:
             continue
         if len(cells) != len(COLUMNS):
             raise BoltError(f"{file.name}:{number}: {len(cells)} columns, not {len(COLUMNS)}")

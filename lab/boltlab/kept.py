@@ -31,10 +31,14 @@ def find(name: str) -> Path:
     return found[-1]
 
 
+def label(version: Version) -> str:
+    """Return what names of results have of the series ``version``: "" for the default series."""
+    return "" if version.series == versions.default().series else f"linux{version.series}"
+
+
 def counted(name: str, version: Version) -> Path:
     """Return the path of ``name``, a file of counts: each series but the default has a folder."""
-    default = version.series == versions.default().series
-    return (FOLDER if default else FOLDER / f"linux{version.series}") / name
+    return FOLDER / label(version) / name
 
 
 def commit(file: Path) -> str:

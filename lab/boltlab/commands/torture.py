@@ -7,10 +7,10 @@ import itertools
 import random
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
-from boltlab import arch, cli, errors, kept, packages, tables, ui, versions
+from boltlab import arch, cli, codec, errors, kept, packages, tables, ui, versions
 from boltlab.engine import options, slurm
 from boltlab.engine import rows as elements
 from boltlab.engine.rows import Row
@@ -19,7 +19,6 @@ from boltlab.guest import channels, console, pause, qemu
 from boltlab.kernel import build, source, tree
 from boltlab.kernel.build import Kernel
 from boltlab.kernel.source import Source
-from boltlab.locks import lock
 from boltlab.torture import kcsan, matrix, planted, races, sightings, tally
 from boltlab.torture.matrix import Case, Config, Counts, Outcome, Story
 from boltlab.torture.planted import Bug
@@ -158,7 +157,7 @@ def _here(args: argparse.Namespace, fields: Sequence[Field], where: Source) -> i
     failed = 0
     for done, (case, kernel) in enumerate(_cases(args, fields, lambda: tally.load(args.results))):
         outcome = play(case, kernel)
-        with lock(args.results):
+        with codec.changing():
             book = tally.load(args.results)
             book.add(case, outcome, time.strftime("%Y-%m-%d"), fingerprint)
             book.save(args.results)
@@ -180,7 +179,7 @@ def _on_cluster(args: argparse.Namespace, fields: Sequence[Field]) -> int:
     finally:
         # Runs that have ended are counted, even if other rows of the array were lost.
         ended = elements.ended(folder, rows)
-        with lock(args.results):
+        with codec.changing():
             book = tally.load(args.results)
             for each in ended:
                 if each.ledger.is_file():
@@ -269,8 +268,9 @@ def _cases(
         accel = args.accel or qemu.EMULATED[cell.runs % 2 if cell else 0]
         wanted = args.requests or max(20, round(REQUESTS[accel] / each.config.slow))
         seed = args.seed if args.seed is not None else random.randrange(1, 2**31)
-        case = Case(each.arch, each.config, each.story, accel, seed, wanted)
-        yield replace(case, source=options.source(args)), each.kernel
+        where = options.source(args)
+        case = Case(each.arch, each.config, each.story, accel, seed, wanted, source=where)
+        yield case, each.kernel
 
 
 def lack(field: Field, book: Book) -> tuple[float, int]:
@@ -422,9 +422,10 @@ def _hunt(
         outcome = play(case, kernel)
         assert outcome.folder
         reports = kcsan.read(_lines(outcome.folder / "console.log"))
-        ledger, today = sightings.load(path), time.strftime("%Y-%m-%d")
-        suspects |= ledger.add(case, outcome, reports, plan.functions, today, fingerprint)
-        ledger.save(path)
+        with codec.changing():
+            ledger, today = sightings.load(path), time.strftime("%Y-%m-%d")
+            suspects |= ledger.add(case, outcome, reports, plan.functions, today, fingerprint)
+            ledger.save(path)
         _say(case, outcome)
         ui.say(f"{len(reports)} reports of races")
         broken += bool(outcome.why)

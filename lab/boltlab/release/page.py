@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from boltlab import coverage, git, kept, tables, ui, versions
+from boltlab import codec, coverage, git, kept, tables, ui
 from boltlab.arch import ARCHES
 from boltlab.bench import results
 from boltlab.bench.results import Results
@@ -39,10 +39,7 @@ def write(
         ["", "## Open rows", "", *rows(coverage.load())],
     ]
     text = "\n".join(line for part in parts for line in part) + "\n"
-    try:
-        file.write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise BoltError(f"cannot write {file}: {error.strerror}") from error
+    codec.save(text, file)
 
 
 def versions_of(version: Version) -> list[str]:
@@ -114,8 +111,8 @@ def _last(now: Results, version: Version) -> tuple[str, Results | None]:
 
     The first part of the pair is the name of the file. If there is no file, returns ("", None).
     """
-    default = version.series == versions.default().series
-    pattern = f"*-{now.arch}-{now.setting}{'' if default else f'-linux{version.series}'}.json"
+    name = "-".join(filter(None, (now.arch, now.setting, kept.label(version))))
+    pattern = f"*-{name}.json"
     for file in sorted(kept.FOLDER.glob(pattern), reverse=True):
         return file.name, results.load(file)
     return "", None

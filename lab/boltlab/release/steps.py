@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 
-from boltlab import kept, paths, ui
+from boltlab import codec, kept, paths, ui
 from boltlab.errors import INTERRUPTED, USAGE, BoltError
 from boltlab.torture import matrix, tally
 from boltlab.versions import Version
@@ -135,9 +135,7 @@ def run(step: Step, place: Path, version: Version) -> Done:
         raise KeyboardInterrupt
     done = Done(status, round(time.monotonic() - start, 1), time.strftime("%Y-%m-%d"))
     known = {name: asdict(each) for name, each in {**state(place), step.name: done}.items()}
-    half = place / f"{STATE}.half"
-    half.write_text(json.dumps(known, indent=1) + "\n", encoding="utf-8")
-    half.rename(place / STATE)
+    codec.save(json.dumps(known, indent=1) + "\n", place / STATE)
     return done
 
 

@@ -136,9 +136,10 @@ def judge(bug: Bug, arch: str, said: str, date: str) -> Verdict:
 
 def save(path: Path, verdicts: list[Verdict]) -> None:
     """Add ``verdicts`` to the file ``path``, in place of older verdicts on the same bugs."""
-    known = load(path) if path.exists() else []
-    rows = {(verdict.name, verdict.arch): asdict(verdict) for verdict in [*known, *verdicts]}
-    codec.save(codec.lines(KIND, {}, "bugs", (rows[key] for key in sorted(rows))), path)
+    with codec.changing():
+        known = load(path) if path.exists() else []
+        rows = {(verdict.name, verdict.arch): asdict(verdict) for verdict in [*known, *verdicts]}
+        codec.save(codec.lines(KIND, {}, "bugs", (rows[key] for key in sorted(rows))), path)
 
 
 @dataclass(frozen=True)
