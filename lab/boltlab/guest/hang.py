@@ -73,10 +73,10 @@ def brief(found: Sequence[tuple[int, str]]) -> str:
     return f"{', '.join(named[:PLACES] + more)} ({REGISTERS})"
 
 
-async def _ask(client: QMPClient, command: str) -> str:
-    """Return the answer of QEMU's monitor to ``command``."""
+async def _ask(client: QMPClient, command: str, cpu: int = 0) -> str:
+    """Return the answer of QEMU's monitor to ``command``, which may be about the CPU ``cpu``."""
     async with asyncio.timeout(ANSWER):
-        arguments = {"command-line": command}
+        arguments = {"command-line": command, "cpu-index": cpu}
         return str(await client.execute("human-monitor-command", arguments))
 
 
@@ -93,7 +93,8 @@ async def watch(client: QMPClient, folder: Path) -> None:
             seen = (folder / "console.log").read_text(encoding="utf-8", errors="replace")
     registers = await _ask(client, "info registers -a")
     count = len(_CPU.findall(registers))
-    apics = [await _ask(client, f"info lapic {cpu}") for cpu in range(count)]
+    # The command's own argument would be an APIC ID, which can differ from the CPU's number.
+    apics = [await _ask(client, "info lapic", cpu) for cpu in range(count)]
     (folder / APICS).write_text(registers + "".join(apics), encoding="utf-8")
     if lost := deaf(registers, apics):
         what = ", ".join(f"{vector} on CPU {cpu}" for cpu, vector in lost.items())

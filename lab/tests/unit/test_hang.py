@@ -47,10 +47,13 @@ class Monitor:
     def __init__(self, apics: list[str], registers: str = REGISTERS) -> None:
         self.apics, self.registers = apics, registers
 
-    async def execute(self, command: str, arguments: dict[str, str]) -> str:
+    async def execute(self, command: str, arguments: dict[str, Any]) -> str:
         assert command == "human-monitor-command"
-        line = arguments["command-line"]
-        return self.registers if "registers" in line else self.apics[int(line.split()[-1])]
+        if arguments["command-line"] == "info registers -a":
+            return self.registers
+        # An argument of "info lapic" would be an APIC ID, not the number of a CPU.
+        assert arguments["command-line"] == "info lapic"
+        return self.apics[arguments["cpu-index"]]
 
 
 def watch(monitor: Any, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
