@@ -15,6 +15,7 @@
 #include "bench_machine.h"
 #include "bring.h"
 #include "look.h"
+#include "select.h"
 #include "settings.h"
 #include "sets.h"
 #include "sheet.h"
@@ -288,6 +289,19 @@ static int choose_cpus(struct bench *bench)
 	return EXIT_DONE;
 }
 
+/* "all" means the CPUs that are online and can go. If all CPUs can go, the first one stays. */
+static void keep_usable(struct bench *bench, const cpu_set_t *online)
+{
+	struct cpubolt *machine = bench->machine;
+	cpu_set_t *fixed = set_new(machine, CPUBOLT_FIXED);
+
+	set_and(machine, bench->cpus, online);
+	set_minus(machine, bench->cpus, fixed);
+	if (set_count(machine, bench->cpus) == set_count(machine, online))
+		CPU_CLR_S(next_cpu(machine, 0, online), cpubolt_set_size(machine), bench->cpus);
+	CPU_FREE(fixed);
+}
+
 static int read_cpus(struct bench *bench)
 {
 	struct cpubolt *machine = bench->machine;
@@ -303,6 +317,8 @@ static int read_cpus(struct bench *bench)
 	if (error)
 		return fail_list(bench->call, bench->list, error, at);
 	online = set_new(machine, CPUBOLT_ONLINE);
+	if (means_all(bench->list))
+		keep_usable(bench, online);
 	wrong = set_copy(machine, bench->cpus);
 	set_minus(machine, wrong, online);
 	text = set_text(machine, wrong);

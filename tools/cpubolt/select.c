@@ -44,8 +44,7 @@ static int parse(struct work *work, const char *text, cpu_set_t *set)
 	return error ? fail_list(work->call, text, error, at) : EXIT_DONE;
 }
 
-/* "all", or "all" with a pattern, as in "all:1/2" */
-static bool means_all(const char *text)
+bool means_all(const char *text)
 {
 	return !strncasecmp(text, "all", 3) && !text[strcspn(text, ", ")];
 }

@@ -24,6 +24,9 @@ struct selection {
 /** selection_needs_topology() - true if select_cpus() has to know where CPUs are */
 bool selection_needs_topology(const struct selection *selection);
 
+/** means_all() - true if the cpulist @text is "all", or "all" with a pattern, as in "all:1/2" */
+bool means_all(const char *text);
+
 /**
  * select_cpus() - find the CPUs that a request is about
  * @op: the request; a selection means other CPUs when CPUs go than when CPUs come
