@@ -71,9 +71,10 @@ static void bolt_show_state(struct seq_file *m, int state)
 	/*
 	 * The row of a state may allow deferring the teardown although Bolt does not
 	 * defer it now, for example after "STATE critical"; the state is then shown as
-	 * critical.
+	 * critical, and so is a state for which there is nothing to defer or to skip.
 	 */
-	if (bolt_deferred(state))
+	if (bolt_deferred(state) &&
+	    (bolt_state_has(state, false) || row.unit != BOLT_NO_UNIT))
 		class = row.class;
 	seq_printf(m, "%d %s%s %s%s %s %lld %lld %lld %lld %lld %s (%s)\n", state,
 		   bolt_class_names[class], bolt_overridden(state) ? "!" : "",
