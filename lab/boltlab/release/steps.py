@@ -13,6 +13,7 @@ from pathlib import Path
 
 from boltlab import codec, kept, paths, ui
 from boltlab.errors import INTERRUPTED, USAGE, BoltError
+from boltlab.kernel import tree
 from boltlab.torture import matrix, tally
 from boltlab.versions import Version
 
@@ -32,6 +33,7 @@ class Step:
     command: str
     hours: float
     until: str = ""
+    least: int = 0
     again: str = ""
     always: bool = False
     of_kernel: bool = True
@@ -62,23 +64,26 @@ def load(file: Path = TABLE) -> dict[str, Step]:
     return found
 
 
-def lacking(version: Version) -> list[str]:
-    """Return the configurations and architectures whose goal torture has not reached.
+def lacking(version: Version, least: int) -> list[str]:
+    """Return the configurations and architectures on which torture has to go on.
 
-    Configurations that kernels of ``version`` cannot have do not count.
+    Each of them has not reached its goal, or has survived fewer than ``least`` requests with Bolt's
+    present code. Configurations that kernels of ``version`` cannot have do not count.
     """
     book = tally.load(kept.counted(TORTURE, version))
+    present = tree.fingerprint(version)[:8]
     return [
         f"{config.name} {arch}"
         for config in matrix.configs().values()
         if config.is_of(version.series)
         for arch in config.arches
         if book.survived(config.name, arch) < config.goal
+        or book.survived(config.name, arch, present) < least
     ]
 
 
 # Name in ``until`` of a step -> function that returns the names of the work still to be done.
-ENDS: Mapping[str, Callable[[Version], list[str]]] = {"goals": lacking}
+ENDS: Mapping[str, Callable[[Version, int], list[str]]] = {"goals": lacking}
 
 
 def folder(version: Version) -> Path:
@@ -115,22 +120,24 @@ def state(place: Path) -> dict[str, Done]:
 def run(step: Step, place: Path, version: Version) -> Done:
     """Run ``step`` of a release on ``version`` to its end.
 
-    Records in ``place``, and returns, how the step ended. Raises KeyboardInterrupt, and records
-    nothing, if a command of the step was interrupted.
+    Records in ``place``, and returns, how the step ended. A step that has failed before passes only
+    if a call of its command succeeds. Raises KeyboardInterrupt, and records nothing, if a command
+    of the step was interrupted.
     """
     start = time.monotonic()
     end = ENDS.get(step.until)
-    status = 0
     last = state(place).get(step.name)
-    more = step.again if last and last.status else ""
-    while not end or end(version):
-        before = end(version) if end else []
+    status = last.status if last else 0
+    more = step.again if status else ""
+    while status or not end or end(version, step.least):
+        before = end(version, step.least) if end else []
         status = _call(step, place, version, more)
         if more and status == USAGE:
             status = _call(step, place, version, more="")
         if status or not end:
             break
-        ui.say(f"{step.name}: {len(end(version))} of {len(before)} goals are not reached yet")
+        left = end(version, step.least)
+        ui.say(f"{step.name}: {len(left)} of {len(before)} goals are not reached yet")
     if status == INTERRUPTED:
         raise KeyboardInterrupt
     done = Done(status, round(time.monotonic() - start, 1), time.strftime("%Y-%m-%d"))
@@ -145,7 +152,8 @@ def log(step: Step, place: Path) -> Path:
 
 
 def _call(step: Step, place: Path, version: Version, more: str) -> int:
-    words = [word.format(folder=place) for word in shlex.split(f"{step.command} {more}")]
+    words = shlex.split(f"{step.command} {more}")
+    words = [word.format(folder=place, least=step.least) for word in words]
     if step.of_kernel:
         words += ["--version", version.series]
     with log(step, place).open("ab") as out, ui.status(f"./bolt {shlex.join(words)}"):

@@ -11,6 +11,7 @@ import pytest
 from boltlab import cli, coverage, kept, paths, versions
 from boltlab.bench import results
 from boltlab.errors import BoltError
+from boltlab.kernel import tree
 from boltlab.release import page, steps
 from boltlab.torture import matrix, planted, tally
 from boltlab.torture.matrix import Case, Counts, Outcome
@@ -34,7 +35,7 @@ def clone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     commit(repo)
     monkeypatch.setattr(paths, "REPO", repo)
     monkeypatch.setattr(kept, "FOLDER", tmp_path)
-    monkeypatch.setattr(steps, "ENDS", {"goals": lambda version: []})
+    monkeypatch.setattr(steps, "ENDS", {"goals": lambda version, least: []})
     return repo
 
 
@@ -60,7 +61,7 @@ def test_the_table(tmp_path: Path) -> None:
     hours = [step.hours for step in table.values()]
     assert hours == sorted(hours)  # the shortest step comes first
     for step in table.values():
-        name, *words = shlex.split(step.command.format(folder=tmp_path))
+        name, *words = shlex.split(step.command.format(folder=tmp_path, least=step.least))
         parser = cli._Parser(prog=name)
         cli.load(name).add_arguments(parser)
         words += ["--version", "7.3"] if step.of_kernel else []
@@ -126,9 +127,26 @@ def test_a_step_with_an_end_is_called_until_then(
     clone: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     left = iter([["a", "b"], ["a", "b"], ["a"], ["a"], ["a"], [], []])
-    monkeypatch.setattr(steps, "ENDS", {"goals": lambda version: next(left)})
+    monkeypatch.setattr(steps, "ENDS", {"goals": lambda version, least: next(left)})
     assert cli.main(["release-check", "--only", "torture"]) == 0
     assert asked(tmp_path) == ["torture", "torture"]
+
+
+def test_a_step_that_failed_does_not_pass_by_itself(
+    clone: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The call that reaches the goals fails, and is not forgotten because the goals are reached."""
+    left = iter([["a"], ["a"]])
+    monkeypatch.setattr(steps, "ENDS", {"goals": lambda version, least: next(left, [])})
+    (tmp_path / "bad").touch()
+    words = ["release-check", "--only", "torture"]
+    assert cli.main(words) == 1
+    assert cli.main(words) == 1
+    assert asked(tmp_path) == ["torture", "torture"]
+    (tmp_path / "bad").unlink()
+    assert cli.main(words) == 0
+    assert cli.main(words) == 0
+    assert asked(tmp_path) == ["torture"]
 
 
 def test_a_bench_that_failed_goes_on(clone: Path, tmp_path: Path) -> None:
@@ -192,7 +210,7 @@ def test_goals(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         if config.is_of(default.series)
         for arch in config.arches
     ]
-    assert len(steps.lacking(default)) == len(every)
+    assert len(steps.lacking(default, 0)) == len(every)
     book = tally.Book()
     story = matrix.stories()["storm"]
     for config, arch in every:
@@ -202,7 +220,19 @@ def test_goals(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
             Case(arch, config, story, "icount", 1, 1), Outcome(counts, 1, 1), "2026-01-01", "x"
         )
     book.save(tmp_path / "torture.json")
-    assert steps.lacking(default) == ["kasan arm64"]
+    assert steps.lacking(default, 0) == ["kasan arm64"]
+    # The runs were made with other code of Bolt than the present.
+    assert len(steps.lacking(default, 1)) == len(every)
+    run = Case("arm64", matrix.configs()["rt"], story, "icount", 1, 1)
+    present = tree.fingerprint(default)[:8]
+    book.add(run, Outcome(Counts(7, 7), 1, 1), "2026-01-02", present)
+    book.save(tmp_path / "torture.json")
+    for least, lacks in ((7, False), (8, True)):
+        assert ("rt arm64" in steps.lacking(default, least)) == lacks
+        (line,) = [row for row in page.torture(default, least) if row.startswith("| rt | arm64 |")]
+        assert line.split(" | ")[2:] == [
+            "1007", "1000", "7", "**open**" if lacks else "", "0", "2", "0 |",
+        ]  # fmt: skip
 
 
 def test_figures_against_the_last(tmp_path: Path) -> None:
@@ -237,6 +267,11 @@ def test_planted_bugs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     )
     first, _, *others = page.bugs(default)
     assert first.startswith("1 of ")
+    assert first.endswith("bugs were found, 0 of them in the present code.")
+    planted.save(
+        file, [Verdict("half-undo", "x86_64", True, "", "d", tree.fingerprint(default)[:8])]
+    )
+    assert page.bugs(default)[0].endswith("bugs were found, 1 of them in the present code.")
     assert "* missed: late-push, x86_64" in others
     assert not [line for line in others if "half-undo, x86_64" in line]
     newer = page.bugs(versions.named("7.3"))
