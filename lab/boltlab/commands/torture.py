@@ -61,6 +61,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--resume", action="store_true", help="begin with scenarios that lack most of their goal"
     )
+    parser.add_argument(
+        "--least",
+        type=cli.positive,
+        default=0,
+        metavar="N",
+        help="with --resume: begin with configurations that have survived fewer than N requests"
+        " since Bolt's code in the kernel changed",
+    )
     either = parser.add_mutually_exclusive_group()
     either.add_argument("--nightly", action="store_true", help="run for 8 hours, with --resume")
     parser.add_argument(
@@ -116,6 +124,8 @@ class Field:
 def run(args: argparse.Namespace) -> int:
     """Run until the time is over; return 1 if a run failed."""
     args.results = args.results or _ledger(args.source)
+    if args.least and not (args.resume or args.nightly):
+        raise BoltError("--least is for --resume", code=USAGE)
     if args.races:
         return _races(args)
     configs: list[Config] = matrix.select(matrix.configs(), args.config, "configuration")
@@ -126,15 +136,17 @@ def run(args: argparse.Namespace) -> int:
         _list(book, configs, stories)
         return 0
     fleet = options.on_cluster(args, "minutes", "nightly", "planted")
+    if args.planted is not None:
+        options.refuse(args, "--planted", *NOT_PLANTED)
     packages.ensure("guest", "qemu", arches=arches)
     where = source.resolve(args.source)
     if args.planted is not None:
-        options.refuse(args, "--planted", *NOT_PLANTED)
         return _planted(args, arches, where)
     fields = list(_fields(args, configs, stories, [each.name for each in arches], where))
     if not fields:
         raise BoltError("there is nothing to run: see ./bolt torture --list", code=USAGE)
-    failed = _on_cluster(args, fields) if fleet else _here(args, fields, where)
+    fingerprint = tree.fingerprint(where.version)[:8]
+    failed = (_on_cluster if fleet else _here)(args, fields, fingerprint)
     show(tally.load(args.results), configs, [each.name for each in arches])
     return errors.FAILURE if failed else 0
 
@@ -150,12 +162,15 @@ def _ledger(where: source.Where) -> Path:
     return file
 
 
-def _here(args: argparse.Namespace, fields: Sequence[Field], where: Source) -> int:
-    """Run cases on this machine until the time is over; return how many runs have failed."""
-    fingerprint = tree.fingerprint(where)[:8]
+def _here(args: argparse.Namespace, fields: Sequence[Field], fingerprint: str) -> int:
+    """Run cases on this machine until the time is over; return how many runs have failed.
+
+    ``fingerprint`` has the first digits of the fingerprint of Bolt's code in the kernels.
+    """
     deadline = time.monotonic() + 60 * (args.minutes or (NIGHT if args.nightly else MINUTES))
     failed = 0
-    for done, (case, kernel) in enumerate(_cases(args, fields, lambda: tally.load(args.results))):
+    cases = _cases(args, fields, fingerprint, lambda: tally.load(args.results))
+    for done, (case, kernel) in enumerate(cases):
         outcome = play(case, kernel)
         with codec.changing():
             book = tally.load(args.results)
@@ -169,9 +184,9 @@ def _here(args: argparse.Namespace, fields: Sequence[Field], where: Source) -> i
     return failed
 
 
-def _on_cluster(args: argparse.Namespace, fields: Sequence[Field]) -> int:
+def _on_cluster(args: argparse.Namespace, fields: Sequence[Field], fingerprint: str) -> int:
     """Make each run an element of a job array; return how many runs have failed."""
-    cases = planned(args, fields)
+    cases = planned(args, fields, fingerprint)
     rows = [row(case) for case in cases]
     folder = elements.write(rows, NAME)
     try:
@@ -182,7 +197,7 @@ def _on_cluster(args: argparse.Namespace, fields: Sequence[Field]) -> int:
         with codec.changing():
             book = tally.load(args.results)
             for each in ended:
-                if each.ledger.is_file():
+                if each.whole:
                     book.merge(tally.load(each.ledger))
             book.save(args.results)
     for each in ended:
@@ -193,13 +208,13 @@ def _on_cluster(args: argparse.Namespace, fields: Sequence[Field]) -> int:
     return sum(each.status == elements.FAILED for each in ended)
 
 
-def planned(args: argparse.Namespace, fields: Sequence[Field]) -> list[Case]:
+def planned(args: argparse.Namespace, fields: Sequence[Field], fingerprint: str) -> list[Case]:
     """Return the runs to make, each chosen as if all runs before had done their requests."""
     book, cases = tally.load(args.results), []
     wanted = 1 if args.seed is not None else args.runs or len(fields)
-    for case, _ in itertools.islice(_cases(args, fields, lambda: book), wanted):
+    for case, _ in itertools.islice(_cases(args, fields, fingerprint, lambda: book), wanted):
         cases.append(case)
-        book.add(case, Outcome(Counts(case.requests, case.requests), 0, 0), "", "")
+        book.add(case, Outcome(Counts(case.requests, case.requests), 0, 0), "", fingerprint)
     return cases
 
 
@@ -252,7 +267,7 @@ def _kernel(args: argparse.Namespace, name: str, flavour: str, where: Source) ->
 
 
 def _cases(
-    args: argparse.Namespace, fields: Sequence[Field], look: Callable[[], Book]
+    args: argparse.Namespace, fields: Sequence[Field], fingerprint: str, look: Callable[[], Book]
 ) -> Iterator[tuple[Case, Kernel]]:
     """Yield runs without end.
 
@@ -263,7 +278,7 @@ def _cases(
         book = look()
         each = fields[turn % len(fields)]
         if args.resume or args.nightly:
-            each = min(fields, key=lambda one: lack(one, book))
+            each = min(fields, key=lambda one: lack(one, book, fingerprint, args.least))
         cell = book.cells.get((each.config.name, each.arch, each.story.name))
         accel = args.accel or qemu.EMULATED[cell.runs % 2 if cell else 0]
         wanted = args.requests or max(20, round(REQUESTS[accel] / each.config.slow))
@@ -273,24 +288,33 @@ def _cases(
         yield case, each.kernel
 
 
-def lack(field: Field, book: Book) -> tuple[float, int]:
+def lack(
+    field: Field, book: Book, fingerprint: str = "", least: int = 0
+) -> tuple[bool, float, int]:
     """Return a key that sorts fields: the field that lacks most comes first.
 
-    The key's first part adds two shares: the share of its goal that the configuration has reached,
-    and the share of its goal that ``field`` has reached. Of fields with equal sums the field with
-    the fewest runs comes first. Each run counts at least for as many requests as a run in mttcg
-    usually has, because otherwise a field whose scenario does no requests would always come first.
+    The key's first part puts fields first whose configuration has survived fewer than ``least``
+    requests on kernels with the ``fingerprint``. The second part adds two shares: the share of its
+    goal that the configuration has reached, and the share of its goal that ``field`` has reached.
+    Of fields with equal sums the field with the fewest runs comes first. Each run counts at least
+    for as many requests as a run in mttcg usually has, because otherwise a field whose scenario
+    does no requests would always come first.
     """
-    reached = book.survived(field.config.name, field.arch, field.story.name)
-    cell = book.cells.get((field.config.name, field.arch, field.story.name))
-    runs = cell.runs if cell else 0
+    place = (field.config.name, field.arch)
+    cell = book.cells.get((*place, field.story.name))
+    runs, reached = (cell.runs, cell.attempted) if cell else (0, 0)
     reached = max(reached, round(runs * REQUESTS["mttcg"] / field.config.slow))
-    total = book.survived(field.config.name, field.arch) / field.config.goal
-    return (total + reached / field.goal, runs)
+    total = book.survived(*place) / field.config.goal
+    enough = book.survived(*place, fingerprint) >= least
+    return (enough, total + reached / field.goal, runs)
 
 
 def play(case: Case, kernel: Kernel) -> Outcome:
-    """Run ``case`` on ``kernel``, and return its outcome; a failed run raises nothing."""
+    """Run ``case`` on ``kernel``, and return its outcome; a failed run raises nothing.
+
+    Raises BoltError if QEMU was killed on a cluster, or if another call of the lab has replaced the
+    kernel, which is no failure of the run.
+    """
     folder = qemu.new_run(f"torture-{case.arch}-{case.config.name}-{case.story.name}")
     (folder / "repeat.txt").write_text(case.line() + "\n", encoding="utf-8")
     skipped = matrix.ignored(case)
@@ -301,6 +325,8 @@ def play(case: Case, kernel: Kernel) -> Outcome:
             pauses = pause.AtRandom(case.seed) if case.story.pauses else None
             qemu.run_in(guest, folder, skipped, pauses)
         except BoltError as error:
+            if error.code == errors.KILLED or isinstance(error, errors.KernelChangedError):
+                raise
             why = error.message
     host_s = time.monotonic() - start
     said = _lines(folder / "console.log")
@@ -331,8 +357,7 @@ def _say(case: Case, outcome: Outcome) -> None:
 def _planted(args: argparse.Namespace, arches: Sequence[arch.Arch], where: Source) -> int:
     """Run the check of each planted bug; return 1 if a check misses its bug.
 
-    If no bug is named, each check also runs on a kernel without the bug, and must find nothing
-    on that kernel.
+    Each check also runs once on a kernel without the bug, and must find nothing on that kernel.
     """
     packages.ensure("patch")
     bugs: list[Bug] = matrix.select(planted.bugs(), args.planted or None, "planted bug")
@@ -343,20 +368,16 @@ def _planted(args: argparse.Namespace, arches: Sequence[arch.Arch], where: Sourc
     ]
     if not any(chosen for _, chosen in plan):
         raise BoltError(f"no such bug is tried on {series} and this architecture", code=USAGE)
-    missed = 0
+    missed, fingerprint = 0, tree.fingerprint(where.version)[:8]
     for target, chosen in plan:
-        if not args.planted:
-            healthy = planted.kernel(None, target, where, args.jobs)
-            for bug in {bug.check: bug for bug in chosen}.values():
-                with ui.status(f"the check of {bug.name} without the bug, on {target.name}"):
-                    said = planted.check(bug, target.name, healthy)
-                if said:
-                    raise BoltError(f"without the fault, the check of {bug.name} fails: {said}")
+        for bug in chosen:
+            planted.require_sound(bug, target, where, args.jobs)
         for bug in chosen:
             built = planted.kernel(bug, target, where, args.jobs)
             with ui.status(f"{bug.name} on {target.name}"):
                 said = planted.check(bug, target.name, built)
-            verdict = planted.judge(bug, target.name, said, time.strftime("%Y-%m-%d"))
+            today = time.strftime("%Y-%m-%d")
+            verdict = planted.judge(bug, target.name, said, today, fingerprint)
             planted.save(args.results.with_name(PLANTED), [verdict])
             missed += not verdict.caught
             how = f"caught: {said}" if verdict.caught else f"MISSED ({said or 'nothing found'})"
@@ -392,7 +413,7 @@ def _races(args: argparse.Namespace) -> int:
         fit = [story for story in stories if matrix.meets(kernel, story.needs)]
         if not fit:
             raise BoltError(f"the {setting.kernel} kernel cannot run these scenarios", code=USAGE)
-        failed |= _hunt(args, target.name, fit, kernel, ledger, tree.fingerprint(where)[:8])
+        failed |= _hunt(args, target.name, fit, kernel, ledger, tree.fingerprint(where.version)[:8])
     _sum_up(sightings.load(ledger), [each.name for each in arches])
     return errors.FAILURE if failed else 0
 

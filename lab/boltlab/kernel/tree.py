@@ -93,11 +93,11 @@ def prepared_files(source: Source, kernel: Path | None = None) -> dict[str, Cont
     return files
 
 
-def fingerprint(source: Source, kernel: Path | None = None) -> str:
-    """Return a SHA-256 (hex) over the overlay and the hooks for ``source``."""
+def fingerprint(version: Version, kernel: Path | None = None) -> str:
+    """Return a SHA-256 (hex) over the overlay and the hooks for ``version``."""
     digest = hashlib.sha256()
-    inputs = list(overlaid(source.version, kernel).values())
-    folder = source.version.hooks
+    inputs = list(overlaid(version, kernel).values())
+    folder = version.hooks
     inputs += [folder / name for name in series.hook_order(folder)]  # in the order of series.toml
     for path in inputs:
         data = path.read_bytes()

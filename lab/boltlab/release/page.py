@@ -11,6 +11,7 @@ from boltlab.bench import results
 from boltlab.bench.results import Results
 from boltlab.errors import BoltError
 from boltlab.guest import qemu
+from boltlab.kernel import tree
 from boltlab.release.steps import TORTURE, Done, Step
 from boltlab.torture import matrix, planted, tally
 from boltlab.versions import Version
@@ -34,7 +35,7 @@ def write(
         versions_of(version),
         ["", "## Steps", "", *steps_of(steps, done)],
         ["", "## Figures against the last release", "", *figures(place, version)],
-        ["", "## Torture", "", *torture(version)],
+        ["", "## Torture", "", *torture(version, max(step.least for step in steps.values()))],
         ["", "## Planted bugs", "", *bugs(version)],
         ["", "## Open rows", "", *rows(coverage.load())],
     ]
@@ -118,28 +119,40 @@ def _last(now: Results, version: Version) -> tuple[str, Results | None]:
     return "", None
 
 
-def torture(version: Version) -> list[str]:
-    """Return the table of requests that kernels survived in all runs so far, and of the goals."""
+def torture(version: Version, least: int) -> list[str]:
+    """Return the table of requests that kernels survived in all runs so far, and of the goals.
+
+    ``least``: how many of these requests Bolt's present code has to survive.
+    """
     book = tally.load(kept.counted(TORTURE, version))
+    kernel = tree.fingerprint(version)[:8]
     configs = [config for config in matrix.configs().values() if config.is_of(version.series)]
     found = tally.table(book, configs, list(ARCHES))
     met = {(line[0], line[1]) for line in found}
     for config in configs:
         for arch in config.arches:
             if (config.name, arch) not in met:
-                found.append([config.name, arch, "0", str(config.goal), "0", "0", "", ""])
-    lines = [
-        [*line[:4], "" if int(line[2]) >= int(line[3]) else "**open**", *line[4:6]]
-        for line in found
-    ]
-    return tables.markdown(("configuration", "on", "survived", "goal", "", "runs", "failed"), lines)
+                found.append([config.name, arch, "0", str(config.goal), *["0"] * 3])
+    lines = []
+    for name, arch, survived, goal, *others in found:
+        present = book.survived(name, arch, kernel)
+        enough = int(survived) >= int(goal) and present >= least
+        row = [name, arch, survived, goal, str(present), "" if enough else "**open**"]
+        lines.append([*row, *others[:3]])
+    header = ("configuration", "on", "survived", "goal", "with this code", "")
+    return tables.markdown((*header, "native", "runs", "failed"), lines)
 
 
 def bugs(version: Version) -> list[str]:
-    """Return lines with the number of planted bugs that were found, and all other planted bugs."""
+    """Return lines with the number of planted bugs that were found, and all other planted bugs.
+
+    The first line also says how many were found in Bolt's present code.
+    """
     file = kept.counted(PLANTED, version)
     known = planted.load(file) if file.exists() else []
     verdicts = {(each.name, each.arch): each.caught for each in known}
+    kernel = tree.fingerprint(version)[:8]
+    present = {(each.name, each.arch) for each in known if each.kernel == kernel}
     wanted = [
         (bug.name, arch)
         for bug in planted.bugs().values()
@@ -152,7 +165,8 @@ def bugs(version: Version) -> list[str]:
         for key in wanted
         if key not in found
     ]
-    said = f"{len(found)} of {len(wanted)} planted bugs were found."
+    said = f"{len(found)} of {len(wanted)} planted bugs were found"
+    said += f", {len(present.intersection(found))} of them in the present code."
     return [said, *([""] if left else []), *left]
 
 

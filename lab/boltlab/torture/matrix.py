@@ -16,7 +16,7 @@ from boltlab.guest import busybox, console, guestimage, scenario
 from boltlab.guest.machine import Machine, split
 from boltlab.guest.qemu import Guest
 from boltlab.guest.scenario import Scenario
-from boltlab.kernel.build import Kernel
+from boltlab.kernel.build import Kernel, tree_of
 from boltlab.kernel.config import parse as parse_config
 
 FOLDER = paths.REPO / "lab" / "torture"
@@ -45,6 +45,7 @@ class Config:
     goal: int
     needs: tuple[str, ...] = ()
     commands: tuple[str, ...] = ()
+    loads: tuple[str, ...] = ()
     shows: str = ""
     append: str = ""
     arches: tuple[str, ...] = tuple(ARCHES)
@@ -62,9 +63,10 @@ class Config:
 class Story:
     """A scenario that torture runs, with the table ``torture`` of the scenario's file.
 
-    In the scenario's commands ``{seed}``, ``{requests}``, ``{seconds}`` and ``{variant}`` are
-    filled in. ``share`` is the share of a configuration's goal that this scenario has to reach.
-    ``all_succeed``: no request may be refused, on machines of several CPUs. ``scripts`` are files
+    In the scenario's commands ``{seed}``, ``{requests}``, ``{seconds}``, ``{loads}`` (see Config)
+    and ``{variant}`` are filled in. ``share`` is the share of a configuration's goal that this
+    scenario has to reach. ``all_succeed``: no request may be refused, on machines of several CPUs.
+    ``counted`` is false if nothing counts the scenario's requests. ``scripts`` are files
     of the kernel's source that busybox runs. The table's ``variants``: there is one scenario for
     each entry, whose commands, between semicolons, stand for the command ``{variant}``. ``pauses``:
     the host stops single CPUs now and then. ``on`` lists the only configurations on which the
@@ -79,6 +81,7 @@ class Story:
     share: float = 1
     seconds: int = SECONDS
     all_succeed: bool = False
+    counted: bool = True
     needs: tuple[str, ...] = ()
     on: tuple[str, ...] = ()
     not_on: tuple[str, ...] = ()
@@ -138,10 +141,11 @@ class Case:
     def script(self) -> tuple[str, ...]:
         """Return the guest's commands."""
         values = {"seed": self.seed, "requests": self.requests, "seconds": self.seconds}
+        loads = ",".join(self.config.loads)
         lines: list[str] = [*self.config.commands]
         for line in self.story.scenario.commands:
             each = self.story.variant if line == "{variant}" else (line,)
-            lines += [one.format(**values) for one in each]
+            lines += [one.format(**values, loads=loads) for one in each]
         return tuple(lines)
 
     def guest(self, kernel: Kernel) -> Guest:
@@ -219,11 +223,18 @@ def complaint(case: Case, counts: Counts, said: Sequence[str]) -> str:
     wanted = sum(name in ("rcutorture", "locktorture") for name in case.story.scenario.modules)
     if set(ends) != ({"SUCCESS"} if wanted else set()):
         return f"the kernel's torture ended with {' '.join(ends) or 'nothing'}"
+    if case.story.counted and not counts.attempted:
+        return "no request was made"
     if counts.wrong:
         return f"{counts.wrong} of {counts.attempted} requests failed"
     if case.story.all_succeed and counts.refused and case.config.machine.cpus > 1:
         return f"{counts.refused} of {counts.attempted} requests were refused"
     return ""
+
+
+def native(story: str) -> bool:
+    """Tell whether the scenario called ``story`` runs with Bolt disabled, as the name says."""
+    return "native" in story.split("-")
 
 
 def ignored(case: Case) -> tuple[re.Pattern[str], ...]:
@@ -252,10 +263,11 @@ def _scripts(arch: Arch, kernel: Kernel, wanted: Sequence[str]) -> dict[str, gue
     """Return scripts of the kernel's source, and busybox, as nodes of the initramfs."""
     if not wanted:
         return {}
-    nodes = {
-        f"bin/{Path(name).name}": guestimage.file((kernel.tree / name).read_bytes(), 0o755)
-        for name in wanted
-    }
+    with tree_of(kernel):
+        nodes = {
+            f"bin/{Path(name).name}": guestimage.file((kernel.tree / name).read_bytes(), 0o755)
+            for name in wanted
+        }
     program = busybox.ensure(arch).read_bytes()
     profile = guestimage.file(b"/bin/busybox --install -s /bin\n")
     return {**nodes, "bin/busybox": guestimage.file(program, 0o755), "bin/setup": profile}

@@ -5,6 +5,7 @@ kernel/planted/planted.toml lists the bugs and their checks.
 """
 
 import functools
+import hashlib
 import re
 import subprocess
 import tomllib
@@ -13,9 +14,9 @@ from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any
 
-from boltlab import codec, paths
+from boltlab import codec, paths, ui
 from boltlab.arch import ARCHES, Arch
-from boltlab.errors import BoltError
+from boltlab.errors import BoltError, GuestError
 from boltlab.guest import qemu, scenario
 from boltlab.guest.scenario import Scenario
 from boltlab.kernel import build
@@ -25,6 +26,8 @@ from boltlab.kernel.source import Source
 FOLDER = paths.KERNEL / "planted"
 FLAVOUR = "planted"
 KIND = "planted"
+# The beginnings of messages that also tell what a guest or QEMU was doing, which is no complaint.
+_ENDED = re.compile(r"the guest hung: no end after \d+ s|QEMU ended with status -?\d+")
 
 
 @dataclass(frozen=True)
@@ -51,13 +54,18 @@ class Bug:
 
 @dataclass(frozen=True)
 class Verdict:
-    """The result of a check of a planted bug; ``by`` is the check's complaint, or ""."""
+    """The result of a check of a planted bug; ``by`` is the check's complaint, or "".
+
+    ``kernel`` has the first digits of the fingerprint of Bolt's code without the bug. A file
+    without ``kernel`` has been written by an older lab.
+    """
 
     name: str
     arch: str
     caught: bool
     by: str
     date: str
+    kernel: str = ""
 
 
 @functools.cache
@@ -115,13 +123,16 @@ def kernel(bug: Bug | None, arch: Arch, where: Source, jobs: int) -> Kernel:
 
 
 def check(bug: Bug, arch: str, built: Kernel) -> str:
-    """Return the complaint of the check of ``bug`` about the kernel ``built``, or ""."""
+    """Return the complaint of the check of ``bug`` about the kernel ``built``, or "".
+
+    Raises BoltError if the guest cannot be run, which is no complaint.
+    """
     folder = qemu.new_run(f"planted-{arch}-{bug.name}")
     target = ARCHES[arch]
     try:
         guest = bug.check.guest(target, built, target.default_setting)
         qemu.run_in(guest, folder)
-    except BoltError as error:
+    except GuestError as error:
         return error.message
     said = (folder / "console.log").read_text(encoding="utf-8", errors="replace")
     if bug.expects and not re.search(bug.expects, said):
@@ -129,9 +140,33 @@ def check(bug: Bug, arch: str, built: Kernel) -> str:
     return ""
 
 
-def judge(bug: Bug, arch: str, said: str, date: str) -> Verdict:
-    """Return the verdict: the bug is found if the complaint ``said`` matches ``bug.says``."""
-    return Verdict(bug.name, arch, bool(re.search(bug.says, said)), said, date)
+def require_sound(bug: Bug, arch: Arch, where: Source, jobs: int) -> None:
+    """Raise BoltError if the check of ``bug`` complains about the kernel without the bug.
+
+    A check that has not complained is not run again on the same kernel.
+    """
+    built = kernel(None, arch, where, jobs)
+    key = hashlib.sha256(repr((arch.name, bug.check, bug.expects, built.stamp)).encode())
+    mark = paths.cache() / "planted" / key.hexdigest()
+    if mark.exists():
+        return
+    with ui.status(f"the check of {bug.name} without the bug, on {arch.name}"):
+        said = check(bug, arch.name, built)
+    if said:
+        raise BoltError(f"without the fault, the check of {bug.name} fails: {said}")
+    mark.parent.mkdir(exist_ok=True)
+    mark.touch()
+
+
+def judge(bug: Bug, arch: str, said: str, date: str, kernel: str = "") -> Verdict:
+    """Return the verdict: the bug is found if the complaint ``said`` matches ``bug.says``.
+
+    Of a guest that hangs, or whose QEMU ends, only the words that say so are compared. ``kernel``:
+    see Verdict.
+    """
+    ended = _ENDED.match(said)
+    caught = bool(re.search(bug.says, ended[0] if ended else said))
+    return Verdict(bug.name, arch, caught, said, date, kernel)
 
 
 def save(path: Path, verdicts: list[Verdict]) -> None:

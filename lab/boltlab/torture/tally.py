@@ -7,6 +7,7 @@ from pathlib import Path
 
 from boltlab import codec
 from boltlab.tables import Column
+from boltlab.torture import matrix
 from boltlab.torture.matrix import Case, Config, Outcome
 
 KIND = "torture"
@@ -28,7 +29,9 @@ class Cell:
     """All runs of one scenario on one configuration of one architecture.
 
     ``failed`` is how many of the runs have failed; ``failures`` has only the newest of these runs.
-    A file without ``failed`` has been written by an older lab; its failures are counted instead.
+    ``present`` is how many of the attempted requests have been made since the runs' kernel has the
+    fingerprint ``kernel``. A file without ``failed`` or ``kernel`` has been written by an older
+    lab; its failures are counted instead, and no request counts as made by the present kernel.
     """
 
     config: str
@@ -47,6 +50,8 @@ class Cell:
     first: str = ""
     last: str = ""
     failures: list[Failure] = field(default_factory=list)
+    kernel: str = ""
+    present: int = 0
 
     def __post_init__(self) -> None:
         self.failed = max(self.failed, len(self.failures))
@@ -65,6 +70,9 @@ class Cell:
         self.accels[case.accel] = self.accels.get(case.accel, 0) + 1
         self.first = self.first or date
         self.last = max(self.last, date)
+        self.wrong += outcome.counts.wrong
+        if kernel != self.kernel:
+            self.kernel, self.present = kernel, 0
         if outcome.why:
             self.failed += 1
             self.failures.append(Failure(date, outcome.why[:300], case.line(), kernel))
@@ -74,7 +82,7 @@ class Cell:
         self.attempted += counts.attempted
         self.done += counts.done
         self.refused += counts.refused
-        self.wrong += counts.wrong
+        self.present += counts.attempted
 
 
 class Book:
@@ -89,13 +97,25 @@ class Book:
         cell = self.cells.setdefault(case.cell, Cell(config, arch, scenario))
         cell.add(case, outcome, date, kernel)
 
-    def survived(self, config: str, arch: str, scenario: str | None = None) -> int:
-        """Return how many requests, in runs without a complaint, were done or rightly refused."""
-        return sum(
-            cell.attempted
-            for cell in self.cells.values()
-            if (cell.config, cell.arch) == (config, arch) and scenario in (None, cell.scenario)
-        )
+    def of(self, config: str, arch: str) -> list[Cell]:
+        """Return the cells of ``config`` on ``arch``."""
+        return [cell for cell in self.cells.values() if cell.key[:2] == (config, arch)]
+
+    def survived(self, config: str, arch: str, kernel: str = "") -> int:
+        """Return how many requests, in runs without a complaint, were done or refused with Bolt.
+
+        Requests of native scenarios do not count. If ``kernel`` is given, only requests on the
+        kernel with this fingerprint count.
+        """
+        cells = [cell for cell in self.of(config, arch) if not matrix.native(cell.scenario)]
+        if kernel:
+            return sum(cell.present for cell in cells if cell.kernel == kernel)
+        return sum(cell.attempted for cell in cells)
+
+    def native(self, config: str, arch: str) -> int:
+        """Return how many requests native scenarios have made, in runs without a complaint."""
+        cells = self.of(config, arch)
+        return sum(cell.attempted for cell in cells if matrix.native(cell.scenario))
 
     def merge(self, other: "Book") -> None:
         """Add what ``other`` has counted."""
@@ -106,6 +126,10 @@ class Book:
                 continue
             for name in ("runs", "failed", "attempted", "done", "refused", "wrong", "ignored"):
                 setattr(ours, name, getattr(ours, name) + getattr(theirs, name))
+            if ours.kernel == theirs.kernel:
+                ours.present += theirs.present
+            elif theirs.kernel and theirs.last >= ours.last:
+                ours.kernel, ours.present = theirs.kernel, theirs.present
             ours.virtual_s = round(ours.virtual_s + theirs.virtual_s, 1)
             ours.host_s = round(ours.host_s + theirs.host_s, 1)
             for accel, runs in theirs.accels.items():
@@ -153,10 +177,11 @@ COLUMNS = (
     Column("arch"),
     Column("survived"),
     Column("goal", 1),
+    Column("native", 3),
     Column("runs", 2),
     Column("failed"),
-    Column("virtual", 3),
-    Column("host", 4),
+    Column("virtual", 4),
+    Column("host", 5),
 )
 
 
@@ -165,16 +190,13 @@ def table(book: Book, configs: Sequence[Config], arches: Sequence[str]) -> list[
     rows = []
     for config in configs:
         for arch in arches:
-            cells = [
-                cell
-                for cell in book.cells.values()
-                if (cell.config, cell.arch) == (config.name, arch)
-            ]
+            cells = book.of(config.name, arch)
             if not cells:
                 continue
             numbers = (
                 book.survived(config.name, arch),
                 config.goal,
+                book.native(config.name, arch),
                 sum(cell.runs for cell in cells),
                 sum(cell.failed for cell in cells),
             )

@@ -2,11 +2,13 @@
 import dataclasses
 import itertools
 import shlex
+import signal
 from argparse import Namespace
 from pathlib import Path
 from typing import Any
 
 import pytest
+from qemu.qmp import EventListener
 
 from boltlab import cli, kept, packages, paths, versions
 from boltlab.commands import torture as cmd_torture
@@ -20,6 +22,7 @@ from boltlab.kernel import build, source, tree
 from boltlab.kernel.build import Kernel
 from boltlab.torture import matrix, planted, races, sightings, tally
 from boltlab.torture.matrix import Case, Counts, Outcome
+from boltlab.torture.planted import Bug
 
 KERNEL = Kernel("x86_64", "bolt", "6.12.1-0", "6.12.1", "c0ffee", "stamp", Path("kernel"))
 LINE = '{"output":"# actor batch asks=1 attempted=9 done=9 refused=0 wrong=0"}\n{"end":"ok"}\n'
@@ -145,11 +148,39 @@ def test_a_configuration_that_the_series_cannot_have_is_left_out(
 def test_a_planted_bug_is_caught_or_missed(
     guests: list[qemu.Guest], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, said: str
 ) -> None:
-    monkeypatch.setattr(planted, "kernel", lambda bug, arch, where, jobs: KERNEL)
+    monkeypatch.setattr(planted, "kernel", lambda bug, arch, where, jobs: KERNEL if bug else None)
+    monkeypatch.setattr(planted, "require_sound", lambda bug, arch, where, jobs: None)
     monkeypatch.setattr(planted, "check", lambda bug, arch, built: said)
     assert call(tmp_path, "--planted", "empty-domain") == (0 if said else 1)
     (verdict,) = planted.load(tmp_path / "planted.json")
     assert (verdict.name, verdict.caught) == ("empty-domain", bool(said))
+    assert verdict.kernel == "c0ffee00"
+
+
+def test_a_check_that_always_fails_catches_nothing(
+    guests: list[qemu.Guest],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    complaints = {"half-undo": "", "settle-skipped-at-kexec": "the console does not show 'x'"}
+    ran: list[str] = []
+
+    def check(bug: Bug, arch: str, built: Kernel) -> str:
+        ran.append(bug.name)
+        return complaints[bug.name] or ("" if built == KERNEL else "undo")
+
+    faulty = dataclasses.replace(KERNEL, stamp="faulty")
+    monkeypatch.setattr(planted, "kernel", lambda bug, *_: faulty if bug else KERNEL)
+    monkeypatch.setattr(planted, "check", check)
+    assert call(tmp_path, "--planted", "half-undo,settle-skipped-at-kexec") == 1
+    said = "without the fault, the check of settle-skipped-at-kexec fails: the console does not"
+    assert said in " ".join(capsys.readouterr().err.split())
+    assert not (tmp_path / "planted.json").exists()
+    # A check that found nothing is not run again without the fault.
+    ran.clear()
+    assert call(tmp_path, "--planted", "half-undo") == 0
+    assert ran == ["half-undo"]
 
 
 def test_a_planted_bug_of_another_series_is_refused(
@@ -188,6 +219,24 @@ def test_a_failure_is_counted_and_said(
     assert [failure.repeat for failure in found] == [cell.failures[0].repeat, repeat]
     folders = (paths.cache() / "runs").glob("*/repeat.txt")
     assert f"{repeat}\n" in [file.read_text(encoding="utf-8") for file in folders]
+
+
+def test_a_run_whose_qemu_was_killed_on_a_cluster_does_not_count(
+    guests: list[qemu.Guest], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def boot(guest: qemu.Guest, name: str, **more: Any) -> GuestResult:
+        qemu._reason(EventListener(), -signal.SIGKILL, more["folder"])
+        raise AssertionError
+
+    monkeypatch.setattr(qemu, "boot", boot)
+    words = ("--config", "production", "--scenario", "quiet", "--seed", "5")
+    assert call(tmp_path, *words) == 1
+    (cell,) = tally.load(tmp_path / "t.json").cells.values()
+    assert (cell.runs, cell.failures[0].why) == (1, "QEMU ended with status -9")
+    # element.sh takes a status of 128 or more for that of an element that was killed.
+    monkeypatch.setenv("SLURM_JOB_ID", "41")
+    assert call(tmp_path, *words) == 137
+    assert [each.runs for each in tally.load(tmp_path / "t.json").cells.values()] == [1]
 
 
 def test_it_goes_on_until_the_time_is_over(
@@ -245,6 +294,10 @@ def test_what_lacks_most_comes_first() -> None:
     survive(fields[2], 4500)
     survive(fields[3], 500)
     assert min(fields, key=lambda each: cmd_torture.lack(each, book)) == fields[1]
+    # The kernel "c0ffee" has survived 20,000 requests on one configuration, 5,000 on the other.
+    for least, kernel, first in ((5000, "c0ffee", 1), (5001, "c0ffee", 3), (1, "another", 1)):
+        found = min(fields, key=lambda each: cmd_torture.lack(each, book, kernel, least))
+        assert found == fields[first]
 
 
 def test_what_counts_no_requests_is_not_first_for_ever() -> None:
@@ -262,6 +315,7 @@ def test_what_counts_no_requests_is_not_first_for_ever() -> None:
 
 
 def test_unknown_names_are_usage_errors(tmp_path: Path) -> None:
+    assert call(tmp_path, "--least", "3") == 2
     assert call(tmp_path, "--config", "nonsense") == 2
     assert call(tmp_path, "--scenario", "nonsense") == 2
 
@@ -416,6 +470,7 @@ def racing(
     script = tmp_path / matrix.stories()["cpu-on-off-bolt"].scripts[0]
     script.parent.mkdir(parents=True, exist_ok=True)
     script.write_text("", encoding="utf-8")
+    (tmp_path / build.BUILT).write_text("stamp", encoding="utf-8")
     return names
 
 

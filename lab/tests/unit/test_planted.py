@@ -79,6 +79,24 @@ def test_a_failure_of_another_kind_does_not_count() -> None:
     assert planted.judge(bug, "x86_64", "the guest failed at 'run /bin/storm'", "d").caught
     assert not planted.judge(bug, "x86_64", "QEMU ended with status 1", "d").caught
     assert not planted.judge(bug, "x86_64", "", "d").caught
+    hung = "the guest hung: no end after 600 s; the console's last line: x; CPU 0 in storm_wait"
+    for said in (hung, "QEMU ended with status -6: a storm"):
+        assert not planted.judge(bug, "x86_64", said, "d").caught
+    bug = planted.parse("a", {**GOOD, "says": "storm|hung"})
+    assert planted.judge(bug, "x86_64", hung, "d").caught
+
+
+def test_a_guest_that_cannot_run_is_no_complaint(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def run_in(guest: Guest, folder: Path) -> GuestResult:
+        raise BoltError("qemu-system-x86_64 did not start: storm")
+
+    monkeypatch.setattr(qemu, "run_in", run_in)
+    monkeypatch.setattr("boltlab.guest.selftest.build", lambda arch, tree, names: {})
+    built = Kernel("x86_64", "planted", "6.12.1-0", "6.12.1", "c0ffee", "stamp", tmp_path)
+    with pytest.raises(BoltError, match="did not start"):
+        planted.check(planted.parse("a", GOOD), "x86_64", built)
 
 
 def test_what_the_console_is_to_show(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

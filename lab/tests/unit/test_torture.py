@@ -10,7 +10,7 @@ from boltlab import versions
 from boltlab.errors import USAGE, BoltError
 from boltlab.guest import busybox, guestimage
 from boltlab.kernel import flavours
-from boltlab.kernel.build import Kernel
+from boltlab.kernel.build import BUILT, Kernel
 from boltlab.torture import matrix, tally
 from boltlab.torture.matrix import Case, Counts, Outcome
 
@@ -61,7 +61,7 @@ def test_every_configuration_of_the_requirement_is_there() -> None:
         assert config.append == f"preempt={mode}"
         assert config.series == ((series,) if series else ())
         run = case(f"preempt-{mode}")
-        assert matrix.complaint(run, Counts(), [f"[ 0.1] Dynamic Preempt: {mode}"]) == ""
+        assert matrix.complaint(run, Counts(1, 1), [f"[ 0.1] Dynamic Preempt: {mode}"]) == ""
         other = "none" if mode == "lazy" else "lazy"
         assert "does not say" in matrix.complaint(run, Counts(), [f"Dynamic Preempt: {other}"])
 
@@ -120,6 +120,7 @@ def test_the_guest_has_the_machine_of_the_configuration(
     script = STORIES["cpu-on-off-bolt"].scripts[0]
     (tmp_path / script).parent.mkdir(parents=True)
     (tmp_path / script).write_bytes(b"#!/bin/bash")
+    (tmp_path / BUILT).write_text("stamp", encoding="utf-8")
     programs = case(story="cpu-on-off-bolt").guest(kernel(tmp_path)).programs
     assert programs["bin/cpu-on-off-test.sh"].data == b"#!/bin/bash"
     assert programs["bin/busybox"].data == b"box"
@@ -151,6 +152,24 @@ def test_the_kernels_own_torture_is_counted_by_its_last_word() -> None:
     assert "1 of 20" in matrix.complaint(run, counts, good)
     assert matrix.complaint(run, Counts(20, 20), good) == ""
     assert matrix.complaint(run, Counts(), []) == "the kernel's torture ended with nothing"
+
+
+def test_a_run_without_requests_fails_where_requests_are_counted() -> None:
+    assert matrix.complaint(case(), Counts(), []) == "no request was made"
+    assert matrix.complaint(case(story="cpu-on-off-bolt"), Counts(), []) == ""
+    end = ["[   20.1] lock-torture:--- End of test: SUCCESS: torture_runnable"]
+    assert matrix.complaint(case("modules", "locktorture-bolt"), Counts(), end) == ""
+
+
+def test_loads_of_a_configuration_are_those_that_the_program_knows() -> None:
+    files = guestimage.SOURCES.glob("load_*.c")
+    text = "".join(file.read_text(encoding="utf-8") for file in files)
+    known = set(re.findall(r'^\t\{ "([\w-]+)", \d+, ', text, re.M))
+    wanted = {name: CONFIGS[name].loads for name in ("core-scheduling", "numa-balancing")}
+    assert wanted == {"core-scheduling": ("cookie", "bpf"), "numa-balancing": ("node", "bpf")}
+    assert {load for config in CONFIGS.values() for load in config.loads} <= known
+    (line,) = case("core-scheduling", "scheduling").script()
+    assert "more=cookie,bpf" in line.split()
 
 
 def test_a_refusal_is_wrong_where_there_is_no_reason_for_one() -> None:
@@ -225,14 +244,59 @@ def test_a_failed_run_counts_as_none_survived_and_says_how_to_repeat_it() -> Non
     made.add(case(), Outcome(Counts(50, 50), 1.0, 2.0), "2026-01-01", "c0ffee")
     made.add(case(), Outcome(Counts(70, 60, 0, 10), 1.0, 2.0, "x" * 999), "2026-01-02", "c0ffee")
     cell = made.cells[case().cell]
-    assert (cell.runs, cell.attempted, cell.wrong) == (2, 50, 0)
+    assert (cell.runs, cell.attempted, cell.wrong) == (2, 50, 10)
     assert made.survived("production", "x86_64") == 50
     assert made.survived("production", "arm64") == 0
     assert [failure.repeat for failure in cell.failures] == [case().line()]
     assert len(cell.failures[0].why) == 300
     assert (cell.first, cell.last) == ("2026-01-01", "2026-01-02")
     (row,) = tally.table(made, [CONFIGS["production"], CONFIGS["rt"]], ["x86_64"])
-    assert row[:6] == ["production", "x86_64", "50", "20000", "2", "1"]
+    assert row[:7] == ["production", "x86_64", "50", "20000", "0", "2", "1"]
+
+
+def test_native_runs_do_not_count_towards_the_goal() -> None:
+    made = tally.Book()
+    for story, requests in (("native", 100), ("partitions-native", 10), ("storm", 5)):
+        outcome = Outcome(Counts(requests, requests), 1.0, 2.0)
+        made.add(case(story=story), outcome, "2026-01-01", "c0ffee")
+    assert made.survived("production", "x86_64") == 5
+    assert made.survived("production", "x86_64", "c0ffee") == 5
+    (row,) = tally.table(made, [CONFIGS["production"]], ["x86_64"])
+    assert row[:6] == ["production", "x86_64", "5", "20000", "110", "3"]
+    natives = {name for name in STORIES if matrix.native(name)}
+    assert {"native", "rcutorture-native-expedited", "races-native"} <= natives
+    for name in natives:
+        lines = case(story=name).script()
+        assert not any("enabled 1" in line for line in lines)
+        assert all("bolt=0" in line for line in lines if "/bin/storm" in line)
+
+
+def test_requests_are_counted_since_the_kernel_changed(tmp_path: Path) -> None:
+    def survived(made: tally.Book) -> list[int]:
+        return [made.survived("production", "x86_64", kernel) for kernel in ("", "old", "new")]
+
+    def ran(made: tally.Book, kernel: str, date: str, why: str = "") -> tally.Book:
+        made.add(case(), Outcome(Counts(50, 50), 1.0, 2.0, why), date, kernel)
+        return made
+
+    made, path = ran(tally.Book(), "old", "2026-01-01"), tmp_path / "torture.json"
+    ran(made, "old", "2026-01-02")
+    assert survived(made) == [100, 100, 0]
+    ran(made, "new", "2026-01-03", "it broke")
+    assert survived(made) == [100, 0, 0]
+    ran(made, "new", "2026-01-03")
+    assert survived(made) == [150, 0, 50]
+    # Of two files that are merged, the one with the later runs has the newer kernel.
+    made.save(path)
+    later = ran(tally.Book(), "old", "2026-01-02")
+    later.merge(tally.load(path))
+    made.merge(ran(tally.Book(), "old", "2026-01-02"))
+    made.merge(ran(tally.Book(), "new", "2026-01-03"))
+    assert (survived(later), survived(made)) == ([200, 0, 50], [250, 0, 100])
+    # A file of an older lab does not say which kernel ran.
+    text = path.read_text(encoding="utf-8").replace(', "kernel": "new", "present": 50', "")
+    path.write_text(text, encoding="utf-8")
+    assert survived(tally.load(path)) == [150, 0, 0]
 
 
 def test_all_failures_are_counted_though_only_the_last_are_kept(tmp_path: Path) -> None:
@@ -243,7 +307,7 @@ def test_all_failures_are_counted_though_only_the_last_are_kept(tmp_path: Path) 
         return made
 
     def column(made: tally.Book) -> str:
-        return tally.table(made, [CONFIGS["production"]], ["x86_64"])[0][5]
+        return tally.table(made, [CONFIGS["production"]], ["x86_64"])[0][6]
 
     made, path = failed(15), tmp_path / "torture.json"
     made.merge(failed(15))
