@@ -61,6 +61,9 @@ void pin_to(int cpu);
 long arg_long(char **args, const char *key, long fallback);
 int parse_cpus(const char *list, int *cpus, int max);
 
+/* Tells whether @list, which has commas between names and may be NULL, has @name. */
+bool named(const char *list, const char *name);
+
 /* Writes to cpuN/online. Returns 0 or -errno. */
 int cpu_write(int cpu, bool online);
 

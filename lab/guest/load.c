@@ -6,7 +6,8 @@
  * usage: load bolt=0|1 pause_ms=N settle_ms=N; BOLT_REQUESTS and BOLT_SEED are
  * taken from the environment, that is from the kernel's command line.
  * Or: load beside=PROGRAM ARGUMENTS...; the program then makes the requests.
- * more=1: also BPF programs, and features of the scheduler that only some kernels have.
+ * more=KIND,...: also BPF programs, and features of the scheduler that only some
+ * kernels have. The program fails if the guest lacks what one of these KINDs needs.
  */
 #define _GNU_SOURCE
 #include "lib/children.h"
@@ -107,11 +108,17 @@ static void start(const struct worker *kind, int which)
 	workers++;
 }
 
-static void start_all(const struct worker *const *tables, size_t n)
+/*
+ * Starts the workers of @tables. The program fails if the guest lacks what a kind of load in
+ * the list @needed needs.
+ */
+static void start_all(const struct worker *const *tables, size_t n, const char *needed)
 {
 	for (size_t i = 0; i < n; i++) {
 		for (const struct worker *kind = tables[i]; kind->name; kind++) {
 			if (kind->ready && !kind->ready()) {
+				if (named(needed, kind->name))
+					die("no load %s: not in this guest", kind->name);
 				printf("no load %s: not in this guest\n", kind->name);
 				continue;
 			}
@@ -257,6 +264,7 @@ int main(int argc, char **argv)
 {
 	const char *requested = getenv("BOLT_REQUESTS"), *seed = getenv("BOLT_SEED");
 	const char *program = arg_text(argv, "beside", NULL);
+	const char *more = arg_text(argv, "more", NULL);
 	long n = requested ? atol(requested) : 200;
 	bool bolt = arg_long(argv, "bolt", 0);
 	int most_down;
@@ -279,9 +287,9 @@ int main(int argc, char **argv)
 		put_setting(BOLT_DIR "enabled", "1");
 	}
 	fflush(stdout);
-	start_all(kinds, ARRAY_SIZE(kinds));
-	if (arg_long(argv, "more", 0))
-		start_all(more_kinds, ARRAY_SIZE(more_kinds));
+	start_all(kinds, ARRAY_SIZE(kinds), NULL);
+	if (more)
+		start_all(more_kinds, ARRAY_SIZE(more_kinds), more);
 	all_come_forward();
 	if (program) {
 		beside(program, argv + 1);

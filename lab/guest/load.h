@@ -36,7 +36,7 @@ struct worker {
 extern const struct worker cpu_workers[], time_workers[], disk_workers[], net_workers[],
 	group_workers[];
 
-/* Workers that are started only with more=1. */
+/* Workers that are started only with more=. */
 extern const struct worker sched_workers[], bpf_workers[];
 
 extern struct entry *me;

@@ -336,16 +336,6 @@ static void measure(enum way way, const char *list, const int *cpus, int n, long
 		must_write(SETTLE, delay);
 }
 
-static bool named(const char *ways, const char *name)
-{
-	size_t size = strlen(name);
-
-	for (; ways; ways = strchr(ways, ',') ? strchr(ways, ',') + 1 : NULL)
-		if (!strncmp(ways, name, size) && (!ways[size] || ways[size] == ','))
-			return true;
-	return false;
-}
-
 int main(int argc, char **argv)
 {
 	static int cpus[MAX_CPUS];

@@ -154,6 +154,16 @@ void pin_to(int cpu)
 		die("cannot pin to CPU %d: %s", cpu, strerror(-err));
 }
 
+bool named(const char *list, const char *name)
+{
+	size_t size = strlen(name);
+
+	for (; list; list = strchr(list, ',') ? strchr(list, ',') + 1 : NULL)
+		if (!strncmp(list, name, size) && (!list[size] || list[size] == ','))
+			return true;
+	return false;
+}
+
 long arg_long(char **args, const char *key, long fallback)
 {
 	const char *text = arg_text(args, key, NULL);
