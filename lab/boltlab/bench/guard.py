@@ -1,62 +1,62 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Compares Bolt's gain in a run with its gain in results/: the gain must not shrink."""
+"""Compares Bolt's medians in a run with those in results/: requests must not become slower."""
 
 from collections.abc import Sequence
 from pathlib import Path
 
-from boltlab import kept
+from boltlab import kept, versions
 from boltlab.bench import results
 from boltlab.bench.results import Case, Results
 from boltlab.errors import BoltError
 
-SHARE = 0.8  # the share of a recorded ratio that a run must reach
+MOST = 1.25  # a median of a run may be at most so many times that in results/
 
 
 def recorded(run: Results, folder: Path = kept.FOLDER) -> Results:
     """Return the newest results in ``folder`` that ``run`` can be compared with.
 
-    The results must be of the architecture, setting, accelerator and number of CPUs of ``run``, and
-    must have figures of single requests for native and Bolt. Results from the same major version of
-    QEMU are preferred to newer results from another version. Raises BoltError when there are no
-    such results.
+    The results must be of the architecture, setting, kernel series, accelerator and number of CPUs
+    of ``run``, and must have figures of single requests for native and Bolt. Results from the same
+    major version of QEMU are preferred to newer results from another version. Raises BoltError when
+    there are no such results.
     """
     found = []
-    named = f"*-{run.arch}-{run.setting}"
+    series = versions.of_release(run.kernel)
+    named = "-".join(filter(None, ("*", run.arch, run.setting, kept.label(series))))
     for file in sorted([*folder.glob(f"{named}.json"), *folder.glob(f"{named}-qemu*.json")]):
         other = results.load(file)
-        if (other.accel, other.cpus) == (run.accel, run.cpus) and _ratio(other.find("offline1")):
+        if (other.accel, other.cpus) == (run.accel, run.cpus) and _both(other.find("offline1")):
             found.append(other)
     if not found:
-        raise BoltError(f"{folder.name}/ has no results of {run.arch}, {run.setting}")
+        raise BoltError(
+            f"{folder.name}/ has no results of {run.arch}, {run.setting}, {series.series}"
+        )
     alike = [other for other in found if _major(other) == _major(run)]
     return (alike or found)[-1]
 
 
-def lost(run: Results, before: Results, share: float = SHARE) -> list[str]:
-    """Return a line for each case of ``run`` whose ratio is below ``share`` of that in ``before``.
+def slower(run: Results, before: Results) -> list[str]:
+    """Return a line for each case whose median with Bolt is over MOST times that in ``before``.
 
-    The ratio is the native median divided by Bolt's. A native offline request waits for ticks,
-    and so the median of 100 requests is 24 ms in one run and 31 ms in the next (arm64, the same
-    kernel). This difference says nothing of Bolt, and so both ratios are made with the same native
-    median, the larger one of ``run`` and ``before``. Only cases that time requests and that both
-    results have are compared.
+    Native medians are not compared: a native offline request waits for ticks, and so the median of
+    100 requests is 24 ms in one run and 31 ms in the next (arm64, the same kernel). Only cases that
+    time requests and that both results have, with native figures too, are compared.
     """
     now = _timed(run)
     lines = []
     for key, case in _timed(before).items():
-        if key in now and _ratio(case) and _ratio(now[key]):
-            native = max(each.variants["native"].median for each in (case, now[key]))
-            old, new = (native / each.variants["bolt"].median for each in (case, now[key]))
-            if new < share * old:
+        if key in now and _both(case) and _both(now[key]):
+            old, new = (each.variants["bolt"].median for each in (case, now[key]))
+            if new > MOST * old:
                 name = f"{case.case}, {case.batch} CPUs of {case.cpus or before.cpus}"
-                lines.append(f"{name}: {new:.1f}x faster than native, {old:.1f}x in results/")
+                lines.append(f"{name}: {new:.3g} ms with Bolt, {old:.3g} ms in results/")
     return lines
 
 
 def compared(run: Results, before: Results) -> int:
-    """Return how many cases lost() compares."""
+    """Return how many cases slower() compares."""
     both = _timed(run).keys() & _timed(before).keys()
-    return sum(bool(_ratio(_timed(run)[key]) and _ratio(_timed(before)[key])) for key in both)
+    return sum(_both(_timed(run)[key]) and _both(_timed(before)[key]) for key in both)
 
 
 def _timed(run: Results) -> dict[tuple[str, int, int], Case]:
@@ -64,11 +64,9 @@ def _timed(run: Results) -> dict[tuple[str, int, int], Case]:
     return {(case.case, case.batch, case.cpus): case for case in cases}
 
 
-def _ratio(case: Case | None) -> float | None:
-    """Return the native median divided by Bolt's, or None when one of them is missing."""
-    if case is None or not {"native", "bolt"} <= case.variants.keys():
-        return None
-    return case.variants["native"].median / case.variants["bolt"].median
+def _both(case: Case | None) -> bool:
+    """Tell whether ``case`` has native figures and figures of Bolt."""
+    return case is not None and {"native", "bolt"} <= case.variants.keys()
 
 
 def _major(run: Results) -> str:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The check of Bolt's gain: with which results it compares a run, and which gains it finds lost."""
+"""The check of Bolt's times: with which results it compares a run, and what it finds slower."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -47,14 +47,14 @@ def slower(number: int, factor: float) -> Results:
 
 
 @pytest.mark.parametrize("number", range(3))
-def test_a_lost_gain_is_found(number: int) -> None:
+def test_what_became_slower_is_found(number: int) -> None:
     assert guard.compared(RUN, RUN) == 3
-    assert guard.lost(slower(number, 1.2), RUN) == []
-    (line,) = guard.lost(slower(number, 1.3), RUN)
+    assert guard.slower(slower(number, 1.2), RUN) == []
+    (line,) = guard.slower(slower(number, 1.3), RUN)
     assert line.startswith(RUN.cases[number].case)
 
 
-def test_a_native_median_that_is_small_by_chance_is_no_lost_gain() -> None:
+def test_native_medians_make_no_difference() -> None:
     def quick(run: Results) -> Results:
         """Return ``run`` with a native median of offline1 that is a quarter smaller."""
         first = run.cases[0]
@@ -62,18 +62,18 @@ def test_a_native_median_that_is_small_by_chance_is_no_lost_gain() -> None:
         variants = {**first.variants, "native": native}
         return replace(run, cases=[replace(first, variants=variants), *run.cases[1:]])
 
-    assert guard.lost(quick(RUN), RUN) == []
-    assert guard.lost(RUN, quick(RUN)) == []
+    assert guard.slower(quick(RUN), RUN) == []
+    assert guard.slower(RUN, quick(RUN)) == []
     for run, before in ((quick(slower(0, 1.3)), RUN), (slower(0, 1.3), quick(RUN))):
-        (line,) = guard.lost(run, before)
+        (line,) = guard.slower(run, before)
         assert line.startswith("offline1")
 
 
 def test_what_was_not_measured_is_not_compared() -> None:
     alone = replace(slower(0, 1.3), cases=slower(0, 1.3).cases[:1])
     assert guard.compared(alone, RUN) == 1
-    line = "offline1, 1 CPUs of 4: 115.4x faster than native, 150.0x in results/"
-    assert guard.lost(alone, RUN) == [line]
+    line = "offline1, 1 CPUs of 4: 0.26 ms with Bolt, 0.2 ms in results/"
+    assert guard.slower(alone, RUN) == [line]
 
 
 def test_results_of_the_same_emulator_go_first(tmp_path: Path) -> None:
@@ -92,6 +92,16 @@ def test_results_of_the_same_emulator_go_first(tmp_path: Path) -> None:
     assert guard.recorded(replace(RUN, qemu="11.0.0"), tmp_path).qemu == "7.2.22"
     with pytest.raises(BoltError, match="no results of arm64"):
         guard.recorded(replace(RUN, arch="arm64"), tmp_path)
+
+
+def test_results_are_of_the_same_series(tmp_path: Path) -> None:
+    newer = replace(RUN, kernel="7.3.4")
+    results.save(newer, tmp_path / "2026-01-01-x86_64-strict-linux7.3.json")
+    with pytest.raises(BoltError, match=r"no results of x86_64, strict, 6\.12"):
+        guard.recorded(RUN, tmp_path)
+    results.save(RUN, tmp_path / "2026-01-02-x86_64-strict.json")
+    for run in (RUN, newer):
+        assert guard.recorded(replace(run, commit="x"), tmp_path) == run
 
 
 @pytest.mark.parametrize("name", ARCHES)
