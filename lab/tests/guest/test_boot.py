@@ -43,6 +43,15 @@ def test_all_cpus_come_together(kernel: Kernels, arch: str, order: str, way: str
     assert says(done, f"CPUs came {way}")
 
 
+@pytest.mark.parametrize("order", ["parallel", "tree"])
+def test_a_cpu_comes_although_its_hotplug_thread_has_failed(kernel: Kernels, order: str) -> None:
+    target = ARCHES["arm64"]
+    wanted = scenario.load("boot-fails")
+    wanted = wanted.changed(append=wanted.append.replace("tree", order))
+    guest = wanted.guest(target, kernel("arm64", wanted.kernel), target.default_setting)
+    qemu.run(guest, f"test-arm64-boot-fails-{order}")
+
+
 def booted(kernel: Kernels, accel: str, append: str) -> qemu.GuestResult:
     """Boot 16 CPUs in a tree on arm64, and run KUnit's tests of each CPU's state after the boot."""
     target = ARCHES["arm64"]

@@ -109,7 +109,7 @@ early_param("bolt.trial_limit", bolt_parse_limit);
 
 /*
  * Moves the first CPUs of @left that are present, at most @max, to @group, and returns
- * how many. CPUs before these that are not present leave @left as well.
+ * how many. On the way, CPUs that are not present are removed from @left.
  */
 static unsigned int __init bolt_next_group(struct cpumask *left,
 					   struct cpumask *group, unsigned int max)
@@ -198,7 +198,7 @@ static void __init bolt_come(struct cpumask *left, unsigned int flags)
  * @max:	how many CPUs to have online at most, the boot CPU included
  *
  * A CPU that does not come by a request is then brought up in the native way, from
- * the state that the CPU has reached.
+ * the state that the CPU has reached, or from offline if the CPU has come online.
  *
  * Context: the boot CPU, before any other CPU is online.
  * Return: true if the caller need not bring up any CPU.
@@ -228,6 +228,9 @@ bool __init bolt_boot_cpus(unsigned int max)
 	}
 	cpu_maps_update_begin();
 	bolt_come(&left, flags);
+	/* CPUs that a hotplug thread has failed to bring all the way up go offline. */
+	cpumask_andnot(&left, cpu_online_mask, cpu_active_mask);
+	bolt_request(cpu_none_mask, &left, BOLT_NO_DEFER | BOLT_BOOT);
 	cpu_maps_update_done();
 	if (flags & BOLT_TREE) {
 		bolt_tree_end();

@@ -144,8 +144,14 @@ static int bolt_tree_all(int (*work)(unsigned int cpu))
 	unsigned int i;
 	int err = 0;
 
-	for (i = 0; i < bolt_nr_helpers; i++)
+	for (i = 0; i < bolt_nr_helpers; i++) {
+		/*
+		 * bolt_wait_for_callback() may look at @bringup before another helper
+		 * sets it. A callback that has failed may have left @bringup false.
+		 */
+		bolt_cpuhp_cpu(bolt_helpers[i])->bringup = true;
 		per_cpu_ptr(&bolt_job, bolt_helpers[i])->work = work;
+	}
 	/*
 	 * bolt_note_wait_for_threads() is not called, as no job takes a lock that the
 	 * control task holds.

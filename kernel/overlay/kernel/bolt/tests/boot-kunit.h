@@ -9,11 +9,44 @@
 #define _BOLT_TESTS_BOOT_KUNIT_H
 
 #include <kunit/test.h>
+#include <linux/cpuhotplug.h>
 #include <linux/cpumask.h>
 #include <linux/interrupt.h>
+#include <linux/kstrtox.h>
 #include <linux/kthread.h>
 #include <linux/pid.h>
 #include <linux/sched.h>
+
+/* bolt.test_fails_once=: the CPU whose first startup of "bolt/test:boot" fails */
+static unsigned int boot_fails = UINT_MAX;
+static bool boot_has_failed;
+
+static int __init parse_boot_fails(char *str)
+{
+	return kstrtouint(str ?: "", 0, &boot_fails);
+}
+early_param("bolt.test_fails_once", parse_boot_fails);
+
+static int fail_once(unsigned int cpu)
+{
+	if (cpu != boot_fails || boot_has_failed)
+		return 0;
+	boot_has_failed = true;
+	return -EIO;
+}
+
+static int __init boot_state_init(void)
+{
+	static const struct bolt_defer concurrent = { .concurrent = true, .reason = "test" };
+	int state;
+
+	if (boot_fails == UINT_MAX)
+		return 0;
+	state = cpuhp_setup_state_nocalls(CPUHP_AP_ONLINE_DYN, "bolt/test:boot", fail_once,
+					  NULL);
+	return state < 0 ? state : bolt_defer_state(state, &concurrent);
+}
+early_initcall(boot_state_init);
 
 /*
  * Per-CPU threads are kthreadd's children, as ps(1) shows, whichever task has made
@@ -56,10 +89,15 @@ static void idle_tasks(struct kunit *test)
 	}
 }
 
+/* Also a CPU whose hotplug thread has failed comes, as the kernel tries it once more. */
 static void all_the_way(struct kunit *test)
 {
 	unsigned int cpu;
 
+	if (boot_fails != UINT_MAX) {
+		KUNIT_EXPECT_TRUE(test, boot_has_failed);
+		KUNIT_EXPECT_TRUE(test, cpu_online(boot_fails));
+	}
 	for_each_online_cpu(cpu) {
 		KUNIT_EXPECT_EQ_MSG(test, bolt_cpu_state(cpu), CPUHP_ONLINE, "CPU%u", cpu);
 		KUNIT_EXPECT_TRUE_MSG(test, cpu_active(cpu), "CPU%u", cpu);
