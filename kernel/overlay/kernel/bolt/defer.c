@@ -64,7 +64,7 @@ static int bolt_cancel_teardown(unsigned int cpu, enum cpuhp_state state,
 	}
 	if (err) {
 		/* As after a startup that has failed, nothing of the state may be left. */
-		while (bolt_tear_down(cpu, state, defer) == -EAGAIN)
+		while (bolt_tear_down(cpu, state, defer))
 			;
 		bolt_set_remove(bolt_pending(cpu), state);
 		return err;
@@ -106,15 +106,15 @@ static bool bolt_skip_startup(unsigned int cpu, enum cpuhp_state state,
 }
 
 /*
- * The same as bolt_may_defer(), for code that runs callbacks. Such code is
- * always part of the request that is under way, so this function need not check whether
- * the caller is a part of the request.
+ * As bolt_may_defer(), for code that runs callbacks for @cpu, and so is always a part of
+ * the request that is under way. If @last is set, a startup has failed for an instance of
+ * a state, and the instances that have started are now to be torn down.
  */
-static bool bolt_walk_may_defer(void)
+static bool bolt_walk_may_defer(unsigned int cpu)
 {
 	struct bolt_batch *batch = READ_ONCE(bolt_batch);
 
-	return batch && !(batch->flags & BOLT_NO_DEFER);
+	return batch && !(batch->flags & BOLT_NO_DEFER) && !bolt_cpuhp_cpu(cpu)->last;
 }
 
 /* Defers a teardown if that is possible. Returns false if the teardown must run. */
@@ -134,7 +134,7 @@ static bool bolt_skip_teardown(unsigned int cpu, enum cpuhp_state state,
 		bolt_set_remove(bolt_pending(cpu), state);
 	}
 	/* bolt_walk() would not cancel the teardown of a state without an instance. */
-	if (!bolt_walk_may_defer() || bolt_step_from(state, false) != state ||
+	if (!bolt_walk_may_defer(cpu) || bolt_step_from(state, false) != state ||
 	    (defer->may_defer && !defer->may_defer(cpu)) || bolt_hide(cpu, state, defer)) {
 		bolt_forget_entries(cpu, state);
 		return false;
@@ -180,7 +180,7 @@ bool bolt_pass(unsigned int cpu, enum cpuhp_state state, bool bringup)
 	if (bringup) {
 		bolt_note_cancelled(cpu, state, true);
 	} else {
-		if (!bolt_walk_may_defer())
+		if (!bolt_walk_may_defer(cpu))
 			return false;
 		bolt_note_parked(cpu);
 		bolt_note_deferred(cpu, state);

@@ -22,6 +22,7 @@ static struct {
 	int startup, teardown, settle;
 	int online[INSTANCES];
 	bool may_defer;
+	bool first_fails;	/* whether the startup of instance 0 fails */
 } ran;
 
 struct instance {
@@ -56,8 +57,11 @@ static int instance_up(unsigned int cpu, struct hlist_node *node)
 {
 	struct instance *in = hlist_entry(node, struct instance, node);
 
-	if (cpu == victim)
-		ran.online[in->nr]++;
+	if (cpu != victim)
+		return 0;
+	if (ran.first_fails && !in->nr)
+		return -EIO;
+	ran.online[in->nr]++;
 	return 0;
 }
 
@@ -285,6 +289,32 @@ static void instances_come_and_go(struct kunit *test)
 }
 
 /*
+ * If the startup of one instance fails, the teardowns of the instances that have started
+ * run at once. The startups of instance 1 come before those of instance 0.
+ */
+static void instances_that_have_started_stop(struct kunit *test)
+{
+	struct defer_test *dt = test->priv;
+
+	add_instance(test, 0);
+	add_instance(test, 1);
+	KUNIT_ASSERT_EQ(test, remove_cpu(victim), 0);
+	bolt_settle_cpu(victim);
+	KUNIT_EXPECT_EQ(test, ran.online[0] + ran.online[1], 0);
+
+	ran.first_fails = true;
+	KUNIT_EXPECT_EQ(test, add_cpu(victim), -EIO);
+	KUNIT_EXPECT_FALSE(test, bolt_set_has(bolt_pending(victim), dt->multi));
+	KUNIT_EXPECT_EQ(test, ran.online[0], 0);
+	KUNIT_EXPECT_EQ(test, ran.online[1], 0);
+
+	ran.first_fails = false;
+	KUNIT_ASSERT_EQ(test, add_cpu(victim), 0);
+	KUNIT_EXPECT_EQ(test, ran.online[0], 1);
+	KUNIT_EXPECT_EQ(test, ran.online[1], 1);
+}
+
+/*
  * While cpuN/hotplug/fail asks for a failure, a CPU passes all states natively, also a
  * state without an instance. No teardown of that state is then pending.
  */
@@ -324,6 +354,7 @@ static struct kunit_case bolt_defer_cases[] = {
 	KUNIT_CASE(not_this_time_is_native),
 	KUNIT_CASE(a_row_can_be_moved_back),
 	KUNIT_CASE(instances_come_and_go),
+	KUNIT_CASE(instances_that_have_started_stop),
 	KUNIT_CASE(nothing_is_pending_without_an_instance),
 	KUNIT_CASE(settling_in_parts),
 	{}
