@@ -134,8 +134,8 @@ static int bolt_kick(unsigned int cpu)
 }
 
 /*
- * Gives up waiting for @cpu. If the CPU comes later, it finds no idle task and
- * stops, as natively. Returns false if the CPU has come after all.
+ * Gives up waiting for @cpu. If @cpu has not begun to run the kernel, it finds no idle
+ * task when it begins, and stops, as natively. Returns false if @cpu has come after all.
  */
 static bool bolt_give_up(unsigned int cpu)
 {
@@ -411,6 +411,7 @@ static int bolt_bring_up(const struct cpumask *mask, const struct cpumask *due)
 {
 	bool tree = bolt_batch->flags & BOLT_TREE;
 	int err = tree ? bolt_tree(mask) : bolt_prepare(mask);
+	unsigned int cpu;
 
 	bolt_phase_end(BOLT_PHASE_PREPARE);
 	if (bolt_gives_up(err))
@@ -428,6 +429,15 @@ static int bolt_bring_up(const struct cpumask *mask, const struct cpumask *due)
 		cacheinfo_cpus_changed();
 		if (bolt_several_cpus())
 			vmstat_cpus_come();
+	}
+	/*
+	 * There is no callback between CPUHP_AP_ACTIVE and CPUHP_ONLINE. A CPU that is
+	 * active already must not be the last to join the scheduler.
+	 */
+	for_each_cpu(cpu, mask) {
+		if (bolt_cpu_state(cpu) == CPUHP_AP_ACTIVE &&
+		    bolt_goal(cpu) == CPUHP_ONLINE)
+			bolt_run_callbacks(cpu, CPUHP_ONLINE);
 	}
 	if (!bolt_gives_up(err) &&
 	    bolt_find(mask, CPUHP_AP_ACTIVE - 1, CPUHP_ONLINE - 1, true)) {
@@ -455,8 +465,8 @@ int bolt_online_batch(const struct cpumask *mask)
 
 	cpumask_clear(&bolt_due);
 	for_each_cpu(cpu, mask) {
-		if (bolt_goal(cpu) > CPUHP_AP_ACTIVE - 1 &&
-		    bolt_goal(cpu) > bolt_cpu_state(cpu))
+		if (bolt_goal(cpu) >= CPUHP_AP_ACTIVE &&
+		    bolt_cpu_state(cpu) < CPUHP_AP_ACTIVE)
 			__cpumask_set_cpu(cpu, &bolt_due);
 	}
 	for_each_cpu(cpu, mask) {
