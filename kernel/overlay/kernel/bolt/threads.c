@@ -98,17 +98,14 @@ bool bolt_look_out_idle(unsigned int cpu)
 }
 
 /*
- * Has the thread of @cpu run callbacks until @target. Returns false if @cpu is at
- * @target already. The thread is parked if @cpu has just come, or has been kept from
- * going.
+ * Has the thread of @cpu run callbacks until @target. The thread is parked if @cpu has
+ * just come, or has been kept from going.
  */
-static bool bolt_start_thread(unsigned int cpu, enum cpuhp_state target)
+static void bolt_start_thread(unsigned int cpu, enum cpuhp_state target)
 {
 	struct cpuhp_cpu_state *st = bolt_cpuhp_cpu(cpu);
 	bool parked = kthread_parking(st->thread);
 
-	if (st->state == target)
-		return false;
 	bolt_note_wait_for_threads();
 
 	cpuhp_set_state(cpu, st, target);
@@ -119,7 +116,6 @@ static bool bolt_start_thread(unsigned int cpu, enum cpuhp_state target)
 	 */
 	if (parked)
 		kthread_unpark(st->thread);
-	return true;
 }
 
 /* Has the thread take its CPU back to the target that cpuhp_reset_state() has set. */
@@ -197,10 +193,7 @@ int bolt_run_threads(enum cpuhp_state target, bool up)
 					     max(target, bc->goal);
 
 		bc->from = bolt_cpu_state(cpu);
-		if (!bolt_start_thread(cpu, goal)) {
-			__cpumask_clear_cpu(cpu, &bolt_round);
-			continue;
-		}
+		bolt_start_thread(cpu, goal);
 		last = cpu;
 		if (--slots || !up)
 			continue;
@@ -210,8 +203,6 @@ int bolt_run_threads(enum cpuhp_state target, bool up)
 		__cpumask_clear_cpu(first, &bolt_round);
 		slots++;
 	}
-	if (last >= nr_cpu_ids || !cpumask_test_cpu(last, &bolt_round))
-		return err;
 	ret = bolt_wait_thread(last);
 	err = err ?: ret;
 	__cpumask_clear_cpu(last, &bolt_round);
