@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * KUnit: bolt_ap_lock_for_late(), by which the control task takes the lock of
- * bolt_ap_lock(). No request takes that lock meanwhile, as the hotplug lock is held.
+ * bolt_ap_lock(). No request takes that lock meanwhile, as each test holds the hotplug
+ * lock.
  */
 #ifdef CONFIG_BOLT_KUNIT_TEST
 
@@ -40,16 +41,29 @@ static void late_cpu_has_left_the_lock(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, raw_spin_is_locked(&bolt_arrivals));
 }
 
-/* A CPU that comes alone does not take the lock, so nothing keeps the CPU out. */
-static void late_single_cpu_is_not_kept_out(struct kunit *test)
+/* Calls bolt_ap_lock_for_late() as the control task of a request does. */
+static bool late_in_request(bool alone)
 {
+	struct bolt_batch batch = { .alone = alone };
 	bool got;
 
-	guard(cpus_read_lock)();
+	cpus_write_lock();
+	WRITE_ONCE(bolt_batch, &batch);
+	WRITE_ONCE(bolt_control_task, current);
 	got = bolt_ap_lock_for_late();
 	if (got)
 		bolt_ap_unlock();
-	KUNIT_EXPECT_FALSE(test, got);
+	WRITE_ONCE(bolt_control_task, NULL);
+	WRITE_ONCE(bolt_batch, NULL);
+	cpus_write_unlock();
+	return got;
+}
+
+/* A CPU that comes alone does not take the lock, so nothing keeps the CPU out. */
+static void late_single_cpu_is_not_kept_out(struct kunit *test)
+{
+	KUNIT_EXPECT_FALSE(test, late_in_request(true));
+	KUNIT_EXPECT_TRUE(test, late_in_request(false));
 }
 
 static struct kunit_case bolt_turn_cases[] = {
