@@ -29,21 +29,14 @@
 #include "state.h"
 #include "warm.h"
 
-/*
- * Reads 0 or 1. kstrtobool() is not used, because it takes any text that begins like
- * a yes or a no.
- */
-static int bolt_switch(const char *buf, size_t count, bool *on)
+/* Returns which of two words was written: 0 or 1; or a negative error number. */
+static int bolt_either(const char *buf, size_t count, const char *zero, const char *one)
 {
-	unsigned int number;
-	int err = bolt_parse_number(buf, count, &number);
-
-	if (err == -E2BIG)
-		return err;
-	if (err || number > 1)
-		return -EINVAL;
-	*on = number;
-	return 0;
+	if (count >= PAGE_SIZE)
+		return -E2BIG;
+	if (bolt_parse_word(buf, count, one))
+		return 1;
+	return bolt_parse_word(buf, count, zero) ? 0 : -EINVAL;
 }
 
 static ssize_t enabled_show(struct device *dev, struct device_attribute *attr,
@@ -55,24 +48,26 @@ static ssize_t enabled_show(struct device *dev, struct device_attribute *attr,
 static ssize_t enabled_store(struct device *dev, struct device_attribute *attr,
 			     const char *buf, size_t count)
 {
-	bool on;
-	int err = bolt_switch(buf, count, &on) ?: bolt_enable(on);
+	int on = bolt_either(buf, count, "0", "1");
+	int err = on < 0 ? on : bolt_enable(on);
 
 	return err ?: count;
 }
 static DEVICE_ATTR_ADMIN_RW(enabled);
 
-static ssize_t parked_show(struct device *dev, struct device_attribute *attr,
-			   char *buf)
+/* A binary file, because a list of many CPUs may be longer than a page. */
+static ssize_t parked_read(struct file *file, struct kobject *kobj,
+			   compat_bin_attribute *attr, char *buf, loff_t pos,
+			   size_t count)
 {
 	ssize_t len;
 
 	cpus_read_lock();
-	len = sysfs_emit(buf, "%*pbl\n", cpumask_pr_args(&bolt_parked_mask));
+	len = cpumap_print_list_to_buf(buf, &bolt_parked_mask, pos, count);
 	cpus_read_unlock();
 	return len;
 }
-static DEVICE_ATTR_ADMIN_RO(parked);
+static BIN_ATTR_ADMIN_RO(parked, 0);
 
 static ssize_t last_error_show(struct device *dev,
 			       struct device_attribute *attr, char *buf)
@@ -247,16 +242,6 @@ static ssize_t settle_delay_ms_store(struct device *dev,
 }
 static DEVICE_ATTR_ADMIN_RW(settle_delay_ms);
 
-/* Returns which of two words was written: 0 or 1; or a negative error number. */
-static int bolt_either(const char *buf, size_t count, const char *zero, const char *one)
-{
-	if (count >= PAGE_SIZE)
-		return -E2BIG;
-	if (bolt_parse_word(buf, count, one))
-		return 1;
-	return bolt_parse_word(buf, count, zero) ? 0 : -EINVAL;
-}
-
 static ssize_t keep_show(struct device *dev, struct device_attribute *attr,
 			 char *buf)
 {
@@ -286,11 +271,10 @@ static ssize_t keep_affinity_store(struct device *dev,
 				   struct device_attribute *attr,
 				   const char *buf, size_t count)
 {
-	bool on;
-	int err = bolt_switch(buf, count, &on);
+	int on = bolt_either(buf, count, "0", "1");
 
-	if (err)
-		return err;
+	if (on < 0)
+		return on;
 	bolt_keep_affinity(on);
 	return count;
 }
@@ -322,6 +306,8 @@ static ssize_t irq_keep_show(struct device *dev, struct device_attribute *attr,
 		return -ENOMEM;
 	bolt_irq_get_list(mask);
 	len = sysfs_emit(buf, "%*pbl\n", cpumask_pr_args(mask));
+	if (buf[len - 1] != '\n')	/* cut off: the last number may be another CPU */
+		len = -EOVERFLOW;
 	free_cpumask_var(mask);
 	return len;
 }
@@ -351,7 +337,6 @@ static struct attribute *bolt_attrs[] = {
 	&dev_attr_offline.attr,
 	&dev_attr_online.attr,
 	&dev_attr_park.attr,
-	&dev_attr_parked.attr,
 	&dev_attr_set.attr,
 	&dev_attr_settle.attr,
 	&dev_attr_settle_delay_ms.attr,
@@ -362,6 +347,7 @@ static struct attribute *bolt_attrs[] = {
 static compat_bin_attribute *bolt_bin_attrs[] = {
 	&bin_attr_offline_mask,
 	&bin_attr_online_mask,
+	&bin_attr_parked,
 	&bin_attr_set_mask,
 	NULL
 };

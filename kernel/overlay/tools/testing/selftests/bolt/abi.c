@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* What the files of /sys/devices/system/cpu/bolt accept and refuse. */
+#define _GNU_SOURCE
 #include <sys/stat.h>
 
 #include "bolt.h"
@@ -68,6 +69,8 @@ TEST_F(abi, malformed_is_refused)
 		{ BOLT_DIR "enabled", "maybe", -EINVAL },
 		{ BOLT_DIR "enabled", "none", -EINVAL },
 		{ BOLT_DIR "enabled", "1-3", -EINVAL },
+		{ BOLT_DIR "enabled", "+1", -EINVAL },
+		{ BOLT_DIR "enabled", "01", -EINVAL },
 		{ BOLT_DIR "keep", "\n", -EINVAL },
 		{ BOLT_DIR "keep", "delays", -EINVAL },
 		{ BOLT_DIR "keep", "press", -EINVAL },
@@ -75,6 +78,7 @@ TEST_F(abi, malformed_is_refused)
 		{ BOLT_DIR "keep_affinity", "\n", -EINVAL },
 		{ BOLT_DIR "keep_affinity", "2", -EINVAL },
 		{ BOLT_DIR "keep_affinity", "yes", -EINVAL },
+		{ BOLT_DIR "keep_affinity", "+0", -EINVAL },
 		{ BOLT_DIR "keep_affinity", "0,1", -EINVAL },
 		{ BOLT_DIR "park", "\n", -EINVAL },
 		{ BOLT_DIR "park", "Cold", -EINVAL },

@@ -38,7 +38,7 @@ static const struct file {
 	enum kind kind;
 	enum ask ask;
 	bool is_read;
-	bool counts;	/* whether the file counts events, and so may change */
+	bool counts;	/* whether the file counts or lists events, and so may change */
 	const char *choices[2];
 } files[] = {
 	{ BOLT_DIR "online", LIST, ONLINE_THEM },
@@ -147,7 +147,7 @@ static ssize_t read_at(const char *path, char *text, size_t len, off_t at)
 	return n;
 }
 
-/* Reads all files that can be read; files that count events come last. */
+/* Reads all files that can be read; files that count or list events come last. */
 static bool look(struct fuzz *f, int which)
 {
 	char *text = f->texts[which];
@@ -223,7 +223,7 @@ static int refusal(struct fuzz *f, const struct file *file, const char *text,
 	case OVERRIDE:
 		err = grammar_override(&f->world, text, len, f->top, &m->number,
 				       &m->word);
-		if (!err && m->word >= SERIAL && !is_listed(f, m->number))
+		if (!err && m->word != DEFAULT && !is_listed(f, m->number))
 			err = -ENOENT;
 		return err;
 	case TARGET:
@@ -420,7 +420,7 @@ static bool try(struct fuzz *f, const struct file *file, const char *text,
 	if (!sight_same(&now, &f->sight))
 		return wrong(f, "refused with %zd, but CPUs have changed", n);
 	line = difference(f->texts[0], f->texts[1]);
-	/* A text that has led to a request may change the files that count events. */
+	/* A text that has led to a request may change the files that count or list events. */
 	if (wanted || !n ? !!strcmp(f->texts[0], f->texts[1]) :
 	    line < f->texts[1] + f->quiet[1])
 		return wrong(f, "refused with %zd, but changed: %.100s", n, line);

@@ -81,15 +81,6 @@ static inline int grammar_number(const struct world *world, const char *text,
 	return err;
 }
 
-/* Applies the rule for a file that takes 0 or 1. */
-static inline int grammar_switch(const struct world *world, const char *text,
-				 size_t len, unsigned long long *on)
-{
-	int err = grammar_number(world, text, len, on);
-
-	return err == -E2BIG ? err : err || *on > 1 ? -EINVAL : 0;
-}
-
 /*
  * Applies the rule for a file that takes one of two words. Returns 0, with the index of
  * the word in @which, or the error with which the file refuses the text.
@@ -107,6 +98,17 @@ static inline int grammar_choice(const struct world *world, const char *text, si
 			return 0;
 	}
 	return -EINVAL;
+}
+
+/* Applies the rule for a file that takes 0 or 1. */
+static inline int grammar_switch(const struct world *world, const char *text,
+				 size_t len, unsigned long long *on)
+{
+	static const char *const digits[2] = { "0", "1" };
+	int which = 0, err = grammar_choice(world, text, len, digits, &which);
+
+	*on = which;
+	return err;
 }
 
 /* The words for a hotplug state; the first word takes the effect of all other words back. */
