@@ -165,7 +165,8 @@ enum bolt_boot_switch {
  * with the hotplug lock held for writing. @settle runs in any task on any CPU, with
  * the hotplug lock held for reading, while the CPU is below the state. A request that
  * wants the lock waits for @settle, so @settle may do a part of the work and return
- * -EAGAIN: Bolt calls the function again, unless the CPU has come back. When the work
+ * -EAGAIN: Bolt calls the function again, unless the CPU has come back. @settle returns
+ * -EBUSY, and is called again later, if another task holds a lock for long. When the work
  * is done @settle returns 0. If @cancel fails, or the startup for @restart, the same
  * task calls @settle until the work is done, and the startup counts as failed.
  */

@@ -15,23 +15,21 @@
  *
  * At first each list stands for all interrupts (@all). A list is emptied in one place
  * only: in stop_machine(), when its CPU goes and begins to look at the interrupts on
- * the list; an interrupt that could not be moved is put back on the list. An
- * interrupt is put on a list wherever its masks are written, and when it is started:
- * chips write the masks by irq_data_update_effective_affinity() and
- * irq_data_update_affinity(), and irq_do_set_affinity() sets the affinity. Code that
- * changes an interrupt that has been started holds the lock of the interrupt, with
- * interrupts off, so that no change is half done while stop_machine() has stopped all
- * CPUs. If an old vector of an interrupt waits on a CPU of x86 to be cleaned up, the
- * interrupt was on that CPU before, so the list of the CPU has the interrupt.
+ * the list; an interrupt that could not be moved is put back on the list. An interrupt
+ * is put on a list wherever its masks are written, and when it is started: chips write
+ * the masks by irq_data_update_effective_affinity() and irq_data_update_affinity(), and
+ * irq_do_set_affinity() sets the affinity. Code that changes an interrupt that has been
+ * started holds the lock of the interrupt, with interrupts off, so that no change is
+ * half done while stop_machine() has stopped all CPUs. If an old vector of an interrupt
+ * waits on a CPU of x86 to be cleaned up, the interrupt was on that CPU before, so the
+ * list of the CPU has the interrupt.
  *
- * If a pending move has only one CPU as its online target, the interrupt is on the
- * list of that CPU too, and the move is called off when the CPU goes. If the move has
- * several online targets and all of these go, the move is not called off, which does
- * no harm: a move to CPUs that are all offline has no effect when it is due.
+ * If a pending move has only one CPU as its online target, the interrupt is on the list
+ * of that CPU too, and the move is called off when the CPU goes. A move to several CPUs
+ * is not called off if all of these go, as it then has no effect when it is due.
  *
- * irq_keep is the list of the CPUs on which movable interrupts are kept. The affinity
- * that the chip is told is restricted to these CPUs; the affinity that was configured
- * is not changed.
+ * irq_keep lists the CPUs on which movable interrupts are kept. The affinity that the chip
+ * is told is restricted to these CPUs; the affinity that was configured is not changed.
  */
 #define pr_fmt(fmt) "bolt: " fmt
 
@@ -617,8 +615,8 @@ void bolt_irq_enable(bool on)
 
 	WRITE_ONCE(bolt_irq_tracking, on);
 	/*
-	 * Interrupts that were placed before are on none of the lists, so each list
-	 * begins with @all set.
+	 * Interrupts that were placed while Bolt was disabled may be on none of the
+	 * lists, so each list begins with @all set.
 	 */
 	smp_mb();
 	for_each_possible_cpu(cpu) {

@@ -321,7 +321,8 @@ static void bolt_check_pending(unsigned int cpu)
 	if (state == BOLT_NR_STATES)
 		bolt_note_not_parked(cpu);
 	else if (!bolt_cpu_below(cpu, state))
-		bolt_broken(cpu, state, "the teardown is pending, but the startup has run");
+		bolt_broken(cpu, state,
+			    "the teardown is pending, but the CPU is not below the state");
 	else
 		bolt_settle_later(cpu);
 	if (state == BOLT_NR_STATES && bolt_warm_must_end(cpu))
@@ -660,7 +661,7 @@ int bolt_enable(bool on)
 		WRITE_ONCE(bolt_on, false);
 		bolt_affinity_enable(false);
 		bolt_irq_enable(false);
-		bolt_settle_all();
+		bolt_settle_mask(cpu_possible_mask);
 		bolt_domains_enable(false);
 		bolt_hold_readers_slow(false);
 		bolt_control_stop();

@@ -13,6 +13,7 @@
 
 #include <linux/cpu.h>
 #include <linux/cpumask.h>
+#include <linux/delay.h>
 #include <linux/init.h>
 #include <linux/sched.h>
 #include <linux/sched/clock.h>
@@ -88,7 +89,7 @@ static void bolt_run_teardown(unsigned int cpu, enum cpuhp_state state)
  * @defer:	how the teardown was deferred
  *
  * Context: as bolt_settle_state(), or hotplug lock held for writing.
- * Return: 0, or -EAGAIN if there is more to do: call this function again.
+ * Return: 0, or what @settle of struct bolt_defer may return: call this function again.
  */
 int bolt_tear_down(unsigned int cpu, enum cpuhp_state state,
 		   const struct bolt_defer *defer)
@@ -102,7 +103,7 @@ int bolt_tear_down(unsigned int cpu, enum cpuhp_state state,
 		bolt_run_teardown(cpu, state);
 	/* If this task has moved, the clocks of two CPUs are read: good enough for a statistic. */
 	atomic64_add(local_clock() - start, &bolt_counts[state].ns);
-	if (err == -EAGAIN)
+	if (err == -EAGAIN || err == -EBUSY)
 		return err;
 	WARN_ONCE(err, "CPU %u: settling state %d failed: %d\n", cpu, state,
 		  err);
@@ -116,13 +117,13 @@ int bolt_tear_down(unsigned int cpu, enum cpuhp_state state,
  * @state:	the state; if its teardown is not pending there is nothing to do
  *
  * Context: hotplug lock held for reading, and cpuhp_state_mutex. May sleep.
- * Return: 0, or -EAGAIN if there is more to do: call this function again, best after
- * other tasks had a chance to take the locks.
+ * Return: as bolt_tear_down(); before the next call other tasks should get the locks.
  */
 static int bolt_settle_state(unsigned int cpu, enum cpuhp_state state)
 {
 	const struct bolt_defer *defer = bolt_deferred(state);
 	struct bolt_set *pending = bolt_pending(cpu);
+	int err;
 
 	if (!bolt_set_has(pending, state))
 		return 0;
@@ -132,8 +133,9 @@ static int bolt_settle_state(unsigned int cpu, enum cpuhp_state state)
 		bolt_broken(cpu, state, "the teardown would run while the state is up");
 		return 0;
 	}
-	if (bolt_tear_down(cpu, state, defer) == -EAGAIN)
-		return -EAGAIN;
+	err = bolt_tear_down(cpu, state, defer);
+	if (err)
+		return err;
 	bolt_set_remove(pending, state);
 	atomic64_inc(&bolt_counts[state].settles);
 	trace_bolt_settle(cpu, state);
@@ -161,7 +163,7 @@ void bolt_settle_everywhere(enum cpuhp_state state)
 	if (!bolt_deferred(state))
 		return;
 	for_each_possible_cpu(cpu) {
-		while (bolt_settle_state(cpu, state) == -EAGAIN)
+		while (bolt_settle_state(cpu, state))
 			cond_resched();
 	}
 }
@@ -192,17 +194,16 @@ void bolt_forget_state(enum cpuhp_state state)
  */
 static bool bolt_settle_next(unsigned int cpu, enum bolt_class last)
 {
-	int state;
+	int state, err = 0;
 
-	/*
-	 * The locks are taken even if nothing seems pending: another task may be
-	 * running a teardown of @cpu.
-	 */
+	/* Even if nothing seems pending, another task may be running a teardown of @cpu. */
 	bolt_lock_states();
 	state = bolt_next_to_settle(cpu, last);
 	if (state >= 0)
-		bolt_settle_state(cpu, state);
+		err = bolt_settle_state(cpu, state);
 	bolt_unlock_states();
+	if (err == -EBUSY)
+		msleep(20);
 	return state >= 0;
 }
 
@@ -245,11 +246,15 @@ void bolt_settle_mask(const struct cpumask *mask)
 /**
  * bolt_settle_all - make all CPUs that are parked or warm natively offline
  *
+ * While Bolt is disabled no CPU is. This function then takes no lock, so that a machine
+ * can be rebooted although a callback of a hotplug state never returns.
+ *
  * Context: as bolt_settle_cpu().
  */
 void bolt_settle_all(void)
 {
-	bolt_settle_mask(cpu_possible_mask);
+	if (bolt_enabled())
+		bolt_settle_mask(cpu_possible_mask);
 }
 
 /* Whether a teardown of @cpu is pending whose class is @last or before. */

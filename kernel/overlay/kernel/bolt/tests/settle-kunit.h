@@ -19,8 +19,13 @@
 #include <linux/smp.h>
 #include <linux/swap.h>
 #include <linux/vmstat.h>
+#include <linux/workqueue.h>
 
 #include "fixture.h"
+
+/* In mm/page_alloc.h, or in older kernels in mm/internal.h. */
+void zone_pcp_disable(struct zone *zone);
+void zone_pcp_enable(struct zone *zone);
 
 /*
  * The batch for tests that count less than this number on each CPU, so that each count
@@ -337,6 +342,90 @@ static void page_lists_are_sized_as_natively(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, zone->pageset_high_min, native);
 	KUNIT_ASSERT_EQ(test, add_cpu(second), 0);
 	KUNIT_EXPECT_EQ(test, zone->pageset_high_min, with_all);
+
+	/* The lists have the same sizes when @second comes as when @victim has gone. */
+	KUNIT_ASSERT_EQ(test, remove_cpu(second), 0);
+	bolt_settle_cpu(second);
+	KUNIT_ASSERT_EQ(test, remove_cpu(victim), 0);
+	KUNIT_ASSERT_EQ(test, add_cpu(second), 0);
+	KUNIT_ASSERT_EQ(test, add_cpu(victim), 0);
+	KUNIT_EXPECT_EQ(test, zone->pageset_high_min, with_all);
+}
+
+static int late_state;
+
+static int late_startup(unsigned int cpu)
+{
+	return 0;
+}
+
+static void set_up_late_state(struct work_struct *work)
+{
+	WRITE_ONCE(late_state, cpuhp_setup_state_nocalls(CPUHP_AP_ONLINE_DYN, "bolt/test:late",
+							 late_startup, NULL));
+}
+
+static void settle_victim(struct work_struct *work)
+{
+	bolt_settle_cpu(victim);
+}
+
+/*
+ * A task that takes memory offline holds the lock of the page lists while it moves pages.
+ * Settling then waits, but lets other tasks register hotplug states.
+ */
+static void settling_lets_states_be_registered(struct kunit *test)
+{
+	struct zone *zone = zone_of_test(test);
+	struct work_struct settle, set_up;
+	unsigned int i;
+
+	INIT_WORK_ONSTACK(&settle, settle_victim);
+	INIT_WORK_ONSTACK(&set_up, set_up_late_state);
+	late_state = 0;
+	KUNIT_ASSERT_EQ(test, remove_cpu(victim), 0);
+	zone_pcp_disable(zone);
+	schedule_work(&settle);
+	msleep(50);
+	KUNIT_EXPECT_TRUE(test, bolt_set_has(bolt_pending(victim), CPUHP_PAGE_ALLOC));
+	schedule_work(&set_up);
+	for (i = 0; i < 100 && !READ_ONCE(late_state); i++)
+		msleep(20);
+	KUNIT_EXPECT_GT(test, READ_ONCE(late_state), 0);
+	zone_pcp_enable(zone);
+	flush_work(&set_up);
+	flush_work(&settle);
+	destroy_work_on_stack(&set_up);
+	destroy_work_on_stack(&settle);
+	if (late_state > 0)
+		cpuhp_remove_state_nocalls(late_state);
+	KUNIT_EXPECT_FALSE(test, bolt_test_parked(victim));
+	KUNIT_EXPECT_EQ(test, add_cpu(victim), 0);
+}
+
+static DECLARE_COMPLETION(all_settled);
+
+static void settle_all(struct work_struct *work)
+{
+	bolt_settle_all();
+	complete(&all_settled);
+}
+
+/* A reboot calls bolt_settle_all(), also while a callback of a hotplug state hangs. */
+static void disabled_needs_no_lock(struct kunit *test)
+{
+	struct work_struct settle;
+
+	KUNIT_ASSERT_EQ(test, bolt_enable(false), 0);
+	INIT_WORK_ONSTACK(&settle, settle_all);
+	reinit_completion(&all_settled);
+	bolt_lock_states();
+	schedule_work(&settle);
+	KUNIT_EXPECT_NE(test, wait_for_completion_timeout(&all_settled, HZ), 0);
+	bolt_unlock_states();
+	flush_work(&settle);
+	destroy_work_on_stack(&settle);
+	KUNIT_EXPECT_EQ(test, bolt_enable(true), 0);
 }
 
 static int mlock_one(void *zone)
@@ -608,6 +697,8 @@ static struct kunit_case bolt_memory_cases[] = {
 	KUNIT_CASE(slabs_are_flushed),
 	KUNIT_CASE(pages_are_kept_and_drained),
 	KUNIT_CASE(page_lists_are_sized_as_natively),
+	KUNIT_CASE(settling_lets_states_be_registered),
+	KUNIT_CASE(disabled_needs_no_lock),
 	KUNIT_CASE(counters_are_folded_at_once),
 	KUNIT_CASE(folios_are_not_pinned),
 	KUNIT_CASE(thresholds_follow_changes),
