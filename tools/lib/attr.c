@@ -56,8 +56,8 @@ static int settle_list(struct cpubolt *handle, char *list)
 	size_t length = strlen(list), cut;
 	int err;
 
-	while (length > sysfs_write_max()) {
-		for (cut = sysfs_write_max(); list[cut] != ','; cut--)
+	while (length > sysfs_text_max()) {
+		for (cut = sysfs_text_max(); list[cut] != ','; cut--)
 			;
 		err = sysfs_write(handle->cpus, "bolt/settle", list, cut);
 		if (err)

@@ -84,16 +84,16 @@ static int read_leaf(struct cpubolt *handle, unsigned int cpu, unsigned int inde
 static int read_caches(struct cpubolt *handle, unsigned int cpu, struct place *place)
 {
 	struct cpubolt_cache caches[CACHES_MAX] = { 0 };
-	int count = 0, err;
+	int count = 0, level, err;
 
 	while (count < CACHES_MAX && !read_leaf(handle, cpu, (unsigned int)count, &caches[count]))
 		count++;
-	if (!count) {
-		/* sysfs has no caches of a CPU that has gone offline since the last look. */
+	/* sysfs has no caches of a CPU that has gone offline since the last look, or meanwhile. */
+	if (!count || leaf_number(handle, cpu, 0, "level", &level)) {
 		err = cpubolt_refresh(handle);
 		if (err)
 			return err;
-		if (cpu_is_away(handle, cpu))
+		if (count || cpu_is_away(handle, cpu))
 			return -ENODATA;
 	} else {
 		place->caches = calloc((size_t)count, sizeof(*caches));

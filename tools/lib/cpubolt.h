@@ -42,8 +42,8 @@ struct cpubolt_monitor;
  * @handle: where the handle is stored; free it with cpubolt_close()
  *
  * Errors: -ENOENT if @root has no sys/devices/system/cpu, or no lists of possible, present and
- * online CPUs there; -EINVAL if a file there cannot be understood; -ENOMEM; errors of open(2) and
- * read(2).
+ * online CPUs there; -EINVAL if a file there, other than the list of parked CPUs, cannot be
+ * understood; -ENOMEM; errors of open(2) and read(2).
  */
 int cpubolt_open(const char *root, struct cpubolt **handle);
 
@@ -116,6 +116,10 @@ enum cpubolt_which {
 
 /**
  * cpubolt_cpus() - copy one of the machine's sets into @set
+ *
+ * The kernel cuts some lists that are longer than a page. Behind the end of such a list, the files
+ * of each CPU tell whether the CPU is present and online; no CPU counts as parked, and every CPU
+ * counts as isolated and nohz_full.
  *
  * Errors: -EINVAL if @which is no set of the machine. The lists "isolated" and "nohz_full" are read
  * only now: -EINVAL also if the list cannot be understood, -ENOMEM, and errors of open(2) and
@@ -195,9 +199,14 @@ enum cpubolt_op {
 	CPUBOLT_SET_ONLINE	/* these CPUs are the only ones online afterwards */
 };
 
-/** Way in which a request was carried out */
+/**
+ * Way in which a request was carried out, or failed
+ *
+ * On the ways other than CPUBOLT_WAY_NONE, too, the library may have refused the request, or memory
+ * may have been short, before the first write.
+ */
 enum cpubolt_way {
-	CPUBOLT_WAY_NONE,	/* every CPU was as wanted, or the library tried no write */
+	CPUBOLT_WAY_NONE,	/* every CPU was as wanted, or the request itself was wrong */
 	CPUBOLT_WAY_BATCH,	/* one write to bolt/ */
 	CPUBOLT_WAY_NATIVE	/* writes to cpuN/online, one CPU after the other */
 };

@@ -54,29 +54,111 @@ unsigned long long cpu_now_ns(void)
 	return (unsigned long long)now.tv_sec * 1000000000ULL + (unsigned long long)now.tv_nsec;
 }
 
-/* Reads a cpulist. The kernel prints "(null)" for a mask that the kernel has not allocated. */
-static int read_list(const struct cpubolt *handle, const char *name, cpu_set_t *cpus)
+/*
+ * The kernel cuts a list that does not fit into a page, perhaps within a number. Takes what follows
+ * the last comma off such a list, and tells whether the kernel has cut the list.
+ */
+static bool was_cut(char *text)
+{
+	size_t length = strlen(text);
+	char *comma;
+
+	if (length != sysfs_text_max() || text[length - 1] == '\n')
+		return false;
+	comma = strrchr(text, ',');
+	*(comma ?: text) = '\0';
+	return true;
+}
+
+/*
+ * Reads a cpulist. For a mask that the kernel has not allocated, the kernel prints "(null)", with a
+ * blank in front for each further CPU number; such a list is empty.
+ * @known: set to the number of the first CPU of which the list says nothing because the kernel has
+ *	   cut the list; to handle->numbers if the list is whole
+ */
+static int read_list(const struct cpubolt *handle, const char *name, cpu_set_t *cpus,
+		     unsigned int *known)
 {
 	struct set target = set_of(handle, cpus);
-	char *text;
+	bool cut = false;
+	char *text, *list;
 	int err;
 
+	*known = handle->numbers;
 	CPU_ZERO_S(handle->size, cpus);
 	err = sysfs_read(handle->cpus, name, &text);
 	if (err)
 		return err;
-	if (!strstr(text, "(null)") && set_parse_list(&target, NULL, text, NULL))
-		err = -EINVAL;
+	list = text + strspn(text, " ");
+	if (*list && *list != '(') {
+		cut = was_cut(text);
+		err = set_parse_list(&target, NULL, text, NULL) ? -EINVAL : 0;
+	}
 	free(text);
+	while (!err && cut && *known && !CPU_ISSET_S(*known - 1, handle->size, cpus))
+		--*known;
 	return err;
 }
 
-/* Reads a cpulist of a file that some kernels do not have. */
+/*
+ * Reads the list of isolated or nohz_full CPUs, which some kernels do not have. If the kernel has
+ * cut the list, every CPU behind its end counts: it is safer to leave one CPU too many alone.
+ */
 static int read_list_if_any(const struct cpubolt *handle, const char *name, cpu_set_t *cpus)
 {
-	int err = read_list(handle, name, cpus);
+	unsigned int known;
+	int err = read_list(handle, name, cpus, &known);
 
+	for (; !err && known < handle->numbers; known++)
+		CPU_SET_S(known, handle->size, cpus);
 	return err == -ENOENT || err == -EACCES ? 0 : err;
+}
+
+/*
+ * CPUs that are not in the list because the kernel has cut the list count as offline. So do all
+ * parked CPUs if the list makes no sense, as a long list may if CPUs are parked between two reads
+ * of the file: a program that does not know which CPUs are parked can still bring CPUs online.
+ */
+static int read_parked(const struct cpubolt *handle, cpu_set_t *parked)
+{
+	unsigned int known;
+	int err = read_list(handle, "bolt/parked", parked, &known);
+
+	return err == -EINVAL ? 0 : err;
+}
+
+/* Reads the list of CPUs that are plugged in: each of these has a folder. */
+static int read_present(const struct cpubolt *handle, cpu_set_t *present)
+{
+	unsigned int cpu;
+	int err = read_list(handle, "present", present, &cpu);
+	char name[32];
+
+	for (; !err && cpu < handle->numbers; cpu++) {
+		snprintf(name, sizeof(name), "cpu%u", cpu);
+		if (!faccessat(handle->cpus, name, F_OK, 0))
+			CPU_SET_S(cpu, handle->size, present);
+	}
+	return err;
+}
+
+/* Reads the list of CPUs online. A CPU without a file cpuN/online is always online. */
+static int read_online(const struct cpubolt *handle, const cpu_set_t *present, cpu_set_t *online)
+{
+	unsigned int cpu;
+	int err = read_list(handle, "online", online, &cpu), value, failed;
+	char name[32];
+
+	if (err)
+		return err;
+	for (cpu = set_next(present, handle->numbers, cpu); cpu < handle->numbers;
+	     cpu = set_next(present, handle->numbers, cpu + 1)) {
+		snprintf(name, sizeof(name), "cpu%u/online", cpu);
+		failed = sysfs_number(handle->cpus, name, &value);
+		if (failed ? failed == -ENOENT : value == 1)
+			CPU_SET_S(cpu, handle->size, online);
+	}
+	return 0;
 }
 
 static int read_bolt(struct cpubolt *handle, struct view *view)
@@ -91,7 +173,7 @@ static int read_bolt(struct cpubolt *handle, struct view *view)
 	if (!err && enabled == 1)
 		view->features |= CPUBOLT_ENABLED;
 	if (!err)
-		err = read_list(handle, "bolt/parked", view->sets[CPUBOLT_PARKED]);
+		err = read_parked(handle, view->sets[CPUBOLT_PARKED]);
 	if (err != -EACCES && err != -EPERM)
 		return err;
 	view->features |= CPUBOLT_UNREADABLE;
@@ -149,9 +231,10 @@ static int look(struct cpubolt *handle, struct view *view)
 	CPU_OR_S(handle->size, view->sets[CPUBOLT_POSSIBLE], handle->possible, handle->possible);
 	err = read_bolt(handle, view);
 	if (!err)
-		err = read_list(handle, "present", view->sets[CPUBOLT_PRESENT]);
+		err = read_present(handle, view->sets[CPUBOLT_PRESENT]);
 	if (!err)
-		err = read_list(handle, "online", view->sets[CPUBOLT_ONLINE]);
+		err = read_online(handle, view->sets[CPUBOLT_PRESENT],
+				  view->sets[CPUBOLT_ONLINE]);
 	if (err)
 		return err;
 	look_for_files(handle, view->sets[CPUBOLT_PRESENT]);

@@ -14,11 +14,18 @@
 
 /* -- sysfs.c: files below a directory --------------------------------------- */
 
-/* A file of this size or more is not read. A list of CPUs may be longer than a page. */
+/*
+ * A file of this size or more is not read. The list of the CPUs of a package or a node may be
+ * longer than a page.
+ */
 #define SYSFS_READ_MAX (1U << 20)
 
-/** sysfs_write_max() - the longest text that a file of bolt/ takes: Bolt refuses a page or more */
-size_t sysfs_write_max(void);
+/**
+ * sysfs_text_max() - the longest text that a file of bolt/ takes: Bolt refuses a page or more
+ *
+ * The kernel cuts a text that is longer when a program reads a file, except for binary files.
+ */
+size_t sysfs_text_max(void);
 
 /** sysfs_open() - open the directory @name below @dir; a descriptor or a negative errno */
 int sysfs_open(int dir, const char *name);
@@ -31,7 +38,11 @@ int sysfs_open(int dir, const char *name);
  */
 int sysfs_read(int dir, const char *name, char **text);
 
-/** sysfs_line() - read a file of one line into @line, without the newline; -EMSGSIZE: no room */
+/**
+ * sysfs_line() - read a file of one line into @line, without the newline; -EMSGSIZE: no room
+ *
+ * After an error @line is "".
+ */
 int sysfs_line(int dir, const char *name, char *line, size_t size);
 
 /** sysfs_number() - read a decimal number; -EINVAL if the file has anything else */

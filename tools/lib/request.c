@@ -67,7 +67,7 @@ static int write_batch(struct cpubolt *handle, enum cpubolt_op op, const cpu_set
 	if (!list)
 		return -ENOMEM;
 	snprintf(name, sizeof(name), "bolt/%s", files[op]);
-	if (strlen(list) > sysfs_write_max())
+	if (strlen(list) > sysfs_text_max())
 		err = write_mask(handle, op, cpus);
 	else
 		err = sysfs_write(handle->cpus, name, list, strlen(list));

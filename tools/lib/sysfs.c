@@ -11,7 +11,7 @@
 
 #define FIRST_READ 4096
 
-size_t sysfs_write_max(void)
+size_t sysfs_text_max(void)
 {
 	long page = sysconf(_SC_PAGESIZE);
 
@@ -102,8 +102,10 @@ int sysfs_line(int dir, const char *name, char *line, size_t size)
 	close(fd);
 	if (got < 0)
 		return (int)got;
-	if ((size_t)got == size)
+	if ((size_t)got == size) {
+		line[0] = '\0';
 		return -EMSGSIZE;
+	}
 	line[got] = '\0';
 	line[strcspn(line, "\n")] = '\0';
 	return 0;

@@ -93,10 +93,13 @@ void topology_stale(struct cpubolt *handle)
 	if (!handle->topology)
 		return;
 	handle->topology->fresh = false;
-	/* After a CPU was unplugged, a CPU at another place may get the number. */
 	for (cpu = 0; cpu < handle->numbers; cpu++) {
+		/* After a CPU was unplugged, a CPU at another place may get the number. */
 		if (cpubolt_state(handle, cpu) == CPUBOLT_STATE_ABSENT)
 			place_clear(&handle->topology->places[cpu]);
+		/* The kernel shows the caches of a CPU that comes online a little later. */
+		if (!handle->topology->places[cpu].cache_count)
+			handle->topology->places[cpu].cache_count = -1;
 	}
 }
 
@@ -195,6 +198,23 @@ static void read_level(struct cpubolt *handle, const struct level *level, const 
 	}
 }
 
+/*
+ * A CPU that has gone offline while its files were read may be known by half only. Such a CPU is
+ * read again when it is back.
+ */
+static void forget_gone(struct cpubolt *handle, const cpu_set_t *cpus)
+{
+	unsigned int cpu;
+	char name[64];
+
+	for (cpu = set_next(cpus, handle->numbers, 0); cpu < handle->numbers;
+	     cpu = set_next(cpus, handle->numbers, cpu + 1)) {
+		snprintf(name, sizeof(name), "cpu%u/%s", cpu, own[0].file);
+		if (faccessat(handle->cpus, name, F_OK, 0))
+			place_clear(&handle->topology->places[cpu]);
+	}
+}
+
 /* The list of a node has only CPUs that are online; an offline CPU has a link to its node. */
 static bool has_link(struct cpubolt *handle, unsigned int cpu, unsigned int node)
 {
@@ -275,6 +295,7 @@ static int read_places(struct cpubolt *handle, const cpu_set_t *wanted)
 	read_cores(handle, left, scratch);
 	for (i = 0; i < ARRAY_SIZE(levels); i++)
 		read_level(handle, &levels[i], unknown, left, scratch);
+	forget_gone(handle, unknown);
 	if (!handle->topology->fresh)
 		read_nodes(handle, scratch);
 	CPU_FREE(unknown);

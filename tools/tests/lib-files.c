@@ -85,6 +85,7 @@ static void test_sysfs(void **state)
 	assert_int_equal(number, 12);
 	assert_int_equal(sysfs_number(dir, "words", &number), -EINVAL);
 	assert_int_equal(sysfs_line(dir, "long", line, sizeof(line)), -EMSGSIZE);
+	assert_string_equal(line, "");
 	assert_int_equal(sysfs_line(dir, "none", line, sizeof(line)), -ENOENT);
 	assert_int_equal(sysfs_read(dir, "none", &text), -ENOENT);
 	assert_null(text);

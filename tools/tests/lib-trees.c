@@ -72,6 +72,87 @@ static void test_sets_of_1780_cpus(void **state)
 	tree_close(handle);
 }
 
+/* Writes @cpus to the file @name as the kernel shows a list: no more than a page, less a byte. */
+static void write_cut(struct cpubolt *handle, const char *name, const cpu_set_t *cpus)
+{
+	char *text = cpubolt_format_list(handle, cpus);
+
+	assert_true(strlen(text) > sysfs_text_max());
+	text[sysfs_text_max()] = '\0';
+	tree_write(tree_folder(), name, text);
+	free(text);
+}
+
+/* Wherever the kernel has cut the list of parked CPUs, the CPUs that the list has are parked. */
+static void test_a_cut_list_of_parked_cpus(void **state)
+{
+	struct cpubolt *handle = tree_open_wide();
+	cpu_set_t *cpus = cpubolt_set_new(handle), *parked = cpubolt_set_new(handle);
+	size_t size = cpubolt_set_size(handle);
+	unsigned int first, cpu;
+	char list[32];
+
+	tree_write(tree_folder(), CPUS "online", "0\n");
+	for (first = 1; first < 40; first++) {
+		snprintf(list, sizeof(list), "%u-N:2/3", first);
+		assert_int_equal(cpubolt_parse_list(handle, list, cpus, NULL), 0);
+		write_cut(handle, CPUS "bolt/parked", cpus);
+		assert_int_equal(cpubolt_refresh(handle), 0);
+		assert_int_equal(cpubolt_cpus(handle, CPUBOLT_PARKED, parked), 0);
+		for (cpu = 0; cpu < 1400; cpu++)
+			assert_int_equal(!CPU_ISSET_S(cpu, size, parked),
+					 !CPU_ISSET_S(cpu, size, cpus));
+		CPU_AND_S(size, cpus, cpus, parked);
+		assert_true(CPU_EQUAL_S(size, cpus, parked));
+	}
+	/* A list that makes no sense keeps no program from the CPUs. */
+	tree_write(tree_folder(), CPUS "bolt/parked", "1-2,x\n");
+	assert_int_equal(cpubolt_refresh(handle), 0);
+	assert_cpus(handle, CPUBOLT_PARKED, "");
+	assert_cpus(handle, CPUBOLT_OFFLINE, "1-1779");
+	CPU_FREE(cpus);
+	CPU_FREE(parked);
+	tree_close(handle);
+}
+
+/* Behind the end of cut lists, the files of each CPU tell whether the CPU is present and online. */
+static void test_cut_lists(void **state)
+{
+	struct cpubolt *handle = tree_open_wide();
+	cpu_set_t *cpus = cpubolt_set_new(handle), *found = cpubolt_set_new(handle);
+	size_t size = cpubolt_set_size(handle);
+	char name[64], *blanks;
+	unsigned int cpu;
+
+	assert_int_equal(cpubolt_parse_list(handle, "1-N:2/3", cpus, NULL), 0);
+	for (cpu = 1400; cpu < 1780; cpu++) {
+		snprintf(name, sizeof(name), CPUS "cpu%u/online", cpu);
+		if (CPU_ISSET_S(cpu, size, cpus))
+			tree_put(tree_folder(), name, cpu == 1778 ? "0\n" : "1\n");
+	}
+	tree_delete(tree_folder(), CPUS "cpu1777/online");	/* a CPU that cannot go */
+	write_cut(handle, CPUS "present", cpus);
+	write_cut(handle, CPUS "online", cpus);
+	write_cut(handle, CPUS "isolated", cpus);
+	/* For a mask that is not allocated, the kernel shows blanks, and "(null)" if that fits. */
+	assert_true(asprintf(&blanks, "%*s", (int)sysfs_text_max(), "(nu") > 0);
+	tree_write(tree_folder(), CPUS "nohz_full", blanks);
+	free(blanks);
+	assert_int_equal(cpubolt_refresh(handle), 0);
+	assert_int_equal(cpubolt_cpus(handle, CPUBOLT_PRESENT, found), 0);
+	assert_true(CPU_EQUAL_S(size, cpus, found));
+	assert_cpus(handle, CPUBOLT_OFFLINE, "1778");
+	assert_int_equal(cpubolt_state(handle, 1777), CPUBOLT_STATE_ONLINE);
+	assert_int_equal(cpubolt_cpus(handle, CPUBOLT_ISOLATED, found), 0);
+	assert_false(CPU_ISSET_S(1401, size, found));
+	assert_true(CPU_ISSET_S(1402, size, found));
+	assert_true(CPU_ISSET_S(1779, size, found));
+	assert_cpus(handle, CPUBOLT_NOHZ_FULL, "");
+	CPU_FREE(cpus);
+	CPU_FREE(found);
+	tree_close(handle);
+}
+
 static void test_states(void **state)
 {
 	struct cpubolt *handle = tree_open("smt+bolt+parked+halfway+slots");
@@ -127,8 +208,12 @@ static void test_halfway_with_bolt(void **state)
 	tree_close(handle);
 }
 
-/* Waits until the library reads the file @name, which is a FIFO; the library gets @text. */
-static void serve(const char *name, const char *text, const char *then)
+/*
+ * Waits until the library reads the file @name, which is a FIFO; the library gets @text. Before
+ * that, @then becomes the hotplug state of CPU 2, and the files @gone, which end with NULL, are
+ * deleted; both may be NULL.
+ */
+static void serve(const char *name, const char *text, const char *then, const char *const *gone)
 {
 	char *path;
 	int fd;
@@ -139,6 +224,8 @@ static void serve(const char *name, const char *text, const char *then)
 	free(path);
 	if (then)
 		tree_write(tree_folder(), CPUS "cpu2/hotplug/state", then);
+	for (; gone && *gone; gone++)
+		tree_delete(tree_folder(), *gone);
 	if (fd < 0 || write(fd, text, strlen(text)) < 0 || close(fd))
 		_exit(1);
 }
@@ -170,9 +257,9 @@ static void test_a_request_that_is_under_way(void **state)
 	child = fork();
 	if (!child) {
 		alarm(20);
-		serve(CPUS "bolt/parked", "\n", NULL);
-		serve(CPUS "cpu2/online", "1\n", NULL);
-		serve(CPUS "bolt/parked", "2\n", "0\n");
+		serve(CPUS "bolt/parked", "\n", NULL, NULL);
+		serve(CPUS "cpu2/online", "1\n", NULL, NULL);
+		serve(CPUS "bolt/parked", "2\n", "0\n", NULL);
 		_exit(0);
 	}
 	assert_int_equal(cpubolt_refresh(handle), 0);
@@ -364,6 +451,46 @@ static void test_topology_is_remembered(void **state)
 	tree_close(handle);
 }
 
+/*
+ * A CPU goes offline after the library has read the number of its core, while the library reads
+ * the number of its cluster from a FIFO. Half of the topology must not be remembered.
+ */
+static void test_topology_of_a_cpu_that_goes(void **state)
+{
+	static const char *const files[] = {
+		CPUS "cpu2/topology/core_id", CPUS "cpu2/topology/physical_package_id",
+		CPUS "cpu2/topology/die_id", NULL
+	};
+	struct cpubolt *handle = tree_open("small");
+	struct cpubolt_topology topology;
+	size_t i;
+	pid_t child;
+	int status;
+
+	make_fifo(CPUS "cpu2/topology/cluster_id");
+	child = fork();
+	if (!child) {
+		alarm(20);
+		serve(CPUS "cpu2/topology/cluster_id", "2\n", NULL, files);
+		_exit(0);
+	}
+	assert_int_equal(cpubolt_topology(handle, 2, &topology), 0);
+	assert_int_equal(topology.core, -1);
+	assert_int_equal(topology.node, 0);
+	assert_int_equal(waitpid(child, &status, 0), child);
+	assert_int_equal(status, 0);
+	/* The CPU is back. */
+	tree_delete(tree_folder(), CPUS "cpu2/topology/cluster_id");
+	tree_put(tree_folder(), CPUS "cpu2/topology/cluster_id", "2\n");
+	for (i = 0; files[i]; i++)
+		tree_put(tree_folder(), files[i], i ? "0\n" : "2\n");
+	assert_int_equal(cpubolt_refresh(handle), 0);
+	assert_int_equal(cpubolt_topology(handle, 2, &topology), 0);
+	assert_int_equal(topology.core, 2);
+	assert_int_equal(topology.package, 0);
+	tree_close(handle);
+}
+
 static void test_caches(void **state)
 {
 	static const struct cpubolt_cache expected[] = {
@@ -396,9 +523,12 @@ static void test_caches(void **state)
 static void test_caches_of_a_cpu_that_goes(void **state)
 {
 	static const char level[] = CPUS "cpu12/cache/index0/level";
+	static const char *const files[] = { CPUS "cpu13/cache/index0/level", NULL };
 	struct cpubolt *handle = tree_open("hybrid");
 	struct cpubolt_topology topology;
 	struct cpubolt_cache cache;
+	pid_t child;
+	int status;
 
 	assert_int_equal(cpubolt_topology(handle, 12, &topology), 0);
 	tree_delete(tree_folder(), level);
@@ -411,6 +541,27 @@ static void test_caches_of_a_cpu_that_goes(void **state)
 	assert_int_equal(cpubolt_refresh(handle), 0);
 	assert_int_equal(cpubolt_cache(handle, 12, 0, &cache), 0);
 	assert_int_equal(cache.level, 1);
+	/* CPU 13 goes when the library has read one of its caches, and comes back. */
+	make_fifo(CPUS "cpu13/cache/index1/level");
+	child = fork();
+	if (!child) {
+		alarm(20);
+		serve(CPUS "cpu13/cache/index1/level", "", NULL, files);
+		_exit(0);
+	}
+	assert_int_equal(cpubolt_cache(handle, 13, 0, &cache), -ENODATA);
+	assert_int_equal(waitpid(child, &status, 0), child);
+	assert_int_equal(status, 0);
+	tree_put(tree_folder(), files[0], "1\n");
+	tree_delete(tree_folder(), CPUS "cpu13/cache/index1/level");
+	tree_put(tree_folder(), CPUS "cpu13/cache/index1/level", "1\n");
+	assert_int_equal(cpubolt_cache(handle, 13, 3, &cache), 0);
+	/* Of CPU 14, which is just coming, sysfs has no caches at first. */
+	tree_delete(tree_folder(), CPUS "cpu14/cache/index0/level");
+	assert_int_equal(cpubolt_cache(handle, 14, 0, &cache), -ENOENT);
+	tree_put(tree_folder(), CPUS "cpu14/cache/index0/level", "1\n");
+	assert_int_equal(cpubolt_refresh(handle), 0);
+	assert_int_equal(cpubolt_cache(handle, 14, 0, &cache), 0);
 	tree_close(handle);
 }
 
@@ -419,6 +570,8 @@ int main(void)
 	static const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_sets),
 		cmocka_unit_test(test_sets_of_1780_cpus),
+		cmocka_unit_test(test_a_cut_list_of_parked_cpus),
+		cmocka_unit_test(test_cut_lists),
 		cmocka_unit_test(test_states),
 		cmocka_unit_test(test_halfway_with_bolt),
 		cmocka_unit_test(test_a_request_that_is_under_way),
@@ -429,6 +582,7 @@ int main(void)
 		cmocka_unit_test(test_topology),
 		cmocka_unit_test(test_no_topology),
 		cmocka_unit_test(test_topology_is_remembered),
+		cmocka_unit_test(test_topology_of_a_cpu_that_goes),
 		cmocka_unit_test(test_caches),
 		cmocka_unit_test(test_caches_of_a_cpu_that_goes),
 	};

@@ -60,7 +60,7 @@ static void take_offline(struct owner *owner, const char *list, const char *left
 	cpu_set_t *cpus = cpus_of(list);
 
 	make_online(left);
-	assert_int_equal(owner_changed(owner, cpus, false, true, now), 0);
+	assert_int_equal(owner_changed(owner, cpus, false, true, now, NULL, NULL), 0);
 	CPU_FREE(cpus);
 }
 
@@ -100,6 +100,7 @@ static void test_who_brings_a_cpu_back_is_yielded_to(void **state)
 /* Another program changes a CPU after the request, and before the daemon looks. */
 static void test_a_request_that_others_undo(void **state)
 {
+	struct seen seen = { 0 };
 	struct owner owner;
 	cpu_set_t *cpus;
 
@@ -107,11 +108,13 @@ static void test_a_request_that_others_undo(void **state)
 	assert_int_equal(owner_begin(&owner, &machine, 10), 0);
 	cpus = cpus_of("2-3");
 	make_online("0-2");
-	assert_int_equal(owner_changed(&owner, cpus, false, true, SECOND_US), 1);
+	assert_int_equal(owner_changed(&owner, cpus, false, true, SECOND_US, see, &seen), 0);
+	assert_true(seen.count == 1 && seen.cpu == 2 && seen.online && seen.taken);
 	assert_list(owner.taken, "3");
 	assert_int_equal(owner_waits(&owner, 2, SECOND_US), 10);
 	/* A request that failed does not mean that another program has changed a CPU. */
-	assert_int_equal(owner_changed(&owner, cpus, false, false, SECOND_US), 0);
+	assert_int_equal(owner_changed(&owner, cpus, false, false, SECOND_US, see, &seen), 0);
+	assert_int_equal(seen.count, 1);
 	CPU_FREE(cpus);
 	owner_end(&owner);
 	place_end();
@@ -139,9 +142,9 @@ static void test_a_look_that_fails(void **state)
 	place_begin("small+bolt");
 	assert_int_equal(owner_begin(&owner, &machine, 10), 0);
 	make_online("0-2");
-	put(CPUS "bolt/parked", "x\n");
+	put(CPUS "bolt/enabled", "x\n");
 	assert_true(owner_look(&owner, SECOND_US, NULL, NULL) < 0);
-	put(CPUS "bolt/parked", "\n");
+	put(CPUS "bolt/enabled", "1\n");
 	assert_int_equal(owner_look(&owner, SECOND_US, NULL, NULL), 1);
 	assert_list(owner.foreign, "3");
 	owner_end(&owner);
