@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* How long the last request for each CPU took */
+/* How long the last request for each CPU took. Every user may read the file, whatever the umask. */
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,13 +23,17 @@ static int open_record(const struct invocation *call)
 
 	snprintf(path, sizeof(path), "%s" FILE_NAME, call->root);
 	fd = open(path, flags, 0644);
+	if (fd < 0) {
+		snprintf(path, sizeof(path), "%s" FOLDER, call->root);
+		if (mkdir(path, 0755))
+			return -1;
+		chmod(path, 0755);
+		snprintf(path, sizeof(path), "%s" FILE_NAME, call->root);
+		fd = open(path, flags, 0644);
+	}
 	if (fd >= 0)
-		return fd;
-	snprintf(path, sizeof(path), "%s" FOLDER, call->root);
-	if (mkdir(path, 0755))
-		return -1;
-	snprintf(path, sizeof(path), "%s" FILE_NAME, call->root);
-	return open(path, flags, 0644);
+		fchmod(fd, 0644);
+	return fd;
 }
 
 void last_record(const struct invocation *call, bool online, const cpu_set_t *cpus,

@@ -64,7 +64,12 @@ static void say_ebusy(FILE *out, enum cpubolt_op op, const struct cpubolt_result
 	fputs(" has to stay: no CPU that tasks may run on would be left", out);
 	if (result->way != CPUBOLT_WAY_NATIVE)
 		fputs(", irq_keep lists the CPU", out);
-	fputs(", or CPU hotplug is disabled at the moment", out);
+	if (result->way != CPUBOLT_WAY_NATIVE || result->state[0]) {
+		fputs(", or CPU hotplug is disabled at the moment", out);
+		return;
+	}
+	fputs(", CPU hotplug is disabled at the moment, or a callback of a hotplug state", out);
+	fputs(" refuses, as when SCHED_DEADLINE tasks need the CPU time", out);
 }
 
 static void say_eopnotsupp(FILE *out, enum cpubolt_op op, const struct cpubolt_result *result)

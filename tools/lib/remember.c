@@ -157,6 +157,7 @@ static int replace(int folder, const char *text)
 	err = openat(folder, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644);
 	if (err < 0)
 		return -errno;
+	fchmod(err, 0644);	/* whatever the umask: every user may read the file */
 	close(err);
 	err = sysfs_write(folder, name, text, strlen(text));
 	if (!err && renameat(folder, name, folder, FILE_NAME))
@@ -199,12 +200,15 @@ static int save_in(struct cpubolt *handle, int folder)
 int remember_save(struct cpubolt *handle)
 {
 	int run = sysfs_open(handle->root, RUN_FOLDER), folder, tries, err;
+	bool made;
 
 	if (run < 0)
 		return run;
-	mkdirat(run, OWN_FOLDER, 0755);
+	made = !mkdirat(run, OWN_FOLDER, 0755);
 	folder = openat(run, OWN_FOLDER, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	err = folder < 0 ? -errno : 0;
+	if (made && !err)
+		fchmod(folder, 0755);
 	close(run);
 	if (err)
 		return err;

@@ -44,9 +44,13 @@ static const struct row rows[] = {
 	{ CPUBOLT_TAKE_OFFLINE, { BATCH, EBUSY, 3, "admission", "", 0, 1, 0 },
 	  "CPU 3 has to stay: no CPU that tasks may run on would be left, irq_keep lists the CPU, "
 	  "or CPU hotplug is disabled at the moment; nothing has changed" },
-	{ CPUBOLT_TAKE_OFFLINE, { NATIVE, EBUSY, 3, "", "", 0, 1, 0 },
+	{ CPUBOLT_TAKE_OFFLINE, { NATIVE, EBUSY, 3, "admission", "", 0, 1, 0 },
 	  "CPU 3 has to stay: no CPU that tasks may run on would be left, "
 	  "or CPU hotplug is disabled at the moment; nothing has changed" },
+	{ CPUBOLT_TAKE_OFFLINE, { NATIVE, EBUSY, 3, "", "", 0, 1, 0 },
+	  "CPU 3 has to stay: no CPU that tasks may run on would be left, CPU hotplug is disabled "
+	  "at the moment, or a callback of a hotplug state refuses, as when SCHED_DEADLINE tasks "
+	  "need the CPU time; nothing has changed" },
 	{ CPUBOLT_BRING_ONLINE, { BATCH, EBUSY, -1, "", "", 0, 1, 0 },
 	  "CPU hotplug is disabled at the moment; nothing has changed" },
 	{ CPUBOLT_TAKE_OFFLINE, { BATCH, EBUSY, 3, "sched:active", "", 0, 1, 0 },

@@ -78,6 +78,32 @@ static void test_a_later_program_knows(void **state)
 	tree_close(handle);
 }
 
+static unsigned int mode_of(const char *name)
+{
+	struct stat status;
+	char *path;
+
+	assert_true(asprintf(&path, "%s/%s", tree_folder(), name) > 0);
+	assert_int_equal(stat(path, &status), 0);
+	free(path);
+	return status.st_mode & 07777;
+}
+
+/* Every user may read the file, even if root's umask denies that for other files. */
+static void test_modes(void **state)
+{
+	struct cpubolt *handle = tree_open("smt+bolt");
+	mode_t before;
+
+	make_run();
+	before = umask(077);
+	take_offline(handle, "9");
+	umask(before);
+	assert_int_equal(mode_of("run/cpubolt"), 0755);
+	assert_int_equal(mode_of(REMEMBERED), 0644);
+	tree_close(handle);
+}
+
 /* Returns the number of the inode: a file that is written anew has another inode. */
 static ino_t number_of_file(void)
 {
@@ -187,6 +213,7 @@ int main(void)
 	static const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_written_by_a_request),
 		cmocka_unit_test(test_a_later_program_knows),
+		cmocka_unit_test(test_modes),
 		cmocka_unit_test(test_written_once),
 		cmocka_unit_test(test_a_lock_holds_up_no_request),
 		cmocka_unit_test(test_a_request_without_run),
