@@ -90,19 +90,24 @@ static int parse_number(const char **text, unsigned int last, unsigned int *numb
 
 static int parse_pattern(const char **text, unsigned int last, struct region *region)
 {
+	const char *used, *group;
 	int err;
 
-	++*text;	/* the colon */
+	used = ++*text;	/* behind the colon */
 	err = parse_number(text, last, &region->used);
 	if (err)
 		return err;
 	if (**text != '/')
 		return -EINVAL;
-	++*text;
+	group = ++*text;
 	err = parse_number(text, last, &region->group);
 	if (err)
 		return err;
-	return region->group && region->used <= region->group ? 0 : -EINVAL;
+	if (region->group && region->used <= region->group)
+		return 0;
+	/* The error is at the number that is wrong, not at the text behind the pattern. */
+	*text = region->group ? used : group;
+	return -EINVAL;
 }
 
 static int parse_region(const char **text, unsigned int last, struct region *region)
