@@ -3,7 +3,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <getopt.h>
-#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,6 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "bench_cpus.h"
 #include "bench_energy.h"
 #include "bench_machine.h"
 #include "bring.h"
@@ -31,6 +31,7 @@
 /* Defaults with --energy: long waits, as the gauges of batteries change once in some seconds. */
 #define ENERGY_WAIT_MS	5000
 #define ENERGY_PAIRS	5
+#define LEAST_ENERGY_MS	100	/* RAPL's counters change once in a millisecond */
 #define UNSAID		(~0UL)
 
 static const struct help help = {
@@ -99,16 +100,19 @@ static void on_signal(int signal)
 	interrupted = signal;
 }
 
-/* A signal does not interrupt a request, only the time between two requests. */
+/*
+ * A signal does not interrupt a request, only the time between two requests. A signal that is
+ * ignored stays ignored, as SIGHUP does under nohup.
+ */
 static void catch_signals(void)
 {
-	struct sigaction action = { .sa_handler = on_signal };
+	static const int signals[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT };
+	struct sigaction action = { .sa_handler = on_signal }, before;
 
 	sigemptyset(&action.sa_mask);
-	sigaction(SIGINT, &action, NULL);
-	sigaction(SIGTERM, &action, NULL);
-	sigaction(SIGHUP, &action, NULL);
-	sigaction(SIGQUIT, &action, NULL);
+	for (size_t i = 0; i < sizeof(signals) / sizeof(*signals); i++)
+		if (!sigaction(signals[i], NULL, &before) && before.sa_handler != SIG_IGN)
+			sigaction(signals[i], &action, NULL);
 }
 
 /* -- Options -------------------------------------------------------------- */
@@ -241,66 +245,16 @@ static int read_options(struct bench *bench, bool *done)
 		return fail_usage(call);
 	}
 	set_usual(bench);
+	if (bench->energy &&
+	    (bench->hold_ms < LEAST_ENERGY_MS || bench->gap_ms < LEAST_ENERGY_MS)) {
+		complain("--energy needs %d milliseconds or more for --hold and --gap",
+			 LEAST_ENERGY_MS);
+		return fail_usage(call);
+	}
 	return refuse_arguments(call);
 }
 
 /* -- CPUs ----------------------------------------------------------------- */
-
-/* CPUs that are online, can go, and are neither isolated nor nohz_full; to be freed. */
-static cpu_set_t *free_cpus(struct cpubolt *machine)
-{
-	static const enum cpubolt_which others[] = {
-		CPUBOLT_FIXED, CPUBOLT_ISOLATED, CPUBOLT_NOHZ_FULL
-	};
-	cpu_set_t *cpus = set_new(machine, CPUBOLT_ONLINE);
-
-	for (size_t i = 0; i < sizeof(others) / sizeof(*others); i++) {
-		cpu_set_t *other = set_new(machine, others[i]);
-
-		set_minus(machine, cpus, other);
-		CPU_FREE(other);
-	}
-	return cpus;
-}
-
-/*
- * Chooses the last CPUs, because the first ones have most of the interrupts. If all CPUs can go,
- * the first one stays.
- */
-static int choose_cpus(struct bench *bench)
-{
-	struct cpubolt *machine = bench->machine;
-	cpu_set_t *usable = free_cpus(machine), *online = set_new(machine, CPUBOLT_ONLINE);
-	unsigned int left = set_count(machine, usable), cpu;
-
-	if (left == set_count(machine, online) && left)
-		left--;		/* all CPUs can go: the first one is to stay */
-	CPU_FREE(online);
-	for (cpu = set_limit(machine); cpu-- && left &&
-	     set_count(machine, bench->cpus) < USUAL_CPUS;) {
-		if (!set_has(machine, cpu, usable))
-			continue;
-		CPU_SET_S(cpu, cpubolt_set_size(machine), bench->cpus);
-		left--;
-	}
-	CPU_FREE(usable);
-	if (!set_count(machine, bench->cpus))
-		return fail(EXIT_FAILED, "no CPU of this machine can go offline and come back");
-	return EXIT_DONE;
-}
-
-/* "all" means the CPUs that are online and can go. If all CPUs can go, the first one stays. */
-static void keep_usable(struct bench *bench, const cpu_set_t *online)
-{
-	struct cpubolt *machine = bench->machine;
-	cpu_set_t *fixed = set_new(machine, CPUBOLT_FIXED);
-
-	set_and(machine, bench->cpus, online);
-	set_minus(machine, bench->cpus, fixed);
-	if (set_count(machine, bench->cpus) == set_count(machine, online))
-		CPU_CLR_S(next_cpu(machine, 0, online), cpubolt_set_size(machine), bench->cpus);
-	CPU_FREE(fixed);
-}
 
 static int read_cpus(struct bench *bench)
 {
@@ -311,14 +265,17 @@ static int read_cpus(struct bench *bench)
 	int error, code = EXIT_DONE;
 
 	bench->cpus = set_empty(machine);
-	if (!bench->list)
-		return choose_cpus(bench);
+	if (!bench->list) {
+		bench_choose(machine, USUAL_CPUS, bench->cpus);
+		return set_count(machine, bench->cpus) ? EXIT_DONE :
+		       fail(EXIT_FAILED, "no CPU of this machine can go offline and come back");
+	}
 	error = cpubolt_parse_list(machine, bench->list, bench->cpus, &at);
 	if (error)
 		return fail_list(bench->call, bench->list, error, at);
 	online = set_new(machine, CPUBOLT_ONLINE);
 	if (means_all(bench->list))
-		keep_usable(bench, online);
+		bench_drop_unusable(machine, bench->cpus);
 	wrong = set_copy(machine, bench->cpus);
 	set_minus(machine, wrong, online);
 	text = set_text(machine, wrong);
@@ -371,35 +328,6 @@ static int check_tasks(struct bench *bench)
 	if (found && !bench->force)
 		return fail(EXIT_FAILED, "nothing was measured; --force measures all the same");
 	return EXIT_DONE;
-}
-
-/*
- * Binds this program to a CPU that stays, preferably one that cannot go, so that a request does not
- * move the program.
- */
-static int pin(struct bench *bench)
-{
-	struct cpubolt *machine = bench->machine;
-	cpu_set_t *stay = set_new(machine, CPUBOLT_ONLINE);
-	cpu_set_t *usable = free_cpus(machine), *fixed = set_new(machine, CPUBOLT_FIXED);
-	unsigned int cpu;
-	int error = 0;
-
-	set_minus(machine, stay, bench->cpus);
-	cpu = next_cpu(machine, 0, fixed);
-	if (cpu >= set_limit(machine)) {
-		set_and(machine, usable, stay);
-		cpu = next_cpu(machine, 0, set_count(machine, usable) ? usable : stay);
-	}
-	CPU_ZERO_S(cpubolt_set_size(machine), stay);
-	CPU_SET_S(cpu, cpubolt_set_size(machine), stay);
-	if (sched_setaffinity(0, cpubolt_set_size(machine), stay))
-		error = errno;
-	CPU_FREE(stay);
-	CPU_FREE(usable);
-	CPU_FREE(fixed);
-	return error ? fail(EXIT_FAILED, "cannot stay on CPU %u: %s", cpu, strerror(error)) :
-	       EXIT_DONE;
 }
 
 /* -- Settings ------------------------------------------------------------- */
@@ -606,7 +534,7 @@ static int measure_variant(struct bench *bench, enum bench_variant variant)
 
 static int measure(struct bench *bench)
 {
-	int code = pin(bench), left;
+	int code = bench_pin(bench->machine, bench->cpus), left;
 
 	if (code != EXIT_DONE)
 		return code;

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* cpubolt: shows CPUs, brings CPUs online, and takes CPUs offline */
 #include <errno.h>
+#include <fcntl.h>
 #include <getopt.h>
+#include <signal.h>
 #include <stdio.h>
+#include <stdio_ext.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -68,13 +71,28 @@ static int run(struct invocation *call)
 /** close_stdout() - @code; in place of EXIT_DONE, EXIT_FAILED if the output was not all written */
 static int close_stdout(int code)
 {
-	bool failed = ferror(stdout);
+	bool failed = ferror(stdout), pending = __fpending(stdout);
 
-	if (fclose(stdout) && errno != EBADF)
+	/* A standard output that is closed matters only if there is output. */
+	if (fclose(stdout) && (pending || errno != EBADF))
 		failed = true;
 	if (!failed || code != EXIT_DONE)
 		return code;
 	return fail(EXIT_FAILED, "cannot write to the standard output");
+}
+
+/*
+ * Opens /dev/null in place of each standard stream that is closed, or else the next file that is
+ * opened would get the output. As /dev/null is opened the wrong way round, a write fails.
+ */
+static void fill_streams(void)
+{
+	int fd;
+
+	for (fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
+		if (fcntl(fd, F_GETFD) < 0 &&
+		    open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY) < 0)
+			return;
 }
 
 int main(int argc, char **argv)
@@ -89,6 +107,9 @@ int main(int argc, char **argv)
 	struct invocation call = { .root = "" };
 	int option, code;
 
+	fill_streams();
+	/* When nobody reads the output any more, cpubolt still puts back what it has changed. */
+	signal(SIGPIPE, SIG_IGN);
 	if (argc)
 		argv[0] = name;		/* messages of getopt_long() begin with the name */
 	while ((option = getopt_long(argc, argv, "+hV", options, NULL)) != -1) {

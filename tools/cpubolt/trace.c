@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "look.h"
@@ -250,6 +251,17 @@ struct files {
 	int dat, text;		/* text is -1 without --text */
 };
 
+/* A file for trace-cmd is written in several places, and read again for the waterfall. */
+static bool is_regular(int fd, const char *path)
+{
+	struct stat status;
+
+	if (!fstat(fd, &status) && S_ISREG(status.st_mode))
+		return true;
+	complain("cannot write %s: not a regular file", path);
+	return false;
+}
+
 /* An existing file keeps its contents until there is a trace to replace these. */
 static int open_file(const char *path)
 {
@@ -267,6 +279,10 @@ static int open_files(const struct tracing *tracing, struct files *files)
 		     memfd_create("cpubolt-trace", MFD_CLOEXEC);
 	if (files->dat < 0)
 		return EXIT_FAILED;
+	if (tracing->output && !is_regular(files->dat, tracing->output)) {
+		close(files->dat);
+		return EXIT_FAILED;
+	}
 	if (!tracing->text)
 		return EXIT_DONE;
 	files->text = open_file(tracing->text);
@@ -404,11 +420,10 @@ static int open_session(struct tracing *tracing, unsigned int changing,
 	return fail(EXIT_FAILED, "cannot trace the kernel: %s", strerror(-error));
 }
 
-static int finish(struct tracing *tracing, const struct cpubolt_result *result, int error,
+/* @code: what report() has returned */
+static int finish(struct tracing *tracing, int code, const struct cpubolt_result *result, int error,
 		  const struct trace_events *events, int failed)
 {
-	int code = report(tracing, result, error);
-
 	if (!error && result->way == CPUBOLT_WAY_NONE)
 		return fail(EXIT_DONE, "nothing to trace: the CPUs are as wanted");
 	if (failed)
@@ -421,6 +436,14 @@ static int finish(struct tracing *tracing, const struct cpubolt_result *result, 
 	return code ?: show(tracing, events);
 }
 
+static void close_session(struct trace_session *session)
+{
+	if (trace_session_close(session))
+		complain("cannot remove the tracing instance of this run, below "
+			 "/sys/kernel/tracing/instances");
+}
+
+/* Closes @session before the waterfall is printed, which may take long, as in a pager. */
 static int record(struct tracing *tracing, struct trace_session *session, const cpu_set_t *cpus)
 {
 	struct trace_events events = { .list = NULL };
@@ -428,14 +451,18 @@ static int record(struct tracing *tracing, struct trace_session *session, const 
 	struct files files;
 	int code = open_files(tracing, &files), error, failed;
 
-	if (code != EXIT_DONE)
+	if (code != EXIT_DONE) {
+		close_session(session);
 		return code;
+	}
 	trace_session_begin(session, tracing->what);
 	error = cpubolt_request(tracing->call->machine, tracing->op, cpus, 0, &result);
 	trace_session_end(session, tracing->what);
 	failed = save(tracing, session, &files, &events);
 	failed = close_files(&files) ?: failed;
-	code = finish(tracing, &result, error, &events, failed);
+	code = report(tracing, &result, error);
+	close_session(session);
+	code = finish(tracing, code, &result, error, &events, failed);
 	trace_free(&events);
 	return code;
 }
@@ -462,13 +489,7 @@ static int request(struct tracing *tracing, const cpu_set_t *cpus)
 	struct trace_session *session;
 	int code = open_session(tracing, count_changing(tracing, cpus), &session);
 
-	if (code != EXIT_DONE)
-		return code;
-	code = record(tracing, session, cpus);
-	if (trace_session_close(session))
-		complain("cannot remove the tracing instance of this run, below "
-			 "/sys/kernel/tracing/instances");
-	return code;
+	return code == EXIT_DONE ? record(tracing, session, cpus) : code;
 }
 
 static void say(const char *sentence)

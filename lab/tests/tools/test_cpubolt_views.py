@@ -103,7 +103,10 @@ def test_units(build: str) -> None:
     where = tools.host(build)
     tests = tools.tests(where, "views")
     names = {test["name"] for test in tests}
-    assert names >= {"cmd-views-parse", "cmd-views-bench", "cmd-views-fuzz", "cmd-views-look"}
+    assert names >= {
+        "cmd-views-parse", "cmd-views-bench", "cmd-views-bench-cpus", "cmd-views-fuzz",
+        "cmd-views-look",
+    }  # fmt: skip
     targets = [Path(test["cmd"][0]).relative_to(where).as_posix() for test in tests]
     subprocess.run(["ninja", "-C", where, *targets], check=True, capture_output=True)
     for test in tests:
@@ -273,8 +276,29 @@ def test_irqbalance_is_explained(run: Callable[..., Done], tree: Callable[..., P
     program(root, "irqbalance", environ=b"A=1\0IRQBALANCE_BANNED_CPULIST=1-3\0")
     text = run("--root", root, "irq", "-i", "0").stdout
     assert "irqbalance (PID 512) uses CPUs of the keep list only." in text
-    program(root, "irqbalance", environ=b"IRQBALANCE_BANNED_CPUS=c\0")
-    assert "Stop irqbalance" in run("--root", root, "irq", "-i", "0").stdout
+    for banned, confined in (
+        (b"CPUS=c", False),
+        (b"CPUS=e", True),
+        (b"CPULIST=1-", False),
+        (b"CPUS=0xe", False),
+        # One file for many machines may name CPUs that this machine cannot have.
+        (b"CPULIST=1,2-1023", True),
+        (b"CPUS=ffffffff,fffffffe", True),
+        (b"CPUS=ffffffff,fffffffc", False),
+    ):
+        program(root, "irqbalance", environ=b"IRQBALANCE_BANNED_" + banned + b"\0")
+        text = run("--root", root, "irq", "-i", "0").stdout
+        assert ("Stop irqbalance" not in text) == confined, banned
+
+
+def test_json_is_utf_8(run: Callable[..., Done], tree: Callable[..., Path]) -> None:
+    """A byte of another encoding in the name of a device becomes a question mark."""
+    root = tree("small")
+    file = root / "proc/interrupts"
+    names = b"n\xc3\xa9 \xff\xed\xa0\x80".ljust(14)
+    file.write_bytes(file.read_bytes().replace(b"virtio0-config", names))
+    found = irqs(run("--root", root, "irq", "-i", "0", "-J", "-a"))
+    assert "n\xe9 ????" in {row["device"] for row in found.values()}
 
 
 def test_a_keep_list_is_proposed_applied_and_cleared(
@@ -368,6 +392,8 @@ def test_bench_refuses_what_it_cannot_measure(
         (["--batch", "1,,2"], "no list of numbers such as 1,2,4"),
         (["--variants", "native,fast"], '"fast" is none of native, expedited and bolt'),
         (["--energy", "--json"], "--energy prints a table"),
+        (["--energy", "--hold", "0"], "--energy needs 100 milliseconds or more"),
+        (["--energy", "--gap", "99"], "--energy needs 100 milliseconds or more"),
         (["more"], '"more" is too much'),
     ):
         done = run("bench", *words)
@@ -619,6 +645,11 @@ def test_irqbalance_beside_a_keep_list(run: Callable[..., Done], tree: Callable[
     assert findings(run, root)[1]["interrupts"]["status"] == "todo"
 
 
+def test_help_has_the_columns_of_each_table(run: Callable[..., Done]) -> None:
+    text = run("irq", "--help").stdout
+    assert {"BY-CPU", "MANAGED", "INTERRUPTS"} <= set(re.findall(r"^ ([A-Z-]+) ", text, re.M))
+
+
 def test_rules_of_udev(run: Callable[..., Done], tree: Callable[..., Path]) -> None:
     root = tree("small+bolt")
     rules = root / "usr/lib/udev/rules.d/40-hotadd.rules"
@@ -718,14 +749,16 @@ INTERRUPT = """\
 exec 2>&1
 bolt=/sys/devices/system/cpu/bolt/enabled
 echo {before} > $bolt
+bench="/bin/cpubolt bench --batch 3 --variants {variant}"
 for signal in INT TERM HUP; do
-    /bin/cpubolt bench --pairs 1000 --gap 1 --batch 3 --variants {variant} &
-    /bin/busybox sleep 0.5
-    kill -$signal $!
-    wait $!
+    # In the background the shell would have SIGINT ignored.
+    /bin/busybox timeout -s $signal 0.5 $bench --pairs 1000 --gap 1
     echo "$signal: $?" $(/bin/busybox cat $bolt /sys/kernel/rcu_expedited \
         /sys/devices/system/cpu/online)
 done
+trap "" HUP
+/bin/busybox timeout -s HUP 0.5 $bench --pairs 3 --gap 200 > /dev/null
+echo "ignored: $?"
 """
 
 
@@ -755,4 +788,32 @@ def test_bench_puts_back_after_signals(
             "cpubolt: interrupted: all is as it was before",
             f"{signal}: 1 {before} 0 0-3",
         )
-    ]
+    ] + ["ignored: 0"]
+
+
+UNREAD = """\
+exec 2>&1
+/bin/cpubolt trace --all --width 400 offline 1-3 2> /dev/null | /bin/busybox true
+echo "instances: $(/bin/busybox ls /sys/kernel/tracing/instances)"
+echo "online: $(/bin/busybox cat /sys/devices/system/cpu/online)"
+"""
+
+
+@pytest.mark.guest
+@pytest.mark.parametrize("arch", ARCHES)
+def test_trace_removes_its_instance_though_nobody_reads(
+    kernel: Callable[[str, str], Kernel], arch: str
+) -> None:
+    target = ARCHES[arch]
+    wanted = replace(
+        scenario.load("cpubolt-views"), commands=("run /bin/busybox sh /unread",), timeout=600
+    )
+    guest = wanted.guest(target, kernel(arch, "bolt"), target.default_setting)
+    programs = {
+        **guest.programs,
+        "bin/busybox": guestimage.file(busybox.ensure(target).read_bytes(), 0o755),
+        "unread": guestimage.file(UNREAD.encode()),
+    }
+    done = qemu.run(replace(guest, programs=programs), f"test-{arch}-trace-unread")
+    lines = [row["output"].rstrip() for row in done.records if "output" in row]
+    assert lines == ["instances:", "online: 0"]

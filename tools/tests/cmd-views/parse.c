@@ -665,6 +665,30 @@ static void rules_behind_a_label(void **state)
 	assert_int_equal(seen.rules[0].line, 4);
 }
 
+/* ACTION!="add" with a GOTO says that the lines up to the label are for CPUs plugged in. */
+static void rules_behind_an_action(void **state)
+{
+	struct seen seen = { .count = 0 };
+
+	udev_parse("ACTION!=\"add\", GOTO=\"end\"\n"
+		   "SUBSYSTEM==\"cpu\", TEST==\"online\", ATTR{online}==\"0\", ATTR{online}=\"1\"\n"
+		   "LABEL=\"end\"\n"
+		   "SUBSYSTEM==\"cpu\", ATTR{online}=\"1\"\n", see, &seen);
+	assert_int_equal(seen.count, 2);
+	assert_true(seen.rules[0].line == 2 && seen.rules[0].add_only);
+	assert_true(seen.rules[1].line == 4 && !seen.rules[1].add_only);
+
+	/* Events of CPUs other than "add" come to the lines behind each of these jumps. */
+	seen.count = 0;
+	udev_parse("SUBSYSTEM==\"memory\", ACTION!=\"add\", GOTO=\"end\"\n"
+		   "ACTION!=\"add|change\", GOTO=\"end\"\n"
+		   "ACTION!=\"add\", KERNEL==\"cpu0\", GOTO=\"end\"\n"
+		   "SUBSYSTEM==\"cpu\", ATTR{online}=\"1\"\n"
+		   "LABEL=\"end\"\n", see, &seen);
+	assert_int_equal(seen.count, 1);
+	assert_false(seen.rules[0].add_only);
+}
+
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
@@ -687,6 +711,7 @@ int main(void)
 		cmocka_unit_test(times_have_units),
 		cmocka_unit_test(rules_of_udev),
 		cmocka_unit_test(rules_behind_a_label),
+		cmocka_unit_test(rules_behind_an_action),
 	};
 
 	return cmocka_run_group_tests_name("views", tests, NULL, NULL);

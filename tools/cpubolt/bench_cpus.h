@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Which CPUs "cpubolt bench" takes offline, and on which CPU the program stays meanwhile */
+#ifndef BENCH_CPUS_H
+#define BENCH_CPUS_H
+
+#include "command.h"
+
+/** bench_choose() - add the CPUs that are measured without --cpus to @cpus: @most or fewer */
+void bench_choose(struct cpubolt *machine, unsigned int most, cpu_set_t *cpus);
+
+/** bench_drop_unusable() - take off @cpus what "all" does not mean: CPUs that cannot go */
+void bench_drop_unusable(struct cpubolt *machine, cpu_set_t *cpus);
+
+/**
+ * bench_pin() - bind this program to a CPU that is online and not in @cpus
+ *
+ * A CPU that cannot go is preferred, then one that is neither isolated nor nohz_full.
+ *
+ * Return: EXIT_DONE, or another exit code after a message.
+ */
+int bench_pin(struct cpubolt *machine, const cpu_set_t *cpus);
+
+#endif /* BENCH_CPUS_H */
