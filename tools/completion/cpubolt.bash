@@ -30,7 +30,7 @@ _cpubolt_options()
 
 _cpubolt_columns()
 {
-	"$1" status --help 2>/dev/null | sed -n '/^Columns:/,/^$/s/^ \([A-Z]*\) .*/\1/p'
+	"$1" "$2" --help 2>/dev/null | sed -n '/^Columns/,/^$/s/^ \([A-Z-]*\) .*/\1/p'
 }
 
 _cpubolt_policies()
@@ -78,7 +78,13 @@ _cpubolt()
 			break
 		fi
 	done
-	if [[ $previous == --root || ($previous == = && ${COMP_WORDS[COMP_CWORD - 2]} == --root) ]]; then
+	# Bash makes a word of its own of "=".
+	if [[ $cur == = ]]; then
+		cur=''
+	elif [[ $previous == = ]]; then
+		previous=${COMP_WORDS[COMP_CWORD - 2]}
+	fi
+	if [[ $previous == --root ]]; then
 		mapfile -t COMPREPLY < <(compgen -d -- "$cur")
 		return
 	fi
@@ -110,8 +116,8 @@ _cpubolt()
 		;;
 	*:-k | *:--keep)
 		_cpubolt_list "$(_cpubolt_numbers $cpus/present)" ;;
-	status:-o | status:--output)
-		_cpubolt_list "$(_cpubolt_columns "$command")" ;;
+	status:-o | status:--output | states:-o | states:--output | irq:-o | irq:--output)
+		_cpubolt_list "$(_cpubolt_columns "$command" "$subcommand")" ;;
 	energy:-m | energy:--model | energy:-r | energy:--requests)
 		mapfile -t COMPREPLY < <(
 			compgen -W "$(_cpubolt_energy)" -- "$cur"

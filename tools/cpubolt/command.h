@@ -97,6 +97,9 @@ int fail(enum exit_code code, const char *format, ...) __attribute__((format(pri
 bool parse_number(const char *text, unsigned long least, unsigned long most, unsigned long *value,
 		  char **end);
 
+/** utf8_size() - bytes of the character of UTF-8 that @text begins with; 0 if there is none */
+size_t utf8_size(const char *text);
+
 /** fail_usage() - say how to get help, after another message; return EXIT_USAGE */
 int fail_usage(const struct invocation *call);
 

@@ -162,9 +162,11 @@ static int filter(struct work *work, const char *text, bool node)
 	unsigned int cpu;
 	int code = EXIT_DONE, error = cpubolt_parse_list(work->machine, text, numbers, NULL);
 
-	if (error) {
+	if (error || !set_count(work->machine, numbers)) {
 		CPU_FREE(numbers);
 		CPU_FREE(found);
+		if (!error)
+			return fail(EXIT_USAGE, "the list of %ss is empty", what);
 		return error == -ERANGE ? filter_large(work, text, node) :
 		       fail(EXIT_USAGE, "\"%s\" is no list of %ss", text, what);
 	}

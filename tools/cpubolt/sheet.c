@@ -89,6 +89,14 @@ void sheet_line(struct sheet *sheet)
 		exit(fail(EXIT_FAILED, "no memory"));
 }
 
+/* JSON is UTF-8: bytes of another encoding, as in the name of a device, become "?". */
+static void make_utf8(char *text)
+{
+	for (; *text; text += utf8_size(text))
+		if (!utf8_size(text))
+			*text = '?';
+}
+
 void sheet_put(struct sheet *sheet, size_t column, const char *format, ...)
 {
 	va_list arguments;
@@ -100,6 +108,8 @@ void sheet_put(struct sheet *sheet, size_t column, const char *format, ...)
 	va_start(arguments, format);
 	length = vasprintf(&text, format, arguments);
 	va_end(arguments);
+	if (length >= 0 && scols_table_is_json(sheet->table))
+		make_utf8(text);
 	if (length < 0 || scols_line_refer_data(sheet->line, sheet->places[column], text))
 		exit(fail(EXIT_FAILED, "no memory"));
 }

@@ -180,7 +180,7 @@ static int explain_missing(struct view *view, int error)
 {
 	bool bolt = cpubolt_features(view->call->machine) & CPUBOLT_HAS_BOLT;
 
-	if (error == EACCES || error == EPERM)
+	if (bolt && (error == EACCES || error == EPERM))
 		return fail(EXIT_NOT_PERMITTED, "only root may read %s, and nobody if the kernel "
 			    "is locked down for Secure Boot", STATES_FILE);
 	if (bolt)

@@ -50,7 +50,8 @@ static bool is(const char *text, size_t length, const char *wanted)
 
 /** The parts of a rule that decide whether it changes CPUs, and when */
 struct sayings {
-	bool cpu, not_cpu, other, sets, online, add, other_action;
+	bool cpu, not_cpu, other, sets, online, add, other_action, not_add;
+	bool narrow;			/* the rule has conditions other than ACTION */
 	struct term jump, label;	/* GOTO and LABEL; without a value if the rule has none */
 };
 
@@ -106,6 +107,7 @@ static void read_term(const struct term *term, struct sayings *says)
 	if (is(term->key, term->key_length, "SUBSYSTEM")) {
 		bool cpu = matches_cpu(term);
 
+		says->narrow = true;
 		says->cpu |= cpu && equal;
 		says->other |= !cpu && equal;
 		says->not_cpu |= cpu && !equal;
@@ -113,13 +115,18 @@ static void read_term(const struct term *term, struct sayings *says)
 		says->jump = *term;
 	} else if (is(term->key, term->key_length, "LABEL")) {
 		says->label = *term;
-	} else if (is(term->key, term->key_length, "ACTION") && equal) {
-		read_action(term, says);
+	} else if (is(term->key, term->key_length, "ACTION")) {
+		if (equal)
+			read_action(term, says);
+		else
+			says->not_add = is(term->value, term->value_length, "add");
 	} else if (is(term->key, term->key_length, "ATTR{online}") &&
 		   (is(term->operator, term->operator_length, "=") ||
 		    is(term->operator, term->operator_length, ":="))) {
 		says->sets = true;
 		says->online = is(term->value, term->value_length, "1");
+	} else {
+		says->narrow = true;
 	}
 }
 
@@ -158,10 +165,11 @@ static char *next_line(const char **text, size_t *lines)
 }
 
 /*
- * Follows the jump of SUBSYSTEM!="cpu", GOTO="x": only events of CPUs come to the lines before
- * LABEL="x". *@label is "x" while there are such lines, or else NULL.
+ * Follows the jump of a rule such as SUBSYSTEM!="cpu", GOTO="x": only events of CPUs come to the
+ * lines before LABEL="x". *@label is "x" while there are such lines, or else NULL.
+ * @jumps: the rule jumps, if it has a GOTO
  */
-static void follow_jump(const struct sayings *says, char **label)
+static void follow_jump(const struct sayings *says, bool jumps, char **label)
 {
 	const struct term *here = &says->label;
 
@@ -169,14 +177,15 @@ static void follow_jump(const struct sayings *says, char **label)
 		free(*label);
 		*label = NULL;
 	}
-	if (!*label && says->not_cpu && says->jump.value)
+	if (!*label && jumps && says->jump.value)
 		*label = strndup(says->jump.value, says->jump.value_length);
 }
 
 void udev_parse(const char *text, void (*found)(const struct udev_rule *rule, void *data),
 		void *data)
 {
-	char *label = NULL;
+	/* The labels behind lines to which only events of CPUs, or only ACTION=="add" come. */
+	char *cpus = NULL, *adds = NULL;
 	size_t line = 1, lines;
 
 	while (*text) {
@@ -186,18 +195,20 @@ void udev_parse(const char *text, void (*found)(const struct udev_rule *rule, vo
 		if (!rule)
 			break;
 		says = read_rule(rule[strspn(rule, " \t")] == '#' ? "" : rule);
-		follow_jump(&says, &label);
+		follow_jump(&says, says.not_cpu, &cpus);
+		follow_jump(&says, says.not_add && !says.narrow, &adds);
 		free(rule);
-		if (says.sets && !says.other && (says.cpu || label)) {
+		if (says.sets && !says.other && (says.cpu || cpus)) {
 			struct udev_rule one = {
 				.line = line,
 				.online = says.online,
-				.add_only = says.add && !says.other_action,
+				.add_only = adds || (says.add && !says.other_action),
 			};
 
 			found(&one, data);
 		}
 		line += lines;
 	}
-	free(label);
+	free(cpus);
+	free(adds);
 }

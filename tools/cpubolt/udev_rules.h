@@ -19,8 +19,10 @@ struct udev_rule {
  * @found: is called for each rule that writes cpuN/online
  *
  * A rule is for CPUs if it says SUBSYSTEM=="cpu", or if it names no SUBSYSTEM and
- * stands between SUBSYSTEM!="cpu" with a GOTO and the label of this GOTO. Other jumps
- * are not followed. Programs that a rule runs are not looked into.
+ * stands between SUBSYSTEM!="cpu" with a GOTO and the label of this GOTO. A rule applies
+ * only when a CPU is plugged in if it says ACTION=="add", or stands between ACTION!="add"
+ * with a GOTO and the label of this GOTO. Other jumps are not followed. Programs that a
+ * rule runs are not looked into.
  */
 void udev_parse(const char *text, void (*found)(const struct udev_rule *rule, void *data),
 		void *data);

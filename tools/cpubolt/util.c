@@ -110,6 +110,29 @@ bool parse_number(const char *text, unsigned long least, unsigned long most, uns
 	return isdigit((unsigned char)*text) && !errno && *value >= least && *value <= most;
 }
 
+size_t utf8_size(const char *text)
+{
+	const unsigned char *bytes = (const unsigned char *)text;
+	size_t size = 0, i;
+
+	if (bytes[0] >= 0x01 && bytes[0] <= 0x7f)
+		size = 1;
+	else if (bytes[0] >= 0xc2 && bytes[0] <= 0xdf)
+		size = 2;
+	else if (bytes[0] >= 0xe0 && bytes[0] <= 0xef)
+		size = 3;
+	else if (bytes[0] >= 0xf0 && bytes[0] <= 0xf4)
+		size = 4;
+	for (i = 1; i < size; i++)
+		if (bytes[i] < 0x80 || bytes[i] > 0xbf)
+			return 0;
+	/* Numbers that need fewer bytes, that are surrogates, or that no character has. */
+	if ((bytes[0] == 0xe0 && bytes[1] < 0xa0) || (bytes[0] == 0xed && bytes[1] > 0x9f) ||
+	    (bytes[0] == 0xf0 && bytes[1] < 0x90) || (bytes[0] == 0xf4 && bytes[1] > 0x8f))
+		return 0;
+	return size;
+}
+
 char *invocation_read(const struct invocation *call, const char *path)
 {
 	return file_read(call->root, path, NULL);

@@ -4,10 +4,12 @@
 Empty packages stand in for a kernel's packages, of which only the names matter.
 """
 
+import os
 import re
 import shutil
 import subprocess
-from collections.abc import Sequence
+import tempfile
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pytest
@@ -93,7 +95,6 @@ class Apt:
             "Dir::Cache": root / "cache",
             "Dir::Etc::sourcelist": "/dev/null",
             "Dir::Etc::sourceparts": root / "sources",
-            "APT::Sandbox::User": "root",
         }
         self.words = [word for pair in settings.items() for word in ("-o", f"{pair[0]}={pair[1]}")]
         self.root = root
@@ -119,16 +120,43 @@ def published(tools: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def repository(published: Path, tmp_path: Path) -> Path:
-    folder = tmp_path / "repository"
+def place() -> Iterator[Path]:
+    """Yield a new directory that every user may enter, unlike pytest's: apt's user is _apt."""
+    with tempfile.TemporaryDirectory(prefix="bolt-apt-") as folder:
+        Path(folder).chmod(0o755)
+        yield Path(folder)
+
+
+@pytest.fixture
+def repository(published: Path, place: Path) -> Path:
+    folder = place / "repository"
     shutil.copytree(published, folder)
     (folder / aptrepo.SOURCES).write_text(aptrepo.sources(folder), encoding="utf-8")
     return folder
 
 
 @pytest.fixture
-def apt(repository: Path, tmp_path: Path) -> Apt:
-    return Apt(tmp_path / "apt", repository)
+def apt(repository: Path, place: Path) -> Apt:
+    return Apt(place / "apt", repository)
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root's apt changes to the user _apt")
+def test_apt_reads_what_every_user_may_read(place: Path, tools: Path) -> None:
+    """apt reads a repository as its user _apt, whatever umask the user who published had."""
+    for name, mode in (("open", 0o755), ("closed", 0o700)):
+        above = place / name
+        shutil.copytree(tools, above / "made")
+        for path in (above / "made").iterdir():
+            path.chmod(0o600)
+        before = os.umask(0o077)
+        try:
+            aptrepo.publish(above / "made", above / "repository")
+        finally:
+            os.umask(before)
+        above.chmod(mode)
+        assert (above in aptrepo.closed(above / "repository")) == (mode == 0o700)
+        said = Apt(place / f"apt-{name}", above / "repository")("update")
+        assert (said.returncode == 0) == (mode == 0o755), said.stderr
 
 
 def test_apt_resolves(apt: Apt) -> None:
@@ -144,13 +172,12 @@ def test_apt_resolves(apt: Apt) -> None:
         assert re.search(rf"^Inst {name} \({own} Bolt:bolt ", done.stdout, re.M), name
 
 
-def test_what_is_rebuilt_is_an_upgrade(apt: Apt, tools: Path, tmp_path: Path) -> None:
-    first = tmp_path / "repository"
-    apt.installed([path for path in first.glob("*.deb") if "linux" in path.name])
+def test_what_is_rebuilt_is_an_upgrade(apt: Apt, tools: Path, repository: Path) -> None:
+    apt.installed([path for path in repository.glob("*.deb") if "linux" in path.name])
     apt("update")
     before = apt("-s", "upgrade").stdout
     assert not re.search(r"^Inst linux-.*bolt", before, re.M)
-    publish(LATER, tools, tmp_path)
+    publish(LATER, tools, repository.parent)
     assert apt("update").returncode == 0
     after = apt("-s", "upgrade").stdout
     old, new = (re.escape(stamp.version("6.12.117")) for stamp in (NOON, LATER))
@@ -158,8 +185,9 @@ def test_what_is_rebuilt_is_an_upgrade(apt: Apt, tools: Path, tmp_path: Path) ->
         assert re.search(rf"^Inst {name} \[{old}\] \({new} ", after, re.M), after
 
 
-def test_a_newer_kernel_comes_with_the_metapackage(apt: Apt, tmp_path: Path) -> None:
-    repository = tmp_path / "repository"
+def test_a_newer_kernel_comes_with_the_metapackage(
+    apt: Apt, repository: Path, tmp_path: Path
+) -> None:
     apt.installed([path for path in repository.glob("*.deb") if "linux" in path.name])
     made = tmp_path / "newer"
     made.mkdir()
@@ -209,6 +237,8 @@ def test_what_is_in_the_packages(tools: Path) -> None:
     assert "usr/bin/cpubolt" in command
     assert "usr/share/man/man1/cpubolt.1.gz" in command
     assert "usr/share/bash-completion/completions/cpubolt" in command
+    # Debian's zsh looks here, and not in site-functions.
+    assert "usr/share/zsh/vendor-completions/_cpubolt" in command
     daemon = contents(tools, "cpuboltd")
     assert {"usr/sbin/cpuboltd", "etc/cpubolt/cpuboltd.conf"} < set(daemon)
     assert any(name.endswith("lib/systemd/system/cpuboltd.service") for name in daemon)

@@ -88,6 +88,16 @@ def test_packages_with_large_numbers(run: Run, tree: Callable[[str], Path]) -> N
         assert done.returncode == code, (text, done.stderr)
 
 
+def test_an_empty_list_is_refused(run: Run, tree: Callable[[str], Path]) -> None:
+    """A script may have a variable that is not set."""
+    root = tree("nodes")
+    for option, what in (("--node", "nodes"), ("--package", "packages")):
+        for text in ("", ","):
+            done = run("--root", root, "offline", option, text)
+            assert (done.returncode, done.stdout) == (2, "")
+            assert f"the list of {what} is empty" in done.stderr
+
+
 def test_expected_under_sanitizers() -> None:
     """AddressSanitizer and UndefinedBehaviorSanitizer report nothing."""
     binary = tools.host("sanitized") / "cpubolt/cpubolt"
@@ -199,6 +209,41 @@ def test_output_that_cannot_be_written_is_an_error(run: Run, tree: Callable[[str
     assert "standard output" in done.stderr
 
 
+def test_a_closed_standard_output(binary: Path, tree: Callable[[str], Path]) -> None:
+    """Output that is lost is an error; without output, a closed standard output does not matter."""
+
+    def closed(*words: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            ["sh", "-c", '"$0" "$@" >&-', binary, "--root", root, *words],
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+
+    root = tree("small+bolt")
+    done = closed("status")
+    assert done.returncode == 1
+    assert "standard output" in done.stderr
+    assert closed("offline", "-q", "--no-check", "2").returncode == 0
+    assert (root / BOLT / "offline").read_text() == "2"
+
+
+def test_nobody_reads_the_output(binary: Path, tree: Callable[[str], Path]) -> None:
+    """A pipe without a reader is an error that cpubolt reports, and no signal that ends cpubolt."""
+    end, pipe = os.pipe()
+    os.close(end)
+    done = subprocess.run(
+        [binary, "--root", tree("small"), "status"],
+        stdout=pipe,
+        stderr=subprocess.PIPE,
+        text=True,
+        check=False,
+    )
+    os.close(pipe)
+    assert done.returncode == 1
+    assert "standard output" in done.stderr
+
+
 # -- Privilege, containers, kernels without hotplug ----------------------------------------------
 
 
@@ -245,6 +290,16 @@ def test_status_without_privilege(binary: Path, tree: Callable[[str], Path]) -> 
     assert "CPUs: 4 of 4 online" in done.stdout
 
 
+def test_states_without_privilege(binary: Path, tree: Callable[[str], Path]) -> None:
+    """Without Bolt, every user sees the states, though only root may look into debugfs."""
+    root = tree("small")
+    (root / "sys/kernel/debug").mkdir(parents=True, mode=0o700)
+    done = as_nobody(binary, ["--root", root, "states"])
+    assert done.returncode == 0
+    assert "this kernel has no Bolt" in done.stderr
+    assert "slub:dead" in done.stdout
+
+
 def test_a_dry_run_without_privilege(binary: Path, tree: Callable[[str], Path]) -> None:
     """A user who cannot see whether Bolt is enabled is not told that it is disabled."""
     done = as_nobody(binary, ["--root", tree("small+unreadable"), "offline", "-n", "2"])
@@ -276,6 +331,21 @@ def test_read_only_sysfs(binary: Path, tree: Callable[[str], Path], words: tuple
     assert done.returncode == 1
     assert len(done.stderr.splitlines()) == 1
     assert "read-only" in done.stderr
+
+
+def test_every_user_may_read_what_is_kept_in_run(run: Run, tree: Callable[[str], Path]) -> None:
+    """The umask of the user who makes the first request does not matter."""
+    for name in ("offline", "online"):
+        root = tree("small+bolt+offline")
+        done = run("--root", root, name, "2" if name == "offline" else "3", umask=0o077)
+        assert done.returncode in (0, 64), done.stderr
+        folder = root / "run/cpubolt"
+        assert {path.name: path.stat().st_mode & 0o777 for path in folder.iterdir()} == {
+            **({"topology": 0o644} if name == "offline" else {}),
+            "requests": 0o644,
+        }
+        assert folder.stat().st_mode & 0o777 == 0o755
+        shutil.rmtree(root)
 
 
 def test_without_sysfs(run: Run, tmp_path: Path) -> None:
@@ -522,6 +592,13 @@ def test_completion_in_bash(binary: Path, run: Run) -> None:
     assert complete(binary, "offline", "--smt", "") == ["off"]
     assert complete(binary, "set", "--smt", "") == ["off", "on"]
     assert complete(binary, "status", "-o", "CPU,ST") == ["CPU,STATE"]
+    assert complete(binary, "states", "-o", "SLOW") == ["SLOWED", "SLOW"]
+    # Bash makes a word of its own of "=".
+    assert complete(binary, "offline", "--smt", "=") == ["off"]
+    assert complete(binary, "set", "--smt", "=", "o") == ["off", "on"]
+    assert complete(binary, "status", "--output", "=", "CPU,ST") == ["CPU,STATE"]
+    assert "all" not in complete(binary, "offline", "--keep", "=")
+    assert complete(binary, "--root", "=", "/pro") == ["/proc"]
     for name in subcommands(run):
         assert set(complete(binary, name, "--")) == options(
             run(name, "--help").stdout.partition("\nOptions:\n")[2].partition("\n\n")[0]
@@ -547,6 +624,42 @@ def test_completion_in_zsh_reads_options(binary: Path, run: Run) -> None:
         assert found == options(
             run(name, "--help").stdout.partition("\nOptions:\n")[2].partition("\n\n")[0]
         )
+
+
+@pytest.mark.skipif(shutil.which("zsh") is None, reason="zsh is not installed")
+def test_completion_in_zsh_offers_values(binary: Path) -> None:
+    """Each option that takes a value says so, and offers the words of its own subcommand."""
+    script = (
+        f"path=({binary.parent} $path); setopt extendedglob; "
+        f"eval \"$(sed '$d' {TOOLS / 'completion/_cpubolt'})\"; "
+        "_values() { print -l -- ${@:4}; }; "
+    )
+
+    def zsh(command: str) -> list[str]:
+        done = subprocess.run(
+            ["zsh", "-fc", script + command], capture_output=True, text=True, check=True
+        )
+        assert done.stderr == ""
+        return done.stdout.splitlines()
+
+    def values(name: str) -> dict[str, list[str]]:
+        specs = zsh(f"_cpubolt_specs {name}; print -l -- $reply")
+        return {each.partition("=")[0]: each.split(":", 2)[1:] for each in specs if ":" in each}
+
+    assert values("states") == {
+        "--output": ["LIST", " _cpubolt_columns states"],
+        "--set": ["STATE WORD", " "],
+        "--timing": ["on|off", "(on off)"],
+    }
+    assert values("bench")["--output"] == ["FILE", "_files"]
+    assert {each[1] for each in values("trace").values()} == {"_files", " "}
+    assert values("energy")["--native"] == ["OFF,ON", " "]
+    assert [each.partition("[")[0] for each in sorted(zsh("_cpubolt_columns states"))[:3]] == [
+        "CLASS", "CONC", "FIT"
+    ]  # fmt: skip
+    # Without a blank before such an action, _arguments would call it with other words.
+    text = (TOOLS / "completion/_cpubolt").read_text(encoding="utf-8")
+    assert not re.search(r"[:\"']_cpubolt_(list|columns|subcommands) ", text)
 
 
 @pytest.mark.parametrize(
