@@ -1,0 +1,346 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Tests whole intervals of cpuboltd in which interrupts move, on a recorded tree */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "files.h"
+#include "fake.h"
+
+static void assert_affinity(size_t device, const char *list)
+{
+	char path[64], *text;
+
+	snprintf(path, sizeof(path), "/proc/irq/%d/smp_affinity_list", devices[device].irq);
+	text = file_read(folder, path, NULL);
+	assert_non_null(text);
+	text[strcspn(text, "\n")] = '\0';
+	assert_string_equal(text, list);
+	free(text);
+}
+
+static void restore_interrupts(size_t count)
+{
+	struct irq_restored restored;
+	struct irq_state state;
+
+	assert_int_equal(irq_state_begin(&machine, &state), 0);
+	make_online("0-3");
+	irq_state_restore(&machine, &state, &restored);
+	assert_int_equal(restored.back, count);
+	assert_int_equal(restored.failed, 0);
+	irq_state_free(&state);
+	assert_int_equal(irq_state_load(&machine, &state), -ENOENT);
+}
+
+static void assert_explained(const char *request, const char *text)
+{
+	char *answer = control_answer(&one, request, false);
+
+	assert_non_null(answer);
+	if (!strstr(answer, text))
+		fail_msg("%s: %s", request, answer);
+	free(answer);
+}
+
+/* When a CPU goes, no interrupt that can be moved is on the CPU any more. */
+static void test_interrupts_leave_before_their_cpus_go(void **state)
+{
+	begin_interrupts("load", "0-3");
+	put_affinity(&devices[0], "1-3");
+	put_affinity(&devices[1], "3");
+	put_affinity(&devices[2], "2");
+	/* No CPU has anything to do, so all but one go. */
+	put_busy(4, 0);
+	wait_for(10);
+	assert_online("0");
+	assert_int_equal(late, 0);
+	assert_affinity(0, "0");
+	assert_affinity(1, "0");
+	assert_affinity(2, "0");
+	assert_affinity(MANAGED, "3");
+	assert_explained("explain 3", "interrupt 25 (net rx) went from CPU 3 to CPU 0 ");
+	assert_explained("explain 0", "CPU 2 was about to go, and no CPU of the affinity that was");
+	assert_explained("status", "irqs      3 moved, 3 in the last minute; idle interrupts go to CPU 0");
+	restore_interrupts(3);
+	assert_affinity(0, "1-3");
+	assert_affinity(1, "3");
+	assert_affinity(2, "2");
+	end();
+}
+
+static void test_interrupts_by_their_rates(void **state)
+{
+	begin_interrupts("fixed", "0-1");
+	devices[1].rate = 5000;
+	devices[2].rate = 4000;
+	put_affinity(&devices[0], "0-1");
+	config.interrupts.per_minute = 5;
+	wait_for(20);
+	assert_online("0-1");
+	assert_affinity(0, "0-1");
+	assert_affinity(1, "1");
+	assert_affinity(2, "0-3");
+	assert_explained("explain 1", "interrupt 25 (net rx) went from CPU 0 to CPU 1 ");
+	assert_explained("explain 1", "busy, 5000 a second, when CPU 0 had 9000 and CPU 1 had 0");
+	wait_for(300);
+	assert_int_equal(affinities, 1);
+	/* After a minute the interrupt counts as idle, and goes to the base CPU. */
+	devices[1].rate = 10;
+	wait_for(50);
+	assert_int_equal(affinities, 1);
+	wait_for(60);
+	assert_affinity(1, "0");
+	assert_int_equal(affinities, 2);
+	end();
+}
+
+/*
+ * The daemon leaves alone an interrupt whose affinity another program has set, even if the CPUs of
+ * that affinity go.
+ */
+static void test_an_affinity_that_another_program_sets(void **state)
+{
+	begin_interrupts("load", "0-3");
+	put_affinity(&devices[0], "2-3");
+	put_affinity(&devices[1], "2-3");
+	wait_for(20);
+	assert_online("0");
+	assert_affinity(0, "0");
+	assert_affinity(1, "0");
+	make_online("0-3");
+	put_affinity(&devices[1], "1-2");
+	wait_for(100);
+	assert_online("0");
+	assert_affinity(0, "0");
+	assert_affinity(1, "1-2");
+	restore_interrupts(1);
+	assert_affinity(0, "2-3");
+	assert_affinity(1, "1-2");
+	end();
+}
+
+/* The daemon was killed, and another program has set an affinity since. */
+static void test_what_was_changed_since_is_not_put_back(void **state)
+{
+	begin_interrupts("load", "0-3");
+	put_affinity(&devices[0], "2-3");
+	put_affinity(&devices[1], "2-3");
+	put_affinity(&devices[2], "2-3");
+	wait_for(20);
+	put_affinity(&devices[1], "0-1");
+	/* Another device has the number of this interrupt. */
+	devices[2].name = "sound";
+	put_counts();
+	devices[2].name = "net tx";
+	restore_interrupts(1);
+	assert_affinity(0, "2-3");
+	assert_affinity(1, "0-1");
+	assert_affinity(2, "0");
+	end();
+}
+
+static void test_an_affinity_that_is_refused(void **state)
+{
+	begin_interrupts("load", "0-3");
+	put_affinity(&devices[0], "3");
+	devices[0].refuses = true;
+	affinities = 0;
+	wait_for(100);
+	assert_int_equal(affinities, 1);
+	assert_affinity(0, "3");
+	restore_interrupts(0);
+	end();
+}
+
+static void test_interrupts_are_left_to_irqbalance(void **state)
+{
+	begin_interrupts("fixed", "0-1");
+	devices[1].rate = 5000;
+	devices[2].rate = 5000;
+	put("/proc/77/comm", "irqbalance\n");
+	wait_for(30);
+	assert_int_equal(affinities, 0);
+	assert_explained("status", "irqs      left alone: irqbalance (PID 77) runs\n");
+	put("/proc/77/comm", "another\n");
+	wait_for(30);
+	assert_int_equal(affinities, 1);
+	assert_affinity(1, "1");
+	/* When irqbalance starts again, the daemon puts back the affinities that it found. */
+	put("/proc/77/comm", "irqbalance\n");
+	wait_for(6);
+	assert_affinity(1, "0-3");
+	assert_int_equal(affinities, 2);
+	wait_for(30);
+	assert_int_equal(affinities, 2);
+	/* An affinity that irqbalance has set before the daemon sees irqbalance is left alone. */
+	put("/proc/77/comm", "another\n");
+	wait_for(30);
+	assert_int_equal(affinities, 3);
+	put("/proc/77/comm", "irqbalance\n");
+	put_affinity(&devices[1], "0");
+	wait_for(6);
+	assert_affinity(1, "0");
+	assert_int_equal(affinities, 3);
+	restore_interrupts(0);
+	end();
+}
+
+/* irqbalance has no socket here. */
+static void test_an_irqbalance_that_cannot_be_told(void **state)
+{
+	begin_interrupts("fixed", "0-1");
+	config.interrupts.irqbalance = IRQBALANCE_BAN;
+	devices[1].rate = 5000;
+	devices[2].rate = 5000;
+	put("/proc/77/comm", "irqbalance\n");
+	wait_for(30);
+	assert_int_equal(affinities, 0);
+	assert_explained("status", "cannot be told to leave 3 interrupts alone: No such file");
+	end();
+}
+
+static void test_interrupts_are_left_to_the_keep_list(void **state)
+{
+	begin_interrupts("fixed", "0-1");
+	devices[1].rate = 5000;
+	devices[2].rate = 5000;
+	put(CPUS "bolt/irq_keep", "0\n");
+	wait_for(30);
+	assert_int_equal(affinities, 0);
+	assert_explained("status", "the kernel keeps these on CPUs 0 (irq_keep)");
+	end();
+}
+
+/* Bolt is enabled, and gets a keep list, while the daemon runs and no CPU changes. */
+static void test_a_keep_list_that_is_new(void **state)
+{
+	begin_interrupts("fixed", "0-3");
+	put(CPUS "bolt/enabled", "0\n");
+	wait_for(3);
+	devices[1].rate = 5000;
+	devices[2].rate = 5000;
+	put(CPUS "bolt/enabled", "1\n");
+	put(CPUS "bolt/irq_keep", "0\n");
+	wait_for(30);
+	assert_int_equal(affinities, 0);
+	assert_explained("status", "the kernel keeps these on CPUs 0 (irq_keep)");
+	end();
+}
+
+/*
+ * The device of an interrupt is closed for some seconds: then /proc/interrupts has no row for the
+ * interrupt, which keeps the affinity that the daemon has written.
+ */
+static void test_a_device_that_is_closed(void **state)
+{
+	begin_interrupts("load", "0-3");
+	put_affinity(&devices[0], "1-3");
+	put_affinity(&devices[1], "3");
+	put_affinity(&devices[2], "0");
+	wait_for(10);
+	assert_online("0");
+	assert_affinity(0, "0");
+	assert_affinity(1, "0");
+	devices[0].closed = devices[1].closed = true;
+	wait_for(6);
+	devices[1].closed = false;
+	wait_for(6);
+	/* The daemon writes its file anew, as the third interrupt has to move as well. */
+	make_online("0-3");
+	put_affinity(&devices[2], "3");
+	wait_for(100);
+	assert_online("0");
+	assert_affinity(2, "0");
+	restore_interrupts(3);
+	assert_affinity(0, "1-3");
+	assert_affinity(1, "3");
+	assert_affinity(2, "3");
+	end();
+}
+
+/* A CPU goes while /proc/interrupts is read: rows then have fewer counts than the first line. */
+static void test_a_table_that_changes_while_it_is_read(void **state)
+{
+	begin_interrupts("fixed", "0-1");
+	devices[1].rate = 5000;
+	devices[2].rate = 4000;
+	wait_for(20);
+	assert_affinity(1, "1");
+	assert_int_equal(affinities, 1);
+	torn = 8;
+	wait_for(20);
+	assert_affinity(1, "1");
+	assert_int_equal(affinities, 1);
+	/* If the table cannot be understood for long, the daemon leaves interrupts alone. */
+	torn = 60;
+	wait_for(30);
+	assert_affinity(1, "0-3");
+	assert_explained("status", "left alone: cannot read /proc/interrupts");
+	end();
+}
+
+static void test_a_dry_run_moves_no_interrupt(void **state)
+{
+	begin_interrupts("load", "0-3");
+	daemon_end(&one);
+	one = (struct daemon){
+		.machine = &machine, .config = &config, .control = -1, .dry_run = true,
+	};
+	assert_int_equal(daemon_begin(&one), 0);
+	put_affinity(&devices[0], "2-3");
+	wait_for(20);
+	assert_int_equal(affinities, 0);
+	assert_explained("explain 2", "interrupt 24 (disk) went from CPU 2 to CPU 0 ");
+	restore_interrupts(0);
+	end();
+}
+
+/* An affinity that an earlier daemon could not put back is put back when the next daemon ends. */
+static void test_interrupts_of_a_daemon_before(void **state)
+{
+	struct irq_state state_before = { 0 };
+	struct irq_saved *saved;
+
+	begin_interrupts("load", "0-3");
+	daemon_end(&one);
+	saved = irq_state_add(&machine, &state_before, 24, "disk");
+	assert_non_null(saved);
+	CPU_SET_S(1, machine.size, saved->found);
+	CPU_SET_S(2, machine.size, saved->was);
+	CPU_SET_S(2, machine.size, saved->written);
+	assert_int_equal(irq_state_save(&machine, &state_before), 0);
+	irq_state_free(&state_before);
+	put_affinity(&devices[0], "2");
+	put_affinity(&devices[1], "2");
+	one = (struct daemon){ .machine = &machine, .config = &config, .control = -1 };
+	assert_int_equal(daemon_begin(&one), 0);
+	wait_for(20);
+	assert_affinity(0, "0");
+	restore_interrupts(2);
+	assert_affinity(0, "1");
+	assert_affinity(1, "2");
+	end();
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_interrupts_leave_before_their_cpus_go),
+		cmocka_unit_test(test_interrupts_by_their_rates),
+		cmocka_unit_test(test_an_affinity_that_another_program_sets),
+		cmocka_unit_test(test_what_was_changed_since_is_not_put_back),
+		cmocka_unit_test(test_an_affinity_that_is_refused),
+		cmocka_unit_test(test_interrupts_are_left_to_irqbalance),
+		cmocka_unit_test(test_an_irqbalance_that_cannot_be_told),
+		cmocka_unit_test(test_interrupts_are_left_to_the_keep_list),
+		cmocka_unit_test(test_a_keep_list_that_is_new),
+		cmocka_unit_test(test_a_device_that_is_closed),
+		cmocka_unit_test(test_a_table_that_changes_while_it_is_read),
+		cmocka_unit_test(test_a_dry_run_moves_no_interrupt),
+		cmocka_unit_test(test_interrupts_of_a_daemon_before),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
