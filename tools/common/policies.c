@@ -34,11 +34,10 @@ bool suffices(unsigned long capacity, unsigned long wanted, unsigned int percent
 	return (unsigned long long)wanted * 100 <= (unsigned long long)capacity * percent;
 }
 
-unsigned long demand(const struct inputs *inputs, unsigned int pressure)
+unsigned long load_of(const struct inputs *inputs)
 {
-	unsigned int online = (unsigned int)CPU_COUNT_S(inputs->size, inputs->online), cpu;
-	unsigned int waiting = inputs->runnable > online ? inputs->runnable - online : 0;
-	unsigned long capacity = capacity_of(inputs, inputs->online), busy = 0;
+	unsigned long busy = 0;
+	unsigned int cpu;
 
 	for (cpu = 0; cpu < inputs->count; cpu++) {
 		const struct load *load = &inputs->loads[cpu];
@@ -47,8 +46,16 @@ unsigned long demand(const struct inputs *inputs, unsigned int pressure)
 			busy += (load->busy + load->steal) *
 				(unsigned long)inputs->places[cpu].capacity;
 	}
-	busy /= 1000;
-	if (!suffices(capacity, busy, 95)) {
+	return busy / 1000;
+}
+
+unsigned long demand(const struct inputs *inputs, unsigned int pressure)
+{
+	unsigned int online = (unsigned int)CPU_COUNT_S(inputs->size, inputs->online);
+	unsigned int waiting = inputs->runnable > online ? inputs->runnable - online : 0;
+	unsigned long capacity = capacity_of(inputs, inputs->online), busy = load_of(inputs);
+
+	if (!suffices(capacity, busy, FULL_PERCENT)) {
 		busy += waiting * (unsigned long)FULL_CAPACITY;
 	} else if (inputs->pressure >= pressure * 10 && !suffices(capacity, busy, 50)) {
 		/* The CPUs were not busy all the time, but at times there were too few CPUs. */

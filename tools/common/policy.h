@@ -16,6 +16,7 @@
 #include <stddef.h>
 
 #define FULL_CAPACITY	1024	/* capacity of the fastest kind of CPU in the machine */
+#define FULL_PERCENT	95	/* CPUs that are busier do not show how much more there is to do */
 
 /** Where one CPU is; a number that is not known is -1 */
 struct position {
@@ -86,7 +87,8 @@ struct policy {
 	/*
 	 * True: a CPU comes in the interval in which the policy first wants the CPU. False: the CPU
 	 * comes when the policy has wanted the CPU for the time "hold" of restrain.h, which doubles
-	 * for each time in a row that the CPU came, and soon was not wanted.
+	 * for each time in a row that the CPU came, and soon was not wanted, and which is halved
+	 * when five minutes have passed since.
 	 */
 	bool urgent;
 	/*
@@ -108,6 +110,9 @@ extern const struct policy *const policies[];
 const struct policy *policy_find(const char *name);
 
 /* -- What several policies need ------------------------------------------- */
+
+/** load_of() - how much the CPUs ran, stolen time included, in units of capacity */
+unsigned long load_of(const struct inputs *inputs);
 
 /**
  * demand() - how much the tasks would run if there were enough CPUs, in units of capacity

@@ -40,12 +40,14 @@ static void want_first(const struct inputs *inputs, const unsigned int *order, u
 static int decide(const struct policy_settings *settings, const struct inputs *inputs,
 		  struct decision *decision)
 {
-	unsigned long wanted = demand(inputs, settings->load.pressure);
-	unsigned long now = capacity_of(inputs, inputs->before);
+	unsigned long wanted = demand(inputs, settings->load.pressure), now;
 	unsigned int length, more, fewer, *order = order_new(inputs, &length);
 
 	if (!order)
 		return -ENOMEM;
+	/* CPUs may have joined the floor since the last decision: such CPUs do some of the work. */
+	CPU_OR_S(inputs->size, decision->wanted, inputs->before, inputs->floor);
+	now = capacity_of(inputs, decision->wanted);
 	more = enough(inputs, order, length, wanted, settings->load.up);
 	fewer = enough(inputs, order, length, wanted, settings->load.down);
 	if (!now || !suffices(now, wanted, settings->load.up)) {
@@ -58,7 +60,7 @@ static int decide(const struct policy_settings *settings, const struct inputs *i
 		want_first(inputs, order, fewer, decision->wanted);
 		/* Between the limits "up" and "down" the CPUs stay as they are. */
 		if (capacity_of(inputs, decision->wanted) >= now)
-			memcpy(decision->wanted, inputs->before, inputs->size);
+			CPU_OR_S(inputs->size, decision->wanted, inputs->before, inputs->floor);
 		snprintf(decision->why, sizeof(decision->why),
 			 "the tasks keep %.2f CPUs busy, for which %d of the CPUs will do",
 			 (double)wanted / FULL_CAPACITY,

@@ -6,8 +6,11 @@
 #include "restrain.h"
 
 #define MINUTE_US	60000000ULL
+#define SOON_US		(2 * MINUTE_US)	/* the longest interval is a minute */
 #define MOST_CHANGES	1024	/* changes that are remembered; the limit may not be higher */
+#define FORGET_US	(5 * MINUTE_US)
 #define MOST_DOUBLINGS	6
+#define MOST_RETURNS	4
 
 struct cpu {
 	bool wanted;		/* whether the last decision wanted the CPU */
@@ -16,6 +19,12 @@ struct cpu {
 	bool came;		/* true: the CPU came at online_us; false: it was always online */
 	uint64_t online_us;
 	unsigned int in_vain;	/* times in a row that the CPU came, and soon was not wanted */
+	uint64_t vain_us;	/* when "in_vain" last changed */
+	bool went;		/* true: the CPU went at offline_us, and was not wanted since */
+	uint64_t offline_us;
+	unsigned long load;	/* load_of() when the CPU was last not wanted any more */
+	uint64_t alike_us;	/* when the load was last about as high as "load" */
+	unsigned int returns;	/* times in a row that the CPU went, and soon was wanted again */
 	enum reason reason;
 };
 
@@ -59,7 +68,30 @@ unsigned int restraint_changes(const struct restraint *restraint, uint64_t now_u
 
 /* -- One CPU ---------------------------------------------------------------- */
 
-static void note_wish(struct cpu *cpu, bool wanted, bool online, uint64_t now_us)
+/* Tells two loads apart that differ by more than a quarter of the higher one. */
+static bool is_alike(unsigned long a, unsigned long b)
+{
+	return 4 * a >= 3 * b && 4 * b >= 3 * a;
+}
+
+/*
+ * The policy wants a CPU that has gone. If the CPU went a short time ago, and the load is about the
+ * same as when the policy ceased to want the CPU, the load does not do without the CPU. CPUs that
+ * are @full do not show how high the load is.
+ */
+static void note_return(struct cpu *cpu, unsigned long load, bool full, uint64_t now_us)
+{
+	if (!cpu->went)
+		return;
+	cpu->went = false;
+	if (now_us - cpu->offline_us > SOON_US)
+		cpu->returns = 0;
+	else if (!full && is_alike(load, cpu->load) && cpu->returns < MOST_RETURNS)
+		cpu->returns++;
+}
+
+static void note_wish(struct cpu *cpu, bool wanted, bool online, unsigned long load,
+		      uint64_t now_us)
 {
 	if (cpu->decided && cpu->wanted == wanted)
 		return;
@@ -73,16 +105,36 @@ static void note_wish(struct cpu *cpu, bool wanted, bool online, uint64_t now_us
 			cpu->in_vain = 0;
 		else if (cpu->in_vain < MOST_DOUBLINGS)
 			cpu->in_vain++;
+		cpu->vain_us = now_us;
 	}
+	if (!wanted)
+		cpu->load = load;
 	cpu->decided = true;
 	cpu->wanted = wanted;
 	cpu->since_us = now_us;
+}
+
+/* What was learnt some minutes ago may be out of date: the host may have less to do since. */
+static void forget(struct cpu *cpu, uint64_t now_us)
+{
+	if (!cpu->in_vain || now_us - cpu->vain_us < FORGET_US)
+		return;
+	cpu->in_vain--;
+	cpu->vain_us = now_us;
 }
 
 static bool may_come(const struct cpu *cpu, const struct restraint_rules *rules,
 		     const struct policy *policy, uint64_t now_us)
 {
 	return policy->urgent || now_us - cpu->since_us >= rules->hold_us << cpu->in_vain;
+}
+
+/* Tells whether a CPU that the policy does not want would probably be wanted again soon. */
+static bool would_return(const struct cpu *cpu, const struct restraint_rules *rules,
+			 const struct policy *policy, uint64_t now_us)
+{
+	return policy->urgent && cpu->returns && now_us - cpu->alike_us < rules->hold_us &&
+	       now_us - cpu->since_us < rules->hold_us << 2 * cpu->returns;
 }
 
 /* Decides whether a usable CPU is to be online, before the limit of changes applies. */
@@ -105,6 +157,8 @@ static bool judge(struct cpu *cpu, const struct restraint_rules *rules,
 		return false;
 	if (now_us - cpu->since_us < rules->hold_us)
 		cpu->reason = REASON_HOLD;
+	else if (would_return(cpu, rules, policy, now_us))
+		cpu->reason = REASON_RETURNS;
 	else if (cpu->came && now_us - cpu->online_us < rules->dwell_us)
 		cpu->reason = REASON_DWELL;
 	return cpu->reason != REASON_UNWANTED;
@@ -169,8 +223,10 @@ void restrain(struct restraint *restraint, const struct restraint_rules *rules,
 	      const struct policy *policy, const struct inputs *inputs, const cpu_set_t *wanted,
 	      uint64_t now_us, cpu_set_t *result)
 {
+	unsigned long load = load_of(inputs);
+	bool full = !suffices(capacity_of(inputs, inputs->online), load, FULL_PERCENT);
+	bool online, then, floor;
 	unsigned int cpu;
-	bool online;
 
 	CPU_ZERO_S(inputs->size, result);
 	for (cpu = 0; cpu < inputs->count; cpu++) {
@@ -180,9 +236,15 @@ void restrain(struct restraint *restraint, const struct restraint_rules *rules,
 		if (!CPU_ISSET_S(cpu, inputs->size, inputs->usable))
 			continue;
 		online = CPU_ISSET_S(cpu, inputs->size, inputs->online);
-		note_wish(one, CPU_ISSET_S(cpu, inputs->size, wanted), online, now_us);
-		if (judge(one, rules, policy, online,
-			  CPU_ISSET_S(cpu, inputs->size, inputs->floor), now_us))
+		then = CPU_ISSET_S(cpu, inputs->size, wanted);
+		floor = CPU_ISSET_S(cpu, inputs->size, inputs->floor);
+		note_wish(one, then, online, load, now_us);
+		if (then && !online && !floor)
+			note_return(one, load, full, now_us);
+		if (is_alike(load, one->load))
+			one->alike_us = now_us;
+		forget(one, now_us);
+		if (judge(one, rules, policy, online, floor, now_us))
 			CPU_SET_S(cpu, inputs->size, result);
 	}
 	limit(restraint, rules, inputs, now_us, result);
@@ -203,10 +265,18 @@ void restraint_changed(struct restraint *restraint, const struct inputs *inputs,
 
 	if (CPU_EQUAL_S(inputs->size, before, after))
 		return;
-	for (cpu = 0; cpu < inputs->count; cpu++)
-		if (!CPU_ISSET_S(cpu, inputs->size, before) &&
-		    CPU_ISSET_S(cpu, inputs->size, after))
+	for (cpu = 0; cpu < inputs->count; cpu++) {
+		struct cpu *one = &restraint->cpus[cpu];
+		bool then = CPU_ISSET_S(cpu, inputs->size, after);
+
+		if (then == !!CPU_ISSET_S(cpu, inputs->size, before))
+			continue;
+		one->went = !then;
+		if (then)
 			restraint_came(restraint, cpu, now_us);
+		else
+			one->offline_us = now_us;
+	}
 	restraint->times[restraint->next++ % MOST_CHANGES] = now_us;
 	if (restraint->changes < MOST_CHANGES)
 		restraint->changes++;

@@ -5,6 +5,11 @@
  * - The floor is online, and CPUs that may not be online do not come.
  * - Delay: a CPU goes when no decision in the time "hold" has wanted the CPU. For a policy that is
  *   not urgent, "hold" also delays CPUs that come, see policy.h.
+ * - Return: if an urgent policy wants a CPU again within two minutes after the CPU went, although
+ *   the load is about the same as when the policy ceased to want the CPU, the CPU next stays for 4
+ *   times "hold", and then for 16, 64 and 256 times; or until the load has been another one for
+ *   "hold". Without this rule, tasks that wait for each other on few CPUs, and do not wait on more
+ *   CPUs, would let CPUs come and go for ever.
  * - Dwell: a CPU that came stays for the time "dwell" at least.
  * - Limit: in a minute there are "per_minute" changes at most. The last change that is left brings
  *   all usable CPUs, so that no load has to wait until the minute is over. Only CPUs of the floor
@@ -31,6 +36,7 @@ enum reason {
 	REASON_UNWANTED,	/* the policy does not want the CPU, which is or goes offline */
 	REASON_FLOOR,		/* the CPU has to be online */
 	REASON_HOLD,		/* too soon after the policy began, or ceased, to want the CPU */
+	REASON_RETURNS,		/* not wanted, but was soon wanted again when the CPU last went */
 	REASON_DWELL,		/* not wanted, but online for a short time only */
 	REASON_LIMIT,		/* the limit of changes decides: see above */
 	REASON_UNUSABLE,	/* the daemon leaves the CPU alone */

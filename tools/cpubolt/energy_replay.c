@@ -64,8 +64,8 @@ static void settle(struct walk *walk, const struct play_step *step)
 }
 
 /* What the CPUs of a package do while the CPUs of @online are online. */
-static struct energy_load load_of(const struct walk *walk, const struct play_step *step,
-				  const cpu_set_t *online, unsigned int first)
+static struct energy_load step_load(const struct walk *walk, const struct play_step *step,
+				    const cpu_set_t *online, unsigned int first)
 {
 	struct energy_load load = { 0 };
 	unsigned int cpu;
@@ -88,7 +88,7 @@ static void count_request(struct walk *walk, const struct play_step *step)
 	unsigned int cpu, first;
 
 	for (first = 0; first < walk->cpus; first += walk->package) {
-		struct energy_load before = load_of(walk, step, step->online, first), after;
+		struct energy_load before = step_load(walk, step, step->online, first), after;
 
 		for (cpu = first; cpu < first + walk->package; cpu++) {
 			bool was = CPU_ISSET_S(cpu, sizeof(cpu_set_t), step->online);
@@ -101,7 +101,7 @@ static void count_request(struct walk *walk, const struct play_step *step)
 				walk->parked[cpu] = false;
 			}
 		}
-		after = load_of(walk, step, step->next, first);
+		after = step_load(walk, step, step->next, first);
 		if (after.online >= before.online)
 			continue;
 		*cell(walk->run, &before) += step->off_seconds;
@@ -122,7 +122,7 @@ static void watch(const struct play_step *step, void *data)
 
 	settle(walk, step);
 	for (first = 0; first < walk->cpus; first += walk->package) {
-		load = load_of(walk, step, step->online, first);
+		load = step_load(walk, step, step->online, first);
 		*cell(walk->run, &load) += step->seconds;
 	}
 	if (!CPU_EQUAL(step->online, step->next))

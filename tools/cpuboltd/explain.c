@@ -126,6 +126,10 @@ static void print_online(FILE *out, const struct daemon *daemon, unsigned int cp
 		fprintf(out, "the policy does not want it, but wanted it less than %u ms ago",
 			daemon->config->hold_ms);
 		break;
+	case REASON_RETURNS:
+		fputs("the policy does not want it, but when it last went, at about this load, the "
+		      "policy soon wanted it again", out);
+		break;
 	case REASON_DWELL:
 		fprintf(out, "it came less than %u ms ago, and stays for at least that time",
 			daemon->config->dwell_ms);
