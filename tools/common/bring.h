@@ -6,13 +6,22 @@
 #include <cpubolt.h>
 
 /**
+ * bring_is_busy() - whether a request failed because CPU hotplug is disabled for a moment
+ *
+ * Then the CPU in @result is not at fault. But a request that takes CPUs offline gets the same
+ * error if a CPU has to stay, and so may each request without Bolt if a callback fails.
+ */
+bool bring_is_busy(const struct cpubolt_result *result);
+
+/**
  * bring_cpus() - bring @cpus online in one request; if that fails, one CPU after the other
  * @flags: flags of the request for all of @cpus, as for cpubolt_request()
  * @left: overwritten with the CPUs that did not come; may be NULL
  * @result: overwritten with the result of the request for all of @cpus or, if a CPU did not come,
  *	    with the result of the last request for a single CPU that failed
  *
- * A CPU that does not come online does not keep other CPUs offline.
+ * A CPU that does not come online does not keep other CPUs offline. While CPU hotplug is disabled,
+ * the function tries again, for some seconds in all.
  *
  * Return: 0 if all CPUs are online, or the negative errno of the last request that failed.
  */

@@ -38,8 +38,9 @@ enum irq_kind {
  * @text: contents of /proc/interrupts
  * @table: is overwritten; free it with irq_free()
  *
- * Lines that count for the whole machine, such as "ERR" and "MIS", are left out: lines with fewer
- * counts than CPUs, and lines with neither a number nor a description.
+ * Lines without a number that have fewer counts than there are CPUs, or no description, are left
+ * out: such lines, for instance "ERR" and "MIS", count for the whole machine. Lines with a number
+ * are left out if they have no count at all.
  *
  * Return: 0; -EINVAL if the text has no line of CPUs, or has a line that is no
  * interrupt; -ENOMEM. After an error @table is empty.

@@ -15,6 +15,7 @@
 #include "command.h"
 
 #define WAIT_MS		5000
+#define LEASE_WAIT_MS	60000	/* the daemon answers when it has made the request for the CPUs */
 #define ANSWER_SIZE	(256 * 1024)
 
 static const struct help help = {
@@ -99,7 +100,7 @@ static int reach(const struct invocation *call)
 	return err;
 }
 
-static int print_answer(int fd)
+static int print_answer(int fd, bool lease)
 {
 	struct pollfd ready = { .fd = fd, .events = POLLIN };
 	char *answer = malloc(ANSWER_SIZE);
@@ -108,11 +109,13 @@ static int print_answer(int fd)
 
 	if (!answer)
 		return fail(EXIT_FAILED, "no memory");
-	length = poll(&ready, 1, WAIT_MS) > 0 ? recv(fd, answer, ANSWER_SIZE - 1, 0) : 0;
+	length = poll(&ready, 1, lease ? LEASE_WAIT_MS : WAIT_MS) > 0 ?
+		 recv(fd, answer, ANSWER_SIZE - 1, 0) : 0;
 	if (length > 0)
 		answer[length] = '\0';
 	if (length <= 0) {
-		complain("cpuboltd does not answer");
+		complain("cpuboltd does not answer%s",
+			 lease ? "; \"cpubolt policy\" shows whether the lease was given" : "");
 	} else if (!strncmp(answer, "ok ", 3)) {
 		fputs(answer + 3, stdout);
 		code = EXIT_DONE;
@@ -137,7 +140,7 @@ static int ask(const struct invocation *call, const char *request)
 	if (send(fd, request, strlen(request), MSG_NOSIGNAL) < 0)
 		code = fail(EXIT_FAILED, "cannot reach cpuboltd: %s", strerror(errno));
 	else
-		code = print_answer(fd);
+		code = print_answer(fd, !strncmp(request, "lease ", 6));
 	close(fd);
 	return code;
 }

@@ -13,6 +13,7 @@
 
 #include <systemd/sd-daemon.h>
 
+#include "bring.h"
 #include "daemon.h"
 #include "floor.h"
 #include "irq_state.h"
@@ -22,6 +23,7 @@
 #define RUN_FOLDER	"/run/cpubolt"
 #define LOCK_FILE	RUN_FOLDER "/cpuboltd.lock"
 #define NEEDS_US	10000000	/* from one look at tasks and cpusets to the next */
+#define MOST_BUSY	3		/* refusals in a row after which a CPU counts as at fault */
 
 uint64_t daemon_now_us(void)
 {
@@ -74,29 +76,34 @@ static void on_foreign(void *data, unsigned int cpu, bool online, bool taken)
 	free(fields[1]);
 }
 
+/* Finds the isolated and nohz_full CPUs, which the kernel chooses at boot, and those of "deny". */
+static int find_alone(struct daemon *daemon)
+{
+	static const enum cpubolt_which lists[] = { CPUBOLT_ISOLATED, CPUBOLT_NOHZ_FULL };
+	size_t size = daemon->machine->size, i;
+	int err = 0;
+
+	memcpy(daemon->alone, daemon->config->deny, size);
+	for (i = 0; !err && i < sizeof(lists) / sizeof(lists[0]); i++) {
+		err = cpubolt_cpus(daemon->machine->handle, lists[i], daemon->more);
+		CPU_OR_S(size, daemon->alone, daemon->alone, daemon->more);
+	}
+	return err;
+}
+
 /*
- * The daemon leaves alone the CPUs that other programs have taken, CPUs that failed or that another
- * program has brought back lately, isolated and nohz_full CPUs, and CPUs in "deny". If the kernel
- * lists a CPU as isolated after the daemon took the CPU offline, the daemon first brings it back.
+ * The daemon leaves alone the CPUs of find_alone(), CPUs that other programs have taken, and CPUs
+ * that failed or that another program has brought back lately.
  */
 static int find_usable(struct daemon *daemon)
 {
-	static const enum cpubolt_which alone[] = { CPUBOLT_ISOLATED, CPUBOLT_NOHZ_FULL };
 	const struct owner *owner = &daemon->owner;
-	size_t size = daemon->machine->size, i;
+	size_t size = daemon->machine->size;
 	unsigned int cpu;
-	int err = 0;
 
 	CPU_ZERO_S(size, daemon->more);
 	memcpy(daemon->usable, owner->present, size);
-	for (i = 0; !err && i < sizeof(alone) / sizeof(alone[0]); i++) {
-		err = cpubolt_cpus(daemon->machine->handle, alone[i], daemon->next);
-		CPU_AND_S(size, daemon->going, daemon->next, owner->taken);
-		CPU_OR_S(size, daemon->more, daemon->more, daemon->going);
-		remove_from(daemon, daemon->next, owner->taken);
-		remove_from(daemon, daemon->usable, daemon->next);
-	}
-	remove_from(daemon, daemon->usable, daemon->config->deny);
+	remove_from(daemon, daemon->usable, daemon->alone);
 	remove_from(daemon, daemon->usable, owner->foreign);
 	for (cpu = 0; cpu < daemon->machine->count; cpu++) {
 		if (!owner_waits(owner, cpu, daemon->now_us))
@@ -110,8 +117,8 @@ static int find_usable(struct daemon *daemon)
 	CPU_OR_S(size, daemon->more, daemon->more, daemon->needs);
 	CPU_AND_S(size, daemon->online, owner->online, daemon->usable);
 	CPU_AND_S(size, daemon->before, daemon->before, daemon->usable);
-	return err ?: floor_own(daemon->machine, daemon->config, &daemon->inputs, daemon->more,
-				daemon->floor);
+	return floor_own(daemon->machine, daemon->config, &daemon->inputs, daemon->more,
+			 daemon->floor);
 }
 
 /* -- Requests --------------------------------------------------------------------- */
@@ -160,16 +167,36 @@ static void say_request(struct daemon *daemon, enum cpubolt_op op, const cpu_set
 }
 
 /*
- * A CPU that fails in a request is left alone for a while. If the request does not say which CPU
- * failed, the daemon makes no request for a while.
+ * Tells whether the CPU that @result names is at fault. If CPU hotplug is disabled for a moment, as
+ * while a driver probes a PCI device, the error is EBUSY, and the kernel names the first CPU of the
+ * request. With Bolt that is the only reason for which CPUs that come are refused with EBUSY. In all
+ * other cases the CPU may be at fault, and counts so when the kernel has named it several times.
  */
-static void yield_to_failure(struct daemon *daemon, const struct cpubolt_result *result)
+static bool is_at_fault(struct daemon *daemon, enum cpubolt_op op,
+			const struct cpubolt_result *result)
+{
+	if (!bring_is_busy(result))
+		return true;
+	if (op == CPUBOLT_BRING_ONLINE && *result->state)
+		return false;
+	if (daemon->busy_cpu != result->cpu)
+		daemon->busy_times = 0;
+	daemon->busy_cpu = result->cpu;
+	return ++daemon->busy_times % MOST_BUSY == 0;
+}
+
+/*
+ * A CPU that fails in a request is left alone for a while. If the request does not say which CPU
+ * failed, no CPU goes for a while.
+ */
+static void yield_to_failure(struct daemon *daemon, enum cpubolt_op op,
+			     const struct cpubolt_result *result)
 {
 	daemon->tally.errors++;
-	if (result->cpu >= 0 && (unsigned int)result->cpu < daemon->machine->count)
+	if (result->cpu < 0 || (unsigned int)result->cpu >= daemon->machine->count)
+		daemon->stay_until_us = daemon->now_us + daemon->config->backoff_s * 1000000ULL;
+	else if (is_at_fault(daemon, op, result))
 		owner_yield(&daemon->owner, (unsigned int)result->cpu, true, daemon->now_us);
-	else
-		daemon->pause_until_us = daemon->now_us + daemon->config->backoff_s * 1000000ULL;
 }
 
 /*
@@ -231,25 +258,25 @@ static int ask_once(struct daemon *daemon, enum cpubolt_op op, const cpu_set_t *
 		metrics_count(daemon, result->ns);
 	say_request(daemon, op, cpus, result);
 	if (err)
-		yield_to_failure(daemon, result);
+		yield_to_failure(daemon, op, result);
+	else
+		daemon->busy_times = 0;
 	/* A request that has failed may leave CPUs offline, if it could not be undone. */
 	if (!err || !online)
 		remember(daemon, cpus);
 	if (!err)
 		*(online ? &daemon->tally.came : &daemon->tally.went) += result->changed;
-	err = owner_changed(&daemon->owner, cpus, online, !err, daemon->now_us);
-	if (err > 0)
-		say(LOG_NOTICE, "another program has changed %d of these CPUs meanwhile", err);
-	daemon->tally.foreign += err > 0 ? (unsigned int)err : 0;
+	err = owner_changed(&daemon->owner, cpus, online, !err, daemon->now_us, on_foreign, daemon);
 	if (online)
 		machine_places(daemon->machine);
-	return err < 0 ? err : 0;
+	return err;
 }
 
 /* @cpus is "going" or "coming". If a CPU does not come, asks again without that CPU. */
 static int ask(struct daemon *daemon, enum cpubolt_op op, cpu_set_t *cpus)
 {
 	struct cpubolt_result result = { .error = EAGAIN };
+	unsigned int failed;
 	int err = 0;
 
 	while (!err && result.error && !is_empty(daemon, cpus)) {
@@ -257,11 +284,12 @@ static int ask(struct daemon *daemon, enum cpubolt_op op, cpu_set_t *cpus)
 		if (err || is_empty(daemon, cpus))
 			break;
 		err = ask_once(daemon, op, cpus, &result);
+		failed = (unsigned int)result.cpu;
 		if (op != CPUBOLT_BRING_ONLINE || result.cpu < 0 ||
-		    (unsigned int)result.cpu >= daemon->machine->count ||
-		    !has(daemon, cpus, (unsigned int)result.cpu))
+		    failed >= daemon->machine->count || !has(daemon, cpus, failed) ||
+		    !owner_waits(&daemon->owner, failed, daemon->now_us))
 			break;
-		CPU_CLR_S((unsigned int)result.cpu, daemon->machine->size, cpus);
+		CPU_CLR_S(failed, daemon->machine->size, cpus);
 	}
 	return err;
 }
@@ -394,16 +422,17 @@ static int renew_needs(struct daemon *daemon)
 
 	if (daemon->now_us < daemon->needs_until_us)
 		return 0;
-	daemon->needs_until_us = daemon->now_us + NEEDS_US;
 	CPU_OR_S(size, daemon->going, daemon->needs, daemon->owner.taken);
-	if (is_empty(daemon, daemon->going))
-		return 0;
-	memcpy(daemon->more, daemon->owner.online, size);
-	remove_from(daemon, daemon->more, daemon->going);
-	err = floor_others(daemon->machine, daemon->going, daemon->more, daemon->next);
-	if (!err)
+	if (!is_empty(daemon, daemon->going)) {
+		memcpy(daemon->more, daemon->owner.online, size);
+		remove_from(daemon, daemon->more, daemon->going);
+		err = floor_others(daemon->machine, daemon->going, daemon->more, daemon->next);
+		if (err)
+			return err;
 		memcpy(daemon->needs, daemon->next, size);
-	return err;
+	}
+	daemon->needs_until_us = daemon->now_us + NEEDS_US;
+	return 0;
 }
 
 /* Logs in a dry run which CPUs would be online, when these change. */
@@ -495,8 +524,7 @@ int daemon_round(struct daemon *daemon)
 				  &daemon->inputs, daemon->loads);
 	if (err || first)
 		return err;
-	if (daemon->now_us >= daemon->pause_until_us)
-		err = change(daemon);
+	err = change(daemon);
 	if (!err)
 		err = renew_interrupts(daemon);
 	metrics_write(daemon, false);
@@ -555,7 +583,7 @@ static int make_sets(struct daemon *daemon)
 	cpu_set_t **sets[] = { &daemon->usable, &daemon->online, &daemon->floor, &daemon->before,
 			       &daemon->wanted, &daemon->next, &daemon->more, &daemon->needs,
 			       &daemon->going, &daemon->coming, &daemon->planned,
-			       &daemon->left, &daemon->stay };
+			       &daemon->left, &daemon->stay, &daemon->alone };
 	const struct machine *machine = daemon->machine;
 	size_t i;
 
@@ -659,6 +687,7 @@ void daemon_end(struct daemon *daemon)
 	CPU_FREE(daemon->planned);
 	CPU_FREE(daemon->left);
 	CPU_FREE(daemon->stay);
+	CPU_FREE(daemon->alone);
 }
 
 int daemon_begin(struct daemon *daemon)
@@ -669,6 +698,8 @@ int daemon_begin(struct daemon *daemon)
 		err = counters_init(daemon->machine, &daemon->counters);
 	if (!err)
 		err = owner_begin(&daemon->owner, daemon->machine, daemon->config->backoff_s);
+	if (!err)
+		err = find_alone(daemon);
 	if (!err)
 		err = make_loop(daemon);
 	if (err)
@@ -779,15 +810,32 @@ int run_restore(struct machine *machine, const cpu_set_t *deny)
 	return code;
 }
 
+/* The file stays when the daemon has ended, and is not to say what has been put back by then. */
+static void write_last_metrics(struct daemon *daemon)
+{
+	size_t size = daemon->machine->size;
+	int before = CPU_COUNT_S(size, daemon->owner.taken);
+
+	if (owner_look(&daemon->owner, daemon->now_us, NULL, NULL) >= 0)
+		daemon->tally.came += before - CPU_COUNT_S(size, daemon->owner.taken);
+	CPU_ZERO_S(size, daemon->wanted);
+	CPU_ZERO_S(size, daemon->floor);
+	if (daemon->interrupts)
+		interrupts_restored(daemon->interrupts);
+	metrics_write(daemon, true);
+}
+
 static int run(struct daemon *daemon)
 {
-	int err = daemon_begin(daemon);
+	int err = daemon_begin(daemon), restored;
+	unsigned int features;
 
 	if (err) {
 		daemon_end(daemon);
 		return fail(EXIT_FAILED, "cannot start: %s", strerror(-err));
 	}
-	if (!(cpubolt_features(daemon->machine->handle) & CPUBOLT_ENABLED))
+	features = cpubolt_features(daemon->machine->handle);
+	if (!(features & (CPUBOLT_ENABLED | CPUBOLT_UNREADABLE)))
 		say(LOG_NOTICE, "Bolt is not enabled: CPUs change one after the other, and slowly");
 	sd_notify(0, "READY=1");
 	err = sd_event_loop(daemon->loop);
@@ -797,7 +845,11 @@ static int run(struct daemon *daemon)
 	/* Notes what other programs have changed since the last interval: that is not put back. */
 	if (!daemon->dry_run && err >= 0)
 		look(daemon);
-	metrics_write(daemon, true);
+	if (!daemon->dry_run) {
+		restored = restore(daemon->machine, daemon->config->deny);
+		daemon->code = daemon->code ?: restored;
+		write_last_metrics(daemon);
+	}
 	daemon_end(daemon);
 	return daemon->code;
 }
@@ -812,7 +864,7 @@ int run_daemon(struct machine *machine, struct config *config, bool dry_run,
 		.samples = samples,
 		.control = -1,
 	};
-	int lock, code, restored;
+	int lock, code;
 
 	if (dry_run)
 		return run(&daemon);
@@ -825,8 +877,6 @@ int run_daemon(struct machine *machine, struct config *config, bool dry_run,
 	 */
 	restore(machine, config->deny);
 	code = run(&daemon);
-	restored = restore(machine, config->deny);
-	code = code ?: restored;
 	close(lock);
 	return code;
 }

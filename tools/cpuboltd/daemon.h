@@ -35,7 +35,7 @@ struct daemon {
 	struct machine *machine;
 	struct config *config;
 	bool dry_run;
-	unsigned long samples;		/* intervals until the end, 0 for no end */
+	unsigned long samples;		/* rounds until the end, 0 for no end */
 	struct owner owner;
 	struct restraint *restraint;
 	struct counters counters;
@@ -46,10 +46,13 @@ struct daemon {
 	cpu_set_t *left;		/* CPUs taken by an earlier daemon, and still offline */
 	cpu_set_t *planned;		/* in a dry run: the CPUs that were logged last */
 	cpu_set_t *stay;		/* CPUs that may have interrupts */
+	cpu_set_t *alone;		/* isolated and nohz_full CPUs, and those of "deny" */
 	struct interrupts *interrupts;	/* NULL if the daemon moves no interrupts */
 	uint64_t needs_until_us;	/* when to look again which CPUs are needed */
-	uint64_t pause_until_us;	/* no request until then: one has failed and named no CPU */
-	uint64_t stay_until_us;		/* no CPU goes until then, as state_save() has failed */
+	/* No CPU goes until then: state_save() has failed, or a request that named no CPU. */
+	uint64_t stay_until_us;
+	int busy_cpu;			/* CPU that the kernel named with the last EBUSY */
+	unsigned int busy_times;	/* how often in a row the kernel named that CPU */
 	uint64_t metrics_at_us;
 	int metrics_error;		/* error of the last write of "metrics"; logged once */
 	struct decision decision;
@@ -69,7 +72,7 @@ struct daemon {
 	int code;			/* exit code of the daemon */
 };
 
-/** run_daemon() - run until a signal comes, or for @samples intervals; an exit code */
+/** run_daemon() - run until a signal comes, or for @samples rounds; an exit code */
 int run_daemon(struct machine *machine, struct config *config, bool dry_run,
 	       unsigned long samples);
 

@@ -9,6 +9,7 @@
 #include "say.h"
 
 #define INTERVALS	5	/* intervals of the daemon from one measurement to the next */
+#define MOST_TORN	3	/* measurements in a row that may be left out */
 #define BACK_AGAIN	"interrupts that have their affinity back: %zu"
 #define MOST_LINES	100	/* most lines of an explanation */
 
@@ -107,17 +108,18 @@ static void stand_back(struct interrupts *all, char *reason)
 	all->reason = reason;
 }
 
-/* Returns Bolt's keep list, to be freed; NULL if there is none, or no memory. */
+/* Returns Bolt's keep list, to be freed; NULL if none applies, or no memory. */
 static char *keep_list(const struct interrupts *all)
 {
-	char *text = NULL;
+	char *enabled = NULL, *list = NULL;
+	bool applies = !cpubolt_get(all->machine->handle, "enabled", &enabled) &&
+		       !strcmp(enabled, "1") &&
+		       !cpubolt_get(all->machine->handle, "irq_keep", &list) && *list;
 
-	if (!(cpubolt_features(all->machine->handle) & CPUBOLT_ENABLED) ||
-	    cpubolt_get(all->machine->handle, "irq_keep", &text))
-		return NULL;
-	if (*text)
-		return text;
-	free(text);
+	free(enabled);
+	if (applies)
+		return list;
+	free(list);
 	return NULL;
 }
 
@@ -188,7 +190,10 @@ static int ban(struct interrupts *all, int irqbalance)
 
 /* -- When interrupts are measured ----------------------------------------------------- */
 
-/* Makes one measurement; sets all->reason if interrupts are to be left alone. */
+/*
+ * Makes one measurement; sets all->reason if interrupts are to be left alone. Returns 1 if this
+ * measurement is left out, else 0 or -ENOMEM.
+ */
 static int look_around(struct interrupts *all, const struct irq_cpus *cpus, uint64_t now_us)
 {
 	int irqbalance = irqbalance_find(all->machine->root), err;
@@ -204,6 +209,9 @@ static int look_around(struct interrupts *all, const struct irq_cpus *cpus, uint
 	err = irqs_look(all, cpus, now_us);
 	if (err == -ENOMEM)
 		return err;
+	if (err == -EAGAIN && !all->reason && ++all->torn <= MOST_TORN)
+		return 1;
+	all->torn = 0;
 	if (err) {
 		stand_back(all, field("cannot read /proc/interrupts: %s", strerror(-err)));
 		return 0;
@@ -223,10 +231,12 @@ int interrupts_update(struct interrupts *all, const struct irq_cpus *cpus, uint6
 	size_t i;
 	int err = 0;
 
+	if (due) {
+		err = look_around(all, cpus, now_us);
+		due = err <= 0;
+	}
 	if (!due && (all->reason || is_empty(all, cpus->going)))
 		return 0;
-	if (due)
-		err = look_around(all, cpus, now_us);
 	for (i = 0; !due && i < all->count; i++)
 		irqs_read_where(all, all->irqs[i], cpus);
 	if (err || all->reason || !irqs_find_base(all, cpus))
@@ -270,6 +280,21 @@ void interrupts_explain_cpu(FILE *out, const struct interrupts *all, unsigned in
 	}
 	if (lines > MOST_LINES)
 		fprintf(out, "... and %u interrupts more\n", lines - MOST_LINES);
+}
+
+void interrupts_restored(struct interrupts *all)
+{
+	const struct machine *machine = all->machine;
+	size_t i;
+
+	for (i = 0; i < all->count; i++) {
+		struct irq *irq = all->irqs[i];
+
+		if (irq->ours &&
+		    irq_read_set(machine, irq->number, "smp_affinity_list", irq->now) &&
+		    CPU_EQUAL_S(machine->size, irq->now, irq->found))
+			irq->ours = false;
+	}
 }
 
 struct irq_tally interrupts_tally(const struct interrupts *all)

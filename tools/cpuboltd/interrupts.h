@@ -58,6 +58,9 @@ struct irq_tally {
 	unsigned int moved;		/* interrupts that have an affinity set by the daemon */
 };
 
+/** interrupts_restored() - find out, for metrics, which affinities have been put back */
+void interrupts_restored(struct interrupts *all);
+
 /** interrupts_tally() - return figures for metrics */
 struct irq_tally interrupts_tally(const struct interrupts *all);
 

@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "files.h"
 #include "irqs.h"
 #include "say.h"
 
@@ -81,6 +80,27 @@ static struct irq *new_irq(struct interrupts *all, const struct irq_row *row)
 	}
 	free_irq(irq);
 	return NULL;
+}
+
+/*
+ * An interrupt without a row may belong to a device that is closed for some time: the affinity that
+ * was found is kept until the interrupt has a row again, or until the daemon ends.
+ */
+static int keep_lost(struct interrupts *all)
+{
+	size_t i;
+	int err = 0;
+
+	for (i = 0; i < all->count; i++) {
+		if (!all->irqs[i] || !all->irqs[i]->ours)
+			continue;
+		err = irqs_add(all, &all->left, all->irqs[i]);
+		if (err)
+			break;
+		free_irq(all->irqs[i]);
+		all->irqs[i] = NULL;
+	}
+	return err;
 }
 
 /* Returns the interrupt of @row: from the old list, usually at index @hint, or a new interrupt. */
@@ -193,6 +213,7 @@ static int take_table(struct interrupts *all, const struct irq_table *table, con
 		else if (irq->kind != IRQ_PER_CPU)
 			add_others(all, table, of_row);
 	}
+	err = err ?: keep_lost(all);
 	/* If memory ran out, interrupts that were not looked at stay in the list as they were. */
 	for (i = 0; err && i < all->count; i++) {
 		if (all->irqs[i])
@@ -224,12 +245,10 @@ void irqs_forget(struct interrupts *all)
 
 int irqs_look(struct interrupts *all, const struct irq_cpus *cpus, uint64_t now_us)
 {
-	char *text = file_read(all->machine->root, "/proc/interrupts", NULL);
 	struct irq_table table;
 	double *rates = NULL;
-	int err = text ? irq_parse(text, &table) : -errno;
+	int err = irq_read_table(all->machine, &table);
 
-	free(text);
 	if (err)
 		return err;
 	if (all->before_us && now_us > all->before_us) {

@@ -21,6 +21,11 @@ static int add(const struct interrupts *all, struct irq_state *state, int number
 	return 0;
 }
 
+int irqs_add(const struct interrupts *all, struct irq_state *state, const struct irq *irq)
+{
+	return add(all, state, irq->number, irq->name, irq->found, irq->was, irq->written);
+}
+
 int irqs_save(const struct interrupts *all)
 {
 	struct irq_state state = { .irqbalance = all->told };
@@ -34,11 +39,8 @@ int irqs_save(const struct interrupts *all)
 			  irq->written);
 	}
 	for (i = 0; !err && i < all->count; i++) {
-		const struct irq *irq = all->irqs[i];
-
-		if (irq->ours)
-			err = add(all, &state, irq->number, irq->name, irq->found, irq->was,
-				  irq->written);
+		if (all->irqs[i]->ours)
+			err = irqs_add(all, &state, all->irqs[i]);
 	}
 	if (!err)
 		err = irq_state_save(all->machine, &state);

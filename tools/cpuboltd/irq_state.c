@@ -6,11 +6,13 @@
 #include <string.h>
 
 #include "files.h"
-#include "irq_parse.h"
 #include "irq_place.h"
 #include "irq_state.h"
 #include "irqbalance.h"
 #include "state.h"
+
+#define ONLINE_FILE	"/sys/devices/system/cpu/online"
+#define MOST_TRIES	5
 
 static void free_one(struct irq_saved *irq)
 {
@@ -254,13 +256,43 @@ bool irq_read_set(const struct machine *machine, int irq, const char *file, cpu_
 	return good;
 }
 
-static bool is_there(const struct irq_table *table, const struct irq_saved *irq)
+/* Returns -EAGAIN if CPUs came or went while the file was read: then rows may differ in length. */
+static int read_once(const struct machine *machine, struct irq_table *table)
+{
+	char *before = file_read(machine->root, ONLINE_FILE, NULL), *after = NULL;
+	char *text = before ? file_read(machine->root, "/proc/interrupts", NULL) : NULL;
+	int err = text ? irq_parse(text, table) : -errno;
+
+	if (!err) {
+		after = file_read(machine->root, ONLINE_FILE, NULL);
+		err = !after ? -errno : strcmp(before, after) ? -EAGAIN : 0;
+		if (err)
+			irq_free(table);
+	}
+	free(before);
+	free(after);
+	free(text);
+	return err == -EINVAL ? -EAGAIN : err;
+}
+
+int irq_read_table(const struct machine *machine, struct irq_table *table)
+{
+	int tries = 0, err;
+
+	do {
+		err = read_once(machine, table);
+	} while (err == -EAGAIN && ++tries < MOST_TRIES);
+	return err;
+}
+
+/* An interrupt without a row is not in use at the moment: its device may be closed. */
+static bool has_other_device(const struct irq_table *table, const struct irq_saved *irq)
 {
 	size_t i;
 
 	for (i = 0; i < table->count; i++)
 		if (table->rows[i].number == irq->number)
-			return !strcmp(table->rows[i].name, irq->name);
+			return strcmp(table->rows[i].name, irq->name);
 	return false;
 }
 
@@ -293,7 +325,7 @@ static int drop_lost(const struct machine *machine, const struct irq_table *tabl
 	while (!err && i < state->count) {
 		const struct irq_saved *irq = &state->irqs[i];
 
-		if (is_there(table, irq) && is_ours(machine, irq, online, now, both))
+		if (!has_other_device(table, irq) && is_ours(machine, irq, online, now, both))
 			i++;
 		else
 			irq_state_drop(state, i);
@@ -308,15 +340,12 @@ int irq_state_begin(const struct machine *machine, struct irq_state *state)
 {
 	int err = irq_state_load(machine, state);
 	struct irq_table table;
-	char *text;
 
 	if (err == -ENOENT)
 		return file_remove(machine->root, IRQ_STATE_FILE);
 	if (err)
 		return err;
-	text = file_read(machine->root, "/proc/interrupts", NULL);
-	err = text ? irq_parse(text, &table) : -errno;
-	free(text);
+	err = irq_read_table(machine, &table);
 	if (!err) {
 		err = drop_lost(machine, &table, state);
 		irq_free(&table);

@@ -9,6 +9,7 @@
 #ifndef IRQ_STATE_H
 #define IRQ_STATE_H
 
+#include "irq_parse.h"
 #include "machine.h"
 
 /** One interrupt that the daemon has moved */
@@ -86,6 +87,14 @@ void irq_state_discard(const struct machine *machine);
 
 #define IRQ_STATE_FILE		"/run/cpubolt/cpuboltd.interrupts"
 #define IRQ_STATE_BAD_FILE	IRQ_STATE_FILE ".bad"
+
+/**
+ * irq_read_table() - read /proc/interrupts, again if CPUs come or go meanwhile
+ *
+ * Return: 0, -EAGAIN if the file could not be understood time and again, -ENOMEM, or the errno of
+ * reading a file. The table is to be freed with irq_free().
+ */
+int irq_read_table(const struct machine *machine, struct irq_table *table);
 
 /** irq_write() - write the affinity of an interrupt; 0 or a negative errno */
 int irq_write(const struct machine *machine, int irq, const cpu_set_t *cpus);

@@ -59,7 +59,9 @@ struct interrupts {
 	size_t told_count;		/* how many interrupts irqbalance is to leave alone */
 	unsigned long told_hash;	/* hash of the list */
 	char *reason;			/* why all interrupts are left alone, or NULL */
-	struct irq_state left;		/* interrupts of an earlier daemon that were not put back */
+	/* Interrupts of an earlier daemon that were not put back, and interrupts without a row */
+	struct irq_state left;
+	unsigned int torn;		/* how often in a row /proc/interrupts could not be read */
 	uint64_t recent[MOST_RECENT];	/* times of the last moves */
 	unsigned long long moves;
 	struct irq_tally tally;
@@ -88,7 +90,11 @@ static inline void set_one(const struct interrupts *all, cpu_set_t *set, unsigne
 
 void irqs_free(struct irq **irqs, size_t count);
 
-/** irqs_look() - measure all interrupts; 0, -ENOMEM, or the error of reading /proc/interrupts */
+/**
+ * irqs_look() - measure all interrupts
+ *
+ * Return: 0, or as irq_read_table().
+ */
 int irqs_look(struct interrupts *all, const struct irq_cpus *cpus, uint64_t now_us);
 
 /**
@@ -105,6 +111,9 @@ void irqs_forget(struct interrupts *all);
  * effective affinity, which may lag behind, is not read.
  */
 void irqs_read_where(struct interrupts *all, struct irq *irq, const struct irq_cpus *cpus);
+
+/** irqs_add() - add to @state what has to be put back of @irq; 0 or -ENOMEM */
+int irqs_add(const struct interrupts *all, struct irq_state *state, const struct irq *irq);
 
 /** irqs_save() - write which interrupts have moved, and their affinities before; 0 or -errno */
 int irqs_save(const struct interrupts *all);

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "config.h"
 #include "daemon.h"
@@ -32,7 +33,7 @@ static int print_help(void)
 	     "                      " CONFIG_FILE "\n"
 	     " -p, --policy NAME    use this policy, whatever the configuration says\n"
 	     " -n, --dry-run        measure, and say what would be done\n"
-	     "     --samples N      end after so many intervals\n"
+	     "     --samples N      decide so many times, at once first, then end\n"
 	     "     --replay TRACE   say what the policy would make of a recorded load\n"
 	     "     --restore        bring back CPUs that a daemon has left offline\n"
 	     "     --root DIR       read the CPUs of the recorded tree DIR\n"
@@ -189,6 +190,8 @@ int main(int argc, char **argv)
 		argv[0] = name;		/* messages of getopt_long() begin with the name */
 	/* When no program reads the messages any more, the daemon goes on without them. */
 	signal(SIGPIPE, SIG_IGN);
+	/* Every user may read what the daemon writes to /run/cpubolt, and the metrics. */
+	umask(022);
 	code = parse_options(argc, argv, &options);
 	if (code >= 0)
 		return code;

@@ -48,8 +48,8 @@ static void write_cpus(FILE *out, const struct daemon *daemon)
 	size_t i;
 
 	write_name(out, "cpus", "gauge",
-		   "CPUs online, taken by cpuboltd, taken by other programs, wanted by the policy, "
-		   "or in the floor.");
+		   "CPUs online, taken by cpuboltd, offline for another reason, wanted by the "
+		   "policy, or in the floor.");
 	for (i = 0; i < sizeof(sets) / sizeof(sets[0]); i++)
 		fprintf(out, "cpuboltd_cpus{set=\"%s\"} %d\n", sets[i].name,
 			CPU_COUNT_S(size, sets[i].set));

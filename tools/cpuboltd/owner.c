@@ -19,17 +19,13 @@ static bool has(const struct owner *owner, const cpu_set_t *set, unsigned int cp
 static bool is_as_before(struct owner *owner)
 {
 	static const char *const paths[] = { "/sys/devices/system/cpu/online",
-					     "/sys/devices/system/cpu/present",
-					     "/sys/devices/system/cpu/isolated" };
+					     "/sys/devices/system/cpu/present" };
 	bool same = true;
 	char *text;
 	int i;
 
-	for (i = 0; i < 3; i++) {
+	for (i = 0; i < 2; i++) {
 		text = file_read(owner->machine->root, paths[i], NULL);
-		/* Older kernels do not say which CPUs are isolated. */
-		if (!text && i == 2)
-			text = strdup("");
 		if (!text || !owner->texts[i] || strcmp(text, owner->texts[i]))
 			same = false;
 		free(owner->texts[i]);
@@ -89,7 +85,6 @@ void owner_end(struct owner *owner)
 	free(owner->backoffs);
 	free(owner->texts[0]);
 	free(owner->texts[1]);
-	free(owner->texts[2]);
 	*owner = (struct owner){ 0 };
 }
 
@@ -151,8 +146,7 @@ static bool left(struct owner *owner, unsigned int cpu)
 	return false;
 }
 
-int owner_look(struct owner *owner, uint64_t now_us,
-	       void (*report)(void *data, unsigned int cpu, bool online, bool taken), void *data)
+int owner_look(struct owner *owner, uint64_t now_us, owner_report *report, void *data)
 {
 	unsigned int cpu;
 	int err, found = 0;
@@ -178,6 +172,7 @@ int owner_look(struct owner *owner, uint64_t now_us,
 			 * The CPU was plugged in and left offline, or unplugged while it was
 			 * offline.
 			 */
+			found += has(owner, owner->taken, cpu);
 			left(owner, cpu);
 		}
 	}
@@ -197,10 +192,10 @@ static void undone(struct owner *owner, unsigned int cpu, bool online, uint64_t 
 }
 
 int owner_changed(struct owner *owner, const cpu_set_t *cpus, bool online, bool done,
-		  uint64_t now_us)
+		  uint64_t now_us, owner_report *report, void *data)
 {
 	size_t size = owner->machine->size;
-	int err = look(owner, owner->scratch), found = 0;
+	int err = look(owner, owner->scratch);
 	unsigned int cpu;
 
 	look_next_time(owner);
@@ -208,9 +203,11 @@ int owner_changed(struct owner *owner, const cpu_set_t *cpus, bool online, bool 
 		if (!has(owner, cpus, cpu))
 			continue;
 		if (has(owner, owner->scratch, cpu) != online) {
-			found += done;
-			if (done)
-				undone(owner, cpu, online, now_us);
+			if (!done)
+				continue;
+			undone(owner, cpu, online, now_us);
+			if (report)
+				report(data, cpu, !online, !online);
 		} else if (online) {
 			CPU_SET_S(cpu, size, owner->online);
 			CPU_CLR_S(cpu, size, owner->taken);
@@ -219,5 +216,5 @@ int owner_changed(struct owner *owner, const cpu_set_t *cpus, bool online, bool 
 			CPU_SET_S(cpu, size, owner->taken);
 		}
 	}
-	return err ?: found;
+	return err;
 }

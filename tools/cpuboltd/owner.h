@@ -20,7 +20,7 @@ struct owner {
 	cpu_set_t *taken;	/* CPUs that are offline because of the daemon */
 	cpu_set_t *foreign;	/* CPUs that are offline for another reason */
 	cpu_set_t *scratch;
-	char *texts[3];		/* what sysfs said of online, present and isolated CPUs last */
+	char *texts[2];		/* what sysfs said of online and present CPUs last */
 	struct backoff {
 		uint64_t until_us;
 		unsigned int times;
@@ -34,23 +34,27 @@ int owner_begin(struct owner *owner, struct machine *machine, unsigned int backo
 
 void owner_end(struct owner *owner);
 
+/** Another program has changed @cpu; @online: the CPU came, @taken: the daemon had taken the CPU */
+typedef void owner_report(void *data, unsigned int cpu, bool online, bool taken);
+
 /**
  * owner_look() - look at the machine, and find CPUs that other programs have changed
- * @report: called for each such CPU; @online: the CPU came, @taken: the daemon had taken the CPU
+ * @report: called for each CPU that came or went; may be NULL
  *
- * Return: how many CPUs other programs have changed, or a negative errno.
+ * Return: how many CPUs came or went, and how many were unplugged that the daemon had taken; or a
+ * negative errno.
  */
-int owner_look(struct owner *owner, uint64_t now_us,
-	       void (*report)(void *data, unsigned int cpu, bool online, bool taken), void *data);
+int owner_look(struct owner *owner, uint64_t now_us, owner_report *report, void *data);
 
 /**
  * owner_changed() - look what has become of the daemon's request that @cpus be @online
  * @done: the request succeeded; if a CPU then is not @online, another program has changed the CPU
+ * @report: called for each such CPU; may be NULL
  *
- * Return: how many CPUs other programs have changed meanwhile, or a negative errno.
+ * Return: 0 or a negative errno.
  */
 int owner_changed(struct owner *owner, const cpu_set_t *cpus, bool online, bool done,
-		  uint64_t now_us);
+		  uint64_t now_us, owner_report *report, void *data);
 
 /** owner_yield() - leave @cpu as it is for a while; @failed: because a request failed */
 void owner_yield(struct owner *owner, unsigned int cpu, bool failed, uint64_t now_us);

@@ -12,28 +12,41 @@
 
 struct replay {
 	const struct machine *machine;
-	cpu_set_t *usable, *floor, *left_out;
+	cpu_set_t *usable, *floor;
 	change_printer *print;
 };
 
 /* Finds all CPUs that are plugged in, except isolated and nohz_full CPUs, and those of "deny". */
-static int find_usable(struct replay *replay, const struct config *config)
+static int find_usable(const struct machine *machine, const struct config *config,
+		       cpu_set_t *usable)
 {
 	static const enum cpubolt_which alone[] = { CPUBOLT_ISOLATED, CPUBOLT_NOHZ_FULL };
-	const struct machine *machine = replay->machine;
-	int err = cpubolt_cpus(machine->handle, CPUBOLT_PRESENT, replay->usable);
+	cpu_set_t *left_out = machine_set(machine);
+	int err = left_out ? cpubolt_cpus(machine->handle, CPUBOLT_PRESENT, usable) : -ENOMEM;
 	size_t i;
 
 	for (i = 0; !err && i <= 2; i++) {
 		if (i < 2)
-			err = cpubolt_cpus(machine->handle, alone[i], replay->left_out);
+			err = cpubolt_cpus(machine->handle, alone[i], left_out);
 		else
-			memcpy(replay->left_out, config->deny, machine->size);
+			memcpy(left_out, config->deny, machine->size);
 		/* Remove the CPUs that are left out from those that are usable. */
-		CPU_AND_S(machine->size, replay->left_out, replay->left_out, replay->usable);
-		CPU_XOR_S(machine->size, replay->usable, replay->usable, replay->left_out);
+		CPU_AND_S(machine->size, left_out, left_out, usable);
+		CPU_XOR_S(machine->size, usable, usable, left_out);
 	}
+	CPU_FREE(left_out);
 	return err;
+}
+
+/* Returns the number of CPUs on which the load is played, or a negative errno. */
+static int count_usable(const struct machine *machine, const struct config *config)
+{
+	cpu_set_t *usable = machine_set(machine);
+	int err = usable ? find_usable(machine, config, usable) : -ENOMEM;
+	int count = err ?: CPU_COUNT_S(machine->size, usable);
+
+	CPU_FREE(usable);
+	return count;
 }
 
 static void watch(const struct play_step *step, void *data)
@@ -66,7 +79,7 @@ static int run(struct replay *replay, const struct config *config, const struct 
 		.rules = config->rules,
 		.interval_ms = config->interval_ms,
 	};
-	int err = find_usable(replay, config);
+	int err = find_usable(machine, config, replay->usable);
 
 	if (!err)
 		err = floor_own(machine, config, &inputs, NULL, replay->floor);
@@ -80,16 +93,14 @@ int replay(const struct machine *machine, const struct config *config,
 		.machine = machine,
 		.usable = machine_set(machine),
 		.floor = machine_set(machine),
-		.left_out = machine_set(machine),
 		.print = print,
 	};
 	int err = -ENOMEM;
 
-	if (replay.usable && replay.floor && replay.left_out)
+	if (replay.usable && replay.floor)
 		err = run(&replay, config, trace, outcome);
 	CPU_FREE(replay.usable);
 	CPU_FREE(replay.floor);
-	CPU_FREE(replay.left_out);
 	return err;
 }
 
@@ -126,21 +137,14 @@ int run_replay(const struct machine *machine, const struct config *config, const
 	struct load_trace trace;
 	char *text, *error;
 	size_t length = 0;
-	cpu_set_t *present = machine_set(machine);
-	int err;
+	int cpus = count_usable(machine, config), err;
 
-	if (!present || cpubolt_cpus(machine->handle, CPUBOLT_PRESENT, present)) {
-		CPU_FREE(present);
-		return fail(EXIT_FAILED, "no memory");
-	}
+	if (cpus < 0)
+		return fail(EXIT_FAILED, "cannot read which CPUs there are: %s", strerror(-cpus));
 	text = file_read("", file, &length);
-	if (!text) {
-		CPU_FREE(present);
+	if (!text)
 		return fail(EXIT_FAILED, "cannot read %s: %s", file, strerror(errno));
-	}
-	err = load_trace_parse(text, length, (unsigned int)CPU_COUNT_S(machine->size, present), &trace,
-			  &error);
-	CPU_FREE(present);
+	err = load_trace_parse(text, length, (unsigned int)cpus, &trace, &error);
 	free(text);
 	if (err) {
 		fail(EXIT_FAILED, "%s: %s", file, error ?: "no memory");
