@@ -149,7 +149,7 @@ static int say_ways(const struct energy_words *words)
 	for (way = WAY_CONSERVATIVE; way < WAYS; way++) {
 		saving = energy_saving(words->model, &words->runs[WAY_NONE], &words->runs[way]);
 		if (*saving.most)
-			printf("Of %s, the saving depends most on \"%s\".\n", energy_way_names[way],
+			printf("The saving of %s depends most on \"%s\".\n", energy_way_names[way],
 			       saving.most);
 	}
 	putchar('\n');
@@ -221,16 +221,22 @@ int energy_say_tables(const struct energy_words *words)
 
 /* -- JSON ----------------------------------------------------------------- */
 
+/* JSON is UTF-8: bytes of another encoding become "?". */
 static void json_text(const char *text)
 {
+	size_t size;
+
 	putchar('"');
-	for (; *text; text++) {
-		if (*text == '"' || *text == '\\')
+	for (; *text; text += size ?: 1) {
+		size = utf8_size(text);
+		if (!size)
+			putchar('?');
+		else if (*text == '"' || *text == '\\')
 			printf("\\%c", *text);
-		else if ((unsigned char)*text < ' ')
+		else if (size == 1 && *text < ' ')
 			printf("\\u%04x", *text);
 		else
-			putchar(*text);
+			fwrite(text, 1, size, stdout);
 	}
 	putchar('"');
 }

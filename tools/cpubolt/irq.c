@@ -153,6 +153,8 @@ static int print_all_help(const struct invocation *call)
 	sheet_help(irq_columns, IRQ_COLUMN_COUNT);
 	puts("\nwith --by-cpu:");
 	sheet_help(cpu_columns, CPU_COLUMN_COUNT);
+	puts("\nwith --propose:");
+	sheet_help(keep_columns, KEEP_COLUMN_COUNT);
 	return EXIT_DONE;
 }
 

@@ -242,6 +242,16 @@ def test_a_wrong_file_of_requests(run: Run, tmp_path: Path) -> None:
     assert done.stderr == f"cpubolt: {file}:{at}: [requests bolt] lacks settle_ms\n"
 
 
+def test_json_is_utf_8(run: Run, tmp_path: Path) -> None:
+    """Bytes of another encoding in the name of a file become question marks."""
+    name = os.fsencode(tmp_path) + b"/\xc3\xa9\xff\xed\xa0\x80.csv"
+    Path(os.fsdecode(name)).write_bytes(SERVED.read_bytes())
+    done = run(*files(), "--json", "--replay", os.fsdecode(name))
+    assert (done.returncode, done.stderr) == (0, "")
+    json.loads(done.stdout)
+    assert "/\xe9????.csv" in done.stdout
+
+
 def test_a_wrong_trace(run: Run, tmp_path: Path) -> None:
     file = tmp_path / "trace.csv"
     file.write_text("interval,demand\n1,2\n1,x\n")
