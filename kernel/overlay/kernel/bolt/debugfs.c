@@ -62,6 +62,12 @@ static const char *const bolt_stat_names[BOLT_STATS] = {
 	[BOLT_STAT_WARM_SILENT]	= "warm_silent",
 };
 
+/* Whether callbacks are registered for @state. */
+static bool bolt_registered(enum cpuhp_state state)
+{
+	return bolt_state_has(state, true) || bolt_state_has(state, false);
+}
+
 static void bolt_show_state(struct seq_file *m, int state)
 {
 	struct bolt_count *count = &bolt_counts[state];
@@ -71,10 +77,9 @@ static void bolt_show_state(struct seq_file *m, int state)
 	/*
 	 * The row of a state may allow deferring the teardown although Bolt does not
 	 * defer it now, for example after "STATE critical"; the state is then shown as
-	 * critical, and so is a state for which there is nothing to defer or to skip.
+	 * critical.
 	 */
-	if (bolt_deferred(state) &&
-	    (bolt_state_has(state, false) || row.unit != BOLT_NO_UNIT))
+	if (bolt_deferred(state))
 		class = row.class;
 	seq_printf(m, "%d %s%s %s%s %s %lld %lld %lld %lld %lld %s (%s)\n", state,
 		   bolt_class_names[class], bolt_overridden(state) ? "!" : "",
@@ -93,7 +98,7 @@ static int bolt_states_show(struct seq_file *m, void *unused)
 	seq_puts(m, "# state class fit unit runs skips settles slowed ns name (reason)\n");
 	bolt_lock_states();
 	for (state = CPUHP_OFFLINE + 1; state < CPUHP_ONLINE; state++) {
-		if (bolt_state_has(state, true) || bolt_state_has(state, false))
+		if (bolt_registered(state))
 			bolt_show_state(m, state);
 	}
 	bolt_unlock_states();
@@ -113,8 +118,15 @@ static char *bolt_take_text(const char __user *ubuf, size_t count)
 static int bolt_states_tell(enum cpuhp_state state, enum bolt_say say)
 {
 	switch (say) {
-	case BOLT_SAY_DEFAULT:
 	case BOLT_SAY_CRITICAL:
+		/*
+		 * If another task removes the state meanwhile, the word has no effect on
+		 * the next state with this number: see bolt_callbacks_changed().
+		 */
+		if (!bolt_registered(state))
+			return -ENOENT;
+		fallthrough;
+	case BOLT_SAY_DEFAULT:
 		bolt_override(state, say == BOLT_SAY_CRITICAL);
 		return 0;
 	case BOLT_SAY_SERIAL:
@@ -220,14 +232,14 @@ static ssize_t bolt_timing_write(struct file *file, const char __user *ubuf,
 				 size_t count, loff_t *ppos)
 {
 	char *text = bolt_take_text(ubuf, count);
-	unsigned int on;
-	int err;
+	bool on, off;
 
 	if (IS_ERR(text))
 		return PTR_ERR(text);
-	err = bolt_parse_number(text, count, &on);
+	on = bolt_parse_word(text, count, "1");
+	off = bolt_parse_word(text, count, "0");
 	kfree(text);
-	if (err || on > 1)
+	if (!on && !off)
 		return -EINVAL;
 	guard(mutex)(&bolt_timing_mutex);
 	if (on)

@@ -157,7 +157,6 @@ static const struct bolt_defer *bolt_defers[BOLT_NR_STATES] = {
 	[CPUHP_X2APIC_PREPARE]		= &bolt_defer_all,
 	[CPUHP_SMPCFD_PREPARE]		= &bolt_defer_all,
 	[CPUHP_TOPOLOGY_PREPARE]	= &bolt_defer_topology,
-	[CPUHP_MM_ZSWP_POOL_PREPARE]	= &bolt_defer_all,
 	[CPUHP_ZCOMP_PREPARE]		= &bolt_defer_all,
 #include "compat-defers.h"
 };
@@ -462,8 +461,6 @@ void bolt_drop_defer(enum cpuhp_state state)
 	if (bolt_defers[state] == &bolt_defer_all ||
 	    bolt_defers[state] == &bolt_defer_topology)
 		return;
-	if (bolt_dynamic(state))
-		clear_bit(state, bolt_overrides.states);
 	bolt_set_defer(state, NULL);
 }
 
@@ -569,8 +566,9 @@ EXPORT_SYMBOL_GPL(bolt_defer_state);
  * bolt_callbacks_changed - update what is known of a state with new callbacks
  * @state:	the state, which has been registered or removed
  *
- * What the administrator has declared is dropped, as it was about the callbacks
- * that the state had before.
+ * The counts of the state begin at 0, and what the administrator has declared is
+ * dropped, as both were about the callbacks that the state had before. A fixed state that
+ * the administrator has made critical stays critical.
  *
  * Context: cpuhp_state_mutex held.
  */
@@ -578,7 +576,9 @@ void bolt_callbacks_changed(enum cpuhp_state state)
 {
 	clear_bit(state, bolt_declared_fit.states);
 	clear_bit(state, bolt_declared_unfit.states);
-	atomic64_set(&bolt_counts[state].slowed, 0);
+	if (bolt_dynamic(state))
+		clear_bit(state, bolt_overrides.states);
+	memset(&bolt_counts[state], 0, sizeof(bolt_counts[state]));
 	bolt_steps_at_rest();
 	bolt_steps_link(state);
 	bolt_review(state);

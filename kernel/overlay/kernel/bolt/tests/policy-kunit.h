@@ -317,15 +317,19 @@ static void a_failure_is_undone(struct kunit *test)
 			2 * cpumask_weight(&ft->cpus) + 2);
 }
 
-/* What the administrator has declared applies until the state is removed. */
+/* What the administrator has declared applies, and counts grow, until the state is removed. */
 static void the_administrator_decides(struct kunit *test)
 {
 	static const struct bolt_defer concurrent = {
 		.reason = "test",
 		.concurrent = true,
 	};
+	struct fit_test *ft = test->priv;
 	int state = add_state(test, "bolt/test:unknown");
 
+	forget_calls();
+	go_together(test, &ft->cpus);
+	KUNIT_EXPECT_GT(test, atomic64_read(&bolt_counts[state].runs), 0);
 	KUNIT_EXPECT_EQ(test, bolt_declare_fit(state, BOLT_SERIAL), 0);
 	KUNIT_EXPECT_EQ(test, bolt_fit(state), BOLT_SERIAL);
 	KUNIT_EXPECT_TRUE(test, bolt_fit_declared(state));
@@ -345,9 +349,12 @@ static void the_administrator_decides(struct kunit *test)
 
 	/*
 	 * The next state that gets the same number is another state, and nothing is
-	 * declared for it.
+	 * declared or counted for it.
 	 */
+	bolt_override(state, true);
 	KUNIT_EXPECT_EQ(test, add_state(test, "bolt/test:unknown"), state);
+	KUNIT_EXPECT_FALSE(test, bolt_overridden(state));
+	KUNIT_EXPECT_EQ(test, atomic64_read(&bolt_counts[state].runs), 0);
 	KUNIT_EXPECT_EQ(test, bolt_fit(state), BOLT_UNFIT);
 	KUNIT_EXPECT_FALSE(test, bolt_fit_declared(state));
 }
