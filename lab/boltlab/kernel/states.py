@@ -12,7 +12,7 @@ from boltlab.errors import BoltError
 DYNAMIC = ("CPUHP_AP_ONLINE_DYN", "CPUHP_BP_PREPARE_DYN")
 
 # File -> the machines that the file is for. Neither x86_64 nor arm64 can have the state that the
-# file registers.
+# file registers, unless CONFIG_COMPILE_TEST is set.
 ELSEWHERE = {
     "drivers/bus/mips_cdmm.c": "MIPS",
     "drivers/clocksource/arc_timer.c": "ARC",

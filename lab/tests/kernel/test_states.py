@@ -65,6 +65,25 @@ def test_fixed_states_have_rows(
     assert len(fixed) >= 80
 
 
+def test_deferred_fixed_states_have_a_teardown(
+    kernel_source: Source, registered: list[states.Registration]
+) -> None:
+    """A fixed state whose row is not critical is registered with a teardown."""
+    own = kernel_source.version.hooks / "overlay/kernel/bolt/compat-rows.h"
+    texts = [path.read_text(encoding="utf-8") for path in (ROWS, own)]
+    deferred = set(
+        re.findall(r"\[(CPUHP_\w+)\] = \{\s*BOLT_(?:ASYNC|LAZY|ELIDE)\b", "".join(texts))
+    )
+    teardowns = {}
+    for one in registered:
+        if one.state in deferred:
+            text = (kernel_source.path / one.file).read_text(encoding="utf-8")
+            call = re.search(rf"cpuhp_setup_state\w*\(\s*{one.state}\b[^)]*?(\w+)\)", text)
+            teardowns[one.state] = call and call[1]
+    assert [state for state, teardown in teardowns.items() if teardown in (None, "NULL")] == []
+    assert len(teardowns) >= 10
+
+
 def test_modules_are_those_of_the_callbacks(
     kernel_source: Source, registered: list[states.Registration], named: list[states.Named]
 ) -> None:

@@ -23,7 +23,8 @@ extern struct cpumask bolt_undrained_mask;
  * A CPU is in bolt_undrained_mask from before the first of its teardowns is deferred
  * until the last of class BOLT_ASYNC or BOLT_LAZY has been settled, or until the CPU is
  * back in cpu_online_mask. Without the hotplug lock CPUs may come and go during the walk:
- * a CPU that comes back is always in this mask, in cpu_online_mask, or in both.
+ * a CPU of this mask that comes back stays in this mask until the CPU is in
+ * cpu_online_mask.
  *
  * Context: any.
  */

@@ -15,9 +15,9 @@
  *
  * A phase takes the CPUs that are in its first state and leaves these CPUs in its last
  * state. A CPU for which a phase fails goes back to the first state of that phase;
- * other CPUs may be in the last state by then. Every callback passes through defer.c,
- * which may defer the teardown; the rebuild of scheduler domains, which is no callback,
- * is deferred by domains.c.
+ * other CPUs may be in the last state by then. For each state whose teardown may be
+ * deferred, defer.c decides whether the teardown is deferred now; the rebuild of
+ * scheduler domains, which is no callback, is deferred by domains.c.
  */
 
 #include <linux/cpu.h>

@@ -10,8 +10,8 @@
  * a function.
  *
  * What a parked CPU keeps is bounded by what the CPU may have while it is online: a
- * CPU that is offline takes no page, object, stack or I/O address, and other CPUs only
- * take from what the CPU keeps.
+ * CPU that is offline takes no page, object, stack or I/O address. Other CPUs take from
+ * what the CPU keeps; in 6.12 other CPUs also free objects into slabs that the CPU keeps.
  */
 
 #include <linux/cacheinfo.h>
@@ -30,9 +30,6 @@
 #include "state.h"
 #include "steps.h"
 #include "visibility.h"
-
-/* In 6.12 zswap has a buffer of this size for each CPU and compressor. */
-#define BOLT_COMPRESSED_MAX (2 * PAGE_SIZE)
 
 /* How many bytes alloc_cpumask_var() allocates for a mask. */
 #define BOLT_MASK_BYTES (IS_ENABLED(CONFIG_CPUMASK_OFFSTACK) ? cpumask_size() : 0)
@@ -95,12 +92,12 @@ static unsigned long bolt_kept_fixed(unsigned int cpu, enum cpuhp_state state)
 		return per_cpu(radix_tree_preloads, cpu).nr *
 		       sizeof(struct radix_tree_node);
 	case CPUHP_SMPCFD_PREPARE:
-		return num_possible_cpus() * sizeof(call_single_data_t) +
+		return compat_csds_freed() * sizeof(call_single_data_t) +
 		       2 * BOLT_MASK_BYTES;
 	case CPUHP_X2APIC_PREPARE:
 		return BOLT_MASK_BYTES;
 	case CPUHP_MM_ZSWP_POOL_PREPARE:
-		return bolt_instances(state) * BOLT_COMPRESSED_MAX;
+		return bolt_instances(state) * COMPAT_ZSWAP_PAGES * PAGE_SIZE;
 	case CPUHP_ZCOMP_PREPARE:
 		return bolt_instances(state) * COMPAT_ZCOMP_PAGES * PAGE_SIZE;
 	default:

@@ -5,7 +5,8 @@
  * says what would go wrong if the teardown were deferred, or what the callbacks do. Where
  * a reason has no subject, the state is the subject. A state that may be deferred also
  * needs an entry in bolt_defers[] of policy.c, or code that calls bolt_defer_state().
- * States that only some kernels have are in compat-rows.h.
+ * A state that only this kernel has, or whose callbacks differ between kernels, is in
+ * compat-rows.h.
  */
 
 /*
@@ -33,7 +34,7 @@
 	"sets XPS and affinity of all queues; virtio_net has no code to do that later" },
 [CPUHP_SLUB_DEAD] = {
 	BOLT_LAZY, BOLT_NO_UNIT, SERIAL,
-	"the CPU keeps its slabs; shrinking or destroying a cache flushes parked CPUs" },
+	"the CPU keeps slabs or sheaves; shrinking or destroying a cache flushes parked CPUs" },
 [CPUHP_DEBUG_OBJ_DEAD] = {
 	BOLT_ELIDE, BOLT_NO_UNIT, SERIAL,
 	"keeps a pool of free objects that only the CPU itself uses" },
@@ -112,9 +113,6 @@
 	"keeps one sysfs group of the CPU, whose files compute their masks when read" },
 [CPUHP_TRACE_RB_PREPARE] =
 	CRITICAL("startup only: adds the CPU to new ring buffers"),
-[CPUHP_MM_ZSWP_POOL_PREPARE] = {
-	BOLT_ELIDE, BOLT_NO_UNIT, SERIAL,
-	"keeps a compressor and its buffers, which only tasks on the CPU use" },
 [CPUHP_ZCOMP_PREPARE] = {
 	BOLT_ELIDE, BOLT_NO_UNIT, SERIAL,
 	"keeps a compression stream that only tasks on the CPU use" },
@@ -191,7 +189,7 @@
 	BOLT_CRITICAL, BOLT_UNIT_HRTIMERS, CONCURRENT,
 	"hrtimers left on a dead CPU would never fire; a CPU that stays takes these over" },
 [CPUHP_AP_TICK_DYING] =
-	OVERLAPS("hands over timekeeping; at most one CPU of a batch is the timekeeper"),
+	OVERLAPS("one CPU at most is the timekeeper; clockevents_lock guards shared data"),
 [CPUHP_AP_X86_TBOOT_DYING] =
 	UNFIT("the last CPU online waits for all other CPUs to enter tboot"),
 

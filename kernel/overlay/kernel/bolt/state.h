@@ -261,8 +261,8 @@ static inline int bolt_set_highest(const struct bolt_set *set)
 static inline void bolt_note_parked(unsigned int cpu)
 {
 	/*
-	 * A CPU enters bolt_undrained_mask last and leaves it first, so that this
-	 * mask is always a part of bolt_parked_mask.
+	 * A CPU enters bolt_undrained_mask last and leaves it first, so that under the
+	 * hotplug lock this mask is always a part of bolt_parked_mask.
 	 */
 	if (cpumask_test_cpu(cpu, &bolt_undrained_mask))
 		return;

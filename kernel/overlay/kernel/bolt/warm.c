@@ -33,9 +33,8 @@
 #include <linux/printk.h>
 #include <linux/processor.h>
 #include <linux/suspend.h>
-#include <linux/tick.h>
 
-#include "../time/tick-sched.h"
+#include "compat.h"
 #include "glue.h"
 #include "state.h"
 #include "warm.h"
@@ -90,17 +89,6 @@ bool bolt_warm_must_end(unsigned int cpu)
 	return bolt_is_warm(cpu) && !bolt_arch_warm_stays();
 }
 
-/*
- * The idle loop has noted that this CPU is idle, before it saw that the CPU is
- * offline. Without this function, the first interrupt after the return would count the
- * time offline as idle time.
- */
-static void bolt_forget_idle(unsigned int cpu)
-{
-	if (IS_ENABLED(CONFIG_TICK_ONESHOT))
-		tick_get_tick_sched(cpu)->flags &= ~(TS_FLAG_INIDLE | TS_FLAG_IDLE_ACTIVE);
-}
-
 /**
  * bolt_warm_park - let this CPU, which dies, wait in the kernel if it may
  *
@@ -122,7 +110,7 @@ bool bolt_warm_park(void)
 	    !READ_ONCE(bolt_park_warm) || READ_ONCE(bolt_suspending) ||
 	    !bolt_arch_can_park_warm(cpu))
 		return false;
-	bolt_forget_idle(cpu);
+	compat_forget_idle(cpu);
 	return bolt_word_park(bolt_word(cpu));
 }
 

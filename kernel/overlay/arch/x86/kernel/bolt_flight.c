@@ -113,7 +113,8 @@ bool bolt_look_later(void)
  * because on Hyper-V an interrupt wakes a CPU that waits for a lock. Dying callbacks run
  * afterwards and take locks as well; natively the APIC is disabled by then.
  *
- * Context: as bolt_look_later(), where native_cpu_disable() disables the APIC.
+ * Context: as bolt_look_later(). native_cpu_disable() calls this function, and disables
+ * the APIC if the answer is false.
  * Return: true if the APIC holds interrupts back; false if the look was not put off.
  */
 bool bolt_look_hold(void)
@@ -264,7 +265,7 @@ void bolt_look_unplugged(unsigned int cpu)
 	cpumask_clear_cpu(cpu, &bolt_looking);
 }
 
-/* Waits until @cpu, if it has reported its death, has looked. */
+/* Waits until @cpu has looked, if it has still to look; at most for BOLT_LOOK_TIMEOUT. */
 int bolt_arch_finish_death(unsigned int cpu)
 {
 	unsigned long deadline = jiffies + BOLT_LOOK_TIMEOUT;

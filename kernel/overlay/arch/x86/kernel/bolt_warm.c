@@ -144,7 +144,11 @@ void bolt_warm_note(const struct cpumask *cpus)
 		per_cpu_ptr(&bolt_warm_cpus, cpu)->core_id = cpu_data(cpu).topo.core_id;
 }
 
-/* Whether a CPU dies natively by HLT, if cpuidle knows no deeper state. */
+/*
+ * Whether a CPU dies natively by HLT, if cpuidle knows no deeper state. A CPU with MWAIT
+ * counts as one that does not: in 6.12 it dies by MWAIT, and in 7.3 cpuidle usually knows
+ * a deeper state of such a CPU, also in a virtual machine.
+ */
 static bool bolt_dies_by_hlt(void)
 {
 	return boot_cpu_data.x86_vendor == X86_VENDOR_AMD ||

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* More rows of names.h, for states that Linux 6.12 has and later kernels do not have. */
+/* More rows of names.h, for states that Linux 6.12 has and Linux 7.3 does not have. */
 NAMED_CONCURRENT("mm/compaction:online", "",
 		 "startup only: lets kcompactd run on all CPUs of its node"),
 NAMED_SERIAL("pci/xgene:online", "",
 	     "startup only: moves to the CPU the interrupts that belong to it"),
 NAMED_SERIAL("perf/x86/intel/i915:online", "i915",
-	     "the CPU reading a PMU hands over to a CPU that stays; the first to come takes over"),
+	     "a PMU's reader hands over to a CPU that stays; if none reads, a CPU that comes does"),
 NAMED_LAZY("swap_slots_cache", "", CONCURRENT,
 	   "__drain_swap_slots_cache() visits parked CPUs; each CPU's slots have a lock"),
 NAMED_CONCURRENT("x86/rmptable_init:online", "",

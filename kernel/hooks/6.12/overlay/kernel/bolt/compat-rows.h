@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* More rows of rows.h, for states that Linux 6.12 has and later kernels do not have. */
+/* More rows of rows.h, for states that Linux 7.3 lacks or has with other callbacks. */
 [CPUHP_PERF_PREPARE] =
 	OVERLAPS("perf locks the lists; a thread may have events before perf:online"),
 [CPUHP_PCI_XGENE_DEAD] =
 	CRITICAL("message interrupts that the dead CPU handled would be lost"),
 [CPUHP_MM_ZS_PREPARE] = {
 	BOLT_ELIDE, BOLT_NO_UNIT, SERIAL, "keeps one buffer that only tasks on the CPU use" },
+[CPUHP_MM_ZSWP_POOL_PREPARE] = {
+	BOLT_ELIDE, BOLT_NO_UNIT, SERIAL,
+	"keeps a compressor and its buffers, which only tasks on the CPU use" },
 [CPUHP_AP_ARM_CORESIGHT_STARTING] =
 	CRITICAL("stops the trace unit, which loses its power with the CPU"),
 [CPUHP_AP_ARM_CORESIGHT_CTI_STARTING] =

@@ -10,6 +10,8 @@
 #include <linux/slab.h>
 #include <linux/tick.h>
 
+#include "../time/tick-sched.h"
+
 static inline bool dev_offline(const struct device *dev)
 {
 	return dev->offline;
@@ -29,6 +31,17 @@ static inline bool dev_offline_disabled(const struct device *dev)
 static inline void compat_cleanup_dead_cpu(unsigned int cpu)
 {
 	tick_cleanup_dead_cpu(cpu);
+}
+
+/*
+ * Notes that a CPU which dies is no longer idle. The idle loop has noted that the CPU is
+ * idle before it saw that the CPU is offline, so that otherwise the first interrupt after
+ * the return would count the time offline as idle time.
+ */
+static inline void compat_forget_idle(unsigned int cpu)
+{
+	if (IS_ENABLED(CONFIG_TICK_ONESHOT))
+		tick_get_tick_sched(cpu)->flags &= ~(TS_FLAG_INIDLE | TS_FLAG_IDLE_ACTIVE);
 }
 
 /* The type of the binary attribute that a read or write function takes. */
@@ -58,5 +71,11 @@ static inline unsigned int compat_nr_irqs(void)
 
 /* The pages of a stream of zram: the result of a compression. */
 #define COMPAT_ZCOMP_PAGES 2
+
+/* The pages of a compressor of zswap: the result of a compression. */
+#define COMPAT_ZSWAP_PAGES 2
+
+/* How many descriptors for calls of other CPUs smpcfd_dead_cpu() frees. */
+#define compat_csds_freed() num_possible_cpus()
 
 #endif /* _KERNEL_BOLT_COMPAT_H */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* More rows of names.h, for states that Linux 7.3 has and earlier kernels do not have. */
+/* More rows of names.h, for states that Linux 7.3 has and Linux 6.12 does not have. */
 NAMED_UNFIT("PIT timer:starting", "",
 	    "registers the CPU's timer a second time if the CPU is brought back"),
 NAMED_UNFIT("STM timer:starting", "",

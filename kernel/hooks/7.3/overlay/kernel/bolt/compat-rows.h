@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* More rows of rows.h, for states that Linux 7.3 has and earlier kernels do not have. */
+/* More rows of rows.h, for states that Linux 6.12 lacks or has with other callbacks. */
+[CPUHP_MM_ZSWP_POOL_PREPARE] =
+	CRITICAL("startup only: makes a compressor and its buffer, unless the CPU has these"),
 [CPUHP_AP_ARM_CORESIGHT_ONLINE] =
 	CRITICAL("stops the trace unit, which loses its power with the CPU"),
 [CPUHP_AP_PERF_ARM_MRVL_PEM_ONLINE] =

@@ -18,6 +18,9 @@ static inline void compat_cleanup_dead_cpu(unsigned int cpu)
 	lockdep_cleanup_dead_cpu(cpu, idle_thread_get(cpu));
 }
 
+/* The idle loop sees that a CPU is offline before it would note that the CPU is idle. */
+#define compat_forget_idle(cpu) do { } while (0)
+
 /* The type of the binary attribute that a read or write function takes. */
 #define compat_bin_attribute const struct bin_attribute
 
@@ -49,5 +52,11 @@ static inline unsigned int compat_nr_irqs(void)
 
 /* The pages of a stream of zram: the result of a compression, and a copy of a page. */
 #define COMPAT_ZCOMP_PAGES 3
+
+/* The pages of a compressor of zswap that a teardown frees: zswap has no teardown. */
+#define COMPAT_ZSWAP_PAGES 0
+
+/* How many descriptors for calls of other CPUs smpcfd_dead_cpu() frees. */
+#define compat_csds_freed() 0
 
 #endif /* _KERNEL_BOLT_COMPAT_H */
