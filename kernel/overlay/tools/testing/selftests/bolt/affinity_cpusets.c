@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The affinity of tasks in cpusets after CPUs were away and the task or its cpuset
- * changed meanwhile. Each step of a variant says where the task may run natively, and
- * where the task may run if keep_affinity is 1.
+ * Tests which affinity a task in a cpuset has after CPUs of the task were away, if the
+ * task or its cpuset changed meanwhile. Each step of a variant says where the task may
+ * run natively, and where the task may run if keep_affinity is 1.
  */
 #define _GNU_SOURCE
 #include "affinity.h"
@@ -297,15 +297,9 @@ static void remove_groups(void)
 	group_remove(V2, HERE);
 }
 
-/* The lists of CPUs in the variants are right only for a machine with exactly four CPUs. */
-static const char *five_cpus(void)
-{
-	return access(CPU_DIR "cpu4", F_OK) ? NULL : "needs four CPUs";
-}
-
 FIXTURE_SETUP(affinity_cpusets)
 {
-	const char *why = affinity_cannot_run(4) ?: five_cpus() ?: group_no_cpusets();
+	const char *why = affinity_cannot_run(4) ?: not_four_cpus() ?: group_no_cpusets();
 
 	if (why)
 		SKIP(return, "%s", why);

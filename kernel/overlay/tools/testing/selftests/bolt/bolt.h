@@ -8,13 +8,13 @@
 
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/mount.h>
 #include <sys/utsname.h>
 
 #include "lib/clocks.h"
 #include "lib/dirs.h"
 #include "lib/files.h"
 #include "lib/online.h"
+#include "restore.h"
 
 /* The CPU that comes and goes, which may be any CPU but the first. */
 #define VICTIM 1
@@ -29,11 +29,9 @@ static inline int settle_all(void)
 	return put(BOLT_DIR "settle", "all");
 }
 
-/* Whether Bolt has files in debugfs. Mounts debugfs if need be. */
+/* Whether Bolt has files in debugfs. */
 static inline bool debug_files(void)
 {
-	if (access(DEBUG_DIR, F_OK))
-		mount("debugfs", "/sys/kernel/debug", "debugfs", 0, NULL);
 	return !access(DEBUG_DIR, F_OK);
 }
 
@@ -78,7 +76,16 @@ static inline const char *cannot_run(void)
 		return "the kernel has no Bolt";
 	if (access(CPU_DIR "cpu1/online", F_OK))
 		return "needs a second CPU that can go offline";
+	if (restore_smt_is_off())
+		return "SMT is switched off, so that some CPUs cannot come online";
 	return NULL;
+}
+
+/* Why a test whose lists of CPUs are right only for four CPUs cannot run, or NULL. */
+static inline const char *not_four_cpus(void)
+{
+	return access(CPU_DIR "cpu3", F_OK) || !access(CPU_DIR "cpu4", F_OK) ?
+	       "needs exactly four CPUs" : NULL;
 }
 
 /* Disables Bolt, brings VICTIM online, and gives settings the values with which tests start. */

@@ -13,7 +13,7 @@
 #include "tasks.h"
 #include "../kselftest_harness.h"
 
-#define GROUP GROUP_DIR "callers"
+#define GROUP GROUP_DIR "bolt-callers"
 #define BATCH 3
 /* How many requests of a kind are made, unless BOLT_ROUNDS says otherwise. */
 #define ROUNDS 5
@@ -132,7 +132,8 @@ FIXTURE_SETUP(callers)
 
 	if (why)
 		SKIP(return, "%s", why);
-	ASSERT_TRUE(world_look(&world));
+	if (!world_look(&world))
+		SKIP(return, "more than 64 CPUs");
 	for (int cpu = 1, n = 0; cpu < SETS_MAX && n < BATCH; cpu++) {
 		if (!(world.movable & CPU(cpu)))
 			continue;
@@ -188,7 +189,6 @@ FIXTURE_TEARDOWN(callers)
 		task_kill(&self->busy[--self->nr_busy]);
 	task_kill(&self->reader);
 	EXPECT_EQ(0, rmdir(GROUP));
-	EXPECT_EQ(0, put(GROUP_DIR "cgroup.subtree_control", "-cpu"));
 	EXPECT_EQ(0, enable(true));
 	EXPECT_EQ(0, ask_by_list(ONLINE_THEM, self->cpus));
 	EXPECT_EQ(0, start_over());

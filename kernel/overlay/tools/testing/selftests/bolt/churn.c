@@ -4,6 +4,7 @@
  * settles the CPU at different moments: no memory may leak, and all files in sysfs must
  * come back. BOLT_PAIRS=N sets the number of pairs.
  */
+#define _GNU_SOURCE
 #include "bolt.h"
 #include "env.h"
 #include "slabs.h"

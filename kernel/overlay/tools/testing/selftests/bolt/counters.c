@@ -15,25 +15,36 @@
 #include "../kselftest_harness.h"
 
 #define ROUNDS 6
-#define COUNTERS_MAX 4096
 #define NAME_MAX_ 96
 
-struct counters {
-	int n;
-	struct {
-		char name[NAME_MAX_];
-		unsigned long long value;
-	} at[COUNTERS_MAX];
+struct counter {
+	char name[NAME_MAX_];
+	unsigned long long value;
 };
+
+struct counters {
+	int n, max;		/* the number of counters, and for how many @at has room */
+	struct counter *at;
+};
+
+static void keep(struct counters *counters, const struct counter *counter)
+{
+	if (counters->n == counters->max) {
+		counters->max += counters->max + 1024;
+		counters->at = realloc(counters->at, counters->max * sizeof(*counter));
+		if (!counters->at)
+			abort();
+	}
+	counters->at[counters->n++] = *counter;
+}
 
 static void add(struct counters *counters, const char *file, const char *row,
 		const char *column, unsigned long long value)
 {
-	if (counters->n == COUNTERS_MAX)
-		abort();
-	snprintf(counters->at[counters->n].name, NAME_MAX_, "%s %.40s %.15s",
-		 file, row, column);
-	counters->at[counters->n++].value = value;
+	struct counter counter = { .value = value };
+
+	snprintf(counter.name, sizeof(counter.name), "%s %.40s %.15s", file, row, column);
+	keep(counters, &counter);
 }
 
 /* Reads a table with CPUs as columns. The first line names the CPUs of the columns. */
@@ -215,15 +226,13 @@ static int step(struct __test_metadata *_metadata, bool native, const char *when
 			 * The counter's column is gone. The last value is kept,
 			 * and the counter must reach it when the column is back.
 			 */
-			if (after->n < COUNTERS_MAX)
-				after->at[after->n++] = before->at[i];
+			keep(after, &before->at[i]);
 			continue;
 		}
 		if (after->at[k].value >= before->at[i].value || is_known(name))
 			continue;
 		if (native) {
-			if (backwards->n < COUNTERS_MAX)
-				backwards->at[backwards->n++] = before->at[i];
+			keep(backwards, &before->at[i]);
 		} else {
 			n++;
 			TH_LOG("%s: %s: %llu, then %llu", when, name,

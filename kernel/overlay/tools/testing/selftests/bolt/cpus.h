@@ -7,16 +7,32 @@
 #define SELFTESTS_BOLT_CPUS_H
 
 #include "bolt.h"
+#include "lib/cpulist.h"
 #include "lib/states.h"
 
+/* How many CPUs a test uses at most. */
 #define CPUS_MAX 64
 
-/* Returns the CPUs that have a file cpuN/online, in the order of their numbers. */
+/* Returns the number of the last possible CPU and one more, or 0 on an error. */
+static inline int cpus_end(void)
+{
+	long first, last = -1;
+	const char *at;
+	char text[4096];
+
+	if (get(CPU_DIR "possible", text, sizeof(text)))
+		return 0;
+	for (at = text; cpulist_next(&at, &first, &last) > 0;)
+		;
+	return last + 1;
+}
+
+/* Finds up to CPUS_MAX CPUs with a file cpuN/online, in order. Returns their number. */
 static inline int cpus_movable(int cpus[CPUS_MAX])
 {
-	int n = 0;
+	int n = 0, end = cpus_end();
 
-	for (int cpu = 0; cpu < 4096 && n < CPUS_MAX; cpu++) {
+	for (int cpu = 0; cpu < end && n < CPUS_MAX; cpu++) {
 		if (cpu_is_movable(cpu))
 			cpus[n++] = cpu;
 	}
@@ -49,18 +65,19 @@ static inline bool hp_failing(int cpu)
  */
 static inline int start_over_all(void)
 {
-	int cpus[CPUS_MAX], n = cpus_movable(cpus), nr = hp_top_state(), err;
+	int end = cpus_end(), nr = hp_top_state(), err;
 	char path[128], top[16];
 
 	if (nr < 0)
 		return -ENOENT;
 	snprintf(top, sizeof(top), "%d", nr);
 	err = enable(false);
-	for (int i = 0; i < n && !err; i++) {
-		hp_fail(cpus[i], -1);
-		err = set_online(cpus[i], true);
-		snprintf(path, sizeof(path), CPU_DIR "cpu%d/hotplug/target",
-			 cpus[i]);
+	for (int cpu = 0; cpu < end && !err; cpu++) {
+		if (!cpu_is_movable(cpu))
+			continue;
+		hp_fail(cpu, -1);
+		err = set_online(cpu, true);
+		snprintf(path, sizeof(path), CPU_DIR "cpu%d/hotplug/target", cpu);
 		if (!err && !is(path, top))
 			err = put(path, top);
 	}

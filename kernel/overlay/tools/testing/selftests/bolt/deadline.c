@@ -122,12 +122,11 @@ static int request(struct crew *crew, int n, int percent, bool *live)
 
 TEST_F_TIMEOUT(deadline, promised_bandwidth_is_a_veto, 600)
 {
-	int cpus[CPUS_MAX], nr = sysconf(_SC_NPROCESSORS_ONLN), native, bolt;
-	int movable = cpus_movable(cpus);
+	int nr = sysconf(_SC_NPROCESSORS_ONLN), native, bolt;
 
-	ASSERT_GT(movable, 0);
 	ASSERT_GT(nr, 1);
-	for (int n = 1; n <= nr; n++) {
+	/* With many CPUs the test leaves out some numbers that are far from the limit. */
+	for (int n = 1; n <= nr; n += n < nr - nr / 8 - 8 ? nr / 8 : 1) {
 		bool live = true;
 
 		ASSERT_EQ(0, enable(false));
@@ -141,11 +140,12 @@ TEST_F_TIMEOUT(deadline, promised_bandwidth_is_a_veto, 600)
 		EXPECT_TRUE(is(BOLT_DIR "parked", ""));
 	}
 	/*
-	 * Promises that need all CPUs but one allow a CPU to go; promises that need
-	 * all CPUs do not. A CPU has room for 95 per cent: with more than 8 CPUs, one
-	 * share for each CPU fits on all CPUs but one.
+	 * Promises that need all CPUs do not allow a CPU to go. A CPU has room for 95
+	 * per cent: with up to 8 CPUs, one share for each CPU does not fit on all CPUs
+	 * but one. With more CPUs that depends on what the scheduler's servers take.
 	 */
-	EXPECT_EQ(nr * SHARE > (nr - 1) * 95 ? -EBUSY : 0, native);
+	if (nr * SHARE > (nr - 1) * 95)
+		EXPECT_EQ(-EBUSY, native);
 }
 
 /* Compares how many tasks are admitted at every point of a cycle. */
@@ -268,7 +268,7 @@ static bool asleep_on(const struct task *task, int cpu)
  */
 TEST_F_TIMEOUT(deadline, cpuset_of_a_sleeper_shrinks, 600)
 {
-	const char *why = group_no_cpusets();
+	const char *why = cpu_is_movable(3) ? group_no_cpusets() : "needs four CPUs";
 	struct crew *crew = &self->crew;
 	char all[64];
 
@@ -482,7 +482,8 @@ TEST_F_TIMEOUT(deadline, partition_beside_a_sleeper_ends_natively, 120)
  */
 static void suspend_beside(struct __test_metadata *_metadata, struct crew *crew, bool bolt)
 {
-	const char *why = can_sleep() ? group_no_cpusets() : "no suspend";
+	const char *why = !cpu_is_movable(3) ? "needs four CPUs" :
+			  can_sleep() ? group_no_cpusets() : "no suspend";
 	char pid[32];
 
 	if (why)

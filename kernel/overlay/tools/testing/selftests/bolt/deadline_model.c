@@ -616,7 +616,6 @@ FIXTURE_SETUP(deadline_model)
 		SKIP(return, "%s", why);
 	if (!world_look(&m->world))
 		SKIP(return, "more than 64 CPUs");
-	mount("debugfs", "/sys/kernel/debug", "debugfs", 0, NULL);
 	ASSERT_EQ(0, start_over_all());
 	ASSERT_EQ(0, sets_start_over(&m->world));
 	ASSERT_EQ(0, put(RT_RUNTIME, "950000"));

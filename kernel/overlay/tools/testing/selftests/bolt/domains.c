@@ -15,16 +15,14 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 
-#include "bolt.h"
+#include "groups.h"
 #include "lib/deadline.h"
 #include "lib/place.h"
 #include "lib/states.h"
 #include "tree.h"
 #include "../kselftest_harness.h"
 
-#define V1 "/tmp/bolt-cpuset"
 #define STATS "/sys/kernel/debug/bolt/stats"
-#define MAX_CPUS 64
 
 /* Groups with four CPUs, with two CPUs, and with only the CPU that goes. */
 static const char * const groups[] = { "wide", "some", "only" };
@@ -97,7 +95,6 @@ FIXTURE_SETUP(domains)
 		SKIP(return, "%s", why);
 	if (access(CPU_DIR "cpu3/online", F_OK))
 		SKIP(return, "needs four CPUs");
-	mount("debugfs", "/sys/kernel/debug", "debugfs", 0, NULL);
 	ASSERT_EQ(0, start_over());
 	ASSERT_EQ(0, put(BOLT_DIR "settle_delay_ms", "60000"));
 	/* The first cycle does work that happens only once, so tests look at later cycles. */
@@ -157,7 +154,7 @@ static int have_v2(void)
 {
 	int err = put(V2 "/cgroup.subtree_control", "+cpuset");
 
-	for (int i = 0; i < 600 && err; i++) {
+	for (int i = 0; i < 600 && err && !restore_v1; i++) {
 		if (!mount("none", V1, "cgroup", 0, "cpuset"))
 			umount(V1);
 		wait_ms(100);
@@ -176,6 +173,8 @@ static const char *make_groups(struct __test_metadata *_metadata,
 	bool v1 = !strcmp(root, V1);
 	char path[256], pid[32];
 
+	if (v1 && restore_v2())
+		return "the cpusets of version 2 are in use";
 	if (v1) {
 		mkdir("/tmp", 0755);
 		mkdir(V1, 0755);
@@ -217,8 +216,6 @@ static void drop_all(struct world *world)
 	drop_groups(world->root);
 	if (!strcmp(world->root, V1))
 		umount(V1);
-	else
-		put(V2 "/cgroup.subtree_control", "-cpuset");
 	world->root = NULL;
 }
 
@@ -523,10 +520,13 @@ TEST_F_TIMEOUT(domains, critical_is_sync, 120)
  */
 static int full_offline(struct __test_metadata *_metadata)
 {
-	pid_t full[MAX_CPUS * 2];
-	int n = 0, err = 0, ret;
+	int max = 3 * sysconf(_SC_NPROCESSORS_ONLN), n = 0, err = 0, ret;
+	pid_t *full = calloc(max, sizeof(*full));
 
-	while (n < (int)ARRAY_SIZE(full) && !err) {
+	ASSERT_NE(NULL, full) {
+		return -ENOMEM;
+	}
+	while (n < max && !err) {
 		full[n] = sleeper(false);
 		err = set_deadline(full[n++], 45000000);
 	}
@@ -537,6 +537,7 @@ static int full_offline(struct __test_metadata *_metadata)
 		set_online(VICTIM, true);
 	while (n--)
 		end(&full[n]);
+	free(full);
 	return ret;
 }
 
@@ -605,43 +606,46 @@ TEST_F_TIMEOUT(domains, deadline_admission, 120)
  * select_fallback_rq() chose another CPU.
  */
 struct placed {
-	int woken[MAX_CPUS];
-	int forked[MAX_CPUS];
+	int woken[CPU_SETSIZE];
+	int forked[CPU_SETSIZE];
 	int fallback;
 };
 
 #define FALLBACK "select_fallback_rq"
 
-static bool trace(bool on)
+/* Makes an instance of the tracer, with which no setting of another instance changes. */
+static bool trace(void)
 {
 	static const char * const events[] = { "sched_wakeup", "sched_wakeup_new" };
 	char path[128];
 
-	mount("tracefs", TRACE_DIR, "tracefs", 0, NULL);
+	if (access(TRACE_DIR "instances", F_OK))
+		mount("tracefs", TRACE_DIR, "tracefs", 0, NULL);
+	mkdir(TRACE_INSTANCE, 0755);
 	for (size_t i = 0; i < ARRAY_SIZE(events); i++) {
-		snprintf(path, sizeof(path), TRACE_DIR "events/sched/%s/filter",
+		snprintf(path, sizeof(path), TRACE_INSTANCE "events/sched/%s/filter",
 			 events[i]);
-		if (put(path, on ? "comm == \"" TASK "\"" : "0"))
+		if (put(path, "comm == \"" TASK "\""))
 			return false;
-		snprintf(path, sizeof(path), TRACE_DIR "events/sched/%s/enable",
+		snprintf(path, sizeof(path), TRACE_INSTANCE "events/sched/%s/enable",
 			 events[i]);
-		if (put(path, on ? "1" : "0"))
+		if (put(path, "1"))
 			return false;
 	}
-	return !put(TRACE_DIR "set_ftrace_filter", FALLBACK) &&
-	       !put(TRACE_DIR "current_tracer", on ? "function" : "nop");
+	return !put(TRACE_INSTANCE "set_ftrace_filter", FALLBACK) &&
+	       !put(TRACE_INSTANCE "current_tracer", "function");
 }
 
 static int clear_trace(void)
 {
-	int fd = open(TRACE_DIR "trace", O_WRONLY | O_TRUNC | O_CLOEXEC);
+	int fd = open(TRACE_INSTANCE "trace", O_WRONLY | O_TRUNC | O_CLOEXEC);
 
 	return fd < 0 ? -errno : close(fd);
 }
 
 static void count_trace(struct placed *placed)
 {
-	FILE *file = fopen(TRACE_DIR "trace", "r");
+	FILE *file = fopen(TRACE_INSTANCE "trace", "r");
 	char line[512], *cpu;
 
 	while (file && fgets(line, sizeof(line), file)) {
@@ -652,7 +656,7 @@ static void count_trace(struct placed *placed)
 			placed->fallback++;
 		cpu = strstr(line, "target_cpu=");
 		if (*line != '#' && cpu)
-			counts[atoi(cpu + 11) % MAX_CPUS]++;
+			counts[atoi(cpu + 11) % CPU_SETSIZE]++;
 	}
 	if (file)
 		fclose(file);
@@ -728,7 +732,7 @@ static int most(const int *counts)
 {
 	int all = 0, max = 0;
 
-	for (int i = 0; i < MAX_CPUS; i++) {
+	for (int i = 0; i < CPU_SETSIZE; i++) {
 		all += counts[i];
 		if (counts[i] > max)
 			max = counts[i];
@@ -750,8 +754,8 @@ TEST_F_TIMEOUT(domains, placement, 240)
 {
 	static struct placed native, bolt;
 
-	if (!trace(true)) {
-		trace(false);
+	if (!trace()) {
+		rmdir(TRACE_INSTANCE);
 		SKIP(return, "no events of the scheduler, or no function tracer");
 	}
 	/*
@@ -766,7 +770,7 @@ TEST_F_TIMEOUT(domains, placement, 240)
 		place(_metadata, &bolt, true);
 		print_placed("bolt", &bolt);
 	}
-	trace(false);
+	EXPECT_EQ(0, rmdir(TRACE_INSTANCE));
 	EXPECT_EQ(0, bolt.woken[VICTIM]);
 	EXPECT_EQ(0, bolt.forked[VICTIM]);
 	/*

@@ -15,7 +15,7 @@
 #include "tree.h"
 #include "../kselftest_harness.h"
 
-#define GROUP GROUP_DIR "faults"
+#define GROUP GROUP_DIR "bolt-faults"
 
 /* All that can be seen after a request. */
 struct outcome {

@@ -18,7 +18,6 @@
 #define VECTORS "/sys/module/vectors/parameters/"
 #define COUNT 64
 #define LAST 3
-#define DRIVER "/sys/bus/virtio/drivers/virtio_net/"
 
 /*
  * A CPU that has gone looks for interrupts in flight. A test waits for this time, so that

@@ -7,6 +7,15 @@
 
 #include "bolt.h"
 
+/*
+ * Whether tests may move the cpusets to version 1 of control groups: no other program uses
+ * cpusets, of version 1 or 2.
+ */
+static inline bool group_may_use_v1(void)
+{
+	return !restore_v1 && !restore_v2();
+}
+
 /* Enables cpusets of version 2. Returns why that is not possible, or NULL. */
 static inline const char *group_no_cpusets(void)
 {

@@ -194,6 +194,10 @@ TEST_F(hardware, machine_checks_are_polled)
 
 	if (fd < 0 || access(MACHINECHECK "check_interval", F_OK))
 		SKIP(return, "no machine check");
+	/* Real CPUs refuse to have an error written; those of most hypervisors do not. */
+	if (pwrite(fd, &planted, sizeof(planted), BANK2_STATUS) != sizeof(planted))
+		SKIP(return, "the CPU does not let a program plant an error");
+	pwrite(fd, &none, sizeof(none), BANK2_STATUS);
 	ASSERT_EQ(0, put(MACHINECHECK "check_interval", "1"));
 	for (int way = 0; way < WAYS; way++) {
 		close(fd);
@@ -215,7 +219,6 @@ TEST_F(hardware, machine_checks_are_polled)
 		pwrite(fd, &none, sizeof(none), BANK2_STATUS);
 	}
 	close(fd);
-	EXPECT_EQ(0, put(MACHINECHECK "check_interval", "300"));
 }
 
 static int event_of(uint32_t type, uint64_t config)

@@ -17,7 +17,8 @@
 #include "tree.h"
 #include "../kselftest_harness.h"
 
-#define GROUP GROUP_DIR "invisible"
+#define GROUP GROUP_DIR "bolt-invisible"
+#define DEFAULT_AFFINITY "/proc/irq/default_smp_affinity"
 #define ROUNDS 10
 
 static void tree_line(struct tree *tree, const char *what, const char *value)
@@ -185,6 +186,7 @@ static void ask(struct tree *tree)
 		"/dev/cpu/1", "/dev/cpu/1/msr", "/dev/cpu/1/cpuid",
 	};
 	unsigned int here = -1;
+	char affinity[4096];
 	cpu_set_t set;
 	int fd;
 
@@ -202,9 +204,10 @@ static void ask(struct tree *tree)
 	tree_number(tree, "online", sysconf(_SC_NPROCESSORS_ONLN));
 	tree_number(tree, "configured", sysconf(_SC_NPROCESSORS_CONF));
 	tree_number(tree, "get_nprocs", get_nprocs());
-	tree_number(tree, "smp_affinity",
-		    put("/proc/irq/default_smp_affinity", "2"));
-	put("/proc/irq/default_smp_affinity", "ffffffff");
+	if (!get(DEFAULT_AFFINITY, affinity, sizeof(affinity))) {
+		tree_number(tree, "smp_affinity", put(DEFAULT_AFFINITY, "2"));
+		put(DEFAULT_AFFINITY, affinity);
+	}
 	for (size_t i = 0; i < ARRAY_SIZE(nodes); i++) {
 		fd = open(nodes[i], O_RDONLY);
 		tree_number(tree, nodes[i], fd < 0 ? -errno : 0);
@@ -525,7 +528,7 @@ static void race(struct slot *slot)
 
 TEST_F_TIMEOUT(invisible, races_with_opens, 600)
 {
-	int rounds = env_number("BOLT_ROUNDS", ROUNDS), n = 0;
+	int rounds = env_number("BOLT_ROUNDS", ROUNDS);
 	const char *line;
 	struct slot *slots = slots_map(2);
 	static struct tree files;
@@ -540,10 +543,9 @@ TEST_F_TIMEOUT(invisible, races_with_opens, 600)
 		if ((strstr(path, "cpu1/") || strstr(path, "check1/") ||
 		     strstr(path, "msr1/") || strstr(path, "cpuid1/")) &&
 		    !strstr(path, "hotplug/"))
-			files.lines[n++] = strdup(path);
+			tree_add(&files, path, false);
 	}
-	files.n = n;
-	ASSERT_GT(n, 10);
+	ASSERT_GT(files.n, 10);
 	raced = &files;
 	ASSERT_EQ(0, enable(true));
 	for (int i = 0; i < 2; i++)

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* irq_keep: which interrupts Bolt moves to which CPUs, and which interrupts Bolt leaves alone. */
+#define _GNU_SOURCE
 #include "bolt.h"
 #include "wire.h"
 #include "../kselftest_harness.h"
@@ -8,7 +9,6 @@
 /* Two more CPUs that come and go. */
 #define OTHER 2
 #define ISOLATED 3
-#define DRIVER "/sys/bus/virtio/drivers/virtio_net/"
 
 FIXTURE(irqs) {
 	struct busy busy;

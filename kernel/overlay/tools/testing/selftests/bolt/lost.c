@@ -15,6 +15,8 @@
 #include "sleep.h"
 #include "../kselftest_harness.h"
 
+#define SMT CPU_DIR "smt/control"
+
 /*
  * The CPUs of the tests: two that go together, and one that comes in the same
  * request.
@@ -66,6 +68,7 @@ static void bench_end(struct __test_metadata *_metadata, struct bench *bench)
 	if (cannot_run())
 		return;
 	close(bench->fd);
+	put(SMT, "on");
 	EXPECT_EQ(0, start_over_all());
 }
 
@@ -381,8 +384,6 @@ TEST_F_TIMEOUT(lost, in_both_directions, 300)
 	EXPECT_EQ(0, run_on(a));
 	EXPECT_EQ(0, run_on(c));
 }
-
-#define SMT CPU_DIR "smt/control"
 
 TEST_F_TIMEOUT(lost, by_smt_control, 300)
 {

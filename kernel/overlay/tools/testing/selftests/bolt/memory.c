@@ -23,7 +23,6 @@
 #include "../kselftest_harness.h"
 
 #define ROUNDS 20
-#define TMPFS "/tmp/bolt-memory"
 #define TMPFS_PAGES 1024
 
 /*

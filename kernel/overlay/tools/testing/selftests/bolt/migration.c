@@ -14,7 +14,7 @@
 #define ROUNDS 6
 #define TASKS_MAX 64
 #define TEXT_MAX 512
-#define GROUP GROUP_DIR "migration"
+#define GROUP GROUP_DIR "bolt-migration"
 /* A task that has not run within this time never will. */
 #define PATIENCE_MS 5000
 
@@ -449,8 +449,11 @@ TEST_F_TIMEOUT(migration, both_cpus_go, 600)
 	}
 }
 
-/* Notes where the kernel threads of CPUs may run, by name. */
-static void kthreads(char *text, size_t size)
+/*
+ * Returns a text that says where the kernel threads of CPUs may run, or NULL on an error. The
+ * caller frees the text.
+ */
+static char *kthreads(void)
 {
 	static const char * const names[] = {
 		"cpuhp/", "migration/", "ksoftirqd/", "rcuc/", "idle_inject/",
@@ -458,10 +461,11 @@ static void kthreads(char *text, size_t size)
 	};
 	DIR *dir = opendir("/proc");
 	struct dirent *entry;
-	size_t used = 0;
+	char *text = NULL;
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
 
-	text[0] = '\0';
-	while (dir && (entry = readdir(dir))) {
+	while (out && dir && (entry = readdir(dir))) {
 		char name[64], allowed[64];
 		pid_t pid = atoi(entry->d_name);
 
@@ -469,41 +473,48 @@ static void kthreads(char *text, size_t size)
 		    task_status(pid, "Cpus_allowed_list", allowed, sizeof(allowed)))
 			continue;
 		for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
-			if (strncmp(name, names[i], strlen(names[i])))
-				continue;
-			used += snprintf(text + used, size - used, "%s=%s ",
-					 name, allowed);
-			if (used >= size)
-				abort();
+			if (!strncmp(name, names[i], strlen(names[i])))
+				fprintf(out, "%s=%s ", name, allowed);
 		}
 	}
 	if (dir)
 		closedir(dir);
+	if (out)
+		fclose(out);
+	return text;
 }
+
+#define EXPECT_KTHREADS(wanted)						\
+do {									\
+	char *now = kthreads();						\
+									\
+	ASSERT_NE(NULL, now);						\
+	EXPECT_STREQ(wanted, now);					\
+	free(now);							\
+} while (0)
 
 TEST_F(migration, kernel_threads)
 {
-	char native[3][4096], bolt[4096];
+	char *before = kthreads(), *offline, *online;
 
-	kthreads(native[0], sizeof(native[0]));
-	ASSERT_NE(NULL, strstr(native[0], "ksoftirqd/1=1 "));
+	ASSERT_NE(NULL, before);
+	ASSERT_NE(NULL, strstr(before, "ksoftirqd/1=1 "));
 	ASSERT_EQ(0, set_online(VICTIM, false));
-	kthreads(native[1], sizeof(native[1]));
+	offline = kthreads();
+	ASSERT_NE(NULL, offline);
 	ASSERT_EQ(0, set_online(VICTIM, true));
-	kthreads(native[2], sizeof(native[2]));
+	online = kthreads();
+	ASSERT_NE(NULL, online);
 	ASSERT_EQ(0, enable(true));
 	for (int round = 0; round < 3; round++) {
 		ASSERT_EQ(0, set_online(VICTIM, false));
-		kthreads(bolt, sizeof(bolt));
-		EXPECT_STREQ(native[1], bolt);
+		EXPECT_KTHREADS(offline);
 		if (round == 1) {
 			ASSERT_EQ(0, settle_all());
-			kthreads(bolt, sizeof(bolt));
-			EXPECT_STREQ(native[1], bolt);
+			EXPECT_KTHREADS(offline);
 		}
 		ASSERT_EQ(0, set_online(VICTIM, true));
-		kthreads(bolt, sizeof(bolt));
-		EXPECT_STREQ(native[2], bolt);
+		EXPECT_KTHREADS(online);
 	}
 }
 

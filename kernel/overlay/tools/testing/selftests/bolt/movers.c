@@ -15,7 +15,7 @@
 #include "../kselftest_harness.h"
 
 #define ROUNDS 60
-#define GROUP GROUP_DIR "bolt"
+#define GROUP GROUP_DIR "bolt-movers"
 /*
  * How long a test waits for the child to make its requests, which takes far less time: a
  * child that has not made its requests by then would wait for ever.
@@ -61,6 +61,8 @@ FIXTURE_TEARDOWN(movers)
 		kill(self->child, SIGKILL);
 		waitpid(self->child, NULL, 0);
 	}
+	/* A test that failed may not have removed its group. */
+	rmdir(GROUP);
 	EXPECT_EQ(0, start_over());
 }
 

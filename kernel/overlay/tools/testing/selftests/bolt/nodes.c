@@ -3,6 +3,7 @@
  * The sysfs entries of a parked CPU are as absent as those of a CPU that is
  * natively offline.
  */
+#define _GNU_SOURCE
 #include "bolt.h"
 #include "tree.h"
 #include "../kselftest_harness.h"

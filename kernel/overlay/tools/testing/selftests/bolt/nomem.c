@@ -67,7 +67,8 @@ FIXTURE_SETUP(nomem)
 		ASSERT_EQ(0, put(settings[i].file, settings[i].value))
 			TH_LOG("%s", settings[i].file);
 	}
-	ASSERT_TRUE(world_look(&self->world));
+	if (!world_look(&self->world))
+		SKIP(return, "more than 64 CPUs");
 	for (int cpu = 1; cpu < SETS_MAX && n < BATCH; cpu++) {
 		if (!(self->world.movable & CPU(cpu)))
 			continue;

@@ -39,7 +39,7 @@ static void find_cpus(struct world *w)
 {
 	w->up = sysconf(_SC_NPROCESSORS_ONLN);
 	for (int cpu = 0; cpu < MAX_CPUS; cpu++) {
-		if (!cpu_is_movable(cpu))
+		if (!cpu_is_online(cpu))
 			continue;
 		w->cpus[w->n] = cpu;
 		w->online[w->n++] = true;
@@ -50,7 +50,7 @@ static void find_cpus(struct world *w)
 static unsigned long long mask_of(const char *path)
 {
 	unsigned long long mask = 0;
-	char text[256];
+	char text[4096];
 	const char *at = text;
 	long first, last;
 	int more;

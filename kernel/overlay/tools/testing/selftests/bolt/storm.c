@@ -6,7 +6,9 @@
  * and then all actors wait while the program checks the rules that must hold.
  *
  * usage: storm [KEY=VALUE]...
- *	actors=NAME[*N],...	the actors, N of each kind; names are in storm.h
+ *	actors=NAME[*N],...	the actors, N of each kind; names are in storm.h. If the
+ *				kernel or the machine lacks what an actor needs, the run
+ *				fails; of the default actors this one is left out.
  *	requests=N seconds=N	the run ends at the first of these
  *	seed=N			of random numbers; by default from the time
  *	bolt=0|1		whether Bolt is enabled at first; by default 1
@@ -40,8 +42,11 @@ static long long now_ms(void)
 	return now_ns() / 1000000;
 }
 
-/* Adds the actors of "NAME*N". Returns false if there is no such kind, or no room. */
-static bool hire(char *text)
+/*
+ * Adds the actors of "NAME*N". Returns false if there is no such kind, or no room. @must: ends
+ * the program if the machine lacks what the actors need.
+ */
+static bool hire(char *text, bool must)
 {
 	char *times = strchr(text, '*');
 	int n = times ? atoi(times + 1) : 1;
@@ -53,7 +58,13 @@ static bool hire(char *text)
 
 		if (strcmp(text, kind->name))
 			continue;
+		if (kind->moves && !storm->players) {
+			ksft_print_msg("no actor %s with only one CPU\n", kind->name);
+			return true;
+		}
 		if (kind->ready && !kind->ready(storm)) {
+			if (must)
+				ksft_exit_fail_msg("no actor %s here\n", kind->name);
 			ksft_print_msg("no actor %s on this machine\n", kind->name);
 			return true;
 		}
@@ -68,13 +79,15 @@ static bool hire(char *text)
 	return false;
 }
 
+/* Adds the actors of @names, or those that act by default if @names is NULL. */
 static void hire_all(const char *names)
 {
-	char *copy = strdup(names), *name, *at = copy;
+	char *copy = strdup(names ?: DEFAULT_ACTORS), *name, *at = copy;
 
 	while ((name = strsep(&at, ",")))
-		if (*name && !hire(name))
-			ksft_exit_fail_msg("no actor '%s', or too many\n", name);
+		if (*name && !hire(name, names))
+			ksft_exit_fail_msg("there is no actor '%s', or more than %d are wanted\n",
+					   name, CAST);
 	free(copy);
 }
 
@@ -207,7 +220,7 @@ static int all_back(void)
 	int err = 0;
 
 	put(BOLT_DIR "irq_keep", "\n");
-	if (has_smt(storm) || is(SMT_DIR "control", "off"))
+	if (is(SMT_DIR "control", "off"))
 		put(SMT_DIR "control", "on");
 	snprintf(top, sizeof(top), "%d", storm->top);
 	for (int cpu = 0; cpu < SETS_MAX && !err; cpu++) {
@@ -285,11 +298,13 @@ int main(int argc, char **args)
 		ksft_exit_skip("needs root\n");
 	if (access(BOLT_DIR "enabled", F_OK))
 		ksft_exit_skip("the kernel has no Bolt\n");
+	if (restore_smt_is_off())
+		ksft_exit_skip("SMT is switched off, so that some CPUs cannot come online\n");
 	set_up(args);
 	ksft_set_plan(3);
 	seed = seed ?: now_ms();
 	ksft_print_msg("seed=%llu\n", seed);
-	hire_all(arg_text(args, "actors", DEFAULT_ACTORS));
+	hire_all(arg_text(args, "actors", NULL));
 	if (enable(false) || all_back())
 		ksft_exit_fail_msg("CPUs do not come online before anything has begun\n");
 	tree_of_cpus(&before, true);
@@ -309,7 +324,6 @@ int main(int argc, char **args)
 		ksft_print_msg("last_error: batch %lu %s\n", batch, last);
 	if (rule || any_wrong())
 		ksft_exit_fail();
-	put(PM_DIR "pm_test", "none");
 	line = enable(false) || all_back() ? "a CPU does not come back" : NULL;
 	if (!line && !is(BOLT_DIR "parked", ""))
 		line = BOLT_DIR "parked";
@@ -318,6 +332,5 @@ int main(int argc, char **args)
 	if (line)
 		ksft_print_msg("differs after the storm: %s\n", line);
 	ksft_test_result(!line, "everything is as before\n");
-	put(BOLT_DIR "settle_delay_ms", "1000");
 	ksft_finished();
 }

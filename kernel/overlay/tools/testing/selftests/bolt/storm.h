@@ -84,7 +84,8 @@ struct actor {
  * A kind of actor. @run does one thing; @permits are errors that other actors have to
  * expect because of @run; @ready tells whether this kernel and machine have what the
  * actor needs. The actor waits for up to @pause_ms between two calls of @run. @asks: @run
- * makes requests for CPUs, which are counted.
+ * makes requests for CPUs, which are counted. @moves: @run is for CPUs that come and go, of
+ * which a machine with one CPU has none.
  */
 struct kind {
 	const char *name;
@@ -92,7 +93,7 @@ struct kind {
 	bool (*ready)(const struct storm *storm);
 	unsigned int permits;
 	int pause_ms;
-	bool asks;
+	bool asks, moves;
 };
 
 static inline unsigned int roll(struct actor *actor, unsigned int n)
@@ -140,11 +141,6 @@ static inline int one_player(struct actor *actor)
 	for (int n = roll(actor, cpus_count(players)); n; n--)
 		players &= players - 1;
 	return cpus_first(players);
-}
-
-static inline bool has_players(const struct storm *storm)
-{
-	return storm->players;
 }
 
 static inline void batch(struct actor *actor)
@@ -290,7 +286,7 @@ static inline void reader(struct actor *actor)
 
 static inline bool has_smt(const struct storm *storm)
 {
-	return storm->players && (is(SMT_DIR "control", "on"));
+	return is(SMT_DIR "control", "on");
 }
 
 static inline void threads(struct actor *actor)
@@ -303,7 +299,7 @@ static inline void threads(struct actor *actor)
 /* Suspends once before the run, as the first suspend may add terminal devices. */
 static inline bool has_suspend(const struct storm *storm)
 {
-	return storm->players && !no_sleep_delay() && !suspend_to("freezer");
+	return !no_sleep_delay() && !suspend_to("freezer");
 }
 
 /* Suspends up to the step at which CPUs have gone, and wakes up. */
@@ -407,7 +403,7 @@ static inline void starve(struct actor *actor)
 
 static inline bool has_cpusets(const struct storm *storm)
 {
-	return storm->players && !group_no_cpusets();
+	return !group_no_cpusets();
 }
 
 /*
@@ -489,29 +485,29 @@ static inline void enclose(struct actor *actor)
 }
 
 static const struct kind kinds[] = {
-	{ "batch", batch, has_players, 0, 4, true },
-	{ "malformed", malformed, NULL, 0, 8, false },
+	{ "batch", batch, NULL, 0, 4, true, true },
+	{ "malformed", malformed, NULL, 0, 8 },
 	{ "all", everything, NULL, 0, 20, true },
-	{ "single", single, has_players, 0, 8, true },
+	{ "single", single, NULL, 0, 8, true, true },
 	/*
 	 * A CPU that this actor has taken offline still has 1 in cpuN/online. A write of
 	 * 0 to that file is refused with EBUSY if only one CPU is online.
 	 */
-	{ "target", native_target, has_players, MAY_BUSY, 30, true },
-	{ "switch", switcher, NULL, MAY_OFF, 60, false },
-	{ "settle", settler, NULL, 0, 20, false },
-	{ "keep", keeper, NULL, MAY_BUSY, 60, false },
-	{ "read", reader, NULL, 0, 10, false },
-	{ "smt", threads, has_smt, MAY_PERM, 100, true },
+	{ "target", native_target, NULL, MAY_BUSY, 30, true, true },
+	{ "switch", switcher, NULL, MAY_OFF, 60 },
+	{ "settle", settler, NULL, 0, 20 },
+	{ "keep", keeper, NULL, MAY_BUSY, 60 },
+	{ "read", reader, NULL, 0, 10 },
+	{ "smt", threads, has_smt, MAY_PERM, 100, true, true },
 	/*
 	 * A suspend freezes all other actors. Shortly before and after that, the kernel
 	 * refuses requests of the actors with EBUSY.
 	 */
-	{ "suspend", suspend, has_suspend, MAY_BUSY, 300, true },
-	{ "module", come_and_go, has_module, 0, 50, false },
-	{ "hog", hog, NULL, MAY_NOMEM, 200, false },
-	{ "starve", starve, NULL, 0, 40, false },
-	{ "partition", enclose, has_cpusets, 0, 20, false },
+	{ "suspend", suspend, has_suspend, MAY_BUSY, 300, true, true },
+	{ "module", come_and_go, has_module, 0, 50 },
+	{ "hog", hog, NULL, MAY_NOMEM, 200 },
+	{ "starve", starve, NULL, 0, 40 },
+	{ "partition", enclose, has_cpusets, 0, 20, false, true },
 };
 
 #endif /* SELFTESTS_BOLT_STORM_H */

@@ -28,7 +28,7 @@
 #define PATIENCE_MS 10000
 #define MESSAGE 512
 #define WINDOW 32
-#define GROUP GROUP_DIR "traffic"
+#define GROUP GROUP_DIR "bolt-traffic"
 #define RPS "/sys/class/net/lo/queues/rx-0/rps_cpus"
 
 /* Ends a child, and leaves in its slot the number of the source line that found a fault. */

@@ -9,17 +9,19 @@
 #include "../kselftest.h"
 #include "bolt.h"
 
-#define TREE_MAX 20000
-
+/* A listing. Zeroed before the first use. */
 struct tree {
-	char *lines[TREE_MAX];	/* "path" or "path=first bytes of the file" */
-	int n;
+	char **lines;		/* "path" or "path=first bytes of the file" */
+	int n, max;		/* the number of lines, and for how many @lines has room */
 };
 
 static inline void tree_free(struct tree *tree)
 {
 	while (tree->n)
 		free(tree->lines[--tree->n]);
+	free(tree->lines);
+	tree->lines = NULL;
+	tree->max = 0;
 }
 
 /*
@@ -31,6 +33,10 @@ static inline bool tree_skips(const char *path)
 	static const char * const skipped[] = {
 		CPU_DIR "bolt", "/power/", "/trigger", "/hotplug/fail",
 		"/meminfo", "/vmstat", "/numastat", "/cpuidle/state",
+		/* What the machine measures or counts. Many machines lack these files. */
+		"/scaling_cur_freq", "/cpuinfo_cur_freq", "/cpuinfo_avg_freq", "/stats/",
+		"/feedback_ctrs", "/thermal_throttle/", "/current_freq_khz",
+		"/free_hugepages",
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(skipped); i++)
@@ -43,8 +49,12 @@ static inline void tree_add(struct tree *tree, const char *path, bool text)
 {
 	char line[5120], value[256] = "";
 
-	if (tree->n == TREE_MAX)
-		abort();
+	if (tree->n == tree->max) {
+		tree->max += tree->max + 1024;
+		tree->lines = realloc(tree->lines, tree->max * sizeof(tree->lines[0]));
+		if (!tree->lines)
+			abort();
+	}
 	if (text) {
 		int err = get(path, value, sizeof(value));
 

@@ -18,7 +18,8 @@
 #include "lib/interface.h"
 #include "sets.h"
 
-#define MAX_CPUS 64
+#define MAX_CPUS CPU_SETSIZE
+#define DRIVER "/sys/bus/virtio/drivers/virtio_net/"
 
 /* Returns the name that virtio gives @device, such as virtio3; or "". */
 static inline const char *virtio_name(const char *device)
@@ -41,6 +42,20 @@ static inline const char *nic_device(void)
 	return path;
 }
 
+/* The card's name on the bus: a test that fails may leave the card without its driver. */
+static char nic_bound[64];
+
+static void __attribute__((constructor)) nic_note(void)
+{
+	snprintf(nic_bound, sizeof(nic_bound), "%s", virtio_name(nic_device()));
+}
+
+static void __attribute__((destructor)) nic_bind(void)
+{
+	if (nic_bound[0])
+		put(DRIVER "bind", nic_bound);
+}
+
 /* Returns the directory of the device behind the disk. */
 static inline const char *disk_device(void)
 {
@@ -53,7 +68,8 @@ static inline const char *disk_device(void)
 /* Returns the interrupt of that name, or -1. */
 static inline int irq_named(const char *name)
 {
-	char line[4096], *last;
+	static char line[65536];
+	char *last;
 	int irq = -1;
 	FILE *file = fopen("/proc/interrupts", "r");
 
@@ -82,7 +98,8 @@ static inline int irq_counts(int irq, unsigned long counts[MAX_CPUS])
 {
 	FILE *file = fopen("/proc/interrupts", "r");
 	int cpus[MAX_CPUS], nr = 0, found = -ENOENT;
-	char line[4096], *word;
+	static char line[65536];
+	char *word;
 
 	memset(counts, 0, MAX_CPUS * sizeof(counts[0]));
 	if (!file)
