@@ -10,6 +10,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <glob.h>
 #include <regex.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -312,6 +313,72 @@ static int do_run(char **args)
 	return run_program(args + 1, true);
 }
 
+/* Patterns of files that a selftest must leave as they were. */
+static const char *const settings[] = {
+	CPU_DIR "{present,online,smt/control,cpu[0-9]*/hotplug/{fail,target}}",
+	BOLT_DIR "{enabled,irq_keep,keep,keep_affinity,park,settle_delay_ms}",
+	DEBUG_DIR "timing",
+	"/proc/{mounts,swaps,irq/default_smp_affinity,sys/kernel/sched_rt_runtime_us}",
+	"/sys/power/{pm_test,mem_sleep}",
+	"/sys/devices/system/machinecheck/machinecheck*/{bank1,check_interval}",
+	"/sys/kernel/debug/{failslab,fail_page_alloc}/{ignore-gfp-*,min-order,verbose}",
+	"/sys/kernel/debug/sched/{verbose,fair_server/cpu*/runtime}",
+	"/sys/kernel/rcu_normal",
+	"/sys/class/net/lo/queues/rx-*/rps_cpus",
+	TRACE_DIR "{current_tracer,set_ftrace_filter,events/sched/*/{enable,filter},instances/*}",
+	GROUP_DIR "{cgroup.subtree_control,bolt*}",
+};
+
+/* Returns the paths and texts of these files, one below the other, or NULL on an error. */
+static char *settings_text(void)
+{
+	static char value[8192];
+	char *text = NULL;
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+	glob_t found;
+
+	for (size_t i = 0; out && i < ARRAY_SIZE(settings); i++) {
+		if (glob(settings[i], GLOB_BRACE, NULL, &found))
+			continue;
+		for (size_t k = 0; k < found.gl_pathc; k++) {
+			if (read_text(found.gl_pathv[k], value, sizeof(value)) < 0)
+				value[0] = '\0';
+			fprintf(out, "%s: %s\n", found.gl_pathv[k], value);
+		}
+		globfree(&found);
+	}
+	if (out)
+		fclose(out);
+	return text;
+}
+
+/* selftest PROGRAM ARGUMENTS...: like run, but fails if the program leaves a setting changed. */
+static int do_selftest(char **args)
+{
+	char *before = settings_text(), *after;
+	int err = do_run(args);
+	size_t same = 0;
+
+	after = settings_text();
+	if (!before || !after)
+		return -ENOMEM;
+	while (before[same] && before[same] == after[same])
+		same++;
+	while (same && before[same - 1] != '\n')
+		same--;
+	/* If the program has ejected a CPU, the first file says so, and other files are missing. */
+	if (!err && same && strcmp(before, after)) {
+		fprintf(stderr, "guest: %s has left '%.*s', which was '%.*s'\n", args[1],
+			(int)strcspn(after + same, "\n"), after + same,
+			(int)strcspn(before + same, "\n"), before + same);
+		err = -EPROTO;
+	}
+	free(before);
+	free(after);
+	return err;
+}
+
 /* kunit: writes the result of every KUnit suite to the results, a line at a time. */
 static int do_kunit(char **args)
 {
@@ -412,6 +479,7 @@ static const struct {
 	{ "batches", do_batches },
 	{ "send", do_send },
 	{ "run", do_run },
+	{ "selftest", do_selftest },
 	{ "kunit", do_kunit },
 	{ "kmemleak", do_kmemleak },
 	{ "swapon", do_swapon },

@@ -70,14 +70,14 @@ class Scenario:
         programs |= schedulers.nodes(kernel, self.schedulers)
         append = [arch.settings[self.setting or setting], self.append]
         if self.selftests:
-            programs |= selftest.build(arch, kernel.tree, self.selftests)
+            programs |= selftest.build(arch, kernel, self.selftests)
             append.append(selftest.variables(self.machine))
         if self.kexec:
             programs |= guestimage.second(arch, kernel.image, self.kexec)
         return Guest(
             arch=arch,
             image=kernel.image,
-            script=self.script,
+            script=tuple(selftest.watched(line, self.selftests) for line in self.script),
             append=" ".join(filter(None, append)),
             machine=self.machine,
             warns=self.warns,

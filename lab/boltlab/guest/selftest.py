@@ -17,6 +17,7 @@ from boltlab.errors import BoltError
 from boltlab.guest import guestimage
 from boltlab.guest.guestimage import Node
 from boltlab.guest.machine import Machine
+from boltlab.kernel.build import Kernel, tree_of
 
 FOLDER = Path("tools/testing/selftests/bolt")
 OVERLAY = paths.KERNEL / "overlay"
@@ -76,18 +77,18 @@ def _description(name: str) -> str:
     return re.split(r"(?<=\w\.) (?=[A-Z])", " ".join(words))[0]
 
 
-def build(arch: Arch, tree: Path, wanted: Sequence[str]) -> dict[str, Node]:
-    """Return ``wanted`` selftests of ``tree`` as nodes of an initramfs, ``bin/NAME`` -> program.
+def build(arch: Arch, kernel: Kernel, wanted: Sequence[str]) -> dict[str, Node]:
+    """Return ``wanted`` selftests of ``kernel`` as nodes of an initramfs, ``bin/NAME`` -> program.
 
     Raises BoltError when there is no such test, or when a test does not compile.
     """
-    known = names(tree)
-    for name in wanted:
-        if name not in known:
-            raise BoltError(f"no selftest '{name}' (there are: {', '.join(known)})")
-    with tempfile.TemporaryDirectory(prefix="bolt-selftests-") as scratch:
+    with tree_of(kernel), tempfile.TemporaryDirectory(prefix="bolt-selftests-") as scratch:
+        known = names(kernel.tree)
+        for name in wanted:
+            if name not in known:
+                raise BoltError(f"no selftest '{name}' (there are: {', '.join(known)})")
         return {
-            f"bin/{name}": guestimage.file(_compile(arch, tree, name, Path(scratch)), 0o755)
+            f"bin/{name}": guestimage.file(_compile(arch, kernel.tree, name, Path(scratch)), 0o755)
             for name in wanted
         }
 
@@ -104,6 +105,18 @@ def variables(machine: Machine) -> str:
     if machine.nics:
         words.append("BOLT_NIC=eth0")
     return " ".join(words)
+
+
+def watched(line: str, wanted: Sequence[str]) -> str:
+    """Return ``line`` of a guest's script, made to fail if a selftest leaves a setting changed.
+
+    Such a line runs one of the selftests ``wanted``. Any other line is returned as it is.
+    """
+    verb, _, rest = line.partition(" ")
+    words = rest.split()
+    if verb != "run" or not words or words[0].removeprefix("/bin/") not in wanted:
+        return line
+    return f"selftest {rest}"
 
 
 def _compile(arch: Arch, tree: Path, name: str, scratch: Path) -> bytes:

@@ -105,6 +105,22 @@ def test_the_guest_tells_selftests_which_devices_are_theirs(
 
 
 @pytest.mark.parametrize(
+    ("line", "watched"),
+    [
+        ("run /bin/aim", "selftest /bin/aim"),
+        ("run  /bin/aim -t far", "selftest  /bin/aim -t far"),
+        ("run /bin/aims", "run /bin/aims"),
+        ("run /bin/load beside=/bin/aim", "run /bin/load beside=/bin/aim"),
+        ("write /bin/aim 1", "write /bin/aim 1"),
+        ("kunit", "kunit"),
+    ],
+)
+def test_a_selftest_must_leave_the_settings_as_they_were(line: str, watched: str) -> None:
+    assert selftest.watched(line, ["bow_string", "aim"]) == watched
+    assert selftest.watched(line, []) == line
+
+
+@pytest.mark.parametrize(
     ("asks", "word"), [("no_disk()", "BOLT_DISK=vda"), ("no_nic()", "BOLT_NIC=eth0")]
 )
 def test_each_device_that_a_selftest_asks_for_is_there(asks: str, word: str) -> None:
