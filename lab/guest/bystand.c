@@ -6,6 +6,10 @@
  * usage: bystand cpus=LIST n=N warmup=N bolt=0|1 gap_ms=N
  * The program's main task, on CPU 0, makes the requests: natively for one CPU after the
  * other, with Bolt for all CPUs at once.
+ *
+ * With Bolt, as many further rounds follow, in which a write to bolt/settle comes
+ * directly after the offline request, and runs all teardowns that Bolt has deferred.
+ * These are rounds of their own because the CPUs then come back settled, not parked.
  */
 #define _GNU_SOURCE
 #include "guest.h"
@@ -16,12 +20,14 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #define MARK ((char *)0x133700000000)
 
-enum phase { NONE, OFFLINE, ONLINE, IDLE };
+enum phase { NONE, OFFLINE, ONLINE, IDLE, SETTLE, ONLINE_SETTLED };
 
 /*
  * Puts an instruction at each of eight addresses; the plugin sees when a CPU executes
@@ -70,19 +76,59 @@ static pid_t spin(int cpu)
 		__asm__ volatile("" ::: "memory");
 }
 
+/* Writes @list to a file of Bolt, and counts that as @phase. */
+static void ask(const char *file, const char *list, enum phase phase)
+{
+	int err;
+
+	mark(phase);
+	err = write_text(file, list);
+	mark(NONE);
+	if (err)
+		die("%s to %s: %s", list, file, strerror(-err));
+}
+
 static void change(const char *list, const int *cpus, int n, bool bolt, bool online)
 {
+	enum phase phase = online ? ONLINE : OFFLINE;
 	int err = 0;
 
-	mark(online ? ONLINE : OFFLINE);
-	if (bolt)
-		err = write_text(online ? BOLT_DIR "online" : BOLT_DIR "offline", list);
-	else
-		for (int i = 0; i < n && !err; i++)
-			err = cpu_write(cpus[i], online);
+	if (bolt) {
+		ask(online ? BOLT_DIR "online" : BOLT_DIR "offline", list, phase);
+		return;
+	}
+	mark(phase);
+	for (int i = 0; i < n && !err; i++)
+		err = cpu_write(cpus[i], online);
 	mark(NONE);
 	if (err)
 		die("%s %s: %s", list, online ? "online" : "offline", strerror(-err));
+}
+
+/* Counts the next @ns, in which there is no request, as phase IDLE. */
+static void idle(int64_t ns)
+{
+	struct timespec end;
+
+	mark(IDLE);
+	ns += now_ns();
+	end = (struct timespec){ ns / 1000000000, ns % 1000000000 };
+	while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &end, NULL) == EINTR)
+		;
+	mark(NONE);
+}
+
+/*
+ * There is no gap before SETTLE, because a worker of the kernel begins with teardowns of
+ * class "async" as soon as the request has ended. This request is not counted again.
+ */
+static void settle_round(const char *list, long gap_ms)
+{
+	ask(BOLT_DIR "offline", list, NONE);
+	ask(BOLT_DIR "settle", list, SETTLE);
+	wait_ms(gap_ms);
+	ask(BOLT_DIR "online", list, ONLINE_SETTLED);
+	wait_ms(gap_ms);
 }
 
 int main(int argc, char **argv)
@@ -92,6 +138,7 @@ int main(int argc, char **argv)
 	const char *list = arg_text(argv, "cpus", "1");
 	int n = parse_cpus(list, cpus, MAX_CPUS), all = sysconf(_SC_NPROCESSORS_ONLN);
 	long rounds = arg_long(argv, "n", 10), gap_ms = arg_long(argv, "gap_ms", 50);
+	int warmup = arg_long(argv, "warmup", 2);
 	bool bolt = arg_long(argv, "bolt", 0);
 	pid_t pids[MAX_CPUS] = {};
 
@@ -102,10 +149,12 @@ int main(int argc, char **argv)
 	if (bolt && write_text(BOLT_DIR "enabled", "1"))
 		die("this kernel has no Bolt");
 	pin_to(0);
+	/* Without this the kernel may let a sleep last 50 us longer, to save wake-ups. */
+	prctl(PR_SET_TIMERSLACK, 1);
 	for (int cpu = 1; cpu < all; cpu++)
 		if (!goes[cpu])
 			pids[cpu] = spin(cpu);
-	for (int i = -arg_long(argv, "warmup", 2); i < rounds; i++) {
+	for (int i = -warmup; i < rounds; i++) {
 		int64_t begin = now_ns(), took;
 
 		warm = i >= 0;
@@ -114,10 +163,11 @@ int main(int argc, char **argv)
 		wait_ms(gap_ms);
 		change(list, cpus, n, bolt, true);
 		wait_ms(gap_ms);
-		/* A phase about as long as the offline request, in which there is no request. */
-		mark(IDLE);
-		wait_ms(took / 1000000 + 1);
-		mark(NONE);
+		idle(took);
+	}
+	for (int i = -warmup; bolt && i < rounds; i++) {
+		warm = i >= 0;
+		settle_round(list, gap_ms);
 	}
 	for (int cpu = 1; cpu < all; cpu++)
 		if (pids[cpu])

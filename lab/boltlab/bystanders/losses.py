@@ -6,11 +6,11 @@ A plugin of the emulator counts that time; lab/plugin/bystanders.c says how.
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from boltlab import codec, git
+from boltlab import codec
 from boltlab.arch import Arch
 from boltlab.errors import BoltError
 from boltlab.guest import qemu
@@ -23,7 +23,7 @@ KIND = "bystanders"
 US = 0.002  # microseconds that an instruction takes in virtual time
 SIZES = (4, 16, 32)
 ROUNDS = 10
-PHASES = {1: "offline", 2: "online", 3: "idle"}
+PHASES = {1: "offline", 2: "online", 3: "idle", 4: "settle", 5: "online_settled"}
 # Variant -> the kernel on which it is measured, and the command that the guest runs first.
 VARIANTS: Mapping[str, tuple[str, tuple[str, ...]]] = {
     "native": ("pristine", ()),
@@ -41,9 +41,15 @@ class Row:
     In microseconds of virtual time: ``longest`` is the longest time for which a bystander's task
     could not run, ``off`` the longest time with interrupts off (None: not known), and ``stolen``
     the time that the kernel took from a task during a request; ``times`` is how often the kernel
-    interrupted the task. ``stolen`` and ``times`` are means of all bystanders and requests. The
-    direction "idle" is for a time without a request, about as long as an offline request.
-    ``tickless``: the bystander is a nohz_full CPU.
+    interrupted the task. ``stolen`` and ``times`` are means of all bystanders and requests.
+    ``tickless``: the bystander is a nohz_full CPU. ``length`` is how long a request took, as a
+    mean (None in older files).
+
+    The direction "idle" is for a time without a request, as long as the offline request before it
+    (in files without ``length`` up to a millisecond longer). "settle" is a write to bolt/settle
+    after an offline request with Bolt, which runs all teardowns that Bolt has deferred;
+    "online_settled" is the return of CPUs after that write. "sum" is an offline request together
+    with "settle", and is in no file: sums() makes such rows.
     """
 
     variant: str
@@ -55,6 +61,7 @@ class Row:
     off: float | None
     stolen: float
     times: float
+    length: float | None = None
 
 
 @dataclass(frozen=True)
@@ -100,10 +107,13 @@ def guest(
 def read(lines: Iterable[str], variant: str, cpus: int, batch: int, tickless: bool) -> list[Row]:
     """Return the rows of a run from the plugin's output, which has a line for each CPU."""
     found: dict[int, list[dict[str, Any]]] = {}
+    # CPUs run in turn, so that virtual time is the sum of what all of them execute.
+    spent: dict[int, int] = {}
     for line in lines:
         row = json.loads(line)
         if row["cpu"] >= cpus:
             raise BoltError(f"the plugin counted on CPU {row['cpu']} in a guest of {cpus} CPUs")
+        spent[row["phase"]] = spent.get(row["phase"], 0) + row["user"] + row["kernel"]
         # CPU 0 makes the requests, and the CPUs 1 to ``batch`` come and go.
         if row["cpu"] > batch and (not tickless or row["cpu"] == cpus - 1):
             found.setdefault(row["phase"], []).append(row)
@@ -122,14 +132,49 @@ def read(lines: Iterable[str], variant: str, cpus: int, batch: int, tickless: bo
                 off=round(off, 2) if off else None,
                 stolen=round(sum(row["kernel"] for row in seen) * US / share, 2),
                 times=round(sum(row["stretches"] for row in seen) / share, 2),
+                length=round(spent[phase] * US / seen[0]["rounds"], 2),
             )
         )
     return rows
 
 
-def dumps(arch: Arch, rows: Sequence[Row]) -> str:
-    """Return the measured rows as JSON text."""
-    origin = {"arch": arch.name, "qemu": qemu.version(arch.qemu), "commit": git.measured()}
+def sums(rows: Sequence[Row]) -> list[Row]:
+    """Return a row "sum" for each offline request whose deferred teardowns were measured.
+
+    The variants that defer nothing have a "sum" on the same machine as well: the request alone.
+    """
+    settled = {(*place_of(row), row.variant): row for row in rows if row.direction == "settle"}
+    places = {key[:-1] for key in settled}
+    found = []
+    for row in rows:
+        if row.direction == "offline" and place_of(row) in places:
+            more = settled.get((*place_of(row), row.variant))
+            found.append(replace(_both(row, more) if more else row, direction="sum"))
+    return found
+
+
+def place_of(row: Row) -> tuple[int, int, bool]:
+    """Return the guest of ``row``, as guest() takes it."""
+    return row.cpus, row.batch, row.tickless
+
+
+def _both(one: Row, other: Row) -> Row:
+    """Return the costs of ``one`` and ``other`` together."""
+    off = [row.off for row in (one, other) if row.off is not None]
+    length = None if one.length is None or other.length is None else one.length + other.length
+    return replace(
+        one,
+        longest=max(one.longest, other.longest),
+        off=max(off, default=None),
+        stolen=round(one.stolen + other.stolen, 2),
+        times=round(one.times + other.times, 2),
+        length=length if length is None else round(length, 2),
+    )
+
+
+def dumps(arch: Arch, rows: Sequence[Row], commit: str) -> str:
+    """Return the rows, which were measured on ``commit``, as JSON text."""
+    origin = {"arch": arch.name, "qemu": qemu.version(arch.qemu), "commit": commit}
     return codec.lines(KIND, origin, "rows", (asdict(row) for row in rows))
 
 
@@ -152,12 +197,16 @@ COLUMNS = (
     Column("irqs off us", 2),
     Column("stolen us", 1),
     Column("times", 3),
+    Column("length us", 4),
 )
 TICKLESS_TEXT = "*: the bystander is a CPU without a tick (nohz_full)"
 
 
 def table(rows: Sequence[Row]) -> list[list[str]]:
-    """Return the cells of COLUMNS; a text below the table explains a star at a machine's size."""
+    """Return the cells of COLUMNS, with the rows of sums().
+
+    A text below the table explains a star at a machine's size.
+    """
     return [
         [
             str(row.batch),
@@ -168,6 +217,7 @@ def table(rows: Sequence[Row]) -> list[list[str]]:
             "-" if row.off is None else f"{row.off:.1f}",
             f"{row.stolen:.1f}",
             f"{row.times:.1f}",
+            "-" if row.length is None else f"{row.length:.1f}",
         ]
-        for row in rows
+        for row in (*rows, *sums(rows))
     ]

@@ -3,8 +3,9 @@
 
 import argparse
 from collections.abc import Sequence
+from pathlib import Path
 
-from boltlab import arch, cli, codec, packages, tables, ui
+from boltlab import arch, cli, codec, git, packages, tables, ui
 from boltlab.bystanders import losses
 from boltlab.bystanders.losses import Row
 from boltlab.errors import USAGE, BoltError
@@ -19,6 +20,11 @@ HELP = "Measure the time that requests take from tasks on other CPUs: native, ex
 def sizes(text: str) -> tuple[int, ...]:
     """Return the numbers in ``text``, which may be empty, or have argparse refuse ``text``."""
     return cli.numbers(text) if text else ()
+
+
+def picture(text: str) -> Path:
+    """Return the path of a picture to write, no PDF, or have argparse refuse ``text``."""
+    return cli.picture(text, (".svg", ".png"))
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -49,7 +55,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--json", type=cli.output, metavar="FILE", help="write the figures to FILE")
     parser.add_argument(
-        "--figure", type=cli.picture, metavar="FILE", help="draw the figures (.svg, .png)"
+        "--figure", type=picture, metavar="FILE", help="draw the figures (.svg, .png)"
     )
     cli.add_source(parser)
     cli.add_jobs(parser)
@@ -64,7 +70,7 @@ def run(args: argparse.Namespace) -> int:
     plan += [(4, 1, True), (4, 2, True)] if args.tickless else []
     (target,) = arch.select(args.arch)
     packages.ensure("build", "guest", "qemu", arches=[target])
-    where = source.resolve(args.source)
+    commit, where = git.measured(), source.resolve(args.source)
     plugin = plugins.build(losses.KIND, target)
     rows: list[Row] = []
     for cpus, batch, tickless in plan:
@@ -78,13 +84,14 @@ def run(args: argparse.Namespace) -> int:
             lines = (done.folder / qemu.PLUGIN).read_text(encoding="utf-8").splitlines()
             rows += losses.read(lines, variant, cpus, batch, tickless)
             if args.json:
-                codec.save(losses.dumps(target, rows), args.json)
+                codec.save(losses.dumps(target, rows, commit), args.json)
     show(rows)
     if args.figure:
         title = f"{target.name}, QEMU {qemu.version(target.qemu)}, virtual time"
         picture = figures.bystanders(rows, title)
-        args.figure.with_suffix(".svg").write_text(picture.svg, encoding="utf-8")
-        args.figure.with_suffix(".png").write_bytes(picture.png)
+        args.figure.write_bytes(
+            picture.png if args.figure.suffix == ".png" else picture.svg.encode()
+        )
     return 0
 
 

@@ -59,10 +59,13 @@ _BYSTANDERS_CAPTION = (
 
 
 def bystanders(rows: Sequence[Row], title: str) -> Figure:
-    """Return the picture of the time that requests take from bystanders."""
+    """Return the picture of the time that requests, and settling, take from bystanders."""
     canvas = Canvas(figsize=(WIDTH, 4.6), layout="constrained")
     canvas.suptitle(title, fontsize=9, x=0.01, ha="left")
-    for axes, direction in zip(canvas.subplots(1, 2, sharey=True), DIRECTIONS, strict=True):
+    settled = any(row.direction == "settle" for row in rows)
+    directions = (*DIRECTIONS, "settle") if settled else DIRECTIONS
+    parts = canvas.subplots(1, len(directions), sharey=True)
+    for axes, direction in zip(parts, directions, strict=True):
         shown = [row for row in rows if row.direction == direction and not row.tickless]
         places = sorted({(row.cpus, row.batch) for row in shown})
         names = [name for name in variants() if any(row.variant == name for row in shown)]
@@ -76,8 +79,9 @@ def bystanders(rows: Sequence[Row], title: str) -> Figure:
                 color=variants()[name]["colour"],
             )
         axes.set_xticks(
-            [place + 0.25 for place in range(len(places))],
+            [place + 0.125 * (len(names) - 1) for place in range(len(places))],
             [f"{batch} of {cpus}" for cpus, batch in places],
+            fontsize=7 if settled else 10,
         )
         axes.set_xlabel("CPUs of a request, of the guest")
         axes.set_ylabel("longest time without the CPU, us")

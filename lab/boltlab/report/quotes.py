@@ -287,7 +287,7 @@ def _bulk(names: Sequence[str]) -> Table:
             if not together or (case.cpus and case.batch < 7):
                 continue
             what = case.case.removesuffix("_bulk")
-            title = what.replace("_bounded", ", without the emulator's part,")
+            title = what.replace("_bounded", f", {_bounded(what)},")
             alone = _case(measured, f"{what}_seq", case.batch, case.cpus)
             ours = case.variants[_OURS].median
             medians = {key: stats.median for key, stats in (alone or case).variants.items()}
@@ -302,6 +302,15 @@ def _bulk(names: Sequence[str]) -> Table:
                 ]
             )
     return header, rows
+
+
+def _bounded(case: str) -> str:
+    """Return what is peculiar to ``case``, which was measured in a bounded guest.
+
+    A request that takes CPUs offline wakes no CPU, and so never has the emulator's part.
+    """
+    woken = case.startswith(("online", "smt_on"))
+    return "without the emulator's part" if woken else "with short slices of the emulator"
 
 
 def _further(names: Sequence[str]) -> Table:
@@ -362,35 +371,34 @@ _BOTH = ("enabled=0", "enabled=1")
 
 
 def _bystanders(names: Sequence[str]) -> Table:
+    """Make the table of what bystanders lose, with further rows where settling was measured."""
     shown = [name for name in variants() if name in losses.VARIANTS]
-    found = dict(losses.load(kept.find(name)) for name in names)
+    loaded = dict(losses.load(kept.find(name)) for name in names)
+    found = {
+        (arch, row.variant, row.direction, losses.place_of(row)): row
+        for arch, rows in loaded.items()
+        for row in (*rows, *losses.sums(rows))
+    }
     header = ["CPUs that go"]
-    header += [f"{arch} {variants()[name]['short']}" for arch in found for name in shown]
-    places = dict.fromkeys(
-        (row.tickless, row.cpus, row.batch)
-        for rows in found.values()
-        for row in rows
-        if row.direction == "offline"
-    )
+    header += [f"{arch} {variants()[name]['short']}" for arch in loaded for name in shown]
+    places = {place for _, _, direction, place in found if direction == "offline"}
     cells = []
-    for tickless, cpus, batch in sorted(places):
-        line = [f"{batch} of {cpus}{', on a nohz_full CPU' if tickless else ''}"]
-        for rows in found.values():
-            for name in shown:
-                place = (name, "offline", cpus, batch, tickless)
-                line.append(
-                    next(
-                        (
-                            f"{kept.number(row.longest)}, {kept.number(row.stolen)}"
-                            for row in rows
-                            if (row.variant, row.direction, row.cpus, row.batch, row.tickless)
-                            == place
-                        ),
-                        _NONE,
-                    )
-                )
-        cells.append(line)
+    for place in sorted(places, key=lambda place: (place[2], place)):
+        cpus, batch, tickless = place
+        for direction, words in _SETTLING.items():
+            rows = [found.get((arch, name, direction, place)) for arch in loaded for name in shown]
+            line = [f"{batch} of {cpus}{', on a nohz_full CPU' if tickless else ''}{words}"]
+            line += [
+                f"{kept.number(row.longest)}, {kept.number(row.stolen)}" if row else _NONE
+                for row in rows
+            ]
+            if any(rows):
+                cells.append(line)
     return header, cells
+
+
+# Direction of rows of bystanders -> what the first cell of a line of such rows adds.
+_SETTLING = {"offline": "", "settle": ", settling", "sum": ", sum"}
 
 
 def _boot(names: Sequence[str]) -> Table:

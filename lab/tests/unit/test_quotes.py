@@ -8,9 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from boltlab import cli, kept, paths
+from boltlab import cli, codec, kept, paths
 from boltlab.bench import results
 from boltlab.bench.results import Case, Results
+from boltlab.bystanders import losses
+from boltlab.bystanders.losses import Row
 from boltlab.errors import BoltError
 from boltlab.report import pictures, quotes
 from tests.unit.sample import sample, stats
@@ -106,6 +108,27 @@ def test_the_newest_results_count_unless_a_day_is_named(folder: Path) -> None:
     assert quotes.value("2026-11-20-x86_64-strict#offline1 native") == 32.0
 
 
+def test_bystanders_have_lines_of_what_was_deferred(folder: Path) -> None:
+    rows = [
+        Row(variant, "offline", cpus, 1, False, longest=10.0, off=None, stolen=20.0, times=1.0)
+        for cpus in (4, 16)
+        for variant in ("native", "bolt")
+    ]
+    rows += [dataclasses.replace(rows[1], direction="settle", longest=30.0, stolen=60.0)]
+    head = {"arch": "x86_64", "qemu": "10.0.2", "commit": "0123abc"}
+    text = codec.lines(losses.KIND, head, "rows", map(dataclasses.asdict, rows))
+    (folder / "2026-11-28-x86_64-bystanders.json").write_text(text, encoding="utf-8")
+    file = page(folder, "<!-- table: bystanders x86_64-bystanders -->\n<!-- end of table -->\n")
+    assert quotes.renew(file)
+    lines = file.read_text(encoding="utf-8").splitlines()
+    assert [line for line in lines if line.startswith("| 1 of")] == [
+        "| 1 of 4 | 10.0, 20.0 | - | 10.0, 20.0 |",
+        "| 1 of 4, settling | - | - | 30.0, 60.0 |",
+        "| 1 of 4, sum | 10.0, 20.0 | - | 30.0, 80.0 |",
+        "| 1 of 16 | 10.0, 20.0 | - | 10.0, 20.0 |",
+    ]
+
+
 def test_a_table_is_made_and_kept_up_to_date(folder: Path) -> None:
     file = page(folder, "<!-- table: headline x86_64-strict -->\nold\n<!-- end of table -->\n")
     assert len(quotes.check(file)) == 1
@@ -133,6 +156,18 @@ def test_a_table_is_made_and_kept_up_to_date(folder: Path) -> None:
 def test_wrong_quotes_are_errors(folder: Path, text: str, message: str) -> None:
     with pytest.raises(BoltError, match=message):
         quotes.check(page(folder, text))
+
+
+def test_only_requests_that_wake_cpus_are_without_the_emulators_part(folder: Path) -> None:
+    one = {"native": stats(2.0), "bolt": stats(0.5)}
+    names = ("offline_bounded_bulk", "online_bounded_bulk", "smt_off_bounded", "smt_on_bounded")
+    measured_bounded = sample(cases=[Case(name, 7, one) for name in names], commit="0123abc")
+    results.save(measured_bounded, folder / "2026-11-21-x86_64-strict.json")
+    text = quotes.table("bulk x86_64-strict")
+    assert "x86_64 strict, offline, with short slices of the emulator, 7 of" in text
+    assert "x86_64 strict, online, without the emulator's part, 7 of" in text
+    assert "x86_64 strict, smt_off, with short slices of the emulator, 7 of" in text
+    assert "x86_64 strict, smt_on, without the emulator's part, 7 of" in text
 
 
 def test_results_without_a_commit_make_no_table(folder: Path) -> None:
