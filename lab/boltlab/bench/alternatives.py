@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Annotated, Any
 
-from boltlab import codec, git, paths
+from boltlab import codec, paths
 from boltlab.arch import ARCHES, Arch
 from boltlab.bench.results import Amount, Count, Stats, summarise
 from boltlab.codec import Among, Filled
@@ -178,9 +178,9 @@ def table(rows: Sequence[Row]) -> list[list[str]]:
     return [cells(row) for row in sorted(rows, key=lambda row: order.index(row.way))]
 
 
-def dumps(qemu: str, rows: Sequence[Row]) -> str:
-    """Return the JSON text of what was measured."""
-    origin = {"qemu": qemu, "commit": git.measured()}
+def dumps(qemu: str, rows: Sequence[Row], commit: str) -> str:
+    """Return the JSON text of ``rows``, which were measured on ``commit``."""
+    origin = {"qemu": qemu, "commit": commit}
     return codec.lines(KIND, origin, "rows", (asdict(row) for row in rows))
 
 

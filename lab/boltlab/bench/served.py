@@ -8,7 +8,7 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from boltlab import codec, git
+from boltlab import codec
 from boltlab.bench.results import summarise
 from boltlab.errors import BoltError
 
@@ -270,9 +270,9 @@ def table(outcomes: Sequence[Outcome]) -> tuple[list[str], list[list[str]]]:
 
 
 def dumps(measured: Measured) -> str:
-    """Return the JSON text of what was ``measured``, at the commit that is checked out."""
+    """Return the JSON text of what was ``measured``."""
     rows = (asdict(row) for row in measured.rows)
-    origin = {**asdict(replace(measured, rows=[])), "commit": git.measured()}
+    origin = asdict(replace(measured, rows=[]))
     origin.pop("rows")
     return codec.lines(KIND, origin, "rows", rows)
 

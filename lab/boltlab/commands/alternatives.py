@@ -4,7 +4,7 @@
 import argparse
 from typing import Any
 
-from boltlab import arch, cli, codec, packages, tables, ui
+from boltlab import arch, cli, codec, git, packages, tables, ui
 from boltlab.bench import alternatives
 from boltlab.bench.alternatives import Row
 from boltlab.guest import qemu
@@ -45,7 +45,7 @@ def run(args: argparse.Namespace) -> int:
     """Run the guests, print the table and write the file; raise BoltError when a guest fails."""
     targets = arch.select(args.arch)
     packages.ensure("build", "guest", "qemu", arches=targets)
-    where = source.resolve(args.source)
+    commit, where = git.measured(), source.resolve(args.source)
     rows: list[Row] = []
     for target in targets:
         records: list[dict[str, Any]] = []
@@ -58,7 +58,7 @@ def run(args: argparse.Namespace) -> int:
     show(rows)
     if args.json:
         versions = sorted({qemu.version(target.qemu) for target in targets})
-        codec.save(alternatives.dumps(", ".join(versions), rows), args.json)
+        codec.save(alternatives.dumps(", ".join(versions), rows, commit), args.json)
     return 0
 
 

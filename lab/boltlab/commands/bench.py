@@ -69,7 +69,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="only these variants; bolt_cold is measured only if it is named",
     )
     parser.add_argument(
-        "--bulk", action="store_true", help="only requests for many CPUs, suspend and kexec"
+        "--bulk",
+        action="store_true",
+        help="only in guests of 16 to 64 CPUs: large requests, SMT switches, suspend and kexec",
     )
     parser.add_argument("--no-breakdown", action="store_true", help="trace no requests")
     parser.add_argument(
@@ -115,11 +117,13 @@ def run(args: argparse.Namespace) -> int:
     fleet = options.on_cluster(args)
     if fleet and args.accel == "kvm":
         raise BoltError("--engine slurm measures virtual time only", code=USAGE)
+    commit = git.measured()
     kernels = prepare([target for target, _ in targets], plan, args.source, args.jobs)
     work = [Bench(target, name, plan, kernels[target.name]) for target, name in targets]
     if args.resume:
         _require_kept([job for each in work for job in jobs_of(*each)])
-    found = _on_cluster(args, work) if fleet else (_here(each, args.resume) for each in work)
+    here = (_here(each, args.resume, commit) for each in work)
+    found = _on_cluster(args, work) if fleet else here
     said: list[str] = []
     try:
         for each, measured, file in zip(work, found, files, strict=True):
@@ -146,8 +150,9 @@ def measure(
 
     Raises BoltError when a build or guest fails, or reference.check() finds wrong baselines.
     """
+    commit = git.measured()
     kernels = prepare([target], plan, where, jobs)
-    return checked(collect(target, setting, plan, kernels[target.name]))
+    return checked(collect(target, setting, plan, kernels[target.name], commit=commit))
 
 
 def prepare(
@@ -176,9 +181,9 @@ def _require_kept(work: Iterable[Job]) -> None:
         raise BoltError(f"nothing to go on with: {ledger.why_none(wanted)}", code=USAGE)
 
 
-def _here(bench: Bench, resume: bool) -> Results | UnfinishedError:
+def _here(bench: Bench, resume: bool, commit: str) -> Results | UnfinishedError:
     try:
-        return checked(collect(*bench, resume=resume))
+        return _trusted(bench, collect(*bench, resume=resume, commit=commit))
     except UnfinishedError as error:
         return error
 
@@ -197,6 +202,16 @@ def checked(measured: Results) -> Results:
         ui.note(note)
         return dataclasses.replace(measured, note=note)
     return measured
+
+
+def _trusted(bench: Bench, measured: Results) -> Results:
+    """Do what checked() does. If that raises, --resume is to measure anew: nothing stays kept."""
+    try:
+        return checked(measured)
+    except BoltError:
+        for job in jobs_of(*bench):
+            ledger.forget(job.name, job.origin)
+        raise
 
 
 def _on_cluster(
@@ -248,7 +263,7 @@ def _joined(
         number = sum(len(wanted) for _, wanted in ended)
         return UnfinishedError(f"{target.name}, {setting}", failed, number)
     parts = [results.load(each.ledger) for each, _ in ended]
-    return checked(merge.bench(parts, names(), table()["instead"]))
+    return _trusted(bench, merge.bench(parts, names()))
 
 
 def _kept(job: Job) -> bool:
@@ -287,12 +302,13 @@ def collect(
     kernels: Mapping[str, Kernel],
     *,
     resume: bool = False,
+    commit: str = "",
 ) -> Results:
     """Run the guests of ``plan`` on ``kernels`` (by flavour); return the results.
 
-    What each guest has measured is kept. With ``resume``, a guest is not run if valid figures of
-    the same origin are kept. Raises UnfinishedError when guests fail, and BoltError when the set-up
-    is wrong.
+    ``commit`` was checked out before the kernels were built. What each guest has measured is kept.
+    With ``resume``, a guest is not run if valid figures of the same origin are kept. Raises
+    UnfinishedError when guests fail, and BoltError when the set-up is wrong.
     """
     done = _run(target, setting, plan, jobs_of(target, setting, plan, kernels), resume)
     first = next(iter(kernels.values()))
@@ -308,7 +324,7 @@ def collect(
         cases=_cases(target, plan, done),
         breakdown={job.variant: _phases(ran) for job, ran in done if job.kind == TRACED},
         batches={job.variant: _batches(ran) for job, ran in done if job.kind == COUNTED},
-        commit=git.measured(),
+        commit=commit,
     )
 
 
@@ -364,9 +380,10 @@ def _cases(target: Arch, plan: Plan, done: Sequence[tuple[Job, GuestResult]]) ->
             if "case" in row:
                 found = given.setdefault((job.kind, row["case"], row["batch"]), {})
                 found.setdefault(job.variant, []).append(row["samples"])
-    for (kind, name, batch), found in given.items():
-        instead = given.get((kind, table()["instead"].get(name, ""), batch), {})
-        found |= {variant: boots for variant, boots in instead.items() if variant not in found}
+    for (kind, name, batch), instead in list(given.items()):
+        for case in (case for case, other in table()["instead"].items() if other == name):
+            found = given.setdefault((kind, case, batch), {})
+            found |= {variant: boots for variant, boots in instead.items() if variant not in found}
     return [
         Case(
             case=name,

@@ -109,10 +109,22 @@ def run(args: argparse.Namespace) -> int:
     Raises BoltError if a boot fails.
     """
     fleet = options.on_cluster(args, "work", "soak", "stress")
-    for target in arch.select(args.arch):
-        name = arch.setting(target, args.setting)
-        wanted = _variants(target, args.variants)
-        machines = sizes(target, args.cpus, args.nodes)
+    if args.soak is not None:
+        options.refuse(args, "--soak", "work", "stress", "json", "figure")
+    if args.work:
+        options.refuse(args, "--work", "stress", "json", "figure")
+    commit = git.measured()
+    # All options are looked at before the first boot.
+    plan = [
+        (
+            target,
+            arch.setting(target, args.setting),
+            _variants(target, args.variants),
+            sizes(target, args.cpus, args.nodes),
+        )
+        for target in arch.select(args.arch)
+    ]
+    for target, name, wanted, machines in plan:
         packages.ensure("guest", "qemu", arches=[target])
         backports.offer([target])
         tree = source.resolve(args.source)
@@ -148,7 +160,7 @@ def run(args: argparse.Namespace) -> int:
             kernel=first.release,
             config_sha=first.config_sha,
             boots=collect(done),
-            commit=git.measured(),
+            commit=commit,
         )
         _finish(args, target, results)
     return 0

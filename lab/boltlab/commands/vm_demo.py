@@ -3,9 +3,10 @@
 
 import argparse
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
-from boltlab import arch, cli, codec, packages, paths, tables, ui
+from boltlab import arch, cli, codec, git, packages, paths, tables, ui
 from boltlab.arch import Arch
 from boltlab.bench import bare, served
 from boltlab.bench.results import DIRECTIONS, variants
@@ -71,7 +72,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Run the guests, print the table and write the page; raise BoltError when a guest fails."""
-    measured = _bare(args) if args.bare else _debian(args)
+    commit = git.measured()
+    measured = replace(_bare(args) if args.bare else _debian(args), commit=commit)
     show(measured)
     page = args.page or paths.cache() / "vm-demo.html"
     codec.save(service.page(measured), page)

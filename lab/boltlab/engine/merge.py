@@ -14,11 +14,10 @@ Part = TypeVar("Part", Results, BootResults)
 Value = TypeVar("Value")
 
 
-def bench(parts: Sequence[Results], order: Sequence[str], instead: Mapping[str, str]) -> Results:
+def bench(parts: Sequence[Results], order: Sequence[str]) -> Results:
     """Join ``parts``, which are results of different variants on one architecture and setting.
 
-    Cases come in the ``order`` of their names. ``instead`` maps a case that a variant lacks to the
-    case whose figures are used in its place. Raises BoltError when ``parts`` do not fit together.
+    Cases come in the ``order`` of their names. Raises BoltError when ``parts`` do not fit together.
     """
     first = _alike(parts)
     found: dict[tuple[str, int, int], Case] = {}
@@ -26,10 +25,6 @@ def bench(parts: Sequence[Results], order: Sequence[str], instead: Mapping[str, 
         for case in part.cases:
             key = (case.case, case.batch, case.cpus)
             found[key] = _joined(found[key], case) if key in found else case
-    for key, case in found.items():
-        other = found.get((instead.get(case.case, ""), case.batch, case.cpus))
-        if other:
-            found[key] = replace(_joined(other, case), case=case.case)
     return replace(
         first,
         cases=sorted(found.values(), key=lambda case: order.index(case.case)),

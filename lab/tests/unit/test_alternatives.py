@@ -63,7 +63,7 @@ def test_the_file_is_kept_and_quoted(tmp_path: Path, monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(kept, "FOLDER", tmp_path)
     rows = [row for arch in ("x86_64", "arm64") for row in alternatives.read(records(), arch)]
     file = tmp_path / "2026-01-01-alternatives.json"
-    file.write_text(alternatives.dumps("10.0.2", rows), encoding="utf-8")
+    file.write_text(alternatives.dumps("10.0.2", rows, "c0ffee"), encoding="utf-8")
     assert alternatives.load(file).rows == rows
     made = quotes.table("alternatives alternatives").splitlines()
     assert made[2].startswith("| online and idle | x86_64 | - |")

@@ -1,17 +1,20 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Which guests a bench runs, and how it reads their output."""
 
+import argparse
 from pathlib import Path
 
 import pytest
 
 from boltlab import arch
 from boltlab.bench import results
-from boltlab.bench.plan import Job, Plan, flavours, jobs_of
+from boltlab.bench.plan import Job, Plan, flavours, jobs_of, names
 from boltlab.commands import bench as cmd_bench
+from boltlab.engine import merge
 from boltlab.guest import modules
 from boltlab.guest.qemu import GuestResult
 from boltlab.kernel.build import Kernel
+from tests.unit.sample import sample
 
 X86 = arch.ARCHES["x86_64"]
 KERNELS = {
@@ -142,6 +145,40 @@ def test_kernels_without_bulk_do_it_one_by_one(tmp_path: Path) -> None:
     ]  # fmt: skip
     assert found["offline_bulk", 3, 0] == {"native": 21.0, "expedited": 21.0, "bolt": 6.0}
     assert found["offline_seq", 31, 32]["bolt"] == 217.0
+
+
+@pytest.mark.parametrize("cases", [("offline1", "offline_bulk"), ("offline_bulk",)])
+def test_elements_of_single_variants_have_all_cases(tmp_path: Path, cases: tuple[str, ...]) -> None:
+    """On a cluster each variant runs alone. The results are those of a run on one machine."""
+
+    def ran(wanted: Plan) -> list[tuple[Job, GuestResult]]:
+        rows = [
+            {"case": case, "batch": 1 if case == "offline1" else 3, "samples": [ns]}
+            for case, ns in (("offline1", 1), ("offline_seq", 3), ("offline_bulk", 2))
+        ]
+        return [
+            (job, GuestResult(tmp_path, rows if job.variant == "bolt" else rows[:2]))
+            for job in plan(wanted).values()
+            if job.kind == "measured"
+        ]
+
+    def results_of(wanted: Plan) -> results.Results:
+        measured = cmd_bench._cases(X86, wanted, ran(wanted))
+        return sample(cases=measured, breakdown={}, batches={})
+
+    whole = Plan(cases=cases, traced=False)
+    parts = []
+    for variant in whole.variants:
+        if variant != "off":
+            parser = argparse.ArgumentParser()
+            cmd_bench.add_arguments(parser)
+            words = cmd_bench.row(X86, "strict", variant, whole).line.split()
+            args = parser.parse_args(words[2:])
+            parts.append(results_of(Plan(args.cases, args.variants, traced=False)))
+    merged = merge.bench(parts, names())
+    assert merged.cases == results_of(whole).cases
+    assert [case.case for case in merged.cases] == list(cases)
+    assert [*merged.cases[-1].variants] == ["native", "expedited", "bolt"]
 
 
 def test_some_cases_of_some_variants() -> None:

@@ -18,11 +18,10 @@ from boltlab.errors import BoltError
 
 X86 = arch.ARCHES["x86_64"]
 RESULTS = paths.REPO / "results"
-INSTEAD = {"offline_bulk": "offline_seq", "online_bulk": "online_seq"}
 
 
 def part(whole: Results, variant: str) -> Results:
-    """Return results of a run of ``variant`` alone; only Bolt's results have cases of INSTEAD."""
+    """Return results of a run of ``variant`` alone."""
     cases = [
         replace(
             case,
@@ -31,7 +30,6 @@ def part(whole: Results, variant: str) -> Results:
         )
         for case in whole.cases
         if variant in case.variants
-        and not (case.case in INSTEAD and variant in ("native", "expedited"))
     ]
     return replace(
         whole,
@@ -47,7 +45,7 @@ def test_a_bench_of_variants(file: Path) -> None:
     wanted = {name for case in whole.cases for name in case.variants}
     order = list(dict.fromkeys(case.case for case in whole.cases))
     parts = [part(whole, name) for name in results.variants() if name in wanted]
-    merged = merge.bench(parts, order, INSTEAD)
+    merged = merge.bench(parts, order)
     assert len(parts) > 2
     assert {(each.case, each.batch, each.cpus): each for each in merged.cases} == {
         (each.case, each.batch, each.cpus): each for each in whole.cases
@@ -84,7 +82,7 @@ def test_what_does_not_belong_together() -> None:
     whole = results.load(RESULTS / "2026-11-22-x86_64-strict.json")
     other = replace(whole, qemu="7.2.0")
     with pytest.raises(BoltError, match=r"do not belong together: qemu '.*' and '7\.2\.0'"):
-        merge.bench([whole, other], [case.case for case in whole.cases], {})
+        merge.bench([whole, other], [case.case for case in whole.cases])
 
 
 def test_elements_of_a_bench() -> None:

@@ -7,9 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from boltlab import cli
+from boltlab import cli, git
 from boltlab.bench import ledger, results
 from boltlab.bench.plan import Plan, jobs_of
+from boltlab.bench.results import Results
 from boltlab.bench.unfinished import UnfinishedError
 from boltlab.commands import bench
 from boltlab.commands.bench import Bench
@@ -17,6 +18,7 @@ from boltlab.engine.rows import Ended
 from boltlab.errors import FAILURE, USAGE, BoltError, GuestError
 from boltlab.guest import qemu
 from boltlab.guest.qemu import Guest, GuestResult
+from boltlab.kernel.build import Kernel
 from tests.unit.test_bench import KERNELS, X86
 
 WORDS = ["bench", "--arch", "x86_64", "--variants", "native,bolt", "--cases", "offline1,online1"]
@@ -140,6 +142,35 @@ def test_a_wrong_set_up_ends_the_bench(
     emulator.bad = {"x86_64-native-measured-1": BoltError("QEMU did not start")}
     assert call() == FAILURE
     assert capsys.readouterr().err == "bolt: QEMU did not start\n"
+
+
+def test_figures_that_cannot_be_trusted_are_not_kept(
+    emulator: Emulator, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def distrust(measured: Results) -> Results:
+        raise BoltError("native offline1 took 60 ms")
+
+    with monkeypatch.context() as busy:
+        busy.setattr(bench, "checked", distrust)
+        assert call() == FAILURE
+        assert "native offline1 took 60 ms" in capsys.readouterr().err
+    assert call("--resume") == USAGE
+    assert "nothing to go on with" in capsys.readouterr().err
+
+
+def test_results_name_the_commit_before_the_kernels_are_built(
+    emulator: Emulator, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    commits = ["before"]
+
+    def prepare(*args: object) -> dict[str, dict[str, Kernel]]:
+        commits[:] = ["after"]
+        return {"x86_64": KERNELS}
+
+    monkeypatch.setattr(git, "measured", lambda: commits[0])
+    monkeypatch.setattr(bench, "prepare", prepare)
+    assert call("--json", str(tmp_path / "out.json")) == 0
+    assert results.load(tmp_path / "out.json").commit == "before"
 
 
 def test_a_trace_that_cannot_be_read_is_a_failure(emulator: Emulator) -> None:
