@@ -7,6 +7,7 @@ FAILURE = 1
 USAGE = 2
 UNAVAILABLE = 69  # EX_UNAVAILABLE: this machine lacks what the command needs, such as packages
 INTERRUPTED = 130
+KILLED = 137  # 128 + SIGKILL
 
 
 class BoltError(Exception):
@@ -23,6 +24,10 @@ class BoltError(Exception):
 
     def __str__(self) -> str:
         return f"{self.message} (log: {self.log})" if self.log else self.message
+
+
+class KernelChangedError(BoltError):
+    """A kernel in the cache, or its tree, is no longer what this call of the lab has built."""
 
 
 class GuestError(BoltError):

@@ -25,5 +25,5 @@ sh -c "$line" >"$try/log" 2>&1 || status=$?
 # A status of 128 or more means that a signal has ended the row's command. Such a row counts as killed,
 # and the lab submits the row again.
 [ "$status" -lt 128 ] || exit "$status"
-echo "$status" >"$try/status"
+echo "$status" >"$try/status" || exit 1
 mv -T "$try" "$folder/done/$number" 2>/dev/null || [ -d "$folder/done/$number" ]

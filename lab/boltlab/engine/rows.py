@@ -7,6 +7,7 @@ status and the output of the row. element.sh makes ``done/N`` under another name
 the end. So a row that is killed half-way has no ``done/N``, and a row that runs twice counts once.
 """
 
+import contextlib
 import tempfile
 import time
 from collections.abc import Sequence
@@ -21,6 +22,7 @@ LEDGER = "ledger.json"
 JSON = '--json "$LEDGER"'  # the options that make a command write its results to $LEDGER
 EMULATOR = 2048  # MiB besides the guest's memory, for QEMU's translated code and the lab
 FAILED = 1  # exit status of a row that has run to its end, and has found a failure
+LOST = -1  # in place of an exit status that cannot be read
 
 
 @dataclass(frozen=True)
@@ -59,12 +61,18 @@ class Ended:
         """Return the path of the file with what the row has counted or measured."""
         return self.folder / LEDGER
 
+    @property
+    def whole(self) -> bool:
+        """Tell whether the row has run to its end, and has a ledger."""
+        return self.status in (0, FAILED) and self.ledger.is_file()
+
     def check(self) -> None:
         """Raise BoltError, with the last line of output, if the row has not run to its end."""
-        if self.status in (0, FAILED) and self.ledger.is_file():
+        if self.whole:
             return
         last = next((line for line in reversed(self._output()) if line.strip()), "no message")
-        raise BoltError(f"'{self.row.line}' exited with status {self.status}: {last}", self._log)
+        how = "has left no status" if self.status == LOST else f"exited with status {self.status}"
+        raise BoltError(f"'{self.row.line}' {how}: {last}", self._log)
 
     def said_of(self, guest: str) -> GuestError:
         """Return the error of ``guest``: what the row has printed behind the guest's name."""
@@ -102,7 +110,9 @@ def ended(folder: Path, rows: Sequence[Row]) -> list[Ended]:
     found = []
     for number in done(folder):
         place = folder / "done" / str(number)
-        status = int((place / "status").read_text(encoding="utf-8"))
+        status = LOST
+        with contextlib.suppress(OSError, ValueError):
+            status = int((place / "status").read_text(encoding="utf-8"))
         found.append(Ended(number, rows[number], status, place))
     return found
 

@@ -9,6 +9,7 @@ import logging
 import os
 import re
 import shlex
+import signal
 import socket
 import subprocess
 import time
@@ -19,12 +20,13 @@ from typing import Any
 
 from qemu.qmp import EventListener, QMPClient, QMPError
 
-from boltlab import packages, paths
+from boltlab import locks, packages, paths
 from boltlab.arch import Arch
-from boltlab.errors import BoltError, EmulatorError, GuestError
+from boltlab.errors import KILLED, BoltError, EmulatorError, GuestError
 from boltlab.guest import channels, console, guestimage, hang, ktap, pause
 from boltlab.guest.guestimage import Node
 from boltlab.guest.machine import Machine
+from boltlab.kernel import build
 
 # "icount" is virtual time: one thread of QEMU runs all CPUs in turn, an instruction takes 2^1 ns,
 # and idle time costs no host time. Only in virtual time are latencies repeatable.
@@ -169,14 +171,15 @@ async def boot(
     (folder / "command.txt").write_text(shlex.join(args) + "\n", encoding="utf-8")
     control = ["-S", "-chardev", f"socket,id=qmp,fd={theirs.fileno()}"]
     control += ["-mon", "chardev=qmp,mode=control"]
-    try:
-        async with _process([*args, *control], folder, theirs, guest.agent) as process:
-            reason = await _watch(process, ours, guest, folder, seen, watcher)
-    finally:
-        for scratch in folder.glob("*.img"):
-            scratch.unlink()
-        channels.cut(folder)
-    return judge(folder, reason, ignored, guest.warns)
+    with locks.use(folder):
+        try:
+            async with _process([*args, *control], folder, theirs, guest.agent) as process:
+                reason = await _watch(process, ours, guest, folder, seen, watcher)
+        finally:
+            for scratch in folder.glob("*.img"):
+                scratch.unlink()
+            channels.cut(folder)
+        return judge(folder, reason, ignored, guest.warns)
 
 
 def command(guest: Guest, initrd: Path) -> list[str]:
@@ -442,6 +445,7 @@ async def _watch(
     start = time.monotonic()
     beside = asyncio.create_task(watcher(client, folder)) if watcher else None
     try:
+        build.require_unchanged(guest.image)  # QEMU has read the image
         while True:
             with contextlib.suppress(asyncio.TimeoutError):
                 await asyncio.wait_for(process.wait(), POLL)
@@ -481,6 +485,10 @@ def _reason(listener: EventListener, status: int | None, folder: Path) -> str:
             reason = _shutdown_reason(event.get("data"))
     if not reason:
         log = folder / "qemu.log"
+        if status == -signal.SIGKILL and "SLURM_JOB_ID" in os.environ:
+            # Slurm kills the largest task of an element that takes too much memory. The element
+            # must end as if all of it had been killed, so that the lab submits it again.
+            raise BoltError("QEMU was killed, perhaps for lack of memory", log, KILLED)
         said = _complaint(log)
         kind = EmulatorError if "iotlb_to_section" in said else GuestError
         raise kind(f"QEMU ended with status {status}{said}", log)
@@ -533,6 +541,8 @@ def _last_words(log: Path) -> str:
 
 def _output(args: list[str]) -> str:
     done = subprocess.run(args, capture_output=True, text=True, check=False)
+    if done.returncode == -signal.SIGINT:  # asyncio delays Ctrl-C, which has ended the program
+        raise KeyboardInterrupt
     if done.returncode:
         raise BoltError(f"{Path(args[0]).name} does not run: {done.stderr.strip()}")
     return done.stdout

@@ -127,6 +127,26 @@ def test_an_element_without_its_files_runs_nothing(
         assert elements.done(folder) == ([0] if status == 0 else [])
 
 
+def test_a_row_whose_status_is_lost(played: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    rows = [row("echo 0"), row("echo 1")]
+    folder = written(rows, monkeypatch)
+    slurm.run(rows, folder, poll=0)
+    (folder / "done" / "0" / "status").write_text("")  # as on a disk that was full
+    lost, other = elements.ended(folder, rows)
+    assert (lost.whole, other.whole) == (False, True)
+    with pytest.raises(BoltError, match="'echo 0' has left no status: no message"):
+        lost.check()
+
+
+def test_a_status_that_cannot_be_written(played: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The row is submitted again, as if it had been killed."""
+    rows = [row("echo x; [ -e $PLAYED/full ] || mkdir $PLAYED/full ${LEDGER%/*}/status; echo")]
+    folder = written(rows, monkeypatch)
+    slurm.run(rows, folder, poll=0)
+    assert [each.status for each in slurm.ended(rows, folder)] == [0]
+    assert (folder / "chunk-1").exists()
+
+
 def test_a_failure_that_was_found_is_no_kill(played: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     rows = [row("(exit 1) && echo"), row("echo 'bolt: install these packages: qemu' >&2; exit 69;")]
     folder = written(rows, monkeypatch)

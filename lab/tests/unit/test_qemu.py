@@ -13,10 +13,11 @@ from pathlib import Path
 import pytest
 
 from boltlab import arch, packages, paths
-from boltlab.errors import BoltError
+from boltlab.errors import BoltError, KernelChangedError
 from boltlab.guest import guestimage, hang, qemu
 from boltlab.guest.machine import Machine
 from boltlab.guest.qemu import Guest
+from boltlab.kernel import build
 
 X86 = arch.ARCHES["x86_64"]
 ARM = arch.ARCHES["arm64"]
@@ -411,6 +412,37 @@ def test_run_directories_are_new_and_old_ones_go(monkeypatch: pytest.MonkeyPatch
     made = [qemu.new_run("same") for _ in range(5)]
     assert made[-1].is_dir()
     assert len(list((paths.cache() / "runs").iterdir())) == 3
+
+
+def test_the_directory_of_a_guest_that_runs_stays(
+    fake: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(qemu, "KEEP_RUNS", 1)
+    ended = qemu.new_run("ended")
+
+    async def other_call(client: object, folder: Path) -> None:
+        """Make new runs, as another call of the lab does while the guest runs."""
+        monkeypatch.setattr(paths, "START", time.time() + 60)
+        for _ in range(3):
+            qemu.new_run("other")
+
+    monkeypatch.setenv("PLAY", json.dumps({"events": [OFF], "ports": OK, "sleep": 1.5}))
+    folder = qemu.new_run("test")
+    qemu.run_in(Guest(X86, Path("image"), ()), folder, watcher=other_call)
+    assert folder.is_dir()
+    assert not ended.exists()
+    qemu.new_run("other")
+    assert not folder.exists()
+
+
+def test_a_guest_whose_kernel_has_been_replaced_ends(
+    fake: Path, monkeypatch: pytest.MonkeyPatch, cache: Path
+) -> None:
+    kernels = cache / "kernels" / "x"
+    monkeypatch.setattr(build, "_got", {kernels: "stamp"})
+    monkeypatch.setenv("PLAY", json.dumps({"events": [OFF], "ports": OK, "sleep": 60}))
+    with pytest.raises(KernelChangedError, match="another call of the lab has meanwhile built"):
+        qemu.run(Guest(X86, kernels / "image", ()), "test")
 
 
 def test_what_the_kernel_must_complain_about(tmp_path: Path) -> None:
