@@ -70,7 +70,8 @@ class Git:
         if done.returncode != 0:
             words = done.stderr.decode(errors="replace").strip().splitlines() or ["no message"]
             raise BoltError(f"git {arguments[0]} failed: {words[0]}")
-        # Bytes that are no UTF-8 become surrogates, which a later write turns back into the bytes.
+        # Bytes that are no UTF-8 become surrogates. A caller that writes the text passes
+        # errors="surrogateescape", which turns the surrogates back into the bytes.
         return done.stdout.decode("utf-8", errors="surrogateescape")
 
     def commit_all(

@@ -32,7 +32,7 @@ def find(name: str) -> Path:
 
 
 def label(version: Version) -> str:
-    """Return what names of results have of the series ``version``: "" for the default series."""
+    """Return what stands for ``version`` in names in results/: "" for the default series."""
     return "" if version.series == versions.default().series else f"linux{version.series}"
 
 

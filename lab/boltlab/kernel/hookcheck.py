@@ -222,7 +222,7 @@ def _patch(where: Path, file: str, section: str) -> dict[int, tuple[str, int]]:
     quiet = ("--batch", "--forward", "--no-backup-if-mismatch")
     done = subprocess.run(
         [patch, "-p1", "--fuzz=0", *quiet, "--verbose", "-r", "-", "-d", str(where)],
-        input=section.encode(),
+        input=section.encode(errors="surrogateescape"),
         capture_output=True,
         env={"LC_ALL": "C"},
         check=False,

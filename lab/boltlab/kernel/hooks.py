@@ -61,11 +61,11 @@ def load(folder: Path) -> list[Hook]:
 
 
 def parse(path: Path) -> Hook:
-    """Read the patch file ``path``.
+    """Read the patch file ``path``; bytes that are no UTF-8 become surrogates.
 
     Raises BoltError if ``path`` is no git diff of existing kernel files.
     """
-    return parse_text(path, path.read_text(encoding="utf-8"))
+    return parse_text(path, path.read_text(encoding="utf-8", errors="surrogateescape"))
 
 
 def parse_text(path: Path, text: str) -> Hook:

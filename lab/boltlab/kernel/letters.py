@@ -7,8 +7,9 @@ format of Python's str.format() with a comma or a point, writes the figure in th
 series.toml says for each name where the figure is: ``FILE PATH``. FILE is the name, without
 the date, of a file in results/, of which the newest is taken. PATH leads through the file's JSON,
 as in ``cases[case=offline1].variants.bolt.median``; ``[key=value]`` selects entries of a list by a
-key, and ``[key=]`` the entries without such a key. ``sum(FILE PATH[].key)`` adds up the values that
-all selected entries have under the key, and ``count(FILE PATH)`` counts the entries.
+key, ``[key=]`` the entries without such a key, and ``[key!=text]`` those whose value does not
+contain the text. ``sum(FILE PATH[].key)`` adds up the values that all selected entries have under
+the key, and ``count(FILE PATH)`` counts the entries.
 ``model(FILE PATH X Y AT)`` takes X and Y, which are paths in an entry, of all selected entries,
 fits Y as a multiple of X plus a multiple of the square of X, and gives the fitted Y for X = AT.
 ``NAME / NAME`` is the ratio of two other figures or numbers.
@@ -119,7 +120,9 @@ def _model(name: str, file: str, path: str, x: str, y: str, at: str) -> float:
     for entry in entries:
         (across,), (up,) = _walk(name, file, entry, x), _walk(name, file, entry, y)
         if not isinstance(across, int | float) or not isinstance(up, int | float) or up <= 0:
-            raise BoltError(f"the figure '{name}': results/{file}: {x} and {y} are no numbers")
+            raise BoltError(
+                f"the figure '{name}': results/{file}: {x} and {y} have to be numbers, {y} above 0"
+            )
         points.append((across, up))
     if len({across for across, _ in points}) < 3:
         raise BoltError(f"the figure '{name}': a model needs three sizes of {path}")
@@ -149,12 +152,18 @@ def _has(value: Any, key: str) -> bool:
 
 
 def _select(values: list[Any], key: str, wanted: str) -> list[Any]:
-    """Return the entries of the lists in ``values`` that ``[key=wanted]`` of a PATH selects."""
+    """Return the entries of the lists in ``values`` that ``[key=wanted]`` of a PATH selects.
+
+    A ``key`` that ends with "!" is that of ``[key!=wanted]``.
+    """
     entries = []
     for value in values:
         entries += value if isinstance(value, list) else [value]
     if not key:
         return entries
+    if key.endswith("!"):
+        key = key.removesuffix("!")
+        return [each for each in entries if _has(each, key) and wanted not in _text(each[key])]
     if wanted == "":
         return [entry for entry in entries if isinstance(entry, dict) and key not in entry]
     return [entry for entry in entries if _has(entry, key) and _text(entry[key]) == wanted]

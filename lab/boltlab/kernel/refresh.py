@@ -30,12 +30,12 @@ def refresh(folder: Path, pristine: Path, release: str) -> list[str]:
             hooks.apply_one(hook, tree, release)
             text = hook.message + git.run("diff", "--no-ext-diff", "--", *hook.files)
             _check(hook, hooks.parse_text(hook.path, text), release)
-            if text != hook.path.read_text(encoding="utf-8"):
+            if text != hook.text:
                 fresh[hook.path] = text
             git.commit_all(hook.name)
     for path, text in fresh.items():
         half = path.with_suffix(".half")
-        half.write_text(text, encoding="utf-8")
+        half.write_text(text, encoding="utf-8", errors="surrogateescape")
         half.rename(path)
     return [path.name for path in fresh]
 

@@ -30,7 +30,10 @@ class Functions:
     helpers: tuple[str, ...]
 
     def pair(self, report: Report) -> Pair:
-        """Return the functions that race in ``report``, in alphabetical order."""
+        """Return the functions that race in ``report``, in alphabetical order.
+
+        In place of a function of ``helpers`` the result has a caller, as Report.pair() explains.
+        """
         return report.pair(lambda name: _fits(name, self.helpers))
 
     def on_path(self, report: Report) -> bool:

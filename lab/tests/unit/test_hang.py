@@ -53,7 +53,7 @@ class Monitor:
             return self.registers
         # An argument of "info lapic" would be an APIC ID, not the number of a CPU.
         assert arguments["command-line"] == "info lapic"
-        return self.apics[arguments["cpu-index"]]
+        return str(self.apics[arguments["cpu-index"]])
 
 
 def watch(monitor: Any, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

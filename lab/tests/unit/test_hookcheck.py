@@ -88,6 +88,12 @@ def test_the_same_kernel(folder: Path, ours: Path, theirs: Path) -> None:
     assert report.functions() == {}
 
 
+def test_context_that_is_no_utf8(folder: Path, ours: Path, theirs: Path) -> None:
+    for file in (ours / "kernel/cpu.c", theirs / "kernel/cpu.c", folder / "0001-call.patch"):
+        file.write_bytes(file.read_bytes().replace(b"\tb3();", b"\tb3(); //\xfc"))
+    assert only(check(folder, ours, theirs)).state is State.APPLIES
+
+
 def test_moved_is_fine(folder: Path, ours: Path, theirs: Path) -> None:
     edit(theirs, "kernel/cpu.c", "// SPDX", "/* one */\n/* two */\n// SPDX")
     place = only(check(folder, ours, theirs))

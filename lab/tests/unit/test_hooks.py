@@ -113,6 +113,18 @@ def test_refresh_moves_lines(kernel_tree: Path, folder: Path, hook: Path) -> Non
     assert hooks.apply([new], kernel_tree, "6.12.118")
 
 
+def test_refresh_keeps_bytes_that_are_no_utf8(kernel_tree: Path, folder: Path, hook: Path) -> None:
+    old, new = b"\tb2();\n", b"\tb2(); /* \xfc */\n"
+    file = kernel_tree / "kernel/cpu.c"
+    file.write_bytes(b"/* one line more */\n" * 7 + CPU_C.encode().replace(old, new))
+    hook.write_bytes(hook.read_bytes().replace(old, new))
+    assert refresh.refresh(folder, kernel_tree, "6.12.118") == [hook.name]
+    assert b" " + new in hook.read_bytes()
+    applied = hooks.apply(hooks.load(folder), kernel_tree, "6.12.118")
+    assert new in applied["kernel/cpu.c"]
+    assert refresh.refresh(folder, kernel_tree, "6.12.118") == []
+
+
 def test_refresh_notices_another_function(kernel_tree: Path, folder: Path, hook: Path) -> None:
     file = kernel_tree / "kernel/cpu.c"
     file.write_text(CPU_C.replace("int second(", "int other("))

@@ -18,7 +18,9 @@ RESULTS = {
         {"case": "offline1", "bolt": {"median": 0.2024}, "native": {"median": 32.2}},
         {"case": "offline1", "cpus": 32, "bolt": {"median": 0.7}, "native": {"median": 33.8}},
     ],
-    "sizes": [{"n": n, "ms": 2.0 * n + 0.5 * n**2, "line": 3.0 * n} for n in (8, 16, 32)],
+    "sizes": [
+        {"n": n, "ms": 2.0 * n + 0.5 * n**2, "line": 3.0 * n, "lost": 0} for n in (8, 16, 32)
+    ],
     "cells": [{"arch": "x", "done": 3}, {"arch": "y", "done": 5}, {"arch": "x", "done": 4}],
 }
 MEDIAN = "a cases[case=offline1][cpus=].bolt.median"
@@ -50,10 +52,11 @@ def test_render(folder: Path) -> None:
         "all": "sum(a cells[].done)",
         "some": "sum(a cells[arch=x].done)",
         "cells": "count(a cells[])",
+        "others": "sum(a cells[arch!=x].done)",
     }
     text = "SPDX-License-Identifier: GPL-2.0-only\n\n{bolt:.2f} ms, {times}x, {large}, "
-    text += "{seconds:.3f}, {qemu}: {all:,} {some} {cells}\n"
-    assert render(folder, text, figures) == "0.20 ms, 159x, 0.700, 0.032, 10.0.2: 12 7 3\n"
+    text += "{seconds:.3f}, {qemu}: {all:,} {some} {cells} {others}\n"
+    assert render(folder, text, figures) == "0.20 ms, 159x, 0.700, 0.032, 10.0.2: 12 7 3 5\n"
 
 
 def test_a_model_of_larger_machines(folder: Path) -> None:
@@ -78,7 +81,8 @@ def test_a_model_of_larger_machines(folder: Path) -> None:
         ("{off}", {"off": "one / two"}, "are not two figures"),
         ("{off}", {"off": "model(a cells[arch=x] done done 9)"}, "a model needs three sizes"),
         ("{off}", {"off": "model(a sizes[] n none 9)"}, "'off': results/a has no none"),
-        ("{off}", {"off": "model(a cells[] arch done 9)"}, "arch and done are no numbers"),
+        ("{off}", {"off": "model(a cells[] arch done 9)"}, "arch and done have to be numbers"),
+        ("{off}", {"off": "model(a sizes[] n lost 9)"}, "be numbers, lost above 0"),
         ("{off:.2q}", {"off": MEDIAN}, "cover/x.txt"),
     ],
 )
