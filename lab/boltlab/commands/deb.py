@@ -55,6 +55,8 @@ def run(args: argparse.Namespace) -> int:
     stamp = Stamp.now()
     if args.dry_run:
         return _plan(args, target, parts, stamp)
+    if said := _closed(args.out):
+        ui.note(said)
     packages.ensure("deb", *(["tools"] if "tools" in parts else []))
     with tempfile.TemporaryDirectory(prefix="packages-", dir=paths.cache()) as scratch:
         made = Path(scratch)
@@ -113,10 +115,20 @@ def _plan(args: argparse.Namespace, target: Arch, parts: tuple[str, ...], stamp:
     return 0
 
 
+def _closed(out: Path) -> str:
+    """Return a sentence that says why apt cannot read a repository ``out``, or ""."""
+    folders = " ".join(map(str, aptrepo.closed(out)))
+    return folders and (
+        f"apt's user _apt may not enter {folders}: let --out name another directory, or run "
+        f"chmod o+x {folders}"
+    )
+
+
 def _next(out: Path, parts: tuple[str, ...]) -> str:
     names = {"kernel": "linux-image-bolt", "tools": "cpubolt"}
     wanted = " ".join(names[part] for part in parts)
-    return (
+    hint = _closed(out)
+    return (f"{hint}\n" if hint else "") + (
         f"to install: sudo cp {out / aptrepo.SOURCES} /etc/apt/sources.list.d/ && "
         f"sudo apt update && sudo apt install {wanted}"
     )

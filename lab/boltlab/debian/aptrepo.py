@@ -2,6 +2,7 @@
 """Makes a directory of Debian packages into a repository for apt."""
 
 import shutil
+import stat
 import subprocess
 import tempfile
 from pathlib import Path
@@ -21,20 +22,33 @@ def publish(made: Path, folder: Path) -> list[Path]:
     """Move the packages in ``made`` into the repository ``folder``; return their new paths.
 
     Other files of the same packages in ``folder`` are removed; apt never sees a half-written index.
-    Raises BoltError when ``folder`` cannot be written, or a package's file name is malformed.
+    Every user may read the packages and the indexes, and a folder that did not exist: apt reads as
+    the user _apt. Raises BoltError when ``folder`` cannot be written, or a package's file name is
+    malformed.
     """
     new = []
     try:
-        folder.mkdir(parents=True, exist_ok=True)
+        if not folder.exists():
+            folder.mkdir(parents=True)
+            folder.chmod(0o755)
         for path in sorted(made.glob("*.deb")):
             for old in folder.glob(f"{_key(path)[0]}_*_{_key(path)[1]}.deb"):
                 old.unlink()
             new.append(Path(shutil.move(path, folder / path.name)))
         index(folder)
         (folder / SOURCES).write_text(sources(folder), encoding="utf-8")
+        for path in (*new, folder / SOURCES, *(folder / name for name in INDEXES)):
+            path.chmod(0o644)
     except OSError as error:
         raise BoltError(f"cannot write {folder}: {error.strerror}") from error
     return new
+
+
+def closed(folder: Path) -> list[Path]:
+    """Return ``folder`` and folders above it, if there are such, that apt's user may not enter."""
+    place = folder.absolute()
+    found = [path for path in (place, *place.parents) if path.is_dir()]
+    return [path for path in found if not path.stat().st_mode & stat.S_IXOTH]
 
 
 def _key(path: Path) -> tuple[str, str]:

@@ -43,7 +43,7 @@ class Cost:
 # These costs are extrapolated: an object takes a second of a core, and the modules of Debian's
 # default kernel are three times as large as those of its kernel for clouds.
 COSTS: Mapping[str, Cost] = {
-    "lab": Cost(3, 10, 60),
+    "lab": Cost(6, 10, 60),
     "cloud": Cost(5, 55, 4000),
     "debian": Cost(16, 170, 15000),
     "running": Cost(16, 170, 15000),

@@ -2,6 +2,7 @@
 """``bolt deb``: versions, refusals, the repository, files of packages. No package is built."""
 
 import itertools
+import os
 import re
 import subprocess
 from collections.abc import Sequence
@@ -10,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from boltlab import arch, cli, debs, packages, paths
+from boltlab.commands import deb as cmd_deb
 from boltlab.debian import aptrepo, packing
 from boltlab.debian.packing import Stamp
 from boltlab.errors import BoltError
@@ -349,3 +351,27 @@ def test_scripts_of_packages_run() -> None:
         assert script.stat().st_mode & 0o111, script
     every = {path.name for path in (folder / "tests").iterdir()} - {"control"}
     assert every == set(named)
+
+
+def test_a_repository_that_apt_may_not_read_is_noticed(tmp_path: Path, listing: None) -> None:
+    above = tmp_path / "home"
+    put(tmp_path / "made", "a_1_amd64.deb")
+    above.mkdir()
+    before = os.umask(0o077)
+    try:
+        aptrepo.publish(tmp_path / "made", above / "out")
+    finally:
+        os.umask(before)
+    for path in (above / "out").iterdir():
+        assert path.stat().st_mode & 0o444 == 0o444, path
+    assert not {above, above / "out"} & {*aptrepo.closed(above / "out")}
+    above.chmod(0o700)
+    assert aptrepo.closed(above / "out")[0] == above
+    assert aptrepo.closed(above / "not" / "yet")[0] == above
+    said = cmd_deb._next(above / "out", ("tools",)).splitlines()
+    assert said[0].startswith(f"apt's user _apt may not enter {above}")
+    assert said[1] == (
+        f"to install: sudo cp {above}/out/bolt.sources /etc/apt/sources.list.d/ && "
+        "sudo apt update && sudo apt install cpubolt"
+    )
+    assert len(cmd_deb._next(Path("/"), cmd_deb.PARTS).splitlines()) == 1
