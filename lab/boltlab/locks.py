@@ -8,6 +8,8 @@ from pathlib import Path
 
 from boltlab import ui
 
+IN_USE = "in-use"  # a file in a directory, locked by each process that works in the directory
+
 
 @contextmanager
 def lock(what: Path) -> Iterator[int]:
@@ -25,3 +27,23 @@ def lock(what: Path) -> Iterator[int]:
             with ui.status(f"waiting for another call that uses {what.name}"):
                 fcntl.flock(file, fcntl.LOCK_EX)
         yield file.fileno()
+
+
+@contextmanager
+def use(folder: Path) -> Iterator[None]:
+    """Make unused() say that ``folder`` is in use, until the ``with`` block or the process ends."""
+    with (folder / IN_USE).open("a", encoding="utf-8") as file:
+        fcntl.flock(file, fcntl.LOCK_SH)
+        yield
+
+
+def unused(folder: Path) -> bool:
+    """Tell whether no process is in the ``with`` block of use() for ``folder``."""
+    try:
+        with (folder / IN_USE).open("r+", encoding="utf-8") as file:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except FileNotFoundError:
+        return True
+    except OSError:  # another process has the lock, or the file belongs to another user
+        return False
+    return True

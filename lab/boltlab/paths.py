@@ -3,10 +3,12 @@
 
 import contextlib
 import os
+import re
 import shutil
 import time
 from pathlib import Path
 
+from boltlab import locks
 from boltlab.errors import BoltError
 
 REPO = Path(__file__).resolve().parents[2]
@@ -19,10 +21,12 @@ START = time.time()  # when this call of the lab began
 def cache() -> Path:
     """Return the cache's directory, ``$BOLT_CACHE`` or ``~/.cache/bolt``, and make it.
 
-    Raises BoltError when the directory cannot be made.
+    Raises BoltError when the directory cannot be made, or when no kernel can be built below it.
     """
     named = os.environ.get("BOLT_CACHE")
     path = Path(named).absolute() if named else Path.home() / ".cache" / "bolt"
+    if re.search(r"[\s:]", str(path)):  # the kernel's Makefile refuses such a path
+        raise BoltError(f"BOLT_CACHE must name a path without blanks and colons, not '{path}'")
     return _directory(path)
 
 
@@ -47,15 +51,16 @@ def require_space(where: Path, gigabytes: float, purpose: str) -> None:
 
 
 def prune(root: Path, keep: int) -> None:
-    """Remove all but the ``keep`` newest directories in ``root``, and those younger than this call.
+    """Remove directories in ``root``, but not the ``keep`` newest.
 
-    Another call of the lab may remove the same directories meanwhile, and so a directory that is
-    gone is no error.
+    Directories that are younger than this call of the lab stay as well, and directories that are in
+    use; see locks.use(). Another call of the lab may remove the same directories meanwhile, and so
+    a directory that is gone is no error.
     """
     with contextlib.suppress(FileNotFoundError):
         changed = {folder: folder.stat().st_mtime for folder in root.iterdir()}
         for folder in sorted(changed, key=lambda each: changed[each])[:-keep]:
-            if changed[folder] < START:
+            if changed[folder] < START and locks.unused(folder):
                 shutil.rmtree(folder, ignore_errors=True)
 
 

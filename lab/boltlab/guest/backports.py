@@ -38,7 +38,11 @@ def offer(arches: Iterable[Arch], ask: Callable[[str], str] = input) -> None:
     uri = mirror()
     if uri is None or not sys.stdin.isatty() or not packages.can_install():
         return
-    if ask(f"{QUESTION} [y/N] ").strip().lower() not in ("y", "yes"):
+    try:
+        answer = ask(f"{QUESTION} [y/N] ")
+    except EOFError:  # Ctrl-D
+        answer = ""
+    if answer.strip().lower() not in ("y", "yes"):
         return
     _enable(uri)
     packages.install([PACKAGES[name] for name in old], suite=SUITE)

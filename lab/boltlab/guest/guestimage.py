@@ -2,6 +2,7 @@
 """Makes a guest's initramfs: the lab's static programs, and files of one run such as its script."""
 
 import hashlib
+import signal
 import stat
 import struct
 import subprocess
@@ -205,6 +206,9 @@ def _compile(arch: Arch, sources: Path, names: Iterable[str], folder: Path) -> b
 
 def _run(command: list[str]) -> subprocess.CompletedProcess[str]:
     try:
-        return subprocess.run(command, capture_output=True, text=True, check=False)
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
     except OSError as error:
         raise BoltError(f"cannot run {command[0]}: {error.strerror}") from error
+    if done.returncode == -signal.SIGINT:  # asyncio delays Ctrl-C, which has ended the program
+        raise KeyboardInterrupt
+    return done

@@ -12,9 +12,8 @@ from boltlab.arch import ARCHES
 from boltlab.errors import BoltError
 from boltlab.guest import guestimage
 from boltlab.guest.guestimage import Node
-from boltlab.kernel.build import Kernel
+from boltlab.kernel.build import Kernel, tree_of
 from boltlab.kernel.make import make
-from boltlab.locks import lock
 
 FOLDER = guestimage.SOURCES
 BUILT = ".bolt-modules"  # a file in a tree: stamp of the kernel for which modules were built
@@ -43,11 +42,9 @@ def built_in_tree(kernel: Kernel, name: str) -> Path:
 
     Raises BoltError when there is no such module, or when a module does not build.
     """
-    if not kernel.tree.is_dir():
-        raise BoltError(f"the tree of the {kernel.flavour} kernel is gone: {kernel.tree}")
     mark = kernel.tree / BUILT
     order = kernel.tree / "modules.order"
-    with lock(kernel.tree) as fd:
+    with tree_of(kernel) as fd:
         if not mark.is_file() or mark.read_text(encoding="utf-8") != kernel.stamp:
             log = paths.new_log(f"modules-{kernel.arch}-{kernel.flavour}")
             title = f"building the modules of the {kernel.arch} {kernel.flavour} kernel"
@@ -69,13 +66,11 @@ def build(kernel: Kernel, name: str) -> Path:
     """
     if name not in names():
         raise BoltError(f"no module '{name}' (there are: {', '.join(names())})")
-    if not kernel.tree.is_dir():
-        raise BoltError(f"the tree of the {kernel.flavour} kernel is gone: {kernel.tree}")
     prefix = f"{kernel.arch}-{kernel.flavour}-{kernel.id}-{name}"
     folder = paths.cache() / "modules"
     found = folder / f"{prefix}-{_fingerprint(kernel, FOLDER / name)}.ko"
     # Hold the lock of the kernel's tree, because the kernel's make writes into the tree.
-    with lock(kernel.tree) as fd:
+    with tree_of(kernel) as fd:
         if found.is_file():
             return found
         folder.mkdir(exist_ok=True)

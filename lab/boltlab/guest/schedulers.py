@@ -10,7 +10,7 @@ from boltlab.arch import ARCHES
 from boltlab.errors import UNAVAILABLE, BoltError
 from boltlab.guest import guestimage, tools
 from boltlab.guest.guestimage import Node
-from boltlab.kernel.build import Kernel
+from boltlab.kernel.build import Kernel, tree_of
 from boltlab.locks import lock
 
 CLANG = "clang-19"  # tools/sched_ext needs version 16 or newer; Debian 12 and 13 have version 19
@@ -39,13 +39,11 @@ def nodes(kernel: Kernel, wanted: Sequence[str]) -> dict[str, Node]:
 def _build(kernel: Kernel, wanted: Sequence[str]) -> list[Path]:
     """Return the programs; make builds those whose sources, or whose kernel's BTF, have changed."""
     types = kernel.tree / "vmlinux"
-    if not types.is_file():
-        raise BoltError(f"the tree of the {kernel.flavour} kernel is gone: {kernel.tree}")
     folder = paths.cache() / "tools" / f"schedulers-{kernel.arch}-{kernel.flavour}-{kernel.id}"
     log = paths.new_log(folder.name)
     command = ["make", "-C", str(kernel.tree / "tools/sched_ext"), f"-j{os.cpu_count() or 1}"]
     command += [f"O={folder}", f"VMLINUX_BTF={types}", f"CLANG={CLANG}", *wanted]
-    with lock(folder), ui.status("building schedulers"):
+    with tree_of(kernel), lock(folder), ui.status("building schedulers"):
         folder.mkdir(parents=True, exist_ok=True)
         tools.run_logged(command, log, f"building {' '.join(wanted)}")
     return [folder / "build" / "bin" / name for name in wanted]

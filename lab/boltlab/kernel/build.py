@@ -3,6 +3,7 @@
 
 import hashlib
 import json
+import os
 import shutil
 import subprocess
 import time
@@ -12,15 +13,18 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from boltlab import packages, paths
-from boltlab.arch import Arch
-from boltlab.errors import BoltError
+from boltlab.arch import ARCHES, Arch
+from boltlab.errors import BoltError, KernelChangedError
 from boltlab.kernel import config, distro, flavours, tree
 from boltlab.kernel.flavours import Flavour
 from boltlab.kernel.make import FIXED, make
-from boltlab.kernel.source import Source
+from boltlab.kernel.source import Source, of_id
 from boltlab.locks import lock
 
 BUILT = ".bolt-built"  # a file in a tree, with the stamp of the last complete build
+
+# Folder of a kernel -> stamp of the kernel that this call of the lab got from the folder last.
+_got: dict[Path, str] = {}
 
 
 @dataclass(frozen=True)
@@ -84,6 +88,7 @@ def ensure_kernel(arch: Arch, flavour: str, source: Source, jobs: int = 1) -> Ke
     with lock(folder):
         found = load(folder)
         if found and found.stamp == stamp:
+            _got[folder] = stamp
             return found
         with prepared(arch, flavour, source, jobs) as ready:
             _compile(arch, kind, ready, stamp, jobs)
@@ -119,8 +124,12 @@ def load(folder: Path) -> Kernel | None:
 
 def current(arch: Arch, flavour: str, source: Source) -> Kernel | None:
     """Return the kernel of ``flavour`` if ensure_kernel() would build nothing, or None."""
-    found = load(paths.cache() / "kernels" / f"{arch.name}-{flavour}-{source.id}")
-    return found if found and found.stamp == _stamp(arch, flavours.get(flavour), source) else None
+    folder = paths.cache() / "kernels" / f"{arch.name}-{flavour}-{source.id}"
+    found = load(folder)
+    if found is None or found.stamp != _stamp(arch, flavours.get(flavour), source):
+        return None
+    _got[folder] = found.stamp
+    return found
 
 
 def built() -> list[Kernel]:
@@ -131,6 +140,21 @@ def built() -> list[Kernel]:
         reverse=True,
     )
     return [kernel for path in found if (kernel := load(path.parent))]
+
+
+def require_unchanged(image: Path) -> None:
+    """Raise KernelChangedError if another call has replaced the kernel that this call has got.
+
+    ``image`` is the image of the kernel, which this call has got from ensure_kernel(), current() or
+    changed_kernel(). Results of this call would otherwise be of two kernels.
+    """
+    folder = image.parent
+    stamp, found = _got.get(folder), load(folder)
+    if stamp and (found is None or found.stamp != stamp):
+        raise KernelChangedError(
+            f"another call of the lab has meanwhile built another kernel in {folder}: run this "
+            "command again"
+        )
 
 
 @contextmanager
@@ -198,6 +222,31 @@ def built_tree(arch: Arch, flavour: str, source: Source, jobs: int = 1) -> Itera
         yield path
 
 
+@contextmanager
+def tree_of(kernel: Kernel) -> Iterator[int]:
+    """Hold the lock of the tree of ``kernel``, completely built; yield the lock's descriptor.
+
+    If the tree is gone, or if other files have been written into the tree since ``kernel`` was
+    built, the tree is built anew. Raises KernelChangedError if that is not possible, because the
+    cache lacks the source or because the files of which ``kernel`` was made have changed.
+    """
+    with lock(kernel.tree) as fd:
+        if _is_built(kernel.tree, kernel.stamp):
+            yield fd
+            return
+    arch, source = ARCHES[kernel.arch], of_id(kernel.id)
+    if source and current(arch, kernel.flavour, source) == kernel:
+        with built_tree(arch, kernel.flavour, source, os.cpu_count() or 1):
+            pass
+    with lock(kernel.tree) as fd:
+        if not _is_built(kernel.tree, kernel.stamp):
+            raise KernelChangedError(
+                f"the tree of the {kernel.flavour} kernel is gone or has changed, {kernel.tree}: "
+                "run this command again"
+            )
+        yield fd
+
+
 def _is_built(path: Path, stamp: str) -> bool:
     mark = path / BUILT
     return mark.is_file() and mark.read_text(encoding="utf-8") == stamp
@@ -245,6 +294,7 @@ def _collect(
     )
     fields = {name: value for name, value in asdict(kernel).items() if name != "folder"}
     mark.write_text(json.dumps(fields, indent=1), encoding="utf-8")
+    _got[folder] = stamp
     return kernel
 
 
@@ -257,7 +307,7 @@ def _stamp(arch: Arch, kind: Flavour, source: Source) -> str:
     parts = [source.id, fragment, repr(sorted(FIXED.items())), toolchain(arch)]
     parts += [base] if base else []
     if kind.patched:
-        parts.append(tree.fingerprint(source))
+        parts.append(tree.fingerprint(source.version))
     return hashlib.sha256("\0".join(parts).encode()).hexdigest()
 
 

@@ -69,8 +69,7 @@ def _resolve(where: Where) -> Source:
     where = where.absolute()
     if where.is_dir():
         # A source that is already in the cache keeps its id, so that no kernel is built again.
-        known = where.parent == _root() and _complete(where.name.partition("-")[2])
-        return known or _directory(where)
+        return (where.parent == _root() and of_id(where.name)) or _directory(where)
     if where.is_file():
         return _tarball(where)
     raise BoltError(f"no kernel source at {where}")
@@ -85,9 +84,21 @@ def cached(version: Version | None = None) -> Source | None:
     """Return a source of ``version`` (default: the default series) that the cache has, or None."""
     series = (version or versions.default()).series
     for stamp in sorted(_root().glob(f"{series}.*/{COMPLETE}"), reverse=True):
-        if found := _complete(stamp.parent.name.partition("-")[2]):
+        if found := of_id(stamp.parent.name):
             return found
     return None
+
+
+def of_id(name: str) -> Source | None:
+    """Return the source with the id ``name``, or None if the cache does not have that source."""
+    folder = _root() / name
+    try:
+        release = (folder / COMPLETE).read_text(encoding="utf-8").strip()
+    except OSError:
+        return None
+    if not name.startswith(f"{release}-"):
+        return None
+    return Source(folder, name, release, versions.of_release(release))
 
 
 @contextmanager
@@ -97,8 +108,8 @@ def opened(where: Path, folders: Iterable[str], files: Iterable[str]) -> Iterato
     The part has ``folders`` with all files below them, ``files``, the Makefile, which tells the
     release, and Kconfig. A name that the tarball lacks is no error. Unlike resolve(), opened()
     takes any kernel and leaves nothing in the cache. Raises BoltError, code USAGE, when there is
-    nothing at ``where`` or when tar cannot read the tarball to its end, and BoltError when the name
-    of the file ``where`` is not of a tarball that the lab can unpack.
+    nothing at ``where``, when the file's name is not of a tarball that the lab can unpack, or when
+    tar cannot read the tarball to its end.
     """
     if where.is_dir():
         yield where
@@ -175,7 +186,7 @@ def _tarball(tarball: Path) -> Source:
 
 def _decompressor(tarball: Path) -> str | None:
     if tarball.suffix not in DECOMPRESSORS or ".tar" not in tarball.suffixes:
-        raise BoltError(f"{tarball} is no tarball Bolt can unpack ({TARBALLS})")
+        raise BoltError(f"{tarball} is no tarball Bolt can unpack ({TARBALLS})", code=USAGE)
     return DECOMPRESSORS[tarball.suffix]
 
 
@@ -229,7 +240,7 @@ def _listing(tree: Path) -> list[str]:
         names = [os.fsdecode(name) for name in listed.stdout.split(b"\0") if name]
         return sorted(name for name in names if os.path.lexists(tree / name))
     if (tree / ".config").exists() or (tree / "include/config").exists():
-        raise BoltError(f"{tree} has been built in: run 'make mrproper' there first")
+        raise BoltError(f"{tree} has been configured or built in: run 'make mrproper' there first")
     return sorted(_walk(tree))
 
 
@@ -280,10 +291,9 @@ def _finish(half: Path, digest: str) -> Source:
 
 def _complete(digest: str) -> Source | None:
     for stamp in _root().glob(f"*-{digest}/{COMPLETE}"):
-        release = stamp.read_text(encoding="utf-8").strip()
-        if stamp.parent.name == f"{release}-{digest}":
-            version = versions.of_release(release)
-            return Source(stamp.parent, stamp.parent.name, release, version)
+        found = of_id(stamp.parent.name)
+        if found and found.id == f"{found.release}-{digest}":
+            return found
     return None
 
 

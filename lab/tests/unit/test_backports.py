@@ -50,6 +50,14 @@ def test_anything_else_changes_nothing(
     assert "QEMU 7.2.22" in "".join(capsys.readouterr())
 
 
+def test_the_end_of_the_input_changes_nothing(installed: list[tuple[list[str], str]]) -> None:
+    def ask(_question: str) -> str:
+        raise EOFError
+
+    backports.offer(X86, ask)
+    assert installed == []
+
+
 @pytest.mark.parametrize("why", ["no terminal", "no root", "no Debian 12"])
 def test_nobody_is_asked(
     installed: list[tuple[list[str], str]], monkeypatch: pytest.MonkeyPatch, why: str

@@ -167,6 +167,51 @@ def test_a_tree_that_another_call_rebuilds_is_not_yielded(
     assert not others
 
 
+@pytest.mark.parametrize("lost", [False, True])
+def test_the_tree_of_a_kernel_is_that_of_its_image(
+    source: Source, lost: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(build, "of_id", lambda name: source)
+    hook(source)
+    kernel = build.ensure_kernel(HOST, "bolt", source)
+    with build.tree_of(kernel):
+        pass
+    assert compiles() == 2
+    if lost:
+        kernel.tree.rename(kernel.tree.with_name("gone"))
+    else:
+        hook(source, "broken();")
+        with pytest.raises(BoltError, match="bolt kernel failed"):
+            build.ensure_kernel(HOST, "bolt", source)
+        assert "broken" in (kernel.tree / "kernel/cpu.c").read_text()
+        hook(source)
+    assert build.ensure_kernel(HOST, "bolt", source) == kernel
+    with build.tree_of(kernel):
+        assert "\tbolt();" in (kernel.tree / "kernel/cpu.c").read_text()
+        assert b"bolt();" in (kernel.tree / HOST.image_path).read_bytes()
+    hook(source, "bolt(1);")
+    (kernel.tree / build.BUILT).unlink()
+    with (
+        pytest.raises(BoltError, match=r"the tree of the bolt kernel .* has changed"),
+        build.tree_of(kernel),
+    ):
+        pass
+
+
+def test_no_guest_runs_a_kernel_that_another_call_has_built(source: Source) -> None:
+    hook(source)
+    kernel = build.ensure_kernel(HOST, "bolt", source)
+    mine = (kernel.folder / "kernel.json").read_text()
+    build.require_unchanged(kernel.image)
+    build.require_unchanged(source.path / "image")  # a kernel that the lab has not built
+    for theirs in (mine.replace(kernel.stamp, "other"), ""):
+        (kernel.folder / "kernel.json").write_text(theirs)
+        with pytest.raises(BoltError, match="another call of the lab has meanwhile built another"):
+            build.require_unchanged(kernel.image)
+    kernel = build.ensure_kernel(HOST, "bolt", source)
+    build.require_unchanged(kernel.image)
+
+
 def test_configuration_that_did_not_take(source: Source) -> None:
     (source.path / "drop").write_text("CONFIG_SMP=y\n")
     with pytest.raises(BoltError, match="did not take the configuration CONFIG_SMP=y"):

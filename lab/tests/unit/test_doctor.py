@@ -73,6 +73,18 @@ def test_missing_tool_blocks_where_it_cannot_be_installed(monkeypatch: pytest.Mo
     assert doctor._lack("12.2.0", x86, x86) is Level.GOOD
 
 
+def test_what_only_some_commands_need(monkeypatch: pytest.MonkeyPatch) -> None:
+    rows = [need for need in packages.table() if need.package in ("shellcheck", "lintian")]
+    monkeypatch.setattr(packages.Need, "present", lambda need: need not in rows)
+    found = {each.what: each for each in doctor._tools(host()) if each.what.startswith("tools ")}
+    assert [each.removeprefix("tools for ") for each in found] == list(packages.NEEDS)
+    assert found["tools for lint"].found == "no shellcheck"
+    assert found["tools for test"].found == "no shellcheck lintian"
+    assert found["tools for test"].cost == "no test"
+    assert found["tools for deb"] == Finding("tools for deb", "all")
+    assert {each.level for each in found.values()} == {Level.GOOD, Level.LACK}
+
+
 def test_exit_status(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     findings = [Finding("disk", "1 GB", Level.LACK, "[much]"), Finding("cores", "2")]
     monkeypatch.setattr(doctor, "examine", lambda version: findings)

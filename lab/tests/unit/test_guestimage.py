@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 import re
 import shutil
+import signal
 import stat
 import subprocess
 from pathlib import Path
@@ -120,6 +121,20 @@ def test_a_program_that_does_not_compile(small: Path) -> None:
         guestimage.base(arch.host(), small)
     assert caught.value.log is not None
     assert "error" in caught.value.log.read_text(encoding="utf-8")
+
+
+def test_an_interrupt_is_no_error_of_the_compiler(
+    small: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """While a guest is prepared, Python learns of Ctrl-C only after the compiler has ended."""
+
+    def run(command: list[str], **_named: object) -> "subprocess.CompletedProcess[str]":
+        status = 0 if "--version" in command else -signal.SIGINT
+        return subprocess.CompletedProcess(command, status, "", "")
+
+    monkeypatch.setattr(subprocess, "run", run)
+    with pytest.raises(KeyboardInterrupt):
+        guestimage.base(arch.host(), small)
 
 
 def test_the_script_comes_after_the_programs(

@@ -9,7 +9,7 @@ import pytest
 from boltlab import arch
 from boltlab.errors import BoltError
 from boltlab.guest import modules
-from boltlab.kernel.build import Kernel
+from boltlab.kernel.build import BUILT, Kernel
 from tests.unit.conftest import write_tree
 
 HOST = arch.host()
@@ -32,8 +32,15 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.fixture
 def kernel(cache: Path) -> Kernel:
     kernel = Kernel(HOST.name, "bolt", "6.12.1-0", "6.12.1", "c0ffee", "stamp", cache)
-    write_tree(kernel.tree, {"Makefile": MAKEFILE, "vmlinux.symvers": "symbols\n"})
+    files = {"Makefile": MAKEFILE, "vmlinux.symvers": "symbols\n", BUILT: kernel.stamp}
+    write_tree(kernel.tree, files)
     return kernel
+
+
+def rebuilt(kernel: Kernel) -> Kernel:
+    """Return the kernel that is in the tree of ``kernel`` after another build."""
+    write_tree(kernel.tree, {BUILT: "new"})
+    return replace(kernel, stamp="new")
 
 
 def prepared(kernel: Kernel) -> int:
@@ -52,7 +59,7 @@ def test_built_once_and_again_on_change(folder: Path, kernel: Kernel) -> None:
     (folder / "ballast" / "ballast.c").write_text("other\n")
     assert modules.build(kernel, "ballast").read_text() == "other\nsymbols\n"
     assert prepared(kernel) == 2
-    modules.build(replace(kernel, stamp="new"), "ballast")
+    modules.build(rebuilt(kernel), "ballast")
     assert prepared(kernel) == 3
     # Outdated modules are removed, and no half-made module stays.
     assert len(list(first.parent.glob("*"))) == 1
@@ -80,10 +87,22 @@ def test_the_kernels_own_modules(folder: Path, kernel: Kernel) -> None:
     write_tree(kernel.tree, {"Makefile": made})
     assert modules.nodes(kernel, ["b"])["lib/b.ko"].data == b"code\n"
     modules.built_in_tree(kernel, "b")
-    modules.built_in_tree(replace(kernel, stamp="new"), "b")
+    new = rebuilt(kernel)
+    modules.built_in_tree(new, "b")
     assert (kernel.tree / "made").read_text().split() == ["made", "made"]
     with pytest.raises(BoltError, match=r"no module 'c' \(there are: ballast, b\)"):
-        modules.nodes(kernel, ["c"])
+        modules.nodes(new, ["c"])
     gone = replace(kernel, flavour="gone")
     with pytest.raises(BoltError, match="the tree of the gone kernel is gone"):
         modules.built_in_tree(gone, "b")
+
+
+def test_no_module_is_built_in_the_tree_of_another_kernel(folder: Path, kernel: Kernel) -> None:
+    for mark in ("other", None):  # files of another kernel are in the tree, or a build has failed
+        (kernel.tree / BUILT).unlink()
+        if mark:
+            write_tree(kernel.tree, {BUILT: mark})
+        for build in (modules.build, modules.built_in_tree):
+            with pytest.raises(BoltError, match=r"the tree of the bolt kernel .* has changed"):
+                build(kernel, "ballast")
+    assert not (kernel.tree / "prepared").exists()

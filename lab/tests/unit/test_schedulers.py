@@ -9,7 +9,7 @@ import pytest
 from boltlab import arch, packages
 from boltlab.errors import UNAVAILABLE, BoltError
 from boltlab.guest import schedulers
-from boltlab.kernel.build import Kernel
+from boltlab.kernel.build import BUILT, Kernel
 from tests.unit.conftest import write_tree
 
 HOST = arch.host()
@@ -26,7 +26,8 @@ scx_b:
 def kernel(cache: Path, monkeypatch: pytest.MonkeyPatch) -> Kernel:
     monkeypatch.setattr(packages, "ensure", lambda *_, **__: None)
     kernel = Kernel(HOST.name, "sched-ext", "6.12.1-0", "6.12.1", "c0ffee", "stamp", cache)
-    write_tree(kernel.tree, {"tools/sched_ext/Makefile": MAKEFILE, "vmlinux": ""})
+    files = {"tools/sched_ext/Makefile": MAKEFILE, "vmlinux": "", BUILT: kernel.stamp}
+    write_tree(kernel.tree, files)
     return kernel
 
 
@@ -41,7 +42,7 @@ def test_a_guest_gets_schedulers_and_their_libraries(kernel: Kernel) -> None:
 def test_what_does_not_build(kernel: Kernel) -> None:
     with pytest.raises(BoltError, match="building scx_a scx_b failed"):
         schedulers.nodes(kernel, ["scx_a", "scx_b"])
-    (kernel.tree / "vmlinux").unlink()
+    (kernel.tree / BUILT).unlink()
     with pytest.raises(BoltError, match="the tree of the sched-ext kernel is gone"):
         schedulers.nodes(kernel, ["scx_a"])
 

@@ -122,8 +122,9 @@ def test_changed_tarball_is_another_source(kernel_tree: Path, tmp_path: Path) ->
 def test_no_tarball(tmp_path: Path) -> None:
     file = tmp_path / "linux.zip"
     file.write_bytes(b"PK")
-    with pytest.raises(BoltError, match="no tarball Bolt can unpack"):
+    with pytest.raises(BoltError, match="no tarball Bolt can unpack") as error:
         source.resolve(file)
+    assert error.value.code == USAGE
     with pytest.raises(BoltError, match="no kernel source at"):
         source.resolve(tmp_path / "absent")
 
@@ -142,6 +143,18 @@ def test_a_tree_of_the_cache_is_itself(kernel_tree: Path, tmp_path: Path) -> Non
     of_a_tree = source.resolve(kernel_tree)
     for found in (of_a_tarball, of_a_tree):
         assert source.resolve(found.path) == found
+
+
+def test_a_release_may_have_a_name_of_its_own(kernel_tree: Path) -> None:
+    makefile = kernel_tree / "Makefile"
+    text = makefile.read_text().replace("EXTRAVERSION =", "EXTRAVERSION = -rc1-yocto")
+    makefile.write_text(text)
+    found = source.resolve(kernel_tree)
+    assert found.release == "6.12.117-rc1-yocto"
+    assert source.resolve(found.path) == source.cached() == source.of_id(found.id) == found
+    assert source.of_id("6.12.117-00000000") is None
+    (found.path / source.COMPLETE).write_text("6.12.118\n")
+    assert source.of_id(found.id) is None
 
 
 def test_built_directory_is_refused(kernel_tree: Path) -> None:
