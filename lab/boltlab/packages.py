@@ -7,8 +7,9 @@ import platform
 import re
 import shutil
 import subprocess
+import time
 import tomllib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -16,9 +17,21 @@ from boltlab import paths, ui
 from boltlab.arch import ARCHES, Arch
 from boltlab.errors import UNAVAILABLE, BoltError
 
-# On a fresh machine an automatic update often holds apt's lock when the lab first installs a
-# package. So the lab waits up to 300 s for the lock.
-LOCK = ("-o", "DPkg::Lock::Timeout=300")
+# On a fresh machine an automatic update often holds apt's locks when the lab first installs a
+# package. So the lab waits up to LOCKED seconds for each lock. The option is not for the lock of
+# apt's lists: apt-get update says BUSY, and fails at once.
+LOCKED = 300
+LOCK = ("-o", f"DPkg::Lock::Timeout={LOCKED}")
+BUSY = b"Could not get lock"
+PAUSE = 5  # seconds between two updates of apt's lists
+PROXIES = ("http_proxy", "https_proxy", "ftp_proxy", "no_proxy")
+# Command -> the groups of packages.toml that the command needs, and that ./bolt demo does not need.
+NEEDS: Mapping[str, tuple[str, ...]] = {
+    "lint": ("export", "test", "checkpatch"),
+    "deb": ("deb", "tools"),
+    "vm-demo": ("tools", "userland"),
+    "test": ("export", "checkpatch", "test", "unpack", "patch", "tools", "deb", "lintian"),
+}
 # Debian keeps some tools (depmod) in directories that are not in a user's PATH.
 SBIN = ("/usr/local/sbin", "/usr/sbin", "/sbin")
 
@@ -118,14 +131,17 @@ def install(names: Sequence[str], whats: Sequence[str] = (), suite: str = "") ->
         hint = " (or let sudo -v ask for the password first)" if shutil.which("sudo") else ""
         raise BoltError(f"install these packages{hint}: {' '.join(names)}", code=UNAVAILABLE)
     log = paths.new_log("apt")
-    command = [*prefix, "env", "DEBIAN_FRONTEND=noninteractive", "apt-get", "-y", "-q", *LOCK]
+    # sudo does not pass on the variables that name proxies.
+    proxies = [f"{name}={os.environ[name]}" for name in PROXIES if name in os.environ]
+    environment = ["LC_ALL=C", "DEBIAN_FRONTEND=noninteractive", *proxies]
+    command = [*prefix, "env", *environment, "apt-get", "-y", "-q", *LOCK]
     with ui.status(f"installing {' '.join(names)}"):
         chosen = ["-t", suite] if suite else []
         get = [*command, "install", "--no-install-recommends", *chosen, "--", *names]
         # apt's lists may be absent (fresh containers) or stale (404). So the lists are updated if
         # an installation fails, and for a ``suite``.
         if suite or not _logged(get, log):
-            _logged([*command, "update"], log)
+            _update(command, log)
             if not _logged(get, log):
                 raise BoltError(f"apt could not install {' '.join(names)}", log)
 
@@ -167,12 +183,29 @@ def _privilege() -> list[str] | None:
     return ["sudo", "-n"] if granted.returncode == 0 else None
 
 
+def _update(command: Sequence[str], log: Path) -> None:
+    """Update apt's lists; wait, for LOCKED seconds at most, while another apt-get updates them."""
+    end = time.monotonic() + LOCKED
+    while not _logged([*command, "update"], log) and time.monotonic() < end:
+        if not any(BUSY in line for line in log.read_bytes().splitlines()[-3:]):
+            break
+        time.sleep(PAUSE)
+
+
 def _logged(command: Sequence[str], log: Path) -> bool:
-    with log.open("ab") as out:
-        done = subprocess.run(
-            command, stdin=subprocess.DEVNULL, stdout=out, stderr=subprocess.STDOUT, check=False
-        )
-    return done.returncode == 0
+    with (
+        log.open("ab") as out,
+        subprocess.Popen(
+            command, stdin=subprocess.DEVNULL, stdout=out, stderr=subprocess.STDOUT
+        ) as process,
+    ):
+        try:
+            return process.wait() == 0
+        except BaseException:
+            # subprocess.run() would kill apt-get, even in the middle of an installation.
+            ui.note("waiting until the installation has ended")
+            process.wait()
+            raise
 
 
 def _compiles(compiler: str, header: str) -> bool:

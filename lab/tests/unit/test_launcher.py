@@ -95,7 +95,7 @@ PYTHON = """case "$*" in
 *'-m venv'*) mkdir -p "$3/bin" && {venv} && cp_self "$3/bin/python" ;;
 *tomllib*) : ;;
 *'-m pip'*) {pip} ;;
-*) echo "lab: $*"; echo "path: $PYTHONPATH" ;;
+*) echo "lab: $*"; echo "path: $PYTHONPATH"; echo "cache: $BOLT_CACHE" ;;
 esac
 """
 
@@ -113,7 +113,9 @@ def test_environment_is_made_once(machine: Path) -> None:
     fake_python(machine)
     done = launch(machine, "doctor", "a b")
     assert done.returncode == 0, done.stderr
-    assert done.stdout == f"lab: -P -m boltlab doctor a b\npath: {machine}/repo/lab\n"
+    assert done.stdout == (
+        f"lab: -P -m boltlab doctor a b\npath: {machine}/repo/lab\ncache: {machine}/cache\n"
+    )
     assert "setting up" in done.stderr
     again = launch(machine, "doctor")
     assert (again.returncode, again.stderr) == (0, "")
@@ -146,6 +148,60 @@ def test_python_without_venv_is_passed_over(machine: Path) -> None:
     assert launch(machine, "doctor").returncode == 0
 
 
+def test_an_environment_that_was_half_removed_is_made_anew(machine: Path) -> None:
+    fake_python(machine)
+    assert launch(machine, "doctor").returncode == 0
+    [venv] = (machine / "cache").glob("venv-????????????")
+    (venv / "bin/python").unlink()
+    again = launch(machine, "doctor")
+    assert again.returncode == 0, again.stderr
+    assert "setting up" in again.stderr
+    assert not (venv / f"{venv.name}.half").exists()
+
+
+def test_a_cache_that_may_not_be_written(machine: Path) -> None:
+    fake_python(machine)
+    launch(machine, "doctor")
+    [venv] = (machine / "cache").glob("venv-????????????")
+    (venv / "bin/python").unlink()
+    lock = machine / "cache" / "venv.lock"
+    lock.unlink()
+    lock.mkdir()  # root may write to any file, but nobody to a directory
+    done = launch(machine, "doctor")
+    assert (done.returncode, done.stderr) == (
+        1,
+        f"bolt: cannot write in the directory {machine}/cache\n",
+    )
+
+
+def test_apt_is_asked_again_while_its_lists_are_locked(machine: Path) -> None:
+    for name in ("sleep", "true"):
+        script(machine, name, "exit 0\n")
+    script(machine, "sudo", 'shift\nexec env -i PATH="$PATH" "$@"\n')
+    script(machine, "id", "echo 1000\n")
+    calls = machine / "calls"
+    busy = "echo 'E: Could not get lock /var/lib/apt/lists/lock.'; exit 100"
+    script(
+        machine,
+        "apt-get",
+        f'echo "$*" "$http_proxy" "$no_proxy" >>{calls}\n'
+        f'[ "$1" = update ] && [ $(grep -c update {calls}) -lt 3 ] && {{ {busy}; }}\n'
+        '[ "$1" = update ]\n',
+    )
+    env = {"PATH": str(machine / "bin"), "BOLT_CACHE": str(machine / "cache")}
+    done = subprocess.run(
+        [str(machine / "repo/bolt"), "doctor"],
+        env={**env, "http_proxy": "http://proxy:3128"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 1
+    lines = calls.read_text().splitlines()
+    assert [line.split()[0] for line in lines] == ["-o", "update", "update", "update", "-o"]
+    assert all(line.endswith(" http://proxy:3128 ") for line in lines)
+
+
 def test_from_elsewhere_and_through_a_link(machine: Path) -> None:
     fake_python(machine)
     link = machine / "link"
@@ -156,3 +212,5 @@ def test_from_elsewhere_and_through_a_link(machine: Path) -> None:
     )
     assert f"path: {machine}/repo/lab\n" in done.stdout
     assert list((machine / "relative").glob("venv-*"))
+    # Python, which may change its directory, uses the same cache.
+    assert f"cache: {machine}/relative\n" in done.stdout

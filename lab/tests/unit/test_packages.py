@@ -165,6 +165,53 @@ def test_sudo_without_a_password(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     assert "install" in (tmp_path / "calls").read_text()
 
 
+def test_an_update_waits_for_the_lock_of_the_lists(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    calls = fake_apt(tmp_path, monkeypatch, "test -e {folder}/lists")
+    apt = tmp_path / "apt-get"
+    busy = 'echo "E: Could not get lock /var/lib/apt/lists/lock."\necho "E: Unable to"; exit 100'
+    locked = f"[ $(grep -c update {calls}) -gt 2 ] || {{ {busy}; }}"
+    text = apt.read_text().replace(": >", f"{locked}; : >")
+    apt.write_text(text)
+    pauses: list[float] = []
+    monkeypatch.setattr("time.sleep", pauses.append)
+    packages.install(["one"])
+    assert pauses == [packages.PAUSE] * 2
+    # Any other failure of the update is final.
+    (tmp_path / "lists").unlink()
+    apt.write_text(text.replace("Could not get lock", "no network").replace("-gt 2", "-gt 99"))
+    with pytest.raises(BoltError, match="apt could not install one"):
+        packages.install(["one"])
+    assert pauses == [packages.PAUSE] * 2
+
+
+def test_sudo_passes_on_which_proxy_to_use(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    fake_apt(tmp_path, monkeypatch, 'echo "$http_proxy,$no_proxy,$LC_ALL" >{folder}/seen')
+    monkeypatch.setattr("os.geteuid", lambda: 1000)
+    sudo = tmp_path / "sudo"
+    sudo.write_text('#!/bin/sh\nshift\nexec env -i PATH="$PATH" "$@"\n')
+    sudo.chmod(0o755)
+    monkeypatch.setenv("http_proxy", "http://proxy:3128")
+    monkeypatch.delenv("no_proxy", raising=False)
+    packages.install(["one"])
+    assert (tmp_path / "seen").read_text() == "http://proxy:3128,,C\n"
+
+
+def test_apt_is_not_killed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    fake_apt(tmp_path, monkeypatch, "sleep 1; : >{folder}/ended")
+    wait = subprocess.Popen.wait
+
+    def interrupted(process: "subprocess.Popen[bytes]", timeout: float | None = None) -> int:
+        monkeypatch.setattr(subprocess.Popen, "wait", wait)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(subprocess.Popen, "wait", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        packages.install(["one"])
+    assert (tmp_path / "ended").exists()
+
+
 def test_apt_knows_the_names() -> None:
     """On Debian: every package of the table that this host may need exists."""
     if shutil.which("apt-cache") is None:
