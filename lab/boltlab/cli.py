@@ -3,12 +3,14 @@
 
 import argparse
 import importlib
+import io
 import math
 import os
 import signal
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from types import FrameType
 from typing import NoReturn, Protocol, cast
 
 from boltlab import arch, codec, errors, paths, versions
@@ -157,14 +159,14 @@ def output(text: str) -> Path:
     return path
 
 
-def picture(text: str) -> Path:
+def picture(text: str, kinds: Sequence[str] = PICTURES) -> Path:
     """Return the path of a picture to write, or have argparse refuse ``text`` as by output().
 
-    The end of the name says which kind of picture is wanted.
+    The end of the name, one of ``kinds``, says which kind of picture is wanted.
     """
     path = output(text)
-    if path.suffix not in PICTURES:
-        raise argparse.ArgumentTypeError(f"'{text}' ends in none of {', '.join(PICTURES)}")
+    if path.suffix not in kinds:
+        raise argparse.ArgumentTypeError(f"'{text}' ends in none of {', '.join(kinds)}")
     return path
 
 
@@ -192,8 +194,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         what = "option" if words[0].startswith("-") else "command"
         _fail(f"unknown {what} '{words[0]}' (see ./bolt --help)")
         return errors.USAGE
-    for number in (signal.SIGTERM, signal.SIGHUP):
-        signal.signal(number, _ended)
+    handle_ends(_ended)
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="replace")  # a terminal may lack characters of files' names
     try:
         return _run(words[0], words[1:])
     except BoltError as error:
@@ -207,6 +210,17 @@ def main(argv: Sequence[str] | None = None) -> int:
         # message then, and the exit status says that the output is not complete.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return errors.FAILURE
+    except OSError as error:  # the disk is full, or files in the cache belong to another user
+        where = f"{error.filename}: " if error.filename else ""
+        _fail(f"{where}{error.strerror or error}")
+        return errors.FAILURE
+
+
+def handle_ends(handler: Callable[[int, FrameType | None], object]) -> None:
+    """Have ``handler`` called for the signals that end the lab; nohup's SIGHUP stays ignored."""
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        if signal.getsignal(number) is not signal.SIG_IGN:
+            signal.signal(number, handler)
 
 
 def _run(name: str, words: Sequence[str]) -> int:

@@ -95,7 +95,9 @@ def status(title: str) -> Iterator[None]:
         say(title)
         yield
         return
-    with console.status(escape(title)):
+    # The usual spinner is of Braille, which only an encoding of Unicode has.
+    spinner = "dots" if console.encoding.startswith("utf") else "line"
+    with console.status(escape(title), spinner=spinner):
         yield
 
 

@@ -2,6 +2,7 @@
 """``bolt demo``: builds what is needed, measures, and shows a table and a picture."""
 
 import argparse
+import os
 import time
 from pathlib import Path
 
@@ -41,11 +42,13 @@ def run(args: argparse.Namespace) -> int:
     start = time.monotonic()
     targets = arch.select(args.arch)
     ui.say(_forecast(targets))
-    packages.ensure("build", "guest", "qemu", arches=targets)
     try:
         args.output.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise BoltError(f"cannot make {args.output}: {error.strerror}") from error
+    if not os.access(args.output, os.W_OK):
+        raise BoltError(f"cannot write in {args.output}")
+    packages.ensure("build", "guest", "qemu", arches=targets)
     runs = []
     for target in targets:
         setting = target.default_setting

@@ -11,7 +11,7 @@ from boltlab.tables import Column
 NAME = "doctor"
 HELP = (
     "List what the lab needs, whether this machine has it, and what does not work without it. "
-    "Changes nothing."
+    "Installs nothing except the lab's Python environment."
 )
 
 STYLES = {Level.GOOD.value: "green", Level.LACK.value: "yellow", Level.BLOCK.value: "red"}

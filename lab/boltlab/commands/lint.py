@@ -13,7 +13,10 @@ from boltlab.errors import FAILURE
 from boltlab.kernel import source
 
 NAME = "lint"
-HELP = "Run all linters, checkpatch on what changed, and look for sign-offs. Changes nothing."
+HELP = (
+    "Run all linters, checkpatch on what changed, and look for sign-offs. Changes no file of the "
+    "repository."
+)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

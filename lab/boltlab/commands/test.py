@@ -3,11 +3,13 @@
 
 import argparse
 import os
+import signal
 from pathlib import Path
 
 import pytest
 
 from boltlab import arch, cli, coverage, packages, paths, ui
+from boltlab.errors import FAILURE, USAGE
 from boltlab.kernel import build, source
 
 NAME = "test"
@@ -38,11 +40,7 @@ def run(args: argparse.Namespace) -> int:
         "kernels and tests for both architectures: over an hour on 2 cores the first time, "
         "then about half an hour"
     )
-    packages.ensure(
-        *("build", "guest", "qemu", "export", "checkpatch", "test", "unpack", "patch", "tools"),
-        *("deb", "lintian"),
-        arches=arches,
-    )
+    packages.ensure("build", "guest", "qemu", *packages.NEEDS["test"], arches=arches)
     where = source.resolve(args.source)
     for target in arches:
         for flavour in (*FLAVOURS, *(NIGHTLY if args.nightly else ())):
@@ -65,5 +63,27 @@ def _pytest(args: argparse.Namespace, where: Path | None, rows: list[coverage.Ro
     if args.only:
         words += ["-k", args.only]
     # With -k only a part of the tests runs: not all tests that docs/coverage.md names.
-    plugins = [] if args.only else [coverage.Plugin(rows, Path("tests"))]
-    return int(pytest.main(words, plugins=plugins))
+    plugins: list[object] = [] if args.only else [coverage.Plugin(rows, Path("tests"))]
+    # A running test would take SystemExit, which the lab raises when it is to end, for a failure.
+    cli.handle_ends(signal.default_int_handler)
+    interrupted = Interrupted()
+    return _status(pytest.main(words, plugins=[*plugins, interrupted]), interrupted.seen)
+
+
+class Interrupted:
+    """A plugin of pytest, which notices that the tests were interrupted."""
+
+    seen = False
+
+    def pytest_keyboard_interrupt(self, excinfo: pytest.ExceptionInfo[BaseException]) -> None:
+        """Take note of an interrupt. pytest also calls this when tests cannot be collected."""
+        self.seen = excinfo.type is KeyboardInterrupt
+
+
+def _status(code: int, interrupted: bool) -> int:
+    """Return the command's exit status for pytest's, or raise KeyboardInterrupt."""
+    if interrupted:
+        raise KeyboardInterrupt
+    if code in (pytest.ExitCode.USAGE_ERROR, pytest.ExitCode.NO_TESTS_COLLECTED):
+        return USAGE
+    return FAILURE if code else 0

@@ -2,12 +2,17 @@
 """The command line: help, wrong usage, errors in one line, exit codes."""
 
 import argparse
+import contextlib
+import os
+import pty
+import subprocess
+import sys
 import types
 from pathlib import Path
 
 import pytest
 
-from boltlab import arch, cli, paths
+from boltlab import arch, cli, packages, paths
 from boltlab.errors import BoltError
 
 
@@ -74,6 +79,12 @@ def test_modules(name: str) -> None:
             130,
             "bolt: interrupted; the next call uses what is built already\n",
         ),
+        (OSError(28, "No space left on device"), 1, "bolt: No space left on device\n"),
+        (
+            PermissionError(13, "Permission denied", "/x.lock"),
+            1,
+            "bolt: /x.lock: Permission denied\n",
+        ),
     ],
 )
 def test_failures(
@@ -112,6 +123,37 @@ def test_a_file_that_cannot_be_written_is_refused_at_once(
         cli.output(str(file))
 
 
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["boot-bench", "--soak", "1", "--json", "x"], "--json is not for --soak"),
+        (["boot-bench", "--soak", "1", "--work"], "--work is not for --soak"),
+        (["boot-bench", "--work", "--figure", "x.svg"], "--figure is not for --work"),
+        (["boot-bench", "--work", "--stress", "2"], "--stress is not for --work"),
+        (["boot-bench", "--arch", "all", "--setting", "strict"], "arm64 has no setting 'strict'"),
+        (["bystanders", "--figure", "x.pdf"], "'x.pdf' ends in none of .svg, .png"),
+        (["demo", "--output", "."], "cannot write in ."),
+    ],
+)
+def test_what_has_no_effect_is_refused_at_once(
+    words: list[str],
+    said: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(packages, "ensure", lambda *groups, **named: pytest.fail("work has begun"))
+    if words[0] == "demo":  # root may write anywhere
+        monkeypatch.setattr("os.access", lambda path, mode: False)
+    try:
+        status: object = cli.main(words)
+    except SystemExit as end:
+        status = end.code
+    assert status == (1 if words[0] == "demo" else 2)
+    assert said in capsys.readouterr().err
+
+
 def test_arch_selection() -> None:
     host = arch.host()
     assert arch.select(None) == [host]
@@ -122,8 +164,62 @@ def test_arch_selection() -> None:
         arch.select("mips")
 
 
+@pytest.mark.parametrize("name", ["a b", "a:b", "a\tb"])
+def test_a_cache_in_which_no_kernel_can_be_built(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("BOLT_CACHE", str(tmp_path / name))
+    with pytest.raises(BoltError, match="BOLT_CACHE must name a path without blanks and colons"):
+        paths.cache()
+    assert not (tmp_path / name).exists()
+
+
 def test_unknown_host(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("platform.machine", lambda: "riscv64")
     with pytest.raises(BoltError, match="no kernel for this machine, riscv64: say --arch"):
         arch.host()
     assert arch.ARCHES["x86_64"].cc == "x86_64-linux-gnu-gcc"
+
+
+def test_nohup_keeps_the_lab_from_ending() -> None:
+    code = (
+        "import os, signal, types; from boltlab import cli\n"
+        "signal.signal(signal.SIGHUP, signal.SIG_IGN)\n"
+        "run = lambda args: os.kill(os.getpid(), signal.SIGHUP)\n"
+        "cli.load = lambda name: types.SimpleNamespace(\n"
+        "    HELP='', add_arguments=lambda parser: None, run=run)\n"
+        "cli.main(['demo']); print('work done')\n"
+    )
+    env = {**os.environ, "PYTHONPATH": str(paths.REPO / "lab")}
+    command = [sys.executable, "-P", "-c", code]
+    done = subprocess.run(command, env=env, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (0, "work done\n"), done.stderr
+
+
+@pytest.mark.parametrize("encoding", ["latin-1", "utf-8"])
+def test_a_terminal_without_unicode_shows_what_is_done(encoding: str) -> None:
+    """The lab's messages, a spinner among them, appear on a terminal of any encoding."""
+    code = (
+        "import time, types; from boltlab import cli, ui\n"
+        "def run(args):\n"
+        "    with ui.status('works'): time.sleep(0.3)\n"
+        "    ui.say('done \\u2834 here')\n"
+        "    return 0\n"
+        "cli.load = lambda name: types.SimpleNamespace(\n"
+        "    HELP='', add_arguments=lambda parser: None, run=run)\n"
+        "raise SystemExit(cli.main(['demo']))\n"
+    )
+    settings = {"PYTHONPATH": str(paths.REPO / "lab"), "PYTHONIOENCODING": f"{encoding}:strict"}
+    ours, theirs = pty.openpty()
+    command = [sys.executable, "-P", "-c", code]
+    env = {**os.environ, "TERM": "xterm", **settings}
+    done = subprocess.run(command, env=env, stdout=theirs, stderr=theirs, check=False)
+    os.close(theirs)
+    said = b""
+    with contextlib.suppress(OSError):  # the end of what was written to a terminal
+        while part := os.read(ours, 4096):
+            said += part
+    os.close(ours)
+    assert done.returncode == 0, said
+    shown = "done ? here" if encoding == "latin-1" else "done \u2834 here"
+    assert shown in said.decode(encoding)
