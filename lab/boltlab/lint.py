@@ -47,11 +47,22 @@ _ADDRESS = re.compile(
     r"inde[x]-url|GOPROX[Y]=http|registr[y]=http|^de[b] +(\[[^]]*\] +)?http|URI[s]: *http", re.M
 )
 _SIGNED = re.compile(r"^Signed-off-by: .*<([^<>\s]+)>$", re.M)
+# Directories in which a repository may lie, and that its files name for other reasons.
+_ANYWHERE = {Path(name) for name in ("/build", "/srv", "/src", "/usr/src")}
+# Settings of git without which a user's own settings would change what the checks read.
+_SETTINGS = {
+    "color.diff": "false",
+    "color.ui": "false",
+    "diff.mnemonicPrefix": "false",
+    "diff.noprefix": "false",
+    "log.showSignature": "false",
+}
 
 
 def _git(root: Path, *words: str) -> str:
     packages.ensure("export")
-    done = subprocess.run(["git", *words], cwd=root, capture_output=True, check=False)
+    settings = [word for item in _SETTINGS.items() for word in ("-c", "=".join(item))]
+    done = subprocess.run(["git", *settings, *words], cwd=root, capture_output=True, check=False)
     if done.returncode != 0:
         said = done.stderr.decode(errors="replace").strip().splitlines() or ["no message"]
         raise BoltError(f"git {words[0]} failed: {said[0]}")
@@ -132,16 +143,22 @@ def one_machine(root: Path) -> list[str]:
     A path of this machine is one that names the directory in which the repository lies. The
     directory for temporary files may be named, because every machine has one.
     """
-    around = f"{root.parent}/"
-    told = len(around) > 2 and root.parent != Path(tempfile.gettempdir())
+    around = _around(root)
     found = []
     for path in tracked(root):
         text = _text(path)
-        if told and around in text:
-            found.append(f"{_name(path, root)}: names {around}")
+        if around and around.search(text):
+            found.append(f"{_name(path, root)}: names {root.parent}/")
         if match := _ADDRESS.search(text):
             found.append(f"{_name(path, root)}: names a package registry: {match[0]}")
     return found
+
+
+def _around(root: Path) -> re.Pattern[str] | None:
+    """Return a pattern of paths in the directory in which ``root`` lies, or None if all may be."""
+    if root.parent in {Path("/"), Path(tempfile.gettempdir()), *_ANYWHERE}:
+        return None
+    return re.compile(rf"(?<![\w.]){re.escape(str(root.parent))}/")
 
 
 def sizes(root: Path) -> list[str]:
@@ -286,10 +303,12 @@ def kernel_style(root: Path, since: str | None, pristine: Path) -> list[str]:
             if name.endswith(".patch"):
                 text = _text(root / name)
                 patch = Path(scratch) / name.removeprefix(f"{HOOKS}/").replace("/", "-")
-                patch.write_text(text[text.index("diff --git ") :], encoding="utf-8")
+                # checkpatch complains of a text without a diff.
+                patch.write_text(text[max(0, text.find("diff --git ")) :], encoding="utf-8")
                 patches.append(patch)
         # The patch names files by their kernel paths, because checkpatch has rules for some paths.
-        overlay = _git(root, "diff", f"--relative={OVERLAY}", start, "--", OVERLAY)
+        relative = f"--relative={OVERLAY}"
+        overlay = _git(root, "diff", "--no-ext-diff", relative, start, "--", OVERLAY)
         for name in sorted(each for each in new.split("\0") if each.startswith(f"{OVERLAY}/")):
             overlay += _addition(root / name, name.removeprefix(f"{OVERLAY}/"))
         # One patch for each file, because the cache remembers which patches were clean.

@@ -169,6 +169,74 @@ def test_message(
     assert ("git commit -s" in capsys.readouterr().err) == bool(status)
 
 
+@pytest.mark.parametrize("place", ["/", "/srv", "/usr/src", "/src", "/build", "/data", "/git"])
+def test_the_repository_may_lie_anywhere(place: str) -> None:
+    around = lint._around(Path(place) / "bolt")
+    named = [
+        path
+        for path in lint.tracked(paths.REPO)
+        if around and around.search(path.read_text(encoding="utf-8", errors="replace"))
+    ]
+    assert named == []
+
+
+def test_a_path_of_this_machine_is_a_whole_path(tmp_path: Path) -> None:
+    around = lint._around(tmp_path / "bolt")
+    assert around
+    assert around.search(f'"{tmp_path}/other"')
+    assert not around.search(f"boltlab{tmp_path}/other")
+    assert not around.search(f"..{tmp_path}/other")
+
+
+def test_a_hook_without_a_diff_is_checked(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    commit(root, SIGNED)
+    write_tree(root, {"kernel/hooks/6.12/1.patch": "why\n", "scripts/checkpatch.pl": SPDX})
+    given: list[str] = []
+
+    def spy(pristine: Path, patches: list[Path]) -> list[Finding]:
+        given.extend(path.read_text() for path in patches)
+        return []
+
+    monkeypatch.setattr(checkpatch, "check", spy)
+    assert lint.kernel_style(root, None, root) == []
+    assert given == ["why\n"]
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("color.ui", "always"),
+        ("color.diff", "always"),
+        ("diff.external", "true"),
+        ("diff.noprefix", "true"),
+        ("diff.mnemonicPrefix", "true"),
+        ("log.showSignature", "true"),
+    ],
+)
+def test_settings_of_the_user_of_git_change_nothing(
+    key: str, value: str, root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    overlay = f"{lint.OVERLAY}/kernel/bolt"
+    write_tree(root, {f"{overlay}/a.c": "int a;\n", "scripts/checkpatch.pl": SPDX})
+    start = commit(root, SIGNED)
+    commit(root, "forgotten")
+    write_tree(root, {f"{overlay}/a.c": "int b;\n"})
+    given: dict[str, str] = {}
+
+    def spy(pristine: Path, patches: list[Path]) -> list[Finding]:
+        given.update({path.name: path.read_text() for path in patches})
+        return []
+
+    monkeypatch.setattr(checkpatch, "check", spy)
+    monkeypatch.setenv("GIT_CONFIG_COUNT", "1")
+    monkeypatch.setenv("GIT_CONFIG_KEY_0", key)
+    monkeypatch.setenv("GIT_CONFIG_VALUE_0", value)
+    assert lint.kernel_style(root, None, root) == []
+    assert list(given) == ["kernel-bolt-a.c.patch"]
+    assert "--- a/kernel/bolt/a.c\n+++ b/kernel/bolt/a.c\n" in given["kernel-bolt-a.c.patch"]
+    assert len(lint.sign_off(root, start)) == 1
+
+
 def test_checkpatch_sees_what_changed(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     hook = "why it is\n\ndiff --git a/x b/x\n--- a/x\n+++ b/x\n@@ -1 +1 @@\n-a\n+b\n"
     overlay = f"{lint.OVERLAY}/kernel/bolt"
