@@ -53,7 +53,7 @@ def kernel_source(request: pytest.FixtureRequest) -> Source:
 
 @pytest.fixture(scope="session")
 def jobs(request: pytest.FixtureRequest) -> int:
-    """How many jobs make may run."""
+    """How many jobs ``make`` may run."""
     return int(request.config.getoption("--jobs"))
 
 

@@ -5,6 +5,7 @@ import gzip
 import lzma
 import platform
 import re
+import shutil
 import subprocess
 from pathlib import Path
 
@@ -12,6 +13,7 @@ from boltlab import debs, packages, paths
 from boltlab.arch import Arch
 from boltlab.errors import BoltError
 from boltlab.kernel import config, flavours
+from boltlab.locks import lock
 from boltlab.versions import Version
 
 # Name of a base configuration -> name of the configuration in a series' package, such as
@@ -44,8 +46,12 @@ def _debian(name: str, arch: Arch, version: Version) -> str:
     if not path.is_file():
         folder = paths.cache() / "configs" / f"{package}-{arch.name}"
         path = folder / "usr" / "src" / file
-        if not path.is_file():
-            debs.unpack(arch, [package], folder)
+        with lock(folder):
+            if not path.is_file():
+                half = folder.with_name(f"{folder.name}.half")
+                debs.unpack(arch, [package], half)
+                shutil.rmtree(folder, ignore_errors=True)
+                half.rename(folder)
     try:
         return lzma.decompress(path.read_bytes()).decode()
     except (OSError, lzma.LZMAError) as error:

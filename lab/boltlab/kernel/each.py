@@ -123,11 +123,11 @@ def check(arch: Arch, source: Source, jobs: int = 1, *, link: bool = False) -> R
     found = steps(source)
     with build.built_tree(arch, "pristine", source, jobs) as pristine:
         pass
-    past = Past(paths.cache() / "each" / f"{arch.name}.json")
     runs: list[Run] = []
     built: set[str] = set()
     for bolt in (False, True):
         with build.prepared(arch, FLAVOUR, source, jobs) as ready:
+            past = Past(paths.cache() / "each" / f"{arch.name}.json")
             runs.append(Run(arch, source, ready, pristine, jobs, bolt, link))
             built |= _series(runs[-1], found, past)
     code = {name for step in found for name in step.changed if name.endswith((".c", ".S"))}

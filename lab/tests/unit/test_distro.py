@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Where the lab finds configurations of Debian's kernels and of the running kernel."""
 
+import fcntl
 import gzip
 import lzma
 import platform
+import shutil
 from pathlib import Path
 
 import pytest
@@ -47,7 +49,7 @@ def test_debians(places: Path, name: str, flavour: str) -> None:
 
 
 def test_the_configuration_is_of_the_series(places: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(debs, "unpack", lambda *words: None)
+    monkeypatch.setattr(debs, "unpack", lambda of, names, to: to.mkdir(parents=True))
     (newer,) = (each for each in versions.load() if each.series == "7.3")
     put(places, "cloud-{arch}")
     with pytest.raises(BoltError, match=r"the package linux-config-7\.3 has no"):
@@ -71,8 +73,32 @@ def test_a_missing_package_is_fetched_once(
     assert asked == [(of, ["linux-config-6.12"])]
 
 
+def test_a_package_that_was_half_unpacked_is_fetched_again(
+    places: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def unpack(of: arch.Arch, names: list[str], to: Path) -> None:
+        with pytest.raises(BlockingIOError), lock_of(to).open() as file:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        shutil.rmtree(to, ignore_errors=True)
+        put(to / "usr" / "src", "cloud-{arch}", of)
+        if not interrupted:
+            interrupted.append(to)
+            raise KeyboardInterrupt
+
+    interrupted: list[Path] = []
+    monkeypatch.setattr(debs, "unpack", unpack)
+    with pytest.raises(KeyboardInterrupt):
+        distro.base("cloud", HOST, DEFAULT)
+    assert distro.base("cloud", HOST, DEFAULT) == DEBIAN
+    assert interrupted
+
+
+def lock_of(half: Path) -> Path:
+    return half.with_name(f"{half.name.removesuffix('.half')}.lock")
+
+
 def test_a_package_without_the_configuration(places: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(debs, "unpack", lambda *words: None)
+    monkeypatch.setattr(debs, "unpack", lambda of, names, to: to.mkdir(parents=True))
     with pytest.raises(BoltError, match=r"^the package linux-config-6\.12 has no config\..*_none_"):
         distro.base("debian", HOST, DEFAULT)
 
