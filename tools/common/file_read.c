@@ -32,7 +32,8 @@ static char *read_all(int fd, size_t *got_length)
 				*got_length = length;
 			return text;
 		}
-		if (length == size - 1)
+		/* A binary sysfs file may give a byte less than asked: never ask for one. */
+		if (length >= size - 2)
 			size *= 2;
 	}
 	free(text);

@@ -115,16 +115,16 @@ static int read_list_if_any(const struct cpubolt *handle, const char *name, cpu_
 }
 
 /*
- * CPUs that are not in the list because the kernel has cut the list count as offline. So do all
- * parked CPUs if the list makes no sense, as a long list may if CPUs are parked between two reads
- * of the file: a program that does not know which CPUs are parked can still bring CPUs online.
+ * All parked CPUs count as offline if the kernel does not print the list because it is longer than a
+ * page, or if the list makes no sense: a program that does not know which CPUs are parked can still
+ * bring CPUs online.
  */
 static int read_parked(const struct cpubolt *handle, cpu_set_t *parked)
 {
 	unsigned int known;
 	int err = read_list(handle, "bolt/parked", parked, &known);
 
-	return err == -EINVAL ? 0 : err;
+	return err == -EINVAL || err == -EOVERFLOW ? 0 : err;
 }
 
 /* Reads the list of CPUs that are plugged in: each of these has a folder. */

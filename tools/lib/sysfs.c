@@ -44,29 +44,34 @@ static ssize_t read_some(int fd, char *buffer, size_t size)
 
 static int read_all(int fd, char **text)
 {
-	size_t room = FIRST_READ, length = 0, asked;
+	size_t room = FIRST_READ, length = 0;
 	char *buffer = NULL, *larger;
 	ssize_t got;
 
 	do {
-		if (!buffer || length == room) {
+		if (!buffer || room - length < FIRST_READ) {
 			room *= buffer ? 2 : 1;
-			larger = room > SYSFS_READ_MAX ? NULL : realloc(buffer, room + 1);
+			larger = realloc(buffer, room + 1);
 			if (!larger) {
 				free(buffer);
-				return room > SYSFS_READ_MAX ? -EFBIG : -ENOMEM;
+				return -ENOMEM;
 			}
 			buffer = larger;
 		}
-		asked = room - length;
-		got = read_some(fd, buffer + length, asked);
+		got = read_some(fd, buffer + length, room - length);
+		if (got > 0)
+			length += (size_t)got;
+		if (length >= SYSFS_READ_MAX)
+			got = -EFBIG;
 		if (got < 0) {
 			free(buffer);
 			return (int)got;
 		}
-		length += (size_t)got;
-		/* A read of less than a page is the last one: sysfs gives less only at the end. */
-	} while ((size_t)got == asked || got >= FIRST_READ);
+		/*
+		 * sysfs gives less than a page only at the end. But a list of CPUs in a binary
+		 * file, as of a cache, comes in parts that are a byte shorter than a page.
+		 */
+	} while (got >= FIRST_READ - 1);
 	buffer[length] = '\0';
 	if (strlen(buffer) < length) {
 		free(buffer);

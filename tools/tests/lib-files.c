@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Tests single files: bolt/NAME by name, settle, and files that must not be read or written. */
 #include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "tree.h"
 
@@ -120,6 +123,31 @@ static void test_large_files(void **state)
 	tree_remove(folder);
 }
 
+/*
+ * The kernel gives a list of CPUs in a binary file in parts that are a byte shorter than a page. A
+ * pipe of packets does the same: a packet for each read.
+ */
+static void test_a_file_in_parts(void **state)
+{
+	char *text = malloc(2 * 4095 + 4), *found, name[32];
+	int ends[2];
+
+	assert_non_null(text);
+	memset(text, '1', 2 * 4095);
+	strcpy(text + 2 * 4095, ",2\n");
+	assert_int_equal(pipe2(ends, O_DIRECT), 0);
+	assert_int_equal(write(ends[1], text, 4095), 4095);
+	assert_int_equal(write(ends[1], text + 4095, 4095), 4095);
+	assert_int_equal(write(ends[1], text + 2 * 4095, 3), 3);
+	close(ends[1]);
+	snprintf(name, sizeof(name), "/proc/self/fd/%d", ends[0]);
+	assert_int_equal(sysfs_read(-1, name, &found), 0);
+	assert_string_equal(found, text);
+	close(ends[0]);
+	free(found);
+	free(text);
+}
+
 static void test_no_monitor_of_a_tree(void **state)
 {
 	struct cpubolt *handle = tree_open("small");
@@ -139,6 +167,7 @@ int main(void)
 		cmocka_unit_test(test_settle),
 		cmocka_unit_test(test_sysfs),
 		cmocka_unit_test(test_large_files),
+		cmocka_unit_test(test_a_file_in_parts),
 		cmocka_unit_test(test_no_monitor_of_a_tree),
 	};
 
