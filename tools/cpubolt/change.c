@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* What the subcommands online, offline and set have in common */
+#include <errno.h>
 #include <getopt.h>
 #include <signal.h>
 #include <stdio.h>
@@ -256,10 +257,14 @@ static bool check_irq_keep(struct change *change)
 	cpu_set_t *kept = set_empty(change->machine);
 	char *list = NULL, *text;
 	bool refused = false;
+	int err = -ENOENT;
 
-	if (cpubolt_features(change->machine) & CPUBOLT_ENABLED &&
-	    !cpubolt_get(change->machine, "irq_keep", &list) && *list)
+	if (cpubolt_features(change->machine) & CPUBOLT_ENABLED)
+		err = cpubolt_get(change->machine, "irq_keep", &list);
+	if (!err && *list)
 		cpubolt_parse_list(change->machine, list, kept, NULL);
+	if (err == -EOVERFLOW && set_count(change->machine, change->going))
+		complain("irq_keep is longer than a page: CPUs in the list cannot go offline");
 	set_and(change->machine, kept, change->going);
 	if (set_count(change->machine, kept)) {
 		text = name_cpus(change->machine, kept);

@@ -366,8 +366,9 @@ static void check_interrupts(struct doctor *doctor)
 	char *keep = NULL;
 	bool kept;
 
-	if (doctor->features & CPUBOLT_HAS_BOLT)
-		cpubolt_get(doctor->machine, "irq_keep", &keep);
+	if (doctor->features & CPUBOLT_HAS_BOLT &&
+	    cpubolt_get(doctor->machine, "irq_keep", &keep) == -EOVERFLOW)
+		keep = strdup("longer than a page");
 	kept = keep && *keep;
 	if (pid > 0 && kept && is_confined(doctor, pid, keep)) {
 		find(doctor, FINDING_OK, "interrupts", "the keep list of movable interrupts is %s, "

@@ -99,7 +99,8 @@ struct view {
 	const char *apply, *chosen;
 	bool all, by_cpu, json, propose, clear;
 	double seconds;
-	cpu_set_t *keep;	/* the keep list, empty if there is none */
+	cpu_set_t *keep;	/* the keep list, empty if there is none, or not known */
+	bool keep_too_long;	/* the keep list is longer than a page: no program can read it */
 };
 
 /* -- Options -------------------------------------------------------------- */
@@ -309,6 +310,8 @@ static void put_cpu(struct view *view, struct sheet *sheet, const struct irq_rep
 	put_rate(sheet, CPU_MANAGED, rates[IRQ_MANAGED], view->json);
 	put_rate(sheet, CPU_PER_CPU, rates[IRQ_PER_CPU], view->json);
 	put_rate(sheet, CPU_FIXED, rates[IRQ_FIXED], view->json);
+	if (view->keep_too_long)
+		return;
 	if (view->json)
 		sheet_put(sheet, CPU_KEPT, "%s", kept ? "1" : "0");
 	else
@@ -348,6 +351,11 @@ static void print_irqbalance(struct view *view, bool kept)
 		printf("irqbalance (PID %d) uses CPUs of the keep list only.\n", pid);
 		return;
 	}
+	if (view->keep_too_long) {
+		printf("irqbalance (PID %d) writes smp_affinity of interrupts, which are then not kept.\n",
+		       pid);
+		return;
+	}
 	others = set_new(view->machine, CPUBOLT_PRESENT);
 	set_minus(view->machine, others, view->keep);
 	text = set_text(view->machine, others);
@@ -363,9 +371,11 @@ static void print_irqbalance(struct view *view, bool kept)
 static void read_keep(struct view *view)
 {
 	char *text = NULL;
+	int err = cpubolt_get(view->machine, "irq_keep", &text);
 
 	view->keep = set_empty(view->machine);
-	if (!cpubolt_get(view->machine, "irq_keep", &text))
+	view->keep_too_long = err == -EOVERFLOW;
+	if (!err)
 		cpubolt_parse_list(view->machine, text, view->keep, NULL);
 	free(text);
 }
@@ -373,7 +383,7 @@ static void read_keep(struct view *view)
 static void print_keep(struct view *view)
 {
 	unsigned int features = cpubolt_features(view->machine);
-	bool kept = set_count(view->machine, view->keep);
+	bool kept = set_count(view->machine, view->keep) || view->keep_too_long;
 	char *text = set_text(view->machine, view->keep);
 
 	putchar('\n');
@@ -383,6 +393,8 @@ static void print_keep(struct view *view)
 		puts("Only root may read the keep list.");
 	else if (!kept)
 		puts("The keep list is empty: see \"cpubolt irq --propose\".");
+	else if (view->keep_too_long)
+		puts("The keep list is longer than a page, and cannot be shown.");
 	else
 		printf("Movable interrupts are kept on CPU%s %s%s.\n",
 		       set_count(view->machine, view->keep) == 1 ? "" : "s", text,
@@ -536,6 +548,7 @@ static int print_proposal(struct view *view, const struct irq_report *report,
 		printf("Keep movable interrupts there: cpubolt irq --apply %s\n", text);
 		CPU_FREE(view->keep);
 		view->keep = set_copy(view->machine, chosen);
+		view->keep_too_long = false;
 		print_irqbalance(view, true);
 	}
 	free(text);

@@ -166,11 +166,25 @@ static void say_request(struct daemon *daemon, enum cpubolt_op op, const cpu_set
 	free(list);
 }
 
+/* Tells whether Bolt's keep list has the CPU. Overwrites "more". */
+static bool is_in_irq_keep(struct daemon *daemon, int cpu)
+{
+	struct cpubolt *handle = daemon->machine->handle;
+	char *list = NULL;
+	bool kept = !cpubolt_get(handle, "irq_keep", &list) && *list &&
+		    !cpubolt_parse_list(handle, list, daemon->more, NULL) &&
+		    has(daemon, daemon->more, (unsigned int)cpu);
+
+	free(list);
+	return kept;
+}
+
 /*
  * Tells whether the CPU that @result names is at fault. If CPU hotplug is disabled for a moment, as
  * while a driver probes a PCI device, the error is EBUSY, and the kernel names the first CPU of the
- * request. With Bolt that is the only reason for which CPUs that come are refused with EBUSY. In all
- * other cases the CPU may be at fault, and counts so when the kernel has named it several times.
+ * request. With Bolt that is the only reason for which CPUs that come are refused with EBUSY. A CPU
+ * that does not go is at fault if irq_keep lists the CPU; in all other cases the CPU may be at
+ * fault, and counts so when the kernel has named it several times.
  */
 static bool is_at_fault(struct daemon *daemon, enum cpubolt_op op,
 			const struct cpubolt_result *result)
@@ -179,6 +193,8 @@ static bool is_at_fault(struct daemon *daemon, enum cpubolt_op op,
 		return true;
 	if (op == CPUBOLT_BRING_ONLINE && *result->state)
 		return false;
+	if (op == CPUBOLT_TAKE_OFFLINE && *result->state && is_in_irq_keep(daemon, result->cpu))
+		return true;
 	if (daemon->busy_cpu != result->cpu)
 		daemon->busy_times = 0;
 	daemon->busy_cpu = result->cpu;

@@ -256,8 +256,12 @@ bool irq_read_set(const struct machine *machine, int irq, const char *file, cpu_
 	return good;
 }
 
-/* Returns -EAGAIN if CPUs came or went while the file was read: then rows may differ in length. */
-static int read_once(const struct machine *machine, struct irq_table *table)
+/*
+ * Returns -EAGAIN if CPUs came or went while the file was read: then rows may differ in length. If
+ * the table could be understood nevertheless, @torn gets the table.
+ */
+static int read_once(const struct machine *machine, struct irq_table *table,
+		     struct irq_table *torn)
 {
 	char *before = file_read(machine->root, ONLINE_FILE, NULL), *after = NULL;
 	char *text = before ? file_read(machine->root, "/proc/interrupts", NULL) : NULL;
@@ -266,8 +270,10 @@ static int read_once(const struct machine *machine, struct irq_table *table)
 	if (!err) {
 		after = file_read(machine->root, ONLINE_FILE, NULL);
 		err = !after ? -errno : strcmp(before, after) ? -EAGAIN : 0;
-		if (err)
-			irq_free(table);
+		if (err) {
+			irq_free(torn);
+			*torn = *table;
+		}
 	}
 	free(before);
 	free(after);
@@ -275,13 +281,38 @@ static int read_once(const struct machine *machine, struct irq_table *table)
 	return err == -EINVAL ? -EAGAIN : err;
 }
 
-int irq_read_table(const struct machine *machine, struct irq_table *table)
+static int read_tries(const struct machine *machine, struct irq_table *table,
+		      struct irq_table *torn)
 {
 	int tries = 0, err;
 
+	*torn = (struct irq_table){ 0 };
 	do {
-		err = read_once(machine, table);
+		err = read_once(machine, table, torn);
 	} while (err == -EAGAIN && ++tries < MOST_TRIES);
+	return err;
+}
+
+int irq_read_table(const struct machine *machine, struct irq_table *table)
+{
+	struct irq_table torn;
+	int err = read_tries(machine, table, &torn);
+
+	irq_free(&torn);
+	return err;
+}
+
+/* As irq_read_table(), for which interrupts there are: counts may be of other CPUs. */
+static int read_devices(const struct machine *machine, struct irq_table *table)
+{
+	struct irq_table torn;
+	int err = read_tries(machine, table, &torn);
+
+	if (err == -EAGAIN && torn.cpu_count) {
+		*table = torn;
+		return 0;
+	}
+	irq_free(&torn);
 	return err;
 }
 
@@ -312,8 +343,8 @@ static bool is_ours(const struct machine *machine, const struct irq_saved *irq,
 	return !CPU_COUNT_S(size, both);
 }
 
-static int drop_lost(const struct machine *machine, const struct irq_table *table,
-		     struct irq_state *state)
+int irq_state_drop_lost(const struct machine *machine, const struct irq_table *table,
+			struct irq_state *state)
 {
 	cpu_set_t *online = machine_set(machine), *now = machine_set(machine);
 	cpu_set_t *both = machine_set(machine);
@@ -345,9 +376,9 @@ int irq_state_begin(const struct machine *machine, struct irq_state *state)
 		return file_remove(machine->root, IRQ_STATE_FILE);
 	if (err)
 		return err;
-	err = irq_read_table(machine, &table);
+	err = read_devices(machine, &table);
 	if (!err) {
-		err = drop_lost(machine, &table, state);
+		err = irq_state_drop_lost(machine, &table, state);
 		irq_free(&table);
 	}
 	if (err)

@@ -60,13 +60,22 @@ struct irq_restored {
 };
 
 /**
- * irq_state_begin() - read the file, and drop interrupts that are not the daemon's any more
+ * irq_state_drop_lost() - drop interrupts that are not the daemon's any more; 0 or -errno
+ * @table: a reading of /proc/interrupts
  *
- * To be called before CPUs are brought back. A file of another boot is removed. An interrupt is
- * dropped if the interrupt is gone, has another device, has its first affinity, or has an affinity
- * that another program has set: an affinity that is neither "written" nor "was" of struct
- * irq_saved. If no CPU of these two affinities is online, the kernel has chosen an affinity itself,
- * and the interrupt is not dropped.
+ * An interrupt is dropped if the interrupt is gone, has another device, has its first affinity, or
+ * has an affinity that another program has set: an affinity that is neither "written" nor "was" of
+ * struct irq_saved. If no CPU of these two affinities is online, the kernel has chosen an affinity
+ * itself, and the interrupt is not dropped.
+ */
+int irq_state_drop_lost(const struct machine *machine, const struct irq_table *table,
+			struct irq_state *state);
+
+/**
+ * irq_state_begin() - read the file, and drop interrupts as irq_state_drop_lost() does
+ *
+ * To be called before CPUs are brought back. A file of another boot is removed. If CPUs come or go
+ * whenever /proc/interrupts is read, the last table that could be understood counts.
  *
  * Return: 0, also without a file, or a negative errno: as irq_state_load(), or of reading /proc or
  * the CPUs.

@@ -24,9 +24,12 @@ struct device devices[DEVICES] = {
 	{ .irq = 26, .name = "net tx" }, { .irq = 27, .name = "nvme0q1" },
 };
 unsigned int affinities, late, torn;
+bool overflows, flickers;
 
 /* -- The kernel ---------------------------------------------------------------------- */
 
+ssize_t __real_read(int fd, void *data, size_t size);
+ssize_t __wrap_read(int fd, void *data, size_t size);
 ssize_t __real_write(int fd, const void *data, size_t size);
 ssize_t __wrap_write(int fd, const void *data, size_t size);
 int __wrap_clock_gettime(clockid_t id, struct timespec *now);
@@ -174,15 +177,41 @@ static bool ends_with(const char *text, const char *end)
 	return length >= less && !strcmp(text + length - less, end);
 }
 
-ssize_t __wrap_write(int fd, const void *data, size_t size)
+static void find_path(int fd, char *path, size_t size)
 {
-	const char *left = race;
-	char link[64], path[4096];
+	char link[64];
 	ssize_t length;
 
 	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
-	length = readlink(link, path, sizeof(path) - 1);
+	length = readlink(link, path, size - 1);
 	path[length > 0 ? length : 0] = '\0';
+}
+
+ssize_t __wrap_read(int fd, void *data, size_t size)
+{
+	static unsigned int looks;
+	char path[4096];
+	ssize_t got = __real_read(fd, data, size);
+
+	if (!overflows && !flickers)
+		return got;
+	find_path(fd, path, sizeof(path));
+	if (overflows && ends_with(path, CPUS "bolt/irq_keep")) {
+		errno = EOVERFLOW;
+		return -1;
+	}
+	/* The last CPU of the list "0-3" is 3 and 2 in turns. */
+	if (flickers && got > 1 && ends_with(path, CPUS "online"))
+		((char *)data)[got - 2] ^= ++looks & 1;
+	return got;
+}
+
+ssize_t __wrap_write(int fd, const void *data, size_t size)
+{
+	const char *left = race;
+	char path[4096];
+
+	find_path(fd, path, sizeof(path));
 	if (ends_with(path, CPUS "bolt/online"))
 		return carry_out(data, size, true);
 	if (ends_with(path, CPUS "bolt/offline"))
@@ -265,6 +294,7 @@ void begin(const char *name, const char *policy)
 	clock_us = 1000 * SECOND_US;
 	broken = NO_CPU;
 	disabled = short_of_memory = false;
+	overflows = flickers = false;
 	requests = 0;
 	race = NULL;
 	put("/run/x", "");

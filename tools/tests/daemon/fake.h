@@ -2,8 +2,8 @@
 /*
  * A kernel and a daemon for tests of whole intervals
  *
- * Functions in place of write() and clock_gettime() stand for the kernel: CPUs of a recorded tree
- * come and go on request, and the time is clock_us.
+ * Functions in place of read(), write() and clock_gettime() stand for the kernel: CPUs of a
+ * recorded tree come and go on request, and the time is clock_us.
  */
 #ifndef FAKE_H
 #define FAKE_H
@@ -41,6 +41,8 @@ extern struct device {
 	bool closed;		/* whether the interrupt is not in use, and has no row */
 } devices[DEVICES];
 
+extern bool overflows;		/* irq_keep is longer than a page, so that no program can read it */
+extern bool flickers;		/* a CPU comes or goes between any two looks at the CPUs online */
 extern unsigned int affinities;	/* how many affinities were written */
 extern unsigned int late;	/* movable interrupts on CPUs when these went offline */
 /* So many more times, rows of /proc/interrupts have fewer counts than the first line has CPUs. */

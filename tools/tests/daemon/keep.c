@@ -55,6 +55,28 @@ static void test_what_others_take_stays(void **state)
 	place_end();
 }
 
+/* The kernel cuts a list that does not fit in a page: then CPUs may change and the list may not. */
+static void test_a_change_behind_a_list_that_is_cut(void **state)
+{
+	size_t length = (size_t)sysconf(_SC_PAGESIZE) - 1, i;
+	char *text = calloc(length + 1, 1);
+	struct owner owner;
+
+	assert_non_null(text);
+	for (i = 0; i < length; i++)
+		text[i] = i % 2 ? ',' : '0';
+	place_begin("small+bolt");
+	put(CPUS "online", text);
+	free(text);
+	assert_int_equal(owner_begin(&owner, &machine, 60), 0);
+	assert_int_equal(owner_look(&owner, SECOND_US, NULL, NULL), 0);
+	put(CPUS "cpu3/online", "0\n");
+	assert_int_equal(owner_look(&owner, SECOND_US, NULL, NULL), 1);
+	assert_list(owner.foreign, "3");
+	owner_end(&owner);
+	place_end();
+}
+
 static void take_offline(struct owner *owner, const char *list, const char *left, uint64_t now)
 {
 	cpu_set_t *cpus = cpus_of(list);
@@ -648,6 +670,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_what_others_take_stays),
+		cmocka_unit_test(test_a_change_behind_a_list_that_is_cut),
 		cmocka_unit_test(test_who_brings_a_cpu_back_is_yielded_to),
 		cmocka_unit_test(test_a_request_that_others_undo),
 		cmocka_unit_test(test_a_cpu_that_is_plugged_in),

@@ -213,6 +213,19 @@ static void test_interrupts_are_left_to_the_keep_list(void **state)
 	end();
 }
 
+/* The kernel does not show a keep list that is longer than a page. */
+static void test_a_keep_list_that_is_too_long_to_read(void **state)
+{
+	begin_interrupts("fixed", "0-1");
+	devices[1].rate = 5000;
+	devices[2].rate = 5000;
+	overflows = true;
+	wait_for(30);
+	assert_int_equal(affinities, 0);
+	assert_explained("status", "keeps these on CPUs of a list longer than a page (irq_keep)");
+	end();
+}
+
 /* Bolt is enabled, and gets a keep list, while the daemon runs and no CPU changes. */
 static void test_a_keep_list_that_is_new(void **state)
 {
@@ -260,6 +273,37 @@ static void test_a_device_that_is_closed(void **state)
 	end();
 }
 
+/* Interrupts without a row are put back as well when the daemon leaves interrupts alone. */
+static void test_a_closed_device_and_irqbalance(void **state)
+{
+	begin_interrupts("fixed", "0-1");
+	devices[1].rate = 5000;
+	devices[2].rate = 4000;
+	wait_for(20);
+	assert_affinity(1, "1");
+	devices[1].closed = true;
+	wait_for(6);
+	put("/proc/77/comm", "irqbalance\n");
+	wait_for(6);
+	assert_affinity(1, "0-3");
+	restore_interrupts(0);
+	end();
+}
+
+/* CPUs come and go all the time while affinities are put back. */
+static void test_putting_back_while_cpus_change(void **state)
+{
+	begin_interrupts("fixed", "0-1");
+	devices[1].rate = 5000;
+	devices[2].rate = 4000;
+	wait_for(20);
+	assert_affinity(1, "1");
+	flickers = true;
+	restore_interrupts(1);
+	assert_affinity(1, "0-3");
+	end();
+}
+
 /* A CPU goes while /proc/interrupts is read: rows then have fewer counts than the first line. */
 static void test_a_table_that_changes_while_it_is_read(void **state)
 {
@@ -279,6 +323,24 @@ static void test_a_table_that_changes_while_it_is_read(void **state)
 	assert_affinity(1, "0-3");
 	assert_explained("status", "left alone: cannot read /proc/interrupts");
 	end();
+}
+
+/* CPUs go in the interval in which the table cannot be understood: the daemon goes on. */
+static void test_cpus_go_while_the_table_changes(void **state)
+{
+	unsigned int phase;
+
+	/* The daemon measures in each fifth interval. */
+	for (phase = 0; phase < 5; phase++) {
+		begin_interrupts("fixed", "0-3");
+		wait_for(10 + phase);
+		CPU_FREE(config.settings.fixed);
+		config.settings.fixed = cpus_of("0");
+		torn = 14;
+		wait_for(14);
+		assert_online("0");
+		end();
+	}
 }
 
 static void test_a_dry_run_moves_no_interrupt(void **state)
@@ -335,9 +397,13 @@ int main(void)
 		cmocka_unit_test(test_interrupts_are_left_to_irqbalance),
 		cmocka_unit_test(test_an_irqbalance_that_cannot_be_told),
 		cmocka_unit_test(test_interrupts_are_left_to_the_keep_list),
+		cmocka_unit_test(test_a_keep_list_that_is_too_long_to_read),
 		cmocka_unit_test(test_a_keep_list_that_is_new),
 		cmocka_unit_test(test_a_device_that_is_closed),
+		cmocka_unit_test(test_a_closed_device_and_irqbalance),
+		cmocka_unit_test(test_putting_back_while_cpus_change),
 		cmocka_unit_test(test_a_table_that_changes_while_it_is_read),
+		cmocka_unit_test(test_cpus_go_while_the_table_changes),
 		cmocka_unit_test(test_a_dry_run_moves_no_interrupt),
 		cmocka_unit_test(test_interrupts_of_a_daemon_before),
 	};

@@ -241,6 +241,22 @@ static void test_a_cpu_that_may_not_go(void **state)
 	end();
 }
 
+/* A CPU that irq_keep lists cannot go: one refusal is enough. */
+static void test_a_cpu_in_irq_keep(void **state)
+{
+	unsigned int i;
+
+	begin("small+bolt", "load");
+	put(CPUS "bolt/irq_keep", "1\n");
+	disabled = true;
+	for (i = 0; i < 10 && !requests; i++)
+		wait_for(1);
+	assert_int_equal(requests, 1);
+	assert_true(owner_waits(&one.owner, 1, clock_us));
+	assert_false(owner_waits(&one.owner, 2, clock_us));
+	end();
+}
+
 /* A program that puts CPUs back while CPU hotplug is disabled does not wait for each CPU. */
 static void test_putting_back_while_hotplug_is_disabled(void **state)
 {
@@ -448,6 +464,7 @@ int main(void)
 		cmocka_unit_test(test_a_cpu_that_does_not_come),
 		cmocka_unit_test(test_hotplug_that_is_disabled_for_a_moment),
 		cmocka_unit_test(test_a_cpu_that_may_not_go),
+		cmocka_unit_test(test_a_cpu_in_irq_keep),
 		cmocka_unit_test(test_putting_back_while_hotplug_is_disabled),
 		cmocka_unit_test(test_cpus_come_after_an_error_without_a_cpu),
 		cmocka_unit_test(test_a_cpu_that_is_unplugged),
