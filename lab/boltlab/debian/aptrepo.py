@@ -37,7 +37,9 @@ def publish(made: Path, folder: Path) -> list[Path]:
             new.append(Path(shutil.move(path, folder / path.name)))
         index(folder)
         (folder / SOURCES).write_text(sources(folder), encoding="utf-8")
-        for path in (*new, folder / SOURCES, *(folder / name for name in INDEXES)):
+        # A package that an older version of the lab has put here may be closed to _apt.
+        packages = folder.glob("*.deb")
+        for path in (*packages, folder / SOURCES, *(folder / name for name in INDEXES)):
             path.chmod(0o644)
     except OSError as error:
         raise BoltError(f"cannot write {folder}: {error.strerror}") from error

@@ -274,6 +274,15 @@ def test_sources_name_the_place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     assert "\nTrusted: yes\n" in text
 
 
+def test_packages_that_were_closed_are_opened(tmp_path: Path, listing: None) -> None:
+    put(tmp_path / "made", "a_1_amd64.deb")
+    put(tmp_path / "out", "b_1_amd64.deb")
+    old = tmp_path / "out" / "b_1_amd64.deb"
+    old.chmod(0o600)
+    aptrepo.publish(tmp_path / "made", tmp_path / "out")
+    assert old.stat().st_mode & 0o777 == 0o644
+
+
 def postinst(tmp_path: Path, value: int | None, *, tool: str = "", word: str = "configure") -> str:
     """Return what the package's postinst prints if the firmware's SecureBoot is ``value``."""
     variables = tmp_path / "efivars"
