@@ -55,19 +55,25 @@ static ssize_t enabled_store(struct device *dev, struct device_attribute *attr,
 }
 static DEVICE_ATTR_ADMIN_RW(enabled);
 
-/* A binary file, because a list of many CPUs may be longer than a page. */
-static ssize_t parked_read(struct file *file, struct kobject *kobj,
-			   compat_bin_attribute *attr, char *buf, loff_t pos,
-			   size_t count)
+/* Prints a cpulist. The last number of a list that is cut off could be another CPU's. */
+static ssize_t bolt_emit_list(char *buf, const struct cpumask *mask)
+{
+	ssize_t len = sysfs_emit(buf, "%*pbl\n", cpumask_pr_args(mask));
+
+	return buf[len - 1] == '\n' ? len : -EOVERFLOW;
+}
+
+static ssize_t parked_show(struct device *dev, struct device_attribute *attr,
+			   char *buf)
 {
 	ssize_t len;
 
 	cpus_read_lock();
-	len = cpumap_print_list_to_buf(buf, &bolt_parked_mask, pos, count);
+	len = bolt_emit_list(buf, &bolt_parked_mask);
 	cpus_read_unlock();
 	return len;
 }
-static BIN_ATTR_ADMIN_RO(parked, 0);
+static DEVICE_ATTR_ADMIN_RO(parked);
 
 static ssize_t last_error_show(struct device *dev,
 			       struct device_attribute *attr, char *buf)
@@ -305,9 +311,7 @@ static ssize_t irq_keep_show(struct device *dev, struct device_attribute *attr,
 	if (!zalloc_cpumask_var(&mask, GFP_KERNEL))
 		return -ENOMEM;
 	bolt_irq_get_list(mask);
-	len = sysfs_emit(buf, "%*pbl\n", cpumask_pr_args(mask));
-	if (buf[len - 1] != '\n')	/* cut off: the last number may be another CPU */
-		len = -EOVERFLOW;
+	len = bolt_emit_list(buf, mask);
 	free_cpumask_var(mask);
 	return len;
 }
@@ -337,6 +341,7 @@ static struct attribute *bolt_attrs[] = {
 	&dev_attr_offline.attr,
 	&dev_attr_online.attr,
 	&dev_attr_park.attr,
+	&dev_attr_parked.attr,
 	&dev_attr_set.attr,
 	&dev_attr_settle.attr,
 	&dev_attr_settle_delay_ms.attr,
@@ -347,7 +352,6 @@ static struct attribute *bolt_attrs[] = {
 static compat_bin_attribute *bolt_bin_attrs[] = {
 	&bin_attr_offline_mask,
 	&bin_attr_online_mask,
-	&bin_attr_parked,
 	&bin_attr_set_mask,
 	NULL
 };
