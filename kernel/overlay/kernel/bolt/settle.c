@@ -159,12 +159,16 @@ static int bolt_settle_state(unsigned int cpu, enum cpuhp_state state)
 void bolt_settle_everywhere(enum cpuhp_state state)
 {
 	unsigned int cpu;
+	int err;
 
 	if (!bolt_deferred(state))
 		return;
 	for_each_possible_cpu(cpu) {
-		while (bolt_settle_state(cpu, state))
+		while ((err = bolt_settle_state(cpu, state))) {
 			cond_resched();
+			if (err == -EBUSY)
+				msleep(20);
+		}
 	}
 }
 
@@ -367,11 +371,7 @@ void bolt_settle_later(unsigned int cpu)
 				   msecs_to_jiffies(delay));
 }
 
-/**
- * bolt_settle_pressure - have all parked CPUs settled soon, as memory is short
- *
- * Context: any, also reclaim, as this function takes no lock but the workqueue's.
- */
+/* Has parked CPUs settled soon, as memory is short. Takes the workqueue's lock only. */
 static void bolt_settle_pressure(void)
 {
 	if (READ_ONCE(bolt_pressure))

@@ -347,14 +347,18 @@ int bolt_warm_want(bool warm)
  * Suspend to idle leaves CPUs that are offline where they are, perhaps for hours,
  * and a CPU that waits in the kernel may keep its package or cluster from the
  * deepest idle states. As in bolt_warm_want(), a request that has not seen the flag
- * is over before bolt_warm_leave() gets the lock.
+ * is over before bolt_warm_leave() gets the lock. While Bolt is disabled no CPU waits,
+ * and a callback of a hotplug state that never returns must not stop the suspend.
  */
 static int bolt_warm_pm(struct notifier_block *nb, unsigned long action, void *unused)
 {
 	switch (action) {
 	case PM_SUSPEND_PREPARE:
 		WRITE_ONCE(bolt_suspending, true);
-		bolt_warm_leave(cpu_possible_mask);
+		cpu_maps_update_begin();
+		if (bolt_enabled())
+			bolt_warm_leave(cpu_possible_mask);
+		cpu_maps_update_done();
 		break;
 	case PM_POST_SUSPEND:
 		WRITE_ONCE(bolt_suspending, false);
