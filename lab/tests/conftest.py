@@ -9,6 +9,7 @@ import pytest
 from xdist.scheduler import LoadScopeScheduling
 
 from boltlab.arch import ARCHES
+from boltlab.guest import scenario
 from boltlab.kernel import build, source
 from boltlab.kernel.build import Kernel
 from boltlab.kernel.source import Source
@@ -20,14 +21,30 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--nightly", action="store_true", help="run tests marked nightly as well")
 
 
+def _is_elsewhere(item: pytest.Item) -> bool:
+    """Whether ``item`` plays a scenario that is not for the architecture of ``item``."""
+    mark = item.get_closest_marker("plays")
+    if mark is None:
+        return False
+    assert isinstance(item, pytest.Function)
+    arches = scenario.load(mark.args[0].format(**item.callspec.params)).arches
+    return item.callspec.params["arch"] not in arches
+
+
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Without --nightly, deselect nightly tests, so that the summary does not list the tests."""
-    if config.getoption("--nightly"):
-        return
-    long = [item for item in items if item.get_closest_marker("nightly")]
-    if long:
-        config.hook.pytest_deselected(items=long)
-        items[:] = [item for item in items if item not in long]
+    """Deselect tests that are not to run, so that the summary does not list the tests.
+
+    These are nightly tests without --nightly, and tests of scenarios for another architecture.
+    """
+    nightly = config.getoption("--nightly")
+    others = [
+        item
+        for item in items
+        if _is_elsewhere(item) or (item.get_closest_marker("nightly") and not nightly)
+    ]
+    if others:
+        config.hook.pytest_deselected(items=others)
+        items[:] = [item for item in items if item not in others]
 
 
 class Scheduling(LoadScopeScheduling):  # type: ignore[misc]  # pytest-xdist has no types

@@ -39,14 +39,6 @@ def play(
     return qemu.run(guest, f"test-{arch}-{name}")
 
 
-def skip_elsewhere(name: str, arch: str) -> None:
-    """Skip the test if the scenario ``name``, which must be for x86_64, is not for ``arch``."""
-    arches = scenario.load(name).arches
-    assert "x86_64" in arches
-    if arch not in arches:
-        pytest.skip(f"{name} is not for {arch}")
-
-
 def output(done: GuestResult) -> list[str]:
     return [row["output"] for row in done.records if "output" in row]
 
@@ -210,12 +202,12 @@ def test_selftest(kernel: Kernels, arch: str, selftest: str, kernel_source: Sour
     assert passed >= 2
 
 
+@pytest.mark.plays("selftest-{machine}")
 @pytest.mark.nightly
 @pytest.mark.parametrize("machine", ["two-cpus", "nine-cpus", "nosmt"])
 def test_selftests_on_other_machines(kernel: Kernels, arch: str, machine: str) -> None:
     """Tests that need other CPUs are skipped. The guest checks that settings are as before."""
     wanted = scenario.load(f"selftest-{machine}")
-    skip_elsewhere(wanted.name, arch)
     found = [PLAN.match(line) for line in output(play(kernel, arch, wanted.name))]
     totals = [tuple(map(int, each.groups())) for each in found if each]
     assert len(totals) == len(wanted.selftests)
@@ -254,21 +246,22 @@ def test_hardware_of_intel(kernel: Kernels, arch: str) -> None:
     assert [each.groups()[1:] for each in found if each] == [("0", "0"), ("0", "0")]
 
 
+@pytest.mark.plays("selftest-caches-intel")
 def test_caches_of_intel(kernel: Kernels, arch: str) -> None:
     """In a guest with CPUs of Intel, all CPUs share the last-level cache, which has one number."""
-    skip_elsewhere("selftest-caches-intel", arch)
     found = [PLAN.match(line) for line in output(play(kernel, arch, "selftest-caches-intel"))]
     assert [each.groups() for each in found if each] == [("2", "0", "0")]
 
 
+@pytest.mark.plays("selftest-features")
 def test_features_of_cpus_that_differ(kernel: Kernels, arch: str) -> None:
     """The CPUs come in one request: the machine loses only the features that a CPU lacks."""
     name = "selftest-features"
-    skip_elsewhere(name, arch)
     found = [PLAN.match(line) for line in output(play(kernel, arch, name))]
     assert [each.groups() for each in found if each] == [("1", "0", "0")]
 
 
+@pytest.mark.plays("selftest-veto-smt")
 def test_refusals_with_siblings(kernel: Kernels, arch: str) -> None:
     """Runs on x86, where SMT can be switched off.
 
@@ -276,19 +269,19 @@ def test_refusals_with_siblings(kernel: Kernels, arch: str) -> None:
     and CPU 0 can never go offline.
     """
     name = "selftest-veto-smt"
-    skip_elsewhere(name, arch)
     found = [PLAN.match(line) for line in output(play(kernel, arch, name))]
     assert [each.groups()[1:] for each in found if each] == [("0", "1")]
 
 
+@pytest.mark.plays("selftest-bulk-smt")
 def test_bulk_with_siblings(kernel: Kernels, arch: str) -> None:
     """Runs on x86, where SMT can be switched off, and where an ejected CPU stays possible."""
     name = "selftest-bulk-smt"
-    skip_elsewhere(name, arch)
     found = [PLAN.match(line) for line in output(play(kernel, arch, name))]
     assert [each.groups()[1:] for each in found if each] == [("0", "0")]
 
 
+@pytest.mark.plays("selftest-{name}")
 @pytest.mark.parametrize(
     ("name", "totals"), [("flight", ("23", "0", "1")), ("flight-line", ("3", "0", "0"))]
 )
@@ -297,7 +290,6 @@ def test_interrupts_in_flight(
 ) -> None:
     """Runs on x86. Natively CPUs go one by one, so that the test of several CPUs is skipped."""
     name = f"selftest-{name}"
-    skip_elsewhere(name, arch)
     found = [PLAN.match(line) for line in output(play(kernel, arch, name))]
     assert [each.groups() for each in found if each] == [totals]
 

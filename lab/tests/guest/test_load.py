@@ -17,7 +17,7 @@ from boltlab.commands import bench as cmd_bench
 from boltlab.guest import limits, scenario
 from boltlab.guest.qemu import GuestResult
 from boltlab.kernel.source import Source
-from tests.guest.test_guest import PLAN, Kernels, output, play, skip_elsewhere
+from tests.guest.test_guest import PLAN, Kernels, output, play
 
 pytestmark = [pytest.mark.guest, pytest.mark.parametrize("arch", ARCHES)]
 
@@ -140,15 +140,15 @@ def test_suspend_beside_a_partition(kernel: Kernels, arch: str) -> None:
     assert len(done) == 2 and not [line for line in lines if "SKIP" in line]
 
 
+@pytest.mark.plays("lost-eject")
 def test_a_cpu_left_half_way_is_ejected(kernel: Kernels, arch: str) -> None:
     """Before a CPU is ejected, the kernel takes it offline completely; other CPUs run on (x86)."""
-    skip_elsewhere("lost-eject", arch)
     assert set(play(kernel, arch, "lost-eject").samples()) == {"offline_seq", "online_seq"}
 
 
+@pytest.mark.plays("warm-eject")
 def test_a_cpu_that_waits_is_ejected(kernel: Kernels, arch: str) -> None:
     """A CPU that was parked warm is natively dead before the machine ejects it (x86)."""
-    skip_elsewhere("warm-eject", arch)
     assert set(play(kernel, arch, "warm-eject").samples()) == {"offline_seq", "online_seq"}
 
 
@@ -221,11 +221,11 @@ def test_stops_of_the_machine(kernel: Kernels, arch: str) -> None:
             assert stopped > stop if variant == "native" else 0 < stopped <= stop
 
 
+@pytest.mark.plays("{name}")
 @pytest.mark.nightly
 @pytest.mark.parametrize("name", ["overcommit", "overcommit-suspend"])
 def test_stops_of_32_cpus_on_few(kernel: Kernels, arch: str, name: str) -> None:
     """Stress, in the host's time: a stop with Bolt takes at most 3 times as long as natively."""
-    skip_elsewhere(name, arch)
     within_limits(play(kernel, arch, name), name)
 
 
