@@ -136,8 +136,8 @@ def run(step: Step, place: Path, version: Version) -> Done:
             status = _call(step, place, version, more="")
         if status or not end:
             break
-        left = end(version, step.least)
-        ui.say(f"{step.name}: {len(left)} of {len(before)} goals are not reached yet")
+        if left := end(version, step.least):
+            ui.say(f"{step.name}: {len(left)} of {len(before)} goals are not reached yet")
     if status == INTERRUPTED:
         raise KeyboardInterrupt
     done = Done(status, round(time.monotonic() - start, 1), time.strftime("%Y-%m-%d"))
