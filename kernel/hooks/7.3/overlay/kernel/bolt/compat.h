@@ -19,7 +19,7 @@ static inline void compat_cleanup_dead_cpu(unsigned int cpu)
 }
 
 /* The idle loop sees that a CPU is offline before it would note that the CPU is idle. */
-#define compat_forget_idle(cpu) do { } while (0)
+#define compat_forget_idle(...) do { } while (0)
 
 /* The type of the binary attribute that a read or write function takes. */
 #define compat_bin_attribute const struct bin_attribute
