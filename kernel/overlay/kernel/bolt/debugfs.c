@@ -62,12 +62,6 @@ static const char *const bolt_stat_names[BOLT_STATS] = {
 	[BOLT_STAT_WARM_SILENT]	= "warm_silent",
 };
 
-/* Whether callbacks are registered for @state. */
-static bool bolt_registered(enum cpuhp_state state)
-{
-	return bolt_state_has(state, true) || bolt_state_has(state, false);
-}
-
 static void bolt_show_state(struct seq_file *m, int state)
 {
 	struct bolt_count *count = &bolt_counts[state];

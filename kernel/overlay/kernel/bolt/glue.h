@@ -51,6 +51,12 @@ static inline bool bolt_state_has(enum cpuhp_state state, bool startup)
 	return startup ? step->startup.single : step->teardown.single;
 }
 
+/* Whether callbacks are registered for @state. */
+static inline bool bolt_registered(enum cpuhp_state state)
+{
+	return bolt_state_has(state, true) || bolt_state_has(state, false);
+}
+
 static inline const char *bolt_state_name(enum cpuhp_state state)
 {
 	return bolt_cpuhp_step(state)->name;

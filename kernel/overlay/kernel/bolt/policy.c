@@ -506,7 +506,7 @@ bool bolt_fit_declared(enum cpuhp_state state)
  */
 static void bolt_review(enum cpuhp_state state)
 {
-	bool there = bolt_state_has(state, true) || bolt_state_has(state, false);
+	bool there = bolt_registered(state);
 
 	guard(spinlock)(&bolt_fit_lock);
 	assign_bit(state, bolt_foreign.states,
@@ -610,7 +610,7 @@ int bolt_declare_fit(enum cpuhp_state state, enum bolt_fit fit)
 	int err = -ENOENT;
 
 	bolt_lock_states();
-	if (bolt_state_has(state, true) || bolt_state_has(state, false)) {
+	if (bolt_registered(state)) {
 		assign_bit(state, bolt_declared_fit.states, fit != BOLT_UNFIT);
 		assign_bit(state, bolt_declared_unfit.states, fit == BOLT_UNFIT);
 		bolt_review(state);

@@ -120,8 +120,7 @@ void bolt_assert_ap_lock(void)
 
 static bool bolt_has_serial(enum cpuhp_state state)
 {
-	return (bolt_state_has(state, true) || bolt_state_has(state, false)) &&
-	       READ_ONCE(bolt_known[state].serial);
+	return bolt_registered(state) && READ_ONCE(bolt_known[state].serial);
 }
 
 /**
