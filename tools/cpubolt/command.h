@@ -97,6 +97,10 @@ int fail(enum exit_code code, const char *format, ...) __attribute__((format(pri
 bool parse_number(const char *text, unsigned long least, unsigned long most, unsigned long *value,
 		  char **end);
 
+/** parse_range() - a number up to @most, or a range, as of "36,40-43"; *@end: the comma or the end */
+bool parse_range(const char *text, unsigned long most, unsigned long *first, unsigned long *last,
+		 char **end);
+
 /** utf8_size() - bytes of the character of UTF-8 that @text begins with; 0 if there is none */
 size_t utf8_size(const char *text);
 

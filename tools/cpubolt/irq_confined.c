@@ -20,12 +20,7 @@ static int read_list(const struct cpubolt *machine, const char *text, cpu_set_t 
 	char *end;
 
 	while (*text) {
-		if (!parse_number(text, 0, ULONG_MAX, &first, &end))
-			return -EINVAL;
-		last = first;
-		if (*end == '-' && !parse_number(end + 1, first, ULONG_MAX, &last, &end))
-			return -EINVAL;
-		if (*end && *end != ',')
+		if (!parse_range(text, ULONG_MAX, &first, &last, &end))
 			return -EINVAL;
 		for (; first <= last && first < set_limit(machine); first++)
 			CPU_SET_S(first, cpubolt_set_size(machine), banned);

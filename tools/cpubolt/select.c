@@ -108,17 +108,6 @@ static bool add_place(struct work *work, unsigned long number, bool node, cpu_se
 	return any;
 }
 
-/* Reads a number or a range of numbers, as of "36,40-43"; *@end is the comma, or the end. */
-static bool parse_range(const char *text, unsigned long *first, unsigned long *last, char **end)
-{
-	if (!parse_number(text, 0, INT_MAX, first, end))
-		return false;
-	*last = *first;
-	if (**end == '-' && !parse_number(*end + 1, *first, INT_MAX, last, end))
-		return false;
-	return !**end || **end == ',';
-}
-
 /*
  * Does the work of filter() for a list with a number that no CPU of the machine can have. On arm64
  * the number of a package may be an offset in a table of the firmware.
@@ -132,7 +121,7 @@ static int filter_large(struct work *work, const char *text, bool node)
 	char *end;
 
 	do {
-		if (!parse_range(here, &first, &last, &end)) {
+		if (!parse_range(here, INT_MAX, &first, &last, &end)) {
 			code = fail(EXIT_USAGE, "\"%s\" is no list of %ss", text, what);
 			break;
 		}

@@ -110,6 +110,17 @@ bool parse_number(const char *text, unsigned long least, unsigned long most, uns
 	return isdigit((unsigned char)*text) && !errno && *value >= least && *value <= most;
 }
 
+bool parse_range(const char *text, unsigned long most, unsigned long *first, unsigned long *last,
+		 char **end)
+{
+	if (!parse_number(text, 0, most, first, end))
+		return false;
+	*last = *first;
+	if (**end == '-' && !parse_number(*end + 1, *first, most, last, end))
+		return false;
+	return !**end || **end == ',';
+}
+
 size_t utf8_size(const char *text)
 {
 	const unsigned char *bytes = (const unsigned char *)text;

@@ -69,20 +69,11 @@ static bool is_changed(const struct interrupts *all, struct irq *irq)
 /* Puts back interrupts of an earlier daemon, and interrupts without a row; returns how many. */
 static size_t put_back_left(struct interrupts *all)
 {
-	struct irq_state *left = &all->left;
-	size_t i = 0, back = 0;
+	struct irq_restored restored = { 0 };
 
-	if (!left->count || irq_state_drop_lost(all->machine, &all->before, left))
-		return 0;
-	while (i < left->count) {
-		if (irq_write(all->machine, left->irqs[i].number, left->irqs[i].found)) {
-			i++;
-		} else {
-			irq_state_drop(left, i);
-			back++;
-		}
-	}
-	return back;
+	if (all->left.count && !irq_state_drop_lost(all->machine, &all->before, &all->left))
+		irq_state_write(all->machine, &all->left, &restored);
+	return restored.back;
 }
 
 static void put_back(struct interrupts *all)

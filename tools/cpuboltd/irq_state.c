@@ -386,8 +386,8 @@ int irq_state_begin(const struct machine *machine, struct irq_state *state)
 	return err;
 }
 
-void irq_state_restore(const struct machine *machine, struct irq_state *state,
-		       struct irq_restored *restored)
+void irq_state_write(const struct machine *machine, struct irq_state *state,
+		     struct irq_restored *restored)
 {
 	size_t i = 0;
 
@@ -406,6 +406,12 @@ void irq_state_restore(const struct machine *machine, struct irq_state *state,
 			irq_state_drop(state, i);
 		}
 	}
+}
+
+void irq_state_restore(const struct machine *machine, struct irq_state *state,
+		       struct irq_restored *restored)
+{
+	irq_state_write(machine, state, restored);
 	if (state->irqbalance && state->irqbalance == irqbalance_find(machine->root))
 		irqbalance_ban(machine->root, state->irqbalance, NULL, 0);
 	state->irqbalance = 0;

@@ -83,6 +83,13 @@ int irq_state_drop_lost(const struct machine *machine, const struct irq_table *t
 int irq_state_begin(const struct machine *machine, struct irq_state *state);
 
 /**
+ * irq_state_write() - write the affinities that were found
+ * @state: only interrupts that failed are left in @state
+ */
+void irq_state_write(const struct machine *machine, struct irq_state *state,
+		     struct irq_restored *restored);
+
+/**
  * irq_state_restore() - write the affinities that were found; remove the file if none failed
  * @state: from irq_state_begin(); only interrupts that failed are left in @state, and in the file
  *

@@ -3,7 +3,6 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "files.h"
 #include "owner.h"
@@ -16,17 +15,9 @@ static bool has(const struct owner *owner, const cpu_set_t *set, unsigned int cp
 	return CPU_ISSET_S(cpu, owner->machine->size, set);
 }
 
-/* The kernel cuts a list of CPUs that does not fit in a page, and its newline with it. */
-static bool is_cut(const char *text)
-{
-	size_t length = strlen(text);
-
-	return length == (size_t)sysconf(_SC_PAGESIZE) - 1 && text[length - 1] != '\n';
-}
-
 /*
  * Compares short files with what was read at the last look: mostly no CPU has changed since. A list
- * that was cut does not tell.
+ * that the kernel has cut, and so has no newline, does not tell.
  */
 static bool is_as_before(struct owner *owner)
 {
@@ -38,7 +29,8 @@ static bool is_as_before(struct owner *owner)
 
 	for (i = 0; i < 2; i++) {
 		text = file_read(owner->machine->root, paths[i], NULL);
-		if (!text || !owner->texts[i] || strcmp(text, owner->texts[i]) || is_cut(text))
+		if (!text || !owner->texts[i] || strcmp(text, owner->texts[i]) ||
+		    !strchr(text, '\n'))
 			same = false;
 		free(owner->texts[i]);
 		owner->texts[i] = text;
