@@ -381,9 +381,10 @@ def _cases(target: Arch, plan: Plan, done: Sequence[tuple[Job, GuestResult]]) ->
                 found = given.setdefault((job.kind, row["case"], row["batch"]), {})
                 found.setdefault(job.variant, []).append(row["samples"])
     for (kind, name, batch), instead in list(given.items()):
-        for case in (case for case, other in table()["instead"].items() if other == name):
-            found = given.setdefault((kind, case, batch), {})
-            found |= {variant: boots for variant, boots in instead.items() if variant not in found}
+        for case, other in table()["instead"].items():
+            if other == name:
+                key = (kind, case, batch)
+                given[key] = {**instead, **given.get(key, {})}
     return [
         Case(
             case=name,

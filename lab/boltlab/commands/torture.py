@@ -145,7 +145,7 @@ def run(args: argparse.Namespace) -> int:
     fields = list(_fields(args, configs, stories, [each.name for each in arches], where))
     if not fields:
         raise BoltError("there is nothing to run: see ./bolt torture --list", code=USAGE)
-    fingerprint = tree.fingerprint(where.version)[:8]
+    fingerprint = tree.mark(where.version)
     failed = (_on_cluster if fleet else _here)(args, fields, fingerprint)
     show(tally.load(args.results), configs, [each.name for each in arches])
     return errors.FAILURE if failed else 0
@@ -368,7 +368,7 @@ def _planted(args: argparse.Namespace, arches: Sequence[arch.Arch], where: Sourc
     ]
     if not any(chosen for _, chosen in plan):
         raise BoltError(f"no such bug is tried on {series} and this architecture", code=USAGE)
-    missed, fingerprint = 0, tree.fingerprint(where.version)[:8]
+    missed, fingerprint = 0, tree.mark(where.version)
     for target, chosen in plan:
         for bug in chosen:
             planted.require_sound(bug, target, where, args.jobs)
@@ -413,7 +413,7 @@ def _races(args: argparse.Namespace) -> int:
         fit = [story for story in stories if matrix.meets(kernel, story.needs)]
         if not fit:
             raise BoltError(f"the {setting.kernel} kernel cannot run these scenarios", code=USAGE)
-        failed |= _hunt(args, target.name, fit, kernel, ledger, tree.fingerprint(where.version)[:8])
+        failed |= _hunt(args, target.name, fit, kernel, ledger, tree.mark(where.version))
     _sum_up(sightings.load(ledger), [each.name for each in arches])
     return errors.FAILURE if failed else 0
 

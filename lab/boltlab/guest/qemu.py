@@ -37,6 +37,9 @@ ACCELERATORS = {
 }
 EMULATED = ("mttcg", "icount")  # the accelerators that every host has
 PLUGIN = "plugin.jsonl"
+# The beginnings of messages of guests that do not end, and of a QEMU that ends too early.
+HUNG = "the guest hung: no end after"
+ENDED = "QEMU ended with status"
 # A guest's seed selects how long an instruction takes: 1, 2 or 4 ns.
 SHIFTS = 3
 # In virtual time a CPU runs without a break until the next timer of the emulator is due, at most:
@@ -455,7 +458,7 @@ async def _watch(
             if time.monotonic() - start > guest.timeout:
                 what = await hang.describe(client, guest.image, folder)
                 raise GuestError(
-                    f"the guest hung: no end after {guest.timeout:.0f} s{what}",
+                    f"{HUNG} {guest.timeout:.0f} s{what}",
                     folder / "console.log",
                 )
             if beside and beside.done():
@@ -491,7 +494,7 @@ def _reason(listener: EventListener, status: int | None, folder: Path) -> str:
             raise BoltError("QEMU was killed, perhaps for lack of memory", log, KILLED)
         said = _complaint(log)
         kind = EmulatorError if "iotlb_to_section" in said else GuestError
-        raise kind(f"QEMU ended with status {status}{said}", log)
+        raise kind(f"{ENDED} {status}{said}", log)
     return reason
 
 

@@ -106,6 +106,11 @@ def fingerprint(version: Version, kernel: Path | None = None) -> str:
     return digest.hexdigest()
 
 
+def mark(version: Version) -> str:
+    """Return the first digits of fingerprint(), by which files of counts name Bolt's code."""
+    return fingerprint(version)[:8]
+
+
 def copy(origin: Path, target: Path, title: str) -> None:
     """Copy the tree ``origin``, with the times of its files, unless ``target`` exists already.
 

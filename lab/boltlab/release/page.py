@@ -125,7 +125,7 @@ def torture(version: Version, least: int) -> list[str]:
     ``least``: how many of these requests Bolt's present code has to survive.
     """
     book = tally.load(kept.counted(TORTURE, version))
-    kernel = tree.fingerprint(version)[:8]
+    kernel = tree.mark(version)
     configs = [config for config in matrix.configs().values() if config.is_of(version.series)]
     found = tally.table(book, configs, list(ARCHES))
     met = {(line[0], line[1]) for line in found}
@@ -151,7 +151,7 @@ def bugs(version: Version) -> list[str]:
     file = kept.counted(PLANTED, version)
     known = planted.load(file) if file.exists() else []
     verdicts = {(each.name, each.arch): each.caught for each in known}
-    kernel = tree.fingerprint(version)[:8]
+    kernel = tree.mark(version)
     present = {(each.name, each.arch) for each in known if each.kernel == kernel}
     wanted = [
         (bug.name, arch)

@@ -71,7 +71,7 @@ def lacking(version: Version, least: int) -> list[str]:
     present code. Configurations that kernels of ``version`` cannot have do not count.
     """
     book = tally.load(kept.counted(TORTURE, version))
-    present = tree.fingerprint(version)[:8]
+    present = tree.mark(version)
     return [
         f"{config.name} {arch}"
         for config in matrix.configs().values()

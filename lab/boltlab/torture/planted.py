@@ -27,7 +27,7 @@ FOLDER = paths.KERNEL / "planted"
 FLAVOUR = "planted"
 KIND = "planted"
 # The beginnings of messages that also tell what a guest or QEMU was doing, which is no complaint.
-_ENDED = re.compile(r"the guest hung: no end after \d+ s|QEMU ended with status -?\d+")
+_ENDED = re.compile(rf"{qemu.HUNG} \d+ s|{qemu.ENDED} -?\d+")
 
 
 @dataclass(frozen=True)
