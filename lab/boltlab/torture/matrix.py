@@ -46,6 +46,7 @@ class Config:
     needs: tuple[str, ...] = ()
     commands: tuple[str, ...] = ()
     loads: tuple[str, ...] = ()
+    stories: tuple[str, ...] = ()
     shows: str = ""
     append: str = ""
     arches: tuple[str, ...] = tuple(ARCHES)
@@ -65,14 +66,14 @@ class Story:
 
     In the scenario's commands ``{seed}``, ``{requests}``, ``{seconds}``, ``{loads}`` (see Config)
     and ``{variant}`` are filled in. ``share`` is the share of a configuration's goal that this
-    scenario has to reach. ``all_succeed``: no request may be refused, on machines of several CPUs.
-    ``counted`` is false if nothing counts the scenario's requests. ``scripts`` are files
-    of the kernel's source that busybox runs. The table's ``variants``: there is one scenario for
-    each entry, whose commands, between semicolons, stand for the command ``{variant}``. ``pauses``:
-    the host stops single CPUs now and then. ``on`` lists the only configurations on which the
-    scenario runs, ``not_on`` configurations on which the scenario does not run. ``needs``: settings
-    of the kernel's configuration without which the scenario is skipped. ``seconds``: see SECONDS.
-    ``ignored``: see Config.
+    scenario has to reach. ``all_succeed``: no request may be refused. ``counted`` is false if
+    nothing counts the scenario's requests. ``scripts`` are files of the kernel's source that
+    busybox runs. The table's ``variants``: there is one scenario for each entry, whose commands,
+    between semicolons, stand for the command ``{variant}``. ``pauses``: the host stops single CPUs
+    now and then. ``on`` lists the only configurations on which the scenario runs, ``not_on``
+    configurations on which the scenario does not run. ``needs``: settings of the kernel's
+    configuration without which the scenario is skipped. ``seconds``: see SECONDS. ``ignored``: see
+    Config.
     """
 
     name: str
@@ -90,8 +91,12 @@ class Story:
     ignored: tuple[str, ...] = ()
 
     def fits(self, config: Config) -> bool:
-        """Tell whether ``on`` and ``not_on`` let the scenario run on ``config``."""
-        return config.name not in self.not_on and (not self.on or config.name in self.on)
+        """Tell whether ``on``, ``not_on`` and ``config.stories`` let the scenario run."""
+        return (
+            config.name not in self.not_on
+            and (not self.on or config.name in self.on)
+            and (not config.stories or self.name in config.stories)
+        )
 
 
 @dataclass(frozen=True)
@@ -227,7 +232,7 @@ def complaint(case: Case, counts: Counts, said: Sequence[str]) -> str:
         return "no request was made"
     if counts.wrong:
         return f"{counts.wrong} of {counts.attempted} requests failed"
-    if case.story.all_succeed and counts.refused and case.config.machine.cpus > 1:
+    if case.story.all_succeed and counts.refused:
         return f"{counts.refused} of {counts.attempted} requests were refused"
     return ""
 

@@ -80,6 +80,11 @@ def test_shipped_scenarios_make_scripts(name: str) -> None:
         assert other in CONFIGS
 
 
+def test_only_a_story_that_can_ask_runs_on_one_cpu() -> None:
+    assert {name for name in STORIES if STORIES[name].fits(CONFIGS["cpus-1"])} == {"storm"}
+    assert {story for config in CONFIGS.values() for story in config.stories} <= STORIES.keys()
+
+
 def test_a_run_is_repeated_by_one_line() -> None:
     assert case().line() == (
         "./bolt torture --arch x86_64 --config production --scenario storm "
@@ -176,7 +181,6 @@ def test_a_refusal_is_wrong_where_there_is_no_reason_for_one() -> None:
     counts = Counts(10, 9, 1)
     assert matrix.complaint(case(story="storm"), counts, []) == ""
     assert "refused" in matrix.complaint(case(story="quiet"), counts, [])
-    assert matrix.complaint(case("cpus-1", "quiet"), counts, []) == ""
 
 
 def test_ignored_complaints_are_those_without_bolt() -> None:
