@@ -77,8 +77,7 @@ def lacking(version: Version, least: int) -> list[str]:
         for config in matrix.configs().values()
         if config.is_of(version.series)
         for arch in config.arches
-        if book.survived(config.name, arch) < config.goal
-        or book.survived(config.name, arch, present) < least
+        if book.lacks(config, arch, present, least)
     ]
 
 

@@ -112,6 +112,15 @@ class Book:
             return sum(cell.present for cell in cells if cell.kernel == kernel)
         return sum(cell.attempted for cell in cells)
 
+    def lacks(self, config: Config, arch: str, kernel: str, least: int) -> bool:
+        """Tell whether ``config`` on ``arch`` has not reached its goal.
+
+        The goal counts as reached only if the kernel with the fingerprint ``kernel`` has survived
+        at least ``least`` requests.
+        """
+        present = self.survived(config.name, arch, kernel)
+        return self.survived(config.name, arch) < config.goal or present < least
+
     def native(self, config: str, arch: str) -> int:
         """Return how many requests native scenarios have made, in runs without a complaint."""
         cells = self.of(config, arch)
