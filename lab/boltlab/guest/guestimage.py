@@ -182,9 +182,23 @@ def power_off() -> dict[str, Node]:
     return {"kexec": directory(), "kexec/image": file(header + code)}
 
 
+def run(command: list[str]) -> subprocess.CompletedProcess[str]:
+    """Run ``command`` to its end, and return the result with the output.
+
+    Raises BoltError if the program cannot be run, and KeyboardInterrupt if Ctrl-C has ended it.
+    """
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+    except OSError as error:
+        raise BoltError(f"cannot run {command[0]}: {error.strerror}") from error
+    if done.returncode == -signal.SIGINT:  # asyncio delays Ctrl-C, which has ended the program
+        raise KeyboardInterrupt
+    return done
+
+
 def _fingerprint(arch: Arch, sources: Path) -> str:
     digest = hashlib.sha256(repr((FLAGS, PROGRAMS, DIRECTORIES)).encode())
-    digest.update(_run([arch.cc, "--version"]).stdout.encode())
+    digest.update(run([arch.cc, "--version"]).stdout.encode())
     for folder in (sources, LIBRARY):
         for path in sorted(folder.glob("*.[ch]")):
             digest.update(path.name.encode() + b"\0" + path.read_bytes())
@@ -194,7 +208,7 @@ def _fingerprint(arch: Arch, sources: Path) -> str:
 def _compile(arch: Arch, sources: Path, names: Iterable[str], folder: Path) -> bytes:
     program = folder / f"{arch.name}.program"
     inputs = [str(sources / name) for name in names]
-    done = _run([arch.cc, *FLAGS, f"-I{LIBRARY.parent}", "-o", str(program), *inputs])
+    done = run([arch.cc, *FLAGS, f"-I{LIBRARY.parent}", "-o", str(program), *inputs])
     if done.returncode:
         log = paths.new_log(f"guest-{arch.name}")
         log.write_text(done.stderr, encoding="utf-8")
@@ -202,13 +216,3 @@ def _compile(arch: Arch, sources: Path, names: Iterable[str], folder: Path) -> b
     data = program.read_bytes()
     program.unlink()
     return data
-
-
-def _run(command: list[str]) -> subprocess.CompletedProcess[str]:
-    try:
-        done = subprocess.run(command, capture_output=True, text=True, check=False)
-    except OSError as error:
-        raise BoltError(f"cannot run {command[0]}: {error.strerror}") from error
-    if done.returncode == -signal.SIGINT:  # asyncio delays Ctrl-C, which has ended the program
-        raise KeyboardInterrupt
-    return done

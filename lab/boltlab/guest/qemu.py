@@ -543,9 +543,7 @@ def _last_words(log: Path) -> str:
 
 
 def _output(args: list[str]) -> str:
-    done = subprocess.run(args, capture_output=True, text=True, check=False)
-    if done.returncode == -signal.SIGINT:  # asyncio delays Ctrl-C, which has ended the program
-        raise KeyboardInterrupt
+    done = guestimage.run(args)
     if done.returncode:
         raise BoltError(f"{Path(args[0]).name} does not run: {done.stderr.strip()}")
     return done.stdout

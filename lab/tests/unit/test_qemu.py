@@ -395,6 +395,10 @@ def test_nics() -> None:
 def test_version_and_devices(fake: Path) -> None:
     assert qemu.version("qemu-system-x86_64") == "10.0.2"
     assert qemu.devices("qemu-system-x86_64") == {"pvpanic-pci", "virtserialport"}
+    qemu.version.cache_clear()
+    fake.chmod(0o644)
+    with pytest.raises(BoltError, match=r"cannot run .*fake-qemu: Permission denied"):
+        qemu.version("qemu-system-x86_64")
 
 
 def test_no_emulator(monkeypatch: pytest.MonkeyPatch) -> None:
