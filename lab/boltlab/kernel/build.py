@@ -83,7 +83,7 @@ def ensure_kernel(arch: Arch, flavour: str, source: Source, jobs: int = 1) -> Ke
     """
     kind = flavours.get(flavour)
     packages.ensure("build", *kind.packages, arches=[arch])
-    stamp = _stamp(arch, kind, source)
+    stamp = stamp_of(arch, flavour, source)
     folder = paths.cache() / "kernels" / f"{arch.name}-{flavour}-{source.id}"
     with lock(folder):
         found = load(folder)
@@ -107,7 +107,7 @@ def changed_kernel(
     packages.ensure("build", *kind.packages, arches=[arch])
     folder = paths.cache() / "kernels" / f"{arch.name}-{flavour}-{source.id}"
     with lock(folder), prepared(arch, flavour, source, jobs) as ready:
-        stamp = f"{_stamp(arch, kind, source)} {change(ready.path)}"
+        stamp = f"{stamp_of(arch, flavour, source)} {change(ready.path)}"
         _compile(arch, kind, ready, stamp, jobs)
         return _collect(arch, kind, source, ready, stamp, folder)
 
@@ -126,7 +126,7 @@ def current(arch: Arch, flavour: str, source: Source) -> Kernel | None:
     """Return the kernel of ``flavour`` if ensure_kernel() would build nothing, or None."""
     folder = paths.cache() / "kernels" / f"{arch.name}-{flavour}-{source.id}"
     found = load(folder)
-    if found is None or found.stamp != _stamp(arch, flavours.get(flavour), source):
+    if found is None or found.stamp != stamp_of(arch, flavour, source):
         return None
     _got[folder] = found.stamp
     return found
@@ -208,43 +208,37 @@ def _files(kind: Flavour, source: Source) -> dict[str, tree.Content]:
 def built_tree(arch: Arch, flavour: str, source: Source, jobs: int = 1) -> Iterator[Path]:
     """Yield the completely built tree of ``flavour``, locked.
 
-    Raises BoltError as ensure_kernel() does.
+    Raises BoltError as ensure_kernel() and tree_of() do.
     """
-    path = tree_path(arch.name, flavour, source.id)
     kernel = ensure_kernel(arch, flavour, source, jobs)
-    with lock(path):
-        if _is_built(path, kernel.stamp):
-            yield path
-            return
-    # The kernel's image is in the cache, but the kernel's tree is gone or half rebuilt.
-    with prepared(arch, flavour, source, jobs) as ready:
-        _compile(arch, flavours.get(flavour), ready, kernel.stamp, jobs)
-        yield path
+    with tree_of(kernel, source, jobs):
+        yield kernel.tree
 
 
 @contextmanager
-def tree_of(kernel: Kernel) -> Iterator[int]:
+def tree_of(kernel: Kernel, source: Source | None = None, jobs: int = 0) -> Iterator[int]:
     """Hold the lock of the tree of ``kernel``, completely built; yield the lock's descriptor.
 
     If the tree is gone, or if other files have been written into the tree since ``kernel`` was
-    built, the tree is built anew. Raises KernelChangedError if that is not possible, because the
-    cache lacks the source or because the files of which ``kernel`` was made have changed.
+    built, the tree is built anew, from the cache's source unless ``source`` is given. Raises
+    KernelChangedError if that is not possible, because the cache lacks the source or because the
+    files of which ``kernel`` was made have changed.
     """
     with lock(kernel.tree) as fd:
         if _is_built(kernel.tree, kernel.stamp):
             yield fd
             return
-    arch, source = ARCHES[kernel.arch], of_id(kernel.id)
-    if source and current(arch, kernel.flavour, source) == kernel:
-        with built_tree(arch, kernel.flavour, source, os.cpu_count() or 1):
-            pass
-    with lock(kernel.tree) as fd:
-        if not _is_built(kernel.tree, kernel.stamp):
-            raise KernelChangedError(
-                f"the tree of the {kernel.flavour} kernel is gone or has changed, {kernel.tree}: "
-                "run this command again"
-            )
-        yield fd
+    arch, source = ARCHES[kernel.arch], source or of_id(kernel.id)
+    if source is None or current(arch, kernel.flavour, source) != kernel:
+        raise KernelChangedError(
+            f"the tree of the {kernel.flavour} kernel is gone or has changed, {kernel.tree}: "
+            "run this command again"
+        )
+    kind, jobs = flavours.get(kernel.flavour), jobs or os.cpu_count() or 1
+    packages.ensure("build", *kind.packages, arches=[arch])
+    with prepared(arch, kernel.flavour, source, jobs) as ready:
+        _compile(arch, kind, ready, kernel.stamp, jobs)
+        yield ready.lock_fd
 
 
 def _is_built(path: Path, stamp: str) -> bool:
@@ -302,7 +296,9 @@ def _expected_steps(arch: Arch, kind: Flavour) -> int:
     return kind.steps.get(arch.name, 1000)
 
 
-def _stamp(arch: Arch, kind: Flavour, source: Source) -> str:
+def stamp_of(arch: Arch, flavour: str, source: Source) -> str:
+    """Return a hash of everything of which ensure_kernel() makes the kernel of ``flavour``."""
+    kind = flavours.get(flavour)
     base, fragment = _settings(arch, kind, source)
     parts = [source.id, fragment, repr(sorted(FIXED.items())), toolchain(arch)]
     parts += [base] if base else []

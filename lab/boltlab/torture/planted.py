@@ -17,7 +17,7 @@ from typing import Any
 from boltlab import codec, paths, ui
 from boltlab.arch import ARCHES, Arch
 from boltlab.errors import BoltError, GuestError
-from boltlab.guest import qemu, scenario
+from boltlab.guest import guestimage, qemu, scenario
 from boltlab.guest.scenario import Scenario
 from boltlab.kernel import build
 from boltlab.kernel.build import Kernel
@@ -143,13 +143,16 @@ def check(bug: Bug, arch: str, built: Kernel) -> str:
 def require_sound(bug: Bug, arch: Arch, where: Source, jobs: int) -> None:
     """Raise BoltError if the check of ``bug`` complains about the kernel without the bug.
 
-    A check that has not complained is not run again on the same kernel.
+    A check that has not complained is not run again with the same kernel, programs and modules.
     """
-    built = kernel(None, arch, where, jobs)
-    key = hashlib.sha256(repr((arch.name, bug.check, bug.expects, built.stamp)).encode())
+    stamp = build.stamp_of(arch, FLAVOUR, where)
+    key = hashlib.sha256(repr((arch.name, bug.check, bug.expects, stamp)).encode())
+    for path in sorted(guestimage.SOURCES.rglob("*.[ch]")):
+        key.update(path.read_bytes())
     mark = paths.cache() / "planted" / key.hexdigest()
     if mark.exists():
         return
+    built = kernel(None, arch, where, jobs)
     with ui.status(f"the check of {bug.name} without the bug, on {arch.name}"):
         said = check(bug, arch.name, built)
     if said:

@@ -7,10 +7,13 @@ from typing import Any
 import pytest
 
 from boltlab import paths, versions
+from boltlab.arch import ARCHES
 from boltlab.errors import BoltError
-from boltlab.guest import qemu
+from boltlab.guest import guestimage, qemu
 from boltlab.guest.qemu import Guest, GuestResult
+from boltlab.kernel import build
 from boltlab.kernel.build import Kernel
+from boltlab.kernel.source import Source
 from boltlab.torture import planted
 
 BUGS = planted.bugs()
@@ -97,6 +100,45 @@ def test_a_guest_that_cannot_run_is_no_complaint(
     built = Kernel("x86_64", "planted", "6.12.1-0", "6.12.1", "c0ffee", "stamp", tmp_path)
     with pytest.raises(BoltError, match="did not start"):
         planted.check(planted.parse("a", GOOD), "x86_64", built)
+
+
+def test_a_sound_check_runs_again_only_if_something_has_changed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As long as nothing has changed, not even the kernel without the bug is built."""
+    built = Kernel("x86_64", "planted", "6.12.1-0", "6.12.1", "c0ffee", "stamp", tmp_path)
+    bug, target = planted.parse("a", GOOD), ARCHES["x86_64"]
+    source = Source(tmp_path, "6.12.1-0", "6.12.1", versions.default())
+    done: list[str] = []
+
+    def kernel(*_: object) -> Kernel:
+        done.append("kernel")
+        return built
+
+    def check(*_: object) -> str:
+        done.append("check")
+        return ""
+
+    def again() -> list[str]:
+        done.clear()
+        planted.require_sound(bug, target, source, 1)
+        return done
+
+    program, module = tmp_path / "guest" / "init.c", tmp_path / "guest" / "module" / "module.c"
+    module.parent.mkdir(parents=True)
+    program.touch()
+    module.touch()
+    monkeypatch.setattr(guestimage, "SOURCES", program.parent)
+    monkeypatch.setattr(build, "stamp_of", lambda *_: "stamp")
+    monkeypatch.setattr(planted, "kernel", kernel)
+    monkeypatch.setattr(planted, "check", check)
+    assert again() == ["kernel", "check"]
+    assert again() == []
+    for file in (program, module):
+        file.write_text("changed")
+        assert again() == ["kernel", "check"]
+    monkeypatch.setattr(build, "stamp_of", lambda *_: "other")
+    assert again() == ["kernel", "check"]
 
 
 def test_what_the_console_is_to_show(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
