@@ -152,7 +152,8 @@ def measure(
     """
     commit = git.measured()
     kernels = prepare([target], plan, where, jobs)
-    return checked(collect(target, setting, plan, kernels[target.name], commit=commit))
+    bench = Bench(target, setting, plan, kernels[target.name])
+    return _trusted(bench, collect(*bench, commit=commit))
 
 
 def prepare(
@@ -195,23 +196,21 @@ def _again(args: argparse.Namespace, bench: Bench, file: Path | None) -> str:
     return words + options.engine(args)
 
 
-def checked(measured: Results) -> Results:
-    """Return ``measured``, with a note if its baselines cannot be compared with the reference."""
-    note = reference.check(measured)
-    if note:
-        ui.note(note)
-        return dataclasses.replace(measured, note=note)
-    return measured
-
-
 def _trusted(bench: Bench, measured: Results) -> Results:
-    """Do what checked() does. If that raises, --resume is to measure anew: nothing stays kept."""
+    """Return ``measured``, with a note if its baselines cannot be compared with the reference.
+
+    If reference.check() raises, --resume is to measure ``bench`` anew: nothing stays kept.
+    """
     try:
-        return checked(measured)
+        note = reference.check(measured)
     except BoltError:
         for job in jobs_of(*bench):
             ledger.forget(job.name, job.origin)
         raise
+    if note:
+        ui.note(note)
+        return dataclasses.replace(measured, note=note)
+    return measured
 
 
 def _on_cluster(

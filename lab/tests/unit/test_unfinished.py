@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from boltlab import cli, git
-from boltlab.bench import ledger, results
+from boltlab.bench import ledger, reference, results
 from boltlab.bench.plan import Plan, jobs_of
 from boltlab.bench.results import Results
 from boltlab.bench.unfinished import UnfinishedError
@@ -53,7 +53,7 @@ def emulator(monkeypatch: pytest.MonkeyPatch) -> Emulator:
     monkeypatch.setattr(qemu, "boot", played.boot)
     monkeypatch.setattr(qemu, "version", lambda name: "10.0.2")
     monkeypatch.setattr(bench, "prepare", lambda *args: {"x86_64": KERNELS, "arm64": KERNELS})
-    monkeypatch.setattr(bench, "checked", lambda measured: measured)
+    monkeypatch.setattr(reference, "check", lambda measured: None)
     return played
 
 
@@ -147,15 +147,19 @@ def test_a_wrong_set_up_ends_the_bench(
 def test_figures_that_cannot_be_trusted_are_not_kept(
     emulator: Emulator, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    def distrust(measured: Results) -> Results:
+    def distrust(measured: Results) -> str:
         raise BoltError("native offline1 took 60 ms")
 
     with monkeypatch.context() as busy:
-        busy.setattr(bench, "checked", distrust)
+        busy.setattr(reference, "check", distrust)
         assert call() == FAILURE
         assert "native offline1 took 60 ms" in capsys.readouterr().err
     assert call("--resume") == USAGE
     assert "nothing to go on with" in capsys.readouterr().err
+    with monkeypatch.context() as busy, pytest.raises(BoltError, match="offline1 took 60 ms"):
+        busy.setattr(reference, "check", distrust)
+        bench.measure(X86, "strict", PLAN)  # as a demo does
+    assert call("--resume") == USAGE
 
 
 def test_results_name_the_commit_before_the_kernels_are_built(
