@@ -36,6 +36,11 @@ def label(version: Version) -> str:
     return "" if version.series == versions.default().series else f"linux{version.series}"
 
 
+def named(arch: str, setting: str, version: Version) -> str:
+    """Return the name, without a date, of results of ``version`` on ``arch`` in ``setting``."""
+    return "-".join(filter(None, (arch, setting, label(version))))
+
+
 def counted(name: str, version: Version) -> Path:
     """Return the path of ``name``, a file of counts: each series but the default has a folder."""
     return FOLDER / label(version) / name

@@ -22,7 +22,7 @@ def recorded(run: Results, folder: Path = kept.FOLDER) -> Results:
     """
     found = []
     series = versions.of_release(run.kernel)
-    named = "-".join(filter(None, ("*", run.arch, run.setting, kept.label(series))))
+    named = f"*-{kept.named(run.arch, run.setting, series)}"
     for file in sorted([*folder.glob(f"{named}.json"), *folder.glob(f"{named}-qemu*.json")]):
         other = results.load(file)
         if (other.accel, other.cpus) == (run.accel, run.cpus) and _both(other.find("offline1")):

@@ -112,11 +112,11 @@ def _last(now: Results, version: Version) -> tuple[str, Results | None]:
 
     The first part of the pair is the name of the file. If there is no file, returns ("", None).
     """
-    name = "-".join(filter(None, (now.arch, now.setting, kept.label(version))))
-    pattern = f"*-{name}.json"
-    for file in sorted(kept.FOLDER.glob(pattern), reverse=True):
-        return file.name, results.load(file)
-    return "", None
+    try:
+        file = kept.find(kept.named(now.arch, now.setting, version))
+    except BoltError:
+        return "", None
+    return file.name, results.load(file)
 
 
 def torture(version: Version, least: int) -> list[str]:
@@ -135,9 +135,9 @@ def torture(version: Version, least: int) -> list[str]:
                 found.append([config.name, arch, "0", str(config.goal), *["0"] * 3])
     lines = []
     for name, arch, survived, goal, *others in found:
-        present = book.survived(name, arch, kernel)
-        enough = int(survived) >= int(goal) and present >= least
-        row = [name, arch, survived, goal, str(present), "" if enough else "**open**"]
+        present = str(book.survived(name, arch, kernel))
+        lacks = book.lacks(matrix.configs()[name], arch, kernel, least)
+        row = [name, arch, survived, goal, present, "**open**" if lacks else ""]
         lines.append([*row, *others[:3]])
     header = ("configuration", "on", "survived", "goal", "with this code", "")
     return tables.markdown((*header, "native", "runs", "failed"), lines)
