@@ -117,11 +117,10 @@ def test_who_needs_native_offline(kernel: Kernels, arch: str, name: str) -> None
     assert "online_seq" in play(kernel, arch, name, timeout=LONG).samples()
 
 
+@pytest.mark.plays("lost-suspend")
 @pytest.mark.nightly
 def test_an_undo_that_fails_in_suspend(kernel: Kernels, arch: str) -> None:
-    """Runs the tests of selftest-lost that need suspend, on a kernel that has suspend."""
-    if arch not in scenario.load("lost-suspend").arches:
-        pytest.skip("arm64 guests have no deep suspend")
+    """Runs the tests of selftest-lost that need suspend; arm64 guests have no deep suspend."""
     lines = output(play(kernel, arch, "lost-suspend", timeout=LONG))
     done = [line for line in lines if line.startswith("ok ") and "SKIP" not in line]
     assert not [line for line in lines if line.startswith("not ok ")]
@@ -130,11 +129,10 @@ def test_an_undo_that_fails_in_suspend(kernel: Kernels, arch: str) -> None:
     }
 
 
+@pytest.mark.plays("deadline-suspend")
 @pytest.mark.nightly
 def test_suspend_beside_a_partition(kernel: Kernels, arch: str) -> None:
-    """Suspend takes the CPUs of a partition with a deadline task, natively and with Bolt."""
-    if arch not in scenario.load("deadline-suspend").arches:
-        pytest.skip("arm64 guests have no deep suspend")
+    """Deep suspend (x86) takes the CPUs of a partition with a deadline task, also natively."""
     lines = output(play(kernel, arch, "deadline-suspend", timeout=LONG))
     done = [line for line in lines if line.startswith("ok ")]
     assert len(done) == 2 and not [line for line in lines if "SKIP" in line]
@@ -152,16 +150,16 @@ def test_a_cpu_that_waits_is_ejected(kernel: Kernels, arch: str) -> None:
     assert set(play(kernel, arch, "warm-eject").samples()) == {"offline_seq", "online_seq"}
 
 
+@pytest.mark.plays("{name}")
 @pytest.mark.nightly
 @pytest.mark.parametrize("name", ["kexec-crash", "kexec-crash-native"])
 def test_settled_before_kexec_locks(kernel: Kernels, arch: str, name: str) -> None:
     """kexec settles parked CPUs before it takes its lock, which settling needs as well.
 
-    Under that lock a settled CPU is removed from the headers of the crash kernel. When the lock is
-    busy, the kernel prints a message, which neither Bolt's nor Debian's kernel may print here.
+    Under that lock a settled CPU is removed from the headers of the crash kernel; on arm64 these
+    headers name all possible CPUs. When the lock is busy, the kernel prints a message, which
+    neither Bolt's nor Debian's kernel may print here.
     """
-    if arch not in scenario.load(name).arches:
-        pytest.skip("headers of a crash kernel of this architecture name all possible CPUs")
     done = play(kernel, arch, name)
     said = (done.folder / "console.log").read_text(encoding="utf-8", errors="replace")
     # The message that must be missing has a low level. So the log must show messages of that level.
