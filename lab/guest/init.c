@@ -318,7 +318,7 @@ static const char *const settings[] = {
 	CPU_DIR "{present,online,smt/control,cpu[0-9]*/hotplug/{fail,target}}",
 	BOLT_DIR "{enabled,irq_keep,keep,keep_affinity,park,settle_delay_ms}",
 	DEBUG_DIR "timing",
-	"/proc/{mounts,swaps,irq/default_smp_affinity,sys/kernel/sched_rt_runtime_us}",
+	"/proc/{mounts,swaps,self/cgroup,irq/default_smp_affinity,sys/kernel/sched_rt_runtime_us}",
 	"/sys/power/{pm_test,mem_sleep}",
 	"/sys/devices/system/machinecheck/machinecheck*/{bank1,check_interval}",
 	"/sys/kernel/debug/{failslab,fail_page_alloc}/{ignore-gfp-*,min-order,verbose}",

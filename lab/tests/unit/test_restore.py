@@ -13,6 +13,7 @@ from boltlab.guest import selftest
 
 # Files of the machine, before any test.
 BEFORE = {
+    "sys/bus/virtio/drivers/virtio_net/bind": "",
     "sys/devices/system/cpu/bolt/enabled": "0\n",
     "sys/devices/system/cpu/bolt/park": "cold\n",
     "sys/devices/system/cpu/bolt/irq_keep": "",
@@ -29,6 +30,7 @@ BEFORE = {
 
 # What the tests write, and how each file begins in the end: the files keep the rest of a text.
 CHANGES = {
+    "sys/bus/virtio/drivers/virtio_net/bind": ("", "virtio9"),
     "sys/devices/system/cpu/bolt/enabled": ("1\n", "0\n"),
     "sys/devices/system/cpu/bolt/park": ("warm\n", "cold\n"),
     "sys/devices/system/cpu/bolt/irq_keep": ("1\n", "\n"),
@@ -42,6 +44,7 @@ CHANGES = {
     ),
     "sys/power/pm_test": ("none [core]\n", "none\n"),
     "proc/irq/5/smp_affinity_list": ("1\n", "0-3\n"),
+    "proc/self/cgroup": ("4:cpuset:/\n0::/\n", "0::/\n"),
 }
 
 # The program starts a test as a process of its own, as the harness does.
@@ -49,6 +52,7 @@ PROGRAM = """
 #define _GNU_SOURCE
 #include <sys/stat.h>
 #include "groups.h"
+#include "wire.h"
 
 static void test(const char *how)
 {
@@ -82,7 +86,30 @@ int main(int argc, char **argv)
     waitpid(pid, NULL, 0);
     puts(cannot_run() ?: group_may_use_v1() ? "" : "cpusets are in use");
     puts(is("@/sys/devices/system/cpu/bolt/enabled", "1") ? "changed" : "as before");
+    puts(is("@/sys/bus/virtio/drivers/virtio_net/bind", "") ? "unbound" : "bound");
     return 3;
+}
+"""
+
+# The program is to do its work for any user. The cpusets of version 1 go at the second mount, as if
+# a group had existed until then.
+PREFIX = """
+#define _GNU_SOURCE
+#include <stdio.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <unistd.h>
+
+#define geteuid() 0
+#define mount(what, where, type, flags, data) fake_mount(type)
+
+static inline int fake_mount(const char *type)
+{
+    static int mounts;
+    FILE *file = type && !strcmp(type, "cgroup") && ++mounts == 2 ?
+                 fopen("@/proc/self/cgroup", "w") : NULL;
+
+    return file ? fputs("0::/\\n", file) < 0 || fclose(file) : 0;
 }
 """
 
@@ -103,13 +130,12 @@ def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
     source = root / "src" / "test.c"
     source.write_text(PROGRAM.replace("@", str(root)) % rows, encoding="utf-8")
     (root / "kselftest.h").write_text(
-        "#define ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))\n", encoding="utf-8"
+        "#define ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))\n"
+        "#define ksft_exit_fail_msg(...) abort()\n",
+        encoding="utf-8",
     )
-    # The program is to do its work for any user.
-    (root / "root.h").write_text(
-        "#define _GNU_SOURCE\n#include <unistd.h>\n#define geteuid() 0\n", encoding="utf-8"
-    )
-    command = ["gcc", "-Wall", "-include", str(root / "root.h")]
+    (root / "prefix.h").write_text(PREFIX.replace("@", str(root)), encoding="utf-8")
+    command = ["gcc", "-Wall", "-include", str(root / "prefix.h")]
     subprocess.run([*command, "-o", str(root / "test"), str(source)], check=True)
     return root / "test"
 
@@ -122,7 +148,11 @@ def play(program: Path, how: str, **files: str) -> tuple[dict[str, str], list[st
     for name, text in {**BEFORE, **files}.items():
         (root / name).parent.mkdir(parents=True, exist_ok=True)
         (root / name).write_text(text, encoding="utf-8")
+    device = root / "sys/class/net/eth9/device"
+    device.parent.mkdir(parents=True)
+    device.symlink_to("../../../devices/virtio9")
     env = {key: value for key, value in os.environ.items() if not key.startswith("BOLT_")}
+    env["BOLT_NIC"] = "eth9"
     done = subprocess.run(
         [program, how], env=env, capture_output=True, text=True, check=False, timeout=60
     )
@@ -141,7 +171,7 @@ def play(program: Path, how: str, **files: str) -> tuple[dict[str, str], list[st
 def test_settings_are_restored_however_a_test_ends(program: Path, how: str) -> None:
     """A test may start its program once more, or end by exit(): only the main process restores."""
     after, lines = play(program, how)
-    assert lines[1] == "changed"
+    assert lines[1:] == ["changed", "unbound"]
     assert after.keys() == BEFORE.keys()
     for name, text in after.items():
         assert text.startswith(CHANGES[name][1] if name in CHANGES else BEFORE[name])

@@ -148,33 +148,15 @@ FIXTURE_TEARDOWN(cpusets)
 	EXPECT_EQ(0, start_over());
 }
 
-/*
- * Moves the cpuset controller to the version of control groups that is mounted at @root.
- * The kernel allows the move when the other version has no groups left; groups exist for
- * a while after rmdir().
- */
+/* Moves the cpusets to the version of control groups that is mounted at @root. */
 static bool have(struct crew *crew, const char *root)
 {
-	if (restore_v1 || (!strcmp(root, V1) && !group_may_use_v1()))
+	bool v1 = !strcmp(root, V1);
+
+	if (v1 && !group_may_use_v1())
 		return false;
-	mkdir("/tmp", 0755);
-	mkdir(V1, 0755);
-	for (int i = 0; i < 100; i++) {
-		if (!strcmp(root, V2)) {
-			if (!put(V2 "/cgroup.subtree_control", "+cpuset"))
-				break;
-			if (!mount("none", V1, "cgroup", 0, "cpuset"))
-				umount(V1);
-		} else {
-			put(V2 "/cgroup.subtree_control", "-cpuset");
-			if (!mount("none", V1, "cgroup", 0,
-				   "cpuset,cpuset_v2_mode"))
-				break;
-		}
-		wait_ms(100);
-		if (i == 99)
-			return false;
-	}
+	if (v1 ? group_no_v1("cpuset,cpuset_v2_mode") : group_no_cpusets())
+		return false;
 	crew->root = root;
 	return true;
 }

@@ -16,6 +16,7 @@
 #include <sys/wait.h>
 
 #include "groups.h"
+#include "lib/children.h"
 #include "lib/deadline.h"
 #include "lib/place.h"
 #include "lib/states.h"
@@ -58,7 +59,7 @@ static int put_in(const char *root, int group, const char *file,
 /* Starts a task that sleeps, pinned to VICTIM or not. */
 static pid_t sleeper(bool pinned)
 {
-	pid_t child = fork();
+	pid_t child = fork_mortal();
 
 	if (child)
 		return child;
@@ -146,24 +147,6 @@ static bool park(struct __test_metadata *_metadata)
 }
 
 /*
- * Waits until version 2 of control groups has the cpuset controller. Before that, version
- * 1 must be unmounted and its groups, which exist for a while after rmdir(), must be
- * gone.
- */
-static int have_v2(void)
-{
-	int err = put(V2 "/cgroup.subtree_control", "+cpuset");
-
-	for (int i = 0; i < 600 && err && !restore_v1; i++) {
-		if (!mount("none", V1, "cgroup", 0, "cpuset"))
-			umount(V1);
-		wait_ms(100);
-		err = put(V2 "/cgroup.subtree_control", "+cpuset");
-	}
-	return err;
-}
-
-/*
  * Makes groups with a sleeping task each, and a pinned task in no group. Returns NULL, or
  * why the groups cannot be made.
  */
@@ -171,23 +154,11 @@ static const char *make_groups(struct __test_metadata *_metadata,
 			       struct world *world, const char *root)
 {
 	bool v1 = !strcmp(root, V1);
+	const char *why = v1 ? group_no_v1("cpuset") : group_no_cpusets();
 	char path[256], pid[32];
 
-	if (v1 && restore_v2())
-		return "the cpusets of version 2 are in use";
-	if (v1) {
-		mkdir("/tmp", 0755);
-		mkdir(V1, 0755);
-		/* The controller leaves version 2 when the groups there are gone. */
-		put(V2 "/cgroup.subtree_control", "-cpuset");
-		for (int i = 0; mount("none", V1, "cgroup", 0, "cpuset"); i++) {
-			if (errno != EBUSY || i == 100)
-				return "no cpuset controller of version 1";
-			wait_ms(100);
-		}
-	} else if (have_v2()) {
-		return "no cpuset controller of version 2";
-	}
+	if (why)
+		return why;
 	world->root = root;
 	for (int i = 0; i < (int)GROUPS; i++) {
 		path_of(path, sizeof(path), root, i, "");
@@ -438,7 +409,7 @@ static void same_writes(struct __test_metadata *_metadata,
 	char line[256];
 	bool found = !becomes;
 
-	if (have_v2())
+	if (group_no_cpusets())
 		SKIP(return, "no cpuset controller");
 	writes(_metadata, world, write, n, &native);
 	ASSERT_EQ(0, enable(true));

@@ -16,11 +16,34 @@ static inline bool group_may_use_v1(void)
 	return !restore_v1 && !restore_v2();
 }
 
-/* Enables cpusets of version 2. Returns why that is not possible, or NULL. */
+/*
+ * Enables cpusets of version 2, also after a test of version 1. Returns why that is not
+ * possible, or NULL.
+ */
 static inline const char *group_no_cpusets(void)
 {
+	restore_cpusets();
 	return put(V2 "/cgroup.subtree_control", "+cpuset") ?
 	       "no cpuset controller of version 2" : NULL;
+}
+
+/*
+ * Mounts cpusets of version 1 at V1, with these options of mount(), as soon as groups that
+ * tests have removed from version 2 are gone. Returns why that is not possible, or NULL.
+ */
+static inline const char *group_no_v1(const char *options)
+{
+	if (restore_v2())
+		return "the cpusets of version 2 are in use";
+	mkdir("/tmp", 0755);
+	mkdir(V1, 0755);
+	put(V2 "/cgroup.subtree_control", "-cpuset");
+	for (int i = 0; mount("none", V1, "cgroup", 0, options); i++) {
+		if (errno != EBUSY || i == 100)
+			return "no cpuset controller of version 1";
+		wait_ms(100);
+	}
+	return NULL;
 }
 
 static inline int group_put(const char *root, const char *group, const char *file,

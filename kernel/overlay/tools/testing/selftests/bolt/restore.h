@@ -77,7 +77,8 @@ static struct restore_setting {
 
 static size_t restore_nr;
 static char *restore_rows;	/* the text of bolt/states */
-static bool restore_v1;		/* whether version 1 of control groups has the cpusets */
+static bool restore_v1;		/* whether cpusets were of version 1 at the beginning */
+static void (*restore_device)(void);	/* binds a device that tests unbind; or NULL */
 static pid_t restore_pid;	/* the main process of the program, or 0 */
 
 /* Reads the text that would have to be written for the setting to be as it is now. */
@@ -235,16 +236,39 @@ static inline bool restore_groups(void)
 	return all;
 }
 
+/* Whether version 1 of control groups has the cpusets, which are always named first. */
+static inline bool restore_in_v1(void)
+{
+	char text[RESTORE_MAX];
+
+	return !get("/proc/self/cgroup", text, sizeof(text)) && strstr(text, ":cpuset");
+}
+
+/*
+ * Moves the cpusets back to version 2 of control groups after a test of version 1. The
+ * cpusets leave version 1 when V1 is unmounted and no group is left there; groups exist
+ * for a while after rmdir().
+ */
+static inline void restore_cpusets(void)
+{
+	for (int i = 0; i < 600 && !restore_v1 && restore_in_v1(); i++) {
+		if (!mount("none", V1, "cgroup", 0, "cpuset"))
+			umount(V1);
+		wait_ms(100);
+	}
+}
+
 static inline void restore_now(void)
 {
 	const char *disk = getenv("BOLT_DISK");
 	char now[RESTORE_MAX];
 
+	/* Without its driver, the device has no interrupts, whose affinity is a setting. */
+	if (restore_device)
+		restore_device();
 	rmdir(TRACE_INSTANCE);
 	for (int i = 0; i < 500 && !restore_groups(); i++)
 		wait_ms(10);
-	umount2(V1, MNT_DETACH);
-	rmdir(V1);
 	umount2(TMPFS, MNT_DETACH);
 	rmdir(TMPFS);
 	restore_write_rows();
@@ -263,6 +287,10 @@ static inline void restore_now(void)
 					now, setting->text);
 		}
 	}
+	/* The groups of V1 may take long to vanish. */
+	umount2(V1, MNT_DETACH);
+	restore_cpusets();
+	rmdir(V1);
 	/* Ends the use of the disk as swap area, which may take long. */
 	if (disk) {
 		snprintf(now, sizeof(now), "/dev/%.100s", disk);
@@ -292,7 +320,6 @@ static inline void restore_note(const char *path, enum restore_how how)
  */
 static void __attribute__((constructor)) restore_begin(void)
 {
-	char text[RESTORE_MAX];
 	glob_t found;
 
 	if (geteuid() || getenv("BOLT_RESTORES"))
@@ -303,8 +330,7 @@ static void __attribute__((constructor)) restore_begin(void)
 		mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL);
 	if (access(DEBUG_DIR, F_OK))
 		mount("debugfs", "/sys/kernel/debug", "debugfs", 0, NULL);
-	/* In the list of a hierarchy's controllers, cpuset is always the first. */
-	restore_v1 = !get("/proc/self/cgroup", text, sizeof(text)) && strstr(text, ":cpuset");
+	restore_v1 = restore_in_v1();
 	restore_rows = restore_read_rows();
 	for (size_t i = 0; i < ARRAY_SIZE(restore_patterns); i++) {
 		if (glob(restore_patterns[i].files, GLOB_BRACE, NULL, &found))

@@ -36,7 +36,7 @@ static inline const char *virtio_name(const char *device)
 /* Returns the directory of the device behind the network card. */
 static inline const char *nic_device(void)
 {
-	static char path[64];
+	static char path[128];
 
 	snprintf(path, sizeof(path), "/sys/class/net/%.15s/device", nic_name());
 	return path;
@@ -45,15 +45,16 @@ static inline const char *nic_device(void)
 /* The card's name on the bus: a test that fails may leave the card without its driver. */
 static char nic_bound[64];
 
-static void __attribute__((constructor)) nic_note(void)
-{
-	snprintf(nic_bound, sizeof(nic_bound), "%s", virtio_name(nic_device()));
-}
-
-static void __attribute__((destructor)) nic_bind(void)
+static void nic_bind(void)
 {
 	if (nic_bound[0])
 		put(DRIVER "bind", nic_bound);
+}
+
+static void __attribute__((constructor)) nic_note(void)
+{
+	snprintf(nic_bound, sizeof(nic_bound), "%s", virtio_name(nic_device()));
+	restore_device = nic_bind;
 }
 
 /* Returns the directory of the device behind the disk. */
