@@ -491,14 +491,7 @@ FIXTURE_TEARDOWN(fuzz)
 	if (cannot_run() || !self->f.top)
 		return;
 	put(HOTPLUG_DIR "fail", "-1");
-	for (int i = 0; i < self->f.nr_states; i++) {
-		char text[32];
-
-		snprintf(text, sizeof(text), "%d default", self->f.states[i]);
-		put(DEBUG_DIR "states", text);
-	}
-	put(DEBUG_DIR "timing", "0");
-	put(BOLT_DIR "park", "warm");
+	restore_write_rows();
 	EXPECT_EQ(0, sets_start_over(&self->f.world));
 	EXPECT_TRUE(sight_take(&self->f.world, &after));
 	EXPECT_TRUE(sight_same(&self->before, &after));

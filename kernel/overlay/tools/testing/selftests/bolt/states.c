@@ -97,16 +97,10 @@ FIXTURE_SETUP(states)
 
 FIXTURE_TEARDOWN(states)
 {
-	struct state topology;
-	char text[32];
-
 	if (cannot_run())
 		return;
 	/* A test that failed may have left its word. */
-	if (find(TOPOLOGY, &topology)) {
-		snprintf(text, sizeof(text), "%d default", topology.nr);
-		put(DEBUG_DIR "states", text);
-	}
+	restore_write_rows();
 	EXPECT_EQ(0, start_over());
 }
 

@@ -62,7 +62,6 @@ FIXTURE_TEARDOWN(warm)
 {
 	if (cannot_run())
 		return;
-	put(PARK, "warm");
 	EXPECT_EQ(0, sets_start_over(&self->world));
 	EXPECT_EQ(0, start_over());
 }
