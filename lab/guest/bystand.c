@@ -108,13 +108,8 @@ static void change(const char *list, const int *cpus, int n, bool bolt, bool onl
 /* Counts the next @ns, in which there is no request, as phase IDLE. */
 static void idle(int64_t ns)
 {
-	struct timespec end;
-
 	mark(IDLE);
-	ns += now_ns();
-	end = (struct timespec){ ns / 1000000000, ns % 1000000000 };
-	while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &end, NULL) == EINTR)
-		;
+	wait_until(CLOCK_MONOTONIC, now_ns() + ns);
 	mark(NONE);
 }
 

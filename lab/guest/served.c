@@ -52,14 +52,6 @@ static int64_t due_ns(uint32_t number)
 	return start_ns + number * (SECOND / rate);
 }
 
-static void until(int64_t ns)
-{
-	struct timespec ts = { ns / SECOND, ns % SECOND };
-
-	while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &ts, NULL) == EINTR)
-		;
-}
-
 static int udp(void)
 {
 	int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0), room = 1 << 20;
@@ -91,7 +83,7 @@ static void *ask(void *unused)
 	for (uint32_t number = 0; !stopping && number < MAX_REQUESTS; number++) {
 		struct request request = { .number = number };
 
-		until(due_ns(number));
+		wait_until(CLOCK_MONOTONIC, due_ns(number));
 		atomic_store(&sent, number + 1);
 		if (sendto(client_fd, &request, sizeof(request), 0, (void *)&service,
 			   sizeof(service)) < 0)

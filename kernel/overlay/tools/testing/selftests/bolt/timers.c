@@ -156,9 +156,7 @@ static void sleepers(clockid_t clock, void (*sleep)(clockid_t clock, int i))
 
 static void sleep_nano(clockid_t clock, int i)
 {
-	struct timespec ts = spec(shots->due[i]);
-
-	clock_nanosleep(clock, TIMER_ABSTIME, &ts, NULL);
+	wait_until(clock, shots->due[i]);
 }
 
 static void nanosleeps(clockid_t clock)

@@ -34,6 +34,15 @@ static inline void wait_ms(long ms)
 	wait_us(ms * 1000);
 }
 
+/* Sleeps until @clock shows @ns. */
+static inline void wait_until(clockid_t clock, long long ns)
+{
+	struct timespec ts = { ns / 1000000000, ns % 1000000000 };
+
+	while (clock_nanosleep(clock, TIMER_ABSTIME, &ts, NULL) == EINTR)
+		;
+}
+
 /* Keeps the CPU busy until @clock has gone on by @ns. */
 static inline void burn_ns(clockid_t clock, long long ns)
 {
