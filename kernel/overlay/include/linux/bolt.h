@@ -68,8 +68,6 @@ enum bolt_class {
  * @BOLT_UNITS: number of units
  *
  * If one state of a unit is moved back to critical, all states of the unit are.
- * If a state of a unit has no teardown, its startup is skipped while the
- * teardown of another state of the unit is pending.
  */
 enum bolt_unit {
 	BOLT_NO_UNIT,

@@ -74,34 +74,13 @@ static int bolt_cancel_teardown(unsigned int cpu, enum cpuhp_state state,
 	return 0;
 }
 
-/* Whether a teardown of @unit is pending on @cpu. */
-static bool bolt_unit_pending(unsigned int cpu, enum bolt_unit unit)
-{
-	unsigned int state;
-
-	for_each_set_bit(state, bolt_pending(cpu)->states, BOLT_NR_STATES) {
-		if (bolt_row(state).unit == unit)
-			return true;
-	}
-	return false;
-}
-
 /* Whether a startup is skipped; @ret is then what the startup would have returned. */
 static bool bolt_skip_startup(unsigned int cpu, enum cpuhp_state state,
 			      const struct bolt_defer *defer, int *ret)
 {
-	enum bolt_unit unit;
-
-	if (bolt_set_has(bolt_pending(cpu), state)) {
-		*ret = bolt_cancel_teardown(cpu, state, defer);
-		return true;
-	}
-	if (bolt_state_has(state, false))
+	if (!bolt_set_has(bolt_pending(cpu), state))
 		return false;
-	unit = bolt_row(state).unit;
-	if (unit == BOLT_NO_UNIT || !bolt_unit_pending(cpu, unit))
-		return false;
-	atomic64_inc(&bolt_counts[state].skips);
+	*ret = bolt_cancel_teardown(cpu, state, defer);
 	return true;
 }
 

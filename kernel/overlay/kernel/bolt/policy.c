@@ -251,24 +251,21 @@ static bool bolt_owned(enum cpuhp_state state, const char *name)
  * Whether bolt_intercept() can defer and cancel in place of the callbacks of
  * @state. A teardown without a startup can be deferred if it runs for a dead CPU: such
  * a teardown only cleans up, so a CPU that comes back before needs no startup in its
- * place. A startup without a teardown is skipped when another state of its unit is
- * pending, so the state must have a unit.
+ * place.
  */
-static bool bolt_state_deferrable(enum cpuhp_state state, enum bolt_unit unit)
+static bool bolt_state_deferrable(enum cpuhp_state state)
 {
-	if (!bolt_state_has(state, true))
-		return bolt_state_has(state, false) && state < CPUHP_BRINGUP_CPU;
-	return bolt_state_has(state, false) || unit != BOLT_NO_UNIT;
+	return bolt_state_has(state, false) &&
+	       (bolt_state_has(state, true) || state < CPUHP_BRINGUP_CPU);
 }
 
 /* Whether the callbacks of @state allow it to be deferred as @defer says. */
-static bool bolt_defer_fits(const struct bolt_defer *defer, enum cpuhp_state state,
-			    enum bolt_unit unit)
+static bool bolt_defer_fits(const struct bolt_defer *defer, enum cpuhp_state state)
 {
 	if (defer->restart && (!bolt_state_has(state, true) ||
 			       bolt_cpuhp_step(state)->multi_instance))
 		return false;
-	return bolt_state_deferrable(state, unit);
+	return bolt_state_deferrable(state);
 }
 
 /*
@@ -278,7 +275,7 @@ static bool bolt_defer_fits(const struct bolt_defer *defer, enum cpuhp_state sta
 static bool bolt_named_fits(const struct bolt_named *named, enum cpuhp_state state)
 {
 	return named->row.class == BOLT_CRITICAL ||
-	       bolt_defer_fits(&named->defer, state, named->row.unit);
+	       bolt_defer_fits(&named->defer, state);
 }
 
 static const struct bolt_named *bolt_find_named(enum cpuhp_state state)
@@ -531,9 +528,9 @@ static void bolt_review(enum cpuhp_state state)
  * Adding or removing an instance of the state also settles the state first, and
  * keeps @defer.
  *
- * A state without startup can be deferred if it is one of the DEAD states, a
- * state without teardown if it belongs to a unit. For a dynamic state that is not
- * to be deferred, @defer may say whether the state is concurrent, and why.
+ * A state without startup can be deferred if it is one of the DEAD states. For a
+ * dynamic state that is not to be deferred, @defer may say whether the state is
+ * concurrent, and why.
  *
  * Context: as cpuhp_setup_state().
  * Return: 0, or -EINVAL if @state is not between CPUHP_OFFLINE and CPUHP_ONLINE, as
@@ -544,7 +541,6 @@ static void bolt_review(enum cpuhp_state state)
 int bolt_defer_state(int state, const struct bolt_defer *defer)
 {
 	const struct bolt_row *fixed;
-	enum bolt_unit unit;
 
 	if (state <= CPUHP_OFFLINE || state >= CPUHP_ONLINE)
 		return -EINVAL;
@@ -552,9 +548,7 @@ int bolt_defer_state(int state, const struct bolt_defer *defer)
 	if (fixed ? fixed->class == BOLT_CRITICAL :
 		    !bolt_dynamic(state) || !defer->reason)
 		return -EINVAL;
-	unit = fixed ? fixed->unit : defer->unit;
-	if ((fixed || defer->class != BOLT_CRITICAL) &&
-	    !bolt_defer_fits(defer, state, unit))
+	if ((fixed || defer->class != BOLT_CRITICAL) && !bolt_defer_fits(defer, state))
 		return -EINVAL;
 	bolt_set_defer(state, defer);
 	bolt_review(state);

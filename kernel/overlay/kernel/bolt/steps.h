@@ -231,10 +231,10 @@ bool bolt_stand_in(unsigned int cpu, enum cpuhp_state state, bool bringup,
  * @bringup:	true for the startup, false for the teardown
  * @ret:	where to put what the callback would have returned
  *
- * A startup is skipped if the teardown of the state is pending and @restart is not set,
- * or if the state has no teardown and another of its unit is pending. A teardown runs
- * outside of requests that may defer; and if there is no memory to hide its entries, if
- * its state asks for a condition that does not hold now, or has no instance.
+ * A startup is skipped if the teardown of the state is pending and @restart is not set.
+ * A teardown runs outside of requests that may defer; and if there is no memory to hide
+ * its entries, if its state asks for a condition that does not hold now, or has no
+ * instance.
  *
  * Context: where the callback would run, hotplug lock held for writing.
  * Return: true if the callback must not run.

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * KUnit: deferring states that are not just a startup and a teardown: states
- * without startup, with instances, settled in parts, in a unit, moved back to
- * critical.
+ * without startup, with instances, settled in parts, moved back to critical together
+ * with their unit.
  */
 #ifdef CONFIG_BOLT_KUNIT_TEST
 
@@ -19,7 +19,7 @@
 static unsigned int victim;
 
 static struct {
-	int startup, teardown, settle;
+	int teardown, settle;
 	int online[INSTANCES];
 	bool may_defer;
 	bool first_fails;	/* whether the startup of instance 0 fails */
@@ -36,20 +36,13 @@ static struct instance instances[INSTANCES];
 struct defer_test {
 	struct bolt_fixture fixture;
 	int dead;	/* a state that has only a teardown */
-	int online;	/* a state that has only a startup, in the unit of @dead */
 	int multi;	/* a state with instances */
-	int parts;	/* a state that is settled in parts */
+	int parts;	/* a state in the unit of @dead, settled in parts */
 };
 
 static int count_dead(unsigned int cpu)
 {
 	ran.teardown += cpu == victim;
-	return 0;
-}
-
-static int count_online(unsigned int cpu)
-{
-	ran.startup += cpu == victim;
 	return 0;
 }
 
@@ -97,12 +90,6 @@ static const struct bolt_defer dead_defer = {
 	.may_defer = defer_if_told,
 };
 
-static const struct bolt_defer online_defer = {
-	.class = BOLT_LAZY,
-	.unit = BOLT_UNIT_RCU,
-	.reason = "test",
-};
-
 static const struct bolt_defer multi_defer = {
 	.class = BOLT_ELIDE,
 	.reason = "test",
@@ -110,6 +97,7 @@ static const struct bolt_defer multi_defer = {
 
 static const struct bolt_defer parts_defer = {
 	.class = BOLT_ASYNC,
+	.unit = BOLT_UNIT_RCU,
 	.reason = "test",
 	.settle = settle_in_parts,
 };
@@ -137,21 +125,17 @@ static int setup(struct kunit *test, struct defer_test *dt)
 	dt->dead = cpuhp_setup_state_nocalls(CPUHP_BP_PREPARE_DYN,
 					     "bolt/test:dead", NULL,
 					     count_dead);
-	dt->online = cpuhp_setup_state_nocalls(CPUHP_AP_ONLINE_DYN,
-					       "bolt/test:up", count_online,
-					       NULL);
 	dt->multi = cpuhp_setup_state_multi(CPUHP_AP_ONLINE_DYN,
 					    "bolt/test:multi", instance_up,
 					    instance_down);
 	dt->parts = cpuhp_setup_state_nocalls(CPUHP_AP_ONLINE_DYN,
 					      "bolt/test:parts", nothing,
 					      nothing);
-	if (dt->dead < 0 || dt->online < 0 || dt->multi < 0 || dt->parts < 0)
+	if (dt->dead < 0 || dt->multi < 0 || dt->parts < 0)
 		return -ENOSPC;
 	memset(&ran, 0, sizeof(ran));
 	ran.may_defer = true;
 	return bolt_defer_state(dt->dead, &dead_defer) ?:
-	       bolt_defer_state(dt->online, &online_defer) ?:
 	       bolt_defer_state(dt->multi, &multi_defer) ?:
 	       bolt_defer_state(dt->parts, &parts_defer);
 }
@@ -184,8 +168,6 @@ static void defer_exit(struct kunit *test)
 		remove_instance(dt, nr);
 	if (dt->dead > 0)
 		cpuhp_remove_state_nocalls(dt->dead);
-	if (dt->online > 0)
-		cpuhp_remove_state_nocalls(dt->online);
 	if (dt->multi > 0)
 		cpuhp_remove_multi_state(dt->multi);
 	if (dt->parts > 0)
@@ -210,20 +192,6 @@ static void without_startup_it_is_owed_until_the_return(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, ran.teardown, 0);
 }
 
-/* The startup of a unit is skipped exactly when a teardown of the unit is pending. */
-static void a_unit_moves_together(struct kunit *test)
-{
-	KUNIT_ASSERT_EQ(test, remove_cpu(victim), 0);
-	KUNIT_ASSERT_EQ(test, add_cpu(victim), 0);
-	KUNIT_EXPECT_EQ(test, ran.startup, 0);
-
-	KUNIT_ASSERT_EQ(test, remove_cpu(victim), 0);
-	bolt_settle_cpu(victim);
-	KUNIT_EXPECT_EQ(test, ran.teardown, 1);
-	KUNIT_ASSERT_EQ(test, add_cpu(victim), 0);
-	KUNIT_EXPECT_EQ(test, ran.startup, 1);
-}
-
 static void not_this_time_is_native(struct kunit *test)
 {
 	struct defer_test *dt = test->priv;
@@ -232,30 +200,27 @@ static void not_this_time_is_native(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, remove_cpu(victim), 0);
 	KUNIT_EXPECT_FALSE(test, bolt_set_has(bolt_pending(victim), dt->dead));
 	KUNIT_EXPECT_EQ(test, ran.teardown, 1);
-	KUNIT_ASSERT_EQ(test, add_cpu(victim), 0);
-	KUNIT_EXPECT_EQ(test, ran.startup, 1);
 }
 
 /*
- * When a state is moved back to critical, its pending teardowns run, and none is
- * deferred afterwards.
+ * When a state is moved back to critical, the pending teardowns of its unit run, and
+ * none is deferred afterwards.
  */
 static void a_row_can_be_moved_back(struct kunit *test)
 {
 	struct defer_test *dt = test->priv;
 
 	KUNIT_ASSERT_EQ(test, remove_cpu(victim), 0);
-	bolt_override(dt->online, true);
+	bolt_override(dt->parts, true);
 	KUNIT_EXPECT_EQ(test, ran.teardown, 1);
 	KUNIT_EXPECT_NULL(test, bolt_deferred(dt->dead));
 	KUNIT_ASSERT_EQ(test, add_cpu(victim), 0);
-	KUNIT_EXPECT_EQ(test, ran.startup, 1);
 	KUNIT_ASSERT_EQ(test, remove_cpu(victim), 0);
 	KUNIT_EXPECT_EQ(test, ran.teardown, 2);
 
 	bolt_override(dt->dead, false);
 	KUNIT_EXPECT_PTR_EQ(test, bolt_deferred(dt->dead), &dead_defer);
-	KUNIT_EXPECT_PTR_EQ(test, bolt_deferred(dt->online), &online_defer);
+	KUNIT_EXPECT_PTR_EQ(test, bolt_deferred(dt->parts), &parts_defer);
 }
 
 /*
@@ -323,8 +288,8 @@ static void nothing_is_pending_without_an_instance(struct kunit *test)
 	struct defer_test *dt = test->priv;
 	struct cpuhp_cpu_state *st = bolt_cpuhp_cpu(victim);
 
-	/* No teardown of this state can fail, because the state has none. */
-	st->fail = dt->online;
+	/* No teardown of this state can fail, because the state is not registered. */
+	st->fail = CPUHP_AP_ONLINE_DYN_END;
 	KUNIT_EXPECT_EQ(test, remove_cpu(victim), 0);
 	st->fail = CPUHP_INVALID;
 	KUNIT_EXPECT_TRUE(test, bolt_test_parked(victim));
@@ -350,7 +315,6 @@ static void settling_in_parts(struct kunit *test)
 
 static struct kunit_case bolt_defer_cases[] = {
 	KUNIT_CASE(without_startup_it_is_owed_until_the_return),
-	KUNIT_CASE(a_unit_moves_together),
 	KUNIT_CASE(not_this_time_is_native),
 	KUNIT_CASE(a_row_can_be_moved_back),
 	KUNIT_CASE(instances_come_and_go),

@@ -72,8 +72,7 @@ static void deferred_states_fit(struct kunit *test)
 		KUNIT_EXPECT_LT_MSG(test, row.unit, BOLT_UNITS, "state %d",
 				    state);
 		KUNIT_EXPECT_NOT_NULL_MSG(test, row.reason, "state %d", state);
-		KUNIT_EXPECT_TRUE_MSG(test,
-				      bolt_state_deferrable(state, row.unit),
+		KUNIT_EXPECT_TRUE_MSG(test, bolt_state_deferrable(state),
 				      "state %d", state);
 	}
 }
@@ -421,6 +420,11 @@ static void names_need_their_callbacks(struct kunit *test)
 		.reason = "test",
 		.restart = true,
 	};
+	static const struct bolt_defer in_unit = {
+		.class = BOLT_ELIDE,
+		.unit = BOLT_UNIT_RCU,
+		.reason = "test",
+	};
 	struct fit_test *ft = test->priv;
 	int state;
 
@@ -435,6 +439,17 @@ static void names_need_their_callbacks(struct kunit *test)
 	ft->state = state;
 	KUNIT_EXPECT_NULL(test, bolt_deferred(state));
 	KUNIT_EXPECT_EQ(test, bolt_fit(state), BOLT_UNFIT);
+	cpuhp_remove_state_nocalls(state);
+	ft->state = 0;
+
+	/* A startup without a teardown, also if the state is in a unit. */
+	state = cpuhp_setup_state_nocalls(CPUHP_AP_ONLINE_DYN, "scs:scs_cache",
+					  note_startup, NULL);
+	KUNIT_ASSERT_GT(test, state, 0);
+	ft->state = state;
+	KUNIT_EXPECT_NULL(test, bolt_deferred(state));
+	KUNIT_EXPECT_EQ(test, bolt_fit(state), BOLT_UNFIT);
+	KUNIT_EXPECT_EQ(test, bolt_defer_state(state, &in_unit), -EINVAL);
 	cpuhp_remove_state_nocalls(state);
 	ft->state = 0;
 
