@@ -16,18 +16,18 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
 from boltlab import packages, paths
 from boltlab.guest import tools
+from tests.tools.nobody import as_nobody
 
 TOOLS = paths.REPO / "tools"
 EXPECTED = sorted((TOOLS / "tests/expected").glob("*.txt"))
 BOLT = "sys/devices/system/cpu/bolt"
-NOBODY = 65534
 Run = Callable[..., subprocess.CompletedProcess[str]]
 
 
@@ -247,27 +247,6 @@ def test_nobody_reads_the_output(binary: Path, tree: Callable[[str], Path]) -> N
 # -- Privilege, containers, kernels without hotplug ----------------------------------------------
 
 
-def as_nobody(binary: Path, words: Sequence[str | Path]) -> subprocess.CompletedProcess[str]:
-    """Run cpubolt as the user of the test or, if that is root, as a user who may write nothing."""
-    if os.geteuid():
-        return subprocess.run([binary, *words], capture_output=True, text=True, check=False)
-    root = Path(words[1])
-    scratch = root.parent
-    for path in (scratch, *scratch.parents):
-        if not path.stat().st_mode & 0o001:
-            path.chmod(path.stat().st_mode | 0o111)
-    copy = scratch / "cpubolt"
-    shutil.copy(binary, copy)
-    shutil.copy(binary.parent.parent / "lib/libcpubolt.so.1", scratch)
-    return subprocess.run(
-        ["setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups", copy, *words],
-        env={"LD_LIBRARY_PATH": str(scratch)},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-
-
 @pytest.mark.parametrize("name", ["small+bolt", "small", "small+unreadable"])
 @pytest.mark.parametrize("words", [("offline", "2"), ("set", "0-1")], ids=" ".join)
 def test_without_privilege(
@@ -275,7 +254,7 @@ def test_without_privilege(
 ) -> None:
     root = tree(name)
     before = {path: path.read_text() for path in root.rglob("*") if path.is_file()}
-    done = as_nobody(binary, ["--root", root, *words])
+    done = as_nobody(binary, root, *words)
     assert done.returncode == 77
     assert done.stdout == ""
     assert len(done.stderr.splitlines()) == 1
@@ -284,7 +263,7 @@ def test_without_privilege(
 
 
 def test_status_without_privilege(binary: Path, tree: Callable[[str], Path]) -> None:
-    done = as_nobody(binary, ["--root", tree("small+unreadable"), "status"])
+    done = as_nobody(binary, tree("small+unreadable"), "status")
     assert (done.returncode, done.stderr) == (0, "")
     assert "only root can see whether Bolt is enabled" in done.stdout
     assert "CPUs: 4 of 4 online" in done.stdout
@@ -294,7 +273,7 @@ def test_states_without_privilege(binary: Path, tree: Callable[[str], Path]) -> 
     """Without Bolt, every user sees the states, though only root may look into debugfs."""
     root = tree("small")
     (root / "sys/kernel/debug").mkdir(parents=True, mode=0o700)
-    done = as_nobody(binary, ["--root", root, "states"])
+    done = as_nobody(binary, root, "states")
     assert done.returncode == 0
     assert "this kernel has no Bolt" in done.stderr
     assert "slub:dead" in done.stdout
@@ -302,7 +281,7 @@ def test_states_without_privilege(binary: Path, tree: Callable[[str], Path]) -> 
 
 def test_a_dry_run_without_privilege(binary: Path, tree: Callable[[str], Path]) -> None:
     """A user who cannot see whether Bolt is enabled is not told that it is disabled."""
-    done = as_nobody(binary, ["--root", tree("small+unreadable"), "offline", "-n", "2"])
+    done = as_nobody(binary, tree("small+unreadable"), "offline", "-n", "2")
     assert (done.returncode, done.stderr) == (0, "")
     assert "CPU 2 would go offline." in done.stdout
     assert "Only root can see whether Bolt is enabled." in done.stdout
@@ -311,7 +290,7 @@ def test_a_dry_run_without_privilege(binary: Path, tree: Callable[[str], Path]) 
 
 
 def test_settle_without_privilege(binary: Path, tree: Callable[[str], Path]) -> None:
-    done = as_nobody(binary, ["--root", tree("small+parked"), "settle"])
+    done = as_nobody(binary, tree("small+parked"), "settle")
     assert (done.returncode, done.stdout) == (77, "")
     assert "only root" in done.stderr
 

@@ -22,6 +22,7 @@ import pytest
 
 from boltlab import paths
 from boltlab.guest import tools
+from tests.tools.nobody import as_nobody
 
 TOOLS = paths.REPO / "tools"
 TEN_MINUTES = 600
@@ -306,11 +307,7 @@ def test_only_root_may_change_something(daemon: Path, command: Path, tree: Tree)
     if os.geteuid():
         pytest.skip("needs root")
     root = tree("small+bolt")
-    root.parent.chmod(0o755)
     words: list[str | Path] = [daemon, "--root", root, "--config", root / "config"]
-    # Another user may not read the build's directory, but may read ``root``.
-    for file in (command, command.parent.parent / "lib/libcpubolt.so.1"):
-        shutil.copy(file, root)
     with running(words, root):
         for request, status in (
             ("show", 0),
@@ -319,15 +316,7 @@ def test_only_root_may_change_something(daemon: Path, command: Path, tree: Tree)
             ("lease 1 5", 77),
             ("release 1", 77),
         ):
-            done = subprocess.run(
-                [root / "cpubolt", "--root", root, "policy", *request.split()],
-                user=65534,
-                group=65534,
-                capture_output=True,
-                text=True,
-                env={"LD_LIBRARY_PATH": os.fspath(root)},
-                check=False,
-            )
+            done = as_nobody(command, root, "policy", *request.split())
             assert done.returncode == status, done.stderr
             assert (done.stderr == "cpubolt: only root may make this request\n") == (status == 77)
 
@@ -336,19 +325,9 @@ def test_a_user_who_may_not_read_whether_bolt_is_enabled(daemon: Path, tree: Tre
     if os.geteuid():
         pytest.skip("needs root")
     root = tree("small+bolt")
-    root.parent.chmod(0o755)
     (root / BOLT / "enabled").chmod(0)
-    for file in (daemon, daemon.parent.parent / "lib/libcpubolt.so.1"):
-        shutil.copy(file, root)
-    done = subprocess.run(
-        [root / "cpuboltd", "--root", root, "--dry-run", "--samples", "1"],
-        user=65534,
-        group=65534,
-        capture_output=True,
-        text=True,
-        env={"LD_LIBRARY_PATH": os.fspath(root)},
-        check=True,
-    )
+    done = as_nobody(daemon, root, "--dry-run", "--samples", "1")
+    assert done.returncode == 0, done.stderr
     assert "Bolt is not enabled" not in done.stderr
     (root / BOLT / "enabled").write_text("0\n")
     words = ("--root", root, "--dry-run", "--samples", "1")
