@@ -245,6 +245,11 @@ static const char *bolt_word(unsigned int features)
 	return features & CPUBOLT_ENABLED ? "enabled" : "disabled";
 }
 
+static bool knows_parked(struct status *status)
+{
+	return !(cpubolt_features(status->machine) & CPUBOLT_PARKED_UNKNOWN);
+}
+
 static void print_bolt(struct status *status)
 {
 	unsigned int features = cpubolt_features(status->machine);
@@ -352,7 +357,10 @@ static char *json_summary(struct status *status)
 		cpu_set_t *cpus = set_new(status->machine, which[i]);
 		char *list = set_text(status->machine, cpus);
 
-		fprintf(stream, "   \"%s\": \"%s\",\n", names[i], list);
+		if (which[i] == CPUBOLT_PARKED && !knows_parked(status))
+			fprintf(stream, "   \"%s\": null,\n", names[i]);
+		else
+			fprintf(stream, "   \"%s\": \"%s\",\n", names[i], list);
 		free(list);
 		CPU_FREE(cpus);
 	}
@@ -374,6 +382,9 @@ static int print(struct status *status)
 	char *head = status->table.style == TABLE_JSON ? json_summary(status) : NULL;
 	int error = -ENOMEM;
 
+	if (!knows_parked(status))
+		complain("parked CPUs are shown as offline: the kernel's list of parked CPUs is "
+			 "longer than a page, or cannot be understood");
 	/* A user who asks for columns wants a table only. */
 	if (status->table.style == TABLE_GROUPED && !status->columns && !status->all_columns)
 		print_summary(status);

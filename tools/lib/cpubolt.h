@@ -67,6 +67,11 @@ int cpubolt_refresh(struct cpubolt *handle);
 #define CPUBOLT_HAS_BOLT	(1 << 1) /* the directory bolt/ exists */
 #define CPUBOLT_ENABLED		(1 << 2) /* bolt/enabled is 1 */
 #define CPUBOLT_UNREADABLE	(1 << 3) /* bolt/ exists, but this user may not read its files */
+/*
+ * The list of parked CPUs is longer than a page or makes no sense: a parked CPU that the library
+ * could not read from the list counts as natively offline
+ */
+#define CPUBOLT_PARKED_UNKNOWN	(1 << 4)
 
 /** cpubolt_features() - what the kernel offers, as CPUBOLT_* bits */
 unsigned int cpubolt_features(struct cpubolt *handle);
@@ -118,8 +123,8 @@ enum cpubolt_which {
  * cpubolt_cpus() - copy one of the machine's sets into @set
  *
  * The kernel cuts some lists that are longer than a page. Behind the end of such a list, the files
- * of each CPU tell whether the CPU is present and online; no CPU counts as parked, and every CPU
- * counts as isolated and nohz_full.
+ * of each CPU tell whether the CPU is present and online; no CPU counts as parked, see
+ * CPUBOLT_PARKED_UNKNOWN, and every CPU counts as isolated and nohz_full.
  *
  * Errors: -EINVAL if @which is no set of the machine. The lists "isolated" and "nohz_full" are read
  * only now: -EINVAL also if the list cannot be understood, -ENOMEM, and errors of open(2) and

@@ -115,16 +115,20 @@ static int read_list_if_any(const struct cpubolt *handle, const char *name, cpu_
 }
 
 /*
- * All parked CPUs count as offline if the kernel does not print the list because it is longer than a
- * page, or if the list makes no sense: a program that does not know which CPUs are parked can still
- * bring CPUs online.
+ * All parked CPUs count as offline if the kernel does not print the list because the list is longer
+ * than a page, or if the list makes no sense: a program that does not know which CPUs are parked
+ * can still bring CPUs online. No other file of the kernel says of a CPU whether the CPU is parked.
  */
-static int read_parked(const struct cpubolt *handle, cpu_set_t *parked)
+static int read_parked(const struct cpubolt *handle, struct view *view)
 {
 	unsigned int known;
-	int err = read_list(handle, "bolt/parked", parked, &known);
+	int err = read_list(handle, "bolt/parked", view->sets[CPUBOLT_PARKED], &known);
 
-	return err == -EINVAL || err == -EOVERFLOW ? 0 : err;
+	if (err == -EINVAL || err == -EOVERFLOW || (!err && known < handle->numbers)) {
+		view->features |= CPUBOLT_PARKED_UNKNOWN;
+		err = 0;
+	}
+	return err;
 }
 
 /* Reads the list of CPUs that are plugged in: each of these has a folder. */
@@ -173,7 +177,7 @@ static int read_bolt(struct cpubolt *handle, struct view *view)
 	if (!err && enabled == 1)
 		view->features |= CPUBOLT_ENABLED;
 	if (!err)
-		err = read_parked(handle, view->sets[CPUBOLT_PARKED]);
+		err = read_parked(handle, view);
 	if (err != -EACCES && err != -EPERM)
 		return err;
 	view->features |= CPUBOLT_UNREADABLE;

@@ -99,6 +99,7 @@ static void test_a_cut_list_of_parked_cpus(void **state)
 		write_cut(handle, CPUS "bolt/parked", cpus);
 		assert_int_equal(cpubolt_refresh(handle), 0);
 		assert_int_equal(cpubolt_cpus(handle, CPUBOLT_PARKED, parked), 0);
+		assert_int_equal(cpubolt_features(handle), BOLT | CPUBOLT_PARKED_UNKNOWN);
 		for (cpu = 0; cpu < 1400; cpu++)
 			assert_int_equal(!CPU_ISSET_S(cpu, size, parked),
 					 !CPU_ISSET_S(cpu, size, cpus));
@@ -110,6 +111,10 @@ static void test_a_cut_list_of_parked_cpus(void **state)
 	assert_int_equal(cpubolt_refresh(handle), 0);
 	assert_cpus(handle, CPUBOLT_PARKED, "");
 	assert_cpus(handle, CPUBOLT_OFFLINE, "1-1779");
+	assert_int_equal(cpubolt_features(handle), BOLT | CPUBOLT_PARKED_UNKNOWN);
+	tree_write(tree_folder(), CPUS "bolt/parked", "1-2\n");
+	assert_int_equal(cpubolt_refresh(handle), 0);
+	assert_int_equal(cpubolt_features(handle), BOLT);
 	CPU_FREE(cpus);
 	CPU_FREE(parked);
 	tree_close(handle);

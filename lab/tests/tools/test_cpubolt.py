@@ -164,6 +164,19 @@ def test_json_and_parsable_output_agree(run: Run, tree: Callable[[str], Path], n
     assert found["bolt"] == ("absent" if name == "hybrid" else "enabled")
 
 
+def test_status_says_that_parked_cpus_are_shown_as_offline(
+    run: Run, tree: Callable[[str], Path]
+) -> None:
+    """The list of parked CPUs makes no sense, which counts as a list longer than a page."""
+    root = tree("small+parked")
+    assert "shown as offline" not in run("--root", root, "status").stderr
+    (root / "sys/devices/system/cpu/bolt/parked").write_text("3,x\n")
+    done = run("--root", root, "status")
+    assert "parked CPUs are shown as offline" in done.stderr
+    assert "3 offline (1-3)" in done.stdout
+    assert json.loads(run("--root", root, "status", "--json").stdout)["parked"] is None
+
+
 def test_columns_are_documented(run: Run) -> None:
     listed = run("status", "--help").stdout.partition("Columns:\n")[2].split("\n")
     names = {line.split()[0] for line in listed if line.strip()}

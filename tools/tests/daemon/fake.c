@@ -196,7 +196,8 @@ ssize_t __wrap_read(int fd, void *data, size_t size)
 	if (!overflows && !flickers)
 		return got;
 	find_path(fd, path, sizeof(path));
-	if (overflows && ends_with(path, CPUS "bolt/irq_keep")) {
+	if (overflows && (ends_with(path, CPUS "bolt/irq_keep") ||
+			  ends_with(path, CPUS "bolt/parked"))) {
 		errno = EOVERFLOW;
 		return -1;
 	}

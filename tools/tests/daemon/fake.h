@@ -41,7 +41,7 @@ extern struct device {
 	bool closed;		/* whether the interrupt is not in use, and has no row */
 } devices[DEVICES];
 
-extern bool overflows;		/* irq_keep is longer than a page, so that no program can read it */
+extern bool overflows;	/* irq_keep and parked are longer than a page: no program can read them */
 extern bool flickers;		/* a CPU comes or goes between any two looks at the CPUs online */
 extern unsigned int affinities;	/* how many affinities were written */
 extern unsigned int late;	/* movable interrupts on CPUs when these went offline */
