@@ -281,39 +281,26 @@ static int read_once(const struct machine *machine, struct irq_table *table,
 	return err == -EINVAL ? -EAGAIN : err;
 }
 
-static int read_tries(const struct machine *machine, struct irq_table *table,
-		      struct irq_table *torn)
+/* @devices: only find out which interrupts there are: counts may be of other CPUs */
+static int read_table(const struct machine *machine, struct irq_table *table, bool devices)
 {
+	struct irq_table torn = { 0 };
 	int tries = 0, err;
 
-	*torn = (struct irq_table){ 0 };
 	do {
-		err = read_once(machine, table, torn);
+		err = read_once(machine, table, &torn);
 	} while (err == -EAGAIN && ++tries < MOST_TRIES);
-	return err;
-}
-
-int irq_read_table(const struct machine *machine, struct irq_table *table)
-{
-	struct irq_table torn;
-	int err = read_tries(machine, table, &torn);
-
-	irq_free(&torn);
-	return err;
-}
-
-/* As irq_read_table(), for which interrupts there are: counts may be of other CPUs. */
-static int read_devices(const struct machine *machine, struct irq_table *table)
-{
-	struct irq_table torn;
-	int err = read_tries(machine, table, &torn);
-
-	if (err == -EAGAIN && torn.cpu_count) {
+	if (devices && err == -EAGAIN && torn.cpu_count) {
 		*table = torn;
 		return 0;
 	}
 	irq_free(&torn);
 	return err;
+}
+
+int irq_read_table(const struct machine *machine, struct irq_table *table)
+{
+	return read_table(machine, table, false);
 }
 
 /* An interrupt without a row is not in use at the moment: its device may be closed. */
@@ -376,7 +363,7 @@ int irq_state_begin(const struct machine *machine, struct irq_state *state)
 		return file_remove(machine->root, IRQ_STATE_FILE);
 	if (err)
 		return err;
-	err = read_devices(machine, &table);
+	err = read_table(machine, &table, true);
 	if (!err) {
 		err = irq_state_drop_lost(machine, &table, state);
 		irq_free(&table);
