@@ -14,6 +14,7 @@
 #include <systemd/sd-daemon.h>
 
 #include "bring.h"
+#include "crowd.h"
 #include "daemon.h"
 #include "floor.h"
 #include "irq_state.h"
@@ -23,6 +24,7 @@
 #define RUN_FOLDER	"/run/cpubolt"
 #define LOCK_FILE	RUN_FOLDER "/cpuboltd.lock"
 #define NEEDS_US	10000000	/* from one look at tasks and cpusets to the next */
+#define CROWD_US	3000000		/* the same while tasks seem to wait for CPUs */
 #define MOST_BUSY	3		/* refusals in a row after which a CPU counts as at fault */
 
 uint64_t daemon_now_us(void)
@@ -76,23 +78,8 @@ static void on_foreign(void *data, unsigned int cpu, bool online, bool taken)
 	free(fields[1]);
 }
 
-/* Finds the isolated and nohz_full CPUs, which the kernel chooses at boot, and those of "deny". */
-static int find_alone(struct daemon *daemon)
-{
-	static const enum cpubolt_which lists[] = { CPUBOLT_ISOLATED, CPUBOLT_NOHZ_FULL };
-	size_t size = daemon->machine->size, i;
-	int err = 0;
-
-	memcpy(daemon->alone, daemon->config->deny, size);
-	for (i = 0; !err && i < sizeof(lists) / sizeof(lists[0]); i++) {
-		err = cpubolt_cpus(daemon->machine->handle, lists[i], daemon->more);
-		CPU_OR_S(size, daemon->alone, daemon->alone, daemon->more);
-	}
-	return err;
-}
-
 /*
- * The daemon leaves alone the CPUs of find_alone(), CPUs that other programs have taken, and CPUs
+ * The daemon leaves alone the CPUs of floor_alone(), CPUs that other programs have taken, and CPUs
  * that failed or that another program has brought back lately.
  */
 static int find_usable(struct daemon *daemon)
@@ -416,7 +403,8 @@ static int spare_the_needed(struct daemon *daemon)
 	/* CPUs that are left alone stay, too. */
 	CPU_OR_S(size, daemon->more, daemon->owner.online, daemon->next);
 	remove_from(daemon, daemon->more, daemon->going);
-	err = floor_others(daemon->machine, daemon->going, daemon->more, found);
+	err = floor_others(daemon->machine, &daemon->inputs, daemon->now_us, daemon->going,
+			   daemon->more, found);
 	if (err)
 		return err;
 	any = !is_empty(daemon, found);
@@ -426,23 +414,33 @@ static int spare_the_needed(struct daemon *daemon)
 	return any;
 }
 
+/* Tells whether it is time to look which CPUs are needed. */
+static bool is_time_to_look(const struct daemon *daemon)
+{
+	return daemon->now_us >= daemon->needs_until_us ||
+	       (daemon->now_us + NEEDS_US >= daemon->needs_until_us + CROWD_US &&
+		!is_empty(daemon, daemon->owner.taken) && crowd_is_likely(&daemon->inputs));
+}
+
 /*
  * Looks every ten seconds which CPUs are still needed, and whether any CPU that was taken is
- * needed. A CPU that was needed counts as needed until the next look; otherwise the CPU might go
- * and come again in each interval.
+ * needed; every three seconds, if tasks seem to wait for CPUs that are taken. A CPU that was
+ * needed counts as needed until the next look; otherwise the CPU might go and come again in each
+ * interval.
  */
 static int renew_needs(struct daemon *daemon)
 {
 	size_t size = daemon->machine->size;
 	int err;
 
-	if (daemon->now_us < daemon->needs_until_us)
+	if (!is_time_to_look(daemon))
 		return 0;
 	CPU_OR_S(size, daemon->going, daemon->needs, daemon->owner.taken);
 	if (!is_empty(daemon, daemon->going)) {
 		memcpy(daemon->more, daemon->owner.online, size);
 		remove_from(daemon, daemon->more, daemon->going);
-		err = floor_others(daemon->machine, daemon->going, daemon->more, daemon->next);
+		err = floor_others(daemon->machine, &daemon->inputs, daemon->now_us,
+				   daemon->going, daemon->more, daemon->next);
 		if (err)
 			return err;
 		memcpy(daemon->needs, daemon->next, size);
@@ -715,7 +713,7 @@ int daemon_begin(struct daemon *daemon)
 	if (!err)
 		err = owner_begin(&daemon->owner, daemon->machine, daemon->config->backoff_s);
 	if (!err)
-		err = find_alone(daemon);
+		err = floor_alone(daemon->machine, daemon->config, daemon->alone);
 	if (!err)
 		err = make_loop(daemon);
 	if (err)

@@ -2,8 +2,25 @@
 /* The floor, from machine and configuration */
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "floor.h"
+
+int floor_alone(const struct machine *machine, const struct config *config, cpu_set_t *alone)
+{
+	static const enum cpubolt_which lists[] = { CPUBOLT_ISOLATED, CPUBOLT_NOHZ_FULL };
+	cpu_set_t *one = machine_set(machine);
+	int err = one ? 0 : -ENOMEM;
+	size_t i;
+
+	memcpy(alone, config->deny, machine->size);
+	for (i = 0; !err && i < sizeof(lists) / sizeof(lists[0]); i++) {
+		err = cpubolt_cpus(machine->handle, lists[i], one);
+		CPU_OR_S(machine->size, alone, alone, one);
+	}
+	CPU_FREE(one);
+	return err;
+}
 
 static int fill(const struct inputs *inputs, unsigned int least, cpu_set_t *floor)
 {

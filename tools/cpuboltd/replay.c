@@ -16,25 +16,20 @@ struct replay {
 	change_printer *print;
 };
 
-/* Finds all CPUs that are plugged in, except isolated and nohz_full CPUs, and those of "deny". */
+/* Finds all CPUs that are plugged in, except those that the daemon leaves alone. */
 static int find_usable(const struct machine *machine, const struct config *config,
 		       cpu_set_t *usable)
 {
-	static const enum cpubolt_which alone[] = { CPUBOLT_ISOLATED, CPUBOLT_NOHZ_FULL };
-	cpu_set_t *left_out = machine_set(machine);
-	int err = left_out ? cpubolt_cpus(machine->handle, CPUBOLT_PRESENT, usable) : -ENOMEM;
-	size_t i;
+	cpu_set_t *alone = machine_set(machine);
+	int err = alone ? floor_alone(machine, config, alone) : -ENOMEM;
 
-	for (i = 0; !err && i <= 2; i++) {
-		if (i < 2)
-			err = cpubolt_cpus(machine->handle, alone[i], left_out);
-		else
-			memcpy(left_out, config->deny, machine->size);
-		/* Remove the CPUs that are left out from those that are usable. */
-		CPU_AND_S(machine->size, left_out, left_out, usable);
-		CPU_XOR_S(machine->size, usable, usable, left_out);
+	if (!err)
+		err = cpubolt_cpus(machine->handle, CPUBOLT_PRESENT, usable);
+	if (!err) {
+		CPU_AND_S(machine->size, alone, alone, usable);
+		CPU_XOR_S(machine->size, usable, usable, alone);
 	}
-	CPU_FREE(left_out);
+	CPU_FREE(alone);
 	return err;
 }
 

@@ -47,6 +47,14 @@ static void test_a_pinned_task_with_the_policy_package(void **state)
 	end();
 }
 
+static void lease(const char *list, unsigned int seconds)
+{
+	cpu_set_t *cpus = cpus_of(list);
+
+	assert_true(lease_add(&one, cpus, seconds) > 0);
+	CPU_FREE(cpus);
+}
+
 /* Lets the first @cpus CPUs be busy, for @percent of the time, for so many seconds. */
 static void work(unsigned int cpus, unsigned long percent, unsigned int seconds)
 {
@@ -126,6 +134,74 @@ static void test_needs_come_and_end(void **state)
 }
 
 /*
+ * Lets @tasks tasks that may run on CPUs 4-7 only be busy, or sleep, for so many seconds. Of these
+ * CPUs the first ones that are online are busy.
+ */
+static void crowd(unsigned int tasks, bool busy, unsigned int seconds)
+{
+	static unsigned long ticks[8];
+	unsigned int i, cpu, left;
+	cpu_set_t *online;
+	char text[512];
+
+	for (i = 0; i < tasks; i++) {
+		put_task((int)i + 20, "crowd", "4-7", 0, 0);
+		if (busy)
+			put_runnable((int)i + 20, "4-7");
+	}
+	for (; seconds; seconds--) {
+		online = online_now();
+		left = busy ? tasks : 0;
+		*text = '\0';
+		for (cpu = 0; cpu < 8; cpu++) {
+			if (left && cpu >= 4 && CPU_ISSET_S(cpu, machine.size, online)) {
+				ticks[cpu] += 100;
+				left--;
+			}
+			sprintf(text + strlen(text), "cpu%u %lu 0 0 0 0 0 0 0\n", cpu, ticks[cpu]);
+		}
+		sprintf(text + strlen(text), "procs_running %u\n", 1 + (busy ? tasks : 0));
+		CPU_FREE(online);
+		put("/proc/stat", text);
+		wait_for(1);
+	}
+}
+
+/* The load fits in the CPUs that are online, but its tasks may run on one of these only. */
+static void test_busy_tasks_that_may_run_on_few_cpus(void **state)
+{
+	unsigned int before;
+	uint64_t until;
+
+	begin("clusters+bolt", "fixed");
+	CPU_FREE(config.settings.fixed);
+	config.settings.fixed = cpus_of("0-3");
+	crowd(3, false, 10);
+	assert_online("0-4");
+	/* The daemon looks when CPU 4 was full in an interval, and at most every three seconds. */
+	crowd(3, true, 5);
+	assert_online("0-6");
+	before = requests;
+	crowd(3, true, 300);
+	assert_online("0-6");
+	assert_int_equal(requests, before);
+	/* While no task waits, the daemon does not look before its time. */
+	until = one.needs_until_us;
+	while (clock_us + SECOND_US < until)
+		crowd(3, true, 1);
+	assert_int_equal(one.needs_until_us, until);
+	crowd(3, false, 40);
+	assert_online("0-6");
+	crowd(3, false, 50);
+	assert_online("0-4");
+	/* While CPUs 4-7 are online, tasks that are busy keep those that they need. */
+	lease("4-7", 20);
+	crowd(3, true, 60);
+	assert_online("0-6");
+	end();
+}
+
+/*
  * After the daemon has read which CPUs are online, and before its request, another program takes a
  * CPU: that CPU is then not the daemon's.
  */
@@ -189,14 +265,6 @@ static void test_a_cpu_that_does_not_come(void **state)
 	assert_true(owner_waits(&one.owner, 2, clock_us));
 	CPU_FREE(all);
 	end();
-}
-
-static void lease(const char *list, unsigned int seconds)
-{
-	cpu_set_t *cpus = cpus_of(list);
-
-	assert_true(lease_add(&one, cpus, seconds) > 0);
-	CPU_FREE(cpus);
 }
 
 /*
@@ -393,6 +461,24 @@ static void test_a_lease_is_answered_when_cpus_are_there(void **state)
 	end();
 }
 
+/* The library says that it does not know which CPUs are parked, and the daemon goes on. */
+static void test_a_list_of_parked_cpus_longer_than_a_page(void **state)
+{
+	begin("small+bolt", "load");
+	put(CPUS "bolt/parked", "1-3\n");
+	wait_for(10);
+	assert_online("0");
+	assert_int_equal(cpubolt_state(machine.handle, 3), CPUBOLT_STATE_PARKED);
+	assert_false(cpubolt_features(machine.handle) & CPUBOLT_PARKED_UNKNOWN);
+	overflows = true;
+	lease("1", 60);
+	wait_for(1);
+	assert_online("0-1");
+	assert_int_equal(cpubolt_state(machine.handle, 3), CPUBOLT_STATE_OFFLINE);
+	assert_true(cpubolt_features(machine.handle) & CPUBOLT_PARKED_UNKNOWN);
+	end();
+}
+
 /* When the daemon has ended, the file says that no CPU is taken. */
 static void test_the_last_metrics(void **state)
 {
@@ -459,6 +545,7 @@ int main(void)
 		cmocka_unit_test(test_clusters_are_switched),
 		cmocka_unit_test(test_metrics_in_a_pause),
 		cmocka_unit_test(test_needs_come_and_end),
+		cmocka_unit_test(test_busy_tasks_that_may_run_on_few_cpus),
 		cmocka_unit_test(test_a_cpu_that_is_taken_meanwhile),
 		cmocka_unit_test(test_a_wanted_cpu_that_is_taken),
 		cmocka_unit_test(test_a_cpu_that_does_not_come),
@@ -472,6 +559,7 @@ int main(void)
 		cmocka_unit_test(test_cpus_come_when_no_file_can_be_written),
 		cmocka_unit_test(test_fixed_without_a_list),
 		cmocka_unit_test(test_a_lease_is_answered_when_cpus_are_there),
+		cmocka_unit_test(test_a_list_of_parked_cpus_longer_than_a_page),
 		cmocka_unit_test(test_the_last_metrics),
 		cmocka_unit_test(test_a_start_with_what_cannot_be_put_back),
 	};
