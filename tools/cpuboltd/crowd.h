@@ -32,7 +32,8 @@ int crowd_add(const struct machine *machine, const cpu_set_t *mask, unsigned int
  * @online: CPUs that are online
  * @after: CPUs that stay or come
  *
- * Tasks whose affinity is a part of the mask count as well. Return: 0 or -ENOMEM.
+ * In the need of a crowd, runnable tasks whose affinity is only a part of the crowd's mask count as
+ * well. Return: 0 or -ENOMEM.
  */
 int crowd_end(const struct machine *machine, const struct inputs *inputs, const cpu_set_t *online,
 	      const cpu_set_t *after, uint64_t now_us);

@@ -275,7 +275,7 @@ static int ask_once(struct daemon *daemon, enum cpubolt_op op, const cpu_set_t *
 	return err;
 }
 
-/* @cpus is "going" or "coming". If a CPU does not come, asks again without that CPU. */
+/* @cpus is daemon->going or daemon->coming. If a CPU does not come, asks again without that CPU. */
 static int ask(struct daemon *daemon, enum cpubolt_op op, cpu_set_t *cpus)
 {
 	struct cpubolt_result result = { .error = EAGAIN };

@@ -281,7 +281,11 @@ static int read_once(const struct machine *machine, struct irq_table *table,
 	return err == -EINVAL ? -EAGAIN : err;
 }
 
-/* @devices: only find out which interrupts there are: counts may be of other CPUs */
+/*
+ * @devices: the caller wants only the numbers and devices of interrupts, so if CPUs come or go
+ * whenever the file is read, a table that could be understood is taken: its counts may be those of
+ * other CPUs
+ */
 static int read_table(const struct machine *machine, struct irq_table *table, bool devices)
 {
 	struct irq_table torn = { 0 };

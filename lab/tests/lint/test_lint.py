@@ -29,7 +29,10 @@ def test_the_map_of_the_lab() -> None:
 
 
 def test_sign_off() -> None:
-    """Checks commits that upstream lacks, or, without upstream, all since signing off is a rule."""
+    """Checks commits that upstream lacks.
+
+    Without upstream, checks all commits after the one that made signing off a rule.
+    """
     assert lint.sign_off(paths.REPO, lint.base(paths.REPO)) == []
 
 

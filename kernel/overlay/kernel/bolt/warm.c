@@ -94,8 +94,8 @@ bool bolt_warm_must_end(unsigned int cpu)
  *
  * Before suspend, and before another kernel starts, CPUs die natively. The control
  * task still waits for the CPU to report its death, so that no task changes the
- * word meanwhile. When the hypervisor has not run the CPU for ten seconds, the control
- * task has given up, and there may be no batch any more.
+ * CPU's word in bolt_warm_words meanwhile. When the hypervisor has not run the CPU for
+ * ten seconds, the control task has given up, and there may be no batch any more.
  *
  * Context: the idle task of the CPU, interrupts off, before cpuhp_ap_report_dead(),
  * which has a full barrier.

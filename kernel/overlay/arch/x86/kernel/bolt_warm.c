@@ -330,8 +330,8 @@ static noinstr bool bolt_warm_ordered(void)
 			break;
 		x86_idle_clear_cpu_buffers();
 		/*
-		 * Waits in C1, in which the TSC goes on counting, unless C1 stops
-		 * the TSC of every CPU that idles.
+		 * Waits in C1. The TSC goes on counting in C1, except where C1 stops the
+		 * TSC of every CPU that idles: there the TSC is not used as a clock.
 		 */
 		__mwait(0, 0);
 	}

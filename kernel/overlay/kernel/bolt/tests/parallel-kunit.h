@@ -181,7 +181,7 @@ static void the_switch_decides(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, cpuhp_state_add_instance_parallel(state, &one), 0);
 	KUNIT_EXPECT_EQ(test, ran(instances), n);
 	KUNIT_EXPECT_EQ(test, ran(together), together);
-	/* Later requests stop at the state. */
+	/* Later requests do not pass over the state, which has an instance now. */
 	KUNIT_EXPECT_EQ(test, bolt_step_from(state, true), state);
 	KUNIT_EXPECT_EQ(test, cpuhp_state_remove_instance(state, &one), 0);
 	cpuhp_remove_multi_state(state);

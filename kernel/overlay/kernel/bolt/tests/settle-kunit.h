@@ -28,8 +28,8 @@ void zone_pcp_disable(struct zone *zone);
 void zone_pcp_enable(struct zone *zone);
 
 /*
- * The batch for tests that count less than this number on each CPU, so that each count
- * stays on its CPU and is not folded.
+ * The @batch of percpu_counter_add_batch(): a CPU whose count reaches this number folds
+ * the count. The tests count less on each CPU, so that each count stays on its CPU.
  */
 #define BATCH 1000
 

@@ -75,7 +75,10 @@ static inline unsigned int compat_nr_irqs(void)
 /* The pages of a compressor of zswap: the result of a compression. */
 #define COMPAT_ZSWAP_PAGES 2
 
-/* How many descriptors for calls of other CPUs smpcfd_dead_cpu() frees. */
+/*
+ * How many descriptors for calls from the dead CPU to other CPUs smpcfd_dead_cpu()
+ * frees: one for each possible CPU.
+ */
 #define compat_csds_freed() num_possible_cpus()
 
 #endif /* _KERNEL_BOLT_COMPAT_H */

@@ -56,7 +56,10 @@ static inline unsigned int compat_nr_irqs(void)
 /* The pages of a compressor of zswap that a teardown frees: zswap has no teardown. */
 #define COMPAT_ZSWAP_PAGES 0
 
-/* How many descriptors for calls of other CPUs smpcfd_dead_cpu() frees. */
+/*
+ * How many descriptors for calls from the dead CPU to other CPUs smpcfd_dead_cpu()
+ * frees: none, as the descriptors are not freed once a CPU has come.
+ */
 #define compat_csds_freed() 0
 
 #endif /* _KERNEL_BOLT_COMPAT_H */

@@ -50,7 +50,7 @@ static inline unsigned long long env_seed(void)
 	return seed;
 }
 
-/* Why a test may use no disk, or NULL. */
+/* Returns why there is no disk for a test to overwrite, or NULL if BOLT_DISK names one. */
 static inline const char *no_disk(void)
 {
 	return getenv("BOLT_DISK") ? NULL :
