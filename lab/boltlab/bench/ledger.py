@@ -12,7 +12,7 @@ import json
 import shutil
 import tempfile
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 from boltlab import codec, paths
@@ -76,10 +76,11 @@ def folder() -> Path:
     return place
 
 
-def keep(name: str, origin: Origin, ran: GuestResult) -> None:
+def keep(name: str, origin: Origin, ran: GuestResult) -> GuestResult:
     """Keep what the guest ``name`` has measured, in place of what is kept of the same origin.
 
-    Raises BoltError when the folder cannot be written.
+    Returns ``ran`` with the directory of what is kept. Raises BoltError when the folder cannot be
+    written.
     """
     place = _place(name, origin)
     try:
@@ -94,6 +95,7 @@ def keep(name: str, origin: Origin, ran: GuestResult) -> None:
     except OSError as error:
         raise BoltError(f"cannot keep figures in {place.parent}: {error.strerror}") from error
     paths.prune(place.parent, KEPT)
+    return replace(ran, folder=place)
 
 
 def take(name: str, origin: Origin) -> GuestResult | None:

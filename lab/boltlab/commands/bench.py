@@ -343,15 +343,14 @@ def _run(
 
     def ended(job: Job, ran: GuestResult) -> None:
         _require_readable(target, plan, job, ran)
-        ledger.keep(job.name, job.origin, ran)
+        # Other calls of the lab may remove the directory of the run before collect() reads it.
+        done[job.name] = ledger.keep(job.name, job.origin, ran)
 
     failed = []
     left = [job for job in work if job.name not in done]
     for job, outcome in guests.run_each(left, f"measuring {title}", ended) if left else ():
         if isinstance(outcome, GuestError):
             failed.append(_failed(target, plan, job, outcome))
-        else:
-            done[job.name] = outcome
     if failed:
         raise UnfinishedError(title, failed, len(work))
     return [(job, done[job.name]) for job in work]

@@ -28,8 +28,9 @@ def ran(folder: Path, end: str = '{"end": "ok"}\n') -> GuestResult:
 
 def test_what_is_kept_outlives_the_run(tmp_path: Path) -> None:
     assert ledger.take("guest-1", ORIGIN) is None
-    ledger.keep("guest-1", ORIGIN, ran(tmp_path / "run"))
+    kept = ledger.keep("guest-1", ORIGIN, ran(tmp_path / "run"))
     shutil.rmtree(tmp_path / "run")
+    assert kept.trace.read_text() == "a trace\n"
     taken = ledger.take("guest-1", ORIGIN)
     assert taken is not None
     assert taken.samples() == {"offline1": [5]}

@@ -2,13 +2,15 @@
 """A bench some of whose guests fail: its messages, the figures that it keeps, and its --resume."""
 
 import json
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from boltlab import cli, git
-from boltlab.bench import ledger, reference, results
+from boltlab.bench import breakdown, ledger, reference, results
+from boltlab.bench.ledger import Origin
 from boltlab.bench.plan import Plan, jobs_of
 from boltlab.bench.results import Results
 from boltlab.bench.unfinished import UnfinishedError
@@ -187,6 +189,23 @@ def test_a_trace_that_cannot_be_read_is_a_failure(emulator: Emulator) -> None:
         bench.collect(X86, "strict", plan, KERNELS, resume=True)
     assert emulator.begun.count("x86_64-bolt-measured-1") == 1
     assert emulator.begun.count("x86_64-bolt-breakdown-1") == 2
+
+
+def test_a_bench_outlives_the_directories_of_its_runs(
+    emulator: Emulator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Another call of the lab removes the directory of a run before the bench has ended."""
+    original = ledger.keep
+
+    def keep(name: str, origin: Origin, ran: GuestResult) -> GuestResult:
+        kept = original(name, origin, ran)
+        shutil.rmtree(ran.folder)
+        return kept
+
+    monkeypatch.setattr(ledger, "keep", keep)
+    monkeypatch.setattr(breakdown, "summarise", lambda trace: {"seen": trace.readlines()})
+    plan = Plan(cases=("offline1",), variants=("bolt",), extra=False)
+    assert bench.collect(X86, "strict", plan, KERNELS).breakdown == {"bolt": {"seen": []}}
 
 
 def test_guests_that_failed_on_a_cluster(emulator: Emulator, tmp_path: Path) -> None:
