@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * The types of the CPU hotplug state machine, and functions that set a CPU's target
- * state, start its hotplug thread, and wait for that thread. Private to kernel/: the
- * machine itself is in kernel/cpu.c.
+ * state, start its hotplug thread, and wait for that thread. Private to kernel/; the
+ * state machine itself is in kernel/cpu.c.
  */
 #ifndef _KERNEL_CPUHP_H
 #define _KERNEL_CPUHP_H

@@ -2,10 +2,10 @@
 /*
  * Bolt: fast CPU hotplug.
  *
- * A CPU that goes offline under Bolt is parked, unless no teardown may be deferred:
- * no task can run on the CPU or see it online, but the teardowns of some hotplug
- * states have been deferred. These states are the pending set of the CPU. To settle
- * the CPU is to run the teardowns of its pending set.
+ * If any teardown may be deferred, a CPU that goes offline under Bolt is parked: no
+ * task can run on the CPU or see it online, but the teardowns of some hotplug states
+ * have been deferred. These states are the pending set of the CPU. To settle the CPU
+ * is to run the teardowns of its pending set.
  *
  * This header has functions that hooks in the rest of the kernel call, and functions
  * of hooks that Bolt calls. kernel/bolt/state.c answers questions about the request

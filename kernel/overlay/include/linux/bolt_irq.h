@@ -38,7 +38,7 @@ bool bolt_irqs_next(unsigned int *irq);
 void bolt_irq_managed(unsigned int irq);
 unsigned int *bolt_irq_managed_from(unsigned int *irq, unsigned int at);
 
-/* As for_each_active_irq(), with irq_lock_sparse(), for interrupts that may be managed. */
+/* As for_each_active_irq(), for possibly managed interrupts; needs irq_lock_sparse(). */
 #define bolt_for_each_managed_irq(irq)					\
 	for (unsigned int *__irq = bolt_irq_managed_from(&(irq), 0);	\
 	     __irq; __irq = bolt_irq_managed_from(__irq, *__irq + 1))

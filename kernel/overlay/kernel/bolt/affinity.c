@@ -200,7 +200,7 @@ void bolt_give_affinity_back(void)
 
 /*
  * As bolt_lose_affinity() holds the task's pi_lock, that function either sees that
- * nothing is kept any more, or has kept the mask before this function looks at the task.
+ * bolt_affinity_on is false, or has kept the mask before this function looks at the task.
  */
 static void bolt_forget_all(void)
 {

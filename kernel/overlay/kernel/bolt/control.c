@@ -168,7 +168,7 @@ static void bolt_choose_cpus(const struct cpumask *leaving)
 
 /*
  * Gives the thread the priority of a real-time caller, or the highest one for a deadline
- * caller. Returns true if the thread's policy was changed.
+ * caller. Returns true if the thread's scheduling policy was changed.
  */
 static bool bolt_lend_priority(void)
 {

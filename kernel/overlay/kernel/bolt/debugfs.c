@@ -114,7 +114,7 @@ static int bolt_states_tell(enum cpuhp_state state, enum bolt_say say)
 	switch (say) {
 	case BOLT_SAY_CRITICAL:
 		/*
-		 * If another task removes the state meanwhile, the word has no effect on
+		 * If another task removes the state meanwhile, the write has no effect on
 		 * the next state with this number: see bolt_callbacks_changed().
 		 */
 		if (!bolt_registered(state))

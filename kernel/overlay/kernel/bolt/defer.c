@@ -86,8 +86,8 @@ static bool bolt_skip_startup(unsigned int cpu, enum cpuhp_state state,
 
 /*
  * As bolt_may_defer(), for code that runs callbacks for @cpu, and so is always a part of
- * the request that is under way. If @last is set, a startup has failed for an instance of
- * a state, and the instances that have started are now to be torn down.
+ * the request that is under way. If @last of struct cpuhp_cpu_state is set, a startup has
+ * failed for an instance, and the instances that have started are now to be torn down.
  */
 static bool bolt_walk_may_defer(unsigned int cpu)
 {
@@ -112,7 +112,7 @@ static bool bolt_skip_teardown(unsigned int cpu, enum cpuhp_state state,
 		 */
 		bolt_set_remove(bolt_pending(cpu), state);
 	}
-	/* bolt_walk() would not cancel the teardown of a state without an instance. */
+	/* Without an instance the teardown runs, as bolt_walk() would not cancel it. */
 	if (!bolt_walk_may_defer(cpu) || bolt_step_from(state, false) != state ||
 	    (defer->may_defer && !defer->may_defer(cpu)) || bolt_hide(cpu, state, defer)) {
 		bolt_forget_entries(cpu, state);

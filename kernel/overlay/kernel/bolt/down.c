@@ -108,7 +108,7 @@ static int bolt_deactivate(void)
  * @cpus:	the CPUs
  * @nr:		number of the CPUs
  * @err:	0, or why none of the CPUs goes; valid once @begun is set
- * @first:	set by the first CPU that comes into the stop
+ * @first:	set by the first CPU that enters the stop
  * @begun:	set when the first CPU has taken all CPUs out of the online mask, or set @err
  * @owner:	the CPU that gives up its interrupts and has bolt_irqs_lock, or
  *		nr_cpu_ids
@@ -147,7 +147,7 @@ bool bolt_irqs_left_in(const struct cpumask *mask)
 }
 
 /*
- * Any CPU that finds the lock free takes it. If the CPUs took turns in a fixed order, a
+ * Any CPU that finds the lock free takes it. If CPUs took the lock in a fixed order, a
  * host with fewer cores than its guest has CPUs would have to run the CPUs in that order.
  */
 static void bolt_take_irqs_lock(struct bolt_stop *stop)
@@ -179,7 +179,7 @@ void bolt_irqs_moved_off(void)
 }
 
 /*
- * The CPU that comes first takes all CPUs of @stop out of the online mask, so that no
+ * The first CPU in the stop takes all CPUs of @stop out of the online mask, so that no
  * CPU chooses a successor that goes as well.
  */
 static int bolt_begin_stop(struct bolt_stop *stop)

@@ -43,7 +43,7 @@ static inline bool bolt_cpu_below(unsigned int cpu, enum cpuhp_state state)
 	return bolt_cpu_state(cpu) < state;
 }
 
-/* Whether @state has a startup, or a teardown. */
+/* Whether @state has a startup; if @startup is false, whether it has a teardown. */
 static inline bool bolt_state_has(enum cpuhp_state state, bool startup)
 {
 	struct cpuhp_step *step = bolt_cpuhp_step(state);

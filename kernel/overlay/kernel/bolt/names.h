@@ -5,8 +5,8 @@
  * whether their callbacks are right in a request for several CPUs. Sorted by name.
  * The module is the one that the callbacks are part of, which need not be the
  * module that registers them; "" if the code cannot be a module. A state whose code
- * calls bolt_defer_state() is not here, because that code has functions that defer
- * and cancel. The row of a state also says whether the teardown is
+ * calls bolt_defer_state() is not here, because that code itself says what a row
+ * would say. The row of a state also says whether the teardown is
  * deferred, and what is then hidden from user space.
  *
  * The callbacks were read with these questions:
@@ -20,7 +20,7 @@
  *   CPU on which the startup of the state has not run?
  * - Callbacks of prepare states run in the control task while all CPUs of the
  *   request are offline: startups before the first CPU is woken, teardowns after
- *   the last CPU has died. Does such a callback count on CPUs of the request?
+ *   the last CPU has died. Does such a callback need a CPU of the request to be online?
  * - Does the callback wait for code on another CPU that waits for the hotplug lock,
  *   which is not free before the request is over?
  * - If a callback fails for one CPU, do the callbacks that take the other CPUs back

@@ -56,8 +56,8 @@ static void bolt_smt_coming(struct cpumask *cpus)
 /*
  * Makes the threads cold that SMT control has taken offline, or found offline: a thread
  * that waits in the kernel becomes natively dead. With CONFIG_GENERIC_ARCH_TOPOLOGY,
- * topology_is_primary_thread() takes each CPU that is offline for a primary thread, so
- * all CPUs that are offline become cold.
+ * topology_is_primary_thread() is true of each CPU that is offline, whether or not the
+ * CPU is a primary thread, so all CPUs that are offline become cold.
  */
 static void bolt_smt_make_cold(void)
 {
@@ -77,8 +77,8 @@ static void bolt_smt_make_cold(void)
  * @ctrlval:	an enum cpuhp_smt_control
  *
  * Context: cpu_add_remove_lock and device hotplug lock held; may sleep.
- * Return: 0, also while Bolt is disabled; otherwise an error, and then all threads are
- * up except those that could not be put back.
+ * Return: 0, also while Bolt is disabled; otherwise an error, and then all threads that
+ * were up are up again, except those that could not be put back.
  */
 int bolt_smt_disable(int ctrlval)
 {

@@ -250,8 +250,8 @@ static bool bolt_owned(enum cpuhp_state state, const char *name)
 /*
  * Whether bolt_intercept() can defer and cancel in place of the callbacks of
  * @state. A teardown without a startup can be deferred if it runs for a dead CPU: such
- * a teardown only cleans up, so a CPU that comes back before needs no startup in its
- * place.
+ * a teardown only cleans up, so if the CPU comes back before the teardown has run, no
+ * startup is needed.
  */
 static bool bolt_state_deferrable(enum cpuhp_state state)
 {

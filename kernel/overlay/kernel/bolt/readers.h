@@ -25,7 +25,7 @@ static inline void bolt_count_down(struct percpu_rw_semaphore *sem)
 	barrier();
 	this_cpu_dec(*sem->read_count);
 #else
-	/* Like this_cpu_dec(), which is atomic on arm64 as well, but with release ordering. */
+	/* On arm64 this_cpu_dec() is atomic as well, but has no release ordering. */
 	atomic_fetch_dec_release((atomic_t *)this_cpu_ptr(sem->read_count));
 #endif
 }

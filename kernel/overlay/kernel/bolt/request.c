@@ -244,7 +244,7 @@ static int bolt_run(void *arg)
 	rcu_unexpedite_gp();
 	cpus_write_unlock();
 	arch_smt_update();
-	/* CPUs have come, or an undo has brought CPUs back. */
+	/* Tasks may have CPUs again: CPUs have come, or an undo has brought CPUs back. */
 	if (err || !cpumask_empty(batch->up))
 		bolt_give_affinity_back();
 	return err;
@@ -348,7 +348,7 @@ int bolt_request(const struct cpumask *up, const struct cpumask *down,
 		 unsigned int flags)
 {
 	static struct cpumask coming, going;
-	/* Static: a CPU that dies late may read the batch after this function. */
+	/* Static: a CPU that dies late may read the batch after this function returns. */
 	static struct bolt_batch batch;
 	unsigned int cpu, returning = 0, nr_up, nr_down;
 	ktime_t start = ktime_get();
@@ -436,8 +436,8 @@ static int bolt_request_one(unsigned int cpu, bool online)
  * bolt_cpu_down - take a CPU offline
  * @cpu:	the CPU
  *
- * Context: may sleep; device hotplug lock held. If Bolt has been disabled in the
- * meantime, the CPU is taken offline in the native way.
+ * Context: may sleep; device hotplug lock held. If Bolt has been disabled since the
+ * caller found Bolt enabled, the CPU is taken offline in the native way.
  * Return: 0, or an error as from cpu_down().
  */
 int bolt_cpu_down(unsigned int cpu)

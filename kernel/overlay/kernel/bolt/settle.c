@@ -8,7 +8,7 @@
  * shrinker at the end of this file finds memory short; then the worker runs all teardowns.
  * The worker looks at CPUs in the order of their numbers. Code that disables Bolt, suspends
  * the system, starts another kernel, removes a state, or carries out a write to bolt/settle
- * does not leave this to the worker: such code settles the CPUs, or the state, and waits.
+ * does not leave settling to the worker: that code settles the CPUs or the state itself.
  */
 
 #include <linux/cpu.h>
@@ -89,7 +89,7 @@ static void bolt_run_teardown(unsigned int cpu, enum cpuhp_state state)
  * @defer:	how the teardown was deferred
  *
  * Context: as bolt_settle_state(), or hotplug lock held for writing.
- * Return: 0, or what @settle of struct bolt_defer may return: call this function again.
+ * Return: 0; or -EAGAIN or -EBUSY from @settle of @defer: call this function again.
  */
 int bolt_tear_down(unsigned int cpu, enum cpuhp_state state,
 		   const struct bolt_defer *defer)
@@ -250,8 +250,8 @@ void bolt_settle_mask(const struct cpumask *mask)
 /**
  * bolt_settle_all - make all CPUs that are parked or warm natively offline
  *
- * While Bolt is disabled no CPU is. This function then takes no lock, so that a machine
- * can be rebooted although a callback of a hotplug state never returns.
+ * While Bolt is disabled no CPU is parked or warm, and this function takes no lock, so
+ * that a machine can be rebooted although a callback of a hotplug state never returns.
  *
  * Context: as bolt_settle_cpu().
  */

@@ -19,7 +19,7 @@
  *   teardown below it begins; do not ask about such a state.
  * - The callback of a state that is registered or removed while the CPU is further
  *   up does not change how far the CPU has come. While a state is being registered
- *   it counts as up on all CPUs past its number, as these CPUs are in
+ *   it counts as up on all CPUs past its number, just as these CPUs are in
  *   cpu_online_mask; no request runs meanwhile. On a CPU that hotplug has left
  *   half-way, a state that is registered afterwards counts as up only when a
  *   startup has run since, of this state or of a higher one.

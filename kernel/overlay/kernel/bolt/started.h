@@ -99,7 +99,7 @@ static __always_inline void bolt_step_end(const struct bolt_step *step)
  */
 static inline void bolt_step_passed(unsigned int cpu, bool bringup)
 {
-	/* As in bolt_step_begin() and bolt_step_end(). */
+	/* A release, for the reasons given in bolt_step_begin() and bolt_step_end(). */
 	smp_store_release(per_cpu_ptr(&bolt_reached, cpu), bolt_cpu_state(cpu));
 	if (!bringup) {
 		/* The store comes before all that teardowns of lower states write. */

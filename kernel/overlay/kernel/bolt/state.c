@@ -206,10 +206,10 @@ bool bolt_woken_cpu_alive(void)
 }
 
 /**
- * bolt_is_last - whether a CPU is the last one to take its turn in a step
+ * bolt_is_last - whether a CPU is the last one for which a callback runs
  * @cpu:	the CPU
  *
- * Work that a request does once for all its CPUs is done in the turn of the last CPU.
+ * Work that a request does once for all its CPUs is done in the callback of the last CPU.
  *
  * Context: the callback of CPUHP_AP_ACTIVE, which the control task runs for one CPU
  * after the other.
@@ -252,7 +252,7 @@ bool bolt_is_last_in(unsigned int cpu, const struct cpumask *mask)
 }
 
 /**
- * bolt_is_first_in - whether a CPU is the first of a mask to take its turn
+ * bolt_is_first_in - whether a CPU is the first of a mask for which a callback runs
  * @cpu:	the CPU
  * @mask:	the CPUs that count
  *

@@ -25,10 +25,10 @@ struct work_struct;
 
 #define BOLT_NR_STATES (CPUHP_ONLINE + 1)
 
-/* No callback has this state: it stands for the rebuild of scheduler domains. */
+/* No callback has this state, which stands for the rebuild of scheduler domains. */
 #define BOLT_DOMAINS CPUHP_ONLINE
 
-/* The last state of a CPU that comes before the CPU is woken. */
+/* The last state that a CPU on its way up reaches before the CPU is woken. */
 #define BOLT_PREPARED (CPUHP_BP_KICK_AP - 1)
 
 /**

@@ -88,7 +88,7 @@ static __always_inline bool bolt_walks(const struct cpuhp_cpu_state *st)
  * @next:	where to put the state whose callback is to run
  * @st:		the CPU's place in the state machine; moved on as by
  *		cpuhp_next_state()
- * @target:	the state at which the CPU is to stop
+ * @target:	the state that the CPU is to reach
  *
  * Passes over states without a callback, states without an instance, and states for
  * which only the bit in the pending set changes.
@@ -157,8 +157,8 @@ static __always_inline enum bolt_turn bolt_serial_enter(enum cpuhp_state state)
 	struct bolt_batch *batch = READ_ONCE(bolt_batch);
 
 	/*
-	 * Before a CPU is woken and after its death, only the control task runs callbacks,
-	 * or helpers of boot/tree.c, which have a lock of their own.
+	 * Before a CPU is woken and after its death, only the control task and helpers of
+	 * boot/tree.c run callbacks, and these helpers have a lock of their own.
 	 */
 	if (!batch || batch->alone || state < CPUHP_AP_IDLE_DEAD ||
 	    state >= CPUHP_AP_ACTIVE || state == CPUHP_TEARDOWN_CPU)
@@ -197,7 +197,7 @@ struct bolt_run {
 
 static __always_inline struct bolt_run bolt_run_begin(enum cpuhp_state state)
 {
-	/* As in bolt_serial_enter(). */
+	/* As bolt_serial_enter() says, a request under way is that of the caller. */
 	if (!READ_ONCE(bolt_batch))
 		return (struct bolt_run){ .state = CPUHP_INVALID };
 	return (struct bolt_run){
@@ -231,10 +231,10 @@ bool bolt_stand_in(unsigned int cpu, enum cpuhp_state state, bool bringup,
  * @bringup:	true for the startup, false for the teardown
  * @ret:	where to put what the callback would have returned
  *
- * A startup is skipped if the teardown of the state is pending and @restart is not set.
- * A teardown runs outside of requests that may defer; and if there is no memory to hide
- * its entries, if its state asks for a condition that does not hold now, or has no
- * instance.
+ * A startup is skipped if the teardown of the state is pending and @restart of struct
+ * bolt_defer is not set. A teardown is not deferred but runs outside of requests that
+ * may defer; if there is no memory to hide the entries of the state; if the state asks
+ * for a condition that does not hold now; or if a state with instances has no instance.
  *
  * Context: where the callback would run, hotplug lock held for writing.
  * Return: true if the callback must not run.

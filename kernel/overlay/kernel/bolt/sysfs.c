@@ -55,7 +55,7 @@ static ssize_t enabled_store(struct device *dev, struct device_attribute *attr,
 }
 static DEVICE_ATTR_ADMIN_RW(enabled);
 
-/* Prints a cpulist. The last number of a list that is cut off could be another CPU's. */
+/* Prints a cpulist, or fails if it is cut off: its last number could be another CPU's. */
 static ssize_t bolt_emit_list(char *buf, const struct cpumask *mask)
 {
 	ssize_t len = sysfs_emit(buf, "%*pbl\n", cpumask_pr_args(mask));

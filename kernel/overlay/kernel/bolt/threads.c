@@ -170,7 +170,7 @@ static int bolt_wait_thread(unsigned int cpu)
 
 /**
  * bolt_run_threads - run the hotplug threads of the CPUs in bolt_round
- * @target:	the state at which each thread stops, unless its CPU's goal comes first
+ * @target:	the state that each CPU is to reach, unless the CPU's goal comes first
  * @up:		whether the CPUs come
  *
  * When CPUs come, at most bolt_arch_slots() threads run at once, or BOLT_SLOTS if that

@@ -2,8 +2,8 @@
 /*
  * Turns: what CPUs of a request do one after the other. cpuhp_invoke_callback()
  * calls bolt_serialize() before every callback, so that callbacks of serial states
- * run for one CPU at a time. A CPU that comes takes bolt_ap_lock() for steps
- * outside of callbacks that must not overlap.
+ * run for one CPU at a time. Some steps on the way up must not overlap, but are not
+ * callbacks, or are only a part of one: a CPU takes bolt_ap_lock() for these.
  */
 
 #include <linux/cpumask.h>
@@ -30,7 +30,7 @@ static DEFINE_RAW_SPINLOCK(bolt_serial_lock);
 #ifdef CONFIG_LOCKDEP
 /*
  * The semaphore, for lockdep. A hotplug thread keeps the semaphore from one callback
- * to the next and acquires cpuhp_state_up anew for each, so that for lockdep the
+ * to the next and acquires cpuhp_state_up anew for each, so lockdep is told that the
  * thread gives the semaphore back after each callback.
  */
 struct lockdep_map bolt_serial_map =
@@ -89,7 +89,7 @@ static bool bolt_try_arrivals(void)
  * bolt_ap_lock_for_late - keep a CPU that is late out of sections of bolt_ap_lock()
  *
  * A CPU is late if the control task has given up waiting for the CPU to come. Such a
- * CPU may be inside a section, or may have stopped there for ever, so the control task
+ * CPU may be inside a section, or may hang there for ever, so the control task
  * waits for the lock for a millisecond at most.
  *
  * Context: the control task, preemption on; after success bolt_ap_unlock() ends the
@@ -204,7 +204,7 @@ enum bolt_turn bolt_serial_begin(enum cpuhp_state state)
 	 * even if none occurs.
 	 */
 	lock_map_acquire(&bolt_serial_map);
-	/* A thread that has the semaphore already does not call this function. */
+	/* A thread that has the semaphore already does not get here. */
 	down(&bolt_serial_sem);
 	__this_cpu_write(bolt_cpus.may_run_serial, true);
 	return BOLT_KEPT_TURN;

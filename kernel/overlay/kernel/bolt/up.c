@@ -32,7 +32,7 @@
 #include "warm.h"
 
 /*
- * The CPUs that are being woken, and the @due that bolt_online_batch() passes on.
+ * The CPUs that are being woken, and the CPUs that bolt_online_batch() passes on as @due.
  * Both masks are static, as there is one request at a time.
  */
 static struct cpumask bolt_wave;
@@ -111,9 +111,9 @@ static int bolt_prepare(const struct cpumask *mask)
 }
 
 /*
- * With CONFIG_HOTPLUG_SPLIT_STARTUP a CPU that is woken natively waits until the
- * control task releases it. In a request the CPU does not wait; without that option
- * no CPU waits natively either.
+ * With CONFIG_HOTPLUG_SPLIT_STARTUP, natively, a CPU that was woken waits until the
+ * task that has woken the CPU releases it. In a request the CPU does not wait; without
+ * that option no CPU waits natively either.
  */
 #ifdef CONFIG_HOTPLUG_SPLIT_STARTUP
 #define BOLT_KICK_STATE CPUHP_BP_KICK_AP
@@ -135,7 +135,7 @@ static int bolt_kick(unsigned int cpu)
 
 /*
  * Gives up waiting for @cpu. If @cpu has not begun to run the kernel, it finds no idle
- * task when it begins, and stops, as natively. Returns false if @cpu has come after all.
+ * task when it begins, and halts, as natively. Returns false if @cpu has come after all.
  */
 static bool bolt_give_up(unsigned int cpu)
 {
@@ -432,7 +432,7 @@ static int bolt_bring_up(const struct cpumask *mask, const struct cpumask *due)
 	}
 	/*
 	 * There is no callback between CPUHP_AP_ACTIVE and CPUHP_ONLINE. A CPU that is
-	 * active already must not be the last to join the scheduler.
+	 * active already runs none, and so must not be the last to join the scheduler.
 	 */
 	for_each_cpu(cpu, mask) {
 		if (bolt_cpu_state(cpu) == CPUHP_AP_ACTIVE &&

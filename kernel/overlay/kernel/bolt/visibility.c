@@ -424,9 +424,9 @@ void bolt_show(unsigned int cpu, enum cpuhp_state state)
 	if (!entries)
 		return;
 	/*
-	 * The flag is cleared before the entries are shown, while no task can write to
-	 * the device's uevent file: the flag is a bitfield, and not safe against other
-	 * writers.
+	 * uevent_suppress is cleared before the entries are shown, while no task can
+	 * write to the device's uevent file: the flag uevent_suppress is a bitfield, and
+	 * not safe against other writers.
 	 */
 	if (entries->dev)
 		dev_set_uevent_suppress(entries->dev, 0);

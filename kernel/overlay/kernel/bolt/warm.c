@@ -48,7 +48,7 @@
 /* After how long a CPU that may have missed its kick is kicked again. */
 #define BOLT_WARM_KICK_US 50
 
-/* How many times bolt_warm_await_cold() sleeps between two waits for an answer. */
+/* How many times at most bolt_warm_await_cold() sleeps and waits for an answer again. */
 #define BOLT_WARM_LEAVE_TRIES 100
 
 /* Each word has a cache line of its own, which the CPU may monitor by MWAIT. */
@@ -348,7 +348,7 @@ int bolt_warm_want(bool warm)
  * and a CPU that waits in the kernel may keep its package or cluster from the
  * deepest idle states. As in bolt_warm_want(), a request that has not seen the flag
  * is over before bolt_warm_leave() gets the lock. While Bolt is disabled no CPU waits,
- * and a callback of a hotplug state that never returns must not stop the suspend.
+ * and a callback of a hotplug state that never returns must not block the suspend.
  */
 static int bolt_warm_pm(struct notifier_block *nb, unsigned long action, void *unused)
 {

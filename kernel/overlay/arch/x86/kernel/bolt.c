@@ -38,7 +38,7 @@ void bolt_startup_delay(unsigned int usecs)
 /**
  * bolt_arch_may_go - whether CPUs that stay have room for the vectors of CPUs that
  * go
- * @cpus:	the CPUs
+ * @cpus:	the CPUs that go
  *
  * Context: all CPUs stopped.
  * Return: 0 or -ENOSPC.
@@ -109,7 +109,7 @@ void bolt_arch_coming(unsigned int nr)
 
 /**
  * bolt_arch_arrived - set up memory types after CPUs have arrived
- * @cpus:	the CPUs
+ * @cpus:	the CPUs that have arrived
  *
  * Context: as bolt_arch_coming().
  */

@@ -145,9 +145,9 @@ void bolt_warm_note(const struct cpumask *cpus)
 }
 
 /*
- * Whether a CPU dies natively by HLT, if cpuidle knows no deeper state. A CPU with MWAIT
- * counts as one that does not: in 6.12 it dies by MWAIT, and in 7.3 cpuidle usually knows
- * a deeper state of such a CPU, also in a virtual machine.
+ * Whether a CPU dies natively by HLT, if cpuidle knows no deeper state. CPUs of AMD and
+ * Hygon do. Any other CPU with MWAIT counts as one that does not: in 6.12 it dies by
+ * MWAIT, and in 7.3 cpuidle usually knows a deeper state, also in a virtual machine.
  */
 static bool bolt_dies_by_hlt(void)
 {
@@ -161,7 +161,7 @@ static bool bolt_dies_by_hlt(void)
 
 /*
  * Whether a CPU waits by HLT. A CPU waits by HLT if it would do so natively, if a
- * hypervisor would have to emulate MWAIT, or if MWAIT may miss the store to the word.
+ * hypervisor would have to emulate MWAIT, or if MWAIT may miss a store to the CPU's word.
  */
 static bool bolt_warm_halts(void)
 {
@@ -228,10 +228,10 @@ bool bolt_arch_warm_prepare(unsigned int cpu, struct task_struct *idle)
 }
 
 /**
- * bolt_arch_warm_kick - have a CPU look at its word
+ * bolt_arch_warm_kick - have a CPU that is parked warm look at its order
  * @cpu:	the CPU
  *
- * An NMI that arrives after the CPU has read its word and before it executes HLT
+ * An NMI that arrives after the CPU has read its order and before it executes HLT
  * does not wake the CPU, so the caller calls this function again.
  *
  * Context: a task; no CPU goes or comes but those of the task's own request.

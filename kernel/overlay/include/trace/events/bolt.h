@@ -29,7 +29,7 @@ TRACE_DEFINE_ENUM(BOLT_PHASE_DEAD);
 		{ BOLT_PHASE_DIE,	"die" },	\
 		{ BOLT_PHASE_DEAD,	"dead" })
 
-/* A phase of batch @batch ended after @ns nanoseconds; its lowest-numbered CPU is @cpu. */
+/* A phase of @batch, whose lowest-numbered CPU is @cpu, ended after @ns nanoseconds. */
 TRACE_EVENT(bolt_phase,
 	    TP_PROTO(u64 batch, unsigned int cpu, int phase, u64 ns),
 	    TP_ARGS(batch, cpu, phase, ns),

@@ -197,8 +197,8 @@ static void __init bolt_come(struct cpumask *left, unsigned int flags)
  * bolt_boot_cpus - bring up all CPUs but the boot CPU by requests
  * @max:	how many CPUs to have online at most, the boot CPU included
  *
- * A CPU that does not come by a request is then brought up in the native way, from
- * the state that the CPU has reached, or from offline if the CPU has come online.
+ * A CPU that does not come by a request is then brought up in the native way, from the
+ * state that the CPU has reached. A CPU that is online by then is taken offline first.
  *
  * Context: the boot CPU, before any other CPU is online.
  * Return: true if the caller need not bring up any CPU.

@@ -276,7 +276,7 @@ static int bolt_add_instance(enum cpuhp_state state, struct hlist_node *node,
  * @multi_instance: whether the state has instances
  *
  * @startup runs for several CPUs at once, now and when CPUs come up in one
- * request; so does @teardown. Both touch nothing but data of their own CPU, or
+ * request; so does @teardown. Both must touch nothing but data of their own CPU, or
  * take a lock for the rest. Neither may take the hotplug lock, which the task
  * that waits for the callbacks holds; lockdep reports a callback that does. Callbacks
  * of a state of the PREPARE section run on any CPU; callbacks of any other state run on

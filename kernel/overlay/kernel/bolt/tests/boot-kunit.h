@@ -89,7 +89,7 @@ static void idle_tasks(struct kunit *test)
 	}
 }
 
-/* Also a CPU whose hotplug thread has failed comes, as the kernel tries it once more. */
+/* A CPU whose hotplug thread has failed comes, too: the kernel brings it up once more. */
 static void all_the_way(struct kunit *test)
 {
 	unsigned int cpu;

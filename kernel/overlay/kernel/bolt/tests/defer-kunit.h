@@ -82,7 +82,7 @@ static bool defer_if_told(unsigned int cpu)
 	return ran.may_defer;
 }
 
-/* No other state of this unit is ever deferred: CPUHP_RCUTREE_PREP is critical. */
+/* BOLT_UNIT_RCU has no deferred states but those of the tests. */
 static const struct bolt_defer dead_defer = {
 	.class = BOLT_LAZY,
 	.unit = BOLT_UNIT_RCU,

@@ -28,7 +28,7 @@ static int bolt_see_turn(void *data)
 	bolt_take_irqs_lock(&seen->stop);
 	inside = atomic_inc_return(&seen->inside);
 	/*
-	 * The loop gives the other CPUs time to come in as well, if the lock does not
+	 * The loop gives the other CPUs time to get here as well, if the lock does not
 	 * keep them out.
 	 */
 	for (us = 0; us < 2000 && inside == 1; us++) {

@@ -23,7 +23,7 @@
 
 #include "fixture.h"
 
-/* In mm/page_alloc.h, or in older kernels in mm/internal.h. */
+/* Declared in mm/page_alloc.h, or in older kernels in mm/internal.h. */
 void zone_pcp_disable(struct zone *zone);
 void zone_pcp_enable(struct zone *zone);
 
@@ -225,7 +225,7 @@ static void settling_in_parts_folds_all(struct kunit *test)
 	KUNIT_EXPECT_EQ_MSG(test, i, COUNTERS, "this counter was not folded");
 }
 
-/* The batch of counters depends on the CPUs that are online, not on parked CPUs. */
+/* percpu_counter_batch depends on the CPUs that are online, not on parked CPUs. */
 static void batch_is_native(struct kunit *test)
 {
 	int batch = percpu_counter_batch;
@@ -343,7 +343,7 @@ static void page_lists_are_sized_as_natively(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, add_cpu(second), 0);
 	KUNIT_EXPECT_EQ(test, zone->pageset_high_min, with_all);
 
-	/* The lists have the same sizes when @second comes as when @victim has gone. */
+	/* The sizes stay when @second comes, but must change when @victim comes. */
 	KUNIT_ASSERT_EQ(test, remove_cpu(second), 0);
 	bolt_settle_cpu(second);
 	KUNIT_ASSERT_EQ(test, remove_cpu(victim), 0);

@@ -16,7 +16,7 @@
 
 /*
  * What the callbacks of the test's state have found. The startup or the teardown is to
- * fail for the CPU @refuses or, with @all_refuse, for all CPUs; @failed counts the latter.
+ * fail for the CPU @refuses or, with @all_refuse, for all CPUs, which @failed counts.
  */
 static struct {
 	int state;
@@ -259,8 +259,8 @@ static int ask_whether_refused(unsigned int cpu)
 }
 
 /*
- * The teardowns that run because a startup has failed must not fail, and are not asked
- * to.
+ * The teardowns that run because a startup has failed must not fail, so cpuhp_refused()
+ * is false in these.
  */
 static void go_back(struct kunit *test, enum cpuhp_state section)
 {
@@ -467,7 +467,7 @@ static void started_exit(struct kunit *test)
 }
 
 /*
- * A CPU that stops half-way down has passed states without a callback, which are
+ * A CPU that is left half-way down has passed states without a callback, which are
  * not noted. A state that is registered among these must not count as up.
  */
 static void registered_where_a_cpu_is_half_way(struct kunit *test)

@@ -13,7 +13,7 @@
 #include "fixture.h"
 
 /**
- * struct sysfs_test - a CPU, and CPU hotplug, which @allow allows again
+ * struct sysfs_test - the CPU of a test, and the work that ends a ban on CPU hotplug
  * @fixture:	the CPU that comes and goes
  * @allow:	allows CPU hotplug after a delay
  */

@@ -17,7 +17,7 @@ static void late_cpu_keeps_the_lock(struct kunit *test)
 	bool got;
 
 	guard(cpus_read_lock)();
-	/* This CPU stands for a CPU that has stopped while it held the lock. */
+	/* This CPU stands for a CPU that hangs while it holds the lock. */
 	raw_spin_lock(&bolt_arrivals);
 	got = bolt_try_arrivals();
 	if (got)

@@ -252,7 +252,7 @@ static void offset_is_found(struct kunit *test)
 	cycle_short(test);
 }
 
-/* A short test that is given no time makes too few hand-overs, so the long test follows. */
+/* Given no time, a short test makes too few hand-overs, so the long test follows. */
 static void too_few_handovers_are_no_test(struct kunit *test)
 {
 	pass(test);
