@@ -155,7 +155,10 @@ def one_machine(root: Path) -> list[str]:
 
 
 def _around(root: Path) -> re.Pattern[str] | None:
-    """Return a pattern of paths in the directory in which ``root`` lies, or None if all may be."""
+    """Return a pattern of paths in the directory in which ``root`` lies.
+
+    Returns None if files may name that directory for another reason.
+    """
     if root.parent in {Path("/"), Path(tempfile.gettempdir()), *_ANYWHERE}:
         return None
     return re.compile(rf"(?<![\w.]){re.escape(str(root.parent))}/")
@@ -288,10 +291,10 @@ def message(root: Path, file: Path) -> list[str]:
 
 
 def kernel_style(root: Path, since: str | None, pristine: Path) -> list[str]:
-    """Run checkpatch over hooks and files of kernel/overlay that changed after ``since``, or HEAD.
+    """Run checkpatch over hooks and files of kernel/overlay that changed after ``since``.
 
-    ``pristine`` is a kernel source. Of a hook that changed, the whole diff is checked, but not the
-    hook's message.
+    If ``since`` is None, changes that are not committed are checked. ``pristine`` is a kernel
+    source. Of a hook that changed, the whole diff is checked, but not the hook's message.
     """
     start = since or "HEAD"
     with tempfile.TemporaryDirectory(prefix="bolt-lint-") as scratch:

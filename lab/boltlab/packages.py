@@ -18,8 +18,8 @@ from boltlab.arch import ARCHES, Arch
 from boltlab.errors import UNAVAILABLE, BoltError
 
 # On a fresh machine an automatic update often holds apt's locks when the lab first installs a
-# package. So the lab waits up to LOCKED seconds for each lock. The option is not for the lock of
-# apt's lists: apt-get update says BUSY, and fails at once.
+# package. So the lab waits up to LOCKED seconds for each lock. The option LOCK has no effect on the
+# lock of apt's lists: if that lock is taken, apt-get update says BUSY, and fails at once.
 LOCKED = 300
 LOCK = ("-o", f"DPkg::Lock::Timeout={LOCKED}")
 BUSY = b"Could not get lock"

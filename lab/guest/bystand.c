@@ -115,7 +115,8 @@ static void idle(int64_t ns)
 
 /*
  * There is no gap before SETTLE, because a worker of the kernel begins with teardowns of
- * class "async" as soon as the request has ended. This request is not counted again.
+ * class "async" as soon as the offline request has ended. The offline request is not
+ * counted here, because change() counts the offline requests of other rounds.
  */
 static void settle_round(const char *list, long gap_ms)
 {
@@ -144,7 +145,7 @@ int main(int argc, char **argv)
 	if (bolt && write_text(BOLT_DIR "enabled", "1"))
 		die("this kernel has no Bolt");
 	pin_to(0);
-	/* Without this the kernel may let a sleep last 50 us longer, to save wake-ups. */
+	/* By default the kernel may let a sleep last 50 us longer, to save wake-ups. */
 	prctl(PR_SET_TIMERSLACK, 1);
 	for (int cpu = 1; cpu < all; cpu++)
 		if (!goes[cpu])

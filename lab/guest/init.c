@@ -248,7 +248,7 @@ static int do_show(char **args)
 }
 
 /*
- * find PATH PATTERN: fails unless the extended regular expression PATTERN fits a line of
+ * find PATH PATTERN: fails unless the extended regular expression PATTERN matches a line of
  * the file.
  */
 static int do_find(char **args)
@@ -268,7 +268,7 @@ static int do_find(char **args)
 		return -EINVAL;
 	}
 	while (!found && fgets(line, sizeof(line), in)) {
-		line[strcspn(line, "\n")] = '\0';	/* otherwise no pattern that ends in $ would fit */
+		line[strcspn(line, "\n")] = '\0';	/* else no pattern that ends in $ would match */
 		found = !regexec(&pattern, line, 0, NULL, 0);
 	}
 	regfree(&pattern);

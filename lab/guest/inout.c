@@ -7,7 +7,8 @@
  *	back	from the start to the end of the write that gives the CPU back
  *	out	from the start of that write until a task that asks for the CPU after the
  *		write runs there
- * If the CPU stays online and is only idle, there is no write: only the last time is measured.
+ * If the CPU stays online and is only idle, there is no write: only "out" is measured, from
+ * the moment at which the CPU would be given back.
  */
 #define _GNU_SOURCE
 #include "guest.h"

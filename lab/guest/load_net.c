@@ -159,7 +159,7 @@ static bool has_loopback(void)
 	return !interface_up("lo", "127.0.0.1", "255.0.0.0");
 }
 
-/* QEMU sends all bytes to this port back: see ECHO in boltlab/guest/qemu.py. */
+/* QEMU sends back all bytes that this port gets: see ECHO in boltlab/guest/qemu.py. */
 static void card(int which)
 {
 	(void)which;

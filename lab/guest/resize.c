@@ -70,8 +70,8 @@ static struct change by_file(int cpu, bool online)
 }
 
 /*
- * With @wish this task runs before tasks of the normal class from now on, so that the
- * time that this task reads is the time of the event; otherwise no longer.
+ * With @wish this task runs before all normal tasks from now on, so that the time that it
+ * reads is the time of the event. Without @wish this task becomes a normal task again.
  */
 static void hurry(bool wish)
 {

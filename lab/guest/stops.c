@@ -53,7 +53,7 @@ static void trace_start(const char *functions)
 
 /*
  * Adds up lines " CPU) # 1234.567 us |  FUNCTION();". If the tracer saw anything inside
- * the function, its name is in a comment behind "}". Stops after the end of
+ * the function, the function's name is in a comment behind "}". Stops after the end of
  * freeze_secondary_cpus() are those of thaw_secondary_cpus(); if neither function was
  * traced, all stops are for @all[DOWN].
  */

@@ -34,7 +34,7 @@ def _is_elsewhere(item: pytest.Item) -> bool:
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Deselect tests that are not to run, so that the summary does not list the tests.
 
-    These are nightly tests without --nightly, and tests of scenarios for another architecture.
+    Nightly tests do not run without --nightly, tests of scenarios for another architecture never.
     """
     nightly = config.getoption("--nightly")
     others = [

@@ -59,7 +59,7 @@ class Row:
 
     ``times`` are the times that TIMES names and lab/guest/inout.c defines, in ms. ``taken`` names
     what the pause took from a user of the CPU: an affinity, a timer or a counter, see
-    lab/guest/taken.c. ``quiet`` has a row for each CPU.
+    lab/guest/taken.c. ``quiet`` has a row for each paused CPU.
     """
 
     arch: Annotated[str, Among("architecture", lambda: ARCHES)]

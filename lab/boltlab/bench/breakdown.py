@@ -90,7 +90,8 @@ def blocks(
 ) -> Iterator[tuple[re.Match[str], int, list[re.Match[str]]]]:
     """Yield each traced request: the match of its ``first`` line, its end in ns, its records.
 
-    The first group of ``first`` is the kind. Raises BoltError on a damaged ``trace``.
+    The first group of ``first`` is the kind of the request, one of ``kinds``. Raises BoltError when
+    ``trace`` is damaged.
     """
     begun: re.Match[str] | None = None
     records: list[re.Match[str]] = []

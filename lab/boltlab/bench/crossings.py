@@ -90,7 +90,7 @@ def functions(source: Source, target: str, kernel: Path | None = None) -> dict[s
         found = definitions(content.data.decode())
         if _OURS.match(file):
             mine = dict.fromkeys(found, file)
-            # The weak function is not called if the architecture has a function of the same name.
+            # A function of the architecture replaces a weak function of the same name.
             ours = {**ours, **mine} if other else {**mine, **ours}
             for body in found.values():
                 calls |= set(_CALL.findall(body))
@@ -196,9 +196,9 @@ def uses(overlay: Path) -> dict[str, set[str]]:
 
 
 def circle(graph: Mapping[str, Iterable[str]]) -> list[str]:
-    """Return a circle of files in ``graph``, or no file: each file is used by the file behind it.
+    """Return a circle of files in ``graph``, or an empty list if there is no circle.
 
-    The first file of the circle is named again at the end.
+    Each file is used by the next file. The first file of the circle is named again at the end.
     """
     try:
         graphlib.TopologicalSorter(graph).prepare()

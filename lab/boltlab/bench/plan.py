@@ -168,7 +168,7 @@ def _jobs(
 
 
 def _commands(target: Arch, plan: Plan, kind: str) -> list[str]:
-    """Return the commands that guests of ``kind`` have to run; none if ``plan`` has no such."""
+    """Return the commands that guests of ``kind`` run; none if ``plan`` has no such guests."""
     guest, common = table()["guest"][kind], table()["common"]
     if "trace" in guest:
         line = traced.fill(f"{guest['trace']} {common}")

@@ -75,7 +75,8 @@ class Outcome:
     def beside(self) -> list[int]:
         """Return the latencies, in us, of the UDP requests near a change.
 
-        Such a UDP request was in flight during the change, or was due within AFTER ns of its end.
+        Such a UDP request was in flight during the change, or was due up to AFTER ns after the
+        end of the change.
         """
         return [us for us, near in self._answered() if near]
 
@@ -96,7 +97,7 @@ class Outcome:
         return [each.end - each.begin for each in self._of(change) if each.by == "daemon"]
 
     def ordered(self, change: str) -> list[Change]:
-        """Return each ``change`` that the service's program asked for, not cpuboltd."""
+        """Return each ``change`` that the service's program, not cpuboltd, asked for."""
         return [each for each in self._of(change) if each.by != "daemon"]
 
     def out(self, online: bool) -> list[float]:

@@ -63,8 +63,8 @@ class Bringup:
 class Model:
     """Terms of each phase (phase -> term -> ns), and two shares of SMP init.
 
-    ``ahead`` is the share of callbacks that run before a CPU is woken, ``after`` the share of
-    callbacks that the woken CPU runs.
+    Of the time of SMP init, callbacks that run before a CPU is woken take the share ``ahead``, and
+    callbacks that the woken CPU runs take the share ``after``.
     """
 
     terms: Mapping[str, Mapping[str, float]]

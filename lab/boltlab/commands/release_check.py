@@ -39,8 +39,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Run steps that have not passed or run always, until a step fails, and write the page.
+    """Run the steps until a step fails, and write the page.
 
+    A step that has passed runs again only with ``--again``, or if the step is to run always.
     Returns 1 if a step has failed.
     """
     table = steps.load()

@@ -62,9 +62,9 @@ def _pytest(args: argparse.Namespace, where: Path | None, rows: list[coverage.Ro
         words.append("--nightly")
     if args.only:
         words += ["-k", args.only]
-    # With -k only a part of the tests runs: not all tests that docs/coverage.md names.
+    # With -k, tests that docs/coverage.md names may be left out, and are not looked for.
     plugins: list[object] = [] if args.only else [coverage.Plugin(rows, Path("tests"))]
-    # A running test would take SystemExit, which the lab raises when it is to end, for a failure.
+    # pytest would take SystemExit, which the lab raises at a signal to end, for a test's failure.
     cli.handle_ends(signal.default_int_handler)
     interrupted = Interrupted()
     return _status(pytest.main(words, plugins=[*plugins, interrupted]), interrupted.seen)

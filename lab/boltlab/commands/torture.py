@@ -313,7 +313,7 @@ def play(case: Case, kernel: Kernel) -> Outcome:
     """Run ``case`` on ``kernel``, and return its outcome; a failed run raises nothing.
 
     Raises BoltError if QEMU was killed on a cluster, or if another call of the lab has replaced the
-    kernel, which is no failure of the run.
+    kernel: neither is a failure of the run.
     """
     folder = qemu.new_run(f"torture-{case.arch}-{case.config.name}-{case.story.name}")
     (folder / "repeat.txt").write_text(case.line() + "\n", encoding="utf-8")

@@ -59,8 +59,9 @@ def variant(name: str) -> Mapping[str, Any]:
 def adds(accel: str) -> bool:
     """Tell whether the host adds and removes CPUs; otherwise CPUs only go online and offline.
 
-    A kernel that takes the machine for VMware's, and so counts empty slots, asks a port of VMware's
-    for the time. QEMU cannot answer in virtual time.
+    Without KVM, a kernel counts empty slots as possible CPUs only if the kernel takes the machine
+    for VMware's. Such a kernel asks a port of VMware's for the time, and in virtual time QEMU
+    cannot answer.
     """
     return accel != "icount"
 

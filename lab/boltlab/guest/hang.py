@@ -93,7 +93,7 @@ async def watch(client: QMPClient, folder: Path) -> None:
             seen = (folder / "console.log").read_text(encoding="utf-8", errors="replace")
     registers = await _ask(client, "info registers -a")
     count = len(_CPU.findall(registers))
-    # The command's own argument would be an APIC ID, which can differ from the CPU's number.
+    # An argument of "info lapic" would be an APIC ID, which can differ from the CPU's number.
     apics = [await _ask(client, "info lapic", cpu) for cpu in range(count)]
     (folder / APICS).write_text(registers + "".join(apics), encoding="utf-8")
     if lost := deaf(registers, apics):

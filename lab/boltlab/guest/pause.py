@@ -21,7 +21,7 @@ from boltlab.errors import BoltError
 _SEIZE, _INTERRUPT, _DETACH = 0x4206, 0x4207, 17
 _WALL = 0x40000000
 POLL = 0.05  # seconds between two looks for requests of the guest
-LONGEST = 1.5  # seconds of a random stop; natively the kernel waits 10 s for an AP
+LONGEST = 1.5  # most seconds for which AtRandom stops a CPU; the kernel waits 10 s for an AP
 
 
 def _ptrace(request: int, thread: int) -> None:

@@ -28,8 +28,9 @@ from boltlab.guest.guestimage import Node
 from boltlab.guest.machine import Machine
 from boltlab.kernel import build
 
-# "icount" is virtual time: one thread of QEMU runs all CPUs in turn, an instruction takes 2^1 ns,
-# and idle time costs no host time. Only in virtual time are latencies repeatable.
+# "icount" is virtual time: one thread of QEMU runs all CPUs in turn, an instruction takes 2^1 ns
+# unless the guest has a seed, and idle time costs no host time. Only in virtual time are latencies
+# repeatable.
 ACCELERATORS = {
     "icount": ("-accel", "tcg,thread=single", "-icount", "shift=1,sleep=off"),
     "mttcg": ("-accel", "tcg,thread=multi"),
@@ -37,10 +38,10 @@ ACCELERATORS = {
 }
 EMULATED = ("mttcg", "icount")  # the accelerators that every host has
 PLUGIN = "plugin.jsonl"
-# The beginnings of messages of guests that do not end, and of a QEMU that ends too early.
+# The beginnings of messages about a guest that does not end, and about a QEMU that ends too early.
 HUNG = "the guest hung: no end after"
 ENDED = "QEMU ended with status"
-# A guest's seed selects how long an instruction takes: 1, 2 or 4 ns.
+# In virtual time a guest's seed selects how long an instruction takes: 1, 2 or 4 ns.
 SHIFTS = 3
 # In virtual time a CPU runs without a break until the next timer of the emulator is due, at most:
 # such a run is a slice. The reset of a CPU takes the rest of the slice. BOUND is a network filter

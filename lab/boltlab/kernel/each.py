@@ -168,8 +168,8 @@ def _fragment(run: Run) -> str:
 def _series(run: Run, found: Sequence[Step], past: Past) -> set[str]:
     """Build the steps in one configuration; return the source files whose code was built.
 
-    Steps that a record says were built are not built again, and with CONFIG_BOLT neither are the
-    steps before the one that adds this option. The result includes files that a record names.
+    Steps that a record says were built are not built again. With CONFIG_BOLT, the steps before the
+    one that adds this option are not built at all. The result includes files that a record names.
     """
     begin = _begin(run)
     run.known = _known(run, found, begin, past)

@@ -4,7 +4,7 @@
 The kernel without Bolt is the pristine kernel with the hooks that prepare the kernel for Bolt:
 those that series.toml lists with ``refactor = true``. These hooks do not name Bolt, and may change
 the code. This check does not cover these hooks: section Preparation of kernel/README.md says what
-each of these hooks changes, and which test, if any, shows that.
+each of these hooks changes, and which test, if any, shows the change.
 
 For each hooked file, the objects of both kernels are compared. All executable sections of the two
 objects are disassembled with their relocations, and must be the same line by line, addresses

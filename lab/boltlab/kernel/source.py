@@ -34,7 +34,7 @@ DECOMPRESSORS = {
 TARBALLS = ".tar, .tar.xz, .tar.gz, .tar.bz2, .tar.zst"
 
 _MAKEFILE = re.compile(r"^(VERSION|PATCHLEVEL|SUBLEVEL|EXTRAVERSION) *=[ \t]*(.*)$", re.M)
-# What tar says of a tarball that lacks a name, and at its end.
+# What tar says of each name that a tarball lacks, and when tar then ends.
 _LACKING = re.compile(
     r"tar: (.*: Not found in archive|Exiting with failure status due to previous errors)"
 )

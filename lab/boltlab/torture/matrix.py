@@ -68,12 +68,12 @@ class Story:
     and ``{variant}`` are filled in. ``share`` is the share of a configuration's goal that this
     scenario has to reach. ``all_succeed``: no request may be refused. ``counted`` is false if
     nothing counts the scenario's requests. ``scripts`` are files of the kernel's source that
-    busybox runs. The table's ``variants``: there is one scenario for each entry, whose commands,
-    between semicolons, stand for the command ``{variant}``. ``pauses``: the host stops single CPUs
-    now and then. ``on`` lists the only configurations on which the scenario runs, ``not_on``
-    configurations on which the scenario does not run. ``needs``: settings of the kernel's
-    configuration without which the scenario is skipped. ``seconds``: see SECONDS. ``ignored``: see
-    Config.
+    busybox runs. Each entry of ``variants`` in the table makes one scenario, in which the commands
+    of the entry, divided by semicolons, replace the command ``{variant}``. ``pauses``: the host
+    stops single CPUs now and then. ``on`` lists the only configurations on which the scenario
+    runs, ``not_on`` configurations on which the scenario does not run. ``needs``: settings of the
+    kernel's configuration without which the scenario is skipped. ``seconds``: see SECONDS.
+    ``ignored``: see Config.
     """
 
     name: str

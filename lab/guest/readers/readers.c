@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * A write to /sys/module/readers/parameters/measure measures how many nanoseconds readers
- * take to do each of their operations a thousand times. In virtual time this is a number
- * of instructions. The module builds for all kernels.
+ * A write to /sys/module/readers/parameters/measure measures how many nanoseconds a thousand
+ * read locks of the hotplug lock take, and a thousand walks over the online CPUs. In virtual
+ * time this is a number of instructions. The module builds for all kernels.
  */
 #include <linux/cpu.h>
 #include <linux/cpumask.h>

@@ -31,7 +31,8 @@ def untried(guest: qemu.Guest) -> qemu.Guest:
 def test_all_cpus_come_together(kernel: Kernels, arch: str, order: str, way: str) -> None:
     """In virtual time no group of CPUs comes slower than its CPUs would one by one."""
     wanted = scenario.load(f"boot-{order}")
-    # On x86_64 the guest has 4 CPUs, not 8, to save time. In a trial CPUs 1 to 3 would come alone.
+    # On x86_64 the guest has 4 CPUs, not 8, to save time. The trial is off there, because in the
+    # trial CPUs 1 to 3 would come alone, which leaves no CPU for a group.
     if arch == "x86_64":
         commands = tuple(line.replace("-7", "-3").replace("=7", "=3") for line in wanted.commands)
         append = f"{wanted.append} bolt.trial=off"
@@ -83,7 +84,7 @@ def test_the_rest_comes_one_by_one_where_cores_are_few(kernel: Kernels) -> None:
 
 
 def test_boot_bench(kernel: Kernels) -> None:
-    """16 CPUs on two nodes lengthen the boot of one CPU less in "all" than in "native".
+    """From one CPU to 16 on two nodes, the boot time grows less in "all" than in "native".
 
     With one CPU, "all" boots less than a tenth slower than "native".
     """

@@ -361,9 +361,9 @@ def test_lockdep_knows_what_hotplug_waits_for(kernel: Kernels, arch: str) -> Non
 
 
 def gains(kernel: Kernels, arch: str, setting: str, plan: Plan) -> tuple[int, list[str]]:
-    """Measure ``plan``; return how many of its cases results/ has, and which are slower than there.
+    """Measure ``plan``; return how many of its cases results/ has, and which have become slower.
 
-    boltlab.bench.guard says what is slower.
+    boltlab.bench.guard says how much longer a slower case takes.
     """
     target = ARCHES[arch]
     kernels = {flavour: kernel(arch, flavour) for flavour in flavours(target, plan)}

@@ -21,7 +21,7 @@ from tests.guest.test_guest import PLAN, Kernels, output, play
 
 pytestmark = [pytest.mark.guest, pytest.mark.parametrize("arch", ARCHES)]
 
-# These runs need a long time limit: KASAN and lockdep make a guest up to ten times slower.
+# The time limit of long runs: KASAN and lockdep make a guest up to ten times slower.
 LONG = 4 * 3600
 SUSPICIOUS = ["debug", "kasan"]
 

@@ -89,7 +89,7 @@ def test_packages_with_large_numbers(run: Run, tree: Callable[[str], Path]) -> N
 
 
 def test_an_empty_list_is_refused(run: Run, tree: Callable[[str], Path]) -> None:
-    """A script may have a variable that is not set."""
+    """A script whose variable is not set is told that the list is empty."""
     root = tree("nodes")
     for option, what in (("--node", "nodes"), ("--package", "packages")):
         for text in ("", ","):
@@ -167,7 +167,7 @@ def test_json_and_parsable_output_agree(run: Run, tree: Callable[[str], Path], n
 def test_status_says_that_parked_cpus_are_shown_as_offline(
     run: Run, tree: Callable[[str], Path]
 ) -> None:
-    """The list of parked CPUs makes no sense, which counts as a list longer than a page."""
+    """A list of parked CPUs that makes no sense is treated like a list longer than a page."""
     root = tree("small+parked")
     assert "shown as offline" not in run("--root", root, "status").stderr
     (root / "sys/devices/system/cpu/bolt/parked").write_text("3,x\n")
@@ -649,7 +649,7 @@ def test_completion_in_zsh_offers_values(binary: Path) -> None:
     assert [each.partition("[")[0] for each in sorted(zsh("_cpubolt_columns states"))[:3]] == [
         "CLASS", "CONC", "FIT"
     ]  # fmt: skip
-    # Without a blank before such an action, _arguments would call it with other words.
+    # Without a blank before the function, _arguments would add arguments of its own to the call.
     text = (TOOLS / "completion/_cpubolt").read_text(encoding="utf-8")
     assert not re.search(r"[:\"']_cpubolt_(list|columns|subcommands) ", text)
 

@@ -635,7 +635,7 @@ def test_irqbalance_beside_a_keep_list(run: Callable[..., Done], tree: Callable[
     code, found = findings(run, root)
     assert code == 1
     assert found["interrupts"]["status"] == "todo"
-    # What "cpubolt irq" advises is enough.
+    # With the list that "cpubolt irq" advises, irqbalance leaves the other CPUs alone.
     program(root, "irqbalance", environ=b"A=1\0IRQBALANCE_BANNED_CPULIST=1-3\0")
     code, found = findings(run, root)
     assert code == 0
@@ -667,7 +667,7 @@ def test_rules_of_udev(run: Callable[..., Done], tree: Callable[..., Path]) -> N
     own = root / "etc/udev/rules.d/40-hotadd.rules"
     put(own, "")
     assert findings(run, root)[1]["udev"]["status"] == "ok"
-    # A link to /dev/null cannot be made where a file of that name is.
+    # While /etc has that file, no link to /dev/null can be made in its place.
     for text in ('SUBSYSTEM=="cpu", ATTR{online}="1"\n', recorded("udev-hotadd.txt")):
         put(own, text)
         advice = findings(run, root)[1]["udev"]["do"]

@@ -419,7 +419,7 @@ def affinity(root: Path, irq: int) -> Path:
 
 
 def put_interrupts(root: Path) -> None:
-    """Write four interrupts whose counts stay: on CPU 0, on CPU 3, a managed one, a per-CPU one."""
+    """Write four interrupts with constant counts: on CPU 0, on CPU 3, managed, and per CPU."""
     counts = "1 1 1 1"
     rows = [f"{24 + n}: {counts} PCI-MSI {n}-edge  queue {n}" for n in range(3)]
     table = ["CPU0 CPU1 CPU2 CPU3", *rows, f"LOC: {counts} Local timer interrupts", ""]

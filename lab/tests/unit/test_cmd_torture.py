@@ -177,7 +177,7 @@ def test_a_check_that_always_fails_catches_nothing(
     said = "without the fault, the check of settle-skipped-at-kexec fails: the console does not"
     assert said in " ".join(capsys.readouterr().err.split())
     assert not (tmp_path / "planted.json").exists()
-    # A check that found nothing is not run again without the fault.
+    # A check that found nothing on the kernel without the fault is not run there again.
     ran.clear()
     assert call(tmp_path, "--planted", "half-undo") == 0
     assert ran == ["half-undo"]

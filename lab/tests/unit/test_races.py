@@ -47,7 +47,7 @@ BOTH = f"""\
 [    3.103411][   T22] {RULE}
 """
 
-# A report of which one access is known: then the kernel prints the access's offset in the title.
+# A report of which only one access is known: the kernel prints that access's offset in the title.
 # The lines have no id of the task or CPU that printed the line.
 ALONE = f"""\
 [    0.607700] {RULE}

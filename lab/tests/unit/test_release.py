@@ -102,7 +102,7 @@ def test_it_ends_at_the_first_failure_and_goes_on_there(
     assert asked(tmp_path) == ["lint"]
     assert cli.main([*words, "--again"]) == 0
     assert asked(tmp_path) == ["lint", "test", "test"]
-    # Such a step runs again after a change of the kernel, but not after a change of documents.
+    # A step that has passed runs again after a change of the kernel, not after one of documents.
     (clone / "README").write_text("x\n")
     commit(clone)
     assert cli.main(words) == 0
@@ -135,7 +135,7 @@ def test_a_step_with_an_end_is_called_until_then(
 def test_a_step_that_failed_does_not_pass_by_itself(
     clone: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The call that reaches the goals fails, and is not forgotten because the goals are reached."""
+    """A failed call that has reached the goals does not end the step: the step is called again."""
     left = iter([["a"], ["a"]])
     monkeypatch.setattr(steps, "ENDS", {"goals": lambda version, least: next(left, [])})
     (tmp_path / "bad").touch()

@@ -28,7 +28,8 @@ BEFORE = {
     "proc/self/cgroup": "0::/\n",
 }
 
-# What the tests write, and how each file begins in the end: the files keep the rest of a text.
+# File -> what the tests write, and how the file begins when the program has ended. A shorter text
+# overwrites only the beginning of a longer one, so the test compares only the beginning.
 CHANGES = {
     "sys/bus/virtio/drivers/virtio_net/bind": ("", "virtio9"),
     "sys/devices/system/cpu/bolt/enabled": ("1\n", "0\n"),
@@ -91,8 +92,8 @@ int main(int argc, char **argv)
 }
 """
 
-# The program is to do its work for any user. The cpusets of version 1 go at the second mount, as if
-# a group had existed until then.
+# Lets the program do its work for any user. The cpusets leave version 1 only at the second mount,
+# as if a group of version 1 had existed until then.
 PREFIX = """
 #define _GNU_SOURCE
 #include <stdio.h>

@@ -24,11 +24,11 @@ static void idle(struct slot *slot)
 
 enum act {
 	END,
-	GO,		/* these CPUs go */
-	COME,		/* these CPUs come */
-	WRITE,		/* the cpuset HERE gets these CPUs */
-	ENTER,		/* the task enters this cpuset */
-	ASK,		/* the task asks for these CPUs */
+	GO,		/* the CPUs in @what go */
+	COME,		/* the CPUs in @what come */
+	WRITE,		/* the cpuset HERE gets the CPUs in @what */
+	ENTER,		/* the task enters the cpuset @what */
+	ASK,		/* the task asks for the CPUs in @what */
 };
 
 struct step {

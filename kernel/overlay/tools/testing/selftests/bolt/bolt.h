@@ -67,7 +67,7 @@ static inline int linux_major(void)
 	return uname(&name) ? 0 : atoi(name.release);
 }
 
-/* Why these tests cannot run on this machine, or NULL. */
+/* Returns why Bolt's selftests cannot run on this machine, or NULL if they can. */
 static inline const char *cannot_run(void)
 {
 	if (geteuid())

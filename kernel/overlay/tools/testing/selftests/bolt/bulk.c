@@ -323,8 +323,8 @@ TEST_F_TIMEOUT(bulk, in_irq_keep, 120)
 		check_error(_metadata, cpu, EBUSY, &batch);
 		expect_unchanged("CPU %d in irq_keep", cpu);
 		/*
-		 * The CPU of irq_keep stays, and a request may name it as one that
-		 * is to be online.
+		 * The CPU of irq_keep stays, and a request may name that CPU among
+		 * those that are to be online.
 		 */
 		EXPECT_EQ(0, ask_by_list(ONLINE_THEM, all));
 		EXPECT_EQ(0, ask_by_list(OFFLINE_THEM, all & ~CPU(cpu)));

@@ -270,8 +270,8 @@ static void ask(enum ail ail, const struct want *want, cpus_t cpus, bool bolt,
 	case THROTTLED:
 		err = err ?: put(GROUP "/cgroup.procs", "0");
 		/*
-		 * Uses up 90 per cent of the quota, more in each round, but never all. So the
-		 * quota ends in the middle of the request.
+		 * Uses up 90 per cent of the quota in the first round, more in each later
+		 * round, but never all. So the quota ends in the middle of the request.
 		 */
 		until = clock_ns(CLOCK_THREAD_CPUTIME_ID) +
 			QUOTA * 100LL * (9 * rounds() + round) / rounds();

@@ -398,7 +398,7 @@ static bool life(struct crew *crew, const struct event *kind,
 
 /*
  * Right after the CPU has gone or come, an event may or may not have counted more. So the
- * test compares only how read() ended in these readings.
+ * test compares only how read() ended in a reading right after that.
  */
 static void forgive(char *text)
 {

@@ -196,13 +196,13 @@ TEST_F_TIMEOUT(deadline, promises_outlive_cycles, 600)
 	EXPECT_EQ(native, room(&self->crew));
 }
 
-/* How much room there is when VICTIM has gone and a limit that is too low was refused. */
+/* Stores how much room there is when VICTIM has gone and a limit too low was refused. */
 static void refuse_limit(struct __test_metadata *_metadata, struct crew *crew, bool bolt,
 			 int *left)
 {
 	ASSERT_EQ(0, enable(bolt));
 	ASSERT_EQ(0, set_online(VICTIM, false));
-	/* This is less than the share of the server that each CPU has for normal tasks. */
+	/* Each CPU's server for normal tasks has a larger share than 40000 us a second. */
 	EXPECT_EQ(-EBUSY, put(RT_RUNTIME, "40000"));
 	*left = room(crew);
 	ASSERT_EQ(0, set_online(VICTIM, true));
@@ -389,7 +389,7 @@ static void last_isolated(struct __test_metadata *_metadata, struct crew *crew, 
 		}
 		wait_ms(3);
 	}
-	/* These two requests make the kernel rebuild domains. */
+	/* The requests for CPU 1 make the kernel rebuild domains. */
 	EXPECT_EQ(0, set_online(1, false));
 	EXPECT_EQ(0, set_online(1, true));
 	isolated_are_free(_metadata, crew);

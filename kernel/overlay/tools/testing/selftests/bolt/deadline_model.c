@@ -533,8 +533,8 @@ static void one_case(struct __test_metadata *_metadata, struct model *m, int nr)
 	if (way == BY_FILE)
 		set &= -set;
 	/*
-	 * A group whose partition is not valid now may have a valid partition when its
-	 * CPUs have come. So if a group has no partition, the request brings no CPU online.
+	 * A group whose partition is not valid may have a valid one when its CPUs have
+	 * come. So if a group has no valid partition, the request brings no CPU online.
 	 */
 	for (int g = 0; g < GROUPS && way == BY_SET; g++)
 		if (m->groups && m->of_group[g] == TOP)

@@ -82,7 +82,7 @@ static inline int disk_open(int flags)
 	return fd < 0 ? -errno : fd;
 }
 
-/* Why a test may use no network card, or NULL. */
+/* Returns why there is no network card for a test, or NULL if BOLT_NIC names one. */
 static inline const char *no_nic(void)
 {
 	return getenv("BOLT_NIC") ? NULL :

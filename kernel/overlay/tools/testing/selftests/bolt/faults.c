@@ -255,7 +255,7 @@ TEST_F_TIMEOUT(faults, coming_up_from_settled, 3600)
 	every_state(_metadata, &self->bench, &variant->plan, SETTLED);
 }
 
-/* Makes an offline request fail at its first state, CPUHP_AP_ACTIVE, the last but one listed. */
+/* Makes an offline request fail at CPUHP_AP_ACTIVE, the last state but one in hotplug/states. */
 static int fail_once(const struct bench *bench, int cpu)
 {
 	int state = bench->states[bench->nr_states - 2].nr, err;

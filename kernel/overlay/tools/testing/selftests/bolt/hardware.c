@@ -180,7 +180,7 @@ TEST_F(hardware, looks_as_natively)
 		ASSERT_EQ(0, come_back());
 		look(&self->way[way]);
 	}
-	/* With fewer lines the comparison would show nothing. */
+	/* With 10 lines or fewer the comparison would show nothing. */
 	ASSERT_GT(self->way[NATIVE].n, 10);
 	expect_alike(_metadata, self->way);
 }
@@ -302,7 +302,7 @@ TEST_F(hardware, events_count_as_natively)
 			follow_event(&self->way[way], way, events[i].type,
 				     events[i].config, &err);
 	ASSERT_EQ(0, err);
-	/* With fewer lines the test has not even followed the clock's event to the end. */
+	/* With fewer than 11 lines the clock's event was not followed to the end. */
 	ASSERT_GE(self->way[NATIVE].n, 11);
 	expect_alike(_metadata, self->way);
 }

@@ -94,9 +94,9 @@ static const struct {
 } known[] = {
 	{ "/dev/cpu/1/msr", "the node stays, and opening it answers ENXIO" },
 	{ "/dev/cpu/1/cpuid", "the node stays, and opening it answers ENXIO" },
-	{ "/dev/cpu/1: ", "the directory of these nodes stays" },
-	{ "listing of /dev/cpu: 1", "the directory of these nodes stays" },
-	{ "listing of /dev/cpu/1: ", "these nodes stay" },
+	{ "/dev/cpu/1: ", "the directory of the CPU's device nodes stays" },
+	{ "listing of /dev/cpu: 1", "the directory of the CPU's device nodes stays" },
+	{ "listing of /dev/cpu/1: ", "the CPU's device nodes stay" },
 	{ "listing of /sys/kernel/debug/sched/domains/cpu1: ",
 	  "the old domains, with the CPU: settling rebuilds the domains" },
 	{ "/sys/kernel/debug/sched/domains/cpu1/", "the old domains" },
@@ -512,7 +512,7 @@ static void race(struct slot *slot)
 			err = errno;
 		close(fd);
 		/*
-		 * These errors are right: the file is a directory, has gone, or is
+		 * Some errors are right: the file is a directory, has gone, or is
 		 * just going.
 		 */
 		if (err && err != EISDIR && err != ENOENT && err != ENODEV &&

@@ -91,7 +91,7 @@ TEST_F_TIMEOUT(irqs, malformed_is_refused, 300)
 	EXPECT_EQ(-E2BIG, put_bytes(KEEP, list, page));
 	EXPECT_EQ(-E2BIG, put_bytes(KEEP, list, page + 2));
 	free(list);
-	/* At least one CPU of the list must be online. */
+	/* At least one CPU of the list in irq_keep must be online. */
 	ASSERT_EQ(0, set_online(OTHER, false));
 	EXPECT_EQ(-EINVAL, put(KEEP, "2"));
 	EXPECT_TRUE(is(KEEP, "1"));
@@ -144,8 +144,8 @@ TEST_F_TIMEOUT(irqs, only_the_effective_affinity, 300)
 }
 
 /*
- * Returns the interrupt of the serial console. Tests that set an affinity before CPUs go use this
- * interrupt, because the driver of the network card then places its interrupts by itself.
+ * Returns the interrupt of the serial console, for tests that set an affinity before CPUs go:
+ * when a CPU goes, the driver of the network card places the card's interrupts anew.
  */
 static int tty_irq(void)
 {

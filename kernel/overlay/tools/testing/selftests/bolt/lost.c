@@ -362,8 +362,8 @@ TEST_F_TIMEOUT(lost, in_both_directions, 300)
 	ASSERT_EQ(0, hp_fail(a, nr_of("random:online")));
 	ASSERT_EQ(0, hp_fail(b, nr_of("smpboot/threads:online")));
 	/*
-	 * This state has no startup, so only its teardown fails, when the CPU that came
-	 * is taken down again.
+	 * sched:waitempty has no startup, so only its teardown fails, when the CPU that
+	 * came is taken down again.
 	 */
 	ASSERT_EQ(0, hp_fail(c, nr_of("sched:waitempty")));
 	begin();
@@ -462,8 +462,8 @@ static int stubborn(const char *what, cpus_t cpus)
 }
 
 /*
- * These tests use a module of the lab, whose callbacks can fail several times in a request;
- * hotplug/fail makes only one callback fail, once.
+ * The tests "stubborn" use a module of the lab, whose callbacks can fail several times in a
+ * request; hotplug/fail makes only one callback fail, once.
  */
 FIXTURE(stubborn) {
 	struct bench bench;
@@ -625,7 +625,7 @@ TEST_F_TIMEOUT(stubborn, leader_of_a_core_does_not_answer, 300)
 	EXPECT_EQ(CPU(a), check_it(-EAGAIN));
 	snprintf(path, sizeof(path), "%d default", nr_of("random:online"));
 	EXPECT_EQ(0, put(STATES, path));
-	/* In this request the scheduler would warn if CPU b did not lead the core. */
+	/* The scheduler would warn in the next request if CPU b did not lead the core. */
 	EXPECT_EQ(0, set_online(b, false));
 	EXPECT_EQ(0, set_online(b, true));
 	EXPECT_EQ(0, stubborn("deaf", 0));

@@ -99,7 +99,7 @@ FIXTURE_TEARDOWN(states)
 {
 	if (cannot_run())
 		return;
-	/* A test that failed may have left its word. */
+	/* A test that failed may have left a word in bolt/states. */
 	restore_write_rows();
 	EXPECT_EQ(0, start_over());
 }

@@ -8,7 +8,7 @@
  * usage: storm [KEY=VALUE]...
  *	actors=NAME[*N],...	the actors, N of each kind; names are in storm.h. If the
  *				kernel or the machine lacks what an actor needs, the run
- *				fails; of the default actors this one is left out.
+ *				fails, but an actor that was not named here is left out.
  *	requests=N seconds=N	the run ends at the first of these
  *	seed=N			of random numbers; by default from the time
  *	bolt=0|1		whether Bolt is enabled at first; by default 1

@@ -262,7 +262,7 @@ static inline void keeper(struct actor *actor)
 {
 	char text[SETS_TEXT];
 
-	/* The write may be refused, as perhaps no CPU of the list is online. */
+	/* A list for irq_keep may be refused, as perhaps no CPU of the list is online. */
 	cpus_text(some_players(actor), 0, text);
 	book(actor, "irq_keep", put(BOLT_DIR "irq_keep", text), MAY_INVAL);
 	wait_ms(roll(actor, 20));

@@ -592,8 +592,8 @@ static void run(struct __test_metadata *_metadata, struct crew *crew,
 		ASSERT_EQ(0, pin(crew->task.pid, VICTIM));
 	}
 	/*
-	 * These are more rounds of the child's loop than messages can be under way: a
-	 * child that has lost a message does not get so far.
+	 * Only WINDOW messages can be under way, so a child that has lost a message does
+	 * not get through WINDOW + 1 rounds of its loop.
 	 */
 	ASSERT_TRUE(goes_on(crew, WINDOW + 1))
 		TH_LOG("%s: wrong at line %ld", kind->name, crew->slot->value);

@@ -163,8 +163,8 @@ TEST_F_TIMEOUT(veto, smt_control, 300)
 	ASSERT_EQ(0, enable(true));
 	for (int round = 0; round < 3; round++) {
 		/*
-		 * In this round a sibling is already parked when SMT is switched
-		 * off.
+		 * In the second round a sibling is already parked when SMT is
+		 * switched off.
 		 */
 		if (round == 1)
 			ASSERT_EQ(0, set_online(VICTIM, false));
@@ -333,7 +333,7 @@ TEST_F_TIMEOUT(veto, killed_in_a_request, 600)
 		ASSERT_GT(task_start(&task, slot, toggle), 0);
 		usleep(500 + i * 731 % 9000);
 		task_kill(&task);
-		/* Both files must say the same about the CPU. */
+		/* cpu1/online and cpu1/hotplug/state must say the same. */
 		EXPECT_EQ(cpu_is_online(VICTIM),
 			  !is(CPU_DIR "cpu1/hotplug/state", "0"));
 		EXPECT_EQ(0, slot->value);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Finds interrupts by name, and makes interrupts of the network card arrive that BOLT_NIC
- * names. Behind the card, TCP port 7 of 10.0.2.100 sends back all that the port receives.
+ * Finds interrupts by name, and makes interrupts of the network card BOLT_NIC arrive.
+ * Behind the card, TCP port 7 of 10.0.2.100 sends back all that the port receives.
  */
 #ifndef SELFTESTS_BOLT_WIRE_H
 #define SELFTESTS_BOLT_WIRE_H
@@ -42,7 +42,7 @@ static inline const char *nic_device(void)
 	return path;
 }
 
-/* The card's name on the bus: a test that fails may leave the card without its driver. */
+/* The card's name on the bus, to bind the driver again that a failed test has unbound. */
 static char nic_bound[64];
 
 static void nic_bind(void)
