@@ -8,8 +8,8 @@
 /**
  * bring_is_busy() - whether a request failed because CPU hotplug is disabled for a moment
  *
- * Then the CPU in @result is not at fault. But a request that takes CPUs offline gets the same
- * error if a CPU has to stay, and so may each request without Bolt if a callback fails.
+ * In that case the CPU in @result is not at fault. But a request that takes CPUs offline gets the
+ * same error if a CPU has to stay, and without Bolt any request may get it if a callback fails.
  */
 bool bring_is_busy(const struct cpubolt_result *result);
 

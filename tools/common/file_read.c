@@ -32,7 +32,7 @@ static char *read_all(int fd, size_t *got_length)
 				*got_length = length;
 			return text;
 		}
-		/* A binary sysfs file may give a byte less than asked: never ask for one. */
+		/* A binary sysfs file may give a byte less than asked: never ask for one byte. */
 		if (length >= size - 2)
 			size *= 2;
 	}

@@ -7,7 +7,7 @@
 #include "plant.h"
 #include "play.h"
 
-/* Waiting is counted in steps. Work that waits longer counts as done after so many steps. */
+/* The most steps for which work can wait: work that waits longer counts as done after so many. */
 #define MOST_WAIT	4096
 
 /* The work of one step, until it is done. */

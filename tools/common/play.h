@@ -2,8 +2,8 @@
 /*
  * Plays recorded load to a policy, without a look at CPUs of this machine
  *
- * Each interval has two steps: first the CPUs that are online do the work of the trace, then the
- * policy and restrain.c decide. A decision takes effect in the next interval. While a request is
+ * In each interval, first the CPUs that are online do the work of the trace, and then the policy
+ * and restrain.c decide. A decision takes effect in the next interval. While a request is
  * under way there is no decision.
  */
 #ifndef PLAY_H

@@ -55,7 +55,7 @@ enum package_level {
 	LEVEL_CLUSTER
 };
 
-/** The settings of each policy; numbers but min_cpus are percentages */
+/** The settings of each policy; all numbers except min_cpus are percentages */
 struct policy_settings {
 	unsigned int min_cpus;	/* see chooses_min of struct policy */
 	struct {
@@ -88,12 +88,12 @@ struct policy {
 	 * True: a CPU comes in the interval in which the policy first wants the CPU. False: the CPU
 	 * comes when the policy has wanted the CPU for the time "hold" of restrain.h, which doubles
 	 * for each time in a row that the CPU came, and soon was not wanted, and which is halved
-	 * when five minutes have passed since.
+	 * when it has not changed for five minutes.
 	 */
 	bool urgent;
 	/*
-	 * True: the policy wants at least settings->min_cpus CPUs, or all usable ones, and chooses
-	 * these itself. False: the floor has so many CPUs.
+	 * True: the policy wants at least settings->min_cpus CPUs, or all usable CPUs if there are
+	 * fewer, and chooses these CPUs itself. False: the floor has at least min_cpus CPUs.
 	 */
 	bool chooses_min;
 	/** decide() - fill in @decision; return 0, or -ENOMEM */

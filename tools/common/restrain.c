@@ -6,7 +6,7 @@
 #include "restrain.h"
 
 #define MINUTE_US	60000000ULL
-#define SOON_US		(2 * MINUTE_US)	/* the longest interval is a minute */
+#define SOON_US		(2 * MINUTE_US)	/* more than the longest interval, a minute */
 #define MOST_CHANGES	1024	/* changes that are remembered; the limit may not be higher */
 #define FORGET_US	(5 * MINUTE_US)
 #define MOST_DOUBLINGS	6
@@ -68,7 +68,7 @@ unsigned int restraint_changes(const struct restraint *restraint, uint64_t now_u
 
 /* -- One CPU ---------------------------------------------------------------- */
 
-/* Tells two loads apart that differ by more than a quarter of the higher one. */
+/* Tells whether two loads differ by at most a quarter of the higher one. */
 static bool is_alike(unsigned long a, unsigned long b)
 {
 	return 4 * a >= 3 * b && 4 * b >= 3 * a;

@@ -7,9 +7,9 @@
  *   not urgent, "hold" also delays CPUs that come, see policy.h.
  * - Return: if an urgent policy wants a CPU again within two minutes after the CPU went, although
  *   the load is about the same as when the policy ceased to want the CPU, the CPU next stays for 4
- *   times "hold", and then for 16, 64 and 256 times; or until the load has been another one for
- *   "hold". Without this rule, tasks that wait for each other on few CPUs, and do not wait on more
- *   CPUs, would let CPUs come and go for ever.
+ *   times "hold", and then for 16, 64 and 256 times, or only until the load has been a different
+ *   one for "hold". Without this rule, tasks that wait for each other on few CPUs, and do not wait
+ *   on more CPUs, would let CPUs come and go for ever.
  * - Dwell: a CPU that came stays for the time "dwell" at least.
  * - Limit: in a minute there are "per_minute" changes at most. The last change that is left brings
  *   all usable CPUs, so that no load has to wait until the minute is over. Only CPUs of the floor

@@ -20,7 +20,7 @@ static cpu_set_t *general_cpus(struct cpubolt *machine)
 	return cpus;
 }
 
-/* Takes CPUs that cannot go off @cpus, and the first general CPU if no general CPU would stay. */
+/* Removes from @cpus the CPUs that cannot go, and one general CPU if no general CPU would stay. */
 static void leave_needed(struct cpubolt *machine, cpu_set_t *cpus)
 {
 	cpu_set_t *general = general_cpus(machine), *fixed = set_new(machine, CPUBOLT_FIXED);
@@ -69,7 +69,7 @@ static int stay_on(struct cpubolt *machine, const cpu_set_t *among)
 		CPU_ZERO_S(size, one);
 		CPU_SET_S(cpu, size, one);
 		error = sched_setaffinity(0, size, one) ? -errno : 0;
-		/* A cpuset may not have the CPU. */
+		/* The cpuset of this program may lack the CPU: tries the next one. */
 		if (error != -EINVAL)
 			break;
 	}

@@ -8,7 +8,7 @@
 /** bench_choose() - add the CPUs that are measured without --cpus to @cpus: @most or fewer */
 void bench_choose(struct cpubolt *machine, unsigned int most, cpu_set_t *cpus);
 
-/** bench_drop_unusable() - take off @cpus what "all" does not mean: CPUs that cannot go */
+/** bench_drop_unusable() - remove from @cpus, for "all", CPUs offline or that have to stay */
 void bench_drop_unusable(struct cpubolt *machine, cpu_set_t *cpus);
 
 /**

@@ -185,7 +185,7 @@ double energy_break_even(const struct energy_model *model, const struct energy_l
 	double less = round.before - round.cold, warm_less = round.before - round.warm;
 	double settle_after = round.settle_after, spent = round.cost;
 
-	/* A smaller difference is a rounding error. */
+	/* A difference of less than a billionth is taken for a rounding error. */
 	if (less <= round.before * 1e-9)
 		return -1;
 	if (!isfinite(settle_after))

@@ -8,7 +8,10 @@
 
 /* If there are enough CPUs, a CPU is given no more interrupts a second than this. */
 #define KEEP_RATE	20000
-/* Nor is a CPU given then more interrupts than this: a CPU of x86 has about 200 vectors. */
+/*
+ * If there are enough CPUs, a CPU is given no more interrupts than this: a CPU of x86 has about 200
+ * vectors.
+ */
 #define KEEP_COUNT	150
 /* The interrupts of a node's devices stay on the node if at least so many occur in a second. */
 #define KEEP_NODE_RATE	1000

@@ -212,8 +212,9 @@ static void judge(struct search *search, const struct task *task)
 }
 
 /*
- * sched_getaffinity(2) leaves out the CPUs that are offline, and procfs does not. So a task for
- * which all CPUs online go may still run on a CPU that comes. Also true if the task has ended.
+ * sched_getaffinity(2) leaves out the CPUs that are offline, and procfs does not. So a task
+ * that loses all its CPUs that are online may still run on a CPU that comes. Returns true for such
+ * a task, and for a task that has ended.
  */
 static bool may_run_on_coming(struct search *search, const struct task *task)
 {

@@ -83,7 +83,7 @@ static int close_stdout(int code)
 
 /*
  * Opens /dev/null in place of each standard stream that is closed, or else the next file that is
- * opened would get the output. As /dev/null is opened the wrong way round, a write fails.
+ * opened would get the output. For an output /dev/null is opened read-only, so that a write fails.
  */
 static void fill_streams(void)
 {

@@ -82,7 +82,7 @@ static int reach(const struct invocation *call)
 	struct sockaddr_un to = { .sun_family = AF_UNIX };
 	struct sockaddr_un own = { .sun_family = AF_UNIX };
 	int length = snprintf(to.sun_path, sizeof(to.sun_path), "%s" CONTROL_PATH, call->root);
-	/* A daemon that hangs fills its socket, and then send() would wait for ever. */
+	/* The socket of a daemon that hangs fills up, and then send() would wait for ever. */
 	struct timeval most = { .tv_sec = WAIT_MS / 1000 };
 	int fd, err;
 

@@ -32,7 +32,7 @@ bool means_all(const char *text);
  * @op: the request; a selection means other CPUs when CPUs go than when CPUs come
  * @cpus: made by cpubolt_set_new(); is overwritten
  *
- * A list without CPUs is an error. Options that choose no CPU are none: @cpus is then empty.
+ * A list without CPUs is an error. Options that choose no CPU are no error, and @cpus is empty.
  *
  * Return: EXIT_DONE, or another exit code after a message.
  */

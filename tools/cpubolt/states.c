@@ -258,9 +258,9 @@ static void put_row(struct view *view, struct sheet *sheet, const struct state_r
 }
 
 /*
- * Prints in sentences what matters most in the table. While the kernel names a slow state, other
- * unfit states may take its place. While the kernel names none, an unfit state slows no request,
- * because the state has no instance.
+ * Prints in sentences what matters most in the table. An unfit state is said to be "still unfit"
+ * only while the kernel names another state as slow, whose place the unfit state may take. While
+ * the kernel names no slow state, an unfit state slows no request, because it has no instance.
  */
 static void print_summary(const struct view *view)
 {

@@ -467,7 +467,7 @@ static int record(struct tracing *tracing, struct trace_session *session, const 
 	return code;
 }
 
-/* How many CPUs the request may change: with "set", all but those of the list that are online. */
+/* How many CPUs the request may change: with "set", CPUs online or in the list, not both. */
 static unsigned int count_changing(struct tracing *tracing, const cpu_set_t *cpus)
 {
 	struct cpubolt *machine = tracing->call->machine;

@@ -166,8 +166,8 @@ static char *next_line(const char **text, size_t *lines)
 
 /*
  * Follows the jump of a rule such as SUBSYSTEM!="cpu", GOTO="x": only events of CPUs come to the
- * lines before LABEL="x". *@label is "x" while there are such lines, or else NULL.
- * @jumps: the rule jumps, if it has a GOTO
+ * lines before LABEL="x". *@label is "x" from the rule until that label, and NULL elsewhere.
+ * @jumps: whether the rule has such a condition: if it has a GOTO as well, the rule jumps
  */
 static void follow_jump(const struct sayings *says, bool jumps, char **label)
 {

@@ -58,7 +58,7 @@ int crowd_add(const struct machine *machine, const cpu_set_t *mask, unsigned int
 	return 0;
 }
 
-/* Tells whether the CPUs of @mask run more than those of the CPUs can run that stay. */
+/* Tells whether those CPUs of @mask that stay have no room for what the CPUs of @mask run now. */
 static bool is_too_small(const struct inputs *inputs, const cpu_set_t *mask,
 			 const cpu_set_t *after)
 {
@@ -77,8 +77,9 @@ static bool is_too_small(const struct inputs *inputs, const cpu_set_t *mask,
 }
 
 /*
- * Counts the CPUs that the tasks on CPUs of @mask could use. Tasks that may run on all CPUs of
- * @mask that are online may be tasks of a cpuset with all CPUs of @mask. Overwrites @both.
+ * Counts the CPUs that the tasks on CPUs of @mask could use. A task that may run on all those CPUs
+ * of @mask that are online counts as a task that may run on all CPUs of @mask: the task may be in a
+ * cpuset with these CPUs, see crowd_add(). Overwrites @both.
  */
 static unsigned int could_use(const struct machine *machine, const cpu_set_t *mask,
 			      const cpu_set_t *online, cpu_set_t *both)

@@ -12,7 +12,7 @@
 
 #include "machine.h"
 
-/** crowd_is_likely() - tell whether CPUs are full, and other tasks than theirs run or wait */
+/** crowd_is_likely() - tell whether CPUs are full, and more tasks are runnable than CPUs full */
 bool crowd_is_likely(const struct inputs *inputs);
 
 /** crowd_begin() - begin a look at all tasks: no task is runnable yet */

@@ -167,11 +167,11 @@ static bool is_in_irq_keep(struct daemon *daemon, int cpu)
 }
 
 /*
- * Tells whether the CPU that @result names is at fault. If CPU hotplug is disabled for a moment, as
- * while a driver probes a PCI device, the error is EBUSY, and the kernel names the first CPU of the
- * request. With Bolt that is the only reason for which CPUs that come are refused with EBUSY. A CPU
- * that does not go is at fault if irq_keep lists the CPU; in all other cases the CPU may be at
- * fault, and counts so when the kernel has named it several times.
+ * Tells whether the CPU that @result names is at fault: always, unless bring_is_busy(). While CPU
+ * hotplug is disabled for a moment, as while a driver probes a PCI device, the error is EBUSY, and
+ * the kernel names the first CPU of the request. With Bolt a CPU that comes gets EBUSY for no other
+ * reason, and is not at fault. A CPU that does not go is at fault if irq_keep lists the CPU. In all
+ * other cases of EBUSY a CPU counts as at fault when the kernel has named the CPU several times.
  */
 static bool is_at_fault(struct daemon *daemon, enum cpubolt_op op,
 			const struct cpubolt_result *result)
@@ -824,7 +824,7 @@ int run_restore(struct machine *machine, const cpu_set_t *deny)
 	return code;
 }
 
-/* The file stays when the daemon has ended, and is not to say what has been put back by then. */
+/* The metrics file outlives the daemon: CPUs and affinities that were put back no longer count. */
 static void write_last_metrics(struct daemon *daemon)
 {
 	size_t size = daemon->machine->size;

@@ -49,7 +49,7 @@ struct daemon {
 	cpu_set_t *alone;		/* isolated and nohz_full CPUs, and those of "deny" */
 	struct interrupts *interrupts;	/* NULL if the daemon moves no interrupts */
 	uint64_t needs_until_us;	/* when to look again which CPUs are needed */
-	/* No CPU goes until then: state_save() has failed, or a request that named no CPU. */
+	/* No CPU goes before this time: state_save() or a request that named no CPU has failed. */
 	uint64_t stay_until_us;
 	int busy_cpu;			/* CPU that the kernel named with the last EBUSY */
 	unsigned int busy_times;	/* how often in a row the kernel named that CPU */
@@ -60,7 +60,7 @@ struct daemon {
 	struct lease leases[MOST_LEASES];
 	unsigned int last_lease;
 	struct tally tally;
-	/* Why the daemon last changed each CPU, and when; to be freed. */
+	/* Why the daemon last changed each CPU, and when; "why" is to be freed. */
 	struct memory {
 		char *why;
 		uint64_t at_us;
@@ -119,7 +119,7 @@ void metrics_count(struct daemon *daemon, unsigned long long ns);
 /** metrics_write() - write the file config->metrics: at once if @now, else once in ten seconds */
 void metrics_write(struct daemon *daemon, bool now);
 
-/** metrics_text() - the text of the file; to be freed; NULL if memory is short */
+/** metrics_text() - the text of the file config->metrics; to be freed; NULL if memory is short */
 char *metrics_text(const struct daemon *daemon);
 
 /* -- "cpubolt policy": control.c, explain.c ------------------------------------- */

@@ -36,7 +36,7 @@ struct irq {
 	cpu_set_t *near;	/* CPUs of the device's node */
 	bool readable;		/* whether @now and @where are known */
 	bool ours;		/* whether the daemon has moved the interrupt */
-	bool foreign;		/* whether another program has set the affinity since then */
+	bool foreign;		/* whether another program has set the affinity after the daemon */
 	bool pretended;		/* whether a dry run has moved the interrupt */
 	uint64_t failed_until_us;
 	uint64_t moved_us;
@@ -115,7 +115,7 @@ void irqs_read_where(struct interrupts *all, struct irq *irq, const struct irq_c
 /** irqs_add() - add to @state what has to be put back of @irq; 0 or -ENOMEM */
 int irqs_add(const struct interrupts *all, struct irq_state *state, const struct irq *irq);
 
-/** irqs_save() - write which interrupts have moved, and their affinities before; 0 or -errno */
+/** irqs_save() - write which interrupts have moved, and the affinities found; 0 or -errno */
 int irqs_save(const struct interrupts *all);
 
 /** irqs_find_base() - choose the base CPU; false if no CPU may have interrupts */

@@ -33,7 +33,7 @@ static int print_help(void)
 	     "                      " CONFIG_FILE "\n"
 	     " -p, --policy NAME    use this policy, whatever the configuration says\n"
 	     " -n, --dry-run        measure, and say what would be done\n"
-	     "     --samples N      decide so many times, at once first, then end\n"
+	     "     --samples N      decide N times, the first time at once, then end\n"
 	     "     --replay TRACE   say what the policy would make of a recorded load\n"
 	     "     --restore        bring back CPUs that a daemon has left offline\n"
 	     "     --root DIR       read the CPUs of the recorded tree DIR\n"

@@ -90,7 +90,10 @@ static void need_one(struct search *search)
 	search->ones[search->count++] = copy;
 }
 
-/* Adds CPUs of @mask that are online, or also CPUs that would have to come, up to @count CPUs. */
+/*
+ * Adds up to @count CPUs of @mask to "needed", with @online only CPUs that are online. Returns how
+ * many of the @count CPUs are still missing.
+ */
 static unsigned int choose_some(struct search *search, const cpu_set_t *mask, unsigned int count,
 				bool online)
 {
@@ -111,7 +114,7 @@ static unsigned int choose_some(struct search *search, const cpu_set_t *mask, un
 	return count;
 }
 
-/* Lets at least @count CPUs of @mask stay, or all. */
+/* Lets at least @count CPUs of @mask stay, or all CPUs of @mask if these are fewer. */
 static void choose(struct search *search, const cpu_set_t *mask, unsigned int count)
 {
 	unsigned int have;
@@ -420,7 +423,7 @@ static bool is_partition(struct search *search, int folder)
 	return found;
 }
 
-/* @strict: version 1: any cpuset, even one with all CPUs, loses a CPU that goes, for good. */
+/* @strict: version 1, where each cpuset, even one with all CPUs, loses for good a CPU that goes */
 static void consider_cpuset(struct search *search, int folder, bool strict)
 {
 	bool whole;

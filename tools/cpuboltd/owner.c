@@ -17,7 +17,7 @@ static bool has(const struct owner *owner, const cpu_set_t *set, unsigned int cp
 
 /*
  * Compares short files with what was read at the last look: mostly no CPU has changed since. A list
- * that the kernel has cut, and so has no newline, does not tell.
+ * that the kernel has cut, which therefore has no newline, does not tell whether a CPU has changed.
  */
 static bool is_as_before(struct owner *owner)
 {

@@ -88,7 +88,7 @@ static int read_caches(struct cpubolt *handle, unsigned int cpu, struct place *p
 
 	while (count < CACHES_MAX && !read_leaf(handle, cpu, (unsigned int)count, &caches[count]))
 		count++;
-	/* sysfs has no caches of a CPU that has gone offline since the last look, or meanwhile. */
+	/* sysfs has no caches of a CPU that has gone since the last look, or during this read. */
 	if (!count || leaf_number(handle, cpu, 0, "level", &level)) {
 		err = cpubolt_refresh(handle);
 		if (err)

@@ -71,8 +71,8 @@ static bool was_cut(char *text)
 }
 
 /*
- * Reads a cpulist. For a mask that the kernel has not allocated, the kernel prints "(null)", with a
- * blank in front for each further CPU number; such a list is empty.
+ * Reads a cpulist. For a mask that the kernel has not allocated, the kernel prints "(null)", with
+ * blanks in front if there are more than six CPU numbers; such a list counts as empty.
  * @known: set to the number of the first CPU of which the list says nothing because the kernel has
  *	   cut the list; to handle->numbers if the list is whole
  */

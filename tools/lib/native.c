@@ -68,7 +68,7 @@ struct step {
 	bool online;
 };
 
-/* Orders the steps: CPUs come online before other CPUs go, so that a CPU is always online. */
+/* Orders the steps: CPUs come online before other CPUs go, so that at least one is online. */
 static unsigned int plan(const struct cpubolt *handle, enum cpubolt_op op, const cpu_set_t *cpus,
 			 const cpu_set_t *missing, struct step *steps)
 {

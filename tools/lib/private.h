@@ -23,7 +23,7 @@
 /**
  * sysfs_text_max() - the longest text that a file of bolt/ takes: Bolt refuses a page or more
  *
- * The kernel cuts a text that is longer when a program reads a file, except for binary files.
+ * When a program reads a file other than a binary file, the kernel cuts a longer text.
  */
 size_t sysfs_text_max(void);
 

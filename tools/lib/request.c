@@ -129,7 +129,7 @@ static int carry_out(struct cpubolt *handle, enum cpubolt_op op, const cpu_set_t
 		err = write_batch(handle, op, cpus);
 		result->ns = cpu_now_ns() - begin;
 	}
-	/* Bolt may not be used, or was disabled after the machine was looked at. */
+	/* Bolt is disabled or forbidden, or was disabled after the machine was looked at. */
 	if (err == -EOPNOTSUPP && !(flags & CPUBOLT_BATCH_ONLY)) {
 		result->way = CPUBOLT_WAY_NATIVE;
 		begin = cpu_now_ns();

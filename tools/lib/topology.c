@@ -97,7 +97,7 @@ void topology_stale(struct cpubolt *handle)
 		/* After a CPU was unplugged, a CPU at another place may get the number. */
 		if (cpubolt_state(handle, cpu) == CPUBOLT_STATE_ABSENT)
 			place_clear(&handle->topology->places[cpu]);
-		/* The kernel shows the caches of a CPU that comes online a little later. */
+		/* When a CPU comes online, the kernel shows its caches only a little later. */
 		if (!handle->topology->places[cpu].cache_count)
 			handle->topology->places[cpu].cache_count = -1;
 	}

@@ -135,7 +135,7 @@ static void test_refused_by_the_library(void **state)
 	tree_close(handle);
 }
 
-/* The request is done, but "enabled", to which it was written here, cannot be read after that. */
+/* bolt/offline is a link to "enabled": the write succeeds, but "enabled" then has no number. */
 static void test_counts_that_are_not_known(void **state)
 {
 	struct cpubolt *handle = tree_open("small+bolt");

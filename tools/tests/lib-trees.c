@@ -106,7 +106,7 @@ static void test_a_cut_list_of_parked_cpus(void **state)
 		CPU_AND_S(size, cpus, cpus, parked);
 		assert_true(CPU_EQUAL_S(size, cpus, parked));
 	}
-	/* A list that makes no sense keeps no program from the CPUs. */
+	/* If the list of parked CPUs makes no sense, the library still knows which are offline. */
 	tree_write(tree_folder(), CPUS "bolt/parked", "1-2,x\n");
 	assert_int_equal(cpubolt_refresh(handle), 0);
 	assert_cpus(handle, CPUBOLT_PARKED, "");

@@ -424,7 +424,7 @@ static void build(const char *name, struct waterfall *waterfall)
 	free(text);
 }
 
-/* Checks that no line is longer than the terminal is wide, or than 60 in a narrower terminal. */
+/* Checks that no line is longer than the terminal is wide, or than 60 columns if that is more. */
 static void expect_width(const struct waterfall *waterfall, unsigned int width, bool all)
 {
 	struct waterfall_look look = { .width = width, .all = all };
@@ -635,7 +635,10 @@ static void rules_of_udev(void **state)
 	assert_int_equal(seen.count, 0);
 }
 
-/* SUBSYSTEM!="cpu" with a GOTO says what the lines up to the label are for, and no line after. */
+/*
+ * SUBSYSTEM!="cpu" with a GOTO says that the lines up to the label are for CPUs, and says nothing
+ * of the lines behind the label.
+ */
 static void rules_behind_a_label(void **state)
 {
 	struct seen seen = { .count = 0 };
@@ -654,7 +657,7 @@ static void rules_behind_a_label(void **state)
 	assert_int_equal(seen.rules[1].line, 5);
 	assert_true(seen.rules[2].line == 9 && !seen.rules[2].online);
 
-	/* A second jump does not end the lines of the first. */
+	/* The label of a second jump does not end the lines of the first jump. */
 	seen.count = 0;
 	udev_parse("SUBSYSTEM!=\"cpu\", GOTO=\"a\"\n"
 		   "SUBSYSTEM!=\"cpu\", GOTO=\"b\"\n"
@@ -678,7 +681,7 @@ static void rules_behind_an_action(void **state)
 	assert_true(seen.rules[0].line == 2 && seen.rules[0].add_only);
 	assert_true(seen.rules[1].line == 4 && !seen.rules[1].add_only);
 
-	/* Events of CPUs other than "add" come to the lines behind each of these jumps. */
+	/* None of these jumps lets only "add" events of CPUs come to the lines behind the jump. */
 	seen.count = 0;
 	udev_parse("SUBSYSTEM==\"memory\", ACTION!=\"add\", GOTO=\"end\"\n"
 		   "ACTION!=\"add|change\", GOTO=\"end\"\n"

@@ -52,7 +52,7 @@ static ssize_t refuse(int cpu, const char *state, int err)
 	return -1;
 }
 
-/* If no CPU is at fault, Bolt names the first one. */
+/* If no CPU is at fault, Bolt names the first CPU of the request. */
 static ssize_t refuse_all(const cpu_set_t *cpus)
 {
 	int cpu = 0;

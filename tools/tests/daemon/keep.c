@@ -652,8 +652,8 @@ static void test_partitions_with_exclusive_cpus(void **state)
 }
 
 /*
- * The kernel takes the CPUs of a valid partition from the masks of other tasks, so a real-time task
- * with all other CPUs was given no CPUs on purpose.
+ * The kernel takes the CPUs of a valid partition from the masks of other tasks. So if a real-time
+ * task may run on all other CPUs, no program has chosen CPUs for the task.
  */
 static void test_real_time_tasks_beside_a_partition(void **state)
 {

@@ -600,7 +600,7 @@ static double crowded(unsigned int cpus, unsigned int tasks, double one)
 	for (i = 0; i <= tasks; i++) {
 		all += now;
 		more += i > cpus ? now : 0;
-		/* From i tasks that want to run to i + 1, of which the CPUs run as many as fit. */
+		/* From i tasks that want to run to i + 1; the CPUs run at most one task each. */
 		now *= (tasks - i) * one / (1 - one) / (i < cpus ? i + 1 : cpus);
 	}
 	return more / all;
@@ -641,8 +641,8 @@ static void watch_change(struct watch *watch, struct world *world, bool floor_mo
 		if (!before && after)
 			watch->came[cpu] = world->now_us;
 		/*
-		 * While the load stays about the same, CPUs may go, but none comes; if fewer CPUs
-		 * let tasks wait, fewer CPUs are tried from time to time.
+		 * While the load stays about the same, CPUs may go, but none comes. But if tasks
+		 * wait on fewer CPUs, a CPU that went may come back, each CPU twice at most.
 		 */
 		if (settled && !before && after)
 			assert_in_range(++watch->again[cpu], 1, tasks_wait ? 2 : 0);

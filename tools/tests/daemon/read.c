@@ -139,7 +139,7 @@ static void test_what_is_wrong(void **state)
 	}
 }
 
-/* What is right behind an error is read, too. */
+/* Values behind an error that are right themselves are read, too. */
 static void test_values_behind_an_error(void **state)
 {
 	static const char *const errors[] = {
@@ -153,7 +153,7 @@ static void test_values_behind_an_error(void **state)
 
 	CPU_SET_S(3, machine.size, denied);
 	for (i = 0; i < sizeof(errors) / sizeof(errors[0]); i++) {
-		/* The last text has "deny" itself: a wrong list leaves the list as it was. */
+		/* The last text has "deny" itself: a wrong list leaves the earlier one. */
 		snprintf(text, sizeof(text), "%s[daemon]\n%s", errors[i],
 			 i == 5 ? "" : "deny = 3\n");
 		error = parse(&config, text);

@@ -83,7 +83,7 @@ static void test_clusters_are_switched(void **state)
 	work(8, 90, 20);
 	assert_true(CPU_ISSET_S(0, machine.size, one.owner.online));
 	assert_true(CPU_ISSET_S(7, machine.size, one.owner.online));
-	/* One cluster has fewer CPUs than this. */
+	/* One cluster has fewer CPUs than min_cpus, so both clusters stay. */
 	put_task(10, "pinned", "0-7", 0, 0);
 	config.settings.min_cpus = 5;
 	work(8, 0, 60);
@@ -185,7 +185,7 @@ static void test_busy_tasks_that_may_run_on_few_cpus(void **state)
 	crowd(3, true, 300);
 	assert_online("0-6");
 	assert_int_equal(requests, before);
-	/* While no task waits, the daemon does not look before its time. */
+	/* While no task waits, the daemon does not look again before "needs_until_us". */
 	until = one.needs_until_us;
 	while (clock_us + SECOND_US < until)
 		crowd(3, true, 1);
