@@ -240,8 +240,8 @@ static int step(struct player *player, const struct sample *sample, unsigned lon
 	return 0;
 }
 
-int play_trace(const struct play *play, const struct load_trace *trace, play_watch *watch, void *data,
-	       struct outcome *outcome)
+int play_trace(const struct play *play, const struct load_trace *trace, play_watch *watch,
+	       void *data, struct outcome *outcome)
 {
 	double length = play->interval_ms / 1000.0, last = trace->rows[trace->count - 1].end, now;
 	struct player *player = begin(play);

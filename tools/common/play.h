@@ -69,7 +69,7 @@ struct outcome {
  * Waiting is counted in whole intervals. If work had to wait, the duration of the last request that
  * brought CPUs is added to the wait. Return: 0 or -ENOMEM.
  */
-int play_trace(const struct play *play, const struct load_trace *trace, play_watch *watch, void *data,
-	       struct outcome *outcome);
+int play_trace(const struct play *play, const struct load_trace *trace, play_watch *watch,
+	       void *data, struct outcome *outcome);
 
 #endif /* PLAY_H */

@@ -515,8 +515,8 @@ static unsigned int wait_for_cpu_0(struct world *world, unsigned int seconds, un
 
 /*
  * Two busy tasks may run on CPU 0 only. If two CPUs are online, the CPUs are more than half busy on
- * average, so the task that waits counts, and the policy wants three CPUs. If three CPUs are online,
- * the CPUs are less than half busy, the task does not count, and two CPUs seem to be enough.
+ * average, so the task that waits counts, and the policy wants three CPUs. If three CPUs are
+ * online, the CPUs are less than half busy, the task does not count, and two CPUs seem to be enough.
  */
 static void test_tasks_that_wait_for_each_other(void **state)
 {
