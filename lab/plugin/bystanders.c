@@ -45,7 +45,7 @@ struct sum {
 
 struct cpu {
 	uint64_t base;		/* base of the CPU's per-CPU data, or the CPU's number */
-	uint64_t stretch, off;	/* instructions since the stretch began, since interrupts are off */
+	uint64_t stretch, off;	/* instructions of this stretch, and since interrupts went off */
 	struct sum sums[PHASES];
 };
 

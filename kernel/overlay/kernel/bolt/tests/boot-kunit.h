@@ -89,7 +89,7 @@ static void idle_tasks(struct kunit *test)
 	}
 }
 
-/* A CPU whose hotplug thread has failed comes, too: the kernel brings it up once more. */
+/* A CPU one of whose startups has failed comes, too: the kernel tries once more. */
 static void all_the_way(struct kunit *test)
 {
 	unsigned int cpu;

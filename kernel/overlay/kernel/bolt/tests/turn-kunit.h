@@ -59,7 +59,10 @@ static bool late_in_request(bool alone)
 	return got;
 }
 
-/* A CPU that comes alone does not take the lock, so nothing keeps the CPU out. */
+/*
+ * A CPU that comes alone does not take the lock of bolt_ap_lock(), so that
+ * bolt_ap_lock_for_late() cannot keep the CPU out of sections under that lock.
+ */
 static void late_single_cpu_is_not_kept_out(struct kunit *test)
 {
 	KUNIT_EXPECT_FALSE(test, late_in_request(true));
