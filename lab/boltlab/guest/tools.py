@@ -56,8 +56,8 @@ def run_logged(command: Sequence[str], log: Path, what: str) -> None:
 def _build(folder: Path, options: Sequence[str], targets: Sequence[str] = ()) -> None:
     """Build tools/ in ``folder`` with meson's ``options``; only changed parts are compiled."""
     log = paths.new_log(f"tools-{folder.name}")
-    # A folder that was made with other options, or for another clone of the repository, is removed.
-    stamp, wanted = folder / "bolt-stamp", repr((str(SOURCES), tuple(options)))
+    # A folder that was made with other options is removed.
+    stamp, wanted = folder / "bolt-stamp", repr(tuple(options))
     if not stamp.is_file() or stamp.read_text(encoding="utf-8") != wanted:
         shutil.rmtree(folder, ignore_errors=True)
         run_logged(["meson", "setup", *options, str(folder), str(SOURCES)], log, "meson setup")
@@ -67,10 +67,19 @@ def _build(folder: Path, options: Sequence[str], targets: Sequence[str] = ()) ->
         run_logged(["ninja", "-C", str(folder), "-j", jobs, *targets], log, "building tools")
 
 
+def place(name: str) -> Path:
+    """Return the folder of the build ``name``; another clone of the repository has another folder.
+
+    So no clone rebuilds programs that tests of another clone are running.
+    """
+    clone = hashlib.sha256(str(SOURCES).encode()).hexdigest()[:12]
+    return paths.cache() / "tools" / clone / name
+
+
 def host(name: str) -> Path:
     """Return the folder of the build ``name`` of BUILDS; first update the build and its tests."""
     packages.ensure("tools", "guest")
-    folder = paths.cache() / "tools" / name
+    folder = place(name)
     with lock(folder):
         _build(folder, BUILDS[name])
         _build(folder, BUILDS[name], _programs(folder))
@@ -155,7 +164,7 @@ def guest(arch: Arch) -> Path:
     """Return the folder of the build for guests of ``arch``; first update the build."""
     packages.ensure("tools", "guest", arches=[arch])
     root = sysroot(arch)
-    folder = paths.cache() / "tools" / f"guest-{arch.name}"
+    folder = place(f"guest-{arch.name}")
     with lock(folder):
         cross = folder.with_name(f"{folder.name}.ini")
         cross.write_text(cross_file(arch, root), encoding="utf-8")

@@ -132,3 +132,11 @@ def test_a_scenario_asks_for_programs() -> None:
     assert scenario.parse("x", row).tools == ("cpubolt",)
     with pytest.raises(BoltError, match="'tools' has a wrong value"):
         scenario.parse("x", {**row, "tools": "cpubolt"})
+
+
+def test_each_clone_has_builds_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A command in one clone does not rebuild programs that tests of another clone are running."""
+    mine = tools.place("plain")
+    assert mine == tools.place("plain") != tools.place("bare")
+    monkeypatch.setattr(tools, "SOURCES", tmp_path / "another/tools")
+    assert tools.place("plain") != mine
