@@ -243,9 +243,10 @@ struct cpubolt_result {
  * @flags: CPUBOLT_NATIVE, CPUBOLT_BATCH_ONLY, CPUBOLT_KEEP_CHANGES, or 0
  * @result: is overwritten; may be NULL
  *
- * With Bolt the kernel does all of the request or nothing. When a CPU fails on the native way, the
- * library puts back the CPUs that it has changed, unless CPUBOLT_KEEP_CHANGES is set. In both cases
- * @result->undo names CPUs that could not be put back.
+ * With Bolt the kernel does all of the request, or puts back the CPUs that it has changed. When a
+ * CPU fails on the native way, the library puts back the CPUs that it has changed, unless
+ * CPUBOLT_KEEP_CHANGES is set. With Bolt as on the native way, @result->undo names CPUs that could
+ * not be put back.
  *
  * Errors: as listed for the file "offline" in
  * Documentation/ABI/testing/sysfs-devices-system-cpu-bolt, -EACCES without

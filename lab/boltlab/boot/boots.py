@@ -222,7 +222,10 @@ def fit(points: Mapping[tuple[int, int], float]) -> Fit | None:
 
 
 def growth(boots: Sequence[Boot], variant: str, top: int = 12) -> list[tuple[str, Fit | None, int]]:
-    """Return name, fit, and ns on the largest machine, of the ``top`` longest callbacks."""
+    """Return name, law of growth, and ns on the largest machine, of the ``top`` longest callbacks.
+
+    The law of growth is None for a callback for which fit() finds no law.
+    """
     runs = [boot for boot in boots if boot.variant == variant and boot.callbacks]
     if not runs:
         return []

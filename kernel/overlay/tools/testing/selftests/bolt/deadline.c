@@ -209,8 +209,9 @@ static void refuse_limit(struct __test_metadata *_metadata, struct crew *crew, b
 }
 
 /*
- * A write of a limit that is too low is refused after a pending rebuild of scheduler
- * domains. The rebuild makes a root domain, which takes the limit of that moment.
+ * When sched_rt_runtime_us is written, the kernel first does a pending rebuild of domains,
+ * and then refuses a limit that is too low. The rebuild makes a root domain, which takes
+ * the limit of that moment: the old limit, not the refused one.
  */
 TEST_F_TIMEOUT(deadline, refused_limit_changes_nothing, 120)
 {
