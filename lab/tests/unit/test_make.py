@@ -111,8 +111,12 @@ def test_interrupted(tree: Path, number: int) -> None:
         time.sleep(0.02)
     lab.send_signal(number)
     assert lab.wait(20) == 128 + number
-    with pytest.raises(ProcessLookupError):
-        os.kill(int(pid.read_text()), 0)
+    # The program of make has been killed, but on a busy machine ends and is reaped a little later.
+    program_of_make = Path("/proc", pid.read_text().strip())
+    deadline = time.monotonic() + 20
+    while program_of_make.exists() and time.monotonic() < deadline:
+        time.sleep(0.02)
+    assert not program_of_make.exists()
 
 
 def test_lock_waits_for_its_holder_and_children(tmp_path: Path) -> None:
