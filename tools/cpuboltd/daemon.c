@@ -14,7 +14,6 @@
 #include <systemd/sd-daemon.h>
 
 #include "bring.h"
-#include "crowd.h"
 #include "daemon.h"
 #include "floor.h"
 #include "irq_state.h"
@@ -24,7 +23,6 @@
 #define RUN_FOLDER	"/run/cpubolt"
 #define LOCK_FILE	RUN_FOLDER "/cpuboltd.lock"
 #define NEEDS_US	10000000	/* from one look at tasks and cpusets to the next */
-#define CROWD_US	3000000		/* the same while tasks seem to wait for CPUs */
 #define MOST_BUSY	3		/* refusals in a row after which a CPU counts as at fault */
 
 uint64_t daemon_now_us(void)
@@ -403,8 +401,7 @@ static int spare_the_needed(struct daemon *daemon)
 	/* CPUs that are left alone stay, too. */
 	CPU_OR_S(size, daemon->more, daemon->owner.online, daemon->next);
 	remove_from(daemon, daemon->more, daemon->going);
-	err = floor_others(daemon->machine, &daemon->inputs, daemon->now_us, daemon->going,
-			   daemon->more, found);
+	err = floor_others(daemon->machine, daemon->going, daemon->more, found);
 	if (err)
 		return err;
 	any = !is_empty(daemon, found);
@@ -414,33 +411,23 @@ static int spare_the_needed(struct daemon *daemon)
 	return any;
 }
 
-/* Tells whether it is time to look which CPUs are needed. */
-static bool is_time_to_look(const struct daemon *daemon)
-{
-	return daemon->now_us >= daemon->needs_until_us ||
-	       (daemon->now_us + NEEDS_US >= daemon->needs_until_us + CROWD_US &&
-		!is_empty(daemon, daemon->owner.taken) && crowd_is_likely(&daemon->inputs));
-}
-
 /*
  * Looks every ten seconds which CPUs are still needed, and whether any CPU that was taken is
- * needed; every three seconds, if tasks seem to wait for CPUs that are taken. A CPU that was
- * needed counts as needed until the next look; otherwise the CPU might go and come again in each
- * interval.
+ * needed. A CPU that was needed counts as needed until the next look; otherwise the CPU might go
+ * and come again in each interval.
  */
 static int renew_needs(struct daemon *daemon)
 {
 	size_t size = daemon->machine->size;
 	int err;
 
-	if (!is_time_to_look(daemon))
+	if (daemon->now_us < daemon->needs_until_us)
 		return 0;
 	CPU_OR_S(size, daemon->going, daemon->needs, daemon->owner.taken);
 	if (!is_empty(daemon, daemon->going)) {
 		memcpy(daemon->more, daemon->owner.online, size);
 		remove_from(daemon, daemon->more, daemon->going);
-		err = floor_others(daemon->machine, &daemon->inputs, daemon->now_us,
-				   daemon->going, daemon->more, daemon->next);
+		err = floor_others(daemon->machine, daemon->going, daemon->more, daemon->next);
 		if (err)
 			return err;
 		memcpy(daemon->needs, daemon->next, size);

@@ -29,14 +29,11 @@ int floor_own(const struct machine *machine, const struct config *config,
 
 /**
  * floor_others() - find CPUs of @going that tasks and cpusets need
- * @inputs: what the CPUs have run lately, see crowd_end()
  * @going: CPUs that are to go offline, or have gone
  * @after: CPUs that stay or come
  * @needed: overwritten with those of @going that have to stay
  *
  * - A task, and a cpuset, keeps one of its CPUs at least. Kernel threads do not count.
- * - Several busy tasks that may run on the same few CPUs keep as many of these CPUs as there are
- *   tasks, see crowd.h.
  * - A real-time or deadline task, or a virtual CPU, that may not run on all CPUs keeps all CPUs on
  *   which the task may run. Isolated CPUs and CPUs of partitions do not count among "all CPUs", as
  *   no task runs there that was not put there.
@@ -46,7 +43,7 @@ int floor_own(const struct machine *machine, const struct config *config,
  *
  * Return: 0, -ENOMEM, or a negative errno if /proc or a list of CPUs cannot be read.
  */
-int floor_others(const struct machine *machine, const struct inputs *inputs, uint64_t now_us,
-		 const cpu_set_t *going, const cpu_set_t *after, cpu_set_t *needed);
+int floor_others(const struct machine *machine, const cpu_set_t *going, const cpu_set_t *after,
+		 cpu_set_t *needed);
 
 #endif /* FLOOR_H */

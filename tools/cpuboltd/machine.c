@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "crowd.h"
+#include "machine.h"
 
 cpu_set_t *machine_set(const struct machine *machine)
 {
@@ -65,8 +65,7 @@ int machine_open(const char *root, struct machine *machine)
 	err = count_numbers(machine);
 	machine->places = calloc(machine->count + 1, sizeof(*machine->places));
 	machine->kthreads = calloc(1, sizeof(*machine->kthreads));
-	machine->crowds = calloc(1, sizeof(*machine->crowds));
-	if (!err && (!machine->places || !machine->kthreads || !machine->crowds))
+	if (!err && (!machine->places || !machine->kthreads))
 		err = -ENOMEM;
 	if (err) {
 		machine_close(machine);
@@ -85,8 +84,5 @@ void machine_close(struct machine *machine)
 	if (machine->kthreads)
 		free(machine->kthreads->list);
 	free(machine->kthreads);
-	if (machine->crowds)
-		crowd_free(machine);
-	free(machine->crowds);
 	*machine = (struct machine){ 0 };
 }

@@ -3,7 +3,6 @@
 #ifndef MACHINE_H
 #define MACHINE_H
 
-#include <stdint.h>
 #include <sys/types.h>
 
 #include <cpubolt.h>
@@ -22,17 +21,6 @@ struct kthreads {
 	size_t count;
 };
 
-/* Busy tasks that may run on some CPUs only, see crowd.h */
-struct crowds {
-	struct crowd {
-		cpu_set_t *mask;
-		unsigned int runnable;	/* tasks with this mask that run or wait for a CPU now */
-		unsigned int needed;	/* how many CPUs of the mask have to be online */
-		uint64_t until_us;	/* when "needed" may become smaller */
-	} *list;
-	size_t count;
-};
-
 struct machine {
 	const char *root;	/* stands for "/"; "" is the running system */
 	struct cpubolt *handle;
@@ -40,7 +28,6 @@ struct machine {
 	size_t size;		/* size of each set */
 	struct position *places;
 	struct kthreads *kthreads;	/* the kernel threads found last */
-	struct crowds *crowds;		/* found in the last minute */
 };
 
 /** machine_open() - open the machine; 0, or a negative errno as of cpubolt_open() */

@@ -3,11 +3,10 @@
  * Finds which of the CPUs that are to go, or have gone, are needed by tasks and cpusets
  *
  * The daemon looks for these needs right before CPUs go, and every ten seconds while CPUs are taken
- * or were needed at the last look; every three seconds, if tasks seem to wait for CPUs that are
- * taken. With all CPUs online, one call of sched_getaffinity(2) for each task mostly suffices.
- * Otherwise one file of each task says whether the task is runnable, real-time or a virtual CPU. A
- * second file is read only of such a task, and of a task of which no CPU would stay online. A
- * kernel thread is not looked at again.
+ * or were needed at the last look. With all CPUs online, one call of sched_getaffinity(2) for each
+ * task mostly suffices. Otherwise one file of each task says whether the task is real-time or a
+ * virtual CPU. A second file is read only of such a task, and of a task of which no CPU would stay
+ * online. A kernel thread is not looked at again.
  */
 #include <ctype.h>
 #include <dirent.h>
@@ -18,7 +17,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "crowd.h"
 #include "files.h"
 #include "floor.h"
 
@@ -49,7 +47,6 @@ struct search {
 
 struct task {
 	char name[64];
-	bool runnable;
 	unsigned int flags, policy;
 };
 
@@ -90,53 +87,26 @@ static void need_one(struct search *search)
 	search->ones[search->count++] = copy;
 }
 
-/*
- * Adds up to @count CPUs of @mask to "needed", with @online only CPUs that are online. Returns how
- * many of the @count CPUs are still missing.
- */
-static unsigned int choose_some(struct search *search, const cpu_set_t *mask, unsigned int count,
-				bool online)
+static void choose_one(struct search *search, const cpu_set_t *mask)
 {
-	size_t size = search->machine->size;
 	unsigned int cpu;
 
-	memcpy(search->mask, mask, size);
-	if (online)
-		CPU_AND_S(size, search->mask, search->mask, search->online);
-	meets(search, search->going);
-	for (cpu = 0; count && cpu < search->machine->count; cpu++) {
-		if (!CPU_ISSET_S(cpu, size, search->common) ||
-		    CPU_ISSET_S(cpu, size, search->needed))
-			continue;
-		CPU_SET_S(cpu, size, search->needed);
-		count--;
-	}
-	return count;
-}
-
-/* Lets at least @count CPUs of @mask stay, or all CPUs of @mask if these are fewer. */
-static void choose(struct search *search, const cpu_set_t *mask, unsigned int count)
-{
-	unsigned int have;
-
-	CPU_OR_S(search->machine->size, search->mask, search->after, search->needed);
-	meets(search, mask);
-	have = (unsigned int)CPU_COUNT_S(search->machine->size, search->common);
-	if (have >= count)
+	memcpy(search->mask, mask, search->machine->size);
+	if (meets(search, search->needed) || !meets(search, search->going))
 		return;
 	/* A CPU that is online is a better choice than a CPU that would have to come. */
-	choose_some(search, mask, choose_some(search, mask, count - have, true), false);
-}
-
-static void choose_all(struct search *search)
-{
-	const struct crowds *crowds = search->machine->crowds;
-	size_t i;
-
-	for (i = 0; i < crowds->count; i++)
-		choose(search, crowds->list[i].mask, crowds->list[i].needed);
-	for (i = search->count; i; i--)
-		choose(search, search->ones[i - 1], 1);
+	if (meets(search, search->online))
+		memcpy(search->mask, search->common, search->machine->size);
+	if (!meets(search, search->going)) {
+		memcpy(search->mask, mask, search->machine->size);
+		meets(search, search->going);
+	}
+	for (cpu = 0; cpu < search->machine->count; cpu++) {
+		if (!CPU_ISSET_S(cpu, search->machine->size, search->common))
+			continue;
+		CPU_SET_S(cpu, search->machine->size, search->needed);
+		return;
+	}
 }
 
 /* -- Tasks --------------------------------------------------------------------- */
@@ -201,8 +171,6 @@ static bool read_task(const struct search *search, int pid, int tid, struct task
 		while (!found && (field = strsep(&here, " "))) {
 			if (number == 3 && (*field == 'Z' || *field == 'X'))
 				break;
-			if (number == 3)
-				task->runnable = *field == 'R';
 			if (number == 9)
 				task->flags = (unsigned int)strtoul(field, NULL, 10);
 			if (number == 41) {
@@ -228,18 +196,6 @@ static bool is_strict(const struct task *task)
 }
 
 /*
- * Tells whether the mask at hand was chosen for the task. If the task is in a cpuset, the kernel
- * has cut the mask to CPUs that are online, so a mask of all these CPUs may not have been chosen.
- */
-static bool is_chosen(struct search *search)
-{
-	if (has_all(search, search->shared))
-		return false;
-	CPU_AND_S(search->machine->size, search->common, search->shared, search->online);
-	return !CPU_EQUAL_S(search->machine->size, search->common, search->mask);
-}
-
-/*
  * While CPUs 2-7 are offline, the online part of the mask of a task on CPUs 0-1 is all CPUs that
  * are online. So as soon as a CPU is offline, only the whole mask says whether CPUs were chosen for
  * the task.
@@ -247,7 +203,7 @@ static bool is_chosen(struct search *search)
 static void consider_task(struct search *search, int pid, int tid)
 {
 	struct task task = { .flags = 0 };
-	bool lost, busy;
+	bool lost;
 
 	if (!get_active(search, pid, tid))
 		return;
@@ -260,9 +216,7 @@ static void consider_task(struct search *search, int pid, int tid)
 	search->is_kthread = task.flags & TASK_IS_KERNEL_THREAD;
 	if (search->is_kthread)
 		return;
-	/* The task of the daemon, which reads the file, runs in each look. */
-	busy = task.runnable && tid != getpid();
-	if (!lost && !busy && !is_strict(&task))
+	if (!lost && !is_strict(&task))
 		return;
 	/* CPUs of the task that are offline now may be about to come, so read the whole mask. */
 	if (!read_allowed(search, pid, tid))
@@ -271,8 +225,6 @@ static void consider_task(struct search *search, int pid, int tid)
 		need_all(search);
 	else
 		need_one(search);
-	if (busy && is_chosen(search) && crowd_add(search->machine, search->mask, 1))
-		search->err = -ENOMEM;
 }
 
 static bool is_number(const char *name)
@@ -435,13 +387,10 @@ static void consider_cpuset(struct search *search, int folder, bool strict)
 	whole = is_partition(search, folder) || strict;
 	if (!meets(search, search->going))
 		return;
-	if (whole) {
+	if (whole)
 		need_all(search);
-		return;
-	}
-	need_one(search);
-	if (crowd_add(search->machine, search->mask, 0))
-		search->err = -ENOMEM;
+	else
+		need_one(search);
 }
 
 static void walk_cpusets(struct search *search, int folder, bool strict, unsigned int depth)
@@ -580,8 +529,8 @@ static int find_shared(struct search *search)
 	return 0;
 }
 
-int floor_others(const struct machine *machine, const struct inputs *inputs, uint64_t now_us,
-		 const cpu_set_t *going, const cpu_set_t *after, cpu_set_t *needed)
+int floor_others(const struct machine *machine, const cpu_set_t *going, const cpu_set_t *after,
+		 cpu_set_t *needed)
 {
 	struct search search = {
 		.machine = machine,
@@ -596,7 +545,6 @@ int floor_others(const struct machine *machine, const struct inputs *inputs, uin
 	int err = -ENOMEM;
 
 	CPU_ZERO_S(machine->size, needed);
-	crowd_begin(machine);
 	if (search.online && search.shared && search.mask && search.common)
 		err = find_shared(&search);
 	if (!err) {
@@ -606,18 +554,17 @@ int floor_others(const struct machine *machine, const struct inputs *inputs, uin
 		search.all_online = has_all(&search, search.shared);
 		err = search_tasks(&search) ?: search.err;
 	}
-	if (!err)
-		err = crowd_end(machine, inputs, search.online, after, now_us);
-	if (!err)
-		choose_all(&search);
 	if (machine->kthreads) {
 		free(machine->kthreads->list);
 		*machine->kthreads = search.kthreads;
 	} else {
 		free(search.kthreads.list);
 	}
-	while (search.count)
+	while (search.count) {
+		if (!err)
+			choose_one(&search, search.ones[search.count - 1]);
 		CPU_FREE(search.ones[--search.count]);
+	}
 	free(search.ones);
 	CPU_FREE(search.online);
 	CPU_FREE(search.shared);

@@ -397,29 +397,12 @@ static void test_an_interrupt_that_cannot_be_put_back(void **state)
 
 /* -- What tasks and cpusets need ------------------------------------------------------- */
 
-static const char *full;	/* CPUs that run all the time; NULL for none */
-static uint64_t look_us;	/* time of the next look at tasks */
-
 static void assert_needed(const char *going, const char *after, const char *needed)
 {
 	cpu_set_t *goes = cpus_of(going), *stays = cpus_of(after), *found = machine_set(&machine);
-	cpu_set_t *online = online_now(), *busy = full ? cpus_of(full) : machine_set(&machine);
-	struct load loads[64] = { 0 };
-	struct inputs inputs = {
-		.count = machine.count,
-		.size = machine.size,
-		.loads = loads,
-		.usable = online,
-		.online = online,
-	};
-	unsigned int cpu;
 
-	for (cpu = 0; cpu < machine.count; cpu++)
-		loads[cpu].busy = CPU_ISSET_S(cpu, machine.size, busy) ? 1000 : 0;
-	assert_int_equal(floor_others(&machine, &inputs, look_us, goes, stays, found), 0);
+	assert_int_equal(floor_others(&machine, goes, stays, found), 0);
 	assert_list(found, needed);
-	CPU_FREE(online);
-	CPU_FREE(busy);
 	CPU_FREE(goes);
 	CPU_FREE(stays);
 	CPU_FREE(found);
@@ -530,76 +513,6 @@ static void test_tasks_beside_isolated_cpus(void **state)
 	assert_needed("1", "0", "none");
 	put_task(10, "audio", "1", 1, 0);
 	assert_needed("1", "0", "1");
-	place_end();
-}
-
-/* Busy tasks that may run on the same CPUs only keep as many CPUs as there are tasks. */
-static void test_busy_tasks_need_cpus_of_their_own(void **state)
-{
-	place_begin("small+bolt");
-	look_us = SECOND_US;
-	put_runnable(10, "0-3");
-	put_runnable(11, "1-3");
-	put_runnable(12, "1-3");
-	/* The tasks take little time: one CPU is enough. */
-	assert_needed("1-3", "0", "1");
-	full = "1-2";
-	assert_needed("1-3", "0", "1-2");
-	assert_needed("2-3", "0-1", "2");
-	/* Of the CPUs that the daemon has taken, as many come as are missing. */
-	make_online("0-1");
-	assert_int_equal(cpubolt_refresh(machine.handle), 0);
-	full = "1";
-	assert_needed("2-3", "0-1", "2");
-	put_runnable(13, "1-3");
-	put_runnable(14, "1-3");
-	assert_needed("2-3", "0-1", "2-3");
-	/* A task that is not busy in one look needs a CPU for a minute, and not for longer. */
-	put_task(12, "idle", "1-3", 0, 0);
-	put_task(13, "idle", "1-3", 0, 0);
-	put_task(14, "idle", "1-3", 0, 0);
-	look_us += 59 * SECOND_US;
-	assert_needed("2-3", "0-1", "2-3");
-	look_us += 2 * SECOND_US;
-	assert_needed("2-3", "0-1", "none");
-	full = NULL;
-	place_end();
-}
-
-/* A task that may run on CPU 1 only takes this CPU from a task that may run on CPUs 1 and 2. */
-static void test_busy_tasks_with_several_affinities(void **state)
-{
-	place_begin("small+bolt+offline");
-	full = "1";
-	put_runnable(10, "1");
-	put_runnable(11, "1");
-	assert_needed("2-3", "0-1", "none");
-	put_runnable(12, "1-2");
-	assert_needed("2-3", "0-1", "2");
-	full = NULL;
-	place_end();
-}
-
-/*
- * The kernel has cut the affinities of tasks in cpusets to the CPUs online: those of tasks that may
- * run on CPUs 1-3, and those of tasks that may run on all CPUs.
- */
-static void test_busy_tasks_in_a_cpuset(void **state)
-{
-	place_begin("small+bolt");
-	make_online("0-1");
-	assert_int_equal(cpubolt_refresh(machine.handle), 0);
-	full = "0-1";
-	put_runnable(12, "0-1");
-	put_runnable(13, "0-1");
-	assert_needed("1-3", "0", "none");
-	put_runnable(10, "1");
-	put_runnable(11, "1");
-	assert_needed("2-3", "0-1", "none");
-	put("/sys/fs/cgroup/a/cpuset.cpus", "1-3\n");
-	assert_needed("2-3", "0-1", "2");
-	assert_needed("1-3", "0", "1-2");
-	full = NULL;
 	place_end();
 }
 
@@ -774,9 +687,6 @@ int main(void)
 		cmocka_unit_test(test_cpusets_need_cpus),
 		cmocka_unit_test(test_tasks_need_cpus_when_few_are_left),
 		cmocka_unit_test(test_tasks_beside_isolated_cpus),
-		cmocka_unit_test(test_busy_tasks_need_cpus_of_their_own),
-		cmocka_unit_test(test_busy_tasks_with_several_affinities),
-		cmocka_unit_test(test_busy_tasks_in_a_cpuset),
 		cmocka_unit_test(test_cpusets_where_they_are_mounted),
 		cmocka_unit_test(test_cpusets_of_version_1_with_all_cpus),
 		cmocka_unit_test(test_partitions_with_exclusive_cpus),

@@ -80,28 +80,17 @@ void assert_online(const char *list)
 	CPU_FREE(set);
 }
 
-static void put_any_task(int pid, const char *name, const char *allowed, unsigned int policy,
-			 unsigned long flags, char state)
+void put_task(int pid, const char *name, const char *allowed, unsigned int policy,
+		     unsigned long flags)
 {
 	char path[96], text[512];
 
 	snprintf(path, sizeof(path), "/proc/%d/task/%d/stat", pid, pid);
-	snprintf(text, sizeof(text), "%d (%s) %c 0 0 0 0 0 %lu 0 0 0 0 0 0 0 0 20 0 1 0 0 0 0 0 0 "
-				     "0 0 0 0 0 0 0 0 0 0 0 0 0 0 %u 0 0\n",
-		 pid, name, state, flags, policy);
+	snprintf(text, sizeof(text), "%d (%s) S 0 0 0 0 0 %lu 0 0 0 0 0 0 0 0 20 0 1 0 0 0 0 0 0 0 "
+				     "0 0 0 0 0 0 0 0 0 0 0 0 0 %u 0 0\n",
+		 pid, name, flags, policy);
 	put(path, text);
 	snprintf(path, sizeof(path), "/proc/%d/task/%d/status", pid, pid);
 	snprintf(text, sizeof(text), "Name:\t%s\nCpus_allowed_list:\t%s\nend\n", name, allowed);
 	put(path, text);
-}
-
-void put_task(int pid, const char *name, const char *allowed, unsigned int policy,
-	      unsigned long flags)
-{
-	put_any_task(pid, name, allowed, policy, flags, 'S');
-}
-
-void put_runnable(int pid, const char *allowed)
-{
-	put_any_task(pid, "busy", allowed, 0, 0, 'R');
 }

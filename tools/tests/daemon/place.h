@@ -32,11 +32,8 @@ cpu_set_t *cpus_of(const char *list);
 /** assert_list() - check that the set is this cpulist, or "none" */
 void assert_list(const cpu_set_t *set, const char *list);
 
-/** put_task() - add a task that sleeps, with these CPUs, this scheduling policy and these flags */
+/** put_task() - add a task with these CPUs, this scheduling policy and these flags */
 void put_task(int pid, const char *name, const char *allowed, unsigned int policy,
 	      unsigned long flags);
-
-/** put_runnable() - add a task with these CPUs that runs or waits for a CPU */
-void put_runnable(int pid, const char *allowed);
 
 #endif /* PLACE_H */

@@ -47,14 +47,6 @@ static void test_a_pinned_task_with_the_policy_package(void **state)
 	end();
 }
 
-static void lease(const char *list, unsigned int seconds)
-{
-	cpu_set_t *cpus = cpus_of(list);
-
-	assert_true(lease_add(&one, cpus, seconds) > 0);
-	CPU_FREE(cpus);
-}
-
 /* Lets the first @cpus CPUs be busy, for @percent of the time, for so many seconds. */
 static void work(unsigned int cpus, unsigned long percent, unsigned int seconds)
 {
@@ -134,74 +126,6 @@ static void test_needs_come_and_end(void **state)
 }
 
 /*
- * Lets @tasks tasks that may run on CPUs 4-7 only be busy, or sleep, for so many seconds. Of these
- * CPUs the first ones that are online are busy.
- */
-static void crowd(unsigned int tasks, bool busy, unsigned int seconds)
-{
-	static unsigned long ticks[8];
-	unsigned int i, cpu, left;
-	cpu_set_t *online;
-	char text[512];
-
-	for (i = 0; i < tasks; i++) {
-		put_task((int)i + 20, "crowd", "4-7", 0, 0);
-		if (busy)
-			put_runnable((int)i + 20, "4-7");
-	}
-	for (; seconds; seconds--) {
-		online = online_now();
-		left = busy ? tasks : 0;
-		*text = '\0';
-		for (cpu = 0; cpu < 8; cpu++) {
-			if (left && cpu >= 4 && CPU_ISSET_S(cpu, machine.size, online)) {
-				ticks[cpu] += 100;
-				left--;
-			}
-			sprintf(text + strlen(text), "cpu%u %lu 0 0 0 0 0 0 0\n", cpu, ticks[cpu]);
-		}
-		sprintf(text + strlen(text), "procs_running %u\n", 1 + (busy ? tasks : 0));
-		CPU_FREE(online);
-		put("/proc/stat", text);
-		wait_for(1);
-	}
-}
-
-/* The load fits in the CPUs that are online, but its tasks may run on one of these only. */
-static void test_busy_tasks_that_may_run_on_few_cpus(void **state)
-{
-	unsigned int before;
-	uint64_t until;
-
-	begin("clusters+bolt", "fixed");
-	CPU_FREE(config.settings.fixed);
-	config.settings.fixed = cpus_of("0-3");
-	crowd(3, false, 10);
-	assert_online("0-4");
-	/* The daemon looks when CPU 4 was full in an interval, and at most every three seconds. */
-	crowd(3, true, 5);
-	assert_online("0-6");
-	before = requests;
-	crowd(3, true, 300);
-	assert_online("0-6");
-	assert_int_equal(requests, before);
-	/* While no task waits, the daemon does not look again before "needs_until_us". */
-	until = one.needs_until_us;
-	while (clock_us + SECOND_US < until)
-		crowd(3, true, 1);
-	assert_int_equal(one.needs_until_us, until);
-	crowd(3, false, 40);
-	assert_online("0-6");
-	crowd(3, false, 50);
-	assert_online("0-4");
-	/* While CPUs 4-7 are online, tasks that are busy keep those that they need. */
-	lease("4-7", 20);
-	crowd(3, true, 60);
-	assert_online("0-6");
-	end();
-}
-
-/*
  * After the daemon has read which CPUs are online, and before its request, another program takes a
  * CPU: that CPU is then not the daemon's.
  */
@@ -265,6 +189,14 @@ static void test_a_cpu_that_does_not_come(void **state)
 	assert_true(owner_waits(&one.owner, 2, clock_us));
 	CPU_FREE(all);
 	end();
+}
+
+static void lease(const char *list, unsigned int seconds)
+{
+	cpu_set_t *cpus = cpus_of(list);
+
+	assert_true(lease_add(&one, cpus, seconds) > 0);
+	CPU_FREE(cpus);
 }
 
 /*
@@ -545,7 +477,6 @@ int main(void)
 		cmocka_unit_test(test_clusters_are_switched),
 		cmocka_unit_test(test_metrics_in_a_pause),
 		cmocka_unit_test(test_needs_come_and_end),
-		cmocka_unit_test(test_busy_tasks_that_may_run_on_few_cpus),
 		cmocka_unit_test(test_a_cpu_that_is_taken_meanwhile),
 		cmocka_unit_test(test_a_wanted_cpu_that_is_taken),
 		cmocka_unit_test(test_a_cpu_that_does_not_come),
