@@ -97,7 +97,6 @@ static void read_on(struct slot *slot)
 	char text[4096];
 
 	for (;;) {
-		struct timespec pause = { 0, 200000 };
 		cpus_t online;
 		long long start = now_ns(), took;
 
@@ -113,7 +112,7 @@ static void read_on(struct slot *slot)
 			__atomic_store_n(&shared->done, now_ns(),
 					 __ATOMIC_SEQ_CST);
 		slot_beat(slot);
-		nanosleep(&pause, NULL);
+		wait_us(200);
 	}
 }
 
@@ -236,15 +235,12 @@ static long long middle(long long usual, int round)
  */
 static void turn_idle(pid_t pid, long long ns)
 {
-	struct timespec pause = { 0, 50000 }, until;
 	struct sched_param none = { 0 };
 	long long begin;
 
 	while (!(begin = __atomic_load_n(&shared->begin, __ATOMIC_SEQ_CST)))
-		nanosleep(&pause, NULL);
-	until.tv_sec = (begin + ns) / 1000000000;
-	until.tv_nsec = (begin + ns) % 1000000000;
-	clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, NULL);
+		wait_us(50);
+	wait_until(CLOCK_MONOTONIC, begin + ns);
 	if (sched_setscheduler(pid, SCHED_IDLE, &none))
 		abort();
 }
