@@ -2,6 +2,7 @@
 """Paths of the repository and of the lab's cache."""
 
 import contextlib
+import functools
 import os
 import re
 import shutil
@@ -16,6 +17,8 @@ KERNEL = REPO / "kernel"
 DATA = Path(__file__).resolve().parent / "data"
 
 START = time.time()  # when this call of the lab began
+
+_until_the_end = contextlib.ExitStack()  # is never closed, so what it holds ends with the process
 
 
 def cache() -> Path:
@@ -53,15 +56,38 @@ def require_space(where: Path, gigabytes: float, purpose: str) -> None:
 def prune(root: Path, keep: int) -> None:
     """Remove directories in ``root``, but not the ``keep`` newest.
 
-    Directories that are younger than this call of the lab stay as well, and directories that are in
-    use; see locks.use(). Another call of the lab may remove the same directories meanwhile, and so
-    a directory that is gone is no error.
+    Directories that a call of the lab may have made that still runs stay as well, and directories
+    that are in use; see running_since() and locks.use(). Another call of the lab may remove the
+    same directories meanwhile, and so a directory that is gone is no error.
     """
+    since = running_since()
     with contextlib.suppress(FileNotFoundError):
         changed = {folder: folder.stat().st_mtime for folder in root.iterdir()}
         for folder in sorted(changed, key=lambda each: changed[each])[:-keep]:
-            if changed[folder] < START and locks.unused(folder):
+            if changed[folder] < since and locks.unused(folder):
                 shutil.rmtree(folder, ignore_errors=True)
+
+
+def running_since() -> float:
+    """Return when the oldest call of the lab began that runs now, in seconds since the epoch.
+
+    Other calls know this call from its first call of this function until its process ends.
+    """
+    calls = cache() / "calls"
+    with locks.lock(calls):
+        _note_call(calls)
+        for folder in calls.iterdir():
+            if locks.unused(folder):
+                shutil.rmtree(folder, ignore_errors=True)
+        return min(float(folder.name.partition("-")[0]) for folder in calls.iterdir())
+
+
+@functools.cache
+def _note_call(calls: Path) -> None:
+    """Make a directory that says when this call began, in use until the process ends."""
+    mine = calls / f"{START}-{os.getpid()}"
+    mine.mkdir(parents=True)
+    _until_the_end.enter_context(locks.use(mine))
 
 
 def _directory(path: Path) -> Path:

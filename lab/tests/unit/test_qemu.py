@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from boltlab import arch, packages, paths
+from boltlab import arch, locks, packages, paths
 from boltlab.errors import BoltError, KernelChangedError
 from boltlab.guest import guestimage, hang, qemu
 from boltlab.guest.machine import Machine
@@ -407,15 +407,36 @@ def test_no_emulator(monkeypatch: pytest.MonkeyPatch) -> None:
         qemu.command(Guest(X86, Path("image"), ()), Path("initrd"))
 
 
+def another_call(monkeypatch: pytest.MonkeyPatch) -> None:
+    """End the call of the lab that the test has been, and begin another one a minute later."""
+    paths._until_the_end.close()
+    paths._note_call.cache_clear()
+    monkeypatch.setattr(paths, "START", time.time() + 60)
+
+
 def test_run_directories_are_new_and_old_ones_go(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(qemu, "KEEP_RUNS", 3)
     made = [qemu.new_run("same") for _ in range(5)]
     # A call keeps its own runs, however many.
     assert all(folder.is_dir() for folder in made)
-    monkeypatch.setattr(paths, "START", time.time() + 60)
+    another_call(monkeypatch)
     made = [qemu.new_run("same") for _ in range(5)]
     assert made[-1].is_dir()
     assert len(list((paths.cache() / "runs").iterdir())) == 3
+
+
+def test_runs_of_a_call_that_has_not_ended_stay(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(qemu, "KEEP_RUNS", 1)
+    older = paths.cache() / "calls" / f"{time.time() - 60}-1"
+    older.mkdir(parents=True)
+    with locks.use(older):
+        made = [qemu.new_run("older") for _ in range(3)]
+        another_call(monkeypatch)
+        qemu.new_run("newer")
+        assert all(folder.is_dir() for folder in made)
+    qemu.new_run("newer")
+    assert not any(folder.is_dir() for folder in made)
+    assert not older.exists()
 
 
 def test_the_directory_of_a_guest_that_runs_stays(
@@ -426,7 +447,7 @@ def test_the_directory_of_a_guest_that_runs_stays(
 
     async def other_call(client: object, folder: Path) -> None:
         """Make new runs, as another call of the lab does while the guest runs."""
-        monkeypatch.setattr(paths, "START", time.time() + 60)
+        another_call(monkeypatch)
         for _ in range(3):
             qemu.new_run("other")
 
