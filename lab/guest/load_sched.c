@@ -125,14 +125,19 @@ static pid_t start_scheduler(const char *program, int said)
 	return pid;
 }
 
-/* Reads what @program has written to @said; an error or a stall there ends this worker. */
-static void read_reasons(const char *program, int said)
+/*
+ * Reads what @program, which has ended with @status, has written to @said. An error or a stall ends
+ * this worker. SIGINT kills a program that does not wait for SIGINT yet, which is no failure.
+ */
+static void read_reasons(const char *program, int status, int said)
 {
 	static const char *const bad[] = { "runtime error", "scx_bpf_error", "stall" };
 	char text[4096];
 	ssize_t n = pread(said, text, sizeof(text) - 1, 0);
 
 	text[n < 0 ? 0 : n] = 0;
+	if (status && !(WIFSIGNALED(status) && WTERMSIG(status) == SIGINT))
+		wrong("%s ended with %d: %s", program, status, text);
 	for (size_t i = 0; i < ARRAY_SIZE(bad); i++)
 		if (strstr(text, bad[i]))
 			wrong("%s: %s", program, strstr(text, bad[i]));
@@ -156,9 +161,9 @@ static void schedulers(int which)
 		pid = start_scheduler(program, said);
 		wait_ms(500 + draw(2000));
 		kill(pid, SIGINT);
-		if (waitpid(pid, &status, 0) != pid || status)
-			wrong("%s ended with %d", program, status);
-		read_reasons(program, said);
+		if (waitpid(pid, &status, 0) != pid)
+			wrong("cannot wait for %s: %s", program, strerror(errno));
+		read_reasons(program, status, said);
 		close(said);
 		once_round();
 	}
