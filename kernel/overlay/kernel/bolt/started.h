@@ -53,12 +53,13 @@ static __always_inline struct bolt_step bolt_step_begin(struct bolt_step step)
 		 * the read barrier of a caller of cpuhp_started().
 		 */
 		smp_wmb();
-	} else if (*reached >= step.st->state &&
+	} else if (*reached >= step.st->state && !step.st->last &&
 		   (step.state == step.st->state || step.state == CPUHP_BP_KICK_AP)) {
 		/*
 		 * On the way down, the CPU has passed states without a callback,
 		 * which were not noted. A state that is registered now among these
-		 * must not count as up before its startup has run.
+		 * must not count as up before its startup has run. @last is set if one
+		 * instance of the state has refused: the state then counts as up.
 		 */
 		smp_store_release(reached, step.st->state - 1);
 	}

@@ -142,30 +142,40 @@ static void bolt_stay_before(struct cpuhp_cpu_state *st)
 	st->state = st->target;
 }
 
-/* Waits for the thread of @cpu, which goes back to @from if a callback fails. */
-static int bolt_wait_for_thread(unsigned int cpu, enum cpuhp_state from)
+static void bolt_park_thread(struct cpuhp_cpu_state *st)
+{
+	if (kthread_parking(st->thread))
+		kthread_park_finish(st->thread);
+}
+
+/* CPUs whose callbacks have failed, and whose threads have yet to go back. */
+static cpumask_t bolt_failed_mask;
+
+/* Waits for the thread of @cpu. Returns the error of the callback that has failed, or 0. */
+static int bolt_wait_thread(unsigned int cpu)
 {
 	struct cpuhp_cpu_state *st = bolt_cpuhp_cpu(cpu);
-	int err;
 
 	bolt_look_out(cpu, st->bringup);
 	wait_for_ap_thread(st, st->bringup);
-	err = st->result;
-	if (err) {
-		cpuhp_reset_state(cpu, st, from);
-		st->result = 0;
-		bolt_thread_turn_round(st);
-		if (st->result)
-			bolt_stay_before(st);
-	}
-	if (kthread_parking(st->thread))
-		kthread_park_finish(st->thread);
-	return err;
+	if (st->result)
+		__cpumask_set_cpu(cpu, &bolt_failed_mask);
+	else
+		bolt_park_thread(st);
+	return st->result;
 }
 
-static int bolt_wait_thread(unsigned int cpu)
+/* Has the thread of @cpu, of which a callback has failed, go back to where it began. */
+static void bolt_take_back(unsigned int cpu)
 {
-	return bolt_wait_for_thread(cpu, per_cpu_ptr(&bolt_cpus, cpu)->from);
+	struct cpuhp_cpu_state *st = bolt_cpuhp_cpu(cpu);
+
+	cpuhp_reset_state(cpu, st, per_cpu_ptr(&bolt_cpus, cpu)->from);
+	st->result = 0;
+	bolt_thread_turn_round(st);
+	if (st->result)
+		bolt_stay_before(st);
+	bolt_park_thread(st);
 }
 
 /**
@@ -177,6 +187,9 @@ static int bolt_wait_thread(unsigned int cpu)
  * is more. The control task waits first for the thread that it started last, because
  * the threads that it started before are likely to be done by then. This function removes
  * some CPUs from bolt_round.
+ *
+ * A thread whose callback has failed goes back when all other threads are done, so that no
+ * startup of a state runs for one CPU while a teardown of the state runs for another CPU.
  *
  * Context: the control task, inside a request.
  * Return: 0, or the error of one of the callbacks that failed.
@@ -210,6 +223,11 @@ int bolt_run_threads(enum cpuhp_state target, bool up)
 		ret = bolt_wait_thread(cpu);
 		err = err ?: ret;
 	}
+	if (!err)
+		return 0;
+	for_each_cpu(cpu, &bolt_failed_mask)
+		bolt_take_back(cpu);
+	cpumask_clear(&bolt_failed_mask);
 	return err;
 }
 

@@ -9,6 +9,7 @@
 #define _BOLT_TESTS_STARTED_KUNIT_H
 
 #include <linux/cpuhotplug_started.h>
+#include <linux/delay.h>
 
 #include "../policy.h"
 #include "../request.h"
@@ -109,6 +110,7 @@ static int teardown(unsigned int cpu)
 }
 
 static const struct bolt_defer serial = { .reason = "test" };
+static const struct bolt_defer concurrent = { .reason = "test", .concurrent = true };
 static const struct bolt_defer elided = {
 	.class = BOLT_ELIDE,
 	.reason = "test",
@@ -346,6 +348,28 @@ static void registered_below(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, count(&st->cpus, CPUHP_AP_ACTIVE), nr);
 }
 
+/* Sets up a state with two instances, as @defer says; skips the test if a state is unfit. */
+static void add_instances(struct kunit *test,
+			  int (*startup)(unsigned int cpu, struct hlist_node *instance),
+			  int (*teardown)(unsigned int cpu, struct hlist_node *instance),
+			  const struct bolt_defer *defer)
+{
+	struct hlist_node *instance;
+	int err;
+
+	seen.state = cpuhp_setup_state_multi(CPUHP_AP_ONLINE_DYN, "bolt/test:instances",
+					     startup, teardown);
+	KUNIT_ASSERT_GT(test, seen.state, 0);
+	KUNIT_ASSERT_EQ(test, bolt_defer_state(seen.state, defer), 0);
+	for (; some.added < ARRAY_SIZE(some.instances); some.added++) {
+		instance = &some.instances[some.added];
+		err = cpuhp_state_add_instance_nocalls(seen.state, instance);
+		KUNIT_ASSERT_EQ(test, err, 0);
+	}
+	if (bolt_find_unfit() != CPUHP_INVALID)
+		kunit_skip(test, "another state is unfit");
+}
+
 static int start_instance(unsigned int cpu, struct hlist_node *instance)
 {
 	return 0;
@@ -374,29 +398,63 @@ static int refuse_by_one_instance(unsigned int cpu, struct hlist_node *instance)
 static void one_instance_refuses(struct kunit *test)
 {
 	struct started_test *st = test->priv;
-	struct hlist_node *instance;
-	int err;
 
 	some.refuser = nr_cpu_ids;
 	atomic_set(&some.asked, 0);
 	atomic_set(&some.wrong, 0);
-	seen.state = cpuhp_setup_state_multi(CPUHP_AP_ONLINE_DYN,
-					     "bolt/test:instances",
-					     start_instance,
-					     refuse_by_one_instance);
-	KUNIT_ASSERT_GT(test, seen.state, 0);
-	KUNIT_ASSERT_EQ(test, bolt_defer_state(seen.state, &serial), 0);
-	for (; some.added < ARRAY_SIZE(some.instances); some.added++) {
-		instance = &some.instances[some.added];
-		err = cpuhp_state_add_instance_nocalls(seen.state, instance);
-		KUNIT_ASSERT_EQ(test, err, 0);
-	}
-	if (bolt_find_unfit() != CPUHP_INVALID)
-		kunit_skip(test, "another state is unfit");
+	add_instances(test, start_instance, refuse_by_one_instance, &serial);
 	KUNIT_EXPECT_EQ(test, bolt_test_go(&st->cpus, false), -ENXIO);
 	KUNIT_EXPECT_LT(test, some.refuser, nr_cpu_ids);
 	KUNIT_EXPECT_GT(test, atomic_read(&some.asked), 0);
 	KUNIT_EXPECT_EQ(test, atomic_read(&some.wrong), 0);
+	KUNIT_EXPECT_EQ(test, count(&st->cpus, seen.state),
+			(int)cpumask_weight(&st->cpus));
+}
+
+/* How many teardowns run, how many startups have run, and the CPU that refuses. */
+static struct {
+	atomic_t under_way;
+	atomic_t returns;
+	atomic_t wrong;
+	unsigned int refuser;
+} way_back;
+
+/* The second instance refuses on one CPU. Teardowns of other CPUs take long. */
+static int slow_or_refused(unsigned int cpu, struct hlist_node *instance)
+{
+	if (cpu == way_back.refuser)
+		return instance == &some.instances[1] ? -ENXIO : 0;
+	atomic_inc(&way_back.under_way);
+	msleep(40);
+	/* The refuser has stayed, also while its startup of the first instance runs. */
+	if (instance == &some.instances[1] && !cpuhp_started(way_back.refuser, seen.state))
+		atomic_inc(&way_back.wrong);
+	atomic_dec(&way_back.under_way);
+	return 0;
+}
+
+static int start_again(unsigned int cpu, struct hlist_node *instance)
+{
+	atomic_inc(&way_back.returns);
+	if (atomic_read(&way_back.under_way))
+		atomic_inc(&way_back.wrong);
+	msleep(20);
+	return 0;
+}
+
+/* No startup of a concurrent state runs beside a teardown of the state, on any CPU. */
+static void way_back_waits_for_teardowns(struct kunit *test)
+{
+	struct started_test *st = test->priv;
+
+	way_back.refuser = cpumask_last(&st->cpus);
+	atomic_set(&way_back.under_way, 0);
+	atomic_set(&way_back.returns, 0);
+	atomic_set(&way_back.wrong, 0);
+	add_instances(test, start_again, slow_or_refused, &concurrent);
+	KUNIT_EXPECT_EQ(test, bolt_test_go(&st->cpus, false), -ENXIO);
+	KUNIT_EXPECT_GT(test, atomic_read(&way_back.returns), 0);
+	KUNIT_EXPECT_EQ(test, atomic_read(&way_back.wrong), 0);
 	KUNIT_EXPECT_EQ(test, count(&st->cpus, seen.state),
 			(int)cpumask_weight(&st->cpus));
 }
@@ -492,6 +550,7 @@ static struct kunit_case bolt_started_cases[] = {
 	KUNIT_CASE(way_back_is_not_refused),
 	KUNIT_CASE(way_back_in_prepare_is_not_refused),
 	KUNIT_CASE(one_instance_refuses),
+	KUNIT_CASE(way_back_waits_for_teardowns),
 	KUNIT_CASE(put_off),
 	KUNIT_CASE(registered_below),
 	KUNIT_CASE(registered_where_a_cpu_is_half_way),
