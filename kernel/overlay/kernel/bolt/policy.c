@@ -76,6 +76,8 @@ struct bolt_named {
 
 #define CRITICAL(why) \
 	{ .class = BOLT_CRITICAL, .fit = SERIAL, .reason = why }
+#define STARTS_OVERLAP(why) \
+	{ .class = BOLT_CRITICAL, .fit = SERIAL, .starts_overlap = true, .reason = why }
 #define OVERLAPS(why) \
 	{ .class = BOLT_CRITICAL, .fit = CONCURRENT, .reason = why }
 #define UNFIT(why) \
@@ -419,8 +421,11 @@ static const struct bolt_defer *bolt_find_defer(enum cpuhp_state state)
 /* Updates bolt_known[] for @state. bolt_fit_lock is held. */
 static void bolt_know(enum cpuhp_state state)
 {
-	bolt_steps_know(state, bolt_row(state).class, bolt_find_defer(state),
-			!bolt_concurrent(state) || bolt_overridden(state));
+	bool serial = !bolt_concurrent(state) || bolt_overridden(state);
+	struct bolt_row row = bolt_row(state);
+
+	bolt_steps_know(state, row.class, bolt_find_defer(state), serial,
+			serial && !(row.starts_overlap && !bolt_overridden(state)));
 }
 
 /**

@@ -27,12 +27,15 @@ enum bolt_fit {
  * @unit:	the states together with which the state is deferred
  * @fit:	what the callbacks of the state allow in a request for several CPUs
  * @reason:	why class, unit and fit are right
+ * @starts_overlap: whether startups may run for several CPUs at once, although the
+ *		state is serial
  */
 struct bolt_row {
 	enum bolt_class class;
 	enum bolt_unit unit;
 	enum bolt_fit fit;
 	const char *reason;
+	bool starts_overlap;
 };
 
 const struct bolt_row *bolt_row_fixed(enum cpuhp_state state);

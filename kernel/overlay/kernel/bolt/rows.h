@@ -207,7 +207,7 @@
 [CPUHP_AP_IRQ_AFFINITY_ONLINE] =
 	OVERLAPS("startup only: managed interrupts return, under their locks"),
 [CPUHP_AP_BLK_MQ_ONLINE] =
-	CRITICAL("waits for requests of a queue that loses its last CPU; may refuse"),
+	STARTS_OVERLAP("waits for requests of a queue that loses its last CPU; may refuse"),
 [CPUHP_AP_X86_INTEL_EPB_ONLINE] = {
 	BOLT_ELIDE, BOLT_NO_UNIT, CONCURRENT,
 	"keeps one sysfs group; parking saves a register, which the return restores" },

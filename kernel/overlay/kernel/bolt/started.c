@@ -6,7 +6,7 @@
  * A CPU passes the states in their order, so one number for each CPU is enough: the
  * highest state that is certainly up. (The state number of the CPU is another number,
  * which advances before the callback runs.) cpuhp_invoke_callback() and bolt_pass()
- * update the number by these rules, for a serial state while the CPU has the turn:
+ * update the number by these rules; where a callback is serial, while the CPU has its turn:
  *
  * - Before a teardown runs, the number falls below the state; also if the teardown
  *   is deferred instead. If the teardown of a CPU that is online fails, the number
@@ -65,7 +65,8 @@ DEFINE_PER_CPU(enum cpuhp_state, bolt_reached);
  * find each other.
  *
  * Context: any. The answer lasts as long as the hotplug lock is held; inside a
- * request it lasts only within a callback of @state, and only if @state is serial.
+ * request it lasts only within a serial callback of @state: no callback of @state in the
+ * other direction runs meanwhile, see bolt_run_threads().
  * Return: true if so.
  */
 bool cpuhp_started(unsigned int cpu, enum cpuhp_state state)

@@ -101,8 +101,8 @@ extern struct cpumask bolt_parked_mask;
  * @by_cpu:	whether CPUs come one by one, and go likewise after all have left the scheduler
  * @undo:	whether the request goes on after a callback has failed: the request has
  *		failed already and takes its CPUs back, or the machine boots
- * @serial_low:	the lowest serial state of hotplug threads
- * @serial_high: the highest serial state of hotplug threads
+ * @serial_low:	the lowest serial state of hotplug threads, for teardowns and for startups
+ * @serial_high: the highest such state; below @serial_low if there is none
  * @waking:	the CPU that is being woken
  * @round:	CPUs whose callbacks of CPUHP_AP_ACTIVE run one after the other, or NULL
  * @at:		the CPU of @round whose startup runs
@@ -123,8 +123,8 @@ struct bolt_batch {
 	bool alone;
 	bool by_cpu;
 	bool undo;
-	unsigned int serial_low;
-	unsigned int serial_high;
+	unsigned int serial_low[2];
+	unsigned int serial_high[2];
 	unsigned int waking;
 	const struct cpumask *round;
 	unsigned int at;

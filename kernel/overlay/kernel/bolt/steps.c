@@ -86,18 +86,20 @@ static bool bolt_is_plain(enum cpuhp_state state, const struct bolt_defer *defer
  * @state:	the state
  * @class:	when its teardown runs
  * @defer:	how the teardown is deferred, or NULL if it is critical now
- * @serial:	whether its callbacks run for one CPU at a time
+ * @serial:	whether its teardowns run for one CPU at a time
+ * @serial_up:	whether its startups run for one CPU at a time
  *
  * Context: bolt_fit_lock of policy.c held.
  */
 void bolt_steps_know(enum cpuhp_state state, enum bolt_class class,
-		     const struct bolt_defer *defer, bool serial)
+		     const struct bolt_defer *defer, bool serial, bool serial_up)
 {
 	struct bolt_known *known = &bolt_known[state];
 
 	assign_bit(state, bolt_async.states, defer && class == BOLT_ASYNC);
 	assign_bit(state, bolt_elided.states, defer && class == BOLT_ELIDE);
-	WRITE_ONCE(known->serial, serial);
+	WRITE_ONCE(known->serial[false], serial);
+	WRITE_ONCE(known->serial[true], serial_up);
 	/* Pairs with bolt_deferred(): a request may run on another CPU. */
 	smp_store_release(&known->defer, defer);
 	WRITE_ONCE(known->plain, bolt_is_plain(state, defer, serial));

@@ -16,13 +16,14 @@
 /**
  * struct bolt_known - what policy.c says of a state, prepared for a quick look-up
  * @defer:	how the teardown is deferred, or NULL if it is critical now
- * @serial:	whether callbacks of the state run for one CPU at a time
+ * @serial:	whether teardowns of the state, and whether startups, run for one CPU at a
+ *		time
  * @plain:	whether deferring or cancelling the teardown only changes its bit in
  *		the pending set
  */
 struct bolt_known {
 	const struct bolt_defer *defer;
-	bool serial;
+	bool serial[2];
 	bool plain;
 };
 
@@ -43,7 +44,7 @@ static inline const struct bolt_defer *bolt_deferred(enum cpuhp_state state)
 }
 
 void bolt_steps_know(enum cpuhp_state state, enum bolt_class class,
-		     const struct bolt_defer *defer, bool serial);
+		     const struct bolt_defer *defer, bool serial, bool serial_up);
 void bolt_steps_link(enum cpuhp_state state);
 
 /*
@@ -144,11 +145,18 @@ enum bolt_turn {
 extern struct lockdep_map bolt_serial_map;
 #endif
 
-enum bolt_turn bolt_serial_begin(enum cpuhp_state state);
+enum bolt_turn bolt_serial_begin(enum cpuhp_state state, bool bringup);
 void bolt_serial_end(void);
 
+/* Whether hotplug threads keep their turn, or wait for it, in @state. */
+static __always_inline bool bolt_in_serial_range(const struct bolt_batch *batch,
+						 enum cpuhp_state state, bool bringup)
+{
+	return state >= batch->serial_low[bringup] && state <= batch->serial_high[bringup];
+}
+
 /* Returns what bolt_serial_exit() is to get when the callback of @state is over. */
-static __always_inline enum bolt_turn bolt_serial_enter(enum cpuhp_state state)
+static __always_inline enum bolt_turn bolt_serial_enter(enum cpuhp_state state, bool bringup)
 {
 	/*
 	 * Callbacks run inside hotplug operations only, so the request that is
@@ -163,12 +171,12 @@ static __always_inline enum bolt_turn bolt_serial_enter(enum cpuhp_state state)
 	if (!batch || batch->alone || state < CPUHP_AP_IDLE_DEAD ||
 	    state >= CPUHP_AP_ACTIVE || state == CPUHP_TEARDOWN_CPU)
 		return BOLT_NO_TURN;
-	if (state >= CPUHP_AP_ONLINE && state <= batch->serial_high &&
-	    state >= batch->serial_low && __this_cpu_read(bolt_cpus.may_run_serial)) {
+	if (state >= CPUHP_AP_ONLINE && bolt_in_serial_range(batch, state, bringup) &&
+	    __this_cpu_read(bolt_cpus.may_run_serial)) {
 		lock_map_acquire(&bolt_serial_map);
 		return BOLT_KEPT_TURN;
 	}
-	return bolt_serial_begin(state);
+	return bolt_serial_begin(state, bringup);
 }
 
 static __always_inline void bolt_serial_exit(enum bolt_turn turn)
@@ -180,10 +188,11 @@ static __always_inline void bolt_serial_exit(enum bolt_turn turn)
 }
 
 DEFINE_CLASS(bolt_serial_section, enum bolt_turn, bolt_serial_exit(_T),
-	     bolt_serial_enter(state), enum cpuhp_state state)
+	     bolt_serial_enter(state, bringup), enum cpuhp_state state, bool bringup)
 
-/* If @state is serial, keeps serial callbacks of other CPUs off, at least in this block. */
-#define bolt_serialize(state) CLASS(bolt_serial_section, __bolt_serial_section)(state)
+/* If a callback is serial, keeps serial callbacks of other CPUs off, at least in this block. */
+#define bolt_serialize(state, bringup) \
+	CLASS(bolt_serial_section, __bolt_serial_section)(state, bringup)
 
 /**
  * struct bolt_run - a callback that is running

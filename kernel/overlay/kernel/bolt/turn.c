@@ -118,28 +118,33 @@ void bolt_assert_ap_lock(void)
 }
 #endif
 
-static bool bolt_has_serial(enum cpuhp_state state)
+/* Finds the serial startups, or the serial teardowns, of hotplug threads. */
+static void bolt_find_range(struct bolt_batch *batch, bool bringup)
 {
-	return bolt_registered(state) && READ_ONCE(bolt_known[state].serial);
+	unsigned int low = CPUHP_AP_ACTIVE, high = CPUHP_OFFLINE, state;
+
+	state = bolt_step_from(bringup ? CPUHP_AP_ONLINE_IDLE : CPUHP_AP_ACTIVE - 1, bringup);
+	while (state >= CPUHP_AP_ONLINE_IDLE && state < CPUHP_AP_ACTIVE) {
+		if (READ_ONCE(bolt_known[state].serial[bringup])) {
+			low = min(low, state);
+			high = max(high, state);
+		}
+		state = bolt_step_from(bringup ? state + 1 : state - 1, bringup);
+	}
+	batch->serial_low[bringup] = low;
+	batch->serial_high[bringup] = high;
 }
 
 /**
- * bolt_find_serial - find the lowest and the highest serial state of hotplug
- * threads
+ * bolt_find_serial - find the serial startups and teardowns of hotplug threads
  * @batch:	the batch
  *
  * Context: hotplug lock held for writing.
  */
 void bolt_find_serial(struct bolt_batch *batch)
 {
-	unsigned int low = CPUHP_AP_ONLINE_IDLE, high = CPUHP_AP_ACTIVE - 1;
-
-	while (low < high && !bolt_has_serial(low))
-		low++;
-	while (high > low && !bolt_has_serial(high))
-		high--;
-	batch->serial_low = low;
-	batch->serial_high = high;
+	bolt_find_range(batch, true);
+	bolt_find_range(batch, false);
 }
 
 /**
@@ -176,6 +181,7 @@ void bolt_relax(void)
 /**
  * bolt_serial_begin - before a callback, wait for serial callbacks of other CPUs
  * @state:	the callback's state, see bolt_serial_enter()
+ * @bringup:	true if the callback is a startup; false if it is a teardown
  *
  * Serial callbacks of several CPUs do not run at once. A hotplug thread keeps its
  * turn from its first serial callback to its last, and for all callbacks in
@@ -184,18 +190,16 @@ void bolt_relax(void)
  * Context: where the callback runs; sleeps if the callback may.
  * Return: what the callback holds.
  */
-enum bolt_turn bolt_serial_begin(enum cpuhp_state state)
+enum bolt_turn bolt_serial_begin(enum cpuhp_state state, bool bringup)
 {
-	struct bolt_batch *batch = bolt_batch;
-
 	if (state < CPUHP_AP_ONLINE) {
-		if (!READ_ONCE(bolt_known[state].serial))
+		if (!READ_ONCE(bolt_known[state].serial[bringup]))
 			return BOLT_NO_TURN;
 		while (!raw_spin_trylock(&bolt_serial_lock))
 			bolt_relax();
 		return BOLT_SPIN_TURN;
 	}
-	if (state < batch->serial_low || state > batch->serial_high) {
+	if (!bolt_in_serial_range(bolt_batch, state, bringup)) {
 		bolt_serial_leave();
 		return BOLT_NO_TURN;
 	}

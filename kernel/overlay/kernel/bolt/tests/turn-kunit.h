@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * KUnit: bolt_ap_lock_for_late(), by which the control task takes the lock of
- * bolt_ap_lock(). No request takes that lock meanwhile, as each test holds the hotplug
- * lock.
+ * KUnit: the states in which hotplug threads have their turns, and
+ * bolt_ap_lock_for_late(), by which the control task takes the lock of bolt_ap_lock().
+ * No request takes that lock meanwhile, as each test holds the hotplug lock.
  */
 #ifdef CONFIG_BOLT_KUNIT_TEST
 
@@ -69,7 +69,68 @@ static void late_single_cpu_is_not_kept_out(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, late_in_request(false));
 }
 
+/* Outside of the range no callback is serial; the first and the last of the range are. */
+static void check_range(struct kunit *test, const struct bolt_batch *batch, bool up)
+{
+	unsigned int low = batch->serial_low[up], high = batch->serial_high[up], state;
+
+	for (state = CPUHP_AP_ONLINE_IDLE; state < CPUHP_AP_ACTIVE; state++) {
+		struct cpuhp_step *step = bolt_cpuhp_step(state);
+		bool serial = bolt_state_has(state, up) &&
+			      !(step->multi_instance && hlist_empty(&step->list)) &&
+			      bolt_known[state].serial[up];
+
+		if (state < low || state > high)
+			KUNIT_EXPECT_FALSE_MSG(test, serial, "state %u", state);
+		else if (state == low || state == high)
+			KUNIT_EXPECT_TRUE_MSG(test, serial, "state %u", state);
+	}
+}
+
+static void ranges_have_all_serial_callbacks(struct kunit *test)
+{
+	struct bolt_batch batch = {};
+	unsigned int state;
+
+	/* No teardown of such a state may run where a startup runs. */
+	for (state = CPUHP_OFFLINE; state < BOLT_NR_STATES; state++) {
+		const struct bolt_row *row = bolt_row_fixed(state);
+
+		if (!row || !row->starts_overlap)
+			continue;
+		KUNIT_EXPECT_EQ_MSG(test, row->class, BOLT_CRITICAL, "state %u", state);
+		KUNIT_EXPECT_EQ_MSG(test, row->fit, BOLT_SERIAL, "state %u", state);
+		KUNIT_EXPECT_GT(test, state, CPUHP_AP_ONLINE_IDLE);
+		KUNIT_EXPECT_LT(test, state, CPUHP_AP_ACTIVE);
+	}
+	cpus_write_lock();
+	bolt_find_serial(&batch);
+	check_range(test, &batch, true);
+	check_range(test, &batch, false);
+	cpus_write_unlock();
+	KUNIT_EXPECT_TRUE(test, bolt_known[CPUHP_AP_BLK_MQ_ONLINE].serial[false]);
+	KUNIT_EXPECT_FALSE(test, bolt_known[CPUHP_AP_BLK_MQ_ONLINE].serial[true]);
+}
+
+static void directions_have_their_own_ranges(struct kunit *test)
+{
+	const struct bolt_batch batch = {
+		.serial_low = { [true] = 10, [false] = 20 },
+		.serial_high = { [true] = 12, [false] = 22 },
+	};
+
+	KUNIT_EXPECT_TRUE(test, bolt_in_serial_range(&batch, 10, true));
+	KUNIT_EXPECT_TRUE(test, bolt_in_serial_range(&batch, 12, true));
+	KUNIT_EXPECT_FALSE(test, bolt_in_serial_range(&batch, 13, true));
+	KUNIT_EXPECT_FALSE(test, bolt_in_serial_range(&batch, 21, true));
+	KUNIT_EXPECT_TRUE(test, bolt_in_serial_range(&batch, 21, false));
+	KUNIT_EXPECT_FALSE(test, bolt_in_serial_range(&batch, 19, false));
+	KUNIT_EXPECT_FALSE(test, bolt_in_serial_range(&batch, 11, false));
+}
+
 static struct kunit_case bolt_turn_cases[] = {
+	KUNIT_CASE(ranges_have_all_serial_callbacks),
+	KUNIT_CASE(directions_have_their_own_ranges),
 	KUNIT_CASE(late_cpu_keeps_the_lock),
 	KUNIT_CASE(late_cpu_has_left_the_lock),
 	KUNIT_CASE(late_single_cpu_is_not_kept_out),
