@@ -67,6 +67,7 @@ COMMON = {
     "bolt_parallel",
     "bolt_parse",
     "bolt_pending",
+    "bolt_pods",
     "bolt_policy",
     "bolt_request",
     "bolt_started",

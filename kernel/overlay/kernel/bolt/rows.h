@@ -259,8 +259,9 @@
 	BOLT_CRITICAL, BOLT_NO_UNIT,
 	CONCURRENT_UNLESS(HARDLOCKUP_DETECTOR_BUDDY),
 	"the watchdog timer would move to another CPU; the buddy detector watches the next CPU" },
-[CPUHP_AP_WORKQUEUE_ONLINE] =
-	OVERLAPS("unbinds the CPU's workers, under wq_pool_mutex"),
+[CPUHP_AP_WORKQUEUE_ONLINE] = {
+	BOLT_ELIDE, BOLT_NO_UNIT, CONCURRENT,
+	"unbinds workers at once; workqueues keep the pools of CPUs that have gone together" },
 [CPUHP_AP_RANDOM_ONLINE] =
 	OVERLAPS("startup only: clears a counter of the CPU"),
 [CPUHP_AP_RCUTREE_ONLINE] =
