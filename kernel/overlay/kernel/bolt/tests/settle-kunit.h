@@ -41,7 +41,7 @@ static unsigned int victim;
 struct memory_test {
 	struct bolt_fixture fixture;
 	struct percpu_counter counter;
-	int watching;		/* the state of look_on_return() */
+	int watching;		/* the hotplug state whose startup is look_on_return() */
 };
 
 static int memory_init(struct kunit *test)
