@@ -37,7 +37,7 @@ enum reason {
 	REASON_FLOOR,		/* the CPU has to be online */
 	REASON_HOLD,		/* too soon after the policy began, or ceased, to want the CPU */
 	REASON_RETURNS,		/* not wanted, but was soon wanted again when the CPU last went */
-	REASON_DWELL,		/* not wanted, but online for a short time only */
+	REASON_DWELL,		/* not wanted, but came online less than "dwell" ago */
 	REASON_LIMIT,		/* the limit of changes decides: see above */
 	REASON_UNUSABLE,	/* the daemon leaves the CPU alone */
 };

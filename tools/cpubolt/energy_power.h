@@ -4,7 +4,8 @@
  *
  * The CPUs of a package wake up at random moments, independently of each other. A CPU enters an
  * idle state in idle periods that are at least as long as the state's residency. A package enters
- * a sleep state when none of its CPUs is awake for at least the residency of the sleep state.
+ * a sleep state in periods in which none of its CPUs is awake, if these periods are at least as
+ * long as the residency of the sleep state.
  */
 #ifndef ENERGY_POWER_H
 #define ENERGY_POWER_H

@@ -53,7 +53,7 @@ int irq_state_parse(const struct machine *machine, const char *text, const char 
 
 /** What has become of the interrupts in the file */
 struct irq_restored {
-	size_t back;		/* interrupts that have their first affinity again */
+	size_t back;		/* interrupts whose affinity is again that before the first move */
 	size_t failed;		/* interrupts whose affinity was refused; these stay in the file */
 	int error;		/* error of one of the failed writes, or 0 */
 	int irq;		/* the interrupt with that error */
@@ -63,10 +63,10 @@ struct irq_restored {
  * irq_state_drop_lost() - drop interrupts that are not the daemon's any more; 0 or -errno
  * @table: a reading of /proc/interrupts
  *
- * An interrupt is dropped if the interrupt is gone, has another device, has its first affinity, or
- * has an affinity that another program has set: an affinity that is neither "written" nor "was" of
- * struct irq_saved. If no CPU of these two affinities is online, the kernel has chosen an affinity
- * itself, and the interrupt is not dropped.
+ * An interrupt is dropped if the interrupt is gone, has another device, has the affinity of before
+ * its first move again, or has an affinity that another program has set: an affinity that is
+ * neither "written" nor "was" of struct irq_saved. If no CPU of these two affinities is online, the
+ * kernel has chosen an affinity itself, and the interrupt is not dropped.
  */
 int irq_state_drop_lost(const struct machine *machine, const struct irq_table *table,
 			struct irq_state *state);

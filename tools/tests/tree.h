@@ -54,7 +54,7 @@ void tree_delete(const char *folder, const char *file);
 /** assert_text() - check that the file has this text */
 void assert_text(const char *folder, const char *file, const char *text);
 
-/** assert_cpus() - check that the set of the machine is this cpulist */
+/** assert_cpus() - check that the set @which of the machine's CPUs is the cpulist @list */
 void assert_cpus(struct cpubolt *handle, enum cpubolt_which which, const char *list);
 
 #endif /* TREE_H */

@@ -101,7 +101,7 @@ def variants(arch: str) -> dict[str, dict[str, Any]]:
 
 
 def append(target: Arch, setting: str, *more: str) -> str:
-    """Return a boot's kernel arguments: those of ``setting``, of data/boot.toml, and ``more``."""
+    """Return a boot's kernel arguments: those of ``setting``, those in boot.toml, and ``more``."""
     words = (target.settings[setting], table()["append"][target.name], *more)
     return " ".join(word for word in words if word)
 

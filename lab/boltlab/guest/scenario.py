@@ -23,8 +23,8 @@ class Scenario:
     """One scenario.
 
     ``commands`` are lines of the guest's script, which runs ``repeat`` times; in a command
-    ``{functions}`` stands for the functions of the breakdown, ``{batches}`` for the functions whose
-    calls are counted. ``kexec`` is the script for the kernel that the command kexec starts.
+    ``{functions}`` stands for the functions in data/phases.toml, ``{batches}`` for the functions in
+    data/batches.toml. ``kexec`` is the script for the kernel that the command kexec starts.
     ``timeout`` is in seconds of the host. ``kernel`` is a flavour. ``append`` is added to the
     kernel's command line. ``selftests`` are the kernel's own, found in /bin of the guest, and may
     overwrite its first disk without a file system. ``modules`` are modules of the lab or of the

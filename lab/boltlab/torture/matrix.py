@@ -103,10 +103,10 @@ class Story:
 class Case:
     """One run, with all that is needed to repeat it on a kernel of the same source.
 
-    ``option`` is an option of ``./bolt torture`` that chooses such runs. ``limit`` is after how
-    many seconds of the host the guest counts as hung; if ``limit`` is 0, the guest gets more time
-    the longer the scenario runs and the slower the configuration is. ``source``, a text that is
-    empty or begins with a space, has the options that name the kernel's source.
+    ``option`` is ``--races`` in a run of ``./bolt torture --races``, otherwise "". ``limit`` is
+    after how many seconds of the host the guest counts as hung; if ``limit`` is 0, the guest gets
+    more time the longer the scenario runs and the slower the configuration is. ``source``, a text
+    that is empty or begins with a space, has the options that name the kernel's source.
     """
 
     arch: str
