@@ -37,6 +37,7 @@
 #include "state.h"
 #include "threads.h"
 #include "turn.h"
+#include "up.h"
 
 /* Asks SCHED_DEADLINE whether the CPUs of bolt_round may leave. */
 static int bolt_ask_deadline(void)
@@ -331,6 +332,20 @@ static int bolt_take_down_round(void)
 	return err;
 }
 
+/* Before threads of bolt_round run: tells workqueues which CPUs they lose. */
+static void bolt_workqueues_leave(void)
+{
+	static struct cpumask cpus;
+	unsigned int cpu;
+
+	cpumask_clear(&cpus);
+	for_each_cpu(cpu, &bolt_round) {
+		if (bolt_goal(cpu) < CPUHP_AP_WORKQUEUE_ONLINE)
+			__cpumask_set_cpu(cpu, &cpus);
+	}
+	workqueue_cpus_leave(&cpus);
+}
+
 /* Takes CPUs from inactive to dead: hotplug threads, the stop, dead callbacks. */
 static int bolt_take_off(const struct cpumask *mask, bool poll)
 {
@@ -338,7 +353,7 @@ static int bolt_take_off(const struct cpumask *mask, bool poll)
 	int err = 0;
 
 	if (bolt_find(mask, CPUHP_TEARDOWN_CPU + 1, CPUHP_AP_ACTIVE - 1, false)) {
-		workqueue_cpus_leave(&bolt_round);
+		bolt_workqueues_leave();
 		err = bolt_run_threads(CPUHP_TEARDOWN_CPU, false);
 		cacheinfo_cpus_changed();
 	}
@@ -368,6 +383,8 @@ static int bolt_take_off(const struct cpumask *mask, bool poll)
 		WARN(bolt_run_dead_callbacks(cpu, goal),
 		     "DEAD callback error for CPU%d", cpu);
 	}
+	if (err)
+		bolt_workqueues_come(mask);
 	bolt_phase_end(BOLT_PHASE_DEAD);
 	return err;
 }

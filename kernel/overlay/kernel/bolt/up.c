@@ -376,6 +376,29 @@ static int bolt_bring_in(void)
 	return err;
 }
 
+/**
+ * bolt_workqueues_come - tell workqueues which CPUs have come
+ * @mask:	CPUs whose threads have run; those below the state of workqueues are
+ *		passed over
+ *
+ * A CPU may have got no further than the startup of workqueues if a later startup has
+ * failed, or may have come back if a teardown has failed in an undo.
+ *
+ * Context: the control task, inside a request; may sleep.
+ */
+void bolt_workqueues_come(const struct cpumask *mask)
+{
+	static struct cpumask cpus;
+	unsigned int cpu;
+
+	cpumask_clear(&cpus);
+	for_each_cpu(cpu, mask) {
+		if (bolt_cpu_state(cpu) >= CPUHP_AP_WORKQUEUE_ONLINE)
+			__cpumask_set_cpu(cpu, &cpus);
+	}
+	workqueue_cpus_come(&cpus);
+}
+
 /*
  * Has the CPUs of bolt_round join the scheduler, one after the other. @due: as for
  * bolt_bring_up().
@@ -430,6 +453,7 @@ static int bolt_bring_up(const struct cpumask *mask, const struct cpumask *due)
 		if (bolt_several_cpus())
 			vmstat_cpus_come();
 	}
+	bolt_workqueues_come(mask);
 	/*
 	 * There is no callback between CPUHP_AP_ACTIVE and CPUHP_ONLINE. A CPU that is
 	 * active already runs none, and so must not be the last to join the scheduler.
@@ -440,10 +464,8 @@ static int bolt_bring_up(const struct cpumask *mask, const struct cpumask *due)
 			bolt_run_callbacks(cpu, CPUHP_ONLINE);
 	}
 	if (!bolt_gives_up(err) &&
-	    bolt_find(mask, CPUHP_AP_ACTIVE - 1, CPUHP_ONLINE - 1, true)) {
-		workqueue_cpus_come(&bolt_round);
+	    bolt_find(mask, CPUHP_AP_ACTIVE - 1, CPUHP_ONLINE - 1, true))
 		err = bolt_activate(due) ?: err;
-	}
 	bolt_phase_end(BOLT_PHASE_AP);
 	return err;
 }

@@ -11,6 +11,7 @@ struct cpumask;
 #define BOLT_ARRIVE_TIMEOUT (10 * HZ)
 
 int bolt_online_batch(const struct cpumask *mask);
+void bolt_workqueues_come(const struct cpumask *mask);
 
 void bolt_up_by_tree(int (*tree)(const struct cpumask *mask));
 int bolt_prepare_idle(unsigned int cpu);
