@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * A plugin of QEMU's emulator: counts, block by block, the instructions that a
- * CPU runs from the address FROM to the address TO. Instructions of other CPUs
- * do not count.
+ * A plugin of QEMU's emulator: counts, block by block, the instructions from when
+ * a CPU reaches the address FROM until the address TO is reached. With cpus=boot
+ * only instructions of the CPU that has reached FROM count, and only that CPU ends
+ * the count; with cpus=all instructions of all CPUs count.
  *
  * The emulator runs CPUs in turn, so the plugin tells CPUs apart by the register
  * that holds the base of their per-CPU data, as bystanders.c explains; with a QEMU
@@ -28,7 +29,7 @@ struct block {
 
 static struct block *blocks[BUCKETS];
 static uint64_t from, to, base;
-static bool counting;
+static bool counting, all_cpus;
 static const char *out = "bootwork.jsonl";
 
 #if API >= 2
@@ -53,11 +54,16 @@ static uint64_t whose(unsigned int index)
 }
 #endif
 
+static bool counts(unsigned int index)
+{
+	return counting && (all_cpus || whose(index) == base);
+}
+
 static void run(unsigned int index, void *data)
 {
 	struct block *block = data;
 
-	if (counting && whose(index) == base)
+	if (counts(index))
 		block->instructions += block->length;
 }
 
@@ -68,7 +74,7 @@ static void edge(unsigned int index, void *data)
 	if (block->at == from && !counting) {
 		base = whose(index);
 		counting = true;
-	} else if (block->at == to && counting && whose(index) == base) {
+	} else if (block->at == to && counts(index)) {
 		counting = false;
 		from = 0;
 	}
@@ -125,6 +131,8 @@ int qemu_plugin_install(plugin_id id, const void *info, int argc, char **argv)
 	for (int i = 0; i < argc; i++) {
 		if (!strncmp(argv[i], "out=", 4))
 			out = strdup(argv[i] + 4);
+		else if (!strcmp(argv[i], "cpus=all"))
+			all_cpus = true;
 		else if (!strncmp(argv[i], "from=", 5))
 			from = strtoull(argv[i] + 5, NULL, 16);
 		else if (!strncmp(argv[i], "to=", 3))

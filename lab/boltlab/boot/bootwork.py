@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Counts the instructions that the boot CPU runs while it brings up the other CPUs.
+"""Counts the instructions that a part of a boot takes: of the boot CPU, or of all CPUs.
 
-A plugin of the emulator, lab/plugin/bootwork.c, counts instructions from smp_init() to
-sched_init_smp().
-Instructions with which the boot CPU only spins until another CPU is ready are left out;
-data/boot.toml lists the functions that spin.
+A plugin of the emulator, lab/plugin/bootwork.c, counts the instructions; data/boot.toml has the
+parts. Of the part ``smp``, instructions with which the boot CPU only spins until another CPU is
+ready are left out.
 """
 
 import bisect
@@ -18,34 +17,59 @@ from boltlab.boot import boots
 from boltlab.errors import BoltError
 from boltlab.kernel import symbols
 
-FROM, TO = "smp_init", "sched_init_smp"
+
+@dataclass(frozen=True)
+class Part:
+    """A part of the boot, as a table of data/boot.toml.
+
+    ``first`` and ``last`` are the functions with which the part begins and ends. ``cpus`` is
+    ``boot`` or ``all``: the CPUs whose instructions count. ``spins`` has the functions whose
+    instructions do not count.
+    """
+
+    first: str
+    last: str
+    cpus: str
+    spins: tuple[str, ...] = ()
+
+    @property
+    def title(self) -> str:
+        """The line above the counts."""
+        who = "the boot CPU" if self.cpus == "boot" else "all CPUs"
+        return f"instructions of {who}, from {self.first}() to {self.last}():"
 
 
 @dataclass(frozen=True)
 class Work:
-    """Instructions of the boot CPU by function, and the variant and the machine of the boot."""
+    """Instructions by function, and the variant and the machine of the boot."""
 
     variant: str
     cpus: int
     nodes: int
     functions: Mapping[str, int]
 
-    @property
-    def total(self) -> int:
-        """The number of instructions with which the boot CPU did not only wait."""
-        spins = boots.table()["work"]["spins"]
-        return sum(count for name, count in self.functions.items() if name not in spins)
+    def total(self, part: Part) -> int:
+        """Return the number of instructions outside of functions in ``part.spins``."""
+        return sum(count for name, count in self.functions.items() if name not in part.spins)
 
 
-def edges(path: Path) -> str:
+def parts() -> dict[str, Part]:
+    """Return the parts of a boot whose instructions can be counted, by name."""
+    return {
+        name: Part(row["first"], row["last"], row["cpus"], tuple(row.get("spins", ())))
+        for name, row in boots.table()["work"]["part"].items()
+    }
+
+
+def edges(path: Path, part: Part) -> str:
     """Return the plugin's arguments for the kernel with the System.map ``path``."""
     known = {name: at for at, name in symbols.read(path)}
-    if FROM not in known or TO not in known:
-        raise BoltError(f"{path} has no {FROM}() or no {TO}()")
-    return f"from={known[FROM]:x},to={known[TO]:x}"
+    if part.first not in known or part.last not in known:
+        raise BoltError(f"{path} has no {part.first}() or no {part.last}()")
+    return f"from={known[part.first]:x},to={known[part.last]:x},cpus={part.cpus}"
 
 
-def read(lines: Iterable[str], names: list[tuple[int, str]]) -> dict[str, int]:
+def read(lines: Iterable[str], names: list[tuple[int, str]], part: Part) -> dict[str, int]:
     """Return instructions by function, from the plugin's ``lines`` and ``names`` of symbols."""
     starts = [at for at, _ in names]
     found: Counter[str] = Counter()
@@ -54,26 +78,27 @@ def read(lines: Iterable[str], names: list[tuple[int, str]]) -> dict[str, int]:
         place = bisect.bisect_right(starts, int(row["at"], 16)) - 1
         found[names[place][1] if place >= 0 else "?"] += row["instructions"]
     if not found:
-        raise BoltError(f"the plugin counted nothing between {FROM}() and {TO}()")
+        raise BoltError(f"the plugin counted nothing between {part.first}() and {part.last}()")
     return dict(found)
 
 
-def each(works: Iterable[Work]) -> dict[tuple[str, int, int], float]:
+def each(works: Iterable[Work], part: Part) -> dict[tuple[str, int, int], float]:
     """Return the instructions for each further CPU, by variant, number of CPUs, and of nodes."""
     runs = list(works)
-    alone = {work.variant: work.total for work in runs if work.cpus == 1}
+    alone = _alone(runs)
     return {
-        (work.variant, work.cpus, work.nodes): (work.total - alone[work.variant]) / (work.cpus - 1)
+        (work.variant, work.cpus, work.nodes): (work.total(part) - alone[work.variant].total(part))
+        / (work.cpus - 1)
         for work in runs
         if work.cpus > 1 and work.variant in alone
     }
 
 
-def table(works: Iterable[Work], top: int = 12) -> list[str]:
-    """Return lines to print: each variant, and the functions with most of its instructions."""
+def table(works: Iterable[Work], part: Part, top: int = 12) -> list[str]:
+    """Return lines to print: each variant, and functions with most instructions beyond one CPU."""
     runs = list(works)
-    share = each(runs)
-    lines = []
+    share = each(runs, part)
+    lines = [part.title]
     for (variant, cpus, nodes), count in share.items():
         native = share.get(("native", cpus, nodes))
         gain = f", {native / count:.1f} times less than natively" if native and count else ""
@@ -81,13 +106,18 @@ def table(works: Iterable[Work], top: int = 12) -> list[str]:
         lines.append(f"{variant}, {size}: {count:,.0f} instructions for a further CPU{gain}")
         place = (variant, cpus, nodes)
         largest = next(run for run in runs if (run.variant, run.cpus, run.nodes) == place)
-        names = sorted(largest.functions, key=lambda name: -largest.functions[name])[:top]
-        spins = boots.table()["work"]["spins"]
+        further = Counter(largest.functions)
+        further.subtract(_alone(runs)[variant].functions)
         lines.append(
             "  "
             + ", ".join(
-                f"{name}{' (waits)' if name in spins else ''} {largest.functions[name]:,}"
-                for name in names
+                f"{name}{' (waits)' if name in part.spins else ''} {extra:,}"
+                for name, extra in further.most_common(top)
             )
         )
     return lines
+
+
+def _alone(runs: Iterable[Work]) -> dict[str, Work]:
+    """Return the boot on one CPU of each variant."""
+    return {work.variant: work for work in runs if work.cpus == 1}

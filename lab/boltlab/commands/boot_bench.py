@@ -15,7 +15,7 @@ from boltlab.boot import bootfile, bootmodel, boots, bootsoak, bootwork
 from boltlab.boot.bootfile import VIRTUAL, BootResults
 from boltlab.boot.boots import Boot, Callback
 from boltlab.boot.bootsoak import Soak
-from boltlab.boot.bootwork import Work
+from boltlab.boot.bootwork import Part, Work
 from boltlab.engine import merge, options, slurm
 from boltlab.engine import rows as elements
 from boltlab.engine.rows import Row
@@ -79,8 +79,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--work",
-        action="store_true",
-        help="count the instructions with which the boot CPU brings up other CPUs; no boot times",
+        nargs="?",
+        const="smp",
+        choices=sorted(bootwork.parts()),
+        help="no boot times, but instructions: those with which the boot CPU brings up other CPUs "
+        "(smp, the default), or those of all CPUs while initcalls run",
     )
     parser.add_argument(
         "--soak",
@@ -140,9 +143,11 @@ def run(args: argparse.Namespace) -> int:
             _finish(args, target, _on_cluster(args, target, name, list(wanted), machines))
             continue
         if args.work:
-            work = counting(target, name, wanted, machines, kernels)
+            part = bootwork.parts()[args.work]
+            work = counting(target, name, wanted, machines, kernels, part)
             done = guests.run_all(work, f"booting {target.name}, {name}")
-            for line in bootwork.table(counted(*each, wanted, kernels) for each in done):
+            counts = [counted(*each, wanted, kernels, part) for each in done]
+            for line in bootwork.table(counts, part):
                 ui.say(line)
             continue
         work = jobs(target, name, wanted, machines, kernels, trace=not args.no_trace)
@@ -300,8 +305,9 @@ def counting(
     wanted: Mapping[str, Mapping[str, Any]],
     machines: Sequence[tuple[int, int]],
     kernels: Mapping[str, Kernel],
+    part: Part,
 ) -> list[Job]:
-    """Return the boots in which the boot CPU's instructions are counted, in the order of jobs()."""
+    """Return the boots in which instructions of ``part`` are counted, in the order of jobs()."""
     rows = boots.table()["work"]
     plugin = plugins.build("bootwork", target)
     chosen = {name: wanted[name] for name in rows["variants"] if name in wanted}
@@ -312,7 +318,7 @@ def counting(
                 job.guest,
                 append=f"{job.guest.append} {rows['append']}",
                 plugin=plugin,
-                plugin_args=bootwork.edges(kernels[chosen[job.variant]["kernel"]].system_map),
+                plugin_args=bootwork.edges(kernels[chosen[job.variant]["kernel"]].system_map, part),
             ),
         )
         for job in jobs(target, setting, chosen, machines, kernels, trace=False)
@@ -325,11 +331,12 @@ def counted(
     ran: GuestResult,
     wanted: Mapping[str, Mapping[str, Any]],
     kernels: Mapping[str, Kernel],
+    part: Part,
 ) -> Work:
-    """Return the instructions of the boot CPU in one of the boots of counting()."""
+    """Return the instructions of ``part`` in one of the boots of counting()."""
     lines = (ran.folder / qemu.PLUGIN).read_text(encoding="utf-8").splitlines()
     names = symbols.read(kernels[wanted[job.variant]["kernel"]].system_map)
-    return Work(job.variant, job.cpus, job.nodes, bootwork.read(lines, names))
+    return Work(job.variant, job.cpus, job.nodes, bootwork.read(lines, names, part))
 
 
 def soak(work: Sequence[Soak], title: str) -> None:
