@@ -424,7 +424,10 @@ static inline int put_in_turn(const char *group, const char *file, const char *t
 	return err;
 }
 
-/* Starts a task in @group, if the group has a CPU; returns the task, or -errno. */
+/*
+ * Starts a task, and moves the task into @group, unless the group has no CPU: then the task
+ * stays in the group of @actor. Returns the task, or -errno.
+ */
 static inline pid_t inhabit(struct actor *actor, const char *group)
 {
 	pid_t pid = fork_mortal();
