@@ -502,7 +502,7 @@ int energy_model_check(const struct energy_model *model, char **error)
 	if (!err && !model->name)
 		err = wrong_at(model->files[0], 1, error, "[machine] lacks name");
 	if (!err && !model->source_count)
-		err = wrong_at(model->files[0], 1, error, "no source is named");
+		err = wrong_at(model->files[0], 1, error, "no section has a line \"source = ...\"");
 	if (!err && fmod(model->cpus.value, model->package.value) != 0)
 		err = wrong_at(model->package.file, model->package.line, error,
 			       "%g CPUs cannot be divided into packages of %g", model->cpus.value,

@@ -115,7 +115,7 @@ int irq_read_table(const struct machine *machine, struct irq_table *table);
 /** irq_write() - write the affinity of an interrupt; 0 or a negative errno */
 int irq_write(const struct machine *machine, int irq, const cpu_set_t *cpus);
 
-/** irq_read_set() - read the list of CPUs in /proc/irq/N/@file; false if there is none */
+/** irq_read_set() - read the list of CPUs in /proc/irq/N/@file; false if that fails */
 bool irq_read_set(const struct machine *machine, int irq, const char *file, cpu_set_t *cpus);
 
 #endif /* IRQ_STATE_H */

@@ -126,9 +126,9 @@ enum cpubolt_which {
  * of each CPU tell whether the CPU is present and online; no CPU counts as parked, see
  * CPUBOLT_PARKED_UNKNOWN, and every CPU counts as isolated and nohz_full.
  *
- * Errors: -EINVAL if @which is no set of the machine. The lists "isolated" and "nohz_full" are read
- * only now: -EINVAL also if the list cannot be understood, -ENOMEM, and errors of open(2) and
- * read(2). After an error @set is empty.
+ * Errors: -EINVAL if @which is no set of the machine. The first call for CPUBOLT_ISOLATED or
+ * CPUBOLT_NOHZ_FULL, also after a refresh, reads both lists: -EINVAL also if a list cannot be
+ * understood, -ENOMEM, and errors of open(2) and read(2). After an error @set is empty.
  */
 int cpubolt_cpus(const struct cpubolt *handle, enum cpubolt_which which, cpu_set_t *set);
 

@@ -29,9 +29,9 @@ def test_the_map_of_the_lab() -> None:
 
 
 def test_sign_off() -> None:
-    """Checks commits that upstream lacks.
+    """Checks commits that git's upstream branch, else origin/HEAD or origin/main, lacks.
 
-    Without upstream, checks all commits after the one that made signing off a rule.
+    If git has none of these, checks all commits after the one that made signing off a rule.
     """
     assert lint.sign_off(paths.REPO, lint.base(paths.REPO)) == []
 

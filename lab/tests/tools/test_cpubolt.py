@@ -620,7 +620,7 @@ def test_completion_in_zsh_reads_options(binary: Path, run: Run) -> None:
 
 @pytest.mark.skipif(shutil.which("zsh") is None, reason="zsh is not installed")
 def test_completion_in_zsh_offers_values(binary: Path) -> None:
-    """Each option that takes a value says so, and offers the words of its own subcommand."""
+    """Each option that takes a value says so, and offers the values that its subcommand knows."""
     script = (
         f"path=({binary.parent} $path); setopt extendedglob; "
         f"eval \"$(sed '$d' {TOOLS / 'completion/_cpubolt'})\"; "

@@ -57,7 +57,7 @@ def test_commands_take_a_series(name: str) -> None:
             assert versions.named("7.3") in vars(args).values()
 
 
-def test_draft() -> None:
+def test_the_series_have_the_same_compat_headers() -> None:
     """Each kernel series has the same compat headers, and all its hooks are in commits.
 
     No file in the overlay asks for the kernel's version.
