@@ -302,8 +302,10 @@ static int bolt_stop_and_take_down(const struct cpumask *cpus)
 	for_each_cpu_and(cpu, cpus, cpu_online_mask)
 		bolt_set_transit(cpu, false);
 
-	for_each_cpu_andnot(cpu, cpus, cpu_online_mask) {
+	/* Before any wait, whose timer may depend on the broadcast of such a CPU. */
+	for_each_cpu_andnot(cpu, cpus, cpu_online_mask)
 		hotplug_cpu__broadcast_tick_pull(cpu);
+	for_each_cpu_andnot(cpu, cpus, cpu_online_mask) {
 		__cpu_die(cpu);
 		bolt_wait_for_death(cpu);
 		bolt_set_transit(cpu, false);
