@@ -91,6 +91,8 @@ SKIPPED = {
     ("arm64", "hardware"): 1,
     ("arm64", "bulk"): 2,
     ("x86_64", "bulk"): 2,
+    ("arm64", "bulk-threadirqs"): 2,
+    ("x86_64", "bulk-threadirqs"): 2,
     ("arm64", "cpusets"): 4,
     ("x86_64", "cpusets"): 4,
     ("arm64", "deadline"): 8,

@@ -22,6 +22,7 @@
 
 #include <linux/cpu.h>
 #include <linux/cpumask.h>
+#include <linux/interrupt.h>
 #include <linux/irq.h>
 #include <linux/kthread.h>
 #include <linux/rcupdate.h>
@@ -348,6 +349,28 @@ static void bolt_workqueues_leave(void)
 	workqueue_cpus_leave(&cpus);
 }
 
+/*
+ * Has the threads of bolt_round, that is, of the CPUs of @mask that are between inactive
+ * and dead, run their teardowns. If softirqs are left to ksoftirqd, a CPU runs no timer
+ * once its ksoftirqd is parked, and a teardown of another CPU that waits for I/O may need
+ * such a timer: so first all CPUs run the teardowns above that of ksoftirqd.
+ */
+static int bolt_tear_down(const struct cpumask *mask)
+{
+	int err = 0;
+
+	if (IS_ENABLED(CONFIG_PREEMPT_RT) || force_irqthreads()) {
+		if (bolt_find(mask, CPUHP_AP_SMPBOOT_THREADS + 1, CPUHP_AP_ACTIVE - 1,
+			      false))
+			err = bolt_run_threads(CPUHP_AP_SMPBOOT_THREADS, false);
+		if (bolt_gives_up(err) ||
+		    !bolt_find(mask, CPUHP_TEARDOWN_CPU + 1, CPUHP_AP_SMPBOOT_THREADS,
+			       false))
+			return err;
+	}
+	return bolt_run_threads(CPUHP_TEARDOWN_CPU, false) ?: err;
+}
+
 /* Takes CPUs from inactive to dead: hotplug threads, the stop, dead callbacks. */
 static int bolt_take_off(const struct cpumask *mask, bool poll)
 {
@@ -356,7 +379,7 @@ static int bolt_take_off(const struct cpumask *mask, bool poll)
 
 	if (bolt_find(mask, CPUHP_TEARDOWN_CPU + 1, CPUHP_AP_ACTIVE - 1, false)) {
 		bolt_workqueues_leave();
-		err = bolt_run_threads(CPUHP_TEARDOWN_CPU, false);
+		err = bolt_tear_down(mask);
 		cacheinfo_cpus_changed();
 	}
 	bolt_phase_end(BOLT_PHASE_AP);
