@@ -14,10 +14,12 @@
  *	bolt_run_dead_callbacks()	teardowns of dead CPUs, in the control task
  *
  * A phase takes the CPUs that are in its first state and leaves these CPUs in its last
- * state. A CPU for which a phase fails goes back to the first state of that phase;
- * other CPUs may be in the last state by then. For each state whose teardown may be
- * deferred, defer.c decides whether the teardown is deferred now; the rebuild of
- * scheduler domains, which is no callback, is deferred by domains.c.
+ * state. A CPU for which a phase fails goes back to the first state of that phase, or,
+ * where softirqs are left to threads, to the first state of one of the two steps in which
+ * bolt_run_teardowns() then runs the threads; other CPUs may be in the last state by
+ * then. For each state whose teardown may be deferred, defer.c decides whether the
+ * teardown is deferred now; the rebuild of scheduler domains, which is no callback, is
+ * deferred by domains.c.
  */
 
 #include <linux/cpu.h>
@@ -355,7 +357,7 @@ static void bolt_workqueues_leave(void)
  * once its ksoftirqd is parked, and a teardown of another CPU that waits for I/O may need
  * such a timer: so first all CPUs run the teardowns above that of ksoftirqd.
  */
-static int bolt_tear_down(const struct cpumask *mask)
+static int bolt_run_teardowns(const struct cpumask *mask)
 {
 	int err = 0;
 
@@ -379,7 +381,7 @@ static int bolt_take_off(const struct cpumask *mask, bool poll)
 
 	if (bolt_find(mask, CPUHP_TEARDOWN_CPU + 1, CPUHP_AP_ACTIVE - 1, false)) {
 		bolt_workqueues_leave();
-		err = bolt_tear_down(mask);
+		err = bolt_run_teardowns(mask);
 		cacheinfo_cpus_changed();
 	}
 	bolt_phase_end(BOLT_PHASE_AP);
