@@ -29,8 +29,8 @@ from boltlab.guest.machine import Machine
 from boltlab.kernel import build
 
 # "icount" is virtual time: one thread of QEMU runs all CPUs in turn, an instruction takes 2^1 ns
-# unless the guest has a seed, and idle time costs no host time. Only in virtual time are latencies
-# repeatable.
+# unless the guest has a seed or its machine has another shift, and idle time costs no host time.
+# Only in virtual time are latencies repeatable.
 ACCELERATORS = {
     "icount": ("-accel", "tcg,thread=single", "-icount", "shift=1,sleep=off"),
     "mttcg": ("-accel", "tcg,thread=multi"),
@@ -214,11 +214,11 @@ def command(guest: Guest, initrd: Path) -> list[str]:
 def accelerator(guest: Guest) -> list[str]:
     """Return QEMU's arguments for the accelerator, and for random numbers in the guest."""
     words = list(ACCELERATORS[guest.machine.accel])
+    if guest.machine.accel == "icount":
+        shift = guest.machine.shift if guest.seed is None else guest.seed % SHIFTS
+        words = [word.replace("shift=1", f"shift={shift}") for word in words]
     if guest.seed is None:
         return words
-    if guest.machine.accel == "icount":
-        shift = guest.seed % SHIFTS
-        words = [word.replace("shift=1", f"shift={shift}") for word in words]
     return [*words, "-seed", str(guest.seed % 2**31), "-rtc", "base=2026-01-01T00:00:00,clock=vm"]
 
 

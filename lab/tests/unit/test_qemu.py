@@ -320,6 +320,8 @@ def test_slots_for_cpus_and_a_machine_of_its_own(fake: Path) -> None:
 def test_a_seed_makes_a_run_that_can_be_repeated() -> None:
     plain = qemu.accelerator(Guest(X86, Path("image"), ()))
     assert plain == list(qemu.ACCELERATORS["icount"])
+    slow = qemu.accelerator(Guest(X86, Path("image"), (), machine=Machine(shift=4)))
+    assert slow[-1] == "shift=4,sleep=off"
     words = [qemu.accelerator(Guest(X86, Path("image"), (), seed=seed)) for seed in (3, 4, 5)]
     shifts = [each[each.index("-icount") + 1] for each in words]
     assert shifts == [f"shift={shift},sleep=off" for shift in (0, 1, 2)]
