@@ -188,20 +188,20 @@ static void bolt_look_at_vectors(void)
 
 	for (vector = FIRST_EXTERNAL_VECTOR; vector < NR_VECTORS; vector++) {
 		struct irq_desc *desc = __this_cpu_read(vector_irq[vector]);
-		bool pending;
+		struct irq_desc *left = VECTOR_UNUSED;
 
 		if (IS_ERR_OR_NULL(desc))
 			continue;
-		pending = is_vector_pending(vector);
-		if (pending)
-			bolt_send_on(desc);
 		/*
 		 * The APIC still holds a pending interrupt when a CPU that was parked
 		 * warm returns: VECTOR_RETRIGGERED tells the CPU to ignore that
 		 * interrupt.
 		 */
-		__this_cpu_write(vector_irq[vector],
-				 pending ? VECTOR_RETRIGGERED : VECTOR_UNUSED);
+		if (is_vector_pending(vector)) {
+			bolt_send_on(desc);
+			left = VECTOR_RETRIGGERED;
+		}
+		__this_cpu_write(vector_irq[vector], left);
 	}
 }
 
