@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Stands for systemd: starts cpuboltd, and stops or kills the daemon. Meanwhile, except in idle, as
- * many tasks as the guest has CPUs work now and then.
+ * Stands for systemd: starts cpuboltd, and stops or kills the daemon. Meanwhile, as many
+ * tasks as the guest has CPUs work now and then, except in idle.
  *
  * unit orderly		runs the daemon once: few CPUs without load, all with load, a lease, another
  *			program that brings one CPU back and takes another, and an orderly stop
@@ -10,9 +10,11 @@
  *			before, whatever the daemon was doing
  * unit idle seconds=N	measures the daemon's CPU time and memory at its default interval, without
  *			load: while its policy has taken CPUs, and while all CPUs have to stay
+ * unit day hours=N	has the daemon follow the load of a day, or from=HOUR on; see day.c
  */
 #define _GNU_SOURCE
-#include "guest.h"
+#include "daemon.h"
+#include "day.h"
 #include "lib/children.h"
 #include "work.h"
 
@@ -30,15 +32,9 @@
 #include <time.h>
 #include <unistd.h>
 
-#define CONFIG "/tmp/cpuboltd.conf"
-#define LOG "/tmp/cpuboltd.log"
-#define ONLINE CPU_DIR "online"
-#define STATE "/run/cpubolt/cpuboltd"
 #define PATIENCE_MS 20000
 #define REST_S 60
 
-static int cpus[MAX_CPUS], count;
-static char found[256];			/* CPUs that are online without the daemon */
 static volatile int *level;		/* how many tasks work */
 static uint64_t state = 88172645463325252ULL;
 
@@ -48,33 +44,6 @@ static unsigned int draw(unsigned int below)
 	state ^= state >> 7;
 	state ^= state << 17;
 	return state % below;
-}
-
-static void read_line(const char *path, char *text, size_t size)
-{
-	if (read_text(path, text, size) < 0)
-		die("cannot read %s", path);
-	text[strcspn(text, "\n")] = '\0';
-}
-
-static int online_count(void)
-{
-	char text[256];
-	int list[MAX_CPUS];
-
-	read_line(ONLINE, text, sizeof(text));
-	return parse_cpus(text, list, MAX_CPUS);
-}
-
-/* Prints the log of the daemon and ends this program, because a check has failed. */
-static void give_up(const char *what)
-{
-	char text[256];
-
-	read_line(ONLINE, text, sizeof(text));
-	fprintf(stderr, "guest: %s; online: %s; the daemon said:\n", what, text);
-	copy_to_fd(LOG, 2);
-	die("%s", what);
 }
 
 /* -- Load ---------------------------------------------------------------------- */
@@ -105,51 +74,6 @@ static void start_load(void)
 	}
 }
 
-/* -- Programs ------------------------------------------------------------------- */
-
-/*
- * A daemon that outlived this program would keep the output open, and init would wait for
- * the daemon.
- */
-static pid_t start(char **args)
-{
-	pid_t pid = fork_mortal();
-	int fd;
-
-	if (pid < 0)
-		die("fork: %s", strerror(errno));
-	if (pid)
-		return pid;
-	fd = open(LOG, O_WRONLY | O_CREAT | O_APPEND, 0644);
-	dup2(fd, 2);
-	execv(args[0], args);
-	_exit(127);
-}
-
-static int ended(pid_t pid)
-{
-	int status;
-
-	if (waitpid(pid, &status, 0) != pid)
-		die("wait: %s", strerror(errno));
-	return status;
-}
-
-static pid_t start_daemon(void)
-{
-	char *args[] = { "/bin/cpuboltd", "--config", CONFIG, NULL };
-
-	return start(args);
-}
-
-static void restore(void)
-{
-	char *args[] = { "/bin/cpuboltd", "--restore", NULL };
-
-	if (ended(start(args)))
-		give_up("--restore failed");
-}
-
 static void say(const char *word, const char *more, const char *most)
 {
 	char *args[] = { "/bin/cpubolt", "policy", (char *)word, (char *)more, (char *)most, NULL };
@@ -157,17 +81,6 @@ static void say(const char *word, const char *more, const char *most)
 	fflush(stdout);
 	if (ended(start(args)))
 		give_up("cpubolt policy failed");
-}
-
-static void check_restored(void)
-{
-	char text[256];
-
-	read_line(ONLINE, text, sizeof(text));
-	if (strcmp(text, found))
-		give_up("not all CPUs are back");
-	if (!access(STATE, F_OK))
-		give_up("the file of taken CPUs is still there");
 }
 
 /* -- In order -------------------------------------------------------------------- */
@@ -288,17 +201,13 @@ static void idle(const char *config, const char *what, long seconds)
 	char text[64];
 	pid_t daemon;
 
-	if (write_text(CONFIG, config))
-		die("cannot write %s", CONFIG);
+	daemon_configure(config);
 	daemon = start_daemon();
 	wait_ms(1000);
 	wait_for_rest();
 	snprintf(text, sizeof(text), "%s, %d of %d CPUs online", what, online_count(), count);
 	measure_daemon(daemon, text, seconds);
-	kill(daemon, SIGTERM);
-	if (ended(daemon))
-		give_up("the daemon did not end well");
-	check_restored();
+	stop_daemon(daemon);
 }
 
 /* -- Killed ------------------------------------------------------------------------ */
@@ -363,7 +272,7 @@ static void kills(long rounds)
 		if (taken && write_text(TAKEN, "1"))
 			give_up("CPU 3 does not come");
 		check_restored();
-		unlink(LOG);
+		forget_log();
 	}
 	*level = 0;
 	printf("%ld rounds, %d killed, %d of these while the daemon had CPUs offline, "
@@ -381,12 +290,13 @@ int main(int argc, char **argv)
 	const char *word = argc > 1 ? argv[1] : "";
 	bool killing = !strcmp(word, "kills");
 
-	read_line(ONLINE, found, sizeof(found));
-	count = parse_cpus(found, cpus, MAX_CPUS);
+	daemon_begin();
 	state += arg_long(argv, "seed", 0);
-	close(open(CONFIG, O_WRONLY | O_CREAT, 0644));
-	if (write_text(CONFIG, configs[killing]))
-		die("cannot write %s", CONFIG);
+	if (!strcmp(word, "day")) {
+		day(arg_long(argv, "from", 0), arg_long(argv, "hours", 24));
+		return 0;
+	}
+	daemon_configure(configs[killing]);
 	if (!strcmp(word, "idle")) {
 		long seconds = arg_long(argv, "seconds", 600);
 		char all[64];
@@ -402,6 +312,7 @@ int main(int argc, char **argv)
 	else if (killing)
 		kills(arg_long(argv, "rounds", 100));
 	else
-		die("unit orderly | kills [rounds=N] [seed=N] | idle [seconds=N]");
+		die("unit orderly | kills [rounds=N] [seed=N] | idle [seconds=N] | "
+		    "day [from=HOUR] [hours=N]");
 	return 0;
 }

@@ -53,7 +53,7 @@ PROGRAMS: Mapping[str, tuple[str, ...]] = {
         *SHARED,
     ),
     "bin/served": ("served.c", "resize.c", "thread.c", *SHARED),
-    "bin/unit": ("unit.c", *SHARED),
+    "bin/unit": ("unit.c", "daemon.c", "day.c", *SHARED),
     "bin/load": (
         "load.c",
         "load_cpu.c",

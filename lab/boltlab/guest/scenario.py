@@ -29,10 +29,11 @@ class Scenario:
     kernel's command line. ``selftests`` are the kernel's own, found in /bin of the guest, and may
     overwrite its first disk without a file system. ``modules`` are modules of the lab or of the
     kernel. ``tools`` are programs of tools/, ``schedulers`` are programs of the kernel's
-    tools/sched_ext. ``setting`` is the measuring setting, for scenarios that need a certain one.
-    ``warns`` are patterns, each of which must fit one complaint of the kernel: the complaint's
-    first line, or the message that the kernel prints above this line. Any other complaint fails the
-    run. ``limits`` compare medians of cases; see limits.py. A scenario's file may also have the
+    tools/sched_ext. ``files`` are files of this repository, found in / of the guest. ``setting`` is
+    the measuring setting, for scenarios that need a certain one. ``warns`` are patterns, each of
+    which must fit one complaint of the kernel: the complaint's first line, or the message that the
+    kernel prints above this line. Any other complaint fails the run. ``limits`` compare medians of
+    cases; see limits.py. A scenario's file may also have the
     fields of ``machine``.
     """
 
@@ -49,6 +50,7 @@ class Scenario:
     modules: tuple[str, ...] = ()
     tools: tuple[str, ...] = ()
     schedulers: tuple[str, ...] = ()
+    files: tuple[str, ...] = ()
     kexec: tuple[str, ...] = ()
     setting: str = ""
     warns: tuple[str, ...] = ()
@@ -68,6 +70,10 @@ class Scenario:
         """Return the guest that runs this scenario on ``kernel`` in a measuring ``setting``."""
         programs = modules.nodes(kernel, self.modules) | tools.nodes(arch, self.tools)
         programs |= schedulers.nodes(kernel, self.schedulers)
+        programs |= {
+            path.name: guestimage.file(path.read_bytes())
+            for path in (paths.REPO / name for name in self.files)
+        }
         append = [arch.settings[self.setting or setting], self.append]
         if self.selftests:
             programs |= selftest.build(arch, kernel, self.selftests)
@@ -88,10 +94,10 @@ class Scenario:
 
 # The types of fields of a scenario's file; all other fields are text.
 _LISTS = (
-    *("commands", "arches", "selftests", "modules", "tools", "schedulers", "kexec", "warns"),
-    *("limits", "lacks"),
+    *("commands", "arches", "selftests", "modules", "tools", "schedulers", "files", "kexec"),
+    *("warns", "limits", "lacks"),
 )
-_NUMBERS = ("cpus", "nodes", "threads", "disks", "ext4", "nics", "timeout", "repeat")
+_NUMBERS = ("cpus", "nodes", "threads", "disks", "ext4", "nics", "timeout", "repeat", "shift")
 _FLAGS = ("suspends",)
 
 
@@ -151,6 +157,9 @@ def parse(name: str, table: dict[str, Any]) -> Scenario:
             limits.parse(text)
         except BoltError as error:
             raise BoltError(f"scenario {name}: {error}") from error
+    for text in scenario.files:
+        if not (paths.REPO / text).is_file():
+            raise BoltError(f"scenario {name}: there is no file {text}")
     for arch in scenario.arches:
         if arch not in ARCHES:
             raise BoltError(f"scenario {name}: unknown architecture '{arch}'")

@@ -15,6 +15,14 @@ pytestmark = [pytest.mark.guest, pytest.mark.parametrize("arch", ARCHES)]
 MOST_KB = 5000
 MOST_BUSY = 1
 MOST_IDLE = 0.1
+# The last line of a scenario, and what "unit day" prints.
+ALL_ONLINE = "expect /sys/devices/system/cpu/online 0-3"
+FOLLOWED = re.compile(
+    r"^day: (\d+) s, (\d+) changes, (\S+) CPUs online on average, (\d) at least, (\d) at most$",
+    re.M,
+)
+LATE = re.compile(r"^day: (\S+) s of work, (\S+) % of it late by a second or more, ", re.M)
+REPLAYED = re.compile(r"^replay: CPUs online: (\S+) on average, ", re.M)
 
 
 def test_beside_a_load(kernel: Kernels, arch: str) -> None:
@@ -49,3 +57,28 @@ def test_little_is_taken_of_an_idle_machine(kernel: Kernels, arch: str) -> None:
     for _, used, kb in found:
         assert 0 < float(used) < MOST_IDLE
         assert 0 < int(kb) < MOST_KB
+
+
+def follows(said: list[str], seconds: int) -> None:
+    """Assert that the daemon followed a load for ``seconds``, much as it does in a replay."""
+    text = "\n".join(said)
+    ((lasted, changes, online, least, most),) = FOLLOWED.findall(text)
+    ((work, late),) = LATE.findall(text)
+    (replayed,) = REPLAYED.findall(text)
+    assert int(lasted) == seconds
+    assert int(changes) > seconds / 30
+    assert (int(least), int(most)) == (1, 4)
+    assert float(work) / seconds < float(online) < 4
+    assert float(online) == pytest.approx(float(replayed), rel=0.3)
+    assert float(late) < 10
+
+
+def test_an_hour_of_a_day(kernel: Kernels, arch: str) -> None:
+    """One hour of the scenario ``day``, in which an hour lasts five minutes."""
+    words = ("write /sys/devices/system/cpu/bolt/enabled 1", "run /bin/unit day from=8 hours=1")
+    follows(output(play(kernel, arch, "day", commands=(*words, ALL_ONLINE))), 300)
+
+
+@pytest.mark.nightly
+def test_a_day(kernel: Kernels, arch: str) -> None:
+    follows(output(play(kernel, arch, "day")), 7200)

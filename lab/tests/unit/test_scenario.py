@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from boltlab import arch
+from boltlab import arch, paths
 from boltlab.errors import USAGE, BoltError
 from boltlab.guest import guestimage, modules, scenario
 from boltlab.guest.machine import Machine
@@ -81,9 +81,11 @@ def test_the_guest_gets_modules_and_a_second_kernel(
     monkeypatch.setattr(guestimage, "data", lambda arch, script: " / ".join(script).encode() + b".")
     kernel = Kernel("x86_64", "bolt", "6.12.1-0", "6.12.1", "c0ffee", "stamp", tmp_path)
     table = {**GOOD, "modules": ["ballast"], "kexec": ["kunit", "kmemleak"], "threads": 2}
+    table["files"] = ["README.md"]
     guest = scenario.parse("a", table).guest(arch.ARCHES["x86_64"], kernel, "strict")
     assert guest.machine.threads == 2
     assert guest.programs["lib/ballast.ko"].data == b"module"
+    assert guest.programs["README.md"].data == (paths.REPO / "README.md").read_bytes()
     assert guest.programs["kexec/image"].data == b"kernel"
     assert guest.programs["kexec/initrd"].data == b"kunit / kmemleak."
 
@@ -104,6 +106,8 @@ def test_the_guest_gets_modules_and_a_second_kernel(
         ({"ext4": "1"}, "'ext4' has a wrong value"),
         ({"modules": "ballast"}, "'modules' has a wrong value"),
         ({"kexec": [1]}, "'kexec' has a wrong value"),
+        ({"files": ["no/such"]}, "there is no file no/such"),
+        ({"shift": "4"}, "'shift' has a wrong value"),
         ({"warns": "x"}, "'warns' has a wrong value"),
         ({"warns": ["("]}, "'\\(' is no pattern"),
         ({"limits": "a <= 3 b"}, "'limits' has a wrong value"),
