@@ -2,9 +2,11 @@
 """``bolt vm-demo``: adds CPUs to a Debian guest under load, and takes them out again."""
 
 import argparse
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from boltlab import arch, cli, codec, git, packages, paths, tables, ui
 from boltlab.arch import Arch
@@ -23,6 +25,7 @@ NAME = "vm-demo"
 HELP = "Add CPUs to a Debian guest under load and take them out: native, expedited, Bolt."
 ONLY = "x86_64"  # the emulator adds CPUs to no machine of arm64
 DWELL_MS = 500
+BESIDE = 5  # variants in a table of 80 columns
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -144,7 +147,16 @@ def measure(
         for change in DIRECTIONS:
             if not outcome.daemon(change):
                 raise BoltError(f"{name}: cpuboltd has set no CPU {change}")
+    said = [text for each in ran for text in _said(each.done.records)]
+    for pattern in row.get("wants", ()):
+        if not any(re.search(pattern, text) for text in said):
+            raise BoltError(f"{name}: cpuboltd has not said '{pattern}'")
     return outcome
+
+
+def _said(records: Iterable[Mapping[str, Any]]) -> list[str]:
+    """Return the messages of cpuboltd among ``records``, which have them as journalctl prints."""
+    return [str(row["MESSAGE"]) for row in records if "MESSAGE" in row]
 
 
 def measure_bare(target: Arch, jobs: list[bare.Job], cycles: int) -> Measured:
@@ -166,7 +178,8 @@ def _none_lost(outcome: Outcome) -> None:
 
 
 def show(measured: Measured) -> None:
-    """Print the table of what was ``measured``."""
-    header, rows = served.table(measured.rows)
-    tables.show([*map(Column, header)], rows)
+    """Print what was ``measured``, in tables of as many variants as a terminal has room for."""
+    for first in range(0, len(measured.rows), BESIDE):
+        header, rows = served.table(measured.rows[first : first + BESIDE])
+        tables.show([*map(Column, header)], rows)
     ui.prose(measured.title)

@@ -38,11 +38,21 @@ daemon_failed() {
 	fail /run/said cpuboltd
 }
 
-# Writes the daemon's messages about its requests to the results.
+# Writes the daemon's messages to the results.
 daemon_said() {
 	systemctl -q is-active cpuboltd || daemon_failed
 	systemctl stop cpuboltd
-	journalctl -u cpuboltd -o json CPUBOLT_EVENT=request >&3
+	journalctl -u cpuboltd -o json >&3
+}
+
+# Starts irqbalance, which looks at interrupts every second.
+irqbalance_runs() {
+	systemd-run -q --unit=balance -p RuntimeDirectory=irqbalance \
+		irqbalance --foreground --interval=1 || fail /dev/null irqbalance
+}
+
+irqbalance_still_runs() {
+	systemctl -q is-active balance || fail /dev/null irqbalance
 }
 
 # bursts SECONDS N: no work for SECONDS, then work for N CPUs for SECONDS, and so on.

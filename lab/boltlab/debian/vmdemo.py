@@ -98,7 +98,7 @@ def script(name: str, cycles: int, accel: str, dwell_ms: int) -> tuple[str, ...]
     lines.append(f"served {shlex.join(words)}")
     if "daemon" in row:
         lines.append("daemon_said")
-    return (*lines, "finish")
+    return (*lines, *row.get("after", ()), "finish")
 
 
 def medium(to: Path, nodes: Mapping[str, Node]) -> Path:
@@ -129,7 +129,8 @@ def nodes(target: arch.Arch, row: Mapping[str, Any]) -> dict[str, Node]:
         unit = unit.replace("@SBINDIR@/cpuboltd", ours)
         found |= tools.nodes(target, ["cpuboltd"])
         found["cpuboltd.service"] = guestimage.file(unit.encode())
-        found["cpuboltd.conf"] = guestimage.file(serving.table()["daemon"]["text"].encode())
+        settings = serving.table()["daemon"]["text"] + row.get("settings", "")
+        found["cpuboltd.conf"] = guestimage.file(settings.encode())
     return found
 
 

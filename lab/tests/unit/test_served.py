@@ -143,6 +143,23 @@ def test_a_daemon_that_does_nothing_fails_the_run(monkeypatch: pytest.MonkeyPatc
         ran(monkeypatch, both[:-1], "load")
 
 
+def test_what_the_daemon_has_to_say(monkeypatch: pytest.MonkeyPatch) -> None:
+    both = [*RECORDS, DAEMON, {**DAEMON, "CPUBOLT_OPERATION": "online"}]
+    said = [
+        {"MESSAGE": text}
+        for text in (
+            "irqbalance (PID 7) was told to leave 12 interrupts to cpuboltd",
+            "interrupt 24 (virtio1-input.0) went from CPU 1 to CPU 0: CPU 1 is about to go",
+            "interrupts that have their affinity back: 3",
+        )
+    ]
+    assert ran(monkeypatch, both + said, "irqbalance").daemon("online") == [2 * MS]
+    for missing in said:
+        some = [each for each in said if each is not missing]
+        with pytest.raises(BoltError, match="irqbalance: cpuboltd has not said"):
+            ran(monkeypatch, both + some, "irqbalance")
+
+
 def test_guests_of_a_run() -> None:
     # A guest begins with two CPUs, and each cycle adds three CPUs, for which a guest has a limited
     # number of slots: many cycles need several guests.
