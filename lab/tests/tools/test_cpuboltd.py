@@ -219,6 +219,20 @@ def test_replay(daemon: Path, tree: Tree) -> None:
     assert said == f"cpuboltd: {root}/config: {what}\n"
 
 
+def test_a_trace_of_a_cluster(daemon: Path, tree: Tree, tmp_path: Path) -> None:
+    """The manual has a command that makes the lines of one machine of a cluster into a trace."""
+    text = (TOOLS / "man/cpuboltd.8.scd").read_text(encoding="utf-8")
+    (command,) = re.findall(r"^```\n(sort .*?)```$", text, re.M | re.S)
+    lines = ["m_7,10,99,1,,,0,0,0", "m_1932,30,75,1,,,0,0,0", "m_1932,20,25,1,,,0,0,0"]
+    lines += ["m_1932,40,101,1,,,0,0,0", "m_1932,50,,1,,,0,0,0", "m_1932,60,0,1,,,0,0,0"]
+    (tmp_path / "machine_usage.csv").write_text("\n".join(lines) + "\n")
+    subprocess.run(["sh", "-c", command], cwd=tmp_path, check=True)
+    made = (tmp_path / "TRACE").read_text().splitlines()
+    assert made == ["time,%idle", "20,75", "30,25", "60,100"]
+    said = run(daemon, "--root", tree("smt+bolt"), "--replay", tmp_path / "TRACE")
+    assert re.search(r"^CPUs online: [\d.]+ on average, ", said, re.M)
+
+
 def test_percentages_of_a_replay(daemon: Path, tree: Tree) -> None:
     """Percentages are those of the CPUs on which the load is played: six of 32 here."""
     root = tree("smt+isolated")
