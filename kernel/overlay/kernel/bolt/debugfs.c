@@ -113,16 +113,8 @@ static int bolt_states_tell(enum cpuhp_state state, enum bolt_say say)
 {
 	switch (say) {
 	case BOLT_SAY_CRITICAL:
-		/*
-		 * If another task removes the state meanwhile, the write has no effect on
-		 * the next state with this number: see bolt_callbacks_changed().
-		 */
-		if (!bolt_registered(state))
-			return -ENOENT;
-		fallthrough;
 	case BOLT_SAY_DEFAULT:
-		bolt_override(state, say == BOLT_SAY_CRITICAL);
-		return 0;
+		return bolt_override(state, say == BOLT_SAY_CRITICAL);
 	case BOLT_SAY_SERIAL:
 		return bolt_declare_fit(state, BOLT_SERIAL);
 	case BOLT_SAY_UNFIT:

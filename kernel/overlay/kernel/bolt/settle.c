@@ -414,13 +414,18 @@ void bolt_set_keep(bool for_delay)
  * Pending teardowns of these states run first.
  *
  * Context: may sleep; takes the hotplug lock.
+ * Return: 0; -ENOENT if @critical, and no state is registered with this number.
  */
-void bolt_override(enum cpuhp_state state, bool critical)
+int bolt_override(enum cpuhp_state state, bool critical)
 {
 	enum bolt_unit unit;
 	unsigned int s, cpu;
 
 	bolt_lock_states();
+	if (critical && !bolt_registered(state)) {
+		bolt_unlock_states();
+		return -ENOENT;
+	}
 	/* The rebuild of domains is deferred as a state of its own. */
 	if (state == CPUHP_AP_ACTIVE)
 		bolt_settle_everywhere(BOLT_DOMAINS);
@@ -438,6 +443,7 @@ void bolt_override(enum cpuhp_state state, bool critical)
 	if (!critical)
 		bolt_forget_declared(state);
 	bolt_unlock_states();
+	return 0;
 }
 
 /*

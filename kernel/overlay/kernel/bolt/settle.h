@@ -17,6 +17,6 @@ void bolt_settle_mask(const struct cpumask *mask);
 void bolt_settle_later(unsigned int cpu);
 void bolt_settle_delay(unsigned int ms);
 void bolt_set_keep(bool for_delay);
-void bolt_override(enum cpuhp_state state, bool critical);
+int bolt_override(enum cpuhp_state state, bool critical);
 
 #endif /* _KERNEL_BOLT_SETTLE_H */

@@ -332,7 +332,7 @@ static void the_administrator_decides(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, bolt_declare_fit(state, BOLT_SERIAL), 0);
 	KUNIT_EXPECT_EQ(test, bolt_fit(state), BOLT_SERIAL);
 	KUNIT_EXPECT_TRUE(test, bolt_fit_declared(state));
-	bolt_override(state, false);
+	KUNIT_EXPECT_EQ(test, bolt_override(state, false), 0);
 	KUNIT_EXPECT_EQ(test, bolt_fit(state), BOLT_UNFIT);
 	KUNIT_EXPECT_FALSE(test, bolt_fit_declared(state));
 
@@ -350,7 +350,7 @@ static void the_administrator_decides(struct kunit *test)
 	 * The next state that gets the same number is another state, and nothing is
 	 * declared or counted for it.
 	 */
-	bolt_override(state, true);
+	KUNIT_EXPECT_EQ(test, bolt_override(state, true), -ENOENT);
 	KUNIT_EXPECT_EQ(test, add_state(test, "bolt/test:unknown"), state);
 	KUNIT_EXPECT_FALSE(test, bolt_overridden(state));
 	KUNIT_EXPECT_EQ(test, atomic64_read(&bolt_counts[state].runs), 0);
