@@ -347,7 +347,8 @@ TEST_F_TIMEOUT(migration, pinned_tasks_are_let_go_as_natively, 600)
 			TH_LOG("%s", how->name);
 		EXPECT_STREQ(native, bolt)
 			TH_LOG("%s", how->name);
-		broken |= !strstr(native, "woken: 1/");
+		if (how->cpus[1] < 0)
+			broken |= !strstr(native, "woken: 1/");
 	}
 	/* If no affinity was broken, the comparison has shown nothing. */
 	EXPECT_TRUE(broken);
