@@ -199,7 +199,7 @@ static void check(struct __test_metadata *_metadata, const char *name, int cpu,
 	 * A CPU that was settled need not be parked after the failure, which may have
 	 * happened before any state was set up again.
 	 */
-	if (out->online || from == PARKED) {
+	if (out->online || from != SETTLED) {
 		EXPECT_STREQ(out->online ? "" : text, out->parked)
 			TH_LOG("%s", name);
 	}
