@@ -99,6 +99,9 @@ static void look_at(const struct world *world, struct look *look)
 	memset(look, 0, sizeof(*look));
 	for (int cpu = 0; cpu < world->nr; cpu++) {
 		look->at[cpu] = state_of(cpu);
+		/* A CPU that is not present has no files. */
+		if (look->at[cpu] < 0)
+			continue;
 		if (!(world->movable & CPU(cpu)) || cpu_is_online(cpu))
 			look->files |= CPU(cpu);
 	}
