@@ -17,7 +17,6 @@
 #include <linux/cpumask.h>
 #include <trace/events/bolt.h>
 
-#include "policy.h"
 #include "settle.h"
 #include "started.h"
 #include "state.h"
