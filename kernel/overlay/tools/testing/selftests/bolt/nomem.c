@@ -12,6 +12,8 @@
 #include "sets.h"
 #include "../kselftest_harness.h"
 
+#include <dirent.h>
+
 #define BATCH 3
 #define MOST 2000		/* a request makes fewer allocations */
 #define DEBUG "/sys/kernel/debug/"
@@ -97,14 +99,22 @@ FIXTURE_TEARDOWN(nomem)
 /* Returns the kernel thread of that name, or -1. */
 static int thread_called(const char *wanted)
 {
+	DIR *dir = opendir("/proc");
+	struct dirent *entry;
 	char path[64], name[64];
+	int found = -1;
 
-	for (int pid = 2; pid < 4096; pid++) {
+	if (!dir)
+		return -1;
+	while (found < 0 && (entry = readdir(dir))) {
+		int pid = atoi(entry->d_name);
+
 		snprintf(path, sizeof(path), "/proc/%d/comm", pid);
-		if (!get(path, name, sizeof(name)) && !strcmp(name, wanted))
-			return pid;
+		if (pid > 0 && !get(path, name, sizeof(name)) && !strcmp(name, wanted))
+			found = pid;
 	}
-	return -1;
+	closedir(dir);
+	return found;
 }
 
 /*
