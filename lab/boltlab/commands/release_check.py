@@ -58,7 +58,7 @@ def run(args: argparse.Namespace) -> int:
             if before and not before.status and not (step.always or args.again):
                 ui.say(f"{step.name}: passed on {before.date}")
                 continue
-            done = steps.run(step, place, args.version)
+            done = steps.run(step, place, args.version, args.again)
             failed = bool(done.status)
             verdict = f"FAILED ({steps.log(step, place)})" if failed else "passed"
             ui.say(f"{step.name}: {verdict} in {ui.clock(done.seconds)}")

@@ -116,11 +116,11 @@ def state(place: Path) -> dict[str, Done]:
         raise BoltError(f"{file} is no state of a release check: {error}") from error
 
 
-def run(step: Step, place: Path, version: Version) -> Done:
+def run(step: Step, place: Path, version: Version, afresh: bool = False) -> Done:
     """Run ``step`` of a release on ``version`` to its end.
 
-    Records in ``place``, and returns, how the step ended. A step that has failed before passes only
-    if a call of its command succeeds. Raises KeyboardInterrupt, and records nothing, if a command
+    Records in ``place``, and returns, how the step ended. A step that has failed before, and with
+    ``afresh`` each step, passes only if a call of its command succeeds. Raises KeyboardInterrupt, and records nothing, if a command
     of the step was interrupted.
     """
     start = time.monotonic()
@@ -128,7 +128,8 @@ def run(step: Step, place: Path, version: Version) -> Done:
     last = state(place).get(step.name)
     status = last.status if last else 0
     more = step.again if status else ""
-    while status or not end or end(version, step.least):
+    while status or afresh or not end or end(version, step.least):
+        afresh = False
         before = end(version, step.least) if end else []
         status = _call(step, place, version, more)
         if more and status == USAGE:

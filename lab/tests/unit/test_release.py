@@ -126,10 +126,13 @@ def test_a_document_that_became_wrong_is_found(clone: Path, tmp_path: Path) -> N
 def test_a_step_with_an_end_is_called_until_then(
     clone: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    left = iter([["a", "b"], ["a", "b"], ["a"], ["a"], ["a"], [], []])
-    monkeypatch.setattr(steps, "ENDS", {"goals": lambda version, least: next(left)})
+    left = iter([["a", "b"], ["a", "b"], ["a"], ["a"], ["a"]])
+    monkeypatch.setattr(steps, "ENDS", {"goals": lambda version, least: next(left, [])})
     assert cli.main(["release-check", "--only", "torture"]) == 0
     assert asked(tmp_path) == ["torture", "torture"]
+    # With --again the command is called although the end is reached.
+    assert cli.main(["release-check", "--only", "torture", "--again"]) == 0
+    assert asked(tmp_path) == ["torture"]
 
 
 def test_a_step_that_failed_does_not_pass_by_itself(
