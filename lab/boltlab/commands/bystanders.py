@@ -66,7 +66,10 @@ def run(args: argparse.Namespace) -> int:
     plan = [(cpus, batch, False) for cpus in args.cpus for batch in args.batch or (1, cpus // 2)]
     for cpus, batch, _ in plan:
         if not 0 < batch < cpus - 1:
-            raise BoltError(f"{batch} of {cpus} CPUs leave no bystander", code=USAGE)
+            raise BoltError(
+                f"{batch} of {cpus} CPUs: one CPU goes at least, and one is a bystander at least",
+                code=USAGE,
+            )
     plan += [(4, 1, True), (4, 2, True)] if args.tickless else []
     (target,) = arch.select(args.arch)
     packages.ensure("build", "guest", "qemu", arches=[target])

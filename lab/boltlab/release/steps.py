@@ -120,8 +120,8 @@ def run(step: Step, place: Path, version: Version, afresh: bool = False) -> Done
     """Run ``step`` of a release on ``version`` to its end.
 
     Records in ``place``, and returns, how the step ended. A step that has failed before, and with
-    ``afresh`` each step, passes only if a call of its command succeeds. Raises KeyboardInterrupt, and records nothing, if a command
-    of the step was interrupted.
+    ``afresh`` each step, passes only if a call of its command succeeds. Raises KeyboardInterrupt,
+    and records nothing, if a command of the step was interrupted.
     """
     start = time.monotonic()
     end = ENDS.get(step.until)
