@@ -59,5 +59,6 @@ void vectors_check(void)
 	long wrong = number(PARAMETERS "wrong");
 
 	if (wrong)
-		die("%ld interrupts were not handled as often as sent", wrong);
+		die("%ld interrupts were not handled as often as sent, or by an offline CPU",
+		    wrong);
 }
