@@ -15,6 +15,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
+from configparser import ConfigParser
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -139,13 +140,21 @@ def test_each_option_and_key_is_in_the_manual(daemon: Path) -> None:
 
 
 def test_the_installed_configuration_is_the_default(daemon: Path, tree: Tree) -> None:
-    """The daemon accepts the installed file after its comments have become settings."""
+    """Settings that are comments in the installed file have the daemon's defaults as values."""
     root = tree("small+bolt")
     text = (TOOLS / "cpuboltd/systemd/cpuboltd.conf").read_text(encoding="utf-8")
     values = re.sub(r"^#(\w)", r"\1", text, flags=re.M)
     assert "\nname = load\n" in values
     (root / "config").write_text(values)
     run(daemon, "--root", root, "--config", root / "config", "--dry-run", "--samples", "1")
+    code = (TOOLS / "cpuboltd/config.c").read_text(encoding="utf-8")
+    rows = re.findall(r'\{ "(\w+)", "(\w+)", NUMBER, .*, (\d+) \}', code)
+    usual = {(section, key): value for section, key, value in rows}
+    installed = ConfigParser()
+    installed.read_string(values)
+    given = {place: installed.get(*place) for place in usual if installed.has_option(*place)}
+    assert len(given) > 8
+    assert given == {place: usual[place] for place in given}
 
 
 @pytest.mark.parametrize("mode", [(), ("--dry-run",), ("--replay", "/dev/null")])
