@@ -115,7 +115,8 @@ def user() -> tuple[str, str]:
 def measured() -> str:
     """Return the commit that this repository is at, for result files; "" without git.
 
-    The text ends with ``+`` when files of the kernel or the lab differ from those of the commit.
+    The text ends with ``+`` when files of the kernel, the tools or the lab differ from those of the
+    commit.
     """
     if shutil.which("git") is None:
         return ""
@@ -125,7 +126,7 @@ def measured() -> str:
         ).stdout.strip()
         for words in (
             ("rev-parse", "--short=7", "HEAD"),
-            ("status", "--porcelain", "--", "kernel", "lab"),
+            ("status", "--porcelain", "--", "kernel", "lab", "tools"),
         )
     )
     return f"{head}+" if head and changed else head
