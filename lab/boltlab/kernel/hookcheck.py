@@ -189,7 +189,7 @@ def _places(
             if hunk.file == file
         ]
         ours = _patch(trees[0], file, section)
-        if any(said != "succeeded" for said, _ in ours.values()):
+        if not ours or any(said != "succeeded" for said, _ in ours.values()):
             raise BoltError(f"hook {hook.name} does not apply to linux {release}: {file}")
         theirs = _patch(trees[1], file, section)
         lines = [

@@ -236,6 +236,14 @@ def test_hooks_must_apply_where_they_were_made(folder: Path, ours: Path, theirs:
         hookcheck.check(hooks.load(folder), {}, (ours, "6.12.118"), (theirs, "6.12.117"))
 
 
+def test_files_of_hooks_must_be_where_they_were_made(
+    folder: Path, ours: Path, theirs: Path
+) -> None:
+    (ours / "kernel/cpu.c").unlink()
+    with pytest.raises(BoltError, match=r"0001-call\.patch does not apply to linux 6\.12\.118"):
+        hookcheck.check(hooks.load(folder), {}, (ours, "6.12.118"), (theirs, "6.12.117"))
+
+
 def test_calls_are_found_in_parts_of_files() -> None:
     text = (
         ' * in_comment() ends */\n\tif (a(b(1)) && x->method(2))\n\t\tprintk("c(3)"); /* d(4) */\n'
