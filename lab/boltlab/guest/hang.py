@@ -83,18 +83,22 @@ async def _ask(client: QMPClient, command: str, cpu: int = 0) -> str:
 async def watch(client: QMPClient, folder: Path) -> None:
     """Raise EmulatorError when the console in ``folder`` tells of a stall that QEMU has caused.
 
-    Only guests of x86_64 whose vCPUs run in parallel need watch(). QEMU's answer about the APICs
-    is written to a file in ``folder``.
+    Returns if QEMU has not caused the stall, or does not answer.
+    The console is a file in ``folder``; QEMU's answer about the APICs is written to another file
+    there. Only guests of x86_64 whose vCPUs run in parallel need watch().
     """
     seen = ""
     while STALL not in seen:
         await asyncio.sleep(LOOK)
         with contextlib.suppress(OSError):
             seen = (folder / "console.log").read_text(encoding="utf-8", errors="replace")
-    registers = await _ask(client, "info registers -a")
-    count = len(_CPU.findall(registers))
-    # An argument of "info lapic" would be an APIC ID, which can differ from the CPU's number.
-    apics = [await _ask(client, "info lapic", cpu) for cpu in range(count)]
+    try:
+        registers = await _ask(client, "info registers -a")
+        count = len(_CPU.findall(registers))
+        # An argument of "info lapic" would be an APIC ID, which can differ from the CPU's number.
+        apics = [await _ask(client, "info lapic", cpu) for cpu in range(count)]
+    except (QMPError, OSError, EOFError):  # TimeoutError is an OSError
+        return
     (folder / APICS).write_text(registers + "".join(apics), encoding="utf-8")
     if lost := deaf(registers, apics):
         what = ", ".join(f"{vector} on CPU {cpu}" for cpu, vector in lost.items())

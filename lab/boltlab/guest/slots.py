@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from qemu.qmp import QMPClient
+from qemu.qmp import QMPClient, QMPError
 
 from boltlab.errors import BoltError
 from boltlab.guest import qemu
@@ -27,11 +27,15 @@ async def obey(
 
     Slots are counted from 0, in the order of their sockets. The guest itself sees when the CPU has
     come or gone. ``out`` is called with the seconds of the host from each order to the emulator to
-    take a CPU out until the CPU is out. ``poll``: see qemu.wishes(). If ``out`` is given, raises
-    BoltError when a CPU that the host takes out stays for longer than PATIENCE.
+    take a CPU out until the CPU is out. ``poll``: see qemu.wishes(). Raises BoltError for any
+    other record "slot", if the emulator refuses an order, and, if ``out`` is given, when a CPU that
+    the host takes out stays for longer than PATIENCE.
     """
     async for wish in qemu.wishes(folder, "slot", poll):
-        await _obey(client, wish, out)
+        try:
+            await _obey(client, wish, out)
+        except QMPError as error:
+            raise BoltError(f"the emulator does not obey '{wish}': {error}") from error
 
 
 async def _obey(client: QMPClient, wish: str, out: Callable[[float], None] | None) -> None:

@@ -86,3 +86,18 @@ def test_a_stall_that_qemu_has_caused(tmp_path: Path, monkeypatch: pytest.Monkey
 def test_a_stall_that_qemu_has_not_caused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "console.log").write_text(STALL)
     watch(Monitor([WELL, WELL]), tmp_path, monkeypatch)
+
+
+class Silent:
+    """A monitor that does not answer."""
+
+    async def execute(self, command: str, arguments: dict[str, Any]) -> str:
+        raise TimeoutError
+
+
+def test_qemu_does_not_answer_after_a_stall(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "console.log").write_text(STALL)
+    watch(Silent(), tmp_path, monkeypatch)
+    assert not (tmp_path / hang.APICS).exists()

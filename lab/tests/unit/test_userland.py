@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, cast
 
 import pytest
-from qemu.qmp import QMPClient
+from qemu.qmp import QMPClient, QMPError
 
 from boltlab.debian import agent, userland
 from boltlab.debian.userland import Check
@@ -194,6 +194,21 @@ def test_slots_are_filled_and_emptied_when_the_guest_wants_it(tmp_path: Path) ->
         ("device_add", {"driver": "cpu", "id": "slot2", "socket-id": 2}),
         ("device_del", {"id": "slot2"}),
     ]
+
+
+class Refusing(Emulator):
+    """An emulator that refuses to add a CPU."""
+
+    async def execute(self, name: str, arguments: Any = None) -> Any:
+        if name == "device_add":
+            raise QMPError("no such type")
+        return await super().execute(name, arguments)
+
+
+def test_an_emulator_that_adds_no_cpu(tmp_path: Path) -> None:
+    (tmp_path / "results.jsonl").write_text('{"slot":"add 1"}\n', encoding="utf-8")
+    with pytest.raises(BoltError, match="the emulator does not obey 'add 1': no such type"):
+        asyncio.run(slots.obey(cast(QMPClient, Refusing()), tmp_path, poll=0.01))
 
 
 class Slow(Emulator):
