@@ -507,7 +507,8 @@ def records_of(path: Path) -> list[dict[str, Any]]:
     """Return the records in a file of results, up to a line that is cut off or garbled."""
     records = []
     with contextlib.suppress(OSError, ValueError):
-        for line in path.read_text(encoding="utf-8").splitlines():
+        # A character that is cut off at the end must not make the lines before that one unreadable.
+        for line in path.read_bytes().splitlines():
             records.append(json.loads(line))
     return records
 

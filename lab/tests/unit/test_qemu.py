@@ -491,3 +491,9 @@ def test_what_the_kernel_must_complain_about(tmp_path: Path) -> None:
             continue
         with pytest.raises(BoltError, match=error):
             qemu.judge(tmp_path, "guest-shutdown", warns=warns)
+
+
+def test_a_character_that_is_cut_off_costs_one_record(tmp_path: Path) -> None:
+    file = tmp_path / "results.jsonl"
+    file.write_bytes('{"a":1}\n{"b":"é'.encode()[:-1])
+    assert qemu.records_of(file) == [{"a": 1}]
