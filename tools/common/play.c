@@ -125,7 +125,7 @@ static void count_work(struct player *player, double amount, unsigned long now)
 
 static void sum_up(struct player *player, unsigned long steps, struct outcome *outcome)
 {
-	double length = player->play->interval_ms / 1000.0, before = 0, all = 0;
+	double length = player->play->interval_ms / 1000.0, before = 0, all = 0, wait;
 	unsigned int i, p99 = 0;
 
 	while (player->tail != player->head)
@@ -135,8 +135,10 @@ static void sum_up(struct player *player, unsigned long steps, struct outcome *o
 	for (i = 0; i <= MOST_WAIT; i++) {
 		if (before < 0.99 * all)
 			p99 = i;
-		if (player->waits[i] > 0)
-			outcome->wait_longest = i * length + player->extra[i];
+		wait = i * length + player->extra[i];
+		/* A request may take longer than an interval. */
+		if (player->waits[i] > 0 && wait > outcome->wait_longest)
+			outcome->wait_longest = wait;
 		before += player->waits[i];
 	}
 	outcome->wait_p99 = p99 * length + player->extra[p99];
