@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 
 from boltlab import arch, cli, paths
+from boltlab.boot import bootfile
 from boltlab.engine import cluster, slurm
 from boltlab.engine import rows as elements
 from boltlab.engine.rows import Row
@@ -148,6 +149,27 @@ def test_torture_with_a_run_that_is_killed(
         assert cell.failures == twin.failures == []
         assert cell.attempted == cell.done + cell.refused > 0
     print(f"merged {counts(merged)}, serial {counts(other)}")
+
+
+def test_boots(fleet: Path, tmp_path: Path) -> None:
+    """Boots in virtual time take the same time on a cluster and without one."""
+    words = f"boot-bench --arch {HOST} --cpus 2,4 --nodes 1 --variants native,all --no-trace"
+    merged, serial = tmp_path / "merged.json", tmp_path / "serial.json"
+    more = f"--engine slurm --at-once 2 --json {merged}"
+    assert cli.main([*words.split(), *more.split()]) == 0
+    env = {**os.environ}
+    env.pop("LD_LIBRARY_PATH")
+    command = [str(paths.REPO / "bolt"), *words.split(), "--json", str(serial)]
+    subprocess.run(command, cwd=paths.REPO, env=env, check=True)
+    ours, theirs = (
+        {(boot.variant, boot.cpus): boot.booted for boot in bootfile.load(file).boots}
+        for file in (merged, serial)
+    )
+    assert list(ours) == list(theirs)
+    assert len(ours) == 6  # machines of one CPU, with which the others are compared, are added
+    for key, booted in ours.items():
+        assert booted == pytest.approx(theirs[key], rel=0.02)
+    print(f"merged {ours}, serial {theirs}")
 
 
 def counts(book: tally.Book) -> list[int]:
