@@ -256,6 +256,8 @@ def _fields(
             if not matrix.meets(kernel, config.needs):
                 raise BoltError(f"the {config.kernel} kernel lacks an option for {config.name}")
             for story in stories:
+                if args.accel and args.accel not in story.accels:
+                    continue
                 if story.fits(config) and matrix.meets(kernel, story.needs):
                     yield Field(name, config, story, kernel)
 
@@ -280,7 +282,8 @@ def _cases(
         if args.resume or args.nightly:
             each = min(fields, key=lambda one: lack(one, book, fingerprint, args.least))
         cell = book.cells.get((each.config.name, each.arch, each.story.name))
-        accel = args.accel or qemu.EMULATED[cell.runs % 2 if cell else 0]
+        accels = each.story.accels
+        accel = args.accel or accels[(cell.runs if cell else 0) % len(accels)]
         wanted = args.requests or max(20, round(REQUESTS[accel] / each.config.slow))
         seed = args.seed if args.seed is not None else random.randrange(1, 2**31)
         where = options.source(args)

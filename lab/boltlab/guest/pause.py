@@ -63,10 +63,16 @@ class Stopped:
 
 
 async def threads(client: QMPClient) -> Mapping[int, int]:
-    """Return CPU of the guest -> the emulator's thread that runs this CPU."""
+    """Return CPU of the guest -> the emulator's thread that runs this CPU and no other CPU.
+
+    Raises BoltError if a thread runs several CPUs, as in virtual time.
+    """
     answer = await client.execute("query-cpus-fast")
     assert isinstance(answer, list)
-    return {row["cpu-index"]: row["thread-id"] for row in answer}
+    known = {row["cpu-index"]: row["thread-id"] for row in answer}
+    if len(set(known.values())) < len(known):
+        raise BoltError("a CPU can be stopped only if each CPU has a thread of its own (mttcg)")
+    return known
 
 
 def wishes(text: str) -> list[tuple[str, int]]:
@@ -84,8 +90,6 @@ def wishes(text: str) -> list[tuple[str, int]]:
 async def obey(client: QMPClient, folder: Path) -> None:
     """Stop CPUs and let them go on as the guest asks with its command ``host``."""
     known = await threads(client)
-    if len(set(known.values())) < len(known):
-        raise BoltError("a CPU can be stopped only if each CPU has a thread of its own (mttcg)")
     stopped, done = Stopped(), 0
     try:
         while True:

@@ -12,7 +12,7 @@ from typing import Any
 from boltlab import paths
 from boltlab.arch import ARCHES, Arch
 from boltlab.errors import USAGE, BoltError
-from boltlab.guest import busybox, console, guestimage, scenario
+from boltlab.guest import busybox, console, guestimage, qemu, scenario
 from boltlab.guest.machine import Machine, split
 from boltlab.guest.qemu import Guest
 from boltlab.guest.scenario import Scenario
@@ -70,9 +70,10 @@ class Story:
     nothing counts the scenario's requests. ``scripts`` are files of the kernel's source that
     busybox runs. Each entry of ``variants`` in the table makes one scenario, in which the commands
     of the entry, divided by semicolons, replace the command ``{variant}``. ``pauses``: the host
-    stops single CPUs now and then. ``on`` lists the only configurations on which the scenario
-    runs, ``not_on`` configurations on which the scenario does not run. ``needs``: settings of the
-    kernel's configuration without which the scenario is skipped. ``seconds``: see SECONDS.
+    stops single CPUs now and then, each of which must have a thread of QEMU of its own. ``on``
+    lists the only configurations on which the scenario runs, ``not_on`` configurations on which the
+    scenario does not run. ``needs``: settings of the kernel's configuration without which the
+    scenario is skipped. ``seconds``: see SECONDS.
     ``ignored``: see Config.
     """
 
@@ -89,6 +90,11 @@ class Story:
     scripts: tuple[str, ...] = ()
     pauses: bool = False
     ignored: tuple[str, ...] = ()
+
+    @property
+    def accels(self) -> tuple[str, ...]:
+        """Return the accelerators with which the scenario runs."""
+        return ("mttcg",) if self.pauses else qemu.EMULATED
 
     def fits(self, config: Config) -> bool:
         """Tell whether ``on``, ``not_on`` and ``config.stories`` let the scenario run."""

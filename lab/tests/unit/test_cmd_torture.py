@@ -127,7 +127,7 @@ def test_a_configuration_that_the_series_cannot_have_is_left_out(
     has: list[str],
     lacks: list[str],
 ) -> None:
-    """Linux 7.3 refuses preempt=none on these architectures, and 6.12 has no preempt=lazy."""
+    """Linux 7.3 refuses preempt=none and preempt=voluntary; 6.12 has no preempt=lazy."""
     (version,) = (each for each in versions.load() if each.series == series)
     monkeypatch.setattr(source, "resolve", lambda path: Namespace(id="x", version=version))
     ran: list[str] = []
@@ -142,6 +142,23 @@ def test_a_configuration_that_the_series_cannot_have_is_left_out(
     assert set(ran) == {f"preempt-{mode}" for mode in has}
     for mode in lacks:
         assert call(tmp_path, *words, f"preempt-{mode}") == 2
+
+
+def test_cpus_are_paused_only_if_each_has_a_thread(
+    guests: list[qemu.Guest], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In virtual time one thread of QEMU runs all CPUs: a pause would stop the whole guest."""
+    ran: list[str] = []
+
+    def play(case: Case, kernel: Kernel) -> Outcome:
+        ran.append(case.accel)
+        return Outcome(Counts(), 1, 1)
+
+    monkeypatch.setattr(cmd_torture, "play", play)
+    words = ("--config", "production", "--scenario", "paused", "--runs", "3")
+    assert call(tmp_path, *words) == 0
+    assert ran == ["mttcg"] * 3
+    assert call(tmp_path, *words, "--accel", "icount") == 2
 
 
 @pytest.mark.parametrize("said", ["WARNING: build_sched_domains+0x4", ""])
@@ -261,7 +278,7 @@ def test_kernels_that_are_not_built_are_passed_over(
     monkeypatch.setattr(build, "current", lambda *args: None)
     assert call(tmp_path, "--config", "rt", "--built") == 2
     assert "its kernel, rt, is not built" in capsys.readouterr().out
-    # A kernel that does not print what its configuration's `shows` says fails the run, too.
+    # The kernel's configuration is empty, and so lacks what the configuration rt needs.
     assert call(tmp_path, "--config", "rt") == 1
 
 

@@ -109,8 +109,9 @@ def test_wishes_are_granted(tmp_path: Path, counting: tuple[Path, list[int]]) ->
 
 def test_one_thread_for_all_cpus_is_refused(tmp_path: Path) -> None:
     client: Any = Client([os.getpid(), os.getpid()])
-    with pytest.raises(BoltError, match="mttcg"):
-        asyncio.run(pause.obey(client, tmp_path))
+    for beside in (pause.obey, pause.AtRandom(3)):
+        with pytest.raises(BoltError, match="mttcg"):
+            asyncio.run(beside(client, tmp_path))
 
 
 def test_at_random_everybody_goes_on_in_the_end(
