@@ -14,6 +14,7 @@ from boltlab import kept, paths
 from boltlab.bench import results, served
 from boltlab.boot import bootfile
 from boltlab.bystanders import losses
+from boltlab.errors import BoltError
 from boltlab.report import energy, figures, service, sketch, summary
 
 FOLDER = paths.REPO / "docs" / "figures"
@@ -57,4 +58,7 @@ def draw(name: str) -> str:
             )
         return svg.getvalue()
     measured = results.load(kept.find(f"{arch}-{setting}"))
-    return figures.draw(measured, summary.title(measured))[kind].svg
+    drawn = figures.draw(measured, summary.title(measured))
+    if kind not in drawn:
+        raise BoltError(f"the results of {arch}-{setting} have nothing for the picture {kind}")
+    return drawn[kind].svg

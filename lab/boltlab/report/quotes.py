@@ -106,9 +106,12 @@ def value(place: str) -> float:
         raise BoltError(f"'{place}' is no FILE#CASE PART")
     file = kept.find(name)
     *case, part = words
-    if part in ("each", "start"):
-        return _slope(results.load(file), case[0], part)
-    found = _medians(file, case, place)
+    try:
+        if part in ("each", "start"):
+            return _slope(results.load(file), case[0], part)
+        found = _medians(file, case, place)
+    except (LookupError, TypeError, ValueError) as error:
+        raise BoltError(f"'{place}' names no figure of {file.name}") from error
     over, _, under = part.partition("/")
     try:
         return found[over] / found[under] if under else found[over]
@@ -206,7 +209,7 @@ def _ways(file: Path, arch: str, what: str = "") -> dict[str, float]:
             if what in row.times:
                 found[row.way] = row.times[what].median
         else:
-            found[row.way] = sum(float(asdict(cpu).get(what, 0)) for cpu in row.quiet)
+            found[row.way] = sum(float(asdict(cpu)[what]) for cpu in row.quiet)
     return found
 
 

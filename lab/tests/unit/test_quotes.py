@@ -181,3 +181,18 @@ def test_results_without_a_commit_make_no_table(folder: Path) -> None:
 def test_report_needs_files_or_docs(capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main(["report"]) == 2
     assert "--docs" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "place",
+    [
+        "2026-11-24-alternatives#x86_64 wakeup isolated",
+        "2026-11-24-alternatives#x86_64 isolated",
+        "2026-11-24-alternatives#x86_64 wakeups isolated warm",
+        "2026-11-25-x86_64-strict#offline_bulk x 31 native",
+        "2026-11-21-arm64-boot#x/2 native",
+    ],
+)
+def test_a_place_that_names_no_figure(place: str) -> None:
+    with pytest.raises(BoltError, match=r"names no figure|has no"):
+        quotes.value(place)
