@@ -35,7 +35,7 @@ struct task_struct;
 /**
  * enum bolt_class - when the teardown of a hotplug state runs
  * @BOLT_CRITICAL: inside the request, as natively
- * @BOLT_ASYNC: in a worker, right after the request, unless the CPU is back
+ * @BOLT_ASYNC: in a worker, right after the request
  * @BOLT_LAZY: in a worker, when the settle delay is over or memory is short.
  *	The CPU keeps what the teardown would drain; code that walks the online
  *	CPUs to drain or to add up such data walks the parked CPUs as well
@@ -43,6 +43,9 @@ struct task_struct;
  *	@BOLT_LAZY. The CPU keeps an object that no task looks for while the CPU is
  *	parked, and that the CPU needs when it returns: memory, or an entry in sysfs
  *	that is hidden from user space
+ *
+ * A teardown of the last three classes does not run at all if the CPU comes back first.
+ * Code that needs the CPU natively offline runs these teardowns itself, at once.
  */
 enum bolt_class {
 	BOLT_CRITICAL,
@@ -52,7 +55,7 @@ enum bolt_class {
 };
 
 /**
- * enum bolt_unit - states that share an object, and are deferred together
+ * enum bolt_unit - hotplug states that share an object
  * @BOLT_NO_UNIT: no unit: the state shares nothing
  * @BOLT_UNIT_VMSTAT: the thresholds of memory zones
  * @BOLT_UNIT_VIRTIO_NET: CPUs that serve the queues of virtio_net
@@ -67,7 +70,8 @@ enum bolt_class {
  * @BOLT_UNIT_RCU: RCU's callback list of the CPU, and masks of CPUs
  * @BOLT_UNITS: number of units
  *
- * If one state of a unit is moved back to critical, all states of the unit are.
+ * If the administrator moves one state of a unit back to critical, in bolt/states, all
+ * states of the unit become critical.
  */
 enum bolt_unit {
 	BOLT_NO_UNIT,
@@ -110,7 +114,8 @@ enum bolt_phase {
 /**
  * enum bolt_boot_switch - what is done otherwise than natively during boot
  * @BOLT_BOOT_BALANCE: bolt.balance=: until init runs, the scheduler moves tasks
- *	between CPUs of one node only, except to a CPU that is alone on its node
+ *	between CPUs of one node only; a CPU that is alone on its node also gives tasks
+ *	to CPUs of other nodes, and takes tasks from these
  * @BOLT_BOOT_PARALLEL: bolt.parallel=: the startup of a parallel state runs on
  *	all CPUs at once when the state is registered, during boot and later
  * @BOLT_BOOT_TRIAL: bolt.trial=: CPUs come together only as long as groups of CPUs
@@ -136,7 +141,7 @@ enum bolt_boot_switch {
  *		dynamic state that is not deferred but fit for batches. A fixed
  *		state leaves this and the next three members out: its row in
  *		rows.h has them
- * @unit:	states that this state is deferred with
+ * @unit:	states with which this state shares an object
  * @concurrent:	true if callbacks of the state may run for several CPUs at once;
  *		false if the callbacks run for one CPU at a time
  * @reason:	why class, unit and concurrent are right, shown in bolt/states
@@ -166,7 +171,8 @@ enum bolt_boot_switch {
  * -EAGAIN: Bolt calls the function again, unless the CPU has come back. @settle returns
  * -EBUSY, and is called again later, if another task holds a lock for long. When the work
  * is done @settle returns 0. If @cancel fails, or the startup for @restart, the same
- * task calls @settle until the work is done, and the startup counts as failed.
+ * task calls @settle, with the hotplug lock held for writing, until the work is done, and
+ * the startup counts as failed.
  */
 struct bolt_defer {
 	enum bolt_class class;
@@ -212,8 +218,9 @@ void bolt_assert_ap_lock(void);
  */
 
 /*
- * How many CPUs of a request may be on their way to their idle loops at once, unless
- * the architecture has a bolt_arch_slots() of its own.
+ * How many CPUs of a request may be on their way to their idle loops at once, unless the
+ * bolt_arch_slots() of the architecture says otherwise. The limit on hotplug threads that
+ * run startups at once is never lower than this.
  */
 #define BOLT_SLOTS 4U
 
@@ -261,7 +268,8 @@ void bolt_shutdown(unsigned int primary);
 
 /*
  * Defined in kernel/kthread.c and kernel/smpboot.c: tell threads to park, and wait
- * until the threads are parked, in two steps.
+ * until the threads are parked, in two steps; or park and unpark a thread that sleeps,
+ * without waking the thread.
  */
 bool kthread_parking(struct task_struct *k);
 void kthread_park_start(struct task_struct *k);
@@ -321,7 +329,9 @@ static __always_inline bool bolt_has_left_sched(unsigned int cpu)
 
 /*
  * A flag of struct affinity_context: @user_mask is the affinity that the task has
- * lost, and is refused if the user has asked for another affinity since.
+ * lost. __set_cpus_allowed_ptr() refuses that affinity if the user has asked for another
+ * one since, if the task has lost another one, or while the task has its migration
+ * disabled.
  */
 #define SCA_LOST	0x10
 

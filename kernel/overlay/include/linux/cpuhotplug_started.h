@@ -4,12 +4,14 @@
  * teardown has not begun.
  *
  * Natively, while a callback runs for a CPU, every other CPU that is online has passed
- * the state of the callback, and no other CPU is between two states, so that
- * cpu_online_mask answers the question. In a request for several CPUs a callback of one
- * CPU also finds CPUs that are online and whose callback of the same state has not run
- * yet, or has run already on the way down, and CPUs whose startup has completed before
- * any of them is online. The state number of such a CPU does not answer the question
- * either, as it advances before the callback runs.
+ * the state of the callback, and no other CPU is between offline and online, so that
+ * cpu_online_mask answers the question. (Exceptions are CPUs that a write to
+ * cpuN/hotplug/target has left half-way, and CPUs that natively boot together: these run
+ * their PREPARE startups before any of them is online.) In a request for several CPUs
+ * a callback of one CPU also finds CPUs that are online and whose callback of the same
+ * state has not run yet, or has run already on the way down, and CPUs whose startup has
+ * completed before any of them is online. The state number of such a CPU does not
+ * answer the question either, as it advances before the callback runs.
  *
  * In such a request, the teardown of one CPU may wait for an event for long, although
  * the teardown of another CPU has failed and all CPUs of the request will go back. By

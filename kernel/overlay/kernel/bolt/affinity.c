@@ -44,7 +44,7 @@ static atomic_t bolt_affinities;
 
 /**
  * bolt_lose_affinity - keep the affinity of a task that gets other CPUs
- * @p:		the task; none of the CPUs that @p may run on is active
+ * @p:		the task; none of the CPUs that @p was allowed to run on is active
  * @mask:	what @p had asked for, or NULL
  *
  * Context: any; @p->pi_lock held.
@@ -219,7 +219,10 @@ static void bolt_affinity_switch(bool on)
 	WRITE_ONCE(bolt_affinity_on, on);
 	if (on || !was)
 		return;
-	/* A worker that has seen the old value may keep an affinity until it ends. */
+	/*
+	 * A worker that has seen the old value may still keep an affinity, until the
+	 * worker ends.
+	 */
 	cancel_work_sync(&bolt_affinity_worker);
 	bolt_forget_all();
 }

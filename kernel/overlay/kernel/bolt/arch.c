@@ -46,7 +46,8 @@ unsigned int __weak bolt_arch_wave(unsigned int cpu)
  * than its guest, each CPU of the guest takes longer when more of these CPUs come at
  * once.
  *
- * Context: the control task.
+ * Context: the control task; with lockdep or KUnit tests also a CPU that comes,
+ * interrupts off.
  * Return: the number.
  */
 unsigned int __weak bolt_arch_slots(void)
@@ -131,7 +132,8 @@ void __weak bolt_arch_warm_kick(unsigned int cpu)
  * @cpu:	the CPU
  * @answered:	whether the CPU has taken its order; if not, the CPU dies when it runs
  *
- * Waits until the CPU is natively dead, if the architecture can tell.
+ * Waits until the CPU is natively dead, if the architecture can tell; or resets the CPU,
+ * if the CPU has not answered and the architecture can reset it.
  *
  * Context: a task; no CPU goes or comes but those of the task's own request.
  */

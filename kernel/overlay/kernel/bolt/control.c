@@ -65,7 +65,8 @@ static struct lockdep_map __maybe_unused bolt_order_map;
 /*
  * Wakes the task in @sleeper. If no other task is ready to run on this CPU, the task
  * that is woken runs here, which is quickest, because the caller is about to sleep.
- * Otherwise the scheduler chooses the CPU.
+ * Otherwise, and for a task that is a real-time task or must not run here, the scheduler
+ * chooses the CPU.
  */
 static void bolt_pass_to(struct wait_queue_head *sleeper)
 {
@@ -122,7 +123,8 @@ int bolt_control_start(void)
 	set_user_nice(thread, MIN_NICE);
 	/*
 	 * User space must not choose the thread's CPUs, nor move the thread to
-	 * another control group. A cpuset that isolates CPUs may replace the mask.
+	 * another control group. A cpuset that isolates CPUs may replace the mask
+	 * of housekeeping CPUs while it is copied.
 	 */
 	scoped_guard(rcu)
 		cpumask_copy(&cpus, housekeeping_cpumask(HK_TYPE_KTHREAD));

@@ -124,9 +124,10 @@ static int bolt_states_tell(enum cpuhp_state state, enum bolt_say say)
 }
 
 /*
- * "STATE critical": the teardown is not deferred from now on. "STATE serial": the
- * state is fit for requests for several CPUs. "STATE unfit": the state is not fit.
- * "STATE default": the row of the state applies again.
+ * "STATE critical": the teardown is not deferred from now on, nor are the teardowns of
+ * the other states of its unit. "STATE serial": the state is fit for requests for
+ * several CPUs. "STATE unfit": the state is not fit. "STATE default": the row of the
+ * state applies again, and the teardowns of its unit may be deferred again.
  */
 static ssize_t bolt_states_write(struct file *file, const char __user *ubuf,
 				 size_t count, loff_t *ppos)

@@ -2,13 +2,14 @@
 /*
  * Deferring: what is done in place of a callback if the teardown of its hotplug state
  * may be deferred. cpuhp_invoke_callback() of kernel/cpu.c calls bolt_intercept()
- * before every callback, on the way down of a CPU and on its way up, in requests and in
- * native operations. A teardown may be deferred there. The startup of a state whose
- * teardown is pending is skipped, which cancels the teardown. In a request, bolt_walk()
- * goes from one state that has something to run to the next, and bolt_pass() itself
- * defers or cancels the teardowns for which a bit in the pending set is all that
- * changes. policy.c says which teardowns may be deferred; this file decides whether a
- * teardown is deferred for a CPU now; settle.c runs the teardowns that were not
+ * before every callback, except for a single instance that is added or removed, on the
+ * way down of a CPU and on its way up, in requests and in native operations. A teardown
+ * may be deferred there. The startup of a state whose teardown is pending is skipped,
+ * unless @restart of struct bolt_defer is set; either way the teardown is cancelled. In a
+ * request, bolt_walk() goes from one state that has something to run to the next, and
+ * bolt_pass() itself defers or cancels the teardowns for which a bit in the pending set
+ * is all that changes. policy.c says which teardowns may be deferred; this file decides
+ * whether a teardown is deferred for a CPU now; settle.c runs the teardowns that were not
  * cancelled. The rebuild of scheduler domains is no callback and is deferred in
  * domains.c.
  */
@@ -73,7 +74,10 @@ static int bolt_cancel_teardown(unsigned int cpu, enum cpuhp_state state,
 	return 0;
 }
 
-/* Whether a startup is skipped; @ret is then what the startup would have returned. */
+/*
+ * Cancels the teardown in place of a startup, if the teardown is pending. Returns whether
+ * it was pending; @ret is then what cpuhp_invoke_callback() returns for the startup.
+ */
 static bool bolt_skip_startup(unsigned int cpu, enum cpuhp_state state,
 			      const struct bolt_defer *defer, int *ret)
 {
@@ -86,7 +90,8 @@ static bool bolt_skip_startup(unsigned int cpu, enum cpuhp_state state,
 /*
  * As bolt_may_defer(), for code that runs callbacks for @cpu, and so is always a part of
  * the request that is under way. If @last of struct cpuhp_cpu_state is set, a startup has
- * failed for an instance, and the instances that have started are now to be torn down.
+ * failed for an instance, and the instances that have started are now to be torn down:
+ * these teardowns are not deferred.
  */
 static bool bolt_walk_may_defer(unsigned int cpu)
 {

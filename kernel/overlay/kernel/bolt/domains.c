@@ -25,7 +25,7 @@
  */
 DEFINE_STATIC_KEY_FALSE(bolt_domains_key);
 
-/* Whether domains contain CPUs that have gone. Protected by sched_domains_mutex. */
+/* Whether domains contain CPUs that have gone. Written with sched_domains_mutex held. */
 bool bolt_domains_stale __read_mostly;
 
 static int bolt_domains_settle(unsigned int cpu)
@@ -72,7 +72,7 @@ void bolt_domains_enable(bool on)
 }
 
 /**
- * bolt_note_stale_in_domains - note a rebuild as pending if domains contain a CPU
+ * bolt_note_stale_in_domains - note a rebuild as pending if domains may contain a CPU
  * @cpu:	the CPU, which is not active
  *
  * Context: hotplug lock held for writing.

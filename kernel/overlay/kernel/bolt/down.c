@@ -60,7 +60,8 @@ static int bolt_ask_deadline(void)
 
 /*
  * All CPUs of bolt_round leave the scheduler, with one grace period for all of
- * them. The callback of CPUHP_AP_ACTIVE runs after that, and may still refuse.
+ * them. The callback of CPUHP_AP_ACTIVE runs after that. cpuN/hotplug/fail may make it
+ * fail.
  */
 static int bolt_deactivate(void)
 {
@@ -94,9 +95,10 @@ static int bolt_deactivate(void)
 			sched_cpu_stay(cpu);
 	}
 	/*
-	 * Work that a request does once for all its CPUs is left to the last CPU of the
-	 * round. In an undo that CPU may have stayed active, so the work is done here.
-	 * Only after that work is it clear whether the domains contain the CPUs.
+	 * The teardown of CPUHP_AP_ACTIVE updates cpusets and scheduler domains only for
+	 * the last CPU of bolt_round, for all CPUs. In an undo that CPU may have stayed
+	 * active, so cpusets and scheduler domains are updated here. Only then is it
+	 * clear whether the domains contain the CPUs.
 	 */
 	if (err && !bolt_gives_up(err))
 		sched_cpus_have_changed();
@@ -164,8 +166,10 @@ static void bolt_take_irqs_lock(struct bolt_stop *stop)
 /**
  * bolt_irqs_moved_off - let another CPU give up its interrupts after this CPU
  *
- * fixup_irqs() of x86 then waits for a millisecond if interrupts may be in flight, which
- * all CPUs may do at once.
+ * fixup_irqs() of x86 calls this function when the interrupts of this CPU have moved. In
+ * suspend, and wherever else bolt_look_later() cannot put off the look for interrupts
+ * in flight, fixup_irqs() then waits for a millisecond. This CPU has released
+ * bolt_irqs_lock by then, so all CPUs of the stop may wait at once.
  *
  * Context: a CPU that goes, in stop_machine(). A second call, and a call outside of
  * a request, has no effect.
@@ -273,8 +277,9 @@ static int bolt_stop_and_take_down(const struct cpumask *cpus)
 		struct cpuhp_cpu_state *st = bolt_cpuhp_cpu(cpu);
 
 		/*
-		 * If a write to cpuN/hotplug/target has brought the CPU to this state,
-		 * the hotplug thread of the CPU is still unparked.
+		 * If the request has found the CPU in this state, because of a write to
+		 * cpuN/hotplug/target or of an undo that has left the CPU here, the
+		 * hotplug thread of the CPU is not parked yet.
 		 */
 		if (!kthread_parking(st->thread))
 			kthread_park(st->thread);
@@ -305,7 +310,10 @@ static int bolt_stop_and_take_down(const struct cpumask *cpus)
 	for_each_cpu_and(cpu, cpus, cpu_online_mask)
 		bolt_set_transit(cpu, false);
 
-	/* Before any wait, whose timer may depend on the broadcast of such a CPU. */
+	/*
+	 * A dead CPU may have been the one that sends the tick broadcast. This CPU takes
+	 * the broadcast over before it waits, as the timer of a wait may depend on it.
+	 */
 	for_each_cpu_andnot(cpu, cpus, cpu_online_mask)
 		hotplug_cpu__broadcast_tick_pull(cpu);
 	for_each_cpu_andnot(cpu, cpus, cpu_online_mask) {
@@ -352,10 +360,10 @@ static void bolt_workqueues_leave(void)
 }
 
 /*
- * Has the threads of bolt_round, that is, of the CPUs of @mask that are between inactive
- * and dead, run their teardowns. If softirqs are left to ksoftirqd, a CPU runs no timer
- * once its ksoftirqd is parked, and a teardown of another CPU that waits for I/O may need
- * such a timer: so first all CPUs run the teardowns above that of ksoftirqd.
+ * Has the threads of bolt_round, that is, of the inactive CPUs of @mask that are above
+ * CPUHP_TEARDOWN_CPU, run their teardowns. If softirqs are left to ksoftirqd, a CPU runs
+ * no timer once its ksoftirqd is parked, and a teardown of another CPU that waits for I/O
+ * may need such a timer: so first all CPUs run the teardowns above that of ksoftirqd.
  */
 static int bolt_run_teardowns(const struct cpumask *mask)
 {

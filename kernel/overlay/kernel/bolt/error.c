@@ -28,7 +28,7 @@
  * struct bolt_error - a request that failed
  * @batch:	number of the request
  * @pid:	the process that asked
- * @cpu:	the CPU that failed
+ * @cpu:	the CPU that failed or was refused; if there is none, the first CPU
  * @err:	negative error number
  * @state:	name of the state, or "admission"
  * @lost:	CPUs that could not be put back, from bolt_error_lost()
@@ -49,7 +49,7 @@ static DEFINE_SPINLOCK(bolt_errors_lock);
 /**
  * bolt_error_add - remember a request that failed
  * @batch:	number of the request
- * @cpu:	the CPU that failed
+ * @cpu:	the CPU that failed or was refused; if there is none, the first CPU
  * @state:	name of the state whose callback failed; empty if no callback has
  *		failed
  * @err:	negative error number
@@ -78,7 +78,8 @@ void bolt_error_add(u64 batch, unsigned int cpu, const char *state, int err,
  * bolt_error_lost - add a CPU to the list of CPUs that were not put back
  * @text:	BOLT_LOST_TEXT bytes, empty before the first CPU
  * @cpu:	the CPU
- * @state:	name of the state whose callback failed when the request was undone
+ * @state:	name of the state whose callback failed when the request was undone; if
+ *		none failed, of the state that the CPU has reached
  *
  * If an entry does not fit whole, "..." stands for that entry and all later ones.
  *

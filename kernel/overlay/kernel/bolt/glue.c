@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * The functions of Bolt that need static functions, locks or variables of kernel/cpu.c.
- * kernel/cpu.c includes this file at its end. The functions only do what
- * needs kernel/cpu.c; the file that calls a function says what a request needs the
- * function for.
+ * kernel/cpu.c includes this file at its end. The functions, except
+ * bolt_await_reader(), only do what needs kernel/cpu.c; the file that calls a function
+ * says what a request needs the function for.
  */
 #include "glue.h"
 
@@ -76,7 +76,10 @@ void __init bolt_retry_natively(const struct cpumask *mask)
 }
 
 #ifdef CONFIG_HOTPLUG_PARALLEL
-/* Whether CPUs can find out their own numbers, so that several may be woken at once. */
+/*
+ * Whether several CPUs may be woken at once: CPUs can find out their own numbers, and
+ * cpuhp.parallel= does not forbid it.
+ */
 bool __init bolt_parallel_bringup(void)
 {
 	if (__cpuhp_parallel_bringup)

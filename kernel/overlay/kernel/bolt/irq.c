@@ -82,7 +82,10 @@ static bool bolt_irq_stuck;
 static struct cpumask bolt_irq_list;
 static struct cpumask *bolt_irq_applied;
 
-/* Where each interrupt that moved to irq_keep was before. An entry may be outdated. */
+/*
+ * The CPU on which each interrupt was before it moved to irq_keep, if it was on one CPU
+ * only. An entry may be outdated.
+ */
 static DEFINE_XARRAY(bolt_irq_homes);
 
 static bool bolt_irq_listed(const struct bolt_irqs *list, unsigned int irq)
@@ -207,6 +210,8 @@ void bolt_irq_mark(struct irq_desc *desc)
  * @desc:	the interrupt
  * @mask:	the CPUs to which the interrupt is to move
  *
+ * Notes the move only if just one CPU of @mask is online.
+ *
  * Context: lock of @desc held.
  */
 void bolt_irq_pending(struct irq_desc *desc, const struct cpumask *mask)
@@ -219,8 +224,8 @@ void bolt_irq_pending(struct irq_desc *desc, const struct cpumask *mask)
 }
 
 /*
- * Whether all interrupts that are on this CPU are in @list; checked on kernels with
- * CONFIG_PROVE_LOCKING.
+ * Whether all started interrupts that have to move off this CPU are in @list; checked on
+ * kernels with CONFIG_PROVE_LOCKING.
  */
 static bool bolt_irqs_complete(const struct bolt_irqs *list)
 {
@@ -350,8 +355,8 @@ static bool bolt_irq_movable(struct irq_data *data)
 }
 
 /*
- * Whether an interrupt with affinity @mask is configured for isolated CPUs only: such
- * an interrupt stays where it is although irq_keep is set.
+ * Whether @mask has online CPUs, and all of these are isolated: an interrupt with
+ * affinity @mask stays where it is although irq_keep is set.
  */
 static bool bolt_irq_isolated(const struct cpumask *mask)
 {
@@ -387,7 +392,8 @@ static bool bolt_irq_home(unsigned int irq, const struct cpumask *mask,
  * @mask:	the affinity that is configured, or is about to be
  * @kept:	where to put the affinity that the chip is to be told
  *
- * When irq_keep has been unset, @kept is the CPU that the interrupt was on before.
+ * When the interrupt moves back because irq_keep has been unset, @kept is the CPU that
+ * the interrupt was on before.
  *
  * Context: lock of the interrupt held.
  * Return: true if @kept has been filled in, false if irq_keep does not apply.
@@ -416,7 +422,8 @@ bool bolt_irq_keep(struct irq_data *data, const struct cpumask *mask,
  * @irq:	the interrupt
  * @mask:	the CPUs
  *
- * If irq_keep is set, it does not apply to this interrupt any more.
+ * If irq_keep is set, it does not apply to this interrupt any more, until irq_keep has
+ * been emptied and is set again.
  *
  * Context: any.
  * Return: as irq_set_affinity().
@@ -543,7 +550,7 @@ static void bolt_irq_place_all(void)
 		raw_spin_unlock_irq(&desc->lock);
 		/*
 		 * If the interrupt has an entry already, that entry stays: the CPU that
-		 * the interrupt leaves now was in an earlier irq_keep.
+		 * the interrupt leaves now was most likely in an earlier irq_keep.
 		 */
 		if (from >= 0 &&
 		    xa_insert(&bolt_irq_homes, irq, xa_mk_value(from),
@@ -591,7 +598,8 @@ static DECLARE_WORK(bolt_irq_work, bolt_irq_again);
  * bolt_irq_online - note that a CPU is coming online
  * @cpu:	the CPU
  *
- * If the CPU is one of irq_keep, a worker moves interrupts to the CPU.
+ * If the CPU is one of irq_keep, a worker places all interrupts anew, some perhaps on
+ * this CPU.
  *
  * Context: hotplug lock held.
  */
@@ -648,7 +656,7 @@ static void bolt_irq_forget_users(void)
  * @list:	the CPUs; if empty, interrupts go back to where they were or are configured
  *
  * Context: may sleep.
- * Return: 0, or -EINVAL if no CPU of @list is online.
+ * Return: 0, or -EINVAL if @list is not empty and none of its CPUs is online.
  */
 int bolt_irq_set_list(const struct cpumask *list)
 {
@@ -686,7 +694,7 @@ void bolt_irq_get_list(struct cpumask *list)
  * @cpu:	the CPU
  *
  * Context: cpu_add_remove_lock held, by the caller or by a task that waits for the caller.
- * Return: true if so; the CPU must not go.
+ * Return: true if so; only a request with BOLT_NO_DEFER may then take the CPU down.
  */
 bool bolt_irq_kept(unsigned int cpu)
 {

@@ -20,7 +20,8 @@
  *   CPU on which the startup of the state has not run?
  * - Callbacks of prepare states run in the control task while all CPUs of the
  *   request are offline: startups before the first CPU is woken, teardowns after
- *   the last CPU has died. Does such a callback need a CPU of the request to be online?
+ *   the last CPU has died. (With bolt.boot=tree, startups run in hotplug threads of CPUs
+ *   that have come before.) Does such a callback need a CPU of the request to be online?
  * - Does the callback wait for code on another CPU that waits for the hotplug lock,
  *   which is not free before the request is over?
  * - If a callback fails for one CPU, do the callbacks that take the other CPUs back

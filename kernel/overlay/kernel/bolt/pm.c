@@ -39,13 +39,19 @@ static void bolt_smt_leaving(struct cpumask *cpus, enum cpuhp_smt_control contro
 	}
 }
 
-/* Adds to @cpus the CPUs that cpuhp_smt_enable() brings up natively. */
+/*
+ * Adds to @cpus the CPUs that cpuhp_smt_enable() brings up natively, and those that it
+ * passes over natively because they are online, although half-way.
+ */
 static void bolt_smt_coming(struct cpumask *cpus)
 {
 	unsigned int cpu;
 
 	for_each_present_cpu(cpu) {
-		/* The CPU is offline, or an undo has left the CPU half-way. */
+		/*
+		 * The CPU is offline; or an undo, or a write to cpuN/hotplug/target, has
+		 * left the CPU half-way.
+		 */
 		if (bolt_cpu_state(cpu) < CPUHP_ONLINE &&
 		    node_online(cpu_to_node(cpu)) &&
 		    bolt_smt_allowed(cpu) && bolt_core_online(cpu))

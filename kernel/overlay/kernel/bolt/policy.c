@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * What is known of each hotplug state: whether its teardown may be deferred, and
- * whether its callbacks may run in a request for several CPUs. request.c, defer.c,
- * settle.c, domains.c and boot/tree.c call these functions in the course of a request.
+ * whether its callbacks may run in a request for several CPUs. In the course of a
+ * request, request.c, domains.c and boot/tree.c call functions of this file; other files
+ * look into bolt_known[] of steps.c, which this file keeps up to date.
  *
  * Rows classify the states. rows.h has a row, with a reason, for every fixed state that
  * x86_64 or arm64 can have; a fixed state whose teardown may be deferred has an entry in
  * bolt_defers[] below as well, or its code calls bolt_defer_state(). A dynamic
  * state has a row by its registered name, in names.h, or its code calls
- * bolt_defer_state(), if the state has functions of its own that defer and cancel.
- * The administrator may make a state critical, fit or unfit in bolt/states. A state
- * of which nothing is known is critical, and makes requests for several CPUs go CPU
- * by CPU.
+ * bolt_defer_state(), mostly because the state has functions of its own that defer and
+ * cancel. The administrator may make a state critical, fit or unfit in bolt/states. A
+ * state of which nothing is known is critical, and makes requests for several CPUs go
+ * CPU by CPU.
  *
  * A reason says what would go wrong if the teardown were deferred, or what the
  * callbacks do, and under which lock several CPUs may run these at once.
@@ -25,7 +26,7 @@
  * come are not active yet. A state is therefore fit only if a person has read its
  * callbacks and declared the state fit. One registered state that is not fit makes
  * every request for several CPUs take these CPUs one after the other through all
- * states, in native order.
+ * states, in native order, except that all CPUs that go leave the scheduler together.
  *
  * A row describes code of this kernel's source. A row does not apply to callbacks
  * of a module that was built from other source, whatever name or number that module
@@ -146,7 +147,8 @@ static const struct bolt_defer bolt_defer_all;
 static const struct bolt_defer bolt_defer_topology = { .node = "topology" };
 
 /*
- * The fixed states that may be deferred without functions of their own;
+ * Fixed states that may be deferred without functions of their own. The code of some
+ * other states of this kind calls bolt_defer_state(), and so bolt_set_defer(), and
  * bolt_set_defer() adds the states that have such functions.
  */
 static const struct bolt_defer *bolt_defers[BOLT_NR_STATES] = {
@@ -172,7 +174,7 @@ static DEFINE_SPINLOCK(bolt_fit_lock);
 /* States that are registered, and not fit. */
 static struct bolt_set bolt_unfit;
 
-/* States that a module has registered which was not built with this kernel. */
+/* States that have a callback in a module which was not built with this kernel. */
 static struct bolt_set bolt_foreign;
 
 /* States that the administrator has declared fit or unfit, in bolt/states. */
@@ -326,7 +328,7 @@ static const struct bolt_defer *bolt_defer_named(enum cpuhp_state state)
 }
 
 /**
- * bolt_is_foreign - whether a module built elsewhere has registered a state
+ * bolt_is_foreign - whether a callback of a state is in a module built elsewhere
  * @state:	the state
  *
  * Context: as bolt_row_named().
@@ -533,8 +535,9 @@ static void bolt_review(enum cpuhp_state state)
  * Adding or removing an instance of the state also settles the state first, and
  * keeps @defer.
  *
- * A state without startup can be deferred if it is one of the DEAD states. For a
- * dynamic state that is not to be deferred, @defer may say whether the state is
+ * A state without startup can be deferred if it is one of the DEAD states. If @restart
+ * of @defer is set, the state must have a startup, and must not be one with instances.
+ * For a dynamic state that is not to be deferred, @defer may say whether the state is
  * concurrent, and why.
  *
  * Context: as cpuhp_setup_state().

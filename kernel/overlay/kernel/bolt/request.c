@@ -9,9 +9,10 @@
  *					bolt_request_one(), pm.c and boot/ at the next line
  *	bolt_request()			finds which of the CPUs have to come or go
  *	bolt_admit()			refuses the request if a CPU must not come or go
- *	bolt_run()			in the control thread, with the hotplug lock
- *					held: calls up.c, then down.c; if a callback has
- *					failed, bolt_undo() takes all CPUs back
+ *	bolt_run()			in the control task, with the hotplug lock
+ *					held: calls up.c, then down.c; if that fails,
+ *					and the machine does not boot, bolt_undo()
+ *					takes all CPUs back
  *	bolt_check_pending()		in the caller again: has settle.c settle CPUs later
  *	bolt_notify()			in bolt_change() and SMT control: tells the driver
  *					core the new states, and sends one uevent for
@@ -91,7 +92,10 @@ static int bolt_admit(struct bolt_batch *batch)
 		if (!(batch->flags & BOLT_NO_DEFER) && bolt_irq_kept(cpu))
 			return -EBUSY;
 	}
-	/* No CPU is at fault from here on, until a callback fails. */
+	/*
+	 * No CPU is at fault from here on, until a callback fails or a CPU turns out to
+	 * be one that must stay.
+	 */
 	batch->culprit = batch->first;
 	/*
 	 * Scheduler domains need an active housekeeping CPU, except during suspend. A CPU
@@ -210,7 +214,10 @@ static int bolt_run(void *arg)
 	int err = 0;
 
 	cpus_write_lock();
-	/* Expedites all grace periods, those inside callbacks as well. */
+	/*
+	 * Expedites all grace periods, those inside callbacks as well, unless the
+	 * administrator forces normal ones.
+	 */
 	rcu_expedite_gp();
 	/*
 	 * The two pointers are set only with the lock held for writing: tasks that hold the
@@ -331,9 +338,9 @@ static void bolt_check_pending(unsigned int cpu)
 
 /**
  * bolt_request - carry out one request
- * @up:		CPUs that are to come; CPUs that are online are passed over
- * @down:	CPUs that are to go, after those of @up have come; CPUs that are
- *		offline are passed over
+ * @up:		CPUs that are to come; CPUs in state CPUHP_ONLINE are passed over
+ * @down:	CPUs that are to go, after those of @up have come; CPUs in state
+ *		CPUHP_OFFLINE are passed over
  * @flags:	BOLT_NO_DEFER: no teardown is deferred; BOLT_FROZEN: tasks are frozen;
  *		BOLT_FORCED: hotplug may be disabled; BOLT_BOOT: the machine boots;
  *		BOLT_TREE: CPUs that have come bring up other CPUs; BOLT_PARK_COLD:

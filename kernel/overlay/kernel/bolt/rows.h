@@ -6,7 +6,9 @@
  * a reason has no subject, the state is the subject. A state that may be deferred also
  * needs an entry in bolt_defers[] of policy.c, or code that calls bolt_defer_state().
  * A state that only this kernel has, or whose callbacks differ between kernels, is in
- * compat-rows.h.
+ * compat-rows.h. The comment above each section says where the callbacks of its states
+ * run when a CPU goes or comes. A teardown that was deferred runs later, in any task and
+ * on any CPU.
  */
 
 /*

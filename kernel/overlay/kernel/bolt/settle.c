@@ -66,7 +66,7 @@ static int bolt_next_to_settle(unsigned int cpu, enum bolt_class last)
 	return highest;
 }
 
-/* Runs the teardown of @state for @cpu, with all instances if it has some. */
+/* Runs the teardown of @state for @cpu; for each instance, if @state has instances. */
 static void bolt_run_teardown(unsigned int cpu, enum cpuhp_state state)
 {
 	struct cpuhp_step *step = bolt_cpuhp_step(state);
@@ -223,8 +223,8 @@ static void bolt_settle_states(unsigned int cpu)
  * @cpu:	the CPU; if it is neither parked nor warm there is nothing to do
  *
  * Context: may sleep. Takes the hotplug lock for reading once for every state,
- * so that a request waits at the most for one callback, or for one CPU that leaves
- * its wait in the kernel.
+ * so that a request waits at the most for the teardown of one state, or for one CPU that
+ * leaves its wait in the kernel.
  */
 void bolt_settle_cpu(unsigned int cpu)
 {
@@ -250,8 +250,9 @@ void bolt_settle_mask(const struct cpumask *mask)
 /**
  * bolt_settle_all - make all CPUs that are parked or warm natively offline
  *
- * While Bolt is disabled no CPU is parked or warm, and this function takes no lock, so
- * that a machine can be rebooted although a callback of a hotplug state never returns.
+ * While Bolt is disabled no CPU is parked or warm, and this function takes no lock. So a
+ * machine can be rebooted although a task that registers a hotplug state holds the locks
+ * of bolt_lock_states(), and the callback that the task runs never returns.
  *
  * Context: as bolt_settle_cpu().
  */
@@ -371,7 +372,10 @@ void bolt_settle_later(unsigned int cpu)
 				   msecs_to_jiffies(delay));
 }
 
-/* Has parked CPUs settled soon, as memory is short. Takes the workqueue's lock only. */
+/*
+ * Has parked CPUs settled soon, as memory is short. Takes only locks of the workqueue and
+ * of timers, as a task that reclaims memory may hold any other lock.
+ */
 static void bolt_settle_pressure(void)
 {
 	if (READ_ONCE(bolt_pressure))

@@ -21,8 +21,8 @@
  *   up does not change how far the CPU has come. While a state is being registered
  *   it counts as up on all CPUs past its number, just as these CPUs are in
  *   cpu_online_mask; no request runs meanwhile. On a CPU that hotplug has left
- *   half-way, a state that is registered afterwards counts as up only when a
- *   startup has run since, of this state or of a higher one.
+ *   half-way, below a state that is registered afterwards, this state counts as up
+ *   only when a startup has run since, of this state or of a higher one.
  * - A state with instances is up when the startups of all instances have completed.
  *   Instances that are added later are not looked at. If the teardown of one instance
  *   fails, the state counts as up, although the startups of other instances have yet to

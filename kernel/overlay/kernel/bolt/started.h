@@ -94,7 +94,7 @@ static __always_inline void bolt_step_end(const struct bolt_step *step)
 }
 
 /*
- * Notes that @cpu has passed a state without a callback: on the way down the
+ * Notes that @cpu has passed a state whose callback has not run: on the way down the
  * teardown was deferred; on the way up the teardown was pending, so that no startup is
  * due.
  */

@@ -241,7 +241,8 @@ bool bolt_is_last_to_activate(void)
  * @mask:	the CPUs that count
  *
  * Context: as bolt_is_last().
- * Return: true if no CPU of the request that is in @mask follows @cpu.
+ * Return: true if no CPU of the request that is in @mask follows @cpu; always true
+ * outside of requests.
  */
 bool bolt_is_last_in(unsigned int cpu, const struct cpumask *mask)
 {
@@ -342,7 +343,7 @@ void bolt_run_timed(enum cpuhp_state state, u64 start)
  * undo, the first callback that fails for a CPU is the reason if that CPU is not put
  * back.
  *
- * Context: where the callback ran, hotplug lock held for writing.
+ * Context: where the callback ran. A call outside of a request has no effect.
  */
 void bolt_callback_failed(unsigned int cpu, enum cpuhp_state state, int err)
 {

@@ -52,7 +52,7 @@ struct bolt_set {
  *		device offline; ignored once the CPU is offline or all the way up
  * @may_run_serial:	whether the CPU's hotplug thread may run serial callbacks
  * @has_lock:	whether the CPU has the lock of bolt_ap_lock()
- * @woken_warm:	whether the CPU waited in the kernel when it was last woken
+ * @woken_warm:	whether the CPU was last woken from its wait in the kernel
  * @transit:	whether the CPU is between the stop and its death, or between its wake-up
  *		and its idle loop; then all that the CPU runs with interrupts off, or in
  *		its idle task, belongs to the request

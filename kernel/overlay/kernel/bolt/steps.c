@@ -72,8 +72,8 @@ static bool bolt_is_plain(enum cpuhp_state state, const struct bolt_defer *defer
 			  bool serial)
 {
 	/*
-	 * A serial callback has to wait for its turn, except where only the control
-	 * task runs callbacks.
+	 * A serial callback has to wait for its turn, except below CPUHP_AP_IDLE_DEAD:
+	 * see bolt_serial_enter().
 	 */
 	if (!defer || (serial && state >= CPUHP_AP_IDLE_DEAD))
 		return false;

@@ -48,9 +48,9 @@ void bolt_steps_know(enum cpuhp_state state, enum bolt_class class,
 void bolt_steps_link(enum cpuhp_state state);
 
 /*
- * bolt_startups[] has for each state the nearest state that has a startup, from
- * that state upwards, or BOLT_NR_STATES. bolt_teardowns[] has the nearest state
- * that has a teardown, from that state downwards, or CPUHP_OFFLINE.
+ * bolt_startups[] has for each state the nearest state that has a startup to run, from
+ * that state upwards, or BOLT_NR_STATES. bolt_teardowns[] has the nearest state that has
+ * a teardown to run, from that state downwards, or CPUHP_OFFLINE.
  */
 extern u16 bolt_startups[BOLT_NR_STATES + 1];
 extern u16 bolt_teardowns[BOLT_NR_STATES];
@@ -73,9 +73,9 @@ static __always_inline enum cpuhp_state bolt_step_from(enum cpuhp_state state,
 bool bolt_pass(unsigned int cpu, enum cpuhp_state state, bool bringup);
 
 /*
- * Whether the CPU goes from state to state by bolt_walk(). If cpuN/hotplug/fail
- * asks for a failure, the CPU passes all states natively, because bolt_walk() passes
- * over some states without a look at that file.
+ * Whether the CPU goes from state to state by bolt_walk(). If cpuN/hotplug/fail asks for
+ * a failure, cpuhp_next_state() takes the CPU from state to state, because bolt_walk()
+ * passes over some states without a look at that file.
  */
 static __always_inline bool bolt_walks(const struct cpuhp_cpu_state *st)
 {
@@ -91,8 +91,8 @@ static __always_inline bool bolt_walks(const struct cpuhp_cpu_state *st)
  *		cpuhp_next_state()
  * @target:	the state that the CPU is to reach
  *
- * Passes over states without a callback, states without an instance, and states for
- * which only the bit in the pending set changes.
+ * Passes over states without a callback, states with instances that have no instance
+ * now, and states for which only the bit in the pending set changes.
  *
  * Context: where callbacks of the CPU run, inside a request.
  * Return: false if there is nothing left to run.
@@ -130,7 +130,7 @@ static __always_inline bool bolt_goes_on(const struct cpuhp_cpu_state *st)
 
 /**
  * enum bolt_turn - what a callback holds while it runs
- * @BOLT_NO_TURN:	nothing: callbacks of other CPUs may run
+ * @BOLT_NO_TURN:	nothing: serial callbacks of other CPUs may run
  * @BOLT_SPIN_TURN:	the spinlock of turn.c, until the end of the callback
  * @BOLT_KEPT_TURN:	the semaphore of turn.c; the hotplug thread keeps it for its next
  *			callbacks
@@ -159,8 +159,9 @@ static __always_inline bool bolt_in_serial_range(const struct bolt_batch *batch,
 static __always_inline enum bolt_turn bolt_serial_enter(enum cpuhp_state state, bool bringup)
 {
 	/*
-	 * Callbacks run inside hotplug operations only, so the request that is
-	 * under way is that of the caller.
+	 * The caller, or the task for which it runs the callback, has the hotplug
+	 * lock. A request has that lock for writing, so a request that is under way
+	 * is that of the caller.
 	 */
 	struct bolt_batch *batch = READ_ONCE(bolt_batch);
 
@@ -241,11 +242,14 @@ bool bolt_stand_in(unsigned int cpu, enum cpuhp_state state, bool bringup,
  * @ret:	where to put what the callback would have returned
  *
  * A startup is skipped if the teardown of the state is pending and @restart of struct
- * bolt_defer is not set. A teardown is not deferred but runs outside of requests that
- * may defer; if there is no memory to hide the entries of the state; if the state asks
- * for a condition that does not hold now; or if a state with instances has no instance.
+ * bolt_defer is not set. A teardown is not deferred, and so runs: in an operation that is
+ * no request, or a request that may not defer; if there is no memory to hide the entries
+ * of the state; if the state asks for a condition that does not hold now; if a state with
+ * instances has no instance; or if the startup of one instance has failed, and only the
+ * instances that have started are torn down.
  *
- * Context: where the callback would run, hotplug lock held for writing.
+ * Context: where the callback would run, hotplug lock held: for writing while a CPU goes
+ * or comes, for reading while a state is registered or removed.
  * Return: true if the callback must not run.
  */
 static __always_inline bool bolt_intercept(unsigned int cpu, enum cpuhp_state state,

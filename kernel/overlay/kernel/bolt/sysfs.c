@@ -112,7 +112,7 @@ static int bolt_mask(const char *buf, size_t count, struct cpumask *mask)
 }
 
 /*
- * Waits, for 620 ms at most, until CPU hotplug is allowed, as a write to cpuN/online
+ * Waits, for 620 ms at most, until CPU hotplug is allowed, as a write of 1 to cpuN/online
  * does: probing a PCI device, for instance, disables CPU hotplug for a short time.
  */
 static void bolt_wait_until_allowed(void)

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The hotplug threads of CPUs. down.c and up.c have the hotplug threads of all CPUs
- * of a phase run at once, between CPUHP_TEARDOWN_CPU and CPUHP_AP_ACTIVE;
- * boot/tree.c and boot/parallel.c have each thread run a single callback.
+ * The hotplug threads of CPUs. down.c and up.c have the hotplug threads of the CPUs of
+ * a phase run at once, between CPUHP_TEARDOWN_CPU and CPUHP_AP_ACTIVE; when CPUs come,
+ * only a limited number of threads runs at once, see bolt_run_threads(). boot/tree.c and
+ * boot/parallel.c have each thread run a single callback.
  */
 
 #include <linux/cpu.h>
@@ -17,7 +18,7 @@
 #include "threads.h"
 
 /*
- * How long the control task polls for a CPU before it sleeps, in ns: about as
+ * For how long at most a task polls for a CPU before the task sleeps, in ns: about as
  * long as two task switches and the wake-up of an idle CPU take on a slow machine.
  */
 #define BOLT_LOOKOUT (50 * NSEC_PER_USEC)
@@ -32,7 +33,7 @@ static bool bolt_runs_alone(void)
 	struct rq *rq = raw_rq();
 	/*
 	 * The counts are read without the runqueue lock: if a count changes meanwhile,
-	 * the control task only stops polling too early or too late.
+	 * the caller only stops polling too early or too late.
 	 */
 	unsigned int queued = READ_ONCE(rq->cfs.h_nr_queued);
 	unsigned int delayed = queued - READ_ONCE(rq->cfs.h_nr_runnable);
@@ -41,11 +42,11 @@ static bool bolt_runs_alone(void)
 }
 
 /*
- * Whether the control task goes on polling for @cpu. The control task stops polling if
- * another task wants to run on this CPU: that task gets this CPU at once, whatever
- * priority the control task was lent. The control task also stops polling if @cpu
- * cannot run meanwhile, because @cpu is this CPU, or a virtual CPU that the host has
- * preempted.
+ * Whether the caller, which is the control task or a helper of boot/tree.c, goes on
+ * polling for @cpu until @end. The caller stops polling if another task wants to run on
+ * this CPU: that task gets this CPU at once, whatever priority the control task was lent.
+ * The caller also stops polling if @cpu cannot run meanwhile, because @cpu is this CPU,
+ * or a virtual CPU that the host has preempted.
  */
 static bool bolt_looks_out(unsigned int cpu, u64 end)
 {
@@ -83,9 +84,10 @@ void bolt_look_out(unsigned int cpu, bool bringup)
  * bolt_look_out_idle - poll for a while until a CPU has pushed its tasks away
  * @cpu:	the CPU
  *
- * Context: as bolt_look_out(). No task is woken on @cpu any more.
+ * Context: as bolt_look_out(). @cpu is not active, so no task is woken on @cpu any more
+ * but kernel threads of @cpu and tasks that have disabled their migration.
  * Return: true if @cpu is idle. The stopper thread of @cpu, which pushes the tasks
- * away, then sleeps, so that no task is left on @cpu.
+ * away, then sleeps, so that no task is left on the runqueue of @cpu.
  */
 bool bolt_look_out_idle(unsigned int cpu)
 {
@@ -118,7 +120,7 @@ static void bolt_start_thread(unsigned int cpu, enum cpuhp_state target)
 		kthread_unpark(st->thread);
 }
 
-/* Has the thread take its CPU back to the target that cpuhp_reset_state() has set. */
+/* Has the thread take its CPU back to the target that the caller has set, and waits. */
 static void bolt_thread_turn_round(struct cpuhp_cpu_state *st)
 {
 	if (st->state == st->target)
@@ -165,7 +167,7 @@ static int bolt_wait_thread(unsigned int cpu)
 	return st->result;
 }
 
-/* Has the thread of @cpu, of which a callback has failed, go back to where it began. */
+/* Has the thread of @cpu, whose callback has failed, take @cpu back to where it began. */
 static void bolt_take_back(unsigned int cpu)
 {
 	struct cpuhp_cpu_state *st = bolt_cpuhp_cpu(cpu);
@@ -184,9 +186,9 @@ static void bolt_take_back(unsigned int cpu)
  * @up:		whether the CPUs come
  *
  * When CPUs come, at most bolt_arch_slots() threads run at once, or BOLT_SLOTS if that
- * is more. The control task waits first for the thread that it started last, because
- * the threads that it started before are likely to be done by then. This function removes
- * some CPUs from bolt_round.
+ * is more. When all threads are started, the control task waits first for the thread that
+ * it started last, because the threads that it started before are likely to be done by
+ * then. This function removes some CPUs from bolt_round.
  *
  * A thread whose callback has failed goes back when all other threads are done, so that no
  * startup of a state runs for one CPU while a teardown of the state runs for another CPU.

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Turns: what CPUs of a request do one after the other. cpuhp_invoke_callback()
- * calls bolt_serialize() before every callback, so that callbacks of serial states
- * run for one CPU at a time. Some steps on the way up must not overlap, but are not
- * callbacks, or are only a part of one: a CPU takes bolt_ap_lock() for these.
+ * calls bolt_serialize() before every callback, so that the callbacks that policy.c
+ * calls serial run for one CPU at a time. Some steps on the way up must not overlap, but
+ * are not callbacks, or are only a part of one: for these a CPU calls bolt_ap_lock().
  */
 
 #include <linux/cpumask.h>
@@ -30,8 +30,8 @@ static DEFINE_RAW_SPINLOCK(bolt_serial_lock);
 #ifdef CONFIG_LOCKDEP
 /*
  * The semaphore, for lockdep. A hotplug thread keeps the semaphore from one callback
- * to the next and acquires cpuhp_state_up anew for each, so lockdep is told that the
- * thread gives the semaphore back after each callback.
+ * to the next, but lockdep is told that the thread takes the semaphore before each of
+ * these callbacks, and gives the semaphore back after the callback.
  */
 struct lockdep_map bolt_serial_map =
 	STATIC_LOCKDEP_MAP_INIT("bolt_serial_sem", &bolt_serial_map);
@@ -88,12 +88,12 @@ static bool bolt_try_arrivals(void)
 /**
  * bolt_ap_lock_for_late - keep a CPU that is late out of sections of bolt_ap_lock()
  *
- * A CPU is late if the control task has given up waiting for the CPU to come. Such a
- * CPU may be inside a section, or may hang there for ever, so the control task
+ * A CPU is late if the task that has woken the CPU has given up waiting for the CPU to
+ * come. Such a CPU may be inside a section, or may hang there for ever, so that task
  * waits for the lock for a millisecond at most.
  *
- * Context: the control task, preemption on; after success bolt_ap_unlock() ends the
- * section, and the control task must not sleep before.
+ * Context: the task that has woken the CPU, preemption on; after success
+ * bolt_ap_unlock() ends the section, and the task must not sleep before.
  * Return: true if the CPU is kept out. Always false in a request for one CPU, as that
  * CPU does not take the lock.
  */
@@ -184,8 +184,9 @@ void bolt_relax(void)
  * @bringup:	true if the callback is a startup; false if it is a teardown
  *
  * Serial callbacks of several CPUs do not run at once. A hotplug thread keeps its
- * turn from its first serial callback to its last, and for all callbacks in
- * between, because to hand the turn over takes longer than most callbacks.
+ * turn for all its callbacks from the lowest serial state to the highest, also for
+ * callbacks that are not serial, because to hand the turn over takes longer than most
+ * callbacks.
  *
  * Context: where the callback runs; sleeps if the callback may.
  * Return: what the callback holds.

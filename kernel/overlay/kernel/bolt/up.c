@@ -10,10 +10,12 @@
  *	bolt_run_threads()	startups in the hotplug threads; see threads.c
  *	bolt_activate()		CPUs join the scheduler, one after the other
  *
- * As in down.c, a phase takes the CPUs that are in its first state. Every callback
- * passes through defer.c, which skips a startup whose teardown is pending. If a
- * state is not fit for batches, each CPU goes through all phases by itself. While
- * the machine boots, boot/tree.c may stand in for the first two phases.
+ * As in down.c, a phase takes the CPUs that are in its first state; also those that an
+ * undo, or a write to cpuN/hotplug/target, has left between its first state and its last.
+ * Every callback passes through defer.c, which skips the startup of a state whose
+ * teardown is pending, unless @restart of struct bolt_defer is set. If a state is not fit
+ * for batches, each CPU goes through all phases by itself. While the machine boots,
+ * boot/tree.c may stand in for the first two phases.
  */
 
 #include <linux/cpu.h>
@@ -32,8 +34,8 @@
 #include "warm.h"
 
 /*
- * The CPUs that are being woken, and the CPUs that bolt_online_batch() passes on as @due.
- * Both masks are static, as there is one request at a time.
+ * The CPUs that are being woken, and the CPUs that bolt_online_batch() passes on as @due
+ * if CPUs come one by one. Both masks are static, as there is one request at a time.
  */
 static struct cpumask bolt_wave;
 static struct cpumask bolt_due;
@@ -134,8 +136,10 @@ static int bolt_kick(unsigned int cpu)
 }
 
 /*
- * Gives up waiting for @cpu. If @cpu has not begun to run the kernel, it finds no idle
- * task when it begins, and halts, as natively. Returns false if @cpu has come after all.
+ * Gives up waiting for @cpu. If @cpu waits in the kernel and has not taken its order to
+ * return, @cpu dies when it runs again. If @cpu was woken natively and has not begun to
+ * run the kernel, @cpu finds no idle task when it begins, and halts, as natively. Returns
+ * false if @cpu has come after all.
  */
 static bool bolt_give_up(unsigned int cpu)
 {
@@ -315,8 +319,8 @@ static int bolt_wake(void)
 		ret = bolt_wake_cpu(cpu);
 		if (ret) {
 			/*
-			 * An undo goes on with the other CPUs, and must not wait
-			 * for this CPU.
+			 * An undo, or a request during boot, goes on with the other
+			 * CPUs, and must not wait for this CPU.
 			 */
 			__cpumask_clear_cpu(cpu, &bolt_wave);
 			if (next == cpu)
@@ -381,8 +385,9 @@ static int bolt_bring_in(void)
  * @mask:	CPUs whose threads have run; those below the state of workqueues are
  *		passed over
  *
- * A CPU may have got no further than the startup of workqueues if a later startup has
- * failed, or may have come back if a teardown has failed in an undo.
+ * The state of each CPU decides, because a CPU may have stopped above that of workqueues
+ * without having come all the way: if a later startup has failed and then a teardown on
+ * the way back, too, or if a teardown has failed in an undo.
  *
  * Context: the control task, inside a request; may sleep.
  */
@@ -417,8 +422,9 @@ static int bolt_activate(const struct cpumask *due)
 	}
 	bolt_set_round(NULL);
 	/*
-	 * As in bolt_deactivate(): the work that is done once for all CPUs is left to
-	 * the last CPU. The last CPU may have failed, so the work is done here.
+	 * The startup of CPUHP_AP_ACTIVE updates cpusets and scheduler domains only for
+	 * the last CPU of @due, for all CPUs. In an undo that CPU may have failed, so
+	 * cpusets and scheduler domains are updated here.
 	 */
 	if (err && !bolt_gives_up(err))
 		sched_cpus_have_changed();
@@ -427,8 +433,8 @@ static int bolt_activate(const struct cpumask *due)
 
 /*
  * Brings CPUs from offline to active. @due: the CPUs that become active one after
- * the other, in this call or in other ones; the last of @due does the work that is done
- * once for all CPUs.
+ * the other, in this call or in other ones. In the last of @due, the startup of
+ * CPUHP_AP_ACTIVE updates cpusets and scheduler domains for all these CPUs.
  */
 static int bolt_bring_up(const struct cpumask *mask, const struct cpumask *due)
 {
@@ -455,8 +461,11 @@ static int bolt_bring_up(const struct cpumask *mask, const struct cpumask *due)
 	}
 	bolt_workqueues_come(mask);
 	/*
-	 * There is no callback between CPUHP_AP_ACTIVE and CPUHP_ONLINE. A CPU that is
-	 * active already runs none, and so must not be the last to join the scheduler.
+	 * In bolt_activate() the startup of CPUHP_AP_ACTIVE updates cpusets and scheduler
+	 * domains only for the last CPU of the round. A CPU that is in CPUHP_AP_ACTIVE
+	 * already does not run that startup again: if such a CPU were the last of the
+	 * round, the update would be left out. So these CPUs go to CPUHP_ONLINE here,
+	 * before the round. There is no callback between the two states.
 	 */
 	for_each_cpu(cpu, mask) {
 		if (bolt_cpu_state(cpu) == CPUHP_AP_ACTIVE &&
@@ -498,8 +507,9 @@ int bolt_online_batch(const struct cpumask *mask)
 			return err;
 	}
 	/*
-	 * The work that is done once for all CPUs is left to the last CPU. In an undo
-	 * the last CPU may not have come, so the work is done here.
+	 * The startup of CPUHP_AP_ACTIVE updates cpusets and scheduler domains only for
+	 * the last CPU of bolt_due, for all CPUs. In an undo that CPU may not have come,
+	 * so cpusets and scheduler domains are updated here.
 	 */
 	if (err)
 		sched_cpus_have_changed();

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* How a request brings its CPUs online, and single steps, which boot/tree.c calls. */
+/* How a request brings its CPUs online, and steps that boot/tree.c and down.c call. */
 #ifndef _KERNEL_BOLT_UP_H
 #define _KERNEL_BOLT_UP_H
 

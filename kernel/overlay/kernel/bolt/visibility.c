@@ -9,13 +9,14 @@
  * open answers ENODEV. Device nodes in /dev stay: their drivers answer ENXIO for a
  * CPU that is offline.
  *
- * bolt_notify() of request.c sends the uevents of CPUs; this file sends the uevents
- * of devices that are hidden with a CPU, as the teardown would. The variables that
- * the driver core adds to an event of a CPU are the same every time: MODALIAS with
- * all features of the boot CPU, and the devicetree's names. The numbers and names
- * of devices that are hidden with the CPU do not change either. Building these
- * variables is most of what an event costs. So Bolt keeps the variables of the
- * first event, and dev_uevent() gets them from bolt_uevent_replay().
+ * bolt_notify() of request.c sends the uevents of CPUs, or, after a write to
+ * cpuN/online, the driver core does; this file sends the uevents of devices that are
+ * hidden with a CPU, as the teardown would. The variables that the driver core adds to an
+ * event of a CPU are the same every time, as long as the CPU has the same driver:
+ * MODALIAS with all features of the boot CPU, and the devicetree's names. The numbers and
+ * names of devices that are hidden with the CPU do not change either. Building these
+ * variables is most of what an event costs. So Bolt keeps the variables of the first
+ * event, and dev_uevent() gets them from bolt_uevent_replay().
  */
 
 #include <linux/cpu.h>
@@ -140,8 +141,8 @@ const struct device_driver *bolt_uevent_driver(const struct device *dev)
  * @env:	the event's environment
  *
  * Context: may sleep.
- * Return: false if no variables are kept for the device and its driver, or these do
- * not fit, so that the driver core must build the variables.
+ * Return: false if Bolt is disabled, if no variables are kept for the device and its
+ * driver, or if these do not fit, so that the driver core must build the variables.
  */
 bool bolt_uevent_replay(const struct device *dev, struct kobj_uevent_env *env)
 {
@@ -168,7 +169,10 @@ bool bolt_uevent_replay(const struct device *dev, struct kobj_uevent_env *env)
 	return done;
 }
 
-/* Whether the driver core has built all variables of the event. */
+/*
+ * Whether the variables that the driver core has added to the event may be kept: the
+ * driver core has added some and left none out, and user space has added none.
+ */
 static bool bolt_uevent_whole(const struct device *dev,
 			      const struct kobj_uevent_env *env, int nr, int len)
 {
@@ -196,8 +200,9 @@ static bool bolt_uevent_whole(const struct device *dev,
  * @nr:		how many variables the event had before
  * @len:	how many bytes these took
  *
- * Keeps nothing if there is no memory, or if variables are kept for the same driver
- * already.
+ * Keeps nothing if Bolt is disabled, if bolt_uevent_whole() is false for the event, if
+ * the driver has changed meanwhile, if there is no memory, or if variables are kept for
+ * the same driver already.
  *
  * Context: may sleep.
  */
@@ -261,9 +266,10 @@ struct bolt_entries {
 
 /*
  * For each CPU a list with an item for each state that hides entries. An item is kept
- * from the first time that its state is deferred until the teardown of the state runs.
- * The list is changed by the task that runs the CPU's callbacks, inside a request or
- * not, and by the task that settles the CPU, never by two tasks at once.
+ * from the first time that its state is deferred until the teardown of the state runs, or
+ * until the state is removed or made critical. The list is changed by the task that runs
+ * the CPU's callbacks, inside a request or not, and by a task that settles the CPU or the
+ * state, never by two tasks at once.
  */
 static DEFINE_PER_CPU(struct bolt_entries *, bolt_entries);
 

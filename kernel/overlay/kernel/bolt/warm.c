@@ -7,14 +7,16 @@
  * down is set up again. Except for the last steps of its death and the first steps of
  * its return, the CPU is treated as any other CPU that is offline.
  *
- * Each CPU has a word, which says what the CPU is to do. The way down ends when the CPU
- * calls bolt_warm_park(); the way up begins when up.c calls bolt_warm_wake().
- * settle.c and pm.c call bolt_warm_leave() when a CPU must be natively dead.
+ * Each CPU has a word, which says what the CPU is to do. A CPU that dies calls
+ * bolt_warm_park() at the end of its way down; its way up begins when up.c calls
+ * bolt_warm_wake(). settle.c and pm.c call bolt_warm_leave() when a CPU must be natively
+ * dead.
  *
  *	COLD --park--> WARM --wake--> WAKE --take------> COLD, and returns
  *	                              WAKE --withdraw--> COLD, and is reset, or dies
  *	               WARM --leave-> LEAVE --take-----> COLD, and dies natively
  *	                              LEAVE --give up--> COLD, and dies when it looks
+ *	               WARM --forget------------------> COLD: was reset, and is online
  *
  * The CPU itself makes the transitions park and take. The other transitions are made by a
  * task that has the hotplug lock for writing, or for reading with cpuhp_state_mutex, so
@@ -99,7 +101,7 @@ bool bolt_warm_must_end(unsigned int cpu)
  *
  * Context: the idle task of the CPU, interrupts off, before cpuhp_ap_report_dead(),
  * which has a full barrier.
- * Return: true if the CPU is to wait for bolt_warm_order().
+ * Return: true if the CPU is to wait until bolt_warm_order() is no longer BOLT_WARM.
  */
 bool bolt_warm_park(void)
 {
@@ -121,7 +123,7 @@ bool bolt_warm_park(void)
  * watch the CPU, so this function must not be instrumented. Implies a full barrier if
  * the CPU returns.
  * Return: true if the CPU returns; false if the CPU is to die natively, because the
- * order was to die, or because the order to return has been withdrawn.
+ * order was to die, or because the order, of either kind, has been taken back.
  */
 noinstr bool bolt_warm_take(void)
 {
@@ -152,10 +154,10 @@ static bool bolt_warm_answered(unsigned int cpu, enum bolt_warm order)
 }
 
 /*
- * Waits until @cpu, which was ordered to die, has become natively dead. The wait is
- * long, because a hypervisor may leave a virtual CPU waiting for some time, and the
- * CPU must not wake up in this kernel's memory after another kernel, or a
- * hibernation image, has replaced it.
+ * Waits until @cpu, which was ordered to die, has become natively dead, as far as the
+ * architecture can tell. Gives up only after BOLT_WARM_LEAVE_TRIES, because a hypervisor
+ * may leave a virtual CPU waiting for some time, and the CPU must not wake up in this
+ * kernel's memory after another kernel, or a hibernation image, has replaced that memory.
  */
 static void bolt_warm_await_cold(unsigned int cpu)
 {
@@ -269,8 +271,8 @@ void bolt_warm_forget(unsigned int cpu)
  * because it is stuck, becomes natively dead when it runs again. A stuck CPU does not
  * answer natively either. A request waits for one such CPU at the most.
  *
- * Context: may sleep; takes the hotplug lock for reading, once for every CPU, so
- * that no CPU goes or comes meanwhile.
+ * Context: may sleep; takes the hotplug lock for reading and cpuhp_state_mutex, once for
+ * every CPU, so that no CPU goes or comes meanwhile.
  */
 void bolt_warm_leave(const struct cpumask *cpus)
 {
@@ -281,7 +283,8 @@ void bolt_warm_leave(const struct cpumask *cpus)
 		bolt_arch_finish_death(cpu);
 		/*
 		 * A CPU takes its order shortly before it is natively dead, so
-		 * bolt_warm_await_cold() also waits for its death.
+		 * bolt_warm_await_cold() also waits for the death of the CPU, where the
+		 * architecture can tell.
 		 */
 		if (bolt_word_leave(bolt_word(cpu))) {
 			bolt_arch_warm_kick(cpu);
@@ -294,8 +297,9 @@ void bolt_warm_leave(const struct cpumask *cpus)
 /**
  * bolt_warm_crash - have CPUs that wait in this kernel die, as the kernel has crashed
  *
- * The crash kernel can only start CPUs that are natively dead. No task is left to
- * wait for the CPUs, and no lock can be taken.
+ * On arm64, the only architecture that calls this function, the crash kernel can only
+ * start CPUs that are natively dead. No task is left to wait for the CPUs, and no lock
+ * can be taken.
  *
  * Context: the CPU that has crashed.
  */
@@ -347,8 +351,9 @@ int bolt_warm_want(bool warm)
  * Suspend to idle leaves CPUs that are offline where they are, perhaps for hours,
  * and a CPU that waits in the kernel may keep its package or cluster from the
  * deepest idle states. As in bolt_warm_want(), a request that has not seen the flag
- * is over before bolt_warm_leave() gets the lock. While Bolt is disabled no CPU waits,
- * and a callback of a hotplug state that never returns must not block the suspend.
+ * is over before bolt_warm_leave() gets the lock. While Bolt is disabled no CPU waits, so
+ * bolt_warm_leave() is not called: its locks may be held by a task whose callback of a
+ * hotplug state never returns, and such a task must not block the suspend.
  */
 static int bolt_warm_pm(struct notifier_block *nb, unsigned long action, void *unused)
 {

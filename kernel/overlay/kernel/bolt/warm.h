@@ -37,8 +37,8 @@ static __always_inline bool bolt_word_take(atomic_t *word)
 }
 
 /*
- * Orders a CPU to return. Returns false if the CPU does not wait, and must be woken
- * natively.
+ * Orders a CPU to return. Returns false if the CPU does not wait or has an order already,
+ * and must be woken natively.
  */
 static inline bool bolt_word_wake(atomic_t *word)
 {

@@ -71,10 +71,12 @@ unsigned int bolt_arch_wave(unsigned int cpu)
  *
  * All CPUs may, if each CPU can find out its own number. The limit BOLT_SLOTS is for
  * guests whose CPUs spin in the queue of a lock; on x86 a spinlock of a guest has no
- * queue, or a queue in which CPUs halt. CPUs of a Xen PV guest come by cpu_bringup(),
- * which does not call bolt_ap_lock(), so each must be online before the next is woken.
+ * queue, or a queue in which CPUs halt, unless the host says that the guest has CPUs of
+ * the host to itself, or the command line forbids such locks ("nopvspin"). CPUs of a Xen
+ * PV guest come by cpu_bringup(), which does not call bolt_ap_lock(), so each must be
+ * online before the next is woken.
  *
- * Context: the control task.
+ * Context: as the default in kernel/bolt/arch.c.
  * Return: the number of CPUs.
  */
 unsigned int bolt_arch_slots(void)
@@ -90,9 +92,9 @@ unsigned int bolt_arch_slots(void)
  *
  * Natively each CPU stops the machine when it comes, to set up its memory types.
  * Several CPUs of a request stop the machine once, together, when all have arrived,
- * as after suspend. A single CPU that an undo brings back while other CPUs are
- * inactive also waits for that stop, because a stop that the CPU makes by itself, as
- * natively, leaves out CPUs that are inactive.
+ * as after suspend, unless all of them have kept their memory types. A single CPU that
+ * an undo brings back while other CPUs are inactive also waits for that stop, because a
+ * stop that the CPU makes by itself, as natively, leaves out CPUs that are inactive.
  *
  * Context: the control task, hotplug lock held for writing.
  */

@@ -4,8 +4,8 @@
  * the CPU, but a device may have sent an interrupt before, and that interrupt still
  * reaches the APIC of the CPU. Natively the CPU waits for a millisecond while the
  * machine is stopped, looks which vectors are pending in its APIC, and sends those
- * interrupts to the CPUs that they were moved to. In a request the CPU does that
- * when it has reported its death, and no other CPU waits:
+ * interrupts to the CPUs that they were moved to. In a request, if bolt_look_later()
+ * allows it, the CPU does that when it has reported its death, and no other CPU waits:
  *
  *	fixup_irqs()		bolt_look_later(): the look is put off
  *	lapic_offline()		frees old vectors of moved interrupts, but leaves their
@@ -45,7 +45,8 @@
  * An INIT before the look is over would drop the interrupts that the APIC holds, and
  * reset a CPU that may hold vector_lock. So all code that brings a CPU back, or needs
  * it natively dead, waits for the end of its look, and does not reset the CPU if the
- * look does not end: bolt_arch_finish_death().
+ * look does not end: bolt_arch_finish_death(). Only a kernel that has crashed waits for
+ * no look.
  */
 #define pr_fmt(fmt) "bolt: " fmt
 
@@ -90,9 +91,10 @@ static struct cpumask bolt_looking;
 /**
  * bolt_look_later - put off the look of this CPU for interrupts in flight
  *
- * The look cannot be put off if the platform lets CPUs die, or wakes them, in a way
- * of its own, because only the native way calls bolt_look(), and waits for the end of
- * the look.
+ * The look is not put off outside of requests, nor in a request that may take no
+ * shortcuts. The look cannot be put off if the platform lets CPUs die, or wakes them, in
+ * a way of its own, because only the native way calls bolt_look(), and waits for the end
+ * of the look.
  *
  * Context: the CPU, in the stop in which it goes; its interrupts have moved, and
  * may be in flight.
@@ -254,9 +256,10 @@ void bolt_look(void)
  * bolt_look_unplugged - forget the look of a CPU that has been unplugged
  * @cpu:	the CPU, which does not run any more
  *
- * The next CPU that is plugged in may get the same number. Without this call, each
- * bring-up of that CPU would wait in bolt_arch_finish_death() for the look of the
- * removed CPU, and fail with -EIO after ten seconds.
+ * The next CPU that is plugged in may get the same number. Without this call, if the
+ * removed CPU had not looked yet, each bring-up of the new CPU would wait in
+ * bolt_arch_finish_death() for the look of the removed CPU, and fail with -EIO after ten
+ * seconds.
  *
  * Context: topology_hotunplug_apic(), device hotplug lock held.
  */

@@ -5,11 +5,11 @@
  *
  * The native test compares two CPUs for 2 ms, and the first CPU of a package for 20 ms,
  * which is most of a bring-up. Where there is an MSR for the offset, TSC_ADJUST, the
- * kernel tests only the first CPU of a package. Where there is no such MSR, a CPU that
- * returns to a package of which some CPU was always online gets a short test: the CPU has
- * passed the native (long) test in this boot, and INIT does not touch the TSC. Only
- * firmware or a hypervisor may have written to the TSC since, which shifts the TSC by a
- * constant.
+ * kernel tests only the first CPU of a package. Where there is no such MSR, a CPU that a
+ * request brings back to a package of which some CPU was always online gets a short test,
+ * if the CPU has passed the native (long) test in this boot, and after the last resume if
+ * there was one: INIT does not touch the TSC. Only firmware or a hypervisor may have
+ * written to the TSC since, which shifts the TSC by a constant.
  *
  * The TSC is read on one CPU, then on the other, with nothing in between but the
  * hand-over of a lock. The second reading is smaller if the second CPU lags by more
@@ -83,7 +83,8 @@ static struct bolt_tsc_test bolt_tsc_test;
 /**
  * struct bolt_tsc - the TSC tests of a CPU
  * @passed:	the CPU has passed a long test; since then it has only been reset by
- *		INIT, and its package was never offline as a whole
+ *		INIT, and its package was never offline as a whole, or if it was, a CPU
+ *		that was parked warm came back first
  * @full:	how many long tests the CPU has passed
  * @again:	how many short tests the CPU has passed
  * @failed:	how many short tests the CPU has not passed
@@ -210,7 +211,7 @@ void bolt_tsc_passed(unsigned int cpu)
 
 /**
  * bolt_tsc_forget - note that a CPU may come back with another TSC
- * @cpu:	the CPU, which is offline, for example because it is unplugged
+ * @cpu:	the CPU, for example one that has been unplugged
  *
  * Context: hotplug lock held for writing, or the CPU cannot come up for another reason.
  */

@@ -1,18 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * x86: CPUs that are parked warm, see kernel/bolt/warm.c. Natively a CPU that is
- * offline waits in the kernel as well, by MWAIT or HLT with interrupts off, and
+ * offline waits in the kernel as well, usually by MWAIT or HLT with interrupts off, and
  * is reset only when it returns. A CPU that is parked warm waits in the same way, but
  * looks at its word in bolt_warm_words when it is woken: by a store to the word if it
  * waits by MWAIT, by an NMI if it waits by HLT. exc_nmi() returns at once on a CPU that
- * is offline, so the NMI has no other effect.
+ * is offline, unless microcode is being loaded, so the NMI has no other effect.
  *
  * native_play_dead() calls bolt_warm_wait(). If the CPU returns, bolt_warm_wait() does
  * not return to its caller: the CPU goes on in bolt_warm_start(), which takes the
- * place of start_secondary(). The registers, tables and caches of the CPU are as they
- * were. What may be outdated is set up again in bolt_warm_start():
+ * place of start_secondary(). The registers and descriptor tables of the CPU are as they
+ * were. Instructions that the CPU has fetched may be outdated, and are dropped at the end
+ * of bolt_warm_wait(). What else may be outdated is set up again in bolt_warm_start():
  *
- *	its TLB, and instructions that it has fetched: first of all;
+ *	its TLB: first of all;
  *	what native_cpu_disable() has torn down: the APIC, masks of siblings and nodes,
  *	the vectors, and where there is one, the flag by which the kernel may use the FPU;
  *	the clock of a hypervisor, which a callback has switched off;
@@ -146,8 +147,9 @@ void bolt_warm_note(const struct cpumask *cpus)
 
 /*
  * Whether a CPU dies natively by HLT, if cpuidle knows no deeper state. CPUs of AMD and
- * Hygon do. Any other CPU with MWAIT counts as one that does not: in 6.12 it dies by
- * MWAIT, and in 7.3 cpuidle usually knows a deeper state, also in a virtual machine.
+ * Hygon do, and CPUs without MWAIT. Any other CPU counts as one that does not: in 6.12 it
+ * dies by MWAIT, and in 7.3 cpuidle usually knows a deeper state, also in a virtual
+ * machine.
  */
 static bool bolt_dies_by_hlt(void)
 {
@@ -160,8 +162,9 @@ static bool bolt_dies_by_hlt(void)
 #define BOLT_CPUID_MWAIT 5
 
 /*
- * Whether a CPU waits by HLT. A CPU waits by HLT if it would do so natively, if a
- * hypervisor would have to emulate MWAIT, or if MWAIT may miss a store to the CPU's word.
+ * Whether a CPU waits by HLT. A CPU waits by HLT if it would do so natively, in every
+ * virtual machine, as the hypervisor may have to emulate MWAIT, or if MWAIT may miss a
+ * store to the CPU's word.
  */
 static bool bolt_warm_halts(void)
 {
@@ -234,7 +237,7 @@ bool bolt_arch_warm_prepare(unsigned int cpu, struct task_struct *idle)
  * An NMI that arrives after the CPU has read its order and before it executes HLT
  * does not wake the CPU, so the caller calls this function again.
  *
- * Context: a task; no CPU goes or comes but those of the task's own request.
+ * Context: as the default in kernel/bolt/arch.c.
  */
 void bolt_arch_warm_kick(unsigned int cpu)
 {
@@ -267,9 +270,9 @@ bool bolt_arch_warm_resets(void)
 }
 
 /*
- * In a virtual machine no idle state saves more than HLT. On hardware a CPU saves
- * more when it is natively dead, by the deepest MWAIT or the state that
- * cpuidle_play_dead() finds.
+ * In a virtual machine whose CPUs die natively by HLT, no idle state saves more than HLT.
+ * On any other machine a CPU saves more when it is natively dead, by the deepest MWAIT or
+ * the state that cpuidle_play_dead() finds.
  */
 bool bolt_arch_warm_stays(void)
 {
@@ -433,7 +436,7 @@ asmlinkage void __noreturn notrace bolt_warm_start(void)
 	wmb();
 	notify_cpu_starting(cpu);
 
-	/* The CPU was not reset, so its TSC needs neither a test nor a calibration. */
+	/* The CPU was not reset: its TSC needs no test, its delay loop no calibration. */
 	bolt_ap_lock();
 	speculative_store_bypass_ht_init();
 

@@ -6,8 +6,8 @@
  *
  * Natively each CPU's hotplug thread is started and waited for before the next
  * thread is started. Here all threads are started first. No other code starts a
- * hotplug thread meanwhile. A callback runs in the same context as when its CPU
- * comes up.
+ * hotplug thread meanwhile. A callback that a hotplug thread runs has the same context
+ * as when its CPU comes up.
  *
  * Callbacks of the PREPARE section run for a CPU which need not be online. CPUs
  * that are online run these callbacks, as works of a workqueue that is used for
@@ -184,9 +184,10 @@ static int bolt_start_all(enum cpuhp_state state, struct hlist_node *node)
 }
 
 /*
- * Whether callbacks of @state may run for all CPUs at once. Callbacks that run with
- * interrupts off, or on CPUs that are about to come alive or to die, may not. A
- * fixed state may if rows.h says that it is concurrent.
+ * Whether callbacks of @state may run for all CPUs at once. Callbacks of CPUHP_AP_ACTIVE,
+ * callbacks that run with interrupts off, and steps that wake CPUs or let CPUs die, may
+ * not. Of the other states, all dynamic states may; a fixed state may if its row says
+ * that it is concurrent.
  */
 static bool bolt_may_be_parallel(enum cpuhp_state state)
 {

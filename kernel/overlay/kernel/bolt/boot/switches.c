@@ -15,7 +15,10 @@
 
 #include "boot.h"
 
-/* The value of bolt=, which is also that of every switch that is not set itself. */
+/*
+ * The value of bolt=, which is also that of every switch of bolt_switches[] that is not
+ * set itself.
+ */
 static bool bolt_at_boot __ro_after_init =
 	IS_ENABLED(CONFIG_BOLT_DEFAULT_ENABLED);
 

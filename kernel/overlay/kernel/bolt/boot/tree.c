@@ -42,7 +42,7 @@ static DEFINE_PER_CPU(struct bolt_job, bolt_job);
 /* The helpers of this round; each first starts up to two other helpers. */
 static unsigned int bolt_helpers[NR_CPUS], bolt_nr_helpers;
 
-/* The number of the hotplug state whose startup does the job of its CPU, if there is one. */
+/* The number of the hotplug state whose startup does its CPU's job, if there is a job. */
 static int bolt_tree_state;
 
 /*
@@ -146,8 +146,9 @@ static int bolt_tree_all(int (*work)(unsigned int cpu))
 
 	for (i = 0; i < bolt_nr_helpers; i++) {
 		/*
-		 * bolt_wait_for_callback() may look at @bringup before another helper
-		 * sets it. A callback that has failed may have left @bringup false.
+		 * bolt_wait_for_callback() may look at @bringup of a helper before the
+		 * helper that starts this one has set @bringup. A callback that has
+		 * failed may have left @bringup false.
 		 */
 		bolt_cpuhp_cpu(bolt_helpers[i])->bringup = true;
 		per_cpu_ptr(&bolt_job, bolt_helpers[i])->work = work;

@@ -61,7 +61,10 @@ static void give_work(unsigned int cpu)
 	wake_up_process(per_cpu(sleeper, cpu));
 }
 
-/* While the CPU is parked, no task wakes its thread, and wake_up_process() has no effect. */
+/*
+ * The thread sleeps on while its CPU goes and comes back. While the CPU is parked,
+ * wake_up_process() does not wake the thread.
+ */
 static void sleeps_on(struct kunit *test)
 {
 	struct bolt_fixture *f = test->priv;
@@ -97,8 +100,8 @@ static void works_when_back(struct kunit *test)
 }
 
 /*
- * Work that is queued at any moment of a request is done, before the CPU goes or
- * after it is back.
+ * Work that the thread gets just before its CPU goes is done: before the CPU has gone,
+ * or when the CPU is back.
  */
 static void work_meets_requests(struct kunit *test)
 {
@@ -129,8 +132,8 @@ static void native_return(struct kunit *test)
 }
 
 /*
- * Threads are ended while their CPU is parked, and made again before the CPU comes
- * back.
+ * The threads of all CPUs are ended while one CPU is parked, and made again before that
+ * CPU comes back.
  */
 static void ends_while_parked(struct kunit *test)
 {

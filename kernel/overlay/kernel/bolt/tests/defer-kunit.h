@@ -203,8 +203,8 @@ static void not_this_time_is_native(struct kunit *test)
 }
 
 /*
- * When a state is moved back to critical, the pending teardowns of its unit run, and
- * none is deferred afterwards.
+ * When a state is moved back to critical, the pending teardowns of its unit run, and no
+ * teardown of the unit is deferred afterwards.
  */
 static void a_row_can_be_moved_back(struct kunit *test)
 {
@@ -280,8 +280,10 @@ static void instances_that_have_started_stop(struct kunit *test)
 }
 
 /*
- * While cpuN/hotplug/fail asks for a failure, a CPU passes all states natively, also a
- * state without an instance. No teardown of that state is then pending.
+ * While cpuN/hotplug/fail asks for a failure, cpuhp_next_state() in place of bolt_walk()
+ * takes the CPU from state to state, also to a state without an instance. Teardowns of
+ * other states are deferred as always, but the teardown of a state without an instance
+ * runs, and so is not pending.
  */
 static void nothing_is_pending_without_an_instance(struct kunit *test)
 {

@@ -128,7 +128,10 @@ static void any_rebuild_is_enough(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, domains_have(f, f->victim));
 }
 
-/* One rebuild serves for all CPUs that have gone, even if one of these CPUs returns. */
+/*
+ * If one of two CPUs that have gone returns, a rebuild stays pending for the other CPU,
+ * and settling that CPU rebuilds the domains.
+ */
 static void two_may_have_gone(struct kunit *test)
 {
 	struct bolt_fixture *f = test->priv;

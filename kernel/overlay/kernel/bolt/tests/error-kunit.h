@@ -22,8 +22,8 @@ static void few_are_listed(struct kunit *test)
 }
 
 /*
- * The text ends after a whole entry, however many CPUs there are and however long
- * the names.
+ * The text is cut after a whole entry, and ",..." follows, however many CPUs there are
+ * and however long the names.
  */
 static void many_are_cut_at_an_entry(struct kunit *test)
 {

@@ -61,9 +61,9 @@ static inline void bolt_test_choose(struct cpumask *cpus)
 }
 
 /*
- * Chooses a CPU and enables Bolt with a long settle delay, so that only the test
- * settles. Skips the test if no CPU can go offline. bolt_fixture_end() must be called only
- * after success.
+ * Chooses the highest CPU that is online, and enables Bolt with a long settle delay, so
+ * that only the test settles. Skips the test if that CPU cannot go offline.
+ * bolt_fixture_end() must be called only after success.
  */
 static inline int bolt_fixture_begin(struct kunit *test,
 				     struct bolt_fixture *f)

@@ -108,8 +108,10 @@ static inline void expect_handover(struct kunit *test,
 }
 
 /*
- * Runs one test. @prepare, which may be NULL, is called first; @func leaves the
- * work.
+ * Runs a test twice: while Bolt is disabled, and while Bolt is enabled. @prepare, which
+ * may be NULL, is called before the victim goes offline. When the victim dies, with
+ * interrupts disabled, the victim calls @func, which queues work that another CPU must
+ * then do.
  */
 static inline void handed_over(struct kunit *test,
 			       void (*prepare)(struct kunit *test),

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * KUnit: tasklets, timers and RCU callbacks that the highest CPU still has when it
- * dies.
+ * KUnit: tasklets, work items of softirqs, timers and RCU callbacks that the highest CPU
+ * still has when it dies.
  */
 #include <linux/interrupt.h>
 #include <linux/rcupdate.h>

@@ -151,8 +151,9 @@ static void one_after_the_other(struct kunit *test)
 }
 
 /*
- * The functions that drivers call obey the switch: by it the startups run at once or not. The
- * lab runs this test with bolt.parallel=on, and with a command line that does not name Bolt.
+ * The functions that drivers call ask the switch bolt.parallel= whether startups run at
+ * once. The lab runs this test with bolt.parallel=on, and with a command line that does
+ * not name Bolt.
  */
 static void the_switch_decides(struct kunit *test)
 {

@@ -14,7 +14,7 @@
 
 #define SMALL 100	/* a number of CPUs that is no multiple of the bits of a long */
 #define LARGE 4096
-#define ODD 1780	/* so many CPUs that a list of them is longer than a page */
+#define ODD 1780	/* so many CPUs that a list of these has more than 4096 bytes */
 
 static void lists(struct kunit *test)
 {
@@ -279,8 +279,8 @@ static void overrides(struct kunit *test)
 }
 
 /*
- * All odd CPUs: a list with ranges is short, a list without ranges is too long, and
- * a mask is never too long.
+ * CPUs with odd numbers: a list with ranges is short, a list without ranges is too long
+ * where a page has 4096 bytes, and a mask is never too long.
  */
 static void odd_cpus_of_a_large_machine(struct kunit *test)
 {

@@ -120,7 +120,7 @@ static void strict_pod_keeps_none(struct kunit *test)
 	KUNIT_EXPECT_NE(test, pool_of(test, victim), parked);
 }
 
-/* The administrator has moved the state back to critical: nothing is kept. */
+/* If CPUHP_AP_WORKQUEUE_ONLINE was made critical, a CPU that goes keeps no pool. */
 static void critical_state_keeps_none(struct kunit *test)
 {
 	struct pods *p = test->priv;
@@ -143,7 +143,7 @@ static void critical_state_keeps_none(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, add_cpu(victim), 0);
 }
 
-/* A CPU that has come back, in a request or not, keeps no pool when it goes natively. */
+/* A CPU that has come back in a request keeps no pool when it then goes natively. */
 static void native_departure(struct kunit *test)
 {
 	struct pods *p = test->priv;

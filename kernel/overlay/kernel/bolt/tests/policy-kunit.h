@@ -87,7 +87,7 @@ static void defer_refuses_what_it_must(struct kunit *test)
 	static const struct bolt_defer unexplained = { .class = BOLT_ELIDE };
 
 	/*
-	 * Numbers that cpuhp_setup_state() returns when it fails, and the two ends
+	 * A number that cpuhp_setup_state() returns when it fails, and the two ends
 	 * of the enum.
 	 */
 	KUNIT_EXPECT_EQ(test, bolt_defer_state(-ENOSPC, &defer), -EINVAL);

@@ -411,7 +411,11 @@ static void settle_all(struct work_struct *work)
 	complete(&all_settled);
 }
 
-/* A reboot calls bolt_settle_all(), also while a callback of a hotplug state hangs. */
+/*
+ * A reboot calls bolt_settle_all(), in bolt_all_whole(). While Bolt is disabled,
+ * bolt_settle_all() must not wait for the locks of bolt_lock_states(): a task that
+ * registers a hotplug state may hold these locks for ever, in a callback that hangs.
+ */
 static void disabled_needs_no_lock(struct kunit *test)
 {
 	struct work_struct settle;
@@ -551,7 +555,7 @@ static void set_thresholds(struct kunit *test,
 	in_between_test = test;
 	/*
 	 * Zones without a drift mark are passed over when thresholds are set, so
-	 * every zone gets one here.
+	 * every zone with memory gets a drift mark here.
 	 */
 	for (i = 0; i < pgdat->nr_zones; i++) {
 		marks[i] = pgdat->node_zones[i].percpu_drift_mark;

@@ -17,7 +17,8 @@
 
 /*
  * What the callbacks of the test's state have found. The startup or the teardown is to
- * fail for the CPU @refuses or, with @all_refuse, for all CPUs, which @failed counts.
+ * fail for the CPU @refuses or, with @all_refuse, for all CPUs; @failed then counts the
+ * callbacks that have failed.
  */
 static struct {
 	int state;
@@ -116,7 +117,7 @@ static const struct bolt_defer elided = {
 	.reason = "test",
 };
 
-/* Registers a state without running its callbacks. The exit removes *@state. */
+/* Registers a state without running its callbacks. started_exit() removes *@state. */
 static void add_state(struct kunit *test, int *state, enum cpuhp_state section,
 		      const char *name, int (*startup)(unsigned int cpu),
 		      int (*teardown)(unsigned int cpu),
@@ -151,7 +152,7 @@ static int count(const struct cpumask *cpus, enum cpuhp_state state)
 	return n;
 }
 
-/* All states are up on a CPU that is online, and none on a CPU that is offline. */
+/* On a CPU that is online all states are up, on a CPU that is offline no state is up. */
 static void online_and_offline(struct kunit *test)
 {
 	struct started_test *st = test->priv;
@@ -167,7 +168,7 @@ static void online_and_offline(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, bolt_test_go(&st->cpus, true), 0);
 	KUNIT_EXPECT_EQ(test, count(&st->cpus, CPUHP_AP_ACTIVE), nr);
 
-	/* The same holds after a native offline. */
+	/* The same holds for a CPU that goes and comes natively. */
 	KUNIT_ASSERT_EQ(test, bolt_enable(false), 0);
 	KUNIT_ASSERT_EQ(test, remove_cpu(st->fixture.victim), 0);
 	KUNIT_EXPECT_FALSE(test, cpuhp_started(st->fixture.victim,
@@ -348,7 +349,10 @@ static void registered_below(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, count(&st->cpus, CPUHP_AP_ACTIVE), nr);
 }
 
-/* Sets up a state with two instances, as @defer says; skips the test if a state is unfit. */
+/*
+ * Sets up a state with three instances, as @defer says. Skips the test if a state is
+ * unfit.
+ */
 static void add_instances(struct kunit *test,
 			  int (*startup)(unsigned int cpu, struct hlist_node *instance),
 			  int (*teardown)(unsigned int cpu, struct hlist_node *instance),
@@ -426,7 +430,7 @@ static int slow_or_refused(unsigned int cpu, struct hlist_node *instance)
 		return instance == &some.instances[1] ? -ENXIO : 0;
 	atomic_inc(&way_back.under_way);
 	msleep(40);
-	/* The refuser has stayed, also while its startup of the first instance runs. */
+	/* The refuser has stayed, also while its startup of one instance runs again. */
 	if (instance == &some.instances[1] && !cpuhp_started(way_back.refuser, seen.state))
 		atomic_inc(&way_back.wrong);
 	atomic_dec(&way_back.under_way);

@@ -38,7 +38,7 @@ static void set_refuses_unpark_of_others(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, bolt_set_has(&set, CPUHP_AP_ACTIVE));
 }
 
-/* A set can hold every state, the first and the last of the enum included. */
+/* A set can hold every state, CPUHP_OFFLINE and CPUHP_ONLINE included. */
 static void set_holds_every_state(struct kunit *test)
 {
 	struct bolt_set set = {};

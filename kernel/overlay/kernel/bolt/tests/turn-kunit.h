@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * KUnit: the states in which hotplug threads have their turns, and
- * bolt_ap_lock_for_late(), by which the control task takes the lock of bolt_ap_lock().
- * No request takes that lock meanwhile, as each test holds the hotplug lock.
+ * bolt_ap_lock_for_late(), by which the task that has woken a CPU takes the lock of
+ * bolt_ap_lock(). No request takes that lock meanwhile, as each test that takes the lock
+ * holds the hotplug lock.
  */
 #ifdef CONFIG_BOLT_KUNIT_TEST
 
@@ -92,7 +93,11 @@ static void ranges_have_all_serial_callbacks(struct kunit *test)
 	struct bolt_batch batch = {};
 	unsigned int state;
 
-	/* No teardown of such a state may run where a startup runs. */
+	/*
+	 * Teardowns of a state with @starts_overlap are serial, but startups are not, so
+	 * no teardown of the state may run in place of a startup. bolt_cancel_teardown()
+	 * may run a deferred teardown there: so the state must be critical.
+	 */
 	for (state = CPUHP_OFFLINE; state < BOLT_NR_STATES; state++) {
 		const struct bolt_row *row = bolt_row_fixed(state);
 

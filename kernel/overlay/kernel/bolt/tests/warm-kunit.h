@@ -19,8 +19,8 @@
 #include "fixture.h"
 
 /*
- * For each transition and each value of the word: whether the transition succeeds,
- * and the value afterwards.
+ * For each transition and each value of the word: what the function returns, and the
+ * value afterwards.
  */
 static const struct warm_step {
 	const char *name;
@@ -168,8 +168,8 @@ static int unset_mapping(pte_t *pte, unsigned long addr, void *unused)
 }
 
 /*
- * Flushes the TLBs of CPUs that are online; on x86, not that of a CPU that waits in
- * the kernel.
+ * Unmaps the address, and flushes the TLBs of CPUs that are online; on x86 without
+ * INVLPGB this does not flush the TLB of a CPU that waits in the kernel.
  */
 static void unmap(struct mapping *m)
 {

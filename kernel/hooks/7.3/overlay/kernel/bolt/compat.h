@@ -42,7 +42,10 @@ static inline struct kernfs_node *compat_kernfs_parent(const struct kernfs_node 
 	return rcu_dereference_protected(kn->__parent, true);
 }
 
-/* The housekeeping CPUs that isolcpus= leaves; HK_TYPE_DOMAIN lacks CPUs of partitions. */
+/*
+ * The housekeeping CPUs that isolcpus= leaves; HK_TYPE_DOMAIN lacks the CPUs of isolated
+ * partitions as well.
+ */
 #define COMPAT_HK_TYPE_DOMAIN_BOOT HK_TYPE_DOMAIN_BOOT
 
 static inline unsigned int compat_nr_irqs(void)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * KUnit: which TSC test a CPU gets when it comes up (x86), and what the short test
- * finds. Takes the highest CPU offline and back. Skipped if no CPU can go offline,
- * if the TSC has an MSR for its offset, and if the TSC is not used. A CPU that is
+ * finds. Takes the highest CPU offline and back. Skipped if that CPU cannot go offline,
+ * if the TSC has an MSR for its offset, or if the TSC is not used. A CPU that is
  * parked warm gets no test.
  */
 #ifdef CONFIG_BOLT_KUNIT_TEST
@@ -313,8 +313,8 @@ static void package_that_was_offline_is_full(struct kunit *test)
 }
 
 /*
- * As in the test above, but the CPUs come back in one request, so that none is
- * online before another.
+ * As in the test above, but the CPUs come back in one request, so that a CPU may be in
+ * the masks of its siblings before any of these CPUs is online.
  */
 static void package_that_returns_at_once_is_full(struct kunit *test)
 {

@@ -234,7 +234,7 @@ TEST_F(affinity, is_not_given_back_by_another_cpu)
 	EXPECT_TRUE(soon_allowed(&self->task, "1"));
 }
 
-/* A CPU may go while the kernel's worker moves a task to that CPU. */
+/* A request may ask VICTIM to go while the kernel's worker gives the affinity back. */
 TEST_F(affinity, is_where_the_task_runs)
 {
 	char state;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Tests which affinity a task in a cpuset has after CPUs of the task were away, if the
- * task or its cpuset changed meanwhile. Each step of a variant says where the task may
- * run natively, and where the task may run if keep_affinity is 1.
+ * Tests which affinity a task in a cpuset has after CPUs of the task were away, also if
+ * the task or its cpuset changed meanwhile. Each step of a variant says where the task
+ * may run natively, and where the task may run if keep_affinity is 1.
  */
 #define _GNU_SOURCE
 #include "affinity.h"

@@ -268,7 +268,10 @@ TEST_F(affinity_exec, asks_for_another_cpu_afterwards)
 	ASSERT_EQ(0, pin(self->task.pid, OTHER));
 	ASSERT_EQ(0, set_online(VICTIM, true));
 	EXPECT_TRUE(stays_allowed(&self->task, "2"));
-	/* The affinity that the task asked for after the exec is also lost and given back. */
+	/*
+	 * The affinity that the task asked for after the exec is lost as well, and, with
+	 * IF_WANTED, given back.
+	 */
 	ASSERT_EQ(0, set_online(OTHER, false));
 	ASSERT_TRUE(soon_allowed(&self->task, self->all));
 	ASSERT_EQ(0, set_online(OTHER, true));
@@ -355,7 +358,8 @@ TEST_F(affinity_exec, by_a_new_thread)
 
 /*
  * If the PID of a task changes by an exec while the kernel's worker looks at all tasks,
- * the worker may miss the task, and finds it after the next request at the latest.
+ * the worker may miss the task, and finds the task after the next request that brings a
+ * CPU online.
  */
 TEST_F_TIMEOUT(affinity_exec, by_a_thread_when_the_cpu_comes, 120)
 {

@@ -16,7 +16,7 @@
 #include "lib/online.h"
 #include "restore.h"
 
-/* The CPU that comes and goes, which may be any CPU but the first. */
+/* The CPU that comes and goes. Many tests also have its number in a text: "1", "cpu1". */
 #define VICTIM 1
 
 static inline int enable(bool on)

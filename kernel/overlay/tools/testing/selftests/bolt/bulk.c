@@ -50,7 +50,10 @@ FIXTURE_TEARDOWN(bulk)
 	EXPECT_EQ(0, start_over());
 }
 
-/* The CPUs that tests take offline: all that can go but CPU 0, which always stays. */
+/*
+ * The CPUs that tests take offline: all that can go but CPU 0. Only the random requests
+ * of made_up may take CPU 0 offline, on a machine on which CPU 0 can go.
+ */
 static cpus_t victims(const struct world *world)
 {
 	return world->movable & ~CPU(0);
@@ -67,7 +70,7 @@ static cpus_t some(const struct world *world)
 	return set;
 }
 
-/* Expects that a request that was refused has changed nothing. */
+/* Expects that nothing has changed since self->before, as after a refused request. */
 #define expect_unchanged(format, ...)					\
 do {									\
 	ASSERT_TRUE(sight_take(&self->world, &self->after));		\
@@ -440,7 +443,7 @@ static size_t draw_list(unsigned int *seed, char *text, size_t size)
 	for (int i = draw(seed, 12); i >= 0; i--)
 		set |= CPU(draw(seed, draw(seed, 8) ? 8 : SETS_MAX));
 	len = strlen(cpus_text(set, draw(seed, 8), text));
-	/* Changes one byte of the list, or appends one. */
+	/* Changes one byte of some lists, and appends one byte to some. */
 	if (!draw(seed, 4))
 		text[draw(seed, len)] = draw(seed, 256);
 	if (!draw(seed, 4))
@@ -629,8 +632,8 @@ static int bad_cpu;
 static bool alone;
 
 /*
- * Takes the child's share of the CPUs offline and back online, and checks the result if
- * no other child changes these CPUs.
+ * Takes the child's share of the CPUs, or a part of that share, offline or online at
+ * random, and checks the result if no other child changes these CPUs.
  */
 static void toggle(struct slot *slot)
 {

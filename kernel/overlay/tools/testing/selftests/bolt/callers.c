@@ -245,7 +245,10 @@ static void turn_idle(pid_t pid, long long ns)
 		abort();
 }
 
-/* What the task that asks does. Each @round disturbs the request at another moment. */
+/*
+ * What the task that asks does. A quota that ends, or a signal, disturbs the request at
+ * another moment in each @round.
+ */
 static void ask(enum ail ail, const struct want *want, cpus_t cpus, bool bolt,
 		long long usual, int round)
 {
@@ -267,7 +270,8 @@ static void ask(enum ail ail, const struct want *want, cpus_t cpus, bool bolt,
 		err = err ?: put(GROUP "/cgroup.procs", "0");
 		/*
 		 * Uses up 90 per cent of the quota in the first round, more in each later
-		 * round, but never all. So the quota ends in the middle of the request.
+		 * round, but never all. So the quota mostly ends in the middle of the
+		 * request.
 		 */
 		until = clock_ns(CLOCK_THREAD_CPUTIME_ID) +
 			QUOTA * 100LL * (9 * rounds() + round) / rounds();
@@ -291,8 +295,8 @@ static void ask(enum ail ail, const struct want *want, cpus_t cpus, bool bolt,
 
 /*
  * How long all requests took in sum, and the longest wait of a reader, in ns. A request
- * ends when a reader sees the CPUs as wanted, because the caller itself may have to wait
- * for its next quota.
+ * of a caller that is held up ends when a reader sees the CPUs as wanted, because the
+ * caller itself may have to wait for its next quota.
  */
 struct times {
 	long long took, held;
@@ -341,9 +345,9 @@ static void measure(struct __test_metadata *_metadata, enum ail ail,
 		/* After this wait a reader that has waited for the lock has taken it. */
 		wait_ms(2);
 		/*
-		 * Natively a caller that is killed does not get to all CPUs of the
-		 * request. No reader sees such a request done, and the request ends with
-		 * its caller.
+		 * Natively a caller that is killed may not get to all CPUs of the
+		 * request. No reader then sees the request done, and the request ends
+		 * with its caller.
 		 */
 		if (shared->done && ail != NOTHING)
 			end = shared->done;
@@ -437,14 +441,14 @@ TEST_F_TIMEOUT(callers, request_is_not_held, 3600)
 		 */
 		if (wants[i].batch)
 			times[0].held = times[0].took / nr;
-		if (!sum_times)
-			compare_times(_metadata, &times[0], &times[1]);
-		if (!variant->busy)
-			compare_waits(_metadata, &times[0], &times[1]);
 		for (int bolt = 0; bolt < 2; bolt++) {
 			all[bolt].took += times[bolt].took;
 			all[bolt].held += times[bolt].held;
 		}
+		if (!sum_times)
+			compare_times(_metadata, &times[0], &times[1]);
+		if (!variant->busy)
+			compare_waits(_metadata, &times[0], &times[1]);
 	}
 	if (sum_times)
 		compare_times(_metadata, &all[0], &all[1]);

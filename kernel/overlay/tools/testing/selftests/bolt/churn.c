@@ -56,7 +56,7 @@ static long kb_of(const char *key)
 static void measure(struct memory *now)
 {
 	/*
-	 * Waits for RCU callbacks, and for the 4 seconds of
+	 * Waits for RCU callbacks, and for the up to 4 seconds of
 	 * CONFIG_DEBUG_KOBJECT_RELEASE.
 	 */
 	wait_ms(6000);

@@ -208,8 +208,9 @@ static bool is_known(const char *name)
 }
 
 /*
- * Reads all counters. Returns how many have gone backwards since the last reading; if
- * @native is true, adds these counters to the list "backwards", and returns 0.
+ * Reads all counters. Returns how many have gone backwards since the last reading,
+ * without those that is_known() names; if @native is true, adds these counters to the
+ * list "backwards", and returns 0.
  */
 static int step(struct __test_metadata *_metadata, bool native, const char *when)
 {
@@ -223,8 +224,8 @@ static int step(struct __test_metadata *_metadata, bool native, const char *when
 
 		if (k < 0) {
 			/*
-			 * The counter's column is gone. The last value is kept,
-			 * and the counter must reach it when the column is back.
+			 * The counter's row or column is gone. The last value is kept,
+			 * and must be reached when the row or column is back.
 			 */
 			keep(after, &before->at[i]);
 			continue;
@@ -398,7 +399,8 @@ static bool life(struct crew *crew, const struct event *kind,
 
 /*
  * Right after the CPU has gone or come, an event may or may not have counted more. So the
- * test compares only how read() ended in a reading right after that.
+ * test compares only how read() ended in a reading right after that, and whether the
+ * count has become less.
  */
 static void forgive(char *text)
 {

@@ -70,7 +70,7 @@ struct group {
 	const char *offline;	/* the group's effective CPUs while VICTIM is offline */
 	const char *online;	/* the group's effective CPUs while VICTIM is online */
 	int pinned;		/* the CPU that the group's task has asked for, -1: none */
-	const char *allowed;	/* the affinity of the task while VICTIM is offline */
+	const char *allowed;	/* a pinned task's affinity while VICTIM is offline */
 };
 
 static const struct group groups[] = {
@@ -283,8 +283,8 @@ TEST_F_TIMEOUT(cpusets, mappings, 300)
 }
 
 /*
- * Checks the CPUs of each group and the affinity of its task, with VICTIM online or
- * not.
+ * Checks the CPUs and memory nodes of each group, and those that the group's task may
+ * use, with VICTIM online or not.
  */
 static void check(struct __test_metadata *_metadata, struct crew *crew,
 		  bool online)
@@ -377,8 +377,9 @@ TEST_F_TIMEOUT(cpusets, masks_v2_mode, 120)
 }
 
 /*
- * Whether natively the last CPU of a scheduler domain must stay: Linux 6.12 counts the
- * deadline server of a CPU that goes, although no task is left that needs the server.
+ * Whether natively the last CPU of a root domain must stay: dl_bw_check_overflow() of
+ * Linux 6.12 counts the deadline server of the CPU that goes, although no task is left
+ * that needs the server.
  */
 static bool last_cpu_must_stay(void)
 {
@@ -441,7 +442,10 @@ TEST_F_TIMEOUT(cpusets, only_isolated_cpus_stay, 120)
 	EXPECT_EQ(0, group_remove(V2, "alone"));
 }
 
-/* Expects that @cpus are online and that tasks run on these CPUs, but for CPU 0. */
+/*
+ * Expects that @cpus are online, and that this task can move to each of these CPUs but
+ * CPU 0, which is not tried because it may be in a partition.
+ */
 static void expect_usable(struct __test_metadata *_metadata, const char *kind,
 			  const char *cpus)
 {

@@ -371,8 +371,8 @@ static void isolated_are_free(struct __test_metadata *_metadata, struct crew *cr
 
 /*
  * A deadline task may use only CPUs isolated at boot. One of these CPUs must stay, also
- * when the CPU on which the task sleeps has gone before. If none of these CPUs is online,
- * Linux 7.3 crashes at the next rebuild of domains.
+ * when the CPU on which the task sleeps has gone before. If no isolated CPU is online,
+ * Linux 7.3 without the patches of Bolt crashes at the next rebuild of domains.
  */
 static void last_isolated(struct __test_metadata *_metadata, struct crew *crew, bool bolt,
 			  void (*run)(struct slot *slot), int percent)
@@ -462,7 +462,7 @@ static void partition_ends(struct __test_metadata *_metadata, struct crew *crew,
 	EXPECT_EQ(0, group_remove(V2, "away"));
 	EXPECT_TRUE(is(CPU_DIR "online", "0-1"));
 	EXPECT_EQ(0, set_online(2, true));
-	/* The share is promised on CPU 2, the only CPU that the task may use. */
+	/* The share is promised on CPU 2, the only online CPU that the task may use. */
 	EXPECT_EQ(-EBUSY, set_online(2, false));
 	isolated_are_free(_metadata, crew);
 }

@@ -204,8 +204,8 @@ static bool may_go(struct model *m, cpus_t up, cpus_t down)
 	if (m->exempt)
 		return true;
 	/*
-	 * CPUs that come back join the group that lists them, or else the top
-	 * domain.
+	 * CPUs that come back join the partition whose group lists these CPUs, or else
+	 * the top domain.
 	 */
 	for (int g = 0; g < GROUPS; g++) {
 		char path[128];

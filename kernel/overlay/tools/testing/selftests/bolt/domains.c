@@ -634,8 +634,9 @@ static void count_trace(struct placed *placed)
 }
 
 /*
- * More tasks run this function than there are CPUs, but not enough to keep all CPUs busy.
- * So some tasks find their last CPU busy when they wake up, and another CPU idle.
+ * On a machine with four CPUs, more tasks run this function than there are CPUs, but not
+ * enough to keep all CPUs busy. So some tasks find their last CPU busy when they wake up,
+ * and another CPU idle.
  */
 static void worker(int nr)
 {

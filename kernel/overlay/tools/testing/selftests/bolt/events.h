@@ -11,7 +11,7 @@
 #define EVENTS_MAX 128
 
 struct events {
-	char *text[EVENTS_MAX];	/* variables, each on a line, without SEQNUM */
+	char *text[EVENTS_MAX];	/* the event's strings, each on a line, without SEQNUM */
 	int n;
 };
 

@@ -52,7 +52,10 @@ static inline void facts_add(struct facts *facts, const char *format, ...)
 	free(line);
 }
 
-/* Whether a kernel thread of this name has an affinity that changes with the online CPUs. */
+/*
+ * Whether the facts have the affinity of kernel threads of this name. This affinity
+ * changes with the online CPUs.
+ */
 static inline bool thread_follows(const char *name)
 {
 	static const char *const names[] = {

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Writes to every file of Bolt, at many offsets and lengths: right texts, almost right
- * texts, cut texts and random texts. A text that the documented grammar refuses is
- * refused with the documented errno, and changes nothing; a text that the grammar allows
- * does what the text says; a read returns the piece that was asked for. BOLT_FUZZ=N sets
- * how many texts are made up, or BOLT_SECONDS=N for how long; BOLT_SEED=N repeats a run;
- * the seed is printed.
+ * Writes to every file of Bolt, at many offsets and lengths: well-formed texts, almost
+ * well-formed texts, cut texts and random texts. A text that the documented grammar
+ * refuses is refused with the documented errno, and changes nothing; a text that the
+ * grammar allows does what the text says, or is refused for a documented reason; a read
+ * returns the piece that was asked for. BOLT_FUZZ=N sets how many texts are made up, or
+ * BOLT_SECONDS=N for how long; BOLT_SEED=N repeats a run; the seed is printed.
  */
 #define _GNU_SOURCE
 #include <dirent.h>
@@ -561,7 +561,11 @@ TEST_F(fuzz, kept_open)
 	close(fd);
 }
 
-/* Draws a text that is right. */
+/*
+ * Draws a text of the documented form of @file. The kernel may still refuse the text, for
+ * instance because the text names no CPU, because a state is out of range or not
+ * registered, or because @file takes no text.
+ */
 static size_t draw_right(struct fuzz *f, const struct file *file, char *text)
 {
 	cpus_t set = f->world.movable & ~CPU(0) & (roll(f, 1 << 16) | roll(f, 4) << 1);
@@ -670,7 +674,7 @@ static off_t draw_offset(struct fuzz *f)
 			    roll(f, 3 * page);
 }
 
-/* Writes right texts that are cut at every place, and at offsets. */
+/* Writes well-formed texts, cut at each of their first 24 bytes, at several offsets. */
 TEST_F_TIMEOUT(fuzz, cut_at_every_place, 7200)
 {
 	off_t page = self->f.world.page;
@@ -807,8 +811,9 @@ TEST_F_TIMEOUT(fuzz, made_up, 7200)
 static struct fuzz *shared;
 
 /*
- * A malformed text is refused as always; a right one may find CPUs in any state. The
- * kernel's own files get no right text, which would make requests of other writers fail.
+ * A malformed text is refused as always. What a well-formed text does depends on the
+ * states in which other writers have left the CPUs. The kernel's own files get no
+ * well-formed text, which would make requests of other writers fail.
  */
 static bool try_among_others(struct fuzz *f, const struct file *file,
 			     const char *text, size_t len, off_t at)

@@ -42,7 +42,7 @@ static inline int grammar_digits(const char *at, unsigned long long max,
 	return *number > max ? -ERANGE : 0;
 }
 
-/* Returns the start of the first line in which two texts differ. */
+/* Returns the start, in @b, of the first line in which @a and @b differ. */
 static inline const char *difference(const char *a, const char *b)
 {
 	const char *line = b;
@@ -118,7 +118,10 @@ static const char *const override_words[WORDS] = {
 	"default", "critical", "serial", "unfit",
 };
 
-/* Applies the rule for a line for bolt/states: a hotplug state below @online, and a word. */
+/*
+ * Applies the rule for a line for bolt/states: the number of a hotplug state, above 0 and
+ * below @online, and a word.
+ */
 static inline int grammar_override(const struct world *world, const char *text,
 				   size_t len, unsigned long long online,
 				   unsigned long long *state, int *which)

@@ -2,8 +2,8 @@
 /*
  * User space cannot tell a parked CPU from one that is natively offline. The test records
  * all that can be seen of CPUs after a native request, after a request of Bolt and after
- * settling, and compares the records. Tables in this file list what the comparison leaves
- * out, with the reason.
+ * settling, and compares the records. Tables in this file and in tree.h list what the
+ * comparison leaves out, with the reason.
  */
 #define _GNU_SOURCE
 #include <sys/stat.h>
@@ -40,7 +40,7 @@ static void tree_number(struct tree *tree, const char *what, long value)
 /*
  * Files of which the test records parts. Of each line that begins with @begins the test
  * takes the first @words words, or the whole line if @words is 0. The words after the
- * first @words count events.
+ * first @words are counts, or change by themselves.
  */
 static const struct picked {
 	const char *path, *begins;
@@ -179,7 +179,7 @@ static void look_at_irqs(struct tree *tree)
 	}
 }
 
-/* Adds the answers of system calls that name the CPU. */
+/* Adds the answers of system calls that name the CPU or count CPUs. */
 static void ask(struct tree *tree)
 {
 	static const char * const nodes[] = {
@@ -407,7 +407,7 @@ TEST_F_TIMEOUT(invisible, parked_and_settled, 600)
 	}
 }
 
-/* Descriptors of all files that vanish with the CPU. */
+/* Descriptors of files that vanish with the CPU: of all these files, or of FDS_MAX. */
 #define FDS_MAX 256
 
 struct held {

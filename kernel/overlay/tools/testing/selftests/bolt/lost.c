@@ -23,9 +23,9 @@
  */
 enum { FIRST, SECOND, OTHER, USED };
 
-/* What can be seen of the CPUs that are used. */
+/* What can be seen of each CPU. */
 struct look {
-	cpus_t files;		/* CPUs that are online by cpuN/online */
+	cpus_t files;		/* CPUs whose cpuN/online says 1, or is not there */
 	int at[SETS_MAX];	/* what cpuN/hotplug/state says */
 };
 
@@ -504,7 +504,7 @@ TEST_F_TIMEOUT(stubborn, twice_on_one_cpu, 300)
 	struct look before;
 
 	for (int n = 0; n < 2; n++) {
-		/* In the first round the CPU goes alone, in the second round in a batch. */
+		/* Requests are for one CPU in the first round, for two in the second. */
 		cpus_t all = CPU(a) | (n ? CPU(b) : 0);
 
 		for (int from = ONLINE; from <= SETTLED; from++) {

@@ -451,8 +451,8 @@ TEST_F_TIMEOUT(migration, both_cpus_go, 600)
 }
 
 /*
- * Returns a text that says where the kernel threads of CPUs may run, or NULL on an error. The
- * caller frees the text.
+ * Returns a text that says where tasks with the names of some kernel threads may run, or
+ * NULL on an error. The caller frees the text.
  */
 static char *kthreads(void)
 {
@@ -532,7 +532,7 @@ static void count_signals(struct slot *slot)
 	sigprocmask(SIG_BLOCK, &set, NULL);
 	slot_beat(slot);
 	while (sigwaitinfo(&set, &info) == SIGRTMIN) {
-		/* Signals must arrive in order, and none twice. */
+		/* Signals must arrive in order, and no signal twice. */
 		if (info.si_value.sival_int != slot->value)
 			slot->value = -1;
 		if (slot->value >= 0)

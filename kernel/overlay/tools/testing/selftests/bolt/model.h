@@ -26,8 +26,8 @@ static inline const char *model_number(const char *at, unsigned long long last,
 }
 
 /*
- * Reads one region from @at on, which must not be empty. Returns the text after the
- * region, or NULL if the region is malformed.
+ * Adds to @set the CPUs of the region with which the text @at begins. Returns the text
+ * after the region, or NULL if @at is empty or the region is malformed.
  */
 static inline const char *model_region(const char *at, int nr, cpus_t *set)
 {
@@ -119,8 +119,8 @@ static inline int model_mask(const struct world *world, const char *data,
 }
 
 /*
- * The errors with which a request may be refused. If there is none, the request
- * must succeed.
+ * The errors that fit a request, which must be refused with one of these errors. If no
+ * error fits, the request must succeed.
  */
 struct verdict {
 	bool inval, nodev, perm, busy;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * After batches of all CPUs but one, everything that belongs to a CPU belongs to a CPU
- * that is online: interrupts, timers, tasks, the clock, work items, readers of PMUs,
- * affinities of kernel threads. The successor is the CPU that is natively chosen when
- * the same CPUs go one after the other. If BOLT_DISK and BOLT_NIC name a disk and a network
- * card, their interrupts arrive as well.
+ * After batches of all CPUs that can go, but one, everything that belongs to a CPU
+ * belongs to a CPU that is online: interrupts, timers, tasks, the clock, work items,
+ * readers of PMUs, affinities of kernel threads. The successor is the CPU that is
+ * natively chosen when the same CPUs go one after the other. If BOLT_DISK and BOLT_NIC
+ * name a disk and a network card, their interrupts arrive as well.
  */
 #define _GNU_SOURCE
 #include <dirent.h>
@@ -59,8 +59,8 @@ FIXTURE_VARIANT_ADD(owners, lowest_stays) { .highest = false };
 FIXTURE_VARIANT_ADD(owners, highest_stays) { .highest = true };
 
 /*
- * Finds the interrupts that have an affinity. If smp_affinity cannot be written,
- * the interrupt cannot move.
+ * Finds the interrupts that have an affinity. If smp_affinity_list cannot be written,
+ * user space cannot move the interrupt.
  */
 static int irqs_find(struct irq irqs[IRQS_MAX])
 {
@@ -94,7 +94,10 @@ static int irq_set(const struct irq *irq, const char *list)
 	return irq->movable ? put(path, list) : 0;
 }
 
-/* Whether the interrupt can only be sent to CPUs of @cpus, or to none. */
+/*
+ * Whether the interrupt can only be sent to CPUs of @cpus, or to no CPU. True as well if
+ * the kernel does not show to which CPUs the interrupt can be sent.
+ */
 static bool irq_is_within(const struct irq *irq, const cpu_set_t *cpus)
 {
 	char path[128], list[256];
@@ -155,7 +158,10 @@ static void irqs_that_arrive(struct irq *irqs, int nr, int echo_fd)
 	}
 }
 
-/* Makes the kernel run work items on every CPU, and work items that may run on any CPU. */
+/*
+ * Makes the kernel run work items on every CPU that is online, and work items that may run
+ * on any CPU.
+ */
 static int make_works(int echo_fd)
 {
 	int err = put("/proc/sys/vm/stat_refresh", "1");
@@ -292,7 +298,10 @@ FIXTURE_SETUP(owners)
 	ASSERT_EQ(0, one_by_one(self->leaving, self->nr_leaving, true));
 	facts_gather(&self->up);
 	ASSERT_EQ(0, enable(true));
-	/* The settle delay is so long that only the test settles CPUs. */
+	/*
+	 * The settle delay is longer than the test, so that CPUs are settled only when the
+	 * test asks or memory is short.
+	 */
 	ASSERT_EQ(0, put(BOLT_DIR "settle_delay_ms", "4000000000"));
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * When a request for all CPUs of NUMA nodes fails after these CPUs have left the
- * scheduler, the CPUs keep their places in the scheduler domains, and later requests
+ * When a request for all CPUs of NUMA nodes fails while these CPUs leave the scheduler,
+ * or later, the CPUs keep their places in the scheduler domains, and later requests
  * build the same domains.
  */
 #define _GNU_SOURCE

@@ -46,7 +46,7 @@ static void find_cpus(struct world *w)
 	}
 }
 
-/* Reads the CPUs of a list such as "0,2-3". */
+/* Returns the CPUs of the list in a file, such as "0,2-3", or all ones on an error. */
 static unsigned long long mask_of(const char *path)
 {
 	unsigned long long mask = 0;

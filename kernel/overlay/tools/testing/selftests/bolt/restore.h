@@ -117,7 +117,7 @@ static inline void restore_write(const struct restore_setting *setting, const ch
 	char line[RESTORE_MAX + 1];
 
 	if (setting->how != RESTORE_CONTROLLERS) {
-		/* Of an empty text, sysfs passes on only the newline. */
+		/* sysfs ignores a write of 0 bytes: an empty text needs the newline. */
 		snprintf(line, sizeof(line), "%s\n", setting->text);
 		put(setting->path, line);
 		return;
@@ -214,8 +214,8 @@ static inline void restore_write_rows(void)
 }
 
 /*
- * Removes the groups bolt-* that tests have made, those below first. Returns false if a task
- * has not quite gone from a group.
+ * Removes the groups bolt-* that tests have made, and before these the groups below them.
+ * Returns false if a task has not quite gone from a group.
  */
 static inline bool restore_groups(void)
 {
@@ -236,7 +236,10 @@ static inline bool restore_groups(void)
 	return all;
 }
 
-/* Whether version 1 of control groups has the cpusets, which are always named first. */
+/*
+ * Whether version 1 of control groups has the cpusets. /proc/self/cgroup names cpuset
+ * first among the controllers of a hierarchy.
+ */
 static inline bool restore_in_v1(void)
 {
 	char text[RESTORE_MAX];
@@ -315,8 +318,9 @@ static inline void restore_note(const char *path, enum restore_how how)
 }
 
 /*
- * Notes the settings, unless a test has started this program once more. Mounts that tests
- * make are seen by no other program, and end with this program.
+ * Notes the settings, unless the user is not root, or a test has started this program
+ * once more. Mounts that tests make are seen by no other program, and end with this
+ * program.
  */
 static void __attribute__((constructor)) restore_begin(void)
 {

@@ -180,8 +180,9 @@ static inline bool sight_same(const struct sight *a, const struct sight *b)
 }
 
 /*
- * Brings all CPUs online, sets a settle delay so long that CPUs are settled only when the
- * test asks, and enables Bolt anew.
+ * Empties irq_keep, brings all CPUs online, sets a settle delay that is longer than any
+ * test, so that CPUs are settled only when the test asks or memory is short, and enables
+ * Bolt anew.
  */
 static inline int sets_start_over(const struct world *world)
 {

@@ -59,7 +59,7 @@ static bool find(const char *name, struct state *state)
 	return found;
 }
 
-/* Returns the lowest number of a state that is not registered. */
+/* Returns the lowest number, from 1 on, for which DEBUG_DIR "states" lists no state. */
 static int unregistered(void)
 {
 	FILE *file = fopen(DEBUG_DIR "states", "r");
@@ -105,8 +105,8 @@ FIXTURE_TEARDOWN(states)
 }
 
 /*
- * Whether a state has no callback, so that debugfs does not list the state. The last two have
- * callbacks only in some configurations of the kernel.
+ * Whether a state may have no callback, so that debugfs does not list the state. The last
+ * two states of @names have callbacks only in some configurations of the kernel.
  */
 static bool may_have_no_callback(const struct hp_state *state)
 {
@@ -587,8 +587,9 @@ static long long bytes_freed(const struct slabs *before, const struct slabs *aft
 }
 
 /*
- * Takes VICTIM offline and settles the states of its sysfs entries. Returns how many bytes
- * that frees, and in @bytes how many bytes bolt/stats has called kept; -1 on an error.
+ * Takes VICTIM offline, settles the states of its sysfs entries, and brings VICTIM back.
+ * Returns how many bytes settling has freed, and in @bytes how many bytes bolt/stats has
+ * called kept for these states; -1 on an error.
  */
 static long long settle_entries(long long *bytes)
 {

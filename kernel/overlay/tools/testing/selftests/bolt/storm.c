@@ -9,6 +9,8 @@
  *	actors=NAME[*N],...	the actors, N of each kind; names are in storm.h. If the
  *				kernel or the machine lacks what an actor needs, the run
  *				fails, but an actor that was not named here is left out.
+ *				On a machine with one CPU, actors for CPUs that come and
+ *				go are left out even if they are named here.
  *	requests=N seconds=N	the run ends at the first of these
  *	seed=N			of random numbers; by default from the time
  *	bolt=0|1		whether Bolt is enabled at first; by default 1
@@ -43,8 +45,9 @@ static long long now_ms(void)
 }
 
 /*
- * Adds the actors of "NAME*N". Returns false if there is no such kind, or no room. @must: ends
- * the program if the machine lacks what the actors need.
+ * Adds the actors of "NAME*N". Returns false if there is no such kind, or no room. @must:
+ * ends the program if kind->ready() says that the kernel or the machine lacks what the
+ * actors need.
  */
 static bool hire(char *text, bool must)
 {

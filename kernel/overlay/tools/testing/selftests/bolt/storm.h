@@ -67,7 +67,7 @@ struct storm {
 	struct world world;
 	cpus_t players;		/* the CPUs that come and go: never CPU 0 */
 	int top;		/* the number of the last hotplug state */
-	unsigned int may;		/* errors that any request may be refused with */
+	unsigned int may;	/* errors in @permits of all actors that take part */
 	bool native_targets;	/* whether some actor writes to hotplug/target */
 	const char *module;
 	bool closed;		/* set when no actor may begin a request */
@@ -338,7 +338,9 @@ static inline void come_and_go(struct actor *actor)
 	book(actor, "remove the module", err, 0);
 }
 
-/* Touches most of the memory that is available, and now and then more than that. */
+/*
+ * Touches most of the memory that is available, and now and then more than is available.
+ */
 static inline void hog(struct actor *actor)
 {
 	unsigned long kb = 0;
@@ -426,7 +428,7 @@ static inline int put_in_turn(const char *group, const char *file, const char *t
 
 /*
  * Starts a task, and moves the task into @group, unless the group has no CPU: then the task
- * stays in the group of @actor. Returns the task, or -errno.
+ * stays in the group of @actor. Returns the task, or -1.
  */
 static inline pid_t inhabit(struct actor *actor, const char *group)
 {

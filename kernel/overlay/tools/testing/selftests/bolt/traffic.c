@@ -576,7 +576,7 @@ static void run(struct __test_metadata *_metadata, struct crew *crew,
 	if (kind->rps)
 		ASSERT_EQ(0, put(RPS, mask));
 	memset(crew->slot, 0, sizeof(*crew->slot));
-	/* Children start on the CPU of their parent. */
+	/* The child inherits the affinity, and so starts on VICTIM. */
 	ASSERT_EQ(0, pin(0, VICTIM));
 	ASSERT_GT(task_start(&crew->task, crew->slot, kind->run), 0);
 	ASSERT_EQ(0, unpin(0));

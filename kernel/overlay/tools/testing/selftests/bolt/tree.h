@@ -130,8 +130,8 @@ static inline void tree_drop(struct tree *tree, const char *what)
 }
 
 /*
- * Returns the first line that only one of the two listings has, or NULL if they are
- * the same.
+ * Returns the line of @a at the first place where the listings differ, or the line of @b
+ * if @a has no line there; NULL if the listings are the same.
  */
 static inline const char *tree_differ(const struct tree *a, const struct tree *b)
 {

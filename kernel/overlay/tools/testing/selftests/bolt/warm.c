@@ -66,7 +66,10 @@ FIXTURE_TEARDOWN(warm)
 	EXPECT_EQ(0, start_over());
 }
 
-/* Expects that since the test began @r CPUs have returned warm, and @c CPUs have become cold. */
+/*
+ * Expects that since the test began @r CPUs have returned warm, @c CPUs have become cold,
+ * and every CPU has answered.
+ */
 #define EXPECT_ENDS(r, c)						\
 do {									\
 	struct ends now;						\
