@@ -2,20 +2,24 @@
 """``bolt torture``: runs requests of all kinds for a given time; adds up the counts of all runs."""
 
 import argparse
+import asyncio
 import contextlib
 import itertools
 import random
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
+
+from qemu.qmp import QMPClient
 
 from boltlab import arch, cli, codec, errors, kept, packages, tables, ui, versions
 from boltlab.engine import options, slurm
 from boltlab.engine import rows as elements
 from boltlab.engine.rows import Row
-from boltlab.errors import USAGE, BoltError
-from boltlab.guest import channels, console, pause, qemu
+from boltlab.errors import USAGE, BoltError, EmulatorError, KernelChangedError
+from boltlab.guest import channels, console, hang, pause, qemu, tries
 from boltlab.kernel import build, source, tree
 from boltlab.kernel.build import Kernel
 from boltlab.kernel.source import Source
@@ -122,7 +126,7 @@ class Field:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Run until the time is over; return 1 if a run failed."""
+    """Run cases, or do what ``--list``, ``--planted`` or ``--races`` asks; return 1 on failure."""
     args.results = args.results or _ledger(args.source)
     if args.least and not (args.resume or args.nightly):
         raise BoltError("--least is for --resume", code=USAGE)
@@ -165,7 +169,8 @@ def _ledger(where: source.Where) -> Path:
 def _here(args: argparse.Namespace, fields: Sequence[Field], fingerprint: str) -> int:
     """Run cases on this machine until the time is over; return how many runs have failed.
 
-    ``fingerprint`` has the first digits of the fingerprint of Bolt's code in the kernels.
+    With ``--runs`` so many cases are run instead, with ``--seed`` one case. ``fingerprint`` has the
+    first digits of the fingerprint of Bolt's code in the kernels.
     """
     deadline = time.monotonic() + 60 * (args.minutes or (NIGHT if args.nightly else MINUTES))
     failed = 0
@@ -238,7 +243,7 @@ def _fields(
     arches: Sequence[str],
     where: Source,
 ) -> Iterator[Field]:
-    """Yield each scenario on each configuration that fits; build the kernels that are needed."""
+    """Yield each scenario on each configuration that fits; build kernels unless ``--built``."""
     kernels: dict[tuple[str, str], Kernel | None] = {}
     for config in configs:
         if not config.is_of(where.version.series):
@@ -315,9 +320,14 @@ def lack(
 def play(case: Case, kernel: Kernel) -> Outcome:
     """Run ``case`` on ``kernel``, and return its outcome; a failed run raises nothing.
 
-    Raises BoltError if QEMU was killed on a cluster, or if another call of the lab has replaced the
-    kernel: neither is a failure of the run.
+    Raises BoltError if QEMU was killed on a cluster, if another call of the lab has replaced the
+    kernel, or if known faults of QEMU have stopped the guest again and again: none of these is a
+    failure of the run.
     """
+    return tries.again(f"{case.story.name} on {case.arch}", lambda: _play(case, kernel))
+
+
+def _play(case: Case, kernel: Kernel) -> Outcome:
     folder = qemu.new_run(f"torture-{case.arch}-{case.config.name}-{case.story.name}")
     (folder / "repeat.txt").write_text(case.line() + "\n", encoding="utf-8")
     skipped = matrix.ignored(case)
@@ -325,10 +335,13 @@ def play(case: Case, kernel: Kernel) -> Outcome:
     with ui.status(f"{case.story.name} on {case.arch}, {case.config.name}, {case.accel}"):
         try:
             guest = case.guest(kernel)
-            pauses = pause.AtRandom(case.seed) if case.story.pauses else None
-            qemu.run_in(guest, folder, skipped, pauses)
-        except BoltError as error:
-            if error.code == errors.KILLED or isinstance(error, errors.KernelChangedError):
+            qemu.run_in(guest, folder, skipped, partial(_beside, case))
+        except* (EmulatorError, KernelChangedError):
+            raise
+        except* BoltError as failed:
+            (error, *_) = failed.exceptions
+            assert isinstance(error, BoltError)
+            if error.code == errors.KILLED:
                 raise
             why = error.message
     host_s = time.monotonic() - start
@@ -338,6 +351,15 @@ def play(case: Case, kernel: Kernel) -> Outcome:
     why = why or matrix.complaint(case, counts, [*said, *log])
     passed_over = sum(any(each.search(console.message(line)) for each in skipped) for line in said)
     return Outcome(counts, matrix.last_moment(folder), host_s, why, passed_over, folder)
+
+
+async def _beside(case: Case, client: QMPClient, folder: Path) -> None:
+    """Pause CPUs of the guest of ``case`` if its scenario says so, and look for faults of QEMU."""
+    async with asyncio.TaskGroup() as group:
+        if case.story.pauses:
+            group.create_task(pause.AtRandom(case.seed)(client, folder))
+        if case.arch == "x86_64" and case.accel == "mttcg":
+            group.create_task(hang.watch(client, folder))
 
 
 def show(book: Book, configs: Sequence[Config], arches: Sequence[str]) -> None:
@@ -391,7 +413,8 @@ def _planted(args: argparse.Namespace, arches: Sequence[arch.Arch], where: Sourc
 def _races(args: argparse.Namespace) -> int:
     """Look for races that Bolt causes, one architecture after the other; return 1 if one is found.
 
-    A run that fails for another reason than a race makes the command fail as well.
+    Known races (lab/torture/known-races.toml) do not count. A run that fails for another reason
+    than a race makes the command fail as well.
     """
     plan = races.plan()
     options.on_cluster(args, "races")
@@ -431,8 +454,9 @@ def _hunt(
 ) -> bool:
     """Run ``stories`` on the architecture ``name`` until the time is over.
 
-    The races of the runs are added to the ledger ``path``. Returns whether a run has failed, or a
-    race is due to Bolt.
+    With ``--runs`` so many runs are made instead, with ``--seed`` one. The races of the runs are
+    added to the ledger ``path``. Returns whether a run has failed, or a race that is not known is
+    due to Bolt.
     """
     plan, broken, suspects = races.plan(), 0, set[Pair]()
     deadline = time.monotonic() + 60 * (args.minutes or plan.minutes)

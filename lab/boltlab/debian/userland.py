@@ -12,23 +12,21 @@ import shutil
 import socket
 import subprocess
 import tomllib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 from qemu.qmp import QMPClient
 
 from boltlab import arch, packages, paths, ui
 from boltlab.debian.agent import Agent
-from boltlab.errors import UNAVAILABLE, BoltError, EmulatorError
-from boltlab.guest import backports, hang, qemu, slots
+from boltlab.errors import UNAVAILABLE, BoltError
+from boltlab.guest import backports, hang, qemu, slots, tries
 from boltlab.guest.machine import Machine, split
 from boltlab.guest.qemu import Guest, GuestResult
 from boltlab.kernel.build import Kernel
 from boltlab.locks import lock
-
-T = TypeVar("T")
 
 TABLE = paths.DATA / "userland.toml"
 PROLOGUE = paths.DATA / "userland.sh"
@@ -39,7 +37,6 @@ CLOCK = "no_timer_check clocksource=hpet tsc=unstable"
 APPEND = {"native": f"{CLOCK} bolt=off", "bolt": f"{CLOCK} bolt=on"}
 MODES = tuple(APPEND)
 LONGEST = 3600  # seconds of the host that a guest may take
-TRIES = 3  # how often a guest is booted, if a known fault of QEMU stops the guest each time
 # Version of the image's files besides packages, and of the way the image is made.
 VERSION = 1
 GIGABYTES = 4.0  # GB of disk for the image and the files it is made from
@@ -216,28 +213,7 @@ def run(kernel: Kernel, root: Path, name: str, rows: Sequence[Check], mode: str)
 
     While the guest runs, the host answers its requests: see agent and slots.
     """
-    return again(f"{name}, {mode}", lambda: _boot(kernel, root, name, rows, mode))
-
-
-def again(what: str, boot: Callable[[], T]) -> T:
-    """Return the result of ``boot``; if a known fault of QEMU stops the guest, boot again.
-
-    A line on stdout, which begins with ``what``, tells of each fault. Raises BoltError when QEMU's
-    fault stops TRIES guests, and the first other BoltError that ``boot`` raises, alone or in a
-    group.
-    """
-    for left in reversed(range(TRIES)):
-        why, wrong = "", None
-        try:
-            return boot()
-        except* EmulatorError as lost:
-            why = "; ".join(str(error) for error in lost.exceptions)
-        except* BoltError as failed:
-            wrong = failed.exceptions[0]
-        if wrong:
-            raise wrong
-        ui.say(f"{what}: {why}; {left} more tries")
-    raise BoltError(f"a known fault of QEMU stopped the guest {TRIES} times; at last: {why}")
+    return tries.again(f"{name}, {mode}", lambda: _boot(kernel, root, name, rows, mode))
 
 
 def _boot(kernel: Kernel, root: Path, name: str, rows: Sequence[Check], mode: str) -> GuestResult:

@@ -16,7 +16,7 @@ from qemu.qmp import QMPClient
 from boltlab import arch, paths
 from boltlab.debian import agent, userland
 from boltlab.errors import USAGE, BoltError
-from boltlab.guest import guestimage, hang, qemu, serving, slots, tools
+from boltlab.guest import guestimage, hang, qemu, serving, slots, tools, tries
 from boltlab.guest.guestimage import Node
 from boltlab.guest.machine import Machine
 from boltlab.guest.qemu import Guest, GuestResult
@@ -69,8 +69,10 @@ def adds(accel: str) -> bool:
 def guests(cycles: int, accel: str) -> list[int]:
     """Return how many cycles each guest of a run of ``cycles`` has.
 
-    QEMU makes a new thread each time that a CPU is added, even if the same CPU was there before,
-    and makes no more threads than there are slots. So the slots limit the cycles of a guest.
+    The emulator makes a new thread each time that a CPU is added, even if the same CPU was there
+    before. Over the whole life of a guest the emulator makes at most as many such threads as the
+    guest has slots, and the threads of CPUs that have been removed count. So the slots limit the
+    cycles of a guest.
     """
     row = serving.table()["guest"]
     most = (row["most"] - row["cpus"]) // len(serving.cpus()) if adds(accel) else cycles
@@ -137,13 +139,13 @@ def nodes(target: arch.Arch, row: Mapping[str, Any]) -> dict[str, Node]:
 def run(kernel: Kernel, root: Path, name: str, cycles: int, accel: str, dwell_ms: int) -> list[Ran]:
     """Run the variant ``name`` on ``kernel`` with the image ``root``, in one guest or in several.
 
-    Raises BoltError when a guest fails, its kernel complains, or a guest keeps a CPU that the host
-    wants out.
+    Raises BoltError when a guest fails, its kernel complains, a guest keeps a CPU that the host
+    wants out, or the guest agent does not set a CPU.
     """
 
     def boot(each: int) -> Ran:
         what = f"vm-demo, {name}"
-        return userland.again(what, lambda: _boot(kernel, root, name, each, accel, dwell_ms))
+        return tries.again(what, lambda: _boot(kernel, root, name, each, accel, dwell_ms))
 
     return [boot(each) for each in guests(cycles, accel)]
 

@@ -15,7 +15,7 @@ from boltlab.commands import torture as cmd_torture
 from boltlab.commands.torture import Field
 from boltlab.engine import slurm
 from boltlab.engine.rows import Row
-from boltlab.errors import BoltError
+from boltlab.errors import BoltError, EmulatorError
 from boltlab.guest import busybox, qemu
 from boltlab.guest.qemu import GuestResult
 from boltlab.kernel import build, source, tree
@@ -142,6 +142,41 @@ def test_a_configuration_that_the_series_cannot_have_is_left_out(
     assert set(ran) == {f"preempt-{mode}" for mode in has}
     for mode in lacks:
         assert call(tmp_path, *words, f"preempt-{mode}") == 2
+
+
+def test_a_run_that_qemu_has_stopped_is_made_again(
+    guests: list[qemu.Guest], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A known fault of QEMU is no failure of the run, unless it stops each of three guests."""
+    good = qemu.boot
+    faults = [EmulatorError("QEMU has lost the end of interrupts"), EmulatorError("again")]
+
+    async def boot(guest: qemu.Guest, name: str, **more: Any) -> GuestResult:
+        if faults:
+            raise ExceptionGroup("beside", [faults.pop()])
+        return await good(guest, name, **more)
+
+    monkeypatch.setattr(qemu, "boot", boot)
+    words = ("--config", "production", "--scenario", "storm", "--runs", "1")
+    assert call(tmp_path, *words) == 0
+    (cell,) = tally.load(tmp_path / "t.json").cells.values()
+    assert (cell.runs, cell.failures) == (1, [])
+    faults += [EmulatorError("again and again")] * 3
+    assert call(tmp_path, *words) == 1
+    (cell,) = tally.load(tmp_path / "t.json").cells.values()
+    assert (cell.runs, cell.failures) == (1, [])
+
+
+def test_what_goes_wrong_beside_a_guest_fails_the_run(
+    guests: list[qemu.Guest], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def boot(guest: qemu.Guest, name: str, **more: Any) -> GuestResult:
+        raise ExceptionGroup("beside", [BoltError("cannot stop a thread of the emulator")])
+
+    monkeypatch.setattr(qemu, "boot", boot)
+    assert call(tmp_path, "--config", "production", "--scenario", "paused", "--runs", "1") == 1
+    (cell,) = tally.load(tmp_path / "t.json").cells.values()
+    assert [each.why for each in cell.failures] == ["cannot stop a thread of the emulator"]
 
 
 def test_cpus_are_paused_only_if_each_has_a_thread(

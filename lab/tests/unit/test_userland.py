@@ -18,7 +18,7 @@ from qemu.qmp import QMPClient, QMPError
 from boltlab.debian import agent, userland
 from boltlab.debian.userland import Check
 from boltlab.errors import UNAVAILABLE, BoltError, EmulatorError
-from boltlab.guest import slots
+from boltlab.guest import slots, tries
 
 
 def record(mode: str, output: str, **changes: Any) -> Mapping[str, Any]:
@@ -254,7 +254,7 @@ def test_what_goes_wrong_beside_a_guest_is_one_error() -> None:
         raise ExceptionGroup("beside", [BoltError("the agent is mute")])
 
     with pytest.raises(BoltError, match="the agent is mute"):
-        userland.again("demo", boot)
+        tries.again("demo", boot)
     lost = [EmulatorError("lost")]
 
     def unlucky() -> str:
@@ -262,7 +262,7 @@ def test_what_goes_wrong_beside_a_guest_is_one_error() -> None:
             raise lost.pop()
         return "done"
 
-    assert userland.again("demo", unlucky) == "done"
+    assert tries.again("demo", unlucky) == "done"
 
 
 def test_every_guest_of_the_table_has_a_check() -> None:
