@@ -37,10 +37,7 @@ static inline enum cpuhp_state bolt_cpu_state(unsigned int cpu)
 	return bolt_cpuhp_cpu(cpu)->state;
 }
 
-/*
- * Whether @cpu is below @state, so that @state's startup has yet to run, as far as the
- * state machine knows.
- */
+/* Whether @cpu is below @state, as far as the state machine knows. */
 static inline bool bolt_cpu_below(unsigned int cpu, enum cpuhp_state state)
 {
 	return bolt_cpu_state(cpu) < state;

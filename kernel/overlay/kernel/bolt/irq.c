@@ -82,10 +82,7 @@ static bool bolt_irq_stuck;
 static struct cpumask bolt_irq_list;
 static struct cpumask *bolt_irq_applied;
 
-/*
- * The CPU on which each interrupt was before it moved to irq_keep, if it was on one CPU
- * only. An entry may be outdated.
- */
+/* The one CPU of each interrupt before its move to irq_keep. An entry may be outdated. */
 static DEFINE_XARRAY(bolt_irq_homes);
 
 static bool bolt_irq_listed(const struct bolt_irqs *list, unsigned int irq)
@@ -392,8 +389,7 @@ static bool bolt_irq_home(unsigned int irq, const struct cpumask *mask,
  * @mask:	the affinity that is configured, or is about to be
  * @kept:	where to put the affinity that the chip is to be told
  *
- * When the interrupt moves back because irq_keep has been unset, @kept is the CPU that
- * the interrupt was on before.
+ * If the interrupt moves back, as irq_keep was unset, @kept is the CPU it was on before.
  *
  * Context: lock of the interrupt held.
  * Return: true if @kept has been filled in, false if irq_keep does not apply.
@@ -422,8 +418,7 @@ bool bolt_irq_keep(struct irq_data *data, const struct cpumask *mask,
  * @irq:	the interrupt
  * @mask:	the CPUs
  *
- * If irq_keep is set, it does not apply to this interrupt any more, until irq_keep has
- * been emptied and is set again.
+ * irq_keep applies to this interrupt again once irq_keep has been emptied and set anew.
  *
  * Context: any.
  * Return: as irq_set_affinity().
@@ -598,8 +593,7 @@ static DECLARE_WORK(bolt_irq_work, bolt_irq_again);
  * bolt_irq_online - note that a CPU is coming online
  * @cpu:	the CPU
  *
- * If the CPU is one of irq_keep, a worker places all interrupts anew, some perhaps on
- * this CPU.
+ * If the CPU is one of irq_keep, a worker places all interrupts anew.
  *
  * Context: hotplug lock held.
  */

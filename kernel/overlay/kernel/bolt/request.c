@@ -10,9 +10,8 @@
  *	bolt_request()			finds which of the CPUs have to come or go
  *	bolt_admit()			refuses the request if a CPU must not come or go
  *	bolt_run()			in the control task, with the hotplug lock
- *					held: calls up.c, then down.c; if that fails,
- *					and the machine does not boot, bolt_undo()
- *					takes all CPUs back
+ *					held: calls up.c, then down.c; if that fails
+ *					after boot, bolt_undo() takes all CPUs back
  *	bolt_check_pending()		in the caller again: has settle.c settle CPUs later
  *	bolt_notify()			in bolt_change() and SMT control: tells the driver
  *					core the new states, and sends one uevent for
@@ -92,10 +91,7 @@ static int bolt_admit(struct bolt_batch *batch)
 		if (!(batch->flags & BOLT_NO_DEFER) && bolt_irq_kept(cpu))
 			return -EBUSY;
 	}
-	/*
-	 * No CPU is at fault from here on, until a callback fails or a CPU turns out to
-	 * be one that must stay.
-	 */
+	/* No CPU is at fault from here on, until a callback fails or a CPU must stay. */
 	batch->culprit = batch->first;
 	/*
 	 * Scheduler domains need an active housekeeping CPU, except during suspend. A CPU
@@ -214,10 +210,7 @@ static int bolt_run(void *arg)
 	int err = 0;
 
 	cpus_write_lock();
-	/*
-	 * Expedites all grace periods, those inside callbacks as well, unless the
-	 * administrator forces normal ones.
-	 */
+	/* Expedites grace periods, also inside callbacks, unless normal ones are forced. */
 	rcu_expedite_gp();
 	/*
 	 * The two pointers are set only with the lock held for writing: tasks that hold the

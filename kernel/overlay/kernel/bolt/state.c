@@ -241,8 +241,7 @@ bool bolt_is_last_to_activate(void)
  * @mask:	the CPUs that count
  *
  * Context: as bolt_is_last().
- * Return: true if no CPU of the request that is in @mask follows @cpu; always true
- * outside of requests.
+ * Return: true if no CPU of @mask in the request follows @cpu, and outside of requests.
  */
 bool bolt_is_last_in(unsigned int cpu, const struct cpumask *mask)
 {
