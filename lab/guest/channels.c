@@ -6,6 +6,7 @@
  */
 #define _GNU_SOURCE
 #include "guest.h"
+#include "lib/soon.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -21,8 +22,9 @@
 /* The slots of the PCI devices are those in lab/boltlab/guest/channels.py. */
 #define SHARED_RESULTS "/sys/bus/pci/devices/0000:00:18.0/resource2"
 #define SHARED_LOG "/sys/bus/pci/devices/0000:00:19.0/resource2"
+#define PATIENCE_MS 5000
 
-static int open_port(const char *name)
+static int find_port(const char *name)
 {
 	struct dirent *entry;
 	DIR *dir = opendir(PORTS);
@@ -44,11 +46,22 @@ static int open_port(const char *name)
 	return fd;
 }
 
+/*
+ * The emulator names a port when the driver has told the emulator that the guest is ready for the
+ * port: on a busy host that can be after init has begun.
+ */
+static int open_port(const char *name)
+{
+	int fd;
+
+	return soon((fd = find_port(name)) >= 0, PATIENCE_MS) ? fd : -1;
+}
+
 int open_log(void)
 {
 	int fd = open(SHARED_LOG, O_RDWR);
 
-	return fd >= 0 ? fd : open_port("bolt.dmesg");
+	return fd >= 0 ? fd : find_port("bolt.dmesg");
 }
 
 static bool place(int from, int to)
