@@ -210,14 +210,14 @@ def main(argv: Sequence[str] | None = None) -> int:
         # message then, and the exit status says that the output is not complete.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return errors.FAILURE
-    except OSError as error:  # the disk is full, or files in the cache belong to another user
+    except OSError as error:  # e.g. the disk is full, or files in the cache belong to another user
         where = f"{error.filename}: " if error.filename else ""
         _fail(f"{where}{error.strerror or error}")
         return errors.FAILURE
 
 
 def handle_ends(handler: Callable[[int, FrameType | None], object]) -> None:
-    """Have ``handler`` called for the signals that end the lab; nohup's SIGHUP stays ignored."""
+    """Have ``handler`` called for SIGTERM and SIGHUP; nohup's SIGHUP stays ignored."""
     for number in (signal.SIGTERM, signal.SIGHUP):
         if signal.getsignal(number) is not signal.SIG_IGN:
             signal.signal(number, handler)

@@ -1,12 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Reads docs/coverage.md: a row for every requirement, and the tests that show it is met.
 
-A row's third column holds in backquotes either a test below lab/tests, with or without its
-parameters, or a ``./bolt`` command that takes too long for ``./bolt test``. A run of the whole
-suite fails unless every test that the file names has run and passed. Behind the tests a row may say
-what the tests need, as in "(needs root, zsh)": a fact of FACTS, or a Debian package of
-packages.toml or versions.toml. On a machine without the fact or the package, the tests of the row
-may be skipped.
+A row's third column holds, each in backquotes, tests below lab/tests, with or without their
+parameters, and ``./bolt`` commands that take too long for ``./bolt test``. A run of the whole suite
+fails unless every test that the file names has run and passed. Behind the tests a row may say what
+the tests need, as in "(needs root, zsh)": a fact of FACTS, or a Debian package of packages.toml or
+versions.toml. On a machine without the fact or the package, the tests of the row may be skipped.
 """
 
 import functools
@@ -80,7 +79,10 @@ def load(file: Path = FILE) -> list[Row]:
         tests = tuple(each for each in shown if "::" in each)
         commands = tuple(each for each in shown if each.startswith("./bolt "))
         if not shown or len(tests) + len(commands) != len(shown):
-            raise BoltError(f"{file.name}:{number}: names neither a test nor a command of bolt")
+            raise BoltError(
+                f"{file.name}:{number}: 'shown by' must have tests or commands of bolt, and "
+                "nothing else, in backquotes"
+            )
         named = _NEEDS.search(cells[2])
         wanted = tuple(named[1].split(", ")) if named else ()
         if unknown := sorted(set(wanted) - set(needs())):
@@ -131,7 +133,7 @@ def _names(test: str, run: str) -> bool:
 
 
 class Plugin:
-    """Fails a run of the whole suite if a test that the coverage table names has not passed."""
+    """Fails a run of the whole suite if gaps() finds that the coverage table has a gap."""
 
     def __init__(self, rows: list[Row], root: Path) -> None:
         self.rows = rows
@@ -141,7 +143,10 @@ class Plugin:
         self.not_run: list[str] = []
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        """Remember how each test ended: the worst outcome of its setup, call and teardown."""
+        """Remember for each test the first outcome that is not "passed", or else "passed".
+
+        A test has three outcomes: of its setup, call and teardown.
+        """
         name = report.nodeid.removeprefix(f"{self.root.as_posix()}/")
         if self.outcomes.get(name) in (None, "passed"):
             self.outcomes[name] = report.outcome

@@ -40,4 +40,4 @@ class GuestError(BoltError):
 
 
 class EmulatorError(GuestError):
-    """A known fault of QEMU has stopped a guest: the lab may run the guest once more."""
+    """A known fault of QEMU has stopped a guest: the lab may run the guest again."""

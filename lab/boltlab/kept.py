@@ -60,7 +60,7 @@ def commit(file: Path) -> str:
 def number(figure: float) -> str:
     """Return ``figure`` with three significant digits, from 1000 on as a whole number.
 
-    A figure below 0.0005 becomes "0".
+    A figure between -0.0005 and 0.0005 becomes "0".
     """
     if abs(figure) >= 999.5:
         return f"{figure:,.0f}"

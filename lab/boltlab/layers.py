@@ -38,7 +38,10 @@ MAY_IMPORT: Mapping[str, Collection[str]] = {
 
 
 def check(lab: Path) -> list[str]:
-    """Return a line for each breach of the rules above by the modules below the folder ``lab``."""
+    """Return a line for each breach of the rules above by the modules below the folder ``lab``.
+
+    A circle of modules that import each other is a breach as well.
+    """
     files = {_module(path, lab): path for path in sorted(lab.rglob("*.py"))}
     beside = [name for name in files if not _package(name)]
     found = []

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Checks the repository's own files and its new commits.
 
-``./bolt lint`` and the tests below lab/tests/lint run the same checks. Each check returns a list
-of complaints, each of them one line.
+``./bolt lint`` and the tests in lab/tests/lint/test_lint.py run the same checks. Each check returns
+a list of complaints, each of them one line.
 """
 
 import fnmatch
@@ -306,7 +306,7 @@ def kernel_style(root: Path, since: str | None, pristine: Path) -> list[str]:
             if name.endswith(".patch"):
                 text = _text(root / name)
                 patch = Path(scratch) / name.removeprefix(f"{HOOKS}/").replace("/", "-")
-                # checkpatch complains of a text without a diff.
+                # A hook without a diff is passed on whole, and checkpatch complains of it.
                 patch.write_text(text[max(0, text.find("diff --git ")) :], encoding="utf-8")
                 patches.append(patch)
         # The patch names files by their kernel paths, because checkpatch has rules for some paths.

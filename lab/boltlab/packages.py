@@ -25,7 +25,8 @@ LOCK = ("-o", f"DPkg::Lock::Timeout={LOCKED}")
 BUSY = b"Could not get lock"
 PAUSE = 5  # seconds between two updates of apt's lists
 PROXIES = ("http_proxy", "https_proxy", "ftp_proxy", "no_proxy")
-# Command -> the groups of packages.toml that the command needs, and that ./bolt demo does not need.
+# Command -> the groups of packages.toml that the command needs, other than build, guest and qemu,
+# which ./bolt demo needs.
 NEEDS: Mapping[str, tuple[str, ...]] = {
     "lint": ("export", "test", "checkpatch"),
     "deb": ("deb", "tools"),
@@ -112,7 +113,7 @@ def ensure(*groups: str, arches: Sequence[Arch] = ()) -> None:
 
 
 def can_install() -> bool:
-    """Tell whether install() can work: there is apt, and the user is root or may use sudo."""
+    """Tell whether install() can work: there is apt, and root or sudo without a password."""
     return shutil.which("apt-get") is not None and _privilege() is not None
 
 

@@ -56,9 +56,10 @@ def require_space(where: Path, gigabytes: float, purpose: str) -> None:
 def prune(root: Path, keep: int) -> None:
     """Remove directories in ``root``, but not the ``keep`` newest.
 
-    Directories that a call of the lab may have made that still runs stay as well, and directories
-    that are in use; see running_since() and locks.use(). Another call of the lab may remove the
-    same directories meanwhile, and so a directory that is gone is no error.
+    Directories that are in use stay as well (locks.use()). So do directories that have changed
+    since the oldest running call of the lab began (running_since()), because a running call may
+    have made these directories. Another call of the lab may remove the same directories meanwhile,
+    and so a directory that is gone is no error.
     """
     since = running_since()
     with contextlib.suppress(FileNotFoundError):

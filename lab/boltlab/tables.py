@@ -13,9 +13,9 @@ from rich.text import Text
 from boltlab import ui
 
 GAP = 2  # blanks between two columns
-PROSE = 20  # characters: if a column of prose would get fewer, other columns are left out
-# Characters that a column of prose gets in any case. A word that is longer than its column of prose
-# is broken; figures are never broken.
+PROSE = 20  # characters: if prose that needs as many would get fewer, columns are left out
+# Characters that a column of prose gets at least, if its texts need as many. A word that is
+# longer than its column of prose is broken; figures are never broken.
 LEAST = 8
 LONGEST = 120  # the line under the titles has at most so many characters, whatever the width
 REMEDY = "to see all columns: a wider terminal, or | less -S"

@@ -82,8 +82,8 @@ static void traced(const char *kind, const int *cpus, int n, bool online,
 }
 
 /*
- * Makes requests offline and online while teardowns stay deferred, and then the same
- * requests with all teardowns settled in between.
+ * Makes requests offline and online while teardowns stay deferred, and then, on a kernel
+ * with Bolt, the same requests with all teardowns settled in between.
  */
 static void cycle(const int *cpus, int n, long gap_ms, bool keep)
 {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Work that keeps a CPU busy in each way that a request has to deal with:
+ * Work that keeps CPUs busy in several ways that a request has to deal with:
  * running tasks, timers, slab objects, wake-ups through pipes.
  */
 #define _GNU_SOURCE

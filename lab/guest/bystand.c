@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Makes requests while a task that never asks the kernel for anything runs on
- * each CPU that stays. The emulator's plugin (lab/plugin/bystanders.c) measures
+ * each CPU that stays, except CPU 0. The emulator's plugin (lab/plugin/bystanders.c) measures
  * these tasks; the program tells the plugin when requests begin and end.
  * usage: bystand cpus=LIST n=N warmup=N bolt=0|1 gap_ms=N
  * The program's main task, on CPU 0, makes the requests: natively for one CPU after the

@@ -39,7 +39,7 @@ void stop_daemon(pid_t pid);
 /* Runs the command of the unit's ExecStopPost=. */
 void restore(void);
 
-/* Checks that the CPUs of "found" are online, and that the daemon has left no file. */
+/* Checks that just the CPUs of "found" are online, and that there is no file STATE. */
 void check_restored(void);
 
 /* Removes the log of the daemon. */

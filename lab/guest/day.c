@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Has cpuboltd follow the load of a day, see day.h. The load of an hour is recorded load of a web
- * server, over and over again, multiplied so that the mean is that of the hour. As many tasks as
- * the guest has CPUs do the work. A task that cannot do its work in time does the work later.
+ * server, over and over again, multiplied so that the mean is that of the hour; load that is more
+ * than the guest's CPUs can do in a step is cut off. As many tasks as the guest has CPUs do the
+ * work. A task that cannot do its work in time does the work later.
  *
  * First cpuboltd replays the same load without a look at CPUs. So the figures of the replay can be
  * compared with those of the kernel.
@@ -33,7 +34,7 @@
 #define MOST_STEPS	10000
 #define HOURS		24
 
-/* The most aggressive settings: the daemon may change CPUs every second. */
+/* More aggressive than the default settings: the daemon may change CPUs every second. */
 #define SETTINGS	"[policy]\nname=load\n" \
 			"[limits]\nhold_ms=1000\ndwell_ms=1000\nchanges_per_minute=60\n"
 

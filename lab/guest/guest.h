@@ -32,7 +32,7 @@ int open_log(void);
 /* Sends @len bytes, none of which is zero, to one of these files. Returns 0 or -errno. */
 int send_text(int fd, const char *buf, size_t len);
 
-/* Functions that write and read files, and make none; all return -errno on failure. */
+/* Functions that write and read files that exist; all return -errno on failure. */
 int write_text(const char *path, const char *text);
 int append_text(const char *path, const char *text);
 ssize_t read_text(const char *path, char *buf, size_t size);

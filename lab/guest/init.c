@@ -268,7 +268,7 @@ static int do_find(char **args)
 		return -EINVAL;
 	}
 	while (!found && fgets(line, sizeof(line), in)) {
-		line[strcspn(line, "\n")] = '\0';	/* else no pattern that ends in $ would match */
+		line[strcspn(line, "\n")] = '\0';	/* else "on$" would match no line */
 		found = !regexec(&pattern, line, 0, NULL, 0);
 	}
 	regfree(&pattern);
@@ -367,7 +367,10 @@ static int do_selftest(char **args)
 		same++;
 	while (same && before[same - 1] != '\n')
 		same--;
-	/* If the program has ejected a CPU, the first file says so, and other files are missing. */
+	/*
+	 * If the first file, "present", has changed, the program has ejected a CPU, whose files
+	 * are missing: then nothing is compared.
+	 */
 	if (!err && same && strcmp(before, after)) {
 		fprintf(stderr, "guest: %s has left '%.*s', which was '%.*s'\n", args[1],
 			(int)strcspn(after + same, "\n"), after + same,

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Random requests while the guest works: tasks of all scheduling classes,
+ * Random requests while the guest works: fair, real-time and deadline tasks,
  * timers, files, disks, network, perf events, control groups, processes. At the
  * end every worker must have made progress, and found all its results right.
  * usage: load bolt=0|1 pause_ms=N settle_ms=N; BOLT_REQUESTS and BOLT_SEED are
  * taken from the environment, that is from the kernel's command line.
  * Or: load beside=PROGRAM ARGUMENTS...; the program then makes the requests.
  * more=KIND,...: also BPF programs, and features of the scheduler that only some
- * kernels have. The program fails if the guest lacks what one of these KINDs needs.
+ * kernels have; load fails if the guest lacks what one of these KINDs needs.
  */
 #define _GNU_SOURCE
 #include "lib/children.h"
@@ -24,7 +24,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define PATIENCE_MS 60000	/* most time for one step of a worker, in virtual or real time */
+#define PATIENCE_MS 60000	/* most time for a round of each worker, in virtual or real time */
 
 static const struct worker *const kinds[] = {
 	cpu_workers, time_workers, disk_workers, net_workers, group_workers,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Workers that use CPUs: all scheduling classes, pinned, moving; processes, memory, perf. */
+/* Fair, real-time and deadline workers, pinned, moving; workers for processes, memory, perf. */
 #define _GNU_SOURCE
 #include "lib/deadline.h"
 #include "lib/perf.h"

@@ -5,10 +5,10 @@
  *
  *	pairs	all CPUs of the list offline, one after the other, and then online
  *	bounded	as pairs, in a guest whose emulator runs each CPU in short slices
- *	ballast	as pairs, and before each pair the CPU gets counters and cached objects
+ *	ballast	as pairs, and before each pair each CPU gets counters and cached objects
  *	busy	as pairs, with tasks, timers, files and pipes on the CPUs
  *	irqs	as pairs, with interrupts of the module in vectors/ on the first CPU
- *	kept	as irqs, but a kernel with irq_keep keeps these interrupts on CPU 0
+ *	kept	as irqs, but if Bolt is enabled, irq_keep keeps these interrupts on CPU 0
  *	bulk	offline and online of all CPUs of the list in one request
  *	curve	requests for the first CPUs of the list, as many as sizes= says: one
  *		after the other, and in one request if the kernel has such requests

@@ -6,11 +6,11 @@
  *
  * One thread sends @rate UDP requests a second to a socket of the loopback device, whether or not
  * earlier UDP requests were answered; @servers threads compute for @work_us each and answer. A
- * latency is counted from when the UDP request was due. In each cycle the program asks the host to
- * add each CPU of the list, brings the CPU online when the host has added it, and gives the CPU a
- * task; after @dwell_ms the program takes the CPU offline, and asks the host to take the CPU out.
- * The first @ways of enum way are used in turn. If the host cannot add CPUs (slots=0), the CPUs are
- * there all the time, and only come online and go offline.
+ * latency is counted from when the UDP request was due. In each cycle the program first has the
+ * host add each CPU of the list, has the CPU brought online, and gives the CPU a task. Then the
+ * program has each CPU taken offline, and has the host take the CPU out. At least @dwell_ms pass
+ * between two changes, online or offline. The first @ways of enum way are used in turn. If the host
+ * cannot add CPUs (slots=0), the CPUs are there all the time, and only come online and go offline.
  */
 #define _GNU_SOURCE
 #include "guest.h"
@@ -126,7 +126,7 @@ static void go(int cpu, enum way way)
 	     (long long)(change.end - start_ns));
 }
 
-/* Reports the latencies in the order of the UDP requests, in us; -1: the UDP request was lost. */
+/* Reports the latencies in the order of the UDP requests, in us; -1: no answer. */
 static void report(void)
 {
 	unsigned int count = sent;

@@ -6,11 +6,11 @@
  *
  *	stop	the longest of these durations, on any CPU
  *	stopped	the sum of these durations on the CPU where this program runs, which stays
- *	took	the duration of the whole request
+ *	took	the duration of the whole request, in suspend that of FREEZE or of THAW
  *
- * Natively a request is for one CPU, and each of the three times is for all requests
- * that take the CPUs of the list offline, or online, together. *Natively* is with
- * enabled=0; a kernel without Bolt has native figures only.
+ * Except in suspend, a native request is for one CPU, and each of the three times is for
+ * all requests that take the CPUs of the list offline, or online, together. *Natively* is
+ * with enabled=0; a kernel without Bolt has native figures only.
  */
 #define _GNU_SOURCE
 #include "measure.h"
@@ -34,7 +34,7 @@ enum { NATIVE, BOLT, VARIANTS };
 enum { DOWN, UP, WAYS };
 
 struct stops {
-	int64_t longest, sum, took;	/* took: the duration of the whole request */
+	int64_t longest, sum, took;	/* the times stop, stopped and took, in ns */
 	int times;			/* how many stops this program's CPU has had */
 };
 

@@ -7,7 +7,8 @@
 
 /*
  * Starts the tracer. @functions has names with commas in between; @missing is called for
- * each function that this kernel does not have, or inlines. @buffer_kb is for each CPU.
+ * each function that this kernel does not have, inlines, or marks notrace. @buffer_kb is
+ * for each CPU.
  */
 void tracing_start(const char *buffer_kb, const char *functions,
 		   void (*missing)(const char *name));

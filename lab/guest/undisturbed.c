@@ -7,13 +7,14 @@
  * natively offline, without and with expedited grace periods; parked cold and warm. Without ways=,
  * the program uses all ways that the kernel has.
  *
- * For each way, the first CPU of the list goes and comes @n times in a guest without load (inout.c,
- * taken.c). Then a small load runs, of a task on CPU 0 and of tasks that may run on any CPU, while
- * all CPUs of the list are paused. For each of these CPUs the program counts, by the kernel's
- * trace events, idle periods, interrupts, interprocessor interrupts among the interrupts, and tasks
- * that ran. The kernel traces nothing on a CPU that is offline. So the program also compares the
- * counts of the CPU in /proc/interrupts after a long absence with the counts after an absence that
- * is over at once.
+ * For each way, the first CPU of the list goes and comes: @n times that count while the CPU is
+ * idle, @n times that count while a task works on the CPU (inout.c), and then once more (taken.c).
+ * Then a small load runs, of a task on CPU 0 and of tasks that may run on any CPU, while all CPUs
+ * of the list are paused. For each of these CPUs the program counts, by the kernel's trace events,
+ * idle periods, interrupts, interprocessor interrupts among the interrupts, and tasks that ran.
+ * The kernel traces nothing on a CPU that is offline. So the program also compares the counts of
+ * the CPU in /proc/interrupts after a long absence with the counts after an absence that is over
+ * at once.
  */
 #define _GNU_SOURCE
 #include "guest.h"

@@ -5,8 +5,9 @@
  *
  * unit orderly		runs the daemon once: few CPUs without load, all with load, a lease, another
  *			program that brings one CPU back and takes another, and an orderly stop
- * unit kills rounds=N	starts the daemon N times; kills it, or in a fifth of the rounds stops it,
- *			and runs the command of the unit's ExecStopPost=: CPUs must be online as
+ * unit kills rounds=N	starts the daemon N times; ends the daemon at a random moment, by
+ *			SIGKILL, or in about a fifth of the rounds by SIGTERM; and runs
+ *			the command of the unit's ExecStopPost=: CPUs must be online as
  *			before, whatever the daemon was doing
  * unit idle seconds=N	measures the daemon's CPU time and memory at its default interval, without
  *			load: while its policy has taken CPUs, and while all CPUs have to stay
@@ -176,7 +177,10 @@ static void orderly(void)
 
 /* -- Without anything to do ------------------------------------------------------- */
 
-/* Waits until no CPU has come or gone for as long as a policy may wait. */
+/*
+ * Waits until no CPU has come or gone for REST_S, a minute: then changes_per_minute holds no change
+ * back any more.
+ */
 static void wait_for_rest(void)
 {
 	int before = online_count(), quiet = 0;

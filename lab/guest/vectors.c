@@ -53,7 +53,10 @@ void vectors_raise(void)
 	must_write(PARAMETERS "raise", "1");
 }
 
-/* Checks that each interrupt was handled as often as the interrupt was sent. */
+/*
+ * Checks that each interrupt was handled as often as the interrupt was sent, and by no CPU
+ * that was offline.
+ */
 void vectors_check(void)
 {
 	long wrong = number(PARAMETERS "wrong");

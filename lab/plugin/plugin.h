@@ -63,7 +63,7 @@ static uint64_t read_register(struct handle *handle)
 	return value;
 }
 
-/* Returns the register @name; ends QEMU if there is none, unless the register is @optional. */
+/* Returns the register @name. If QEMU lacks it, returns NULL if @optional, else ends QEMU. */
 static struct handle *find_register(const char *name, bool optional)
 {
 	struct descriptors *known = qemu_plugin_get_registers();

@@ -18,7 +18,8 @@ from boltlab.kept import number
 from boltlab.kernel.build import Kernel
 
 KIND = "alternatives"  # kind of result file
-PAUSED = "2-3"  # the CPUs that each way pauses; the guest has four CPUs
+# The CPUs from which each way keeps tasks away while the way is measured. The guest has four CPUs.
+PAUSED = "2-3"
 TIMES = ("in", "left", "back", "out")
 NONE = "-"
 
@@ -34,11 +35,12 @@ Way = Annotated[str, Among("way", ways)]
 
 @dataclass(frozen=True)
 class Quiet:
-    """What happened on one paused CPU while a small load ran; idle periods in ms.
+    """What happened on one CPU of PAUSED during a pause; idle periods in ms.
 
-    ``counted`` is how many more interrupts /proc/interrupts counts on the CPU over this pause than
-    over a pause that ends at once. ``tasks`` maps a task's name to how often the CPU switched to
-    the task.
+    A pause is the time for which one of the ways() keeps tasks away from all CPUs of PAUSED, while
+    a small load runs in the guest. ``counted`` is how many more interrupts /proc/interrupts counts
+    on the CPU over this pause than over a pause that ends at once. ``tasks`` maps a task's name to
+    how often the CPU switched to the task.
     """
 
     cpu: Amount
@@ -59,7 +61,7 @@ class Row:
 
     ``times`` are the times that TIMES names and lab/guest/inout.c defines, in ms. ``taken`` names
     what the pause took from a user of the CPU: an affinity, a timer or a counter, see
-    lab/guest/taken.c. ``quiet`` has a row for each paused CPU.
+    lab/guest/taken.c. ``quiet`` has a row for each CPU of PAUSED.
     """
 
     arch: Annotated[str, Among("architecture", lambda: ARCHES)]
@@ -104,7 +106,8 @@ def guest(target: Arch, kernel: Kernel, flavour: str, rounds: int, seconds: int)
 def read(records: Sequence[Mapping[str, Any]], arch: str) -> list[Row]:
     """Return the rows in the ``records`` of guests, in the order of the ways.
 
-    Raises BoltError when the records have no times of a way, or no paused CPU.
+    Raises BoltError when the records have no times of a way, or no record of a CPU
+    of PAUSED.
     """
     samples = {row["case"]: row["samples"] for row in records if "case" in row}
     found = []

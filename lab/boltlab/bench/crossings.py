@@ -109,8 +109,8 @@ def functions(source: Source, target: str, kernel: Path | None = None) -> dict[s
 def trace(target: Arch, source: Source, jobs: int) -> list[Crossings]:
     """Boot a guest of the architecture ``target`` and return the crossings of its requests.
 
-    The guest traces the third offline and online request of a CPU, because the first requests also
-    set up objects that later requests find.
+    The guest traces the third offline and the third online request of a CPU, because the first
+    requests also set up objects that later requests find.
     """
     where = functions(source, target.name)
     names = ",".join(["bolt_*", *sorted(name for name in where if not name.startswith("bolt_"))])

@@ -29,7 +29,8 @@ def recorded(run: Results, folder: Path = kept.FOLDER) -> Results:
             found.append(other)
     if not found:
         raise BoltError(
-            f"{folder.name}/ has no results of {run.arch}, {run.setting}, {series.series}"
+            f"{folder.name}/ has no results of {run.arch}, {run.setting}, {series.series}, "
+            f"{run.accel}, {run.cpus} CPUs"
         )
     alike = [other for other in found if _major(other) == _major(run)]
     return (alike or found)[-1]

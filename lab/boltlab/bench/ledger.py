@@ -35,7 +35,7 @@ class Origin:
     tree: str  # a hash of all files in PARTS
     kernel: str  # the stamp of the kernel: a hash of what the kernel was built from
     emulator: str
-    settings: str  # the guest's script, command line and machine
+    settings: str  # the guest's script, command line and machine, and Guest.bounded
 
 
 DIFFERS = {

@@ -59,7 +59,8 @@ class Plan:
     """What to measure: cases (None: all), variants, CPUs of a guest, and the accelerator.
 
     ``traced``: also run the guests whose results are traces. ``extra``: also run the guests that a
-    demo leaves out. ``large``: run only the guests for which cases.toml gives a number of CPUs.
+    demo leaves out, except guests that run only with ``large``. ``large``: run only the guests for
+    which cases.toml gives a number of CPUs.
     """
 
     cases: tuple[str, ...] | None = None
@@ -168,7 +169,7 @@ def _jobs(
 
 
 def _commands(target: Arch, plan: Plan, kind: str) -> list[str]:
-    """Return the commands that guests of ``kind`` run; none if ``plan`` has no such guests."""
+    """Return the measuring commands of guests of ``kind``; none if ``plan`` has no such guests."""
     guest, common = table()["guest"][kind], table()["common"]
     if "trace" in guest:
         line = traced.fill(f"{guest['trace']} {common}")

@@ -100,7 +100,8 @@ class Results:
     ``note`` is a remark to be printed with the tables of the figures.
     ``commit`` is the commit of this repository that was measured, "" if it is not known.
     ``machine`` is set if the times are real times of a machine instead of times of a lab's guest.
-    Then ``accel`` is the machine's hypervisor, or "hardware", and ``qemu`` is "".
+    Then ``accel`` is the machine's hypervisor, "virtual" if the hypervisor is not recognised, or
+    "hardware"; and ``qemu`` is "".
     """
 
     arch: str

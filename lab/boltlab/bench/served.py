@@ -14,8 +14,8 @@ from boltlab.errors import BoltError
 
 KIND = "vm-demo"  # kind of result file
 LOST = -1  # the latency of a UDP request that had no answer
-AFTER = 20_000_000  # UDP requests due up to so many ns after a change count as beside the change
-TIMED = ("file", "agent")  # values of Change.by of changes that lab/guest/served.c times exactly
+AFTER = 20_000_000  # UDP requests due less than so many ns after a change count as beside it
+TIMED = ("file", "agent")  # values of Change.by of changes that lab/guest/resize.c times exactly
 
 
 @dataclass(frozen=True)
@@ -73,10 +73,10 @@ class Outcome:
         return number * self.step
 
     def beside(self) -> list[int]:
-        """Return the latencies, in us, of the UDP requests near a change.
+        """Return the latencies, in us, of answered UDP requests near a change.
 
-        Such a UDP request was in flight during the change, or was due up to AFTER ns after the
-        end of the change.
+        Such a UDP request was in flight during the change, or was due less than AFTER ns after
+        the end of the change.
         """
         return [us for us, near in self._answered() if near]
 
@@ -89,11 +89,14 @@ class Outcome:
         return [each.end - each.begin for each in self._of(change) if each.by in TIMED]
 
     def first_tasks(self) -> list[int]:
-        """Return how long after the order to come each CPU ran its first task, in ns."""
+        """Return how long after the order to come each CPU ran its first task, in ns.
+
+        CPUs that cpuboltd has brought are left out.
+        """
         return [each.task - each.begin for each in self._of("online") if each.by in TIMED]
 
     def daemon(self, change: str) -> list[int]:
-        """Return how long each request of cpuboltd took, in ns."""
+        """Return how long each ``change`` that cpuboltd made took, in ns."""
         return [each.end - each.begin for each in self._of(change) if each.by == "daemon"]
 
     def ordered(self, change: str) -> list[Change]:
@@ -112,7 +115,7 @@ class Outcome:
         return [each for each in self.changes if each.change == change]
 
     def _answered(self) -> list[tuple[int, bool]]:
-        """Return each latency, in us, and whether a change was near the UDP request."""
+        """Return each answered UDP request's latency, in us, and whether a change was near."""
         spans = sorted((each.begin, each.end + AFTER) for each in self.changes)
         found, first = [], 0
         for number, us in enumerate(self.latencies):
@@ -158,7 +161,7 @@ def read(
     """Return the figures in the ``records`` of a guest.
 
     ``deleted`` and ``answered``: see Outcome. Raises BoltError when records are missing, or when
-    ``deleted`` does not have a time for each CPU that went.
+    ``deleted`` has times, but not as many as CPUs went.
     """
     parts = sorted((row for row in records if "served" in row), key=lambda row: row["served"])
     latencies: list[int] = []

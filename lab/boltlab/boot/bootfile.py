@@ -52,7 +52,10 @@ def names(results: BootResults) -> list[str]:
 
 
 def to_json(results: BootResults) -> dict[str, Any]:
-    """Return ``results`` as a JSON object: schema 1, a case for each size, and the boots."""
+    """Return ``results`` as a JSON object: schema 1, a case for each size, and the boots.
+
+    The object also has the growth of callbacks and, for boots in virtual time, the model.
+    """
     document = {"schema": codec.SCHEMA, **asdict(results)}
     document["cases"] = [
         {
@@ -163,7 +166,7 @@ def draw(results: BootResults, title: str) -> Canvas:
 
 
 def headline(results: BootResults, variants: Sequence[str] = ("talk", "all")) -> list[str]:
-    """Return a line for each of ``variants`` that was booted on the largest machine.
+    """Return a line for each of ``variants`` that, like native, was booted on the largest machine.
 
     The line says by which factor the CPU-dependent time is less than natively.
     """

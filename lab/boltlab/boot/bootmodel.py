@@ -175,8 +175,8 @@ def _tree(cost: Bringup, comers: int, come: int) -> list[float]:
 def check(boots: Sequence[Boot]) -> dict[str, Any]:
     """Return the model's errors at each booted size, and its times for machines of the talk.
 
-    For each variant there are times for the talk's largest machine (LARGE). The native model is
-    also compared with all four of the talk's machines (TALK).
+    For each variant with a model there are times for the talk's largest machine (LARGE). The native
+    model is also compared with all four of the talk's machines (TALK).
     """
     names = list(dict.fromkeys(boot.variant for boot in boots))
     models = {name: found for name in names if (found := model(boots, name))}
@@ -214,7 +214,7 @@ def talk(native: Model) -> dict[str, Any]:
         for cpus, nodes, _ in TALK
     ]
     # The talk's seconds include the boot on one CPU, and the talk does not say how long that takes.
-    # So try all times up to the whole boot of the smallest machine, and take the time with the
+    # So try times up to the whole boot of the smallest machine, and take the time with the
     # least error.
     tries = [_scaled(guessed, TALK[0][2] * step / 100) for step in range(100)]
     base, factor, _ = min(tries, key=lambda found: found[2])

@@ -37,8 +37,8 @@ _WAITS = ("bringup_cpu", "cpuhp_bringup_ap")
 class Callback:
     """All runs of one callback in a boot: its name, the number of runs, the sum of their ns.
 
-    ``early_ns`` is the sum for runs before the scheduling domains are built. ``ahead`` says whether
-    the control task runs the callback, before the CPU is woken.
+    ``early_ns`` is the part of ``ns`` before the initcalls of level "pure", the first that follow
+    SMP init. ``ahead`` says whether the control task runs the callback, before the CPU is woken.
     """
 
     name: str

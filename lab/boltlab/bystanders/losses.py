@@ -24,7 +24,8 @@ US = 0.002  # microseconds that an instruction takes in virtual time
 SIZES = (4, 16, 32)
 ROUNDS = 10
 PHASES = {1: "offline", 2: "online", 3: "idle", 4: "settle", 5: "online_settled"}
-# Variant -> the kernel on which it is measured, and the command that the guest runs first.
+# Variant -> the kernel on which the variant is measured, unless that is TICKLESS, and the command
+# that the guest runs first.
 VARIANTS: Mapping[str, tuple[str, tuple[str, ...]]] = {
     "native": ("pristine", ()),
     "expedited": ("pristine", ("write /sys/kernel/rcu_expedited 1",)),
@@ -82,7 +83,7 @@ def guest(
     place: tuple[int, int, bool],
     rounds: int = ROUNDS,
 ) -> Guest:
-    """Return the guest that measures one row of each direction.
+    """Return the guest that measures one row of each direction that ``variant`` has.
 
     ``place`` is the number of CPUs, how many of them come and go, and whether the last CPU has no
     tick.
@@ -105,7 +106,7 @@ def guest(
 
 
 def read(lines: Iterable[str], variant: str, cpus: int, batch: int, tickless: bool) -> list[Row]:
-    """Return the rows of a run from the plugin's output, which has a line for each CPU."""
+    """Return the rows of a run from the plugin's output: a line for each CPU in each phase."""
     found: dict[int, list[dict[str, Any]]] = {}
     # CPUs run in turn, so that virtual time is the sum of what all of them execute.
     spent: dict[int, int] = {}
@@ -154,7 +155,7 @@ def sums(rows: Sequence[Row]) -> list[Row]:
 
 
 def place_of(row: Row) -> tuple[int, int, bool]:
-    """Return the guest of ``row``, as guest() takes it."""
+    """Return the ``place`` that guest() takes for the guest of ``row``."""
     return row.cpus, row.batch, row.tickless
 
 

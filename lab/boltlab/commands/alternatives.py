@@ -25,14 +25,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=cli.positive,
         default=20,
         metavar="N",
-        help="how often a CPU is paused (%(default)s)",
+        help="how often a CPU goes and comes in each way (%(default)s)",
     )
     parser.add_argument(
         "--seconds",
         type=cli.positive,
         default=5,
         metavar="N",
-        help="seconds for which the paused CPUs are watched (%(default)s)",
+        help="seconds for which each way keeps tasks away while CPUs are watched (%(default)s)",
     )
     parser.add_argument(
         "--json", type=cli.output, metavar="FILE", help="also write the results to FILE"

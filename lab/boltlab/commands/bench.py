@@ -248,7 +248,8 @@ def _joined(
 ) -> Results | UnfinishedError:
     """Return the results of a bench's elements, each of which ran some jobs.
 
-    Raises BoltError when an element has failed for another reason than its guests.
+    Returns an UnfinishedError if guests have failed. Raises BoltError when an element has failed
+    for another reason than its guests.
     """
     target, setting, plan, _ = bench
     failed: list[Failed] = []
@@ -343,7 +344,7 @@ def _run(
 
     def ended(job: Job, ran: GuestResult) -> None:
         _require_readable(target, plan, job, ran)
-        # Other calls of the lab may remove the directory of the run before collect() reads it.
+        # A call with --resume may need the figures after the lab has removed the run's directory.
         done[job.name] = ledger.keep(job.name, job.origin, ran)
 
     failed = []

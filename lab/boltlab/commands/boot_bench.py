@@ -226,9 +226,9 @@ def sizes(
 ) -> list[tuple[int, int]]:
     """Return the machines to boot, (CPUs, nodes), without the machine of one CPU.
 
-    If ``cpus`` is None, these are machines of data/boot.toml. Raises BoltError when CPUs cannot be
-    divided equally among the nodes, or when ``nodes`` are neither one number nor as many as
-    ``cpus``.
+    If ``cpus`` is None, these are machines of data/boot.toml. Raises BoltError when no such machine
+    has so many nodes, when a number of ``cpus`` is below two or cannot be divided equally among the
+    nodes, or when ``nodes`` are neither one number nor as many as ``cpus``.
     """
     if cpus is None:
         known = [(int(n), int(m)) for n, m in boots.table()["sizes"][target.name]]
@@ -287,7 +287,7 @@ def _at_once(guest: Guest) -> Guest:
 
 
 def stressed(work: Sequence[Job], times: int) -> list[Job]:
-    """Return the boots of jobs() in the host's time, each of them ``times`` times.
+    """Return the untraced boots of jobs() in the host's time, each of them ``times`` times.
 
     The repetitions take turns, so that a change of the host's load affects all boots alike.
     """
@@ -340,7 +340,7 @@ def counted(
 
 
 def soak(work: Sequence[Soak], title: str) -> None:
-    """Run all boots in ``work``, and print how many boots each variant had.
+    """Run all boots in ``work``; print how many boots each variant had on each accelerator.
 
     Raises BoltError when a kernel prints a complaint, or a CPU does not come.
     """
@@ -387,7 +387,7 @@ def _boot(
 
 
 def show(results: BootResults) -> None:
-    """Print the tables of ``results``, and the errors and predictions of the model."""
+    """Print the tables of ``results``, and in virtual time what the model says."""
     ui.prose(f"\n{summary.boot_title(results)}")
     header, cells = bootfile.dependents(results)
     tables.show(_by_importance(header), cells)

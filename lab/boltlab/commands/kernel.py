@@ -255,7 +255,7 @@ def show_check(found: Report) -> None:
 
 
 def _todo(found: Report) -> Iterator[list[str]]:
-    """Yield a row for each hunk that fails, with changed lines around, or in another function."""
+    """Yield a row for each hunk that fails, has changed lines near, or is in another function."""
     for verdict in found.verdicts:
         for place in verdict.places:
             if place.failed or place.looks:
@@ -269,7 +269,10 @@ def _todo(found: Report) -> Iterator[list[str]]:
 
 
 def _functions(found: Report) -> Iterator[list[str]]:
-    """Yield a row for each called function that has changed since the kernel of the hooks."""
+    """Yield a row for each called function that has changed since the kernel of the hooks.
+
+    Of functions that only Bolt's own files call, those with the same prototype are left out.
+    """
     callers: dict[tuple[str, Change], list[str]] = {}
     for key, named in found.functions().items():
         callers[key] = [name.removesuffix(".patch") for name in named]

@@ -41,7 +41,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Run the steps until a step fails, and write the page.
 
-    A step that has passed runs again only with ``--again``, or if the step is to run always.
+    A step that has passed on the present sources (see steps.folder()) runs again only with
+    ``--again``, or if the step is to run always.
     Returns 1 if a step has failed.
     """
     table = steps.load()

@@ -36,16 +36,25 @@ def run(args: argparse.Namespace) -> int:
     """Build the kernels, which shows progress, and then run pytest."""
     arches = arch.select("all")
     rows = coverage.load()
-    ui.say(
-        "kernels and tests for both architectures: over an hour on 2 cores the first time, "
-        "then about half an hour"
-    )
+    ui.say(outlook(nightly=args.nightly, some=bool(args.only)))
     packages.ensure("build", "guest", "qemu", *packages.NEEDS["test"], arches=arches)
     where = source.resolve(args.source)
     for target in arches:
         for flavour in (*FLAVOURS, *(NIGHTLY if args.nightly else ())):
             build.ensure_kernel(target, flavour, where, args.jobs)
     return _pytest(args, where.path if args.source else None, rows)
+
+
+def outlook(*, nightly: bool, some: bool) -> str:
+    """Return what the command is about to do; and how long that takes, unless only ``some`` run."""
+    text = "kernels and tests for both architectures"
+    if nightly:
+        text += ", the long form too"
+    if some:
+        return f"{text}; of the tests only those that match -k"
+    if nightly:
+        return f"{text}: many hours"
+    return f"{text}: over an hour on 2 cores the first time, then about half an hour"
 
 
 def _pytest(args: argparse.Namespace, where: Path | None, rows: list[coverage.Row]) -> int:

@@ -135,8 +135,8 @@ def measure(
     """Run the variant ``name`` on ``kernel`` with the image ``root``; return the service's figures.
 
     Raises BoltError when a guest fails, its kernel complains, or a UDP request to the service had
-    no answer. In a variant with cpuboltd, the daemon must also have taken a CPU offline, and have
-    brought a CPU back.
+    no answer. In a variant with cpuboltd, the daemon must also have taken a CPU offline, have
+    brought a CPU back, and have printed a message for each pattern in ``wants`` of the variant.
     """
     row = vmdemo.variant(name)
     ran = vmdemo.run(kernel, root, name, cycles, accel, dwell_ms)

@@ -62,7 +62,7 @@ bursts() {
 	done >/dev/null 2>&1 &
 }
 
-# pretend_steal SECONDS N: for SECONDS the kernel's counters say that a host takes most of each CPU; then for
+# pretend_steal SECONDS N: for SECONDS /proc/stat says that a host takes most of each CPU; then for
 # SECONDS there is work for N CPUs, and the host takes nothing of any CPU; and so on.
 pretend_steal() {
 	mkdir -p /run/real

@@ -67,7 +67,8 @@ async def set_cpus(
     """Have the agent set CPUs as the guest's records "vcpu" say, "online N" or "offline N".
 
     Go on until cancelled. ``took`` is called with the host's seconds from each order to its answer.
-    ``poll``: see qemu.wishes(). Raises BoltError when the agent refuses an order.
+    ``poll``: see qemu.wishes(). Raises BoltError when the agent refuses an order, or does not
+    answer.
     """
     reader, writer = await asyncio.open_unix_connection(sock=link)
     with contextlib.closing(writer):

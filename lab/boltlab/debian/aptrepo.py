@@ -23,8 +23,8 @@ def publish(made: Path, folder: Path) -> list[Path]:
 
     Other files of the same packages in ``folder`` are removed; apt never sees a half-written index.
     Every user may read the packages and the indexes, and a folder that did not exist: apt reads as
-    the user _apt. Raises BoltError when ``folder`` cannot be written, or a package's file name is
-    malformed.
+    the user _apt. Raises BoltError when ``folder`` cannot be written, a package's file name is
+    malformed, or a program that index() runs fails.
     """
     new = []
     try:
@@ -47,7 +47,7 @@ def publish(made: Path, folder: Path) -> list[Path]:
 
 
 def closed(folder: Path) -> list[Path]:
-    """Return ``folder`` and folders above it, if there are such, that apt's user may not enter."""
+    """Return those of ``folder`` and the folders above it that apt's user may not enter."""
     place = folder.absolute()
     found = [path for path in (place, *place.parents) if path.is_dir()]
     return [path for path in found if not path.stat().st_mode & stat.S_IXOTH]

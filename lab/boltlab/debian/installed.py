@@ -132,7 +132,7 @@ def kernel_of(image: Path, which: str, config: str, to: Path) -> tuple[Path, Pat
     """Copy the kernel ``which`` (a key of KERNELS) and its initramfs out of a disk's /boot.
 
     ``config`` is the configuration of Bolt's kernel. Raises BoltError when /boot has no such
-    kernel, or several.
+    kernel, several, or no initramfs of the kernel.
     """
     end = KERNELS[which].format(debian=debs.NAMES[arch.host().name], config=config)
     listing = _run(qemu.binary("debugfs"), "-R", "ls -p /boot", str(image))

@@ -33,7 +33,7 @@ UNWANTED = ("linux-libc-dev",)
 
 @dataclass(frozen=True)
 class Cost:
-    """The cost of a build: GB of disk, minutes on two idle cores, lines that make prints."""
+    """A build's cost: GB of disk, minutes on two idle cores, lines that make prints for modules."""
 
     space: float
     minutes: int

@@ -22,8 +22,8 @@ from boltlab.errors import BoltError
 from boltlab.locks import lock
 
 PACKAGES = ("slurmctld", "slurmd", "slurm-client", "munge")
-PATIENCE = 60.0  # seconds in which munge must have its socket, and then Slurm must take jobs
-STOP = 10.0  # seconds in which a daemon must end
+PATIENCE = 60.0  # seconds in which munge must have its socket; as many for Slurm to take jobs
+STOP = 10.0  # seconds in which all jobs must end, and then each daemon
 CONFIG = """\
 ClusterName=private
 SlurmctldHost={host}(127.0.0.1)

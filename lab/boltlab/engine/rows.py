@@ -31,7 +31,8 @@ class Row:
 
     ``line`` is the command that the lab prints to repeat the row, and ``more`` the options with
     which the command writes its ledger to ``$LEDGER``. ``group`` is the row's line in the table of
-    progress. ``seconds``, ``cpus`` and ``memory`` (MiB) are the most that the row may take.
+    progress. ``seconds``, ``cpus`` and ``memory`` (MiB; 0: no limit) are the most that the row may
+    take.
     """
 
     line: str

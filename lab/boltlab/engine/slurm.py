@@ -150,7 +150,7 @@ def submission(
 
 
 def _wait(job: str, chunk: Sequence[int], folder: Path, board: Board, poll: float) -> None:
-    """Wait until ``job`` has left the queue, and its files can be seen on this machine."""
+    """Wait until ``job`` has left the queue, and then for a moment if its files are missing."""
     heard, empty, noted = time.monotonic(), 0, set[str]()
     # Once the queue is empty, look a second time, because a network file system shows the files of
     # other machines with a delay.

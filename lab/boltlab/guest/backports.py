@@ -24,9 +24,9 @@ QUESTION = f"enable Debian's {SUITE} on this machine and install QEMU {WANTED} f
 def offer(arches: Iterable[Arch], ask: Callable[[str], str] = input) -> None:
     """On Debian 12 with an older QEMU, install QEMU 10 if the user agrees.
 
-    offer() prints which versions of QEMU have figures to compare with, on any system with an older
-    QEMU, and then asks the user. Where no user can be asked, offer() changes nothing. Raises
-    BoltError when the installation fails.
+    On any system with an older QEMU, offer() prints which versions of QEMU have figures to compare
+    with. Then, on Debian 12 only, offer() asks the user. Where no user can be asked, or the lab may
+    not install packages, offer() changes nothing. Raises BoltError when the installation fails.
     """
     old = [arch.qemu for arch in arches if _major(arch.qemu) < WANTED]
     if not old:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Gets a static busybox for the guests' shell, without changing anything on this machine."""
+"""Gets a static busybox for the guests' shell, without installing a package."""
 
 import shutil
 import struct

@@ -163,7 +163,10 @@ def _source(version: Version) -> Finding:
 
 
 def _lack(present: object, arch: Arch, host: Arch) -> Level:
-    """Grade a tool: demo is blocked if the host's kernels need it, and apt cannot install it."""
+    """Grade a tool for kernels or guests of ``arch``.
+
+    A missing tool blocks ./bolt demo if ``arch`` is the host's and the lab cannot install packages.
+    """
     if present:
         return Level.GOOD
     blocks = arch is host and not packages.can_install()

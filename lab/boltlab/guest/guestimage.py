@@ -119,9 +119,10 @@ def cpio(nodes: Mapping[str, Node]) -> bytes:
 
 
 def base(arch: Arch, sources: Path = SOURCES) -> Path:
-    """Return the archive of the lab's programs for ``arch``, compiled if a source changed.
+    """Return the archive of the lab's programs for ``arch``.
 
-    Raises BoltError when a program does not compile.
+    The programs are compiled again if a source or the compiler has changed. Raises BoltError when
+    a program does not compile.
     """
     folder = paths.cache() / "guest"
     archive = folder / f"{arch.name}-{_fingerprint(arch, sources)}.cpio"

@@ -81,7 +81,7 @@ async def _ask(client: QMPClient, command: str, cpu: int = 0) -> str:
 
 
 async def watch(client: QMPClient, folder: Path) -> None:
-    """Raise EmulatorError when the console in ``folder`` tells of a stall that QEMU has caused.
+    """Raise EmulatorError if QEMU has caused the first stall of which the console tells.
 
     Returns if QEMU has not caused the stall, or does not answer.
     The console is a file in ``folder``; QEMU's answer about the APICs is written to another file
@@ -106,7 +106,7 @@ async def watch(client: QMPClient, folder: Path) -> None:
 
 
 def deaf(registers: str, apics: Sequence[str]) -> dict[int, int]:
-    """Return CPU -> interrupt in service, for each CPU that halts and waits for interrupts.
+    """Return CPU -> interrupt in service, of halted CPUs that wait for interrupts and have one.
 
     ``registers`` is QEMU's "info registers -a", ``apics`` its "info lapic" of each CPU. An x86_64
     kernel never halts before it has ended an interrupt, so QEMU has lost the interrupt's end.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Checks limits of a scenario: how many times larger one case's median may be than another's."""
+"""Checks limits of a scenario: one case's median is at most so many times another's."""
 
 import re
 from collections.abc import Mapping, Sequence

@@ -40,7 +40,7 @@ class Stopped:
         self.threads: set[int] = set()
 
     def stop(self, thread: int) -> None:
-        """Stop ``thread``; raise BoltError when this machine lets the lab stop no thread."""
+        """Stop ``thread``; raise BoltError if the machine forbids that or ``thread`` has ended."""
         if thread in self.threads:
             return
         _ptrace(_SEIZE, thread)

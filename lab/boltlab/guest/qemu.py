@@ -44,8 +44,9 @@ ENDED = "QEMU ended with status"
 # In virtual time a guest's seed selects how long an instruction takes: 1, 2 or 4 ns.
 SHIFTS = 3
 # In virtual time a CPU runs without a break until the next timer of the emulator is due, at most:
-# such a run is a slice. The reset of a CPU takes the rest of the slice. BOUND is a network filter
-# that no packet reaches: the filter's timer, which is due every 50 us, keeps slices short.
+# such a run is a slice. On x86_64 the reset of a CPU takes the rest of the slice. BOUND is a
+# network filter that no packet reaches: the filter's timer, which is due every 50 us, keeps slices
+# short.
 BOUND = (
     *("-netdev", "hubport,id=bound,hubid=0"),
     *("-object", "filter-buffer,id=bounds,netdev=bound,interval=50"),
@@ -118,7 +119,7 @@ class GuestResult:
 
     @property
     def trace(self) -> Path:
-        """Path of the raw trace; the file is empty unless the guest's script has traced."""
+        """Path of the raw trace; the file is empty unless the guest has traced or sent a file."""
         return self.folder / channels.FILES["bolt.trace"]
 
     def samples(self) -> dict[str, list[int]]:
@@ -154,8 +155,10 @@ async def boot(
 
     ``folder`` is used in place of a new directory. ``seen`` is called now and then with the number
     of records so far; ``watcher`` runs while the guest runs. Raises BoltError with a log when QEMU
-    does not start, and GuestError when QEMU ends without a reason, when the guest hangs, or when
-    judge() raises it for the way in which the guest ended. An error of ``watcher`` ends the guest.
+    does not start, or was killed in a Slurm job, and KernelChangedError when another call of the
+    lab has replaced the kernel. Raises GuestError when QEMU ends without a reason, when the guest
+    hangs, or when judge() raises it for the way in which the guest ended. An error of ``watcher``
+    ends the guest. If the script has the command ``host``, the default ``watcher`` is pause.obey().
     """
     folder = folder or new_run(name)
     if watcher is None and any(line.startswith("host ") for line in guest.script):
@@ -212,7 +215,7 @@ def command(guest: Guest, initrd: Path) -> list[str]:
 
 
 def accelerator(guest: Guest) -> list[str]:
-    """Return QEMU's arguments for the accelerator, and for random numbers in the guest."""
+    """Return QEMU's arguments for the accelerator, and with a seed for random numbers and clock."""
     words = list(ACCELERATORS[guest.machine.accel])
     if guest.machine.accel == "icount":
         shift = guest.machine.shift if guest.seed is None else guest.seed % SHIFTS
@@ -235,7 +238,8 @@ def unequal(guest: Guest) -> list[str]:
 def smp(guest: Guest) -> str:
     """Return the argument of -smp. A node is a socket, so that cores share caches in a node only.
 
-    CPUs that lack a feature are added as devices, and then -smp is for the first CPU alone.
+    In a guest with ``slots`` each CPU is a socket instead. CPUs that lack a feature are added as
+    devices, and then -smp is for the first CPU alone.
     """
     machine = guest.machine
     if machine.lacks:
@@ -279,7 +283,7 @@ def numa(machine: Machine) -> list[str]:
 
 
 def system(guest: Guest, folder: Path) -> list[str]:
-    """Return QEMU's arguments for the disks of a guest with a system of its own; see Guest."""
+    """Return QEMU's arguments for the disks and agent of a guest that has ``root``; see Guest."""
     if not guest.root:
         return []
     script = folder / "script"
@@ -490,8 +494,9 @@ def _reason(listener: EventListener, status: int | None, folder: Path) -> str:
     if not reason:
         log = folder / "qemu.log"
         if status == -signal.SIGKILL and "SLURM_JOB_ID" in os.environ:
-            # Slurm kills the largest task of an element that takes too much memory. The element
-            # must end as if all of it had been killed, so that the lab submits it again.
+            # If an element of a job array takes too much memory, the host's kernel kills the
+            # largest process of the element. The element must then end as if all of its processes
+            # had been killed, so that the lab submits the element again.
             raise BoltError("QEMU was killed, perhaps for lack of memory", log, KILLED)
         said = _complaint(log)
         kind = EmulatorError if "iotlb_to_section" in said else GuestError

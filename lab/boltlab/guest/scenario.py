@@ -33,8 +33,7 @@ class Scenario:
     the measuring setting, for scenarios that need a certain one. ``warns`` are patterns, each of
     which must fit one complaint of the kernel: the complaint's first line, or the message that the
     kernel prints above this line. Any other complaint fails the run. ``limits`` compare medians of
-    cases; see limits.py. A scenario's file may also have the
-    fields of ``machine``.
+    cases; see limits.py. A scenario's file may also have the fields of ``machine``.
     """
 
     name: str
@@ -102,7 +101,7 @@ _FLAGS = ("suspends",)
 
 
 def allowed() -> set[str]:
-    """Return the keys that a scenario's file may have: fields of Scenario and of Machine."""
+    """Return ``name``, and the keys of a scenario's file: fields of Scenario and of Machine."""
     return {entry.name for entry in fields(Scenario)} - {"machine"} | {*KEYS}
 
 
@@ -130,7 +129,7 @@ def load(name: str) -> Scenario:
 
 
 def parse(name: str, table: dict[str, Any]) -> Scenario:
-    """Return the scenario in ``table``; raise BoltError naming the key that is wrong."""
+    """Return the scenario in ``table``; raise BoltError naming what is wrong."""
     known = allowed() - {"name"}
     for key, value in table.items():
         if key not in known:

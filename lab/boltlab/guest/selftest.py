@@ -110,7 +110,8 @@ def variables(machine: Machine) -> str:
 def watched(line: str, wanted: Sequence[str]) -> str:
     """Return ``line`` of a guest's script, made to fail if a selftest leaves a setting changed.
 
-    Such a line runs one of the selftests ``wanted``. Any other line is returned as it is.
+    If the line runs one of the selftests ``wanted``, the command ``selftest`` takes the place of
+    ``run``. Any other line is returned as it is.
     """
     verb, _, rest = line.partition(" ")
     words = rest.split()

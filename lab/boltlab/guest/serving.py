@@ -8,7 +8,8 @@ from boltlab import paths
 
 TABLE = paths.DATA / "vm-demo.toml"
 PROGRAM = "bin/served"
-# What makes a CPU come or go, in the order of lab/guest/served.h. "host" needs slots.
+# What brings a CPU online or takes it out, in the order of lab/guest/served.h. "host" needs slots,
+# and only takes a CPU out: such a CPU comes online by "file".
 WAYS = ("file", "agent", "host")
 
 

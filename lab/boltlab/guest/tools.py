@@ -220,8 +220,9 @@ def _needed(program: Path) -> list[str]:
 def linker(program: Path, places: Sequence[Path]) -> dict[str, Node]:
     """Return the dynamic linker at the path that ``program`` names, and that path's folder.
 
-    The linker itself is taken from one of ``places``. The path that programs name is a link, which
-    Debian 12 has in /lib64 and Debian 13 in /usr/lib64.
+    The folder is left out if guestimage.DIRECTORIES has it. The linker itself is taken from one of
+    ``places``. The path that programs name is a link, which on x86_64 Debian 12 has in /lib64 and
+    Debian 13 in /usr/lib64.
     """
     match = re.search(r"program interpreter: /(.+)\]", _readelf("-l", program))
     if match is None:

@@ -36,7 +36,7 @@ class Kernel:
     id: str  # name of the source, as in "6.12.117-1a2b3c4d"
     release: str
     config_sha: str  # equal for the pristine kernel and Bolt's, see config.sha()
-    stamp: str  # a hash of everything the kernel was made from
+    stamp: str  # a hash, see stamp_of(); changed_kernel() adds the name of the change
     folder: Path
 
     @property
@@ -101,7 +101,8 @@ def changed_kernel(
     """Return a kernel of ``flavour``, built after ``change`` has changed its tree.
 
     ``change`` gets the path of the tree, and returns a name of the change. The next build of the
-    flavour takes the change back. Raises BoltError as ensure_kernel() does.
+    flavour takes the change back, but only in files that Bolt adds or hooks change: ``change`` must
+    leave other files alone. Raises BoltError as ensure_kernel() does.
     """
     kind = flavours.get(flavour)
     packages.ensure("build", *kind.packages, arches=[arch])

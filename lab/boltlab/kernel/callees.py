@@ -53,7 +53,7 @@ class Definition:
     file: str
     static: bool
     prototype: bool  # whether this is a declaration only
-    signature: str  # the text without comments and superfluous white space
+    signature: str  # up to the end of the parameters, without comments and superfluous blanks
     body: str
 
     @property
@@ -66,7 +66,10 @@ Index = dict[str, list[Definition]]
 
 
 def calls(text: str) -> set[str]:
-    """Return the names before parentheses, except keywords, in the C ``text``, a part of a file."""
+    """Return the names before parentheses in the C ``text``, a part of a file.
+
+    Keywords, and members of structures, are left out.
+    """
     bare = _STRING.sub('""', _COMMENT.sub(" ", text))
     # A hunk may begin inside a comment, each line of which begins with a star.
     bare = re.sub(r"^[ \t]*\*(?:[ \t/].*)?$", "", bare, flags=re.M)
@@ -74,7 +77,10 @@ def calls(text: str) -> set[str]:
 
 
 def index(tree: Path, names: Collection[str], folders: Iterable[str]) -> Index:
-    """Return the definitions of ``names`` in C files below CORE, and directly in ``folders``."""
+    """Return the definitions of ``names`` in C files below CORE, and directly in ``folders``.
+
+    Folders that SKIPPED names are left out below CORE.
+    """
     found: Index = defaultdict(list)
     for path in _files(tree, folders):
         text = path.read_text(encoding="utf-8", errors="replace")
@@ -202,7 +208,10 @@ def change(name: str, caller: str, was: Index, now: Index) -> Change | None:
 
 
 def _visible(name: str, caller: str, found: Index) -> list[Definition]:
-    """Return definitions of ``name`` in the file ``caller``, or else all that this file can use."""
+    """Return definitions of ``name`` in the file ``caller``, or else those that this file can use.
+
+    Declarations count only if the file can use no definition.
+    """
     known = found.get(name, [])
     own = [each for each in known if each.file == caller and not each.prototype]
     if own:

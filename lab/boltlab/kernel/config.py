@@ -38,7 +38,8 @@ def parse(text: str) -> dict[str, str]:
 def lost(fragment: str, config: str) -> list[str]:
     """Return the settings of ``fragment``, as ``A=y``, that ``config`` does not have.
 
-    A setting whose value is the empty text ``""`` is also met when ``config`` lacks the symbol.
+    A setting whose value is ``n`` or the empty text ``""`` is also met when ``config`` lacks the
+    symbol.
     """
     have = parse(config)
     return [
@@ -58,7 +59,7 @@ def merged(base: str, fragment: str) -> str:
 
 
 def differences(one: str, other: str, ignore: re.Pattern[str]) -> list[str]:
-    """Return the symbols that differ between two configurations, without those in ``ignore``."""
+    """Return the symbols that differ in two configurations, except those that ``ignore`` fits."""
     first, second = parse(one), parse(other)
     return sorted(
         symbol

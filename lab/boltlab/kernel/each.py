@@ -2,9 +2,9 @@
 """Builds the objects that each commit of the series touches, with and without CONFIG_BOLT.
 
 The objects of a commit are built with W=1; a warning that the pristine kernel does not have fails
-the check. CONFIG_BOLT is on from the commit that adds the option. Earlier commits have no such
-option, and are built once. With --link the kernel is also linked at the end of each posting whose
-last commit has CONFIG_BOLT.
+the check. Builds with CONFIG_BOLT begin at the commit that adds the option. Earlier commits have
+no such option, and are built once. With --link the kernel is also linked at the end of each posting
+whose last commit has CONFIG_BOLT.
 
 The cache remembers which commits have been built. So a check that was interrupted goes on at the
 commit where it ended, and after a change of a hook only the hook's commit and later commits are
@@ -52,7 +52,7 @@ class Report:
     objects: int  # an object counts once for each commit and configuration
     links: int
     kept: int  # how many of the objects an earlier check has built
-    unbuilt: tuple[str, ...]  # source files that are in no object of this configuration
+    unbuilt: tuple[str, ...]  # sources outside tools/ that are in no object of this configuration
 
 
 class Past:
@@ -115,7 +115,7 @@ def steps(source: Source) -> list[Step]:
 
 
 def check(arch: Arch, source: Source, jobs: int = 1, *, link: bool = False) -> Report:
-    """Build every step of the series for ``arch``, and link each posting if ``link``.
+    """Build every step of the series for ``arch``; if ``link``, link the postings with CONFIG_BOLT.
 
     Raises BoltError naming the commit that does not build, or whose build has a warning that the
     pristine kernel's build does not have.

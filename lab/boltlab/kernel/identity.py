@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Checks law 1: without CONFIG_BOLT hooked files compile to the code of the kernel without Bolt.
 
-The kernel without Bolt is the pristine kernel with the hooks that prepare the kernel for Bolt:
-those that series.toml lists with ``refactor = true``. These hooks do not name Bolt, and may change
-the code. This check does not cover these hooks: section Preparation of kernel/README.md says what
-each of these hooks changes, and which test, if any, shows the change.
+The kernel without Bolt is the pristine kernel with the hooks and overlay files that prepare the
+kernel for Bolt: those of commits that have ``refactor = true`` in series.toml. These hooks do not
+name Bolt, and may change the code. This check does not cover these hooks: section Preparation of
+kernel/README.md says what those called ``0000-*`` change, and which test, if any, shows the change.
 
 For each hooked file, the objects of both kernels are compared. All executable sections of the two
 objects are disassembled with their relocations, and must be the same line by line, addresses

@@ -44,7 +44,7 @@ def render(posting: Posting, folder: Path) -> str:
     """Return the text of the cover letter of ``posting`` with its figures filled in.
 
     ``folder`` is the folder of series.toml. Raises BoltError when the text or a figure is missing,
-    or when series.toml names a figure that the text does not use.
+    or when series.toml names a figure that neither the text nor a ratio uses.
     """
     file = folder / posting.cover
     try:
@@ -125,7 +125,10 @@ def _model(name: str, file: str, path: str, x: str, y: str, at: str) -> float:
             )
         points.append((across, up))
     if len({across for across, _ in points}) < 3:
-        raise BoltError(f"the figure '{name}': a model needs three sizes of {path}")
+        raise BoltError(
+            f"the figure '{name}': results/{file}: a model needs at least three different values "
+            f"of {x} in {path}"
+        )
     powers = {"1": 1, "2": 2}
     found = terms.fit(
         {term: [across**power for across, _ in points] for term, power in powers.items()},

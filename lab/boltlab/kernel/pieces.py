@@ -25,7 +25,7 @@ def without(name: str, text: str, anchors: Sequence[str]) -> str:
 
     An anchor that begins with ``^`` removes the whole block in which the piece stands, a loop or an
     if with its braces; ``^^`` removes the block around that block, and so on. Raises BoltError when
-    an anchor is nowhere in the text, or a piece has no end.
+    an anchor is nowhere in the code, or a piece has no end.
     """
     lines = text.splitlines()
     code = _code(name, lines)
@@ -34,7 +34,10 @@ def without(name: str, text: str, anchors: Sequence[str]) -> str:
         wanted = anchor.lstrip("^")
         found = [number for number, line in enumerate(code) if wanted in line]
         if not found:
-            raise BoltError(f"'{wanted}', of a later commit, is nowhere in {name}")
+            raise BoltError(
+                f"series.toml: 'adds' of a later commit names the text '{wanted}', "
+                f"which is nowhere in the code of {name}"
+            )
         for number in found:
             if number in gone:
                 continue
@@ -77,7 +80,7 @@ def makefile(name: str, text: str, missing: Collection[str]) -> str:
 
 
 def _code(name: str, lines: Sequence[str]) -> list[str]:
-    """Return ``lines`` with comments blanked, if the file is C."""
+    """Return ``lines`` with comments from /* to */ blanked, if the file is C."""
     if not name.endswith((".c", ".h")):
         return list(lines)
     out, inside = [], False

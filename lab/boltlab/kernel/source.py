@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Finds, fetches and unpacks kernel source. A tree is used only if its stamp says it is whole."""
+"""Finds, fetches and unpacks kernel source.
+
+A tree in the cache is used only if its stamp says that the tree is whole.
+"""
 
 import hashlib
 import json
@@ -162,7 +165,10 @@ def _want(version: Version) -> None:
 
 
 def release_of(tree: Path) -> str:
-    """Return the release ("6.12.117") that ``tree``'s Makefile tells; raise BoltError if none."""
+    """Return the release ("6.12.117") that ``tree``'s Makefile tells.
+
+    Raises BoltError if ``tree`` has no Makefile that tells a release, or no Kconfig.
+    """
     try:
         head = (tree / "Makefile").read_text(encoding="utf-8")[:2000]
     except OSError as error:
@@ -274,7 +280,7 @@ def _half(digest: str) -> Path:
 
 
 def _finish(half: Path, digest: str) -> Source:
-    """Put a stamp into the filled directory ``half``, and give the directory its final name."""
+    """Give the filled directory ``half`` its final name, then put a stamp into the directory."""
     try:
         release = release_of(half)
         version = versions.of_release(release)
@@ -298,7 +304,7 @@ def _complete(digest: str) -> Source | None:
 
 
 def _hash_file(file: Path) -> str:
-    """Return the SHA-256 of ``file``, which the cache keeps by size and time of the file."""
+    """Return the SHA-256 of ``file``, which the cache keeps by path, size and time of the file."""
     state = file.stat()
     key = f"{file}:{state.st_size}:{state.st_mtime_ns}"
     memory = _root() / "hashes.json"

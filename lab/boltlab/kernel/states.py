@@ -159,7 +159,7 @@ def _string(source: Path, path: Path, text: str, name: str) -> str:
 def module_of(source: Path, file: str) -> str:
     """Return the module that the tree ``source`` can make of ``file``, or "" if there is none.
 
-    Raises BoltError when no Makefile names the file's object.
+    Raises BoltError when the Makefile beside ``file`` does not name the file's object.
     """
     path = source / file
     makefile = path.parent / "Makefile"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Writes the page of a release check: steps, figures beside those in results/, open rows."""
+"""Writes the page of a release check: steps, figures, torture, planted bugs, open rows."""
 
 import re
 from collections.abc import Iterable, Mapping
@@ -146,7 +146,8 @@ def torture(version: Version, least: int) -> list[str]:
 def bugs(version: Version) -> list[str]:
     """Return lines with the number of planted bugs that were found, and all other planted bugs.
 
-    The first line also says how many were found in Bolt's present code.
+    A bug counts once for each of its architectures. The first line also says how many were found in
+    Bolt's present code.
     """
     file = kept.counted(PLANTED, version)
     known = planted.load(file) if file.exists() else []

@@ -31,7 +31,7 @@ class Line:
 
 
 def fit(points: Sequence[tuple[float, float]]) -> Line | None:
-    """Return the line of least squares through ``points``, or None for fewer than 3 points."""
+    """Return the line of least squares through ``points``, or None for fewer than 3 values of x."""
     if len({x for x, _ in points}) < 3:
         return None
     n = len(points)
@@ -74,6 +74,6 @@ def colour(series: str) -> str:
 
 
 def others(results: Results) -> list[Case]:
-    """Return the cases of guests larger than the run's usual guests, without points of curves."""
+    """Return the cases of guests whose size cases.toml gives, without points of curves."""
     names = {direction + suffix for direction in DIRECTIONS for _, suffix, _ in SERIES.values()}
     return [case for case in results.large if case.case not in names]

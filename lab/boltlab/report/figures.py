@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Draws results: latencies of all cases, and stacked bars of the phases in which time is spent."""
+"""Draws results: latencies, phases of requests, growing requests, and what bystanders lose."""
 
 import io
 from collections.abc import Sequence

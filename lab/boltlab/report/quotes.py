@@ -10,11 +10,12 @@ A quote names a file in results/: ``x86_64-strict`` is the newest file of that n
   in which PART is a variant or, for a ratio, two: ``x86_64-strict#offline1 native/bolt``. CASE may
   be ``offline_bulk 31 of 32``, in results of boot-bench ``64/16`` (CPUs/nodes); ``offline each`` is
   the microseconds of each further CPU of a request, and ``offline start`` the microseconds of a
-  request for no CPU, by the fitted line. In results of bystanders, ``1 of 4`` is the longest time
-  that a bystander's task could not run when one of four CPUs goes. In results of alternatives, CASE
-  is ``ARCH in``, ``ARCH left``, ``ARCH back`` or ``ARCH out``, times in ms that lab/guest/inout.c
-  explains, or ARCH and a count such as ``wakeups``, summed over the CPUs that are paused; PART is a
-  way to pause CPUs.
+  request for no CPU, by the line fitted to Bolt's requests for several CPUs. In results of
+  bystanders, ``1 of 4`` is the longest time that a bystander's task could not run when one of four
+  CPUs goes. In results of alternatives, PART is a way to keep tasks away from CPUs, and CASE is
+  ``ARCH in``, ``ARCH left``, ``ARCH back`` or ``ARCH out``, times in ms that lab/guest/inout.c
+  explains, or ARCH and a count such as ``wakeups``, summed over the CPUs from which tasks are kept
+  away.
 
 A number may have any precision: it must be the result, rounded to the digits that the number has,
 and must not be off by more than a tenth.
@@ -53,7 +54,11 @@ Table = tuple[list[str], list[list[str]]]
 
 @dataclass(frozen=True)
 class Stale:
-    """A quote that differs from the results: its place, its text, and the text it should have."""
+    """A quote that differs from the results: its place, its text, and the text it should have.
+
+    For a table, ``quoted`` is "another table", and ``measured`` has up to three lines of the table
+    that the results make and that the quote lacks.
+    """
 
     where: str
     quoted: str
@@ -200,7 +205,7 @@ def _medians(file: Path, case: Sequence[str], place: str) -> dict[str, float]:
 
 
 def _ways(file: Path, arch: str, what: str = "") -> dict[str, float]:
-    """Return way to pause CPUs -> median of the time ``what`` in ms, or sum of a count ``what``."""
+    """Return way -> median of the time ``what`` in ms, or sum of the count ``what`` of all CPUs."""
     found = {}
     for row in alternatives.load(file).rows:
         if row.arch != arch:

@@ -26,8 +26,8 @@ _PREFACE = (
     "order, or the host takes a CPU out that is online. The guest does not know exactly when "
     "a change of the third way begins, and so no median in milliseconds has such changes. "
     "A UDP request counts "
-    "as beside changes if the UDP request was in flight during a change of any of the ways, or due "
-    "up to 20 ms later."
+    "as beside changes if the UDP request was in flight during a change, or due less than 20 ms "
+    "after a change. Changes that cpuboltd makes count as well."
 )
 _COLOURS = {"online": "#1f6fb4", "offline": "#d98200"}
 _NAMES = {"online": "a CPU comes", "offline": "a CPU goes"}
@@ -35,7 +35,7 @@ _DAEMON = {"online": "cpuboltd brings CPUs", "offline": "cpuboltd takes CPUs"}
 
 
 def draw(measured: Measured) -> Figure:
-    """Return a timeline for each variant of ``measured``, one below the other, on the same axes."""
+    """Return a timeline for each variant of ``measured``, one below the other, scaled equally."""
     outcomes, title = measured.rows, measured.title
     canvas = Canvas(figsize=(WIDTH, 0.8 + 1.9 * len(outcomes)), layout="constrained")
     canvas.suptitle(title, fontsize=9, x=0.01, ha="left")

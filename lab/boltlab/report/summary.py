@@ -23,8 +23,9 @@ BOOTS = "boots"  # its column says how far apart the boots' medians are for the 
 # Shorter names of counts and of requests whose own names are too long for a column.
 SHORT = {"grace_periods": "GPs", "online_settled": "from settled"}
 
-# Ranks of columns: a narrow terminal leaves out the columns with the highest rank first. Columns
-# that can be worked out from others have high ranks; figures of Bolt and native stay longest.
+# Ranks of columns: a narrow terminal leaves out the columns with the highest rank first. Titles
+# that are not here, such as "Bolt" and "vs native", have rank 0, and always stay. Exceptions are
+# counts and BOOTS: columns() works out their ranks.
 RANKS = {
     "n": 9,
     "vs expedited": 8,
@@ -120,7 +121,10 @@ def clock(accel: str) -> str:
 
 
 def ratio(case: Case, baseline: str) -> float | None:
-    """Return the median of ``baseline`` divided by Bolt's, or None if one of them is missing."""
+    """Return the median of ``baseline`` divided by Bolt's.
+
+    Returns None if one of the medians is missing, or if Bolt's is 0.
+    """
     ours, theirs = case.variants.get("bolt"), case.variants.get(baseline)
     if ours is None or theirs is None or ours.median <= 0:
         return None
@@ -136,7 +140,7 @@ def rows(results: Results, *, ranges: bool) -> tuple[list[str], list[list[str]]]
 
 
 def others(results: Results, *, ranges: bool) -> tuple[list[str], list[list[str]]]:
-    """Return header and cells of the table of cases in larger guests that are in no curve."""
+    """Return header and cells of the table of the cases that curve.others() returns."""
     return _table(results, curve.others(results), ranges)
 
 
@@ -163,7 +167,10 @@ def _table(
 
 
 def label(case: Case) -> str:
-    """Return the name of ``case`` in tables, with the CPUs of a batch and of a larger guest."""
+    """Return the name of ``case`` in tables.
+
+    Behind the name stands how many CPUs a request had, if more than one, and Case.cpus, if not 0.
+    """
     what = case.case if case.batch == 1 else f"{case.case} {case.batch}"
     return f"{what} of {case.cpus}" if case.cpus else what
 
@@ -228,9 +235,10 @@ def _growth(case: Case, base: Case, shown: Sequence[str]) -> list[str]:
 
 
 def overheads(results: Results) -> tuple[list[str], list[list[str]]]:
-    """Return header and cells of the table of other work than requests, in per cent of native.
+    """Return header and cells of the table of other work than requests.
 
-    Beside each median stands how far apart the medians of the boots are.
+    The median of native is in ms; of other variants stands by how many per cent the median exceeds
+    that of native. Beside each median stands how far apart the medians of the boots are.
     """
     shown = _shown(results.overheads)
     header = ["case", "n"]

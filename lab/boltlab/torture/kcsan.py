@@ -47,8 +47,9 @@ class Report:
         """Return the functions that race, in alphabetical order.
 
         In place of a function for which ``helper`` returns true, the result has the nearest caller
-        for which ``helper`` returns false. If the log ends too early to have the stacks of all
-        functions in the title, the result has the functions of the title.
+        for which ``helper`` returns false, if the stack has such a caller. If the log ends too
+        early to have the stacks of all functions in the title, the result has the functions of the
+        title.
         """
         found = [
             next((name for name in access.functions if not helper(name)), access.functions[0])

@@ -21,7 +21,7 @@ from boltlab.kernel.config import parse as parse_config
 
 FOLDER = paths.REPO / "lab" / "torture"
 SIZES = ("cpus", "nodes", "threads", "memory")  # fields of a machine that a configuration sets
-SECONDS = 60  # of the guest's time; a run takes at most so long if its scenario sets no other limit
+SECONDS = 60  # of the guest's time: ``{seconds}`` in commands, if the scenario sets no other number
 
 _ACTOR = re.compile(
     r"^# actor (\S+) asks=(\d) attempted=(\d+) done=(\d+) refused=(\d+) wrong=(\d+)$"
@@ -132,7 +132,7 @@ class Case:
 
     @property
     def seconds(self) -> int:
-        """Return the seconds, of the guest's time, that the run takes at most."""
+        """Return ``{seconds}`` of the scenario's commands: seconds of the guest's time."""
         return self.story.seconds
 
     @property
@@ -209,7 +209,7 @@ class Outcome:
 
 
 def count(records: Iterable[Mapping[str, Any]], console_lines: Iterable[str]) -> Counts:
-    """Return the counts that a run's programs, and the kernel's torture modules, have printed."""
+    """Return the counts of requests that programs and the kernel's torture modules have printed."""
     counts = Counts()
     for row in records:
         found = _ACTOR.match(str(row.get("output", "")))

@@ -76,7 +76,11 @@ def bugs() -> Mapping[str, Bug]:
 
 
 def parse(name: str, row: Mapping[str, Any]) -> Bug:
-    """Return the bug in ``row``; keys that are no fields of Bug are fields of its scenario."""
+    """Return the bug in ``row``.
+
+    The key ``scenario`` names the scenario of the check. Other keys that are no fields of Bug
+    change fields of this scenario.
+    """
     own = {entry.name for entry in fields(Bug)} - {"name", "check"}
     known = scenario.allowed() - {"name", "arches"}
     for key in row.keys() - own - known - {"scenario"}:
@@ -101,7 +105,7 @@ def parse(name: str, row: Mapping[str, Any]) -> Bug:
 def plant(bug: Bug, tree: Path) -> str:
     """Put the bug into ``tree`` and return its name.
 
-    Raises BoltError when a line of context in the bug's patch differs from the line in ``tree``.
+    Raises BoltError when ``tree`` lacks lines that the bug's patch removes or has as context.
     """
     done = subprocess.run(
         ["patch", "-p1", "--fuzz=0", "--no-backup-if-mismatch", "-i", str(bug.patch)],
@@ -173,7 +177,10 @@ def judge(bug: Bug, arch: str, said: str, date: str, kernel: str = "") -> Verdic
 
 
 def save(path: Path, verdicts: list[Verdict]) -> None:
-    """Add ``verdicts`` to the file ``path``, in place of older verdicts on the same bugs."""
+    """Add ``verdicts`` to the file ``path``.
+
+    A verdict replaces the older verdict on the same bug on the same architecture.
+    """
     with codec.changing():
         known = load(path) if path.exists() else []
         rows = {(verdict.name, verdict.arch): asdict(verdict) for verdict in [*known, *verdicts]}

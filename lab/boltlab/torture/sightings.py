@@ -115,8 +115,9 @@ class Ledger:
     def due(self, arch: str, scenario: str, share: float) -> str:
         """Return the side, without Bolt or with Bolt, whose run is next.
 
-        A run with Bolt is next if the runs without Bolt have taken at least ``share`` times as long
-        as the runs with Bolt will have taken after one more run.
+        A run with Bolt is next if there was a run without Bolt, and the runs without Bolt have
+        taken at least ``share`` times as long as the runs with Bolt will have taken after one more
+        run.
         """
         native, bolt = (self.span(arch, name) for name in races.sides(scenario))
         runs = native.runs + bolt.runs
@@ -127,7 +128,7 @@ class Ledger:
     def open(
         self, arch: str, functions: Functions, known: Collection[Pair], kernel: str
     ) -> list[Sighting]:
-        """Return the races that ``kernel`` has shown on ``arch``, due to Bolt and not ``known``.
+        """Return races due to Bolt, not ``known``, that ``kernel`` was last to show on ``arch``.
 
         A race is due to Bolt if its pair has a function of Bolt's, or if a stack or the title has a
         hotplug path and the pair was never reported without Bolt.

@@ -29,10 +29,10 @@ class Cell:
     """All runs of one scenario on one configuration of one architecture.
 
     ``failed`` is how many of the runs have failed; ``failures`` has only the newest of these runs.
-    ``kernel`` is the fingerprint of the last run's kernel, and ``present`` is how many of the
-    attempted requests were made after the fingerprint had last changed. A file without ``failed``
-    or ``kernel`` has been written by an older lab: the entries of ``failures`` are counted instead,
-    and no request counts as made by the present kernel.
+    ``kernel`` has the first digits of the fingerprint of Bolt's code in the last run, and
+    ``present`` is how many of the attempted requests were made after the fingerprint had last
+    changed. A file without ``failed`` or ``kernel`` has been written by an older lab: the entries
+    of ``failures`` are counted instead, and no request counts as made by the present kernel.
     """
 
     config: str

@@ -18,7 +18,10 @@
 #include <linux/vmalloc.h>
 #include <linux/workqueue.h>
 
-/* More objects than the CPU's slab holds, so that some slabs become partial slabs of the CPU. */
+/*
+ * More objects than a slab holds, or than a sheaf holds in Linux 7.3, so that the CPU keeps
+ * several slabs or sheaves of the cache.
+ */
 #define OBJECTS 40
 #define OBJECT_SIZE 256
 

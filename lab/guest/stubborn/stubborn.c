@@ -136,7 +136,10 @@ static inline void stubborn_take_ops(void) { }
 static inline void stubborn_give_ops_back(void) { }
 #endif
 
-/* The states are concurrent, so that a request takes several CPUs together. */
+/*
+ * Declares the states fit for batches, so that a request takes several CPUs together,
+ * and concurrent, so that the callbacks may run for these CPUs at once.
+ */
 static const struct bolt_defer stubborn_concurrent = {
 	.concurrent = true,
 	.reason = "test: the callback only counts its calls for each CPU",

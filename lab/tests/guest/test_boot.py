@@ -106,7 +106,7 @@ def test_boot_bench(kernel: Kernels) -> None:
 
 @pytest.mark.parametrize("arch", ARCHES)
 def test_the_boot_cpu_has_less_to_do_in_a_tree(kernel: Kernels, arch: str) -> None:
-    """For each of 16 CPUs, the boot CPU runs less than half of the native number of instructions.
+    """For each CPU that comes, the boot CPU runs less than half as many instructions as natively.
 
     A third or less has been measured. The test counts instructions, not time, and so switches the
     trial off: CPUs come in a tree even where a tree takes longer.

@@ -70,7 +70,7 @@ def test_what_a_request_costs(kernel: Kernels, arch: str) -> None:
     assert [row["tasks"] for row in done.records if "tasks" in row] == [200]
     assert 0 < samples["version"] < samples["offline_no_check"] < samples["offline_look"]
     assert samples["offline_no_check"] < 1
-    # The fastest sample counts, because in the emulator a cold bring-up of an x86 CPU takes up to
-    # 0.8 ms longer than a warm one: docs/measuring.md.
+    # The fastest sample counts, because in the emulator virtual time jumps by up to 1 ms in a cold
+    # bring-up of an x86 CPU, but not in a warm one: docs/measuring.md.
     assert min(done.samples()["online"]) < 1e6
     assert samples["offline_look"] < 5

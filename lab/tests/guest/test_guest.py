@@ -108,8 +108,8 @@ SKIPPED = {
 }
 
 # How many more tests are skipped on kernels of a series. Natively 6.12 does not let the last CPU of
-# a scheduler domain go, so that the native half of a test that takes this CPU offline is skipped.
-# 7.3 has SMT control on arm64.
+# a root domain go, because dl_bw_check_overflow() counts the deadline server of that CPU. So the
+# native half of a test that takes this CPU offline is skipped. 7.3 has SMT control on arm64.
 SKIPPED_OF_SERIES = {
     "6.12": {
         (arch, selftest): 1 for arch in ARCHES for selftest in ("cpusets", "cpusets-isolated")
@@ -141,7 +141,7 @@ def test_kunit(kernel: Kernels, arch: str, kernel_source: Source) -> None:
 
 @pytest.mark.plays("kunit-tsc")
 def test_kunit_tsc(kernel: Kernels, arch: str) -> None:
-    """The guest has two CPU packages, of a vendor whose TSCs are in step across packages (x86)."""
+    """The guest has two CPU packages, whose TSCs the kernel takes to be in step (x86)."""
     ours, counted = kunit(play(kernel, arch, "kunit-tsc"))
     assert ours == {"bolt_tsc"}
     assert counted
@@ -182,8 +182,8 @@ def test_kunit_domains_with_core_scheduling(kernel: Kernels, arch: str) -> None:
     assert domains_are_right(play(kernel, arch, "kunit-domains", "kasan", timeout=3600))
 
 
-# The selftests that run on the kernel "bolt" and on both architectures. Each other selftest has a
-# test function of its own.
+# The selftests that run on the kernel "bolt" and on both architectures. Other test functions
+# run all other selftests.
 SELFTESTS = [
     name.removeprefix(selftest.PREFIX)
     for name in selftest.scenarios()
@@ -289,7 +289,7 @@ def test_bulk_with_siblings(kernel: Kernels, arch: str) -> None:
 def test_interrupts_in_flight(
     kernel: Kernels, arch: str, name: str, totals: tuple[str, str, str]
 ) -> None:
-    """Runs on x86. Natively CPUs go one by one, so that the test of several CPUs is skipped."""
+    """Runs on x86. The native variant of several_cpus is skipped: natively CPUs go one by one."""
     name = f"selftest-{name}"
     found = [PLAN.match(line) for line in output(play(kernel, arch, name))]
     assert [each.groups() for each in found if each] == [totals]

@@ -120,7 +120,7 @@ def test_who_needs_native_offline(kernel: Kernels, arch: str, name: str) -> None
 @pytest.mark.plays("lost-suspend")
 @pytest.mark.nightly
 def test_an_undo_that_fails_in_suspend(kernel: Kernels, arch: str) -> None:
-    """Runs the tests of selftest-lost that need suspend; arm64 guests have no deep suspend."""
+    """Runs also the tests of selftest-lost that need suspend; arm64 guests have no deep suspend."""
     lines = output(play(kernel, arch, "lost-suspend", timeout=LONG))
     done = [line for line in lines if line.startswith("ok ") and "SKIP" not in line]
     assert not [line for line in lines if line.startswith("not ok ")]
@@ -158,7 +158,7 @@ def test_settled_before_kexec_locks(kernel: Kernels, arch: str, name: str) -> No
 
     Under that lock a settled CPU is removed from the headers of the crash kernel; on arm64 these
     headers name all possible CPUs. When the lock is busy, the kernel prints a message, which
-    neither Bolt's nor Debian's kernel may print here.
+    neither the kernel with Bolt nor the kernel without Bolt may print here.
     """
     done = play(kernel, arch, name)
     said = (done.folder / "console.log").read_text(encoding="utf-8", errors="replace")

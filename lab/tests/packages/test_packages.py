@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """The packages of the tools as Debian's own programs see them; no kernel is built.
 
-Empty packages stand in for a kernel's packages, of which only the names matter.
+Empty packages stand in for a kernel's packages, of which only names and versions matter.
 """
 
 import os
@@ -142,7 +142,10 @@ def apt(repository: Path, place: Path) -> Apt:
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root's apt changes to the user _apt")
 def test_apt_reads_what_every_user_may_read(place: Path, tools: Path) -> None:
-    """apt reads a repository as its user _apt, whatever umask the user who published had."""
+    """apt reads a repository as its user _apt, whatever umask the user who published had.
+
+    But every user must be allowed to enter the directories above the repository.
+    """
     for name, mode in (("open", 0o755), ("closed", 0o700)):
         above = place / name
         shutil.copytree(tools, above / "made")
@@ -222,7 +225,7 @@ def test_apt_refuses_a_package_that_was_changed(apt: Apt, repository: Path) -> N
 
 
 def contents(tools: Path, name: str) -> list[str]:
-    """Return the files of the package ``name``, without directories and documentation."""
+    """Return the files of the package ``name``, without documentation and lintian's overrides."""
     path = next(tools.glob(f"{name}_*.deb"))
     lines = output("dpkg-deb", "-c", str(path)).splitlines()
     names = [line.split()[5].removeprefix("./") for line in lines if not line.startswith("d")]

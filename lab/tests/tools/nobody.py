@@ -10,11 +10,12 @@ NOBODY = 65534
 
 
 def as_nobody(program: Path, root: Path, *words: str) -> subprocess.CompletedProcess[str]:
-    """Run ``program`` on ``root`` as the user of the test or, if that is root, as ``NOBODY``."""
+    """Run ``program`` on the tree ``root`` as the test's user, or as NOBODY if that is uid 0."""
     command = ["--root", str(root), *words]
     if os.geteuid():
         return subprocess.run([program, *command], capture_output=True, text=True, check=False)
-    # NOBODY may not read the build's directory, but may read the one that has ``root``.
+    # NOBODY may be unable to read the build's directory. So a copy of the program runs beside
+    # ``root``, in a directory that every user may enter.
     scratch = root.parent
     for path in (scratch, *scratch.parents):
         if not path.stat().st_mode & 0o001:

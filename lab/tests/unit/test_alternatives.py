@@ -15,7 +15,7 @@ from boltlab.report import quotes
 
 
 def records(ms: int = 1) -> list[dict[str, Any]]:
-    """Return records of guests: all times of the n-th way are n times ``ms``."""
+    """Return records of guests: all samples of the n-th way are n times ``ms``."""
     found: list[dict[str, Any]] = []
     for place, way in enumerate(alternatives.ways(), start=1):
         ns = [place * ms * 1_000_000] * 3

@@ -49,6 +49,20 @@ def start(folder: Path, text: str, *words: str) -> "subprocess.Popen[str]":
 
 
 @pytest.mark.parametrize(
+    ("nightly", "some", "end"),
+    [
+        (False, False, ": over an hour on 2 cores the first time, then about half an hour"),
+        (True, False, ", the long form too: many hours"),
+        (False, True, "; of the tests only those that match -k"),
+        (True, True, ", the long form too; of the tests only those that match -k"),
+    ],
+)
+def test_how_long_it_takes(nightly: bool, some: bool, end: str) -> None:
+    begin = "kernels and tests for both architectures"
+    assert cmd_test.outlook(nightly=nightly, some=some) == begin + end
+
+
+@pytest.mark.parametrize(
     ("text", "words", "status"),
     [
         ("def test_one(): pass\n", (), 0),

@@ -122,7 +122,7 @@ WARNED = (
 def test_a_complaint_has_the_message_above_it() -> None:
     found = console.scan(WARNED)
     assert [splat.about for splat in found] == [("bolt: first",)]
-    # Only lines between "cut here" and the complaint are its message.
+    # In a log of Linux 6.12 only lines between "cut here" and the complaint are its message.
     assert [splat.about for splat in console.scan([*WARNED[1:]])] == [()]
     assert [splat.about for splat in console.scan(["x", *WARNED])] == [("bolt: first",)]
 

@@ -59,8 +59,8 @@ def test_a_row_says_what_it_needs(tmp_path: Path, machine: set[str]) -> None:
     [
         ("`a.py::one` (needs a miracle)", "nothing is known of the need 'a miracle'"),
         ("`a.py::one` (needs this,that)", "nothing is known of the need 'this,that'"),
-        ("(needs this)", "names neither a test nor a command"),
-        ("`make`", "names neither a test nor a command"),
+        ("(needs this)", "'shown by' must have tests or commands"),
+        ("`make`", "'shown by' must have tests or commands"),
         ("`a.py::one` | x", "6 columns, not 5"),
     ],
 )

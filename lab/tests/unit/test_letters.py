@@ -79,7 +79,7 @@ def test_a_model_of_larger_machines(folder: Path) -> None:
         ("{off}", {"off": "a cases[case=offline1].bolt.median"}, "is not one figure"),
         ("{off}", {"off": "a cases[cpus=32].bolt"}, "is not one figure"),
         ("{off}", {"off": "one / two"}, "are not two figures"),
-        ("{off}", {"off": "model(a cells[arch=x] done done 9)"}, "a model needs three sizes"),
+        ("{off}", {"off": "model(a cells[arch=x] done done 9)"}, "three different values of done"),
         ("{off}", {"off": "model(a sizes[] n none 9)"}, "'off': results/a has no none"),
         ("{off}", {"off": "model(a cells[] arch done 9)"}, "arch and done have to be numbers"),
         ("{off}", {"off": "model(a sizes[] n lost 9)"}, "be numbers, lost above 0"),

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Files as an early commit has them, without pieces that a later commit adds.
 
-A piece is a whole statement, row or function.
+A piece is a whole statement, row, function, preprocessor line or block, or section of Kconfig.
 """
 
 import pytest
@@ -101,7 +101,9 @@ def test_all_that_has_the_text() -> None:
 def test_comments_and_strings_are_no_code() -> None:
     text = '/* settle( */\nint a = f("/*"); /* b; */\nint settle(void);\n'
     assert left(text, "settle(") == ["int settle(void);"]
-    with pytest.raises(BoltError, match=r"'nothing', of a later commit, is nowhere in a\.c"):
+    with pytest.raises(
+        BoltError, match=r"the text 'nothing', which is nowhere in the code of a\.c"
+    ):
         pieces.without("a.c", TABLE, ["nothing"])
 
 

@@ -166,7 +166,8 @@ def test_a_bench_that_failed_goes_on(clone: Path, tmp_path: Path) -> None:
     assert lines() == [f"{usual} {of}"]
     assert cli.main(words) == 1
     assert lines() == [f"{usual} --resume {of}"]
-    # Nothing is kept: the command refuses --resume as a wrong use.
+    # If no figures of a bench are kept, ./bolt bench refuses --resume as a wrong use. Then the step
+    # calls it without --resume.
     (clone / "bolt").write_text(
         f'#!/bin/sh\necho "$*" >>{tmp_path}/asked\ncase $* in *resume*) exit 2; esac\n'
     )

@@ -117,7 +117,7 @@ static inline int fake_mount(const char *type)
 
 @pytest.fixture(scope="module")
 def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return a program with the headers of the selftests, whose machine is its folder."""
+    """Return a program with the headers of the selftests, for which its folder is the machine."""
     root = tmp_path_factory.mktemp("restore")
     shutil.copytree(selftest.OVERLAY / selftest.FOLDER, root / "src")
     headers = [*root.glob("src/*.h"), *root.glob("src/lib/*.h")]

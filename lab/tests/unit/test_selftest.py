@@ -138,7 +138,7 @@ def test_each_device_that_a_selftest_asks_for_is_there(asks: str, word: str) -> 
 
 
 def test_every_selftest_is_run() -> None:
-    """A scenario runs each selftest; no file of a scenario has the name of a derived scenario."""
+    """Each selftest is in a scenario; no scenario's file has the name of a derived scenario."""
     run = {name for each in scenario.names() for name in scenario.load(each).selftests}
     assert run == set(selftest.names(selftest.OVERLAY))
     files = {path.stem for path in scenario.FOLDER.glob("*.toml")}

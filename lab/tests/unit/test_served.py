@@ -61,8 +61,10 @@ def test_what_a_service_felt() -> None:
     assert outcome.took("offline") == [30 * MS]
     assert outcome.took("online") == [1 * MS]
     assert outcome.first_tasks() == [2 * MS]
-    # UDP request 29 is in flight when a CPU goes, 30 to 33 are due while the CPU goes, and 10 to 12
-    # and 34 are due when a change begins or up to 20 ms after its end.
+    # UDP request 10 is due when CPU 2 begins to come, and 11 and 12 are due less than 20 ms after
+    # CPU 2 has come. UDP request 29 is in flight when CPU 2 begins to go, 30 to 33 are due while
+    # CPU 2 goes, and 34 is due 10 ms after CPU 2 has gone. UDP request 35 is due exactly 20 ms
+    # after CPU 2 has gone, and does not count.
     assert sorted(outcome.beside()) == [500] * 7 + [15000, 40000]
     assert outcome.apart() == [500] * 30
 

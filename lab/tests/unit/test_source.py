@@ -99,7 +99,7 @@ def test_a_part_of_a_tarball(
     (kernel_tree / "kernel/late.c").write_text("int late;\n" * 2000)
     tarball = pack(kernel_tree, tmp_path / f"linux{suffix}", mode)
     wanted = (["kernel"], ["include/none.h"])
-    # The tarball lacks a name, which is no error.
+    # The tarball lacks include/none.h, which is no error.
     with source.opened(tarball, *wanted) as tree:
         assert source.release_of(tree) == "6.12.117"
         assert (tree / "kernel/late.c").read_text().endswith("int late;\n")

@@ -2,7 +2,9 @@
 """A Debian guest under load whose host adds CPUs and takes them out.
 
 A run fails by itself when the guest's kernel prints a splat, when the service loses a request of a
-client, when cpuboltd changes no CPU, or when the guest keeps a CPU that the host takes out.
+client, or when the guest keeps a CPU that the host takes out. In a variant with cpuboltd, a run
+also fails when cpuboltd takes no CPU offline, brings back no CPU, or does not print what the
+variant wants.
 """
 
 from collections.abc import Callable
