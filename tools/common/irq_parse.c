@@ -8,7 +8,7 @@
 
 #include "irq_parse.h"
 
-/* Reads a number before @end. Returns where it ends; NULL if none is there, or 32 bits overflow. */
+/* Returns the end of a number before @end; NULL if there is no number, or it exceeds 32 bits. */
 static const char *read_count(const char *text, const char *end, unsigned int *value)
 {
 	unsigned long long number = 0;
@@ -140,7 +140,7 @@ static int read_row(const struct irq_table *table, struct irq_row *row, const ch
 	}
 	if (read_meaning(row, text, end))
 		return -ENOMEM;
-	/* With one CPU, "ERR" and "MIS" have as many counts as there are CPUs, but no description. */
+	/* With one CPU, "ERR" and "MIS" have a count for each CPU, but no description. */
 	return row->number >= 0 || *row->name;
 }
 
@@ -261,7 +261,7 @@ enum irq_kind irq_kind_of(const struct irq_row *row, bool writable)
 		return IRQ_PER_CPU;
 	if (writable)
 		return IRQ_MOVABLE;
-	/* Drivers can ask for managed interrupts only where interrupts are message-signalled. */
+	/* Managed interrupts are message-signalled, apart from those of a few platform devices. */
 	return strstr(row->chip, "MSI") ? IRQ_MANAGED : IRQ_FIXED;
 }
 

@@ -23,7 +23,7 @@ static char *read_line(const char *root, int irq, const char *file)
 	return text;
 }
 
-/* The kernel makes the file writable if user space may move the interrupt. */
+/* Newer kernels make smp_affinity_list writable only if user space may move the interrupt. */
 static bool is_writable(const char *root, int irq)
 {
 	struct stat file;

@@ -229,7 +229,10 @@ static int parse_row(struct parsing *parsing, char *line)
 	return add_row(parsing, &row);
 }
 
-/* "time" gives only the end of the first interval, which is taken to be as long as the second. */
+/*
+ * "time" gives only the end of the first interval, which is taken to be as long as the second, or
+ * 1 s long if there is no other interval.
+ */
 static void mend_first(struct load_trace *trace)
 {
 	double length = trace->count > 1 ? trace->rows[1].end - trace->rows[1].begin : 1;

@@ -37,13 +37,13 @@ struct play {
 	struct request_times requests;		/* all 0: a request takes no time */
 };
 
-/** One interval of the trace */
+/** One interval of interval_ms */
 struct play_step {
 	double begin, seconds;		/* when the interval begins, and its length */
 	const cpu_set_t *online;	/* CPUs online in this interval */
 	const cpu_set_t *next;		/* CPUs online from the next interval on */
 	const struct load *loads;	/* what each CPU did in this interval */
-	const char *why;		/* the reason that the policy gives for "next" */
+	const char *why;		/* the reason that the policy gave last */
 	unsigned int going, coming;	/* CPUs of the request at the end of the interval */
 	unsigned int settled;		/* how many of the CPUs that come were settled */
 	double off_seconds;		/* how long the CPUs take to go */

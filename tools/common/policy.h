@@ -61,14 +61,17 @@ struct policy_settings {
 	struct {
 		unsigned int up;	/* if CPUs are busier than this on average, CPUs come */
 		unsigned int down; /* CPUs go if the CPUs that stay are then not busier than this */
-		/* CPUs come, too, if a task waits for so much of the time and CPUs are half busy */
+		/*
+		 * If a task waits for so much of the time, and CPUs are busy for more than half of
+		 * the time, tasks that wait count as load, too: see demand()
+		 */
 		unsigned int pressure;
 	} load, package;
 	enum package_level package_level;
 	struct {
 		unsigned int give;	/* stolen time from which on CPUs are given back */
 		unsigned int take;	/* stolen time up to which a busy guest takes a CPU */
-		/* a guest is busy if its CPUs are busier than this on average */
+		/* a guest is busy if its CPUs are at least so busy on average */
 		unsigned int up;
 	} steal;
 	cpu_set_t *fixed;
@@ -85,15 +88,16 @@ struct policy {
 	const char *name;
 	const char *summary;
 	/*
-	 * True: a CPU comes in the interval in which the policy first wants the CPU. False: the CPU
-	 * comes when the policy has wanted the CPU for the time "hold" of restrain.h, which doubles
-	 * for each time in a row that the CPU came, and soon was not wanted, and which is halved
-	 * when it has not changed for five minutes.
+	 * True: a CPU comes in the interval in which the policy first wants the CPU, if the limit
+	 * of changes allows that. False: the CPU comes when the policy has wanted the CPU for the
+	 * time "hold" of restrain.h. This time doubles, up to 64 times "hold", for each time in a
+	 * row that the CPU came, and soon was not wanted. When the time has not changed for five
+	 * minutes, it is halved.
 	 */
 	bool urgent;
 	/*
 	 * True: the policy wants at least settings->min_cpus CPUs, or all usable CPUs if there are
-	 * fewer, and chooses these CPUs itself. False: the floor has at least min_cpus CPUs.
+	 * fewer, and chooses these CPUs itself. False: the floor has that many CPUs.
 	 */
 	bool chooses_min;
 	/** decide() - fill in @decision; return 0, or -ENOMEM */
@@ -136,7 +140,8 @@ bool suffices(unsigned long capacity, unsigned long wanted, unsigned int percent
  * @length: overwritten with the number of these CPUs
  *
  * The floor comes first. Other CPUs are in the order of packages, clusters and cores, but CPUs that
- * share one of these with the floor's first CPU come before CPUs that do not. Siblings stand
+ * share one of these with the floor's first CPU come before CPUs that do not; without a floor, the
+ * first usable CPU takes the place of the floor's first CPU. Apart from the floor, siblings stand
  * together, as do the CPUs of a cluster and of a package: if a policy wants the first CPUs of the
  * order, the CPUs that go are mostly whole cores, clusters and packages.
  *

@@ -4,10 +4,11 @@
  *
  * A group is the usable CPUs of one package or of one cluster. A candidate is one group alone, or
  * the first groups in the order of order_new() together; the groups of the floor's CPUs are added
- * to each candidate. The policy takes the candidate with the least capacity that suffices and with
- * at least min_cpus CPUs. On a machine with a small group and a big one, as with big.LITTLE, the
- * policy therefore switches from one group to the other, as long as the floor has no CPU of the
- * group that would go.
+ * to each candidate. Of the candidates that have enough capacity and at least min_cpus CPUs, the
+ * policy takes the one with the least capacity. If there is no such candidate, the policy wants all
+ * usable CPUs. On a machine with a small group and a big one, as with big.LITTLE, the policy
+ * therefore switches from one group to the other, as long as the floor has no CPU of the group that
+ * would go.
  */
 #include <errno.h>
 #include <stdio.h>

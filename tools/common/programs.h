@@ -18,8 +18,8 @@ int program_find(const char *root, const char *name);
 /**
  * program_variable() - an environment variable that process @pid was started with
  *
- * Return: the value, to be freed with free(), or NULL if the process has no such
- * variable, or if this user may not read the variables.
+ * Return: the value, to be freed with free(); NULL if the process has no such variable, if its
+ * variables cannot be read, or if memory is short.
  */
 char *program_variable(const char *root, int pid, const char *name);
 

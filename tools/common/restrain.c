@@ -16,13 +16,13 @@ struct cpu {
 	bool wanted;		/* whether the last decision wanted the CPU */
 	bool decided;		/* whether there was a decision */
 	uint64_t since_us;	/* when "wanted" last changed */
-	bool came;		/* true: the CPU came at online_us; false: it was always online */
+	bool came;		/* true: the CPU came at online_us; false: it has never come */
 	uint64_t online_us;
 	unsigned int in_vain;	/* times in a row that the CPU came, and soon was not wanted */
 	uint64_t vain_us;	/* when "in_vain" last changed */
 	bool went;		/* true: the CPU went at offline_us, and was not wanted since */
 	uint64_t offline_us;
-	unsigned long load;	/* load_of() when the CPU was last not wanted any more */
+	unsigned long load;	/* load_of() when the policy last ceased to want the CPU */
 	uint64_t alike_us;	/* when the load was last about as high as "load" */
 	unsigned int returns;	/* times in a row that the CPU went, and soon was wanted again */
 	enum reason reason;
@@ -76,8 +76,8 @@ static bool is_alike(unsigned long a, unsigned long b)
 
 /*
  * The policy wants a CPU that has gone. If the CPU went a short time ago, and the load is about the
- * same as when the policy ceased to want the CPU, the load does not do without the CPU. CPUs that
- * are @full do not show how high the load is.
+ * same as when the policy ceased to want the CPU, the load does not do without the CPU: the return
+ * counts. CPUs that are @full do not show how high the load is: the return does not count.
  */
 static void note_return(struct cpu *cpu, unsigned long load, bool full, uint64_t now_us)
 {

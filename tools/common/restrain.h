@@ -47,7 +47,8 @@ struct restraint;
 /**
  * restraint_new() - make the state that restrain() keeps of @count CPUs; NULL if memory is short
  *
- * A CPU counts as never offline until restraint_changed() or restraint_came() notes that it came.
+ * A CPU that is online counts as always online until restraint_changed() or restraint_came() notes
+ * that the CPU came.
  */
 struct restraint *restraint_new(unsigned int count);
 

@@ -200,7 +200,7 @@ static int read_option(struct bench *bench, int option)
 	return EXIT_USAGE;
 }
 
-/* Fills in the default of each value that no option has set. */
+/* Fills in the defaults of --pairs, --gap and --hold where these options are not given. */
 static void set_usual(struct bench *bench)
 {
 	if (bench->pairs == UNSAID)
@@ -466,7 +466,7 @@ static int request(struct bench *bench, enum bench_variant variant, enum cpubolt
 	return EXIT_DONE;
 }
 
-/* Waits, and adds the power meanwhile to @watts, unless @watts is NULL. */
+/* Waits, and adds the power meanwhile to @watts, unless @watts is NULL or a signal has come. */
 static int wait_and_measure(struct bench *bench, unsigned long ms, struct bench_watts *watts)
 {
 	struct energy_reading before;

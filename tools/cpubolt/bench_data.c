@@ -88,7 +88,7 @@ const char *bench_case_name(const struct bench_case *entry)
 
 /* -- JSON ----------------------------------------------------------------- */
 
-/* Firmware may give any bytes; those that are not ASCII become "?". */
+/* Firmware may give any bytes; those that are not printable ASCII characters become "?". */
 static void put_text(FILE *out, const char *text)
 {
 	fputc('"', out);

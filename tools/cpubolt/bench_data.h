@@ -53,7 +53,7 @@ const char *bench_case_name(const struct bench_case *entry);
 struct bench_machine {
 	char arch[65];		/* as the lab names it: "x86_64", "arm64" */
 	char kernel[65];	/* uname -r */
-	char accel[32];		/* "hardware", or the hypervisor: "kvm", "vmware", ... */
+	char accel[32];		/* "hardware", "virtual", or the hypervisor: "kvm", ... */
 	char model[128];	/* model of the CPU */
 	char microcode[32];
 	char idle_driver[32];	/* driver of cpuidle; "none" without a driver */

@@ -21,7 +21,7 @@ struct facts {
 struct cell {
 	unsigned int cpu;		/* the first CPU of the row */
 	const cpu_set_t *cpus;		/* all CPUs of the row */
-	bool for_people;		/* values have units; if false, only numbers */
+	bool for_people;		/* true: a value may have a unit; false: no value has one */
 };
 
 enum column_kind {

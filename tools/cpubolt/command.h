@@ -136,7 +136,7 @@ enum exit_code exit_code_of(int error);
 /** Text that "cpubolt NAME --help" prints */
 struct help {
 	const char *usage;	/* one line for each form, without "cpubolt NAME" */
-	const char *about;	/* one sentence or two */
+	const char *about;	/* a few sentences */
 	const char *options;	/* lines; each begins with a blank */
 	const char *examples;	/* lines; each begins with a blank */
 };

@@ -254,7 +254,7 @@ static int take_value(struct parsing *parsing, const struct key *key, const char
 			     key->name, text);
 	/*
 	 * A number that decides when CPUs are settled has no range: a range is for numbers that
-	 * only say how long something takes, or how much power.
+	 * only change how long something takes, or how much power.
 	 */
 	if ((key->flags & FIXED) && taken.low != taken.high)
 		return wrong(parsing, "%s = %.40s: a number without a range is wanted", key->name,

@@ -2,10 +2,11 @@
 /*
  * Computes the power that a machine takes, by a model: pure functions
  *
- * The CPUs of a package wake up at random moments, independently of each other. A CPU enters an
- * idle state in idle periods that are at least as long as the state's residency. A package enters
- * a sleep state in periods in which none of its CPUs is awake, if these periods are at least as
- * long as the residency of the sleep state.
+ * The CPUs of a package wake up at random moments, independently of each other. In an idle period,
+ * a CPU is in the deepest idle state whose residency is not longer than the period; if there is no
+ * such state, the CPU is in the first state. In a period in which no CPU of a package is awake, the
+ * package is in the deepest sleep state that the package may enter and whose residency is not
+ * longer than the period, but only for the share of such time that the model gives.
  */
 #ifndef ENERGY_POWER_H
 #define ENERGY_POWER_H
@@ -13,7 +14,7 @@
 #include "energy_model.h"
 #include "play.h"
 
-/** What the CPUs of one package do; all other CPUs are natively offline or parked cold */
+/** What the CPUs of one package do; the rest of its CPUs are natively offline or parked cold */
 struct energy_load {
 	unsigned int online, warm;	/* CPUs online, and CPUs parked warm */
 	double busy;			/* share of the time in which each online CPU runs */

@@ -18,7 +18,7 @@ const char *const energy_way_names[WAYS] = {
 	[WAY_BOLT] = "bolt",
 };
 
-/* How many CPUs are always online. */
+/* How many CPUs are always online in the ways with hotplug. */
 static const unsigned int least_online[WAYS] = {
 	[WAY_CONSERVATIVE] = 2, [WAY_NATIVE] = 1, [WAY_BOLT] = 1,
 };

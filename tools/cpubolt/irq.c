@@ -518,7 +518,7 @@ static int print_choice(struct view *view, const struct keep_cpu *cpus, size_t c
 	return code;
 }
 
-/* Prints how many interrupts there are to which a keep list does not apply. */
+/* Prints how many interrupts cannot be moved; a keep list does not apply to these. */
 static void print_unmovable(const struct irq_report *report)
 {
 	size_t counts[IRQ_KIND_COUNT] = { 0 };

@@ -83,7 +83,7 @@ static bool has_cpu(const struct keep_cpu *cpus, size_t count, int node)
 
 /*
  * Whether CPUs of @node are chosen for the interrupts of its devices alone. CPUs for all other
- * interrupts are chosen on the node @home.
+ * interrupts are chosen on the node @home, as far as that node has enough.
  */
 static bool has_own(const struct keep_cpu *cpus, size_t cpu_count, const struct keep_irq *irqs,
 		    size_t irq_count, int node, int home)

@@ -36,10 +36,10 @@ struct keep_irq {
 /**
  * keep_propose() - choose CPUs for the keep list
  *
- * CPUs that cannot go offline come first, then first CPUs of their cores, then
- * lower numbers. A node with usable CPUs whose devices have KEEP_NODE_RATE interrupts
- * a second gets CPUs of its own. All other interrupts get CPUs of the node of the CPU
- * that comes first, and if these are too few, CPUs of other nodes.
+ * CPUs that cannot go offline come first, then first CPUs of their cores, then lower numbers. The
+ * node of the CPU that comes first is the home node. Another node of which @cpus has CPUs gets CPUs
+ * for its devices alone, if these have KEEP_NODE_RATE interrupts a second or more. All other
+ * interrupts get CPUs of the home node, and if these are too few, also CPUs of other nodes.
  *
  * Return: number of CPUs chosen; 0 if there is no CPU.
  */

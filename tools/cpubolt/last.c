@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* How long the last request for each CPU took. Every user may read the file, whatever the umask. */
+/* How long the last request for each CPU took. Any user may read FILE_NAME, whatever the umask. */
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -2,10 +2,9 @@
 /*
  * The look at tasks before CPUs go offline
  *
- * Most tasks may run on some CPU that stays, so for most tasks one call of
- * sched_getaffinity(2) suffices. On a running system, files of procfs are read
- * only for the few tasks whose CPUs all go: reading /proc/PID/status takes the
- * kernel longer than the whole request.
+ * Most tasks may run on some CPU that stays, so for most tasks one call of sched_getaffinity(2)
+ * suffices. On a running system, files of procfs are read only for the few tasks whose CPUs all go:
+ * to read /proc/PID/status of every task would take longer than the whole request.
  */
 #include <ctype.h>
 #include <dirent.h>
@@ -42,7 +41,7 @@ struct search {
 	cpu_set_t *nohz_full;
 	cpu_set_t *allowed;		/* CPUs that the task being looked at may run on */
 	cpu_set_t *common;
-	bool coming;			/* CPUs of @after are not online yet */
+	bool coming;			/* some CPUs of @after are not online yet */
 	void (*report)(const char *sentence);
 	int found;
 };

@@ -174,7 +174,7 @@ static void write_one(struct interrupts *all, struct irq *irq, const struct irq_
 	take_back(all, irq);
 	all->tally.errors++;
 	irq->failed_until_us = now_us + all->config->backoff_s * SECOND_US;
-	/* Older kernels refuse the affinity of a managed interrupt only when it is written. */
+	/* Older kernels make the affinity of a managed interrupt writable, but refuse the write. */
 	if (err == -EIO || err == -EPERM)
 		irq->kind = IRQ_FIXED;
 	say(LOG_WARNING, "interrupt %d (%s) does not go to CPU %u, and is left alone: %s",

@@ -13,7 +13,7 @@ struct plan {
 	const struct irq_rules *rules;
 	const struct irq_scene *scene;
 	double *loads;		/* interrupts a second of each CPU */
-	unsigned int *held;	/* movable interrupts of each CPU */
+	unsigned int *held;	/* how many of the interrupts are on each CPU */
 	int *places;		/* CPU of each interrupt, or NOWHERE */
 	size_t *order;		/* indices of the interrupts in the order of planning */
 	cpu_set_t *choices;
@@ -125,7 +125,7 @@ static bool find_choices(struct plan *plan, const struct irq_fact *irq, bool for
 			CPU_SET_S(scene->base, scene->size, plan->choices);
 		return has(plan, scene->stay, scene->base);
 	}
-	/* The busy interrupts of a node's devices stay on CPUs of the node. */
+	/* A busy interrupt goes to a CPU of its device's node, if any of the choices is one. */
 	if (irq->busy && irq->near && !narrow(plan, plan->choices, irq->near))
 		narrow(plan, irq->allowed, scene->stay);
 	return true;

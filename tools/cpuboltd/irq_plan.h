@@ -18,22 +18,23 @@
 
 /*
  * A CPU of x86 has about 200 vectors: a CPU with this many interrupts gets another one only if no
- * other CPU has room.
+ * other CPU that this interrupt may go to has room.
  */
 #define MOST_ON_A_CPU	150
 
 struct irq_rules {
 	unsigned int busy;	/* an interrupt is busy that occurs at least so often a second */
-	uint64_t dwell_us;	/* an interrupt stays for so long where cpuboltd has put it */
+	/* How long a moved interrupt stays, unless its CPU is about to go; see also irq_busy() */
+	uint64_t dwell_us;
 };
 
 /** What is known of one interrupt */
 struct irq_fact {
-	bool movable;			/* neither managed nor per-CPU; affinity can be written */
+	bool movable;			/* false: managed, fixed or per-CPU, or to be left alone */
 	bool measured;			/* whether @rate and @busy are known */
 	bool busy;			/* whether irq_busy() has said that the interrupt is busy */
 	double rate;			/* how often a second the interrupt occurs */
-	const cpu_set_t *allowed;	/* CPUs of the affinity that was found */
+	const cpu_set_t *allowed;	/* CPUs of the affinity before cpuboltd's first move */
 	const cpu_set_t *near;		/* CPUs of the device's node, or NULL */
 	const cpu_set_t *where;		/* CPUs on which the interrupt is */
 	uint64_t moved_us;		/* time of the last move, 0 for never */
@@ -48,7 +49,7 @@ struct irq_scene {
 	const cpu_set_t *stay;		/* CPUs that stay online, and may have interrupts */
 	const cpu_set_t *going;		/* CPUs that are about to go offline; none of these stays */
 	unsigned int base;		/* a CPU that stays, for idle interrupts */
-	const double *others;		/* CPU -> rate of all other interrupts */
+	const double *others;		/* CPU -> rate of fixed and managed interrupts; or NULL */
 	uint64_t now_us;
 	unsigned int left;		/* how many moves are still allowed in this minute */
 	bool forced_only;		/* move only interrupts of CPUs that are about to go */
@@ -81,9 +82,10 @@ struct irq_move {
  *   measured, not within the dwell time after its last move, and only while the plan has fewer than
  *   scene->left moves.
  * - An idle interrupt moves only to the base CPU, unless the interrupt has to leave its CPU.
- * - A busy interrupt moves only if the new CPU, together with the interrupt, then has less to do
- *   than the old CPU has before the move: less by at least rules->busy interrupts a second, and by
- *   at least a fifth of the old CPU's rate. So moves come to an end while rates do not change.
+ * - A busy interrupt that need not leave its CPU moves only if the new CPU, together with the
+ *   interrupt, then has less to do than the old CPU has before the move: less by at least
+ *   rules->busy interrupts a second, and by at least a fifth of the old CPU's rate. So moves come
+ *   to an end while rates do not change.
  *
  * Interrupts that have to leave come first, then busy interrupts, then idle ones.
  *

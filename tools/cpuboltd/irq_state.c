@@ -257,8 +257,9 @@ bool irq_read_set(const struct machine *machine, int irq, const char *file, cpu_
 }
 
 /*
- * Returns -EAGAIN if CPUs came or went while the file was read: then rows may differ in length. If
- * the table could be understood nevertheless, @torn gets the table.
+ * Returns -EAGAIN if CPUs came or went while the file was read, or if the table cannot be
+ * understood: rows differ in length if CPUs come or go. If the table could be understood although
+ * CPUs came or went, @torn gets the table.
  */
 static int read_once(const struct machine *machine, struct irq_table *table,
 		     struct irq_table *torn)
@@ -318,7 +319,10 @@ static bool has_other_device(const struct irq_table *table, const struct irq_sav
 	return false;
 }
 
-/* Tells whether the affinity is still one that the daemon has set. Overwrites @now and @both. */
+/*
+ * Tells whether the affinity is still to be put back, as irq_state_drop_lost() describes.
+ * Overwrites @now and @both.
+ */
 static bool is_ours(const struct machine *machine, const struct irq_saved *irq,
 		    const cpu_set_t *online, cpu_set_t *now, cpu_set_t *both)
 {

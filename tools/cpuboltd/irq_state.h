@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * /run/cpubolt/cpuboltd.interrupts has the interrupts that the daemon has moved, or is about to
- * move, the affinities that were found, and the number of the boot.
+ * move, the affinities that were found, and the kernel's ID of the boot.
  *
  * The file is written before any affinity is written, so that whatever happens to the daemon, no
  * affinity is forgotten: "cpuboltd --restore" writes back what was found.
@@ -43,7 +43,8 @@ int irq_state_save(const struct machine *machine, const struct irq_state *state)
  * irq_state_load() - read the interrupts that a daemon of this boot has moved
  *
  * Errors: -ENOENT there is no file, or the file is of another boot; -EINVAL the file cannot be
- * understood; -ENOMEM. @state is overwritten, and empty after an error.
+ * understood; -ENOMEM; the errno if a file cannot be read. @state is overwritten, and empty after
+ * an error.
  */
 int irq_state_load(const struct machine *machine, struct irq_state *state);
 
@@ -107,8 +108,8 @@ void irq_state_discard(const struct machine *machine);
 /**
  * irq_read_table() - read /proc/interrupts, again if CPUs come or go meanwhile
  *
- * Return: 0, -EAGAIN if the file could not be understood time and again, -ENOMEM, or the errno of
- * reading a file. The table is to be freed with irq_free().
+ * Return: 0, -EAGAIN if each time CPUs came or went, or the file could not be understood, -ENOMEM,
+ * or the negative errno of reading a file. The table is to be freed with irq_free().
  */
 int irq_read_table(const struct machine *machine, struct irq_table *table);
 

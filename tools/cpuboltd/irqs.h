@@ -98,9 +98,9 @@ void irqs_free(struct irq **irqs, size_t count);
 int irqs_look(struct interrupts *all, const struct irq_cpus *cpus, uint64_t now_us);
 
 /**
- * irqs_forget() - forget all measurements as out of date
+ * irqs_forget() - forget all interrupts, and the last measurement, as out of date
  *
- * Interrupts whose affinity the daemon could not put back are kept in @all.
+ * Only interrupts whose affinity the daemon could not put back are kept in @all.
  */
 void irqs_forget(struct interrupts *all);
 

@@ -67,7 +67,10 @@ static bool take_count(const char *text, unsigned long *count)
 	return *text >= '0' && *text <= '9' && !*end && !errno && *count;
 }
 
-/* Refuses --dry-run, --samples and --replay if these do nothing. Returns -1, or the exit code. */
+/*
+ * Refuses --dry-run, --samples and --replay beside an option with which these do nothing. Returns
+ * -1, or the exit code.
+ */
 static int check_together(const struct options *options)
 {
 	if (options->restore && (options->dry_run || options->samples || options->replay))
@@ -139,7 +142,7 @@ static int parse_options(int argc, char **argv, struct options *options)
 	return check_together(options);
 }
 
-/* The files are read even if there is no such policy: "--restore" needs "deny". */
+/* The files are read even if "--policy" names no policy: "--restore" needs "deny". */
 static int read_config(const struct machine *machine, const struct options *options,
 		       struct config *config)
 {

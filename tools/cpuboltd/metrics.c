@@ -11,7 +11,7 @@
 
 #define INTERVAL_US	10000000
 
-/* Bounds in seconds: from a request of Bolt for one CPU to a native request for many. */
+/* Bounds of buckets, in seconds: from a request to Bolt for one CPU to a native one for many. */
 static const double bounds[BUCKETS] = {
 	0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.05, 0.25, 1
 };

@@ -356,7 +356,7 @@ static void leave_out(struct search *search, int folder)
 	CPU_XOR_S(size, search->shared, search->shared, search->common);
 }
 
-/* Adds the CPUs of a partition that "cpuset.cpus" does not list; false for other cpusets. */
+/* Adds CPUs of a partition that "cpuset.cpus" does not list. False if this is no partition. */
 static bool is_partition(struct search *search, int folder)
 {
 	char *partition = file_at(folder, "cpuset.cpus.partition");

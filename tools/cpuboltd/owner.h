@@ -3,8 +3,9 @@
  * Which program has taken each CPU: the daemon, or another program
  *
  * A CPU that is offline without the daemon's doing belongs to another program, and stays offline.
- * A CPU that the daemon has taken, and that another program brings back, is left alone for a while,
- * twice as long each time.
+ * A CPU that the daemon has taken, and that another program brings back, is left alone for a while:
+ * twice as long each time, up to an hour, but only as long as the first time if the last wait ended
+ * long ago.
  */
 #ifndef OWNER_H
 #define OWNER_H
@@ -41,14 +42,15 @@ typedef void owner_report(void *data, unsigned int cpu, bool online, bool taken)
  * owner_look() - look at the machine, and find CPUs that other programs have changed
  * @report: called for each CPU that came or went; may be NULL
  *
- * Return: how many CPUs came or went, and how many were unplugged that the daemon had taken; or a
- * negative errno.
+ * Return: the number of CPUs that came or went, plus the number of CPUs that were unplugged after
+ * the daemon had taken them; or a negative errno.
  */
 int owner_look(struct owner *owner, uint64_t now_us, owner_report *report, void *data);
 
 /**
  * owner_changed() - look what has become of the daemon's request that @cpus be @online
- * @done: the request succeeded; if a CPU then is not @online, another program has changed the CPU
+ * @done: the request succeeded; if a CPU then is not as @online says, another program has changed
+ *	  the CPU
  * @report: called for each such CPU; may be NULL
  *
  * Return: 0 or a negative errno.

@@ -13,7 +13,7 @@ typedef void change_printer(const struct machine *machine, double seconds,
  * replay() - run the policy of @config over @trace; no CPU is measured or changed
  * @print: called for each change, may be NULL
  *
- * Return: 0 or -ENOMEM.
+ * Return: 0, -ENOMEM, or a negative errno as of cpubolt_cpus().
  */
 int replay(const struct machine *machine, const struct config *config,
 	   const struct load_trace *trace, change_printer *print, struct outcome *outcome);

@@ -7,7 +7,7 @@
 
 #include "machine.h"
 
-/** What /proc has said last time; all zero before the first time */
+/** What /proc has said last time; all zero before the first time, except @ticks */
 struct counters {
 	uint64_t at_us;			/* CLOCK_MONOTONIC */
 	unsigned long long *busy;	/* ticks of each CPU */

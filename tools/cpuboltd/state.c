@@ -102,7 +102,7 @@ int state_remove(const struct machine *machine)
 
 /* -- Back to what was found ------------------------------------------------------ */
 
-/* Leaves out CPUs that cannot be brought back: CPUs that were unplugged, or are online already. */
+/* Leaves out CPUs that cannot come, because they were unplugged, or that are online already. */
 static int find_missing(struct machine *machine, cpu_set_t *cpus)
 {
 	unsigned int cpu;

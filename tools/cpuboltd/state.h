@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * /run/cpubolt/cpuboltd has the CPUs that the daemon has taken, or is about to take, and the number
- * of the boot.
+ * /run/cpubolt/cpuboltd has the CPUs that the daemon has taken, or is about to take, and the
+ * kernel's ID of the boot.
  *
  * The file is written before each request that takes CPUs offline, so that whatever happens to the
  * daemon, no CPU is forgotten: "cpuboltd --restore" brings these CPUs back.
@@ -13,7 +13,7 @@
 
 #define STATE_BAD_FILE	"/run/cpubolt/cpuboltd.bad"
 
-/** state_boot() - the number of this boot, to be freed; NULL with errno set */
+/** state_boot() - the kernel's ID of this boot, to be freed; NULL with errno set */
 char *state_boot(const struct machine *machine);
 
 /** state_folder() - make /run/cpubolt; 0, also if the folder is there, or a negative errno */

@@ -5,7 +5,8 @@
  *
  * A request is one write to /sys/devices/system/cpu/bolt/ where the kernel has
  * Bolt and Bolt is enabled. Elsewhere, or with the flag CPUBOLT_NATIVE, the
- * library writes cpuN/online of one CPU after the other.
+ * library writes cpuN/online of one CPU after the other, unless the flag
+ * CPUBOLT_BATCH_ONLY forbids that.
  *
  * Sets of CPUs are glibc's cpu_set_t of dynamic size, see CPU_ALLOC(3): a set
  * made by cpubolt_set_new() has room for every CPU number of the machine, is worked on
@@ -41,9 +42,9 @@ struct cpubolt_monitor;
  *	  "" is the running system
  * @handle: where the handle is stored; free it with cpubolt_close()
  *
- * Errors: -ENOENT if @root has no sys/devices/system/cpu, or no lists of possible, present and
- * online CPUs there; -EINVAL if a file there, other than the list of parked CPUs, cannot be
- * understood; -ENOMEM; errors of open(2) and read(2).
+ * Errors: -ENOENT if @root has no sys/devices/system/cpu, or if the list of possible, present or
+ * online CPUs is missing there; -EINVAL if one of these lists or bolt/enabled cannot be understood;
+ * -ENOMEM; errors of open(2) and read(2).
  */
 int cpubolt_open(const char *root, struct cpubolt **handle);
 
@@ -69,7 +70,7 @@ int cpubolt_refresh(struct cpubolt *handle);
 #define CPUBOLT_UNREADABLE	(1 << 3) /* bolt/ exists, but this user may not read its files */
 /*
  * The list of parked CPUs is longer than a page or makes no sense: a parked CPU that the library
- * could not read from the list counts as natively offline
+ * could not read from the list counts as offline and not parked
  */
 #define CPUBOLT_PARKED_UNKNOWN	(1 << 4)
 
@@ -152,7 +153,8 @@ const char *cpubolt_state_name(enum cpubolt_state state);
 /**
  * Where a CPU is
  *
- * A number that is not known is -1. Of a CPU that was never seen online, at most the node is known.
+ * A number that is not known is -1. Of a CPU that was never seen online or half-way, at most the
+ * node is known.
  */
 struct cpubolt_topology {
 	int core;		/* number of the core, unique in the machine */
@@ -168,9 +170,9 @@ struct cpubolt_topology {
 /**
  * cpubolt_topology() - where @cpu is
  *
- * A CPU that is offline has no topology in sysfs. The library then answers with
- * the topology that this handle has read while the CPU was online, or that some
- * cpubolt_request() since boot has written to /run/cpubolt/topology.
+ * A CPU that is offline has no topology in sysfs but its node. The library then
+ * answers with the topology that this handle has read while the CPU was online, or
+ * that some cpubolt_request() since boot has written to /run/cpubolt/topology.
  *
  * Errors: -ERANGE no such CPU number, -ENODATA nothing is known of @cpu, -ENOMEM.
  */
@@ -190,8 +192,8 @@ struct cpubolt_cache {
  *
  * The library remembers the caches of a CPU in @handle only, not in /run.
  *
- * Errors: as cpubolt_topology(), -ENODATA also if the caches of a CPU that is offline were never
- * asked for; -ENOENT if @cpu has no more than @index caches.
+ * Errors: as cpubolt_topology() and cpubolt_refresh(), -ENODATA also if the caches of a CPU that is
+ * offline were never asked for; -ENOENT if @cpu has no more than @index caches.
  */
 int cpubolt_cache(struct cpubolt *handle, unsigned int cpu, unsigned int index,
 		  struct cpubolt_cache *cache);
@@ -207,8 +209,9 @@ enum cpubolt_op {
 /**
  * Way in which a request was carried out, or failed
  *
- * On the ways other than CPUBOLT_WAY_NONE, too, the library may have refused the request, or memory
- * may have been short, before the first write.
+ * The way is CPUBOLT_WAY_NONE also if the CPUs could not be looked at, or memory was short, before
+ * a way was chosen. On the other ways, too, the library may have refused the request, or memory may
+ * have been short, before the first write.
  */
 enum cpubolt_way {
 	CPUBOLT_WAY_NONE,	/* every CPU was as wanted, or the request itself was wrong */
@@ -219,8 +222,9 @@ enum cpubolt_way {
 /**
  * What became of a request
  *
- * If the CPUs could not be looked at after the writes, @error is set, and @changed and @missing are
- * both 0: the counts are not known then.
+ * After an error with CPUBOLT_WAY_NONE, nothing has changed, and @missing is 0, as these CPUs were
+ * not counted. If the CPUs could not be looked at after the writes, @error is set, and @changed and
+ * @missing are both 0: the counts are not known then.
  */
 struct cpubolt_result {
 	enum cpubolt_way way;

@@ -131,7 +131,10 @@ static int read_parked(const struct cpubolt *handle, struct view *view)
 	return err;
 }
 
-/* Reads the list of CPUs that are plugged in: each of these has a folder. */
+/*
+ * Reads the list of CPUs that are plugged in. If the kernel has cut the list, a CPU behind its end
+ * counts as plugged in if the CPU has a folder.
+ */
 static int read_present(const struct cpubolt *handle, cpu_set_t *present)
 {
 	unsigned int cpu;
@@ -146,7 +149,10 @@ static int read_present(const struct cpubolt *handle, cpu_set_t *present)
 	return err;
 }
 
-/* Reads the list of CPUs online. A CPU without a file cpuN/online is always online. */
+/*
+ * Reads the list of CPUs online. If the kernel has cut the list, the file cpuN/online of each CPU
+ * behind its end is read; a CPU that is plugged in and has no such file is always online.
+ */
 static int read_online(const struct cpubolt *handle, const cpu_set_t *present, cpu_set_t *online)
 {
 	unsigned int cpu;

@@ -139,8 +139,8 @@ static void say_other(FILE *out, int err)
 }
 
 /*
- * The library refuses wrong numbers of CPUs before any write, so natively these errors come from a
- * callback of a hotplug state. Without Bolt it is not known of which state.
+ * The library refuses wrong CPU numbers before any write, so on the native way EINVAL and ENODEV
+ * come from a callback of a hotplug state. Without Bolt it is not known of which state.
  */
 static bool by_a_callback(const struct cpubolt_result *result)
 {

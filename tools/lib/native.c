@@ -129,7 +129,10 @@ static int take(struct cpubolt *handle, const struct step *steps, unsigned int c
 		err = write_online(handle, steps[i].cpu, steps[i].online);
 		if (!err)
 			continue;
-		/* While Bolt is enabled, last_error names the hotplug state, too. */
+		/*
+		 * While Bolt is enabled, last_error names the hotplug state also if a write to
+		 * cpuN/online has failed.
+		 */
 		request_find_error(handle, -err, result);
 		result->cpu = (int)steps[i].cpu;
 		if (!(flags & CPUBOLT_KEEP_CHANGES))

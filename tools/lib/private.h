@@ -23,7 +23,8 @@
 /**
  * sysfs_text_max() - the longest text that a file of bolt/ takes: Bolt refuses a page or more
  *
- * When a program reads a file other than a binary file, the kernel cuts a longer text.
+ * When a program reads a file other than a binary file, the kernel cuts a longer text. Only a list
+ * of CPUs in a file of bolt/ is not cut: reading fails with -EOVERFLOW.
  */
 size_t sysfs_text_max(void);
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
  * Reads and writes /run/cpubolt/topology. Before a request takes CPUs offline, the topology of
- * these CPUs, and of all others that the handle knows, is written there for later programs. The
- * first line names the boot, as a number may mean another CPU after the next boot; then each CPU
- * has a line.
+ * these CPUs, and of all others that the handle knows, is written there for later programs, unless
+ * the file already has all CPUs that go. The first line names the boot, as a number may mean
+ * another CPU after the next boot; then each CPU whose topology is known has a line.
  */
 #include <errno.h>
 #include <fcntl.h>

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/* Carries out a request: one write to bolt/ if Bolt is enabled and allowed, else by native.c. */
+/*
+ * Carries out a request: by one write to bolt/ if Bolt is enabled, else by native.c, unless a flag
+ * of the caller forbids that way.
+ */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -78,8 +81,8 @@ static int write_batch(struct cpubolt *handle, enum cpubolt_op op, const cpu_set
 /*
  * Finds the line of this request in last_error: the newest line with this process and this error
  * that the kernel has added since the last look at the machine. In a container the kernel's number
- * of this process is not the number that getpid() gives, so no line may match. Then a new line of
- * another process is taken if that line is the only new one with this error.
+ * of this process is not the number that getpid() gives, so possibly no line matches. Then a new
+ * line with another process is taken if that line is the only new one with this error.
  */
 void request_find_error(struct cpubolt *handle, int err, struct cpubolt_result *result)
 {
@@ -129,7 +132,10 @@ static int carry_out(struct cpubolt *handle, enum cpubolt_op op, const cpu_set_t
 		err = write_batch(handle, op, cpus);
 		result->ns = cpu_now_ns() - begin;
 	}
-	/* Bolt is disabled or forbidden, or was disabled after the machine was looked at. */
+	/*
+	 * The kernel has no Bolt, or @flags forbid Bolt; or Bolt is disabled, perhaps only since
+	 * the machine was looked at; or the platform has no CPU hotplug.
+	 */
 	if (err == -EOPNOTSUPP && !(flags & CPUBOLT_BATCH_ONLY)) {
 		result->way = CPUBOLT_WAY_NATIVE;
 		begin = cpu_now_ns();

@@ -69,7 +69,7 @@ static int read_all(int fd, char **text)
 		}
 		/*
 		 * sysfs gives less than a page only at the end. But a list of CPUs in a binary
-		 * file, as of a cache, comes in parts that are a byte shorter than a page.
+		 * file, as of a package or a node, comes in parts that are a byte shorter.
 		 */
 	} while (got >= FIRST_READ - 1);
 	buffer[length] = '\0';

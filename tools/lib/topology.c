@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
- * Reads where CPUs are. Only CPUs that are online have a topology in sysfs, so the handle remembers
- * what was read.
+ * Reads where CPUs are. Apart from the NUMA node, only CPUs that are online or half-way have a
+ * topology in sysfs, so the handle remembers what was read.
  */
 #include <errno.h>
 #include <fcntl.h>

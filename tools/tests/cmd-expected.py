@@ -37,7 +37,7 @@ TIME = re.compile(r"line, \d+\.\d\d ms")
 
 
 def task(root: Path, words: list[str]) -> None:
-    """Write the files that procfs has of one task."""
+    """Write those files of one task that cpubolt reads in procfs."""
     pid, tid, name, *rest = words
     keys = dict(word.split("=", 1) for word in rest)
     folder = root / "proc" / pid / "task" / tid

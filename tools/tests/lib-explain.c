@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Tests cpubolt_explain(): every error in the ABI document has a sentence of its own. */
+/* Tests cpubolt_explain(): each error of a request in the ABI document has its own sentence. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

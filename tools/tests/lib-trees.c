@@ -106,7 +106,7 @@ static void test_a_cut_list_of_parked_cpus(void **state)
 		CPU_AND_S(size, cpus, cpus, parked);
 		assert_true(CPU_EQUAL_S(size, cpus, parked));
 	}
-	/* If the list of parked CPUs makes no sense, the library still knows which are offline. */
+	/* If the list of parked CPUs makes no sense, the library still knows the CPUs offline. */
 	tree_write(tree_folder(), CPUS "bolt/parked", "1-2,x\n");
 	assert_int_equal(cpubolt_refresh(handle), 0);
 	assert_cpus(handle, CPUBOLT_PARKED, "");
@@ -429,7 +429,7 @@ static void test_no_topology(void **state)
 	tree_close(handle);
 }
 
-/* The topology of a CPU is remembered while it is offline, and forgotten when it is unplugged. */
+/* The topology of a CPU that goes offline is remembered; that of an unplugged CPU is forgotten. */
 static void test_topology_is_remembered(void **state)
 {
 	struct cpubolt *handle = tree_open("smt+bolt+slots");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Recorded trees for the tests of the library, made by trees.py when a test needs one. */
+/* Recorded trees for tests in C, made by trees.py when a test needs one. */
 #ifndef TREE_H
 #define TREE_H
 
@@ -28,13 +28,13 @@ char *tree_make(const char *name);
 /** tree_remove() - remove a folder and all in it, and free its name */
 void tree_remove(char *folder);
 
-/** tree_close() - close and remove what tree_open() has made */
+/** tree_close() - close and remove what tree_open() or tree_open_wide() has made */
 void tree_close(struct cpubolt *handle);
 
-/** tree_folder() - the folder of the tree that tree_open() has made last */
+/** tree_folder() - the folder of the tree that tree_open() or tree_open_wide() has made */
 const char *tree_folder(void);
 
-/** tree_text() - contents of @file below @folder, to be freed; NULL if there is none */
+/** tree_text() - contents of @file below @folder, to be freed; NULL if @file cannot be read */
 char *tree_text(const char *folder, const char *file);
 
 /** tree_write() - write @text to @file below @folder */

@@ -83,7 +83,7 @@ class Cache:
 
 @dataclass(frozen=True)
 class Cpu:
-    """Where one CPU is, in the numbers that cpuN/topology has, and its highest frequency."""
+    """Where one CPU is, in the numbers that sysfs has; its frequency, capacity, caches and PMU."""
 
     core: int
     cluster: int
@@ -163,7 +163,7 @@ def _x86_caches(l1: int, l2: int, l3: int, l2_shared: str = "core") -> tuple[Cac
 
 
 def _hybrid() -> Machine:
-    """Six P cores of two threads, and eight E cores; four E cores share a second-level cache."""
+    """Six P cores of two threads; eight E cores, of which each four share a second-level cache."""
     fast, slow = _x86_caches(48, 1280, 24576), _x86_caches(32, 2048, 24576, "cluster")
     cpus = [
         Cpu(n // 2 * 4, n // 2 * 8, 0, 0, 0, 5_000_000, caches=fast, kind="cpu_core")
@@ -218,7 +218,7 @@ def _clusters() -> Machine:
 
 
 def _large() -> Machine:
-    """1,780 CPUs: ten packages of 89 cores of two threads; masks only as lists, one cache."""
+    """1,780 CPUs: ten packages of 89 cores of two threads; of each CPU no masks, and one cache."""
     made = _packages(10, 89, 2, "Intel(R) Xeon(R) Platinum 8490H", 3_500_000)
     # Files that the tools do not read are left out: there would be 1,780 of each.
     made.brief = True

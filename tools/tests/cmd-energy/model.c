@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Tests models of power: their files, what is computed with these, and the ways to run a machine */
+/* Tests models of power: their files, what is computed with a model, and ways to run a machine */
 #include <errno.h>
 #include <math.h>
 #include <setjmp.h>
@@ -74,8 +74,8 @@ static void test_the_installed_models(void **unused)
 }
 
 /*
- * The paper on Bolt, the source of exynos5410.conf, has 97 mW with all cores in C2, and 55 mW, 43 %
- * less, when all cores but one are offline.
+ * The paper on Bolt, the first source of exynos5410.conf, has 97 mW with all cores in C2, and
+ * 55 mW, 43 % less, in C3, for which all cores but one have to be offline.
  */
 static void test_the_figures_of_the_paper(void **unused)
 {
@@ -90,7 +90,9 @@ static void test_the_figures_of_the_paper(void **unused)
 	assert_true(fabs(c2 - 97) < 1e-9);
 	assert_true(fabs(c3 - 55) < 1e-9);
 	assert_int_equal(lround(100 * (c2 - c3) / c2), 43);
-	/* "All on-chip cores but one should be in hotplug offline state to enable C3." */
+	/*
+	 * The paper: "All on-chip cores but one should be in hotplug offline state to enable C3."
+	 */
 	assert_true(fabs(energy_power(&model, &two) - 97) < 1e-9);
 	/* A CPU that is parked warm keeps the cluster awake. */
 	one.warm = 1;

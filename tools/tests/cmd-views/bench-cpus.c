@@ -94,7 +94,7 @@ static void test_pin(void **state)
 	assert_int_equal(cpubolt_parse_list(machine, "8-31", cpus, NULL), 0);
 	assert_int_equal(bench_pin(machine, cpus), EXIT_DONE);
 	assert_int_equal(stays, 0);	/* CPU 0 cannot go */
-	allowed_from = 2;		/* a cpuset without CPU 0; CPUs 2 and 3 are isolated */
+	allowed_from = 2;		/* a cpuset from CPU 2 on; CPUs 2 and 3 are isolated */
 	assert_int_equal(bench_pin(machine, cpus), EXIT_DONE);
 	assert_int_equal(stays, 4);
 	allowed_from = 8;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Tests the look at tasks of this machine while some of its CPUs come
+ * Tests the look at tasks of this machine before a request with which CPUs come and CPUs go
  *
  * The test changes no CPU: the sets of CPUs are those of a recorded tree, and sched_getaffinity(2)
- * is replaced by a function that answers as if the only CPU of a task were offline.
+ * is replaced by a function that says that CPU 3 is the only CPU online on which a task may run.
  */
 #include <errno.h>
 #include <setjmp.h>
@@ -98,7 +98,7 @@ static void a_task_may_run_on_a_cpu_that_comes(void **state)
 
 	task = start(0);
 	if (!task)
-		skip();		/* CPU 0 of this machine is not for this test */
+		skip();		/* this test may not run on CPU 0 of this machine */
 	call.machine = tree_open("small");
 	tree_write(tree_folder(), "sys/devices/system/cpu/online", "2-3\n");
 	assert_int_equal(cpubolt_refresh(call.machine), 0);

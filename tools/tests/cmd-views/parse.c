@@ -235,7 +235,7 @@ static void odd_interrupts(void **state)
 	assert_string_equal(table.rows[0].name, "two, devices");
 	assert_int_equal(table.rows[0].counts[1], UINT32_MAX);
 	assert_string_equal(table.rows[1].name, "");
-	/* The name of a device may end as the word that says how an interrupt is triggered. */
+	/* The name of a device may end in a word that also says how interrupts are triggered. */
 	assert_string_equal(table.rows[2].name, "virtio0-event");
 	assert_string_equal(table.rows[3].name, "battery-level");
 	assert_string_equal(table.rows[4].name, "");
@@ -668,7 +668,7 @@ static void rules_behind_a_label(void **state)
 	assert_int_equal(seen.rules[0].line, 4);
 }
 
-/* ACTION!="add" with a GOTO says that the lines up to the label are for CPUs plugged in. */
+/* ACTION!="add" with a GOTO says that the lines up to the label are for "add" events only. */
 static void rules_behind_an_action(void **state)
 {
 	struct seen seen = { .count = 0 };

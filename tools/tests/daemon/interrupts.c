@@ -167,7 +167,8 @@ static void end_interrupts(void)
 
 /*
  * The drivers of the idle interrupts free these interrupts and request them again, so their counts
- * begin anew. This must not look like a load on CPU 1, from which the busy interrupt has to go.
+ * begin anew. This must not look like a load on CPU 1: the daemon would then move the busy
+ * interrupt to another CPU.
  */
 static void test_counts_that_begin_anew(void **state)
 {

@@ -55,7 +55,7 @@ static void test_what_others_take_stays(void **state)
 	place_end();
 }
 
-/* The kernel cuts a list that does not fit in a page: then CPUs may change and the list may not. */
+/* The kernel cuts a list that does not fit in a page: the list can then hide that a CPU goes. */
 static void test_a_change_behind_a_list_that_is_cut(void **state)
 {
 	size_t length = (size_t)sysconf(_SC_PAGESIZE) - 1, i;
@@ -421,7 +421,7 @@ static void test_tasks_need_cpus(void **state)
 	/* Kernel threads are no reason for a CPU to stay. */
 	put_task(13, "kworker/1", "1", 0, 0x00200000);
 	assert_needed("1", "0,2-3", "none");
-	/* A real-time task keeps its own CPUs, and so does a virtual CPU. */
+	/* A real-time task, or a virtual CPU, that may not run on all CPUs keeps its CPUs. */
 	put_task(14, "audio", "1,3", 1, 0);
 	assert_needed("1-3", "0", "1,3");
 	assert_needed("1", "0,2-3", "1");
@@ -540,7 +540,7 @@ static void test_cpusets_where_they_are_mounted(void **state)
 	place_end();
 }
 
-/* Version 1 cuts the list of a cpuset for good, even if the cpuset lists all CPUs. */
+/* When CPUs go, version 1 cuts a cpuset's list for good, even if that list has all CPUs. */
 static void test_cpusets_of_version_1_with_all_cpus(void **state)
 {
 	place_begin("small+bolt");

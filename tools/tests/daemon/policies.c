@@ -148,7 +148,7 @@ static void test_load_takes_what_is_needed(void **unused)
 	assert_int_equal(decide(&world, &policy_load), 2);
 	world.inputs.pressure = 200;
 	assert_int_equal(decide(&world, &policy_load), 3);
-	/* The CPUs are idle although tasks waited: these tasks did not wait for want of CPUs. */
+	/* The CPUs are mostly idle although tasks waited: these tasks did not lack CPUs. */
 	set_loads(&world, 100, 0);
 	assert_int_equal(decide(&world, &policy_load), 1);
 	end(&world);
@@ -168,7 +168,7 @@ static void test_load_between_its_limits(void **unused)
 	end(&world);
 }
 
-/* CPUs that join the floor, as those of a lease, do not come on top of CPUs that suffice. */
+/* If CPUs that join the floor, as those of a lease, suffice, the policy wants no other CPUs. */
 static void test_load_on_a_floor_that_grows(void **state)
 {
 	struct world world;
@@ -285,7 +285,7 @@ static void test_package_switches_clusters(void **unused)
 	world.inputs.runnable = 8;
 	decide(&world, &policy_package);
 	assert_wanted(&world, 0, 7);
-	/* One cluster would suffice, but has too few CPUs. */
+	/* One cluster suffices for the load, unless the cluster has fewer CPUs than min_cpus. */
 	world.inputs.runnable = 0;
 	set_loads(&world, 50, 0);
 	world.settings.min_cpus = 4;
@@ -403,9 +403,9 @@ static void test_the_last_change_brings_all(void **unused)
 }
 
 /*
- * The host takes time from four CPUs, but none as soon as the guest has given one CPU back. So the
- * policy soon ceases to want the fourth CPU each time the CPU comes, and restrain.c then lets the
- * CPU come later and later.
+ * The host takes time from four CPUs, but no time as soon as the guest has given one CPU back. So
+ * the policy soon ceases to want the fourth CPU each time the CPU comes, and restrain.c then lets
+ * the CPU come later and later.
  */
 static void test_steal_learns(void **unused)
 {
@@ -428,8 +428,9 @@ static void test_steal_learns(void **unused)
 }
 
 /*
- * For two hours the host runs four of the guest's eight CPUs, and then all eight. The guest is busy
- * for 68 to 100 % of each second: the policy wants a fifth CPU for some seconds again and again.
+ * For two hours the host runs four of the guest's eight CPUs, and in the third hour all eight. In
+ * the third hour the guest is busy for 68 to 100 % of each second: again and again the policy wants
+ * one more CPU for some seconds.
  */
 static void test_steal_forgets(void **state)
 {
@@ -725,7 +726,7 @@ static void play(const struct policy *policy, unsigned int seconds)
 				assert_true(CPU_ISSET(i, &world.result));
 			if (!CPU_ISSET(i, &world.usable))
 				assert_false(CPU_ISSET(i, &world.result));
-			/* What an urgent policy wants comes at once. */
+			/* What an urgent policy wants comes at once, if the limit allows that. */
 			if (policy->urgent && CPU_ISSET(i, &world.wanted))
 				assert_true(CPU_ISSET(i, &world.result) ||
 					    restraint_reason(world.restraint, i) == REASON_LIMIT);

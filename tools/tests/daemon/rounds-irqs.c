@@ -97,8 +97,8 @@ static void test_interrupts_by_their_rates(void **state)
 }
 
 /*
- * The daemon leaves alone an interrupt whose affinity another program has set, even if the CPUs of
- * that affinity go.
+ * The daemon leaves alone an interrupt whose affinity another program has set after the daemon has
+ * moved the interrupt, even if the CPUs of that affinity go.
  */
 static void test_an_affinity_that_another_program_sets(void **state)
 {

@@ -58,7 +58,7 @@ static void work(unsigned int cpus, unsigned long percent, unsigned int seconds)
 	}
 }
 
-/* big.LITTLE: when the small CPUs are full, the big ones come, and the small ones go. */
+/* big.LITTLE: when the small CPUs are too few, the big ones come, and the small ones go. */
 static void test_clusters_are_switched(void **state)
 {
 	begin("clusters+bolt", "package");
@@ -200,8 +200,8 @@ static void lease(const char *list, unsigned int seconds)
 }
 
 /*
- * No CPU is at fault while CPU hotplug is disabled, so the daemon makes one request in each
- * interval, and the CPUs come and go as soon as the kernel lets them.
+ * While CPU hotplug is disabled for a moment, no CPU is at fault, so the daemon makes one request
+ * in each interval, and the CPUs come and go as soon as the kernel lets them.
  */
 static void test_hotplug_that_is_disabled_for_a_moment(void **state)
 {
@@ -227,7 +227,7 @@ static void test_hotplug_that_is_disabled_for_a_moment(void **state)
 	end();
 }
 
-/* The kernel refuses the same CPU time and again: then all other CPUs go. */
+/* The kernel refuses three times to let the same CPU go: then all other CPUs go. */
 static void test_a_cpu_that_may_not_go(void **state)
 {
 	begin("small+bolt", "load");
@@ -241,7 +241,7 @@ static void test_a_cpu_that_may_not_go(void **state)
 	end();
 }
 
-/* A CPU that irq_keep lists cannot go: one refusal is enough. */
+/* A CPU that irq_keep lists cannot go: after one refusal the daemon leaves the CPU alone. */
 static void test_a_cpu_in_irq_keep(void **state)
 {
 	unsigned int i;
@@ -411,7 +411,7 @@ static void test_a_list_of_parked_cpus_longer_than_a_page(void **state)
 	end();
 }
 
-/* When the daemon has ended, the file says that no CPU is taken. */
+/* When the daemon has ended, the file of the metrics says that no CPU is taken. */
 static void test_the_last_metrics(void **state)
 {
 	char *text;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Opens a recorded machine with the input as text of one file, which the first byte chooses. */
+/* Opens a recorded machine: the first byte of the input chooses a file, the rest is its text. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
