@@ -233,7 +233,8 @@ void irqs_forget(struct interrupts *all)
 	for (i = 0; i < all->count; i++) {
 		struct irq *irq = all->irqs[i];
 
-		if (irq->ours)
+		/* The daemon must not move an interrupt again that another program has set. */
+		if (irq->ours || irq->foreign)
 			all->irqs[count++] = irq;
 		else
 			free_irq(irq);

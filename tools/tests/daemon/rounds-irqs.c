@@ -187,6 +187,27 @@ static void test_interrupts_are_left_to_irqbalance(void **state)
 	end();
 }
 
+/* That is so, too, after the daemon has left all interrupts alone for a while. */
+static void test_another_programs_affinity_is_remembered(void **state)
+{
+	begin_interrupts("fixed", "0-1");
+	devices[1].rate = 5000;
+	devices[2].rate = 5000;
+	wait_for(30);
+	assert_affinity(1, "1");
+	put_affinity(&devices[1], "0-1");
+	wait_for(30);
+	assert_affinity(1, "0-1");
+	put("/proc/77/comm", "irqbalance\n");
+	wait_for(30);
+	put("/proc/77/comm", "another\n");
+	wait_for(200);
+	assert_affinity(1, "0-1");
+	assert_affinity(2, "1");
+	restore_interrupts(1);
+	end();
+}
+
 /* irqbalance has no socket here. */
 static void test_an_irqbalance_that_cannot_be_told(void **state)
 {
@@ -395,6 +416,7 @@ int main(void)
 		cmocka_unit_test(test_what_was_changed_since_is_not_put_back),
 		cmocka_unit_test(test_an_affinity_that_is_refused),
 		cmocka_unit_test(test_interrupts_are_left_to_irqbalance),
+		cmocka_unit_test(test_another_programs_affinity_is_remembered),
 		cmocka_unit_test(test_an_irqbalance_that_cannot_be_told),
 		cmocka_unit_test(test_interrupts_are_left_to_the_keep_list),
 		cmocka_unit_test(test_a_keep_list_that_is_too_long_to_read),
