@@ -156,8 +156,14 @@ int state_restore(struct machine *machine, const cpu_set_t *deny, cpu_set_t *bac
 		put_aside(machine);
 	if (!err && deny)
 		remove_from(machine, back, deny);
-	if (!err)
+	if (!err) {
 		err = find_missing(machine, back);
+		/* -EINVAL is for a file that cannot be understood. */
+		if (err) {
+			CPU_ZERO_S(machine->size, back);
+			err = err == -EINVAL ? -EIO : err;
+		}
+	}
 	if (!err && CPU_COUNT_S(machine->size, back)) {
 		err = bring_cpus(machine->handle, back, 0, left, result);
 		CPU_XOR_S(machine->size, back, back, left);
