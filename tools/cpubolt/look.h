@@ -11,8 +11,8 @@
  * @after: the CPUs that are to be online afterwards
  * @report: is called with a sentence for each such task
  *
- * These are real-time tasks, virtual CPUs, and any tasks on CPUs of nohz_full=,
- * if the task may run on CPUs of @going, and on no CPU of @after.
+ * These are real-time tasks, virtual CPUs, and all tasks that may run on a CPU of
+ * nohz_full=, if the task may run on CPUs of @going, and on no CPU of @after.
  * Kernel threads do not count: a kernel thread leaves with its CPU, or may move.
  *
  * Return: number of such tasks, or a negative errno if /proc cannot be read.

@@ -68,7 +68,7 @@ static int run(struct invocation *call)
 	return EXIT_USAGE;
 }
 
-/** close_stdout() - @code; in place of EXIT_DONE, EXIT_FAILED if the output was not all written */
+/** close_stdout() - return @code, but EXIT_FAILED for EXIT_DONE if not all output was written */
 static int close_stdout(int code)
 {
 	bool failed = ferror(stdout), pending = __fpending(stdout);

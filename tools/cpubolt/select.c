@@ -25,7 +25,7 @@ struct work {
 	const struct selection *selection;
 	cpu_set_t *cpus;	/* the candidates; in the end the CPUs selected */
 	cpu_set_t *online, *present, *fixed, *keep;
-	int *core;		/* number of the core of each CPU, -1 if not known */
+	int *core;		/* number of the core of each CPU present, -1 if not known */
 	struct core *cores;
 	unsigned int core_count;
 };
@@ -88,7 +88,7 @@ static int number_of(const struct cpubolt_topology *topology, bool node)
 	return node ? topology->node : topology->package;
 }
 
-/* Adds the CPUs of package or node @number to @found; false if there is none. */
+/* Adds the CPUs of package or node @number to @found; false if no such CPU is known. */
 static bool add_place(struct work *work, unsigned long number, bool node, cpu_set_t *found)
 {
 	struct cpubolt_topology topology;
@@ -139,7 +139,7 @@ static int filter_large(struct work *work, const char *text, bool node)
 
 /*
  * Keeps the candidates whose package or node is in the list @text; "all" stands for every number
- * that is known.
+ * that is known. Candidates that are not plugged in are refused later.
  */
 static int filter(struct work *work, const char *text, bool node)
 {
@@ -404,8 +404,8 @@ static int apply_topology(struct work *work)
 }
 
 /*
- * A half-way CPU of --keep could not stay as it is: "set" brings the CPUs that it names online, and
- * takes all others offline.
+ * A CPU of --keep whose hotplug has stopped half-way could not stay as it is: a request "set" brings
+ * the CPUs in its list online, and takes all other CPUs offline.
  */
 static int refuse_halfway(struct work *work)
 {

@@ -32,7 +32,9 @@ bool means_all(const char *text);
  * @op: the request; a selection means other CPUs when CPUs go than when CPUs come
  * @cpus: made by cpubolt_set_new(); is overwritten
  *
- * A list without CPUs is an error. Options that choose no CPU are no error, and @cpus is empty.
+ * A list without CPUs is an error, and so are a package or node in which no CPU is known to be, and
+ * more cores than there are to choose. Options that otherwise choose no CPU are no error, and @cpus
+ * is empty.
  *
  * Return: EXIT_DONE, or another exit code after a message.
  */

@@ -18,7 +18,7 @@ struct settings {
 };
 
 /**
- * settings_change() - write @value to the file @path, and remember the value before
+ * settings_change() - write @value to the file @path, and remember the value before the first change
  *
  * A file that has @value already is not written.
  *

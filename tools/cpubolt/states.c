@@ -159,7 +159,7 @@ static int read_options(struct view *view, bool *done)
 
 /* -- Reading -------------------------------------------------------------- */
 
-/* The kernel has no Bolt, so only the list of states that every kernel has can be shown. */
+/* The kernel has no Bolt, so only the numbers and names of states can be shown. */
 static int read_native(struct view *view)
 {
 	char *text = invocation_read(view->call, NATIVE_FILE);
@@ -239,7 +239,7 @@ static void put_row(struct view *view, struct sheet *sheet, const struct state_r
 	sheet_put(sheet, COLUMN_NAME, "%s", row->name);
 	if (view->native)
 		return;
-	/* A "!" follows each value that differs from Bolt's policy, as in the kernel's file. */
+	/* A "!" follows what the administrator has set, as in the kernel's file; not in JSON. */
 	sheet_put(sheet, COLUMN_CLASS, "%s%s", row->class,
 		  row->class_moved && !view->json ? "!" : "");
 	sheet_put(sheet, COLUMN_FIT, "%s%s", row->fit,

@@ -94,7 +94,7 @@ static int read_number(const char *word, size_t length, long long *value)
 	return errno || *end || isspace((unsigned char)*text) ? -EINVAL : 0;
 }
 
-/* Reads a word. A "!" at its end means that the value differs from Bolt's policy. */
+/* Reads a word. A "!" at its end means that the administrator has set the value. */
 static int read_marked(const char *word, size_t length, char **text, bool *marked)
 {
 	*marked = length && word[length - 1] == '!';

@@ -6,7 +6,7 @@
 #include "columns.h"
 
 enum table_style {
-	TABLE_GROUPED,		/* one row for CPUs that are equal in all other columns */
+	TABLE_GROUPED,		/* with a column such as CPUS: one row for equal CPUs */
 	TABLE_EXTENDED,		/* one row a CPU */
 	TABLE_PARSABLE,		/* one row a CPU, commas between columns */
 	TABLE_JSON,
@@ -17,7 +17,8 @@ struct table {
 	enum table_style style;
 	const struct column *columns[32];
 	unsigned int count;		/* number of @columns */
-	bool drop_empty;		/* leave out columns of which nothing is known */
+	/* Leave out columns of which nothing is known; for TABLE_GROUPED and TABLE_EXTENDED only */
+	bool drop_empty;
 	const cpu_set_t *cpus;
 };
 

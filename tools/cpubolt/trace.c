@@ -167,9 +167,9 @@ static void read_state_names(struct tracing *tracing)
 }
 
 /*
- * Returns NULL for a state that the list lacks, and for the first and the last state of the list.
- * Events of these two name a function that runs the callbacks of many other states; with NULL, the
- * name of this function is shown.
+ * Returns NULL for a state that the list lacks, and for "offline" and "online", the first and the
+ * last state of the list. An event of "online" is about a function that runs the callbacks of many
+ * other states; with NULL, the name of this function is shown.
  */
 static const char *name_of(int state, void *data)
 {
@@ -251,7 +251,7 @@ struct files {
 	int dat, text;		/* text is -1 without --text */
 };
 
-/* A file for trace-cmd is written in several places, and read again for the waterfall. */
+/* A file for trace-cmd is emptied first, and is read again for the waterfall: no pipe can do so. */
 static bool is_regular(int fd, const char *path)
 {
 	struct stat status;
@@ -262,7 +262,7 @@ static bool is_regular(int fd, const char *path)
 	return false;
 }
 
-/* An existing file keeps its contents until there is a trace to replace these. */
+/* An existing file keeps its contents until the request has ended, and the trace replaces these. */
 static int open_file(const char *path)
 {
 	int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
@@ -430,7 +430,7 @@ static int finish(struct tracing *tracing, int code, const struct cpubolt_result
 		return fail(code ?: EXIT_FAILED, "%s: %s",
 			    error ? "the trace of the request is lost" :
 			    "the request is done, but its trace is lost", strerror(-failed));
-	/* A request that was refused before anything ran has no events. */
+	/* The trace of a request that has failed is saved, but not shown. */
 	if (error && !events->count)
 		return code;
 	return code ?: show(tracing, events);

@@ -26,7 +26,7 @@ int trace_dat_write(int fd, struct tracefs_instance *instance, unsigned int cpus
  * trace_dat_read() - read the events of the file @path, by libtracecmd
  * @events: is overwritten; free it with trace_free()
  *
- * Return: 0, -EINVAL if the file is none of trace-cmd or has a malformed event, -ENOMEM.
+ * Return: 0, -EINVAL if the file is no file of trace-cmd or has a malformed event, -ENOMEM.
  */
 int trace_dat_read(const char *path, struct trace_events *events);
 

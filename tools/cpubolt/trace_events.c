@@ -13,7 +13,7 @@ int trace_add(struct trace_events *events, const struct trace_event *event)
 {
 	struct trace_event *more;
 
-	/* The list grows whenever its length is a power of two. */
+	/* The list grows whenever its length is 0 or a power of two. */
 	if (!(events->count & (events->count - 1))) {
 		size_t room = events->count ? 2 * events->count : 1;
 
@@ -163,7 +163,10 @@ static bool read_exit(const char *text, struct trace_event *event)
 	return true;
 }
 
-/* Reads what a task has written to trace_marker; the kernel puts the caller's name before that. */
+/*
+ * Reads what a task has written to trace_marker. In files of trace-cmd the name of a kernel function
+ * stands before that text.
+ */
 static bool read_mark(const char *text, struct trace_event *event)
 {
 	const char *begin = strstr(text, TRACE_MARK_BEGIN), *end = strstr(text, TRACE_MARK_END);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Events of a traced request: those of the kernel's systems bolt and cpuhp. */
+/* Events of a traced request: those of the kernel's systems bolt and cpuhp, and cpubolt's marks. */
 #ifndef TRACE_EVENTS_H
 #define TRACE_EVENTS_H
 

@@ -16,9 +16,9 @@
 
 /*
  * A CPU that comes or goes makes some 100 events of 40 bytes. The kernel records
- * most of these on the CPU that carries the request out. That can be any CPU, so
- * the buffer of each CPU has room for all events, and LEAST_KB at least, as far as
- * MOST_KB allows.
+ * about half of these, or more, on the CPU that carries the request out. That can be
+ * any CPU, so the buffer of each CPU has room for all events, and LEAST_KB at least,
+ * as far as MOST_KB allows.
  */
 #define KB_FOR_A_CPU	8
 #define LEAST_KB	512

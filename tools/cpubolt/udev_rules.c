@@ -51,7 +51,7 @@ static bool is(const char *text, size_t length, const char *wanted)
 /** The parts of a rule that decide whether it changes CPUs, and when */
 struct sayings {
 	bool cpu, not_cpu, other, sets, online, add, other_action, not_add;
-	bool narrow;			/* the rule has conditions other than ACTION */
+	bool narrow;			/* the rule says more than ACTION, GOTO, LABEL and "online" */
 	struct term jump, label;	/* GOTO and LABEL; without a value if the rule has none */
 };
 
@@ -184,7 +184,7 @@ static void follow_jump(const struct sayings *says, bool jumps, char **label)
 void udev_parse(const char *text, void (*found)(const struct udev_rule *rule, void *data),
 		void *data)
 {
-	/* The labels behind lines to which only events of CPUs, or only ACTION=="add" come. */
+	/* The labels behind lines to which only events of CPUs, or only events "add", come. */
 	char *cpus = NULL, *adds = NULL;
 	size_t line = 1, lines;
 

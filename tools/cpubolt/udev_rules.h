@@ -10,7 +10,7 @@
 struct udev_rule {
 	size_t line;		/* where the rule begins, from 1 */
 	bool online;		/* the rule writes 1 */
-	bool add_only;		/* applies only when a CPU is plugged in, not at other events */
+	bool add_only;		/* applies only at boot and when a CPU is plugged in */
 };
 
 /**
@@ -18,11 +18,11 @@ struct udev_rule {
  * @text: contents of a file *.rules, see udev(7)
  * @found: is called for each rule that writes cpuN/online
  *
- * A rule is for CPUs if it says SUBSYSTEM=="cpu", or if it names no SUBSYSTEM and
+ * A rule is for CPUs if it says SUBSYSTEM=="cpu", or if it names no other SUBSYSTEM and
  * stands between SUBSYSTEM!="cpu" with a GOTO and the label of this GOTO. A rule applies
- * only when a CPU is plugged in if it says ACTION=="add", or stands between ACTION!="add"
- * with a GOTO and the label of this GOTO. Other jumps are not followed. Programs that a
- * rule runs are not looked into.
+ * to events "add" only, as at boot and when a CPU is plugged in, if it says ACTION=="add",
+ * or stands between ACTION!="add" with a GOTO and the label of this GOTO. Other jumps are
+ * not followed. Programs that a rule runs are not looked into.
  */
 void udev_parse(const char *text, void (*found)(const struct udev_rule *rule, void *data),
 		void *data);

@@ -10,8 +10,9 @@
 #define NAME_WIDTH	26
 #define TIME_WIDTH	9
 /*
- * States that take less than a 100th of the request share a line. A group is a phase, or natively a
- * CPU; its time without callbacks gets a line if that time is a 20th of the request or more.
+ * States of a group that take less than a 100th of the request share a line, unless all states are
+ * to be shown; a state with an error has its own line. A group is a phase, or natively a CPU; its
+ * time without callbacks gets a line if that time is a 20th of the request or more.
  */
 #define SHORT_PART	100
 #define GAP_PART	20
@@ -186,7 +187,7 @@ static bool has_group(const struct waterfall *waterfall, const char *name)
 }
 
 /*
- * Natively CPUs go one after the other, so the events of one CPU follow each other, with few
+ * Natively CPUs come or go one after the other, so the events of one CPU follow each other, with few
  * exceptions.
  */
 static int add_cpus(struct waterfall *waterfall, const struct trace_events *events,
@@ -345,7 +346,7 @@ static size_t states_of(const struct waterfall *waterfall, size_t group)
 	return i - group - 1;
 }
 
-/* Appends the spans of @row to @spans. A state that ran only after the request has no span. */
+/* Appends the spans of @row to @spans. A state that ran only outside the request has no span. */
 static size_t append_spans(struct span *spans, size_t length, const struct waterfall_row *row)
 {
 	if (row->count)

@@ -81,7 +81,7 @@ static char *do_switch(struct daemon *daemon, const char *name)
 	return okay(field("the policy is now \"%s\"\n", policy->name));
 }
 
-/* The CPUs come at once, not after the interval, so that the answer can say which CPUs came. */
+/* The CPUs come at once, not after the interval: the answer says which CPUs are still offline. */
 static char *carry_out_lease(struct daemon *daemon, int id, const cpu_set_t *cpus,
 			     const char *list, unsigned long seconds)
 {
@@ -196,7 +196,7 @@ static bool is_root(struct msghdr *message)
 	return false;
 }
 
-/* Answers one request; false if there was none. */
+/* Answers one request; false if no request was waiting. */
 static bool receive(struct daemon *daemon)
 {
 	char request[CONTROL_REQUEST_SIZE + 1], *answer;

@@ -22,7 +22,7 @@
 
 #define RUN_FOLDER	"/run/cpubolt"
 #define LOCK_FILE	RUN_FOLDER "/cpuboltd.lock"
-#define NEEDS_US	10000000	/* from one look at tasks and cpusets to the next */
+#define NEEDS_US	10000000	/* from one renew_needs() to the next */
 #define MOST_BUSY	3		/* refusals in a row after which a CPU counts as at fault */
 
 uint64_t daemon_now_us(void)
@@ -169,7 +169,7 @@ static bool is_in_irq_keep(struct daemon *daemon, int cpu)
  * hotplug is disabled for a moment, as while a driver probes a PCI device, the error is EBUSY, and
  * the kernel names the first CPU of the request. With Bolt a CPU that comes gets EBUSY for no other
  * reason, and is not at fault. A CPU that does not go is at fault if irq_keep lists the CPU. In all
- * other cases of EBUSY a CPU counts as at fault when the kernel has named the CPU several times.
+ * other cases of EBUSY a CPU counts as at fault when the kernel has named it MOST_BUSY times in a row.
  */
 static bool is_at_fault(struct daemon *daemon, enum cpubolt_op op,
 			const struct cpubolt_result *result)
@@ -187,8 +187,8 @@ static bool is_at_fault(struct daemon *daemon, enum cpubolt_op op,
 }
 
 /*
- * A CPU that fails in a request is left alone for a while. If the request does not say which CPU
- * failed, no CPU goes for a while.
+ * A CPU that is at fault for a failed request is left alone for a while. If the request does not say
+ * which CPU failed, no CPU goes for a while.
  */
 static void yield_to_failure(struct daemon *daemon, enum cpubolt_op op,
 			     const struct cpubolt_result *result)
@@ -201,8 +201,9 @@ static void yield_to_failure(struct daemon *daemon, enum cpubolt_op op,
 }
 
 /*
- * Writes the CPUs taken so far and the CPUs of @going to the file /run/cpubolt/cpuboltd, before the
- * request, so that "--restore" finds all of them if the daemon is killed in the request.
+ * Writes the CPUs taken so far, by this daemon or an earlier one, and the CPUs of @going to the file
+ * /run/cpubolt/cpuboltd; removes the file if there are no such CPUs. The CPUs of @going are written
+ * before the request, so that "--restore" finds them if the daemon is killed in the request.
  */
 static int save(struct daemon *daemon, const cpu_set_t *going)
 {
@@ -273,7 +274,10 @@ static int ask_once(struct daemon *daemon, enum cpubolt_op op, const cpu_set_t *
 	return err;
 }
 
-/* @cpus is daemon->going or daemon->coming. If a CPU does not come, asks again without that CPU. */
+/*
+ * @cpus is daemon->going or daemon->coming. If a CPU that is at fault does not come, asks again
+ * without that CPU.
+ */
 static int ask(struct daemon *daemon, enum cpubolt_op op, cpu_set_t *cpus)
 {
 	struct cpubolt_result result = { .error = EAGAIN };
@@ -517,7 +521,7 @@ int daemon_round(struct daemon *daemon)
 
 	/*
 	 * A lease starts a round early. If less than half an interval has passed since the load was
-	 * measured, the next round measures it: load of so short a time says nothing.
+	 * measured, a later round measures the load: load of so short a time says nothing.
 	 */
 	if (!err && (first || daemon->now_us - daemon->counters.at_us >=
 				      daemon->config->interval_ms * 500ULL))
@@ -715,7 +719,10 @@ int daemon_begin(struct daemon *daemon)
 	return 0;
 }
 
-/* Takes the lock: one daemon runs at a time, and none while "--restore" puts CPUs back. */
+/*
+ * Takes the lock: apart from dry runs, one daemon runs at a time, and no daemon while "--restore" puts
+ * CPUs back.
+ */
 static int lock_alone(const struct machine *machine)
 {
 	char *folder = field("%s" RUN_FOLDER, machine->root);

@@ -51,7 +51,7 @@ struct daemon {
 	uint64_t needs_until_us;	/* when to look again which CPUs are needed */
 	/* No CPU goes before this time: state_save() or a request that named no CPU has failed. */
 	uint64_t stay_until_us;
-	int busy_cpu;			/* CPU that the kernel named with the last EBUSY */
+	int busy_cpu;			/* CPU named with the last EBUSY that says no reason */
 	unsigned int busy_times;	/* how often in a row the kernel named that CPU */
 	uint64_t metrics_at_us;
 	int metrics_error;		/* error of the last write of "metrics"; logged once */
@@ -77,7 +77,7 @@ int run_daemon(struct machine *machine, struct config *config, bool dry_run,
 	       unsigned long samples);
 
 /**
- * run_restore() - "--restore": put back CPUs and affinities that a daemon has left; an exit code
+ * run_restore() - "--restore": put back CPUs and affinities that a daemon changed; an exit code
  * @deny: CPUs that are left as they are, or NULL
  */
 int run_restore(struct machine *machine, const cpu_set_t *deny);

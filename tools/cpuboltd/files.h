@@ -12,7 +12,7 @@
  */
 int file_replace(const char *root, const char *path, const char *text);
 
-/** file_write() - write @text to a file that exists, in one piece; 0 or a negative errno */
+/** file_write() - write @text into a file that exists, in place; 0 or a negative errno */
 int file_write(const char *root, const char *path, const char *text);
 
 /** file_remove() - remove a file; 0, also if there is no such file, or a negative errno */

@@ -66,7 +66,10 @@ static bool is_changed(const struct interrupts *all, struct irq *irq)
 	return !is_empty(all, irq->near);
 }
 
-/* Puts back interrupts of an earlier daemon, and interrupts without a row; returns how many. */
+/*
+ * Puts back affinities of interrupts that an earlier daemon has moved, or that have no row in
+ * /proc/interrupts; returns how many.
+ */
 static size_t put_back_left(struct interrupts *all)
 {
 	struct irq_restored restored = { 0 };
@@ -118,7 +121,10 @@ static void stand_back(struct interrupts *all, char *reason)
 	all->reason = reason;
 }
 
-/* Returns Bolt's keep list, to be freed; NULL if none applies, or no memory. */
+/*
+ * Returns Bolt's keep list, or words for a list that is too long, to be freed; NULL if Bolt is not
+ * enabled, if the list is empty or cannot be read, or if memory is short.
+ */
 static char *keep_list(const struct interrupts *all)
 {
 	char *enabled = NULL, *list = NULL;

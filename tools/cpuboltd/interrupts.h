@@ -3,8 +3,9 @@
  * Measures interrupts, and writes the affinities that irq_plan() asks for
  *
  * An interrupt whose affinity another program sets after the daemon has moved the interrupt is left
- * alone from then on. While Bolt has a keep list, or irqbalance runs and is not told to leave
- * interrupts alone, the daemon leaves all interrupts alone.
+ * alone from then on, as long as /proc/interrupts has a row of the interrupt. The daemon leaves all
+ * interrupts alone while Bolt is enabled and has a keep list, while irqbalance runs and is not told
+ * to leave interrupts alone, and while /proc/interrupts cannot be read.
  */
 #ifndef INTERRUPTS_H
 #define INTERRUPTS_H
@@ -37,9 +38,9 @@ void interrupts_free(struct interrupts *all);
 /**
  * interrupts_update() - measure, if it is time for that, and move interrupts
  *
- * Interrupts of CPUs that are about to go move in any case, other interrupts only after a
- * measurement, which is made every five intervals. Return: 0, also if interrupts are left alone, or
- * -ENOMEM.
+ * Unless all interrupts are left alone, movable interrupts of CPUs that are about to go move in each
+ * call, other interrupts only after a measurement, which is made every five intervals. Return: 0,
+ * also if interrupts are left alone, or -ENOMEM.
  */
 int interrupts_update(struct interrupts *all, const struct irq_cpus *cpus, uint64_t now_us);
 

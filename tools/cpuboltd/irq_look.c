@@ -32,7 +32,10 @@ void irqs_free(struct irq **irqs, size_t count)
 	free(irqs);
 }
 
-/* Takes over an interrupt that an earlier daemon has moved, with the affinity that was found. */
+/*
+ * Takes over, with the affinity that was found, an interrupt that an earlier daemon has moved, or
+ * that keep_lost() has kept.
+ */
 static void adopt(struct interrupts *all, struct irq *irq)
 {
 	size_t i;
@@ -84,7 +87,7 @@ static struct irq *new_irq(struct interrupts *all, const struct irq_row *row)
 
 /*
  * An interrupt without a row may belong to a device that is closed for some time: the affinity that
- * was found is kept until the interrupt has a row again, or until the daemon ends.
+ * was found is kept until the interrupt has a row again, or until the daemon puts affinities back.
  */
 static int keep_lost(struct interrupts *all)
 {
@@ -120,7 +123,7 @@ static struct irq *take_irq(struct interrupts *all, const struct irq_row *row, s
 }
 
 /*
- * Notes whether another program has set the affinity since the daemon has. If no CPU of the
+ * Notes whether another program has set the affinity since the daemon set it. If no CPU of the
  * affinity that the daemon has written is online, the kernel has chosen another affinity, which
  * then counts as the daemon's.
  */
@@ -170,7 +173,7 @@ static void measure(struct interrupts *all, struct irq *irq, double rate, uint64
 	irq->busy = irq_busy(&all->rules, irq->rate, irq->busy, now_us, &irq->calm_us);
 }
 
-/* Adds @rates, of an interrupt that cannot be moved, to "others" of each CPU. */
+/* Adds @rates, of an interrupt neither movable nor per-CPU, to "others" of each CPU. */
 static void add_others(struct interrupts *all, const struct irq_table *table, const double *rates)
 {
 	size_t i;

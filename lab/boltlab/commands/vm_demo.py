@@ -25,6 +25,12 @@ NAME = "vm-demo"
 HELP = "Add CPUs to a Debian guest under load and take them out: native, expedited, Bolt."
 ONLY = "x86_64"  # the emulator adds CPUs to no machine of arm64
 DWELL_MS = 500
+# Event of a message of cpuboltd in the journal -> further fields that the message must have.
+FIELDS = {
+    "request": ("OPERATION", "CPUS", "POLICY", "WHY", "NS", "ERRNO"),
+    "foreign": ("CPU",),
+    "interrupt": ("IRQ", "CPU", "WHY"),
+}
 BESIDE = 5  # variants in a table of 80 columns
 
 
@@ -141,6 +147,7 @@ def measure(
     row = vmdemo.variant(name)
     ran = vmdemo.run(kernel, root, name, cycles, accel, dwell_ms)
     parts = [(each.done.records, each.deleted, each.answered) for each in ran]
+    _fields(each.done.records for each in ran)
     outcome = served.joined([served.read(part[0], name, row["label"], *part[1:]) for part in parts])
     _none_lost(outcome)
     if "daemon" in row:
@@ -152,6 +159,15 @@ def measure(
         if not any(re.search(pattern, text) for text in said):
             raise BoltError(f"{name}: cpuboltd has not said '{pattern}'")
     return outcome
+
+
+def _fields(guests: Iterable[Iterable[Mapping[str, Any]]]) -> None:
+    """Raise BoltError if a message of cpuboltd in the journal lacks a field that its event has."""
+    for row in (row for records in guests for row in records if "CPUBOLT_EVENT" in row):
+        event = str(row["CPUBOLT_EVENT"])
+        for name in FIELDS[event]:
+            if f"CPUBOLT_{name}" not in row:
+                raise BoltError(f"a message about '{event}' has no field CPUBOLT_{name}")
 
 
 def _said(records: Iterable[Mapping[str, Any]]) -> list[str]:

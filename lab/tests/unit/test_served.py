@@ -4,6 +4,7 @@
 import asyncio
 import contextlib
 import json
+import re
 import socket
 import subprocess
 from pathlib import Path
@@ -143,6 +144,24 @@ def test_a_daemon_that_does_nothing_fails_the_run(monkeypatch: pytest.MonkeyPatc
     assert ran(monkeypatch, both, "load").daemon("online") == [2 * MS]
     with pytest.raises(BoltError, match="load: cpuboltd has set no CPU online"):
         ran(monkeypatch, both[:-1], "load")
+
+
+def test_fields_of_the_journal(monkeypatch: pytest.MonkeyPatch) -> None:
+    both = [*RECORDS, DAEMON, {**DAEMON, "CPUBOLT_OPERATION": "online"}]
+    moved = {"MESSAGE": "moved", "CPUBOLT_EVENT": "interrupt"}
+    moved |= {"CPUBOLT_IRQ": "24", "CPUBOLT_CPU": "0", "CPUBOLT_WHY": "idle"}
+    ran(monkeypatch, [*both, moved], "load")
+    for missing in ("IRQ", "CPU", "WHY"):
+        less = {key: text for key, text in moved.items() if key != f"CPUBOLT_{missing}"}
+        with pytest.raises(BoltError, match=f"'interrupt' has no field CPUBOLT_{missing}"):
+            ran(monkeypatch, [*both, less], "load")
+
+
+def test_each_field_of_the_journal_is_in_the_manual() -> None:
+    text = (tools.SOURCES / "man" / "cpuboltd.8.scd").read_text(encoding="utf-8")
+    for event, names in vm_demo.FIELDS.items():
+        (part,) = re.findall(rf"^- _{event}_: (.*?)(?=^- _|^$)", text, re.M | re.S)
+        assert set(re.findall(r"\*CPUBOLT_(\w+)\*", part)) == set(names)
 
 
 def test_what_the_daemon_has_to_say(monkeypatch: pytest.MonkeyPatch) -> None:
