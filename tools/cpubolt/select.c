@@ -139,7 +139,7 @@ static int filter_large(struct work *work, const char *text, bool node)
 
 /*
  * Keeps the candidates whose package or node is in the list @text; "all" stands for every number
- * that is known. Candidates that are not plugged in are refused later.
+ * that is known. A candidate that is not plugged in stays a candidate.
  */
 static int filter(struct work *work, const char *text, bool node)
 {
@@ -404,8 +404,8 @@ static int apply_topology(struct work *work)
 }
 
 /*
- * A CPU of --keep whose hotplug has stopped half-way could not stay as it is: a request "set" brings
- * the CPUs in its list online, and takes all other CPUs offline.
+ * A CPU of --keep whose hotplug has stopped half-way could not stay as it is: the request "set" has
+ * a list of CPUs, brings these online, and takes all other CPUs offline.
  */
 static int refuse_halfway(struct work *work)
 {

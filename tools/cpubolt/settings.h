@@ -18,7 +18,7 @@ struct settings {
 };
 
 /**
- * settings_change() - write @value to the file @path, and remember the value before the first change
+ * settings_change() - write @value to the file @path, and remember what was there at first
  *
  * A file that has @value already is not written.
  *

@@ -6,7 +6,8 @@
 #include "columns.h"
 
 enum table_style {
-	TABLE_GROUPED,		/* with a column such as CPUS: one row for equal CPUs */
+	/* One row for CPUs that are equal in all columns but CPUS, COUNT and CORES */
+	TABLE_GROUPED,
 	TABLE_EXTENDED,		/* one row a CPU */
 	TABLE_PARSABLE,		/* one row a CPU, commas between columns */
 	TABLE_JSON,

@@ -164,8 +164,8 @@ static bool read_exit(const char *text, struct trace_event *event)
 }
 
 /*
- * Reads what a task has written to trace_marker. In files of trace-cmd the name of a kernel function
- * stands before that text.
+ * Reads what a task has written to trace_marker. In files of trace-cmd the name of a function of
+ * the kernel stands before that text.
  */
 static bool read_mark(const char *text, struct trace_event *event)
 {

@@ -51,7 +51,7 @@ static bool is(const char *text, size_t length, const char *wanted)
 /** The parts of a rule that decide whether it changes CPUs, and when */
 struct sayings {
 	bool cpu, not_cpu, other, sets, online, add, other_action, not_add;
-	bool narrow;			/* the rule says more than ACTION, GOTO, LABEL and "online" */
+	bool narrow;			/* says more than ACTION, GOTO, LABEL and "online" */
 	struct term jump, label;	/* GOTO and LABEL; without a value if the rule has none */
 };
 

@@ -187,8 +187,8 @@ static bool has_group(const struct waterfall *waterfall, const char *name)
 }
 
 /*
- * Natively CPUs come or go one after the other, so the events of one CPU follow each other, with few
- * exceptions.
+ * Natively CPUs come or go one after the other, so the events of one CPU follow each other, with
+ * few exceptions.
  */
 static int add_cpus(struct waterfall *waterfall, const struct trace_events *events,
 		    const struct bounds *bounds)

@@ -169,7 +169,8 @@ static bool is_in_irq_keep(struct daemon *daemon, int cpu)
  * hotplug is disabled for a moment, as while a driver probes a PCI device, the error is EBUSY, and
  * the kernel names the first CPU of the request. With Bolt a CPU that comes gets EBUSY for no other
  * reason, and is not at fault. A CPU that does not go is at fault if irq_keep lists the CPU. In all
- * other cases of EBUSY a CPU counts as at fault when the kernel has named it MOST_BUSY times in a row.
+ * other cases of EBUSY a CPU counts as at fault when the kernel has named the CPU MOST_BUSY times
+ * in a row.
  */
 static bool is_at_fault(struct daemon *daemon, enum cpubolt_op op,
 			const struct cpubolt_result *result)
@@ -187,8 +188,8 @@ static bool is_at_fault(struct daemon *daemon, enum cpubolt_op op,
 }
 
 /*
- * A CPU that is at fault for a failed request is left alone for a while. If the request does not say
- * which CPU failed, no CPU goes for a while.
+ * A CPU that is at fault when a request fails is left alone for a while. If the request does not
+ * say which CPU failed, no CPU goes for a while.
  */
 static void yield_to_failure(struct daemon *daemon, enum cpubolt_op op,
 			     const struct cpubolt_result *result)
@@ -201,9 +202,9 @@ static void yield_to_failure(struct daemon *daemon, enum cpubolt_op op,
 }
 
 /*
- * Writes the CPUs taken so far, by this daemon or an earlier one, and the CPUs of @going to the file
- * /run/cpubolt/cpuboltd; removes the file if there are no such CPUs. The CPUs of @going are written
- * before the request, so that "--restore" finds them if the daemon is killed in the request.
+ * Writes the CPUs taken so far, by this daemon or an earlier one, and the CPUs of @going to the
+ * file /run/cpubolt/cpuboltd, or removes the file if there are no such CPUs. The CPUs of @going are
+ * written before the request: "--restore" finds these if the daemon is killed in the request.
  */
 static int save(struct daemon *daemon, const cpu_set_t *going)
 {
@@ -720,8 +721,8 @@ int daemon_begin(struct daemon *daemon)
 }
 
 /*
- * Takes the lock: apart from dry runs, one daemon runs at a time, and no daemon while "--restore" puts
- * CPUs back.
+ * Takes the lock: apart from dry runs, one daemon runs at a time, and no daemon while "--restore"
+ * puts CPUs back.
  */
 static int lock_alone(const struct machine *machine)
 {

@@ -51,7 +51,7 @@ struct daemon {
 	uint64_t needs_until_us;	/* when to look again which CPUs are needed */
 	/* No CPU goes before this time: state_save() or a request that named no CPU has failed. */
 	uint64_t stay_until_us;
-	int busy_cpu;			/* CPU named with the last EBUSY that says no reason */
+	int busy_cpu;			/* CPU that the last EBUSY of unknown cause named */
 	unsigned int busy_times;	/* how often in a row the kernel named that CPU */
 	uint64_t metrics_at_us;
 	int metrics_error;		/* error of the last write of "metrics"; logged once */

@@ -38,9 +38,9 @@ void interrupts_free(struct interrupts *all);
 /**
  * interrupts_update() - measure, if it is time for that, and move interrupts
  *
- * Unless all interrupts are left alone, movable interrupts of CPUs that are about to go move in each
- * call, other interrupts only after a measurement, which is made every five intervals. Return: 0,
- * also if interrupts are left alone, or -ENOMEM.
+ * Unless all interrupts are left alone, movable interrupts of CPUs that are about to go move in
+ * each call, other interrupts only after a measurement, which is made every five intervals. Return:
+ * 0, also if interrupts are left alone, or -ENOMEM.
  */
 int interrupts_update(struct interrupts *all, const struct irq_cpus *cpus, uint64_t now_us);
 
