@@ -197,6 +197,10 @@ static void read_cores(struct work *work)
 		if (work->core[cpu] < 0 && CPU_ISSET_S(cpu, size, work->cpus))
 			CPU_SET_S(cpu, size, unknown);
 	}
+	/* CPUs of the user's list that are not plugged in. */
+	for_each_cpu(work->machine, cpu, work->cpus)
+		if (!CPU_ISSET_S(cpu, size, work->present))
+			CPU_SET_S(cpu, size, unknown);
 	if (CPU_COUNT_S(size, unknown)) {
 		char *text = set_text(work->machine, unknown);
 

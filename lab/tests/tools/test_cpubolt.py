@@ -489,6 +489,14 @@ def test_a_thread_that_is_not_the_first_is_found(run: Run, pinned: Callable[[int
     assert f"(pid {process.pid}, thread {thread}, SCHED_RR 7)" in done.stderr
 
 
+def test_cpus_that_are_not_plugged_in_have_no_core(run: Run, tree: Callable[[str], Path]) -> None:
+    """A choice by threads of cores says which CPUs it leaves out."""
+    done = run("--root", tree("smt+slots+bolt"), "offline", "17,33", "--smt", "off", "-n")
+    assert done.returncode == 0
+    assert done.stdout.startswith("CPU 17 would go offline.\n")
+    assert done.stderr.endswith("because the cores of these CPUs are not known: 33\n")
+
+
 # -- Races ----------------------------------------------------------------------------------------
 
 
