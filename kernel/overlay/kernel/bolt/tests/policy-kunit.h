@@ -342,6 +342,8 @@ static void the_administrator_decides(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, bolt_declare_fit(state, BOLT_UNFIT), 0);
 	KUNIT_EXPECT_EQ(test, bolt_fit(state), BOLT_UNFIT);
 	KUNIT_EXPECT_NE(test, bolt_find_unfit(), CPUHP_INVALID);
+	KUNIT_EXPECT_EQ(test, bolt_override(state, true), 0);
+	KUNIT_EXPECT_TRUE(test, bolt_overridden(state));
 	cpuhp_remove_state_nocalls(state);
 	KUNIT_EXPECT_FALSE(test, bolt_fit_declared(state));
 	KUNIT_EXPECT_EQ(test, bolt_declare_fit(state, BOLT_SERIAL), -ENOENT);
