@@ -324,23 +324,22 @@ def play(case: Case, kernel: Kernel) -> Outcome:
     kernel, or if known faults of QEMU have stopped the guest again and again: none of these is a
     failure of the run.
     """
-    return tries.again(f"{case.story.name} on {case.arch}", lambda: _play(case, kernel))
-
-
-def _play(case: Case, kernel: Kernel) -> Outcome:
-    folder = qemu.new_run(f"torture-{case.arch}-{case.config.name}-{case.story.name}")
-    (folder / "repeat.txt").write_text(case.line() + "\n", encoding="utf-8")
+    folder, start, why = Path(), 0.0, ""
     skipped = matrix.ignored(case)
-    start, why = time.monotonic(), ""
+
+    def boot() -> None:
+        nonlocal folder, start
+        folder = qemu.new_run(f"torture-{case.arch}-{case.config.name}-{case.story.name}")
+        (folder / "repeat.txt").write_text(case.line() + "\n", encoding="utf-8")
+        start = time.monotonic()
+        qemu.run_in(case.guest(kernel), folder, skipped, partial(_beside, case))
+
     with ui.status(f"{case.story.name} on {case.arch}, {case.config.name}, {case.accel}"):
         try:
-            guest = case.guest(kernel)
-            qemu.run_in(guest, folder, skipped, partial(_beside, case))
-        except* (EmulatorError, KernelChangedError):
+            tries.again(f"{case.story.name} on {case.arch}", boot)
+        except (EmulatorError, KernelChangedError):
             raise
-        except* BoltError as failed:
-            (error, *_) = failed.exceptions
-            assert isinstance(error, BoltError)
+        except BoltError as error:
             if error.code == errors.KILLED:
                 raise
             why = error.message

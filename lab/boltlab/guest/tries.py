@@ -15,9 +15,9 @@ TRIES = 3  # how often a guest is booted, if a known fault of QEMU stops the gue
 def again(what: str, boot: Callable[[], T]) -> T:
     """Return the result of ``boot``; if a known fault of QEMU stops the guest, boot again.
 
-    A line on stdout, which begins with ``what``, tells of each fault. Raises BoltError when QEMU's
-    fault stops TRIES guests, and the first other BoltError that ``boot`` raises, alone or in a
-    group.
+    A line on stdout, which begins with ``what``, tells of each fault. Raises EmulatorError when
+    QEMU's fault stops TRIES guests, and the first other BoltError that ``boot`` raises, alone or in
+    a group.
     """
     for left in reversed(range(TRIES)):
         why, wrong = "", None
@@ -30,4 +30,4 @@ def again(what: str, boot: Callable[[], T]) -> T:
         if wrong:
             raise wrong
         ui.say(f"{what}: {why}; {left} more tries")
-    raise BoltError(f"a known fault of QEMU stopped the guest {TRIES} times; at last: {why}")
+    raise EmulatorError(f"a known fault of QEMU stopped the guest {TRIES} times; at last: {why}")
