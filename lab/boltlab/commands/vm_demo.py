@@ -147,32 +147,28 @@ def measure(
     row = vmdemo.variant(name)
     ran = vmdemo.run(kernel, root, name, cycles, accel, dwell_ms)
     parts = [(each.done.records, each.deleted, each.answered) for each in ran]
-    _fields(each.done.records for each in ran)
+    records = [row for each in ran for row in each.done.records]
+    _fields(records)
     outcome = served.joined([served.read(part[0], name, row["label"], *part[1:]) for part in parts])
     _none_lost(outcome)
     if "daemon" in row:
         for change in DIRECTIONS:
             if not outcome.daemon(change):
                 raise BoltError(f"{name}: cpuboltd has set no CPU {change}")
-    said = [text for each in ran for text in _said(each.done.records)]
+    said = [str(row["MESSAGE"]) for row in records if "MESSAGE" in row]
     for pattern in row.get("wants", ()):
         if not any(re.search(pattern, text) for text in said):
             raise BoltError(f"{name}: cpuboltd has not said '{pattern}'")
     return outcome
 
 
-def _fields(guests: Iterable[Iterable[Mapping[str, Any]]]) -> None:
+def _fields(records: Iterable[Mapping[str, Any]]) -> None:
     """Raise BoltError if a message of cpuboltd in the journal lacks a field that its event has."""
-    for row in (row for records in guests for row in records if "CPUBOLT_EVENT" in row):
-        event = str(row["CPUBOLT_EVENT"])
-        for name in FIELDS[event]:
+    for row in records:
+        event = str(row.get("CPUBOLT_EVENT", ""))
+        for name in FIELDS[event] if event else ():
             if f"CPUBOLT_{name}" not in row:
                 raise BoltError(f"a message about '{event}' has no field CPUBOLT_{name}")
-
-
-def _said(records: Iterable[Mapping[str, Any]]) -> list[str]:
-    """Return the messages of cpuboltd among ``records``, which have them as journalctl prints."""
-    return [str(row["MESSAGE"]) for row in records if "MESSAGE" in row]
 
 
 def measure_bare(target: Arch, jobs: list[bare.Job], cycles: int) -> Measured:
