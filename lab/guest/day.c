@@ -16,9 +16,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <signal.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
@@ -184,7 +182,7 @@ static void watch(pid_t daemon, long steps, long long begin)
 		least = now < least ? now : least;
 		most = now > most ? now : most;
 		before = now;
-		if (i % HOUR_STEPS == 0 && waitpid(daemon, NULL, WNOHANG))
+		if (waitpid(daemon, NULL, WNOHANG))
 			give_up("the daemon has ended by itself");
 	}
 	printf("day: %ld s, %ld changes, %.2f CPUs online on average, %d at least, %d at most\n",
