@@ -95,7 +95,8 @@ async def obey(client: QMPClient, folder: Path) -> None:
         while True:
             await asyncio.sleep(POLL)
             with contextlib.suppress(OSError):
-                asked = wishes((folder / "results.jsonl").read_text(encoding="utf-8"))
+                text = (folder / "results.jsonl").read_text(encoding="utf-8", errors="replace")
+                asked = wishes(text)
                 for what, cpu in asked[done:]:
                     (stopped.stop if what == "stop" else stopped.go)(known[cpu])
                 done = len(asked)
