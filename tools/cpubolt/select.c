@@ -194,12 +194,10 @@ static void read_cores(struct work *work)
 		work->core[cpu] = -1;
 		if (!cpubolt_topology(work->machine, cpu, &topology))
 			work->core[cpu] = topology.core;
-		if (work->core[cpu] < 0 && CPU_ISSET_S(cpu, size, work->cpus))
-			CPU_SET_S(cpu, size, unknown);
 	}
-	/* CPUs of the user's list that are not plugged in. */
+	/* A CPU of the user's list may not be plugged in. */
 	for_each_cpu(work->machine, cpu, work->cpus)
-		if (!CPU_ISSET_S(cpu, size, work->present))
+		if (!CPU_ISSET_S(cpu, size, work->present) || work->core[cpu] < 0)
 			CPU_SET_S(cpu, size, unknown);
 	if (CPU_COUNT_S(size, unknown)) {
 		char *text = set_text(work->machine, unknown);
