@@ -4,6 +4,7 @@
 import argparse
 import fcntl
 import io
+import json
 import os
 import pty
 import re
@@ -33,7 +34,7 @@ from boltlab.guest import doctor
 from boltlab.guest.doctor import Finding, Level
 from boltlab.report import summary
 from boltlab.tables import Column
-from boltlab.torture import matrix, tally
+from boltlab.torture import matrix, sightings, tally
 
 RESULTS = paths.REPO / "results"
 Cells = list[tuple[Sequence[Column], Sequence[Sequence[str]]]]
@@ -116,6 +117,11 @@ def torture_list(monkeypatch: pytest.MonkeyPatch) -> None:
     cmd_torture.show(book, configs, list(ARCHES))
 
 
+def races_of(monkeypatch: pytest.MonkeyPatch) -> None:
+    ledger = sightings.load(RESULTS / "races.json")
+    tables.show(sightings.COLUMNS, sightings.table(ledger, list(ARCHES)), left=2)
+
+
 def bystanders_of(monkeypatch: pytest.MonkeyPatch) -> None:
     for path in RESULTS.glob("*-bystanders.json"):
         cmd_bystanders.show(losses.load(path)[1])
@@ -142,15 +148,15 @@ def doctors(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def files() -> Iterator[Path]:
+    """Yield the result files of ./bolt bench and ./bolt boot-bench, which have no kind."""
     for path in sorted(RESULTS.glob("*.json")):
-        others = ("torture", "planted")
-        kinds = ("bystanders", "alternatives", "vm", "vm-bare")
-        if not path.stem.endswith(kinds) and path.stem not in others:
+        if "kind" not in json.loads(path.read_text(encoding="utf-8")):
             yield path
 
 
 SHOWS: dict[str, Callable[[pytest.MonkeyPatch], None]] = {
     "torture": torture_list,
+    "races": races_of,
     "bystanders": bystanders_of,
     "alternatives": alternatives_of,
     "services": services_of,
