@@ -19,6 +19,13 @@
 #define MANY 500
 #define PATIENCE_MS 10000
 
+/*
+ * How much longer than alone a native cycle may take beside busy tasks, in ns. A cycle has
+ * several grace periods, whose lengths differ by tens of milliseconds; a wait for the mmap
+ * lock of a task that runs hold() takes more than a second.
+ */
+#define NATIVE_SPREAD_NS 100000000
+
 #ifndef MADV_POPULATE_READ
 #define MADV_POPULATE_READ 22
 #endif
@@ -258,7 +265,8 @@ TEST_F_TIMEOUT(cpusets, mmap_locks, 300)
 		ksft_print_msg("%s: %lld us, in no cpuset %lld us\n", plain[i],
 			       ns / 1000, alone / 1000);
 		ASSERT_GT(ns, 0);
-		EXPECT_LE(ns, alone + alone / 2 + 10000000);
+		EXPECT_LE(ns, alone + alone / 2 +
+			  (variant->bolt ? 10000000 : NATIVE_SPREAD_NS));
 	}
 }
 
