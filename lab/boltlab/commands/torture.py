@@ -176,17 +176,30 @@ def _here(args: argparse.Namespace, fields: Sequence[Field], fingerprint: str) -
     failed = 0
     cases = _cases(args, fields, fingerprint, lambda: tally.load(args.results))
     for done, (case, kernel) in enumerate(cases):
-        outcome = play(case, kernel)
-        with codec.changing():
-            book = tally.load(args.results)
-            book.add(case, outcome, time.strftime("%Y-%m-%d"), fingerprint)
-            book.save(args.results)
-        _say(case, outcome)
-        failed += bool(outcome.why)
+        if outcome := _played(case, kernel):
+            with codec.changing():
+                book = tally.load(args.results)
+                book.add(case, outcome, time.strftime("%Y-%m-%d"), fingerprint)
+                book.save(args.results)
+            _say(case, outcome)
+        failed += outcome is None or bool(outcome.why)
         over = done + 1 == args.runs if args.runs else time.monotonic() > deadline
         if args.seed is not None or over:
             break
     return failed
+
+
+def _played(case: Case, kernel: Kernel) -> Outcome | None:
+    """Do what play() does; return None, and say why, if QEMU's faults have stopped all guests.
+
+    Such a run counts for nothing, and the command goes on with other runs, but fails in the end.
+    """
+    try:
+        return play(case, kernel)
+    except EmulatorError as error:
+        ui.say(f"FAILED: {error}")
+        ui.say(f"repeat: {case.line()}")
+        return None
 
 
 def _on_cluster(args: argparse.Namespace, fields: Sequence[Field], fingerprint: str) -> int:
@@ -336,7 +349,7 @@ def play(case: Case, kernel: Kernel) -> Outcome:
 
     with ui.status(f"{case.story.name} on {case.arch}, {case.config.name}, {case.accel}"):
         try:
-            tries.again(f"{case.story.name} on {case.arch}", boot)
+            tries.again(f"{case.story.name} on {case.arch}", boot, skipped)
         except (EmulatorError, KernelChangedError):
             raise
         except BoltError as error:
@@ -466,16 +479,16 @@ def _hunt(
         accel = args.accel or plan.accels[runs % len(plan.accels)]
         seed = args.seed if args.seed is not None else random.randrange(1, 2**31)
         case = plan.case(name, story, accel, seed, args.requests, options.source(args))
-        outcome = play(case, kernel)
-        assert outcome.folder
-        reports = kcsan.read(_lines(outcome.folder / "console.log"))
-        with codec.changing():
-            ledger, today = sightings.load(path), time.strftime("%Y-%m-%d")
-            suspects |= ledger.add(case, outcome, reports, plan.functions, today, fingerprint)
-            ledger.save(path)
-        _say(case, outcome)
-        ui.say(f"{len(reports)} reports of races")
-        broken += bool(outcome.why)
+        if outcome := _played(case, kernel):
+            assert outcome.folder
+            reports = kcsan.read(_lines(outcome.folder / "console.log"))
+            with codec.changing():
+                ledger, today = sightings.load(path), time.strftime("%Y-%m-%d")
+                suspects |= ledger.add(case, outcome, reports, plan.functions, today, fingerprint)
+                ledger.save(path)
+            _say(case, outcome)
+            ui.say(f"{len(reports)} reports of races")
+        broken += outcome is None or bool(outcome.why)
         over = done == args.runs if args.runs else time.monotonic() > deadline
         if args.seed is not None or over:
             break

@@ -165,6 +165,11 @@ def test_a_run_that_qemu_has_stopped_is_made_again(
     assert call(tmp_path, *words) == 1
     (cell,) = tally.load(tmp_path / "t.json").cells.values()
     assert (cell.runs, cell.failures) == (1, [])
+    # The run that QEMU has stopped three times counts for nothing, and the next run is made.
+    faults += [EmulatorError("again and again")] * 3
+    assert call(tmp_path, *words[:-1], "2") == 1
+    (cell,) = tally.load(tmp_path / "t.json").cells.values()
+    assert (cell.runs, cell.failures) == (2, [])
 
 
 def test_what_goes_wrong_beside_a_guest_fails_the_run(

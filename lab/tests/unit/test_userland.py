@@ -17,7 +17,7 @@ from qemu.qmp import QMPClient, QMPError
 
 from boltlab.debian import agent, userland
 from boltlab.debian.userland import Check
-from boltlab.errors import UNAVAILABLE, BoltError, EmulatorError
+from boltlab.errors import UNAVAILABLE, BoltError, EmulatorError, GuestError
 from boltlab.guest import slots, tries
 
 
@@ -263,6 +263,36 @@ def test_what_goes_wrong_beside_a_guest_is_one_error() -> None:
         return "done"
 
     assert tries.again("demo", unlucky) == "done"
+
+
+STALL = "[    9.000000] rcu: INFO: rcu_preempt detected stalls on CPUs/tasks:\n"
+
+
+@pytest.mark.parametrize(
+    ("said", "fails"),
+    [
+        ("", False),
+        ("[    1.000000] WARNING: CPU: 1 PID: 9 at kernel/cpu.c:9 x+0x1/0x2\n", True),
+        ("[    1.000000] BUG: KCSAN: data-race in a / b\n", False),
+    ],
+)
+def test_a_complaint_before_a_fault_of_qemu_counts(tmp_path: Path, said: str, fails: bool) -> None:
+    log = tmp_path / "console.log"
+    log.write_text(f"{said}{STALL}", encoding="utf-8")
+    boots = []
+
+    def boot() -> str:
+        boots.append(1)
+        if len(boots) == 1:
+            raise ExceptionGroup("beside", [EmulatorError("lost", log)])
+        return "done"
+
+    ignored = [re.compile("^BUG: KCSAN: ")]
+    if fails:
+        with pytest.raises(GuestError, match="complained: WARNING in line 1"):
+            tries.again("demo", boot, ignored)
+    else:
+        assert tries.again("demo", boot, ignored) == "done"
 
 
 def test_every_guest_of_the_table_has_a_check() -> None:
