@@ -32,7 +32,7 @@ _HALTED = re.compile(r"\bRFL=([0-9a-f]{8}).*\bHLT=1")
 _IN_SERVICE = re.compile(r"^ISR\s+(\d+)", re.M)
 INTERRUPTS_ON = 0x200  # the bit of RFL that enables interrupts
 STALL = "detected stalls on CPUs"
-LOOK = 5  # seconds between two looks at the console
+LOOK = 5  # seconds between two looks at the console, or at the CPUs
 WIDTH = 100  # characters of the console's last line that a message repeats
 PLACES = 3  # a message names at most so many functions
 
@@ -83,9 +83,10 @@ async def _ask(client: QMPClient, command: str, cpu: int = 0) -> str:
 async def watch(client: QMPClient, folder: Path) -> None:
     """Raise EmulatorError if QEMU has caused the first stall of which the console tells.
 
-    Returns if QEMU has not caused the stall, or does not answer.
-    The console is a file in ``folder``; QEMU's answer about the APICs is written to another file
-    there. Only guests of x86_64 whose vCPUs run in parallel need watch().
+    Returns if QEMU has not caused the stall, or does not answer. A guest runs on while QEMU tells
+    its registers and then its APICs, so a CPU counts only if two looks agree about the CPU.
+    The console is a file in ``folder``; QEMU's last answer is written to another file there. Only
+    guests of x86_64 whose vCPUs run in parallel need watch().
     """
     seen = ""
     while STALL not in seen:
@@ -93,16 +94,24 @@ async def watch(client: QMPClient, folder: Path) -> None:
         with contextlib.suppress(OSError):
             seen = (folder / "console.log").read_text(encoding="utf-8", errors="replace")
     try:
-        registers = await _ask(client, "info registers -a")
-        count = len(_CPU.findall(registers))
-        # An argument of "info lapic" would be an APIC ID, which can differ from the CPU's number.
-        apics = [await _ask(client, "info lapic", cpu) for cpu in range(count)]
+        first = await _look(client, folder / APICS)
+        await asyncio.sleep(LOOK)
+        second = await _look(client, folder / APICS)
     except (QMPError, OSError, EOFError):  # TimeoutError is an OSError
         return
-    (folder / APICS).write_text(registers + "".join(apics), encoding="utf-8")
-    if lost := deaf(registers, apics):
-        what = ", ".join(f"{vector} on CPU {cpu}" for cpu, vector in lost.items())
+    if lost := sorted(first.items() & second.items()):
+        what = ", ".join(f"{vector} on CPU {cpu}" for cpu, vector in lost)
         raise EmulatorError(f"QEMU has lost the end of interrupts: {what}", folder / "console.log")
+
+
+async def _look(client: QMPClient, to: Path) -> dict[int, int]:
+    """Return what deaf() finds at present; write the registers and the APICs to the file ``to``."""
+    registers = await _ask(client, "info registers -a")
+    count = len(_CPU.findall(registers))
+    # An argument of "info lapic" would be an APIC ID, which can differ from the CPU's number.
+    apics = [await _ask(client, "info lapic", cpu) for cpu in range(count)]
+    to.write_text(registers + "".join(apics), encoding="utf-8")
+    return deaf(registers, apics)
 
 
 def deaf(registers: str, apics: Sequence[str]) -> dict[int, int]:

@@ -56,6 +56,19 @@ class Monitor:
         return str(self.apics[arguments["cpu-index"]])
 
 
+class Changing(Monitor):
+    """A monitor whose CPUs are elsewhere at the second look."""
+
+    def __init__(self, first: list[str], second: list[str]) -> None:
+        super().__init__(first)
+        self.later = [second, first]
+
+    async def execute(self, command: str, arguments: dict[str, Any]) -> str:
+        if arguments["command-line"] == "info registers -a":
+            self.apics = self.later.pop()
+        return await super().execute(command, arguments)
+
+
 def watch(monitor: Any, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(hang, "LOOK", 0)
     asyncio.run(hang.watch(monitor, folder))
@@ -86,6 +99,14 @@ def test_a_stall_that_qemu_has_caused(tmp_path: Path, monkeypatch: pytest.Monkey
 def test_a_stall_that_qemu_has_not_caused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "console.log").write_text(STALL)
     watch(Monitor([WELL, WELL]), tmp_path, monkeypatch)
+
+
+def test_a_cpu_that_has_gone_on_is_not_lost(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """QEMU tells registers and APICs one after the other, and the guest runs on meanwhile."""
+    (tmp_path / "console.log").write_text(STALL)
+    watch(Changing([LOST, WELL], [WELL, LOST]), tmp_path, monkeypatch)
 
 
 class Silent:
