@@ -467,13 +467,34 @@ async def _watch(
                     folder / "console.log",
                 )
             if beside and beside.done():
-                beside.result()
+                await _ended(beside, process, folder)
     finally:
         if beside:
             beside.cancel()
         with contextlib.suppress(QMPError, OSError, EOFError):
             await client.disconnect()
     return _reason(listener, process.returncode, folder)
+
+
+async def _ended(
+    beside: asyncio.Task[None], process: asyncio.subprocess.Process, folder: Path
+) -> None:
+    """Raise the error, if any, that ended the task ``beside``.
+
+    When QEMU ends, ``beside`` can no longer reach QEMU's monitor. So an error of the monitor counts
+    only if QEMU has not ended START_TIMEOUT seconds later.
+    """
+    why = ""
+    try:
+        beside.result()
+    except* QMPError as lost:
+        why = "; ".join(map(str, lost.exceptions))
+    if not why:
+        return
+    try:
+        await asyncio.wait_for(process.wait(), START_TIMEOUT)
+    except TimeoutError as error:
+        raise GuestError(f"QEMU's monitor failed: {why}", folder / "qemu.log") from error
 
 
 def _complaint(log: Path) -> str:

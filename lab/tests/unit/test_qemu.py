@@ -11,9 +11,10 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from qemu.qmp import QMPError
 
 from boltlab import arch, locks, packages, paths
-from boltlab.errors import BoltError, KernelChangedError
+from boltlab.errors import BoltError, GuestError, KernelChangedError
 from boltlab.guest import guestimage, hang, qemu
 from boltlab.guest.machine import Machine
 from boltlab.guest.qemu import Guest
@@ -110,6 +111,23 @@ def test_a_good_run(fake: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 OK = {"bolt.results": lines({"end": "ok"})}
+
+
+async def lose(client: object, folder: Path) -> None:
+    """Find that the connection to QEMU's monitor has ended."""
+    raise ExceptionGroup("beside", [QMPError("disconnected")])
+
+
+def test_the_monitor_may_end_with_qemu(fake: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    what: dict[str, object] = {"events": [OFF], "ports": OK, "sleep": 0.5}
+    monkeypatch.setenv("PLAY", json.dumps(what))
+    guest = Guest(X86, Path("image"), ("kunit",), timeout=20)
+    folder = qemu.new_run("test")
+    assert qemu.run_in(guest, folder, watcher=lose).records == []
+    monkeypatch.setenv("PLAY", json.dumps({**what, "sleep": 60}))
+    monkeypatch.setattr(qemu, "START_TIMEOUT", 2)
+    with pytest.raises(GuestError, match="QEMU's monitor failed: disconnected"):
+        qemu.run_in(guest, qemu.new_run("test"), watcher=lose)
 
 
 @pytest.mark.parametrize(
