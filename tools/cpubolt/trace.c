@@ -246,9 +246,10 @@ static int show_input(struct tracing *tracing)
 
 /* -- One request ---------------------------------------------------------- */
 
-/** Descriptors of the files that are written, opened before the request */
+/** The files that are written, opened before the request */
 struct files {
-	int dat, text;		/* text is -1 without --text */
+	int dat, text;			/* descriptors; text is -1 without --text */
+	bool made_dat, made_text;	/* whether the file did not exist before */
 };
 
 /* A file for trace-cmd is emptied first, and is read again for the waterfall: no pipe can do so. */
@@ -263,42 +264,56 @@ static bool is_regular(int fd, const char *path)
 }
 
 /* An existing file keeps its contents until the request has ended, and the trace replaces these. */
-static int open_file(const char *path)
+static int open_file(const char *path, bool *made)
 {
-	int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+	int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
 
+	*made = fd >= 0;
+	if (fd < 0 && errno == EEXIST)
+		fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
 	if (fd < 0)
 		complain("cannot write %s: %s", path, strerror(errno));
 	return fd;
 }
 
-static int open_files(const struct tracing *tracing, struct files *files)
-{
-	files->text = -1;
-	files->dat = tracing->output ? open_file(tracing->output) :
-		     memfd_create("cpubolt-trace", MFD_CLOEXEC);
-	if (files->dat < 0)
-		return EXIT_FAILED;
-	if (tracing->output && !is_regular(files->dat, tracing->output)) {
-		close(files->dat);
-		return EXIT_FAILED;
-	}
-	if (!tracing->text)
-		return EXIT_DONE;
-	files->text = open_file(tracing->text);
-	if (files->text >= 0)
-		return EXIT_DONE;
-	close(files->dat);
-	return EXIT_FAILED;
-}
-
 static int close_files(const struct files *files)
 {
-	int error = close(files->dat) ? -errno : 0;
+	int error = files->dat >= 0 && close(files->dat) ? -errno : 0;
 
 	if (files->text >= 0 && close(files->text))
 		error = -errno;
 	return error;
+}
+
+/* Closes the files without a trace: existing files keep their contents, new files are removed. */
+static void drop_files(const struct tracing *tracing, const struct files *files)
+{
+	if (files->made_dat)
+		unlink(tracing->output);
+	if (files->made_text)
+		unlink(tracing->text);
+	close_files(files);
+}
+
+static int open_files(const struct tracing *tracing, struct files *files)
+{
+	bool good = true;
+
+	*files = (struct files){ .dat = -1, .text = -1 };
+	if (tracing->output)
+		files->dat = open_file(tracing->output, &files->made_dat);
+	else
+		files->dat = memfd_create("cpubolt-trace", MFD_CLOEXEC);
+	if (files->dat >= 0 && tracing->output)
+		good = is_regular(files->dat, tracing->output);
+	if (files->dat >= 0 && good && tracing->text) {
+		files->text = open_file(tracing->text, &files->made_text);
+		good = files->text >= 0;
+	}
+	if (files->dat >= 0 && good)
+		return EXIT_DONE;
+	drop_files(tracing, files);
+	return EXIT_FAILED;
 }
 
 static int write_text(int fd, const char *text)
@@ -357,8 +372,27 @@ static char *text_with_slices(struct trace_session *session)
 	return whole;
 }
 
+/*
+ * Whether the request got so far that a callback ran or a phase ended. A request that is refused at
+ * once leaves the event of its batch at most.
+ */
+static bool has_work(struct trace_session *session)
+{
+	char *text = trace_session_text(session);
+	struct trace_events events = { .list = NULL };
+	bool found = false;
+
+	if (text && !trace_parse(text, &events))
+		for (size_t i = 0; i < events.count; i++)
+			found |= events.list[i].kind == TRACE_ENTER ||
+				 events.list[i].kind == TRACE_PHASE;
+	trace_free(&events);
+	free(text);
+	return found;
+}
+
 /* The text is written first, because writing the file for trace-cmd empties the buffers. */
-static int save(struct tracing *tracing, struct trace_session *session, const struct files *files,
+static int save(struct trace_session *session, const struct files *files,
 		struct trace_events *events)
 {
 	unsigned long long lost = trace_session_lost(session);
@@ -421,19 +455,17 @@ static int open_session(struct tracing *tracing, unsigned int changing,
 }
 
 /* @code: what report() has returned */
-static int finish(struct tracing *tracing, int code, const struct cpubolt_result *result, int error,
-		  const struct trace_events *events, int failed)
+static int finish(struct tracing *tracing, int code, int error, const struct trace_events *events,
+		  int failed)
 {
-	if (!error && result->way == CPUBOLT_WAY_NONE)
-		return fail(EXIT_DONE, "nothing to trace: the CPUs are as wanted");
+	int shown;
+
 	if (failed)
 		return fail(code ?: EXIT_FAILED, "%s: %s",
 			    error ? "the trace of the request is lost" :
 			    "the request is done, but its trace is lost", strerror(-failed));
-	/* The trace of a request that has failed is saved, but not shown. */
-	if (error && !events->count)
-		return code;
-	return code ?: show(tracing, events);
+	shown = show(tracing, events);
+	return code ?: shown;
 }
 
 static void close_session(struct trace_session *session)
@@ -449,7 +481,8 @@ static int record(struct tracing *tracing, struct trace_session *session, const 
 	struct trace_events events = { .list = NULL };
 	struct cpubolt_result result;
 	struct files files;
-	int code = open_files(tracing, &files), error, failed;
+	int code = open_files(tracing, &files), error, failed = 0;
+	bool work;
 
 	if (code != EXIT_DONE) {
 		close_session(session);
@@ -458,11 +491,19 @@ static int record(struct tracing *tracing, struct trace_session *session, const 
 	trace_session_begin(session, tracing->what);
 	error = cpubolt_request(tracing->call->machine, tracing->op, cpus, 0, &result);
 	trace_session_end(session, tracing->what);
-	failed = save(tracing, session, &files, &events);
-	failed = close_files(&files) ?: failed;
+	work = error ? has_work(session) : result.way != CPUBOLT_WAY_NONE;
+	if (work) {
+		failed = save(session, &files, &events);
+		failed = close_files(&files) ?: failed;
+	} else {
+		drop_files(tracing, &files);
+	}
 	code = report(tracing, &result, error);
 	close_session(session);
-	code = finish(tracing, code, &result, error, &events, failed);
+	if (work)
+		code = finish(tracing, code, error, &events, failed);
+	else if (!error)
+		complain("nothing to trace: the CPUs are as wanted");
 	trace_free(&events);
 	return code;
 }

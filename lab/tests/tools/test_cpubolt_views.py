@@ -207,6 +207,19 @@ def test_timing_is_switched(run: Callable[..., Done], tree: Callable[..., Path])
     assert (root / DEBUG / "timing").read_text().startswith("1")
 
 
+def test_states_are_put_back_if_the_timing_cannot_be_switched(
+    run: Callable[..., Done], tree: Callable[..., Path]
+) -> None:
+    root = tree("small+bolt")
+    (root / DEBUG / "timing").unlink()
+    (root / DEBUG / "timing").mkdir()
+    done = run("--root", root, "states", "--set", "slub:dead=critical", "--timing", "on")
+    assert done.returncode == 1
+    assert "Is a directory" in done.stderr
+    assert "nothing has changed" in done.stderr
+    assert (root / DEBUG / "states").read_text().startswith("11 default")
+
+
 def test_states_of_a_kernel_without_bolt(
     run: Callable[..., Done], tree: Callable[..., Path]
 ) -> None:
@@ -797,6 +810,62 @@ exec 2>&1
 echo "instances: $(/bin/busybox ls /sys/kernel/tracing/instances)"
 echo "online: $(/bin/busybox cat /sys/devices/system/cpu/online)"
 """
+
+
+FAILED = """\
+exec 2>&1
+cd /sys/devices/system/cpu
+echo {bolt} > bolt/enabled
+old() {{ echo old > /tmp/off.dat; echo old > /tmp/off.txt; }}
+try() {{
+    old
+    /bin/cpubolt trace --all -o /tmp/off.dat -t /tmp/off.txt offline $1
+    echo "status $?; $(/bin/busybox grep -cx old /tmp/off.dat) and" \
+        "$(/bin/busybox grep -cx old /tmp/off.txt) files are old"
+}}
+/bin/busybox sed -n 's/^ *\\([0-9]*\\): workqueue:online$/\\1/p' hotplug/states > cpu3/hotplug/fail
+try 2-3
+/bin/cpubolt trace --input /tmp/off.dat
+echo -1 > cpu3/hotplug/fail
+try 0-3
+/bin/cpubolt trace -o /tmp/new.dat -t /tmp/new.txt offline 0-3
+/bin/cpubolt trace -o /tmp/new.dat -t /tmp/new.txt online 0-3
+/bin/busybox ls /tmp
+echo "online: $(/bin/busybox cat online)"
+"""
+
+
+@pytest.mark.guest
+@pytest.mark.parametrize("arch", ARCHES)
+@pytest.mark.parametrize("bolt", [1, 0])
+def test_a_request_that_fails_is_drawn(
+    kernel: Callable[[str, str], Kernel], arch: str, bolt: int
+) -> None:
+    """A request that is refused at once leaves the files of an earlier trace as these were."""
+    target = ARCHES[arch]
+    wanted = replace(
+        scenario.load("cpubolt-views"), commands=("run /bin/busybox sh /failed",), timeout=600
+    )
+    guest = wanted.guest(target, kernel(arch, "bolt"), target.default_setting)
+    programs = {
+        **guest.programs,
+        "bin/busybox": guestimage.file(busybox.ensure(target).read_bytes(), 0o755),
+        "failed": guestimage.file(FAILED.format(bolt=bolt).encode()),
+    }
+    done = qemu.run(replace(guest, programs=programs), f"test-{arch}-trace-failed")
+    lines = [row["output"].rstrip() for row in done.records if "output" in row]
+    text = "\n".join(lines)
+    assert re.search(r"^cpubolt: CPU 3 failed.* \(errno 11\); nothing has changed$", text, re.M)
+    title = "[^,]+, .* of it in Bolt's batch 1, which failed: .*" if bolt else r"[^,\n]+"
+    shown = re.findall(rf"^offline 2-3: {title}$", text, re.M)
+    assert len(shown) == 2  # of the request, and of the file off.dat
+    assert shown[0] == shown[1]
+    assert [line for line in lines if "files are old" in line] == [
+        "status 1; 0 and 0 files are old",
+        "status 1; 1 and 1 files are old",
+    ]
+    assert "cpubolt: nothing to trace: the CPUs are as wanted" in lines
+    assert lines[-3:] == ["off.dat", "off.txt", "online: 0-3"]
 
 
 @pytest.mark.guest
