@@ -383,6 +383,17 @@ static int explain_refusal(const struct wish *wish, int error, bool undone)
 		    wish->state, wish->word, strerror(-error), after);
 }
 
+/* Puts the first @count states of the wishes back. Returns whether all are as before. */
+static bool undo(const struct view *view, size_t count)
+{
+	bool undone = true;
+
+	while (count--)
+		if (put_back(view, view->wishes[count].row))
+			undone = false;
+	return undone;
+}
+
 static int change(struct view *view)
 {
 	int code = find_states(view);
@@ -391,14 +402,9 @@ static int change(struct view *view)
 		return code;
 	for (size_t i = 0; i < view->wish_count; i++) {
 		int error = tell(view, view->wishes[i].row->number, view->wishes[i].word);
-		bool undone = true;
 
-		if (!error)
-			continue;
-		for (size_t j = i; j--;)
-			if (put_back(view, view->wishes[j].row))
-				undone = false;
-		return explain_refusal(&view->wishes[i], error, undone);
+		if (error)
+			return explain_refusal(&view->wishes[i], error, undo(view, i));
 	}
 	return EXIT_DONE;
 }
@@ -406,12 +412,16 @@ static int change(struct view *view)
 static int set_timing(struct view *view)
 {
 	int error = write_file(view, TIMING_FILE, view->timing);
+	bool undone = !error || undo(view, view->wish_count);
+	const char *after = undone ? "nothing has changed" : "the states named stay changed";
 
 	if (!error)
 		return EXIT_DONE;
 	if (error == -EACCES || error == -EPERM)
-		return fail(EXIT_NOT_PERMITTED, "only root may switch the timing of callbacks");
-	return fail(EXIT_FAILED, "cannot write %s: %s", TIMING_FILE, strerror(-error));
+		return fail(undone ? EXIT_NOT_PERMITTED : EXIT_PARTIAL,
+			    "only root may switch the timing of callbacks: %s", after);
+	return fail(undone ? EXIT_FAILED : EXIT_PARTIAL, "cannot write %s (%s): %s", TIMING_FILE,
+		    strerror(-error), after);
 }
 
 static int carry_out(struct view *view)
