@@ -291,7 +291,7 @@ def message(root: Path, file: Path) -> list[str]:
 
 
 def kernel_style(root: Path, since: str | None, pristine: Path) -> list[str]:
-    """Run checkpatch over hooks and files of kernel/overlay that changed after ``since``.
+    """Run checkpatch over hooks, and files that Bolt adds to a kernel, changed after ``since``.
 
     If ``since`` is None, changes that are not committed are checked. ``pristine`` is a kernel
     source. Of a hook that changed, the whole diff is checked, but not the hook's message.
@@ -309,16 +309,19 @@ def kernel_style(root: Path, since: str | None, pristine: Path) -> list[str]:
                 # A hook without a diff is passed on whole, and checkpatch complains of it.
                 patch.write_text(text[max(0, text.find("diff --git ")) :], encoding="utf-8")
                 patches.append(patch)
-        # The patch names files by their kernel paths, because checkpatch has rules for some paths.
-        relative = f"--relative={OVERLAY}"
-        overlay = _git(root, "diff", "--no-ext-diff", relative, start, "--", OVERLAY)
-        for name in sorted(each for each in new.split("\0") if each.startswith(f"{OVERLAY}/")):
-            overlay += _addition(root / name, name.removeprefix(f"{OVERLAY}/"))
-        # One patch for each file, because the cache remembers which patches were clean.
-        for part in re.split(r"^(?=diff --git )", overlay, flags=re.M)[1:]:
-            name = part.splitlines()[0].rpartition(" b/")[2].replace("/", "-")
-            patches.append(Path(scratch) / f"{name}.patch")
-            patches[-1].write_text(part, encoding="utf-8")
+        series = sorted(path.relative_to(root) for path in root.glob(f"{HOOKS}/*/overlay"))
+        for folder in (OVERLAY, *map(str, series)):
+            # Patches name files by their kernel paths: checkpatch has rules for some paths.
+            relative = f"--relative={folder}"
+            overlay = _git(root, "diff", "--no-ext-diff", relative, start, "--", folder)
+            for name in sorted(each for each in new.split("\0") if each.startswith(f"{folder}/")):
+                overlay += _addition(root / name, name.removeprefix(f"{folder}/"))
+            where = "" if folder == OVERLAY else f"{Path(folder).parent.name}-"
+            # One patch for each file, because the cache remembers which patches were clean.
+            for part in re.split(r"^(?=diff --git )", overlay, flags=re.M)[1:]:
+                name = part.splitlines()[0].rpartition(" b/")[2].replace("/", "-")
+                patches.append(Path(scratch) / f"{where}{name}.patch")
+                patches[-1].write_text(part, encoding="utf-8")
         with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
             found = pool.map(partial(_checkpatch, pristine), sorted(patches))
             return [line.replace(f"{scratch}/", "") for lines in found for line in lines]

@@ -265,6 +265,10 @@ def test_checkpatch_sees_what_changed(root: Path, monkeypatch: pytest.MonkeyPatc
     commit(root, SIGNED)
     assert lint.kernel_style(root, start, root) == ["6.12-1.patch:1: WARNING: x", *changed]
     assert given["6.12-1.patch"].startswith("diff --git")
+    write_tree(root, {"kernel/hooks/6.12/overlay/kernel/bolt/a.c": "int d;\n"})
+    own = "6.12-kernel-bolt-a.c.patch"
+    assert f"{own}:1: WARNING: x" in lint.kernel_style(root, start, root)
+    assert "+++ b/kernel/bolt/a.c" in given[own]
 
 
 def test_what_checkpatch_was_content_with_is_not_asked_again(
