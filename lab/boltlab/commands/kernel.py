@@ -50,7 +50,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         f"needs a look if the {hookcheck.NEAR} lines before or after one of its hunks changed, if "
         "a hunk lands in another function, or if a function that a hunk calls is gone or defined "
         "otherwise. Exit status: 0 all apply or need a look, 1 a hook fails, or the kernel has a "
-        "file of kernel/overlay already, 2 no kernel source.",
+        "file that Bolt would add already, 2 no kernel source.",
     )
     which = check.add_mutually_exclusive_group(required=True)
     which.add_argument(
