@@ -87,6 +87,23 @@ pid_t child(void)
 	return pid;
 }
 
+/* The program fails if the list @needed names a kind of load that more_kinds lacks. */
+static void check_known(const char *needed)
+{
+	char *names = strdup(needed), *rest = names, *name;
+
+	while ((name = strsep(&rest, ","))) {
+		bool known = !*name;
+
+		for (size_t i = 0; i < ARRAY_SIZE(more_kinds); i++)
+			for (const struct worker *kind = more_kinds[i]; kind->name; kind++)
+				known |= !strcmp(kind->name, name);
+		if (!known)
+			die("no kind of load is called %s", name);
+	}
+	free(names);
+}
+
 static void start(const struct worker *kind, int which)
 {
 	struct entry *entry = &ledger[workers];
@@ -282,6 +299,8 @@ int main(int argc, char **argv)
 		      MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	if (ledger == MAP_FAILED)
 		die("mmap: %s", strerror(errno));
+	if (more)
+		check_known(more);
 	if (bolt) {
 		put_setting(BOLT_DIR "settle_delay_ms", arg_text(argv, "settle_ms", "100"));
 		put_setting(BOLT_DIR "enabled", "1");
