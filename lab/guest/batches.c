@@ -32,7 +32,8 @@ static void tell(const char *what)
 	/* No hotplug thread runs the callbacks of cpu:teardown and of the states below it. */
 	dprintf(FD_TRACE, "# %s:", what);
 	while (file && fgets(line, sizeof(line), file))
-		if (sscanf(line, "%d %*s %31s", &state, word) == 2 && state > above &&
+		/* After a word that the administrator has set, the file has a "!". */
+		if (sscanf(line, "%d %*s %31[a-z]", &state, word) == 2 && state > above &&
 		    !strcmp(word, what))
 			dprintf(FD_TRACE, " %d", state);
 	dprintf(FD_TRACE, "\n");
