@@ -18,7 +18,8 @@ from boltlab.guest.qemu import Guest
 from boltlab.kernel.build import Kernel
 
 TIMEOUT = 900  # seconds of the host that a guest may take, unless cases.toml gives more
-CPU_MEMORY = 16  # most CPUs of a guest with the default memory; a larger guest gets more memory
+CPU_MEMORY = 16  # most CPUs of a guest with the memory SMALL; a larger guest has the memory LARGE
+SMALL, LARGE = 1, 4  # GiB
 
 MEASURED = "measured"  # the kind of guest for rows of cases.toml that name no kind
 TRACED, COUNTED = "breakdown", "batches"  # kinds of guests whose results are traces
@@ -100,6 +101,22 @@ def seconds(target: Arch, variant: str, plan: Plan) -> list[int]:
     ]
 
 
+def memory(target: Arch, variant: str, plan: Plan) -> int:
+    """Return how much memory, in MiB, the largest guest of ``variant`` that ``plan`` has needs."""
+    return 1024 * max(
+        (
+            _memory(row.get("cpus", plan.cpus))
+            for kind, row in table()["guest"].items()
+            if _commands(target, plan, kind) and _takes(variant, kind)
+        ),
+        default=SMALL,
+    )
+
+
+def _memory(cpus: int) -> int:
+    return SMALL if cpus <= CPU_MEMORY else LARGE
+
+
 def flavours(target: Arch, plan: Plan) -> list[str]:
     """Return the flavours of the kernels that the guests of ``plan`` need."""
     found = [
@@ -151,7 +168,7 @@ def _jobs(
         machine=Machine(
             cpus=cpus,
             threads=row.get("threads", 1),
-            memory="1G" if cpus <= CPU_MEMORY else "4G",
+            memory=f"{_memory(cpus)}G",
             accel=plan.accel,
             suspends=row.get("suspends", False),
         ),

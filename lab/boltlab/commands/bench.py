@@ -22,6 +22,7 @@ from boltlab.bench.plan import (
     guest_of,
     jobs_of,
     lacking,
+    memory,
     names,
     rows,
     seconds,
@@ -281,7 +282,7 @@ def row(target: Arch, setting: str, variant: str, plan: Plan, more: str = "") ->
         more=elements.JSON,
         group=f"{target.name} {setting}",
         seconds=sum(seconds(target, variant, plan)) + TIMEOUT,
-        memory=(4096 if plan.large else 1024) + elements.EMULATOR,
+        memory=memory(target, variant, plan) + elements.EMULATOR,
     )
 
 

@@ -14,10 +14,14 @@ from boltlab.bench.results import Results
 from boltlab.boot import bootfile, boots
 from boltlab.commands import bench, boot_bench
 from boltlab.engine import merge
+from boltlab.engine import rows as elements
 from boltlab.errors import BoltError
+from boltlab.guest import modules
+from boltlab.kernel.build import Kernel
 
 X86 = arch.ARCHES["x86_64"]
 RESULTS = paths.REPO / "results"
+KERNEL = Kernel(X86.name, "bolt", "6.12.1-c0", "6.12.1", "c0", "c0", Path("kernel"))
 
 
 def part(whole: Results, variant: str) -> Results:
@@ -95,6 +99,24 @@ def test_elements_of_a_bench() -> None:
     assert row.command == f'{row.line} --json "$LEDGER"'
     assert row.seconds == 2 * plans.TIMEOUT
     assert bench.row(X86, "strict", "bolt", Plan(large=True)).memory > row.memory
+
+
+@pytest.mark.parametrize("large", [False, True])
+def test_an_element_of_a_bench_has_memory_for_its_largest_guest(
+    monkeypatch: pytest.MonkeyPatch, large: bool
+) -> None:
+    monkeypatch.setattr(modules, "nodes", lambda kernel, names: {})
+    plan = Plan(large=large)
+    kernels = dict.fromkeys(plans.flavours(X86, plan), KERNEL)
+    jobs = plans.jobs_of(X86, "strict", plan, kernels)
+    most: dict[str, int] = {}
+    for job in jobs:
+        size = int(job.guest.machine.memory.removesuffix("G"))
+        most[job.variant] = max(size, most.get(job.variant, 0))
+    assert most["bolt"] == 4
+    for variant, size in most.items():
+        row = bench.row(X86, "strict", variant, plan)
+        assert row.memory == 1024 * size + elements.EMULATOR
 
 
 def test_an_element_of_a_boot_bench() -> None:
