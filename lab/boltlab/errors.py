@@ -1,7 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """The one kind of error that users see, and the exit codes."""
 
+from collections.abc import Iterable, Iterator
 from pathlib import Path
+from typing import TypeVar
+
+E = TypeVar("E", bound=BaseException)
 
 FAILURE = 1
 USAGE = 2
@@ -40,4 +44,26 @@ class GuestError(BoltError):
 
 
 class EmulatorError(GuestError):
-    """A known fault of QEMU has stopped a guest: the lab may run the guest again."""
+    """A known fault of QEMU has stopped a guest: the lab may run the guest again.
+
+    ``stalls``: whether the fault makes the guest's kernel complain of stalls. ``log`` is a file in
+    the run's directory.
+    """
+
+    def __init__(self, message: str, log: Path | None = None, *, stalls: bool = False) -> None:
+        super().__init__(message, log)
+        self.stalls = stalls
+
+
+def leaves(group: BaseExceptionGroup[E]) -> Iterator[E]:
+    """Yield the errors in ``group``, and in the groups that ``group`` contains."""
+    for one in group.exceptions:
+        if isinstance(one, BaseExceptionGroup):
+            yield from leaves(one)
+        else:
+            yield one
+
+
+def texts(errors: Iterable[BaseException]) -> str:
+    """Return what ``errors`` say, in one line; an error without a text is called by its class."""
+    return "; ".join(str(error) or type(error).__name__ for error in errors)

@@ -7,6 +7,7 @@ import contextlib
 import itertools
 import random
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -110,6 +111,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     cli.add_jobs(parser)
 
 
+# How many runs of a field QEMU's faults have stopped; the key is Field.place.
+Stopped = Counter[tuple[str, str, str]]
+
+
 @dataclass(frozen=True)
 class Field:
     """A scenario that can run on a configuration, and the configuration's built kernel."""
@@ -118,6 +123,11 @@ class Field:
     config: Config
     story: Story
     kernel: Kernel
+
+    @property
+    def place(self) -> tuple[str, str, str]:
+        """Return configuration, architecture and scenario: the key of the field's counts."""
+        return self.config.name, self.arch, self.story.name
 
     @property
     def goal(self) -> float:
@@ -174,14 +184,20 @@ def _here(args: argparse.Namespace, fields: Sequence[Field], fingerprint: str) -
     """
     deadline = time.monotonic() + 60 * (args.minutes or (NIGHT if args.nightly else MINUTES))
     failed = 0
-    cases = _cases(args, fields, fingerprint, lambda: tally.load(args.results))
+    stopped = Stopped()
+    cases = _cases(args, fields, fingerprint, lambda: tally.load(args.results), stopped)
     for done, (case, kernel) in enumerate(cases):
-        if outcome := _played(case, kernel):
-            with codec.changing():
-                book = tally.load(args.results)
+        outcome = _played(case, kernel)
+        with codec.changing():
+            # A row of a job array has a ledger even if no run counts.
+            book = tally.load(args.results)
+            if outcome:
                 book.add(case, outcome, time.strftime("%Y-%m-%d"), fingerprint)
-                book.save(args.results)
+            book.save(args.results)
+        if outcome:
             _say(case, outcome)
+        else:
+            stopped[case.config.name, case.arch, case.story.name] += 1
         failed += outcome is None or bool(outcome.why)
         over = done + 1 == args.runs if args.runs else time.monotonic() > deadline
         if args.seed is not None or over:
@@ -197,7 +213,7 @@ def _played(case: Case, kernel: Kernel) -> Outcome | None:
     try:
         return play(case, kernel)
     except EmulatorError as error:
-        ui.say(f"FAILED: {error}")
+        ui.say(f"{elements.FAILURE}{error}")
         ui.say(f"repeat: {case.line()}")
         return None
 
@@ -220,9 +236,15 @@ def _on_cluster(args: argparse.Namespace, fields: Sequence[Field], fingerprint: 
             book.save(args.results)
     for each in ended:
         each.check()
-        for failure in tally.failures(tally.load(each.ledger)):
+        failures = tally.failures(tally.load(each.ledger))
+        for failure in failures:
             ui.say(f"FAILED: {failure.why} ({each.folder})")
             ui.say(f"repeat: {failure.repeat}")
+        if each.status == elements.FAILED and not failures:
+            # A fault of QEMU has stopped the run, which therefore does not count.
+            for line in each.failures():
+                ui.say(line)
+            ui.say(f"repeat: {each.row.line}")
     return sum(each.status == elements.FAILED for each in ended)
 
 
@@ -230,7 +252,8 @@ def planned(args: argparse.Namespace, fields: Sequence[Field], fingerprint: str)
     """Return the runs to make, each chosen as if all runs before had done their requests."""
     book, cases = tally.load(args.results), []
     wanted = 1 if args.seed is not None else args.runs or len(fields)
-    for case, _ in itertools.islice(_cases(args, fields, fingerprint, lambda: book), wanted):
+    plan = _cases(args, fields, fingerprint, lambda: book, Stopped())
+    for case, _ in itertools.islice(plan, wanted):
         cases.append(case)
         book.add(case, Outcome(Counts(case.requests, case.requests), 0, 0), "", fingerprint)
     return cases
@@ -287,21 +310,29 @@ def _kernel(args: argparse.Namespace, name: str, flavour: str, where: Source) ->
 
 
 def _cases(
-    args: argparse.Namespace, fields: Sequence[Field], fingerprint: str, look: Callable[[], Book]
+    args: argparse.Namespace,
+    fields: Sequence[Field],
+    fingerprint: str,
+    look: Callable[[], Book],
+    stopped: Stopped,
 ) -> Iterator[tuple[Case, Kernel]]:
     """Yield runs without end.
 
     The fields take turns. With --resume or --nightly, the next field is the one that lacks most of
-    its goal in the book that ``look`` returns.
+    its goal in the book that ``look`` returns, of the fields with the fewest runs in ``stopped``.
     """
     for turn in itertools.count():
         book = look()
         each = fields[turn % len(fields)]
         if args.resume or args.nightly:
-            each = min(fields, key=lambda one: lack(one, book, fingerprint, args.least))
-        cell = book.cells.get((each.config.name, each.arch, each.story.name))
+            each = min(
+                fields,
+                key=lambda one: (stopped[one.place], lack(one, book, fingerprint, args.least)),
+            )
+        cell = book.cells.get(each.place)
         accels = each.story.accels
-        accel = args.accel or accels[(cell.runs if cell else 0) % len(accels)]
+        runs = (cell.runs if cell else 0) + stopped[each.place]
+        accel = args.accel or accels[runs % len(accels)]
         wanted = args.requests or max(20, round(REQUESTS[accel] / each.config.slow))
         seed = args.seed if args.seed is not None else random.randrange(1, 2**31)
         where = options.source(args)

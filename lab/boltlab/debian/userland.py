@@ -213,7 +213,12 @@ def run(kernel: Kernel, root: Path, name: str, rows: Sequence[Check], mode: str)
 
     While the guest runs, the host answers its requests: see agent and slots.
     """
-    return tries.again(f"{name}, {mode}", lambda: _boot(kernel, root, name, rows, mode))
+    _, own = split(guests()[name])
+    return tries.again(
+        f"{name}, {mode}",
+        lambda: _boot(kernel, root, name, rows, mode),
+        warns=own.get("warns", ()),
+    )
 
 
 def _boot(kernel: Kernel, root: Path, name: str, rows: Sequence[Check], mode: str) -> GuestResult:

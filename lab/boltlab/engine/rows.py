@@ -22,6 +22,7 @@ LEDGER = "ledger.json"
 JSON = '--json "$LEDGER"'  # the options that make a command write its results to $LEDGER
 EMULATOR = 2048  # MiB besides the guest's memory, for QEMU's translated code and the lab
 FAILED = 1  # exit status of a row that has run to its end, and has found a failure
+FAILURE = "FAILED: "  # how a line begins in which a row tells of a failure
 LOST = -1  # in place of an exit status that cannot be read
 
 
@@ -82,6 +83,10 @@ class Ended:
             if line.startswith(start):
                 return GuestError(line[len(start) :])
         return GuestError("no message", self._log)
+
+    def failures(self) -> list[str]:
+        """Return the lines in which the row has told of failures."""
+        return [line for line in self._output() if line.startswith(FAILURE)]
 
     @property
     def _log(self) -> Path:

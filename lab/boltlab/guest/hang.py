@@ -33,6 +33,7 @@ _IN_SERVICE = re.compile(r"^ISR\s+(\d+)", re.M)
 INTERRUPTS_ON = 0x200  # the bit of RFL that enables interrupts
 STALL = "detected stalls on CPUs"
 LOOK = 5  # seconds between two looks at the console, or at the CPUs
+LOOKS = 5  # most looks at the CPUs of a guest that has reported a stall
 WIDTH = 100  # characters of the console's last line that a message repeats
 PLACES = 3  # a message names at most so many functions
 
@@ -84,7 +85,8 @@ async def watch(client: QMPClient, folder: Path) -> None:
     """Raise EmulatorError if QEMU has caused the first stall of which the console tells.
 
     Returns if QEMU has not caused the stall, or does not answer. A guest runs on while QEMU tells
-    its registers and then its APICs, so a CPU counts only if two looks agree about the CPU.
+    its registers and then its APICs, and interrupts other than the timer's may wake the CPU. So a
+    CPU counts if two looks agree, one after the other, of LOOKS looks at most.
     The console is a file in ``folder``; QEMU's last answer is written to another file there. Only
     guests of x86_64 whose vCPUs run in parallel need watch().
     """
@@ -93,25 +95,28 @@ async def watch(client: QMPClient, folder: Path) -> None:
         await asyncio.sleep(LOOK)
         with contextlib.suppress(OSError):
             seen = (folder / "console.log").read_text(encoding="utf-8", errors="replace")
-    try:
-        first = await _look(client, folder / APICS)
+    before: dict[int, int] = {}
+    for _ in range(LOOKS):
+        try:
+            registers, apics = await _look(client)
+        except (QMPError, OSError, EOFError):  # TimeoutError is an OSError
+            return
+        (folder / APICS).write_text(registers + "".join(apics), encoding="utf-8")
+        found = deaf(registers, apics)
+        if lost := sorted(before.items() & found.items()):
+            what = ", ".join(f"{vector} on CPU {cpu}" for cpu, vector in lost)
+            why = f"QEMU has lost the end of interrupts: {what}"
+            raise EmulatorError(why, folder / "console.log", stalls=True)
+        before = found
         await asyncio.sleep(LOOK)
-        second = await _look(client, folder / APICS)
-    except (QMPError, OSError, EOFError):  # TimeoutError is an OSError
-        return
-    if lost := sorted(first.items() & second.items()):
-        what = ", ".join(f"{vector} on CPU {cpu}" for cpu, vector in lost)
-        raise EmulatorError(f"QEMU has lost the end of interrupts: {what}", folder / "console.log")
 
 
-async def _look(client: QMPClient, to: Path) -> dict[int, int]:
-    """Return what deaf() finds at present; write the registers and the APICs to the file ``to``."""
+async def _look(client: QMPClient) -> tuple[str, list[str]]:
+    """Return the registers of all CPUs, and the APIC of each CPU."""
     registers = await _ask(client, "info registers -a")
     count = len(_CPU.findall(registers))
     # An argument of "info lapic" would be an APIC ID, which can differ from the CPU's number.
-    apics = [await _ask(client, "info lapic", cpu) for cpu in range(count)]
-    to.write_text(registers + "".join(apics), encoding="utf-8")
-    return deaf(registers, apics)
+    return registers, [await _ask(client, "info lapic", cpu) for cpu in range(count)]
 
 
 def deaf(registers: str, apics: Sequence[str]) -> dict[int, int]:

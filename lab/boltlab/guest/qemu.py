@@ -18,9 +18,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from qemu.qmp import EventListener, QMPClient, QMPError
+from qemu.qmp import EventListener, ExecuteError, QMPClient, QMPError
 
-from boltlab import locks, packages, paths
+from boltlab import errors, locks, packages, paths
 from boltlab.arch import Arch
 from boltlab.errors import KILLED, BoltError, EmulatorError, GuestError
 from boltlab.guest import channels, console, guestimage, hang, ktap, pause
@@ -65,6 +65,7 @@ Watcher = Callable[[QMPClient, Path], Coroutine[Any, Any, None]]
 
 KEEP_RUNS = 200
 START_TIMEOUT = 30  # seconds in which QEMU must answer
+CLOSING = 3  # most seconds from the loss of QEMU's monitor to the end of QEMU
 POLL = 0.5  # seconds between two looks at a running guest
 
 
@@ -157,8 +158,9 @@ async def boot(
     of records so far; ``watcher`` runs while the guest runs. Raises BoltError with a log when QEMU
     does not start, or was killed in a Slurm job, and KernelChangedError when another call of the
     lab has replaced the kernel. Raises GuestError when QEMU ends without a reason, when the guest
-    hangs, or when judge() raises it for the way in which the guest ended. An error of ``watcher``
-    ends the guest. If the script has the command ``host``, the default ``watcher`` is pause.obey().
+    hangs, when QEMU's monitor fails ``watcher``, or when judge() raises it for the way in which the
+    guest ended. An error of ``watcher`` ends the guest. If the script has the command ``host``, the
+    default ``watcher`` is pause.obey().
     """
     folder = folder or new_run(name)
     if watcher is None and any(line.startswith("host ") for line in guest.script):
@@ -481,20 +483,21 @@ async def _ended(
 ) -> None:
     """Raise the error, if any, that ended the task ``beside``.
 
-    When QEMU ends, ``beside`` can no longer reach QEMU's monitor. So an error of the monitor counts
-    only if QEMU has not ended START_TIMEOUT seconds later.
+    When QEMU ends, ``beside`` can no longer reach QEMU's monitor. So a lost connection counts only
+    if QEMU has not ended CLOSING seconds later.
     """
-    why = ""
+    wrong: list[QMPError] = []
     try:
         beside.result()
     except* QMPError as lost:
-        why = "; ".join(map(str, lost.exceptions))
-    if not why:
+        wrong = list(errors.leaves(lost))
+    if not wrong:
         return
-    try:
-        await asyncio.wait_for(process.wait(), START_TIMEOUT)
-    except TimeoutError as error:
-        raise GuestError(f"QEMU's monitor failed: {why}", folder / "qemu.log") from error
+    if not any(isinstance(each, ExecuteError) for each in wrong):
+        with contextlib.suppress(asyncio.TimeoutError):
+            await asyncio.wait_for(process.wait(), CLOSING)
+            return
+    raise GuestError(f"QEMU's monitor failed: {errors.texts(wrong)}", folder / "qemu.log")
 
 
 def _complaint(log: Path) -> str:

@@ -172,6 +172,25 @@ def test_a_run_that_qemu_has_stopped_is_made_again(
     assert (cell.runs, cell.failures) == (2, [])
 
 
+def test_a_night_goes_on_with_other_runs(
+    guests: list[qemu.Guest], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What QEMU's faults have stopped counts for nothing, and yet is not the next run again."""
+    tried: list[tuple[str, str]] = []
+
+    def play(case: Case, kernel: Kernel) -> Outcome:
+        tried.append((case.story.name, case.accel))
+        raise EmulatorError("QEMU's faults have stopped three guests")
+
+    monkeypatch.setattr(cmd_torture, "play", play)
+    words = ("--config", "production", "--scenario", "quiet,storm", "--resume", "--runs", "4")
+    assert call(tmp_path, *words) == 1
+    assert {name for name, _ in tried[:2]} == {"quiet", "storm"}
+    assert {*tried[:2]} & {*tried[2:]} == set()
+    assert {name for name, _ in tried[2:]} == {"quiet", "storm"}
+    assert tally.load(tmp_path / "t.json").cells == {}
+
+
 def test_what_goes_wrong_beside_a_guest_fails_the_run(
     guests: list[qemu.Guest], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -428,6 +447,34 @@ def test_failures_of_elements_are_said(
     cell = tally.load(tmp_path / "t.json").cells["production", "x86_64", "quiet"]
     assert cell.failures[0].repeat.endswith("--seed 7 --requests 300")
     assert f"repeat: {cell.failures[0].repeat}" in said
+
+
+def test_elements_that_a_fault_of_qemu_has_stopped_are_said(
+    guests: list[qemu.Guest],
+    fleet: list[Path],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    why = "FAILED: QEMU's faults have stopped three guests"
+    run = slurm.run
+
+    def logged(rows: list[Row], folder: Path, at_once: int | None) -> None:
+        run(rows, folder, at_once)
+        for path in fleet:
+            path.with_name("log").write_text(f"storm on x86_64\n{why}\nruns\n", encoding="utf-8")
+
+    def play(case: Case, kernel: Kernel) -> Outcome:
+        raise EmulatorError("in the element")
+
+    monkeypatch.setattr(slurm, "run", logged)
+    monkeypatch.setattr(cmd_torture, "play", play)
+    words = ("--config", "production", "--scenario", "quiet", "--engine", "slurm", "--runs", "2")
+    assert call(tmp_path, *words) == 1
+    said = capsys.readouterr().out
+    assert said.count(why) == 2
+    assert said.count("repeat: ./bolt torture") == 4  # by each element and by the command
+    assert tally.load(tmp_path / "t.json").cells == {}
 
 
 def test_what_has_ended_counts_when_the_cluster_fails(

@@ -57,15 +57,15 @@ class Monitor:
 
 
 class Changing(Monitor):
-    """A monitor whose CPUs are elsewhere at the second look."""
+    """A monitor with other answers about the APICs at each look."""
 
-    def __init__(self, first: list[str], second: list[str]) -> None:
-        super().__init__(first)
-        self.later = [second, first]
+    def __init__(self, *looks: list[str]) -> None:
+        super().__init__([])
+        self.looks = iter(looks)
 
     async def execute(self, command: str, arguments: dict[str, Any]) -> str:
         if arguments["command-line"] == "info registers -a":
-            self.apics = self.later.pop()
+            self.apics = next(self.looks)
         return await super().execute(command, arguments)
 
 
@@ -106,7 +106,17 @@ def test_a_cpu_that_has_gone_on_is_not_lost(
 ) -> None:
     """QEMU tells registers and APICs one after the other, and the guest runs on meanwhile."""
     (tmp_path / "console.log").write_text(STALL)
-    watch(Changing([LOST, WELL], [WELL, LOST]), tmp_path, monkeypatch)
+    looks = [[LOST, WELL], [WELL, LOST]] * hang.LOOKS
+    watch(Changing(*looks[: hang.LOOKS]), tmp_path, monkeypatch)
+
+
+def test_a_lost_cpu_may_be_awake_at_one_look(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "console.log").write_text(STALL)
+    looks = [[LOST, WELL], [WELL, WELL], [LOST, WELL], [LOST, WELL]]
+    with pytest.raises(EmulatorError, match="lost the end of interrupts: 236 on CPU 0"):
+        watch(Changing(*looks), tmp_path, monkeypatch)
 
 
 class Silent:

@@ -11,7 +11,8 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from qemu.qmp import QMPError
+from qemu.qmp import ExecuteError, Message, QMPError
+from qemu.qmp.models import ErrorResponse
 
 from boltlab import arch, locks, packages, paths
 from boltlab.errors import BoltError, GuestError, KernelChangedError
@@ -113,21 +114,39 @@ def test_a_good_run(fake: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 OK = {"bolt.results": lines({"end": "ok"})}
 
 
-async def lose(client: object, folder: Path) -> None:
-    """Find that the connection to QEMU's monitor has ended."""
-    raise ExceptionGroup("beside", [QMPError("disconnected")])
+REFUSED = {"error": {"class": "GenericError", "desc": "no such CPU"}}
 
 
-def test_the_monitor_may_end_with_qemu(fake: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    what: dict[str, object] = {"events": [OFF], "ports": OK, "sleep": 0.5}
-    monkeypatch.setenv("PLAY", json.dumps(what))
-    guest = Guest(X86, Path("image"), ("kunit",), timeout=20)
-    folder = qemu.new_run("test")
-    assert qemu.run_in(guest, folder, watcher=lose).records == []
-    monkeypatch.setenv("PLAY", json.dumps({**what, "sleep": 60}))
-    monkeypatch.setattr(qemu, "START_TIMEOUT", 2)
-    with pytest.raises(GuestError, match="QEMU's monitor failed: disconnected"):
-        qemu.run_in(guest, qemu.new_run("test"), watcher=lose)
+def beside(error: QMPError) -> qemu.Watcher:
+    """Return a watcher that fails with ``error``, in a group as that of a TaskGroup."""
+
+    async def fail(client: object, folder: Path) -> None:
+        raise ExceptionGroup("beside", [ExceptionGroup("inner", [error])])
+
+    return fail
+
+
+@pytest.mark.parametrize(
+    ("error", "sleep", "said"),
+    [
+        (QMPError("disconnected"), 0.5, ""),
+        (QMPError("disconnected"), 60, "disconnected"),
+        (QMPError(""), 60, "QMPError"),
+        (ExecuteError(ErrorResponse(REFUSED), Message(), Message()), 0.5, "no such CPU"),
+    ],
+)
+def test_a_monitor_that_fails(
+    fake: Path, monkeypatch: pytest.MonkeyPatch, error: QMPError, sleep: float, said: str
+) -> None:
+    """Losing the monitor is no failure if QEMU ends soon afterwards."""
+    monkeypatch.setenv("PLAY", json.dumps({"events": [OFF], "ports": OK, "sleep": sleep}))
+    monkeypatch.setattr(qemu, "CLOSING", 2)
+    guest = Guest(X86, Path("image"), ("kunit",), timeout=90)
+    if not said:
+        assert qemu.run_in(guest, qemu.new_run("test"), watcher=beside(error)).records == []
+        return
+    with pytest.raises(GuestError, match=f"QEMU's monitor failed: {said}"):
+        qemu.run_in(guest, qemu.new_run("test"), watcher=beside(error))
 
 
 @pytest.mark.parametrize(

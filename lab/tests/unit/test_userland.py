@@ -268,31 +268,43 @@ def test_what_goes_wrong_beside_a_guest_is_one_error() -> None:
 STALL = "[    9.000000] rcu: INFO: rcu_preempt detected stalls on CPUs/tasks:\n"
 
 
+WARNING = "[    1.000000] WARNING: CPU: 1 PID: 9 at kernel/cpu.c:9 x+0x1/0x2\n"
+RACE = "[    1.000000] BUG: KCSAN: data-race in a / b\n"
+PANIC = "[    1.000000] Kernel panic - not syncing: sysrq triggered crash\n"
+
+
 @pytest.mark.parametrize(
-    ("said", "fails"),
+    ("name", "said", "stalls", "complaint"),
     [
-        ("", False),
-        ("[    1.000000] WARNING: CPU: 1 PID: 9 at kernel/cpu.c:9 x+0x1/0x2\n", True),
-        ("[    1.000000] BUG: KCSAN: data-race in a / b\n", False),
+        ("console.log", STALL, True, ""),
+        ("console.log", WARNING + STALL, True, "WARNING in line 1"),
+        ("dmesg.log", WARNING, True, "WARNING in line 1"),
+        ("console.log", RACE + PANIC + STALL, True, ""),
+        # QEMU's abort makes no CPU stall, and its error names the log of QEMU.
+        ("console.log", WARNING, False, "WARNING in line 1"),
+        ("console.log", STALL, False, "RCU stall in line 1"),
+        ("console.log", "", False, ""),
     ],
 )
-def test_a_complaint_before_a_fault_of_qemu_counts(tmp_path: Path, said: str, fails: bool) -> None:
-    log = tmp_path / "console.log"
-    log.write_text(f"{said}{STALL}", encoding="utf-8")
+def test_a_complaint_before_a_fault_of_qemu_counts(
+    tmp_path: Path, name: str, said: str, stalls: bool, complaint: str
+) -> None:
+    (tmp_path / name).write_text(said, encoding="utf-8")
+    log = tmp_path / ("console.log" if stalls else "qemu.log")
     boots = []
 
     def boot() -> str:
         boots.append(1)
         if len(boots) == 1:
-            raise ExceptionGroup("beside", [EmulatorError("lost", log)])
+            raise ExceptionGroup("beside", [EmulatorError("lost", log, stalls=stalls)])
         return "done"
 
-    ignored = [re.compile("^BUG: KCSAN: ")]
-    if fails:
-        with pytest.raises(GuestError, match="complained: WARNING in line 1"):
-            tries.again("demo", boot, ignored)
+    known = [re.compile("^BUG: KCSAN: ")], ["sysrq triggered crash"]
+    if complaint:
+        with pytest.raises(GuestError, match=f"complained: {complaint}"):
+            tries.again("demo", boot, *known)
     else:
-        assert tries.again("demo", boot, ignored) == "done"
+        assert tries.again("demo", boot, *known) == "done"
 
 
 def test_every_guest_of_the_table_has_a_check() -> None:
