@@ -27,8 +27,8 @@ static const struct help help = {
 	.usage = "[options] offline|online|set CPULIST\n[options] --input FILE",
 	.about = "Carry out one request, as the subcommand of that name does, and show what ran\n"
 		 "when: the phases of the request with Bolt, and the callbacks of hotplug states.\n"
-		 "The request is not undone. Recording makes the request slower: to measure, use\n"
-		 "\"cpubolt bench\".",
+		 "A request that succeeds is not undone. Recording makes the request slower: to\n"
+		 "measure, use \"cpubolt bench\".",
 	.options = " -a, --all                show each hotplug state, however short\n"
 		   " -f, --force              warn of tasks that lose their last CPU, and go on\n"
 		   " -i, --input FILE         show a trace that -o or -t has recorded\n"
@@ -373,22 +373,44 @@ static char *text_with_slices(struct trace_session *session)
 }
 
 /*
- * Whether the request got so far that a callback ran or a phase ended. A request that is refused at
- * once leaves the event of its batch at most.
+ * Whether a callback ran in the request for @cpus, which has failed. A request that is refused at
+ * once leaves no event, or the event of its batch alone; other events then belong to requests of
+ * other programs, for which this request has waited.
  */
-static bool has_work(struct trace_session *session)
+static bool has_work(const struct trace_events *events, const struct cpubolt *machine,
+		     const cpu_set_t *cpus)
+{
+	const struct trace_event *batch = NULL;
+
+	for (size_t i = 0; i < events->count; i++)
+		if (events->list[i].kind == TRACE_BATCH)
+			batch = &events->list[i];
+	if (batch && !batch->error)
+		return false;
+	for (size_t i = 0; i < events->count; i++) {
+		const struct trace_event *event = &events->list[i];
+
+		if (event->kind != TRACE_ENTER)
+			continue;
+		if (batch ? event->ns >= trace_start_of(batch) && event->ns <= batch->ns :
+			    CPU_ISSET_S(event->cpu, cpubolt_set_size(machine), cpus))
+			return true;
+	}
+	return false;
+}
+
+/* A trace that cannot be read counts as one with work, and save() then tells of the error. */
+static bool worth_saving(struct tracing *tracing, struct trace_session *session,
+			 const cpu_set_t *cpus)
 {
 	char *text = trace_session_text(session);
 	struct trace_events events = { .list = NULL };
-	bool found = false;
+	bool worth = !text || trace_parse(text, &events) ||
+		     has_work(&events, tracing->call->machine, cpus);
 
-	if (text && !trace_parse(text, &events))
-		for (size_t i = 0; i < events.count; i++)
-			found |= events.list[i].kind == TRACE_ENTER ||
-				 events.list[i].kind == TRACE_PHASE;
 	trace_free(&events);
 	free(text);
-	return found;
+	return worth;
 }
 
 /* The text is written first, because writing the file for trace-cmd empties the buffers. */
@@ -491,7 +513,7 @@ static int record(struct tracing *tracing, struct trace_session *session, const 
 	trace_session_begin(session, tracing->what);
 	error = cpubolt_request(tracing->call->machine, tracing->op, cpus, 0, &result);
 	trace_session_end(session, tracing->what);
-	work = error ? has_work(session) : result.way != CPUBOLT_WAY_NONE;
+	work = error ? worth_saving(tracing, session, cpus) : result.way != CPUBOLT_WAY_NONE;
 	if (work) {
 		failed = save(session, &files, &events);
 		failed = close_files(&files) ?: failed;
