@@ -49,8 +49,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         description="Say which hooks apply to a kernel, which need a look, and which fail. A hook "
         f"needs a look if the {hookcheck.NEAR} lines before or after one of its hunks changed, if "
         "a hunk lands in another function, or if a function that a hunk calls is gone or defined "
-        "otherwise. Exit status: 0 all apply or need a look, 1 a hook fails, or the kernel has a "
-        "file that Bolt would add already, 2 no kernel source.",
+        "otherwise. Exit status: 0 all apply or need a look, 1 a hook fails, or the kernel "
+        "already has a file that Bolt would add, 2 no kernel source.",
     )
     which = check.add_mutually_exclusive_group(required=True)
     which.add_argument(
@@ -245,7 +245,7 @@ def show_check(found: Report) -> None:
             left=3,
         )
     for name in found.taken:
-        ui.prose(f"fails: the kernel has {name} already, and so has kernel/overlay")
+        ui.prose(f"fails: the kernel already has {name}, which Bolt would add")
     for what, verdicts in (("hooks", found.verdicts), ("hunks", hunks)):
         counts = {state: sum(each.state is state for each in verdicts) for state in State}
         ui.prose(

@@ -20,9 +20,9 @@
 #define PATIENCE_MS 10000
 
 /*
- * How much longer than alone a native cycle may take beside busy tasks, in ns. A cycle has
- * several grace periods, whose lengths differ by tens of milliseconds; a wait for the mmap
- * lock of a task that runs hold() takes more than a second.
+ * How much longer a native cycle may take, in ns, if the busy tasks are in a cpuset. A cycle
+ * has several grace periods, whose lengths differ by tens of milliseconds; a wait for the
+ * mmap lock of a task that runs hold() takes more than a second.
  */
 #define NATIVE_SPREAD_NS 100000000
 
