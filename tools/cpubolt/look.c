@@ -211,9 +211,10 @@ static void judge(struct search *search, const struct task *task)
 }
 
 /*
- * sched_getaffinity(2) leaves out the CPUs that are offline, and procfs does not. So a task
- * that loses all its CPUs that are online may still run on a CPU that comes. Returns true for such
- * a task, and for a task that has ended.
+ * sched_getaffinity(2) leaves out CPUs that are offline, also those that the request brings online.
+ * So a task that loses all CPUs which sched_getaffinity(2) gives may still be allowed on a CPU that
+ * comes. This function asks procfs, which leaves out no CPU. Returns true for such a task, and for
+ * a task that has ended.
  */
 static bool may_run_on_coming(struct search *search, const struct task *task)
 {

@@ -210,8 +210,8 @@ enum cpubolt_op {
  * Way in which a request was carried out, or failed
  *
  * The way is CPUBOLT_WAY_NONE also if the CPUs could not be looked at, or memory was short, before
- * a way was chosen. On the other ways, too, the library may have refused the request, or memory may
- * have been short, before the first write.
+ * a way was chosen, or if CPUBOLT_BATCH_ONLY forbade the only way. On the other ways, too, the
+ * library may have refused the request, or memory may have been short, before the first write.
  */
 enum cpubolt_way {
 	CPUBOLT_WAY_NONE,	/* every CPU was as wanted, or the request itself was wrong */
@@ -222,9 +222,10 @@ enum cpubolt_way {
 /**
  * What became of a request
  *
- * After an error with CPUBOLT_WAY_NONE, nothing has changed, and @missing is 0, as these CPUs were
- * not counted. If the CPUs could not be looked at after the writes, @error is set, and @changed and
- * @missing are both 0: the counts are not known then.
+ * After an error with CPUBOLT_WAY_NONE, nothing has changed. @missing is then 0, as these CPUs were
+ * not counted, unless CPUBOLT_BATCH_ONLY forbade the only way (-EOPNOTSUPP). If the CPUs could not
+ * be looked at after the writes, @error is set, and @changed and @missing are both 0: the counts
+ * are not known then.
  */
 struct cpubolt_result {
 	enum cpubolt_way way;

@@ -2,16 +2,17 @@
 """Turns a trace of a request for several CPUs into counts, and into the longest serial chain.
 
 In virtual time CPUs take turns, so work that several CPUs do at once is added up. The serial chain
-is the time that a request would take if these CPUs really worked at once. A callback on a hotplug
-thread is free if its state is concurrent and is not between the first and the last serial state:
-hotplug threads run free callbacks without waiting for each other. The chain is the time of the
-request, less the time of the free callbacks of all CPUs, plus the time of the free callbacks of the
-CPU where these took longest. All other work counts in full, whichever CPU did the work: the other
-callbacks on hotplug threads, for which hotplug threads take turns; callbacks on the control CPU;
-waking CPUs; the stop. So the chain is an upper bound. While free callbacks of several CPUs are
-under way, the emulator runs one CPU at a time; that time is divided equally among these callbacks.
-Tracing makes a request longer. So the times of the chain and of the whole request (``sum_ns``) are
-taken from the same traced requests, and can be compared with each other.
+estimates the time that a request would take if these CPUs really worked at once. A callback on a
+hotplug thread is free if its state is concurrent and is not between the first and the last serial
+state: hotplug threads run free callbacks without waiting for each other. The chain is the time of
+the request, less the time of the free callbacks of all CPUs, plus the time of the free callbacks of
+the CPU where these took longest. All other work counts in full, whichever CPU did the work: the
+other callbacks on hotplug threads, for which hotplug threads take turns; callbacks on the control
+CPU; waking CPUs; the stop. Some of that work could run at once as well, so the chain is an upper
+bound of that time. While free callbacks of several CPUs are under way, the emulator runs one CPU at
+a time; that time is divided equally among these callbacks. Tracing makes a request longer. So the
+times of the chain and of the whole request (``sum_ns``) are taken from the same traced requests,
+and can be compared with each other.
 """
 
 import itertools

@@ -112,7 +112,11 @@ def forget(name: str, origin: Origin) -> None:
 
 
 def why_none(guests: Iterable[tuple[str, Origin]]) -> str:
-    """Return why no figures of ``guests`` are kept: how the newest kept origin differs."""
+    """Return why no kept figures can be used for ``guests``.
+
+    The reason is in what the origin of the figures that were kept last differs from the origin that
+    the guest of these figures has now.
+    """
     found = [
         (place.stat().st_mtime, name, place, wanted)
         for name, wanted in guests

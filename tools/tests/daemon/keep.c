@@ -330,8 +330,9 @@ static void put_interrupt(const char *affinity)
 }
 
 /*
- * Writes the file of an interrupt that was found on CPUs 0-3, and moved from CPU 1 to CPU 2, and
- * puts its affinity back. Returns how many affinities were put back.
+ * Gives interrupt 25 the affinity @affinity, and writes a state file by which the daemon has found
+ * interrupt 25, called @name, on CPUs 0-3, and has moved it from CPU 1 to CPU 2. Then puts
+ * affinities back by the state file. Returns how many affinities were put back.
  */
 static size_t restored_from(const char *name, const char *affinity)
 {

@@ -27,8 +27,8 @@ static size_t bolt_text_end(const char *buf, size_t count)
 }
 
 /*
- * Whether the text is printable, and no number in it overflows in
- * bitmap_parselist().
+ * Whether the text has only printable ASCII characters and tabs, and no number in the
+ * text overflows in bitmap_parselist().
  */
 static bool bolt_text_fits(const char *buf, size_t len)
 {
