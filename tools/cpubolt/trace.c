@@ -252,7 +252,7 @@ struct files {
 	bool made_dat, made_text;	/* whether the file did not exist before */
 };
 
-/* A file for trace-cmd is emptied first, and is read again for the waterfall: no pipe can do so. */
+/* After the request, save() empties the file for trace-cmd and reads it again: no pipe can do so. */
 static bool is_regular(int fd, const char *path)
 {
 	struct stat status;

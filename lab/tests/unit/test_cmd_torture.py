@@ -78,7 +78,7 @@ def test_a_series_has_its_own_counts(
     chosen = ("--config", "production", "--scenario", "quiet", "--accel", "icount", "--seed", "5")
     assert cli.main(["torture", "--arch", "x86_64", *chosen, *words]) == 0
     assert [*tmp_path.rglob("torture.json")] == [tmp_path / folder / "torture.json"]
-    # A source that is named by its path has the counts of its series too.
+    # Runs on a source that is named by its path are added to the counts of the source's series.
     assert cli.main(["torture", "--arch", "x86_64", *chosen, "--source", str(tmp_path)]) == 0
     [cell] = tally.load(tmp_path / folder / "torture.json").cells.values()
     assert cell.runs == 2

@@ -51,9 +51,9 @@ static bool bolt_text_fits(const char *buf, size_t len)
  * @bits:	where to put the list, as a bitmap of @nbits bits
  * @nbits:	how many CPUs there may be
  *
- * bitmap_parselist() stops at a newline, takes 0xa0 for a space, and adds up group
- * sizes beyond 32 bits. A text with a newline inside, with 0xa0 or with such a group
- * size is refused here. A list may be empty.
+ * bitmap_parselist() stops at a newline, takes 0xa0 for a space, and adds the group size
+ * of a list such as 0-9:1/4294967295 to a CPU in 32 bits. A text with a newline inside,
+ * with 0xa0 or with a number above INT_MAX is refused here. A list may be empty.
  *
  * Context: any.
  * Return: 0; -E2BIG: a page or more, which kernfs has cut; -EINVAL: malformed, or a

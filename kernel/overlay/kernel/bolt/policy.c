@@ -174,7 +174,7 @@ static DEFINE_SPINLOCK(bolt_fit_lock);
 /* States that are registered, and not fit. */
 static struct bolt_set bolt_unfit;
 
-/* States that have a callback in a module which was not built with this kernel. */
+/* States that have a callback in a module built from other source than the kernel. */
 static struct bolt_set bolt_foreign;
 
 /* States that the administrator has declared fit or unfit, in bolt/states. */

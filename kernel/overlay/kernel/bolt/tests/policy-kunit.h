@@ -316,7 +316,10 @@ static void a_failure_is_undone(struct kunit *test)
 			2 * cpumask_weight(&ft->cpus) + 2);
 }
 
-/* What the administrator has declared applies, and counts grow, until the state is removed. */
+/*
+ * A state is fit or unfit as the administrator has declared, until that is taken back. The
+ * counts of the state grow until the state is removed.
+ */
 static void the_administrator_decides(struct kunit *test)
 {
 	static const struct bolt_defer concurrent = {
