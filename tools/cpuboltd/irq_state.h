@@ -99,7 +99,7 @@ void irq_state_write(const struct machine *machine, struct irq_state *state,
 void irq_state_restore(const struct machine *machine, struct irq_state *state,
 		       struct irq_restored *restored);
 
-/** irq_state_discard() - rename a file that cannot be understood, to IRQ_STATE_BAD_FILE */
+/** irq_state_discard() - rename IRQ_STATE_FILE, which cannot be understood, to IRQ_STATE_BAD_FILE */
 void irq_state_discard(const struct machine *machine);
 
 #define IRQ_STATE_FILE		"/run/cpubolt/cpuboltd.interrupts"

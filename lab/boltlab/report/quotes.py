@@ -205,7 +205,10 @@ def _medians(file: Path, case: Sequence[str], place: str) -> dict[str, float]:
 
 
 def _ways(file: Path, arch: str, what: str = "") -> dict[str, float]:
-    """Return way -> median of the time ``what`` in ms, or sum of the count ``what`` of all CPUs."""
+    """Return way -> median of the time ``what`` in ms, or the count ``what``.
+
+    A count is the sum over the CPUs from which the way keeps tasks away.
+    """
     found = {}
     for row in alternatives.load(file).rows:
         if row.arch != arch:

@@ -281,7 +281,10 @@ static void test_a_device_that_is_closed(void **state)
 	wait_for(6);
 	devices[1].closed = false;
 	wait_for(6);
-	/* The daemon writes its file anew, as the third interrupt has to move as well. */
+	/*
+	 * The third interrupt has to move as well, so the daemon writes the file of affinities anew:
+	 * the interrupt of the closed device must stay in that file.
+	 */
 	make_online("0-3");
 	put_affinity(&devices[2], "3");
 	wait_for(100);
