@@ -254,7 +254,9 @@ static int ask_once(struct daemon *daemon, enum cpubolt_op op, const cpu_set_t *
 		    struct cpubolt_result *result)
 {
 	bool online = op == CPUBOLT_BRING_ONLINE;
-	int err = cpubolt_request(daemon->machine->handle, op, cpus, 0, result);
+	/* Without Bolt, CPUs that have come stay when a later CPU does not come. */
+	int err = cpubolt_request(daemon->machine->handle, op, cpus,
+				  online ? CPUBOLT_KEEP_CHANGES : 0, result);
 
 	/* A request that did not get to the kernel took no time, and is not counted. */
 	if (result->way != CPUBOLT_WAY_NONE)
@@ -267,7 +269,7 @@ static int ask_once(struct daemon *daemon, enum cpubolt_op op, const cpu_set_t *
 	/* A request that has failed may leave CPUs offline, if it could not be undone. */
 	if (!err || !online)
 		remember(daemon, cpus);
-	if (!err)
+	if (!err || online)
 		*(online ? &daemon->tally.came : &daemon->tally.went) += result->changed;
 	err = owner_changed(&daemon->owner, cpus, online, !err, daemon->now_us, on_foreign, daemon);
 	if (online)
@@ -526,7 +528,8 @@ int daemon_round(struct daemon *daemon)
 	 */
 	if (!err && (first || daemon->now_us - daemon->counters.at_us >=
 				      daemon->config->interval_ms * 500ULL))
-		err = sample_take(daemon->machine, &daemon->counters, daemon->now_us,
+		/* Looking at tasks may have taken long, so the clock is read again. */
+		err = sample_take(daemon->machine, &daemon->counters, daemon_now_us(),
 				  &daemon->inputs, daemon->loads);
 	if (err || first)
 		return err;
@@ -855,6 +858,8 @@ static int run(struct daemon *daemon)
 	if (!daemon->dry_run && err >= 0)
 		look(daemon);
 	if (!daemon->dry_run) {
+		/* Another program may have removed the file. */
+		save_taken(daemon);
 		restored = restore(daemon->machine, daemon->config->deny);
 		daemon->code = daemon->code ?: restored;
 		write_last_metrics(daemon);

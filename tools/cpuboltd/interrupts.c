@@ -79,20 +79,52 @@ static size_t put_back_left(struct interrupts *all)
 	return restored.back;
 }
 
-static void put_back(struct interrupts *all)
+/* Puts back all affinities; returns how many. */
+static size_t put_all_back(struct interrupts *all)
 {
 	size_t i, back = put_back_left(all);
 
 	for (i = 0; i < all->count; i++) {
 		struct irq *irq = all->irqs[i];
 
-		if (irq->ours && is_changed(all, irq))
+		if (irq->ours && is_changed(all, irq)) {
 			irq->ours = false;
+			irq->foreign = true;
+			all->tally.foreign++;
+		}
 		if (!irq->ours || irq_write(all->machine, irq->number, irq->found))
 			continue;
 		irq->ours = false;
 		back++;
 	}
+	return back;
+}
+
+static bool has_moved(const struct interrupts *all)
+{
+	bool moved = all->left.count;
+	size_t i;
+
+	for (i = 0; i < all->count; i++)
+		moved |= all->irqs[i]->ours;
+	return moved;
+}
+
+static void put_back(struct interrupts *all)
+{
+	char *list = NULL;
+	size_t back = 0;
+	int err = 0;
+
+	if (has_moved(all)) {
+		err = irq_keep_empty(all->machine, &list);
+		if (!err)
+			back = put_all_back(all);
+		irq_keep_set(all->machine, list);
+	}
+	if (err)
+		say(LOG_ERR, "interrupts do not have their affinity back: cannot empty irq_keep: %s",
+		    strerror(-err));
 	if (back)
 		say(LOG_NOTICE, BACK_AGAIN, back);
 	if (all->dry_run)
@@ -122,20 +154,16 @@ static void stand_back(struct interrupts *all, char *reason)
 }
 
 /*
- * Returns Bolt's keep list, or words for a list that is too long, to be freed; NULL if Bolt is not
- * enabled, if the list is empty or cannot be read, or if memory is short.
+ * Returns Bolt's keep list, or words for a list that is too long, to be freed; NULL if the list is
+ * empty or cannot be read, or if memory is short. The list counts also while Bolt is disabled:
+ * when Bolt is enabled, the kernel does not keep interrupts whose affinity was written meanwhile.
  */
 static char *keep_list(const struct interrupts *all)
 {
-	char *enabled = NULL, *list = NULL;
-	int err;
+	char *list = NULL;
 
-	if (!cpubolt_get(all->machine->handle, "enabled", &enabled) && !strcmp(enabled, "1")) {
-		err = cpubolt_get(all->machine->handle, "irq_keep", &list);
-		if (err == -EOVERFLOW)
-			list = strdup("of a list longer than a page");
-	}
-	free(enabled);
+	if (cpubolt_get(all->machine->handle, "irq_keep", &list) == -EOVERFLOW)
+		list = strdup("of a list longer than a page");
 	if (list && *list)
 		return list;
 	free(list);
@@ -250,6 +278,13 @@ int interrupts_update(struct interrupts *all, const struct irq_cpus *cpus, uint6
 	size_t i;
 	int err = 0;
 
+	/* If a keep list is new, interrupts of CPUs that are about to go are the kernel's to move. */
+	if (!due && !all->reason && !is_empty(all, cpus->going)) {
+		char *list = keep_list(all);
+
+		due = list;
+		free(list);
+	}
 	if (due) {
 		err = look_around(all, cpus, now_us);
 		due = err <= 0;
@@ -261,6 +296,8 @@ int interrupts_update(struct interrupts *all, const struct irq_cpus *cpus, uint6
 		return 0;
 	for (i = 0; !due && i < all->count; i++)
 		irqs_read_where(all, all->irqs[i], cpus);
+	if (all->unsaved && !all->dry_run)
+		irqs_save(all);
 	if (err || all->reason || !irqs_find_base(all, cpus))
 		return err;
 	return irqs_move(all, cpus, !due, now_us);

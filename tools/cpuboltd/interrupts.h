@@ -4,8 +4,8 @@
  *
  * An interrupt whose affinity another program sets after the daemon has moved the interrupt is left
  * alone from then on, as long as /proc/interrupts has a row of the interrupt. The daemon leaves all
- * interrupts alone while Bolt is enabled and has a keep list, while irqbalance runs and is not told
- * to leave interrupts alone, and while /proc/interrupts cannot be read.
+ * interrupts alone while Bolt has a keep list, also if Bolt is disabled, while irqbalance runs and
+ * is not told to leave interrupts alone, and while /proc/interrupts cannot be read.
  */
 #ifndef INTERRUPTS_H
 #define INTERRUPTS_H

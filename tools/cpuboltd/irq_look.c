@@ -49,6 +49,7 @@ static void adopt(struct interrupts *all, struct irq *irq)
 		copy(all, irq->was, saved->was);
 		copy(all, irq->written, saved->written);
 		irq->ours = true;
+		irq->returned = saved->lost;
 		irq_state_drop(&all->left, i);
 		return;
 	}
@@ -100,6 +101,7 @@ static int keep_lost(struct interrupts *all)
 		err = irqs_add(all, &all->left, all->irqs[i]);
 		if (err)
 			break;
+		all->left.irqs[all->left.count - 1].lost = true;
 		free_irq(all->irqs[i]);
 		all->irqs[i] = NULL;
 	}
@@ -130,17 +132,23 @@ static struct irq *take_irq(struct interrupts *all, const struct irq_row *row, s
 static void find_foreign(struct interrupts *all, struct irq *irq, const struct irq_cpus *cpus)
 {
 	size_t size = all->machine->size;
+	bool returned = irq->returned;
 	char *list;
 
+	irq->returned = false;
 	if (!irq->ours || CPU_EQUAL_S(size, irq->now, irq->written))
 		return;
 	CPU_AND_S(size, irq->was, irq->written, cpus->online);
 	if (is_empty(all, irq->was)) {
 		copy(all, irq->was, irq->now);
 		copy(all, irq->written, irq->now);
+		all->unsaved = true;
 		return;
 	}
 	irq->ours = false;
+	/* A device that was closed has got a new interrupt, with an affinity of the kernel's. */
+	if (returned)
+		return;
 	irq->foreign = true;
 	all->tally.foreign++;
 	list = machine_list(all->machine, irq->now);
@@ -198,7 +206,8 @@ static int take_table(struct interrupts *all, const struct irq_table *table, con
 		double sum = 0;
 		struct irq *irq;
 
-		if (table->rows[i].number < 0)
+		/* Before Linux 6.11 an interrupt that no device uses has a row without a name. */
+		if (table->rows[i].number < 0 || !*table->rows[i].name)
 			continue;
 		irq = take_irq(all, &table->rows[i], count);
 		if (!irq) {

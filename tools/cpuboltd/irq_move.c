@@ -26,7 +26,7 @@ int irqs_add(const struct interrupts *all, struct irq_state *state, const struct
 	return add(all, state, irq->number, irq->name, irq->found, irq->was, irq->written);
 }
 
-int irqs_save(const struct interrupts *all)
+int irqs_save(struct interrupts *all)
 {
 	struct irq_state state = { .irqbalance = all->told };
 	int err = 0;
@@ -44,6 +44,8 @@ int irqs_save(const struct interrupts *all)
 	}
 	if (!err)
 		err = irq_state_save(all->machine, &state);
+	if (!err)
+		all->unsaved = false;
 	irq_state_free(&state);
 	if (err)
 		say(LOG_ERR, "cannot write " IRQ_STATE_FILE ": %s", strerror(-err));

@@ -9,6 +9,7 @@
 #include "irq_place.h"
 #include "irq_state.h"
 #include "irqbalance.h"
+#include "say.h"
 #include "state.h"
 
 #define ONLINE_FILE	"/sys/devices/system/cpu/online"
@@ -315,7 +316,7 @@ static bool has_other_device(const struct irq_table *table, const struct irq_sav
 
 	for (i = 0; i < table->count; i++)
 		if (table->rows[i].number == irq->number)
-			return strcmp(table->rows[i].name, irq->name);
+			return *table->rows[i].name && strcmp(table->rows[i].name, irq->name);
 	return false;
 }
 
@@ -403,10 +404,48 @@ void irq_state_write(const struct machine *machine, struct irq_state *state,
 	}
 }
 
+int irq_keep_empty(const struct machine *machine, char **list)
+{
+	int err;
+
+	*list = NULL;
+	if (!(cpubolt_features(machine->handle) & CPUBOLT_HAS_BOLT))
+		return 0;
+	err = cpubolt_get(machine->handle, "irq_keep", list);
+	if (!err && **list)
+		err = cpubolt_put(machine->handle, "irq_keep", "");
+	if (err || !**list) {
+		free(*list);
+		*list = NULL;
+	}
+	return err;
+}
+
+void irq_keep_set(const struct machine *machine, char *list)
+{
+	int err = list ? cpubolt_put(machine->handle, "irq_keep", list) : 0;
+
+	if (err)
+		say(LOG_ERR, "cannot set irq_keep to %s again: %s", list, strerror(-err));
+	free(list);
+}
+
 void irq_state_restore(const struct machine *machine, struct irq_state *state,
 		       struct irq_restored *restored)
 {
-	irq_state_write(machine, state, restored);
+	char *list = NULL;
+	int err = state->count ? irq_keep_empty(machine, &list) : 0;
+
+	if (err) {
+		*restored = (struct irq_restored){
+			.failed = state->count,
+			.error = -err,
+			.irq = state->irqs[0].number,
+		};
+	} else {
+		irq_state_write(machine, state, restored);
+		irq_keep_set(machine, list);
+	}
 	if (state->irqbalance && state->irqbalance == irqbalance_find(machine->root))
 		irqbalance_ban(machine->root, state->irqbalance, NULL, 0);
 	state->irqbalance = 0;

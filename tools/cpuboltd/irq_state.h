@@ -19,6 +19,7 @@ struct irq_saved {
 	cpu_set_t *found;	/* affinity before the first move */
 	cpu_set_t *was;		/* affinity before the last move */
 	cpu_set_t *written;	/* affinity that the last move writes */
+	bool lost;		/* whether the interrupt has lost its row while this daemon ran */
 };
 
 struct irq_state {
@@ -98,6 +99,20 @@ void irq_state_write(const struct machine *machine, struct irq_state *state,
  */
 void irq_state_restore(const struct machine *machine, struct irq_state *state,
 		       struct irq_restored *restored);
+
+/**
+ * irq_keep_empty() - empty irq_keep, so that affinities can be written
+ * @list: what irq_keep_set() sets again; NULL if irq_keep was empty, or there is no Bolt
+ *
+ * While irq_keep has CPUs, the kernel no longer keeps an interrupt whose affinity is written on
+ * these CPUs.
+ *
+ * Return: 0, or a negative errno: @list is then NULL and irq_keep as before.
+ */
+int irq_keep_empty(const struct machine *machine, char **list);
+
+/** irq_keep_set() - set irq_keep to @list, which is freed and may be NULL; says if that fails */
+void irq_keep_set(const struct machine *machine, char *list);
 
 /** irq_state_discard() - rename IRQ_STATE_FILE, which cannot be understood, to IRQ_STATE_BAD_FILE */
 void irq_state_discard(const struct machine *machine);

@@ -37,6 +37,7 @@ struct irq {
 	bool readable;		/* whether @now and @where are known */
 	bool ours;		/* whether the daemon has moved the interrupt */
 	bool foreign;		/* whether another program has set the affinity after the daemon */
+	bool returned;		/* whether the interrupt had no row until now */
 	bool pretended;		/* whether a dry run has moved the interrupt */
 	uint64_t failed_until_us;
 	uint64_t moved_us;
@@ -61,6 +62,7 @@ struct interrupts {
 	char *reason;			/* why all interrupts are left alone, or NULL */
 	/* Interrupts of an earlier daemon that were not put back, and interrupts without a row */
 	struct irq_state left;
+	bool unsaved;			/* whether the file lacks an affinity that the kernel has chosen */
 	unsigned int torn;		/* how often in a row /proc/interrupts could not be read */
 	uint64_t recent[MOST_RECENT];	/* times of the last moves */
 	unsigned long long moves;
@@ -116,7 +118,7 @@ void irqs_read_where(struct interrupts *all, struct irq *irq, const struct irq_c
 int irqs_add(const struct interrupts *all, struct irq_state *state, const struct irq *irq);
 
 /** irqs_save() - write which interrupts have moved, and the affinities found; 0 or -errno */
-int irqs_save(const struct interrupts *all);
+int irqs_save(struct interrupts *all);
 
 /** irqs_find_base() - choose the base CPU; false if no CPU may have interrupts */
 bool irqs_find_base(struct interrupts *all, const struct irq_cpus *cpus);

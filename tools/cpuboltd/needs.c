@@ -368,10 +368,12 @@ static bool is_partition(struct search *search, int folder)
 	if (found) {
 		add_file(search, folder, "cpuset.cpus.exclusive");
 		add_file(search, folder, "cpuset.cpus.exclusive.effective");
-		add_file(search, folder, "cpuset.cpus.effective");
 	}
-	if (valid)
+	/* The effective CPUs of an invalid partition are those of its parent. */
+	if (valid) {
+		add_file(search, folder, "cpuset.cpus.effective");
 		leave_out(search, folder);
+	}
 	return found;
 }
 

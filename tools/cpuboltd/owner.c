@@ -158,10 +158,11 @@ int owner_look(struct owner *owner, uint64_t now_us, owner_report *report, void 
 	if (is_as_before(owner))
 		return 0;
 	err = look(owner, owner->scratch);
-	if (err) {
+	/* A CPU that changed between both readings, and then changed back, would not be noticed. */
+	if (err || !is_as_before(owner))
 		look_next_time(owner);
+	if (err)
 		return err;
-	}
 	for (cpu = 0; cpu < owner->machine->count; cpu++) {
 		bool online = has(owner, owner->scratch, cpu), taken;
 		bool known = has(owner, owner->foreign, cpu) || has(owner, owner->taken, cpu);

@@ -23,7 +23,7 @@ struct device devices[DEVICES] = {
 	{ .irq = 24, .name = "disk" }, { .irq = 25, .name = "net rx" },
 	{ .irq = 26, .name = "net tx" }, { .irq = 27, .name = "nvme0q1" },
 };
-unsigned int affinities, late, torn;
+unsigned int affinities, listed, late, torn;
 bool overflows, flickers;
 
 /* -- The kernel ---------------------------------------------------------------------- */
@@ -95,11 +95,21 @@ void put_affinity(const struct device *device, const char *list)
 	CPU_FREE(online);
 }
 
+static bool keeps(void)
+{
+	char *list = file_read(folder, CPUS "bolt/irq_keep", NULL);
+	bool found = list && *list && *list != '\n';
+
+	free(list);
+	return found;
+}
+
 static ssize_t write_affinity(const struct device *device, const char *data, size_t size)
 {
 	char *list = strndup(data, size);
 
 	affinities++;
+	listed += keeps();
 	if (device->refuses) {
 		free(list);
 		put_affinity(device, "3");
@@ -177,6 +187,16 @@ static bool ends_with(const char *text, const char *end)
 	return length >= less && !strcmp(text + length - less, end);
 }
 
+/* Whether @path is cpuN/online; copies N to @cpu. */
+static bool is_cpu_file(const char *path, char cpu[16])
+{
+	const char *name = strstr(path, CPUS "cpu");
+	int length = 0;
+
+	return name && sscanf(name + strlen(CPUS "cpu"), "%15[0-9]/online%n", cpu, &length) == 1 &&
+	       length && !name[strlen(CPUS "cpu") + (size_t)length];
+}
+
 static void find_path(int fd, char *path, size_t size)
 {
 	char link[64];
@@ -210,13 +230,15 @@ ssize_t __wrap_read(int fd, void *data, size_t size)
 ssize_t __wrap_write(int fd, const void *data, size_t size)
 {
 	const char *left = race;
-	char path[4096];
+	char path[4096], cpu[16];
 
 	find_path(fd, path, sizeof(path));
 	if (ends_with(path, CPUS "bolt/online"))
 		return carry_out(data, size, true);
 	if (ends_with(path, CPUS "bolt/offline"))
 		return carry_out(data, size, false);
+	if (is_cpu_file(path, cpu) && carry_out(cpu, strlen(cpu), *(const char *)data == '1') < 0)
+		return -1;
 	if (ends_with(path, "/smp_affinity_list") && device_of(path))
 		return write_affinity(device_of(path), data, size);
 	if (left && ends_with(path, "/cpubolt/cpuboltd.new")) {
@@ -260,7 +282,8 @@ void put_counts(void)
 		for (cpu = 0; cpu < 4; cpu++)
 			if (CPU_ISSET_S(cpu, machine.size, online) && !(torn && i && cpu))
 				sprintf(text + strlen(text), " %u", devices[i].counts[cpu]);
-		sprintf(text + strlen(text), " PCI-MSI 1-edge  %s", devices[i].name);
+		sprintf(text + strlen(text), " PCI-MSI 1-edge  %s",
+			devices[i].nameless ? "" : devices[i].name);
 	}
 	strcat(text, "\nLOC: 1 1 1 1 Local timer interrupts\n");
 	put("/proc/interrupts", text);
@@ -276,7 +299,7 @@ static void put_interrupts(void)
 
 	for (i = 0; i < DEVICES; i++) {
 		devices[i].rate = 0;
-		devices[i].refuses = devices[i].closed = false;
+		devices[i].refuses = devices[i].closed = devices[i].nameless = false;
 		memset(devices[i].counts, 0, sizeof(devices[i].counts));
 		put_affinity(&devices[i], i == MANAGED ? "3" : "0-3");
 	}
@@ -284,7 +307,7 @@ static void put_interrupts(void)
 	assert_int_equal(chmod(path, 0444), 0);
 	free(path);
 	put_counts();
-	affinities = 0;
+	affinities = listed = 0;
 	late = 0;
 	torn = 0;
 }

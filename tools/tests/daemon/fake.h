@@ -39,11 +39,13 @@ extern struct device {
 	unsigned int counts[4];
 	bool refuses;		/* whether writes of the affinity fail */
 	bool closed;		/* whether the interrupt is not in use, and has no row */
+	bool nameless;		/* whether the row does not name the device, which is closed */
 } devices[DEVICES];
 
 extern bool overflows;	/* irq_keep and parked are longer than a page: no program can read them */
 extern bool flickers;		/* a CPU comes or goes between any two looks at the CPUs online */
 extern unsigned int affinities;	/* how many affinities were written */
+extern unsigned int listed;	/* how many of these while irq_keep had CPUs */
 extern unsigned int late;	/* movable interrupts on CPUs when these went offline */
 /* So many more times, rows of /proc/interrupts have fewer counts than the first line has CPUs. */
 extern unsigned int torn;

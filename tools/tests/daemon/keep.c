@@ -565,6 +565,19 @@ static void test_partitions_with_exclusive_cpus(void **state)
 	place_end();
 }
 
+/* A partition that is not valid has the effective CPUs of its parent, and none of its own. */
+static void test_a_partition_without_cpus(void **state)
+{
+	place_begin("small+bolt");
+	put_task(10, "anywhere", "0-3", 0, 0);
+	put("/sys/fs/cgroup/a/cpuset.cpus", "\n");
+	put("/sys/fs/cgroup/a/cpuset.cpus.exclusive", "\n");
+	put("/sys/fs/cgroup/a/cpuset.cpus.effective", "0-3\n");
+	put("/sys/fs/cgroup/a/cpuset.cpus.partition", "root invalid (Cpu list is empty)\n");
+	assert_needed("1-3", "0", "none");
+	place_end();
+}
+
 /*
  * The kernel takes the CPUs of a valid partition from the masks of other tasks. So if a real-time
  * task may run on all other CPUs, no program has chosen CPUs for the task.
@@ -691,6 +704,7 @@ int main(void)
 		cmocka_unit_test(test_cpusets_where_they_are_mounted),
 		cmocka_unit_test(test_cpusets_of_version_1_with_all_cpus),
 		cmocka_unit_test(test_partitions_with_exclusive_cpus),
+		cmocka_unit_test(test_a_partition_without_cpus),
 		cmocka_unit_test(test_real_time_tasks_beside_a_partition),
 		cmocka_unit_test(test_requests),
 	};

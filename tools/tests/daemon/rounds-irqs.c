@@ -263,6 +263,141 @@ static void test_a_keep_list_that_is_new(void **state)
 	end();
 }
 
+/* The list counts while Bolt is disabled, too: the kernel keeps no interrupt that was written then. */
+static void test_a_keep_list_while_bolt_is_disabled(void **state)
+{
+	begin_interrupts("fixed", "0-1");
+	put(CPUS "bolt/enabled", "0\n");
+	put(CPUS "bolt/irq_keep", "0\n");
+	devices[1].rate = 5000;
+	devices[2].rate = 5000;
+	wait_for(30);
+	assert_int_equal(affinities, 0);
+	end();
+}
+
+static void assert_kept(const char *list)
+{
+	char *text = file_read(folder, CPUS "bolt/irq_keep", NULL);
+
+	assert_non_null(text);
+	text[strcspn(text, "\n")] = '\0';
+	assert_string_equal(text, list);
+	free(text);
+	assert_int_equal(listed, 0);
+}
+
+/* The kernel keeps no interrupt whose affinity a program writes while irq_keep has CPUs. */
+static void test_affinities_are_put_back_beside_a_keep_list(void **state)
+{
+	begin_interrupts("fixed", "0-1");
+	devices[1].rate = 5000;
+	devices[2].rate = 4000;
+	wait_for(20);
+	assert_affinity(1, "1");
+	put(CPUS "bolt/irq_keep", "0\n");
+	wait_for(6);
+	assert_affinity(1, "0-3");
+	assert_kept("0");
+	end();
+}
+
+static void test_a_killed_daemon_and_a_keep_list(void **state)
+{
+	begin_interrupts("fixed", "0-1");
+	devices[1].rate = 5000;
+	devices[2].rate = 4000;
+	wait_for(20);
+	assert_affinity(1, "1");
+	put(CPUS "bolt/irq_keep", "0\n");
+	restore_interrupts(1);
+	assert_affinity(1, "0-3");
+	assert_kept("0");
+	end();
+}
+
+/*
+ * Some seconds before CPUs go, a keep list is set: their interrupts are left to the kernel, also if
+ * interrupts are not measured until the CPUs go.
+ */
+static void test_a_keep_list_before_cpus_go(void **state)
+{
+	unsigned int seconds, tries = 0;
+
+	for (seconds = 1; seconds < 8; seconds++) {
+		begin_interrupts("load", "0-3");
+		put_affinity(&devices[0], "1-3");
+		put_busy(4, 0);
+		wait_for(seconds);
+		if (!affinities) {
+			put(CPUS "bolt/irq_keep", "0\n");
+			wait_for(10);
+			assert_online("0");
+			assert_int_equal(affinities, 0);
+			tries++;
+		}
+		end();
+	}
+	assert_true(tries > 2);
+}
+
+/* While no device uses an interrupt, kernels before 6.11 print its row without a name. */
+static void test_a_row_without_a_name(void **state)
+{
+	begin_interrupts("fixed", "0-1");
+	devices[1].rate = 5000;
+	devices[2].rate = 4000;
+	wait_for(20);
+	assert_affinity(1, "1");
+	devices[1].nameless = true;
+	wait_for(20);
+	assert_affinity(1, "1");
+	restore_interrupts(1);
+	assert_affinity(1, "0-3");
+	end();
+}
+
+/* A device that was closed has a new interrupt with the same number, and any affinity. */
+static void test_a_device_that_comes_back_with_a_new_interrupt(void **state)
+{
+	begin_interrupts("load", "0-3");
+	put_affinity(&devices[1], "3");
+	wait_for(10);
+	assert_online("0");
+	assert_affinity(1, "0");
+	devices[1].closed = true;
+	wait_for(6);
+	make_online("0-3");
+	put_affinity(&devices[1], "1-3");
+	devices[1].closed = false;
+	wait_for(100);
+	assert_online("0");
+	assert_affinity(1, "0");
+	assert_int_equal(one.tally.foreign, 3);	/* the CPUs alone */
+	restore_interrupts(1);
+	assert_affinity(1, "1-3");
+	end();
+}
+
+/* Another program takes the CPU offline to which the daemon has moved an interrupt. */
+static void test_an_affinity_that_the_kernel_chooses(void **state)
+{
+	begin_interrupts("fixed", "0-1");
+	devices[1].rate = 5000;
+	devices[2].rate = 4000;
+	wait_for(20);
+	assert_affinity(1, "1");
+	config.interrupts.per_minute = 0;
+	make_online("0");
+	put_affinity(&devices[1], "0");
+	wait_for(6);
+	assert_affinity(1, "0");
+	make_online("0-3");
+	restore_interrupts(1);
+	assert_affinity(1, "0-3");
+	end();
+}
+
 /*
  * The device of an interrupt is closed for some seconds: then /proc/interrupts has no row for the
  * interrupt, which keeps the affinity that the daemon has written.
@@ -424,6 +559,13 @@ int main(void)
 		cmocka_unit_test(test_interrupts_are_left_to_the_keep_list),
 		cmocka_unit_test(test_a_keep_list_that_is_too_long_to_read),
 		cmocka_unit_test(test_a_keep_list_that_is_new),
+		cmocka_unit_test(test_a_keep_list_while_bolt_is_disabled),
+		cmocka_unit_test(test_affinities_are_put_back_beside_a_keep_list),
+		cmocka_unit_test(test_a_killed_daemon_and_a_keep_list),
+		cmocka_unit_test(test_a_keep_list_before_cpus_go),
+		cmocka_unit_test(test_a_row_without_a_name),
+		cmocka_unit_test(test_a_device_that_comes_back_with_a_new_interrupt),
+		cmocka_unit_test(test_an_affinity_that_the_kernel_chooses),
 		cmocka_unit_test(test_a_device_that_is_closed),
 		cmocka_unit_test(test_a_closed_device_and_irqbalance),
 		cmocka_unit_test(test_putting_back_while_cpus_change),

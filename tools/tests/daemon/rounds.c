@@ -227,6 +227,21 @@ static void test_hotplug_that_is_disabled_for_a_moment(void **state)
 	end();
 }
 
+/* Without Bolt, a CPU that does not come does not take back CPUs that have come. */
+static void test_a_cpu_that_does_not_come_without_bolt(void **state)
+{
+	begin("smt", "load");
+	wait_for(10);
+	assert_online("0");
+	broken = 3;
+	requests = 0;
+	lease("1-8", 3);
+	wait_for(1);
+	assert_online("0-2,4-8");
+	assert_int_equal(requests, 8);
+	end();
+}
+
 /* The kernel refuses three times to let the same CPU go: then all other CPUs go. */
 static void test_a_cpu_that_may_not_go(void **state)
 {
@@ -481,6 +496,7 @@ int main(void)
 		cmocka_unit_test(test_a_wanted_cpu_that_is_taken),
 		cmocka_unit_test(test_a_cpu_that_does_not_come),
 		cmocka_unit_test(test_hotplug_that_is_disabled_for_a_moment),
+		cmocka_unit_test(test_a_cpu_that_does_not_come_without_bolt),
 		cmocka_unit_test(test_a_cpu_that_may_not_go),
 		cmocka_unit_test(test_a_cpu_in_irq_keep),
 		cmocka_unit_test(test_putting_back_while_hotplug_is_disabled),
