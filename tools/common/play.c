@@ -242,11 +242,38 @@ static int step(struct player *player, const struct sample *sample, unsigned lon
 	return 0;
 }
 
+/* Returns the mean of the rows of @trace from @begin to @end; the row @row has the time @begin. */
+static struct sample mean_of(const struct load_trace *trace, unsigned int row, double begin,
+			     double end)
+{
+	struct sample mean = { .demand = 0 };
+	double runnable = 0, pressure = 0, at = begin;
+
+	if (trace->rows[row].end >= end || row + 1 == trace->count)
+		return trace->rows[row].sample;
+	for (; row < trace->count && at < end; row++) {
+		const struct sample *sample = &trace->rows[row].sample;
+		double until = trace->rows[row].end < end ? trace->rows[row].end : end;
+
+		mean.demand += sample->demand * (until - at);
+		mean.steal += sample->steal * (until - at);
+		runnable += sample->runnable * (until - at);
+		pressure += sample->pressure * (until - at);
+		at = until;
+	}
+	mean.demand /= at - begin;
+	mean.steal /= at - begin;
+	mean.runnable = (unsigned int)(runnable / (at - begin) + 0.5);
+	mean.pressure = (unsigned int)(pressure / (at - begin) + 0.5);
+	return mean;
+}
+
 int play_trace(const struct play *play, const struct load_trace *trace, play_watch *watch,
 	       void *data, struct outcome *outcome)
 {
 	double length = play->interval_ms / 1000.0, last = trace->rows[trace->count - 1].end, now;
 	struct player *player = begin(play);
+	struct sample sample;
 	unsigned long number;
 	unsigned int row = 0;
 	int err = player ? 0 : -ENOMEM;
@@ -258,7 +285,8 @@ int play_trace(const struct play *play, const struct load_trace *trace, play_wat
 			break;
 		while (row + 1 < trace->count && trace->rows[row].end <= now)
 			row++;
-		err = step(player, &trace->rows[row].sample, number, watch, data, outcome);
+		sample = mean_of(trace, row, now, now + length);
+		err = step(player, &sample, number, watch, data, outcome);
 	}
 	if (!err)
 		sum_up(player, number, outcome);

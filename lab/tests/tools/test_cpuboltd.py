@@ -242,6 +242,21 @@ def test_a_trace_of_a_cluster(daemon: Path, tree: Tree, tmp_path: Path) -> None:
     assert re.search(r"^CPUs online: [\d.]+ on average, ", said, re.M)
 
 
+def test_a_trace_that_is_finer_than_the_interval(daemon: Path, tree: Tree) -> None:
+    """All lines of an interval count, each for its time."""
+    root = tree("smt+bolt")
+    (root / "config").write_text(f"{CONFIG}[daemon]\ninterval_ms = 4000\n")
+    fine = [f"{n},{6 if n % 4 == 2 else 2}" for n in range(1, 61)]
+    coarse = [f"{n},3" for n in range(4, 61, 4)]
+    said = []
+    for rows in (fine, coarse):
+        (root / "trace").write_text("\n".join(["time,demand", *rows]) + "\n")
+        words = ("--root", root, "--config", root / "config", "--replay", root / "trace")
+        said.append(run(daemon, *words))
+    assert "policy load, 60 s in steps of 4000 ms" in said[0]
+    assert said[0] == said[1]
+
+
 def test_percentages_of_a_replay(daemon: Path, tree: Tree) -> None:
     """Percentages are those of the CPUs on which the load is played: six of 32 here."""
     root = tree("smt+isolated")
