@@ -132,6 +132,25 @@ static int read_parked(const struct cpubolt *handle, struct view *view)
 }
 
 /*
+ * Linux on arm64 calls all possible CPUs present. A CPU that is not plugged in is not in the list
+ * "enabled", which older kernels do not have; behind the end of a list that the kernel has cut, all
+ * CPUs count as enabled.
+ */
+static int leave_out_unplugged(const struct cpubolt *handle, cpu_set_t *present)
+{
+	cpu_set_t *enabled = CPU_ALLOC(handle->numbers);
+	unsigned int cpu;
+	int err = enabled ? read_list(handle, "enabled", enabled, &cpu) : -ENOMEM;
+
+	for (; !err && cpu < handle->numbers; cpu++)
+		CPU_SET_S(cpu, handle->size, enabled);
+	if (!err)
+		CPU_AND_S(handle->size, present, present, enabled);
+	CPU_FREE(enabled);
+	return err == -ENOENT ? 0 : err;
+}
+
+/*
  * Reads the list of CPUs that are plugged in. If the kernel has cut the list, a CPU behind its end
  * counts as plugged in if the CPU has a folder.
  */
@@ -146,7 +165,7 @@ static int read_present(const struct cpubolt *handle, cpu_set_t *present)
 		if (!faccessat(handle->cpus, name, F_OK, 0))
 			CPU_SET_S(cpu, handle->size, present);
 	}
-	return err;
+	return err ?: leave_out_unplugged(handle, present);
 }
 
 /*

@@ -302,6 +302,23 @@ static void plug(struct cpubolt *handle, const char *list)
 	assert_int_equal(cpubolt_refresh(handle), 0);
 }
 
+/* On arm64 a CPU that is not plugged in is present, but not enabled. */
+static void test_a_cpu_that_is_not_enabled(void **state)
+{
+	struct cpubolt *handle = tree_open("small");
+
+	tree_write(tree_folder(), CPUS "enabled", "0-2\n");
+	tree_write(tree_folder(), CPUS "online", "0-1\n");
+	assert_int_equal(cpubolt_refresh(handle), 0);
+	assert_cpus(handle, CPUBOLT_PRESENT, "0-2");
+	assert_cpus(handle, CPUBOLT_OFFLINE, "2");
+	tree_write(tree_folder(), CPUS "enabled", "0-3\n");
+	assert_int_equal(cpubolt_refresh(handle), 0);
+	assert_cpus(handle, CPUBOLT_PRESENT, "0-3");
+	assert_cpus(handle, CPUBOLT_OFFLINE, "2-3");
+	tree_close(handle);
+}
+
 /* After a CPU was unplugged, another CPU may be plugged in and get the number. */
 static void test_a_cpu_is_replaced(void **state)
 {
@@ -581,6 +598,7 @@ int main(void)
 		cmocka_unit_test(test_halfway_with_bolt),
 		cmocka_unit_test(test_a_request_that_is_under_way),
 		cmocka_unit_test(test_changes_are_seen),
+		cmocka_unit_test(test_a_cpu_that_is_not_enabled),
 		cmocka_unit_test(test_a_cpu_is_replaced),
 		cmocka_unit_test(test_bad_trees),
 		cmocka_unit_test(test_unreadable),
