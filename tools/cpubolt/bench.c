@@ -630,15 +630,22 @@ static int report(struct bench *bench, FILE *output)
 	return code;
 }
 
-/* Opens the file before anything is measured, and keeps its contents until there is a result. */
-static int open_output(struct bench *bench, FILE **output)
+/*
+ * Opens the file before anything is measured, and keeps its contents until there is a result.
+ * @made: whether there was no such file
+ */
+static int open_output(struct bench *bench, FILE **output, bool *made)
 {
 	int fd;
 
 	*output = NULL;
+	*made = false;
 	if (!bench->output)
 		return EXIT_DONE;
-	fd = open(bench->output, O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
+	fd = open(bench->output, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+	*made = fd >= 0;
+	if (fd < 0 && errno == EEXIST)
+		fd = open(bench->output, O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
 	if (fd >= 0)
 		*output = fdopen(fd, "w");
 	return *output ? EXIT_DONE :
@@ -648,10 +655,13 @@ static int open_output(struct bench *bench, FILE **output)
 static int measure_and_report(struct bench *bench)
 {
 	FILE *output;
-	int code = open_output(bench, &output);
+	bool made;
+	int code = open_output(bench, &output, &made);
 
 	if (code == EXIT_DONE)
 		code = measure(bench);
+	if (code != EXIT_DONE && made)
+		unlink(bench->output);
 	if (code == EXIT_DONE && output && ftruncate(fileno(output), 0) && errno != EINVAL)
 		code = fail(EXIT_FAILED, "cannot write %s: %s", bench->output, strerror(errno));
 	if (code == EXIT_DONE)

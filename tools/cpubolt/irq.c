@@ -76,7 +76,8 @@ static const struct sheet_column cpu_columns[CPU_COLUMN_COUNT] = {
 			  SCOLS_JSON_NUMBER, true },
 	[CPU_FIXED] = { "FIXED", "rate of other interrupts that cannot be moved",
 			SCOLS_FL_RIGHT, SCOLS_JSON_NUMBER, true },
-	[CPU_KEPT] = { "KEEP", "whether the CPU is in the keep list", 0, SCOLS_JSON_BOOLEAN,
+	/* Of a boolean that is not known libsmartcols makes "false", of a number "null". */
+	[CPU_KEPT] = { "KEEP", "whether the CPU is in the keep list", 0, SCOLS_JSON_NUMBER,
 		       true },
 };
 
@@ -101,6 +102,7 @@ struct view {
 	double seconds;
 	cpu_set_t *keep;	/* the keep list, empty if there is none, or not known */
 	bool keep_too_long;	/* the keep list is longer than a page: no program can read it */
+	bool keep_unknown;	/* keep_too_long, or this user may not read the keep list */
 };
 
 /* -- Options -------------------------------------------------------------- */
@@ -310,10 +312,10 @@ static void put_cpu(struct view *view, struct sheet *sheet, const struct irq_rep
 	put_rate(sheet, CPU_MANAGED, rates[IRQ_MANAGED], view->json);
 	put_rate(sheet, CPU_PER_CPU, rates[IRQ_PER_CPU], view->json);
 	put_rate(sheet, CPU_FIXED, rates[IRQ_FIXED], view->json);
-	if (view->keep_too_long)
+	if (view->keep_unknown)
 		return;
 	if (view->json)
-		sheet_put(sheet, CPU_KEPT, "%s", kept ? "1" : "0");
+		sheet_put(sheet, CPU_KEPT, "%s", kept ? "true" : "false");
 	else
 		sheet_put(sheet, CPU_KEPT, "%s", kept ? "yes" : "no");
 }
@@ -375,6 +377,7 @@ static void read_keep(struct view *view)
 
 	view->keep = set_empty(view->machine);
 	view->keep_too_long = err == -EOVERFLOW;
+	view->keep_unknown = view->keep_too_long || err == -EACCES || err == -EPERM;
 	if (!err)
 		cpubolt_parse_list(view->machine, text, view->keep, NULL);
 	free(text);
@@ -548,7 +551,7 @@ static int print_proposal(struct view *view, const struct irq_report *report,
 		printf("Keep movable interrupts there: cpubolt irq --apply %s\n", text);
 		CPU_FREE(view->keep);
 		view->keep = set_copy(view->machine, chosen);
-		view->keep_too_long = false;
+		view->keep_too_long = view->keep_unknown = false;
 		print_irqbalance(view, true);
 	}
 	free(text);

@@ -8,18 +8,44 @@
 
 #include "irq_read.h"
 
+#define ONLINE_FILE	"/sys/devices/system/cpu/online"
+#define MOST_TRIES	5
+
+/* Returns -EAGAIN if CPUs came or went meanwhile: counts may then be those of other CPUs. */
+static int read_once(const struct invocation *call, struct irq_table *table)
+{
+	char *before = invocation_read(call, ONLINE_FILE), *after;
+	char *text = invocation_read(call, "/proc/interrupts");
+	int error = text ? irq_parse(text, table) : -errno;
+
+	free(text);
+	after = invocation_read(call, ONLINE_FILE);
+	if (text && before && after && strcmp(before, after)) {
+		if (!error)
+			irq_free(table);
+		error = -EAGAIN;
+	}
+	free(before);
+	free(after);
+	return error;
+}
+
 static int read_table(const struct invocation *call, struct irq_table *table)
 {
-	char *text = invocation_read(call, "/proc/interrupts");
-	int error;
+	int tries = 0, error;
 
-	if (!text)
-		return fail(exit_code_of(-errno), "cannot read %s/proc/interrupts: %s", call->root,
-			    strerror(errno));
-	error = irq_parse(text, table);
-	free(text);
-	if (error)
+	/* Rows may have fewer counts than the first line has CPUs if CPUs come and go quickly. */
+	do {
+		error = read_once(call, table);
+	} while ((error == -EAGAIN || error == -EINVAL) && ++tries < MOST_TRIES);
+	if (error == -EAGAIN)
+		return fail(EXIT_FAILED, "CPUs come and go whenever %s/proc/interrupts is read",
+			    call->root);
+	if (error == -EINVAL)
 		return fail(EXIT_FAILED, "cannot understand %s/proc/interrupts", call->root);
+	if (error)
+		return fail(exit_code_of(error), "cannot read %s/proc/interrupts: %s", call->root,
+			    strerror(-error));
 	return EXIT_DONE;
 }
 
@@ -55,7 +81,7 @@ static double now(void)
 static int read_rates(const struct invocation *call, double seconds, struct irq_report *report)
 {
 	struct irq_table before;
-	double start = now();
+	double start;
 	int code;
 
 	if (seconds <= 0) {
@@ -67,6 +93,8 @@ static int read_rates(const struct invocation *call, double seconds, struct irq_
 	code = read_table(call, &before);
 	if (code != EXIT_DONE)
 		return code;
+	/* What a reading takes counts once, as the time from the first reading to the second. */
+	start = now();
 	wait_for(seconds);
 	code = read_table(call, &report->table);
 	if (code == EXIT_DONE)

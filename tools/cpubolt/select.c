@@ -15,6 +15,7 @@ struct core {
 	bool online;		/* a CPU of the core is online */
 	bool fixed;		/* a CPU of the core cannot go offline */
 	bool whole;		/* all CPUs of the core that are online are candidates */
+	bool kept;		/* --keep lists a CPU of the core that is offline */
 	bool picked;
 };
 
@@ -235,6 +236,12 @@ static void list_cores(struct work *work)
 		work->cores[work->core_count++] =
 			(struct core){ .number = work->core[cpu], .whole = true };
 	}
+	for_each_cpu(work->machine, cpu, work->keep) {
+		core = set_has(work->machine, cpu, work->online) ? NULL :
+		       find_core(work, work->core[cpu]);
+		if (core)
+			core->kept = true;
+	}
 	for_each_cpu(work->machine, cpu, work->online) {
 		core = find_core(work, work->core[cpu]);
 		if (!core)
@@ -324,11 +331,11 @@ static bool can_pick(const struct work *work, const struct core *core)
 	case CPUBOLT_TAKE_OFFLINE:
 		return core->online && core->whole && !core->fixed;
 	case CPUBOLT_BRING_ONLINE:
-		return !core->online;
+		return !core->online && !core->kept;
 	case CPUBOLT_SET_ONLINE:
 		break;
 	}
-	return true;
+	return !core->kept;
 }
 
 /* True if @one is picked before @other. */

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <getopt.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -424,14 +425,27 @@ static int set_timing(struct view *view)
 		    strerror(-error), after);
 }
 
+/* A signal that came between two writes would leave only a part of the changes made. */
+static int make_changes(struct view *view)
+{
+	int code = EXIT_DONE;
+	sigset_t before;
+
+	hold_signals(&before);
+	if (view->wish_count)
+		code = change(view);
+	if (code == EXIT_DONE && view->timing)
+		code = set_timing(view);
+	sigprocmask(SIG_SETMASK, &before, NULL);
+	return code;
+}
+
 static int carry_out(struct view *view)
 {
 	int code = read_rows(view);
 
-	if (code == EXIT_DONE && view->wish_count)
-		code = change(view);
-	if (code == EXIT_DONE && view->timing)
-		code = set_timing(view);
+	if (code == EXIT_DONE)
+		code = make_changes(view);
 	if (code == EXIT_DONE && !view->wish_count && !view->timing)
 		code = show(view);
 	return code;

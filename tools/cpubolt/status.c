@@ -344,6 +344,7 @@ static char *json_summary(struct status *status)
 	char *text = NULL, *delay = NULL;
 	size_t size, i;
 	FILE *stream = open_memstream(&text, &size);
+	bool unreadable = cpubolt_features(status->machine) & CPUBOLT_UNREADABLE;
 
 	if (!stream)
 		return NULL;
@@ -357,7 +358,7 @@ static char *json_summary(struct status *status)
 		cpu_set_t *cpus = set_new(status->machine, which[i]);
 		char *list = set_text(status->machine, cpus);
 
-		if (which[i] == CPUBOLT_PARKED && !knows_parked(status))
+		if (which[i] == CPUBOLT_PARKED && (unreadable || !knows_parked(status)))
 			fprintf(stream, "   \"%s\": null,\n", names[i]);
 		else
 			fprintf(stream, "   \"%s\": \"%s\",\n", names[i], list);

@@ -11,7 +11,7 @@
 #include "table.h"
 
 /* A value may be the list of all CPUs of a large machine. */
-#define LONGEST		16384
+#define LONGEST		131072
 /* On a terminal, lists of CPUs are broken into lines of about this many characters. */
 #define LIST_WIDTH	24
 

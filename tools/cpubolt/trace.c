@@ -373,7 +373,7 @@ static char *text_with_slices(struct trace_session *session)
 }
 
 /*
- * Whether a callback ran in the request for @cpus, which has failed. A request that is refused at
+ * Whether a callback ran in the request to change @cpus, which has failed. A request that is refused at
  * once leaves no event, or the event of its batch alone; other events then belong to requests of
  * other programs, for which this request has waited.
  */
@@ -498,7 +498,8 @@ static void close_session(struct trace_session *session)
 }
 
 /* Closes @session before the waterfall is printed, which may take long, as in a pager. */
-static int record(struct tracing *tracing, struct trace_session *session, const cpu_set_t *cpus)
+static int record(struct tracing *tracing, struct trace_session *session, const cpu_set_t *cpus,
+		  const cpu_set_t *changing)
 {
 	struct trace_events events = { .list = NULL };
 	struct cpubolt_result result;
@@ -513,7 +514,7 @@ static int record(struct tracing *tracing, struct trace_session *session, const 
 	trace_session_begin(session, tracing->what);
 	error = cpubolt_request(tracing->call->machine, tracing->op, cpus, 0, &result);
 	trace_session_end(session, tracing->what);
-	work = error ? worth_saving(tracing, session, cpus) : result.way != CPUBOLT_WAY_NONE;
+	work = error ? worth_saving(tracing, session, changing) : result.way != CPUBOLT_WAY_NONE;
 	if (work) {
 		failed = save(session, &files, &events);
 		failed = close_files(&files) ?: failed;
@@ -530,29 +531,30 @@ static int record(struct tracing *tracing, struct trace_session *session, const 
 	return code;
 }
 
-/* How many CPUs the request may change: with "set", CPUs online or in the list, not both. */
-static unsigned int count_changing(struct tracing *tracing, const cpu_set_t *cpus)
+/* Returns the CPUs that the request may change: with "set", CPUs online or in the list, not both. */
+static cpu_set_t *find_changing(struct tracing *tracing, const cpu_set_t *cpus)
 {
 	struct cpubolt *machine = tracing->call->machine;
 	cpu_set_t *changing = set_copy(machine, cpus), *online;
-	unsigned int count;
 
 	if (tracing->op == CPUBOLT_SET_ONLINE) {
 		online = set_new(machine, CPUBOLT_ONLINE);
 		CPU_XOR_S(cpubolt_set_size(machine), changing, changing, online);
 		CPU_FREE(online);
 	}
-	count = set_count(machine, changing);
-	CPU_FREE(changing);
-	return count;
+	return changing;
 }
 
 static int request(struct tracing *tracing, const cpu_set_t *cpus)
 {
+	cpu_set_t *changing = find_changing(tracing, cpus);
 	struct trace_session *session;
-	int code = open_session(tracing, count_changing(tracing, cpus), &session);
+	int code = open_session(tracing, set_count(tracing->call->machine, changing), &session);
 
-	return code == EXIT_DONE ? record(tracing, session, cpus) : code;
+	if (code == EXIT_DONE)
+		code = record(tracing, session, cpus, changing);
+	CPU_FREE(changing);
+	return code;
 }
 
 static void say(const char *sentence)

@@ -282,6 +282,16 @@ def test_status_without_privilege(binary: Path, tree: Callable[[str], Path]) -> 
     assert "CPUs: 4 of 4 online" in done.stdout
 
 
+def test_what_is_not_known_without_privilege(binary: Path, tree: Callable[[str], Path]) -> None:
+    """JSON has null for what this user may not read."""
+    root = tree("small+unreadable")
+    assert json.loads(as_nobody(binary, root, "status", "--json").stdout)["parked"] is None
+    (root / "proc").mkdir(exist_ok=True)
+    (root / "proc/interrupts").write_text(" CPU0 CPU1\n25: 1 1 PCI-MSI 1-edge  net\n")
+    done = as_nobody(binary, root, "irq", "--by-cpu", "--json", "--interval", "0")
+    assert [row["keep"] for row in json.loads(done.stdout)["cpus"]] == [None, None]
+
+
 def test_states_without_privilege(binary: Path, tree: Callable[[str], Path]) -> None:
     """Without Bolt, every user sees the states, though only root may look into debugfs."""
     root = tree("small")
@@ -487,6 +497,17 @@ def test_a_thread_that_is_not_the_first_is_found(run: Run, pinned: Callable[[int
         process.stdin.close()
     assert thread != process.pid
     assert f"(pid {process.pid}, thread {thread}, SCHED_RR 7)" in done.stderr
+
+
+def test_a_core_of_which_a_cpu_is_kept_does_not_come(run: Run, tree: Callable[[str], Path]) -> None:
+    """--cores brings whole cores: a core with an offline CPU of --keep is not picked."""
+    root = tree("smt+bolt")
+    # The request fails, as files stand for the kernel, but cpubolt notes the cores before.
+    run("--root", root, "offline", "--no-check", "4-5,20-21")
+    (root / "sys/devices/system/cpu/online").write_text("0-3,6-19,22-31\n")
+    words = ("--root", root, "online", "-n", "--cores", "1")
+    assert run(*words).stdout.startswith("CPUs 4,20 would come online.\n")
+    assert run(*words, "--keep", "4").stdout.startswith("CPUs 5,21 would come online.\n")
 
 
 def test_cpus_that_are_not_plugged_in_have_no_core(run: Run, tree: Callable[[str], Path]) -> None:

@@ -762,13 +762,14 @@ INTERRUPT = """\
 exec 2>&1
 bolt=/sys/devices/system/cpu/bolt/enabled
 echo {before} > $bolt
-bench="/bin/cpubolt bench --batch 3 --variants {variant}"
+bench="/bin/cpubolt bench --batch 3 --variants {variant} -o /tmp/new.json"
 for signal in INT TERM HUP; do
     # In the background the shell would have SIGINT ignored.
     /bin/busybox timeout -s $signal 0.5 $bench --pairs 1000 --gap 1
     echo "$signal: $?" $(/bin/busybox cat $bolt /sys/kernel/rcu_expedited \
         /sys/devices/system/cpu/online)
 done
+/bin/busybox ls /tmp/new.json
 trap "" HUP
 /bin/busybox timeout -s HUP 0.5 $bench --pairs 3 --gap 200 > /dev/null
 echo "ignored: $?"
@@ -801,7 +802,7 @@ def test_bench_puts_back_after_signals(
             "cpubolt: interrupted: all is as it was before",
             f"{signal}: 1 {before} 0 0-3",
         )
-    ] + ["ignored: 0"]
+    ] + ["ls: /tmp/new.json: No such file or directory", "ignored: 0"]
 
 
 UNREAD = """\
@@ -826,6 +827,8 @@ try() {{
 /bin/busybox sed -n 's/^ *\\([0-9]*\\): workqueue:online$/\\1/p' hotplug/states > cpu3/hotplug/fail
 try 2-3
 /bin/cpubolt trace --input /tmp/off.dat
+/bin/busybox sed -n 's/^ *\\([0-9]*\\): workqueue:online$/\\1/p' hotplug/states > cpu3/hotplug/fail
+/bin/cpubolt trace set 0-1
 echo -1 > cpu3/hotplug/fail
 try 0-3
 /bin/cpubolt trace -o /tmp/new.dat -t /tmp/new.txt offline 0-3
@@ -860,6 +863,7 @@ def test_a_request_that_fails_is_drawn(
     shown = re.findall(rf"^offline 2-3: {title}$", text, re.M)
     assert len(shown) == 2  # of the request, and of the file off.dat
     assert shown[0] == shown[1]
+    assert len(re.findall(rf"^set 0-1: {title.replace('batch 1', 'batch .')}$", text, re.M)) == 1
     assert [line for line in lines if "files are old" in line] == [
         "status 1; 0 and 0 files are old",
         "status 1; 1 and 1 files are old",
