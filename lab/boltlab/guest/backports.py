@@ -44,8 +44,16 @@ def offer(arches: Iterable[Arch], ask: Callable[[str], str] = input) -> None:
         answer = ""
     if answer.strip().lower() not in ("y", "yes"):
         return
-    _enable(uri)
-    packages.install([PACKAGES[name] for name in old], suite=SUITE)
+    enabled = is_enabled()
+    if not enabled:
+        _enable(uri)
+    try:
+        packages.install([PACKAGES[name] for name in old], suite=SUITE)
+    except BoltError:
+        # Another entry of the same suite, with another key, would stop all calls of apt.
+        if not enabled:
+            packages.as_root(["rm", "-f", str(SOURCES)], paths.new_log("backports"))
+        raise
     qemu.version.cache_clear()
     qemu.devices.cache_clear()
 
@@ -54,21 +62,31 @@ def _major(emulator: str) -> int:
     return int(qemu.version(emulator).split(".")[0])
 
 
+def is_enabled() -> bool:
+    """Tell whether some file of apt's sources has the suite of backports."""
+    return any(SUITE in words[:2] for words in _targets())
+
+
 def mirror(release: str = RELEASE) -> str | None:
     """Return the mirror from which apt takes Debian's ``release``; None if apt takes none."""
+    found = (uri for code, _, part, uri in _targets() if (code, part) == (release, "main") and uri)
+    return next(found, None)
+
+
+def _targets() -> list[list[str]]:
+    """Return code name, name in the sources, component and mirror of each index that apt uses.
+
+    The code name is "" if apt has not fetched the suite's lists yet.
+    """
     if packages.which("apt-get") is None:
-        return None
+        return []
     listing = subprocess.run(
-        ["apt-get", "indextargets", "--format", "$(CODENAME) $(COMPONENT) $(REPO_URI)"],
+        ["apt-get", "indextargets", "--format", "$(CODENAME)|$(RELEASE)|$(COMPONENT)|$(REPO_URI)"],
         capture_output=True,
         text=True,
         check=False,
     )
-    for line in listing.stdout.splitlines():
-        words = line.split()
-        if words[:2] == [release, "main"] and len(words) == 3:
-            return words[2]
-    return None
+    return [line.split("|") for line in listing.stdout.splitlines()]
 
 
 def _enable(uri: str) -> None:

@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0-only
 import io
+import subprocess
 from pathlib import Path
 
 import pytest
 
 from boltlab import arch, packages
+from boltlab.errors import BoltError
 from boltlab.guest import backports, qemu
 
 X86 = [arch.ARCHES["x86_64"]]
@@ -31,6 +33,7 @@ def installed(monkeypatch: pytest.MonkeyPatch) -> list[tuple[list[str], str]]:
     monkeypatch.setattr(packages, "install", install)
     monkeypatch.setattr(packages, "can_install", lambda: True)
     monkeypatch.setattr(backports, "mirror", lambda: "mirror/")
+    monkeypatch.setattr(backports, "is_enabled", lambda: False)
     monkeypatch.setattr(backports, "_enable", lambda uri: calls.append(([uri], "enabled")))
     monkeypatch.setattr("sys.stdin", Terminal())
     return calls
@@ -39,6 +42,52 @@ def installed(monkeypatch: pytest.MonkeyPatch) -> list[tuple[list[str], str]]:
 def test_a_yes_installs(installed: list[tuple[list[str], str]]) -> None:
     backports.offer(X86, lambda _question: " Yes ")
     assert installed == [(["mirror/"], "enabled"), (["qemu-system-x86"], backports.SUITE)]
+
+
+def test_a_suite_that_is_enabled_is_not_enabled_again(
+    installed: list[tuple[list[str], str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Two entries of a suite with different keys would stop all calls of apt."""
+    monkeypatch.setattr(backports, "is_enabled", lambda: True)
+    backports.offer(X86, lambda _question: "y")
+    assert installed == [(["qemu-system-x86"], backports.SUITE)]
+
+
+@pytest.mark.parametrize("enabled", [True, False])
+def test_what_the_lab_has_enabled_goes_if_the_installation_fails(
+    installed: list[tuple[list[str], str]], monkeypatch: pytest.MonkeyPatch, enabled: bool
+) -> None:
+    commands: list[list[str]] = []
+
+    def fail(names: list[str], suite: str = "") -> None:
+        raise BoltError("apt could not install qemu-system-x86")
+
+    monkeypatch.setattr(packages, "install", fail)
+    monkeypatch.setattr(packages, "as_root", lambda command, log: commands.append(command))
+    monkeypatch.setattr(backports, "is_enabled", lambda: enabled)
+    with pytest.raises(BoltError, match="apt could not install"):
+        backports.offer(X86, lambda _question: "y")
+    assert commands == ([] if enabled else [["rm", "-f", str(backports.SOURCES)]])
+
+
+@pytest.mark.parametrize(
+    ("lines", "uri", "enabled"),
+    [
+        ("bookworm|stable|main|mirror/\n", "mirror/", False),
+        ("|bookworm-backports|main|other/\nbookworm|bookworm|main|mirror/\n", "mirror/", True),
+        ("bookworm-backports|x|main|other/\nbookworm|bookworm|contrib|mirror/\n", None, True),
+        ("", None, False),
+    ],
+)
+def test_what_apt_uses(
+    monkeypatch: pytest.MonkeyPatch, lines: str, uri: str | None, enabled: bool
+) -> None:
+    """A suite whose lists apt has not fetched has no code name."""
+    done = subprocess.CompletedProcess([], 0, lines, "")
+    monkeypatch.setattr(packages, "which", lambda _name: "/usr/bin/apt-get")
+    monkeypatch.setattr(subprocess, "run", lambda *words, **more: done)
+    assert backports.mirror() == uri
+    assert backports.is_enabled() == enabled
 
 
 @pytest.mark.parametrize("answer", ["", "n", "what"])
