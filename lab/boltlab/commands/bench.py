@@ -335,6 +335,7 @@ def _run(
     """Return each job of ``work`` with what its guest has measured, in this call or before."""
     title = f"{target.name}, {setting}"
     done: dict[str, GuestResult] = {}
+    own: dict[str, GuestResult] = {}
     for job in work:
         if not resume:
             ledger.forget(job.name, job.origin)
@@ -347,6 +348,7 @@ def _run(
         _require_readable(target, plan, job, ran)
         # A call with --resume may need the figures after the lab has removed the run's directory.
         done[job.name] = ledger.keep(job.name, job.origin, ran)
+        own[job.name] = ran
 
     failed = []
     left = [job for job in work if job.name not in done]
@@ -355,6 +357,8 @@ def _run(
             failed.append(_failed(target, plan, job, outcome))
     if failed:
         raise UnfinishedError(title, failed, len(work))
+    # Another bench may have replaced what is kept, and another call may have removed directories.
+    done |= {name: ran for name, ran in own.items() if ran.folder.exists()}
     return [(job, done[job.name]) for job in work]
 
 

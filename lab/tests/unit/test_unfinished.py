@@ -208,6 +208,21 @@ def test_a_bench_outlives_the_directories_of_its_runs(
     assert bench.collect(X86, "strict", plan, KERNELS).breakdown == {"bolt": {"seen": []}}
 
 
+def test_a_bench_beside_another_bench(emulator: Emulator, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Another bench of the same guests begins anew, and forgets what is kept."""
+    original = ledger.keep
+
+    def keep(name: str, origin: Origin, ran: GuestResult) -> GuestResult:
+        kept = original(name, origin, ran)
+        ledger.forget(name, origin)
+        return kept
+
+    monkeypatch.setattr(ledger, "keep", keep)
+    monkeypatch.setattr(breakdown, "summarise", lambda trace: {"seen": trace.readlines()})
+    plan = Plan(cases=("offline1",), variants=("bolt",), extra=False)
+    assert bench.collect(X86, "strict", plan, KERNELS).breakdown == {"bolt": {"seen": []}}
+
+
 def test_guests_that_failed_on_a_cluster(emulator: Emulator, tmp_path: Path) -> None:
     work = Bench(X86, "strict", PLAN, KERNELS)
     native, bolt = jobs_of(*work)
