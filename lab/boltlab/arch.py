@@ -1,12 +1,18 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """The table of architectures: how the lab builds, boots and measures kernels of each."""
 
+import os
 import platform
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from boltlab.errors import USAGE, BoltError
+
+
+def cores() -> int:
+    """Return how many CPUs of the host the lab may use: a container may have only some of them."""
+    return len(os.sched_getaffinity(0))
 
 
 @dataclass(frozen=True)

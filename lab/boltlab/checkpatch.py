@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Runs the kernel's own scripts/checkpatch.pl over patches."""
 
-import os
 import re
 import subprocess
 from collections.abc import Sequence
@@ -9,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
-from boltlab import packages
+from boltlab import arch, packages
 from boltlab.errors import BoltError
 
 # checkpatch's FILE_PATH_CHANGES asks, for each patch that adds, moves or removes files, whether
@@ -33,7 +32,7 @@ def check(tree: Path, patches: Sequence[Path]) -> list[Finding]:
     Raises BoltError when checkpatch itself cannot run.
     """
     packages.ensure("checkpatch")
-    with ThreadPoolExecutor(os.cpu_count()) as pool:
+    with ThreadPoolExecutor(arch.cores()) as pool:
         found = list(pool.map(lambda patch: _one(tree, patch), patches))
     return [finding for finding in found if finding.lines]
 

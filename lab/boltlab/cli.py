@@ -111,7 +111,7 @@ def add_jobs(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--jobs",
         type=positive,
-        default=os.cpu_count() or 1,
+        default=arch.cores(),
         metavar="N",
         help="how many jobs make may run at once",
     )

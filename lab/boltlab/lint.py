@@ -7,7 +7,6 @@ a list of complaints, each of them one line.
 
 import fnmatch
 import hashlib
-import os
 import re
 import subprocess
 import sys
@@ -17,7 +16,7 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
 
-from boltlab import checkpatch, layers, packages, paths
+from boltlab import arch, checkpatch, layers, packages, paths
 from boltlab.errors import USAGE, BoltError
 
 LARGEST = 900  # lines that a source file may have: a longer file has more than one purpose
@@ -322,7 +321,7 @@ def kernel_style(root: Path, since: str | None, pristine: Path) -> list[str]:
                 name = part.splitlines()[0].rpartition(" b/")[2].replace("/", "-")
                 patches.append(Path(scratch) / f"{where}{name}.patch")
                 patches[-1].write_text(part, encoding="utf-8")
-        with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
+        with ThreadPoolExecutor(arch.cores()) as pool:
             found = pool.map(partial(_checkpatch, pristine), sorted(patches))
             return [line.replace(f"{scratch}/", "") for lines in found for line in lines]
 

@@ -2,13 +2,12 @@
 """``bolt lint``: the checks of a change that need no build."""
 
 import argparse
-import os
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
 
-from boltlab import lint, packages, paths, ui
+from boltlab import arch, lint, packages, paths, ui
 from boltlab.errors import FAILURE
 from boltlab.kernel import source
 
@@ -48,7 +47,7 @@ def run(args: argparse.Namespace) -> int:
     else:
         ui.note("without checkpatch: no kernel source is unpacked (./bolt kernel fetch)")
     # checkpatch and mypy take longest; checkpatch, though last in the list, is started first.
-    with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
+    with ThreadPoolExecutor(arch.cores()) as pool:
         running = {name: pool.submit(check) for name, check in reversed(checks.items())}
         return _say({name: running[name].result() for name in checks})
 

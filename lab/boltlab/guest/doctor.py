@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Looks for what the lab needs on this machine, and says what does not work without it."""
 
-import os
 import platform
 import re
 import shutil
@@ -81,7 +80,7 @@ def _system() -> Finding:
 
 
 def _cores() -> Finding:
-    cores = len(os.sched_getaffinity(0))
+    cores = arches.cores()
     if cores >= 2:
         return Finding("cores", str(cores))
     return Finding("cores", str(cores), Level.LACK, "the first demo takes about 20 minutes")

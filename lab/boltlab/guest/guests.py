@@ -6,7 +6,7 @@ import os
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Protocol, TypeVar
 
-from boltlab import ui
+from boltlab import arch, ui
 from boltlab.errors import GuestError
 from boltlab.guest import qemu
 from boltlab.guest.qemu import Guest, GuestResult
@@ -82,7 +82,7 @@ async def _run_all(
     play: Callable[[AnyJob, Seen], Awaitable[Outcome]],
 ) -> list[tuple[AnyJob, Outcome]]:
     given = int(os.environ.get("SLURM_CPUS_PER_TASK", 0))
-    slots = asyncio.Semaphore(at_once or given or os.cpu_count() or 1)
+    slots = asyncio.Semaphore(at_once or given or arch.cores())
     done = {job.name: 0 for job in work}
     with ui.progress(title, sum(job.units for job in work)) as task:
 

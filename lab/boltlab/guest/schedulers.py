@@ -1,11 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Builds schedulers of the kernel's tools/sched_ext, which are BPF programs, for guests."""
 
-import os
 from collections.abc import Sequence
 from pathlib import Path
 
-from boltlab import packages, paths, ui
+from boltlab import arch, packages, paths, ui
 from boltlab.arch import ARCHES
 from boltlab.errors import UNAVAILABLE, BoltError
 from boltlab.guest import guestimage, tools
@@ -41,7 +40,7 @@ def _build(kernel: Kernel, wanted: Sequence[str]) -> list[Path]:
     types = kernel.tree / "vmlinux"
     folder = paths.cache() / "tools" / f"schedulers-{kernel.arch}-{kernel.flavour}-{kernel.id}"
     log = paths.new_log(folder.name)
-    command = ["make", "-C", str(kernel.tree / "tools/sched_ext"), f"-j{os.cpu_count() or 1}"]
+    command = ["make", "-C", str(kernel.tree / "tools/sched_ext"), f"-j{arch.cores()}"]
     command += [f"O={folder}", f"VMLINUX_BTF={types}", f"CLANG={CLANG}", *wanted]
     with tree_of(kernel), lock(folder), ui.status("building schedulers"):
         folder.mkdir(parents=True, exist_ok=True)

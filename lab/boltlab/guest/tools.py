@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from boltlab import debs, packages, paths, ui
+from boltlab import arch, debs, packages, paths, ui
 from boltlab.arch import Arch
 from boltlab.errors import BoltError
 from boltlab.guest import guestimage
@@ -63,7 +63,7 @@ def _build(folder: Path, options: Sequence[str], targets: Sequence[str] = ()) ->
         run_logged(["meson", "setup", *options, str(folder), str(SOURCES)], log, "meson setup")
         stamp.write_text(wanted, encoding="utf-8")
     with ui.status(f"building tools ({folder.name})"):
-        jobs = str(os.cpu_count() or 1)
+        jobs = str(arch.cores())
         run_logged(["ninja", "-C", str(folder), "-j", jobs, *targets], log, "building tools")
 
 

@@ -3,7 +3,6 @@
 
 import hashlib
 import json
-import os
 import shutil
 import subprocess
 import time
@@ -13,7 +12,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from boltlab import packages, paths
-from boltlab.arch import ARCHES, Arch
+from boltlab.arch import ARCHES, Arch, cores
 from boltlab.errors import BoltError, KernelChangedError
 from boltlab.kernel import config, distro, flavours, tree
 from boltlab.kernel.flavours import Flavour
@@ -235,7 +234,7 @@ def tree_of(kernel: Kernel, source: Source | None = None, jobs: int = 0) -> Iter
             f"the tree of the {kernel.flavour} kernel is gone or has changed, {kernel.tree}: "
             "run this command again"
         )
-    kind, jobs = flavours.get(kernel.flavour), jobs or os.cpu_count() or 1
+    kind, jobs = flavours.get(kernel.flavour), jobs or cores()
     packages.ensure("build", *kind.packages, arches=[arch])
     with prepared(arch, kernel.flavour, source, jobs) as ready:
         _compile(arch, kind, ready, kernel.stamp, jobs)

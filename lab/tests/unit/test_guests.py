@@ -33,7 +33,7 @@ class Job:
 def test_no_more_than_cores_and_in_order(
     at_once: int | None, expected: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("os.cpu_count", lambda: 2)
+    monkeypatch.setattr("boltlab.arch.cores", lambda: 2)
     running = most = 0
 
     async def boot(guest: Guest, name: str, seen: Seen) -> GuestResult:
@@ -53,7 +53,7 @@ def test_no_more_than_cores_and_in_order(
 
 
 def test_the_first_failure_ends_the_others(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("os.cpu_count", lambda: 2)
+    monkeypatch.setattr("boltlab.arch.cores", lambda: 2)
     ended = []
 
     async def boot(guest: Guest, name: str, seen: Seen) -> GuestResult:
@@ -113,7 +113,7 @@ def test_a_guest_that_fails_does_not_end_the_others(monkeypatch: pytest.MonkeyPa
 
 
 def test_a_wrong_set_up_ends_all(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("os.cpu_count", lambda: 1)
+    monkeypatch.setattr("boltlab.arch.cores", lambda: 1)
     ended = []
 
     async def boot(guest: Guest, name: str, seen: Seen) -> GuestResult:
