@@ -12,6 +12,7 @@ import tomllib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import IO
 
 from boltlab import paths, ui
 from boltlab.arch import ARCHES, Arch
@@ -24,6 +25,7 @@ LOCKED = 300
 LOCK = ("-o", f"DPkg::Lock::Timeout={LOCKED}")
 BUSY = b"Could not get lock"
 PAUSE = 5  # seconds between two updates of apt's lists
+END = 5.0  # seconds in which a program may end by itself after a signal, as after Ctrl-C
 PROXIES = ("http_proxy", "https_proxy", "ftp_proxy", "no_proxy")
 # Command -> the groups of packages.toml that the command needs, other than build, guest and qemu,
 # which ./bolt demo needs.
@@ -191,6 +193,33 @@ def _update(command: Sequence[str], log: Path) -> None:
         if not any(BUSY in line for line in log.read_bytes().splitlines()[-3:]):
             break
         time.sleep(PAUSE)
+
+
+def call(
+    command: Sequence[str], out: IO[bytes], environment: Mapping[str, str] | None = None
+) -> int:
+    """Run ``command`` with its output in ``out``, and return its exit status.
+
+    ``environment`` is added to the lab's own. On an exception, as after a signal to the lab, call()
+    lets ``command`` end its children and remove its files: subprocess.run() would kill it.
+    """
+    with subprocess.Popen(
+        command,
+        stdin=subprocess.DEVNULL,
+        stdout=out,
+        stderr=subprocess.STDOUT,
+        env={**os.environ, **(environment or {})},
+    ) as process:
+        try:
+            return process.wait()
+        except BaseException:
+            # Ctrl-C reaches the program as well. A second signal could disturb its clean-up.
+            try:
+                process.wait(END)
+            except subprocess.TimeoutExpired:
+                process.terminate()
+                process.wait()
+            raise
 
 
 def _logged(command: Sequence[str], log: Path) -> bool:

@@ -103,6 +103,7 @@ def _debian(args: argparse.Namespace) -> Measured:
             "say --bare",
             code=UNAVAILABLE,
         )
+    userland.require()
     get = _kernels(args, target)
     root = userland.image()
     outcomes = []

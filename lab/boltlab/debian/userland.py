@@ -10,12 +10,11 @@ import re
 import shlex
 import shutil
 import socket
-import subprocess
 import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 from qemu.qmp import QMPClient
 
@@ -138,11 +137,11 @@ def image(kind: str = "", names: Sequence[str] | None = None) -> Path:
     BoltError when the image cannot be made, code 69 if the host is no Debian, lacks a program that
     the lab may not install, or has no mirror for apt, or if the user is not root.
     """
-    suite = release()
     names = included() if names is None else names
+    require(kind, names)
     packages.ensure("userland", "guest")
-    folder = paths.cache() / "userland" / kind
-    found = folder / f"{suite}-{stamp(suite, names)}.ext4"
+    found = _place(kind, names)
+    suite, folder = release(), found.parent
     with lock(folder / "image"):
         if not found.exists():
             paths.require_space(folder, GIGABYTES, "Debian's user space")
@@ -154,10 +153,22 @@ def image(kind: str = "", names: Sequence[str] | None = None) -> Path:
     return found
 
 
+def require(kind: str = "", names: Sequence[str] | None = None) -> None:
+    """Raise BoltError, code 69, if image() would have to make the image, and the user is not root.
+
+    Also raises BoltError if the host is no Debian.
+    """
+    if os.geteuid() and not _place(kind, included() if names is None else names).exists():
+        raise BoltError("Debian's user space is unpacked by root only", code=UNAVAILABLE)
+
+
+def _place(kind: str, names: Sequence[str]) -> Path:
+    suite = release()
+    return paths.cache() / "userland" / kind / f"{suite}-{stamp(suite, names)}.ext4"
+
+
 def _make(suite: str, names: Sequence[str], to: Path) -> None:
     """Make the image: packages become an archive, then a directory, then an ext4 file system."""
-    if os.geteuid():
-        raise BoltError("Debian's user space is unpacked by root only", code=UNAVAILABLE)
     mirror = backports.mirror(suite)
     if mirror is None:
         raise BoltError(f"apt has no mirror of Debian's {suite}", code=UNAVAILABLE)
@@ -176,10 +187,11 @@ def _make(suite: str, names: Sequence[str], to: Path) -> None:
             ["tar", "-x", "-C", str(root), "--exclude=./dev/*", "-f", str(archive)],
             ["truncate", "-s", "3G", str(to)],
         ):
-            _run(command, out, log)
+            _run(command, out, log, scratch)
         for name, text in FILES.items():
             put(root / name, text)
-        _run([qemu.binary("mkfs.ext4"), "-q", "-F", "-d", str(root), str(to)], out, log)
+        make = [qemu.binary("mkfs.ext4"), "-q", "-F", "-d", str(root), str(to)]
+        _run(make, out, log, scratch)
     shutil.rmtree(scratch)
 
 
@@ -193,8 +205,9 @@ def put(path: Path, text: str) -> None:
         path.write_text(text, encoding="utf-8")
 
 
-def _run(command: list[str], out: Any, log: Path) -> None:
-    if subprocess.run(command, stdout=out, stderr=out, check=False).returncode:
+def _run(command: list[str], out: IO[bytes], log: Path, scratch: Path) -> None:
+    # mmdebstrap unpacks in TMPDIR: /tmp may be too small, and scratch is removed in any case.
+    if packages.call(command, out, {"TMPDIR": str(scratch)}):
         raise BoltError(f"{Path(command[0]).name} could not make Debian's user space", log)
 
 

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 
-from boltlab import codec, kept, paths, ui
+from boltlab import codec, kept, packages, paths, ui
 from boltlab.errors import INTERRUPTED, USAGE, BoltError
 from boltlab.kernel import tree
 from boltlab.torture import matrix, tally
@@ -157,14 +157,7 @@ def _call(step: Step, place: Path, version: Version, more: str) -> int:
     if step.of_kernel:
         words += ["--version", version.series]
     with log(step, place).open("ab") as out, ui.status(f"./bolt {shlex.join(words)}"):
-        done = subprocess.run(
-            [str(paths.REPO / "bolt"), *words],
-            stdin=subprocess.DEVNULL,
-            stdout=out,
-            stderr=out,
-            check=False,
-        )
-    return done.returncode
+        return packages.call([str(paths.REPO / "bolt"), *words], out)
 
 
 def _git(*words: str) -> str:

@@ -4,16 +4,18 @@
 import platform
 import shutil
 import subprocess
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
-from boltlab import packages
+from boltlab import packages, paths
 from boltlab.arch import ARCHES
 from boltlab.errors import BoltError
 from boltlab.packages import Need
 
+LAB = paths.REPO / "lab"
 BOTH = list(ARCHES.values())
 
 
@@ -225,3 +227,39 @@ def test_apt_knows_the_names() -> None:
 def asked(name: str) -> bool:
     done = subprocess.run(["apt-cache", "show", name], capture_output=True, check=False)
     return done.returncode == 0
+
+
+def test_a_program_may_clean_up_when_the_lab_is_ended(tmp_path: Path) -> None:
+    """A signal to the lab alone: the program gets SIGTERM, and the lab waits until it has ended."""
+    program = tmp_path / "program"
+    program.write_text(
+        "#!/bin/sh\ntrap 'sleep 0.3; echo cleaned; exit 3' TERM\necho began\n"
+        "while :; do sleep 0.1; done\n"
+    )
+    program.chmod(0o755)
+    code = (
+        "import sys, threading, os, signal, time\n"
+        "from pathlib import Path\n"
+        "from boltlab import cli, packages\n"
+        "packages.END = 0.1\n"
+        "cli.handle_ends(cli._ended)\n"
+        "out = Path(sys.argv[2])\n"
+        "def end():\n"
+        "    while not out.exists() or 'began' not in out.read_text(): time.sleep(0.05)\n"
+        "    os.kill(os.getpid(), signal.SIGTERM)\n"
+        "threading.Thread(target=end).start()\n"
+        "with out.open('wb') as file: packages.call([sys.argv[1]], file)\n"
+    )
+    out = tmp_path / "out"
+    done = subprocess.run(
+        [sys.executable, "-c", code, program, out], cwd=LAB, check=False, timeout=60
+    )
+    assert done.returncode == 128 + 15
+    assert out.read_text() == "began\ncleaned\n"
+
+
+def test_what_a_program_gets(tmp_path: Path) -> None:
+    with (tmp_path / "out").open("wb") as out:
+        command = ["sh", "-c", 'echo "$TMPDIR"; echo wrong >&2; exit 7']
+        assert packages.call(command, out, {"TMPDIR": "/here"}) == 7
+    assert (tmp_path / "out").read_text() == "/here\nwrong\n"

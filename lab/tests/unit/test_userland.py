@@ -309,3 +309,16 @@ def test_a_complaint_before_a_fault_of_qemu_counts(
 
 def test_every_guest_of_the_table_has_a_check() -> None:
     assert {row.guest for row in userland.checks()} == set(userland.guests())
+
+
+def test_root_makes_the_image(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A user who is not root learns so before kernels are built, unless the image is there."""
+    monkeypatch.setattr(userland, "release", lambda: "bookworm")
+    monkeypatch.setattr("os.geteuid", lambda: 1000)
+    with pytest.raises(BoltError, match="by root only") as refused:
+        userland.require()
+    assert refused.value.code == UNAVAILABLE
+    place = userland._place("", userland.included())
+    place.parent.mkdir(parents=True)
+    place.touch()
+    userland.require()
