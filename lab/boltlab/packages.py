@@ -133,11 +133,7 @@ def install(names: Sequence[str], whats: Sequence[str] = (), suite: str = "") ->
         # The lab does not ask for a password: nobody may be there to see the question.
         hint = " (or let sudo -v ask for the password first)" if shutil.which("sudo") else ""
         raise BoltError(f"install these packages{hint}: {' '.join(names)}", code=UNAVAILABLE)
-    log = paths.new_log("apt")
-    # sudo does not pass on the variables that name proxies.
-    proxies = [f"{name}={os.environ[name]}" for name in PROXIES if name in os.environ]
-    environment = ["LC_ALL=C", "DEBIAN_FRONTEND=noninteractive", *proxies]
-    command = [*prefix, "env", *environment, "apt-get", "-y", "-q", *LOCK]
+    log, command = paths.new_log("apt"), _apt(prefix)
     with ui.status(f"installing {' '.join(names)}"):
         chosen = ["-t", suite] if suite else []
         get = [*command, "install", "--no-install-recommends", *chosen, "--", *names]
@@ -147,6 +143,22 @@ def install(names: Sequence[str], whats: Sequence[str] = (), suite: str = "") ->
             _update(command, log)
             if not _logged(get, log):
                 raise BoltError(f"apt could not install {' '.join(names)}", log)
+
+
+def update() -> None:
+    """Have apt fetch its lists, if can_install(); a failure shows when a package is looked for."""
+    prefix = _privilege()
+    if prefix is not None:
+        with ui.status("updating apt's lists"):
+            _update(_apt(prefix), paths.new_log("apt"))
+
+
+def _apt(prefix: Sequence[str]) -> list[str]:
+    """Return how a command of apt-get begins; ``prefix`` makes it root's."""
+    # sudo does not pass on the variables that name proxies.
+    proxies = [f"{name}={os.environ[name]}" for name in PROXIES if name in os.environ]
+    environment = ["LC_ALL=C", "DEBIAN_FRONTEND=noninteractive", *proxies]
+    return [*prefix, "env", *environment, "apt-get", "-y", "-q", *LOCK]
 
 
 def candidate(package: str) -> str:

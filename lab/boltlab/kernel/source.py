@@ -156,7 +156,11 @@ def debian_tarball(version: Version) -> Path:
 
 def _want(version: Version) -> None:
     """Raise BoltError, saying how to get the source, if apt works and no suite has ``version``."""
-    if packages.can_install() and not packages.candidate(version.package):
+    if not packages.can_install() or packages.candidate(version.package):
+        return
+    # The suite may have been added since apt last fetched its lists.
+    packages.update()
+    if not packages.candidate(version.package):
         raise BoltError(
             f"no {version.package} in apt's suites: add Debian's {version.suite} to them, or say "
             f"--source with a linux {version.series} tree or tarball",

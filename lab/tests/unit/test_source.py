@@ -210,9 +210,11 @@ def test_no_package(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 
 def test_a_source_that_no_suite_has(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """An error of one line names a suite to add to apt's; the lab installs nothing."""
+    updates: list[int] = []
     monkeypatch.setattr(versions, "DEBIAN_SOURCES", tmp_path)
     monkeypatch.setattr(packages, "can_install", lambda: True)
     monkeypatch.setattr(packages, "candidate", lambda package: "")
+    monkeypatch.setattr(packages, "update", lambda: updates.append(1))
     monkeypatch.setattr(packages, "install", lambda *words: pytest.fail("apt was called"))
     for version in versions.load():
         with pytest.raises(BoltError) as failed:
@@ -221,3 +223,19 @@ def test_a_source_that_no_suite_has(tmp_path: Path, monkeypatch: pytest.MonkeyPa
         assert f"Debian's {version.suite} " in str(failed.value)
         assert "--source" in str(failed.value)
         assert "\n" not in str(failed.value)
+    assert len(updates) == len(versions.load())
+
+
+def test_a_suite_that_was_added_since_the_last_update(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = [""]
+    asked: list[str] = []
+    monkeypatch.setattr(versions, "DEBIAN_SOURCES", tmp_path)
+    monkeypatch.setattr(packages, "can_install", lambda: True)
+    monkeypatch.setattr(packages, "candidate", lambda package: found[-1])
+    monkeypatch.setattr(packages, "update", lambda: found.append("6.12.1-1"))
+    monkeypatch.setattr(packages, "install", lambda names, whats: asked.extend(names))
+    with pytest.raises(BoltError, match="has no"):
+        source.resolve(versions.default())
+    assert asked == [versions.default().package]
