@@ -44,7 +44,9 @@ def _debian(name: str, arch: Arch, version: Version) -> str:
     file = f"{package}/config.{debian}_none_{DEBIAN[name].format(arch=debian)}.xz"
     path = CONFIGS / file
     if not path.is_file():
-        folder = paths.cache() / "configs" / f"{package}-{arch.name}"
+        # A newer version of the package may have other options.
+        newest = re.sub(r"[^\w.+~-]", "-", packages.candidate(package))
+        folder = paths.cache() / "configs" / f"{package}-{arch.name}-{newest}"
         path = folder / "usr" / "src" / file
         with lock(folder):
             if not path.is_file():
