@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Makes a directory of Debian packages into a repository for apt."""
 
+import hashlib
 import shutil
 import stat
 import subprocess
@@ -9,6 +10,7 @@ from pathlib import Path
 
 from boltlab import paths
 from boltlab.errors import BoltError
+from boltlab.locks import lock
 
 # The file that tells apt of the repository once a user copies it to /etc/apt/sources.list.d.
 SOURCES = "bolt.sources"
@@ -21,29 +23,40 @@ ORIGIN = {"Origin": "Bolt", "Label": "Bolt", "Suite": "bolt", "Codename": "bolt"
 def publish(made: Path, folder: Path) -> list[Path]:
     """Move the packages in ``made`` into the repository ``folder``; return their new paths.
 
-    Other files of the same packages in ``folder`` are removed; apt never sees a half-written index.
+    Other files of the same packages in ``folder`` are removed; apt never sees a half-written index,
+    nor a half-written package, also if the call is ended or two calls publish at once.
     Every user may read the packages and the indexes, and a folder that did not exist: apt reads as
     the user _apt. Raises BoltError when ``folder`` cannot be written, a package's file name is
     malformed, or a program that index() runs fails.
     """
-    new = []
+    key = hashlib.sha256(str(folder.resolve()).encode()).hexdigest()[:16]
     try:
-        if not folder.exists():
-            folder.mkdir(parents=True)
-            folder.chmod(0o755)
-        for path in sorted(made.glob("*.deb")):
-            for old in folder.glob(f"{_key(path)[0]}_*_{_key(path)[1]}.deb"):
-                old.unlink()
-            new.append(Path(shutil.move(path, folder / path.name)))
-        index(folder)
-        (folder / SOURCES).write_text(sources(folder), encoding="utf-8")
-        # A package that an older version of the lab has put here may be closed to _apt.
-        packages = folder.glob("*.deb")
-        for path in (*packages, folder / SOURCES, *(folder / name for name in INDEXES)):
-            path.chmod(0o644)
+        with lock(paths.cache() / "repositories" / key):
+            if not folder.exists():
+                folder.mkdir(parents=True)
+                folder.chmod(0o755)
+            new = [_move(path, folder) for path in sorted(made.glob("*.deb"))]
+            index(folder)
+            (folder / SOURCES).write_text(sources(folder), encoding="utf-8")
+            # A package that an older version of the lab has put here may be closed to _apt.
+            packages = folder.glob("*.deb")
+            for path in (*packages, folder / SOURCES, *(folder / name for name in INDEXES)):
+                path.chmod(0o644)
     except OSError as error:
         raise BoltError(f"cannot write {folder}: {error.strerror}") from error
     return new
+
+
+def _move(path: Path, folder: Path) -> Path:
+    """Move a package, which may be on another file system, in place of its other versions."""
+    name, architecture = _key(path)
+    half = folder / f"{path.name}.half"
+    shutil.move(path, half)
+    moved = half.rename(folder / path.name)
+    for old in folder.glob(f"{name}_*_{architecture}.deb"):
+        if old != moved:
+            old.unlink()
+    return moved
 
 
 def closed(folder: Path) -> list[Path]:
