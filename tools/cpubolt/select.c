@@ -237,8 +237,11 @@ static void list_cores(struct work *work)
 			(struct core){ .number = work->core[cpu], .whole = true };
 	}
 	for_each_cpu(work->machine, cpu, work->keep) {
-		core = set_has(work->machine, cpu, work->online) ? NULL :
-		       find_core(work, work->core[cpu]);
+		/* The core of a CPU that is not plugged in is not known. */
+		if (set_has(work->machine, cpu, work->online) ||
+		    !set_has(work->machine, cpu, work->present))
+			continue;
+		core = find_core(work, work->core[cpu]);
 		if (core)
 			core->kept = true;
 	}
@@ -335,7 +338,8 @@ static bool can_pick(const struct work *work, const struct core *core)
 	case CPUBOLT_SET_ONLINE:
 		break;
 	}
-	return !core->kept;
+	/* With --smt off a core needs only one CPU, and CPUs that cannot go are online in any case. */
+	return !core->kept || core->fixed || work->selection->smt == SMT_OFF;
 }
 
 /* True if @one is picked before @other. */
@@ -371,7 +375,7 @@ static bool pick_core(struct work *work)
 static const char *const can_do[] = {
 	[CPUBOLT_BRING_ONLINE]	= "can come online",
 	[CPUBOLT_TAKE_OFFLINE]	= "can go offline",
-	[CPUBOLT_SET_ONLINE]	= "are known",
+	[CPUBOLT_SET_ONLINE]	= "can be chosen",
 };
 
 static int apply_cores(struct work *work)

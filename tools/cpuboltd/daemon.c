@@ -298,6 +298,8 @@ static int ask(struct daemon *daemon, enum cpubolt_op op, cpu_set_t *cpus)
 		    !owner_waits(&daemon->owner, failed, daemon->now_us))
 			break;
 		CPU_CLR_S(failed, daemon->machine->size, cpus);
+		/* Without Bolt some CPUs have come. */
+		remove_from(daemon, cpus, daemon->owner.online);
 	}
 	return err;
 }
@@ -521,16 +523,17 @@ int daemon_round(struct daemon *daemon)
 {
 	bool first = !daemon->counters.at_us;
 	int err = look(daemon);
+	/* Looking at tasks may have taken long, so the clock is read again. */
+	uint64_t now_us = daemon_now_us();
 
 	/*
 	 * A lease starts a round early. If less than half an interval has passed since the load was
 	 * measured, a later round measures the load: load of so short a time says nothing.
 	 */
-	if (!err && (first || daemon->now_us - daemon->counters.at_us >=
+	if (!err && (first || now_us - daemon->counters.at_us >=
 				      daemon->config->interval_ms * 500ULL))
-		/* Looking at tasks may have taken long, so the clock is read again. */
-		err = sample_take(daemon->machine, &daemon->counters, daemon_now_us(),
-				  &daemon->inputs, daemon->loads);
+		err = sample_take(daemon->machine, &daemon->counters, now_us, &daemon->inputs,
+				  daemon->loads);
 	if (err || first)
 		return err;
 	err = change(daemon);
@@ -855,11 +858,10 @@ static int run(struct daemon *daemon)
 		daemon->code = fail(EXIT_FAILED, "the event loop has failed: %s", strerror(-err));
 	sd_notify(0, "STOPPING=1");
 	/* Notes what other programs have changed since the last interval: that is not put back. */
-	if (!daemon->dry_run && err >= 0)
-		look(daemon);
 	if (!daemon->dry_run) {
-		/* Another program may have removed the file. */
-		save_taken(daemon);
+		/* The file is written in any case, as another program may have removed it. */
+		if (err >= 0 && !look(daemon))
+			save_taken(daemon);
 		restored = restore(daemon->machine, daemon->config->deny);
 		daemon->code = daemon->code ?: restored;
 		write_last_metrics(daemon);

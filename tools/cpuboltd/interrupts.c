@@ -87,11 +87,6 @@ static size_t put_all_back(struct interrupts *all)
 	for (i = 0; i < all->count; i++) {
 		struct irq *irq = all->irqs[i];
 
-		if (irq->ours && is_changed(all, irq)) {
-			irq->ours = false;
-			irq->foreign = true;
-			all->tally.foreign++;
-		}
 		if (!irq->ours || irq_write(all->machine, irq->number, irq->found))
 			continue;
 		irq->ours = false;
@@ -100,13 +95,22 @@ static size_t put_all_back(struct interrupts *all)
 	return back;
 }
 
-static bool has_moved(const struct interrupts *all)
+/* Leaves alone what other programs have set; returns whether any affinity is to be put back. */
+static bool find_moved(struct interrupts *all)
 {
 	bool moved = all->left.count;
 	size_t i;
 
-	for (i = 0; i < all->count; i++)
-		moved |= all->irqs[i]->ours;
+	for (i = 0; i < all->count; i++) {
+		struct irq *irq = all->irqs[i];
+
+		if (irq->ours && is_changed(all, irq)) {
+			irq->ours = false;
+			irq->foreign = true;
+			all->tally.foreign++;
+		}
+		moved |= irq->ours;
+	}
 	return moved;
 }
 
@@ -116,7 +120,7 @@ static void put_back(struct interrupts *all)
 	size_t back = 0;
 	int err = 0;
 
-	if (has_moved(all)) {
+	if (find_moved(all)) {
 		err = irq_keep_empty(all->machine, &list);
 		if (!err)
 			back = put_all_back(all);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* The interrupts that the daemon has moved, see irq_state.h */
 #include <errno.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -404,6 +405,22 @@ void irq_state_write(const struct machine *machine, struct irq_state *state,
 	}
 }
 
+static bool is_online(const struct machine *machine, const char *list)
+{
+	cpu_set_t *cpus = machine_set(machine), *online = machine_set(machine);
+	bool found = false;
+
+	if (cpus && online && !cpubolt_parse_list(machine->handle, list, cpus, NULL) &&
+	    !cpubolt_refresh(machine->handle) &&
+	    !cpubolt_cpus(machine->handle, CPUBOLT_ONLINE, online)) {
+		CPU_AND_S(machine->size, cpus, cpus, online);
+		found = CPU_COUNT_S(machine->size, cpus);
+	}
+	CPU_FREE(cpus);
+	CPU_FREE(online);
+	return found;
+}
+
 int irq_keep_empty(const struct machine *machine, char **list)
 {
 	int err;
@@ -412,6 +429,9 @@ int irq_keep_empty(const struct machine *machine, char **list)
 	if (!(cpubolt_features(machine->handle) & CPUBOLT_HAS_BOLT))
 		return 0;
 	err = cpubolt_get(machine->handle, "irq_keep", list);
+	/* The kernel takes no list of which no CPU is online, so that it could not be set again. */
+	if (!err && **list && !is_online(machine, *list))
+		err = -EBUSY;
 	if (!err && **list)
 		err = cpubolt_put(machine->handle, "irq_keep", "");
 	if (err || !**list) {
@@ -434,8 +454,13 @@ void irq_state_restore(const struct machine *machine, struct irq_state *state,
 		       struct irq_restored *restored)
 {
 	char *list = NULL;
-	int err = state->count ? irq_keep_empty(machine, &list) : 0;
+	sigset_t all, before;
+	int err;
 
+	/* The daemon has not begun, or has ended: a signal would end the program beside an empty list. */
+	sigfillset(&all);
+	sigprocmask(SIG_BLOCK, &all, &before);
+	err = state->count ? irq_keep_empty(machine, &list) : 0;
 	if (err) {
 		*restored = (struct irq_restored){
 			.failed = state->count,
@@ -446,6 +471,7 @@ void irq_state_restore(const struct machine *machine, struct irq_state *state,
 		irq_state_write(machine, state, restored);
 		irq_keep_set(machine, list);
 	}
+	sigprocmask(SIG_SETMASK, &before, NULL);
 	if (state->irqbalance && state->irqbalance == irqbalance_find(machine->root))
 		irqbalance_ban(machine->root, state->irqbalance, NULL, 0);
 	state->irqbalance = 0;

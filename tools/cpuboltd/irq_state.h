@@ -107,7 +107,11 @@ void irq_state_restore(const struct machine *machine, struct irq_state *state,
  * While irq_keep has CPUs, the kernel no longer keeps an interrupt whose affinity is written on
  * these CPUs.
  *
- * Return: 0, or a negative errno: @list is then NULL and irq_keep as before.
+ * When irq_keep is set again, the kernel also keeps interrupts there whose affinity other programs
+ * have set in the meantime.
+ *
+ * Return: 0, or a negative errno: @list is then NULL and irq_keep as before. -EBUSY: no CPU of
+ * irq_keep is online.
  */
 int irq_keep_empty(const struct machine *machine, char **list);
 

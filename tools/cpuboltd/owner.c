@@ -21,14 +21,18 @@ static bool has(const struct owner *owner, const cpu_set_t *set, unsigned int cp
  */
 static bool is_as_before(struct owner *owner)
 {
-	static const char *const paths[] = { "/sys/devices/system/cpu/online",
-					     "/sys/devices/system/cpu/present" };
+	static const char *const paths[OWNER_TEXTS] = {
+		"/sys/devices/system/cpu/online", "/sys/devices/system/cpu/present",
+		"/sys/devices/system/cpu/enabled",	/* older kernels do not have this file */
+	};
 	bool same = true;
 	char *text;
 	int i;
 
-	for (i = 0; i < 2; i++) {
+	for (i = 0; i < OWNER_TEXTS; i++) {
 		text = file_read(owner->machine->root, paths[i], NULL);
+		if (i == OWNER_TEXTS - 1 && !text && !owner->texts[i])
+			continue;
 		if (!text || !owner->texts[i] || strcmp(text, owner->texts[i]) ||
 		    !strchr(text, '\n'))
 			same = false;
@@ -81,14 +85,16 @@ int owner_begin(struct owner *owner, struct machine *machine, unsigned int backo
 
 void owner_end(struct owner *owner)
 {
+	int i;
+
 	CPU_FREE(owner->present);
 	CPU_FREE(owner->online);
 	CPU_FREE(owner->taken);
 	CPU_FREE(owner->foreign);
 	CPU_FREE(owner->scratch);
 	free(owner->backoffs);
-	free(owner->texts[0]);
-	free(owner->texts[1]);
+	for (i = 0; i < OWNER_TEXTS; i++)
+		free(owner->texts[i]);
 	*owner = (struct owner){ 0 };
 }
 
@@ -181,6 +187,9 @@ int owner_look(struct owner *owner, uint64_t now_us, owner_report *report, void 
 			left(owner, cpu);
 		}
 	}
+	/* Both readings may have come after a CPU had changed back. */
+	if (found)
+		look_next_time(owner);
 	return found;
 }
 
@@ -204,6 +213,13 @@ int owner_changed(struct owner *owner, const cpu_set_t *cpus, bool online, bool 
 	unsigned int cpu;
 
 	look_next_time(owner);
+	/* If the CPUs cannot be looked at, CPUs that may have gone must not be forgotten. */
+	for (cpu = 0; err && !online && cpu < owner->machine->count; cpu++) {
+		if (!has(owner, cpus, cpu) || !has(owner, owner->online, cpu))
+			continue;
+		CPU_CLR_S(cpu, size, owner->online);
+		CPU_SET_S(cpu, size, owner->taken);
+	}
 	for (cpu = 0; !err && cpu < owner->machine->count; cpu++) {
 		if (!has(owner, cpus, cpu))
 			continue;

@@ -14,6 +14,8 @@
 
 #include "machine.h"
 
+#define OWNER_TEXTS	3	/* files in which a change of CPUs shows */
+
 struct owner {
 	struct machine *machine;
 	cpu_set_t *present;
@@ -21,7 +23,7 @@ struct owner {
 	cpu_set_t *taken;	/* CPUs that are offline because of the daemon */
 	cpu_set_t *foreign;	/* CPUs that are offline for another reason */
 	cpu_set_t *scratch;
-	char *texts[2];		/* what sysfs said of online and present CPUs last */
+	char *texts[OWNER_TEXTS];	/* what sysfs said of the CPUs last */
 	struct backoff {
 		uint64_t until_us;
 		unsigned int times;

@@ -510,6 +510,28 @@ def test_a_core_of_which_a_cpu_is_kept_does_not_come(run: Run, tree: Callable[[s
     assert run(*words, "--keep", "4").stdout.startswith("CPUs 5,21 would come online.\n")
 
 
+def test_cores_beside_a_kept_cpu_that_is_not_plugged_in(
+    run: Run, tree: Callable[[str], Path]
+) -> None:
+    """The core of such a CPU is not known."""
+    words = ("set", "-n", "--cores", "2", "--keep", "33")
+    done = run("--root", tree("smt+slots+bolt"), *words)
+    assert done.stdout.startswith("CPUs 2-15,18-31 would go offline.\n")
+
+
+def test_cores_beside_kept_cpus(run: Run, tree: Callable[[str], Path]) -> None:
+    """Offline siblings that --keep lists spoil no core with --smt off, nor a core that stays."""
+    words = ("set", "-n", "--cores", "2")
+    root = tree("smt+bolt")
+    run("--root", root, "offline", "--no-check", "16-31")
+    (root / "sys/devices/system/cpu/online").write_text("0-15\n")
+    done = run("--root", root, *words, "--smt", "off", "--keep", "16-31")
+    assert done.stdout.startswith("CPUs 2-15 would go offline.\n")
+    # CPU 0 cannot go, so its core is online in any case; core 1 is passed over.
+    done = run("--root", root, *words, "--keep", "16-17")
+    assert "Online afterwards: 0,2,18\n" in done.stdout
+
+
 def test_cpus_that_are_not_plugged_in_have_no_core(run: Run, tree: Callable[[str], Path]) -> None:
     """A choice by threads of cores says which CPUs it leaves out."""
     done = run("--root", tree("smt+slots+bolt"), "offline", "17,33", "--smt", "off", "-n")

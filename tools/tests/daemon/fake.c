@@ -23,7 +23,7 @@ struct device devices[DEVICES] = {
 	{ .irq = 24, .name = "disk" }, { .irq = 25, .name = "net rx" },
 	{ .irq = 26, .name = "net tx" }, { .irq = 27, .name = "nvme0q1" },
 };
-unsigned int affinities, listed, late, torn;
+unsigned int affinities, listed, lists, late, torn;
 bool overflows, flickers;
 
 /* -- The kernel ---------------------------------------------------------------------- */
@@ -237,6 +237,7 @@ ssize_t __wrap_write(int fd, const void *data, size_t size)
 		return carry_out(data, size, true);
 	if (ends_with(path, CPUS "bolt/offline"))
 		return carry_out(data, size, false);
+	lists += ends_with(path, CPUS "bolt/irq_keep");
 	if (is_cpu_file(path, cpu) && carry_out(cpu, strlen(cpu), *(const char *)data == '1') < 0)
 		return -1;
 	if (ends_with(path, "/smp_affinity_list") && device_of(path))

@@ -46,6 +46,7 @@ extern bool overflows;	/* irq_keep and parked are longer than a page: no program
 extern bool flickers;		/* a CPU comes or goes between any two looks at the CPUs online */
 extern unsigned int affinities;	/* how many affinities were written */
 extern unsigned int listed;	/* how many of these while irq_keep had CPUs */
+extern unsigned int lists;	/* how often irq_keep was written */
 extern unsigned int late;	/* movable interrupts on CPUs when these went offline */
 /* So many more times, rows of /proc/interrupts have fewer counts than the first line has CPUs. */
 extern unsigned int torn;

@@ -183,7 +183,12 @@ static void test_interrupts_are_left_to_irqbalance(void **state)
 	wait_for(6);
 	assert_affinity(1, "0");
 	assert_int_equal(affinities, 3);
-	restore_interrupts(0);
+	/* The interrupt is left alone also when irqbalance has ended: another interrupt goes. */
+	put("/proc/77/comm", "another\n");
+	wait_for(100);
+	assert_affinity(1, "0");
+	assert_affinity(2, "1");
+	restore_interrupts(1);
 	end();
 }
 
@@ -302,6 +307,51 @@ static void test_affinities_are_put_back_beside_a_keep_list(void **state)
 	end();
 }
 
+/* The kernel would not take this list again, so the list is not emptied. */
+static void test_a_keep_list_without_a_cpu_online(void **state)
+{
+	struct irq_restored restored;
+	struct irq_state file;
+
+	begin_interrupts("fixed", "0-1");
+	devices[1].rate = 5000;
+	devices[2].rate = 4000;
+	wait_for(20);
+	assert_affinity(1, "1");
+	put(CPUS "bolt/irq_keep", "3\n");
+	make_online("0-2");
+	assert_int_equal(irq_state_begin(&machine, &file), 0);
+	irq_state_restore(&machine, &file, &restored);
+	assert_int_equal(restored.back, 0);
+	assert_int_equal(restored.failed, 1);
+	assert_int_equal(restored.error, EBUSY);
+	irq_state_free(&file);
+	assert_affinity(1, "1");
+	assert_kept("3");
+	put(CPUS "bolt/irq_keep", "2\n");
+	restore_interrupts(1);
+	assert_affinity(1, "0-3");
+	assert_kept("2");
+	end();
+}
+
+/* The daemon has nothing to put back: the list stays as it is. */
+static void test_a_keep_list_beside_another_programs_affinity(void **state)
+{
+	begin_interrupts("fixed", "0-1");
+	devices[1].rate = 5000;
+	devices[2].rate = 4000;
+	wait_for(20);
+	assert_affinity(1, "1");
+	put_affinity(&devices[1], "0");
+	put(CPUS "bolt/irq_keep", "0\n");
+	lists = 0;
+	wait_for(6);
+	assert_affinity(1, "0");
+	assert_int_equal(lists, 0);
+	end();
+}
+
 static void test_a_killed_daemon_and_a_keep_list(void **state)
 {
 	begin_interrupts("fixed", "0-1");
@@ -373,7 +423,7 @@ static void test_a_device_that_comes_back_with_a_new_interrupt(void **state)
 	wait_for(100);
 	assert_online("0");
 	assert_affinity(1, "0");
-	assert_int_equal(one.tally.foreign, 3);	/* the CPUs alone */
+	assert_int_equal(interrupts_tally(one.interrupts).foreign, 0);
 	restore_interrupts(1);
 	assert_affinity(1, "1-3");
 	end();
@@ -561,6 +611,8 @@ int main(void)
 		cmocka_unit_test(test_a_keep_list_that_is_new),
 		cmocka_unit_test(test_a_keep_list_while_bolt_is_disabled),
 		cmocka_unit_test(test_affinities_are_put_back_beside_a_keep_list),
+		cmocka_unit_test(test_a_keep_list_without_a_cpu_online),
+		cmocka_unit_test(test_a_keep_list_beside_another_programs_affinity),
 		cmocka_unit_test(test_a_killed_daemon_and_a_keep_list),
 		cmocka_unit_test(test_a_keep_list_before_cpus_go),
 		cmocka_unit_test(test_a_row_without_a_name),

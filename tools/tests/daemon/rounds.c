@@ -242,6 +242,20 @@ static void test_a_cpu_that_does_not_come_without_bolt(void **state)
 	end();
 }
 
+/* Unplugging a CPU that is offline changes the list "enabled" alone on arm64. */
+static void test_a_cpu_that_is_not_enabled_any_more(void **state)
+{
+	begin("small+bolt", "load");
+	put(CPUS "enabled", "0-3\n");
+	wait_for(10);
+	assert_online("0");
+	assert_file("1-3");
+	put(CPUS "enabled", "0-2\n");
+	wait_for(1);
+	assert_file("1-2");
+	end();
+}
+
 /* The kernel refuses three times to let the same CPU go: then all other CPUs go. */
 static void test_a_cpu_that_may_not_go(void **state)
 {
@@ -497,6 +511,7 @@ int main(void)
 		cmocka_unit_test(test_a_cpu_that_does_not_come),
 		cmocka_unit_test(test_hotplug_that_is_disabled_for_a_moment),
 		cmocka_unit_test(test_a_cpu_that_does_not_come_without_bolt),
+		cmocka_unit_test(test_a_cpu_that_is_not_enabled_any_more),
 		cmocka_unit_test(test_a_cpu_that_may_not_go),
 		cmocka_unit_test(test_a_cpu_in_irq_keep),
 		cmocka_unit_test(test_putting_back_while_hotplug_is_disabled),
