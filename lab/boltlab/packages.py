@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """The Debian packages that the lab needs: which are missing, and how apt installs them."""
 
+import contextlib
 import functools
 import os
 import platform
 import re
 import shutil
+import signal
 import subprocess
 import time
 import tomllib
@@ -25,7 +27,6 @@ LOCKED = 300
 LOCK = ("-o", f"DPkg::Lock::Timeout={LOCKED}")
 BUSY = b"Could not get lock"
 PAUSE = 5  # seconds between two updates of apt's lists
-END = 5.0  # seconds in which a program may end by itself after a signal, as after Ctrl-C
 PROXIES = ("http_proxy", "https_proxy", "ftp_proxy", "no_proxy")
 # Command -> the groups of packages.toml that the command needs, other than build, guest and qemu,
 # which ./bolt demo needs.
@@ -213,7 +214,8 @@ def call(
     """Run ``command`` with its output in ``out``, and return its exit status.
 
     ``environment`` is added to the lab's own. On an exception, as after a signal to the lab, call()
-    lets ``command`` end its children and remove its files: subprocess.run() would kill it.
+    sends SIGTERM to ``command`` and its children, and waits until ``command`` has cleaned up:
+    subprocess.run() would kill it. The terminal's Ctrl-C does not reach ``command``.
     """
     with subprocess.Popen(
         command,
@@ -221,16 +223,14 @@ def call(
         stdout=out,
         stderr=subprocess.STDOUT,
         env={**os.environ, **(environment or {})},
+        start_new_session=True,
     ) as process:
         try:
             return process.wait()
         except BaseException:
-            # Ctrl-C reaches the program as well. A second signal could disturb its clean-up.
-            try:
-                process.wait(END)
-            except subprocess.TimeoutExpired:
-                process.terminate()
-                process.wait()
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGTERM)
+            process.wait()
             raise
 
 

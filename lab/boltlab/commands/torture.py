@@ -319,7 +319,7 @@ def _cases(
     """Yield runs without end.
 
     The fields take turns. With --resume or --nightly, the next field is the one that lacks most of
-    its goal in the book that ``look`` returns, of the fields with the fewest runs in ``stopped``.
+    its goal in the book that ``look`` returns; runs in ``stopped`` count there as usual runs.
     """
     for turn in itertools.count():
         book = look()
@@ -327,7 +327,7 @@ def _cases(
         if args.resume or args.nightly:
             each = min(
                 fields,
-                key=lambda one: (stopped[one.place], lack(one, book, fingerprint, args.least)),
+                key=lambda one: lack(one, book, fingerprint, args.least, stopped[one.place]),
             )
         cell = book.cells.get(each.place)
         accels = each.story.accels
@@ -341,7 +341,7 @@ def _cases(
 
 
 def lack(
-    field: Field, book: Book, fingerprint: str = "", least: int = 0
+    field: Field, book: Book, fingerprint: str = "", least: int = 0, stopped: int = 0
 ) -> tuple[bool, float, int]:
     """Return a key that sorts fields: the field that lacks most comes first.
 
@@ -350,11 +350,12 @@ def lack(
     goal that the configuration has reached, and the share of its goal that ``field`` has reached.
     Of fields with equal sums the field with the fewest runs comes first. Each run counts at least
     for as many requests as a run in mttcg usually has, because otherwise a field whose scenario
-    does no requests would always come first.
+    does no requests would always come first. So do ``stopped`` runs that are not in the book.
     """
     place = (field.config.name, field.arch)
     cell = book.cells.get((*place, field.story.name))
     runs, reached = (cell.runs, cell.attempted) if cell else (0, 0)
+    runs += stopped
     reached = max(reached, round(runs * REQUESTS["mttcg"] / field.config.slow))
     total = book.survived(*place) / field.config.goal
     enough = book.survived(*place, fingerprint) >= least

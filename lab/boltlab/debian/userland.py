@@ -158,7 +158,8 @@ def require(kind: str = "", names: Sequence[str] | None = None) -> None:
 
     Also raises BoltError if the host is no Debian.
     """
-    if os.geteuid() and not _place(kind, included() if names is None else names).exists():
+    found = _place(kind, included() if names is None else names)
+    if os.geteuid() and not found.exists():
         raise BoltError("Debian's user space is unpacked by root only", code=UNAVAILABLE)
 
 
@@ -174,7 +175,29 @@ def _make(suite: str, names: Sequence[str], to: Path) -> None:
         raise BoltError(f"apt has no mirror of Debian's {suite}", code=UNAVAILABLE)
     log = paths.new_log("userland")
     scratch = to.with_name("scratch")
+    remove(scratch)
+    try:
+        _fill(suite, names, to, scratch, mirror, log)
+    finally:
+        remove(scratch)
+
+
+def remove(scratch: Path) -> None:
+    """Remove ``scratch``, if it exists, and all that is below it.
+
+    mmdebstrap mounts file systems of the host below ``scratch``, and unmounts these at its end.
+    Raises BoltError, and removes nothing, while such a file system is mounted.
+    """
+    mounts = Path("/proc/self/mountinfo").read_text(encoding="utf-8").splitlines()
+    points = [line.split()[4] for line in mounts]
+    if any(point.startswith(f"{scratch}/") for point in points):
+        raise BoltError(f"file systems are still mounted below {scratch}: unmount them")
     shutil.rmtree(scratch, ignore_errors=True)
+
+
+def _fill(
+    suite: str, names: Sequence[str], to: Path, scratch: Path, mirror: str, log: Path
+) -> None:
     root = scratch / "root"
     root.mkdir(parents=True)
     archive = scratch / "root.tar"
@@ -192,7 +215,6 @@ def _make(suite: str, names: Sequence[str], to: Path) -> None:
             put(root / name, text)
         make = [qemu.binary("mkfs.ext4"), "-q", "-F", "-d", str(root), str(to)]
         _run(make, out, log, scratch)
-    shutil.rmtree(scratch)
 
 
 def put(path: Path, text: str) -> None:
@@ -206,7 +228,7 @@ def put(path: Path, text: str) -> None:
 
 
 def _run(command: list[str], out: IO[bytes], log: Path, scratch: Path) -> None:
-    # mmdebstrap unpacks in TMPDIR: /tmp may be too small, and scratch is removed in any case.
+    # mmdebstrap unpacks in TMPDIR: /tmp may be too small.
     if packages.call(command, out, {"TMPDIR": str(scratch)}):
         raise BoltError(f"{Path(command[0]).name} could not make Debian's user space", log)
 

@@ -63,25 +63,28 @@ def _major(emulator: str) -> int:
 
 
 def is_enabled() -> bool:
-    """Tell whether some file of apt's sources has the suite of backports."""
-    return any(SUITE in words[:2] for words in _targets())
+    """Tell whether apt's sources have the packages of the suite's main part, fetched or not."""
+    listed = _targets("$(RELEASE)|$(COMPONENT)|$(CREATED_BY)", "--no-release-info")
+    return [SUITE, "main", "Packages"] in listed
 
 
 def mirror(release: str = RELEASE) -> str | None:
     """Return the mirror from which apt takes Debian's ``release``; None if apt takes none."""
-    found = (uri for code, _, part, uri in _targets() if (code, part) == (release, "main") and uri)
-    return next(found, None)
+    for code, part, uri in _targets("$(CODENAME)|$(COMPONENT)|$(REPO_URI)"):
+        if (code, part) == (release, "main") and uri:
+            return uri
+    return None
 
 
-def _targets() -> list[list[str]]:
-    """Return code name, name in the sources, component and mirror of each index that apt uses.
+def _targets(form: str, *options: str) -> list[list[str]]:
+    """Return the parts of ``form``, divided by "|", for each index that apt uses.
 
-    The code name is "" if apt has not fetched the suite's lists yet.
+    Without the option --no-release-info apt leaves out suites whose lists are not fetched.
     """
     if packages.which("apt-get") is None:
         return []
     listing = subprocess.run(
-        ["apt-get", "indextargets", "--format", "$(CODENAME)|$(RELEASE)|$(COMPONENT)|$(REPO_URI)"],
+        ["apt-get", "indextargets", *options, "--format", form],
         capture_output=True,
         text=True,
         check=False,

@@ -71,21 +71,26 @@ def test_what_the_lab_has_enabled_goes_if_the_installation_fails(
 
 
 @pytest.mark.parametrize(
-    ("lines", "uri", "enabled"),
+    ("fetched", "listed", "uri", "enabled"),
     [
-        ("bookworm|stable|main|mirror/\n", "mirror/", False),
-        ("|bookworm-backports|main|other/\nbookworm|bookworm|main|mirror/\n", "mirror/", True),
-        ("bookworm-backports|x|main|other/\nbookworm|bookworm|contrib|mirror/\n", None, True),
-        ("", None, False),
+        ("bookworm|main|mirror/\n", "bookworm|main|Packages\n", "mirror/", False),
+        ("bookworm|main|mirror/\n", "bookworm-backports|main|Packages\n", "mirror/", True),
+        ("bookworm|contrib|mirror/\n", "bookworm-backports|main|Sources\n", None, False),
+        ("bookworm-backports|main|x/\n", "bookworm-backports|contrib|Packages\n", None, False),
+        ("", "", None, False),
     ],
 )
 def test_what_apt_uses(
-    monkeypatch: pytest.MonkeyPatch, lines: str, uri: str | None, enabled: bool
+    monkeypatch: pytest.MonkeyPatch, fetched: str, listed: str, uri: str | None, enabled: bool
 ) -> None:
-    """A suite whose lists apt has not fetched has no code name."""
-    done = subprocess.CompletedProcess([], 0, lines, "")
+    """apt lists a suite that is enabled but not fetched only with --no-release-info."""
+
+    def run(words: list[str], **more: object) -> subprocess.CompletedProcess[str]:
+        text = listed if "--no-release-info" in words else fetched
+        return subprocess.CompletedProcess([], 0, text, "")
+
     monkeypatch.setattr(packages, "which", lambda _name: "/usr/bin/apt-get")
-    monkeypatch.setattr(subprocess, "run", lambda *words, **more: done)
+    monkeypatch.setattr(subprocess, "run", run)
     assert backports.mirror() == uri
     assert backports.is_enabled() == enabled
 

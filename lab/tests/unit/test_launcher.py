@@ -226,3 +226,5 @@ def test_a_cache_that_cannot_be_is_refused_before_the_set_up(machine: Path, name
     assert done.returncode == 1
     assert "BOLT_CACHE must name a path without blanks and colons" in done.stderr
     assert not (machine / name).exists()
+    helped = subprocess.run([str(machine / "repo/bolt"), "--help"], env=env, check=False)
+    assert helped.returncode == 0

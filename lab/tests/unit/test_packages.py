@@ -241,7 +241,6 @@ def test_a_program_may_clean_up_when_the_lab_is_ended(tmp_path: Path) -> None:
         "import sys, threading, os, signal, time\n"
         "from pathlib import Path\n"
         "from boltlab import cli, packages\n"
-        "packages.END = 0.1\n"
         "cli.handle_ends(cli._ended)\n"
         "out = Path(sys.argv[2])\n"
         "def end():\n"
