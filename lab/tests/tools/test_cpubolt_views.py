@@ -758,6 +758,22 @@ def test_real_requests_in_a_guest(kernel: Callable[[str, str], Kernel], arch: st
         assert case.variants["bolt"].median < case.variants["native"].median
 
 
+def said_in_a_guest(kernel: Kernel, script: str, title: str) -> list[str]:
+    """Return the lines that a script of busybox's shell prints in a guest with cpubolt."""
+    target = ARCHES[kernel.arch]
+    wanted = replace(
+        scenario.load("cpubolt-views"), commands=("run /bin/busybox sh /said.sh",), timeout=600
+    )
+    guest = wanted.guest(target, kernel, target.default_setting)
+    programs = {
+        **guest.programs,
+        "bin/busybox": guestimage.file(busybox.ensure(target).read_bytes(), 0o755),
+        "said.sh": guestimage.file(script.encode()),
+    }
+    done = qemu.run(replace(guest, programs=programs), f"test-{target.name}-{title}")
+    return [row["output"].rstrip() for row in done.records if "output" in row]
+
+
 INTERRUPT = """\
 exec 2>&1
 bolt=/sys/devices/system/cpu/bolt/enabled
@@ -782,19 +798,9 @@ echo "ignored: $?"
 def test_bench_puts_back_after_signals(
     kernel: Callable[[str, str], Kernel], arch: str, before: int, variant: str
 ) -> None:
-    target = ARCHES[arch]
-    wanted = replace(
-        scenario.load("cpubolt-views"), commands=("run /bin/busybox sh /interrupt",), timeout=600
+    lines = said_in_a_guest(
+        kernel(arch, "bolt"), INTERRUPT.format(before=before, variant=variant), "bench-signals"
     )
-    guest = wanted.guest(target, kernel(arch, "bolt"), target.default_setting)
-    script = INTERRUPT.format(before=before, variant=variant)
-    programs = {
-        **guest.programs,
-        "bin/busybox": guestimage.file(busybox.ensure(target).read_bytes(), 0o755),
-        "interrupt": guestimage.file(script.encode()),
-    }
-    done = qemu.run(replace(guest, programs=programs), f"test-{arch}-bench-signals")
-    lines = [row["output"] for row in done.records if "output" in row]
     assert [line for line in lines if ": " in line] == [
         line
         for signal in ("INT", "TERM", "HUP")
@@ -845,18 +851,7 @@ def test_a_request_that_fails_is_drawn(
     kernel: Callable[[str, str], Kernel], arch: str, bolt: int
 ) -> None:
     """A request that is refused at once leaves the files of an earlier trace as these were."""
-    target = ARCHES[arch]
-    wanted = replace(
-        scenario.load("cpubolt-views"), commands=("run /bin/busybox sh /failed",), timeout=600
-    )
-    guest = wanted.guest(target, kernel(arch, "bolt"), target.default_setting)
-    programs = {
-        **guest.programs,
-        "bin/busybox": guestimage.file(busybox.ensure(target).read_bytes(), 0o755),
-        "failed": guestimage.file(FAILED.format(bolt=bolt).encode()),
-    }
-    done = qemu.run(replace(guest, programs=programs), f"test-{arch}-trace-failed")
-    lines = [row["output"].rstrip() for row in done.records if "output" in row]
+    lines = said_in_a_guest(kernel(arch, "bolt"), FAILED.format(bolt=bolt), "trace-failed")
     text = "\n".join(lines)
     assert re.search(r"^cpubolt: CPU 3 failed.* \(errno 11\); nothing has changed$", text, re.M)
     title = "[^,]+, .* of it in Bolt's batch 1, which failed: .*" if bolt else r"[^,\n]+"
@@ -877,16 +872,5 @@ def test_a_request_that_fails_is_drawn(
 def test_trace_removes_its_instance_though_nobody_reads(
     kernel: Callable[[str, str], Kernel], arch: str
 ) -> None:
-    target = ARCHES[arch]
-    wanted = replace(
-        scenario.load("cpubolt-views"), commands=("run /bin/busybox sh /unread",), timeout=600
-    )
-    guest = wanted.guest(target, kernel(arch, "bolt"), target.default_setting)
-    programs = {
-        **guest.programs,
-        "bin/busybox": guestimage.file(busybox.ensure(target).read_bytes(), 0o755),
-        "unread": guestimage.file(UNREAD.encode()),
-    }
-    done = qemu.run(replace(guest, programs=programs), f"test-{arch}-trace-unread")
-    lines = [row["output"].rstrip() for row in done.records if "output" in row]
+    lines = said_in_a_guest(kernel(arch, "bolt"), UNREAD, "trace-unread")
     assert lines == ["instances:", "online: 0"]

@@ -44,6 +44,16 @@ static void assert_explained(const char *request, const char *text)
 	free(answer);
 }
 
+/* Begins with two busy interrupts, of which the daemon moves the first to CPU 1. */
+static void begin_with_a_move(void)
+{
+	begin_interrupts("fixed", "0-1");
+	devices[1].rate = 5000;
+	devices[2].rate = 4000;
+	wait_for(20);
+	assert_affinity(1, "1");
+}
+
 /* When a CPU goes, no interrupt that can be moved is on the CPU any more. */
 static void test_interrupts_leave_before_their_cpus_go(void **state)
 {
@@ -295,11 +305,7 @@ static void assert_kept(const char *list)
 /* The kernel keeps no interrupt whose affinity a program writes while irq_keep has CPUs. */
 static void test_affinities_are_put_back_beside_a_keep_list(void **state)
 {
-	begin_interrupts("fixed", "0-1");
-	devices[1].rate = 5000;
-	devices[2].rate = 4000;
-	wait_for(20);
-	assert_affinity(1, "1");
+	begin_with_a_move();
 	put(CPUS "bolt/irq_keep", "0\n");
 	wait_for(6);
 	assert_affinity(1, "0-3");
@@ -313,11 +319,7 @@ static void test_a_keep_list_without_a_cpu_online(void **state)
 	struct irq_restored restored;
 	struct irq_state file;
 
-	begin_interrupts("fixed", "0-1");
-	devices[1].rate = 5000;
-	devices[2].rate = 4000;
-	wait_for(20);
-	assert_affinity(1, "1");
+	begin_with_a_move();
 	put(CPUS "bolt/irq_keep", "3\n");
 	make_online("0-2");
 	assert_int_equal(irq_state_begin(&machine, &file), 0);
@@ -338,11 +340,7 @@ static void test_a_keep_list_without_a_cpu_online(void **state)
 /* The daemon has nothing to put back: the list stays as it is. */
 static void test_a_keep_list_beside_another_programs_affinity(void **state)
 {
-	begin_interrupts("fixed", "0-1");
-	devices[1].rate = 5000;
-	devices[2].rate = 4000;
-	wait_for(20);
-	assert_affinity(1, "1");
+	begin_with_a_move();
 	put_affinity(&devices[1], "0");
 	put(CPUS "bolt/irq_keep", "0\n");
 	lists = 0;
@@ -354,11 +352,7 @@ static void test_a_keep_list_beside_another_programs_affinity(void **state)
 
 static void test_a_killed_daemon_and_a_keep_list(void **state)
 {
-	begin_interrupts("fixed", "0-1");
-	devices[1].rate = 5000;
-	devices[2].rate = 4000;
-	wait_for(20);
-	assert_affinity(1, "1");
+	begin_with_a_move();
 	put(CPUS "bolt/irq_keep", "0\n");
 	restore_interrupts(1);
 	assert_affinity(1, "0-3");
@@ -394,11 +388,7 @@ static void test_a_keep_list_before_cpus_go(void **state)
 /* While no device uses an interrupt, kernels before 6.11 print its row without a name. */
 static void test_a_row_without_a_name(void **state)
 {
-	begin_interrupts("fixed", "0-1");
-	devices[1].rate = 5000;
-	devices[2].rate = 4000;
-	wait_for(20);
-	assert_affinity(1, "1");
+	begin_with_a_move();
 	devices[1].nameless = true;
 	wait_for(20);
 	assert_affinity(1, "1");
@@ -432,11 +422,7 @@ static void test_a_device_that_comes_back_with_a_new_interrupt(void **state)
 /* Another program takes the CPU offline to which the daemon has moved an interrupt. */
 static void test_an_affinity_that_the_kernel_chooses(void **state)
 {
-	begin_interrupts("fixed", "0-1");
-	devices[1].rate = 5000;
-	devices[2].rate = 4000;
-	wait_for(20);
-	assert_affinity(1, "1");
+	begin_with_a_move();
 	config.interrupts.per_minute = 0;
 	make_online("0");
 	put_affinity(&devices[1], "0");
@@ -485,11 +471,7 @@ static void test_a_device_that_is_closed(void **state)
 /* Interrupts without a row are put back as well when the daemon leaves interrupts alone. */
 static void test_a_closed_device_and_irqbalance(void **state)
 {
-	begin_interrupts("fixed", "0-1");
-	devices[1].rate = 5000;
-	devices[2].rate = 4000;
-	wait_for(20);
-	assert_affinity(1, "1");
+	begin_with_a_move();
 	devices[1].closed = true;
 	wait_for(6);
 	put("/proc/77/comm", "irqbalance\n");
@@ -502,11 +484,7 @@ static void test_a_closed_device_and_irqbalance(void **state)
 /* CPUs come and go all the time while affinities are put back. */
 static void test_putting_back_while_cpus_change(void **state)
 {
-	begin_interrupts("fixed", "0-1");
-	devices[1].rate = 5000;
-	devices[2].rate = 4000;
-	wait_for(20);
-	assert_affinity(1, "1");
+	begin_with_a_move();
 	flickers = true;
 	restore_interrupts(1);
 	assert_affinity(1, "0-3");
@@ -516,11 +494,7 @@ static void test_putting_back_while_cpus_change(void **state)
 /* A CPU goes while /proc/interrupts is read: rows then have fewer counts than the first line. */
 static void test_a_table_that_changes_while_it_is_read(void **state)
 {
-	begin_interrupts("fixed", "0-1");
-	devices[1].rate = 5000;
-	devices[2].rate = 4000;
-	wait_for(20);
-	assert_affinity(1, "1");
+	begin_with_a_move();
 	assert_int_equal(affinities, 1);
 	torn = 8;
 	wait_for(20);
