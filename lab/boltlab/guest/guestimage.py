@@ -192,7 +192,8 @@ def run(command: list[str]) -> subprocess.CompletedProcess[str]:
         done = subprocess.run(command, capture_output=True, text=True, check=False)
     except OSError as error:
         raise BoltError(f"cannot run {command[0]}: {error.strerror}") from error
-    if done.returncode == -signal.SIGINT:  # asyncio delays Ctrl-C, which has ended the program
+    # Ctrl-C has ended the command. In the lab itself asyncio would raise this only later.
+    if done.returncode == -signal.SIGINT:
         raise KeyboardInterrupt
     return done
 
