@@ -101,7 +101,7 @@ class Apt:
 
     def __call__(self, *words: str) -> subprocess.CompletedProcess[str]:
         command = ["apt-get", *self.words, *words]
-        # apt puts the packages that it downloads into the directory where it runs.
+        # `apt-get download` puts packages into the directory where it runs.
         return subprocess.run(command, cwd=self.root, capture_output=True, text=True, check=False)
 
     def installed(self, paths: Sequence[Path]) -> None:
