@@ -7,37 +7,12 @@
 #include <time.h>
 
 #include "irq_read.h"
-
-#define ONLINE_FILE	"/sys/devices/system/cpu/online"
-#define MOST_TRIES	5
-
-/* Returns -EAGAIN if CPUs came or went meanwhile: counts may then be those of other CPUs. */
-static int read_once(const struct invocation *call, struct irq_table *table)
-{
-	char *before = invocation_read(call, ONLINE_FILE), *after;
-	char *text = invocation_read(call, "/proc/interrupts");
-	int error = text ? irq_parse(text, table) : -errno;
-
-	free(text);
-	after = invocation_read(call, ONLINE_FILE);
-	if (text && before && after && strcmp(before, after)) {
-		if (!error)
-			irq_free(table);
-		error = -EAGAIN;
-	}
-	free(before);
-	free(after);
-	return error;
-}
+#include "irq_table.h"
 
 static int read_table(const struct invocation *call, struct irq_table *table)
 {
-	int tries = 0, error;
+	int error = irq_table_read(call->root, table, false);
 
-	/* Rows may have fewer counts than the first line has CPUs if CPUs come and go quickly. */
-	do {
-		error = read_once(call, table);
-	} while ((error == -EAGAIN || error == -EINVAL) && ++tries < MOST_TRIES);
 	if (error == -EAGAIN)
 		return fail(EXIT_FAILED, "CPUs come and go whenever %s/proc/interrupts is read",
 			    call->root);

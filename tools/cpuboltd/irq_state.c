@@ -9,12 +9,10 @@
 #include "files.h"
 #include "irq_place.h"
 #include "irq_state.h"
+#include "irq_table.h"
 #include "irqbalance.h"
 #include "say.h"
 #include "state.h"
-
-#define ONLINE_FILE	"/sys/devices/system/cpu/online"
-#define MOST_TRIES	5
 
 static void free_one(struct irq_saved *irq)
 {
@@ -258,51 +256,11 @@ bool irq_read_set(const struct machine *machine, int irq, const char *file, cpu_
 	return good;
 }
 
-/*
- * Returns -EAGAIN if CPUs came or went while the file was read, or if the table cannot be
- * understood: rows differ in length if CPUs come or go. If the table could be understood although
- * CPUs came or went, @torn gets the table.
- */
-static int read_once(const struct machine *machine, struct irq_table *table,
-		     struct irq_table *torn)
-{
-	char *before = file_read(machine->root, ONLINE_FILE, NULL), *after = NULL;
-	char *text = before ? file_read(machine->root, "/proc/interrupts", NULL) : NULL;
-	int err = text ? irq_parse(text, table) : -errno;
-
-	if (!err) {
-		after = file_read(machine->root, ONLINE_FILE, NULL);
-		err = !after ? -errno : strcmp(before, after) ? -EAGAIN : 0;
-		if (err) {
-			irq_free(torn);
-			*torn = *table;
-		}
-	}
-	free(before);
-	free(after);
-	free(text);
-	return err == -EINVAL ? -EAGAIN : err;
-}
-
-/*
- * @devices: the caller wants only the numbers and devices of interrupts, so if CPUs come or go
- * whenever the file is read, a table that could be understood is taken: its counts may be those of
- * other CPUs
- */
 static int read_table(const struct machine *machine, struct irq_table *table, bool devices)
 {
-	struct irq_table torn = { 0 };
-	int tries = 0, err;
+	int err = irq_table_read(machine->root, table, devices);
 
-	do {
-		err = read_once(machine, table, &torn);
-	} while (err == -EAGAIN && ++tries < MOST_TRIES);
-	if (devices && err == -EAGAIN && torn.cpu_count) {
-		*table = torn;
-		return 0;
-	}
-	irq_free(&torn);
-	return err;
+	return err == -EINVAL ? -EAGAIN : err;
 }
 
 int irq_read_table(const struct machine *machine, struct irq_table *table)
