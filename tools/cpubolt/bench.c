@@ -642,10 +642,7 @@ static int open_output(struct bench *bench, FILE **output, bool *made)
 	*made = false;
 	if (!bench->output)
 		return EXIT_DONE;
-	fd = open(bench->output, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-	*made = fd >= 0;
-	if (fd < 0 && errno == EEXIST)
-		fd = open(bench->output, O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
+	fd = open_or_make(bench->output, O_WRONLY, made);
 	if (fd >= 0)
 		*output = fdopen(fd, "w");
 	return *output ? EXIT_DONE :

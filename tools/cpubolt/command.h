@@ -85,6 +85,14 @@ int invocation_open(struct invocation *call);
  */
 char *invocation_read(const struct invocation *call, const char *path);
 
+/**
+ * open_or_make() - open the file @path with @flags, such as O_RDWR
+ * @made: whether there was no such file before
+ *
+ * Return: a descriptor, or -1 with errno set.
+ */
+int open_or_make(const char *path, int flags, bool *made);
+
 /* -- Messages ------------------------------------------------------------- */
 
 /** complain() - print "cpubolt: ", the message and a newline on stderr */

@@ -414,7 +414,8 @@ static int set_timing(struct view *view)
 {
 	int error = write_file(view, TIMING_FILE, view->timing);
 	bool undone = !error || undo(view, view->wish_count);
-	const char *after = undone ? "nothing has changed" : "not all of the states named are as before";
+	const char *after = undone ? "nothing has changed" :
+				     "not all of the states named are as before";
 
 	if (!error)
 		return EXIT_DONE;

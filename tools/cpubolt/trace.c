@@ -266,11 +266,8 @@ static bool is_regular(int fd, const char *path)
 /* An existing file keeps its contents until the request has ended, and the trace replaces these. */
 static int open_file(const char *path, bool *made)
 {
-	int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+	int fd = open_or_make(path, O_RDWR, made);
 
-	*made = fd >= 0;
-	if (fd < 0 && errno == EEXIST)
-		fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
 	if (fd < 0)
 		complain("cannot write %s: %s", path, strerror(errno));
 	return fd;
@@ -373,9 +370,9 @@ static char *text_with_slices(struct trace_session *session)
 }
 
 /*
- * Whether a callback ran in the request to change @cpus, which has failed. A request that is refused at
- * once leaves no event, or the event of its batch alone; other events then belong to requests of
- * other programs, for which this request has waited.
+ * Whether a callback ran in the request to change @cpus, which has failed. A request that is
+ * refused at once leaves no event, or the event of its batch alone; other events then belong to
+ * requests of other programs, for which this request has waited.
  */
 static bool has_work(const struct trace_events *events, const struct cpubolt *machine,
 		     const cpu_set_t *cpus)

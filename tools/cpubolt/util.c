@@ -2,6 +2,7 @@
 /* Messages, help texts and files, for all subcommands */
 #include <ctype.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -147,6 +148,16 @@ size_t utf8_size(const char *text)
 char *invocation_read(const struct invocation *call, const char *path)
 {
 	return file_read(call->root, path, NULL);
+}
+
+int open_or_make(const char *path, int flags, bool *made)
+{
+	int fd = open(path, flags | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+
+	*made = fd >= 0;
+	if (fd < 0 && errno == EEXIST)
+		fd = open(path, flags | O_CREAT | O_CLOEXEC, 0666);
+	return fd;
 }
 
 int print_help(const struct invocation *call, const struct help *help)
