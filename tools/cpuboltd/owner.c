@@ -213,14 +213,12 @@ int owner_changed(struct owner *owner, const cpu_set_t *cpus, bool online, bool 
 	unsigned int cpu;
 
 	look_next_time(owner);
+	if (err && online)
+		return err;
 	/* If the CPUs cannot be looked at, CPUs that may have gone must not be forgotten. */
-	for (cpu = 0; err && !online && cpu < owner->machine->count; cpu++) {
-		if (!has(owner, cpus, cpu) || !has(owner, owner->online, cpu))
-			continue;
-		CPU_CLR_S(cpu, size, owner->online);
-		CPU_SET_S(cpu, size, owner->taken);
-	}
-	for (cpu = 0; !err && cpu < owner->machine->count; cpu++) {
+	if (err)
+		CPU_ZERO_S(size, owner->scratch);
+	for (cpu = 0; cpu < owner->machine->count; cpu++) {
 		if (!has(owner, cpus, cpu))
 			continue;
 		if (has(owner, owner->scratch, cpu) != online) {
