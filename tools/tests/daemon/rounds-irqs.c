@@ -8,16 +8,22 @@
 #include "files.h"
 #include "fake.h"
 
-static void assert_affinity(size_t device, const char *list)
+static void assert_line(const char *path, const char *line)
 {
-	char path[64], *text;
+	char *text = file_read(folder, path, NULL);
 
-	snprintf(path, sizeof(path), "/proc/irq/%d/smp_affinity_list", devices[device].irq);
-	text = file_read(folder, path, NULL);
 	assert_non_null(text);
 	text[strcspn(text, "\n")] = '\0';
-	assert_string_equal(text, list);
+	assert_string_equal(text, line);
 	free(text);
+}
+
+static void assert_affinity(size_t device, const char *list)
+{
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/irq/%d/smp_affinity_list", devices[device].irq);
+	assert_line(path, list);
 }
 
 static void restore_interrupts(size_t count)
@@ -293,12 +299,7 @@ static void test_a_keep_list_while_bolt_is_disabled(void **state)
 
 static void assert_kept(const char *list)
 {
-	char *text = file_read(folder, CPUS "bolt/irq_keep", NULL);
-
-	assert_non_null(text);
-	text[strcspn(text, "\n")] = '\0';
-	assert_string_equal(text, list);
-	free(text);
+	assert_line(CPUS "bolt/irq_keep", list);
 	assert_int_equal(listed, 0);
 }
 
