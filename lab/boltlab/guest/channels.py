@@ -23,6 +23,11 @@ SLOTS = {"bolt.results": 0x18, "bolt.dmesg": 0x19}
 SIZE = 4 << 20  # bytes of shared memory for a report
 
 
+def logs(folder: Path) -> tuple[Path, Path]:
+    """Return the files in ``folder`` with the messages of a guest's kernel: console and log."""
+    return folder / "console.log", folder / FILES["bolt.dmesg"]
+
+
 def escaped(path: Path) -> str:
     """Return ``path`` for QEMU's option lists, in which a comma is written twice."""
     return str(path).replace(",", ",,")

@@ -389,7 +389,7 @@ def judge(
     log = folder / "console.log"
     expected = [re.compile(text) for text in warns]
     missing = set(expected)
-    for path in (log, folder / channels.FILES["bolt.dmesg"]):
+    for path in channels.logs(folder):
         splats = console.scan_file(path, ignored)
         missing -= {one for one in expected for splat in splats if splat.fits(one)}
         if wrong := console.unexpected(splats, expected):

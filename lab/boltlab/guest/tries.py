@@ -12,7 +12,6 @@ from boltlab.guest import channels, console
 T = TypeVar("T")
 
 TRIES = 3  # how often a guest is booted, if a known fault of QEMU stops the guest each time
-LOGS = ("console.log", channels.FILES["bolt.dmesg"])
 CAUSED = ("RCU stall", "lockup", "hung task")  # complaints about a CPU without timer interrupts
 
 
@@ -56,7 +55,7 @@ def _earlier(
 
     What the kernel says after a complaint that is due to the fault may be due to the fault as well.
     """
-    for path in (error.log.with_name(name) for name in LOGS if error.log):
+    for path in channels.logs(error.log.parent) if error.log else ():
         splats = console.unexpected(console.scan_file(path, ignored), expected)
         if splats and not (error.stalls and splats[0].kind in CAUSED):
             return GuestError(f"the guest's kernel complained: {splats[0]}", path)
