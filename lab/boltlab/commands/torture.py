@@ -111,7 +111,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     cli.add_jobs(parser)
 
 
-# How many runs of a field QEMU's faults have stopped; the key is Field.place.
+# How many runs of a field QEMU's faults have stopped; the key is Field.cell.
 Stopped = Counter[tuple[str, str, str]]
 
 
@@ -125,9 +125,9 @@ class Field:
     kernel: Kernel
 
     @property
-    def place(self) -> tuple[str, str, str]:
-        """Return configuration, architecture and scenario: the key of the field's counts."""
-        return self.config.name, self.arch, self.story.name
+    def cell(self) -> tuple[str, str, str]:
+        """Return the cell of the tally that has the counts of the field's runs: see Case.cell."""
+        return (self.config.name, self.arch, self.story.name)
 
     @property
     def goal(self) -> float:
@@ -197,7 +197,7 @@ def _here(args: argparse.Namespace, fields: Sequence[Field], fingerprint: str) -
         if outcome:
             _say(case, outcome)
         else:
-            stopped[case.config.name, case.arch, case.story.name] += 1
+            stopped[case.cell] += 1
         failed += outcome is None or bool(outcome.why)
         over = done + 1 == args.runs if args.runs else time.monotonic() > deadline
         if args.seed is not None or over:
@@ -238,7 +238,7 @@ def _on_cluster(args: argparse.Namespace, fields: Sequence[Field], fingerprint: 
         each.check()
         failures = tally.failures(tally.load(each.ledger))
         for failure in failures:
-            ui.say(f"FAILED: {failure.why} ({each.folder})")
+            ui.say(f"{elements.FAILURE}{failure.why} ({each.folder})")
             ui.say(f"repeat: {failure.repeat}")
         if each.status == elements.FAILED and not failures:
             # A fault of QEMU has stopped the run, which therefore does not count.
@@ -327,11 +327,11 @@ def _cases(
         if args.resume or args.nightly:
             each = min(
                 fields,
-                key=lambda one: lack(one, book, fingerprint, args.least, stopped[one.place]),
+                key=lambda one: lack(one, book, fingerprint, args.least, stopped[one.cell]),
             )
-        cell = book.cells.get(each.place)
+        cell = book.cells.get(each.cell)
         accels = each.story.accels
-        runs = (cell.runs if cell else 0) + stopped[each.place]
+        runs = (cell.runs if cell else 0) + stopped[each.cell]
         accel = args.accel or accels[runs % len(accels)]
         wanted = args.requests or max(20, round(REQUESTS[accel] / each.config.slow))
         seed = args.seed if args.seed is not None else random.randrange(1, 2**31)
@@ -353,7 +353,7 @@ def lack(
     does no requests would always come first. So do ``stopped`` runs that are not in the book.
     """
     place = (field.config.name, field.arch)
-    cell = book.cells.get((*place, field.story.name))
+    cell = book.cells.get(field.cell)
     runs, reached = (cell.runs, cell.attempted) if cell else (0, 0)
     runs += stopped
     reached = max(reached, round(runs * REQUESTS["mttcg"] / field.config.slow))
@@ -389,9 +389,8 @@ def play(case: Case, kernel: Kernel) -> Outcome:
                 raise
             why = error.message
     host_s = time.monotonic() - start
-    said = _lines(folder / "console.log")
+    said, log = map(_lines, channels.logs(folder))
     counts = matrix.count(qemu.records_of(folder / channels.FILES["bolt.results"]), said)
-    log = _lines(folder / channels.FILES["bolt.dmesg"])
     why = why or matrix.complaint(case, counts, [*said, *log])
     passed_over = sum(any(each.search(console.message(line)) for each in skipped) for line in said)
     return Outcome(counts, matrix.last_moment(folder), host_s, why, passed_over, folder)
@@ -419,7 +418,7 @@ def _say(case: Case, outcome: Outcome) -> None:
         f"{outcome.virtual_s:.0f} s of the guest's time in {outcome.host_s:.0f} s"
     )
     if outcome.why:
-        ui.say(f"FAILED: {outcome.why} ({outcome.folder})")
+        ui.say(f"{elements.FAILURE}{outcome.why} ({outcome.folder})")
         ui.say(f"repeat: {case.line()}")
 
 
@@ -529,7 +528,7 @@ def _hunt(
         found = [each for each in found if each.names in suspects]
     for each in found:
         counts = f"{each.bolt} reports with Bolt, {each.native} without"
-        ui.say(f"FAILED: a race on {name}: {races.text(each.names)} ({counts})")
+        ui.say(f"{elements.FAILURE}a race on {name}: {races.text(each.names)} ({counts})")
         for line in each.stacks:
             ui.say(f"  {line}")
         ui.say(f"repeat: {each.repeat}")
