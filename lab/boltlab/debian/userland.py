@@ -138,9 +138,8 @@ def image(kind: str = "", names: Sequence[str] | None = None) -> Path:
     the lab may not install, or has no mirror for apt, or if the user is not root.
     """
     names = included() if names is None else names
-    require(kind, names)
+    found = require(kind, names)
     packages.ensure("userland", "guest")
-    found = _place(kind, names)
     suite, folder = release(), found.parent
     with lock(folder / "image"):
         if not found.exists():
@@ -153,19 +152,17 @@ def image(kind: str = "", names: Sequence[str] | None = None) -> Path:
     return found
 
 
-def require(kind: str = "", names: Sequence[str] | None = None) -> None:
-    """Raise BoltError, code 69, if image() would have to make the image, and the user is not root.
+def require(kind: str = "", names: Sequence[str] | None = None) -> Path:
+    """Return where the image is that image() returns, or where image() would make the image.
 
-    Also raises BoltError if the host is no Debian.
+    Raises BoltError, code 69, if image() would have to make the image and the user is not root, and
+    if the host is no Debian.
     """
-    found = _place(kind, included() if names is None else names)
+    suite, names = release(), included() if names is None else names
+    found = paths.cache() / "userland" / kind / f"{suite}-{stamp(suite, names)}.ext4"
     if os.geteuid() and not found.exists():
         raise BoltError("Debian's user space is unpacked by root only", code=UNAVAILABLE)
-
-
-def _place(kind: str, names: Sequence[str]) -> Path:
-    suite = release()
-    return paths.cache() / "userland" / kind / f"{suite}-{stamp(suite, names)}.ext4"
+    return found
 
 
 def _make(suite: str, names: Sequence[str], to: Path) -> None:
@@ -175,14 +172,14 @@ def _make(suite: str, names: Sequence[str], to: Path) -> None:
         raise BoltError(f"apt has no mirror of Debian's {suite}", code=UNAVAILABLE)
     log = paths.new_log("userland")
     scratch = to.with_name("scratch")
-    remove(scratch)
+    _remove(scratch)
     try:
         _fill(suite, names, to, scratch, mirror, log)
     finally:
-        remove(scratch)
+        _remove(scratch)
 
 
-def remove(scratch: Path) -> None:
+def _remove(scratch: Path) -> None:
     """Remove ``scratch``, if it exists, and all that is below it.
 
     mmdebstrap mounts file systems of the host below ``scratch``, and unmounts these at its end.

@@ -314,11 +314,12 @@ def test_every_guest_of_the_table_has_a_check() -> None:
 def test_root_makes_the_image(monkeypatch: pytest.MonkeyPatch) -> None:
     """A user who is not root learns so before kernels are built, unless the image is there."""
     monkeypatch.setattr(userland, "release", lambda: "bookworm")
+    monkeypatch.setattr("os.geteuid", lambda: 0)
+    place = userland.require()
     monkeypatch.setattr("os.geteuid", lambda: 1000)
     with pytest.raises(BoltError, match="by root only") as refused:
         userland.require()
     assert refused.value.code == UNAVAILABLE
-    place = userland._place("", userland.included())
     place.parent.mkdir(parents=True)
     place.touch()
     userland.require()
