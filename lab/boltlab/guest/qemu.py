@@ -52,6 +52,7 @@ BOUND = (
     *("-object", "filter-buffer,id=bounds,netdev=bound,interval=50"),
 )
 BLOCK = 512
+MEBIBYTES = {"M": 1, "G": 1024}
 DISK = 512 << 20  # bytes of a scratch disk, which is a sparse file
 # The only address that a guest's network card reaches: an echo server.
 ECHO = "restrict=on,guestfwd=tcp:10.0.2.100:7-cmd:cat"
@@ -269,17 +270,18 @@ def numa(machine: Machine) -> list[str]:
     """
     if machine.nodes == 1:
         return []
-    if machine.cpus % machine.nodes or not machine.memory.endswith("G"):
+    if machine.cpus % machine.nodes or machine.memory[-1:] not in MEBIBYTES:
         raise BoltError(
             f"{machine.cpus} CPUs and {machine.memory} do not fill {machine.nodes} nodes"
         )
-    share, rest = divmod(int(machine.memory[:-1]) * 1024, machine.nodes)
+    size = int(machine.memory[:-1]) * MEBIBYTES[machine.memory[-1]]
+    share, rest = divmod(size, machine.nodes)
     each = machine.cpus // machine.nodes
     args = []
     for node in range(machine.nodes):
         cpus = f"{node * each}-{node * each + each - 1}"
-        size = share + (rest if node == 0 else 0)
-        args += ["-object", f"memory-backend-ram,id=node{node},size={size}M"]
+        filled = share + (rest if node == 0 else 0)
+        args += ["-object", f"memory-backend-ram,id=node{node},size={filled}M"]
         args += ["-numa", f"node,nodeid={node},cpus={cpus},memdev=node{node}"]
     return args
 

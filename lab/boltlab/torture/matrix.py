@@ -55,6 +55,11 @@ class Config:
     slow: float = 1
     ignored: tuple[str, ...] = ()
 
+    def sizes(self) -> dict[str, Any]:
+        """Return the SIZES of the machine that the row of the configuration gives."""
+        found = {key: getattr(self.machine, key) for key in SIZES}
+        return {key: size for key, size in found.items() if size}
+
     def is_of(self, series: str) -> bool:
         """Tell whether kernels of ``series`` can have the configuration."""
         return not self.series or series in self.series
@@ -162,12 +167,11 @@ class Case:
     def guest(self, kernel: Kernel) -> Guest:
         """Return the guest that does the run on ``kernel``."""
         arch, config, story = ARCHES[self.arch], self.config, self.story
-        sizes = {key: getattr(config.machine, key) for key in SIZES}
         wanted = story.scenario.changed(
             commands=self.script(),
             kernel=config.kernel,
             accel=self.accel,
-            **{key: size for key, size in sizes.items() if size},
+            **config.sizes(),
             append=f"{story.scenario.append} {config.append}".strip(),
             timeout=round(self.timeout),
         )

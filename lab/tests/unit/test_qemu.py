@@ -309,6 +309,10 @@ def test_command_lines(fake: Path) -> None:
     assert two[two.index("-smp") + 1] == "4,sockets=2"
     assert two[two.index("-numa") + 1] == "node,nodeid=0,cpus=0-1,memdev=node0"
     assert "memory-backend-ram,id=node1,size=512M" in two
+    less = qemu.command(
+        Guest(ARM, Path("image"), (), machine=Machine(nodes=2, memory="768M")), initrd
+    )
+    assert "memory-backend-ram,id=node1,size=384M" in less
     three = qemu.command(Guest(ARM, Path("image"), (), machine=Machine(cpus=6, nodes=3)), initrd)
     assert "memory-backend-ram,id=node0,size=342M" in three
     assert "memory-backend-ram,id=node2,size=341M" in three

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 import random
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -8,7 +9,7 @@ import pytest
 
 from boltlab import versions
 from boltlab.errors import USAGE, BoltError
-from boltlab.guest import busybox, guestimage
+from boltlab.guest import busybox, guestimage, qemu
 from boltlab.kernel import flavours
 from boltlab.kernel.build import BUILT, Kernel
 from boltlab.torture import matrix, tally
@@ -129,6 +130,16 @@ def test_the_guest_has_the_machine_of_the_configuration(
     programs = case(story="cpu-on-off-bolt").guest(kernel(tmp_path)).programs
     assert programs["bin/cpu-on-off-test.sh"].data == b"#!/bin/bash"
     assert programs["bin/busybox"].data == b"box"
+
+
+def test_qemu_can_make_the_machine_of_each_run() -> None:
+    for config in CONFIGS.values():
+        for story in STORIES.values():
+            if story.fits(config):
+                machine = replace(story.scenario.machine, **config.sizes())
+                assert qemu.numa(machine).count("-numa") == (
+                    machine.nodes if machine.nodes > 1 else 0
+                )
 
 
 def test_requests_are_counted_and_bystanders_are_not() -> None:
