@@ -70,7 +70,7 @@ static cpus_t some(const struct world *world)
 	return set;
 }
 
-/* Expects that nothing has changed since self->before, as after a refused request. */
+/* Expects that self->before still describes all CPUs, as after a refused request. */
 #define expect_unchanged(format, ...)					\
 do {									\
 	ASSERT_TRUE(sight_take(&self->world, &self->after));		\
@@ -657,6 +657,18 @@ static void toggle(struct slot *slot)
 	}
 }
 
+/* Takes all CPUs of the child's share offline, and online again, by one request each. */
+static void toggle_all(struct slot *slot)
+{
+	for (int i = 0;; i++) {
+		int err = ask_by_list(i % 2 ? ONLINE_THEM : OFFLINE_THEM, share);
+
+		if (err)
+			slot->value = err;
+		slot_beat(slot);
+	}
+}
+
 static void toggle_one(struct slot *slot)
 {
 	for (int i = 0;; i++) {
@@ -783,24 +795,27 @@ TEST_F_TIMEOUT(bulk, writers_find_their_own_result, 300)
 }
 
 /*
- * The task that asks may be killed at any moment: the request is then either done
- * or not done.
+ * The task that asks may be killed at any moment: the request is then done for all its
+ * CPUs, or for none, and cpuN/online says of each CPU what cpu/online says.
  */
 TEST_F_TIMEOUT(bulk, killed_in_a_request, 600)
 {
-	cpus_t all = victims(&self->world);
+	cpus_t all = victims(&self->world), online;
 	struct slot *slot = slots_map(1);
 	struct task task;
 
 	ASSERT_NE(NULL, slot);
-	alone = false;
 	share = all;
 	for (int i = 0; i < 30; i++) {
-		ASSERT_GT(task_start(&task, slot, toggle), 0);
+		ASSERT_EQ(0, ask_by_list(ONLINE_THEM, all));
+		ASSERT_GT(task_start(&task, slot, toggle_all), 0);
 		usleep(500 + i * 731 % 9000);
 		task_kill(&task);
 		ASSERT_TRUE(sight_take(&self->world, &self->after));
 		EXPECT_EQ(self->after.online, self->after.files);
+		online = self->after.online & all;
+		EXPECT_TRUE(!online || online == all)
+			TH_LOG("CPUs %llx of %llx are online", online, all);
 		EXPECT_EQ(0, slot->value);
 	}
 	EXPECT_EQ(0, ask_by_list(ONLINE_THEM, all));
