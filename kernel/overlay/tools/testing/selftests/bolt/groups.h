@@ -3,9 +3,13 @@
 #ifndef SELFTESTS_BOLT_GROUPS_H
 #define SELFTESTS_BOLT_GROUPS_H
 
+#include <fcntl.h>
+#include <linux/sched.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 
 #include "bolt.h"
+#include "lib/children.h"
 
 /*
  * Whether tests may move the cpusets to version 1 of control groups: no other program uses
@@ -79,6 +83,26 @@ static inline int group_remove(const char *root, const char *group)
 
 	snprintf(path, sizeof(path), "%s/bolt-%s", root, group);
 	return rmdir(path) ? -errno : 0;
+}
+
+/* fork_mortal() of a child in @group. */
+static inline pid_t group_fork(const char *root, const char *group)
+{
+	struct clone_args args = { .flags = CLONE_INTO_CGROUP, .exit_signal = SIGCHLD };
+	pid_t parent = getpid(), child = -1;
+	char path[256];
+	int dir;
+
+	snprintf(path, sizeof(path), "%s/bolt-%s", root, group);
+	dir = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (dir >= 0) {
+		args.cgroup = dir;
+		child = syscall(SYS_clone3, &args, sizeof(args));
+		if (!child)
+			die_with(parent);
+		close(dir);
+	}
+	return child;
 }
 
 #endif /* SELFTESTS_BOLT_GROUPS_H */

@@ -7,7 +7,6 @@
 #define SELFTESTS_BOLT_STORM_H
 
 #include <fcntl.h>
-#include <sys/file.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
@@ -409,38 +408,21 @@ static inline bool has_cpusets(const struct storm *storm)
 }
 
 /*
- * Writes @text to @file of @group, while no other actor does so. Linux 6.12 deadlocks, also
- * without Bolt, if a task moves to a group while another task makes a partition: the task
- * that makes the partition has cpuset_mutex and waits for kthreadd, which is to start a
- * worker; kthreadd waits for the move to end, and the move waits for cpuset_mutex.
- */
-static inline int put_in_turn(const char *group, const char *file, const char *text)
-{
-	int dir = open(V2, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	int err;
-
-	if (dir < 0 || flock(dir, LOCK_EX))
-		return -errno;
-	err = group_put(V2, group, file, text);
-	close(dir);
-	return err;
-}
-
-/*
- * Starts a task, and moves the task into @group, unless the group has no CPU: then the task
- * stays in the group of @actor. Returns the task, or -1.
+ * Starts a task in @group, unless the group has no CPU. Returns the task, or -1.
+ *
+ * The task is born in the group. Linux 6.12 deadlocks, also without Bolt, if a task moves to
+ * a group while another task changes a partition: the move has cgroup_threadgroup_rwsem,
+ * which every thread that starts or ends needs, and waits for cpuset_mutex; the task that
+ * changes the partition has cpuset_mutex and waits for a worker to start or to end.
  */
 static inline pid_t inhabit(struct actor *actor, const char *group)
 {
-	pid_t pid = fork_mortal();
-	char text[16];
+	pid_t pid = group_fork(V2, group);
+	int err = pid < 0 ? -errno : 0;
 
 	while (!pid)
 		burn_ns(CLOCK_MONOTONIC, 1000000);
-	if (pid > 0) {
-		snprintf(text, sizeof(text), "%d", pid);
-		book(actor, "cgroup.procs", put_in_turn(group, "cgroup.procs", text), MAY_NOSPC);
-	}
+	book(actor, "start a task in a group", err, MAY_NOSPC);
 	return pid;
 }
 
@@ -472,7 +454,7 @@ static inline void enclose(struct actor *actor)
 	snprintf(group, sizeof(group), "partition-%d", getpid());
 	cpus_text(set, 0, text);
 	err = group_make(V2, group) ?: group_put(V2, group, "cpuset.cpus", text) ?:
-	      put_in_turn(group, "cpuset.cpus.partition", kind);
+	      group_put(V2, group, "cpuset.cpus.partition", kind);
 	book(actor, "make a partition", err, 0);
 	pid = inhabit(actor, group);
 	wait_ms(roll(actor, 40));
@@ -481,7 +463,7 @@ static inline void enclose(struct actor *actor)
 		waitpid(pid, NULL, 0);
 		pid = 0;
 	}
-	book(actor, "end a partition", put_in_turn(group, "cpuset.cpus.partition", "member"), 0);
+	book(actor, "end a partition", group_put(V2, group, "cpuset.cpus.partition", "member"), 0);
 	if (pid > 0) {
 		kill(pid, SIGKILL);
 		waitpid(pid, NULL, 0);

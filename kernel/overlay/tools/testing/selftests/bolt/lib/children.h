@@ -7,17 +7,22 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
+/* Makes the kernel kill this process when its parent, @parent, ends. */
+static inline void die_with(pid_t parent)
+{
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	/* If the parent ended before the prctl(), the kernel sends no signal. */
+	if (getppid() != parent)
+		_exit(1);
+}
+
 /* fork() of a child that is killed when its parent ends. */
 static inline pid_t fork_mortal(void)
 {
 	pid_t parent = getpid(), pid = fork();
 
-	if (!pid) {
-		prctl(PR_SET_PDEATHSIG, SIGKILL);
-		/* If the parent ended before the prctl(), the kernel sends no signal. */
-		if (getppid() != parent)
-			_exit(1);
-	}
+	if (!pid)
+		die_with(parent);
 	return pid;
 }
 
