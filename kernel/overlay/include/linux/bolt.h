@@ -41,8 +41,8 @@ struct task_struct;
  *	CPUs to drain or to add up such data walks the parked CPUs as well
  * @BOLT_ELIDE: in a worker, when memory is short; with bolt/keep set to "delay" as
  *	@BOLT_LAZY. The CPU keeps an object that no task looks for while the CPU is
- *	parked, and that the CPU needs when it returns: memory, or an entry in sysfs
- *	that is hidden from user space
+ *	parked, and that the CPU needs when it returns: memory, for example, or an
+ *	entry in sysfs that is hidden from user space
  *
  * A teardown of the last three classes does not run at all if the CPU comes back first.
  * Code that needs the CPU natively offline runs these teardowns itself, at once.
@@ -92,7 +92,8 @@ enum bolt_unit {
 /**
  * enum bolt_phase - parts of a request, in the order in which they end
  * @BOLT_PHASE_LOCK: from the request to the hotplug write lock
- * @BOLT_PHASE_PREPARE: startup callbacks before the AP is woken
+ * @BOLT_PHASE_PREPARE: startup callbacks before the AP is woken; with bolt.boot=tree
+ *	also all that @BOLT_PHASE_HARDWARE has otherwise
  * @BOLT_PHASE_HARDWARE: from waking the AP to its idle loop
  * @BOLT_PHASE_AP: callbacks on the AP, and those of CPUHP_AP_ACTIVE
  * @BOLT_PHASE_STOP: stop_machine() with everything in it
@@ -138,9 +139,9 @@ enum bolt_boot_switch {
 /**
  * struct bolt_defer - how the teardown of a hotplug state is deferred
  * @class:	BOLT_ASYNC, BOLT_LAZY or BOLT_ELIDE; or BOLT_CRITICAL, for a
- *		dynamic state that is not deferred but fit for batches. A fixed
- *		state leaves this and the next three members out: its row in
- *		rows.h has them
+ *		dynamic state that is not deferred but fit for batches. A state
+ *		that has a row in rows.h or names.h leaves this and the next three
+ *		members out: the row has them
  * @unit:	states with which this state shares an object
  * @concurrent:	true if callbacks of the state may run for several CPUs at once;
  *		false if the callbacks run for one CPU at a time
@@ -399,7 +400,8 @@ unsigned long bolt_kernfs_bytes(struct kernfs_node *kn);
 /**
  * enum bolt_warm - whether a CPU waits in the kernel, and what order the CPU has
  * @BOLT_COLD: the CPU does not wait: the CPU is online, coming, dying or natively
- *		dead
+ *		dead; or the CPU waits, its order was taken back, and it dies when it
+ *		next reads the word
  * @BOLT_WARM: the CPU is parked warm, and waits; its hardware was not reset
  * @BOLT_WAKE: the CPU waits, and has the order to return
  * @BOLT_LEAVE: the CPU waits, and has the order to become natively dead
@@ -423,7 +425,7 @@ DECLARE_PER_CPU_ALIGNED(atomic_t, bolt_warm_words);
  *
  * Context: the CPU, offline, interrupts off; may be called where code must not be
  * instrumented.
- * Return: the order.
+ * Return: the word of the CPU; BOLT_WARM if the CPU has no order yet.
  */
 static __always_inline enum bolt_warm bolt_warm_order(void)
 {

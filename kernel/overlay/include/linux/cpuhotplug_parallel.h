@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Hotplug states whose startup runs on all CPUs at once. Code calls a function of this
+ * Hotplug states whose startup may run on all CPUs at once. Code calls a function of this
  * header in place of the function of <linux/cpuhotplug.h> that lacks "_parallel" in its
  * name; without CONFIG_BOLT both do the same. See
  * __cpuhp_setup_state_parallel_cpuslocked() for the rules.

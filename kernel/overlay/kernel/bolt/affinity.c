@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Affinity of tasks, given back when CPUs return. A task all of whose CPUs are
- * offline may run on any CPU of its cpuset, and natively the scheduler then forgets
- * the CPUs that the task had asked for. While Bolt is enabled and bolt/keep_affinity is 1,
- * the mask of these CPUs is kept in lost_cpus_ptr of the task. The scheduler does not look
- * for CPUs there: until the affinity is given back, the task is treated as natively. A request
- * that brings CPUs online queues a worker, which asks for the CPUs again in the name of
- * the task, as sched_setaffinity() would; the request does not wait for the worker.
+ * Affinity of tasks, given back when CPUs return. A task all of whose CPUs are offline
+ * may run on any CPU of its cpuset, and natively the scheduler then forgets the CPUs that
+ * the task had asked for. While Bolt is enabled and bolt/keep_affinity is 1, the mask of
+ * these CPUs is kept in lost_cpus_ptr of the task, unless the task is a kernel thread or
+ * an I/O worker. The scheduler does not look for CPUs there: until the affinity is given
+ * back, the task is treated as natively. A request that brings CPUs online queues a
+ * worker, which asks for the CPUs again in the name of the task, as sched_setaffinity()
+ * would; the request does not wait for the worker.
  */
 #include <linux/atomic.h>
 #include <linux/bolt.h>
@@ -98,8 +99,9 @@ static struct cpumask *bolt_take_affinity(struct task_struct *p)
 /*
  * Gives @p the affinity back that is kept; drops that affinity instead if the user has
  * set another one since, or @p has lost another one. The affinity stays kept if @p cannot
- * have it now: the cpuset of @p has none of the CPUs, @p is a deadline task, which may not
- * be bound to these CPUs, @p has its migration disabled, or there is no memory.
+ * have it now: no CPU of the affinity is active, the cpuset of @p has none of the CPUs,
+ * @p is a deadline task, which may not be bound to these CPUs, @p has its migration
+ * disabled, or there is no memory.
  *
  * The hotplug lock is held: otherwise the last CPU of the affinity could go before @p has
  * moved there, and @p would go on where it runs, with an affinity that does not allow
@@ -157,7 +159,10 @@ static struct task_struct *bolt_next_loser(int *nr)
 	return NULL;
 }
 
-/* Looks at all tasks once; returns whether one with a kept affinity cannot be moved yet. */
+/*
+ * Looks at all tasks once, and gives affinities back. Returns whether an affinity stays
+ * kept because its task has its migration disabled.
+ */
 static bool bolt_return_affinities(void)
 {
 	struct task_struct *p;
@@ -186,9 +191,8 @@ static DECLARE_WORK(bolt_affinity_worker, bolt_affinity_work);
  * bolt_give_affinity_back - have tasks get their affinity back
  *
  * Called at the end of a request that has brought CPUs up, or has failed, as the undo of
- * a request may bring CPUs up. If a thread calls
- * exec and so gets the PID of its process, the worker may miss that thread, and finds the
- * thread after the next such request.
+ * a request may bring CPUs up. If a thread calls exec and so gets the PID of its process,
+ * the worker may miss that thread, and finds the thread after the next such request.
  *
  * Context: any.
  */

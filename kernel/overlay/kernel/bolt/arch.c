@@ -119,7 +119,7 @@ bool __weak bolt_arch_warm_prepare(unsigned int cpu, struct task_struct *idle)
  * bolt_arch_warm_kick - have a CPU that waits in the kernel look at its order
  * @cpu:	the CPU
  *
- * Bolt calls this function again if the CPU does not answer.
+ * Bolt calls this function again if the CPU does not answer, except after a crash.
  *
  * Context: a task, while only CPUs of its own request go or come; or a CPU that crashed.
  */

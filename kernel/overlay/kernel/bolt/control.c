@@ -9,8 +9,9 @@
  * thread of normal scheduling policy, with nice value -20, carries requests out, and
  * the task that asks sleeps meanwhile.
  *
- * A real-time task that asks must not wait for tasks of lower priority, so the thread has
- * the priority of that task, or 99 for a deadline task, until the request is done.
+ * A real-time or deadline task that asks must not wait for tasks of lower priority, so
+ * until the request is done the thread is a real-time thread, with the priority of that
+ * task, or with 99 for a deadline task.
  *
  * The thread exists while Bolt is enabled, so that handing a request over to the thread
  * needs no memory. The thread is not frozen when the system is suspended.
@@ -65,8 +66,8 @@ static struct lockdep_map __maybe_unused bolt_order_map;
 /*
  * Wakes the task in @sleeper. If no other task is ready to run on this CPU, the task
  * that is woken runs here, which is quickest, because the caller is about to sleep.
- * Otherwise, and for a task that is a real-time task or must not run here, the scheduler
- * chooses the CPU.
+ * Otherwise, and for a real-time or deadline task, and for a task that must not run here,
+ * the scheduler chooses the CPU.
  */
 static void bolt_pass_to(struct wait_queue_head *sleeper)
 {
@@ -123,8 +124,8 @@ int bolt_control_start(void)
 	set_user_nice(thread, MIN_NICE);
 	/*
 	 * User space must not choose the thread's CPUs, nor move the thread to
-	 * another control group. A cpuset that isolates CPUs may replace the mask
-	 * of housekeeping CPUs while it is copied.
+	 * another control group. The mask of housekeeping CPUs is copied under RCU,
+	 * as a cpuset that isolates CPUs may replace the mask meanwhile.
 	 */
 	scoped_guard(rcu)
 		cpumask_copy(&cpus, housekeeping_cpumask(HK_TYPE_KTHREAD));
@@ -169,8 +170,8 @@ static void bolt_choose_cpus(const struct cpumask *leaving)
 }
 
 /*
- * Gives the thread the priority of a real-time caller, or the highest one for a deadline
- * caller. Returns true if the thread's scheduling policy was changed.
+ * Gives the thread the priority of a real-time caller, or the highest real-time priority
+ * for a deadline caller. Returns true if the thread's scheduling policy was changed.
  */
 static bool bolt_lend_priority(void)
 {

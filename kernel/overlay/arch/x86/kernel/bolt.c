@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * x86's own versions of some functions of kernel/bolt/arch.c. down.c calls
- * bolt_arch_may_go() in the stop; the files of kernel/bolt that bring CPUs up call the
- * other functions. smpboot.c calls bolt_startup_delay() after each IPI that starts a CPU.
+ * bolt_arch_may_go() in the stop; up.c, threads.c, turn.c and boot/tree.c call
+ * bolt_arch_slots(), and up.c and boot/tree.c call the other three. smpboot.c calls
+ * bolt_startup_delay() after each IPI that starts a CPU.
  */
 #include <linux/bolt.h>
 #include <linux/cpufeature.h>
@@ -13,7 +14,10 @@
 #include <asm/bolt.h>
 #include <asm/cacheinfo.h>
 
-/* Set if the memory types of all CPUs of the batch are to be set up in one stop. */
+/*
+ * Set if bolt_arch_arrived() is to set up memory types: in one stop, for all CPUs that
+ * have arrived without the right memory types.
+ */
 static bool bolt_caches_wait;
 
 /**
@@ -41,7 +45,8 @@ void bolt_startup_delay(unsigned int usecs)
  * @cpus:	the CPUs that go
  *
  * Context: all CPUs stopped.
- * Return: 0 or -ENOSPC.
+ * Return: 0 or -ENOSPC. If the platform has its own smp_ops.cpu_disable(), the room is
+ * not checked, as natively, and the function returns 0.
  */
 int bolt_arch_may_go(const struct cpumask *cpus)
 {
@@ -70,11 +75,11 @@ unsigned int bolt_arch_wave(unsigned int cpu)
  * bolt_arch_slots - how many CPUs may be on their way up at once
  *
  * All CPUs may, if each CPU can find out its own number. The limit BOLT_SLOTS is for
- * guests whose CPUs spin in the queue of a lock; on x86 a spinlock of a guest has no
- * queue, or a queue in which CPUs halt, unless the host says that the guest has CPUs of
- * the host to itself, or the command line forbids such locks ("nopvspin"). CPUs of a Xen
- * PV guest come by cpu_bringup(), which does not call bolt_ap_lock(), so each must be
- * online before the next is woken.
+ * guests whose CPUs spin in the queue of a lock; on x86, with CONFIG_PARAVIRT, a spinlock
+ * of a guest has no queue, or a queue in which CPUs halt, unless the host says that the
+ * guest has CPUs of the host to itself, or the command line forbids such locks
+ * ("nopvspin"). CPUs of a Xen PV guest come by cpu_bringup(), which does not call
+ * bolt_ap_lock(), so each CPU must be online before the next one is woken.
  *
  * Context: as the default in kernel/bolt/arch.c.
  * Return: the number of CPUs.
@@ -90,11 +95,12 @@ unsigned int bolt_arch_slots(void)
  * bolt_arch_coming - prepare for CPUs that are about to be woken
  * @nr:	how many CPUs are to be woken
  *
- * Natively each CPU stops the machine when it comes, to set up its memory types.
- * Several CPUs of a request stop the machine once, together, when all have arrived,
- * as after suspend, unless all of them have kept their memory types. A single CPU that
- * an undo brings back while other CPUs are inactive also waits for that stop, because a
- * stop that the CPU makes by itself, as natively, leaves out CPUs that are inactive.
+ * Natively each CPU stops the machine when it comes, to set up its memory types, except
+ * at boot and after suspend. Several CPUs that come together stop the machine once, when
+ * all have arrived, as after suspend, unless all of them have kept their memory types. A
+ * single CPU that comes while another CPU is online but inactive, as in an undo, also
+ * waits for that stop, because a stop that the CPU makes by itself, as natively, leaves
+ * out CPUs that are inactive.
  *
  * Context: the control task, hotplug lock held for writing.
  */

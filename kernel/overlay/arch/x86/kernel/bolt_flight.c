@@ -4,8 +4,10 @@
  * the CPU, but a device may have sent an interrupt before, and that interrupt still
  * reaches the APIC of the CPU. Natively the CPU waits for a millisecond while the
  * machine is stopped, looks which vectors are pending in its APIC, and sends those
- * interrupts to the CPUs that they were moved to. In a request, if bolt_look_later()
- * allows it, the CPU does that when it has reported its death, and no other CPU waits:
+ * interrupts to the CPUs that they were moved to. In a request that may take shortcuts, a
+ * CPU whose vectors have no interrupt that may be in flight does not look. Otherwise, if
+ * bolt_look_later() allows it, a CPU of a request waits and looks only when it has
+ * reported its death, when the machine is no longer stopped:
  *
  *	fixup_irqs()		bolt_look_later(): the look is put off
  *	lapic_offline()		frees old vectors of moved interrupts, but leaves their
@@ -16,15 +18,16 @@
  *
  * Between the stop and native_play_dead() the CPU switches to its idle task, with
  * interrupts on. Natively the APIC is disabled by then, so the CPU handles no interrupt
- * there, and must not do so in a request. So bolt_look_hold() raises the task priority
- * of the APIC above all vectors: the APIC accepts interrupts and holds them. bolt_look()
- * leaves the APIC as native_cpu_disable() does, with the usual priority, so that INIT,
- * or a return without a reset, finds the APIC as natively.
+ * there; in a request the CPU must not handle one there either. So bolt_look_hold()
+ * raises the task priority of the APIC to that of the highest vectors: the APIC accepts
+ * interrupts, but holds all of them. bolt_look() leaves the APIC as native_cpu_disable()
+ * does, with the usual priority, so that INIT, or a return without a reset, finds the
+ * APIC as natively.
  *
  * Until the look is over, the vectors of the CPU name the interrupts that were on
  * them, although the interrupts have moved, perhaps more than once. vector_lock
- * protects these names: the CPU that looks sends each interrupt on to the CPU on which
- * the interrupt is by then, and bolt_look_forget() removes the name of an interrupt
+ * protects these names: the CPU that looks sends each pending interrupt on to the CPU on
+ * which the interrupt is by then, and bolt_look_forget() removes the name of an interrupt
  * before the interrupt is freed. So the CPU needs neither the lock of an interrupt nor
  * RCU, which no longer watches the CPU. A look ends in one of two ways, and no timeout
  * ends a look: the CPU itself ends its look, or bolt_look_unplugged() forgets the look
@@ -32,11 +35,12 @@
  * waiting for a long time, and an interrupt may be freed at any moment until the look
  * has ended.
  *
- * free_irq() of a level-triggered interrupt waits until the IO-APIC has got the EOI.
- * For an interrupt in flight the EOI comes when this CPU has looked and the CPU to
- * which the interrupt has moved has got the interrupt. The look waits for nothing but
- * vector_lock. If that other CPU goes before it has got the interrupt, the interrupt
- * moves once more, although it is shut down: see bolt_irq_stopping().
+ * free_irq() of a level-triggered interrupt of an IO-APIC waits until the IO-APIC has got
+ * the EOI. For an interrupt in flight the EOI comes when this CPU has looked and the CPU
+ * to which the interrupt has moved has handled the interrupt. The look waits for no other
+ * task or CPU, except for vector_lock. If the CPU to which the interrupt has moved goes
+ * before it has got the interrupt, the interrupt moves once more, although the interrupt
+ * is shut down: see bolt_irq_stopping().
  *
  * Functions that the look calls can be traced and probed, as natively on the way
  * from rcutree_report_cpu_dead() to HLT, although the removal of a tracer or a
@@ -45,8 +49,8 @@
  * An INIT before the look is over would drop the interrupts that the APIC holds, and
  * reset a CPU that may hold vector_lock. So all code that brings a CPU back, or needs
  * it natively dead, waits for the end of its look, and does not reset the CPU if the
- * look does not end: bolt_arch_finish_death(). Only a kernel that has crashed waits for
- * no look.
+ * look does not end: bolt_arch_finish_death(). The only exception is a kernel that has
+ * crashed: it starts the crash kernel without waiting.
  */
 #define pr_fmt(fmt) "bolt: " fmt
 
@@ -111,9 +115,10 @@ bool bolt_look_later(void)
 /**
  * bolt_look_hold - have the APIC of this CPU hold interrupts back until the look
  *
- * Until this function is called, interrupts are off, and the APIC holds nothing back,
- * because on Hyper-V an interrupt wakes a CPU that waits for a lock. Dying callbacks run
- * afterwards and take locks as well; natively the APIC is disabled by then.
+ * This function is not called earlier in the stop, because this CPU may have to wait for
+ * locks there, with interrupts off: on Hyper-V an interrupt that the APIC does not hold
+ * back wakes a CPU that waits for a lock. Dying callbacks run after this function and
+ * take locks as well, but natively the APIC is disabled by then, and wakes no CPU either.
  *
  * Context: as bolt_look_later(). native_cpu_disable() calls this function, and disables
  * the APIC if the answer is false.
@@ -210,7 +215,7 @@ static void bolt_look_at_vectors(void)
 /**
  * bolt_look - look for interrupts in flight, if this CPU has still to do that
  *
- * Disables the APIC of the CPU.
+ * If so, also disables the APIC of the CPU.
  *
  * Context: native_play_dead(), after cpuhp_ap_report_dead(); interrupts off, RCU
  * does not watch the CPU.
@@ -225,8 +230,8 @@ void bolt_look(void)
 	/* No IPI tells a CPU that is offline that kernel text was patched. */
 	sync_core();
 	/*
-	 * Interrupts stay off from here on. Until this CPU has vector_lock, the APIC
-	 * must hold nothing back: see bolt_look_hold().
+	 * Until this CPU has vector_lock, the APIC must hold nothing back: see
+	 * bolt_look_hold(). Interrupts are off, so the CPU handles none.
 	 */
 	apic_write(APIC_TASKPRI, BOLT_TPR_USUAL);
 	/*

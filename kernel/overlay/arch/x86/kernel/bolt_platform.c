@@ -11,10 +11,11 @@
 /**
  * bolt_native_platform - whether CPUs of this machine die and come as on hardware
  *
- * CPUs die or come in another way if the platform does not start or stop CPUs by INIT,
- * or frees what a CPU needs as soon as the CPU has reported its death, and in guests
- * whose memory or registers are encrypted. Such CPUs can neither be parked warm nor
- * do anything after they have reported their death.
+ * CPUs die or come in another way if the platform stops or wakes CPUs by functions of
+ * its own, or frees what a CPU needs as soon as the CPU has reported its death; if the
+ * APIC is disabled; if tboot has launched the kernel; and in guests whose memory or
+ * registers are encrypted. Such CPUs can neither be parked warm nor do anything after
+ * they have reported their death.
  *
  * Context: any.
  * Return: true if so.

@@ -5,22 +5,24 @@
  *
  * The native test compares two CPUs for 2 ms, and the first CPU of a package for 20 ms,
  * which is most of a bring-up. Where there is an MSR for the offset, TSC_ADJUST, the
- * kernel tests only the first CPU of a package. Where there is no such MSR, a CPU that a
- * request brings back to a package of which some CPU was always online gets a short test,
- * if the CPU has passed the native (long) test in this boot, and after the last resume if
- * there was one: INIT does not touch the TSC. Only firmware or a hypervisor may have
- * written to the TSC since, which shifts the TSC by a constant.
+ * kernel tests only the first CPU of a package that comes. Where there is no such MSR, a
+ * CPU that a request brings back by INIT gets a short test, if the request may take
+ * shortcuts, if the CPU has passed the native (long) test in this boot, and after the
+ * last resume if there was one, and if its package was not offline as a whole since that
+ * test (@passed of struct bolt_tsc says it exactly): INIT does not touch the TSC. Only
+ * firmware or a hypervisor may have written to the TSC since, which shifts the TSC by a
+ * constant.
  *
  * The TSC is read on one CPU, then on the other, with nothing in between but the
  * hand-over of a lock. The second reading is smaller if the second CPU lags by more
  * than the hand-over took. Each hand-over reveals offsets larger than its own
  * duration, so the quickest one in each direction decides what is found. Every
- * hand-over takes about the same time, that of one transfer of a cache line. So the
- * thousands of hand-overs of a test of 2 ms find no more than a few hand-overs do,
- * unless an SMI or the host delays one. An SMI or the host does not delay all of
- * dozens of hand-overs: of BOLT_TSC_HANDOVERS in either direction, the quickest one
- * is not delayed. A drift, for which the time of the test matters, would have shown
- * in the long test.
+ * hand-over takes about the same time, that of one transfer of a cache line, unless an
+ * SMI or the host delays the hand-over. So the thousands of hand-overs of a test of 2 ms
+ * find no more than a few hand-overs do, of which one in each direction is not delayed.
+ * An SMI or the host hardly ever delays all of dozens of hand-overs, and so hardly ever
+ * the quickest one of the BOLT_TSC_HANDOVERS in either direction. A drift, for which the
+ * time of the test matters, would have shown in the long test.
  *
  * In any doubt the long test runs.
  */
@@ -38,16 +40,16 @@
 #include <asm/msr.h>
 #include <asm/tsc.h>
 
-/* How many hand-overs the short test makes in either direction. */
+/* How many hand-overs in either direction the short test needs. */
 #define BOLT_TSC_HANDOVERS 64
 
 /*
- * How long the short test may take: an eighth of the time of the long test, or about
- * 2 us for each hand-over.
+ * How long the short test may take: an eighth of the 2 ms of a long test, or about 2 us
+ * for each hand-over.
  */
 #define BOLT_TSC_LIMIT_US 250
 
-/* After how many readings the short test ends even if the TSC does not count. */
+/* After how many readings a side ends the short test even if its TSC does not count. */
 #define BOLT_TSC_LOOPS 1000000
 
 enum bolt_tsc_side {
@@ -57,13 +59,14 @@ enum bolt_tsc_side {
 };
 
 /**
- * struct bolt_tsc_test - a short test; there is never more than one
+ * struct bolt_tsc_test - a short test; there is never more than one at a time
  * @lock:	a raw lock, as in the long test, so that a hand-over takes as little time
  *		as possible
  * @last:	the TSC as read last
  * @reader:	the side that has read the TSC last
  * @handovers:	how many readings of each side came right after one of the other side
- * @warped:	whether a reading of each side was smaller than the one before
+ * @warped:	for each side, whether any of its readings was smaller than the reading
+ *		before, of either side
  * @entered:	whether the source has begun the test
  * @left:	whether the source has ended the test
  */
@@ -82,9 +85,9 @@ static struct bolt_tsc_test bolt_tsc_test;
 
 /**
  * struct bolt_tsc - the TSC tests of a CPU
- * @passed:	the CPU has passed a long test; since then it has only been reset by
- *		INIT, and its package was never offline as a whole, or if it was, a CPU
- *		that was parked warm came back first
+ * @passed:	the CPU has passed a long test; since then it was not unplugged, the
+ *		system has not resumed from suspend, and its package was never offline
+ *		as a whole, or if it was, a CPU that was parked warm came back first
  * @full:	how many long tests the CPU has passed
  * @again:	how many short tests the CPU has passed
  * @failed:	how many short tests the CPU has not passed
@@ -198,8 +201,8 @@ static void bolt_tsc_forget_package(unsigned int cpu)
  * bolt_tsc_passed - note that a CPU has passed the long test
  * @cpu:	the CPU
  *
- * Context: the CPU that @cpu was tested against, with the hotplug lock held for
- * writing by the control task.
+ * Context: an IPI on the CPU that @cpu was tested against; the task that brings @cpu up
+ * holds the hotplug lock for writing, or works for the task that does.
  */
 void bolt_tsc_passed(unsigned int cpu)
 {
@@ -213,7 +216,8 @@ void bolt_tsc_passed(unsigned int cpu)
  * bolt_tsc_forget - note that a CPU may come back with another TSC
  * @cpu:	the CPU, for example one that has been unplugged
  *
- * Context: hotplug lock held for writing, or the CPU cannot come up for another reason.
+ * Context: hotplug lock held for writing, or @cpu cannot come up meanwhile for another
+ * reason.
  */
 void bolt_tsc_forget(unsigned int cpu)
 {

@@ -9,18 +9,21 @@
  *
  * native_play_dead() calls bolt_warm_wait(). If the CPU returns, bolt_warm_wait() does
  * not return to its caller: the CPU goes on in bolt_warm_start(), which takes the
- * place of start_secondary(). The registers and descriptor tables of the CPU are as they
- * were. Instructions that the CPU has fetched may be outdated, and are dropped at the end
- * of bolt_warm_wait(). What else may be outdated is set up again in bolt_warm_start():
+ * place of start_secondary(). The control registers, MSRs and descriptor tables of the
+ * CPU are as they were when the CPU began to wait. Instructions that the CPU has fetched
+ * may be outdated, and are dropped at the end of bolt_warm_wait(). What else is missing
+ * or may be outdated is set up again, in bolt_warm_start() unless this list says
+ * otherwise:
  *
  *	its TLB: first of all;
  *	what native_cpu_disable() has torn down: the APIC, masks of siblings and nodes,
  *	the vectors, and where there is one, the flag by which the kernel may use the FPU;
  *	the clock of a hypervisor, which a callback has switched off;
  *	speculation controls, of which SMT control changes some;
- *	memory types, as natively, if some were set in the meantime;
- *	microcode: if other microcode was loaded in the meantime, the CPU is reset
- *	in place of its return.
+ *	memory types, if some were set in the meantime: as natively by a callback, or by
+ *	bolt_arch_arrived();
+ *	microcode: if other microcode was loaded in the meantime, the CPU is ordered to
+ *	die, and then returns natively, by a reset.
  */
 #include <linux/bolt.h>
 #include <linux/cpu.h>
@@ -75,8 +78,8 @@ struct bolt_warm_cpu {
 static DEFINE_PER_CPU(struct bolt_warm_cpu, bolt_warm_cpus);
 
 /*
- * How many times memory types have been set. Written with the hotplug lock held for
- * reading.
+ * How many times memory types have been set. Written with mtrr_mutex held, and with the
+ * hotplug lock held for reading.
  */
 static unsigned int bolt_warm_types;
 
@@ -86,7 +89,7 @@ static struct cpumask bolt_types_kept;
 /**
  * bolt_types_changed - note that memory types are set on all CPUs that are online
  *
- * Context: hotplug lock held for reading.
+ * Context: mtrr_mutex held, and hotplug lock held for reading.
  */
 void bolt_types_changed(void)
 {
@@ -98,8 +101,8 @@ void bolt_types_changed(void)
  * @cpu:	the CPU
  *
  * Context: inside a hotplug operation.
- * Return: true if the CPU was parked warm, and no memory type was set in the
- * meantime.
+ * Return: true if the CPU was parked warm and returns from its wait, and no memory type
+ * was set in the meantime.
  */
 bool bolt_keeps_types(unsigned int cpu)
 {
@@ -111,7 +114,7 @@ bool bolt_keeps_types(unsigned int cpu)
  * @cpus:	the CPUs that have come
  *
  * Context: the control task, hotplug lock held for writing.
- * Return: the CPUs, in a mask that the next call overwrites.
+ * Return: the CPUs of @cpus that need that, in a mask that the next call overwrites.
  */
 const struct cpumask *bolt_outdated_types(const struct cpumask *cpus)
 {
@@ -132,7 +135,7 @@ void bolt_forget_kept_types(void)
 }
 
 /**
- * bolt_warm_note - save the data of CPUs that the kernel clears when the CPUs go
+ * bolt_warm_note - save the core number of each CPU, which is cleared when the CPU goes
  * @cpus:	the CPUs
  *
  * Context: the stop in which the CPUs go, before native_cpu_disable().
@@ -162,9 +165,10 @@ static bool bolt_dies_by_hlt(void)
 #define BOLT_CPUID_MWAIT 5
 
 /*
- * Whether a CPU waits by HLT. A CPU waits by HLT if it would do so natively, in every
- * virtual machine, as the hypervisor may have to emulate MWAIT, or if MWAIT may miss a
- * store to the CPU's word.
+ * Whether a CPU waits by HLT. A CPU waits by HLT if bolt_dies_by_hlt() says that CPUs die
+ * by HLT; if the machine is a virtual one, because the hypervisor may have to emulate
+ * MWAIT; or if MWAIT may miss a store to the CPU's word, or CPUID does not describe
+ * MWAIT.
  */
 static bool bolt_warm_halts(void)
 {
@@ -271,8 +275,8 @@ bool bolt_arch_warm_resets(void)
 
 /*
  * In a virtual machine whose CPUs die natively by HLT, no idle state saves more than HLT.
- * On any other machine a CPU saves more when it is natively dead, by the deepest MWAIT or
- * the state that cpuidle_play_dead() finds.
+ * On any other machine a CPU may save more when it is natively dead, by the deepest MWAIT
+ * or the state that cpuidle_play_dead() finds.
  */
 bool bolt_arch_warm_stays(void)
 {

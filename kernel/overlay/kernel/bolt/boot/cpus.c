@@ -24,8 +24,8 @@
 #include "boot.h"
 
 /*
- * How CPUs come: one by one, all at once, or each CPU that is online brings up
- * another one.
+ * How CPUs come: as natively, without requests; all at once; or each CPU that is online
+ * brings up another one.
  */
 enum bolt_order { BOLT_ONE_BY_ONE, BOLT_AT_ONCE, BOLT_IN_TREE };
 
@@ -88,7 +88,8 @@ bool __init bolt_boot_idle(unsigned int max)
 
 /*
  * How many CPUs come in each of the first requests, which try whether CPUs come faster
- * together. After that all other CPUs come in one request, or one by one.
+ * together. After that all other CPUs come in one request, or one by one. With
+ * bolt.trial=off there are no such first requests.
  */
 static const unsigned int bolt_groups[] __initconst = { 1, 1, 1, 2, 4, 8 };
 
@@ -198,7 +199,8 @@ static void __init bolt_come(struct cpumask *left, unsigned int flags)
  * @max:	how many CPUs to have online at most, the boot CPU included
  *
  * A CPU that does not come by a request is then brought up in the native way, from the
- * state that the CPU has reached. A CPU that is online by then is taken offline first.
+ * state that the CPU has reached. If a request has left such a CPU online but not active,
+ * the CPU is taken offline first.
  *
  * Context: the boot CPU, before any other CPU is online.
  * Return: true if the caller need not bring up any CPU.

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Hotplug states whose startup runs on all CPUs at once when they are registered,
- * or when an instance is added. The code that registers a state calls
- * cpuhp_setup_state_parallel(), see <linux/cpuhotplug_parallel.h>.
+ * Hotplug states whose startup runs on all CPUs at once when the state is registered, or
+ * when an instance is added, if bolt.parallel= is on. The code that registers a state
+ * calls cpuhp_setup_state_parallel(), see <linux/cpuhotplug_parallel.h>.
  *
  * Natively each CPU's hotplug thread is started and waited for before the next
  * thread is started. Here all threads are started first. No other code starts a
@@ -278,11 +278,12 @@ static int bolt_add_instance(enum cpuhp_state state, struct hlist_node *node,
  *
  * @startup runs for several CPUs at once, now and when CPUs come up in one
  * request; so does @teardown. Both must touch nothing but data of their own CPU, or
- * take a lock for the rest. Neither may take the hotplug lock, which the task
+ * take a lock for other data. Neither may take the hotplug lock, which the task
  * that waits for the callbacks holds; lockdep reports a callback that does. Callbacks
  * of a state of the PREPARE section run on any CPU; callbacks of any other state run on
- * their own CPU, in its hotplug thread. If @startup fails for a CPU, @teardown runs for
- * all CPUs for which @startup has succeeded, and the state is removed.
+ * their own CPU, in its hotplug thread, or in the caller while the boot CPU has no such
+ * thread yet. If @startup fails for a CPU now, @teardown runs for all CPUs for which
+ * @startup has succeeded, and the state is removed.
  *
  * If bolt.parallel= is off, @startup runs for one CPU after the other now.
  *
@@ -338,8 +339,8 @@ EXPORT_SYMBOL_GPL(__cpuhp_setup_state_parallel);
  * @node:	the instance
  *
  * Context: may sleep; hotplug lock held for reading.
- * Return: 0; -EINVAL if the state has no instances or is not parallel; or what the
- * first startup that failed has returned, and then the instance is not added.
+ * Return: 0; -EINVAL if the state was not set up as one with instances, or is not
+ * parallel; or the error of a startup that failed, and then the instance is not added.
  */
 int cpuhp_state_add_instance_parallel_cpuslocked(enum cpuhp_state state,
 						 struct hlist_node *node)

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * The command line: bolt=, and the switches bolt.WHAT=, each of which makes one
- * part of the boot different from the native boot. Hooks, cpus.c and parallel.c ask
- * bolt_boot_option(), hooks bolt_topology_unchecked(), sysfs.c bolt_enable_after_boot().
+ * part of the boot different from the native boot. Hooks, cpus.c and parallel.c call
+ * bolt_boot_option(), a hook of 6.12 calls bolt_topology_unchecked(), and sysfs.c calls
+ * bolt_enable_after_boot(). (cpus.c reads bolt.boot= and bolt.trial_limit= itself.)
  */
 #define pr_fmt(fmt) "bolt: " fmt
 

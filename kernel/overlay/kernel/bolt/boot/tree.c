@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * With bolt.boot=tree, CPUs that are online bring up other CPUs: each of these CPUs
- * does for one other CPU what the control task does for all CPUs otherwise, so that the
- * number of CPUs that are online almost doubles in every round. boot/cpus.c calls
- * bolt_tree_begin() and bolt_tree_end() around its requests; up.c calls bolt_tree_up()
- * in place of its first two phases, and the CPUs that bring up another one, the
- * helpers, call the single steps of these phases. bolt_arch_wave() says which CPUs come
- * first. The hotplug threads of the helpers do the work, as every CPU has such a thread
- * as soon as it is online.
+ * With bolt.boot=tree, CPUs that are online, the helpers, bring up other CPUs: each
+ * helper does for one other CPU what the control task does for all CPUs otherwise, so
+ * that the number of CPUs that are online almost doubles in every round. boot/cpus.c
+ * calls bolt_tree_begin() and bolt_tree_end() around its requests; up.c calls
+ * bolt_tree_up() in place of its first two phases, and the helpers call the single steps
+ * of these phases. bolt_arch_wave() says which CPUs come first. The hotplug threads of
+ * the helpers do the work, as every CPU has such a thread as soon as it is online.
  */
 
 #include <linux/cpu.h>
@@ -147,8 +146,8 @@ static int bolt_tree_all(int (*work)(unsigned int cpu))
 	for (i = 0; i < bolt_nr_helpers; i++) {
 		/*
 		 * bolt_wait_for_callback() may look at @bringup of a helper before the
-		 * helper that starts this one has set @bringup. A callback that has
-		 * failed may have left @bringup false.
+		 * other helper that starts this helper has set @bringup. A callback that
+		 * has failed may have left @bringup false.
 		 */
 		bolt_cpuhp_cpu(bolt_helpers[i])->bringup = true;
 		per_cpu_ptr(&bolt_job, bolt_helpers[i])->work = work;

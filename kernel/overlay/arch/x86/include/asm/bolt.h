@@ -54,8 +54,8 @@ void bolt_look(void);
 void bolt_look_unplugged(unsigned int cpu);
 
 /*
- * A CPU of a batch is in the masks of its siblings before the TSC test and the
- * calibration of its delay loop, and in cpu_online_mask after both. Natively only
+ * A CPU of a batch is in the masks of its siblings before its TSC test and calibration of
+ * the delay loop, if it needs these, and in cpu_online_mask after both. Natively only
  * one CPU is between the two moments at a time. With a batch several CPUs may be, so
  * code that looks for a sibling to copy from passes over siblings that are not online.
  */

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * KUnit: which TSC test a CPU gets when it comes up (x86), and what the short test
- * finds. Takes the highest CPU offline and back. Skipped if that CPU cannot go offline,
- * if the TSC has an MSR for its offset, or if the TSC is not used. A CPU that is
- * parked warm gets no test.
+ * finds. Takes the highest online CPU (the victim) offline and back; two cases take all
+ * CPUs of its package offline and back. Skipped if no other CPU is online, if the victim
+ * cannot go offline, if the TSC has an MSR for its offset, or if the kernel does not take
+ * the TSCs of CPUs for synchronized. A CPU that was parked warm gets no test when it
+ * returns, so only one case parks CPUs warm.
  */
 #ifdef CONFIG_BOLT_KUNIT_TEST
 
@@ -76,14 +78,14 @@ static void cycle(struct kunit *test, unsigned int full, unsigned int again,
 {
 	struct bolt_tsc *tsc = per_cpu_ptr(&bolt_tscs, victim), was = *tsc;
 
-	/* With "tsc=reliable" no CPU is tested. */
+	/* With "tsc=reliable" no CPU would be tested. */
 	tsc_clocksource_reliable = 0;
 	KUNIT_ASSERT_EQ(test, remove_cpu(victim), 0);
 	KUNIT_ASSERT_EQ(test, add_cpu(victim), 0);
 	KUNIT_EXPECT_EQ(test, tsc->full - was.full, full);
 	KUNIT_EXPECT_EQ(test, tsc->again - was.again, again);
 	KUNIT_EXPECT_EQ(test, tsc->failed - was.failed, failed);
-	/* Whichever test ran, it must have found that the TSC is good. */
+	/* If a test ran, it must have found that the TSC is good. */
 	KUNIT_EXPECT_FALSE(test, check_tsc_unstable());
 }
 
@@ -190,8 +192,8 @@ static void measure_ahead(void *data)
 }
 
 /*
- * Returns whether this CPU finds out that another CPU, which runs @side, is @cycles
- * ahead.
+ * Returns whether this CPU finds out that the TSC of another CPU, which runs @side, is
+ * @cycles ahead.
  */
 static bool finds(struct kunit *test, enum bolt_tsc_side side, s64 cycles)
 {
