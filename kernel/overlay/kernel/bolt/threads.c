@@ -73,8 +73,8 @@ void bolt_look_out(unsigned int cpu, bool bringup)
 	u64 end = local_clock() + BOLT_LOOKOUT;
 
 	/*
-	 * The caller then waits for @done and takes its lock, which orders what
-	 * @cpu has written before what the caller reads.
+	 * The caller then waits for this completion and takes the completion's lock,
+	 * which orders what @cpu has written before what the caller reads.
 	 */
 	while (!READ_ONCE(done->done) && bolt_looks_out(cpu, end))
 		cpu_relax();
@@ -86,8 +86,8 @@ void bolt_look_out(unsigned int cpu, bool bringup)
  *
  * Context: as bolt_look_out(). @cpu is not active, so no task is woken on @cpu any more
  * but kernel threads of @cpu and tasks that have disabled their migration.
- * Return: true if @cpu is idle. The stopper thread of @cpu, which pushes the tasks
- * away, then sleeps, so that no task is left on the runqueue of @cpu.
+ * Return: true if @cpu is idle: then the stopper thread of @cpu, which pushes the tasks
+ * away, sleeps, and no task is left on the runqueue of @cpu.
  */
 bool bolt_look_out_idle(unsigned int cpu)
 {
@@ -120,7 +120,10 @@ static void bolt_start_thread(unsigned int cpu, enum cpuhp_state target)
 		kthread_unpark(st->thread);
 }
 
-/* Has the thread take its CPU back to the target that the caller has set, and waits. */
+/*
+ * Has the thread take its CPU to the target that the caller has set, and waits for the
+ * thread; does nothing if the CPU is in the target state already.
+ */
 static void bolt_thread_turn_round(struct cpuhp_cpu_state *st)
 {
 	if (st->state == st->target)
@@ -130,10 +133,10 @@ static void bolt_thread_turn_round(struct cpuhp_cpu_state *st)
 }
 
 /*
- * Called if a callback fails on the way back, too. The state number then says that the
- * CPU has passed the state of that callback, which is not true: this function corrects
- * the number. If the state has instances, the callbacks that have run on the way back
- * for some of these are undone.
+ * Called if, on the way back after a failed callback, a second callback of the CPU fails.
+ * The state number then says that the CPU has passed the state of the second callback,
+ * which is not true: this function corrects the number. If that state has instances, the
+ * callbacks that have run on the way back for some of these are undone.
  */
 static void bolt_stay_before(struct cpuhp_cpu_state *st)
 {
@@ -167,7 +170,10 @@ static int bolt_wait_thread(unsigned int cpu)
 	return st->result;
 }
 
-/* Has the thread of @cpu, whose callback has failed, take @cpu back to where it began. */
+/*
+ * Has the thread of @cpu, whose callback has failed, take @cpu back to the state in which
+ * the thread was started.
+ */
 static void bolt_take_back(unsigned int cpu)
 {
 	struct cpuhp_cpu_state *st = bolt_cpuhp_cpu(cpu);
@@ -188,7 +194,7 @@ static void bolt_take_back(unsigned int cpu)
  * When CPUs come, at most bolt_arch_slots() threads run at once, or BOLT_SLOTS if that
  * is more. When all threads are started, the control task waits first for the thread that
  * it started last, because the threads that it started before are likely to be done by
- * then. This function removes some CPUs from bolt_round.
+ * then. This function removes from bolt_round some of the CPUs for which it has waited.
  *
  * A thread whose callback has failed goes back when all other threads are done, so that no
  * startup of a state runs for one CPU while a teardown of the state runs for another CPU.

@@ -60,7 +60,7 @@ void bolt_up_by_tree(int (*tree)(const struct cpumask *mask))
 
 /**
  * bolt_prepare_idle - prepare the stack of the idle task for the return of a CPU
- * @cpu:	the CPU; if it is not offline, there is nothing to do
+ * @cpu:	the CPU; if its state is not CPUHP_OFFLINE, there is nothing to do
  *
  * Context: the control task, or a hotplug thread that works for that task.
  * Return: 0 or a negative error number.
@@ -188,7 +188,7 @@ static int bolt_kick_cpu(unsigned int cpu)
 	cpuhp_set_state(cpu, st, CPUHP_ONLINE);
 	st->state = CPUHP_BRINGUP_CPU;
 	/*
-	 * cpuN/hotplug/fail may ask this state to fail. bolt_kick_warm() runs no
+	 * cpuN/hotplug/fail may ask BOLT_KICK_STATE to fail. bolt_kick_warm() runs no
 	 * callback, so the check of that file is made here.
 	 */
 	err = bolt_is_warm(cpu) ? bolt_inject(cpu, BOLT_KICK_STATE) : 0;
@@ -223,8 +223,9 @@ int bolt_wake_cpu(unsigned int cpu)
 }
 
 /*
- * Whether @cpu, which waited in the kernel, has not answered. This function has
- * then tried to wake @cpu natively, and @err says with what result.
+ * Whether @cpu was woken from its wait in the kernel, has not answered, and has lost its
+ * order to return, see bolt_warm_taken(). This function has then tried to wake @cpu
+ * natively, and @err says with what result.
  */
 static bool bolt_woken_again(unsigned int cpu, int *err)
 {
@@ -254,7 +255,8 @@ static void bolt_clean_up_kick(unsigned int cpu)
 /**
  * bolt_wait_for_arrival - wait for a CPU that was woken
  * @cpu:	the CPU
- * @deadline:	until when to wait, in jiffies
+ * @deadline:	until when to wait, in jiffies; if bolt_woken_again() has woken @cpu, the
+ *		wait begins anew with BOLT_ARRIVE_TIMEOUT
  *
  * Context: the task that has woken @cpu.
  * Return: 0; an error if the CPU has not come, or -ECANCELED if the CPU must not stay.
@@ -283,9 +285,9 @@ int bolt_wait_for_arrival(unsigned int cpu, unsigned long deadline)
 		st->state = CPUHP_BP_KICK_AP - 1;
 	} else if (WARN_ON_ONCE(!cpu_online(cpu)) || !bolt_cpu_bootable(cpu)) {
 		/*
-		 * If SMT is off, and this CPU is not the first thread of its core, the
-		 * undo must leave the CPU natively dead, as SMT control does, and not
-		 * waiting in the kernel.
+		 * If SMT control does not let this CPU stay, the undo must leave the CPU
+		 * natively dead, as SMT control itself does, and not waiting in the
+		 * kernel.
 		 */
 		bolt_batch->flags |= BOLT_PARK_COLD;
 		err = -ECANCELED;
@@ -385,9 +387,9 @@ static int bolt_bring_in(void)
  * @mask:	CPUs whose threads have run; those below the state of workqueues are
  *		passed over
  *
- * The state of each CPU decides, because a CPU may have stopped above that of workqueues
- * without having come all the way: if a later startup has failed and then a teardown on
- * the way back, too, or if a teardown has failed in an undo.
+ * The state of each CPU decides, because a CPU may have stopped in the state of
+ * workqueues, or above, without having come all the way: if a later startup has failed
+ * and then a teardown on the way back, too, or if a teardown has failed on the way down.
  *
  * Context: the control task, inside a request; may sleep.
  */
@@ -422,9 +424,10 @@ static int bolt_activate(const struct cpumask *due)
 	}
 	bolt_set_round(NULL);
 	/*
-	 * The startup of CPUHP_AP_ACTIVE updates cpusets and scheduler domains only for
-	 * the last CPU of @due, for all CPUs. In an undo that CPU may have failed, so
-	 * cpusets and scheduler domains are updated here.
+	 * The startup of CPUHP_AP_ACTIVE updates cpusets and scheduler domains only when
+	 * it runs for the last CPU of @due, and then for all CPUs. In an undo, or while
+	 * the machine boots, that CPU may have failed, so cpusets and scheduler domains
+	 * are updated here.
 	 */
 	if (err && !bolt_gives_up(err))
 		sched_cpus_have_changed();
@@ -433,8 +436,8 @@ static int bolt_activate(const struct cpumask *due)
 
 /*
  * Brings CPUs from offline to active. @due: the CPUs that become active one after
- * the other, in this call or in other ones. In the last of @due, the startup of
- * CPUHP_AP_ACTIVE updates cpusets and scheduler domains for all these CPUs.
+ * the other, in this call or in other ones. When the startup of CPUHP_AP_ACTIVE runs for
+ * the last CPU of @due, it updates cpusets and scheduler domains for all these CPUs.
  */
 static int bolt_bring_up(const struct cpumask *mask, const struct cpumask *due)
 {
@@ -462,10 +465,11 @@ static int bolt_bring_up(const struct cpumask *mask, const struct cpumask *due)
 	bolt_workqueues_come(mask);
 	/*
 	 * In bolt_activate() the startup of CPUHP_AP_ACTIVE updates cpusets and scheduler
-	 * domains only for the last CPU of the round. A CPU that is in CPUHP_AP_ACTIVE
-	 * already does not run that startup again: if such a CPU were the last of the
-	 * round, the update would be left out. So these CPUs go to CPUHP_ONLINE here,
-	 * before the round. There is no callback between the two states.
+	 * domains only when it runs for the last CPU of the round. A CPU that is in
+	 * CPUHP_AP_ACTIVE already does not run that startup again: if such a CPU were the
+	 * last of the round, the update would be left out. So these CPUs go to
+	 * CPUHP_ONLINE here, before the round. There is no callback between the two
+	 * states.
 	 */
 	for_each_cpu(cpu, mask) {
 		if (bolt_cpu_state(cpu) == CPUHP_AP_ACTIVE &&
@@ -484,7 +488,8 @@ static int bolt_bring_up(const struct cpumask *mask, const struct cpumask *due)
  * @mask:	the CPUs; those that are at their goals already are passed over
  *
  * Context: the control task, hotplug lock held for writing.
- * Return: as bolt_offline_batch().
+ * Return: 0, or the error of a CPU that failed: the CPUs are then left somewhere on the
+ * way.
  */
 int bolt_online_batch(const struct cpumask *mask)
 {
@@ -507,9 +512,9 @@ int bolt_online_batch(const struct cpumask *mask)
 			return err;
 	}
 	/*
-	 * The startup of CPUHP_AP_ACTIVE updates cpusets and scheduler domains only for
-	 * the last CPU of bolt_due, for all CPUs. In an undo that CPU may not have come,
-	 * so cpusets and scheduler domains are updated here.
+	 * The startup of CPUHP_AP_ACTIVE updates cpusets and scheduler domains only when
+	 * it runs for the last CPU of bolt_due, and then for all CPUs. In an undo that
+	 * CPU may not have come, so cpusets and scheduler domains are updated here.
 	 */
 	if (err)
 		sched_cpus_have_changed();

@@ -2,8 +2,8 @@
 /*
  * Hides from user space what the deferred states of a parked CPU have in sysfs.
  * defer.c calls bolt_hide() when it defers a teardown and bolt_show() when it
- * cancels one; settle.c calls bolt_forget_entries(), as the teardown removes for
- * good the entries that were hidden.
+ * cancels one. Where the teardown runs, settle.c or defer.c calls bolt_forget_entries(),
+ * as the teardown removes for good the entries that were hidden.
  *
  * A hidden entry of sysfs cannot be looked up, opened or listed, and a file that is
  * open answers ENODEV. Device nodes in /dev stay: their drivers answer ENXIO for a
@@ -11,12 +11,13 @@
  *
  * bolt_notify() of request.c sends the uevents of CPUs, or, after a write to
  * cpuN/online, the driver core does; this file sends the uevents of devices that are
- * hidden with a CPU, as the teardown would. The variables that the driver core adds to an
- * event of a CPU are the same every time, as long as the CPU has the same driver:
- * MODALIAS with all features of the boot CPU, and the devicetree's names. The numbers and
- * names of devices that are hidden with the CPU do not change either. Building these
- * variables is most of what an event costs. So Bolt keeps the variables of the first
- * event, and dev_uevent() gets them from bolt_uevent_replay().
+ * hidden with a CPU, or shown again, as the teardown and the startup of the state would.
+ * The variables that the driver core adds to an event of a CPU are the same every time,
+ * as long as the CPU has the same driver: MODALIAS with all features of the boot CPU, and
+ * the devicetree's names. The numbers and names of devices that are hidden with the CPU
+ * do not change either. Building these variables is most of what an event costs. So Bolt
+ * keeps the variables of the first event, and dev_uevent() gets them from
+ * bolt_uevent_replay().
  */
 
 #include <linux/cpu.h>
@@ -58,7 +59,7 @@ static DEFINE_PER_CPU(struct bolt_uevent __rcu *, bolt_uevents);
 /**
  * struct bolt_uevent_sender - the event that is being sent on a CPU
  * @task:	the task that sends the event, and stays on this CPU meanwhile
- * @dev:	the hidden device that the event is about
+ * @dev:	the device that the event is about, which was hidden or shown just now
  * @slot:	where the event's variables are kept
  */
 struct bolt_uevent_sender {
@@ -108,7 +109,7 @@ static void bolt_uevent_send(struct device *dev, enum kobject_action action,
 }
 
 /**
- * bolt_uevent_forget - free the kept variables of a device that goes
+ * bolt_uevent_forget - free the variables that are kept for a device
  * @slot:	where the variables are
  *
  * Context: any.
@@ -200,9 +201,9 @@ static bool bolt_uevent_whole(const struct device *dev,
  * @nr:		how many variables the event had before
  * @len:	how many bytes these took
  *
- * Keeps nothing if Bolt is disabled, if bolt_uevent_whole() is false for the event, if
- * the driver has changed meanwhile, if there is no memory, or if variables are kept for
- * the same driver already.
+ * Keeps nothing if bolt_uevent_slot() returns NULL, for instance because Bolt is
+ * disabled, if bolt_uevent_whole() is false for the event, if the driver has changed
+ * meanwhile, if there is no memory, or if variables are kept for the same driver already.
  *
  * Context: may sleep.
  */
@@ -381,8 +382,8 @@ static void bolt_put_entries(struct bolt_entries *entries)
  * @state:	the state
  * @defer:	what the state has in sysfs
  *
- * Context: hotplug lock held for writing; may sleep: waits for tasks that are reading
- * the files, as the removal of the files would.
+ * Context: hotplug lock held for writing; may sleep: waits for tasks that are reading or
+ * writing the files, as the removal of the files would.
  * Return: 0; or -ENOMEM, and then nothing is hidden.
  */
 int bolt_hide(unsigned int cpu, enum cpuhp_state state,
@@ -443,7 +444,7 @@ void bolt_show(unsigned int cpu, enum cpuhp_state state)
 }
 
 /**
- * bolt_forget_entries - drop the entries of a state whose teardown runs
+ * bolt_forget_entries - drop what bolt_hide() has looked up for a CPU's state
  * @cpu:	the CPU
  * @state:	the state
  *

@@ -8,9 +8,9 @@
  * its return, the CPU is treated as any other CPU that is offline.
  *
  * Each CPU has a word, which says what the CPU is to do. A CPU that dies calls
- * bolt_warm_park() at the end of its way down; its way up begins when up.c calls
- * bolt_warm_wake(). settle.c and pm.c call bolt_warm_leave() when a CPU must be natively
- * dead.
+ * bolt_warm_park() at the end of its way down; its return begins when up.c calls
+ * bolt_warm_wake(). settle.c, pm.c and this file call bolt_warm_leave() when a CPU must
+ * be natively dead.
  *
  *	COLD --park--> WARM --wake--> WAKE --take------> COLD, and returns
  *	                              WAKE --withdraw--> COLD, and is reset, or dies
@@ -56,7 +56,7 @@
 /* Each word has a cache line of its own, which the CPU may monitor by MWAIT. */
 DEFINE_PER_CPU_ALIGNED(atomic_t, bolt_warm_words);
 
-/* What bolt/park says: whether CPUs are parked warm if they can be. */
+/* Whether CPUs are parked warm if they can be; user space sets this in bolt/park. */
 static bool bolt_park_warm = true;
 
 /* Set while the system is suspended, or about to be. */
@@ -96,8 +96,8 @@ bool bolt_warm_must_end(unsigned int cpu)
  *
  * Before suspend, and before another kernel starts, CPUs die natively. The control
  * task still waits for the CPU to report its death, so that no task changes the
- * CPU's word in bolt_warm_words meanwhile. When the hypervisor has not run the CPU for
- * ten seconds, the control task has given up, and there may be no batch any more.
+ * CPU's word in bolt_warm_words meanwhile. If the hypervisor has not run the CPU for ten
+ * seconds, the control task has given up, and there may be no batch any more.
  *
  * Context: the idle task of the CPU, interrupts off, before cpuhp_ap_report_dead(),
  * which has a full barrier.
@@ -232,7 +232,7 @@ bool bolt_warm_taken(unsigned int cpu)
 }
 
 /**
- * bolt_warm_withdraw - take back the order to return from a CPU
+ * bolt_warm_withdraw - take back a CPU's order to return
  * @cpu:	the CPU
  *
  * Context: as bolt_warm_wake().
@@ -267,9 +267,11 @@ void bolt_warm_forget(unsigned int cpu)
  * bolt_warm_leave - have CPUs that are offline become natively dead
  * @cpus:	the CPUs; CPUs that are parked warm have to leave the kernel
  *
- * A CPU that does not answer in time, because the hypervisor does not run it or
- * because it is stuck, becomes natively dead when it runs again. A stuck CPU does not
- * answer natively either. A request waits for one such CPU at the most.
+ * A CPU may not answer in time, because the hypervisor does not run it or because it is
+ * stuck. bolt_warm_await_cold() resets such a CPU if the architecture can do that and the
+ * CPU has reported its death; otherwise the CPU becomes natively dead when it runs again.
+ * A stuck CPU does not answer natively either. A request waits for one such CPU at the
+ * most.
  *
  * Context: may sleep; takes the hotplug lock for reading and cpuhp_state_mutex, once for
  * every CPU, so that no CPU goes or comes meanwhile.
@@ -314,7 +316,7 @@ void bolt_warm_crash(void)
 }
 
 /**
- * bolt_warm_wanted - whether bolt/park says "warm" and CPUs can be parked warm
+ * bolt_warm_wanted - whether CPUs are to be parked warm, and some can be
  *
  * Context: any.
  * Return: true if so.

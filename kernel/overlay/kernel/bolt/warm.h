@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * CPUs that are parked warm, and the transitions of the word that each CPU has. A
- * word changes only by cmpxchg, so that of two tasks or CPUs that change a word at
- * the same time one succeeds and the other sees that it has failed.
+ * word changes only by cmpxchg, so that of two tasks or CPUs that find the same value
+ * in a word and change it, one succeeds and the other sees that it has failed.
  */
 #ifndef _KERNEL_BOLT_WARM_H
 #define _KERNEL_BOLT_WARM_H
@@ -14,7 +14,7 @@
 struct cpumask;
 struct task_struct;
 
-/* Called on the CPU that dies. Returns true if the CPU now waits. */
+/* Called on the CPU that dies. Returns true if the CPU is to wait now. */
 static __always_inline bool bolt_word_park(atomic_t *word)
 {
 	return raw_atomic_cmpxchg(word, BOLT_COLD, BOLT_WARM) == BOLT_COLD;

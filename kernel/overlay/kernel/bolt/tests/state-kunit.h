@@ -51,8 +51,8 @@ static void set_holds_every_state(struct kunit *test)
 }
 
 /*
- * States are settled in descending order, whatever the order in which they were
- * deferred.
+ * bolt_set_highest() returns states in descending order, whatever the order in which
+ * they were added to the set.
  */
 static void set_settles_in_descending_order(struct kunit *test)
 {

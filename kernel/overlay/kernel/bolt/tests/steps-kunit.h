@@ -8,7 +8,10 @@
 #include <kunit/test.h>
 #include <linux/cpuhotplug.h>
 
-/* Returns the state that a CPU would find if it looked at one state after the other. */
+/*
+ * Returns what bolt_step_from() must return for @state, found by a look at one state
+ * after the other.
+ */
 static unsigned int look(unsigned int state, bool bringup)
 {
 	while (bringup ? state < BOLT_NR_STATES : state > CPUHP_OFFLINE) {

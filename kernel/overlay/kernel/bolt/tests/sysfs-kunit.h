@@ -43,7 +43,10 @@ static ssize_t write_cpu(struct sysfs_test *st, bool online)
 			offline_store(NULL, NULL, text, n);
 }
 
-/* The order to come is carried out when CPU hotplug is allowed; the order to go fails. */
+/*
+ * A write to bolt/online waits until CPU hotplug is allowed again; a write to
+ * bolt/offline fails at once.
+ */
 static void waits_for_hotplug(struct kunit *test)
 {
 	struct sysfs_test *st = test->priv;
@@ -60,7 +63,7 @@ static void waits_for_hotplug(struct kunit *test)
 	flush_delayed_work(&st->allow);
 }
 
-/* A write that has waited long enough fails. */
+/* A write to bolt/online fails if CPU hotplug stays disabled for more than 620 ms. */
 static void does_not_wait_for_ever(struct kunit *test)
 {
 	struct sysfs_test *st = test->priv;

@@ -2,8 +2,8 @@
 /*
  * KUnit: the states in which hotplug threads have their turns, and
  * bolt_ap_lock_for_late(), by which the task that has woken a CPU takes the lock of
- * bolt_ap_lock(). No request takes that lock meanwhile, as each test that takes the lock
- * holds the hotplug lock.
+ * bolt_ap_lock(). No real request takes that lock meanwhile, as each test that takes the
+ * lock holds the hotplug lock.
  */
 #ifdef CONFIG_BOLT_KUNIT_TEST
 
@@ -61,7 +61,7 @@ static bool late_in_request(bool alone)
 }
 
 /*
- * A CPU that comes alone does not take the lock of bolt_ap_lock(), so that
+ * In a request for one CPU, that CPU does not take the lock of bolt_ap_lock(), so that
  * bolt_ap_lock_for_late() cannot keep the CPU out of sections under that lock.
  */
 static void late_single_cpu_is_not_kept_out(struct kunit *test)
@@ -70,7 +70,10 @@ static void late_single_cpu_is_not_kept_out(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, late_in_request(false));
 }
 
-/* Outside of the range no callback is serial; the first and the last of the range are. */
+/*
+ * Of the callbacks of hotplug threads, none outside of the range of @batch is serial;
+ * those of the first and of the last state of the range are serial.
+ */
 static void check_range(struct kunit *test, const struct bolt_batch *batch, bool up)
 {
 	unsigned int low = batch->serial_low[up], high = batch->serial_high[up], state;

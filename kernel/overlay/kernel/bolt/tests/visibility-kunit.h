@@ -160,7 +160,7 @@ static void nodes_move_inside_a_gate_only(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, usable(tt->file));
 	tree_show(tt, true);
 	KUNIT_EXPECT_TRUE(test, usable(tt->file));
-	/* While it is shown, the directory itself may be renamed, with all below it. */
+	/* While tt->top is shown, tt->top itself may be renamed, with all nodes below. */
 	KUNIT_EXPECT_EQ(test, kernfs_rename(tt->top, compat_kernfs_parent(tt->top), "new"), 0);
 	tree_show(tt, false);
 	KUNIT_EXPECT_FALSE(test, usable(tt->file));

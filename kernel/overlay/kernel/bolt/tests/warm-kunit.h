@@ -19,8 +19,8 @@
 #include "fixture.h"
 
 /*
- * For each transition and each value of the word: what the function returns, and the
- * value afterwards.
+ * For each transition that has a function in warm.h, and each value of the word: what the
+ * function returns, and the value afterwards.
  */
 static const struct warm_step {
 	const char *name;
@@ -91,8 +91,9 @@ static void warm_step_name(const struct warm_step *s, char *desc)
 KUNIT_ARRAY_PARAM(warm_step, warm_steps, warm_step_name);
 
 /*
- * The CPU takes its order while the control task withdraws the order. Whichever of the
- * two is first, either the CPU or the control task succeeds, and not both.
+ * A CPU takes its order while a task withdraws the order, or gives up waiting for the
+ * CPU. Whichever of the two is first changes the word, and the other one then changes
+ * nothing.
  */
 static void warm_order_is_obeyed_once(struct kunit *test)
 {

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What the files of /sys/devices/system/cpu/bolt accept and refuse. */
+/*
+ * What the files of /sys/devices/system/cpu/bolt accept and refuse, and what writes to
+ * these files bring about.
+ */
 #define _GNU_SOURCE
 #include <sys/stat.h>
 

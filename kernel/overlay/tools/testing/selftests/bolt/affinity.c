@@ -142,8 +142,9 @@ TEST_F(affinity, is_forgotten_when_bolt_is_disabled)
 }
 
 /*
- * A deadline task must be allowed all CPUs, so the task gets its affinity back only when
- * it is no deadline task any more.
+ * A deadline task must be allowed all CPUs of its root domain, so the task gets its
+ * affinity back only when it is no deadline task any more and a request has then brought
+ * a CPU online.
  */
 TEST_F(affinity, is_not_forced_on_a_deadline_task)
 {

@@ -45,7 +45,7 @@ static inline int affinity_put_back(void)
 enum keeping {
 	NATIVELY,	/* Bolt is disabled */
 	BY_DEFAULT,	/* Bolt is enabled, keep_affinity is 0 */
-	IF_WANTED,	/* keep_affinity is 1 */
+	IF_WANTED,	/* Bolt is enabled, keep_affinity is 1 */
 };
 
 static inline int keeping_set(enum keeping how)

@@ -159,8 +159,8 @@ FIXTURE_VARIANT_ADD(affinity_cpusets, partition) {
 };
 
 /*
- * When the cpuset has CPU 1 again, the task has its affinity back after the next request
- * that brings a CPU online.
+ * When the cpuset has CPU 1 again, the task still waits for its affinity, if that is
+ * kept, until the next request has brought a CPU online.
  */
 FIXTURE_VARIANT_ADD(affinity_cpusets, rewritten_without_the_cpu) {
 	.cpus = "1-3",
@@ -233,7 +233,10 @@ FIXTURE_VARIANT_ADD(affinity_cpusets, asks_for_another_cpu_meanwhile) {
 	},
 };
 
-/* A task that sleeps does not lose its affinity natively, so there is nothing to give back. */
+/*
+ * A task that sleeps while its CPU is away does not lose its affinity natively, so there
+ * is nothing to give back.
+ */
 FIXTURE_VARIANT_ADD(affinity_cpusets, sleeps) {
 	.cpus = "1-3",
 	.asks = "1",
@@ -366,7 +369,7 @@ static void play(struct __test_metadata *_metadata, enum keeping how,
 
 		ASSERT_EQ(0, carry_out(how, task, step))
 			TH_LOG("step %d", n);
-		/* The kernel's worker gives affinities back only after CPUs have come. */
+		/* Here the kernel's worker gives affinities back only after a COME. */
 		right = step->act == COME ? stays_allowed(task, list) :
 					    soon_allowed(task, list);
 		task_status(task->pid, "Cpus_allowed_list", now, sizeof(now));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * The affinity of tasks that exec, exit or start other tasks while their CPUs are away.
- * An exec does not change the affinity that a task gets back, but a task never gets an
+ * An exec does not change the affinity that a task gets back, and a task never gets an
  * affinity that was kept for another task.
  */
 #define _GNU_SOURCE

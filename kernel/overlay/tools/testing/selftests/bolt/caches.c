@@ -99,7 +99,7 @@ static cpus_t draw_set(unsigned int *seed, cpus_t among)
 
 /*
  * Of the CPUs that shared a cache when all were online, those that are online now share
- * the cache. Where the machine gives parts of one cache different numbers, the kernel
+ * the cache. Where the machine gives two parts of one cache different ids, the kernel
  * never takes a CPU of one part out of the map of a CPU of the other part.
  */
 static cpus_t sharing(struct shared caches[SETS_MAX][LEAVES], int cpu, int leaf,

@@ -17,10 +17,10 @@
 #define BATCH 3
 /* How many requests of a kind are made, unless BOLT_ROUNDS says otherwise. */
 #define ROUNDS 5
-/* The quota of a caller, in us: a hundredth of the CPU time. */
+/* The quota of a caller, in us of each PERIOD: a hundredth of the time of one CPU. */
 #define QUOTA 1000
 #define PERIOD 100000
-/* How many times as long as natively a request may take. */
+/* How many times as long as natively a request may take, or a reader may wait. */
 #define TIMES 2
 
 /* Why the task that asks makes slow progress. */
@@ -73,7 +73,7 @@ FIXTURE_VARIANT_ADD(callers, killed) { KILLED, false };
 
 static struct shared *shared;
 
-/* How many requests of a kind are made. */
+/* How many requests of a kind are made, unless the caller has idle policy. */
 static int rounds(void)
 {
 	return env_number("BOLT_ROUNDS", ROUNDS) ?: ROUNDS;
@@ -294,9 +294,10 @@ static void ask(enum ail ail, const struct want *want, cpus_t cpus, bool bolt,
 }
 
 /*
- * How long all requests took in sum, and the longest wait of a reader, in ns. A request
- * of a caller that is held up ends when a reader sees the CPUs as wanted, because the
- * caller itself may have to wait for its next quota.
+ * How long all requests took in sum, and the longest wait of a reader, in ns; for all
+ * kinds of requests together, the sum of the longest waits beside each kind. A request of
+ * a caller that is held up ends when a reader sees the CPUs as wanted, because the caller
+ * itself may have to wait for its next quota.
  */
 struct times {
 	long long took, held;

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Takes a CPU offline and back online again and again, with Bolt in each second pair, and
- * settles the CPU at different moments: no memory may leak, and all files in sysfs must
- * come back. BOLT_PAIRS=N sets the number of pairs.
+ * Takes a CPU offline and back online again and again. Each time is a pair: Bolt is
+ * enabled in each second pair, and in some pairs the CPU is settled while it is offline.
+ * No memory may leak, and all files in sysfs about CPUs must come back. BOLT_PAIRS=N sets
+ * the number of pairs.
  */
 #define _GNU_SOURCE
 #include "bolt.h"

@@ -75,7 +75,7 @@ static void read_table(struct counters *counters, const char *path)
 	fclose(file);
 }
 
-/* Reads lines of a name and numbers; the name begins with one of @names. */
+/* Reads the lines, of a name and numbers, whose name begins with one of @names. */
 static void read_lines(struct counters *counters, const char *path,
 		       const char * const *names)
 {
@@ -135,7 +135,7 @@ static int find(const struct counters *counters, const char *name, int from)
 }
 
 /*
- * Does work that all kinds of counters count. The test binds this task to VICTIM while
+ * Does work that counters of many kinds count. The test binds this task to VICTIM while
  * VICTIM is online.
  */
 static void work(struct slot *slot)
