@@ -16,7 +16,7 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
 
-from boltlab import arch, checkpatch, layers, packages, paths
+from boltlab import arch, checkpatch, git, layers, packages, paths
 from boltlab.errors import USAGE, BoltError
 
 LARGEST = 900  # lines that a source file may have: a longer file has more than one purpose
@@ -61,7 +61,7 @@ _SETTINGS = {
 def _git(root: Path, *words: str) -> str:
     packages.ensure("export")
     settings = [word for item in _SETTINGS.items() for word in ("-c", "=".join(item))]
-    done = subprocess.run(["git", *settings, *words], cwd=root, capture_output=True, check=False)
+    done = git.ask(root, *settings, *words)
     if done.returncode != 0:
         said = done.stderr.decode(errors="replace").strip().splitlines() or ["no message"]
         raise BoltError(f"git {words[0]} failed: {said[0]}")

@@ -4,14 +4,13 @@
 import hashlib
 import json
 import shlex
-import subprocess
 import time
 import tomllib
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 
-from boltlab import codec, kept, packages, paths, ui
+from boltlab import codec, git, kept, packages, paths, ui
 from boltlab.errors import INTERRUPTED, USAGE, BoltError
 from boltlab.kernel import tree
 from boltlab.torture import matrix, tally
@@ -161,9 +160,7 @@ def _call(step: Step, place: Path, version: Version, more: str) -> int:
 
 
 def _git(*words: str) -> str:
-    done = subprocess.run(
-        ["git", *words], cwd=paths.REPO, capture_output=True, text=True, check=False
-    )
+    done = git.ask(paths.REPO, *words)
     if done.returncode:
         raise BoltError("a release is a commit: this is no clone of the repository", code=USAGE)
-    return done.stdout.strip()
+    return done.stdout.decode().strip()
